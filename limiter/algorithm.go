@@ -1,0 +1,59 @@
+package limiter
+
+import "fmt"
+
+// An Algorithm is a way to enforce a limit. The zero value is the token bucket.
+type Algorithm struct {
+	Kind Kind
+
+	// SubWindows is how many parts a sliding window counter cuts its window into; the other kinds have no use for it.
+	// More parts follow the sliding window more closely and take 8 bytes each per key. 0 means 1.
+	SubWindows int
+}
+
+// Kind names an algorithm.
+type Kind uint8
+
+// The algorithms. The words in quotes are their names in configurations.
+const (
+	TokenBucket      Kind = iota // "token_bucket": refills steadily, admits Burst at once after a pause
+	SlidingWindowLog             // "sliding_window_log": remembers every event; exact for any window
+	SlidingWindow                // "sliding_window": counts per sub-window, weighs the oldest by what is left of it
+	FixedWindow                  // "fixed_window": counts per window; up to twice the limit across a boundary
+)
+
+// MaxSubWindows bounds Algorithm.SubWindows.
+const MaxSubWindows = 1000
+
+var kindNames = [...]string{"token_bucket", "sliding_window_log", "sliding_window", "fixed_window"}
+
+// String returns the name of k in configurations.
+func (k Kind) String() string {
+	if int(k) >= len(kindNames) {
+		return fmt.Sprintf("Kind(%d)", uint8(k))
+	}
+	return kindNames[k]
+}
+
+// ParseKind returns the kind that configurations call name.
+func ParseKind(name string) (Kind, error) {
+	for k, n := range kindNames {
+		if n == name {
+			return Kind(k), nil
+		}
+	}
+	return 0, fmt.Errorf("limiter: unknown algorithm %q, want one of %v", name, kindNames)
+}
+
+// Validate returns an error that names the field and its bounds when a cannot be used.
+func (a Algorithm) Validate() error {
+	switch {
+	case int(a.Kind) >= len(kindNames):
+		return fmt.Errorf("limiter: unknown algorithm %v", a.Kind)
+	case a.Kind != SlidingWindow && a.SubWindows != 0:
+		return fmt.Errorf("limiter: %v has no sub-windows, only sliding_window has", a.Kind)
+	case a.SubWindows < 0 || a.SubWindows > MaxSubWindows:
+		return fmt.Errorf("limiter: sub-windows = %d, want 1 to %d", a.SubWindows, MaxSubWindows)
+	}
+	return nil
+}

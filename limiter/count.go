@@ -1,0 +1,32 @@
+package limiter
+
+// A Count is what one key has consumed under one algorithm: a pure calculator, without clock, lock or I/O. It is not
+// safe for concurrent use; a store holds one per key and guards it. The zero consumption is that of a new Count.
+//
+// The rule of each call says the limit; a count that was kept under another limit of the same algorithm carries its
+// consumption over. cost must be at least 1.
+type Count interface {
+	// Take consumes cost events at now when the limit allows them.
+	Take(r *Rule, now Instant, cost int64) Decision
+
+	// Peek returns what Take would, and consumes nothing.
+	Peek(r *Rule, now Instant, cost int64) Decision
+
+	// Refund gives back cost events that were taken at the instant taken: into the window they were taken in, or
+	// nowhere when that has passed. It never gives back more than is consumed.
+	Refund(r *Rule, now, taken Instant, cost int64)
+}
+
+// NewCount returns a count without consumption for the algorithm a.
+func NewCount(a Algorithm) Count {
+	switch a.Kind {
+	case SlidingWindowLog:
+		return new(slidingLog)
+	case SlidingWindow:
+		return new(slidingWindow)
+	case FixedWindow:
+		return new(fixedWindow)
+	default:
+		return new(tokenBucket)
+	}
+}

@@ -1,0 +1,83 @@
+package limiter
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Rule is the effective limit of one kind of key: what a take is decided by. Rules are made by [NewRule], immutable,
+// and shared by all takes.
+type Rule struct {
+	// ID tells the counts of this rule from those of all others in a store. Rules with the same ID share their counts;
+	// a rule that must start fresh (another algorithm, another key) needs another ID.
+	ID uint32
+
+	// Zone names the table that holds the counts.
+	Zone string
+
+	// MaxKeys bounds the keys in that table.
+	MaxKeys int
+
+	Algorithm Algorithm
+	Limit     Limit
+
+	// Derived from Limit, so that no take has to.
+	window   int64 // µs
+	capacity int64 // the most that can be taken at once
+
+	// The refill rate of a bucket, events/window in lowest terms: refill events every per µs.
+	refill, per int64
+
+	sub int64 // length of a sub-window in µs: window/SubWindows, rounded up
+}
+
+// DefaultMaxKeys is Rule.MaxKeys when it is not said.
+const DefaultMaxKeys = 1_000_000
+
+// NewRule returns r completed and checked. Its exported fields must not be changed afterwards.
+func NewRule(r Rule) (*Rule, error) {
+	if err := r.Limit.Validate(); err != nil {
+		return nil, err
+	}
+	if err := r.Algorithm.Validate(); err != nil {
+		return nil, err
+	}
+	if r.MaxKeys < 0 {
+		return nil, fmt.Errorf("limiter: max keys = %d, want 1 or more", r.MaxKeys)
+	}
+	if r.MaxKeys == 0 {
+		r.MaxKeys = DefaultMaxKeys
+	}
+	r.window = int64(r.Limit.Window / time.Microsecond)
+	r.capacity = r.Limit.Events
+	if r.Algorithm.Kind == TokenBucket && r.Limit.Burst > 0 {
+		r.capacity = r.Limit.Burst
+	}
+	g := gcd(r.Limit.Events, r.window)
+	r.refill, r.per = r.Limit.Events/g, r.window/g
+	if r.Algorithm.Kind == SlidingWindow {
+		n := int64(max(1, r.Algorithm.SubWindows))
+		r.Algorithm.SubWindows = int(n)
+		r.sub = (r.window + n - 1) / n
+	}
+	return &r, nil
+}
+
+// Capacity returns the most events that can be taken at once: a take with a higher cost never succeeds.
+func (r *Rule) Capacity() int64 { return r.capacity }
+
+// FillTime returns how long a key that used up its capacity takes to be back to it: the window of the window algorithms,
+// the time a bucket needs to fill.
+func (r *Rule) FillTime() time.Duration {
+	if r.Algorithm.Kind != TokenBucket {
+		return r.Limit.Window
+	}
+	return time.Duration(min(mulDivUp(r.capacity, r.per, r.refill), int64(Never)/1000)) * time.Microsecond
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

@@ -1,0 +1,35 @@
+package limiter
+
+import "context"
+
+// A Store keeps the authoritative counts and decides takes on them. Stores are safe for concurrent use. package
+// storetest holds the tests that every store passes.
+type Store interface {
+	// Take decides all takes as one: when each of them is allowed, all are consumed; when any is not, none is. The
+	// answers are written to their Decision fields; on a denial, Decision.OK tells which of them were in the way, and
+	// each Remaining is as if nothing had been asked. No two takes may have the same rule ID and key.
+	//
+	// An error means that the store failed and decided nothing; a denial is not an error.
+	Take(ctx context.Context, now Instant, takes []Take) error
+
+	// Peek decides as Take does and consumes nothing.
+	Peek(ctx context.Context, now Instant, takes []Take) error
+
+	// Refund gives back what takes consumed at the instant taken: into the windows it came from, or nowhere when
+	// those have passed.
+	Refund(ctx context.Context, now, taken Instant, takes []Take) error
+}
+
+// A Take asks for events of one key under one rule.
+type Take struct {
+	Rule *Rule
+
+	// Key is whose count is used. The store keeps no reference to it. An empty key is valid.
+	Key []byte
+
+	// Cost is how many events to take, at least 1.
+	Cost int64
+
+	// Decision is the answer. Stores overwrite it.
+	Decision Decision
+}
