@@ -12,8 +12,12 @@ type Count interface {
 	// Peek returns what Take would, and consumes nothing.
 	Peek(r *Rule, now Instant, cost int64) Decision
 
-	// Refund gives back cost events that were taken at the instant taken: into the window they were taken in, or
-	// nowhere when that has passed. It never gives back more than is consumed.
+	// Refund gives back cost events that were taken at the instant taken: into the (sub-)window they were taken in, or
+	// nowhere when that has passed. It never gives back more than is consumed there.
+	//
+	// taken is the instant of the decision, the RetryAt of the take that succeeded; given that, a refund at the same
+	// instant undoes the take exactly. The reading of the clock that the take was asked with does as well, unless it was
+	// late and a (sub-)window ended in between: then the events may be lost, and none is given away.
 	Refund(r *Rule, now, taken Instant, cost int64)
 }
 
@@ -23,7 +27,7 @@ func NewCount(a Algorithm) Count {
 	case SlidingWindowLog:
 		return new(slidingLog)
 	case SlidingWindow:
-		return new(slidingWindow)
+		return newSlidingWindow(a.SubWindows)
 	case FixedWindow:
 		return new(fixedWindow)
 	default:

@@ -46,3 +46,32 @@ func (i Instant) SecondsUntil(now Instant) int64 {
 	}
 	return s
 }
+
+// follow returns the instant to decide as of when the clock reads now and newest was the newest reading before, and
+// whether the clock was set back in between.
+func (newest Instant) follow(now Instant) (at Instant, setBack bool) {
+	switch {
+	case now >= newest:
+		return now, false
+	case now >= newest-LateReading:
+		return newest, false
+	}
+	return now, true
+}
+
+// into returns how far i is into its window, when windows of length µs follow each other from the Unix epoch.
+func (i Instant) into(length int64) int64 {
+	into := int64(i) % length
+	if into < 0 {
+		into += length
+	}
+	return into
+}
+
+// plus returns the instant us >= 0 after i, or Never when it is later than an Instant can say.
+func (i Instant) plus(us int64) Instant {
+	if i > 0 && us > int64(Never-i) {
+		return Never
+	}
+	return i + Instant(us)
+}

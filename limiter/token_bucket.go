@@ -4,74 +4,76 @@ package limiter
 //
 // The refill is exact: whole events and the fraction of the next one are kept apart, the fraction as a numerator over
 // rule.per, so no rounding adds up however often a key is asked about.
+//
+// A bucket has no windows that could pass: what is refunded is in it at once, and whatever has accrued since stays too.
 type tokenBucket struct {
-	at      Instant // up to which the refill is accounted for
+	at      Instant // up to which the refill is accounted for: the newest reading of the clock
 	missing int64   // whole events that the bucket lacks
 	part    int64   // accrued towards the next event, in 1/per events. Invariant: 0 <= part < per, and 0 if missing is
-	per     int64   // the denominator of part
+	per     int64   // the denominator of part; 0 before the first call
 }
 
-// refill accounts for the time up to now.
-func (b *tokenBucket) refill(r *Rule, now Instant) {
+// settle accounts for the time up to now. A clock that was set back only moves the bucket: nothing accrues.
+func (b *tokenBucket) settle(r *Rule, now Instant) {
 	if b.per != r.per { // another limit: keep the fraction of an event, in its new unit
-		if b.per > 0 {
+		if b.part > 0 {
 			b.part = mulDiv(b.part, r.per, b.per)
 		}
 		b.per = r.per
 	}
-	switch {
-	case b.missing == 0:
-		b.at, b.part = max(now, b.at), 0
-		if now < b.at-LateReading {
-			b.at = now
-		}
-	case now >= b.at:
-		events, part := mulAddDiv(int64(now-b.at), r.refill, b.part, r.per)
-		b.at, b.part = now, part
-		if b.missing -= events; b.missing <= 0 {
-			b.missing, b.part = 0, 0
-		}
-	case now < b.at-LateReading:
-		b.at = now
+	at, setBack := b.at.follow(now)
+	elapsed := int64(at - b.at)
+	b.at = at
+	if setBack || b.missing == 0 {
+		return
 	}
+	events, part := mulAddDiv(elapsed, r.refill, b.part, r.per)
+	if b.missing -= events; b.missing <= 0 {
+		part = 0
+	}
+	b.missing, b.part = max(0, b.missing), part
+}
+
+// accrued returns the instant at which n > 0 more events are in the bucket.
+func (b *tokenBucket) accrued(r *Rule, n int64) Instant {
+	// The first us at which part + us*refill >= n*per. It is us = floor(n*per / refill) when the division leaves
+	// nothing, one more when it leaves a rest, less what part makes up for.
+	us, rest := mulAddDiv(n, r.per, 0, r.refill)
+	if us == int64(Never) {
+		return Never
+	}
+	if ahead := b.part - rest; ahead >= 0 {
+		us -= ahead / r.refill
+	} else {
+		us++ // rest < refill, so one microsecond is enough
+	}
+	return b.at.plus(us)
 }
 
 // decide answers a take of cost events that is, or is not, allowed; the bucket is as it is after the answer.
 func (b *tokenBucket) decide(r *Rule, ok bool, cost int64) Decision {
-	d := Decision{OK: ok, Limit: r.capacity, Remaining: max(0, r.capacity-b.missing)}
-	d.RetryAt = b.at
-	if !ok {
-		d.RetryAt = b.lacks(r, cost-(r.capacity-b.missing))
-		if cost > r.capacity {
-			d.RetryAt = Never
-		}
+	d := Decision{
+		OK:        ok,
+		Limit:     r.capacity,
+		Remaining: max(0, r.capacity-b.missing),
+		RetryAt:   b.at,
+		ResetAt:   b.at,
 	}
-	d.ResetAt = b.lacks(r, b.missing)
+	if b.missing > 0 {
+		d.ResetAt = b.accrued(r, b.missing)
+	}
+	switch {
+	case ok:
+	case cost > r.capacity:
+		d.RetryAt = Never
+	default:
+		d.RetryAt = b.accrued(r, cost-(r.capacity-b.missing))
+	}
 	return d
 }
 
-// lacks returns the instant at which n more events have accrued.
-func (b *tokenBucket) lacks(r *Rule, n int64) Instant {
-	if n <= 0 {
-		return b.at
-	}
-	// The smallest t with part + t*refill >= n*per.
-	us, rem := mulAddDiv(n, r.per, 0, r.refill)
-	if us >= int64(Never-b.at) {
-		return Never
-	}
-	// us*refill + rem = n*per, so what is short of it at us is rem, less the part.
-	short := rem - b.part
-	if short > 0 {
-		us += (short + r.refill - 1) / r.refill
-	} else {
-		us -= -short / r.refill
-	}
-	return b.at + Instant(us)
-}
-
 func (b *tokenBucket) Take(r *Rule, now Instant, cost int64) Decision {
-	b.refill(r, now)
+	b.settle(r, now)
 	ok := cost <= r.capacity-b.missing
 	if ok {
 		b.missing += cost
@@ -80,12 +82,12 @@ func (b *tokenBucket) Take(r *Rule, now Instant, cost int64) Decision {
 }
 
 func (b *tokenBucket) Peek(r *Rule, now Instant, cost int64) Decision {
-	b.refill(r, now)
+	b.settle(r, now)
 	return b.decide(r, cost <= r.capacity-b.missing, cost)
 }
 
 func (b *tokenBucket) Refund(r *Rule, now, _ Instant, cost int64) {
-	b.refill(r, now)
+	b.settle(r, now)
 	if b.missing -= cost; b.missing <= 0 {
 		b.missing, b.part = 0, 0
 	}

@@ -1,0 +1,69 @@
+package limiter
+
+// A fixedWindow counts the events of the current window. Windows are aligned to the Unix epoch, so those of all keys end
+// together, and two windows' worth of events fit around a boundary.
+type fixedWindow struct {
+	at     Instant // the newest reading of the clock
+	end    Instant // of the current window
+	window int64   // its length in µs
+	used   int64   // events consumed in it
+}
+
+// settle moves f into the window of now. What was consumed stays when the current window has not ended: it goes along
+// into a window of another length, or into that of a clock that was set back.
+func (f *fixedWindow) settle(r *Rule, now Instant) {
+	at, setBack := f.at.follow(now)
+	f.at = at
+	ended := at >= f.end && !setBack
+	if !ended && !setBack && f.window == r.window {
+		return
+	}
+	if ended {
+		f.used = 0
+	}
+	f.window = r.window
+	f.end = at + Instant(r.window-at.into(r.window))
+}
+
+// decide answers a take of cost events that is, or is not, allowed; the count is as it is after the answer.
+func (f *fixedWindow) decide(r *Rule, ok bool, cost int64) Decision {
+	d := Decision{
+		OK:        ok,
+		Limit:     r.capacity,
+		Remaining: max(0, r.capacity-f.used),
+		RetryAt:   f.at,
+		ResetAt:   f.at,
+	}
+	if f.used > 0 {
+		d.ResetAt = f.end
+	}
+	switch {
+	case ok:
+	case cost > r.capacity:
+		d.RetryAt = Never
+	default:
+		d.RetryAt = f.end
+	}
+	return d
+}
+
+func (f *fixedWindow) Take(r *Rule, now Instant, cost int64) Decision {
+	f.settle(r, now)
+	ok := cost <= r.capacity-f.used
+	if ok {
+		f.used += cost
+	}
+	return f.decide(r, ok, cost)
+}
+
+func (f *fixedWindow) Peek(r *Rule, now Instant, cost int64) Decision {
+	f.settle(r, now)
+	return f.decide(r, cost <= r.capacity-f.used, cost)
+}
+
+func (f *fixedWindow) Refund(r *Rule, now, taken Instant, cost int64) {
+	f.settle(r, now)
+	if taken >= f.end-Instant(f.window) && taken < f.end {
+		f.used = max(0, f.used-cost)
+	}
+}

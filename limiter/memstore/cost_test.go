@@ -1,0 +1,90 @@
+package memstore
+
+import (
+	"encoding/binary"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// algorithms are those whose counts take the same memory whatever the limit.
+var algorithms = []struct {
+	name string
+	limiter.Algorithm
+}{
+	{"token_bucket", limiter.Algorithm{Kind: limiter.TokenBucket}},
+	{"fixed_window", limiter.Algorithm{Kind: limiter.FixedWindow}},
+	{"sliding_window_1", limiter.Algorithm{Kind: limiter.SlidingWindow, SubWindows: 1}},
+	{"sliding_window_3", limiter.Algorithm{Kind: limiter.SlidingWindow, SubWindows: 3}},
+}
+
+func TestMemoryPerKey(t *testing.T) {
+	const (
+		keys  = 200_000
+		bound = 200 // bytes a key, with keys of 16 bytes
+	)
+	for _, a := range algorithms {
+		t.Run(a.name, func(t *testing.T) {
+			s := open(t, "z")
+			r := newRule(t, limiter.Rule{
+				Zone: "z", Algorithm: a.Algorithm, Limit: limiter.Limit{Events: limiter.MaxEvents, Window: limiter.MaxWindow},
+			})
+			key := make([]byte, 16)
+			takes := []limiter.Take{{Rule: r, Key: key, Cost: limiter.MaxEvents / 2}}
+			before := heap()
+			for i := range keys {
+				binary.BigEndian.PutUint64(key, uint64(i))
+				_ = s.Take(t.Context(), start+limiter.Instant(i), takes)
+			}
+			perKey := float64(heap()-before) / keys
+			if got := s.Stats("z").Keys; got != keys {
+				t.Fatalf("keys = %d, want %d", got, keys)
+			}
+			t.Logf("%.1f bytes per key", perKey)
+			if perKey > bound {
+				t.Errorf("%.1f bytes per key, want at most %d", perKey, bound)
+			}
+		})
+	}
+}
+
+// heap returns the bytes in use after a collection.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // what the first one finds to be unused is swept by the second
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+func TestTakeOfKnownKeysDoesNotAllocate(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	s := open(t, "z")
+	for _, a := range algorithms {
+		var takes []limiter.Take
+		for id := range uint32(batchSize) {
+			r := newRule(t, limiter.Rule{ID: id, Zone: "z", Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 100, Window: time.Minute}})
+			takes = append(takes, limiter.Take{Rule: r, Key: []byte("a key with some thirty characters"), Cost: 1})
+		}
+		now := start
+		for _, n := range []int{1, 3, batchSize} {
+			check := func(what string, call func()) {
+				t.Helper()
+				if got := testing.AllocsPerRun(500, call); got != 0 {
+					t.Errorf("%s: allocations per %s of %d = %v, want 0", a.name, what, n, got)
+				}
+			}
+			_ = s.Take(t.Context(), now, takes[:n])
+			check("take", func() { // 100 of them are allowed, the others denied
+				now++
+				_ = s.Take(t.Context(), now, takes[:n])
+			})
+			check("peek", func() { _ = s.Peek(t.Context(), now, takes[:n]) })
+			check("refund", func() { _ = s.Refund(t.Context(), now, now, takes[:n]) })
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package memstore
+
+import (
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// An entry is what the store remembers of one key under one rule ID. Its 64 bytes (a cache line), the count, the text of
+// the key and a share of the buckets are all the memory that a key takes.
+type entry struct {
+	next *entry // in the chain of its bucket
+	key  string
+	id   uint32 // of the rule
+	hash uint32 // its lower bits, which choose the bucket
+
+	count limiter.Count
+
+	// idleSince is when the key was last decided about or, when that left it at its limit, the instant from which on it
+	// can take one event again. In the future, it says that the entry must not be evicted.
+	idleSince limiter.Instant
+
+	resetAt    tick // from when on the count equals a fresh one
+	quietUntil tick // until when a denial is no news: see limiter.Decision.Breach
+}
+
+// held is the idleSince of an entry that a take under way relies on. Only the holder of the shard's lock ever sees it.
+const held = limiter.Never
+
+// newEntry returns an entry without consumption.
+func newEntry(hash uint64, k *limiter.Take) *entry {
+	return &entry{
+		key:   string(k.Key),
+		id:    k.Rule.ID,
+		hash:  uint32(hash),
+		count: limiter.NewCount(k.Rule.Algorithm),
+	}
+}
+
+// take decides k at now.
+func (e *entry) take(k *limiter.Take, now limiter.Instant) {
+	k.Decision = e.count.Take(k.Rule, now, k.Cost)
+	e.settle(k, now)
+}
+
+// peek decides k at now and consumes nothing.
+func (e *entry) peek(k *limiter.Take, now limiter.Instant) {
+	k.Decision = e.count.Peek(k.Rule, now, k.Cost)
+}
+
+// refund gives back what k consumed at the instant taken.
+func (e *entry) refund(k *limiter.Take, now, taken limiter.Instant) {
+	e.count.Refund(k.Rule, now, taken, k.Cost)
+	d := e.count.Peek(k.Rule, now, 1)
+	e.idleSince, e.resetAt = d.RetryAt, tickAfter(d.ResetAt)
+}
+
+// settle remembers the decision on k, and marks it when it is the first denial of the key in a window.
+func (e *entry) settle(k *limiter.Take, now limiter.Instant) {
+	d := &k.Decision
+	e.idleSince, e.resetAt = now, tickAfter(d.ResetAt)
+	switch {
+	case d.Remaining > 0:
+	case !d.OK && k.Cost == 1:
+		e.idleSince = d.RetryAt
+	default:
+		e.idleSince = e.count.Peek(k.Rule, now, 1).RetryAt
+	}
+	if !d.OK {
+		d.Breach = e.breach(limiter.Instant(k.Rule.Limit.Window/time.Microsecond), now)
+	}
+}
+
+// breach reports whether a denial at now is the first in a window of so many microseconds. A quiet time that ends later
+// than this denial could make it end is left from before the clock was set back.
+func (e *entry) breach(window, now limiter.Instant) bool {
+	if tickOf(now) < e.quietUntil && e.quietUntil <= tickAfter(now+window+limiter.LateReading) {
+		return false
+	}
+	e.quietUntil = tickAfter(now + window)
+	return true
+}
+
+// evictable reports whether e may be forgotten though it has consumption.
+func (e *entry) evictable(now limiter.Instant) bool { return e.idleSince <= now }
+
+// spent reports whether nothing is lost when e is forgotten: it is at its full limit, and its next denial would be news.
+func (e *entry) spent(now tick) bool { return e.resetAt <= now && e.quietUntil <= now }

@@ -1,0 +1,168 @@
+package memstore
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+func TestIdlestKeyGoesFirst(t *testing.T) {
+	s, r := open(t, "z"), hourly(t, 5, 10)
+	now := start
+	touch := func(key string) {
+		now += second
+		take(t, s, now, r, key)
+	}
+	for i := range 10 {
+		touch(fmt.Sprint("key", i))
+	}
+	touch("key0") // the idlest is key1 now
+	touch("new")
+	for i := range 10 {
+		got := used(t, s, now, r, fmt.Sprint("key", i))
+		if gone := got == 0; gone != (i == 1) {
+			t.Errorf("key%d has used %d after a new key came, want only key1 forgotten", i, got)
+		}
+	}
+	if got, want := s.Stats("z"), (Stats{Keys: 10, Evictions: 1}); got != want {
+		t.Errorf("stats = %+v, want %+v", got, want)
+	}
+}
+
+func TestRecentKeysStayInALargeTable(t *testing.T) {
+	s, r := open(t, "z"), hourly(t, 5, 10_000)
+	for i := range 10_000 {
+		now := start
+		if i%2 == 0 {
+			now += 60 * second
+		}
+		take(t, s, now, r, strconv.Itoa(i))
+	}
+	now := start + 120*second
+	for i := range 1000 {
+		take(t, s, now, r, fmt.Sprint("new", i))
+	}
+	lost := 0
+	for i := 0; i < 10_000; i += 2 {
+		if used(t, s, now, r, strconv.Itoa(i)) == 0 {
+			lost++
+		}
+	}
+	if lost > 10 { // an idle key is missing in a sample of 16 with a chance of 1 in 65536, growing to 1 in 3500
+		t.Errorf("%d recent keys lost by 1000 evictions while thousands of idle ones were there, want almost none", lost)
+	}
+}
+
+func TestSpentKeysGoBeforeIdleOnes(t *testing.T) {
+	s, r := open(t, "z"), hourly(t, 5, 10)
+	brief := newRule(t, limiter.Rule{ID: 2, Zone: "z", MaxKeys: 10, Limit: limiter.Limit{Events: 5, Window: time.Second}})
+	for i := range 9 {
+		take(t, s, start, r, strconv.Itoa(i))
+	}
+	take(t, s, start+60*second, brief, "spent") // the most recently used, but back at its full limit soon
+	take(t, s, start+70*second, r, "new")
+	for i := range 9 {
+		if got := used(t, s, start+70*second, r, strconv.Itoa(i)); got != 1 {
+			t.Errorf("key %d has used %d, want 1: the spent key was to go", i, got)
+		}
+	}
+	if got, want := s.Stats("z"), (Stats{Keys: 10}); got != want {
+		t.Errorf("stats = %+v, want %+v: nothing was lost", got, want)
+	}
+}
+
+func TestFloodDoesNotPushOutKeysAtTheirLimit(t *testing.T) {
+	for _, maxKeys := range []int{20, 1000} {
+		t.Run(fmt.Sprint("maxKeys=", maxKeys), func(t *testing.T) {
+			s, r := open(t, "z"), hourly(t, 2, maxKeys)
+			limited := maxKeys / 2
+			for i := range limited {
+				take(t, s, start, r, fmt.Sprint("limited", i))
+				take(t, s, start, r, fmt.Sprint("limited", i))
+			}
+			for i := range 100_000 {
+				take(t, s, start+second, r, strconv.Itoa(i))
+			}
+			for i := range limited {
+				if d := take(t, s, start+second, r, fmt.Sprint("limited", i)); d.OK {
+					t.Fatalf("key %d was at its limit and is allowed after a flood: %+v", i, d)
+				}
+			}
+			if got := s.Stats("z").Keys; got != maxKeys {
+				t.Errorf("keys = %d, want %d", got, maxKeys)
+			}
+		})
+	}
+}
+
+func TestKeysWithoutRoomShareACount(t *testing.T) {
+	for _, maxKeys := range []int{1, 10, 500} {
+		t.Run(fmt.Sprint("maxKeys=", maxKeys), func(t *testing.T) {
+			s, r := open(t, "z"), hourly(t, 2, maxKeys)
+			for i := range maxKeys {
+				take(t, s, start, r, strconv.Itoa(i))
+				take(t, s, start, r, strconv.Itoa(i))
+			}
+			for i, want := range []limiter.Decision{
+				{OK: true, Limit: 2, Remaining: 1},
+				{OK: true, Limit: 2, Remaining: 0},
+				{OK: false, Limit: 2, Remaining: 0, Breach: true},
+				{OK: false, Limit: 2, Remaining: 0},
+			} {
+				got := take(t, s, start, r, fmt.Sprint("new", i))
+				got.RetryAt, got.ResetAt = 0, 0
+				if got != want {
+					t.Errorf("new key %d: %+v, want %+v", i, got, want)
+				}
+			}
+			other := newRule(t, limiter.Rule{ID: 2, Zone: "z", MaxKeys: maxKeys, Limit: limiter.Limit{Events: 1, Window: time.Hour}})
+			if d := take(t, s, start, other, "new"); !d.OK {
+				t.Errorf("first take without room under another rule: %+v, want OK", d)
+			}
+			if got, want := s.Stats("z"), (Stats{Keys: maxKeys, OverflowTakes: 5}); got != want {
+				t.Errorf("stats = %+v, want %+v", got, want)
+			}
+			// 2 events an hour: after half an hour a key at its limit can take one again, and go.
+			if d := take(t, s, start+1800*second, r, "late"); !d.OK || d.Remaining != 1 {
+				t.Errorf("new key when there is room again: %+v, want OK with 1 remaining", d)
+			}
+			if got, want := s.Stats("z"), (Stats{Keys: maxKeys, Evictions: 1, OverflowTakes: 5}); got != want {
+				t.Errorf("stats = %+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
+func TestTakeOfSeveralWithoutRoom(t *testing.T) {
+	s, r := open(t, "z", "other"), hourly(t, 1, 1)
+	other := newRule(t, limiter.Rule{ID: 2, Zone: "other", MaxKeys: 5, Limit: limiter.Limit{Events: 5, Window: time.Hour}})
+	take(t, s, start, r, "limited")
+	for i, want := range []bool{true, false, false} {
+		takes := []limiter.Take{{Rule: r, Key: []byte("new"), Cost: 1}, {Rule: other, Key: []byte("key"), Cost: 1}}
+		if err := s.Take(t.Context(), start, takes); err != nil {
+			t.Fatal(err)
+		}
+		if got := takes[0].Decision.OK; got != want {
+			t.Errorf("take %d from the overflow: OK = %v, want %v", i+1, got, want)
+		}
+		if d := takes[1].Decision; !d.OK || d.Remaining != 4 {
+			t.Errorf("take %d from the other zone: %+v, want OK with 4 remaining", i+1, d)
+		}
+	}
+}
+
+func TestLoweredBoundIsWorkedOff(t *testing.T) {
+	s, wide, narrow := open(t, "z"), hourly(t, 5, 1000), hourly(t, 5, 100)
+	for i := range 1000 {
+		take(t, s, start, wide, strconv.Itoa(i))
+	}
+	for i := range 300 {
+		take(t, s, start+second, narrow, fmt.Sprint("new", i))
+	}
+	if got := s.Stats("z").Keys; got != 100 {
+		t.Errorf("keys after the bound was lowered to 100 and 300 keys came = %d, want 100", got)
+	}
+}

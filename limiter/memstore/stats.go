@@ -1,0 +1,26 @@
+package memstore
+
+// Stats are what a zone's table holds and what happened to it since it was opened.
+type Stats struct {
+	// Keys is how many keys have a count.
+	Keys int
+
+	// Evictions is how many keys were forgotten, with what they had consumed, to make room for others.
+	Evictions uint64
+
+	// OverflowTakes is how many takes were decided on a rule's overflow count, as their key found no room.
+	OverflowTakes uint64
+}
+
+// Stats returns the stats of a zone, all zero when it is not open.
+func (s *Store) Stats(zone string) Stats {
+	t := s.table(zone)
+	if t == nil {
+		return Stats{}
+	}
+	return Stats{
+		Keys:          int(t.keys.Load()),
+		Evictions:     t.evictions.Load(),
+		OverflowTakes: t.overflowTakes.Load(),
+	}
+}

@@ -1,0 +1,126 @@
+package memstore
+
+import (
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// The bubble does not end before the janitor does, so this also shows that Close joins it.
+func TestJanitorForgetsSpentKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{SweepInterval: 10 * time.Second})
+		defer s.Close()
+		s.Open("z")
+		r := newRule(t, limiter.Rule{
+			Zone: "z", Algorithm: limiter.Algorithm{Kind: limiter.SlidingWindowLog}, Limit: limiter.Limit{Events: 9, Window: 30 * time.Second},
+		})
+		take(t, s, limiter.At(time.Now()), r, "early")
+		time.Sleep(15 * time.Second)
+		take(t, s, limiter.At(time.Now()), r, "late")
+
+		for _, step := range []struct {
+			after time.Duration // since the late key's take
+			keys  int
+		}{
+			{25*time.Second - 1, 2}, // 40 s since the start: the early key reset at 30 s, when the sweep just did not see it
+			{25 * time.Second, 1},
+			{35*time.Second - 1, 1},
+			{35 * time.Second, 0},
+		} {
+			time.Sleep(time.Until(r0(15 * time.Second).Add(step.after)))
+			synctest.Wait()
+			if got := s.Stats("z").Keys; got != step.keys {
+				t.Errorf("keys %v after the second take = %d, want %d", step.after, got, step.keys)
+			}
+		}
+	})
+}
+
+// r0 returns the instant d after the beginning of a bubble.
+func r0(d time.Duration) time.Time { return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(d) }
+
+func TestDefaultSweepInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{})
+		defer s.Close()
+		s.Open("z")
+		r := newRule(t, limiter.Rule{Zone: "z", Limit: limiter.Limit{Events: 9, Window: time.Millisecond}})
+		take(t, s, limiter.At(time.Now()), r, "key")
+		time.Sleep(DefaultSweepInterval - 1)
+		synctest.Wait()
+		if got := s.Stats("z").Keys; got != 1 {
+			t.Errorf("keys just before the sweep = %d, want 1", got)
+		}
+		time.Sleep(1)
+		synctest.Wait()
+		if got := s.Stats("z").Keys; got != 0 {
+			t.Errorf("keys after the sweep = %d, want 0", got)
+		}
+	})
+}
+
+func TestSweepKeepsWhatIsNotSpent(t *testing.T) {
+	s, r := open(t, "z"), hourly(t, 60, 10)
+	denied := newRule(t, limiter.Rule{ID: 2, Zone: "z", Limit: limiter.Limit{Events: 60, Window: time.Hour, Burst: 1}})
+	take(t, s, start, r, "used")          // resets after a minute
+	take(t, s, start, denied, "denied")   // so does this
+	take(t, s, start+1, denied, "denied") // but its denial is no news for an hour
+	for _, step := range []struct {
+		at   limiter.Instant
+		keys int
+	}{
+		{60 * second, 2},
+		{62 * second, 1},
+		{3600 * second, 1},
+		{3602 * second, 0},
+	} {
+		s.sweep(start + step.at)
+		if got := s.Stats("z").Keys; got != step.keys {
+			t.Errorf("keys after a sweep at start + %v = %d, want %d", step.at, got, step.keys)
+		}
+	}
+}
+
+func TestSweepGivesMemoryBack(t *testing.T) {
+	const keys = 100_000
+	s, r := open(t, "z"), hourly(t, 60, keys)
+	for i := range keys {
+		at := start
+		if i%20 == 0 {
+			at += 600 * second
+		}
+		take(t, s, at, r, strconv.Itoa(i))
+	}
+	if got := buckets(s); got < keys {
+		t.Errorf("buckets for %d keys = %d, want at least as many", keys, got)
+	}
+	s.sweep(start + 120*second)
+	if got := s.Stats("z").Keys; got != keys/20 {
+		t.Errorf("keys after most have reset = %d, want %d", got, keys/20)
+	}
+	if got := buckets(s); got > 4*keys/20 {
+		t.Errorf("buckets for %d keys = %d, want at most 4 for each", keys/20, got)
+	}
+	for i := 0; i < keys; i += 20 {
+		if got := used(t, s, start+600*second, r, strconv.Itoa(i)); got != 1 {
+			t.Fatalf("key %d has used %d after the sweep, want 1", i, got)
+		}
+	}
+	s.sweep(start + 3600*second)
+	if got := buckets(s); got != 0 {
+		t.Errorf("buckets without keys = %d, want 0", got)
+	}
+}
+
+// buckets returns how many buckets zone "z" has.
+func buckets(s *Store) (n int) {
+	t := s.table("z")
+	for i := range t.shards {
+		n += len(t.shards[i].buckets)
+	}
+	return n
+}

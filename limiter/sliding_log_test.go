@@ -1,0 +1,110 @@
+package limiter
+
+import (
+	"testing"
+	"time"
+)
+
+var slidingWindowLog = Algorithm{Kind: SlidingWindowLog}
+
+func TestSlidingLog(t *testing.T) {
+	r := mustRule(t, slidingWindowLog, Limit{Events: 5, Window: time.Minute})
+	run(t, NewCount(slidingWindowLog), r, []step{
+		{10 * sec, take, 2, true, 3, 10 * sec, 70 * sec},
+		{10 * sec, take, 1, true, 2, 10 * sec, 70 * sec},
+		{50 * sec, take, 2, true, 0, 50 * sec, 110 * sec},
+		{50 * sec, take, 1, false, 0, 70 * sec, 110 * sec},
+		{50 * sec, take, 3, false, 0, 70 * sec, 110 * sec},
+		{50 * sec, take, 4, false, 0, 110 * sec, 110 * sec},
+		{50 * sec, take, 6, false, 0, Never, 110 * sec},
+		{70*sec - 1, take, 1, false, 0, 70 * sec, 110 * sec},
+		// An event leaves the window a window after it came in, to the microsecond.
+		{70 * sec, take, 3, true, 0, 70 * sec, 130 * sec},
+		{110 * sec, take, 3, false, 2, 130 * sec, 130 * sec},
+		{130 * sec, peek, 5, true, 5, 130 * sec, 130 * sec},
+	})
+}
+
+func TestSlidingLogRefund(t *testing.T) {
+	r := mustRule(t, slidingWindowLog, Limit{Events: 9, Window: time.Minute})
+	run(t, NewCount(slidingWindowLog), r, []step{
+		{10 * sec, take, 3, true, 6, 10 * sec, 70 * sec},
+		{20 * sec, take, 3, true, 3, 20 * sec, 80 * sec},
+		{30 * sec, take, 3, true, 0, 30 * sec, 90 * sec},
+		{30 * sec, refundOf(20 * sec), 2, true, 2, 30 * sec, 90 * sec},
+		{30 * sec, peek, 3, false, 2, 70 * sec, 90 * sec},
+		{30 * sec, peek, 6, false, 2, 80 * sec, 90 * sec},
+		{30 * sec, refundOf(15 * sec), 9, true, 2, 30 * sec, 90 * sec}, // nothing was taken then
+		{30 * sec, refundOf(30 * sec), 3, true, 5, 30 * sec, 80 * sec}, // the reset is that of what remains
+		{31 * sec, take, 5, true, 0, 31 * sec, 91 * sec},
+		{70 * sec, refundOf(10 * sec), 3, true, 3, 70 * sec, 91 * sec}, // has left the window by itself
+		{70 * sec, refundOf(20 * sec), 9, true, 4, 70 * sec, 91 * sec},
+		{70 * sec, refundOf(31 * sec), 9, true, 9, 70 * sec, 70 * sec},
+	})
+}
+
+// TestSlidingLogRefundOfALateReading gives back what was asked for with a reading that was overtaken.
+func TestSlidingLogRefundOfALateReading(t *testing.T) {
+	r := mustRule(t, slidingWindowLog, Limit{Events: 3, Window: time.Minute})
+	run(t, NewCount(slidingWindowLog), r, []step{
+		{10 * sec, take, 1, true, 2, 10 * sec, 70 * sec},
+		{10*sec - 500*ms, take, 2, true, 0, 10 * sec, 70 * sec},
+		{10*sec - 500*ms, refund, 2, true, 2, 10 * sec, 70 * sec},
+		{12 * sec, refundOf(10*sec - LateReading - 1), 1, true, 2, 12 * sec, 70 * sec},
+		{12 * sec, refundOf(10*sec - LateReading), 1, true, 3, 12 * sec, 12 * sec},
+	})
+}
+
+func TestSlidingLogOfAnotherWindow(t *testing.T) {
+	minute := mustRule(t, slidingWindowLog, Limit{Events: 5, Window: time.Minute})
+	short := mustRule(t, slidingWindowLog, Limit{Events: 5, Window: 10 * time.Second})
+	c := NewCount(slidingWindowLog)
+	run(t, c, minute, []step{
+		{10 * sec, take, 2, true, 3, 10 * sec, 70 * sec},
+		{50 * sec, take, 2, true, 1, 50 * sec, 110 * sec},
+	})
+	run(t, c, short, []step{{55 * sec, peek, 4, false, 3, 60 * sec, 60 * sec}})
+	run(t, c, minute, []step{{55 * sec, peek, 4, false, 3, 110 * sec, 110 * sec}})
+}
+
+func TestSlidingLogClockSetBack(t *testing.T) {
+	r := mustRule(t, slidingWindowLog, Limit{Events: 2, Window: time.Minute})
+	run(t, NewCount(slidingWindowLog), r, []step{
+		{600 * sec, take, 1, true, 1, 600 * sec, 660 * sec},
+		{620 * sec, take, 1, true, 0, 620 * sec, 680 * sec},
+		{619 * sec, take, 1, false, 0, 660 * sec, 680 * sec}, // late, and decided as of 620 s
+		{100 * sec, take, 1, false, 0, 140 * sec, 160 * sec}, // 520 s earlier, and so is all it remembers
+		{140 * sec, take, 1, true, 0, 140 * sec, 200 * sec},
+	})
+}
+
+// TestSlidingLogRing fills and empties a log again and again: the ring follows what is in it, up and down, and the
+// order of the entries survives every move.
+func TestSlidingLogRing(t *testing.T) {
+	r := mustRule(t, slidingWindowLog, Limit{Events: 1000, Window: time.Second})
+	l := NewCount(slidingWindowLog).(*slidingLog)
+	now := Instant(100 * sec)
+	for _, entries := range []int{1, 3, 1000, 5, 0, 600, 1, 1000} {
+		for range entries { // once a millisecond
+			now += ms
+			if d := l.Take(r, now, 1); !d.OK {
+				t.Fatalf("take at %d = %+v, want OK", now, d)
+			}
+		}
+		for i := 1; i < l.ring.n; i++ {
+			if a, b := *l.ring.entry(i - 1), *l.ring.entry(i); a.at >= b.at || b.upTo-a.upTo != 1 {
+				t.Fatalf("entries %d and %d = %+v, %+v, want rising instants and one event each", i-1, i, a, b)
+			}
+		}
+		now += sec - Instant(entries)*ms/2 // about the second half stays in the window
+		l.Peek(r, now, 1)
+		if size := len(l.ring.buf); size > max(minRing, 4*l.ring.n+3) {
+			t.Errorf("places for %d entries = %d, want at most about four times as many", l.ring.n, size)
+		}
+		now += sec
+	}
+	l.Peek(r, now, 1)
+	if got := len(l.ring.buf); l.ring.n != 0 || got > minRing {
+		t.Errorf("empty log: %d entries in %d places, want 0 in %d", l.ring.n, got, minRing)
+	}
+}

@@ -1,0 +1,87 @@
+// Package storetest holds the tests that every [limiter.Store] passes.
+//
+// The tests say at which instant each take happens. A store that reads a clock of its own is tested behind a wrapper
+// which sets that clock to the instant of each call before it passes the call on; in tests that take concurrently, the
+// instant never changes.
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// Run runs all tests on stores that open makes. open returns a store without counts in which the zones are open; it
+// registers whatever closes the store with t.Cleanup. Each test opens a store of its own.
+func Run(t *testing.T, open func(t *testing.T, zones ...string) limiter.Store) {
+	themes := []struct {
+		name string
+		run  func(*testing.T, opener)
+	}{
+		{"Timelines", testTimelines},
+		{"ExactInstants", testExactInstants},
+		{"ClockSetBack", testClockSetBack},
+		{"Cost", testCost},
+		{"Peek", testPeek},
+		{"Refund", testRefund},
+		{"Several", testSeveral},
+		{"ChangedLimit", testChangedLimit},
+		{"Keys", testKeys},
+		{"Breach", testBreach},
+		{"Concurrent", testConcurrent},
+	}
+	for _, theme := range themes {
+		t.Run(theme.name, func(t *testing.T) { theme.run(t, open) })
+	}
+}
+
+type opener func(t *testing.T, zones ...string) limiter.Store
+
+// start is the instant at which tests begin: 2026-01-01T00:00:00Z, the beginning of a minute and of an hour.
+const start limiter.Instant = 1_767_225_600_000_000
+
+// Durations in units of Instant.
+const (
+	second limiter.Instant = 1_000_000
+	minute                 = 60 * second
+)
+
+// zone is the zone of tests that need only one.
+const zone = "zone"
+
+// algorithms are the ways to enforce a limit, with sub-windows few and many.
+var algorithms = []struct {
+	name string
+	limiter.Algorithm
+}{
+	{"token_bucket", limiter.Algorithm{Kind: limiter.TokenBucket}},
+	{"sliding_window_log", limiter.Algorithm{Kind: limiter.SlidingWindowLog}},
+	{"sliding_window_1", limiter.Algorithm{Kind: limiter.SlidingWindow, SubWindows: 1}},
+	{"sliding_window_7", limiter.Algorithm{Kind: limiter.SlidingWindow, SubWindows: 7}},
+	{"fixed_window", limiter.Algorithm{Kind: limiter.FixedWindow}},
+}
+
+// eachAlgorithm runs test for every algorithm, with a store and a function that makes rules with the ID 1 and so many
+// events a minute: rules that share their counts.
+func eachAlgorithm(t *testing.T, open opener, test func(*testing.T, limiter.Store, func(events int64) *limiter.Rule)) {
+	for _, a := range algorithms {
+		t.Run(a.name, func(t *testing.T) {
+			test(t, open(t, zone), func(events int64) *limiter.Rule {
+				return perMinute(t, 1, zone, a.Algorithm, events)
+			})
+		})
+	}
+}
+
+// perMinute returns a rule that admits so many events a minute.
+func perMinute(t *testing.T, id uint32, zone string, a limiter.Algorithm, events int64) *limiter.Rule {
+	t.Helper()
+	r, err := limiter.NewRule(limiter.Rule{
+		ID: id, Zone: zone, Algorithm: a, Limit: limiter.Limit{Events: events, Window: time.Minute},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

@@ -1,0 +1,120 @@
+package limiter
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+var bucket = Algorithm{Kind: TokenBucket}
+
+func TestTokenBucket(t *testing.T) {
+	r := mustRule(t, bucket, Limit{Events: 1, Window: time.Second, Burst: 5})
+	run(t, NewCount(bucket), r, []step{
+		// A burst of five at once, then nothing until the first event has accrued.
+		{100 * sec, take, 1, true, 4, 100 * sec, 101 * sec},
+		{100 * sec, take, 1, true, 3, 100 * sec, 102 * sec},
+		{100 * sec, take, 3, true, 0, 100 * sec, 105 * sec},
+		{100 * sec, take, 1, false, 0, 101 * sec, 105 * sec},
+		{100 * sec, take, 5, false, 0, 105 * sec, 105 * sec},
+		{100 * sec, take, 6, false, 0, Never, 105 * sec},
+		{101*sec - 1, take, 1, false, 0, 101 * sec, 105 * sec},
+		{101 * sec, take, 1, true, 0, 101 * sec, 106 * sec},
+		// One per second is all it admits from here.
+		{101 * sec, take, 1, false, 0, 102 * sec, 106 * sec},
+		{102 * sec, take, 1, true, 0, 102 * sec, 107 * sec},
+		// After a pause of 2.5 s two events are there, and half of a third.
+		{104*sec + 500*ms, peek, 3, false, 2, 105 * sec, 107 * sec},
+		{104*sec + 500*ms, take, 2, true, 0, 104*sec + 500*ms, 109 * sec},
+		{105 * sec, take, 1, true, 0, 105 * sec, 110 * sec},
+		// It never holds more than the burst.
+		{1000 * sec, take, 5, true, 0, 1000 * sec, 1005 * sec},
+		{1000 * sec, refund, 2, true, 2, 1000 * sec, 1003 * sec},
+	})
+}
+
+// TestTokenBucketFractions has events accrue in periods that are no whole microseconds: what is short of one is kept.
+func TestTokenBucketFractions(t *testing.T) {
+	r := mustRule(t, bucket, Limit{Events: 3, Window: time.Second, Burst: 2}) // an event in 333,333.3 µs
+	run(t, NewCount(bucket), r, []step{
+		{10 * sec, take, 2, true, 0, 10 * sec, 10_666_667},
+		{10_333_333, take, 1, false, 0, 10_333_334, 10_666_667},
+		{10_333_334, take, 1, true, 0, 10_333_334, 11 * sec},
+		{10_666_666, take, 1, false, 0, 10_666_667, 11 * sec},
+		{10_666_667, take, 1, true, 0, 10_666_667, 11_333_334},
+		{11*sec - 1, take, 1, false, 0, 11 * sec, 11_333_334},
+		{11 * sec, take, 1, true, 0, 11 * sec, 11_666_667},
+	})
+}
+
+func TestTokenBucketClockSetBack(t *testing.T) {
+	r := mustRule(t, bucket, Limit{Events: 1, Window: time.Second, Burst: 5})
+	run(t, NewCount(bucket), r, []step{
+		{100 * sec, take, 5, true, 0, 100 * sec, 105 * sec},
+		{100*sec + 250*ms, take, 1, false, 0, 101 * sec, 105 * sec},
+		{99*sec + 250*ms, take, 1, false, 0, 101 * sec, 105 * sec}, // late by a second
+		{50 * sec, take, 1, false, 0, 50*sec + 750*ms, 54*sec + 750*ms},
+		{50*sec + 750*ms, take, 1, true, 0, 50*sec + 750*ms, 55*sec + 750*ms},
+	})
+}
+
+// TestTokenBucketKeepsTheFractionOfAnEvent changes the rate when half of an event has accrued.
+func TestTokenBucketKeepsTheFractionOfAnEvent(t *testing.T) {
+	c := NewCount(bucket)
+	slow := mustRule(t, bucket, Limit{Events: 1, Window: 10 * time.Second, Burst: 2})
+	fast := mustRule(t, bucket, Limit{Events: 1, Window: time.Second, Burst: 2})
+	run(t, c, slow, []step{
+		{100 * sec, take, 2, true, 0, 100 * sec, 120 * sec},
+		{105 * sec, take, 1, false, 0, 110 * sec, 120 * sec},
+	})
+	run(t, c, fast, []step{{105 * sec, take, 1, false, 0, 105*sec + 500*ms, 106*sec + 500*ms}})
+}
+
+func TestTokenBucketFillsAfterTheEndOfTime(t *testing.T) {
+	r := mustRule(t, bucket, Limit{Events: 1, Window: MaxWindow, Burst: MaxEvents})
+	const tenYears = 10 * 365 * 24 * 3600 * sec
+	run(t, NewCount(bucket), r, []step{
+		{100 * sec, take, MaxEvents, true, 0, 100 * sec, Never},
+		{100 * sec, take, 1, false, 0, 100*sec + tenYears, Never},
+		{100*sec + tenYears - 1, take, 1, false, 0, 100*sec + tenYears, Never},
+		{100*sec + tenYears, take, 1, true, 0, 100*sec + tenYears, Never},
+	})
+}
+
+// TestTokenBucketDoesNotDrift asks a bucket at odd intervals for simulated weeks. It admits the burst and what accrued,
+// to the event.
+func TestTokenBucketDoesNotDrift(t *testing.T) {
+	const weeks = 3 * 7 * 24 * 3600 * sec
+	for _, test := range []struct {
+		events, window, burst int64 // window in seconds
+		want                  int64 // burst + floor(events * 1,814,400 s / window)
+	}{
+		{7, 13, 2, 2 + 976_984},
+		{7, 13, 100, 100 + 976_984},
+		{3, 1, 3, 3 + 5_443_200},
+		{1, 3607, 2, 2 + 503},
+		{999_983, 86_399, 999_983, 999_983 + 20_999_886},
+	} {
+		t.Run(fmt.Sprintf("%d in %d s", test.events, test.window), func(t *testing.T) {
+			l := Limit{Events: test.events, Window: time.Duration(test.window) * time.Second, Burst: test.burst}
+			r, c := mustRule(t, bucket, l), NewCount(bucket)
+
+			const start = 1_800_000_000 * sec
+			all := c.Take(r, start, test.burst).Limit
+			// Odd, and short enough that the bucket is never full: a full one lets what accrues go.
+			every := r.window/test.events*(test.burst-1)/2 | 1
+			for now := Instant(start); ; now += Instant(every) {
+				now = min(now, start+weeks)
+				for d := c.Peek(r, now, 1); d.Remaining > 0; d = c.Take(r, now, d.Remaining) {
+					all += d.Remaining
+				}
+				if now == start+weeks {
+					break
+				}
+			}
+			if all != test.want {
+				t.Errorf("admitted in three weeks = %d, want %d", all, test.want)
+			}
+		})
+	}
+}
