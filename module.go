@@ -1,20 +1,41 @@
+// Package fleetlimit is a Caddy plugin that limits the rate of requests: the `rate_limit` handler and the app of the same
+// name that holds what its handlers share.
+//
+// The package is the adapter between Caddy and package limiter, which decides. One file holds one concern:
+//
+//	config.go      the JSON configuration          key.go, placeholder.go  whose count is used
+//	caddyfile*.go  the Caddyfile grammar           access.go, endpoint.go  lists and patterns
+//	app.go         what handlers share             header.go, writer.go    what responses say
+//	zone.go        a zone, compiled                reject.go               how requests are rejected
+//	handler.go     one request                     report.go, metrics.go   what operators see
+//	pool.go        what outlives a reload
 package fleetlimit
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+
 	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyevents"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"go.uber.org/zap"
 )
 
-// App holds what all rate_limit handlers of a configuration share. It is optional: handlers work without it and count in
-// the memory of this process.
-type App struct {
-	// Named limits that zones can use.
-	Tiers map[string]*Limit `json:"tiers,omitempty"`
-
-	// What zones and handlers do not say themselves.
-	Defaults *Defaults `json:"defaults,omitempty"`
+func init() {
+	caddy.RegisterModule(new(App))
+	caddy.RegisterModule(Handler{})
 }
 
-// Handler limits the rate of requests. (docs: TODO by module.go's author)
+// Handler limits the rate of requests. Each of its zones counts the requests that match it by a key, such as an API key or
+// the client's address, and the request passes when every zone has room for it; it is then counted in all of them, and
+// otherwise in none and answered with 429.
+//
+// Counts are kept in the memory of this process and survive config reloads.
+//
+// Responses say what is left in `X-RateLimit-Limit`, `-Remaining` and `-Reset` and in the IETF's `RateLimit` and
+// `RateLimit-Policy`. Later handlers and logs can read `{http.rate_limit.<zone>.limit}`, `.remaining`, `.reset` and
+// `.source`, and on a rejection the name of the zone from `{http.rate_limit.exceeded.name}`.
 type Handler struct {
 	// The zones by name. Names are 1 to 64 of the characters A-Z, a-z, 0-9, `_`, `.` and `-`. A request takes from all
 	// zones that match it, or from none.
@@ -54,6 +75,156 @@ type Handler struct {
 	// Accepted so that configurations of caddy-ratelimit load unchanged; not used.
 	StorageRaw storageModule `json:"storage,omitempty" caddy:"namespace=caddy.storage inline_key=module"`
 
-	// Accepted so that configurations of caddy-ratelimit load unchanged; not used.
+	// Do not offer metrics, unless another rate_limit handler does.
 	DisableMetrics bool `json:"disable_metrics,omitempty"`
+
+	ctx         caddy.Context // for events
+	app         *App
+	gate        gate
+	zones       []*zone // by name, so that headers list them in a stable order
+	headers     headerSet
+	rejectAs    rejectStyle
+	logWhich    logWhich
+	logger      *zap.Logger
+	events      *caddyevents.App
+	releaseList []func() // gives back exactly what Provision acquired
 }
+
+// CaddyModule returns the Caddy module information.
+func (Handler) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{
+		ID:  "http.handlers.rate_limit",
+		New: func() caddy.Module { return new(Handler) },
+	}
+}
+
+// Provision compiles the handler's configuration. It changes no count that an earlier configuration uses.
+func (h *Handler) Provision(ctx caddy.Context) error {
+	app, err := ctx.App(appName)
+	if err != nil {
+		return fmt.Errorf("loading the rate_limit app: %w", err)
+	}
+	events, err := ctx.App("events")
+	if err != nil {
+		return fmt.Errorf("loading the events app: %w", err)
+	}
+	h.app, h.events = app.(*App), events.(*caddyevents.App)
+	h.ctx, h.logger = ctx, ctx.Logger()
+
+	if err := h.provisionSettings(); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.Zones)) {
+		z, err := h.provisionZone(ctx, name, h.Zones[name])
+		if err != nil {
+			return fmt.Errorf("zone %q: %w", name, err)
+		}
+		h.zones = append(h.zones, z)
+	}
+	if !h.DisableMetrics {
+		if err := registerMetrics(ctx.GetMetricsRegistry()); err != nil {
+			return fmt.Errorf("registering metrics: %w", err)
+		}
+	}
+	h.warnUnused()
+	return nil
+}
+
+// provisionSettings resolves what is not about zones.
+func (h *Handler) provisionSettings() (err error) {
+	if len(h.Zones) == 0 && len(h.Allow) == 0 && len(h.Deny) == 0 {
+		return fmt.Errorf("rate_limit has nothing to do: add a zone, `allow` or `deny`")
+	}
+	if h.headers, err = parseHeaderSet(firstOf(h.Headers, h.app.defaults.Headers)); err != nil {
+		return err
+	}
+	if h.rejectAs, err = parseRejectStyle(firstOf(h.Reject, h.app.defaults.Reject)); err != nil {
+		return err
+	}
+	if h.logWhich, err = parseLogWhich(h.LogRejections); err != nil {
+		return err
+	}
+	if h.Jitter < 0 || h.Jitter > 1 {
+		return fmt.Errorf("jitter is %v: say a fraction from 0 to 1, such as 0.2 for 20%%", h.Jitter)
+	}
+	h.gate, err = newGate(h.Allow, h.Deny)
+	return err
+}
+
+// provisionZone compiles a zone and acquires its counts.
+func (h *Handler) provisionZone(ctx caddy.Context, name string, config *Zone) (*zone, error) {
+	if config == nil {
+		return nil, fmt.Errorf("is empty: it needs at least `key` and `limit`")
+	}
+	matchers, err := loadMatchers(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.app.define(name, config, h.logger); err != nil {
+		return nil, err
+	}
+	z, err := newZone(name, config, h.app)
+	if err != nil {
+		return nil, err
+	}
+	z.matchers = matchers
+	state, release, err := acquireZone(h.app.store, name)
+	if err != nil {
+		return nil, err
+	}
+	h.releaseList = append(h.releaseList, release)
+	z.zoneState = state
+	return z, nil
+}
+
+func loadMatchers(ctx caddy.Context, config *Zone) (caddyhttp.MatcherSets, error) {
+	if len(config.MatcherSetsRaw) == 0 {
+		return nil, nil
+	}
+	loaded, err := ctx.LoadModule(config, "MatcherSetsRaw")
+	if err != nil {
+		return nil, fmt.Errorf("loading matchers: %w", err)
+	}
+	var sets caddyhttp.MatcherSets
+	if err := sets.FromInterface(loaded); err != nil {
+		return nil, fmt.Errorf("loading matchers: %w", err)
+	}
+	return sets, nil
+}
+
+// warnUnused says which accepted settings have no effect.
+func (h *Handler) warnUnused() {
+	if h.Distributed != nil {
+		h.logger.Warn("counts are per node: N nodes admit N times the limit; `distributed` is accepted and not used")
+	}
+	if len(h.StorageRaw) > 0 {
+		h.logger.Warn("`storage` is accepted and not used: counts live in the memory of this process")
+	}
+}
+
+// Cleanup gives back what Provision acquired, whether or not Provision succeeded. Requests of this configuration may still
+// be running: they keep the zones' counts alive through their own references.
+func (h *Handler) Cleanup() error {
+	for _, release := range h.releaseList {
+		release()
+	}
+	h.releaseList = nil
+	return nil
+}
+
+// firstOf returns the first of the values that is not empty.
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// Interface guards.
+var (
+	_ caddy.Provisioner           = (*Handler)(nil)
+	_ caddy.CleanerUpper          = (*Handler)(nil)
+	_ caddyhttp.MiddlewareHandler = (*Handler)(nil)
+)

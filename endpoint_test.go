@@ -1,0 +1,118 @@
+package fleetlimit
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func TestRouteMatch(t *testing.T) {
+	for _, tc := range []struct {
+		methods, path string // methods with commas
+		method, uri   string
+		want          bool
+	}{
+		{"", "/search", "GET", "/search", true},
+		{"", "/search", "PURGE", "/search?q=1", true},
+		{"", "/search", "GET", "/search/", false},
+		{"", "/search", "GET", "/searching", false},
+		{"", "/search", "GET", "/SEARCH", true},
+		{"", "/Search", "GET", "/search", true},
+		{"", "/search", "GET", "//search", true},
+		{"", "/search", "GET", "/x/../search", true},
+		{"", "/search", "GET", "/%73earch", true},
+		{"", "/search*", "GET", "/search/a/b", true},
+		{"", "/users/*/posts", "GET", "/users/7/posts", true},
+		{"", "/users/*/posts", "GET", "/users/7/8/posts", false},
+		{"", "*.json", "GET", "/a/b.JSON", true},
+		{"", "*/admin/*", "GET", "/v1/admin/x", true},
+		{"", "*", "GET", "/", true},
+		{"", "/a%2fb", "GET", "/a%2Fb", true},
+		{"", "/a%2fb", "GET", "/a/b", false},
+		{"GET", "/search", "GET", "/search", true},
+		{"GET", "/search", "HEAD", "/search", true},
+		{"GET", "/search", "head", "/search", true},
+		{"GET", "/search", "POST", "/search", false},
+		{"HEAD", "/search", "GET", "/search", false},
+		{"POST", "/login", "POST", "/login", true},
+		{"POST", "/login", "post", "/login", true},
+		{"post", "/login", "POST", "/login", true},
+		{"POST", "/login", "GET", "/login", false},
+		{"POST", "/login", "HEAD", "/login", false},
+		{"PUT,GET", "/x", "PUT", "/x", true},
+		{"PUT,GET", "/x", "HEAD", "/x", true},
+		{"PUT,GET", "/x", "DELETE", "/x", false},
+		{"VERSION-CONTROL", "/x", "VERSION-CONTROL", "/x", true},
+	} {
+		e, err := newRoute(splitMethods(tc.methods), tc.path)
+		if err != nil {
+			t.Fatalf("newRoute(%q, %q) = %v", tc.methods, tc.path, err)
+		}
+		r, _ := keyRequest("192.0.2.1")
+		r.Method = tc.method
+		if r.URL, err = url.ParseRequestURI(tc.uri); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.match(r); got != tc.want {
+			t.Errorf("%q matches %s %s: %v, want %v", e, tc.method, tc.uri, got, tc.want)
+		}
+	}
+}
+
+func splitMethods(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, ",")
+}
+
+func TestRouteString(t *testing.T) {
+	for _, tc := range []struct{ methods, path, want string }{
+		{"", "/search/*", "/search/*"},
+		{"POST,GET", "/Search/*", "GET,POST /search/*"},
+		{"get,Get,HEAD", "*.json", "GET *.json"},
+		{"HEAD", "/x", "HEAD /x"},
+	} {
+		e, err := newRoute(splitMethods(tc.methods), tc.path)
+		if err != nil {
+			t.Fatalf("newRoute(%q, %q) = %v", tc.methods, tc.path, err)
+		}
+		if got := e.String(); got != tc.want {
+			t.Errorf("String of %q %q = %q, want %q", tc.methods, tc.path, got, tc.want)
+		}
+	}
+}
+
+func TestRouteRefused(t *testing.T) {
+	for _, tc := range []struct {
+		methods []string
+		path    string
+		want    string
+	}{
+		{nil, "", "write one like /search"},
+		{nil, "search", "write one like /search"},
+		{nil, "/users/{id}", "use *"},
+		{nil, "/users/{http.vars.plan}", "use *"},
+		{nil, "/a}", "use *"},
+		{nil, "/a[", "close it"},
+		{nil, `/a\`, "close it"},
+		{[]string{""}, "/a", "write methods like GET"},
+		{[]string{"GET", "*"}, "/a", "write methods like GET"},
+		{[]string{"GET POST"}, "/a", "write methods like GET"},
+		{[]string{"GET,POST"}, "/a", "write methods like GET"},
+	} {
+		if _, err := newRoute(tc.methods, tc.path); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("newRoute(%q, %q) = %v, want an error that says %q", tc.methods, tc.path, err, tc.want)
+		}
+	}
+}
+
+func TestRouteDoesNotChangeItsArguments(t *testing.T) {
+	methods := []string{"post", "HEAD", "get"}
+	if _, err := newRoute(methods, "/a"); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(methods, ","); got != "post,HEAD,get" {
+		t.Errorf("methods of the configuration became %s", got)
+	}
+}

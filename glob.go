@@ -1,0 +1,126 @@
+package fleetlimit
+
+import (
+	"errors"
+	"strings"
+	"unicode/utf8"
+)
+
+// globs is a set of patterns of keys. In a pattern `*` stands for any run of characters, also an empty one, and `?` for one
+// character; everything else stands for itself. The zero value matches nothing.
+type globs struct {
+	exact    map[string]struct{} // patterns without a wildcard
+	patterns []glob
+}
+
+// glob is a pattern, cut at its `*`s; it has at least one piece.
+type glob []string
+
+// parseGlobs compiles patterns.
+func parseGlobs(patterns []string) (globs, error) {
+	g := globs{exact: make(map[string]struct{})}
+	for _, p := range patterns {
+		switch {
+		case p == "":
+			return globs{}, errors.New(`an empty pattern matches no key: write one like sk_internal_*, or "*" for all keys`)
+		case strings.ContainsAny(p, "*?"):
+			g.patterns = append(g.patterns, strings.Split(p, "*"))
+		default:
+			g.exact[p] = struct{}{}
+		}
+	}
+	return g, nil
+}
+
+func (g globs) empty() bool { return len(g.exact) == 0 && len(g.patterns) == 0 }
+
+// match reports whether a pattern matches all of s.
+func (g globs) match(s string) bool {
+	if _, ok := g.exact[s]; ok {
+		return true
+	}
+	for _, p := range g.patterns {
+		if p.match(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// match takes each piece at the first place where it fits, which leaves the most for those that follow. So it never goes
+// back: the time is linear in the length of s, times the length of a piece with a `?` at the most.
+func (g glob) match(s string) bool {
+	first, last := g[0], g[len(g)-1]
+	n := fits(s, first)
+	if n < 0 {
+		return false
+	}
+	if len(g) == 1 {
+		return n == len(s)
+	}
+	s = s[n:]
+	for _, p := range g[1 : len(g)-1] {
+		if n = find(s, p); n < 0 {
+			return false
+		}
+		s = s[n:]
+	}
+	tail, ok := lastChars(s, utf8.RuneCountInString(last))
+	return ok && fits(tail, last) == len(tail)
+}
+
+// fits returns the length in bytes of the start of s that the piece p matches, or -1.
+func fits(s, p string) int {
+	n := 0
+	for i := 0; i < len(p); {
+		if n == len(s) {
+			return -1
+		}
+		_, size := utf8.DecodeRuneInString(p[i:])
+		if p[i] == '?' {
+			_, width := utf8.DecodeRuneInString(s[n:])
+			n += width
+		} else {
+			if !strings.HasPrefix(s[n:], p[i:i+size]) {
+				return -1
+			}
+			n += size
+		}
+		i += size
+	}
+	return n
+}
+
+// find returns the index in s after the first place where the piece p fits, or -1.
+func find(s, p string) int {
+	if !strings.Contains(p, "?") {
+		i := strings.Index(s, p)
+		if i < 0 {
+			return -1
+		}
+		return i + len(p)
+	}
+	for from := 0; ; {
+		if n := fits(s[from:], p); n >= 0 {
+			return from + n
+		}
+		if from == len(s) {
+			return -1
+		}
+		_, size := utf8.DecodeRuneInString(s[from:])
+		from += size
+	}
+}
+
+// lastChars returns the last n characters of s, if it has as many.
+func lastChars(s string, n int) (string, bool) {
+	at := len(s)
+	for range n {
+		if at == 0 {
+			return "", false
+		}
+		_, size := utf8.DecodeLastRuneInString(s[:at])
+		at -= size
+	}
+	return s[at:], true
+}

@@ -1,0 +1,243 @@
+package fleetlimit
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"go.uber.org/zap"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// ServeHTTP implements caddyhttp.MiddlewareHandler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	if past, err := h.gate.check(r); err != nil {
+		return err
+	} else if past {
+		return next.ServeHTTP(w, r)
+	}
+	repl := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
+	q := question{repl: repl}
+	if err := h.ask(&q, r); err != nil {
+		q.forget()
+		return err
+	}
+	if len(q.results()) == 0 {
+		return h.pass(&q, w, r, next)
+	}
+	if err := h.decide(&q, r); err != nil {
+		q.forget()
+		return err
+	}
+	if q.denied != nil {
+		return h.reject(&q, w, r)
+	}
+	return h.pass(&q, w, r, next)
+}
+
+// A question is what one handler asks about one request: the takes of all zones that apply, with their answers.
+type question struct {
+	now    limiter.Instant
+	repl   *caddy.Replacer
+	rec    *record        // nil until a zone matches
+	first  int            // of rec.results, those of this question begin here
+	takes  []limiter.Take // of the results whose rule is counted, in their order
+	denied *result        // of the results that reject the request, the one with the longest wait
+	noAuth *zone          // reads authentication that is not there, or not there yet
+}
+
+// begin makes room for the first zone.
+func (q *question) begin(r *http.Request) {
+	if q.rec == nil {
+		q.rec = recordOf(r, q.repl)
+		q.first = len(q.rec.results)
+		q.takes = q.rec.takeRoom[:0]
+	}
+}
+
+// results returns one result for each zone that applies.
+func (q *question) results() []result {
+	if q.rec == nil {
+		return nil
+	}
+	return q.rec.results[q.first:]
+}
+
+// forget takes back results that were not decided.
+func (q *question) forget() {
+	if q.rec != nil {
+		q.rec.results = q.rec.results[:q.first]
+	}
+}
+
+// ask finds out which zones apply to the request, and what to take from them.
+func (h *Handler) ask(q *question, r *http.Request) error {
+	for _, z := range h.zones {
+		if len(z.matchers) > 0 {
+			if match, err := z.matchers.AnyMatchWithError(r); err != nil {
+				return err
+			} else if !match {
+				continue
+			}
+		}
+		q.begin(r)
+		if err := h.askZone(q, z, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askZone adds the take of a zone that matches the request.
+func (h *Handler) askZone(q *question, z *zone, r *http.Request) error {
+	key, template, err := h.keyOf(q, z, r)
+	if err != nil || template == nil {
+		return err
+	}
+	text := func() string { return template.text(r, q.repl) }
+	if !z.deny.empty() && z.deny.match(text()) {
+		z.tally.denied.Add(1)
+		return caddyhttp.Error(http.StatusForbidden, fmt.Errorf("the key is denied in zone %q", z.name))
+	}
+	if !z.allow.empty() && z.allow.match(text()) {
+		z.tally.allowed.Add(1)
+		return nil
+	}
+	if len(z.auth) > 0 && q.noAuth == nil {
+		if user, _ := q.repl.GetString(z.auth[0]); user == "" {
+			q.noAuth = z
+		}
+	}
+	p := z.policyOf(r)
+	rule := p.rules[z.tiers.find(text, r, q.repl)]
+	if rule == nil || rule.unlimited() {
+		return nil
+	}
+	q.rec.results = append(q.rec.results, result{zone: z, rule: rule, headers: h.headers, template: template})
+	if rule.block {
+		return nil
+	}
+	cost, valid := p.cost.of(rule, r, q.repl)
+	if !valid {
+		z.tally.invalidCosts.Add(1)
+	}
+	q.takes = append(q.takes, limiter.Take{Rule: rule.Rule, Key: key, Cost: cost})
+	return nil
+}
+
+// keyOf returns whose count of the zone is used, and the template that says so: nil when the request is left out.
+func (h *Handler) keyOf(q *question, z *zone, r *http.Request) ([]byte, *template, error) {
+	room := q.rec.keyRoom[:0]
+	if n := len(q.takes); n > 0 { // behind the last key, if there is room
+		last := q.takes[n-1].Key
+		room = last[len(last):]
+	}
+	key, missing, err := z.key.append(room, r, q.repl)
+	switch {
+	case err != nil:
+		return nil, nil, caddyhttp.Error(http.StatusTooEarly, err)
+	case !missing:
+		return key, z.key, nil
+	}
+	z.tally.missingKeys.Add(1)
+	if !z.warned.Swap(true) {
+		h.logger.Warn("there are requests without a key, which count as on_missing_key says",
+			zap.String("zone", z.name), zap.String("key", z.key.raw))
+	}
+	switch z.missing.action {
+	case missingSkip:
+		return nil, nil, nil
+	case missingDeny:
+		z.tally.denied.Add(1)
+		return nil, nil, caddyhttp.Error(http.StatusForbidden, fmt.Errorf("the request has no key for zone %q", z.name))
+	}
+	if key, _, err = z.missing.key.append(room, r, q.repl); err != nil {
+		return nil, nil, caddyhttp.Error(http.StatusTooEarly, err)
+	}
+	return key, z.missing.key, nil
+}
+
+// policyOf returns the policy of the first endpoint that matches the request, else that of the rest of the zone.
+func (z *zone) policyOf(r *http.Request) *policy {
+	last := len(z.policies) - 1
+	for i := range z.policies[:last] {
+		if p := &z.policies[i]; p.route.match(r) {
+			return p
+		}
+	}
+	return &z.policies[last]
+}
+
+// decide has the store decide, and notes the answers.
+func (h *Handler) decide(q *question, r *http.Request) error {
+	q.now = limiter.At(time.Now())
+	var err error
+	if q.block() {
+		err = h.app.store.Peek(r.Context(), q.now, q.takes)
+	} else {
+		err = h.app.store.Take(r.Context(), q.now, q.takes)
+	}
+	if err != nil {
+		return caddyhttp.Error(http.StatusInternalServerError, err)
+	}
+	results, takes := q.results(), q.takes
+	for i := range results {
+		res := &results[i]
+		if !res.rule.block {
+			res.decision, takes = takes[0].Decision, takes[1:]
+		}
+		if !res.decision.OK && (q.denied == nil || res.decision.RetryAt > q.denied.decision.RetryAt) {
+			q.denied = res
+		}
+	}
+	for i := range results {
+		if tally := &results[i].zone.tally; q.denied == nil {
+			tally.admitted.Add(1)
+		} else if !results[i].decision.OK {
+			tally.rejected.Add(1)
+		}
+	}
+	return nil
+}
+
+// block answers for the rules that reject every request, and reports whether there are any.
+func (q *question) block() (blocked bool) {
+	results := q.results()
+	for i := range results {
+		if res := &results[i]; res.rule.block {
+			until := q.now + limiter.Instant(res.rule.window/time.Microsecond)
+			res.decision = limiter.Decision{RetryAt: until, ResetAt: until}
+			blocked = true
+		}
+	}
+	return blocked
+}
+
+// pass hands the request on.
+func (h *Handler) pass(q *question, w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	wrapped := w
+	if len(q.results()) > 0 {
+		q.rec.format(q.first, nil, q.now)
+		wrapped = q.rec.wrap(w, r)
+	}
+	err := next.ServeHTTP(wrapped, r)
+	if err != nil && wrapped != w {
+		q.rec.unwrap(w, r)
+	}
+	if q.noAuth != nil {
+		h.warnAuth(q)
+	}
+	return err
+}
+
+// warnAuth warns, once, about a zone that needs authentication which a later handler does.
+func (h *Handler) warnAuth(q *question) {
+	z := q.noAuth
+	if user, _ := q.repl.GetString(z.auth[0]); user != "" && !z.warnedAuth.Swap(true) {
+		h.logger.Warn("the zone is decided before authentication: put `order rate_limit after basic_auth` into the global options",
+			zap.String("zone", z.name), zap.String("placeholder", z.auth[0]))
+	}
+}

@@ -1,0 +1,87 @@
+package fleetlimit
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics are the counts of all zones of this process. One collector serves every configuration's registry, so counters
+// survive reloads. It reads atomics when it is scraped; requests never wait for it.
+var metrics collector
+
+type collector struct {
+	addressAllowed atomic.Uint64 // requests past all zones by the allow list
+	addressDenied  atomic.Uint64 // 403 by the deny list
+}
+
+// registerMetrics offers the metrics in a configuration's registry.
+func registerMetrics(registry *prometheus.Registry) error {
+	if registry == nil {
+		return nil
+	}
+	if err := registry.Register(&metrics); !errors.As(err, new(prometheus.AlreadyRegisteredError)) {
+		return err
+	}
+	return nil
+}
+
+// No label is ever a key or anything else that a client writes.
+var (
+	descDecisions = desc("decisions_total", "Decisions of a zone: admitted, rejected (429), allowed (past the zone by "+
+		"its allow_key list) and denied (403 by its deny_key list or for want of a key).", "zone", "outcome")
+	descAddresses = desc("address_decisions_total", "Requests decided by the client's address before any zone: allowed "+
+		"and denied (403).", "outcome")
+	descMissing   = desc("missing_keys_total", "Requests in which the zone's key was missing.", "zone")
+	descCosts     = desc("invalid_costs_total", "Requests whose cost was empty, not a number or below 1, and counted as 1.", "zone")
+	descEvictions = desc("evictions_total", "Keys that were forgotten before their reset to make room for others.", "zone")
+	descOverflow  = desc("overflow_total", "Takes of keys that found no room in a zone full of keys at their limit, and "+
+		"shared one count.", "zone")
+
+	// The names of caddy-ratelimit. Their label key is always empty.
+	descKeys     = desc("keys_total", "Keys that the zone remembers now.", "zone")
+	descRequests = desc("requests_total", "Requests that the zone has decided.", "zone", "key")
+	descDeclined = desc("declined_requests_total", "Requests that the zone has rejected.", "zone", "key")
+)
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("caddy_rate_limit_"+name, help, labels, nil)
+}
+
+// Describe implements prometheus.Collector.
+func (c *collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		descDecisions, descAddresses, descMissing, descCosts, descEvictions, descOverflow, descKeys, descRequests, descDeclined,
+	} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *collector) Collect(ch chan<- prometheus.Metric) {
+	count := func(d *prometheus.Desc, n uint64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
+	}
+	count(descAddresses, c.addressAllowed.Load(), "allowed")
+	count(descAddresses, c.addressDenied.Load(), "denied")
+	for _, z := range pooledZones() {
+		admitted, rejected := z.tally.admitted.Load(), z.tally.rejected.Load()
+		count(descDecisions, admitted, z.name, "admitted")
+		count(descDecisions, rejected, z.name, "rejected")
+		count(descDecisions, z.tally.allowed.Load(), z.name, "allowed")
+		count(descDecisions, z.tally.denied.Load(), z.name, "denied")
+		count(descRequests, admitted+rejected, z.name, "")
+		count(descDeclined, rejected, z.name, "")
+		count(descMissing, z.tally.missingKeys.Load(), z.name)
+		count(descCosts, z.tally.invalidCosts.Load(), z.name)
+
+		stats := z.store.Stats(z.name)
+		count(descEvictions, stats.Evictions, z.name)
+		count(descOverflow, stats.OverflowTakes, z.name)
+		ch <- prometheus.MustNewConstMetric(descKeys, prometheus.GaugeValue, float64(stats.Keys), z.name)
+	}
+}
+
+// Interface guard.
+var _ prometheus.Collector = (*collector)(nil)

@@ -1,0 +1,138 @@
+package fleetlimit
+
+import (
+	"crypto/tls"
+	"strings"
+	"testing"
+)
+
+func TestReader(t *testing.T) {
+	t.Setenv("FLEETLIMIT_TEST", "gold")
+	for _, tc := range []struct {
+		placeholder, value string // an empty value is a missing one
+	}{
+		{"{http.request.header.x-tier}", "silver"},
+		{"{http.request.header.X-Cost}", ""},
+		{"{http.vars.plan}", "pro"},
+		{"{http.vars.weight}", "2.5"},
+		{"{http.vars.none}", ""},
+		{"{http.auth.user.tier}", "bronze"},
+		{"{http.auth.user.none}", ""},
+		{"{client_ip}", "2001:db8::1"},
+		{"{http.request.host}", "api.example.com"},
+		{"{http.request.uri.query.q2}", "{x}"},
+		{"{env.FLEETLIMIT_TEST}", "gold"},
+	} {
+		read, err := newReader(tc.placeholder)
+		if err != nil {
+			t.Errorf("newReader(%q) = %v", tc.placeholder, err)
+			continue
+		}
+		r, repl := keyRequest("2001:db8::1", "X-Tier", "silver", "X-Cost", "1", "X-Cost", "2")
+		repl.Set("http.auth.user.tier", "bronze")
+		if value, ok := read(r, repl); value != tc.value || ok != (tc.value != "") {
+			t.Errorf("%s reads %q, %v; want %q", tc.placeholder, value, ok, tc.value)
+		}
+	}
+}
+
+func TestReaderRefused(t *testing.T) {
+	for _, tc := range []struct{ placeholder, want string }{
+		{"", "write exactly one"},
+		{"pro", "write exactly one"},
+		{"http.vars.plan", "write exactly one"},
+		{"x{http.vars.plan}", "write exactly one"},
+		{"{http.vars.plan}{http.vars.plan}", "write exactly one"},
+		{"{http.vars.plan", `write "}"`},
+		{"{}", "names no placeholder"},
+		{"{env.FLEETLIMIT_TEST_UNSET}", "empty when the configuration loads"},
+	} {
+		if _, err := newReader(tc.placeholder); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("newReader(%q) = %v, want an error that says %q", tc.placeholder, err, tc.want)
+		}
+	}
+}
+
+func TestRemoteHost(t *testing.T) {
+	read, err := newReader("{http.request.remote.host}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ addr, want string }{
+		{"192.0.2.1:80", "192.0.2.1"},
+		{"[2001:db8::1]:80", "2001:db8::1"},
+		{"[fe80::1%eth0]:80", "fe80::1%eth0"},
+		{"@", "@"},
+		{"", ""},
+	} {
+		r, repl := keyRequest("192.0.2.9")
+		r.RemoteAddr = tc.addr
+		want, _ := repl.GetString("http.request.remote.host")
+		if got, ok := read(r, repl); got != tc.want || got != want || ok != (got != "") {
+			t.Errorf("remote host of %q = %q, %v; want %q, the replacer says %q", tc.addr, got, ok, tc.want, want)
+		}
+		r.TLS = &tls.ConnectionState{HandshakeComplete: false}
+		if got, ok := read(r, repl); got != "" || ok {
+			t.Errorf("remote host of %q in early data = %q, %v; want none", tc.addr, got, ok)
+		}
+	}
+}
+
+func TestHostIsWhatReplacerSays(t *testing.T) {
+	read, err := newReader("{http.request.host}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{"a", "a:80", "a:", ":80", ":", "[::1]", "[::1]:80", "::1", "a:b:c", "", "A.Example"} {
+		r, repl := keyRequest("192.0.2.1")
+		r.Host = host
+		want, _ := repl.GetString("http.request.host")
+		if got, ok := read(r, repl); got != want || ok != (want != "") {
+			t.Errorf("host of %q = %q, %v; the replacer says %q", host, got, ok, want)
+		}
+	}
+}
+
+func TestClientWritten(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		want bool
+	}{
+		{"http.request.header.X-Tier", true},
+		{"http.request.uri.query.tier", true},
+		{"http.request.uri.query", true},
+		{"http.request.cookie.tier", true},
+		{"http.request.uri", true},
+		{"http.request.uri.path", true},
+		{"http.request.uri.path.0", true},
+		{"http.request.orig_uri.path", true},
+		{"http.request.host", true},
+		{"http.request.hostport", true},
+		{"http.request.host.labels.2", true},
+		{"http.request.method", true},
+		{"http.request.body", true},
+		{"http.request.tls.server_name", true},
+		{"http.request.something_new", true},
+		{"http.regexp.tier.1", true},
+		{"http.matchers.file.relative", true},
+		{"http.request.remote.host", false},
+		{"http.request.remote.host/24,64", false},
+		{"http.request.local.port", false},
+		{"http.request.scheme", false},
+		{"http.request.uuid", false},
+		{"http.request.tls.client.subject", false},
+		{"http.auth.user.tier", false},
+		{"http.vars.tier", false},
+		{"http.vars.client_ip", false},
+		{"client_ip", false},
+		{"remote_host", false},
+		{"env.TIER", false},
+	} {
+		if got := clientWritten(tc.name); got != tc.want {
+			t.Errorf("clientWritten(%q) = %v, want %v", tc.name, got, tc.want)
+		}
+		if got := clientWritten("{" + tc.name + "}"); got != tc.want {
+			t.Errorf("clientWritten({%s}) = %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package fleetlimit
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A record is what the rate_limit handlers of one request have decided so far. They share it, so that the response speaks
+// for all of them. It is made once per request and holds all that a usual request needs, so that nothing else is allocated.
+type record struct {
+	results  []result
+	headers  headerValues
+	exceeded string // the zone that rejected the request
+	wrapped  bool   // a responseWriter sets the headers when the response starts
+	writer   responseWriter
+
+	// Room for the usual request.
+	resultRoom [4]result
+	takeRoom   [4]limiter.Take
+	keyRoom    [192]byte
+}
+
+// A result is the decision of one zone.
+type result struct {
+	zone     *zone
+	rule     *rule
+	headers  headerSet // of the handler
+	template *template // of the key
+	decision limiter.Decision
+}
+
+// recordVar is the name of the variable that holds a request's record.
+const recordVar = "rate_limit.record"
+
+// recordOf returns the request's record, which it makes when there is none yet.
+func recordOf(r *http.Request, repl *caddy.Replacer) *record {
+	if rec, ok := caddyhttp.GetVar(r.Context(), recordVar).(*record); ok {
+		return rec
+	}
+	rec := new(record)
+	rec.results = rec.resultRoom[:0]
+	caddyhttp.SetVar(r.Context(), recordVar, rec)
+	repl.Map(rec.placeholder)
+	return rec
+}
+
+// format prepares the headers of the response. Results before first are those of earlier handlers; of a zone that they
+// have decided too, the last decision counts. The X- headers speak for speaker, or for the zone with the least left.
+func (rec *record) format(first int, speaker *result, now limiter.Instant) {
+	if first > 0 {
+		kept := rec.results[:0]
+		for i, r := range rec.results {
+			if !slices.ContainsFunc(rec.results[max(i+1, first):], r.sameZone) {
+				kept = append(kept, r)
+			}
+		}
+		rec.results = kept
+	}
+	if speaker == nil {
+		speaker = rec.scarcest()
+	}
+	rec.headers.format(rec.results, speaker, now)
+}
+
+// sameZone reports whether two results are of one zone.
+func (r *result) sameZone(other result) bool { return r.zone.zoneState == other.zone.zoneState }
+
+// scarcest returns the result with the smallest part of its limit left.
+func (rec *record) scarcest() *result {
+	var least *result
+	for i := range rec.results {
+		r := &rec.results[i]
+		if r.headers&xHeaders == 0 {
+			continue
+		}
+		if least == nil || r.share() < least.share() {
+			least = r
+		}
+	}
+	if least == nil {
+		return &rec.results[0]
+	}
+	return least
+}
+
+// share returns which part of the limit is left, 0 to 1.
+func (r *result) share() float64 {
+	if r.decision.Limit == 0 {
+		return 0
+	}
+	return float64(r.decision.Remaining) / float64(r.decision.Limit)
+}
+
+// placeholder answers {http.rate_limit.exceeded.name} and {http.rate_limit.<zone>.limit|remaining|reset|source}.
+func (rec *record) placeholder(name string) (any, bool) {
+	name, ok := strings.CutPrefix(name, "http.rate_limit.")
+	if !ok {
+		return nil, false
+	}
+	if name == "exceeded.name" {
+		return rec.exceeded, true
+	}
+	dot := strings.LastIndexByte(name, '.')
+	if dot < 0 {
+		return nil, false
+	}
+	for i := range rec.results {
+		r := &rec.results[i]
+		if r.zone.name != name[:dot] {
+			continue
+		}
+		switch name[dot+1:] {
+		case "limit":
+			return strconv.FormatInt(r.decision.Limit, 10), true
+		case "remaining":
+			return strconv.FormatInt(r.decision.Remaining, 10), true
+		case "reset":
+			return strconv.FormatInt(r.decision.ResetAt.Unix(), 10), true
+		case "source":
+			return "store", true
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,133 @@
+package fleetlimit
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+)
+
+// noTier is the tier of keys that have none.
+const noTier = 0
+
+// A tierFinder finds the tier of a key. Tiers are numbered from 1 in the order of their names; a nil tierFinder has none.
+type tierFinder struct {
+	index    map[string]int // name -> tier
+	names    []string       // tier -> name
+	limits   []*Limit       // tier -> its limit in the zone
+	globs    []globTier     // in written order
+	read     reader         // nil: no placeholder
+	reads    string         // the placeholder's name
+	fallback int            // for a key whose tier is unknown or empty
+}
+
+type globTier struct {
+	globs globs
+	tier  int
+}
+
+// newTierFinder compiles config; shared are the app's tiers.
+func newTierFinder(config *ZoneTier, shared map[string]*Limit) (*tierFinder, error) {
+	if config == nil {
+		return nil, nil
+	}
+	if config.Placeholder == "" && len(config.Keys) == 0 && config.Default == "" {
+		return nil, fmt.Errorf("no key has a tier: say a placeholder, `keys` or `default`")
+	}
+	f := &tierFinder{index: make(map[string]int), names: []string{""}, limits: []*Limit{nil}}
+	for _, name := range slices.Sorted(maps.Keys(config.Tiers)) {
+		limit := config.Tiers[name]
+		if limit == nil {
+			limit = shared[name]
+		}
+		if limit == nil {
+			return nil, fmt.Errorf("%q has no limit: say one here, or define `tier %s <rate>` in the global rate_limit option",
+				name, name)
+		}
+		f.index[name] = len(f.names)
+		f.names, f.limits = append(f.names, name), append(f.limits, limit)
+	}
+	for _, k := range config.Keys {
+		tier, err := f.named(k.Tier)
+		if err != nil {
+			return nil, err
+		}
+		g, err := parseGlobs([]string{k.Glob})
+		if err != nil {
+			return nil, err
+		}
+		f.globs = append(f.globs, globTier{g, tier})
+	}
+	var err error
+	if config.Default != "" {
+		if f.fallback, err = f.named(config.Default); err != nil {
+			return nil, err
+		}
+	}
+	if config.Placeholder != "" {
+		f.read, f.reads, err = trustedReader(config.Placeholder, config.Trusted)
+	}
+	return f, err
+}
+
+// named returns the tier called name.
+func (f *tierFinder) named(name string) (int, error) {
+	tier, found := f.index[name]
+	if !found {
+		return 0, fmt.Errorf("%q is not one of the zone's tiers (%s): add it to them", name, strings.Join(f.names[1:], ", "))
+	}
+	return tier, nil
+}
+
+// find returns the tier of a request whose key is written as key: that of the first pattern that matches the key, else the
+// one that the placeholder names, else the default.
+func (f *tierFinder) find(key func() string, r *http.Request, repl *caddy.Replacer) int {
+	if f == nil {
+		return noTier
+	}
+	if len(f.globs) > 0 {
+		text := key()
+		for _, g := range f.globs {
+			if g.globs.match(text) {
+				return g.tier
+			}
+		}
+	}
+	if f.read != nil {
+		if name, ok := f.read(r, repl); ok {
+			if tier, found := f.index[name]; found {
+				return tier
+			}
+		}
+	}
+	return f.fallback
+}
+
+// count returns how many rules a policy needs: one for each tier, and one for keys without.
+func (f *tierFinder) count() int {
+	if f == nil {
+		return 1
+	}
+	return len(f.names)
+}
+
+// placeholders returns the names of the placeholders that f reads.
+func (f *tierFinder) placeholders() []string {
+	if f == nil || f.reads == "" {
+		return nil
+	}
+	return []string{f.reads}
+}
+
+// trustedReader returns a reader of a placeholder that decides how much a request may do, and the placeholder's name. One
+// that clients write must be marked as trusted.
+func trustedReader(placeholder string, trusted bool) (reader, string, error) {
+	if !trusted && clientWritten(placeholder) {
+		return nil, "", fmt.Errorf("clients write the value of %s: add `trusted` if something in front guarantees it", placeholder)
+	}
+	read, err := newReader(placeholder)
+	return read, strings.Trim(placeholder, "{}"), err
+}

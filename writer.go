@@ -1,0 +1,84 @@
+package fleetlimit
+
+import (
+	"io"
+	"net/http"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+)
+
+// A responseWriter sets our headers once more when the response starts, so that headers of the same names which the next
+// handlers set, such as those of an upstream, are replaced.
+type responseWriter struct {
+	caddyhttp.ResponseWriterWrapper
+	rec     *record
+	request *http.Request
+	started bool
+}
+
+// wrap returns w with the record's headers.
+func (rec *record) wrap(w http.ResponseWriter, r *http.Request) http.ResponseWriter {
+	if rec.headers.set == noHeaders {
+		return w
+	}
+	rec.headers.write(w.Header())
+	if rec.wrapped {
+		return w
+	}
+	rec.wrapped = true
+	rec.writer = responseWriter{rec: rec, request: r}
+	rec.writer.ResponseWriter = w
+	return &rec.writer
+}
+
+// unwrap is called when the next handlers have failed: the error routes start anew, on the writer below ours.
+func (rec *record) unwrap(w http.ResponseWriter, r *http.Request) {
+	rec.wrapped = false
+	if rec.headers.set != noHeaders {
+		rec.headers.write(w.Header())
+		expose(w.Header(), r)
+	}
+}
+
+// start sets the headers when the response starts.
+func (w *responseWriter) start() {
+	if w.started {
+		return
+	}
+	w.started = true
+	h := w.Header()
+	w.rec.headers.write(h)
+	expose(h, w.request)
+}
+
+// WriteHeader implements http.ResponseWriter. Of the informational statuses only 101 ends the headers.
+func (w *responseWriter) WriteHeader(status int) {
+	if status >= 200 || status == http.StatusSwitchingProtocols {
+		w.start()
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (w *responseWriter) Write(p []byte) (int, error) {
+	w.start()
+	return w.ResponseWriter.Write(p)
+}
+
+// ReadFrom implements io.ReaderFrom.
+func (w *responseWriter) ReadFrom(r io.Reader) (int64, error) {
+	w.start()
+	return w.ResponseWriterWrapper.ReadFrom(r)
+}
+
+// FlushError implements what http.ResponseController flushes with.
+func (w *responseWriter) FlushError() error {
+	w.start()
+	return http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// Interface guards.
+var (
+	_ http.ResponseWriter = (*responseWriter)(nil)
+	_ io.ReaderFrom       = (*responseWriter)(nil)
+)
