@@ -1,0 +1,297 @@
+package fleetlimit
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+)
+
+func init() {
+	httpcaddyfile.RegisterHandlerDirective("rate_limit", parseDirective)
+	httpcaddyfile.RegisterDirectiveOrder("rate_limit", httpcaddyfile.Before, "basic_auth")
+	httpcaddyfile.RegisterGlobalOption("rate_limit", parseGlobalOption)
+}
+
+// parseDirective parses the directive:
+//
+//	rate_limit [<matcher>] {
+//		zone <name> {                               # name: 1 to 64 of A-Z, a-z, 0-9, _, . and -
+//			match          @<name> | { <matchers> } # repeatable: any of them
+//			key            <template>               # required: {http.request.header.X-Api-Key}, {client_ip}, static
+//			on_missing_key <template> | skip | deny # default {client_ip}
+//			ipv4_prefix    <bits>                   # default 32
+//			ipv6_prefix    <bits>                   # default 64
+//			limit          <rate>
+//			algorithm      <algorithm>              # default token_bucket
+//			tier [<placeholder>] [trusted] {
+//				<tier> [<rate>]                     # without a rate: that of the global tier
+//				keys <glob...> <tier>               # repeatable; the first that matches the key decides
+//				default <tier>                      # for an unknown or empty tier
+//			}
+//			endpoint [<METHOD>[,<METHOD>...]] <path> [<rate> [<algorithm>]] { # repeatable; block optional
+//				limit     <rate>
+//				algorithm <algorithm>
+//				cost      <n> | <placeholder> [trusted]
+//				tier {
+//					<tier> <rate>
+//				}
+//			}
+//			cost           <n> | <placeholder> [trusted] # default 1
+//			max_keys       <n>                      # default 1000000
+//			allow_key      <glob...>                # repeatable; past this zone
+//			deny_key       <glob...>                # repeatable; 403
+//		}
+//		allow          <ip|cidr|private_ranges...>  # repeatable; past all zones
+//		deny           <ip|cidr|private_ranges...>  # repeatable; 403
+//		headers        x | draft | all | none       # default all
+//		reject         json | problem | error       # default json
+//		log_rejections first | all | none           # default first
+//		log_key
+//		jitter         <percent>                    # such as 20%; default 0%
+//		disable_metrics
+//	}
+//
+// where
+//
+//	<rate>       <events>/<window> [burst <n>] | unlimited | block
+//	<window>     a duration, such as 10s, 1m or 24h, or a unit: s, m, h, d
+//	<algorithm>  token_bucket | sliding_window_log | fixed_window | sliding_window [<subwindows>]
+//
+// The syntax of caddy-ratelimit is accepted too and means what it means there: a zone with
+//
+//	events <n>
+//	window <duration>
+//
+// instead of limit, a jitter such as 0.2, and, without effect,
+//
+//	sweep_interval <duration>
+//	storage        <module...>
+//	distributed {
+//		read_interval  <duration>
+//		write_interval <duration>
+//		purge_age      <duration>
+//	}
+func parseDirective(helper httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
+	app, err := globalApp(helper)
+	if err != nil {
+		return nil, err
+	}
+	h := new(Handler)
+	p := directiveParser{Dispenser: helper.Dispenser, h: h, app: app, named: helper.MatcherToken}
+	if err := p.parse(); err != nil {
+		return nil, err
+	}
+	if err := p.compareWithOthers(helper.State); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// UnmarshalCaddyfile parses the directive as parseDirective does, except that `match @<name>` is an error, as the names are
+// not known here, and that tiers are not looked up in the global option.
+func (h *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
+	p := directiveParser{Dispenser: d, h: h}
+	return p.parse()
+}
+
+// A directiveParser parses one directive into h.
+type directiveParser struct {
+	*caddyfile.Dispenser
+	h     *Handler
+	app   *App                                  // the global option; nil: not known
+	named func() (caddy.ModuleMap, bool, error) // resolves the matcher named by the next argument; nil: cannot
+	zones map[string]*caddyfile.Dispenser       // where each zone is defined
+}
+
+func (p *directiveParser) parse() error {
+	p.Next() // the directive's name
+	if p.NextArg() {
+		return p.Errf("unexpected %q: say `rate_limit [<matcher>] {`; a matcher is *, a path that starts with /, or @<name>", p.Val())
+	}
+	directive := here(p.Dispenser)
+	p.zones = make(map[string]*caddyfile.Dispenser)
+	addresses := "<ip|cidr|private_ranges...>"
+	b := block{of: "rate_limit", lines: map[string]line{
+		"zone":            {usage: "zone <name> {", min: 1, max: 1, repeats: true, parse: p.zone},
+		"allow":           {usage: "allow " + addresses, min: 1, max: anyNumber, repeats: true, parse: p.addresses(&p.h.Allow)},
+		"deny":            {usage: "deny " + addresses, min: 1, max: anyNumber, repeats: true, parse: p.addresses(&p.h.Deny)},
+		"headers":         headersLine(p.Dispenser, &p.h.Headers),
+		"reject":          rejectLine(p.Dispenser, &p.h.Reject),
+		"log_rejections":  {usage: "log_rejections first | all | none", min: 1, max: 1, parse: p.logRejections},
+		"log_key":         {usage: "log_key", parse: flag(&p.h.LogKey)},
+		"jitter":          {usage: "jitter <percent>", min: 1, max: 1, parse: p.jitter},
+		"disable_metrics": {usage: "disable_metrics", parse: flag(&p.h.DisableMetrics)},
+		"distributed":     {usage: "distributed [{ ... }]", parse: p.distributed},
+		"storage":         {usage: "storage <module...>", raw: true, parse: p.storage},
+		"sweep_interval":  durationLine(p.Dispenser, "sweep_interval", &p.h.SweepInterval),
+	}}
+	if _, err := b.read(p.Dispenser); err != nil {
+		return err
+	}
+	if len(p.h.Zones) == 0 && len(p.h.Allow) == 0 && len(p.h.Deny) == 0 {
+		return directive.Errf("rate_limit has nothing to do: add a zone, allow or deny")
+	}
+	return nil
+}
+
+// zone parses a zone into the handler.
+func (p *directiveParser) zone(args []string) error {
+	name, place := args[0], here(p.Dispenser)
+	z, err := p.parseZone(name)
+	if err != nil {
+		return err
+	}
+	if earlier, found := p.h.Zones[name]; found && !(earlier.legacy() && z.legacy()) {
+		return definedTwice(name, p.zones[name], place)
+	}
+	if p.h.Zones == nil {
+		p.h.Zones = make(map[string]*Zone)
+	}
+	p.h.Zones[name], p.zones[name] = z, place
+	return nil
+}
+
+// addresses returns the parser of a list of client addresses, which it appends to list in canonical form.
+func (p *directiveParser) addresses(list *[]string) func([]string) error {
+	return func(args []string) error {
+		for _, arg := range args {
+			if arg == "private_ranges" {
+				*list = append(*list, caddyhttp.PrivateRangesCIDR()...)
+				continue
+			}
+			if strings.HasPrefix(arg, "{env.") || strings.HasPrefix(arg, "{file.") {
+				*list = append(*list, arg) // read when the configuration loads
+				continue
+			}
+			r, err := parseRange(arg)
+			if err != nil {
+				return p.WrapErr(err)
+			}
+			if r.IsSingleIP() {
+				*list = append(*list, r.Addr().String())
+			} else {
+				*list = append(*list, r.String())
+			}
+		}
+		return nil
+	}
+}
+
+func (p *directiveParser) logRejections(args []string) error {
+	if _, err := parseLogWhich(args[0]); err != nil {
+		return p.WrapErr(err)
+	}
+	p.h.LogRejections = args[0]
+	return nil
+}
+
+// jitter parses a percentage, or a fraction as in caddy-ratelimit.
+func (p *directiveParser) jitter(args []string) error {
+	text, percent := strings.CutSuffix(args[0], "%")
+	f, err := strconv.ParseFloat(text, 64)
+	if percent {
+		f /= 100
+	}
+	switch {
+	case err == nil && f >= 0 && f <= 1:
+		p.h.Jitter = f
+		return nil
+	case err == nil && f > 1 && f <= 100 && !percent:
+		return p.Errf("jitter %s has no unit: say %s%%", text, text)
+	}
+	return p.Errf("jitter %q is not a percentage: say 0%% to 100%%, such as 20%%", args[0])
+}
+
+// headersLine and rejectLine are the subdirectives that the directive and the global defaults have in common.
+func headersLine(d *caddyfile.Dispenser, headers *string) line {
+	return line{usage: "headers x | draft | all | none", min: 1, max: 1, parse: func(args []string) error {
+		if _, err := parseHeaderSet(args[0]); err != nil {
+			return d.WrapErr(err)
+		}
+		*headers = args[0]
+		return nil
+	}}
+}
+
+func rejectLine(d *caddyfile.Dispenser, reject *string) line {
+	return line{usage: "reject json | problem | error", min: 1, max: 1, parse: func(args []string) error {
+		if _, err := parseRejectStyle(args[0]); err != nil {
+			return d.WrapErr(err)
+		}
+		*reject = args[0]
+		return nil
+	}}
+}
+
+// flag returns the parser of a subdirective that only needs to be there.
+func flag(on *bool) func([]string) error {
+	return func([]string) error {
+		*on = true
+		return nil
+	}
+}
+
+// zonesState is the key of the zones of a Caddyfile in the state of its adaptation.
+const zonesState = "rate_limit.zones"
+
+// definedZone is a zone with the place of its definition.
+type definedZone struct {
+	*Zone
+	place *caddyfile.Dispenser
+}
+
+// compareWithOthers checks the handler's zones against those of the same name in other directives of the Caddyfile: they share
+// their counts, so they must be the same. In the syntax of caddy-ratelimit they may differ, as there.
+func (p *directiveParser) compareWithOthers(state map[string]any) error {
+	all, found := state[zonesState].(map[string]definedZone)
+	if !found {
+		all = make(map[string]definedZone)
+		state[zonesState] = all
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.h.Zones)) {
+		z := p.h.Zones[name]
+		other, found := all[name]
+		if found && !sameZone(z, other.Zone) && !(z.legacy() && other.legacy()) {
+			return definedTwice(name, other.place, p.zones[name])
+		}
+		all[name] = definedZone{z, p.zones[name]}
+	}
+	return nil
+}
+
+// sameZone reports whether two zones can share their counts. They may apply to different requests.
+func sameZone(a, b *Zone) bool {
+	x, y := *a, *b
+	x.MatcherSetsRaw, y.MatcherSetsRaw = nil, nil
+	return reflect.DeepEqual(x, y)
+}
+
+func definedTwice(name string, earlier, now *caddyfile.Dispenser) error {
+	return now.Errf("zone %q is already defined at %s:%d: give one of the two another name, or, in two directives, write both the "+
+		"same to share their counts", name, earlier.File(), earlier.Line())
+}
+
+// globalApp returns what the global option says, as far as zones are compiled with it.
+func globalApp(helper httpcaddyfile.Helper) (*App, error) {
+	app := &App{ruleIDs: make(map[uint32]string)}
+	if option, found := helper.Option(appName).(httpcaddyfile.App); found {
+		if err := json.Unmarshal(option.Value, app); err != nil {
+			return nil, err
+		}
+	}
+	if app.Defaults != nil {
+		app.defaults = *app.Defaults
+	}
+	return app, nil
+}
+
+// Interface guard.
+var _ caddyfile.Unmarshaler = (*Handler)(nil)

@@ -1,0 +1,77 @@
+package fleetlimit
+
+import (
+	"strings"
+
+	"github.com/caddyserver/caddy/v2/caddyconfig"
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+)
+
+// parseGlobalOption parses the global option; <rate> and <algorithm> are those of parseDirective:
+//
+//	{
+//		rate_limit {
+//			tier <name> <rate>                         # repeatable: a named limit that zones can use
+//			defaults {                                 # what zones and handlers do not say themselves
+//				algorithm <algorithm>
+//				headers   x | draft | all | none
+//				reject    json | problem | error
+//			}
+//		}
+//	}
+func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
+	d.Next() // the option's name
+	if existing != nil {
+		return nil, d.Errf("the global option rate_limit is already specified: write one block with all of it")
+	}
+	if d.NextArg() {
+		return nil, d.Errf("unexpected %q: say `rate_limit {`", d.Val())
+	}
+	app := new(App)
+	b := block{of: "the global option rate_limit", lines: map[string]line{
+		"tier": {usage: "tier <name> " + rateUsage, min: 2, max: anyNumber, repeats: true, parse: func(args []string) error {
+			return app.parseTier(d, args)
+		}},
+		"defaults": {usage: "defaults {", parse: func([]string) error {
+			return app.parseDefaults(d)
+		}},
+	}}
+	if _, err := b.read(d); err != nil {
+		return nil, err
+	}
+	return httpcaddyfile.App{Name: appName, Value: caddyconfig.JSON(app, nil)}, nil
+}
+
+// parseTier parses a tier's name and limit.
+func (a *App) parseTier(d *caddyfile.Dispenser, args []string) error {
+	name := args[0]
+	switch {
+	case name == "keys" || name == "default" || strings.ContainsAny(name, "{}"):
+		return d.Errf("a tier cannot be called %s, which means something else in a zone: use another name", name)
+	case a.Tiers[name] != nil:
+		return d.Errf("tier %s is already specified as %v: remove one of the two", name, a.Tiers[name])
+	}
+	limit, err := parseRate(args[1:])
+	if err != nil {
+		return d.Errf("tier %s: %w", name, err)
+	}
+	if a.Tiers == nil {
+		a.Tiers = make(map[string]*Limit)
+	}
+	a.Tiers[name] = limit
+	return nil
+}
+
+// parseDefaults parses what zones and handlers do not say themselves.
+func (a *App) parseDefaults(d *caddyfile.Dispenser) error {
+	c := new(Defaults)
+	a.Defaults = c
+	b := block{of: "defaults", lines: map[string]line{
+		"algorithm": algorithmLine(d, &c.Algorithm),
+		"headers":   headersLine(d, &c.Headers),
+		"reject":    rejectLine(d, &c.Reject),
+	}}
+	_, err := b.read(d)
+	return err
+}

@@ -1,0 +1,126 @@
+// Package adapt tests the Caddyfile grammar from outside, as `caddy adapt` and `caddy validate` use it.
+//
+// Each *.caddyfiletest file is one case: a Caddyfile, a line of ten hyphens, and what it becomes: the JSON configuration,
+// or for a file whose name begins with refuse_, the error. `go test ./test/adapt -update` writes what it becomes now.
+package adapt
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig"
+	_ "github.com/caddyserver/caddy/v2/modules/standard"
+
+	_ "github.com/fleetlimit/fleetlimit"
+)
+
+var update = flag.Bool("update", false, "write what the Caddyfiles become into their files")
+
+const separator = "\n----------\n"
+
+func TestAdapt(t *testing.T) {
+	files, err := filepath.Glob("*.caddyfiletest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted, refused := 0, 0
+	for _, file := range files {
+		refuse := strings.HasPrefix(file, "refuse_")
+		if refuse {
+			refused++
+		} else {
+			accepted++
+		}
+		t.Run(strings.TrimSuffix(file, ".caddyfiletest"), func(t *testing.T) {
+			content, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			input, want, found := strings.Cut(string(content), separator)
+			if !found && !*update {
+				t.Fatalf("the file has no line of ten hyphens")
+			}
+			got := adapt(t, input, refuse)
+			if *update {
+				text := strings.TrimRight(input, "\n") + separator + got + "\n"
+				if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			} else if want = strings.TrimRight(want, "\n"); got != want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, want)
+			}
+		})
+	}
+	if accepted < 20 || refused < 45 {
+		t.Errorf("%d accepted and %d refused Caddyfiles were found, want 20 and 45 or more", accepted, refused)
+	}
+}
+
+// adapt returns what a Caddyfile becomes. One that is accepted must also load, and be formatted.
+func adapt(t *testing.T, input string, refuse bool) string {
+	t.Helper()
+	adapted, warnings, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(input+"\n"), map[string]any{"filename": "Caddyfile"})
+	if refuse {
+		if err == nil {
+			t.Fatalf("was accepted and became:\n%s", adapted)
+		}
+		return err.Error()
+	}
+	if err != nil {
+		t.Fatalf("was refused: %v", err)
+	}
+	for _, w := range warnings {
+		t.Errorf("warning: %v", w)
+	}
+	var config caddy.Config
+	if err := caddy.StrictUnmarshalJSON(adapted, &config); err != nil {
+		t.Fatal(err)
+	}
+	if err := caddy.Validate(&config); err != nil {
+		t.Errorf("does not load: %v", err)
+	}
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, adapted, "", "\t"); err != nil {
+		t.Fatal(err)
+	}
+	return indented.String()
+}
+
+// TestEverySubdirectiveIsAccepted checks that the cases cover the grammar: every subdirective is in one that is accepted.
+func TestEverySubdirectiveIsAccepted(t *testing.T) {
+	files, err := filepath.Glob("*.caddyfiletest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := make(map[string]bool)
+	for _, file := range files {
+		if strings.HasPrefix(file, "refuse_") {
+			continue
+		}
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		input, _, _ := strings.Cut(string(content), separator)
+		for line := range strings.Lines(input) {
+			if words := strings.Fields(line); len(words) > 0 {
+				used[words[0]] = true
+			}
+		}
+	}
+	for _, name := range strings.Fields(`
+		zone match key on_missing_key ipv4_prefix ipv6_prefix limit algorithm tier keys default endpoint cost max_keys
+		allow_key deny_key events window
+		allow deny headers reject log_rejections log_key jitter disable_metrics
+		distributed read_interval write_interval purge_age storage sweep_interval defaults`) {
+		if !used[name] {
+			t.Errorf("no accepted Caddyfile has a line that begins with %s", name)
+		}
+	}
+}
