@@ -60,15 +60,15 @@ func parseRange(text string) (netip.Prefix, error) {
 	if err != nil {
 		return netip.Prefix{}, fmt.Errorf("%q is no range of addresses: write one like 192.0.2.0/24 or 2001:db8::/32", text)
 	}
-	if p.Masked() != p {
-		return netip.Prefix{}, fmt.Errorf("%q has bits beyond its prefix: write the range %s or the address %s", text,
-			p.Masked(), p.Addr())
-	}
 	if p.Addr().Is4In6() {
 		if p.Bits() < 96 {
 			return netip.Prefix{}, fmt.Errorf("%q mixes IPv4 and IPv6: write IPv4 ranges like 192.0.2.0/24", text)
 		}
 		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+	}
+	if p.Masked() != p {
+		return netip.Prefix{}, fmt.Errorf("%q has bits beyond its prefix: write the range %s or the address %s", text,
+			p.Masked(), p.Addr())
 	}
 	return p, nil
 }

@@ -1,10 +1,7 @@
 package fleetlimit
 
 import (
-	"encoding/json"
-	"maps"
-	"reflect"
-	"slices"
+	"net/netip"
 	"strconv"
 	"strings"
 
@@ -114,15 +111,15 @@ type directiveParser struct {
 func (p *directiveParser) parse() error {
 	p.Next() // the directive's name
 	if p.NextArg() {
-		return p.Errf("unexpected %q: say `rate_limit [<matcher>] {`; a matcher is *, a path that starts with /, or @<name>", p.Val())
+		return p.Errf("unexpected %q: say `rate_limit [<matcher>] {`; a matcher is *, a path that starts with "+
+			"/, or @<name>", p.Val())
 	}
 	directive := here(p.Dispenser)
 	p.zones = make(map[string]*caddyfile.Dispenser)
-	addresses := "<ip|cidr|private_ranges...>"
 	b := block{of: "rate_limit", lines: map[string]line{
 		"zone":            {usage: "zone <name> {", min: 1, max: 1, repeats: true, parse: p.zone},
-		"allow":           {usage: "allow " + addresses, min: 1, max: anyNumber, repeats: true, parse: p.addresses(&p.h.Allow)},
-		"deny":            {usage: "deny " + addresses, min: 1, max: anyNumber, repeats: true, parse: p.addresses(&p.h.Deny)},
+		"allow":           p.addressesLine("allow", &p.h.Allow),
+		"deny":            p.addressesLine("deny", &p.h.Deny),
 		"headers":         headersLine(p.Dispenser, &p.h.Headers),
 		"reject":          rejectLine(p.Dispenser, &p.h.Reject),
 		"log_rejections":  {usage: "log_rejections first | all | none", min: 1, max: 1, parse: p.logRejections},
@@ -159,12 +156,13 @@ func (p *directiveParser) zone(args []string) error {
 	return nil
 }
 
-// addresses returns the parser of a list of client addresses, which it appends to list in canonical form.
-func (p *directiveParser) addresses(list *[]string) func([]string) error {
-	return func(args []string) error {
+// addressesLine is a subdirective that says client addresses, which are added to list in canonical form.
+func (p *directiveParser) addressesLine(name string, list *[]string) line {
+	l := line{usage: name + " <ip|cidr|private_ranges...>", min: 1, max: anyNumber, repeats: true}
+	l.parse = func(args []string) error {
 		for _, arg := range args {
 			if arg == "private_ranges" {
-				*list = append(*list, caddyhttp.PrivateRangesCIDR()...)
+				*list = append(*list, privateRanges()...)
 				continue
 			}
 			if strings.HasPrefix(arg, "{env.") || strings.HasPrefix(arg, "{file.") {
@@ -183,6 +181,18 @@ func (p *directiveParser) addresses(list *[]string) func([]string) error {
 		}
 		return nil
 	}
+	return l
+}
+
+// privateRanges returns Caddy's private ranges, which it partly writes as an address with a prefix length, as ranges.
+func privateRanges() []string {
+	ranges := caddyhttp.PrivateRangesCIDR()
+	for i, text := range ranges {
+		if r, err := netip.ParsePrefix(text); err == nil {
+			ranges[i] = r.Masked().String()
+		}
+	}
+	return ranges
 }
 
 func (p *directiveParser) logRejections(args []string) error {
@@ -237,60 +247,6 @@ func flag(on *bool) func([]string) error {
 		*on = true
 		return nil
 	}
-}
-
-// zonesState is the key of the zones of a Caddyfile in the state of its adaptation.
-const zonesState = "rate_limit.zones"
-
-// definedZone is a zone with the place of its definition.
-type definedZone struct {
-	*Zone
-	place *caddyfile.Dispenser
-}
-
-// compareWithOthers checks the handler's zones against those of the same name in other directives of the Caddyfile: they share
-// their counts, so they must be the same. In the syntax of caddy-ratelimit they may differ, as there.
-func (p *directiveParser) compareWithOthers(state map[string]any) error {
-	all, found := state[zonesState].(map[string]definedZone)
-	if !found {
-		all = make(map[string]definedZone)
-		state[zonesState] = all
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.h.Zones)) {
-		z := p.h.Zones[name]
-		other, found := all[name]
-		if found && !sameZone(z, other.Zone) && !(z.legacy() && other.legacy()) {
-			return definedTwice(name, other.place, p.zones[name])
-		}
-		all[name] = definedZone{z, p.zones[name]}
-	}
-	return nil
-}
-
-// sameZone reports whether two zones can share their counts. They may apply to different requests.
-func sameZone(a, b *Zone) bool {
-	x, y := *a, *b
-	x.MatcherSetsRaw, y.MatcherSetsRaw = nil, nil
-	return reflect.DeepEqual(x, y)
-}
-
-func definedTwice(name string, earlier, now *caddyfile.Dispenser) error {
-	return now.Errf("zone %q is already defined at %s:%d: give one of the two another name, or, in two directives, write both the "+
-		"same to share their counts", name, earlier.File(), earlier.Line())
-}
-
-// globalApp returns what the global option says, as far as zones are compiled with it.
-func globalApp(helper httpcaddyfile.Helper) (*App, error) {
-	app := &App{ruleIDs: make(map[uint32]string)}
-	if option, found := helper.Option(appName).(httpcaddyfile.App); found {
-		if err := json.Unmarshal(option.Value, app); err != nil {
-			return nil, err
-		}
-	}
-	if app.Defaults != nil {
-		app.defaults = *app.Defaults
-	}
-	return app, nil
 }
 
 // Interface guard.

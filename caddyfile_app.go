@@ -30,12 +30,14 @@ func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
 	}
 	app := new(App)
 	b := block{of: "the global option rate_limit", lines: map[string]line{
-		"tier": {usage: "tier <name> " + rateUsage, min: 2, max: anyNumber, repeats: true, parse: func(args []string) error {
-			return app.parseTier(d, args)
-		}},
-		"defaults": {usage: "defaults {", parse: func([]string) error {
-			return app.parseDefaults(d)
-		}},
+		"tier": {
+			usage: "tier <name> " + rateUsage, min: 2, max: anyNumber, repeats: true,
+			parse: func(args []string) error { return app.parseTier(d, args) },
+		},
+		"defaults": {
+			usage: "defaults {",
+			parse: func([]string) error { return app.parseDefaults(d) },
+		},
 	}}
 	if _, err := b.read(d); err != nil {
 		return nil, err

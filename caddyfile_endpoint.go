@@ -50,7 +50,8 @@ func (p *zoneParser) endpointRoute(e *Endpoint, args []string) (rest []string, e
 		}
 		args = args[1:]
 		if len(args) == 0 || !startsPath(args[0]) {
-			return nil, p.Errf("endpoint %s needs a path that starts with / or *: say `%s`", strings.Join(e.Methods, ","), endpointUsage)
+			return nil, p.Errf("endpoint %s needs a path that starts with / or *: say `%s`",
+				strings.Join(e.Methods, ","), endpointUsage)
 		}
 	}
 	e.Path = args[0]
@@ -71,8 +72,11 @@ func (p *zoneParser) endpointRate(e *Endpoint, args []string) (err error) {
 	if len(args) == 0 {
 		return nil
 	}
-	if _, err := limiter.ParseKind(args[0]); err != nil || len(args) > 2 {
-		return p.Errf("unexpected %q: say `%s`", args[len(args)-1], endpointUsage)
+	if _, err := limiter.ParseKind(args[0]); err != nil {
+		return p.Errf("after the rate only `burst <n>` and an algorithm may follow: %w", err)
+	}
+	if len(args) > 2 {
+		return p.Errf("unexpected %q: say `%s`", args[2], endpointUsage)
 	}
 	e.Algorithm, err = parseAlgorithm(p.Dispenser, args)
 	return err
@@ -81,10 +85,13 @@ func (p *zoneParser) endpointRate(e *Endpoint, args []string) (err error) {
 // endpointTier parses the limits of tiers at an endpoint.
 func (p *zoneParser) endpointTier(e *Endpoint) error {
 	limit := p.tierLimit(&e.Tiers)
-	b := block{of: "tier", other: &line{usage: "<tier> " + rateUsage, min: 2, max: anyNumber, parse: func(args []string) error {
-		p.endpointTiers = append(p.endpointTiers, tierUse{args[0], here(p.Dispenser)})
-		return limit(args)
-	}}}
+	b := block{of: "tier", other: &line{
+		usage: "<tier> " + rateUsage, min: 2, max: anyNumber,
+		parse: func(args []string) error {
+			p.endpointTiers = append(p.endpointTiers, tierUse{args[0], here(p.Dispenser)})
+			return limit(args)
+		},
+	}}
 	_, err := b.read(p.Dispenser)
 	return err
 }
@@ -93,7 +100,8 @@ func (p *zoneParser) endpointTier(e *Endpoint) error {
 func (p *zoneParser) addEndpoint(e *Endpoint, place *caddyfile.Dispenser) error {
 	route := e.route()
 	if earlier := p.endpoints[route]; earlier != nil {
-		return place.Errf("endpoint %s is already specified at %s:%d: remove one of the two", route, earlier.File(), earlier.Line())
+		return place.Errf("endpoint %s is already specified at %s:%d: remove one of the two",
+			route, earlier.File(), earlier.Line())
 	}
 	p.endpoints[route] = place
 	p.zone.Endpoints = append(p.zone.Endpoints, e)
@@ -103,15 +111,16 @@ func (p *zoneParser) addEndpoint(e *Endpoint, place *caddyfile.Dispenser) error 
 // finishEndpoints checks the endpoints against the rest of the zone.
 func (p *zoneParser) finishEndpoints() error {
 	if len(p.endpointTiers) > 0 && p.zone.Tier == nil {
-		return p.endpointTiers[0].place.Errf("the zone has no tiers: add `tier <placeholder> {` to the zone, which says how the tier " +
-			"of a key is found")
+		return p.endpointTiers[0].place.Errf("the zone has no tiers: add `tier <placeholder> {` to the zone, " +
+			"which says how the tier of a key is found")
 	}
 	if p.zone.Tier != nil {
 		return checkTiers(p.endpointTiers, p.zone.Tier.Tiers)
 	}
 	for _, e := range p.zone.Endpoints {
 		if e.Limit == nil && p.zone.Limit == nil {
-			return p.endpoints[e.route()].Errf("endpoint %s has no limit, and the zone has none for it to take: say `endpoint %s <rate>`", e.Path, e.Path)
+			return p.endpoints[e.route()].Errf("endpoint %s has no limit, and the zone has none for it to take: "+
+				"say `endpoint %s <rate>`", e.Path, e.Path)
 		}
 	}
 	return nil
@@ -130,7 +139,8 @@ func parseMethods(d *caddyfile.Dispenser, s string) ([]string, error) {
 	methods := strings.Split(s, ",")
 	for i, m := range methods {
 		if m == "" || strings.Trim(m, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_") != "" {
-			return nil, d.Errf("%q is neither a path, which starts with / or *, nor methods in upper case such as GET or GET,POST", s)
+			return nil, d.Errf("%q is neither a path, which starts with / or *, nor methods in upper case such "+
+				"as GET or GET,POST", s)
 		}
 		if slices.Contains(methods[:i], m) {
 			return nil, d.Errf("method %s is there twice: remove one of the two", m)

@@ -69,12 +69,14 @@ func (p *zoneParser) window(args []string) error {
 func (p *zoneParser) finishLegacy() error {
 	for _, name := range []string{"limit", "algorithm", "tier", "endpoint", "cost"} {
 		if place := p.places[name]; place != nil {
-			return place.Errf("%s cannot stand beside events and window: say `limit %s` instead of those two", name, p.legacyRate())
+			return place.Errf("%s cannot stand beside events and window: say `limit %s` instead of those two",
+				name, p.legacyRate())
 		}
 	}
 	for _, name := range []string{"events", "window"} {
 		if p.places[name] == nil {
-			return p.place.Errf("zone %q has no %s: say both events and window, or instead `limit <events>/<window>`", p.name, name)
+			return p.place.Errf("zone %q has no %s: say both events and window, or instead `limit <events>/<window>`",
+				p.name, name)
 		}
 	}
 	return nil

@@ -12,8 +12,8 @@ func (p *zoneParser) tier(args []string) error {
 	p.zone.Tier = c
 	if len(args) > 0 {
 		if !isPlaceholder(args[0]) {
-			return p.Errf("%q is not a placeholder: say `tier {<placeholder>} {`, such as {http.auth.user.tier}, or `tier {` for "+
-				"tiers by key", args[0])
+			return p.Errf("%q is not a placeholder: say `tier {<placeholder>} {`, such as {http.auth.user.tier}, "+
+				"or `tier {` for tiers by key", args[0])
 		}
 		var err error
 		if c.Trusted, err = parseTrusted(p.Dispenser, args[0], args[1:]); err != nil {
@@ -47,7 +47,8 @@ func (p *zoneParser) tier(args []string) error {
 		return err
 	}
 	if c.Placeholder == "" && len(c.Keys) == 0 && c.Default == "" {
-		return place.Errf("no key has a tier: say `tier {<placeholder>} {`, or `keys <glob...> <tier>` or `default <tier>` in the block")
+		return place.Errf("no key has a tier: say `tier {<placeholder>} {`, or `keys <glob...> <tier>` or " +
+			"`default <tier>` in the block")
 	}
 	return checkTiers(uses, c.Tiers)
 }
@@ -64,8 +65,8 @@ func (p *zoneParser) tierLimit(tiers *map[string]*Limit) func([]string) error {
 				return p.Errf("tier %s: %w", name, err)
 			}
 		} else if p.app != nil && p.app.Tiers[name] == nil {
-			return p.Errf("tier %s has no limit: say one here, such as `%s 100/1m`, or define `tier %s <rate>` in the global "+
-				"rate_limit option", name, name, name)
+			return p.Errf("tier %s has no limit: say one here, such as `%s 100/1m`, or define `tier %s <rate>` in the "+
+				"global rate_limit option", name, name, name)
 		}
 		if *tiers == nil {
 			*tiers = make(map[string]*Limit)

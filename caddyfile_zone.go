@@ -122,7 +122,8 @@ func (p *zoneParser) match([]string) error {
 	case len(args) > 0 && strings.ContainsAny(args[0][:min(1, len(args[0]))], "@/*"):
 		return p.Errf("match %s is not clear: say `%s`, one set on each line", strings.Join(args, " "), matchUsage)
 	case len(args) > 0:
-		p.onlyLegacy = p.Errf("matchers need a block: say `match {`, `%s` on the next line, and `}`", strings.Join(args, " "))
+		p.onlyLegacy = p.Errf("matchers need a block: say `match {`, `%s` on the next line, and `}`",
+			strings.Join(args, " "))
 	}
 	set, err := caddyhttp.ParseCaddyfileNestedMatcherSet(p.Dispenser)
 	if err != nil {

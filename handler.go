@@ -143,8 +143,8 @@ func (h *Handler) keyOf(q *question, z *zone, r *http.Request) ([]byte, *templat
 		return key, z.key, nil
 	}
 	z.tally.missingKeys.Add(1)
-	if !z.warned.Swap(true) {
-		h.logger.Warn("there are requests without a key, which count as on_missing_key says",
+	if z.missing.action == missingDefault && !z.warned.Swap(true) {
+		h.logger.Warn("requests without a key are counted by the client's address: on_missing_key says it otherwise",
 			zap.String("zone", z.name), zap.String("key", z.key.raw))
 	}
 	switch z.missing.action {

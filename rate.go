@@ -57,7 +57,8 @@ func cutRate(args []string) (limit *Limit, rest []string, err error) {
 		return nil, nil, fmt.Errorf("%s has no burst: remove `burst`", first)
 	}
 	if len(rest) == 1 {
-		return nil, nil, fmt.Errorf("the number after burst is missing: say how many events may happen at once, such as burst 200")
+		return nil, nil, fmt.Errorf("the number after burst is missing: say how many events may happen at once, " +
+			"such as burst 200")
 	}
 	if limit.Burst, err = parseEvents(rest[1]); err != nil {
 		return nil, nil, fmt.Errorf("burst: %w", err)
@@ -71,7 +72,8 @@ func cutRate(args []string) (limit *Limit, rest []string, err error) {
 func parseEventsPerWindow(s string) (*Limit, error) {
 	events, window, found := strings.Cut(s, "/")
 	if !found {
-		return nil, fmt.Errorf("%q is not a rate: say <events>/<window> without spaces, such as 100/1m, or unlimited, or block", s)
+		return nil, fmt.Errorf("%q is not a rate: say <events>/<window> without spaces, such as 100/1m, or "+
+			"unlimited, or block", s)
 	}
 	n, err := parseEvents(events)
 	if err != nil {
@@ -90,8 +92,8 @@ func parseEventsPerWindow(s string) (*Limit, error) {
 // parseEvents parses a number of events from 0 to limiter.MaxEvents, in decimal digits.
 func parseEvents(s string) (int64, error) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
-		return 0, fmt.Errorf("%q is not a number of events: say a whole number such as 100; for less than one event per window, "+
-			"lengthen the window", s)
+		return 0, fmt.Errorf("%q is not a number of events: say a whole number such as 100; "+
+			"for less than one event per window, lengthen the window", s)
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n > limiter.MaxEvents {
@@ -112,7 +114,8 @@ func parseWindow(s string) (time.Duration, error) {
 	w, err := caddy.ParseDuration(text)
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("window %q is not a duration: say a number with its unit (ms, s, m, h or d), such as 10s or 1m", s)
+		return 0, fmt.Errorf("window %q is not a duration: say a number with its unit (ms, s, m, h or d), such "+
+			"as 10s or 1m", s)
 	case w < limiter.MinWindow:
 		return 0, fmt.Errorf("window %s is too short: say %v or more", s, limiter.MinWindow)
 	case w > limiter.MaxWindow:

@@ -33,15 +33,16 @@ type zone struct {
 // missingKey says what to do with a request whose key is missing.
 type missingKey struct {
 	action missingAction
-	key    *template // for missingCount
+	key    *template // for the actions that count
 }
 
 type missingAction uint8
 
 const (
-	missingCount missingAction = iota // count it by another key
-	missingSkip                       // leave it out of the zone
-	missingDeny                       // answer 403
+	missingDefault missingAction = iota // count it by the client's address, as nothing else is said, and warn
+	missingCount                        // count it by another key
+	missingSkip                         // leave it out of the zone
+	missingDeny                         // answer 403
 )
 
 // A policy is what one endpoint of a zone, or the rest of it, allows.
@@ -122,6 +123,9 @@ func (z *zone) compileKeys(config *Zone, lenient bool) error {
 	case "deny":
 		z.missing.action = missingDeny
 		return nil
+	case "":
+	default:
+		z.missing.action = missingCount
 	}
 	o.space, o.lenient = 'm', false
 	if z.missing.key, err = newTemplate(firstOf(config.OnMissingKey, clientIP), o); err != nil {

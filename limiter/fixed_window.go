@@ -14,12 +14,10 @@ type fixedWindow struct {
 func (f *fixedWindow) settle(r *Rule, now Instant) {
 	at, setBack := f.at.follow(now)
 	f.at = at
-	ended := at >= f.end && !setBack
-	if !ended && !setBack && f.window == r.window {
-		return
-	}
-	if ended {
+	if at >= f.end {
 		f.used = 0
+	} else if !setBack && f.window == r.window {
+		return
 	}
 	f.window = r.window
 	f.end = at + Instant(r.window-at.into(r.window))

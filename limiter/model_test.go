@@ -2,134 +2,220 @@ package limiter
 
 import (
 	"math/big"
+	"slices"
 	"sort"
 )
 
-// A model is a count kept the naive way: a list of what was taken, gone through for every question, and fractions of
-// arbitrary precision. It shares no arithmetic with the counts; the histories in history_test.go play it against them.
-type model struct {
-	kind  modelKind
-	rule  *Rule
-	at    Instant
-	taken []taking // those that can still matter
+// A reference is a count kept the naive way: with fractions of arbitrary precision, and a list of all that was taken
+// that is gone through for every question. It shares no arithmetic with the counts; history_test.go plays it against
+// them.
+type reference struct {
+	model
+	at Instant
 }
 
-// A taking is a number of events taken, or carried, at an instant.
+// A model is what is particular to an algorithm.
+type model interface {
+	// settle goes on from the instant at to the instant to, under the rule r from now on.
+	settle(r *Rule, at, to Instant)
+
+	// used returns how much of the limit is used at t, rounded up to whole events, if nothing else is taken.
+	used(t Instant) int64
+
+	add(at Instant, cost int64)
+	refund(at, taken Instant, cost int64)
+}
+
+func newReference(a Algorithm) *reference {
+	switch a.Kind {
+	case SlidingWindowLog:
+		return &reference{model: new(logModel)}
+	case SlidingWindow, FixedWindow:
+		return &reference{model: new(windowModel)}
+	}
+	return &reference{model: &bucketModel{level: new(big.Rat)}}
+}
+
+func (m *reference) settle(r *Rule, now Instant) {
+	if m.at-now > 0 && m.at-now <= 1_000_000 {
+		now = m.at
+	}
+	m.model.settle(r, m.at, now)
+	m.at = now
+}
+
+// first returns the first instant from now on at which at most n events are used, by trying.
+func (m *reference) first(n int64) Instant {
+	if m.used(m.at) <= n {
+		return m.at
+	}
+	step, end := int64(1), int64(Never-m.at)
+	for m.used(m.at+Instant(step)) > n {
+		if step == end {
+			return Never
+		}
+		step += min(step, end-step)
+	}
+	return m.at + Instant(sort.Search(int(step), func(us int) bool { return m.used(m.at+Instant(us)) <= n }))
+}
+
+// take answers as Count.Take does.
+func (m *reference) take(r *Rule, now Instant, cost int64) Decision {
+	m.settle(r, now)
+	d := Decision{Limit: r.Limit.Events, RetryAt: Never}
+	if r.Algorithm.Kind == TokenBucket && r.Limit.Burst != 0 {
+		d.Limit = r.Limit.Burst
+	}
+	if cost <= d.Limit {
+		d.RetryAt = m.first(d.Limit - cost)
+		d.OK = d.RetryAt == m.at
+	}
+	if d.OK {
+		m.add(m.at, cost)
+	}
+	d.Remaining = max(0, d.Limit-m.used(m.at))
+	d.ResetAt = m.first(0)
+	return d
+}
+
+func (m *reference) giveBack(r *Rule, now, taken Instant, cost int64) {
+	m.settle(r, now)
+	m.refund(m.at, taken, cost)
+}
+
+// A bucketModel is a level of rational height that falls at the rate of the limit.
+type bucketModel struct {
+	rate  *big.Rat // events per µs
+	level *big.Rat
+	at    Instant // of level
+}
+
+// levelAt returns the level at t.
+func (m *bucketModel) levelAt(t Instant) *big.Rat {
+	fallen := new(big.Rat).SetInt64(int64(t - m.at))
+	level := fallen.Sub(m.level, fallen.Mul(fallen, m.rate))
+	if level.Sign() < 0 {
+		level.SetInt64(0)
+	}
+	return level
+}
+
+func (m *bucketModel) settle(r *Rule, _, to Instant) {
+	rate := big.NewRat(r.Limit.Events, r.Limit.Window.Microseconds())
+	if m.rate == nil || m.rate.Cmp(rate) != 0 { // the level is kept in the unit of the new rate, rounded up
+		unit := new(big.Rat).SetInt(rate.Denom())
+		m.level.Quo(new(big.Rat).SetInt(ceil(m.level.Mul(m.level, unit))), unit)
+		m.rate = rate
+	}
+	if to > m.at {
+		m.level = m.levelAt(to)
+	}
+	m.at = to
+}
+
+func (m *bucketModel) used(t Instant) int64 { return ceil(m.levelAt(t)).Int64() }
+
+func (m *bucketModel) add(_ Instant, cost int64) { m.level.Add(m.level, new(big.Rat).SetInt64(cost)) }
+
+func (m *bucketModel) refund(_, _ Instant, cost int64) {
+	m.add(0, -cost)
+	m.level = m.levelAt(m.at) // never below nothing
+}
+
+func ceil(x *big.Rat) *big.Int {
+	// Floor division of -num, negated: big.Int.Div rounds down for a positive divisor.
+	q := new(big.Int).Neg(x.Num())
+	return q.Neg(q.Div(q, x.Denom()))
+}
+
+// A taking is a number of events taken at an instant.
 type taking struct {
 	at Instant
 	n  int64
 }
 
-// A modelKind is what is particular to an algorithm.
-type modelKind interface {
-	// used returns how many of the limit's events are used at t, whole or not, under the rule r.
-	used(r *Rule, taken []taking, t Instant) *big.Rat
-
-	// moved returns what was taken when the clock was set back, or the rule changed: from (r, at) to (next, to).
-	moved(r *Rule, taken []taking, at Instant, next *Rule, to Instant) []taking
-
-	// refunded takes cost events that were taken at the instant taken from the list, as of at.
-	refunded(r *Rule, taken []taking, at, when Instant, cost int64) []taking
+// A logModel is a list of what was taken.
+type logModel struct {
+	window int64
+	taken  []taking
 }
 
-func newModel(a Algorithm) *model {
-	kinds := map[Kind]modelKind{
-		TokenBucket: bucketModel{}, SlidingWindowLog: logModel{}, SlidingWindow: slidingModel{}, FixedWindow: fixedModel{},
-	}
-	return &model{kind: kinds[a.Kind]}
-}
-
-// settle brings m to now under r.
-func (m *model) settle(r *Rule, now Instant) {
-	if m.rule == nil {
-		m.rule = r
-	}
-	switch {
-	case now >= m.at:
-		if m.rule == r {
-			m.at = now
-			break
-		}
-		m.taken = m.kind.moved(m.rule, m.taken, m.at, r, now)
-		m.rule, m.at = r, now
-	case m.at-now <= 1_000_000:
-		if m.rule != r {
-			m.taken = m.kind.moved(m.rule, m.taken, m.at, r, m.at)
-			m.rule = r
-		}
-	default:
-		m.taken = m.kind.moved(m.rule, m.taken, m.at, m.rule, now)
-		m.at = now
-		m.settle(r, now)
-	}
-}
-
-// usedAt returns how many events are used at t if nothing else is taken, rounded up.
-func (m *model) usedAt(t Instant) int64 { return ceil(m.kind.used(m.rule, m.taken, t)) }
-
-// first returns the first instant from now on at which at most n events are used. What is used must not rise.
-func (m *model) first(n int64) Instant {
-	if m.usedAt(m.at) <= n {
-		return m.at
-	}
-	step := int64(1)
-	for m.usedAt(m.at.plus(step)) > n {
-		if m.at.plus(step) == Never {
-			return Never
-		}
-		step = min(step*2, int64(Never)/2+1)
-		if step > int64(Never)/2 && m.usedAt(Never) > n {
-			return Never
+func (m *logModel) settle(r *Rule, at, to Instant) {
+	m.window = r.Limit.Window.Microseconds()
+	for i := range m.taken {
+		if to < at {
+			m.taken[i].at += to - at
 		}
 	}
-	return m.at + Instant(sort.Search(int(step), func(us int) bool { return m.usedAt(m.at+Instant(us)) <= n }))
+	m.taken = slices.DeleteFunc(m.taken, func(e taking) bool { return int64(to-e.at) >= m.window || e.n == 0 })
 }
 
-// take answers as Count.Take, or as Count.Peek when it is not meant.
-func (m *model) take(r *Rule, now Instant, cost int64, meant bool) Decision {
-	m.settle(r, now)
-	capacity := r.Limit.Events
-	if r.Algorithm.Kind == TokenBucket && r.Limit.Burst != 0 {
-		capacity = r.Limit.Burst
-	}
-	d := Decision{Limit: capacity, RetryAt: Never, OK: cost <= capacity && m.usedAt(m.at) <= capacity-cost}
-	if cost <= capacity {
-		d.RetryAt = m.first(capacity - cost)
-	}
-	if d.OK && meant {
-		m.taken = append(m.taken, taking{m.at, cost})
-	}
-	d.Remaining = max(0, capacity-m.usedAt(m.at))
-	d.ResetAt = m.first(0)
-	return d
-}
-
-func (m *model) refund(r *Rule, now, taken Instant, cost int64) {
-	m.settle(r, now)
-	m.taken = m.kind.refunded(r, m.taken, m.at, taken, cost)
-}
-
-func ceil(x *big.Rat) int64 {
-	q, rem := new(big.Int).QuoRem(x.Num(), x.Denom(), new(big.Int))
-	if rem.Sign() > 0 {
-		q.Add(q, big.NewInt(1))
-	}
-	return q.Int64()
-}
-
-// A bucketModel goes through all that was taken: the level falls at the rate of the limit, and never below nothing.
-type bucketModel struct{}
-
-func (bucketModel) used(r *Rule, taken []taking, t Instant) *big.Rat {
-	level, at := new(big.Rat), Instant(0)
-	for _, e := range append(taken[:len(taken):len(taken)], taking{at: t}) {
-		level.Sub(level, big.NewRat(1, 1).SetFrac(
-			new(big.Int).Mul(big.NewInt(int64(e.at-at)), big.NewInt(r.Limit.Events)), big.NewInt(r.Limit.Window.Microseconds())))
-		if level.Sign() < 0 {
-			level.SetInt64(0)
+func (m *logModel) used(t Instant) (n int64) {
+	for _, e := range m.taken {
+		if int64(t-e.at) < m.window {
+			n += e.n
 		}
-		level.Add(level, new(big.Rat).SetInt64(e.n))
-		at = e.at
 	}
-	return level
+	return n
+}
+
+func (m *logModel) add(at Instant, cost int64) { m.taken = append(m.taken, taking{at, cost}) }
+
+func (m *logModel) refund(_, taken Instant, cost int64) {
+	for i, e := range m.taken {
+		if late := e.at - taken; late >= 0 && late <= 1_000_000 {
+			m.taken[i].n -= min(e.n, cost)
+			cost -= min(e.n, cost)
+		}
+	}
+}
+
+// A windowModel counts by parts of a window. A fixed window is one part that counts as long as it lasts; of a sliding
+// window of n parts, n count in full and the one before them by what is left of it.
+type windowModel struct {
+	n, part int64 // n = 0 for a fixed window
+	taken   []taking
+}
+
+func (m *windowModel) settle(r *Rule, at, to Instant) {
+	n, window := int64(0), r.Limit.Window.Microseconds()
+	part := window
+	if r.Algorithm.Kind == SlidingWindow {
+		n = int64(r.Algorithm.SubWindows)
+		part = (window + n - 1) / n
+	}
+	if (n != m.n || part != m.part || to < at) && m.taken != nil {
+		carried := m.used(max(at, to))
+		m.taken = []taking{{to, carried}}
+	}
+	m.n, m.part = n, part
+	m.taken = slices.DeleteFunc(m.taken, func(e taking) bool { return m.age(e.at, to) > n || e.n == 0 })
+}
+
+// age returns how many parts ago at was at t.
+func (m *windowModel) age(at, t Instant) int64 { return int64(t)/m.part - int64(at)/m.part }
+
+func (m *windowModel) used(t Instant) int64 {
+	full, oldest := int64(0), int64(0)
+	for _, e := range m.taken {
+		switch age := m.age(e.at, t); {
+		case m.n == 0 && age == 0, m.n > 0 && age < m.n:
+			full += e.n
+		case m.n > 0 && age == m.n:
+			oldest += e.n
+		}
+	}
+	left := big.NewRat(m.part-int64(t)%m.part, m.part)
+	return full + ceil(left.Mul(left, new(big.Rat).SetInt64(oldest))).Int64()
+}
+
+func (m *windowModel) add(at Instant, cost int64) { m.taken = append(m.taken, taking{at, cost}) }
+
+func (m *windowModel) refund(_, taken Instant, cost int64) {
+	for i, e := range m.taken {
+		if m.age(e.at, taken) == 0 {
+			m.taken[i].n -= min(e.n, cost)
+			cost -= min(e.n, cost)
+		}
+	}
 }

@@ -28,7 +28,9 @@ type Rule struct {
 	// The refill rate of a bucket, events/window in lowest terms: refill events every per µs.
 	refill, per int64
 
-	sub int64 // length of a sub-window in µs: window/SubWindows, rounded up
+	// Length of a sub-window in µs: window/SubWindows, rounded up, so that the parts are together no shorter than the
+	// window, and longer by less than SubWindows µs.
+	sub int64
 }
 
 // DefaultMaxKeys is Rule.MaxKeys when it is not said.
@@ -66,8 +68,9 @@ func NewRule(r Rule) (*Rule, error) {
 // Capacity returns the most events that can be taken at once: a take with a higher cost never succeeds.
 func (r *Rule) Capacity() int64 { return r.capacity }
 
-// FillTime returns how long a key that used up its capacity takes to be back to it: the window of the window algorithms,
-// the time a bucket needs to fill.
+// FillTime returns how long a key that used up its capacity takes to be back to it: the time a bucket needs to fill, the
+// window of the window algorithms. A sliding window counter, which does not remember when in a sub-window events came,
+// may take up to one sub-window more.
 func (r *Rule) FillTime() time.Duration {
 	if r.Algorithm.Kind != TokenBucket {
 		return r.Limit.Window

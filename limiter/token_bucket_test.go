@@ -89,9 +89,9 @@ func TestTokenBucketDoesNotDrift(t *testing.T) {
 		events, window, burst int64 // window in seconds
 		want                  int64 // burst + floor(events * 1,814,400 s / window)
 	}{
-		{7, 13, 2, 2 + 976_984},
+		{7, 13, 10, 10 + 976_984},
 		{7, 13, 100, 100 + 976_984},
-		{3, 1, 3, 3 + 5_443_200},
+		{3, 1, 30, 30 + 5_443_200},
 		{1, 3607, 2, 2 + 503},
 		{999_983, 86_399, 999_983, 999_983 + 20_999_886},
 	} {

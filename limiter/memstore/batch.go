@@ -131,6 +131,9 @@ func (p *place) conclude(k *limiter.Take, now limiter.Instant, allowed bool) {
 }
 
 // overflowEntry returns the entry that the keys without room share under the rule of k. The overflow shard is locked.
+//
+// Two keys without room under one rule in one batch share it too. Each is then allowed when it alone could be, so the
+// second may get a denial after all with the others consumed: requests ask for one key per zone, so none does.
 func (t *table) overflowEntry(k *limiter.Take) *entry {
 	shared := limiter.Take{Rule: k.Rule}
 	hash := uint64(k.Rule.ID)

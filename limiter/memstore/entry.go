@@ -2,26 +2,32 @@ package memstore
 
 import (
 	"time"
+	"unsafe"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// An entry is what the store remembers of one key under one rule ID. Its 64 bytes (a cache line), the count, the text of
-// the key and a share of the buckets are all the memory that a key takes.
+// An entry is what the store remembers of one key under one rule ID. Its 80 bytes, the count, a share of the buckets and
+// the text of a long key are all the memory that a key takes.
+//
+// A take costs what it waits for memory, hardly more. So what a look-up reads stands together, a short key included.
 type entry struct {
 	next *entry // in the chain of its bucket
-	key  string
+	key  string // the text is in short if it fits
 	id   uint32 // of the rule
 	hash uint32 // its lower bits, which choose the bucket
 
 	count limiter.Count
 
 	// idleSince is when the key was last decided about or, when that left it at its limit, the instant from which on it
-	// can take one event again. In the future, it says that the entry must not be evicted.
+	// can take one event again. In the future, it says that the entry must not be evicted (so after the clock was set
+	// back, what was used before stays until the clock is there again, or it is used anew).
 	idleSince limiter.Instant
 
 	resetAt    tick // from when on the count equals a fresh one
 	quietUntil tick // until when a denial is no news: see limiter.Decision.Breach
+
+	short [16]byte // never changes once key refers to it
 }
 
 // held is the idleSince of an entry that a take under way relies on. Only the holder of the shard's lock ever sees it.
@@ -29,12 +35,13 @@ const held = limiter.Never
 
 // newEntry returns an entry without consumption.
 func newEntry(hash uint64, k *limiter.Take) *entry {
-	return &entry{
-		key:   string(k.Key),
-		id:    k.Rule.ID,
-		hash:  uint32(hash),
-		count: limiter.NewCount(k.Rule.Algorithm),
+	e := &entry{id: k.Rule.ID, hash: uint32(hash), count: limiter.NewCount(k.Rule.Algorithm)}
+	if n := copy(e.short[:], k.Key); n == len(k.Key) {
+		e.key = unsafe.String(&e.short[0], n)
+	} else {
+		e.key = string(k.Key)
 	}
+	return e
 }
 
 // take decides k at now.

@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"unsafe"
@@ -28,12 +29,7 @@ type shardFields struct {
 
 // lockAll sorts shards by rank, locks each of them once, and returns those it locked.
 func lockAll(shards []*shard) []*shard {
-	slices.SortFunc(shards, func(a, b *shard) int {
-		if a.rank < b.rank {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(shards, func(a, b *shard) int { return cmp.Compare(a.rank, b.rank) })
 	shards = slices.Compact(shards)
 	for _, s := range shards {
 		s.mu.Lock()

@@ -2,7 +2,7 @@
 //
 // The tests say at which instant each take happens. A store that reads a clock of its own is tested behind a wrapper
 // which sets that clock to the instant of each call before it passes the call on; in tests that take concurrently, the
-// instant never changes.
+// instant never changes. Nothing that expires by the real clock may be forgotten meanwhile: the instants are in 2026.
 package storetest
 
 import (

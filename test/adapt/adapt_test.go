@@ -25,6 +25,7 @@ var update = flag.Bool("update", false, "write what the Caddyfiles become into t
 const separator = "\n----------\n"
 
 func TestAdapt(t *testing.T) {
+	t.Setenv("BLOCKED_ADDRESS", "192.0.2.66")
 	files, err := filepath.Glob("*.caddyfiletest")
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +66,8 @@ func TestAdapt(t *testing.T) {
 // adapt returns what a Caddyfile becomes. One that is accepted must also load, and be formatted.
 func adapt(t *testing.T, input string, refuse bool) string {
 	t.Helper()
-	adapted, warnings, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(input+"\n"), map[string]any{"filename": "Caddyfile"})
+	adapter, options := caddyconfig.GetAdapter("caddyfile"), map[string]any{"filename": "Caddyfile"}
+	adapted, warnings, err := adapter.Adapt([]byte(input+"\n"), options)
 	if refuse {
 		if err == nil {
 			t.Fatalf("was accepted and became:\n%s", adapted)
@@ -114,7 +116,7 @@ func TestEverySubdirectiveIsAccepted(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range strings.Fields(`
+	for name := range strings.FieldsSeq(`
 		zone match key on_missing_key ipv4_prefix ipv6_prefix limit algorithm tier keys default endpoint cost max_keys
 		allow_key deny_key events window
 		allow deny headers reject log_rejections log_key jitter disable_metrics

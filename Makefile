@@ -1,0 +1,72 @@
+# Everything works from a bare clone: Go modules come from the module proxy or, offline, from the module cache. The
+# linter's version is pinned in tools/go.mod, so that users of the plugin do not inherit its dependencies.
+
+GO       ?= go
+FUZZTIME ?= 60s
+BENCHARGS ?=
+
+needs_go := $(word 2,$(shell grep '^go ' go.mod))
+modules  := . bench tools
+# The fuzz targets, as <directory>:<name>.
+fuzzers = $(shell grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*:func |:|')
+
+help: ## Say what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: need-go ## Build bin/caddy: Caddy with this module
+	$(GO) build -o bin/caddy ./cmd/caddy
+
+run: build ## Serve Caddyfile.example on :8080
+	bin/caddy run --config Caddyfile.example
+
+test: need-go need-cc ## Run every test under the race detector; a skipped test fails
+	$(GO) run ./test/strict -run Alloc -count=1 ./...
+	$(GO) run ./test/strict -must-run ./test/... -race -count=1 -shuffle=on ./...
+
+verify: need-go need-cc lint build tidy fuzz-short test ## Everything CI runs
+
+lint: need-go ## Check the format, go vet and staticcheck, in the benchmarks too
+	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted, run 'make fmt': $$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool -modfile=tools/go.mod staticcheck ./...
+	cd bench && $(GO) vet ./... && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
+
+fuzz: need-go ## Run each fuzz target for FUZZTIME, one minute unless told otherwise
+	@[ -n "$(fuzzers)" ] || { echo "no fuzz targets were found"; exit 1; }
+	@set -e; for f in $(fuzzers); do \
+		echo "$(GO) test -run '^$$' -fuzz '^$${f#*:}$$' -fuzztime $(FUZZTIME) $${f%:*}"; \
+		$(GO) test -run '^$$' -fuzz "^$${f#*:}\$$" -fuzztime $(FUZZTIME) "$${f%:*}"; \
+	done
+
+bench: build ## Measure against the baselines of docs/benchmarks.md, in a few minutes
+	cd bench && $(GO) test -run '^$$' -bench . -benchmem .
+	cd bench && $(GO) run ./gateway -caddy ../bin/caddy $(BENCHARGS)
+
+fmt: need-go ## Format the code, and apply go fix
+	gofmt -w .
+	$(GO) fix ./...
+
+clean: ## Remove what was built
+	rm -rf bin
+
+fuzz-short:
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=5s
+
+tidy: need-go
+	@set -e; for m in $(modules); do echo "$(GO) -C $$m mod tidy -diff"; $(GO) -C $$m mod tidy -diff; done
+
+need-go:
+	@command -v $(GO) >/dev/null || { \
+		echo "Go is not installed: get Go $(needs_go) or newer from https://go.dev/dl/."; exit 1; }
+	@have=$$($(GO) env GOVERSION | sed 's/^go//; s/[ -].*//'); \
+	[ "$$(printf '%s\n' $(needs_go) "$$have" | sort -V | head -n 1)" = $(needs_go) ] || { \
+		echo "Go $$have is too old: run 'go env -w GOTOOLCHAIN=auto', or get Go $(needs_go) from https://go.dev/dl/."; exit 1; }
+
+need-cc:
+	@cc=$$($(GO) env CC); command -v "$${cc%% *}" >/dev/null || { \
+		echo "The race detector needs a C compiler ($$cc): run 'apt-get install gcc libc6-dev'."; exit 1; }
+	@[ "$$($(GO) env CGO_ENABLED)" = 1 ] || { \
+		echo "The race detector needs cgo: run 'CGO_ENABLED=1 make $(MAKECMDGOALS)'."; exit 1; }
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test verify lint fuzz bench fmt clean fuzz-short tidy need-go need-cc

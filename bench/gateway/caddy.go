@@ -1,0 +1,122 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A lab starts Caddys and measures them.
+type lab struct {
+	options
+	dir  string // for their files
+	pins affinity
+}
+
+// A caddy is a running Caddy with one site.
+type caddy struct {
+	cmd  *exec.Cmd
+	port int
+}
+
+// start starts a Caddy whose only site has the directives of site, and returns when it accepts connections.
+func (l *lab) start(binary, site string) (*caddy, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	config := filepath.Join(l.dir, fmt.Sprintf("Caddyfile.%d", port))
+	text := fmt.Sprintf("{\n\tadmin off\n\tpersist_config off\n}\n\nhttp://127.0.0.1:%d {\n%s\n}\n", port, site)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	if out, err := l.command(binary, "validate", config).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%s does not accept the configuration below: %w\n%s\n%s", binary, err, text, out)
+	}
+
+	c := &caddy{cmd: l.command(binary, "run", config), port: port}
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // no Caddy outlives an interrupted run
+	if err := l.pins.onCaddysCPUs(c.cmd.Start); err != nil {
+		return nil, err
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		probe, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			return c, probe.Close()
+		}
+		if time.Now().After(deadline) {
+			c.stop()
+			return nil, fmt.Errorf("%s does not listen after 20 seconds: %w", binary, err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// command returns a Caddy command that leaves nothing behind outside l.dir. Its log goes nowhere.
+func (l *lab) command(binary, name, config string) *exec.Cmd {
+	cmd := exec.Command(binary, name, "--adapter", "caddyfile", "--config", config)
+	cmd.Env = append(os.Environ(), "HOME="+l.dir, "XDG_DATA_HOME="+l.dir, "XDG_CONFIG_HOME="+l.dir)
+	return cmd
+}
+
+func (c *caddy) stop() {
+	_ = c.cmd.Process.Kill()
+	_ = c.cmd.Wait()
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// cpuTime returns the processor time that c has used so far: the sum over its threads, to the nanosecond, where
+// /proc/<pid>/stat counts hundredths of a second. Go's threads do not end, so the sum never falls.
+func (c *caddy) cpuTime() (sum time.Duration, err error) {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", c.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	for _, path := range threads {
+		stat, err := os.ReadFile(path)
+		if err != nil {
+			return 0, err
+		}
+		ns, _, _ := strings.Cut(string(stat), " ")
+		n, err := strconv.ParseInt(ns, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", path, err)
+		}
+		sum += time.Duration(n)
+	}
+	if sum == 0 {
+		return 0, fmt.Errorf("/proc/%d has no schedstat", c.cmd.Process.Pid)
+	}
+	return sum, nil
+}
+
+// resident returns the memory of c that is in RAM, in bytes.
+func (c *caddy) resident() (int64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(status)) {
+		if kb, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			n, err := strconv.ParseInt(strings.Fields(kb)[0], 10, 64)
+			return n << 10, err
+		}
+	}
+	return 0, fmt.Errorf("/proc/%d/status has no VmRSS", c.cmd.Process.Pid)
+}

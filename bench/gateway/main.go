@@ -1,0 +1,104 @@
+//go:build linux
+
+// Command gateway measures what the rate_limit handler costs Caddy: requests per second, processor time per request and
+// resident memory, each beside the same Caddy without the handler in the same run.
+//
+// The baseline is the same binary, so nothing but the handler differs. Variants take turns in short rounds, and ratios
+// are taken within a round, so what else the machine does meets them alike. Caddy has processors of its own and the load
+// comes from another one, so it is Caddy that is the bottleneck and its requests per second mean its capacity; the
+// processor time per request does not depend on that.
+//
+//	go run ./gateway -caddy ../bin/caddy [-peer <caddy>] [-rounds 31] [-round 400ms] [-short]
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// options are what the flags say.
+type options struct {
+	caddy  string // the binary with our handler
+	peer   string // the binary with caddy-ratelimit; empty to leave its rows out
+	only   string // the measurement to make; empty for all
+	rounds int
+	round  time.Duration
+	keys   int
+	conns  int
+	cpus   int // for Caddy; the load generator has one more
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.caddy, "caddy", "../bin/caddy", "`path` of a Caddy with this module")
+	flag.StringVar(&o.peer, "peer", "", "`path` of a Caddy with caddy-ratelimit, to measure it too")
+	flag.StringVar(&o.only, "only", "", "make only this `measurement`: respond, proxy, reject or memory")
+	flag.IntVar(&o.rounds, "rounds", 31, "rounds of each variant")
+	flag.DurationVar(&o.round, "round", 400*time.Millisecond, "duration of a round")
+	flag.IntVar(&o.keys, "keys", 100_000, "distinct API keys and tenants")
+	flag.IntVar(&o.conns, "conns", 32, "keep-alive connections")
+	flag.IntVar(&o.cpus, "cpus", max(1, min(4, runtime.NumCPU()-1)), "processors for Caddy; one more makes the load")
+	short := flag.Bool("short", false, "only check that everything runs: few short rounds, few keys")
+	flag.Parse()
+	if *short {
+		o.rounds, o.round, o.keys = 2, 200*time.Millisecond, 2000
+	}
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, "gateway:", err)
+		os.Exit(1)
+	}
+}
+
+func run(o options) error {
+	for _, path := range []*string{&o.caddy, &o.peer} {
+		if *path == "" {
+			continue
+		}
+		abs, err := filepath.Abs(*path)
+		if err != nil {
+			return err
+		}
+		if *path = abs; !isFile(abs) {
+			return fmt.Errorf("there is no %s: run 'make build', or say another with a flag", abs)
+		}
+	}
+	pins, err := pin(o.cpus)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "gateway")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	l := &lab{options: o, dir: dir, pins: pins}
+
+	printMachine(os.Stdout, pins, "go run ./gateway "+strings.Join(os.Args[1:], " "))
+	for _, c := range comparisons(o) {
+		if o.only != "" && o.only != c.id {
+			continue
+		}
+		if err := l.compare(c); err != nil {
+			return fmt.Errorf("%s: %w", c.id, err)
+		}
+		printComparison(os.Stdout, c)
+	}
+	if o.only == "" || o.only == "memory" {
+		rows := memoryRows(o)
+		if err := l.weigh(rows); err != nil {
+			return fmt.Errorf("memory: %w", err)
+		}
+		printMemory(os.Stdout, o, rows)
+	}
+	return nil
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}

@@ -1,0 +1,89 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// printMachine prints what the figures below it depend on.
+func printMachine(w io.Writer, a affinity, command string) {
+	where := "which Caddy and the load share"
+	if a.split {
+		where = fmt.Sprintf("%d for Caddy and 1 for the load", a.caddy.len())
+	}
+	fmt.Fprintf(w, "%s/%s, %s, %d processors, %s; %s.\n\n    %s\n",
+		runtime.GOOS, runtime.GOARCH, cpuModel(), a.cpus(), where, runtime.Version(), strings.TrimSpace(command))
+}
+
+func (a *affinity) cpus() int {
+	if a.split {
+		return a.caddy.len() + 1
+	}
+	return a.caddy.len()
+}
+
+func cpuModel() string {
+	info, _ := os.ReadFile("/proc/cpuinfo") // without it the model is unknown
+	for line := range strings.Lines(string(info)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown processor"
+}
+
+func printComparison(w io.Writer, c *comparison) {
+	fmt.Fprintf(w, "\n### %s\n\n", c.title)
+	fmt.Fprintln(w, "| variant | requests/s | ratio (least to greatest) | processor time per request | ratio | goal |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|")
+	base := c.variants[0]
+	for i, v := range c.variants {
+		rate, cpu := ratios(v.rates, base.rates), ratios(base.cpu, v.cpu)
+		goal := ""
+		if i == 1 && c.goal > 0 {
+			goal = fmt.Sprintf("%.2f: %s", c.goal, met(median(rate) >= c.goal))
+		}
+		fmt.Fprintf(w, "| %s | %.0f | %.3f (%.3f to %.3f) | %.1f µs | %.3f | %s |\n", v.name, median(v.rates),
+			median(rate), slices.Min(rate), slices.Max(rate), median(v.cpu), median(cpu), goal)
+	}
+}
+
+func printMemory(w io.Writer, o options, rows []*memoryRow) {
+	fmt.Fprintf(w, "\n### Resident memory after one request of each of %d keys with limit 1000\n\n", o.keys)
+	fmt.Fprintln(w, "| variant | resident | above Caddy's own | goal |")
+	fmt.Fprintln(w, "|---|---|---|---|")
+	for i, row := range rows {
+		above, goal := row.resident-rows[0].resident, ""
+		if i == 1 {
+			goal = fmt.Sprintf("< %d MB: %s", memoryGoal/1_000_000, met(above < memoryGoal))
+		}
+		fmt.Fprintf(w, "| %s | %d MB | %d MB | %s |\n", row.name, row.resident/1e6, above/1e6, goal)
+	}
+}
+
+func met(ok bool) string {
+	if ok {
+		return "met"
+	}
+	return "missed"
+}
+
+// ratios returns a[i]/b[i].
+func ratios(a, b []float64) []float64 {
+	out := make([]float64, len(a))
+	for i := range a {
+		out[i] = a[i] / b[i]
+	}
+	return out
+}
+
+// median returns the middle of values, which it leaves as they are; of an even number, the upper one of the two.
+func median(values []float64) float64 {
+	return slices.Sorted(slices.Values(values))[len(values)/2]
+}

@@ -1,0 +1,139 @@
+//go:build linux
+
+package main
+
+import "fmt"
+
+// A comparison is one measurement of several variants of a gateway that answer the same requests.
+type comparison struct {
+	id, title string
+	goal      float64 // the least ratio of the second variant to the first; 0 for none
+	status    int     // of every response
+	exhaust   bool    // one client beyond its limit, instead of many within theirs
+	upstream  bool    // the sites proxy to %UPSTREAM%
+	variants  []*variant
+}
+
+// A variant is a way to configure Caddy, and what was measured of it. The first of a comparison is its baseline.
+type variant struct {
+	name, binary, site string
+
+	rates []float64 // requests per second, by round
+	cpu   []float64 // microseconds of Caddy's processor time per request, by round
+}
+
+const (
+	threeZones = `	rate_limit {
+		zone api_key {
+			key {http.request.header.X-Api-Key}
+			limit 1000/1m
+		}
+		zone tenant {
+			key {http.request.header.X-Tenant}
+			limit 1000/1m
+		}
+		zone address {
+			key {client_ip}
+			limit 1000000000/1m
+		}
+	}
+`
+	oneZone = `	rate_limit {
+		zone api_key {
+			key {http.request.header.X-Api-Key}
+			limit 1000/1m
+		}
+	}
+`
+	peerZone = `	rate_limit {
+		zone api_key {
+			key {http.request.header.X-Api-Key}
+			events 1000
+			window 1m
+		}
+	}
+`
+	answer = "\trespond ok\n"
+	proxy  = "\treverse_proxy 127.0.0.1:%UPSTREAM%\n"
+)
+
+// comparisons returns what is measured, without the peer unless there is one.
+func comparisons(o options) []*comparison {
+	exhausted := func(options string) string {
+		return "\trate_limit {\n\t\tzone api_key {\n\t\t\tkey {http.request.header.X-Api-Key}\n\t\t\tlimit 1/24h\n\t\t}\n" +
+			options + "\t}\n" + answer
+	}
+	all := []*comparison{
+		{
+			id: "respond", status: 200, goal: 0.93,
+			title: fmt.Sprintf("Requests within their limits, %d keys, `respond ok`", o.keys),
+			variants: []*variant{
+				{name: "Caddy without the handler", binary: o.caddy, site: answer},
+				{name: "fleetlimit, three zones", binary: o.caddy, site: threeZones + answer},
+				{name: "fleetlimit, one zone", binary: o.caddy, site: oneZone + answer},
+				{name: "caddy-ratelimit, one zone", binary: o.peer, site: peerZone + answer},
+			},
+		}, {
+			id: "proxy", status: 200, upstream: true,
+			title: fmt.Sprintf("Requests within their limits, %d keys, `reverse_proxy`", o.keys),
+			variants: []*variant{
+				{name: "Caddy without the handler", binary: o.caddy, site: proxy},
+				{name: "fleetlimit, three zones", binary: o.caddy, site: threeZones + proxy},
+				{name: "caddy-ratelimit, one zone", binary: o.peer, site: peerZone + proxy},
+			},
+		}, {
+			id: "reject", status: 429, goal: 0.90, exhaust: true,
+			title: "Rejections of an exhausted key",
+			variants: []*variant{
+				{name: "Caddy with `respond 429`", binary: o.caddy, site: "\trespond 429\n"},
+				{name: "fleetlimit, defaults", binary: o.caddy, site: exhausted("")},
+				{name: "fleetlimit, `headers x`", binary: o.caddy, site: exhausted("\t\theaders x\n")},
+				{name: "fleetlimit, `headers none`, `reject error`", binary: o.caddy,
+					site: exhausted("\t\theaders none\n\t\treject error\n")},
+				{name: "caddy-ratelimit", binary: o.peer, site: `	rate_limit {
+		zone api_key {
+			key {http.request.header.X-Api-Key}
+			events 1
+			window 24h
+		}
+	}
+` + answer},
+			},
+		},
+	}
+	for _, c := range all {
+		c.variants = withBinary(c.variants)
+	}
+	return all
+}
+
+// withBinary returns the variants that can be started.
+func withBinary(all []*variant) (out []*variant) {
+	for _, v := range all {
+		if v.binary != "" {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// A memoryRow is a variant whose memory is measured after every key has made one request.
+type memoryRow struct {
+	variant
+	resident int64 // bytes
+}
+
+// memoryGoal is how much more memory the second row may have than the first, in bytes.
+const memoryGoal = 100_000_000
+
+func memoryRows(o options) (rows []*memoryRow) {
+	for _, v := range withBinary([]*variant{
+		{name: "Caddy without the handler", binary: o.caddy, site: answer},
+		{name: "fleetlimit, one zone", binary: o.caddy, site: oneZone + answer},
+		{name: "fleetlimit, three zones", binary: o.caddy, site: threeZones + answer},
+		{name: "caddy-ratelimit, one zone", binary: o.peer, site: peerZone + answer},
+	}) {
+		rows = append(rows, &memoryRow{variant: *v})
+	}
+	return rows
+}

@@ -1,0 +1,211 @@
+// Package bench measures the counts in memory beside other limiters and beside the least that any of them can cost. It
+// is a module of its own so that users of the plugin do not download its peers.
+//
+// Every implementation is asked about the same keys in the same orders, none of them the one in which it first saw them,
+// so that its memory is as cold in the processor's caches as clients make it: uniform (every key as often as any other,
+// the coldest there is) and zipf (few keys make most requests, as clients do). Every one reads the clock for each take, as
+// a server has to; what that alone costs is measured as well. Limits are out of reach: all takes are admitted.
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sethvargo/go-limiter/memorystore"
+	"golang.org/x/time/rate"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/memstore"
+)
+
+const (
+	keys   = 100_000
+	events = 1_000_000_000 // per minute and key
+)
+
+// An impl is one way to count: open returns a function that takes one event of key, and reports whether it may happen.
+// Each goroutine gets a function of its own.
+type impl struct {
+	name string
+	open func(b *testing.B) func() (take func(key string) bool)
+}
+
+var impls = []impl{
+	{"clock", openClock},
+	{"map+atomic", openMap},
+	{"fleetlimit", openFleetlimit(limiter.TokenBucket)},
+	{"fleetlimit-fixed_window", openFleetlimit(limiter.FixedWindow)},
+	{"fleetlimit-sliding_window", openFleetlimit(limiter.SlidingWindow)},
+	{"sethvargo-go-limiter", openGoLimiter},
+	{"x-time-rate", openTimeRate},
+}
+
+func BenchmarkTake(b *testing.B) {
+	known := allKeys()
+	orders := []struct {
+		name string
+		keys []string
+	}{{"uniform", uniform(known)}, {"zipf", zipf(known)}}
+
+	for _, im := range impls {
+		open := im.open(b)
+		for _, k := range known {
+			if !open()(k) {
+				b.Fatalf("%s: the first take of %s was denied", im.name, k)
+			}
+		}
+		for _, order := range orders {
+			name := fmt.Sprintf("impl=%s/keys=%d/order=%s", im.name, keys, order.name)
+			b.Run(name+"/mode=serial", func(b *testing.B) { serial(b, open(), order.keys) })
+			b.Run(name+"/mode=parallel", func(b *testing.B) { parallel(b, open, order.keys) })
+		}
+	}
+}
+
+func serial(b *testing.B, take func(string) bool, order []string) {
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		if !take(order[i]) {
+			b.Fatalf("a take of %s was denied", order[i])
+		}
+		if i++; i == len(order) {
+			i = 0
+		}
+	}
+}
+
+func parallel(b *testing.B, open func() func(string) bool, order []string) {
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		take, i := open(), rand.IntN(len(order))
+		for pb.Next() {
+			if !take(order[i]) {
+				b.Errorf("a take of %s was denied", order[i])
+				return
+			}
+			if i++; i == len(order) {
+				i = 0
+			}
+		}
+	})
+}
+
+// uniform returns every key once. Keys are copied here and in zipf, so that reading the next one costs as little as
+// reading it out of a request that has just arrived.
+func uniform(known []string) []string {
+	order := make([]string, len(known))
+	for i, n := range rand.New(rand.NewPCG(1, 2)).Perm(len(known)) {
+		order[i] = strings.Clone(known[n])
+	}
+	return order
+}
+
+// zipf returns keys whose frequency falls with the power 1.1 of their rank.
+func zipf(known []string) []string {
+	r := rand.New(rand.NewPCG(3, 4))
+	ranked := uniform(known) // ranks that have nothing to do with the place in memory
+	z := rand.NewZipf(r, 1.1, 1, uint64(len(known)-1))
+	order := make([]string, 4*len(known))
+	for i := range order {
+		order[i] = strings.Clone(ranked[z.Uint64()])
+	}
+	return order
+}
+
+func allKeys() []string {
+	all := make([]string, keys)
+	for i := range all {
+		all[i] = fmt.Sprintf("sk_live_%024d", i)
+	}
+	return all
+}
+
+// openClock only reads the clock.
+func openClock(*testing.B) func() func(string) bool {
+	return func() func(string) bool {
+		return func(string) bool { return time.Now().UnixMicro() > 0 }
+	}
+}
+
+// openMap is the least that a limiter can do: find the key's counter in a map that never changes, read the clock and
+// add one. It limits nothing.
+func openMap(*testing.B) func() func(string) bool {
+	counts := make(map[string]*atomic.Int64, keys)
+	for _, k := range allKeys() {
+		counts[k] = new(atomic.Int64)
+	}
+	return func() func(string) bool {
+		return func(key string) bool {
+			return counts[key].Add(1) < time.Now().UnixMicro()
+		}
+	}
+}
+
+func openFleetlimit(kind limiter.Kind) func(*testing.B) func() func(string) bool {
+	return func(b *testing.B) func() func(string) bool {
+		rule, err := limiter.NewRule(limiter.Rule{
+			ID:        1,
+			Zone:      "bench",
+			Algorithm: limiter.Algorithm{Kind: kind},
+			Limit:     limiter.Limit{Events: events, Window: time.Minute},
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		store := memstore.New(memstore.Options{})
+		b.Cleanup(store.Close)
+		store.Open(rule.Zone)
+		ctx := context.Background()
+		return func() func(string) bool {
+			takes := []limiter.Take{{Rule: rule, Cost: 1, Key: make([]byte, 0, 64)}}
+			return func(key string) bool {
+				takes[0].Key = append(takes[0].Key[:0], key...)
+				err := store.Take(ctx, limiter.At(time.Now()), takes)
+				return err == nil && takes[0].Decision.OK
+			}
+		}
+	}
+}
+
+func openGoLimiter(b *testing.B) func() func(string) bool {
+	store, err := memorystore.New(&memorystore.Config{Tokens: events, Interval: time.Minute, InitialAlloc: keys})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx := context.Background()
+	b.Cleanup(func() { _ = store.Close(ctx) })
+	return func() func(string) bool {
+		return func(key string) bool {
+			_, _, _, ok, err := store.Take(ctx, key)
+			return err == nil && ok
+		}
+	}
+}
+
+// openTimeRate keeps one x/time/rate.Limiter per key in a map under a read-write lock, which is how servers use that
+// package, as it has no keys of its own. Nothing is ever evicted.
+func openTimeRate(*testing.B) func() func(string) bool {
+	var mu sync.RWMutex
+	limiters := make(map[string]*rate.Limiter, keys)
+	return func() func(string) bool {
+		return func(key string) bool {
+			mu.RLock()
+			l := limiters[key]
+			mu.RUnlock()
+			if l == nil {
+				l = rate.NewLimiter(rate.Limit(float64(events)/60), events)
+				mu.Lock()
+				limiters[key] = l
+				mu.Unlock()
+			}
+			return l.Allow()
+		}
+	}
+}

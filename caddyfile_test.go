@@ -1,0 +1,146 @@
+package fleetlimit
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+)
+
+// The grammar itself is tested by the cases in test/adapt.
+
+// dispenser returns the tokens of text.
+func dispenser(t *testing.T, text string) *caddyfile.Dispenser {
+	t.Helper()
+	tokens, err := caddyfile.Tokenize([]byte(text), "Caddyfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return caddyfile.NewDispenser(tokens)
+}
+
+func TestUnmarshalCaddyfile(t *testing.T) {
+	// What only the rest of the Caddyfile could tell is left to provisioning: whether a global tier pro exists.
+	h := new(Handler)
+	err := h.UnmarshalCaddyfile(dispenser(t, `rate_limit {
+		zone api {
+			key {http.vars.client_ip}
+			tier {http.vars.tier} {
+				free 100/1m
+				pro
+			}
+			limit 10/1m
+		}
+		allow 192.0.2.1
+	}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.Marshal(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"rate_limits":{"api":{"key":"{http.vars.client_ip}","limit":{"events":10,"window":60000000000},` +
+		`"tier":{"placeholder":"{http.vars.tier}","tiers":{"free":{"events":100,"window":60000000000},"pro":null}}}},` +
+		`"allow":["192.0.2.1"]}`
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestUnmarshalCaddyfileRefusesNamedMatchers(t *testing.T) {
+	err := new(Handler).UnmarshalCaddyfile(dispenser(t, "rate_limit {\n zone api {\n  match @api\n }\n}"))
+	want := "named matchers are not known here: say `match { <matchers> }`, at Caddyfile:3"
+	if err == nil || err.Error() != want {
+		t.Errorf("error = %v, want %s", err, want)
+	}
+}
+
+func TestSuggestion(t *testing.T) {
+	known := map[string]line{"limit": {}, "algorithm": {}, "max_keys": {}}
+	for _, test := range []struct{ name, want string }{
+		{"limits", "did you mean limit?"},
+		{"lmit", "did you mean limit?"},
+		{"maxkeys", "did you mean max_keys?"},
+		{"algorytm", "did you mean algorithm?"},
+		{"rate", "say one of algorithm, limit, max_keys"},
+		{"", "say one of algorithm, limit, max_keys"},
+	} {
+		if got := suggestion(test.name, known); got != test.want {
+			t.Errorf("suggestion for %q = %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+func TestEditDistance(t *testing.T) {
+	for _, test := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0},
+		{"", "abc", 3},
+		{"abc", "", 3},
+		{"abc", "abc", 0},
+		{"abc", "abd", 1},
+		{"abc", "ac", 1},
+		{"abc", "xabc", 1},
+		{"kitten", "sitting", 3},
+	} {
+		if got := editDistance(test.a, test.b); got != test.want {
+			t.Errorf("distance of %q and %q = %d, want %d", test.a, test.b, got, test.want)
+		}
+	}
+}
+
+// FuzzDirective checks that no text inside the directive makes the parser panic, and that what it accepts is a configuration
+// that loads as the JSON it is written to.
+func FuzzDirective(f *testing.F) {
+	for _, seed := range []string{
+		"zone api {\nkey {http.vars.client_ip}\nlimit 100/1m burst 200\nalgorithm token_bucket\nmax_keys 10\nallow_key a* b\n}",
+		"zone a {\nkey k\ntier {http.vars.t} trusted {\nfree 1/s\nkeys a* b free\ndefault free\n}\nendpoint GET,PUT /x 1/s\n}",
+		"zone a {\nkey k\nlimit 9/s\nendpoint * {\nlimit 5/d\nalgorithm sliding_window 5\ncost 2\n}\ncost {http.vars.n}\n}",
+		"zone a {\nmatch {\npath /x\nmethod GET\n}\nmatch @x\nkey k\non_missing_key skip\nipv4_prefix 8\nlimit block\n}",
+		"zone \"any name\" {\nmatch method GET\nevents 5\nwindow 1m\n}\ndistributed {\nread_interval 1s\n}\njitter 0.2",
+		"allow private_ranges 192.0.2.1\ndeny 2001:db8::/32\nheaders x\nreject problem\nlog_key\njitter 20%",
+		"zone a {", "zone", "{", "}", "match {\n{\n}", "zone a {\nmatch {\n}\n}\n}\n}", "deny \"\"", "storage file_system",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		tokens, err := caddyfile.Tokenize([]byte("rate_limit {\n"+text+"\n}"), "Caddyfile")
+		if err != nil {
+			return
+		}
+		h := new(Handler)
+		p := directiveParser{
+			Dispenser: caddyfile.NewDispenser(slices.Clone(tokens)),
+			h:         h,
+			app:       &App{ruleIDs: make(map[uint32]string)},
+		}
+		if err := p.parse(); err != nil {
+			if !strings.Contains(err.Error(), "Caddyfile:") {
+				t.Fatalf("the error does not name its place: %v", err)
+			}
+			return
+		}
+		written, err := json.Marshal(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read Handler
+		if err := caddy.StrictUnmarshalJSON(written, &read); err != nil {
+			t.Fatalf("%s is not the configuration of a handler: %v", written, err)
+		}
+		again, err := json.Marshal(&read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(again, written) {
+			t.Fatalf("was written  %s\nand reads as %s", written, again)
+		}
+	})
+}

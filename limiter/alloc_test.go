@@ -1,0 +1,34 @@
+package limiter
+
+import (
+	"testing"
+	"time"
+)
+
+// TestTakeDoesNotAllocate holds for a key that has been seen: a log, whose memory grows with what it remembers, has then
+// grown as far as it will.
+func TestTakeDoesNotAllocate(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	for _, a := range every {
+		t.Run(a.name, func(t *testing.T) {
+			r := mustRule(t, a.Algorithm, Limit{Events: 100, Window: time.Second})
+			c, now := NewCount(a.Algorithm), Instant(100*sec)
+			for range 200 {
+				now += 7 * ms
+				c.Take(r, now, 1)
+			}
+			if got := testing.AllocsPerRun(1000, func() {
+				now += 7 * ms
+				c.Take(r, now, 1)   // allowed two times out of three
+				c.Take(r, now, 200) // denied
+				c.Peek(r, now, 1)
+				c.Refund(r, now, now, 1)
+				c.Take(r, now, 1)
+			}); got != 0 {
+				t.Errorf("allocations per take = %v, want 0", got)
+			}
+		})
+	}
+}

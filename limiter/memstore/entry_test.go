@@ -1,0 +1,67 @@
+package memstore
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A batch makes room for its new keys before it consumes; what it then forgot must not be a key of its own.
+func TestBatchDoesNotPushOutItsOwnKeys(t *testing.T) {
+	s, r := open(t, "z"), hourly(t, 1, 2)
+	take(t, s, start, r, "known")
+	later := start + 7200*second // known is spent: the first to go
+	take(t, s, later, r, "limited")
+	takes := []limiter.Take{{Rule: r, Cost: 1}, {Rule: r, Key: []byte("known"), Cost: 1}}
+	for i := 0; ; i++ { // a new key of the same shard: in others, a batch does not look where it has locked itself
+		takes[0].Key = fmt.Append(nil, "new", i)
+		if table := s.table("z"); table.shard(s.hash(&takes[0])) == table.shard(s.hash(&takes[1])) {
+			break
+		}
+	}
+	if err := s.Take(t.Context(), later, takes); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := takes[0].Decision, takes[1].Decision; !a.OK || !b.OK {
+		t.Errorf("take of both: %+v and %+v, want both OK", a, b)
+	}
+	if got := used(t, s, later, r, "known"); got != 1 {
+		t.Errorf("known has used %d, want 1", got)
+	}
+	if got, want := s.Stats("z"), (Stats{Keys: 2, OverflowTakes: 1}); got != want {
+		t.Errorf("stats = %+v, want %+v", got, want)
+	}
+}
+
+func TestRefundedKeyMayGo(t *testing.T) {
+	s, r := open(t, "z"), hourly(t, 2, 1)
+	take(t, s, start, r, "a")
+	take(t, s, start, r, "a")
+	takes := []limiter.Take{{Rule: r, Key: []byte("a"), Cost: 1}}
+	if err := s.Refund(t.Context(), start, start, takes); err != nil {
+		t.Fatal(err)
+	}
+	take(t, s, start, r, "b")
+	if got, want := s.Stats("z"), (Stats{Keys: 1, Evictions: 1}); got != want {
+		t.Errorf("stats = %+v, want %+v: a is not at its limit any more", got, want)
+	}
+}
+
+func TestBreachAfterClockWasSetBack(t *testing.T) {
+	s, r := open(t, "z"), hourly(t, 1, 10)
+	take(t, s, start+36_000*second, r, "key")
+	for _, step := range []struct {
+		at     limiter.Instant
+		breach bool
+	}{
+		{36_000 * second, true},
+		{36_000*second - limiter.LateReading, false},
+		{0, true}, // ten hours back: to be quiet until it is eleven again would be too long
+		{1, false},
+	} {
+		if d := take(t, s, start+step.at, r, "key"); d.OK || d.Breach != step.breach {
+			t.Errorf("take at start + %v: %+v, want a denial with Breach = %v", step.at, d, step.breach)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package docs
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig"
+	_ "github.com/caddyserver/caddy/v2/modules/standard"
+
+	"github.com/fleetlimit/fleetlimit"
+)
+
+// around returns the whole Caddyfile that an excerpt is from, by the word behind `caddyfile` on its fence.
+var around = map[string]func(text string) string{
+	"":        func(text string) string { return text },
+	"site":    func(text string) string { return ":8080 {\n" + text + "\nrespond ok\n}\n" },
+	"handler": func(text string) string { return ":8080 {\nrate_limit {\n" + text + "\n}\nrespond ok\n}\n" },
+	"global":  func(text string) string { return "{\nrate_limit {\n" + text + "\n}\n}\n:8080 {\nrespond ok\n}\n" },
+}
+
+// TestExamples adapts and validates every configuration in the pages. The words behind a fence say what a block is:
+//
+//	caddyfile [site | handler | global]  a Caddyfile, or an excerpt of one
+//	json twin, json app-twin             what the Caddyfile before it becomes: its handler, its app
+//	json config, json handler            a whole configuration, a handler
+//	json body                            not a configuration
+func TestExamples(t *testing.T) {
+	tested := make(map[string]int)
+	for _, page := range pages(t) {
+		examples, _ := split(t, page)
+		var adapted []byte // the last Caddyfile of the page, as JSON
+		for _, e := range examples {
+			if len(e.info) == 0 || e.info[0] != "caddyfile" && e.info[0] != "json" {
+				continue
+			}
+			tested[page]++
+			t.Run(fmt.Sprintf("%s:%d", e.page, e.line), func(t *testing.T) {
+				switch {
+				case e.info[0] == "caddyfile":
+					adapted = adapt(t, &e)
+					validate(t, adapted)
+				case e.is("json", "twin"):
+					compare[fleetlimit.Handler](t, find(t, adapted, func(m map[string]any) bool { return m["handler"] == "rate_limit" }), e.text)
+				case e.is("json", "app-twin"):
+					compare[fleetlimit.App](t, app(t, adapted), e.text)
+				case e.is("json", "config"):
+					validate(t, []byte(e.text))
+				case e.is("json", "handler"):
+					validate(t, []byte(`{"apps":{"http":{"servers":{"docs":{"listen":[":8080"],"routes":[{"handle":[`+e.text+`]}]}}}}}`))
+				case e.is("json", "body"):
+					if !json.Valid([]byte(e.text)) {
+						t.Errorf("not valid JSON:\n%s", e.text)
+					}
+				default:
+					t.Errorf("the fence says %q: say what the block is, see TestExamples", strings.Join(e.info, " "))
+				}
+			})
+		}
+	}
+	for _, page := range []string{"README.md", "docs/configuration.md", "docs/migrating-from-caddy-ratelimit.md"} {
+		if tested[page] == 0 {
+			t.Errorf("%s has no example that was tested: are the fences marked?", page)
+		}
+	}
+}
+
+// adapt returns the JSON of a Caddyfile.
+func adapt(t *testing.T, e *example) []byte {
+	t.Helper()
+	where := strings.Join(e.info[1:], " ")
+	whole, known := around[where]
+	if !known {
+		t.Fatalf("the fence says %q: say site, handler or global, or nothing for a whole Caddyfile", where)
+	}
+	config, warnings, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(whole(e.text)), map[string]any{"filename": "Caddyfile"})
+	if err != nil {
+		t.Fatalf("adapting: %v\n%s", err, e.text)
+	}
+	for _, w := range warnings {
+		if !strings.Contains(w.Message, "not formatted") { // an excerpt with what is put around it never is
+			t.Errorf("adapting warns: %v", w)
+		}
+	}
+	return config
+}
+
+// validate provisions a configuration as `caddy validate` does.
+func validate(t *testing.T, config []byte) {
+	t.Helper()
+	var c caddy.Config
+	if err := caddy.StrictUnmarshalJSON(config, &c); err != nil {
+		t.Fatalf("%v\n%s", err, config)
+	}
+	if err := caddy.Validate(&c); err != nil {
+		t.Errorf("validating: %v\n%s", err, config)
+	}
+}
+
+// find returns the first object in a configuration that is what it should be.
+func find(t *testing.T, config []byte, is func(map[string]any) bool) any {
+	t.Helper()
+	var walk func(v any) any
+	walk = func(v any) any {
+		switch v := v.(type) {
+		case map[string]any:
+			if is(v) {
+				return v
+			}
+			for _, inner := range v {
+				if found := walk(inner); found != nil {
+					return found
+				}
+			}
+		case []any:
+			for _, inner := range v {
+				if found := walk(inner); found != nil {
+					return found
+				}
+			}
+		}
+		return nil
+	}
+	found := walk(decode(t, config))
+	if found == nil {
+		t.Fatalf("the Caddyfile before this block has no such object:\n%s", config)
+	}
+	return found
+}
+
+// app returns the rate_limit app of a configuration.
+func app(t *testing.T, config []byte) any {
+	t.Helper()
+	apps := find(t, config, func(m map[string]any) bool { return m["rate_limit"] != nil && m["http"] != nil })
+	return apps.(map[string]any)["rate_limit"]
+}
+
+func decode(t *testing.T, config []byte) (v any) {
+	t.Helper()
+	if err := json.Unmarshal(config, &v); err != nil {
+		t.Fatalf("%v\n%s", err, config)
+	}
+	return v
+}
+
+// compare compares a module's configuration with its twin in a page, which may write durations as texts.
+func compare[Module any](t *testing.T, got any, twin string) {
+	t.Helper()
+	g, w := canonical[Module](t, got), canonical[Module](t, decode(t, []byte(twin)))
+	if !bytes.Equal(g, w) {
+		t.Errorf("the Caddyfile becomes\n%s\nand the page says\n%s", g, w)
+	}
+}
+
+// canonical returns config as the module itself writes it, after it has refused what it does not know.
+func canonical[Module any](t *testing.T, config any) []byte {
+	t.Helper()
+	if object, ok := config.(map[string]any); ok {
+		delete(object, "handler") // the name of the module, not a setting
+	}
+	raw, err := json.Marshal(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m Module
+	if err := caddy.StrictUnmarshalJSON(raw, &m); err != nil {
+		t.Fatalf("%v\n%s", err, raw)
+	}
+	text, err := json.MarshalIndent(&m, "", "\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

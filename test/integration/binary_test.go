@@ -1,0 +1,104 @@
+package integration
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestBuiltCaddy runs cmd/caddy as users do: build, validate, run, reload, stop.
+func TestBuiltCaddy(t *testing.T) {
+	dir := t.TempDir()
+	binary := filepath.Join(dir, "caddy")
+	command(t, "go", "build", "-o", binary, "../../cmd/caddy")
+	if modules := command(t, binary, "list-modules"); !strings.Contains(modules, "\nhttp.handlers.rate_limit\n") ||
+		!strings.Contains(modules, "\nrate_limit\n") {
+		t.Errorf("list-modules does not list http.handlers.rate_limit and rate_limit:\n%s", modules)
+	}
+
+	addr, admin, config := freeAddr(), freeAddr(), filepath.Join(dir, "Caddyfile")
+	_, port, _ := net.SplitHostPort(addr)
+	write := func(limit string) {
+		t.Helper()
+		text := fmt.Sprintf("{\n\tadmin %s\n\tpersist_config off\n\tdefault_bind 127.0.0.1\n}\nhttp://:%s {\n%s\n}\n",
+			admin, port, zoneSite("limit "+limit))
+		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("5/1h")
+	command(t, binary, "validate", "--config", config)
+
+	var output bytes.Buffer
+	caddy := exec.Command(binary, "run", "--config", config)
+	caddy.Stdout, caddy.Stderr = &output, &output
+	if err := caddy.Start(); err != nil {
+		t.Fatal(err)
+	}
+	exited := make(chan error, 1)
+	go func() { exited <- caddy.Wait() }()
+	t.Cleanup(func() { _ = caddy.Process.Kill() })
+
+	g := &gateway{t: t, addr: addr, client: newClient()}
+	g.awaitListener(exited, &output)
+	g.get("/", alice).admitted(4)
+	g.get("/", alice).admitted(3)
+	write("10/1h")
+	command(t, binary, "reload", "--config", config, "--address", admin)
+	g.get("/", alice).admitted(7).has("X-RateLimit-Limit", "10")
+	write("0/1h")
+	if text, err := exec.Command(binary, "reload", "--config", config, "--address", admin).CombinedOutput(); err == nil ||
+		!strings.Contains(string(text), "block") {
+		t.Errorf("reload with limit 0/1h = %v, %s; want an error that says block", err, text)
+	}
+	g.get("/", alice).admitted(6)
+	g.client.CloseIdleConnections()
+
+	command(t, binary, "stop", "--address", admin)
+	select {
+	case err := <-exited:
+		if err != nil {
+			t.Errorf("caddy run ended with %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("caddy run goes on after caddy stop")
+	}
+	if text := output.String(); strings.Contains(text, `"level":"error"`) && !strings.Contains(text, "block") ||
+		strings.Contains(text, "panic") {
+		t.Errorf("caddy logged errors:\n%s", text)
+	}
+}
+
+// command runs a command, which has to succeed, and returns what it prints.
+func command(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", filepath.Base(name), strings.Join(args, " "), err, out)
+	}
+	return "\n" + string(out)
+}
+
+// awaitListener returns when something answers at the gateway's address.
+func (g *gateway) awaitListener(exited <-chan error, output *bytes.Buffer) {
+	g.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+		conn, err := net.Dial("tcp", g.addr)
+		if err == nil {
+			_ = conn.Close()
+			return
+		}
+		select {
+		case err := <-exited:
+			g.t.Fatalf("caddy run ended with %v:\n%s", err, output)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	g.t.Fatalf("nothing listens on %s", g.addr)
+}

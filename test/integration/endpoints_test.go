@@ -1,0 +1,230 @@
+package integration
+
+import "testing"
+
+const gatewayOfEndpoints = `
+	rate_limit {
+		zone user {
+			key {header.X-User}
+			limit 100/1h
+			endpoint GET /search* 3/1h
+			endpoint POST,PUT /search* 2/1h
+			endpoint /search/deep 50/1h
+			endpoint *.json 4/1h
+		}
+	}
+	respond "hello"
+`
+
+func TestFirstMatchingEndpointIsTheOnlyCount(t *testing.T) {
+	g := serve(t, gatewayOfEndpoints)
+	const alice = "X-User: alice"
+	g.get("/search", alice).admitted(2).has("X-RateLimit-Limit", "3")
+	g.request("HEAD", "/search/deep", alice).admitted(1).has("X-RateLimit-Limit", "3") // GET includes HEAD; written first
+	g.get("/SEARCH", alice).admitted(0)                                                // paths do not tell case apart
+	g.get("/search", alice).rejected()
+	g.get("//search", alice).rejected() // a path is cleaned before it is matched
+
+	g.request("POST", "/search", alice).admitted(1).has("X-RateLimit-Limit", "2")
+	g.request("PUT", "/search", alice).admitted(0)
+	g.request("DELETE", "/search/deep", alice).admitted(49)
+	g.get("/a.json", alice).admitted(3)
+	g.get("/other", alice).admitted(99) // none of it was charged to the rest of the zone
+	g.get("/search", "X-User: bob").admitted(2)
+}
+
+func TestEndpointsSeeTheCurrentPath(t *testing.T) {
+	g := serve(t, `
+		handle_path /v1/* {
+			rate_limit {
+				zone v1 {
+					key all
+					limit 100/1h
+					endpoint /users 3/1h
+				}
+			}
+			respond "{path}"
+		}
+		handle {
+			rewrite /old* /new
+			rate_limit {
+				zone rest {
+					key all
+					limit 100/1h
+					endpoint /new 4/1h
+				}
+			}
+			respond "{path}"
+		}
+	`)
+	if r := g.get("/v1/users").admitted(2); r.body != "/users" {
+		t.Errorf("path inside handle_path = %q, want /users", r.body)
+	}
+	g.get("/v1/v1/users").admitted(99)
+	if r := g.get("/old/page").admitted(3); r.body != "/new" {
+		t.Errorf("path after rewrite = %q, want /new", r.body)
+	}
+	g.get("/users").admitted(99)
+}
+
+func TestEndpointsMayUseTheLimitAndAlgorithmOfTheZone(t *testing.T) {
+	g := serve(t, `
+		rate_limit {
+			zone user {
+				key all
+				limit 3/1d
+				endpoint /own
+				endpoint /free unlimited
+				endpoint /closed block
+				endpoint /log 2/1h sliding_window_log
+				endpoint /block {
+					limit 5/1h
+					algorithm fixed_window
+					cost 5
+				}
+			}
+		}
+		respond "hello"
+	`)
+	g.get("/own").admitted(2)
+	g.get("/other").admitted(2)
+	g.get("/free").is(200).lacks("X-RateLimit-Limit")
+	g.get("/closed").rejected()
+	if r := g.get("/log").admitted(1); r.policies()["user"].w != 3600 {
+		t.Errorf("policy of /log = %+v, want w=3600", r.policies())
+	}
+	g.get("/block").admitted(0).has("X-RateLimit-Limit", "5")
+	g.get("/other").admitted(1)
+}
+
+func TestTiers(t *testing.T) {
+	g := serveWith(t, `
+		rate_limit {
+			tier enterprise 1000/1h burst 2000
+		}
+	`, `
+		rate_limit {
+			zone user {
+				key {header.X-Api-Key}
+				limit 5/1h
+				tier {header.X-Plan} trusted {
+					free 10/1h
+					pro 100/1h
+					enterprise
+					internal unlimited
+					banned block
+					keys sk_ent_* sk_corp_* enterprise
+					keys sk_int_* internal
+					default free
+				}
+				endpoint /export 7/1h {
+					tier {
+						pro 70/1h
+					}
+				}
+			}
+		}
+		respond "hello"
+	`)
+	for _, test := range []struct{ path, key, plan, limit, remaining string }{
+		{"/", "a", "free", "10", "9"},
+		{"/", "b", "pro", "100", "99"},
+		{"/", "c", "enterprise", "2000", "1999"},
+		{"/", "d", "", "10", "9"},
+		{"/", "e", "unheard-of", "10", "9"},
+		{"/", "sk_ent_1", "free", "2000", "1999"},
+		{"/", "sk_corp_1", "", "2000", "1999"},
+		{"/export", "a", "free", "7", "6"},
+		{"/export", "b", "pro", "70", "69"},
+		{"/export", "c", "enterprise", "7", "6"},
+	} {
+		headers := []string{"X-Api-Key: " + test.key}
+		if test.plan != "" {
+			headers = append(headers, "X-Plan: "+test.plan)
+		}
+		g.get(test.path, headers...).is(200).has("X-RateLimit-Limit", test.limit).has("X-RateLimit-Remaining", test.remaining)
+	}
+	g.get("/", "X-Api-Key: sk_int_1").is(200).lacks("X-RateLimit-Limit")
+	g.get("/", "X-Api-Key: f", "X-Plan: banned").rejected()
+	// A key that changes its tier keeps what it has used.
+	g.get("/", "X-Api-Key: a", "X-Plan: pro").admitted(98)
+}
+
+func TestCosts(t *testing.T) {
+	g := serve(t, `
+		rate_limit {
+			zone user {
+				key {path}
+				limit 10/1h
+				cost {header.X-Cost} trusted
+				endpoint /fixed 10/1h {
+					cost 4
+				}
+			}
+		}
+		respond "hello"
+	`)
+	g.get("/fixed").admitted(6)
+	g.get("/fixed").admitted(2)
+	g.get("/fixed").rejected().has("X-RateLimit-Remaining", "2")
+
+	for i, test := range []struct {
+		cost string
+		left int
+	}{
+		{"3", 7}, {"10", 0}, {"11", 0}, {"99999999999999999999", 0}, // above the limit counts as all of it
+		{"0", 9}, {"-5", 9}, {"", 9}, {"many", 9}, {"1.5", 9}, {"-99999999999999999999", 9}, // and what is no cost as one
+	} {
+		g.get("/"+string(rune('a'+i)), "X-Cost: "+test.cost).admitted(test.left)
+	}
+	if got := g.metric(`caddy_rate_limit_invalid_costs_total{zone="user"}`); got != 6 {
+		t.Errorf("invalid costs = %v, want 6", got)
+	}
+}
+
+func TestAddressLists(t *testing.T) {
+	g := serve(t, `
+		rate_limit {
+			zone user {
+				key all
+				limit 1/1h
+			}
+			allow 192.0.2.0/24 2001:db8::/32
+			deny 192.0.2.66 203.0.113.0/24
+		}
+		respond "hello"
+	`)
+	for range 3 {
+		g.get("/", "X-Forwarded-For: 192.0.2.1").is(200).lacks("X-RateLimit-Limit")
+		g.get("/", "X-Forwarded-For: 2001:db8::1").is(200).lacks("X-RateLimit-Limit")
+		g.get("/", "X-Forwarded-For: ::ffff:192.0.2.1").is(200).lacks("X-RateLimit-Limit")
+	}
+	g.get("/", "X-Forwarded-For: 203.0.113.9").is(403)
+	g.get("/", "X-Forwarded-For: 192.0.2.66").is(403) // deny comes before allow
+	g.get("/", "X-Forwarded-For: 198.51.100.1").admitted(0)
+	g.get("/", "X-Forwarded-For: 198.51.100.1").rejected()
+}
+
+func TestKeyListsBypassTheirZoneOnly(t *testing.T) {
+	g := serve(t, `
+		rate_limit {
+			zone key {
+				key {header.X-Api-Key}
+				limit 1/1h
+				allow_key sk_internal_*
+				deny_key sk_stolen_*
+			}
+			zone ip {
+				key {client_ip}
+				limit 3/1h
+			}
+		}
+		respond "hello"
+	`)
+	const internal = "X-Api-Key: sk_internal_1"
+	g.get("/", internal).admitted(2)
+	g.get("/", internal).admitted(1)
+	g.get("/", "X-Api-Key: sk_stolen_1").is(403)
+	g.get("/", internal).admitted(0) // the 403 was not counted by the address either
+	g.get("/", internal).rejected()
+}

@@ -1,0 +1,181 @@
+package integration
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A gateway is the Caddy of this process while one test has it.
+type gateway struct {
+	t       *testing.T
+	addr    string // of its first site
+	second  string // of its second site, in configurations that have one
+	logFile string
+	client  *http.Client
+}
+
+// newGateway returns a gateway without a configuration.
+func newGateway(t *testing.T) *gateway {
+	t.Helper()
+	log, err := os.CreateTemp(home, "*.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = log.Close()
+	g := &gateway{t: t, addr: freeAddr(), second: freeAddr(), logFile: log.Name(), client: newClient()}
+	t.Cleanup(func() {
+		g.client.CloseIdleConnections()
+		if err := g.loadJSON(emptyConfig()); err != nil {
+			t.Errorf("unloading the configuration: %v", err)
+		}
+		if panics := g.logged("panic"); len(panics) > 0 {
+			t.Errorf("Caddy has logged a panic: %v", panics)
+		}
+	})
+	return g
+}
+
+// serve starts a gateway with one site of these directives.
+func serve(t *testing.T, site string) *gateway {
+	t.Helper()
+	return serveWith(t, "", site)
+}
+
+// serveWith starts a gateway with these global options and one site of these directives.
+func serveWith(t *testing.T, options, site string) *gateway {
+	t.Helper()
+	g := newGateway(t)
+	g.mustLoad(g.caddyfile(options, site))
+	return g
+}
+
+// caddyfile returns a configuration with one or two sites; further global options come first. The gateway believes what
+// its clients say about their address in X-Forwarded-For.
+func (g *gateway) caddyfile(options string, sites ...string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "{\n\tadmin %s\n\tpersist_config off\n\tauto_https off\n\tdefault_bind 127.0.0.1\n", adminAddr)
+	fmt.Fprintf(&b, "\tlog {\n\t\toutput file %s {\n\t\t\troll_disabled\n\t\t}\n\t\tformat json\n\t}\n", g.logFile)
+	fmt.Fprintf(&b, "\tservers {\n\t\tprotocols h1\n\t\tmax_header_size 1MiB\n\t\ttrusted_proxies static 127.0.0.0/8\n\t}\n")
+	fmt.Fprintf(&b, "%s\n}\n", options)
+	for i, site := range sites {
+		fmt.Fprintf(&b, "http://:%s {\n%s\n}\n", port([]string{g.addr, g.second}[i]), site)
+	}
+	return b.String()
+}
+
+func port(addr string) string {
+	_, port, _ := net.SplitHostPort(addr)
+	return port
+}
+
+// mustLoad loads a Caddyfile.
+func (g *gateway) mustLoad(caddyfile string) {
+	g.t.Helper()
+	if err := g.load(caddyfile); err != nil {
+		g.t.Fatalf("loading the configuration: %v\n%s", err, caddyfile)
+	}
+}
+
+// load loads a Caddyfile through the admin API.
+func (g *gateway) load(caddyfile string) error { return g.post("text/caddyfile", caddyfile) }
+
+// loadJSON loads a native configuration through the admin API.
+func (g *gateway) loadJSON(config string) error { return g.post("application/json", config) }
+
+func (g *gateway) post(contentType, config string) error {
+	req, err := http.NewRequest(http.MethodPost, "http://"+adminAddr+"/load", strings.NewReader(config))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", contentType)
+	req.Header.Set("Cache-Control", "must-revalidate")
+	req.Close = true // the admin API is replaced by what it loads
+	resp, err := g.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		body, _ := io.ReadAll(resp.Body)
+		return fmt.Errorf("%s: %s", resp.Status, body)
+	}
+	return nil
+}
+
+// get requests a path; headers are written as "Name: value".
+func (g *gateway) get(path string, headers ...string) *reply {
+	g.t.Helper()
+	return g.request(http.MethodGet, path, headers...)
+}
+
+// request requests a path with a method.
+func (g *gateway) request(method, path string, headers ...string) *reply {
+	g.t.Helper()
+	return g.requestAt(g.addr, method, path, headers...)
+}
+
+// requestAt requests a path of the site at addr.
+func (g *gateway) requestAt(addr, method, path string, headers ...string) *reply {
+	g.t.Helper()
+	req, err := http.NewRequest(method, "http://"+addr+path, nil)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ": ")
+		req.Header.Add(name, value)
+	}
+	resp, err := g.client.Do(req)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return readReply(g.t, resp)
+}
+
+// raw writes a request to a connection of its own, byte by byte as it is, and reads the one response.
+func (g *gateway) raw(request string) *reply {
+	g.t.Helper()
+	conn, err := net.Dial("tcp", g.addr)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	if _, err := io.WriteString(conn, request); err != nil {
+		g.t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		g.t.Fatalf("reading the response to %.80q: %v", request, err)
+	}
+	return readReply(g.t, resp)
+}
+
+// logged returns the log entries that have this message, as their fields. Each line of the log has to be one JSON object.
+func (g *gateway) logged(message string) []map[string]any {
+	g.t.Helper()
+	text, err := os.ReadFile(g.logFile)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	var entries []map[string]any
+	for line := range bytes.Lines(text) {
+		var entry map[string]any
+		if err := json.Unmarshal(line, &entry); err != nil {
+			g.t.Fatalf("a log line is not one JSON object: %v: %q", err, line)
+		}
+		if msg, _ := entry["msg"].(string); strings.Contains(msg, message) {
+			entries = append(entries, entry)
+		}
+	}
+	return entries
+}

@@ -1,0 +1,84 @@
+// Package integration tests the rate_limit handler from outside: a whole Caddy with real listeners, whose configuration
+// is loaded through the real admin API.
+//
+// One Caddy runs in the test process, so that the race detector watches the handler. Tests take turns; each loads a
+// configuration of its own, and an empty one when it ends.
+package integration
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	_ "github.com/caddyserver/caddy/v2/modules/standard"
+
+	_ "github.com/fleetlimit/fleetlimit"
+)
+
+var (
+	home      string // a directory for as long as the tests run
+	adminAddr string // where the admin API listens
+)
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// run runs the tests around a Caddy that has nothing but an admin API at first.
+func run(m *testing.M) (code int, err error) {
+	if home, err = os.MkdirTemp("", "fleetlimit"); err != nil {
+		return 1, err
+	}
+	defer func() { _ = os.RemoveAll(home) }()
+	for _, dir := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME"} {
+		_ = os.Setenv(dir, home)
+	}
+	adminAddr = freeAddr()
+	if err := caddy.Load([]byte(emptyConfig()), true); err != nil {
+		return 1, err
+	}
+	code = m.Run()
+	if err := caddy.Stop(); err != nil {
+		return 1, err
+	}
+	if left := ownGoroutines(5 * time.Second); left != "" && code == 0 {
+		return 1, fmt.Errorf("goroutines left behind after Caddy has stopped:\n%s", left)
+	}
+	return code, nil
+}
+
+// emptyConfig has no servers, and no log but errors.
+func emptyConfig() string {
+	return fmt.Sprintf(`{"admin":{"listen":%q,"config":{"persist":false}},"logging":{"logs":{"default":{"level":"PANIC"}}}}`,
+		adminAddr)
+}
+
+// ownGoroutines returns the stacks of the goroutines that run the product's code, once there are none or patience has
+// run out.
+func ownGoroutines(patience time.Duration) string {
+	const module, tests = "github.com/fleetlimit/fleetlimit", "github.com/fleetlimit/fleetlimit/test/"
+	deadline := time.Now().Add(patience)
+	for {
+		buf := make([]byte, 4<<20)
+		buf = buf[:runtime.Stack(buf, true)]
+		var own []string
+		for stack := range strings.SplitSeq(string(buf), "\n\n") {
+			if strings.Contains(strings.ReplaceAll(stack, tests, ""), module) {
+				own = append(own, stack)
+			}
+		}
+		if len(own) == 0 || time.Now().After(deadline) {
+			return strings.Join(own, "\n\n")
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}

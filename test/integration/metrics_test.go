@@ -1,0 +1,133 @@
+package integration
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// observed has one zone for each thing that metrics tell.
+const observed = `
+	rate_limit {
+		zone user {
+			key {header.X-User}
+			limit 2/1h
+			cost {header.X-Cost} trusted
+			allow_key vip_*
+			deny_key bad_*
+			max_keys 8
+		}
+		allow 192.0.2.1
+		deny 192.0.2.2
+	}
+	respond "hello"
+`
+
+func TestMetricsCount(t *testing.T) {
+	g := serve(t, observed)
+	for name, value := range g.scrape() {
+		if strings.Contains(name, `zone="user"`) && value != 0 {
+			t.Errorf("before the first request %s = %v, want 0", name, value)
+		}
+	}
+	before := g.scrape()
+	for range 5 {
+		g.get("/", "X-User: alice", "X-Cost: 1")
+	}
+	g.get("/", "X-User: bob", "X-Cost: none").is(200)
+	g.get("/", "X-Cost: 1").is(200)
+	g.get("/", "X-User: vip_1").is(200)
+	g.get("/", "X-User: vip_2").is(200)
+	g.get("/", "X-User: bad_1").is(403)
+	g.get("/", "X-Forwarded-For: 192.0.2.1").is(200)
+	g.get("/", "X-Forwarded-For: 192.0.2.2").is(403)
+	g.get("/", "X-Forwarded-For: 192.0.2.2").is(403)
+
+	after := g.scrape()
+	for name, want := range map[string]float64{
+		`caddy_rate_limit_decisions_total{outcome="admitted",zone="user"}`: 4,
+		`caddy_rate_limit_decisions_total{outcome="rejected",zone="user"}`: 3,
+		`caddy_rate_limit_decisions_total{outcome="allowed",zone="user"}`:  2,
+		`caddy_rate_limit_decisions_total{outcome="denied",zone="user"}`:   1,
+		`caddy_rate_limit_requests_total{key="",zone="user"}`:              7,
+		`caddy_rate_limit_declined_requests_total{key="",zone="user"}`:     3,
+		`caddy_rate_limit_keys_total{zone="user"}`:                         3,
+		`caddy_rate_limit_missing_keys_total{zone="user"}`:                 1,
+		`caddy_rate_limit_invalid_costs_total{zone="user"}`:                1,
+		`caddy_rate_limit_evictions_total{zone="user"}`:                    0,
+		`caddy_rate_limit_address_decisions_total{outcome="allowed"}`:      1,
+		`caddy_rate_limit_address_decisions_total{outcome="denied"}`:       2,
+	} {
+		got, found := after[name]
+		if !found || got-before[name] != want {
+			t.Errorf("%s rose by %v (there: %v), want %v", name, got-before[name], found, want)
+		}
+	}
+}
+
+func TestFloodOfKeysStaysWithinItsBound(t *testing.T) {
+	g := serve(t, observed)
+	g.get("/", "X-User: alice", "X-Cost: 2").admitted(0)
+	g.get("/", "X-User: alice").rejected()
+	for i := range 200 {
+		g.get("/", "X-User: flood"+strings.Repeat("x", i)).is(200)
+	}
+	g.get("/", "X-User: alice").rejected() // keys at their limit are not pushed out by fresh ones
+	series := g.scrape()
+	if keys := series[`caddy_rate_limit_keys_total{zone="user"}`]; keys < 1 || keys > 8 {
+		t.Errorf("the zone remembers %v keys, want 1 to its max_keys, 8", keys)
+	}
+	if n := series[`caddy_rate_limit_evictions_total{zone="user"}`]; n < 190 {
+		t.Errorf("%v keys were evicted, want nearly all of 200", n)
+	}
+}
+
+func TestNoLabelHoldsWhatClientsWrite(t *testing.T) {
+	g := serve(t, observed)
+	count := func() int { return strings.Count(g.scrapeText(adminAddr), "\ncaddy_rate_limit_") }
+	before := count()
+	for _, client := range []string{"secret1", "secret2", "vip_secret", "bad_secret"} {
+		g.get("/secret-path", "X-User: "+client, "X-Cost: secret", "Host: secret.example", "X-Forwarded-For: 198.51.100.77")
+	}
+	for line := range strings.Lines(g.scrapeText(adminAddr)) {
+		if strings.HasPrefix(line, "caddy_rate_limit_") && (strings.Contains(line, "secret") || strings.Contains(line, "198.51")) {
+			t.Errorf("a client has written a label: %s", line)
+		}
+	}
+	if after := count(); after != before {
+		t.Errorf("clients made %d series out of %d", after, before)
+	}
+}
+
+func TestDisabledMetrics(t *testing.T) {
+	g := serve(t, strings.Replace(observed, "rate_limit {", "rate_limit {\ndisable_metrics", 1))
+	g.get("/")
+	if got := g.scrape(); len(got) != 0 {
+		t.Errorf("with disable_metrics there are %v, want none", got)
+	}
+}
+
+func TestMetricsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "metrics.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := make(map[string]bool)
+	for _, name := range regexp.MustCompile("`(caddy_rate_limit_[a-z_]+)").FindAllStringSubmatch(string(text), -1) {
+		documented[name[1]] = true
+	}
+	g := serve(t, observed)
+	g.get("/")
+	offered := make(map[string]bool)
+	for _, name := range regexp.MustCompile(`# TYPE (caddy_rate_limit_[a-z_]+) `).FindAllStringSubmatch(g.scrapeText(adminAddr), -1) {
+		offered[name[1]] = true
+	}
+	got, want := slices.Sorted(maps.Keys(documented)), slices.Sorted(maps.Keys(offered))
+	if !slices.Equal(got, want) {
+		t.Errorf("docs/metrics.md documents\n%v, want what Caddy offers,\n%v", got, want)
+	}
+}

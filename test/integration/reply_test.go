@@ -1,0 +1,142 @@
+package integration
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/dunglas/httpsfv"
+)
+
+// A reply is a response, read to its end.
+type reply struct {
+	t      *testing.T
+	status int
+	header http.Header
+	body   string
+	at     time.Time // when it had been read
+}
+
+func readReply(t *testing.T, resp *http.Response) *reply {
+	t.Helper()
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatalf("reading the body: %v", err)
+	}
+	return &reply{t: t, status: resp.StatusCode, header: resp.Header, body: string(body), at: time.Now()}
+}
+
+// is checks the status.
+func (r *reply) is(status int) *reply {
+	r.t.Helper()
+	if r.status != status {
+		r.t.Errorf("status = %d, want %d; body %q, headers %v", r.status, status, r.body, r.header)
+	}
+	return r
+}
+
+// has checks that the header is there once, with this value.
+func (r *reply) has(name, value string) *reply {
+	r.t.Helper()
+	if got := r.header.Values(name); len(got) != 1 || got[0] != value {
+		r.t.Errorf("%s = %q, want one value, %q", name, got, value)
+	}
+	return r
+}
+
+// lacks checks that the header is not there.
+func (r *reply) lacks(name string) *reply {
+	r.t.Helper()
+	if got := r.header.Values(name); len(got) > 0 {
+		r.t.Errorf("%s = %q, want none", name, got)
+	}
+	return r
+}
+
+// admitted checks that the request passed and how much of the speaking zone's limit is left after it.
+func (r *reply) admitted(remaining int) *reply {
+	r.t.Helper()
+	return r.is(http.StatusOK).has("X-RateLimit-Remaining", strconv.Itoa(remaining))
+}
+
+// rejected checks that the request was answered with 429, with all that every rejection says.
+func (r *reply) rejected() *reply {
+	r.t.Helper()
+	r.is(http.StatusTooManyRequests).has("Cache-Control", "no-store")
+	if s := r.retryAfter(); s < 1 {
+		r.t.Errorf("Retry-After = %d, want 1 or more", s)
+	}
+	return r
+}
+
+// retryAfter returns the seconds of Retry-After.
+func (r *reply) retryAfter() int64 {
+	r.t.Helper()
+	return r.number("Retry-After")
+}
+
+// number returns the value of a header that is there once and is a number.
+func (r *reply) number(name string) int64 {
+	r.t.Helper()
+	values := r.header.Values(name)
+	if len(values) != 1 {
+		r.t.Errorf("%s = %q, want one value", name, values)
+		return 0
+	}
+	n, err := strconv.ParseInt(values[0], 10, 64)
+	if err != nil {
+		r.t.Errorf("%s = %q, want a number", name, values[0])
+	}
+	return n
+}
+
+// An item is a member of a RateLimit or RateLimit-Policy header: its parameters, of which -1 says that it is not there.
+type item struct{ q, w, r, t int64 }
+
+// limits returns the items of RateLimit by zone; policies those of RateLimit-Policy.
+func (r *reply) limits() map[string]item { r.t.Helper(); return r.items("RateLimit", "r") }
+
+func (r *reply) policies() map[string]item { r.t.Helper(); return r.items("RateLimit-Policy", "q") }
+
+// items parses a draft header by RFC 9651; required is the parameter that each of its items has to have.
+func (r *reply) items(header, required string) map[string]item {
+	r.t.Helper()
+	values := r.header.Values(header)
+	if len(values) != 1 {
+		r.t.Errorf("%s = %q, want one field line", header, values)
+		return nil
+	}
+	list, err := httpsfv.UnmarshalList(values)
+	if err != nil {
+		r.t.Errorf("%s = %q is not a structured list: %v", header, values, err)
+		return nil
+	}
+	items := make(map[string]item)
+	for _, member := range list {
+		m, ok := member.(httpsfv.Item)
+		name, isString := m.Value.(string)
+		if !ok || !isString {
+			r.t.Errorf("%s = %q: want Strings with parameters, got %#v", header, values, member)
+			continue
+		}
+		if _, found := items[name]; found {
+			r.t.Errorf("%s = %q: zone %q is there twice", header, values, name)
+		}
+		parameter := func(name string) int64 {
+			v, found := m.Params.Get(name)
+			n, isInteger := v.(int64)
+			if found && !isInteger || !found && name == required {
+				r.t.Errorf("%s = %q: parameter %s = %v, want an Integer", header, values, name, v)
+			}
+			if !found {
+				return -1
+			}
+			return n
+		}
+		items[name] = item{q: parameter("q"), w: parameter("w"), r: parameter("r"), t: parameter("t")}
+	}
+	return items
+}

@@ -1,0 +1,154 @@
+package integration
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+	"github.com/caddyserver/caddy/v2/modules/caddyevents"
+)
+
+func init() { caddy.RegisterModule(&witness{}) }
+
+// witness is an event handler that remembers the data of the events it is told of.
+type witness struct{}
+
+var witnessed struct {
+	sync.Mutex
+	events []map[string]any
+}
+
+// takeWitnessed returns the events since it was last called.
+func takeWitnessed() []map[string]any {
+	witnessed.Lock()
+	defer witnessed.Unlock()
+	events := witnessed.events
+	witnessed.events = nil
+	return events
+}
+
+func (*witness) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "events.handlers.witness", New: func() caddy.Module { return new(witness) }}
+}
+
+func (*witness) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
+	d.Next()
+	return nil
+}
+
+func (*witness) Handle(_ context.Context, e caddy.Event) error {
+	witnessed.Lock()
+	defer witnessed.Unlock()
+	witnessed.events = append(witnessed.events, e.Data)
+	return nil
+}
+
+var (
+	_ caddyevents.Handler   = (*witness)(nil)
+	_ caddyfile.Unmarshaler = (*witness)(nil)
+)
+
+// witnessing subscribes the witness.
+const witnessing = "events {\non rate_limit_exceeded witness\n}"
+
+func TestEveryRejectionOfALegacyZoneIsReported(t *testing.T) {
+	takeWitnessed()
+	g := serveWith(t, witnessing, legacySite("key {client_ip}", ""))
+	for range 5 {
+		g.get("/", "X-Forwarded-For: 192.0.2.1")
+	}
+	logged, emitted := g.logged("rate limit exceeded"), takeWitnessed()
+	if len(logged) != 3 || len(emitted) != 3 {
+		t.Fatalf("of 3 rejections %d were logged and %d emitted", len(logged), len(emitted))
+	}
+	for i := range logged {
+		entry, data := logged[i], emitted[i]
+		if entry["level"] != "info" || entry["zone"] != "z" || entry["remote_ip"] != "127.0.0.1" {
+			t.Errorf("logged = %v, want level info, the zone and the address of the peer", entry)
+		}
+		if wait, _ := entry["wait"].(float64); wait <= 3590 || wait > 3600 {
+			t.Errorf("logged wait = %v s, want about 3600", entry["wait"])
+		}
+		if _, found := entry["key"]; found {
+			t.Errorf("logged = %v, want no key without log_key", entry)
+		}
+		if data["zone"] != "z" || data["remote_ip"] != "127.0.0.1" {
+			t.Errorf("event = %v, want the zone and the address of the peer", data)
+		}
+		if wait, _ := data["wait"].(time.Duration); wait <= 3590*time.Second || wait > time.Hour {
+			t.Errorf("wait of the event = %v, want a duration of about an hour", data["wait"])
+		}
+	}
+}
+
+func TestRejectionsAreLoggedOncePerKeyAndWindow(t *testing.T) {
+	for _, test := range []struct {
+		setting         string
+		logged, emitted int
+	}{
+		{"", 2, 2}, {"log_rejections first", 2, 2}, {"log_rejections all", 6, 2}, {"log_rejections none", 0, 2},
+	} {
+		t.Run(test.setting, func(t *testing.T) {
+			takeWitnessed()
+			g := serveWith(t, witnessing, `
+				rate_limit {
+					zone user {
+						key {header.X-User}
+						limit 1/1h
+					}
+					`+test.setting+`
+					log_key
+				}
+				respond "hello"
+			`)
+			for _, user := range []string{"alice", "bob"} {
+				for range 4 {
+					g.get("/", "X-User: "+user)
+				}
+			}
+			logged, emitted := g.logged("rate limit exceeded"), takeWitnessed()
+			if len(logged) != test.logged || len(emitted) != test.emitted {
+				t.Errorf("of 6 rejections of 2 keys %d were logged and %d emitted, want %d and %d",
+					len(logged), len(emitted), test.logged, test.emitted)
+			}
+			for i, entry := range logged {
+				if want := []string{"alice", "bob"}[i*2/len(logged)]; entry["key"] != want || entry["zone"] != "user" {
+					t.Errorf("entry %d = %v, want key %s of zone user", i, entry, want)
+				}
+			}
+		})
+	}
+}
+
+func TestPlaceholdersReachTheAccessLog(t *testing.T) {
+	g := serve(t, `
+		log
+		log_append left {http.rate_limit.user.remaining}
+		log_append limit {http.rate_limit.user.limit}
+		log_append from {http.rate_limit.user.source}
+		log_append exceeded {http.rate_limit.exceeded.name}
+		rate_limit {
+			zone user {
+				key all
+				limit 1/1h
+			}
+		}
+		respond "hello"
+	`)
+	g.get("/").admitted(0)
+	g.get("/").rejected()
+	entries := g.logged("handled request")
+	if len(entries) != 2 {
+		t.Fatalf("the access log has %d entries, want 2", len(entries))
+	}
+	for i, exceeded := range []string{"", "user"} {
+		e := entries[i]
+		if e["left"] != "0" || e["limit"] != "1" || e["exceeded"] != exceeded || e["from"] == "" || e["from"] == nil {
+			t.Errorf("entry %d: left %v, limit %v, exceeded %v, from %v; want 0, 1, %q and a source",
+				i, e["left"], e["limit"], e["exceeded"], e["from"], exceeded)
+		}
+	}
+}
