@@ -64,7 +64,8 @@ func TestMoreSubWindowsAreMoreAccurate(t *testing.T) {
 	}
 	for i := 1; i < len(parts); i++ {
 		if off[i] >= off[i-1] {
-			t.Errorf("distance from the log, %d sub-windows = %d, want less than %d, that of %d", parts[i], off[i], off[i-1], parts[i-1])
+			t.Errorf("distance from the log, %d sub-windows = %d, want less than %d, that of %d",
+				parts[i], off[i], off[i-1], parts[i-1])
 		}
 	}
 }

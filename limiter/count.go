@@ -23,14 +23,32 @@ type Count interface {
 
 // NewCount returns a count without consumption for the algorithm a.
 func NewCount(a Algorithm) Count {
+	_, c := NewCountBeside[struct{}](a)
+	return c
+}
+
+// NewCountBeside is NewCount for stores that keep something of their own with each count: both come in one piece of
+// memory, so that whoever has read the one need not wait for the other.
+func NewCountBeside[T any](a Algorithm) (*T, Count) {
 	switch a.Kind {
 	case SlidingWindowLog:
-		return new(slidingLog)
+		return beside[T, slidingLog]()
 	case SlidingWindow:
-		return newSlidingWindow(a.SubWindows)
+		own, c := beside[T, slidingWindow]()
+		c.counts = make([]int64, max(1, a.SubWindows)+1)
+		return own, c
 	case FixedWindow:
-		return new(fixedWindow)
+		return beside[T, fixedWindow]()
 	default:
-		return new(tokenBucket)
+		return beside[T, tokenBucket]()
 	}
+}
+
+// beside returns two things in one piece of memory.
+func beside[T, C any]() (*T, *C) {
+	var both struct {
+		own   T
+		count C
+	}
+	return &both.own, &both.count
 }

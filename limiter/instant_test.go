@@ -52,7 +52,8 @@ func TestInstantFollow(t *testing.T) {
 		{"set back", 10 * sec, 9*sec - 1, 9*sec - 1, true},
 	} {
 		if at, setBack := test.newest.follow(test.now); at != test.at || setBack != test.setBack {
-			t.Errorf("%s: %d.follow(%d) = %d, %t, want %d, %t", test.name, test.newest, test.now, at, setBack, test.at, test.setBack)
+			t.Errorf("%s: %d.follow(%d) = %d, %t, want %d, %t",
+				test.name, test.newest, test.now, at, setBack, test.at, test.setBack)
 		}
 	}
 }
@@ -74,7 +75,14 @@ func TestInstantPlus(t *testing.T) {
 		at   Instant
 		us   int64
 		want Instant
-	}{{5, 7, 12}, {-5, 7, 2}, {Never - 1, 1, Never}, {Never - 1, 2, Never}, {Never, int64(Never), Never}, {-5, int64(Never), Never - 5}} {
+	}{
+		{5, 7, 12},
+		{-5, 7, 2},
+		{Never - 1, 1, Never},
+		{Never - 1, 2, Never},
+		{Never, int64(Never), Never},
+		{-5, int64(Never), Never - 5},
+	} {
 		if got := test.at.plus(test.us); got != test.want {
 			t.Errorf("Instant(%d).plus(%d) = %d, want %d", test.at, test.us, got, test.want)
 		}

@@ -16,10 +16,6 @@ type slidingWindow struct {
 	full   int64   // the sum of counts but for the oldest
 }
 
-func newSlidingWindow(subWindows int) *slidingWindow {
-	return &slidingWindow{counts: make([]int64, max(1, subWindows)+1)}
-}
-
 // settle moves s into the sub-window of now. When the sub-windows are others, because the limit was changed or the clock
 // was set back, what is used goes along into the current one.
 func (s *slidingWindow) settle(r *Rule, now Instant) {

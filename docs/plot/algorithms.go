@@ -42,7 +42,8 @@ func drawAlgorithms() string {
 	c := newCanvas(830, 5*(rowHeight+rowGap)+52, "What each algorithm admits of the same traffic")
 	row := 0
 	next := func(title string, high float64) *panel {
-		p := &panel{canvas: c, x: left, y: float64(34 + row*(rowHeight+rowGap)), width: width, height: rowHeight, to: mixedEnd, high: high}
+		y := float64(34 + row*(rowHeight+rowGap))
+		p := &panel{canvas: c, x: left, y: y, width: width, height: rowHeight, to: mixedEnd, high: high}
 		row++
 		c.text(p.x, p.y-12, "start", title, bold)
 		return p
@@ -72,7 +73,7 @@ func drawAlgorithms() string {
 		p.curve(samples, a.colour, true, "")
 		p.line(p.x, p.py(100), p.x+p.width, p.py(100), red, dashed)
 		peak := highest(samples)
-		p.text(p.px(peak.at), p.py(peak.value)-5, "middle", fmt.Sprintf("%g", peak.value), bold+fmt.Sprintf(` fill="%s"`, a.colour))
+		p.text(p.px(peak.at), p.py(peak.value)-5, "middle", fmt.Sprintf("%g", peak.value), bold+` fill="`+a.colour+`"`)
 		p.text(p.x+p.width, p.y-12, "end", fmt.Sprintf("%d of %d admitted", total(admitted), total(offered)), small)
 		if i == 0 {
 			p.text(p.x+6, p.py(100)-6, "start", "limit: 100 per minute", small+` fill="`+red+`"`)

@@ -105,7 +105,8 @@ func (p *panel) curve(samples []sample, colour string, area bool, extra string) 
 		fmt.Fprintf(p, `<path d="%sL%.1f %.1fL%.1f %.1fZ" fill="%s" fill-opacity="0.22"/>`+"\n",
 			path.String(), p.px(last.at), p.py(0), p.px(samples[0].at), p.py(0), colour)
 	}
-	fmt.Fprintf(p, `<path d="%s" fill="none" stroke="%s" stroke-width="1.8" stroke-linejoin="round"%s/>`+"\n", path.String(), colour, extra)
+	fmt.Fprintf(p, `<path d="%s" fill="none" stroke="%s" stroke-width="1.8" stroke-linejoin="round"%s/>`+"\n",
+		path.String(), colour, extra)
 }
 
 // bar draws a bar from zero up to value.

@@ -7,8 +7,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// An entry is what the store remembers of one key under one rule ID. Its 80 bytes, the count, a share of the buckets and
-// the text of a long key are all the memory that a key takes.
+// An entry is what the store remembers of one key under one rule ID. Its 80 bytes, the count beside it, a share of the
+// buckets and the text of a long key are all the memory that a key takes.
 //
 // A take costs what it waits for memory, hardly more. So what a look-up reads stands together, a short key included.
 type entry struct {
@@ -35,7 +35,8 @@ const held = limiter.Never
 
 // newEntry returns an entry without consumption.
 func newEntry(hash uint64, k *limiter.Take) *entry {
-	e := &entry{id: k.Rule.ID, hash: uint32(hash), count: limiter.NewCount(k.Rule.Algorithm)}
+	e, count := limiter.NewCountBeside[entry](k.Rule.Algorithm)
+	e.id, e.hash, e.count = k.Rule.ID, uint32(hash), count
 	if n := copy(e.short[:], k.Key); n == len(k.Key) {
 		e.key = unsafe.String(&e.short[0], n)
 	} else {

@@ -64,7 +64,7 @@ func TestReloadThatStartsFresh(t *testing.T) {
 	for name, sites := range map[string][]string{
 		"another algorithm":    {bucket, fixed},
 		"another sub-window":   {windows, strings.Replace(windows, "window 7", "window 8", 1)},
-		"another key template": {bucket, strings.Replace(bucket, "{header.X-User}", "{header.X-User}{header.X-User}", 1)},
+		"another key template": {bucket, strings.Replace(bucket, "{header.X-User}", "user-{header.X-User}", 1)},
 		"removed, and added":   {bucket, strings.Replace(bucket, "zone user", "zone another", 1), bucket},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,78 @@
+package limiter
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// TestAdmissionBounds floods each algorithm at random paces and looks at every span of the admitted events: none holds
+// more than the algorithm promises for its length.
+func TestAdmissionBounds(t *testing.T) {
+	const window = 60 * sec
+	limit := Limit{Events: 20, Window: time.Minute, Burst: 30}
+	rate := func(span int64) int64 { return (span*20 + window - 1) / window }
+	for _, test := range []struct {
+		name string
+		Algorithm
+		span, most int64 // events in any span of so many µs, its end not included
+	}{
+		{"log, window", slidingWindowLog, window, 20},
+		{"fixed, window", fixed, window, 40},
+		{"sliding-1, window", sliding(1), window, 40},
+		{"sliding-2, half a window", sliding(2), window / 2, 20},
+		{"sliding-2, window", sliding(2), window, 40},
+		{"sliding-60, window less a sixtieth", sliding(60), window / 60 * 59, 20},
+		{"bucket, window", bucket, window, 30 + rate(window)},
+		{"bucket, second", bucket, sec, 30 + rate(sec)},
+		{"bucket, ten windows", bucket, 10 * window, 30 + rate(10*window)},
+	} {
+		for seed := range uint64(20) {
+			rng := rand.New(rand.NewPCG(seed, 5))
+			r, c := mustRule(t, test.Algorithm, limit), NewCount(test.Algorithm)
+			var admitted []Instant
+			pace := int64(1)
+			for now := Instant(600 * sec); now < 1800*sec; now += Instant(rng.Int64N(pace)) {
+				if rng.IntN(30) == 0 { // from a flood to pauses in which everything is free again
+					pace = []int64{sec / 10, sec, 5 * sec, 50 * sec}[rng.IntN(4)]
+				}
+				if c.Take(r, now, 1).OK {
+					admitted = append(admitted, now)
+				}
+			}
+			first := 0
+			for i, now := range admitted {
+				for admitted[first] <= now-Instant(test.span) {
+					first++
+				}
+				if n := int64(i - first + 1); n > test.most {
+					t.Fatalf("%s, seed %d: events in %d µs up to %d = %d, want at most %d",
+						test.name, seed, test.span, now, n, test.most)
+				}
+			}
+		}
+	}
+}
+
+// TestMemoryPerKey pins what docs/algorithms.md says about the memory of a count, in bytes.
+func TestMemoryPerKey(t *testing.T) {
+	const word = unsafe.Sizeof(int64(0))
+	counts := uintptr(len(NewCount(sliding(1)).(*slidingWindow).counts))
+	for _, test := range []struct {
+		name      string
+		got, want uintptr
+	}{
+		{"token bucket", unsafe.Sizeof(tokenBucket{}), 32},
+		{"fixed window", unsafe.Sizeof(fixedWindow{}), 32},
+		{"sliding window", unsafe.Sizeof(slidingWindow{}), 64},
+		{"sub-window, of one more than there are", word, 8},
+		{"sliding window with one sub-window", unsafe.Sizeof(slidingWindow{}) + counts*word, 80},
+		{"log", unsafe.Sizeof(slidingLog{}), 56},
+		{"entry of a log", unsafe.Sizeof(logEntry{}), 16},
+	} {
+		if got := test.got; got != test.want {
+			t.Errorf("bytes of a %s = %d, want %d as docs/algorithms.md says", test.name, got, test.want)
+		}
+	}
+}
