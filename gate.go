@@ -23,8 +23,9 @@ func newGate(allow, deny []string) (g gate, err error) {
 	return g, nil
 }
 
-// check reports whether a request goes past all zones, or returns the error that turns it away; deny comes before allow. A client without an address, as on a Unix socket, is on no
-// list. An address that a 0-RTT request has not proved yet decides nothing: the client is asked to come again.
+// check reports whether a request goes past all zones, or returns the error that turns it away; deny comes before allow. A
+// client without an address, as on a Unix socket, is on no list. An address that a 0-RTT request has not proved yet decides
+// nothing: the client is asked to come again.
 func (g *gate) check(r *http.Request) (past bool, err error) {
 	if g.allow.empty() && g.deny.empty() {
 		return false, nil

@@ -224,8 +224,8 @@ func (h *Handler) pass(q *question, w http.ResponseWriter, r *http.Request, next
 		wrapped = q.rec.wrap(w, r)
 	}
 	err := next.ServeHTTP(wrapped, r)
-	if err != nil && wrapped != w {
-		q.rec.unwrap(w, r)
+	if wrapped != w {
+		q.rec.unwrap()
 	}
 	if q.noAuth != nil {
 		h.warnAuth(q)

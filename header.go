@@ -90,10 +90,8 @@ func structuredString(s string) string {
 // headerValues are the headers of one response, ready to be set any number of times.
 type headerValues struct {
 	set    headerSet
-	values [5]string // in the order of headerNames
+	values [5]string // X-RateLimit-Limit, -Remaining, -Reset, RateLimit-Policy, RateLimit
 }
-
-var headerNames = [5]string{headerLimit, headerRemaining, headerReset, headerPolicy, headerRateLimit}
 
 // format writes what the results say. speaker is the result that the X- headers speak for.
 func (v *headerValues) format(results []result, speaker *result, now limiter.Instant) {
@@ -111,17 +109,14 @@ func (v *headerValues) format(results []result, speaker *result, now limiter.Ins
 		b = strconv.AppendInt(b, d.Remaining, 10)
 		ends[1] = len(b)
 		b = strconv.AppendInt(b, d.ResetAt.Unix(), 10)
-	} else {
-		ends[0], ends[1] = 0, 0
 	}
 	ends[2] = len(b)
 	if v.set&draftHeaders != 0 {
 		b = appendItems(b, results, (*result).appendPolicy, now)
 		ends[3] = len(b)
 		b = appendItems(b, results, (*result).appendItem, now)
-	} else {
-		ends[3] = len(b)
 	}
+	ends[3] = max(ends[2], ends[3])
 	ends[4] = len(b)
 
 	text, start := string(b), 0

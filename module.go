@@ -4,7 +4,7 @@
 // The package is the adapter between Caddy and package limiter, which decides. One file holds one concern:
 //
 //	config.go      the JSON configuration          key.go, placeholder.go  whose count is used
-//	caddyfile*.go  the Caddyfile grammar           access.go, endpoint.go  lists and patterns
+//	caddyfile*.go  the Caddyfile grammar           access.go, glob.go ...  lists and patterns
 //	app.go         what handlers share             header.go, writer.go    what responses say
 //	zone.go        a zone, compiled                reject.go               how requests are rejected
 //	handler.go     one request                     report.go, metrics.go   what operators see
@@ -111,6 +111,13 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	h.app, h.events = app.(*App), events.(*caddyevents.App)
 	h.ctx, h.logger = ctx, ctx.Logger()
 
+	// Metrics come first: Caddy's admin endpoint shows the registry of the last configuration it tried, and it should not
+	// be without them because a zone further down is refused.
+	if !h.DisableMetrics {
+		if err := registerMetrics(ctx.GetMetricsRegistry()); err != nil {
+			return fmt.Errorf("registering metrics: %w", err)
+		}
+	}
 	if err := h.provisionSettings(); err != nil {
 		return err
 	}
@@ -120,11 +127,6 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 			return fmt.Errorf("zone %q: %w", name, err)
 		}
 		h.zones = append(h.zones, z)
-	}
-	if !h.DisableMetrics {
-		if err := registerMetrics(ctx.GetMetricsRegistry()); err != nil {
-			return fmt.Errorf("registering metrics: %w", err)
-		}
 	}
 	h.warnUnused()
 	return nil

@@ -18,13 +18,12 @@ type record struct {
 	results  []result
 	headers  headerValues
 	exceeded string // the zone that rejected the request
-	wrapped  bool   // a responseWriter sets the headers when the response starts
 	writer   responseWriter
 
 	// Room for the usual request.
-	resultRoom [4]result
-	takeRoom   [4]limiter.Take
-	keyRoom    [192]byte
+	resultRoom [3]result
+	takeRoom   [3]limiter.Take
+	keyRoom    [128]byte
 }
 
 // A result is the decision of one zone.

@@ -68,25 +68,32 @@ func (h *Handler) reject(q *question, w http.ResponseWriter, r *http.Request) er
 		expose(header, r)
 	}
 	header["Retry-After"] = []string{strconv.FormatInt(retry, 10)}
-	header["Cache-Control"] = []string{"no-store"}
+	header["Cache-Control"] = noStore
 	h.report(&denied, r, q)
 
+	texts := &denied.rule.texts.body
 	var body []byte
 	switch h.rejectAs.styleFor(denied.zone) {
 	case rejectError:
 		return caddyhttp.HandlerError{Err: errRateLimit, StatusCode: http.StatusTooManyRequests}
 	case rejectProblem:
-		header["Content-Type"] = []string{"application/problem+json"}
-		body = denied.rule.texts.body.appendProblem(nil, retry)
+		header["Content-Type"] = typeProblem
+		body = texts.appendProblem(make([]byte, 0, len(texts.problem)+24), retry)
 	default:
-		header["Content-Type"] = []string{"application/json"}
-		body = denied.rule.texts.body.appendJSON(nil, retry, denied.decision.ResetAt)
+		header["Content-Type"] = typeJSON
+		body = texts.appendJSON(make([]byte, 0, len(texts.json)+64), retry, denied.decision.ResetAt)
 	}
-	header["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(http.StatusTooManyRequests)
 	_, _ = w.Write(body) // a client that has gone has no use for an error either
 	return nil
 }
+
+// Header values that all rejections share. Adding to them makes a copy, as they are full.
+var (
+	noStore     = []string{"no-store"}
+	typeJSON    = []string{"application/json"}
+	typeProblem = []string{"application/problem+json"}
+)
 
 // retryAfter returns the seconds to wait: at least 1, lengthened by the jitter, never shortened.
 func (h *Handler) retryAfter(seconds int64) int64 {

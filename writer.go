@@ -7,45 +7,46 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// A responseWriter sets our headers once more when the response starts, so that headers of the same names which the next
-// handlers set, such as those of an upstream, are replaced.
+// A responseWriter sets our headers when the response starts, so that headers of the same names which the next handlers
+// set, such as those of an upstream, are replaced.
 type responseWriter struct {
 	caddyhttp.ResponseWriterWrapper
 	rec     *record
 	request *http.Request
-	started bool
+	state   writerState
 }
 
-// wrap returns w with the record's headers.
+type writerState uint8
+
+const (
+	unused  writerState = iota // not between the handlers
+	waiting                    // for the response to start
+	started
+)
+
+// wrap returns w with the record's headers. Of several handlers on one request, the first wraps the writer for all.
 func (rec *record) wrap(w http.ResponseWriter, r *http.Request) http.ResponseWriter {
-	if rec.headers.set == noHeaders {
+	if rec.headers.set == noHeaders || rec.writer.state == waiting {
 		return w
 	}
-	rec.headers.write(w.Header())
-	if rec.wrapped {
-		return w
-	}
-	rec.wrapped = true
-	rec.writer = responseWriter{rec: rec, request: r}
+	rec.writer = responseWriter{rec: rec, request: r, state: waiting}
 	rec.writer.ResponseWriter = w
 	return &rec.writer
 }
 
-// unwrap is called when the next handlers have failed: the error routes start anew, on the writer below ours.
-func (rec *record) unwrap(w http.ResponseWriter, r *http.Request) {
-	rec.wrapped = false
-	if rec.headers.set != noHeaders {
-		rec.headers.write(w.Header())
-		expose(w.Header(), r)
-	}
+// unwrap is called when the next handlers are done. When they have failed, the error routes go on with the writer below
+// ours, which therefore gets the headers at once; when they have written nothing, the server is about to.
+func (rec *record) unwrap() {
+	rec.writer.start()
+	rec.writer.state = unused
 }
 
 // start sets the headers when the response starts.
 func (w *responseWriter) start() {
-	if w.started {
+	if w.state != waiting {
 		return
 	}
-	w.started = true
+	w.state = started
 	h := w.Header()
 	w.rec.headers.write(h)
 	expose(h, w.request)

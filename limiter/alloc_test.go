@@ -1,3 +1,5 @@
+//go:build !race
+
 package limiter
 
 import (
@@ -8,9 +10,6 @@ import (
 // TestTakeDoesNotAllocate holds for a key that has been seen: a log, whose memory grows with what it remembers, has then
 // grown as far as it will.
 func TestTakeDoesNotAllocate(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
 	for _, a := range every {
 		t.Run(a.name, func(t *testing.T) {
 			r := mustRule(t, a.Algorithm, Limit{Events: 100, Window: time.Second})

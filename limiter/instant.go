@@ -47,14 +47,14 @@ func (i Instant) SecondsUntil(now Instant) int64 {
 	return s
 }
 
-// follow returns the instant to decide as of when the clock reads now and newest was the newest reading before, and
-// whether the clock was set back in between.
-func (newest Instant) follow(now Instant) (at Instant, setBack bool) {
+// follow returns the instant to decide as of when the clock reads now and i was the newest reading before, and whether the
+// clock was set back in between.
+func (i Instant) follow(now Instant) (at Instant, setBack bool) {
 	switch {
-	case now >= newest:
+	case now >= i:
 		return now, false
-	case now >= newest-LateReading:
-		return newest, false
+	case now >= i-LateReading:
+		return i, false
 	}
 	return now, true
 }

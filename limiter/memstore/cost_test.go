@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -57,34 +56,4 @@ func heap() uint64 {
 	runtime.GC() // what the first one finds to be unused is swept by the second
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
-}
-
-func TestTakeOfKnownKeysDoesNotAllocate(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
-	s := open(t, "z")
-	for _, a := range algorithms {
-		var takes []limiter.Take
-		for id := range uint32(batchSize) {
-			r := newRule(t, limiter.Rule{ID: id, Zone: "z", Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 100, Window: time.Minute}})
-			takes = append(takes, limiter.Take{Rule: r, Key: []byte("a key with some thirty characters"), Cost: 1})
-		}
-		now := start
-		for _, n := range []int{1, 3, batchSize} {
-			check := func(what string, call func()) {
-				t.Helper()
-				if got := testing.AllocsPerRun(500, call); got != 0 {
-					t.Errorf("%s: allocations per %s of %d = %v, want 0", a.name, what, n, got)
-				}
-			}
-			_ = s.Take(t.Context(), now, takes[:n])
-			check("take", func() { // 100 of them are allowed, the others denied
-				now++
-				_ = s.Take(t.Context(), now, takes[:n])
-			})
-			check("peek", func() { _ = s.Peek(t.Context(), now, takes[:n]) })
-			check("refund", func() { _ = s.Refund(t.Context(), now, now, takes[:n]) })
-		}
-	}
 }

@@ -9,21 +9,17 @@ import (
 
 // A shard holds a part of a table's entries.
 type shard struct {
-	rank uint64 // the order in which shards are locked; unique in a store
-
-	mu sync.Mutex // guards what follows
-	index
-
+	shardFields
 	_ [shardSize - unsafe.Sizeof(shardFields{})%shardSize]byte
 }
 
 // shardSize is two cache lines, the unit that processors prefetch, so that shards do not slow each other down.
 const shardSize = 128
 
-// shardFields has the size of a shard without its padding.
 type shardFields struct {
-	rank uint64
-	mu   sync.Mutex
+	rank uint64 // the order in which shards are locked; unique in a store
+
+	mu sync.Mutex // guards what follows
 	index
 }
 

@@ -52,7 +52,7 @@ func TestDefaultSweepInterval(t *testing.T) {
 		if got := s.Stats("z").Keys; got != 1 {
 			t.Errorf("keys just before the sweep = %d, want 1", got)
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if got := s.Stats("z").Keys; got != 0 {
 			t.Errorf("keys after the sweep = %d, want 0", got)

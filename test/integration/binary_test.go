@@ -22,12 +22,12 @@ func TestBuiltCaddy(t *testing.T) {
 		t.Errorf("list-modules does not list http.handlers.rate_limit and rate_limit:\n%s", modules)
 	}
 
-	addr, admin, config := freeAddr(), freeAddr(), filepath.Join(dir, "Caddyfile")
-	_, port, _ := net.SplitHostPort(addr)
+	admin, config := freeAddr(), filepath.Join(dir, "Caddyfile")
+	g := &gateway{t: t, addr: freeAddr(), client: newClient()}
 	write := func(limit string) {
 		t.Helper()
 		text := fmt.Sprintf("{\n\tadmin %s\n\tpersist_config off\n\tdefault_bind 127.0.0.1\n}\nhttp://:%s {\n%s\n}\n",
-			admin, port, zoneSite("limit "+limit))
+			admin, port(g.addr), zoneSite("limit "+limit))
 		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -45,10 +45,10 @@ func TestBuiltCaddy(t *testing.T) {
 	go func() { exited <- caddy.Wait() }()
 	t.Cleanup(func() { _ = caddy.Process.Kill() })
 
-	g := &gateway{t: t, addr: addr, client: newClient()}
 	g.awaitListener(exited, &output)
 	g.get("/", alice).admitted(4)
 	g.get("/", alice).admitted(3)
+	g.addr = freeAddr() // at the old one, requests may for a moment still reach the old configuration
 	write("10/1h")
 	command(t, binary, "reload", "--config", config, "--address", admin)
 	g.get("/", alice).admitted(7).has("X-RateLimit-Limit", "10")

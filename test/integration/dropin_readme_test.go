@@ -138,7 +138,7 @@ func TestReadmeNetworkPrefix(t *testing.T) {
 		}
 	}`)
 	g.get("/").admitted(99)
-	g.mustLoad(g.caddyfile("", `
+	g.reload(`
 		rate_limit {
 			zone per_network {
 				key         {remote_host}
@@ -148,7 +148,7 @@ func TestReadmeNetworkPrefix(t *testing.T) {
 			}
 		}
 		respond "hello"
-	`))
+	`)
 	g.get("/").admitted(98) // the same zone in the other syntax
 }
 
@@ -159,9 +159,9 @@ func TestReadmeOrder(t *testing.T) {
 	for range 5 {
 		g.get("/").is(401).lacks("X-RateLimit-Limit")
 	}
-	g.mustLoad(g.caddyfile("", zone+auth))
+	g.reload(zone + auth)
 	g.get("/").is(401).has("X-RateLimit-Remaining", "1") // the default order is before basic_auth
-	g.mustLoad(g.caddyfile("", "route {\nrespond /ping pong\n"+zone+"respond hello\n}"))
+	g.reload("route {\nrespond /ping pong\n" + zone + "respond hello\n}")
 	for range 3 {
 		g.get("/ping").is(200).lacks("X-RateLimit-Limit")
 	}

@@ -116,11 +116,11 @@ func TestLegacyRejectionGoesThroughErrorRoutes(t *testing.T) {
 	if r := g.get("/").rejected(); r.body != "" {
 		t.Errorf("body without error routes = %q, want none", r.body)
 	}
-	g.mustLoad(g.caddyfile("", legacySite("key static", "")+`
+	g.reload(legacySite("key static", "") + `
 		handle_errors 429 {
 			respond "slow down: {http.rate_limit.exceeded.name} {err.status_code}"
 		}
-	`))
+	`)
 	if r := g.get("/").rejected(); r.body != "slow down: z 429" {
 		t.Errorf("body = %q, want that of the error route", r.body)
 	}

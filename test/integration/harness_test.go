@@ -20,6 +20,7 @@ type gateway struct {
 	addr    string // of its first site
 	second  string // of its second site, in configurations that have one
 	logFile string
+	loads   int // how many configurations were loaded
 	client  *http.Client
 }
 
@@ -72,6 +73,14 @@ func (g *gateway) caddyfile(options string, sites ...string) string {
 	return b.String()
 }
 
+// reload loads the site in place of the one that is served, at another address: at the old one, requests may for a moment
+// still reach the server of the old configuration.
+func (g *gateway) reload(site string) {
+	g.t.Helper()
+	g.addr = freeAddr()
+	g.mustLoad(g.caddyfile("", site))
+}
+
 func port(addr string) string {
 	_, port, _ := net.SplitHostPort(addr)
 	return port
@@ -108,6 +117,7 @@ func (g *gateway) post(contentType, config string) error {
 		body, _ := io.ReadAll(resp.Body)
 		return fmt.Errorf("%s: %s", resp.Status, body)
 	}
+	g.loads++
 	return nil
 }
 

@@ -88,12 +88,12 @@ func TestFloodOfKeysStaysWithinItsBound(t *testing.T) {
 
 func TestNoLabelHoldsWhatClientsWrite(t *testing.T) {
 	g := serve(t, observed)
-	count := func() int { return strings.Count(g.scrapeText(adminAddr), "\ncaddy_rate_limit_") }
+	count := func() int { return strings.Count(g.adminMetrics(), "\ncaddy_rate_limit_") }
 	before := count()
 	for _, client := range []string{"secret1", "secret2", "vip_secret", "bad_secret"} {
 		g.get("/secret-path", "X-User: "+client, "X-Cost: secret", "Host: secret.example", "X-Forwarded-For: 198.51.100.77")
 	}
-	for line := range strings.Lines(g.scrapeText(adminAddr)) {
+	for line := range strings.Lines(g.adminMetrics()) {
 		if strings.HasPrefix(line, "caddy_rate_limit_") && (strings.Contains(line, "secret") || strings.Contains(line, "198.51")) {
 			t.Errorf("a client has written a label: %s", line)
 		}
@@ -123,7 +123,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	g := serve(t, observed)
 	g.get("/")
 	offered := make(map[string]bool)
-	for _, name := range regexp.MustCompile(`# TYPE (caddy_rate_limit_[a-z_]+) `).FindAllStringSubmatch(g.scrapeText(adminAddr), -1) {
+	for _, name := range regexp.MustCompile(`# TYPE (caddy_rate_limit_[a-z_]+) `).FindAllStringSubmatch(g.adminMetrics(), -1) {
 		offered[name[1]] = true
 	}
 	got, want := slices.Sorted(maps.Keys(documented)), slices.Sorted(maps.Keys(offered))

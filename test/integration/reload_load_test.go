@@ -115,8 +115,8 @@ func TestRequestsOutliveTheirConfiguration(t *testing.T) {
 		_, _ = io.WriteString(w, "late")
 	})
 	g := serve(t, limited+"reverse_proxy "+addr)
-	replies := make(chan *reply)
-	go func() { replies <- g.get("/") }()
+	replies, first := make(chan *reply), g.addr
+	go func() { replies <- g.requestAt(first, "GET", "/") }()
 	<-arrived
 	g.reload("respond hello") // the zone is gone, and its counts
 	g.reload(limited + "respond hello")

@@ -13,12 +13,6 @@ func zoneSite(zone string) string {
 	return "rate_limit {\nzone user {\nkey {header.X-User}\n" + zone + "\n}\n}\nrespond hello"
 }
 
-// reload loads the site in place of the one that is served.
-func (g *gateway) reload(site string) {
-	g.t.Helper()
-	g.mustLoad(g.caddyfile("", site))
-}
-
 const alice = "X-User: alice"
 
 func TestReloadKeepsCounts(t *testing.T) {

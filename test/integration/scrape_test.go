@@ -5,10 +5,27 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // scrape returns the product's metrics as the admin API shows them, by name and labels as they are written there.
-func (g *gateway) scrape() map[string]float64 { g.t.Helper(); return g.scrapeAt(adminAddr) }
+func (g *gateway) scrape() map[string]float64 {
+	g.t.Helper()
+	g.awaitAdmin()
+	return g.scrapeAt(adminAddr)
+}
+
+// awaitAdmin returns when the admin servers of earlier configurations have stopped: for a moment they go on beside the new
+// one, with the metrics of their own configuration.
+func (g *gateway) awaitAdmin() {
+	g.t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); len(g.logged("stopped previous server")) < g.loads; {
+		if time.Now().After(deadline) {
+			g.t.Fatalf("after %d loads %d admin servers have stopped", g.loads, len(g.logged("stopped previous server")))
+		}
+		<-time.After(time.Millisecond)
+	}
+}
 
 // scrapeAt returns the metrics that are shown at addr.
 func (g *gateway) scrapeAt(addr string) map[string]float64 {
@@ -51,4 +68,11 @@ func (g *gateway) metric(series string) float64 {
 		g.t.Errorf("there is no series %s in %v", series, all)
 	}
 	return value
+}
+
+// adminMetrics returns all that the admin API shows.
+func (g *gateway) adminMetrics() string {
+	g.t.Helper()
+	g.awaitAdmin()
+	return g.scrapeText(adminAddr)
 }

@@ -208,7 +208,7 @@ func TestKeysFromAuthentication(t *testing.T) {
 	}
 
 	// Before authentication nobody is known: everybody counts by address, and the operator is told why.
-	g.mustLoad(g.caddyfile("", site))
+	g.reload(site)
 	for range 2 {
 		g.get("/", credentials, "X-Forwarded-For: 192.0.2.4").is(200)
 	}

@@ -1,0 +1,38 @@
+//go:build !race
+
+package memstore
+
+import (
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// The race detector allocates, so this one runs without it.
+func TestTakeOfKnownKeysDoesNotAllocate(t *testing.T) {
+	s := open(t, "z")
+	for _, a := range algorithms {
+		var takes []limiter.Take
+		for id := range uint32(batchSize) {
+			r := newRule(t, limiter.Rule{ID: id, Zone: "z", Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 100, Window: time.Minute}})
+			takes = append(takes, limiter.Take{Rule: r, Key: []byte("a key with some thirty characters"), Cost: 1})
+		}
+		now := start
+		for _, n := range []int{1, 3, batchSize} {
+			check := func(what string, call func()) {
+				t.Helper()
+				if got := testing.AllocsPerRun(500, call); got != 0 {
+					t.Errorf("%s: allocations per %s of %d = %v, want 0", a.name, what, n, got)
+				}
+			}
+			_ = s.Take(t.Context(), now, takes[:n])
+			check("take", func() { // 100 of them are allowed, the others denied
+				now++
+				_ = s.Take(t.Context(), now, takes[:n])
+			})
+			check("peek", func() { _ = s.Peek(t.Context(), now, takes[:n]) })
+			check("refund", func() { _ = s.Refund(t.Context(), now, now, takes[:n]) })
+		}
+	}
+}
