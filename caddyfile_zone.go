@@ -97,9 +97,10 @@ func (p *zoneParser) finishModern() error {
 	return p.finishEndpoints()
 }
 
-// compile compiles the zone, as provisioning will, so that what cannot work is refused with its place in the Caddyfile.
+// compile compiles the zone, as provisioning will, so that what cannot work is refused with its place in the Caddyfile. What
+// the environment says is left to provisioning: the machine that adapts a Caddyfile need not be the one that runs it.
 func (p *zoneParser) compile() error {
-	if p.app == nil {
+	if p.app == nil || p.zone.readsEnvironment() {
 		return nil
 	}
 	if _, err := newZone(p.name, p.zone, p.app); err != nil {

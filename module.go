@@ -3,12 +3,12 @@
 //
 // The package is the adapter between Caddy and package limiter, which decides. One file holds one concern:
 //
-//	config.go      the JSON configuration          key.go, placeholder.go  whose count is used
-//	caddyfile*.go  the Caddyfile grammar           access.go, glob.go ...  lists and patterns
-//	app.go         what handlers share             header.go, writer.go    what responses say
-//	zone.go        a zone, compiled                reject.go               how requests are rejected
-//	handler.go     one request                     report.go, metrics.go   what operators see
-//	pool.go        what outlives a reload
+//	config.go           the JSON configuration     key.go, placeholder.go  whose count is used
+//	caddyfile*.go       the Caddyfile grammar      access.go, glob.go ...  lists and patterns
+//	app.go              what handlers share        header.go, writer.go    what responses say
+//	zone.go, policy.go  a zone, compiled           reject.go, body.go      how requests are rejected
+//	handler.go          one request                report.go, metrics.go   what operators see
+//	pool.go             what outlives a reload
 package fleetlimit
 
 import (

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
@@ -46,6 +47,18 @@ func newReader(placeholder string) (reader, error) {
 		return func(*http.Request, *caddy.Replacer) (string, bool) { return text, true }, nil
 	}
 	return compileReader(fullName(pieces[0].text)), nil
+}
+
+// readsEnvironment reports whether z has a placeholder that is the same for all requests where only the load can tell its
+// value.
+func (z *Zone) readsEnvironment() bool {
+	templates := []string{z.Key, z.OnMissingKey}
+	if z.Tier != nil {
+		templates = append(templates, z.Tier.Placeholder)
+	}
+	return slices.ContainsFunc(templates, func(t string) bool {
+		return strings.Contains(t, "{env.") || strings.Contains(t, "{file.") || strings.Contains(t, "{system.")
+	})
 }
 
 // expandGlobal returns the value of a placeholder that is the same for all requests. Times are not, so they are left to the

@@ -1,7 +1,6 @@
 package fleetlimit
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -60,7 +59,8 @@ func (h *Handler) reject(q *question, w http.ResponseWriter, r *http.Request) er
 		q.rec.exceeded = fastest(q.results()).zone.name
 	}
 	q.rec.format(q.first, &denied, q.now)
-	retry := h.retryAfter(denied.decision.RetryAt.SecondsUntil(q.now))
+	wait := h.lengthen(waitUntil(denied.decision.RetryAt, q.now))
+	retry := max(1, int64((wait+time.Second-1)/time.Second))
 
 	header := w.Header()
 	q.rec.headers.write(header)
@@ -69,7 +69,7 @@ func (h *Handler) reject(q *question, w http.ResponseWriter, r *http.Request) er
 	}
 	header["Retry-After"] = []string{strconv.FormatInt(retry, 10)}
 	header["Cache-Control"] = noStore
-	h.report(&denied, r, q)
+	h.report(&denied, wait, r, q)
 
 	texts := &denied.rule.texts.body
 	var body []byte
@@ -95,13 +95,17 @@ var (
 	typeProblem = []string{"application/problem+json"}
 )
 
-// retryAfter returns the seconds to wait: at least 1, lengthened by the jitter, never shortened.
-func (h *Handler) retryAfter(seconds int64) int64 {
-	seconds = max(1, seconds)
+// waitUntil returns the time from now to retry, at most the longest window: the retry of a take that never succeeds is never.
+func waitUntil(retry, now limiter.Instant) time.Duration {
+	return time.Duration(min(retry-now, limiter.Instant(limiter.MaxWindow/time.Microsecond))) * time.Microsecond
+}
+
+// lengthen returns wait with the jitter, which never shortens it.
+func (h *Handler) lengthen(wait time.Duration) time.Duration {
 	if h.Jitter > 0 {
-		seconds += int64(float64(seconds)*h.Jitter*rand.Float64() + 0.999)
+		wait += time.Duration(float64(wait) * h.Jitter * rand.Float64())
 	}
-	return seconds
+	return wait
 }
 
 // fastest returns, of the results that reject the request, the one with the highest rate: the one that caddy-ratelimit names.
@@ -121,43 +125,4 @@ func (r *rule) rate() float64 {
 		return 0
 	}
 	return float64(r.Limit.Events) / r.Limit.Window.Seconds()
-}
-
-// bodyTexts are the parts of a rejection's body that are the same for all rejections under a rule.
-type bodyTexts struct {
-	json    string // up to the value of retry_after_seconds
-	problem string // up to the value of retry_after_seconds
-}
-
-func newBodyTexts(zone string, r *rule) bodyTexts {
-	name, _ := json.Marshal(zone) // of a string, Marshal never fails
-	message, limit, window := "Requests are blocked", "0", strconv.FormatFloat(r.window.Seconds(), 'f', -1, 64)
-	if r.Rule != nil {
-		limit = strconv.FormatInt(r.Limit.Events, 10)
-		noun := "seconds"
-		if window == "1" {
-			noun = "second"
-		}
-		message = fmt.Sprintf("Rate limit of %s per %s %s exceeded", amount(r.Limit.Events, "request"), window, noun)
-	}
-	return bodyTexts{
-		json: `{"error":{"code":"RATE_LIMIT_EXCEEDED","message":"` + message + `","details":{"zone":` + string(name) +
-			`,"limit":` + limit + `,"window_seconds":` + window + `,"retry_after_seconds":`,
-		problem: `{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Too Many Requests",` +
-			`"status":429,"detail":"` + message + `","violated-policies":[` + string(name) + `],"retry_after_seconds":`,
-	}
-}
-
-func (t *bodyTexts) appendJSON(b []byte, retry int64, reset limiter.Instant) []byte {
-	b = append(b, t.json...)
-	b = strconv.AppendInt(b, retry, 10)
-	b = append(b, `,"reset_at":"`...)
-	b = time.Unix(reset.Unix(), 0).UTC().AppendFormat(b, time.RFC3339)
-	return append(b, "\"}}}\n"...)
-}
-
-func (t *bodyTexts) appendProblem(b []byte, retry int64) []byte {
-	b = append(b, t.problem...)
-	b = strconv.AppendInt(b, retry, 10)
-	return append(b, "}\n"...)
 }

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-
-	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // logWhich says which rejections are logged.
@@ -50,13 +48,12 @@ func (l logWhich) logs(legacy, breach bool) bool {
 
 // report logs a rejection and emits its event. The event of a zone in the syntax of caddy-ratelimit is emitted on every
 // rejection, as there; others only on the first of a key and window, so that a flood is not multiplied.
-func (h *Handler) report(denied *result, r *http.Request, q *question) {
+func (h *Handler) report(denied *result, wait time.Duration, r *http.Request, q *question) {
 	legacy, breach := denied.zone.legacy, denied.decision.Breach
 	logs, emits := h.logWhich.logs(legacy, breach), legacy || breach
 	if !logs && !emits {
 		return
 	}
-	wait := waitUntil(denied.decision.RetryAt, q.now)
 	remote, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		remote = r.RemoteAddr
@@ -79,9 +76,4 @@ func (h *Handler) report(denied *result, r *http.Request, q *question) {
 			"remote_ip": remote,
 		})
 	}
-}
-
-// waitUntil returns the time from now to retry.
-func waitUntil(retry, now limiter.Instant) time.Duration {
-	return time.Duration(max(0, min(retry-now, limiter.Instant(limiter.MaxWindow/time.Microsecond)))) * time.Microsecond
 }

@@ -1,0 +1,158 @@
+package fleetlimit
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A policy is what one endpoint of a zone, or the rest of it, allows.
+type policy struct {
+	route *route  // nil: every request
+	rules []*rule // by tier; the first is for keys without a tier
+	cost  cost
+}
+
+// empty reports whether p limits nobody.
+func (p *policy) empty() bool { return slices.Equal(p.rules, make([]*rule, len(p.rules))) }
+
+// inheritance resolves what an endpoint takes from its zone.
+type inheritance struct {
+	zone      string
+	key       string
+	maxKeys   int
+	app       *App
+	limit     *Limit
+	algorithm *Algorithm
+	cost      *Cost
+	tiers     *tierFinder
+	own       map[string]*Limit // limits of the endpoint's own, by tier
+	hasOwn    bool              // the endpoint has a limit of its own, which comes before the zone's tiers
+}
+
+// endpoint compiles an endpoint of the zone.
+func (z *inheritance) endpoint(e *Endpoint) (*policy, error) {
+	r, err := newRoute(e.Methods, e.Path)
+	if err != nil {
+		return nil, err
+	}
+	own := *z
+	own.own = e.Tiers
+	if e.Limit != nil {
+		own.limit, own.hasOwn = e.Limit, true
+	}
+	if e.Algorithm != nil {
+		own.algorithm = e.Algorithm
+	}
+	if e.Cost != nil {
+		own.cost = e.Cost
+	}
+	if len(e.Tiers) > 0 && z.tiers == nil {
+		return nil, fmt.Errorf("has limits for tiers, but its zone has no tiers: add `tier` to the zone")
+	}
+	for tier, limit := range e.Tiers {
+		if _, found := z.tiers.index[tier]; !found {
+			return nil, fmt.Errorf("tier %q is not one of the zone's: add it there", tier)
+		}
+		if limit == nil {
+			return nil, fmt.Errorf("tier %q has no limit: say one", tier)
+		}
+	}
+	return own.policy(r)
+}
+
+// policy makes the rule of each tier for the requests of a route; nil is the rest of the zone.
+func (z *inheritance) policy(r *route) (*policy, error) {
+	algorithm, err := z.algorithm.compile()
+	if err != nil {
+		return nil, err
+	}
+	p := &policy{route: r, rules: make([]*rule, z.tiers.count())}
+	if p.cost, err = newCost(z.cost); err != nil {
+		return nil, err
+	}
+	path := ""
+	if r != nil {
+		path = r.String()
+	}
+	id, err := z.app.ruleID(z.zone, z.key, path, algorithm.Kind.String(), strconv.Itoa(algorithm.SubWindows))
+	if err != nil {
+		return nil, err
+	}
+	for tier := range p.rules {
+		limit := z.limitOf(tier)
+		if limit == nil {
+			continue
+		}
+		base := limiter.Rule{ID: id, Zone: z.zone, MaxKeys: z.maxKeys, Algorithm: algorithm}
+		if p.rules[tier], err = newRule(base, limit); err == nil {
+			err = p.cost.fits(p.rules[tier])
+		}
+		if err != nil {
+			if tier != noTier {
+				err = fmt.Errorf("tier %q: %w", z.tiers.names[tier], err)
+			}
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// limitOf returns the limit of a tier: the endpoint's for the tier, else the endpoint's, else the zone's for the tier, else
+// the zone's.
+func (z *inheritance) limitOf(tier int) *Limit {
+	if tier == noTier {
+		return z.limit
+	}
+	if own := z.own[z.tiers.names[tier]]; own != nil {
+		return own
+	}
+	if z.hasOwn {
+		return z.limit
+	}
+	return z.tiers.limits[tier]
+}
+
+// compilePolicies compiles the endpoints and the rest of the zone.
+func compilePolicies(name string, config *Zone, tiers *tierFinder, app *App) ([]policy, error) {
+	ofZone := &inheritance{
+		zone: name, key: config.Key, maxKeys: config.MaxKeys, app: app,
+		limit: config.Limit, algorithm: config.Algorithm, cost: config.Cost, tiers: tiers,
+	}
+	if ofZone.algorithm == nil {
+		ofZone.algorithm = app.defaults.Algorithm
+	}
+	var policies []policy
+	seen := make(map[string]bool)
+	for i, e := range config.Endpoints {
+		if e == nil {
+			return nil, fmt.Errorf("endpoint %d is empty: it needs at least a path", i+1)
+		}
+		p, err := ofZone.endpoint(e)
+		if err != nil {
+			return nil, fmt.Errorf("endpoint %d (%s): %w", i+1, e.Path, err)
+		}
+		if id := p.route.String(); seen[id] {
+			return nil, fmt.Errorf("endpoint %d (%s) is there already: remove one of the two", i+1, id)
+		} else {
+			seen[id] = true
+		}
+		if p.empty() {
+			return nil, fmt.Errorf("endpoint %d (%s) has no limit: say one, here or in the zone", i+1, e.Path)
+		}
+		policies = append(policies, *p)
+	}
+	rest, err := ofZone.policy(nil)
+	if err != nil {
+		return nil, err
+	}
+	if rest.rules[noTier] == nil && tiers != nil && tiers.fallback == noTier {
+		return nil, fmt.Errorf("keys without a tier have no limit: say `limit`, or `default` in `tier`")
+	}
+	if len(policies) == 0 && rest.empty() {
+		return nil, fmt.Errorf("has no limit: say one, such as `limit 100/1m`")
+	}
+	return append(policies, *rest), nil
+}

@@ -1,0 +1,71 @@
+package fleetlimit
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2"
+)
+
+// TestProvisionRefuses holds for configurations in JSON, which no Caddyfile parser has looked at.
+func TestProvisionRefuses(t *testing.T) {
+	for _, tc := range []struct{ name, config, want string }{
+		{"nothing", `{}`, "add a zone"},
+		{"null zone", `{"rate_limits": {"z": null}}`, `zone "z": is empty`},
+		{"name", `{"rate_limits": {"a b": {"key": "k", "limit": {"events": 1, "window": "1s"}}}}`, "use 1 to 64 of the characters"},
+		{"no key", `{"rate_limits": {"z": {"limit": {"events": 1, "window": "1s"}}}}`, "has no key"},
+		{"no limit", `{"rate_limits": {"z": {"key": "k"}}}`, "has no limit"},
+		{"endpoint without limit", `{"rate_limits": {"z": {"key": "k", "endpoints": [{"path": "/a"}]}}}`, "endpoint 1 (/a) has no limit"},
+		{"null endpoint", `{"rate_limits": {"z": {"key": "k", "endpoints": [null]}}}`, "endpoint 1 is empty"},
+		{"events 0", `{"rate_limits": {"z": {"key": "k", "limit": {"window": "1s"}}}}`, "say block"},
+		{"two kinds of limit", `{"rate_limits": {"z": {"key": "k", "limit": {"block": true, "unlimited": true}}}}`, "say one of"},
+		{"window", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": 1000}}}}`, "window = 1µs, want 1ms"},
+		{"algorithm", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"}, "algorithm": {"name": "leaky"}}}}`,
+			`unknown algorithm "leaky"`},
+		{"burst", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s", "burst": 2},
+			"algorithm": {"name": "fixed_window"}}}}`, "only token_bucket has a burst"},
+		{"cost above the limit", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"}, "cost": {"events": 2}}}}`,
+			"lower the cost"},
+		{"cost of a client", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"},
+			"cost": {"placeholder": "{http.request.header.Cost}"}}}}`, "add `trusted`"},
+		{"tier of a client", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"},
+			"tier": {"placeholder": "{http.request.header.Tier}", "tiers": {"pro": {"unlimited": true}}}}}}`, "add `trusted`"},
+		{"tier without limit", `{"rate_limits": {"z": {"key": "k", "tier": {"placeholder": "{http.vars.tier}", "tiers": {"pro": null}}}}}`,
+			`"pro" has no limit`},
+		{"keys without a tier", `{"rate_limits": {"z": {"key": "k", "tier": {"placeholder": "{http.vars.tier}",
+			"tiers": {"pro": {"unlimited": true}}}}}}`, "keys without a tier have no limit"},
+		{"prefix", `{"rate_limits": {"z": {"key": "k", "ipv4_prefix": 33, "limit": {"events": 1, "window": "1s"}}}}`, "say 0 to 32"},
+		{"max_keys", `{"rate_limits": {"z": {"key": "k", "max_keys": -1, "limit": {"events": 1, "window": "1s"}}}}`, "max keys = -1"},
+		{"both syntaxes", `{"rate_limits": {"z": {"key": "k", "window": "1s", "max_events": 1, "limit": {"block": true}}}}`, "keep `limit`"},
+		{"headers", `{"allow": ["10.0.0.0/8"], "headers": "some"}`, "say x, draft, all or none"},
+		{"reject", `{"allow": ["10.0.0.0/8"], "reject": "html"}`, "say json, problem or error"},
+		{"log_rejections", `{"allow": ["10.0.0.0/8"], "log_rejections": "some"}`, "say first, all or none"},
+		{"jitter", `{"allow": ["10.0.0.0/8"], "jitter": 20}`, "say a fraction"},
+		{"address", `{"deny": ["example.com"]}`, "deny: "},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			ctx, err := caddy.ProvisionContext(&caddy.Config{Admin: &caddy.AdminConfig{Disabled: true}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := new(Handler)
+			if err := json.Unmarshal([]byte(tc.config), h); err != nil {
+				t.Fatal(err)
+			}
+			err = h.Provision(ctx)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("Provision = %v, want an error that says %q", err, tc.want)
+			}
+			if err := h.Cleanup(); err != nil {
+				t.Errorf("Cleanup = %v", err)
+			}
+			if err := h.app.Cleanup(); err != nil {
+				t.Errorf("Cleanup of the app = %v", err)
+			}
+		})
+	}
+	if got := pooledZones(); len(got) != 0 {
+		t.Errorf("zones in use after all were refused = %d, want 0", len(got))
+	}
+}
