@@ -35,7 +35,7 @@ fuzz: need-go ## Run each fuzz target for FUZZTIME, one minute unless told other
 	@[ -n "$(fuzzers)" ] || { echo "no fuzz targets were found"; exit 1; }
 	@set -e; for f in $(fuzzers); do \
 		echo "$(GO) test -run '^$$' -fuzz '^$${f#*:}$$' -fuzztime $(FUZZTIME) $${f%:*}"; \
-		$(GO) test -run '^$$' -fuzz "^$${f#*:}\$$" -fuzztime $(FUZZTIME) "$${f%:*}"; \
+		$(GO) test -run '^$$' -fuzz "^$${f#*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "$${f%:*}"; \
 	done
 
 bench: build ## Measure against the baselines of docs/benchmarks.md, in a few minutes

@@ -2,6 +2,7 @@ package fleetlimit
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -23,6 +24,8 @@ func parseGlobs(patterns []string) (globs, error) {
 		switch {
 		case p == "":
 			return globs{}, errors.New(`an empty pattern matches no key: write one like sk_internal_*, or "*" for all keys`)
+		case !utf8.ValidString(p):
+			return globs{}, fmt.Errorf("the pattern %q is not UTF-8: save the file as UTF-8", p)
 		case strings.ContainsAny(p, "*?"):
 			g.patterns = append(g.patterns, strings.Split(p, "*"))
 		default:
