@@ -15,40 +15,15 @@ type Count interface {
 	// Refund gives back cost events that were taken at the instant taken: into the (sub-)window they were taken in, or
 	// nowhere when that has passed. It never gives back more than is consumed there.
 	//
-	// taken is the instant of the decision, the RetryAt of the take that succeeded; given that, a refund at the same
-	// instant undoes the take exactly. The reading of the clock that the take was asked with does as well, unless it was
+	// taken is Decision.At of the take; given that, a refund at the same instant undoes the take exactly. The reading of the clock that the take was asked with does as well, unless it was
 	// late and a (sub-)window ended in between: then the events may be lost, and none is given away.
 	Refund(r *Rule, now, taken Instant, cost int64)
 }
 
-// NewCount returns a count without consumption for the algorithm a.
+// NewCount returns a count without consumption for the algorithm a, and for no other.
 func NewCount(a Algorithm) Count {
-	_, c := NewCountBeside[struct{}](a)
-	return c
-}
-
-// NewCountBeside is NewCount for stores that keep something of their own with each count: both come in one piece of
-// memory, so that whoever has read the one need not wait for the other.
-func NewCountBeside[T any](a Algorithm) (*T, Count) {
-	switch a.Kind {
-	case SlidingWindowLog:
-		return beside[T, slidingLog]()
-	case SlidingWindow:
-		own, c := beside[T, slidingWindow]()
-		c.counts = make([]int64, max(1, a.SubWindows)+1)
-		return own, c
-	case FixedWindow:
-		return beside[T, fixedWindow]()
-	default:
-		return beside[T, tokenBucket]()
+	if n := a.StateSize(); n > 0 {
+		return make(State, n)
 	}
-}
-
-// beside returns two things in one piece of memory.
-func beside[T, C any]() (*T, *C) {
-	var both struct {
-		own   T
-		count C
-	}
-	return &both.own, &both.count
+	return new(slidingLog)
 }

@@ -9,6 +9,16 @@ type fixedWindow struct {
 	used   int64   // events consumed in it
 }
 
+// fixedWindowIn returns the window that s holds.
+func fixedWindowIn(s State) fixedWindow {
+	return fixedWindow{at: Instant(s[0]), end: Instant(s[1]), window: s[2], used: s[3]}
+}
+
+// save writes f into s.
+func (f *fixedWindow) save(s State) {
+	s[0], s[1], s[2], s[3] = int64(f.at), int64(f.end), f.window, f.used
+}
+
 // settle moves f into the window of now. What was consumed stays when the current window has not ended: it goes along
 // into a window of another length, or into that of a clock that was set back.
 func (f *fixedWindow) settle(r *Rule, now Instant) {
@@ -23,10 +33,11 @@ func (f *fixedWindow) settle(r *Rule, now Instant) {
 	f.end = at + Instant(r.window-at.into(r.window))
 }
 
-// decide answers a take of cost events that is, or is not, allowed; the count is as it is after the answer.
-func (f *fixedWindow) decide(r *Rule, ok bool, cost int64) Decision {
-	d := Decision{
+// decide writes the answer to a take of cost events that is, or is not, allowed; the count is as it is after the answer.
+func (f *fixedWindow) decide(d *Decision, r *Rule, ok bool, cost int64) {
+	*d = Decision{
 		OK:        ok,
+		At:        f.at,
 		Limit:     r.capacity,
 		Remaining: max(0, r.capacity-f.used),
 		RetryAt:   f.at,
@@ -42,24 +53,23 @@ func (f *fixedWindow) decide(r *Rule, ok bool, cost int64) Decision {
 	default:
 		d.RetryAt = f.end
 	}
-	return d
 }
 
-func (f *fixedWindow) Take(r *Rule, now Instant, cost int64) Decision {
+func (f *fixedWindow) take(d *Decision, r *Rule, now Instant, cost int64) {
 	f.settle(r, now)
 	ok := cost <= r.capacity-f.used
 	if ok {
 		f.used += cost
 	}
-	return f.decide(r, ok, cost)
+	f.decide(d, r, ok, cost)
 }
 
-func (f *fixedWindow) Peek(r *Rule, now Instant, cost int64) Decision {
+func (f *fixedWindow) peek(d *Decision, r *Rule, now Instant, cost int64) {
 	f.settle(r, now)
-	return f.decide(r, cost <= r.capacity-f.used, cost)
+	f.decide(d, r, cost <= r.capacity-f.used, cost)
 }
 
-func (f *fixedWindow) Refund(r *Rule, now, taken Instant, cost int64) {
+func (f *fixedWindow) refund(r *Rule, now, taken Instant, cost int64) {
 	f.settle(r, now)
 	if taken >= f.end-Instant(f.window) && taken < f.end {
 		f.used = max(0, f.used-cost)

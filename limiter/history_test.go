@@ -103,11 +103,7 @@ func (h *history) randomCost() int64 {
 func (h *history) call() error {
 	h.move()
 	if h.IntN(25) == 0 {
-		a := h.rule.Algorithm
-		if a.Kind == SlidingWindow && h.IntN(3) == 0 {
-			a.SubWindows = pick(h, 1, 2, 3, 7)
-		}
-		h.rule = h.randomRule(a)
+		h.rule = h.randomRule(h.rule.Algorithm)
 	}
 	if len(h.taken) > 0 && h.IntN(6) == 0 {
 		i := h.IntN(len(h.taken))
@@ -152,11 +148,11 @@ func (h *history) take(cost int64) error {
 	}
 	if d.OK {
 		undone := clone(h.count)
-		undone.Refund(h.rule, h.now, d.RetryAt, cost)
+		undone.Refund(h.rule, h.now, d.At, cost)
 		if err := h.sameLater(afterPeek, undone); err != nil {
 			return fmt.Errorf("take of %d and refund: %w", cost, err)
 		}
-		h.taken = append(h.taken, taking{d.RetryAt, cost})
+		h.taken = append(h.taken, taking{d.At, cost})
 	}
 	if err := checkRetry(h.count, h.rule, cost, d); err != nil {
 		return err
@@ -230,16 +226,8 @@ func checkReset(c Count, r *Rule, d Decision) error {
 // clone returns an independent copy of c.
 func clone(c Count) Count {
 	switch c := c.(type) {
-	case *tokenBucket:
-		d := *c
-		return &d
-	case *fixedWindow:
-		d := *c
-		return &d
-	case *slidingWindow:
-		d := *c
-		d.counts = slices.Clone(c.counts)
-		return &d
+	case State:
+		return slices.Clone(c)
 	case *slidingLog:
 		d := *c
 		d.ring.buf = slices.Clone(c.ring.buf)

@@ -62,7 +62,7 @@ func (m *reference) first(n int64) Instant {
 // take answers as Count.Take does.
 func (m *reference) take(r *Rule, now Instant, cost int64) Decision {
 	m.settle(r, now)
-	d := Decision{Limit: r.Limit.Events, RetryAt: Never}
+	d := Decision{At: m.at, Limit: r.Limit.Events, RetryAt: Never}
 	if r.Algorithm.Kind == TokenBucket && r.Limit.Burst != 0 {
 		d.Limit = r.Limit.Burst
 	}

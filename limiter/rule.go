@@ -78,6 +78,12 @@ func (r *Rule) FillTime() time.Duration {
 	return time.Duration(min(mulDivUp(r.capacity, r.per, r.refill), int64(Never)/1000)) * time.Microsecond
 }
 
+// Rate returns the rate of the limit in lowest terms: so many events every so many microseconds.
+func (r *Rule) Rate() (events, microseconds int64) { return r.refill, r.per }
+
+// SubWindow returns the length of a sub-window of a sliding window counter in microseconds, 0 for other algorithms.
+func (r *Rule) SubWindow() int64 { return r.sub }
+
 func gcd(a, b int64) int64 {
 	for b != 0 {
 		a, b = b, a%b

@@ -77,3 +77,16 @@ func TestParseKind(t *testing.T) {
 		t.Errorf("ParseKind(leaky) error = %v, want one that lists the algorithms", err)
 	}
 }
+
+func TestRateAndSubWindow(t *testing.T) {
+	r := mustRule(t, bucket, Limit{Events: 90, Window: time.Minute})
+	if events, us := r.Rate(); events != 3 || us != 2_000_000 {
+		t.Errorf("rate of 90 per minute = %d in %d µs, want 3 in 2000000", events, us)
+	}
+	if got := mustRule(t, sliding(7), Limit{Events: 1, Window: time.Minute}).SubWindow(); got != 8_571_429 {
+		t.Errorf("seventh of a minute = %d µs, want 8571429, rounded up", got)
+	}
+	if got := r.SubWindow(); got != 0 {
+		t.Errorf("sub-window of a bucket = %d, want 0", got)
+	}
+}

@@ -56,7 +56,7 @@ func (l *slidingLog) add(cost int64) {
 // decide answers a take of cost events that is, or is not, allowed; the log is as it is after the answer.
 func (l *slidingLog) decide(r *Rule, ok bool, cost int64) Decision {
 	used := l.used()
-	d := Decision{OK: ok, Limit: r.capacity, Remaining: max(0, r.capacity-used), RetryAt: l.at, ResetAt: l.at}
+	d := Decision{OK: ok, At: l.at, Limit: r.capacity, Remaining: max(0, r.capacity-used), RetryAt: l.at, ResetAt: l.at}
 	if used > 0 {
 		d.ResetAt = l.ring.last().at + Instant(r.window)
 	}

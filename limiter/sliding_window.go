@@ -11,150 +11,162 @@ type slidingWindow struct {
 	start Instant // of the current sub-window. Invariant: start <= at < start + sub
 	sub   int64   // its length in µs; 0 before the first call
 
-	counts []int64 // ring of the n+1 sub-windows that reach into the window; allocated once
 	cur    int     // the current one in counts; the one after it, going round, is the oldest
 	full   int64   // the sum of counts but for the oldest
+	counts []int64 // ring of the n+1 sub-windows that reach into the window; part of the State
 }
 
-// settle moves s into the sub-window of now. When the sub-windows are others, because the limit was changed or the clock
+// slidingNumbers is how many numbers of a State come before the counts.
+const slidingNumbers = 5
+
+// slidingWindowIn returns the sliding window that s holds; they share the counts.
+func slidingWindowIn(s State) slidingWindow {
+	return slidingWindow{
+		at: Instant(s[0]), start: Instant(s[1]), sub: s[2], cur: int(s[3]), full: s[4], counts: s[slidingNumbers:],
+	}
+}
+
+// save writes what s does not share with w into it.
+func (w *slidingWindow) save(s State) {
+	s[0], s[1], s[2], s[3], s[4] = int64(w.at), int64(w.start), w.sub, int64(w.cur), w.full
+}
+
+// settle moves w into the sub-window of now. When the sub-windows are others, because the limit was changed or the clock
 // was set back, what is used goes along into the current one.
-func (s *slidingWindow) settle(r *Rule, now Instant) {
-	at, setBack := s.at.follow(now)
+func (w *slidingWindow) settle(r *Rule, now Instant) {
+	at, setBack := w.at.follow(now)
 	if !setBack {
-		s.at = at
-		s.advance()
+		w.at = at
+		w.advance()
 	}
-	if setBack || s.sub != r.sub || len(s.counts) != r.Algorithm.SubWindows+1 {
-		s.restart(r, at, s.used())
+	if setBack || w.sub != r.sub {
+		w.restart(r, at, w.used())
 	}
 }
 
-// advance lets sub-windows pass until the current one holds s.at.
-func (s *slidingWindow) advance() {
-	if s.sub == 0 || s.at < s.start+Instant(s.sub) {
+// advance lets sub-windows pass until the current one holds w.at.
+func (w *slidingWindow) advance() {
+	if w.sub == 0 || w.at < w.start+Instant(w.sub) {
 		return
 	}
-	passed := int64(s.at-s.start) / s.sub
-	s.start += Instant(passed * s.sub)
-	if passed >= int64(len(s.counts)) {
-		clear(s.counts)
-		s.full = 0
+	passed := int64(w.at-w.start) / w.sub
+	w.start += Instant(passed * w.sub)
+	if passed >= int64(len(w.counts)) {
+		clear(w.counts)
+		w.full = 0
 		return
 	}
 	for range passed {
-		s.cur = s.next(s.cur)
-		s.counts[s.cur] = 0
-		s.full -= s.counts[s.next(s.cur)]
+		w.cur = w.next(w.cur)
+		w.counts[w.cur] = 0
+		w.full -= w.counts[w.next(w.cur)]
 	}
 }
 
 // restart cuts time into the sub-windows of r and holds used events in the one of at.
-func (s *slidingWindow) restart(r *Rule, at Instant, used int64) {
-	if n := r.Algorithm.SubWindows + 1; len(s.counts) != n {
-		s.counts = make([]int64, n)
-	}
-	clear(s.counts)
-	s.at, s.start, s.sub = at, at-Instant(at.into(r.sub)), r.sub
-	s.cur, s.counts[0], s.full = 0, used, used
+func (w *slidingWindow) restart(r *Rule, at Instant, used int64) {
+	clear(w.counts)
+	w.at, w.start, w.sub = at, at-Instant(at.into(r.sub)), r.sub
+	w.cur, w.counts[0], w.full = 0, used, used
 }
 
 // next returns the place in the ring after i.
-func (s *slidingWindow) next(i int) int {
-	if i++; i < len(s.counts) {
+func (w *slidingWindow) next(i int) int {
+	if i++; i < len(w.counts) {
 		return i
 	}
 	return 0
 }
 
-// used returns how many events are in the window that ends at s.at.
-func (s *slidingWindow) used() int64 {
-	oldest := s.counts[s.next(s.cur)]
+// used returns how many events are in the window that ends at w.at.
+func (w *slidingWindow) used() int64 {
+	oldest := w.counts[w.next(w.cur)]
 	if oldest == 0 {
-		return s.full
+		return w.full
 	}
-	return s.full + mulDivUp(oldest, s.sub-int64(s.at-s.start), s.sub)
+	return w.full + mulDivUp(oldest, w.sub-int64(w.at-w.start), w.sub)
 }
 
 // fallsTo returns the first instant at which no more than room events are in the window. room >= 0, and more than that
 // are in it now.
-func (s *slidingWindow) fallsTo(room int64) Instant {
-	start, full, oldest := s.start, s.full, s.next(s.cur)
+func (w *slidingWindow) fallsTo(room int64) Instant {
+	start, full, oldest := w.start, w.full, w.next(w.cur)
 	for full > room { // as long as that is so, the weight of the oldest does not matter
-		start += Instant(s.sub)
-		oldest = s.next(oldest)
-		full -= s.counts[oldest]
+		start += Instant(w.sub)
+		oldest = w.next(oldest)
+		full -= w.counts[oldest]
 	}
 	// The oldest is what exceeds room, so it is not zero. Of its sub microseconds, so many may still be in the window:
-	left := min(s.sub, mulDiv(room-full, s.sub, s.counts[oldest]))
-	return start + Instant(s.sub-left)
+	left := min(w.sub, mulDiv(room-full, w.sub, w.counts[oldest]))
+	return start + Instant(w.sub-left)
 }
 
 // resetAt returns the instant at which nothing is left in the window.
-func (s *slidingWindow) resetAt() Instant {
-	i := s.cur
-	for subs := int64(len(s.counts)); subs > 0; subs-- { // that the sub-window at i still reaches into the window
-		if s.counts[i] > 0 {
-			return s.start + Instant(subs*s.sub)
+func (w *slidingWindow) resetAt() Instant {
+	i := w.cur
+	for subs := int64(len(w.counts)); subs > 0; subs-- { // that the sub-window at i still reaches into the window
+		if w.counts[i] > 0 {
+			return w.start + Instant(subs*w.sub)
 		}
 		if i--; i < 0 {
-			i += len(s.counts)
+			i += len(w.counts)
 		}
 	}
-	return s.at
+	return w.at
 }
 
-// decide answers a take of cost events that is, or is not, allowed; the count is as it is after the answer.
-func (s *slidingWindow) decide(r *Rule, ok bool, cost int64) Decision {
-	d := Decision{
+// decide writes the answer to a take of cost events that is, or is not, allowed; the count is as it is after the answer.
+func (w *slidingWindow) decide(d *Decision, r *Rule, ok bool, cost int64) {
+	*d = Decision{
 		OK:        ok,
+		At:        w.at,
 		Limit:     r.capacity,
-		Remaining: max(0, r.capacity-s.used()),
-		RetryAt:   s.at,
-		ResetAt:   s.resetAt(),
+		Remaining: max(0, r.capacity-w.used()),
+		RetryAt:   w.at,
+		ResetAt:   w.resetAt(),
 	}
 	switch {
 	case ok:
 	case cost > r.capacity:
 		d.RetryAt = Never
 	default:
-		d.RetryAt = s.fallsTo(r.capacity - cost)
+		d.RetryAt = w.fallsTo(r.capacity - cost)
 	}
-	return d
 }
 
-func (s *slidingWindow) Take(r *Rule, now Instant, cost int64) Decision {
-	s.settle(r, now)
-	ok := cost <= r.capacity-s.used()
+func (w *slidingWindow) take(d *Decision, r *Rule, now Instant, cost int64) {
+	w.settle(r, now)
+	ok := cost <= r.capacity-w.used()
 	if ok {
-		s.counts[s.cur] += cost
-		s.full += cost
+		w.counts[w.cur] += cost
+		w.full += cost
 	}
-	return s.decide(r, ok, cost)
+	w.decide(d, r, ok, cost)
 }
 
-func (s *slidingWindow) Peek(r *Rule, now Instant, cost int64) Decision {
-	s.settle(r, now)
-	return s.decide(r, cost <= r.capacity-s.used(), cost)
+func (w *slidingWindow) peek(d *Decision, r *Rule, now Instant, cost int64) {
+	w.settle(r, now)
+	w.decide(d, r, cost <= r.capacity-w.used(), cost)
 }
 
-func (s *slidingWindow) Refund(r *Rule, now, taken Instant, cost int64) {
-	s.settle(r, now)
-	start, i := s.start, s.cur
-	if taken >= start+Instant(s.sub) {
+func (w *slidingWindow) refund(r *Rule, now, taken Instant, cost int64) {
+	w.settle(r, now)
+	start, i := w.start, w.cur
+	if taken >= start+Instant(w.sub) {
 		return
 	}
-	for range s.counts {
+	for range w.counts {
 		if taken >= start {
-			back := min(cost, s.counts[i])
-			s.counts[i] -= back
-			if i != s.next(s.cur) {
-				s.full -= back
+			back := min(cost, w.counts[i])
+			w.counts[i] -= back
+			if i != w.next(w.cur) {
+				w.full -= back
 			}
 			return
 		}
-		start -= Instant(s.sub)
+		start -= Instant(w.sub)
 		if i--; i < 0 {
-			i += len(s.counts)
+			i += len(w.counts)
 		}
 	}
 }

@@ -13,6 +13,14 @@ type tokenBucket struct {
 	per     int64   // the denominator of part; 0 before the first call
 }
 
+// bucketIn returns the bucket that s holds.
+func bucketIn(s State) tokenBucket {
+	return tokenBucket{at: Instant(s[0]), missing: s[1], part: s[2], per: s[3]}
+}
+
+// save writes b into s.
+func (b *tokenBucket) save(s State) { s[0], s[1], s[2], s[3] = int64(b.at), b.missing, b.part, b.per }
+
 // settle accounts for the time up to now. A clock that was set back only moves the bucket: nothing accrues.
 func (b *tokenBucket) settle(r *Rule, now Instant) {
 	if b.per != r.per { // another limit: keep the fraction of an event, in its new unit
@@ -50,10 +58,11 @@ func (b *tokenBucket) accrued(r *Rule, n int64) Instant {
 	return b.at.plus(us)
 }
 
-// decide answers a take of cost events that is, or is not, allowed; the bucket is as it is after the answer.
-func (b *tokenBucket) decide(r *Rule, ok bool, cost int64) Decision {
-	d := Decision{
+// decide writes the answer to a take of cost events that is, or is not, allowed; the bucket is as it is after the answer.
+func (b *tokenBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {
+	*d = Decision{
 		OK:        ok,
+		At:        b.at,
 		Limit:     r.capacity,
 		Remaining: max(0, r.capacity-b.missing),
 		RetryAt:   b.at,
@@ -69,24 +78,23 @@ func (b *tokenBucket) decide(r *Rule, ok bool, cost int64) Decision {
 	default:
 		d.RetryAt = b.accrued(r, cost-(r.capacity-b.missing))
 	}
-	return d
 }
 
-func (b *tokenBucket) Take(r *Rule, now Instant, cost int64) Decision {
+func (b *tokenBucket) take(d *Decision, r *Rule, now Instant, cost int64) {
 	b.settle(r, now)
 	ok := cost <= r.capacity-b.missing
 	if ok {
 		b.missing += cost
 	}
-	return b.decide(r, ok, cost)
+	b.decide(d, r, ok, cost)
 }
 
-func (b *tokenBucket) Peek(r *Rule, now Instant, cost int64) Decision {
+func (b *tokenBucket) peek(d *Decision, r *Rule, now Instant, cost int64) {
 	b.settle(r, now)
-	return b.decide(r, cost <= r.capacity-b.missing, cost)
+	b.decide(d, r, cost <= r.capacity-b.missing, cost)
 }
 
-func (b *tokenBucket) Refund(r *Rule, now, _ Instant, cost int64) {
+func (b *tokenBucket) refund(r *Rule, now, _ Instant, cost int64) {
 	b.settle(r, now)
 	if b.missing -= cost; b.missing <= 0 {
 		b.missing, b.part = 0, 0

@@ -10,15 +10,13 @@ type place struct {
 	table *table // nil when the zone is not open
 	shard *shard
 	hash  uint64
-	entry *entry
+	ref   // what is known of the key; without an entry, there is none to remember anything
 
-	reserved bool // entry is new, and table has room for it
-	overflow bool // the key has no entry and found no room
+	added    bool // entry is new
+	overflow bool // the key found no room; entry is that of all such keys under the rule
 }
 
-// decide decides takes as one; when they are allowed and consume is set, they are consumed.
-//
-// It looks at all of them before it consumes any, under the locks of all: a denial then has nothing to undo.
+// decide decides takes as one, under the locks of all; when they are allowed and consume is set, they are consumed.
 func (s *Store) decide(now limiter.Instant, takes []limiter.Take, consume bool) {
 	var (
 		placesBuf [batchSize]place
@@ -48,8 +46,11 @@ func (s *Store) decide(now limiter.Instant, takes []limiter.Take, consume bool) 
 	var overflowBuf [batchSize]*shard
 	overflows := lockAll(makeRoom(now, takes, places, overflowBuf[:0]))
 	defer unlockAll(overflows)
+	for i := range places {
+		places[i].overflowIfFull(&takes[i])
+	}
 
-	allowed := peekAll(now, takes, places)
+	allowed := takeAll(now, takes, places)
 	for i := range places {
 		places[i].conclude(&takes[i], now, allowed)
 	}
@@ -68,7 +69,7 @@ func (s *Store) locate(k *limiter.Take) place {
 // find looks k up. The shard is locked.
 func (p *place) find(k *limiter.Take) {
 	if p.shard != nil {
-		p.entry = p.shard.find(p.hash, k)
+		p.ref = p.shard.find(p.hash, k)
 	}
 }
 
@@ -79,14 +80,30 @@ func (p *place) hold() {
 	}
 }
 
-// makeRoom finds room for the keys that have no entry yet. It appends the overflow shards of those that find none.
+// peekAll gives the takes their decisions and consumes nothing.
+func peekAll(now limiter.Instant, takes []limiter.Take, places []place) {
+	for i := range takes {
+		k, p := &takes[i], &places[i]
+		if p.entry == nil {
+			p.ref = fresh(k.Rule)
+		}
+		k.Decision = p.peek(k.Rule, now, k.Cost)
+	}
+}
+
+// makeRoom adds entries for the keys that have none yet. It appends the overflow shards of those that find no room.
 func makeRoom(now limiter.Instant, takes []limiter.Take, places []place, overflows []*shard) []*shard {
 	for i := range places {
-		p := &places[i]
-		if p.shard == nil || p.entry != nil {
-			continue
-		}
-		if p.reserved = p.table.reserve(p.shard, takes[i].Rule.MaxKeys, now); !p.reserved {
+		k, p := &takes[i], &places[i]
+		switch {
+		case p.entry != nil:
+		case p.shard == nil:
+			p.ref = fresh(k.Rule)
+		case p.table.reserve(p.shard, k.Rule.MaxKeys, now):
+			p.ref = p.shard.insert(p.hash, k)
+			p.added = true
+			p.hold()
+		default:
 			p.overflow = true
 			overflows = append(overflows, &p.table.overflow)
 		}
@@ -94,53 +111,58 @@ func makeRoom(now limiter.Instant, takes []limiter.Take, places []place, overflo
 	return overflows
 }
 
-// peekAll gives the takes their decisions, and those that have no entry yet a fresh one. It reports whether all are
-// allowed.
-func peekAll(now limiter.Instant, takes []limiter.Take, places []place) bool {
-	allowed := true
-	for i := range places {
-		k, p := &takes[i], &places[i]
-		if p.overflow {
-			p.entry = p.table.overflowEntry(k)
-		}
-		if p.entry == nil {
-			p.entry = newEntry(p.hash, k)
-		}
-		p.entry.peek(k, now)
-		allowed = allowed && k.Decision.OK
+// overflowIfFull lets a key that found no room use the count of those. The overflow shard is locked.
+func (p *place) overflowIfFull(k *limiter.Take) {
+	if p.overflow {
+		p.ref = p.table.overflowEntry(k)
 	}
-	return allowed
 }
 
-// conclude consumes k when all takes are allowed, and remembers its entry or gives back the room for it: a denied take
-// adds no key, unless its own denial is to be remembered.
-func (p *place) conclude(k *limiter.Take, now limiter.Instant, allowed bool) {
-	if allowed {
-		p.entry.take(k, now)
-	} else {
-		p.entry.settle(k, now)
+// takeAll consumes all takes and reports whether they are allowed. When one is not, it undoes those before, and gives all
+// of them the decisions that they have without the others.
+func takeAll(now limiter.Instant, takes []limiter.Take, places []place) (allowed bool) {
+	for i := range takes {
+		k := &takes[i]
+		places[i].consume(k, now)
+		if !k.Decision.OK {
+			undo(now, takes[:i], places)
+			peekAll(now, takes[i+1:], places[i+1:])
+			return false
+		}
 	}
-	switch {
-	case p.overflow:
+	return true
+}
+
+// undo gives back what takes consumed at now: exactly, since nothing has happened to their counts meanwhile.
+func undo(now limiter.Instant, takes []limiter.Take, places []place) {
+	for i := range takes {
+		k := &takes[i]
+		places[i].giveBack(k, now, k.Decision.At)
+	}
+	peekAll(now, takes, places)
+}
+
+// conclude remembers the decision on k. A denied take adds no key, unless its own denial is to be remembered.
+func (p *place) conclude(k *limiter.Take, now limiter.Instant, allowed bool) {
+	if p.entry == nil {
+		return
+	}
+	p.settle(k, now)
+	if p.overflow {
 		p.table.overflowTakes.Add(1)
-	case p.reserved && (allowed || !k.Decision.OK):
-		p.shard.insert(p.entry)
-	case p.reserved:
+	}
+	if p.added && !allowed && k.Decision.OK {
+		p.shard.remove(p.entry)
 		p.table.release()
 	}
 }
 
 // overflowEntry returns the entry that the keys without room share under the rule of k. The overflow shard is locked.
-//
-// Two keys without room under one rule in one batch share it too. Each is then allowed when it alone could be, so the
-// second may get a denial after all with the others consumed: requests ask for one key per zone, so none does.
-func (t *table) overflowEntry(k *limiter.Take) *entry {
+func (t *table) overflowEntry(k *limiter.Take) ref {
 	shared := limiter.Take{Rule: k.Rule}
 	hash := uint64(k.Rule.ID)
-	e := t.overflow.find(hash, &shared)
-	if e == nil {
-		e = newEntry(hash, &shared)
-		t.overflow.insert(e)
+	if f := t.overflow.find(hash, &shared); f.entry != nil {
+		return f
 	}
-	return e
+	return t.overflow.insert(hash, &shared)
 }

@@ -34,6 +34,27 @@ func TestBatchDoesNotPushOutItsOwnKeys(t *testing.T) {
 	}
 }
 
+// Nor may what it forgets be the first of two new keys, which is in the table before the second is.
+func TestBatchDoesNotPushOutItsNewKeys(t *testing.T) {
+	s, r := open(t, "z"), hourly(t, 5, 1)
+	takes := []limiter.Take{{Rule: r, Key: []byte("first"), Cost: 1}, {Rule: r, Cost: 2}}
+	for i := 0; ; i++ { // a key of the same shard, as above
+		takes[1].Key = fmt.Append(nil, "second", i)
+		if table := s.table("z"); table.shard(s.hash(&takes[0])) == table.shard(s.hash(&takes[1])) {
+			break
+		}
+	}
+	if err := s.Take(t.Context(), start, takes); err != nil {
+		t.Fatal(err)
+	}
+	if got := used(t, s, start, r, "first"); got != 1 {
+		t.Errorf("events used of the first key = %d, want 1", got)
+	}
+	if got, want := s.Stats("z"), (Stats{Keys: 1, OverflowTakes: 1}); got != want {
+		t.Errorf("stats = %+v, want %+v", got, want)
+	}
+}
+
 func TestRefundedKeyMayGo(t *testing.T) {
 	s, r := open(t, "z"), hourly(t, 2, 1)
 	take(t, s, start, r, "a")

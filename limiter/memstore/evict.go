@@ -51,8 +51,10 @@ func (q *search) visit(x *index) (found bool) {
 		if q.done() {
 			break
 		}
-		for e := x.buckets[x.hand]; e != nil; e = e.next {
+		for s := x.buckets[x.hand]; s != none; {
+			e := x.at(s)
 			found = q.consider(e) || found
+			s = e.next
 		}
 		x.hand = (x.hand + 1) & (len(x.buckets) - 1)
 	}
@@ -80,10 +82,10 @@ func (t *table) evict(own *shard, now limiter.Instant) bool {
 		}
 	}
 	if q.victim != nil {
-		holder.remove(q.victim)
 		if !q.victim.spent(tickOf(now)) {
 			t.evictions.Add(1)
 		}
+		holder.remove(q.victim)
 	}
 	if holder != own {
 		holder.mu.Unlock()

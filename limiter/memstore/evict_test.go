@@ -117,7 +117,7 @@ func TestKeysWithoutRoomShareACount(t *testing.T) {
 				{OK: false, Limit: 2, Remaining: 0},
 			} {
 				got := take(t, s, start, r, fmt.Sprint("new", i))
-				got.RetryAt, got.ResetAt = 0, 0
+				got.At, got.RetryAt, got.ResetAt = 0, 0, 0
 				if got != want {
 					t.Errorf("new key %d: %+v, want %+v", i, got, want)
 				}
@@ -155,6 +155,22 @@ func TestTakeOfSeveralWithoutRoom(t *testing.T) {
 		if d := takes[1].Decision; !d.OK || d.Remaining != 4 {
 			t.Errorf("take %d from the other zone: %+v, want OK with 4 remaining", i+1, d)
 		}
+	}
+}
+
+// Two keys that found no room use one count; a batch of both is all or nothing on it.
+func TestTakeOfTwoWithoutRoomUnderOneRule(t *testing.T) {
+	s, r := open(t, "z"), hourly(t, 1, 1)
+	take(t, s, start, r, "limited")
+	takes := []limiter.Take{{Rule: r, Key: []byte("a"), Cost: 1}, {Rule: r, Key: []byte("b"), Cost: 1}}
+	if err := s.Take(t.Context(), start, takes); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := takes[0].Decision, takes[1].Decision; !a.OK || b.OK {
+		t.Errorf("take of both: %+v and %+v, want only the first OK", a, b)
+	}
+	if d := take(t, s, start, r, "c"); !d.OK {
+		t.Errorf("take after a denied one: %+v, want OK: nothing was consumed", d)
 	}
 }
 

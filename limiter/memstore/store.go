@@ -9,6 +9,12 @@
 // key takes one lock and makes one look-up. A take of several locks all their shards before it decides, so all or nothing
 // holds exactly.
 //
+// # Memory
+//
+// A key should cost its bytes and nothing else. So entries have no pointers, a shard keeps them in pages that the garbage
+// collector never looks into, and an entry is found by a number. What does not fit in, a log first of all, is kept aside.
+// When most keys of a shard are gone, the rest move together and the memory of the others is given back.
+//
 // # Bounds
 //
 // A table holds at most Rule.MaxKeys keys. When it is full, a new key takes the place of one that is back at its full
@@ -114,8 +120,8 @@ func (s *Store) Refund(_ context.Context, now, taken limiter.Instant, takes []li
 		hash := s.hash(k)
 		sh := t.shard(hash)
 		sh.mu.Lock()
-		if e := sh.find(hash, k); e != nil {
-			e.refund(k, now, taken)
+		if f := sh.find(hash, k); f.entry != nil {
+			f.refund(k, now, taken)
 		}
 		sh.mu.Unlock()
 	}
@@ -131,12 +137,12 @@ func (s *Store) takeKnown(now limiter.Instant, k *limiter.Take) bool {
 	hash := s.hash(k)
 	sh := t.shard(hash)
 	sh.mu.Lock()
-	e := sh.find(hash, k)
-	if e != nil {
-		e.take(k, now)
+	f := sh.find(hash, k)
+	if f.entry != nil {
+		f.take(k, now)
 	}
 	sh.mu.Unlock()
-	return e != nil
+	return f.entry != nil
 }
 
 // table returns the table of a zone, or nil when it is not open.

@@ -6,9 +6,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// sweepSlice is how many buckets, with a key each or fewer on average, are swept before the lock is let go: some tens of
+// sweepSlice is how many pages, of at most 64 entries each, are swept before the lock is let go: some tens of
 // microseconds.
-const sweepSlice = 512
+const sweepSlice = 8
 
 // sweepEvery is the janitor: it sweeps the store at each interval until the store is closed.
 func (s *Store) sweepEvery(interval time.Duration) {
@@ -39,7 +39,7 @@ func (s *shard) sweep(now limiter.Instant) (removed int) {
 	for from, more := 0, true; more; from += sweepSlice {
 		s.mu.Lock()
 		removed += s.index.sweep(from, sweepSlice, tickOf(now))
-		if more = from+sweepSlice < len(s.buckets); !more {
+		if more = from+sweepSlice < len(s.all); !more {
 			s.shrink()
 		}
 		s.mu.Unlock()

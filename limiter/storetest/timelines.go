@@ -125,7 +125,8 @@ func testTimelines(t *testing.T, open opener) {
 			for _, m := range line.moments {
 				got := take(t, s, start+m.at, r, "key", m.cost)
 				want := limiter.Decision{
-					OK: m.ok, Limit: r.Capacity(), Remaining: m.remaining, RetryAt: start + m.retryAt, ResetAt: start + m.resetAt,
+					OK: m.ok, At: start + m.at, Limit: r.Capacity(), Remaining: m.remaining,
+					RetryAt: start + m.retryAt, ResetAt: start + m.resetAt,
 				}
 				if m.retryAt == limiter.Never {
 					want.RetryAt = limiter.Never

@@ -1,0 +1,75 @@
+package memstore
+
+import (
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A ref is an entry together with what is kept aside of it: all that is known of one key. It is valid as long as its
+// shard is locked.
+type ref struct {
+	*entry               // nil when the key has none
+	far    limiter.Count // nil when the count is in the entry
+}
+
+// fresh returns the count, without an entry, of a key that nothing is known of.
+func fresh(r *limiter.Rule) ref { return ref{far: limiter.NewCount(r.Algorithm)} }
+
+// near returns the count that is in the entry.
+func (f ref) near(r *limiter.Rule) limiter.State { return f.state(numbersIn(r.Algorithm)) }
+
+// consume decides k at now, and consumes it when it is allowed.
+func (f ref) consume(k *limiter.Take, now limiter.Instant) {
+	if f.far != nil {
+		k.Decision = f.far.Take(k.Rule, now, k.Cost)
+	} else {
+		k.Decision = f.near(k.Rule).Take(k.Rule, now, k.Cost)
+	}
+}
+
+// peek returns the decision on a take of cost at now.
+func (f ref) peek(r *limiter.Rule, now limiter.Instant, cost int64) limiter.Decision {
+	if f.far != nil {
+		return f.far.Peek(r, now, cost)
+	}
+	return f.near(r).Peek(r, now, cost)
+}
+
+// giveBack returns to the count what k consumed at the instant taken.
+func (f ref) giveBack(k *limiter.Take, now, taken limiter.Instant) {
+	if f.far != nil {
+		f.far.Refund(k.Rule, now, taken, k.Cost)
+	} else {
+		f.near(k.Rule).Refund(k.Rule, now, taken, k.Cost)
+	}
+}
+
+// take decides k at now, and remembers the decision.
+func (f ref) take(k *limiter.Take, now limiter.Instant) {
+	f.consume(k, now)
+	f.settle(k, now)
+}
+
+// refund gives back what k consumed at the instant taken, and remembers that the key can take it anew.
+func (f ref) refund(k *limiter.Take, now, taken limiter.Instant) {
+	f.giveBack(k, now, taken)
+	d := f.peek(k.Rule, now, 1)
+	f.idleSince, f.resetAt = d.RetryAt, tickAfter(d.ResetAt)
+}
+
+// settle remembers the decision on k, and marks it when it is the first denial of the key in a window.
+func (f ref) settle(k *limiter.Take, now limiter.Instant) {
+	d := &k.Decision
+	f.idleSince, f.resetAt = now, tickAfter(d.ResetAt)
+	switch {
+	case d.Remaining > 0:
+	case !d.OK && k.Cost == 1:
+		f.idleSince = d.RetryAt
+	default:
+		f.idleSince = f.peek(k.Rule, now, 1).RetryAt
+	}
+	if !d.OK {
+		d.Breach = f.breach(limiter.Instant(k.Rule.Limit.Window/time.Microsecond), now)
+	}
+}
