@@ -19,11 +19,11 @@ build: need-go ## Build bin/caddy: Caddy with this module
 run: build ## Serve Caddyfile.example on :8080
 	bin/caddy run --config Caddyfile.example
 
-test: need-go need-cc ## Run every test under the race detector; a skipped test fails
+test: need-go need-cc need-redis ## Run every test under the race detector; a skipped test fails
 	$(GO) run ./test/strict -run Alloc -count=1 ./...
 	$(GO) run ./test/strict -must-run ./test/... -race -count=1 -shuffle=on ./...
 
-verify: need-go need-cc lint build tidy fuzz-short test ## Everything CI runs
+verify: need-go need-cc need-redis lint build tidy fuzz-short test ## Everything CI runs
 
 lint: need-go ## Check the format, go vet and staticcheck, in the benchmarks too
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted, run 'make fmt': $$unformatted"; exit 1; }
@@ -38,8 +38,9 @@ fuzz: need-go ## Run each fuzz target for FUZZTIME, one minute unless told other
 		$(GO) test -run '^$$' -fuzz "^$${f#*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "$${f%:*}"; \
 	done
 
-bench: build ## Measure against the baselines of docs/benchmarks.md, in a few minutes
+bench: build need-redis ## Measure against the baselines of docs/benchmarks.md, in a few minutes
 	cd bench && $(GO) test -run '^$$' -bench . -benchmem .
+	cd bench && $(GO) run ./redis
 	cd bench && $(GO) run ./gateway -caddy ../bin/caddy $(BENCHARGS)
 
 fmt: need-go ## Format the code, and apply go fix
@@ -68,5 +69,8 @@ need-cc:
 	@[ "$$($(GO) env CGO_ENABLED)" = 1 ] || { \
 		echo "The race detector needs cgo: run 'CGO_ENABLED=1 make $(MAKECMDGOALS)'."; exit 1; }
 
+need-redis:
+	@test/redistest/need-redis.sh
+
 .DEFAULT_GOAL := help
-.PHONY: help build run test verify lint fuzz bench fmt clean fuzz-short tidy need-go need-cc
+.PHONY: help build run test verify lint fuzz bench fmt clean fuzz-short tidy need-go need-cc need-redis
