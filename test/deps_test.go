@@ -34,8 +34,25 @@ var policy = []struct {
 		reason:   "the core is arithmetic: it must be usable, and testable, without anything else",
 	}, {
 		packages: module + "/limiter/...",
+		except:   []string{module + "/limiter/redisstore"},
 		allow:    []string{module + "/limiter/..."},
 		reason:   "stores and their tests build on the core alone, so that each can be lifted out",
+	}, {
+		packages: module + "/lua",
+		allow:    []string{module + "/limiter"},
+		reason:   "scripts are text: what runs them is the business of others",
+	}, {
+		packages: module + "/transport",
+		allow:    []string{"github.com/redis/go-redis/v9/..."},
+		reason:   "the way to Redis knows no limits: it must be testable, and understandable, by its four promises alone",
+	}, {
+		packages: module + "/limiter/redisstore",
+		allow:    []string{module + "/limiter", module + "/lua", module + "/transport", "github.com/redis/go-redis/v9"},
+		reason:   "the store on Redis is what joins the core, the scripts and the way to Redis",
+	}, {
+		packages: module + "/fleet",
+		allow:    []string{module + "/lua", module + "/transport", "github.com/redis/go-redis/v9"},
+		reason:   "nodes tell each other what they are, not what they count",
 	}, {
 		packages: module + "/...",
 		except:   []string{module, module + "/cmd/...", module + "/test/..."},
@@ -46,7 +63,8 @@ var policy = []struct {
 	}, {
 		packages: module,
 		allow: []string{
-			module + "/limiter/...", "github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
+			module + "/limiter/...", module + "/transport", module + "/fleet",
+			"github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
 		},
 		reason: "everything else that it imports becomes part of every Caddy that has this module",
 	}, {

@@ -1,0 +1,144 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	redis "github.com/redis/go-redis/v9"
+)
+
+// A Call asks for one run of a script, and holds its result.
+//
+// It belongs to the caller before and after Do: results that come too late are not written into it, and neither Keys nor
+// Args are read any more.
+type Call struct {
+	Script *redis.Script // made by redis.NewScript; sent by its digest, and in full when Redis does not know it
+	Keys   []string      // at least one, all in the slot of the first
+	Args   []any         // strings, byte slices, integers
+
+	Reply any   // as go-redis decodes it: int64, string, []any; nil when the script returned nothing
+	Err   error // ErrTimeout, ErrClosed, ErrNoPrimary, ErrBusy, what the network said, or an error of Redis (redis.Error)
+}
+
+var errNoKey = errors.New("transport: the call has no key: the first of its keys says which primary to ask")
+
+// The states of a pending call.
+//
+//	held ⇄ queued           push and take, under the lock of the queue
+//	held ─▶ done            by whoever holds it
+//	held, queued ─▶ left    by its caller
+//
+// done and left are final. Only a queued call can be taken and only a taken call is sent, so the two ways out of queued
+// exclude each other: a call whose caller left it queued is never sent.
+const (
+	held   uint32 = iota // by the caller that makes it, by a worker, or by the timer that tries it again
+	queued               // in the queue it calls home
+	done                 // reply and err are set, and are the caller's to read
+	left                 // the caller has gone
+)
+
+// A pending is a call on its way. It shares no memory with the Call, as it may outlive the caller's interest.
+type pending struct {
+	script   *redis.Script
+	args     []any // the EVALSHA command
+	slot     int
+	deadline time.Time // not sent after it
+	waiter   *waiter   // nil when nobody waits
+
+	state atomic.Uint32
+	home  atomic.Pointer[queue] // the last queue it was pushed to; changes only while held
+
+	// Of the holder:
+	asking       bool // send ASKING before it
+	moved, asked bool // has been sent on by MOVED, by ASK
+
+	reply any
+	err   error
+}
+
+// A waiter is told when the last of its calls is answered.
+type waiter struct {
+	open atomic.Int64
+	done chan struct{}
+}
+
+func newWaiter(calls int) *waiter {
+	w := &waiter{done: make(chan struct{})}
+	w.open.Store(int64(calls))
+	return w
+}
+
+func (w *waiter) answered() {
+	if w.open.Add(-1) == 0 {
+		close(w.done)
+	}
+}
+
+// init makes p the call c.
+func (p *pending) init(c *Call, w *waiter, deadline time.Time) error {
+	p.waiter, p.deadline = w, deadline
+	if len(c.Keys) == 0 {
+		return errNoKey
+	}
+	args, err := command(c)
+	p.script, p.args, p.slot = c.Script, args, slotOf(c.Keys[0])
+	return err
+}
+
+// answer ends p, which the caller of answer holds.
+func (p *pending) answer(reply any, err error) {
+	p.reply, p.err = reply, err
+	if p.state.CompareAndSwap(held, done) && p.waiter != nil {
+		p.waiter.answered()
+	}
+}
+
+// leave ends p for its caller. It reports whether p was answered before; if not, p is not the caller's any more.
+func (p *pending) leave() bool {
+	for {
+		switch p.state.Load() {
+		case done:
+			return true
+		case queued:
+			if p.state.CompareAndSwap(queued, left) {
+				p.home.Load().dead.Add(1)
+				return false
+			}
+		default:
+			if p.state.CompareAndSwap(held, left) {
+				return false
+			}
+		}
+	}
+}
+
+// command returns the EVALSHA of c, in memory of its own.
+func command(c *Call) ([]any, error) {
+	n := 0
+	for _, arg := range c.Args {
+		if b, ok := arg.([]byte); ok {
+			n += len(b)
+		}
+	}
+	copies := make([]byte, 0, n)
+	args := make([]any, 0, 3+len(c.Keys)+len(c.Args))
+	args = append(args, "evalsha", c.Script.Hash(), len(c.Keys))
+	for _, key := range c.Keys {
+		args = append(args, key)
+	}
+	for i, arg := range c.Args {
+		switch v := arg.(type) {
+		case []byte:
+			copies = append(copies, v...)
+			arg = copies[len(copies)-len(v) : len(copies) : len(copies)]
+		case string, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64:
+		default:
+			// Found here, because a worker that finds it has half a pipeline of other calls written.
+			return nil, fmt.Errorf("transport: argument %d is a %T: only strings, byte slices and integers can be sent", i+1, arg)
+		}
+		args = append(args, arg)
+	}
+	return args, nil
+}

@@ -1,0 +1,203 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Client carries calls to the primaries of one Redis. It may be used by many goroutines at a time.
+type Client struct {
+	options  Options
+	ctx      context.Context // ends with Close
+	cancel   context.CancelFunc
+	workers  sync.WaitGroup // and what else runs in the background
+	topology *topology
+	asked    chan struct{} // closed when the nodes have been asked for the first time: only so long is it waited for them
+
+	table  atomic.Pointer[table] // nil until it is known which primaries there are
+	reason atomic.Pointer[error] // why the last load failed; nil when it did not
+
+	mu     sync.Mutex
+	queues map[string]*queue // by address; nil once closed
+}
+
+// New returns a client of the Redis that o describes. It dials nothing, and works with Redis down.
+func New(o Options) *Client {
+	c := &Client{options: o.withDefaults(), asked: make(chan struct{}), queues: make(map[string]*queue)}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.topology = newTopology(c)
+	if c.topology.ask != nil {
+		c.workers.Go(c.topology.run)
+		return c
+	}
+	if len(o.Addresses) > 0 {
+		c.use(view{primaries: []slots{{0, slotCount - 1, o.Addresses[0]}}})
+	}
+	close(c.asked)
+	return c
+}
+
+// Close ends all goroutines and connections. Callers that wait get ErrClosed.
+func (c *Client) Close() {
+	c.mu.Lock()
+	queues := c.queues
+	c.queues = nil
+	c.mu.Unlock()
+	c.cancel()
+	for _, q := range queues {
+		q.close()
+	}
+	c.workers.Wait()
+}
+
+// Do runs calls at the same time and sets the results of each. It returns when all are answered, and after
+// Options.Timeout or when ctx ends at the latest: calls that are not answered by then have ErrTimeout, and those that were
+// not written by then never will be.
+func (c *Client) Do(ctx context.Context, calls ...*Call) {
+	if len(calls) == 0 {
+		return
+	}
+	deadline := time.Now().Add(c.options.Timeout)
+	timer := time.NewTimer(c.options.Timeout)
+	defer timer.Stop()
+	err := c.wait(ctx, c.asked, timer)
+	if err != nil {
+		for _, call := range calls {
+			call.Reply, call.Err = nil, err
+		}
+		return
+	}
+	pendings, w := make([]pending, len(calls)), newWaiter(len(calls))
+	c.start(pendings, calls, w, deadline)
+	err = c.wait(ctx, w.done, timer)
+	for i, call := range calls {
+		p := &pendings[i]
+		if p.leave() {
+			call.Reply, call.Err = p.reply, p.err
+			continue
+		}
+		call.Reply, call.Err = nil, err
+		if home := p.home.Load(); home != nil && err == ErrTimeout {
+			home.fail()
+		}
+	}
+}
+
+// wait returns when done is closed, or an error when what is waited with has ended before.
+func (c *Client) wait(ctx context.Context, done <-chan struct{}, timer *time.Timer) error {
+	select {
+	case <-done:
+		return nil
+	case <-timer.C:
+		return ErrTimeout
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", ErrTimeout, context.Cause(ctx))
+	case <-c.ctx.Done():
+		return ErrClosed
+	}
+}
+
+// Send runs calls without waiting for them. They are tried for a second; what becomes of them is not said.
+func (c *Client) Send(calls ...*Call) {
+	c.start(make([]pending, len(calls)), calls, nil, time.Now().Add(detached))
+}
+
+// start makes each of calls the pending at its index, and queues it or answers it with an error.
+func (c *Client) start(pendings []pending, calls []*Call, w *waiter, deadline time.Time) {
+	for i, call := range calls {
+		p := &pendings[i]
+		err := p.init(call, w, deadline)
+		if err == nil {
+			err = c.queue(p)
+		}
+		if err != nil {
+			p.answer(nil, err)
+		}
+	}
+}
+
+// queue queues p at the primary of its slot.
+func (c *Client) queue(p *pending) error {
+	for range 2 {
+		t := c.table.Load()
+		if t == nil || t.queue(p.slot) == nil {
+			return c.noPrimary()
+		}
+		// A queue ends only long after the table without it; a second look finds the new table.
+		if err := t.queue(p.slot).push(p); err != ErrClosed || c.ctx.Err() != nil {
+			return err
+		}
+	}
+	return c.noPrimary()
+}
+
+func (c *Client) noPrimary() error {
+	if c.ctx.Err() != nil {
+		return ErrClosed
+	}
+	c.topology.wake()
+	if reason := c.reason.Load(); reason != nil {
+		return fmt.Errorf("%w: %w", ErrNoPrimary, *reason)
+	}
+	return ErrNoPrimary
+}
+
+// sendTo queues p, which the caller of sendTo holds, at the primary at addr.
+func (c *Client) sendTo(addr string, p *pending) {
+	c.mu.Lock()
+	q := c.queueAtLocked(addr)
+	c.mu.Unlock()
+	err := ErrClosed
+	if q != nil {
+		err = q.push(p)
+	}
+	if err != nil {
+		p.answer(nil, err)
+	}
+}
+
+// again queues calls once more, in a moment: nothing was executed. Where to is looked up anew, but for a call that an ASK
+// sent to a primary that is not yet the one of its slot.
+func (c *Client) again(calls []*pending) {
+	calls = append([]*pending(nil), calls...)
+	time.AfterFunc(retryPause, func() {
+		for _, p := range calls {
+			if p.asking {
+				c.sendTo(p.home.Load().addr, p)
+				continue
+			}
+			p.moved, p.asked = false, false
+			if err := c.queue(p); err != nil {
+				p.answer(nil, err)
+			}
+		}
+	})
+}
+
+// queueAtLocked returns the queue of the primary at addr, which it makes if there is none. It returns nil after Close.
+func (c *Client) queueAtLocked(addr string) *queue {
+	if c.queues == nil {
+		return nil
+	}
+	q := c.queues[addr]
+	if q == nil {
+		q = newQueue(c.ctx, addr, c.topology.wake)
+		c.queues[addr] = q
+		for range c.options.PoolSize {
+			c.workers.Go((&worker{queue: q, client: c}).run)
+		}
+	}
+	return q
+}
+
+func (c *Client) login() login {
+	o := &c.options
+	as := login{username: o.Username, password: o.Password, tls: o.TLS, timeout: detached}
+	if o.Mode != Cluster {
+		as.db = o.DB
+	}
+	return as
+}

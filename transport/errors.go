@@ -1,0 +1,84 @@
+package transport
+
+import (
+	"errors"
+	"net"
+	"strings"
+
+	redis "github.com/redis/go-redis/v9"
+)
+
+var (
+	// ErrTimeout says that there was no answer in time. The call may have been executed, or may still be.
+	ErrTimeout = errors.New("transport: Redis did not answer in time")
+
+	// ErrClosed says that Close was called.
+	ErrClosed = errors.New("transport: the client is closed")
+
+	// ErrNoPrimary says that it is not known which server to ask. It is wrapped with the reason.
+	ErrNoPrimary = errors.New("transport: no primary is known for the key")
+
+	// ErrBusy says that the queue of the primary is full: callers ask for more than it answers.
+	ErrBusy = errors.New("transport: too many calls are waiting for the primary")
+)
+
+// A verdict is what a reply means for the call.
+type verdict uint8
+
+const (
+	answered verdict = iota // the call was executed, or Redis refuses it; either way this is the answer
+	unknown                 // the connection broke: it may have been executed or not
+
+	// In all that follow Redis says that it has not executed the call.
+	noScript // it does not know the script
+	moved    // the slot belongs to another primary
+	ask      // this key is being moved to another primary, and may be there already
+	notNow   // the server is not ready; it or another soon is
+	demoted  // the server has become a replica; behind its name, too, there may be another soon
+)
+
+// notNowPrefixes begin the errors of a server that takes no calls at this time: it loads its data, has lost its primary
+// or its cluster, or moves the keys of the call right now.
+var notNowPrefixes = []string{"LOADING ", "MASTERDOWN ", "CLUSTERDOWN ", "TRYAGAIN "}
+
+// judge returns what err, with which a call came back, means. to is where a moved or ask points.
+func judge(err error) (v verdict, to string) {
+	if err == nil || errors.Is(err, redis.Nil) {
+		return answered, ""
+	}
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return unknown, ""
+	}
+	text := reply.Error()
+	switch fields := strings.Fields(text); {
+	case strings.HasPrefix(text, "NOSCRIPT "):
+		return noScript, ""
+	case strings.HasPrefix(text, "READONLY "):
+		return demoted, ""
+	case strings.HasPrefix(text, "MOVED ") && len(fields) == 3:
+		return moved, fields[2]
+	case strings.HasPrefix(text, "ASK ") && len(fields) == 3:
+		return ask, fields[2]
+	}
+	for _, prefix := range notNowPrefixes {
+		if strings.HasPrefix(text, prefix) {
+			return notNow, ""
+		}
+	}
+	return answered, ""
+}
+
+// addressFrom completes addr as a node at origin gave it. A node that does not know its own name leaves the host out, which
+// means: the one at which I was reached.
+func addressFrom(addr, origin string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || host != "" {
+		return addr
+	}
+	host, _, err = net.SplitHostPort(origin)
+	if err != nil {
+		return addr
+	}
+	return net.JoinHostPort(host, port)
+}

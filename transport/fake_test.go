@@ -1,0 +1,130 @@
+package transport
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// hangUp as a reply closes the connection instead.
+const hangUp = "hang up"
+
+// A fake is a server that says what a test wants it to say, for what real ones cannot be made to say at will.
+type fake struct {
+	addr  string
+	reply func(command []string) string // in RESP; called for one command at a time
+
+	mu   sync.Mutex
+	seen [][]string
+}
+
+// newFake starts a fake. It answers HELLO by itself as an old server does that knows it not; PING needs a reply.
+func newFake(t testing.TB, config *tls.Config, reply func(command []string) string) *fake {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fake{addr: listener.Addr().String(), reply: reply}
+	if config != nil {
+		listener = tls.NewListener(listener, config)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go f.serve(conn)
+		}
+	}()
+	return f
+}
+
+func (f *fake) serve(conn net.Conn) {
+	defer conn.Close()
+	for r := bufio.NewReader(conn); ; {
+		command, err := readCommand(r)
+		if err != nil {
+			return
+		}
+		if reply := f.answer(command); reply == hangUp {
+			return
+		} else if _, err := io.WriteString(conn, reply); err != nil {
+			return
+		}
+	}
+}
+
+func (f *fake) answer(command []string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.seen = append(f.seen, command)
+	switch command[0] {
+	case "hello":
+		return "-ERR unknown command\r\n"
+	case "ping":
+		return "+PONG\r\n"
+	case "select", "auth", "asking":
+		return "+OK\r\n"
+	}
+	return f.reply(command)
+}
+
+// commands returns the names of the commands that were seen, without those of logging in.
+func (f *fake) commands() (names []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, command := range f.seen {
+		if name := command[0]; name != "hello" && name != "ping" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// readCommand reads one command: an array of strings.
+func readCommand(r *bufio.Reader) ([]string, error) {
+	n, err := readLength(r, '*')
+	if err != nil {
+		return nil, err
+	}
+	command := make([]string, n)
+	for i := range command {
+		size, err := readLength(r, '$')
+		if err != nil {
+			return nil, err
+		}
+		buf := make([]byte, size+len("\r\n"))
+		if _, err := io.ReadFull(r, buf); err != nil {
+			return nil, err
+		}
+		command[i] = string(buf[:size])
+	}
+	return command, nil
+}
+
+func readLength(r *bufio.Reader, kind byte) (int, error) {
+	line, err := r.ReadString('\n')
+	if err != nil {
+		return 0, err
+	}
+	if line[0] != kind {
+		return 0, fmt.Errorf("%q instead of %q", line, kind)
+	}
+	return strconv.Atoi(strings.TrimSpace(line[1:]))
+}
+
+// bulk and array encode replies.
+func bulk(s string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(s), s) }
+
+func array(items ...string) string {
+	return fmt.Sprintf("*%d\r\n%s", len(items), strings.Join(items, ""))
+}

@@ -1,0 +1,121 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	redis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// A login is what a server wants to know before it answers.
+type login struct {
+	username, password string
+	db                 int
+	tls                *tls.Config
+	timeout            time.Duration // for each step: to connect, to write, to read
+}
+
+// A link is one connection to one server, with a go-redis client of its own around it that speaks the protocol.
+//
+// The client never dials: then its pool's retries, pauses and log lines cannot come into play, and a pipeline is either on
+// this connection or not sent. A link that failed is closed and replaced by its owner, who also is the only one to use it.
+type link struct {
+	client *redis.Client
+	lost   atomic.Bool // the pool found that the server has closed the connection, before it wrote anything
+	used   time.Time
+	stop   func() bool
+}
+
+// connect returns a link to addr on which the server has answered. When ctx ends the connection is closed.
+func connect(ctx context.Context, addr string, as login) (*link, error) {
+	conn, err := dial(ctx, addr, as)
+	if err != nil {
+		return nil, err
+	}
+	l := &link{stop: context.AfterFunc(ctx, func() { _ = conn.Close() })}
+	var handedOut atomic.Bool
+	l.client = redis.NewClient(&redis.Options{
+		Addr: addr,
+		Dialer: func(context.Context, string, string) (net.Conn, error) {
+			if handedOut.Swap(true) {
+				l.lost.Store(true)
+				return brokenConn(), nil
+			}
+			return conn, nil
+		},
+		Username: as.username, Password: as.password, DB: as.db, Protocol: 2, DisableIdentity: true,
+		ReadTimeout: as.timeout, WriteTimeout: as.timeout,
+		MaxRetries: -1, PoolSize: 1, PipelinePoolSize: -1, ConnMaxIdleTime: -1,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	if err := l.ping(); err != nil {
+		_ = conn.Close() // the client does not have it yet when it could not log in
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// dial connects to addr.
+func dial(ctx context.Context, addr string, as login) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, as.timeout)
+	defer cancel()
+	if as.tls == nil {
+		return new(net.Dialer).DialContext(ctx, "tcp", addr)
+	}
+	return (&tls.Dialer{Config: as.tls}).DialContext(ctx, "tcp", addr)
+}
+
+// brokenConn returns a connection on which nothing can be written. The pool is given it instead of an error, as it logs
+// errors and dials again by itself.
+func brokenConn() net.Conn {
+	conn, other := net.Pipe()
+	_ = conn.Close()
+	_ = other.Close()
+	return conn
+}
+
+// errNotSent says that a pipeline was not written because the server had closed the connection before.
+var errNotSent = errors.New("transport: the server had closed the connection")
+
+// run sends cmds in one pipeline and waits for the replies, which the commands then hold. It fails when not all were
+// answered, with errNotSent when none was sent. Then the link is of no more use.
+func (l *link) run(cmds []redis.Cmder) error {
+	pipe := l.client.Pipeline()
+	_ = pipe.BatchProcess(context.Background(), cmds...) // only collects them
+	_, err := pipe.Exec(context.Background())
+	l.used = time.Now()
+	if l.lost.Load() {
+		return errNotSent
+	}
+	if reply := redis.Error(nil); err == nil || errors.As(err, &reply) && slices.ContainsFunc(cmds, failed) {
+		return nil
+	}
+	return err // of the network, or of the login, which no command holds
+}
+
+func failed(cmd redis.Cmder) bool { return cmd.Err() != nil }
+
+// ping fails when the server does not answer.
+func (l *link) ping() error {
+	ctx := context.Background()
+	cmd := redis.NewStatusCmd(ctx, "ping")
+	if err := l.run([]redis.Cmder{cmd}); err != nil {
+		return err
+	}
+	if v, _ := judge(cmd.Err()); v == answered {
+		return cmd.Err()
+	}
+	return nil // it is up; what it says to calls is for the calls
+}
+
+func (l *link) close() {
+	l.stop()
+	_ = l.client.Close()
+}
