@@ -1,0 +1,88 @@
+package redisstore
+
+import (
+	"fmt"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// An answer is what a call said about the takes of a group, whose decisions have been written to them.
+type answer struct {
+	allowed bool            // all of them; then they were consumed, unless it was a peek
+	counts  []limiter.Count // after that
+}
+
+// read reads the reply of take.lua and writes the decisions.
+func read(reply any, g group, consume bool) (answer, error) {
+	r := reader{}
+	var ok bool
+	if r.rest, ok = reply.([]any); !ok {
+		return answer{}, fmt.Errorf("redisstore: the reply is a %T, want a list", reply)
+	}
+	a := answer{allowed: true, counts: make([]limiter.Count, len(g))}
+	for i, k := range g {
+		k.Decision = limiter.Decision{OK: r.next() == 1, Breach: r.next() == 1, At: limiter.Instant(r.next())}
+		a.counts[i] = r.count(k, consume)
+		a.allowed = a.allowed && k.Decision.OK
+	}
+	if r.failed || len(r.rest) > 0 {
+		return answer{}, fmt.Errorf("redisstore: the reply to %d takes is %v, which is not one of take.lua", len(g), reply)
+	}
+	for i, k := range g {
+		d := a.counts[i].Peek(k.Rule, k.Decision.At, k.Cost)
+		if d.Breach = k.Decision.Breach; consume && a.allowed {
+			d.OK, d.RetryAt = true, d.At // d is about another such take
+		}
+		k.Decision = d
+	}
+	return a, nil
+}
+
+// undo makes the decisions of g, which was consumed, such as if it had not been.
+func (a answer) undo(g group) {
+	for i, k := range g {
+		a.counts[i].Refund(k.Rule, k.Decision.At, k.Decision.At, k.Cost)
+		k.Decision = a.counts[i].Peek(k.Rule, k.Decision.At, k.Cost)
+	}
+}
+
+// A reader reads the numbers of a reply.
+type reader struct {
+	rest   []any
+	failed bool
+}
+
+// next returns the next number; failed says that there was none.
+func (r *reader) next() int64 {
+	if len(r.rest) == 0 {
+		r.failed = true
+		return 0
+	}
+	n, ok := r.rest[0].(int64)
+	r.failed = r.failed || !ok
+	r.rest = r.rest[1:]
+	return n
+}
+
+// count returns what the key of k has consumed, from what the algorithm's part of take.lua replies.
+func (r *reader) count(k *limiter.Take, consume bool) limiter.Count {
+	at, rule := k.Decision.At, k.Rule
+	switch rule.Algorithm.Kind {
+	case limiter.TokenBucket:
+		missing, part := r.next(), r.next()
+		return limiter.RestoreTokenBucket(rule, at, missing, part)
+	case limiter.FixedWindow:
+		end, used := r.next(), r.next()
+		return limiter.RestoreFixedWindow(rule, at, limiter.Instant(end), used)
+	case limiter.SlidingWindow:
+		start, counts := r.next(), make([]int64, rule.Algorithm.SubWindows+1)
+		for i := range counts {
+			counts[i] = r.next()
+		}
+		return limiter.RestoreSlidingWindow(rule, at, limiter.Instant(start), counts)
+	default:
+		used, newest, first, events := r.next(), r.next(), r.next(), r.next()
+		return limiter.RestoreSlidingLog(at,
+			limiter.Events{At: limiter.Instant(first), N: events}, limiter.Events{At: limiter.Instant(newest), N: used - events})
+	}
+}

@@ -1,0 +1,180 @@
+package redisstore
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/memstore"
+)
+
+// TestSameAsMemory drives this store and the one in memory, which is the specification, with the same random histories,
+// and compares every decision.
+func TestSameAsMemory(t *testing.T) {
+	client := connect(t, standalone(t))
+	histories, calls := 40, 150
+	if testing.Short() {
+		histories = 4
+	}
+	for seed := range histories {
+		h := newHistory(t, uint64(seed))
+		h.redis, h.memory = withClock(client), memstore.New(memstore.Options{})
+		t.Cleanup(h.memory.Close)
+		h.memory.Open("zone")
+		for call := range calls {
+			if err := h.call(t); err != nil {
+				t.Fatalf("seed %d, call %d at %d: %v", seed, call, h.now, err)
+			}
+		}
+	}
+}
+
+// A history is a random sequence of calls on both stores.
+type history struct {
+	*rand.Rand
+	redis  *Store
+	memory *memstore.Store
+	now    limiter.Instant
+	rules  []*limiter.Rule
+	last   limiter.Decision
+	taken  []taking // that may be given back
+}
+
+// A taking is what was taken at an instant.
+type taking struct {
+	at    limiter.Instant
+	takes []limiter.Take
+}
+
+// algorithms are those of the rules of a history.
+var algorithms = []limiter.Algorithm{
+	{Kind: limiter.TokenBucket},
+	{Kind: limiter.SlidingWindowLog},
+	{Kind: limiter.FixedWindow},
+	{Kind: limiter.SlidingWindow, SubWindows: 1},
+	{Kind: limiter.SlidingWindow, SubWindows: 3},
+	{Kind: limiter.SlidingWindow, SubWindows: 60},
+}
+
+func newHistory(t *testing.T, seed uint64) *history {
+	h := &history{Rand: rand.New(rand.NewPCG(seed, 7))}
+	h.now = limiter.Instant(1_770_000_000_000_000 + h.Int64N(1<<50))
+	for id, a := range algorithms {
+		h.rules = append(h.rules, h.randomRule(t, uint32(id), a))
+	}
+	return h
+}
+
+// pick returns one of choices.
+func pick[T any](h *history, choices ...T) T { return choices[h.IntN(len(choices))] }
+
+func (h *history) randomRule(t *testing.T, id uint32, a limiter.Algorithm) *limiter.Rule {
+	return mustRule(t, id, a, limiter.Limit{
+		Events: pick[int64](h, 1, 2, 3, 10, 99, 1_000, 1_000_003, 999_999_999_989, limiter.MaxEvents),
+		Window: pick(h, limiter.MinWindow, 997*time.Millisecond, time.Second, 1_000_003*time.Microsecond, time.Minute,
+			time.Hour, 24*time.Hour, 200*24*time.Hour),
+		Burst: pick[int64](h, 0, 0, 1, 7, 150, 1_000_000, limiter.MaxEvents),
+	})
+}
+
+// move lets time pass.
+func (h *history) move() {
+	r := h.rules[h.IntN(len(h.rules))]
+	window := r.Limit.Window.Microseconds()
+	to := h.now
+	switch h.IntN(8) {
+	case 0, 1:
+	case 2:
+		to += limiter.Instant(h.Int64N(3))
+	case 3:
+		to += limiter.Instant(h.Int64N(1 + window/r.Limit.Events*2))
+	case 4:
+		to += limiter.Instant(h.Int64N(window))
+	case 5:
+		to += limiter.Instant(h.Int64N(3 * window))
+	default: // to what the last answer said, or next to it
+		to = pick(h, h.last.RetryAt, h.last.ResetAt) + limiter.Instant(h.Int64N(3)-1)
+	}
+	if to > h.now && to < 4_000_000_000_000_000 {
+		h.now = to
+	}
+}
+
+// call makes one random call on both stores.
+func (h *history) call(t *testing.T) error {
+	h.move()
+	if h.IntN(30) == 0 {
+		h.changeLimit(t)
+	}
+	if len(h.taken) > 0 && h.IntN(6) == 0 {
+		i := h.IntN(len(h.taken))
+		back := h.taken[i]
+		h.taken = slices.Delete(h.taken, i, i+1)
+		for _, s := range []limiter.Store{h.redis, h.memory} {
+			if err := s.Refund(t.Context(), h.now, back.at, back.takes); err != nil {
+				return err
+			}
+		}
+	}
+	takes := h.randomTakes()
+	peek := h.IntN(5) == 0
+	var answers [2][]limiter.Take
+	for i, s := range []limiter.Store{h.redis, h.memory} {
+		answers[i] = slices.Clone(takes)
+		decide := s.Take
+		if peek {
+			decide = s.Peek
+		}
+		if err := decide(t.Context(), h.now, answers[i]); err != nil {
+			return err
+		}
+	}
+	allowed := true
+	for i, k := range takes {
+		got, want := answers[0][i].Decision, answers[1][i].Decision
+		got.Breach, want.Breach = false, false // memory forgets in whole seconds
+		if got != want {
+			return fmt.Errorf("take %d of %d, %d of %q under %v with %+v, peek %v:\n got %+v\nwant %+v as in memory",
+				i+1, len(takes), k.Cost, k.Key, k.Rule.Algorithm, k.Rule.Limit, peek, got, want)
+		}
+		h.last = got
+		allowed = allowed && got.OK
+	}
+	if allowed && !peek {
+		h.taken = append(h.taken, taking{h.now, takes})
+	}
+	return nil
+}
+
+// changeLimit gives one rule another limit. A bucket keeps its rate: memory remembers which fraction of an event has
+// accrued under another one, Redis has no room for that. So do sub-windows and windows, for the same reason.
+func (h *history) changeLimit(t *testing.T) {
+	i := h.IntN(len(h.rules))
+	r := h.rules[i]
+	l := r.Limit
+	if r.Algorithm.Kind == limiter.TokenBucket {
+		l.Burst = 1 + h.Int64N(200)
+	} else {
+		l.Events = 1 + h.Int64N(2*l.Events)
+	}
+	l.Events = min(l.Events, limiter.MaxEvents)
+	h.rules[i] = mustRule(t, r.ID, r.Algorithm, l)
+}
+
+// randomTakes returns takes of some rules by few keys.
+func (h *history) randomTakes() []limiter.Take {
+	var takes []limiter.Take
+	for _, i := range h.Perm(len(h.rules))[:1+h.IntN(3)] {
+		r := h.rules[i]
+		limit := r.Capacity()
+		takes = append(takes, limiter.Take{
+			Rule: r,
+			Key:  []byte(pick(h, "alice", "bob")),
+			Cost: pick(h, 1, 1, 2, 1+h.Int64N(limit), max(1, h.last.Remaining), limit, limit+1),
+		})
+	}
+	return takes
+}

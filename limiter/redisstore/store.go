@@ -1,0 +1,126 @@
+// Package redisstore keeps the counts of a fleet in Redis, where scripts decide takes by Redis's own clock.
+//
+// # Structure
+//
+// All counts of a key are in one hash, so that one call of a script decides all zones that count by that key. Takes of
+// several keys go out at the same time, each to the primary that has its key; when one of them denies, what the others
+// took is given back. Package lua has the scripts, package transport the way to Redis, and what a decision says is worked
+// out here by package limiter, from the state that the script returns: package memstore and this one answer alike.
+//
+// # Failures
+//
+// Take returns an error when a call failed or was not answered in time. The script may have run nevertheless: then events
+// are consumed that nobody has used, never the other way round. No call is ever repeated that may have run.
+package redisstore
+
+import (
+	"context"
+
+	redis "github.com/redis/go-redis/v9"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/lua"
+	"github.com/fleetlimit/fleetlimit/transport"
+)
+
+// A Store is a [limiter.Store] in Redis. It has no goroutines and nothing to close. Use [New].
+type Store struct {
+	client *transport.Client
+	prefix string
+
+	// For tests: the clock that the scripts go by, instead of Redis's, and whether to wait until a refund is done.
+	clock func(now limiter.Instant) string
+	send  func(...*transport.Call)
+}
+
+var _ limiter.Store = (*Store)(nil)
+
+// The scripts by the set of algorithms that they have.
+var takeScripts, refundScripts [lua.AllKinds]*redis.Script
+
+func init() {
+	for kinds := range lua.Kinds(lua.AllKinds) {
+		takeScripts[kinds] = redis.NewScript(lua.Take(kinds))
+		refundScripts[kinds] = redis.NewScript(lua.Refund(kinds))
+	}
+}
+
+// New returns a store of the counts whose Redis keys begin with prefix and a colon. prefix must not have braces.
+func New(client *transport.Client, prefix string) *Store {
+	return &Store{
+		client: client,
+		prefix: prefix,
+		clock:  func(limiter.Instant) string { return "" },
+		send:   client.Send,
+	}
+}
+
+// Take implements [limiter.Store]. The instant is Redis's, not now.
+func (s *Store) Take(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
+	return s.ask(ctx, now, takes, true)
+}
+
+// Peek implements [limiter.Store]. The instant is Redis's, not now.
+func (s *Store) Peek(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
+	return s.ask(ctx, now, takes, false)
+}
+
+// Refund implements [limiter.Store].
+func (s *Store) Refund(ctx context.Context, now, taken limiter.Instant, takes []limiter.Take) error {
+	groups := groupByKey(takes)
+	calls := make([]*transport.Call, len(groups))
+	for i, g := range groups {
+		calls[i] = s.refundCall(now, g, func(*limiter.Take) limiter.Instant { return taken })
+	}
+	s.client.Do(ctx, calls...)
+	return firstError(calls)
+}
+
+// ask decides takes as one; when they are allowed and consume is set, they are consumed.
+func (s *Store) ask(ctx context.Context, now limiter.Instant, takes []limiter.Take, consume bool) error {
+	groups := groupByKey(takes)
+	calls := make([]*transport.Call, len(groups))
+	for i, g := range groups {
+		calls[i] = s.takeCall(now, g, consume)
+	}
+	s.client.Do(ctx, calls...)
+	if err := firstError(calls); err != nil {
+		return err
+	}
+	answers := make([]answer, len(groups))
+	allowed := true
+	for i, g := range groups {
+		var err error
+		if answers[i], err = read(calls[i].Reply, g, consume); err != nil {
+			return err
+		}
+		allowed = allowed && answers[i].allowed
+	}
+	if consume && !allowed {
+		s.undo(now, groups, answers)
+	}
+	return nil
+}
+
+// undo gives back what was consumed under some keys although another one denied, and answers as if it had not been.
+func (s *Store) undo(now limiter.Instant, groups []group, answers []answer) {
+	var calls []*transport.Call
+	for i, g := range groups {
+		if answers[i].allowed {
+			calls = append(calls, s.refundCall(now, g, func(k *limiter.Take) limiter.Instant { return k.Decision.At }))
+			answers[i].undo(g)
+		}
+	}
+	if len(calls) > 0 {
+		s.send(calls...)
+	}
+}
+
+func firstError(calls []*transport.Call) error {
+	for _, c := range calls {
+		if c.Err != nil {
+			return c.Err
+		}
+	}
+	return nil
+}

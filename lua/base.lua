@@ -1,0 +1,37 @@
+-- What the algorithms and the operations stand on: the clock, and how long things are kept.
+
+-- The algorithms that this script has, by the name that asks call them by.
+local algorithms = {}
+
+-- How much older than the newest a reading of the clock may be before it counts as a step back: limiter.LateReading.
+local LATE = 1000000
+
+-- The latest expiry that three bytes can say, in the year 2106: what expires later is kept until then.
+local LAST = 16777215 * 256000000
+
+-- now is what Redis's clock reads, or what tests give as ARGV[1]. They have a clock of their own, and what they store is kept
+-- for an hour (in milliseconds) longer, as the clock by which Redis expires keys goes on meanwhile.
+local now, longer = tonumber(ARGV[1]), 3600000
+if not now then
+  local time = redis.call('TIME')
+  now, longer = time[1] * 1000000 + time[2], 0
+end
+
+-- expiry returns the first three bytes of a value, as a number: when it is of no more use, in units of 256 s.
+local function expiry(reset)
+  return math.ceil(math.min(reset, LAST) / 256000000)
+end
+
+-- expired reports whether a value in the hash is of no more use.
+local function expired(value)
+  return struct.unpack('>I3', value) * 256000000 <= now
+end
+
+-- keep lets a key live until the instant reset, or longer if it would anyway. A key that has to live longer gets twice the
+-- time, so that not every take has to say it again.
+local function keep(key, reset)
+  local ms = math.ceil((math.min(reset, LAST) - now) / 1000) + longer
+  if redis.call('PTTL', key) < ms then
+    redis.call('PEXPIRE', key, 2 * ms)
+  end
+end
