@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	redisrate "github.com/go-redis/redis_rate/v10"
+	redis "github.com/redis/go-redis/v9"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
+	"github.com/fleetlimit/fleetlimit/transport"
+)
+
+// A variant is a way to ask Redis whether a request is within its limits.
+type variant struct {
+	name  string
+	ask   func(ctx context.Context, key string) error
+	rates []float64 // decisions per second, by round
+}
+
+// compare has variants take turns in short rounds and prints their rates, with the ratios to the first within a round.
+func compare(s *server, o options) error {
+	client := transport.New(transport.Options{Addresses: []string{s.addr}, Timeout: 10 * time.Second})
+	defer client.Close()
+	store := redisstore.New(client, "rl")
+	pool := redis.NewClient(&redis.Options{Addr: s.addr, PoolSize: o.callers})
+	defer pool.Close()
+
+	variants := []*variant{
+		{name: "redis_rate", ask: askRedisRate(redisrate.NewLimiter(pool))},
+		{name: "fleetlimit, one zone", ask: askStore(store, 1)},
+		{name: "fleetlimit, three zones of one key", ask: askStore(store, 3)},
+	}
+	var scripts int64
+	for round := range o.rounds {
+		for turn := range variants {
+			v := variants[(round+turn)%len(variants)]
+			before, err := scriptCalls(s)
+			if err != nil {
+				return err
+			}
+			rate, asked, err := v.measure(o, round)
+			if err != nil {
+				return fmt.Errorf("%s: %w", v.name, err)
+			}
+			v.rates = append(v.rates, rate)
+			after, err := scriptCalls(s)
+			if err != nil {
+				return err
+			}
+			if v == variants[2] {
+				if scripts = after - before; scripts != asked {
+					return fmt.Errorf("%s: %d script calls for %d requests", v.name, scripts, asked)
+				}
+			}
+		}
+	}
+	fmt.Printf("### Decisions by one Redis, %d callers, distinct keys\n\n", o.callers)
+	fmt.Printf("| variant | decisions/s | ratio (least to greatest) |\n|---|---|---|\n")
+	for _, v := range variants {
+		ratios := make([]float64, len(v.rates))
+		for i, rate := range v.rates {
+			ratios[i] = rate / variants[0].rates[i]
+		}
+		slices.Sort(ratios)
+		fmt.Printf("| %s | %.0f | %.2f (%.2f to %.2f) |\n", v.name, median(v.rates), ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1])
+	}
+	fmt.Printf("\nEvery request of three zones was one script call.\n\n")
+	return nil
+}
+
+// measure asks for a round's time and returns the requests per second, and how many there were.
+func (v *variant) measure(o options, round int) (rate float64, asked int64, err error) {
+	var (
+		wg     sync.WaitGroup
+		total  atomic.Int64
+		failed atomic.Pointer[error]
+		ctx    = context.Background()
+		start  = time.Now()
+	)
+	for caller := range o.callers {
+		wg.Go(func() {
+			key := "key-" + strconv.Itoa(round) + "-" + strconv.Itoa(caller) + "-"
+			n := int64(0)
+			for time.Since(start) < o.round {
+				if err := v.ask(ctx, key+strconv.FormatInt(n%1000, 10)); err != nil {
+					failed.Store(&err)
+					return
+				}
+				n++
+			}
+			total.Add(n)
+		})
+	}
+	wg.Wait()
+	if err := failed.Load(); err != nil {
+		return 0, 0, *err
+	}
+	return float64(total.Load()) / time.Since(start).Seconds(), total.Load(), nil
+}
+
+func askRedisRate(l *redisrate.Limiter) func(context.Context, string) error {
+	return func(ctx context.Context, key string) error {
+		_, err := l.Allow(ctx, key, redisrate.PerMinute(1000))
+		return err
+	}
+}
+
+// askStore asks for one event in each of several zones that count by the same key.
+func askStore(s *redisstore.Store, zones int) func(context.Context, string) error {
+	rules := rules(zones)
+	return func(ctx context.Context, key string) error {
+		takes := make([]limiter.Take, len(rules))
+		for i, r := range rules {
+			takes[i] = limiter.Take{Rule: r, Key: []byte(key), Cost: 1}
+		}
+		return s.Take(ctx, 0, takes)
+	}
+}
+
+// rules returns n rules, each with a count of its own.
+func rules(n int) []*limiter.Rule {
+	var all []*limiter.Rule
+	for id := range uint32(n) {
+		r, err := limiter.NewRule(limiter.Rule{
+			ID: 0x9E3779B9 * (id + 1), Zone: "zone", Limit: limiter.Limit{Events: 1000, Window: time.Minute},
+		})
+		if err != nil {
+			panic(err)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// scriptCalls returns how many scripts Redis has run.
+func scriptCalls(s *server) (int64, error) {
+	stats, err := s.InfoMap(context.Background(), "commandstats").Result()
+	if err != nil {
+		return 0, err
+	}
+	for name, value := range stats["Commandstats"] {
+		if name == "cmdstat_evalsha" {
+			var calls int64
+			if _, err := fmt.Sscanf(value, "calls=%d", &calls); err != nil {
+				return 0, err
+			}
+			return calls, nil
+		}
+	}
+	return 0, nil
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	if len(sorted) == 0 {
+		panic(errors.New("no rounds"))
+	}
+	return sorted[len(sorted)/2]
+}

@@ -1,0 +1,53 @@
+// Command redis measures the store on Redis: what a decision costs beside redis_rate in the same run, and how much memory
+// counts take. It starts a redis-server of its own and ends it.
+//
+//	go run ./redis [-callers 512] [-rounds 15] [-round 500ms] [-keys 100000] [-short]
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// options are what the flags say.
+type options struct {
+	callers int
+	rounds  int
+	round   time.Duration
+	keys    int
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.callers, "callers", 512, "goroutines that ask at the same time")
+	flag.IntVar(&o.rounds, "rounds", 15, "rounds of each variant")
+	flag.DurationVar(&o.round, "round", 500*time.Millisecond, "duration of a round")
+	flag.IntVar(&o.keys, "keys", 100_000, "keys whose memory is measured, with ten counts each")
+	short := flag.Bool("short", false, "only check that everything runs: few short rounds, few keys")
+	flag.Parse()
+	if *short {
+		o.rounds, o.round, o.keys = 2, 100*time.Millisecond, 2000
+	}
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, "redis:", err)
+		os.Exit(1)
+	}
+}
+
+func run(o options) error {
+	fmt.Printf("%s/%s, %d processors; %s.\n\n    go run ./redis %s\n\n",
+		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), strings.Join(os.Args[1:], " "))
+	s, err := startServer()
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	if err := compare(s, o); err != nil {
+		return err
+	}
+	return weigh(s, o)
+}
