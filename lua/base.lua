@@ -22,11 +22,6 @@ local function expiry(reset)
   return math.ceil(math.min(reset, LAST) / 256000000)
 end
 
--- expired reports whether a value in the hash is of no more use.
-local function expired(value)
-  return struct.unpack('>I3', value) * 256000000 <= now
-end
-
 -- keep lets a key live until the instant reset, or longer if it would anyway. A key that has to live longer gets twice the
 -- time, so that not every take has to say it again.
 local function keep(key, reset)

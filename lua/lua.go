@@ -1,14 +1,14 @@
 // Package lua holds the scripts that decide takes inside Redis.
 //
-// A script is an operation, such as take.lua, behind the parts that it is made of. Each algorithm is such a part, with the
-// functions that take.lua and refund.lua call:
+// A script on counts is one text of several files, which run one after the other: base.lua and the algorithms that are needed,
+// ask.lua, which reads what is asked, the operation, take.lua or refund.lua, and write.lua. Each algorithm is a file with the
+// functions that these call:
 //
-//	load(value, ask)      the state as of now, from the value in the hash or from nothing
-//	fits(state, ask)       whether ask.cost events are left
-//	take(state, ask)       consumes them
+//	load(value, ask)       the state as of now, from the value in the hash or from nothing; its `left` is what can be taken
+//	take(state, ask)       consumes ask.cost events
 //	refund(state, ask)     gives back ask.cost events that were taken at ask.taken
-//	save(state, ask)       writes the state, or returns it: the value for the hash and the instant at which the key is back to its full limit; no value for
-//	                       a state that has nothing consumed, or is not kept in the hash
+//	save(state, ask)       writes the state, or returns it: the value for the hash and the instant at which the key is back to
+//	                       its full limit; no value when it is not kept in the hash, nothing when nothing is consumed
 //	reply(state, ask, out) appends the numbers that the decision is worked out from
 //
 // A state is `moved` when what was consumed had to be moved to another time, because the clock was set back or the window
@@ -46,6 +46,8 @@ var (
 	take string
 	//go:embed refund.lua
 	refund string
+	//go:embed write.lua
+	write string
 	//go:embed announce.lua
 	announce string
 )
@@ -60,16 +62,16 @@ const AllKinds = 1 << 4
 func (s Kinds) With(k limiter.Kind) Kinds { return s | 1<<k }
 
 // Take returns the script that decides takes: see take.lua.
-func Take(s Kinds) string { return parts(s) + take }
+func Take(s Kinds) string { return reading(s) + take + write }
 
 // Refund returns the script that gives back what was taken: see refund.lua.
-func Refund(s Kinds) string { return parts(s) + refund }
+func Refund(s Kinds) string { return reading(s) + refund + write }
 
 // Announce returns the script by which nodes know of each other: see announce.lua.
 func Announce() string { return base + announce }
 
-// parts returns what every operation is made of.
-func parts(s Kinds) string {
+// reading returns what comes before every operation on counts: all that it stands on, and what it is asked.
+func reading(s Kinds) string {
 	text := wide + base
 	for kind, part := range []string{
 		limiter.TokenBucket:      tokenBucket,

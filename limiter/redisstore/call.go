@@ -51,7 +51,7 @@ func (s *Store) takeCall(now limiter.Instant, g group, consume bool) *transport.
 
 // refundCall returns the call that gives back g: see refund.lua.
 func (s *Store) refundCall(now limiter.Instant, g group, taken func(*limiter.Take) limiter.Instant) *transport.Call {
-	c := &transport.Call{Script: refundScripts[g.kinds()], Args: []any{s.clock(now)}}
+	c := &transport.Call{Script: refundScripts[g.kinds()], Args: []any{s.clock(now), "refund"}}
 	s.add(c, g, taken)
 	return c
 }
