@@ -9,8 +9,6 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	"go.uber.org/zap"
-
-	"github.com/fleetlimit/fleetlimit/limiter/memstore"
 )
 
 const appName = "rate_limit"
@@ -18,14 +16,19 @@ const appName = "rate_limit"
 // App holds what all rate_limit handlers of a configuration share. It is optional: handlers work without it and count in
 // the memory of this process.
 type App struct {
+	// Where a fleet keeps its counts, so that all its nodes together admit what the limits say. Default: counts are kept in
+	// the memory of this process, and each node admits that much.
+	Redis *Redis `json:"redis,omitempty"`
+
 	// Named limits that zones can use.
 	Tiers map[string]*Limit `json:"tiers,omitempty"`
 
 	// What zones and handlers do not say themselves.
 	Defaults *Defaults `json:"defaults,omitempty"`
 
+	logger   *zap.Logger
 	defaults Defaults
-	store    *memstore.Store
+	store    *store
 	release  func()
 
 	mu          sync.Mutex // guards what follows
@@ -37,6 +40,7 @@ type App struct {
 type definition struct {
 	text   string // its JSON without what two sites may write differently
 	legacy bool
+	tiers  bool // it has tiers, whose limits may be the app's
 }
 
 // CaddyModule returns the Caddy module information.
@@ -48,7 +52,8 @@ func (*App) CaddyModule() caddy.ModuleInfo {
 }
 
 // Provision checks the shared settings and acquires the store.
-func (a *App) Provision(caddy.Context) error {
+func (a *App) Provision(ctx caddy.Context) error {
+	a.logger = ctx.Logger()
 	if a.Defaults != nil {
 		a.defaults = *a.Defaults
 	}
@@ -69,16 +74,38 @@ func (a *App) Provision(caddy.Context) error {
 			return fmt.Errorf("tier %q: %w", name, err)
 		}
 	}
-	var err error
-	a.store, a.release, err = acquireStore()
+	return a.provisionStore()
+}
+
+// provisionStore acquires the store. It dials nothing, so that a configuration loads while Redis is down.
+func (a *App) provisionStore() (err error) {
+	if a.Redis == nil {
+		a.store, a.release, err = acquireMemory()
+		return err
+	}
+	target, err := a.Redis.resolve()
+	if err != nil {
+		return fmt.Errorf("redis: %w", err)
+	}
+	a.store, a.release, err = acquireRedis(target)
 	return err
 }
 
-// Start does nothing: the counts run by themselves.
-func (a *App) Start() error { return nil }
+// Start tells the other nodes of a fleet how zones are defined here.
+func (a *App) Start() error {
+	if a.store.nodes != nil {
+		a.store.nodes.announce(a, a.logger)
+	}
+	return nil
+}
 
-// Stop does nothing: Stop is also called on reloads, which counts outlive.
-func (a *App) Stop() error { return nil }
+// Stop takes back what Start said. It is also called on reloads, which counts outlive.
+func (a *App) Stop() error {
+	if a.store.nodes != nil {
+		a.store.nodes.Undefine(a)
+	}
+	return nil
+}
 
 // Cleanup gives the store back, whether or not Provision succeeded.
 func (a *App) Cleanup() error {
@@ -103,7 +130,7 @@ func (a *App) define(name string, z *Zone, logger *zap.Logger) error {
 	if a.definitions == nil {
 		a.definitions = make(map[string]definition)
 	}
-	a.definitions[name] = definition{text: string(text), legacy: z.legacy()}
+	a.definitions[name] = definition{text: string(text), legacy: z.legacy(), tiers: z.Tier != nil}
 	a.mu.Unlock()
 
 	switch {

@@ -12,6 +12,22 @@ import (
 //
 //	{
 //		rate_limit {
+//			redis [standalone|sentinel|cluster] {      # where a fleet keeps its counts; without it: here
+//				address           <host:port...>
+//				username          <name>
+//				password          <secret>
+//				db                <n>                  # default 0
+//				master_name       <name>               # sentinel
+//				sentinel_password <secret>             # sentinel
+//				key_prefix        <prefix>             # default rl
+//				timeout           <duration>           # default 50ms
+//				pool_size         <n>
+//				tls {                                  # there: TLS; the block is optional
+//					ca          <file>
+//					server_name <name>
+//					insecure_skip_verify
+//				}
+//			}
 //			tier <name> <rate>                         # repeatable: a named limit that zones can use
 //			defaults {                                 # what zones and handlers do not say themselves
 //				algorithm <algorithm>
@@ -30,6 +46,10 @@ func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
 	}
 	app := new(App)
 	b := block{of: "the global option rate_limit", lines: map[string]line{
+		"redis": {
+			usage: "redis [standalone|sentinel|cluster] {", max: 1,
+			parse: func(args []string) error { return app.parseRedis(d, args) },
+		},
 		"tier": {
 			usage: "tier <name> " + rateUsage, min: 2, max: anyNumber, repeats: true,
 			parse: func(args []string) error { return app.parseTier(d, args) },

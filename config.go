@@ -46,7 +46,8 @@ type Zone struct {
 	// How many events a request counts for. Default: 1.
 	Cost *Cost `json:"cost,omitempty"`
 
-	// The most keys the zone remembers at a time; the idlest make room for new ones. Default: 1000000.
+	// The most keys the zone remembers at a time in this process; the idlest make room for new ones. Counts in Redis are
+	// not bounded by it. Default: 1000000.
 	MaxKeys int `json:"max_keys,omitempty"`
 
 	// Keys that this zone does not limit, as globs: `sk_internal_*`. A key bypasses this zone only.

@@ -32,21 +32,23 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 		q.forget()
 		return err
 	}
-	if q.denied != nil {
-		return h.reject(&q, w, r)
+	if q.denied == nil {
+		return h.pass(&q, w, r, next)
 	}
-	return h.pass(&q, w, r, next)
+	err := h.reject(&q, w, r)
+	q.release()
+	return err
 }
 
 // A question is what one handler asks about one request: the takes of all zones that apply, with their answers.
 type question struct {
-	now    limiter.Instant
-	repl   *caddy.Replacer
-	rec    *record        // nil until a zone matches
-	first  int            // of rec.results, those of this question begin here
-	takes  []limiter.Take // of the results whose rule is counted, in their order
-	denied *result        // of the results that reject the request, the one with the longest wait
-	noAuth *zone          // reads authentication that is not there, or not there yet
+	now     limiter.Instant // by the clock of this machine
+	repl    *caddy.Replacer
+	rec     *record  // nil until a zone matches
+	first   int      // of rec.results, those of this question begin here
+	scratch *scratch // nil until a zone matches, and after release
+	denied  *result  // of the results that reject the request, the one with the longest wait
+	noAuth  *zone    // reads authentication that is not there, or not there yet
 }
 
 // begin makes room for the first zone.
@@ -54,7 +56,7 @@ func (q *question) begin(r *http.Request) {
 	if q.rec == nil {
 		q.rec = recordOf(r, q.repl)
 		q.first = len(q.rec.results)
-		q.takes = q.rec.takeRoom[:0]
+		q.scratch = scratches.Get().(*scratch)
 	}
 }
 
@@ -70,6 +72,16 @@ func (q *question) results() []result {
 func (q *question) forget() {
 	if q.rec != nil {
 		q.rec.results = q.rec.results[:q.first]
+	}
+	q.release()
+}
+
+// release gives back what only this handler needs of the request. A handler that panics leaves it to the garbage collector,
+// as somebody may still be using it.
+func (q *question) release() {
+	if q.scratch != nil {
+		q.scratch.release()
+		q.scratch = nil
 	}
 }
 
@@ -124,15 +136,15 @@ func (h *Handler) askZone(q *question, z *zone, r *http.Request) error {
 	if !valid {
 		z.tally.invalidCosts.Add(1)
 	}
-	q.takes = append(q.takes, limiter.Take{Rule: rule.Rule, Key: key, Cost: cost})
+	q.scratch.takes = append(q.scratch.takes, limiter.Take{Rule: rule.Rule, Key: key, Cost: cost})
 	return nil
 }
 
 // keyOf returns whose count of the zone is used, and the template that says so: nil when the request is left out.
 func (h *Handler) keyOf(q *question, z *zone, r *http.Request) ([]byte, *template, error) {
-	room := q.rec.keyRoom[:0]
-	if n := len(q.takes); n > 0 { // behind the last key, if there is room
-		last := q.takes[n-1].Key
+	room, takes := q.scratch.keys[:0], q.scratch.takes
+	if n := len(takes); n > 0 { // behind the last key, if there is room
+		last := takes[n-1].Key
 		room = last[len(last):]
 	}
 	key, missing, err := z.key.append(room, r, q.repl)
@@ -171,36 +183,66 @@ func (z *zone) policyOf(r *http.Request) *policy {
 	return &z.policies[last]
 }
 
-// decide has the store decide, and notes the answers.
+// decide has the store decide, and notes the answers. The error is that of a request which ended meanwhile.
 func (h *Handler) decide(q *question, r *http.Request) error {
-	q.now = limiter.At(time.Now())
-	var err error
-	if q.block() {
-		err = h.app.store.Peek(r.Context(), q.now, q.takes)
-	} else {
-		err = h.app.store.Take(r.Context(), q.now, q.takes)
-	}
-	if err != nil {
-		return caddyhttp.Error(http.StatusInternalServerError, err)
-	}
-	results, takes := q.results(), q.takes
-	for i := range results {
-		res := &results[i]
-		if !res.rule.block {
-			res.decision, takes = takes[0].Decision, takes[1:]
+	now := time.Now()
+	q.now = limiter.At(now)
+	if blocked := q.block(); len(q.scratch.takes) > 0 {
+		err := h.consult(q, blocked, r)
+		if err != nil {
+			if err := abandoned(r.Context()); err != nil {
+				return err
+			}
+			q.degrade()
 		}
-		if !res.decision.OK && (q.denied == nil || res.decision.RetryAt > q.denied.decision.RetryAt) {
+		h.note(err, now)
+	}
+	results := q.results()
+	for i := range results {
+		if res := &results[i]; !res.decision.OK && (q.denied == nil || res.wait() > q.denied.wait()) {
 			q.denied = res
 		}
 	}
+	q.count()
+	return nil
+}
+
+// consult asks the store. When a rule denies the request anyhow, nothing is consumed.
+func (h *Handler) consult(q *question, blocked bool, r *http.Request) (err error) {
+	takes := q.scratch.takes
+	if blocked {
+		err = h.app.store.Peek(r.Context(), q.now, takes)
+	} else {
+		err = h.app.store.Take(r.Context(), q.now, takes)
+	}
+	if err != nil {
+		return err
+	}
+	results := q.results()
 	for i := range results {
-		if tally := &results[i].zone.tally; q.denied == nil {
-			tally.admitted.Add(1)
-		} else if !results[i].decision.OK {
-			tally.rejected.Add(1)
+		if res := &results[i]; !res.rule.block {
+			res.decision, takes = takes[0].Decision, takes[1:]
 		}
 	}
 	return nil
+}
+
+// count adds the answers to the tallies. Of a rejected request, only the zones that were in the way count it.
+func (q *question) count() {
+	results := q.results()
+	for i := range results {
+		res := &results[i]
+		switch tally := &res.zone.tally; {
+		case q.denied != nil:
+			if !res.decision.OK {
+				tally.rejected.Add(1)
+			}
+		case res.degraded:
+			tally.degraded.Add(1)
+		default:
+			tally.admitted.Add(1)
+		}
+	}
 }
 
 // block answers for the rules that reject every request, and reports whether there are any.
@@ -209,7 +251,7 @@ func (q *question) block() (blocked bool) {
 	for i := range results {
 		if res := &results[i]; res.rule.block {
 			until := q.now + limiter.Instant(res.rule.window/time.Microsecond)
-			res.decision = limiter.Decision{RetryAt: until, ResetAt: until}
+			res.decision = limiter.Decision{At: q.now, RetryAt: until, ResetAt: until}
 			blocked = true
 		}
 	}
@@ -218,9 +260,10 @@ func (q *question) block() (blocked bool) {
 
 // pass hands the request on.
 func (h *Handler) pass(q *question, w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	q.release() // the next handlers may take long
 	wrapped := w
 	if len(q.results()) > 0 {
-		q.rec.format(q.first, nil, q.now)
+		q.rec.format(q.first, nil, 0)
 		wrapped = q.rec.wrap(w, r)
 	}
 	err := next.ServeHTTP(wrapped, r)

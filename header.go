@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // headerSet says which headers responses get.
@@ -39,13 +37,15 @@ const (
 	headerLimit     = "X-Ratelimit-Limit"
 	headerRemaining = "X-Ratelimit-Remaining"
 	headerReset     = "X-Ratelimit-Reset"
+	headerXPolicy   = "X-Ratelimit-Policy"
 	headerPolicy    = "Ratelimit-Policy"
 	headerRateLimit = "Ratelimit"
 	headerExpose    = "Access-Control-Expose-Headers"
 )
 
 // exposed is what Access-Control-Expose-Headers lets scripts of other origins read.
-const exposed = "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, Retry-After"
+const exposed = "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-RateLimit-Policy, RateLimit, " +
+	"RateLimit-Policy, Retry-After"
 
 // ruleTexts are the texts about a rule that do not change from request to request.
 type ruleTexts struct {
@@ -89,89 +89,127 @@ func structuredString(s string) string {
 
 // headerValues are the headers of one response, ready to be set any number of times.
 type headerValues struct {
+	values [len(headerNames)]string // an empty one says that the response has no such header
+	retry  [1]string                // of Retry-After, when the request is rejected
 	set    headerSet
-	values [5]string // X-RateLimit-Limit, -Remaining, -Reset, RateLimit-Policy, RateLimit
 }
 
-// format writes what the results say. speaker is the result that the X- headers speak for.
-func (v *headerValues) format(results []result, speaker *result, now limiter.Instant) {
+// headerNames are the headers that responses get, those of xHeaders first. X-RateLimit-Policy is only there to say that
+// the others speak of a request that could not be counted.
+var headerNames = [...]string{headerLimit, headerRemaining, headerReset, headerXPolicy, headerPolicy, headerRateLimit}
+
+// xCount is how many of headerNames are of xHeaders.
+const xCount = 4
+
+// format writes what the results say. speaker is the result that the X- headers speak for. All values are parts of one
+// string. A retry of 0 leaves Retry-After as an earlier handler has formatted it.
+func (v *headerValues) format(results []result, speaker *result, retry int64) {
 	v.set = noHeaders
 	for i := range results {
 		v.set |= results[i].headers
 	}
-	var scratch [256]byte
-	b := scratch[:0]
-	var ends [5]int
+	var room [256]byte
+	b := room[:0]
+	var ends [len(headerNames)]int
 	if v.set&xHeaders != 0 {
-		d := &speaker.decision
-		b = strconv.AppendInt(b, d.Limit, 10)
-		ends[0] = len(b)
-		b = strconv.AppendInt(b, d.Remaining, 10)
-		ends[1] = len(b)
-		b = strconv.AppendInt(b, d.ResetAt.Unix(), 10)
+		b = speaker.appendX(b, ends[:xCount])
 	}
-	ends[2] = len(b)
 	if v.set&draftHeaders != 0 {
-		b = appendItems(b, results, (*result).appendPolicy, now)
-		ends[3] = len(b)
-		b = appendItems(b, results, (*result).appendItem, now)
+		b = appendItems(b, results, (*result).appendPolicy)
+		ends[xCount] = len(b)
+		b = appendItems(b, results, (*result).appendItem)
 	}
-	ends[3] = max(ends[2], ends[3])
-	ends[4] = len(b)
+	ends[len(ends)-1] = len(b)
+	if retry > 0 {
+		b = strconv.AppendInt(b, retry, 10)
+	}
 
 	text, start := string(b), 0
 	for i, end := range ends {
+		end = max(start, end)
 		v.values[i] = text[start:end]
 		start = end
 	}
+	if retry > 0 {
+		v.retry[0] = text[start:]
+	}
 }
 
-// appendItems appends an item for each result that the draft headers list.
-func appendItems(b []byte, results []result, item func(*result, []byte, limiter.Instant) []byte, now limiter.Instant) []byte {
+// appendX appends the values of the X- headers and notes where each ends. Nobody knows when a request that could not be
+// counted would have its full limit back.
+func (r *result) appendX(b []byte, ends []int) []byte {
+	d := &r.decision
+	b = strconv.AppendInt(b, d.Limit, 10)
+	ends[0] = len(b)
+	b = strconv.AppendInt(b, d.Remaining, 10)
+	ends[1] = len(b)
+	if r.degraded {
+		b = append(b, degraded...)
+		ends[3] = len(b)
+		return b
+	}
+	b = strconv.AppendInt(b, d.ResetAt.Unix(), 10)
+	ends[2] = len(b)
+	return b
+}
+
+// appendItems appends an item for each result that the draft headers list, with commas between those that are not empty.
+func appendItems(b []byte, results []result, item func(*result, []byte) []byte) []byte {
 	start := len(b)
 	for i := range results {
 		if results[i].headers&draftHeaders == 0 {
 			continue
 		}
+		separated := b
 		if len(b) > start {
-			b = append(b, ", "...)
+			separated = append(b, ", "...)
 		}
-		b = item(&results[i], b, now)
+		if with := item(&results[i], separated); len(with) > len(separated) {
+			b = with
+		}
 	}
 	return b
 }
 
 // appendPolicy appends the result's item of RateLimit-Policy.
-func (r *result) appendPolicy(b []byte, _ limiter.Instant) []byte {
+func (r *result) appendPolicy(b []byte) []byte {
 	return append(b, r.rule.texts.policy...)
 }
 
-// appendItem appends the result's item of RateLimit. A denial leaves nothing until it may be retried, whatever is left for
-// cheaper requests.
-func (r *result) appendItem(b []byte, now limiter.Instant) []byte {
+// appendItem appends the result's item of RateLimit; one that could not be counted has none. A denial leaves nothing until
+// it may be retried, whatever is left for cheaper requests.
+func (r *result) appendItem(b []byte) []byte {
+	if r.degraded {
+		return b
+	}
 	left, until := r.decision.Remaining, r.decision.ResetAt
 	if !r.decision.OK {
 		left, until = 0, r.decision.RetryAt
 	}
 	b = append(b, r.rule.texts.item...)
 	b = strconv.AppendInt(b, left, 10)
-	if t := until.SecondsUntil(now); t > 0 {
+	if t := until.SecondsUntil(r.decision.At); t > 0 {
 		b = append(b, ";t="...)
 		b = strconv.AppendInt(b, t, 10)
 	}
 	return b
 }
 
-// write sets the headers, and so replaces those of an upstream.
+// write sets the headers, and so replaces those of an upstream, or removes them where we have nothing to say.
 func (v *headerValues) write(h http.Header) {
-	if v.set&xHeaders != 0 {
-		h[headerLimit] = v.values[0:1:1]
-		h[headerRemaining] = v.values[1:2:2]
-		h[headerReset] = v.values[2:3:3]
+	first, end := 0, len(headerNames)
+	if v.set&xHeaders == 0 {
+		first = xCount
 	}
-	if v.set&draftHeaders != 0 {
-		h[headerPolicy] = v.values[3:4:4]
-		h[headerRateLimit] = v.values[4:5:5]
+	if v.set&draftHeaders == 0 {
+		end = xCount
+	}
+	for i := first; i < end; i++ {
+		if v.values[i] == "" {
+			delete(h, headerNames[i])
+		} else {
+			h[headerNames[i]] = v.values[i : i+1 : i+1]
+		}
 	}
 }
 

@@ -29,19 +29,21 @@ func registerMetrics(registry *prometheus.Registry) error {
 
 // No label is ever a key or anything else that a client writes.
 var (
-	descDecisions = desc("decisions_total", "Decisions of a zone: admitted, rejected (429), allowed (past the zone by "+
-		"its allow_key list) and denied (403 by its deny_key list or for want of a key).", "zone", "outcome")
+	descDecisions = desc("decisions_total", "Decisions of a zone: admitted, rejected (429), degraded (admitted "+
+		"without being counted, as the store did not answer), allowed (past the zone by its allow_key list) and denied "+
+		"(403 by its deny_key list or for want of a key).", "zone", "outcome")
 	descAddresses = desc("address_decisions_total", "Requests decided by the client's address before any zone: allowed "+
 		"and denied (403).", "outcome")
 	descMissing   = desc("missing_keys_total", "Requests in which the zone's key was missing.", "zone")
 	descCosts     = desc("invalid_costs_total", "Requests whose cost was empty, not a number or below 1, and counted as 1.", "zone")
-	descEvictions = desc("evictions_total", "Keys that were forgotten before their reset to make room for others.", "zone")
-	descOverflow  = desc("overflow_total", "Takes of keys that found no room in a zone full of keys at their limit, and "+
-		"shared one count.", "zone")
+	descEvictions = desc("evictions_total", "Keys that were forgotten before their reset to make room for others; "+
+		"only for zones counted in memory.", "zone")
+	descOverflow = desc("overflow_total", "Takes of keys that found no room in a zone full of keys at their limit, and "+
+		"shared one count; only for zones counted in memory.", "zone")
 
 	// The names of caddy-ratelimit. Their label key is always empty.
-	descKeys     = desc("keys_total", "Keys that the zone remembers now.", "zone")
-	descRequests = desc("requests_total", "Requests that the zone has decided.", "zone", "key")
+	descKeys     = desc("keys_total", "Keys that the zone remembers now; only for zones counted in memory.", "zone")
+	descRequests = desc("requests_total", "Requests that the zone has admitted or rejected.", "zone", "key")
 	descDeclined = desc("declined_requests_total", "Requests that the zone has rejected.", "zone", "key")
 )
 
@@ -66,20 +68,22 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	count(descAddresses, c.addressAllowed.Load(), "allowed")
 	count(descAddresses, c.addressDenied.Load(), "denied")
 	for _, z := range pooledZones() {
-		admitted, rejected := z.tally.admitted.Load(), z.tally.rejected.Load()
+		admitted, rejected, degraded := z.tally.admitted.Load(), z.tally.rejected.Load(), z.tally.degraded.Load()
 		count(descDecisions, admitted, z.name, "admitted")
 		count(descDecisions, rejected, z.name, "rejected")
+		count(descDecisions, degraded, z.name, "degraded")
 		count(descDecisions, z.tally.allowed.Load(), z.name, "allowed")
 		count(descDecisions, z.tally.denied.Load(), z.name, "denied")
-		count(descRequests, admitted+rejected, z.name, "")
+		count(descRequests, admitted+rejected+degraded, z.name, "")
 		count(descDeclined, rejected, z.name, "")
 		count(descMissing, z.tally.missingKeys.Load(), z.name)
 		count(descCosts, z.tally.invalidCosts.Load(), z.name)
-
-		stats := z.store.Stats(z.name)
-		count(descEvictions, stats.Evictions, z.name)
-		count(descOverflow, stats.OverflowTakes, z.name)
-		ch <- prometheus.MustNewConstMetric(descKeys, prometheus.GaugeValue, float64(stats.Keys), z.name)
+	}
+	for _, t := range pooledTables() {
+		stats := t.memory.Stats(t.zone)
+		count(descEvictions, stats.Evictions, t.zone)
+		count(descOverflow, stats.OverflowTakes, t.zone)
+		ch <- prometheus.MustNewConstMetric(descKeys, prometheus.GaugeValue, float64(stats.Keys), t.zone)
 	}
 }
 

@@ -8,7 +8,8 @@
 //	app.go              what handlers share        header.go, writer.go    what responses say
 //	zone.go, policy.go  a zone, compiled           reject.go, body.go      how requests are rejected
 //	handler.go          one request                report.go, metrics.go   what operators see
-//	pool.go             what outlives a reload
+//	pool.go, store.go   what outlives a reload       degraded.go  when the store does not answer
+//	redis*.go, nodes.go where a fleet counts
 package fleetlimit
 
 import (
@@ -31,10 +32,12 @@ func init() {
 // the client's address, and the request passes when every zone has room for it; it is then counted in all of them, and
 // otherwise in none and answered with 429.
 //
-// Counts are kept in the memory of this process and survive config reloads.
+// Counts survive config reloads. They are kept in the memory of this process, or, when the rate_limit app names one, in a
+// Redis that all nodes of a fleet share. While that does not answer, requests are admitted without being counted.
 //
 // Responses say what is left in `X-RateLimit-Limit`, `-Remaining` and `-Reset` and in the IETF's `RateLimit` and
-// `RateLimit-Policy`. Later handlers and logs can read `{http.rate_limit.<zone>.limit}`, `.remaining`, `.reset` and
+// `RateLimit-Policy`, or, when a request could not be counted, `X-RateLimit-Remaining: -1` and `X-RateLimit-Policy:
+// degraded`. Later handlers and logs can read `{http.rate_limit.<zone>.limit}`, `.remaining`, `.reset` and
 // `.source`, and on a rejection the name of the zone from `{http.rate_limit.exceeded.name}`.
 type Handler struct {
 	// The zones by name. Names are 1 to 64 of the characters A-Z, a-z, 0-9, `_`, `.` and `-`. A request takes from all
@@ -196,10 +199,20 @@ func loadMatchers(ctx caddy.Context, config *Zone) (caddyhttp.MatcherSets, error
 
 // warnUnused says which accepted settings have no effect.
 func (h *Handler) warnUnused() {
-	if h.Distributed != nil {
-		h.logger.Warn("counts are per node: N nodes admit N times the limit; `distributed` is accepted and not used")
+	inRedis := h.app.Redis != nil
+	switch {
+	case h.Distributed == nil:
+	case inRedis:
+		h.logger.Warn("`distributed` is accepted and not used: the nodes share their counts in Redis")
+	default:
+		h.logger.Warn("counts are per node: N nodes admit N times the limit; `distributed` is accepted and not used: add " +
+			"`redis` to the global option rate_limit to share counts")
 	}
-	if len(h.StorageRaw) > 0 {
+	switch {
+	case len(h.StorageRaw) == 0:
+	case inRedis:
+		h.logger.Warn("`storage` is accepted and not used: counts live in Redis")
+	default:
 		h.logger.Warn("`storage` is accepted and not used: counts live in the memory of this process")
 	}
 }

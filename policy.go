@@ -88,6 +88,9 @@ func (z *inheritance) policy(r *route) (*policy, error) {
 		}
 		base := limiter.Rule{ID: id, Zone: z.zone, MaxKeys: z.maxKeys, Algorithm: algorithm}
 		if p.rules[tier], err = newRule(base, limit); err == nil {
+			err = z.app.fits(p.rules[tier])
+		}
+		if err == nil {
 			err = p.cost.fits(p.rules[tier])
 		}
 		if err != nil {

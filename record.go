@@ -13,26 +13,34 @@ import (
 )
 
 // A record is what the rate_limit handlers of one request have decided so far. They share it, so that the response speaks
-// for all of them. It is made once per request and holds all that a usual request needs, so that nothing else is allocated.
+// for all of them. It is made once per request, which it outlives in access logs; what is not needed so long is in scratch.
 type record struct {
-	results  []result
-	headers  headerValues
-	exceeded string // the zone that rejected the request
-	writer   responseWriter
-
-	// Room for the usual request.
-	resultRoom [3]result
-	takeRoom   [3]limiter.Take
-	keyRoom    [128]byte
+	results    []result
+	exceeded   string // the zone that rejected the request
+	headers    headerValues
+	writer     responseWriter
+	resultRoom [3]result // for the usual request
 }
 
 // A result is the decision of one zone.
 type result struct {
 	zone     *zone
 	rule     *rule
-	headers  headerSet // of the handler
 	template *template // of the key
 	decision limiter.Decision
+	headers  headerSet // of the handler
+	degraded bool      // the store did not decide: decision has only what is known without it
+}
+
+// wait returns for how long the same request would be rejected, by the clock of whoever decided.
+func (r *result) wait() limiter.Instant { return r.decision.RetryAt - r.decision.At }
+
+// source says who decided.
+func (r *result) source() string {
+	if r.degraded {
+		return degraded
+	}
+	return "store"
 }
 
 // recordVar is the name of the variable that holds a request's record.
@@ -51,8 +59,9 @@ func recordOf(r *http.Request, repl *caddy.Replacer) *record {
 }
 
 // format prepares the headers of the response. Results before first are those of earlier handlers; of a zone that they
-// have decided too, the last decision counts. The X- headers speak for speaker, or for the zone with the least left.
-func (rec *record) format(first int, speaker *result, now limiter.Instant) {
+// have decided too, the last decision counts. The X- headers speak for speaker, or for the zone with the least left. retry is
+// the seconds of Retry-After, 0 for a request that is not rejected.
+func (rec *record) format(first int, speaker *result, retry int64) {
 	if first > 0 {
 		kept := rec.results[:0]
 		for i, r := range rec.results {
@@ -65,13 +74,13 @@ func (rec *record) format(first int, speaker *result, now limiter.Instant) {
 	if speaker == nil {
 		speaker = rec.scarcest()
 	}
-	rec.headers.format(rec.results, speaker, now)
+	rec.headers.format(rec.results, speaker, retry)
 }
 
 // sameZone reports whether two results are of one zone.
 func (r *result) sameZone(other result) bool { return r.zone.zoneState == other.zone.zoneState }
 
-// scarcest returns the result with the smallest part of its limit left.
+// scarcest returns the result with the smallest part of its limit left. What is not known may be less than nothing.
 func (rec *record) scarcest() *result {
 	var least *result
 	for i := range rec.results {
@@ -89,7 +98,7 @@ func (rec *record) scarcest() *result {
 	return least
 }
 
-// share returns which part of the limit is left, 0 to 1.
+// share returns which part of the limit is left, 0 to 1, or less than 0 when nobody knows.
 func (r *result) share() float64 {
 	if r.decision.Limit == 0 {
 		return 0
@@ -121,9 +130,12 @@ func (rec *record) placeholder(name string) (any, bool) {
 		case "remaining":
 			return strconv.FormatInt(r.decision.Remaining, 10), true
 		case "reset":
+			if r.degraded {
+				return "", true
+			}
 			return strconv.FormatInt(r.decision.ResetAt.Unix(), 10), true
 		case "source":
-			return "store", true
+			return r.source(), true
 		}
 	}
 	return nil, false

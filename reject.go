@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -58,31 +57,36 @@ func (h *Handler) reject(q *question, w http.ResponseWriter, r *http.Request) er
 	if denied.zone.legacy {
 		q.rec.exceeded = fastest(q.results()).zone.name
 	}
-	q.rec.format(q.first, &denied, q.now)
-	wait := h.lengthen(waitUntil(denied.decision.RetryAt, q.now))
+	wait := h.lengthen(denied.retryAfter())
 	retry := max(1, int64((wait+time.Second-1)/time.Second))
+	q.rec.format(q.first, &denied, retry)
 
-	header := w.Header()
+	header, style := w.Header(), h.rejectAs.styleFor(denied.zone)
+	if style != rejectError {
+		// It would be the ninth header, and a Go map of more than eight is so much dearer to fill and to copy, as net/http
+		// does, that it shows in the rejections per second (docs/benchmarks.md). Before the others, as no map shrinks again.
+		delete(header, "Server")
+	}
 	q.rec.headers.write(header)
 	if q.rec.headers.set != noHeaders {
 		expose(header, r)
 	}
-	header["Retry-After"] = []string{strconv.FormatInt(retry, 10)}
+	header["Retry-After"] = q.rec.headers.retry[:]
 	header["Cache-Control"] = noStore
 	h.report(&denied, wait, r, q)
 
-	texts := &denied.rule.texts.body
-	var body []byte
-	switch h.rejectAs.styleFor(denied.zone) {
+	texts, body := &denied.rule.texts.body, q.scratch.body[:0]
+	switch style {
 	case rejectError:
 		return caddyhttp.HandlerError{Err: errRateLimit, StatusCode: http.StatusTooManyRequests}
 	case rejectProblem:
 		header["Content-Type"] = typeProblem
-		body = texts.appendProblem(make([]byte, 0, len(texts.problem)+24), retry)
+		body = texts.appendProblem(body, retry)
 	default:
 		header["Content-Type"] = typeJSON
-		body = texts.appendJSON(make([]byte, 0, len(texts.json)+64), retry, denied.decision.ResetAt)
+		body = texts.appendJSON(body, retry, denied.decision.ResetAt)
 	}
+	q.scratch.body = body
 	w.WriteHeader(http.StatusTooManyRequests)
 	_, _ = w.Write(body) // a client that has gone has no use for an error either
 	return nil
@@ -95,9 +99,9 @@ var (
 	typeProblem = []string{"application/problem+json"}
 )
 
-// waitUntil returns the time from now to retry, at most the longest window: the retry of a take that never succeeds is never.
-func waitUntil(retry, now limiter.Instant) time.Duration {
-	return time.Duration(min(retry-now, limiter.Instant(limiter.MaxWindow/time.Microsecond))) * time.Microsecond
+// retryAfter returns the wait, at most the longest window: the retry of a take that never succeeds is never.
+func (r *result) retryAfter() time.Duration {
+	return time.Duration(min(r.wait(), limiter.Instant(limiter.MaxWindow/time.Microsecond))) * time.Microsecond
 }
 
 // lengthen returns wait with the jitter, which never shortens it.

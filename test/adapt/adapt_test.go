@@ -86,6 +86,8 @@ func adapt(t *testing.T, input string, refuse bool) string {
 	// Only now: a Caddyfile may be adapted on another machine than the one it runs on.
 	t.Setenv("BLOCKED_ADDRESS", "192.0.2.66")
 	t.Setenv("FLEETLIMIT_TEST_NODE", "a")
+	t.Setenv("FLEETLIMIT_TEST_HOST", "192.0.2.6")
+	t.Setenv("FLEETLIMIT_TEST_PASSWORD", "secret")
 	if err := caddy.Validate(&config); err != nil {
 		t.Errorf("does not load: %v", err)
 	}
@@ -122,7 +124,9 @@ func TestEverySubdirectiveIsAccepted(t *testing.T) {
 		zone match key on_missing_key ipv4_prefix ipv6_prefix limit algorithm tier keys default endpoint cost max_keys
 		allow_key deny_key events window
 		allow deny headers reject log_rejections log_key jitter disable_metrics
-		distributed read_interval write_interval purge_age storage sweep_interval defaults`) {
+		distributed read_interval write_interval purge_age storage sweep_interval defaults
+		redis address username password db master_name sentinel_password key_prefix timeout pool_size
+		tls server_name insecure_skip_verify`) {
 		if !used[name] {
 			t.Errorf("no accepted Caddyfile has a line that begins with %s", name)
 		}

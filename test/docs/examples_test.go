@@ -88,9 +88,11 @@ func adapt(t *testing.T, e *example) []byte {
 	return config
 }
 
-// validate provisions a configuration as `caddy validate` does.
+// validate provisions a configuration as `caddy validate` does, where the variables that the pages keep passwords in are set.
 func validate(t *testing.T, config []byte) {
 	t.Helper()
+	t.Setenv("REDIS_PASSWORD", "secret")
+	t.Setenv("SENTINEL_PASSWORD", "secret")
 	var c caddy.Config
 	if err := caddy.StrictUnmarshalJSON(config, &c); err != nil {
 		t.Fatalf("%v\n%s", err, config)

@@ -1,0 +1,25 @@
+package fleetlimit
+
+import (
+	"sync"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A scratch is memory that a handler needs only until the store has answered, or until a rejection is written. Requests use
+// one after the other, so that none of it is allocated per request. It has a single user: stores are done with takes and
+// keys when they return, also for a request that is abandoned, and writers with a body when it is written.
+type scratch struct {
+	takes []limiter.Take // of the results whose rule is counted, in their order
+	body  []byte         // of a rejection
+	keys  [256]byte      // room for the keys of takes, one behind the other
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// release gives s to the next request, without anything that keeps this one's keys or rules in memory.
+func (s *scratch) release() {
+	clear(s.takes)
+	s.takes = s.takes[:0]
+	scratches.Put(s)
+}

@@ -1,0 +1,134 @@
+package fleet
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
+)
+
+// inCluster returns the options of a fleet that counts in that cluster.
+func inCluster(c *redistest.Cluster) string {
+	return "redis cluster {\n\taddress " + strings.Join(c.Addrs, " ") + "\n\ttimeout 5s\n}"
+}
+
+// algorithms are those that a fleet is tested with, by the zone that has each.
+var algorithms = map[string]string{
+	"bucket":  "token_bucket",
+	"log":     "sliding_window_log",
+	"sliding": "sliding_window 3",
+	"fixed":   "fixed_window",
+}
+
+// TestOneLimit hammers 2 and 10 nodes with one key: together they admit what one node would, no event more and no event
+// less.
+func TestOneLimit(t *testing.T) {
+	const limit, window = 1000, 24 * time.Hour
+	var site strings.Builder
+	for zone, algorithm := range algorithms {
+		fmt.Fprintf(&site, "\trate_limit /%[1]s {\n\t\tzone %[1]s {\n\t\t\tkey {header.X-Api-Key}\n\t\t\tlimit %d/24h\n\t\t\talgorithm %s\n\t\t}\n\t}\n",
+			zone, limit, algorithm)
+	}
+	for _, size := range []int{2, 10} {
+		t.Run(fmt.Sprint(size, " nodes"), func(t *testing.T) {
+			options := inCluster(redistest.SharedCluster(t))
+			nodes := make([]*node, size)
+			for i := range nodes {
+				nodes[i] = start(t, options, site.String())
+			}
+			for zone := range algorithms {
+				begin := time.Now()
+				admitted := hammer(t, nodes, "/"+zone, limit+limit/2)
+				most := int64(limit)
+				if zone == "bucket" {
+					most += int64(time.Since(begin) * limit / window)
+				}
+				if admitted < limit || admitted > most {
+					t.Errorf("%s: admitted %d of %d requests, want %d to %d", zone, admitted, limit+limit/2, limit, most)
+				}
+			}
+		})
+	}
+}
+
+// hammer sends so many requests of one key to all nodes at the same time and returns how many were admitted.
+func hammer(t *testing.T, nodes []*node, path string, requests int) int64 {
+	t.Helper()
+	var (
+		wg             sync.WaitGroup
+		sent, admitted atomic.Int64
+	)
+	for worker := range 2 * len(nodes) {
+		n := nodes[worker%len(nodes)]
+		wg.Go(func() {
+			for sent.Add(1) <= int64(requests) {
+				status, header, err := n.get(path, "X-Api-Key: hot")
+				switch {
+				case err != nil:
+					t.Error(err)
+				case status == http.StatusOK && header.Get("X-RateLimit-Policy") == "":
+					admitted.Add(1)
+				case status != http.StatusTooManyRequests:
+					t.Errorf("GET %s = %d, want 200 or 429; headers %v", path, status, header)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return admitted.Load()
+}
+
+// TestZonesOfARequest has zones by user, tenant and address deny on different nodes: what is left in the others stays.
+func TestZonesOfARequest(t *testing.T) {
+	options := inCluster(redistest.SharedCluster(t))
+	const site = `	rate_limit {
+		zone user {
+			key {header.X-User}
+			limit 3/24h
+		}
+		zone tenant {
+			key {header.X-Tenant}
+			limit 5/24h
+			algorithm fixed_window
+		}
+		zone address {
+			key {client_ip}
+			limit 100/24h
+			algorithm sliding_window_log
+		}
+	}`
+	nodes := []*node{start(t, options, site), start(t, options, site)}
+	left := func(i, status int, user string) string {
+		t.Helper()
+		header := nodes[i%2].mustGet(status, "/", "X-User: "+user, "X-Tenant: acme")
+		var left []string
+		for _, item := range strings.Split(header.Get("RateLimit"), ", ") {
+			left = append(left, strings.Split(item, ";")[1])
+		}
+		return strings.Join(left, " ") // address, tenant, user
+	}
+	for i, test := range []struct {
+		user   string
+		status int
+		left   string
+	}{
+		{"ann", 200, "r=99 r=4 r=2"},
+		{"ann", 200, "r=98 r=3 r=1"},
+		{"ann", 200, "r=97 r=2 r=0"},
+		{"ann", 429, "r=97 r=2 r=0"},
+		{"ann", 429, "r=97 r=2 r=0"},
+		{"bob", 200, "r=96 r=1 r=2"},
+		{"bob", 200, "r=95 r=0 r=1"},
+		{"bob", 429, "r=95 r=0 r=1"},
+		{"cid", 429, "r=95 r=0 r=3"},
+	} {
+		if got := left(i, test.status, test.user); got != test.left {
+			t.Errorf("request %d, of %s: left = %s, want %s", i+1, test.user, got, test.left)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+// Package fleet tests several nodes that share their counts in Redis: each a process of the built Caddy, before real Redis
+// servers.
+package fleet
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
+)
+
+// binary is the Caddy that the nodes run.
+var binary string
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// run builds Caddy and runs the tests.
+func run(m *testing.M) (int, error) {
+	dir, err := os.MkdirTemp("", "fleet")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	for _, name := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME"} {
+		if err := os.Setenv(name, dir); err != nil {
+			return 1, err
+		}
+	}
+	binary = filepath.Join(dir, "caddy")
+	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/caddy").CombinedOutput(); err != nil {
+		return 1, fmt.Errorf("building Caddy: %w\n%s", err, out)
+	}
+	return redistest.Run(m), nil
+}

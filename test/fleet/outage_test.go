@@ -1,0 +1,101 @@
+package fleet
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
+)
+
+// userSite limits by API key.
+func userSite(limit string) string {
+	return "\trate_limit {\n\t\tzone user {\n\t\t\tkey {header.X-Api-Key}\n\t\t\tlimit " + limit + "\n\t\t}\n\t}"
+}
+
+// degraded reports whether a response says that its request was not counted.
+func degraded(h http.Header) bool {
+	return h.Get("X-RateLimit-Remaining") == "-1" && h.Get("X-RateLimit-Policy") == "degraded" && h.Get("RateLimit") == ""
+}
+
+// TestRedisGoesAndComesBack kills Redis under a node and starts it again: no request fails, responses say how it stands, and
+// limits hold again when Redis is back. Before that, the node starts without Redis.
+func TestRedisGoesAndComesBack(t *testing.T) {
+	redis := redistest.NewServer(t)
+	redis.Kill()
+	n := start(t, "redis {\n\taddress "+redis.Addr+"\n}", userSite("2/24h"))
+	if h := n.mustGet(200, "/", "X-Api-Key: a"); !degraded(h) {
+		t.Errorf("headers without Redis = %v, want degraded ones", h)
+	}
+	for range 2 {
+		redis.Restart()
+		n.await("decisions by Redis", func() bool { return !degraded(n.mustGet(200, "/", "X-Api-Key: b")) })
+		n.mustGet(200, "/", "X-Api-Key: b")
+		n.mustGet(429, "/", "X-Api-Key: b")
+		redis.Kill()
+		n.await("responses that say so", func() bool {
+			status, h, err := n.get("/", "X-Api-Key: b")
+			if err != nil || status != 200 {
+				t.Fatalf("without Redis = %d, %v; want 200", status, err)
+			}
+			return degraded(h)
+		})
+	}
+	if warnings := strings.Count(n.logged(), `"level":"warn"`); warnings == 0 || warnings > 5 {
+		t.Errorf("warnings = %d, want a few:\n%s", warnings, n.logged())
+	}
+}
+
+// TestRedisHangs stops Redis under a node: requests wait for the timeout, and no longer.
+func TestRedisHangs(t *testing.T) {
+	redis := redistest.NewServer(t)
+	n := start(t, "redis {\n\taddress "+redis.Addr+"\n\ttimeout 50ms\n}", userSite("1000/24h"))
+	n.await("decisions by Redis", func() bool { return !degraded(n.mustGet(200, "/", "X-Api-Key: a")) })
+	redis.Pause()
+	defer redis.Resume()
+	var longest time.Duration
+	for range 40 {
+		begin := time.Now()
+		if h := n.mustGet(200, "/", "X-Api-Key: a"); !degraded(h) {
+			t.Errorf("headers while Redis hangs = %v, want degraded ones", h)
+		}
+		longest = max(longest, time.Since(begin))
+	}
+	t.Logf("longest request with a timeout of 50 ms: %v", longest)
+	if longest > 150*time.Millisecond { // with room for a busy machine
+		t.Errorf("longest request = %v, want about 50 ms", longest)
+	}
+}
+
+// TestSecretsStaySecret logs in with a password from the environment, then with a wrong one, and looks for both in what
+// is logged and measured.
+func TestSecretsStaySecret(t *testing.T) {
+	const right, wrong = "s3cret-right", "s3cret-wrong"
+	redis := redistest.NewServer(t, "requirepass "+right)
+	t.Setenv("REDIS_PASSWORD", right)
+	options := func(password string) string {
+		return fmt.Sprintf("redis {\n\taddress %s\n\tpassword %s\n}", redis.Addr, password)
+	}
+	n := start(t, options("{env.REDIS_PASSWORD}"), userSite("5/24h"))
+	n.await("decisions by Redis", func() bool { return !degraded(n.mustGet(200, "/", "X-Api-Key: a")) })
+	n.reload(options(wrong), userSite("5/24h"))
+	n.await("responses that say that Redis refuses", func() bool { return degraded(n.mustGet(200, "/", "X-Api-Key: b")) })
+	n.await("a warning", func() bool { return strings.Contains(n.logged(), "WRONGPASS") })
+
+	resp, err := n.client.Get("http://" + n.admin + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var metrics strings.Builder
+	if err := resp.Write(&metrics); err != nil {
+		t.Fatal(err)
+	}
+	for what, text := range map[string]string{"log": n.logged(), "metrics": metrics.String()} {
+		if strings.Contains(text, "s3cret") {
+			t.Errorf("the %s has a password:\n%s", what, text)
+		}
+	}
+}
