@@ -2,7 +2,8 @@ package limiter
 
 import "context"
 
-// A Store keeps the authoritative counts and decides takes on them. Stores are safe for concurrent use. package
+// A Store keeps the authoritative counts and decides takes on them. Stores are safe for concurrent use, and do not touch
+// what they are called with once they have returned. package
 // storetest holds the tests that every store passes.
 type Store interface {
 	// Take decides all takes as one: when each of them is allowed, all are consumed; when any is not, none is. The

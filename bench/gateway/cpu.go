@@ -28,17 +28,17 @@ func (s *cpuSet) len() (n int) {
 // affinity keeps what Caddy runs on apart from what the load generator runs on.
 type affinity struct {
 	caddy, load cpuSet
-	split       bool // false on a machine with a single processor, which both share
+	split       bool // false when both share all processors, as on a machine with a single one
 }
 
-// pin moves this process to the last processor it may use, and leaves n others for Caddy.
+// pin moves this process to the last processor it may use, and leaves n others for Caddy; for n = 0 both share all.
 func pin(n int) (affinity, error) {
 	var all cpuSet
 	if err := schedule(syscall.SYS_SCHED_GETAFFINITY, 0, &all); err != nil {
 		return affinity{}, fmt.Errorf("reading the processors of this process: %w", err)
 	}
 	a := affinity{caddy: all, load: all}
-	if all.len() < 2 {
+	if n == 0 || all.len() < 2 {
 		return a, nil
 	}
 	a.split, a.caddy, a.load = true, cpuSet{}, cpuSet{}

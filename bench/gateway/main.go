@@ -30,7 +30,7 @@ type options struct {
 	round  time.Duration
 	keys   int
 	conns  int
-	cpus   int // for Caddy; the load generator has one more
+	cpus   int // for Caddy; the load generator has one more; with 0 they share all
 }
 
 func main() {
@@ -42,7 +42,7 @@ func main() {
 	flag.DurationVar(&o.round, "round", 400*time.Millisecond, "duration of a round")
 	flag.IntVar(&o.keys, "keys", 100_000, "distinct API keys and tenants")
 	flag.IntVar(&o.conns, "conns", 32, "keep-alive connections")
-	flag.IntVar(&o.cpus, "cpus", max(1, min(4, runtime.NumCPU()-1)), "processors for Caddy; one more makes the load")
+	flag.IntVar(&o.cpus, "cpus", max(1, min(4, runtime.NumCPU()-1)), "processors for Caddy, and one more that makes the load; with 0 both share all of them")
 	short := flag.Bool("short", false, "only check that everything runs: few short rounds, few keys")
 	flag.Parse()
 	if *short {
