@@ -3,8 +3,7 @@ package limiter
 import "context"
 
 // A Store keeps the authoritative counts and decides takes on them. Stores are safe for concurrent use, and do not touch
-// what they are called with once they have returned. package
-// storetest holds the tests that every store passes.
+// what they are called with once they have returned. Package storetest holds the tests that every store passes.
 type Store interface {
 	// Take decides all takes as one: when each of them is allowed, all are consumed; when any is not, none is. The
 	// answers are written to their Decision fields; on a denial, Decision.OK tells which of them were in the way, and

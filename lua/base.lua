@@ -1,7 +1,4 @@
--- What the algorithms and the operations stand on: the clock, and how long things are kept.
-
--- The algorithms that this script has, by the name that asks call them by.
-local algorithms = {}
+-- What the rest stands on: the clock, and how long things are kept.
 
 -- How much older than the newest a reading of the clock may be before it counts as a step back: limiter.LateReading.
 local LATE = 1000000

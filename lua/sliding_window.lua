@@ -1,94 +1,71 @@
--- The sliding window counter: counts of the current sub-window of ask[1] µs and the ask[2] before it, the oldest of which is
--- weighed by the part of it that is still in the window.
+-- The sliding window counter: counts of the current sub-window of p_N µs and the q_N before it, the oldest of which is weighed
+-- by the part of it that is still in the window.
 --
 -- value, 11 bytes and the counts: expiry 3; start of the current sub-window 7; bits of its length 1; the counts, newest
 --   first, in as many bytes each as the largest takes
--- reply: start of the current sub-window, the counts
-do
-  -- state returns a state of these counts.
-  local function state(at, counts, ask)
-    local sub, n = ask[1], ask[2]
-    local start = at - at % sub
-    local used, rest = muldiv(counts[n + 1], sub - (at - start), sub)
-    if rest > 0 then
-      used = used + 1
-    end
-    for i = 1, n do
-      used = used + counts[i]
-    end
-    return {at = at, left = ask.capacity - used, start = start, counts = counts}
-  end
+-- reply: start of the current sub-window, the list of the counts
 
-  local function load(value, ask)
-    local sub, n = ask[1], ask[2] + 1
-    local counts = {}
-    for i = 1, n do
-      counts[i] = 0
-    end
-    local width = value and (#value - 11) / n
-    if not value or width < 1 or width % 1 ~= 0 then
-      return state(now, counts, ask)
-    end
-    local stored = {struct.unpack('>I3I7I1' .. string.rep('I' .. width, n), value)} -- counts from the fourth on
-    local start, bits = stored[2], stored[3]
-    local _, own = math.frexp(sub)
-    if bits == own and start % sub == 0 and now >= start - LATE then
-      local at = math.max(now, start)
-      local passed = math.floor((at - start) / sub)
-      for i = passed + 1, n do
-        counts[i] = stored[3 + i - passed]
-      end
-      return state(at, counts, ask)
-    end
-    -- The limit was changed, or the clock was set back: what has not passed goes along into the current sub-window.
-    if now < start + n * 2 ^ bits then
-      for i = 1, n do
-        counts[1] = counts[1] + stored[3 + i]
-      end
-    end
-    local s = state(now, counts, ask)
-    s.moved = true
-    return s
-  end
-
-  local function take(s, ask)
-    s.counts[1] = s.counts[1] + ask.cost
-  end
-
-  local function refund(s, ask)
-    local age = math.floor((s.start - ask.taken + ask[1] - 1) / ask[1]) + 1
-    if s.counts[age] then
-      s.counts[age] = math.max(0, s.counts[age] - ask.cost)
-    end
-  end
-
-  local function save(s, ask)
-    local sub, n = ask[1], ask[2] + 1
-    local most, newest = 0, nil
-    for i = n, 1, -1 do
-      most = math.max(most, s.counts[i])
-      if s.counts[i] > 0 then
-        newest = i
-      end
-    end
-    if not newest then
-      return nil
-    end
-    local width = 1
-    while most >= 256 ^ width do
-      width = width + 1
-    end
-    local _, bits = math.frexp(sub)
-    local reset = s.start + (n + 1 - newest) * sub
-    return struct.pack('>I3I7I1' .. string.rep('I' .. width, n), expiry(reset), s.start, bits, unpack(s.counts)), reset
-  end
-
-  local function reply(s, ask, out)
-    out[#out + 1] = s.start
-    for i = 1, ask[2] + 1 do
-      out[#out + 1] = s.counts[i]
-    end
-  end
-
-  algorithms.sliding_window = {load = load, take = take, refund = refund, save = save, reply = reply}
+---- load
+local counts_N = {}
+for i = 1, q_N + 1 do
+  counts_N[i] = 0
 end
+local width = value_N and (#value_N - 11) / (q_N + 1)
+if width and width >= 1 and width % 1 == 0 then
+  local stored = {struct.unpack('>I3I7I1' .. string.rep('I' .. width, q_N + 1), value_N)} -- counts from the fourth on
+  local start, bits = stored[2], stored[3]
+  local _, own = math.frexp(p_N)
+  if bits == own and start % p_N == 0 and now >= start - LATE then
+    at_N = math.max(now, start)
+    local passed = math.floor((at_N - start) / p_N)
+    for i = passed + 1, q_N + 1 do
+      counts_N[i] = stored[3 + i - passed]
+    end
+  else -- the limit was changed, or the clock was set back: what has not passed goes along into the current sub-window
+    changed_N = true
+    if now < start + (q_N + 1) * 2 ^ bits then
+      for i = 1, q_N + 1 do
+        counts_N[1] = counts_N[1] + stored[3 + i]
+      end
+    end
+  end
+end
+local start_N = at_N - at_N % p_N
+local weighed, rest = muldiv(counts_N[q_N + 1], p_N - (at_N - start_N), p_N)
+if rest > 0 then
+  weighed = weighed + 1
+end
+left_N = capacity_N - weighed
+for i = 1, q_N do
+  left_N = left_N - counts_N[i]
+end
+
+---- take
+counts_N[1] = counts_N[1] + cost_N
+
+---- refund
+local age = math.floor((start_N - taken_N + p_N - 1) / p_N) + 1
+if counts_N[age] then
+  counts_N[age] = math.max(0, counts_N[age] - cost_N)
+end
+
+---- save
+local most, newest = 0, nil
+for i = q_N + 1, 1, -1 do
+  most = math.max(most, counts_N[i])
+  if counts_N[i] > 0 then
+    newest = i
+  end
+end
+if newest then
+  reset = start_N + (q_N + 2 - newest) * p_N
+  local width = 1
+  while most >= 256 ^ width do
+    width = width + 1
+  end
+  local _, bits = math.frexp(p_N)
+  value = struct.pack('>I3I7I1' .. string.rep('I' .. width, q_N + 1), expiry(reset), start_N, bits, unpack(counts_N))
+end
+
+---- reply
+start_N, counts_N

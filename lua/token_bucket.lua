@@ -1,69 +1,50 @@
--- The token bucket: what is missing from ask.capacity events, which refill by ask[1] events every ask[2] µs.
+-- The token bucket: what is missing from capacity_N events, which refill by p_N events every q_N µs.
 --
 -- value, 20 bytes: expiry 3; at, in seconds 4; (at's µs, 20 bits; upper 12 bits of part) 4; lower 32 bits of part 4; missing 5
 -- reply: missing, part
-do
-  local function load(value, ask)
-    local s = {at = now, left = ask.capacity, missing = 0, part = 0}
-    if not value or #value ~= 20 then
-      return s
-    end
-    local refill, per = ask[1], ask[2]
-    local _, seconds, mixed, low, missing = struct.unpack('>I3I4I4I4I5', value)
-    local high = mixed % 4096
-    local before = seconds * 1000000 + (mixed - high) / 4096
-    local part = math.min(high * 4294967296 + low, per - 1) -- another rate may have a smaller unit
-    local elapsed = now - before
-    if elapsed < -LATE then
-      s.moved = true
-    elseif elapsed < 0 then
-      s.at = before
-    end
-    if elapsed > 0 then
-      local rest = elapsed % per
-      local events = (elapsed - rest) / per * refill -- not exact only where far more than is missing
-      if events < missing then
-        local more, accrued = muldiv(refill, rest, per)
-        accrued = accrued + part
-        if accrued >= per then
-          more, accrued = more + 1, accrued - per
-        end
-        events, part = events + more, accrued
+
+---- load
+local missing_N, part_N = 0, 0
+if value_N and #value_N == 20 then
+  local _, seconds, mixed, low, missing = struct.unpack('>I3I4I4I4I5', value_N)
+  local high = mixed % 4096
+  local before = seconds * 1000000 + (mixed - high) / 4096
+  local part = math.min(high * 4294967296 + low, q_N - 1) -- another rate may have a smaller unit
+  local elapsed = now - before
+  if elapsed < -LATE then
+    changed_N = true
+  elseif elapsed < 0 then
+    at_N = before
+  else
+    local rest = elapsed % q_N
+    local events = (elapsed - rest) / q_N * p_N -- not exact only where far more than is missing
+    if events < missing then
+      local more, accrued = muldiv(p_N, rest, q_N)
+      accrued = accrued + part
+      if accrued >= q_N then
+        more, accrued = more + 1, accrued - q_N
       end
-      missing = missing - events
+      events, part = events + more, accrued
     end
-    if missing > 0 then
-      s.left, s.missing, s.part = ask.capacity - missing, missing, part
-    end
-    return s
+    missing = missing - events
   end
-
-  local function take(s, ask)
-    s.missing = s.missing + ask.cost
+  if missing > 0 then
+    missing_N, part_N, left_N = missing, part, capacity_N - missing
   end
-
-  local function refund(s, ask)
-    s.missing = s.missing - ask.cost
-    if s.missing <= 0 then
-      s.missing, s.part = 0, 0
-    end
-  end
-
-  local function save(s, ask)
-    if s.missing == 0 then
-      return nil
-    end
-    local reset = s.at + math.ceil(s.missing * ask[2] / ask[1])
-    local low = s.part % 4294967296
-    local us = s.at % 1000000
-    return struct.pack('>I3I4I4I4I5', expiry(reset), (s.at - us) / 1000000, us * 4096 + (s.part - low) / 4294967296, low,
-      s.missing), reset
-  end
-
-  local function reply(s, _, out)
-    out[#out + 1] = s.missing
-    out[#out + 1] = s.part
-  end
-
-  algorithms.token_bucket = {load = load, take = take, refund = refund, save = save, reply = reply}
 end
+
+---- take
+missing_N = missing_N + cost_N
+
+---- refund
+missing_N = missing_N - cost_N
+
+---- save
+if missing_N > 0 then
+  reset = at_N + math.ceil(missing_N * q_N / p_N)
+  local low, us = part_N % 4294967296, at_N % 1000000
+  value = struct.pack('>I3I4I4I4I5', expiry(reset), (at_N - us) / 1000000, us * 4096 + (part_N - low) / 4294967296, low, missing_N)
+end
+
+---- reply
+missing_N, part_N

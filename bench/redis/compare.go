@@ -140,7 +140,7 @@ func rules(n int) []*limiter.Rule {
 	return all
 }
 
-// scriptCalls returns how many scripts Redis has run.
+// scriptCalls returns how many scripts Redis has run, without the calls of scripts that it did not know.
 func scriptCalls(s *server) (int64, error) {
 	stats, err := s.InfoMap(context.Background(), "commandstats").Result()
 	if err != nil {
@@ -148,11 +148,11 @@ func scriptCalls(s *server) (int64, error) {
 	}
 	for name, value := range stats["Commandstats"] {
 		if name == "cmdstat_evalsha" {
-			var calls int64
-			if _, err := fmt.Sscanf(value, "calls=%d", &calls); err != nil {
-				return 0, err
-			}
-			return calls, nil
+			var calls, usec, rejected, failed int64
+			var perCall float64
+			_, err := fmt.Sscanf(value, "calls=%d,usec=%d,usec_per_call=%f,rejected_calls=%d,failed_calls=%d",
+				&calls, &usec, &perCall, &rejected, &failed)
+			return calls - rejected - failed, err
 		}
 	}
 	return 0, nil

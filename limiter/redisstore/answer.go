@@ -64,6 +64,23 @@ func (r *reader) next() int64 {
 	return n
 }
 
+// list returns the next list of n numbers.
+func (r *reader) list(n int) []int64 {
+	numbers := make([]int64, n)
+	if len(r.rest) == 0 {
+		r.failed = true
+		return numbers
+	}
+	list, _ := r.rest[0].([]any)
+	r.rest = r.rest[1:]
+	inner := reader{rest: list}
+	for i := range numbers {
+		numbers[i] = inner.next()
+	}
+	r.failed = r.failed || inner.failed || len(inner.rest) > 0
+	return numbers
+}
+
 // count returns what the key of k has consumed, from what the algorithm's part of take.lua replies.
 func (r *reader) count(k *limiter.Take, consume bool) limiter.Count {
 	at, rule := k.Decision.At, k.Rule
@@ -75,10 +92,7 @@ func (r *reader) count(k *limiter.Take, consume bool) limiter.Count {
 		end, used := r.next(), r.next()
 		return limiter.RestoreFixedWindow(rule, at, limiter.Instant(end), used)
 	case limiter.SlidingWindow:
-		start, counts := r.next(), make([]int64, rule.Algorithm.SubWindows+1)
-		for i := range counts {
-			counts[i] = r.next()
-		}
+		start, counts := r.next(), r.list(rule.Algorithm.SubWindows+1)
 		return limiter.RestoreSlidingWindow(rule, at, limiter.Instant(start), counts)
 	default:
 		used, newest, first, events := r.next(), r.next(), r.next(), r.next()

@@ -13,14 +13,15 @@ import (
 // A group is the takes of one key, which one call decides.
 type group []*limiter.Take
 
-// groupByKey returns the takes by key, in the order in which the keys come.
+// groupByKey returns the takes by key, in the order in which the keys come. Of one key, no more are together than a script
+// can be asked for.
 func groupByKey(takes []limiter.Take) []group {
 	groups := make([]group, 0, len(takes))
 next:
 	for i := range takes {
 		k := &takes[i]
 		for j, g := range groups {
-			if string(g[0].Key) == string(k.Key) {
+			if len(g) < lua.MaxRules && string(g[0].Key) == string(k.Key) {
 				groups[j] = append(g, k)
 				continue next
 			}
@@ -30,28 +31,20 @@ next:
 	return groups
 }
 
-// kinds returns the algorithms that g needs.
-func (g group) kinds() (s lua.Kinds) {
-	for _, k := range g {
-		s = s.With(k.Rule.Algorithm.Kind)
-	}
-	return s
-}
-
 // takeCall returns the call that decides g: see take.lua.
 func (s *Store) takeCall(now limiter.Instant, g group, consume bool) *transport.Call {
 	operation := "peek"
 	if consume {
 		operation = "take"
 	}
-	c := &transport.Call{Script: takeScripts[g.kinds()], Args: []any{s.clock(now), operation}}
+	c := &transport.Call{Script: takeScripts.of(g), Args: []any{s.clock(now), operation}}
 	s.add(c, g, func(*limiter.Take) limiter.Instant { return 0 })
 	return c
 }
 
 // refundCall returns the call that gives back g: see refund.lua.
 func (s *Store) refundCall(now limiter.Instant, g group, taken func(*limiter.Take) limiter.Instant) *transport.Call {
-	c := &transport.Call{Script: refundScripts[g.kinds()], Args: []any{s.clock(now), "refund"}}
+	c := &transport.Call{Script: refundScripts.of(g), Args: []any{s.clock(now), "refund"}}
 	s.add(c, g, taken)
 	return c
 }
@@ -72,7 +65,7 @@ func (s *Store) add(c *transport.Call, g group, taken func(*limiter.Take) limite
 			c.Keys = append(c.Keys, logName(hash, r.ID))
 			first = int64(len(c.Keys))
 		}
-		c.Args = append(c.Args, field(r.ID), r.Algorithm.Kind.String(), k.Cost, r.Capacity(), r.Limit.Window.Microseconds(),
+		c.Args = append(c.Args, field(r.ID), k.Cost, r.Capacity(), r.Limit.Window.Microseconds(),
 			first, second, int64(taken(k)))
 	}
 }

@@ -16,10 +16,7 @@ package redisstore
 import (
 	"context"
 
-	redis "github.com/redis/go-redis/v9"
-
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/lua"
 	"github.com/fleetlimit/fleetlimit/transport"
 )
 
@@ -34,16 +31,6 @@ type Store struct {
 }
 
 var _ limiter.Store = (*Store)(nil)
-
-// The scripts by the set of algorithms that they have.
-var takeScripts, refundScripts [lua.AllKinds]*redis.Script
-
-func init() {
-	for kinds := range lua.Kinds(lua.AllKinds) {
-		takeScripts[kinds] = redis.NewScript(lua.Take(kinds))
-		refundScripts[kinds] = redis.NewScript(lua.Refund(kinds))
-	}
-}
 
 // New returns a store of the counts whose Redis keys begin with prefix and a colon. prefix must not have braces.
 func New(client *transport.Client, prefix string) *Store {
