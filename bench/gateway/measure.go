@@ -58,7 +58,7 @@ func (l *lab) warm(c *comparison, i int, g *caddy, k *client) (*requests, error)
 		return all, err
 	}
 	one := same()
-	if i > 0 { // spend the limit, which the baseline does not have
+	if !c.variants[i].rejects { // spend the limit first
 		first, err := dial(g.port, 1)
 		if err != nil {
 			return nil, err

@@ -17,6 +17,7 @@ type comparison struct {
 // A variant is a way to configure Caddy, and what was measured of it. The first of a comparison is its baseline.
 type variant struct {
 	name, binary, site string
+	rejects            bool // every request: there is no limit to spend first
 
 	rates []float64 // requests per second, by round
 	cpu   []float64 // microseconds of Caddy's processor time per request, by round
@@ -53,6 +54,19 @@ const (
 		}
 	}
 `
+	// staticRejection answers what a rejection does, by ordinary means.
+	staticRejection = `	header {
+		X-RateLimit-Limit 1
+		X-RateLimit-Remaining 0
+		X-RateLimit-Reset 1795273972
+		RateLimit "\"api_key\";r=0;t=86400"
+		RateLimit-Policy "\"api_key\";q=1;w=86400"
+		Retry-After 86400
+		Cache-Control no-store
+		Content-Type application/json
+	}
+	respond "{\"error\":{\"code\":\"RATE_LIMIT_EXCEEDED\",\"message\":\"Rate limit of 1 request per 86400 seconds exceeded\"}}" 429
+`
 	answer = "\trespond ok\n"
 	proxy  = "\treverse_proxy 127.0.0.1:%UPSTREAM%\n"
 )
@@ -74,7 +88,7 @@ func comparisons(o options) []*comparison {
 				{name: "caddy-ratelimit, one zone", binary: o.peer, site: peerZone + answer},
 			},
 		}, {
-			id: "proxy", status: 200, upstream: true,
+			id: "proxy", status: 200, upstream: true, goal: 0.93,
 			title: fmt.Sprintf("Requests within their limits, %d keys, `reverse_proxy`", o.keys),
 			variants: []*variant{
 				{name: "Caddy without the handler", binary: o.caddy, site: proxy},
@@ -85,8 +99,9 @@ func comparisons(o options) []*comparison {
 			id: "reject", status: 429, goal: 0.90, exhaust: true,
 			title: "Rejections of an exhausted key",
 			variants: []*variant{
-				{name: "Caddy with `respond 429`", binary: o.caddy, site: "\trespond 429\n"},
+				{name: "Caddy with `respond 429`", binary: o.caddy, site: "\trespond 429\n", rejects: true},
 				{name: "fleetlimit, defaults", binary: o.caddy, site: exhausted("")},
+				{name: "Caddy with the same headers and `respond 429`", binary: o.caddy, site: staticRejection, rejects: true},
 				{name: "fleetlimit, `headers x`", binary: o.caddy, site: exhausted("\t\theaders x\n")},
 				{name: "fleetlimit, `headers none`, `reject error`", binary: o.caddy,
 					site: exhausted("\t\theaders none\n\t\treject error\n")},
