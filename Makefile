@@ -51,7 +51,7 @@ clean: ## Remove what was built
 	rm -rf bin
 
 fuzz-short:
-	@$(MAKE) --no-print-directory fuzz FUZZTIME=5s
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=3s
 
 tidy: need-go
 	@set -e; for m in $(modules); do echo "$(GO) -C $$m mod tidy -diff"; $(GO) -C $$m mod tidy -diff; done
