@@ -25,3 +25,22 @@ type Decision struct {
 	// ResetAt is the instant at which the key is back to its full limit if nothing else is taken.
 	ResetAt Instant
 }
+
+// answer writes what all algorithms say alike to a take of cost events at the instant at, after which used events of the
+// limit are used. It reports whether RetryAt is still to be found: the take is denied, and will be allowed some day. ResetAt is
+// at until the algorithm knows a later instant.
+func (d *Decision) answer(r *Rule, at Instant, used int64, ok bool, cost int64) (denied bool) {
+	*d = Decision{
+		OK:        ok,
+		At:        at,
+		Limit:     r.capacity,
+		Remaining: max(0, r.capacity-used),
+		RetryAt:   at,
+		ResetAt:   at,
+	}
+	if !ok && cost > r.capacity {
+		d.RetryAt = Never
+		return false
+	}
+	return !ok
+}

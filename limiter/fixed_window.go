@@ -35,23 +35,11 @@ func (f *fixedWindow) settle(r *Rule, now Instant) {
 
 // decide writes the answer to a take of cost events that is, or is not, allowed; the count is as it is after the answer.
 func (f *fixedWindow) decide(d *Decision, r *Rule, ok bool, cost int64) {
-	*d = Decision{
-		OK:        ok,
-		At:        f.at,
-		Limit:     r.capacity,
-		Remaining: max(0, r.capacity-f.used),
-		RetryAt:   f.at,
-		ResetAt:   f.at,
+	if d.answer(r, f.at, f.used, ok, cost) {
+		d.RetryAt = f.end
 	}
 	if f.used > 0 {
 		d.ResetAt = f.end
-	}
-	switch {
-	case ok:
-	case cost > r.capacity:
-		d.RetryAt = Never
-	default:
-		d.RetryAt = f.end
 	}
 }
 

@@ -54,20 +54,15 @@ func (l *slidingLog) add(cost int64) {
 }
 
 // decide answers a take of cost events that is, or is not, allowed; the log is as it is after the answer.
-func (l *slidingLog) decide(r *Rule, ok bool, cost int64) Decision {
+func (l *slidingLog) decide(r *Rule, ok bool, cost int64) (d Decision) {
 	used := l.used()
-	d := Decision{OK: ok, At: l.at, Limit: r.capacity, Remaining: max(0, r.capacity-used), RetryAt: l.at, ResetAt: l.at}
-	if used > 0 {
-		d.ResetAt = l.ring.last().at + Instant(r.window)
-	}
-	switch {
-	case ok:
-	case cost > r.capacity:
-		d.RetryAt = Never
-	default:
+	if d.answer(r, l.at, used, ok, cost) {
 		leave := used - (r.capacity - cost) // so many have to leave first
 		i := sort.Search(l.ring.n, func(i int) bool { return l.ring.entry(i).upTo-l.gone >= leave })
 		d.RetryAt = l.ring.entry(i).at + Instant(r.window)
+	}
+	if used > 0 {
+		d.ResetAt = l.ring.last().at + Instant(r.window)
 	}
 	return d
 }

@@ -117,21 +117,10 @@ func (w *slidingWindow) resetAt() Instant {
 
 // decide writes the answer to a take of cost events that is, or is not, allowed; the count is as it is after the answer.
 func (w *slidingWindow) decide(d *Decision, r *Rule, ok bool, cost int64) {
-	*d = Decision{
-		OK:        ok,
-		At:        w.at,
-		Limit:     r.capacity,
-		Remaining: max(0, r.capacity-w.used()),
-		RetryAt:   w.at,
-		ResetAt:   w.resetAt(),
-	}
-	switch {
-	case ok:
-	case cost > r.capacity:
-		d.RetryAt = Never
-	default:
+	if d.answer(r, w.at, w.used(), ok, cost) {
 		d.RetryAt = w.fallsTo(r.capacity - cost)
 	}
+	d.ResetAt = w.resetAt()
 }
 
 func (w *slidingWindow) take(d *Decision, r *Rule, now Instant, cost int64) {

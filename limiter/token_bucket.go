@@ -60,23 +60,11 @@ func (b *tokenBucket) accrued(r *Rule, n int64) Instant {
 
 // decide writes the answer to a take of cost events that is, or is not, allowed; the bucket is as it is after the answer.
 func (b *tokenBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {
-	*d = Decision{
-		OK:        ok,
-		At:        b.at,
-		Limit:     r.capacity,
-		Remaining: max(0, r.capacity-b.missing),
-		RetryAt:   b.at,
-		ResetAt:   b.at,
+	if d.answer(r, b.at, b.missing, ok, cost) {
+		d.RetryAt = b.accrued(r, cost-(r.capacity-b.missing))
 	}
 	if b.missing > 0 {
 		d.ResetAt = b.accrued(r, b.missing)
-	}
-	switch {
-	case ok:
-	case cost > r.capacity:
-		d.RetryAt = Never
-	default:
-		d.RetryAt = b.accrued(r, cost-(r.capacity-b.missing))
 	}
 }
 
