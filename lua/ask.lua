@@ -12,5 +12,4 @@
 -- to them can tell which are of no more use.
 local field_N, cost_N, capacity_N = ARGV[7 * N - 4], tonumber(ARGV[7 * N - 3]), tonumber(ARGV[7 * N - 2])
 local window_N, p_N, q_N = tonumber(ARGV[7 * N - 1]), tonumber(ARGV[7 * N]), tonumber(ARGV[7 * N + 1])
-local value_N = redis.call('HGET', KEYS[1], field_N)
 local at_N, left_N, changed_N = now, capacity_N, false

@@ -3,8 +3,10 @@
 -- How much older than the newest a reading of the clock may be before it counts as a step back: limiter.LateReading.
 local LATE = 1000000
 
--- The latest expiry that three bytes can say, in the year 2106: what expires later is kept until then.
-local LAST = 16777215 * 256000000
+-- The unit of the expiries in values, 256 s, and the latest that three bytes can say, in the year 2106: what expires later is
+-- kept until then.
+local UNIT = 256000000
+local LAST = 16777215 * UNIT
 
 -- now is what Redis's clock reads, or what tests give as ARGV[1]. They have a clock of their own, and what they store is kept
 -- for an hour (in milliseconds) longer, as the clock by which Redis expires keys goes on meanwhile.
@@ -14,9 +16,9 @@ if not now then
   now, longer = time[1] * 1000000 + time[2], 0
 end
 
--- expiry returns the first three bytes of a value, as a number: when it is of no more use, in units of 256 s.
+-- expiry returns the first three bytes of a value, as a number: when it is of no more use.
 local function expiry(reset)
-  return math.ceil(math.min(reset, LAST) / 256000000)
+  return math.ceil(math.min(reset, LAST) / UNIT)
 end
 
 -- keep lets a key live until the instant reset, or longer if it would anyway. A key that has to live longer gets twice the

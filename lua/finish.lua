@@ -6,7 +6,7 @@ end
 if added > 0 and redis.call('HLEN', KEYS[1]) > added then
   local some = redis.call('HRANDFIELD', KEYS[1], 2, 'WITHVALUES')
   for i = 1, #some, 2 do
-    if struct.unpack('>I3', some[i + 1]) * 256000000 <= now then
+    if struct.unpack('>I3', some[i + 1]) * UNIT <= now then
       redis.call('HDEL', KEYS[1], some[i])
     end
   end

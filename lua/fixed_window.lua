@@ -4,6 +4,7 @@
 -- reply: end of the window, used
 
 ---- load
+local value_N = redis.call('HGET', KEYS[1], field_N)
 local ends_N, used_N = now - now % window_N + window_N, 0
 if value_N and #value_N == 15 then
   local _, ends, used = struct.unpack('>I3I7I5', value_N)

@@ -7,12 +7,12 @@
 // A script reads what is asked (ask.lua), decides (take.lua), and writes (write.lua, finish.lua). The file of an algorithm has a
 // section, under a line of dashes and its name, for each thing that differs:
 //
-//	load     the state, from value_N or from nothing: the locals that the others use; sets left_N, and at_N and changed_N
+//	load     the state, as it is stored or from nothing: the locals that the others use; sets left_N, and at_N and changed_N
 //	explain  what the reply needs when the take is denied
 //	settle   what is to be written before anything else
 //	take     consumes cost_N events
 //	refund   gives back cost_N events that were taken at taken_N
-//	save     sets reset, when the key is back to its full limit, and value, for the hash; neither when nothing is consumed
+//	save     sets reset, when the key is back to its full limit, and value, for the hash; neither removes it from the hash
 //	reply    a list of the numbers from which the decision is worked out
 //
 // changed_N says that the state is to be written even when nothing is taken: what was consumed had to be moved to another time,
@@ -91,11 +91,11 @@ func Announce() string { return base + read("announce.lua") }
 // Take returns the script that decides takes under rules of these algorithms: see ask.lua and take.lua.
 func Take(kinds []limiter.Kind) string {
 	b := begin(kinds)
-	b.each("local allows_N = cost_N <= left_N\n")
+	b.each(func(sections) string { return "local allows_N = cost_N <= left_N\n" })
 	b.WriteString("local takes, allowed = ARGV[2] == 'take', " + b.list(" and ", func(sections) string { return "allows_N" }) + "\n")
-	b.eachSection("explain")
-	b.each(take)
-	b.eachOf(func(s sections) string {
+	b.each(func(s sections) string { return s["explain"] })
+	b.each(func(sections) string { return take })
+	b.each(func(s sections) string {
 		return "if changed_N then\n" + s["settle"] + "if allowed then\n" + s["take"] + "end\n" + saved(s) + "end\n"
 	})
 	b.WriteString(finish + "return {" + b.list(", ", func(s sections) string {
@@ -107,7 +107,7 @@ func Take(kinds []limiter.Kind) string {
 // Refund returns the script that gives back what was taken under rules of these algorithms: see ask.lua.
 func Refund(kinds []limiter.Kind) string {
 	b := begin(kinds)
-	b.eachOf(func(s sections) string {
+	b.each(func(s sections) string {
 		return "do\nlocal taken_N = tonumber(ARGV[7 * N + 2])\n" + s["settle"] + s["refund"] + saved(s) + "end\n"
 	})
 	b.WriteString(finish)
@@ -130,23 +130,13 @@ func begin(kinds []limiter.Kind) *builder {
 	if slices.Contains(kinds, limiter.SlidingWindowLog) {
 		b.WriteString(log)
 	}
-	b.eachOf(func(s sections) string { return ask + s["load"] })
+	b.each(func(s sections) string { return ask + s["load"] })
 	b.WriteString("local last, added = now, 0\n")
 	return b
 }
 
-// each writes text for each rule.
-func (b *builder) each(text string) {
-	b.eachOf(func(sections) string { return text })
-}
-
-// eachSection writes a section for each rule whose algorithm has it.
-func (b *builder) eachSection(name string) {
-	b.eachOf(func(s sections) string { return s[name] })
-}
-
-// eachOf writes for each rule what text makes of the sections of its algorithm.
-func (b *builder) eachOf(text func(sections) string) { b.WriteString(b.list("", text)) }
+// each writes for each rule what text makes of the sections of its algorithm.
+func (b *builder) each(text func(sections) string) { b.WriteString(b.list("", text)) }
 
 // list returns what text makes of the sections of each rule's algorithm, with a separator between them.
 func (b *builder) list(separator string, text func(sections) string) string {

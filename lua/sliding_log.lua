@@ -89,6 +89,7 @@ if used_N > 0 then
   reset = newest_N + window_N
   keep(KEYS[p_N], reset)
 else
+  reset = at_N
   redis.call('DEL', KEYS[p_N])
 end
 

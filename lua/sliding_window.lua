@@ -6,6 +6,7 @@
 -- reply: start of the current sub-window, the list of the counts
 
 ---- load
+local value_N = redis.call('HGET', KEYS[1], field_N)
 local counts_N = {}
 for i = 1, q_N + 1 do
   counts_N[i] = 0

@@ -4,6 +4,7 @@
 -- reply: missing, part
 
 ---- load
+local value_N = redis.call('HGET', KEYS[1], field_N)
 local missing_N, part_N = 0, 0
 if value_N and #value_N == 20 then
   local _, seconds, mixed, low, missing = struct.unpack('>I3I4I4I4I5', value_N)

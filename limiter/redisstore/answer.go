@@ -22,7 +22,7 @@ func read(reply any, g group, consume bool) (answer, error) {
 	a := answer{allowed: true, counts: make([]limiter.Count, len(g))}
 	for i, k := range g {
 		k.Decision = limiter.Decision{OK: r.next() == 1, Breach: r.next() == 1, At: limiter.Instant(r.next())}
-		a.counts[i] = r.count(k, consume)
+		a.counts[i] = r.count(k)
 		a.allowed = a.allowed && k.Decision.OK
 	}
 	if r.failed || len(r.rest) > 0 {
@@ -82,7 +82,7 @@ func (r *reader) list(n int) []int64 {
 }
 
 // count returns what the key of k has consumed, from what the algorithm's part of take.lua replies.
-func (r *reader) count(k *limiter.Take, consume bool) limiter.Count {
+func (r *reader) count(k *limiter.Take) limiter.Count {
 	at, rule := k.Decision.At, k.Rule
 	switch rule.Algorithm.Kind {
 	case limiter.TokenBucket:

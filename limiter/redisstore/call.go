@@ -42,7 +42,7 @@ func (s *Store) takeCall(now limiter.Instant, g group, consume bool) *transport.
 	return c
 }
 
-// refundCall returns the call that gives back g: see refund.lua.
+// refundCall returns the call that gives back g: see lua.Refund.
 func (s *Store) refundCall(now limiter.Instant, g group, taken func(*limiter.Take) limiter.Instant) *transport.Call {
 	c := &transport.Call{Script: refundScripts.of(g), Args: []any{s.clock(now), "refund"}}
 	s.add(c, g, taken)
