@@ -94,7 +94,7 @@ func (a *App) provisionStore() (err error) {
 // Start tells the other nodes of a fleet how zones are defined here.
 func (a *App) Start() error {
 	if a.store.nodes != nil {
-		a.store.nodes.announce(a, a.logger)
+		a.store.nodes.announce(a)
 	}
 	return nil
 }

@@ -31,8 +31,8 @@ func (n *nodes) warn(d fleet.Difference) {
 }
 
 // announce tells the other nodes how the app's zones are defined, for as long as the app runs.
-func (n *nodes) announce(a *App, logger *zap.Logger) {
-	n.logger.Store(logger)
+func (n *nodes) announce(a *App) {
+	n.logger.Store(a.logger)
 	n.Define(a, a.zoneDefinitions())
 }
 
