@@ -121,7 +121,7 @@ func FuzzKeyTemplate(f *testing.F) {
 	f.Add(`{http.vars.a\}b}{time.now}{http.request.uri.query.q}{unknown}`, "{A}", "", "", "")
 	f.Fuzz(func(t *testing.T, raw, a1, b1, a2, b2 string) {
 		if strings.Contains(raw, "{file.") || strings.Contains(raw, "{env.") || strings.Contains(raw, "request.body") {
-			t.Skip("reads what is not the test's")
+			return // it reads what is not the test's
 		}
 		tmpl, err := newTemplate(raw, defaultKeys)
 		if err != nil {
