@@ -45,7 +45,7 @@ type pending struct {
 	args     []any // the EVALSHA command
 	slot     int
 	deadline time.Time // not sent after it
-	waiter   *waiter   // nil when nobody waits
+	waiter   *waiter
 
 	state atomic.Uint32
 	home  atomic.Pointer[queue] // the last queue it was pushed to; changes only while held
@@ -90,7 +90,7 @@ func (p *pending) init(c *Call, w *waiter, deadline time.Time) error {
 // answer ends p, which the caller of answer holds.
 func (p *pending) answer(reply any, err error) {
 	p.reply, p.err = reply, err
-	if p.state.CompareAndSwap(held, done) && p.waiter != nil {
+	if p.state.CompareAndSwap(held, done) {
 		p.waiter.answered()
 	}
 }

@@ -100,10 +100,16 @@ func (c *Client) wait(ctx context.Context, done <-chan struct{}, timer *time.Tim
 	}
 }
 
-// Send runs calls without waiting for them. They are tried for a second; what becomes of them is not said.
-func (c *Client) Send(calls ...*Call) {
-	c.start(make([]pending, len(calls)), calls, nil, time.Now().Add(detached))
+// Send runs calls, one or more, without waiting for them. They are tried for a second; what becomes of each is not said. The channel that it
+// returns is closed when that is over for all of them.
+func (c *Client) Send(calls ...*Call) (done <-chan struct{}) {
+	w := newWaiter(len(calls))
+	c.start(make([]pending, len(calls)), calls, w, time.Now().Add(detached))
+	return w.done
 }
+
+// Timeout returns how long a caller of Do waits at most.
+func (c *Client) Timeout() time.Duration { return c.options.Timeout }
 
 // start makes each of calls the pending at its index, and queues it or answers it with an error.
 func (c *Client) start(pendings []pending, calls []*Call, w *waiter, deadline time.Time) {

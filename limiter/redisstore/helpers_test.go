@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"sync/atomic"
@@ -52,7 +51,6 @@ var stores atomic.Int64
 func withClock(c *transport.Client) *Store {
 	s := New(c, fmt.Sprint("test", stores.Add(1)))
 	s.clock = func(now limiter.Instant) string { return strconv.FormatInt(int64(now), 10) }
-	s.send = func(calls ...*transport.Call) { c.Do(context.Background(), calls...) }
 	return s
 }
 

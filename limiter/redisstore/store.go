@@ -15,6 +15,7 @@ package redisstore
 
 import (
 	"context"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/transport"
@@ -25,9 +26,8 @@ type Store struct {
 	client *transport.Client
 	prefix string
 
-	// For tests: the clock that the scripts go by, instead of Redis's, and whether to wait until a refund is done.
+	// For tests: the clock that the scripts go by, instead of Redis's.
 	clock func(now limiter.Instant) string
-	send  func(...*transport.Call)
 }
 
 var _ limiter.Store = (*Store)(nil)
@@ -38,7 +38,6 @@ func New(client *transport.Client, prefix string) *Store {
 		client: client,
 		prefix: prefix,
 		clock:  func(limiter.Instant) string { return "" },
-		send:   client.Send,
 	}
 }
 
@@ -65,6 +64,7 @@ func (s *Store) Refund(ctx context.Context, now, taken limiter.Instant, takes []
 
 // ask decides takes as one; when they are allowed and consume is set, they are consumed.
 func (s *Store) ask(ctx context.Context, now limiter.Instant, takes []limiter.Take, consume bool) error {
+	begin := time.Now()
 	groups := groupByKey(takes)
 	calls := make([]*transport.Call, len(groups))
 	for i, g := range groups {
@@ -84,13 +84,14 @@ func (s *Store) ask(ctx context.Context, now limiter.Instant, takes []limiter.Ta
 		allowed = allowed && answers[i].allowed
 	}
 	if consume && !allowed {
-		s.undo(now, groups, answers)
+		s.undo(ctx, now, groups, answers, begin.Add(s.client.Timeout()))
 	}
 	return nil
 }
 
-// undo gives back what was consumed under some keys although another one denied, and answers as if it had not been.
-func (s *Store) undo(now limiter.Instant, groups []group, answers []answer) {
+// undo gives back what was consumed under some keys although another one denied, and answers as if it had not been. It waits
+// until that is done, so that a client which comes back finds what it was told, but not beyond the deadline.
+func (s *Store) undo(ctx context.Context, now limiter.Instant, groups []group, answers []answer, deadline time.Time) {
 	var calls []*transport.Call
 	for i, g := range groups {
 		if answers[i].allowed {
@@ -98,8 +99,15 @@ func (s *Store) undo(now limiter.Instant, groups []group, answers []answer) {
 			answers[i].undo(g)
 		}
 	}
-	if len(calls) > 0 {
-		s.send(calls...)
+	if len(calls) == 0 {
+		return
+	}
+	late := time.NewTimer(time.Until(deadline))
+	defer late.Stop()
+	select {
+	case <-s.client.Send(calls...):
+	case <-late.C:
+	case <-ctx.Done():
 	}
 }
 
