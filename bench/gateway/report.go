@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/fleetlimit/fleetlimit/bench/rounds"
 )
 
 // printMachine prints what the figures below it depend on.
@@ -44,13 +46,13 @@ func printComparison(w io.Writer, c *comparison) {
 	fmt.Fprintln(w, "|---|---|---|---|---|---|")
 	base := c.variants[0]
 	for i, v := range c.variants {
-		rate, cpu := ratios(v.rates, base.rates), ratios(base.cpu, v.cpu)
+		rate, cpu := rounds.Ratios(v.rates, base.rates), rounds.Ratios(base.cpu, v.cpu)
 		goal := ""
 		if i == 1 && c.goal > 0 {
-			goal = fmt.Sprintf("%.2f: %s", c.goal, met(median(rate) >= c.goal))
+			goal = fmt.Sprintf("%.2f: %s", c.goal, met(rounds.Median(rate) >= c.goal))
 		}
-		fmt.Fprintf(w, "| %s | %.0f | %.3f (%.3f to %.3f) | %.1f µs | %.3f | %s |\n", v.name, median(v.rates),
-			median(rate), slices.Min(rate), slices.Max(rate), median(v.cpu), median(cpu), goal)
+		fmt.Fprintf(w, "| %s | %.0f | %.3f (%.3f to %.3f) | %.1f µs | %.3f | %s |\n", v.name, rounds.Median(v.rates),
+			rounds.Median(rate), slices.Min(rate), slices.Max(rate), rounds.Median(v.cpu), rounds.Median(cpu), goal)
 	}
 }
 
@@ -72,18 +74,4 @@ func met(ok bool) string {
 		return "met"
 	}
 	return "missed"
-}
-
-// ratios returns a[i]/b[i].
-func ratios(a, b []float64) []float64 {
-	out := make([]float64, len(a))
-	for i := range a {
-		out[i] = a[i] / b[i]
-	}
-	return out
-}
-
-// median returns the middle of values, which it leaves as they are; of an even number, the upper one of the two.
-func median(values []float64) float64 {
-	return slices.Sorted(slices.Values(values))[len(values)/2]
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 	redisrate "github.com/go-redis/redis_rate/v10"
 	redis "github.com/redis/go-redis/v9"
 
+	"github.com/fleetlimit/fleetlimit/bench/rounds"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
 	"github.com/fleetlimit/fleetlimit/transport"
@@ -65,12 +65,9 @@ func compare(s *server, o options) error {
 	fmt.Printf("### Decisions by one Redis, %d callers, distinct keys\n\n", o.callers)
 	fmt.Printf("| variant | decisions/s | ratio (least to greatest) |\n|---|---|---|\n")
 	for _, v := range variants {
-		ratios := make([]float64, len(v.rates))
-		for i, rate := range v.rates {
-			ratios[i] = rate / variants[0].rates[i]
-		}
-		slices.Sort(ratios)
-		fmt.Printf("| %s | %.0f | %.2f (%.2f to %.2f) |\n", v.name, median(v.rates), ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1])
+		ratios := rounds.Ratios(v.rates, variants[0].rates)
+		fmt.Printf("| %s | %.0f | %.2f (%.2f to %.2f) |\n", v.name, rounds.Median(v.rates), rounds.Median(ratios),
+			slices.Min(ratios), slices.Max(ratios))
 	}
 	fmt.Printf("\nEvery request of three zones was one script call.\n\n")
 	return nil
@@ -156,12 +153,4 @@ func scriptCalls(s *server) (int64, error) {
 		}
 	}
 	return 0, nil
-}
-
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	if len(sorted) == 0 {
-		panic(errors.New("no rounds"))
-	}
-	return sorted[len(sorted)/2]
 }
