@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
 // A node is a Caddy of the fleet.
@@ -134,13 +136,8 @@ func (n *node) mustGet(status int, path string, headers ...string) http.Header {
 	return header
 }
 
-// freeAddr returns a loopback address that nothing listens on.
+// freeAddr returns a loopback address that nothing else gets while the test runs.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	return fmt.Sprint("127.0.0.1:", redistest.FreePort(t))
 }
