@@ -21,6 +21,12 @@ type Rule struct {
 	Algorithm Algorithm
 	Limit     Limit
 
+	// Strict says that the store decides every take: nothing is leased and nothing admitted before it has answered.
+	Strict bool
+
+	// MaxOvershoot is by what fraction of the limit a fleet that decides by leases may exceed it. 0 <= MaxOvershoot <= 1.
+	MaxOvershoot float64
+
 	// Derived from Limit, so that no take has to.
 	window   int64 // µs
 	capacity int64 // the most that can be taken at once
@@ -46,6 +52,9 @@ func NewRule(r Rule) (*Rule, error) {
 	}
 	if r.MaxKeys < 0 {
 		return nil, fmt.Errorf("limiter: max keys = %d, want 1 or more", r.MaxKeys)
+	}
+	if !(r.MaxOvershoot >= 0 && r.MaxOvershoot <= 1) { // nor NaN
+		return nil, fmt.Errorf("limiter: max overshoot = %v, want 0 to 1", r.MaxOvershoot)
 	}
 	if r.MaxKeys == 0 {
 		r.MaxKeys = DefaultMaxKeys
