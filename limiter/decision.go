@@ -8,6 +8,9 @@ type Decision struct {
 	// Breach marks the first denial of a key in a window: the one worth a log line. Set by stores.
 	Breach bool
 
+	// Source says by what the take was decided.
+	Source Source
+
 	// At is the instant of the decision by the clock of the store: the newest reading that the count has seen. Instants
 	// of a decision are to be compared with it, not with a clock of the caller's.
 	At Instant

@@ -1,7 +1,9 @@
 package limiter
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 	"time"
 )
 
@@ -37,6 +39,9 @@ type Rule struct {
 	// Length of a sub-window in µs: window/SubWindows, rounded up, so that the parts are together no shorter than the
 	// window, and longer by less than SubWindows µs.
 	sub int64
+
+	slot    int64  // see leaseSlot
+	limitID uint32 // tells this limit from another one of the same count; not 0
 }
 
 // DefaultMaxKeys is Rule.MaxKeys when it is not said.
@@ -71,7 +76,18 @@ func NewRule(r Rule) (*Rule, error) {
 		r.Algorithm.SubWindows = int(n)
 		r.sub = (r.window + n - 1) / n
 	}
+	r.slot = r.leaseSlot()
+	r.limitID = limitID(r.capacity, r.refill, r.per, r.window)
 	return &r, nil
+}
+
+// limitID returns a number that other limits do not have, as a rule.
+func limitID(numbers ...int64) uint32 {
+	h := fnv.New32a()
+	for _, n := range numbers {
+		_ = binary.Write(h, binary.LittleEndian, n) // to a hash, which takes everything
+	}
+	return max(1, h.Sum32())
 }
 
 // Capacity returns the most events that can be taken at once: a take with a higher cost never succeeds.

@@ -53,13 +53,17 @@ func (l *slidingLog) add(cost int64) {
 	l.ring.push(logEntry{l.at, l.gone + l.used() + cost})
 }
 
+// oldest returns the instant of the nth event in the window, the oldest being the first.
+func (l *slidingLog) oldest(n int64) Instant {
+	i := sort.Search(l.ring.n, func(i int) bool { return l.ring.entry(i).upTo-l.gone >= n })
+	return l.ring.entry(i).at
+}
+
 // decide answers a take of cost events that is, or is not, allowed; the log is as it is after the answer.
 func (l *slidingLog) decide(r *Rule, ok bool, cost int64) (d Decision) {
 	used := l.used()
 	if d.answer(r, l.at, used, ok, cost) {
-		leave := used - (r.capacity - cost) // so many have to leave first
-		i := sort.Search(l.ring.n, func(i int) bool { return l.ring.entry(i).upTo-l.gone >= leave })
-		d.RetryAt = l.ring.entry(i).at + Instant(r.window)
+		d.RetryAt = l.oldest(used-(r.capacity-cost)) + Instant(r.window)
 	}
 	if used > 0 {
 		d.ResetAt = l.ring.last().at + Instant(r.window)

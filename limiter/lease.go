@@ -1,0 +1,66 @@
+package limiter
+
+import "math"
+
+const (
+	// maxLease is how long a lease lasts at most, in µs.
+	maxLease = 5_000_000
+
+	// minSlot is the shortest slot worth leasing for, in µs: in a shorter one, a lease would hardly have arrived.
+	minSlot = 20_000
+
+	// logSlots is how many slots a window of a sliding window log has at least. What is leased stays in the log for up to two
+	// slots too long, so this is what leases cost: with 30, at most 7 % of the limit.
+	logSlots = 30
+)
+
+// leaseSlot returns the length of the slots of time, in µs, by which a store accounts for what it has lent under r; 0 when the
+// algorithm has no use for them, or when they would be too short for leases.
+//
+// For a token bucket this is what the overshoot pays for: a bucket goes on refilling while its leases are out, for as much as
+// accrues in one slot.
+func (r *Rule) leaseSlot() int64 {
+	var slot int64
+	switch r.Algorithm.Kind {
+	case TokenBucket:
+		slot = min(int64(r.MaxOvershoot*float64(r.window)), mulDiv(r.capacity, r.per, r.refill)/4, maxLease)
+	case SlidingWindowLog:
+		slot = min(r.window/logSlots, maxLease)
+	}
+	if slot < minSlot {
+		return 0
+	}
+	return slot
+}
+
+// Leases reports whether nodes may ask for events in advance under r.
+func (r *Rule) Leases() bool {
+	switch {
+	case r.Strict:
+		return false
+	case r.Algorithm.Kind == TokenBucket, r.Algorithm.Kind == SlidingWindowLog:
+		return r.slot > 0
+	}
+	return true
+}
+
+// leaseTime returns for how long a lease lasts as a rule, in µs. One that is lent in a slot lasts to the end of the next.
+func (r *Rule) leaseTime() int64 {
+	if r.slot > 0 {
+		return r.slot + r.slot/2 - leaseMargin(r.slot)
+	}
+	return maxLease
+}
+
+// leaseMargin returns how long before the end of a lease a node stops spending it, in µs, so that what is given back arrives in
+// time to be accounted for.
+func leaseMargin(slot int64) int64 { return min(slot/4, 100_000) }
+
+// Credit returns how many events one of so many nodes may admit for a key before the store has answered, once per window: all
+// nodes together, half of what MaxOvershoot allows.
+func (r *Rule) Credit(nodes int) int64 {
+	if r.Strict {
+		return 0
+	}
+	return min(int64(r.MaxOvershoot*float64(r.Limit.Events)/float64(2*max(1, nodes))), math.MaxInt32)
+}

@@ -1,0 +1,97 @@
+package limiter
+
+// A lentBucket is a token bucket whose events are lent. An event that is lent has left the bucket, and may be spent much later,
+// when the bucket has refilled in its place. So the bucket stops refilling while what is in it and what is out exceed its
+// capacity by what accrues in a slot: in any span, no more is spent than the capacity, what accrues in the span, and that.
+type lentBucket struct {
+	tokenBucket
+	slots
+}
+
+// settle accounts for the time up to now, slot by slot, as each has events of its own out.
+func (b *lentBucket) settle(r *Rule, now Instant) {
+	at, setBack := b.at.follow(now)
+	if setBack && b.out() > 0 {
+		b.ends = at + Instant(b.length)
+	}
+	for b.out() > 0 && at >= b.ends {
+		b.refill(r, b.ends)
+		b.turn()
+	}
+	b.refill(r, now)
+}
+
+// refill accounts for the time up to now, in the current slot.
+func (b *lentBucket) refill(r *Rule, now Instant) {
+	least := min(b.missing, b.held(r))
+	b.tokenBucket.settle(r, now)
+	if b.missing < least {
+		b.missing, b.part = least, 0
+	}
+}
+
+// held returns how many events the bucket goes on lacking in the current slot.
+func (b *lentBucket) held(r *Rule) int64 {
+	if b.out() == 0 {
+		return 0
+	}
+	return max(0, b.out()-mulDiv(b.length, r.refill, r.per))
+}
+
+// accrued returns the instant at which n > 0 more events are in the bucket.
+func (b *lentBucket) accrued(r *Rule, n int64) Instant {
+	c := *b
+	goal := c.missing - n
+	for c.out() > 0 {
+		if at := c.tokenBucket.accrued(r, c.missing-goal); goal >= c.held(r) && at <= c.ends {
+			return at
+		}
+		c.refill(r, c.ends)
+		c.turn()
+		if c.missing <= goal {
+			return c.at
+		}
+	}
+	return c.tokenBucket.accrued(r, c.missing-goal)
+}
+
+func (b *lentBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {
+	if d.answer(r, b.at, b.missing, ok, cost) {
+		d.RetryAt = b.accrued(r, cost-(r.capacity-b.missing))
+	}
+	if b.missing > 0 {
+		d.ResetAt = b.accrued(r, b.missing)
+	}
+}
+
+func (b *lentBucket) consumed() int64 { return b.missing }
+
+func (b *lentBucket) consume(_ *Rule, n int64) { b.missing += n }
+
+func (b *lentBucket) lend(r *Rule, n int64) Instant {
+	b.begin(b.at, r.slot)
+	b.missing += n
+	b.open += n
+	return b.lentUntil()
+}
+
+func (b *lentBucket) giveBack(_ *Rule, e Events) {
+	if b.missing -= b.back(e.N, e.At); b.missing <= 0 {
+		b.missing, b.part = 0, 0
+	}
+}
+
+func (b *lentBucket) undo(r *Rule, e Events) {
+	least := min(b.missing, b.held(r))
+	if b.missing -= e.N; b.missing <= least {
+		b.missing, b.part = least, 0
+	}
+}
+
+func (b *lentBucket) raise(r *Rule, seen Events) {
+	then := tokenBucket{at: seen.At, missing: seen.N, per: r.per}
+	then.settle(r, b.at)
+	if then.missing > b.missing {
+		b.missing, b.part = then.missing, then.part
+	}
+}

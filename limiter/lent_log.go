@@ -1,0 +1,65 @@
+package limiter
+
+// A lentLog is a sliding window log whose events are lent. An event that a take needs is noted at once. One that is lent in
+// advance is noted at the latest instant at which it can be spent, the end of the slot after that in which it was lent: until
+// then it is in no window that it should not be in, and afterwards in none that it should.
+type lentLog struct {
+	slidingLog
+	slots
+}
+
+func (l *lentLog) settle(r *Rule, now Instant) {
+	at, setBack := l.at.follow(now)
+	if setBack && l.out() > 0 {
+		l.ends = at + Instant(l.length)
+	}
+	for l.out() > 0 && at >= l.ends {
+		end := l.ends
+		if n := l.turn(); n > 0 {
+			l.ring.push(logEntry{end, l.gone + l.used() + n})
+		}
+	}
+	l.slidingLog.settle(r, now)
+}
+
+func (l *lentLog) consumed() int64 { return l.used() + l.out() }
+
+func (l *lentLog) decide(d *Decision, r *Rule, ok bool, cost int64) {
+	noted, used := l.used(), l.consumed()
+	if d.answer(r, l.at, used, ok, cost) {
+		switch leave := used - (r.capacity - cost); {
+		case leave <= noted:
+			d.RetryAt = l.oldest(leave) + Instant(r.window)
+		case leave <= noted+l.before:
+			d.RetryAt = l.ends + Instant(r.window)
+		default:
+			d.RetryAt = l.lentUntil() + Instant(r.window)
+		}
+	}
+	switch {
+	case l.open > 0:
+		d.ResetAt = l.lentUntil() + Instant(r.window)
+	case l.before > 0:
+		d.ResetAt = l.ends + Instant(r.window)
+	case noted > 0:
+		d.ResetAt = l.ring.last().at + Instant(r.window)
+	}
+}
+
+func (l *lentLog) consume(_ *Rule, n int64) { l.add(n) }
+
+func (l *lentLog) lend(r *Rule, n int64) Instant {
+	l.begin(l.at, r.slot)
+	l.open += n
+	return l.lentUntil()
+}
+
+func (l *lentLog) giveBack(_ *Rule, e Events) { l.back(e.N, e.At) }
+
+func (l *lentLog) undo(r *Rule, e Events) { l.Refund(r, l.at, e.At, e.N) }
+
+func (l *lentLog) raise(r *Rule, seen Events) {
+	if lost := seen.N - l.consumed(); lost > 0 && seen.At > l.at-Instant(r.window) {
+		l.add(lost)
+	}
+}

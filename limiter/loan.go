@@ -1,0 +1,78 @@
+package limiter
+
+// A Loan is what a node asks a [Lender] about one key under one rule, with the answer. What goes back and what is owed is
+// dealt with before anything is decided.
+type Loan struct {
+	Rule *Rule
+	Key  []byte
+
+	// Need is how many events a take needs that waits for the answer; 0 when none waits. It is served or denied as a whole.
+	Need int64
+
+	// More is how many events further takes wait for: served as far as there are any.
+	More int64
+
+	// Want is how many events the node expects to spend before it asks again. At most an eighth of what is left is lent for
+	// it: so leases are large far from the limit, and exactness returns where it matters.
+	Want int64
+
+	// Back are events that were lent at the instant At, by the store's clock, and not spent. They go back where they came from,
+	// or nowhere when that has passed.
+	Back [2]Events
+
+	// Undo are events that were served at the instant At, in vain.
+	Undo Events
+
+	// Owed is how many events the node has ever admitted for this count before the store had answered, Paid how many of them it
+	// knows the store to have debited. The difference is debited unconditionally, and never twice.
+	Owed, Paid int64
+
+	// Seen is the newest state that the node was told of: so many events were used at the instant At. A store that has lost
+	// writes since then takes it over.
+	Seen Events
+
+	// Run tells which run of the store Back, Undo and Seen come from; the answer overwrites it by its own. Another run takes
+	// nothing back, as it may not know of the loan, and may have lost what was seen.
+	Run uint64
+
+	// Decision is the answer to a take of Need events, or of one event that was not asked for when Need is 0. Its Remaining is
+	// what the store has left after the loan.
+	Decision Decision
+
+	// Served is how many events are consumed for the takes that wait, Need first.
+	Served int64
+
+	// Lent is how many events have been lent for Want. They can be spent until Ends, by the store's clock.
+	Lent int64
+	Ends Instant
+}
+
+// A Lender is a store that lends events.
+type Lender interface {
+	Store
+
+	// Lend answers loans of one key, at most MaxLoans of them with different rules, as one: either all needs are served or
+	// none, and then nothing else is. When the loans hold their answers, answered is called, once, and must not block; it
+	// may be called before Lend returns. An error says that the outcome is unknown: what was lent, given back, or paid may
+	// be so or not, and is not to be asked for a second time.
+	Lend(loans []Loan, answered func(error))
+}
+
+// MaxLoans is how many loans a call of [Lender].Lend has at most.
+const MaxLoans = 8
+
+// share is the part of what is left that is lent for what a node only wants: one in so many events.
+const share = 8
+
+// fits reports whether there is what the loan needs when so many events are left. Less than none are left of a limit that was
+// lowered, or exceeded by what was owed.
+func (l *Loan) fits(left int64) bool { return l.Need == 0 || l.Need <= left }
+
+// divide returns how many of the events that are left are served, and how many are lent. The loan fits.
+func (l *Loan) divide(left int64) (served, lent int64) {
+	served = l.Need + max(0, min(l.More, left-l.Need))
+	if l.Rule.Leases() {
+		lent = max(0, min(l.Want, (left-served)/share))
+	}
+	return served, lent
+}

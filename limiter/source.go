@@ -1,0 +1,16 @@
+package limiter
+
+// A Source says by what a take was decided.
+type Source uint8
+
+const (
+	FromStore  Source = iota // by the store
+	FromLease                // admitted from what the store had lent before
+	FromCredit               // admitted before the store is told
+	FromMemory               // denied, because the store has denied such a take before
+)
+
+var sourceNames = [...]string{"store", "lease", "credit", "remembered_denial"}
+
+// String returns the name of s in metrics and placeholders.
+func (s Source) String() string { return sourceNames[s] }
