@@ -21,10 +21,13 @@ type App struct {
 	Redis *Redis `json:"redis,omitempty"`
 
 	// Named limits that zones can use.
-	Tiers map[string]*Limit `json:"tiers,omitempty"`
+	Tiers map[string]*Tier `json:"tiers,omitempty"`
 
 	// What zones and handlers do not say themselves.
 	Defaults *Defaults `json:"defaults,omitempty"`
+
+	// How many nodes share the Redis, 1 to 10000. Only with `redis`. Default: they count themselves.
+	Nodes int `json:"nodes,omitempty"`
 
 	logger   *zap.Logger
 	defaults Defaults
@@ -38,9 +41,8 @@ type App struct {
 
 // definition is a zone as one handler wrote it.
 type definition struct {
-	text   string // its JSON without what two sites may write differently
-	legacy bool
-	tiers  bool // it has tiers, whose limits may be the app's
+	text string // its JSON without what two sites may write differently
+	zone *Zone
 }
 
 // CaddyModule returns the Caddy module information.
@@ -66,13 +68,19 @@ func (a *App) Provision(ctx caddy.Context) error {
 	if _, err := parseRejectStyle(a.defaults.Reject); err != nil {
 		return fmt.Errorf("defaults: %w", err)
 	}
-	for name, limit := range a.Tiers {
-		if limit == nil {
+	if err := a.defaults.enforcement().validate(); err != nil {
+		return fmt.Errorf("defaults: %w", err)
+	}
+	for name, tier := range a.Tiers {
+		if !tier.limited() {
 			return fmt.Errorf("tier %q has no limit: say one, such as {\"events\": 1000, \"window\": \"1m\"}", name)
 		}
-		if err := limit.validate(); err != nil {
+		if err := tier.validate(); err != nil {
 			return fmt.Errorf("tier %q: %w", name, err)
 		}
+	}
+	if err := a.checkNodes(); err != nil {
+		return err
 	}
 	return a.provisionStore()
 }
@@ -130,13 +138,13 @@ func (a *App) define(name string, z *Zone, logger *zap.Logger) error {
 	if a.definitions == nil {
 		a.definitions = make(map[string]definition)
 	}
-	a.definitions[name] = definition{text: string(text), legacy: z.legacy(), tiers: z.Tier != nil}
+	a.definitions[name] = definition{text: string(text), zone: z}
 	a.mu.Unlock()
 
 	switch {
 	case !found || earlier.text == string(text):
 		return nil
-	case earlier.legacy && z.legacy():
+	case earlier.zone.legacy() && z.legacy():
 		logger.Warn("two definitions of one zone share their counts: give them different names if they are not the same",
 			zap.String("zone", name))
 		return nil

@@ -28,17 +28,27 @@ func init() {
 //			ipv6_prefix    <bits>                   # default 64
 //			limit          <rate>
 //			algorithm      <algorithm>              # default token_bucket
+//			mode           strict | lease           # default lease
+//			max_overshoot  <percent>                # default 1%
 //			tier [<placeholder>] [trusted] {
-//				<tier> [<rate>]                     # without a rate: that of the global tier
+//				<tier> [<rate>] {                   # without a rate: that of the global tier; block optional
+//					mode          strict | lease
+//					max_overshoot <percent>
+//				}
 //				keys <glob...> <tier>               # repeatable; the first that matches the key decides
 //				default <tier>                      # for an unknown or empty tier
 //			}
 //			endpoint [<METHOD>[,<METHOD>...]] <path> [<rate> [<algorithm>]] { # repeatable; block optional
-//				limit     <rate>
-//				algorithm <algorithm>
-//				cost      <n> | <placeholder> [trusted]
+//				limit         <rate>
+//				algorithm     <algorithm>
+//				cost          <n> | <placeholder> [trusted]
+//				mode          strict | lease
+//				max_overshoot <percent>
 //				tier {
-//					<tier> <rate>
+//					<tier> [<rate>] {               # a rate, a block, or both
+//						mode          strict | lease
+//						max_overshoot <percent>
+//					}
 //				}
 //			}
 //			cost           <n> | <placeholder> [trusted] # default 1
@@ -206,15 +216,16 @@ func (p *directiveParser) logRejections(args []string) error {
 // jitter parses a percentage, or a fraction as in caddy-ratelimit.
 func (p *directiveParser) jitter(args []string) error {
 	text, percent := strings.CutSuffix(args[0], "%")
-	f, err := strconv.ParseFloat(text, 64)
-	if percent {
-		f /= 100
-	}
+	ofPercent, notPercent := parsePercent(text)
+	fraction, notNumber := strconv.ParseFloat(text, 64)
 	switch {
-	case err == nil && f >= 0 && f <= 1:
-		p.h.Jitter = f
+	case percent && notPercent == nil:
+		p.h.Jitter = ofPercent
 		return nil
-	case err == nil && f > 1 && f <= 100 && !percent:
+	case !percent && notNumber == nil && fraction >= 0 && fraction <= 1:
+		p.h.Jitter = fraction
+		return nil
+	case !percent && notPercent == nil:
 		return p.Errf("jitter %s has no unit: say %s%%", text, text)
 	}
 	return p.Errf("jitter %q is not a percentage: say 0%% to 100%%, such as 20%%", args[0])

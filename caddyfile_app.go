@@ -28,12 +28,18 @@ import (
 //					insecure_skip_verify
 //				}
 //			}
-//			tier <name> <rate>                         # repeatable: a named limit that zones can use
-//			defaults {                                 # what zones and handlers do not say themselves
-//				algorithm <algorithm>
-//				headers   x | draft | all | none
-//				reject    json | problem | error
+//			tier <name> <rate> {                       # repeatable: a named limit that zones can use; block optional
+//				mode          strict | lease
+//				max_overshoot <percent>
 //			}
+//			defaults {                                 # what zones and handlers do not say themselves
+//				algorithm     <algorithm>
+//				mode          strict | lease
+//				max_overshoot <percent>
+//				headers       x | draft | all | none
+//				reject        json | problem | error
+//			}
+//			nodes <n>                                  # with redis; default: counted
 //		}
 //	}
 func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
@@ -58,9 +64,17 @@ func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
 			usage: "defaults {",
 			parse: func([]string) error { return app.parseDefaults(d) },
 		},
+		"nodes": {
+			usage: "nodes <n>", min: 1, max: 1,
+			parse: func(args []string) error { return app.parseNodes(d, args) },
+		},
 	}}
-	if _, err := b.read(d); err != nil {
+	places, err := b.read(d)
+	if err != nil {
 		return nil, err
+	}
+	if err := app.checkNodes(); err != nil {
+		return nil, places["nodes"].WrapErr(err)
 	}
 	return httpcaddyfile.App{Name: appName, Value: caddyconfig.JSON(app, nil)}, nil
 }
@@ -74,14 +88,18 @@ func (a *App) parseTier(d *caddyfile.Dispenser, args []string) error {
 	case a.Tiers[name] != nil:
 		return d.Errf("tier %s is already specified as %v: remove one of the two", name, a.Tiers[name])
 	}
-	limit, err := parseRate(args[1:])
-	if err != nil {
-		return d.Errf("tier %s: %w", name, err)
+	tier, err := parseTier(d, args)
+	addTier(&a.Tiers, name, tier)
+	return err
+}
+
+// parseNodes parses the size of the fleet.
+func (a *App) parseNodes(d *caddyfile.Dispenser, args []string) error {
+	n, err := parseEvents(args[0])
+	if err != nil || n < 1 || n > maxNodes {
+		return d.Errf("nodes %q is not a number of nodes: say 1 to %d, or leave it out to have them counted", args[0], maxNodes)
 	}
-	if a.Tiers == nil {
-		a.Tiers = make(map[string]*Limit)
-	}
-	a.Tiers[name] = limit
+	a.Nodes = int(n)
 	return nil
 }
 
@@ -90,9 +108,11 @@ func (a *App) parseDefaults(d *caddyfile.Dispenser) error {
 	c := new(Defaults)
 	a.Defaults = c
 	b := block{of: "defaults", lines: map[string]line{
-		"algorithm": algorithmLine(d, &c.Algorithm),
-		"headers":   headersLine(d, &c.Headers),
-		"reject":    rejectLine(d, &c.Reject),
+		"algorithm":     algorithmLine(d, &c.Algorithm),
+		"mode":          modeLine(d, &c.Mode),
+		"max_overshoot": maxOvershootLine(d, &c.MaxOvershoot),
+		"headers":       headersLine(d, &c.Headers),
+		"reject":        rejectLine(d, &c.Reject),
 	}}
 	_, err := b.read(d)
 	return err

@@ -20,6 +20,7 @@ func FuzzGlobalOption(f *testing.F) {
 		"redis standalone {\naddress [::1]:6379\nusername u\npassword {env.P}\ndb 3\nkey_prefix a\ntimeout 20ms\npool_size 8\ntls\n}",
 		"redis sentinel {\naddress a:1 b:2\nmaster_name m\nsentinel_password \"p {\"\n}",
 		"redis cluster {\naddress {env.A}\ntls {\nca f\nserver_name s\ninsecure_skip_verify\n}\n}",
+		"redis {\naddress localhost:6379\n}\nnodes 20\ntier pro 1/s {\nmode strict\nmax_overshoot 5%\n}\ndefaults {\nmode lease\n}", "nodes 1",
 		"redis", "redis {", "redis {\n}", "redis {\ntls {", "redis {\naddress \"\"\n}", "redis cluster {\naddress a:1\ntls {\n{\n}\n}\n}",
 	} {
 		f.Add(seed)

@@ -28,9 +28,11 @@ func (p *zoneParser) endpoint(args []string) error {
 		return nil
 	}
 	b := block{of: "endpoint", lines: map[string]line{
-		"limit":     limitLine(p.Dispenser, &e.Limit),
-		"algorithm": algorithmLine(p.Dispenser, &e.Algorithm),
-		"cost":      costLine(p.Dispenser, &e.Cost),
+		"limit":         limitLine(p.Dispenser, &e.Limit),
+		"algorithm":     algorithmLine(p.Dispenser, &e.Algorithm),
+		"cost":          costLine(p.Dispenser, &e.Cost),
+		"mode":          modeLine(p.Dispenser, &e.Mode),
+		"max_overshoot": maxOvershootLine(p.Dispenser, &e.MaxOvershoot),
 		"tier": {usage: "tier {", max: anyNumber, parse: func(args []string) error {
 			if len(args) > 0 {
 				return p.Errf("unexpected %q: say `tier {`; how a tier is found is for the zone's tier to say", args[0])
@@ -84,12 +86,16 @@ func (p *zoneParser) endpointRate(e *Endpoint, args []string) (err error) {
 
 // endpointTier parses the limits of tiers at an endpoint.
 func (p *zoneParser) endpointTier(e *Endpoint) error {
-	limit := p.tierLimit(&e.Tiers)
 	b := block{of: "tier", other: &line{
-		usage: "<tier> " + rateUsage, min: 2, max: anyNumber,
+		usage: "<tier> " + rateUsage, min: 1, max: anyNumber,
 		parse: func(args []string) error {
 			p.endpointTiers = append(p.endpointTiers, tierUse{args[0], here(p.Dispenser)})
-			return limit(args)
+			tier, err := parseTier(p.Dispenser, args)
+			if err == nil && tier == nil {
+				err = p.Errf("tier %s says nothing: say its limit at this endpoint, such as `%s 100/1m`", args[0], args[0])
+			}
+			addTier(&e.Tiers, args[0], tier)
+			return err
 		},
 	}}
 	_, err := b.read(p.Dispenser)

@@ -105,6 +105,8 @@ func FuzzDirective(f *testing.F) {
 		"zone a {\nkey k\nlimit 9/s\nendpoint * {\nlimit 5/d\nalgorithm sliding_window 5\ncost 2\n}\ncost {http.vars.n}\n}",
 		"zone a {\nmatch {\npath /x\nmethod GET\n}\nmatch @x\nkey k\non_missing_key skip\nipv4_prefix 8\nlimit block\n}",
 		"zone \"any name\" {\nmatch method GET\nevents 5\nwindow 1m\n}\ndistributed {\nread_interval 1s\n}\njitter 0.2",
+		"zone a {\nkey k\nmode strict\nmax_overshoot 0.7%\nlimit 9/s\ntier {\nfree 1/s {\nmode lease\n}\ndefault free\n}\n}",
+		"zone a {\nkey k\ntier {\nfree 1/s\ndefault free\n}\nendpoint /a {\nmode lease\ntier {\nfree {\nmax_overshoot 0%\n}\n}\n}\n}",
 		"allow private_ranges 192.0.2.1\ndeny 2001:db8::/32\nheaders x\nreject problem\nlog_key\njitter 20%",
 		"zone a {", "zone", "{", "}", "match {\n{\n}", "zone a {\nmatch {\n}\n}\n}\n}", "deny \"\"", "storage file_system",
 	} {

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 )
 
 // tier parses how the tier of a key is found, and the limits of the tiers.
@@ -41,7 +43,7 @@ func (p *zoneParser) tier(args []string) error {
 				return nil
 			}},
 		},
-		other: &line{usage: "<tier> [" + rateUsage + "]", min: 1, max: anyNumber, parse: p.tierLimit(&c.Tiers)},
+		other: &line{usage: "<tier> [" + rateUsage + "]", min: 1, max: anyNumber, parse: p.zoneTier},
 	}
 	if _, err := b.read(p.Dispenser); err != nil {
 		return err
@@ -53,31 +55,52 @@ func (p *zoneParser) tier(args []string) error {
 	return checkTiers(uses, c.Tiers)
 }
 
-// tierLimit returns the parser of a tier and its limit, which it puts into tiers. Without a limit the tier has that of the
-// global option.
-func (p *zoneParser) tierLimit(tiers *map[string]*Limit) func([]string) error {
-	return func(args []string) error {
-		name := args[0]
-		var limit *Limit
-		if len(args) > 1 {
-			var err error
-			if limit, err = parseRate(args[1:]); err != nil {
-				return p.Errf("tier %s: %w", name, err)
-			}
-		} else if p.app != nil && p.app.Tiers[name] == nil {
-			return p.Errf("tier %s has no limit: say one here, such as `%s 100/1m`, or define `tier %s <rate>` in the "+
-				"global rate_limit option", name, name, name)
-		}
-		if *tiers == nil {
-			*tiers = make(map[string]*Limit)
-		}
-		(*tiers)[name] = limit
-		return nil
+// zoneTier parses a tier of the zone. Without a limit it has that of the global option.
+func (p *zoneParser) zoneTier(args []string) error {
+	name := args[0]
+	if len(args) == 1 && p.app != nil && p.app.Tiers[name] == nil {
+		return p.Errf("tier %s has no limit: say one here, such as `%s 100/1m`, or define `tier %s <rate>` in the "+
+			"global rate_limit option", name, name, name)
 	}
+	tier, err := parseTier(p.Dispenser, args)
+	addTier(&p.zone.Tier.Tiers, name, tier)
+	return err
+}
+
+// parseTier parses a tier: its name and, when args go on, its limit, and the block that may follow. The tier is nil when
+// there is nothing but the name.
+func parseTier(d *caddyfile.Dispenser, args []string) (t *Tier, err error) {
+	t = new(Tier)
+	if len(args) > 1 {
+		limit, err := parseRate(args[1:])
+		if err != nil {
+			return nil, d.Errf("tier %s: %w", args[0], err)
+		}
+		t.Limit = *limit
+	}
+	if !opensBlock(d) {
+		if len(args) == 1 {
+			return nil, nil
+		}
+		return t, nil
+	}
+	b := block{of: "a tier", lines: map[string]line{
+		"mode":          modeLine(d, &t.Mode),
+		"max_overshoot": maxOvershootLine(d, &t.MaxOvershoot),
+	}}
+	_, err = b.read(d)
+	return t, err
+}
+
+func addTier(tiers *map[string]*Tier, name string, t *Tier) {
+	if *tiers == nil {
+		*tiers = make(map[string]*Tier)
+	}
+	(*tiers)[name] = t
 }
 
 // checkTiers returns an error for the first use of a tier that is not among tiers.
-func checkTiers(uses []tierUse, tiers map[string]*Limit) error {
+func checkTiers(uses []tierUse, tiers map[string]*Tier) error {
 	for _, u := range uses {
 		if _, found := tiers[u.tier]; !found {
 			return u.place.Errf("tier %s is not one of the zone's (%s): add it to the zone's tier block",

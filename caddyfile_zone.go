@@ -57,6 +57,8 @@ func (p *zoneParser) block() *block {
 		"ipv6_prefix":    {usage: "ipv6_prefix <bits>", min: 1, max: 1, parse: p.prefix(&c.IPv6Prefix, 128)},
 		"limit":          limitLine(p.Dispenser, &c.Limit),
 		"algorithm":      algorithmLine(p.Dispenser, &c.Algorithm),
+		"mode":           modeLine(p.Dispenser, &c.Mode),
+		"max_overshoot":  maxOvershootLine(p.Dispenser, &c.MaxOvershoot),
 		"tier":           {usage: "tier [<placeholder>] [trusted] {", max: 2, parse: p.tier},
 		"endpoint":       {usage: endpointUsage, min: 1, max: anyNumber, repeats: true, parse: p.endpoint},
 		"cost":           costLine(p.Dispenser, &c.Cost),

@@ -36,6 +36,13 @@ type Zone struct {
 	// How the limit is enforced. Default: `token_bucket`.
 	Algorithm *Algorithm `json:"algorithm,omitempty"`
 
+	// How the nodes that share a Redis enforce the limit together: `lease`, so that they decide most requests by
+	// themselves, or `strict`, so that Redis decides every one. Default: `lease`.
+	Mode string `json:"mode,omitempty"`
+
+	// By what fraction of the limit the nodes that share a Redis may exceed it, 0 to 1. Default: 0.01.
+	MaxOvershoot *float64 `json:"max_overshoot,omitempty"`
+
 	// Gives keys different limits by their tier.
 	Tier *ZoneTier `json:"tier,omitempty"`
 
@@ -101,14 +108,26 @@ type ZoneTier struct {
 	// guarantees the value.
 	Trusted bool `json:"trusted,omitempty"`
 
-	// The tiers by name. A tier without a limit here (null) has the limit of the app's tier of the same name.
-	Tiers map[string]*Limit `json:"tiers,omitempty"`
+	// The tiers by name. A tier without a limit here (null, or no more than `mode` and `max_overshoot`) has the limit of
+	// the app's tier of the same name, and what else that says.
+	Tiers map[string]*Tier `json:"tiers,omitempty"`
 
 	// Tiers by key: the first pattern that matches the key decides, before the placeholder does.
 	Keys []KeyTier `json:"keys,omitempty"`
 
 	// The tier of keys whose tier is unknown or empty. Default: none, so that the zone's own limit applies.
 	Default string `json:"default,omitempty"`
+}
+
+// Tier is the limit of a tier, and how closely the nodes of a fleet keep to it.
+type Tier struct {
+	Limit
+
+	// See the zone's `mode`. Default: the zone's, or at an endpoint the endpoint's.
+	Mode string `json:"mode,omitempty"`
+
+	// See the zone's `max_overshoot`. Default: the zone's, or at an endpoint the endpoint's.
+	MaxOvershoot *float64 `json:"max_overshoot,omitempty"`
 }
 
 // KeyTier gives the keys that match a pattern a tier.
@@ -134,8 +153,16 @@ type Endpoint struct {
 	// How the limit is enforced. Default: the zone's algorithm.
 	Algorithm *Algorithm `json:"algorithm,omitempty"`
 
+	// How the nodes that share a Redis enforce the limit together: `lease` or `strict`. Default: that of the key's tier in
+	// the zone, else the zone's.
+	Mode string `json:"mode,omitempty"`
+
+	// By what fraction of the limit the nodes that share a Redis may exceed it, 0 to 1. Default: that of the key's tier in
+	// the zone, else the zone's.
+	MaxOvershoot *float64 `json:"max_overshoot,omitempty"`
+
 	// The limits of the zone's tiers at this endpoint, by tier. A tier that is not named here has the endpoint's limit.
-	Tiers map[string]*Limit `json:"tiers,omitempty"`
+	Tiers map[string]*Tier `json:"tiers,omitempty"`
 
 	// How many events a request counts for. Default: the zone's cost.
 	Cost *Cost `json:"cost,omitempty"`
@@ -158,6 +185,13 @@ type Cost struct {
 type Defaults struct {
 	// How zones enforce their limits. Default: `token_bucket`.
 	Algorithm *Algorithm `json:"algorithm,omitempty"`
+
+	// How the nodes that share a Redis enforce limits together; see the zone's `mode`. Default: `lease`.
+	Mode string `json:"mode,omitempty"`
+
+	// By what fraction of a limit the nodes that share a Redis may exceed it; see the zone's `max_overshoot`.
+	// Default: 0.01.
+	MaxOvershoot *float64 `json:"max_overshoot,omitempty"`
 
 	// Which headers responses get; see the handler's `headers`.
 	Headers string `json:"headers,omitempty"`

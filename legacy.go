@@ -12,9 +12,9 @@ func modern(z *Zone) (*Zone, error) {
 		return nil, fmt.Errorf("has max_events but no window: say \"window\": \"1m\", or use `limit`")
 	case z.MaxEvents < 0:
 		return nil, fmt.Errorf("max_events is %d: say 0 to block, or more", z.MaxEvents)
-	case z.Algorithm != nil || z.Tier != nil || len(z.Endpoints) > 0 || z.Cost != nil:
-		return nil, fmt.Errorf("with `window` it is a zone of caddy-ratelimit, which knows no algorithm, tier, endpoint or " +
-			"cost: say `limit` instead of `window` and `max_events`")
+	case z.Algorithm != nil || z.Tier != nil || len(z.Endpoints) > 0 || z.Cost != nil || z.Mode != "" || z.MaxOvershoot != nil:
+		return nil, fmt.Errorf("with `window` it is a zone of caddy-ratelimit, which knows no algorithm, tier, endpoint, " +
+			"cost, mode or max_overshoot: say `limit` instead of `window` and `max_events`")
 	}
 	m := *z
 	m.Window, m.MaxEvents = 0, 0

@@ -2,6 +2,8 @@ package fleetlimit
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"sync/atomic"
 
 	"go.uber.org/zap"
@@ -30,10 +32,24 @@ func (n *nodes) warn(d fleet.Difference) {
 		"another name or another key_prefix", zap.String("zone", d.Zone), zap.String("node", d.Node), zap.String("store", n.store))
 }
 
+// maxNodes is the most that `nodes` may say.
+const maxNodes = 10000
+
+// checkNodes returns an error that says what to write instead when the size of the fleet does not make sense.
+func (a *App) checkNodes() error {
+	switch {
+	case a.Nodes < 0 || a.Nodes > maxNodes:
+		return fmt.Errorf("nodes is %d: say 1 to %d, or leave it out to have them counted", a.Nodes, maxNodes)
+	case a.Nodes > 0 && a.Redis == nil:
+		return fmt.Errorf("nodes says how many share a Redis, and there is none: add `redis`, or remove `nodes`")
+	}
+	return nil
+}
+
 // announce tells the other nodes how the app's zones are defined, for as long as the app runs.
 func (n *nodes) announce(a *App) {
 	n.logger.Store(a.logger)
-	n.Define(a, a.zoneDefinitions())
+	n.Define(a, a.zoneDefinitions(), a.Nodes)
 }
 
 // zoneDefinitions returns a text for each zone, which is the same for zones that mean the same.
@@ -43,12 +59,12 @@ func (a *App) zoneDefinitions() map[string]string {
 	texts := make(map[string]string, len(a.definitions))
 	for name, d := range a.definitions {
 		shared := struct {
-			Zone      string
+			Zone      *Zone
 			Algorithm *Algorithm
-			Tiers     map[string]*Limit
-		}{Zone: d.text, Algorithm: a.defaults.Algorithm}
-		if d.tiers {
-			shared.Tiers = a.Tiers
+			Tiers     map[string]*Tier
+		}{Zone: counted(d.zone), Algorithm: a.defaults.Algorithm}
+		if d.zone.Tier != nil {
+			shared.Tiers = limitsOf(a.Tiers)
 		}
 		text, err := json.Marshal(shared)
 		if err != nil {
@@ -57,4 +73,37 @@ func (a *App) zoneDefinitions() map[string]string {
 		texts[name] = string(text)
 	}
 	return texts
+}
+
+// counted returns z without what nodes that count in it may say differently: which requests it is for, and how closely they
+// keep to its limits, which is for each node to know.
+func counted(z *Zone) *Zone {
+	c := *z
+	c.MatcherSetsRaw, c.Mode, c.MaxOvershoot = nil, "", nil
+	if z.Tier != nil {
+		tier := *z.Tier
+		tier.Tiers = limitsOf(tier.Tiers)
+		c.Tier = &tier
+	}
+	c.Endpoints = make([]*Endpoint, len(z.Endpoints))
+	for i, e := range z.Endpoints {
+		own := *e
+		own.Mode, own.MaxOvershoot, own.Tiers = "", nil, limitsOf(e.Tiers)
+		maps.DeleteFunc(own.Tiers, func(_ string, t *Tier) bool { return t == nil })
+		c.Endpoints[i] = &own
+	}
+	return &c
+}
+
+// limitsOf returns the tiers with nothing but their limits; those without one are nil.
+func limitsOf(tiers map[string]*Tier) map[string]*Tier {
+	limits := make(map[string]*Tier, len(tiers))
+	for name, t := range tiers {
+		if t.limited() {
+			limits[name] = &Tier{Limit: t.Limit}
+		} else {
+			limits[name] = nil
+		}
+	}
+	return limits
 }

@@ -20,16 +20,18 @@ func (p *policy) empty() bool { return slices.Equal(p.rules, make([]*rule, len(p
 
 // inheritance resolves what an endpoint takes from its zone.
 type inheritance struct {
-	zone      string
-	key       string
-	maxKeys   int
-	app       *App
-	limit     *Limit
-	algorithm *Algorithm
-	cost      *Cost
-	tiers     *tierFinder
-	own       map[string]*Limit // limits of the endpoint's own, by tier
-	hasOwn    bool              // the endpoint has a limit of its own, which comes before the zone's tiers
+	zone       string
+	key        string
+	maxKeys    int
+	app        *App
+	limit      *Limit
+	algorithm  *Algorithm
+	cost       *Cost
+	tiers      *tierFinder
+	enforce    enforcement      // the zone's
+	atEndpoint enforcement      // what the endpoint says of it, which comes before those of the zone's tiers
+	own        map[string]*Tier // what the endpoint says of tiers
+	hasOwn     bool             // the endpoint has a limit of its own, which comes before those of the zone's tiers
 }
 
 // endpoint compiles an endpoint of the zone.
@@ -39,7 +41,10 @@ func (z *inheritance) endpoint(e *Endpoint) (*policy, error) {
 		return nil, err
 	}
 	own := *z
-	own.own = e.Tiers
+	own.own, own.atEndpoint = e.Tiers, enforcement{e.Mode, e.MaxOvershoot}
+	if err := own.atEndpoint.validate(); err != nil {
+		return nil, err
+	}
 	if e.Limit != nil {
 		own.limit, own.hasOwn = e.Limit, true
 	}
@@ -52,12 +57,15 @@ func (z *inheritance) endpoint(e *Endpoint) (*policy, error) {
 	if len(e.Tiers) > 0 && z.tiers == nil {
 		return nil, fmt.Errorf("has limits for tiers, but its zone has no tiers: add `tier` to the zone")
 	}
-	for tier, limit := range e.Tiers {
-		if _, found := z.tiers.index[tier]; !found {
-			return nil, fmt.Errorf("tier %q is not one of the zone's: add it there", tier)
+	for name, tier := range e.Tiers {
+		if _, found := z.tiers.index[name]; !found {
+			return nil, fmt.Errorf("tier %q is not one of the zone's: add it there", name)
 		}
-		if limit == nil {
-			return nil, fmt.Errorf("tier %q has no limit: say one", tier)
+		if tier == nil || *tier == (Tier{}) {
+			return nil, fmt.Errorf("tier %q says nothing: say its limit at this endpoint, or remove it", name)
+		}
+		if err := tier.enforcement().validate(); err != nil {
+			return nil, fmt.Errorf("tier %q: %w", name, err)
 		}
 	}
 	return own.policy(r)
@@ -86,7 +94,10 @@ func (z *inheritance) policy(r *route) (*policy, error) {
 		if limit == nil {
 			continue
 		}
-		base := limiter.Rule{ID: id, Zone: z.zone, MaxKeys: z.maxKeys, Algorithm: algorithm}
+		e := z.enforcementOf(tier)
+		base := limiter.Rule{
+			ID: id, Zone: z.zone, MaxKeys: z.maxKeys, Algorithm: algorithm, Strict: e.strict(), MaxOvershoot: e.overshoot(),
+		}
 		if p.rules[tier], err = newRule(base, limit); err == nil {
 			err = z.app.fits(p.rules[tier])
 		}
@@ -109,13 +120,23 @@ func (z *inheritance) limitOf(tier int) *Limit {
 	if tier == noTier {
 		return z.limit
 	}
-	if own := z.own[z.tiers.names[tier]]; own != nil {
-		return own
+	if own := z.own[z.tiers.names[tier]]; own.limited() {
+		return &own.Limit
 	}
 	if z.hasOwn {
 		return z.limit
 	}
-	return z.tiers.limits[tier]
+	return &z.tiers.tiers[tier].Limit
+}
+
+// enforcementOf returns how closely the limit of a tier is kept to. Where the limit is from does not matter to that: each
+// place says what it says over all limits below it.
+func (z *inheritance) enforcementOf(tier int) enforcement {
+	if tier == noTier {
+		return z.atEndpoint.over(z.enforce)
+	}
+	ofTier := z.tiers.tiers[tier].enforcement().over(z.enforce)
+	return z.own[z.tiers.names[tier]].enforcement().over(z.atEndpoint.over(ofTier))
 }
 
 // compilePolicies compiles the endpoints and the rest of the zone.
@@ -124,6 +145,11 @@ func compilePolicies(name string, config *Zone, tiers *tierFinder, app *App) ([]
 		zone: name, key: config.Key, maxKeys: config.MaxKeys, app: app,
 		limit: config.Limit, algorithm: config.Algorithm, cost: config.Cost, tiers: tiers,
 	}
+	ofZone.enforce = enforcement{config.Mode, config.MaxOvershoot}
+	if err := ofZone.enforce.validate(); err != nil {
+		return nil, err
+	}
+	ofZone.enforce = ofZone.enforce.over(app.defaults.enforcement())
 	if ofZone.algorithm == nil {
 		ofZone.algorithm = app.defaults.Algorithm
 	}

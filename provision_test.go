@@ -38,6 +38,21 @@ func TestProvisionRefuses(t *testing.T) {
 		{"prefix", `{"rate_limits": {"z": {"key": "k", "ipv4_prefix": 33, "limit": {"events": 1, "window": "1s"}}}}`, "say 0 to 32"},
 		{"max_keys", `{"rate_limits": {"z": {"key": "k", "max_keys": -1, "limit": {"events": 1, "window": "1s"}}}}`, "max keys = -1"},
 		{"both syntaxes", `{"rate_limits": {"z": {"key": "k", "window": "1s", "max_events": 1, "limit": {"block": true}}}}`, "keep `limit`"},
+		{"mode", `{"rate_limits": {"z": {"key": "k", "mode": "fast", "limit": {"events": 1, "window": "1s"}}}}`, `"fast" is not a mode`},
+		{"max_overshoot", `{"rate_limits": {"z": {"key": "k", "max_overshoot": 5, "limit": {"events": 1, "window": "1s"}}}}`,
+			"max_overshoot is 5: say a fraction"},
+		{"mode of a tier", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"},
+			"tier": {"default": "pro", "tiers": {"pro": {"unlimited": true, "mode": "fast"}}}}}}`, `tier: "pro": "fast" is not a mode`},
+		{"mode of an endpoint", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"},
+			"endpoints": [{"path": "/a", "mode": "fast"}]}}}`, `endpoint 1 (/a): "fast" is not a mode`},
+		{"overshoot of an endpoint's tier", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"},
+			"tier": {"default": "pro", "tiers": {"pro": {"unlimited": true}}},
+			"endpoints": [{"path": "/a", "tiers": {"pro": {"max_overshoot": -0.1}}}]}}}`, `tier "pro": max_overshoot is -0.1`},
+		{"endpoint's tier that says nothing", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"},
+			"tier": {"default": "pro", "tiers": {"pro": {"unlimited": true}}},
+			"endpoints": [{"path": "/a", "tiers": {"pro": {}}}]}}}`, `tier "pro" says nothing`},
+		{"mode of a legacy zone", `{"rate_limits": {"z": {"key": "k", "window": "1s", "max_events": 1, "mode": "strict"}}}`,
+			"knows no algorithm, tier, endpoint, cost, mode"},
 		{"headers", `{"allow": ["10.0.0.0/8"], "headers": "some"}`, "say x, draft, all or none"},
 		{"reject", `{"allow": ["10.0.0.0/8"], "reject": "html"}`, "say json, problem or error"},
 		{"log_rejections", `{"allow": ["10.0.0.0/8"], "log_rejections": "some"}`, "say first, all or none"},
@@ -67,5 +82,34 @@ func TestProvisionRefuses(t *testing.T) {
 	}
 	if got := pooledZones(); len(got) != 0 {
 		t.Errorf("zones in use after all were refused = %d, want 0", len(got))
+	}
+}
+
+// TestAppProvisionRefuses holds for the app in JSON.
+func TestAppProvisionRefuses(t *testing.T) {
+	const redis = `"redis": {"addresses": ["localhost:1"]}`
+	for _, tc := range []struct{ config, want string }{
+		{`{"defaults": {"mode": "fast"}}`, `defaults: "fast" is not a mode`},
+		{`{"defaults": {"max_overshoot": 1.01}}`, "defaults: max_overshoot is 1.01"},
+		{`{"tiers": {"pro": {"mode": "strict"}}}`, `tier "pro" has no limit`},
+		{`{"tiers": {"pro": {"events": 1}}}`, `tier "pro": `},
+		{`{"tiers": {"pro": {"events": 1, "window": "1s", "mode": "fast"}}}`, `tier "pro": "fast" is not a mode`},
+		{`{"nodes": 5}`, "add `redis`, or remove `nodes`"},
+		{`{"nodes": -1, ` + redis + `}`, "nodes is -1: say 1 to 10000"},
+		{`{"nodes": 10001, ` + redis + `}`, "nodes is 10001: say 1 to 10000"},
+	} {
+		a := new(App)
+		if err := json.Unmarshal([]byte(tc.config), a); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := caddy.NewContext(caddy.Context{Context: t.Context()})
+		err := a.Provision(ctx)
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("Provision of %s = %v, want an error that says %q", tc.config, err, tc.want)
+		}
+		if err := a.Cleanup(); err != nil {
+			t.Errorf("Cleanup = %v", err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package fleetlimit
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -17,7 +18,7 @@ const noTier = 0
 type tierFinder struct {
 	index    map[string]int // name -> tier
 	names    []string       // tier -> name
-	limits   []*Limit       // tier -> its limit in the zone
+	tiers    []*Tier        // tier -> what it is in the zone; it has a limit
 	globs    []globTier     // in written order
 	read     reader         // nil: no placeholder
 	reads    string         // the placeholder's name
@@ -30,25 +31,25 @@ type globTier struct {
 }
 
 // newTierFinder compiles config; shared are the app's tiers.
-func newTierFinder(config *ZoneTier, shared map[string]*Limit) (*tierFinder, error) {
+func newTierFinder(config *ZoneTier, shared map[string]*Tier) (*tierFinder, error) {
 	if config == nil {
 		return nil, nil
 	}
 	if config.Placeholder == "" && len(config.Keys) == 0 && config.Default == "" {
 		return nil, fmt.Errorf("no key has a tier: say a placeholder, `keys` or `default`")
 	}
-	f := &tierFinder{index: make(map[string]int), names: []string{""}, limits: []*Limit{nil}}
+	f := &tierFinder{index: make(map[string]int), names: []string{""}, tiers: []*Tier{nil}}
 	for _, name := range slices.Sorted(maps.Keys(config.Tiers)) {
-		limit := config.Tiers[name]
-		if limit == nil {
-			limit = shared[name]
-		}
-		if limit == nil {
+		tier := config.Tiers[name].over(shared[name])
+		if !tier.limited() {
 			return nil, fmt.Errorf("%q has no limit: say one here, or define `tier %s <rate>` in the global rate_limit option",
 				name, name)
 		}
+		if err := tier.enforcement().validate(); err != nil {
+			return nil, fmt.Errorf("%q: %w", name, err)
+		}
 		f.index[name] = len(f.names)
-		f.names, f.limits = append(f.names, name), append(f.limits, limit)
+		f.names, f.tiers = append(f.names, name), append(f.tiers, tier)
 	}
 	for _, k := range config.Keys {
 		tier, err := f.named(k.Tier)
@@ -71,6 +72,37 @@ func newTierFinder(config *ZoneTier, shared map[string]*Limit) (*tierFinder, err
 		f.read, f.reads, err = trustedReader(config.Placeholder, config.Trusted)
 	}
 	return f, err
+}
+
+// limited reports whether t has a limit.
+func (t *Tier) limited() bool { return t != nil && t.Limit != (Limit{}) }
+
+// over returns t as a zone means it, given the app's tier of the same name: without a limit of its own it takes from that
+// all that it does not say. Either may be nil.
+func (t *Tier) over(shared *Tier) *Tier {
+	if t == nil || shared == nil || t.limited() {
+		return cmp.Or(t, shared)
+	}
+	e := t.enforcement().over(shared.enforcement())
+	return &Tier{Limit: shared.Limit, Mode: e.mode, MaxOvershoot: e.maxOvershoot}
+}
+
+// enforcement returns what t says of it; t may be nil.
+func (t *Tier) enforcement() enforcement {
+	if t == nil {
+		return enforcement{}
+	}
+	return enforcement{t.Mode, t.MaxOvershoot}
+}
+
+// validate returns an error that says what to write instead when t does not make sense. Its limit may be left out.
+func (t *Tier) validate() error {
+	if t.limited() {
+		if err := t.Limit.validate(); err != nil {
+			return err
+		}
+	}
+	return t.enforcement().validate()
 }
 
 // named returns the tier called name.

@@ -1,20 +1,18 @@
-// Package fleet lets the nodes that share counts in Redis know of each other. A node announces every few seconds how it
-// defines its zones, and hears which others define them differently: counts of one name that mean different things would
-// be mixed, or kept apart, without anybody noticing.
+// Package fleet lets the nodes that share counts in Redis know of each other. A node announces itself every few seconds and
+// says how it defines its zones. So it hears how many nodes there are, and which define a zone differently: counts of one
+// name that mean different things would be mixed, or kept apart, without anybody noticing.
+//
+// Announcements go to three keys in slots of a cluster that are far apart, so that the nodes still know of each other while
+// one primary is gone.
 package fleet
 
 import (
 	"context"
-	"crypto/rand"
-	"fmt"
 	"maps"
-	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	redis "github.com/redis/go-redis/v9"
-
-	"github.com/fleetlimit/fleetlimit/lua"
 	"github.com/fleetlimit/fleetlimit/transport"
 )
 
@@ -26,27 +24,32 @@ const (
 	Silence = 3 * Interval
 )
 
-var announceScript = redis.NewScript(lua.Announce())
-
-// A Difference is a zone that another node defines otherwise than this one.
+// A Difference is a zone that other nodes define otherwise than this one.
 type Difference struct {
 	Zone string
-	Node string // the other one
+	Node string // one of the others
 }
 
 // A Member is the part that this node takes in the fleet. Use [Join].
 type Member struct {
-	client *transport.Client
-	key    string
+	do     func(context.Context, ...*transport.Call) // asks Redis
+	keys   [][]string                                // of each call
 	name   string
 	report func(Difference)
+
+	// Read on the paths of requests.
+	alive   atomic.Int64 // by the last announcement; 0: nothing was heard yet
+	fixed   atomic.Int64 // 0: the nodes are counted
+	settled atomic.Bool
 
 	mu      sync.Mutex
 	defined []definitions // by owner; the last ones are announced
 
 	// Of the loop:
-	said  string // in the last announcement
-	heard sighting
+	said     string // in the last announcement; nothing before the first
+	heard    sighting
+	presence presence
+	census   census
 
 	wake chan struct{} // says that defined was changed
 	stop context.CancelFunc
@@ -57,38 +60,49 @@ type Member struct {
 type definitions struct {
 	owner any
 	zones map[string]string
+	nodes int
 }
 
 // Join returns a member of the fleet that shares prefix, and starts announcing as soon as there is something to announce.
 // report is called for each difference that has been heard of in two announcements, once for as long as it lasts and the
 // definitions of this node do not change; never by two goroutines at a time. Leave ends the membership.
 func Join(client *transport.Client, prefix string, report func(Difference)) *Member {
-	ctx, stop := context.WithCancel(context.Background())
-	m := &Member{
-		client: client,
-		key:    prefix + ":{}:nodes", // the key of no client's count, which has something between the braces
-		name:   nodeName(),
-		report: report,
-		wake:   make(chan struct{}, 1),
-		stop:   stop,
-	}
-	m.loop.Go(func() { m.run(ctx) })
+	m := newMember(client.Do, prefix, nodeName(), report)
+	m.start()
 	return m
 }
 
-// nodeName returns a name that tells an operator which host it is, and this process from all others.
-func nodeName() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return fmt.Sprintf("%s/%d/%s", host, os.Getpid(), rand.Text()[:6])
+// newMember returns a member whose loop does not run.
+func newMember(do func(context.Context, ...*transport.Call), prefix, name string, report func(Difference)) *Member {
+	return &Member{do: do, keys: keys(prefix), name: name, report: report, wake: make(chan struct{}, 1), stop: func() {}}
 }
 
-// Define announces zones for owner, in place of what was defined before; Undefine takes that back.
-func (m *Member) Define(owner any, zones map[string]string) {
+func (m *Member) start() {
+	ctx, stop := context.WithCancel(context.Background())
+	m.stop = stop
+	m.loop.Go(func() { m.run(ctx) })
+}
+
+// Nodes returns how many nodes of the fleet are alive, this one included: as many as the definitions fix, else as many as
+// the last announcement heard of. Before Redis has answered that is 1, and says nothing: Settled is false then.
+func (m *Member) Nodes() int {
+	if n := m.fixed.Load(); n > 0 {
+		return int(n)
+	}
+	return int(max(1, m.alive.Load()))
+}
+
+// Settled reports whether this node has announced itself for two intervals, so that all others count it. It is false again
+// when Redis has not heard of this node for so long that the others may be about to forget it, and does not depend on
+// whether the number of nodes is fixed: a node that has just started does not know what it did before.
+func (m *Member) Settled() bool { return m.settled.Load() }
+
+// Define announces zones for owner, in place of what was defined before; Undefine takes that back. A node takes part, and is
+// counted, while it has zones. nodes fixes what Nodes returns; 0 has the nodes counted.
+func (m *Member) Define(owner any, zones map[string]string, nodes int) {
 	m.mu.Lock()
-	m.defined = append(m.defined, definitions{owner, maps.Clone(zones)})
+	m.defined = append(m.defined, definitions{owner, maps.Clone(zones), nodes})
+	m.fixLocked()
 	m.mu.Unlock()
 	m.announceSoon()
 }
@@ -102,8 +116,18 @@ func (m *Member) Undefine(owner any) {
 			break
 		}
 	}
+	m.fixLocked()
 	m.mu.Unlock()
 	m.announceSoon()
+}
+
+// fixLocked takes the number of nodes that is fixed from the definitions. m.mu is held.
+func (m *Member) fixLocked() {
+	fixed := 0
+	if n := len(m.defined); n > 0 {
+		fixed = m.defined[n-1].nodes
+	}
+	m.fixed.Store(int64(fixed))
 }
 
 // zones returns what this node announces.
@@ -128,7 +152,7 @@ func (m *Member) announceSoon() {
 func (m *Member) Leave() {
 	m.stop()
 	m.loop.Wait()
-	m.client.Do(context.Background(), m.call(""))
+	m.withdraw(context.Background())
 }
 
 // run announces until ctx ends.
@@ -136,43 +160,15 @@ func (m *Member) run(ctx context.Context) {
 	ticker := time.NewTicker(Interval)
 	defer ticker.Stop()
 	for {
+		var now time.Time
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case now = <-ticker.C:
 		case <-m.wake:
+			now = time.Now()
+			ticker.Reset(Interval)
 		}
-		m.announce(ctx)
-	}
-}
-
-// announce says how zones are defined here, and reports who defines them otherwise. Without Redis nothing is heard: the
-// next announcement will do.
-func (m *Member) announce(ctx context.Context) {
-	zones := m.zones()
-	if zones == nil {
-		return
-	}
-	mine := digests(zones)
-	says := encode(mine)
-	if says != m.said {
-		m.said, m.heard = says, nil
-	}
-	c := m.call(says)
-	if m.client.Do(ctx, c); c.Err != nil {
-		return
-	}
-	replies, _ := c.Reply.([]any)
-	var news []Difference
-	m.heard, news = m.heard.hear(mine, replies)
-	for _, d := range news {
-		m.report(d)
-	}
-}
-
-// call returns the call of announce.lua.
-func (m *Member) call(says string) *transport.Call {
-	return &transport.Call{
-		Script: announceScript, Keys: []string{m.key}, Args: []any{"", m.name, says, Silence.Microseconds()},
+		m.announce(ctx, now)
 	}
 }

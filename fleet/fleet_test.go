@@ -14,12 +14,17 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 // member returns a member whose loop does not run, so that the test says when it announces.
 func member(t *testing.T, name string, reports *[]Difference) *Member {
 	t.Helper()
-	client := transport.New(transport.Options{Addresses: []string{redistest.Shared(t).Addr}, Timeout: 10 * time.Second})
+	client := newClient(t, transport.Options{Addresses: []string{redistest.Shared(t).Addr}})
+	return newMember(client.Do, "rl", name, func(d Difference) { *reports = append(*reports, d) })
+}
+
+// newClient returns a client that waits for as long as a machine under load may take.
+func newClient(t *testing.T, o transport.Options) *transport.Client {
+	t.Helper()
+	o.Timeout = 10 * time.Second
+	client := transport.New(o)
 	t.Cleanup(client.Close)
-	return &Member{
-		client: client, key: "rl:{}:nodes", name: name, wake: make(chan struct{}, 1), stop: func() {},
-		report: func(d Difference) { *reports = append(*reports, d) },
-	}
+	return client
 }
 
 // TestDifferences has two nodes take one configuration after the other: what differs for a moment is not reported, what
@@ -29,15 +34,15 @@ func TestDifferences(t *testing.T) {
 	a := member(t, "a", &heardByA)
 	b := member(t, "b", &heardByB)
 	round := func() {
-		a.announce(t.Context())
-		b.announce(t.Context())
+		a.announce(t.Context(), time.Now())
+		b.announce(t.Context(), time.Now())
 	}
-	a.Define(1, map[string]string{"user": "10/s", "address": "100/s"})
-	b.Define(1, map[string]string{"user": "10/s", "tenant": "5/s"})
+	a.Define(1, map[string]string{"user": "10/s", "address": "100/s"}, 0)
+	b.Define(1, map[string]string{"user": "10/s", "tenant": "5/s"}, 0)
 	for range 3 {
 		round()
 	}
-	a.Define(2, map[string]string{"user": "20/s", "address": "100/s"})
+	a.Define(2, map[string]string{"user": "20/s", "address": "100/s"}, 0)
 	a.Undefine(1)
 	round()
 	if len(heardByA)+len(heardByB) > 0 {
@@ -54,7 +59,7 @@ func TestDifferences(t *testing.T) {
 	}
 
 	heardByA, heardByB = nil, nil
-	b.Define(2, map[string]string{"user": "20/s"})
+	b.Define(2, map[string]string{"user": "20/s"}, 0)
 	for range 3 {
 		round()
 	}
@@ -71,28 +76,33 @@ func TestDifferences(t *testing.T) {
 
 	heardByA = nil
 	b.Leave()
-	a.Define(3, map[string]string{"user": "30/s"})
+	a.Define(3, map[string]string{"user": "30/s"}, 0)
 	for range 3 {
-		a.announce(t.Context())
+		a.announce(t.Context(), time.Now())
 	}
 	if len(heardByA) > 0 {
 		t.Errorf("reports of a = %v, want none after b has left", heardByA)
 	}
 }
 
-// TestJoin runs the loop of a member: what it defines is in Redis soon, and gone when it leaves.
+// TestJoin runs the loop of a member: what it defines is in Redis soon, under each of the keys, and gone when it leaves.
 func TestJoin(t *testing.T) {
 	redis := redistest.Shared(t)
-	client := transport.New(transport.Options{Addresses: []string{redis.Addr}, Timeout: 10 * time.Second})
-	defer client.Close()
-	nodes := func() int64 { return redis.Client().HLen(t.Context(), "rl:{}:nodes").Val() }
+	nodes := func() (n []int64) {
+		for _, pair := range keys("rl") {
+			n = append(n, redis.Client().ZCard(t.Context(), pair[0]).Val(), redis.Client().HLen(t.Context(), pair[1]).Val())
+		}
+		return n
+	}
 
-	m := Join(client, "rl", func(Difference) {})
-	m.Define(m, map[string]string{"user": "10/s"})
-	redistest.Eventually(t, "an announcement", func() bool { return nodes() == 1 })
-	if ttl := redis.Client().PTTL(t.Context(), "rl:{}:nodes").Val(); ttl <= 0 || ttl > 2*Silence {
-		t.Errorf("time to live of the nodes = %v, want up to %v", ttl, 2*Silence)
+	m := Join(newClient(t, transport.Options{Addresses: []string{redis.Addr}}), "rl", func(Difference) {})
+	m.Define(m, map[string]string{"user": "10/s"}, 0)
+	redistest.Eventually(t, "an announcement", func() bool { return slices.Equal(nodes(), []int64{1, 1, 1, 1, 1, 1}) })
+	for _, key := range slices.Concat(keys("rl")...) {
+		if ttl := redis.Client().PTTL(t.Context(), key).Val(); ttl <= 0 || ttl > 2*Silence {
+			t.Errorf("time to live of %s = %v, want up to %v", key, ttl, 2*Silence)
+		}
 	}
 	m.Leave()
-	redistest.Eventually(t, "its end", func() bool { return nodes() == 0 })
+	redistest.Eventually(t, "its end", func() bool { return slices.Equal(nodes(), make([]int64, 6)) })
 }

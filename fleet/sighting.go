@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"slices"
 )
 
@@ -27,26 +28,28 @@ func encode(digests map[string]string) string {
 	return string(text)
 }
 
-// A sighting is which differences have been heard of. Nodes take a new configuration one after the other, so a difference is
+// A sighting is which other definitions have been heard of. Nodes take a new configuration one after the other, so one is
 // news only when it is heard of a second time.
-type sighting map[Difference]int // in how many announcements on end
+type sighting map[definition]int // in how many announcements on end
 
-// hear returns what others define otherwise than mine, given the replies of announce.lua, and which of that is news.
-func (s sighting) hear(mine map[string]string, replies []any) (now sighting, news []Difference) {
+// definition is how a zone is defined elsewhere.
+type definition struct{ zone, digest string }
+
+// hear returns what others define otherwise than mine, given all that is said and by whom, and which of that is news.
+func (s sighting) hear(mine, others map[string]string) (now sighting, news []Difference) {
 	now = make(sighting)
-	for i := 0; i+1 < len(replies); i += 2 {
-		node, _ := replies[i].(string)
-		says, _ := replies[i+1].(string)
+	for _, says := range slices.Sorted(maps.Keys(others)) {
 		var theirs map[string]string
 		if json.Unmarshal([]byte(says), &theirs) != nil {
 			continue // a node of another version
 		}
 		for zone, digest := range mine {
-			if other, found := theirs[zone]; found && other != digest {
-				d := Difference{zone, node}
-				if now[d] = s[d] + 1; now[d] == 2 {
-					news = append(news, d)
-				}
+			d := definition{zone, theirs[zone]}
+			if d.digest == "" || d.digest == digest || now[d] > 0 {
+				continue
+			}
+			if now[d] = s[d] + 1; now[d] == 2 {
+				news = append(news, Difference{zone, others[says]})
 			}
 		}
 	}

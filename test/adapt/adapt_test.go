@@ -122,7 +122,7 @@ func TestEverySubdirectiveIsAccepted(t *testing.T) {
 	}
 	for name := range strings.FieldsSeq(`
 		zone match key on_missing_key ipv4_prefix ipv6_prefix limit algorithm tier keys default endpoint cost max_keys
-		allow_key deny_key events window
+		allow_key deny_key events window mode max_overshoot nodes
 		allow deny headers reject log_rejections log_key jitter disable_metrics
 		distributed read_interval write_interval purge_age storage sweep_interval defaults
 		redis address username password db master_name sentinel_password key_prefix timeout pool_size

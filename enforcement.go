@@ -1,0 +1,63 @@
+package fleetlimit
+
+import "fmt"
+
+// The modes in which the nodes of a fleet enforce a limit together.
+const (
+	modeLease  = "lease"
+	modeStrict = "strict"
+)
+
+// defaultMaxOvershoot is the fraction of a limit by which a fleet may exceed it when nothing is said.
+const defaultMaxOvershoot = 0.01
+
+// An enforcement is how closely a fleet keeps to a limit, as far as one place of a configuration says it.
+type enforcement struct {
+	mode         string   // "": not said
+	maxOvershoot *float64 // a fraction of the limit; nil: not said
+}
+
+// enforcement returns what the defaults say of it.
+func (d *Defaults) enforcement() enforcement { return enforcement{d.Mode, d.MaxOvershoot} }
+
+// validate returns an error that says what to write instead when e does not make sense.
+func (e enforcement) validate() error {
+	if e.mode != "" {
+		if err := checkMode(e.mode); err != nil {
+			return err
+		}
+	}
+	if p := e.maxOvershoot; p != nil && !(*p >= 0 && *p <= 1) { // nor NaN
+		return fmt.Errorf("max_overshoot is %v: say a fraction from 0 to 1, such as 0.01 for 1%%", *p)
+	}
+	return nil
+}
+
+func checkMode(mode string) error {
+	if mode != modeStrict && mode != modeLease {
+		return fmt.Errorf("%q is not a mode: say strict, so that Redis decides every request, or lease", mode)
+	}
+	return nil
+}
+
+// over returns e with what it does not say taken from under.
+func (e enforcement) over(under enforcement) enforcement {
+	if e.mode == "" {
+		e.mode = under.mode
+	}
+	if e.maxOvershoot == nil {
+		e.maxOvershoot = under.maxOvershoot
+	}
+	return e
+}
+
+// strict reports whether the store decides every request.
+func (e enforcement) strict() bool { return e.mode == modeStrict }
+
+// overshoot returns by what fraction of the limit the fleet may exceed it.
+func (e enforcement) overshoot() float64 {
+	if e.maxOvershoot == nil {
+		return defaultMaxOvershoot
+	}
+	return *e.maxOvershoot
+}

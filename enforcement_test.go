@@ -1,0 +1,163 @@
+package fleetlimit
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+)
+
+// compile returns the zone of a global option and a directive, compiled.
+func compile(t *testing.T, option, directive string) *zone {
+	t.Helper()
+	h, app := new(Handler), new(App)
+	parsed, err := parseGlobalOption(dispenser(t, option), nil)
+	if err == nil {
+		err = json.Unmarshal(parsed.(httpcaddyfile.App).Value, app)
+	}
+	if err == nil {
+		err = h.UnmarshalCaddyfile(dispenser(t, directive))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if app.Defaults != nil {
+		app.defaults = *app.Defaults
+	}
+	z, err := newZone("api", h.Zones["api"], app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z
+}
+
+// TestEnforcementIsInherited says something at each level, and looks at all rules.
+func TestEnforcementIsInherited(t *testing.T) {
+	z := compile(t, `rate_limit {
+		tier named 1000/1m {
+			mode strict
+			max_overshoot 5%
+		}
+		tier partly 1000/1m {
+			mode strict
+			max_overshoot 6%
+		}
+		tier other 1000/1m {
+			mode strict
+			max_overshoot 7%
+		}
+		defaults {
+			max_overshoot 2%
+		}
+	}`, `rate_limit {
+		zone api {
+			key k
+			limit 10/1m
+			mode strict
+			tier {http.vars.tier} {
+				lax 100/1m {
+					mode lease
+				}
+				named
+				other 100/1m
+				partly {
+					mode lease
+				}
+				zonal 100/1m
+			}
+			endpoint /says 30/1m {
+				mode lease
+				max_overshoot 0%
+				tier {
+					named {
+						mode strict
+					}
+					lax 300/1m {
+						max_overshoot 100%
+					}
+				}
+			}
+			endpoint /silent 60/1m
+		}
+	}`)
+	for _, test := range []struct {
+		policy    int
+		tier      string
+		events    int64
+		strict    bool
+		overshoot float64
+	}{
+		{0, "", 30, false, 0},
+		{0, "lax", 300, false, 1},
+		{0, "named", 30, true, 0},
+		{0, "other", 30, false, 0},
+		{0, "partly", 30, false, 0},
+		{0, "zonal", 30, false, 0},
+
+		{1, "", 60, true, 0.02},
+		{1, "lax", 60, false, 0.02},
+		{1, "named", 60, true, 0.05},
+		{1, "other", 60, true, 0.02}, // with a limit of its own it is another tier than the app's
+		{1, "partly", 60, false, 0.06},
+		{1, "zonal", 60, true, 0.02},
+
+		{2, "", 10, true, 0.02},
+		{2, "lax", 100, false, 0.02},
+		{2, "named", 1000, true, 0.05},
+		{2, "other", 100, true, 0.02},
+		{2, "partly", 1000, false, 0.06},
+		{2, "zonal", 100, true, 0.02},
+	} {
+		r := z.policies[test.policy].rules[z.tiers.index[test.tier]]
+		if r.Limit.Events != test.events || r.Strict != test.strict || r.MaxOvershoot != test.overshoot {
+			t.Errorf("policy %d, tier %q: events = %d, strict = %t, max overshoot = %v; want %d, %t, %v", test.policy, test.tier,
+				r.Limit.Events, r.Strict, r.MaxOvershoot, test.events, test.strict, test.overshoot)
+		}
+	}
+}
+
+func TestEnforcementByDefault(t *testing.T) {
+	for _, zone := range []string{"limit 10/1m", "events 10\nwindow 1m"} {
+		z := compile(t, "rate_limit {\ntier free 1/s\n}", "rate_limit {\nzone api {\nkey k\n"+zone+"\n}\n}")
+		if r := z.policies[0].rules[noTier]; r.Strict || r.MaxOvershoot != 0.01 {
+			t.Errorf("%q: strict = %t, max overshoot = %v; want false and 0.01", zone, r.Strict, r.MaxOvershoot)
+		}
+		z = compile(t, "rate_limit {\ndefaults {\nmode strict\nmax_overshoot 3%\n}\n}", "rate_limit {\nzone api {\nkey k\n"+zone+"\n}\n}")
+		if r := z.policies[0].rules[noTier]; !r.Strict || r.MaxOvershoot != 0.03 {
+			t.Errorf("%q with defaults: strict = %t, max overshoot = %v; want true and 0.03", zone, r.Strict, r.MaxOvershoot)
+		}
+	}
+}
+
+// TestEnforcementIsNotWhatIsCounted changes nothing but how closely a limit is kept to.
+func TestEnforcementIsNotWhatIsCounted(t *testing.T) {
+	const option = "rate_limit {\ntier free 1/s\n}"
+	a := compile(t, option, "rate_limit {\nzone api {\nkey k\nlimit 10/1m\n}\n}")
+	b := compile(t, option, "rate_limit {\nzone api {\nkey k\nlimit 10/1m\nmode strict\nmax_overshoot 9%\n}\n}")
+	if x, y := a.policies[0].rules[noTier].ID, b.policies[0].rules[noTier].ID; x != y {
+		t.Errorf("IDs of the rules = %d and %d, want the same", x, y)
+	}
+}
+
+func TestMaxOvershootLine(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want float64
+	}{
+		{"0%", 0}, {"1%", 0.01}, {"0.7%", 0.007}, {"2.50%", 0.025}, {".5%", 0.005}, {"100%", 1}, {"100.0%", 1}, {"007%", 0.07},
+	} {
+		var got *float64
+		l := maxOvershootLine(caddyfile.NewTestDispenser(""), &got)
+		if err := l.parse([]string{test.text}); err != nil || got == nil || *got != test.want {
+			t.Errorf("max_overshoot %s = %v, %v; want %v", test.text, got, err, test.want)
+		}
+	}
+	for _, text := range []string{"", "%", "1", ".%", "1%%", "+1%", "-0%", "100.1%", "1e1%", "0x1p1%", "1_0%", "inf%", "1 %", "1.1.1%"} {
+		var got *float64
+		l := maxOvershootLine(caddyfile.NewTestDispenser(""), &got)
+		if err := l.parse([]string{text}); err == nil || got != nil {
+			t.Errorf("max_overshoot %q was accepted as %v", text, *got)
+		}
+	}
+}
