@@ -13,7 +13,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// BenchmarkCalls compares calls of 512 goroutines at once with the same script sent one by one over a plain client.
+// BenchmarkCalls compares calls of 512 goroutines at once with the same script sent one by one over a plain client, and with
+// 512 started calls at a time.
 //
 //	go test -run '^$' -bench Calls ./transport
 func BenchmarkCalls(b *testing.B) {
@@ -42,6 +43,25 @@ func BenchmarkCalls(b *testing.B) {
 			})
 		})
 	}
+	b.Run("impl=started", func(b *testing.B) {
+		c := open(b, Options{Addresses: []string{s.Addr}, Timeout: patience})
+		b.ReportAllocs()
+		b.ResetTimer()
+		out := make(chan struct{}, goroutines)
+		for i := range b.N {
+			out <- struct{}{}
+			call := &Call{Script: script, Keys: keys[i%len(keys)], Args: []any{1}}
+			c.Start(call, func() {
+				if call.Err != nil {
+					b.Error(call.Err)
+				}
+				<-out
+			})
+		}
+		for range goroutines { // all are back
+			out <- struct{}{}
+		}
+	})
 }
 
 // spread runs call b.N times in all, by so many goroutines.

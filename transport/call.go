@@ -12,14 +12,15 @@ import (
 // A Call asks for one run of a script, and holds its result.
 //
 // It belongs to the caller before and after Do: results that come too late are not written into it, and neither Keys nor
-// Args are read any more.
+// Args are read any more. It belongs to the client from Start until that says that it is done.
 type Call struct {
 	Script *redis.Script // made by redis.NewScript; sent by its digest, and in full when Redis does not know it
 	Keys   []string      // at least one, all in the slot of the first
-	Args   []any         // strings, byte slices, integers
+	Args   []any         // strings, byte slices, integers, and the placeholder Run
 
-	Reply any   // as go-redis decodes it: int64, string, []any; nil when the script returned nothing
-	Err   error // ErrTimeout, ErrClosed, ErrNoPrimary, ErrBusy, what the network said, or an error of Redis (redis.Error)
+	Reply any    // as go-redis decodes it: int64, string, []any; nil when the script returned nothing
+	Err   error  // ErrTimeout, ErrClosed, ErrNoPrimary, ErrBusy, what the network said, or an error of Redis (redis.Error)
+	Run   uint64 // which run of the server answered, see the placeholder Run; 0 when none did. Below 2^53
 }
 
 var errNoKey = errors.New("transport: the call has no key: the first of its keys says which primary to ask")
@@ -39,13 +40,13 @@ const (
 	left                 // the caller has gone
 )
 
-// A pending is a call on its way. It shares no memory with the Call, as it may outlive the caller's interest.
+// A pending is a call on its way.
 type pending struct {
 	script   *redis.Script
 	args     []any // the EVALSHA command
 	slot     int
 	deadline time.Time // not sent after it
-	waiter   *waiter
+	caller   caller
 
 	state atomic.Uint32
 	home  atomic.Pointer[queue] // the last queue it was pushed to; changes only while held
@@ -53,12 +54,18 @@ type pending struct {
 	// Of the holder:
 	asking       bool // send ASKING before it
 	moved, asked bool // has been sent on by MOVED, by ASK
+	to           runArg
 
 	reply any
 	err   error
+	run   uint64 // 0 when no server answered
 }
 
-// A waiter is told when the last of its calls is answered.
+// A caller is told when a call of its is answered. It must not block, and may queue further calls: it is told by whoever
+// holds the call, with no lock held.
+type caller interface{ answered() }
+
+// A waiter is the caller that waits for the last of its calls.
 type waiter struct {
 	open atomic.Int64
 	done chan struct{}
@@ -76,22 +83,41 @@ func (w *waiter) answered() {
 	}
 }
 
-// init makes p the call c.
-func (p *pending) init(c *Call, w *waiter, deadline time.Time) error {
-	p.waiter, p.deadline = w, deadline
+// init makes p the call c. The byte slices of the arguments are shared with c.
+func (p *pending) init(c *Call) error {
 	if len(c.Keys) == 0 {
 		return errNoKey
 	}
-	args, err := command(c)
+	args, err := command(c, &p.to)
 	p.script, p.args, p.slot = c.Script, args, slotOf(c.Keys[0])
 	return err
 }
+
+// own gives p memory of its own, for a caller that may go before it is sent.
+func (p *pending) own() {
+	n := 0
+	for _, arg := range p.args {
+		if b, ok := arg.([]byte); ok {
+			n += len(b)
+		}
+	}
+	copies := make([]byte, 0, n)
+	for i, arg := range p.args {
+		if b, ok := arg.([]byte); ok {
+			copies = append(copies, b...)
+			p.args[i] = copies[len(copies)-len(b) : len(copies) : len(copies)]
+		}
+	}
+}
+
+// result writes what came of p into c.
+func (p *pending) result(c *Call) { c.Reply, c.Err, c.Run = p.reply, p.err, p.run }
 
 // answer ends p, which the caller of answer holds.
 func (p *pending) answer(reply any, err error) {
 	p.reply, p.err = reply, err
 	if p.state.CompareAndSwap(held, done) {
-		p.waiter.answered()
+		p.caller.answered()
 	}
 }
 
@@ -114,15 +140,8 @@ func (p *pending) leave() bool {
 	}
 }
 
-// command returns the EVALSHA of c, in memory of its own.
-func command(c *Call) ([]any, error) {
-	n := 0
-	for _, arg := range c.Args {
-		if b, ok := arg.([]byte); ok {
-			n += len(b)
-		}
-	}
-	copies := make([]byte, 0, n)
+// command returns the EVALSHA of c, with to for each Run.
+func command(c *Call, to *runArg) ([]any, error) {
 	args := make([]any, 0, 3+len(c.Keys)+len(c.Args))
 	args = append(args, "evalsha", c.Script.Hash(), len(c.Keys))
 	for _, key := range c.Keys {
@@ -130,10 +149,12 @@ func command(c *Call) ([]any, error) {
 	}
 	for i, arg := range c.Args {
 		switch v := arg.(type) {
-		case []byte:
-			copies = append(copies, v...)
-			arg = copies[len(copies)-len(v) : len(copies) : len(copies)]
-		case string, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64:
+		case string, []byte, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64:
+		case Placeholder:
+			if v != Run {
+				return nil, fmt.Errorf("transport: argument %d is placeholder %d: there is only Run", i+1, v)
+			}
+			arg = to
 		default:
 			// Found here, because a worker that finds it has half a pipeline of other calls written.
 			return nil, fmt.Errorf("transport: argument %d is a %T: only strings, byte slices and integers can be sent", i+1, arg)

@@ -15,7 +15,7 @@ type Client struct {
 	cancel   context.CancelFunc
 	workers  sync.WaitGroup // and what else runs in the background
 	topology *topology
-	asked    chan struct{} // closed when the nodes have been asked for the first time: only so long is it waited for them
+	early    *queue // what came before the nodes were asked for the first time; ended since then
 
 	table  atomic.Pointer[table] // nil until it is known which primaries there are
 	reason atomic.Pointer[error] // why the last load failed; nil when it did not
@@ -26,9 +26,10 @@ type Client struct {
 
 // New returns a client of the Redis that o describes. It dials nothing, and works with Redis down.
 func New(o Options) *Client {
-	c := &Client{options: o.withDefaults(), asked: make(chan struct{}), queues: make(map[string]*queue)}
+	c := &Client{options: o.withDefaults(), queues: make(map[string]*queue)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.topology = newTopology(c)
+	c.early = newQueue(c.ctx, "", c.topology.wake)
 	if c.topology.ask != nil {
 		c.workers.Go(c.topology.run)
 		return c
@@ -36,17 +37,19 @@ func New(o Options) *Client {
 	if len(o.Addresses) > 0 {
 		c.use(view{primaries: []slots{{0, slotCount - 1, o.Addresses[0]}}})
 	}
-	close(c.asked)
+	c.early.close()
 	return c
 }
 
-// Close ends all goroutines and connections. Callers that wait get ErrClosed.
+// Close ends all goroutines and connections. Callers that wait get ErrClosed, and so do calls that were started: all of
+// them are done when Close returns. It must not be called by what a call runs when it is done.
 func (c *Client) Close() {
 	c.mu.Lock()
 	queues := c.queues
 	c.queues = nil
 	c.mu.Unlock()
 	c.cancel()
+	c.early.close()
 	for _, q := range queues {
 		q.close()
 	}
@@ -63,23 +66,25 @@ func (c *Client) Do(ctx context.Context, calls ...*Call) {
 	deadline := time.Now().Add(c.options.Timeout)
 	timer := time.NewTimer(c.options.Timeout)
 	defer timer.Stop()
-	err := c.wait(ctx, c.asked, timer)
-	if err != nil {
-		for _, call := range calls {
-			call.Reply, call.Err = nil, err
-		}
-		return
-	}
 	pendings, w := make([]pending, len(calls)), newWaiter(len(calls))
-	c.start(pendings, calls, w, deadline)
-	err = c.wait(ctx, w.done, timer)
+	for i, call := range calls {
+		p := &pendings[i]
+		p.caller, p.deadline = w, deadline
+		if err := p.init(call); err != nil {
+			p.answer(nil, err)
+			continue
+		}
+		p.own()
+		c.dispatch(p)
+	}
+	err := c.wait(ctx, w.done, timer)
 	for i, call := range calls {
 		p := &pendings[i]
 		if p.leave() {
-			call.Reply, call.Err = p.reply, p.err
+			p.result(call)
 			continue
 		}
-		call.Reply, call.Err = nil, err
+		call.Reply, call.Err, call.Run = nil, err, 0
 		if home := p.home.Load(); home != nil && err == ErrTimeout {
 			home.fail()
 		}
@@ -100,44 +105,43 @@ func (c *Client) wait(ctx context.Context, done <-chan struct{}, timer *time.Tim
 	}
 }
 
-// Send runs calls, one or more, without waiting for them. They are tried for a second; what becomes of each is not said. The channel that it
-// returns is closed when that is over for all of them.
-func (c *Client) Send(calls ...*Call) (done <-chan struct{}) {
-	w := newWaiter(len(calls))
-	c.start(make([]pending, len(calls)), calls, w, time.Now().Add(detached))
-	return w.done
-}
-
 // Timeout returns how long a caller of Do waits at most.
 func (c *Client) Timeout() time.Duration { return c.options.Timeout }
 
-// start makes each of calls the pending at its index, and queues it or answers it with an error.
-func (c *Client) start(pendings []pending, calls []*Call, w *waiter, deadline time.Time) {
-	for i, call := range calls {
-		p := &pendings[i]
-		err := p.init(call, w, deadline)
-		if err == nil {
-			err = c.queue(p)
-		}
-		if err != nil {
-			p.answer(nil, err)
-		}
+// dispatch queues p, which the caller of dispatch holds, at the primary of its slot, or answers it with why it cannot.
+func (c *Client) dispatch(p *pending) {
+	if err := c.queue(p); err != nil {
+		p.answer(nil, err)
 	}
 }
 
 // queue queues p at the primary of its slot.
 func (c *Client) queue(p *pending) error {
 	for range 2 {
-		t := c.table.Load()
-		if t == nil || t.queue(p.slot) == nil {
-			return c.noPrimary()
+		q := c.early
+		if t := c.table.Load(); t != nil {
+			q = t.queue(p.slot)
 		}
-		// A queue ends only long after the table without it; a second look finds the new table.
-		if err := t.queue(p.slot).push(p); err != ErrClosed || c.ctx.Err() != nil {
+		if q == nil {
+			break
+		}
+		// What is early ends with the first table, and another queue only long after the table without it: a second look
+		// finds the new table.
+		if err := q.push(p); err != ErrClosed || c.ctx.Err() != nil {
 			return err
 		}
 	}
 	return c.noPrimary()
+}
+
+// admitEarly queues what came before the nodes were asked, now that they have been.
+func (c *Client) admitEarly() {
+	c.early.shut()
+	for batch := c.early.take(nil); len(batch) > 0; batch = c.early.take(nil) {
+		for _, p := range batch {
+			c.dispatch(p)
+		}
+	}
 }
 
 func (c *Client) noPrimary() error {
@@ -169,16 +173,18 @@ func (c *Client) sendTo(addr string, p *pending) {
 // sent to a primary that is not yet the one of its slot.
 func (c *Client) again(calls []*pending) {
 	calls = append([]*pending(nil), calls...)
-	time.AfterFunc(retryPause, func() {
+	c.workers.Go(func() { // not a timer, which Close could not wait for
+		select {
+		case <-time.After(retryPause):
+		case <-c.ctx.Done():
+		}
 		for _, p := range calls {
 			if p.asking {
 				c.sendTo(p.home.Load().addr, p)
 				continue
 			}
 			p.moved, p.asked = false, false
-			if err := c.queue(p); err != nil {
-				p.answer(nil, err)
-			}
+			c.dispatch(p)
 		}
 	})
 }

@@ -11,22 +11,23 @@
 //
 // # The way of a call
 //
-//	Do, Send ──▶ queue of the key's primary ──▶ worker ──▶ link ──▶ Redis
-//	               bounded FIFO                 takes what is      one connection,
-//	                                            pending, as one    one pipeline at a time
-//	                                            pipeline
+//	Do, Start ──▶ queue of the key's primary ──▶ worker ──▶ link ──▶ Redis
+//	                bounded FIFO                 takes what is      one connection,
+//	                                             pending, as one    one pipeline at a time
+//	                                             pipeline
 //
 // There is no timer that waits for a batch to fill: what arrives while a pipeline is out goes with the next. So batches
 // grow with the load, and a lone call leaves at once.
 //
 // A worker takes calls only when it holds a connection on which Redis has answered lately. So a caller that gives up while
 // Redis cannot be reached cancels its call for good; it never surfaces later. A caller that gives up after the call
-// was written leaves it running for up to a second; its reply is dropped.
+// was written leaves it running for up to a second; its reply is dropped. A call that outlives its callers is started:
+// its reply is taken whenever it comes.
 //
 // # Which primary
 //
 // A table maps slots to queues. It is loaded in the background and never on a caller's path. Only the first calls of all
-// wait for it, within their timeout, until the nodes have been asked once; if none has answered, calls fail with
+// wait for it, within their time, until the nodes have been asked once; if none has answered, calls fail with
 // ErrNoPrimary at once until one does. Nodes (Sentinels) are asked all at the same time, and the answer with the
 // highest epoch counts, so that neither a hanging nor an isolated node can hold back a failover or undo it. They are
 // asked every few seconds, after a MOVED, and four times a second while a primary fails or is silent.
@@ -34,7 +35,8 @@
 // # What the Redis user must be allowed
 //
 // EVALSHA and SCRIPT LOAD, and what the scripts do; PING; SELECT for a database other than 0; ASKING, CLUSTER INFO and
-// CLUSTER SLOTS on a cluster. On Sentinels: SENTINEL GET-MASTER-ADDR-BY-NAME and SENTINEL MASTER.
+// CLUSTER SLOTS on a cluster. INFO should be: without it each connection is taken for another [Run] of the server. On
+// Sentinels: SENTINEL GET-MASTER-ADDR-BY-NAME and SENTINEL MASTER.
 //
 // The package logs nothing.
 package transport

@@ -24,7 +24,8 @@ type fake struct {
 	seen [][]string
 }
 
-// newFake starts a fake. It answers HELLO by itself as an old server does that knows it not; PING needs a reply.
+// newFake starts a fake. What comes with logging in it answers by itself: HELLO as an old server does that knows it not,
+// and INFO with its address for a run.
 func newFake(t testing.TB, config *tls.Config, reply func(command []string) string) *fake {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -72,6 +73,8 @@ func (f *fake) answer(command []string) string {
 		return "-ERR unknown command\r\n"
 	case "ping":
 		return "+PONG\r\n"
+	case "info":
+		return bulk("run_id:" + f.addr + "\r\n")
 	case "select", "auth", "asking":
 		return "+OK\r\n"
 	}
@@ -83,7 +86,7 @@ func (f *fake) commands() (names []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, command := range f.seen {
-		if name := command[0]; name != "hello" && name != "ping" {
+		if name := command[0]; name != "hello" && name != "ping" && name != "info" {
 			names = append(names, name)
 		}
 	}

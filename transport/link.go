@@ -6,11 +6,22 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	redis "github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+const (
+	// checkAfter is how long a link may be unused and still be trusted with calls. After that the server is asked first:
+	// it may hang, may have closed the connection, or may have been another's replica meanwhile.
+	checkAfter = time.Second
+
+	// identifyEvery is how long a link in steady use is trusted to lead to the same run of the server. A primary begins
+	// another one without a failover when it is given its first replica, and then links must not disagree for long.
+	identifyEvery = 10 * time.Second
 )
 
 // A login is what a server wants to know before it answers.
@@ -30,6 +41,11 @@ type link struct {
 	lost   atomic.Bool // the pool found that the server has closed the connection, before it wrote anything
 	used   time.Time
 	stop   func() bool
+
+	server     *run      // to which the link leads; nil until identify
+	identified time.Time // when the server was asked for it last
+	doubts     uint64    // those of the queue by then
+	nameless   bool      // the server does not say; server is random
 }
 
 // connect returns a link to addr on which the server has answered. When ctx ends the connection is closed.
@@ -113,6 +129,33 @@ func (l *link) ping() error {
 		return cmd.Err()
 	}
 	return nil // it is up; what it says to calls is for the calls
+}
+
+// doubtful reports whether the server should be asked for its run again before the link is trusted with calls, given the
+// doubts of the queue.
+func (l *link) doubtful(doubts uint64) bool {
+	now := time.Now()
+	return now.Sub(l.used) > checkAfter || now.Sub(l.identified) > identifyEvery || l.doubts != doubts
+}
+
+// identify asks the server which run of it answers, given the doubts of the queue. It fails when there is no answer.
+func (l *link) identify(doubts uint64) error {
+	l.identified, l.doubts = time.Now(), doubts
+	if l.nameless {
+		l.server = randomRun() // it may be another one by now, for all that is known
+		return l.ping()
+	}
+	info := redis.NewStringCmd(context.Background(), "info", "server", "replication")
+	if err := l.run([]redis.Cmder{info}); err != nil {
+		return err
+	}
+	if err := info.Err(); err != nil && strings.HasPrefix(err.Error(), "BUSY ") {
+		return err // what it says to a ping, too: a script holds it up
+	}
+	if l.server = parseRun(info.Val()); l.server == nil {
+		l.server, l.nameless = randomRun(), true
+	}
+	return nil
 }
 
 func (l *link) close() {

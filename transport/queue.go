@@ -38,6 +38,10 @@ type queue struct {
 	// failing is set from the first failure or silence until the next answer.
 	failing atomic.Bool
 	suspect func() // called when failing becomes true
+
+	// doubts counts the replies that say that the server is not, or no longer, the primary: it may have another run when
+	// it is one again.
+	doubts atomic.Uint64
 }
 
 func newQueue(ctx context.Context, addr string, suspect func()) *queue {
@@ -71,7 +75,16 @@ func (q *queue) push(p *pending) error {
 func (q *queue) take(batch []*pending) []*pending {
 	now := time.Now()
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	batch, late := q.takeLocked(now, batch)
+	q.mu.Unlock()
+	for _, p := range late {
+		p.answer(nil, ErrTimeout)
+	}
+	return batch
+}
+
+// takeLocked is take, but that those which it is too late to send are the caller's to answer.
+func (q *queue) takeLocked(now time.Time, batch []*pending) (due, late []*pending) {
 	q.used = now
 	for q.taken < len(q.calls) && len(batch) < maxBatch {
 		p := q.calls[q.taken]
@@ -81,7 +94,7 @@ func (q *queue) take(batch []*pending) []*pending {
 		case !p.state.CompareAndSwap(queued, held):
 			q.dead.Add(-1)
 		case now.After(p.deadline):
-			p.answer(nil, ErrTimeout)
+			late = append(late, p)
 		default:
 			batch = append(batch, p)
 		}
@@ -91,7 +104,7 @@ func (q *queue) take(batch []*pending) []*pending {
 	} else {
 		q.calls, q.taken = q.calls[:0], 0
 	}
-	return batch
+	return batch, late
 }
 
 // await blocks until something is pending. It reports whether the queue goes on.
@@ -117,12 +130,17 @@ func (q *queue) refuse(err error) {
 
 // close ends the queue and its workers, and answers all that is pending with ErrClosed.
 func (q *queue) close() {
+	q.shut()
+	q.refuse(ErrClosed)
+}
+
+// shut ends the queue and its workers. What is pending can still be taken.
+func (q *queue) shut() {
 	q.mu.Lock()
 	q.ended = true
 	q.ready.Broadcast()
 	q.mu.Unlock()
 	q.end()
-	q.refuse(ErrClosed)
 }
 
 // idleSince reports whether nothing is pending and nothing was taken after t.

@@ -12,7 +12,7 @@ func newTestQueue(t *testing.T) *queue {
 
 // pendingUntil returns a held call for a caller that waits for d.
 func pendingUntil(d time.Duration) *pending {
-	return &pending{deadline: time.Now().Add(d), waiter: newWaiter(1)}
+	return &pending{deadline: time.Now().Add(d), caller: newWaiter(1)}
 }
 
 func TestQueueIsInOrder(t *testing.T) {
@@ -62,6 +62,31 @@ func TestTakeLeavesOutWhatNobodyWaitsFor(t *testing.T) {
 	}
 }
 
+// A locksmith is a caller that finds out whether the queue is locked when it is told of the answer.
+type locksmith struct {
+	q      *queue
+	locked bool
+}
+
+func (l *locksmith) answered() {
+	if l.locked = !l.q.mu.TryLock(); !l.locked {
+		l.q.mu.Unlock()
+	}
+}
+
+func TestTakeAnswersWithNoLockHeld(t *testing.T) {
+	q := newTestQueue(t)
+	l := &locksmith{q: q}
+	late := &pending{deadline: time.Now().Add(-time.Second), caller: l}
+	if err := q.push(late); err != nil {
+		t.Fatal(err)
+	}
+	q.take(nil)
+	if late.err != ErrTimeout || l.locked {
+		t.Errorf("a late call: error = %v, told with the queue locked: %t; want %v, false", late.err, l.locked, ErrTimeout)
+	}
+}
+
 // TestFullQueue also has callers that leave make room at once, and leave no memory behind.
 func TestFullQueue(t *testing.T) {
 	q := newTestQueue(t)
@@ -97,7 +122,7 @@ func TestClosedQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	q.close()
-	<-p.waiter.done
+	<-p.caller.(*waiter).done
 	if p.err != ErrClosed {
 		t.Errorf("what was pending: error = %v, want %v", p.err, ErrClosed)
 	}
@@ -126,7 +151,7 @@ func TestLeavingWhileTaken(t *testing.T) {
 					return
 				}
 				if i%3 == 0 {
-					<-p.waiter.done
+					<-p.caller.(*waiter).done
 				}
 				if p.leave() {
 					n++

@@ -45,9 +45,17 @@ func (t *table) queue(slot int) *queue {
 // use makes v what the client knows. Queues of servers that are not primaries any more end when they are idle.
 func (c *Client) use(v view) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	idle := c.useLocked(v)
+	c.mu.Unlock()
+	for _, q := range idle {
+		q.close()
+	}
+}
+
+// useLocked is use, but that the queues which end are the caller's to close.
+func (c *Client) useLocked(v view) (idle []*queue) {
 	if c.queues == nil {
-		return
+		return nil
 	}
 	t := new(table)
 	if len(v.primaries) != 1 || v.primaries[0].first != 0 || v.primaries[0].last != slotCount-1 {
@@ -68,9 +76,10 @@ func (c *Client) use(v view) {
 	for addr, q := range c.queues {
 		if index[addr] == 0 && q.idleSince(time.Now().Add(-queueIdle)) {
 			delete(c.queues, addr)
-			q.close()
+			idle = append(idle, q)
 		}
 	}
+	return idle
 }
 
 // queueIdle is how long the queue of a server that is no primary any more is kept unused. Callers that found it in the

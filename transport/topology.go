@@ -76,7 +76,7 @@ func (t *topology) run() {
 			t.client.reason.Store(&err)
 		}
 		if round == 0 {
-			close(t.client.asked)
+			t.client.admitEarly()
 		}
 		t.rest(time.Until(next))
 	}

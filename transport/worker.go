@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	redis "github.com/redis/go-redis/v9"
 )
 
 const (
-	// checkAfter is how long a link may be unused and still be trusted with calls. After that the server is asked first:
-	// it may hang, or may have closed the connection.
-	checkAfter = time.Second
-
 	// connectPause is how long a worker rests after it could not connect, so that a server that refuses costs little.
 	connectPause = 10 * time.Millisecond
 
@@ -49,8 +46,9 @@ func (w *worker) run() {
 
 // connect makes sure of a link on which the server has answered lately.
 func (w *worker) connect() error {
-	if w.link != nil && time.Since(w.link.used) > checkAfter {
-		if err := w.link.ping(); err != nil {
+	doubts := w.doubts.Load()
+	if w.link != nil && w.link.doubtful(doubts) {
+		if err := w.link.identify(doubts); err != nil {
 			w.disconnect()
 		}
 	}
@@ -58,6 +56,11 @@ func (w *worker) connect() error {
 		return nil
 	}
 	l, err := connect(w.ctx, w.addr, w.client.login())
+	if err == nil {
+		if err = l.identify(doubts); err != nil {
+			l.close()
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("transport: %s cannot be used: %w", w.addr, err)
 	}
@@ -90,6 +93,9 @@ func (w *worker) unreachable(err error) {
 func (w *worker) send(batch []*pending) {
 	load := false
 	for range maxLoads {
+		if load {
+			batch = due(batch)
+		}
 		if len(batch) == 0 {
 			return
 		}
@@ -105,10 +111,22 @@ func (w *worker) send(batch []*pending) {
 	}
 }
 
+// due answers those of batch that it is too late to send, and returns the others, in the memory of batch.
+func due(batch []*pending) []*pending {
+	now := time.Now()
+	return slices.DeleteFunc(batch, func(p *pending) bool {
+		late := now.After(p.deadline)
+		if late {
+			p.answer(nil, ErrTimeout)
+		}
+		return late
+	})
+}
+
 // exchange sends batch as one pipeline and deals with the replies. With load the scripts go before the calls. It returns
 // those calls whose script Redis does not know.
 func (w *worker) exchange(batch []*pending, load bool) (unknownScript []*pending) {
-	ctx := context.Background()
+	ctx, server := context.Background(), w.link.server
 	cmds := make([]redis.Cmder, 0, 2*len(batch))
 	if load {
 		cmds = appendScripts(cmds, batch)
@@ -118,6 +136,7 @@ func (w *worker) exchange(batch []*pending, load bool) (unknownScript []*pending
 		if p.asking {
 			cmds = append(cmds, redis.NewStatusCmd(ctx, "asking"))
 		}
+		p.to.run = server
 		runs[i] = redis.NewCmd(ctx, p.args...)
 		cmds = append(cmds, runs[i])
 	}
@@ -157,6 +176,7 @@ func (w *worker) settle(batch []*pending, runs []*redis.Cmd) (unknownScript []*p
 			unknownScript = append(unknownScript, p)
 		case v == moved && !p.moved:
 			p.moved, p.asking = true, false
+			w.doubts.Add(1)
 			w.client.topology.wake()
 			w.client.sendTo(addressFrom(to, w.addr), p)
 		case v == ask && !p.asked:
@@ -164,11 +184,16 @@ func (w *worker) settle(batch []*pending, runs []*redis.Cmd) (unknownScript []*p
 			w.client.sendTo(addressFrom(to, w.addr), p)
 		case v == notNow, v == demoted:
 			later = append(later, p)
-			replaced = replaced || v == demoted
+			if v == demoted {
+				w.doubts.Add(1)
+				replaced = true
+			}
 			continue
 		case errors.Is(err, redis.Nil):
+			p.run = p.to.id
 			p.answer(nil, nil)
 		default:
+			p.run = p.to.id
 			p.answer(reply, err)
 		}
 		w.succeed()

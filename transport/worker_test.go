@@ -128,7 +128,8 @@ func together(t *testing.T, f *fake, n int) []pending {
 	q.mu.Lock() // so that all are there when the worker looks
 	for i := range pendings {
 		p := &pendings[i]
-		if err := p.init(&Call{Script: count, Keys: []string{"k"}, Args: []any{i}}, w, time.Now().Add(patience)); err != nil {
+		p.caller, p.deadline = w, time.Now().Add(patience)
+		if err := p.init(&Call{Script: count, Keys: []string{"k"}, Args: []any{i}}); err != nil {
 			t.Error(err)
 		}
 		p.home.Store(q)
@@ -155,6 +156,25 @@ func TestScriptThatIsNeverKnown(t *testing.T) {
 	}
 	if got, want := f.commands(), []string{"evalsha", "script", "evalsha", "script", "evalsha"}; !slices.Equal(got, want) {
 		t.Errorf("sent = %v, want %v", got, want)
+	}
+}
+
+// TestScriptThatIsFoundUnknownTooLate has a caller leave before the server says so: its call is not sent again.
+func TestScriptThatIsFoundUnknownTooLate(t *testing.T) {
+	f := newFake(t, nil, func(command []string) string {
+		if command[len(command)-1] == "next" {
+			return ":1\r\n"
+		}
+		<-time.After(2 * defaultTimeout)
+		return "-NOSCRIPT No matching script. Please use EVAL.\r\n"
+	})
+	c := open(t, Options{Addresses: []string{f.addr}, PoolSize: 1})
+	if call := do(t, c, count, "k", "late"); call.Err != ErrTimeout {
+		t.Errorf("error = %v, want %v", call.Err, ErrTimeout)
+	}
+	until(t, "an answer to the next call", func() bool { return do(t, c, count, "k", "next").Err == nil })
+	if got := f.commands(); slices.Contains(got, "script") || slices.Index(got, "evalsha") < 0 {
+		t.Errorf("sent = %v, want no script", got)
 	}
 }
 

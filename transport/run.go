@@ -1,0 +1,66 @@
+package transport
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+)
+
+// A Placeholder is an argument of a call that the client replaces when it sends the call, anew each time.
+type Placeholder uint8
+
+// Run stands for the run of the server that the call is sent to, as decimal text: that of [Call.Run]. So a script can
+// tell whether it runs where the caller believes that it does.
+//
+// A run is the time for which one process is primary. It survives a reconnect, and ends with a restart or a failover, even
+// one back to the same process. It may end earlier, as when a primary is given its first replica. All that one run has
+// answered is known to it; another one may lack what was written last.
+//
+// A server that does not say, as its user may not ask for INFO, has a new run with each connection, of which there are
+// several at a time, and whenever a connection is asked again.
+const Run Placeholder = 1
+
+// A run is never changed.
+type run struct {
+	id   uint64 // not 0, and below 2^53: Lua's numbers hold it exactly
+	text []byte // id in decimal
+}
+
+func newRun(hash uint64) *run {
+	id := max(hash>>11, 1)
+	return &run{id: id, text: strconv.AppendUint(nil, id, 10)}
+}
+
+func randomRun() *run { return newRun(rand.Uint64()) }
+
+// parseRun returns the run that the sections server and replication of INFO tell of, nil when they do not.
+func parseRun(info string) *run {
+	process := infoField(info, "run_id")
+	if process == "" {
+		return nil
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(process))
+	// A process that becomes primary again has the same run_id, and what its successor knew. It takes a new replication ID
+	// whenever it is promoted.
+	_, _ = h.Write([]byte(infoField(info, "master_replid")))
+	return newRun(h.Sum64())
+}
+
+// infoField returns the value of a field in INFO, which has a line for each.
+func infoField(info, name string) string {
+	for line := range strings.Lines(info) {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// A runArg is the argument of a command for which the text of a run is sent: that of the link, which whoever sends the
+// command sets before.
+type runArg struct{ *run }
+
+// MarshalBinary is called by go-redis when it writes the command.
+func (a *runArg) MarshalBinary() ([]byte, error) { return a.text, nil }
