@@ -31,19 +31,24 @@ type Decision struct {
 
 // answer writes what all algorithms say alike to a take of cost events at the instant at, after which used events of the
 // limit are used. It reports whether RetryAt is still to be found: the take is denied, and will be allowed some day. ResetAt is
-// at until the algorithm knows a later instant.
+// at until the algorithm knows a later instant. The fields are set one by one, as a literal would be made elsewhere and copied.
 func (d *Decision) answer(r *Rule, at Instant, used int64, ok bool, cost int64) (denied bool) {
-	*d = Decision{
-		OK:        ok,
-		At:        at,
-		Limit:     r.capacity,
-		Remaining: max(0, r.capacity-used),
-		RetryAt:   at,
-		ResetAt:   at,
-	}
+	d.OK, d.Breach, d.Source = ok, false, FromStore
+	d.Limit, d.Remaining = r.capacity, max(0, r.capacity-used)
+	d.At, d.RetryAt, d.ResetAt = at, at, at
 	if !ok && cost > r.capacity {
 		d.RetryAt = Never
 		return false
 	}
 	return !ok
+}
+
+// Rebase makes d, which was decided by another clock, one by the clock that reads at now.
+func (d *Decision) Rebase(now Instant) {
+	shift := now - d.At
+	d.At = now
+	d.ResetAt += shift
+	if d.RetryAt != Never {
+		d.RetryAt += shift
+	}
 }

@@ -14,3 +14,6 @@ var sourceNames = [...]string{"store", "lease", "credit", "remembered_denial"}
 
 // String returns the name of s in metrics and placeholders.
 func (s Source) String() string { return sourceNames[s] }
+
+// Sources is how many there are.
+const Sources = len(sourceNames)

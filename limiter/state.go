@@ -23,21 +23,26 @@ func (a Algorithm) StateSize() int {
 
 // Take implements [Count].
 func (s State) Take(r *Rule, now Instant, cost int64) (d Decision) {
+	s.TakeInto(&d, r, now, cost)
+	return d
+}
+
+// TakeInto is Take, with the decision written where it is to be: a copy of it takes longer than the arithmetic.
+func (s State) TakeInto(d *Decision, r *Rule, now Instant, cost int64) {
 	switch r.Algorithm.Kind {
 	case TokenBucket:
 		b := bucketIn(s)
-		b.take(&d, r, now, cost)
+		b.take(d, r, now, cost)
 		b.save(s)
 	case FixedWindow:
 		f := fixedWindowIn(s)
-		f.take(&d, r, now, cost)
+		f.take(d, r, now, cost)
 		f.save(s)
 	default:
 		w := slidingWindowIn(s)
-		w.take(&d, r, now, cost)
+		w.take(d, r, now, cost)
 		w.save(s)
 	}
-	return d
 }
 
 // Peek implements [Count].

@@ -38,6 +38,10 @@ var policy = []struct {
 		allow:    []string{module + "/limiter/..."},
 		reason:   "stores and their tests build on the core alone, so that each can be lifted out",
 	}, {
+		packages: module + "/limiter/table",
+		allow:    []string{},
+		reason:   "a table knows neither limits nor stores: what is unsafe in it must be testable by itself",
+	}, {
 		packages: module + "/lua",
 		allow:    []string{module + "/limiter"},
 		reason:   "scripts are text: what runs them is the business of others",

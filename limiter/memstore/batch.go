@@ -1,19 +1,22 @@
 package memstore
 
-import "github.com/fleetlimit/fleetlimit/limiter"
+import (
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/table"
+)
 
 // batchSize is how many takes are decided together without an allocation.
 const batchSize = 8
 
 // A place is where the count of one take is kept.
 type place struct {
-	table *table // nil when the zone is not open
+	zone  *zone // nil when it is not open
 	shard *shard
-	hash  uint64
+	key   table.Key
 	ref   // what is known of the key; without an entry, there is none to remember anything
 
 	added    bool // entry is new
-	overflow bool // the key found no room; entry is that of all such keys under the rule
+	overflow bool // the key found no room; what stands above is of the count that all such keys under the rule share
 }
 
 // decide decides takes as one, under the locks of all; when they are allowed and consume is set, they are consumed.
@@ -22,32 +25,30 @@ func (s *Store) decide(now limiter.Instant, takes []limiter.Take, consume bool) 
 		placesBuf [batchSize]place
 		shardsBuf [batchSize]*shard
 	)
-	places, shards := placesBuf[:0], shardsBuf[:0]
-	for i := range takes {
-		p := s.locate(&takes[i])
-		places = append(places, p)
-		if p.shard != nil {
+	places, shards := placesBuf[:], shardsBuf[:0]
+	if len(takes) > batchSize {
+		places = make([]place, len(takes))
+	}
+	places = places[:len(takes)]
+	for i := range places {
+		if p := &places[i]; s.locate(p, &takes[i]) {
 			shards = append(shards, p.shard)
 		}
 	}
 	shards = lockAll(shards)
 	defer unlockAll(shards)
 
-	for i := range places {
-		places[i].find(&takes[i])
-	}
+	known := findAll(takes, places)
 	if !consume {
 		peekAll(now, takes, places)
 		return
 	}
-	for i := range places {
-		places[i].hold()
-	}
-	var overflowBuf [batchSize]*shard
-	overflows := lockAll(makeRoom(now, takes, places, overflowBuf[:0]))
-	defer unlockAll(overflows)
-	for i := range places {
-		places[i].overflowIfFull(&takes[i])
+	if !known {
+		var overflowBuf [batchSize]*shard
+		overflows := lockAll(makeRoom(now, takes, places, overflowBuf[:0]))
+		defer unlockAll(overflows)
+		overflowAll(takes, places)
+		findAll(takes, places) // as the new ones may have moved the others
 	}
 
 	allowed := takeAll(now, takes, places)
@@ -56,28 +57,33 @@ func (s *Store) decide(now limiter.Instant, takes []limiter.Take, consume bool) 
 	}
 }
 
-// locate returns where the count of k belongs. It takes no lock.
-func (s *Store) locate(k *limiter.Take) place {
-	t := s.table(k.Rule.Zone)
-	if t == nil {
-		return place{}
+// locate writes where the count of k belongs, and reports whether its zone is open. It takes no lock.
+func (s *Store) locate(p *place, k *limiter.Take) (open bool) {
+	if p.zone = s.zone(k.Rule.Zone); p.zone == nil {
+		return false
 	}
-	hash := s.hash(k)
-	return place{table: t, shard: t.shard(hash), hash: hash}
+	s.identify(&p.key, k)
+	p.shard = p.zone.shard(&p.key)
+	return true
 }
 
-// find looks k up. The shard is locked.
-func (p *place) find(k *limiter.Take) {
-	if p.shard != nil {
-		p.ref = p.shard.find(p.hash, k)
+// find looks the key of k up and reports whether it has a count, or cannot have one. The shard is locked.
+func (p *place) find(k *limiter.Take) (known bool) {
+	if p.shard == nil {
+		p.ref = fresh(k.Rule)
+		return true
 	}
+	p.ref = p.shard.find(&p.key)
+	return p.entry != nil
 }
 
-// hold keeps the other takes from pushing the entry out until it is settled.
-func (p *place) hold() {
-	if p.entry != nil {
-		p.entry.idleSince = held
+// findAll looks all keys up and reports whether each has a count, or cannot have one.
+func findAll(takes []limiter.Take, places []place) (known bool) {
+	known = true
+	for i := range places {
+		known = places[i].find(&takes[i]) && known
 	}
+	return known
 }
 
 // peekAll gives the takes their decisions and consumes nothing.
@@ -91,30 +97,35 @@ func peekAll(now limiter.Instant, takes []limiter.Take, places []place) {
 	}
 }
 
-// makeRoom adds entries for the keys that have none yet. It appends the overflow shards of those that find no room.
+// makeRoom finds room for the keys that have no entry yet. It appends the overflow shards of those for which there is none.
 func makeRoom(now limiter.Instant, takes []limiter.Take, places []place, overflows []*shard) []*shard {
+	for i := range places { // none of these may be pushed out
+		if p := &places[i]; p.entry != nil {
+			p.Value().idleSince = held
+		}
+	}
 	for i := range places {
 		k, p := &takes[i], &places[i]
 		switch {
-		case p.entry != nil:
-		case p.shard == nil:
-			p.ref = fresh(k.Rule)
-		case p.table.reserve(p.shard, k.Rule.MaxKeys, now):
-			p.ref = p.shard.insert(p.hash, k)
+		case p.entry != nil || p.shard == nil:
+		case p.zone.reserve(p.shard, k.Rule.MaxKeys, now):
+			p.shard.insert(&p.key, k.Rule.Algorithm).Value().idleSince = held
 			p.added = true
-			p.hold()
 		default:
 			p.overflow = true
-			overflows = append(overflows, &p.table.overflow)
+			p.shard, p.key.Hash, p.key.Text = &p.zone.overflow, spread(k.Rule.ID), nil
+			overflows = append(overflows, p.shard)
 		}
 	}
 	return overflows
 }
 
-// overflowIfFull lets a key that found no room use the count of those. The overflow shard is locked.
-func (p *place) overflowIfFull(k *limiter.Take) {
-	if p.overflow {
-		p.ref = p.table.overflowEntry(k)
+// overflowAll adds the counts that keys without room share, where there are none yet. The overflow shards are locked.
+func overflowAll(takes []limiter.Take, places []place) {
+	for i := range places {
+		if p := &places[i]; p.overflow && !p.find(&takes[i]) {
+			p.shard.insert(&p.key, takes[i].Rule.Algorithm)
+		}
 	}
 }
 
@@ -149,20 +160,10 @@ func (p *place) conclude(k *limiter.Take, now limiter.Instant, allowed bool) {
 	}
 	p.settle(k, now)
 	if p.overflow {
-		p.table.overflowTakes.Add(1)
+		p.zone.overflowTakes.Add(1)
 	}
 	if p.added && !allowed && k.Decision.OK {
 		p.shard.remove(p.entry)
-		p.table.release()
+		p.zone.release()
 	}
-}
-
-// overflowEntry returns the entry that the keys without room share under the rule of k. The overflow shard is locked.
-func (t *table) overflowEntry(k *limiter.Take) ref {
-	shared := limiter.Take{Rule: k.Rule}
-	hash := uint64(k.Rule.ID)
-	if f := t.overflow.find(hash, &shared); f.entry != nil {
-		return f
-	}
-	return t.overflow.insert(hash, &shared)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/table"
 )
 
 // benchKeys is how many warm keys the benchmarks take from, in random order, so that no take finds its key in the
@@ -126,7 +127,7 @@ func openPlainMap(keys [][]byte) func() contender {
 	}
 }
 
-// openShardedMap counts in as many maps as a table of the store has shards, chosen by a hash of the key.
+// openShardedMap counts in as many maps as a zone of the store has shards, chosen by a hash of the key.
 func openShardedMap(keys [][]byte) func() contender {
 	type part struct {
 		mu     sync.RWMutex
@@ -138,7 +139,9 @@ func openShardedMap(keys [][]byte) func() contender {
 	seeded.Close()
 	of := func(key []byte) *part {
 		k := limiter.Take{Rule: &limiter.Rule{}, Key: key}
-		return &parts[seeded.hash(&k)>>(64-shardBits)]
+		var id table.Key
+		seeded.identify(&id, &k)
+		return &parts[id.Hash>>(64-shardBits)]
 	}
 	for i := range parts {
 		parts[i].counts = make(map[string]*atomic.Int64)

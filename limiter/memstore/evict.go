@@ -4,7 +4,7 @@ import "github.com/fleetlimit/fleetlimit/limiter"
 
 const (
 	// sampleSize is how many keys that may go are compared to find the idlest. The one that goes is then among the
-	// idlest sixth of the table in 19 of 20 cases.
+	// idlest sixth of the zone in 19 of 20 cases.
 	sampleSize = 16
 
 	// searchSize is how many keys are looked at, those that are at their limit included, before a search gives up.
@@ -24,11 +24,11 @@ func (q *search) done() bool { return q.sampled >= sampleSize || q.examined >= s
 // consider looks at e and reports whether it is missed less than the victim so far.
 func (q *search) consider(e *entry) bool {
 	q.examined++
-	if !e.evictable(q.now) {
+	if !e.Value().evictable(q.now) {
 		return false
 	}
 	q.sampled++
-	if q.victim != nil && !q.missedLess(e, q.victim) {
+	if q.victim != nil && !q.missedLess(e.Value(), q.victim.Value()) {
 		return false
 	}
 	q.victim = e
@@ -36,7 +36,7 @@ func (q *search) consider(e *entry) bool {
 }
 
 // missedLess orders entries by what is lost with them: nothing for those that are spent, else the idler the less.
-func (q *search) missedLess(a, b *entry) bool {
+func (q *search) missedLess(a, b *record) bool {
 	now := tickOf(q.now)
 	if spent := a.spent(now); spent != b.spent(now) {
 		return spent
@@ -44,37 +44,30 @@ func (q *search) missedLess(a, b *entry) bool {
 	return a.idleSince < b.idleSince
 }
 
-// visit goes on with the search among the entries of x, from where the last one stopped, and reports whether it found a
+// visit goes on with the search among the entries of s, from where the last one stopped, and reports whether it found a
 // better victim there.
-func (q *search) visit(x *index) (found bool) {
-	for range len(x.buckets) {
-		if q.done() {
-			break
-		}
-		for s := x.buckets[x.hand]; s != none; {
-			e := x.at(s)
-			found = q.consider(e) || found
-			s = e.next
-		}
-		x.hand = (x.hand + 1) & (len(x.buckets) - 1)
-	}
+func (q *search) visit(s *shard) (found bool) {
+	s.entries.Sample(func(e *entry) (more bool) {
+		found = q.consider(e) || found
+		return !q.done()
+	})
 	return found
 }
 
 // evict forgets the entry that is missed least among a sample and leaves its place to the caller, or reports that none
 // may go. The sample is from own, which the caller has locked, and from the next shards when that is too small or all at
 // their limits. Shards that are locked by others are passed over: waiting for them here could be a deadlock.
-func (t *table) evict(own *shard, now limiter.Instant) bool {
+func (z *zone) evict(own *shard, now limiter.Instant) bool {
 	q := search{now: now}
-	q.visit(&own.index)
+	q.visit(own)
 	holder := own // of the victim; locked
-	for i := uint64(1); i < uint64(len(t.shards)) && !q.done(); i++ {
-		s := &t.shards[(own.rank+i)%uint64(len(t.shards))]
+	for i := uint64(1); i < uint64(len(z.shards)) && !q.done(); i++ {
+		s := &z.shards[(own.rank+i)%uint64(len(z.shards))]
 		if !s.mu.TryLock() {
 			continue
 		}
 		loser := s
-		if q.visit(&s.index) {
+		if q.visit(s) {
 			holder, loser = s, holder
 		}
 		if loser != own {
@@ -82,8 +75,8 @@ func (t *table) evict(own *shard, now limiter.Instant) bool {
 		}
 	}
 	if q.victim != nil {
-		if !q.victim.spent(tickOf(now)) {
-			t.evictions.Add(1)
+		if !q.victim.Value().spent(tickOf(now)) {
+			z.evictions.Add(1)
 		}
 		holder.remove(q.victim)
 	}

@@ -6,25 +6,25 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A ref is an entry together with what is kept aside of it: all that is known of one key. It is valid as long as its
-// shard is locked.
+// A ref is all that is known of one key. It is valid as long as its shard is locked and nothing is inserted there.
 type ref struct {
-	*entry               // nil when the key has none
-	far    limiter.Count // nil when the count is in the entry
+	*entry                // nil when the key has none
+	numbers int           // of the entry
+	far     limiter.Count // the count, when the numbers are not
 }
 
 // fresh returns the count, without an entry, of a key that nothing is known of.
 func fresh(r *limiter.Rule) ref { return ref{far: limiter.NewCount(r.Algorithm)} }
 
 // near returns the count that is in the entry.
-func (f ref) near(r *limiter.Rule) limiter.State { return f.state(numbersIn(r.Algorithm)) }
+func (f ref) near() limiter.State { return f.Numbers(f.numbers) }
 
 // consume decides k at now, and consumes it when it is allowed.
 func (f ref) consume(k *limiter.Take, now limiter.Instant) {
 	if f.far != nil {
 		k.Decision = f.far.Take(k.Rule, now, k.Cost)
 	} else {
-		k.Decision = f.near(k.Rule).Take(k.Rule, now, k.Cost)
+		f.near().TakeInto(&k.Decision, k.Rule, now, k.Cost)
 	}
 }
 
@@ -33,7 +33,7 @@ func (f ref) peek(r *limiter.Rule, now limiter.Instant, cost int64) limiter.Deci
 	if f.far != nil {
 		return f.far.Peek(r, now, cost)
 	}
-	return f.near(r).Peek(r, now, cost)
+	return f.near().Peek(r, now, cost)
 }
 
 // giveBack returns to the count what k consumed at the instant taken.
@@ -41,7 +41,7 @@ func (f ref) giveBack(k *limiter.Take, now, taken limiter.Instant) {
 	if f.far != nil {
 		f.far.Refund(k.Rule, now, taken, k.Cost)
 	} else {
-		f.near(k.Rule).Refund(k.Rule, now, taken, k.Cost)
+		f.near().Refund(k.Rule, now, taken, k.Cost)
 	}
 }
 
@@ -55,21 +55,22 @@ func (f ref) take(k *limiter.Take, now limiter.Instant) {
 func (f ref) refund(k *limiter.Take, now, taken limiter.Instant) {
 	f.giveBack(k, now, taken)
 	d := f.peek(k.Rule, now, 1)
-	f.idleSince, f.resetAt = d.RetryAt, tickAfter(d.ResetAt)
+	rec := f.Value()
+	rec.idleSince, rec.resetAt = d.RetryAt, tickAfter(d.ResetAt)
 }
 
 // settle remembers the decision on k, and marks it when it is the first denial of the key in a window.
 func (f ref) settle(k *limiter.Take, now limiter.Instant) {
-	d := &k.Decision
-	f.idleSince, f.resetAt = now, tickAfter(d.ResetAt)
+	d, rec := &k.Decision, f.Value()
+	rec.idleSince, rec.resetAt = now, tickAfter(d.ResetAt)
 	switch {
 	case d.Remaining > 0:
 	case !d.OK && k.Cost == 1:
-		f.idleSince = d.RetryAt
+		rec.idleSince = d.RetryAt
 	default:
-		f.idleSince = f.peek(k.Rule, now, 1).RetryAt
+		rec.idleSince = f.peek(k.Rule, now, 1).RetryAt
 	}
 	if !d.OK {
-		d.Breach = f.breach(limiter.Instant(k.Rule.Limit.Window/time.Microsecond), now)
+		d.Breach = rec.breach(limiter.Instant(k.Rule.Limit.Window/time.Microsecond), now)
 	}
 }

@@ -5,12 +5,15 @@ import (
 	"slices"
 	"sync"
 	"unsafe"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/table"
 )
 
-// A shard holds a part of a table's entries.
+// A shard holds a part of a zone's entries.
 type shard struct {
 	shardFields
-	_ [shardSize - unsafe.Sizeof(shardFields{})%shardSize]byte
+	_ [(shardSize - unsafe.Sizeof(shardFields{})%shardSize) % shardSize]byte
 }
 
 // shardSize is two cache lines, the unit that processors prefetch, so that shards do not slow each other down.
@@ -19,8 +22,39 @@ const shardSize = 128
 type shardFields struct {
 	rank uint64 // the order in which shards are locked; unique in a store
 
-	mu sync.Mutex // guards what follows
-	index
+	mu      sync.Mutex // guards what follows
+	entries table.Table[record]
+	counts  table.Aside[limiter.Count] // of the forms that are far
+}
+
+// find returns what is known of the key k.
+func (s *shard) find(k *table.Key) ref {
+	e := s.entries.Find(k)
+	switch {
+	case e == nil:
+		return ref{}
+	case form(k.Form).far():
+		return ref{entry: e, far: s.counts.At(e.Numbers(1)[0])}
+	}
+	return ref{entry: e, numbers: k.Numbers}
+}
+
+// insert adds an entry without consumption under the algorithm a for the key k, which must not have one yet. What was
+// found before in s is to be found again.
+func (s *shard) insert(k *table.Key, a limiter.Algorithm) *entry {
+	e := s.entries.Insert(k)
+	if form(k.Form).far() {
+		e.Numbers(1)[0] = s.counts.Put(limiter.NewCount(a))
+	}
+	return e
+}
+
+// remove takes out e, which must be there. What was found before stays where it is.
+func (s *shard) remove(e *entry) {
+	if form(e.Form()).far() {
+		s.counts.Drop(e.Numbers(1)[0])
+	}
+	s.entries.Remove(e)
 }
 
 // lockAll sorts shards by rank, locks each of them once, and returns those it locked.

@@ -1,6 +1,6 @@
 package memstore
 
-// Stats are what a zone's table holds and what happened to it since it was opened.
+// Stats are what a zone holds and what happened to it since it was opened.
 type Stats struct {
 	// Keys is how many keys have a count.
 	Keys int
@@ -14,13 +14,13 @@ type Stats struct {
 
 // Stats returns the stats of a zone, all zero when it is not open.
 func (s *Store) Stats(zone string) Stats {
-	t := s.table(zone)
-	if t == nil {
+	z := s.zone(zone)
+	if z == nil {
 		return Stats{}
 	}
 	return Stats{
-		Keys:          int(t.keys.Load()),
-		Evictions:     t.evictions.Load(),
-		OverflowTakes: t.overflowTakes.Load(),
+		Keys:          int(z.keys.Load()),
+		Evictions:     z.evictions.Load(),
+		OverflowTakes: z.overflowTakes.Load(),
 	}
 }

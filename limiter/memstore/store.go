@@ -5,27 +5,26 @@
 //
 // # Structure
 //
-// A [Store] has a table per zone, a table has shards, and a shard is a mutex with the entries of its keys. A take of one
-// key takes one lock and makes one look-up. A take of several locks all their shards before it decides, so all or nothing
-// holds exactly.
+// A [Store] has zones, a zone has shards, and a shard is a mutex with the table of its entries (package table). A take of
+// one key takes one lock and makes one look-up. A take of several locks all their shards before it decides, so all or
+// nothing holds exactly.
 //
 // # Memory
 //
-// A key should cost its bytes and nothing else. So entries have no pointers, a shard keeps them in pages that the garbage
-// collector never looks into, and an entry is found by a number. What does not fit in, a log first of all, is kept aside.
-// When most keys of a shard are gone, the rest move together and the memory of the others is given back.
+// A key should cost its bytes and nothing else. So an entry has no pointers, and its count and key stand in it. Counts
+// that do not fit in, a log first of all, are kept aside. When most keys of a shard are gone, their memory is given back.
 //
 // # Bounds
 //
-// A table holds at most Rule.MaxKeys keys. When it is full, a new key takes the place of one that is back at its full
+// A zone holds at most Rule.MaxKeys keys. When it is full, a new key takes the place of one that is back at its full
 // limit, where nothing is lost, or else of the idlest among a sample. Keys at their limit (a take of cost 1 would be
 // denied) are never pushed out, so nobody can wash a count away by a flood of fresh keys. Keys that find no room share
 // one count per rule, the overflow: a flood neither passes uncounted nor makes memory grow.
 //
 // # Lock order
 //
-// Shards by their rank: by table in the order of opening, then by position; the overflow shards of all tables come after
-// all others. Whoever looks for room in another shard than its own only tries its lock. Store.mu is taken with no other.
+// Shards by their rank: by zone in the order of opening, then by position; the overflow shards of all zones come after all
+// others. Whoever looks for room in another shard than its own only tries its lock. Store.mu is taken with no other.
 package memstore
 
 import (
@@ -36,15 +35,16 @@ import (
 	"sync/atomic"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/table"
 )
 
 // A Store is a [limiter.Store] in the memory of this process. Use [New].
 type Store struct {
-	seed   maphash.Seed // unknown to clients, so none can choose keys that share a shard or a bucket
-	tables atomic.Pointer[map[string]*table]
+	seed  maphash.Seed // unknown to clients, so none can choose keys that share a shard or a group
+	zones atomic.Pointer[map[string]*zone]
 
-	mu     sync.Mutex // held while tables is replaced; guards what follows
-	opened uint64     // tables ever opened
+	mu     sync.Mutex // held while zones is replaced; guards what follows
+	opened uint64     // zones ever opened
 
 	stop    chan struct{}
 	closing sync.Once
@@ -56,7 +56,7 @@ var _ limiter.Store = (*Store)(nil)
 // New returns a store without zones and starts its janitor. Close ends it.
 func New(o Options) *Store {
 	s := &Store{seed: maphash.MakeSeed(), stop: make(chan struct{})}
-	s.tables.Store(&map[string]*table{})
+	s.zones.Store(&map[string]*zone{})
 	interval := o.sweepInterval()
 	s.janitor.Go(func() { s.sweepEvery(interval) })
 	return s
@@ -69,26 +69,26 @@ func (s *Store) Close() {
 	s.janitor.Wait()
 }
 
-// Open creates the table of a zone; a zone that is open stays as it is.
+// Open begins to count in a zone; a zone that is open stays as it is.
 func (s *Store) Open(zone string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.table(zone) != nil {
+	if s.zone(zone) != nil {
 		return
 	}
 	s.opened++
-	tables := maps.Clone(*s.tables.Load())
-	tables[zone] = newTable(s.opened)
-	s.tables.Store(&tables)
+	zones := maps.Clone(*s.zones.Load())
+	zones[zone] = newZone(s.opened)
+	s.zones.Store(&zones)
 }
 
 // Drop forgets a zone with its counts. Takes that are under way are decided on the counts as they were.
 func (s *Store) Drop(zone string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	tables := maps.Clone(*s.tables.Load())
-	delete(tables, zone)
-	s.tables.Store(&tables)
+	zones := maps.Clone(*s.zones.Load())
+	delete(zones, zone)
+	s.zones.Store(&zones)
 }
 
 // Take implements [limiter.Store]. It never fails, never waits for anything but the locks of other takes, and does not
@@ -113,14 +113,15 @@ func (s *Store) Peek(_ context.Context, now limiter.Instant, takes []limiter.Tak
 func (s *Store) Refund(_ context.Context, now, taken limiter.Instant, takes []limiter.Take) error {
 	for i := range takes {
 		k := &takes[i]
-		t := s.table(k.Rule.Zone)
-		if t == nil {
+		z := s.zone(k.Rule.Zone)
+		if z == nil {
 			continue
 		}
-		hash := s.hash(k)
-		sh := t.shard(hash)
+		var key table.Key
+		s.identify(&key, k)
+		sh := z.shard(&key)
 		sh.mu.Lock()
-		if f := sh.find(hash, k); f.entry != nil {
+		if f := sh.find(&key); f.entry != nil {
 			f.refund(k, now, taken)
 		}
 		sh.mu.Unlock()
@@ -130,14 +131,15 @@ func (s *Store) Refund(_ context.Context, now, taken limiter.Instant, takes []li
 
 // takeKnown decides the take of one key that has a count already, and reports whether it has.
 func (s *Store) takeKnown(now limiter.Instant, k *limiter.Take) bool {
-	t := s.table(k.Rule.Zone)
-	if t == nil {
+	z := s.zone(k.Rule.Zone)
+	if z == nil {
 		return false
 	}
-	hash := s.hash(k)
-	sh := t.shard(hash)
+	var key table.Key
+	s.identify(&key, k)
+	sh := z.shard(&key)
 	sh.mu.Lock()
-	f := sh.find(hash, k)
+	f := sh.find(&key)
 	if f.entry != nil {
 		f.take(k, now)
 	}
@@ -145,10 +147,16 @@ func (s *Store) takeKnown(now limiter.Instant, k *limiter.Take) bool {
 	return f.entry != nil
 }
 
-// table returns the table of a zone, or nil when it is not open.
-func (s *Store) table(zone string) *table { return (*s.tables.Load())[zone] }
+// zone returns the zone of this name, or nil when it is not open.
+func (s *Store) zone(name string) *zone { return (*s.zones.Load())[name] }
 
-// hash places a key: the upper bits choose the shard, the lower ones the bucket.
-func (s *Store) hash(k *limiter.Take) uint64 {
-	return maphash.Bytes(s.seed, k.Key) ^ uint64(k.Rule.ID)*0x9E3779B97F4A7C15 // 2^64 over the golden ratio: spreads IDs
+// identify writes what the entry of k is found by. The upper bits of its hash choose the shard, the lower half the place
+// there. (The key is written where it is used, since to copy it would take longer than to find the entry.)
+func (s *Store) identify(key *table.Key, k *limiter.Take) {
+	f, n := formOf(k.Rule.Algorithm)
+	key.Hash = maphash.Bytes(s.seed, k.Key) ^ spread(k.Rule.ID)
+	key.ID, key.Form, key.Numbers, key.Text = k.Rule.ID, uint16(f), n, k.Key
 }
+
+// spread returns a hash of a rule ID; those of small numbers are far from each other too.
+func spread(id uint32) uint64 { return uint64(id) * 0x9E3779B97F4A7C15 } // 2^64 over the golden ratio

@@ -4,11 +4,11 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/table"
 )
 
-// sweepSlice is how many pages, of at most 64 entries each, are swept before the lock is let go: some tens of
-// microseconds.
-const sweepSlice = 8
+// sweepSlice is how many places for entries are swept before the lock is let go: some microseconds.
+const sweepSlice = 512
 
 // sweepEvery is the janitor: it sweeps the store at each interval until the store is closed.
 func (s *Store) sweepEvery(interval time.Duration) {
@@ -26,21 +26,26 @@ func (s *Store) sweepEvery(interval time.Duration) {
 
 // sweep forgets all keys that are back at their full limit, and have been for a tick.
 func (s *Store) sweep(now limiter.Instant) {
-	for _, t := range *s.tables.Load() {
-		for i := range t.shards {
-			t.keys.Add(-int64(t.shards[i].sweep(now)))
+	for _, z := range *s.zones.Load() {
+		for i := range z.shards {
+			z.keys.Add(-int64(z.shards[i].sweep(now)))
 		}
-		t.overflow.sweep(now)
+		z.overflow.sweep(now)
 	}
 }
 
 // sweep forgets the entries of s that are spent, and gives back the memory that they took. It returns how many.
 func (s *shard) sweep(now limiter.Instant) (removed int) {
-	for from, more := 0, true; more; from += sweepSlice {
+	for c, more := new(table.Cursor), true; more; {
 		s.mu.Lock()
-		removed += s.index.sweep(from, sweepSlice, tickOf(now))
-		if more = from+sweepSlice < len(s.all); !more {
-			s.shrink()
+		more = s.entries.Walk(c, sweepSlice, func(e *entry) {
+			if e.Value().spent(tickOf(now)) {
+				s.remove(e)
+				removed++
+			}
+		})
+		if !more {
+			s.entries.Shrink()
 		}
 		s.mu.Unlock()
 	}

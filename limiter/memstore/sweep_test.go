@@ -1,7 +1,6 @@
 package memstore
 
 import (
-	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,48 +79,4 @@ func TestSweepKeepsWhatIsNotSpent(t *testing.T) {
 			t.Errorf("keys after a sweep at start + %v = %d, want %d", step.at, got, step.keys)
 		}
 	}
-}
-
-func TestSweepGivesMemoryBack(t *testing.T) {
-	const keys = 100_000
-	s, r := open(t, "z"), hourly(t, 60, keys)
-	for i := range keys {
-		at := start
-		if i%20 == 0 {
-			at += 600 * second
-		}
-		take(t, s, at, r, strconv.Itoa(i))
-	}
-	if got := buckets(s); got < 2*keys {
-		t.Errorf("buckets for %d keys = %d, want at least twice as many", keys, got)
-	}
-	before, _ := memory(s)
-	s.sweep(start + 120*second)
-	if got := s.Stats("z").Keys; got != keys/20 {
-		t.Errorf("keys after most have reset = %d, want %d", got, keys/20)
-	}
-	if got := buckets(s); got > 4*keys/20 {
-		t.Errorf("buckets for %d keys = %d, want at most 4 for each", keys/20, got)
-	}
-	if got, _ := memory(s); got > before/10 {
-		t.Errorf("pages for %d keys = %d, want at most a tenth of the %d for %d", keys/20, got, before, keys)
-	}
-	for i := 0; i < keys; i += 20 {
-		if got := used(t, s, start+600*second, r, strconv.Itoa(i)); got != 1 {
-			t.Fatalf("key %d has used %d after the sweep, want 1", i, got)
-		}
-	}
-	s.sweep(start + 3600*second)
-	if pages, _ := memory(s); pages+buckets(s) != 0 {
-		t.Errorf("without keys, there are %d pages and %d buckets, want none", pages, buckets(s))
-	}
-}
-
-// buckets returns how many buckets zone "z" has.
-func buckets(s *Store) (n int) {
-	t := s.table("z")
-	for i := range t.shards {
-		n += len(t.shards[i].buckets)
-	}
-	return n
 }

@@ -2,77 +2,22 @@ package memstore
 
 import (
 	"bytes"
-	"reflect"
+	"math"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/table"
 )
 
-func TestEntriesHaveNoPointers(t *testing.T) {
-	if got := unsafe.Sizeof(entry{}); got != 64 {
-		t.Errorf("bytes of the shortest entry = %d, want 64", got)
-	}
-	for _, typ := range []reflect.Type{reflect.TypeFor[entry](), reflect.TypeFor[page]()} {
-		if at, has := pointerIn(typ); has {
-			t.Errorf("%v has a pointer, %s: the garbage collector looks at every key", typ, at)
-		}
-	}
-	if at, has := pointerIn(reflect.TypeFor[aside]()); !has || at != "key" {
-		t.Errorf("first pointer found in an aside = %q, want that of its key", at)
-	}
-}
-
-// pointerIn returns the first field of t that is or has a pointer.
-func pointerIn(t reflect.Type) (field string, has bool) {
-	switch t.Kind() {
-	case reflect.Struct:
-		for i := range t.NumField() {
-			if _, has := pointerIn(t.Field(i).Type); has {
-				return t.Field(i).Name, true
-			}
-		}
-		return "", false
-	case reflect.Array:
-		return pointerIn(t.Elem())
-	default:
-		return "", t.Kind() > reflect.Complex128 // all that are simpler are numbers
-	}
-}
-
-func TestSizeOf(t *testing.T) {
-	for _, tt := range []struct{ numbers, text, bytes int }{
-		{0, 0, 64},
-		{4, 0, 64}, // a token bucket
-		{4, 1, 80},
-		{4, 16, 80},
-		{4, 17, 96},
-		{7, 16, 112}, // a sliding window
-		{7, 40, 128},
-		{7, 41, 192},
-		{9, 24, 128}, // a sliding window of three parts
-		{4, 128, 192},
-		{4, 129, 256},
-		{maxNumbers, maxText, 512},
-	} {
-		z := sizeOf(tt.numbers, tt.text)
-		if got := z.cells() * cellSize; got != tt.bytes {
-			t.Errorf("bytes for %d numbers and a key of %d = %d, want %d", tt.numbers, tt.text, got, tt.bytes)
-		}
-	}
-	if got := int(sizeOf(maxNumbers, maxText)) + 1; got != sizeCount {
-		t.Errorf("sizes = %d, want %d", sizeCount, got)
-	}
-}
-
 func TestFormsDiffer(t *testing.T) {
-	seen := map[form]limiter.Algorithm{0: {}} // 0 is that of a free slot
+	seen := make(map[form]limiter.Algorithm)
 	add := func(a limiter.Algorithm) {
-		if other, ok := seen[formOf(a)]; ok {
-			t.Errorf("form of %v = %d, that of %v or of a free slot", a, formOf(a), other)
+		f, _ := formOf(a)
+		if other, ok := seen[f]; ok {
+			t.Errorf("form of %v = %d, that of %v", a, f, other)
 		}
-		seen[formOf(a)] = a
+		seen[f] = a
 	}
 	for _, kind := range []limiter.Kind{limiter.TokenBucket, limiter.SlidingWindowLog, limiter.FixedWindow} {
 		add(limiter.Algorithm{Kind: kind})
@@ -95,10 +40,10 @@ var everyForm = []limiter.Algorithm{
 
 // everyLength are keys of each length that matters, and for each two that differ at one end only.
 func everyLength() (keys [][]byte) {
-	for n := range maxText + 3 {
+	for n := range table.MaxText + 3 {
 		keys = append(keys, bytes.Repeat([]byte{'k'}, n))
 	}
-	keys = append(keys, bytes.Repeat([]byte{'k'}, textAside), bytes.Repeat([]byte{'k'}, textAside+1))
+	keys = append(keys, bytes.Repeat([]byte{'k'}, math.MaxUint16), bytes.Repeat([]byte{'k'}, math.MaxUint16+1))
 	for _, key := range keys[1:] {
 		other := bytes.Clone(key)
 		other[len(other)-1]++

@@ -1,0 +1,41 @@
+package memstore
+
+import (
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/table"
+)
+
+// An entry is what the store remembers of one key under one rule ID: a record and, as its numbers, the count.
+type entry = table.Entry[record]
+
+// A record is when a key matters. It has no pointers, so that the garbage collector does not look at it, however many
+// there are.
+type record struct {
+	// idleSince is when the key was last decided about or, when that left it at its limit, the instant from which on it
+	// can take one event again. In the future, it says that the entry must not be evicted (so after the clock was set
+	// back, what was used before stays until the clock is there again, or it is used anew).
+	idleSince limiter.Instant
+
+	resetAt    tick // from when on the count equals a fresh one
+	quietUntil tick // until when a denial is no news: see limiter.Decision.Breach
+}
+
+// held is the idleSince of an entry that a take under way relies on. Only the holder of the shard's lock ever sees it.
+const held = limiter.Never
+
+// breach reports whether a denial at now is the first in a window of so many microseconds. A quiet time that ends later
+// than this denial could make it end is left from before the clock was set back.
+func (r *record) breach(window, now limiter.Instant) bool {
+	if tickOf(now) < r.quietUntil && r.quietUntil <= tickAfter(now+window+limiter.LateReading) {
+		return false
+	}
+	r.quietUntil = tickAfter(now + window)
+	return true
+}
+
+// evictable reports whether the key may be forgotten though it has consumption.
+func (r *record) evictable(now limiter.Instant) bool { return r.idleSince <= now }
+
+// spent reports whether nothing is lost when the key is forgotten: it is at its full limit, and its next denial would be
+// news.
+func (r *record) spent(now tick) bool { return r.resetAt <= now && r.quietUntil <= now }

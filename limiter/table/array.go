@@ -1,0 +1,167 @@
+package table
+
+import (
+	"slices"
+	"unsafe"
+)
+
+// An array has the entries of one size. Its methods know them by their heads only. Entries belong to the group that their
+// hash names, and are in the first one from there on that had a slot free when they came; after the last group comes the
+// first.
+type array struct {
+	groups []group
+	memory unsafe.Pointer // of the slots, one after the other; the first seven are those of the first group
+	stride int            // from one slot to the next, in bytes; a multiple of 8
+	len    int            // entries. Invariant: len <= limit(), so there is always a slot free when an entry comes
+}
+
+// slots returns how many entries there is memory for.
+func (a *array) slots() int { return len(a.groups) * groupSize }
+
+// limit returns how many entries may be in so many groups: nine tenths of the slots. Even then few entries are not where
+// they belong, and those are in one of the next groups, whose words are mostly in the same cache line.
+func limit(groups int) int { return groups*groupSize - groups*groupSize/10 }
+
+// at returns the entry in a slot of the group g, or its memory.
+func (a *array) at(g, slot int) unsafe.Pointer {
+	return unsafe.Add(a.memory, (g*groupSize+slot)*a.stride)
+}
+
+// home returns the group that entries with this hash belong to: the part of the groups that the hash is of all hashes.
+func (a *array) home(hash uint32) int { return int(uint64(hash) * uint64(len(a.groups)) >> 32) }
+
+// firstHash returns the lowest hash whose home is g.
+func (a *array) firstHash(g int) uint32 {
+	n := uint64(len(a.groups))
+	return uint32((uint64(g)<<32 + n - 1) / n)
+}
+
+// next returns the group after g.
+func (a *array) next(g int) int {
+	if g++; g < len(a.groups) {
+		return g
+	}
+	return 0
+}
+
+// find returns the entry of k, whose text begins at this offset in its entry, or nil when there is none.
+func (a *array) find(k *Key, textOffset int) unsafe.Pointer {
+	if a.len == 0 {
+		return nil
+	}
+	hash := uint32(k.Hash)
+	mark := markOf(hash)
+	g := a.home(hash)
+	for range a.groups { // once around: something may have gone by each
+		word := a.groups[g]
+		for s := word.marked(mark); s != 0; s = s.rest() {
+			p := a.at(g, s.first())
+			if (*head)(p).is(k) && textIs(p, textOffset, k.Text) {
+				return p
+			}
+		}
+		if !word.passed() {
+			break
+		}
+		g = a.next(g)
+	}
+	return nil
+}
+
+// is reports whether h is what k says, but for the text.
+func (h *head) is(k *Key) bool {
+	return h.hash == uint32(k.Hash) && h.id == k.ID && h.form == k.Form && int(h.length) == len(k.Text)
+}
+
+// textIs reports whether the text at this offset in the entry p, which is of the same length, is text.
+func textIs(p unsafe.Pointer, offset int, text []byte) bool {
+	if len(text) == 0 { // the offset may be beyond the entry
+		return true
+	}
+	return string(unsafe.Slice((*byte)(unsafe.Add(p, offset)), len(text))) == string(text)
+}
+
+// eachHash calls do with all entries with this hash. do may take out the one that it is called with.
+func (a *array) eachHash(hash uint32, do func(unsafe.Pointer)) {
+	if a.len == 0 {
+		return
+	}
+	mark := markOf(hash)
+	g := a.home(hash)
+	for range a.groups {
+		last := !a.groups[g].passed() // before do takes out what went by
+		for s := a.groups[g].marked(mark); s != 0; s = s.rest() {
+			if p := a.at(g, s.first()); (*head)(p).hash == hash {
+				do(p)
+			}
+		}
+		if last {
+			break
+		}
+		g = a.next(g)
+	}
+}
+
+// insert returns the memory, all zero, of a new entry with this hash, which the caller writes into its head.
+func (a *array) insert(hash uint32) unsafe.Pointer {
+	if a.len >= limit(len(a.groups)) {
+		a.grow(hash)
+	}
+	p := a.place(hash)
+	clear(unsafe.Slice((*byte)(p), a.stride))
+	return p
+}
+
+// place takes a slot for an entry with this hash. There must be one.
+func (a *array) place(hash uint32) unsafe.Pointer {
+	g := a.home(hash)
+	for ; a.groups[g].marked(0) == 0; g = a.next(g) {
+		a.groups[g].pass()
+	}
+	slot := a.groups[g].marked(0).first()
+	a.groups[g].set(slot, markOf(hash))
+	a.len++
+	return a.at(g, slot)
+}
+
+// remove takes out the entry p, which has this hash.
+func (a *array) remove(hash uint32, p unsafe.Pointer) {
+	i := int(uintptr(p)-uintptr(a.memory)) / a.stride
+	g := a.home(hash)
+	for ; g != i/groupSize; g = a.next(g) {
+		a.groups[g].unpass()
+	}
+	a.groups[g].free(i % groupSize)
+	a.len--
+}
+
+// grow makes room for an entry with this hash at least: an eighth to a third more, as the hash says, so that the shards of
+// a store, which fill alike, do not all grow at the same time.
+func (a *array) grow(hash uint32) {
+	n := len(a.groups)
+	a.resize(n + max(1, n*int(8+hash%16)/64))
+}
+
+// shrink gives memory back when less than a quarter of the slots is used.
+func (a *array) shrink() {
+	if a.len == 0 {
+		a.groups, a.memory = nil, nil
+	} else if a.len < a.slots()/4 {
+		a.resize(a.len/5 + 1)
+	}
+}
+
+// resize moves all entries into so many groups, or some more when the allocator has no piece of memory that is as small.
+func (a *array) resize(groups int) {
+	words := slices.Grow([]uint64(nil), groups*groupSize*a.stride/wordSize) // without pointers, as the collector sees it
+	groups = cap(words) * wordSize / (groupSize * a.stride)
+	to := array{groups: make([]group, groups), memory: unsafe.Pointer(unsafe.SliceData(words)), stride: a.stride}
+	for g, word := range a.groups {
+		for s := word.used(); s != 0; s = s.rest() {
+			from := a.at(g, s.first())
+			moved := to.place((*head)(from).hash)
+			copy(unsafe.Slice((*byte)(moved), a.stride), unsafe.Slice((*byte)(from), a.stride))
+		}
+	}
+	*a = to
+}

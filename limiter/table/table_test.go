@@ -1,0 +1,87 @@
+package table
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestTableLikeMap compares a table with a map while keys of all forms and lengths come and go, many of them with the same
+// hash, and while it grows and shrinks.
+func TestTableLikeMap(t *testing.T) {
+	steps := 40_000
+	if raceEnabled { // in one goroutine, there is nothing to find but a pointer that is wrong
+		steps /= 4
+	}
+	for seed := range uint64(6) {
+		m := newModel(seed)
+		for i := range steps {
+			if err := m.step(); err != nil {
+				t.Fatalf("seed %d, step %d: %v", seed, i, err)
+			}
+			if i%(steps/8) > 0 {
+				continue
+			}
+			if m.spread = []int{3, 500, 5000}[m.IntN(3)]; m.hashes < 50 {
+				m.spread = min(m.spread, 500)
+			}
+			m.shed()
+			if err := m.checkAll(); err != nil {
+				t.Fatalf("seed %d, step %d: %v", seed, i, err)
+			}
+		}
+	}
+}
+
+func TestInsertRefuses(t *testing.T) {
+	refuses := func(what, want string, insert func()) {
+		t.Helper()
+		defer func() {
+			if got := fmt.Sprint(recover()); !strings.Contains(got, want) {
+				t.Errorf("insert of %s: panic %q, want one that says %q", what, got, want)
+			}
+		}()
+		insert()
+	}
+	refuses("25 numbers", "want 0 to 24", func() { new(Table[int64]).Insert(&Key{Numbers: MaxNumbers + 1}) })
+	refuses("a T with a pointer", "keep it aside", func() { new(Table[struct{ p *int }]).Insert(&Key{}) })
+}
+
+func TestShrink(t *testing.T) {
+	var table Table[int64]
+	for i := range 5000 {
+		*table.Insert(&Key{Hash: uint64(i) * 0x9E3779B97F4A7C15}).Value() = int64(i)
+	}
+	table.Walk(new(Cursor), table.Cap(), func(e *Entry[int64]) {
+		if *e.Value()%20 > 0 {
+			table.Remove(e)
+		}
+	})
+	before := table.Cap()
+	table.Shrink()
+	if got := table.Cap(); table.Len() != 250 || got < 250 || got > 500 {
+		t.Errorf("room for %d entries that are left of 5000 = %d, which was %d, want at most 500 for 250", table.Len(), got, before)
+	}
+	for i := 0; i < 5000; i += 20 {
+		found := false
+		table.EachHash(uint64(i)*0x9E3779B97F4A7C15, func(e *Entry[int64]) { found = found || *e.Value() == int64(i) })
+		if !found {
+			t.Errorf("entry %d is gone", i)
+		}
+	}
+}
+
+// TestEmptyTableHasNoMemory makes a table grow and then takes everything out.
+func TestEmptyTableHasNoMemory(t *testing.T) {
+	m := newModel(2)
+	for range 3000 {
+		if err := m.step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.Walk(new(Cursor), m.Cap(), func(e *Entry[[3]int64]) { m.remove(e) })
+	m.Shrink()
+	if m.Len() != 0 || m.Cap() != 0 || m.texts.Len() != 0 {
+		t.Errorf("entries = %d, room = %d, texts aside = %d, want 0 of each", m.Len(), m.Cap(), m.texts.Len())
+	}
+}
