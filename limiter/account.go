@@ -29,18 +29,22 @@ type Account struct {
 	shown   int64
 	shownAt moment
 
-	askedAt moment
+	askedAt moment // when the store was asked last
+	heardAt moment // when it was asked for what it said last
 	limit   uint32 // names the limit that all this is about
-	flags   flags
 
 	// Demand: the events that takes asked for since askedAt, and before that, each weighed by its age.
-	taken  uint32
+	taken  int64
 	demand float32
 
+	flags flags
+
 	// Credit: events ever admitted before the store had answered, those of them that the store has debited, and what may
-	// still be admitted so in the window that began at creditAt.
-	owed, paid, credit uint32
-	creditAt           moment
+	// still be admitted so in the window that began at creditAt. The events are numbered from the time of the first on, in µs:
+	// an account that was forgotten and is made again uses no number a second time.
+	owed, paid int64
+	creditAt   moment
+	credit     uint32
 }
 
 type flags uint32
@@ -65,18 +69,19 @@ func (a *Account) Take(r *Rule, now Instant, cost int64, nodes int, d *Decision)
 	switch {
 	case a.spend(m, cost):
 		a.answer(d, r, now, FromLease, cost)
-	case nodes > 0 && a.borrow(r, m, cost, nodes):
+	case nodes > 0 && a.borrow(r, now, cost, nodes):
 		a.answer(d, r, now, FromCredit, cost)
 	default:
 		return false
 	}
-	a.taken += uint32(cost)
+	a.taken += cost
 	return true
 }
 
-// Denies reports whether a denial is remembered that a take of cost events at now would meet as well.
+// Denies reports whether a denial is remembered that a take of cost events at now would meet as well, as they are not leased.
 func (a *Account) Denies(now Instant, cost int64) bool {
-	return a.deniedCost > 0 && cost >= int64(a.deniedCost) && a.denied.after(momentOf(now))
+	m := momentOf(now)
+	return a.deniedCost > 0 && cost >= int64(a.deniedCost) && a.denied.after(m) && a.lot(0, m)+a.lot(1, m) < cost
 }
 
 // spend spends cost events of the lots, the older first, or none when they do not hold as many.
@@ -100,8 +105,9 @@ func (a *Account) lot(i int, m moment) int64 {
 }
 
 // borrow admits cost events before the store has answered: once in a window, where nothing is leased and nothing was denied.
-func (a *Account) borrow(r *Rule, m moment, cost int64, nodes int) bool {
-	if a.deniedCost > 0 || a.owed > 1<<31 || a.lot(0, m)+a.lot(1, m) > 0 {
+func (a *Account) borrow(r *Rule, now Instant, cost int64, nodes int) bool {
+	m := momentOf(now)
+	if a.deniedCost > 0 || a.lot(0, m)+a.lot(1, m) > 0 {
 		return false
 	}
 	if a.flags&credited == 0 || uint64(m-a.creditAt)*1000 >= uint64(min(r.window, furthest)) {
@@ -111,8 +117,12 @@ func (a *Account) borrow(r *Rule, m moment, cost int64, nodes int) bool {
 	if int64(a.credit) < cost {
 		return false
 	}
+	if a.owed == a.paid {
+		a.owed = max(a.owed, int64(now))
+		a.paid = a.owed
+	}
 	a.credit -= uint32(cost)
-	a.owed += uint32(cost)
+	a.owed += cost
 	return true
 }
 

@@ -7,7 +7,7 @@ const (
 	memory = 4
 
 	// enough is what is added to the expected demand before it is rounded down: a lease for three takes in ten is worth it.
-	enough = 0.7
+	enough = 0.3
 
 	// maxLot bounds what is wanted at a time.
 	maxLot = 1 << 30
@@ -16,33 +16,55 @@ const (
 // Asking reports whether a loan is under way.
 func (a *Account) Asking() bool { return a.flags&asking != 0 }
 
-// Low reports whether the store should be asked in the background, so that takes need not wait: little is left of the lease, or it
-// ends soon.
+// Low reports whether the store should be asked in the background, so that takes need not wait: something is owed, little is left
+// of the lease, or it ends soon.
 func (a *Account) Low(r *Rule, now Instant) bool {
 	m := momentOf(now)
-	if a.Asking() || !r.Leases() || a.owed != a.paid && a.lot(0, m) == 0 {
-		return !a.Asking() && a.owed != a.paid
-	}
-	older, newer := a.lot(0, m), a.lot(1, m)
-	if older > 0 && newer > 0 {
+	switch {
+	case a.Asking():
+		return false
+	case a.owed != a.paid:
+		return true
+	case a.lot(0, m) > 0 && a.lot(1, m) > 0:
 		return false
 	}
-	if float32(older+newer) <= a.expected(r)/4 {
-		return true
+	left, ends := a.current(m)
+	last := a.lasts(r, m)
+	if float32(left) > a.expected(r, last)/4 && (ends > r.leaseTime()/4 || last < 2*ends) {
+		return false
 	}
-	ends := a.ends[0]
-	if newer > 0 {
-		ends = a.ends[1]
-	}
-	soon := ends.since(m)
-	return soon < r.leaseTime()/4 && (r.slot > 0 || soon+soon/8 < a.untilEnd(r, m)) // not when the window itself ends
+	return a.want(r, m) > 0
 }
 
-// expected returns how many events takes will probably ask for while a lease lasts.
-func (a *Account) expected(r *Rule) float32 { return a.demand / memory }
+// current returns what is left of the lot that ends last, and in how many µs that is.
+func (a *Account) current(m moment) (left, ends int64) {
+	for i := range a.left {
+		if n := a.lot(i, m); n > 0 {
+			left, ends = n, a.ends[i].since(m)
+		}
+	}
+	return left, ends
+}
 
-// Ask prepares a loan at now: what waiting takes need, what is expected to be spent, and what goes back. Until it is answered, or
-// [Account.Fail] is called, no other may be asked for.
+// lasts returns for how many µs a lease can be spent that is asked for now, as far as is known here.
+func (a *Account) lasts(r *Rule, m moment) int64 {
+	if a.seenAt == 0 {
+		return r.leaseTime()
+	}
+	if r.slot > 0 {
+		return 2*r.slot - a.seenAt.plus(m.since(a.heardAt)).into(r.slot) - leaseMargin(r.slot)
+	}
+	return min(r.leaseTime(), a.untilNext(r, m))
+}
+
+// expected returns how many events takes will probably ask for in so many µs.
+func (a *Account) expected(r *Rule, us int64) float32 {
+	return a.demand * float32(us) / float32(memory*r.leaseTime())
+}
+
+// Ask prepares a loan at now: what waiting takes need, what is expected to be spent, and what goes back. That is what can be spent
+// no more, and all that is leased when a take needs more than that: so it is not denied for what its own node holds. Until the
+// loan is answered, or [Account.Fail] is called, no other may be asked for.
 func (a *Account) Ask(r *Rule, now Instant, need, more int64, l *Loan) {
 	m := momentOf(now)
 	if a.limit != r.limitID {
@@ -50,21 +72,20 @@ func (a *Account) Ask(r *Rule, now Instant, need, more int64, l *Loan) {
 	}
 	*l = Loan{
 		Rule: r, Key: l.Key, Need: need, More: more,
-		Owed: int64(a.owed), Paid: int64(a.paid),
+		Owed: a.owed, Paid: a.paid,
 		Seen: Events{a.seenAt, a.used}, Run: a.run,
 	}
+	idle := need == 0 && a.taken == 0
 	a.measure(r, m, need+more)
 	for i := range a.left {
-		if a.left[i] > 0 && a.lot(i, m) == 0 {
+		if a.left[i] > 0 && (need > 0 || a.lot(i, m) == 0) {
 			l.Back[i] = Events{a.at[i], a.left[i]}
 			a.left[i] = 0
 		}
 	}
-	if a.left[0] == 0 {
-		a.left[0], a.at[0], a.ends[0] = a.left[1], a.at[1], a.ends[1]
-		a.left[1] = 0
+	if !idle { // a lease that nobody has spent is not followed by another
+		l.Want = a.want(r, m)
 	}
-	l.Want = a.want(r, m)
 	a.flags |= asking
 	a.askedAt = m
 }
@@ -77,18 +98,20 @@ func (a *Account) measure(r *Rule, m moment, events int64) {
 	a.taken = 0
 }
 
-// want returns how many events to ask for in advance.
+// close reports whether the key is so close to its limit that leases would cost takes: in a log they count for longer than what is
+// spent at once. Arrivals at random vary by the root of their number, so four times that is rarely reached by chance.
+func (a *Account) close(r *Rule) bool {
+	return r.Algorithm.Kind == SlidingWindowLog && float64(r.capacity-a.used) < 4*math.Sqrt(float64(r.capacity))
+}
+
+// want returns how many events to ask for in advance: what will probably be spent while they can be, less what there is for that.
 func (a *Account) want(r *Rule, m moment) int64 {
-	if !r.Leases() {
+	if !r.Leases() || a.left[0] > 0 && a.left[1] > 0 || a.close(r) {
 		return 0
 	}
-	expected := a.expected(r)
-	if r.slot == 0 && a.seenAt != 0 {
-		if end := a.untilEnd(r, m); end > 0 && end < maxLease {
-			expected *= float32(end) / maxLease
-		}
-	}
-	return max(0, min(int64(expected+enough), maxLot)-a.left[0]-a.left[1])
+	left, ends := a.current(m)
+	left = min(left, int64(a.expected(r, ends)+enough))
+	return max(0, min(int64(a.expected(r, a.lasts(r, m))+enough), maxLot)-left)
 }
 
 // Answer notes the answer to a loan at now, which was asked for at the instant asked. A denial is remembered for a second at most,
@@ -99,55 +122,82 @@ func (a *Account) Answer(r *Rule, asked, now Instant, l *Loan, jitter int64, for
 	m := momentOf(now)
 	fresh := a.seenAt == 0 || r.Algorithm.Kind == FixedWindow && d.At-Instant(d.At.into(r.window)) > a.seenAt
 	a.flags &^= asking
+	if l.Run != a.run { // that does not know the lots, or has lost them: they go nowhere
+		a.at = [2]Instant{}
+	}
 	a.used, a.seenAt, a.run = r.capacity-d.Remaining, d.At, l.Run
-	a.paid = max(a.paid, uint32(l.Owed))
+	a.heardAt = momentOf(asked)
+	a.paid = max(a.paid, l.Owed)
 	a.credit = 0
+	other := a.limit != r.limitID // there is a new limit since then
 	if l.Lent > 0 {
-		a.store(l.Lent, d.At, momentOf(asked+(l.Ends-d.At)-Instant(leaseMargin(r.slot))))
+		lasts := int64(l.Ends-d.At) - leaseMargin(r.slot)
+		if r.slot == 0 {
+			lasts = min(lasts, r.leaseTime())
+		}
+		ends := momentOf(asked + Instant(lasts))
+		if other {
+			ends = m
+		}
+		a.store(l.Lent, d.At, ends)
 	}
 	if fresh {
-		a.shown, a.shownAt = a.total(r), m
+		a.shown, a.shownAt = r.capacity, m
 	}
+	a.accrue(r, m)
+	a.shown = min(a.shown, a.total(r)+l.Served) // until those who are served have been told
 	switch {
-	case l.Need == 0:
+	case l.Need == 0 || other:
 	case d.OK:
 		a.deniedCost = 0
-	case !forget:
+	case !forget && l.Need <= math.MaxUint32:
 		a.deny(now, l, jitter)
 	}
 }
 
-// store adds a lot.
+// store adds a lot as the newer one. Who holds two asks for no third, but a take that is undone may bring one back in between:
+// then the two become one, which ends and is named as the older.
 func (a *Account) store(n int64, at Instant, ends moment) {
-	switch {
-	case a.left[0] == 0:
-		a.left[0], a.at[0], a.ends[0] = n, at, ends
-	case a.left[1] == 0:
-		a.left[1], a.at[1], a.ends[1] = n, at, ends
-	default: // takes of a high cost have asked though there is something left: all of it ends with the older of the two
-		a.left[1] += n
+	if a.left[0] == 0 {
+		a.at[0], a.ends[0] = a.at[1], a.ends[1]
 	}
+	a.left[0] += a.left[1]
+	a.left[1] = 0
+	newer := 0
+	if a.left[0] > 0 {
+		newer = 1
+	}
+	a.left[newer], a.at[newer], a.ends[newer] = n, at, ends
 }
 
 // remembered is how long a denial is remembered at most, in µs.
 const remembered = 1_000_000
 
-// deny remembers the denial of l.
+// deny remembers the denial of l, and marks it when it is the first on this node in a window.
 func (a *Account) deny(now Instant, l *Loan, jitter int64) {
-	retry := int64(min(l.Decision.RetryAt-l.Decision.At, furthest))
-	if l.Decision.RetryAt == Never {
-		a.retryAt = Never
-	} else {
-		a.retryAt = now + (l.Decision.RetryAt - l.Decision.At) + Instant(jitter)
+	a.retryAt = Never
+	until := now + remembered
+	if d := &l.Decision; d.RetryAt != Never {
+		a.retryAt = roundUp(now + (d.RetryAt - d.At) + Instant(jitter)) // so that who asks then is not denied by what is remembered
+		until = min(until, a.retryAt)
 	}
-	a.deniedCost = uint32(min(l.Need, math.MaxUint32))
-	a.denied = momentOf(now + Instant(min(retry+jitter, remembered)))
+	// The store does not know what it has denied before: nodes deny most of the time without it.
+	l.Decision.Breach = a.denied == 0 || momentOf(now).since(a.denied) >= min(l.Rule.window, furthest)
+	a.deniedCost = uint32(l.Need)
+	a.denied = momentOf(until)
 }
 
 // Fail notes that the outcome of a loan is unknown. What was to go back is lost; what is owed will be told again.
 func (a *Account) Fail() { a.flags &^= asking }
 
 // Served tells the account what was served to takes that waited, and returns what clients are told to remain after it.
-func (a *Account) Served(r *Rule, now Instant, cost int64) int64 {
-	return a.show(r, momentOf(now), cost)
+func (a *Account) Served(cost int64) int64 {
+	a.shown = max(0, a.shown-cost)
+	return a.shown
+}
+
+// Undone tells the account that what was served is undone.
+func (a *Account) Undone(cost int64) {
+	a.shown += cost
+	a.used = max(0, a.used-cost)
 }

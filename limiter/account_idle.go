@@ -1,22 +1,39 @@
 package limiter
 
-// Due reports whether leased events are to go back at now, as they can be spent no more, and when to look again if some are
-// left until then; Never if none are.
-func (a *Account) Due(r *Rule, now Instant) (back bool, again Instant) {
+import "math"
+
+// Due reports whether leased events are to go back at now, as they can be spent no more, and when the last of the others end; 0 if
+// there are none.
+func (a *Account) Due(r *Rule, now Instant) (back bool, ends Instant) {
 	m := momentOf(now)
-	again = Never
 	for i := range a.left {
 		switch {
 		case a.left[i] == 0:
 		case a.ends[i].after(m):
-			again = min(again, now+Instant(a.ends[i].since(m)))
-		case r.slot == 0 && a.untilEnd(r, m) == 0: // its window has passed
-			a.left[i] = 0
-		default:
+			ends = max(ends, now+Instant(a.ends[i].since(m)))
+		case !a.passed(r, m):
 			back = true
 		}
 	}
-	return back && !a.Asking(), again
+	return back && !a.Asking(), ends
+}
+
+// Expire drops leased events of a window that has passed, which are of no use to anybody, and returns how many.
+func (a *Account) Expire(r *Rule, now Instant) (events int64) {
+	if m := momentOf(now); a.passed(r, m) {
+		for i := range a.left {
+			if a.lot(i, m) == 0 {
+				events += a.left[i]
+				a.left[i] = 0
+			}
+		}
+	}
+	return events
+}
+
+// passed reports whether the window has passed in which the store has answered last, and counts no more.
+func (a *Account) passed(r *Rule, m moment) bool {
+	return r.Algorithm.Kind == FixedWindow && a.untilEnd(r, m) == 0
 }
 
 // Retire makes all that is leased go back: nothing of it is spent any more. It reports whether there is something.
@@ -28,11 +45,21 @@ func (a *Account) Retire(now Instant) bool {
 
 // Outstanding returns how many events are leased, and how many are owed.
 func (a *Account) Outstanding() (leased, owed int64) {
-	return a.left[0] + a.left[1], int64(a.owed - a.paid)
+	return a.left[0] + a.left[1], a.owed - a.paid
 }
 
 // IdleSince returns when the account was last used, as far as that can be told at now.
 func (a *Account) IdleSince(now Instant) Instant {
 	m := momentOf(now)
 	return now - Instant(min(m.since(a.shownAt), m.since(a.askedAt)))
+}
+
+// Idle reports whether nothing is lost when the account is forgotten: it holds nothing, remembers nothing, and was not used for so
+// many µs.
+func (a *Account) Idle(r *Rule, now Instant, idleFor int64) bool {
+	if a.flags&credited != 0 { // within a window, there is no credit again
+		idleFor = max(idleFor, r.window)
+	}
+	return !a.Asking() && a.left[0]+a.left[1] == 0 && a.owed == a.paid && !a.Denies(now, math.MaxInt64) &&
+		now-a.IdleSince(now) > Instant(idleFor)
 }

@@ -3,38 +3,53 @@ package limiter
 // answer writes the answer to a take that was decided here and took cost events.
 func (a *Account) answer(d *Decision, r *Rule, now Instant, from Source, cost int64) {
 	m := momentOf(now)
-	*d = Decision{
-		OK: from != FromMemory, Source: from, At: now, Limit: r.capacity, Remaining: a.show(r, m, cost), RetryAt: now,
+	remaining := a.show(r, m, cost)
+	d.OK, d.Breach, d.Source = from != FromMemory, false, from // one by one: a whole Decision would be made elsewhere and copied
+	d.At, d.Limit, d.Remaining = now, r.capacity, remaining
+	d.RetryAt, d.ResetAt = now, a.resetAt(r, now, m) // of what is shown now
+}
+
+// Peek answers a take of cost events at now in d from what is known here, and takes nothing: a take is allowed unless a denial is
+// remembered. It reports whether enough is known.
+func (a *Account) Peek(r *Rule, now Instant, cost int64, d *Decision) bool {
+	if a.seenAt == 0 || a.limit != r.limitID {
+		return false
 	}
-	d.ResetAt = a.resetAt(r, now, m) // of what is shown now
+	if a.Denies(now, cost) {
+		a.answer(d, r, now, FromMemory, 0)
+		d.RetryAt = a.retryAt
+	} else {
+		a.answer(d, r, now, FromLease, 0)
+	}
+	return true
 }
 
 // show returns what clients are told to remain after cost events: never more than before, but for what has accrued since.
 func (a *Account) show(r *Rule, m moment, cost int64) int64 {
-	if a.seenAt == 0 { // only credit is spent before the store has said anything
-		return max(0, r.capacity-int64(a.owed-a.paid))
+	if a.seenAt == 0 || a.passed(r, m) { // only credit is spent before the store has said anything about the window
+		return max(0, r.capacity-(a.owed-a.paid))
 	}
-	if accrued := a.accrued(r, m); accrued > 0 {
-		a.shown += accrued
-		a.shownAt = m
-	}
+	a.accrue(r, m)
 	a.shown = max(0, min(a.shown-cost, a.total(r)))
 	return a.shown
 }
 
-// accrued returns how many events the limit has given since clients were last told what remains.
-func (a *Account) accrued(r *Rule, m moment) int64 {
+// accrue adds the events that the limit has given since clients were last told what remains. What has accrued of the next one
+// stays: however often a key is asked about, nothing of it is lost.
+func (a *Account) accrue(r *Rule, m moment) {
 	if r.Algorithm.Kind == FixedWindow {
-		return 0
+		return
 	}
-	if elapsed := m.since(a.shownAt); elapsed > 0 {
-		return mulDiv(elapsed, r.refill, r.per)
+	if events := mulDiv(m.since(a.shownAt), r.refill, r.per); events > 0 {
+		a.shown += events
+		a.shownAt += moment(mulDiv(events, r.per, r.refill) / 1000)
 	}
-	return 0
 }
 
-// total returns what is leased and what the store had left.
-func (a *Account) total(r *Rule) int64 { return a.left[0] + a.left[1] + max(0, r.capacity-a.used) }
+// total returns what is leased and what the store had left: the limit at most, though a bucket refills while its leases are out.
+func (a *Account) total(r *Rule) int64 {
+	return min(r.capacity, a.left[0]+a.left[1]+max(0, r.capacity-a.used))
+}
 
 // resetAt returns the instant at which the key will be back to its full limit.
 func (a *Account) resetAt(r *Rule, now Instant, m moment) Instant {
@@ -44,16 +59,20 @@ func (a *Account) resetAt(r *Rule, now Instant, m moment) Instant {
 	case SlidingWindowLog:
 		return now + Instant(r.window)
 	case SlidingWindow:
-		return now + Instant(a.untilEnd(r, m)+r.window)
+		return now + Instant(a.untilNext(r, m)+r.window)
 	}
-	return now + Instant(a.untilEnd(r, m))
+	return now + Instant(a.untilNext(r, m))
 }
 
-// untilEnd returns how long the window or sub-window lasts in which the store has answered last, in µs.
-func (a *Account) untilEnd(r *Rule, m moment) int64 {
-	length := r.window
-	if r.Algorithm.Kind == SlidingWindow {
-		length = r.sub
+// untilNext returns how long it is to the next window or sub-window, in µs, as far as is known here.
+func (a *Account) untilNext(r *Rule, m moment) int64 {
+	if a.seenAt == 0 {
+		return r.period()
 	}
-	return max(0, length-a.seenAt.into(length)-m.since(a.askedAt))
+	return r.period() - a.seenAt.plus(m.since(a.heardAt)).into(r.period())
+}
+
+// untilEnd returns how long the window or sub-window lasts in which the store has answered last, in µs; 0 when it has passed.
+func (a *Account) untilEnd(r *Rule, m moment) int64 {
+	return max(0, r.period()-a.seenAt.into(r.period())-m.since(a.heardAt))
 }

@@ -9,6 +9,11 @@ const (
 	// minSlot is the shortest slot worth leasing for, in µs: in a shorter one, a lease would hardly have arrived.
 	minSlot = 20_000
 
+	// leaseParts is how many times a window gets back what nodes have leased in it and not spent: leases last no longer than one
+	// of so many parts. In windows of a second, with nodes that keep what they have to the end, many a take would be denied
+	// for what others do not need.
+	leaseParts = 8
+
 	// logSlots is how many slots a window of a sliding window log has at least. What is leased stays in the log for up to two
 	// slots too long, so this is what leases cost: with 30, at most 7 % of the limit.
 	logSlots = 30
@@ -33,6 +38,10 @@ func (r *Rule) leaseSlot() int64 {
 	return slot
 }
 
+// LeaseSlot returns the length of the slots of time, in µs, by which a store accounts for what it has lent under r; 0 when it does
+// not.
+func (r *Rule) LeaseSlot() int64 { return r.slot }
+
 // Leases reports whether nodes may ask for events in advance under r.
 func (r *Rule) Leases() bool {
 	switch {
@@ -49,7 +58,15 @@ func (r *Rule) leaseTime() int64 {
 	if r.slot > 0 {
 		return r.slot + r.slot/2 - leaseMargin(r.slot)
 	}
-	return maxLease
+	return min(maxLease, r.period(), r.window/leaseParts)
+}
+
+// period returns the length of the windows, or sub-windows, with which leases end, in µs.
+func (r *Rule) period() int64 {
+	if r.Algorithm.Kind == SlidingWindow {
+		return r.sub
+	}
+	return r.window
 }
 
 // leaseMargin returns how long before the end of a lease a node stops spending it, in µs, so that what is given back arrives in
@@ -57,10 +74,16 @@ func (r *Rule) leaseTime() int64 {
 func leaseMargin(slot int64) int64 { return min(slot/4, 100_000) }
 
 // Credit returns how many events one of so many nodes may admit for a key before the store has answered, once per window: all
-// nodes together, half of what MaxOvershoot allows.
+// nodes together, half of what MaxOvershoot allows and the refill of a bucket whose leases are out does not use up, and no more
+// than half of what can be taken at once, as a store debits no more than twice that.
 func (r *Rule) Credit(nodes int) int64 {
 	if r.Strict {
 		return 0
 	}
-	return min(int64(r.MaxOvershoot*float64(r.Limit.Events)/float64(2*max(1, nodes))), math.MaxInt32)
+	budget := r.MaxOvershoot
+	if r.Algorithm.Kind == TokenBucket {
+		budget = max(0, budget-float64(r.slot)/float64(r.window))
+	}
+	budget = min(budget*float64(r.Limit.Events), float64(r.capacity))
+	return min(int64(budget/float64(2*max(1, nodes))), math.MaxInt32)
 }

@@ -16,16 +16,20 @@ type lendable interface {
 	// consume adds n events that are spent now, whether there is room for them or not.
 	consume(r *Rule, n int64)
 
-	// lend adds n events that may be spent later, and returns until when.
-	lend(r *Rule, n int64) (ends Instant)
+	// lend adds n events that may be spent later: until lentUntil.
+	lend(r *Rule, n int64)
+	lentUntil() Instant
 
-	// giveBack takes back what was lent, undo what was consumed.
+	// giveBack takes back what was lent, undo what was consumed; the newest state that the node has seen may help.
 	giveBack(r *Rule, lent Events)
-	undo(r *Rule, consumed Events)
+	undo(r *Rule, consumed, seen Events)
 
 	// raise makes sure that what was seen to be used is.
 	raise(r *Rule, seen Events)
 }
+
+// MaxConsumed is the most that is ever consumed of a limit: what a store has to have room for, in five bytes.
+const MaxConsumed = 1<<40 - 1
 
 // NewLedger returns a ledger without consumption for the algorithm a.
 func NewLedger(a Algorithm) *Ledger {
@@ -66,37 +70,50 @@ func (g *Ledger) settle(node, run uint64, now Instant, l *Loan) bool {
 			c.giveBack(r, e)
 		}
 		if l.Undo.N > 0 {
-			c.undo(r, l.Undo)
+			c.undo(r, l.Undo, l.Seen)
 		}
 	case l.Seen.N > 0:
 		c.raise(r, l.Seen)
 	}
 	if owed := l.Owed - max(l.Paid, g.paid[node]); owed > 0 {
-		c.consume(r, owed)
+		if owed = min(owed, r.maxDebit()-c.consumed()); owed > 0 {
+			c.consume(r, owed)
+		}
 		g.paid[node] = l.Owed
 	}
 	return l.fits(r.capacity - c.consumed())
 }
 
+// maxDebit returns up to what is consumed for events that are owed: a key that has been in an outage for long is not made to
+// pay for longer than it takes to get back what the limit allows at once.
+func (r *Rule) maxDebit() int64 { return min(2*r.capacity, MaxConsumed) }
+
 // answer decides the loan, after all of the same call have been settled.
 func (g *Ledger) answer(l *Loan, allowed bool) {
 	r, c := l.Rule, g.count
-	left := r.capacity - c.consumed()
-	fits := l.fits(left)
-	l.Served, l.Lent, l.Ends = 0, 0, 0
+	l.Served, l.Lent = 0, 0
 	if allowed {
-		l.Served, l.Lent = l.divide(left)
+		l.Served, l.Lent = l.divide(r.capacity - c.consumed())
 		if l.Served > 0 {
 			c.consume(r, l.Served)
 		}
 		if l.Lent > 0 {
-			l.Ends = c.lend(r, l.Lent)
+			c.lend(r, l.Lent)
 		}
-		left -= l.Served + l.Lent
+	}
+	l.tell(c)
+}
+
+// tell writes the rest of the answer, when Served and Lent are written and consumed.
+func (l *Loan) tell(c lendable) {
+	left := l.Rule.capacity - c.consumed()
+	l.Ends = 0
+	if l.Lent > 0 {
+		l.Ends = c.lentUntil()
 	}
 	if l.Need == 0 {
-		c.decide(&l.Decision, r, left > 0, 1)
+		c.decide(&l.Decision, l.Rule, left > 0, 1)
 		return
 	}
-	c.decide(&l.Decision, r, fits, l.Need)
+	c.decide(&l.Decision, l.Rule, l.Served > 0 || l.fits(left), l.Need)
 }

@@ -25,7 +25,7 @@ func (b *lentBucket) settle(r *Rule, now Instant) {
 func (b *lentBucket) refill(r *Rule, now Instant) {
 	least := min(b.missing, b.held(r))
 	b.tokenBucket.settle(r, now)
-	if b.missing < least {
+	if b.missing <= least { // nor does it keep a fraction, so that it does not matter how often it is asked
 		b.missing, b.part = least, 0
 	}
 }
@@ -68,11 +68,10 @@ func (b *lentBucket) consumed() int64 { return b.missing }
 
 func (b *lentBucket) consume(_ *Rule, n int64) { b.missing += n }
 
-func (b *lentBucket) lend(r *Rule, n int64) Instant {
+func (b *lentBucket) lend(r *Rule, n int64) {
 	b.begin(b.at, r.slot)
 	b.missing += n
 	b.open += n
-	return b.lentUntil()
 }
 
 func (b *lentBucket) giveBack(_ *Rule, e Events) {
@@ -81,11 +80,27 @@ func (b *lentBucket) giveBack(_ *Rule, e Events) {
 	}
 }
 
-func (b *lentBucket) undo(r *Rule, e Events) {
+// undo gives back no more than the bucket has lacked ever since: what was consumed may have been refilled in between, and must
+// not be there twice.
+func (b *lentBucket) undo(r *Rule, e, seen Events) {
+	lacked := e.N // right after the events were consumed
+	if seen.At == e.At {
+		lacked = seen.N
+	}
+	back := min(e.N, lacked-b.accruedSince(r, e.At))
 	least := min(b.missing, b.held(r))
-	if b.missing -= e.N; b.missing <= least {
+	if b.missing -= max(0, back); b.missing <= least {
 		b.missing, b.part = least, 0
 	}
+}
+
+// accruedSince returns how many whole events have accrued since the instant at, if the bucket has always lacked some.
+func (b *lentBucket) accruedSince(r *Rule, at Instant) int64 {
+	events, part := mulAddDiv(max(0, int64(b.at-at)), r.refill, 0, r.per)
+	if part > b.part {
+		events++ // the fraction that there was before has become one
+	}
+	return events
 }
 
 func (b *lentBucket) raise(r *Rule, seen Events) {

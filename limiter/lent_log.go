@@ -48,15 +48,19 @@ func (l *lentLog) decide(d *Decision, r *Rule, ok bool, cost int64) {
 
 func (l *lentLog) consume(_ *Rule, n int64) { l.add(n) }
 
-func (l *lentLog) lend(r *Rule, n int64) Instant {
+func (l *lentLog) lend(r *Rule, n int64) {
 	l.begin(l.at, r.slot)
 	l.open += n
-	return l.lentUntil()
 }
 
 func (l *lentLog) giveBack(_ *Rule, e Events) { l.back(e.N, e.At) }
 
-func (l *lentLog) undo(r *Rule, e Events) { l.Refund(r, l.at, e.At, e.N) }
+// undo takes back nothing for events that have left the window: what is in it is of others.
+func (l *lentLog) undo(r *Rule, e, _ Events) {
+	if e.At > l.at-Instant(r.window) {
+		l.Refund(r, l.at, e.At, e.N)
+	}
+}
 
 func (l *lentLog) raise(r *Rule, seen Events) {
 	if lost := seen.N - l.consumed(); lost > 0 && seen.At > l.at-Instant(r.window) {

@@ -6,14 +6,13 @@ func (f *fixedWindow) consumed() int64 { return f.used }
 
 func (f *fixedWindow) consume(_ *Rule, n int64) { f.used += n }
 
-func (f *fixedWindow) lend(_ *Rule, n int64) Instant {
-	f.used += n
-	return min(f.end, f.at+maxLease)
-}
+func (f *fixedWindow) lend(r *Rule, n int64) { f.consume(r, n) }
+
+func (f *fixedWindow) lentUntil() Instant { return min(f.end, f.at+maxLease) }
 
 func (f *fixedWindow) giveBack(r *Rule, e Events) { f.refund(r, f.at, e.At, e.N) }
 
-func (f *fixedWindow) undo(r *Rule, e Events) { f.giveBack(r, e) }
+func (f *fixedWindow) undo(r *Rule, e, _ Events) { f.giveBack(r, e) }
 
 func (f *fixedWindow) raise(_ *Rule, seen Events) {
 	if seen.At >= f.end-Instant(f.window) && seen.At < f.end {
@@ -28,14 +27,13 @@ func (w *slidingWindow) consume(_ *Rule, n int64) {
 	w.full += n
 }
 
-func (w *slidingWindow) lend(r *Rule, n int64) Instant {
-	w.consume(r, n)
-	return min(w.start+Instant(w.sub), w.at+maxLease)
-}
+func (w *slidingWindow) lend(r *Rule, n int64) { w.consume(r, n) }
+
+func (w *slidingWindow) lentUntil() Instant { return min(w.start+Instant(w.sub), w.at+maxLease) }
 
 func (w *slidingWindow) giveBack(r *Rule, e Events) { w.refund(r, w.at, e.At, e.N) }
 
-func (w *slidingWindow) undo(r *Rule, e Events) { w.giveBack(r, e) }
+func (w *slidingWindow) undo(r *Rule, e, _ Events) { w.giveBack(r, e) }
 
 func (w *slidingWindow) raise(r *Rule, seen Events) {
 	if seen.At >= w.start && seen.At < w.start+Instant(w.sub) {

@@ -8,6 +8,9 @@ type moment uint32
 
 func momentOf(i Instant) moment { return moment(uint64(i) / 1000) }
 
+// roundUp returns the first instant from i on that a moment stands for exactly.
+func roundUp(i Instant) Instant { return i + 999 - (i+999)%1000 }
+
 // after reports whether m is later than o, if they are less than 24 days apart.
 func (m moment) after(o moment) bool { return int32(m-o) > 0 }
 

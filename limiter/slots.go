@@ -18,14 +18,15 @@ func (s *slots) out() int64 { return s.open + s.before }
 func (s *slots) lentUntil() Instant { return s.ends + Instant(s.length) }
 
 // begin makes at, which is before the end of the current slot, the time of a loan in slots of this length. Slots of another length
-// are brought to an end first: what was lent in them counts for as long as it can be spent.
+// are brought to an end first: what was lent in them counts for as long as it can be spent, and the new slot begins no earlier than
+// at, so that it is told by its instant from what is lent now.
 func (s *slots) begin(at Instant, length int64) {
 	end := at + Instant(length-at.into(length))
 	if s.length == length && s.out() > 0 {
 		return
 	}
 	if s.out() > 0 {
-		end = max(end, s.lentUntil())
+		end = max(at+Instant(length), s.lentUntil())
 	}
 	s.ends, s.length = end, length
 	s.open, s.before = 0, s.out()

@@ -8,6 +8,9 @@ local LATE = 1000000
 local UNIT = 256000000
 local LAST = 16777215 * UNIT
 
+-- The most that values have room for: limiter.MaxConsumed.
+local MOST = 1099511627775
+
 -- now is what Redis's clock reads, or what tests give as ARGV[1]. They have a clock of their own, and what they store is kept
 -- for an hour (in milliseconds) longer, as the clock by which Redis expires keys goes on meanwhile.
 local now, longer = tonumber(ARGV[1]), 3600000

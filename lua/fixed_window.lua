@@ -4,7 +4,6 @@
 -- reply: end of the window, used
 
 ---- load
-local value_N = redis.call('HGET', KEYS[1], field_N)
 local ends_N, used_N = now - now % window_N + window_N, 0
 if value_N and #value_N == 15 then
   local _, ends, used = struct.unpack('>I3I7I5', value_N)
@@ -19,12 +18,20 @@ if value_N and #value_N == 15 then
   end
 end
 
----- take
-used_N = used_N + cost_N
+---- left
+left_N = capacity_N - used_N
+
+---- consume
+used_N = used_N + n
 
 ---- refund
-if taken_N >= ends_N - window_N and taken_N < ends_N then
-  used_N = math.max(0, used_N - cost_N)
+if taken >= ends_N - window_N and taken < ends_N then
+  used_N = math.max(0, used_N - n)
+end
+
+---- raise
+if taken >= ends_N - window_N and taken < ends_N then
+  used_N = math.max(used_N, n)
 end
 
 ---- save

@@ -4,19 +4,25 @@
 // directory, once for each rule, with the rule's number in place of N. So a script has neither functions nor tables that would
 // have to be made anew each time it runs, and a decision takes Redis about half the time.
 //
-// A script reads what is asked (ask.lua), decides (take.lua), and writes (write.lua, finish.lua). The file of an algorithm has a
-// section, under a line of dashes and its name, for each thing that differs:
+// A script reads what is asked (ask.lua), decides (take.lua; loan.lua and lend.lua), and writes (write.lua, finish.lua). The file
+// of an algorithm has a section, under a line of dashes and its name, for each thing that differs; `<name>` in a text stands for
+// that section.
 //
 //	load     the state, as it is stored or from nothing: the locals that the others use; sets left_N, and at_N and changed_N
-//	explain  what the reply needs when the take is denied
+//	left     sets left_N again
+//	explain  what the reply needs when the take is denied: `leave` events have to leave first
 //	settle   what is to be written before anything else
-//	take     consumes cost_N events
-//	refund   gives back cost_N events that were taken at taken_N
-//	save     sets reset, when the key is back to its full limit, and value, for the hash; neither removes it from the hash
+//	consume  adds n events
+//	lend     adds n events that may be spent later: in windows, as if they were consumed
+//	refund   gives back n events that were consumed at the instant taken
+//	undo     does so in a loan, of which seen and seen_at are known: in windows, no differently
+//	back     gives back n events that were lent at the instant taken: in windows, as if they had been consumed
+//	raise    makes sure that the n events are used that were seen at the instant taken
+//	save     sets value, for the hash, and until when it is of use, reset; neither removes it from the hash
 //	reply    a list of the numbers from which the decision is worked out
 //
-// changed_N says that the state is to be written even when nothing is taken: what was consumed had to be moved to another time,
-// because the clock was set back or the window has another length.
+// changed_N says that the state is to be written even when nothing is taken: such as when what was consumed had to be moved to
+// another time, because the clock was set back or the window has another length.
 //
 // The scripts do what is to be atomic, and no more: whether a take is allowed, and the new state. What clients are told
 // (what is left, when to retry) is worked out from the reply by package limiter, in which the rules of each algorithm are
@@ -28,6 +34,7 @@ package lua
 import (
 	"embed"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -54,32 +61,51 @@ var (
 	comment = regexp.MustCompile(`(?m)(^| +)-- .*$|^--$`)
 	empty   = regexp.MustCompile(`\n\n+`)
 	heading = regexp.MustCompile(`(?m)^---- (\w+)$`)
-	number  = regexp.MustCompile(`\bN\b|_N\b`)
+	include = regexp.MustCompile(`<\w+>`)
+	number  = regexp.MustCompile(`\bN\b|_N\b|\bFIELD\b|\bLOG\b`)
 )
 
 // sections are the parts of an algorithm's file by their names.
 type sections map[string]string
 
-func sectionsOf(file string) sections {
-	text, all := read(file), make(sections)
+// sectionsOf returns those of a file, and with them what others have alike, unless the file says something else.
+func sectionsOf(file string, others ...sections) sections {
+	all := sections{"explain": "", "settle": "", "lend": "<consume>", "back": "<refund>", "undo": "<refund>", "write": write}
+	for _, other := range others {
+		maps.Copy(all, other)
+	}
+	text := read(file)
 	at := heading.FindAllStringSubmatchIndex(text, -1)
 	for i, h := range at {
 		end := len(text)
 		if i+1 < len(at) {
 			end = at[i+1][0]
 		}
-		all[text[h[2]:h[3]]] = strings.TrimSpace(text[h[1]:end]) + "\n"
+		all[text[h[2]:h[3]]] = strings.TrimSpace(text[h[1]:end])
 	}
 	return all
 }
 
-var (
-	base, wide, log          = read("base.lua"), read("wide.lua"), read("log.lua")
-	ask, take, write, finish = read("ask.lua"), read("take.lua"), read("write.lua"), read("finish.lua")
+// expand returns text with the sections in place of their names.
+func (s sections) expand(text string) string {
+	return include.ReplaceAllStringFunc(text, func(match string) string {
+		section, ok := s[strings.Trim(match, "<>")]
+		if !ok {
+			panic("lua: there is no section " + match)
+		}
+		return s.expand(section)
+	})
+}
 
+var (
+	base, wide, log             = read("base.lua"), read("wide.lua"), read("log.lua")
+	ask, take, refund           = read("ask.lua"), read("take.lua"), read("refund.lua")
+	loan, lend, write, finished = read("loan.lua"), read("lend.lua"), strings.TrimSpace(read("write.lua")), read("finish.lua")
+
+	slots      = sectionsOf("slots.lua")
 	algorithms = map[limiter.Kind]sections{
-		limiter.TokenBucket:      sectionsOf("token_bucket.lua"),
-		limiter.SlidingWindowLog: sectionsOf("sliding_log.lua"),
+		limiter.TokenBucket:      sectionsOf("token_bucket.lua", slots),
+		limiter.SlidingWindowLog: sectionsOf("sliding_log.lua", slots),
 		limiter.SlidingWindow:    sectionsOf("sliding_window.lua"),
 		limiter.FixedWindow:      sectionsOf("fixed_window.lua"),
 	}
@@ -91,31 +117,27 @@ func Announce() string { return base + read("announce.lua") }
 // Take returns the script that decides takes under rules of these algorithms: see ask.lua and take.lua.
 func Take(kinds []limiter.Kind) string {
 	b := begin(kinds)
-	b.each(func(sections) string { return "local allows_N = cost_N <= left_N\n" })
-	b.WriteString("local takes, allowed = ARGV[2] == 'take', " + b.list(" and ", func(sections) string { return "allows_N" }) + "\n")
-	b.each(func(s sections) string { return s["explain"] })
-	b.each(func(sections) string { return take })
-	b.each(func(s sections) string {
-		return "if changed_N then\n" + s["settle"] + "if allowed then\n" + s["take"] + "end\n" + saved(s) + "end\n"
-	})
-	b.WriteString(finish + "return {" + b.list(", ", func(s sections) string {
-		return "allows_N and 1 or 0, breach_N, at_N, " + strings.TrimSpace(s["reply"])
-	}) + "}\n")
-	return b.String()
+	b.each("local allows_N = cost_N <= left_N\n")
+	b.WriteString("local takes, allowed = ARGV[2] == 'take', " + b.list(" and ", "allows_N") + "\n")
+	b.each(take)
+	return b.finish("allows_N and 1 or 0, breach_N, at_N, <reply>")
 }
 
-// Refund returns the script that gives back what was taken under rules of these algorithms: see ask.lua.
+// Refund returns the script that gives back what was taken under rules of these algorithms: see ask.lua and refund.lua.
 func Refund(kinds []limiter.Kind) string {
 	b := begin(kinds)
-	b.each(func(s sections) string {
-		return "do\nlocal taken_N = tonumber(ARGV[7 * N + 2])\n" + s["settle"] + s["refund"] + saved(s) + "end\n"
-	})
-	b.WriteString(finish)
-	return b.String()
+	b.each(refund)
+	return b.finish("")
 }
 
-// saved saves and writes the state of a rule.
-func saved(s sections) string { return "local value, reset\n" + s["save"] + write }
+// Lend returns the script that answers loans under rules of these algorithms: see ask.lua, loan.lua and lend.lua.
+func Lend(kinds []limiter.Kind) string {
+	b := begin(kinds)
+	b.WriteString("local allowed = true\n")
+	b.each(loan)
+	b.each(lend)
+	return b.finish("at_N, more_N, want_N, <reply>")
+}
 
 // A builder writes a script for rules of some algorithms.
 type builder struct {
@@ -130,26 +152,44 @@ func begin(kinds []limiter.Kind) *builder {
 	if slices.Contains(kinds, limiter.SlidingWindowLog) {
 		b.WriteString(log)
 	}
-	b.each(func(s sections) string { return ask + s["load"] })
 	b.WriteString("local last, added = now, 0\n")
+	b.each(ask + "<load>\n")
 	return b
 }
 
-// each writes for each rule what text makes of the sections of its algorithm.
-func (b *builder) each(text func(sections) string) { b.WriteString(b.list("", text)) }
+// finish returns the script, which returns for each rule what reply says.
+func (b *builder) finish(reply string) string {
+	b.WriteString(finished)
+	if reply != "" {
+		b.WriteString("return {" + b.list(", ", reply) + "}\n")
+	}
+	return b.String()
+}
 
-// list returns what text makes of the sections of each rule's algorithm, with a separator between them.
-func (b *builder) list(separator string, text func(sections) string) string {
-	all := make([]string, len(b.kinds))
+// each writes text for each rule.
+func (b *builder) each(text string) { b.WriteString(b.list("", text)) }
+
+// list returns text for each rule, with the sections of its algorithm, and with a separator between them.
+func (b *builder) list(separator, text string) string {
+	all, logs := make([]string, len(b.kinds)), 0
 	for i, kind := range b.kinds {
-		all[i] = numbered(text(algorithms[kind]), i+1)
+		if kind == limiter.SlidingWindowLog {
+			logs++
+		}
+		all[i] = numbered(algorithms[kind].expand(text), i+1, logs)
 	}
 	return strings.Join(all, separator)
 }
 
-// numbered returns text with n in place of N.
-func numbered(text string, n int) string {
+// numbered returns text with n in place of N, and with what FIELD and LOG stand for: see ask.lua.
+func numbered(text string, n, logs int) string {
 	return number.ReplaceAllStringFunc(text, func(match string) string {
+		switch match {
+		case "FIELD":
+			return fmt.Sprintf("ARGV[%d]", 7*n-4)
+		case "LOG":
+			return fmt.Sprintf("KEYS[%d]", 1+logs)
+		}
 		return strings.TrimSuffix(match, "N") + fmt.Sprint(n)
 	})
 }

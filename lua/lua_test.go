@@ -26,9 +26,9 @@ func TestScriptsCompile(t *testing.T) {
 	}
 	lists = append(lists, mixed)
 
-	left := regexp.MustCompile(`\bN\b|_N\b|--`)
+	left := regexp.MustCompile(`\bN\b|_N\b|--|<\w+>|\bFIELD\b|\bLOG\b`)
 	for _, kinds := range lists {
-		for name, text := range map[string]string{"take": Take(kinds), "refund": Refund(kinds)} {
+		for name, text := range map[string]string{"take": Take(kinds), "refund": Refund(kinds), "lend": Lend(kinds)} {
 			if match := left.FindString(text); match != "" {
 				t.Errorf("the script for %s of %v has %q", name, kinds, match)
 			}

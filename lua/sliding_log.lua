@@ -1,97 +1,161 @@
--- The sliding window log: every event of the last window_N µs, in the sorted set KEYS[p_N].
+-- The sliding window log: every event of the last window_N µs, in the sorted set LOG, and what is lent, which is noted there
+-- when it can be spent no more: see slots.lua and limiter/lent_log.go.
 --
 -- An instant at which events were taken is a member of 7 bytes: how many there were up to and with it since some
 -- beginning, modulo 2^50. Its score is the instant. The score of the member `gone` is that number for what has left the log:
 -- it is below every instant, so `gone` is the first of the set. The events between any two members are a difference, and old
 -- ones are dropped without being looked at.
 --
+-- value, only while anything is out, 30 bytes: expiry 3; the instant at which it was written 7; the slots, as they are replied
 -- reply: the events in the window, and the instant of the newest; an earlier instant with the number of events up to it, or
---   0 and 0: after a take the newest instant before it, on a denial the one at which enough events are gone
+--   0 and 0: after a take the newest instant before it, on a denial the one at which enough events are gone; the slots
 
 ---- load
-local used_N, newest_N, upto_N, gone_N, cutoff_N = 0, 0, 0, 0, '0'
+local used_N, newest_N, upto_N = 0, 0, 0
 local first_N, events_N, back_N = 0, 0, 0 -- back: so far the clock was set back, and so is the log
-local last = redis.call('ZRANGE', KEYS[p_N], '+inf', FIRST, 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')
-if last[1] then
-  newest_N, upto_N = tonumber(last[2]), upto(last[1])
-  if now < newest_N - LATE then
-    back_N, changed_N = newest_N - now, true
-  else
-    at_N = math.max(now, newest_N)
+local ends_N, length_N, open_N, before_N = 0, 0, 0, 0
+do
+  local entry, seen = redis.call('ZRANGE', LOG, '+inf', FIRST, 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES'), 0
+  if entry[1] then
+    newest_N, upto_N = tonumber(entry[2]), upto(entry[1])
+    seen = newest_N
   end
-  cutoff_N = decimal(at_N + back_N - window_N)
-  local left = redis.call('ZRANGE', KEYS[p_N], cutoff_N, FIRST, 'BYSCORE', 'REV', 'LIMIT', 0, 1)
-  gone_N = left[1] and upto(left[1]) or tonumber(redis.call('ZSCORE', KEYS[p_N], 'gone') or 0)
-  used_N = (upto_N - gone_N) % 2 ^ 50
-  left_N = capacity_N - used_N
-  newest_N = newest_N - back_N
+  if value_N and #value_N == 30 then
+    local _, written
+    _, written, ends_N, length_N, open_N, before_N = struct.unpack('>I3I7I7I3I5I5', value_N)
+    seen = math.max(seen, written)
+  end
+  if now < seen - LATE then
+    back_N, changed_N = seen - now, true
+    ends_N = now + length_N
+  else
+    at_N = math.max(now, seen)
+  end
+  if open_N + before_N > 0 and at_N >= ends_N then
+    repeat
+      if before_N > 0 then
+        newest_N, upto_N = ends_N, (upto_N + before_N) % 2 ^ 50
+        redis.call('ZADD', LOG, decimal(newest_N), struct.pack('>I7', upto_N))
+        keep(LOG, newest_N + window_N)
+      end
+      <turn>
+    until open_N + before_N == 0 or at_N < ends_N
+    local value, reset
+    <saved>
+    <write>
+  end
+  if newest_N > 0 then
+    local left = redis.call('ZRANGE', LOG, decimal(at_N + back_N - window_N), FIRST, 'BYSCORE', 'REV', 'LIMIT', 0, 1)
+    used_N = (upto_N - (left[1] and upto(left[1]) or tonumber(redis.call('ZSCORE', LOG, 'gone') or 0))) % 2 ^ 50
+    newest_N = newest_N - back_N
+  else
+    back_N = 0 -- there is nothing to move
+  end
 end
+<left>
+
+---- left
+left_N = capacity_N - used_N - open_N - before_N
 
 ---- explain
-if not allows_N and cost_N <= capacity_N then -- find the first member at which enough is gone, by its rank
-  local leave, low, high = cost_N - left_N, redis.call('ZCOUNT', KEYS[p_N], '-inf', cutoff_N), redis.call('ZCARD', KEYS[p_N]) - 1
+-- Finds the first member at which so many events are gone as have to leave. That may take what is lent, too.
+if leave <= used_N then
+  local gone = upto_N - used_N
+  local low, high = redis.call('ZCOUNT', LOG, '-inf', decimal(at_N + back_N - window_N)), redis.call('ZCARD', LOG) - 1
   while low < high do
     local middle = math.floor((low + high) / 2)
-    if (upto(redis.call('ZRANGE', KEYS[p_N], middle, middle)[1]) - gone_N) % 2 ^ 50 >= leave then
+    if (upto(redis.call('ZRANGE', LOG, middle, middle)[1]) - gone) % 2 ^ 50 >= leave then
       high = middle
     else
       low = middle + 1
     end
   end
-  local member = redis.call('ZRANGE', KEYS[p_N], low, low, 'WITHSCORES')
-  first_N, events_N = tonumber(member[2]) - back_N, (upto(member[1]) - gone_N) % 2 ^ 50
+  local member = redis.call('ZRANGE', LOG, low, low, 'WITHSCORES')
+  first_N, events_N = tonumber(member[2]) - back_N, (upto(member[1]) - gone) % 2 ^ 50
 end
 
 ---- settle
-if used_N > 0 or cutoff_N ~= '0' then -- let go of what has left the window, and move the rest when the clock was set back
-  redis.call('ZREMRANGEBYSCORE', KEYS[p_N], FIRST, cutoff_N)
-  redis.call('ZADD', KEYS[p_N], decimal(gone_N), 'gone')
+if newest_N ~= 0 then -- let go of what has left the window, and move the rest when the clock was set back
+  redis.call('ZREMRANGEBYSCORE', LOG, FIRST, decimal(at_N + back_N - window_N))
+  redis.call('ZADD', LOG, decimal((upto_N - used_N) % 2 ^ 50), 'gone')
   if back_N > 0 then
-    local moved = redis.call('ZRANGE', KEYS[p_N], FIRST, '+inf', 'BYSCORE', 'WITHSCORES')
+    local moved = redis.call('ZRANGE', LOG, FIRST, '+inf', 'BYSCORE', 'WITHSCORES')
     for i = 1, #moved, 2 do
-      redis.call('ZADD', KEYS[p_N], decimal(moved[i + 1] - back_N), moved[i])
+      redis.call('ZADD', LOG, decimal(moved[i + 1] - back_N), moved[i])
     end
+    back_N = 0
   end
 end
 
----- take
+---- consume
 first_N, events_N = newest_N, used_N
 if newest_N == at_N and used_N > 0 then
-  redis.call('ZREM', KEYS[p_N], struct.pack('>I7', upto_N))
+  redis.call('ZREM', LOG, struct.pack('>I7', upto_N))
 end
-upto_N, used_N, newest_N = (upto_N + cost_N) % 2 ^ 50, used_N + cost_N, at_N
-redis.call('ZADD', KEYS[p_N], decimal(at_N), struct.pack('>I7', upto_N))
+upto_N, used_N, newest_N = (upto_N + n) % 2 ^ 50, used_N + n, at_N
+redis.call('ZADD', LOG, decimal(at_N), struct.pack('>I7', upto_N))
+
+---- lend
+<begin>
+open_N = open_N + n
+
+---- back
+<return>
 
 ---- refund
 -- The oldest events from taken on, up to LATE later: those of a late reading were noted as of the newest one. What stays in
 -- the log leaves it no earlier.
-local from = decimal(taken_N)
-local earlier = redis.call('ZRANGE', KEYS[p_N], '(' .. from, FIRST, 'BYSCORE', 'REV', 'LIMIT', 0, 1)
-local entries = redis.call('ZRANGE', KEYS[p_N], from, '+inf', 'BYSCORE', 'WITHSCORES')
-local before, back = earlier[1] and upto(earlier[1]) or gone_N, 0
-for i = 1, #entries, 2 do
-  local number, at = upto(entries[i]), tonumber(entries[i + 1])
-  local events = (number - before) % 2 ^ 50
-  before = number
-  if at <= taken_N + LATE then
-    local give = math.min(events, cost_N - back)
-    back, events = back + give, events - give
+do
+  local from, gone = decimal(taken), (upto_N - used_N) % 2 ^ 50
+  local earlier = redis.call('ZRANGE', LOG, '(' .. from, FIRST, 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')
+  local entries, back = redis.call('ZRANGE', LOG, from, '+inf', 'BYSCORE', 'WITHSCORES'), 0
+  newest_N, upto_N = at_N, gone
+  if earlier[1] then
+    newest_N, upto_N = tonumber(earlier[2]), upto(earlier[1])
   end
-  redis.call('ZREM', KEYS[p_N], entries[i])
-  if events > 0 then
-    redis.call('ZADD', KEYS[p_N], decimal(at), struct.pack('>I7', (number - back) % 2 ^ 50))
+  local before = upto_N
+  for i = 1, #entries, 2 do
+    local number, noted = upto(entries[i]), tonumber(entries[i + 1])
+    local events = (number - before) % 2 ^ 50
+    before = number
+    if noted <= taken + LATE then
+      local give = math.min(events, n - back)
+      back, events = back + give, events - give
+    end
+    redis.call('ZREM', LOG, entries[i])
+    if events > 0 then
+      newest_N, upto_N = noted, (number - back) % 2 ^ 50
+      redis.call('ZADD', LOG, decimal(noted), struct.pack('>I7', upto_N))
+    end
   end
+  used_N = used_N - back
 end
-used_N = used_N - back
+
+---- undo
+if taken > at_N - window_N then -- what is in the window now is of others
+  <refund>
+end
+
+---- raise
+n = n - (capacity_N - left_N)
+if n > 0 and taken > at_N - window_N then
+  <settle>
+  <consume>
+end
 
 ---- save
 if used_N > 0 then
-  reset = newest_N + window_N
-  keep(KEYS[p_N], reset)
-else
-  reset = at_N
-  redis.call('DEL', KEYS[p_N])
+  keep(LOG, newest_N + window_N)
+elseif newest_N ~= 0 then
+  redis.call('DEL', LOG)
+end
+<saved>
+
+---- saved
+if open_N + before_N > 0 then
+  reset = (open_N > 0 and ends_N + length_N or ends_N) + window_N
+  value = struct.pack('>I3I7', expiry(reset), at_N) .. (<slots>)
 end
 
 ---- reply
-used_N, newest_N, first_N, events_N
+used_N, newest_N, first_N, events_N, <slots>

@@ -6,7 +6,7 @@
 -- reply: start of the current sub-window, the list of the counts
 
 ---- load
-local value_N = redis.call('HGET', KEYS[1], field_N)
+local p_N, q_N = tonumber(ARGV[7 * N]), tonumber(ARGV[7 * N + 1])
 local counts_N = {}
 for i = 1, q_N + 1 do
   counts_N[i] = 0
@@ -32,22 +32,34 @@ if width and width >= 1 and width % 1 == 0 then
   end
 end
 local start_N = at_N - at_N % p_N
-local weighed, rest = muldiv(counts_N[q_N + 1], p_N - (at_N - start_N), p_N)
-if rest > 0 then
-  weighed = weighed + 1
-end
-left_N = capacity_N - weighed
-for i = 1, q_N do
-  left_N = left_N - counts_N[i]
+<left>
+
+---- left
+do
+  local weighed, rest = muldiv(counts_N[q_N + 1], p_N - (at_N - start_N), p_N)
+  if rest > 0 then
+    weighed = weighed + 1
+  end
+  left_N = capacity_N - weighed
+  for i = 1, q_N do
+    left_N = left_N - counts_N[i]
+  end
 end
 
----- take
-counts_N[1] = counts_N[1] + cost_N
+---- consume
+counts_N[1] = counts_N[1] + n
 
 ---- refund
-local age = math.floor((start_N - taken_N + p_N - 1) / p_N) + 1
-if counts_N[age] then
-  counts_N[age] = math.max(0, counts_N[age] - cost_N)
+do
+  local age = math.floor((start_N - taken + p_N - 1) / p_N) + 1
+  if counts_N[age] then
+    counts_N[age] = math.max(0, counts_N[age] - n)
+  end
+end
+
+---- raise
+if taken >= start_N and taken < start_N + p_N then
+  counts_N[1] = counts_N[1] + math.max(0, n - (capacity_N - left_N))
 end
 
 ---- save

@@ -1,51 +1,134 @@
--- The token bucket: what is missing from capacity_N events, which refill by p_N events every q_N µs.
+-- The token bucket: what is missing from capacity_N events, which refill by p_N events every q_N µs; and what is lent, on
+-- account of which it does not refill: see slots.lua and limiter/lent_bucket.go.
 --
--- value, 20 bytes: expiry 3; at, in seconds 4; (at's µs, 20 bits; upper 12 bits of part) 4; lower 32 bits of part 4; missing 5
--- reply: missing, part
+-- value, 20 bytes: expiry 3; at, in seconds 4; (at's µs, 20 bits; upper 12 bits of part) 4; lower 32 bits of part 4; missing
+--   5. While anything is out, 20 more: the slots, as they are replied
+-- reply: missing, part, the slots
 
 ---- load
-local value_N = redis.call('HGET', KEYS[1], field_N)
+local p_N, q_N = tonumber(ARGV[7 * N]), tonumber(ARGV[7 * N + 1])
 local missing_N, part_N = 0, 0
-if value_N and #value_N == 20 then
+local ends_N, length_N, open_N, before_N = 0, 0, 0, 0
+local accrues_N = 0 -- in a slot: so much of what is out does not hold up the refill
+if value_N and (#value_N == 20 or #value_N == 40) then
   local _, seconds, mixed, low, missing = struct.unpack('>I3I4I4I4I5', value_N)
   local high = mixed % 4096
   local before = seconds * 1000000 + (mixed - high) / 4096
   local part = math.min(high * 4294967296 + low, q_N - 1) -- another rate may have a smaller unit
   local elapsed = now - before
   if elapsed < -LATE then
-    changed_N = true
+    elapsed, changed_N = 0, true
   elseif elapsed < 0 then
-    at_N = before
-  else
-    local rest = elapsed % q_N
-    local events = (elapsed - rest) / q_N * p_N -- not exact only where far more than is missing
-    if events < missing then
-      local more, accrued = muldiv(p_N, rest, q_N)
-      accrued = accrued + part
-      if accrued >= q_N then
-        more, accrued = more + 1, accrued - q_N
-      end
-      events, part = events + more, accrued
+    elapsed, at_N = 0, before
+  end
+  if #value_N == 40 then
+    ends_N, length_N, open_N, before_N = struct.unpack('>I7I3I5I5', value_N, 21)
+    if changed_N then
+      ends_N = now + length_N
     end
-    missing = missing - events
+    local rest = length_N % q_N
+    accrues_N = (length_N - rest) / q_N * p_N + (muldiv(p_N, rest, q_N))
+    while open_N + before_N > 0 and at_N >= ends_N do
+      elapsed = ends_N - before
+      <held>
+      before, elapsed = ends_N, at_N - ends_N
+      <turn>
+    end
+    <held>
+  else
+    <refill>
   end
   if missing > 0 then
     missing_N, part_N, left_N = missing, part, capacity_N - missing
   end
 end
 
----- take
-missing_N = missing_N + cost_N
+---- refill
+-- Lets missing and part be filled up for elapsed µs.
+do
+  local rest = elapsed % q_N
+  local events = (elapsed - rest) / q_N * p_N -- not exact only where far more than is missing
+  if events < missing then
+    local more, accrued = muldiv(p_N, rest, q_N)
+    accrued = accrued + part
+    if accrued >= q_N then
+      more, accrued = more + 1, accrued - q_N
+    end
+    events, part = events + more, accrued
+  end
+  missing = missing - events
+end
+
+---- held
+-- The same, in a slot in which the bucket goes on lacking what is held up.
+do
+  local least = math.min(missing, math.max(0, open_N + before_N - accrues_N))
+  <refill>
+  if missing <= least then
+    missing, part = least, 0
+  end
+end
+
+---- left
+left_N = capacity_N - missing_N
+
+---- consume
+missing_N = missing_N + n
+
+---- lend
+<begin>
+missing_N, open_N = missing_N + n, open_N + n
+
+---- back
+<return>
+missing_N = missing_N - n
+if missing_N <= 0 then
+  missing_N, part_N = 0, 0
+end
 
 ---- refund
-missing_N = missing_N - cost_N
+do
+  local least = math.min(missing_N, math.max(0, open_N + before_N - accrues_N))
+  missing_N = missing_N - n
+  if missing_N <= least then
+    missing_N, part_N = least, 0
+  end
+end
+
+---- undo
+-- Gives back no more than the bucket has lacked ever since.
+do
+  local elapsed, lacked = math.max(0, at_N - taken), n
+  if seen_at == taken then
+    lacked = seen
+  end
+  local rest = elapsed % q_N
+  local events, part = muldiv(p_N, rest, q_N)
+  if part > part_N then
+    events = events + 1 -- the fraction that there was before has become one
+  end
+  n = math.max(0, math.min(n, lacked - (elapsed - rest) / q_N * p_N - events))
+end
+<refund>
+
+---- raise
+do
+  local missing, part, elapsed = n, 0, math.max(0, at_N - taken)
+  <refill>
+  if missing > missing_N then
+    missing_N, part_N = missing, part
+  end
+end
 
 ---- save
-if missing_N > 0 then
-  reset = at_N + math.ceil(missing_N * q_N / p_N)
-  local low, us = part_N % 4294967296, at_N % 1000000
+if missing_N > 0 or open_N + before_N > 0 then
+  local low, us, slots = part_N % 4294967296, at_N % 1000000, <slots>
+  reset = math.max(at_N, slots == 0 and 0 or ends_N + length_N) + math.ceil(missing_N * q_N / p_N)
   value = struct.pack('>I3I4I4I4I5', expiry(reset), (at_N - us) / 1000000, us * 4096 + (part_N - low) / 4294967296, low, missing_N)
+  if slots ~= 0 then
+    value = value .. slots
+  end
 end
 
 ---- reply
-missing_N, part_N
+missing_N, part_N, <slots>

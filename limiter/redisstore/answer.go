@@ -8,24 +8,23 @@ import (
 
 // An answer is what a call said about the takes of a group, whose decisions have been written to them.
 type answer struct {
-	allowed bool            // all of them; then they were consumed, unless it was a peek
-	counts  []limiter.Count // after that
+	allowed bool               // all of them; then they were consumed, unless it was a peek
+	counts  []limiter.Restored // after that
 }
 
 // read reads the reply of take.lua and writes the decisions.
 func read(reply any, g group, consume bool) (answer, error) {
-	r := reader{}
-	var ok bool
-	if r.rest, ok = reply.([]any); !ok {
-		return answer{}, fmt.Errorf("redisstore: the reply is a %T, want a list", reply)
+	r, err := newReader(reply)
+	if err != nil {
+		return answer{}, err
 	}
-	a := answer{allowed: true, counts: make([]limiter.Count, len(g))}
+	a := answer{allowed: true, counts: make([]limiter.Restored, len(g))}
 	for i, k := range g {
 		k.Decision = limiter.Decision{OK: r.next() == 1, Breach: r.next() == 1, At: limiter.Instant(r.next())}
-		a.counts[i] = r.count(k)
+		a.counts[i] = r.count(k.Rule, k.Decision.At)
 		a.allowed = a.allowed && k.Decision.OK
 	}
-	if r.failed || len(r.rest) > 0 {
+	if !r.done() {
 		return answer{}, fmt.Errorf("redisstore: the reply to %d takes is %v, which is not one of take.lua", len(g), reply)
 	}
 	for i, k := range g {
@@ -41,7 +40,7 @@ func read(reply any, g group, consume bool) (answer, error) {
 // undo makes the decisions of g, which was consumed, such as if it had not been.
 func (a answer) undo(g group) {
 	for i, k := range g {
-		a.counts[i].Refund(k.Rule, k.Decision.At, k.Decision.At, k.Cost)
+		a.counts[i].Undo(k.Rule, limiter.Events{At: k.Decision.At, N: k.Cost})
 		k.Decision = a.counts[i].Peek(k.Rule, k.Decision.At, k.Cost)
 	}
 }
@@ -51,6 +50,17 @@ type reader struct {
 	rest   []any
 	failed bool
 }
+
+func newReader(reply any) (*reader, error) {
+	list, ok := reply.([]any)
+	if !ok {
+		return nil, fmt.Errorf("redisstore: the reply is a %T, want a list", reply)
+	}
+	return &reader{rest: list}, nil
+}
+
+// done reports whether all that was read was there, and nothing else.
+func (r *reader) done() bool { return !r.failed && len(r.rest) == 0 }
 
 // next returns the next number; failed says that there was none.
 func (r *reader) next() int64 {
@@ -81,13 +91,37 @@ func (r *reader) list(n int) []int64 {
 	return numbers
 }
 
-// count returns what the key of k has consumed, from what the algorithm's part of take.lua replies.
-func (r *reader) count(k *limiter.Take) limiter.Count {
-	at, rule := k.Decision.At, k.Rule
+// open returns what is lent, from the slots that slots.lua replies: see there.
+func (r *reader) open() limiter.Open {
+	if len(r.rest) > 0 {
+		if b, ok := r.rest[0].(string); ok && len(b) == 20 {
+			r.rest = r.rest[1:]
+			return limiter.Open{
+				Ends:    limiter.Instant(number(b[:7])),
+				Length:  number(b[7:10]),
+				Lent:    number(b[10:15]),
+				Earlier: number(b[15:]),
+			}
+		}
+	}
+	r.failed = r.next() != 0 || r.failed
+	return limiter.Open{}
+}
+
+// number returns the number of which these are the bytes, the highest first.
+func number(b string) (n int64) {
+	for i := range len(b) {
+		n = n<<8 | int64(b[i])
+	}
+	return n
+}
+
+// count returns what a key has consumed under a rule, from what the algorithm's file in package lua replies.
+func (r *reader) count(rule *limiter.Rule, at limiter.Instant) limiter.Restored {
 	switch rule.Algorithm.Kind {
 	case limiter.TokenBucket:
 		missing, part := r.next(), r.next()
-		return limiter.RestoreTokenBucket(rule, at, missing, part)
+		return limiter.RestoreTokenBucket(rule, at, missing, part, r.open())
 	case limiter.FixedWindow:
 		end, used := r.next(), r.next()
 		return limiter.RestoreFixedWindow(rule, at, limiter.Instant(end), used)
@@ -96,7 +130,7 @@ func (r *reader) count(k *limiter.Take) limiter.Count {
 		return limiter.RestoreSlidingWindow(rule, at, limiter.Instant(start), counts)
 	default:
 		used, newest, first, events := r.next(), r.next(), r.next(), r.next()
-		return limiter.RestoreSlidingLog(at,
+		return limiter.RestoreSlidingLog(at, r.open(),
 			limiter.Events{At: limiter.Instant(first), N: events}, limiter.Events{At: limiter.Instant(newest), N: used - events})
 	}
 }

@@ -31,43 +31,57 @@ next:
 	return groups
 }
 
+// kinds returns the algorithms of the rules of g.
+func (g group) kinds() []limiter.Kind {
+	kinds := make([]limiter.Kind, 0, lua.MaxRules)
+	for _, k := range g {
+		kinds = append(kinds, k.Rule.Algorithm.Kind)
+	}
+	return kinds
+}
+
 // takeCall returns the call that decides g: see take.lua.
 func (s *Store) takeCall(now limiter.Instant, g group, consume bool) *transport.Call {
 	operation := "peek"
 	if consume {
 		operation = "take"
 	}
-	c := &transport.Call{Script: takeScripts.of(g), Args: []any{s.clock(now), operation}}
-	s.add(c, g, func(*limiter.Take) limiter.Instant { return 0 })
-	return c
-}
-
-// refundCall returns the call that gives back g: see lua.Refund.
-func (s *Store) refundCall(now limiter.Instant, g group, taken func(*limiter.Take) limiter.Instant) *transport.Call {
-	c := &transport.Call{Script: refundScripts.of(g), Args: []any{s.clock(now), "refund"}}
-	s.add(c, g, taken)
-	return c
-}
-
-// add adds the keys of g and the arguments for each rule: see ask.lua.
-func (s *Store) add(c *transport.Call, g group, taken func(*limiter.Take) limiter.Instant) {
-	hash := hashName(s.prefix, g[0].Key)
-	c.Keys = append(c.Keys, hash)
+	c := s.call(g[0].Key, len(g), now, operation)
+	c.Script = takeScripts.of(g.kinds())
 	for _, k := range g {
-		r := k.Rule
-		var first, second int64
-		switch r.Algorithm.Kind {
-		case limiter.TokenBucket:
-			first, second = r.Rate()
-		case limiter.SlidingWindow:
-			first, second = r.SubWindow(), int64(r.Algorithm.SubWindows)
-		case limiter.SlidingWindowLog:
-			c.Keys = append(c.Keys, logName(hash, r.ID))
-			first = int64(len(c.Keys))
-		}
-		c.Args = append(c.Args, field(r.ID), k.Cost, r.Capacity(), r.Limit.Window.Microseconds(),
-			first, second, int64(taken(k)))
+		s.add(c, k.Rule, k.Cost, 0)
 	}
+	return c
+}
+
+// refundCall returns the call that gives back g: see refund.lua.
+func (s *Store) refundCall(now limiter.Instant, g group, taken func(*limiter.Take) limiter.Instant) *transport.Call {
+	c := s.call(g[0].Key, len(g), now, "refund")
+	c.Script = refundScripts.of(g.kinds())
+	for _, k := range g {
+		s.add(c, k.Rule, k.Cost, int64(taken(k)))
+	}
+	return c
+}
+
+// call returns a call about so many rules of a key, which are to be added: see ask.lua.
+func (s *Store) call(key []byte, rules int, now limiter.Instant, what any) *transport.Call {
+	args := make([]any, 0, 2+7*rules)
+	return &transport.Call{Keys: []string{hashName(s.prefix, key)}, Args: append(args, s.clock(now), what)}
+}
+
+// add adds the key and the arguments for a rule: see ask.lua.
+func (s *Store) add(c *transport.Call, r *limiter.Rule, cost int64, last any) {
+	var first, second int64
+	switch r.Algorithm.Kind {
+	case limiter.TokenBucket:
+		first, second = r.Rate()
+	case limiter.SlidingWindow:
+		first, second = r.SubWindow(), int64(r.Algorithm.SubWindows)
+	case limiter.SlidingWindowLog:
+		c.Keys = append(c.Keys, logName(c.Keys[0], r.ID))
+	}
+	c.Args = append(c.Args, field(r.ID), cost, r.Capacity(), r.Limit.Window.Microseconds(), first, second, last)
 }
 
 // field returns the field of a rule in the hash of a key.

@@ -18,16 +18,14 @@ type scripts struct {
 var (
 	takeScripts   = scripts{text: lua.Take}
 	refundScripts = scripts{text: lua.Refund}
+	lendScripts   = scripts{text: lua.Lend}
 )
 
-// of returns the script for the takes of g.
-func (s *scripts) of(g group) *redis.Script {
-	var room [lua.MaxRules]limiter.Kind
-	kinds := room[:0]
+// of returns the script for rules of these algorithms.
+func (s *scripts) of(kinds []limiter.Kind) *redis.Script {
 	key := make([]byte, 0, lua.MaxRules)
-	for _, k := range g {
-		kinds = append(kinds, k.Rule.Algorithm.Kind)
-		key = append(key, byte(k.Rule.Algorithm.Kind))
+	for _, kind := range kinds {
+		key = append(key, byte(kind))
 	}
 	if script, ok := s.made.Load(string(key)); ok {
 		return script.(*redis.Script)

@@ -7,36 +7,41 @@
 // took is given back. Package lua has the scripts, package transport the way to Redis, and what a decision says is worked
 // out here by package limiter, from the state that the script returns: package memstore and this one answer alike.
 //
+// Nodes that decide by themselves borrow events: see [Store.Lend], which answers as [limiter.Lend] does. Takes of other nodes
+// find what is lent to be gone.
+//
 // # Failures
 //
 // Take returns an error when a call failed or was not answered in time. The script may have run nevertheless: then events
-// are consumed that nobody has used, never the other way round. No call is ever repeated that may have run.
+// are consumed that nobody has used, never the other way round. No call is ever repeated that may have run. The same holds for
+// what Lend answers an error to.
 package redisstore
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/transport"
 )
 
-// A Store is a [limiter.Store] in Redis. It has no goroutines and nothing to close. Use [New].
+// A Store is a [limiter.Lender] in Redis. It has no goroutines and nothing to close. Use [New].
 type Store struct {
 	client *transport.Client
 	prefix string
+	node   uint64 // tells this store from others that lend from the same counts: what it owes is debited once
 
 	// For tests: the clock that the scripts go by, instead of Redis's.
 	clock func(now limiter.Instant) string
 }
-
-var _ limiter.Store = (*Store)(nil)
 
 // New returns a store of the counts whose Redis keys begin with prefix and a colon. prefix must not have braces.
 func New(client *transport.Client, prefix string) *Store {
 	return &Store{
 		client: client,
 		prefix: prefix,
+		node:   rand.Uint64(),
 		clock:  func(limiter.Instant) string { return "" },
 	}
 }

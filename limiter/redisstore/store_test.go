@@ -81,14 +81,17 @@ func TestRepliesOfOthers(t *testing.T) {
 	r := mustRule(t, 1, limiter.Algorithm{}, limiter.Limit{Events: 3, Window: time.Hour})
 	g := group{{Rule: r, Key: []byte("key"), Cost: 1}}
 	for _, reply := range []any{
-		nil, "OK", []any{}, []any{int64(1), int64(0), int64(5), int64(0)}, []any{int64(1), int64(0), "5", int64(0), int64(0)},
-		[]any{int64(1), int64(0), int64(5), int64(0), int64(0), int64(0)},
+		nil, "OK", []any{}, []any{int64(1), int64(0), int64(5), int64(0), int64(0)},
+		[]any{int64(1), int64(0), "5", int64(0), int64(0), int64(0)},
+		[]any{int64(1), int64(0), int64(5), int64(0), int64(0), int64(1)},
+		[]any{int64(1), int64(0), int64(5), int64(0), int64(0), "slots"},
+		[]any{int64(1), int64(0), int64(5), int64(0), int64(0), int64(0), int64(0)},
 	} {
 		if _, err := read(reply, g, true); err == nil {
 			t.Errorf("read(%v) = no error, want one", reply)
 		}
 	}
-	if _, err := read([]any{int64(1), int64(0), int64(5), int64(1), int64(0)}, g, true); err != nil {
+	if _, err := read([]any{int64(1), int64(0), int64(5), int64(1), int64(0), int64(0)}, g, true); err != nil {
 		t.Errorf("read of a reply = %v, want no error", err)
 	}
 }

@@ -1,0 +1,181 @@
+package limiter
+
+import (
+	"math"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// Accounts are played in testdata/leases and by TestLeaseModel; here is what those do not come by.
+
+// TestAccountSize pins what a node with a million accounts rests on, in bytes.
+func TestAccountSize(t *testing.T) {
+	if got, most := unsafe.Sizeof(Account{}), uintptr(144); got > most {
+		t.Errorf("bytes of an account = %d, want at most %d", got, most)
+	}
+}
+
+// answered returns an account at now, under r, to which a store has answered a take of cost events and lent some, at the instant at
+// of its clock.
+func answered(r *Rule, now, at Instant, cost, lent int64) *Account {
+	a, l := new(Account), new(Loan)
+	a.Ask(r, now, cost, 0, l)
+	l.Run, l.Lent, l.Ends = 1, lent, at+5*sec
+	l.Decision = Decision{OK: true, At: at, Limit: r.capacity, Remaining: r.capacity - cost - lent}
+	a.Answer(r, now, now, l, 0, false)
+	a.Served(cost)
+	return a
+}
+
+func TestPeek(t *testing.T) {
+	const now, at = 1000 * sec, 6000 * sec
+	r := mustRule(t, fixed, Limit{Events: 100, Window: time.Minute})
+	var d Decision
+	if new(Account).Peek(r, now, 1, &d) {
+		t.Errorf("peek at an account that knows nothing = %+v, want none", d)
+	}
+	a := answered(r, now, at, 1, 9)
+	if !a.Peek(r, now, 1, &d) || !d.OK || d.Remaining != 99 || d.ResetAt != now+60*sec {
+		t.Errorf("peek = %+v, want OK, 99 remaining, reset at %d", d, now+60*sec)
+	}
+	a.left = [2]int64{}
+	a.deny(now, &Loan{Need: 5, Decision: Decision{At: at, RetryAt: at + 60*sec}}, 0)
+	if a.Peek(r, now, 5, &d); d.OK || d.RetryAt != now+60*sec {
+		t.Errorf("peek at what was denied = %+v, want a denial until %d", d, now+60*sec)
+	}
+	if other := mustRule(t, fixed, Limit{Events: 50, Window: time.Minute}); a.Peek(other, now, 1, &d) {
+		t.Errorf("peek under another limit = %+v, want none", d)
+	}
+}
+
+// TestDenialOfHugeCost is about costs beyond those that are remembered: they are asked for each time.
+func TestDenialOfHugeCost(t *testing.T) {
+	const now = 1000 * sec
+	r := mustRule(t, fixed, Limit{Events: MaxEvents, Window: time.Minute})
+	a, l := new(Account), new(Loan)
+	a.Ask(r, now, math.MaxUint32+1, 0, l)
+	l.Decision = Decision{At: now, RetryAt: now + sec}
+	a.Answer(r, now, now, l, 0, false)
+	if a.Denies(now, math.MaxInt64) {
+		t.Error("a denial of 2^32 events is remembered, want it not to be, as it would be for other costs")
+	}
+}
+
+func TestForgottenDenial(t *testing.T) {
+	const now = 1000 * sec
+	r := mustRule(t, fixed, Limit{Events: 10, Window: time.Minute})
+	for _, forget := range []bool{false, true} {
+		a, l := new(Account), new(Loan)
+		a.Ask(r, now, 1, 0, l)
+		l.Decision = Decision{At: now, RetryAt: now + sec}
+		a.Answer(r, now, now, l, 0, forget)
+		if got := a.Denies(now, 1); got == forget {
+			t.Errorf("forget %v: denies = %v, want %v", forget, got, !forget)
+		}
+	}
+}
+
+// TestJitterDelaysRetry holds for what clients are told as well.
+func TestJitterDelaysRetry(t *testing.T) {
+	const now = 1000 * sec
+	r := mustRule(t, bucket, Limit{Events: 100, Window: time.Minute})
+	a, l := new(Account), new(Loan)
+	a.Ask(r, now, 1, 0, l)
+	l.Decision = Decision{At: now, RetryAt: now + 600*ms}
+	a.Answer(r, now, now, l, 7*ms, false)
+	var d Decision
+	if a.Take(r, now+606*ms, 1, 0, &d); d.Source != FromMemory || d.RetryAt != now+607*ms {
+		t.Errorf("take before the jitter has passed = %+v, want a remembered denial until %d", d, now+607*ms)
+	}
+	if a.Take(r, now+607*ms, 1, 0, &d) {
+		t.Errorf("take when it has passed = %+v, want the store to be asked", d)
+	}
+}
+
+func TestRetire(t *testing.T) {
+	const now = 1000 * sec
+	r := mustRule(t, fixed, Limit{Events: 100, Window: time.Minute})
+	a := answered(r, now, now, 1, 9)
+	var d Decision
+	if leased, _ := a.Outstanding(); leased != 9 || !a.Retire(now) {
+		t.Errorf("leased = %d, retires %v, want 9 and true", leased, a.Retire(now))
+	}
+	if a.Take(r, now, 1, 0, &d) {
+		t.Errorf("take of a retired account = %+v, want none", d)
+	}
+	var l Loan
+	if a.Ask(r, now, 0, 0, &l); l.Back[0].N != 9 || a.Retire(now) {
+		t.Errorf("goes back = %v, more %v, want 9 and no more", l.Back, a.Retire(now))
+	}
+}
+
+func TestIdle(t *testing.T) {
+	const now, idleFor = Instant(1000 * sec), 30 * sec
+	r, err := NewRule(Rule{Algorithm: fixed, Limit: Limit{Events: 100, Window: time.Minute}, MaxOvershoot: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asking, owing, borrower, denied := answered(r, now, now, 1, 0), new(Account), answered(r, now, now, 1, 0), answered(r, now, now, 1, 0)
+	asking.Ask(r, now, 0, 0, new(Loan))
+	owing.Take(r, now, 1, 1, new(Decision))
+	borrower.flags |= credited
+	denied.deny(now+30*sec, &Loan{Need: 1, Decision: Decision{At: now, RetryAt: now + 60*sec}}, 0)
+	for _, test := range []struct {
+		name string
+		*Account
+		after int64
+		want  bool
+	}{
+		{"just used", answered(r, now, now, 1, 0), 30 * sec, false},
+		{"not used for long", answered(r, now, now, 1, 0), 30*sec + 1000, true},
+		{"holding a lease", answered(r, now, now, 1, 1), 40 * sec, false},
+		{"asking", asking, 40 * sec, false},
+		{"owing", owing, 70 * sec, false},
+		{"with credit in this window", borrower, 50 * sec, false},
+		{"with credit in another", borrower, 61 * sec, true},
+		{"denied a moment ago", denied, 30*sec + 5000, false},
+	} {
+		if got := test.Idle(r, now+Instant(test.after), idleFor); got != test.want {
+			t.Errorf("idle, %s = %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+// TestRemainingAccrues asks about a bucket far more often than events accrue, from a lease and from the store: in a second, as many
+// more remain as its rate says.
+func TestRemainingAccrues(t *testing.T) {
+	const now = 1000 * sec
+	r := mustRule(t, bucket, Limit{Events: 100, Window: time.Second, Burst: 1000})
+	a := answered(r, now, now, 500, 0)
+	for i := range int64(334) {
+		at := Instant(now + 3*ms*i)
+		a.Ask(r, at, 0, 0, new(Loan))
+		a.Answer(r, at, at, &Loan{Rule: r, Run: 1, Decision: Decision{OK: true, At: at, Remaining: 700}}, 0, false)
+	}
+	var d Decision
+	if a.Peek(r, now+sec, 1, &d); d.Remaining != 600 {
+		t.Errorf("remaining after a second = %d, want 600", d.Remaining)
+	}
+}
+
+// TestDebtIsNotNumberedTwice is about an account that is forgotten and made again, when the store still knows what the first has
+// owed: what the second owes is not taken for that.
+func TestDebtIsNotNumberedTwice(t *testing.T) {
+	r, err := NewRule(Rule{Algorithm: fixed, Limit: Limit{Events: 100, Window: time.Minute}, MaxOvershoot: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := NewLedger(fixed)
+	for i, now := range []Instant{1020 * sec, 1021 * sec, 1022 * sec} {
+		var a Account
+		var l Loan
+		a.Take(r, now, 5, 2, new(Decision))
+		a.Ask(r, now, 0, 0, &l)
+		loans := []Loan{l}
+		Lend(1, 1, now, []*Ledger{g}, loans)
+		if got, want := g.count.consumed(), int64(5*(i+1)); got != want {
+			t.Errorf("consumed after account %d = %d, want %d", i+1, got, want)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package limiter
+
+import "math"
+
+// arrivals has takes of a key arrive until the end, at so many times its limit: in one of several shapes over time and over nodes.
+func (w *world) arrivals(key int, load float64, end Instant) {
+	gap := float64(w.rule.window) / (load * float64(w.rule.Limit.Events)) // µs between two events
+	mixed := w.IntN(3) == 0
+	if mixed {
+		gap *= 2.4
+	}
+	cost := func() int64 {
+		if !mixed || w.IntN(10) < 6 {
+			return 1
+		}
+		return 1 + w.Int64N(8)
+	}
+	node, pace := w.placement(), w.pace()
+	var arrive func()
+	arrive = func() {
+		if w.now < end {
+			w.nodes[node()].take(key, cost())
+			w.after(pace(gap), arrive)
+		}
+	}
+	w.after(pace(gap), arrive)
+}
+
+// placement returns which node a take arrives at.
+func (w *world) placement() func() int {
+	n := len(w.nodes)
+	pinned := w.IntN(n)
+	switch w.IntN(4) {
+	case 0:
+		return func() int { return pinned }
+	case 1: // a few have most
+		return func() int { return min(n-1, int(math.Exp(w.Float64()*math.Log(float64(n+1))))-1) }
+	case 2: // one after the other has all
+		turn := 1 + w.Int64N(2*w.rule.window)
+		return func() int { return int(int64(w.now)/turn) % n }
+	}
+	return func() int { return w.IntN(n) }
+}
+
+// pace returns how long after a take the next one arrives, in µs, when that is gap on average.
+func (w *world) pace() func(gap float64) int64 {
+	period := 1 + w.Int64N(2*w.rule.window)
+	switch w.IntN(3) {
+	case 0: // with the windows themselves
+		period = w.rule.window
+	case 1: // with what leases last
+		period = 1 + w.Int64N(3*w.rule.leaseTime())
+	}
+	on := period / oneOf[int64](w.Rand, 2, 5, 20)
+	steady := func(gap float64) int64 { return int64(w.ExpFloat64() * gap) }
+	switch w.IntN(3) {
+	case 0: // only at times
+		return func(gap float64) int64 {
+			us := steady(gap * float64(on) / float64(period))
+			if at := w.now + Instant(us); at.into(period) > on {
+				us += period - at.into(period)
+			}
+			return us
+		}
+	case 1: // in heaps
+		return func(gap float64) int64 {
+			if w.IntN(20) > 0 {
+				return w.Int64N(3)
+			}
+			return steady(20 * gap)
+		}
+	}
+	return steady
+}

@@ -1,0 +1,111 @@
+package limiter
+
+// asked notes a take.
+func (a *audit) asked(h *holder, cost int64) {
+	k := &a.keys[h.key]
+	k.takes++
+	if a.light {
+		return
+	}
+	d := a.exact[h.key].Take(a.rule, a.now, cost)
+	if !d.OK {
+		k.exactRefused++
+	}
+	k.exactUsed = max(k.exactUsed, d.Limit-d.Remaining)
+}
+
+func (a *audit) admit(h *holder, at Instant, n int64, credit bool) {
+	k := &a.keys[h.key]
+	if !a.light {
+		k.admissions = append(k.admissions, &admission{at, n, credit})
+	}
+	if credit {
+		k.credited += n
+	} else {
+		k.admitted += n
+	}
+}
+
+// last returns what was admitted last.
+func (a *audit) last(h *holder) *admission {
+	k := &a.keys[h.key]
+	return k.admissions[len(k.admissions)-1]
+}
+
+// decided notes what an account has decided that had so much of its leases left before.
+func (a *audit) decided(h *holder, before [2]int64, cost int64, d *Decision) {
+	k := &a.keys[h.key]
+	k.local++
+	a.tracef(h.key, "%v takes %d: %v, %d remain", h.member, cost, h.verdict(d), d.Remaining)
+	switch d.Source {
+	case FromMemory:
+		k.refused++
+		return
+	case FromCredit:
+		if h.denied == a.rule {
+			a.failf(h.key, "%v: credit of %d after a denial", h.member, cost)
+		}
+	case FromLease:
+		for i := range before {
+			ends, known := h.lots[h.at[i]]
+			if spent := before[i] - h.left[i]; spent > 0 && known && a.now >= ends {
+				a.failf(h.key, "%v: %d spent of a lease that ended at %d", h.member, spent, ends)
+			}
+		}
+	}
+	if spent := before[0] + before[1] - h.left[0] - h.left[1]; d.Source == FromLease && spent != cost {
+		a.failf(h.key, "%v: a take of %d spent %d", h.member, cost, spent)
+	}
+	if d.Remaining < 0 || d.Remaining > d.Limit || d.ResetAt < d.At {
+		a.failf(h.key, "%v: decision %+v", h.member, *d)
+	}
+	a.admit(h, a.now, cost, d.Source == FromCredit)
+}
+
+// served notes that the store has admitted a take that waited.
+func (a *audit) served(h *holder, cost int64, l *Loan, remaining int64) {
+	a.tracef(h.key, "%v takes %d: ok by store, %d remain", h.member, cost, remaining)
+	a.admit(h, l.Decision.At, cost, false)
+}
+
+func (a *audit) refused(h *holder, cost int64, l *Loan) {
+	a.tracef(h.key, "%v takes %d: denied by store until %v, %d remain", h.member, cost, told(l.Decision.RetryAt), l.Decision.Remaining)
+	a.keys[h.key].refused++
+	if l.Decision.RetryAt <= l.Decision.At {
+		a.failf(h.key, "%v: denied, retry at %d, which is not after %d", h.member, l.Decision.RetryAt, l.Decision.At)
+	}
+}
+
+func (a *audit) gaveUp(h *holder, cost int64) {
+	a.tracef(h.key, "%v takes %d: waits no longer", h.member, cost)
+	a.keys[h.key].abandoned++
+}
+
+// regretted notes that an admission was undone on its node.
+func (a *audit) regretted(h *holder, e *admission, before [2]int64) {
+	k := &a.keys[h.key]
+	back := h.left[0] + h.left[1] - before[0] - before[1]
+	a.tracef(h.key, "%v undoes a take of %d and has %d of it again", h.member, e.n, back)
+	k.admitted -= e.n
+	k.lost += e.n - back
+	e.n = 0
+}
+
+// sent notes a loan that a node asks for which had so much left before.
+func (a *audit) sent(h *holder, before [2]int64, l *Loan) {
+	a.keys[h.key].loans++
+	switch k := &a.keys[h.key]; {
+	case l.Need > 0:
+		k.needs++
+	case l.Want > 0:
+		k.refills++
+	case l.Back[0].N+l.Back[1].N > 0:
+		k.backs++
+	default:
+		k.empties++
+	}
+	a.tracef(h.key, "%v asks%s", h.member, question(l))
+	if back, gone := l.Back[0].N+l.Back[1].N, before[0]+before[1]-h.left[0]-h.left[1]; back != gone {
+		a.failf(h.key, "%v: gives back %d and has %d less", h.member, back, gone)
+	}
+}

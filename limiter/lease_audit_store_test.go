@@ -1,0 +1,74 @@
+package limiter
+
+// arrives is called before the store decides a loan, and what it returns with the answer; that returns what was debited.
+func (a *audit) arrives(h *holder, g *Ledger, l *Loan) func(answer *Loan) int64 {
+	c, run, paid := g.count.(*watched), a.vault.run, g.paid[h.id]
+	accepted, debited := c.accepted, c.debited
+	return func(answer *Loan) int64 {
+		k := &a.keys[h.key]
+		back, n := l.Back[0].N+l.Back[1].N+l.Undo.N, c.accepted-accepted
+		settled := max(0, g.paid[h.id]-max(paid, l.Paid))
+		k.returned += n
+		k.lost += back - n
+		k.debited += answer.Served + answer.Lent
+		k.settled += settled
+		a.tracef(h.key, "store answers %v:%s", h.member, reply(answer, back, n, settled))
+		if got, want := c.debited-debited, answer.Served+answer.Lent+settled; got != want && !a.changes { // a store does not let debts pile up
+			a.failf(h.key, "%v: debited %d, want %d", h.member, got, want)
+		}
+		// What a take has spent of two lots is undone as of one of them, of which the store may not have lent as much.
+		if want := a.returnable(h, c, l, run); !a.changes && (n > want || n < want && !a.regrets) {
+			a.failf(h.key, "%v: the store took back %d, want %d, what came in time", h.member, n, want)
+		}
+		return answer.Served + answer.Lent + settled
+	}
+}
+
+// returnable returns how much of what l gives back the store must take.
+func (a *audit) returnable(h *holder, c *watched, l *Loan, run uint64) (n int64) {
+	if l.Run != run {
+		return 0
+	}
+	for _, e := range l.Back {
+		if e.At != 0 && c.keeps(l.Rule, e.At, h.lots[e.At], a.now) {
+			n += e.N
+		}
+	}
+	if c.keeps(l.Rule, l.Undo.At, 0, a.now) {
+		n += l.Undo.N
+	}
+	return n
+}
+
+// lostAsk notes that a loan has not reached the store.
+func (a *audit) lostAsk(h *holder, l *Loan) {
+	a.tracef(h.key, "%v: the request is lost", h.member)
+	a.keys[h.key].lost += l.Back[0].N + l.Back[1].N + l.Undo.N
+}
+
+// lostTell notes that the answer to a loan has not reached its node.
+func (a *audit) lostTell(h *holder, l *Loan) {
+	a.tracef(h.key, "%v: the answer is lost, with %d served and %d lent", h.member, l.Served, l.Lent)
+	a.keys[h.key].lost += l.Served + l.Lent
+}
+
+// expired notes that events were leased in a window that has passed.
+func (a *audit) expired(h *holder, n int64) {
+	if n > 0 {
+		a.tracef(h.key, "%v drops %d, as their window has passed", h.member, n)
+	}
+	a.keys[h.key].lost += n
+}
+
+// crashed notes what goes with a node.
+func (a *audit) crashed(h *holder) {
+	k := &a.keys[h.key]
+	leased, owed := h.Outstanding()
+	k.lost += leased + h.undo.N
+	k.unsettled += owed // unless a loan under way says so
+}
+
+func (a *audit) failedOver(key int, lost int64) {
+	a.keys[key].overturned = true
+	a.keys[key].forgotten += lost
+}

@@ -1,0 +1,153 @@
+package limiter
+
+import (
+	"maps"
+	"slices"
+)
+
+// A vault is the store of a world: a ledger for each key, and what a replica knows of them.
+type vault struct {
+	*world
+	run     uint64
+	ledgers []*Ledger
+	replica []*Ledger // as they were a little while ago
+	since   []int64   // by key, what was debited since then
+}
+
+func (w *world) newVault(keys int) *vault {
+	v := &vault{world: w, run: 1, since: make([]int64, keys)}
+	for range keys {
+		g := NewLedger(w.rule.Algorithm)
+		g.count = &watched{lendable: g.count, world: w}
+		v.ledgers = append(v.ledgers, g)
+	}
+	v.replica = v.copies()
+	return v
+}
+
+// serve has a loan arrive, and sends the answer.
+func (v *vault) serve(h *holder, number int, asked Instant, l *Loan) {
+	g := v.ledgers[h.key]
+	told := *l
+	done := v.audit.arrives(h, g, &told)
+	v.plant.beforeLend(h, g, l)
+	loans := []Loan{*l}
+	Lend(h.id, v.run, v.now, []*Ledger{g}, loans)
+	v.plant.afterLend(h, g, &loans[0])
+	l = &loans[0]
+	v.since[h.key] += done(l)
+	if v.happens(v.net.loseTell) {
+		v.audit.lostTell(h, l)
+		return
+	}
+	v.after(v.way(), func() { h.receive(number, asked, l) })
+}
+
+// replicate has the replica know all that has happened so far.
+func (v *vault) replicate() {
+	v.replica = v.copies()
+	clear(v.since)
+}
+
+// failOver makes the replica the primary.
+func (v *vault) failOver() {
+	v.run++
+	v.ledgers = v.replica
+	v.tracef(allKeys, "failover: the store has lost what was debited since: %d", v.since)
+	for key, n := range v.since {
+		v.audit.failedOver(key, n)
+	}
+	v.replicate()
+}
+
+// copies returns copies of all ledgers.
+func (v *vault) copies() (c []*Ledger) {
+	for _, g := range v.ledgers {
+		c = append(c, &Ledger{count: copied(g.count), paid: maps.Clone(g.paid)})
+	}
+	return c
+}
+
+func copied(c lendable) lendable {
+	switch c := c.(type) {
+	case *watched:
+		return &watched{lendable: copied(c.lendable), world: c.world}
+	case *lentBucket:
+		d := *c
+		return &d
+	case *lentLog:
+		d := *c
+		d.ring.buf = slices.Clone(c.ring.buf)
+		return &d
+	case *slidingWindow:
+		d := *c
+		d.counts = slices.Clone(c.counts)
+		return &d
+	}
+	d := *c.(*fixedWindow)
+	return &d
+}
+
+// A watched count tells how much is debited, and how much of what goes back is accepted.
+type watched struct {
+	lendable
+	*world
+	debited, accepted int64
+}
+
+func (c *watched) consume(r *Rule, n int64) {
+	c.lendable.consume(r, n)
+	c.debited += n
+}
+
+func (c *watched) lend(r *Rule, n int64) {
+	c.lendable.lend(r, n)
+	c.debited += n
+}
+
+func (c *watched) giveBack(r *Rule, e Events) {
+	before := c.held()
+	c.lendable.giveBack(r, e)
+	c.accepted += before - c.held()
+}
+
+func (c *watched) undo(r *Rule, e, seen Events) {
+	before := c.held()
+	c.lendable.undo(r, e, seen)
+	if _, bucket := c.lendable.(*lentBucket); bucket {
+		c.accepted += e.N // what does not fit in has accrued in between
+	} else {
+		c.accepted += before - c.held()
+	}
+}
+
+// held returns the events that can go back, each counted as one.
+func (c *watched) held() (n int64) {
+	switch c := c.lendable.(type) {
+	case *lentBucket:
+		return c.out()
+	case *lentLog:
+		return c.consumed()
+	case *slidingWindow:
+		for _, k := range c.counts {
+			n += k
+		}
+		return n
+	}
+	return c.consumed()
+}
+
+// keeps reports whether events of the instant at can still go back: leased until ends, or served when ends is 0.
+func (c *watched) keeps(r *Rule, at, ends, now Instant) bool {
+	switch r.Algorithm.Kind {
+	case FixedWindow:
+		return now-Instant(now.into(r.window)) <= at
+	case SlidingWindow:
+		return now-Instant(now.into(r.sub))-Instant(int64(r.Algorithm.SubWindows)*r.sub) <= at
+	case SlidingWindowLog:
+		if ends == 0 {
+			return at > now-Instant(r.window)
+		}
+	}
+	return ends == 0 || now < ends
+}

@@ -1,0 +1,98 @@
+package redisstore
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/lua"
+	"github.com/fleetlimit/fleetlimit/transport"
+)
+
+var _ limiter.Lender = (*Store)(nil)
+
+// Lend implements [limiter.Lender]. The loans are asked for within a second, or not at all.
+func (s *Store) Lend(loans []limiter.Loan, answered func(error)) {
+	c := s.lendCall(loans)
+	s.client.Start(c, func() {
+		err := c.Err
+		if err == nil {
+			err = readLoans(c, loans)
+		}
+		answered(err)
+	})
+}
+
+// lendCall returns the call that answers loans: see lua.Lend.
+func (s *Store) lendCall(loans []limiter.Loan) *transport.Call {
+	kinds := make([]limiter.Kind, 0, lua.MaxRules)
+	c := s.call(loans[0].Key, len(loans), 0, transport.Run)
+	for i := range loans {
+		l := &loans[i]
+		kinds = append(kinds, l.Rule.Algorithm.Kind)
+		s.add(c, l.Rule, l.Need, s.terms(l))
+	}
+	c.Script = lendScripts.of(kinds)
+	return c
+}
+
+// terms returns what else a loan asks for: see loan.lua.
+func (s *Store) terms(l *limiter.Loan) []byte {
+	b := make([]byte, 0, termsSize)
+	want := l.Want
+	if !l.Rule.Leases() {
+		want = 0
+	}
+	b = appendNumber(b, 5, l.More)
+	b = appendNumber(b, 5, want)
+	b = appendNumber(b, 3, l.Rule.LeaseSlot())
+	settles := l.Back[0].N > 0 || l.Back[1].N > 0 || l.Undo.N > 0 || l.Owed > l.Paid
+	if l.Seen.N <= 0 && !settles {
+		return b
+	}
+	b = appendEvents(b, l.Seen)
+	b = appendNumber(b, 7, int64(l.Run))
+	if !settles {
+		return b
+	}
+	b = appendEvents(b, l.Back[0])
+	b = appendEvents(b, l.Back[1])
+	b = appendEvents(b, l.Undo)
+	b = appendNumber(b, 7, l.Owed)
+	b = appendNumber(b, 7, l.Paid)
+	return binary.BigEndian.AppendUint64(b, s.node)
+}
+
+// termsSize is how many bytes terms has at most.
+const termsSize = 13 + 19 + 58
+
+func appendEvents(b []byte, e limiter.Events) []byte {
+	return appendNumber(appendNumber(b, 5, e.N), 7, int64(e.At))
+}
+
+// appendNumber appends n in so many bytes, at most seven, the highest first; or the number nearest to it that they can say.
+func appendNumber(b []byte, bytes int, n int64) []byte {
+	n = min(max(n, 0), 1<<(8*bytes)-1)
+	for shift := 8 * (bytes - 1); shift >= 0; shift -= 8 {
+		b = append(b, byte(n>>shift))
+	}
+	return b
+}
+
+// readLoans reads the reply of lend.lua and writes the answers.
+func readLoans(c *transport.Call, loans []limiter.Loan) error {
+	r, err := newReader(c.Reply)
+	if err != nil {
+		return err
+	}
+	for i := range loans {
+		l := &loans[i]
+		at := limiter.Instant(r.next())
+		l.Served, l.Lent, l.Run = r.next(), r.next(), c.Run
+		r.count(l.Rule, at).Tell(l)
+	}
+	if !r.done() {
+		return fmt.Errorf("redisstore: the reply to %d loans is %v, which is not one of lend.lua", len(loans), c.Reply)
+	}
+	return nil
+}

@@ -1,0 +1,376 @@
+package redisstore
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// TestLendsAsSpecified drives nodes that borrow from this store, and the ledgers of package limiter, which are the
+// specification, with the same random histories, and compares every answer.
+func TestLendsAsSpecified(t *testing.T) {
+	client := connect(t, standalone(t))
+	histories, calls := 100, 300
+	if testing.Short() {
+		histories = 6
+	}
+	for seed := range histories {
+		h := newLending(t, withClock(client), uint64(seed), algorithms...)
+		h.keys = []string{"alice", "bob"}
+		h.play(t, calls)
+	}
+}
+
+// TestLendsAsSpecifiedWhenTheClockIsSetBack does so with a clock that now and then steps back, after a call that was written
+// with its instant: where that is known, which it is not for windows.
+func TestLendsAsSpecifiedWhenTheClockIsSetBack(t *testing.T) {
+	client := connect(t, standalone(t))
+	for seed := range 400 {
+		h := newLending(t, withClock(client), uint64(seed), algorithms[seed%2])
+		h.keys, h.stepsBack = []string{"alice"}, true
+		h.play(t, 100)
+	}
+}
+
+// A lending is a random sequence of calls by nodes.
+type lending struct {
+	*history
+	nodes       []*Store
+	keys        []string
+	ledgers     map[account]*limiter.Ledger
+	debts       map[debt]*owing
+	lent        []outstanding // that may go back
+	served      []outstanding // that may be undone
+	run         uint64
+	ends        limiter.Instant // of the last lease
+	latest      limiter.Instant // that the clock has read
+	stepsBack   bool
+	mayStepBack bool // what was last written says when
+}
+
+// An account is what is kept of a key under a rule.
+type account struct {
+	key  string
+	rule uint32
+}
+
+// A debt is what a node owes to an account.
+type debt struct {
+	account
+	node uint64
+}
+
+// An owing is what is known of a debt: what was ever owed, and what of it the store was once told of before.
+type owing struct {
+	owed, before int64
+	told         limiter.Instant
+}
+
+// An outstanding is what an account has let go of.
+type outstanding struct {
+	account
+	limiter.Events
+}
+
+func newLending(t *testing.T, s *Store, seed uint64, kinds ...limiter.Algorithm) *lending {
+	h := &lending{history: &history{Rand: rand.New(rand.NewPCG(seed, 11))}}
+	h.now = limiter.Instant(1_770_000_000_000_000 + h.Int64N(1<<40))
+	for id, a := range kinds {
+		r := h.randomRule(t, uint32(id), a)
+		if seed%4 != 0 {
+			r = h.usualRule(t, uint32(id), a)
+		}
+		h.rules = append(h.rules, h.lendingRule(t, r))
+	}
+	s.clock = func(limiter.Instant) string { return fmt.Sprint(int64(h.now)) }
+	other := *s
+	other.node++
+	h.nodes = []*Store{s, &other}
+	h.ledgers, h.debts = make(map[account]*limiter.Ledger), make(map[debt]*owing)
+	return h
+}
+
+// usualRule returns a rule under which leases are of use.
+func (h *lending) usualRule(t *testing.T, id uint32, a limiter.Algorithm) *limiter.Rule {
+	t.Helper()
+	return mustRule(t, id, a, limiter.Limit{
+		Events: pick[int64](h.history, 10, 99, 1_000, 1_000_003),
+		Window: pick(h.history, time.Second, 13*time.Second, time.Minute, time.Hour),
+	})
+}
+
+// lendingRule returns r with a random overshoot, by which a bucket has slots of another length.
+func (h *lending) lendingRule(t *testing.T, r *limiter.Rule) *limiter.Rule {
+	t.Helper()
+	again := *r
+	again.MaxOvershoot = pick(h.history, 0, 0.01, 0.05, 0.3, 1)
+	made, err := limiter.NewRule(again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func (h *lending) play(t *testing.T, calls int) {
+	t.Helper()
+	for call := range calls {
+		if err := h.step(t); err != nil {
+			t.Fatalf("call %d at %d: %v", call, h.now, err)
+		}
+	}
+}
+
+// step lets time pass and makes one call.
+func (h *lending) step(t *testing.T) error {
+	t.Helper()
+	if !h.passTime() { // after a late reading, Redis may forget that it was late
+		h.now = max(h.now, h.last.At)
+	}
+	if h.IntN(20) == 0 {
+		h.changeLimit(t)
+		for i, r := range h.rules {
+			h.rules[i] = h.lendingRule(t, r)
+		}
+	}
+	h.latest, h.mayStepBack = max(h.latest, h.now), false
+	switch n := h.IntN(10); {
+	case n < 2:
+		return h.take(t)
+	case n == 2 && !h.stepsBack: // of which a peek takes no note
+		return h.peek(t)
+	case n == 3 && !h.stepsBack:
+		return h.refund(t)
+	}
+	return h.lend(t)
+}
+
+// passTime often ends a lease or a slot, or comes close to it. Now and then it sets the clock back, and says so.
+func (h *lending) passTime() (back bool) {
+	if h.mayStepBack && h.IntN(10) == 0 {
+		h.now -= limiter.Instant(pick(h.history, h.Int64N(limiter.LateReading), limiter.LateReading+h.Int64N(1<<30)))
+		return true
+	}
+	r := h.rules[h.IntN(len(h.rules))]
+	to := h.now
+	switch h.IntN(6) {
+	case 0:
+		to += limiter.Instant(h.Int64N(2*r.LeaseSlot() + 1))
+	case 1:
+		to += limiter.Instant(h.Int64N(r.LeaseSlot()/3 + 1))
+	case 2:
+		to = h.ends + limiter.Instant(h.Int64N(3)-1)
+	default:
+		h.move()
+	}
+	h.now = max(h.now, to)
+	return false
+}
+
+// lend has a node ask for loans of some rules.
+func (h *lending) lend(t *testing.T) error {
+	s, key := h.nodes[h.IntN(len(h.nodes))], pick(h.history, h.keys...)
+	var loans []limiter.Loan
+	for _, i := range h.Perm(len(h.rules))[:1+h.IntN(min(3, len(h.rules)))] {
+		loans = append(loans, h.randomLoan(s, h.rules[i], key))
+	}
+	want := slices.Clone(loans)
+	asked := fmt.Sprintf("%+v", loans)
+	answer := make(chan error, 1)
+	s.Lend(loans, func(err error) { answer <- err })
+	if err := <-answer; err != nil {
+		return err
+	}
+	h.run = loans[0].Run
+	limiter.Lend(s.node, h.run, h.now, h.of(key, want), want)
+	written := true
+	for i, got := range loans {
+		l, a := want[i], account{key, got.Rule.ID}
+		if got.Decision != l.Decision || got.Served != l.Served || got.Lent != l.Lent || got.Ends != l.Ends || got.Run != l.Run {
+			return fmt.Errorf("loan %d of %d under %v with %+v, asked %s:\n got %+v, served %d, lent %d until %d\nwant %+v, %d, %d, %d",
+				i+1, len(loans), got.Rule.Algorithm, got.Rule.Limit, asked,
+				got.Decision, got.Served, got.Lent, got.Ends, l.Decision, l.Served, l.Lent, l.Ends)
+		}
+		written = written && got.Served+got.Lent > 0
+		h.remember(a, got)
+	}
+	h.mayStepBack = h.stepsBack && written
+	return nil
+}
+
+// remember notes what a loan let go of.
+func (h *lending) remember(a account, l limiter.Loan) {
+	h.last = l.Decision
+	if l.Lent > 0 {
+		h.ends = l.Ends
+		h.lent = append(h.lent, outstanding{a, limiter.Events{At: l.Decision.At, N: l.Lent}})
+	}
+	if l.Served > 0 {
+		h.served = append(h.served, outstanding{a, limiter.Events{At: l.Decision.At, N: l.Served}})
+	}
+}
+
+// randomLoan returns a loan with something of everything.
+func (h *lending) randomLoan(s *Store, r *limiter.Rule, key string) limiter.Loan {
+	limit, window, a := r.Capacity(), r.Limit.Window.Microseconds(), account{key, r.ID}
+	l := limiter.Loan{
+		Rule: r,
+		Key:  []byte(key),
+		Need: pick(h.history, 0, 0, 1, 1, 1+h.Int64N(limit), max(1, h.last.Remaining), limit, limit+1),
+		More: pick(h.history, 0, 0, 1, h.Int64N(limit)),
+		Want: pick(h.history, 0, 1, h.Int64N(limit), 2*limit),
+		Run:  pick(h.history, h.run, h.run, h.run, h.run+1),
+	}
+	for i := range l.Back {
+		if h.IntN(3) == 0 {
+			l.Back[i] = h.some(&h.lent, a)
+		}
+	}
+	if h.IntN(6) == 0 {
+		l.Undo = h.some(&h.served, a)
+	}
+	if h.IntN(3) == 0 {
+		l.Seen = limiter.Events{
+			At: h.now + limiter.Instant(pick(h.history, 0, -h.Int64N(limiter.LateReading), -h.Int64N(2*window), h.Int64N(window))),
+			N:  pick(h.history, 1, h.Int64N(limit), limit),
+		}
+		if l.Undo.N > 0 && h.IntN(2) == 0 {
+			l.Seen.At = l.Undo.At
+		}
+	}
+	if h.IntN(4) == 0 {
+		l.Owed, l.Paid = h.owe(debt{a, s.node}, r)
+	}
+	return l
+}
+
+// some returns some of what the account has let go of, once.
+func (h *lending) some(of *[]outstanding, a account) limiter.Events {
+	for i, o := range *of {
+		if o.account == a {
+			e := limiter.Events{At: o.At, N: 1 + h.Int64N(o.N)}
+			if h.IntN(4) > 0 {
+				e.N = o.N
+			}
+			*of = slices.Delete(*of, i, i+1)
+			return e
+		}
+	}
+	return limiter.Events{}
+}
+
+// owe returns what a node owes: more than the last time, or the same again as if the answer had been lost.
+func (h *lending) owe(d debt, r *limiter.Rule) (owed, paid int64) {
+	o := h.debts[d]
+	if o == nil {
+		o = new(owing)
+		h.debts[d] = o
+	}
+	// What was paid is not remembered for longer than two windows.
+	forgotten := h.latest-o.told > limiter.Instant(r.Limit.Window.Microseconds())
+	if again := !forgotten && h.IntN(3) == 0; !again {
+		o.before = o.owed
+		o.owed += pick(h.history, 1, 2, 1+h.Int64N(r.Capacity()))
+	}
+	o.told = h.now
+	if forgotten || h.IntN(2) == 0 {
+		return o.owed, o.before
+	}
+	return o.owed, min(o.before, pick(h.history, 0, o.before))
+}
+
+// of returns the ledgers of the accounts of loans.
+func (h *lending) of(key string, loans []limiter.Loan) []*limiter.Ledger {
+	var ledgers []*limiter.Ledger
+	for _, l := range loans {
+		a := account{key, l.Rule.ID}
+		if h.ledgers[a] == nil {
+			h.ledgers[a] = limiter.NewLedger(l.Rule.Algorithm)
+		}
+		ledgers = append(ledgers, h.ledgers[a])
+	}
+	return ledgers
+}
+
+// take has a strict node take, which to a ledger is a loan of what is needed.
+func (h *lending) take(t *testing.T) error {
+	s, key := h.nodes[0], pick(h.history, h.keys...)
+	var takes []limiter.Take
+	var loans []limiter.Loan
+	for _, i := range h.Perm(len(h.rules))[:1+h.IntN(min(2, len(h.rules)))] {
+		r := h.rules[i]
+		limit := r.Capacity()
+		cost := pick(h.history, 1, 1, 1+h.Int64N(limit), max(1, h.last.Remaining), limit)
+		takes = append(takes, limiter.Take{Rule: r, Key: []byte(key), Cost: cost})
+		loans = append(loans, limiter.Loan{Rule: r, Need: cost})
+	}
+	if err := s.Take(t.Context(), h.now, takes); err != nil {
+		return err
+	}
+	limiter.Lend(s.node, h.run, h.now, h.of(key, loans), loans)
+	if err := h.same(takes, loans); err != nil {
+		return fmt.Errorf("take: %w", err)
+	}
+	if loans[0].Served > 0 {
+		h.taken = append(h.taken, taking{takes[0].Decision.At, takes})
+	}
+	return nil
+}
+
+// refund gives back what was taken at some time.
+func (h *lending) refund(t *testing.T) error {
+	if len(h.taken) == 0 {
+		return nil
+	}
+	i := h.IntN(len(h.taken))
+	back := h.taken[i]
+	for _, k := range back.takes { // what a ledger does not give back by now, a store of takes may
+		switch passed := h.now - back.at; {
+		case k.Rule.Algorithm.Kind == limiter.TokenBucket && passed > 0,
+			k.Rule.Algorithm.Kind == limiter.SlidingWindowLog && passed >= limiter.Instant(k.Rule.Limit.Window.Microseconds()):
+			return nil
+		}
+	}
+	h.taken = slices.Delete(h.taken, i, i+1)
+	var loans []limiter.Loan
+	for _, k := range back.takes {
+		loans = append(loans, limiter.Loan{Rule: k.Rule, Undo: limiter.Events{At: back.at, N: k.Cost}, Run: h.run})
+	}
+	limiter.Lend(0, h.run, h.now, h.of(string(back.takes[0].Key), loans), loans)
+	return h.nodes[0].Refund(t.Context(), h.now, back.at, back.takes)
+}
+
+// peek looks at all accounts of a key.
+func (h *lending) peek(t *testing.T) error {
+	key := pick(h.history, h.keys...)
+	var takes []limiter.Take
+	var loans []limiter.Loan
+	for _, r := range h.rules {
+		takes = append(takes, limiter.Take{Rule: r, Key: []byte(key), Cost: 1})
+		loans = append(loans, limiter.Loan{Rule: r})
+	}
+	if err := h.nodes[0].Peek(t.Context(), h.now, takes); err != nil {
+		return err
+	}
+	limiter.Lend(0, h.run, h.now, h.of(key, loans), loans)
+	if err := h.same(takes, loans); err != nil {
+		return fmt.Errorf("peek: %w", err)
+	}
+	return nil
+}
+
+// same compares decisions.
+func (h *lending) same(takes []limiter.Take, loans []limiter.Loan) error {
+	for i, k := range takes {
+		got, want := k.Decision, loans[i].Decision
+		if got.Breach = false; got != want {
+			return fmt.Errorf("%d of %d, %d of %q under %v with %+v:\n got %+v\nwant %+v as a ledger",
+				i+1, len(takes), k.Cost, k.Key, k.Rule.Algorithm, k.Rule.Limit, got, want)
+		}
+		h.last = got
+	}
+	return nil
+}
