@@ -188,7 +188,7 @@ func (h *Handler) decide(q *question, r *http.Request) error {
 	now := time.Now()
 	q.now = limiter.At(now)
 	if blocked := q.block(); len(q.scratch.takes) > 0 {
-		err := h.consult(q, blocked, r)
+		err := h.consult(q, blocked, now, r)
 		if err != nil {
 			if err := abandoned(r.Context()); err != nil {
 				return err
@@ -208,12 +208,12 @@ func (h *Handler) decide(q *question, r *http.Request) error {
 }
 
 // consult asks the store. When a rule denies the request anyhow, nothing is consumed.
-func (h *Handler) consult(q *question, blocked bool, r *http.Request) (err error) {
-	takes := q.scratch.takes
+func (h *Handler) consult(q *question, blocked bool, now time.Time, r *http.Request) (err error) {
+	takes, store := q.scratch.takes, h.app.store
 	if blocked {
-		err = h.app.store.Peek(r.Context(), q.now, takes)
+		err = store.Peek(r.Context(), store.instant(now), takes)
 	} else {
-		err = h.app.store.Take(r.Context(), q.now, takes)
+		err = store.Take(r.Context(), store.instant(now), takes)
 	}
 	if err != nil {
 		return err
@@ -222,6 +222,7 @@ func (h *Handler) consult(q *question, blocked bool, r *http.Request) (err error
 	for i := range results {
 		if res := &results[i]; !res.rule.block {
 			res.decision, takes = takes[0].Decision, takes[1:]
+			res.decision.Rebase(q.now) // Redis has a clock of its own, and so have the accounts of this node
 		}
 	}
 	return nil
@@ -235,12 +236,12 @@ func (q *question) count() {
 		switch tally := &res.zone.tally; {
 		case q.denied != nil:
 			if !res.decision.OK {
-				tally.rejected.Add(1)
+				tally.rejected[res.decision.Source].Add(1)
 			}
 		case res.degraded:
 			tally.degraded.Add(1)
 		default:
-			tally.admitted.Add(1)
+			tally.admitted[res.decision.Source].Add(1)
 		}
 	}
 }

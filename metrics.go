@@ -5,15 +5,18 @@ import (
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // metrics are the counts of all zones of this process. One collector serves every configuration's registry, so counters
 // survive reloads. It reads atomics when it is scraped; requests never wait for it.
-var metrics collector
+var metrics = collector{requests: newRequests()}
 
 type collector struct {
 	addressAllowed atomic.Uint64 // requests past all zones by the allow list
 	addressDenied  atomic.Uint64 // 403 by the deny list
+	requests       requests
 }
 
 // registerMetrics offers the metrics in a configuration's registry.
@@ -31,7 +34,8 @@ func registerMetrics(registry *prometheus.Registry) error {
 var (
 	descDecisions = desc("decisions_total", "Decisions of a zone: admitted, rejected (429), degraded (admitted "+
 		"without being counted, as the store did not answer), allowed (past the zone by its allow_key list) and denied "+
-		"(403 by its deny_key list or for want of a key).", "zone", "outcome")
+		"(403 by its deny_key list or for want of a key). Source is what decided: the store, or this node by a lease, on credit, "+
+		"or by a denial that it remembers.", "zone", "outcome", "source")
 	descAddresses = desc("address_decisions_total", "Requests decided by the client's address before any zone: allowed "+
 		"and denied (403).", "outcome")
 	descMissing   = desc("missing_keys_total", "Requests in which the zone's key was missing.", "zone")
@@ -53,11 +57,12 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{
-		descDecisions, descAddresses, descMissing, descCosts, descEvictions, descOverflow, descKeys, descRequests, descDeclined,
-	} {
+	for _, d := range append(storeDescs, descDecisions, descAddresses, descMissing, descCosts, descEvictions, descOverflow, descKeys,
+		descRequests, descDeclined) {
 		ch <- d
 	}
+	c.requests.seconds.Describe(ch)
+	c.requests.errors.Describe(ch)
 }
 
 // Collect implements prometheus.Collector.
@@ -68,19 +73,31 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	count(descAddresses, c.addressAllowed.Load(), "allowed")
 	count(descAddresses, c.addressDenied.Load(), "denied")
 	for _, z := range pooledZones() {
-		admitted, rejected, degraded := z.tally.admitted.Load(), z.tally.rejected.Load(), z.tally.degraded.Load()
-		count(descDecisions, admitted, z.name, "admitted")
-		count(descDecisions, rejected, z.name, "rejected")
-		count(descDecisions, degraded, z.name, "degraded")
-		count(descDecisions, z.tally.allowed.Load(), z.name, "allowed")
-		count(descDecisions, z.tally.denied.Load(), z.name, "denied")
-		count(descRequests, admitted+rejected+degraded, z.name, "")
+		degraded, rejected := z.tally.degraded.Load(), z.tally.rejected.total()
+		for source := range limiter.Source(limiter.Sources) {
+			if source != limiter.FromMemory {
+				count(descDecisions, z.tally.admitted[source].Load(), z.name, "admitted", source.String())
+			}
+			if source == limiter.FromStore || source == limiter.FromMemory {
+				count(descDecisions, z.tally.rejected[source].Load(), z.name, "rejected", source.String())
+			}
+		}
+		count(descDecisions, degraded, z.name, "degraded", "")
+		count(descDecisions, z.tally.allowed.Load(), z.name, "allowed", "")
+		count(descDecisions, z.tally.denied.Load(), z.name, "denied", "")
+		count(descRequests, z.tally.admitted.total()+rejected+degraded, z.name, "")
 		count(descDeclined, rejected, z.name, "")
 		count(descMissing, z.tally.missingKeys.Load(), z.name)
 		count(descCosts, z.tally.invalidCosts.Load(), z.name)
 	}
+	collectStores(ch)
+	c.requests.seconds.Collect(ch)
+	c.requests.errors.Collect(ch)
 	for _, t := range pooledTables() {
-		stats := t.memory.Stats(t.zone)
+		if t.store.memory == nil {
+			continue
+		}
+		stats := t.store.memory.Stats(t.zone)
 		count(descEvictions, stats.Evictions, t.zone)
 		count(descOverflow, stats.OverflowTakes, t.zone)
 		ch <- prometheus.MustNewConstMetric(descKeys, prometheus.GaugeValue, float64(stats.Keys), t.zone)

@@ -3,6 +3,7 @@ package fleetlimit
 import (
 	"github.com/caddyserver/caddy/v2"
 
+	"github.com/fleetlimit/fleetlimit/limiter/leasestore"
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
 	"github.com/fleetlimit/fleetlimit/transport"
@@ -16,12 +17,18 @@ import (
 var (
 	clientPool = caddy.NewUsagePool() // redisTarget.identity -> pooledClient
 	storePool  = caddy.NewUsagePool() // storeID -> *store
-	tablePool  = caddy.NewUsagePool() // zone name -> *zoneTable, of the store in memory
+	tablePool  = caddy.NewUsagePool() // tableID -> *zoneTable
 	zonePool   = caddy.NewUsagePool() // zone name -> *zoneState
 )
 
 // A storeID tells stores apart. That of the store in the memory of this process is the zero value.
 type storeID struct{ client, prefix string }
+
+// A tableID tells apart what zones have in stores.
+type tableID struct {
+	store storeID
+	zone  string
+}
 
 // acquireMemory returns the store in the memory of this process and a function that gives it back.
 func acquireMemory() (*store, func(), error) {
@@ -33,15 +40,21 @@ func acquireMemory() (*store, func(), error) {
 
 // acquireRedis returns the store in a Redis and a function that gives it back.
 func acquireRedis(target *redisTarget) (*store, func(), error) {
-	return acquireStore(storeID{target.identity, target.prefix}, func() (*store, error) {
+	id := storeID{target.identity, target.prefix}
+	return acquireStore(id, func() (*store, error) {
 		client, release, err := acquireClient(target)
 		if err != nil {
 			return nil, err
 		}
 		nodes := joinNodes(client, target)
-		return &store{Store: redisstore.New(client, target.prefix), name: target.name, nodes: nodes, end: func() {
+		leases := leasestore.New(redisstore.New(client, target.prefix), leasestore.Options{
+			Timeout: client.Timeout(), Nodes: nodes.sharing, Observe: metrics.requests.of(target.name),
+		})
+		return &store{Store: leases, id: id, name: target.name, leases: leases, nodes: nodes, end: func() {
+			leases.Close()
 			nodes.Leave()
 			release()
+			metrics.requests.forget(target.name)
 		}}, nil
 	})
 }
@@ -73,36 +86,34 @@ func acquireClient(target *redisTarget) (*transport.Client, func(), error) {
 	return v.(pooledClient).Client, func() { clientPool.Delete(target.identity) }, nil
 }
 
-// zoneTable is the counts of a zone in memory. Those in Redis need no such thing: they end by their own expiry there,
-// as other nodes use them.
+// zoneTable is what a zone has in a store: its counts in memory, or what this node knows of its counts in Redis. Those in
+// Redis end by their own expiry, as other nodes use them.
 type zoneTable struct {
-	zone   string
-	memory *memstore.Store
+	zone  string
+	store *store
 }
 
-// Destruct drops the zone's counts when no configuration has the zone in memory any longer.
+// Destruct drops the table when no configuration has the zone in that store any longer.
 func (t *zoneTable) Destruct() error {
-	t.memory.Drop(t.zone)
+	t.store.zones().Drop(t.zone)
 	return nil
 }
 
-// acquireTable opens a zone in memory and returns a function that gives it back.
-func acquireTable(memory *memstore.Store, zone string) (func(), error) {
-	_, _, err := tablePool.LoadOrNew(zone, func() (caddy.Destructor, error) {
-		memory.Open(zone)
-		return &zoneTable{zone, memory}, nil
+// acquireTable opens a zone in a store and returns a function that gives it back.
+func acquireTable(s *store, zone string) (func(), error) {
+	id := tableID{s.id, zone}
+	_, _, err := tablePool.LoadOrNew(id, func() (caddy.Destructor, error) {
+		s.zones().Open(zone)
+		return &zoneTable{zone, s}, nil
 	})
-	return func() { tablePool.Delete(zone) }, err
+	return func() { tablePool.Delete(id) }, err
 }
 
 // acquireZone returns the state of a zone whose counts are in s and a function that gives it back.
 func acquireZone(s *store, name string) (*zoneState, func(), error) {
-	releaseTable := func() {}
-	if s.memory != nil {
-		var err error
-		if releaseTable, err = acquireTable(s.memory, name); err != nil {
-			return nil, nil, err
-		}
+	releaseTable, err := acquireTable(s, name)
+	if err != nil {
+		return nil, nil, err
 	}
 	v, _, err := zonePool.LoadOrNew(name, func() (caddy.Destructor, error) { return &zoneState{name: name}, nil })
 	if err != nil {
@@ -118,7 +129,10 @@ func acquireZone(s *store, name string) (*zoneState, func(), error) {
 // pooledZones returns the zones that a configuration uses.
 func pooledZones() []*zoneState { return values[*zoneState](zonePool) }
 
-// pooledTables returns the zones that a configuration counts in memory.
+// pooledStores returns the stores that a configuration uses.
+func pooledStores() []*store { return values[*store](storePool) }
+
+// pooledTables returns what zones have in stores.
 func pooledTables() []*zoneTable { return values[*zoneTable](tablePool) }
 
 func values[T any](pool *caddy.UsagePool) (all []T) {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // provisionedApp returns an app from its JSON configuration.
@@ -116,17 +118,17 @@ func TestZoneMovesToRedis(t *testing.T) {
 
 	memory := provisionedApp(t, `{}`)
 	z, release := acquire(memory)
-	z.tally.admitted.Add(3)
+	z.tally.admitted[limiter.FromStore].Add(3)
 	redis := provisionedApp(t, `{"redis": {"addresses": ["192.0.2.1:6379"]}}`)
 	later, releaseLater := acquire(redis)
-	later.tally.admitted.Add(4)
-	if got := gather(); got["decisions_total admitted moving"] != 7 || got["keys_total moving"] != 0 {
+	later.tally.admitted[limiter.FromStore].Add(4)
+	if got := gather(); got["decisions_total admitted store moving"] != 7 || got["keys_total moving"] != 0 {
 		t.Errorf("metrics while both configurations are there = %v, want 7 admitted and 0 keys", got)
 	}
 
 	release()
 	got := gather()
-	if got["decisions_total admitted moving"] != 7 {
+	if got["decisions_total admitted store moving"] != 7 {
 		t.Errorf("metrics after the earlier configuration = %v, want 7 admitted", got)
 	}
 	for _, name := range []string{"keys_total moving", "evictions_total moving", "overflow_total moving"} {

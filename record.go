@@ -40,7 +40,7 @@ func (r *result) source() string {
 	if r.degraded {
 		return degraded
 	}
-	return "store"
+	return r.decision.Source.String()
 }
 
 // recordVar is the name of the variable that holds a request's record.

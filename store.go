@@ -2,9 +2,10 @@ package fleetlimit
 
 import (
 	"fmt"
-	"sync/atomic"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/leasestore"
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
 )
@@ -12,8 +13,10 @@ import (
 // A store is where the counts of a configuration live, with how it is doing.
 type store struct {
 	limiter.Store
-	name   string          // for logs
-	memory *memstore.Store // the same; nil: the counts are in Redis
+	id     storeID
+	name   string            // for logs and metrics
+	memory *memstore.Store   // the same; nil: the counts are in Redis
+	leases *leasestore.Store // the same; nil: the counts are in memory
 	health health
 	nodes  *nodes // that count in the same place; nil in memory
 	end    func()
@@ -25,6 +28,25 @@ func (s *store) Destruct() error {
 	return nil
 }
 
+// instant returns t, which was just read, by the clock that takes are decided by. A node keeps accounts by a clock that is never set.
+func (s *store) instant(t time.Time) limiter.Instant {
+	if s.leases != nil {
+		return leasestore.At(t)
+	}
+	return limiter.At(t)
+}
+
+// zones returns what of the store opens and drops zones.
+func (s *store) zones() interface {
+	Open(zone string)
+	Drop(zone string)
+} {
+	if s.leases != nil {
+		return s.leases
+	}
+	return s.memory
+}
+
 // fits returns an error when the app's store cannot count a rule exactly.
 func (a *App) fits(r *rule) error {
 	if a.Redis == nil || r.Rule == nil {
@@ -34,24 +56,4 @@ func (a *App) fits(r *rule) error {
 		return fmt.Errorf("limit: %w", err)
 	}
 	return nil
-}
-
-// zoneState is what outlives a configuration of a zone besides its counts.
-type zoneState struct {
-	name  string
-	tally tally
-}
-
-// Destruct does nothing: the tally ends with the last configuration that has the zone.
-func (z *zoneState) Destruct() error { return nil }
-
-// tally counts what became of requests since the zone exists.
-type tally struct {
-	admitted     atomic.Uint64 // within the limit
-	rejected     atomic.Uint64 // 429
-	degraded     atomic.Uint64 // admitted uncounted, as the store did not answer
-	allowed      atomic.Uint64 // past the zone by its allow_key list
-	denied       atomic.Uint64 // 403 by its deny_key list, or for want of a key
-	missingKeys  atomic.Uint64
-	invalidCosts atomic.Uint64
 }

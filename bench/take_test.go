@@ -1,5 +1,5 @@
-// Package bench measures the counts in memory beside other limiters and beside the least that any of them can cost. It
-// is a module of its own so that users of the plugin do not download its peers.
+// Package bench measures the counts in memory, and what a node of a fleet decides from leases, beside other limiters and beside
+// the least that any of them can cost. It is a module of its own so that users of the plugin do not download its peers.
 //
 // Every implementation is asked about the same keys in the same orders, none of them the one in which it first saw them,
 // so that its memory is as cold in the processor's caches as clients make it: uniform (every key as often as any other,
@@ -21,6 +21,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/leasestore"
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
 )
 
@@ -42,6 +43,9 @@ var impls = []impl{
 	{"fleetlimit", openFleetlimit(limiter.TokenBucket)},
 	{"fleetlimit-fixed_window", openFleetlimit(limiter.FixedWindow)},
 	{"fleetlimit-sliding_window", openFleetlimit(limiter.SlidingWindow)},
+	{"leases", openLeases(limiter.TokenBucket)},
+	{"leases-fixed_window", openLeases(limiter.FixedWindow)},
+	{"leases-sliding_window", openLeases(limiter.SlidingWindow)},
 	{"sethvargo-go-limiter", openGoLimiter},
 	{"x-time-rate", openTimeRate},
 }
@@ -150,26 +154,61 @@ func openMap(*testing.B) func() func(string) bool {
 
 func openFleetlimit(kind limiter.Kind) func(*testing.B) func() func(string) bool {
 	return func(b *testing.B) func() func(string) bool {
-		rule, err := limiter.NewRule(limiter.Rule{
-			ID:        1,
-			Zone:      "bench",
-			Algorithm: limiter.Algorithm{Kind: kind},
-			Limit:     limiter.Limit{Events: events, Window: time.Minute},
-		})
-		if err != nil {
-			b.Fatal(err)
-		}
 		store := memstore.New(memstore.Options{})
 		b.Cleanup(store.Close)
-		store.Open(rule.Zone)
-		ctx := context.Background()
-		return func() func(string) bool {
-			takes := []limiter.Take{{Rule: rule, Cost: 1, Key: make([]byte, 0, 64)}}
-			return func(key string) bool {
-				takes[0].Key = append(takes[0].Key[:0], key...)
-				err := store.Take(ctx, limiter.At(time.Now()), takes)
-				return err == nil && takes[0].Decision.OK
-			}
+		store.Open(zone)
+		return takeFrom(store, newRule(b, kind), limiter.At)
+	}
+}
+
+// openLeases decides from what was lent before, as a node of a fleet does most of the time.
+func openLeases(kind limiter.Kind) func(*testing.B) func() func(string) bool {
+	return func(b *testing.B) func() func(string) bool {
+		store := leasestore.New(plenty{}, leasestore.Options{})
+		b.Cleanup(store.Close)
+		store.Open(zone)
+		return takeFrom(store, newRule(b, kind), leasestore.At)
+	}
+}
+
+// plenty lends more than is spent here, for longer than it takes.
+type plenty struct{ limiter.Lender }
+
+func (plenty) Lend(loans []limiter.Loan, answered func(error)) {
+	now := limiter.At(time.Now())
+	for i := range loans {
+		l := &loans[i]
+		l.Served, l.Lent, l.Ends = l.Need, events/4, now+limiter.Instant(time.Hour/time.Microsecond)
+		l.Decision = limiter.Decision{OK: true, At: now, Limit: events, Remaining: events / 2, RetryAt: now, ResetAt: now}
+	}
+	answered(nil)
+}
+
+const zone = "bench"
+
+func newRule(b *testing.B, kind limiter.Kind) *limiter.Rule {
+	rule, err := limiter.NewRule(limiter.Rule{
+		ID:           1,
+		Zone:         zone,
+		Algorithm:    limiter.Algorithm{Kind: kind},
+		Limit:        limiter.Limit{Events: events, Window: time.Minute},
+		MaxOvershoot: 0.01,
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return rule
+}
+
+// takeFrom returns functions that take from a store, at the instants that at returns.
+func takeFrom(store limiter.Store, rule *limiter.Rule, at func(time.Time) limiter.Instant) func() func(string) bool {
+	ctx := context.Background()
+	return func() func(string) bool {
+		takes := []limiter.Take{{Rule: rule, Cost: 1, Key: make([]byte, 0, 64)}}
+		return func(key string) bool {
+			takes[0].Key = append(takes[0].Key[:0], key...)
+			err := store.Take(ctx, at(time.Now()), takes)
+			return err == nil && takes[0].Decision.OK
 		}
 	}
 }

@@ -1,5 +1,7 @@
 package limiter
 
+import "math"
+
 // An Account is what a node knows of one key under one rule, and what it may spend of it without asking: a pure calculator
 // without pointers, so that millions of them cost the garbage collector nothing. The zero account knows nothing. It is not safe
 // for concurrent use.
@@ -34,25 +36,17 @@ type Account struct {
 	limit   uint32 // names the limit that all this is about
 
 	// Demand: the events that takes asked for since askedAt, and before that, each weighed by its age.
-	taken  int64
+	taken  uint32
 	demand float32
 
-	flags flags
+	// Credit: in the window that began at creditAt, the events that were admitted before the store had answered, those of them that
+	// it has debited, and those that may still be admitted so. See owing.
+	owed, paid uint32
+	creditAt   moment // 0: there was none yet
+	credit     uint16
 
-	// Credit: events ever admitted before the store had answered, those of them that the store has debited, and what may
-	// still be admitted so in the window that began at creditAt. The events are numbered from the time of the first on, in µs:
-	// an account that was forgotten and is made again uses no number a second time.
-	owed, paid int64
-	creditAt   moment
-	credit     uint32
+	asking bool // a loan is under way
 }
-
-type flags uint32
-
-const (
-	asking   flags = 1 << iota // a loan is under way
-	credited                   // creditAt is set
-)
 
 // Take decides a take of cost events at now from what is known here and answers it in d, or reports that the store has to be
 // asked. nodes is how many nodes share the credit; 0 for none.
@@ -69,12 +63,12 @@ func (a *Account) Take(r *Rule, now Instant, cost int64, nodes int, d *Decision)
 	switch {
 	case a.spend(m, cost):
 		a.answer(d, r, now, FromLease, cost)
-	case nodes > 0 && a.borrow(r, now, cost, nodes):
+	case nodes > 0 && a.borrow(r, m, cost, nodes):
 		a.answer(d, r, now, FromCredit, cost)
 	default:
 		return false
 	}
-	a.taken += cost
+	a.taken += uint32(min(cost, int64(math.MaxUint32-a.taken)))
 	return true
 }
 
@@ -104,26 +98,32 @@ func (a *Account) lot(i int, m moment) int64 {
 	return 0
 }
 
-// borrow admits cost events before the store has answered: once in a window, where nothing is leased and nothing was denied.
-func (a *Account) borrow(r *Rule, now Instant, cost int64, nodes int) bool {
-	m := momentOf(now)
+// borrow admits cost events before the store has answered: once in a window, where nothing is leased and nothing was denied. As long
+// as something is owed of a window, there is no credit in another.
+func (a *Account) borrow(r *Rule, m moment, cost int64, nodes int) bool {
 	if a.deniedCost > 0 || a.lot(0, m)+a.lot(1, m) > 0 {
 		return false
 	}
-	if a.flags&credited == 0 || uint64(m-a.creditAt)*1000 >= uint64(min(r.window, furthest)) {
-		a.flags |= credited
-		a.creditAt, a.credit = m, uint32(r.Credit(nodes))
+	if a.owed == a.paid && (a.creditAt == 0 || uint64(m-a.creditAt)*1000 >= uint64(min(r.window, furthest))) {
+		a.creditAt, a.credit = m, uint16(r.Credit(nodes))
+		a.owed, a.paid = 0, 0
 	}
 	if int64(a.credit) < cost {
 		return false
 	}
-	if a.owed == a.paid {
-		a.owed = max(a.owed, int64(now))
-		a.paid = a.owed
-	}
-	a.credit -= uint32(cost)
-	a.owed += cost
+	a.credit -= uint16(cost)
+	a.owed += uint32(cost)
 	return true
+}
+
+// maxCredit bounds what an account may owe: with the milliseconds since 1970 before it, in a number that a script can count with.
+const maxCredit = 1<<12 - 1
+
+// owing returns the number of an event of credit, n of which were admitted in the window: larger than those of all windows before.
+// As it has the time in it, an account that was forgotten and is made again uses no number a second time.
+func (a *Account) owing(now Instant, n uint32) int64 {
+	at := int64(now)/1000 - int64(momentOf(now)-a.creditAt)
+	return at*(maxCredit+1) + int64(n)
 }
 
 // Undo gives back what a take of cost events has spent of a lease, when it was not to be. seenAt is what [Account.Version] was

@@ -2,65 +2,8 @@ package limiter
 
 import "math"
 
-const (
-	// memory is how many times as long as a lease lasts demand is remembered.
-	memory = 4
-
-	// enough is what is added to the expected demand before it is rounded down: a lease for three takes in ten is worth it.
-	enough = 0.3
-
-	// maxLot bounds what is wanted at a time.
-	maxLot = 1 << 30
-)
-
 // Asking reports whether a loan is under way.
-func (a *Account) Asking() bool { return a.flags&asking != 0 }
-
-// Low reports whether the store should be asked in the background, so that takes need not wait: something is owed, little is left
-// of the lease, or it ends soon.
-func (a *Account) Low(r *Rule, now Instant) bool {
-	m := momentOf(now)
-	switch {
-	case a.Asking():
-		return false
-	case a.owed != a.paid:
-		return true
-	case a.lot(0, m) > 0 && a.lot(1, m) > 0:
-		return false
-	}
-	left, ends := a.current(m)
-	last := a.lasts(r, m)
-	if float32(left) > a.expected(r, last)/4 && (ends > r.leaseTime()/4 || last < 2*ends) {
-		return false
-	}
-	return a.want(r, m) > 0
-}
-
-// current returns what is left of the lot that ends last, and in how many µs that is.
-func (a *Account) current(m moment) (left, ends int64) {
-	for i := range a.left {
-		if n := a.lot(i, m); n > 0 {
-			left, ends = n, a.ends[i].since(m)
-		}
-	}
-	return left, ends
-}
-
-// lasts returns for how many µs a lease can be spent that is asked for now, as far as is known here.
-func (a *Account) lasts(r *Rule, m moment) int64 {
-	if a.seenAt == 0 {
-		return r.leaseTime()
-	}
-	if r.slot > 0 {
-		return 2*r.slot - a.seenAt.plus(m.since(a.heardAt)).into(r.slot) - leaseMargin(r.slot)
-	}
-	return min(r.leaseTime(), a.untilNext(r, m))
-}
-
-// expected returns how many events takes will probably ask for in so many µs.
-func (a *Account) expected(r *Rule, us int64) float32 {
-	return a.demand * float32(us) / float32(memory*r.leaseTime())
-}
+func (a *Account) Asking() bool { return a.asking }
 
 // Ask prepares a loan at now: what waiting takes need, what is expected to be spent, and what goes back. That is what can be spent
 // no more, and all that is leased when a take needs more than that: so it is not denied for what its own node holds. Until the
@@ -72,7 +15,7 @@ func (a *Account) Ask(r *Rule, now Instant, need, more int64, l *Loan) {
 	}
 	*l = Loan{
 		Rule: r, Key: l.Key, Need: need, More: more,
-		Owed: a.owed, Paid: a.paid,
+		Owed: a.owing(now, a.owed), Paid: a.owing(now, a.paid),
 		Seen: Events{a.seenAt, a.used}, Run: a.run,
 	}
 	idle := need == 0 && a.taken == 0
@@ -86,32 +29,8 @@ func (a *Account) Ask(r *Rule, now Instant, need, more int64, l *Loan) {
 	if !idle { // a lease that nobody has spent is not followed by another
 		l.Want = a.want(r, m)
 	}
-	a.flags |= asking
+	a.asking = true
 	a.askedAt = m
-}
-
-// measure notes that takes have asked for so many events now, besides those that were spent here.
-func (a *Account) measure(r *Rule, m moment, events int64) {
-	elapsed := float64(m.since(a.askedAt))
-	a.demand *= float32(math.Exp(-elapsed / float64(memory*r.leaseTime())))
-	a.demand += float32(a.taken) + float32(events)
-	a.taken = 0
-}
-
-// close reports whether the key is so close to its limit that leases would cost takes: in a log they count for longer than what is
-// spent at once. Arrivals at random vary by the root of their number, so four times that is rarely reached by chance.
-func (a *Account) close(r *Rule) bool {
-	return r.Algorithm.Kind == SlidingWindowLog && float64(r.capacity-a.used) < 4*math.Sqrt(float64(r.capacity))
-}
-
-// want returns how many events to ask for in advance: what will probably be spent while they can be, less what there is for that.
-func (a *Account) want(r *Rule, m moment) int64 {
-	if !r.Leases() || a.left[0] > 0 && a.left[1] > 0 || a.close(r) {
-		return 0
-	}
-	left, ends := a.current(m)
-	left = min(left, int64(a.expected(r, ends)+enough))
-	return max(0, min(int64(a.expected(r, a.lasts(r, m))+enough), maxLot)-left)
 }
 
 // Answer notes the answer to a loan at now, which was asked for at the instant asked. A denial is remembered for a second at most,
@@ -121,13 +40,13 @@ func (a *Account) Answer(r *Rule, asked, now Instant, l *Loan, jitter int64, for
 	d := &l.Decision
 	m := momentOf(now)
 	fresh := a.seenAt == 0 || r.Algorithm.Kind == FixedWindow && d.At-Instant(d.At.into(r.window)) > a.seenAt
-	a.flags &^= asking
+	a.asking = false
 	if l.Run != a.run { // that does not know the lots, or has lost them: they go nowhere
 		a.at = [2]Instant{}
 	}
 	a.used, a.seenAt, a.run = r.capacity-d.Remaining, d.At, l.Run
 	a.heardAt = momentOf(asked)
-	a.paid = max(a.paid, l.Owed)
+	a.paid += uint32(max(0, min(l.Owed-a.owing(now, a.paid), int64(a.owed-a.paid)))) // it may be of a window before
 	a.credit = 0
 	other := a.limit != r.limitID // there is a new limit since then
 	if l.Lent > 0 {
@@ -188,7 +107,7 @@ func (a *Account) deny(now Instant, l *Loan, jitter int64) {
 }
 
 // Fail notes that the outcome of a loan is unknown. What was to go back is lost; what is owed will be told again.
-func (a *Account) Fail() { a.flags &^= asking }
+func (a *Account) Fail() { a.asking = false }
 
 // Served tells the account what was served to takes that waited, and returns what clients are told to remain after it.
 func (a *Account) Served(cost int64) int64 {

@@ -45,7 +45,7 @@ func (a *Account) Retire(now Instant) bool {
 
 // Outstanding returns how many events are leased, and how many are owed.
 func (a *Account) Outstanding() (leased, owed int64) {
-	return a.left[0] + a.left[1], a.owed - a.paid
+	return a.left[0] + a.left[1], int64(a.owed - a.paid)
 }
 
 // IdleSince returns when the account was last used, as far as that can be told at now.
@@ -57,7 +57,7 @@ func (a *Account) IdleSince(now Instant) Instant {
 // Idle reports whether nothing is lost when the account is forgotten: it holds nothing, remembers nothing, and was not used for so
 // many µs.
 func (a *Account) Idle(r *Rule, now Instant, idleFor int64) bool {
-	if a.flags&credited != 0 { // within a window, there is no credit again
+	if a.creditAt != 0 { // within a window, there is no credit again
 		idleFor = max(idleFor, r.window)
 	}
 	return !a.Asking() && a.left[0]+a.left[1] == 0 && a.owed == a.paid && !a.Denies(now, math.MaxInt64) &&

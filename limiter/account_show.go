@@ -27,7 +27,7 @@ func (a *Account) Peek(r *Rule, now Instant, cost int64, d *Decision) bool {
 // show returns what clients are told to remain after cost events: never more than before, but for what has accrued since.
 func (a *Account) show(r *Rule, m moment, cost int64) int64 {
 	if a.seenAt == 0 || a.passed(r, m) { // only credit is spent before the store has said anything about the window
-		return max(0, r.capacity-(a.owed-a.paid))
+		return max(0, r.capacity-int64(a.owed-a.paid))
 	}
 	a.accrue(r, m)
 	a.shown = max(0, min(a.shown-cost, a.total(r)))

@@ -11,7 +11,7 @@ import (
 
 // TestAccountSize pins what a node with a million accounts rests on, in bytes.
 func TestAccountSize(t *testing.T) {
-	if got, most := unsafe.Sizeof(Account{}), uintptr(144); got > most {
+	if got, most := unsafe.Sizeof(Account{}), uintptr(128); got > most {
 		t.Errorf("bytes of an account = %d, want at most %d", got, most)
 	}
 }
@@ -21,7 +21,7 @@ func TestAccountSize(t *testing.T) {
 func answered(r *Rule, now, at Instant, cost, lent int64) *Account {
 	a, l := new(Account), new(Loan)
 	a.Ask(r, now, cost, 0, l)
-	l.Run, l.Lent, l.Ends = 1, lent, at+5*sec
+	l.Run, l.Served, l.Lent, l.Ends = 1, cost, lent, at+5*sec
 	l.Decision = Decision{OK: true, At: at, Limit: r.capacity, Remaining: r.capacity - cost - lent}
 	a.Answer(r, now, now, l, 0, false)
 	a.Served(cost)
@@ -93,6 +93,34 @@ func TestJitterDelaysRetry(t *testing.T) {
 	}
 }
 
+// TestUndone is about what was served and goes back, as a take is denied by another limit: it remains, as before.
+func TestUndone(t *testing.T) {
+	const now = 1000 * sec
+	r := mustRule(t, fixed, Limit{Events: 100, Window: time.Minute})
+	a := answered(r, now, now, 30, 0)
+	a.Undone(30)
+	var d Decision
+	if a.Peek(r, now, 1, &d); d.Remaining != 100 {
+		t.Errorf("remaining after what was served is undone = %d, want 100", d.Remaining)
+	}
+}
+
+// TestLowAsksOnce is about a lease that runs low: one request at a time goes to the store.
+func TestLowAsksOnce(t *testing.T) {
+	const now = 1000 * sec
+	r := mustRule(t, fixed, Limit{Events: 100, Window: time.Minute})
+	a := answered(r, now, now, 5, 1)
+	if a.Take(r, now, 1, 0, new(Decision)); !a.Low(r, now) {
+		t.Error("low after the last event of a lease = false, want true")
+	}
+	if a.Ask(r, now, 0, 0, new(Loan)); a.Low(r, now) {
+		t.Error("low while the store is asked = true, want false")
+	}
+	if a.Fail(); !a.Low(r, now) {
+		t.Error("low after it has not answered = false, want true")
+	}
+}
+
 func TestRetire(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, Limit{Events: 100, Window: time.Minute})
@@ -116,10 +144,11 @@ func TestIdle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asking, owing, borrower, denied := answered(r, now, now, 1, 0), new(Account), answered(r, now, now, 1, 0), answered(r, now, now, 1, 0)
+	used := func(lent int64) *Account { return answered(r, now, now, 1, lent) }
+	asking, owing, borrower, denied := used(0), new(Account), used(0), used(0)
 	asking.Ask(r, now, 0, 0, new(Loan))
 	owing.Take(r, now, 1, 1, new(Decision))
-	borrower.flags |= credited
+	borrower.creditAt = momentOf(now)
 	denied.deny(now+30*sec, &Loan{Need: 1, Decision: Decision{At: now, RetryAt: now + 60*sec}}, 0)
 	for _, test := range []struct {
 		name string
@@ -127,9 +156,9 @@ func TestIdle(t *testing.T) {
 		after int64
 		want  bool
 	}{
-		{"just used", answered(r, now, now, 1, 0), 30 * sec, false},
-		{"not used for long", answered(r, now, now, 1, 0), 30*sec + 1000, true},
-		{"holding a lease", answered(r, now, now, 1, 1), 40 * sec, false},
+		{"just used", used(0), 30 * sec, false},
+		{"not used for long", used(0), 30*sec + 1000, true},
+		{"holding a lease", used(1), 40 * sec, false},
 		{"asking", asking, 40 * sec, false},
 		{"owing", owing, 70 * sec, false},
 		{"with credit in this window", borrower, 50 * sec, false},
@@ -172,8 +201,8 @@ func TestDebtIsNotNumberedTwice(t *testing.T) {
 		var l Loan
 		a.Take(r, now, 5, 2, new(Decision))
 		a.Ask(r, now, 0, 0, &l)
-		loans := []Loan{l}
-		Lend(1, 1, now, []*Ledger{g}, loans)
+		l.Want = 0
+		Lend(1, 1, now, []*Ledger{g}, []Loan{l})
 		if got, want := g.count.consumed(), int64(5*(i+1)); got != want {
 			t.Errorf("consumed after account %d = %d, want %d", i+1, got, want)
 		}

@@ -1,7 +1,5 @@
 package limiter
 
-import "math"
-
 const (
 	// maxLease is how long a lease lasts at most, in µs.
 	maxLease = 5_000_000
@@ -85,5 +83,5 @@ func (r *Rule) Credit(nodes int) int64 {
 		budget = max(0, budget-float64(r.slot)/float64(r.window))
 	}
 	budget = min(budget*float64(r.Limit.Events), float64(r.capacity))
-	return min(int64(budget/float64(2*max(1, nodes))), math.MaxInt32)
+	return min(int64(budget/float64(2*max(1, nodes))), maxCredit)
 }

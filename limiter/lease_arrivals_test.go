@@ -53,7 +53,7 @@ func (w *world) pace() func(gap float64) int64 {
 	}
 	on := period / oneOf[int64](w.Rand, 2, 5, 20)
 	steady := func(gap float64) int64 { return int64(w.ExpFloat64() * gap) }
-	switch w.IntN(3) {
+	switch w.IntN(4) {
 	case 0: // only at times
 		return func(gap float64) int64 {
 			us := steady(gap * float64(on) / float64(period))
@@ -62,7 +62,9 @@ func (w *world) pace() func(gap float64) int64 {
 			}
 			return us
 		}
-	case 1: // in heaps
+	case 1:
+		return w.strike()
+	case 2: // in heaps
 		return func(gap float64) int64 {
 			if w.IntN(20) > 0 {
 				return w.Int64N(3)
@@ -71,4 +73,28 @@ func (w *world) pace() func(gap float64) int64 {
 		}
 	}
 	return steady
+}
+
+// strike returns the pace of those who have leases gathered on all nodes for a while, without using up the limit, wait for as long as
+// those last, and then take all that there is at once: what is lent, and what has been refilled in its place.
+func (w *world) strike() func(gap float64) int64 {
+	r, begun, blows := w.rule, w.now, int64(0)
+	gather := Instant(r.leaseTime() * (4 + w.Int64N(8)))
+	return func(gap float64) int64 {
+		switch {
+		case blows > 0:
+			blows--
+			return w.Int64N(2)
+		case begun == 0: // it is over
+			return int64(w.ExpFloat64() * gap)
+		case w.now < begun+gather:
+			return int64(w.ExpFloat64() * float64(r.window) / (0.9 * float64(r.Limit.Events)))
+		}
+		begun, blows = 0, 2*r.capacity
+		end := r.leaseTime()
+		if r.slot > 0 {
+			end = 2*r.slot - w.now.into(r.slot) - leaseMargin(r.slot)
+		}
+		return end - w.Int64N(1+end/5)
+	}
 }

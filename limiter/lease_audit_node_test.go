@@ -69,7 +69,8 @@ func (a *audit) served(h *holder, cost int64, l *Loan, remaining int64) {
 }
 
 func (a *audit) refused(h *holder, cost int64, l *Loan) {
-	a.tracef(h.key, "%v takes %d: denied by store until %v, %d remain", h.member, cost, told(l.Decision.RetryAt), l.Decision.Remaining)
+	a.tracef(h.key, "%v takes %d: denied by store until %v, %d remain",
+		h.member, cost, told(l.Decision.RetryAt), l.Decision.Remaining)
 	a.keys[h.key].refused++
 	if l.Decision.RetryAt <= l.Decision.At {
 		a.failf(h.key, "%v: denied, retry at %d, which is not after %d", h.member, l.Decision.RetryAt, l.Decision.At)
@@ -93,16 +94,13 @@ func (a *audit) regretted(h *holder, e *admission, before [2]int64) {
 
 // sent notes a loan that a node asks for which had so much left before.
 func (a *audit) sent(h *holder, before [2]int64, l *Loan) {
-	a.keys[h.key].loans++
-	switch k := &a.keys[h.key]; {
+	k := &a.keys[h.key]
+	k.loans++
+	switch {
 	case l.Need > 0:
 		k.needs++
 	case l.Want > 0:
 		k.refills++
-	case l.Back[0].N+l.Back[1].N > 0:
-		k.backs++
-	default:
-		k.empties++
 	}
 	a.tracef(h.key, "%v asks%s", h.member, question(l))
 	if back, gone := l.Back[0].N+l.Back[1].N, before[0]+before[1]-h.left[0]-h.left[1]; back != gone {

@@ -33,7 +33,7 @@ type keyAudit struct {
 	forgotten  int64 // events that failovers lost
 
 	takes, local, refused, abandoned, loans int64
-	needs, refills, empties, backs          int64
+	needs, refills                          int64
 	exactRefused, exactUsed                 int64
 }
 

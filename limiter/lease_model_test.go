@@ -73,7 +73,8 @@ func newWorld(seed uint64, p plant, trace bool) *world {
 	}
 	w.audit = w.newAudit(keys)
 	w.vault = w.newVault(keys)
-	w.tracef(allKeys, "%d nodes, %d keys, %+v, overshoot %v, %+v", len(w.nodes), keys, w.rule.Limit, w.rule.MaxOvershoot, w.rule.Algorithm)
+	w.tracef(allKeys, "%d nodes, %d keys, %+v, overshoot %v, %+v",
+		len(w.nodes), keys, w.rule.Limit, w.rule.MaxOvershoot, w.rule.Algorithm)
 	return w
 }
 

@@ -181,15 +181,18 @@ func ruleWorld(t *testing.T, words []string) *world {
 	}
 	events, window, _ := strings.Cut(words[1], "/")
 	overshoot := float64(number(t, option(words, "overshoot"))) / 100
-	w := &world{Rand: rand.New(rand.NewPCG(1, 1)), now: begins, trace: []line{}}
+	w := &world{Rand: rand.New(rand.NewPCG(1, 1)), now: begins, trace: []line{}, alone: true}
+	limit := Limit{Events: number(t, events), Burst: number(t, option(words, "burst"))}
+	limit.Window = time.Duration(microseconds(t, window)) * time.Microsecond
 	w.rule = mustNew(Rule{
 		Algorithm:    Algorithm{kind, int(number(t, option(words, "subwindows")))},
-		Limit:        Limit{Events: number(t, events), Window: time.Duration(microseconds(t, window)) * 1000, Burst: number(t, option(words, "burst"))},
+		Limit:        limit,
 		MaxOvershoot: overshoot,
 	})
 	w.most = w.rule
 	for range max(2, number(t, option(words, "nodes"))) {
 		w.nodes = append(w.nodes, w.newMember(0))
+		w.nodes[len(w.nodes)-1].offset = 0
 	}
 	w.audit, w.vault = w.newAudit(1), w.newVault(1)
 	w.audit.regrets = true

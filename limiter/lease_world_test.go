@@ -19,6 +19,7 @@ type world struct {
 	vault   *vault
 	audit   *audit
 	net     network
+	alone   bool   // nodes do not wait for each other before they ask again
 	plant   plant  // a bug to be found; see lease_plants_test.go
 	trace   []line // nil: none is kept
 }

@@ -48,9 +48,6 @@ func (b *lentBucket) accrued(r *Rule, n int64) Instant {
 		}
 		c.refill(r, c.ends)
 		c.turn()
-		if c.missing <= goal {
-			return c.at
-		}
 	}
 	return c.tokenBucket.accrued(r, c.missing-goal)
 }

@@ -35,7 +35,7 @@ func playLedger(t *testing.T, a Algorithm, seed uint64) {
 		default:
 			now += Instant(rng.Int64N(1 + r.window/20))
 		}
-		l := Loan{Rule: r, Run: 1, Need: rng.Int64N(1 + r.capacity/3), Want: rng.Int64N(r.capacity)}
+		l := Loan{Rule: r, Run: 1, Need: rng.Int64N(1 + r.capacity/oneOf[int64](rng, 1, 3, 30)), Want: rng.Int64N(r.capacity)}
 		if len(lots) > 0 && rng.IntN(3) == 0 {
 			l.Back[0], lots = lots[0], lots[1:]
 		}

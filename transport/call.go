@@ -20,7 +20,7 @@ type Call struct {
 
 	Reply any    // as go-redis decodes it: int64, string, []any; nil when the script returned nothing
 	Err   error  // ErrTimeout, ErrClosed, ErrNoPrimary, ErrBusy, what the network said, or an error of Redis (redis.Error)
-	Run   uint64 // which run of the server answered, see the placeholder Run; 0 when none did. Below 2^53
+	Run   uint64 // which run of the server answered, see the placeholder Run; 0 when none did. Below 2^32
 }
 
 var errNoKey = errors.New("transport: the call has no key: the first of its keys says which primary to ask")

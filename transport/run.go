@@ -23,12 +23,12 @@ const Run Placeholder = 1
 
 // A run is never changed.
 type run struct {
-	id   uint64 // not 0, and below 2^53: Lua's numbers hold it exactly
+	id   uint64 // not 0, and below 2^32: nodes remember one for each key
 	text []byte // id in decimal
 }
 
 func newRun(hash uint64) *run {
-	id := max(hash>>11, 1)
+	id := max(hash>>32, 1)
 	return &run{id: id, text: strconv.AppendUint(nil, id, 10)}
 }
 

@@ -51,9 +51,9 @@ func TestParseRun(t *testing.T) {
 	}
 }
 
-// TestRunIsExactInLua has the smallest and the largest hash.
-func TestRunIsExactInLua(t *testing.T) {
-	for _, test := range []struct{ hash, want uint64 }{{0, 1}, {1<<64 - 1, 1<<53 - 1}} {
+// TestRunFits has the smallest and the largest hash.
+func TestRunFits(t *testing.T) {
+	for _, test := range []struct{ hash, want uint64 }{{0, 1}, {1<<64 - 1, 1<<32 - 1}} {
 		if got := newRun(test.hash); got.id != test.want || string(got.text) != strconv.FormatUint(test.want, 10) {
 			t.Errorf("newRun(%d) = %d, %q, want %d", test.hash, got.id, got.text, test.want)
 		}

@@ -19,6 +19,9 @@ type lab struct {
 	options
 	dir  string // for their files
 	pins affinity
+
+	redis   string // address of the Redis that some of them count in
+	started int    // how many of those there were: each has counts of its own
 }
 
 // A caddy is a running Caddy with one site.
@@ -27,14 +30,19 @@ type caddy struct {
 	port int
 }
 
-// start starts a Caddy whose only site has the directives of site, and returns when it accepts connections.
-func (l *lab) start(binary, site string) (*caddy, error) {
+// start starts a Caddy whose only site has the directives of v, and returns when it accepts connections.
+func (l *lab) start(v *variant, site string) (*caddy, error) {
+	binary, options := v.binary, ""
+	if v.redis {
+		options = fmt.Sprintf("\trate_limit {\n\t\tredis {\n\t\t\taddress %s\n\t\t\tkey_prefix rl%d\n\t\t}\n\t}\n", l.redis, l.started)
+		l.started++
+	}
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
 	config := filepath.Join(l.dir, fmt.Sprintf("Caddyfile.%d", port))
-	text := fmt.Sprintf("{\n\tadmin off\n\tpersist_config off\n}\n\nhttp://127.0.0.1:%d {\n%s\n}\n", port, site)
+	text := fmt.Sprintf("{\n\tadmin off\n\tpersist_config off\n%s}\n\nhttp://127.0.0.1:%d {\n%s\n}\n", options, port, site)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, err
 	}

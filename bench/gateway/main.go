@@ -19,6 +19,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/fleetlimit/fleetlimit/bench/servers"
 )
 
 // options are what the flags say.
@@ -37,7 +39,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.caddy, "caddy", "../bin/caddy", "`path` of a Caddy with this module")
 	flag.StringVar(&o.peer, "peer", "", "`path` of a Caddy with caddy-ratelimit, to measure it too")
-	flag.StringVar(&o.only, "only", "", "make only this `measurement`: respond, proxy, reject or memory")
+	flag.StringVar(&o.only, "only", "", "make only this `measurement`: respond, proxy, redis, redis-proxy, reject or memory")
 	flag.IntVar(&o.rounds, "rounds", 31, "rounds of each variant")
 	flag.DurationVar(&o.round, "round", 400*time.Millisecond, "duration of a round")
 	flag.IntVar(&o.keys, "keys", 100_000, "distinct API keys and tenants")
@@ -76,7 +78,12 @@ func run(o options) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	l := &lab{options: o, dir: dir, pins: pins}
+	redis, err := servers.Start()
+	if err != nil {
+		return err
+	}
+	defer redis.Stop()
+	l := &lab{options: o, dir: dir, pins: pins, redis: redis.Addr}
 
 	printMachine(os.Stdout, pins, "go run ./gateway "+strings.Join(os.Args[1:], " "))
 	for _, c := range comparisons(o) {

@@ -26,7 +26,7 @@ func (l *lab) compare(c *comparison) error {
 	loads := make([]*requests, len(c.variants))
 	for i, v := range c.variants {
 		site := strings.ReplaceAll(v.site, "%UPSTREAM%", strconv.Itoa(upstream))
-		if gateways[i], err = l.start(v.binary, site); err != nil {
+		if gateways[i], err = l.start(v, site); err != nil {
 			return fmt.Errorf("%s: %w", v.name, err)
 		}
 		defer gateways[i].stop()
@@ -53,8 +53,12 @@ func (l *lab) compare(c *comparison) error {
 // warm sends every request once, and returns the requests to go on with.
 func (l *lab) warm(c *comparison, i int, g *caddy, k *client) (*requests, error) {
 	if !c.exhaust {
-		all := distinct(l.keys)
-		_, _, err := k.send(all, load{requests: l.keys}, c.status)
+		n := l.keys
+		if c.keys > 0 {
+			n = c.keys
+		}
+		all := distinct(n)
+		_, _, err := k.send(all, load{requests: n}, c.status)
 		return all, err
 	}
 	one := same()
@@ -109,7 +113,7 @@ func (l *lab) weigh(rows []*memoryRow) error {
 }
 
 func (l *lab) weighOnce(row *memoryRow) (int64, error) {
-	g, err := l.start(row.binary, row.site)
+	g, err := l.start(&row.variant, row.site)
 	if err != nil {
 		return 0, err
 	}

@@ -2,7 +2,10 @@
 
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // A comparison is one measurement of several variants of a gateway that answer the same requests.
 type comparison struct {
@@ -11,12 +14,14 @@ type comparison struct {
 	status    int     // of every response
 	exhaust   bool    // one client beyond its limit, instead of many within theirs
 	upstream  bool    // the sites proxy to %UPSTREAM%
+	keys      int     // distinct ones; 0 for as many as the flag says
 	variants  []*variant
 }
 
 // A variant is a way to configure Caddy, and what was measured of it. The first of a comparison is its baseline.
 type variant struct {
 	name, binary, site string
+	redis              bool // it counts there, for a fleet
 	rejects            bool // every request: there is no limit to spend first
 
 	rates []float64 // requests per second, by round
@@ -71,6 +76,9 @@ const (
 	proxy  = "\treverse_proxy 127.0.0.1:%UPSTREAM%\n"
 )
 
+// warmKeys is how many keys there are where a node is to lease: each has some requests while a lease lasts.
+const warmKeys = 1000
+
 // comparisons returns what is measured, without the peer unless there is one.
 func comparisons(o options) []*comparison {
 	exhausted := func(options string) string {
@@ -96,11 +104,28 @@ func comparisons(o options) []*comparison {
 				{name: "caddy-ratelimit, one zone", binary: o.peer, site: peerZone + proxy},
 			},
 		}, {
+			id: "redis", status: 200, goal: 0.93, keys: warmKeys,
+			title: fmt.Sprintf("Requests within their limits, counted in Redis, %d keys, `respond ok`", warmKeys),
+			variants: []*variant{
+				{name: "Caddy without the handler", binary: o.caddy, site: answer},
+				{name: "fleetlimit, three zones, leases", binary: o.caddy, redis: true, site: threeZones + answer},
+				{name: "fleetlimit, three zones, `mode strict`", binary: o.caddy, redis: true,
+					site: strings.ReplaceAll(threeZones, "/1m\n", "/1m\n\t\t\tmode strict\n") + answer},
+			},
+		}, {
+			id: "redis-proxy", status: 200, goal: 0.93, keys: warmKeys, upstream: true,
+			title: fmt.Sprintf("Requests within their limits, counted in Redis, %d keys, `reverse_proxy`", warmKeys),
+			variants: []*variant{
+				{name: "Caddy without the handler", binary: o.caddy, site: proxy},
+				{name: "fleetlimit, three zones, leases", binary: o.caddy, redis: true, site: threeZones + proxy},
+			},
+		}, {
 			id: "reject", status: 429, goal: 0.90, exhaust: true,
 			title: "Rejections of an exhausted key",
 			variants: []*variant{
 				{name: "Caddy with `respond 429`", binary: o.caddy, site: "\trespond 429\n", rejects: true},
 				{name: "fleetlimit, defaults", binary: o.caddy, site: exhausted("")},
+				{name: "fleetlimit, defaults, counted in Redis", binary: o.caddy, redis: true, site: exhausted("")},
 				{name: "Caddy with the same headers and `respond 429`", binary: o.caddy, site: staticRejection, rejects: true},
 				{name: "fleetlimit, `headers x`", binary: o.caddy, site: exhausted("\t\theaders x\n")},
 				{name: "fleetlimit, `headers none`, `reject error`", binary: o.caddy,

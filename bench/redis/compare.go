@@ -13,6 +13,7 @@ import (
 	redis "github.com/redis/go-redis/v9"
 
 	"github.com/fleetlimit/fleetlimit/bench/rounds"
+	"github.com/fleetlimit/fleetlimit/bench/servers"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
 	"github.com/fleetlimit/fleetlimit/transport"
@@ -26,11 +27,11 @@ type variant struct {
 }
 
 // compare has variants take turns in short rounds and prints their rates, with the ratios to the first within a round.
-func compare(s *server, o options) error {
-	client := transport.New(transport.Options{Addresses: []string{s.addr}, Timeout: 10 * time.Second})
+func compare(s *servers.Server, o options) error {
+	client := transport.New(transport.Options{Addresses: []string{s.Addr}, Timeout: 10 * time.Second})
 	defer client.Close()
 	store := redisstore.New(client, "rl")
-	pool := redis.NewClient(&redis.Options{Addr: s.addr, PoolSize: o.callers})
+	pool := redis.NewClient(&redis.Options{Addr: s.Addr, PoolSize: o.callers})
 	defer pool.Close()
 
 	variants := []*variant{
@@ -138,7 +139,7 @@ func rules(n int) []*limiter.Rule {
 }
 
 // scriptCalls returns how many scripts Redis has run, without the calls of scripts that it did not know.
-func scriptCalls(s *server) (int64, error) {
+func scriptCalls(s *servers.Server) (int64, error) {
 	stats, err := s.InfoMap(context.Background(), "commandstats").Result()
 	if err != nil {
 		return 0, err

@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/fleetlimit/fleetlimit/bench/servers"
 )
 
 // options are what the flags say.
@@ -41,11 +43,11 @@ func main() {
 func run(o options) error {
 	fmt.Printf("%s/%s, %d processors; %s.\n\n    go run ./redis %s\n\n",
 		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), strings.Join(os.Args[1:], " "))
-	s, err := startServer()
+	s, err := servers.Start()
 	if err != nil {
 		return err
 	}
-	defer s.stop()
+	defer s.Stop()
 	if err := compare(s, o); err != nil {
 		return err
 	}

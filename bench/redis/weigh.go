@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/bench/servers"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
 	"github.com/fleetlimit/fleetlimit/transport"
@@ -17,9 +18,9 @@ import (
 const counts = 10
 
 // weigh prints how much memory Redis takes for so many keys with ten counts each.
-func weigh(s *server, o options) error {
+func weigh(s *servers.Server, o options) error {
 	ctx := context.Background()
-	client := transport.New(transport.Options{Addresses: []string{s.addr}, Timeout: 10 * time.Second})
+	client := transport.New(transport.Options{Addresses: []string{s.Addr}, Timeout: 10 * time.Second})
 	defer client.Close()
 	if err := s.FlushAll(ctx).Err(); err != nil {
 		return err
@@ -73,7 +74,7 @@ func fill(ctx context.Context, store *redisstore.Store, keys int) error {
 }
 
 // usedMemory returns what Redis says it has allocated, in bytes.
-func usedMemory(ctx context.Context, s *server) (int64, error) {
+func usedMemory(ctx context.Context, s *servers.Server) (int64, error) {
 	info, err := s.InfoMap(ctx, "memory").Result()
 	if err != nil {
 		return 0, err

@@ -135,11 +135,11 @@ func (a *array) remove(hash uint32, p unsafe.Pointer) {
 	a.len--
 }
 
-// grow makes room for an entry with this hash at least: an eighth to a third more, as the hash says, so that the shards of
+// grow makes room for an entry with this hash at least: a tenth to a fifth more, as the hash says, so that the shards of
 // a store, which fill alike, do not all grow at the same time.
 func (a *array) grow(hash uint32) {
 	n := len(a.groups)
-	a.resize(n + max(1, n*int(8+hash%16)/64))
+	a.resize(n + max(1, n*int(6+hash%8)/64))
 }
 
 // shrink gives memory back when less than a quarter of the slots is used.

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/caddyserver/caddy/v2"
-
 	"github.com/fleetlimit/fleetlimit"
 )
 
@@ -46,42 +44,4 @@ func settings(of reflect.Type, names []string) []string {
 		}
 	}
 	return names
-}
-
-// TestEveryMetricIsDocumented compares the metrics of a configuration with those of the page. Caddy has no way to end what
-// ProvisionContext begins, so the configuration lives as long as the test process; no other test here has a zone named so.
-func TestEveryMetricIsDocumented(t *testing.T) {
-	var config caddy.Config
-	raw := adapt(t, &example{info: []string{"caddyfile", "handler"}, text: "zone metrics_of_docs {\nkey all\nlimit 1/1m\n}"})
-	if err := caddy.StrictUnmarshalJSON(raw, &config); err != nil {
-		t.Fatal(err)
-	}
-	ctx, err := caddy.ProvisionContext(&config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	families, err := ctx.GetMetricsRegistry().Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	var offered []string
-	for _, f := range families {
-		if strings.HasPrefix(f.GetName(), "caddy_rate_limit_") {
-			offered = append(offered, f.GetName())
-		}
-	}
-	if len(offered) == 0 {
-		t.Fatal("the configuration offers no metrics")
-	}
-	documented := regexp.MustCompile("(?m)^\\| `(caddy_rate_limit_\\w+)").FindAllStringSubmatch(read(t, "docs/metrics.md"), -1)
-	var page []string
-	for _, match := range documented {
-		page = append(page, match[1])
-	}
-	slices.Sort(offered)
-	slices.Sort(page)
-	if !slices.Equal(offered, page) {
-		t.Errorf("metrics are\n%v\nand docs/metrics.md has\n%v", offered, page)
-	}
 }

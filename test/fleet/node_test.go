@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +62,40 @@ func start(t *testing.T, options, site string) *node {
 		return err == nil
 	})
 	return n
+}
+
+// startAll starts so many nodes of one configuration.
+func startAll(t *testing.T, size int, options, site string) []*node {
+	t.Helper()
+	nodes := make([]*node, size)
+	for i := range nodes {
+		nodes[i] = start(t, options, site)
+	}
+	return nodes
+}
+
+// metric returns the value of a series, and 0 when there is none.
+func (n *node) metric(series string) float64 {
+	n.t.Helper()
+	resp, err := n.client.Get("http://" + n.admin + "/metrics")
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, found := strings.CutPrefix(line, series+" "); found {
+			f, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			if err != nil {
+				n.t.Fatal(err)
+			}
+			return f
+		}
+	}
+	return 0
 }
 
 // write writes the node's Caddyfile.

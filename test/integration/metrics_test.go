@@ -49,18 +49,18 @@ func TestMetricsCount(t *testing.T) {
 
 	after := g.scrape()
 	for name, want := range map[string]float64{
-		`caddy_rate_limit_decisions_total{outcome="admitted",zone="user"}`: 4,
-		`caddy_rate_limit_decisions_total{outcome="rejected",zone="user"}`: 3,
-		`caddy_rate_limit_decisions_total{outcome="allowed",zone="user"}`:  2,
-		`caddy_rate_limit_decisions_total{outcome="denied",zone="user"}`:   1,
-		`caddy_rate_limit_requests_total{key="",zone="user"}`:              7,
-		`caddy_rate_limit_declined_requests_total{key="",zone="user"}`:     3,
-		`caddy_rate_limit_keys_total{zone="user"}`:                         3,
-		`caddy_rate_limit_missing_keys_total{zone="user"}`:                 1,
-		`caddy_rate_limit_invalid_costs_total{zone="user"}`:                1,
-		`caddy_rate_limit_evictions_total{zone="user"}`:                    0,
-		`caddy_rate_limit_address_decisions_total{outcome="allowed"}`:      1,
-		`caddy_rate_limit_address_decisions_total{outcome="denied"}`:       2,
+		`caddy_rate_limit_decisions_total{outcome="admitted",source="store",zone="user"}`: 4,
+		`caddy_rate_limit_decisions_total{outcome="rejected",source="store",zone="user"}`: 3,
+		`caddy_rate_limit_decisions_total{outcome="allowed",source="",zone="user"}`:       2,
+		`caddy_rate_limit_decisions_total{outcome="denied",source="",zone="user"}`:        1,
+		`caddy_rate_limit_requests_total{key="",zone="user"}`:                             7,
+		`caddy_rate_limit_declined_requests_total{key="",zone="user"}`:                    3,
+		`caddy_rate_limit_keys_total{zone="user"}`:                                        3,
+		`caddy_rate_limit_missing_keys_total{zone="user"}`:                                1,
+		`caddy_rate_limit_invalid_costs_total{zone="user"}`:                               1,
+		`caddy_rate_limit_evictions_total{zone="user"}`:                                   0,
+		`caddy_rate_limit_address_decisions_total{outcome="allowed"}`:                     1,
+		`caddy_rate_limit_address_decisions_total{outcome="denied"}`:                      2,
 	} {
 		got, found := after[name]
 		if !found || got-before[name] != want {
@@ -120,11 +120,12 @@ func TestMetricsAreDocumented(t *testing.T) {
 	for _, name := range regexp.MustCompile("`(caddy_rate_limit_[a-z_]+)").FindAllStringSubmatch(string(text), -1) {
 		documented[name[1]] = true
 	}
-	g := serve(t, observed)
-	g.get("/")
 	offered := make(map[string]bool)
-	for _, name := range regexp.MustCompile(`# TYPE (caddy_rate_limit_[a-z_]+) `).FindAllStringSubmatch(g.adminMetrics(), -1) {
-		offered[name[1]] = true
+	for _, options := range []string{"", "rate_limit {\nredis {\naddress 192.0.2.1:6379\n}\n}"} { // which nobody answers
+		g := serveWith(t, options, observed)
+		for _, name := range regexp.MustCompile(`# TYPE (caddy_rate_limit_[a-z_]+) `).FindAllStringSubmatch(g.adminMetrics(), -1) {
+			offered[name[1]] = true
+		}
 	}
 	got, want := slices.Sorted(maps.Keys(documented)), slices.Sorted(maps.Keys(offered))
 	if !slices.Equal(got, want) {

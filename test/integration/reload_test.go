@@ -186,7 +186,7 @@ func TestMetricsSurviveReloads(t *testing.T) {
 			t.Errorf("after %d requests and reloads the counter says %v", n, got)
 		}
 	}
-	if got := g.metric(`caddy_rate_limit_decisions_total{outcome="rejected",zone="user"}`); got != 3 {
+	if got := g.metric(`caddy_rate_limit_decisions_total{outcome="rejected",source="store",zone="user"}`); got != 3 {
 		t.Errorf("rejections = %v, want 3", got)
 	}
 }

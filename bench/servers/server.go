@@ -1,4 +1,5 @@
-package main
+// Package servers starts the servers that benchmarks measure against.
+package servers
 
 import (
 	"context"
@@ -12,21 +13,21 @@ import (
 	redis "github.com/redis/go-redis/v9"
 )
 
-// A server is a redis-server process.
-type server struct {
+// A Server is a redis-server process, and a client of it.
+type Server struct {
 	*redis.Client
-	addr string
+	Addr string
 	cmd  *exec.Cmd
 	dir  string
 }
 
-// startServer starts redis-server on a free port of the loopback interface.
-func startServer() (*server, error) {
+// Start starts redis-server on a free port of the loopback interface.
+func Start() (*Server, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	s := &server{addr: l.Addr().String()}
+	s := &Server{Addr: l.Addr().String()}
 	port := l.Addr().(*net.TCPAddr).Port
 	if err := l.Close(); err != nil {
 		return nil, err
@@ -38,14 +39,14 @@ func startServer() (*server, error) {
 	if err := s.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%w: install it, for instance with 'apt-get install redis-server'", err)
 	}
-	s.Client = redis.NewClient(&redis.Options{Addr: s.addr, MaxRetries: 50})
+	s.Client = redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: 50})
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	return s, s.Ping(ctx).Err()
 }
 
-// stop ends the process.
-func (s *server) stop() {
+// Stop ends the process.
+func (s *Server) Stop() {
 	_ = s.Close()
 	_ = s.cmd.Process.Kill()
 	_ = s.cmd.Wait()

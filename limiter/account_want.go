@@ -1,0 +1,89 @@
+package limiter
+
+import "math"
+
+const (
+	// memory is how many times as long as a lease lasts demand is remembered.
+	memory = 4
+
+	// enough is what is added to the expected demand before it is rounded down: one event is asked for in advance where 0.7 are
+	// expected, as it is spent more often than not from there on (1 - e^-0.7 = 0.5); below, giving it back costs the store more
+	// requests than it saves.
+	enough = 0.3
+
+	// maxLot bounds what is wanted at a time.
+	maxLot = 1 << 30
+)
+
+// Low reports whether the store should be asked in the background, so that takes need not wait: something is owed, little is left
+// of the lease, or it ends soon.
+func (a *Account) Low(r *Rule, now Instant) bool {
+	m := momentOf(now)
+	switch {
+	case a.Asking():
+		return false
+	case a.owed != a.paid:
+		return true
+	case a.lot(0, m) > 0 && a.lot(1, m) > 0:
+		return false
+	}
+	left, ends := a.current(m)
+	if float32(left) > a.demand/(2*memory) && ends > r.leaseTime()/4 { // mostly: more than a fourth of what the longest lease is for
+		return false
+	}
+	last := a.lasts(r, m)
+	if float32(left) > a.expected(r, last)/4 && (ends > r.leaseTime()/4 || last < 2*ends) {
+		return false
+	}
+	return a.want(r, m) > 0
+}
+
+// current returns what is left of the lot that ends last, and in how many µs that is.
+func (a *Account) current(m moment) (left, ends int64) {
+	for i := range a.left {
+		if n := a.lot(i, m); n > 0 {
+			left, ends = n, a.ends[i].since(m)
+		}
+	}
+	return left, ends
+}
+
+// lasts returns for how many µs a lease can be spent that is asked for now, as far as is known here.
+func (a *Account) lasts(r *Rule, m moment) int64 {
+	if a.seenAt == 0 {
+		return r.leaseTime()
+	}
+	if r.slot > 0 {
+		return 2*r.slot - a.seenAt.plus(m.since(a.heardAt)).into(r.slot) - leaseMargin(r.slot)
+	}
+	return min(r.leaseTime(), a.untilNext(r, m))
+}
+
+// expected returns how many events takes will probably ask for in so many µs.
+func (a *Account) expected(r *Rule, us int64) float32 {
+	return a.demand * float32(us) / float32(memory*r.leaseTime())
+}
+
+// measure notes that takes have asked for so many events now, besides those that were spent here.
+func (a *Account) measure(r *Rule, m moment, events int64) {
+	elapsed := float64(m.since(a.askedAt))
+	a.demand *= float32(math.Exp(-elapsed / float64(memory*r.leaseTime())))
+	a.demand += float32(a.taken) + float32(events)
+	a.taken = 0
+}
+
+// close reports whether the key is so close to its limit that leases would cost takes: in a log they count for longer than what is
+// spent at once. Arrivals at random vary by the root of their number, so four times that is rarely reached by chance.
+func (a *Account) close(r *Rule) bool {
+	return r.Algorithm.Kind == SlidingWindowLog && float64(r.capacity-a.used) < 4*math.Sqrt(float64(r.capacity))
+}
+
+// want returns how many events to ask for in advance: what will probably be spent while they can be, less what there is for that.
+func (a *Account) want(r *Rule, m moment) int64 {
+	if !r.Leases() || a.left[0] > 0 && a.left[1] > 0 || a.close(r) {
+		return 0
+	}
+	left, ends := a.current(m)
+	left = min(left, int64(a.expected(r, ends)+enough))
+	return max(0, min(int64(a.expected(r, a.lasts(r, m))+enough), maxLot)-left)
+}

@@ -1,0 +1,166 @@
+package limiter
+
+// send asks the store: for what waits, for what is wanted if more says so, and to tell what goes back.
+func (h *holder) send(more bool) {
+	var need, others int64
+	for i, v := range h.queue {
+		if i == 0 {
+			need = v.cost
+		} else {
+			others += v.cost
+		}
+	}
+	h.flying, h.queue = h.queue, nil
+	asked, before := h.clock(), h.left
+	l := new(Loan)
+	h.Ask(h.rule, asked, need, others, l)
+	if need == 0 && !more {
+		l.Want = 0
+	}
+	l.Undo, h.undo = h.undo, Events{}
+	h.plant.beforeSend(h, l)
+	h.audit.sent(h, before, l)
+	h.loans++
+	number := h.loans
+	h.after(callTime, func() {
+		if !h.dead && h.Asking() && h.loans == number {
+			h.fail()
+		}
+	})
+	if h.happens(h.net.loseAsk) {
+		h.audit.lostAsk(h, l)
+		return
+	}
+	h.after(h.way(), func() { h.vault.serve(h, number, asked, l) })
+}
+
+// fail takes the outcome of the loan under way for unknown.
+func (h *holder) fail() {
+	h.tracef(h.key, "%v: no answer in time", h.member)
+	h.Fail()
+	h.flying = nil
+	switch h.drop(); {
+	case len(h.queue) > 0:
+		h.send(true)
+	case h.owed != h.paid:
+		h.send(false)
+	default:
+		h.tend()
+	}
+}
+
+// drop forgets the takes that do not wait any more.
+func (h *holder) drop() {
+	kept := h.queue[:0]
+	for _, v := range h.queue {
+		if !v.done {
+			kept = append(kept, v)
+		}
+	}
+	h.queue = kept
+}
+
+// receive deals with the answer to loan number n.
+func (h *holder) receive(n int, asked Instant, l *Loan) {
+	if h.dead || !h.Asking() || h.loans != n {
+		h.audit.lostTell(h, l)
+		return
+	}
+	if l.Lent > 0 {
+		h.lots[l.Decision.At] = l.Ends
+	}
+	if l.Run != h.run { // what is named by another run goes nowhere
+		h.undo = Events{}
+	}
+	h.Answer(l.Rule, asked, h.clock(), l, h.spread(l), false)
+	h.plant.afterAnswer(h, l)
+	h.hand(l)
+	for _, v := range h.queue {
+		if !v.done {
+			v.done, _ = h.decide(v.cost) // from the lease that has come, or by the remembered denial
+		}
+	}
+	switch h.drop(); {
+	case len(h.queue) > 0:
+		h.send(true)
+	case h.undo.N > 0 || h.owed != h.paid:
+		h.send(false)
+	default:
+		h.tend()
+	}
+}
+
+// spread returns for how much longer than it lasts a denial is remembered, so that not all nodes ask again at once: unless the node is
+// taken to be alone.
+func (h *holder) spread(l *Loan) int64 {
+	retry, most := int64(l.Decision.RetryAt-l.Decision.At), l.Rule.window/20
+	if h.alone || l.Rule.Algorithm.Kind != TokenBucket || l.Need == 0 || retry <= 0 || retry > most || len(h.nodes) < 2 {
+		return 0
+	}
+	return h.Int64N(min(most, int64(len(h.nodes))*retry) + 1)
+}
+
+// hand gives the takes that wait for the loan what was served, in their order.
+func (h *holder) hand(l *Loan) {
+	served := l.Served
+	switch {
+	case l.Need == 0:
+	case l.Decision.OK:
+		h.denied = nil
+	default:
+		h.denied = l.Rule
+	}
+	var left []*waiting
+	for i, v := range h.flying {
+		switch {
+		case v.done:
+		case v.cost <= served:
+			served -= v.cost
+			v.done = true
+			h.audit.served(h, v.cost, l, h.Served(v.cost))
+		case i == 0:
+			v.done = true
+			h.audit.refused(h, v.cost, l)
+		default:
+			left = append(left, v)
+		}
+	}
+	h.flying, h.queue = nil, append(left, h.queue...)
+	if served > 0 {
+		h.undo = Events{l.Decision.At, served}
+	}
+}
+
+// tend gives back what can be spent no more, and looks again when the rest can be spent no more.
+func (h *holder) tend() {
+	h.audit.expired(h, h.Expire(h.rule, h.clock()))
+	back, ends := h.Due(h.rule, h.clock())
+	if back {
+		h.send(true)
+		return
+	}
+	if at := ends - Instant(h.offset); ends > 0 && at != h.woken {
+		h.woken = at
+		h.after(int64(at-h.now), func() {
+			if !h.dead && !h.Asking() {
+				h.tend()
+			}
+		})
+	}
+}
+
+// crash has the node begin anew, with nothing.
+func (m *member) crash() {
+	m.tracef(allKeys, "%v crashes", m)
+	for key := range len(m.audit.keys) {
+		if h := m.accounts[key]; h != nil {
+			m.audit.crashed(h)
+		}
+	}
+	m.dead = true
+	for i, n := range m.nodes {
+		if n == m {
+			m.nodes[i] = m.newMember(m.now)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package leasestore
+
+import (
+	"context"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// borrow asks the lender for what the accounts lack.
+func (s *Store) borrow(ctx context.Context, r *request) error {
+	b := boarding{party: newParty(), nodes: s.options.Nodes()}
+	b.party.join() // until all have joined
+	for i := range r.seats {
+		if t := &r.seats[i]; t.state == undecided {
+			s.join(t, &r.takes[i], r.now, &b)
+		}
+		if r.seats[i].state == denied { // by what another request has heard meanwhile
+			break
+		}
+	}
+	for _, f := range b.flights {
+		s.launch(f)
+	}
+	b.party.leave()
+	late := b.party.wait(ctx, s.options.Timeout)
+	var err error
+	for i := range r.seats {
+		if t := &r.seats[i]; t.waiter != nil {
+			if e := s.collect(t, &r.takes[i], late); e != nil {
+				err = e
+			}
+		}
+	}
+	return err
+}
+
+// A boarding is what a request has begun when it asks for several takes at the same time.
+type boarding struct {
+	party   *party
+	nodes   int // that share the credit
+	flights []*flight
+}
+
+// flightFor returns a flight with room for a loan of this key, which is new if there was none.
+func (b *boarding) flightFor(key []byte, now limiter.Instant) *flight {
+	for _, f := range b.flights {
+		if f.fits(key) {
+			return f
+		}
+	}
+	f := newFlight(key, now)
+	b.flights = append(b.flights, f)
+	return f
+}
+
+// join has k wait for the lender, unless its account can decide it by now.
+func (s *Store) join(t *seat, k *limiter.Take, now limiter.Instant, b *boarding) {
+	var p place
+	if !s.find(&p, k) { // the zone was dropped meanwhile
+		t.state = passed
+		return
+	}
+	a := s.enter(&p, k.Rule, now)
+	if a == nil {
+		t.state = passed
+		return
+	}
+	defer p.shard.mu.Unlock()
+	p.book.rules.note(k.Rule)
+	nodes := b.nodes
+	if !p.book.gives(k.Rule, now) {
+		nodes = 0
+	}
+	if s.spend(t, k, a, now, nodes); t.state != undecided {
+		return
+	}
+	t.waiter = &waiter{cost: k.Cost, party: b.party, book: p.book}
+	b.party.join()
+	if q := p.queue(); q != nil {
+		q.waiting = append(q.waiting, t.waiter)
+		return
+	}
+	p.ask(b.flightFor(k.Key, now), a, k.Rule, &queue{waiting: []*waiter{t.waiter}})
+}
+
+// collect takes over the answer that the waiter got. If it got none it is waited for no longer, and late tells why.
+func (s *Store) collect(t *seat, k *limiter.Take, late error) error {
+	w := t.waiter
+	var p place
+	s.findIn(&p, w.book, k)
+	p.shard.mu.Lock()
+	defer p.shard.mu.Unlock()
+	switch {
+	case !w.answered:
+		w.gone = true
+		return late
+	case w.err != nil:
+		return w.err
+	case !w.decision.OK:
+		t.state = denied
+	case w.served:
+		t.state = served
+	case w.decision.Source == limiter.FromLease:
+		t.state, t.version = leased, w.version
+	} // else it would have been served, but for another loan of its flight
+	k.Decision = w.decision
+	return nil
+}

@@ -1,0 +1,130 @@
+package leasestore
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// creditRule returns a rule under which each of two nodes has a credit of 5 events a window of 10 seconds.
+func creditRule(tb testing.TB, maxKeys int) *limiter.Rule {
+	tb.Helper()
+	return rule(tb, limiter.Rule{
+		Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxOvershoot: 0.02, MaxKeys: maxKeys,
+		Limit: limiter.Limit{Events: 1000, Window: 10 * time.Second},
+	})
+}
+
+func twoNodes() int { return 2 }
+
+// TestCredit admits takes of a new key at once, and settles them at once.
+func TestCredit(t *testing.T) {
+	inBubble(t, Options{Nodes: twoNodes}, func(t *testing.T, n node) {
+		r := creditRule(t, 0)
+		begin := time.Now()
+		n.allowed(r, "key", 2, limiter.FromCredit)
+		if took := time.Since(begin); took != 0 {
+			t.Errorf("take on credit took %v, want no time", took)
+		}
+		n.allowed(r, "key", 3, limiter.FromCredit) // while the first is being settled
+		if _, owed := n.outstanding(r, "key"); owed != 5 {
+			t.Errorf("owed = %d, want 5", owed)
+		}
+		n.settled()
+		n.used(r, "key", 5+n.leased(r, "key"))
+		if got := n.Stats(); got.Credited != 5 || got.Settled != 5 {
+			t.Errorf("stats = %+v, want 5 credited and settled", got)
+		}
+	})
+}
+
+// TestNoCredit gives none to nodes that are too young, nor in strict zones, nor after a denial, nor twice in a window.
+func TestNoCredit(t *testing.T) {
+	nodes := 0
+	inBubble(t, Options{Nodes: func() int { return nodes }}, func(t *testing.T, n node) {
+		r := creditRule(t, 0)
+		n.allowed(r, "young", 1, limiter.FromStore)
+		nodes = 2
+		n.allowed(r, "grown", 1, limiter.FromCredit)
+		n.settled()
+		n.allowed(r, "grown", 500, limiter.FromStore)
+		n.denied(r, "denied", 1001, limiter.FromStore)
+		n.allowed(r, "denied", 1, limiter.FromStore)
+		strict := rule(t, limiter.Rule{ID: 2, Strict: true, MaxOvershoot: 1, Limit: limiter.Limit{Events: 1000, Window: time.Minute}})
+		n.allowed(strict, "strict", 1, limiter.FromStore)
+	})
+}
+
+// TestDebtIsSettledAfterFailures tells the lender again what was admitted on credit, with a pause after each failure, though
+// nobody takes any more; and never twice.
+func TestDebtIsSettledAfterFailures(t *testing.T) {
+	for _, f := range []fate{lostRequest, lostReply} {
+		inBubble(t, Options{Nodes: twoNodes}, func(t *testing.T, n node) {
+			r := creditRule(t, 0)
+			n.lender.always(f)
+			n.allowed(r, "key", 5, limiter.FromCredit)
+			time.Sleep(4 * time.Second)
+			if got := n.Stats().Requests; got < 3 || got > 5 {
+				t.Errorf("requests in 4 s = %d, want 3 to 5: one at once, and one every second or two", got)
+			}
+			if _, owed := n.outstanding(r, "key"); owed != 5 {
+				t.Errorf("owed while nothing is answered = %d, want 5", owed)
+			}
+			n.lender.always(answered)
+			time.Sleep(3 * time.Second)
+			if _, owed := n.outstanding(r, "key"); owed != 0 {
+				t.Errorf("owed when all is answered = %d, want 0", owed)
+			}
+			var lent int64 // of which we heard nothing when the reply was lost
+			for _, l := range n.lender.loans {
+				lent += l.Lent - l.Back[0].N - l.Back[1].N
+			}
+			n.used(r, "key", 5+lent)
+			asked := n.lender.asked()
+			time.Sleep(time.Minute)
+			if got := n.lender.asked(); got != asked {
+				t.Errorf("loans after all is settled = %d, want none", got-asked)
+			}
+		})
+	}
+}
+
+// TestCreditOnceThoughForgotten gives no credit to keys whose accounts may have been forgotten within a window: those of a
+// zone in which one was evicted, or that was dropped.
+func TestCreditOnceThoughForgotten(t *testing.T) {
+	inBubble(t, Options{Nodes: twoNodes}, func(t *testing.T, n node) {
+		r := creditRule(t, 3)
+		for i := range 3 {
+			n.allowed(r, fmt.Sprint("key", i), 5, limiter.FromCredit)
+		}
+		n.settled()
+		n.allowed(r, "key3", 5, limiter.FromStore) // in the place of one of them
+		n.allowed(r, "key4", 5, limiter.FromStore)
+		n.accounts(3)
+		time.Sleep(10 * time.Second)
+		n.Drop("zone")
+		n.Open("zone")
+		n.allowed(r, "key5", 5, limiter.FromStore)
+		time.Sleep(10*time.Second - rtt)
+		n.allowed(r, "key6", 5, limiter.FromCredit)
+	})
+}
+
+// TestCreditIsNotGivenBack settles also what another zone denied: the lender may have debited it.
+func TestCreditIsNotGivenBack(t *testing.T) {
+	inBubble(t, Options{Nodes: twoNodes}, func(t *testing.T, n node) {
+		r, narrow := creditRule(t, 0), fixed(t, "b", 2, 1)
+		takes := []limiter.Take{ask(r, "key", 2), ask(narrow, "other", 2)}
+		n.fails(nil, takes...)
+		if takes[0].Decision.Source != limiter.FromCredit && !takes[0].Decision.OK || takes[1].Decision.OK {
+			t.Errorf("takes = %+v, want the second denied", takes)
+		}
+		n.settled()
+		n.used(r, "key", 2+n.leased(r, "key"))
+		if _, owed := n.outstanding(r, "key"); owed != 0 {
+			t.Errorf("owed = %d, want 0", owed)
+		}
+	})
+}

@@ -1,0 +1,89 @@
+package leasestore
+
+import "github.com/fleetlimit/fleetlimit/limiter"
+
+// A seat is where one take of a request stands.
+type seat struct {
+	state   state
+	low     bool            // its account should ask the lender in the background
+	version limiter.Instant // of the account that has spent a lease on it
+	waiter  *waiter         // nil: it has not had to wait
+}
+
+type state uint8
+
+const (
+	undecided state = iota
+	passed          // left to the lender, as no account decides it
+	decided         // by the lender, after it was left to it; not denied
+	leased          // spent from a lease
+	credited        // spent on credit
+	served          // by the lender, after waiting
+	denied
+)
+
+// decide decides k, whose seat is t, from its account alone, if there is one that can.
+func (s *Store) decide(t *seat, k *limiter.Take, now limiter.Instant) {
+	var p place
+	if !s.find(&p, k) {
+		t.state = passed
+		return
+	}
+	p.shard.mu.Lock()
+	a := p.account()
+	if a == nil {
+		p.shard.mu.Unlock()
+		return
+	}
+	s.spend(t, k, a, now, 0)
+	p.shard.mu.Unlock()
+}
+
+// spend decides k from a, if that can; for credit there are so many nodes. The shard is locked.
+func (s *Store) spend(t *seat, k *limiter.Take, a *limiter.Account, now limiter.Instant, nodes int) {
+	d := &k.Decision
+	switch {
+	case !a.Take(k.Rule, now, k.Cost, nodes, d):
+		return
+	case !d.OK:
+		t.state = denied
+		return
+	case d.Source == limiter.FromCredit:
+		t.state = credited
+		s.stats.credited.Add(uint64(k.Cost))
+	default:
+		t.state, t.version = leased, a.Version()
+	}
+	t.low = a.Low(k.Rule, now)
+}
+
+// refill has the account of k ask the lender in the background, if it is still low and does not rest. This comes after the
+// request is decided: what a denial elsewhere gives back to a lease is lost when the lender has answered in between.
+func (s *Store) refill(k *limiter.Take, now limiter.Instant) {
+	var p place
+	if !s.find(&p, k) {
+		return
+	}
+	var f *flight
+	p.shard.mu.Lock()
+	if a := p.account(); a != nil && a.Low(k.Rule, now) && p.shard.rests[p.key.Hash] == 0 {
+		f = newFlight(k.Key, now)
+		f.refill = true
+		p.ask(f, a, k.Rule, new(queue))
+	}
+	p.shard.mu.Unlock()
+	s.launch(f)
+}
+
+// peek decides k from its account and spends nothing. It reports whether there is one that knows enough.
+func (s *Store) peek(k *limiter.Take, now limiter.Instant) bool {
+	var p place
+	if !s.find(&p, k) {
+		return false
+	}
+	p.shard.mu.Lock()
+	a := p.account()
+	known := a != nil && a.Peek(k.Rule, now, k.Cost, &k.Decision)
+	p.shard.mu.Unlock()
+	return known
+}

@@ -1,0 +1,81 @@
+package leasestore
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A flight is a request to the lender on its way: loans of one key.
+type flight struct {
+	key   []byte
+	asked limiter.Instant
+	legs  []leg
+	loans []limiter.Loan
+
+	refill bool   // what is wanted is asked for although nobody waits
+	party  *party // that waits until it has landed; may be nil
+}
+
+// A leg is where the answer to one loan of a flight belongs.
+type leg struct {
+	book  *book
+	shard *shard // nil: the account has gone, and nobody waits for the answer; nor is there a queue
+	hash  uint64
+	queue *queue
+}
+
+func newFlight(key []byte, now limiter.Instant) *flight {
+	return &flight{key: bytes.Clone(key), asked: now}
+}
+
+// fits reports whether f has room for one more loan of this key.
+func (f *flight) fits(key []byte) bool {
+	return len(f.loans) < limiter.MaxLoans && bytes.Equal(f.key, key)
+}
+
+// add has f carry a loan for the account a, whose shard is locked and which must not be asking.
+func (f *flight) add(l leg, a *limiter.Account, r *limiter.Rule) {
+	loan := limiter.Loan{Key: f.key}
+	var need, more int64
+	if l.queue != nil {
+		need, more = l.queue.board()
+	}
+	l.book.expire(a, r, f.asked)
+	a.Ask(r, f.asked, need, more, &loan)
+	if need == 0 && !f.refill {
+		loan.Want = 0 // what goes back would come again
+	}
+	if l.queue != nil {
+		var lost int64
+		loan.Undo, lost = l.queue.undone(loan.Run)
+		l.book.stats.lost.Add(uint64(lost))
+	}
+	f.legs = append(f.legs, l)
+	f.loans = append(f.loans, loan)
+}
+
+// launch sends f on its way, if it is one. No lock is held.
+func (s *Store) launch(f *flight) {
+	if f == nil {
+		return
+	}
+	s.stats.asked()
+	s.lender.Lend(f.loans, func(err error) { s.land(f, err) })
+}
+
+// land deals with the answer to f.
+func (s *Store) land(f *flight, err error) {
+	now := s.options.Clock()
+	s.options.Observe(time.Duration(now-f.asked)*time.Microsecond, err)
+	for i := range f.legs {
+		s.stats.answered(&f.loans[i], err)
+		if l := &f.legs[i]; l.shard != nil {
+			s.launch(s.settle(l, &f.loans[i], f.asked, now, err))
+		}
+	}
+	if f.party != nil {
+		f.party.leave()
+	}
+}

@@ -1,0 +1,100 @@
+package leasestore
+
+import (
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/table"
+)
+
+const (
+	// sweepEvery is the number of ticks between two sweeps, each of one shard in sweepParts of every zone: all are swept within
+	// ten seconds or so.
+	sweepEvery = 32
+	sweepParts = 32
+
+	// sweepSlice is how many accounts are looked at before the lock is let go.
+	sweepSlice = 512
+
+	// idleFor is how long an account that holds nothing is kept after it was last used, in µs.
+	idleFor = 30_000_000
+
+	// pause is how long an account whose loan has failed asks for nothing in the background at least, in µs; twice as long
+	// at most, so that not all of them come back at the same time.
+	pause limiter.Instant = 1_000_000
+)
+
+// run looks after the accounts until the store is closed.
+func (s *Store) run() {
+	ticker := time.NewTicker(tick * time.Microsecond)
+	defer ticker.Stop()
+	var all []due
+	for n := 0; ; n++ {
+		select {
+		case <-s.stop:
+			return
+		case <-ticker.C:
+		}
+		now := s.options.Clock()
+		all = s.wheel.take(now, all[:0])
+		for _, d := range all {
+			s.lookAfter(d, now)
+		}
+		clear(all)
+		if n%sweepEvery == 0 {
+			s.sweep(n/sweepEvery%sweepParts, now)
+		}
+	}
+}
+
+// lookAfter has accounts tell the lender what they have to, though nobody takes.
+func (s *Store) lookAfter(d due, now limiter.Instant) {
+	if now < d.at {
+		s.wheel.add(d)
+		return
+	}
+	var backs []*flight
+	sh := d.book.shard(d.hash)
+	sh.mu.Lock()
+	if sh.rests[d.hash] <= now {
+		delete(sh.rests, d.hash)
+	}
+	sh.accounts.EachHash(d.hash, func(e *entry) {
+		p := place{d.book, sh, table.Key{Hash: d.hash, ID: e.ID(), Text: sh.accounts.Text(e, 0)}}
+		r := d.book.rules.under(e.ID(), e.Value())
+		d.book.expire(e.Value(), r, now)
+		if f := p.giveBack(e.Value(), r, now); f != nil {
+			backs = append(backs, f)
+		}
+	})
+	sh.mu.Unlock()
+	for _, f := range backs {
+		s.launch(f)
+	}
+}
+
+// sweep forgets the accounts in a part of all shards that are idle.
+func (s *Store) sweep(part int, now limiter.Instant) {
+	for _, b := range s.books.Load().byZone {
+		for i := part; i < len(b.shards); i += sweepParts {
+			b.sweep(&b.shards[i], now)
+		}
+	}
+}
+
+func (b *book) sweep(sh *shard, now limiter.Instant) {
+	var c table.Cursor
+	for more := true; more; {
+		sh.mu.Lock()
+		more = sh.accounts.Walk(&c, sweepSlice, func(e *entry) {
+			if a := e.Value(); a.Idle(b.rules.under(e.ID(), a), now, idleFor) {
+				sh.accounts.Remove(e)
+				b.release()
+			}
+		})
+		if !more {
+			sh.accounts.Shrink()
+		}
+		sh.mu.Unlock()
+	}
+}

@@ -1,0 +1,175 @@
+package leasestore
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// errCut is what a test's lender says when a request or its reply was lost.
+var errCut = errors.New("the connection was cut")
+
+// A fate is what becomes of a request to a lender.
+type fate int
+
+const (
+	answered    fate = iota
+	lostRequest      // it fails, and nothing was done
+	lostReply        // it fails, though all was done
+	silence          // all was done, and nothing is heard of it
+)
+
+// A memoryLender is a lender in memory, by the calculators that specify the scripts of Redis. Its clock is three hours ahead
+// of the nodes'.
+type memoryLender struct {
+	delay time.Duration // of a request, half of it each way; 0: it is answered before Lend returns
+
+	mu       sync.Mutex
+	next     func(loans []limiter.Loan) (fate, time.Duration) // decides fates and delays; nil: all are answered after delay
+	ledgers  map[name]*limiter.Ledger
+	run      uint64
+	requests int
+	loans    []limiter.Loan // as they were asked, with their answers, in the order in which they came in
+}
+
+func newLender(delay time.Duration) *memoryLender {
+	return &memoryLender{delay: delay, ledgers: make(map[name]*limiter.Ledger), run: 1}
+}
+
+// decide has fates and delays decided by a function, until the next call.
+func (m *memoryLender) decide(next func(loans []limiter.Loan) (fate, time.Duration)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.next = next
+}
+
+// always makes this the fate of all requests.
+func (m *memoryLender) always(f fate) {
+	m.decide(func([]limiter.Loan) (fate, time.Duration) { return f, m.delay })
+}
+
+func (m *memoryLender) Lend(loans []limiter.Loan, answer func(error)) {
+	m.mu.Lock()
+	f, delay := answered, m.delay
+	if m.next != nil {
+		f, delay = m.next(loans)
+	}
+	m.mu.Unlock()
+	if delay == 0 {
+		m.meet(f, loans, answer)
+		return
+	}
+	time.AfterFunc(delay/2, func() {
+		m.meet(f, loans, func(err error) { time.AfterFunc(delay/2, func() { answer(err) }) })
+	})
+}
+
+// meet has loans meet their fate.
+func (m *memoryLender) meet(f fate, loans []limiter.Loan, answer func(error)) {
+	if f != lostRequest {
+		m.lend(loans)
+	}
+	switch f {
+	case answered:
+		answer(nil)
+	case lostRequest, lostReply:
+		answer(errCut)
+	}
+}
+
+func (m *memoryLender) lend(loans []limiter.Loan) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.requests++
+	ledgers := make([]*limiter.Ledger, len(loans))
+	for i, l := range loans {
+		n := name{l.Rule.ID, string(l.Key)}
+		if m.ledgers[n] == nil {
+			m.ledgers[n] = limiter.NewLedger(l.Rule.Algorithm)
+		}
+		ledgers[i] = m.ledgers[n]
+	}
+	limiter.Lend(1, m.run, limiter.At(time.Now().Add(3*time.Hour)), ledgers, loans)
+	m.loans = append(m.loans, loans...)
+}
+
+// Take decides all takes as one, at once.
+func (m *memoryLender) Take(ctx context.Context, _ limiter.Instant, takes []limiter.Take) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	loans := make([]limiter.Loan, len(takes))
+	for i, k := range takes {
+		loans[i] = limiter.Loan{Rule: k.Rule, Key: k.Key, Need: k.Cost}
+	}
+	f := answered
+	if m.next != nil {
+		f, _ = m.next(loans)
+	}
+	var err error
+	m.meet(f, loans, func(e error) { err = e })
+	for i := range takes {
+		takes[i].Decision = loans[i].Decision
+	}
+	return err
+}
+
+// Peek decides takes of one event.
+func (m *memoryLender) Peek(_ context.Context, _ limiter.Instant, takes []limiter.Take) error {
+	for i, k := range takes {
+		loans := []limiter.Loan{{Rule: k.Rule, Key: k.Key}}
+		m.lend(loans)
+		takes[i].Decision = loans[0].Decision
+	}
+	return nil
+}
+
+// Refund takes back what takes consumed.
+func (m *memoryLender) Refund(_ context.Context, _, taken limiter.Instant, takes []limiter.Take) error {
+	for _, k := range takes {
+		m.lend([]limiter.Loan{{Rule: k.Rule, Key: k.Key, Undo: limiter.Events{At: taken, N: k.Cost}, Run: m.run}})
+	}
+	return nil
+}
+
+// used returns what is consumed of a key, leases included.
+func (m *memoryLender) used(r *limiter.Rule, key string) int64 {
+	loans := []limiter.Loan{{Rule: r, Key: []byte(key)}}
+	m.lend(loans)
+	return r.Capacity() - loans[0].Decision.Remaining
+}
+
+// asked returns how many loans were answered so far.
+func (m *memoryLender) asked() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.loans)
+}
+
+// last returns the loan that was answered last. Those of used count too.
+func (m *memoryLender) last(t *testing.T) limiter.Loan {
+	t.Helper()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.loans) == 0 {
+		t.Fatal("nothing was asked for")
+	}
+	return m.loans[len(m.loans)-1]
+}
+
+// A deadLender fails whatever it is asked.
+type deadLender struct{}
+
+func (deadLender) Lend(_ []limiter.Loan, answer func(error)) { answer(errCut) }
+
+func (deadLender) Take(context.Context, limiter.Instant, []limiter.Take) error { return errCut }
+
+func (deadLender) Peek(context.Context, limiter.Instant, []limiter.Take) error { return errCut }
+
+func (deadLender) Refund(_ context.Context, _, _ limiter.Instant, _ []limiter.Take) error {
+	return errCut
+}

@@ -1,0 +1,55 @@
+package leasestore
+
+import (
+	"errors"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// Options say how a [Store] borrows.
+type Options struct {
+	// Timeout is how long a take waits for the lender at most. 50 ms when it is 0.
+	Timeout time.Duration
+
+	// Nodes returns how many nodes share a limit, and 0 as long as this one is too young for credit. Credit is never given
+	// when it is nil.
+	Nodes func() int
+
+	// Clock returns the same instants that takes are decided at: those of a clock that is never set. That of this process
+	// when it is nil.
+	Clock func() limiter.Instant
+
+	// Observe is told how long each request to the lender took and what became of it. It must not block. It may be nil.
+	Observe func(took time.Duration, err error)
+}
+
+// ErrTimeout says that the lender has not answered in time.
+var ErrTimeout = errors.New("leasestore: the store has not answered in time")
+
+func (o Options) withDefaults() Options {
+	if o.Timeout <= 0 {
+		o.Timeout = 50 * time.Millisecond
+	}
+	if o.Nodes == nil {
+		o.Nodes = func() int { return 0 }
+	}
+	if o.Clock == nil {
+		o.Clock = Now
+	}
+	if o.Observe == nil {
+		o.Observe = func(time.Duration, error) {}
+	}
+	return o
+}
+
+// began is when the process did, by both of its clocks.
+var began = time.Now()
+
+// Now returns the instant by the clock of this process that is never set.
+func Now() limiter.Instant { return At(time.Now()) }
+
+// At returns t, which was read from [time.Now], as an instant of the clock of this process that is never set.
+func At(t time.Time) limiter.Instant {
+	return limiter.At(began) + limiter.Instant(t.Sub(began)/time.Microsecond)
+}

@@ -1,0 +1,78 @@
+package leasestore
+
+import (
+	"hash/maphash"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/table"
+)
+
+// A place is where the account of a take is kept, if there is one.
+type place struct {
+	book  *book
+	shard *shard
+	key   table.Key
+}
+
+// find makes p the place of k, and reports whether there may be an account there: else the lender decides.
+func (s *Store) find(p *place, k *limiter.Take) bool {
+	b := s.books.Load().of(k.Rule)
+	if b == nil || k.Rule.Strict {
+		return false
+	}
+	s.findIn(p, b, k)
+	return true
+}
+
+// findIn makes p the place of k in b, which the store may have dropped.
+func (s *Store) findIn(p *place, b *book, k *limiter.Take) {
+	p.book = b
+	p.key.Hash = maphash.Bytes(s.seed, k.Key) ^ uint64(k.Rule.ID)*0x9E3779B97F4A7C15 // 2^64 over the golden ratio: spreads IDs
+	p.key.ID, p.key.Text = k.Rule.ID, k.Key
+	p.shard = b.shard(p.key.Hash)
+}
+
+// account returns the account, or nil when there is none. The shard is locked.
+func (p *place) account() *limiter.Account {
+	if e := p.shard.accounts.Find(&p.key); e != nil {
+		return e.Value()
+	}
+	return nil
+}
+
+// queue returns what waits for the account, nil when it is not asking. The shard is locked.
+func (p *place) queue() *queue { return p.shard.queues[name{p.key.ID, string(p.key.Text)}] }
+
+// ask has f carry a loan for a and for those in q. a must not be asking. The shard is locked.
+func (p *place) ask(f *flight, a *limiter.Account, r *limiter.Rule, q *queue) {
+	if p.shard.queues == nil {
+		p.shard.queues = make(map[name]*queue)
+	}
+	p.shard.queues[name{p.key.ID, string(f.key)}] = q
+	p.book.rules.note(r)
+	f.add(leg{p.book, p.shard, p.key.Hash, q}, a, r)
+}
+
+// enter locks the shard of p and returns the account, which is new if there was none. It returns nil, and locks nothing,
+// when there is no room for another one, or when the zone has ended.
+func (s *Store) enter(p *place, r *limiter.Rule, now limiter.Instant) *limiter.Account {
+	p.shard.mu.Lock()
+	if a := p.account(); a != nil {
+		return a
+	}
+	p.shard.mu.Unlock()
+	if !s.reserve(p, r, now) {
+		return nil
+	}
+	p.shard.mu.Lock()
+	if a := p.account(); a != nil { // somebody else was faster
+		p.book.release()
+		return a
+	}
+	if p.book.ended.Load() {
+		p.shard.mu.Unlock()
+		p.book.release()
+		return nil
+	}
+	return p.shard.accounts.Insert(&p.key).Value()
+}

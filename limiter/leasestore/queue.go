@@ -1,0 +1,136 @@
+package leasestore
+
+import "github.com/fleetlimit/fleetlimit/limiter"
+
+// A queue is what waits for the answers to an account that is asking. The lock of the account's shard guards it and the
+// waiters.
+type queue struct {
+	flying  []*waiter // with the loan on its way; the cost of the first is its need
+	waiting []*waiter // for the next one
+	undo    []undo    // for the next ones, one for each
+	closing *party    // that waits until the account asks no more; may be nil
+}
+
+// An undo is events that the lender served in vain.
+type undo struct {
+	limiter.Events
+	run uint64 // of the lender
+}
+
+// A waiter is a take that waits.
+type waiter struct {
+	book  *book
+	cost  int64
+	party *party
+
+	gone     bool // nobody is waiting for it any more
+	answered bool
+	served   bool // by the lender; or else by the account
+	decision limiter.Decision
+	err      error
+	run      uint64          // of the lender that served it
+	version  limiter.Instant // of the account that did
+}
+
+// board has all waiters fly, and returns what the first needs, and what the others do.
+func (q *queue) board() (need, more int64) {
+	q.flying, q.waiting = q.waiting, nil
+	for i, w := range q.flying {
+		if i == 0 {
+			need = w.cost
+		} else {
+			more += w.cost
+		}
+	}
+	return need, more
+}
+
+// undoLater has a later loan undo what the lender has served. What it served at one instant is undone by one.
+func (q *queue) undoLater(u undo) {
+	for i := range q.undo {
+		if q.undo[i].At == u.At && q.undo[i].run == u.run {
+			q.undo[i].N += u.N
+			return
+		}
+	}
+	q.undo = append(q.undo, u)
+}
+
+// undone returns what the next loan undoes. What another run of the lender has served cannot be undone, and is lost.
+func (q *queue) undone(run uint64) (e limiter.Events, lost int64) {
+	for len(q.undo) > 0 && e.N == 0 {
+		if q.undo[0].run == run {
+			e = q.undo[0].Events
+		} else {
+			lost += q.undo[0].N
+		}
+		q.undo = q.undo[1:]
+	}
+	return e, lost
+}
+
+func (q *queue) empty() bool { return len(q.waiting) == 0 && len(q.undo) == 0 }
+
+// serve gives those who fly what was served, then all who wait what was leased or denied under r. Those who get no answer
+// wait on.
+func (q *queue) serve(a *limiter.Account, r *limiter.Rule, l *limiter.Loan, now limiter.Instant) {
+	left := l.Served
+	var waiting []*waiter
+	for i, w := range q.flying {
+		switch {
+		case w.gone:
+		case w.cost <= left:
+			left -= w.cost
+			w.served, w.run = true, l.Run
+			d := l.Decision
+			d.Remaining = a.Served(w.cost)
+			w.answer(d)
+		case i == 0: // denied, or in the way of no one while another loan of the flight is denied
+			w.answer(l.Decision)
+		default:
+			waiting = append(waiting, w)
+		}
+	}
+	if left > 0 {
+		q.undoLater(undo{limiter.Events{At: l.Decision.At, N: left}, l.Run})
+	}
+	q.flying, q.waiting = nil, append(waiting, q.waiting...)
+	q.serveWaiting(a, r, now)
+}
+
+// serveWaiting answers the waiters that the account can.
+func (q *queue) serveWaiting(a *limiter.Account, r *limiter.Rule, now limiter.Instant) {
+	waiting := q.waiting[:0]
+	for _, w := range q.waiting {
+		var d limiter.Decision
+		switch {
+		case w.gone:
+		case a.Take(r, now, w.cost, 0, &d):
+			w.version = a.Version()
+			w.answer(d)
+		default:
+			waiting = append(waiting, w)
+		}
+	}
+	clear(q.waiting[len(waiting):])
+	q.waiting = waiting
+}
+
+// fail gives all waiters an error, and returns how many events are lost, as nobody will undo them.
+func (q *queue) fail(err error) (lost int64) {
+	for _, w := range append(q.flying, q.waiting...) {
+		if !w.gone {
+			w.err = err
+			w.answer(limiter.Decision{})
+		}
+	}
+	for _, u := range q.undo {
+		lost += u.N
+	}
+	return lost
+}
+
+func (w *waiter) answer(d limiter.Decision) {
+	w.decision, w.answered = d, true
+	w.party.leave()
+}

@@ -1,0 +1,140 @@
+package leasestore
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// bounded returns a rule of a zone in which there is room for so many keys.
+func bounded(tb testing.TB, events int64, maxKeys int) *limiter.Rule {
+	tb.Helper()
+	return rule(tb, limiter.Rule{
+		Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: maxKeys,
+		Limit: limiter.Limit{Events: events, Window: time.Hour},
+	})
+}
+
+// TestEvictionGivesBack opens an account in the place of one with a lease, which goes back first.
+func TestEvictionGivesBack(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := bounded(t, 10_000, 1)
+		taken := n.warm(r, "old")
+		for i := range 5 {
+			time.Sleep(10 * time.Millisecond)
+			n.allowed(r, fmt.Sprint("new", i), 1, limiter.FromStore)
+			n.accounts(1)
+		}
+		n.used(r, "old", taken)
+	})
+}
+
+// TestTheIdlestGoes keeps what was used last.
+func TestTheIdlestGoes(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := bounded(t, 10_000, 400)
+		for i := range 400 {
+			n.allowed(r, fmt.Sprint("key", i), 1, limiter.FromStore)
+		}
+		time.Sleep(time.Second)
+		for i := 200; i < 400; i++ {
+			n.allowed(r, fmt.Sprint("key", i), 1, limiter.FromStore)
+		}
+		time.Sleep(time.Second)
+		for i := range 100 {
+			n.allowed(r, fmt.Sprint("new", i), 1, limiter.FromStore)
+		}
+		n.accounts(400)
+		kept := 0
+		for i := 200; i < 400; i++ {
+			if k := ask(r, fmt.Sprint("key", i), 1); n.peek(&k, n.options.Clock()) {
+				kept++
+			}
+		}
+		if kept < 170 { // shards have some three accounts, which are compared with each other
+			t.Errorf("kept %d of the 200 accounts that were used last, want 170 or more", kept)
+		}
+	})
+}
+
+// TestAccountsThatStay are those that remember a denial, owe, or ask: when there are no others, new keys are left to the
+// lender.
+func TestAccountsThatStay(t *testing.T) {
+	inBubble(t, Options{Nodes: twoNodes, Timeout: time.Second}, func(t *testing.T, n node) {
+		r := rule(t, limiter.Rule{
+			Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: 3, MaxOvershoot: 0.4,
+			Limit: limiter.Limit{Events: 10, Window: time.Hour},
+		})
+		n.denied(r, "denied", 11, limiter.FromStore)
+		n.lender.always(lostRequest)
+		n.allowed(r, "owes", 1, limiter.FromCredit)
+		n.settled()
+		n.lender.decide(func([]limiter.Loan) (fate, time.Duration) { return answered, 500 * time.Millisecond })
+		go n.allowed(r, "asks", 5, limiter.FromStore)
+		synctest.Wait()
+		for i := range 5 {
+			n.allowed(r, fmt.Sprint("new", i), 1, limiter.FromStore)
+		}
+		n.accounts(3)
+		for _, key := range []string{"denied", "owes", "asks"} {
+			k := ask(r, key, 1)
+			var p place
+			if n.find(&p, &k); p.account() == nil {
+				t.Errorf("the account of the key that %s has gone", key)
+			}
+		}
+		n.denied(r, "denied", 11, limiter.FromMemory)
+		time.Sleep(time.Second)
+	})
+}
+
+// TestLoweredBound works off a bound that was lowered with the keys that come.
+func TestLoweredBound(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		wide, narrow := bounded(t, 100, 20), bounded(t, 100, 10)
+		for i := range 20 {
+			n.allowed(wide, fmt.Sprint("key", i), 1, limiter.FromStore)
+		}
+		for i, want := range []int{17, 14, 11, 10, 10} {
+			n.allowed(narrow, fmt.Sprint("new", i), 1, limiter.FromStore)
+			n.accounts(want)
+		}
+	})
+}
+
+// TestSameKeyTwiceInAFullZone takes two rules of one key where there is room for one account: the second take evicts the
+// first one's, or is left to the lender, and the loans of a request are of different rules.
+func TestSameKeyTwiceInAFullZone(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		first, second := bounded(t, 1000, 1), rule(t, limiter.Rule{
+			ID: 2, Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: 1,
+			Limit: limiter.Limit{Events: 1000, Window: time.Hour},
+		})
+		n.lender.decide(func(loans []limiter.Loan) (fate, time.Duration) {
+			for i := range loans {
+				for j := range i {
+					if loans[i].Rule.ID == loans[j].Rule.ID {
+						t.Errorf("two loans of a request are under the rule %d", loans[i].Rule.ID)
+					}
+				}
+			}
+			return answered, rtt
+		})
+		taken := n.warm(second, "key")
+		for range 4 {
+			takes := []limiter.Take{ask(first, "key", 1), ask(second, "key", 1)}
+			n.fails(nil, takes...)
+			if !takes[0].Decision.OK || !takes[1].Decision.OK {
+				t.Errorf("takes = %+v, want both allowed", takes)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(6 * time.Second)
+		n.used(first, "key", 4)
+		n.used(second, "key", taken+4)
+		n.accounts(1)
+	})
+}

@@ -1,0 +1,68 @@
+package leasestore
+
+import (
+	"math/rand/v2"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/table"
+)
+
+// settle notes the answer to a loan that was asked for at the instant asked, and gives the waiters theirs. Those that are
+// left fly next, and so does what is to be told.
+func (s *Store) settle(l *leg, loan *limiter.Loan, asked, now limiter.Instant, err error) (next *flight) {
+	p := place{l.book, l.shard, table.Key{Hash: l.hash, ID: loan.Rule.ID, Text: loan.Key}}
+	p.shard.mu.Lock()
+	defer p.shard.mu.Unlock()
+	a, q := p.account(), l.queue // which is there, as those that are asking stay
+	if err != nil {
+		a.Fail()
+		s.stats.lost.Add(uint64(q.fail(err)))
+		p.land()
+		until := now + pause + rand.N(pause)
+		if leased, owed := a.Outstanding(); leased+owed > 0 && p.shard.rest(l.hash, until) {
+			s.wheel.add(due{until, l.book, l.hash})
+		}
+		return nil
+	}
+	delete(p.shard.rests, l.hash)
+	a.Answer(loan.Rule, asked, now, loan, s.jitter(loan), len(q.undo) > 0)
+	r := l.book.rules.under(loan.Rule.ID, a) // another than the loan's when takes have come under a new one
+	q.serve(a, r, loan, now)
+	if l.book.ended.Load() {
+		a.Retire(now)
+	}
+	l.book.expire(a, r, now)
+	if _, ends := a.Due(r, now); loan.Lent > 0 && ends > 0 {
+		s.wheel.add(due{ends, l.book, l.hash})
+	}
+	if q.empty() && !tells(a, r, now) {
+		p.land()
+		return nil
+	}
+	next = newFlight(loan.Key, now)
+	next.add(*l, a, r)
+	return next
+}
+
+// land says that the account asks no more. The shard is locked.
+func (p *place) land() {
+	n := name{p.key.ID, string(p.key.Text)}
+	if q := p.shard.queues[n]; q.closing != nil {
+		q.closing.leave()
+	}
+	delete(p.shard.queues, n)
+}
+
+// jitter returns by how many µs longer than it lasts a denial is remembered: so much that about one of all nodes asks per event
+// that accrues.
+func (s *Store) jitter(loan *limiter.Loan) int64 {
+	if loan.Rule.Algorithm.Kind != limiter.TokenBucket || loan.Need == 0 || loan.Decision.OK {
+		return 0
+	}
+	retry := int64(loan.Decision.RetryAt - loan.Decision.At)
+	nodes, most := int64(s.options.Nodes()), loan.Rule.Limit.Window.Microseconds()/20
+	if nodes < 2 || retry <= 0 || retry > most {
+		return 0
+	}
+	return rand.Int64N(min(most, nodes*retry) + 1)
+}

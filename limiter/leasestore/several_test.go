@@ -1,0 +1,184 @@
+package leasestore
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// TestSeveralZones takes of a user, a tenant and all, of which each has another limit: all or nothing, whatever is leased
+// already.
+func TestSeveralZones(t *testing.T) {
+	for _, warm := range []bool{false, true} {
+		t.Run(fmt.Sprintf("warm=%v", warm), func(t *testing.T) {
+			inBubble(t, Options{}, func(t *testing.T, n node) {
+				user, tenant, all := fixed(t, "a", 1, 3), fixed(t, "b", 2, 1000), fixed(t, "c", 3, 10_000)
+				var before int64
+				if warm {
+					before = n.warm(tenant, "acme")
+					n.warm(all, "")
+				}
+				for i, ok := range []bool{true, true, true, false, false} {
+					takes := []limiter.Take{ask(all, "", 1), ask(user, "alice", 1), ask(tenant, "acme", 1)}
+					n.fails(nil, takes...)
+					for j, want := range []bool{true, ok, true} {
+						if d := takes[j].Decision; d.OK != want {
+							t.Errorf("take %d of zone %d = %+v, want OK %v", i, j, d, want)
+						}
+					}
+					n.settled() // what is given back to a lease while it is refilled is lost
+				}
+				time.Sleep(6 * time.Second)
+				synctest.Wait()
+				n.used(user, "alice", 3)
+				n.used(tenant, "acme", before+3)
+				n.used(all, "", before+3)
+			})
+		})
+	}
+}
+
+// TestLoansOfOneKey asks for all zones of one key by one request, in which a denial of one serves none.
+func TestLoansOfOneKey(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		a, b, c := fixed(t, "a", 1, 10), fixed(t, "b", 2, 1), fixed(t, "c", 3, 10)
+		takes := []limiter.Take{ask(a, "key", 1), ask(b, "key", 2), ask(c, "key", 1)}
+		n.fails(nil, takes...)
+		if n.lender.requests != 1 || n.lender.asked() != 3 {
+			t.Errorf("requests = %d with %d loans, want 1 with 3", n.lender.requests, n.lender.asked())
+		}
+		for i, want := range []bool{true, false, true} {
+			if d := takes[i].Decision; d.OK != want {
+				t.Errorf("take %d = %+v, want OK %v", i, d, want)
+			}
+		}
+		n.settled()
+		for _, r := range []*limiter.Rule{a, b, c} {
+			n.used(r, "key", 0)
+		}
+	})
+}
+
+// TestManyTakes takes more keys and rules at once than a flight has room for.
+func TestManyTakes(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		var takes []limiter.Take
+		for i := range 40 {
+			takes = append(takes, ask(fixed(t, "zone", uint32(i+1), 2), fmt.Sprint("key", i%2), 1))
+		}
+		for range 2 {
+			n.fails(nil, takes...)
+			for i, k := range takes {
+				if !k.Decision.OK {
+					t.Errorf("take %d = %+v, want it allowed", i, k.Decision)
+				}
+			}
+		}
+		if got := n.lender.requests; got != 2*6 { // 20 loans of each key, at most 8 in a request
+			t.Errorf("requests = %d, want 12", got)
+		}
+		n.fails(nil, takes...)
+		for i, k := range takes {
+			if k.Decision.OK {
+				t.Errorf("take %d above the limit = %+v, want it denied", i, k.Decision)
+			}
+		}
+	})
+}
+
+// TestRememberedDenialsComeFirst denies by one zone that remembers: nothing is asked of the lender, and nothing is spent
+// elsewhere.
+func TestRememberedDenialsComeFirst(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		a, b, c := fixed(t, "a", 1, 1000), fixed(t, "b", 2, 1), fixed(t, "c", 3, 1000)
+		n.warm(a, "key")
+		n.allowed(b, "key", 1, limiter.FromStore)
+		n.denied(b, "key", 1, limiter.FromStore)
+		strict := rule(t, limiter.Rule{ID: 4, Zone: "c", Strict: true, Limit: limiter.Limit{Events: 9, Window: time.Hour}})
+		asked, leased := n.lender.asked(), n.leased(a, "key")
+		for range 3 {
+			takes := []limiter.Take{ask(a, "key", 1), ask(b, "key", 1), ask(c, "key", 1), ask(strict, "key", 1)}
+			n.fails(nil, takes...)
+			if takes[0].Decision.Source != limiter.FromLease || !takes[0].Decision.OK || takes[1].Decision.OK || !takes[2].Decision.OK {
+				t.Errorf("takes = %+v, want only the second denied", takes)
+			}
+			if c, strict := takes[2].Decision.Remaining, takes[3].Decision.Remaining; c != 1000 || strict != 9 {
+				t.Errorf("remaining where nothing is known = %d and %d, want 1000 and 9", c, strict)
+			}
+		}
+		if got := n.leased(a, "key"); got != leased {
+			t.Errorf("leased after denials elsewhere = %d, want %d", got, leased)
+		}
+		if got := n.lender.asked(); got != asked {
+			t.Errorf("loans for takes that are denied from memory = %d, want none", got-asked)
+		}
+		n.accounts(2)
+	})
+}
+
+// TestStrictZoneComesLast has the lender decide what is strict, after all else is granted; when it denies, that is given back.
+func TestStrictZoneComesLast(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		leased, cold := fixed(t, "a", 1, 1000), fixed(t, "c", 3, 1000)
+		strict := []*limiter.Rule{
+			rule(t, limiter.Rule{ID: 2, Zone: "b", Strict: true, Limit: limiter.Limit{Events: 2, Window: time.Hour}}),
+			rule(t, limiter.Rule{ID: 4, Zone: "b", Strict: true, Limit: limiter.Limit{Events: 3, Window: time.Hour}}),
+		}
+		before := n.warm(leased, "key")
+		for i, want := range []bool{true, true, false, false} {
+			takes := []limiter.Take{ask(strict[0], "key", 1), ask(leased, "key", 1), ask(strict[1], "key", 1), ask(cold, "key", 1)}
+			n.fails(nil, takes...)
+			for j, ok := range []bool{want, true, true, true} {
+				if takes[j].Decision.OK != ok {
+					t.Errorf("take %d of zone %d = %+v, want OK %v", i, j, takes[j].Decision, ok)
+				}
+			}
+			if got, want := takes[2].Decision.Remaining, []int64{2, 1, 1, 1}[i]; got != want {
+				t.Errorf("take %d: remaining of the other strict zone = %d, want %d", i, got, want)
+			}
+			n.settled() // what is given back to a lease while it is refilled is lost
+		}
+		n.lender.decide(func(loans []limiter.Loan) (fate, time.Duration) {
+			if loans[0].Rule.Strict {
+				return lostRequest, 0
+			}
+			return answered, rtt
+		})
+		n.fails(errCut, ask(strict[0], "key", 1), ask(leased, "key", 1))
+		n.accounts(2)
+		time.Sleep(6 * time.Second)
+		synctest.Wait()
+		n.used(strict[0], "key", 2)
+		n.used(strict[1], "key", 2)
+		n.used(leased, "key", before+2)
+		n.used(cold, "key", 2)
+	})
+}
+
+// TestOneZoneFails fails a take of which one zone got no answer, and gives back what the others got.
+func TestOneZoneFails(t *testing.T) {
+	for _, f := range []fate{lostRequest, silence} {
+		inBubble(t, Options{}, func(t *testing.T, n node) {
+			leased, cold, cut := fixed(t, "a", 1, 1000), fixed(t, "b", 2, 1000), fixed(t, "c", 3, 1000)
+			before := n.warm(leased, "key")
+			n.lender.decide(func(loans []limiter.Loan) (fate, time.Duration) {
+				if string(loans[0].Key) == "cut" {
+					return f, rtt
+				}
+				return answered, rtt
+			})
+			want := errCut
+			if f == silence {
+				want = ErrTimeout
+			}
+			n.fails(want, ask(leased, "key", 3), ask(cold, "key", 5), ask(cut, "cut", 1))
+			time.Sleep(6 * time.Second)
+			synctest.Wait()
+			n.used(leased, "key", before)
+			n.used(cold, "key", 0)
+		})
+	}
+}

@@ -1,0 +1,72 @@
+package leasestore
+
+import (
+	"sync/atomic"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// Stats is what a store has done since it was made. Events are those of the limits.
+type Stats struct {
+	Requests uint64 // to the lender, for loans or decisions
+
+	Granted  uint64 // events lent to this node
+	Returned uint64 // events that went back, and were told to the lender
+	Expired  uint64 // events that were not spent before their window had passed
+	Lost     uint64 // events whose return, or service, has an unknown outcome
+
+	Credited uint64 // events admitted before the lender had answered
+	Settled  uint64 // those of them that the lender knows of
+
+	Accounts int // of all zones, now
+}
+
+// Plus returns the stats of two stores together.
+func (s Stats) Plus(other Stats) Stats {
+	s.Requests += other.Requests
+	s.Granted += other.Granted
+	s.Returned += other.Returned
+	s.Expired += other.Expired
+	s.Lost += other.Lost
+	s.Credited += other.Credited
+	s.Settled += other.Settled
+	s.Accounts += other.Accounts
+	return s
+}
+
+type counters struct {
+	passed, requests, granted, returned, expired, lost, credited, settled atomic.Uint64
+}
+
+// asked counts a flight that begins.
+func (c *counters) asked() { c.requests.Add(1) }
+
+// answered counts a loan that has been answered.
+func (c *counters) answered(l *limiter.Loan, err error) {
+	back := uint64(l.Back[0].N + l.Back[1].N + l.Undo.N)
+	if err != nil {
+		c.lost.Add(back + uint64(l.Need+l.More))
+		return
+	}
+	c.returned.Add(back)
+	c.granted.Add(uint64(l.Lent))
+	c.settled.Add(uint64(max(0, l.Owed-l.Paid)))
+}
+
+// Stats returns what the store has done.
+func (s *Store) Stats() Stats {
+	c := &s.stats
+	st := Stats{
+		Requests: c.requests.Load() + c.passed.Load(),
+		Granted:  c.granted.Load(),
+		Returned: c.returned.Load(),
+		Expired:  c.expired.Load(),
+		Lost:     c.lost.Load(),
+		Credited: c.credited.Load(),
+		Settled:  c.settled.Load(),
+	}
+	for _, b := range s.books.Load().byZone {
+		st.Accounts += int(b.keys.Load())
+	}
+	return st
+}

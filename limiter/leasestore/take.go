@@ -1,0 +1,130 @@
+package leasestore
+
+import (
+	"context"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// roomFor is how many takes are decided together without an allocation.
+const roomFor = 8
+
+// Take implements [limiter.Store]. now is an instant of Options.Clock. Where accounts can decide, it waits for nothing but
+// locks, and does not allocate for up to 8 takes.
+//
+// Accounts are looked at first, then the lender is asked for what they lack, all keys at the same time, and last for what is
+// left to it altogether. When one of the takes is denied, what the others have got is given back.
+func (s *Store) Take(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
+	if len(takes) == 1 {
+		var t seat
+		if s.decide(&t, &takes[0], now); t.state == leased || t.state == denied {
+			if t.low {
+				s.refill(&takes[0], now)
+			}
+			return nil
+		}
+	}
+	var room [roomFor]seat
+	r := request{began: now, now: now, takes: takes, seats: room[:]}
+	if len(takes) > roomFor {
+		r.seats = make([]seat, len(takes))
+	}
+	r.seats = r.seats[:len(takes)]
+	var err error
+	if !s.decideAll(&r) {
+		err = s.ask(ctx, &r)
+		if err != nil || r.any(denied) {
+			s.undoAll(&r)
+		}
+	}
+	for i := range r.seats {
+		if r.seats[i].low {
+			s.refill(&takes[i], r.now)
+		}
+	}
+	return err
+}
+
+// A request is takes that are decided as one.
+type request struct {
+	began limiter.Instant
+	now   limiter.Instant // later, once it has waited
+	takes []limiter.Take
+	seats []seat // one for each
+}
+
+// any reports whether one of the takes stands so.
+func (r *request) any(want state) bool {
+	for i := range r.seats {
+		if r.seats[i].state == want {
+			return true
+		}
+	}
+	return false
+}
+
+// decideAll decides what the accounts can, and reports whether all is admitted by that. After a denial, nothing is spent any
+// more.
+func (s *Store) decideAll(r *request) (admitted bool) {
+	admitted, deny := true, false
+	for i := range r.takes {
+		t, k := &r.seats[i], &r.takes[i]
+		if !deny {
+			s.decide(t, k, r.now)
+		} else if s.peek(k, r.now) && !k.Decision.OK {
+			t.state = denied
+		}
+		deny = deny || t.state == denied
+		admitted = admitted && t.state == leased
+	}
+	return admitted
+}
+
+// ask asks the lender for all that is undecided, unless something is denied before.
+func (s *Store) ask(ctx context.Context, r *request) (err error) {
+	if !r.any(denied) && r.any(undecided) {
+		err = s.borrow(ctx, r)
+		r.now = s.options.Clock()
+	}
+	if err == nil && !r.any(denied) && r.any(passed) {
+		err = s.pass(ctx, r)
+		r.now = s.options.Clock()
+	}
+	return err
+}
+
+// pass has the lender decide what is left to it, for no longer than a request waits in all.
+func (s *Store) pass(ctx context.Context, r *request) error {
+	waited := time.Duration(r.now-r.began) * time.Microsecond
+	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout-waited)
+	defer cancel()
+	var some []int
+	for i := range r.seats {
+		if r.seats[i].state == passed {
+			some = append(some, i)
+		}
+	}
+	asked := pick(r.takes, some)
+	s.stats.passed.Add(1)
+	if err := s.lender.Take(ctx, r.now, asked); err != nil {
+		return err
+	}
+	for i, j := range some {
+		r.takes[j].Decision = asked[i].Decision
+		r.seats[j].state = decided
+		if !asked[i].Decision.OK {
+			r.seats[j].state = denied
+		}
+	}
+	return nil
+}
+
+// pick returns the takes at these places.
+func pick(takes []limiter.Take, places []int) []limiter.Take {
+	picked := make([]limiter.Take, len(places))
+	for i, j := range places {
+		picked[i] = takes[j]
+	}
+	return picked
+}

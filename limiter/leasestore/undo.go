@@ -1,0 +1,79 @@
+package leasestore
+
+import "github.com/fleetlimit/fleetlimit/limiter"
+
+// undoAll gives back what the takes have got, and gives all that are not denied the answers that they have without the others.
+func (s *Store) undoAll(r *request) {
+	for i := range r.seats {
+		t, k := &r.seats[i], &r.takes[i]
+		switch t.state {
+		case denied, decided:
+			continue
+		case undecided, passed:
+			k.Decision = unasked(k.Rule, r.now)
+		}
+		var p place
+		if t.waiter != nil { // also when the zone was dropped meanwhile
+			s.findIn(&p, t.waiter.book, k)
+		} else if !s.find(&p, k) {
+			continue
+		}
+		s.launch(p.undo(t, k, r.now))
+	}
+}
+
+// undo gives back what k has got, and answers it as if nothing had been asked. What is to be told to the lender is returned.
+// Credit is not given back: the lender may have debited it already.
+func (p *place) undo(t *seat, k *limiter.Take, now limiter.Instant) (back *flight) {
+	p.shard.mu.Lock()
+	defer p.shard.mu.Unlock()
+	a := p.account()
+	if a == nil { // evicted meanwhile
+		return nil
+	}
+	switch t.state {
+	case leased:
+		a.Undo(k.Cost, t.version)
+		back = p.giveBack(a, p.book.rules.under(k.Rule.ID, a), now)
+	case served:
+		a.Undone(k.Cost)
+		back = p.unserve(a, k, t.waiter, now)
+	}
+	a.Peek(k.Rule, now, k.Cost, &k.Decision)
+	return back
+}
+
+// unserve has the next loan undo what the lender has served to w. If none is under way, it returns its flight.
+func (p *place) unserve(a *limiter.Account, k *limiter.Take, w *waiter, now limiter.Instant) (back *flight) {
+	what := undo{limiter.Events{At: w.decision.At, N: k.Cost}, w.run}
+	if q := p.queue(); q != nil {
+		q.undoLater(what)
+		return nil
+	}
+	back = newFlight(k.Key, now)
+	p.ask(back, a, k.Rule, &queue{undo: []undo{what}})
+	return back
+}
+
+// giveBack returns the flight of what a has to tell the lender though nobody takes: what it can spend no more, and what it
+// owes. It is nil when that is nothing, or when a is asking and tells it afterwards. The shard is locked.
+func (p *place) giveBack(a *limiter.Account, r *limiter.Rule, now limiter.Instant) *flight {
+	if !tells(a, r, now) {
+		return nil
+	}
+	f := newFlight(p.key.Text, now)
+	p.ask(f, a, r, new(queue))
+	return f
+}
+
+// tells reports whether a, which is not asking, has something to tell.
+func tells(a *limiter.Account, r *limiter.Rule, now limiter.Instant) bool {
+	back, _ := a.Due(r, now)
+	_, owed := a.Outstanding()
+	return !a.Asking() && (back || owed > 0)
+}
+
+// unasked returns the answer to a take that nothing is known about and that was not asked for, as another one is denied.
+func unasked(r *limiter.Rule, now limiter.Instant) limiter.Decision {
+	return limiter.Decision{OK: true, At: now, Limit: r.Capacity(), Remaining: r.Capacity(), RetryAt: now, ResetAt: now}
+}
