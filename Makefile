@@ -20,7 +20,7 @@ run: build ## Serve Caddyfile.example on :8080
 	bin/caddy run --config Caddyfile.example
 
 test: need-go need-cc need-redis ## Run every test under the race detector; a skipped test fails
-	$(GO) run ./test/strict -run Alloc -count=1 ./...
+	$(GO) run ./test/strict -run 'Alloc|Memory|Tune' -count=1 ./...
 	$(GO) run ./test/strict -must-run ./test/... -race -count=1 -shuffle=on ./...
 
 verify: need-go need-cc need-redis lint build tidy fuzz-short test ## Everything CI runs
@@ -38,9 +38,16 @@ fuzz: need-go ## Run each fuzz target for FUZZTIME, one minute unless told other
 		$(GO) test -run '^$$' -fuzz "^$${f#*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "$${f%:*}"; \
 	done
 
+model: need-go ## Play 200,000 random histories of leases, in some minutes
+	$(GO) test -run 'TestLeaseModel$$' ./limiter -model.runs 200000
+
+tune: need-go ## Simulate what leases save and cost, for each algorithm and load
+	$(GO) test -count=1 -run Tune -v ./limiter -tune.all
+
 bench: build need-redis ## Measure against the baselines of docs/benchmarks.md, in a few minutes
 	cd bench && $(GO) test -run '^$$' -bench . -benchmem .
 	cd bench && $(GO) run ./redis
+	cd bench && $(GO) run ./fleet
 	cd bench && $(GO) run ./gateway -caddy ../bin/caddy $(BENCHARGS)
 
 fmt: need-go ## Format the code, and apply go fix
@@ -73,4 +80,4 @@ need-redis:
 	@test/redistest/need-redis.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test verify lint fuzz bench fmt clean fuzz-short tidy need-go need-cc need-redis
+.PHONY: help build run test verify lint fuzz model tune bench fmt clean fuzz-short tidy need-go need-cc need-redis
