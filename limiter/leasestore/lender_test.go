@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -148,17 +147,6 @@ func (m *memoryLender) asked() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.loans)
-}
-
-// last returns the loan that was answered last. Those of used count too.
-func (m *memoryLender) last(t *testing.T) limiter.Loan {
-	t.Helper()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.loans) == 0 {
-		t.Fatal("nothing was asked for")
-	}
-	return m.loans[len(m.loans)-1]
 }
 
 // A deadLender fails whatever it is asked.
