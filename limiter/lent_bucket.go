@@ -84,9 +84,12 @@ func (b *lentBucket) undo(r *Rule, e, seen Events) {
 	if seen.At == e.At {
 		lacked = seen.N
 	}
-	back := min(e.N, lacked-b.accruedSince(r, e.At))
+	most := lacked - b.accruedSince(r, e.At)
+	if b.at > e.At && most > 0 && e.N >= most {
+		b.part = 0 // without the events the bucket would have been full until lately, and not begun to refill before
+	}
 	least := min(b.missing, b.held(r))
-	if b.missing -= max(0, back); b.missing <= least {
+	if b.missing -= max(0, min(e.N, most)); b.missing <= least {
 		b.missing, b.part = least, 0
 	}
 }

@@ -107,7 +107,11 @@ do
   if part > part_N then
     events = events + 1 -- the fraction that there was before has become one
   end
-  n = math.max(0, math.min(n, lacked - (elapsed - rest) / q_N * p_N - events))
+  local most = lacked - (elapsed - rest) / q_N * p_N - events
+  if elapsed > 0 and most > 0 and n >= most then
+    part_N = 0 -- without the events the bucket would have been full until lately, and not begun to refill before
+  end
+  n = math.max(0, math.min(n, most))
 end
 <refund>
 

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// An arrival is a take that is going to be asked for.
+type arrival struct {
+	due   time.Duration // after the start of the run
+	trial int32         // its number in the run
+	key   int32         // of its trial
+	node  int32
+}
+
+// pace returns how long after the last an event comes, in seconds, when there are rate events per second on average.
+type pace func(rng *rand.Rand, rate float64) float64
+
+// poisson has events come independently of each other.
+func poisson(rng *rand.Rand, rate float64) float64 { return rng.ExpFloat64() / rate }
+
+// regular has events come at equal intervals.
+func regular(_ *rand.Rand, rate float64) float64 { return 1 / rate }
+
+// arrivals returns the takes of a trial on so many nodes, in order: the same for the same seed.
+func (t *trial) arrivals(number, nodes int, length time.Duration, p pace, seed uint64) []arrival {
+	rng := rand.New(rand.NewPCG(seed, uint64(number)))
+	keys := newZipf(t.shape.exponent, t.shape.keys)
+	home := rng.IntN(nodes)
+	all := make([]arrival, 0, int(1.1*t.rate*length.Seconds()))
+	for at := p(rng, t.rate) * rng.Float64(); ; at += p(rng, t.rate) {
+		due := time.Duration(t.shape.at(at) * float64(time.Second))
+		if due >= length {
+			return all
+		}
+		a := arrival{due: due, trial: int32(number), key: int32(keys.draw(rng.Float64())), node: int32(home)}
+		if !t.shape.pinned {
+			a.node = int32(rng.IntN(nodes))
+		}
+		all = append(all, a)
+	}
+}
+
+// merge returns all arrivals in order.
+func merge(of ...[]arrival) []arrival {
+	all := slices.Concat(of...)
+	slices.SortStableFunc(all, func(a, b arrival) int { return cmp.Compare(a.due, b.due) })
+	return all
+}
+
+// A zipf draws keys, of which key k has a weight of 1/(k+1)^exponent; an exponent of 0 makes all alike.
+type zipf []float64 // the share of the keys up to each
+
+func newZipf(exponent float64, keys int) zipf {
+	z := make(zipf, keys)
+	sum := 0.0
+	for k := range z {
+		sum += math.Pow(float64(k+1), -exponent)
+		z[k] = sum
+	}
+	for k := range z {
+		z[k] /= sum
+	}
+	return z
+}
+
+// draw returns the key at u, which is from [0, 1).
+func (z zipf) draw(u float64) int {
+	k, _ := slices.BinarySearch(z, math.Nextafter(u, 1))
+	return min(k, len(z)-1)
+}
+
+// first returns the share of the key that comes most often.
+func (z zipf) first() float64 { return z[0] }

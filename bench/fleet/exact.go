@@ -1,0 +1,80 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A verdict is what became of a take.
+type verdict uint8
+
+const (
+	failed verdict = iota // the store did not answer in time: neither admitted nor rejected
+	admitted
+	rejected
+)
+
+// A decided is a take that was decided, with the instant at which it was: that of the store's clock where the store has decided,
+// that of the node's where it has.
+type decided struct {
+	at      limiter.Instant
+	key     int32
+	verdict verdict
+}
+
+// A comparison says how the decisions of a fleet differ from those of one gateway that runs the exact algorithm on the same takes
+// at the same instants.
+//
+// No sequence of admissions within a limit is ahead of the exact algorithm at any time, as that admits whatever it can. So what a
+// fleet is ahead of it is over-admission, however far it falls back later.
+type comparison struct {
+	admitted, exact int
+
+	over  int // events by which the fleet was ahead of the exact algorithm at most, of all keys
+	short int // events by which it was behind in the end, of all keys
+}
+
+// An excess is by how many events a fleet is ahead of the exact algorithm for a key.
+type excess struct {
+	now, most int
+	window    limiter.Instant // which one it is, of an algorithm with fixed windows
+}
+
+// compare has the algorithm of r decide takes of so many keys, which it sorts. What has failed is left out.
+func compare(r *limiter.Rule, keys int, takes []decided) (c comparison) {
+	slices.SortStableFunc(takes, func(a, b decided) int { return cmp.Compare(a.at, b.at) })
+	counts, excesses := make([]limiter.Count, keys), make([]excess, keys)
+	for _, k := range takes {
+		if k.verdict == failed {
+			continue
+		}
+		if counts[k.key] == nil {
+			counts[k.key] = limiter.NewCount(r.Algorithm)
+		}
+		e := &excesses[k.key]
+		if window := k.at / limiter.Instant(r.Limit.Window.Microseconds()); r.Algorithm.Kind == limiter.FixedWindow && window != e.window {
+			c.add(e) // what a window lacks, another one may not have instead
+			*e = excess{window: window}
+		}
+		if k.verdict == admitted {
+			c.admitted++
+			e.now++
+		}
+		if counts[k.key].Take(r, k.at, 1).OK {
+			c.exact++
+			e.now--
+		}
+		e.most = max(e.most, e.now)
+	}
+	for i := range excesses {
+		c.add(&excesses[i])
+	}
+	return c
+}
+
+func (c *comparison) add(e *excess) {
+	c.over += e.most
+	c.short += max(0, -e.now)
+}

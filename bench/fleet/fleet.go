@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/leasestore"
+	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
+	"github.com/fleetlimit/fleetlimit/transport"
+)
+
+// A fleet is nodes that share a Redis Cluster, each with accounts and connections of its own, as if it were a process.
+type fleet struct {
+	nodes []*node
+	asked tally
+}
+
+// A node is what one gateway of a fleet decides with.
+type node struct {
+	client *transport.Client
+	store  *leasestore.Store
+}
+
+// newFleet returns a fleet on c, which it empties, for so many trials. Each node is connected with each primary.
+func newFleet(c *cluster, nodes, trials int) (*fleet, error) {
+	if err := c.flush(); err != nil {
+		return nil, err
+	}
+	f := &fleet{asked: make(tally, trials+1)}
+	for range nodes {
+		client := transport.New(transport.Options{Mode: transport.Cluster, Addresses: c.addrs, Timeout: c.timeout})
+		n := &node{client: client}
+		n.store = leasestore.New(&countedLender{redisstore.New(client, "rl"), f.asked},
+			leasestore.Options{Nodes: func() int { return nodes }, Timeout: c.timeout})
+		n.store.Open(zone)
+		f.nodes = append(f.nodes, n)
+	}
+	if err := f.connect(); err != nil {
+		f.close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// connect connects all nodes at the same time, and returns why one of them cannot be.
+func (f *fleet) connect() error {
+	problems := make(chan error, len(f.nodes))
+	for _, n := range f.nodes {
+		go func() { problems <- n.connect() }()
+	}
+	var problem error
+	for range f.nodes {
+		if err := <-problems; err != nil {
+			problem = err
+		}
+	}
+	return problem
+}
+
+// connect makes takes of several keys, so of all primaries, until each was answered once.
+func (n *node) connect() error {
+	rule, err := strict.rule(0, limiter.Limit{Events: unlimited, Window: time.Minute})
+	if err != nil {
+		return err
+	}
+	deadline := time.Now().Add(patience)
+	for key := range 32 {
+		k := []limiter.Take{{Rule: rule, Key: fmt.Appendf(nil, "first %d", key), Cost: 1}}
+		for err := n.store.Take(context.Background(), leasestore.Now(), k); err != nil; {
+			if time.Now().After(deadline) {
+				return fmt.Errorf("connecting a node to the cluster: %w", err)
+			}
+			err = n.store.Take(context.Background(), leasestore.Now(), k)
+		}
+	}
+	return nil
+}
+
+// close ends the nodes.
+func (f *fleet) close() {
+	for _, n := range f.nodes {
+		n.store.Close()
+		n.client.Close()
+	}
+}
+
+// A tally counts requests to the store by rule ID. 0 is the rule that nodes connect with.
+type tally []atomic.Int64
+
+// read returns the counts.
+func (t tally) read() []int64 {
+	counts := make([]int64, len(t))
+	for i := range t {
+		counts[i] = t[i].Load()
+	}
+	return counts
+}
+
+// A countedLender counts what is asked of a store.
+type countedLender struct {
+	*redisstore.Store
+	asked tally
+}
+
+func (l *countedLender) Lend(loans []limiter.Loan, answered func(error)) {
+	l.asked[loans[0].Rule.ID].Add(1)
+	l.Store.Lend(loans, answered)
+}
+
+func (l *countedLender) Take(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
+	l.asked[takes[0].Rule.ID].Add(1)
+	return l.Store.Take(ctx, now, takes)
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/leasestore"
+)
+
+// memoryGoal is what a node with a million live accounts may hold, in bytes.
+const memoryGoal = 512_000_000
+
+// measureMemory prints how much memory a node holds with many live accounts: right after they came, with all the garbage that this has
+// made, and when the garbage has been collected and given back to the system, as happens by itself within minutes.
+func measureMemory(l *lab) error {
+	keys := 1_000_000
+	if l.short {
+		keys = 10_000
+	}
+	f, err := newFleet(l.cluster, 1, 1)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	// Without credit: each take waits for the store, so the keys come no faster than it answers.
+	rule, err := policy{kind: limiter.FixedWindow}.rule(ruleOf(0), limiter.Limit{Events: 1000, Window: time.Hour})
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	missed := f.nodes[0].fill(rule, keys)
+	took := time.Since(begin)
+	peak, err := resident()
+	if err != nil {
+		return err
+	}
+	debug.FreeOSMemory()
+	rest, err := resident()
+	if err != nil {
+		return err
+	}
+	live := f.nodes[0].store.Stats().Accounts
+	text := fmt.Sprintf("%d keys of 16 bytes, a take of each, in %.1f s, of which %d failed; memory of this process that is resident,\n"+
+		"as the kernel says.", keys, took.Seconds(), missed)
+	t := newTable("Memory of a node", text,
+		"live accounts", "right after", "without garbage", "that is for each", "goal, without garbage", "")
+	t.row(count(live), megabytes(peak), megabytes(rest), fmt.Sprintf("%d bytes", rest/int64(max(1, live))), "< 512 MB",
+		met(rest < memoryGoal))
+	return nil
+}
+
+func megabytes(bytes int64) string { return fmt.Sprintf("%.0f MB", float64(bytes)/1e6) }
+
+// fill makes a take of each of so many keys, and returns how many failed.
+func (n *node) fill(r *limiter.Rule, keys int) int64 {
+	var (
+		working      sync.WaitGroup
+		next, missed atomic.Int64
+	)
+	for range 2 * callers {
+		working.Go(func() {
+			k := make([]limiter.Take, 1)
+			for i := next.Add(1); i <= int64(keys); i = next.Add(1) {
+				k[0] = limiter.Take{Rule: r, Key: fmt.Appendf(nil, "sk_live_%08d", i), Cost: 1}
+				if n.store.Take(context.Background(), leasestore.Now(), k) != nil {
+					missed.Add(1)
+				}
+			}
+		})
+	}
+	working.Wait()
+	return missed.Load()
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+func TestOptions(t *testing.T) {
+	o, err := parseOptions([]string{
+		"-shape", "pinned,zipf", "-window", "60s", "-load", "90%,1000", "-algorithm", "fixed_window", "-overshoot", "0,2.5",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(o.shapes) != 2 || o.shapes[0].name != "pinned" || o.shapes[1].name != "zipf" {
+		t.Errorf("shapes = %+v, want pinned and zipf", o.shapes)
+	}
+	if want := []time.Duration{time.Minute}; !slices.Equal(o.windows, want) {
+		t.Errorf("windows = %v, want %v", o.windows, want)
+	}
+	if want := []float64{0.9, 10}; !slices.Equal(o.loads, want) {
+		t.Errorf("loads = %v, want %v", o.loads, want)
+	}
+	want := []policy{{kind: limiter.FixedWindow}, {kind: limiter.FixedWindow, overshoot: 0.025}, strict}
+	if !slices.Equal(o.policies, want) {
+		t.Errorf("policies = %v, want %v", o.policies, want)
+	}
+	if !o.wants("hot") {
+		t.Error("without -only, hot is not wanted")
+	}
+}
+
+func TestShortKeepsWhatIsSaid(t *testing.T) {
+	o, err := parseOptions([]string{"-short", "-window", "1h", "-only", "exact"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []time.Duration{time.Hour}; !slices.Equal(o.windows, want) {
+		t.Errorf("windows = %v, want %v", o.windows, want)
+	}
+	if o.length != time.Second || o.nodes != 5 {
+		t.Errorf("length %v, %d nodes; want 1 s, 5", o.length, o.nodes)
+	}
+	if o.wants("hot") || !o.wants("exact") {
+		t.Errorf("wants hot: %v, exact: %v; want only exact", o.wants("hot"), o.wants("exact"))
+	}
+}
+
+func TestOptionsThatAreRefused(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"-shape round", `there is no shape "round"`},
+		{"-only all", `there is no measurement "all"`},
+		{"-load -5", `"-5" is below 0`},
+		{"-arrivals often", "want poisson or regular"},
+		{"-nodes 0", "want more than none"},
+		{"short", `"short" is no flag`},
+	} {
+		if _, err := parseOptions(strings.Fields(c.args)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %s", c.args, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// An answer is what a fleet has said to an arrival.
+type answer struct {
+	at      limiter.Instant // of the decision
+	late    time.Duration   // after it was due, the take was made
+	took    time.Duration
+	source  limiter.Source
+	verdict verdict
+}
+
+// An outcome is what a run has found out about a trial.
+type outcome struct {
+	*trial
+	comparison
+
+	// Of the takes that were due when the run was warm:
+	takes, failed int
+	local         int   // decided on the node
+	requests      int64 // to the store
+	latencies     []time.Duration
+}
+
+// overAdmission returns what was admitted too much, as a fraction of what the exact algorithm admits.
+func (o *outcome) overAdmission() float64 { return fraction(o.over, o.exact) }
+
+// falseRejections returns what was rejected too much, as a fraction of the takes.
+func (o *outcome) falseRejections() float64 { return fraction(o.short, o.takes) }
+
+// localShare returns the fraction of the takes that were decided on the node.
+func (o *outcome) localShare() float64 { return fraction(o.local, o.takes-o.failed) }
+
+// perThousand returns the requests to the store per 1000 takes.
+func (o *outcome) perThousand() float64 { return 1000 * float64(o.requests) / float64(max(1, o.takes)) }
+
+func fraction(part, whole int) float64 { return float64(part) / float64(max(1, whole)) }
+
+// latency returns how long a take lasted that was longer than a fraction q of all.
+func (o *outcome) latency(q float64) time.Duration { return quantile(o.latencies, q) }
+
+// quantile returns the least of the sorted values which a fraction q of all does not exceed; 0 when there are none.
+func quantile(sorted []time.Duration, q float64) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	n := int(math.Ceil(q * float64(len(sorted))))
+	return sorted[min(max(n, 1), len(sorted))-1]
+}
+
+// sortedQuantile sorts values and returns their quantile.
+func sortedQuantile(values []time.Duration, q float64) time.Duration {
+	slices.Sort(values)
+	return quantile(values, q)
+}
+
+// outcomes returns what the answers to arrivals say about trials. Those that were due before warm count for nothing but the
+// comparison.
+func outcomes(trials []*trial, arrivals []arrival, answers []answer, warm time.Duration) []*outcome {
+	all := make([]*outcome, len(trials))
+	takes := make([][]decided, len(trials))
+	for i := range all {
+		all[i] = &outcome{trial: trials[i]}
+	}
+	for i := range arrivals {
+		a, o := &answers[i], all[arrivals[i].trial]
+		takes[arrivals[i].trial] = append(takes[arrivals[i].trial], decided{a.at, arrivals[i].key, a.verdict})
+		if arrivals[i].due < warm {
+			continue
+		}
+		o.takes++
+		o.latencies = append(o.latencies, a.took)
+		switch {
+		case a.verdict == failed:
+			o.failed++
+		case a.source != limiter.FromStore:
+			o.local++
+		}
+	}
+	for i, o := range all {
+		slices.Sort(o.latencies)
+		o.comparison = compare(o.rule, o.shape.keys, takes[i])
+	}
+	return all
+}

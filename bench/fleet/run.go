@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/leasestore"
+)
+
+// A run is trials that a fleet has at the same time. Takes are made when they are due, however long others take: the load does not
+// wait for the fleet.
+type run struct {
+	trials []*trial
+	nodes  int
+	length time.Duration
+	warm   time.Duration // up to then nothing is measured but admissions
+	pace   pace
+	seed   uint64
+}
+
+// A report is what a run has found out.
+type report struct {
+	outcomes []*outcome
+	late     time.Duration // after they were due, 99 % of the takes were made: how far the machine could keep up
+}
+
+// lead is how long before its start a run is made ready.
+const lead = 100 * time.Millisecond
+
+// on has a fleet of new nodes on c decide the takes of r.
+func (r *run) on(c *cluster) (*report, error) {
+	of := make([][]arrival, len(r.trials))
+	for i, t := range r.trials {
+		of[i] = t.arrivals(i, r.nodes, r.length, r.pace, r.seed)
+	}
+	arrivals := merge(of...)
+	f, err := newFleet(c, r.nodes, len(r.trials))
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	start := time.Now().Add(lead)
+	windows := make(map[time.Duration]time.Duration)
+	for i, t := range r.trials {
+		if windows[t.window] == 0 {
+			windows[t.window] = windowAt(leasestore.At(start), t.window)
+		}
+		if err := t.prepare(i, windows[t.window], r.length); err != nil {
+			return nil, err
+		}
+	}
+	answers, requests := r.drive(f, arrivals, start)
+	rep := &report{outcomes: outcomes(r.trials, arrivals, answers, r.warm), late: lateness(answers)}
+	for i, o := range rep.outcomes {
+		o.requests = requests[ruleOf(i)]
+	}
+	return rep, nil
+}
+
+// drive makes the takes, and returns the answers to them and the requests to the store since the run was warm, by rule ID.
+func (r *run) drive(f *fleet, arrivals []arrival, start time.Time) (answers []answer, requests []int64) {
+	answers = make([]answer, len(arrivals))
+	var before []int64
+	var takes sync.WaitGroup
+	for i := range arrivals {
+		a := &arrivals[i]
+		due := start.Add(a.due)
+		if wait := time.Until(due); wait > 0 {
+			time.Sleep(wait)
+		}
+		if before == nil && a.due >= r.warm {
+			before = f.asked.read()
+		}
+		takes.Go(func() { f.nodes[a.node].take(r.trials[a.trial], a, due, &answers[i]) })
+	}
+	takes.Wait()
+	requests = f.asked.read()
+	for i := range before {
+		requests[i] -= before[i]
+	}
+	return answers, requests
+}
+
+// take makes the take a of the trial t, which is due at an instant.
+func (n *node) take(t *trial, a *arrival, due time.Time, to *answer) {
+	begin := time.Now()
+	takes := []limiter.Take{{Rule: t.rule, Key: t.keys[a.key], Cost: 1}}
+	err := n.store.Take(context.Background(), leasestore.At(begin), takes)
+	d := &takes[0].Decision
+	*to = answer{at: d.At, late: begin.Sub(due), took: time.Since(begin), source: d.Source}
+	switch {
+	case err != nil:
+	case d.OK:
+		to.verdict = admitted
+	default:
+		to.verdict = rejected
+	}
+}
+
+// lateness returns how late 99 % of the takes were at most.
+func lateness(answers []answer) time.Duration {
+	late := make([]time.Duration, len(answers))
+	for i := range answers {
+		late[i] = answers[i].late
+	}
+	return sortedQuantile(late, 0.99)
+}
