@@ -4,7 +4,7 @@ import "math"
 
 const (
 	// memory is how many times as long as a lease lasts demand is remembered.
-	memory = 4
+	memory = 2
 
 	// enough is what is added to the expected demand before it is rounded down: one event is asked for in advance where 0.7 are
 	// expected, as it is spent more often than not from there on (1 - e^-0.7 = 0.5); below, giving it back costs the store more

@@ -39,7 +39,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.caddy, "caddy", "../bin/caddy", "`path` of a Caddy with this module")
 	flag.StringVar(&o.peer, "peer", "", "`path` of a Caddy with caddy-ratelimit, to measure it too")
-	flag.StringVar(&o.only, "only", "", "make only this `measurement`: respond, proxy, redis, redis-proxy, reject or memory")
+	flag.StringVar(&o.only, "only", "", "make only this `measurement`: respond, proxy, redis, redis-many, redis-proxy, reject or memory")
 	flag.IntVar(&o.rounds, "rounds", 31, "rounds of each variant")
 	flag.DurationVar(&o.round, "round", 400*time.Millisecond, "duration of a round")
 	flag.IntVar(&o.keys, "keys", 100_000, "distinct API keys and tenants")

@@ -44,6 +44,21 @@ const (
 		}
 	}
 `
+	threeWide = `	rate_limit {
+		zone api_key {
+			key {http.request.header.X-Api-Key}
+			limit 1000000/1m
+		}
+		zone tenant {
+			key {http.request.header.X-Tenant}
+			limit 1000000/1m
+		}
+		zone address {
+			key {client_ip}
+			limit 1000000000/1m
+		}
+	}
+`
 	oneZone = `	rate_limit {
 		zone api_key {
 			key {http.request.header.X-Api-Key}
@@ -76,8 +91,8 @@ const (
 	proxy  = "\treverse_proxy 127.0.0.1:%UPSTREAM%\n"
 )
 
-// warmKeys is how many keys there are where a node is to lease: each has some requests while a lease lasts.
-const warmKeys = 1000
+// warmKeys is how many keys there are where a node is to lease: each has many requests while a lease lasts.
+const warmKeys = 100
 
 // comparisons returns what is measured, without the peer unless there is one.
 func comparisons(o options) []*comparison {
@@ -108,16 +123,23 @@ func comparisons(o options) []*comparison {
 			title: fmt.Sprintf("Requests within their limits, counted in Redis, %d keys, `respond ok`", warmKeys),
 			variants: []*variant{
 				{name: "Caddy without the handler", binary: o.caddy, site: answer},
-				{name: "fleetlimit, three zones, leases", binary: o.caddy, redis: true, site: threeZones + answer},
+				{name: "fleetlimit, three zones, leases", binary: o.caddy, redis: true, site: threeWide + answer},
 				{name: "fleetlimit, three zones, `mode strict`", binary: o.caddy, redis: true,
-					site: strings.ReplaceAll(threeZones, "/1m\n", "/1m\n\t\t\tmode strict\n") + answer},
+					site: strings.ReplaceAll(threeWide, "/1m\n", "/1m\n\t\t\tmode strict\n") + answer},
+			},
+		}, {
+			id: "redis-many", status: 200, keys: 10 * warmKeys,
+			title: fmt.Sprintf("Requests within their limits, counted in Redis, %d keys, `respond ok`", 10*warmKeys),
+			variants: []*variant{
+				{name: "Caddy without the handler", binary: o.caddy, site: answer},
+				{name: "fleetlimit, three zones, leases", binary: o.caddy, redis: true, site: threeWide + answer},
 			},
 		}, {
 			id: "redis-proxy", status: 200, goal: 0.93, keys: warmKeys, upstream: true,
 			title: fmt.Sprintf("Requests within their limits, counted in Redis, %d keys, `reverse_proxy`", warmKeys),
 			variants: []*variant{
 				{name: "Caddy without the handler", binary: o.caddy, site: proxy},
-				{name: "fleetlimit, three zones, leases", binary: o.caddy, redis: true, site: threeZones + proxy},
+				{name: "fleetlimit, three zones, leases", binary: o.caddy, redis: true, site: threeWide + proxy},
 			},
 		}, {
 			id: "reject", status: 429, goal: 0.90, exhaust: true,
