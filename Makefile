@@ -23,7 +23,7 @@ test: need-go need-cc need-redis ## Run every test under the race detector; a sk
 	$(GO) run ./test/strict -run 'Alloc|Memory|Tune' -count=1 ./...
 	$(GO) run ./test/strict -must-run ./test/... -race -count=1 -shuffle=on ./...
 
-verify: need-go need-cc need-redis lint build tidy fuzz-short test ## Everything CI runs
+verify: need-go need-cc need-redis lint build tidy fuzz-short test bench-short ## Everything CI runs
 
 lint: need-go ## Check the format, go vet and staticcheck, in the benchmarks too
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted, run 'make fmt': $$unformatted"; exit 1; }
@@ -60,6 +60,9 @@ clean: ## Remove what was built
 fuzz-short:
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=3s
 
+bench-short: need-go need-redis
+	cd bench && $(GO) test ./fleet && $(GO) run ./fleet -short
+
 tidy: need-go
 	@set -e; for m in $(modules); do echo "$(GO) -C $$m mod tidy -diff"; $(GO) -C $$m mod tidy -diff; done
 
@@ -80,4 +83,4 @@ need-redis:
 	@test/redistest/need-redis.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test verify lint fuzz model tune bench fmt clean fuzz-short tidy need-go need-cc need-redis
+.PHONY: help build run test verify lint fuzz model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis
