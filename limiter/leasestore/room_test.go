@@ -54,8 +54,8 @@ func TestTheIdlestGoes(t *testing.T) {
 				kept++
 			}
 		}
-		if kept < 980 { // shards have some sixteen accounts, which are compared with each other
-			t.Errorf("kept %d of the 1000 accounts that were used last, want nearly all", kept)
+		if kept < 930 { // shards have some sixteen accounts, which are compared with each other
+			t.Errorf("kept %d of the 1000 accounts that were used last, want 930 or more", kept)
 		}
 	})
 }
