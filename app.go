@@ -35,6 +35,7 @@ type App struct {
 	release  func()
 
 	mu          sync.Mutex // guards what follows
+	zones       []*zone
 	definitions map[string]definition
 	ruleIDs     map[uint32]string
 }
@@ -99,8 +100,9 @@ func (a *App) provisionStore() (err error) {
 	return err
 }
 
-// Start tells the other nodes of a fleet how zones are defined here.
+// Start tells the other nodes of a fleet how zones are defined here, and metrics how closely the fleet keeps to them.
 func (a *App) Start() error {
+	a.tellOvershoot()
 	if a.store.nodes != nil {
 		a.store.nodes.announce(a)
 	}

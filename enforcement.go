@@ -1,6 +1,9 @@
 package fleetlimit
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // The modes in which the nodes of a fleet enforce a limit together.
 const (
@@ -49,6 +52,35 @@ func (e enforcement) over(under enforcement) enforcement {
 		e.maxOvershoot = under.maxOvershoot
 	}
 	return e
+}
+
+// overshoot returns the largest fraction of a limit of z by which a fleet may exceed it.
+func (z *zone) overshoot() (most float64) {
+	for _, p := range z.policies {
+		for _, r := range p.rules {
+			if r != nil && r.Rule != nil && !r.Strict {
+				most = max(most, r.MaxOvershoot)
+			}
+		}
+	}
+	return most
+}
+
+// tellOvershoot has metrics say the bounds of the app's zones.
+func (a *App) tellOvershoot() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	bounds := make(map[*zoneState]float64) // two sites may share a zone
+	for _, z := range a.zones {
+		most := 0.0
+		if a.store.leases != nil {
+			most = z.overshoot()
+		}
+		bounds[z.zoneState] = max(bounds[z.zoneState], most)
+	}
+	for z, most := range bounds {
+		z.maxOvershoot.Store(math.Float64bits(most))
+	}
 }
 
 // strict reports whether the store decides every request.

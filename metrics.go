@@ -2,6 +2,7 @@ package fleetlimit
 
 import (
 	"errors"
+	"math"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -38,6 +39,8 @@ var (
 		"or by a denial that it remembers.", "zone", "outcome", "source")
 	descAddresses = desc("address_decisions_total", "Requests decided by the client's address before any zone: allowed "+
 		"and denied (403).", "outcome")
+	descOvershoot = desc("max_overshoot_ratio", "The largest fraction of a limit of the zone by which a fleet may exceed it; 0 for "+
+		"zones that are strict, or counted in memory.", "zone")
 	descMissing   = desc("missing_keys_total", "Requests in which the zone's key was missing.", "zone")
 	descCosts     = desc("invalid_costs_total", "Requests whose cost was empty, not a number or below 1, and counted as 1.", "zone")
 	descEvictions = desc("evictions_total", "Keys that were forgotten before their reset to make room for others; "+
@@ -58,7 +61,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range append(storeDescs, descDecisions, descAddresses, descMissing, descCosts, descEvictions, descOverflow, descKeys,
-		descRequests, descDeclined) {
+		descRequests, descDeclined, descOvershoot) {
 		ch <- d
 	}
 	c.requests.seconds.Describe(ch)
@@ -87,6 +90,8 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		count(descDecisions, z.tally.denied.Load(), z.name, "denied", "")
 		count(descRequests, z.tally.admitted.total()+rejected+degraded, z.name, "")
 		count(descDeclined, rejected, z.name, "")
+		ch <- prometheus.MustNewConstMetric(descOvershoot, prometheus.GaugeValue,
+			math.Float64frombits(z.maxOvershoot.Load()), z.name)
 		count(descMissing, z.tally.missingKeys.Load(), z.name)
 		count(descCosts, z.tally.invalidCosts.Load(), z.name)
 	}

@@ -179,6 +179,9 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, config *Zone) (*
 	}
 	h.releaseList = append(h.releaseList, release)
 	z.zoneState = state
+	h.app.mu.Lock()
+	h.app.zones = append(h.app.zones, z)
+	h.app.mu.Unlock()
 	return z, nil
 }
 

@@ -10,6 +10,8 @@ import (
 type zoneState struct {
 	name  string
 	tally tally
+
+	maxOvershoot atomic.Uint64 // the bits of a float64: see zone.overshoot; 0 in memory
 }
 
 // Destruct does nothing: the tally ends with the last configuration that has the zone.

@@ -32,11 +32,13 @@ func (g *gateway) scrapeAt(addr string) map[string]float64 {
 	g.t.Helper()
 	series := make(map[string]float64)
 	for line := range strings.Lines(g.scrapeText(addr)) {
-		name, value, found := strings.Cut(strings.TrimSpace(line), " ")
-		if !found || !strings.HasPrefix(name, "caddy_rate_limit_") {
+		line = strings.TrimSpace(line)
+		space := strings.LastIndexByte(line, ' ') // labels may have some too
+		if space < 0 || !strings.HasPrefix(line, "caddy_rate_limit_") {
 			continue
 		}
-		number, err := strconv.ParseFloat(value, 64)
+		name := line[:space]
+		number, err := strconv.ParseFloat(line[space+1:], 64)
 		if err != nil {
 			g.t.Errorf("a metric has no number: %q", line)
 		}
