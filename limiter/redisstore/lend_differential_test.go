@@ -14,7 +14,7 @@ import (
 // specification, with the same random histories, and compares every answer.
 func TestLendsAsSpecified(t *testing.T) {
 	client := connect(t, standalone(t))
-	histories, calls := 100, 300
+	histories, calls := 50, 300
 	if testing.Short() {
 		histories = 6
 	}
@@ -29,7 +29,7 @@ func TestLendsAsSpecified(t *testing.T) {
 // with its instant: where that is known, which it is not for windows.
 func TestLendsAsSpecifiedWhenTheClockIsSetBack(t *testing.T) {
 	client := connect(t, standalone(t))
-	for seed := range 400 {
+	for seed := range 200 {
 		h := newLending(t, withClock(client), uint64(seed), algorithms[seed%2])
 		h.keys, h.stepsBack = []string{"alice"}, true
 		h.play(t, 100)
