@@ -1,6 +1,8 @@
 package fleetlimit
 
 import (
+	"slices"
+
 	"github.com/caddyserver/caddy/v2"
 
 	"github.com/fleetlimit/fleetlimit/limiter/leasestore"
@@ -54,9 +56,17 @@ func acquireRedis(target *redisTarget) (*store, func(), error) {
 			leases.Close()
 			nodes.Leave()
 			release()
-			metrics.requests.forget(target.name)
+			forgetRequests(target.name)
 		}}, nil
 	})
+}
+
+// forgetRequests ends the series of requests to the stores of a name, unless there is another one: after a reload that has
+// changed its prefix, say.
+func forgetRequests(name string) {
+	if !slices.ContainsFunc(pooledStores(), func(s *store) bool { return s.name == name }) {
+		metrics.requests.forget(name)
+	}
 }
 
 func acquireStore(id storeID, open func() (*store, error)) (*store, func(), error) {

@@ -2,8 +2,10 @@ package fleetlimit
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/prometheus/client_golang/prometheus"
@@ -83,30 +85,32 @@ func TestStoresOfApps(t *testing.T) {
 	}
 }
 
+// gathered returns the values of all metrics by their names and labels; of histograms how much was observed.
+func gathered(t *testing.T) map[string]float64 {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	if err := registerMetrics(registry); err != nil {
+		t.Fatal(err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatalf("metrics cannot be gathered: %v", err)
+	}
+	got := make(map[string]float64)
+	for _, f := range families {
+		for _, m := range f.Metric {
+			name := strings.TrimPrefix(f.GetName(), "caddy_rate_limit_")
+			for _, l := range m.Label {
+				name += " " + l.GetValue()
+			}
+			got[name] = m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	return got
+}
+
 // TestZoneMovesToRedis reloads a zone from memory to Redis: its counts stay where they are, its metrics go on.
 func TestZoneMovesToRedis(t *testing.T) {
-	gather := func() map[string]float64 {
-		t.Helper()
-		registry := prometheus.NewPedanticRegistry()
-		if err := registerMetrics(registry); err != nil {
-			t.Fatal(err)
-		}
-		families, err := registry.Gather()
-		if err != nil {
-			t.Fatalf("metrics cannot be gathered: %v", err)
-		}
-		got := make(map[string]float64)
-		for _, f := range families {
-			for _, m := range f.Metric {
-				name := strings.TrimPrefix(f.GetName(), "caddy_rate_limit_")
-				for _, l := range m.Label {
-					name += " " + l.GetValue()
-				}
-				got[name] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
-			}
-		}
-		return got
-	}
 	acquire := func(a *App) (*zoneState, func()) {
 		t.Helper()
 		z, release, err := acquireZone(a.store, "moving")
@@ -122,12 +126,12 @@ func TestZoneMovesToRedis(t *testing.T) {
 	redis := provisionedApp(t, `{"redis": {"addresses": ["192.0.2.1:6379"]}}`)
 	later, releaseLater := acquire(redis)
 	later.tally.admitted[limiter.FromStore].Add(4)
-	if got := gather(); got["decisions_total admitted store moving"] != 7 || got["keys_total moving"] != 0 {
+	if got := gathered(t); got["decisions_total admitted store moving"] != 7 || got["keys_total moving"] != 0 {
 		t.Errorf("metrics while both configurations are there = %v, want 7 admitted and 0 keys", got)
 	}
 
 	release()
-	got := gather()
+	got := gathered(t)
 	if got["decisions_total admitted store moving"] != 7 {
 		t.Errorf("metrics after the earlier configuration = %v, want 7 admitted", got)
 	}
@@ -139,5 +143,23 @@ func TestZoneMovesToRedis(t *testing.T) {
 	releaseLater()
 	if got := pooledZones(); len(got) != 0 {
 		t.Errorf("zones in use at the end = %d, want 0", len(got))
+	}
+}
+
+// TestRequestsOfStores reloads to another prefix in the same Redis: a new store, of the same name for metrics.
+func TestRequestsOfStores(t *testing.T) {
+	const seconds, errs = "store_seconds redis standalone 192.0.2.1:6379", "store_errors_total redis standalone 192.0.2.1:6379"
+	earlier := provisionedApp(t, `{"redis": {"addresses": ["192.0.2.1:6379"]}}`)
+	later := provisionedApp(t, `{"redis": {"addresses": ["192.0.2.1:6379"], "key_prefix": "b"}}`)
+	observe := metrics.requests.of(later.store.name) // what a store keeps
+	observe(time.Millisecond, nil)
+	earlier.Cleanup()
+	observe(0, errors.New("refused"))
+	if got := gathered(t); got[seconds] != 1 || got[errs] != 1 {
+		t.Errorf("requests answered, failed = %v, %v, want 1, 1", got[seconds], got[errs])
+	}
+	later.Cleanup()
+	if got := gathered(t); got[seconds] != 0 || got[errs] != 0 {
+		t.Errorf("there are requests %v, %v of stores that have ended", got[seconds], got[errs])
 	}
 }
