@@ -52,7 +52,7 @@ type Account struct {
 // asked. nodes is how many nodes share the credit; 0 for none.
 func (a *Account) Take(r *Rule, now Instant, cost int64, nodes int, d *Decision) (decided bool) {
 	m := momentOf(now)
-	if a.limit != r.limitID {
+	if !a.Under(r) {
 		a.adopt(r, m)
 	}
 	if a.Denies(now, cost) {
@@ -137,6 +137,9 @@ func (a *Account) Undo(cost int64, version Instant) {
 
 // Version changes whenever the store has answered.
 func (a *Account) Version() Instant { return a.seenAt }
+
+// Under reports whether what the account knows is about the limit of r: that it was last taken or asked for under such a rule.
+func (a *Account) Under(r *Rule) bool { return a.limit == r.limitID }
 
 // adopt makes the account one of the limit of r. What is leased of another limit goes back, and what it denied is forgotten.
 func (a *Account) adopt(r *Rule, m moment) {

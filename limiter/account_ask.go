@@ -10,7 +10,7 @@ func (a *Account) Asking() bool { return a.asking }
 // loan is answered, or [Account.Fail] is called, no other may be asked for.
 func (a *Account) Ask(r *Rule, now Instant, need, more int64, l *Loan) {
 	m := momentOf(now)
-	if a.limit != r.limitID {
+	if !a.Under(r) {
 		a.adopt(r, m)
 	}
 	*l = Loan{
@@ -48,7 +48,7 @@ func (a *Account) Answer(r *Rule, asked, now Instant, l *Loan, jitter int64, for
 	a.heardAt = momentOf(asked)
 	a.paid += uint32(max(0, min(l.Owed-a.owing(now, a.paid), int64(a.owed-a.paid)))) // it may be of a window before
 	a.credit = 0
-	other := a.limit != r.limitID // there is a new limit since then
+	other := !a.Under(r) // there is a new limit since then
 	if l.Lent > 0 {
 		lasts := int64(l.Ends-d.At) - leaseMargin(r.slot)
 		if r.slot == 0 {

@@ -12,7 +12,7 @@ func (a *Account) answer(d *Decision, r *Rule, now Instant, from Source, cost in
 // Peek answers a take of cost events at now in d from what is known here, and takes nothing: a take is allowed unless a denial is
 // remembered. It reports whether enough is known.
 func (a *Account) Peek(r *Rule, now Instant, cost int64, d *Decision) bool {
-	if a.seenAt == 0 || a.limit != r.limitID {
+	if a.seenAt == 0 || !a.Under(r) {
 		return false
 	}
 	if a.Denies(now, cost) {

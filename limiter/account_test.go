@@ -49,6 +49,32 @@ func TestPeek(t *testing.T) {
 	}
 }
 
+func TestUnder(t *testing.T) {
+	nine := mustRule(t, fixed, Limit{Events: 9, Window: time.Minute})
+	twelve := mustRule(t, fixed, Limit{Events: 12, Window: time.Minute})
+	const now = 1000 * sec
+	var (
+		a    Account
+		d    Decision
+		loan Loan
+	)
+	for _, step := range []struct {
+		what         string
+		do           func()
+		nine, twelve bool
+	}{
+		{"nothing", func() {}, false, false},
+		{"take under nine", func() { a.Take(nine, now, 1, 0, &d) }, true, false},
+		{"ask under twelve", func() { a.Ask(twelve, now, 1, 0, &loan) }, false, true},
+	} {
+		step.do()
+		if a.Under(nine) != step.nine || a.Under(twelve) != step.twelve {
+			t.Errorf("after %s: under nine a minute %v, under twelve %v, want %v and %v",
+				step.what, a.Under(nine), a.Under(twelve), step.nine, step.twelve)
+		}
+	}
+}
+
 // TestDenialOfHugeCost is about costs beyond those that are remembered: they are asked for each time.
 func TestDenialOfHugeCost(t *testing.T) {
 	const now = 1000 * sec
