@@ -38,8 +38,8 @@ fuzz: need-go ## Run each fuzz target for FUZZTIME, one minute unless told other
 		$(GO) test -run '^$$' -fuzz "^$${f#*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "$${f%:*}"; \
 	done
 
-model: need-go ## Play 20,000 random histories of leases, in a minute or two
-	$(GO) test -run 'TestLeaseModel$$' ./limiter -model.runs 20000
+model: need-go ## Play 200,000 random histories of leases, in some minutes
+	$(GO) test -run 'TestLeaseModel$$' ./limiter -model.runs 200000
 
 tune: need-go ## Simulate what leases save and cost, for each algorithm and load
 	$(GO) test -count=1 -run Tune -v ./limiter -tune.all

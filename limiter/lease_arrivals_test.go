@@ -51,7 +51,7 @@ func (w *world) pace() func(gap float64) int64 {
 	case 1: // with what leases last
 		period = 1 + w.Int64N(3*w.rule.leaseTime())
 	}
-	on := period / oneOf[int64](w.Rand, 2, 5, 20)
+	on := max(1, period/oneOf[int64](w.Rand, 2, 5, 20)) // with none, no time would ever pass
 	steady := func(gap float64) int64 { return int64(w.ExpFloat64() * gap) }
 	switch w.IntN(4) {
 	case 0: // only at times
