@@ -39,22 +39,31 @@ func TestJanitorForgetsSpentKeys(t *testing.T) {
 	})
 }
 
-func TestDefaultSweepInterval(t *testing.T) {
+// TestSweepKeepsWhatIsUsed uses a key again after it has its full limit back, and another one only once.
+func TestSweepKeepsWhatIsUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{})
 		defer s.Close()
 		s.Open("z")
 		r := newRule(t, limiter.Rule{Zone: "z", Limit: limiter.Limit{Events: 9, Window: time.Millisecond}})
-		take(t, s, limiter.At(time.Now()), r, "key")
-		time.Sleep(DefaultSweepInterval - 1)
-		synctest.Wait()
-		if got := s.Stats("z").Keys; got != 1 {
-			t.Errorf("keys just before the sweep = %d, want 1", got)
-		}
-		time.Sleep(time.Nanosecond)
-		synctest.Wait()
-		if got := s.Stats("z").Keys; got != 0 {
-			t.Errorf("keys after the sweep = %d, want 0", got)
+		take(t, s, limiter.At(time.Now()), r, "once")
+		take(t, s, limiter.At(time.Now()), r, "twice")
+		time.Sleep(15 * time.Second)
+		take(t, s, limiter.At(time.Now()), r, "twice")
+		for _, step := range []struct {
+			sleep time.Duration
+			keys  int
+		}{
+			{15*time.Second - 1, 2},
+			{1, 1}, // the third sweep, 30 s from the start
+			{20*time.Second - 1, 1},
+			{1, 0},
+		} {
+			time.Sleep(step.sleep)
+			synctest.Wait()
+			if got := s.Stats("z").Keys; got != step.keys {
+				t.Errorf("keys at %v = %d, want %d", time.Now(), got, step.keys)
+			}
 		}
 	})
 }
