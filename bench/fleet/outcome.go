@@ -1,10 +1,10 @@
 package main
 
 import (
-	"math"
 	"slices"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/bench/rounds"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -44,21 +44,12 @@ func (o *outcome) perThousand() float64 { return 1000 * float64(o.requests) / fl
 func fraction(part, whole int) float64 { return float64(part) / float64(max(1, whole)) }
 
 // latency returns how long a take lasted that was longer than a fraction q of all.
-func (o *outcome) latency(q float64) time.Duration { return quantile(o.latencies, q) }
-
-// quantile returns the least of the sorted values which a fraction q of all does not exceed; 0 when there are none.
-func quantile(sorted []time.Duration, q float64) time.Duration {
-	if len(sorted) == 0 {
-		return 0
-	}
-	n := int(math.Ceil(q * float64(len(sorted))))
-	return sorted[min(max(n, 1), len(sorted))-1]
-}
+func (o *outcome) latency(q float64) time.Duration { return rounds.Quantile(o.latencies, q) }
 
 // sortedQuantile sorts values and returns their quantile.
 func sortedQuantile(values []time.Duration, q float64) time.Duration {
 	slices.Sort(values)
-	return quantile(values, q)
+	return rounds.Quantile(values, q)
 }
 
 // outcomes returns what the answers to arrivals say about trials. Those that were due before warm count for nothing but the

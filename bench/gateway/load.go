@@ -21,9 +21,13 @@ type client struct {
 
 type conn struct {
 	fd  int
-	n   int // bytes of the response in buf
+	due time.Duration // when the request was, since the load began; only of a pace
+	n   int           // bytes of the response in buf
 	buf [8 << 10]byte
 }
+
+// patience is how long a client waits for a response.
+const patience = 5 * time.Second
 
 // dial opens n connections to a port on the loopback interface.
 func dial(port, n int) (*client, error) {
@@ -53,8 +57,29 @@ func (c *client) open(port int) error {
 	if err := syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1); err != nil {
 		return err
 	}
+	return c.watch(fd)
+}
+
+// watch has wait return when fd can be read.
+func (c *client) watch(fd int) error {
 	return syscall.EpollCtl(c.epoll, syscall.EPOLL_CTL_ADD, fd,
 		&syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(fd)})
+}
+
+// wait returns what can be read, once there is something.
+func (c *client) wait(events []syscall.EpollEvent) ([]syscall.EpollEvent, error) {
+	for {
+		ready, err := syscall.EpollWait(c.epoll, events, int(patience.Milliseconds()))
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil:
+			return nil, err
+		case ready == 0:
+			return nil, fmt.Errorf("no response for %v", patience)
+		default:
+			return events[:ready], nil
+		}
+	}
 }
 
 func (c *client) close() {
@@ -88,26 +113,19 @@ func (c *client) send(r *requests, l load, want int) (n int, took time.Duration,
 	wanted := strconv.Itoa(want)
 	events := make([]syscall.EpollEvent, len(c.conns))
 	for n < sent {
-		ready, err := syscall.EpollWait(c.epoll, events, 5000)
-		if errors.Is(err, syscall.EINTR) {
-			continue
-		} else if err != nil {
+		ready, err := c.wait(events)
+		if err != nil {
 			return 0, 0, err
-		} else if ready == 0 {
-			return 0, 0, errors.New("no response for 5 seconds")
 		}
 		over := l.duration > 0 && time.Since(start) >= l.duration
-		for _, e := range events[:ready] {
+		for _, e := range ready {
 			k := c.conns[e.Fd]
-			status, err := k.read()
+			answered, err := k.read(wanted)
 			if err != nil {
 				return 0, 0, err
 			}
-			if status == nil {
-				continue // the response goes on
-			}
-			if string(status) != wanted {
-				return 0, 0, fmt.Errorf("response %d is a %s, want %s:\n%s", n, status, wanted, k.buf[:k.n])
+			if !answered {
+				continue
 			}
 			n++
 			if !over && more() {
@@ -136,25 +154,26 @@ var (
 	contentLength = []byte("\r\nContent-Length: ")
 )
 
-// read reads what has arrived of a response. It returns the three digits of the status when the response is complete.
-func (k *conn) read() (status []byte, err error) {
+// read reads what has arrived of a response, and reports whether it is complete. Another status than the wanted one, three
+// digits, is an error.
+func (k *conn) read(wanted string) (complete bool, err error) {
 	n, err := syscall.Read(k.fd, k.buf[k.n:])
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	if n == 0 {
-		return nil, fmt.Errorf("connection closed after %q", k.buf[:k.n])
+		return false, fmt.Errorf("connection closed after %q", k.buf[:k.n])
 	}
 	k.n += n
 
 	got := k.buf[:k.n]
 	header := bytes.Index(got, endOfHeader)
 	if header < 0 {
-		return nil, nil
+		return false, nil
 	}
 	at := bytes.Index(got[:header+2], contentLength)
 	if at < 0 {
-		return nil, fmt.Errorf("a response without Content-Length: %q", got)
+		return false, fmt.Errorf("a response without Content-Length: %q", got)
 	}
 	length := 0
 	for _, digit := range got[at+len(contentLength):] {
@@ -164,7 +183,10 @@ func (k *conn) read() (status []byte, err error) {
 		length = 10*length + int(digit-'0')
 	}
 	if k.n < header+len(endOfHeader)+length {
-		return nil, nil
+		return false, nil
 	}
-	return got[9:12], nil // HTTP/1.1 200
+	if status := got[9:12]; string(status) != wanted { // HTTP/1.1 200
+		return false, fmt.Errorf("a response with status %s, want %s:\n%s", status, wanted, got)
+	}
+	return true, nil
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/fleetlimit/fleetlimit/bench/rounds"
 )
 
 // compare fills in the figures of c's variants.
@@ -21,77 +23,108 @@ func (l *lab) compare(c *comparison) error {
 	}
 	defer stop()
 
-	gateways := make([]*caddy, len(c.variants))
-	clients := make([]*client, len(c.variants))
-	loads := make([]*requests, len(c.variants))
-	for i, v := range c.variants {
+	var all []*contender
+	for _, v := range c.variants {
+		k := &contender{variant: v, status: c.status}
 		site := strings.ReplaceAll(v.site, "%UPSTREAM%", strconv.Itoa(upstream))
-		if gateways[i], err = l.start(v, site); err != nil {
+		if k.gateway, err = l.start(v, site); err != nil {
 			return fmt.Errorf("%s: %w", v.name, err)
 		}
-		defer gateways[i].stop()
-		if clients[i], err = dial(gateways[i].port, l.conns); err != nil {
+		defer k.gateway.stop()
+		if k.client, err = dial(k.gateway.port, l.conns); err != nil {
 			return fmt.Errorf("%s: %w", v.name, err)
 		}
-		defer clients[i].close()
-		if loads[i], err = l.warm(c, i, gateways[i], clients[i]); err != nil {
+		defer k.client.close()
+		if err := l.warm(c, k); err != nil {
 			return fmt.Errorf("%s: warming up: %w", v.name, err)
 		}
+		all = append(all, k)
 	}
 
+	if err := l.turns(all, func(k *contender) error { return k.saturate(l.round) }); err != nil {
+		return err
+	}
+	c.pace = l.load * rounds.Median(c.variants[0].rates)
+	p := pace{every: time.Duration(float64(time.Second) / c.pace), duration: l.round / 2}
+	return l.turns(all, func(k *contender) error { return k.delay(p) })
+}
+
+// A contender is a variant whose gateway is running.
+type contender struct {
+	*variant
+	gateway  *caddy
+	client   *client
+	requests *requests
+	status   int // of every response
+}
+
+// turns has the contenders take turns at something in each round.
+func (l *lab) turns(all []*contender, do func(*contender) error) error {
 	for round := range l.rounds {
-		for turn := range c.variants {
-			i := (round + turn) % len(c.variants) // so that none always follows the same other
-			if err := c.variants[i].measure(gateways[i], clients[i], loads[i], l.round, c.status); err != nil {
-				return fmt.Errorf("%s: %w", c.variants[i].name, err)
+		for turn := range all {
+			k := all[(round+turn)%len(all)] // so that none always follows the same other
+			if err := do(k); err != nil {
+				return fmt.Errorf("%s: %w", k.name, err)
 			}
 		}
 	}
 	return nil
 }
 
-// warm sends every request once, and returns the requests to go on with.
-func (l *lab) warm(c *comparison, i int, g *caddy, k *client) (*requests, error) {
+// warm sends every request once, and puts down which to go on with.
+func (l *lab) warm(c *comparison, k *contender) error {
 	if !c.exhaust {
 		n := l.keys
 		if c.keys > 0 {
 			n = c.keys
 		}
-		all := distinct(n)
-		_, _, err := k.send(all, load{requests: n}, c.status)
-		return all, err
+		k.requests = distinct(n)
+		_, _, err := k.client.send(k.requests, load{requests: n}, c.status)
+		return err
 	}
-	one := same()
-	if !c.variants[i].rejects { // spend the limit first
-		first, err := dial(g.port, 1)
+	k.requests = same()
+	if !k.rejects { // spend the limit first
+		first, err := dial(k.gateway.port, 1)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		defer first.close()
-		if _, _, err := first.send(one, load{requests: 1}, 200); err != nil {
-			return nil, err
+		if _, _, err := first.send(k.requests, load{requests: 1}, 200); err != nil {
+			return err
 		}
 	}
-	_, _, err := k.send(one, load{requests: 1000}, c.status)
-	return one, err
+	_, _, err := k.client.send(k.requests, load{requests: 1000}, c.status)
+	return err
 }
 
-// measure adds the figures of one round to v.
-func (v *variant) measure(g *caddy, k *client, r *requests, round time.Duration, status int) error {
-	before, err := g.cpuTime()
+// saturate adds the figures of a round in which all connections are busy.
+func (k *contender) saturate(round time.Duration) error {
+	before, err := k.gateway.cpuTime()
 	if err != nil {
 		return err
 	}
-	n, took, err := k.send(r, load{duration: round}, status)
+	n, took, err := k.client.send(k.requests, load{duration: round}, k.status)
 	if err != nil {
 		return err
 	}
-	after, err := g.cpuTime()
+	after, err := k.gateway.cpuTime()
 	if err != nil {
 		return err
 	}
-	v.rates = append(v.rates, float64(n)/took.Seconds())
-	v.cpu = append(v.cpu, (after-before).Seconds()*1e6/float64(n))
+	k.rates = append(k.rates, float64(n)/took.Seconds())
+	k.cpu = append(k.cpu, (after-before).Seconds()*1e6/float64(n))
+	return nil
+}
+
+// delay adds the figures of a round in which the load leaves the gateway idle most of the time.
+func (k *contender) delay(p pace) error {
+	latencies, err := k.client.pace(k.requests, p, k.status)
+	if err != nil {
+		return err
+	}
+	slices.Sort(latencies)
+	k.p50 = append(k.p50, rounds.Quantile(latencies, 0.50).Seconds()*1e3)
+	k.p99 = append(k.p99, rounds.Quantile(latencies, 0.99).Seconds()*1e3)
 	return nil
 }
 

@@ -40,7 +40,7 @@ func cpuModel() string {
 	return "unknown processor"
 }
 
-func printComparison(w io.Writer, c *comparison) {
+func printThroughput(w io.Writer, c *comparison) {
 	fmt.Fprintf(w, "\n### %s\n\n", c.title)
 	fmt.Fprintln(w, "| variant | requests/s | ratio (least to greatest) | processor time per request | ratio | goal |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|")
@@ -53,6 +53,24 @@ func printComparison(w io.Writer, c *comparison) {
 		}
 		fmt.Fprintf(w, "| %s | %.0f | %.3f (%.3f to %.3f) | %.1f µs | %.3f | %s |\n", v.name, rounds.Median(v.rates),
 			rounds.Median(rate), slices.Min(rate), slices.Max(rate), rounds.Median(v.cpu), rounds.Median(cpu), goal)
+	}
+}
+
+// latencyGoal is by how much the p99 of the second variant may be above that of the first, in milliseconds.
+const latencyGoal = 1.0
+
+func printLatency(w io.Writer, c *comparison) {
+	fmt.Fprintf(w, "\nLatency of the same at %.0f requests/s:\n\n", c.pace)
+	fmt.Fprintln(w, "| variant | p50 | p99 | p99 above the first (least to greatest) | goal |")
+	fmt.Fprintln(w, "|---|---|---|---|---|")
+	base := c.variants[0]
+	for i, v := range c.variants {
+		above, goal := rounds.Differences(v.p99, base.p99), ""
+		if i == 1 {
+			goal = fmt.Sprintf("< %g ms: %s", latencyGoal, met(rounds.Median(above) < latencyGoal))
+		}
+		fmt.Fprintf(w, "| %s | %.3f ms | %.3f ms | %.3f ms (%.3f to %.3f) | %s |\n", v.name, rounds.Median(v.p50),
+			rounds.Median(v.p99), rounds.Median(above), slices.Min(above), slices.Max(above), goal)
 	}
 }
 

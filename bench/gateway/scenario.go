@@ -16,6 +16,8 @@ type comparison struct {
 	upstream  bool    // the sites proxy to %UPSTREAM%
 	keys      int     // distinct ones; 0 for as many as the flag says
 	variants  []*variant
+
+	pace float64 // requests per second while latency was measured
 }
 
 // A variant is a way to configure Caddy, and what was measured of it. The first of a comparison is its baseline.
@@ -26,6 +28,8 @@ type variant struct {
 
 	rates []float64 // requests per second, by round
 	cpu   []float64 // microseconds of Caddy's processor time per request, by round
+
+	p50, p99 []float64 // milliseconds from when a request was due to its answer, by round
 }
 
 const (

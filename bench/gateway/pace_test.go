@@ -1,0 +1,56 @@
+//go:build linux
+
+package main
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestPaceCountsFromWhenRequestsAreDue has a server that holds the first request back, while others become due behind it on
+// the only connection.
+func TestPaceCountsFromWhenRequestsAreDue(t *testing.T) {
+	const held, every, n = 50 * time.Millisecond, time.Millisecond, 60
+	var first sync.Once
+	k := dialServer(t, 1, func(http.ResponseWriter, *http.Request) {
+		first.Do(func() { <-time.After(held) })
+	})
+	got, err := k.pace(same(), pace{every: every, duration: n * every}, 200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != n {
+		t.Fatalf("%d latencies, want %d", len(got), n)
+	}
+	for i, latency := range got {
+		if least := held - time.Duration(i)*every; latency < least {
+			t.Errorf("request %d took %v, want at least %v: the first was held back for %v", i, latency, least, held)
+		}
+	}
+}
+
+func TestPaceRefusesAnotherStatus(t *testing.T) {
+	k := dialServer(t, 2, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) })
+	_, err := k.pace(same(), pace{every: time.Millisecond, duration: 5 * time.Millisecond}, 200)
+	if want := "a response with status 429, want 200"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error = %v, want one that says %q", err, want)
+	}
+}
+
+// dialServer returns a client with n connections to a server that answers with h.
+func dialServer(t *testing.T, n int, h http.HandlerFunc) *client {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	k, err := dial(s.Listener.Addr().(*net.TCPAddr).Port, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(k.close)
+	return k
+}
