@@ -3,99 +3,35 @@ package leasestore
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
-	"math/rand/v2"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/internal/baseline"
 )
-
-// benchKeys is how many warm keys the benchmarks take from, in random order, so that no take finds its key in the
-// processor's first caches by luck.
-const benchKeys = 100_000
 
 // benchStart is the instant at which the benchmarks begin.
 const benchStart limiter.Instant = 1_767_225_600_000_000
 
-// A contender takes one event of a key at now and reports whether that is allowed. It is made for one goroutine.
-type contender func(now limiter.Instant, key []byte) bool
-
-// BenchmarkTake compares what accounts decide with the least that any limiter must do: to find a key's counter in a map that is
-// safe for concurrent use, and to add to it.
+// BenchmarkTake compares what accounts decide with the least that any limiter must do.
 //
 //	go test -run '^$' -bench Take ./limiter/leasestore
 func BenchmarkTake(b *testing.B) {
-	keys := make([][]byte, benchKeys)
-	for i := range keys {
-		keys[i] = fmt.Appendf(nil, "sk_live_%08d", i)
-	}
-	order := shuffled(keys)
-	for _, impl := range []struct {
-		name string
-		open func(b *testing.B) (each func() contender)
-	}{
-		{"map+atomic", func(*testing.B) func() contender { return openPlainMap(keys) }},
-		{"shardedmap+atomic", func(*testing.B) func() contender { return openShardedMap(keys) }},
-		{"leasestore/zones=1/algorithm=token_bucket", leasestoreOf(keys, 1, limiter.TokenBucket, limiter.FromLease)},
-		{"leasestore/zones=1/algorithm=sliding_window_log", leasestoreOf(keys, 1, limiter.SlidingWindowLog, limiter.FromLease)},
-		{"leasestore/zones=1/algorithm=sliding_window", leasestoreOf(keys, 1, limiter.SlidingWindow, limiter.FromLease)},
-		{"leasestore/zones=1/algorithm=fixed_window", leasestoreOf(keys, 1, limiter.FixedWindow, limiter.FromLease)},
-		{"leasestore/zones=1/denied", leasestoreOf(keys, 1, limiter.TokenBucket, limiter.FromMemory)},
-		{"leasestore/zones=3/algorithm=token_bucket", leasestoreOf(keys, 3, limiter.TokenBucket, limiter.FromLease)},
-	} {
-		b.Run(fmt.Sprintf("impl=%s/keys=%d", impl.name, benchKeys), func(b *testing.B) {
-			each := impl.open(b)
-			b.Run("serial", func(b *testing.B) {
-				b.ReportAllocs()
-				take, now := each(), benchStart
-				for i := 0; b.Loop(); i++ {
-					now += limiter.Instant(i & 1) // two million takes a second
-					if !take(now, order[i%len(order)]) {
-						b.Fatalf("take of %s is not what it should be", order[i%len(order)])
-					}
-				}
-			})
-			b.Run("parallel", func(b *testing.B) {
-				b.ReportAllocs()
-				var goroutines atomic.Int64
-				b.RunParallel(func(pb *testing.PB) {
-					take, now := each(), benchStart
-					for i := int(goroutines.Add(1)) * 12345; pb.Next(); i++ {
-						now += limiter.Instant(i & 1)
-						if !take(now, order[i%len(order)]) {
-							b.Errorf("take of %s is not what it should be", order[i%len(order)])
-							return
-						}
-					}
-				})
-			})
-		})
-	}
+	const lease, memory = limiter.FromLease, limiter.FromMemory
+	baseline.Compare(b, shardBits,
+		leasestoreOf("zones=1/algorithm=token_bucket", 1, limiter.TokenBucket, lease),
+		leasestoreOf("zones=1/algorithm=sliding_window_log", 1, limiter.SlidingWindowLog, lease),
+		leasestoreOf("zones=1/algorithm=sliding_window", 1, limiter.SlidingWindow, lease),
+		leasestoreOf("zones=1/algorithm=fixed_window", 1, limiter.FixedWindow, lease),
+		leasestoreOf("zones=1/denied", 1, limiter.TokenBucket, memory),
+		leasestoreOf("zones=3/algorithm=token_bucket", 3, limiter.TokenBucket, lease),
+	)
 }
 
-// shuffled returns keys in a random order, copied one behind the other: to read the next one costs as little as to read it out of a
-// request that has just arrived.
-func shuffled(keys [][]byte) [][]byte {
-	var room []byte
-	for _, key := range keys {
-		room = append(room, key...)
-	}
-	order := make([][]byte, 0, len(keys))
-	next := 0
-	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(len(keys)) {
-		n := copy(room[next:], keys[i])
-		order = append(order, room[next:next+n:next+n])
-		next += n
-	}
-	return order
-}
-
-// leasestoreOf takes each event from so many zones at once, whose accounts answer from this source.
-func leasestoreOf(keys [][]byte, zones int, kind limiter.Kind, from limiter.Source) func(b *testing.B) func() contender {
-	return func(b *testing.B) func() contender {
+// leasestoreOf takes each event from so many zones at once, whose accounts answer from this source, two million times a
+// second.
+func leasestoreOf(name string, zones int, kind limiter.Kind, from limiter.Source) baseline.Contender {
+	return baseline.Contender{Name: "leasestore/" + name, Open: func(b *testing.B, keys [][]byte) func() baseline.Counter {
 		lender := &plentyLender{deny: from == limiter.FromMemory}
 		s := New(lender, Options{Clock: func() limiter.Instant { return benchStart }})
 		b.Cleanup(s.Close)
@@ -112,10 +48,11 @@ func leasestoreOf(keys [][]byte, zones int, kind limiter.Kind, from limiter.Sour
 			}
 			rules = append(rules, r)
 		}
-		each := func() contender {
-			ctx := context.Background()
+		each := func() baseline.Counter {
+			ctx, now, step := context.Background(), benchStart, limiter.Instant(0)
 			takes := make([]limiter.Take, zones)
-			return func(now limiter.Instant, key []byte) bool {
+			return func(key []byte) bool {
+				now, step = now+step, 1-step
 				for z := range takes {
 					takes[z].Rule, takes[z].Key, takes[z].Cost = rules[z], key, 1
 				}
@@ -131,15 +68,15 @@ func leasestoreOf(keys [][]byte, zones int, kind limiter.Kind, from limiter.Sour
 		}
 		warm := each()
 		for _, key := range keys {
-			warm(benchStart, key) // asks, and gets one lot
+			warm(key) // asks, and gets one lot
 		}
 		for _, key := range keys {
-			if !warm(benchStart, key) {
+			if !warm(key) {
 				b.Fatalf("%s is not known after it was asked for", key)
 			}
 		}
 		return each
-	}
+	}}
 }
 
 // A plentyLender lends more than a benchmark spends, until its end, or denies everything. It answers at once.
@@ -162,47 +99,4 @@ func (p *plentyLender) Lend(loans []limiter.Loan, answered func(error)) {
 		l.Served, l.Lent, l.Ends = l.Need, l.Rule.Capacity()/4, at+lasts
 	}
 	answered(nil)
-}
-
-// openPlainMap counts in one map under one lock for reading.
-func openPlainMap(keys [][]byte) func() contender {
-	var mu sync.RWMutex
-	counts := make(map[string]*atomic.Int64)
-	for _, key := range keys {
-		counts[string(key)] = new(atomic.Int64)
-	}
-	return func() contender {
-		return func(_ limiter.Instant, key []byte) bool {
-			mu.RLock()
-			n := counts[string(key)]
-			mu.RUnlock()
-			return n.Add(1) > 0
-		}
-	}
-}
-
-// openShardedMap counts in as many maps as a book has shards, chosen by a hash of the key.
-func openShardedMap(keys [][]byte) func() contender {
-	type part struct {
-		mu     sync.RWMutex
-		counts map[string]*atomic.Int64
-		_      [64]byte
-	}
-	var parts [1 << shardBits]part
-	seed := maphash.MakeSeed()
-	for i := range parts {
-		parts[i].counts = make(map[string]*atomic.Int64)
-	}
-	for _, key := range keys {
-		parts[maphash.Bytes(seed, key)>>(64-shardBits)].counts[string(key)] = new(atomic.Int64)
-	}
-	return func() contender {
-		return func(_ limiter.Instant, key []byte) bool {
-			p := &parts[maphash.Bytes(seed, key)>>(64-shardBits)]
-			p.mu.RLock()
-			n := p.counts[string(key)]
-			p.mu.RUnlock()
-			return n.Add(1) > 0
-		}
-	}
 }

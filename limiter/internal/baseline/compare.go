@@ -1,0 +1,92 @@
+// Package baseline compares, in benchmarks, what counts by key with the least that any limiter must do: to find a key's
+// counter in a map that is safe for concurrent use, and to add to it.
+package baseline
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+)
+
+// keyCount is how many warm keys are counted, in random order, so that nothing finds its key in the processor's first
+// caches by luck.
+const keyCount = 100_000
+
+// A Counter counts one event of a key, and reports whether that went as it should. It is made for one goroutine.
+type Counter func(key []byte) bool
+
+// A Contender is a way to count.
+type Contender struct {
+	Name string
+
+	// Open prepares it for these keys and returns what makes a Counter for each goroutine.
+	Open func(b *testing.B, keys [][]byte) (each func() Counter)
+}
+
+// Compare benchmarks the baselines, the second of which has 1<<shardBits maps, and then the others: on one goroutine, and
+// on as many as there are processors.
+func Compare(b *testing.B, shardBits int, others ...Contender) {
+	keys := make([][]byte, keyCount)
+	for i := range keys {
+		keys[i] = fmt.Appendf(nil, "sk_live_%08d", i)
+	}
+	order := shuffled(keys)
+	for _, c := range append([]Contender{
+		{"map+atomic", openMap},
+		{"shardedmap+atomic", func(_ *testing.B, keys [][]byte) func() Counter { return openMaps(keys, shardBits) }},
+	}, others...) {
+		b.Run(fmt.Sprintf("impl=%s/keys=%d", c.Name, keyCount), func(b *testing.B) {
+			each := c.Open(b, keys)
+			b.Run("serial", func(b *testing.B) { serial(b, each(), order) })
+			b.Run("parallel", func(b *testing.B) { parallel(b, each, order) })
+		})
+	}
+}
+
+func serial(b *testing.B, count Counter, order [][]byte) {
+	b.ReportAllocs()
+	for i := 0; b.Loop(); {
+		if !count(order[i]) {
+			b.Fatalf("counting %s did not go as it should", order[i])
+		}
+		if i++; i == len(order) {
+			i = 0
+		}
+	}
+}
+
+// parallel has each goroutine begin elsewhere.
+func parallel(b *testing.B, each func() Counter, order [][]byte) {
+	b.ReportAllocs()
+	var goroutines atomic.Int64
+	b.RunParallel(func(pb *testing.PB) {
+		count, i := each(), int(goroutines.Add(1))*12345%len(order)
+		for pb.Next() {
+			if !count(order[i]) {
+				b.Errorf("counting %s did not go as it should", order[i])
+				return
+			}
+			if i++; i == len(order) {
+				i = 0
+			}
+		}
+	})
+}
+
+// shuffled returns keys in a random order, copied one behind the other: to read the next one costs as little as to read it
+// out of a request that has just arrived.
+func shuffled(keys [][]byte) [][]byte {
+	var room []byte
+	for _, key := range keys {
+		room = append(room, key...)
+	}
+	order := make([][]byte, 0, len(keys))
+	next := 0
+	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(len(keys)) {
+		n := copy(room[next:], keys[i])
+		order = append(order, room[next:next+n:next+n])
+		next += n
+	}
+	return order
+}
