@@ -2,18 +2,19 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
+	"strings"
 	"time"
 
 	redis "github.com/redis/go-redis/v9"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
 const (
-	primaries = 3 // of a cluster; each has a replica
-	host      = "127.0.0.1"
+	host = "127.0.0.1"
 
 	// patience is how long a cluster may take to be ready, and a node to be connected with it.
 	patience = 30 * time.Second
@@ -21,56 +22,94 @@ const (
 
 // A cluster is a Redis Cluster of this program's own: three primaries with a replica each, at some distance.
 type cluster struct {
-	addrs   []string // where clients reach the servers
-	servers []*server
-	client  *redis.ClusterClient
-	line    *delayLine // nil when there is no delay
-	dir     string
+	*redistest.Cluster
+	addrs   []string      // where clients reach the servers: their own, or those of a delay line
+	line    *delayLine    // nil when there is no delay
 	timeout time.Duration // of the takes of its clients
 }
 
 // startCluster starts a cluster to which a request and its answer together take as much longer as delay says.
 func startCluster(delay time.Duration) (c *cluster, err error) {
-	c = &cluster{}
+	servers, err := redistest.StartCluster()
+	if err != nil {
+		return nil, err
+	}
+	c = &cluster{Cluster: servers, addrs: servers.Addrs}
 	defer func() {
 		if err != nil {
 			c.stop()
 		}
 	}()
-	if c.dir, err = os.MkdirTemp("", "bench-fleet"); err != nil {
-		return c, err
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
 	if delay > 0 {
-		c.line = newDelayLine(delay / 2)
-	}
-	ports, err := freePorts(6 * primaries)
-	if err != nil {
-		return c, err
-	}
-	for i := range 2 * primaries {
-		s := &server{dir: filepath.Join(c.dir, fmt.Sprint(i)), port: ports[3*i], bus: ports[3*i+1], public: ports[3*i]}
-		if c.line != nil {
-			s.public = ports[3*i+2]
-			if err := c.line.listen(s.public, s.port); err != nil {
-				return c, err
-			}
+		if err := c.moveAway(ctx, delay/2); err != nil {
+			return c, fmt.Errorf("moving the cluster away: %w", err)
 		}
-		c.servers = append(c.servers, s)
-		c.addrs = append(c.addrs, address(s.public))
-		if err := s.start(); err != nil {
+	}
+	for _, s := range c.Servers { // a server that is slow on a busy machine is no reason for a failover
+		if err := s.Client().ConfigSet(ctx, "cluster-node-timeout", "30000").Err(); err != nil {
 			return c, err
 		}
 	}
-	if err := c.join(); err != nil {
-		return c, fmt.Errorf("making a cluster: %w", err)
-	}
-	c.client = redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.addrs})
 	return c, nil
+}
+
+// moveAway has the servers send their clients to a delay line, and returns when all of them do.
+func (c *cluster) moveAway(ctx context.Context, delay time.Duration) error {
+	c.line = newDelayLine(delay)
+	c.addrs = nil
+	for _, s := range c.Servers {
+		addr, err := c.line.listen(s.Addr)
+		if err != nil {
+			return err
+		}
+		c.addrs = append(c.addrs, addr)
+		_, port, _ := net.SplitHostPort(addr)
+		if err := s.Client().ConfigSet(ctx, "cluster-announce-port", port).Err(); err != nil {
+			return err
+		}
+	}
+	for {
+		err := c.away(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// away returns why a server does not send clients to the delay line, or a replica is not connected with its primary, which it
+// is over the line too.
+func (c *cluster) away(ctx context.Context) error {
+	for _, s := range c.Servers {
+		nodes, err := s.Client().ClusterNodes(ctx).Result()
+		if err != nil {
+			return err
+		}
+		for _, addr := range c.addrs {
+			if !strings.Contains(nodes, addr+"@") {
+				return fmt.Errorf("the server at %s sees none at %s", s.Addr, addr)
+			}
+		}
+		info, err := s.Client().Info(ctx, "replication").Result()
+		if err != nil {
+			return err
+		}
+		if strings.Contains(info, "master_link_status:down") {
+			return fmt.Errorf("the server at %s has no link to its primary", s.Addr)
+		}
+	}
+	return nil
 }
 
 // flush removes all keys.
 func (c *cluster) flush() error {
-	return c.client.ForEachMaster(context.Background(), func(ctx context.Context, primary *redis.Client) error {
+	return c.Client().ForEachMaster(context.Background(), func(ctx context.Context, primary *redis.Client) error {
 		return primary.FlushAll(ctx).Err()
 	})
 }
@@ -92,27 +131,8 @@ func (c *cluster) roundTrip() (time.Duration, error) {
 
 // stop ends all processes and connections.
 func (c *cluster) stop() {
-	if c.client != nil {
-		_ = c.client.Close()
-	}
-	for _, s := range c.servers {
-		s.stop()
-	}
+	c.Close()
 	if c.line != nil {
 		c.line.close()
 	}
-	_ = os.RemoveAll(c.dir)
-}
-
-// freePorts returns ports of the loopback interface that nobody listens at.
-func freePorts(n int) (ports []int, err error) {
-	for range n {
-		l, err := net.Listen("tcp", host+":0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close() // together, so that no port comes twice
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports, nil
 }

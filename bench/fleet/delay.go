@@ -34,11 +34,11 @@ func newDelayLine(delay time.Duration) *delayLine {
 	return d
 }
 
-// listen has connections to the loopback port at end at the port to.
-func (d *delayLine) listen(at, to int) error {
-	l, err := net.Listen("tcp", address(at))
+// listen returns a loopback address from which connections go to another one.
+func (d *delayLine) listen(to string) (addr string, err error) {
+	l, err := net.Listen("tcp", host+":0")
 	if err != nil {
-		return err
+		return "", err
 	}
 	d.listeners = append(d.listeners, l)
 	d.carriers.Go(func() {
@@ -48,11 +48,11 @@ func (d *delayLine) listen(at, to int) error {
 				return
 			}
 			if err == nil {
-				d.carriers.Go(func() { d.connect(near, address(to)) })
+				d.carriers.Go(func() { d.connect(near, to) })
 			}
 		}
 	})
-	return nil
+	return l.Addr().String(), nil
 }
 
 // connect joins a connection with one to addr.

@@ -26,14 +26,11 @@ func TestDelayLine(t *testing.T) {
 	const delay, lines = 3 * time.Millisecond, 100
 	d := newDelayLine(delay)
 	defer d.close()
-	ports, err := freePorts(1)
+	addr, err := d.listen(l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.listen(ports[0], l.Addr().(*net.TCPAddr).Port); err != nil {
-		t.Fatal(err)
-	}
-	conn, err := net.Dial("tcp", address(ports[0]))
+	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}

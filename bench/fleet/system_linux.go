@@ -8,9 +8,6 @@ import (
 	"time"
 )
 
-// childAttributes has the kernel kill a process when the thread that started it ends, so also when this program is killed.
-func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
-
 // sleep sleeps by the kernel's clock.
 func sleep(d time.Duration) {
 	t := syscall.NsecToTimespec(int64(d))

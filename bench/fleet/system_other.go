@@ -4,11 +4,8 @@ package main
 
 import (
 	"errors"
-	"syscall"
 	"time"
 )
-
-func childAttributes() *syscall.SysProcAttr { return nil }
 
 func sleep(d time.Duration) { time.Sleep(d) }
 

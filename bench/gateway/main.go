@@ -23,7 +23,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/bench/servers"
+	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
 // options are what the flags say.
@@ -104,11 +104,11 @@ func run(o options) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	redis, err := servers.Start()
+	redis, err := redistest.StartServer()
 	if err != nil {
 		return err
 	}
-	defer redis.Stop()
+	defer redis.Close()
 	l := &lab{options: o, dir: dir, pins: pins, redis: redis.Addr}
 
 	printMachine(os.Stdout, pins, "go run ./gateway "+strings.Join(os.Args[1:], " "))

@@ -13,9 +13,9 @@ import (
 	redis "github.com/redis/go-redis/v9"
 
 	"github.com/fleetlimit/fleetlimit/bench/rounds"
-	"github.com/fleetlimit/fleetlimit/bench/servers"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
+	"github.com/fleetlimit/fleetlimit/test/redistest"
 	"github.com/fleetlimit/fleetlimit/transport"
 )
 
@@ -27,7 +27,7 @@ type variant struct {
 }
 
 // compare has variants take turns in short rounds and prints their rates, with the ratios to the first within a round.
-func compare(s *servers.Server, o options) error {
+func compare(s *redistest.Server, o options) error {
 	client := transport.New(transport.Options{Addresses: []string{s.Addr}, Timeout: 10 * time.Second})
 	defer client.Close()
 	store := redisstore.New(client, "rl")
@@ -139,8 +139,8 @@ func rules(n int) []*limiter.Rule {
 }
 
 // scriptCalls returns how many scripts Redis has run, without the calls of scripts that it did not know.
-func scriptCalls(s *servers.Server) (int64, error) {
-	stats, err := s.InfoMap(context.Background(), "commandstats").Result()
+func scriptCalls(s *redistest.Server) (int64, error) {
+	stats, err := s.Client().InfoMap(context.Background(), "commandstats").Result()
 	if err != nil {
 		return 0, err
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/bench/servers"
+	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
 // options are what the flags say.
@@ -43,11 +43,11 @@ func main() {
 func run(o options) error {
 	fmt.Printf("%s/%s, %d processors; %s.\n\n    go run ./redis %s\n\n",
 		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), strings.Join(os.Args[1:], " "))
-	s, err := servers.Start()
+	s, err := redistest.StartServer()
 	if err != nil {
 		return err
 	}
-	defer s.Stop()
+	defer s.Close()
 	if err := compare(s, o); err != nil {
 		return err
 	}

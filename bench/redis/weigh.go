@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/bench/servers"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
+	"github.com/fleetlimit/fleetlimit/test/redistest"
 	"github.com/fleetlimit/fleetlimit/transport"
 )
 
@@ -18,11 +18,11 @@ import (
 const counts = 10
 
 // weigh prints how much memory Redis takes for so many keys with ten counts each.
-func weigh(s *servers.Server, o options) error {
+func weigh(s *redistest.Server, o options) error {
 	ctx := context.Background()
 	client := transport.New(transport.Options{Addresses: []string{s.Addr}, Timeout: 10 * time.Second})
 	defer client.Close()
-	if err := s.FlushAll(ctx).Err(); err != nil {
+	if err := s.Client().FlushAll(ctx).Err(); err != nil {
 		return err
 	}
 	before, err := usedMemory(ctx, s)
@@ -74,8 +74,8 @@ func fill(ctx context.Context, store *redisstore.Store, keys int) error {
 }
 
 // usedMemory returns what Redis says it has allocated, in bytes.
-func usedMemory(ctx context.Context, s *servers.Server) (int64, error) {
-	info, err := s.InfoMap(ctx, "memory").Result()
+func usedMemory(ctx context.Context, s *redistest.Server) (int64, error) {
+	info, err := s.Client().InfoMap(ctx, "memory").Result()
 	if err != nil {
 		return 0, err
 	}

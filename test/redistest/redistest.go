@@ -14,6 +14,8 @@
 //
 // The methods that take no testing.TB report to the test that has the server. Like t.Fatal itself, those that wait for
 // something have to be called by that test's own goroutine; Pause, Resume and Kill may be called by any.
+//
+// StartServer and StartCluster do without tests; benchmarks begin with them.
 package redistest
 
 import (
