@@ -6,16 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-)
 
-// Colours of middle lightness, those of the other figures, so that they read on a white page and on a dark one.
-const (
-	ink    = "#76808a" // text and axes
-	red    = "#d9483b"
-	blue   = "#3d85d8"
-	orange = "#d98324"
-	green  = "#2f9e77"
-	purple = "#a567cf"
+	"github.com/fleetlimit/fleetlimit/docs/plot/canvas"
 )
 
 // A chart is curves over a logarithmic axis. The other axis begins at 0.
@@ -34,51 +26,43 @@ func (s *series) add(x int, y float64) { s.xs, s.ys = append(s.xs, float64(x)), 
 
 // Pixels: the size of the figure, and what is around the curves in it.
 const (
-	width, height       = 760.0, 400.0
-	left, right         = 90.0, 210.0
-	top, bottom         = 50.0, 60.0
-	plotWidth           = width - left - right
-	plotHeight          = height - top - bottom
-	faint         attrs = ` stroke-opacity="0.28"`
-	bold          attrs = ` font-weight="600"`
+	width, height = 760.0, 400.0
+	left, right   = 90.0, 210.0
+	top, bottom   = 50.0, 60.0
+	plotWidth     = width - left - right
+	plotHeight    = height - top - bottom
 )
-
-// attrs are attributes of an element of an SVG.
-type attrs string
 
 // svg returns the figure.
 func (c *chart) svg() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" role="img" `+
-		`font-family="system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif" font-size="13" fill="%s">`+"\n<title>%s</title>\n",
-		width, height, width, height, ink, c.title)
-	text(&b, left, 24, "start", c.title, bold)
-	text(&b, left+plotWidth/2, height-16, "middle", c.x, "")
-	text(&b, left, top-8, "start", c.y, "")
+	f := canvas.New(width, height, c.title)
+	f.Text(left, 24, "start", c.title, canvas.Bold)
+	f.Text(left+plotWidth/2, height-16, "middle", c.x, "")
+	f.Text(left, top-8, "start", c.y, "")
 	first, last := c.span()
 	step, high := scale(c.highest())
 	px := func(x float64) float64 { return left + plotWidth*math.Log(x/first)/max(math.Log(last/first), 1e-9) }
 	py := func(y float64) float64 { return top + plotHeight*(1-y/high) }
 	for y := 0.0; y <= high*1.0001; y += step {
-		line(&b, left, py(y), left+plotWidth, py(y), faint)
-		text(&b, left-8, py(y)+4, "end", short(y), "")
+		f.Line(left, py(y), left+plotWidth, py(y), canvas.Ink, canvas.Faint)
+		f.Text(left-8, py(y)+4, "end", short(y), "")
 	}
 	for _, x := range c.series[0].xs {
-		line(&b, px(x), top, px(x), top+plotHeight, faint)
-		text(&b, px(x), top+plotHeight+18, "middle", short(x), "")
+		f.Line(px(x), top, px(x), top+plotHeight, canvas.Ink, canvas.Faint)
+		f.Text(px(x), top+plotHeight+18, "middle", short(x), "")
 	}
 	for i, s := range c.series {
 		points := make([]string, len(s.xs))
 		for j := range s.xs {
 			points[j] = fmt.Sprintf("%.1f,%.1f", px(s.xs[j]), py(s.ys[j]))
-			fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`+"\n", px(s.xs[j]), py(s.ys[j]), s.colour)
+			fmt.Fprintf(f, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`+"\n", px(s.xs[j]), py(s.ys[j]), s.colour)
 		}
-		fmt.Fprintf(&b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="1.8"/>`+"\n", strings.Join(points, " "), s.colour)
+		fmt.Fprintf(f, `<polyline points="%s" fill="none" stroke="%s" stroke-width="1.8"/>`+"\n", strings.Join(points, " "), s.colour)
 		y := top + 12 + 22*float64(i)
-		fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="4" fill="%s"/>`+"\n", left+plotWidth+24, y-4, s.colour)
-		text(&b, left+plotWidth+36, y, "start", s.name, "")
+		fmt.Fprintf(f, `<circle cx="%.1f" cy="%.1f" r="4" fill="%s"/>`+"\n", left+plotWidth+24, y-4, s.colour)
+		f.Text(left+plotWidth+36, y, "start", s.name, "")
 	}
-	return b.String() + "</svg>\n"
+	return f.SVG()
 }
 
 // save writes the figure into a directory.
@@ -125,12 +109,4 @@ func short(v float64) string {
 		return fmt.Sprintf("%g k", math.Round(v/10)/100)
 	}
 	return fmt.Sprintf("%g", math.Round(v*1e4)/1e4)
-}
-
-func text(b *strings.Builder, x, y float64, anchor, s string, extra attrs) {
-	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="%s"%s>%s</text>`+"\n", x, y, anchor, extra, s)
-}
-
-func line(b *strings.Builder, x1, y1, x2, y2 float64, extra attrs) {
-	fmt.Fprintf(b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s"%s/>`+"\n", x1, y1, x2, y2, ink, extra)
 }

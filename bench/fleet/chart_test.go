@@ -4,6 +4,8 @@ import (
 	"encoding/xml"
 	"strings"
 	"testing"
+
+	"github.com/fleetlimit/fleetlimit/docs/plot/canvas"
 )
 
 func TestScale(t *testing.T) {
@@ -35,7 +37,9 @@ func TestShort(t *testing.T) {
 }
 
 func TestChartIsAnSVGWithAllPoints(t *testing.T) {
-	c := &chart{title: "Takes", x: "nodes", y: "takes/s", series: []series{{name: "leases", colour: blue}, {name: "strict", colour: ink}}}
+	c := &chart{title: "Takes", x: "nodes", y: "takes/s", series: []series{
+		{name: "leases", colour: canvas.Blue}, {name: "strict", colour: canvas.Ink},
+	}}
 	for i, nodes := range []int{2, 20, 200} {
 		c.series[0].add(nodes, float64(i+8))
 		c.series[1].add(nodes, 0)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/docs/plot/canvas"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -15,7 +16,7 @@ func measureKeys(l *lab) error {
 		counts, warm, length, rate = []int{1, 100}, 300*time.Millisecond, 600*time.Millisecond, 1000
 	}
 	policies := []policy{{overshoot: 0.05}, {overshoot: 0.01}, leasing(limiter.SlidingWindowLog), leasing(limiter.FixedWindow)}
-	colours := []string{red, orange, green, blue}
+	colours := []string{canvas.Red, canvas.Orange, canvas.Green, canvas.Blue}
 	const nodes = 2
 	text := fmt.Sprintf("%d nodes, %g takes per second under each algorithm, keys by Zipf(1.1), windows of 60 s, limits not binding;\n"+
 		"measured for %s after %s. Strict makes 1000 requests per 1000 takes.", nodes, rate, seconds(length-warm), seconds(warm))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/docs/plot/canvas"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -40,7 +41,7 @@ func (l *lab) speedOf(sizes []int, warm, length time.Duration) (*chart, error) {
 		"nodes", "takes/s", "against strict", "processor time per take", "store requests per 1000 takes", "store requests/s and node",
 		"strict: takes/s", "strict: processor time per take", "not answered")
 	c := &chart{title: "Takes per second against nodes, on the processors of one machine", x: "nodes", y: "takes/s",
-		series: []series{{name: "leases (token_bucket, 1 %)", colour: blue}, {name: "strict", colour: ink}}}
+		series: []series{{name: "leases (token_bucket, 1 %)", colour: canvas.Blue}, {name: "strict", colour: canvas.Ink}}}
 	for _, nodes := range sizes {
 		var trials []*trial
 		for _, p := range []policy{strict, leasing(limiter.TokenBucket)} {
@@ -66,7 +67,7 @@ func (l *lab) exactnessOf(sizes []int, length time.Duration) (*chart, error) {
 		{overshoot: 0.05}, {overshoot: 0.01}, leasing(limiter.SlidingWindowLog), leasing(limiter.SlidingWindow),
 		leasing(limiter.FixedWindow), strict,
 	}
-	colours := []string{red, orange, green, purple, blue, ink}
+	colours := []string{canvas.Red, canvas.Orange, canvas.Green, canvas.Purple, canvas.Blue, canvas.Ink}
 	text := fmt.Sprintf("Uniform over all nodes, 150 %% of the limit, %s of a window of 60 s.", seconds(length))
 	t := newTable("How exact fleets of several sizes decide", text,
 		"nodes", "algorithm", "takes", "admitted", "exact", "over-admission", "bound", "", "false rejections",

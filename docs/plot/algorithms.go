@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fleetlimit/fleetlimit/docs/plot/canvas"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -12,10 +13,10 @@ var algorithms = []struct {
 	limiter.Algorithm
 	colour string
 }{
-	{limiter.Algorithm{Kind: limiter.TokenBucket}, blue},
-	{limiter.Algorithm{Kind: limiter.SlidingWindowLog}, green},
-	{limiter.Algorithm{Kind: limiter.SlidingWindow}, purple},
-	{limiter.Algorithm{Kind: limiter.FixedWindow}, orange},
+	{limiter.Algorithm{Kind: limiter.TokenBucket}, canvas.Blue},
+	{limiter.Algorithm{Kind: limiter.SlidingWindowLog}, canvas.Green},
+	{limiter.Algorithm{Kind: limiter.SlidingWindow}, canvas.Purple},
+	{limiter.Algorithm{Kind: limiter.FixedWindow}, canvas.Orange},
 }
 
 // mixedEnd is when the figure of mixed traffic ends.
@@ -39,13 +40,13 @@ func highest(samples []sample) (peak sample) {
 // drawAlgorithms draws what each algorithm admits of the same traffic.
 func drawAlgorithms() string {
 	const left, width, rowHeight, rowGap = 62, 740, 96, 50
-	c := newCanvas(830, 5*(rowHeight+rowGap)+52, "What each algorithm admits of the same traffic")
+	c := canvas.New(830, 5*(rowHeight+rowGap)+52, "What each algorithm admits of the same traffic")
 	row := 0
 	next := func(title string, high float64) *panel {
 		y := float64(34 + row*(rowHeight+rowGap))
-		p := &panel{canvas: c, x: left, y: y, width: width, height: rowHeight, to: mixedEnd, high: high}
+		p := &panel{Canvas: c, x: left, y: y, width: width, height: rowHeight, to: mixedEnd, high: high}
 		row++
-		c.text(p.x, p.y-12, "start", title, bold)
+		c.Text(p.x, p.y-12, "start", title, canvas.Bold)
 		return p
 	}
 
@@ -61,7 +62,7 @@ func drawAlgorithms() string {
 			}
 		}
 		if n > 0 {
-			p.bar(at, at+bin, float64(n), ink)
+			p.bar(at, at+bin, float64(n), canvas.Ink)
 		}
 	}
 
@@ -71,16 +72,16 @@ func drawAlgorithms() string {
 		p.axes([]float64{0, 100, 200}, minute, i == len(algorithms)-1)
 		samples := lastMinute(admitted)
 		p.curve(samples, a.colour, true, "")
-		p.line(p.x, p.py(100), p.x+p.width, p.py(100), red, dashed)
+		p.Line(p.x, p.py(100), p.x+p.width, p.py(100), canvas.Red, canvas.Dashed)
 		peak := highest(samples)
-		p.text(p.px(peak.at), p.py(peak.value)-5, "middle", fmt.Sprintf("%g", peak.value), bold+` fill="`+a.colour+`"`)
-		p.text(p.x+p.width, p.y-12, "end", fmt.Sprintf("%d of %d admitted", total(admitted), total(offered)), small)
+		p.Text(p.px(peak.at), p.py(peak.value)-5, "middle", fmt.Sprintf("%g", peak.value), canvas.Bold+` fill="`+a.colour+`"`)
+		p.Text(p.x+p.width, p.y-12, "end", fmt.Sprintf("%d of %d admitted", total(admitted), total(offered)), canvas.Small)
 		if i == 0 {
-			p.text(p.x+6, p.py(100)-6, "start", "limit: 100 per minute", small+` fill="`+red+`"`)
+			p.Text(p.x+6, p.py(100)-6, "start", "limit: 100 per minute", canvas.Small+` fill="`+canvas.Red+`"`)
 		}
 	}
-	c.text(left+width/2, float64(34+5*(rowHeight+rowGap)-rowGap+40), "middle", "time, min:s (fixed windows end at each full minute)", "")
-	return c.svg()
+	c.Text(left+width/2, float64(34+5*(rowHeight+rowGap)-rowGap+40), "middle", "time, min:s (fixed windows end at each full minute)", "")
+	return c.SVG()
 }
 
 // algorithmsTable returns the figures of the same traffic.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/fleetlimit/fleetlimit/docs/plot/canvas"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -12,7 +13,7 @@ import (
 var parts = []struct {
 	n      int
 	colour string
-}{{1, orange}, {5, purple}, {60, blue}}
+}{{1, canvas.Orange}, {5, canvas.Purple}, {60, canvas.Blue}}
 
 func counter(subWindows int) limiter.Algorithm {
 	return limiter.Algorithm{Kind: limiter.SlidingWindow, SubWindows: subWindows}
@@ -23,39 +24,39 @@ var exactLog = limiter.Algorithm{Kind: limiter.SlidingWindowLog}
 // drawSubWindows draws how counters with more sub-windows come closer to the exact window.
 func drawSubWindows() string {
 	const left, width, height = 62, 740, 190
-	c := newCanvas(830, 664, "The sliding window counter with 1, 5 and 60 sub-windows")
+	c := canvas.New(830, 664, "The sliding window counter with 1, 5 and 60 sub-windows")
 
 	// The legend.
 	x := float64(left)
 	entry := func(colour, label, extra string, room float64) {
-		c.line(x, 16, x+26, 16, colour, ` stroke-width="2.4"`+extra)
-		c.text(x+33, 20, "start", label, "")
+		c.Line(x, 16, x+26, 16, colour, ` stroke-width="2.4"`+extra)
+		c.Text(x+33, 20, "start", label, "")
 		x += room
 	}
 	for _, k := range parts {
 		entry(k.colour, fmt.Sprintf("%d sub-window%s", k.n, plural(k.n)), "", 150)
 	}
-	entry(ink, "exact (sliding window log)", ` stroke-dasharray="6 4"`, 0)
+	entry(canvas.Ink, "exact (sliding window log)", ` stroke-dasharray="6 4"`, 0)
 
 	one := []event{{20 * second, 100}}
-	p := &panel{canvas: c, x: left, y: 66, width: width, height: height, to: 130 * second, high: 110}
-	c.text(p.x, p.y-14, "start", "100 requests at once at 0:20: how many of them still count, window 60 s", bold)
+	p := &panel{Canvas: c, x: left, y: 66, width: width, height: height, to: 130 * second, high: 110}
+	c.Text(p.x, p.y-14, "start", "100 requests at once at 0:20: how many of them still count, window 60 s", canvas.Bold)
 	p.axes([]float64{0, 50, 100}, 10*second, true)
-	p.curve(used(exactLog, one, p.to, second/10), ink, false, ` stroke-dasharray="6 4"`)
+	p.curve(used(exactLog, one, p.to, second/10), canvas.Ink, false, ` stroke-dasharray="6 4"`)
 	for _, k := range parts {
 		p.curve(used(counter(k.n), one, p.to, second/10), k.colour, false, "")
 	}
 
 	const top, rowHeight, rowGap = 350, 76, 18
-	c.text(left, top-16, "start", "traffic in bursts: requests counted above (+) or below (−) the exact number in the window", bold)
+	c.Text(left, top-16, "start", "traffic in bursts: requests counted above (+) or below (−) the exact number in the window", canvas.Bold)
 	for i, k := range parts {
 		y := float64(top + i*(rowHeight+rowGap))
-		q := &panel{canvas: c, x: left, y: y, width: width, height: rowHeight, to: mixedEnd, low: -45, high: 45}
+		q := &panel{Canvas: c, x: left, y: y, width: width, height: rowHeight, to: mixedEnd, low: -45, high: 45}
 		q.axes([]float64{-40, 0, 40}, minute, i == len(parts)-1)
 		q.curve(distance(k.n, second/2), k.colour, true, "")
 	}
-	c.text(left+width/2, top+3*rowHeight+2*rowGap+40, "middle", "time, min:s", "")
-	return c.svg()
+	c.Text(left+width/2, top+3*rowHeight+2*rowGap+40, "middle", "time, min:s", "")
+	return c.SVG()
 }
 
 func plural(n int) string {

@@ -4,55 +4,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fleetlimit/fleetlimit/docs/plot/canvas"
 	"github.com/fleetlimit/fleetlimit/limiter"
-)
-
-// Colours of middle lightness, so that they read on a white page and on a dark one.
-const (
-	ink    = "#76808a" // text and axes
-	red    = "#d9483b"
-	blue   = "#3d85d8"
-	orange = "#d98324"
-	green  = "#2f9e77"
-	purple = "#a567cf"
-)
-
-// A canvas is an SVG under construction. Coordinates are pixels from the top left.
-type canvas struct{ strings.Builder }
-
-func newCanvas(width, height int, title string) *canvas {
-	c := new(canvas)
-	fmt.Fprintf(c, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" `+
-		`font-family="system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif" font-size="13" fill="%s">`+"\n",
-		width, height, width, height, ink)
-	fmt.Fprintf(c, "<title>%s</title>\n", title)
-	return c
-}
-
-// svg returns the finished picture.
-func (c *canvas) svg() string { return c.String() + "</svg>\n" }
-
-// text writes s at x, y; anchor is start, middle or end, and extra further attributes.
-func (c *canvas) text(x, y float64, anchor, s, extra string) {
-	fmt.Fprintf(c, `<text x="%.1f" y="%.1f" text-anchor="%s"%s>%s</text>`+"\n", x, y, anchor, extra, s)
-}
-
-// line draws a straight line; extra says its dashes, width or opacity.
-func (c *canvas) line(x1, y1, x2, y2 float64, colour, extra string) {
-	fmt.Fprintf(c, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s"%s/>`+"\n", x1, y1, x2, y2, colour, extra)
-}
-
-// Attributes that are used again and again.
-const (
-	faint  = ` stroke-opacity="0.28"`
-	dashed = ` stroke-dasharray="6 4" stroke-width="1.3"`
-	bold   = ` font-weight="600"`
-	small  = ` font-size="12"`
 )
 
 // A panel is a rectangle of the canvas with axes: time to the right, a number upwards.
 type panel struct {
-	*canvas
+	*canvas.Canvas
 	x, y, width, height float64
 	from, to            limiter.Instant
 	low, high           float64 // values at the bottom and at the top
@@ -69,13 +27,13 @@ func (p *panel) py(value float64) float64 {
 // axes draws a grid line at each value, and one every so often in time, with its label when labels is set.
 func (p *panel) axes(values []float64, every limiter.Instant, labels bool) {
 	for _, v := range values {
-		p.line(p.x, p.py(v), p.x+p.width, p.py(v), ink, faint)
-		p.text(p.x-8, p.py(v)+4, "end", strings.Replace(fmt.Sprintf("%g", v), "-", "−", 1), small)
+		p.Line(p.x, p.py(v), p.x+p.width, p.py(v), canvas.Ink, canvas.Faint)
+		p.Text(p.x-8, p.py(v)+4, "end", strings.Replace(fmt.Sprintf("%g", v), "-", "−", 1), canvas.Small)
 	}
 	for at := p.from; at <= p.to; at += every {
-		p.line(p.px(at), p.y, p.px(at), p.y+p.height, ink, faint)
+		p.Line(p.px(at), p.y, p.px(at), p.y+p.height, canvas.Ink, canvas.Faint)
 		if labels {
-			p.text(p.px(at), p.y+p.height+18, "middle", clock(at), small)
+			p.Text(p.px(at), p.y+p.height+18, "middle", clock(at), canvas.Small)
 		}
 	}
 }
