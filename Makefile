@@ -61,7 +61,7 @@ fuzz-short:
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=3s
 
 bench-short: need-go need-redis
-	cd bench && $(GO) test ./fleet && $(GO) run ./fleet -short
+	cd bench && $(GO) test ./... && $(GO) run ./fleet -short
 
 tidy: need-go
 	@set -e; for m in $(modules); do echo "$(GO) -C $$m mod tidy -diff"; $(GO) -C $$m mod tidy -diff; done
