@@ -161,7 +161,10 @@ func (m *logModel) used(t Instant) (n int64) {
 
 func (m *logModel) add(at Instant, cost int64) { m.taken = append(m.taken, taking{at, cost}) }
 
-func (m *logModel) refund(_, taken Instant, cost int64) {
+func (m *logModel) refund(at, taken Instant, cost int64) {
+	if int64(at-taken) >= m.window {
+		return
+	}
 	for i, e := range m.taken {
 		if late := e.at - taken; late >= 0 && late <= 1_000_000 {
 			m.taken[i].n -= min(e.n, cost)

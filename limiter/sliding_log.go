@@ -86,9 +86,13 @@ func (l *slidingLog) Peek(r *Rule, now Instant, cost int64) Decision {
 }
 
 // Refund takes time proportional to the entries after taken. Events of a late reading were noted as of the newest: they
-// are looked for up to LateReading after taken, oldest first, so that what stays in the log leaves it no earlier.
+// are looked for up to LateReading after taken, oldest first, so that what stays in the log leaves it no earlier. Nothing is
+// given back for events that have left the window: what is in it is of others.
 func (l *slidingLog) Refund(r *Rule, now, taken Instant, cost int64) {
 	l.settle(r, now)
+	if taken <= l.at-Instant(r.window) {
+		return
+	}
 	from := sort.Search(l.ring.n, func(i int) bool { return l.ring.entry(i).at >= taken })
 	before := l.gone // upTo of the entry before, as it was
 	if from > 0 {

@@ -43,6 +43,17 @@ func TestSlidingLogRefund(t *testing.T) {
 	})
 }
 
+// TestSlidingLogRefundOfWhatHasLeft gives back what left the window a moment before others of about the same time do.
+func TestSlidingLogRefundOfWhatHasLeft(t *testing.T) {
+	r := mustRule(t, slidingWindowLog, Limit{Events: 5, Window: time.Minute})
+	run(t, NewCount(slidingWindowLog), r, []step{
+		{10 * sec, take, 1, true, 4, 10 * sec, 70 * sec},
+		{10*sec + 500*ms, take, 3, true, 1, 10*sec + 500*ms, 70*sec + 500*ms},
+		{70*sec - 1, peek, 2, false, 1, 70 * sec, 70*sec + 500*ms},
+		{70 * sec, refundOf(10 * sec), 1, true, 2, 70 * sec, 70*sec + 500*ms},
+	})
+}
+
 // TestSlidingLogRefundOfALateReading gives back what was asked for with a reading that was overtaken.
 func TestSlidingLogRefundOfALateReading(t *testing.T) {
 	r := mustRule(t, slidingWindowLog, Limit{Events: 3, Window: time.Minute})

@@ -104,8 +104,8 @@ open_N = open_N + n
 
 ---- refund
 -- The oldest events from taken on, up to LATE later: those of a late reading were noted as of the newest one. What stays in
--- the log leaves it no earlier.
-do
+-- the log leaves it no earlier. Nothing is given back for events that have left the window: what is in it is of others.
+if taken > at_N - window_N then
   local from, gone = decimal(taken), (upto_N - used_N) % 2 ^ 50
   local earlier = redis.call('ZRANGE', LOG, '(' .. from, FIRST, 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')
   local entries, back = redis.call('ZRANGE', LOG, from, '+inf', 'BYSCORE', 'WITHSCORES'), 0
@@ -129,11 +129,6 @@ do
     end
   end
   used_N = used_N - back
-end
-
----- undo
-if taken > at_N - window_N then -- what is in the window now is of others
-  <refund>
 end
 
 ---- raise
