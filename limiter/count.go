@@ -13,10 +13,13 @@ type Count interface {
 	Peek(r *Rule, now Instant, cost int64) Decision
 
 	// Refund gives back cost events that were taken at the instant taken: into the (sub-)window they were taken in, or
-	// nowhere when that has passed. It never gives back more than is consumed there.
+	// nowhere when that has passed. To a bucket it gives back what of them could not have been refilled since. Whatever was
+	// taken in between, no more can be taken afterwards than if the take had never been.
 	//
-	// taken is Decision.At of the take; given that, a refund at the same instant undoes the take exactly. The reading of the clock that the take was asked with does as well, unless it was
-	// late and a (sub-)window ended in between: then the events may be lost, and none is given away.
+	// taken is Decision.At of the take; given that, a refund at the same instant undoes the take exactly, and a later one does
+	// but for a bucket that was not full: it may lack for good what it has accrued in between, at most cost events. The reading
+	// of the clock that the take was asked with does as well, unless it was late: then events may be lost, and none is given
+	// away.
 	Refund(r *Rule, now, taken Instant, cost int64)
 }
 

@@ -142,14 +142,12 @@ func (h *history) take(cost int64) error {
 		return fmt.Errorf("denied take of %d: count is %+v, want %+v as before it", cost, h.count, afterPeek)
 	}
 	if !moved {
-		if err := h.sameLater(before, afterPeek); err != nil {
+		if err := h.sameFrom(h.now, before, afterPeek); err != nil {
 			return fmt.Errorf("peek changed the count: %w", err)
 		}
 	}
 	if d.OK {
-		undone := clone(h.count)
-		undone.Refund(h.rule, h.now, d.At, cost)
-		if err := h.sameLater(afterPeek, undone); err != nil {
+		if err := h.checkRefund(afterPeek, d, cost); err != nil {
 			return fmt.Errorf("take of %d and refund: %w", cost, err)
 		}
 		h.taken = append(h.taken, taking{d.At, cost})
@@ -167,11 +165,33 @@ func (h *history) moved() bool {
 	return moved
 }
 
-// sameLater checks that two counts answer alike from now on.
-func (h *history) sameLater(a, b Count) error {
+// checkRefund checks that a refund undoes the take of cost that was answered with d, when nothing happens in between: exactly, but
+// for what a bucket that was not full has accrued since the take, which it may give back too little.
+func (h *history) checkRefund(before Count, d Decision, cost int64) error {
+	r := h.rule
+	for _, age := range []int64{0, 1, r.window / r.Limit.Events, r.window / 7, r.window, 2 * r.window} {
+		now := max(h.now, d.At+Instant(age))
+		undone := clone(h.count)
+		undone.Refund(r, now, d.At, cost)
+		if age == 0 || r.Algorithm.Kind != TokenBucket || d.Remaining == d.Limit-cost {
+			if err := h.sameFrom(now, before, undone); err != nil {
+				return fmt.Errorf("%d µs old: %w", age, err)
+			}
+			continue
+		}
+		got, most := undone.Peek(r, now, 1).Remaining, clone(before).Peek(r, now, 1).Remaining
+		if least := most - min(cost, mulDivUp(age, r.refill, r.per)); got < least || got > most {
+			return fmt.Errorf("%d µs old: left = %d, want %d to %d", age, got, least, most)
+		}
+	}
+	return nil
+}
+
+// sameFrom checks that two counts answer alike from the instant now on.
+func (h *history) sameFrom(now Instant, a, b Count) error {
 	for _, after := range []int64{0, 1, h.rule.window / 7, h.rule.window, 2 * h.rule.window} {
 		for _, cost := range []int64{1, h.rule.Capacity()} {
-			now := h.now + Instant(after)
+			now := now + Instant(after)
 			got, want := clone(b).Peek(h.rule, now, cost), clone(a).Peek(h.rule, now, cost)
 			if got != want {
 				return fmt.Errorf("%d µs later, cost %d:\n got %+v\nwant %+v", after, cost, got, want)

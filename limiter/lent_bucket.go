@@ -77,30 +77,17 @@ func (b *lentBucket) giveBack(_ *Rule, e Events) {
 	}
 }
 
-// undo gives back no more than the bucket has lacked ever since: what was consumed may have been refilled in between, and must
-// not be there twice.
+// undo gives back no more than the bucket has lacked ever since. What was seen at the instant of e says what it lacked then; when
+// others have given back some of that, as much may be given back too much.
 func (b *lentBucket) undo(r *Rule, e, seen Events) {
-	lacked := e.N // right after the events were consumed
+	lacked := e.N
 	if seen.At == e.At {
-		lacked = seen.N
-	}
-	most := lacked - b.accruedSince(r, e.At)
-	if b.at > e.At && most > 0 && e.N >= most {
-		b.part = 0 // without the events the bucket would have been full until lately, and not begun to refill before
+		lacked = max(lacked, seen.N)
 	}
 	least := min(b.missing, b.held(r))
-	if b.missing -= max(0, min(e.N, most)); b.missing <= least {
+	if b.tokenBucket.undo(r, e, lacked); b.missing <= least {
 		b.missing, b.part = least, 0
 	}
-}
-
-// accruedSince returns how many whole events have accrued since the instant at, if the bucket has always lacked some.
-func (b *lentBucket) accruedSince(r *Rule, at Instant) int64 {
-	events, part := mulAddDiv(max(0, int64(b.at-at)), r.refill, 0, r.per)
-	if part > b.part {
-		events++ // the fraction that there was before has become one
-	}
-	return events
 }
 
 func (b *lentBucket) raise(r *Rule, seen Events) {

@@ -117,8 +117,13 @@ func (m *bucketModel) used(t Instant) int64 { return ceil(m.levelAt(t)).Int64() 
 
 func (m *bucketModel) add(_ Instant, cost int64) { m.level.Add(m.level, new(big.Rat).SetInt64(cost)) }
 
-func (m *bucketModel) refund(_, _ Instant, cost int64) {
-	m.add(0, -cost)
+// refund gives back what an empty level would still have of cost, had nothing been added since.
+func (m *bucketModel) refund(at, taken Instant, cost int64) {
+	if taken > at {
+		return
+	}
+	alone := bucketModel{m.rate, new(big.Rat).SetInt64(cost), taken}
+	m.level.Sub(m.level, alone.levelAt(at))
 	m.level = m.levelAt(m.at) // never below nothing
 }
 

@@ -16,7 +16,7 @@ type Store interface {
 	Peek(ctx context.Context, now Instant, takes []Take) error
 
 	// Refund gives back what takes consumed at the instant taken: into the windows it came from, or nowhere when
-	// those have passed.
+	// those have passed; to a bucket, what could not have been refilled since. See [Count].
 	Refund(ctx context.Context, now, taken Instant, takes []Take) error
 }
 

@@ -5,7 +5,8 @@ package limiter
 // The refill is exact: whole events and the fraction of the next one are kept apart, the fraction as a numerator over
 // rule.per, so no rounding adds up however often a key is asked about.
 //
-// A bucket has no windows that could pass: what is refunded is in it at once, and whatever has accrued since stays too.
+// A bucket has no windows that could pass. What is taken passes with the refill: a bucket that would have been full without a
+// take has got back by now what it has accrued since, and a refund gives back the rest.
 type tokenBucket struct {
 	at      Instant // up to which the refill is accounted for: the newest reading of the clock
 	missing int64   // whole events that the bucket lacks
@@ -82,9 +83,40 @@ func (b *tokenBucket) peek(d *Decision, r *Rule, now Instant, cost int64) {
 	b.decide(d, r, cost <= r.capacity-b.missing, cost)
 }
 
-func (b *tokenBucket) refund(r *Rule, now, _ Instant, cost int64) {
+// refund takes the bucket to have been full before the take, as it does not know: so it never gives back what has been refilled
+// in between, and what it gives back too little is no more than that.
+func (b *tokenBucket) refund(r *Rule, now, taken Instant, cost int64) {
 	b.settle(r, now)
-	if b.missing -= cost; b.missing <= 0 {
+	b.undo(r, Events{taken, cost}, cost)
+}
+
+// undo gives back what was consumed at the instant e.At, as far as the bucket has lacked it ever since. Right after, the bucket
+// lacked lacked >= e.N events, less the fraction of one when it lacked more than e.N: before it may have been anything.
+//
+// A take from a later instant than b.at was before the clock was set back: nothing is given back, as nobody knows for how long
+// the bucket has refilled.
+func (b *tokenBucket) undo(r *Rule, e Events, lacked int64) {
+	if e.At > b.at {
+		return
+	}
+	events, part := mulAddDiv(int64(b.at-e.At), r.refill, 0, r.per) // accrued since, if the bucket was never full
+	if lacked > e.N {
+		if part > b.part {
+			events++ // the fraction that there was before has become one
+		}
+		part = b.part
+	}
+	switch most := lacked - events; { // less part
+	case most > e.N, most == e.N && part == 0:
+		b.missing -= e.N
+	case most > 0:
+		b.missing -= most
+		if b.part -= part; b.part < 0 {
+			b.part += r.per
+			b.missing++
+		}
+	}
+	if b.missing <= 0 {
 		b.missing, b.part = 0, 0
 	}
 }

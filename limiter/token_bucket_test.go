@@ -33,6 +33,28 @@ func TestTokenBucket(t *testing.T) {
 	})
 }
 
+// TestTokenBucketRefund gives back what the bucket would have lacked ever since if the take had found it full.
+func TestTokenBucketRefund(t *testing.T) {
+	r := mustRule(t, bucket, Limit{Events: 1, Window: 10 * time.Second, Burst: 5})
+	run(t, NewCount(bucket), r, []step{
+		// What was taken from a full bucket, and half refilled since: the rest goes back, and it is full.
+		{100 * sec, take, 2, true, 3, 100 * sec, 120 * sec},
+		{110 * sec, refundOf(100 * sec), 2, true, 5, 110 * sec, 110 * sec},
+		// Somebody took what had accrued in place of the events: they are not there a second time.
+		{200 * sec, take, 2, true, 3, 200 * sec, 220 * sec},
+		{220 * sec, take, 5, true, 0, 220 * sec, 270 * sec},
+		{220 * sec, refundOf(200 * sec), 2, false, 0, 230 * sec, 270 * sec},
+		// A part of them only.
+		{300 * sec, take, 2, true, 3, 300 * sec, 320 * sec},
+		{306 * sec, take, 2, true, 1, 306 * sec, 340 * sec},
+		{313 * sec, refundOf(300 * sec), 2, true, 3, 313 * sec, 333 * sec},
+		{333 * sec, peek, 5, true, 5, 333 * sec, 333 * sec},
+		// The clock was set back: nobody knows for how long it has refilled since.
+		{400 * sec, take, 2, true, 3, 400 * sec, 420 * sec},
+		{300 * sec, refundOf(400 * sec), 2, true, 3, 300 * sec, 320 * sec},
+	})
+}
+
 // TestTokenBucketFractions has events accrue in periods that are no whole microseconds: what is short of one is kept.
 func TestTokenBucketFractions(t *testing.T) {
 	r := mustRule(t, bucket, Limit{Events: 3, Window: time.Second, Burst: 2}) // an event in 333,333.3 µs

@@ -14,7 +14,7 @@
 //	settle   what is to be written before anything else
 //	consume  adds n events
 //	lend     adds n events that may be spent later: in windows, as if they were consumed
-//	refund   gives back n events that were consumed at the instant taken
+//	refund   gives back those of n events consumed at the instant taken that would not be free again by now
 //	undo     does so in a loan, of which seen and seen_at are known: in windows, no differently
 //	back     gives back n events that were lent at the instant taken: in windows, as if they had been consumed
 //	raise    makes sure that the n events are used that were seen at the instant taken

@@ -88,32 +88,44 @@ end
 
 ---- refund
 do
-  local least = math.min(missing_N, math.max(0, open_N + before_N - accrues_N))
-  missing_N = missing_N - n
-  if missing_N <= least then
-    missing_N, part_N = least, 0
-  end
+  local lacked = n
+  <since>
 end
 
 ---- undo
--- Gives back no more than the bucket has lacked ever since.
 do
-  local elapsed, lacked = math.max(0, at_N - taken), n
+  local lacked = n
   if seen_at == taken then
-    lacked = seen
+    lacked = math.max(n, seen)
   end
-  local rest = elapsed % q_N
-  local events, part = muldiv(p_N, rest, q_N)
-  if part > part_N then
-    events = events + 1 -- the fraction that there was before has become one
-  end
-  local most = lacked - (elapsed - rest) / q_N * p_N - events
-  if elapsed > 0 and most > 0 and n >= most then
-    part_N = 0 -- without the events the bucket would have been full until lately, and not begun to refill before
-  end
-  n = math.max(0, math.min(n, most))
+  <since>
 end
-<refund>
+
+---- since
+-- Gives back n events as far as the bucket has lacked them ever since it lacked `lacked`: see tokenBucket.undo.
+local least = math.min(missing_N, math.max(0, open_N + before_N - accrues_N))
+if taken <= at_N then
+  local rest = (at_N - taken) % q_N
+  local events, part = muldiv(p_N, rest, q_N)
+  if lacked > n then
+    if part > part_N then
+      events = events + 1
+    end
+    part = part_N
+  end
+  local most = lacked - events - (at_N - taken - rest) / q_N * p_N -- not exact only where it is far below zero
+  if most > n or most == n and part == 0 then
+    missing_N = missing_N - n
+  elseif most > 0 then
+    missing_N, part_N = missing_N - most, part_N - part
+    if part_N < 0 then
+      missing_N, part_N = missing_N + 1, part_N + q_N
+    end
+  end
+end
+if missing_N <= least then
+  missing_N, part_N = least, 0
+end
 
 ---- raise
 do

@@ -1,0 +1,94 @@
+package limiter
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// TestRefundsGiveNothingAway plays random histories in which some takes are refunded, at any age, beside the same histories
+// without those takes: whatever is taken of the one can be taken of the other, and never is more left.
+func TestRefundsGiveNothingAway(t *testing.T) {
+	for _, a := range every {
+		t.Run(a.name, func(t *testing.T) {
+			for seed := range uint64(200) {
+				p := newRefunding(a.Algorithm, seed)
+				for i := range 300 {
+					if err := p.step(); err != nil {
+						t.Fatalf("seed %d, step %d, %+v at %d: %v", seed, i, p.rule.Limit, p.now, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// A refunding is one such history.
+type refunding struct {
+	*rand.Rand
+	rule        *Rule
+	now         Instant
+	count, kept Count    // with, and without what is refunded
+	pending     []taking // to be refunded
+}
+
+func newRefunding(a Algorithm, seed uint64) *refunding {
+	p := &refunding{Rand: rand.New(rand.NewPCG(seed, 8)), count: NewCount(a), kept: NewCount(a), now: begins}
+	p.rule = mustNew(Rule{Algorithm: a, Limit: Limit{
+		Events: oneOf[int64](p.Rand, 1, 2, 3, 7, 20, 1009),
+		Window: oneOf(p.Rand, 300*time.Millisecond, time.Second, 7*time.Second, time.Minute),
+		Burst:  oneOf[int64](p.Rand, 0, 0, 1, 5, 50),
+	}})
+	return p
+}
+
+func (p *refunding) step() error {
+	if p.IntN(3) > 0 {
+		p.now += Instant(p.Int64N(1 + oneOf(p.Rand, 3, p.rule.window/p.rule.Limit.Events, p.rule.window)))
+	}
+	if len(p.pending) > 0 && p.IntN(3) == 0 {
+		i := p.IntN(len(p.pending))
+		back := p.pending[i]
+		p.pending = append(p.pending[:i], p.pending[i+1:]...)
+		p.count.Refund(p.rule, p.now, back.at, back.n)
+	}
+	asked := p.now - Instant(oneOf(p.Rand, 0, 0, p.Int64N(LateReading)))
+	cost := oneOf(p.Rand, 1, 1, 2, 1+p.Int64N(p.rule.capacity))
+	switch d := p.count.Take(p.rule, asked, cost); {
+	case d.OK && p.IntN(2) == 0:
+		p.pending = append(p.pending, taking{d.At, cost})
+	case d.OK:
+		if d := p.kept.Take(p.rule, d.At, cost); !d.OK {
+			return fmt.Errorf("%d were taken, and without what was refunded there would be %d", cost, d.Remaining)
+		}
+	}
+	got, most := p.count.Peek(p.rule, p.now, 1), p.kept.Peek(p.rule, p.now, 1)
+	if got.Remaining > most.Remaining || got.ResetAt < most.ResetAt {
+		return fmt.Errorf("got %+v, want no more left and no earlier reset than %+v, as without what was refunded", got, most)
+	}
+	return nil
+}
+
+// TestUndoOfWhatWasSeen undoes takes of a bucket in any state, of which is known what it lacked right after: when nothing else happens
+// until then, it is as if the take had never been, to the fraction of an event. Others take what has accrued by then before.
+func TestUndoOfWhatWasSeen(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 9))
+	for range 10_000 {
+		r := mustNew(Rule{Limit: Limit{Events: oneOf[int64](rng, 1, 3, 7, 1009), Window: 7 * time.Second, Burst: 10}})
+		got := &lentBucket{tokenBucket: tokenBucket{at: begins, missing: 1 + rng.Int64N(9), per: r.per}}
+		got.settle(r, begins+Instant(rng.Int64N(r.window)))
+		want, at, n := copied(lendable(got)).(*lentBucket), got.at, 1+rng.Int64N(r.capacity-got.missing)
+		got.consume(r, n)
+		seen := Events{at, got.missing}
+		later := at + Instant(rng.Int64N(2*r.window))
+		others := rng.Int64N(3)
+		for _, b := range []*lentBucket{got, want} {
+			b.settle(r, later)
+			b.consume(r, others)
+		}
+		if got.undo(r, Events{at, n}, seen); *got != *want {
+			t.Fatalf("%d of %+v, seen %+v, undone %d µs later = %+v, want %+v", n, r.Limit, seen, later-at, *got, *want)
+		}
+	}
+}
