@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// TestAdmissionBounds floods each algorithm at random paces and looks at every span of the admitted events: none holds
-// more than the algorithm promises for its length.
+// TestAdmissionBounds floods each algorithm at random paces, refunds some of what was taken, and looks at every span of the other
+// admitted events: none holds more than the algorithm promises for its length.
 func TestAdmissionBounds(t *testing.T) {
 	const window = 60 * sec
 	limit := Limit{Events: 20, Window: time.Minute, Burst: 30}
@@ -31,13 +31,23 @@ func TestAdmissionBounds(t *testing.T) {
 		for seed := range uint64(20) {
 			rng := rand.New(rand.NewPCG(seed, 5))
 			r, c := mustRule(t, test.Algorithm, limit), NewCount(test.Algorithm)
-			var admitted []Instant
+			var admitted, pending []Instant // pending: to be refunded
 			pace := int64(1)
 			for now := Instant(600 * sec); now < 1800*sec; now += Instant(rng.Int64N(pace)) {
 				if rng.IntN(30) == 0 { // from a flood to pauses in which everything is free again
 					pace = []int64{sec / 10, sec, 5 * sec, 50 * sec}[rng.IntN(4)]
 				}
-				if c.Take(r, now, 1).OK {
+				if rng.IntN(40) == 0 {
+					for _, taken := range pending {
+						c.Refund(r, now, taken, 1)
+					}
+					pending = nil
+				}
+				switch refunded := seed%2 == 0 && rng.IntN(2) == 0; {
+				case !c.Take(r, now, 1).OK:
+				case refunded:
+					pending = append(pending, now)
+				default:
 					admitted = append(admitted, now)
 				}
 			}
