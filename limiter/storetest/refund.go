@@ -33,16 +33,14 @@ func testRefund(t *testing.T, open opener) {
 		denied(t, s, start, r, "at its limit", 1, 0)
 	})
 	t.Run("passed window", func(t *testing.T) { testRefundOfPassedWindow(t, open) })
+	t.Run("taken in between", func(t *testing.T) { testRefundOfTakenInBetween(t, open) })
 	t.Run("several", func(t *testing.T) { testRefundOfSeveral(t, open) })
 }
 
-// testRefundOfPassedWindow checks that what was taken in a window that has passed is not given back to a later one. A
-// bucket has no windows.
+// testRefundOfPassedWindow checks that what was taken in a window that has passed, or has been refilled since, is not given back
+// to what was taken later.
 func testRefundOfPassedWindow(t *testing.T, open opener) {
 	for _, a := range algorithms {
-		if a.Kind == limiter.TokenBucket {
-			continue
-		}
 		t.Run(a.name, func(t *testing.T) {
 			s, r := open(t, zone), perMinute(t, 1, zone, a.Algorithm, 10)
 			allowed(t, s, start, r, "key", 10, 0)
@@ -50,6 +48,43 @@ func testRefundOfPassedWindow(t *testing.T, open opener) {
 			allowed(t, s, later, r, "key", 6, 4)
 			refund(t, s, later, start, r, "key", 10)
 			remains(t, s, later, r, "key", 4)
+		})
+	}
+}
+
+// testRefundOfTakenInBetween takes 4 of 10 a minute at the start, lets somebody else take what is there by then, and gives back the 4:
+// what has come free in between is not there twice.
+func testRefundOfTakenInBetween(t *testing.T, open opener) {
+	for _, test := range []struct {
+		name string
+		limiter.Algorithm
+		again        limiter.Instant // when somebody else takes
+		cost, left   int64           // how much, and what is left then
+		back         limiter.Instant // when the 4 are given back
+		before, want int64           // what is left right before and after that
+	}{
+		{"bucket, none refilled", limiter.Algorithm{}, 0, 6, 0, 0, 0, 4},
+		{"bucket, half refilled", limiter.Algorithm{}, 12 * second, 8, 0, 12 * second, 0, 2},
+		{"bucket, half refilled after the other", limiter.Algorithm{}, 6 * second, 7, 0, 12 * second, 1, 3},
+		{"bucket, part of an event refilled", limiter.Algorithm{}, 3 * second, 6, 0, 3 * second, 0, 4},
+		{"bucket, refilled", limiter.Algorithm{}, 24 * second, 8, 2, 24 * second, 2, 2},
+		{"log", limiter.Algorithm{Kind: limiter.SlidingWindowLog}, second / 2, 6, 0, minute - 1, 0, 4},
+		{"log, left", limiter.Algorithm{Kind: limiter.SlidingWindowLog}, second / 2, 6, 0, minute, 4, 4},
+		{"sub-window", limiter.Algorithm{Kind: limiter.SlidingWindow, SubWindows: 2}, 30 * second, 6, 0, minute - 1, 0, 4},
+		{"sub-window, half weighed", limiter.Algorithm{Kind: limiter.SlidingWindow, SubWindows: 2},
+			30 * second, 6, 0, 75 * second, 2, 4},
+		{"sub-window, passed", limiter.Algorithm{Kind: limiter.SlidingWindow, SubWindows: 2}, 30 * second, 6, 0, 90 * second, 4, 4},
+		{"fixed window", limiter.Algorithm{Kind: limiter.FixedWindow}, 30 * second, 6, 0, minute - 1, 0, 4},
+		{"fixed window, passed", limiter.Algorithm{Kind: limiter.FixedWindow}, minute, 6, 4, minute, 4, 4},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s, r := open(t, zone), perMinute(t, 1, zone, test.Algorithm, 10)
+			allowed(t, s, start, r, "key", 4, 6)
+			allowed(t, s, start+test.again, r, "key", test.cost, test.left)
+			remains(t, s, start+test.back, r, "key", test.before)
+			refund(t, s, start+test.back, start, r, "key", 4)
+			remains(t, s, start+test.back, r, "key", test.want)
+			denied(t, s, start+test.back, r, "key", test.want+1, test.want)
 		})
 	}
 }
