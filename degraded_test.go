@@ -41,7 +41,7 @@ func (s *scriptedStore) Peek(ctx context.Context, now limiter.Instant, takes []l
 	return s.Take(ctx, now, takes)
 }
 
-func (s *scriptedStore) Refund(context.Context, limiter.Instant, limiter.Instant, []limiter.Take) error {
+func (s *scriptedStore) Refund(context.Context, limiter.Instant, []limiter.Take) error {
 	return s.err
 }
 

@@ -20,10 +20,10 @@ func TestTakeDoesNotAllocate(t *testing.T) {
 			}
 			if got := testing.AllocsPerRun(1000, func() {
 				now += 7 * ms
-				c.Take(r, now, 1)   // allowed two times out of three
-				c.Take(r, now, 200) // denied
+				d := c.Take(r, now, 1) // allowed two times out of three
+				c.Take(r, now, 200)    // denied
 				c.Peek(r, now, 1)
-				c.Refund(r, now, now, 1)
+				c.Refund(r, now, d.Seen(), 1)
 				c.Take(r, now, 1)
 			}); got != 0 {
 				t.Errorf("allocations per take = %v, want 0", got)

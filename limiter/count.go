@@ -12,15 +12,15 @@ type Count interface {
 	// Peek returns what Take would, and consumes nothing.
 	Peek(r *Rule, now Instant, cost int64) Decision
 
-	// Refund gives back cost events that were taken at the instant taken: into the (sub-)window they were taken in, or
-	// nowhere when that has passed. To a bucket it gives back what of them could not have been refilled since. Whatever was
-	// taken in between, no more can be taken afterwards than if the take had never been.
+	// Refund gives back cost events of a take, right after which seen was consumed: see [Decision.Seen]. They go into the
+	// (sub-)window they were taken in, or nowhere when that has passed; into a bucket, as far as it would still lack them if
+	// nothing else had been taken since. So when nothing was, it is as if the take had never been; else a bucket may get back
+	// too little, by at most what has accrued since.
 	//
-	// taken is Decision.At of the take; given that, a refund at the same instant undoes the take exactly, and a later one does
-	// but for a bucket that was not full: it may lack for good what it has accrued in between, at most cost events. The reading
-	// of the clock that the take was asked with does as well, unless it was late: then events may be lost, and none is given
-	// away.
-	Refund(r *Rule, now, taken Instant, cost int64)
+	// No more can be taken afterwards than if the take had never been. For a bucket, this holds of takes that are refunded one
+	// after another. When several are still to be refunded at a time, each was seen with the others: in any span, no more is
+	// spent than the limit, what accrues in the span, and what was still to be refunded when it began.
+	Refund(r *Rule, now Instant, seen Events, cost int64)
 }
 
 // NewCount returns a count without consumption for the algorithm a, and for no other.

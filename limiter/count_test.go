@@ -43,12 +43,17 @@ var (
 // refundOf gives back events that were taken at the instant taken, Never meaning that of the step. It answers what a
 // take of one event would.
 func refundOf(taken Instant) func(Count, *Rule, Instant, int64) Decision {
+	return refundSeen(Events{At: taken})
+}
+
+// refundSeen does so when it is known what was used right after the take.
+func refundSeen(seen Events) func(Count, *Rule, Instant, int64) Decision {
 	return func(c Count, r *Rule, now Instant, cost int64) Decision {
-		if taken == Never {
-			c.Refund(r, now, now, cost)
-		} else {
-			c.Refund(r, now, taken, cost)
+		seen := seen
+		if seen.At == Never {
+			seen.At = now
 		}
+		c.Refund(r, now, seen, cost)
 		return c.Peek(r, now, 1)
 	}
 }
@@ -196,7 +201,7 @@ func TestRefundNeverBelowZero(t *testing.T) {
 		t.Run(a.name, func(t *testing.T) {
 			r := mustRule(t, a.Algorithm, Limit{Events: 10, Window: time.Minute})
 			c := NewCount(a.Algorithm)
-			c.Refund(r, 60*sec, 60*sec, 5)
+			c.Refund(r, 60*sec, Events{60 * sec, 5}, 5)
 			run(t, c, r, []step{{60 * sec, peek, 1, true, 10, 60 * sec, 60 * sec}})
 			c.Take(r, 60*sec, 3)
 			run(t, c, r, []step{{60 * sec, refund, 1_000_000_000_000, true, 10, 60 * sec, 60 * sec}})

@@ -43,6 +43,9 @@ func (d *Decision) answer(r *Rule, at Instant, used int64, ok bool, cost int64) 
 	return !ok
 }
 
+// Seen returns what the key had consumed right after the decision: what a refund of the take goes by.
+func (d *Decision) Seen() Events { return Events{At: d.At, N: max(0, d.Limit-d.Remaining)} }
+
 // Rebase makes d, which was decided by another clock, one by the clock that reads at now.
 func (d *Decision) Rebase(now Instant) {
 	shift := now - d.At

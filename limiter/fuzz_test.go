@@ -47,8 +47,8 @@ func FuzzCount(f *testing.F) {
 			case 3:
 				if n := int64(len(h.taken)); n > 0 {
 					back := h.taken[next()%n]
-					h.count.Refund(h.rule, h.now, back.at, back.n)
-					h.ref.giveBack(h.rule, h.now, back.at, back.n)
+					h.count.Refund(h.rule, h.now, back.seen, back.cost)
+					h.ref.giveBack(h.rule, h.now, back.seen, back.cost)
 				}
 			case 4:
 				if h.last.RetryAt < 1<<60 && h.last.RetryAt > h.now {

@@ -55,7 +55,7 @@ func (l *lentLog) lend(r *Rule, n int64) {
 
 func (l *lentLog) giveBack(_ *Rule, e Events) { l.back(e.N, e.At) }
 
-func (l *lentLog) undo(r *Rule, e, _ Events) { l.Refund(r, l.at, e.At, e.N) }
+func (l *lentLog) undo(r *Rule, e, _ Events) { l.Refund(r, l.at, e, e.N) }
 
 func (l *lentLog) raise(r *Rule, seen Events) {
 	if lost := seen.N - l.consumed(); lost > 0 && seen.At > l.at-Instant(r.window) {

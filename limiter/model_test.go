@@ -23,7 +23,7 @@ type model interface {
 	used(t Instant) int64
 
 	add(at Instant, cost int64)
-	refund(at, taken Instant, cost int64)
+	refund(at Instant, seen Events, cost int64)
 }
 
 func newReference(a Algorithm) *reference {
@@ -78,9 +78,9 @@ func (m *reference) take(r *Rule, now Instant, cost int64) Decision {
 	return d
 }
 
-func (m *reference) giveBack(r *Rule, now, taken Instant, cost int64) {
+func (m *reference) giveBack(r *Rule, now Instant, seen Events, cost int64) {
 	m.settle(r, now)
-	m.refund(m.at, taken, cost)
+	m.refund(m.at, seen, cost)
 }
 
 // A bucketModel is a level of rational height that falls at the rate of the limit.
@@ -117,13 +117,22 @@ func (m *bucketModel) used(t Instant) int64 { return ceil(m.levelAt(t)).Int64() 
 
 func (m *bucketModel) add(_ Instant, cost int64) { m.level.Add(m.level, new(big.Rat).SetInt64(cost)) }
 
-// refund gives back what an empty level would still have of cost, had nothing been added since.
-func (m *bucketModel) refund(at, taken Instant, cost int64) {
-	if taken > at {
+// refund gives back what there would still be of cost, had nothing been added since. What was seen is the level of then, rounded
+// up: only whole events were added to it since, if it has not been at nothing, so its fraction was the one that it would have now.
+func (m *bucketModel) refund(at Instant, seen Events, cost int64) {
+	if seen.At > at {
 		return
 	}
-	alone := bucketModel{m.rate, new(big.Rat).SetInt64(cost), taken}
-	m.level.Sub(m.level, alone.levelAt(at))
+	then := bucketModel{m.rate, new(big.Rat).SetInt64(max(cost, seen.N)), seen.At}
+	if seen.N > cost { // else it was at nothing before the take
+		before := (&bucketModel{m.rate, m.level, at}).levelAt(seen.At)
+		then.level.Sub(then.level, before.Sub(new(big.Rat).SetInt(ceil(before)), before))
+	}
+	back := then.levelAt(at)
+	if most := new(big.Rat).SetInt64(cost); back.Cmp(most) > 0 {
+		back = most
+	}
+	m.level.Sub(m.level, back)
 	m.level = m.levelAt(m.at) // never below nothing
 }
 
@@ -166,12 +175,12 @@ func (m *logModel) used(t Instant) (n int64) {
 
 func (m *logModel) add(at Instant, cost int64) { m.taken = append(m.taken, taking{at, cost}) }
 
-func (m *logModel) refund(at, taken Instant, cost int64) {
-	if int64(at-taken) >= m.window {
+func (m *logModel) refund(at Instant, seen Events, cost int64) {
+	if int64(at-seen.At) >= m.window {
 		return
 	}
 	for i, e := range m.taken {
-		if late := e.at - taken; late >= 0 && late <= 1_000_000 {
+		if late := e.at - seen.At; late >= 0 && late <= 1_000_000 {
 			m.taken[i].n -= min(e.n, cost)
 			cost -= min(e.n, cost)
 		}
@@ -219,9 +228,9 @@ func (m *windowModel) used(t Instant) int64 {
 
 func (m *windowModel) add(at Instant, cost int64) { m.taken = append(m.taken, taking{at, cost}) }
 
-func (m *windowModel) refund(_, taken Instant, cost int64) {
+func (m *windowModel) refund(_ Instant, seen Events, cost int64) {
 	for i, e := range m.taken {
-		if m.age(e.at, taken) == 0 {
+		if m.age(e.at, seen.At) == 0 {
 			m.taken[i].n -= min(e.n, cost)
 			cost -= min(e.n, cost)
 		}

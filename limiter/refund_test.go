@@ -8,7 +8,8 @@ import (
 )
 
 // TestRefundsGiveNothingAway plays random histories in which some takes are refunded, at any age, beside the same histories
-// without those takes: whatever is taken of the one can be taken of the other, and never is more left.
+// without those takes: whatever is taken of the one can be taken of the other, and never is more left. Of a bucket, one take
+// is refunded before the next one is taken that will be: TestAdmissionBounds has others.
 func TestRefundsGiveNothingAway(t *testing.T) {
 	for _, a := range every {
 		t.Run(a.name, func(t *testing.T) {
@@ -29,8 +30,8 @@ type refunding struct {
 	*rand.Rand
 	rule        *Rule
 	now         Instant
-	count, kept Count    // with, and without what is refunded
-	pending     []taking // to be refunded
+	count, kept Count        // with, and without what is refunded
+	pending     []refundable // that will be refunded
 }
 
 func newRefunding(a Algorithm, seed uint64) *refunding {
@@ -51,13 +52,14 @@ func (p *refunding) step() error {
 		i := p.IntN(len(p.pending))
 		back := p.pending[i]
 		p.pending = append(p.pending[:i], p.pending[i+1:]...)
-		p.count.Refund(p.rule, p.now, back.at, back.n)
+		p.count.Refund(p.rule, p.now, back.seen, back.cost)
 	}
 	asked := p.now - Instant(oneOf(p.Rand, 0, 0, p.Int64N(LateReading)))
 	cost := oneOf(p.Rand, 1, 1, 2, 1+p.Int64N(p.rule.capacity))
+	alone := len(p.pending) == 0 || p.rule.Algorithm.Kind != TokenBucket
 	switch d := p.count.Take(p.rule, asked, cost); {
-	case d.OK && p.IntN(2) == 0:
-		p.pending = append(p.pending, taking{d.At, cost})
+	case d.OK && alone && p.IntN(2) == 0:
+		p.pending = append(p.pending, refundable{d.Seen(), cost})
 	case d.OK:
 		if d := p.kept.Take(p.rule, d.At, cost); !d.OK {
 			return fmt.Errorf("%d were taken, and without what was refunded there would be %d", cost, d.Remaining)

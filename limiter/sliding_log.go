@@ -85,11 +85,12 @@ func (l *slidingLog) Peek(r *Rule, now Instant, cost int64) Decision {
 	return l.decide(r, cost <= r.capacity-l.used(), cost)
 }
 
-// Refund takes time proportional to the entries after taken. Events of a late reading were noted as of the newest: they
-// are looked for up to LateReading after taken, oldest first, so that what stays in the log leaves it no earlier. Nothing is
+// Refund takes time proportional to the entries after the take. Events of a late reading were noted as of the newest: they
+// are looked for up to LateReading after it, oldest first, so that what stays in the log leaves it no earlier. Nothing is
 // given back for events that have left the window: what is in it is of others.
-func (l *slidingLog) Refund(r *Rule, now, taken Instant, cost int64) {
+func (l *slidingLog) Refund(r *Rule, now Instant, seen Events, cost int64) {
 	l.settle(r, now)
+	taken := seen.At
 	if taken <= l.at-Instant(r.window) {
 		return
 	}

@@ -65,19 +65,19 @@ func (s State) Peek(r *Rule, now Instant, cost int64) (d Decision) {
 }
 
 // Refund implements [Count].
-func (s State) Refund(r *Rule, now, taken Instant, cost int64) {
+func (s State) Refund(r *Rule, now Instant, seen Events, cost int64) {
 	switch r.Algorithm.Kind {
 	case TokenBucket:
 		b := bucketIn(s)
-		b.refund(r, now, taken, cost)
+		b.refund(r, now, seen, cost)
 		b.save(s)
 	case FixedWindow:
 		f := fixedWindowIn(s)
-		f.refund(r, now, taken, cost)
+		f.refund(r, now, seen.At, cost)
 		f.save(s)
 	default:
 		w := slidingWindowIn(s)
-		w.refund(r, now, taken, cost)
+		w.refund(r, now, seen.At, cost)
 		w.save(s)
 	}
 }

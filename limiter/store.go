@@ -15,9 +15,10 @@ type Store interface {
 	// Peek decides as Take does and consumes nothing.
 	Peek(ctx context.Context, now Instant, takes []Take) error
 
-	// Refund gives back what takes consumed at the instant taken: into the windows it came from, or nowhere when
-	// those have passed; to a bucket, what could not have been refilled since. See [Count].
-	Refund(ctx context.Context, now, taken Instant, takes []Take) error
+	// Refund gives back what takes consumed, which were allowed as one and hold the answers to that: into the windows it came
+	// from, or nowhere when those have passed; to a bucket, what it has lacked ever since. See [Count]. A take that was denied,
+	// or never asked, as a zero Decision says, has consumed nothing and gets nothing back.
+	Refund(ctx context.Context, now Instant, takes []Take) error
 }
 
 // A Take asks for events of one key under one rule.
@@ -30,6 +31,6 @@ type Take struct {
 	// Cost is how many events to take, at least 1.
 	Cost int64
 
-	// Decision is the answer. Stores overwrite it.
+	// Decision is the answer. Stores overwrite it, and refund by it.
 	Decision Decision
 }

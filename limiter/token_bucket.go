@@ -83,11 +83,9 @@ func (b *tokenBucket) peek(d *Decision, r *Rule, now Instant, cost int64) {
 	b.decide(d, r, cost <= r.capacity-b.missing, cost)
 }
 
-// refund takes the bucket to have been full before the take, as it does not know: so it never gives back what has been refilled
-// in between, and what it gives back too little is no more than that.
-func (b *tokenBucket) refund(r *Rule, now, taken Instant, cost int64) {
+func (b *tokenBucket) refund(r *Rule, now Instant, seen Events, cost int64) {
 	b.settle(r, now)
-	b.undo(r, Events{taken, cost}, cost)
+	b.undo(r, Events{seen.At, cost}, max(cost, seen.N))
 }
 
 // undo gives back what was consumed at the instant e.At, as far as the bucket has lacked it ever since. Right after, the bucket

@@ -33,11 +33,11 @@ func TestTokenBucket(t *testing.T) {
 	})
 }
 
-// TestTokenBucketRefund gives back what the bucket would have lacked ever since if the take had found it full.
+// TestTokenBucketRefund gives back what the bucket has lacked ever since, as far as that is known.
 func TestTokenBucketRefund(t *testing.T) {
 	r := mustRule(t, bucket, Limit{Events: 1, Window: 10 * time.Second, Burst: 5})
 	run(t, NewCount(bucket), r, []step{
-		// What was taken from a full bucket, and half refilled since: the rest goes back, and it is full.
+		// What was taken of a full bucket, and half refilled since: the rest goes back, and it is full.
 		{100 * sec, take, 2, true, 3, 100 * sec, 120 * sec},
 		{110 * sec, refundOf(100 * sec), 2, true, 5, 110 * sec, 110 * sec},
 		// Somebody took what had accrued in place of the events: they are not there a second time.
@@ -49,9 +49,18 @@ func TestTokenBucketRefund(t *testing.T) {
 		{306 * sec, take, 2, true, 1, 306 * sec, 340 * sec},
 		{313 * sec, refundOf(300 * sec), 2, true, 3, 313 * sec, 333 * sec},
 		{333 * sec, peek, 5, true, 5, 333 * sec, 333 * sec},
+		// Of a bucket that was not full: it would still lack them, or only some of them.
+		{340 * sec, take, 3, true, 2, 340 * sec, 370 * sec},
+		{340 * sec, take, 2, true, 0, 340 * sec, 390 * sec},
+		{370 * sec, refundSeen(Events{340 * sec, 5}), 2, true, 5, 370 * sec, 370 * sec},
+		{371 * sec, take, 3, true, 2, 371 * sec, 401 * sec},
+		{371 * sec, take, 2, true, 0, 371 * sec, 421 * sec},
+		{391 * sec, take, 2, true, 0, 391 * sec, 441 * sec},
+		{391 * sec, refundSeen(Events{371 * sec, 5}), 2, true, 2, 391 * sec, 421 * sec},
+		{431 * sec, peek, 5, true, 5, 431 * sec, 431 * sec},
 		// The clock was set back: nobody knows for how long it has refilled since.
-		{400 * sec, take, 2, true, 3, 400 * sec, 420 * sec},
-		{300 * sec, refundOf(400 * sec), 2, true, 3, 300 * sec, 320 * sec},
+		{500 * sec, take, 2, true, 3, 500 * sec, 520 * sec},
+		{300 * sec, refundSeen(Events{500 * sec, 2}), 2, true, 3, 300 * sec, 320 * sec},
 	})
 }
 

@@ -6,7 +6,7 @@
 -- ARGV[1]   the instant by the clock of a test, or nothing
 -- ARGV[2]   what to do: `take`, `peek` or `refund`; for loans, the run of this server: see loan.lua
 -- ARGV[3..] seven for each rule: the field, FIELD being that of the rule N; the cost; the capacity; the window in µs; two
---           numbers that the algorithm explains; and for a refund the instant at which was taken, for a loan the rest of it
+--           numbers that the algorithm explains; and the rest of a refund or of a loan: see refund.lua and loan.lua
 --
 -- The fields of the hash are the four bytes of a rule's ID. Its values begin with their expiry, so that whoever writes next
 -- to them can tell which are of no more use.

@@ -27,8 +27,9 @@ if #ARGV[7 * N + 2] > 13 then
       end
       local n, taken = struct.unpack('>I5I7', loan, 57)
       if n > 0 then
+        local lacked = seen_at == taken and math.max(n, seen) or n
         <settle>
-        <undo>
+        <refund>
       end
     end
     local owed, paid, node = struct.unpack('>I7I7c8', loan, 69)

@@ -14,8 +14,8 @@
 //	settle   what is to be written before anything else
 //	consume  adds n events
 //	lend     adds n events that may be spent later: in windows, as if they were consumed
-//	refund   gives back those of n events consumed at the instant taken that would not be free again by now
-//	undo     does so in a loan, of which seen and seen_at are known: in windows, no differently
+//	refund   gives back those of n events consumed at the instant taken that would not be free again by now; right after that,
+//	         a bucket lacked so many events as lacked says
 //	back     gives back n events that were lent at the instant taken: in windows, as if they had been consumed
 //	raise    makes sure that the n events are used that were seen at the instant taken
 //	save     sets value, for the hash, and until when it is of use, reset; neither removes it from the hash
@@ -70,7 +70,7 @@ type sections map[string]string
 
 // sectionsOf returns those of a file, and with them what others have alike, unless the file says something else.
 func sectionsOf(file string, others ...sections) sections {
-	all := sections{"explain": "", "settle": "", "lend": "<consume>", "back": "<refund>", "undo": "<refund>", "write": write}
+	all := sections{"explain": "", "settle": "", "lend": "<consume>", "back": "<refund>", "write": write}
 	for _, other := range others {
 		maps.Copy(all, other)
 	}

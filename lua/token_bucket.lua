@@ -87,44 +87,31 @@ if missing_N <= 0 then
 end
 
 ---- refund
+-- Gives back the events as far as the bucket has lacked them ever since: see tokenBucket.undo.
 do
-  local lacked = n
-  <since>
-end
-
----- undo
-do
-  local lacked = n
-  if seen_at == taken then
-    lacked = math.max(n, seen)
-  end
-  <since>
-end
-
----- since
--- Gives back n events as far as the bucket has lacked them ever since it lacked `lacked`: see tokenBucket.undo.
-local least = math.min(missing_N, math.max(0, open_N + before_N - accrues_N))
-if taken <= at_N then
-  local rest = (at_N - taken) % q_N
-  local events, part = muldiv(p_N, rest, q_N)
-  if lacked > n then
-    if part > part_N then
-      events = events + 1
+  local least = math.min(missing_N, math.max(0, open_N + before_N - accrues_N))
+  if taken <= at_N then
+    local rest = (at_N - taken) % q_N
+    local events, part = muldiv(p_N, rest, q_N)
+    if lacked > n then
+      if part > part_N then
+        events = events + 1
+      end
+      part = part_N
     end
-    part = part_N
-  end
-  local most = lacked - events - (at_N - taken - rest) / q_N * p_N -- not exact only where it is far below zero
-  if most > n or most == n and part == 0 then
-    missing_N = missing_N - n
-  elseif most > 0 then
-    missing_N, part_N = missing_N - most, part_N - part
-    if part_N < 0 then
-      missing_N, part_N = missing_N + 1, part_N + q_N
+    local most = lacked - events - (at_N - taken - rest) / q_N * p_N -- not exact only where it is far below zero
+    if most > n or most == n and part == 0 then
+      missing_N = missing_N - n
+    elseif most > 0 then
+      missing_N, part_N = missing_N - most, part_N - part
+      if part_N < 0 then
+        missing_N, part_N = missing_N + 1, part_N + q_N
+      end
     end
   end
-end
-if missing_N <= least then
-  missing_N, part_N = least, 0
+  if missing_N <= least then
+    missing_N, part_N = least, 0
+  end
 end
 
 ---- raise

@@ -78,6 +78,6 @@ func (s *strictStore) Peek(ctx context.Context, now limiter.Instant, takes []lim
 	return s.strict(now, takes, func(takes []limiter.Take) error { return s.Store.Peek(ctx, now, takes) })
 }
 
-func (s *strictStore) Refund(ctx context.Context, now, taken limiter.Instant, takes []limiter.Take) error {
-	return s.strict(now, takes, func(takes []limiter.Take) error { return s.Store.Refund(ctx, now, taken, takes) })
+func (s *strictStore) Refund(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
+	return s.strict(now, takes, func(takes []limiter.Take) error { return s.Store.Refund(ctx, now, takes) })
 }

@@ -128,9 +128,12 @@ func (m *memoryLender) Peek(_ context.Context, _ limiter.Instant, takes []limite
 }
 
 // Refund takes back what takes consumed.
-func (m *memoryLender) Refund(_ context.Context, _, taken limiter.Instant, takes []limiter.Take) error {
+func (m *memoryLender) Refund(_ context.Context, _ limiter.Instant, takes []limiter.Take) error {
 	for _, k := range takes {
-		m.lend([]limiter.Loan{{Rule: k.Rule, Key: k.Key, Undo: limiter.Events{At: taken, N: k.Cost}, Run: m.run}})
+		if seen := k.Decision.Seen(); k.Decision.OK {
+			undo := limiter.Events{At: seen.At, N: k.Cost}
+			m.lend([]limiter.Loan{{Rule: k.Rule, Key: k.Key, Undo: undo, Seen: seen, Run: m.run}})
+		}
 	}
 	return nil
 }
@@ -158,6 +161,4 @@ func (deadLender) Take(context.Context, limiter.Instant, []limiter.Take) error {
 
 func (deadLender) Peek(context.Context, limiter.Instant, []limiter.Take) error { return errCut }
 
-func (deadLender) Refund(_ context.Context, _, _ limiter.Instant, _ []limiter.Take) error {
-	return errCut
-}
+func (deadLender) Refund(context.Context, limiter.Instant, []limiter.Take) error { return errCut }

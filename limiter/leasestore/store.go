@@ -130,6 +130,6 @@ func (s *Store) Peek(ctx context.Context, now limiter.Instant, takes []limiter.T
 }
 
 // Refund implements [limiter.Store]. The lender takes it back.
-func (s *Store) Refund(ctx context.Context, now, taken limiter.Instant, takes []limiter.Take) error {
-	return s.lender.Refund(ctx, now, taken, takes)
+func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
+	return s.lender.Refund(ctx, now, takes)
 }

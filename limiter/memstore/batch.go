@@ -147,8 +147,7 @@ func takeAll(now limiter.Instant, takes []limiter.Take, places []place) (allowed
 // undo gives back what takes consumed at now: exactly, since nothing has happened to their counts meanwhile.
 func undo(now limiter.Instant, takes []limiter.Take, places []place) {
 	for i := range takes {
-		k := &takes[i]
-		places[i].giveBack(k, now, k.Decision.At)
+		places[i].giveBack(&takes[i], now)
 	}
 	peekAll(now, takes, places)
 }

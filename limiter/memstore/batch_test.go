@@ -58,9 +58,8 @@ func TestBatchDoesNotPushOutItsNewKeys(t *testing.T) {
 func TestRefundedKeyMayGo(t *testing.T) {
 	s, r := open(t, "z"), hourly(t, 2, 1)
 	take(t, s, start, r, "a")
-	take(t, s, start, r, "a")
-	takes := []limiter.Take{{Rule: r, Key: []byte("a"), Cost: 1}}
-	if err := s.Refund(t.Context(), start, start, takes); err != nil {
+	takes := []limiter.Take{{Rule: r, Key: []byte("a"), Cost: 1, Decision: take(t, s, start, r, "a")}}
+	if err := s.Refund(t.Context(), start, takes); err != nil {
 		t.Fatal(err)
 	}
 	take(t, s, start, r, "b")

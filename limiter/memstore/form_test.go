@@ -85,7 +85,7 @@ func TestSameRuleIDWithAnotherAlgorithm(t *testing.T) {
 			}
 			takes := []limiter.Take{{Rule: r, Key: []byte("other"), Cost: 1}}
 			_ = s.Take(t.Context(), start, takes)
-			_ = s.Refund(t.Context(), start, start, takes)
+			_ = s.Refund(t.Context(), start, takes)
 			if got := used(t, s, start, r, "other"); got != 0 {
 				t.Errorf("events used after a refund under %v = %d, want 0", a, got)
 			}

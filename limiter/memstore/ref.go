@@ -36,12 +36,12 @@ func (f ref) peek(r *limiter.Rule, now limiter.Instant, cost int64) limiter.Deci
 	return f.near().Peek(r, now, cost)
 }
 
-// giveBack returns to the count what k consumed at the instant taken.
-func (f ref) giveBack(k *limiter.Take, now, taken limiter.Instant) {
+// giveBack returns to the count what k consumed.
+func (f ref) giveBack(k *limiter.Take, now limiter.Instant) {
 	if f.far != nil {
-		f.far.Refund(k.Rule, now, taken, k.Cost)
+		f.far.Refund(k.Rule, now, k.Decision.Seen(), k.Cost)
 	} else {
-		f.near().Refund(k.Rule, now, taken, k.Cost)
+		f.near().Refund(k.Rule, now, k.Decision.Seen(), k.Cost)
 	}
 }
 
@@ -51,9 +51,9 @@ func (f ref) take(k *limiter.Take, now limiter.Instant) {
 	f.settle(k, now)
 }
 
-// refund gives back what k consumed at the instant taken, and remembers that the key can take it anew.
-func (f ref) refund(k *limiter.Take, now, taken limiter.Instant) {
-	f.giveBack(k, now, taken)
+// refund gives back what k consumed, and remembers that the key can take it anew.
+func (f ref) refund(k *limiter.Take, now limiter.Instant) {
+	f.giveBack(k, now)
 	d := f.peek(k.Rule, now, 1)
 	rec := f.Value()
 	rec.idleSince, rec.resetAt = d.RetryAt, tickAfter(d.ResetAt)

@@ -110,11 +110,11 @@ func (s *Store) Peek(_ context.Context, now limiter.Instant, takes []limiter.Tak
 }
 
 // Refund implements [limiter.Store]. What was taken from the overflow is not given back.
-func (s *Store) Refund(_ context.Context, now, taken limiter.Instant, takes []limiter.Take) error {
+func (s *Store) Refund(_ context.Context, now limiter.Instant, takes []limiter.Take) error {
 	for i := range takes {
 		k := &takes[i]
 		z := s.zone(k.Rule.Zone)
-		if z == nil {
+		if z == nil || !k.Decision.OK {
 			continue
 		}
 		var key table.Key
@@ -122,7 +122,7 @@ func (s *Store) Refund(_ context.Context, now, taken limiter.Instant, takes []li
 		sh := z.shard(&key)
 		sh.mu.Lock()
 		if f := sh.find(&key); f.entry != nil {
-			f.refund(k, now, taken)
+			f.refund(k, now)
 		}
 		sh.mu.Unlock()
 	}

@@ -48,7 +48,7 @@ func TestTakeInZoneThatIsNotOpen(t *testing.T) {
 			t.Errorf("take of both: %+v and %+v, want both OK and %d remaining in the open zone", a, b, remaining)
 		}
 	}
-	if err := s.Refund(t.Context(), start, start, takes); err != nil {
+	if err := s.Refund(t.Context(), start, takes); err != nil {
 		t.Fatal(err)
 	}
 	if got := used(t, s, start, known, "key"); got != 2 {
@@ -109,7 +109,8 @@ func TestConcurrentUse(t *testing.T) {
 				case 0:
 					_ = s.Take(t.Context(), now, takes[:1])
 				case 1:
-					_ = s.Refund(t.Context(), now, now, takes)
+					_ = s.Take(t.Context(), now, takes)
+					_ = s.Refund(t.Context(), now, takes)
 				case 2:
 					_ = s.Peek(t.Context(), now, takes)
 				default:

@@ -55,11 +55,11 @@ func (s *Store) takeCall(now limiter.Instant, g group, consume bool) *transport.
 }
 
 // refundCall returns the call that gives back g: see refund.lua.
-func (s *Store) refundCall(now limiter.Instant, g group, taken func(*limiter.Take) limiter.Instant) *transport.Call {
+func (s *Store) refundCall(now limiter.Instant, g group) *transport.Call {
 	c := s.call(g[0].Key, len(g), now, "refund")
 	c.Script = refundScripts.of(g.kinds())
 	for _, k := range g {
-		s.add(c, k.Rule, k.Cost, int64(taken(k)))
+		s.add(c, k.Rule, k.Cost, appendEvents(nil, k.Decision.Seen()))
 	}
 	return c
 }

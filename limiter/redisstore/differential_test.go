@@ -40,13 +40,7 @@ type history struct {
 	now    limiter.Instant
 	rules  []*limiter.Rule
 	last   limiter.Decision
-	taken  []taking // that may be given back
-}
-
-// A taking is what was taken at an instant.
-type taking struct {
-	at    limiter.Instant
-	takes []limiter.Take
+	taken  [][]limiter.Take // that may be given back
 }
 
 // algorithms are those of the rules of a history.
@@ -114,7 +108,7 @@ func (h *history) call(t *testing.T) error {
 		back := h.taken[i]
 		h.taken = slices.Delete(h.taken, i, i+1)
 		for _, s := range []limiter.Store{h.redis, h.memory} {
-			if err := s.Refund(t.Context(), h.now, back.at, back.takes); err != nil {
+			if err := s.Refund(t.Context(), h.now, back); err != nil {
 				return err
 			}
 		}
@@ -144,7 +138,7 @@ func (h *history) call(t *testing.T) error {
 		allowed = allowed && got.OK
 	}
 	if allowed && !peek {
-		h.taken = append(h.taken, taking{h.now, takes})
+		h.taken = append(h.taken, answers[0])
 	}
 	return nil
 }

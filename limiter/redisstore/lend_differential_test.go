@@ -315,7 +315,7 @@ func (h *lending) take(t *testing.T) error {
 		return fmt.Errorf("take: %w", err)
 	}
 	if loans[0].Served > 0 {
-		h.taken = append(h.taken, taking{takes[0].Decision.At, takes})
+		h.taken = append(h.taken, takes)
 	}
 	return nil
 }
@@ -329,11 +329,12 @@ func (h *lending) refund(t *testing.T) error {
 	back := h.taken[i]
 	h.taken = slices.Delete(h.taken, i, i+1)
 	var loans []limiter.Loan
-	for _, k := range back.takes {
-		loans = append(loans, limiter.Loan{Rule: k.Rule, Undo: limiter.Events{At: back.at, N: k.Cost}, Run: h.run})
+	for _, k := range back {
+		seen := k.Decision.Seen()
+		loans = append(loans, limiter.Loan{Rule: k.Rule, Undo: limiter.Events{At: seen.At, N: k.Cost}, Seen: seen, Run: h.run})
 	}
-	limiter.Lend(0, h.run, h.now, h.of(string(back.takes[0].Key), loans), loans)
-	return h.nodes[0].Refund(t.Context(), h.now, back.at, back.takes)
+	limiter.Lend(0, h.run, h.now, h.of(string(back[0].Key), loans), loans)
+	return h.nodes[0].Refund(t.Context(), h.now, back)
 }
 
 // peek looks at all accounts of a key.

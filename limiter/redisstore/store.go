@@ -20,6 +20,7 @@ package redisstore
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -57,11 +58,12 @@ func (s *Store) Peek(ctx context.Context, now limiter.Instant, takes []limiter.T
 }
 
 // Refund implements [limiter.Store].
-func (s *Store) Refund(ctx context.Context, now, taken limiter.Instant, takes []limiter.Take) error {
-	groups := groupByKey(takes)
+func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
+	denied := func(k limiter.Take) bool { return !k.Decision.OK }
+	groups := groupByKey(slices.DeleteFunc(slices.Clone(takes), denied))
 	calls := make([]*transport.Call, len(groups))
 	for i, g := range groups {
-		calls[i] = s.refundCall(now, g, func(*limiter.Take) limiter.Instant { return taken })
+		calls[i] = s.refundCall(now, g)
 	}
 	s.client.Do(ctx, calls...)
 	return firstError(calls)
@@ -100,7 +102,7 @@ func (s *Store) undo(ctx context.Context, now limiter.Instant, groups []group, a
 	var calls []*transport.Call
 	for i, g := range groups {
 		if answers[i].allowed {
-			calls = append(calls, s.refundCall(now, g, func(k *limiter.Take) limiter.Instant { return k.Decision.At }))
+			calls = append(calls, s.refundCall(now, g))
 			answers[i].undo(g)
 		}
 	}

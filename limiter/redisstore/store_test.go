@@ -65,10 +65,13 @@ func TestErrors(t *testing.T) {
 	if err := redis.Set(t.Context(), "rl:{key}", "not a hash", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
+	for i := range takes {
+		takes[i].Decision.OK = true // so that there is something to refund
+	}
 	for name, call := range map[string]func() error{
 		"take":   func() error { return s.Take(t.Context(), 0, takes) },
 		"peek":   func() error { return s.Peek(t.Context(), 0, takes) },
-		"refund": func() error { return s.Refund(t.Context(), 0, 0, takes) },
+		"refund": func() error { return s.Refund(t.Context(), 0, takes) },
 	} {
 		if err := call(); err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
 			t.Errorf("%s = %v, want Redis's WRONGTYPE", name, err)

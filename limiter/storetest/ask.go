@@ -12,13 +12,16 @@ func take(t *testing.T, s limiter.Store, now limiter.Instant, r *limiter.Rule, k
 	return takeAll(t, s, now, ask(r, key, cost))[0]
 }
 
-// allowed takes cost events of key, which must be allowed and leave remaining.
-func allowed(t *testing.T, s limiter.Store, now limiter.Instant, r *limiter.Rule, key string, cost, remaining int64) {
+// allowed takes cost events of key, which must be allowed and leave remaining. It returns the decision.
+func allowed(
+	t *testing.T, s limiter.Store, now limiter.Instant, r *limiter.Rule, key string, cost, remaining int64,
+) limiter.Decision {
 	t.Helper()
 	d := take(t, s, now, r, key, cost)
 	if !d.OK || d.Remaining != remaining {
 		t.Errorf("take of %d of %.20q at %s: %+v, want OK with %d remaining", cost, key, offset(now), d, remaining)
 	}
+	return d
 }
 
 // denied takes cost events of key, which must be denied with remaining left. It returns the retry instant.
@@ -51,10 +54,14 @@ func remains(t *testing.T, s limiter.Store, now limiter.Instant, r *limiter.Rule
 	}
 }
 
-// refund gives back cost events of key that were taken at the instant taken.
-func refund(t *testing.T, s limiter.Store, now, taken limiter.Instant, r *limiter.Rule, key string, cost int64) {
+// refund gives back cost events of key, of a take that was answered with d.
+func refund(
+	t *testing.T, s limiter.Store, now limiter.Instant, r *limiter.Rule, key string, cost int64, d limiter.Decision,
+) {
 	t.Helper()
-	if err := s.Refund(t.Context(), now, taken, []limiter.Take{ask(r, key, cost)}); err != nil {
+	k := ask(r, key, cost)
+	k.Decision = d
+	if err := s.Refund(t.Context(), now, []limiter.Take{k}); err != nil {
 		t.Fatalf("refund at %s: %v", offset(now), err)
 	}
 }

@@ -11,29 +11,35 @@ func testRefund(t *testing.T, open opener) {
 	eachAlgorithm(t, open, func(t *testing.T, s limiter.Store, perMinute func(int64) *limiter.Rule) {
 		r := perMinute(10)
 
-		allowed(t, s, start, r, "same window", 6, 4)
-		refund(t, s, start+1, start, r, "same window", 2)
+		d := allowed(t, s, start, r, "same window", 6, 4)
+		refund(t, s, start+1, r, "same window", 2, d)
 		if got := peek(t, s, start+1, r, "same window", 6); !got.OK || got.Remaining != 6 {
 			t.Errorf("after 6 taken and 2 refunded: %+v, want OK with 6 remaining", got)
 		}
 
-		allowed(t, s, start, r, "more than taken", 3, 7)
-		refund(t, s, start, start, r, "more than taken", 8)
+		d = allowed(t, s, start, r, "more than taken", 3, 7)
+		refund(t, s, start, r, "more than taken", 8, d)
 		remains(t, s, start, r, "more than taken", 10)
 		allowed(t, s, start, r, "more than taken", 10, 0)
 		denied(t, s, start, r, "more than taken", 1, 0)
 
-		refund(t, s, start, start, r, "never taken", 5)
+		refund(t, s, start, r, "never taken", 5, d)
 		allowed(t, s, start, r, "never taken", 10, 0)
 
-		allowed(t, s, start, r, "at its limit", 10, 0)
+		d = allowed(t, s, start, r, "at its limit", 10, 0)
 		denied(t, s, start, r, "at its limit", 1, 0)
-		refund(t, s, start, start, r, "at its limit", 1)
+		refund(t, s, start, r, "at its limit", 1, d)
 		allowed(t, s, start, r, "at its limit", 1, 0)
 		denied(t, s, start, r, "at its limit", 1, 0)
+
+		refund(t, s, start, r, "at its limit", 1, take(t, s, start, r, "at its limit", 1))
+		remains(t, s, start, r, "at its limit", 0) // as it was denied
+		refund(t, s, start, r, "at its limit", 1, limiter.Decision{})
+		remains(t, s, start, r, "at its limit", 0) // as it was not asked
 	})
 	t.Run("passed window", func(t *testing.T) { testRefundOfPassedWindow(t, open) })
 	t.Run("taken in between", func(t *testing.T) { testRefundOfTakenInBetween(t, open) })
+	t.Run("not full", func(t *testing.T) { testRefundToABucketThatWasNotFull(t, open) })
 	t.Run("several", func(t *testing.T) { testRefundOfSeveral(t, open) })
 }
 
@@ -43,10 +49,10 @@ func testRefundOfPassedWindow(t *testing.T, open opener) {
 	for _, a := range algorithms {
 		t.Run(a.name, func(t *testing.T) {
 			s, r := open(t, zone), perMinute(t, 1, zone, a.Algorithm, 10)
-			allowed(t, s, start, r, "key", 10, 0)
+			d := allowed(t, s, start, r, "key", 10, 0)
 			later := start + 3*minute
 			allowed(t, s, later, r, "key", 6, 4)
-			refund(t, s, later, start, r, "key", 10)
+			refund(t, s, later, r, "key", 10, d)
 			remains(t, s, later, r, "key", 4)
 		})
 	}
@@ -79,13 +85,33 @@ func testRefundOfTakenInBetween(t *testing.T, open opener) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s, r := open(t, zone), perMinute(t, 1, zone, test.Algorithm, 10)
-			allowed(t, s, start, r, "key", 4, 6)
+			d := allowed(t, s, start, r, "key", 4, 6)
 			allowed(t, s, start+test.again, r, "key", test.cost, test.left)
 			remains(t, s, start+test.back, r, "key", test.before)
-			refund(t, s, start+test.back, start, r, "key", 4)
+			refund(t, s, start+test.back, r, "key", 4, d)
 			remains(t, s, start+test.back, r, "key", test.want)
 			denied(t, s, start+test.back, r, "key", test.want+1, test.want)
 		})
+	}
+}
+
+// testRefundToABucketThatWasNotFull takes 4 of the 5 that are left of 10 a minute, has somebody else take all that is left when they
+// are given back, and checks how many of them are: those that the bucket would lack if nobody else had taken any.
+func testRefundToABucketThatWasNotFull(t *testing.T, open opener) {
+	for _, test := range []struct {
+		after limiter.Instant
+		want  int64
+	}{
+		{0, 4}, {second, 4}, {24 * second, 4}, {30*second - 1, 4}, {30 * second, 4}, {36 * second, 3}, {48 * second, 1}, {54 * second, 0},
+		{2 * minute, 0},
+	} {
+		s, r := open(t, zone), perMinute(t, 1, zone, limiter.Algorithm{}, 10)
+		allowed(t, s, start, r, "key", 5, 5)
+		d := allowed(t, s, start, r, "key", 4, 1)
+		now := start + test.after
+		allowed(t, s, now, r, "key", peek(t, s, now, r, "key", 1).Remaining, 0)
+		refund(t, s, now, r, "key", 4, d)
+		remains(t, s, now, r, "key", test.want)
 	}
 }
 
@@ -95,9 +121,17 @@ func testRefundOfSeveral(t *testing.T, open opener) {
 	b := perMinute(t, 2, "b", limiter.Algorithm{Kind: limiter.FixedWindow}, 10)
 	takes := []limiter.Take{ask(a, "x", 4), ask(b, "y", 5)}
 	takeAll(t, s, start, takes...)
-	if err := s.Refund(t.Context(), start, start, takes); err != nil {
+	if err := s.Refund(t.Context(), start, takes); err != nil {
 		t.Fatal(err)
 	}
 	remains(t, s, start, a, "x", 10)
+	remains(t, s, start, b, "y", 10)
+
+	takeAll(t, s, start, takes...)
+	takes[0].Decision = limiter.Decision{} // of it, nothing is known
+	if err := s.Refund(t.Context(), start, takes); err != nil {
+		t.Fatal(err)
+	}
+	remains(t, s, start, a, "x", 6)
 	remains(t, s, start, b, "y", 10)
 }

@@ -74,7 +74,7 @@ func testMany(t *testing.T, open opener) {
 			}
 		}
 	}
-	refund(t, s, start, start, takes[0].Rule, "key0", 1)
+	refund(t, s, start, takes[0].Rule, "key0", 1, takes[0].Decision)
 	for i, d := range takeAll(t, s, start, takes...) {
 		if want := i == 0; d.OK != want {
 			t.Errorf("take %d of %d: OK = %v, want %v: only the first has an event left", i, n, d.OK, want)
