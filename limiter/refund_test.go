@@ -72,6 +72,46 @@ func (p *refunding) step() error {
 	return nil
 }
 
+// TestFloodOfDeniedTakesDrainsNothing has somebody take an event of a bucket a thousand times in a second, each of which is
+// refunded a millisecond later, as another zone denied it; half of that after each take, others take what has accrued. In the end
+// they have as much left as they would without, or all but an event and what accrues in a millisecond.
+func TestFloodOfDeniedTakesDrainsNothing(t *testing.T) {
+	const age = ms
+	for _, rate := range []int64{10, 100, 1000, 10_000} { // events a second, and at once
+		for _, used := range []int64{rate * 9 / 10, 1} {
+			t.Run(fmt.Sprintf("%d of %d used", used, rate), func(t *testing.T) {
+				r := mustRule(t, bucket, Limit{Events: rate, Window: time.Second})
+				flooded, quiet := NewCount(bucket), NewCount(bucket)
+				take := func(c Count, now Instant, cost int64) Decision {
+					t.Helper()
+					d := c.Take(r, now, cost)
+					if !d.OK {
+						t.Fatalf("take of %d after %d µs = %+v, want OK", cost, now-begins, d)
+					}
+					return d
+				}
+				take(flooded, begins, used)
+				take(quiet, begins, used)
+				others, now := int64(0), Instant(begins)
+				for range 1000 {
+					denied := take(flooded, now, 1)
+					if n := int64(now+age/2-begins)*rate/sec - others; n > 0 {
+						take(flooded, now+age/2, n)
+						take(quiet, now+age/2, n)
+						others += n
+					}
+					now += age
+					flooded.Refund(r, now, denied.Seen(), 1)
+				}
+				got, most := flooded.Peek(r, now, 1).Remaining, quiet.Peek(r, now, 1).Remaining
+				if least := min(most, rate-mulDivUp(age, rate, sec)-1); got < least || got > most {
+					t.Errorf("left after a second = %d, want %d to %d", got, least, most)
+				}
+			})
+		}
+	}
+}
+
 // TestUndoOfWhatWasSeen undoes takes of a bucket in any state, of which is known what it lacked right after: when nothing else happens
 // until then, it is as if the take had never been, to the fraction of an event. Others take what has accrued by then before.
 func TestUndoOfWhatWasSeen(t *testing.T) {
