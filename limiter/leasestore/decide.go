@@ -58,7 +58,8 @@ func (s *Store) spend(t *seat, k *limiter.Take, a *limiter.Account, now limiter.
 }
 
 // refill has the account of k ask the lender in the background, if it is still low and does not rest. This comes after the
-// request is decided: what a denial elsewhere gives back to a lease is lost when the lender has answered in between.
+// request is decided: what a denial elsewhere gives back to a lease is lost when the lender has answered in between. When there
+// is no room for its flight, the wheel comes to what is owed; who only wants more is still low at the next take.
 func (s *Store) refill(k *limiter.Take, now limiter.Instant) {
 	var p place
 	if !s.find(&p, k) {
@@ -66,10 +67,15 @@ func (s *Store) refill(k *limiter.Take, now limiter.Instant) {
 	}
 	var f *flight
 	p.shard.mu.Lock()
-	if a := p.account(); a != nil && a.Low(k.Rule, now) && p.shard.rests[p.key.Hash] == 0 {
-		f = newFlight(k.Key, now)
-		f.refill = true
-		p.ask(f, a, k.Rule, new(queue))
+	if a := p.account(); a != nil && a.Low(k.Rule, now) && !p.shard.resting(p.key.Hash) {
+		_, owed := a.Outstanding()
+		if s.traffic.begin(refillsMost) {
+			f = newFlight(k.Key, now)
+			f.background, f.refill = true, true
+			p.ask(f, a, k.Rule, new(queue))
+		} else if owed > 0 {
+			s.later(&p, now)
+		}
 	}
 	p.shard.mu.Unlock()
 	s.launch(f)

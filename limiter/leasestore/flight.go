@@ -14,8 +14,9 @@ type flight struct {
 	legs  []leg
 	loans []limiter.Loan
 
-	refill bool   // what is wanted is asked for although nobody waits
-	party  *party // that waits until it has landed; may be nil
+	background bool   // it is counted as traffic
+	refill     bool   // what is wanted is asked for although nobody waits
+	party      *party // that waits until it has landed; may be nil
 }
 
 // A leg is where the answer to one loan of a flight belongs.
@@ -72,8 +73,15 @@ func (s *Store) land(f *flight, err error) {
 	for i := range f.legs {
 		s.stats.answered(&f.loans[i], err)
 		if l := &f.legs[i]; l.shard != nil {
-			s.launch(s.settle(l, &f.loans[i], f.asked, now, err))
+			next := s.settle(l, &f.loans[i], f.asked, now, err)
+			if next != nil && next.loans[0].Need == 0 { // it takes the place of f
+				next.background, f.background = f.background, false
+			}
+			s.launch(next)
 		}
+	}
+	if f.background {
+		s.traffic.end()
 	}
 	if f.party != nil {
 		f.party.leave()

@@ -124,13 +124,13 @@ func TestWheel(t *testing.T) {
 	} {
 		w := &wheel{next: begin / tick}
 		w.add(due{at: line.at})
-		if got := w.take(line.want-1, nil); len(got) != 0 {
+		if got := w.take(line.want-1, 9, nil); len(got) != 0 {
 			t.Errorf("due at %d: taken before %d", line.at, line.want)
 		}
-		if got := w.take(line.want, nil); len(got) != 1 || got[0].at != line.at {
+		if got := w.take(line.want, 9, nil); len(got) != 1 || got[0].at != line.at {
 			t.Errorf("due at %d: taken at %d = %v, want it", line.at, line.want, got)
 		}
-		if got := w.take(line.want+3*wheelSize*tick, nil); len(got) != 0 {
+		if got := w.take(line.want+3*wheelSize*tick, 9, nil); len(got) != 0 {
 			t.Errorf("due at %d: taken twice: %v", line.at, got)
 		}
 	}
@@ -142,13 +142,67 @@ func TestLookAfterFarAhead(t *testing.T) {
 		now := n.options.Clock()
 		far := due{at: now + 3*wheelSize*tick, book: n.books.Load().byZone["zone"]}
 		n.wheel.add(far)
-		for _, d := range n.wheel.take(now+wheelSize*tick, nil) {
+		for _, d := range n.wheel.take(now+wheelSize*tick, 9, nil) {
 			n.lookAfter(d, now+wheelSize*tick)
 		}
-		if got := n.wheel.take(now+2*wheelSize*tick+tick, nil); len(got) != 1 || got[0] != far {
+		if got := n.wheel.take(now+2*wheelSize*tick+tick, 9, nil); len(got) != 1 || got[0] != far {
 			t.Errorf("due when it was taken too early = %v, want it again", got)
 		}
 	})
+}
+
+// TestWheelTakesNoMoreThanAsked has what is left for the next call, in the order of the ticks, whatever comes in between.
+func TestWheelTakesNoMoreThanAsked(t *testing.T) {
+	var w wheel
+	for i := range limiter.Instant(5) {
+		w.add(due{at: 10 * tick, hash: uint64(i)})
+		w.add(due{at: 12 * tick, hash: uint64(10 + i)})
+	}
+	for i, line := range []struct {
+		most int
+		want string
+	}{
+		{0, "[]"},
+		{2, "[0 1]"},
+		{3, "[2 3 4]"},
+		{0, "[]"},
+		{4, "[10 11 12 13]"},
+		{4, "[14 99]"}, // that came when the fourth call had been answered
+		{4, "[]"},
+	} {
+		hashes := []uint64{}
+		for _, d := range w.take(20*tick, line.most, nil) {
+			hashes = append(hashes, d.hash)
+		}
+		if got := fmt.Sprint(hashes); got != line.want {
+			t.Errorf("call %d for %d = %s, want %s", i, line.most, got, line.want)
+		}
+		if i == 4 {
+			w.add(due{at: 5 * tick, hash: 99})
+		}
+	}
+	for i := range w.due {
+		if got := cap(w.due[i]); got > 10 {
+			t.Errorf("room in tick %d after all was taken = %d, want little", i, got)
+		}
+	}
+}
+
+// TestWheelForgetsARush keeps no room for what was due in one tick and taken in parts.
+func TestWheelForgetsARush(t *testing.T) {
+	var w wheel
+	for range 10_000 {
+		w.add(due{at: 10 * tick})
+	}
+	for range 10 {
+		if got := len(w.take(20*tick, 1000, nil)); got != 1000 {
+			t.Fatalf("taken = %d, want 1000", got)
+		}
+	}
+	w.take(20*tick, 1, nil)
+	if got := cap(w.due[11]); got != 0 {
+		t.Errorf("room after a rush = %d, want none", got)
+	}
 }
 
 // TestWheelThatStoodStill finds all that was due, however long nobody asked.
@@ -157,7 +211,7 @@ func TestWheelThatStoodStill(t *testing.T) {
 	for i := range limiter.Instant(2 * wheelSize) {
 		w.add(due{at: i * tick})
 	}
-	if got := len(w.take(100*wheelSize*tick, nil)); got != 2*wheelSize {
+	if got := len(w.take(100*wheelSize*tick, 3*wheelSize, nil)); got != 2*wheelSize {
 		t.Errorf("taken = %d, want %d", got, 2*wheelSize)
 	}
 }

@@ -32,6 +32,8 @@ type memoryLender struct {
 	ledgers  map[name]*limiter.Ledger
 	run      uint64
 	requests int
+	flying   int // requests to lend that are under way, and how many were at a time
+	crowd    int
 	loans    []limiter.Loan // as they were asked, with their answers, in the order in which they came in
 }
 
@@ -57,13 +59,21 @@ func (m *memoryLender) Lend(loans []limiter.Loan, answer func(error)) {
 	if m.next != nil {
 		f, delay = m.next(loans)
 	}
+	m.flying++
+	m.crowd = max(m.crowd, m.flying)
 	m.mu.Unlock()
+	landed := func(err error) {
+		m.mu.Lock()
+		m.flying--
+		m.mu.Unlock()
+		answer(err)
+	}
 	if delay == 0 {
-		m.meet(f, loans, answer)
+		m.meet(f, loans, landed)
 		return
 	}
 	time.AfterFunc(delay/2, func() {
-		m.meet(f, loans, func(err error) { time.AfterFunc(delay/2, func() { answer(err) }) })
+		m.meet(f, loans, func(err error) { time.AfterFunc(delay/2, func() { landed(err) }) })
 	})
 }
 

@@ -27,14 +27,29 @@ func (s *Store) reserve(p *place, r *limiter.Rule, now limiter.Instant) bool {
 }
 
 // evict closes an account of the book of p and leaves its place to the caller, or reports that none of a few may go. It is
-// one of the same shard, or of the next ones when there is none.
+// one of the same shard, or of the next ones when there is none. While there is no room for the flight of what is leased, only
+// those go that have nothing.
 func (s *Store) evict(p *place, now limiter.Instant) bool {
+	tell := s.traffic.begin(flightsMost)
+	back, evicted := s.closeIdlest(p, now, tell)
+	switch {
+	case back != nil:
+		back.background = true
+		s.launch(back)
+	case tell:
+		s.traffic.end()
+	}
+	return evicted
+}
+
+// closeIdlest is evict, but that what goes back is the caller's to launch.
+func (s *Store) closeIdlest(p *place, now limiter.Instant, tell bool) (back *flight, closed bool) {
 	b := p.book
 	first := p.key.Hash >> (64 - shardBits)
 	for i, looked := uint64(0), 0; i < uint64(len(b.shards)) && looked < searchSize; i++ {
 		sh := &b.shards[(first+i)%uint64(len(b.shards))]
 		sh.mu.Lock()
-		victim, seen := sh.idlest(now)
+		victim, seen := sh.idlest(now, tell)
 		if victim == nil {
 			sh.mu.Unlock()
 			looked += seen
@@ -43,8 +58,7 @@ func (s *Store) evict(p *place, now limiter.Instant) bool {
 		b.forgot.Store(int64(now))
 		back := b.close(sh, victim, now)
 		sh.mu.Unlock()
-		s.launch(back)
-		return true
+		return back, true
 	}
-	return false
+	return nil, false
 }

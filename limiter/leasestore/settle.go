@@ -18,13 +18,10 @@ func (s *Store) settle(l *leg, loan *limiter.Loan, asked, now limiter.Instant, e
 		a.Fail()
 		s.stats.lost.Add(uint64(q.fail(err)))
 		p.land()
-		until := now + pause + rand.N(pause)
-		if leased, owed := a.Outstanding(); leased+owed > 0 && p.shard.rest(l.hash, until) {
-			s.wheel.add(due{until, l.book, l.hash})
-		}
+		s.pauseAfterFailure(&p, a, now)
 		return nil
 	}
-	delete(p.shard.rests, l.hash)
+	p.shard.wake(l.hash)
 	a.Answer(loan.Rule, asked, now, loan, s.jitter(loan), len(q.undo) > 0)
 	r := l.book.rules.under(loan.Rule.ID, a) // another than the loan's when takes have come under a new one
 	q.serve(a, r, loan, now)

@@ -23,9 +23,9 @@ type shardFields struct {
 	accounts table.Table[limiter.Account]
 	queues   map[name]*queue // of the accounts that are asking; made when one is
 
-	// By hash, of the accounts that have something leased or owe, but whose last loan has failed: until when they ask for
-	// nothing in the background. The wheel comes then. Made when there is one.
-	rests map[uint64]limiter.Instant
+	// By hash, of accounts that have something to spend or to tell, but whose last loan has failed, or for whose flight there
+	// was no room. Made when there is one.
+	rests map[uint64]rest
 }
 
 // An entry is an account with its key.
@@ -37,19 +37,6 @@ type name struct {
 	key string
 }
 
-// rest has the accounts with a hash ask for nothing in the background until then, and reports whether they were free to. s
-// is locked.
-func (s *shard) rest(hash uint64, until limiter.Instant) (began bool) {
-	if s.rests == nil {
-		s.rests = make(map[uint64]limiter.Instant)
-	}
-	_, rests := s.rests[hash]
-	if !rests {
-		s.rests[hash] = until
-	}
-	return !rests
-}
-
 const (
 	// sampleSize is how many accounts that may go are compared to find the idlest.
 	sampleSize = 16
@@ -59,13 +46,14 @@ const (
 )
 
 // idlest returns the account of s, which is locked, that is missed least among a few, nil when none of them may go; and how
-// many it has looked at. An account that is asking, that owes, or that remembers a denial stays.
-func (s *shard) idlest(now limiter.Instant) (victim *entry, seen int) {
+// many it has looked at. An account that is asking, that owes, or that remembers a denial stays; so does one that has something
+// to give back, unless that may be told.
+func (s *shard) idlest(now limiter.Instant, tell bool) (victim *entry, seen int) {
 	sampled, idleSince := 0, limiter.Never
 	s.accounts.Sample(func(e *entry) (more bool) {
 		seen++
 		a := e.Value()
-		if _, owed := a.Outstanding(); owed == 0 && !a.Asking() && !a.Denies(now, math.MaxInt64) {
+		if leased, owed := a.Outstanding(); owed == 0 && (tell || leased == 0) && !a.Asking() && !a.Denies(now, math.MaxInt64) {
 			sampled++
 			if since := a.IdleSince(now); since < idleSince {
 				victim, idleSince = e, since

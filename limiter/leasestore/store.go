@@ -48,6 +48,7 @@ type Store struct {
 	seed    maphash.Seed // unknown to clients, so none can choose keys that share a shard or a group
 	books   atomic.Pointer[books]
 	wheel   wheel
+	traffic traffic
 	stats   counters
 
 	mu     sync.Mutex      // held while books is replaced; guards what follows

@@ -18,13 +18,13 @@ func (s *Store) undoAll(r *request) {
 		} else if !s.find(&p, k) {
 			continue
 		}
-		s.launch(p.undo(t, k, r.now))
+		s.launch(s.undo(&p, t, k, r.now))
 	}
 }
 
 // undo gives back what k has got, and answers it as if nothing had been asked. What is to be told to the lender is returned.
 // Credit is not given back: the lender may have debited it already.
-func (p *place) undo(t *seat, k *limiter.Take, now limiter.Instant) (back *flight) {
+func (s *Store) undo(p *place, t *seat, k *limiter.Take, now limiter.Instant) (back *flight) {
 	p.shard.mu.Lock()
 	defer p.shard.mu.Unlock()
 	a := p.account()
@@ -34,7 +34,10 @@ func (p *place) undo(t *seat, k *limiter.Take, now limiter.Instant) (back *fligh
 	switch t.state {
 	case leased:
 		a.Undo(k.Cost, t.version)
-		back = p.giveBack(a, p.book.rules.under(k.Rule.ID, a), now)
+		var late bool
+		if back, late = s.giveBack(p, a, p.book.rules.under(k.Rule.ID, a), now); late {
+			s.later(p, now)
+		}
 	case served:
 		a.Undone(k.Cost)
 		back = p.unserve(a, k, t.waiter, now)
@@ -56,14 +59,19 @@ func (p *place) unserve(a *limiter.Account, k *limiter.Take, w *waiter, now limi
 }
 
 // giveBack returns the flight of what a has to tell the lender though nobody takes: what it can spend no more, and what it
-// owes. It is nil when that is nothing, or when a is asking and tells it afterwards. The shard is locked.
-func (p *place) giveBack(a *limiter.Account, r *limiter.Rule, now limiter.Instant) *flight {
+// owes. It is nil when that is nothing, or when a is asking and tells it afterwards; or too late, as there is no room for it now.
+// The shard is locked.
+func (s *Store) giveBack(p *place, a *limiter.Account, r *limiter.Rule, now limiter.Instant) (f *flight, late bool) {
 	if !tells(a, r, now) {
-		return nil
+		return nil, false
 	}
-	f := newFlight(p.key.Text, now)
+	if !s.traffic.begin(flightsMost) {
+		return nil, true
+	}
+	f = newFlight(p.key.Text, now)
+	f.background = true
 	p.ask(f, a, r, new(queue))
-	return f
+	return f, false
 }
 
 // tells reports whether a, which is not asking, has something to tell.

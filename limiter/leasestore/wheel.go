@@ -20,6 +20,7 @@ const (
 type wheel struct {
 	mu   sync.Mutex
 	next int64 // the tick that is taken next
+	late bool  // of which some has been taken before
 	due  [wheelSize][]due
 }
 
@@ -38,20 +39,28 @@ func (w *wheel) add(d due) {
 	w.due[t%wheelSize] = append(w.due[t%wheelSize], d)
 }
 
-// take appends to all what is due at now.
-func (w *wheel) take(now limiter.Instant, all []due) []due {
+// take appends to all what is due at now, in the order of its ticks but so many at most. What is left is taken next.
+func (w *wheel) take(now limiter.Instant, most int, all []due) []due {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last := int64(now) / tick
-	w.next = max(w.next, last-wheelSize+1)
+	if first := last - wheelSize + 1; w.next < first {
+		w.next, w.late = first, true
+	}
 	for ; w.next <= last; w.next++ {
 		slot := &w.due[w.next%wheelSize]
-		all = append(all, *slot...)
-		if cap(*slot) > 4*len(*slot) { // what a rush needed is not kept
+		n := min(len(*slot), most)
+		most -= n
+		all = append(all, (*slot)[:n]...)
+		clear((*slot)[:n]) // of the books
+		if n < len(*slot) {
+			*slot, w.late = (*slot)[n:], true
+			break
+		}
+		if w.late || cap(*slot) > 4*len(*slot) { // what a rush needed is not kept
 			*slot = nil
 		}
-		clear(*slot) // of the books
-		*slot = (*slot)[:0]
+		*slot, w.late = (*slot)[:0], false
 	}
 	return all
 }
