@@ -66,8 +66,8 @@ func TestDebtIsSettledAfterFailures(t *testing.T) {
 			n.lender.always(f)
 			n.allowed(r, "key", 5, limiter.FromCredit)
 			time.Sleep(4 * time.Second)
-			if got := n.Stats().Requests; got < 3 || got > 5 {
-				t.Errorf("requests in 4 s = %d, want 3 to 5: one at once, and one every second or two", got)
+			if got := n.Stats().Requests; got < 6 || got > 8 {
+				t.Errorf("requests in 4 s = %d, want 6 to 8: after pauses of 0.1, 0.2, 0.4 and 0.8 s or so, and of a second or two", got)
 			}
 			if _, owed := n.outstanding(r, "key"); owed != 5 {
 				t.Errorf("owed while nothing is answered = %d, want 5", owed)

@@ -8,21 +8,44 @@ import (
 
 // A rest is the time in which accounts ask for nothing in the background. Invariant: the wheel comes when it is over, or an
 // account asks whose answer ends it or begins the next one.
-type rest struct{ until limiter.Instant }
+type rest struct {
+	until  limiter.Instant
+	failed uint8 // background loans in a row, before it; failedMost at most
+}
 
-// pause is how long an account whose loan has failed asks for nothing in the background at least, in µs; twice as long at most,
-// so that not all of them come back at the same time.
-const pause limiter.Instant = 1_000_000
+const (
+	// firstPause is the longest time, in µs, until debt is told again after one failure. It doubles with every further one.
+	firstPause limiter.Instant = 125_000
 
-// pauseAfterFailure has a, whose loan has failed, rest if it has something to spend or to tell. The shard is locked.
+	// failedMost is how many failures are told from more. After those a pause lasts 2 s at most.
+	failedMost = 4
+)
+
+// pause returns how long to rest after a failure that so many others came before. part is in [0, 1), at random, so that not all
+// accounts come back at the same time.
+func pause(failed uint8, part float64) limiter.Instant {
+	longest := firstPause << min(failed, failedMost)
+	return longest - limiter.Instant(part*float64(longest/2))
+}
+
+// pauseAfterFailure has a, whose loan has failed, rest if it has something to spend or to tell: soon it tells again what it owes,
+// but a store that is down is not asked for more all the time. The shard is locked.
 func (s *Store) pauseAfterFailure(p *place, a *limiter.Account, now limiter.Instant) {
+	r := p.shard.rests[p.key.Hash]
 	leased, owed := a.Outstanding()
 	switch {
 	case leased+owed == 0: // each take has to ask
 		p.shard.wake(p.key.Hash)
-	case now >= p.shard.rests[p.key.Hash].until: // else this was for a take that waited
-		s.rest(p, rest{now + pause + rand.N(pause)})
+		return
+	case now < r.until: // this was for a take that waited
+		return
+	case owed > 0:
+		r.until = now + pause(r.failed, rand.Float64())
+	default:
+		r.until = now + pause(failedMost, rand.Float64())
 	}
+	r.failed = min(r.failed+1, failedMost)
+	s.rest(p, r)
 }
 
 // later has the wheel come soon, as there is no room for the flight of what an account has to tell. The shard is locked.

@@ -43,11 +43,116 @@ func TestAccountsRestAfterFailures(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		b := n.books.Load().of(r)
-		for i := range b.shards {
-			if got := len(b.shards[i].rests); got != 0 {
-				t.Errorf("accounts of shard %d that rest in the end = %d, want none", i, got)
-			}
+		n.calm(r)
+	})
+}
+
+// TestPause doubles with every failure, and is half as long at least.
+func TestPause(t *testing.T) {
+	const ms = 1000
+	for _, line := range []struct {
+		failed uint8
+		part   float64
+		want   limiter.Instant
+	}{
+		{0, 0, 125 * ms},
+		{0, 0.5, 93_750},
+		{0, 1, 62_500},
+		{1, 0, 250 * ms},
+		{1, 1, 125 * ms},
+		{2, 0, 500 * ms},
+		{3, 0, 1000 * ms},
+		{4, 0, 2000 * ms},
+		{4, 1, 1000 * ms},
+		{255, 0, 2000 * ms},
+	} {
+		if got := pause(line.failed, line.part); got != line.want {
+			t.Errorf("pause after %d failures and another, at %v = %d µs, want %d", line.failed, line.part, got, line.want)
 		}
+	}
+}
+
+// TestDebtIsToldAgainSoon tells the lender of debt about 100 ms after the first failure, and less and less often while it fails; and
+// when it has not failed for once, as soon as at first.
+func TestDebtIsToldAgainSoon(t *testing.T) {
+	inBubble(t, Options{Nodes: twoNodes}, func(t *testing.T, n node) {
+		r := creditRule(t, 0)
+		for range 2 {
+			var asked []time.Time
+			n.lender.decide(func([]limiter.Loan) (fate, time.Duration) {
+				asked = append(asked, time.Now())
+				return lostRequest, rtt
+			})
+			n.allowed(r, "key", 5, limiter.FromCredit)
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			n.lender.always(answered)
+			time.Sleep(2100 * time.Millisecond)
+			if _, owed := n.outstanding(r, "key"); owed != 0 {
+				t.Errorf("owed 2.1 s after the lender is back = %d, want 0", owed)
+			}
+			if len(asked) < 8 {
+				t.Fatalf("loans in 10 s = %d, want 8 or more", len(asked))
+			}
+			for i := range len(asked) - 1 {
+				most := min(125*time.Millisecond<<i, 2*time.Second)
+				late := rtt + 2*tick*time.Microsecond // until it has failed, and until the wheel comes
+				if got := asked[i+1].Sub(asked[i]); got < most/2 || got > most+late {
+					t.Errorf("time from loan %d to the next = %v, want %v to %v", i, got, most/2, most+late)
+				}
+			}
+			n.calm(r)
+			time.Sleep(10 * time.Second) // to a window with credit again
+		}
+	})
+}
+
+// TestTakesDoNotWakeWhoRests asks for takes that wait while debt rests: what they are answered ends the rest, but when they fail it
+// goes on.
+func TestTakesDoNotWakeWhoRests(t *testing.T) {
+	inBubble(t, Options{Nodes: twoNodes}, func(t *testing.T, n node) {
+		r := creditRule(t, 0)
+		n.lender.always(lostRequest)
+		n.allowed(r, "key", 5, limiter.FromCredit)
+		n.settled()
+		for range 10 { // in less than 62 ms, with the above
+			n.fails(errCut, ask(r, "key", 1))
+			time.Sleep(rtt / 2)
+		}
+		if got := n.Stats().Requests; got != 11 {
+			t.Errorf("requests for 10 takes that wait, and one for what is owed = %d, want 11", got)
+		}
+		time.Sleep(100 * time.Millisecond)
+		if got := n.Stats().Requests; got != 12 {
+			t.Errorf("requests when the rest is over = %d, want 12", got)
+		}
+		n.lender.always(answered)
+		n.allowed(r, "key", 1, limiter.FromStore)
+		if _, owed := n.outstanding(r, "key"); owed != 0 {
+			t.Errorf("owed after a take that was answered = %d, want 0", owed)
+		}
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		n.calm(r)
+	})
+}
+
+// TestLeaseEndsWhileItsAccountRests gives back what has ended when the rest is over.
+func TestLeaseEndsWhileItsAccountRests(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := fixed(t, "zone", 1, 1_000_000)
+		taken := n.warm(r, "key")
+		time.Sleep(6 * time.Second)
+		n.lease(r, "key", 30)
+		time.Sleep(4600 * time.Millisecond) // of the 5 s that it lasts, but for a margin
+		n.lender.always(lostRequest)
+		n.allowed(r, "key", 1, limiter.FromLease) // is refilled, as its lease ends soon
+		n.settled()
+		n.lender.always(answered)
+		time.Sleep(700 * time.Millisecond) // it rests for a second at least
+		n.used(r, "key", taken+30)
+		time.Sleep(1400 * time.Millisecond)
+		n.used(r, "key", taken+1)
+		n.calm(r)
 	})
 }
