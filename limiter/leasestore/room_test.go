@@ -138,3 +138,45 @@ func TestSameKeyTwiceInAFullZone(t *testing.T) {
 		n.accounts(1)
 	})
 }
+
+// A meddler is a lender that does something before it is asked for the first time.
+type meddler struct {
+	limiter.Lender
+	do func()
+}
+
+func (m *meddler) Lend(loans []limiter.Loan, answered func(error)) {
+	if do := m.do; do != nil {
+		m.do = nil
+		do()
+	}
+	m.Lender.Lend(loans, answered)
+}
+
+// TestSomebodyElseOpensTheAccount finds an account that another take has opened while room was made for it, and needs no place
+// then.
+func TestSomebodyElseOpensTheAccount(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := bounded(t, 10_000, 2)
+		n.lease(r, "old", 5)
+		n.lease(r, "older", 5)
+		k := ask(r, "new", 1)
+		var mine, theirs place
+		n.find(&mine, &k)
+		n.find(&theirs, &k)
+		var opened *limiter.Account
+		n.Store.lender = &meddler{Lender: n.lender, do: func() { // when one was evicted and gives back; now the other is, too
+			opened = n.enter(&theirs, r, n.options.Clock())
+			theirs.shard.mu.Unlock()
+		}}
+		a := n.enter(&mine, r, n.options.Clock())
+		mine.shard.mu.Unlock()
+		if opened == nil || a != opened {
+			t.Errorf("account = %p, want the one that was opened meanwhile: %p", a, opened)
+		}
+		n.accounts(1)
+		n.settled()
+		n.used(r, "old", 0)
+		n.used(r, "older", 0)
+	})
+}
