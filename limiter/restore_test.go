@@ -8,7 +8,7 @@ import (
 )
 
 // TestRestored takes ledgers apart after random loans, as a store that keeps their numbers elsewhere would, and checks that what
-// is put together again answers alike.
+// is put together again answers and undoes alike.
 func TestRestored(t *testing.T) {
 	for _, a := range every {
 		t.Run(a.name, func(t *testing.T) {
@@ -34,6 +34,14 @@ func TestRestored(t *testing.T) {
 					got, want := restored(r, now, c).Peek(r, at, 30), Restored{copied(c)}.Peek(r, at, 30)
 					if got != want {
 						t.Fatalf("%d µs after %d:\n got %+v\nwant %+v", at-now, now, got, want)
+					}
+				}
+				for _, consumed := range []Events{{now, 1}, {now, 1000}, {now - 5*sec, 2}, {now - 20*sec, 2}} {
+					got, want := restored(r, now, c), copied(c)
+					got.Undo(r, consumed)
+					want.undo(r, consumed, Events{})
+					if got, want := got.Peek(r, now, 30), (Restored{want}).Peek(r, now, 30); got != want {
+						t.Fatalf("with %+v undone at %d:\n got %+v\nwant %+v", consumed, now, got, want)
 					}
 				}
 			}
