@@ -156,3 +156,48 @@ func TestLeaseEndsWhileItsAccountRests(t *testing.T) {
 		n.calm(r)
 	})
 }
+
+// TestRestIsOver refills what is low at the first take after the rest, though the wheel had nothing to tell then.
+func TestRestIsOver(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := fixed(t, "zone", 1, 1_000_000)
+		n.warm(r, "key")
+		n.lease(r, "key", 30) // in the place of what it had
+		n.lender.always(lostRequest)
+		for n.leased(r, "key") > 2 {
+			n.allowed(r, "key", 1, limiter.FromLease)
+		}
+		n.settled()
+		n.lender.always(answered)
+		asked := n.lender.asked()
+		time.Sleep(2100 * time.Millisecond)
+		n.calm(r)
+		if got := n.lender.asked() - asked; got != 0 {
+			t.Errorf("loans until the rest is over = %d, want none", got)
+		}
+		n.allowed(r, "key", 1, limiter.FromLease)
+		n.settled()
+		if leased := n.leased(r, "key"); leased < 5 {
+			t.Errorf("leased after a take = %d, want 5 or more", leased)
+		}
+	})
+}
+
+// TestLaterLeavesARestAsItIs has the wheel come at the end of the rest, and not twice.
+func TestLaterLeavesARestAsItIs(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		k := ask(fixed(t, "zone", 1, 10), "key", 1)
+		var p place
+		n.find(&p, &k)
+		now := n.options.Clock()
+		want := rest{now + 50*tick, 3}
+		n.rest(&p, want)
+		n.later(&p, now)
+		if got := p.shard.rests[p.key.Hash]; got != want {
+			t.Errorf("rest = %+v, want %+v", got, want)
+		}
+		if got := n.wheel.take(now+60*tick, 9, nil); len(got) != 1 || got[0].at != want.until {
+			t.Errorf("due = %+v, want one at %d", got, want.until)
+		}
+	})
+}

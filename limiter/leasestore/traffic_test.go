@@ -2,6 +2,7 @@ package leasestore
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -141,29 +142,81 @@ func TestDebtThatGrowsMeanwhile(t *testing.T) {
 	})
 }
 
-// TestGiveBackWithoutRoom gives back what has ended as soon as there is room: what was not spent, and what another zone denied.
+// TestFlightForTakesIsNotTraffic gives the place of a flight that nobody waited for to none that takes wait for.
+func TestFlightForTakesIsNotTraffic(t *testing.T) {
+	inBubble(t, Options{Nodes: twoNodes}, func(t *testing.T, n node) {
+		r := creditRule(t, 0)
+		n.allowed(r, "key", 5, limiter.FromCredit)
+		var wg sync.WaitGroup
+		wg.Go(func() { n.allowed(r, "key", 6, limiter.FromStore) }) // is asked for when it is known that 5 are owed
+		time.Sleep(rtt + rtt/2)
+		if got, flying := n.traffic.flights.Load(), n.lender.flying; got != 0 || flying != 1 {
+			t.Errorf("flights while a take waits = %d, of which nobody waits for %d; want 1 and 0", flying, got)
+		}
+		wg.Wait()
+		n.calm(r)
+	})
+}
+
+// TestGiveBackWithoutRoom gives back what was not spent as soon as there is room.
 func TestGiveBackWithoutRoom(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := fixed(t, "zone", 1, 10_000)
+		taken := n.warm(r, "key")
+		leased := n.leased(r, "key")
+		room := n.fill(flightsMost)
+		time.Sleep(6 * time.Second)
+		n.used(r, "key", taken+leased)
+		room()
+		n.settled()
+		n.used(r, "key", taken)
+		n.calm(r)
+	})
+}
+
+// TestUndoWithoutRoom gives back to a lease what another zone denied after it had ended: it goes back as soon as there is room.
+func TestUndoWithoutRoom(t *testing.T) {
 	inBubble(t, Options{Timeout: 20 * time.Second}, func(t *testing.T, n node) {
-		r, slow := fixed(t, "zone", 1, 10_000), fixed(t, "b", 2, 1)
-		ended, undone := n.warm(r, "ended"), n.warm(r, "undone")
+		wide, slow := fixed(t, "a", 1, 1000), fixed(t, "b", 2, 1)
+		taken := n.warm(wide, "key")
+		leased := n.leased(wide, "key")
 		n.lender.decide(func(loans []limiter.Loan) (fate, time.Duration) {
 			if loans[0].Rule == slow {
 				return answered, 10 * time.Second
 			}
 			return answered, rtt
 		})
-		leased := n.leased(r, "ended")
+		var wg sync.WaitGroup
+		wg.Go(func() { n.fails(nil, ask(wide, "key", leased), ask(slow, "key", 2)) })
+		time.Sleep(9 * time.Second) // the wheel has come to the lease, of which nothing was left
 		room := n.fill(flightsMost)
-		n.fails(nil, ask(r, "undone", n.leased(r, "undone")), ask(slow, "key", 2))
-		n.used(r, "ended", ended+leased)
-		if got := n.lender.used(r, "undone"); got <= undone {
-			t.Errorf("used while there is no room = %d, want more than %d", got, undone)
-		}
+		wg.Wait()
+		n.used(wide, "key", taken+leased)
 		room()
 		n.settled()
-		n.used(r, "ended", ended)
-		n.used(r, "undone", undone)
-		n.calm(r)
+		n.used(wide, "key", taken)
+		n.calm(wide)
+	})
+}
+
+// TestDebtsOfATick tells of so many debts in a tick at most, though the lender fails at once.
+func TestDebtsOfATick(t *testing.T) {
+	inBubble(t, Options{Nodes: twoNodes}, func(t *testing.T, n node) {
+		r := creditRule(t, 0)
+		room := n.fill(flightsMost)
+		for i := range 3 * lookMost {
+			n.allowed(r, fmt.Sprint("key", i), 1, limiter.FromCredit)
+		}
+		n.lender.delay = 0
+		n.lender.always(lostRequest)
+		room()
+		for i := range 3 {
+			time.Sleep(tick * time.Microsecond)
+			synctest.Wait()
+			if got, want := n.Stats().Requests, uint64(i+1)*lookMost; got != want {
+				t.Errorf("requests after %d ticks = %d, want %d", i+1, got, want)
+			}
+		}
 	})
 }
 
