@@ -3,6 +3,7 @@ package leasestore
 import (
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -58,6 +59,7 @@ func TestGoneWhileWaiting(t *testing.T) {
 		wg.Wait()
 		n.lender.always(answered)
 		time.Sleep(time.Second)
+		synctest.Wait()
 		for i, l := range n.lender.loans {
 			if want := int64(5); i == 0 && l.Need != want || i > 0 && l.Need != 0 {
 				t.Errorf("need of loan %d = %d, want %d by the first and nothing by others", i, l.Need, want)

@@ -32,8 +32,8 @@ type memoryLender struct {
 	ledgers  map[name]*limiter.Ledger
 	run      uint64
 	requests int
-	flying   int // requests to lend that are under way, and how many were at a time
-	crowd    int
+	flying   int            // requests to lend that are under way
+	crowd    int            // the most of those at a time
 	loans    []limiter.Loan // as they were asked, with their answers, in the order in which they came in
 }
 
@@ -160,6 +160,13 @@ func (m *memoryLender) asked() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.loans)
+}
+
+// flights returns how many requests to lend are under way, and how many were at a time at most.
+func (m *memoryLender) flights() (now, most int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.flying, m.crowd
 }
 
 // A deadLender fails whatever it is asked.

@@ -30,7 +30,7 @@ func TestFloodOnCredit(t *testing.T) {
 			}
 		}
 		const owed = keys + 2*keys/100
-		if got := n.lender.flying; got != refillsMost {
+		if got, _ := n.lender.flights(); got != refillsMost {
 			t.Errorf("flights after %d takes on credit = %d, want %d", keys, got, refillsMost)
 		}
 		n.allowed(other, "waits", 1, limiter.FromStore)
@@ -44,7 +44,7 @@ func TestFloodOnCredit(t *testing.T) {
 		if got := n.Stats(); got.Settled != owed {
 			t.Errorf("settled = %d, want %d", got.Settled, owed)
 		}
-		if got := n.lender.crowd; got > flightsMost+1 {
+		if _, got := n.lender.flights(); got > flightsMost+1 {
 			t.Errorf("flights at a time = %d, want at most %d and the one that was waited for", got, flightsMost)
 		}
 		for i := range keys / 100 {
@@ -58,6 +58,7 @@ func TestFloodOnCredit(t *testing.T) {
 // calm checks that nothing is under way in the end, and no account of the zone of r rests.
 func (n node) calm(r *limiter.Rule) {
 	n.t.Helper()
+	synctest.Wait()
 	if got := n.traffic.flights.Load(); got != 0 {
 		n.t.Errorf("flights in the end = %d, want none", got)
 	}
@@ -150,8 +151,8 @@ func TestFlightForTakesIsNotTraffic(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { n.allowed(r, "key", 6, limiter.FromStore) }) // is asked for when it is known that 5 are owed
 		time.Sleep(rtt + rtt/2)
-		if got, flying := n.traffic.flights.Load(), n.lender.flying; got != 0 || flying != 1 {
-			t.Errorf("flights while a take waits = %d, of which nobody waits for %d; want 1 and 0", flying, got)
+		if flying, _ := n.lender.flights(); flying != 1 || n.traffic.flights.Load() != 0 {
+			t.Errorf("flights while a take waits = %d, of which nobody waits for %d; want 1 and 0", flying, n.traffic.flights.Load())
 		}
 		wg.Wait()
 		n.calm(r)
