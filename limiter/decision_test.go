@@ -16,7 +16,7 @@ func TestRebase(t *testing.T) {
 		{"never", 1000, Never, 1700, 9000, Never, 9700},
 		{"the same clock", 1000, 1300, 1700, 1000, 1300, 1700},
 	} {
-		d := Decision{OK: true, Breach: true, Source: FromStore, Limit: 10, Remaining: 7, At: line.at, RetryAt: line.retry, ResetAt: line.reset}
+		d := Decision{OK: true, Source: FromStore, Limit: 10, Remaining: 7, At: line.at, RetryAt: line.retry, ResetAt: line.reset}
 		want := d
 		want.At, want.RetryAt, want.ResetAt = line.now, line.wantRetry, line.wantTo
 		if d.Rebase(line.now); d != want {

@@ -72,8 +72,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestDebtIsToldAgainSoon tells the lender of debt about 100 ms after the first failure, and less and less often while it fails; and
-// when it has not failed for once, as soon as at first.
+// TestDebtIsToldAgainSoon tells the lender of debt about 100 ms after the first failure, and less and less often while it fails;
+// and when it has not failed for once, as soon as at first.
 func TestDebtIsToldAgainSoon(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes}, func(t *testing.T, n node) {
 		r := creditRule(t, 0)
@@ -107,8 +107,8 @@ func TestDebtIsToldAgainSoon(t *testing.T) {
 	})
 }
 
-// TestTakesDoNotWakeWhoRests asks for takes that wait while debt rests: what they are answered ends the rest, but when they fail it
-// goes on.
+// TestTakesDoNotWakeWhoRests asks for takes that wait while debt rests: what they are answered ends the rest, but when they fail
+// it goes on.
 func TestTakesDoNotWakeWhoRests(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes}, func(t *testing.T, n node) {
 		r := creditRule(t, 0)

@@ -18,8 +18,8 @@
 // lender has served in vain. Takes that have given up are still in the queue; what is served to them is undone by the next
 // loan.
 //
-// Flights that nobody waits for are bounded. When there is no room for one, the wheel comes again to what is owed or goes back; what
-// is only wanted is asked for by a later take.
+// Flights that nobody waits for are bounded. When there is no room for one, the wheel comes again to what is owed or goes back;
+// what is only wanted is asked for by a later take.
 //
 // # Nothing is spent twice
 //

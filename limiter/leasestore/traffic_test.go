@@ -243,7 +243,7 @@ func TestEvictionWithoutRoom(t *testing.T) {
 		n.settled()
 		n.accounts(2)
 		if got := n.lender.used(r, "leased") + n.lender.used(r, "new"); got != taken+1+5 && got != taken+1+leased {
-			t.Errorf("used when there is room = %d, want what is leased of one of the keys to be back: %d or %d", got, taken+1+5, taken+1+leased)
+			t.Errorf("used when there is room = %d, want one lease to be back: %d or %d", got, taken+1+5, taken+1+leased)
 		}
 		n.calm(r)
 	})
@@ -289,7 +289,7 @@ func TestTrafficBegins(t *testing.T) {
 		{2, false, flightsMost - 3},
 	} {
 		if got := tr.begin(line.most); got != line.want || tr.room() != line.room {
-			t.Errorf("flight %d of %d begins: %t, and leaves room for %d, want %t and %d", i, line.most, got, tr.room(), line.want, line.room)
+			t.Errorf("flight %d of %d begins: %t, with room for %d, want %t and %d", i, line.most, got, tr.room(), line.want, line.room)
 		}
 	}
 	tr.end()
