@@ -51,7 +51,7 @@ func leasestoreOf(name string, zones int, kind limiter.Kind, from limiter.Source
 		each := func() baseline.Counter {
 			ctx, now, step := context.Background(), benchStart, limiter.Instant(0)
 			takes := make([]limiter.Take, zones)
-			return func(key []byte) bool {
+			return func(key []byte) (left int64) {
 				if from == limiter.FromLease { // a denial is remembered for a second, less than the benchmark takes
 					now, step = now+step, 1-step
 				}
@@ -59,13 +59,15 @@ func leasestoreOf(name string, zones int, kind limiter.Kind, from limiter.Source
 					takes[z].Rule, takes[z].Key, takes[z].Cost = rules[z], key, 1
 				}
 				if err := s.Take(ctx, now, takes); err != nil {
-					return false
+					return -1
 				}
-				ok := true
 				for z := range takes {
-					ok = ok && takes[z].Decision.Source == from
+					if takes[z].Decision.Source != from {
+						return -1
+					}
+					left += takes[z].Decision.Remaining
 				}
-				return ok
+				return left
 			}
 		}
 		warm := each()
@@ -73,7 +75,7 @@ func leasestoreOf(name string, zones int, kind limiter.Kind, from limiter.Source
 			warm(key) // asks, and gets one lot
 		}
 		for _, key := range keys {
-			if !warm(key) {
+			if warm(key) < 0 {
 				b.Fatalf("%s is not known after it was asked for", key)
 			}
 		}

@@ -44,19 +44,21 @@ func memstoreOf(name string, zones int, kind limiter.Kind) baseline.Contender {
 		each := func() baseline.Counter {
 			ctx, now := context.Background(), start
 			takes := make([]limiter.Take, zones)
-			return func(key []byte) bool {
+			return func(key []byte) (left int64) {
 				now++
 				for z := range takes {
 					takes[z].Rule, takes[z].Key, takes[z].Cost = rules[z], key, 1
 				}
 				if err := s.Take(ctx, now, takes); err != nil {
-					return false
+					return -1
 				}
-				ok := true
 				for z := range takes {
-					ok = ok && takes[z].Decision.OK
+					if !takes[z].Decision.OK {
+						return -1
+					}
+					left += takes[z].Decision.Remaining
 				}
-				return ok
+				return left
 			}
 		}
 		warm := each()

@@ -30,7 +30,7 @@ func openTables(_ *testing.B, keys [][]byte) func() baseline.Counter {
 		k := Key{Hash: maphash.Bytes(seed, key), Form: 1, Numbers: 4, Text: key}
 		parts[k.Hash>>(64-shardBits)].Insert(&k)
 	}
-	count := func(key []byte) bool {
+	count := func(key []byte) int64 {
 		k := Key{Hash: maphash.Bytes(seed, key), Form: 1, Numbers: 4, Text: key}
 		p := &parts[k.Hash>>(64-shardBits)]
 		p.mu.Lock()
@@ -39,7 +39,7 @@ func openTables(_ *testing.B, keys [][]byte) func() baseline.Counter {
 		n := e.Value()[0]
 		e.Numbers(4)[3]++
 		p.mu.Unlock()
-		return n > 0
+		return n
 	}
 	return func() baseline.Counter { return count }
 }

@@ -13,8 +13,9 @@ import (
 // caches by luck.
 const keyCount = 100_000
 
-// A Counter counts one event of a key, and reports whether that went as it should. It is made for one goroutine.
-type Counter func(key []byte) bool
+// A Counter counts one event of a key, and returns how many there are or how many are left; less than 0 when that did not go
+// as it should. It is made for one goroutine.
+type Counter func(key []byte) (n int64)
 
 // A Contender is a way to count.
 type Contender struct {
@@ -24,8 +25,13 @@ type Contender struct {
 	Open func(b *testing.B, keys [][]byte) (each func() Counter)
 }
 
-// Compare benchmarks the baselines, the second of which has 1<<shardBits maps, and then the others: on one goroutine, and
-// on as many as there are processors.
+// Compare benchmarks the baselines, the second of which has 1<<shardBits maps, and then the others:
+//
+//   - latency: one goroutine counts, and which key is next depends on the answer. So nothing is counted before, as it is in a
+//     server, where a request's other work lies between two of them.
+//   - throughput: one goroutine counts in a loop. Where counting is a few instructions, as in a map, the processor is at several
+//     keys at a time and waits for the memory of all of them together.
+//   - parallel: the same on as many goroutines as there are processors.
 func Compare(b *testing.B, shardBits int, others ...Contender) {
 	keys := make([][]byte, keyCount)
 	for i := range keys {
@@ -38,17 +44,23 @@ func Compare(b *testing.B, shardBits int, others ...Contender) {
 	}, others...) {
 		b.Run(fmt.Sprintf("impl=%s/keys=%d", c.Name, keyCount), func(b *testing.B) {
 			each := c.Open(b, keys)
-			b.Run("serial", func(b *testing.B) { serial(b, each(), order) })
+			b.Run("latency", func(b *testing.B) { one(b, each(), order, true) })
+			b.Run("throughput", func(b *testing.B) { one(b, each(), order, false) })
 			b.Run("parallel", func(b *testing.B) { parallel(b, each, order) })
 		})
 	}
 }
 
-func serial(b *testing.B, count Counter, order [][]byte) {
+// one counts on one goroutine; if it is to wait, each key after the answer about the one before.
+func one(b *testing.B, count Counter, order [][]byte, wait bool) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); {
-		if !count(order[i]) {
+		n := count(order[i])
+		if n < 0 {
 			b.Fatalf("counting %s did not go as it should", order[i])
+		}
+		if wait {
+			i += int(n >> 62) // 0, but the processor does not know that before it knows n
 		}
 		if i++; i == len(order) {
 			i = 0
@@ -63,7 +75,7 @@ func parallel(b *testing.B, each func() Counter, order [][]byte) {
 	b.RunParallel(func(pb *testing.PB) {
 		count, i := each(), int(goroutines.Add(1))*12345%len(order)
 		for pb.Next() {
-			if !count(order[i]) {
+			if count(order[i]) < 0 {
 				b.Errorf("counting %s did not go as it should", order[i])
 				return
 			}

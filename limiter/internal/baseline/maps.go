@@ -21,11 +21,11 @@ func (c *counted) add(key []byte) {
 	c.counts[string(key)] = new(atomic.Int64)
 }
 
-func (c *counted) count(key []byte) bool {
+func (c *counted) count(key []byte) int64 {
 	c.mu.RLock()
 	n := c.counts[string(key)]
 	c.mu.RUnlock()
-	return n.Add(1) > 0
+	return n.Add(1)
 }
 
 // openMap counts in one map.
@@ -46,6 +46,6 @@ func openMaps(keys [][]byte, bits int) func() Counter {
 		of(key).add(key)
 	}
 	return func() Counter {
-		return func(key []byte) bool { return of(key).count(key) }
+		return func(key []byte) int64 { return of(key).count(key) }
 	}
 }
