@@ -5,10 +5,43 @@ import "math"
 // Asking reports whether a loan is under way.
 func (a *Account) Asking() bool { return a.asking }
 
-// Ask prepares a loan at now: what waiting takes need, what is expected to be spent, and what goes back. That is what can be spent
-// no more, and all that is leased when a take needs more than that: so it is not denied for what its own node holds. Until the
-// loan is answered, or [Account.Fail] is called, no other may be asked for.
+// Ask prepares a loan at now: what waiting takes need, what is expected to be spent once they are served, and what goes back. That
+// is what can be spent no more, and all that is leased when a take needs more than that: so it is not denied for what its own node
+// holds. Until the loan is answered, or [Account.Fail] is called, no other may be asked for.
 func (a *Account) Ask(r *Rule, now Instant, need, more int64, l *Loan) {
+	m := momentOf(now)
+	a.ask(r, now, need, more, l)
+	for i := range a.left {
+		if a.left[i] > 0 && (need > 0 || a.lot(i, m) == 0) {
+			l.Back[i] = Events{a.at[i], a.left[i]}
+			a.left[i] = 0
+		}
+	}
+	if need > 0 {
+		l.Want = a.want(r, m)
+	}
+}
+
+// Refill prepares a loan at now that no take waits for, when the account is low or renews its lease: what is expected to be spent.
+// What is left goes back with it, but for what is kept until the answer is there: so a key in steady use costs the store one request
+// for as long as a lease lasts.
+func (a *Account) Refill(r *Rule, now Instant, l *Loan) {
+	m := momentOf(now)
+	a.Ask(r, now, 0, 0, l)
+	if l.Want = a.want(r, m); l.Want == 0 {
+		return
+	}
+	for i := range a.left {
+		if n := a.lot(i, m); n > 0 {
+			kept := a.keep(r, n, a.ends[i].since(m))
+			l.Back[i] = Events{a.at[i], n - kept}
+			a.left[i] = kept
+		}
+	}
+}
+
+// ask writes what any loan says, and that it is under way.
+func (a *Account) ask(r *Rule, now Instant, need, more int64, l *Loan) {
 	m := momentOf(now)
 	if !a.Under(r) {
 		a.adopt(r, m)
@@ -18,17 +51,7 @@ func (a *Account) Ask(r *Rule, now Instant, need, more int64, l *Loan) {
 		Owed: a.owing(now, a.owed), Paid: a.owing(now, a.paid),
 		Seen: Events{a.seenAt, a.used}, Run: a.run,
 	}
-	idle := need == 0 && a.taken == 0
 	a.measure(r, m, need+more)
-	for i := range a.left {
-		if a.left[i] > 0 && (need > 0 || a.lot(i, m) == 0) {
-			l.Back[i] = Events{a.at[i], a.left[i]}
-			a.left[i] = 0
-		}
-	}
-	if !idle { // a lease that nobody has spent is not followed by another
-		l.Want = a.want(r, m)
-	}
 	a.asking = true
 	a.askedAt = m
 }

@@ -2,8 +2,8 @@ package limiter
 
 import "math"
 
-// Due reports whether leased events are to go back at now, as they can be spent no more, and when the last of the others end; 0 if
-// there are none.
+// Due reports whether leased events are to go back at now, as they can be spent no more, and when to look after the others: at their
+// end, or a little later when that is the end of a window. 0 if there are none.
 func (a *Account) Due(r *Rule, now Instant) (back bool, ends Instant) {
 	m := momentOf(now)
 	for i := range a.left {
@@ -15,8 +15,17 @@ func (a *Account) Due(r *Rule, now Instant) (back bool, ends Instant) {
 			back = true
 		}
 	}
+	if r.slot == 0 && ends > 0 {
+		if next := now + Instant(a.untilNext(r, m)); ends > next-intoNext {
+			ends = next + intoNext
+		}
+	}
 	return back && !a.Asking(), ends
 }
+
+// intoNext is how long after the end of a window the leases that ended with it are looked after, in µs: so long that the next one has
+// begun for the store as well, and what is wanted is lent in that.
+const intoNext = 2000
 
 // Expire drops leased events of a window that has passed, which are of no use to anybody, and returns how many.
 func (a *Account) Expire(r *Rule, now Instant) (events int64) {

@@ -11,6 +11,10 @@ const (
 	// requests than it saves.
 	enough = 0.3
 
+	// lowParts is when a lot is exchanged for a new one: when one of so many parts is left of what it is for, or of the time that a
+	// lease lasts as a rule.
+	lowParts = 8
+
 	// maxLot bounds what is wanted at a time.
 	maxLot = 1 << 30
 )
@@ -24,18 +28,20 @@ func (a *Account) Low(r *Rule, now Instant) bool {
 		return false
 	case a.owed != a.paid:
 		return true
-	case a.lot(0, m) > 0 && a.lot(1, m) > 0:
-		return false
 	}
 	left, ends := a.current(m)
-	if float32(left) > a.demand/(2*memory) && ends > r.leaseTime()/4 { // mostly: more than a fourth of what the longest lease is for
-		return false
-	}
-	last := a.lasts(r, m)
-	if float32(left) > a.expected(r, last)/4 && (ends > r.leaseTime()/4 || last < 2*ends) {
+	if float32(left) > 2*a.demand/(memory*lowParts) && ends > r.leaseTime()/lowParts { // mostly: no lease is for twice as much as most are
 		return false
 	}
 	return a.want(r, m) > 0
+}
+
+// Renews reports whether the store should be asked in the background as the lease has ended: takes have gone on since it was asked
+// last, at least a fourth as many as were expected. A lease that few have spent is not followed by another.
+func (a *Account) Renews(r *Rule, now Instant) bool {
+	m := momentOf(now)
+	goesOn := a.taken > 0 && 4*float32(a.taken) >= a.expected(r, m.since(a.askedAt))
+	return goesOn && !a.Asking() && a.lot(0, m)+a.lot(1, m) == 0 && a.want(r, m) > 0
 }
 
 // current returns what is left of the lot that ends last, and in how many µs that is.
@@ -78,12 +84,23 @@ func (a *Account) close(r *Rule) bool {
 	return r.Algorithm.Kind == SlidingWindowLog && float64(r.capacity-a.used) < 4*math.Sqrt(float64(r.capacity))
 }
 
-// want returns how many events to ask for in advance: what will probably be spent while they can be, less what there is for that.
+// want returns how many events to ask for in advance: what will probably be spent while they can be, less what is kept for that. It
+// is none as long as enough is left of the lot that ends last, for long enough.
 func (a *Account) want(r *Rule, m moment) int64 {
 	if !r.Leases() || a.left[0] > 0 && a.left[1] > 0 || a.close(r) {
 		return 0
 	}
 	left, ends := a.current(m)
-	left = min(left, int64(a.expected(r, ends)+enough))
-	return max(0, min(int64(a.expected(r, a.lasts(r, m))+enough), maxLot)-left)
+	last := a.lasts(r, m)
+	expected := a.expected(r, last)
+	if float32(left) > expected/lowParts && (ends > r.leaseTime()/lowParts || last < 2*ends) {
+		return 0
+	}
+	return max(0, int64(min(expected+enough, maxLot))-a.keep(r, left, ends))
+}
+
+// keep returns how much of a lot, of which so much is left for so long, is not exchanged for a new one: takes spend it until that is
+// there. It is half of what is expected to be spent of it, so there is seldom something left in the end.
+func (a *Account) keep(r *Rule, left, ends int64) int64 {
+	return min(left, int64(a.expected(r, ends)/2))
 }

@@ -13,9 +13,10 @@ func (h *holder) send(more bool) {
 	h.flying, h.queue = h.queue, nil
 	asked, before := h.clock(), h.left
 	l := new(Loan)
-	h.Ask(h.rule, asked, need, others, l)
-	if need == 0 && !more {
-		l.Want = 0
+	if need == 0 && more {
+		h.Refill(h.rule, asked, l)
+	} else {
+		h.Ask(h.rule, asked, need, others, l)
 	}
 	l.Undo, h.undo = h.undo, Events{}
 	h.plant.beforeSend(h, l)
@@ -133,16 +134,22 @@ func (h *holder) hand(l *Loan) {
 
 // tend gives back what can be spent no more, and looks again when the rest can be spent no more.
 func (h *holder) tend() {
-	h.audit.expired(h, h.Expire(h.rule, h.clock()))
-	back, ends := h.Due(h.rule, h.clock())
+	now := h.clock()
+	h.audit.expired(h, h.Expire(h.rule, now))
+	back, ends := h.Due(h.rule, now)
 	if back {
-		h.send(true)
+		h.send(h.Renews(h.rule, now))
 		return
 	}
 	if at := ends - Instant(h.offset); ends > 0 && at != h.woken {
 		h.woken = at
 		h.after(int64(at-h.now), func() {
-			if !h.dead && !h.Asking() {
+			switch {
+			case h.dead || h.Asking():
+			case h.Renews(h.rule, h.clock()):
+				h.audit.expired(h, h.Expire(h.rule, h.clock()))
+				h.send(true)
+			default:
 				h.tend()
 			}
 		})

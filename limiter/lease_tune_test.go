@@ -53,7 +53,7 @@ func TestTuneLocalShare(t *testing.T) {
 		{"fixed, 1 %", fixed, 0.01, 0.85},
 		{"fixed, no credit", fixed, 0, 0.85},
 		{"sliding, no credit", sliding(1), 0, 0.85},
-		{"sliding-60, no credit", sliding(60), 0, 0},
+		{"sliding-60, no credit", sliding(60), 0, 0.73},
 	} {
 		w := newTune(Rule{
 			Algorithm: test.Algorithm, Limit: Limit{Events: 50_000_000, Window: time.Minute}, MaxOvershoot: test.overshoot,

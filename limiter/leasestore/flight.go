@@ -44,9 +44,10 @@ func (f *flight) add(l leg, a *limiter.Account, r *limiter.Rule) {
 		need, more = l.queue.board()
 	}
 	l.book.expire(a, r, f.asked)
-	a.Ask(r, f.asked, need, more, &loan)
-	if need == 0 && !f.refill {
-		loan.Want = 0 // what goes back would come again
+	if f.refill {
+		a.Refill(r, f.asked, &loan)
+	} else {
+		a.Ask(r, f.asked, need, more, &loan)
 	}
 	if l.queue != nil {
 		var lost int64

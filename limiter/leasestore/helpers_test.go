@@ -127,6 +127,12 @@ func (n node) settled() {
 	synctest.Wait()
 }
 
+// idle waits until all leases have come back that nobody spends any more. One that was spent may be followed by another.
+func (n node) idle() {
+	time.Sleep(12 * time.Second)
+	synctest.Wait()
+}
+
 // outstanding returns what the node has leased and owes of a key; nothing when there is no account.
 func (n node) outstanding(r *limiter.Rule, key string) (leased, owed int64) {
 	k := ask(r, key, 1)
@@ -145,6 +151,18 @@ func (n node) outstanding(r *limiter.Rule, key string) (leased, owed int64) {
 func (n node) leased(r *limiter.Rule, key string) int64 {
 	leased, _ := n.outstanding(r, key)
 	return leased
+}
+
+// ends returns how long it is until what is leased of the key has to go back.
+func (n node) ends(r *limiter.Rule, key string) time.Duration {
+	k := ask(r, key, 1)
+	var p place
+	n.find(&p, &k)
+	p.shard.mu.Lock()
+	defer p.shard.mu.Unlock()
+	now := n.options.Clock()
+	_, ends := p.account().Due(r, now)
+	return time.Duration(ends-now) * time.Microsecond
 }
 
 // used checks what the lender has debited of a key, leases included.

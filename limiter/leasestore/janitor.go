@@ -47,7 +47,8 @@ func (s *Store) run() {
 	}
 }
 
-// lookAfter has accounts tell the lender what they have to, though nobody takes. Those that rest do so when that is over.
+// lookAfter has accounts tell the lender what they have to, and ask it for what comes next, though nobody takes. Those that rest
+// do so when that is over.
 func (s *Store) lookAfter(d due, now limiter.Instant) {
 	if now < d.at {
 		s.wheel.add(d)
@@ -65,7 +66,7 @@ func (s *Store) lookAfter(d due, now limiter.Instant) {
 		p := place{d.book, sh, table.Key{Hash: d.hash, ID: e.ID(), Text: sh.accounts.Text(e, 0)}}
 		r := d.book.rules.under(e.ID(), e.Value())
 		d.book.expire(e.Value(), r, now)
-		f, late := s.giveBack(&p, e.Value(), r, now)
+		f, late := s.tend(&p, e.Value(), r, now)
 		if f != nil {
 			backs = append(backs, f)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestLeasesGoBackWhenTheyEnd gives back what is not spent, within a tick of its end, though nobody takes any more.
+// TestLeasesGoBackWhenTheyEnd gives back what is not spent though nobody takes any more, after no more than one further lease.
 func TestLeasesGoBackWhenTheyEnd(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -19,16 +19,38 @@ func TestLeasesGoBackWhenTheyEnd(t *testing.T) {
 					Limit: limiter.Limit{Events: 100_000, Window: time.Hour},
 				})
 				taken := n.warm(r, "key")
-				time.Sleep(10 * time.Second)
-				synctest.Wait()
+				n.idle()
+				n.idle() // a lease lasts for up to two slots
 				if leased := n.leased(r, "key"); leased != 0 {
-					t.Errorf("leased 10 s later = %d, want none", leased)
+					t.Errorf("leased 24 s later = %d, want none", leased)
 				}
 				if kind == limiter.TokenBucket { // 27 a second accrue
 					time.Sleep(10 * time.Second)
 					taken = 0
 				}
 				n.used(r, "key", taken)
+			})
+		})
+	}
+}
+
+// TestLeasesAreRenewed has a key taken steadily: once it is warm, no take waits for the lender, though leases end between two takes, and
+// with windows.
+func TestLeasesAreRenewed(t *testing.T) {
+	for _, kind := range kinds {
+		t.Run(kind.String(), func(t *testing.T) {
+			inBubble(t, Options{}, func(t *testing.T, n node) {
+				r := rule(t, limiter.Rule{
+					Algorithm: limiter.Algorithm{Kind: kind}, MaxOvershoot: 0.05,
+					Limit: limiter.Limit{Events: 100_000, Window: time.Minute},
+				})
+				n.warm(r, "key")
+				for i := range 600 {
+					time.Sleep(300 * time.Millisecond)
+					if d := n.take(r, "key", 1); d.Source != limiter.FromLease && i > 50 {
+						t.Errorf("take %d = %+v, want it from a lease", i, d)
+					}
+				}
 			})
 		})
 	}

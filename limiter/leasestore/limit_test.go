@@ -82,8 +82,7 @@ func TestManyLimitsOfOneRule(t *testing.T) {
 		if got := len(n.books.Load().of(old).rules.of(1)); got != rulesMost {
 			t.Errorf("rules that are known = %d, want %d", got, rulesMost)
 		}
-		time.Sleep(6 * time.Second)
-		synctest.Wait()
+		n.idle()
 		n.used(old, "key", taken)
 
 		var rs rules

@@ -137,7 +137,7 @@ func TestTakesDoNotWakeWhoRests(t *testing.T) {
 	})
 }
 
-// TestLeaseEndsWhileItsAccountRests gives back what has ended when the rest is over.
+// TestLeaseEndsWhileItsAccountRests gives back what has ended when the rest is over, but for what the loan that failed gave back.
 func TestLeaseEndsWhileItsAccountRests(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := fixed(t, "zone", 1, 1_000_000)
@@ -149,10 +149,14 @@ func TestLeaseEndsWhileItsAccountRests(t *testing.T) {
 		n.allowed(r, "key", 1, limiter.FromLease) // is refilled, as its lease ends soon
 		n.settled()
 		n.lender.always(answered)
+		kept := n.leased(r, "key")
+		if kept == 0 {
+			t.Fatal("nothing is leased after a refill that failed")
+		}
 		time.Sleep(700 * time.Millisecond) // it rests for a second at least
 		n.used(r, "key", taken+30)
 		time.Sleep(1400 * time.Millisecond)
-		n.used(r, "key", taken+1)
+		n.used(r, "key", taken+30-kept)
 		n.calm(r)
 	})
 }
@@ -199,5 +203,37 @@ func TestLaterLeavesARestAsItIs(t *testing.T) {
 		if got := n.wheel.take(now+60*tick, 9, nil); len(got) != 1 || got[0].at != want.until {
 			t.Errorf("due = %+v, want one at %d", got, want.until)
 		}
+	})
+}
+
+// TestRestingAccountsAreNotRenewed looks after a key whose lease was spent: nothing is asked for until it has rested.
+func TestRestingAccountsAreNotRenewed(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := fixed(t, "zone", 1, 1_000_000)
+		n.warm(r, "key")
+		n.lender.always(lostRequest)
+		for n.leased(r, "key") > 1 { // at low water, the lender is asked in vain
+			n.allowed(r, "key", 1, limiter.FromLease)
+		}
+		n.settled()
+		n.lender.always(answered)
+		n.lease(r, "key", 60)
+		for n.leased(r, "key") > 0 {
+			n.allowed(r, "key", 1, limiter.FromLease)
+		}
+		k := ask(r, "key", 1)
+		var p place
+		n.find(&p, &k)
+		look := due{book: p.book, hash: p.key.Hash}
+		before := n.Stats().Requests
+		n.lookAfter(look, n.options.Clock())
+		if got := n.Stats().Requests - before; got != 0 {
+			t.Errorf("requests while the account rests = %d, want none", got)
+		}
+		n.lookAfter(look, n.options.Clock()+pause(failedMost, 0))
+		if got := n.Stats().Requests - before; got != 1 {
+			t.Errorf("requests when it has rested = %d, want 1", got)
+		}
+		n.settled()
 	})
 }

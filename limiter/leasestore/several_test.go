@@ -31,8 +31,7 @@ func TestSeveralZones(t *testing.T) {
 					}
 					n.settled() // what is given back to a lease while it is refilled is lost
 				}
-				time.Sleep(6 * time.Second)
-				synctest.Wait()
+				n.idle()
 				n.used(user, "alice", 3)
 				n.used(tenant, "acme", before+3)
 				n.used(all, "", before+3)
@@ -149,8 +148,7 @@ func TestStrictZoneComesLast(t *testing.T) {
 		})
 		n.fails(errCut, ask(strict[0], "key", 1), ask(leased, "key", 1))
 		n.accounts(2)
-		time.Sleep(6 * time.Second)
-		synctest.Wait()
+		n.idle()
 		n.used(strict[0], "key", 2)
 		n.used(strict[1], "key", 2)
 		n.used(leased, "key", before+2)

@@ -23,8 +23,8 @@ func TestExpired(t *testing.T) {
 		r := rule(t, limiter.Rule{
 			Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, Limit: limiter.Limit{Events: 10_000, Window: time.Second},
 		})
-		time.Sleep(750 * time.Millisecond)
-		n.warm(r, "key") // to the end of the window, but for 30 ms
+		time.Sleep(700 * time.Millisecond)
+		n.warm(r, "key") // to the end of the window, but for 80 ms
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if s := n.Stats(); s.Expired == 0 || s.Expired+s.Returned > s.Granted {

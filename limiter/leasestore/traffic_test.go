@@ -169,7 +169,7 @@ func TestGiveBackWithoutRoom(t *testing.T) {
 		time.Sleep(6 * time.Second)
 		n.used(r, "key", taken+leased)
 		room()
-		n.settled()
+		n.idle()
 		n.used(r, "key", taken)
 		n.calm(r)
 	})
@@ -189,12 +189,12 @@ func TestUndoWithoutRoom(t *testing.T) {
 		})
 		var wg sync.WaitGroup
 		wg.Go(func() { n.fails(nil, ask(wide, "key", leased), ask(slow, "key", 2)) })
-		time.Sleep(9 * time.Second) // the wheel has come to the lease, of which nothing was left
-		room := n.fill(flightsMost)
+		time.Sleep(rtt)
+		room := n.fill(flightsMost) // the wheel comes to the lease, of which nothing is left
 		wg.Wait()
 		n.used(wide, "key", taken+leased)
 		room()
-		n.settled()
+		n.idle()
 		n.used(wide, "key", taken)
 		n.calm(wide)
 	})

@@ -58,18 +58,34 @@ func (p *place) unserve(a *limiter.Account, k *limiter.Take, w *waiter, now limi
 	return back
 }
 
-// giveBack returns the flight of what a has to tell the lender though nobody takes: what it can spend no more, and what it
+// giveBack returns the flight of what a has to tell the lender after a take was undone: what it can spend no more, and what it
 // owes. It is nil when that is nothing, or when a is asking and tells it afterwards; or too late, as there is no room for it now.
 // The shard is locked.
 func (s *Store) giveBack(p *place, a *limiter.Account, r *limiter.Rule, now limiter.Instant) (f *flight, late bool) {
 	if !tells(a, r, now) {
 		return nil, false
 	}
+	return s.begin(p, a, r, now, false)
+}
+
+// tend is giveBack when a lease may have ended, and asks for what is wanted next, unless the zone has ended; but for that alone it
+// is never too late, as the next take asks for it.
+func (s *Store) tend(p *place, a *limiter.Account, r *limiter.Rule, now limiter.Instant) (f *flight, late bool) {
+	told, renewed := tells(a, r, now), !p.book.ended.Load() && a.Renews(r, now)
+	if !told && !renewed {
+		return nil, false
+	}
+	f, late = s.begin(p, a, r, now, renewed)
+	return f, late && told
+}
+
+// begin returns a flight for a that nobody waits for, or that it is too late as there is no room for it. The shard is locked.
+func (s *Store) begin(p *place, a *limiter.Account, r *limiter.Rule, now limiter.Instant, refill bool) (f *flight, late bool) {
 	if !s.traffic.begin(flightsMost) {
 		return nil, true
 	}
 	f = newFlight(p.key.Text, now)
-	f.background = true
+	f.background, f.refill = true, refill
 	p.ask(f, a, r, new(queue))
 	return f, false
 }

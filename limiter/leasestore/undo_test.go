@@ -70,13 +70,14 @@ func TestUndoAfterTheLeaseEnded(t *testing.T) {
 	inBubble(t, Options{Timeout: 20 * time.Second}, func(t *testing.T, n node) {
 		wide, slow := fixed(t, "a", 1, 1000), fixed(t, "b", 2, 1)
 		before := n.warm(wide, "key")
+		ended := n.ends(wide, "key") // and goes back a little later
 		n.lender.decide(func(loans []limiter.Loan) (fate, time.Duration) {
 			if loans[0].Rule == slow {
-				return answered, 10 * time.Second
+				return answered, ended
 			}
 			return answered, rtt
 		})
-		n.fails(nil, ask(wide, "key", n.leased(wide, "key")), ask(slow, "key", 2))
+		n.fails(nil, ask(wide, "key", n.leased(wide, "key")-1), ask(slow, "key", 2))
 		n.settled()
 		n.used(wide, "key", before)
 	})
