@@ -78,16 +78,30 @@ func (a *Account) measure(r *Rule, m moment, events int64) {
 	a.taken = 0
 }
 
-// close reports whether the key is so close to its limit that leases would cost takes: in a log they count for longer than what is
-// spent at once. Arrivals at random vary by the root of their number, so four times that is rarely reached by chance.
-func (a *Account) close(r *Rule) bool {
-	return r.Algorithm.Kind == SlidingWindowLog && float64(r.capacity-a.used) < 4*math.Sqrt(float64(r.capacity))
+// near reports whether the key is so near to its limit that takes may be denied for what others hold and do not spend. Arrivals at
+// random vary by the root of their number, so five times that is rarely reached by chance.
+func (a *Account) near(r *Rule, m moment) bool {
+	return float64(r.capacity-a.used) < 5*math.Sqrt(float64(r.capacity)) && !a.passed(r, m)
+}
+
+// lotOf returns how large a lot is from which so many events are expected to be spent. Near the limit, it is only what is spent of it
+// nearly always; in a log it is nothing there, as what is lent counts for longer than what is spent at once.
+func (a *Account) lotOf(r *Rule, m moment, expected float32) int64 {
+	switch {
+	case !a.near(r, m):
+		expected += enough
+	case r.Algorithm.Kind == SlidingWindowLog:
+		return 0
+	default:
+		expected -= 1.5 * float32(math.Sqrt(float64(expected)))
+	}
+	return int64(min(expected, maxLot))
 }
 
 // want returns how many events to ask for in advance: what will probably be spent while they can be, less what is kept for that. It
 // is none as long as enough is left of the lot that ends last, for long enough.
 func (a *Account) want(r *Rule, m moment) int64 {
-	if !r.Leases() || a.left[0] > 0 && a.left[1] > 0 || a.close(r) {
+	if !r.Leases() || a.left[0] > 0 && a.left[1] > 0 {
 		return 0
 	}
 	left, ends := a.current(m)
@@ -96,7 +110,7 @@ func (a *Account) want(r *Rule, m moment) int64 {
 	if float32(left) > expected/lowParts && (ends > r.leaseTime()/lowParts || last < 2*ends) {
 		return 0
 	}
-	return max(0, int64(min(expected+enough, maxLot))-a.keep(r, left, ends))
+	return max(0, a.lotOf(r, m, expected)-a.keep(r, left, ends))
 }
 
 // keep returns how much of a lot, of which so much is left for so long, is not exchanged for a new one: takes spend it until that is

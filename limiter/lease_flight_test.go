@@ -18,6 +18,7 @@ func (h *holder) send(more bool) {
 	} else {
 		h.Ask(h.rule, asked, need, others, l)
 	}
+	l.Want *= max(1, h.greed)
 	l.Undo, h.undo = h.undo, Events{}
 	h.plant.beforeSend(h, l)
 	h.audit.sent(h, before, l)

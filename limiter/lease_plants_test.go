@@ -57,7 +57,7 @@ var plants = []plant{
 		name:      "bucket that refills while its leases are out",
 		blind:     true,
 		algorithm: &bucket,
-		from:      52_600,
+		from:      1200,
 		lend: func(h *holder, g *Ledger, l *Loan) {
 			b := g.count.(*watched).lendable.(*lentBucket)
 			for b.out() > 0 && h.now >= b.ends {

@@ -20,6 +20,7 @@ type world struct {
 	audit   *audit
 	net     network
 	alone   bool   // nodes do not wait for each other before they ask again
+	greed   int64  // nodes want so many times as much as they expect to spend; 0: as much
 	plant   plant  // a bug to be found; see lease_plants_test.go
 	trace   []line // nil: none is kept
 }
