@@ -111,6 +111,7 @@ func comparisons(o options) []*comparison {
 			variants: []*variant{
 				{name: "Caddy without the handler", binary: o.caddy, site: answer},
 				{name: "fleetlimit, three zones", binary: o.caddy, site: threeZones + answer},
+				{name: "fleetlimit, three zones, `headers none`", binary: o.caddy, site: withoutHeaders(threeZones) + answer},
 				{name: "fleetlimit, one zone", binary: o.caddy, site: oneZone + answer},
 				{name: "caddy-ratelimit, one zone", binary: o.peer, site: peerZone + answer},
 			},
@@ -128,6 +129,7 @@ func comparisons(o options) []*comparison {
 			variants: []*variant{
 				{name: "Caddy without the handler", binary: o.caddy, site: answer},
 				{name: "fleetlimit, three zones, leases", binary: o.caddy, redis: true, site: threeWide + answer},
+				{name: "fleetlimit, three zones, leases, `headers none`", binary: o.caddy, redis: true, site: withoutHeaders(threeWide) + answer},
 				{name: "fleetlimit, three zones, `mode strict`", binary: o.caddy, redis: true,
 					site: strings.ReplaceAll(threeWide, "/1m\n", "/1m\n\t\t\tmode strict\n") + answer},
 			},
@@ -171,6 +173,11 @@ func comparisons(o options) []*comparison {
 		c.variants = withBinary(c.variants)
 	}
 	return all
+}
+
+// withoutHeaders returns the handler such that its decisions are not told: what is left of its cost is that of deciding.
+func withoutHeaders(handler string) string {
+	return strings.Replace(handler, "rate_limit {\n", "rate_limit {\n\t\theaders none\n", 1)
 }
 
 // withBinary returns the variants that can be started.
