@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// keyCount is how many warm keys are counted, in random order, so that nothing finds its key in the processor's first
-// caches by luck.
-const keyCount = 100_000
+// keyCounts are how many warm keys are counted, in random order: so few that all of them stay in the processor's own caches, and
+// so many that nothing finds its key there by luck.
+var keyCounts = []int{1_000, 100_000}
 
 // A Counter counts one event of a key, and returns how many there are or how many are left; less than 0 when that did not go
 // as it should. It is made for one goroutine.
@@ -33,21 +33,23 @@ type Contender struct {
 //     keys at a time and waits for the memory of all of them together.
 //   - parallel: the same on as many goroutines as there are processors.
 func Compare(b *testing.B, shardBits int, others ...Contender) {
-	keys := make([][]byte, keyCount)
-	for i := range keys {
-		keys[i] = fmt.Appendf(nil, "sk_live_%08d", i)
-	}
-	order := shuffled(keys)
-	for _, c := range append([]Contender{
-		{"map+atomic", openMap},
-		{"shardedmap+atomic", func(_ *testing.B, keys [][]byte) func() Counter { return openMaps(keys, shardBits) }},
-	}, others...) {
-		b.Run(fmt.Sprintf("impl=%s/keys=%d", c.Name, keyCount), func(b *testing.B) {
-			each := c.Open(b, keys)
-			b.Run("latency", func(b *testing.B) { one(b, each(), order, true) })
-			b.Run("throughput", func(b *testing.B) { one(b, each(), order, false) })
-			b.Run("parallel", func(b *testing.B) { parallel(b, each, order) })
-		})
+	for _, n := range keyCounts {
+		keys := make([][]byte, n)
+		for i := range keys {
+			keys[i] = fmt.Appendf(nil, "sk_live_%08d", i)
+		}
+		order := shuffled(keys)
+		for _, c := range append([]Contender{
+			{"map+atomic", openMap},
+			{"shardedmap+atomic", func(_ *testing.B, keys [][]byte) func() Counter { return openMaps(keys, shardBits) }},
+		}, others...) {
+			b.Run(fmt.Sprintf("keys=%d/impl=%s", n, c.Name), func(b *testing.B) {
+				each := c.Open(b, keys)
+				b.Run("latency", func(b *testing.B) { one(b, each(), order, true) })
+				b.Run("throughput", func(b *testing.B) { one(b, each(), order, false) })
+				b.Run("parallel", func(b *testing.B) { parallel(b, each, order) })
+			})
+		}
 	}
 }
 
