@@ -35,9 +35,12 @@ lint: need-go ## Check the format, go vet (so tests need not) and staticcheck, i
 
 fuzz: need-go ## Run each fuzz target for FUZZTIME, one minute unless told otherwise
 	@[ -n "$(fuzzers)" ] || { echo "no fuzz targets were found"; exit 1; }
-	@set -e; for f in $(fuzzers); do \
-		echo "$(GO) test -run '^$$' -fuzz '^$${f#*:}$$' -fuzztime $(FUZZTIME) $${f%:*}"; \
-		$(GO) test -run '^$$' -fuzz "^$${f#*:}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "$${f%:*}"; \
+	@set -e; built=$$(mktemp -d); trap 'rm -r "$$built"' EXIT; \
+	for f in $(fuzzers); do dir=$${f%:*} name=$${f#*:} binary=$$built/$$(echo $${f%:*} | tr ./ __); \
+		echo "$(GO) test -run '^$$' -fuzz '^$$name$$' -fuzztime $(FUZZTIME) $$dir"; \
+		[ -e $$binary ] || $(GO) test -c -fuzz . -o $$binary $$dir; \
+		(cd $$dir && $$binary -test.run '^$$' -test.fuzz "^$$name\$$" -test.fuzztime $(FUZZTIME) \
+			-test.fuzzminimizetime 20x -test.fuzzcachedir "$$($(GO) env GOCACHE)/fuzz/$$($(GO) list .)"); \
 	done
 
 model: need-go ## Play 200,000 random histories of leases, in some minutes
