@@ -10,7 +10,15 @@ func (a *Account) Asking() bool { return a.asking }
 // holds. Until the loan is answered, or [Account.Fail] is called, no other may be asked for.
 func (a *Account) Ask(r *Rule, now Instant, need, more int64, l *Loan) {
 	m := momentOf(now)
-	a.ask(r, now, need, more, l)
+	if !a.Under(r) {
+		a.adopt(r, m)
+	}
+	*l = Loan{
+		Rule: r, Key: l.Key, Need: need, More: more,
+		Owed: a.owing(now, a.owed), Paid: a.owing(now, a.paid),
+		Seen: Events{a.seenAt, a.used}, Run: a.run,
+	}
+	a.measure(r, m, need+more)
 	for i := range a.left {
 		if a.left[i] > 0 && (need > 0 || a.lot(i, m) == 0) {
 			l.Back[i] = Events{a.at[i], a.left[i]}
@@ -20,6 +28,8 @@ func (a *Account) Ask(r *Rule, now Instant, need, more int64, l *Loan) {
 	if need > 0 {
 		l.Want = a.want(r, m)
 	}
+	a.asking = true
+	a.askedAt = m
 }
 
 // Refill prepares a loan at now that no take waits for, when the account is low or renews its lease: what is expected to be spent.
@@ -38,22 +48,6 @@ func (a *Account) Refill(r *Rule, now Instant, l *Loan) {
 			a.left[i] = kept
 		}
 	}
-}
-
-// ask writes what any loan says, and that it is under way.
-func (a *Account) ask(r *Rule, now Instant, need, more int64, l *Loan) {
-	m := momentOf(now)
-	if !a.Under(r) {
-		a.adopt(r, m)
-	}
-	*l = Loan{
-		Rule: r, Key: l.Key, Need: need, More: more,
-		Owed: a.owing(now, a.owed), Paid: a.owing(now, a.paid),
-		Seen: Events{a.seenAt, a.used}, Run: a.run,
-	}
-	a.measure(r, m, need+more)
-	a.asking = true
-	a.askedAt = m
 }
 
 // Answer notes the answer to a loan at now, which was asked for at the instant asked. A denial is remembered for a second at most,
