@@ -68,12 +68,9 @@ func (s *Store) refill(k *limiter.Take, now limiter.Instant) {
 	var f *flight
 	p.shard.mu.Lock()
 	if a := p.account(); a != nil && a.Low(k.Rule, now) && !p.shard.resting(p.key.Hash) {
+		var late bool
 		_, owed := a.Outstanding()
-		if s.traffic.begin(refillsMost) {
-			f = newFlight(k.Key, now)
-			f.background, f.refill = true, true
-			p.ask(f, a, k.Rule, new(queue))
-		} else if owed > 0 {
+		if f, late = s.begin(&p, a, k.Rule, now, refillsMost, true); late && owed > 0 {
 			s.later(&p, now)
 		}
 	}

@@ -31,6 +31,18 @@ func newFlight(key []byte, now limiter.Instant) *flight {
 	return &flight{key: bytes.Clone(key), asked: now}
 }
 
+// begin returns a flight for a that nobody waits for, or that it is too late as there are as many as that, so no room for it. The
+// shard is locked.
+func (s *Store) begin(p *place, a *limiter.Account, r *limiter.Rule, now limiter.Instant, most int64, refill bool) (f *flight, late bool) {
+	if !s.traffic.begin(most) {
+		return nil, true
+	}
+	f = newFlight(p.key.Text, now)
+	f.background, f.refill = true, refill
+	p.ask(f, a, r, new(queue))
+	return f, false
+}
+
 // fits reports whether f has room for one more loan of this key.
 func (f *flight) fits(key []byte) bool {
 	return len(f.loans) < limiter.MaxLoans && bytes.Equal(f.key, key)

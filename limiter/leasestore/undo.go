@@ -65,7 +65,7 @@ func (s *Store) giveBack(p *place, a *limiter.Account, r *limiter.Rule, now limi
 	if !tells(a, r, now) {
 		return nil, false
 	}
-	return s.begin(p, a, r, now, false)
+	return s.begin(p, a, r, now, flightsMost, false)
 }
 
 // tend is giveBack when a lease may have ended, and asks for what is wanted next, unless the zone has ended; but for that alone it
@@ -75,19 +75,8 @@ func (s *Store) tend(p *place, a *limiter.Account, r *limiter.Rule, now limiter.
 	if !told && !renewed {
 		return nil, false
 	}
-	f, late = s.begin(p, a, r, now, renewed)
+	f, late = s.begin(p, a, r, now, flightsMost, renewed)
 	return f, late && told
-}
-
-// begin returns a flight for a that nobody waits for, or that it is too late as there is no room for it. The shard is locked.
-func (s *Store) begin(p *place, a *limiter.Account, r *limiter.Rule, now limiter.Instant, refill bool) (f *flight, late bool) {
-	if !s.traffic.begin(flightsMost) {
-		return nil, true
-	}
-	f = newFlight(p.key.Text, now)
-	f.background, f.refill = true, refill
-	p.ask(f, a, r, new(queue))
-	return f, false
 }
 
 // tells reports whether a, which is not asking, has something to tell.
