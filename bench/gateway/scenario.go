@@ -48,21 +48,6 @@ const (
 		}
 	}
 `
-	threeWide = `	rate_limit {
-		zone api_key {
-			key {http.request.header.X-Api-Key}
-			limit 1000000/1m
-		}
-		zone tenant {
-			key {http.request.header.X-Tenant}
-			limit 1000000/1m
-		}
-		zone address {
-			key {client_ip}
-			limit 1000000000/1m
-		}
-	}
-`
 	oneZone = `	rate_limit {
 		zone api_key {
 			key {http.request.header.X-Api-Key}
@@ -94,6 +79,9 @@ const (
 	answer = "\trespond ok\n"
 	proxy  = "\treverse_proxy 127.0.0.1:%UPSTREAM%\n"
 )
+
+// threeWide are three zones with limits that a few keys do not reach.
+var threeWide = strings.ReplaceAll(threeZones, "limit 1000/1m", "limit 1000000/1m")
 
 // warmKeys is how many keys there are where a node is to lease: each has many requests while a lease lasts.
 const warmKeys = 100
