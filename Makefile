@@ -55,7 +55,8 @@ bench: build need-redis ## Measure against the baselines of docs/benchmarks.md, 
 	cd bench && $(GO) test -run '^$$' -bench . -benchmem .
 	cd bench && $(GO) run ./redis
 	cd bench && $(GO) run ./fleet $(FLEETARGS)
-	cd bench && $(GO) run ./gateway -caddy ../bin/caddy $(BENCHARGS)
+	$(GO) build -o bin/floor ./test/floor
+	cd bench && $(GO) run ./gateway -caddy ../bin/caddy -floor ../bin/floor $(BENCHARGS)
 
 fmt: need-go ## Format the code, and apply go fix
 	gofmt -w .

@@ -11,7 +11,7 @@
 // Latency under such a load is the length of a queue. So it is measured in rounds of its own, in which all variants get the
 // same steady load, a fraction of what the first of them can do. It counts from the instant at which a request is due.
 //
-//	go run ./gateway -caddy ../bin/caddy [-peer <caddy>] [-rounds 31] [-round 400ms] [-short]
+//	go run ./gateway -caddy ../bin/caddy [-peer <caddy>] [-floor <caddy>] [-rounds 31] [-round 400ms] [-short]
 package main
 
 import (
@@ -30,6 +30,7 @@ import (
 type options struct {
 	caddy  string // the binary with our handler
 	peer   string // the binary with caddy-ratelimit; empty to leave its rows out
+	floor  string // the binary of ../test/floor; empty to leave its row out
 	only   string // the measurement to make; empty for all
 	rounds int
 	round  time.Duration
@@ -43,6 +44,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.caddy, "caddy", "../bin/caddy", "`path` of a Caddy with this module")
 	flag.StringVar(&o.peer, "peer", "", "`path` of a Caddy with caddy-ratelimit, to measure it too")
+	flag.StringVar(&o.floor, "floor", "", "`path` of a Caddy whose rejections are written and not decided: go build ../test/floor")
 	flag.StringVar(&o.only, "only", "", "make only this `measurement`: respond, proxy, redis, redis-many, redis-proxy, reject or memory")
 	flag.IntVar(&o.rounds, "rounds", 31, "rounds of each variant")
 	flag.DurationVar(&o.round, "round", 400*time.Millisecond, "duration of a round; one of latency takes half of it")
@@ -83,7 +85,7 @@ All but memory are medians over the rounds, and of what is compared within a rou
 }
 
 func run(o options) error {
-	for _, path := range []*string{&o.caddy, &o.peer} {
+	for _, path := range []*string{&o.caddy, &o.peer, &o.floor} {
 		if *path == "" {
 			continue
 		}

@@ -142,6 +142,7 @@ func comparisons(o options) []*comparison {
 				{name: "Caddy with `respond 429`", binary: o.caddy, site: "\trespond 429\n", rejects: true},
 				{name: "fleetlimit, defaults", binary: o.caddy, site: exhausted("")},
 				{name: "fleetlimit, defaults, counted in Redis", binary: o.caddy, redis: true, site: exhausted("")},
+				{name: "Caddy that only writes the same response", binary: o.floor, site: "\tfloor\n", rejects: true},
 				{name: "Caddy with the same headers and `respond 429`", binary: o.caddy, site: staticRejection, rejects: true},
 				{name: "fleetlimit, `headers x`", binary: o.caddy, site: exhausted("\t\theaders x\n")},
 				{name: "fleetlimit, `headers none`, `reject error`", binary: o.caddy,
