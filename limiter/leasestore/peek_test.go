@@ -56,7 +56,7 @@ func TestPeekFails(t *testing.T) {
 	if err := s.Peek(t.Context(), Now(), []limiter.Take{ask(r, "key", 1)}); err != errCut {
 		t.Errorf("peek = %v, want %v", err, errCut)
 	}
-	if err := s.Refund(t.Context(), Now(), []limiter.Take{ask(r, "key", 1)}); err != errCut {
+	if err := s.Refund(t.Context(), Now(), []limiter.Take{ask(fixed(t, "closed", 2, 10), "key", 1)}); err != errCut {
 		t.Errorf("refund = %v, want %v", err, errCut)
 	}
 }

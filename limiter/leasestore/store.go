@@ -133,7 +133,18 @@ func (s *Store) Peek(ctx context.Context, now limiter.Instant, takes []limiter.T
 	return nil
 }
 
-// Refund implements [limiter.Store]. The lender takes it back.
+// Refund implements [limiter.Store]. The lender takes back what is left to it altogether. Nothing is given back of a take that an
+// account has answered: its decision says what clients were told, and not how much the lender counted then; and a lease that it was
+// spent from may have ended.
 func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
-	return s.lender.Refund(ctx, now, takes)
+	var left []int
+	for i := range takes {
+		if !s.find(new(place), &takes[i]) {
+			left = append(left, i)
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	return s.lender.Refund(ctx, now, pick(takes, left))
 }
