@@ -11,6 +11,8 @@ needs_go := $(word 2,$(shell grep '^go ' go.mod))
 modules  := . bench tools
 # The directories with tests that count allocations or bytes, or simulate for long: what the race detector disturbs.
 quiet = $(sort $(dir $(shell grep -rlE --include='*_test.go' '^func Test[A-Za-z0-9_]*(Alloc|Memory|Tune)' .)))
+# Only our own packages are instrumented for fuzzing: they are what inputs are to explore, and Caddy is not compiled once more.
+instrumented = '$(shell $(GO) list -m)/...=-d=libfuzzer'
 # The fuzz targets, as <directory>:<name>.
 fuzzers = $(shell grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*:func |:|')
 
@@ -40,7 +42,7 @@ fuzz: need-go ## Run each fuzz target for FUZZTIME, one minute unless told other
 	@set -e; built=$$(mktemp -d); trap 'rm -r "$$built"' EXIT; \
 	for f in $(fuzzers); do dir=$${f%:*} name=$${f#*:} binary=$$built/$$(echo $${f%:*} | tr ./ __); \
 		echo "$(GO) test -run '^$$' -fuzz '^$$name$$' -fuzztime $(FUZZTIME) $$dir"; \
-		[ -e $$binary ] || $(GO) test -c -fuzz . -o $$binary $$dir; \
+		[ -e $$binary ] || $(GO) test -c -gcflags=$(instrumented) -o $$binary $$dir; \
 		(cd $$dir && $$binary -test.run '^$$' -test.fuzz "^$$name\$$" -test.fuzztime $(FUZZTIME) \
 			-test.fuzzminimizetime 20x -test.fuzzcachedir "$$($(GO) env GOCACHE)/fuzz/$$($(GO) list .)"); \
 	done
