@@ -59,9 +59,10 @@ func (h *Handler) reject(q *question, w http.ResponseWriter, r *http.Request) er
 	}
 	wait := h.lengthen(denied.retryAfter())
 	retry := max(1, int64((wait+time.Second-1)/time.Second))
-	q.rec.format(q.first, &denied, retry)
+	style := h.rejectAs.styleFor(denied.zone)
+	body := q.say(&denied, style, retry)
 
-	header, style := w.Header(), h.rejectAs.styleFor(denied.zone)
+	header := w.Header()
 	if style != rejectError {
 		// It would be the ninth header, and a Go map of more than eight is so much dearer to fill and to copy, as net/http
 		// does, that it shows in the rejections per second (docs/benchmarks.md). Before the others, as no map shrinks again.
@@ -75,18 +76,14 @@ func (h *Handler) reject(q *question, w http.ResponseWriter, r *http.Request) er
 	header["Cache-Control"] = noStore
 	h.report(&denied, wait, r, q)
 
-	texts, body := &denied.rule.texts.body, q.scratch.body[:0]
 	switch style {
 	case rejectError:
 		return caddyhttp.HandlerError{Err: errRateLimit, StatusCode: http.StatusTooManyRequests}
 	case rejectProblem:
 		header["Content-Type"] = typeProblem
-		body = texts.appendProblem(body, retry)
 	default:
 		header["Content-Type"] = typeJSON
-		body = texts.appendJSON(body, retry, denied.decision.ResetAt)
 	}
-	q.scratch.body = body
 	w.WriteHeader(http.StatusTooManyRequests)
 	_, _ = w.Write(body) // a client that has gone has no use for an error either
 	return nil

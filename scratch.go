@@ -11,13 +11,14 @@ import (
 // keys when they return, also for a request that is abandoned, and writers with a body when it is written.
 type scratch struct {
 	takes []limiter.Take // of the results whose rule is counted, in their order
-	body  []byte         // of a rejection
-	keys  [256]byte      // room for the keys of takes, one behind the other
+	said  said
+	keys  [256]byte // room for the keys of takes, one behind the other
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// release gives s to the next request, without anything that keeps this one's keys or rules in memory.
+// release gives s to the next request, without anything that keeps this one's keys in memory. It remembers what was said last,
+// which is of a configuration that may end; a sync.Pool forgets it soon.
 func (s *scratch) release() {
 	clear(s.takes)
 	s.takes = s.takes[:0]
