@@ -51,10 +51,10 @@ type question struct {
 	noAuth  *zone    // reads authentication that is not there, or not there yet
 }
 
-// begin makes room for the first zone.
-func (q *question) begin(r *http.Request) {
+// begin makes room for the first zone of so many.
+func (q *question) begin(r *http.Request, zones int) {
 	if q.rec == nil {
-		q.rec = recordOf(r, q.repl)
+		q.rec = recordOf(r, q.repl, zones)
 		q.first = len(q.rec.results)
 		q.scratch = scratches.Get().(*scratch)
 	}
@@ -95,7 +95,7 @@ func (h *Handler) ask(q *question, r *http.Request) error {
 				continue
 			}
 		}
-		q.begin(r)
+		q.begin(r, len(h.zones))
 		if err := h.askZone(q, z, r); err != nil {
 			return err
 		}

@@ -15,11 +15,28 @@ import (
 // A record is what the rate_limit handlers of one request have decided so far. They share it, so that the response speaks
 // for all of them. It is made once per request, which it outlives in access logs; what is not needed so long is in scratch.
 type record struct {
-	results    []result
-	exceeded   string // the zone that rejected the request
-	headers    headerValues
-	writer     responseWriter
-	resultRoom [3]result // for the usual request
+	results  []result
+	exceeded string // the zone that rejected the request
+	headers  headerValues
+	writer   responseWriter
+}
+
+// newRecord returns a record with room for the results of so many zones, or for three of them.
+func newRecord(zones int) *record {
+	if zones == 1 {
+		r := new(struct {
+			record
+			room [1]result
+		})
+		r.results = r.room[:0]
+		return &r.record
+	}
+	r := new(struct {
+		record
+		room [3]result
+	})
+	r.results = r.room[:0]
+	return &r.record
 }
 
 // A result is the decision of one zone.
@@ -46,13 +63,12 @@ func (r *result) source() string {
 // recordVar is the name of the variable that holds a request's record.
 const recordVar = "rate_limit.record"
 
-// recordOf returns the request's record, which it makes when there is none yet.
-func recordOf(r *http.Request, repl *caddy.Replacer) *record {
+// recordOf returns the request's record, which it makes when there is none yet, for so many zones.
+func recordOf(r *http.Request, repl *caddy.Replacer, zones int) *record {
 	if rec, ok := caddyhttp.GetVar(r.Context(), recordVar).(*record); ok {
 		return rec
 	}
-	rec := new(record)
-	rec.results = rec.resultRoom[:0]
+	rec := newRecord(zones)
 	caddyhttp.SetVar(r.Context(), recordVar, rec)
 	repl.Map(rec.placeholder)
 	return rec
