@@ -20,7 +20,7 @@ const shardSize = 128
 
 type shardFields struct {
 	mu       sync.Mutex // guards what follows
-	accounts table.Table[limiter.Account]
+	accounts table.Table[limiter.Account, struct{}]
 	queues   map[name]*queue // of the accounts that are asking; made when one is
 
 	// By hash, of accounts that have something to spend or to tell, but whose last loan has failed, or for whose flight there

@@ -23,7 +23,7 @@ type shardFields struct {
 	rank uint64 // the order in which shards are locked; unique in a store
 
 	mu      sync.Mutex // guards what follows
-	entries table.Table[record]
+	entries table.Table[record, struct{}]
 	counts  table.Aside[limiter.Count] // of the forms that are far
 }
 

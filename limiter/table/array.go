@@ -9,10 +9,12 @@ import (
 // hash names, and are in the first one from there on that had a slot free when they came; after the last group comes the
 // first.
 type array struct {
-	groups []group
-	memory unsafe.Pointer // of the slots, one after the other; the first seven are those of the first group
-	stride int            // from one slot to the next, in bytes; a multiple of 8
-	len    int            // entries. Invariant: len <= limit(), so there is always a slot free when an entry comes
+	groups    []group
+	memory    unsafe.Pointer // of the slots, one after the other; the first seven are those of the first group
+	stride    int            // from one slot to the next, in bytes; a multiple of 8
+	apart     unsafe.Pointer // memory of what is apart from the entries, one piece for each slot, in their order
+	apartSize int            // of such a piece, in bytes; may be 0
+	len       int            // entries. Invariant: len <= limit(), so there is always a slot free when an entry comes
 }
 
 // slots returns how many entries there is memory for.
@@ -26,6 +28,12 @@ func limit(groups int) int { return groups*groupSize - groups*groupSize/10 }
 func (a *array) at(g, slot int) unsafe.Pointer {
 	return unsafe.Add(a.memory, (g*groupSize+slot)*a.stride)
 }
+
+// slotOf returns in which slot of all the entry p is.
+func (a *array) slotOf(p unsafe.Pointer) int { return int(uintptr(p)-uintptr(a.memory)) / a.stride }
+
+// apartOf returns what is apart from the entry in slot i of all.
+func (a *array) apartOf(i int) unsafe.Pointer { return unsafe.Add(a.apart, i*a.apartSize) }
 
 // home returns the group that entries with this hash belong to: the part of the groups that the hash is of all hashes.
 func (a *array) home(hash uint32) int { return int(uint64(hash) * uint64(len(a.groups)) >> 32) }
@@ -109,6 +117,7 @@ func (a *array) insert(hash uint32) unsafe.Pointer {
 	}
 	p := a.place(hash)
 	clear(unsafe.Slice((*byte)(p), a.stride))
+	clear(unsafe.Slice((*byte)(a.apartOf(a.slotOf(p))), a.apartSize))
 	return p
 }
 
@@ -126,7 +135,7 @@ func (a *array) place(hash uint32) unsafe.Pointer {
 
 // remove takes out the entry p, which has this hash.
 func (a *array) remove(hash uint32, p unsafe.Pointer) {
-	i := int(uintptr(p)-uintptr(a.memory)) / a.stride
+	i := a.slotOf(p)
 	g := a.home(hash)
 	for ; g != i/groupSize; g = a.next(g) {
 		a.groups[g].unpass()
@@ -145,7 +154,7 @@ func (a *array) grow(hash uint32) {
 // shrink gives memory back when less than a quarter of the slots is used.
 func (a *array) shrink() {
 	if a.len == 0 {
-		a.groups, a.memory = nil, nil
+		a.groups, a.memory, a.apart = nil, nil, nil
 	} else if a.len < a.slots()/4 {
 		a.resize(a.len/5 + 1)
 	}
@@ -153,15 +162,26 @@ func (a *array) shrink() {
 
 // resize moves all entries into so many groups, or some more when the allocator has no piece of memory that is as small.
 func (a *array) resize(groups int) {
-	words := slices.Grow([]uint64(nil), groups*groupSize*a.stride/wordSize) // without pointers, as the collector sees it
-	groups = cap(words) * wordSize / (groupSize * a.stride)
-	to := array{groups: make([]group, groups), memory: unsafe.Pointer(unsafe.SliceData(words)), stride: a.stride}
+	size := groupSize * (a.stride + a.apartSize)
+	words := slices.Grow([]uint64(nil), (groups*size+wordSize-1)/wordSize) // without pointers, as the collector sees it
+	to := array{groups: make([]group, cap(words)*wordSize/size), stride: a.stride, apartSize: a.apartSize}
+	to.memory = unsafe.Pointer(unsafe.SliceData(words))
+	to.apart = to.memory
+	if a.apartSize > 0 { // else the memory may end behind the entries
+		to.apart = unsafe.Add(to.memory, to.slots()*to.stride)
+	}
 	for g, word := range a.groups {
 		for s := word.used(); s != 0; s = s.rest() {
 			from := a.at(g, s.first())
 			moved := to.place((*head)(from).hash)
-			copy(unsafe.Slice((*byte)(moved), a.stride), unsafe.Slice((*byte)(from), a.stride))
+			copyBytes(moved, from, a.stride)
+			copyBytes(to.apartOf(to.slotOf(moved)), a.apartOf(a.slotOf(from)), a.apartSize)
 		}
 	}
 	*a = to
+}
+
+// copyBytes copies so many bytes.
+func copyBytes(to, from unsafe.Pointer, n int) {
+	copy(unsafe.Slice((*byte)(to), n), unsafe.Slice((*byte)(from), n))
 }

@@ -22,7 +22,7 @@ func BenchmarkFind(b *testing.B) {
 func openTables(_ *testing.B, keys [][]byte) func() baseline.Counter {
 	var parts [1 << shardBits]struct {
 		mu sync.Mutex
-		Table[[2]int64]
+		Table[[2]int64, struct{}]
 		_ [64]byte
 	}
 	seed := maphash.MakeSeed()

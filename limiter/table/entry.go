@@ -1,6 +1,7 @@
 package table
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"unsafe"
@@ -18,8 +19,8 @@ type head struct {
 // textAside is the length of texts that are not in the entry; Table.texts has them by the number at its end.
 const textAside = math.MaxUint16
 
-// An Entry is what a table holds for one key: a T, numbers, and the key. The numbers and the text follow in memory, so an
-// Entry must not be copied.
+// An Entry is what a table holds in one piece for one key: a T, numbers, and the key. The numbers and the text follow in memory,
+// so an Entry must not be copied.
 type Entry[T any] struct {
 	head
 	value T
@@ -54,7 +55,7 @@ func (e *Entry[T]) Text(n int) []byte {
 }
 
 // Text returns the text of the key of e, which has n numbers, of any length.
-func (t *Table[T]) Text(e *Entry[T], n int) []byte {
+func (t *Table[T, C]) Text(e *Entry[T], n int) []byte {
 	if e.length == textAside {
 		return []byte(t.texts.At(*e.aside()))
 	}
@@ -73,6 +74,13 @@ const wordSize = int(unsafe.Sizeof(int64(0)))
 func textOffset[T any](n int) int {
 	const up = wordSize - 1
 	return (int(unsafe.Sizeof(Entry[T]{}))+up)&^up + n*wordSize
+}
+
+// mustHaveNoPointer panics when t is or has a pointer.
+func mustHaveNoPointer(t reflect.Type) {
+	if field := pointerIn(t); field != "" {
+		panic(fmt.Sprintf("table: %v has a pointer, %s, that the garbage collector would not see: keep it aside", t, field))
+	}
 }
 
 // pointerIn returns the first field of t that is or has a pointer, "" when there is none.

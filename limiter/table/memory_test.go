@@ -13,12 +13,13 @@ func TestMemoryPerEntry(t *testing.T) {
 	const tables, entries = 64, 4000
 	for _, tt := range []struct {
 		name  string
-		bytes int // of an entry
+		bytes int // of an entry, and apart from it
 		fill  func(hash uint64, key []byte, i int)
 		drop  func()
 	}{
-		filler[[2]int64]("16 bytes and 4 numbers", 80, 4),
-		filler[[14]int64]("112 bytes", 144, 0),
+		filler[[2]int64, struct{}]("16 bytes and 4 numbers", 80, 4),
+		filler[[14]int64, struct{}]("112 bytes", 144, 0),
+		filler[[8]int64, [7]int64]("64 bytes, and 56 apart", 152, 0),
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			rng, key := rand.New(rand.NewPCG(1, 2)), make([]byte, 16)
@@ -41,14 +42,14 @@ func TestMemoryPerEntry(t *testing.T) {
 	}
 }
 
-// filler makes one case of TestMemoryPerEntry: tables with a T, whose entries have so many numbers and a key of 16 bytes.
-func filler[T any](name string, bytes, numbers int) (tt struct {
+// filler makes one case of TestMemoryPerEntry: tables with a T and a C, whose entries have so many numbers and a key of 16 bytes.
+func filler[T, C any](name string, bytes, numbers int) (tt struct {
 	name  string
 	bytes int
 	fill  func(hash uint64, key []byte, i int)
 	drop  func()
 }) {
-	tables := make([]Table[T], 64)
+	tables := make([]Table[T, C], 64)
 	tt.name, tt.bytes = name, bytes
 	tt.fill = func(hash uint64, key []byte, i int) {
 		tables[i].Insert(&Key{Hash: hash, Numbers: numbers, Text: key})

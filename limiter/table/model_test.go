@@ -13,10 +13,11 @@ type subject struct {
 	text string
 }
 
-// A model is a table and what should be in it: for each subject, the number that is written all over its entry.
+// A model is a table and what should be in it: for each subject, the number that is written all over its entry, and apart from
+// it. What is apart is no multiple of 8 bytes.
 type model struct {
 	*rand.Rand
-	Table[[3]int64]
+	Table[[3]int64, [5]int32]
 	want   map[subject]int64
 	unseen map[subject]bool // those that were there since a walk began and were not visited by it
 	hashes uint64           // how many different ones there are
@@ -77,12 +78,23 @@ func (m *model) check(e *Entry[[3]int64], s subject) error {
 			return fmt.Errorf("number %d of %d = %d, want %d", i, len(numbers), got, want)
 		}
 	}
+	if got, want := *m.Apart(e), apart(m.want[s]); got != want {
+		return fmt.Errorf("apart from the entry = %d, want %d", got, want)
+	}
 	return nil
 }
 
-// write writes a number all over the entry of s.
+// apart returns what is apart from an entry that a number was written all over.
+func apart(number int64) (c [5]int32) {
+	for i := range c {
+		c[i] = -int32(number)
+	}
+	return c
+}
+
+// write writes a number all over the entry of s, and apart from it.
 func (m *model) write(e *Entry[[3]int64], s subject, number int64) {
-	*e.Value() = [3]int64{number, number, number}
+	*e.Value(), *m.Apart(e) = [3]int64{number, number, number}, apart(number)
 	for i := range e.Numbers(numbersOf[s.form]) {
 		e.Numbers(numbersOf[s.form])[i] = number
 	}

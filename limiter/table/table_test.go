@@ -43,12 +43,13 @@ func TestInsertRefuses(t *testing.T) {
 		}()
 		insert()
 	}
-	refuses("25 numbers", "want 0 to 24", func() { new(Table[int64]).Insert(&Key{Numbers: MaxNumbers + 1}) })
-	refuses("a T with a pointer", "keep it aside", func() { new(Table[struct{ p *int }]).Insert(&Key{}) })
+	refuses("25 numbers", "want 0 to 24", func() { new(Table[int64, struct{}]).Insert(&Key{Numbers: MaxNumbers + 1}) })
+	refuses("a T with a pointer", "keep it aside", func() { new(Table[struct{ p *int }, struct{}]).Insert(&Key{}) })
+	refuses("a C with a pointer", "keep it aside", func() { new(Table[struct{}, struct{ p *int }]).Insert(&Key{}) })
 }
 
 func TestShrink(t *testing.T) {
-	var table Table[int64]
+	var table Table[int64, struct{}]
 	for i := range 5000 {
 		*table.Insert(&Key{Hash: uint64(i) * 0x9E3779B97F4A7C15}).Value() = int64(i)
 	}

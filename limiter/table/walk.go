@@ -13,7 +13,7 @@ type Cursor struct {
 //
 // Between two calls entries may come and go, and the table may grow or shrink. An entry that is there from the first to the
 // last is visited at least once; twice, if at all, where it was moved. do may remove the entry that it is called with.
-func (t *Table[T]) Walk(c *Cursor, n int, do func(*Entry[T])) (more bool) {
+func (t *Table[T, C]) Walk(c *Cursor, n int, do func(*Entry[T])) (more bool) {
 	for ; c.array < len(t.arrays); *c = (Cursor{array: c.array + 1}) {
 		a := &t.arrays[c.array]
 		if a.len == 0 {
@@ -46,7 +46,7 @@ func visit[T any](a *array, g int, do func(*Entry[T])) {
 
 // EachHash calls do with all entries whose keys have a hash with the same lower half as this one. do may remove the entry
 // that it is called with.
-func (t *Table[T]) EachHash(hash uint64, do func(*Entry[T])) {
+func (t *Table[T, C]) EachHash(hash uint64, do func(*Entry[T])) {
 	for i := range t.arrays {
 		t.arrays[i].eachHash(uint32(hash), func(p unsafe.Pointer) { do((*Entry[T])(p)) })
 	}
@@ -57,7 +57,7 @@ type hand struct{ array, group int }
 
 // Sample calls do with a few entries after another, from where the last sample ended, until do has had enough or has seen
 // all. It ends at the end of a group: do may be called up to six times more than it wants. do must not change the table.
-func (t *Table[T]) Sample(do func(*Entry[T]) (more bool)) {
+func (t *Table[T, C]) Sample(do func(*Entry[T]) (more bool)) {
 	left := 0 // groups that were not looked at
 	for i := range t.arrays {
 		left += len(t.arrays[i].groups)
