@@ -3,12 +3,12 @@ package limiter
 import "math"
 
 // Asking reports whether a loan is under way.
-func (a *Account) Asking() bool { return a.asking }
+func (b *Balance) Asking() bool { return b.asking }
 
 // Ask prepares a loan at now: what waiting takes need, what is expected to be spent once they are served, and what goes back. That
 // is what can be spent no more, and all that is leased when a take needs more than that: so it is not denied for what its own node
 // holds. Until the loan is answered, or [Account.Fail] is called, no other may be asked for.
-func (a *Account) Ask(r *Rule, now Instant, need, more int64, l *Loan) {
+func (a Account) Ask(r *Rule, now Instant, need, more int64, l *Loan) {
 	m := momentOf(now)
 	if !a.Under(r) {
 		a.adopt(r, m)
@@ -21,7 +21,7 @@ func (a *Account) Ask(r *Rule, now Instant, need, more int64, l *Loan) {
 	a.measure(r, m, need+more)
 	for i := range a.left {
 		if a.left[i] > 0 && (need > 0 || a.lot(i, m) == 0) {
-			l.Back[i] = Events{a.at[i], a.left[i]}
+			l.Back[i] = Events{a.at[i], int64(a.left[i])}
 			a.left[i] = 0
 		}
 	}
@@ -35,7 +35,7 @@ func (a *Account) Ask(r *Rule, now Instant, need, more int64, l *Loan) {
 // Refill prepares a loan at now that no take waits for, when the account is low or renews its lease: what is expected to be spent.
 // What is left goes back with it, but for what is kept until the answer is there: so a key in steady use costs the store one request
 // for as long as a lease lasts.
-func (a *Account) Refill(r *Rule, now Instant, l *Loan) {
+func (a Account) Refill(r *Rule, now Instant, l *Loan) {
 	m := momentOf(now)
 	a.Ask(r, now, 0, 0, l)
 	if l.Want = a.want(r, m); l.Want == 0 {
@@ -45,7 +45,7 @@ func (a *Account) Refill(r *Rule, now Instant, l *Loan) {
 		if n := a.lot(i, m); n > 0 {
 			kept := a.keep(r, n, a.ends[i].since(m))
 			l.Back[i] = Events{a.at[i], n - kept}
-			a.left[i] = kept
+			a.left[i] = uint32(kept)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func (a *Account) Refill(r *Rule, now Instant, l *Loan) {
 // Answer notes the answer to a loan at now, which was asked for at the instant asked. A denial is remembered for a second at most,
 // as other nodes may give back what they have leased, and by so many µs longer than the store said, so that not all nodes ask
 // again at once; unless forget says that something of this node's own was still to be given back.
-func (a *Account) Answer(r *Rule, asked, now Instant, l *Loan, jitter int64, forget bool) {
+func (a Account) Answer(r *Rule, asked, now Instant, l *Loan, jitter int64, forget bool) {
 	d := &l.Decision
 	m := momentOf(now)
 	fresh := a.seenAt == 0 || r.Algorithm.Kind == FixedWindow && d.At-Instant(d.At.into(r.window)) > a.seenAt
@@ -63,7 +63,7 @@ func (a *Account) Answer(r *Rule, asked, now Instant, l *Loan, jitter int64, for
 	}
 	a.used, a.seenAt, a.run = r.capacity-d.Remaining, d.At, l.Run
 	a.heardAt = momentOf(asked)
-	a.paid += uint32(max(0, min(l.Owed-a.owing(now, a.paid), int64(a.owed-a.paid)))) // it may be of a window before
+	a.settle(l.Owed - a.owing(now, a.paid)) // it may be of a window before
 	a.credit = 0
 	other := !a.Under(r) // there is a new limit since then
 	if l.Lent > 0 {
@@ -85,32 +85,35 @@ func (a *Account) Answer(r *Rule, asked, now Instant, l *Loan, jitter int64, for
 	switch {
 	case l.Need == 0 || other:
 	case d.OK:
-		a.deniedCost = 0
+		a.denies = false
 	case !forget && l.Need <= math.MaxUint32:
 		a.deny(now, l, jitter)
 	}
 }
 
+// asLot returns n as the size of a lot: no larger than it can be. What a node asks for is far below that, see maxLot.
+func asLot(n int64) uint32 { return uint32(min(n, math.MaxUint32)) }
+
 // store adds a lot as the newer one. Who holds two asks for no third, but a take that is undone may bring one back in between:
 // then the two become one, which ends and is named as the older.
-func (a *Account) store(n int64, at Instant, ends moment) {
+func (a Account) store(n int64, at Instant, ends moment) {
 	if a.left[0] == 0 {
 		a.at[0], a.ends[0] = a.at[1], a.ends[1]
 	}
-	a.left[0] += a.left[1]
+	a.left[0] = asLot(int64(a.left[0]) + int64(a.left[1]))
 	a.left[1] = 0
 	newer := 0
 	if a.left[0] > 0 {
 		newer = 1
 	}
-	a.left[newer], a.at[newer], a.ends[newer] = n, at, ends
+	a.left[newer], a.at[newer], a.ends[newer] = asLot(n), at, ends
 }
 
 // remembered is how long a denial is remembered at most, in µs.
 const remembered = 1_000_000
 
 // deny remembers the denial of l, and marks it when it is the first on this node in a window.
-func (a *Account) deny(now Instant, l *Loan, jitter int64) {
+func (a Account) deny(now Instant, l *Loan, jitter int64) {
 	a.retryAt = Never
 	until := now + remembered
 	if d := &l.Decision; d.RetryAt != Never {
@@ -119,21 +122,21 @@ func (a *Account) deny(now Instant, l *Loan, jitter int64) {
 	}
 	// The store does not know what it has denied before: nodes deny most of the time without it.
 	l.Decision.Breach = a.denied == 0 || momentOf(now).since(a.denied) >= min(l.Rule.window, furthest)
-	a.deniedCost = uint32(l.Need)
+	a.denies, a.deniedCost = true, uint32(l.Need)
 	a.denied = momentOf(until)
 }
 
 // Fail notes that the outcome of a loan is unknown. What was to go back is lost; what is owed will be told again.
-func (a *Account) Fail() { a.asking = false }
+func (b *Balance) Fail() { b.asking = false }
 
 // Served tells the account what was served to takes that waited, and returns what clients are told to remain after it.
-func (a *Account) Served(cost int64) int64 {
-	a.shown = max(0, a.shown-cost)
-	return a.shown
+func (b *Balance) Served(cost int64) int64 {
+	b.shown = max(0, b.shown-cost)
+	return b.shown
 }
 
 // Undone tells the account that what was served is undone.
-func (a *Account) Undone(cost int64) {
-	a.shown += cost
-	a.used = max(0, a.used-cost)
+func (b *Balance) Undone(cost int64) {
+	b.shown += cost
+	b.used = max(0, b.used-cost)
 }

@@ -4,23 +4,23 @@ import "math"
 
 // Due reports whether leased events are to go back at now, as they can be spent no more, and when to look after the others: at their
 // end, or a little later when that is the end of a window. 0 if there are none.
-func (a *Account) Due(r *Rule, now Instant) (back bool, ends Instant) {
+func (b *Balance) Due(r *Rule, now Instant) (back bool, ends Instant) {
 	m := momentOf(now)
-	for i := range a.left {
+	for i := range b.left {
 		switch {
-		case a.left[i] == 0:
-		case a.ends[i].after(m):
-			ends = max(ends, now+Instant(a.ends[i].since(m)))
-		case !a.passed(r, m):
+		case b.left[i] == 0:
+		case b.ends[i].after(m):
+			ends = max(ends, now+Instant(b.ends[i].since(m)))
+		case !b.passed(r, m):
 			back = true
 		}
 	}
 	if r.slot == 0 && ends > 0 {
-		if next := now + Instant(a.untilNext(r, m)); ends > next-intoNext {
+		if next := now + Instant(b.untilNext(r, m)); ends > next-intoNext {
 			ends = next + intoNext
 		}
 	}
-	return back && !a.Asking(), ends
+	return back && !b.Asking(), ends
 }
 
 // intoNext is how long after the end of a window the leases that ended with it are looked after, in µs: so long that the next one has
@@ -28,12 +28,12 @@ func (a *Account) Due(r *Rule, now Instant) (back bool, ends Instant) {
 const intoNext = 2000
 
 // Expire drops leased events of a window that has passed, which are of no use to anybody, and returns how many.
-func (a *Account) Expire(r *Rule, now Instant) (events int64) {
-	if m := momentOf(now); a.passed(r, m) {
-		for i := range a.left {
-			if a.lot(i, m) == 0 {
-				events += a.left[i]
-				a.left[i] = 0
+func (b *Balance) Expire(r *Rule, now Instant) (events int64) {
+	if m := momentOf(now); b.passed(r, m) {
+		for i := range b.left {
+			if b.lot(i, m) == 0 {
+				events += int64(b.left[i])
+				b.left[i] = 0
 			}
 		}
 	}
@@ -41,34 +41,34 @@ func (a *Account) Expire(r *Rule, now Instant) (events int64) {
 }
 
 // passed reports whether the window has passed in which the store has answered last, and counts no more.
-func (a *Account) passed(r *Rule, m moment) bool {
-	return r.Algorithm.Kind == FixedWindow && a.untilEnd(r, m) == 0
+func (b *Balance) passed(r *Rule, m moment) bool {
+	return r.Algorithm.Kind == FixedWindow && b.untilEnd(r, m) == 0
 }
 
 // Retire makes all that is leased go back: nothing of it is spent any more. It reports whether there is something.
-func (a *Account) Retire(now Instant) bool {
+func (b *Balance) Retire(now Instant) bool {
 	m := momentOf(now)
-	a.ends[0], a.ends[1] = m, m
-	return a.left[0]+a.left[1] > 0
+	b.ends[0], b.ends[1] = m, m
+	return b.left != [2]uint32{}
 }
 
 // Outstanding returns how many events are leased, and how many are owed.
-func (a *Account) Outstanding() (leased, owed int64) {
-	return a.left[0] + a.left[1], int64(a.owed - a.paid)
+func (a Account) Outstanding() (leased, owed int64) {
+	return int64(a.left[0]) + int64(a.left[1]), a.debt()
 }
 
 // IdleSince returns when the account was last used, as far as that can be told at now.
-func (a *Account) IdleSince(now Instant) Instant {
+func (a Account) IdleSince(now Instant) Instant {
 	m := momentOf(now)
 	return now - Instant(min(m.since(a.shownAt), m.since(a.askedAt)))
 }
 
 // Idle reports whether nothing is lost when the account is forgotten: it holds nothing, remembers nothing, and was not used for so
 // many µs.
-func (a *Account) Idle(r *Rule, now Instant, idleFor int64) bool {
+func (a Account) Idle(r *Rule, now Instant, idleFor int64) bool {
 	if a.creditAt != 0 { // within a window, there is no credit again
 		idleFor = max(idleFor, r.window)
 	}
-	return !a.Asking() && a.left[0]+a.left[1] == 0 && a.owed == a.paid && !a.Denies(now, math.MaxInt64) &&
+	return !a.Asking() && a.left == [2]uint32{} && !a.owes && !a.Denies(now, math.MaxInt64) &&
 		now-a.IdleSince(now) > Instant(idleFor)
 }

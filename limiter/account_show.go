@@ -1,7 +1,7 @@
 package limiter
 
 // answer writes the answer to a take that was decided here and took cost events.
-func (a *Account) answer(d *Decision, r *Rule, now Instant, from Source, cost int64) {
+func (a Account) answer(d *Decision, r *Rule, now Instant, from Source, cost int64) {
 	m := momentOf(now)
 	remaining := a.show(r, m, cost)
 	d.OK, d.Breach, d.Source = from != FromMemory, false, from // one by one: a whole Decision would be made elsewhere and copied
@@ -11,7 +11,7 @@ func (a *Account) answer(d *Decision, r *Rule, now Instant, from Source, cost in
 
 // Peek answers a take of cost events at now in d from what is known here, and takes nothing: a take is allowed unless a denial is
 // remembered. It reports whether enough is known.
-func (a *Account) Peek(r *Rule, now Instant, cost int64, d *Decision) bool {
+func (a Account) Peek(r *Rule, now Instant, cost int64, d *Decision) bool {
 	if a.seenAt == 0 || !a.Under(r) {
 		return false
 	}
@@ -25,9 +25,9 @@ func (a *Account) Peek(r *Rule, now Instant, cost int64, d *Decision) bool {
 }
 
 // show returns what clients are told to remain after cost events: never more than before, but for what has accrued since.
-func (a *Account) show(r *Rule, m moment, cost int64) int64 {
+func (a Account) show(r *Rule, m moment, cost int64) int64 {
 	if a.seenAt == 0 || a.passed(r, m) { // only credit is spent before the store has said anything about the window
-		return max(0, r.capacity-int64(a.owed-a.paid))
+		return max(0, r.capacity-a.debt())
 	}
 	a.accrue(r, m)
 	a.shown = max(0, min(a.shown-cost, a.total(r)))
@@ -36,43 +36,43 @@ func (a *Account) show(r *Rule, m moment, cost int64) int64 {
 
 // accrue adds the events that the limit has given since clients were last told what remains. What has accrued of the next one
 // stays: however often a key is asked about, nothing of it is lost.
-func (a *Account) accrue(r *Rule, m moment) {
+func (b *Balance) accrue(r *Rule, m moment) {
 	if r.Algorithm.Kind == FixedWindow {
 		return
 	}
-	if events := mulDiv(m.since(a.shownAt), r.refill, r.per); events > 0 {
-		a.shown += events
-		a.shownAt += moment(mulDiv(events, r.per, r.refill) / 1000)
+	if events := mulDiv(m.since(b.shownAt), r.refill, r.per); events > 0 {
+		b.shown += events
+		b.shownAt += moment(mulDiv(events, r.per, r.refill) / 1000)
 	}
 }
 
 // total returns what is leased and what the store had left: the limit at most, though a bucket refills while its leases are out.
-func (a *Account) total(r *Rule) int64 {
-	return min(r.capacity, a.left[0]+a.left[1]+max(0, r.capacity-a.used))
+func (b *Balance) total(r *Rule) int64 {
+	return min(r.capacity, int64(b.left[0])+int64(b.left[1])+max(0, r.capacity-b.used))
 }
 
 // resetAt returns the instant at which the key will be back to its full limit.
-func (a *Account) resetAt(r *Rule, now Instant, m moment) Instant {
+func (b *Balance) resetAt(r *Rule, now Instant, m moment) Instant {
 	switch r.Algorithm.Kind {
 	case TokenBucket:
-		return now.plus(mulDivUp(r.capacity-a.shown, r.per, r.refill))
+		return now.plus(mulDivUp(r.capacity-b.shown, r.per, r.refill))
 	case SlidingWindowLog:
 		return now + Instant(r.window)
 	case SlidingWindow:
-		return now + Instant(a.untilNext(r, m)+r.window)
+		return now + Instant(b.untilNext(r, m)+r.window)
 	}
-	return now + Instant(a.untilNext(r, m))
+	return now + Instant(b.untilNext(r, m))
 }
 
 // untilNext returns how long it is to the next window or sub-window, in µs, as far as is known here.
-func (a *Account) untilNext(r *Rule, m moment) int64 {
-	if a.seenAt == 0 {
+func (b *Balance) untilNext(r *Rule, m moment) int64 {
+	if b.seenAt == 0 {
 		return r.period()
 	}
-	return r.period() - a.seenAt.plus(m.since(a.heardAt)).into(r.period())
+	return r.period() - b.seenAt.plus(m.since(b.heardAt)).into(r.period())
 }
 
 // untilEnd returns how long the window or sub-window lasts in which the store has answered last, in µs; 0 when it has passed.
-func (a *Account) untilEnd(r *Rule, m moment) int64 {
-	return max(0, r.period()-a.seenAt.into(r.period())-m.since(a.heardAt))
+func (b *Balance) untilEnd(r *Rule, m moment) int64 {
+	return max(0, r.period()-b.seenAt.into(r.period())-m.since(b.heardAt))
 }

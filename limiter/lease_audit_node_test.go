@@ -32,8 +32,11 @@ func (a *audit) last(h *holder) *admission {
 	return k.admissions[len(k.admissions)-1]
 }
 
+// eventsIn returns how many events are in two lots.
+func eventsIn(lots [2]uint32) int64 { return int64(lots[0]) + int64(lots[1]) }
+
 // decided notes what an account has decided that had so much of its leases left before.
-func (a *audit) decided(h *holder, before [2]int64, cost int64, d *Decision) {
+func (a *audit) decided(h *holder, before [2]uint32, cost int64, d *Decision) {
 	k := &a.keys[h.key]
 	k.local++
 	a.tracef(h.key, "%v takes %d: %v, %d remain", h.member, cost, h.verdict(d), d.Remaining)
@@ -53,7 +56,7 @@ func (a *audit) decided(h *holder, before [2]int64, cost int64, d *Decision) {
 			}
 		}
 	}
-	if spent := before[0] + before[1] - h.left[0] - h.left[1]; d.Source == FromLease && spent != cost {
+	if spent := eventsIn(before) - eventsIn(h.left); d.Source == FromLease && spent != cost {
 		a.failf(h.key, "%v: a take of %d spent %d", h.member, cost, spent)
 	}
 	if d.Remaining < 0 || d.Remaining > d.Limit || d.ResetAt < d.At {
@@ -83,9 +86,9 @@ func (a *audit) gaveUp(h *holder, cost int64) {
 }
 
 // regretted notes that an admission was undone on its node.
-func (a *audit) regretted(h *holder, e *admission, before [2]int64) {
+func (a *audit) regretted(h *holder, e *admission, before [2]uint32) {
 	k := &a.keys[h.key]
-	back := h.left[0] + h.left[1] - before[0] - before[1]
+	back := eventsIn(h.left) - eventsIn(before)
 	a.tracef(h.key, "%v undoes a take of %d and has %d of it again", h.member, e.n, back)
 	k.admitted -= e.n
 	k.lost += e.n - back
@@ -93,7 +96,7 @@ func (a *audit) regretted(h *holder, e *admission, before [2]int64) {
 }
 
 // sent notes a loan that a node asks for which had so much left before.
-func (a *audit) sent(h *holder, before [2]int64, l *Loan) {
+func (a *audit) sent(h *holder, before [2]uint32, l *Loan) {
 	k := &a.keys[h.key]
 	k.loans++
 	switch {
@@ -103,7 +106,7 @@ func (a *audit) sent(h *holder, before [2]int64, l *Loan) {
 		k.refills++
 	}
 	a.tracef(h.key, "%v asks%s", h.member, question(l))
-	if back, gone := l.Back[0].N+l.Back[1].N, before[0]+before[1]-h.left[0]-h.left[1]; back != gone {
+	if back, gone := l.Back[0].N+l.Back[1].N, eventsIn(before)-eventsIn(h.left); back != gone {
 		a.failf(h.key, "%v: gives back %d and has %d less", h.member, back, gone)
 	}
 }

@@ -90,7 +90,7 @@ func (a *audit) close() {
 	}
 	for _, n := range a.nodes {
 		for key := range a.keys {
-			if h := n.accounts[key]; h != nil && h.left[0]+h.left[1] > 0 {
+			if h := n.accounts[key]; h != nil && eventsIn(h.left) > 0 {
 				a.failf(key, "%v: %d are leased in the end", n, h.left)
 			}
 		}

@@ -71,7 +71,7 @@ func (h *holder) receive(n int, asked Instant, l *Loan) {
 	if l.Lent > 0 {
 		h.lots[l.Decision.At] = l.Ends
 	}
-	if l.Run != h.run { // what is named by another run goes nowhere
+	if l.Run != h.Dealings.run { // what is named by another run goes nowhere
 		h.undo = Events{}
 	}
 	h.Answer(l.Rule, asked, h.clock(), l, h.spread(l), false)

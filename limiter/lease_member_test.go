@@ -18,7 +18,7 @@ type holder struct {
 	loans  int                 // so many were sent
 	flying []*waiting          // with the loan under way; the cost of the first is its need
 	queue  []*waiting          // for the next one
-	undo   Events              // served in vain, by the run that Account.run tells
+	undo   Events              // served in vain, by the run that Dealings.run tells
 	lots   map[Instant]Instant // of leases by their name: until when they can be spent
 	denied *Rule               // by which the store has denied a take, and has served none since; or nil
 	woken  Instant             // when it will look after its leases next
@@ -44,7 +44,7 @@ func (m *member) sharers() int {
 func (m *member) holder(key int) *holder {
 	h := m.accounts[key]
 	if h == nil {
-		h = &holder{member: m, key: key, lots: make(map[Instant]Instant)}
+		h = &holder{Account: newAccount(), member: m, key: key, lots: make(map[Instant]Instant)}
 		m.accounts[key] = h
 	}
 	return h

@@ -77,7 +77,7 @@ var plants = []plant{
 	},
 	{
 		name: "credit after a denial",
-		take: func(h *holder) { h.deniedCost = 0 },
+		take: func(h *holder) { h.denies = false },
 	},
 	{
 		name: "give-back to a store that does not know of it",

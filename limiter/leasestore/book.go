@@ -35,7 +35,7 @@ func (b *book) gives(r *limiter.Rule, now limiter.Instant) bool {
 }
 
 // expire drops what a has leased of a window that has passed.
-func (b *book) expire(a *limiter.Account, r *limiter.Rule, now limiter.Instant) {
+func (b *book) expire(a limiter.Account, r *limiter.Rule, now limiter.Instant) {
 	if n := a.Expire(r, now); n > 0 {
 		b.stats.expired.Add(uint64(n))
 	}
@@ -44,7 +44,7 @@ func (b *book) expire(a *limiter.Account, r *limiter.Rule, now limiter.Instant) 
 // close removes the account of e from its shard s, which is locked. It must not be asking. What it has leased and what it
 // owes is returned as a flight, nil when that is nothing. Its place is the caller's.
 func (b *book) close(s *shard, e *entry, now limiter.Instant) (back *flight) {
-	a := e.Value()
+	a := s.account(e)
 	r := b.rules.under(e.ID(), a)
 	a.Retire(now)
 	b.expire(a, r, now)
@@ -97,7 +97,7 @@ func (rs *rules) of(id uint32) []*limiter.Rule {
 }
 
 // under returns the rule that a, which has this rule ID, is under.
-func (rs *rules) under(id uint32, a *limiter.Account) *limiter.Rule {
+func (rs *rules) under(id uint32, a limiter.Account) *limiter.Rule {
 	known := rs.of(id)
 	for _, r := range known {
 		if a.Under(r) {

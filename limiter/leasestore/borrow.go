@@ -60,8 +60,8 @@ func (s *Store) join(t *seat, k *limiter.Take, now limiter.Instant, b *boarding)
 		t.state = passed
 		return
 	}
-	a := s.enter(&p, k.Rule, now)
-	if a == nil {
+	a, ok := s.enter(&p, k.Rule, now)
+	if !ok {
 		t.state = passed
 		return
 	}

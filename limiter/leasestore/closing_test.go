@@ -80,7 +80,7 @@ func TestTakeOfDroppedZone(t *testing.T) {
 		k := ask(r, "key", 1)
 		var p place
 		n.findIn(&p, book, &k)
-		if a := n.enter(&p, r, n.options.Clock()); a != nil || book.keys.Load() != 0 {
+		if _, ok := n.enter(&p, r, n.options.Clock()); ok || book.keys.Load() != 0 {
 			t.Errorf("an account was opened in a book that has ended, which says it has %d", book.keys.Load())
 		}
 		n.used(r, "key", 2)
@@ -157,7 +157,7 @@ func (n node) lease(r *limiter.Rule, key string, events int64) {
 	var p place
 	n.find(&p, &k)
 	now := n.options.Clock()
-	a := n.enter(&p, r, now)
+	a, _ := n.enter(&p, r, now)
 	var l limiter.Loan
 	a.Ask(r, now, 0, 0, &l)
 	a.Answer(r, now, now, &loans[0], 0, false)

@@ -30,17 +30,14 @@ func (s *Store) decide(t *seat, k *limiter.Take, now limiter.Instant) {
 		return
 	}
 	p.shard.mu.Lock()
-	a := p.account()
-	if a == nil {
-		p.shard.mu.Unlock()
-		return
+	if a, ok := p.account(); ok {
+		s.spend(t, k, a, now, 0)
 	}
-	s.spend(t, k, a, now, 0)
 	p.shard.mu.Unlock()
 }
 
 // spend decides k from a, if that can; for credit there are so many nodes. The shard is locked.
-func (s *Store) spend(t *seat, k *limiter.Take, a *limiter.Account, now limiter.Instant, nodes int) {
+func (s *Store) spend(t *seat, k *limiter.Take, a limiter.Account, now limiter.Instant, nodes int) {
 	d := &k.Decision
 	switch {
 	case !a.Take(k.Rule, now, k.Cost, nodes, d):
@@ -67,7 +64,7 @@ func (s *Store) refill(k *limiter.Take, now limiter.Instant) {
 	}
 	var f *flight
 	p.shard.mu.Lock()
-	if a := p.account(); a != nil && a.Low(k.Rule, now) && !p.shard.resting(p.key.Hash) {
+	if a, ok := p.account(); ok && a.Low(k.Rule, now) && !p.shard.resting(p.key.Hash) {
 		var late bool
 		_, owed := a.Outstanding()
 		if f, late = s.begin(&p, a, k.Rule, now, refillsMost, true); late && owed > 0 {
@@ -85,8 +82,8 @@ func (s *Store) peek(k *limiter.Take, now limiter.Instant) bool {
 		return false
 	}
 	p.shard.mu.Lock()
-	a := p.account()
-	known := a != nil && a.Peek(k.Rule, now, k.Cost, &k.Decision)
+	a, ok := p.account()
+	known := ok && a.Peek(k.Rule, now, k.Cost, &k.Decision)
 	p.shard.mu.Unlock()
 	return known
 }

@@ -33,7 +33,7 @@ func newFlight(key []byte, now limiter.Instant) *flight {
 
 // begin returns a flight for a that nobody waits for, or that it is too late as there are as many as that, so no room for it. The
 // shard is locked.
-func (s *Store) begin(p *place, a *limiter.Account, r *limiter.Rule, now limiter.Instant, most int64, refill bool) (f *flight, late bool) {
+func (s *Store) begin(p *place, a limiter.Account, r *limiter.Rule, now limiter.Instant, most int64, refill bool) (f *flight, late bool) {
 	if !s.traffic.begin(most) {
 		return nil, true
 	}
@@ -49,7 +49,7 @@ func (f *flight) fits(key []byte) bool {
 }
 
 // add has f carry a loan for the account a, whose shard is locked and which must not be asking.
-func (f *flight) add(l leg, a *limiter.Account, r *limiter.Rule) {
+func (f *flight) add(l leg, a limiter.Account, r *limiter.Rule) {
 	loan := limiter.Loan{Key: f.key}
 	var need, more int64
 	if l.queue != nil {

@@ -142,7 +142,7 @@ func (n node) outstanding(r *limiter.Rule, key string) (leased, owed int64) {
 	}
 	p.shard.mu.Lock()
 	defer p.shard.mu.Unlock()
-	if a := p.account(); a != nil {
+	if a, ok := p.account(); ok {
 		return a.Outstanding()
 	}
 	return 0, 0
@@ -161,7 +161,8 @@ func (n node) ends(r *limiter.Rule, key string) time.Duration {
 	p.shard.mu.Lock()
 	defer p.shard.mu.Unlock()
 	now := n.options.Clock()
-	_, ends := p.account().Due(r, now)
+	a, _ := p.account()
+	_, ends := a.Due(r, now)
 	return time.Duration(ends-now) * time.Microsecond
 }
 

@@ -64,13 +64,14 @@ func (s *Store) lookAfter(d due, now limiter.Instant) {
 	}
 	sh.accounts.EachHash(d.hash, func(e *entry) {
 		p := place{d.book, sh, table.Key{Hash: d.hash, ID: e.ID(), Text: sh.accounts.Text(e, 0)}}
-		r := d.book.rules.under(e.ID(), e.Value())
-		d.book.expire(e.Value(), r, now)
-		f, late := s.tend(&p, e.Value(), r, now)
+		a := sh.account(e)
+		r := d.book.rules.under(e.ID(), a)
+		d.book.expire(a, r, now)
+		f, late := s.tend(&p, a, r, now)
 		if f != nil {
 			backs = append(backs, f)
 		}
-		asking, again = asking || e.Value().Asking(), again || late
+		asking, again = asking || a.Asking(), again || late
 	})
 	if again {
 		s.wheel.add(d)
@@ -97,7 +98,7 @@ func (b *book) sweep(sh *shard, now limiter.Instant) {
 	for more := true; more; {
 		sh.mu.Lock()
 		more = sh.accounts.Walk(&c, sweepSlice, func(e *entry) {
-			if a := e.Value(); a.Idle(b.rules.under(e.ID(), a), now, idleFor) {
+			if a := sh.account(e); a.Idle(b.rules.under(e.ID(), a), now, idleFor) {
 				sh.accounts.Remove(e)
 				b.release()
 			}

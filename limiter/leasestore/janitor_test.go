@@ -70,7 +70,8 @@ func TestLeaseEndsWhileALoanIsInTheAir(t *testing.T) {
 
 			p.shard.mu.Lock() // asks for nothing, so what is leased does not go back with it
 			fl := newFlight(k.Key, n.options.Clock())
-			p.ask(fl, p.account(), r, new(queue))
+			a, _ := p.account()
+			p.ask(fl, a, r, new(queue))
 			p.shard.mu.Unlock()
 			n.lender.decide(func([]limiter.Loan) (fate, time.Duration) { return f, 8 * time.Second })
 			n.launch(fl)

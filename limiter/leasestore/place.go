@@ -32,19 +32,20 @@ func (s *Store) findIn(p *place, b *book, k *limiter.Take) {
 	p.shard = b.shard(p.key.Hash)
 }
 
-// account returns the account, or nil when there is none. The shard is locked.
-func (p *place) account() *limiter.Account {
-	if e := p.shard.accounts.Find(&p.key); e != nil {
-		return e.Value()
+// account returns the account, if there is one. The shard is locked.
+func (p *place) account() (a limiter.Account, ok bool) {
+	e := p.shard.accounts.Find(&p.key)
+	if e == nil {
+		return a, false
 	}
-	return nil
+	return p.shard.account(e), true
 }
 
 // queue returns what waits for the account, nil when it is not asking. The shard is locked.
 func (p *place) queue() *queue { return p.shard.queues[name{p.key.ID, string(p.key.Text)}] }
 
 // ask has f carry a loan for a and for those in q. a must not be asking. The shard is locked.
-func (p *place) ask(f *flight, a *limiter.Account, r *limiter.Rule, q *queue) {
+func (p *place) ask(f *flight, a limiter.Account, r *limiter.Rule, q *queue) {
 	if p.shard.queues == nil {
 		p.shard.queues = make(map[name]*queue)
 	}
@@ -53,26 +54,26 @@ func (p *place) ask(f *flight, a *limiter.Account, r *limiter.Rule, q *queue) {
 	f.add(leg{p.book, p.shard, p.key.Hash, q}, a, r)
 }
 
-// enter locks the shard of p and returns the account, which is new if there was none. It returns nil, and locks nothing,
+// enter locks the shard of p and returns the account, which is new if there was none. It returns none, and locks nothing,
 // when there is no room for another one, or when the zone has ended.
-func (s *Store) enter(p *place, r *limiter.Rule, now limiter.Instant) *limiter.Account {
+func (s *Store) enter(p *place, r *limiter.Rule, now limiter.Instant) (a limiter.Account, ok bool) {
 	p.shard.mu.Lock()
-	if a := p.account(); a != nil {
-		return a
+	if a, ok = p.account(); ok {
+		return a, true
 	}
 	p.shard.mu.Unlock()
 	if !s.reserve(p, r, now) {
-		return nil
+		return a, false
 	}
 	p.shard.mu.Lock()
-	if a := p.account(); a != nil { // somebody else was faster
+	if a, ok = p.account(); ok { // somebody else was faster
 		p.book.release()
-		return a
+		return a, true
 	}
 	if p.book.ended.Load() {
 		p.shard.mu.Unlock()
 		p.book.release()
-		return nil
+		return a, false
 	}
-	return p.shard.accounts.Insert(&p.key).Value()
+	return p.shard.account(p.shard.accounts.Insert(&p.key)), true
 }

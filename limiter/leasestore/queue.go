@@ -73,7 +73,7 @@ func (q *queue) empty() bool { return len(q.waiting) == 0 && len(q.undo) == 0 }
 
 // serve gives those who fly what was served, then all who wait what was leased or denied under r. Those who get no answer
 // wait on.
-func (q *queue) serve(a *limiter.Account, r *limiter.Rule, l *limiter.Loan, now limiter.Instant) {
+func (q *queue) serve(a limiter.Account, r *limiter.Rule, l *limiter.Loan, now limiter.Instant) {
 	left := l.Served
 	var waiting []*waiter
 	for i, w := range q.flying {
@@ -99,7 +99,7 @@ func (q *queue) serve(a *limiter.Account, r *limiter.Rule, l *limiter.Loan, now 
 }
 
 // serveWaiting answers the waiters that the account can.
-func (q *queue) serveWaiting(a *limiter.Account, r *limiter.Rule, now limiter.Instant) {
+func (q *queue) serveWaiting(a limiter.Account, r *limiter.Rule, now limiter.Instant) {
 	waiting := q.waiting[:0]
 	for _, w := range q.waiting {
 		var d limiter.Decision

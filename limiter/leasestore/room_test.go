@@ -82,7 +82,8 @@ func TestAccountsThatStay(t *testing.T) {
 		for _, key := range []string{"denied", "owes", "asks"} {
 			k := ask(r, key, 1)
 			var p place
-			if n.find(&p, &k); p.account() == nil {
+			n.find(&p, &k)
+			if _, ok := p.account(); !ok {
 				t.Errorf("the account of the key that %s has gone", key)
 			}
 		}
@@ -164,15 +165,15 @@ func TestSomebodyElseOpensTheAccount(t *testing.T) {
 		var mine, theirs place
 		n.find(&mine, &k)
 		n.find(&theirs, &k)
-		var opened *limiter.Account
+		var opened limiter.Account
 		n.Store.lender = &meddler{Lender: n.lender, do: func() { // when one was evicted and gives back; now the other is, too
-			opened = n.enter(&theirs, r, n.options.Clock())
+			opened, _ = n.enter(&theirs, r, n.options.Clock())
 			theirs.shard.mu.Unlock()
 		}}
-		a := n.enter(&mine, r, n.options.Clock())
+		a, ok := n.enter(&mine, r, n.options.Clock())
 		mine.shard.mu.Unlock()
-		if opened == nil || a != opened {
-			t.Errorf("account = %p, want the one that was opened meanwhile: %p", a, opened)
+		if !ok || a != opened {
+			t.Errorf("account = %v, found %v, want the one that was opened meanwhile: %v", a, ok, opened)
 		}
 		n.accounts(1)
 		n.settled()

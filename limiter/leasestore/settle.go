@@ -13,7 +13,8 @@ func (s *Store) settle(l *leg, loan *limiter.Loan, asked, now limiter.Instant, e
 	p := place{l.book, l.shard, table.Key{Hash: l.hash, ID: loan.Rule.ID, Text: loan.Key}}
 	p.shard.mu.Lock()
 	defer p.shard.mu.Unlock()
-	a, q := p.account(), l.queue // which is there, as those that are asking stay
+	a, _ := p.account() // which is there, as those that are asking stay
+	q := l.queue
 	if err != nil {
 		a.Fail()
 		s.stats.lost.Add(uint64(q.fail(err)))

@@ -20,7 +20,7 @@ const shardSize = 128
 
 type shardFields struct {
 	mu       sync.Mutex // guards what follows
-	accounts table.Table[limiter.Account, struct{}]
+	accounts table.Table[limiter.Balance, limiter.Dealings]
 	queues   map[name]*queue // of the accounts that are asking; made when one is
 
 	// By hash, of accounts that have something to spend or to tell, but whose last loan has failed, or for whose flight there
@@ -28,8 +28,13 @@ type shardFields struct {
 	rests map[uint64]rest
 }
 
-// An entry is an account with its key.
-type entry = table.Entry[limiter.Account]
+// An entry is the balance of an account, with its key. Its dealings are apart from it, as most takes do not need them.
+type entry = table.Entry[limiter.Balance]
+
+// account returns the account of e.
+func (s *shard) account(e *entry) limiter.Account {
+	return limiter.Account{Balance: e.Value(), Dealings: s.accounts.Apart(e)}
+}
 
 // A name tells an account from all others of its shard.
 type name struct {
@@ -52,7 +57,7 @@ func (s *shard) idlest(now limiter.Instant, tell bool) (victim *entry, seen int)
 	sampled, idleSince := 0, limiter.Never
 	s.accounts.Sample(func(e *entry) (more bool) {
 		seen++
-		a := e.Value()
+		a := s.account(e)
 		if leased, owed := a.Outstanding(); owed == 0 && (tell || leased == 0) && !a.Asking() && !a.Denies(now, math.MaxInt64) {
 			sampled++
 			if since := a.IdleSince(now); since < idleSince {

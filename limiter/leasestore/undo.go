@@ -27,8 +27,8 @@ func (s *Store) undoAll(r *request) {
 func (s *Store) undo(p *place, t *seat, k *limiter.Take, now limiter.Instant) (back *flight) {
 	p.shard.mu.Lock()
 	defer p.shard.mu.Unlock()
-	a := p.account()
-	if a == nil { // evicted meanwhile
+	a, ok := p.account()
+	if !ok { // evicted meanwhile
 		return nil
 	}
 	switch t.state {
@@ -47,7 +47,7 @@ func (s *Store) undo(p *place, t *seat, k *limiter.Take, now limiter.Instant) (b
 }
 
 // unserve has the next loan undo what the lender has served to w. If none is under way, it returns its flight.
-func (p *place) unserve(a *limiter.Account, k *limiter.Take, w *waiter, now limiter.Instant) (back *flight) {
+func (p *place) unserve(a limiter.Account, k *limiter.Take, w *waiter, now limiter.Instant) (back *flight) {
 	what := undo{limiter.Events{At: w.decision.At, N: k.Cost}, w.run}
 	if q := p.queue(); q != nil {
 		q.undoLater(what)
@@ -61,7 +61,7 @@ func (p *place) unserve(a *limiter.Account, k *limiter.Take, w *waiter, now limi
 // giveBack returns the flight of what a has to tell the lender after a take was undone: what it can spend no more, and what it
 // owes. It is nil when that is nothing, or when a is asking and tells it afterwards; or too late, as there is no room for it now.
 // The shard is locked.
-func (s *Store) giveBack(p *place, a *limiter.Account, r *limiter.Rule, now limiter.Instant) (f *flight, late bool) {
+func (s *Store) giveBack(p *place, a limiter.Account, r *limiter.Rule, now limiter.Instant) (f *flight, late bool) {
 	if !tells(a, r, now) {
 		return nil, false
 	}
@@ -70,7 +70,7 @@ func (s *Store) giveBack(p *place, a *limiter.Account, r *limiter.Rule, now limi
 
 // tend is giveBack when a lease may have ended, and asks for what is wanted next, unless the zone has ended; but for that alone it
 // is never too late, as the next take asks for it.
-func (s *Store) tend(p *place, a *limiter.Account, r *limiter.Rule, now limiter.Instant) (f *flight, late bool) {
+func (s *Store) tend(p *place, a limiter.Account, r *limiter.Rule, now limiter.Instant) (f *flight, late bool) {
 	told, renewed := tells(a, r, now), !p.book.ended.Load() && a.Renews(r, now)
 	if !told && !renewed {
 		return nil, false
@@ -80,7 +80,7 @@ func (s *Store) tend(p *place, a *limiter.Account, r *limiter.Rule, now limiter.
 }
 
 // tells reports whether a, which is not asking, has something to tell.
-func tells(a *limiter.Account, r *limiter.Rule, now limiter.Instant) bool {
+func tells(a limiter.Account, r *limiter.Rule, now limiter.Instant) bool {
 	back, _ := a.Due(r, now)
 	_, owed := a.Outstanding()
 	return !a.Asking() && (back || owed > 0)
