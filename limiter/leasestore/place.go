@@ -34,11 +34,11 @@ func (s *Store) findIn(p *place, b *book, k *limiter.Take) {
 
 // account returns the account, if there is one. The shard is locked.
 func (p *place) account() (a limiter.Account, ok bool) {
-	e := p.shard.accounts.Find(&p.key)
+	e, dealings := p.shard.accounts.Find(&p.key)
 	if e == nil {
 		return a, false
 	}
-	return p.shard.account(e), true
+	return limiter.Account{Balance: e.Value(), Dealings: dealings}, true
 }
 
 // queue returns what waits for the account, nil when it is not asking. The shard is locked.

@@ -29,7 +29,7 @@ type shardFields struct {
 
 // find returns what is known of the key k.
 func (s *shard) find(k *table.Key) ref {
-	e := s.entries.Find(k)
+	e, _ := s.entries.Find(k)
 	switch {
 	case e == nil:
 		return ref{}

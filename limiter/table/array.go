@@ -24,16 +24,14 @@ func (a *array) slots() int { return len(a.groups) * groupSize }
 // they belong, and those are in one of the next groups, whose words are mostly in the same cache line.
 func limit(groups int) int { return groups*groupSize - groups*groupSize/10 }
 
-// at returns the entry in a slot of the group g, or its memory.
-func (a *array) at(g, slot int) unsafe.Pointer {
-	return unsafe.Add(a.memory, (g*groupSize+slot)*a.stride)
-}
+// at returns the entry in slot i of all, or its memory.
+func (a *array) at(i int) unsafe.Pointer { return unsafe.Add(a.memory, i*a.stride) }
 
-// slotOf returns in which slot of all the entry p is.
+// apartAt returns the memory of what is apart from the entry in slot i.
+func (a *array) apartAt(i int) unsafe.Pointer { return unsafe.Add(a.apart, i*a.apartSize) }
+
+// slotOf returns the slot of the entry p.
 func (a *array) slotOf(p unsafe.Pointer) int { return int(uintptr(p)-uintptr(a.memory)) / a.stride }
-
-// apartOf returns what is apart from the entry in slot i of all.
-func (a *array) apartOf(i int) unsafe.Pointer { return unsafe.Add(a.apart, i*a.apartSize) }
 
 // home returns the group that entries with this hash belong to: the part of the groups that the hash is of all hashes.
 func (a *array) home(hash uint32) int { return int(uint64(hash) * uint64(len(a.groups)) >> 32) }
@@ -52,10 +50,10 @@ func (a *array) next(g int) int {
 	return 0
 }
 
-// find returns the entry of k, whose text begins at this offset in its entry, or nil when there is none.
-func (a *array) find(k *Key, textOffset int) unsafe.Pointer {
+// find returns the slot of the entry of k, whose text begins at this offset in its entry, or -1 when there is none.
+func (a *array) find(k *Key, textOffset int) (slot int) {
 	if a.len == 0 {
-		return nil
+		return -1
 	}
 	hash := uint32(k.Hash)
 	mark := markOf(hash)
@@ -63,9 +61,9 @@ func (a *array) find(k *Key, textOffset int) unsafe.Pointer {
 	for range a.groups { // once around: something may have gone by each
 		word := a.groups[g]
 		for s := word.marked(mark); s != 0; s = s.rest() {
-			p := a.at(g, s.first())
-			if (*head)(p).is(k) && textIs(p, textOffset, k.Text) {
-				return p
+			i := g*groupSize + s.first()
+			if p := a.at(i); (*head)(p).is(k) && textIs(p, textOffset, k.Text) {
+				return i
 			}
 		}
 		if !word.passed() {
@@ -73,7 +71,7 @@ func (a *array) find(k *Key, textOffset int) unsafe.Pointer {
 		}
 		g = a.next(g)
 	}
-	return nil
+	return -1
 }
 
 // is reports whether h is what k says, but for the text.
@@ -99,7 +97,7 @@ func (a *array) eachHash(hash uint32, do func(unsafe.Pointer)) {
 	for range a.groups {
 		last := !a.groups[g].passed() // before do takes out what went by
 		for s := a.groups[g].marked(mark); s != 0; s = s.rest() {
-			if p := a.at(g, s.first()); (*head)(p).hash == hash {
+			if p := a.at(g*groupSize + s.first()); (*head)(p).hash == hash {
 				do(p)
 			}
 		}
@@ -110,27 +108,27 @@ func (a *array) eachHash(hash uint32, do func(unsafe.Pointer)) {
 	}
 }
 
-// insert returns the memory, all zero, of a new entry with this hash, which the caller writes into its head.
-func (a *array) insert(hash uint32) unsafe.Pointer {
+// insert returns the slot, all zero, of a new entry with this hash, which the caller writes into its head.
+func (a *array) insert(hash uint32) (slot int) {
 	if a.len >= limit(len(a.groups)) {
 		a.grow(hash)
 	}
-	p := a.place(hash)
-	clear(unsafe.Slice((*byte)(p), a.stride))
-	clear(unsafe.Slice((*byte)(a.apartOf(a.slotOf(p))), a.apartSize))
-	return p
+	slot = a.place(hash)
+	clear(unsafe.Slice((*byte)(a.at(slot)), a.stride))
+	clear(unsafe.Slice((*byte)(a.apartAt(slot)), a.apartSize))
+	return slot
 }
 
 // place takes a slot for an entry with this hash. There must be one.
-func (a *array) place(hash uint32) unsafe.Pointer {
+func (a *array) place(hash uint32) (slot int) {
 	g := a.home(hash)
 	for ; a.groups[g].marked(0) == 0; g = a.next(g) {
 		a.groups[g].pass()
 	}
-	slot := a.groups[g].marked(0).first()
+	slot = a.groups[g].marked(0).first()
 	a.groups[g].set(slot, markOf(hash))
 	a.len++
-	return a.at(g, slot)
+	return g*groupSize + slot
 }
 
 // remove takes out the entry p, which has this hash.
@@ -172,10 +170,10 @@ func (a *array) resize(groups int) {
 	}
 	for g, word := range a.groups {
 		for s := word.used(); s != 0; s = s.rest() {
-			from := a.at(g, s.first())
-			moved := to.place((*head)(from).hash)
-			copyBytes(moved, from, a.stride)
-			copyBytes(to.apartOf(to.slotOf(moved)), a.apartOf(a.slotOf(from)), a.apartSize)
+			i := g*groupSize + s.first()
+			j := to.place((*head)(a.at(i)).hash)
+			copyBytes(to.at(j), a.at(i), a.stride)
+			copyBytes(to.apartAt(j), a.apartAt(i), a.apartSize)
 		}
 	}
 	*a = to

@@ -34,7 +34,7 @@ func openTables(_ *testing.B, keys [][]byte) func() baseline.Counter {
 		k := Key{Hash: maphash.Bytes(seed, key), Form: 1, Numbers: 4, Text: key}
 		p := &parts[k.Hash>>(64-shardBits)]
 		p.mu.Lock()
-		e := p.Find(&k)
+		e, _ := p.Find(&k)
 		e.Value()[0]++
 		n := e.Value()[0]
 		e.Numbers(4)[3]++

@@ -105,7 +105,10 @@ func (m *model) write(e *Entry[[3]int64], s subject, number int64) {
 func (m *model) step() error {
 	s := m.random()
 	number, want := m.want[s]
-	e := m.Find(m.key(s))
+	e, found := m.Find(m.key(s))
+	if e != nil && found != m.Apart(e) {
+		return fmt.Errorf("%v found apart at %p, want %p", s, found, m.Apart(e))
+	}
 	switch {
 	case want != (e != nil):
 		return fmt.Errorf("%v found = %v, want %v", s, e != nil, want)

@@ -71,40 +71,45 @@ func (t *Table[T, C]) Cap() (n int) {
 	return n
 }
 
-// Find returns the entry of k, or nil when there is none.
-func (t *Table[T, C]) Find(k *Key) *Entry[T] {
+// Find returns the entry of k and what is apart from it, or nil when there is none.
+func (t *Table[T, C]) Find(k *Key) (*Entry[T], *C) {
 	i := t.which[sizeOf(k.Numbers, len(k.Text))]
 	if i == 0 {
-		return nil
+		return nil, nil
 	}
 	a := &t.arrays[i-1]
 	if len(k.Text) > MaxText {
 		return t.findLong(a, k)
 	}
-	return (*Entry[T])(a.find(k, textOffset[T](k.Numbers)))
+	slot := a.find(k, textOffset[T](k.Numbers))
+	if slot < 0 {
+		return nil, nil
+	}
+	return (*Entry[T])(a.at(slot)), (*C)(a.apartAt(slot))
 }
 
-// findLong returns the entry of k, whose text is kept aside, in a.
-func (t *Table[T, C]) findLong(a *array, k *Key) (found *Entry[T]) {
+// findLong is Find for k, whose text is kept aside, in a.
+func (t *Table[T, C]) findLong(a *array, k *Key) (found *Entry[T], apart *C) {
 	a.eachHash(uint32(k.Hash), func(p unsafe.Pointer) {
 		e := (*Entry[T])(p)
 		if e.id == k.ID && e.form == k.Form && e.length == textAside && t.texts.At(*e.aside()) == string(k.Text) {
-			found = e
+			found, apart = e, t.Apart(e)
 		}
 	})
-	return found
+	return found, apart
 }
 
 // Apart returns the C of e, which must be in the table.
 func (t *Table[T, C]) Apart(e *Entry[T]) *C {
 	a := &t.arrays[t.which[e.size]-1]
-	return (*C)(a.apartOf(a.slotOf(unsafe.Pointer(e))))
+	return (*C)(a.apartAt(a.slotOf(unsafe.Pointer(e))))
 }
 
 // Insert adds an entry for k, which must not have one yet. All of it, and its C, is zero but for the key. It may move all
 // others.
 func (t *Table[T, C]) Insert(k *Key) *Entry[T] {
-	e := (*Entry[T])(t.arrayFor(k).insert(uint32(k.Hash)))
+	a := t.arrayFor(k)
+	e := (*Entry[T])(a.at(a.insert(uint32(k.Hash))))
 	e.head = head{
 		hash: uint32(k.Hash), id: k.ID, form: k.Form, length: uint16(len(k.Text)), size: sizeOf(k.Numbers, len(k.Text)),
 	}
