@@ -27,7 +27,10 @@ func mulAddDiv(a, b, d, c int64) (quo, rem int64) {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))
 	lo, carry := bits.Add64(lo, uint64(d), 0)
 	hi += carry
-	if hi == 0 { // the common case, and a cheaper division
+	if hi == 0 { // the common case, and a cheaper division, or none
+		if lo < uint64(c) {
+			return 0, int64(lo)
+		}
 		q := lo / uint64(c)
 		if q > math.MaxInt64 {
 			return math.MaxInt64, 0
