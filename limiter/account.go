@@ -87,9 +87,11 @@ func (a Account) Take(r *Rule, now Instant, cost int64, nodes int, d *Decision) 
 }
 
 // Denies reports whether a denial is remembered that a take of cost events at now would meet as well, as they are not leased.
-func (a Account) Denies(now Instant, cost int64) bool {
-	m := momentOf(now)
-	return a.denies && cost >= int64(a.deniedCost) && a.denied.after(m) && a.leased(m) < cost
+func (a Account) Denies(now Instant, cost int64) bool { return a.denies && a.remembers(momentOf(now), cost) }
+
+// remembers is Denies when the last answer was a denial.
+func (a Account) remembers(m moment, cost int64) bool {
+	return cost >= int64(a.deniedCost) && a.denied.after(m) && a.leased(m) < cost
 }
 
 // spend spends cost events of the lots, the older first, or none when they do not hold as many.
