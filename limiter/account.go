@@ -48,9 +48,9 @@ type Dealings struct {
 	at  [2]Instant // by the store's clock, when the lots were lent: their name when they go back
 	run uint64     // of the store that said what it said last
 
-	// The denial that Balance.denies is about; or the last one before.
+	// The last denial.
 	retryAt    Instant // what clients are told
-	denied     moment  // until when it is remembered
+	denied     moment  // until when it is remembered, if Balance.denies; 0: there was none yet
 	deniedCost uint32  // takes of at least this cost are denied
 
 	askedAt moment // when the store was asked last
@@ -87,7 +87,9 @@ func (a Account) Take(r *Rule, now Instant, cost int64, nodes int, d *Decision) 
 }
 
 // Denies reports whether a denial is remembered that a take of cost events at now would meet as well, as they are not leased.
-func (a Account) Denies(now Instant, cost int64) bool { return a.denies && a.remembers(momentOf(now), cost) }
+func (a Account) Denies(now Instant, cost int64) bool {
+	return a.denies && a.remembers(momentOf(now), cost)
+}
 
 // remembers is Denies when the last answer was a denial.
 func (a Account) remembers(m moment, cost int64) bool {
@@ -117,7 +119,7 @@ func (b *Balance) lot(i int, m moment) int64 {
 	return 0
 }
 
-// Undo gives back what a take of cost events has spent of a lease, when it was not to be. seenAt is what [Account.Version] was
+// Undo gives back what a take of cost events has spent of a lease, when it was not to be. version is what [Account.Version] was
 // then: if the store has been asked since, the lot may be gone, and the events are lost.
 func (a Account) Undo(cost int64, version Instant) {
 	if a.seenAt == version && a.at[0] != 0 {

@@ -114,6 +114,24 @@ func TestDenialOfHugeCost(t *testing.T) {
 	}
 }
 
+// TestHugeLots lends far more than a node ever asks for: of each lot, and of two that become one, as much counts as fits.
+func TestHugeLots(t *testing.T) {
+	const now, at = 1000 * sec, 6000 * sec
+	r := mustRule(t, fixed, Limit{Events: MaxEvents, Window: time.Minute})
+	a := answered(r, now, at, 1, math.MaxUint32+10)
+	if got, _ := a.Outstanding(); got != math.MaxUint32 {
+		t.Errorf("leased of a lot of 2^32 + 9 events = %d, want 2^32 - 1", got)
+	}
+	for i := range Instant(2) {
+		at := at + i + 1
+		a.Ask(r, now, 0, 0, new(Loan))
+		a.Answer(r, now, now, &Loan{Rule: r, Run: 1, Lent: 7, Ends: at + 5*sec, Decision: Decision{OK: true, At: at}}, 0, false)
+	}
+	if got, _ := a.Outstanding(); got != math.MaxUint32+7 {
+		t.Errorf("leased after two more lots of 7 = %d, want 2^32 - 1 and the last of them", got)
+	}
+}
+
 func TestForgottenDenial(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, Limit{Events: 10, Window: time.Minute})
