@@ -46,10 +46,13 @@ func (o Options) withDefaults() Options {
 // began is when the process did, by both of its clocks.
 var began = time.Now()
 
-// Now returns the instant by the clock of this process that is never set.
-func Now() limiter.Instant { return At(time.Now()) }
+// Now returns the instant by the clock of this process that is never set. It reads no other clock, and so costs half as much as
+// [time.Now].
+func Now() limiter.Instant { return since(time.Since(began)) }
 
 // At returns t, which was read from [time.Now], as an instant of the clock of this process that is never set.
-func At(t time.Time) limiter.Instant {
-	return limiter.At(began) + limiter.Instant(t.Sub(began)/time.Microsecond)
+func At(t time.Time) limiter.Instant { return since(t.Sub(began)) }
+
+func since(d time.Duration) limiter.Instant {
+	return limiter.At(began) + limiter.Instant(d/time.Microsecond)
 }
