@@ -14,13 +14,14 @@ var (
 		"unspent (returned), that were not spent before their window ended (expired), and those of which nobody knows whether they "+
 		"were served or went back (lost).", "store", "what")
 	descCredit = desc("credit_events_total", "Events that this node has admitted before Redis had answered (admitted), and "+
-		"those of them that Redis knows of (settled). The difference is debt.", "store", "what")
+		"those of them that Redis knows of (settled).", "store", "what")
+	descDebt     = desc("debt_events", "Events that this node has admitted and that Redis does not know of yet.", "store")
 	descAccounts = desc("accounts", "Keys that this node has an account for now.", "store")
 	descNodes    = desc("nodes", "Nodes of the fleet, this one included.", "store")
 )
 
 // storeDescs are what collectStores collects.
-var storeDescs = []*prometheus.Desc{descStoreRequests, descLeases, descCredit, descAccounts, descNodes}
+var storeDescs = []*prometheus.Desc{descStoreRequests, descLeases, descCredit, descDebt, descAccounts, descNodes}
 
 // requests measures what stores in Redis are asked.
 type requests struct {
@@ -85,6 +86,7 @@ func collectStores(ch chan<- prometheus.Metric) {
 		count(descLeases, n.Lost, "lost")
 		count(descCredit, n.Credited, "admitted")
 		count(descCredit, n.Settled, "settled")
+		ch <- prometheus.MustNewConstMetric(descDebt, prometheus.GaugeValue, float64(n.Debt), name)
 		ch <- prometheus.MustNewConstMetric(descAccounts, prometheus.GaugeValue, float64(n.Accounts), name)
 		ch <- prometheus.MustNewConstMetric(descNodes, prometheus.GaugeValue, float64(n.nodes), name)
 	}

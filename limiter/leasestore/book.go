@@ -15,6 +15,7 @@ type book struct {
 	zone   string
 	shards [1 << shardBits]shard
 	keys   atomic.Int64 // accounts in shards, and places reserved for such. Invariant: grows only below MaxKeys
+	debt   atomic.Int64 // events that accounts owe
 	rules  rules        // that accounts were opened or asked for under
 	stats  *counters    // of the store
 

@@ -71,7 +71,12 @@ func (s *Store) join(t *seat, k *limiter.Take, now limiter.Instant, b *boarding)
 	if !p.book.gives(k.Rule, now) {
 		nodes = 0
 	}
-	if s.spend(t, k, a, now, nodes); t.state != undecided {
+	s.spend(t, k, a, now, nodes)
+	if t.state == credited {
+		s.stats.credited.Add(uint64(k.Cost))
+		p.book.debt.Add(k.Cost)
+	}
+	if t.state != undecided {
 		return
 	}
 	t.waiter = &waiter{cost: k.Cost, party: b.party, book: p.book}

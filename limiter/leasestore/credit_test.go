@@ -32,10 +32,13 @@ func TestCredit(t *testing.T) {
 		if _, owed := n.outstanding(r, "key"); owed != 5 {
 			t.Errorf("owed = %d, want 5", owed)
 		}
+		if got := n.Stats().Debt; got != 5 {
+			t.Errorf("debt = %d, want 5", got)
+		}
 		n.settled()
 		n.used(r, "key", 5+n.leased(r, "key"))
-		if got := n.Stats(); got.Credited != 5 || got.Settled != 5 {
-			t.Errorf("stats = %+v, want 5 credited and settled", got)
+		if got := n.Stats(); got.Credited != 5 || got.Settled != 5 || got.Debt != 0 {
+			t.Errorf("stats = %+v, want 5 credited and settled, and no debt", got)
 		}
 	})
 }

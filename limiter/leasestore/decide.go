@@ -47,7 +47,6 @@ func (s *Store) spend(t *seat, k *limiter.Take, a limiter.Account, now limiter.I
 		return
 	case d.Source == limiter.FromCredit:
 		t.state = credited
-		s.stats.credited.Add(uint64(k.Cost))
 	default:
 		t.state, t.version = leased, a.Version()
 	}

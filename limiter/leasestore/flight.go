@@ -84,8 +84,10 @@ func (s *Store) land(f *flight, err error) {
 	now := s.options.Clock()
 	s.options.Observe(time.Duration(now-f.asked)*time.Microsecond, err)
 	for i := range f.legs {
-		s.stats.answered(&f.loans[i], err)
-		if l := &f.legs[i]; l.shard != nil {
+		l := &f.legs[i]
+		settled := s.stats.answered(&f.loans[i], err)
+		l.book.debt.Add(-settled)
+		if l.shard != nil {
 			next := s.settle(l, &f.loans[i], f.asked, now, err)
 			if next != nil && next.loans[0].Need == 0 { // it takes the place of f
 				next.background, f.background = f.background, false

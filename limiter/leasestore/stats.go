@@ -18,7 +18,8 @@ type Stats struct {
 	Credited uint64 // events admitted before the lender had answered
 	Settled  uint64 // those of them that the lender knows of
 
-	Accounts int // of all zones, now
+	Debt     int64 // events that accounts owe now: admitted before the lender had answered, and not known to it yet
+	Accounts int   // of all zones, now
 }
 
 // Plus returns the stats of two stores together.
@@ -30,6 +31,7 @@ func (s Stats) Plus(other Stats) Stats {
 	s.Lost += other.Lost
 	s.Credited += other.Credited
 	s.Settled += other.Settled
+	s.Debt += other.Debt
 	s.Accounts += other.Accounts
 	return s
 }
@@ -41,16 +43,18 @@ type counters struct {
 // asked counts a flight that begins.
 func (c *counters) asked() { c.requests.Add(1) }
 
-// answered counts a loan that has been answered.
-func (c *counters) answered(l *limiter.Loan, err error) {
+// answered counts a loan that has been answered, and returns how many events the lender knows of by that which were owed.
+func (c *counters) answered(l *limiter.Loan, err error) (settled int64) {
 	back := uint64(l.Back[0].N + l.Back[1].N + l.Undo.N)
 	if err != nil {
 		c.lost.Add(back + uint64(l.Need+l.More))
-		return
+		return 0
 	}
 	c.returned.Add(back)
 	c.granted.Add(uint64(l.Lent))
-	c.settled.Add(uint64(max(0, l.Owed-l.Paid)))
+	settled = l.Owed - l.Paid
+	c.settled.Add(uint64(settled))
+	return settled
 }
 
 // Stats returns what the store has done.
@@ -66,6 +70,7 @@ func (s *Store) Stats() Stats {
 		Settled:  c.settled.Load(),
 	}
 	for _, b := range s.books.Load().byZone {
+		st.Debt += b.debt.Load()
 		st.Accounts += int(b.keys.Load())
 	}
 	return st

@@ -10,8 +10,8 @@ import (
 
 // TestStatsPlus adds every number.
 func TestStatsPlus(t *testing.T) {
-	one := Stats{Requests: 1, Granted: 2, Returned: 3, Expired: 4, Lost: 5, Credited: 6, Settled: 7, Accounts: 8}
-	want := Stats{Requests: 3, Granted: 6, Returned: 9, Expired: 12, Lost: 15, Credited: 18, Settled: 21, Accounts: 24}
+	one := Stats{Requests: 1, Granted: 2, Returned: 3, Expired: 4, Lost: 5, Credited: 6, Settled: 7, Debt: 8, Accounts: 9}
+	want := Stats{Requests: 3, Granted: 6, Returned: 9, Expired: 12, Lost: 15, Credited: 18, Settled: 21, Debt: 24, Accounts: 27}
 	if got := one.Plus(one).Plus(one); got != want {
 		t.Errorf("three times %+v = %+v, want %+v", one, got, want)
 	}

@@ -35,14 +35,14 @@ func TestFloodOnCredit(t *testing.T) {
 		}
 		n.allowed(other, "waits", 1, limiter.FromStore)
 		time.Sleep(3 * time.Second)
-		if got := n.Stats(); got.Credited != owed || got.Settled != 0 {
+		if got := n.Stats(); got.Credited != owed || got.Settled != 0 || got.Debt != owed {
 			t.Errorf("stats = %+v, want %d credited and none settled", got, owed)
 		}
 		n.lender.always(answered)
 		time.Sleep(4 * time.Second)
 		synctest.Wait()
-		if got := n.Stats(); got.Settled != owed {
-			t.Errorf("settled = %d, want %d", got.Settled, owed)
+		if got := n.Stats(); got.Settled != owed || got.Debt != 0 {
+			t.Errorf("settled = %d, with a debt of %d, want %d and none", got.Settled, got.Debt, owed)
 		}
 		if _, got := n.lender.flights(); got > flightsMost+1 {
 			t.Errorf("flights at a time = %d, want at most %d and the one that was waited for", got, flightsMost)
