@@ -16,12 +16,20 @@ type place struct {
 
 // find makes p the place of k, and reports whether there may be an account there: else the lender decides.
 func (s *Store) find(p *place, k *limiter.Take) bool {
-	b := s.books.Load().of(k.Rule)
-	if b == nil || k.Rule.Strict {
+	b := s.bookOf(k.Rule)
+	if b == nil {
 		return false
 	}
 	s.findIn(p, b, k)
 	return true
+}
+
+// bookOf returns the book that has the accounts under r, nil when there are none, as the lender decides.
+func (s *Store) bookOf(r *limiter.Rule) *book {
+	if r.Strict {
+		return nil
+	}
+	return s.books.Load().of(r)
 }
 
 // findIn makes p the place of k in b, which the store may have dropped.

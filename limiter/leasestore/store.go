@@ -139,7 +139,7 @@ func (s *Store) Peek(ctx context.Context, now limiter.Instant, takes []limiter.T
 func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
 	var left []int
 	for i := range takes {
-		if !s.find(new(place), &takes[i]) {
+		if s.bookOf(takes[i].Rule) == nil {
 			left = append(left, i)
 		}
 	}
