@@ -61,7 +61,7 @@ func (a *array) find(k *Key, textOffset int) (slot int) {
 	for range a.groups { // once around: something may have gone by each
 		word := a.groups[g]
 		for s := word.marked(mark); s != 0; s = s.rest() {
-			i := g*groupSize + s.first()
+			i := s.firstIn(g)
 			if p := a.at(i); (*head)(p).is(k) && textIs(p, textOffset, k.Text) {
 				return i
 			}
@@ -97,7 +97,7 @@ func (a *array) eachHash(hash uint32, do func(unsafe.Pointer)) {
 	for range a.groups {
 		last := !a.groups[g].passed() // before do takes out what went by
 		for s := a.groups[g].marked(mark); s != 0; s = s.rest() {
-			if p := a.at(g*groupSize + s.first()); (*head)(p).hash == hash {
+			if p := a.at(s.firstIn(g)); (*head)(p).hash == hash {
 				do(p)
 			}
 		}
@@ -170,7 +170,7 @@ func (a *array) resize(groups int) {
 	}
 	for g, word := range a.groups {
 		for s := word.used(); s != 0; s = s.rest() {
-			i := g*groupSize + s.first()
+			i := s.firstIn(g)
 			j := to.place((*head)(a.at(i)).hash)
 			copyBytes(to.at(j), a.at(i), a.stride)
 			copyBytes(to.apartAt(j), a.apartAt(i), a.apartSize)

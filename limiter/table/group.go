@@ -40,6 +40,9 @@ func (g group) used() slots { return g.marked(0) ^ each<<7 }
 // first returns the first of the slots, of which there must be one.
 func (s slots) first() int { return bits.TrailingZeros64(uint64(s)) / 8 }
 
+// firstIn returns which of all slots the first of these is, when they are those of the group g.
+func (s slots) firstIn(g int) int { return g*groupSize + s.first() }
+
 // rest returns the slots but for the first.
 func (s slots) rest() slots { return s & (s - 1) }
 

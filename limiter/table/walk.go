@@ -40,7 +40,7 @@ func (t *Table[T, C]) Walk(c *Cursor, n int, do func(*Entry[T])) (more bool) {
 // visit calls do with the entries in the group g of a.
 func visit[T any](a *array, g int, do func(*Entry[T])) {
 	for s := a.groups[g].used(); s != 0; s = s.rest() {
-		do((*Entry[T])(a.at(g*groupSize + s.first())))
+		do((*Entry[T])(a.at(s.firstIn(g))))
 	}
 }
 
