@@ -91,7 +91,7 @@ func (a Account) Denies(now Instant, cost int64) bool {
 	return a.denies && a.remembers(momentOf(now), cost)
 }
 
-// remembers is Denies when the last answer was a denial.
+// remembers is Denies when the last answer was a denial: apart, so that it costs no call where it was none.
 func (a Account) remembers(m moment, cost int64) bool {
 	return cost >= int64(a.deniedCost) && a.denied.after(m) && a.leased(m) < cost
 }
@@ -107,6 +107,9 @@ func (b *Balance) spend(m moment, cost int64) bool {
 	b.left[1] -= uint32(cost - n)
 	return true
 }
+
+// held returns what is leased, also what may be spent no more.
+func (b *Balance) held() int64 { return int64(b.left[0]) + int64(b.left[1]) }
 
 // leased returns what may be spent.
 func (b *Balance) leased(m moment) int64 { return b.lot(0, m) + b.lot(1, m) }

@@ -100,7 +100,7 @@ func (a Account) store(n int64, at Instant, ends moment) {
 	if a.left[0] == 0 {
 		a.at[0], a.ends[0] = a.at[1], a.ends[1]
 	}
-	a.left[0] = asLot(int64(a.left[0]) + int64(a.left[1]))
+	a.left[0] = asLot(a.held())
 	a.left[1] = 0
 	newer := 0
 	if a.left[0] > 0 {

@@ -49,12 +49,12 @@ func (b *Balance) passed(r *Rule, m moment) bool {
 func (b *Balance) Retire(now Instant) bool {
 	m := momentOf(now)
 	b.ends[0], b.ends[1] = m, m
-	return b.left != [2]uint32{}
+	return b.held() > 0
 }
 
 // Outstanding returns how many events are leased, and how many are owed.
 func (a Account) Outstanding() (leased, owed int64) {
-	return int64(a.left[0]) + int64(a.left[1]), a.debt()
+	return a.held(), a.debt()
 }
 
 // IdleSince returns when the account was last used, as far as that can be told at now.
@@ -69,6 +69,6 @@ func (a Account) Idle(r *Rule, now Instant, idleFor int64) bool {
 	if a.creditAt != 0 { // within a window, there is no credit again
 		idleFor = max(idleFor, r.window)
 	}
-	return !a.Asking() && a.left == [2]uint32{} && !a.owes && !a.Denies(now, math.MaxInt64) &&
+	return !a.Asking() && a.held() == 0 && !a.owes && !a.Denies(now, math.MaxInt64) &&
 		now-a.IdleSince(now) > Instant(idleFor)
 }

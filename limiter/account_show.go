@@ -48,7 +48,7 @@ func (b *Balance) accrue(r *Rule, m moment) {
 
 // total returns what is leased and what the store had left: the limit at most, though a bucket refills while its leases are out.
 func (b *Balance) total(r *Rule) int64 {
-	return min(r.capacity, int64(b.left[0])+int64(b.left[1])+max(0, r.capacity-b.used))
+	return min(r.capacity, b.held()+max(0, r.capacity-b.used))
 }
 
 // resetAt returns the instant at which the key will be back to its full limit.
