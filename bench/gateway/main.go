@@ -44,7 +44,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.caddy, "caddy", "../bin/caddy", "`path` of a Caddy with this module")
 	flag.StringVar(&o.peer, "peer", "", "`path` of a Caddy with caddy-ratelimit, to measure it too")
-	flag.StringVar(&o.floor, "floor", "", "`path` of a Caddy whose rejections are written and not decided: go build ../test/floor")
+	flag.StringVar(&o.floor, "floor", "", "`path` of a Caddy whose rejections are written and not decided: see test/floor")
 	flag.StringVar(&o.only, "only", "", "make only this `measurement`: respond, proxy, redis, redis-many, redis-proxy, reject or memory")
 	flag.IntVar(&o.rounds, "rounds", 31, "rounds of each variant")
 	flag.DurationVar(&o.round, "round", 400*time.Millisecond, "duration of a round; one of latency takes half of it")
