@@ -35,7 +35,7 @@ func New(o Options) *Client {
 		return c
 	}
 	if len(o.Addresses) > 0 {
-		c.use(view{primaries: []slots{{0, slotCount - 1, o.Addresses[0]}}})
+		_ = c.use(view{primaries: []slots{{0, slotCount - 1, o.Addresses[0]}}}) // there is room for one
 	}
 	c.early.close()
 	return c
@@ -155,18 +155,28 @@ func (c *Client) noPrimary() error {
 	return ErrNoPrimary
 }
 
-// sendTo queues p, which the caller of sendTo holds, at the primary at addr.
+// sendTo queues p, which the caller of sendTo holds, at the server at addr, to which another one redirects it.
 func (c *Client) sendTo(addr string, p *pending) {
-	c.mu.Lock()
-	q := c.queueAtLocked(addr)
-	c.mu.Unlock()
-	err := ErrClosed
-	if q != nil {
+	q, err := c.queueTo(addr)
+	if err == nil {
 		err = q.push(p)
 	}
 	if err != nil {
 		p.answer(nil, err)
 	}
+}
+
+// queueTo returns the queue of the server at addr, to which another one redirects calls.
+func (c *Client) queueTo(addr string) (*queue, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.queues[addr] == nil && c.strangersLocked() >= maxStrangers {
+		return nil, errStrangers
+	}
+	if q := c.queueAtLocked(addr); q != nil {
+		return q, nil
+	}
+	return nil, ErrClosed
 }
 
 // again queues calls once more, in a moment: nothing was executed. Where to is looked up anew, but for a call that an ASK
@@ -207,7 +217,7 @@ func (c *Client) queueAtLocked(addr string) *queue {
 
 func (c *Client) login() login {
 	o := &c.options
-	as := login{username: o.Username, password: o.Password, tls: o.TLS, timeout: detached}
+	as := login{username: o.Username, password: o.Password, tls: o.TLS, timeout: detached, bounds: callBounds}
 	if o.Mode != Cluster {
 		as.db = o.DB
 	}

@@ -20,6 +20,10 @@ var (
 
 	// ErrBusy says that the queue of the primary is full: callers ask for more than it answers.
 	ErrBusy = errors.New("transport: too many calls are waiting for the primary")
+
+	// errNoCluster says that a server redirects although it is not used as a part of a cluster. It is wrapped with the
+	// redirection.
+	errNoCluster = errors.New("transport: the server redirects as a node of a cluster does: use mode cluster")
 )
 
 // A verdict is what a reply means for the call.

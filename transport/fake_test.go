@@ -20,8 +20,9 @@ type fake struct {
 	addr  string
 	reply func(command []string) string // in RESP; called for one command at a time
 
-	mu   sync.Mutex
-	seen [][]string
+	mu      sync.Mutex
+	seen    [][]string
+	hostile map[string]string // replies to commands by their names, before all others
 }
 
 // newFake starts a fake. What comes with logging in it answers by itself: HELLO as an old server does that knows it not,
@@ -68,6 +69,9 @@ func (f *fake) answer(command []string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.seen = append(f.seen, command)
+	if reply, ok := f.hostile[command[0]]; ok {
+		return reply
+	}
 	switch command[0] {
 	case "hello":
 		return "-ERR unknown command\r\n"
@@ -81,12 +85,30 @@ func (f *fake) answer(command []string) string {
 	return f.reply(command)
 }
 
-// commands returns the names of the commands that were seen, without those of logging in.
+// newClusterFake starts a fake that is the only known node of a cluster and owns all slots.
+func newClusterFake(t testing.TB, reply func(command []string) string) *fake {
+	t.Helper()
+	f := newFake(t, nil, nil)
+	node := clusterNode(1, 1, f.addr)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reply = func(command []string) string {
+		if command[0] == "cluster" {
+			return node(command)
+		}
+		return reply(command)
+	}
+	return f
+}
+
+// commands returns the names of the commands that were seen, without those of logging in and of the topology.
 func (f *fake) commands() (names []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, command := range f.seen {
-		if name := command[0]; name != "hello" && name != "ping" && name != "info" {
+		switch name := command[0]; name {
+		case "hello", "ping", "info", "cluster":
+		default:
 			names = append(names, name)
 		}
 	}

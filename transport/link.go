@@ -30,6 +30,7 @@ type login struct {
 	db                 int
 	tls                *tls.Config
 	timeout            time.Duration // for each step: to connect, to write, to read
+	bounds             bounds        // of replies
 }
 
 // A link is one connection to one server, with a go-redis client of its own around it that speaks the protocol.
@@ -38,6 +39,7 @@ type login struct {
 // this connection or not sent. A link that failed is closed and replaced by its owner, who also is the only one to use it.
 type link struct {
 	client *redis.Client
+	conn   *boundedConn
 	lost   atomic.Bool // the pool found that the server has closed the connection, before it wrote anything
 	used   time.Time
 	stop   func() bool
@@ -54,7 +56,7 @@ func connect(ctx context.Context, addr string, as login) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &link{stop: context.AfterFunc(ctx, func() { _ = conn.Close() })}
+	l := &link{conn: conn, stop: context.AfterFunc(ctx, func() { _ = conn.Close() })}
 	var handedOut atomic.Bool
 	l.client = redis.NewClient(&redis.Options{
 		Addr: addr,
@@ -63,7 +65,7 @@ func connect(ctx context.Context, addr string, as login) (*link, error) {
 				l.lost.Store(true)
 				return brokenConn(), nil
 			}
-			return conn, nil
+			return conn.forPool(), nil
 		},
 		Username: as.username, Password: as.password, DB: as.db, Protocol: 2, DisableIdentity: true,
 		ReadTimeout: as.timeout, WriteTimeout: as.timeout,
@@ -79,13 +81,20 @@ func connect(ctx context.Context, addr string, as login) (*link, error) {
 }
 
 // dial connects to addr.
-func dial(ctx context.Context, addr string, as login) (net.Conn, error) {
+func dial(ctx context.Context, addr string, as login) (*boundedConn, error) {
 	ctx, cancel := context.WithTimeout(ctx, as.timeout)
 	defer cancel()
-	if as.tls == nil {
-		return new(net.Dialer).DialContext(ctx, "tcp", addr)
+	dialer := interface {
+		DialContext(ctx context.Context, network, addr string) (net.Conn, error)
+	}(new(net.Dialer))
+	if as.tls != nil {
+		dialer = &tls.Dialer{Config: as.tls}
 	}
-	return (&tls.Dialer{Config: as.tls}).DialContext(ctx, "tcp", addr)
+	conn, err := dialer.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return &boundedConn{Conn: conn, scanner: scanner{bounds: as.bounds}}, nil
 }
 
 // brokenConn returns a connection on which nothing can be written. The pool is given it instead of an error, as it logs
@@ -103,6 +112,7 @@ var errNotSent = errors.New("transport: the server had closed the connection")
 // run sends cmds in one pipeline and waits for the replies, which the commands then hold. It fails when not all were
 // answered, with errNotSent when none was sent. Then the link is of no more use.
 func (l *link) run(cmds []redis.Cmder) error {
+	l.conn.scanner.begin()
 	pipe := l.client.Pipeline()
 	_ = pipe.BatchProcess(context.Background(), cmds...) // only collects them
 	_, err := pipe.Exec(context.Background())

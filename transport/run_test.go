@@ -143,8 +143,8 @@ func TestRunIsReplacedAnew(t *testing.T) {
 			}
 			return ":1\r\n"
 		})
-		f := newFake(t, nil, func([]string) string { return "-" + word + " 1 " + other.addr + "\r\n" })
-		c := open(t, Options{Addresses: []string{f.addr}, Timeout: patience})
+		f := newClusterFake(t, func([]string) string { return "-" + word + " 1 " + other.addr + "\r\n" })
+		c := open(t, Options{Mode: Cluster, Addresses: []string{f.addr}, Timeout: patience})
 		call := do(t, c, tellRun, "k", "before", Run, Run)
 		here, there := parseRun("run_id:"+f.addr), parseRun("run_id:"+other.addr)
 		if call.Err != nil || call.Run != there.id {

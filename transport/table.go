@@ -1,6 +1,11 @@
 package transport
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
 
 // A view is what one node says about the others.
 type view struct {
@@ -42,39 +47,84 @@ func (t *table) queue(slot int) *queue {
 	return nil
 }
 
-// use makes v what the client knows. Queues of servers that are not primaries any more end when they are idle.
-func (c *Client) use(v view) {
+const (
+	// queueIdle is how long the queue of a server that is no primary any more is kept unused. Callers that found it in an
+	// earlier table have long queued their calls by then.
+	queueIdle = 10 * time.Second
+
+	// maxPrimaries is the most primaries of one cluster: Redis itself recommends at most 1000 nodes.
+	maxPrimaries = 1000
+
+	// maxQueues is the most queues of a client, so that servers that name ever new primaries do not exhaust this process.
+	maxQueues = 2 * maxPrimaries
+
+	// maxStrangers is the most queues to servers that only a redirection names. A server that has just become a primary is
+	// one until the next load, which a MOVED asks for.
+	maxStrangers = 16
+)
+
+var (
+	errQueues    = fmt.Errorf("more than %d servers were named as primaries lately", maxQueues)
+	errStrangers = errors.New("transport: redirections name too many servers that are not known as primaries")
+)
+
+// use makes v what the client knows, unless that takes too many queues. Queues of servers that are not primaries any more
+// end when they are idle.
+func (c *Client) use(v view) error {
 	c.mu.Lock()
-	idle := c.useLocked(v)
+	idle, err := c.useLocked(v)
 	c.mu.Unlock()
 	for _, q := range idle {
 		q.close()
 	}
+	return err
 }
 
 // useLocked is use, but that the queues which end are the caller's to close.
-func (c *Client) useLocked(v view) (idle []*queue) {
+func (c *Client) useLocked(v view) (idle []*queue, err error) {
 	if c.queues == nil {
-		return nil
+		return nil, nil
 	}
-	t := new(table)
+	index := make(map[string]uint16) // by address, one more than the index in the queues of the table
+	missing := 0
+	for _, s := range v.primaries {
+		if _, found := index[s.addr]; found {
+			continue
+		}
+		index[s.addr] = uint16(len(index) + 1)
+		if c.queues[s.addr] == nil {
+			missing++
+		}
+	}
+	idle = c.dropIdleLocked(index)
+	if len(c.queues)+missing > maxQueues {
+		return idle, errQueues
+	}
+
+	t := &table{queues: make([]*queue, len(index))}
+	for addr, i := range index {
+		t.queues[i-1] = c.queueAtLocked(addr)
+	}
 	if len(v.primaries) != 1 || v.primaries[0].first != 0 || v.primaries[0].last != slotCount-1 {
 		t.slots = make([]uint16, slotCount)
-	}
-	index := make(map[string]uint16)
-	for _, s := range v.primaries {
-		if index[s.addr] == 0 {
-			t.queues = append(t.queues, c.queueAtLocked(s.addr))
-			index[s.addr] = uint16(len(t.queues))
-		}
-		for slot := s.first; slot <= s.last && t.slots != nil; slot++ {
-			t.slots[slot] = index[s.addr]
+		for _, s := range v.primaries {
+			for slot := s.first; slot <= s.last; slot++ {
+				t.slots[slot] = index[s.addr]
+			}
 		}
 	}
 	c.table.Store(t)
+	return idle, nil
+}
 
+// dropIdleLocked removes the idle queues of servers that are neither primaries in index nor in the table in use.
+func (c *Client) dropIdleLocked(index map[string]uint16) (idle []*queue) {
+	var inUse []*queue
+	if t := c.table.Load(); t != nil {
+		inUse = t.queues
+	}
 	for addr, q := range c.queues {
-		if index[addr] == 0 && q.idleSince(time.Now().Add(-queueIdle)) {
+		if index[addr] == 0 && !slices.Contains(inUse, q) && q.idleSince(time.Now().Add(-queueIdle)) {
 			delete(c.queues, addr)
 			idle = append(idle, q)
 		}
@@ -82,9 +132,14 @@ func (c *Client) useLocked(v view) (idle []*queue) {
 	return idle
 }
 
-// queueIdle is how long the queue of a server that is no primary any more is kept unused. Callers that found it in the
-// last table have long queued their calls by then.
-const queueIdle = 10 * time.Second
+// strangersLocked returns how many queues lead to servers that are not in the table.
+func (c *Client) strangersLocked() int {
+	n := len(c.queues)
+	if t := c.table.Load(); t != nil {
+		n -= len(t.queues)
+	}
+	return n
+}
 
 // failing reports whether a primary in use failed or is silent.
 func (c *Client) failing() bool {

@@ -48,10 +48,10 @@ func newTopology(c *Client) *topology {
 	switch o.Mode {
 	case Sentinel:
 		t.every, t.ask = sentinelEvery, askSentinel(o.MasterName)
-		t.as = login{password: o.SentinelPassword, tls: o.TLS, timeout: answerWithin}
+		t.as = login{password: o.SentinelPassword, tls: o.TLS, timeout: answerWithin, bounds: topologyBounds}
 	case Cluster:
 		t.every, t.ask = clusterEvery, askNode
-		t.as = login{username: o.Username, password: o.Password, tls: o.TLS, timeout: answerWithin}
+		t.as = login{username: o.Username, password: o.Password, tls: o.TLS, timeout: answerWithin, bounds: topologyBounds}
 	}
 	return t
 }
@@ -69,8 +69,11 @@ func (t *topology) run() {
 	defer t.disconnect()
 	for round := 0; t.client.ctx.Err() == nil; round++ {
 		next := time.Now().Add(failingEvery)
-		if v, err := t.load(round); err == nil {
-			t.client.use(v)
+		v, err := t.load(round)
+		if err == nil {
+			err = t.client.use(v)
+		}
+		if err == nil {
 			t.client.reason.Store(nil)
 		} else {
 			t.client.reason.Store(&err)

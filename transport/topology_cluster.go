@@ -15,6 +15,9 @@ import (
 // at once; this is for nodes that came or went without.
 const clusterEvery = 10 * time.Second
 
+// maxNodes is the most nodes of a cluster that are asked. Any of them knows all slots.
+const maxNodes = maxPrimaries
+
 // askNode asks a node of a cluster for the slots and their owners.
 func askNode(l *link, addr string) (view, error) {
 	ctx := context.Background()
@@ -38,21 +41,28 @@ func clusterView(info string, owners []redis.ClusterSlot, addr string) (v view, 
 			return view{}, fmt.Errorf("CLUSTER INFO has no %s", field)
 		}
 	}
-	seen := make(map[string]bool)
+	primaries, nodes := make(map[string]bool), make(map[string]bool)
 	for _, s := range owners {
+		if s.Start < 0 || s.Start > s.End || s.End >= slotCount {
+			return view{}, fmt.Errorf("CLUSTER SLOTS has the range %d to %d, want one in 0 to %d", s.Start, s.End, slotCount-1)
+		}
 		for i, node := range s.Nodes {
 			at := addressFrom(node.Addr, addr)
 			if i == 0 { // the owner; the others are its replicas
 				v.primaries = append(v.primaries, slots{s.Start, s.End, at})
+				primaries[at] = true
 			}
-			if !seen[at] {
-				seen[at] = true
+			if !nodes[at] && len(nodes) < maxNodes {
+				nodes[at] = true
 				v.nodes = append(v.nodes, at)
 			}
 		}
 	}
-	if len(v.primaries) == 0 {
+	switch {
+	case len(primaries) == 0:
 		return view{}, errors.New("the node knows of no slots: it has not joined the cluster")
+	case len(primaries) > maxPrimaries:
+		return view{}, fmt.Errorf("CLUSTER SLOTS names %d primaries, want at most %d", len(primaries), maxPrimaries)
 	}
 	return v, nil
 }

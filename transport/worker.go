@@ -164,7 +164,11 @@ func (w *worker) settle(batch []*pending, runs []*redis.Cmd) (unknownScript []*p
 		if reply != nil {
 			err = nil // go-redis gives all the error of a connection that broke halfway, but this reply had been read
 		}
-		switch v, to := judge(err); {
+		v, to := judge(err)
+		if (v == moved || v == ask) && w.client.options.Mode != Cluster {
+			v, err = answered, fmt.Errorf("%w: %w", errNoCluster, err)
+		}
+		switch {
 		case v == unknown:
 			if err = fmt.Errorf("transport: %s: %w", w.addr, err); w.ctx.Err() != nil {
 				err = ErrClosed // which is why the connection broke

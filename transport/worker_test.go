@@ -198,10 +198,10 @@ func TestRedirections(t *testing.T) {
 			}
 			return ":1\r\n"
 		})
-		f := newFake(t, nil, func([]string) string {
+		f := newClusterFake(t, func([]string) string {
 			return "-" + test.word + " 1 " + strings.TrimPrefix(other.addr, "127.0.0.1") + "\r\n" // without a host: the same
 		})
-		c := open(t, Options{Addresses: []string{f.addr}, Timeout: patience})
+		c := open(t, Options{Mode: Cluster, Addresses: []string{f.addr}, Timeout: patience})
 		if call := do(t, c, count, "k", 1); call.Err != nil || call.Reply != int64(1) {
 			t.Errorf("%s: %v, %v, want 1", test.word, call.Reply, call.Err)
 		}
@@ -214,9 +214,9 @@ func TestRedirections(t *testing.T) {
 // TestRedirectionsInACircle end with the error of the second hop.
 func TestRedirectionsInACircle(t *testing.T) {
 	var there *fake
-	here := newFake(t, nil, func([]string) string { return "-MOVED 1 " + there.addr + "\r\n" })
-	there = newFake(t, nil, func([]string) string { return "-MOVED 1 " + here.addr + "\r\n" })
-	c := open(t, Options{Addresses: []string{here.addr}, Timeout: patience})
+	here := newClusterFake(t, func([]string) string { return "-MOVED 1 " + there.addr + "\r\n" })
+	there = newClusterFake(t, func([]string) string { return "-MOVED 1 " + here.addr + "\r\n" })
+	c := open(t, Options{Mode: Cluster, Addresses: []string{here.addr}, Timeout: patience})
 	if call := do(t, c, count, "k", 1); call.Err == nil || !strings.HasPrefix(call.Err.Error(), "MOVED ") {
 		t.Errorf("error = %v, want that of the second MOVED", call.Err)
 	}
