@@ -46,7 +46,7 @@ var (
 	descEvictions = desc("evictions_total", "Keys that were forgotten before their reset to make room for others; "+
 		"only for zones counted in memory.", "zone")
 	descOverflow = desc("overflow_total", "Takes of keys that found no room in a zone full of keys at their limit, and "+
-		"shared one count; only for zones counted in memory.", "zone")
+		"shared one of 4096 counts; only for zones counted in memory.", "zone")
 
 	// The names of caddy-ratelimit. Their label key is always empty.
 	descKeys     = desc("keys_total", "Keys that the zone remembers now; only for zones counted in memory.", "zone")

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/caddyserver/caddy/v2"
+	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/limiter/leasestore"
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
@@ -35,9 +36,15 @@ type tableID struct {
 // acquireMemory returns the store in the memory of this process and a function that gives it back.
 func acquireMemory() (*store, func(), error) {
 	return acquireStore(storeID{}, func() (*store, error) {
-		m := memstore.New(memstore.Options{})
+		m := memstore.New(memstore.Options{OnOverflow: warnOverflow})
 		return &store{Store: m, name: "memory", memory: m, end: m.Close}, nil
 	})
+}
+
+// warnOverflow logs, by the newest configuration's logger, that a zone in memory has no room for a new key.
+func warnOverflow(zone string) {
+	caddy.Log().Named(appName).Warn("the zone is full of keys at their limit, so new keys share counts: use a larger max_keys",
+		zap.String("zone", zone))
 }
 
 // acquireRedis returns the store in a Redis and a function that gives it back.

@@ -16,7 +16,7 @@ type place struct {
 	ref   // what is known of the key; without an entry, there is none to remember anything
 
 	added    bool // entry is new
-	overflow bool // the key found no room; what stands above is of the count that all such keys under the rule share
+	overflow bool // the key found no room; what stands above is of a count that it shares with other such keys
 }
 
 // decide decides takes as one, under the locks of all; when they are allowed and consume is set, they are consumed.
@@ -35,6 +35,7 @@ func (s *Store) decide(now limiter.Instant, takes []limiter.Take, consume bool) 
 			shards = append(shards, p.shard)
 		}
 	}
+	defer s.reportOverflow(now, places) // after the locks are gone
 	shards = lockAll(shards)
 	defer unlockAll(shards)
 
@@ -112,15 +113,14 @@ func makeRoom(now limiter.Instant, takes []limiter.Take, places []place, overflo
 			p.shard.insert(&p.key, k.Rule.Algorithm).Value().idleSince = held
 			p.added = true
 		default:
-			p.overflow = true
-			p.shard, p.key.Hash, p.key.Text = &p.zone.overflow, spread(k.Rule.ID), nil
+			p.moveToOverflow()
 			overflows = append(overflows, p.shard)
 		}
 	}
 	return overflows
 }
 
-// overflowAll adds the counts that keys without room share, where there are none yet. The overflow shards are locked.
+// overflowAll adds the counts that keys without room share, where they are missing. The overflow shards are locked.
 func overflowAll(takes []limiter.Take, places []place) {
 	for i := range places {
 		if p := &places[i]; p.overflow && !p.find(&takes[i]) {

@@ -18,8 +18,9 @@
 //
 // A zone holds at most Rule.MaxKeys keys. When it is full, a new key takes the place of one that is back at its full
 // limit, where nothing is lost, or else of the idlest among a sample. Keys at their limit (a take of cost 1 would be
-// denied) are never pushed out, so nobody can wash a count away by a flood of fresh keys. Keys that find no room share
-// one count per rule, the overflow: a flood neither passes uncounted nor makes memory grow.
+// denied) are never pushed out, so nobody can wash a count away by a flood of fresh keys. A key that finds no room
+// shares one of 4096 counts per rule, the overflow: a flood neither passes uncounted nor makes memory grow, and a new key
+// is locked out only when the flood has exhausted the very count that it shares. The hash that chooses the count has a seed.
 //
 // # Lock order
 //
@@ -40,8 +41,10 @@ import (
 
 // A Store is a [limiter.Store] in the memory of this process. Use [New].
 type Store struct {
-	seed  maphash.Seed // unknown to clients, so none can choose keys that share a shard or a group
+	seed  maphash.Seed // unknown to clients, so none can choose keys that share a shard, a group or an overflow count
 	zones atomic.Pointer[map[string]*zone]
+
+	onOverflow func(zone string)
 
 	mu     sync.Mutex // held while zones is replaced; guards what follows
 	opened uint64     // zones ever opened
@@ -55,7 +58,7 @@ var _ limiter.Store = (*Store)(nil)
 
 // New returns a store without zones and starts its janitor. Close ends it.
 func New(o Options) *Store {
-	s := &Store{seed: maphash.MakeSeed(), stop: make(chan struct{})}
+	s := &Store{seed: maphash.MakeSeed(), onOverflow: o.onOverflow(), stop: make(chan struct{})}
 	s.zones.Store(&map[string]*zone{})
 	interval := o.sweepInterval()
 	s.janitor.Go(func() { s.sweepEvery(interval) })
@@ -78,7 +81,7 @@ func (s *Store) Open(zone string) {
 	}
 	s.opened++
 	zones := maps.Clone(*s.zones.Load())
-	zones[zone] = newZone(s.opened)
+	zones[zone] = newZone(zone, s.opened)
 	s.zones.Store(&zones)
 }
 

@@ -13,8 +13,10 @@ const shardBits = 8
 
 // A zone holds the counts of one zone.
 type zone struct {
+	name     string
 	shards   [1 << shardBits]shard
-	overflow shard // one entry per rule ID, for the keys that found no room; not among the keys
+	overflow shard // the counts that keys without room share, see overflow.go; not among the keys
+	alarm    alarm
 
 	keys          atomic.Int64 // entries in shards, and places reserved for such. Invariant: grows only below MaxKeys
 	evictions     atomic.Uint64
@@ -22,8 +24,8 @@ type zone struct {
 }
 
 // newZone returns the empty zone that was opened as the nth of its store.
-func newZone(n uint64) *zone {
-	z := new(zone)
+func newZone(name string, n uint64) *zone {
+	z := &zone{name: name}
 	for i := range z.shards {
 		z.shards[i].rank = n<<shardBits | uint64(i)
 	}

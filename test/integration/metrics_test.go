@@ -86,6 +86,25 @@ func TestFloodOfKeysStaysWithinItsBound(t *testing.T) {
 	}
 }
 
+// TestFullZoneIsWarnedAbout once a minute, with the remedy.
+func TestFullZoneIsWarnedAbout(t *testing.T) {
+	g := serve(t, `rate_limit {
+		zone full {
+			key      {http.request.header.X-Api-Key}
+			limit    1/1h
+			max_keys 1
+		}
+	}
+	respond "hello"`)
+	for _, key := range []string{"a", "b", "c", "d"} {
+		g.get("/", "X-Api-Key: "+key)
+	}
+	entries := g.logged("use a larger max_keys")
+	if len(entries) != 1 || entries[0]["level"] != "warn" || entries[0]["zone"] != "full" {
+		t.Errorf("logged = %v, want one warning with the zone", entries)
+	}
+}
+
 func TestNoLabelHoldsWhatClientsWrite(t *testing.T) {
 	g := serve(t, observed)
 	count := func() int { return strings.Count(g.adminMetrics(), "\ncaddy_rate_limit_") }

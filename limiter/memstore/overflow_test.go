@@ -1,0 +1,196 @@
+package memstore
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// sharing returns n keys that share an overflow count under r.
+func sharing(tb testing.TB, s *Store, r *limiter.Rule, n int) (keys []string) {
+	tb.Helper()
+	var first place
+	for i := 0; len(keys) < n; i++ {
+		key := fmt.Sprint("new", i)
+		var p place
+		if !s.locate(&p, &limiter.Take{Rule: r, Key: []byte(key)}) {
+			tb.Fatal("the zone is not open")
+		}
+		if p.moveToOverflow(); i == 0 {
+			first = p
+		}
+		if string(p.key.Text) == string(first.key.Text) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// TestFloodLocksNobodyOut fills a zone with keys at their limit, and goes on with thousands of fresh keys: keys
+// that come then are admitted, and each of them up to the limit at most.
+func TestFloodLocksNobodyOut(t *testing.T) {
+	flood := 8192
+	if raceEnabled { // see TestFloodDoesNotPushOutKeysAtTheirLimit
+		flood /= 4
+	}
+	for _, kind := range []limiter.Kind{limiter.TokenBucket, limiter.SlidingWindowLog} {
+		t.Run(kind.String(), func(t *testing.T) {
+			const limit, maxKeys, paying = 10, 100, 500
+			s := open(t, "z")
+			r := newRule(t, limiter.Rule{
+				ID: 1, Zone: "z", MaxKeys: maxKeys, Algorithm: limiter.Algorithm{Kind: kind}, Limit: limiter.Limit{Events: limit, Window: time.Hour},
+			})
+			for i := range maxKeys {
+				for range limit {
+					take(t, s, start, r, fmt.Sprint("full", i))
+				}
+			}
+			for i := range flood {
+				take(t, s, start, r, strconv.Itoa(i))
+			}
+			admitted := 0
+			for i := range paying {
+				if take(t, s, start, r, fmt.Sprint("paying", i)).OK {
+					admitted++
+				}
+			}
+			// About two takes come to a count, which has room for 10 of them with a probability of 0.9999.
+			if admitted < paying*99/100 {
+				t.Errorf("%d of %d new keys were admitted during a flood, want 99 %%", admitted, paying)
+			}
+			alone := 0
+			for range 2 * limit {
+				if take(t, s, start, r, "paying0").OK {
+					alone++
+				}
+			}
+			if alone >= limit {
+				t.Errorf("a key that has taken one event before was admitted %d times more, want at most %d", alone, limit-1)
+			}
+			if got, want := s.Stats("z"), (Stats{Keys: maxKeys, OverflowTakes: uint64(flood) + paying + 2*limit}); got != want {
+				t.Errorf("stats = %+v, want %+v", got, want)
+			}
+			z := s.zone("z")
+			if n, most := z.overflow.entries.Len(), 1<<overflowBits; n > most || n < most/4 {
+				t.Errorf("overflow counts = %d, want a quarter of %d at least, and no more", n, most)
+			}
+			s.sweep(start + 3*3600*second)
+			if n := z.overflow.entries.Cap() + z.overflow.counts.Len(); n != 0 {
+				t.Errorf("room for overflow counts after the flood = %d, want none", n)
+			}
+		})
+	}
+}
+
+// TestOverflowIsReported once per zone and minute.
+func TestOverflowIsReported(t *testing.T) {
+	var reported []string
+	s := New(Options{SweepInterval: 365 * 24 * time.Hour, OnOverflow: func(zone string) { reported = append(reported, zone) }})
+	defer s.Close()
+	var rules []*limiter.Rule
+	for i, zone := range []string{"a", "b"} {
+		s.Open(zone)
+		rules = append(rules, newRule(t, limiter.Rule{
+			ID: uint32(i), Zone: zone, MaxKeys: 1, Limit: limiter.Limit{Events: 1, Window: 24 * time.Hour},
+		}))
+		take(t, s, start, rules[i], "full")
+	}
+	for _, step := range []struct {
+		after limiter.Instant
+		rule  int
+		want  []string
+	}{
+		{0, 0, []string{"a"}},
+		{1, 0, nil},
+		{1, 1, []string{"b"}},
+		{60*second - 1, 0, nil},
+		{60 * second, 0, []string{"a"}},
+		{60 * second, 0, nil},
+		{30 * second, 0, []string{"a"}}, // the clock was set back
+		{61 * second, 1, []string{"b"}},
+	} {
+		reported = nil
+		take(t, s, start+step.after, rules[step.rule], "new")
+		if !slices.Equal(reported, step.want) {
+			t.Errorf("after %d µs in zone %d: reported %v, want %v", step.after, step.rule, reported, step.want)
+		}
+	}
+}
+
+func TestKeysWithoutRoomShareACount(t *testing.T) {
+	for _, maxKeys := range []int{1, 10, 500} {
+		t.Run(fmt.Sprint("maxKeys=", maxKeys), func(t *testing.T) {
+			s, r := open(t, "z"), hourly(t, 2, maxKeys)
+			for i := range maxKeys {
+				take(t, s, start, r, strconv.Itoa(i))
+				take(t, s, start, r, strconv.Itoa(i))
+			}
+			keys := sharing(t, s, r, 4)
+			for i, want := range []limiter.Decision{
+				{OK: true, Limit: 2, Remaining: 1},
+				{OK: true, Limit: 2, Remaining: 0},
+				{OK: false, Limit: 2, Remaining: 0, Breach: true},
+				{OK: false, Limit: 2, Remaining: 0},
+			} {
+				got := take(t, s, start, r, keys[i])
+				got.At, got.RetryAt, got.ResetAt = 0, 0, 0
+				if got != want {
+					t.Errorf("new key %d: %+v, want %+v", i, got, want)
+				}
+			}
+			other := newRule(t, limiter.Rule{ID: 2, Zone: "z", MaxKeys: maxKeys, Limit: limiter.Limit{Events: 1, Window: time.Hour}})
+			if d := take(t, s, start, other, keys[0]); !d.OK {
+				t.Errorf("first take without room under another rule: %+v, want OK", d)
+			}
+			if got, want := s.Stats("z"), (Stats{Keys: maxKeys, OverflowTakes: 5}); got != want {
+				t.Errorf("stats = %+v, want %+v", got, want)
+			}
+			// 2 events an hour: after half an hour a key at its limit can take one again, and go.
+			if d := take(t, s, start+1800*second, r, keys[3]); !d.OK || d.Remaining != 1 {
+				t.Errorf("new key when there is room again: %+v, want OK with 1 remaining", d)
+			}
+			if got, want := s.Stats("z"), (Stats{Keys: maxKeys, Evictions: 1, OverflowTakes: 5}); got != want {
+				t.Errorf("stats = %+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
+func TestTakeOfSeveralWithoutRoom(t *testing.T) {
+	s, r := open(t, "z", "other"), hourly(t, 1, 1)
+	other := newRule(t, limiter.Rule{ID: 2, Zone: "other", MaxKeys: 5, Limit: limiter.Limit{Events: 5, Window: time.Hour}})
+	take(t, s, start, r, "limited")
+	for i, want := range []bool{true, false, false} {
+		takes := []limiter.Take{{Rule: r, Key: []byte("new"), Cost: 1}, {Rule: other, Key: []byte("key"), Cost: 1}}
+		if err := s.Take(t.Context(), start, takes); err != nil {
+			t.Fatal(err)
+		}
+		if got := takes[0].Decision.OK; got != want {
+			t.Errorf("take %d from the overflow: OK = %v, want %v", i+1, got, want)
+		}
+		if d := takes[1].Decision; !d.OK || d.Remaining != 4 {
+			t.Errorf("take %d from the other zone: %+v, want OK with 4 remaining", i+1, d)
+		}
+	}
+}
+
+// Two keys that found no room and share a count use it; a batch of both is all or nothing on it.
+func TestTakeOfTwoWithoutRoomUnderOneRule(t *testing.T) {
+	s, r := open(t, "z"), hourly(t, 1, 1)
+	take(t, s, start, r, "limited")
+	keys := sharing(t, s, r, 3)
+	takes := []limiter.Take{{Rule: r, Key: []byte(keys[0]), Cost: 1}, {Rule: r, Key: []byte(keys[1]), Cost: 1}}
+	if err := s.Take(t.Context(), start, takes); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := takes[0].Decision, takes[1].Decision; !a.OK || b.OK {
+		t.Errorf("take of both: %+v and %+v, want only the first OK", a, b)
+	}
+	if d := take(t, s, start, r, keys[2]); !d.OK {
+		t.Errorf("take after a denied one: %+v, want OK: nothing was consumed", d)
+	}
+}
