@@ -24,11 +24,11 @@ local function expiry(reset)
   return math.ceil(math.min(reset, LAST) / UNIT)
 end
 
--- keep lets a key live until the instant reset, or longer if it would anyway. A key that has to live longer gets twice the
--- time, so that not every take has to say it again.
+-- keep lets a key live until the instant reset, or longer if it would anyway. A key that has to live longer gets an
+-- eighth more, so that not every take has to set it again.
 local function keep(key, reset)
   local ms = math.ceil((math.min(reset, LAST) - now) / 1000) + longer
   if redis.call('PTTL', key) < ms then
-    redis.call('PEXPIRE', key, 2 * ms)
+    redis.call('PEXPIRE', key, math.ceil(ms * 1.125))
   end
 end
