@@ -17,6 +17,7 @@ type Call struct {
 	Script *redis.Script // made by redis.NewScript; sent by its digest, and in full when Redis does not know it
 	Keys   []string      // at least one, all in the slot of the first
 	Args   []any         // strings, byte slices, integers, and the placeholder Run
+	NewKey bool          // the key may not exist yet: such calls are bounded while the primary is short of memory
 
 	Reply any    // as go-redis decodes it: int64, string, []any; nil when the script returned nothing
 	Err   error  // ErrTimeout, ErrClosed, ErrNoPrimary, ErrBusy, what the network said, or an error of Redis (redis.Error)
@@ -45,6 +46,7 @@ type pending struct {
 	script   *redis.Script
 	args     []any // the EVALSHA command
 	slot     int
+	newKey   bool
 	deadline time.Time // not sent after it
 	caller   caller
 
@@ -89,7 +91,7 @@ func (p *pending) init(c *Call) error {
 		return errNoKey
 	}
 	args, err := command(c, &p.to)
-	p.script, p.args, p.slot = c.Script, args, slotOf(c.Keys[0])
+	p.script, p.args, p.slot, p.newKey = c.Script, args, slotOf(c.Keys[0]), c.NewKey
 	return err
 }
 

@@ -21,6 +21,9 @@ var (
 	// ErrBusy says that the queue of the primary is full: callers ask for more than it answers.
 	ErrBusy = errors.New("transport: too many calls are waiting for the primary")
 
+	// ErrMemory says that the primary is out of memory: it has refused the call, or others like it lately.
+	ErrMemory = errors.New("transport: Redis is out of memory: use a larger maxmemory or another maxmemory-policy")
+
 	// errNoCluster says that a server redirects although it is not used as a part of a cluster. It is wrapped with the
 	// redirection.
 	errNoCluster = errors.New("transport: the server redirects as a node of a cluster does: use mode cluster")
@@ -31,6 +34,7 @@ type verdict uint8
 
 const (
 	answered verdict = iota // the call was executed, or Redis refuses it; either way this is the answer
+	noMemory                // Redis refuses the call for want of memory
 	unknown                 // the connection broke: it may have been executed or not
 
 	// In all that follow Redis says that it has not executed the call.
@@ -58,6 +62,8 @@ func judge(err error) (v verdict, to string) {
 	switch fields := strings.Fields(text); {
 	case strings.HasPrefix(text, "NOSCRIPT "):
 		return noScript, ""
+	case strings.HasPrefix(text, "OOM "):
+		return noMemory, ""
 	case strings.HasPrefix(text, "READONLY "):
 		return demoted, ""
 	case strings.HasPrefix(text, "MOVED ") && len(fields) == 3:

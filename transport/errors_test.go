@@ -23,7 +23,7 @@ func TestJudge(t *testing.T) {
 		{nil, answered, ""},
 		{redis.Nil, answered, ""},
 		{reply("ERR something"), answered, ""},
-		{reply("OOM command not allowed"), answered, ""},
+		{reply("OOM command not allowed"), noMemory, ""},
 		{reply("BUSY Redis is busy running a script"), answered, ""},
 		{reply("MOVEDX 1 2"), answered, ""},
 		{reply("MOVED 3999"), answered, ""},

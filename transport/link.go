@@ -135,7 +135,7 @@ func (l *link) ping() error {
 	if err := l.run([]redis.Cmder{cmd}); err != nil {
 		return err
 	}
-	if v, _ := judge(cmd.Err()); v == answered {
+	if v, _ := judge(cmd.Err()); v == answered || v == noMemory {
 		return cmd.Err()
 	}
 	return nil // it is up; what it says to calls is for the calls

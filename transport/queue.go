@@ -39,6 +39,8 @@ type queue struct {
 	failing atomic.Bool
 	suspect func() // called when failing becomes true
 
+	memory memory
+
 	// doubts counts the replies that say that the server is not, or no longer, the primary: it may have another run when
 	// it is one again.
 	doubts atomic.Uint64
@@ -53,6 +55,9 @@ func newQueue(ctx context.Context, addr string, suspect func()) *queue {
 
 // push queues p, which the caller of push holds. It holds it still when push fails.
 func (q *queue) push(p *pending) error {
+	if p.newKey && !q.memory.admits() {
+		return ErrMemory
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.ended {

@@ -164,11 +164,7 @@ func (w *worker) settle(batch []*pending, runs []*redis.Cmd) (unknownScript []*p
 		if reply != nil {
 			err = nil // go-redis gives all the error of a connection that broke halfway, but this reply had been read
 		}
-		v, to := judge(err)
-		if (v == moved || v == ask) && w.client.options.Mode != Cluster {
-			v, err = answered, fmt.Errorf("%w: %w", errNoCluster, err)
-		}
-		switch {
+		switch v, to := judge(err); {
 		case v == unknown:
 			if err = fmt.Errorf("transport: %s: %w", w.addr, err); w.ctx.Err() != nil {
 				err = ErrClosed // which is why the connection broke
@@ -178,6 +174,13 @@ func (w *worker) settle(batch []*pending, runs []*redis.Cmd) (unknownScript []*p
 		case v == noScript:
 			p.err = err
 			unknownScript = append(unknownScript, p)
+		case v == noMemory:
+			w.memory.refused()
+			p.run = p.to.id
+			p.answer(nil, fmt.Errorf("%w: %w", ErrMemory, err))
+		case (v == moved || v == ask) && w.client.options.Mode != Cluster:
+			p.run = p.to.id
+			p.answer(nil, fmt.Errorf("%w: %w", errNoCluster, err))
 		case v == moved && !p.moved:
 			p.moved, p.asking = true, false
 			w.doubts.Add(1)

@@ -47,7 +47,7 @@ func (s *Store) takeCall(now limiter.Instant, g group, consume bool) *transport.
 		operation = "take"
 	}
 	c := s.call(g[0].Key, len(g), now, operation)
-	c.Script = takeScripts.of(g.kinds())
+	c.Script, c.NewKey = takeScripts.of(g.kinds()), consume && !s.known.has(g[0].Key)
 	for _, k := range g {
 		s.add(c, k.Rule, k.Cost, 0)
 	}

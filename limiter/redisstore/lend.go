@@ -19,6 +19,9 @@ func (s *Store) Lend(loans []limiter.Loan, answered func(error)) {
 		if err == nil {
 			err = readLoans(c, loans)
 		}
+		if err == nil {
+			s.known.add(loans[0].Key)
+		}
 		answered(err)
 	})
 }
@@ -32,7 +35,7 @@ func (s *Store) lendCall(loans []limiter.Loan) *transport.Call {
 		kinds = append(kinds, l.Rule.Algorithm.Kind)
 		s.add(c, l.Rule, l.Need, s.terms(l))
 	}
-	c.Script = lendScripts.of(kinds)
+	c.Script, c.NewKey = lendScripts.of(kinds), !s.known.has(loans[0].Key)
 	return c
 }
 

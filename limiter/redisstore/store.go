@@ -31,6 +31,7 @@ import (
 type Store struct {
 	client *transport.Client
 	prefix string
+	known  *known
 	node   uint64 // tells this store from others that lend from the same counts: what it owes is debited once
 
 	// For tests: the clock that the scripts go by, instead of Redis's.
@@ -42,6 +43,7 @@ func New(client *transport.Client, prefix string) *Store {
 	return &Store{
 		client: client,
 		prefix: prefix,
+		known:  newKnown(),
 		node:   rand.Uint64(),
 		clock:  func(limiter.Instant) string { return "" },
 	}
@@ -88,6 +90,7 @@ func (s *Store) ask(ctx context.Context, now limiter.Instant, takes []limiter.Ta
 		if answers[i], err = read(calls[i].Reply, g, consume); err != nil {
 			return err
 		}
+		s.known.add(g[0].Key)
 		allowed = allowed && answers[i].allowed
 	}
 	if consume && !allowed {
