@@ -1,5 +1,5 @@
 # Everything works from a bare clone: Go modules come from the module proxy or, offline, from the module cache. The
-# linter's version is pinned in tools/go.mod, so that users of the plugin do not inherit its dependencies.
+# linters' versions are pinned in tools/go.mod, so that users of the plugin do not inherit its dependencies.
 
 GO       ?= go
 FUZZTIME ?= 60s
@@ -29,13 +29,19 @@ test: need-go need-cc need-redis ## Run every test under the race detector; a sk
 	$(GO) run ./test/strict -run 'Alloc|Memory|Tune' -vet=off -count=1 $(quiet)
 	$(GO) run ./test/strict -must-run ./test/... -race -vet=off -count=1 -shuffle=on ./...
 
-verify: need-go need-cc need-redis lint build tidy fuzz-short test bench-short ## Everything CI runs
+verify: need-go need-cc need-redis lint vuln build tidy fuzz-short test bench-short ## Everything CI runs
 
 lint: need-go ## Check the format, go vet (so tests need not) and staticcheck, in the benchmarks too
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted, run 'make fmt': $$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
 	cd bench && $(GO) vet ./... && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
+
+vuln: need-go ## Look for known vulnerabilities; says so where their database cannot be reached
+	@log=$$(mktemp); trap 'rm "$$log"' EXIT; \
+	if $(GO) tool -modfile=tools/go.mod govulncheck ./... >"$$log" 2>&1; then echo "govulncheck: $$(tail -n 1 "$$log")"; \
+	elif grep -q 'fetching vulnerabilities' "$$log"; then echo "Not checked for vulnerabilities: $$(tail -n 1 "$$log")"; \
+	else cat "$$log"; exit 1; fi
 
 fuzz: need-go ## Run each fuzz target for FUZZTIME, one minute unless told otherwise
 	@[ -n "$(fuzzers)" ] || { echo "no fuzz targets were found"; exit 1; }
@@ -93,4 +99,4 @@ need-redis:
 	@test/redistest/need-redis.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test verify lint fuzz model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis
+.PHONY: help build run test verify lint vuln fuzz model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis
