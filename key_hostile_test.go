@@ -2,15 +2,19 @@ package fleetlimit
 
 import (
 	"fmt"
+	"net/http"
+	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
 // hostileValues are what clients write into headers to reach the key of another, each different from the others.
 func hostileValues() []string {
 	long := strings.Repeat("A", 64<<10)
 	values := []string{
-		"a", "A", "a ", " a", "a\x00", "\x00", "\x00a", "a\r\n", "a\r\nX-Api-Key: b", "a\nb", "\xff", "\xff\xfe", "\xc3\x28", "é",
+		"a", "A", "a\u00a0", "a\x00", "\x00", "\x00a", "a\r\n", "a\r\nX-Api-Key: b", "a\nb", "\xff", "\xff\xfe", "\xc3\x28", "é",
 		"{http.request.header.X-Other}", "{http.vars.plan}", `\{http.vars.plan\}`, "{", "}", "{}", "*", "a*", "?", "[a-z]",
 		"192.0.2.1", "192.0.2.0/24", "::ffff:192.0.2.1", "2001:db8::1", "2001:DB8::1", "2001:db8::/64", "fe80::1%eth0",
 		"a:b", "a:b:c", ":", ":a", "a:", "\x02a", "\x02a\x02b", "k\x02a\x02b", "ta", "kta", "ma", "d",
@@ -87,7 +91,7 @@ func TestMaskedAddressesMeetOnlyAddresses(t *testing.T) {
 			{masked, "192.0.2.1", "::FFFF:C000:0201", true},
 			{masked, "192.0.2.1", "192.0.3.1", false},
 			{masked, "192.0.2.1", "192.0.2.0/24", false},
-			{masked, "192.0.2.1", "192.0.2.1 ", false},
+			{masked, "192.0.2.1", "192.0.2.1 ", true},
 			{masked, "192.0.2.1", "192.0.2.1:80", false},
 			{masked, "192.0.2.1", "192.0.2.01", false},
 			{masked, "192.0.2.1", "\xd8\xc0\x00\x02", false},
@@ -106,6 +110,45 @@ func TestMaskedAddressesMeetOnlyAddresses(t *testing.T) {
 			rb, replb := keyRequest("192.0.2.9", "X-Real-Ip", tc.b)
 			if got := keyOf(t, tmpl, ra, repla) == keyOf(t, tmpl, rb, replb); got != tc.equal {
 				t.Errorf("%s, maskAll %v: keys of %q and %q equal: %v, want %v", raw, tc.o.maskAll, tc.a, tc.b, got, tc.equal)
+			}
+		}
+	}
+}
+
+// A proxy trims spaces and tabs around a value, as net/http does, so they make no key of their own.
+func TestSpacesAroundAValueMakeNoOtherKey(t *testing.T) {
+	set := map[string]func(r *http.Request, v string){
+		"{http.request.header.A}":                  func(r *http.Request, v string) { r.Header["A"] = []string{v} },
+		"{http.request.uri.query.a}":               func(r *http.Request, v string) { r.URL.RawQuery = "a=" + url.QueryEscape(v) },
+		"{http.request.uri.path}":                  func(r *http.Request, v string) { r.URL.Path = v },
+		"{http.vars.a}":                            func(r *http.Request, v string) { caddyhttp.SetVar(r.Context(), "a", v) },
+		"{http.request.header.A}-{http.vars.plan}": func(r *http.Request, v string) { r.Header["A"] = []string{v} },
+	}
+	for raw, set := range set {
+		tmpl := mustTemplate(t, raw, defaultKeys)
+		read := func(v string) (string, bool, string) {
+			r, repl := keyRequest("192.0.2.1")
+			set(r, v)
+			key, missing, err := tmpl.append(nil, r, repl)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(key), missing, tmpl.text(r, repl)
+		}
+		want, _, text := read("sk 1")
+		for _, v := range []string{" sk 1", "sk 1 ", "\tsk 1", "sk 1\t", " \t sk 1\t \t"} {
+			if key, missing, got := read(v); key != want || missing || got != text {
+				t.Errorf("%s of %q: key %q, missing %v, text %q; want those of %q", raw, v, key, missing, got, "sk 1")
+			}
+		}
+		for _, v := range []string{"\u00a0sk 1", "sk 1\x00", "sk  1", "sk 1\n", "\vsk 1", "\u3000sk 1"} {
+			if key, _, _ := read(v); key == want {
+				t.Errorf("%s of %q has the key of %q, but net/http does not trim it", raw, v, "sk 1")
+			}
+		}
+		for _, v := range []string{" ", "\t", " \t "} {
+			if _, missing, _ := read(v); !missing {
+				t.Errorf("%s of %q is not missing", raw, v)
 			}
 		}
 	}
@@ -142,6 +185,7 @@ func FuzzKeyTemplate(f *testing.F) {
 			}
 			v1, _ := repl1.GetString(name)
 			v2, _ := repl2.GetString(name)
+			v1, v2 = strings.Trim(v1, " \t"), strings.Trim(v2, " \t")
 			empty1, empty2 = empty1 || v1 == "", empty2 || v2 == ""
 			equal = equal && (v1 == v2 || name == "http.vars.client_ip") // both addresses are in one /64
 		}

@@ -107,7 +107,7 @@ func TestTemplateTextIsWhatReplacerSays(t *testing.T) {
 	}
 	values := []string{
 		"", "sk_live_1", "{http.vars.plan}", `\{x\}`, "{", "}", "*", "a:b", "a\r\nb\x00\xff", "192.0.2.1", "192.0.2.0/24",
-		"2001:DB8::1", strings.Repeat("long ", 13000),
+		"2001:DB8::1", strings.Repeat("long-", 13000),
 	}
 	for _, raw := range templates {
 		tmpl := mustTemplate(t, raw, whole)

@@ -93,9 +93,20 @@ func fromAddress(name string) bool {
 	return isAddress(name) || name == remoteName || strings.HasPrefix(name, remoteHostName+"/")
 }
 
-// compileReader returns the reader of a placeholder. The common ones bypass the replacer, which compares each name with
-// those of all its providers first. They say exactly what it would have said, as nothing in Caddy sets these names itself.
+// compileReader returns the reader of a placeholder. Spaces and tabs around a value are not part of it: HTTP/2 and HTTP/3
+// deliver them, and a proxy removes them, so an upstream never sees them.
 func compileReader(name string) reader {
+	read := rawReader(name)
+	return func(r *http.Request, repl *caddy.Replacer) (string, bool) {
+		value, ok := read(r, repl)
+		value = strings.Trim(value, " \t")
+		return value, ok && value != ""
+	}
+}
+
+// rawReader returns a reader that does not trim. The common ones bypass the replacer, which compares each name with
+// those of all its providers first. They say exactly what it would have said, as nothing in Caddy sets these names itself.
+func rawReader(name string) reader {
 	switch name {
 	case "http.request.method":
 		return func(r *http.Request, _ *caddy.Replacer) (string, bool) { return r.Method, r.Method != "" }
@@ -130,6 +141,7 @@ func neverMissing(name string, read reader) reader {
 		value, ok := read(r, repl)
 		if !ok {
 			value, _ = repl.GetString(name)
+			value = strings.Trim(value, " \t")
 		}
 		return value, true
 	}

@@ -13,6 +13,7 @@ func TestReader(t *testing.T) {
 	}{
 		{"{http.request.header.x-tier}", "silver"},
 		{"{http.request.header.X-Cost}", ""},
+		{"{http.request.header.X-Spaces}", "gold"},
 		{"{http.vars.plan}", "pro"},
 		{"{http.vars.weight}", "2.5"},
 		{"{http.vars.none}", ""},
@@ -28,7 +29,7 @@ func TestReader(t *testing.T) {
 			t.Errorf("newReader(%q) = %v", tc.placeholder, err)
 			continue
 		}
-		r, repl := keyRequest("2001:db8::1", "X-Tier", "silver", "X-Cost", "1", "X-Cost", "2")
+		r, repl := keyRequest("2001:db8::1", "X-Tier", "silver", "X-Spaces", " gold\t", "X-Cost", "1", "X-Cost", "2")
 		repl.Set("http.auth.user.tier", "bronze")
 		if value, ok := read(r, repl); value != tc.value || ok != (tc.value != "") {
 			t.Errorf("%s reads %q, %v; want %q", tc.placeholder, value, ok, tc.value)
