@@ -67,7 +67,7 @@ func (p *zoneParser) window(args []string) error {
 
 // finishLegacy checks a zone in the syntax of caddy-ratelimit once it is read.
 func (p *zoneParser) finishLegacy() error {
-	for _, name := range []string{"limit", "algorithm", "tier", "endpoint", "cost", "mode", "max_overshoot"} {
+	for _, name := range []string{"limit", "algorithm", "tier", "endpoint", "cost", "mode", "max_overshoot", "on_ambiguous_key"} {
 		if place := p.places[name]; place != nil {
 			return place.Errf("%s cannot stand beside events and window: say `limit %s` instead of those two",
 				name, p.legacyRate())

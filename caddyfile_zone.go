@@ -50,23 +50,24 @@ func (p *directiveParser) parseZone(name string) (*Zone, error) {
 func (p *zoneParser) block() *block {
 	c := p.zone
 	return &block{of: "zone", lines: map[string]line{
-		"match":          {usage: matchUsage, raw: true, repeats: true, parse: p.match},
-		"key":            {usage: "key <template>", min: 1, max: 1, parse: text(&c.Key)},
-		"on_missing_key": {usage: "on_missing_key <template> | skip | deny", min: 1, max: 1, parse: text(&c.OnMissingKey)},
-		"ipv4_prefix":    {usage: "ipv4_prefix <bits>", min: 1, max: 1, parse: p.prefix(&c.IPv4Prefix, 32)},
-		"ipv6_prefix":    {usage: "ipv6_prefix <bits>", min: 1, max: 1, parse: p.prefix(&c.IPv6Prefix, 128)},
-		"limit":          limitLine(p.Dispenser, &c.Limit),
-		"algorithm":      algorithmLine(p.Dispenser, &c.Algorithm),
-		"mode":           modeLine(p.Dispenser, &c.Mode),
-		"max_overshoot":  maxOvershootLine(p.Dispenser, &c.MaxOvershoot),
-		"tier":           {usage: "tier [<placeholder>] [trusted] {", max: 2, parse: p.tier},
-		"endpoint":       {usage: endpointUsage, min: 1, max: anyNumber, repeats: true, parse: p.endpoint},
-		"cost":           costLine(p.Dispenser, &c.Cost),
-		"max_keys":       {usage: "max_keys <n>", min: 1, max: 1, parse: p.maxKeys},
-		"allow_key":      {usage: "allow_key <glob...>", min: 1, max: anyNumber, repeats: true, parse: list(&c.AllowKeys)},
-		"deny_key":       {usage: "deny_key <glob...>", min: 1, max: anyNumber, repeats: true, parse: list(&c.DenyKeys)},
-		"events":         {usage: "events <n>", min: 1, max: 1, parse: p.events},
-		"window":         {usage: "window <duration>", min: 1, max: 1, parse: p.window},
+		"match":            {usage: matchUsage, raw: true, repeats: true, parse: p.match},
+		"key":              {usage: "key <template>", min: 1, max: 1, parse: text(&c.Key)},
+		"on_ambiguous_key": {usage: "on_ambiguous_key reject | missing", min: 1, max: 1, parse: p.onAmbiguousKey},
+		"on_missing_key":   {usage: "on_missing_key <template> | skip | deny", min: 1, max: 1, parse: text(&c.OnMissingKey)},
+		"ipv4_prefix":      {usage: "ipv4_prefix <bits>", min: 1, max: 1, parse: p.prefix(&c.IPv4Prefix, 32)},
+		"ipv6_prefix":      {usage: "ipv6_prefix <bits>", min: 1, max: 1, parse: p.prefix(&c.IPv6Prefix, 128)},
+		"limit":            limitLine(p.Dispenser, &c.Limit),
+		"algorithm":        algorithmLine(p.Dispenser, &c.Algorithm),
+		"mode":             modeLine(p.Dispenser, &c.Mode),
+		"max_overshoot":    maxOvershootLine(p.Dispenser, &c.MaxOvershoot),
+		"tier":             {usage: "tier [<placeholder>] [trusted] {", max: 2, parse: p.tier},
+		"endpoint":         {usage: endpointUsage, min: 1, max: anyNumber, repeats: true, parse: p.endpoint},
+		"cost":             costLine(p.Dispenser, &c.Cost),
+		"max_keys":         {usage: "max_keys <n>", min: 1, max: 1, parse: p.maxKeys},
+		"allow_key":        {usage: "allow_key <glob...>", min: 1, max: anyNumber, repeats: true, parse: list(&c.AllowKeys)},
+		"deny_key":         {usage: "deny_key <glob...>", min: 1, max: anyNumber, repeats: true, parse: list(&c.DenyKeys)},
+		"events":           {usage: "events <n>", min: 1, max: 1, parse: p.events},
+		"window":           {usage: "window <duration>", min: 1, max: 1, parse: p.window},
 	}}
 }
 
@@ -162,6 +163,14 @@ func (p *zoneParser) prefix(bits **int, most int) func([]string) error {
 		*bits = &n
 		return nil
 	}
+}
+
+func (p *zoneParser) onAmbiguousKey(args []string) error {
+	if args[0] != "reject" && args[0] != "missing" {
+		return p.Errf("on_ambiguous_key is %q: use reject or missing", args[0])
+	}
+	p.zone.OnAmbiguousKey = args[0]
+	return nil
 }
 
 func (p *zoneParser) maxKeys(args []string) error {

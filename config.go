@@ -22,6 +22,11 @@ type Zone struct {
 	// Default: `{http.vars.client_ip}`.
 	OnMissingKey string `json:"on_missing_key,omitempty"`
 
+	// What to do when a header or query parameter of the key, tier or cost is ambiguous: it occurs more than once, or
+	// programs read it differently. `reject` answers 400, `missing` counts it as a missing one. An ambiguous cookie
+	// always counts by the client's address. Default: `reject`.
+	OnAmbiguousKey string `json:"on_ambiguous_key,omitempty"`
+
 	// How many leading bits of an IPv4 address count as one client, 0 to 32. Default: 32. When it is set, it also
 	// applies to addresses that other placeholders, such as a header, expand to.
 	IPv4Prefix *int `json:"ipv4_prefix,omitempty"`

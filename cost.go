@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/caddyserver/caddy/v2"
 )
@@ -42,16 +41,19 @@ func (c cost) fits(r *rule) error {
 	return nil
 }
 
-// of returns the cost of a request under r, within 1 and what r allows at once. valid is false when the placeholder was
-// empty, not a number or below 1, and so counts as 1.
-func (c cost) of(r *rule, req *http.Request, repl *caddy.Replacer) (n int64, valid bool) {
+// of returns the cost of a request under r, within 1 and what r allows at once. A placeholder that is not a number, or one
+// below 1, counts as missing. What is not present costs 1.
+func (c cost) of(r *rule, req *http.Request, repl *caddy.Replacer) (n int64, has presence) {
 	if c.read == nil {
-		return c.fixed, true
+		return c.fixed, present
 	}
-	text, _ := c.read(req, repl)
-	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	text, has := c.read(req, repl)
+	if has != present {
+		return 1, has
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil && n <= 0 || n < 1 { // of a number that is too large, ParseInt returns the largest
-		return 1, false
+		return 1, missing
 	}
-	return min(n, r.Capacity()), true
+	return min(n, r.Capacity()), present
 }

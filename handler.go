@@ -123,8 +123,12 @@ func (h *Handler) askZone(q *question, z *zone, r *http.Request) error {
 			q.noAuth = z
 		}
 	}
+	tier, has := z.tiers.find(text, r, q.repl)
+	if err := z.checkAmbiguous("tier", has); err != nil {
+		return err
+	}
 	p := z.policyOf(r)
-	rule := p.rules[z.tiers.find(text, r, q.repl)]
+	rule := p.rules[tier]
 	if rule == nil || rule.unlimited() {
 		return nil
 	}
@@ -132,8 +136,11 @@ func (h *Handler) askZone(q *question, z *zone, r *http.Request) error {
 	if rule.block {
 		return nil
 	}
-	cost, valid := p.cost.of(rule, r, q.repl)
-	if !valid {
+	cost, has := p.cost.of(rule, r, q.repl)
+	if err := z.checkAmbiguous("cost", has); err != nil {
+		return err
+	}
+	if has != present {
 		z.tally.invalidCosts.Add(1)
 	}
 	q.scratch.takes = append(q.scratch.takes, limiter.Take{Rule: rule.Rule, Key: key, Cost: cost})
@@ -147,29 +154,49 @@ func (h *Handler) keyOf(q *question, z *zone, r *http.Request) ([]byte, *templat
 		last := takes[n-1].Key
 		room = last[len(last):]
 	}
-	key, missing, err := z.key.append(room, r, q.repl)
+	key, has, err := z.key.append(room, r, q.repl)
 	switch {
 	case err != nil:
 		return nil, nil, caddyhttp.Error(http.StatusTooEarly, err)
-	case !missing:
+	case has == present:
 		return key, z.key, nil
 	}
-	z.tally.missingKeys.Add(1)
-	if z.missing.action == missingDefault && !z.warned.Swap(true) {
-		h.logger.Warn("requests without a key are counted by the client's address: on_missing_key says it otherwise",
-			zap.String("zone", z.name), zap.String("key", z.key.raw))
+	if err := z.checkAmbiguous("key", has); err != nil {
+		return nil, nil, err
 	}
+	substitute := z.missing.key
+	if has == ambiguousCookie {
+		substitute = z.cookieKey
+	} else if skip, err := h.keyMissing(z); skip || err != nil {
+		return nil, nil, err
+	}
+	key, has, err = substitute.append(room, r, q.repl)
+	switch {
+	case err != nil:
+		return nil, nil, caddyhttp.Error(http.StatusTooEarly, err)
+	case has != present:
+		return nil, nil, caddyhttp.Error(http.StatusBadRequest,
+			fmt.Errorf("the request has neither the key of zone %q nor what on_missing_key counts instead", z.name))
+	}
+	return key, substitute, nil
+}
+
+// keyMissing notes a request without a key. skip says that the zone leaves it out; the error turns it away.
+func (h *Handler) keyMissing(z *zone) (skip bool, err error) {
+	z.tally.missingKeys.Add(1)
 	switch z.missing.action {
+	case missingDefault:
+		if !z.warned.Swap(true) {
+			h.logger.Warn("requests without a key are counted by the client's address: use on_missing_key to change that",
+				zap.String("zone", z.name), zap.String("key", z.key.raw))
+		}
 	case missingSkip:
-		return nil, nil, nil
+		return true, nil
 	case missingDeny:
 		z.tally.denied.Add(1)
-		return nil, nil, caddyhttp.Error(http.StatusForbidden, fmt.Errorf("the request has no key for zone %q", z.name))
+		return false, caddyhttp.Error(http.StatusForbidden, fmt.Errorf("the request has no key for zone %q", z.name))
 	}
-	if key, _, err = z.missing.key.append(room, r, q.repl); err != nil {
-		return nil, nil, caddyhttp.Error(http.StatusTooEarly, err)
-	}
-	return key, z.missing.key, nil
+	return false, nil
 }
 
 // policyOf returns the policy of the first endpoint that matches the request, else that of the rest of the zone.

@@ -44,8 +44,8 @@ type templateOptions struct {
 	// The key space: spaceKey or spaceMissing.
 	space byte
 
-	// Placeholders are what the replacer says and never missing, as in the zones of caddy-ratelimit: nothing, or values
-	// that occur more than once joined by commas.
+	// Placeholders are never missing or ambiguous, as in the zones of caddy-ratelimit: they expand to what the replacer
+	// says, which is nothing, or values that occur more than once joined by commas.
 	lenient bool
 }
 
@@ -110,7 +110,7 @@ func newTemplate(raw string, o templateOptions) (*template, error) {
 		name := fullName(p.text)
 		read := compileReader(name)
 		if o.lenient {
-			read = neverMissing(name, read)
+			read = lenientReader(name)
 		}
 		v := &keyValue{name: name, read: read, mask: o.maskAll || isAddress(name)}
 		t.parts = append(t.parts, keyPart{value: v})
@@ -123,26 +123,28 @@ func newTemplate(raw string, o templateOptions) (*template, error) {
 // append appends the encoded key of r to dst. It does not allocate if dst has room and all placeholders are headers,
 // client addresses or variables that hold strings.
 //
-// missing says that a placeholder expands to nothing, or that its header, query parameter or cookie occurs more than
-// once; dst is returned unchanged then, and also with err, which is errEarlyData or nil.
-func (t *template) append(dst []byte, r *http.Request, repl *caddy.Replacer) (key []byte, missing bool, err error) {
+// dst is returned unchanged unless all placeholders are present, and also with err, which is errEarlyData or nil.
+func (t *template) append(dst []byte, r *http.Request, repl *caddy.Replacer) (key []byte, p presence, err error) {
 	if t.address && unproved(r) {
-		return dst, false, errEarlyData
+		return dst, missing, errEarlyData
 	}
 	key = append(dst, t.options.space)
 	for _, v := range t.values {
-		text, ok := v.read(r, repl)
-		if !ok {
-			return dst, true, nil
+		text, has := v.read(r, repl)
+		p = max(p, has)
+		if p == present {
+			key = t.appendValue(key, v, text)
 		}
-		key = t.appendValue(key, v, text)
+	}
+	if p != present {
+		return dst, p, nil
 	}
 	if len(key)-len(dst) <= maxKeyLen {
-		return key, false, nil
+		return key, present, nil
 	}
 	// The digest goes into dst itself, not into what the long key made it grow to.
 	sum := sha256.Sum256(key[len(dst):])
-	return append(append(dst, spaceDigest), sum[:]...), false, nil
+	return append(append(dst, spaceDigest), sum[:]...), present, nil
 }
 
 // appendValue appends the encoding of one value.
@@ -197,7 +199,7 @@ func appendPrefix(dst []byte, p netip.Prefix) []byte {
 func prefixLen(p netip.Prefix) int { return 1 + (p.Bits()+7)/8 }
 
 // text returns the key of r as an operator writes it: what Caddy's replacer would have said, with masked addresses as
-// prefixes (2001:db8::/64) unless they are whole. Placeholders that are missing are left out.
+// prefixes (2001:db8::/64) unless they are whole. Placeholders that are not present are left out.
 func (t *template) text(r *http.Request, repl *caddy.Replacer) string {
 	if len(t.parts) == 1 {
 		return t.partText(t.parts[0], r, repl)

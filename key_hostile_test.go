@@ -126,19 +126,19 @@ func TestSpacesAroundAValueMakeNoOtherKey(t *testing.T) {
 	}
 	for raw, set := range set {
 		tmpl := mustTemplate(t, raw, defaultKeys)
-		read := func(v string) (string, bool, string) {
+		read := func(v string) (string, presence, string) {
 			r, repl := keyRequest("192.0.2.1")
 			set(r, v)
-			key, missing, err := tmpl.append(nil, r, repl)
+			key, has, err := tmpl.append(nil, r, repl)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return string(key), missing, tmpl.text(r, repl)
+			return string(key), has, tmpl.text(r, repl)
 		}
 		want, _, text := read("sk 1")
 		for _, v := range []string{" sk 1", "sk 1 ", "\tsk 1", "sk 1\t", " \t sk 1\t \t"} {
-			if key, missing, got := read(v); key != want || missing || got != text {
-				t.Errorf("%s of %q: key %q, missing %v, text %q; want those of %q", raw, v, key, missing, got, "sk 1")
+			if key, has, got := read(v); key != want || has != present || got != text {
+				t.Errorf("%s of %q: key %q, presence %v, text %q; want those of %q", raw, v, key, has, got, "sk 1")
 			}
 		}
 		for _, v := range []string{"\u00a0sk 1", "sk 1\x00", "sk  1", "sk 1\n", "\vsk 1", "\u3000sk 1"} {
@@ -147,7 +147,7 @@ func TestSpacesAroundAValueMakeNoOtherKey(t *testing.T) {
 			}
 		}
 		for _, v := range []string{" ", "\t", " \t "} {
-			if _, missing, _ := read(v); !missing {
+			if _, has, _ := read(v); has != missing {
 				t.Errorf("%s of %q is not missing", raw, v)
 			}
 		}
@@ -172,8 +172,8 @@ func FuzzKeyTemplate(f *testing.F) {
 		}
 		r1, repl1 := keyRequest("2001:db8::1", "A", a1, "B", b1)
 		r2, repl2 := keyRequest("2001:db8::2", "A", a2, "B", b2)
-		key1, missing1, err1 := tmpl.append(nil, r1, repl1)
-		key2, missing2, err2 := tmpl.append(nil, r2, repl2)
+		key1, has1, err1 := tmpl.append(nil, r1, repl1)
+		key2, has2, err2 := tmpl.append(nil, r2, repl2)
 		if err1 != nil || err2 != nil {
 			t.Fatalf("errors %v and %v without early data", err1, err2)
 		}
@@ -189,8 +189,8 @@ func FuzzKeyTemplate(f *testing.F) {
 			empty1, empty2 = empty1 || v1 == "", empty2 || v2 == ""
 			equal = equal && (v1 == v2 || name == "http.vars.client_ip") // both addresses are in one /64
 		}
-		if missing1 != empty1 || missing2 != empty2 {
-			t.Fatalf("%q: missing %v and %v, want %v and %v", raw, missing1, missing2, empty1, empty2)
+		if (has1 == missing) != empty1 || (has2 == missing) != empty2 {
+			t.Fatalf("%q: presence %v and %v, want missing %v and %v", raw, has1, has2, empty1, empty2)
 		}
 		if !empty1 && !empty2 && (string(key1) == string(key2)) != equal {
 			t.Errorf("%q: keys %q and %q; all values equal: %v", raw, key1, key2, equal)

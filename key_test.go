@@ -51,9 +51,9 @@ func mustTemplate(t testing.TB, raw string, o templateOptions) *template {
 // keyOf returns the key of r, which must have one.
 func keyOf(t testing.TB, tmpl *template, r *http.Request, repl *caddy.Replacer) string {
 	t.Helper()
-	key, missing, err := tmpl.append(nil, r, repl)
-	if missing || err != nil {
-		t.Fatalf("append: missing %v, error %v; want a key", missing, err)
+	key, has, err := tmpl.append(nil, r, repl)
+	if has != present || err != nil {
+		t.Fatalf("append: presence %v, error %v; want a key", has, err)
 	}
 	return string(key)
 }
@@ -94,12 +94,12 @@ func TestTemplateTextIsWhatReplacerSays(t *testing.T) {
 		"", "static", `\{static\}`, `\\{http.vars.plan}`, `a\b`, "a}b", "}", `\`, `{http.vars.a\}b}`, `{http.vars.plan\}`,
 		"{env.FLEETLIMIT_TEST}", "{env.FLEETLIMIT_TEST}-{http.vars.plan}", "{system.os}/{http.request.method}",
 		"{http.request.header.X-Api-Key}", "{http.request.header.x-api-key}", "{http.request.header.X-Tenant}",
-		"{http.request.header.Host}", "{http.request.host}", "{http.request.hostport}", "{http.request.port}",
+		"{http.request.host}", "{http.request.hostport}", "{http.request.port}",
 		"{http.vars.client_ip}", "{http.request.remote.host}", "{http.request.remote}",
 		"{http.request.remote.host/24,64}", "{http.request.remote.port}",
 		"{http.request.uri}", "{http.request.uri.path}", "{http.request.uri.path.1}", "{http.request.uri.query}",
 		"{http.request.uri.query.q}", "{http.request.uri.query.q2}", "{http.request.uri.query.none}",
-		"{http.request.cookie.session}", "{http.request.cookie.SESSION}", "{http.request.cookie.none}",
+		"{http.request.cookie.none}",
 		"{http.vars.plan}", "{http.vars.weight}", "{http.vars.nothing}", "{http.vars.none}",
 		"{http.auth.user.id}", "{unknown.placeholder}", `{"tenant": 7}`, "{http.request.scheme}", "{http.request.proto}",
 		"{http.request.header.X-Api-Key}:{http.request.header.X-Tenant}", "<{http.vars.plan}>{http.vars.plan}",
@@ -175,49 +175,56 @@ func digest(s string) string {
 	return string(sum[:])
 }
 
-func TestTemplateMissing(t *testing.T) {
+func TestTemplatePresence(t *testing.T) {
 	for _, tc := range []struct {
 		name, raw string
 		prepare   func(r *http.Request)
-		missing   bool
+		want      presence
 	}{
-		{"header absent", "{http.request.header.X-Api-Key}", func(*http.Request) {}, true},
-		{"header empty", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", ""), true},
-		{"header once", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", "a"), false},
-		{"header with a comma", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", "a,b"), false},
-		{"header twice", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", "a", "b"), true},
-		{"header twice alike", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", "a", "a"), true},
-		{"header empty and not", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", "", "a"), true},
-		{"one of two", "{http.vars.plan}{http.request.header.X-Api-Key}", func(*http.Request) {}, true},
-		{"query once", "{http.request.uri.query.key}", setQuery("key=a&keys=b"), false},
-		{"query absent", "{http.request.uri.query.key}", setQuery("keys=b"), true},
-		{"query empty", "{http.request.uri.query.key}", setQuery("key=&b=1"), true},
-		{"query twice", "{http.request.uri.query.key}", setQuery("key=a&key=b"), true},
-		{"query twice, escaped", "{http.request.uri.query.key}", setQuery("key=a&%6bey=b"), true},
-		{"query twice, malformed", "{http.request.uri.query.key}", setQuery("key=a&key=b;"), true},
-		{"query twice for servers that split at semicolons", "{http.request.uri.query.key}", setQuery("key=a&x=1;key=b"), true},
-		{"query without a value", "{http.request.uri.query.key}", setQuery("key=a&key"), true},
-		{"cookie once", "{http.request.cookie.sid}", addHeader("Cookie", "sid=a; x=b"), false},
-		{"cookie twice", "{http.request.cookie.sid}", addHeader("Cookie", "sid=a; sid=b"), true},
-		{"cookie twice in two lines", "{http.request.cookie.sid}", addHeader("Cookie", "sid=a", "sid=b"), true},
-		{"cookie twice but for case", "{http.request.cookie.sid}", addHeader("Cookie", "sid=a; SID=b"), true},
-		{"cookie empty", "{http.request.cookie.sid}", addHeader("Cookie", "sid="), true},
-		{"variable unset", "{http.vars.none}", func(*http.Request) {}, true},
-		{"nobody logged in", "{http.auth.user.id}", func(*http.Request) {}, true},
-		{"unknown", "{no.such.placeholder}", func(*http.Request) {}, true},
-		{"address of a Unix socket", "{client_ip}", setClientIP(""), true},
-		{"no path", "{http.request.uri.path}", func(r *http.Request) { r.URL.Path = "" }, true},
-		{"no host", "{http.request.host}", func(r *http.Request) { r.Host = "" }, true},
-		{"static", "all", func(*http.Request) {}, false},
+		{"header absent", "{http.request.header.X-Api-Key}", func(*http.Request) {}, missing},
+		{"header empty", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", ""), missing},
+		{"header once", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", "a"), present},
+		{"header with a comma", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", "a,b"), present},
+		{"header twice", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", "a", "b"), ambiguous},
+		{"header twice alike", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", "a", "a"), ambiguous},
+		{"header empty and not", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", "", "a"), ambiguous},
+		{"one of two", "{http.vars.plan}{http.request.header.X-Api-Key}", func(*http.Request) {}, missing},
+		{"query once", "{http.request.uri.query.key}", setQuery("key=a&keys=b"), present},
+		{"query absent", "{http.request.uri.query.key}", setQuery("keys=b"), missing},
+		{"query empty", "{http.request.uri.query.key}", setQuery("key=&b=1"), missing},
+		{"query twice", "{http.request.uri.query.key}", setQuery("key=a&key=b"), ambiguous},
+		{"query twice, escaped", "{http.request.uri.query.key}", setQuery("key=a&%6bey=b"), ambiguous},
+		{"query twice, malformed", "{http.request.uri.query.key}", setQuery("key=a&key=b;"), ambiguous},
+		{"query twice for servers that split at semicolons", "{http.request.uri.query.key}", setQuery("key=a&x=1;key=b"), ambiguous},
+		{"query without a value", "{http.request.uri.query.key}", setQuery("key=a&key"), ambiguous},
+		{"cookie once", "{http.request.cookie.sid}", addHeader("Cookie", "sid=a; x=b"), present},
+		{"cookie twice", "{http.request.cookie.sid}", addHeader("Cookie", "sid=a; sid=b"), ambiguousCookie},
+		{"cookie twice in two lines", "{http.request.cookie.sid}", addHeader("Cookie", "sid=a", "sid=b"), ambiguousCookie},
+		{"cookie twice but for case", "{http.request.cookie.sid}", addHeader("Cookie", "sid=a; SID=b"), ambiguousCookie},
+		{"cookie empty", "{http.request.cookie.sid}", addHeader("Cookie", "sid="), missing},
+		{"an ambiguous value outweighs a missing one", "{http.vars.none}{http.request.header.A}", addHeader("A", "1", "2"), ambiguous},
+		{"an ambiguous cookie outweighs a missing value", "{http.vars.none}{http.request.cookie.a}", addHeader("Cookie", "a=1; a=2"),
+			ambiguousCookie},
+		{"an ambiguous header outweighs a cookie", "{http.request.header.A}{http.request.cookie.a}", func(r *http.Request) {
+			addHeader("A", "1", "2")(r)
+			addHeader("Cookie", "a=1; a=2")(r)
+		}, ambiguous},
+		{"variable unset", "{http.vars.none}", func(*http.Request) {}, missing},
+		{"nobody logged in", "{http.auth.user.id}", func(*http.Request) {}, missing},
+		{"unknown", "{no.such.placeholder}", func(*http.Request) {}, missing},
+		{"address of a Unix socket", "{client_ip}", setClientIP(""), missing},
+		{"no path", "{http.request.uri.path}", func(r *http.Request) { r.URL.Path = "" }, missing},
+		{"no host", "{http.request.host}", func(r *http.Request) { r.Host = "" }, missing},
+		{"static", "all", func(*http.Request) {}, present},
 	} {
 		r, repl := keyRequest("192.0.2.1")
 		tc.prepare(r)
 		dst := []byte("dst")
-		key, missing, err := mustTemplate(t, tc.raw, defaultKeys).append(dst, r, repl)
-		if missing != tc.missing || err != nil {
-			t.Errorf("%s: missing %v, error %v; want missing %v", tc.name, missing, err, tc.missing)
+		key, has, err := mustTemplate(t, tc.raw, defaultKeys).append(dst, r, repl)
+		if has != tc.want || err != nil {
+			t.Errorf("%s: presence %v, error %v; want %v", tc.name, has, err, tc.want)
 		}
-		if tc.missing && string(key) != "dst" {
+		if has != present && string(key) != "dst" {
 			t.Errorf("%s: key %q, want dst unchanged", tc.name, key)
 		}
 	}
@@ -277,13 +284,12 @@ func TestTemplateEarlyData(t *testing.T) {
 		}
 		r, repl := keyRequest("192.0.2.1")
 		r.TLS = &tls.ConnectionState{HandshakeComplete: false}
-		if key, missing, err := tmpl.append([]byte("dst"), r, repl); !errors.Is(err, tc.early) || missing ||
-			err != nil && string(key) != "dst" {
-			t.Errorf("%q in early data: key %q, missing %v, error %v; want error %v", tc.raw, key, missing, err, tc.early)
+		if key, _, err := tmpl.append([]byte("dst"), r, repl); !errors.Is(err, tc.early) || err != nil && string(key) != "dst" {
+			t.Errorf("%q in early data: key %q, error %v; want error %v", tc.raw, key, err, tc.early)
 		}
 		r.TLS.HandshakeComplete = true
-		if _, missing, err := tmpl.append(nil, r, repl); err != nil || missing {
-			t.Errorf("%q after the handshake: missing %v, error %v; want a key", tc.raw, missing, err)
+		if _, has, err := tmpl.append(nil, r, repl); err != nil || has != present {
+			t.Errorf("%q after the handshake: presence %v, error %v; want a key", tc.raw, has, err)
 		}
 	}
 }

@@ -12,6 +12,9 @@ func modern(z *Zone) (*Zone, error) {
 		return nil, fmt.Errorf("has max_events but no window: say \"window\": \"1m\", or use `limit`")
 	case z.MaxEvents < 0:
 		return nil, fmt.Errorf("max_events is %d: say 0 to block, or more", z.MaxEvents)
+	case z.OnAmbiguousKey != "":
+		return nil, fmt.Errorf("with `window` it is a zone of caddy-ratelimit, whose keys are never ambiguous: use `limit` " +
+			"instead of `window` and `max_events`, or remove on_ambiguous_key")
 	case z.Algorithm != nil || z.Tier != nil || len(z.Endpoints) > 0 || z.Cost != nil || z.Mode != "" || z.MaxOvershoot != nil:
 		return nil, fmt.Errorf("with `window` it is a zone of caddy-ratelimit, which knows no algorithm, tier, endpoint, " +
 			"cost, mode or max_overshoot: say `limit` instead of `window` and `max_events`")

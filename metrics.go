@@ -42,6 +42,8 @@ var (
 	descOvershoot = desc("max_overshoot_ratio", "The largest fraction of a limit of the zone by which a fleet may exceed it; 0 for "+
 		"zones that are strict, or counted in memory.", "zone")
 	descMissing   = desc("missing_keys_total", "Requests in which the zone's key was missing.", "zone")
+	descAmbiguous = desc("ambiguous_total", "Keys, tiers and costs that were ambiguous: their header, query parameter or cookie "+
+		"occurred more than once, or programs read it differently.", "zone")
 	descCosts     = desc("invalid_costs_total", "Requests whose cost was empty, not a number or below 1, and counted as 1.", "zone")
 	descEvictions = desc("evictions_total", "Keys that were forgotten before their reset to make room for others; "+
 		"only for zones counted in memory.", "zone")
@@ -60,7 +62,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range append(storeDescs, descDecisions, descAddresses, descMissing, descCosts, descEvictions, descOverflow, descKeys,
+	for _, d := range append(storeDescs, descDecisions, descAddresses, descMissing, descAmbiguous, descCosts, descEvictions, descOverflow, descKeys,
 		descRequests, descDeclined, descOvershoot) {
 		ch <- d
 	}
@@ -93,6 +95,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(descOvershoot, prometheus.GaugeValue,
 			math.Float64frombits(z.maxOvershoot.Load()), z.name)
 		count(descMissing, z.tally.missingKeys.Load(), z.name)
+		count(descAmbiguous, z.tally.ambiguous.Load(), z.name)
 		count(descCosts, z.tally.invalidCosts.Load(), z.name)
 	}
 	collectStores(ch)

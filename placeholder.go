@@ -2,10 +2,8 @@ package fleetlimit
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"net/textproto"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -20,15 +18,13 @@ const (
 	cookiePrefix = "http.request.cookie."
 	varPrefix    = "http.vars."
 
+	hostHeaderName  = headerPrefix + "Host"
+	hostLabelPrefix = "http.request.host.labels."
+
 	clientIPName   = varPrefix + caddyhttp.ClientIPVarKey
 	remoteName     = "http.request.remote"
 	remoteHostName = "http.request.remote.host"
 )
-
-// reader reads the value of one placeholder. ok is false, and value empty, when it is missing: it expands to nothing, or
-// the header, query parameter or cookie occurs more than once. Whose count would two values use? A proxy behind may well
-// read another of them than we do.
-type reader func(r *http.Request, repl *caddy.Replacer) (value string, ok bool)
 
 // newReader compiles a text that is one placeholder, in braces.
 func newReader(placeholder string) (reader, error) {
@@ -44,7 +40,7 @@ func newReader(placeholder string) (reader, error) {
 		return nil, err
 	}
 	if global {
-		return func(*http.Request, *caddy.Replacer) (string, bool) { return text, true }, nil
+		return func(*http.Request, *caddy.Replacer) (string, presence) { return valueOf(text) }, nil
 	}
 	return compileReader(fullName(pieces[0].text)), nil
 }
@@ -93,27 +89,18 @@ func fromAddress(name string) bool {
 	return isAddress(name) || name == remoteName || strings.HasPrefix(name, remoteHostName+"/")
 }
 
-// compileReader returns the reader of a placeholder. Spaces and tabs around a value are not part of it: HTTP/2 and HTTP/3
-// deliver them, and a proxy removes them, so an upstream never sees them.
+// compileReader returns the reader of a placeholder. The common ones bypass the replacer, which compares each name with
+// those of all its providers first.
 func compileReader(name string) reader {
-	read := rawReader(name)
-	return func(r *http.Request, repl *caddy.Replacer) (string, bool) {
-		value, ok := read(r, repl)
-		value = strings.Trim(value, " \t")
-		return value, ok && value != ""
-	}
-}
-
-// rawReader returns a reader that does not trim. The common ones bypass the replacer, which compares each name with
-// those of all its providers first. They say exactly what it would have said, as nothing in Caddy sets these names itself.
-func rawReader(name string) reader {
 	switch name {
 	case "http.request.method":
-		return func(r *http.Request, _ *caddy.Replacer) (string, bool) { return r.Method, r.Method != "" }
+		return readMethod
 	case "http.request.host":
 		return readHost
+	case "http.request.hostport", hostHeaderName:
+		return readHostPort
 	case "http.request.uri.path":
-		return func(r *http.Request, _ *caddy.Replacer) (string, bool) { return r.URL.Path, r.URL.Path != "" }
+		return func(r *http.Request, _ *caddy.Replacer) (string, presence) { return valueOf(r.URL.Path) }
 	case remoteHostName:
 		return readRemoteHost
 	}
@@ -129,105 +116,30 @@ func rawReader(name string) reader {
 	if field, ok := strings.CutPrefix(name, varPrefix); ok {
 		return readVar(field)
 	}
-	return func(_ *http.Request, repl *caddy.Replacer) (string, bool) {
-		value, _ := repl.GetString(name)
-		return value, value != ""
+	if index, ok := strings.CutPrefix(name, hostLabelPrefix); ok {
+		return readHostLabel(index)
 	}
+	return readReplacer(name)
 }
 
-// neverMissing returns a reader that says what the replacer says where read misses something.
-func neverMissing(name string, read reader) reader {
-	return func(r *http.Request, repl *caddy.Replacer) (string, bool) {
-		value, ok := read(r, repl)
-		if !ok {
-			value, _ = repl.GetString(name)
-			value = strings.Trim(value, " \t")
-		}
-		return value, true
-	}
-}
-
-func readHeader(field string) reader {
-	return func(r *http.Request, _ *caddy.Replacer) (string, bool) { return only(r.Header[field]) }
-}
-
-// readQuery counts occurrences as lenient servers see them, which also split at `;`: net/url leaves such parts out, so that
-// a client could show one key here and another there.
-func readQuery(name string) reader {
-	return func(r *http.Request, _ *caddy.Replacer) (string, bool) {
-		n := 0
-		for rest := r.URL.RawQuery; rest != ""; {
-			pair := rest
-			if i := strings.IndexAny(rest, "&;"); i >= 0 {
-				pair, rest = rest[:i], rest[i+1:]
-			} else {
-				rest = ""
-			}
-			field, _, _ := strings.Cut(pair, "=")
-			if field, err := url.QueryUnescape(field); err == nil && field == name {
-				n++
-			}
-		}
-		if n != 1 {
-			return "", false
-		}
-		return only(r.URL.Query()[name])
-	}
-}
-
-// only returns the value of what occurs exactly once and is not empty.
-func only(values []string) (string, bool) {
-	if len(values) != 1 {
-		return "", false
-	}
-	return values[0], values[0] != ""
-}
-
-// readCookie compares names without regard to case, as the replacer does, so two spellings are two occurrences.
-func readCookie(name string) reader {
-	return func(r *http.Request, _ *caddy.Replacer) (string, bool) {
-		var found *http.Cookie
-		for _, c := range r.Cookies() {
-			if !strings.EqualFold(name, c.Name) {
-				continue
-			}
-			if found != nil {
-				return "", false
-			}
-			found = c
-		}
-		if found == nil {
-			return "", false
-		}
-		return found.Value, found.Value != ""
-	}
-}
-
-func readVar(name string) reader {
-	return func(r *http.Request, _ *caddy.Replacer) (string, bool) {
-		value := caddy.ToString(caddyhttp.GetVar(r.Context(), name))
-		return value, value != ""
-	}
-}
-
-func readHost(r *http.Request, _ *caddy.Replacer) (string, bool) {
-	if strings.IndexByte(r.Host, ':') >= 0 { // else SplitHostPort allocates an error
-		if host, _, err := net.SplitHostPort(r.Host); err == nil {
-			return host, host != ""
+// lenientReader returns the reader of a placeholder in a zone of caddy-ratelimit: it expands to what the replacer says
+// where it is missing or ambiguous.
+func lenientReader(name string) reader {
+	replacer := readReplacer(name)
+	if name == hostHeaderName { // the replacer never finds it, because net/http takes Host out of the headers
+		return func(r *http.Request, repl *caddy.Replacer) (string, presence) {
+			value, _ := replacer(r, repl)
+			return value, present
 		}
 	}
-	return r.Host, r.Host != ""
-}
-
-func readRemoteHost(r *http.Request, _ *caddy.Replacer) (string, bool) {
-	if unproved(r) {
-		return "", false
+	read := compileReader(name)
+	return func(r *http.Request, repl *caddy.Replacer) (string, presence) {
+		value, p := read(r, repl)
+		if p != present {
+			value, _ = replacer(r, repl)
+		}
+		return value, present
 	}
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		host = r.RemoteAddr // of a Unix socket
-	}
-	return host, host != ""
 }
 
 // clientWritten reports whether a client decides the value of a placeholder, given in braces or by its name. What other

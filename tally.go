@@ -25,6 +25,7 @@ type tally struct {
 	allowed      atomic.Uint64 // past the zone by its allow_key list
 	denied       atomic.Uint64 // 403 by its deny_key list, or for want of a key
 	missingKeys  atomic.Uint64
+	ambiguous    atomic.Uint64 // keys, tiers and costs that programs may read differently
 	invalidCosts atomic.Uint64
 }
 

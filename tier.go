@@ -115,27 +115,27 @@ func (f *tierFinder) named(name string) (int, error) {
 }
 
 // find returns the tier of a request whose key is written as key: that of the first pattern that matches the key, else the
-// one that the placeholder names, else the default.
-func (f *tierFinder) find(key func() string, r *http.Request, repl *caddy.Replacer) int {
+// one that the placeholder names, else the default. has tells whether the placeholder, if it was read, is ambiguous.
+func (f *tierFinder) find(key func() string, r *http.Request, repl *caddy.Replacer) (tier int, has presence) {
 	if f == nil {
-		return noTier
+		return noTier, present
 	}
 	if len(f.globs) > 0 {
 		text := key()
 		for _, g := range f.globs {
 			if g.globs.match(text) {
-				return g.tier
+				return g.tier, present
 			}
 		}
 	}
 	if f.read != nil {
-		if name, ok := f.read(r, repl); ok {
-			if tier, found := f.index[name]; found {
-				return tier
-			}
+		var name string
+		name, has = f.read(r, repl)
+		if tier, found := f.index[name]; found {
+			return tier, has
 		}
 	}
-	return f.fallback
+	return f.fallback, has
 }
 
 // count returns how many rules a policy needs: one for each tier, and one for keys without.

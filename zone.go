@@ -2,6 +2,7 @@ package fleetlimit
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -16,6 +17,10 @@ type zone struct {
 	matchers caddyhttp.MatcherSets
 	key      *template
 	missing  missingKey
+
+	ambiguousIsMissing bool      // instead of an error
+	cookieKey          *template // counts requests with an ambiguous cookie
+
 	allow    globs
 	deny     globs
 	tiers    *tierFinder // nil: no tiers
@@ -86,7 +91,7 @@ func newZone(name string, config *Zone, app *App) (*zone, error) {
 //
 // lenient keys are what the replacer makes of them, as in caddy-ratelimit: nothing about them is ever missing.
 func (z *zone) compileKeys(config *Zone, lenient bool) error {
-	o := templateOptions{ipv4Bits: 32, ipv6Bits: 64, space: 'k', lenient: lenient}
+	o := templateOptions{ipv4Bits: 32, ipv6Bits: 64, space: spaceKey, lenient: lenient}
 	if z.legacy {
 		o.ipv6Bits = 128
 	}
@@ -106,6 +111,9 @@ func (z *zone) compileKeys(config *Zone, lenient bool) error {
 	if z.key, err = newTemplate(config.Key, o); err != nil {
 		return fmt.Errorf("key: %w", err)
 	}
+	if err := z.compileAmbiguous(config.OnAmbiguousKey, o); err != nil {
+		return err
+	}
 	switch config.OnMissingKey {
 	case "skip":
 		z.missing.action = missingSkip
@@ -114,14 +122,45 @@ func (z *zone) compileKeys(config *Zone, lenient bool) error {
 		z.missing.action = missingDeny
 		return nil
 	case "":
-	default:
-		z.missing.action = missingCount
+		z.missing.key = z.cookieKey
+		return nil
 	}
-	o.space, o.lenient = 'm', false
-	if z.missing.key, err = newTemplate(firstOf(config.OnMissingKey, clientIP), o); err != nil {
+	z.missing.action = missingCount
+	o.space, o.lenient = spaceMissing, false
+	if z.missing.key, err = newTemplate(config.OnMissingKey, o); err != nil {
 		return fmt.Errorf("on_missing_key: %w", err)
 	}
 	return nil
+}
+
+// compileAmbiguous compiles what to do with ambiguous keys. Those of cookies always count by the client's address, also
+// where requests without a key are left out or turned away: browsers send them, and the upstream may read a session.
+func (z *zone) compileAmbiguous(action string, o templateOptions) (err error) {
+	switch action {
+	case "", "reject":
+		z.ambiguousIsMissing = z.legacy
+	case "missing":
+		z.ambiguousIsMissing = true
+	default:
+		return fmt.Errorf("on_ambiguous_key is %q: use reject or missing", action)
+	}
+	o.space, o.lenient = spaceMissing, false
+	z.cookieKey, err = newTemplate(clientIP, o)
+	return err
+}
+
+// checkAmbiguous counts a request in which what, the key, tier or cost, is ambiguous. It returns the error that answers
+// the request unless an ambiguous value counts as a missing one.
+func (z *zone) checkAmbiguous(what string, has presence) error {
+	if has < ambiguousCookie {
+		return nil
+	}
+	z.tally.ambiguous.Add(1)
+	if has == ambiguousCookie || z.ambiguousIsMissing {
+		return nil
+	}
+	return caddyhttp.Error(http.StatusBadRequest, fmt.Errorf("the %s of zone %q is ambiguous: send its header or query "+
+		"parameter once, in its own spelling", what, z.name))
 }
 
 // validateZoneName refuses what would not fit into headers and paths. Zones in the syntax of caddy-ratelimit may have any

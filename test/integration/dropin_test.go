@@ -41,6 +41,21 @@ func TestLegacyZoneCountsEmptyKeysTogether(t *testing.T) {
 	g.get("/", "X-User: alice").admitted(1)
 }
 
+func TestLegacyZoneJoinsValuesThatAreThereTwice(t *testing.T) {
+	g := serve(t, legacySite("key {header.X-User}", ""))
+	g.get("/", "X-User: alice", "X-User: bob").admitted(1)
+	g.get("/", "X-User: alice", "X-User: bob").admitted(0)
+	g.get("/", "X-User: alice,bob").rejected()
+	g.get("/", "X-User: alice").admitted(1)
+}
+
+func TestLegacyZoneCountsAmbiguousKeysAsMissing(t *testing.T) {
+	g := serve(t, legacySite("key {header.X-User}\non_missing_key static", ""))
+	g.get("/", "X-User: alice", "X-User: bob").admitted(1)
+	g.get("/").admitted(0)
+	g.get("/", "X-User: alice", "X-User: alice").rejected()
+}
+
 func TestLegacyMaxEventsZeroBlocks(t *testing.T) {
 	g := newGateway(t)
 	g.mustLoadHandlers(`{"handler":"rate_limit","rate_limits":{"z":{"key":"static","window":"1m","max_events":0}}}`)

@@ -64,16 +64,94 @@ func TestHostileHeaderKeysHaveCountsOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestHeaderSentTwiceIsMissing(t *testing.T) {
+func TestHeaderSentTwiceIsRefused(t *testing.T) {
 	g := serve(t, guarded)
 	g.raw(rawGet("/", "X-Api-Key: alice")).admitted(2)
-	g.raw(rawGet("/", "X-Api-Key: alice", "X-Api-Key: bob")).admitted(2) // counts by address
-	g.raw(rawGet("/", "X-Api-Key: sk_internal_1", "X-Api-Key: bob")).admitted(1)
-	g.raw(rawGet("/", "x-api-key: 1", "X-API-KEY: 2")).admitted(0)
-	g.raw(rawGet("/", "X-Api-Key:")).rejected() // empty is missing too
+	g.raw(rawGet("/", "X-Api-Key: alice", "X-Api-Key: bob")).is(400).lacks("X-RateLimit-Limit")
+	g.raw(rawGet("/", "X-Api-Key: sk_internal_1", "X-Api-Key: bob")).is(400)
+	g.raw(rawGet("/", "x-api-key: 1", "X-API-KEY: 2")).is(400)
+	g.raw(rawGet("/", "X-Api-Key:")).admitted(2) // empty is missing: it counts by address
 	g.raw(rawGet("/", "X-Api-Key: alice,bob")).admitted(2)
 	g.raw(rawGet("/", "X-Api-Key: alice")).admitted(1)
 	g.raw(rawGet("/", "X-Api-Key: bob")).admitted(2)
+	if got := g.metric(`caddy_rate_limit_ambiguous_total{zone="key"}`); got != 3 {
+		t.Errorf("ambiguous keys = %v, want 3", got)
+	}
+}
+
+func TestAmbiguousKeyMayCountAsMissing(t *testing.T) {
+	g := serve(t, strings.Replace(guarded, "limit 3/1h", "limit 3/1h\non_ambiguous_key missing", 1))
+	g.raw(rawGet("/", "X-Api-Key: alice", "X-Api-Key: bob")).admitted(2) // counts by address
+	g.raw(rawGet("/", "X-Api-Key: sk_internal_1", "X-Api-Key: bob")).admitted(1)
+	g.raw(rawGet("/")).admitted(0)
+	g.raw(rawGet("/", "X-Api-Key: alice", "X-Api-Key: alice")).rejected()
+	g.raw(rawGet("/", "X-Api-Key: alice")).admitted(2)
+}
+
+func TestAmbiguousCookieCountsByAddressAndIsNeverSkipped(t *testing.T) {
+	for _, onMissing := range []string{"skip", "deny", "guests", "{client_ip}"} {
+		t.Run(onMissing, func(t *testing.T) {
+			g := serve(t, `
+				rate_limit {
+					zone session {
+						key {http.request.cookie.sid}
+						on_missing_key `+onMissing+`
+						limit 2/1h
+					}
+				}
+				respond "hello"
+			`)
+			g.raw(rawGet("/", "Cookie: sid=a")).admitted(1)
+			g.raw(rawGet("/", "Cookie: sid=a; sid=b")).admitted(1)
+			g.raw(rawGet("/", "Cookie: sid=c; sid=d")).admitted(0)
+			g.raw(rawGet("/", "Cookie: sid=e; sid=f")).rejected()
+			g.raw(rawGet("/", "Cookie: sid=a; sid=b", "X-Forwarded-For: 192.0.2.1")).admitted(1)
+		})
+	}
+}
+
+func TestAmbiguousTierAndCostAreRefused(t *testing.T) {
+	const zone = `
+		rate_limit {
+			zone key {
+				key {header.X-Api-Key}
+				%s
+				limit 10/1h
+				cost {query.cost} trusted
+				tier {header.X-Plan} trusted {
+					pro 100/1h
+					banned block
+				}
+			}
+		}
+		respond "hello"
+	`
+	const key = "X-Api-Key: a"
+	g := serve(t, fmt.Sprintf(zone, ""))
+	g.raw(rawGet("/", key, "X-Plan: banned")).rejected()
+	g.raw(rawGet("/", key, "X-Plan: banned", "X-Plan: pro")).is(400)
+	g.raw(rawGet("/?cost=5&cost=1", key)).is(400)
+	g.raw(rawGet("/?cost=5", key)).admitted(5)
+
+	g.reload(fmt.Sprintf(zone, "on_ambiguous_key missing"))
+	g.raw(rawGet("/", key, "X-Plan: pro", "X-Plan: pro")).admitted(4).has("X-RateLimit-Limit", "10")
+	g.raw(rawGet("/?cost=5&cost=1", key)).admitted(3)
+}
+
+func TestNeitherKeyNorSubstitute(t *testing.T) {
+	g := serve(t, `
+		rate_limit {
+			zone key {
+				key {header.X-Api-Key}
+				on_missing_key {header.X-Device}
+				limit 2/1h
+			}
+		}
+		respond "hello"
+	`)
+	g.get("/", "X-Device: phone").admitted(1)
+	g.get("/").is(400)
+	g.get("/", "X-Api-Key: a").admitted(1)
 }
 
 func TestBrokenHeadersAreRefusedBeforeTheyCount(t *testing.T) {
@@ -135,8 +213,9 @@ func TestHostileQueryKeys(t *testing.T) {
 			t.Errorf("body = %q repeats the key", r.body)
 		}
 	}
-	g.raw(rawGet("/?key=bob&key=alice")).admitted(0) // twice is missing: counts by address
-	g.raw(rawGet("/?key=")).rejected()
+	g.raw(rawGet("/?key=bob&key=alice")).is(400)
+	g.raw(rawGet("/?key=")).admitted(0) // empty is missing: it counts by address
+	g.raw(rawGet("/")).rejected()
 	g.raw(rawGet("/?key=bob")).admitted(0)
 
 	entries := g.logged("rate limit exceeded")
@@ -148,7 +227,7 @@ func TestHostileQueryKeys(t *testing.T) {
 			t.Errorf("logged key = %q, want %q", got, key)
 		}
 	}
-	if got, want := len(g.logged("handled request")), 2*len(keys)+3; got != want {
+	if got, want := len(g.logged("handled request")), 2*len(keys)+4; got != want {
 		t.Errorf("the access log has %d entries, want %d", got, want)
 	}
 }
@@ -179,12 +258,12 @@ func TestClientsCannotNameTheKeysOfOthersWithoutKey(t *testing.T) {
 	}
 }
 
-func TestTooManyHeadersDoNotReachTheLimiter(t *testing.T) {
+func TestTooManyHeadersAreOneAmbiguousKey(t *testing.T) {
 	g := serve(t, guarded)
 	var lines []string
 	for i := range 1500 {
 		lines = append(lines, fmt.Sprintf("X-Api-Key: k%d", i))
 	}
-	g.raw(rawGet("/", lines...)).admitted(2) // all of it is one request without a key
-	g.get("/").admitted(1)
+	g.raw(rawGet("/", lines...)).is(400)
+	g.get("/").admitted(2)
 }

@@ -1,0 +1,124 @@
+package fleetlimit
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+)
+
+// listHeaders are those whose value is a comma-separated list. Several of one name are one list (RFC 9110, section 5.3).
+var listHeaders = map[string]bool{
+	"Accept":            true,
+	"Accept-Charset":    true,
+	"Accept-Encoding":   true,
+	"Accept-Language":   true,
+	"Cache-Control":     true,
+	"Content-Encoding":  true,
+	"Content-Language":  true,
+	"Forwarded":         true,
+	"If-Match":          true,
+	"If-None-Match":     true,
+	"Via":               true,
+	"X-Forwarded-For":   true,
+	"X-Forwarded-Host":  true,
+	"X-Forwarded-Proto": true,
+}
+
+// hopHeaders are those that Connection names in ordinary requests.
+var hopHeaders = map[string]bool{
+	"Connection":        true,
+	"Http2-Settings":    true,
+	"Keep-Alive":        true,
+	"Proxy-Connection":  true,
+	"Te":                true,
+	"Trailer":           true,
+	"Transfer-Encoding": true,
+	"Upgrade":           true,
+}
+
+// readHeader returns a reader of the header field, in canonical form.
+func readHeader(field string) reader {
+	list, hop, words := listHeaders[field], hopHeaders[field], strings.ContainsAny(field, "-_.")
+	return func(r *http.Request, _ *caddy.Replacer) (string, presence) {
+		values := r.Header[field]
+		switch {
+		case announced(r, field), words && hasTwin(r, field), !hop && len(values) > 0 && endsHere(r, field):
+			return "", ambiguous
+		case len(values) == 0:
+			return "", missing
+		case len(values) == 1:
+			return valueOf(values[0])
+		case list:
+			return valueOf(joinList(values))
+		}
+		return "", ambiguous
+	}
+}
+
+// joinList returns the list that the values are together.
+func joinList(values []string) string {
+	var b strings.Builder
+	for _, v := range values {
+		if v = strings.Trim(v, " \t,"); v == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(v)
+	}
+	return b.String()
+}
+
+// endsHere reports whether Connection names the header, so that a proxy removes it before the upstream sees it.
+func endsHere(r *http.Request, field string) bool {
+	for _, list := range r.Header["Connection"] {
+		for list != "" {
+			var name string
+			name, list, _ = strings.Cut(list, ",")
+			if strings.EqualFold(strings.Trim(name, " \t"), field) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// announced reports whether the header is to follow the body as a trailer, which some servers add to the headers.
+func announced(r *http.Request, field string) bool {
+	_, found := r.Trailer[field]
+	return found
+}
+
+// hasTwin reports whether the request has the field in another spelling, with underscores or dots for its hyphens. Behind
+// CGI and FastCGI, all spellings are one variable.
+func hasTwin(r *http.Request, field string) bool {
+	for name := range r.Header {
+		if len(name) == len(field) && name != field && sameName(name, field, "-.") {
+			return true
+		}
+	}
+	return false
+}
+
+// sameName reports whether a and b are equal without regard to case, and to which of the separators or an underscore
+// they have between words. They have the same length.
+func sameName(a, b, separators string) bool {
+	for i := range len(a) {
+		if foldByte(a[i], separators) != foldByte(b[i], separators) {
+			return false
+		}
+	}
+	return true
+}
+
+func foldByte(c byte, separators string) byte {
+	switch {
+	case 'A' <= c && c <= 'Z':
+		return c + ('a' - 'A')
+	case strings.IndexByte(separators, c) >= 0:
+		return '_'
+	}
+	return c
+}
