@@ -129,9 +129,7 @@ func (a *App) Cleanup() error {
 // define records that a handler defines the zone name as z says. Two handlers may share a zone by defining it the same;
 // two definitions that differ are an error, or a warning when both are in the syntax of caddy-ratelimit, which allows it.
 func (a *App) define(name string, z *Zone, logger *zap.Logger) error {
-	shared := *z
-	shared.MatcherSetsRaw = nil
-	text, err := json.Marshal(shared)
+	text, err := z.shared()
 	if err != nil {
 		return err
 	}
@@ -140,11 +138,11 @@ func (a *App) define(name string, z *Zone, logger *zap.Logger) error {
 	if a.definitions == nil {
 		a.definitions = make(map[string]definition)
 	}
-	a.definitions[name] = definition{text: string(text), zone: z}
+	a.definitions[name] = definition{text: text, zone: z}
 	a.mu.Unlock()
 
 	switch {
-	case !found || earlier.text == string(text):
+	case !found || earlier.text == text:
 		return nil
 	case earlier.zone.legacy() && z.legacy():
 		logger.Warn("two definitions of one zone share their counts: give them different names if they are not the same",
@@ -154,6 +152,14 @@ func (a *App) define(name string, z *Zone, logger *zap.Logger) error {
 		return fmt.Errorf("is defined twice, differently: give one of them another name, or write both the same to share "+
 			"the counts; earlier %s, now %s", earlier.text, text)
 	}
+}
+
+// shared returns a text that is the same for zones that can share their counts. They may apply to different requests.
+func (z *Zone) shared() (string, error) {
+	shared := *z
+	shared.MatcherSetsRaw = nil
+	text, err := json.Marshal(shared)
+	return string(text), err
 }
 
 // ruleID returns the number that identifies the counts of a rule. identity holds everything that a rule's counts belong

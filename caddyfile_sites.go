@@ -3,7 +3,6 @@ package fleetlimit
 import (
 	"encoding/json"
 	"maps"
-	"reflect"
 	"slices"
 
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
@@ -40,11 +39,11 @@ func (p *directiveParser) compareWithOthers(state map[string]any) error {
 	return nil
 }
 
-// sameZone reports whether two zones can share their counts. They may apply to different requests.
+// sameZone reports whether two zones can share their counts.
 func sameZone(a, b *Zone) bool {
-	x, y := *a, *b
-	x.MatcherSetsRaw, y.MatcherSetsRaw = nil, nil
-	return reflect.DeepEqual(x, y)
+	x, errX := a.shared()
+	y, errY := b.shared()
+	return errX == nil && errY == nil && x == y
 }
 
 func definedTwice(name string, earlier, now *caddyfile.Dispenser) error {

@@ -1,6 +1,8 @@
 package fleetlimit
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -65,6 +67,15 @@ func (l *Limit) validate() error {
 	return limiter.Limit{Events: l.Events, Window: time.Duration(l.Window), Burst: l.Burst}.Validate()
 }
 
+// MarshalJSON leaves out what is the default, so that zones which mean the same are written the same.
+func (a Algorithm) MarshalJSON() ([]byte, error) {
+	type plain Algorithm
+	if a.Subwindows == 1 {
+		a.Subwindows = 0
+	}
+	return json.Marshal(plain(a))
+}
+
 // compile returns the algorithm that a names, the token bucket for none.
 func (a *Algorithm) compile() (limiter.Algorithm, error) {
 	if a == nil || *a == (Algorithm{}) {
@@ -75,6 +86,9 @@ func (a *Algorithm) compile() (limiter.Algorithm, error) {
 		return limiter.Algorithm{}, err
 	}
 	compiled := limiter.Algorithm{Kind: kind, SubWindows: a.Subwindows}
+	if kind == limiter.SlidingWindow {
+		compiled.SubWindows = cmp.Or(a.Subwindows, 1)
+	}
 	return compiled, compiled.Validate()
 }
 
