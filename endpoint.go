@@ -13,8 +13,8 @@ import (
 
 // route is the method and path pattern of an endpoint. It is immutable.
 type route struct {
-	methods []string // sorted, in capitals; none means all. GET stands for GET and HEAD
-	path    caddyhttp.MatchPath
+	methods []string            // sorted, in capitals; none means all. GET stands for GET and HEAD
+	path    caddyhttp.MatchPath // the pattern, and, if it ends in a slash, the pattern without
 }
 
 // newRoute compiles a pattern. Methods are case-insensitive, pattern is one of Caddy's path matcher.
@@ -23,6 +23,9 @@ func newRoute(methods []string, pattern string) (*route, error) {
 		return nil, err
 	}
 	e := &route{path: caddyhttp.MatchPath{pattern}}
+	if bare := strings.TrimRight(pattern, "/"); bare != pattern && bare != "" && !strings.HasSuffix(bare, "*") {
+		e.path = append(e.path, bare)
+	}
 	if err := e.path.Provision(caddy.Context{}); err != nil {
 		return nil, fmt.Errorf("path %q: %w", pattern, err)
 	}
@@ -59,8 +62,38 @@ func notLetter(c rune) bool {
 	return (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && c != '-' && c != '_'
 }
 
-// match reports whether r is a request to this endpoint.
-func (e *route) match(r *http.Request) bool { return e.matchMethod(r.Method) && e.path.Match(r) }
+// match reports whether r, or bare if it is not nil, is a request to this endpoint.
+func (e *route) match(r, bare *http.Request) bool {
+	return e.matchMethod(r.Method) && (e.path.Match(r) || bare != nil && e.path.Match(bare))
+}
+
+// bareRequest returns r with what many servers ignore in a path removed: slashes at the end and parameters of segments, as
+// in /login;v=1/. It returns nil if there is nothing to remove.
+func bareRequest(r *http.Request) *http.Request {
+	if p := r.URL.Path; len(p) < 2 || p[len(p)-1] != '/' && strings.IndexByte(p, ';') < 0 {
+		return nil
+	}
+	u := *r.URL
+	u.Path, u.RawPath = barePath(u.Path), barePath(u.RawPath)
+	bare := r.WithContext(r.Context())
+	bare.URL = &u
+	return bare
+}
+
+// barePath removes parameters and slashes at the end of a path.
+func barePath(p string) string {
+	if strings.IndexByte(p, ';') >= 0 {
+		segments := strings.Split(p, "/")
+		for i := range segments {
+			segments[i], _, _ = strings.Cut(segments[i], ";")
+		}
+		p = strings.Join(segments, "/")
+	}
+	if bare := strings.TrimRight(p, "/"); bare != "" {
+		return bare
+	}
+	return p
+}
 
 // matchMethod ignores case, unlike HTTP: servers behind may too, and "post" must not be a way round the limit of POST.
 func (e *route) matchMethod(method string) bool {

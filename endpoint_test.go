@@ -14,7 +14,44 @@ func TestRouteMatch(t *testing.T) {
 	}{
 		{"", "/search", "GET", "/search", true},
 		{"", "/search", "PURGE", "/search?q=1", true},
-		{"", "/search", "GET", "/search/", false},
+		{"", "/search", "GET", "/search/", true},
+		{"", "/search", "GET", "/search///", true},
+		{"", "/search", "GET", "/search;a", true},
+		{"", "/search", "GET", "/search;", true},
+		{"", "/search", "GET", "/search;a=1;b=2/", true},
+		{"", "/search", "GET", "/search%3Ba", true},
+		{"", "/search", "GET", "/search/;a", true},
+		{"", "/search", "GET", "/search/.;a/", true},
+		{"", "/search", "GET", "/x/..;a/search", true},
+		{"", "/search", "GET", "/;a/search", true},
+		{"", "/search", "GET", "/search%2F", true},
+		{"", "/search", "GET", "/search/x;/..", true},
+		{"", "/search", "GET", "/search/a", false},
+		{"", "/search", "GET", "/search;/a", false},
+		{"", "/search", "GET", "/", false},
+		{"", "/search/", "GET", "/search", true},
+		{"", "/search/", "GET", "/search/", true},
+		{"", "/search/", "GET", "/search/;a", true},
+		{"", "/search/", "GET", "/search/a", false},
+		{"", "/search/*", "GET", "/search/a/", true},
+		{"", "/search/*", "GET", "/search/", true},
+		{"", "/search/*", "GET", "/search;a/b", true},
+		{"", "/search/*", "GET", "/search", false},
+		{"", "/search*", "GET", "/search/", true},
+		{"", "/search;a", "GET", "/search;a", true},
+		{"", "/search;a", "GET", "/search", false},
+		{"", "/users/*/posts", "GET", "/users/7;a/posts/", true},
+		{"", "/users/*/posts/", "GET", "/users/7/posts", true},
+		{"", "*.json", "GET", "/a.json/", true},
+		{"", "*.json", "GET", "/a.json;b", true},
+		{"", "*.json", "GET", "/a.json/b", false},
+		{"", "*/", "GET", "/a/", true},
+		{"", "*/", "GET", "/a", false},
+		{"", "/", "GET", "/", true},
+		{"", "/", "GET", "/;a", true},
+		{"", "/", "GET", "/a", false},
+		{"", "/a%2fb", "GET", "/a%2Fb/", true},
+		{"", "/a%2fb", "GET", "/a%2Fb;c", true},
 		{"", "/search", "GET", "/searching", false},
 		{"", "/search", "GET", "/SEARCH", true},
 		{"", "/Search", "GET", "/search", true},
@@ -53,7 +90,7 @@ func TestRouteMatch(t *testing.T) {
 		if r.URL, err = url.ParseRequestURI(tc.uri); err != nil {
 			t.Fatal(err)
 		}
-		if got := e.match(r); got != tc.want {
+		if got := e.match(r, bareRequest(r)); got != tc.want {
 			t.Errorf("%q matches %s %s: %v, want %v", e, tc.method, tc.uri, got, tc.want)
 		}
 	}

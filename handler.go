@@ -202,8 +202,12 @@ func (h *Handler) keyMissing(z *zone) (skip bool, err error) {
 // policyOf returns the policy of the first endpoint that matches the request, else that of the rest of the zone.
 func (z *zone) policyOf(r *http.Request) *policy {
 	last := len(z.policies) - 1
+	if last == 0 {
+		return &z.policies[0]
+	}
+	bare := bareRequest(r)
 	for i := range z.policies[:last] {
-		if p := &z.policies[i]; p.route.match(r) {
+		if p := &z.policies[i]; p.route.match(r, bare) {
 			return p
 		}
 	}
