@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -46,11 +47,22 @@ func (l logWhich) logs(legacy, breach bool) bool {
 	return breach
 }
 
+// unbounded reports whether every rejection of a zone is to be logged, however many there are.
+func (l logWhich) unbounded(legacy bool) bool { return l == logAll || l == logDefault && legacy }
+
 // report logs a rejection and emits its event. The event of a zone in the syntax of caddy-ratelimit is emitted on every
-// rejection, as there; others only on the first of a key and window, so that a flood is not multiplied.
+// rejection, as there; others only on the first of a key and window, so that a flood is not multiplied. A flood of keys
+// has many first rejections: unless all are asked for, a zone logs and emits a few in a second.
 func (h *Handler) report(denied *result, wait time.Duration, r *http.Request, q *question) {
-	legacy, breach := denied.zone.legacy, denied.decision.Breach
-	logs, emits := h.logWhich.logs(legacy, breach), legacy || breach
+	z, breach := denied.zone, denied.decision.Breach
+	logs, emits := h.logWhich.logs(z.legacy, breach), z.legacy || breach
+	var unlogged, unemitted uint64
+	if logs && !h.logWhich.unbounded(z.legacy) {
+		logs, unlogged = z.logged.allow(q.now.Unix())
+	}
+	if emits && !z.legacy {
+		emits, unemitted = z.emitted.allow(q.now.Unix())
+	}
 	if !logs && !emits {
 		return
 	}
@@ -67,13 +79,47 @@ func (h *Handler) report(denied *result, wait time.Duration, r *http.Request, q 
 		if h.LogKey {
 			fields = append(fields, zap.String("key", denied.template.text(r, q.repl)))
 		}
+		if unlogged > 0 {
+			fields = append(fields, zap.Uint64("suppressed", unlogged))
+		}
 		h.logger.Info("rate limit exceeded", fields...)
 	}
 	if emits {
-		h.events.Emit(h.ctx, "rate_limit_exceeded", map[string]any{
+		data := map[string]any{
 			"zone":      q.rec.exceeded,
 			"wait":      wait,
 			"remote_ip": remote,
-		})
+		}
+		if unemitted > 0 {
+			data["suppressed"] = unemitted
+		}
+		h.events.Emit(h.ctx, "rate_limit_exceeded", data)
 	}
+}
+
+// reportsPerSecond is how many reports a zone makes in a second.
+const reportsPerSecond = 10
+
+// A reportLimit bounds the reports of a zone in each second of the clock.
+type reportLimit struct {
+	mu         sync.Mutex
+	second     int64
+	reports    int    // in this second
+	suppressed uint64 // since the last report
+}
+
+// allow reports whether there may be a report in a second, and how many were suppressed since the last one.
+func (l *reportLimit) allow(second int64) (ok bool, suppressed uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if second != l.second {
+		l.second, l.reports = second, 0
+	}
+	if l.reports == reportsPerSecond {
+		l.suppressed++
+		return false, 0
+	}
+	l.reports++
+	suppressed, l.suppressed = l.suppressed, 0
+	return true, suppressed
 }

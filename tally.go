@@ -11,6 +11,8 @@ type zoneState struct {
 	name  string
 	tally tally
 
+	logged, emitted reportLimit
+
 	maxOvershoot atomic.Uint64 // the bits of a float64: see zone.overshoot; 0 in memory
 }
 

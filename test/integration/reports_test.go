@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -120,6 +121,47 @@ func TestRejectionsAreLoggedOncePerKeyAndWindow(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A flood of keys has a first rejection for each of them.
+func TestAFloodOfKeysDoesNotFloodTheLog(t *testing.T) {
+	const keys = 100
+	takeWitnessed()
+	g := serveWith(t, witnessing, `
+		rate_limit {
+			zone user {
+				key {header.X-User}
+				limit 1/1h
+			}
+		}
+		respond "hello"
+	`)
+	start := time.Now()
+	for range 2 {
+		for i := range keys {
+			g.get("/", "X-User: "+strconv.Itoa(i))
+		}
+	}
+	most := 10 * (2 + int(time.Since(start)/time.Second)) // in each second of the clock
+	logged, emitted := g.logged("rate limit exceeded"), takeWitnessed()
+	if n := len(logged); n < 10 || n > most {
+		t.Errorf("of %d first rejections %d were logged, want 10 in a second", keys, n)
+	}
+	if n := len(emitted); n < 10 || n > most {
+		t.Errorf("of %d first rejections %d were emitted, want 10 in a second", keys, n)
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for user := 0; len(g.logged("rate limit exceeded")) == len(logged); user++ { // until the next second
+		if time.Now().After(deadline) {
+			t.Fatal("nothing is logged any more")
+		}
+		g.get("/", "X-User: next"+strconv.Itoa(user))
+		g.get("/", "X-User: next"+strconv.Itoa(user))
+	}
+	last := g.logged("rate limit exceeded")[len(logged)]
+	if n, _ := last["suppressed"].(float64); int(n) < keys-most {
+		t.Errorf("the next line tells %v suppressed, want at least %d", last["suppressed"], keys-most)
 	}
 }
 
