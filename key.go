@@ -17,8 +17,8 @@ import (
 var errEarlyData = errors.New("the client's address is not proved before the TLS handshake is complete")
 
 // maxKeyLen is the longest encoded key in bytes. Longer ones become a digest, so that clients cannot fill the memory with
-// long keys.
-const maxKeyLen = 256
+// long keys. API keys, UUIDs and addresses are shorter.
+const maxKeyLen = 64
 
 // The first byte of an encoded key is its key space, so that keys of different origin never meet.
 const (

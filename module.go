@@ -3,9 +3,9 @@
 //
 // The package is the adapter between Caddy and package limiter, which decides. One file holds one concern:
 //
-//	config.go           the JSON configuration     key.go, placeholder.go  whose count is used
+//	config.go           the JSON configuration     key.go, reader*.go ...  whose count is used
 //	caddyfile*.go       the Caddyfile grammar      access.go, glob.go ...  lists and patterns
-//	app.go              what handlers share        header.go, writer.go    what responses say
+//	app.go              what handlers share        header.go, trailer.go   what responses say
 //	zone.go, policy.go  a zone, compiled           reject.go, body.go      how requests are rejected
 //	handler.go          one request                report.go, metrics.go   what operators see
 //	pool.go, store.go   what outlives a reload       degraded.go  when the store does not answer
