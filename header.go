@@ -197,13 +197,7 @@ func (r *result) appendItem(b []byte) []byte {
 
 // write sets the headers, and so replaces those of an upstream, or removes them where we have nothing to say.
 func (v *headerValues) write(h http.Header) {
-	first, end := 0, len(headerNames)
-	if v.set&xHeaders == 0 {
-		first = xCount
-	}
-	if v.set&draftHeaders == 0 {
-		end = xCount
-	}
+	first, end := v.names()
 	for i := first; i < end; i++ {
 		if v.values[i] == "" {
 			delete(h, headerNames[i])
@@ -211,6 +205,18 @@ func (v *headerValues) write(h http.Header) {
 			h[headerNames[i]] = v.values[i : i+1 : i+1]
 		}
 	}
+}
+
+// names returns the range of headerNames that are ours to set.
+func (v *headerValues) names() (first, end int) {
+	first, end = 0, len(headerNames)
+	if v.set&xHeaders == 0 {
+		first = xCount
+	}
+	if v.set&draftHeaders == 0 {
+		end = xCount
+	}
+	return first, end
 }
 
 // expose lets scripts of other origins read our headers, when the request comes from one.

@@ -38,6 +38,7 @@ func (rec *record) wrap(w http.ResponseWriter, r *http.Request) http.ResponseWri
 // ours, which therefore gets the headers at once; when they have written nothing, the server is about to.
 func (rec *record) unwrap() {
 	rec.writer.start()
+	rec.headers.removeTrailers(rec.writer.Header())
 	rec.writer.state = unused
 }
 
@@ -49,6 +50,7 @@ func (w *responseWriter) start() {
 	w.state = started
 	h := w.Header()
 	w.rec.headers.write(h)
+	w.rec.headers.removeAnnounced(h)
 	expose(h, w.request)
 }
 

@@ -67,6 +67,43 @@ func TestUpstreamHeadersAreReplaced(t *testing.T) {
 	}
 }
 
+func TestUpstreamTrailersOfOurNamesAreDropped(t *testing.T) {
+	addr := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		if r.URL.Path == "/announced" {
+			h.Set("Trailer", "x-ratelimit-limit, X-Kept, RateLimit")
+			h.Add("Trailer", "X-RateLimit-Policy")
+			_, _ = io.WriteString(w, "upstream")
+			h.Set("X-RateLimit-Limit", "999")
+			h.Set("RateLimit", `"upstream";r=1`)
+			h.Set("X-RateLimit-Policy", "upstream")
+			h.Set("X-Kept", "kept")
+			return
+		}
+		_, _ = io.WriteString(w, "upstream")
+		w.(http.Flusher).Flush()
+		for _, name := range []string{"X-RateLimit-Remaining", "X-RateLimit-Policy", "RateLimit", "RateLimit-Policy"} {
+			h.Set(http.TrailerPrefix+name, "999")
+		}
+		h.Set(http.TrailerPrefix+"X-Kept", "kept")
+	})
+	g := serve(t, limited+"reverse_proxy "+addr)
+	for _, path := range []string{"/announced", "/unannounced"} {
+		req, err := http.NewRequest(http.MethodGet, "http://"+g.addr+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := g.client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		readReply(t, resp).is(200).has("X-RateLimit-Limit", "5")
+		if got := resp.Trailer.Get("X-Kept"); len(resp.Trailer) != 1 || got != "kept" {
+			t.Errorf("trailers of %s = %v, want X-Kept alone", path, resp.Trailer)
+		}
+	}
+}
+
 func TestEarlyHintsAreNotTheEnd(t *testing.T) {
 	addr := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Link", "</style.css>; rel=preload")
