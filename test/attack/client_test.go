@@ -1,0 +1,207 @@
+package attack
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quic-go/qpack"
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/quicvarint"
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// A request is what a client writes, byte by byte as it is.
+type request struct {
+	method, target, host string
+	header               []field
+	body                 string
+}
+
+type field struct{ name, value string }
+
+// A client sends requests over one protocol and returns the status of the response, or 0 if there is none.
+type client func(r request) int
+
+// protocols returns a client for each protocol.
+func protocols(t *testing.T, g *gateway) map[string]client {
+	return map[string]client{"http1": http1(g), "http2": http2Client(t, g), "http3": http3Client(t, g)}
+}
+
+const patience = 10 * time.Second
+
+// http1 returns a client with a connection for each request. A field without a name is a line as it is.
+func http1(g *gateway) client {
+	return func(r request) int {
+		conn, err := net.Dial("tcp", g.plain)
+		if err != nil {
+			return 0
+		}
+		defer func() { _ = conn.Close() }()
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		var b bytes.Buffer
+		b.WriteString(r.method + " " + r.target + " HTTP/1.1\r\nHost: " + r.host + "\r\n")
+		for _, f := range r.header {
+			if f.name != "" {
+				b.WriteString(f.name + ":")
+			}
+			b.WriteString(f.value + "\r\n")
+		}
+		b.WriteString("\r\n" + r.body)
+		if _, err := conn.Write(b.Bytes()); err != nil {
+			return 0
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			return 0
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode
+	}
+}
+
+// fields returns the header fields of a request in HTTP/2 and HTTP/3.
+func (r request) fields() []field {
+	all := []field{{":method", r.method}, {":scheme", "https"}, {":authority", r.host}, {":path", r.target}}
+	for _, f := range r.header {
+		all = append(all, field{strings.ToLower(f.name), f.value})
+	}
+	return all
+}
+
+func clientTLS(protocol string) *tls.Config {
+	return &tls.Config{InsecureSkipVerify: true, ServerName: hostName, NextProtos: []string{protocol}}
+}
+
+// http2Client returns a client with a connection for each request.
+func http2Client(t *testing.T, g *gateway) client {
+	return func(r request) int {
+		conn, err := tls.Dial("tcp", g.tls, clientTLS("h2"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
+			t.Fatal(err)
+		}
+		framer := http2.NewFramer(conn, conn)
+		var block bytes.Buffer
+		encoder := hpack.NewEncoder(&block)
+		for _, f := range r.fields() {
+			_ = encoder.WriteField(hpack.HeaderField{Name: f.name, Value: f.value})
+		}
+		err = errors.Join(framer.WriteSettings(), framer.WriteHeaders(http2.HeadersFrameParam{
+			StreamID: 1, BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+		for {
+			frame, err := framer.ReadFrame()
+			if err != nil {
+				return 0
+			}
+			switch f := frame.(type) {
+			case *http2.MetaHeadersFrame:
+				status, _ := strconv.Atoi(f.PseudoValue("status"))
+				return status
+			case *http2.RSTStreamFrame, *http2.GoAwayFrame:
+				return 0
+			case *http2.SettingsFrame:
+				if !f.IsAck() {
+					_ = framer.WriteSettingsAck()
+				}
+			}
+		}
+	}
+}
+
+// http3Client returns a client with one connection, which a request that breaks it replaces.
+func http3Client(t *testing.T, g *gateway) client {
+	var conn *quic.Conn
+	t.Cleanup(func() {
+		if conn != nil {
+			_ = conn.CloseWithError(0, "")
+		}
+	})
+	return func(r request) int {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		if conn == nil || conn.Context().Err() != nil {
+			conn = dialHTTP3(ctx, t, g.tls)
+		}
+		stream, err := conn.OpenStreamSync(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = stream.SetDeadline(time.Now().Add(patience))
+		var block bytes.Buffer
+		encoder := qpack.NewEncoder(&block)
+		for _, f := range r.fields() {
+			_ = encoder.WriteField(qpack.HeaderField{Name: f.name, Value: f.value})
+		}
+		frame := append(quicvarint.Append([]byte{headersFrame}, uint64(block.Len())), block.Bytes()...)
+		if _, err := stream.Write(frame); err != nil {
+			return 0
+		}
+		_ = stream.Close()
+		return readStatus(stream)
+	}
+}
+
+const headersFrame, settingsFrame, controlStream = 1, 4, 0
+
+func dialHTTP3(ctx context.Context, t *testing.T, addr string) *quic.Conn {
+	t.Helper()
+	conn, err := quic.DialAddr(ctx, addr, clientTLS("h3"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	control, err := conn.OpenUniStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := control.Write([]byte{controlStream, settingsFrame, 0}); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// readStatus returns the status in the first header frame of an HTTP/3 response.
+func readStatus(stream io.Reader) int {
+	from := bufio.NewReader(stream)
+	kind, err := quicvarint.Read(from)
+	if err != nil || kind != headersFrame {
+		return 0
+	}
+	length, err := quicvarint.Read(from)
+	if err != nil || length > 1<<16 {
+		return 0
+	}
+	block := make([]byte, length)
+	if _, err := io.ReadFull(from, block); err != nil {
+		return 0
+	}
+	next := qpack.NewDecoder().Decode(block)
+	for {
+		f, err := next()
+		if err != nil {
+			return 0
+		}
+		if f.Name == ":status" {
+			status, _ := strconv.Atoi(f.Value)
+			return status
+		}
+	}
+}

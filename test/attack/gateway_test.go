@@ -1,0 +1,158 @@
+// Package attack tries to get past an exhausted key, from outside: a whole Caddy over HTTP/1.1, HTTP/2 and HTTP/3, clients
+// that write the bytes of a request themselves, and an upstream that records whom it sees. Whoever is counted must be who the
+// upstream sees.
+package attack
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+	_ "github.com/caddyserver/caddy/v2/modules/standard"
+
+	_ "github.com/fleetlimit/fleetlimit"
+)
+
+// hostName is the name in the gateway's certificate.
+const hostName = "gateway.test"
+
+// A gateway is the Caddy of this process while one test has it, in front of an upstream.
+type gateway struct {
+	plain   string // the address of HTTP/1.1
+	tls     string // the address of HTTP/2 and HTTP/3
+	logFile string
+}
+
+// serve starts a gateway with these directives in front of an upstream.
+func serve(t *testing.T, directives string, upstream http.HandlerFunc) *gateway {
+	t.Helper()
+	up := httptest.NewServer(upstream)
+	t.Cleanup(up.Close)
+	dir := t.TempDir()
+	cert, key := certificate(t, dir)
+	g := &gateway{plain: freeAddr(t), tls: freeAddr(t), logFile: filepath.Join(dir, "log")}
+	site := fmt.Sprintf("%s\nreverse_proxy %s\n", directives, up.Listener.Addr())
+	g.load(t, fmt.Sprintf(`{
+		admin off
+		persist_config off
+		auto_https off
+		default_bind 127.0.0.1
+		storage file_system %s
+		log {
+			output file %s
+			format json
+		}
+		servers {
+			trusted_proxies static 127.0.0.0/8
+		}
+	}
+	http://:%s {
+		%s
+	}
+	https://:%s {
+		tls %s %s
+		%s
+	}`, dir, g.logFile, port(g.plain), site, port(g.tls), cert, key, site))
+	t.Cleanup(func() {
+		if err := caddy.Stop(); err != nil {
+			t.Errorf("stopping Caddy: %v", err)
+		}
+		if log := g.log(t); strings.Contains(log, "panic") {
+			t.Errorf("Caddy has logged a panic:\n%s", log)
+		}
+	})
+	return g
+}
+
+// load adapts and runs a Caddyfile.
+func (g *gateway) load(t *testing.T, text string) {
+	t.Helper()
+	adapter := caddyfile.Adapter{ServerType: httpcaddyfile.ServerType{}}
+	config, _, err := adapter.Adapt([]byte(text), map[string]any{"filename": "Caddyfile"})
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	if err := caddy.Load(config, true); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+}
+
+// log returns what Caddy has logged.
+func (g *gateway) log(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(g.logFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// logged returns the fields of the log lines with this message.
+func (g *gateway) logged(t *testing.T, message string) (lines []map[string]any) {
+	t.Helper()
+	for line := range strings.Lines(g.log(t)) {
+		var fields map[string]any
+		if err := json.Unmarshal([]byte(line), &fields); err != nil {
+			t.Fatalf("%v in %q", err, line)
+		}
+		if fields["msg"] == message {
+			lines = append(lines, fields)
+		}
+	}
+	return lines
+}
+
+// certificate writes a certificate of the gateway into dir.
+func certificate(t *testing.T, dir string) (certFile, keyFile string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{hostName},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: cert}, keyFile: {Type: "PRIVATE KEY", Bytes: private}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return certFile, keyFile
+}
+
+// freeAddr returns a loopback address that nothing listens on.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ln.Close() }()
+	return ln.Addr().String()
+}
+
+func port(addr string) string { return addr[strings.LastIndexByte(addr, ':')+1:] }

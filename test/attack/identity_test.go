@@ -1,0 +1,277 @@
+package attack
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// limit is what the zones of these tests admit in an hour.
+const limit = 3
+
+// zoned is a zone that lets requests without a key past.
+func zoned(key string) string {
+	return fmt.Sprintf(`rate_limit {
+		zone key {
+			key %s
+			on_missing_key skip
+			limit %d/1h
+			algorithm sliding_window_log
+			deny_key stolen*
+		}
+	}`, key, limit)
+}
+
+func get(target string, header ...field) request {
+	return request{method: "GET", target: target, host: "api.example", header: header}
+}
+
+// A way spells the key in a request. n tells apart requests that are to have keys of their own.
+type way struct {
+	name  string
+	write func(key string, n int) request
+}
+
+// attackWith exhausts keys, tries each way past them, and fails when the upstream sees a key more often than it may.
+func attackWith(t *testing.T, u *upstream, clients map[string]client, plain func(key string, n int) request, ways []way) {
+	for protocol, do := range clients {
+		for i, w := range ways {
+			t.Run(protocol+"/"+w.name, func(t *testing.T) {
+				key := fmt.Sprintf("victim-%s-%d", protocol, i)
+				for n := range limit {
+					if status := do(plain(key, n)); status != http.StatusOK {
+						t.Fatalf("request %d within the limit: status %d, want 200", n, status)
+					}
+				}
+				if status := do(plain(key, limit)); status != http.StatusTooManyRequests {
+					t.Fatalf("request above the limit: status %d, want 429", status)
+				}
+				stolen := "stolen-" + key
+				for n := range 10 {
+					if status := do(w.write(key, n)); status >= 500 {
+						t.Errorf("status %d, want none of 500 or above", status)
+					}
+					do(w.write(stolen, n))
+				}
+				if seen := u.count(key); seen > limit {
+					t.Errorf("the upstream has seen the key %d times, the limit is %d", seen, limit)
+				}
+				if seen := u.count(stolen); seen > 0 {
+					t.Errorf("the upstream has seen a denied key %d times", seen)
+				}
+			})
+		}
+	}
+}
+
+// spaces returns text that the reader of a header removes.
+func spaces(n int) string { return strings.Repeat(" \t", n) }
+
+func keyHeader(key string, _ int) request { return get("/", field{"X-Api-Key", key}) }
+
+// headerWay writes the key into these fields.
+func headerWay(name string, fields func(key string, n int) []field) way {
+	return way{name, func(key string, n int) request { return get("/", fields(key, n)...) }}
+}
+
+// headerWays are of all protocols.
+func headerWays() []way {
+	return []way{
+		headerWay("spaces before", func(key string, n int) []field { return []field{{"X-Api-Key", spaces(n+1) + key}} }),
+		headerWay("spaces after", func(key string, n int) []field { return []field{{"X-Api-Key", key + spaces(n+1)}} }),
+		headerWay("spaces around", func(key string, n int) []field { return []field{{"X-Api-Key", spaces(n) + key + "\t"}} }),
+		headerWay("twice", func(key string, n int) []field { return []field{{"X-Api-Key", key}, {"X-Api-Key", strconv.Itoa(n)}} }),
+		headerWay("twice, the key last", func(key string, n int) []field { return []field{{"x-api-key", strconv.Itoa(n)}, {"X-API-KEY", key}} }),
+		headerWay("twice alike", func(key string, _ int) []field { return []field{{"X-Api-Key", key}, {"X-Api-Key", key}} }),
+		headerWay("twice, one empty", func(key string, _ int) []field { return []field{{"X-Api-Key", ""}, {"X-Api-Key", key}} }),
+		headerWay("underscores", func(key string, _ int) []field { return []field{{"X_Api_Key", key}} }),
+		headerWay("underscores beside another key", func(key string, n int) []field {
+			return []field{{"X-Api-Key", strconv.Itoa(n)}, {"X-Api_Key", key}}
+		}),
+		headerWay("dots", func(key string, _ int) []field { return []field{{"X.Api.Key", key}} }),
+		headerWay("NUL", func(key string, _ int) []field { return []field{{"X-Api-Key", key + "\x00"}} }),
+		headerWay("line feed", func(key string, _ int) []field { return []field{{"X-Api-Key", key + "\n"}} }),
+		headerWay("Connection", func(key string, _ int) []field { return []field{{"X-Api-Key", key}, {"Connection", "X-Api-Key"}} }),
+	}
+}
+
+// headerWays1 are of HTTP/1.1 alone.
+func headerWays1() []way {
+	return []way{
+		headerWay("folded before", func(key string, _ int) []field { return []field{{"X-Api-Key", "\r\n " + key}} }),
+		headerWay("folded after", func(key string, _ int) []field { return []field{{"X-Api-Key", key + "\r\n \t"}} }),
+		headerWay("space before the colon", func(key string, _ int) []field { return []field{{"X-Api-Key ", key}} }),
+		headerWay("a line without a colon", func(key string, _ int) []field { return []field{{"", "X-Api-Key"}, {"X-Api-Key", key}} }),
+		headerWay("bare carriage return", func(key string, _ int) []field { return []field{{"A", "b\rX-Api-Key: " + key}} }),
+		{"announced trailer", func(key string, _ int) request {
+			r := get("/", field{"Transfer-Encoding", " chunked"}, field{"Trailer", " X-Api-Key"})
+			r.body = "0\r\nX-Api-Key: " + key + "\r\n\r\n"
+			return r
+		}},
+		{"trailer", func(key string, _ int) request {
+			r := get("/", field{"Transfer-Encoding", " chunked"})
+			r.body = "0\r\nX-Api-Key: " + key + "\r\n\r\n"
+			return r
+		}},
+		{"announced trailer beside another key", func(key string, n int) request {
+			r := get("/", field{"Transfer-Encoding", " chunked"}, field{"Trailer", " X-Api-Key"}, field{"X-Api-Key", strconv.Itoa(n)})
+			r.body = "0\r\nX-Api-Key: " + key + "\r\n\r\n"
+			return r
+		}},
+		{"absolute form", func(key string, n int) request {
+			return get(fmt.Sprintf("http://%d.example/", n), field{"X-Api-Key", key})
+		}},
+	}
+}
+
+// Point 7.1 and the headers of 7.2.
+func TestSpellingsOfAHeaderAreOneKey(t *testing.T) {
+	u := newUpstream(keyHeaders)
+	g := serve(t, zoned("{http.request.header.X-Api-Key}"), u.ServeHTTP)
+	attackWith(t, u, protocols(t, g), keyHeader, headerWays())
+	attackWith(t, u, map[string]client{"http1 alone": http1(g)}, keyHeader, headerWays1())
+}
+
+func keyQuery(key string, _ int) request { return get("/?key=" + url.QueryEscape(key)) }
+
+// Point 7.2.
+func TestSpellingsOfAParameterAreOneKey(t *testing.T) {
+	u := newUpstream(keyParameters)
+	g := serve(t, zoned("{http.request.uri.query.key}"), u.ServeHTTP)
+	var ways []way
+	for name, query := range map[string]string{
+		"twice":                 "key=$key&key=$n",
+		"twice, the key last":   "key=$n&key=$key",
+		"twice, escaped name":   "key=$n&%6bey=$key",
+		"escaped name":          "k%65y=$key",
+		"after a semicolon":     "x=1;key=$key",
+		"semicolon first":       ";key=$key&x=$n",
+		"before a semicolon":    "key=$key;x=$n",
+		"semicolon and key":     "key=$n&x;key=$key",
+		"bad escape beside":     "key=$n%zz&key=$key",
+		"bad escape in value":   "key=$key%zz",
+		"array":                 "key[]=$key",
+		"array with an index":   "key[$n]=$key",
+		"escaped array":         "key%5b%5d=$key",
+		"another case":          "KEY=$key",
+		"space before the name": "+key=$key",
+		"NUL after the name":    "key%00=$key",
+		"space after the value": "key=$key+",
+		"tab before the value":  "key=%09$key",
+		"fragment":              "key=$key#$n",
+		"fragment before":       "x=$n#&key=$key",
+	} {
+		ways = append(ways, way{name, func(key string, n int) request {
+			return get("/?" + strings.NewReplacer("$key", key, "$n", strconv.Itoa(n)).Replace(query))
+		}})
+	}
+	ways = append(ways, way{"many parameters", func(key string, _ int) request { return get("/?" + strings.Repeat("a&", 10_001) + "key=" + key) }})
+	attackWith(t, u, protocols(t, g), keyQuery, ways)
+}
+
+func keyCookie(key string, _ int) request { return get("/", field{"Cookie", "key=" + key}) }
+
+// Point 7.2. Ambiguous cookies count by address, whose limit is exhausted first.
+func TestSpellingsOfACookieAreOneKey(t *testing.T) {
+	u := newUpstream(keyCookies)
+	g := serve(t, zoned("{http.request.cookie.key}"), u.ServeHTTP)
+	do := http1(g)
+	for range limit {
+		if status := do(get("/", field{"Cookie", "key=1; key=2"})); status != http.StatusOK {
+			t.Fatalf("an ambiguous cookie: status %d, want 200", status)
+		}
+	}
+	var ways []way
+	for name, cookies := range map[string]string{
+		"twice":                  "key=$key; key=other",
+		"twice, the key last":    "key=other; key=$key",
+		"another case":           "KEY=$key",
+		"twice in another case":  "key=other; KEY=$key",
+		"quoted":                 `key="$key"`,
+		"quoted name":            `"key"=$key`,
+		"escaped name":           "%6bey=$key",
+		"after a comma":          "x=1, key=$key",
+		"after a space":          "x=1 key=$key",
+		"after a tab":            "x=1\tkey=$key",
+		"in open quotes":         `x="1; key=$key`,
+		"open quotes":            `key="$key`,
+		"spaces":                 "key = $key ",
+		"escape at the end":      "key=$key%20",
+		"tab":                    "key=\t$key",
+		"backslash in the value": `key=other\; key=$key`,
+		"array":                  "key[]=$key",
+		"many cookies":           strings.Repeat("a=1;", 3001) + "key=$key",
+	} {
+		ways = append(ways, headerWay(name, func(key string, _ int) []field {
+			return []field{{"Cookie", strings.ReplaceAll(cookies, "$key", key)}}
+		}))
+	}
+	ways = append(ways,
+		headerWay("two lines", func(key string, _ int) []field { return []field{{"Cookie", "key=other"}, {"Cookie", "key=" + key}} }),
+		headerWay("escaped value", func(key string, n int) []field {
+			n %= len(key)
+			return []field{{"Cookie", fmt.Sprintf("key=%s%%%02x%s", key[:n], key[n], key[n+1:])}}
+		}))
+	attackWith(t, u, protocols(t, g), keyCookie, ways)
+}
+
+// Keys that a proxy removes on the way do not make a client anonymous to the upstream and known to the zone.
+func TestAnonymousClientsCannotHideBehindKeys(t *testing.T) {
+	u := newUpstream(func(r *http.Request) []string {
+		if len(keyHeaders(r)) == 0 {
+			return []string{"anonymous"}
+		}
+		return nil
+	})
+	g := serve(t, strings.Replace(zoned("{http.request.header.X-Api-Key}"), "on_missing_key skip\n", "", 1), u.ServeHTTP)
+	for range limit {
+		http1(g)(get("/"))
+	}
+	for protocol, do := range protocols(t, g) {
+		for n := range 10 {
+			do(get("/", field{"X-Api-Key", strconv.Itoa(n)}, field{"Connection", "close, X-Api-Key"}))
+			do(get("/", field{"X-Api-Key", spaces(n)}))
+			do(get("/", field{"X-Api-Key", ""}))
+		}
+		if seen := u.count("anonymous"); seen != limit {
+			t.Errorf("%s: the upstream has seen %d anonymous requests, the limit is %d", protocol, seen, limit)
+		}
+	}
+}
+
+// Point 7.7.
+func TestSpellingsOfAHostAreOneKey(t *testing.T) {
+	for _, name := range []string{"host", "hostport", "header.Host"} {
+		t.Run(name, func(t *testing.T) {
+			u := newUpstream(func(r *http.Request) []string { return []string{strings.ToLower(strings.TrimRight(r.Host, "."))} })
+			g := serve(t, zoned("{http.request."+name+"}"), u.ServeHTTP)
+			plain := func(key string, _ int) request { return request{method: "GET", target: "/", host: key + ".example"} }
+			ways := []way{
+				{"case", func(key string, n int) request {
+					n %= len(key)
+					return request{method: "GET", target: "/", host: key[:n] + strings.ToUpper(key[n:n+1]) + key[n+1:] + ".EXAMPLE"}
+				}},
+				{"dot", func(key string, _ int) request { return request{method: "GET", target: "/", host: key + ".example."} }},
+			}
+			for protocol, do := range protocols(t, g) {
+				for i, w := range ways {
+					key := fmt.Sprintf("%s-%d", protocol, i)
+					for n := range limit {
+						if status := do(plain(key, n)); status != http.StatusOK {
+							t.Fatalf("request %d within the limit: status %d, want 200", n, status)
+						}
+					}
+					for n := range 10 {
+						do(w.write(key, n))
+					}
+					if seen := u.count(key + ".example"); seen != limit {
+						t.Errorf("%s, %s: the upstream has seen the host %d times, the limit is %d", protocol, w.name, seen, limit)
+					}
+				}
+			}
+		})
+	}
+}
