@@ -37,13 +37,14 @@ var hopHeaders = map[string]bool{
 	"Upgrade":           true,
 }
 
-// readHeader returns a reader of the header field, in canonical form.
+// readHeader returns a reader of the header field, in canonical form. Caddy has dropped the spellings with underscores or
+// dots that are the same variable behind CGI.
 func readHeader(field string) reader {
-	list, hop, words := listHeaders[field], hopHeaders[field], strings.ContainsAny(field, "-_.")
+	list, hop := listHeaders[field], hopHeaders[field]
 	return func(r *http.Request, _ *caddy.Replacer) (string, presence) {
 		values := r.Header[field]
 		switch {
-		case announced(r, field), words && hasTwin(r, field), !hop && len(values) > 0 && endsHere(r, field):
+		case announced(r, field), !hop && len(values) > 0 && endsHere(r, field):
 			return "", ambiguous
 		case len(values) == 0:
 			return "", missing
@@ -89,36 +90,4 @@ func endsHere(r *http.Request, field string) bool {
 func announced(r *http.Request, field string) bool {
 	_, found := r.Trailer[field]
 	return found
-}
-
-// hasTwin reports whether the request has the field in another spelling, with underscores or dots for its hyphens. Behind
-// CGI and FastCGI, all spellings are one variable.
-func hasTwin(r *http.Request, field string) bool {
-	for name := range r.Header {
-		if len(name) == len(field) && name != field && sameName(name, field, "-.") {
-			return true
-		}
-	}
-	return false
-}
-
-// sameName reports whether a and b are equal without regard to case, and to which of the separators or an underscore
-// they have between words. They have the same length.
-func sameName(a, b, separators string) bool {
-	for i := range len(a) {
-		if foldByte(a[i], separators) != foldByte(b[i], separators) {
-			return false
-		}
-	}
-	return true
-}
-
-func foldByte(c byte, separators string) byte {
-	switch {
-	case 'A' <= c && c <= 'Z':
-		return c + ('a' - 'A')
-	case strings.IndexByte(separators, c) >= 0:
-		return '_'
-	}
-	return c
 }

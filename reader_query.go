@@ -65,7 +65,18 @@ func sameParameter(field, name string) bool {
 	if len(field) > len(name) && field[len(name)] == '[' {
 		field = field[:len(name)]
 	}
-	return strings.EqualFold(field, name) || len(field) == len(name) && sameName(field, name, ". ")
+	return sameVariable(field, name)
+}
+
+// sameVariable reports whether PHP gives two parameters one name: it has underscores for dots and spaces.
+func sameVariable(a, b string) bool {
+	fold := func(c rune) rune {
+		if c == '.' || c == ' ' {
+			return '_'
+		}
+		return c
+	}
+	return len(a) == len(b) && strings.EqualFold(strings.Map(fold, a), strings.Map(fold, b))
 }
 
 // unescape decodes every +, which is a space, and every %XX in s, and leaves what cannot be decoded as it is.
