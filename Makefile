@@ -17,7 +17,7 @@ instrumented = '$(shell $(GO) list -m)/...=-d=libfuzzer'
 fuzzers = $(shell grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*:func |:|')
 
 help: ## Say what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: need-go ## Build bin/caddy: Caddy with this module
 	$(GO) build -o bin/caddy ./cmd/caddy
@@ -52,6 +52,9 @@ fuzz: need-go ## Run each fuzz target for FUZZTIME, one minute unless told other
 		(cd $$dir && $$binary -test.run '^$$' -test.fuzz "^$$name\$$" -test.fuzztime $(FUZZTIME) \
 			-test.fuzzminimizetime 20x -test.fuzzcachedir "$$($(GO) env GOCACHE)/fuzz/$$($(GO) list .)"); \
 	done
+
+fuzz-http: need-go ## Send two million random raw requests to a whole Caddy, in a quarter of an hour
+	$(GO) test -count=1 -timeout 2h -run 'TestRawRequests$$' -v ./test/attack -attack.requests 2000000
 
 model: need-go ## Play 200,000 random histories of leases, in some minutes
 	$(GO) test -run 'TestLeaseModel$$' ./limiter -model.runs 200000
@@ -99,4 +102,4 @@ need-redis:
 	@test/redistest/need-redis.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test verify lint vuln fuzz model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis
+.PHONY: help build run test verify lint vuln fuzz fuzz-http model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis
