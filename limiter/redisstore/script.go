@@ -10,9 +10,12 @@ import (
 )
 
 // scripts are the scripts of one operation, made when they are first needed: a configuration has few lists of algorithms.
+//
+// To make one takes milliseconds. After a start, thousands of requests may need the same one, so it is made once and the
+// others wait for it: if each made its own, they would all be late.
 type scripts struct {
 	text func([]limiter.Kind) string
-	made sync.Map // string(kinds) -> *redis.Script
+	made sync.Map // string(kinds) -> func() *redis.Script
 }
 
 var (
@@ -27,9 +30,10 @@ func (s *scripts) of(kinds []limiter.Kind) *redis.Script {
 	for _, kind := range kinds {
 		key = append(key, byte(kind))
 	}
-	if script, ok := s.made.Load(string(key)); ok {
-		return script.(*redis.Script)
+	script, ok := s.made.Load(string(key))
+	if !ok {
+		once := sync.OnceValue(func() *redis.Script { return redis.NewScript(s.text(kinds)) })
+		script, _ = s.made.LoadOrStore(string(key), once)
 	}
-	script, _ := s.made.LoadOrStore(string(key), redis.NewScript(s.text(kinds)))
-	return script.(*redis.Script)
+	return script.(func() *redis.Script)()
 }
