@@ -110,8 +110,7 @@ func TestHostileTopology(t *testing.T) {
 	}, hostileReplies...)
 	for _, reply := range replies {
 		for _, command := range []string{"cluster info", "cluster slots", "sentinel master main"} {
-			var f *fake
-			f = newFake(t, nil, nil)
+			f := newFake(t, nil, nil)
 			good := clusterNode(1, 1, f.addr)
 			f.mu.Lock()
 			f.reply = func(words []string) string {

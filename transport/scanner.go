@@ -13,8 +13,8 @@ const (
 	// maxLine is the longest line in bytes: an error message, a status, or a length.
 	maxLine = 64 << 10
 
-	// maxArray is the most elements of one array. CLUSTER SLOTS has at most 16384; a script returns a few thousand for
-	// the finest sub-windows.
+	// maxArray is the most elements of one array. CLUSTER SLOTS has at most 16384; a script returns
+	// 1001 for the finest sub-windows.
 	maxArray = 1 << 16
 
 	// maxDepth is how deep arrays are nested. CLUSTER SLOTS needs four: ranges, a range, a node, its metadata.
@@ -31,7 +31,7 @@ type bounds struct {
 }
 
 var (
-	// callBounds are for scripts, whose replies are below 64 kB, and for INFO.
+	// callBounds are for INFO and for scripts. Eight rules of 1000 sub-windows each, the largest reply there is, take 100 kB.
 	callBounds = bounds{reply: 1 << 20, pipeline: 16 << 20}
 
 	// topologyBounds have room for CLUSTER SLOTS of a cluster in which every slot is a range of its own.
@@ -43,7 +43,7 @@ var (
 // It accepts less than go-redis does, and finds the same ends of lines, strings and arrays, so the parser that reads the
 // scanned bytes never sees a length that was not checked.
 type scanner struct {
-	bounds
+	bounds bounds
 
 	pipeline int // bytes of the pipeline so far
 	reply    int // bytes of the reply so far
