@@ -68,7 +68,7 @@ func (a *audit) checkFixed(key int, admitted []*admission, most int64) {
 
 // checkSliding counts what was admitted as the algorithm does.
 func (a *audit) checkSliding(key int, admitted []*admission, most int64) {
-	w := slidingWindow{counts: make([]int64, a.most.Algorithm.SubWindows+1)}
+	w := NewLedger(a.most.Algorithm).count.(*lentSliding)
 	for _, e := range admitted {
 		w.settle(a.most, e.at)
 		w.consume(a.most, e.n)

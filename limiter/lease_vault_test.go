@@ -1,10 +1,5 @@
 package limiter
 
-import (
-	"maps"
-	"slices"
-)
-
 // A vault is the store of a world: a ledger for each key, and what a replica knows of them.
 type vault struct {
 	*world
@@ -18,7 +13,7 @@ func (w *world) newVault(keys int) *vault {
 	v := &vault{world: w, run: 1, since: make([]int64, keys)}
 	for range keys {
 		g := NewLedger(w.rule.Algorithm)
-		g.count = &watched{lendable: g.count, world: w}
+		g.count = &watched{g.count, w, new(totals)}
 		v.ledgers = append(v.ledgers, g)
 	}
 	v.replica = v.copies()
@@ -63,37 +58,22 @@ func (v *vault) failOver() {
 // copies returns copies of all ledgers.
 func (v *vault) copies() (c []*Ledger) {
 	for _, g := range v.ledgers {
-		c = append(c, &Ledger{count: copied(g.count), paid: maps.Clone(g.paid)})
+		c = append(c, g.Clone())
 	}
 	return c
-}
-
-func copied(c lendable) lendable {
-	switch c := c.(type) {
-	case *watched:
-		return &watched{lendable: copied(c.lendable), world: c.world}
-	case *lentBucket:
-		d := *c
-		return &d
-	case *lentLog:
-		d := *c
-		d.ring.buf = slices.Clone(c.ring.buf)
-		return &d
-	case *slidingWindow:
-		d := *c
-		d.counts = slices.Clone(c.counts)
-		return &d
-	}
-	d := *c.(*fixedWindow)
-	return &d
 }
 
 // A watched count tells how much is debited, and how much of what goes back is accepted.
 type watched struct {
 	lendable
 	*world
-	debited, accepted int64
+	*totals
 }
+
+// totals are those of a count and of its copies.
+type totals struct{ debited, accepted int64 }
+
+func (c *watched) clone() lendable { return &watched{c.lendable.clone(), c.world, c.totals} }
 
 func (c *watched) consume(r *Rule, n int64) {
 	c.lendable.consume(r, n)
@@ -128,7 +108,7 @@ func (c *watched) held() (n int64) {
 		return c.out()
 	case *lentLog:
 		return c.consumed()
-	case *slidingWindow:
+	case *lentSliding:
 		for _, k := range c.counts {
 			n += k
 		}

@@ -1,15 +1,31 @@
 package limiter
 
+import "maps"
+
 // A Ledger is what a store that lends keeps of one key under one rule: a pure calculator, and the specification of the scripts
 // that do it in Redis. It is not safe for concurrent use.
+//
+// It changes only when something is written: a denial leaves it as it was.
 type Ledger struct {
-	count lendable
-	paid  map[uint64]int64 // by node: how much of what it ever owed has been debited
+	count  lendable         // as of the newest write
+	exists bool             // something was written
+	paid   map[uint64]int64 // by node: how much of what it ever owed has been debited
+
+	// The call that is being answered.
+	work  lendable // the count, as of the call
+	wrote bool     // work is to replace count
 }
 
-// A lendable is consumption that is lent. All but settle act at the instant that settle was called with last.
+// A lendable is consumption that is lent. Methods without an instant act at the one that settle was called with last.
 type lendable interface {
-	settle(r *Rule, now Instant)
+	clone() lendable
+
+	// newest returns the instant of the newest write, if settle was not called since.
+	newest() Instant
+
+	// settle moves the count to now. It reports whether that has to be written, as the consumption is of another time now.
+	settle(r *Rule, now Instant) (moved bool)
+
 	consumed() int64
 	decide(d *Decision, r *Rule, ok bool, cost int64)
 
@@ -24,8 +40,8 @@ type lendable interface {
 	giveBack(r *Rule, lent Events)
 	undo(r *Rule, consumed, seen Events)
 
-	// raise makes sure that what was seen to be used is.
-	raise(r *Rule, seen Events)
+	// raise makes sure that n events are consumed.
+	raise(r *Rule, n int64)
 }
 
 // MaxConsumed is the most that is ever consumed of a limit: what a store has to have room for, in five bytes.
@@ -40,15 +56,20 @@ func NewLedger(a Algorithm) *Ledger {
 	case SlidingWindowLog:
 		l.count = new(lentLog)
 	case SlidingWindow:
-		l.count = &slidingWindow{counts: make([]int64, max(1, a.SubWindows)+1)}
+		l.count = &lentSliding{slidingWindow: slidingWindow{counts: make([]int64, max(1, a.SubWindows)+1)}}
 	default:
-		l.count = new(fixedWindow)
+		l.count = new(lentFixed)
 	}
 	return l
 }
 
+// Clone returns a copy of g that shares nothing with it.
+func (g *Ledger) Clone() *Ledger {
+	return &Ledger{count: g.count.clone(), exists: g.exists, paid: maps.Clone(g.paid)}
+}
+
 // Lend answers loans of one key by its ledgers as one, for a node and at the instant now of the store's clock. run tells the
-// run of the store.
+// run of the store; 0 when it is unknown.
 func Lend(node, run uint64, now Instant, ledgers []*Ledger, loans []Loan) {
 	allowed := true
 	for i := range loans {
@@ -60,20 +81,24 @@ func Lend(node, run uint64, now Instant, ledgers []*Ledger, loans []Loan) {
 	}
 }
 
-// settle deals with what the loan gives back and owes, and reports whether there is what it needs.
+// settle deals with what the loan restores, gives back and owes, and reports whether there is what it needs.
 func (g *Ledger) settle(node, run uint64, now Instant, l *Loan) bool {
-	r, c := l.Rule, g.count
-	c.settle(r, now)
-	switch {
-	case l.Run == run:
+	r, c := l.Rule, g.count.clone()
+	g.work, g.wrote = c, l.Settles()
+	known := run != 0 && l.Run != 0
+	if known && l.Run != run {
+		g.restore(r, l.Seen)
+	}
+	if c.settle(r, now) {
+		g.wrote = true
+	}
+	if known && l.Run == run {
 		for _, e := range l.Back {
 			c.giveBack(r, e)
 		}
 		if l.Undo.N > 0 {
 			c.undo(r, l.Undo, l.Seen)
 		}
-	case l.Seen.N > 0:
-		c.raise(r, l.Seen)
 	}
 	if owed := l.Owed - max(l.Paid, g.paid[node]); owed > 0 {
 		if owed = min(owed, r.maxDebit()-c.consumed()); owed > 0 {
@@ -84,13 +109,25 @@ func (g *Ledger) settle(node, run uint64, now Instant, l *Loan) bool {
 	return l.fits(r.capacity - c.consumed())
 }
 
+// restore consumes what a node has seen to be consumed in another run of the store, and what this run has lost. Writes are lost
+// from the newest on: so nothing that was seen is missing when the newest write that is left is not older. Else nothing was
+// written since, and what is missing is what was less consumed at that instant than was seen.
+func (g *Ledger) restore(r *Rule, seen Events) {
+	if seen.N <= 0 || g.work.newest() >= seen.At {
+		return
+	}
+	g.work.settle(r, seen.At)
+	g.work.raise(r, seen.N)
+	g.wrote = true
+}
+
 // maxDebit returns up to what is consumed for events that are owed: a key that has been in an outage for long is not made to
 // pay for longer than it takes to get back what the limit allows at once.
 func (r *Rule) maxDebit() int64 { return min(2*r.capacity, MaxConsumed) }
 
 // answer decides the loan, after all of the same call have been settled.
 func (g *Ledger) answer(l *Loan, allowed bool) {
-	r, c := l.Rule, g.count
+	r, c := l.Rule, g.work
 	l.Served, l.Lent = 0, 0
 	if allowed {
 		l.Served, l.Lent = l.divide(r.capacity - c.consumed())
@@ -101,6 +138,10 @@ func (g *Ledger) answer(l *Loan, allowed bool) {
 			c.lend(r, l.Lent)
 		}
 	}
+	if g.wrote && (g.exists || c.consumed() > 0) || l.Served+l.Lent > 0 {
+		g.count, g.exists = c, true
+	}
+	g.work = nil
 	l.tell(c)
 }
 

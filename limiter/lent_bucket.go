@@ -8,8 +8,15 @@ type lentBucket struct {
 	slots
 }
 
+func (b *lentBucket) clone() lendable {
+	c := *b
+	return &c
+}
+
+func (b *lentBucket) newest() Instant { return b.at }
+
 // settle accounts for the time up to now, slot by slot, as each has events of its own out.
-func (b *lentBucket) settle(r *Rule, now Instant) {
+func (b *lentBucket) settle(r *Rule, now Instant) (moved bool) {
 	at, setBack := b.at.follow(now)
 	if setBack && b.out() > 0 {
 		b.ends = at + Instant(b.length)
@@ -19,6 +26,7 @@ func (b *lentBucket) settle(r *Rule, now Instant) {
 		b.turn()
 	}
 	b.refill(r, now)
+	return setBack
 }
 
 // refill accounts for the time up to now, in the current slot.
@@ -90,10 +98,9 @@ func (b *lentBucket) undo(r *Rule, e, seen Events) {
 	}
 }
 
-func (b *lentBucket) raise(r *Rule, seen Events) {
-	then := tokenBucket{at: seen.At, missing: seen.N, per: r.per}
-	then.settle(r, b.at)
-	if then.missing > b.missing {
-		b.missing, b.part = then.missing, then.part
+// raise does not know what had accrued towards the next event, and so begins with nothing.
+func (b *lentBucket) raise(_ *Rule, n int64) {
+	if n > b.missing {
+		b.missing, b.part = n, 0
 	}
 }

@@ -53,7 +53,7 @@ func playLedger(t *testing.T, a Algorithm, seed uint64) {
 
 // usedAt returns how much of a ledger will be consumed at the instant at.
 func usedAt(g *Ledger, r *Rule, at Instant) int64 {
-	c := copied(g.count)
+	c := g.count.clone()
 	c.settle(r, at)
 	return c.consumed()
 }

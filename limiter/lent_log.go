@@ -1,5 +1,7 @@
 package limiter
 
+import "slices"
+
 // A lentLog is a sliding window log whose events are lent. An event that a take needs is noted at once. One that is lent in
 // advance is noted at the latest instant at which it can be spent, the end of the slot after that in which it was lent: until
 // then it is in no window that it should not be in, and afterwards in none that it should.
@@ -8,7 +10,15 @@ type lentLog struct {
 	slots
 }
 
-func (l *lentLog) settle(r *Rule, now Instant) {
+func (l *lentLog) clone() lendable {
+	c := *l
+	c.ring.buf = slices.Clone(l.ring.buf)
+	return &c
+}
+
+func (l *lentLog) newest() Instant { return l.at }
+
+func (l *lentLog) settle(r *Rule, now Instant) (moved bool) {
 	at, setBack := l.at.follow(now)
 	if setBack && l.out() > 0 {
 		l.ends = at + Instant(l.length)
@@ -20,6 +30,7 @@ func (l *lentLog) settle(r *Rule, now Instant) {
 		}
 	}
 	l.slidingLog.settle(r, now)
+	return setBack
 }
 
 func (l *lentLog) consumed() int64 { return l.used() + l.out() }
@@ -57,8 +68,8 @@ func (l *lentLog) giveBack(_ *Rule, e Events) { l.back(e.N, e.At) }
 
 func (l *lentLog) undo(r *Rule, e, _ Events) { l.Refund(r, l.at, e, e.N) }
 
-func (l *lentLog) raise(r *Rule, seen Events) {
-	if lost := seen.N - l.consumed(); lost > 0 && seen.At > l.at-Instant(r.window) {
+func (l *lentLog) raise(_ *Rule, n int64) {
+	if lost := n - l.consumed(); lost > 0 {
 		l.add(lost)
 	}
 }

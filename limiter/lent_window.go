@@ -1,42 +1,86 @@
 package limiter
 
-// What is lent in a window, or a sub-window, dies with it: the counts are those of the algorithms as they are.
+import "slices"
 
-func (f *fixedWindow) consumed() int64 { return f.used }
+// What is lent in a window, or a sub-window, dies with it: the counts are those of the algorithms as they are. Of leases they
+// remember the latest end alone.
 
-func (f *fixedWindow) consume(_ *Rule, n int64) { f.used += n }
-
-func (f *fixedWindow) lend(r *Rule, n int64) { f.consume(r, n) }
-
-func (f *fixedWindow) lentUntil() Instant { return min(f.end, f.at+maxLease) }
-
-func (f *fixedWindow) giveBack(r *Rule, e Events) { f.refund(r, f.at, e.At, e.N) }
-
-func (f *fixedWindow) undo(r *Rule, e, _ Events) { f.giveBack(r, e) }
-
-func (f *fixedWindow) raise(_ *Rule, seen Events) {
-	if seen.At >= f.end-Instant(f.window) && seen.At < f.end {
-		f.used = max(f.used, seen.N)
-	}
+// A lentFixed is a fixed window whose events are lent.
+type lentFixed struct {
+	fixedWindow
+	leased Instant // the latest end of a lease
 }
 
-func (w *slidingWindow) consumed() int64 { return w.used() }
+func (f *lentFixed) clone() lendable {
+	c := *f
+	return &c
+}
 
-func (w *slidingWindow) consume(_ *Rule, n int64) {
+func (f *lentFixed) newest() Instant { return f.at }
+
+func (f *lentFixed) settle(r *Rule, now Instant) (moved bool) {
+	end := f.end
+	_, setBack := f.at.follow(now)
+	f.fixedWindow.settle(r, now)
+	f.leased = min(f.leased, f.at+maxLease)
+	return setBack || f.used > 0 && f.end != end
+}
+
+func (f *lentFixed) consumed() int64 { return f.used }
+
+func (f *lentFixed) consume(_ *Rule, n int64) { f.used += n }
+
+func (f *lentFixed) lend(r *Rule, n int64) {
+	f.consume(r, n)
+	f.leased = f.lentUntil()
+}
+
+func (f *lentFixed) lentUntil() Instant { return min(f.end, f.at+maxLease) }
+
+func (f *lentFixed) giveBack(r *Rule, e Events) { f.refund(r, f.at, e.At, e.N) }
+
+func (f *lentFixed) undo(r *Rule, e, _ Events) { f.giveBack(r, e) }
+
+func (f *lentFixed) raise(_ *Rule, n int64) { f.used = max(f.used, n) }
+
+// A lentSliding is a sliding window whose events are lent.
+type lentSliding struct {
+	slidingWindow
+	leased Instant // the latest end of a lease
+}
+
+func (w *lentSliding) clone() lendable {
+	c := *w
+	c.counts = slices.Clone(w.counts)
+	return &c
+}
+
+func (w *lentSliding) newest() Instant { return w.at }
+
+func (w *lentSliding) settle(r *Rule, now Instant) (moved bool) {
+	_, setBack := w.at.follow(now)
+	moved = setBack || w.sub != 0 && w.sub != r.sub
+	w.slidingWindow.settle(r, now)
+	w.leased = min(w.leased, w.at+maxLease)
+	return moved
+}
+
+func (w *lentSliding) consumed() int64 { return w.used() }
+
+func (w *lentSliding) consume(_ *Rule, n int64) {
 	w.counts[w.cur] += n
 	w.full += n
 }
 
-func (w *slidingWindow) lend(r *Rule, n int64) { w.consume(r, n) }
-
-func (w *slidingWindow) lentUntil() Instant { return min(w.start+Instant(w.sub), w.at+maxLease) }
-
-func (w *slidingWindow) giveBack(r *Rule, e Events) { w.refund(r, w.at, e.At, e.N) }
-
-func (w *slidingWindow) undo(r *Rule, e, _ Events) { w.giveBack(r, e) }
-
-func (w *slidingWindow) raise(r *Rule, seen Events) {
-	if seen.At >= w.start && seen.At < w.start+Instant(w.sub) {
-		w.consume(r, max(0, seen.N-w.used()))
-	}
+func (w *lentSliding) lend(r *Rule, n int64) {
+	w.consume(r, n)
+	w.leased = w.lentUntil()
 }
+
+func (w *lentSliding) lentUntil() Instant { return min(w.start+Instant(w.sub), w.at+maxLease) }
+
+func (w *lentSliding) giveBack(r *Rule, e Events) { w.refund(r, w.at, e.At, e.N) }
+
+func (w *lentSliding) undo(r *Rule, e, _ Events) { w.giveBack(r, e) }
+
+func (w *lentSliding) raise(r *Rule, n int64) { w.consume(r, max(0, n-w.used())) }

@@ -27,12 +27,13 @@ type Loan struct {
 	// knows the store to have debited. The difference is debited unconditionally, and never twice.
 	Owed, Paid int64
 
-	// Seen is the newest state that the node was told of: so many events were used at the instant At. A store that has lost
-	// writes since then takes it over.
+	// Seen is the newest state that the node was told of: so many events were used at the instant At. Another run of the store
+	// restores it when the newest write that it knows of is older.
 	Seen Events
 
 	// Run tells which run of the store Back, Undo and Seen come from; the answer overwrites it by its own. Another run takes
-	// nothing back, as it may not know of the loan, and may have lost what was seen.
+	// nothing back, as it may not know of the loan, and may have lost what was seen. When either run is unknown, which is 0,
+	// nothing is taken back and nothing is restored.
 	Run uint64
 
 	// Decision is the answer to a take of Need events, or of one event that was not asked for when Need is 0. Its Remaining is
@@ -60,6 +61,11 @@ type Lender interface {
 
 // MaxLoans is how many loans a call of [Lender].Lend has at most.
 const MaxLoans = 8
+
+// Settles reports whether something goes back or is owed. Then the count is written.
+func (l *Loan) Settles() bool {
+	return l.Back[0].N > 0 || l.Back[1].N > 0 || l.Undo.N > 0 || l.Owed > l.Paid
+}
 
 // share is the part of what is left that is lent for what a node only wants: one in so many events.
 const share = 8

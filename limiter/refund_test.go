@@ -120,7 +120,7 @@ func TestUndoOfWhatWasSeen(t *testing.T) {
 		r := mustNew(Rule{Limit: Limit{Events: oneOf[int64](rng, 1, 3, 7, 1009), Window: 7 * time.Second, Burst: 10}})
 		got := &lentBucket{tokenBucket: tokenBucket{at: begins, missing: 1 + rng.Int64N(9), per: r.per}}
 		got.settle(r, begins+Instant(rng.Int64N(r.window)))
-		want, at, n := copied(lendable(got)).(*lentBucket), got.at, 1+rng.Int64N(r.capacity-got.missing)
+		want, at, n := got.clone().(*lentBucket), got.at, 1+rng.Int64N(r.capacity-got.missing)
 		got.consume(r, n)
 		seen := Events{at, got.missing}
 		later := at + Instant(rng.Int64N(2*r.window))

@@ -20,15 +20,15 @@ func RestoreTokenBucket(r *Rule, at Instant, missing, part int64, open Open) Res
 	return Restored{&lentBucket{tokenBucket{at: at, missing: missing, part: part, per: r.per}, open.slots()}}
 }
 
-// RestoreFixedWindow returns so many events used in the window that ends at end.
-func RestoreFixedWindow(r *Rule, at, end Instant, used int64) Restored {
-	return Restored{&fixedWindow{at: at, end: end, window: r.window, used: used}}
+// RestoreFixedWindow returns so many events used in the window that ends at end. The last lease ends at leased.
+func RestoreFixedWindow(r *Rule, at, end Instant, used int64, leased Instant) Restored {
+	return Restored{&lentFixed{fixedWindow{at: at, end: end, window: r.window, used: used}, leased}}
 }
 
 // RestoreSlidingWindow returns the events in each sub-window, the newest first, which began at start. There is one more of
-// them than the rule has sub-windows.
-func RestoreSlidingWindow(r *Rule, at, start Instant, counts []int64) Restored {
-	w := &slidingWindow{at: at, start: start, sub: r.sub, counts: make([]int64, len(counts))}
+// them than the rule has sub-windows. The last lease ends at leased.
+func RestoreSlidingWindow(r *Rule, at, start Instant, counts []int64, leased Instant) Restored {
+	w := &lentSliding{slidingWindow{at: at, start: start, sub: r.sub, counts: make([]int64, len(counts))}, leased}
 	for age, n := range counts {
 		w.counts[(len(counts)-age)%len(counts)] = n // the ring goes round to the oldest, next to the current one
 		if age < len(counts)-1 {

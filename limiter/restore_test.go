@@ -21,7 +21,8 @@ func TestRestored(t *testing.T) {
 			for range 500 {
 				now += Instant(rng.Int64N(2 * sec))
 				Lend(1, 1, now, ledger, []Loan{{Rule: r, Need: rng.Int64N(20), More: rng.Int64N(5), Want: rng.Int64N(70)}})
-				c := ledger[0].count
+				c := ledger[0].count.clone()
+				c.settle(r, now) // as an answer that was written nowhere
 				for _, need := range []int64{0, 1, 30} {
 					got, want := Loan{Rule: r, Need: need, Lent: 1}, Loan{Rule: r, Need: need, Lent: 1}
 					restored(r, now, c).Tell(&got)
@@ -31,13 +32,13 @@ func TestRestored(t *testing.T) {
 					}
 				}
 				for _, at := range []Instant{now, now + sec, now + 7*sec, now + 20*sec} {
-					got, want := restored(r, now, c).Peek(r, at, 30), Restored{copied(c)}.Peek(r, at, 30)
+					got, want := restored(r, now, c).Peek(r, at, 30), Restored{c.clone()}.Peek(r, at, 30)
 					if got != want {
 						t.Fatalf("%d µs after %d:\n got %+v\nwant %+v", at-now, now, got, want)
 					}
 				}
 				for _, consumed := range []Events{{now, 1}, {now, 1000}, {now - 5*sec, 2}, {now - 20*sec, 2}} {
-					got, want := restored(r, now, c), copied(c)
+					got, want := restored(r, now, c), c.clone()
 					got.Undo(r, consumed)
 					want.undo(r, consumed, Events{})
 					if got, want := got.Peek(r, now, 30), (Restored{want}).Peek(r, now, 30); got != want {
@@ -54,12 +55,12 @@ func restored(r *Rule, at Instant, c lendable) Restored {
 	switch c := c.(type) {
 	case *lentBucket:
 		return RestoreTokenBucket(r, at, c.missing, c.part, opened(c.slots))
-	case *fixedWindow:
-		return RestoreFixedWindow(r, at, c.end, c.used)
-	case *slidingWindow:
+	case *lentFixed:
+		return RestoreFixedWindow(r, at, c.end, c.used, c.leased)
+	case *lentSliding:
 		newestFirst := slices.Concat(c.counts[c.cur+1:], c.counts[:c.cur+1])
 		slices.Reverse(newestFirst)
-		return RestoreSlidingWindow(r, at, c.start, newestFirst)
+		return RestoreSlidingWindow(r, at, c.start, newestFirst, c.leased)
 	}
 	l := c.(*lentLog)
 	events, before := []Events{{N: 0}}, l.gone

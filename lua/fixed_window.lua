@@ -1,22 +1,34 @@
 -- The fixed window: the events of the current window of window_N µs; windows are aligned to the epoch.
 --
--- value, 15 bytes: expiry 3; end of the window 7; used 5
--- reply: end of the window, used
+-- value, 19 bytes: expiry 3; end of the window 4, as µs since the unit of time that ends with the expiry began; the instant of
+--   the newest write 7; used 5. While leases are out, 3 more: so many µs after that write the last of them ends
+-- reply: end of the window, used, the end of the last lease
 
----- load
-local ends_N, used_N = now - now % window_N + window_N, 0
-if value_N and #value_N == 15 then
-  local _, ends, used = struct.unpack('>I3I7I5', value_N)
-  if now < ends then -- what is used goes along into a window of another length, or that of a clock that was set back
-    used_N, left_N = used, capacity_N - used
-    local start = ends - window_N
-    if ends % window_N == 0 and now >= start - LATE then
-      at_N, ends_N = math.max(now, start), ends
-    else
-      changed_N = true
-    end
-  end
+---- read
+local ends_N, used_N, leased_N = 0, 0, 0
+if value_N and (#value_N == 19 or #value_N == 22) then
+  local unit
+  unit, ends_N, written_N, used_N = struct.unpack('>I3I4I7I5', value_N)
+  ends_N = (unit - 1) * UNIT + ends_N
+  leased_N = #value_N == 22 and written_N + struct.unpack('>I3', value_N, 20) or 0
 end
+
+---- advance
+if now < written_N - LATE then
+  at_N, changed_N = now, true
+else
+  at_N = math.max(now, written_N)
+end
+if at_N >= ends_N then
+  used_N = 0
+end
+if ends_N % window_N ~= 0 or at_N >= ends_N or at_N < ends_N - window_N then
+  -- what is used goes along into a window of another length, or that of a clock that was set back
+  changed_N = changed_N or used_N > 0
+  ends_N = at_N - at_N % window_N + window_N
+end
+leased_N = math.min(leased_N, at_N + LEASE)
+<left>
 
 ---- left
 left_N = capacity_N - used_N
@@ -24,21 +36,32 @@ left_N = capacity_N - used_N
 ---- consume
 used_N = used_N + n
 
+---- lend
+used_N = used_N + n
+leased_N = math.min(ends_N, at_N + LEASE)
+
 ---- refund
 if taken >= ends_N - window_N and taken < ends_N then
   used_N = math.max(0, used_N - n)
 end
 
 ---- raise
-if taken >= ends_N - window_N and taken < ends_N then
-  used_N = math.max(used_N, n)
+if n > used_N then
+  used_N = n
 end
 
+---- until
+reset = ends_N
+
 ---- save
-if used_N > 0 then
-  reset = ends_N
-  value = struct.pack('>I3I7I5', expiry(reset), ends_N, used_N)
+<until>
+if used_N > 0 or value_N and ends_N > now then
+  local unit = expiry(reset)
+  value = struct.pack('>I3I4I7I5', unit, ends_N - (unit - 1) * UNIT, at_N, used_N)
+  if leased_N > at_N then
+    value = value .. struct.pack('>I3', leased_N - at_N)
+  end
 end
 
 ---- reply
-ends_N, used_N
+ends_N, used_N, leased_N > at_N and leased_N or 0

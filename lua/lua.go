@@ -8,7 +8,9 @@
 // of an algorithm has a section, under a line of dashes and its name, for each thing that differs; `<name>` in a text stands for
 // that section.
 //
-//	load     the state, as it is stored or from nothing: the locals that the others use; sets left_N, and at_N and changed_N
+//	read     the state, as it is stored or from nothing: the locals that the others use; sets written_N, the instant of the
+//	         newest write, and expires_N, when the value is of no more use
+//	advance  moves the state from written_N to now; sets at_N, left_N and changed_N
 //	left     sets left_N again
 //	explain  what the reply needs when the take is denied: `leave` events have to leave first
 //	settle   what is to be written before anything else
@@ -17,8 +19,9 @@
 //	refund   gives back those of n events consumed at the instant taken that would not be free again by now; right after that,
 //	         a bucket lacked so many events as lacked says
 //	back     gives back n events that were lent at the instant taken: in windows, as if they had been consumed
-//	raise    makes sure that the n events are used that were seen at the instant taken
-//	save     sets value, for the hash, and until when it is of use, reset; neither removes it from the hash
+//	raise    makes sure that n events are used
+//	until    sets until when the state is of use, reset
+//	save     sets value, for the hash, and reset; neither removes it from the hash
 //	reply    a list of the numbers from which the decision is worked out
 //
 // changed_N says that the state is to be written even when nothing is taken: such as when what was consumed had to be moved to
@@ -117,7 +120,7 @@ func Announce() string { return base + read("announce.lua") }
 // Take returns the script that decides takes under rules of these algorithms: see ask.lua and take.lua.
 func Take(kinds []limiter.Kind) string {
 	b := begin(kinds)
-	b.each("local allows_N = cost_N <= left_N\n")
+	b.each("<advance>\nlocal allows_N = cost_N <= left_N\n")
 	b.WriteString("local takes, allowed = ARGV[2] == 'take', " + b.list(" and ", "allows_N") + "\n")
 	b.each(take)
 	return b.finish("allows_N and 1 or 0, breach_N, at_N, <reply>")
@@ -126,14 +129,14 @@ func Take(kinds []limiter.Kind) string {
 // Refund returns the script that gives back what was taken under rules of these algorithms: see ask.lua and refund.lua.
 func Refund(kinds []limiter.Kind) string {
 	b := begin(kinds)
-	b.each(refund)
+	b.each("<advance>\n" + refund)
 	return b.finish("")
 }
 
 // Lend returns the script that answers loans under rules of these algorithms: see ask.lua, loan.lua and lend.lua.
 func Lend(kinds []limiter.Kind) string {
 	b := begin(kinds)
-	b.WriteString("local allowed = true\n")
+	b.WriteString("local allowed, here = true, tonumber(ARGV[2])\n")
 	b.each(loan)
 	b.each(lend)
 	return b.finish("at_N, more_N, want_N, <reply>")
@@ -153,7 +156,7 @@ func begin(kinds []limiter.Kind) *builder {
 		b.WriteString(log)
 	}
 	b.WriteString("local last, added = now, 0\n")
-	b.each(ask + "<load>\n")
+	b.each(ask + "<read>\n")
 	return b
 }
 

@@ -6,30 +6,37 @@
 -- it is below every instant, so `gone` is the first of the set. The events between any two members are a difference, and old
 -- ones are dropped without being looked at.
 --
--- value, only while anything is out, 30 bytes: expiry 3; the instant at which it was written 7; the slots, as they are replied
+-- value, 10 bytes: expiry 3; the instant of the newest write 7. It is there only while that is not the instant of the newest
+--   member, as something was given back or is out. While anything is out, 20 more: the slots, as they are replied
 -- reply: the events in the window, and the instant of the newest; an earlier instant with the number of events up to it, or
 --   0 and 0: after a take the newest instant before it, on a denial the one at which enough events are gone; the slots
 
----- load
+---- read
 local used_N, newest_N, upto_N = 0, 0, 0
 local first_N, events_N, back_N = 0, 0, 0 -- back: so far the clock was set back, and so is the log
 local ends_N, length_N, open_N, before_N = 0, 0, 0, 0
 do
-  local entry, seen = redis.call('ZRANGE', LOG, '+inf', FIRST, 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES'), 0
+  local entry = redis.call('ZRANGE', LOG, '+inf', FIRST, 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')
   if entry[1] then
     newest_N, upto_N = tonumber(entry[2]), upto(entry[1])
-    seen = newest_N
+    written_N = newest_N
   end
-  if value_N and #value_N == 30 then
-    local _, written
-    _, written, ends_N, length_N, open_N, before_N = struct.unpack('>I3I7I7I3I5I5', value_N)
-    seen = math.max(seen, written)
+  if value_N and (#value_N == 10 or #value_N == 30) then
+    local _
+    _, written_N = struct.unpack('>I3I7', value_N)
+    if #value_N == 30 then
+      ends_N, length_N, open_N, before_N = struct.unpack('>I7I3I5I5', value_N, 11)
+    end
   end
+end
+
+---- advance
+do
+  local seen = math.max(newest_N, written_N)
+  at_N = math.max(now, seen)
   if now < seen - LATE then
-    back_N, changed_N = seen - now, true
+    at_N, back_N, changed_N = now, seen - now, true
     ends_N = now + length_N
-  else
-    at_N = math.max(now, seen)
   end
   if open_N + before_N > 0 and at_N >= ends_N then
     repeat
@@ -133,23 +140,32 @@ end
 
 ---- raise
 n = n - (capacity_N - left_N)
-if n > 0 and taken > at_N - window_N then
+if n > 0 then
   <settle>
   <consume>
 end
 
----- save
+---- until
 if used_N > 0 then
   keep(LOG, newest_N + window_N)
-elseif newest_N ~= 0 then
+end
+reset = (open_N > 0 and ends_N + length_N or before_N > 0 and ends_N or math.max(written_N, newest_N)) + window_N
+
+---- save
+written_N = at_N
+if used_N == 0 and newest_N ~= 0 then
   redis.call('DEL', LOG)
+  newest_N, value_N = 0, value_N or '' -- the instant of this write is still to be known
 end
 <saved>
 
 ---- saved
-if open_N + before_N > 0 then
-  reset = (open_N > 0 and ends_N + length_N or ends_N) + window_N
-  value = struct.pack('>I3I7', expiry(reset), at_N) .. (<slots>)
+<until>
+if open_N + before_N > 0 or written_N ~= newest_N and (newest_N ~= 0 or value_N) then
+  value = struct.pack('>I3I7', expiry(reset, value_N), written_N)
+  if open_N + before_N > 0 then
+    value = value .. (<slots>)
+  end
 end
 
 ---- reply

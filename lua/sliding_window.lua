@@ -1,37 +1,64 @@
 -- The sliding window counter: counts of the current sub-window of p_N µs and the q_N before it, the oldest of which is weighed
 -- by the part of it that is still in the window.
 --
--- value, 11 bytes and the counts: expiry 3; start of the current sub-window 7; bits of its length 1; the counts, newest
---   first, in as many bytes each as the largest takes
--- reply: start of the current sub-window, the list of the counts
+-- value, 12 bytes and the counts: expiry 3; the instant of the newest write 7, which is in the current sub-window; 1 while
+--   leases are out and 15 bits that tell the length of the sub-windows from others, 2; the counts, newest first, in as many bytes
+--   each as the largest takes. While leases are out, 3 more: so many µs after that write the last of them ends
+-- reply: start of the current sub-window, the list of the counts, the end of the last lease
 
----- load
+---- read
 local p_N, q_N = tonumber(ARGV[7 * N]), tonumber(ARGV[7 * N + 1])
-local counts_N = {}
+local counts_N, start_N, leased_N = {}, nil, 0
 for i = 1, q_N + 1 do
   counts_N[i] = 0
 end
-local width = value_N and (#value_N - 11) / (q_N + 1)
-if width and width >= 1 and width % 1 == 0 then
-  local stored = {struct.unpack('>I3I7I1' .. string.rep('I' .. width, q_N + 1), value_N)} -- counts from the fourth on
-  local start, bits = stored[2], stored[3]
-  local _, own = math.frexp(p_N)
-  if bits == own and start % p_N == 0 and now >= start - LATE then
-    at_N = math.max(now, start)
-    local passed = math.floor((at_N - start) / p_N)
-    for i = passed + 1, q_N + 1 do
-      counts_N[i] = stored[3 + i - passed]
-    end
-  else -- the limit was changed, or the clock was set back: what has not passed goes along into the current sub-window
-    changed_N = true
-    if now < start + (q_N + 1) * 2 ^ bits then
+if value_N then
+  local head = #value_N >= 12 and struct.unpack('>I2', value_N, 11) or 0
+  local out = head >= 32768
+  local width = (#value_N - (out and 15 or 12)) / (q_N + 1)
+  if width >= 1 and width <= 5 and width % 1 == 0 then
+    local stored = {struct.unpack('>I3I7I2' .. string.rep('I' .. width, q_N + 1), value_N)} -- counts from the fourth on
+    written_N = stored[2]
+    if head % 32768 == lengthOf(p_N) then
+      start_N = written_N - written_N % p_N
       for i = 1, q_N + 1 do
-        counts_N[1] = counts_N[1] + stored[3 + i]
+        counts_N[i] = stored[3 + i]
+      end
+    else -- the limit was changed: what has not passed goes along into the current sub-window
+      changed_N = true
+      if now < written_N + (q_N + 1) * 2 ^ math.floor(head % 32768 / 512) then
+        for i = 1, q_N + 1 do
+          counts_N[1] = counts_N[1] + stored[3 + i]
+        end
       end
     end
+    leased_N = out and written_N + struct.unpack('>I3', value_N, #value_N - 2) or 0
   end
 end
-local start_N = at_N - at_N % p_N
+
+---- advance
+do
+  local back = now < written_N - LATE
+  if back and start_N then -- what was used when that was written goes along into the current sub-window
+    at_N = written_N
+    <left>
+    counts_N[1], start_N = capacity_N - left_N, nil
+    for i = 2, q_N + 1 do
+      counts_N[i] = 0
+    end
+  end
+  changed_N = changed_N or back
+  at_N = back and now or math.max(now, written_N)
+  local start = at_N - at_N % p_N
+  local passed = start_N and (start - start_N) / p_N or 0
+  if passed > 0 then
+    for i = q_N + 1, 1, -1 do
+      counts_N[i] = counts_N[i - passed] or 0
+    end
+  end
+  start_N = start
+  leased_N = math.min(leased_N, at_N + LEASE)
+end
 <left>
 
 ---- left
@@ -49,6 +76,10 @@ end
 ---- consume
 counts_N[1] = counts_N[1] + n
 
+---- lend
+counts_N[1] = counts_N[1] + n
+leased_N = math.min(start_N + p_N, at_N + LEASE)
+
 ---- refund
 do
   local age = math.floor((start_N - taken + p_N - 1) / p_N) + 1
@@ -58,27 +89,36 @@ do
 end
 
 ---- raise
-if taken >= start_N and taken < start_N + p_N then
-  counts_N[1] = counts_N[1] + math.max(0, n - (capacity_N - left_N))
+n = n - (capacity_N - left_N)
+if n > 0 then
+  counts_N[1] = counts_N[1] + n
+end
+
+---- until
+reset = 0
+for i = q_N + 1, 1, -1 do
+  if counts_N[i] > 0 then
+    reset = start_N + (q_N + 2 - i) * p_N
+  end
 end
 
 ---- save
-local most, newest = 0, nil
-for i = q_N + 1, 1, -1 do
-  most = math.max(most, counts_N[i])
-  if counts_N[i] > 0 then
-    newest = i
+<until>
+if reset > 0 or expires(value_N) * UNIT > now then
+  local most, width = 0, 1
+  for i = 1, q_N + 1 do
+    most = math.max(most, counts_N[i])
   end
-end
-if newest then
-  reset = start_N + (q_N + 2 - newest) * p_N
-  local width = 1
   while most >= 256 ^ width do
     width = width + 1
   end
-  local _, bits = math.frexp(p_N)
-  value = struct.pack('>I3I7I1' .. string.rep('I' .. width, q_N + 1), expiry(reset), start_N, bits, unpack(counts_N))
+  local out = leased_N > at_N
+  value = struct.pack('>I3I7I2' .. string.rep('I' .. width, q_N + 1), expiry(reset, value_N), at_N,
+    lengthOf(p_N) + (out and 32768 or 0), unpack(counts_N))
+  if out then
+    value = value .. struct.pack('>I3', leased_N - at_N)
+  end
 end
 
 ---- reply
-start_N, counts_N
+start_N, counts_N, leased_N > at_N and leased_N or 0

@@ -12,12 +12,15 @@ ends_N, open_N, before_N = ends_N + length_N, 0, open_N
 ---- begin
 -- Makes at_N the time of a loan in slots of the rule's length. Slots of another length are brought to an end first, and the new
 -- one begins no earlier than at_N.
-if length_N ~= slot_N or open_N + before_N == 0 then
-  local till = at_N - at_N % slot_N + slot_N
-  if open_N + before_N > 0 then
-    till = math.max(at_N + slot_N, ends_N + length_N)
+do
+  local slot = struct.unpack('>I3', ARGV[7 * N + 2], 11)
+  if length_N ~= slot or open_N + before_N == 0 then
+    local till = at_N - at_N % slot + slot
+    if open_N + before_N > 0 then
+      till = math.max(at_N + slot, ends_N + length_N)
+    end
+    ends_N, length_N, open_N, before_N = till, slot, 0, open_N + before_N
   end
-  ends_N, length_N, open_N, before_N = till, slot_N, 0, open_N + before_N
 end
 
 ---- return

@@ -1,33 +1,38 @@
 -- The token bucket: what is missing from capacity_N events, which refill by p_N events every q_N µs; and what is lent, on
 -- account of which it does not refill: see slots.lua and limiter/lent_bucket.go.
 --
--- value, 20 bytes: expiry 3; at, in seconds 4; (at's µs, 20 bits; upper 12 bits of part) 4; lower 32 bits of part 4; missing
---   5. While anything is out, 20 more: the slots, as they are replied
+-- value, 20 bytes: expiry 3; at, which is the instant of the newest write, in seconds 4; (at's µs, 20 bits; upper 12 bits of
+--   part) 4; lower 32 bits of part 4; missing 5. While anything is out, 20 more: the slots, as they are replied
 -- reply: missing, part, the slots
 
----- load
+---- read
 local p_N, q_N = tonumber(ARGV[7 * N]), tonumber(ARGV[7 * N + 1])
 local missing_N, part_N = 0, 0
 local ends_N, length_N, open_N, before_N = 0, 0, 0, 0
 local accrues_N = 0 -- in a slot: so much of what is out does not hold up the refill
 if value_N and (#value_N == 20 or #value_N == 40) then
-  local _, seconds, mixed, low, missing = struct.unpack('>I3I4I4I4I5', value_N)
+  local _, seconds, mixed, low
+  _, seconds, mixed, low, missing_N = struct.unpack('>I3I4I4I4I5', value_N)
   local high = mixed % 4096
-  local before = seconds * 1000000 + (mixed - high) / 4096
-  local part = math.min(high * 4294967296 + low, q_N - 1) -- another rate may have a smaller unit
-  local elapsed = now - before
-  if elapsed < -LATE then
-    elapsed, changed_N = 0, true
-  elseif elapsed < 0 then
-    elapsed, at_N = 0, before
-  end
+  written_N = seconds * 1000000 + (mixed - high) / 4096
+  part_N = math.min(high * 4294967296 + low, q_N - 1) -- another rate may have a smaller unit
   if #value_N == 40 then
     ends_N, length_N, open_N, before_N = struct.unpack('>I7I3I5I5', value_N, 21)
-    if changed_N then
-      ends_N = now + length_N
-    end
     local rest = length_N % q_N
     accrues_N = (length_N - rest) / q_N * p_N + (muldiv(p_N, rest, q_N))
+  end
+end
+
+---- advance
+do
+  local missing, part, before = missing_N, part_N, written_N
+  at_N = math.max(now, before)
+  if now < before - LATE then
+    at_N, before, changed_N = now, now, true
+    ends_N = now + length_N
+  end
+  local elapsed = at_N - before
+  if open_N + before_N > 0 then
     while open_N + before_N > 0 and at_N >= ends_N do
       elapsed = ends_N - before
       <held>
@@ -35,13 +40,16 @@ if value_N and (#value_N == 20 or #value_N == 40) then
       <turn>
     end
     <held>
-  else
+  elseif missing > 0 then
     <refill>
   end
   if missing > 0 then
-    missing_N, part_N, left_N = missing, part, capacity_N - missing
+    missing_N, part_N = missing, part
+  else
+    missing_N, part_N = 0, 0
   end
 end
+<left>
 
 ---- refill
 -- Lets missing and part be filled up for elapsed µs.
@@ -115,19 +123,19 @@ do
 end
 
 ---- raise
-do
-  local missing, part, elapsed = n, 0, math.max(0, at_N - taken)
-  <refill>
-  if missing > missing_N then
-    missing_N, part_N = missing, part
-  end
+if n > missing_N then
+  missing_N, part_N = n, 0
 end
 
+---- until
+reset = math.max(at_N, open_N + before_N > 0 and ends_N + length_N or 0) + math.ceil(missing_N * q_N / p_N)
+
 ---- save
-if missing_N > 0 or open_N + before_N > 0 then
+<until>
+if missing_N > 0 or open_N + before_N > 0 or expires(value_N) * UNIT > now then
   local low, us, slots = part_N % 4294967296, at_N % 1000000, <slots>
-  reset = math.max(at_N, slots == 0 and 0 or ends_N + length_N) + math.ceil(missing_N * q_N / p_N)
-  value = struct.pack('>I3I4I4I4I5', expiry(reset), (at_N - us) / 1000000, us * 4096 + (part_N - low) / 4294967296, low, missing_N)
+  value = struct.pack('>I3I4I4I4I5', expiry(reset, value_N), (at_N - us) / 1000000,
+    us * 4096 + (part_N - low) / 4294967296, low, missing_N)
   if slots ~= 0 then
     value = value .. slots
   end

@@ -44,7 +44,7 @@
 // # What the Redis user must be allowed
 //
 // EVALSHA and SCRIPT LOAD, and what the scripts do; PING; SELECT for a database other than 0; ASKING, CLUSTER INFO and
-// CLUSTER SLOTS on a cluster. INFO should be: without it each connection is taken for another [Run] of the server. On
+// CLUSTER SLOTS on a cluster. INFO should be: without it the [Run] of the server is unknown. On
 // Sentinels: SENTINEL GET-MASTER-ADDR-BY-NAME and SENTINEL MASTER.
 //
 // The package logs nothing.

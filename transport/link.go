@@ -47,7 +47,6 @@ type link struct {
 	server     *run      // to which the link leads; nil until identify
 	identified time.Time // when the server was asked for it last
 	doubts     uint64    // those of the queue by then
-	nameless   bool      // the server does not say; server is random
 }
 
 // connect returns a link to addr on which the server has answered. When ctx ends the connection is closed.
@@ -151,8 +150,7 @@ func (l *link) doubtful(doubts uint64) bool {
 // identify asks the server which run of it answers, given the doubts of the queue. It fails when there is no answer.
 func (l *link) identify(doubts uint64) error {
 	l.identified, l.doubts = time.Now(), doubts
-	if l.nameless {
-		l.server = randomRun() // it may be another one by now, for all that is known
+	if l.server == unknownRun {
 		return l.ping()
 	}
 	info := redis.NewStringCmd(context.Background(), "info", "server", "replication")
@@ -163,7 +161,7 @@ func (l *link) identify(doubts uint64) error {
 		return err // what it says to a ping, too: a script holds it up
 	}
 	if l.server = parseRun(info.Val()); l.server == nil {
-		l.server, l.nameless = randomRun(), true
+		l.server = unknownRun
 	}
 	return nil
 }

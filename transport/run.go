@@ -2,7 +2,6 @@ package transport
 
 import (
 	"hash/fnv"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 )
@@ -17,22 +16,22 @@ type Placeholder uint8
 // one back to the same process. It may end earlier, as when a primary is given its first replica. All that one run has
 // answered is known to it; another one may lack what was written last.
 //
-// A server that does not say, as its user may not ask for INFO, has a new run with each connection, of which there are
-// several at a time, and whenever a connection is asked again.
+// The run of a server that does not say, as its user may not ask for INFO, is 0: unknown.
 const Run Placeholder = 1
 
 // A run is never changed.
 type run struct {
-	id   uint64 // not 0, and below 2^32: nodes remember one for each key
+	id   uint64 // below 2^32: nodes remember one for each key; 0 when it is unknown
 	text []byte // id in decimal
 }
+
+// unknownRun is the run of a server that does not say.
+var unknownRun = &run{text: []byte("0")}
 
 func newRun(hash uint64) *run {
 	id := max(hash>>32, 1)
 	return &run{id: id, text: strconv.AppendUint(nil, id, 10)}
 }
-
-func randomRun() *run { return newRun(rand.Uint64()) }
 
 // parseRun returns the run that the sections server and replication of INFO tell of, nil when they do not.
 func parseRun(info string) *run {

@@ -123,11 +123,11 @@ func (r *reader) count(rule *limiter.Rule, at limiter.Instant) limiter.Restored 
 		missing, part := r.next(), r.next()
 		return limiter.RestoreTokenBucket(rule, at, missing, part, r.open())
 	case limiter.FixedWindow:
-		end, used := r.next(), r.next()
-		return limiter.RestoreFixedWindow(rule, at, limiter.Instant(end), used)
+		end, used, leased := r.next(), r.next(), r.next()
+		return limiter.RestoreFixedWindow(rule, at, limiter.Instant(end), used, limiter.Instant(leased))
 	case limiter.SlidingWindow:
-		start, counts := r.next(), r.list(rule.Algorithm.SubWindows+1)
-		return limiter.RestoreSlidingWindow(rule, at, limiter.Instant(start), counts)
+		start, counts, leased := r.next(), r.list(rule.Algorithm.SubWindows+1), r.next()
+		return limiter.RestoreSlidingWindow(rule, at, limiter.Instant(start), counts, limiter.Instant(leased))
 	default:
 		used, newest, first, events := r.next(), r.next(), r.next(), r.next()
 		return limiter.RestoreSlidingLog(at, r.open(),

@@ -49,7 +49,7 @@ func (s *Store) terms(l *limiter.Loan) []byte {
 	b = appendNumber(b, 5, l.More)
 	b = appendNumber(b, 5, want)
 	b = appendNumber(b, 3, l.Rule.LeaseSlot())
-	settles := l.Back[0].N > 0 || l.Back[1].N > 0 || l.Undo.N > 0 || l.Owed > l.Paid
+	settles := l.Settles()
 	if l.Seen.N <= 0 && !settles {
 		return b
 	}

@@ -55,7 +55,12 @@ func TestValuesWithLeases(t *testing.T) {
 		steps []step
 	}{
 		{limiter.Algorithm{Kind: limiter.FixedWindow}, []step{
-			{"lent", 0, limiter.Loan{Want: 10}, 15, 0},
+			{"lent", 0, limiter.Loan{Want: 10}, 22, 0},
+			{"over", 6 * time.Second, limiter.Loan{Need: 1}, 19, 0},
+		}},
+		{sliding(1), []step{
+			{"lent", 0, limiter.Loan{Want: 10}, 17, 0},
+			{"over", 6 * time.Second, limiter.Loan{Need: 1}, 14, 0},
 		}},
 		{limiter.Algorithm{}, []step{
 			{"served", 0, limiter.Loan{Need: 1}, 20, 0},
@@ -66,10 +71,11 @@ func TestValuesWithLeases(t *testing.T) {
 		{limiter.Algorithm{Kind: limiter.SlidingWindowLog}, []step{
 			{"lent", 0, limiter.Loan{Want: 10}, 30, 0},
 			{"still out", 3999 * time.Millisecond, limiter.Loan{}, 30, 0},
-			{"over", 4 * time.Second, limiter.Loan{}, 0, 1},
+			{"over", 4 * time.Second, limiter.Loan{}, 10, 1},         // which was not written then
 			{"served", 5 * time.Second, limiter.Loan{Need: 1}, 0, 3}, // with what is gone
 			{"lent again", 5 * time.Second, limiter.Loan{Want: 10}, 30, 3},
 			{"given back", 5 * time.Second, limiter.Loan{Back: [2]limiter.Events{{N: 10, At: start + 5_000_000}}}, 0, 3},
+			{"undone", 6 * time.Second, limiter.Loan{Undo: limiter.Events{N: 1, At: start + 5_000_000}}, 10, 2},
 		}},
 	} {
 		s, r := withClock(client), leasable(t, test.Algorithm)
