@@ -51,10 +51,10 @@ if n > used_N then
 end
 
 ---- until
-reset = ends_N
+reset = used_N > 0 and ends_N or at_N
 
 ---- save
-<until>
+reset = ends_N
 if used_N > 0 or value_N and ends_N > now then
   local unit = expiry(reset)
   value = struct.pack('>I3I4I7I5', unit, ends_N - (unit - 1) * UNIT, at_N, used_N)

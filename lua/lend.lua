@@ -29,3 +29,6 @@ if (cost_N == 0 or more_N == 0) and cost_N <= capacity_N and left_N < math.max(1
   local leave = math.max(1, cost_N) - left_N
   <explain>
 end
+if more_N + want_N == 0 and left_N < math.max(1, cost_N) then
+  <hold>
+end

@@ -4,7 +4,7 @@
 // directory, once for each rule, with the rule's number in place of N. So a script has neither functions nor tables that would
 // have to be made anew each time it runs, and a decision takes Redis about half the time.
 //
-// A script reads what is asked (ask.lua), decides (take.lua; loan.lua and lend.lua), and writes (write.lua, finish.lua). The file
+// A script reads what is asked (ask.lua), decides (take.lua; loan.lua and lend.lua), and writes (write.lua, hold.lua, finish.lua). The file
 // of an algorithm has a section, under a line of dashes and its name, for each thing that differs; `<name>` in a text stands for
 // that section.
 //
@@ -73,7 +73,7 @@ type sections map[string]string
 
 // sectionsOf returns those of a file, and with them what others have alike, unless the file says something else.
 func sectionsOf(file string, others ...sections) sections {
-	all := sections{"explain": "", "settle": "", "lend": "<consume>", "back": "<refund>", "write": write}
+	all := sections{"explain": "", "settle": "", "lend": "<consume>", "back": "<refund>", "write": write, "hold": hold}
 	for _, other := range others {
 		maps.Copy(all, other)
 	}
@@ -101,9 +101,10 @@ func (s sections) expand(text string) string {
 }
 
 var (
-	base, wide, log             = read("base.lua"), read("wide.lua"), read("log.lua")
-	ask, take, refund           = read("ask.lua"), read("take.lua"), read("refund.lua")
-	loan, lend, write, finished = read("loan.lua"), read("lend.lua"), strings.TrimSpace(read("write.lua")), read("finish.lua")
+	base, wide, log      = read("base.lua"), read("wide.lua"), read("log.lua")
+	ask, take, refund    = read("ask.lua"), read("take.lua"), read("refund.lua")
+	loan, lend, finished = read("loan.lua"), read("lend.lua"), read("finish.lua")
+	write, hold          = strings.TrimSpace(read("write.lua")), strings.TrimSpace(read("hold.lua"))
 
 	slots      = sectionsOf("slots.lua")
 	algorithms = map[limiter.Kind]sections{

@@ -18,6 +18,9 @@ if takes and not allows_N then
     keep(KEYS[1], quiet)
   end
 end
+if takes and not allows_N and not changed_N then
+  <hold>
+end
 if takes and (allowed or changed_N) then
   <settle>
   if allowed then

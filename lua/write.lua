@@ -6,3 +6,4 @@ if value then
 elseif value_N then
   redis.call('HDEL', KEYS[1], FIELD)
 end
+value_N = value
