@@ -21,8 +21,9 @@ type Decision struct {
 	// Remaining is what may still be taken at the instant of the decision. 0 <= Remaining <= Limit.
 	Remaining int64
 
-	// RetryAt is the earliest instant at which the same take can succeed: At when it would
-	// succeed now, Never when its cost is above the limit.
+	// RetryAt is the earliest instant at which the same take can succeed if nothing else is taken: At when it would
+	// succeed now, Never when its cost is above the limit. While leases of the key are out, it is the instant to ask again:
+	// no later than the end of the last lease, as events may be returned until then.
 	RetryAt Instant
 
 	// ResetAt is the instant at which the key is back to its full limit if nothing else is taken.
@@ -41,6 +42,14 @@ func (d *Decision) answer(r *Rule, at Instant, used int64, ok bool, cost int64) 
 		return false
 	}
 	return !ok
+}
+
+// capRetry makes a denial say to ask again when the last lease ends, at leased, if that is earlier. Events of leases may be
+// returned until then. There is no lease when leased has passed.
+func (d *Decision) capRetry(leased Instant) {
+	if !d.OK && d.RetryAt != Never && leased > d.At {
+		d.RetryAt = min(d.RetryAt, leased)
+	}
 }
 
 // Seen returns what the key had consumed right after the decision: what a refund of the take goes by.

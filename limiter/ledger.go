@@ -36,6 +36,9 @@ type lendable interface {
 	lend(r *Rule, n int64)
 	lentUntil() Instant
 
+	// leasedUntil returns when the last lease ends, if one may be out; else an instant that has passed.
+	leasedUntil() Instant
+
 	// giveBack takes back what was lent, undo what was consumed; the newest state that the node has seen may help.
 	giveBack(r *Rule, lent Events)
 	undo(r *Rule, consumed, seen Events)

@@ -63,6 +63,7 @@ func (b *lentBucket) accrued(r *Rule, n int64) Instant {
 func (b *lentBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	if d.answer(r, b.at, b.missing, ok, cost) {
 		d.RetryAt = b.accrued(r, cost-(r.capacity-b.missing))
+		d.capRetry(b.leasedUntil())
 	}
 	if b.missing > 0 {
 		d.ResetAt = b.accrued(r, b.missing)

@@ -8,6 +8,7 @@ import (
 
 // TestLentAnswersAreExact lends, takes back, undoes and denies at random, on clocks that may be set back, and looks at every answer:
 // what was denied is served at RetryAt and all is left at ResetAt, if nothing else is asked for, and neither a microsecond earlier.
+// While leases are out, RetryAt is no later than the end of the last one.
 func TestLentAnswersAreExact(t *testing.T) {
 	for _, a := range every {
 		t.Run(a.name, func(t *testing.T) {
@@ -63,7 +64,13 @@ func checkLent(t *testing.T, g *Ledger, l *Loan, seed uint64) {
 	t.Helper()
 	r, d := l.Rule, &l.Decision
 	if need := max(1, l.Need); !d.OK && d.RetryAt != Never {
-		if left := r.capacity - usedAt(g, r, d.RetryAt); left < need {
+		c := g.count.clone()
+		c.settle(r, d.At)
+		leased := c.leasedUntil()
+		if leased > d.At && d.RetryAt > leased {
+			t.Errorf("seed %d: retry is %d after %+v, want no later than the last lease, %d", seed, d.RetryAt-d.At, *l, leased-d.At)
+		}
+		if left := r.capacity - usedAt(g, r, d.RetryAt); left < need && d.RetryAt != leased {
 			t.Errorf("seed %d: left at retry, %d after %+v = %d, want %d", seed, d.RetryAt-d.At, *l, left, need)
 		}
 		if left := r.capacity - usedAt(g, r, d.RetryAt-1); left >= need {

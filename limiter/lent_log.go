@@ -46,6 +46,7 @@ func (l *lentLog) decide(d *Decision, r *Rule, ok bool, cost int64) {
 		default:
 			d.RetryAt = l.lentUntil() + Instant(r.window)
 		}
+		d.capRetry(l.leasedUntil())
 	}
 	switch {
 	case l.open > 0:

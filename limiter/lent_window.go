@@ -5,6 +5,16 @@ import "slices"
 // What is lent in a window, or a sub-window, dies with it: the counts are those of the algorithms as they are. Of leases they
 // remember the latest end alone.
 
+// follow returns the end of the last lease at now, when it was leased at the instant at: 0 when that had passed, and no later than
+// a lease can end when the clock was set back.
+func follow(leased, at, now Instant) Instant {
+	if leased <= at {
+		return 0
+	}
+	at, _ = at.follow(now)
+	return min(leased, at+maxLease)
+}
+
 // A lentFixed is a fixed window whose events are lent.
 type lentFixed struct {
 	fixedWindow
@@ -21,8 +31,8 @@ func (f *lentFixed) newest() Instant { return f.at }
 func (f *lentFixed) settle(r *Rule, now Instant) (moved bool) {
 	end := f.end
 	_, setBack := f.at.follow(now)
+	f.leased = follow(f.leased, f.at, now)
 	f.fixedWindow.settle(r, now)
-	f.leased = min(f.leased, f.at+maxLease)
 	return setBack || f.used > 0 && f.end != end
 }
 
@@ -34,6 +44,13 @@ func (f *lentFixed) lend(r *Rule, n int64) {
 	f.consume(r, n)
 	f.leased = f.lentUntil()
 }
+
+func (f *lentFixed) decide(d *Decision, r *Rule, ok bool, cost int64) {
+	f.fixedWindow.decide(d, r, ok, cost)
+	d.capRetry(f.leased)
+}
+
+func (f *lentFixed) leasedUntil() Instant { return f.leased }
 
 func (f *lentFixed) lentUntil() Instant { return min(f.end, f.at+maxLease) }
 
@@ -60,8 +77,8 @@ func (w *lentSliding) newest() Instant { return w.at }
 func (w *lentSliding) settle(r *Rule, now Instant) (moved bool) {
 	_, setBack := w.at.follow(now)
 	moved = setBack || w.sub != 0 && w.sub != r.sub
+	w.leased = follow(w.leased, w.at, now)
 	w.slidingWindow.settle(r, now)
-	w.leased = min(w.leased, w.at+maxLease)
 	return moved
 }
 
@@ -76,6 +93,13 @@ func (w *lentSliding) lend(r *Rule, n int64) {
 	w.consume(r, n)
 	w.leased = w.lentUntil()
 }
+
+func (w *lentSliding) decide(d *Decision, r *Rule, ok bool, cost int64) {
+	w.slidingWindow.decide(d, r, ok, cost)
+	d.capRetry(w.leased)
+}
+
+func (w *lentSliding) leasedUntil() Instant { return w.leased }
 
 func (w *lentSliding) lentUntil() Instant { return min(w.start+Instant(w.sub), w.at+maxLease) }
 

@@ -17,6 +17,17 @@ func (s *slots) out() int64 { return s.open + s.before }
 // lentUntil returns until when what is lent now can be spent.
 func (s *slots) lentUntil() Instant { return s.ends + Instant(s.length) }
 
+// leasedUntil returns when the last lease ends that is out, and 0 when none is.
+func (s *slots) leasedUntil() Instant {
+	switch {
+	case s.open > 0:
+		return s.lentUntil()
+	case s.before > 0:
+		return s.ends
+	}
+	return 0
+}
+
 // begin makes at, which is before the end of the current slot, the time of a loan in slots of this length. Slots of another length
 // are brought to an end first: what was lent in them counts for as long as it can be spent, and the new slot begins no earlier than
 // at, so that it is told by its instant from what is lent now.

@@ -27,7 +27,7 @@ if ends_N % window_N ~= 0 or at_N >= ends_N or at_N < ends_N - window_N then
   changed_N = changed_N or used_N > 0
   ends_N = at_N - at_N % window_N + window_N
 end
-leased_N = math.min(leased_N, at_N + LEASE)
+leased_N = leased_N > written_N and math.min(leased_N, at_N + LEASE) or 0
 <left>
 
 ---- left

@@ -57,7 +57,7 @@ do
     end
   end
   start_N = start
-  leased_N = math.min(leased_N, at_N + LEASE)
+  leased_N = leased_N > written_N and math.min(leased_N, at_N + LEASE) or 0
 end
 <left>
 

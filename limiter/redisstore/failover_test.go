@@ -50,6 +50,9 @@ func (h *lending) becomes(t *testing.T, r replica) {
 		}
 	}
 	h.ledgers = cloned(r.ledgers)
+	for _, o := range h.debts {
+		o.told = 0 // what the store was told of may be lost
+	}
 }
 
 func cloned(ledgers map[account]*limiter.Ledger) map[account]*limiter.Ledger {
