@@ -17,6 +17,7 @@ func (b *lentBucket) newest() Instant { return b.at }
 
 // settle accounts for the time up to now, slot by slot, as each has events of its own out.
 func (b *lentBucket) settle(r *Rule, now Instant) (moved bool) {
+	b.divide(r)
 	at, setBack := b.at.follow(now)
 	if setBack && b.out() > 0 {
 		b.ends = at + Instant(b.length)
@@ -31,8 +32,10 @@ func (b *lentBucket) settle(r *Rule, now Instant) (moved bool) {
 
 // refill accounts for the time up to now, in the current slot.
 func (b *lentBucket) refill(r *Rule, now Instant) {
-	least := min(b.missing, b.held(r))
-	b.tokenBucket.settle(r, now)
+	least, aside := min(b.missing, b.held(r)), b.aside
+	if b.tokenBucket.settle(r, now); b.out() > 0 {
+		b.aside = aside
+	}
 	if b.missing <= least { // nor does it keep a fraction, so that it does not matter how often it is asked
 		b.missing, b.part = least, 0
 	}

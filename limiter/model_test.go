@@ -83,11 +83,14 @@ func (m *reference) giveBack(r *Rule, now Instant, seen Events, cost int64) {
 	m.refund(m.at, seen, cost)
 }
 
-// A bucketModel is a level of rational height that falls at the rate of the limit.
+// A bucketModel is a level of rational height that falls at the rate of the limit. What is above twice the capacity stands aside for as
+// long as the capacity is the same, and falls when the level is at nothing.
 type bucketModel struct {
 	rate  *big.Rat // events per µs
 	level *big.Rat
 	at    Instant // of level
+
+	aside, capacity int64
 }
 
 // levelAt returns the level at t.
@@ -107,7 +110,20 @@ func (m *bucketModel) settle(r *Rule, _, to Instant) {
 		m.level.Quo(new(big.Rat).SetInt(ceil(m.level.Mul(m.level, unit))), unit)
 		m.rate = rate
 	}
+	if m.capacity != r.capacity {
+		m.level.Add(m.level, new(big.Rat).SetInt64(m.aside))
+		m.aside, m.capacity = 0, r.capacity
+	}
+	if over := ceil(m.level).Int64() - 2*r.capacity; over > 0 {
+		m.level.Sub(m.level, new(big.Rat).SetInt64(over))
+		m.aside += over
+	}
 	if to > m.at {
+		fallen := new(big.Rat).SetInt64(int64(to - m.at))
+		below := ceil(fallen.Sub(m.level, fallen.Mul(fallen, m.rate)))
+		if m.aside > 0 && below.Sign() < 0 {
+			m.aside = max(0, below.Add(below, big.NewInt(m.aside)).Int64())
+		}
 		m.level = m.levelAt(to)
 	}
 	m.at = to
@@ -123,9 +139,9 @@ func (m *bucketModel) refund(at Instant, seen Events, cost int64) {
 	if seen.At > at {
 		return
 	}
-	then := bucketModel{m.rate, new(big.Rat).SetInt64(max(cost, seen.N)), seen.At}
+	then := bucketModel{rate: m.rate, level: new(big.Rat).SetInt64(max(cost, seen.N)), at: seen.At}
 	if seen.N > cost { // else it was at nothing before the take
-		before := (&bucketModel{m.rate, m.level, at}).levelAt(seen.At)
+		before := (&bucketModel{rate: m.rate, level: m.level, at: at}).levelAt(seen.At)
 		then.level.Sub(then.level, before.Sub(new(big.Rat).SetInt(ceil(before)), before))
 	}
 	back := then.levelAt(at)

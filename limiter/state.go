@@ -12,7 +12,7 @@ var _ Count = State(nil)
 func (a Algorithm) StateSize() int {
 	switch a.Kind {
 	case TokenBucket:
-		return 4
+		return 5
 	case FixedWindow:
 		return 4
 	case SlidingWindow:

@@ -7,20 +7,60 @@ package limiter
 //
 // A bucket has no windows that could pass. What is taken passes with the refill: a bucket that would have been full without a
 // take has got back by now what it has accrued since, and a refund gives back the rest.
+//
+// After a limit was lowered, a bucket may lack more than the new limit will ever refill in a reasonable time. What it lacks beyond
+// twice the capacity does not count, so that nobody waits longer than two windows. It is not forgotten either: it is set aside, and
+// counts again under any other limit, as some nodes may still have the old one.
 type tokenBucket struct {
 	at      Instant // up to which the refill is accounted for: the newest reading of the clock
 	missing int64   // whole events that the bucket lacks
 	part    int64   // accrued towards the next event, in 1/per events. Invariant: 0 <= part < per, and 0 if missing is
 	per     int64   // the denominator of part; 0 before the first call
+	aside   aside
 }
+
+// An aside is how many events a bucket lacks that do not count, in 40 bits, and above them the lower bits of the capacity under
+// which they do not. It is 0 when there are none.
+type aside int64
+
+const (
+	asideBits    = 40
+	capacityBits = 23
+)
+
+func newAside(r *Rule, n int64) aside {
+	if n <= 0 {
+		return 0
+	}
+	return aside(r.capacity&(1<<capacityBits-1)<<asideBits | min(n, 1<<asideBits-1))
+}
+
+func (a aside) events() int64 { return int64(a & (1<<asideBits - 1)) }
+
+// under reports whether the events are set aside under the limit of r.
+func (a aside) under(r *Rule) bool { return a == newAside(r, a.events()) }
 
 // bucketIn returns the bucket that s holds.
 func bucketIn(s State) tokenBucket {
-	return tokenBucket{at: Instant(s[0]), missing: s[1], part: s[2], per: s[3]}
+	return tokenBucket{at: Instant(s[0]), missing: s[1], part: s[2], per: s[3], aside: aside(s[4])}
 }
 
 // save writes b into s.
-func (b *tokenBucket) save(s State) { s[0], s[1], s[2], s[3] = int64(b.at), b.missing, b.part, b.per }
+func (b *tokenBucket) save(s State) {
+	s[0], s[1], s[2], s[3], s[4] = int64(b.at), b.missing, b.part, b.per, int64(b.aside)
+}
+
+// divide sets aside what the bucket lacks beyond twice the capacity of r.
+func (b *tokenBucket) divide(r *Rule) {
+	if b.aside != 0 && !b.aside.under(r) {
+		b.missing = min(b.missing+b.aside.events(), MaxConsumed)
+		b.aside = 0
+	}
+	if over := b.missing - 2*r.capacity; over > 0 {
+		b.missing -= over
+		b.aside = newAside(r, b.aside.events()+over)
+	}
+}
 
 // settle accounts for the time up to now. A clock that was set back only moves the bucket: nothing accrues.
 func (b *tokenBucket) settle(r *Rule, now Instant) {
@@ -30,17 +70,21 @@ func (b *tokenBucket) settle(r *Rule, now Instant) {
 		}
 		b.per = r.per
 	}
+	b.divide(r)
 	at, setBack := b.at.follow(now)
 	elapsed := int64(at - b.at)
 	b.at = at
-	if setBack || b.missing == 0 {
+	if setBack || b.missing == 0 && b.aside == 0 {
 		return
 	}
 	events, part := mulAddDiv(elapsed, r.refill, b.part, r.per)
 	if b.missing -= events; b.missing <= 0 {
-		part = 0
+		if b.aside != 0 {
+			b.aside = newAside(r, b.aside.events()+b.missing)
+		}
+		b.missing, part = 0, 0
 	}
-	b.missing, b.part = max(0, b.missing), part
+	b.part = part
 }
 
 // accrued returns the instant at which n > 0 more events are in the bucket.

@@ -2,21 +2,32 @@
 -- account of which it does not refill: see slots.lua and limiter/lent_bucket.go.
 --
 -- value, 20 bytes: expiry 3; at, which is the instant of the newest write, in seconds 4; (at's µs, 20 bits; upper 12 bits of
---   part) 4; lower 32 bits of part 4; missing 5. While anything is out, 20 more: the slots, as they are replied
+--   part) 4; lower 32 bits of part 4; missing 5. While anything is out, 20 more: the slots, as they are replied. While the
+--   bucket lacks more than counts, 8 more: what is set aside 5, and the lower bits of the capacity under which it is 3
 -- reply: missing, part, the slots
 
 ---- read
 local p_N, q_N = tonumber(ARGV[7 * N]), tonumber(ARGV[7 * N + 1])
-local missing_N, part_N = 0, 0
+local missing_N, part_N, aside_N = 0, 0, 0 -- aside: see limiter/token_bucket.go
 local ends_N, length_N, open_N, before_N = 0, 0, 0, 0
 local accrues_N = 0 -- in a slot: so much of what is out does not hold up the refill
-if value_N and (#value_N == 20 or #value_N == 40) then
+if value_N and (#value_N == 20 or #value_N == 28 or #value_N == 40 or #value_N == 48) then
   local _, seconds, mixed, low
   _, seconds, mixed, low, missing_N = struct.unpack('>I3I4I4I4I5', value_N)
   local high = mixed % 4096
   written_N = seconds * 1000000 + (mixed - high) / 4096
   part_N = math.min(high * 4294967296 + low, q_N - 1) -- another rate may have a smaller unit
-  if #value_N == 40 then
+  if #value_N % 20 == 8 then
+    local under
+    aside_N, under = struct.unpack('>I5I3', value_N, #value_N - 7)
+    if under ~= capacity_N % 8388608 then
+      missing_N, aside_N = math.min(missing_N + aside_N, MOST), 0
+    end
+  end
+  if missing_N > 2 * capacity_N then
+    missing_N, aside_N = 2 * capacity_N, aside_N + missing_N - 2 * capacity_N
+  end
+  if #value_N >= 40 then
     ends_N, length_N, open_N, before_N = struct.unpack('>I7I3I5I5', value_N, 21)
     local rest = length_N % q_N
     accrues_N = (length_N - rest) / q_N * p_N + (muldiv(p_N, rest, q_N))
@@ -40,7 +51,7 @@ do
       <turn>
     end
     <held>
-  elseif missing > 0 then
+  elseif missing + aside_N > 0 then
     <refill>
   end
   if missing > 0 then
@@ -56,7 +67,7 @@ end
 do
   local rest = elapsed % q_N
   local events = (elapsed - rest) / q_N * p_N -- not exact only where far more than is missing
-  if events < missing then
+  if events < missing + aside_N then
     local more, accrued = muldiv(p_N, rest, q_N)
     accrued = accrued + part
     if accrued >= q_N then
@@ -65,6 +76,9 @@ do
     events, part = events + more, accrued
   end
   missing = missing - events
+  if missing < 0 and open_N + before_N == 0 then
+    aside_N = math.max(0, aside_N + missing)
+  end
 end
 
 ---- held
@@ -132,12 +146,15 @@ reset = math.max(at_N, open_N + before_N > 0 and ends_N + length_N or 0) + math.
 
 ---- save
 <until>
-if missing_N > 0 or open_N + before_N > 0 or expires(value_N) * UNIT > now then
+if missing_N + aside_N > 0 or open_N + before_N > 0 or expires(value_N) * UNIT > now then
   local low, us, slots = part_N % 4294967296, at_N % 1000000, <slots>
   value = struct.pack('>I3I4I4I4I5', expiry(reset, value_N), (at_N - us) / 1000000,
     us * 4096 + (part_N - low) / 4294967296, low, missing_N)
   if slots ~= 0 then
     value = value .. slots
+  end
+  if aside_N > 0 then
+    value = value .. struct.pack('>I5I3', aside_N, capacity_N % 8388608)
   end
 end
 
