@@ -122,18 +122,6 @@ func (b *Balance) lot(i int, m moment) int64 {
 	return 0
 }
 
-// Undo gives back what a take of cost events has spent of a lease, when it was not to be. version is what [Account.Version] was
-// then: if the store has been asked since, the lot may be gone, and the events are lost.
-func (a Account) Undo(cost int64, version Instant) {
-	if a.seenAt == version && a.at[0] != 0 {
-		a.left[0] = asLot(int64(a.left[0]) + cost) // the lot that ends first
-		a.shown += cost
-	}
-}
-
-// Version changes whenever the store has answered.
-func (b *Balance) Version() Instant { return b.seenAt }
-
 // Under reports whether what the account knows is about the limit of r: that it was last taken or asked for under such a rule.
 func (b *Balance) Under(r *Rule) bool { return b.limit == r.limitID }
 

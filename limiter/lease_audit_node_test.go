@@ -86,17 +86,16 @@ func (a *audit) gaveUp(h *holder, cost int64) {
 }
 
 // regretted notes that an admission was undone on its node.
-func (a *audit) regretted(h *holder, e *admission, before [2]uint32) {
+func (a *audit) regretted(h *holder, e *admission, before [2]uint32, lost int64) {
 	k := &a.keys[h.key]
-	back := eventsIn(h.left) - eventsIn(before)
-	a.tracef(h.key, "%v undoes a take of %d and has %d of it again", h.member, e.n, back)
+	a.tracef(h.key, "%v undoes a take of %d and has %d of it again", h.member, e.n, eventsIn(h.left)-eventsIn(before))
 	k.admitted -= e.n
-	k.lost += e.n - back
+	k.lost += lost
 	e.n = 0
 }
 
-// sent notes a loan that a node asks for which had so much left before.
-func (a *audit) sent(h *holder, before [2]uint32, l *Loan) {
+// sent notes a loan that a node asks for which had so much left before, and so much to return besides.
+func (a *audit) sent(h *holder, before [2]uint32, returned int64, l *Loan) {
 	k := &a.keys[h.key]
 	k.loans++
 	switch {
@@ -106,7 +105,7 @@ func (a *audit) sent(h *holder, before [2]uint32, l *Loan) {
 		k.refills++
 	}
 	a.tracef(h.key, "%v asks%s", h.member, question(l))
-	if back, gone := l.Back[0].N+l.Back[1].N, eventsIn(before)-eventsIn(h.left); back != gone {
+	if back, gone := l.Back[0].N+l.Back[1].N, eventsIn(before)-eventsIn(h.left)+returned; back != gone {
 		a.failf(h.key, "%v: gives back %d and has %d less", h.member, back, gone)
 	}
 }

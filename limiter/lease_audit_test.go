@@ -15,7 +15,6 @@ type audit struct {
 	wrongAt  Instant
 	light    bool // it keeps no list of admissions, and compares with nothing
 	calm     bool // nothing goes wrong: so nothing may be denied far from the limit
-	regrets  bool // takes that were decided from leases are undone
 	changes  bool // of the limit: then nothing is said about what is given back
 }
 

@@ -20,8 +20,13 @@ func (h *holder) send(more bool) {
 	}
 	l.Want *= max(1, h.greed)
 	l.Undo, h.undo = h.undo, Events{}
+	var returned int64
+	for len(h.rest) > 0 && l.Return(h.rest[0]) {
+		returned += h.rest[0].N
+		h.rest = h.rest[1:]
+	}
 	h.plant.beforeSend(h, l)
-	h.audit.sent(h, before, l)
+	h.audit.sent(h, before, returned, l)
 	h.loans++
 	number := h.loans
 	h.after(callTime, func() {
@@ -44,7 +49,7 @@ func (h *holder) fail() {
 	switch h.drop(); {
 	case len(h.queue) > 0:
 		h.send(true)
-	case h.owed != h.paid:
+	case h.owed != h.paid || len(h.rest) > 0:
 		h.send(false)
 	default:
 		h.tend()
@@ -72,7 +77,7 @@ func (h *holder) receive(n int, asked Instant, l *Loan) {
 		h.lots[l.Decision.At] = l.Ends
 	}
 	if l.Run != h.Dealings.run { // what is named by another run goes nowhere
-		h.undo = Events{}
+		h.undo, h.rest = Events{}, nil
 	}
 	h.Answer(l.Rule, asked, h.clock(), l, h.spread(l), false)
 	h.plant.afterAnswer(h, l)
@@ -85,7 +90,7 @@ func (h *holder) receive(n int, asked Instant, l *Loan) {
 	switch h.drop(); {
 	case len(h.queue) > 0:
 		h.send(true)
-	case h.undo.N > 0 || h.owed != h.paid:
+	case h.undo.N > 0 || h.owed != h.paid || len(h.rest) > 0:
 		h.send(false)
 	default:
 		h.tend()
@@ -138,7 +143,7 @@ func (h *holder) tend() {
 	now := h.clock()
 	h.audit.expired(h, h.Expire(h.rule, now))
 	back, ends := h.Due(h.rule, now)
-	if back {
+	if back || len(h.rest) > 0 && !h.Asking() {
 		h.send(h.Renews(h.rule, now))
 		return
 	}

@@ -19,6 +19,8 @@ type holder struct {
 	flying []*waiting          // with the loan under way; the cost of the first is its need
 	queue  []*waiting          // for the next one
 	undo   Events              // served in vain, by the run that Dealings.run tells
+	rest   []Events            // lent by that run, and to be returned
+	spent  Spent               // by the last take from a lease
 	lots   map[Instant]Instant // of leases by their name: until when they can be spent
 	denied *Rule               // by which the store has denied a take, and has served none since; or nil
 	woken  Instant             // when it will look after its leases next
@@ -82,20 +84,27 @@ func (h *holder) decide(cost int64) (decided, background bool) {
 		return false, false
 	}
 	h.audit.decided(h, before, cost, &d)
+	h.spent = h.SpentSince(before)
 	if d.Source == FromLease && h.happens(h.net.regret) { // another zone of the request denies it
-		a, version := h.audit.last(h), h.Version()
-		h.after(h.Int64N(2*patience), func() { h.takeBack(a, version) })
+		a, spent := h.audit.last(h), h.spent
+		h.after(h.Int64N(2*patience), func() { h.takeBack(a, spent) })
 	}
 	return true, d.OK && !h.Asking() && (d.Source == FromCredit || h.Low(h.rule, h.clock()))
 }
 
-// takeBack undoes what a take has spent of a lease.
-func (h *holder) takeBack(a *admission, version Instant) {
+// takeBack undoes what a take has spent of leases.
+func (h *holder) takeBack(a *admission, spent Spent) {
 	if h.dead {
 		return
 	}
 	before := h.left
-	h.Undo(a.n, version)
-	h.audit.regretted(h, a, before)
+	h.plant.beforeUndo(h, &spent)
+	returns, lost := h.Undo(spent)
+	for _, e := range returns {
+		if e.N > 0 {
+			h.rest = append(h.rest, e)
+		}
+	}
+	h.audit.regretted(h, a, before, lost)
 	h.tend()
 }

@@ -105,7 +105,6 @@ func (w *world) stir() {
 		w.net.late = oneOf(w.Rand, 0, 0.05, 0.3)
 	}
 	w.net.regret = oneOf(w.Rand, 0, 0, 0.05)
-	w.audit.regrets = w.net.regret > 0
 	w.audit.calm = w.net.loseAsk+w.net.loseTell+w.net.late+w.net.regret == 0
 	length := w.rule.window
 	if w.IntN(4) == 0 {

@@ -80,6 +80,15 @@ var plants = []plant{
 		take: func(h *holder) { h.denies = false },
 	},
 	{
+		name:  "undo with another lease than its own",
+		blind: true,
+		undo: func(h *holder, s *Spent) {
+			for i := range s.Leases {
+				s.Leases[i].At = max(h.at[0], h.at[1])
+			}
+		},
+	},
+	{
 		name: "give-back to a store that does not know of it",
 		lend: func(h *holder, _ *Ledger, l *Loan) { l.Run = h.vault.run },
 	},
@@ -93,6 +102,7 @@ type plant struct {
 	from      uint64     // the first seed: what is rare need not be looked for each time
 
 	take   func(*holder)
+	undo   func(*holder, *Spent)
 	send   func(*holder, *Loan)
 	lend   func(*holder, *Ledger, *Loan)
 	lent   func(*holder, *Ledger, *Loan)
@@ -102,6 +112,12 @@ type plant struct {
 func (p *plant) beforeTake(h *holder) {
 	if p.take != nil {
 		p.take(h)
+	}
+}
+
+func (p *plant) beforeUndo(h *holder, s *Spent) {
+	if p.undo != nil {
+		p.undo(h, s)
 	}
 }
 

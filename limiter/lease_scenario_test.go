@@ -147,7 +147,7 @@ func playCommand(t *testing.T, w *world, words []string) *world {
 		h.askedAt = momentOf(h.clock())
 	case "undo":
 		h := w.node(t, words).holder(0)
-		h.takeBack(w.audit.last(h), h.Version())
+		h.takeBack(w.audit.last(h), h.spent)
 	case "lose":
 		w.net.loseAsk, w.net.loseTell = 0, 0
 		switch argument(1) {
@@ -195,7 +195,6 @@ func ruleWorld(t *testing.T, words []string) *world {
 		w.nodes[len(w.nodes)-1].offset = 0
 	}
 	w.audit, w.vault = w.newAudit(1), w.newVault(1)
-	w.audit.regrets = true
 	lasts := "no leases"
 	if w.rule.Leases() {
 		lasts = fmt.Sprintf("leases of %v", time.Duration(w.rule.leaseTime())*time.Microsecond)

@@ -6,12 +6,12 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// borrow asks the lender for what the accounts lack.
+// borrow asks the lender for what accounts lack: for the undecided takes that are to be asked for.
 func (s *Store) borrow(ctx context.Context, r *request) error {
 	b := boarding{party: newParty(), nodes: s.options.Nodes()}
 	b.party.join() // until all have joined
 	for i := range r.seats {
-		if t := &r.seats[i]; t.state == undecided {
+		if t := &r.seats[i]; t.asks && t.state == undecided {
 			s.join(t, &r.takes[i], r.now, &b)
 		}
 		if r.seats[i].state == denied { // by what another request has heard meanwhile
@@ -22,10 +22,11 @@ func (s *Store) borrow(ctx context.Context, r *request) error {
 		s.launch(f)
 	}
 	b.party.leave()
-	late := b.party.wait(ctx, s.options.Timeout)
+	late := b.party.wait(ctx, s.timeLeft(r))
+	r.now = s.options.Clock()
 	var err error
 	for i := range r.seats {
-		if t := &r.seats[i]; t.waiter != nil {
+		if t := &r.seats[i]; t.asks && t.waiter != nil {
 			if e := s.collect(t, &r.takes[i], late); e != nil {
 				err = e
 			}
@@ -106,7 +107,7 @@ func (s *Store) collect(t *seat, k *limiter.Take, late error) error {
 	case w.served:
 		t.state = served
 	case w.decision.Source == limiter.FromLease:
-		t.state, t.version = leased, w.version
+		t.state, t.spent = leased, w.spent
 	} // else it would have been served, but for another loan of its flight
 	k.Decision = w.decision
 	return nil

@@ -4,10 +4,13 @@ import "github.com/fleetlimit/fleetlimit/limiter"
 
 // A seat is where one take of a request stands.
 type seat struct {
-	state   state
-	low     bool            // its account should ask the lender in the background
-	version limiter.Instant // of the account that has spent a lease on it
-	waiter  *waiter         // nil: it has not had to wait
+	state  state
+	alone  bool            // there is no other take that could be denied, so nothing is undone
+	asks   bool            // is to be asked for next, if it is undecided
+	low    bool            // its account should ask the lender in the background
+	denial limiter.Instant // undecided, but the lender denied the last such take, until then; 0: it did not
+	spent  limiter.Spent   // by a take from leases
+	waiter *waiter         // nil: it has not had to wait
 }
 
 type state uint8
@@ -22,8 +25,9 @@ const (
 	denied
 )
 
-// decide decides k, whose seat is t, from its account alone, if there is one that can.
-func (s *Store) decide(t *seat, k *limiter.Take, now limiter.Instant) {
+// decide decides k, whose seat is t, from its account alone, if there is one that can. When only denials are looked for, nothing is
+// spent.
+func (s *Store) decide(t *seat, k *limiter.Take, now limiter.Instant, denials bool) {
 	var p place
 	if !s.find(&p, k) {
 		t.state = passed
@@ -31,14 +35,22 @@ func (s *Store) decide(t *seat, k *limiter.Take, now limiter.Instant) {
 	}
 	p.shard.mu.Lock()
 	if a, ok := p.account(); ok {
-		s.spend(t, k, a, now, 0)
+		switch {
+		case !denials:
+			s.spend(t, k, a, now, 0)
+		case a.Peek(k.Rule, now, k.Cost, &k.Decision) && !k.Decision.OK:
+			t.state = denied
+		}
+		if t.state == undecided {
+			t.denial = a.DeniedUntil(k.Rule, k.Cost)
+		}
 	}
 	p.shard.mu.Unlock()
 }
 
 // spend decides k from a, if that can; for credit there are so many nodes. The shard is locked.
 func (s *Store) spend(t *seat, k *limiter.Take, a limiter.Account, now limiter.Instant, nodes int) {
-	d := &k.Decision
+	d, left := &k.Decision, a.Left()
 	switch {
 	case !a.Take(k.Rule, now, k.Cost, nodes, d):
 		return
@@ -48,14 +60,17 @@ func (s *Store) spend(t *seat, k *limiter.Take, a limiter.Account, now limiter.I
 	case d.Source == limiter.FromCredit:
 		t.state = credited
 	default:
-		t.state, t.version = leased, a.Version()
+		t.state = leased
+		if !t.alone {
+			t.spent = a.SpentSince(left)
+		}
 	}
 	t.low = a.Low(k.Rule, now)
 }
 
 // refill has the account of k ask the lender in the background, if it is still low and does not rest. This comes after the
-// request is decided: what a denial elsewhere gives back to a lease is lost when the lender has answered in between. When there
-// is no room for its flight, the wheel comes to what is owed; who only wants more is still low at the next take.
+// request is decided: what a denial elsewhere gives back to a lease is not asked for once more. When there is no room for its
+// flight, the wheel comes to what is owed; who only wants more is still low at the next take.
 func (s *Store) refill(k *limiter.Take, now limiter.Instant) {
 	var p place
 	if !s.find(&p, k) {

@@ -64,6 +64,7 @@ func (f *flight) add(l leg, a limiter.Account, r *limiter.Rule) {
 	if l.queue != nil {
 		var lost int64
 		loan.Undo, lost = l.queue.undone(loan.Run)
+		lost += l.queue.giveBack(&loan)
 		l.book.stats.lost.Add(uint64(lost))
 	}
 	f.legs = append(f.legs, l)

@@ -16,7 +16,8 @@ func TestDroppedBetweenTwoSteps(t *testing.T) {
 		r := fixed(t, "zone", 1, 10)
 		n.Drop("zone")
 		takes := []limiter.Take{ask(r, "key", 1)}
-		q := request{takes: takes, seats: make([]seat, 1), now: n.options.Clock()}
+		now := n.options.Clock()
+		q := request{takes: takes, seats: []seat{{asks: true}}, began: now, now: now}
 		if err := n.borrow(t.Context(), &q); err != nil || q.seats[0].state != passed {
 			t.Errorf("borrow = %v, with the take in state %d, want it in %d: passed", err, q.seats[0].state, passed)
 		}
@@ -34,7 +35,8 @@ func TestDeniedBetweenTwoSteps(t *testing.T) {
 		n.denied(narrow, "key", 2, limiter.FromStore)
 		asked := n.lender.asked()
 		takes := []limiter.Take{ask(narrow, "key", 2), ask(wide, "key", 1)} // both of which had no account before
-		q := request{takes: takes, seats: make([]seat, 2), now: n.options.Clock()}
+		now := n.options.Clock()
+		q := request{takes: takes, seats: []seat{{asks: true}, {asks: true}}, began: now, now: now}
 		begin := time.Now()
 		if err := n.borrow(t.Context(), &q); err != nil || q.seats[0].state != denied || q.seats[1].state != undecided {
 			t.Errorf("borrow = %v, with takes in state %d and %d, want %d: denied, and %d: undecided",

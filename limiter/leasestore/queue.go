@@ -8,10 +8,11 @@ type queue struct {
 	flying  []*waiter // with the loan on its way; the cost of the first is its need
 	waiting []*waiter // for the next one
 	undo    []undo    // for the next ones, one for each
+	returns []undo    // for the next ones, as many as fit into each
 	closing *party    // that waits until the account asks no more; may be nil
 }
 
-// An undo is events that the lender served in vain.
+// An undo is events that the lender served, or lent, in vain.
 type undo struct {
 	limiter.Events
 	run uint64 // of the lender
@@ -28,8 +29,8 @@ type waiter struct {
 	served   bool // by the lender; or else by the account
 	decision limiter.Decision
 	err      error
-	run      uint64          // of the lender that served it
-	version  limiter.Instant // of the account that did
+	run      uint64        // of the lender that served it
+	spent    limiter.Spent // by the account that did
 }
 
 // board has all waiters fly, and returns what the first needs, and what the others do.
@@ -69,7 +70,24 @@ func (q *queue) undone(run uint64) (e limiter.Events, lost int64) {
 	return e, lost
 }
 
-func (q *queue) empty() bool { return len(q.waiting) == 0 && len(q.undo) == 0 }
+// giveBack has l return what was lent in vain, as far as there is room. What another run of the lender has lent is lost.
+func (q *queue) giveBack(l *limiter.Loan) (lost int64) {
+	for len(q.returns) > 0 {
+		switch u := q.returns[0]; {
+		case u.run != l.Run:
+			lost += u.N
+		case !l.Return(u.Events):
+			return lost
+		}
+		q.returns = q.returns[1:]
+	}
+	return lost
+}
+
+func (q *queue) empty() bool { return len(q.waiting) == 0 && !q.owesBack() }
+
+// owesBack reports whether the lender is still to be told of something that it served or lent in vain.
+func (q *queue) owesBack() bool { return len(q.undo) > 0 || len(q.returns) > 0 }
 
 // serve gives those who fly what was served, then all who wait what was leased or denied under r. Those who get no answer
 // wait on.
@@ -102,11 +120,11 @@ func (q *queue) serve(a limiter.Account, r *limiter.Rule, l *limiter.Loan, now l
 func (q *queue) serveWaiting(a limiter.Account, r *limiter.Rule, now limiter.Instant) {
 	waiting := q.waiting[:0]
 	for _, w := range q.waiting {
-		var d limiter.Decision
+		d, left := limiter.Decision{}, a.Left()
 		switch {
 		case w.gone:
 		case a.Take(r, now, w.cost, 0, &d):
-			w.version = a.Version()
+			w.spent = a.SpentSince(left)
 			w.answer(d)
 		default:
 			waiting = append(waiting, w)
@@ -124,7 +142,7 @@ func (q *queue) fail(err error) (lost int64) {
 			w.answer(limiter.Decision{})
 		}
 	}
-	for _, u := range q.undo {
+	for _, u := range append(q.undo, q.returns...) {
 		lost += u.N
 	}
 	return lost

@@ -23,7 +23,7 @@ func (s *Store) settle(l *leg, loan *limiter.Loan, asked, now limiter.Instant, e
 		return nil
 	}
 	p.shard.wake(l.hash)
-	a.Answer(loan.Rule, asked, now, loan, s.jitter(loan), len(q.undo) > 0)
+	a.Answer(loan.Rule, asked, now, loan, s.jitter(loan), q.owesBack())
 	r := l.book.rules.under(loan.Rule.ID, a) // another than the loan's when takes have come under a new one
 	q.serve(a, r, loan, now)
 	if l.book.ended.Load() {

@@ -15,8 +15,9 @@
 //	wheel ──────┘ what is leased ends, and goes back     one goroutine for all accounts
 //
 // An account that is asking has a queue: of the takes that fly with its loan, of those that came later, and of what the
-// lender has served in vain. Takes that have given up are still in the queue; what is served to them is undone by the next
-// loan.
+// lender has served or lent in vain. Takes that have given up are still in the queue; what is served to them is undone by the
+// next loan. A take that another zone denied returns what it has spent to the lease that it came from. When the account does not
+// hold that any more, the next loan returns it.
 //
 // Flights that nobody waits for are bounded. When there is no room for one, the wheel comes again to what is owed or goes back;
 // what is only wanted is asked for by a later take.

@@ -14,11 +14,13 @@ const roomFor = 8
 // locks, and does not allocate for up to 8 takes.
 //
 // Accounts are looked at first, then the lender is asked for what they lack, all keys at the same time, and last for what is
-// left to it altogether. When one of the takes is denied, what the others have got is given back.
+// left to it altogether. A key that the lender has denied last is asked for alone, before anything is taken from the others: so
+// who is denied again and again takes nothing from the keys that he shares. When one of the takes is denied, what the others have
+// got is given back.
 func (s *Store) Take(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
 	if len(takes) == 1 {
-		var t seat
-		if s.decide(&t, &takes[0], now); t.state == leased || t.state == denied {
+		t := seat{alone: true}
+		if s.decide(&t, &takes[0], now, false); t.state == leased || t.state == denied {
 			if t.low {
 				s.refill(&takes[0], now)
 			}
@@ -64,18 +66,20 @@ func (r *request) any(want state) bool {
 	return false
 }
 
-// decideAll decides what the accounts can, and reports whether all is admitted by that. After a denial, nothing is spent any
-// more.
+// decideAll decides what the accounts can of what is undecided, and reports whether all is admitted by that. From a take on that is
+// denied, or was denied last, nothing is spent, and what was is given back.
 func (s *Store) decideAll(r *request) (admitted bool) {
-	admitted, deny := true, false
+	admitted, stopped := true, false
 	for i := range r.takes {
 		t, k := &r.seats[i], &r.takes[i]
-		if !deny {
-			s.decide(t, k, r.now)
-		} else if s.peek(k, r.now) && !k.Decision.OK {
-			t.state = denied
+		if t.state != undecided {
+			continue
 		}
-		deny = deny || t.state == denied
+		s.decide(t, k, r.now, stopped)
+		if !stopped && (t.state == denied || t.denial != 0) {
+			stopped = true
+			s.release(r)
+		}
 		admitted = admitted && t.state == leased
 	}
 	return admitted
@@ -83,9 +87,14 @@ func (s *Store) decideAll(r *request) (admitted bool) {
 
 // ask asks the lender for all that is undecided, unless something is denied before.
 func (s *Store) ask(ctx context.Context, r *request) (err error) {
-	if !r.any(denied) && r.any(undecided) {
+	for err == nil && !r.any(denied) && r.askForDeniedLast() {
+		if err = s.borrow(ctx, r); err == nil && !r.any(denied) {
+			s.decideAll(r)
+		}
+	}
+	if err == nil && !r.any(denied) && r.any(undecided) {
+		r.askForAll()
 		err = s.borrow(ctx, r)
-		r.now = s.options.Clock()
 	}
 	if err == nil && !r.any(denied) && r.any(passed) {
 		err = s.pass(ctx, r)
@@ -94,10 +103,39 @@ func (s *Store) ask(ctx context.Context, r *request) (err error) {
 	return err
 }
 
+// askForDeniedLast has the take asked for alone that the lender denied last, and reports whether there is one. Of several it is the
+// one with the latest retry instant, which will most probably be denied again.
+func (r *request) askForDeniedLast() bool {
+	var latest *seat
+	for i := range r.seats {
+		t := &r.seats[i]
+		t.asks = false
+		if t.state == undecided && t.denial != 0 && (latest == nil || t.denial > latest.denial) {
+			latest = t
+		}
+	}
+	if latest == nil {
+		return false
+	}
+	latest.asks, latest.denial = true, 0
+	return true
+}
+
+// askForAll has all takes asked for that are undecided.
+func (r *request) askForAll() {
+	for i := range r.seats {
+		r.seats[i].asks = r.seats[i].state == undecided
+	}
+}
+
+// timeLeft returns for how long the request may still wait.
+func (s *Store) timeLeft(r *request) time.Duration {
+	return s.options.Timeout - time.Duration(r.now-r.began)*time.Microsecond
+}
+
 // pass has the lender decide what is left to it, for no longer than a request waits in all.
 func (s *Store) pass(ctx context.Context, r *request) error {
-	waited := time.Duration(r.now-r.began) * time.Microsecond
-	ctx, cancel := context.WithTimeout(ctx, s.options.Timeout-waited)
+	ctx, cancel := context.WithTimeout(ctx, s.timeLeft(r))
 	defer cancel()
 	var some []int
 	for i := range r.seats {

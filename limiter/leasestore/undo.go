@@ -16,9 +16,22 @@ func (s *Store) undoAll(r *request) {
 		if t.waiter != nil { // also when the zone was dropped meanwhile
 			s.findIn(&p, t.waiter.book, k)
 		} else if !s.find(&p, k) {
+			s.lose(t, k)
 			continue
 		}
 		s.launch(s.undo(&p, t, k, r.now))
+	}
+}
+
+// release gives back what was spent of leases, so that it can be taken by others while the request waits.
+func (s *Store) release(r *request) {
+	for i := range r.seats {
+		t, k := &r.seats[i], &r.takes[i]
+		var p place
+		if t.state == leased && t.waiter == nil && s.find(&p, k) {
+			s.launch(s.undo(&p, t, k, r.now))
+			*t = seat{}
+		}
 	}
 }
 
@@ -29,33 +42,62 @@ func (s *Store) undo(p *place, t *seat, k *limiter.Take, now limiter.Instant) (b
 	defer p.shard.mu.Unlock()
 	a, ok := p.account()
 	if !ok { // evicted meanwhile
+		s.lose(t, k)
 		return nil
 	}
+	r := p.book.rules.under(k.Rule.ID, a)
 	switch t.state {
 	case leased:
-		a.Undo(k.Cost, t.version)
+		if back = s.unspend(p, a, r, t.spent, now); back != nil {
+			break
+		}
 		var late bool
-		if back, late = s.giveBack(p, a, p.book.rules.under(k.Rule.ID, a), now); late {
+		if back, late = s.giveBack(p, a, r, now); late {
 			s.later(p, now)
 		}
 	case served:
 		a.Undone(k.Cost)
-		back = p.unserve(a, k, t.waiter, now)
+		w := t.waiter
+		back = p.tell(a, r, now, func(q *queue) { q.undoLater(undo{limiter.Events{At: w.decision.At, N: k.Cost}, w.run}) })
 	}
 	a.Peek(k.Rule, now, k.Cost, &k.Decision)
 	return back
 }
 
-// unserve has the next loan undo what the lender has served to w. If none is under way, it returns its flight.
-func (p *place) unserve(a limiter.Account, k *limiter.Take, w *waiter, now limiter.Instant) (back *flight) {
-	what := undo{limiter.Events{At: w.decision.At, N: k.Cost}, w.run}
-	if q := p.queue(); q != nil {
-		q.undoLater(what)
+// unspend gives back what was spent of leases: to those that a still holds, and of others to the lender.
+func (s *Store) unspend(p *place, a limiter.Account, r *limiter.Rule, spent limiter.Spent, now limiter.Instant) (back *flight) {
+	returns, lost := a.Undo(spent)
+	s.stats.lost.Add(uint64(lost))
+	if returns[0].N+returns[1].N == 0 {
 		return nil
 	}
-	back = newFlight(k.Key, now)
-	p.ask(back, a, k.Rule, &queue{undo: []undo{what}})
-	return back
+	return p.tell(a, r, now, func(q *queue) {
+		for _, e := range returns {
+			if e.N > 0 {
+				q.returns = append(q.returns, undo{e, spent.Run})
+			}
+		}
+	})
+}
+
+// lose counts as lost what k has got, which nobody can give back: its account has gone.
+func (s *Store) lose(t *seat, k *limiter.Take) {
+	if t.state == leased || t.state == served {
+		s.stats.lost.Add(uint64(k.Cost))
+	}
+}
+
+// tell has the next loan of a tell the lender what add puts into its queue. If none is under way, it returns its flight.
+func (p *place) tell(a limiter.Account, r *limiter.Rule, now limiter.Instant, add func(*queue)) (f *flight) {
+	if q := p.queue(); q != nil {
+		add(q)
+		return nil
+	}
+	q := new(queue)
+	add(q)
+	f = newFlight(p.key.Text, now)
+	p.ask(f, a, r, q)
+	return f
 }
 
 // giveBack returns the flight of what a has to tell the lender after a take was undone: what it can spend no more, and what it
