@@ -33,15 +33,10 @@ func abandoned(ctx context.Context) error {
 	}
 }
 
-// degrade admits the request in the zones that the store has not answered for.
-func (q *question) degrade() {
-	results := q.results()
-	for i := range results {
-		if r := &results[i]; !r.rule.block {
-			r.degraded = true
-			r.decision = limiter.Decision{OK: true, At: q.now, Limit: r.rule.Capacity(), Remaining: -1}
-		}
-	}
+// degrade admits the request in a zone that the store could not decide for.
+func (r *result) degrade(now limiter.Instant) {
+	r.degraded = true
+	r.decision = limiter.Decision{OK: true, At: now, Limit: r.rule.Capacity(), Remaining: -1}
 }
 
 // note follows whether the store answers, and logs when that changes. A client that is closed belongs to a configuration

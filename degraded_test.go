@@ -3,6 +3,7 @@ package fleetlimit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -25,6 +26,7 @@ import (
 // A scriptedStore answers as a test says: the real one cannot be made to fail for one request and not for the next.
 type scriptedStore struct {
 	err    error
+	hangs  string // the zone that alone has the error; "": all have it
 	answer limiter.Decision
 	asked  []context.Context
 }
@@ -33,6 +35,9 @@ func (s *scriptedStore) Take(ctx context.Context, _ limiter.Instant, takes []lim
 	s.asked = append(s.asked, ctx)
 	for i := range takes {
 		takes[i].Decision = s.answer
+		if s.hangs == "" || s.hangs == takes[i].Rule.Zone {
+			takes[i].Err = s.err
+		}
 	}
 	return s.err
 }
@@ -157,6 +162,46 @@ func TestDegradedZones(t *testing.T) {
 		if n := z.tally.degraded.Load(); n != 1 || z.tally.admitted.total() != 0 {
 			t.Errorf("zone %s counts %d degraded and %d admitted, want 1 and 0", z.name, n, z.tally.admitted.total())
 		}
+	}
+}
+
+// TestOneZoneIsDegraded has the store decide for one of two zones alone: that one decides the request, and says what it knows.
+func TestOneZoneIsDegraded(t *testing.T) {
+	for _, ok := range []bool{true, false} {
+		t.Run(fmt.Sprint("OK ", ok), func(t *testing.T) { testOneZoneIsDegraded(t, ok) })
+	}
+}
+
+func testOneZoneIsDegraded(t *testing.T, ok bool) {
+	s := &scriptedStore{err: errStore, hangs: "tenant", answer: limiter.Decision{
+		OK: ok, At: 10_000_000, Limit: 5, Remaining: 0, RetryAt: 11_000_000, ResetAt: 12_000_000,
+	}}
+	h, logs := scripted(t, `{"log_rejections": "none", "rate_limits": {
+			"tenant": {"key": "{http.request.header.X-Tenant}", "limit": {"events": 9, "window": "1m"}},
+			"user":   {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 5, "window": "1m"}}}}`, s)
+	got := serve(t, h, t.Context(), nil)
+	want := map[string]string{"Ratelimit": `"user";r=0;t=2`, "X-Ratelimit-Remaining": "-1", "X-Ratelimit-Policy": "degraded"}
+	tallies, warnings := map[string][3]uint64{"tenant": {0, 0, 1}, "user": {1, 0, 0}}, 1 // admitted, rejected, degraded
+	if !ok {
+		want = map[string]string{"Ratelimit": `"user";r=0;t=1`, "X-Ratelimit-Remaining": "0", "X-Ratelimit-Policy": "", "Retry-After": "1"}
+		tallies, warnings = map[string][3]uint64{"tenant": {}, "user": {0, 1, 0}}, 0
+	}
+	if got.passed != ok {
+		t.Errorf("handed on = %v", got.passed)
+	}
+	for name, value := range want {
+		if got.header.Get(name) != value {
+			t.Errorf("%s = %q, want %q", name, got.header.Get(name), value)
+		}
+	}
+	for _, z := range h.zones {
+		counts := [3]uint64{z.tally.admitted.total(), z.tally.rejected.total(), z.tally.degraded.Load()}
+		if counts != tallies[z.name] {
+			t.Errorf("zone %s admitted, rejected and degraded %d, want %d", z.name, counts, tallies[z.name])
+		}
+	}
+	if logs.Len() != warnings {
+		t.Errorf("log = %v, want %d warnings", logs.All(), warnings)
 	}
 }
 

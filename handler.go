@@ -218,15 +218,15 @@ func (z *zone) policyOf(r *http.Request) *policy {
 func (h *Handler) decide(q *question, r *http.Request) error {
 	now := time.Now()
 	q.now = limiter.At(now)
-	if blocked := q.block(); len(q.scratch.takes) > 0 {
-		err := h.consult(q, blocked, now, r)
-		if err != nil {
-			if err := abandoned(r.Context()); err != nil {
-				return err
-			}
-			q.degrade()
+	blocked, asked := q.block(), len(q.scratch.takes) > 0
+	var err error
+	if asked {
+		err = h.consult(q, blocked, now, r)
+	}
+	if err != nil {
+		if err := abandoned(r.Context()); err != nil {
+			return err
 		}
-		h.note(err, now)
 	}
 	results := q.results()
 	for i := range results {
@@ -234,11 +234,15 @@ func (h *Handler) decide(q *question, r *http.Request) error {
 			q.denied = res
 		}
 	}
+	if asked && (err == nil || q.denied == nil) { // a request that another zone denies was not admitted uncounted
+		h.note(err, now)
+	}
 	q.count()
 	return nil
 }
 
-// consult asks the store. When a rule denies the request anyhow, nothing is consumed.
+// consult asks the store. When a rule denies the request anyhow, nothing is consumed. The error is that of the takes which the
+// store could not decide: their zones admit the request as far as they are concerned, and the others decide it.
 func (h *Handler) consult(q *question, blocked bool, now time.Time, r *http.Request) (err error) {
 	takes, store := q.scratch.takes, h.app.store
 	if blocked {
@@ -246,17 +250,21 @@ func (h *Handler) consult(q *question, blocked bool, now time.Time, r *http.Requ
 	} else {
 		err = store.Take(r.Context(), store.instant(now), takes)
 	}
-	if err != nil {
-		return err
-	}
 	results := q.results()
 	for i := range results {
-		if res := &results[i]; !res.rule.block {
-			res.decision, takes = takes[0].Decision, takes[1:]
+		res := &results[i]
+		if res.rule.block {
+			continue
+		}
+		if takes[0].Err != nil {
+			res.degrade(q.now)
+		} else {
+			res.decision = takes[0].Decision
 			res.decision.Rebase(q.now) // Redis has a clock of its own, and so have the accounts of this node
 		}
+		takes = takes[1:]
 	}
-	return nil
+	return err
 }
 
 // count adds the answers to the tallies. Of a rejected request, only the zones that were in the way count it.

@@ -9,10 +9,11 @@ type Store interface {
 	// answers are written to their Decision fields; on a denial, Decision.OK tells which of them were in the way, and
 	// each Remaining is as if nothing had been asked. No two takes may have the same rule ID and key.
 	//
-	// An error means that the store failed and decided nothing; a denial is not an error.
+	// A take that the store could not decide has an error, and no Decision; a denial is not an error. It changes nothing for the
+	// others: when one of them is denied, nothing is consumed, else they are. The first such error is returned.
 	Take(ctx context.Context, now Instant, takes []Take) error
 
-	// Peek decides as Take does and consumes nothing.
+	// Peek decides as Take does, and fails as Take does, and consumes nothing.
 	Peek(ctx context.Context, now Instant, takes []Take) error
 
 	// Refund gives back what takes consumed, which were allowed as one and hold the answers to that: into the windows it came
@@ -33,4 +34,17 @@ type Take struct {
 
 	// Decision is the answer. Stores overwrite it, and refund by it.
 	Decision Decision
+
+	// Err says why the store could not decide this take; nil when it did. Stores that can fail overwrite it.
+	Err error
+}
+
+// FirstError returns the error of the first take that has one.
+func FirstError(takes []Take) error {
+	for i := range takes {
+		if err := takes[i].Err; err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // borrow asks the lender for what accounts lack: for the undecided takes that are to be asked for.
-func (s *Store) borrow(ctx context.Context, r *request) error {
+func (s *Store) borrow(ctx context.Context, r *request) {
 	b := boarding{party: newParty(), nodes: s.options.Nodes()}
 	b.party.join() // until all have joined
 	for i := range r.seats {
@@ -24,15 +24,11 @@ func (s *Store) borrow(ctx context.Context, r *request) error {
 	b.party.leave()
 	late := b.party.wait(ctx, s.timeLeft(r))
 	r.now = s.options.Clock()
-	var err error
 	for i := range r.seats {
 		if t := &r.seats[i]; t.asks && t.waiter != nil {
-			if e := s.collect(t, &r.takes[i], late); e != nil {
-				err = e
-			}
+			s.collect(t, &r.takes[i], late)
 		}
 	}
-	return err
 }
 
 // A boarding is what a request has begun when it asks for several takes at the same time.
@@ -90,7 +86,7 @@ func (s *Store) join(t *seat, k *limiter.Take, now limiter.Instant, b *boarding)
 }
 
 // collect takes over the answer that the waiter got. If it got none it is waited for no longer, and late tells why.
-func (s *Store) collect(t *seat, k *limiter.Take, late error) error {
+func (s *Store) collect(t *seat, k *limiter.Take, late error) {
 	w := t.waiter
 	var p place
 	s.findIn(&p, w.book, k)
@@ -99,9 +95,13 @@ func (s *Store) collect(t *seat, k *limiter.Take, late error) error {
 	switch {
 	case !w.answered:
 		w.gone = true
-		return late
+		if late != errDenied {
+			t.state, k.Err = failed, late
+		}
+		return
 	case w.err != nil:
-		return w.err
+		t.state, k.Err = failed, w.err
+		return
 	case !w.decision.OK:
 		t.state = denied
 	case w.served:
@@ -110,5 +110,4 @@ func (s *Store) collect(t *seat, k *limiter.Take, late error) error {
 		t.state, t.spent = leased, w.spent
 	} // else it would have been served, but for another loan of its flight
 	k.Decision = w.decision
-	return nil
 }

@@ -65,7 +65,7 @@ func (s *strictStore) strict(now limiter.Instant, takes []limiter.Take, do func(
 	}
 	err := do(asked)
 	for i := range takes {
-		takes[i].Decision = asked[i].Decision
+		takes[i].Decision, takes[i].Err = asked[i].Decision, asked[i].Err
 	}
 	return err
 }

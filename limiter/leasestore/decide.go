@@ -23,6 +23,7 @@ const (
 	credited        // spent on credit
 	served          // by the lender, after waiting
 	denied
+	failed // nobody could decide it
 )
 
 // decide decides k, whose seat is t, from its account alone, if there is one that can. When only denials are looked for, nothing is

@@ -18,8 +18,8 @@ func TestDroppedBetweenTwoSteps(t *testing.T) {
 		takes := []limiter.Take{ask(r, "key", 1)}
 		now := n.options.Clock()
 		q := request{takes: takes, seats: []seat{{asks: true}}, began: now, now: now}
-		if err := n.borrow(t.Context(), &q); err != nil || q.seats[0].state != passed {
-			t.Errorf("borrow = %v, with the take in state %d, want it in %d: passed", err, q.seats[0].state, passed)
+		if n.borrow(t.Context(), &q); takes[0].Err != nil || q.seats[0].state != passed {
+			t.Errorf("take = %+v in state %d, want it in %d: passed", takes[0], q.seats[0].state, passed)
 		}
 		n.refill(&takes[0], q.now)
 		if got := n.lender.asked(); got != 0 {
@@ -38,9 +38,9 @@ func TestDeniedBetweenTwoSteps(t *testing.T) {
 		now := n.options.Clock()
 		q := request{takes: takes, seats: []seat{{asks: true}, {asks: true}}, began: now, now: now}
 		begin := time.Now()
-		if err := n.borrow(t.Context(), &q); err != nil || q.seats[0].state != denied || q.seats[1].state != undecided {
-			t.Errorf("borrow = %v, with takes in state %d and %d, want %d: denied, and %d: undecided",
-				err, q.seats[0].state, q.seats[1].state, denied, undecided)
+		if n.borrow(t.Context(), &q); q.seats[0].state != denied || q.seats[1].state != undecided {
+			t.Errorf("takes in state %d and %d, want %d: denied, and %d: undecided",
+				q.seats[0].state, q.seats[1].state, denied, undecided)
 		}
 		if got := n.lender.asked() - asked; got != 0 || time.Since(begin) != 0 {
 			t.Errorf("loans after a denial = %d in %v, want none and no waiting", got, time.Since(begin))

@@ -109,7 +109,7 @@ func (m *memoryLender) lend(loans []limiter.Loan) {
 // Take decides all takes as one, at once.
 func (m *memoryLender) Take(ctx context.Context, _ limiter.Instant, takes []limiter.Take) error {
 	if err := ctx.Err(); err != nil {
-		return err
+		return fail(takes, err)
 	}
 	loans := make([]limiter.Loan, len(takes))
 	for i, k := range takes {
@@ -123,6 +123,14 @@ func (m *memoryLender) Take(ctx context.Context, _ limiter.Instant, takes []limi
 	m.meet(f, loans, func(e error) { err = e })
 	for i := range takes {
 		takes[i].Decision = loans[i].Decision
+	}
+	return fail(takes, err)
+}
+
+// fail makes err that of all takes.
+func fail(takes []limiter.Take, err error) error {
+	for i := range takes {
+		takes[i].Err = err
 	}
 	return err
 }
@@ -174,8 +182,12 @@ type deadLender struct{}
 
 func (deadLender) Lend(_ []limiter.Loan, answer func(error)) { answer(errCut) }
 
-func (deadLender) Take(context.Context, limiter.Instant, []limiter.Take) error { return errCut }
+func (deadLender) Take(_ context.Context, _ limiter.Instant, takes []limiter.Take) error {
+	return fail(takes, errCut)
+}
 
-func (deadLender) Peek(context.Context, limiter.Instant, []limiter.Take) error { return errCut }
+func (deadLender) Peek(_ context.Context, _ limiter.Instant, takes []limiter.Take) error {
+	return fail(takes, errCut)
+}
 
 func (deadLender) Refund(context.Context, limiter.Instant, []limiter.Take) error { return errCut }

@@ -2,6 +2,7 @@ package leasestore
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 )
@@ -10,9 +11,10 @@ import (
 type party struct {
 	waiting atomic.Int64
 	done    chan struct{}
+	denied  chan struct{} // has room for one
 }
 
-func newParty() *party { return &party{done: make(chan struct{})} }
+func newParty() *party { return &party{done: make(chan struct{}), denied: make(chan struct{}, 1)} }
 
 // join says that one more waits. The party must not be over.
 func (p *party) join() { p.waiting.Add(1) }
@@ -24,16 +26,38 @@ func (p *party) leave() {
 	}
 }
 
-// wait waits until the party is over, and for no longer than the timeout or ctx.
-func (p *party) wait(ctx context.Context, timeout time.Duration) error {
-	late := time.NewTimer(timeout)
-	defer late.Stop()
+// deny says that one of those who wait is denied: no answer to the others changes what becomes of the request.
+func (p *party) deny() {
 	select {
-	case <-p.done:
-		return nil
-	case <-late.C:
-		return ErrTimeout
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	case p.denied <- struct{}{}:
+	default:
 	}
 }
+
+// errDenied says that a denial is known, and the other answers are waited for no longer.
+var errDenied = errors.New("leasestore: another take is denied")
+
+// wait waits until the party is over, and for no longer than the timeout or ctx. When one is denied, the others are waited for
+// as long again: a lender that answers does so by then, and one that hangs holds up nobody who is denied elsewhere.
+func (p *party) wait(ctx context.Context, timeout time.Duration) error {
+	begin, reason, denied := time.Now(), ErrTimeout, p.denied
+	late := time.NewTimer(timeout)
+	defer late.Stop()
+	for {
+		select {
+		case <-p.done:
+			return nil
+		case <-denied:
+			took := time.Since(begin)
+			late.Reset(min(max(took, leastPatience), timeout-took))
+			reason, denied = errDenied, nil
+		case <-late.C:
+			return reason
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// leastPatience is for how long other answers are waited for after a denial at least, as far as there is time.
+const leastPatience = time.Millisecond

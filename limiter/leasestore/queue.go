@@ -150,5 +150,8 @@ func (q *queue) fail(err error) (lost int64) {
 
 func (w *waiter) answer(d limiter.Decision) {
 	w.decision, w.answered = d, true
+	if !d.OK && w.err == nil {
+		w.party.deny()
+	}
 	w.party.leave()
 }

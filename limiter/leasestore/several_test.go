@@ -1,6 +1,7 @@
 package leasestore
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -143,17 +144,17 @@ func TestStrictZoneComesLast(t *testing.T) {
 			}
 			return answered, rtt
 		})
-		n.fails(errCut, ask(strict[0], "key", 1), ask(leased, "key", 1))
+		n.fails(errCut, ask(strict[0], "key", 1), ask(leased, "key", 1)) // which stays consumed
 		n.accounts(2)
 		n.idle()
 		n.used(strict[0], "key", 2)
 		n.used(strict[1], "key", 2)
-		n.used(leased, "key", before+2)
+		n.used(leased, "key", before+3)
 		n.used(cold, "key", 2)
 	})
 }
 
-// TestOneZoneFails fails a take of which one zone got no answer, and gives back what the others got.
+// TestOneZoneFails fails a take for which there is no answer. What the others got stays consumed, unless nobody waits any more.
 func TestOneZoneFails(t *testing.T) {
 	for _, f := range []fate{lostRequest, silence} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
@@ -169,10 +170,52 @@ func TestOneZoneFails(t *testing.T) {
 			if f == silence {
 				want = ErrTimeout
 			}
-			n.fails(want, ask(leased, "key", 3), ask(cold, "key", 5), ask(cut, "cut", 1))
+			takes := []limiter.Take{ask(leased, "key", 3), ask(cold, "key", 5), ask(cut, "cut", 1)}
+			n.fails(want, takes...)
+			for i, e := range []error{nil, nil, want} {
+				if k := takes[i]; k.Err != e || e == nil && !k.Decision.OK {
+					t.Errorf("take %d = %+v, want it allowed or the error %v", i, k, e)
+				}
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(rtt/2, cancel)
+			if err := n.Take(ctx, n.options.Clock(), takes); err != context.Canceled {
+				t.Errorf("take that nobody waits for = %v, want %v", err, context.Canceled)
+			}
 			n.idle()
-			n.used(leased, "key", before)
-			n.used(cold, "key", 0)
+			n.used(leased, "key", before+3)
+			n.used(cold, "key", 5)
 		})
 	}
+}
+
+// TestDenialWinsOverSilence denies a take by one zone while another is not answered for: at once, and what the others got is given back.
+func TestDenialWinsOverSilence(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		silent, wide, narrow := fixed(t, "a", 1, 10), fixed(t, "b", 2, 1000), fixed(t, "c", 3, 1)
+		n.lender.decide(func(loans []limiter.Loan) (fate, time.Duration) {
+			switch loans[0].Rule {
+			case silent:
+				return silence, rtt
+			case wide:
+				return answered, 3 * rtt / 2
+			}
+			return answered, rtt
+		})
+		takes := []limiter.Take{ask(silent, "silent", 1), ask(wide, "wide", 3), ask(narrow, "narrow", 2)}
+		if took := n.fails(nil, takes...); took != 2*rtt {
+			t.Errorf("a take that is denied after %v took %v, want as long again", rtt, took)
+		}
+		for i, ok := range []bool{true, true, false} {
+			if d := takes[i].Decision; d.OK != ok || d.Remaining != d.Limit {
+				t.Errorf("take %d = %+v, want OK %v with all remaining", i, takes[i], ok)
+			}
+		}
+		if took := n.fails(nil, takes...); took != 0 {
+			t.Errorf("a take whose denial is remembered took %v, want 0", took)
+		}
+		n.idle()
+		n.used(wide, "wide", 0)
+		n.used(narrow, "narrow", 0)
+	})
 }

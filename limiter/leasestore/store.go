@@ -116,7 +116,7 @@ func (s *Store) Drop(zone string) {
 func (s *Store) Peek(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
 	var unknown []int
 	for i := range takes {
-		if !s.peek(&takes[i], now) {
+		if takes[i].Err = nil; !s.peek(&takes[i], now) {
 			unknown = append(unknown, i)
 		}
 	}
@@ -125,13 +125,11 @@ func (s *Store) Peek(ctx context.Context, now limiter.Instant, takes []limiter.T
 	}
 	asked := pick(takes, unknown)
 	s.stats.passed.Add(1)
-	if err := s.lender.Peek(ctx, now, asked); err != nil {
-		return err
-	}
+	err := s.lender.Peek(ctx, now, asked)
 	for i, j := range unknown {
-		takes[j].Decision = asked[i].Decision
+		takes[j].Decision, takes[j].Err = asked[i].Decision, asked[i].Err
 	}
-	return nil
+	return err
 }
 
 // Refund implements [limiter.Store]. The lender takes back what is left to it altogether. Nothing is given back of a take that an

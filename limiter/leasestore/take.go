@@ -15,9 +15,12 @@ const roomFor = 8
 //
 // Accounts are looked at first, then the lender is asked for what they lack, all keys at the same time, and last for what is
 // left to it altogether. A key that the lender has denied last is asked for alone, before anything is taken from the others: so
-// who is denied again and again takes nothing from the keys that he shares. When one of the takes is denied, what the others have
-// got is given back.
+// who is denied again and again takes nothing from the keys that he shares. When one of the takes is denied, or nobody waits for the
+// answer any more, what the others have got is given back. A take that could not be decided does not keep the others from that.
 func (s *Store) Take(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
+	for i := range takes {
+		takes[i].Err = nil
+	}
 	if len(takes) == 1 {
 		t := seat{alone: true}
 		if s.decide(&t, &takes[0], now, false); t.state == leased || t.state == denied {
@@ -33,10 +36,9 @@ func (s *Store) Take(ctx context.Context, now limiter.Instant, takes []limiter.T
 		r.seats = make([]seat, len(takes))
 	}
 	r.seats = r.seats[:len(takes)]
-	var err error
 	if !s.decideAll(&r) {
-		err = s.ask(ctx, &r)
-		if err != nil || r.any(denied) {
+		s.ask(ctx, &r)
+		if r.any(denied) || ctx.Err() != nil {
 			s.undoAll(&r)
 		}
 	}
@@ -45,7 +47,7 @@ func (s *Store) Take(ctx context.Context, now limiter.Instant, takes []limiter.T
 			s.refill(&takes[i], r.now)
 		}
 	}
-	return err
+	return limiter.FirstError(takes)
 }
 
 // A request is takes that are decided as one.
@@ -86,21 +88,20 @@ func (s *Store) decideAll(r *request) (admitted bool) {
 }
 
 // ask asks the lender for all that is undecided, unless something is denied before.
-func (s *Store) ask(ctx context.Context, r *request) (err error) {
-	for err == nil && !r.any(denied) && r.askForDeniedLast() {
-		if err = s.borrow(ctx, r); err == nil && !r.any(denied) {
+func (s *Store) ask(ctx context.Context, r *request) {
+	for !r.any(denied) && r.askForDeniedLast() {
+		s.borrow(ctx, r)
+		if !r.any(denied) {
 			s.decideAll(r)
 		}
 	}
-	if err == nil && !r.any(denied) && r.any(undecided) {
+	if !r.any(denied) && r.any(undecided) {
 		r.askForAll()
-		err = s.borrow(ctx, r)
+		s.borrow(ctx, r)
 	}
-	if err == nil && !r.any(denied) && r.any(passed) {
-		err = s.pass(ctx, r)
-		r.now = s.options.Clock()
+	if !r.any(denied) && r.any(passed) {
+		s.pass(ctx, r)
 	}
-	return err
 }
 
 // askForDeniedLast has the take asked for alone that the lender denied last, and reports whether there is one. Of several it is the
@@ -134,7 +135,7 @@ func (s *Store) timeLeft(r *request) time.Duration {
 }
 
 // pass has the lender decide what is left to it, for no longer than a request waits in all.
-func (s *Store) pass(ctx context.Context, r *request) error {
+func (s *Store) pass(ctx context.Context, r *request) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeLeft(r))
 	defer cancel()
 	var some []int
@@ -145,17 +146,19 @@ func (s *Store) pass(ctx context.Context, r *request) error {
 	}
 	asked := pick(r.takes, some)
 	s.stats.passed.Add(1)
-	if err := s.lender.Take(ctx, r.now, asked); err != nil {
-		return err
-	}
+	_ = s.lender.Take(ctx, r.now, asked) // each take has its error
+	r.now = s.options.Clock()
 	for i, j := range some {
-		r.takes[j].Decision = asked[i].Decision
-		r.seats[j].state = decided
-		if !asked[i].Decision.OK {
-			r.seats[j].state = denied
+		r.takes[j].Decision, r.takes[j].Err = asked[i].Decision, asked[i].Err
+		switch t := &r.seats[j]; {
+		case asked[i].Err != nil:
+			t.state = failed
+		case asked[i].Decision.OK:
+			t.state = decided
+		default:
+			t.state = denied
 		}
 	}
-	return nil
 }
 
 // pick returns the takes at these places.

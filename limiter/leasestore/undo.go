@@ -7,7 +7,7 @@ func (s *Store) undoAll(r *request) {
 	for i := range r.seats {
 		t, k := &r.seats[i], &r.takes[i]
 		switch t.state {
-		case denied, decided:
+		case denied, decided, failed:
 			continue
 		case undecided, passed:
 			k.Decision = unasked(k.Rule, r.now)

@@ -31,6 +31,13 @@ next:
 	return groups
 }
 
+// fail says why g could not be decided; nil says that it was.
+func (g group) fail(err error) {
+	for _, k := range g {
+		k.Err = err
+	}
+}
+
 // kinds returns the algorithms of the rules of g.
 func (g group) kinds() []limiter.Kind {
 	kinds := make([]limiter.Kind, 0, lua.MaxRules)

@@ -12,7 +12,7 @@
 //
 // # Failures
 //
-// Take returns an error when a call failed or was not answered in time. The script may have run nevertheless: then events
+// Takes whose call failed or was not answered in time have an error. The script may have run nevertheless: then events
 // are consumed that nobody has used, never the other way round. No call is ever repeated that may have run. The same holds for
 // what Lend answers an error to.
 package redisstore
@@ -80,23 +80,21 @@ func (s *Store) ask(ctx context.Context, now limiter.Instant, takes []limiter.Ta
 		calls[i] = s.takeCall(now, g, consume)
 	}
 	s.client.Do(ctx, calls...)
-	if err := firstError(calls); err != nil {
-		return err
-	}
 	answers := make([]answer, len(groups))
 	allowed := true
 	for i, g := range groups {
-		var err error
-		if answers[i], err = read(calls[i].Reply, g, consume); err != nil {
-			return err
+		err := calls[i].Err
+		if err == nil {
+			s.known.add(g[0].Key)
+			answers[i], err = read(calls[i].Reply, g, consume)
 		}
-		s.known.add(g[0].Key)
-		allowed = allowed && answers[i].allowed
+		g.fail(err)
+		allowed = allowed && (answers[i].allowed || err != nil)
 	}
 	if consume && !allowed {
 		s.undo(ctx, now, groups, answers, begin.Add(s.client.Timeout()))
 	}
-	return nil
+	return limiter.FirstError(takes)
 }
 
 // undo gives back what was consumed under some keys although another one denied, and answers as if it had not been. It waits
