@@ -83,7 +83,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 			if source != limiter.FromMemory {
 				count(descDecisions, z.tally.admitted[source].Load(), z.name, "admitted", source.String())
 			}
-			if source == limiter.FromStore || source == limiter.FromMemory {
+			if source != limiter.FromLease && source != limiter.FromCredit {
 				count(descDecisions, z.tally.rejected[source].Load(), z.name, "rejected", source.String())
 			}
 		}

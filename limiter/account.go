@@ -38,9 +38,10 @@ type Balance struct {
 	taken  uint32
 	demand float32
 
-	asking bool // a loan is under way
-	denies bool // the last answer was a denial, which may still be remembered
-	owes   bool // Dealings.owed and paid differ
+	asking  bool // a loan is under way
+	guesses bool // shown is what takes have left of a limit that the store has said nothing about: see TakeLate
+	denies  bool // the last answer was a denial, which may still be remembered
+	owes    bool // Dealings.owed and paid differ
 }
 
 // Dealings are the part of an account that is about the store, and about takes that are denied or admitted on credit.
@@ -50,8 +51,10 @@ type Dealings struct {
 
 	// The last denial.
 	retryAt    Instant // what clients are told
-	denied     moment  // until when it is remembered, if Balance.denies; 0: there was none yet
+	denied     moment  // until when it is remembered, if Balance.denies
+	breachAt   moment  // the last one that was marked as the first in a window; 0: none was yet
 	deniedCost uint32  // takes of at least this cost are denied
+	fullAfter  uint32  // under strict rules: ms from retryAt on until the limit is whole again
 
 	askedAt moment // when the store was asked last
 
@@ -70,8 +73,7 @@ func (a Account) Take(r *Rule, now Instant, cost int64, nodes int, d *Decision) 
 		a.adopt(r, m)
 	}
 	if a.Denies(now, cost) {
-		a.answer(d, r, now, FromMemory, 0)
-		d.RetryAt = a.retryAt
+		a.repeatDenial(d, r, now, cost)
 		return true
 	}
 	switch {

@@ -77,9 +77,10 @@ func (a Account) Answer(r *Rule, asked, now Instant, l *Loan, jitter int64, forg
 		}
 		a.store(l.Lent, d.At, ends)
 	}
-	if fresh {
+	if fresh || r.Strict {
 		a.shown, a.shownAt = r.capacity, m
 	}
+	a.guesses = false
 	a.accrue(r, m)
 	a.shown = min(a.shown, a.total(r)+l.Served) // until those who are served have been told
 	switch {
@@ -88,6 +89,9 @@ func (a Account) Answer(r *Rule, asked, now Instant, l *Loan, jitter int64, forg
 		a.denies = false
 	case !forget && l.Need <= math.MaxUint32:
 		a.deny(now, l, jitter)
+		if r.Strict {
+			a.denyExactly(asked, now, l)
+		}
 	}
 }
 
@@ -121,7 +125,9 @@ func (a Account) deny(now Instant, l *Loan, jitter int64) {
 		until = min(until, a.retryAt)
 	}
 	// The store does not know what it has denied before: nodes deny most of the time without it.
-	l.Decision.Breach = a.denied == 0 || momentOf(now).since(a.denied) >= min(l.Rule.window, furthest)
+	if m := momentOf(now); a.breachAt == 0 || m.since(a.breachAt) >= min(l.Rule.window, furthest) {
+		l.Decision.Breach, a.breachAt = true, m
+	}
 	a.denies, a.deniedCost = true, uint32(l.Need)
 	a.denied = momentOf(until)
 }

@@ -66,7 +66,7 @@ func (a Account) IdleSince(now Instant) Instant {
 // Idle reports whether nothing is lost when the account is forgotten: it holds nothing, remembers nothing, and was not used for so
 // many µs.
 func (a Account) Idle(r *Rule, now Instant, idleFor int64) bool {
-	if a.creditAt != 0 { // within a window, there is no credit again
+	if a.creditAt != 0 || a.guesses { // within a window, there is neither credit nor the whole limit again
 		idleFor = max(idleFor, r.window)
 	}
 	return !a.Asking() && a.held() == 0 && !a.owes && !a.Denies(now, math.MaxInt64) &&

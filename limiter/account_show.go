@@ -16,8 +16,7 @@ func (a Account) Peek(r *Rule, now Instant, cost int64, d *Decision) bool {
 		return false
 	}
 	if a.Denies(now, cost) {
-		a.answer(d, r, now, FromMemory, 0)
-		d.RetryAt = a.retryAt
+		a.repeatDenial(d, r, now, cost)
 	} else {
 		a.answer(d, r, now, FromLease, 0)
 	}
@@ -33,6 +32,9 @@ func (a Account) show(r *Rule, m moment, cost int64) int64 {
 	a.shown = max(0, min(a.shown-cost, a.total(r)))
 	return a.shown
 }
+
+// Withhold has clients told that so many events fewer remain.
+func (b *Balance) Withhold(events int64) { b.shown = max(0, b.shown-events) }
 
 // accrue adds the events that the limit has given since clients were last told what remains. What has accrued of the next one
 // stays: however often a key is asked about, nothing of it is lost.

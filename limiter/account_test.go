@@ -18,7 +18,7 @@ func TestAccountSize(t *testing.T) {
 	if got, most := unsafe.Sizeof(Balance{}), uintptr(64); got > most {
 		t.Errorf("bytes of a balance = %d, want at most %d", got, most)
 	}
-	if got, most := unsafe.Sizeof(Dealings{}), uintptr(56); got > most {
+	if got, most := unsafe.Sizeof(Dealings{}), uintptr(64); got > most {
 		t.Errorf("bytes of dealings = %d, want at most %d", got, most)
 	}
 }

@@ -1,5 +1,10 @@
 package limiter
 
+import (
+	"errors"
+	"time"
+)
+
 // A Loan is what a node asks a [Lender] about one key under one rule, with the answer. What goes back and what is owed is
 // dealt with before anything is decided.
 type Loan struct {
@@ -57,7 +62,14 @@ type Lender interface {
 	// may be called before Lend returns. An error says that the outcome is unknown: what was lent, given back, or paid may
 	// be so or not, and is not to be asked for a second time.
 	Lend(loans []Loan, answered func(error))
+
+	// Answers reports whether the server that has this key answers: it has been asked nothing, or nothing that it has left unanswered
+	// for so long. Then an error that is ErrLate says that too much is waiting for it, and not that there is an outage.
+	Answers(key []byte, within time.Duration) bool
 }
+
+// ErrLate says that a store has not answered in time, or has so much to do that it was not asked.
+var ErrLate = errors.New("limiter: the store has not answered in time")
 
 // MaxLoans is how many loans a call of [Lender].Lend has at most.
 const MaxLoans = 8

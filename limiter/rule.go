@@ -77,8 +77,16 @@ func NewRule(r Rule) (*Rule, error) {
 		r.sub = (r.window + n - 1) / n
 	}
 	r.slot = r.leaseSlot()
-	r.limitID = limitID(r.capacity, r.refill, r.per, r.window)
+	r.limitID = limitID(r.capacity, r.refill, r.per, r.window, r.strictness())
 	return &r, nil
+}
+
+// strictness tells strict rules from others: what an account holds under the one is of no use under the other.
+func (r *Rule) strictness() int64 {
+	if r.Strict {
+		return 1
+	}
+	return 0
 }
 
 // limitID returns a number that other limits do not have, as a rule.

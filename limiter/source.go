@@ -8,9 +8,10 @@ const (
 	FromLease                // admitted from what the store had lent before
 	FromCredit               // admitted before the store is told
 	FromMemory               // denied, because the store has denied such a take before
+	FromKnown                // by the newest known state, as the store had too much to do to answer in time
 )
 
-var sourceNames = [...]string{"store", "lease", "credit", "remembered_denial"}
+var sourceNames = [...]string{"store", "lease", "credit", "remembered_denial", "known_state"}
 
 // String returns the name of s in metrics and placeholders.
 func (s Source) String() string { return sourceNames[s] }

@@ -38,6 +38,7 @@ type queue struct {
 	// failing is set from the first failure or silence until the next answer.
 	failing atomic.Bool
 	suspect func() // called when failing becomes true
+	silence silence
 
 	memory memory
 
@@ -47,7 +48,7 @@ type queue struct {
 }
 
 func newQueue(ctx context.Context, addr string, suspect func()) *queue {
-	q := &queue{addr: addr, used: time.Now(), suspect: suspect}
+	q := &queue{addr: addr, used: time.Now(), suspect: suspect, silence: silence{began: time.Now()}}
 	q.ctx, q.end = context.WithCancel(ctx)
 	q.ready.L = &q.mu
 	return q
@@ -72,6 +73,7 @@ func (q *queue) push(p *pending) error {
 	}
 	q.makeRoomLocked()
 	q.calls = append(q.calls, p)
+	q.silence.asked()
 	q.ready.Signal()
 	return nil
 }
@@ -162,8 +164,15 @@ func (q *queue) fail() {
 	}
 }
 
+// breakDown notes that the primary cannot be reached, or takes no calls at this time.
+func (q *queue) breakDown() {
+	q.silence.down.Store(true)
+	q.fail()
+}
+
 // succeed notes that the primary answered.
 func (q *queue) succeed() {
+	q.silence.broken()
 	if q.failing.Load() {
 		q.failing.Store(false)
 	}

@@ -66,6 +66,7 @@ func (w *worker) connect() error {
 	}
 	w.link = l
 	w.addLinked(+1)
+	w.silence.broken()
 	return nil
 }
 
@@ -80,7 +81,7 @@ func (w *worker) disconnect() {
 // unreachable refuses what is pending, unless other workers have a link and send it, and rests.
 func (w *worker) unreachable(err error) {
 	if w.addLinked(0) == 0 && w.ctx.Err() == nil {
-		w.fail()
+		w.breakDown()
 		w.refuse(err)
 	}
 	select {
@@ -150,7 +151,7 @@ func (w *worker) exchange(batch []*pending, load bool) (unknownScript []*pending
 		return nil
 	}
 	if err != nil {
-		w.fail()
+		w.breakDown()
 	}
 	return w.settle(batch, runs)
 }
@@ -209,7 +210,7 @@ func (w *worker) settle(batch []*pending, runs []*redis.Cmd) (unknownScript []*p
 		w.disconnect() // a new connection asks for the address again
 	}
 	if len(later) > 0 {
-		w.fail()
+		w.breakDown()
 		w.client.again(later)
 	}
 	return unknownScript

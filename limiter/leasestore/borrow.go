@@ -2,12 +2,14 @@ package leasestore
 
 import (
 	"context"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // borrow asks the lender for what accounts lack: for the undecided takes that are to be asked for.
 func (s *Store) borrow(ctx context.Context, r *request) {
+	begin := time.Now()
 	b := boarding{party: newParty(), nodes: s.options.Nodes()}
 	b.party.join() // until all have joined
 	for i := range r.seats {
@@ -26,7 +28,7 @@ func (s *Store) borrow(ctx context.Context, r *request) {
 	r.now = s.options.Clock()
 	for i := range r.seats {
 		if t := &r.seats[i]; t.asks && t.waiter != nil {
-			s.collect(t, &r.takes[i], late)
+			s.collect(t, &r.takes[i], r.now, late, time.Since(begin))
 		}
 	}
 }
@@ -86,28 +88,36 @@ func (s *Store) join(t *seat, k *limiter.Take, now limiter.Instant, b *boarding)
 }
 
 // collect takes over the answer that the waiter got. If it got none it is waited for no longer, and late tells why.
-func (s *Store) collect(t *seat, k *limiter.Take, late error) {
+func (s *Store) collect(t *seat, k *limiter.Take, now limiter.Instant, late error, waited time.Duration) {
 	w := t.waiter
+	reason := late
+	if reason == nil {
+		reason = w.err
+	}
+	busy := s.busy(k, reason, waited)
 	var p place
 	s.findIn(&p, w.book, k)
 	p.shard.mu.Lock()
 	defer p.shard.mu.Unlock()
 	switch {
+	case w.answered && w.err == nil:
+		k.Decision = w.decision
+		switch {
+		case !w.decision.OK:
+			t.state = denied
+		case w.served:
+			t.state = served
+		case w.decision.Source == limiter.FromLease:
+			t.state, t.spent = leased, w.spent
+		} // else it would have been served, but for another loan of its flight
+	case busy:
+		s.takeLate(&p, t, k, now)
+	case !w.answered && late == errDenied:
+		p.queue().giveUp(w)
 	case !w.answered:
-		w.gone = true
-		if late != errDenied {
-			t.state, k.Err = failed, late
-		}
-		return
-	case w.err != nil:
+		p.queue().giveUp(w)
+		t.state, k.Err = failed, late
+	default:
 		t.state, k.Err = failed, w.err
-		return
-	case !w.decision.OK:
-		t.state = denied
-	case w.served:
-		t.state = served
-	case w.decision.Source == limiter.FromLease:
-		t.state, t.spent = leased, w.spent
-	} // else it would have been served, but for another loan of its flight
-	k.Decision = w.decision
+	}
 }

@@ -22,6 +22,7 @@ const (
 	leased          // spent from a lease
 	credited        // spent on credit
 	served          // by the lender, after waiting
+	late            // admitted by what is known, as the lender has not answered in time
 	denied
 	failed // nobody could decide it
 )
@@ -90,7 +91,8 @@ func (s *Store) refill(k *limiter.Take, now limiter.Instant) {
 	s.launch(f)
 }
 
-// peek decides k from its account and spends nothing. It reports whether there is one that knows enough.
+// peek decides k from its account and spends nothing. It reports whether there is one that knows enough: under a strict rule, that k
+// is denied.
 func (s *Store) peek(k *limiter.Take, now limiter.Instant) bool {
 	var p place
 	if !s.find(&p, k) {
@@ -98,7 +100,7 @@ func (s *Store) peek(k *limiter.Take, now limiter.Instant) bool {
 	}
 	p.shard.mu.Lock()
 	a, ok := p.account()
-	known := ok && a.Peek(k.Rule, now, k.Cost, &k.Decision)
+	known := ok && a.Peek(k.Rule, now, k.Cost, &k.Decision) && !(k.Rule.Strict && k.Decision.OK)
 	p.shard.mu.Unlock()
 	return known
 }

@@ -3,6 +3,7 @@ package leasestore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ const (
 	lostRequest      // it fails, and nothing was done
 	lostReply        // it fails, though all was done
 	silence          // all was done, and nothing is heard of it
+	refused          // it fails, as too much waits for the lender, and nothing was done
 )
 
 // A memoryLender is a lender in memory, by the calculators that specify the scripts of Redis. Its clock is three hours ahead
@@ -31,6 +33,7 @@ type memoryLender struct {
 	next     func(loans []limiter.Loan) (fate, time.Duration) // decides fates and delays; nil: all are answered after delay
 	ledgers  map[name]*limiter.Ledger
 	run      uint64
+	answers  bool // it answers, though late
 	requests int
 	flying   int            // requests to lend that are under way
 	crowd    int            // the most of those at a time
@@ -79,7 +82,7 @@ func (m *memoryLender) Lend(loans []limiter.Loan, answer func(error)) {
 
 // meet has loans meet their fate.
 func (m *memoryLender) meet(f fate, loans []limiter.Loan, answer func(error)) {
-	if f != lostRequest {
+	if f != lostRequest && f != refused {
 		m.lend(loans)
 	}
 	switch f {
@@ -87,6 +90,8 @@ func (m *memoryLender) meet(f fate, loans []limiter.Loan, answer func(error)) {
 		answer(nil)
 	case lostRequest, lostReply:
 		answer(errCut)
+	case refused:
+		answer(fmt.Errorf("a test's lender: %w", limiter.ErrLate))
 	}
 }
 
@@ -156,6 +161,20 @@ func (m *memoryLender) Refund(_ context.Context, _ limiter.Instant, takes []limi
 	return nil
 }
 
+// Answers reports what a test says.
+func (m *memoryLender) Answers([]byte, time.Duration) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.answers
+}
+
+// busy has it answer, though late, from now on.
+func (m *memoryLender) busy() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.answers = true
+}
+
 // used returns what is consumed of a key, leases included.
 func (m *memoryLender) used(r *limiter.Rule, key string) int64 {
 	loans := []limiter.Loan{{Rule: r, Key: []byte(key)}}
@@ -181,6 +200,8 @@ func (m *memoryLender) flights() (now, most int) {
 type deadLender struct{}
 
 func (deadLender) Lend(_ []limiter.Loan, answer func(error)) { answer(errCut) }
+
+func (deadLender) Answers([]byte, time.Duration) bool { return false }
 
 func (deadLender) Take(_ context.Context, _ limiter.Instant, takes []limiter.Take) error {
 	return fail(takes, errCut)

@@ -52,7 +52,12 @@ func (p *party) wait(ctx context.Context, timeout time.Duration) error {
 			late.Reset(min(max(took, leastPatience), timeout-took))
 			reason, denied = errDenied, nil
 		case <-late.C:
-			return reason
+			select {
+			case <-p.done: // on a busy node both may have come meanwhile
+				return nil
+			default:
+				return reason
+			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -25,12 +25,7 @@ func (s *Store) find(p *place, k *limiter.Take) bool {
 }
 
 // bookOf returns the book that has the accounts under r, nil when there are none, as the lender decides.
-func (s *Store) bookOf(r *limiter.Rule) *book {
-	if r.Strict {
-		return nil
-	}
-	return s.books.Load().of(r)
-}
+func (s *Store) bookOf(r *limiter.Rule) *book { return s.books.Load().of(r) }
 
 // findIn makes p the place of k in b, which the store may have dropped.
 func (s *Store) findIn(p *place, b *book, k *limiter.Take) {

@@ -9,6 +9,7 @@ type queue struct {
 	waiting []*waiter // for the next one
 	undo    []undo    // for the next ones, one for each
 	returns []undo    // for the next ones, as many as fit into each
+	late    int64     // events of the waiters that were admitted before they were answered
 	closing *party    // that waits until the account asks no more; may be nil
 }
 
@@ -25,6 +26,7 @@ type waiter struct {
 	party *party
 
 	gone     bool // nobody is waiting for it any more
+	late     bool // nobody is waiting, and it was admitted: what is served to it stays consumed
 	answered bool
 	served   bool // by the lender; or else by the account
 	decision limiter.Decision
@@ -89,22 +91,19 @@ func (q *queue) empty() bool { return len(q.waiting) == 0 && !q.owesBack() }
 // owesBack reports whether the lender is still to be told of something that it served or lent in vain.
 func (q *queue) owesBack() bool { return len(q.undo) > 0 || len(q.returns) > 0 }
 
-// serve gives those who fly what was served, then all who wait what was leased or denied under r. Those who get no answer
-// wait on.
+// serve gives what was served to those who were admitted before that, and to those who fly, and then all who wait what was leased or
+// denied under r. Those who get no answer wait on.
 func (q *queue) serve(a limiter.Account, r *limiter.Rule, l *limiter.Loan, now limiter.Instant) {
-	left := l.Served
+	left := q.serveLate(a, l, l.Served)
 	var waiting []*waiter
 	for i, w := range q.flying {
 		switch {
-		case w.gone:
+		case w.gone, w.answered:
 		case w.cost <= left:
 			left -= w.cost
-			w.served, w.run = true, l.Run
-			d := l.Decision
-			d.Remaining = a.Served(w.cost)
-			w.answer(d)
-		case i == 0: // denied, or in the way of no one while another loan of the flight is denied
-			w.answer(l.Decision)
+			q.serveOne(a, w, l)
+		case i == 0 && l.Served == 0 && !(w.late && l.Decision.OK): // denied, or another loan of the flight is
+			q.answer(w, l.Decision)
 		default:
 			waiting = append(waiting, w)
 		}
@@ -116,16 +115,38 @@ func (q *queue) serve(a limiter.Account, r *limiter.Rule, l *limiter.Loan, now l
 	q.serveWaiting(a, r, now)
 }
 
+// serveLate gives those who were admitted before the answer what was served, whomever it was asked for: else others would be
+// admitted by the same events. It returns what is left.
+func (q *queue) serveLate(a limiter.Account, l *limiter.Loan, left int64) int64 {
+	for _, list := range [][]*waiter{q.flying, q.waiting} {
+		for i := 0; i < len(list) && q.late > 0 && left > 0; i++ {
+			if w := list[i]; w.late && w.cost <= left {
+				left -= w.cost
+				q.serveOne(a, w, l)
+			}
+		}
+	}
+	return left
+}
+
+// serveOne answers a waiter that is served.
+func (q *queue) serveOne(a limiter.Account, w *waiter, l *limiter.Loan) {
+	w.served, w.run = true, l.Run
+	d := l.Decision
+	d.Remaining = a.Served(w.cost)
+	q.answer(w, d)
+}
+
 // serveWaiting answers the waiters that the account can.
 func (q *queue) serveWaiting(a limiter.Account, r *limiter.Rule, now limiter.Instant) {
 	waiting := q.waiting[:0]
 	for _, w := range q.waiting {
 		d, left := limiter.Decision{}, a.Left()
 		switch {
-		case w.gone:
+		case w.gone, w.answered:
 		case a.Take(r, now, w.cost, 0, &d):
 			w.spent = a.SpentSince(left)
-			w.answer(d)
+			q.answer(w, d)
 		default:
 			waiting = append(waiting, w)
 		}
@@ -146,6 +167,26 @@ func (q *queue) fail(err error) (lost int64) {
 		lost += u.N
 	}
 	return lost
+}
+
+// giveUp waits for w no longer. What is served to it is undone.
+func (q *queue) giveUp(w *waiter) {
+	q.settleLate(w)
+	w.gone = true
+}
+
+// answer answers w.
+func (q *queue) answer(w *waiter, d limiter.Decision) {
+	q.settleLate(w)
+	w.answer(d)
+}
+
+// settleLate says that it is known what has become of w, if it was admitted before that.
+func (q *queue) settleLate(w *waiter) {
+	if w.late {
+		w.late = false
+		q.late -= w.cost
+	}
 }
 
 func (w *waiter) answer(d limiter.Decision) {

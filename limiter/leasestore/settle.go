@@ -23,9 +23,11 @@ func (s *Store) settle(l *leg, loan *limiter.Loan, asked, now limiter.Instant, e
 		return nil
 	}
 	p.shard.wake(l.hash)
+	a.Withhold(-q.late) // which the answer speaks of, or a later one
 	a.Answer(loan.Rule, asked, now, loan, s.jitter(loan), q.owesBack())
 	r := l.book.rules.under(loan.Rule.ID, a) // another than the loan's when takes have come under a new one
 	q.serve(a, r, loan, now)
+	a.Withhold(q.late)
 	if l.book.ended.Load() {
 		a.Retire(now)
 	}

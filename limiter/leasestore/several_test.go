@@ -138,6 +138,7 @@ func TestStrictZoneComesLast(t *testing.T) {
 				t.Errorf("take %d: remaining of the other strict zone = %d, want %d", i, got, want)
 			}
 		}
+		time.Sleep(time.Second) // the denial is remembered no more
 		n.lender.decide(func(loans []limiter.Loan) (fate, time.Duration) {
 			if loans[0].Rule.Strict {
 				return lostRequest, 0
@@ -145,7 +146,7 @@ func TestStrictZoneComesLast(t *testing.T) {
 			return answered, rtt
 		})
 		n.fails(errCut, ask(strict[0], "key", 1), ask(leased, "key", 1)) // which stays consumed
-		n.accounts(2)
+		n.accounts(4)
 		n.idle()
 		n.used(strict[0], "key", 2)
 		n.used(strict[1], "key", 2)

@@ -132,18 +132,37 @@ func (s *Store) Peek(ctx context.Context, now limiter.Instant, takes []limiter.T
 	return err
 }
 
-// Refund implements [limiter.Store]. The lender takes back what is left to it altogether. Nothing is given back of a take that an
-// account has answered: its decision says what clients were told, and not how much the lender counted then; and a lease that it was
-// spent from may have ended.
+// Refund implements [limiter.Store]. The lender takes back what it has decided itself: under strict rules, and what is left to it
+// altogether. Nothing is given back of another take that an account has answered: its decision says what clients were told, and
+// not how much the lender counted then; and a lease that it was spent from may have ended.
 func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
 	var left []int
 	for i := range takes {
-		if s.bookOf(takes[i].Rule) == nil {
+		k := &takes[i]
+		if s.bookOf(k.Rule) == nil || k.Rule.Strict && k.Decision.Source == limiter.FromStore {
 			left = append(left, i)
 		}
 	}
 	if len(left) == 0 {
 		return nil
 	}
-	return s.lender.Refund(ctx, now, pick(takes, left))
+	back := pick(takes, left)
+	err := s.lender.Refund(ctx, now, back)
+	for i := range back {
+		s.refunded(&back[i])
+	}
+	return err
+}
+
+// refunded tells the account of k, if there is one, that the lender was asked to take back what it has consumed.
+func (s *Store) refunded(k *limiter.Take) {
+	var p place
+	if !k.Decision.OK || !s.find(&p, k) {
+		return
+	}
+	p.shard.mu.Lock()
+	if a, ok := p.account(); ok {
+		a.Refunded(k.Cost)
+	}
+	p.shard.mu.Unlock()
 }

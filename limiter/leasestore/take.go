@@ -13,8 +13,8 @@ const roomFor = 8
 // Take implements [limiter.Store]. now is an instant of Options.Clock. Where accounts can decide, it waits for nothing but
 // locks, and does not allocate for up to 8 takes.
 //
-// Accounts are looked at first, then the lender is asked for what they lack, all keys at the same time, and last for what is
-// left to it altogether. A key that the lender has denied last is asked for alone, before anything is taken from the others: so
+// Accounts are looked at first, then the lender is asked for what they lack, all keys at the same time, but for those under strict
+// rules, which come last, and what is left to it altogether. A key that the lender has denied last is asked for alone, before anything is taken from the others: so
 // who is denied again and again takes nothing from the keys that he shares. When one of the takes is denied, or nobody waits for the
 // answer any more, what the others have got is given back. A take that could not be decided does not keep the others from that.
 func (s *Store) Take(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
@@ -95,9 +95,10 @@ func (s *Store) ask(ctx context.Context, r *request) {
 			s.decideAll(r)
 		}
 	}
-	if !r.any(denied) && r.any(undecided) {
-		r.askForAll()
-		s.borrow(ctx, r)
+	for _, strict := range []bool{false, true} {
+		if !r.any(denied) && r.askFor(strict) {
+			s.borrow(ctx, r)
+		}
 	}
 	if !r.any(denied) && r.any(passed) {
 		s.pass(ctx, r)
@@ -122,11 +123,14 @@ func (r *request) askForDeniedLast() bool {
 	return true
 }
 
-// askForAll has all takes asked for that are undecided.
-func (r *request) askForAll() {
+// askFor has the undecided takes asked for that are under strict rules, or those that are not, and reports whether there are any.
+func (r *request) askFor(strict bool) (some bool) {
 	for i := range r.seats {
-		r.seats[i].asks = r.seats[i].state == undecided
+		t := &r.seats[i]
+		t.asks = t.state == undecided && r.takes[i].Rule.Strict == strict
+		some = some || t.asks
 	}
+	return some
 }
 
 // timeLeft returns for how long the request may still wait.

@@ -56,12 +56,18 @@ func (s *Store) undo(p *place, t *seat, k *limiter.Take, now limiter.Instant) (b
 			s.later(p, now)
 		}
 	case served:
-		a.Undone(k.Cost)
-		w := t.waiter
-		back = p.tell(a, r, now, func(q *queue) { q.undoLater(undo{limiter.Events{At: w.decision.At, N: k.Cost}, w.run}) })
+		back = p.unserve(a, r, t.waiter, now)
+	case late:
+		back = s.undoLate(p, t, k, a, r, now)
 	}
 	a.Peek(k.Rule, now, k.Cost, &k.Decision)
 	return back
+}
+
+// unserve has the lender undo what it has served to w.
+func (p *place) unserve(a limiter.Account, r *limiter.Rule, w *waiter, now limiter.Instant) (back *flight) {
+	a.Undone(w.cost)
+	return p.tell(a, r, now, func(q *queue) { q.undoLater(undo{limiter.Events{At: w.decision.At, N: w.cost}, w.run}) })
 }
 
 // unspend gives back what was spent of leases: to those that a still holds, and of others to the lender.

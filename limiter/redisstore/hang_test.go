@@ -37,6 +37,8 @@ func TestOnePrimaryHangs(t *testing.T) {
 	primary := cluster.Primary(hashName("hang", []byte(hung)))
 	primary.Pause()
 	defer primary.Resume()
+	answers := make(chan error)
+	s.Lend([]limiter.Loan{{Rule: r, Key: []byte(hung), Need: 1}}, func(err error) { answers <- err })
 	for i, left := range []int64{2, 1, 0, 0} {
 		takes := request()
 		err := s.Take(t.Context(), 0, takes)
@@ -46,5 +48,11 @@ func TestOnePrimaryHangs(t *testing.T) {
 		if d := takes[1].Decision; d.OK != (i < 3) || d.Remaining != left {
 			t.Errorf("take %d of the live key = %+v, want OK %v with %d remaining", i+1, d, i < 3, left)
 		}
+	}
+	if hangs, lives := !s.Answers([]byte(hung), 500*time.Millisecond), s.Answers([]byte(live), 500*time.Millisecond); !hangs || !lives {
+		t.Errorf("the one primary hangs: %v, the other lives: %v; want both true", hangs, lives)
+	}
+	if err := <-answers; err == nil {
+		t.Error("a loan of the hung key is answered, want an error")
 	}
 }

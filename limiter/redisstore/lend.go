@@ -2,7 +2,9 @@ package redisstore
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/lua"
@@ -16,14 +18,22 @@ func (s *Store) Lend(loans []limiter.Loan, answered func(error)) {
 	c := s.lendCall(loans)
 	s.client.Start(c, func() {
 		err := c.Err
-		if err == nil {
+		switch {
+		case err == nil:
 			err = readLoans(c, loans)
+		case errors.Is(err, transport.ErrTimeout), errors.Is(err, transport.ErrBusy):
+			err = fmt.Errorf("%w: %w", limiter.ErrLate, err)
 		}
 		if err == nil {
 			s.known.add(loans[0].Key)
 		}
 		answered(err)
 	})
+}
+
+// Answers implements [limiter.Lender].
+func (s *Store) Answers(key []byte, within time.Duration) bool {
+	return s.client.Answers(hashName(s.prefix, key), within)
 }
 
 // lendCall returns the call that answers loans: see lua.Lend.

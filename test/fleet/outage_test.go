@@ -60,6 +60,7 @@ func TestRedisHangs(t *testing.T) {
 	n.await("decisions by Redis", func() bool { return !degraded(n.mustGet(200, "/", "X-Api-Key: a")) })
 	redis.Pause()
 	defer redis.Resume()
+	n.await("the outage", func() bool { return degraded(n.mustGet(200, "/", "X-Api-Key: a")) })
 	var longest time.Duration
 	for range 40 {
 		begin := time.Now()

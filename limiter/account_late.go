@@ -1,0 +1,47 @@
+package limiter
+
+// TakeLate decides a take of cost events at now that the store has not answered in time because too much waits for it: by the
+// newest state that is known, which is what clients were told last to remain, less what was admitted since. Of a key that the
+// store has said nothing about, no more than the limit is admitted in a window. The take goes on waiting for the store where it
+// can; what it is told then takes the place of what was known ([Balance.Withhold]).
+func (a Account) TakeLate(r *Rule, now Instant, cost int64, d *Decision) {
+	m := momentOf(now)
+	if !a.Under(r) {
+		a.adopt(r, m)
+	}
+	left := a.known(r, m)
+	ok := cost <= left
+	if ok {
+		a.shown -= cost
+	}
+	*d = Decision{OK: ok, Source: FromKnown, At: now, Limit: r.capacity, Remaining: a.shown, RetryAt: now, ResetAt: a.resetAt(r, now, m)}
+	switch {
+	case ok:
+	case cost > r.capacity:
+		d.RetryAt = Never
+	case a.denies && a.retryAt > now:
+		d.RetryAt = a.retryAt
+	case r.Algorithm.Kind == TokenBucket:
+		d.RetryAt = now.plus(mulDivUp(cost-left, r.per, r.refill))
+	default:
+		d.RetryAt = d.ResetAt
+	}
+}
+
+// known returns how many events are left by the newest state that is known.
+func (a Account) known(r *Rule, m moment) int64 {
+	age := m.since(a.heardAt)
+	if a.seenAt == 0 || a.passed(r, m) || r.Algorithm.Kind != TokenBucket && age >= min(r.window, furthest) {
+		if !a.guesses || m.since(a.shownAt) >= min(r.window, furthest) {
+			a.guesses, a.shown, a.shownAt = true, max(0, r.capacity-a.debt()), m
+		}
+		return a.shown
+	}
+	used := a.used
+	if r.Algorithm.Kind == TokenBucket {
+		used -= min(used, mulDiv(age, r.refill, r.per))
+	}
+	a.accrue(r, m)
+	a.shown = max(0, min(a.shown, a.held()+r.capacity-used, r.capacity))
+	return a.shown
+}

@@ -1,0 +1,44 @@
+package limiter
+
+import "math"
+
+// Under a strict rule an account holds no leases and has no credit: the store decides every take that is admitted. What the account
+// repeats is a denial, as exactly as the store has said it.
+
+// denyExactly has the denial of l, which was asked for at the instant asked, remembered for no longer than the store repeats it.
+func (a Account) denyExactly(asked, now Instant, l *Loan) {
+	d := &l.Decision
+	if d.RetryAt == Never {
+		return
+	}
+	a.fullAfter = uint32(min(max(0, d.ResetAt-d.RetryAt+999)/1000, math.MaxUint32))
+	wait := d.RetryAt - d.At
+	a.retryAt = now + wait // by the latest instant at which the store may have decided, and until the earliest
+	a.denied = momentOf(min(now+remembered, asked+wait))
+}
+
+// repeatDenial answers a take of cost events that a remembered denial meets, of as many events or fewer.
+func (a Account) repeatDenial(d *Decision, r *Rule, now Instant, cost int64) {
+	a.answer(d, r, now, FromMemory, 0)
+	d.RetryAt = a.retryAt
+	more := cost - int64(a.deniedCost)
+	if r.Strict && a.retryAt != Never {
+		d.ResetAt = a.retryAt + Instant(a.fullAfter)*1000
+		switch {
+		case more == 0:
+		case r.Algorithm.Kind == TokenBucket:
+			d.RetryAt = a.retryAt.plus(mulDivUp(more, r.per, r.refill))
+		default:
+			d.RetryAt = d.ResetAt
+		}
+	}
+	if cost > r.capacity {
+		d.RetryAt = Never
+	}
+}
+
+// Refunded tells the account that the store took back so many events, so that what was denied before may be allowed.
+func (b *Balance) Refunded(events int64) {
+	b.Undone(events)
+	b.denies = false
+}
