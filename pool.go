@@ -41,7 +41,8 @@ func acquireMemory() (*store, func(), error) {
 	})
 }
 
-// warnOverflow logs, by the newest configuration's logger, that a zone in memory has no room for a new key.
+// warnOverflow logs, by the newest configuration's logger, that a zone in memory has no room for a
+// new key.
 func warnOverflow(zone string) {
 	caddy.Log().Named(appName).Warn("the zone is full of keys at their limit, so new keys share counts: use a larger max_keys",
 		zap.String("zone", zone))

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// A boundedConn is a connection that fails before a reply out of bounds reaches whoever reads from it. It belongs to one
-// goroutine at a time.
+// A boundedConn is a connection that fails before a reply out of bounds reaches whoever reads from
+// it. It belongs to one goroutine at a time.
 type boundedConn struct {
 	net.Conn
 	scanner scanner
@@ -26,8 +26,8 @@ func (c *boundedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// forPool returns c as go-redis is to see it: its pool finds out that the server has closed a connection if that is a
-// [syscall.Conn].
+// forPool returns c as go-redis is to see it: its pool finds out that the server has closed a
+// connection if that is a [syscall.Conn].
 func (c *boundedConn) forPool() net.Conn {
 	raw, ok := c.Conn.(syscall.Conn)
 	if !ok { // with TLS

@@ -155,7 +155,8 @@ func (c *Client) noPrimary() error {
 	return ErrNoPrimary
 }
 
-// sendTo queues p, which the caller of sendTo holds, at the server at addr, to which another one redirects it.
+// sendTo queues p, which the caller of sendTo holds, at the server at addr, to which another one
+// redirects it.
 func (c *Client) sendTo(addr string, p *pending) {
 	q, err := c.queueTo(addr)
 	if err == nil {

@@ -34,12 +34,13 @@
 //
 // # What a server may send
 //
-// A server is not trusted with this process. Replies are scanned before go-redis parses them, and a connection ends at the
-// first one that is too long, too deep or no RESP2. MOVED and ASK are followed on a cluster only, to at most 16 servers that
-// the table does not have, and a client has at most 2000 queues.
+// A server is not trusted with this process. Replies are scanned before go-redis parses them, and a
+// connection ends at the first one that is too long, too deep or no RESP2. MOVED and ASK are
+// followed on a cluster only, to at most 16 servers that the table does not have, and a client has
+// at most 2000 queues.
 //
-// A server that refuses a call for want of memory has answered: it does not fail. For a while after that, few calls with
-// [Call.NewKey] are sent to it.
+// A server that refuses a call for want of memory has answered: it does not fail. For a while after
+// that, few calls with [Call.NewKey] are sent to it.
 //
 // # What the Redis user must be allowed
 //

@@ -21,11 +21,12 @@ var (
 	// ErrBusy says that the queue of the primary is full: callers ask for more than it answers.
 	ErrBusy = errors.New("transport: too many calls are waiting for the primary")
 
-	// ErrMemory says that the primary is out of memory: it has refused the call, or others like it lately.
+	// ErrMemory says that the primary is out of memory: it has refused the call, or others like it
+	// lately.
 	ErrMemory = errors.New("transport: Redis is out of memory: use a larger maxmemory or another maxmemory-policy")
 
-	// errNoCluster says that a server redirects although it is not used as a part of a cluster. It is wrapped with the
-	// redirection.
+	// errNoCluster says that a server redirects although it is not used as a part of a cluster. It
+	// is wrapped with the redirection.
 	errNoCluster = errors.New("transport: the server redirects as a node of a cluster does: use mode cluster")
 )
 

@@ -101,7 +101,8 @@ func newClusterFake(t testing.TB, reply func(command []string) string) *fake {
 	return f
 }
 
-// commands returns the names of the commands that were seen, without those of logging in and of the topology.
+// commands returns the names of the commands that were seen, without those of logging in and of the
+// topology.
 func (f *fake) commands() (names []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -39,7 +39,8 @@ var hostileReplies = []string{
 	"*2\r\n-ERR no\r\n$9223372036854775807\r\n",
 }
 
-// TestHostileReplies has each of them come instead of the reply to each command: that is an error, and the client goes on.
+// TestHostileReplies has each of them come instead of the reply to each command: that is an error,
+// and the client goes on.
 func TestHostileReplies(t *testing.T) {
 	tlsServer := httptest.NewTLSServer(http.NotFoundHandler())
 	defer tlsServer.Close()
@@ -90,7 +91,8 @@ func TestHostileLogin(t *testing.T) {
 	}
 }
 
-// hostileTo starts a server that answers the commands of this name with reply, and returns its address.
+// hostileTo starts a server that answers the commands of this name with reply, and returns its
+// address.
 func hostileTo(t *testing.T, name, reply string) string {
 	f := newFake(t, nil, func([]string) string { return "+fine\r\n" })
 	f.mu.Lock()
@@ -149,7 +151,8 @@ func TestRedirectionsOutsideACluster(t *testing.T) {
 	}
 }
 
-// TestRedirectionsToManyServers has a cluster redirect each call to another address, where nobody listens.
+// TestRedirectionsToManyServers has a cluster redirect each call to another address, where nobody
+// listens.
 func TestRedirectionsToManyServers(t *testing.T) {
 	n := 0
 	f := newClusterFake(t, func([]string) string {
@@ -172,7 +175,8 @@ func TestRedirectionsToManyServers(t *testing.T) {
 	}
 }
 
-// TestManyPrimaries has nodes name more primaries than a cluster has, at once and one after the other.
+// TestManyPrimaries has nodes name more primaries than a cluster has, at once and one after the
+// other.
 func TestManyPrimaries(t *testing.T) {
 	viewOf := func(from, n int) (v view) {
 		for i := range n {

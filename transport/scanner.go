@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// errBounds says that a server sent what no Redis answers to the commands of this package. It is wrapped with the details.
+// errBounds says that a server sent what no Redis answers to the commands of this package. It is
+// wrapped with the details.
 var errBounds = errors.New("transport: the reply is out of bounds")
 
 const (
@@ -17,7 +18,8 @@ const (
 	// 1001 for the finest sub-windows.
 	maxArray = 1 << 16
 
-	// maxDepth is how deep arrays are nested. CLUSTER SLOTS needs four: ranges, a range, a node, its metadata.
+	// maxDepth is how deep arrays are nested. CLUSTER SLOTS needs four: ranges, a range, a node,
+	// its metadata.
 	maxDepth = 4
 
 	// maxDigits is the most digits of a number. It keeps numbers below what an int64 overflows at.
@@ -31,17 +33,20 @@ type bounds struct {
 }
 
 var (
-	// callBounds are for INFO and for scripts. Eight rules of 1000 sub-windows each, the largest reply there is, take 100 kB.
+	// callBounds are for INFO and for scripts. Eight rules of 1000 sub-windows each, the largest
+	// reply there is, take 100 kB.
 	callBounds = bounds{reply: 1 << 20, pipeline: 16 << 20}
 
-	// topologyBounds have room for CLUSTER SLOTS of a cluster in which every slot is a range of its own.
+	// topologyBounds have room for CLUSTER SLOTS of a cluster in which every slot is a range of its
+	// own.
 	topologyBounds = bounds{reply: 8 << 20, pipeline: 8 << 20}
 )
 
-// A scanner follows the framing of RESP2 replies and finds what is out of bounds. It needs no lock and does no I/O.
+// A scanner follows the framing of RESP2 replies and finds what is out of bounds. It needs no lock
+// and does no I/O.
 //
-// It accepts less than go-redis does, and finds the same ends of lines, strings and arrays, so the parser that reads the
-// scanned bytes never sees a length that was not checked.
+// It accepts less than go-redis does, and finds the same ends of lines, strings and arrays, so the
+// parser that reads the scanned bytes never sees a length that was not checked.
 type scanner struct {
 	bounds bounds
 
@@ -59,7 +64,8 @@ type scanner struct {
 // begin starts a new pipeline. All replies to the one before have been read.
 func (s *scanner) begin() { s.pipeline = 0 }
 
-// scan reads the bytes that follow those of the last call. After an error, the rest of the stream means nothing.
+// scan reads the bytes that follow those of the last call. After an error, the rest of the stream
+// means nothing.
 func (s *scanner) scan(p []byte) error {
 	for len(p) > 0 {
 		n, err := s.step(p)
@@ -71,7 +77,8 @@ func (s *scanner) scan(p []byte) error {
 	return nil
 }
 
-// step reads the beginning of p, to the end of a line or string at most, and returns how many bytes that is.
+// step reads the beginning of p, to the end of a line or string at most, and returns how many bytes
+// that is.
 func (s *scanner) step(p []byte) (n int, err error) {
 	inString := s.body > 0
 	if inString {

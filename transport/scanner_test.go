@@ -75,7 +75,8 @@ func scanInPieces(p []byte, size int) (err error) {
 	return err
 }
 
-// FuzzScanner checks that it makes no difference in which pieces replies come, and that what is open stays within bounds.
+// FuzzScanner checks that it makes no difference in which pieces replies come, and that what is
+// open stays within bounds.
 func FuzzScanner(f *testing.F) {
 	for _, seed := range hostileReplies {
 		f.Add([]byte(seed), 3)

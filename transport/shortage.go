@@ -6,16 +6,18 @@ import (
 )
 
 const (
-	// shortFor is how long a primary counts as short of memory after it has refused a call for want of it.
+	// shortFor is how long a primary counts as short of memory after it has refused a call for want
+	// of it.
 	shortFor = 5 * time.Second
 
-	// newKeysPerSecond is how many calls that may create a key are sent to a primary in a second while it is short of memory:
-	// enough to find out when there is room again, and few enough that keys which exist get the memory that becomes free.
+	// newKeysPerSecond is how many calls that may create a key are sent to a primary in a second
+	// while it is short of memory: enough to find out when there is room again, and few enough that
+	// keys which exist get the memory that becomes free.
 	newKeysPerSecond = 100
 )
 
-// A shortage bounds the calls that may create keys while a primary is short of memory. Its refusals are all that is
-// known about that. The zero value is that of a primary that has room.
+// A shortage bounds the calls that may create keys while a primary is short of memory. Its refusals
+// are all that is known about that. The zero value is that of a primary that has room.
 type shortage struct {
 	until    time.Time // short before it
 	begin    time.Time // of the second in which calls are counted

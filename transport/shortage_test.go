@@ -42,7 +42,8 @@ func TestShortage(t *testing.T) {
 	}
 }
 
-// TestOutOfMemory has a Redis refuse writes: that is no failure of the primary, and few calls that may create keys are sent.
+// TestOutOfMemory has a Redis refuse writes: that is no failure of the primary, and few calls that
+// may create keys are sent.
 func TestOutOfMemory(t *testing.T) {
 	s := redistest.NewServer(t)
 	c := open(t, Options{Addresses: []string{s.Addr}, Timeout: patience})

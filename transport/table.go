@@ -48,18 +48,20 @@ func (t *table) queue(slot int) *queue {
 }
 
 const (
-	// queueIdle is how long the queue of a server that is no primary any more is kept unused. Callers that found it in an
-	// earlier table have long queued their calls by then.
+	// queueIdle is how long the queue of a server that is no primary any more is kept unused.
+	// Callers that found it in an earlier table have long queued their calls by then.
 	queueIdle = 10 * time.Second
 
-	// maxPrimaries is the most primaries of one cluster: Redis itself recommends at most 1000 nodes.
+	// maxPrimaries is the most primaries of one cluster: Redis itself recommends at most 1000
+	// nodes.
 	maxPrimaries = 1000
 
-	// maxQueues is the most queues of a client, so that servers that name ever new primaries do not exhaust this process.
+	// maxQueues is the most queues of a client, so that servers that name ever new primaries do not
+	// exhaust this process.
 	maxQueues = 2 * maxPrimaries
 
-	// maxStrangers is the most queues to servers that only a redirection names. A server that has just become a primary is
-	// one until the next load, which a MOVED asks for.
+	// maxStrangers is the most queues to servers that only a redirection names. A server that has
+	// just become a primary is one until the next load, which a MOVED asks for.
 	maxStrangers = 16
 )
 
@@ -68,8 +70,8 @@ var (
 	errStrangers = errors.New("transport: redirections name too many servers that are not known as primaries")
 )
 
-// use makes v what the client knows, unless that takes too many queues. Queues of servers that are not primaries any more
-// end when they are idle.
+// use makes v what the client knows, unless that takes too many queues. Queues of servers that are
+// not primaries any more end when they are idle.
 func (c *Client) use(v view) error {
 	c.mu.Lock()
 	idle, err := c.useLocked(v)
@@ -117,7 +119,8 @@ func (c *Client) useLocked(v view) (idle []*queue, err error) {
 	return idle, nil
 }
 
-// dropIdleLocked removes the idle queues of servers that are neither primaries in index nor in the table in use.
+// dropIdleLocked removes the idle queues of servers that are neither primaries in index nor in the
+// table in use.
 func (c *Client) dropIdleLocked(index map[string]uint16) (idle []*queue) {
 	var inUse []*queue
 	if t := c.table.Load(); t != nil {

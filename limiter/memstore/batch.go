@@ -120,7 +120,8 @@ func makeRoom(now limiter.Instant, takes []limiter.Take, places []place, overflo
 	return overflows
 }
 
-// overflowAll adds the counts that keys without room share, where they are missing. The overflow shards are locked.
+// overflowAll adds the counts that keys without room share, where they are missing. The overflow
+// shards are locked.
 func overflowAll(takes []limiter.Take, places []place) {
 	for i := range places {
 		if p := &places[i]; p.overflow && !p.find(&takes[i]) {

@@ -11,8 +11,9 @@ type Options struct {
 	// not depend on it. 0 means DefaultSweepInterval.
 	SweepInterval time.Duration
 
-	// OnOverflow is called when a key has found no room in a zone, once per zone and minute. A larger Rule.MaxKeys is the
-	// remedy. It is called by Take, which waits for it. Nil means that nobody is told.
+	// OnOverflow is called when a key has found no room in a zone, once per zone and minute. A
+	// larger Rule.MaxKeys is the remedy. It is called by Take, which waits for it. Nil means that
+	// nobody is told.
 	OnOverflow func(zone string)
 }
 

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// overflowBits is the logarithm of how many counts a rule has for keys that found no room. A flood has to exhaust all
-	// of them before it locks out every new key. They take as much memory as 4096 more keys of each rule, and only once a
-	// flood needs them.
+	// overflowBits is the logarithm of how many counts a rule has for keys that found no room. A
+	// flood has to exhaust all of them before it locks out every new key. They take as much memory
+	// as 4096 more keys of each rule, and only once a flood needs them.
 	overflowBits = 12
 
 	// warnEvery is the time between two warnings that a zone has no room.
@@ -26,8 +26,9 @@ var overflowTexts = func() (texts [2 << overflowBits]byte) {
 	return texts
 }()
 
-// moveToOverflow makes p the place of the count that its key shares with others that found no room. Which one that is depends on
-// the seed of the store, so no client can choose keys that share the count of somebody else.
+// moveToOverflow makes p the place of the count that its key shares with others that found no room.
+// Which one that is depends on the seed of the store, so no client can choose keys that share the
+// count of somebody else.
 func (p *place) moveToOverflow() {
 	i := p.key.Hash >> (64 - overflowBits)
 	p.overflow, p.shard = true, &p.zone.overflow
@@ -37,7 +38,8 @@ func (p *place) moveToOverflow() {
 // An alarm rings once in a while. It is safe for concurrent use.
 type alarm struct{ last atomic.Int64 }
 
-// rings reports whether the last time is long ago, or after now, and makes now the last time if it is.
+// rings reports whether the last time is long ago, or after now, and makes now the last time if it
+// is.
 func (a *alarm) rings(now limiter.Instant) bool {
 	last := a.last.Load()
 	if since := now - limiter.Instant(last); 0 <= since && since < warnEvery {
@@ -46,7 +48,8 @@ func (a *alarm) rings(now limiter.Instant) bool {
 	return a.last.CompareAndSwap(last, int64(now))
 }
 
-// reportOverflow reports the zones that had no room for a take, each once a minute. No lock is held.
+// reportOverflow reports the zones that had no room for a take, each once a minute. No lock is
+// held.
 func (s *Store) reportOverflow(now limiter.Instant, places []place) {
 	for i := range places {
 		if p := &places[i]; p.overflow && p.zone.alarm.rings(now) {

@@ -30,8 +30,8 @@ func sharing(tb testing.TB, s *Store, r *limiter.Rule, n int) (keys []string) {
 	return keys
 }
 
-// TestFloodLocksNobodyOut fills a zone with keys at their limit, and goes on with thousands of fresh keys: keys
-// that come then are admitted, and each of them up to the limit at most.
+// TestFloodLocksNobodyOut fills a zone with keys at their limit, and goes on with thousands of
+// fresh keys: keys that come then are admitted, and each of them up to the limit at most.
 func TestFloodLocksNobodyOut(t *testing.T) {
 	flood := 8192
 	if raceEnabled { // see TestFloodDoesNotPushOutKeysAtTheirLimit
@@ -58,7 +58,8 @@ func TestFloodLocksNobodyOut(t *testing.T) {
 					admitted++
 				}
 			}
-			// About two takes come to a count, which has room for 10 of them with a probability of 0.9999.
+			// About two takes come to a count, which has room for 10 of them with a probability of
+			// 0.9999.
 			if admitted < paying*99/100 {
 				t.Errorf("%d of %d new keys were admitted during a flood, want 99 %%", admitted, paying)
 			}

@@ -8,7 +8,8 @@ type Stats struct {
 	// Evictions is how many keys were forgotten, with what they had consumed, to make room for others.
 	Evictions uint64
 
-	// OverflowTakes is how many takes were decided on an overflow count, as their key found no room.
+	// OverflowTakes is how many takes were decided on an overflow count, as their key found no
+	// room.
 	OverflowTakes uint64
 }
 

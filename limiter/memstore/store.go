@@ -18,9 +18,10 @@
 //
 // A zone holds at most Rule.MaxKeys keys. When it is full, a new key takes the place of one that is back at its full
 // limit, where nothing is lost, or else of the idlest among a sample. Keys at their limit (a take of cost 1 would be
-// denied) are never pushed out, so nobody can wash a count away by a flood of fresh keys. A key that finds no room
-// shares one of 4096 counts per rule, the overflow: a flood neither passes uncounted nor makes memory grow, and a new key
-// is locked out only when the flood has exhausted the very count that it shares. The hash that chooses the count has a seed.
+// denied) are never pushed out, so nobody can wash a count away by a flood of fresh keys. A key
+// that finds no room shares one of 4096 counts per rule, the overflow: a flood neither passes
+// uncounted nor makes memory grow, and a new key is locked out only when the flood has exhausted
+// the very count that it shares. The hash that chooses the count has a seed.
 //
 // # Lock order
 //

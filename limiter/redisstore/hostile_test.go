@@ -9,8 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/transport"
 )
 
-// FuzzHostileReply has a compromised Redis answer with whatever numbers and texts it likes: that is an error or a decision,
-// and never a panic.
+// FuzzHostileReply has a compromised Redis answer with whatever numbers and texts it likes: that is
+// an error or a decision, and never a panic.
 func FuzzHostileReply(f *testing.F) {
 	extremes := []int64{0, 1, -1, 1 << 40, 1 << 51, 1<<53 - 1, 1 << 62, -1 << 63}
 	for _, n := range extremes {

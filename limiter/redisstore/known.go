@@ -8,8 +8,9 @@ import (
 // knownKeys is how many keys are known at most.
 const knownKeys = 1 << 16
 
-// A known tells keys that Redis has answered about lately, and so probably exist there, from those that a call may create.
-// It forgets a key when another one needs its place, and takes 256 kB. It is safe for concurrent use.
+// A known tells keys that Redis has answered about lately, and so probably exist there, from those
+// that a call may create. It forgets a key when another one needs its place, and takes 256 kB. It
+// is safe for concurrent use.
 type known struct {
 	seed maphash.Seed
 	tags [knownKeys]atomic.Uint32 // 0: none

@@ -68,8 +68,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestEverythingExpires checks that whatever a take writes has a time to live: until the reset, an eighth longer at the
-// most, and never shorter for what was written later with less to keep.
+// TestEverythingExpires checks that whatever a take writes has a time to live: until the reset, an
+// eighth longer at the most, and never shorter for what was written later with less to keep.
 func TestEverythingExpires(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	s := New(connect(t, standalone(t)), "rl")

@@ -103,7 +103,8 @@ func TestValuesWithLeases(t *testing.T) {
 	}
 }
 
-// TestLoansExpire checks that what a loan writes lives for as long as it is of use, and an eighth longer at the most.
+// TestLoansExpire checks that what a loan writes lives for as long as it is of use, and an eighth
+// longer at the most.
 func TestLoansExpire(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	for _, test := range []struct {

@@ -14,8 +14,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/transport"
 )
 
-// TestRedisOutOfMemory fills a Redis that evicts nothing: a key at its limit stays denied, and a flood of new keys costs Redis
-// a bounded number of calls.
+// TestRedisOutOfMemory fills a Redis that evicts nothing: a key at its limit stays denied, and a
+// flood of new keys costs Redis a bounded number of calls.
 func TestRedisOutOfMemory(t *testing.T) {
 	server := redistest.NewServer(t)
 	redis := server.Client()
@@ -79,8 +79,8 @@ func refusals(t *testing.T, s *redistest.Server) (n int) {
 	return n
 }
 
-// TestKnown checks that what was added last is known, what was never added is not, and that the keys of a small fleet are not
-// pushed out by each other.
+// TestKnown checks that what was added last is known, what was never added is not, and that the
+// keys of a small fleet are not pushed out by each other.
 func TestKnown(t *testing.T) {
 	k := newKnown()
 	key := func(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }

@@ -11,8 +11,8 @@ import (
 
 // scripts are the scripts of one operation, made when they are first needed: a configuration has few lists of algorithms.
 //
-// To make one takes milliseconds. After a start, thousands of requests may need the same one, so it is made once and the
-// others wait for it: if each made its own, they would all be late.
+// To make one takes milliseconds. After a start, thousands of requests may need the same one, so it
+// is made once and the others wait for it: if each made its own, they would all be late.
 type scripts struct {
 	text func([]limiter.Kind) string
 	made sync.Map // string(kinds) -> func() *redis.Script
