@@ -17,11 +17,13 @@ var (
 		"those of them that Redis knows of (settled).", "store", "what")
 	descDebt     = desc("debt_events", "Events that this node has admitted and that Redis does not know of yet.", "store")
 	descAccounts = desc("accounts", "Keys that this node has an account for now.", "store")
-	descNodes    = desc("nodes", "Nodes of the fleet, this one included.", "store")
+	descForeign  = desc("store_foreign_values_total", "Values in Redis that this plugin cannot have written: taken for nothing, and "+
+		"replaced by the next write.", "store")
+	descNodes = desc("nodes", "Nodes of the fleet, this one included.", "store")
 )
 
 // storeDescs are what collectStores collects.
-var storeDescs = []*prometheus.Desc{descStoreRequests, descLeases, descCredit, descDebt, descAccounts, descNodes}
+var storeDescs = []*prometheus.Desc{descStoreRequests, descLeases, descCredit, descDebt, descAccounts, descForeign, descNodes}
 
 // requests measures what stores in Redis are asked.
 type requests struct {
@@ -65,13 +67,15 @@ func (r requests) forget(store string) {
 func collectStores(ch chan<- prometheus.Metric) {
 	type numbers struct {
 		leasestore.Stats
-		nodes int
+		nodes   int
+		foreign uint64
 	}
 	byName := make(map[string]numbers)
 	for _, s := range pooledStores() {
 		if s.leases != nil {
 			n := byName[s.name]
 			n.Stats, n.nodes = n.Stats.Plus(s.leases.Stats()), max(n.nodes, s.nodes.Nodes())
+			n.foreign += s.counts.Foreign()
 			byName[s.name] = n
 		}
 	}
@@ -80,6 +84,7 @@ func collectStores(ch chan<- prometheus.Metric) {
 			ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), append([]string{name}, what...)...)
 		}
 		count(descStoreRequests, n.Requests)
+		count(descForeign, n.foreign)
 		count(descLeases, n.Granted, "granted")
 		count(descLeases, n.Returned, "returned")
 		count(descLeases, n.Expired, "expired")

@@ -57,10 +57,11 @@ func acquireRedis(target *redisTarget) (*store, func(), error) {
 			return nil, err
 		}
 		nodes := joinNodes(client, target)
-		leases := leasestore.New(redisstore.New(client, target.prefix), leasestore.Options{
+		counts := redisstore.New(client, target.prefix)
+		leases := leasestore.New(counts, leasestore.Options{
 			Timeout: client.Timeout(), Nodes: nodes.sharing, Observe: metrics.requests.of(target.name),
 		})
-		return &store{Store: leases, id: id, name: target.name, leases: leases, nodes: nodes, end: func() {
+		return &store{Store: leases, id: id, name: target.name, leases: leases, counts: counts, nodes: nodes, end: func() {
 			leases.Close()
 			nodes.Leave()
 			release()

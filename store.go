@@ -17,6 +17,7 @@ type store struct {
 	name   string            // for logs and metrics
 	memory *memstore.Store   // the same; nil: the counts are in Redis
 	leases *leasestore.Store // the same; nil: the counts are in memory
+	counts *redisstore.Store // what leases asks
 	health health
 	nodes  *nodes // that count in the same place; nil in memory
 	end    func()

@@ -7,9 +7,9 @@ import "maps"
 //
 // It changes only when something is written: a denial leaves it as it was.
 type Ledger struct {
-	count  lendable         // as of the newest write
-	exists bool             // something was written
-	paid   map[uint64]int64 // by node: how much of what it ever owed has been debited
+	count   lendable         // as of the newest write
+	created Instant          // when something was written first; 0 when nothing was
+	paid    map[uint64]int64 // by node: how much of what it ever owed has been debited
 
 	// The call that is being answered.
 	work  lendable // the count, as of the call
@@ -68,7 +68,7 @@ func NewLedger(a Algorithm) *Ledger {
 
 // Clone returns a copy of g that shares nothing with it.
 func (g *Ledger) Clone() *Ledger {
-	return &Ledger{count: g.count.clone(), exists: g.exists, paid: maps.Clone(g.paid)}
+	return &Ledger{count: g.count.clone(), created: g.created, paid: maps.Clone(g.paid)}
 }
 
 // Lend answers loans of one key by its ledgers as one, for a node and at the instant now of the store's clock. run tells the
@@ -95,11 +95,16 @@ func (g *Ledger) settle(node, run uint64, now Instant, l *Loan) bool {
 	if c.settle(r, now) {
 		g.wrote = true
 	}
-	if known && l.Run == run {
+	if g.created > now+LateReading { // the clock was set back
+		g.created = now
+	}
+	if known && l.Run == run { // what is of a count before this one does not go back
 		for _, e := range l.Back {
-			c.giveBack(r, e)
+			if e.At >= g.created {
+				c.giveBack(r, e)
+			}
 		}
-		if l.Undo.N > 0 {
+		if l.Undo.N > 0 && (l.Undo.At >= g.created || r.Algorithm.Kind == SlidingWindowLog) { // a log finds them by their instant
 			c.undo(r, l.Undo, l.Seen)
 		}
 	}
@@ -141,8 +146,11 @@ func (g *Ledger) answer(l *Loan, allowed bool) {
 			c.lend(r, l.Lent)
 		}
 	}
-	if g.wrote && (g.exists || c.consumed() > 0) || l.Served+l.Lent > 0 {
-		g.count, g.exists = c, true
+	if g.wrote && (g.created != 0 || c.consumed() > 0) || l.Served+l.Lent > 0 {
+		g.count = c
+		if g.created == 0 {
+			g.created = c.newest()
+		}
 	}
 	g.work = nil
 	l.tell(c)

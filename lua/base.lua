@@ -3,6 +3,9 @@
 -- How much older than the newest a reading of the clock may be before it counts as a step back: limiter.LateReading.
 local LATE = 1000000
 
+-- How far a clock may be set back for what is stored to be moved with it. What is from further in the future is not ours.
+local STEP = 86400000000
+
 -- The unit of the expiries in values, 256 s, and the latest that three bytes can say, in the year 2106: what expires later is
 -- kept until then.
 local UNIT = 256000000

@@ -6,8 +6,11 @@ end
 if added > 0 and redis.call('HLEN', KEYS[1]) > added then
   local some = redis.call('HRANDFIELD', KEYS[1], 2, 'WITHVALUES')
   for i = 1, #some, 2 do
-    if struct.unpack('>I3', some[i + 1]) * UNIT <= now then
+    if some[i] ~= '@' and expires(some[i + 1]) * UNIT <= now then
       redis.call('HDEL', KEYS[1], some[i])
     end
   end
+end
+if not created and (added > 0 or stored[1]) then
+  redis.call('HSET', KEYS[1], '@', struct.pack('>I7', now))
 end

@@ -6,12 +6,15 @@
 
 ---- read
 local ends_N, used_N, leased_N = 0, 0, 0
-if value_N and (#value_N == 19 or #value_N == 22) then
+if VALUE and (#VALUE == 19 or #VALUE == 22) then
   local unit
-  unit, ends_N, written_N, used_N = struct.unpack('>I3I4I7I5', value_N)
+  unit, ends_N, written_N, used_N = struct.unpack('>I3I4I7I5', VALUE)
   ends_N = (unit - 1) * UNIT + ends_N
-  leased_N = #value_N == 22 and written_N + struct.unpack('>I3', value_N, 20) or 0
+  leased_N = #VALUE == 22 and written_N + struct.unpack('>I3', VALUE, 20) or 0
 end
+
+---- void
+ends_N, used_N, leased_N = 0, 0, 0
 
 ---- advance
 if now < written_N - LATE then
@@ -55,7 +58,7 @@ reset = used_N > 0 and ends_N or at_N
 
 ---- save
 reset = ends_N
-if used_N > 0 or value_N and ends_N > now then
+if used_N > 0 or VALUE and ends_N > now then
   local unit = expiry(reset)
   value = struct.pack('>I3I4I7I5', unit, ends_N - (unit - 1) * UNIT, at_N, used_N)
   if leased_N > at_N then

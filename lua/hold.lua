@@ -4,7 +4,7 @@ do
   local reset
   <until>
   last = math.max(last, reset)
-  if value_N and reset > at_N and expiry(reset) > expires(value_N) then
-    redis.call('HSET', KEYS[1], FIELD, struct.pack('>I3', expiry(reset)) .. string.sub(value_N, 4))
+  if VALUE and VALUE ~= '' and reset > at_N and expiry(reset) > expires(VALUE) then
+    redis.call('HSET', KEYS[1], FIELD, struct.pack('>I3', expiry(reset)) .. string.sub(VALUE, 4))
   end
 end

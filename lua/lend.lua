@@ -2,7 +2,7 @@
 -- them when that is known. From here on, more_N is how many events are served, and want_N how many are lent.
 --
 -- returns: for each rule the instant of the decision; how many events are served; how many are lent; and the reply of the
---          algorithm, as after that
+--          algorithm, as after that. At last, how many values were not ours, if any
 if allowed then
   more_N = cost_N + math.max(0, math.min(more_N, left_N - cost_N))
   want_N = math.max(0, math.min(want_N, math.floor((left_N - more_N) / 8)))

@@ -30,10 +30,12 @@ if #ARGV[7 * N + 2] > 32 then
   if run == here and run > 0 then
     for at = 33, 45, 12 do
       local n, taken = struct.unpack('>I5I7', loan, at)
-      <back>
+      if taken >= (created or 0) then
+        <back>
+      end
     end
     local n, taken = struct.unpack('>I5I7', loan, 57)
-    if n > 0 then
+    if n > 0 and <ours> then
       local lacked = seen_at == taken and math.max(n, seen) or n
       <settle>
       <refund>
@@ -41,7 +43,9 @@ if #ARGV[7 * N + 2] > 32 then
   end
   local owed, paid, node = struct.unpack('>I7I7c8', loan, 69)
   local debited = owed > paid and redis.call('HGET', KEYS[1], FIELD .. node)
-  if debited then
+  if debited and #debited ~= 10 then
+    bad = bad + 1
+  elseif debited then
     local _, total = struct.unpack('>I3I7', debited)
     paid = math.max(paid, total)
   end

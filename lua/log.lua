@@ -8,5 +8,5 @@ end
 
 -- upto returns the number that a member of a log holds.
 local function upto(member)
-  return (struct.unpack('>I7', member))
+  return #member >= 7 and struct.unpack('>I7', member) or 0
 end

@@ -11,6 +11,7 @@
 //	read     the state, as it is stored or from nothing: the locals that the others use; sets written_N, the instant of the
 //	         newest write, and expires_N, when the value is of no more use
 //	advance  moves the state from written_N to now; sets at_N, left_N and changed_N
+//	void     makes the locals that read has set those of nothing: see check.lua
 //	left     sets left_N again
 //	explain  what the reply needs when the take is denied: `leave` events have to leave first
 //	settle   what is to be written before anything else
@@ -18,6 +19,7 @@
 //	lend     adds n events that may be spent later: in windows, as if they were consumed
 //	refund   gives back those of n events consumed at the instant taken that would not be free again by now; right after that,
 //	         a bucket lacked so many events as lacked says
+//	ours     whether what was consumed at the instant taken is of this count, and may go back
 //	back     gives back n events that were lent at the instant taken: in windows, as if they had been consumed
 //	raise    makes sure that n events are used
 //	until    sets until when the state is of use, reset
@@ -65,7 +67,7 @@ var (
 	empty   = regexp.MustCompile(`\n\n+`)
 	heading = regexp.MustCompile(`(?m)^---- (\w+)$`)
 	include = regexp.MustCompile(`<\w+>`)
-	number  = regexp.MustCompile(`\bN\b|_N\b|\bFIELD\b|\bLOG\b`)
+	number  = regexp.MustCompile(`\bN\b|_N\b|\bFIELD\b|\bVALUE\b|\bLOG\b`)
 )
 
 // sections are the parts of an algorithm's file by their names.
@@ -73,7 +75,8 @@ type sections map[string]string
 
 // sectionsOf returns those of a file, and with them what others have alike, unless the file says something else.
 func sectionsOf(file string, others ...sections) sections {
-	all := sections{"explain": "", "settle": "", "lend": "<consume>", "back": "<refund>", "write": write, "hold": hold}
+	all := sections{"explain": "", "settle": "", "lend": "<consume>", "back": "<refund>", "write": write, "hold": hold,
+		"ours": "taken >= (created or 0)"}
 	for _, other := range others {
 		maps.Copy(all, other)
 	}
@@ -102,7 +105,8 @@ func (s sections) expand(text string) string {
 
 var (
 	base, wide, log      = read("base.lua"), read("wide.lua"), read("log.lua")
-	ask, take, refund    = read("ask.lua"), read("take.lua"), read("refund.lua")
+	stored, ask, check   = read("stored.lua"), read("ask.lua"), read("check.lua")
+	take, refund         = read("take.lua"), read("refund.lua")
 	loan, lend, finished = read("loan.lua"), read("lend.lua"), read("finish.lua")
 	write, hold          = strings.TrimSpace(read("write.lua")), strings.TrimSpace(read("hold.lua"))
 
@@ -156,8 +160,8 @@ func begin(kinds []limiter.Kind) *builder {
 	if slices.Contains(kinds, limiter.SlidingWindowLog) {
 		b.WriteString(log)
 	}
-	b.WriteString("local last, added = now, 0\n")
-	b.each(ask + "<read>\n")
+	b.WriteString("local last, added, stored = now, 0, redis.call('HMGET', KEYS[1], '@', " + b.list(", ", "FIELD") + ")\n" + stored)
+	b.each(ask + "<read>\n" + check)
 	return b
 }
 
@@ -165,7 +169,8 @@ func begin(kinds []limiter.Kind) *builder {
 func (b *builder) finish(reply string) string {
 	b.WriteString(finished)
 	if reply != "" {
-		b.WriteString("return {" + b.list(", ", reply) + "}\n")
+		b.WriteString("local reply = {" + b.list(", ", reply) + "}\n")
+		b.WriteString("if bad > 0 then reply[#reply + 1] = bad end\nreturn reply\n")
 	}
 	return b.String()
 }
@@ -185,12 +190,14 @@ func (b *builder) list(separator, text string) string {
 	return strings.Join(all, separator)
 }
 
-// numbered returns text with n in place of N, and with what FIELD and LOG stand for: see ask.lua.
+// numbered returns text with n in place of N, and with what FIELD, VALUE and LOG stand for: see ask.lua.
 func numbered(text string, n, logs int) string {
 	return number.ReplaceAllStringFunc(text, func(match string) string {
 		switch match {
 		case "FIELD":
 			return fmt.Sprintf("ARGV[%d]", 7*n-4)
+		case "VALUE":
+			return fmt.Sprintf("stored[%d]", n+1)
 		case "LOG":
 			return fmt.Sprintf("KEYS[%d]", 1+logs)
 		}

@@ -26,7 +26,7 @@ func TestScriptsCompile(t *testing.T) {
 	}
 	lists = append(lists, mixed)
 
-	left := regexp.MustCompile(`\bN\b|_N\b|--|<\w+>|\bFIELD\b|\bLOG\b`)
+	left := regexp.MustCompile(`\bN\b|_N\b|--|<\w+>|\bFIELD\b|\bVALUE\b|\bLOG\b`)
 	for _, kinds := range lists {
 		for name, text := range map[string]string{"take": Take(kinds), "refund": Refund(kinds), "lend": Lend(kinds)} {
 			if match := left.FindString(text); match != "" {

@@ -3,9 +3,11 @@
 do
   local n, seen, taken = cost_N, struct.unpack('>I5I7', ARGV[7 * N + 2])
   local lacked = math.max(n, seen)
-  <settle>
-  <refund>
-  local value, reset
-  <save>
-  <write>
+  if <ours> then
+    <settle>
+    <refund>
+    local value, reset
+    <save>
+    <write>
+  end
 end

@@ -17,18 +17,29 @@ local first_N, events_N, back_N = 0, 0, 0 -- back: so far the clock was set back
 local ends_N, length_N, open_N, before_N = 0, 0, 0, 0
 do
   local entry = redis.call('ZRANGE', LOG, '+inf', FIRST, 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')
-  if entry[1] then
+  if entry[1] and (#entry[1] ~= 7 or tonumber(entry[2]) > now + STEP) then -- it is not ours
+    redis.call('DEL', LOG)
+    bad = bad + 1
+  elseif entry[1] then
     newest_N, upto_N = tonumber(entry[2]), upto(entry[1])
     written_N = newest_N
   end
-  if value_N and (#value_N == 10 or #value_N == 30) then
+  if VALUE then
+    written_N = 0
+  end
+  if VALUE and (#VALUE == 10 or #VALUE == 30) then
     local _
-    _, written_N = struct.unpack('>I3I7', value_N)
-    if #value_N == 30 then
-      ends_N, length_N, open_N, before_N = struct.unpack('>I7I3I5I5', value_N, 11)
+    _, written_N = struct.unpack('>I3I7', VALUE)
+    if #VALUE == 30 then
+      ends_N, length_N, open_N, before_N = struct.unpack('>I7I3I5I5', VALUE, 11)
+      <sane>
     end
   end
 end
+
+---- void
+ends_N, length_N, open_N, before_N = 0, 0, 0, 0
+written_N = newest_N
 
 ---- advance
 do
@@ -54,6 +65,10 @@ do
   if newest_N > 0 then
     local left = redis.call('ZRANGE', LOG, decimal(at_N + back_N - window_N), FIRST, 'BYSCORE', 'REV', 'LIMIT', 0, 1)
     used_N = (upto_N - (left[1] and upto(left[1]) or tonumber(redis.call('ZSCORE', LOG, 'gone') or 0))) % 2 ^ 50
+    if used_N > MOST then -- it is not ours
+      redis.call('DEL', LOG)
+      bad, used_N, newest_N, upto_N, back_N = bad + 1, 0, 0, 0, 0
+    end
     newest_N = newest_N - back_N
   else
     back_N = 0 -- there is nothing to move
@@ -106,6 +121,9 @@ redis.call('ZADD', LOG, decimal(at_N), struct.pack('>I7', upto_N))
 <begin>
 open_N = open_N + n
 
+---- ours
+true
+
 ---- back
 <return>
 
@@ -143,6 +161,7 @@ n = n - (capacity_N - left_N)
 if n > 0 then
   <settle>
   <consume>
+  first_N, events_N = 0, 0 -- that may leave the window before the decision
 end
 
 ---- until
@@ -155,14 +174,14 @@ reset = (open_N > 0 and ends_N + length_N or before_N > 0 and ends_N or math.max
 written_N = at_N
 if used_N == 0 and newest_N ~= 0 then
   redis.call('DEL', LOG)
-  newest_N, value_N = 0, value_N or '' -- the instant of this write is still to be known
+  newest_N, VALUE = 0, VALUE or '' -- the instant of this write is still to be known
 end
 <saved>
 
 ---- saved
 <until>
-if open_N + before_N > 0 or written_N ~= newest_N and (newest_N ~= 0 or value_N) then
-  value = struct.pack('>I3I7', expiry(reset, value_N), written_N)
+if open_N + before_N > 0 or written_N ~= newest_N and (newest_N ~= 0 or VALUE) then
+  value = struct.pack('>I3I7', expiry(reset, VALUE), written_N)
   if open_N + before_N > 0 then
     value = value .. (<slots>)
   end

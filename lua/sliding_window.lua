@@ -12,28 +12,34 @@ local counts_N, start_N, leased_N = {}, nil, 0
 for i = 1, q_N + 1 do
   counts_N[i] = 0
 end
-if value_N then
-  local head = #value_N >= 12 and struct.unpack('>I2', value_N, 11) or 0
+if VALUE then
+  local head = #VALUE >= 12 and struct.unpack('>I2', VALUE, 11) or 0
   local out = head >= 32768
-  local width = (#value_N - (out and 15 or 12)) / (q_N + 1)
+  local width = (#VALUE - (out and 15 or 12)) / (q_N + 1)
   if width >= 1 and width <= 5 and width % 1 == 0 then
-    local stored = {struct.unpack('>I3I7I2' .. string.rep('I' .. width, q_N + 1), value_N)} -- counts from the fourth on
-    written_N = stored[2]
+    local parts = {struct.unpack('>I3I7I2' .. string.rep('I' .. width, q_N + 1), VALUE)} -- counts from the fourth on
+    written_N = parts[2]
     if head % 32768 == lengthOf(p_N) then
       start_N = written_N - written_N % p_N
       for i = 1, q_N + 1 do
-        counts_N[i] = stored[3 + i]
+        counts_N[i] = parts[3 + i]
       end
     else -- the limit was changed: what has not passed goes along into the current sub-window
       changed_N = true
       if now < written_N + (q_N + 1) * 2 ^ math.floor(head % 32768 / 512) then
         for i = 1, q_N + 1 do
-          counts_N[1] = counts_N[1] + stored[3 + i]
+          counts_N[1] = counts_N[1] + parts[3 + i]
         end
       end
     end
-    leased_N = out and written_N + struct.unpack('>I3', value_N, #value_N - 2) or 0
+    leased_N = out and written_N + struct.unpack('>I3', VALUE, #VALUE - 2) or 0
   end
+end
+
+---- void
+start_N, leased_N, changed_N = nil, 0, false
+for i = 1, q_N + 1 do
+  counts_N[i] = 0
 end
 
 ---- advance
@@ -104,7 +110,7 @@ end
 
 ---- save
 <until>
-if reset > 0 or expires(value_N) * UNIT > now then
+if reset > 0 or expires(VALUE) * UNIT > now then
   local most, width = 0, 1
   for i = 1, q_N + 1 do
     most = math.max(most, counts_N[i])
@@ -113,7 +119,7 @@ if reset > 0 or expires(value_N) * UNIT > now then
     width = width + 1
   end
   local out = leased_N > at_N
-  value = struct.pack('>I3I7I2' .. string.rep('I' .. width, q_N + 1), expiry(reset, value_N), at_N,
+  value = struct.pack('>I3I7I2' .. string.rep('I' .. width, q_N + 1), expiry(reset, VALUE), at_N,
     lengthOf(p_N) + (out and 32768 or 0), unpack(counts_N))
   if out then
     value = value .. struct.pack('>I3', leased_N - at_N)

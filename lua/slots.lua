@@ -5,6 +5,11 @@
 --
 -- reply: the four of them in 20 bytes: end 7, length 3, open 5, before 5; 0 when nothing is out
 
+---- sane
+if length_N > LEASE or ends_N > written_N + 4 * LEASE then
+  written_N = 0
+end
+
 ---- turn
 -- Makes the next slot the current one.
 ends_N, open_N, before_N = ends_N + length_N, 0, open_N

@@ -11,31 +11,36 @@ local p_N, q_N = tonumber(ARGV[7 * N]), tonumber(ARGV[7 * N + 1])
 local missing_N, part_N, aside_N = 0, 0, 0 -- aside: see limiter/token_bucket.go
 local ends_N, length_N, open_N, before_N = 0, 0, 0, 0
 local accrues_N = 0 -- in a slot: so much of what is out does not hold up the refill
-if value_N and (#value_N == 20 or #value_N == 28 or #value_N == 40 or #value_N == 48) then
+if VALUE and (#VALUE == 20 or #VALUE == 28 or #VALUE == 40 or #VALUE == 48) then
   local _, seconds, mixed, low
-  _, seconds, mixed, low, missing_N = struct.unpack('>I3I4I4I4I5', value_N)
+  _, seconds, mixed, low, missing_N = struct.unpack('>I3I4I4I4I5', VALUE)
   local high = mixed % 4096
   written_N = seconds * 1000000 + (mixed - high) / 4096
   part_N = math.min(high * 4294967296 + low, q_N - 1) -- another rate may have a smaller unit
-  if #value_N % 20 == 8 then
+  if #VALUE % 20 == 8 then
     local under
-    aside_N, under = struct.unpack('>I5I3', value_N, #value_N - 7)
+    aside_N, under = struct.unpack('>I5I3', VALUE, #VALUE - 7)
     if under ~= capacity_N % 8388608 then
       missing_N, aside_N = math.min(missing_N + aside_N, MOST), 0
     end
   end
-  if missing_N > 2 * capacity_N then
-    missing_N, aside_N = 2 * capacity_N, aside_N + missing_N - 2 * capacity_N
-  end
-  if #value_N >= 40 then
-    ends_N, length_N, open_N, before_N = struct.unpack('>I7I3I5I5', value_N, 21)
+  if #VALUE >= 40 then
+    ends_N, length_N, open_N, before_N = struct.unpack('>I7I3I5I5', VALUE, 21)
     local rest = length_N % q_N
     accrues_N = (length_N - rest) / q_N * p_N + (muldiv(p_N, rest, q_N))
+    <sane>
   end
 end
 
+---- void
+missing_N, part_N, aside_N = 0, 0, 0
+ends_N, length_N, open_N, before_N = 0, 0, 0, 0
+
 ---- advance
 do
+  if missing_N > 2 * capacity_N then
+    missing_N, aside_N = 2 * capacity_N, aside_N + missing_N - 2 * capacity_N
+  end
   local missing, part, before = missing_N, part_N, written_N
   at_N = math.max(now, before)
   if now < before - LATE then
@@ -146,9 +151,9 @@ reset = math.max(at_N, open_N + before_N > 0 and ends_N + length_N or 0) + math.
 
 ---- save
 <until>
-if missing_N + aside_N > 0 or open_N + before_N > 0 or expires(value_N) * UNIT > now then
+if missing_N + aside_N > 0 or open_N + before_N > 0 or expires(VALUE) * UNIT > now then
   local low, us, slots = part_N % 4294967296, at_N % 1000000, <slots>
-  value = struct.pack('>I3I4I4I4I5', expiry(reset, value_N), (at_N - us) / 1000000,
+  value = struct.pack('>I3I4I4I4I5', expiry(reset, VALUE), (at_N - us) / 1000000,
     us * 4096 + (part_N - low) / 4294967296, low, missing_N)
   if slots ~= 0 then
     value = value .. slots

@@ -3,7 +3,7 @@
 if value then
   added = added + redis.call('HSET', KEYS[1], FIELD, value)
   last = math.max(last, reset)
-elseif value_N then
+elseif VALUE then
   redis.call('HDEL', KEYS[1], FIELD)
 end
-value_N = value
+VALUE = value

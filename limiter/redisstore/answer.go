@@ -9,6 +9,7 @@ import (
 // An answer is what a call said about the takes of a group, whose decisions have been written to them.
 type answer struct {
 	allowed bool               // all of them; then they were consumed, unless it was a peek
+	foreign int64              // values that were not ours
 	counts  []limiter.Restored // after that
 }
 
@@ -24,7 +25,8 @@ func read(reply any, g group, consume bool) (answer, error) {
 		a.counts[i] = r.count(k.Rule, k.Decision.At)
 		a.allowed = a.allowed && k.Decision.OK
 	}
-	if !r.done() {
+	var ok bool
+	if a.foreign, ok = r.end(); !ok {
 		return answer{}, fmt.Errorf("redisstore: the reply to %d takes is %v, which is not one of take.lua", len(g), reply)
 	}
 	for i, k := range g {
@@ -59,8 +61,15 @@ func newReader(reply any) (*reader, error) {
 	return &reader{rest: list}, nil
 }
 
-// done reports whether all that was read was there, and nothing else.
-func (r *reader) done() bool { return !r.failed && len(r.rest) == 0 }
+// end reads how many values the script has found that were not ours, which is left out when there were none. It reports whether
+// all that was read was there, and nothing else.
+func (r *reader) end() (foreign int64, ok bool) {
+	if len(r.rest) > 0 {
+		foreign = r.next()
+		r.failed = r.failed || foreign <= 0
+	}
+	return foreign, !r.failed && len(r.rest) == 0
+}
 
 // next returns the next number; failed says that there was none.
 func (r *reader) next() int64 {

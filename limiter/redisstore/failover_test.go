@@ -50,6 +50,7 @@ func (h *lending) becomes(t *testing.T, r replica) {
 		}
 	}
 	h.ledgers = cloned(r.ledgers)
+	h.lent, h.served, h.taken = nil, nil, nil // another run takes nothing back
 	for _, o := range h.debts {
 		o.told = 0 // what the store was told of may be lost
 	}

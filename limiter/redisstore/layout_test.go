@@ -32,8 +32,8 @@ func TestValuesAreShort(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if value := fields["\x01\x02\x03\x04"]; len(fields) != 1 || len(value) != test.want {
-			t.Errorf("hash of %v, %v = %q, want one field of %d bytes", test.Algorithm, test.Limit, fields, test.want)
+		if value := fields["\x01\x02\x03\x04"]; len(fields) != 2 || len(value) != test.want || len(fields["@"]) != 7 {
+			t.Errorf("hash of %v, %v = %q, want one field of %d bytes, and the creation", test.Algorithm, test.Limit, fields, test.want)
 		}
 		if encoding := redis.ObjectEncoding(t.Context(), "rl:{"+key+"}").Val(); encoding != "listpack" {
 			t.Errorf("encoding of %s = %s, want listpack, the compact one", key, encoding)

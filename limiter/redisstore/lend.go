@@ -20,7 +20,9 @@ func (s *Store) Lend(loans []limiter.Loan, answered func(error)) {
 		err := c.Err
 		switch {
 		case err == nil:
-			err = readLoans(c, loans)
+			var foreign int64
+			foreign, err = readLoans(c, loans)
+			s.foreign.Add(uint64(foreign))
 		case errors.Is(err, transport.ErrTimeout), errors.Is(err, transport.ErrBusy):
 			err = fmt.Errorf("%w: %w", limiter.ErrLate, err)
 		}
@@ -92,11 +94,11 @@ func appendNumber(b []byte, bytes int, n int64) []byte {
 	return b
 }
 
-// readLoans reads the reply of lend.lua and writes the answers.
-func readLoans(c *transport.Call, loans []limiter.Loan) error {
+// readLoans reads the reply of lend.lua and writes the answers. It returns how many values were not ours.
+func readLoans(c *transport.Call, loans []limiter.Loan) (foreign int64, err error) {
 	r, err := newReader(c.Reply)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for i := range loans {
 		l := &loans[i]
@@ -104,8 +106,9 @@ func readLoans(c *transport.Call, loans []limiter.Loan) error {
 		l.Served, l.Lent, l.Run = r.next(), r.next(), c.Run
 		r.count(l.Rule, at).Tell(l)
 	}
-	if !r.done() {
-		return fmt.Errorf("redisstore: the reply to %d loans is %v, which is not one of lend.lua", len(loans), c.Reply)
+	foreign, ok := r.end()
+	if !ok {
+		return 0, fmt.Errorf("redisstore: the reply to %d loans is %v, which is not one of lend.lua", len(loans), c.Reply)
 	}
-	return nil
+	return foreign, nil
 }

@@ -95,13 +95,14 @@ func TestLoanRepliesOfOthers(t *testing.T) {
 	}{
 		{[]any{int64(5), int64(1), int64(0), int64(1), int64(0), int64(0)}, true},
 		{[]any{int64(5), int64(1), int64(1), int64(1), int64(0), slots}, true},
+		{[]any{int64(5), int64(1), int64(1), int64(1), int64(0), slots, int64(2)}, true}, // and two values were not ours
 		{nil, false},
 		{[]any{}, false},
 		{[]any{int64(5), int64(1), int64(0), int64(1), int64(0)}, false},
 		{[]any{int64(5), int64(1), int64(0), int64(1), int64(0), slots[1:]}, false},
 		{[]any{int64(5), int64(1), int64(0), int64(1), int64(0), int64(0), int64(0)}, false},
 	} {
-		if err := readLoans(&transport.Call{Reply: test.reply}, loans); (err == nil) != test.ok {
+		if _, err := readLoans(&transport.Call{Reply: test.reply}, loans); (err == nil) != test.ok {
 			t.Errorf("reading %v = %v, want no error: %v", test.reply, err, test.ok)
 		}
 	}

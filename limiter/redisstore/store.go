@@ -21,6 +21,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -34,6 +35,8 @@ type Store struct {
 	known  *known
 	node   uint64 // tells this store from others that lend from the same counts: what it owes is debited once
 
+	foreign *atomic.Uint64 // see Foreign
+
 	// For tests: the clock that the scripts go by, instead of Redis's.
 	clock func(now limiter.Instant) string
 }
@@ -41,13 +44,18 @@ type Store struct {
 // New returns a store of the counts whose Redis keys begin with prefix and a colon. prefix must not have braces.
 func New(client *transport.Client, prefix string) *Store {
 	return &Store{
-		client: client,
-		prefix: prefix,
-		known:  newKnown(),
-		node:   rand.Uint64(),
-		clock:  func(limiter.Instant) string { return "" },
+		client:  client,
+		prefix:  prefix,
+		known:   newKnown(),
+		node:    rand.Uint64(),
+		foreign: new(atomic.Uint64),
+		clock:   func(limiter.Instant) string { return "" },
 	}
 }
+
+// Foreign returns how many values have been found in Redis that no script of this store can have written. They were taken for
+// nothing, and are replaced by the next write.
+func (s *Store) Foreign() uint64 { return s.foreign.Load() }
 
 // Take implements [limiter.Store]. The instant is Redis's, not now.
 func (s *Store) Take(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
@@ -88,6 +96,7 @@ func (s *Store) ask(ctx context.Context, now limiter.Instant, takes []limiter.Ta
 			s.known.add(g[0].Key)
 			answers[i], err = read(calls[i].Reply, g, consume)
 		}
+		s.foreign.Add(uint64(answers[i].foreign))
 		g.fail(err)
 		allowed = allowed && (answers[i].allowed || err != nil)
 	}
