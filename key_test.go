@@ -237,6 +237,7 @@ func TestLenientTemplateIsNeverMissing(t *testing.T) {
 		{"{http.request.header.X-Once}", "kta", "a"},
 		{"{http.request.header.X-None}", "kt", ""},
 		{"{http.request.cookie.sid}", "kt1", "1"},
+		{"{http.request.header.Host}", "kt", ""},
 		{"{http.request.uri.query.none}", "kt", ""},
 		{"{env.FLEETLIMIT_TEST_UNSET}", "k", ""},
 		{"{unknown}", "kt", ""},

@@ -18,7 +18,6 @@ const (
 	cookiePrefix = "http.request.cookie."
 	varPrefix    = "http.vars."
 
-	hostHeaderName  = headerPrefix + "Host"
 	hostLabelPrefix = "http.request.host.labels."
 
 	clientIPName   = varPrefix + caddyhttp.ClientIPVarKey
@@ -84,6 +83,12 @@ func fullName(name string) string {
 // isAddress reports whether a placeholder expands to the client's address alone.
 func isAddress(name string) bool { return name == clientIPName || name == remoteHostName }
 
+// isHostHeader reports whether a placeholder is the Host header, which net/http takes out of the headers.
+func isHostHeader(name string) bool {
+	field, ok := strings.CutPrefix(name, headerPrefix)
+	return ok && strings.EqualFold(field, "Host")
+}
+
 // fromAddress reports whether a placeholder expands to something that is made from the client's address.
 func fromAddress(name string) bool {
 	return isAddress(name) || name == remoteName || strings.HasPrefix(name, remoteHostName+"/")
@@ -97,12 +102,15 @@ func compileReader(name string) reader {
 		return readMethod
 	case "http.request.host":
 		return readHost
-	case "http.request.hostport", hostHeaderName:
+	case "http.request.hostport":
 		return readHostPort
 	case "http.request.uri.path":
 		return func(r *http.Request, _ *caddy.Replacer) (string, presence) { return valueOf(r.URL.Path) }
 	case remoteHostName:
 		return readRemoteHost
+	}
+	if isHostHeader(name) {
+		return readHostPort
 	}
 	if field, ok := strings.CutPrefix(name, headerPrefix); ok {
 		return readHeader(textproto.CanonicalMIMEHeaderKey(field))
@@ -126,7 +134,7 @@ func compileReader(name string) reader {
 // where it is missing or ambiguous.
 func lenientReader(name string) reader {
 	replacer := readReplacer(name)
-	if name == hostHeaderName { // the replacer never finds it, because net/http takes Host out of the headers
+	if isHostHeader(name) { // the replacer never finds it
 		return func(r *http.Request, repl *caddy.Replacer) (string, presence) {
 			value, _ := replacer(r, repl)
 			return value, present

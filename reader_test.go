@@ -60,6 +60,7 @@ func TestHostIsNormalized(t *testing.T) {
 		r.Host = tc.host
 		for placeholder, want := range map[string]string{
 			"{http.request.host}": tc.name, "{http.request.hostport}": tc.hostport, "{http.request.header.Host}": tc.hostport,
+			"{http.request.header.host}":   tc.hostport,
 			"{http.request.host.labels.0}": tc.label, "{http.request.host.labels.9}": "", "{http.request.host.labels.-1}": "",
 		} {
 			if got, has := mustReader(t, placeholder)(r, repl); got != want || (has == present) != (want != "") {
