@@ -4,87 +4,187 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"net"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
+	"time"
 
 	redis "github.com/redis/go-redis/v9"
 )
 
-// A Cluster is three primaries and three replicas. A replica takes over some four seconds after its primary has gone or
-// hangs: two until the others are sure, the rest for the vote. As Redis has it by default, the whole cluster refuses
-// commands between the certainty and the vote; the option "cluster-require-full-coverage no" changes that.
+const (
+	primaries = 3     // in a cluster, with one replica each
+	slots     = 16384 // in a cluster
+)
+
+// A Cluster is three primaries and three replicas. A replica takes over about four seconds after its
+// primary is gone or hangs: two until the others are sure, the rest for the vote. In between, Redis
+// by default refuses all commands; the option "cluster-require-full-coverage no" changes that.
 type Cluster struct {
 	Addrs   []string  // of all six
-	Servers []*Server // in the same order: at the start, the primaries come first
+	Servers []*Server // in the same order; the primaries come first at the start
 
 	client *redis.ClusterClient
-
-	mu sync.Mutex // guards what follows
-	t  testing.TB // that has the cluster now
+	t      testing.TB // the test that has the cluster
 }
 
-// NewCluster starts a cluster of this test's own. The options are further lines of each configuration file.
+// NewCluster starts a cluster for one test. The options are further lines of each configuration file.
 func NewCluster(t testing.TB, options ...string) *Cluster {
 	t.Helper()
-	c, err := startCluster(options...)
-	return own(t, c, err)
+	return own(t, StartCluster, options)
 }
 
-// SharedCluster returns the cluster of this test binary, whole, and without keys and scripts.
+// SharedCluster returns the cluster of this test binary, healthy, and without keys and scripts.
 func SharedCluster(t testing.TB) *Cluster {
 	t.Helper()
-	return sharedCluster.get(t, func() (*Cluster, error) { return startCluster() })
+	return sharedCluster.get(t)
 }
 
-// Client returns a client of the cluster, the same one every time, which notices another primary within a moment. It is
-// closed when the cluster ends.
+// StartCluster starts a cluster for a program that is not a test. The program calls Close at the end,
+// and no method that reports to a test.
+func StartCluster(options ...string) (*Cluster, error) {
+	servers, err := startGroup(2*primaries, clusterNode, options...)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{Servers: servers}
+	for _, s := range servers {
+		c.Addrs = append(c.Addrs, s.Addr)
+	}
+	o := servers[0].client.Options()
+	c.client = redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs: c.Addrs, Password: o.Password, ContextTimeoutEnabled: true, DialerRetries: o.DialerRetries,
+		DisableIdentity: true, MaintNotificationsConfig: o.MaintNotificationsConfig,
+		ClusterStateReloadInterval: 100 * time.Millisecond, // instead of a minute
+	})
+	if err = c.join(); err == nil {
+		err = until(c.healthy)
+	}
+	if err != nil {
+		c.Close()
+		return nil, fmt.Errorf("redistest: making a cluster: %w", err)
+	}
+	return c, nil
+}
+
+// join makes one cluster of servers that know nothing of each other.
+func (c *Cluster) join() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var errs []error
+	for i, s := range c.Servers {
+		id, err := s.client.ClusterMyID(ctx).Result()
+		s.nodeID = id
+		errs = append(errs, err, s.client.Do(ctx, "cluster", "set-config-epoch", i+1).Err())
+		if i < primaries {
+			errs = append(errs, s.client.ClusterAddSlotsRange(ctx, i*slots/primaries, (i+1)*slots/primaries-1).Err())
+		}
+		for _, other := range c.Servers[:i] { // all pairs, since gossip takes seconds
+			_, port, _ := net.SplitHostPort(other.Addr)
+			errs = append(errs, s.client.Do(ctx, "cluster", "meet", host, port, other.bus).Err())
+		}
+	}
+	for i, s := range c.Servers[primaries:] {
+		errs = append(errs, until(func(ctx context.Context) error { // until s has heard of its primary
+			return s.client.ClusterReplicate(ctx, c.Servers[i].nodeID).Err()
+		}))
+	}
+	return errors.Join(errs...)
+}
+
+// healthy returns an error unless all servers see the same three primaries, each with a replica that
+// has its data.
+func (c *Cluster) healthy(ctx context.Context) error {
+	var agreed map[*Server]*Server
+	return group(c.Servers).each(func(s *Server) error {
+		info, err := s.client.ClusterInfo(ctx).Result()
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.Addr, err)
+		}
+		shards, err := s.client.ClusterShards(ctx).Result()
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.Addr, err)
+		}
+		replicas := map[*Server]*Server{} // by their primary
+		for _, shard := range shards {
+			primary, replica := c.roles(shard)
+			if primary != nil && replica != nil {
+				replicas[primary] = replica
+			}
+		}
+		if agreed == nil {
+			agreed = replicas
+		}
+		switch {
+		case !strings.Contains(info, "cluster_state:ok"), !strings.Contains(info, "cluster_slots_pfail:0"):
+			return fmt.Errorf("%s sees a failure", s.Addr)
+		case len(shards) != primaries || len(replicas) != primaries:
+			return fmt.Errorf("%s sees %d shards, %d of them with a replica, want %d",
+				s.Addr, len(shards), len(replicas), primaries)
+		case !maps.Equal(replicas, agreed):
+			return fmt.Errorf("%s and %s see other primaries", c.Addrs[0], s.Addr)
+		}
+		return s.synced(ctx)
+	})
+}
+
+// roles returns the primary and the replica of a shard; nil where there is none that works, or where
+// there are two because a former primary is back.
+func (c *Cluster) roles(shard redis.ClusterShard) (primary, replica *Server) {
+	only := func(role string) (found *Server) {
+		for _, n := range shard.Nodes {
+			if n.Role != role || strings.HasPrefix(n.Health, "fail") {
+				continue
+			}
+			if found != nil {
+				return nil
+			}
+			i := slices.IndexFunc(c.Servers, func(s *Server) bool { return s.nodeID == n.ID })
+			found = c.Servers[i]
+		}
+		return found
+	}
+	return only("master"), only("replica")
+}
+
+// Client returns the cluster's own client, the same one each time. It notices a new primary within
+// a moment, and is closed with the cluster.
 func (c *Cluster) Client() *redis.ClusterClient { return c.client }
 
-// Primary returns the server that serves the key's slot. When its primary is paused or killed, Primary waits until the
-// replica has taken over.
+// Primary returns the server that serves the key's slot. When its primary is paused or killed,
+// Primary waits until the replica has taken over.
 func (c *Cluster) Primary(key string) *Server {
-	t := c.tester()
-	t.Helper()
-	var found *Server
-	err := until(func(ctx context.Context) (err error) {
-		found, err = c.primary(ctx, key)
-		return err
+	c.t.Helper()
+	return c.find("the primary of key "+key, func(ctx context.Context) (*Server, error) {
+		return c.primary(ctx, key)
 	})
-	if err != nil {
-		t.Fatalf("redistest: looking for the primary of key %q: %v", key, err)
-	}
-	return found
 }
 
 // Replica returns the server that replicates a primary, once it has the primary's data.
 func (c *Cluster) Replica(of *Server) *Server {
-	t := c.tester()
-	t.Helper()
-	var found *Server
+	c.t.Helper()
+	return c.find("the replica of "+of.Addr, func(ctx context.Context) (*Server, error) {
+		return c.replica(ctx, of)
+	})
+}
+
+func (c *Cluster) find(what string, look func(ctx context.Context) (*Server, error)) (found *Server) {
+	c.t.Helper()
 	err := until(func(ctx context.Context) (err error) {
-		found, err = c.replica(ctx, of)
+		found, err = look(ctx)
 		return err
 	})
 	if err != nil {
-		t.Fatalf("redistest: looking for the replica of %s: %v", of.Addr, err)
+		c.t.Fatalf("redistest: looking for %s: %v", what, err)
 	}
 	return found
 }
 
-func (c *Cluster) tester() testing.TB {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.t
-}
-
-// primary asks each server that answers whether it serves the key. What others say of a node may be old, and so may be
-// what a former primary says that has just come back: the highest epoch is right.
-func (c *Cluster) primary(ctx context.Context, key string) (*Server, error) {
-	var (
-		best  *Server
-		epoch int64
-	)
+// primary returns the server that all servers that answer take for the primary of the key. Until all
+// agree, some of them have not heard of a failover, or of the return of a former primary.
+func (c *Cluster) primary(ctx context.Context, key string) (found *Server, err error) {
 	for _, s := range c.Servers {
 		if !s.answers() {
 			continue
@@ -93,108 +193,61 @@ func (c *Cluster) primary(ctx context.Context, key string) (*Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		nodes, err := s.nodes(ctx)
+		shards, err := s.client.ClusterShards(ctx).Result()
 		if err != nil {
 			return nil, err
 		}
-		for _, n := range nodes {
-			if n.is("myself") && n.serves(slot) && (best == nil || n.epoch > epoch) {
-				best, epoch = s, n.epoch
-			}
+		i := slices.IndexFunc(shards, func(shard redis.ClusterShard) bool {
+			return slices.ContainsFunc(shard.Slots, func(r redis.SlotRange) bool { return r.Start <= slot && slot <= r.End })
+		})
+		if i < 0 {
+			return nil, fmt.Errorf("%s sees no primary of slot %d", s.Addr, slot)
+		}
+		primary, _ := c.roles(shards[i])
+		if found == nil {
+			found = primary
+		}
+		if primary == nil || primary != found || !primary.answers() {
+			return nil, errors.New("the servers do not agree on one that answers")
 		}
 	}
-	if best == nil {
-		return nil, errors.New("no server that answers is primary of its slot")
+	if found == nil {
+		return nil, errors.New("no server answers")
 	}
-	return best, nil
+	return found, nil
 }
 
+// replica returns the server that a primary takes for its replica.
 func (c *Cluster) replica(ctx context.Context, of *Server) (*Server, error) {
-	for _, s := range c.Servers {
-		if !s.answers() {
-			continue
-		}
-		nodes, err := s.nodes(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, n := range nodes {
-			if n.is("myself") && n.primary == of.nodeID {
-				return s, s.replicates(ctx)
-			}
+	shards, err := of.client.ClusterShards(ctx).Result()
+	if err != nil {
+		return nil, err
+	}
+	for _, shard := range shards {
+		if primary, replica := c.roles(shard); primary == of && replica != nil && replica.answers() {
+			return replica, replica.synced(ctx)
 		}
 	}
 	return nil, errors.New("no server that answers replicates it")
 }
 
-// nodes asks the server of a cluster for its view of all.
-func (s *Server) nodes(ctx context.Context) ([]node, error) {
-	text, err := s.client.ClusterNodes(ctx).Result()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.Addr, err)
-	}
-	return parseNodes(text)
-}
-
-// replicates returns why the server is not a replica that has its primary's data.
-func (s *Server) replicates(ctx context.Context) error {
-	info, err := s.client.Info(ctx, "replication").Result()
-	if err != nil {
-		return fmt.Errorf("%s: %w", s.Addr, err)
-	}
-	if !strings.Contains(info, "master_link_status:up") {
-		return fmt.Errorf("%s has no link to its primary", s.Addr)
-	}
-	return nil
-}
-
-func (c *Cluster) lend(t testing.TB) {
-	c.mu.Lock()
+func (c *Cluster) attach(t testing.TB) {
 	c.t = t
-	c.mu.Unlock()
-	for _, s := range c.Servers {
-		s.lend(t)
-	}
+	group(c.Servers).attach(t)
 }
 
-func (c *Cluster) clean() error {
-	for _, s := range c.Servers {
-		if err := s.revive(); err != nil {
-			return err
-		}
+func (c *Cluster) reset() error {
+	if err := group(c.Servers).each((*Server).revive); err != nil {
+		return err
 	}
-	if err := until(c.whole); err != nil {
-		return fmt.Errorf("redistest: the cluster is not whole: %w", err)
+	if err := until(c.healthy); err != nil {
+		return fmt.Errorf("redistest: the cluster does not recover: %w", err)
 	}
-	return c.flush()
+	return group(c.Servers).each((*Server).flush)
 }
 
-// flush removes all keys, and all scripts of the replicas too.
-func (c *Cluster) flush() error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	for _, s := range c.Servers {
-		role, err := s.client.Do(ctx, "role").Slice()
-		if err != nil {
-			return err
-		}
-		if role[0] == "master" {
-			err = s.flush()
-		} else {
-			err = s.client.ScriptFlush(ctx).Err()
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *Cluster) end() {
-	if c.client != nil {
-		_ = c.client.Close()
-	}
-	for _, s := range c.Servers {
-		s.end()
-	}
+// Close ends the processes and removes their files.
+func (c *Cluster) Close() {
+	_ = c.client.Close()
+	group(c.Servers).close()
 }

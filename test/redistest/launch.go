@@ -1,129 +1,170 @@
 package redistest
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
+	"regexp"
 	"strings"
 	"sync"
-	"time"
-
-	redis "github.com/redis/go-redis/v9"
+	"testing"
 )
 
-var errPortTaken = errors.New("its port is taken")
+// A kind is what a redis-server process is started as.
+type kind string
 
-// startServer starts a server on ports of its own. Another process may take one of them in between, so a failure is
-// tried again on others.
+const (
+	standalone   kind = "redis"
+	clusterNode  kind = "cluster node"
+	sentinelNode kind = "sentinel"
+)
+
+// The files in a server's directory.
+const (
+	confFile = "redis.conf"
+	logFile  = "log"
+)
+
+// ready matches what a server logs when it serves.
+var ready = regexp.MustCompile("Ready to accept connections|Sentinel ID is")
+
+// startServer starts a server on ports of its own.
 func startServer(k kind, options ...string) (s *Server, err error) {
-	for range 5 {
-		if s, err = newServer(k, options); err != nil {
-			return nil, err
-		}
-		s.mu.Lock()
-		err = s.launchLocked()
-		s.mu.Unlock()
-		if err == nil {
-			return s, nil
-		}
-		s.end()
-		if !errors.Is(err, errPortTaken) {
-			break
-		}
-	}
-	return nil, err
-}
-
-// newServer prepares all that a server needs to be launched.
-func newServer(k kind, options []string) (s *Server, err error) {
 	s = &Server{kind: k}
-	defer func() {
-		if err != nil {
-			s.end()
-		}
-	}()
-	for range k.ports {
-		port, err := holdPort()
-		if err != nil {
-			return s, err
-		}
-		s.ports = append(s.ports, port)
-	}
-	s.Addr = net.JoinHostPort(host, strconv.Itoa(s.ports[0]))
-	s.client = redis.NewClient(clientOptions(s.Addr, options))
 	if s.dir, err = os.MkdirTemp("", "redistest"); err != nil {
-		return s, err
+		return nil, err
 	}
-	conf := strings.Join(append(k.lines(s.ports), options...), "\n") + "\n"
-	return s, os.WriteFile(filepath.Join(s.dir, confFile), []byte(conf), 0o600)
+	port, err := freePort()
+	if err == nil {
+		s.bus, err = freePort()
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(s.dir, confFile), k.config(port, s.bus, options), 0o600)
+	}
+	s.Addr = address(port)
+	s.client = newClient(s.Addr, options)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		err = s.launchLocked()
+	}
+	if err != nil {
+		s.closeLocked()
+		return nil, err
+	}
+	return s, nil
 }
 
-// launchLocked starts the process and returns when it serves. s.mu is held.
+// config returns a configuration file. The options come last and so win.
+func (k kind) config(port, bus int, options []string) []byte {
+	lines := []string{fmt.Sprint("port ", port), "bind " + host, "protected-mode no"}
+	if k != sentinelNode {
+		lines = append(lines, `save ""`, "repl-diskless-sync-delay 0") // replicas get data at once, not after 5 s
+	}
+	if k == clusterNode {
+		lines = append(lines,
+			"cluster-enabled yes",
+			fmt.Sprint("cluster-port ", bus), // the default, port + 10000, may be taken
+			"cluster-config-file nodes.conf",
+			"cluster-node-timeout 2000",
+			"cluster-replica-validity-factor 0",  // a replica takes over however long its link was down
+			"cluster-allow-replica-migration no", // a replica stays with its primary
+		)
+	}
+	return []byte(strings.Join(append(lines, options...), "\n") + "\n")
+}
+
+// launchLocked starts the process, after the end of the one before it, and returns when it serves.
+// s.mu is held.
 func (s *Server) launchLocked() error {
+	if s.proc != nil {
+		s.proc.kill()
+	}
+	s.paused = false
 	program, err := binary()
 	if err != nil {
 		return err
 	}
-	before := len(s.log())
-	proc, err := startProcess(program, s.dir, filepath.Join(s.dir, logFile), append([]string{confFile}, s.kind.args...)...)
-	if err != nil {
-		return fmt.Errorf("redistest: starting %s: %w", program, err)
+	args := []string{confFile}
+	if s.kind == sentinelNode {
+		args = append(args, "--sentinel")
 	}
-	s.proc = proc
-	deadline := time.After(patience)
-	tick := time.NewTicker(step)
-	defer tick.Stop()
-	for !strings.Contains(s.log()[before:], s.kind.ready) {
-		select {
-		case <-s.proc.ended:
-			err := errors.New("it has ended")
-			if strings.Contains(s.log()[before:], "Address already in use") {
-				err = errPortTaken
-			}
-			return fmt.Errorf("redistest: %s %s did not start: %w; it logged:\n%s", s.kind.name, s.Addr, err, s.logTail())
-		case <-deadline:
-			s.proc.kill()
-			return fmt.Errorf("redistest: %s %s did not start in %v; it logged:\n%s", s.kind.name, s.Addr, patience, s.logTail())
-		case <-tick.C:
+	before := len(s.log())
+	if s.proc, err = startProcess(program, s.dir, logFile, args...); err != nil {
+		return fmt.Errorf("redistest: %w", err)
+	}
+	running := true
+	err = until(func(context.Context) error {
+		running = s.proc.running() // before the log is read: an ended process adds no line
+		if ready.MatchString(s.log()[before:]) || !running {
+			return nil
 		}
+		return errors.New("it is not ready")
+	})
+	if err == nil && !running {
+		err = errors.New("it has ended")
+	}
+	if err != nil {
+		s.proc.kill()
+		return fmt.Errorf("redistest: starting %s %s: %w; its log ends with\n%s", s.kind, s.Addr, err, s.logTail())
 	}
 	return nil
 }
 
-// log returns what the process and those before it have printed.
-func (s *Server) log() string {
-	text, _ := os.ReadFile(filepath.Join(s.dir, logFile)) // no file: nothing was printed yet
-	return string(text)
-}
+// A group is servers that are handled together.
+type group []*Server
 
-// logTail returns the last lines of the log.
-func (s *Server) logTail() string {
-	const n = 12
-	lines := strings.Split(strings.TrimRight(s.log(), "\n"), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
-}
-
-// startServers starts n servers at the same time.
-func startServers(n int, k kind, options ...string) ([]*Server, error) {
+// startGroup starts n servers at the same time.
+func startGroup(n int, k kind, options ...string) (group, error) {
 	var (
-		servers  = make([]*Server, n)
-		problems = make([]error, n)
-		wg       sync.WaitGroup
+		g    = make(group, n)
+		errs = make([]error, n)
+		wg   sync.WaitGroup
 	)
 	for i := range n {
-		wg.Go(func() { servers[i], problems[i] = startServer(k, options...) })
+		wg.Go(func() { g[i], errs[i] = startServer(k, options...) })
 	}
 	wg.Wait()
-	if err := errors.Join(problems...); err != nil {
-		for _, s := range servers {
-			if s != nil {
-				s.end()
-			}
-		}
+	if err := errors.Join(errs...); err != nil {
+		g.close()
 		return nil, err
 	}
-	return servers, nil
+	return g, nil
+}
+
+func (g group) attach(t testing.TB) {
+	for _, s := range g {
+		s.attach(t)
+	}
+}
+
+// each calls f for all servers, and returns all errors.
+func (g group) each(f func(*Server) error) error {
+	var errs []error
+	for _, s := range g {
+		errs = append(errs, f(s))
+	}
+	return errors.Join(errs...)
+}
+
+func (g group) close() {
+	for _, s := range g {
+		if s != nil {
+			s.Close()
+		}
+	}
+}
+
+// synced returns an error when the server is a replica without a link to its primary.
+func (s *Server) synced(ctx context.Context) error {
+	info, err := s.client.InfoMap(ctx, "replication").Result()
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.Addr, err)
+	}
+	if r := info["Replication"]; r["role"] == "slave" && r["master_link_status"] != "up" {
+		return fmt.Errorf("%s has no link to its primary", s.Addr)
+	}
+	return nil
 }

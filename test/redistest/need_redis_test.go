@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,97 +9,40 @@ import (
 	"testing"
 )
 
-// TestNeedRedis runs need-redis.sh on machines that have nothing but what the test gives them. Each fake program notes its
-// call; get stands for a package manager's success.
+// TestNeedRedis runs need-redis.sh with no other programs than those of a row. Package managers and
+// sudo write down their calls.
 func TestNeedRedis(t *testing.T) {
 	const (
 		root   = "echo 0"
 		user   = "echo 1000"
-		get    = `printf '#!/bin/sh\necho "Redis server v=7.2.4 sha=0"\n' >"$HERE/redis-server"; chmod +x "$HERE/redis-server"`
-		getOld = `printf '#!/bin/sh\necho "Redis server v=6.0.16 sha=0"\n' >"$HERE/redis-server"; chmod +x "$HERE/redis-server"`
-		asked  = "sudo: a password is required"
+		redis6 = "echo 'Redis server v=6.0.16 sha=0'"
+		redis7 = "echo 'Redis server v=7.2.4 sha=0'"
+		get    = `printf '#!/bin/sh\necho "Redis v=7.2.4"\n' >"$HERE/redis-server"; chmod +x "$HERE/redis-server"`
+		stale  = `case "$*" in *update*) touch "$HERE/lists" ;; *) [ -e "$HERE/lists" ] || exit 100; ` + get + `; esac`
+		aptGet = "apt-get -y install --no-install-recommends redis-server\n"
 	)
-	apt := func(install string) string { return `case "$*" in *install*) ` + install + ";; esac" }
-	aptCall := "apt-get -y install --no-install-recommends redis-server"
+	type programs map[string]string
 	tests := []struct {
 		name     string
-		programs map[string]string // what each does
-		calls    []string          // of package managers and sudo, in order
-		says     string            // part of what is printed; none: nothing is
+		programs programs
+		calls    string
+		prints   string // part of it; with "https://packages.redis.io" if it fails
 		fails    bool
 	}{
-		{
-			name:     "new enough",
-			programs: map[string]string{"id": root, "redis-server": "echo 'Redis server v=7.0.15 sha=0'", "apt-get": get},
-		}, {
-			name:     "much newer",
-			programs: map[string]string{"id": root, "redis-server": "echo 'Valkey server v=10.0.1 sha=0'", "apt-get": get},
-		}, {
-			name:     "too old is left alone",
-			programs: map[string]string{"id": root, "redis-server": "echo 'Redis server v=6.0.16 sha=0'", "apt-get": get},
-			says:     "redis-server has version 6.0.16: install", fails: true,
-		}, {
-			name:     "no package manager",
-			programs: map[string]string{"id": root},
-			says:     "none is in PATH: install", fails: true,
-		}, {
-			name:     "not root, and no sudo",
-			programs: map[string]string{"id": user, "apt-get": get},
-			says:     "none is in PATH: install", fails: true,
-		}, {
-			name:     "not root, and sudo asks for a password",
-			programs: map[string]string{"id": user, "sudo": "echo '" + asked + "' >&2; exit 1", "apt-get": get},
-			calls:    []string{"sudo -n true"},
-			says:     "none is in PATH: install", fails: true,
-		}, {
-			name:     "not root, and sudo does not ask",
-			programs: map[string]string{"id": user, "sudo": `shift; exec "$@"`, "apt-get": apt(get)},
-			calls:    []string{"sudo -n true", "sudo -n env DEBIAN_FRONTEND=noninteractive " + aptCall, aptCall},
-			says:     "installed redis-server 7.2.4\n",
-		}, {
-			name:     "apt-get",
-			programs: map[string]string{"id": root, "apt-get": `[ "$DEBIAN_FRONTEND" = noninteractive ] || exit 1; ` + get},
-			calls:    []string{aptCall},
-			says:     "installed redis-server 7.2.4\n",
-		}, {
-			name: "apt-get that has no lists yet",
-			programs: map[string]string{"id": root, "apt-get": `case "$*" in
-				*update*) touch "$HERE/lists" ;;
-				*install*) [ -e "$HERE/lists" ] || { echo 'E: Unable to locate package' >&2; exit 100; }; ` + get + `;;
-				esac`},
-			calls: []string{aptCall, "apt-get -y update", aptCall},
-			says:  "installed redis-server 7.2.4\n",
-		}, {
-			name:     "apt-get that fails",
-			programs: map[string]string{"id": root, "apt-get": apt("echo 'E: the disk is full' >&2; exit 100")},
-			calls:    []string{aptCall, "apt-get -y update", aptCall},
-			says:     "E: the disk is full\nThe tests need redis-server", fails: true,
-		}, {
-			name:     "apt-get of an old system",
-			programs: map[string]string{"id": root, "apt-get": getOld},
-			calls:    []string{aptCall},
-			says:     "redis-server has version 6.0.16: install", fails: true,
-		}, {
-			name:     "dnf",
-			programs: map[string]string{"id": root, "dnf": get},
-			calls:    []string{"dnf install -y redis"},
-			says:     "installed redis-server 7.2.4\n",
-		}, {
-			name:     "apk",
-			programs: map[string]string{"id": root, "apk": get},
-			calls:    []string{"apk add --no-cache redis"},
-			says:     "installed redis-server 7.2.4\n",
-		}, {
-			name:     "pacman",
-			programs: map[string]string{"id": root, "pacman": get},
-			calls:    []string{"pacman -S --noconfirm --needed redis"},
-			says:     "installed redis-server 7.2.4\n",
-		}, {
-			name:     "brew, which needs no root",
-			programs: map[string]string{"id": user, "brew": get},
-			calls:    []string{"brew install redis"},
-			says:     "installed redis-server 7.2.4\n",
-		},
+		{"new enough", programs{"id": root, "redis-server": redis7, "apt-get": get}, "", "", false},
+		{"too old is left alone", programs{"id": root, "redis-server": redis6, "apt-get": get},
+			"", "has version 6.0.16", true},
+		{"no package manager", programs{"id": root}, "", "none is in PATH", true},
+		{"neither root nor sudo", programs{"id": user, "apt-get": get}, "", "none is in PATH", true},
+		{"sudo", programs{"id": user, "sudo": `shift; exec "$@"`, "dnf": get},
+			"sudo -n true\nsudo -n dnf install -y redis\ndnf install -y redis\n", "installed redis-server 7.2.4", false},
+		{"apt-get without lists", programs{"id": root, "apt-get": stale},
+			aptGet + "apt-get -y update\n" + aptGet, "installed redis-server 7.2.4", false},
+		{"apt-get that fails", programs{"id": root, "apt-get": "echo 'E: the disk is full' >&2; exit 100"},
+			aptGet + "apt-get -y update\n", "E: the disk is full\nThe tests need redis-server", true},
+		{"apk", programs{"id": root, "apk": get}, "apk add --no-cache redis\n", "installed redis-server 7.2.4", false},
+		{"brew needs no root", programs{"id": user, "brew": get},
+			"brew install redis\n", "installed redis-server 7.2.4", false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -121,29 +65,44 @@ func TestNeedRedis(t *testing.T) {
 			cmd := exec.Command("/bin/sh", "need-redis.sh")
 			cmd.Env = []string{"PATH=" + dir, "HERE=" + dir}
 			out, err := cmd.CombinedOutput()
-
-			if failed := err != nil; failed != tt.fails {
-				t.Errorf("error = %v, want one: %v", err, tt.fails)
+			helps := strings.Contains(string(out), "https://packages.redis.io")
+			if (err != nil) != tt.fails || helps != tt.fails {
+				t.Errorf("error = %v, want one with a place to get Redis from: %v", err, tt.fails)
 			}
-			if (tt.says == "" && len(out) > 0) || !strings.Contains(string(out), tt.says) {
-				t.Errorf("it says %q, want %q", out, tt.says)
+			if (tt.prints == "" && len(out) > 0) || !strings.Contains(string(out), tt.prints) {
+				t.Errorf("it prints %q, want %q", out, tt.prints)
 			}
-			if tt.fails && !strings.Contains(string(out), "https://packages.redis.io") {
-				t.Errorf("it says %q, want a place to get Redis from", out)
-			}
-			calls, _ := os.ReadFile(filepath.Join(dir, "calls")) // no file: there were none
-			if got, want := string(calls), lines(tt.calls); got != want {
-				t.Errorf("calls:\n%s\nwant:\n%s", got, want)
+			if calls, _ := os.ReadFile(filepath.Join(dir, "calls")); string(calls) != tt.calls { // no file: no calls
+				t.Errorf("calls:\n%s\nwant:\n%s", calls, tt.calls)
 			}
 		})
 	}
 }
 
-// lines returns the texts with a newline after each.
-func lines(texts []string) string {
-	var b strings.Builder
-	for _, text := range texts {
-		b.WriteString(text + "\n")
+// TestFindBinary refuses what the other tests do not meet on a machine with Redis.
+func TestFindBinary(t *testing.T) {
+	for version, problem := range map[string]string{
+		"":                                    "not found in $PATH: use test/redistest/need-redis.sh",
+		"echo hello":                          "is not Redis 7.0 or newer",
+		"exit 1":                              "is not Redis 7.0 or newer",
+		"echo 'Redis server v=6.0.16 sha=0'":  "is not Redis 7.0 or newer",
+		"echo 'Valkey server v=10.1.1 sha=0'": "%!s(<nil>)",
+	} {
+		dir := t.TempDir()
+		t.Setenv("PATH", dir)
+		if version != "" {
+			script(t, dir, "redis-server", version)
+		}
+		if _, err := findBinary(); !strings.Contains(fmt.Sprintf("%s", err), problem) {
+			t.Errorf("redis-server %q: error = %v, want %q in it", version, err, problem)
+		}
 	}
-	return b.String()
+}
+
+// script writes a program into a directory.
+func script(t *testing.T, dir, name, body string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+body+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 }

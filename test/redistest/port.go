@@ -2,60 +2,44 @@ package redistest
 
 import (
 	"errors"
-	"math/rand/v2"
 	"net"
+	"os"
 	"strconv"
-	"sync"
+	"sync/atomic"
 	"testing"
 )
 
-// Servers get ports from firstPort to lastPort. That is below what systems give to outgoing connections and to
-// listeners that do not mind (32768 and up on Linux, 49152 and up elsewhere): nobody comes to sit on the port of a
-// server while that is down.
-const (
-	firstPort = 20000
-	lastPort  = 31999
-)
+const host = "127.0.0.1"
 
-var ports = struct {
-	mu   sync.Mutex
-	held map[int]bool // given out in this process, and not released
-}{held: map[int]bool{}}
+// Ports come from below the range that systems use for outgoing connections, which begins at 32768
+// on Linux. So nothing takes the port of a server while that is down.
+const firstPort, lastPort = 20000, 31999
 
-// FreePort returns a loopback port for an option such as tls-port. The port is nobody else's until the test ends.
+// lastTried counts up, so that this process gets no port twice. Processes begin apart, so that two
+// that start servers at the same time do not meet.
+var lastTried atomic.Int64
+
+func init() { lastTried.Store(40 * int64(os.Getpid())) }
+
+// FreePort returns a loopback port for an option such as tls-port. Nothing else in this process gets
+// it.
 func FreePort(t testing.TB) int {
 	t.Helper()
-	port, err := holdPort()
+	port, err := freePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { releasePort(port) })
 	return port
 }
 
-// holdPort returns a port that is free on this machine, and that no other call returns until it is released. Another
-// process may still take it before a server does.
-func holdPort() (int, error) {
-	ports.mu.Lock()
-	defer ports.mu.Unlock()
+func freePort() (int, error) {
 	for range 1000 {
-		port := firstPort + rand.IntN(lastPort-firstPort+1)
-		if ports.held[port] {
-			continue
+		port := firstPort + int(lastTried.Add(1)%(lastPort-firstPort+1))
+		if l, err := net.Listen("tcp", address(port)); err == nil {
+			return port, l.Close()
 		}
-		l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
-		if err != nil {
-			continue
-		}
-		_ = l.Close()
-		ports.held[port] = true
-		return port, nil
 	}
-	return 0, errors.New("redistest: 1000 random ports between 20000 and 31999 are all taken")
+	return 0, errors.New("redistest: 1000 ports in a row are taken: end what listens from 20000 to 31999")
 }
 
-func releasePort(port int) {
-	ports.mu.Lock()
-	defer ports.mu.Unlock()
-	delete(ports.held, port)
-}
+func address(port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }

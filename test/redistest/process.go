@@ -1,49 +1,72 @@
 package redistest
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"strings"
+	"sync"
 	"syscall"
 )
 
-// A process is a child of the test binary.
-type process struct {
-	cmd   *exec.Cmd
-	ended chan struct{} // closed once the process is gone
+// oldest is the oldest major version of Redis that is supported.
+const oldest = 7
+
+// binary returns the path of the redis-server that all servers run.
+var binary = sync.OnceValues(findBinary)
+
+func findBinary() (path string, err error) {
+	const remedy = "use test/redistest/need-redis.sh, which installs it"
+	if path, err = exec.LookPath("redis-server"); err != nil {
+		return "", fmt.Errorf("redistest: %w: %s", err, remedy)
+	}
+	printed, err := exec.Command(path, "--version").Output()
+	_, version, _ := strings.Cut(string(printed), " v=")
+	major := 0
+	_, _ = fmt.Sscanf(version, "%d.", &major) // 0 is too old
+	if err != nil || major < oldest {
+		return "", fmt.Errorf("redistest: %s is not Redis %d.0 or newer (%q, %v): %s", path, oldest, printed, err, remedy)
+	}
+	return path, nil
 }
 
-// startProcess starts a program in a directory; what it prints is appended to the file at log.
+// A process is a child of the test binary.
+type process struct {
+	*os.Process
+	ended chan struct{} // closed when the process is gone
+}
+
+// startProcess runs a program in a directory. What the program prints is appended to the file log.
 //
-// One goroutine starts the process, waits for its end and has a thread to itself: what ends a process together with
-// its parent (see childAttributes) does so together with the thread that started it.
+// One goroutine starts the process and waits for its end on a thread of its own: childAttributes
+// binds the process to the thread that started it.
 func startProcess(program, dir, log string, args ...string) (*process, error) {
-	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	out, err := os.OpenFile(filepath.Join(dir, log), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = out.Close() }()
+	defer out.Close()
 
 	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = dir, out, out, childAttributes()
-	p := &process{cmd: cmd, ended: make(chan struct{})}
-	started := make(chan error)
+	ended, started := make(chan struct{}), make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlock: the thread ends with this goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			_ = cmd.Wait() // all processes here end by a signal
-			close(p.ended)
+			_ = cmd.Wait() // the process ends by a signal
+			close(ended)
 		}
 	}()
 	if err := <-started; err != nil {
 		return nil, err
 	}
-	return p, nil
+	return &process{cmd.Process, ended}, nil
 }
 
-// running reports whether the process has not ended.
 func (p *process) running() bool {
 	select {
 	case <-p.ended:
@@ -53,20 +76,18 @@ func (p *process) running() bool {
 	}
 }
 
-// stop halts the process until it is continued. It runs no more when stop returns.
-func (p *process) stop() error {
-	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+// pause stops the process, and returns when it has stopped.
+func (p *process) pause() error {
+	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	p.awaitStopped()
-	return nil
+	return p.awaitStopped()
 }
 
-// resume lets the process run again.
-func (p *process) resume() error { return p.cmd.Process.Signal(syscall.SIGCONT) }
+func (p *process) resume() error { return p.Signal(syscall.SIGCONT) }
 
-// kill ends the process, be it stopped or running, and returns when it is gone.
+// kill ends the process, and returns when it is gone.
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // which fails when it is gone already
+	_ = p.Kill() // fails when the process has ended
 	<-p.ended
 }

@@ -4,8 +4,8 @@ package redistest
 
 import "syscall"
 
-// childAttributes are none: other systems do not end a child with its parent.
+// childAttributes sets nothing: other systems do not end a child with its parent.
 func childAttributes() *syscall.SysProcAttr { return nil }
 
-// awaitStopped does nothing: the signal takes no more than the time of a system call.
-func (p *process) awaitStopped() {}
+// awaitStopped does nothing: elsewhere a signal takes no longer than the call that sends it.
+func (p *process) awaitStopped() error { return nil }

@@ -1,106 +1,99 @@
-// Package redistest starts real redis-server processes for tests, on free loopback ports in temporary directories, and
-// ends them: a server alone, a cluster of three primaries with a replica each, and a primary with a replica under three
-// sentinels.
+// Package redistest starts real redis-server processes for tests, on free loopback ports and in
+// temporary directories: a standalone server, a cluster of three primaries with a replica each, or
+// a primary and a replica under three Sentinels.
 //
-// NewServer, NewCluster and NewSentinel start processes for one test, which may do with them what it likes. Shared,
-// SharedCluster and SharedSentinel start them once per test binary and hand them over empty: that is faster, but such
-// tests must not run in parallel. They need a TestMain:
+// NewServer, NewCluster and NewSentinel start processes for one test. Shared, SharedCluster and
+// SharedSentinel start them once per test binary, and hand them over healthy and empty. That is
+// faster, but tests that share must not run in parallel. They need a TestMain:
 //
 //	func TestMain(m *testing.M) { redistest.Main(m) }
 //
-// A test fails, and is not skipped, where redis-server is missing or too old: need-redis.sh gets it. The processes are
-// killed at the end, so they never write anything that would outlive them. On Linux they also end with a test binary
-// that is killed.
+// StartServer and StartCluster are for programs that are not tests, such as benchmarks.
 //
-// The methods that take no testing.TB report to the test that has the server. Like t.Fatal itself, those that wait for
-// something have to be called by that test's own goroutine; Pause, Resume and Kill may be called by any.
+// A test fails, and is not skipped, when redis-server is missing or too old; need-redis.sh installs
+// it. A test that fails logs the last lines of its servers. All processes are killed at the end. On
+// Linux they also die with a test binary that is killed.
 //
-// StartServer and StartCluster do without tests; benchmarks begin with them.
+// Methods without a testing.TB report to the test that has the server. Those that wait for
+// something must be called by that test's own goroutine, as t.Fatal must. Any goroutine may call
+// Pause, Resume and Kill.
 package redistest
 
 import (
-	"errors"
 	"os"
-	"sync"
-	"sync/atomic"
 	"testing"
 )
 
 // Main runs the tests of a binary, ends what they shared, and exits.
 func Main(m *testing.M) { os.Exit(Run(m)) }
 
-// Run is Main for a TestMain that has more to do before it exits with the code.
+// Run is Main without the exit. It returns the exit code.
 func Run(m *testing.M) (code int) {
-	mainRuns.Store(true)
+	running = true
 	defer func() {
-		sharedServer.end()
-		sharedCluster.end()
-		sharedSentinel.end()
+		sharedServer.close()
+		sharedCluster.close()
+		sharedSentinel.close()
 	}()
 	return m.Run()
 }
 
 var (
-	mainRuns atomic.Bool // somebody ends what is shared
+	running bool // Run ends what is shared
 
-	sharedServer   shared[*Server]
-	sharedCluster  shared[*Cluster]
-	sharedSentinel shared[*Sentinel]
+	sharedServer   = shared[*Server]{start: StartServer}
+	sharedCluster  = shared[*Cluster]{start: StartCluster}
+	sharedSentinel = shared[*Sentinel]{start: startSentinel}
 )
 
-// A topology is what tests can share.
+// A topology is a set of servers that a test can have.
 type topology interface {
-	lend(t testing.TB) // reports to t from now on
-	clean() error      // brings back what is paused or killed, and removes all keys and scripts
-	end()              // ends the processes and removes their directories
+	attach(t testing.TB) // reports to t from now on
+	reset() error        // revives what is paused or killed, and removes all keys and scripts
+	Close()
 }
 
-// A shared is a topology of the test binary, started when it is first asked for.
+// A shared topology belongs to the test binary. The first test that needs it starts it.
 type shared[T topology] struct {
-	mu      sync.Mutex // guards what follows
-	asked   bool
+	start   func(options ...string) (T, error)
+	started bool
 	value   T
-	problem error // why there is no value
+	err     error // from start
 }
 
-// get returns the topology, clean and lent to t.
-func (s *shared[T]) get(t testing.TB, start func() (T, error)) T {
+func (s *shared[T]) get(t testing.TB) T {
 	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.asked {
-		s.asked = true
-		s.problem = errors.New("redistest: the package's TestMain has to call redistest.Main, which ends what tests share")
-		if mainRuns.Load() {
-			s.value, s.problem = start()
-		}
+	if !running {
+		t.Fatal("redistest: nothing ends a shared server: use redistest.Main in TestMain")
 	}
-	if s.problem != nil {
-		t.Fatal(s.problem)
+	if !s.started {
+		s.started = true
+		s.value, s.err = s.start()
 	}
-	s.value.lend(t)
-	if err := s.value.clean(); err != nil {
+	if s.err != nil {
+		t.Fatal(s.err)
+	}
+	s.value.attach(t)
+	if err := s.value.reset(); err != nil {
 		t.Fatal(err)
 	}
 	return s.value
 }
 
-// end ends the topology if there is one.
-func (s *shared[T]) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.asked && s.problem == nil {
-		s.value.end()
+func (s *shared[T]) close() {
+	if s.started && s.err == nil {
+		s.value.Close()
 	}
 }
 
-// own makes a topology that was just started the test's own.
-func own[T topology](t testing.TB, value T, err error) T {
+// own starts a topology for one test.
+func own[T topology](t testing.TB, start func(options ...string) (T, error), options []string) T {
 	t.Helper()
+	value, err := start(options...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(value.end)
-	value.lend(t) // after the above: logs are shown before they are removed
+	t.Cleanup(value.Close)
+	value.attach(t) // after Cleanup, so that logs are shown before they are removed
 	return value
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strconv"
 	"testing"
 
 	redis "github.com/redis/go-redis/v9"
@@ -16,98 +15,66 @@ const (
 	sentinels  = 3
 )
 
-// A Sentinel is a primary and its replica, which three sentinels watch. The replica takes over some two seconds after
-// the primary has gone or hangs.
+// A Sentinel is a primary and its replica, watched by three Sentinels. The replica takes over about
+// two seconds after the primary is gone or hangs.
 type Sentinel struct {
-	Addrs      []string // of the sentinels
+	Addrs      []string // of the Sentinels
 	MasterName string
 	Sentinels  []*Server // in the order of Addrs
-	Primary    *Server   // at the start, or when the test was given what is shared
+	Primary    *Server   // when the test got it; a failover does not change it
 	Replica    *Server
 }
 
-// NewSentinel starts servers and sentinels of this test's own. The options are further lines of the configuration of
-// the two servers.
+// NewSentinel starts servers and Sentinels for one test. The options are further lines of the
+// configuration of the two servers.
 func NewSentinel(t testing.TB, options ...string) *Sentinel {
 	t.Helper()
-	s, err := startSentinel(options...)
-	return own(t, s, err)
+	return own(t, startSentinel, options)
 }
 
-// SharedSentinel returns the servers and sentinels of this test binary, all well, and without keys and scripts.
+// SharedSentinel returns the servers and Sentinels of this test binary, healthy, and without keys and
+// scripts.
 func SharedSentinel(t testing.TB) *Sentinel {
 	t.Helper()
-	return sharedSentinel.get(t, func() (*Sentinel, error) { return startSentinel() })
+	return sharedSentinel.get(t)
 }
 
-func (s *Sentinel) all() []*Server { return append([]*Server{s.Primary, s.Replica}, s.Sentinels...) }
-
-func (s *Sentinel) lend(t testing.TB) {
-	for _, server := range s.all() {
-		server.lend(t)
-	}
-}
-
-func (s *Sentinel) clean() error {
-	for _, server := range s.all() {
-		if err := server.revive(); err != nil {
-			return err
-		}
-	}
-	if err := until(s.well); err != nil {
-		return fmt.Errorf("redistest: the sentinels are not content: %w", err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	return errors.Join(s.Primary.flush(), s.Replica.client.ScriptFlush(ctx).Err())
-}
-
-func (s *Sentinel) end() {
-	for _, server := range s.all() {
-		if server != nil {
-			server.end()
-		}
-	}
-}
-
-// startSentinel starts a primary, a replica of it, and when that has its data the sentinels.
 func startSentinel(options ...string) (s *Sentinel, err error) {
 	s = &Sentinel{MasterName: masterName}
 	defer func() {
 		if err != nil {
-			s.end()
+			s.Close()
+			err = fmt.Errorf("redistest: starting Sentinels: %w", err)
 		}
 	}()
-	if s.Primary, err = startServer(alone, options...); err != nil {
+	if s.Primary, err = startServer(standalone, options...); err != nil {
 		return s, err
 	}
 	_, port, _ := net.SplitHostPort(s.Primary.Addr)
-	if s.Replica, err = startServer(alone, append([]string{"replicaof " + host + " " + port}, options...)...); err != nil {
+	options = append([]string{"replicaof " + host + " " + port}, options...)
+	if s.Replica, err = startServer(standalone, options...); err != nil {
 		return s, err
 	}
-	if err := until(s.Replica.replicates); err != nil {
-		return s, fmt.Errorf("redistest: a replica does not start: %w", err)
+	if err := until(s.Replica.synced); err != nil {
+		return s, err
 	}
-	s.Sentinels, err = startServers(sentinels, sentinelNode,
+	s.Sentinels, err = startGroup(sentinels, sentinelNode,
 		fmt.Sprintf("sentinel monitor %s %s %s %d", masterName, host, port, sentinels/2+1),
 		"sentinel down-after-milliseconds "+masterName+" 1000",
 		"sentinel failover-timeout "+masterName+" 4000",
 	)
-	if err != nil {
-		return s, err
-	}
 	for _, server := range s.Sentinels {
 		s.Addrs = append(s.Addrs, server.Addr)
 	}
-	if err := until(s.well); err != nil {
-		return s, fmt.Errorf("redistest: the sentinels do not become content: %w", err)
+	if err != nil {
+		return s, err
 	}
-	return s, nil
+	return s, until(s.healthy)
 }
 
-// well returns why the sentinels are not of one mind, content with both servers and aware of each other. Otherwise it
-// has put down who is primary.
-func (s *Sentinel) well(ctx context.Context) error {
+// healthy returns an error unless the Sentinels agree, see nothing down and know each other. It
+// stores which server is primary.
+func (s *Sentinel) healthy(ctx context.Context) error {
 	var primary string
 	for i, server := range s.Sentinels {
 		addr, err := server.watches(ctx)
@@ -115,38 +82,50 @@ func (s *Sentinel) well(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", server.Addr, err)
 		}
 		if i > 0 && addr != primary {
-			return fmt.Errorf("one sentinel has %s as primary, and another %s", primary, addr)
+			return fmt.Errorf("one Sentinel sees the primary %s, and another %s", primary, addr)
 		}
 		primary = addr
 	}
 	if primary == s.Replica.Addr {
 		s.Primary, s.Replica = s.Replica, s.Primary
 	}
-	err := s.Replica.replicates(ctx)
-	if err != nil {
-		// A former primary that is back still is one. The sentinels tell it better, but after some ten seconds.
+	info, err := s.Replica.client.InfoMap(ctx, "replication").Result()
+	if err == nil && info["Replication"]["role"] == "master" {
+		// A former primary is back. The Sentinels make it a replica, but only after ten seconds.
 		_, port, _ := net.SplitHostPort(s.Primary.Addr)
-		err = errors.Join(err, s.Replica.client.ReplicaOf(ctx, host, port).Err())
+		err = errors.Join(errors.New("both are primary"), s.Replica.client.ReplicaOf(ctx, host, port).Err())
 	}
-	return err
+	return errors.Join(err, s.Replica.synced(ctx))
 }
 
-// watches returns the address of the primary that a sentinel watches, if all is well with it.
+// watches returns the address of the primary that a Sentinel watches, if it sees all as healthy.
 func (s *Server) watches(ctx context.Context) (primary string, err error) {
 	master := redis.NewMapStringStringCmd(ctx, "sentinel", "master", masterName)
-	if err := s.client.Process(ctx, master); err != nil {
-		return "", err
-	}
-	m := master.Val()
-	if m["flags"] != "master" || m["num-other-sentinels"] != strconv.Itoa(sentinels-1) {
-		return "", fmt.Errorf("sees a primary that is %s, and %s other sentinels", m["flags"], m["num-other-sentinels"])
-	}
 	replicas := redis.NewMapStringStringSliceCmd(ctx, "sentinel", "replicas", masterName)
-	if err := s.client.Process(ctx, replicas); err != nil {
+	if err := errors.Join(s.client.Process(ctx, master), s.client.Process(ctx, replicas)); err != nil {
 		return "", err
 	}
-	if r := replicas.Val(); len(r) != 1 || r[0]["flags"] != "slave" {
-		return "", fmt.Errorf("sees replicas that are not one and well: %v", r)
+	m, r := master.Val(), replicas.Val()
+	others := fmt.Sprint(sentinels - 1)
+	if m["flags"] != "master" || m["num-other-sentinels"] != others || len(r) != 1 || r[0]["flags"] != "slave" {
+		return "", fmt.Errorf("it sees the primary %v with the replicas %v", m, r)
 	}
 	return net.JoinHostPort(m["ip"], m["port"]), nil
 }
+
+func (s *Sentinel) all() group { return append(group{s.Primary, s.Replica}, s.Sentinels...) }
+
+func (s *Sentinel) attach(t testing.TB) { s.all().attach(t) }
+
+func (s *Sentinel) reset() error {
+	if err := s.all().each((*Server).revive); err != nil {
+		return err
+	}
+	if err := until(s.healthy); err != nil {
+		return fmt.Errorf("redistest: the Sentinels do not recover: %w", err)
+	}
+	return group{s.Primary, s.Replica}.each((*Server).flush)
+}
+
+// Close ends the processes and removes their files.
+func (s *Sentinel) Close() { s.all().close() }

@@ -5,61 +5,66 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
 	redis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-const host = "127.0.0.1"
-
-// A Server is a redis-server process, which may at times be stopped or gone.
+// A Server is a redis-server process, which may be paused or killed.
 type Server struct {
 	Addr string // 127.0.0.1:port
 
 	kind   kind
-	dir    string // of its configuration, its log and, in a cluster, its nodes.conf
-	ports  []int
+	dir    string // with its configuration, its log and, in a cluster, its nodes.conf
+	bus    int    // the port of the cluster bus
 	nodeID string // in a cluster
 	client *redis.Client
+	t      testing.TB // the test that has the server; nil in a program
 
-	mu   sync.Mutex // guards what follows
-	t    testing.TB // that has the server now
-	proc *process
-	halt bool // it was paused, and not resumed
+	mu     sync.Mutex // guards the fields below
+	proc   *process
+	paused bool
 }
 
-// NewServer starts a server of this test's own. The options are further lines of its configuration file, such as
-// "maxmemory 10mb", and win over those that every server gets.
+// NewServer starts a server for one test. The options are further lines of its configuration file,
+// such as "maxmemory 10mb". They win over the lines that every server gets.
 func NewServer(t testing.TB, options ...string) *Server {
 	t.Helper()
-	s, err := startServer(alone, options...)
-	return own(t, s, err)
+	return own(t, StartServer, options)
 }
 
-// Shared returns the server of this test binary, without keys and scripts. A test that changes its configuration by
-// CONFIG SET or ACL takes a NewServer instead.
+// Shared returns the server of this test binary, without keys and scripts. A test that changes its
+// configuration by CONFIG SET or ACL uses NewServer instead.
 func Shared(t testing.TB) *Server {
 	t.Helper()
-	return sharedServer.get(t, func() (*Server, error) { return startServer(alone) })
+	return sharedServer.get(t)
 }
 
-// Client returns a client of this server alone, the same one every time. It sends a command once, heeds the context's
-// deadline, and is closed when the server ends.
+// StartServer starts a server for a program that is not a test. The program calls Close at the end,
+// and no method that reports to a test.
+func StartServer(options ...string) (*Server, error) { return startServer(standalone, options...) }
+
+// Client returns the server's own client, the same one each time. It sends a command once, obeys the
+// context's deadline, and is closed with the server.
 func (s *Server) Client() *redis.Client { return s.client }
 
-// Pause stops the process: connections stay open, and new ones are accepted by the system, but nobody answers.
+// Pause stops the process. Connections stay open and the system accepts new ones, but nothing
+// answers.
 func (s *Server) Pause() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.t.Helper()
-	if err := s.proc.stop(); err != nil {
+	if err := s.proc.pause(); err != nil {
 		s.t.Errorf("redistest: pausing %s: %v", s.Addr, err)
 	}
-	s.halt = true
+	s.paused = true
 }
 
-// Resume lets a paused process run again; it then answers what has piled up meanwhile.
+// Resume continues a paused process, which then answers what has arrived meanwhile.
 func (s *Server) Resume() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +75,7 @@ func (s *Server) Resume() {
 }
 
 func (s *Server) resumeLocked() error {
-	s.halt = false
+	s.paused = false
 	return s.proc.resume()
 }
 
@@ -79,86 +84,107 @@ func (s *Server) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.proc.kill()
-	s.halt = false
+	s.paused = false
 }
 
-// Restart starts the process again after Kill, in the same directory and at the same address, and returns when it
-// answers. It has no keys; in a cluster, and under sentinels, it remembers its role.
+// Restart kills the process if it runs, starts it again with the same directory and address, and
+// returns when it answers. It has no keys. A cluster or Sentinel keeps its role.
 func (s *Server) Restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.t.Helper()
-	s.proc.kill()
-	s.halt = false
 	if err := s.launchLocked(); err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+// Close ends the process and removes its files.
+func (s *Server) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closeLocked()
+}
+
+func (s *Server) closeLocked() {
+	if s.proc != nil {
+		s.proc.kill()
+	}
+	_ = s.client.Close()
+	_ = os.RemoveAll(s.dir)
 }
 
 // answers reports whether the process runs and is not paused.
 func (s *Server) answers() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.proc.running() && !s.halt
+	return s.proc.running() && !s.paused
 }
 
-// revive resumes or restarts the process where it is needed.
-func (s *Server) revive() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.proc.running() {
-		s.halt = false
-		return s.launchLocked()
-	}
-	if s.halt {
-		return s.resumeLocked()
-	}
-	return nil
-}
-
-func (s *Server) lend(t testing.TB) {
-	s.mu.Lock()
-	again := s.t == t
-	s.t = t
-	s.mu.Unlock()
-	if again {
+func (s *Server) attach(t testing.TB) {
+	if s.t == t {
 		return
 	}
+	s.t = t
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("%s %s logged last:\n%s", s.kind.name, s.Addr, s.logTail())
+			t.Logf("%s %s logged last:\n%s", s.kind, s.Addr, s.logTail())
 		}
 	})
 }
 
-func (s *Server) clean() error {
-	if err := s.revive(); err != nil {
-		return err
+func (s *Server) reset() error { return errors.Join(s.revive(), s.flush()) }
+
+// revive resumes or restarts the process if necessary.
+func (s *Server) revive() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !s.proc.running():
+		return s.launchLocked()
+	case s.paused:
+		return s.resumeLocked()
+	default:
+		return nil
 	}
-	return s.flush()
 }
 
-// flush removes all keys and scripts.
+// flush removes all keys and scripts. The keys of a replica go with those of its primary.
 func (s *Server) flush() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := errors.Join(s.client.FlushAll(ctx).Err(), s.client.ScriptFlush(ctx).Err()); err != nil {
+	err := s.client.FlushAll(ctx).Err()
+	if redis.IsReadOnlyError(err) {
+		err = nil
+	}
+	if err = errors.Join(err, s.client.ScriptFlush(ctx).Err()); err != nil {
 		return fmt.Errorf("redistest: emptying %s: %w", s.Addr, err)
 	}
 	return nil
 }
 
-func (s *Server) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.proc != nil {
-		s.proc.kill()
+// newClient returns a client that sends each command once, and nothing that it is not asked for. It knows
+// the password in the options of a server.
+func newClient(addr string, options []string) *redis.Client {
+	o := &redis.Options{
+		Addr: addr, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1, DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
-	if s.client != nil {
-		_ = s.client.Close()
+	for _, line := range options {
+		if password, ok := strings.CutPrefix(line, "requirepass "); ok {
+			o.Password = strings.Trim(password, `"`)
+		}
 	}
-	_ = os.RemoveAll(s.dir)
-	for _, port := range s.ports {
-		releasePort(port)
-	}
+	return redis.NewClient(o)
+}
+
+// log returns what the process, and those before it, have printed.
+func (s *Server) log() string {
+	text, _ := os.ReadFile(filepath.Join(s.dir, logFile)) // no file: nothing is printed yet
+	return string(text)
+}
+
+// logTail returns the last lines of the log.
+func (s *Server) logTail() string {
+	lines := strings.Split(strings.TrimSpace(s.log()), "\n")
+	return strings.Join(lines[max(0, len(lines)-12):], "\n")
 }

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	step     = 10 * time.Millisecond  // between two looks at something that is waited for
-	patience = 15 * time.Second       // with what takes a few seconds on an idle machine
-	reply    = 500 * time.Millisecond // how long a server may take to answer; one that hangs takes forever
+	step     = 10 * time.Millisecond  // between two attempts
+	patience = 15 * time.Second       // for what takes a few seconds on an idle machine
+	reply    = 500 * time.Millisecond // the time a server has to answer
 )
 
-// Eventually waits until something holds, and fails the test when it does not within some seconds; what names it. It
-// is for what another process does in its own time and announces to nobody.
+// Eventually polls until holds returns true. It fails the test if that takes more than 15 seconds;
+// what names the condition. Use it for what another process does in its own time.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	err := until(func(context.Context) error {
@@ -29,8 +29,8 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// until calls done until it returns nil, or gives up after some seconds with what it returned last. The context that
-// done gets is good for a few quick questions to a server.
+// until calls done until it returns nil. After patience it gives up and returns the last error. The
+// context of done lasts for a few quick commands.
 func until(done func(ctx context.Context) error) error {
 	deadline := time.Now().Add(patience)
 	tick := time.NewTicker(step)
