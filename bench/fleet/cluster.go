@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
 	redis "github.com/redis/go-redis/v9"
 
+	"github.com/fleetlimit/fleetlimit/bench/report"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -126,7 +128,7 @@ func (c *cluster) roundTrip() (time.Duration, error) {
 		}
 		times = append(times, time.Since(begin))
 	}
-	return sortedQuantile(times, 0.5), nil
+	return report.Quantile(0.5, slices.Sorted(slices.Values(times))), nil
 }
 
 // stop ends all processes and connections.

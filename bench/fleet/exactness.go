@@ -6,43 +6,73 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
 // carried is how many takes per second a processor carries beside its part of Redis, when most of them ask the store: those of all
 // trials that run at the same time are no more.
 const carried = 4000
 
-// measureExactness prints how far a fleet is from the exact algorithm, in trials of all combinations that were asked for.
+// measureExactness prints how far a fleet is from the exact algorithm, in trials of all combinations
+// that the options name.
 func measureExactness(l *lab) error {
 	text := fmt.Sprintf("%d nodes, %g takes per second in each trial. Many trials run at the same time, on keys of their own.\n"+
 		"The load is what is asked for as a fraction of what the limit allows the busiest key within the run.", l.nodes, l.rate)
-	t := newTable("How exact a fleet decides", text,
+	section("How exact a fleet decides", text,
 		"algorithm", "window", "run", "shape", "load", "takes", "admitted", "exact", "over-admission", "false rejections", "local",
 		"store requests per 1000 takes", "p50", "p99", "max")
 	var (
-		reports  []*report
+		results  []*result
 		outcomes []*outcome
 	)
 	for _, window := range l.windows {
-		r := run{nodes: l.nodes, length: l.lengthFor(window), pace: l.pace, seed: l.seed}
+		r := l.newRun(l.nodes, 0, l.lengthFor(window))
 		for _, r.trials = range batches(l.trials(window), l.rate, float64(carried*runtime.NumCPU())) {
-			rep, err := r.on(l.cluster)
+			res, err := r.on(l.cluster)
 			if err != nil {
 				return err
 			}
-			for _, o := range rep.outcomes {
-				t.row(o.policy.String(), seconds(o.window), seconds(r.length), o.shape.name, percent(o.load, 0), count(o.takes),
-					count(o.admitted), count(o.exact), percent(o.overAdmission(), 3), percent(o.falseRejections(), 3),
-					percent(o.localShare(), 1), fmt.Sprintf("%.0f", o.perThousand()), milliseconds(o.latency(0.5)),
-					milliseconds(o.latency(0.99)), milliseconds(o.latency(1)))
+			for _, o := range res.outcomes {
+				report.Row(o.policy, seconds(o.window), seconds(r.length), o.shape.name, percent(o.load, 0), o.takes, o.admitted,
+					o.exact, percent(o.overAdmission(), 3), percent(o.falseRejections(), 3), percent(o.localShare(), 1),
+					fmt.Sprintf("%.0f", o.perThousand()), o.took(0.5), o.took(0.99), o.took(1))
 			}
-			reports = append(reports, rep)
-			outcomes = append(outcomes, rep.outcomes...)
+			results = append(results, res)
+			outcomes = append(outcomes, res.outcomes...)
 		}
 	}
-	t.noteTrouble(reports...)
+	noteTrouble(results...)
 	l.printWorst(outcomes)
 	return nil
+}
+
+// exactnessOf prints and draws how exact fleets of several sizes decide above the limit.
+func (l *lab) exactnessOf(sizes []int, length time.Duration) error {
+	text := fmt.Sprintf("Uniform over all nodes, 150 %% of the limit, %s of a window of 60 s.", seconds(length))
+	section("How exact fleets of several sizes decide", text,
+		"nodes", "algorithm", "takes", "admitted", "exact", "over-admission", "bound", "", "false rejections",
+		"store requests per 1000 takes")
+	c := newCurves("Over-admission against nodes, at 150 % of the limit", "nodes", "% of what the exact algorithm admits")
+	var results []*result
+	for _, nodes := range sizes {
+		r := l.newRun(nodes, 0, length)
+		for _, p := range slices.Concat([]policy{{overshoot: 0.05}}, leases, []policy{strict}) {
+			r.trials = append(r.trials, &trial{policy: p, shape: shapes[0], rate: 500, window: time.Minute, load: 1.5})
+		}
+		res, err := r.on(l.cluster)
+		if err != nil {
+			return err
+		}
+		for _, o := range res.outcomes {
+			report.Row(nodes, o.policy, o.takes, o.admitted, o.exact, percent(o.overAdmission(), 3), percent(o.policy.bound(), 0),
+				report.Met(o.overAdmission() <= o.policy.bound()), percent(o.falseRejections(), 3), fmt.Sprintf("%.0f", o.perThousand()))
+			c.add(o.policy.String(), nodes, 100*o.overAdmission())
+		}
+		results = append(results, res)
+	}
+	noteTrouble(results...)
+	return c.save(l.plot, "fleet-over-admission.svg")
 }
 
 // batches returns trials with so many takes per second each in parts of about the same size, which together have no more than
@@ -75,13 +105,13 @@ type worst struct {
 func (l *lab) printWorst(outcomes []*outcome) {
 	text := "Over-admission is that of the worst trial, at any load. False rejections are those of all trials with up to 90 % of\n" +
 		"the limit together, and the local share is the least of them."
-	t := newTable("The worst of all shapes and loads", text,
+	section("The worst of all shapes and loads", text,
 		"algorithm", "window", "over-admission", "bound", "", "false rejections", "goal", "", "local, least")
 	for _, p := range l.policies {
 		for _, window := range l.windows {
 			w := worstOf(outcomes, p, window)
-			t.row(p.String(), seconds(window), percent(w.over, 3), percent(p.bound(), 0), met(w.over <= p.bound()),
-				percent(w.false, 3), "< 0.1 %", met(w.false < 0.001), percent(w.local, 1))
+			report.Row(p, seconds(window), percent(w.over, 3), percent(p.bound(), 0), report.Met(w.over <= p.bound()),
+				percent(w.false, 3), "< 0.1 %", report.Met(w.false < 0.001), percent(w.local, 1))
 		}
 	}
 }

@@ -12,8 +12,8 @@ package main
 import (
 	"fmt"
 	"os"
-	"runtime"
-	"strings"
+
+	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
 func main() {
@@ -22,8 +22,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "fleet:", err)
 		os.Exit(2)
 	}
-	fmt.Printf("%s/%s, %d processors; %s.\n\n    go run ./fleet %s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(),
-		runtime.Version(), strings.Join(os.Args[1:], " "))
+	report.Head("go run ./fleet")
 	if o.short {
 		fmt.Print("\nThe figures of a short run mean nothing.\n")
 	}
@@ -99,6 +98,6 @@ func (l *lab) start(far bool) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("\n## With a Redis Cluster %v away\n\nA PING takes %s (median of 101).\n", delay, milliseconds(ping))
+	fmt.Printf("\n## With a Redis Cluster %v away\n\nA PING takes %s (median of 101).\n", delay, report.Milliseconds(ping))
 	return nil
 }

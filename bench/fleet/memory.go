@@ -8,6 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/procfs"
+
+	"github.com/fleetlimit/fleetlimit/bench/report"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/leasestore"
 )
@@ -47,11 +50,21 @@ func measureMemory(l *lab) error {
 	live := f.nodes[0].store.Stats().Accounts
 	text := fmt.Sprintf("%d keys of 16 bytes, a take of each, in %.1f s, of which %d failed; memory of this process that is resident,\n"+
 		"as the kernel says.", keys, took.Seconds(), missed)
-	t := newTable("Memory of a node", text,
+	section("Memory of a node", text,
 		"live accounts", "right after", "without garbage", "that is for each", "goal, without garbage", "")
-	t.row(count(live), megabytes(peak), megabytes(rest), fmt.Sprintf("%d bytes", rest/int64(max(1, live))), "< 512 MB",
-		met(rest < memoryGoal))
+	report.Row(live, megabytes(peak), megabytes(rest), fmt.Sprintf("%d bytes", rest/int64(max(1, live))), "< 512 MB",
+		report.Met(rest < memoryGoal))
 	return nil
+}
+
+// resident returns how many bytes of memory the kernel holds for this process.
+func resident() (int64, error) {
+	self, err := procfs.Self()
+	if err != nil {
+		return 0, err
+	}
+	status, err := self.NewStatus()
+	return int64(status.VmRSS), err
 }
 
 func megabytes(bytes int64) string { return fmt.Sprintf("%.0f MB", float64(bytes)/1e6) }

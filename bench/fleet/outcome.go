@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/bench/rounds"
+	"github.com/fleetlimit/fleetlimit/bench/report"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -44,13 +44,10 @@ func (o *outcome) perThousand() float64 { return 1000 * float64(o.requests) / fl
 func fraction(part, whole int) float64 { return float64(part) / float64(max(1, whole)) }
 
 // latency returns how long a take lasted that was longer than a fraction q of all.
-func (o *outcome) latency(q float64) time.Duration { return rounds.Quantile(o.latencies, q) }
+func (o *outcome) latency(q float64) time.Duration { return report.Quantile(q, o.latencies) }
 
-// sortedQuantile sorts values and returns their quantile.
-func sortedQuantile(values []time.Duration, q float64) time.Duration {
-	slices.Sort(values)
-	return rounds.Quantile(values, q)
-}
+// took writes a latency.
+func (o *outcome) took(q float64) string { return report.Milliseconds(o.latency(q)) }
 
 // outcomes returns what the answers to arrivals say about trials. Those that were due before warm count for nothing but the
 // comparison.

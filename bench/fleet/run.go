@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/bench/report"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/leasestore"
 )
@@ -20,17 +22,17 @@ type run struct {
 	seed   uint64
 }
 
-// A report is what a run has found out.
-type report struct {
+// A result is what a run has found out.
+type result struct {
 	outcomes []*outcome
-	late     time.Duration // after they were due, 99 % of the takes were made: how far the machine could keep up
+	late     time.Duration // 99 % of the takes were made at most so long after they were due
 }
 
 // lead is how long before its start a run is made ready.
 const lead = 100 * time.Millisecond
 
 // on has a fleet of new nodes on c decide the takes of r.
-func (r *run) on(c *cluster) (*report, error) {
+func (r *run) on(c *cluster) (*result, error) {
 	of := make([][]arrival, len(r.trials))
 	for i, t := range r.trials {
 		of[i] = t.arrivals(i, r.nodes, r.length, r.pace, r.seed)
@@ -52,11 +54,11 @@ func (r *run) on(c *cluster) (*report, error) {
 		}
 	}
 	answers, requests := r.drive(f, arrivals, start)
-	rep := &report{outcomes: outcomes(r.trials, arrivals, answers, r.warm), late: lateness(answers)}
-	for i, o := range rep.outcomes {
+	res := &result{outcomes: outcomes(r.trials, arrivals, answers, r.warm), late: lateness(answers)}
+	for i, o := range res.outcomes {
 		o.requests = requests[ruleOf(i)]
 	}
-	return rep, nil
+	return res, nil
 }
 
 // drive makes the takes, and returns the answers to them and the requests to the store since the run was warm, by rule ID.
@@ -105,5 +107,6 @@ func lateness(answers []answer) time.Duration {
 	for i := range answers {
 		late[i] = answers[i].late
 	}
-	return sortedQuantile(late, 0.99)
+	slices.Sort(late)
+	return report.Quantile(0.99, late)
 }

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/leasestore"
 )
@@ -35,6 +37,8 @@ func (s saturation) rate() float64 { return float64(s.takes) / s.elapsed.Seconds
 func (s saturation) perThousand() float64 {
 	return 1000 * float64(s.requests) / float64(max(1, s.takes))
 }
+
+func (s saturation) requestRate() float64 { return float64(s.requests) / s.elapsed.Seconds() }
 
 // since returns what has come after before.
 func (s saturation) since(before saturation) saturation {
@@ -68,9 +72,9 @@ func (c *caller) run(n *node, r *limiter.Rule, keys [][]byte, first int, stop *a
 	}
 }
 
-// saturate has so many callers, spread evenly over the nodes of f, make takes of the trial with this number, as fast as it goes. It
-// measures for as long as length says, after warm.
-func (f *fleet) saturate(t *trial, number, callers int, warm, length time.Duration) saturation {
+// saturate lets callers, spread evenly over the nodes, make takes of the trial with this number, as
+// fast as they can. It measures for length, after warm.
+func (f *fleet) saturate(t *trial, number int, warm, length time.Duration) saturation {
 	var (
 		working sync.WaitGroup
 		stop    atomic.Bool
@@ -108,19 +112,27 @@ func (t *trial) draw(rng *rand.Rand) [][]byte {
 	return keys
 }
 
-// saturated measures trials, one after the other, on a new fleet.
-func saturated(c *cluster, trials []*trial, nodes, callers int, warm, length time.Duration) ([]saturation, error) {
-	f, err := newFleet(c, nodes, len(trials))
+// saturated measures policies, one after the other, on a new fleet.
+func saturated(c *cluster, policies []policy, h shape, nodes int, warm, length time.Duration) ([]saturation, error) {
+	f, err := newFleet(c, nodes, len(policies))
 	if err != nil {
 		return nil, err
 	}
 	defer f.close()
 	var all []saturation
-	for i, t := range trials {
+	for i, p := range policies {
+		t := &trial{policy: p, shape: h, window: time.Minute}
 		if err := t.prepare(i, t.window, length); err != nil {
 			return nil, err
 		}
-		all = append(all, f.saturate(t, i, callers, warm, length))
+		all = append(all, f.saturate(t, i, warm, length))
 	}
 	return all, nil
+}
+
+// processorTime returns how long this process has used a processor.
+func processorTime() time.Duration {
+	var u unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &u) // cannot fail
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

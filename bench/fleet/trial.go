@@ -7,6 +7,48 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
+const (
+	zone      = "bench"     // of all rules
+	maxKeys   = 4_000_000   // more than any measurement has
+	unlimited = 100_000_000 // events per window, which no trial comes near
+)
+
+// A policy is how a limit is enforced.
+type policy struct {
+	kind      limiter.Kind
+	strict    bool
+	overshoot float64 // max_overshoot, as a fraction of the limit
+}
+
+// strict is what leases are compared with: the store decides every take.
+var strict = policy{strict: true}
+
+// leasing returns the policy of an algorithm with the default max_overshoot.
+func leasing(kind limiter.Kind) policy { return policy{kind: kind, overshoot: 0.01} }
+
+// leases are the policies of all algorithms with the default max_overshoot.
+var leases = []policy{
+	leasing(limiter.TokenBucket), leasing(limiter.SlidingWindowLog), leasing(limiter.SlidingWindow), leasing(limiter.FixedWindow),
+}
+
+func (p policy) String() string {
+	if p.strict {
+		return p.kind.String() + ", strict"
+	}
+	return fmt.Sprintf("%v, %g %%", p.kind, 100*p.overshoot)
+}
+
+// bound returns by what fraction of the limit a fleet may exceed it.
+func (p policy) bound() float64 { return p.overshoot }
+
+// rule returns the rule that enforces a limit.
+func (p policy) rule(id uint32, l limiter.Limit) (*limiter.Rule, error) {
+	return limiter.NewRule(limiter.Rule{
+		ID: id, Zone: zone, MaxKeys: maxKeys, Limit: l,
+		Algorithm: limiter.Algorithm{Kind: p.kind}, Strict: p.strict, MaxOvershoot: p.overshoot,
+	})
+}
+
 // A trial is takes of some keys under one rule.
 type trial struct {
 	policy policy
@@ -21,9 +63,6 @@ type trial struct {
 	rule *limiter.Rule // made when the run begins
 	keys [][]byte
 }
-
-// unlimited is a limit that no trial comes near, in events per window.
-const unlimited = 100_000_000
 
 // events returns the limit for a run of this length.
 //
@@ -54,3 +93,24 @@ func (t *trial) prepare(number int, window, length time.Duration) (err error) {
 
 // ruleOf returns the ID of the rule of the trial with this number.
 func ruleOf(number int) uint32 { return uint32(number) + 1 }
+
+// headStart is how long before the start of a run its windows may have begun, in microseconds.
+const headStart = 5_000
+
+// windowAt returns the length nearest to nominal with which a window begins at the instant start, or
+// up to headStart before.
+//
+// Windows follow each other from the Unix epoch, so a run would wait for up to an hour for the next
+// hour to begin. But some 500,000 hours have passed since 1970, and a window that is a few
+// milliseconds longer begins at quite another time. The lengths differ from the nominal ones by less
+// than 1 %.
+func windowAt(start limiter.Instant, nominal time.Duration) time.Duration {
+	length := nominal.Microseconds()
+	for off := int64(0); ; off++ {
+		for _, l := range []int64{length + off, length - off} {
+			if int64(start)%l <= headStart {
+				return time.Duration(l) * time.Microsecond
+			}
+		}
+	}
+}

@@ -3,16 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	redisrate "github.com/go-redis/redis_rate/v10"
 	redis "github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 
-	"github.com/fleetlimit/fleetlimit/bench/rounds"
+	"github.com/fleetlimit/fleetlimit/bench/report"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
@@ -23,7 +21,7 @@ import (
 type variant struct {
 	name  string
 	ask   func(ctx context.Context, key string) error
-	rates []float64 // decisions per second, by round
+	rates report.Series // decisions per second, by round
 }
 
 // compare has variants take turns in short rounds and prints their rates, with the ratios to the first within a round.
@@ -64,44 +62,38 @@ func compare(s *redistest.Server, o options) error {
 		}
 	}
 	fmt.Printf("### Decisions by one Redis, %d callers, distinct keys\n\n", o.callers)
-	fmt.Printf("| variant | decisions/s | ratio (least to greatest) |\n|---|---|---|\n")
+	report.Columns("variant", "decisions/s", "ratio (least to greatest)")
 	for _, v := range variants {
-		ratios := rounds.Ratios(v.rates, variants[0].rates)
-		fmt.Printf("| %s | %.0f | %.2f (%.2f to %.2f) |\n", v.name, rounds.Median(v.rates), rounds.Median(ratios),
-			slices.Min(ratios), slices.Max(ratios))
+		report.Row(v.name, fmt.Sprintf("%.0f", v.rates.Median()), v.rates.Over(variants[0].rates).Spread("%.2f", ""))
 	}
 	fmt.Printf("\nEvery request of three zones was one script call.\n\n")
 	return nil
 }
 
-// measure asks for a round's time and returns the requests per second, and how many there were.
-func (v *variant) measure(o options, round int) (rate float64, asked int64, err error) {
+// measure makes requests for a round's time. It returns the requests per second, and how many there
+// were.
+func (v *variant) measure(o options, round int) (rate float64, requests int64, err error) {
 	var (
-		wg     sync.WaitGroup
-		total  atomic.Int64
-		failed atomic.Pointer[error]
-		ctx    = context.Background()
-		start  = time.Now()
+		total   atomic.Int64
+		callers errgroup.Group
+		ctx     = context.Background()
+		start   = time.Now()
 	)
 	for caller := range o.callers {
-		wg.Go(func() {
-			key := "key-" + strconv.Itoa(round) + "-" + strconv.Itoa(caller) + "-"
-			n := int64(0)
-			for time.Since(start) < o.round {
-				if err := v.ask(ctx, key+strconv.FormatInt(n%1000, 10)); err != nil {
-					failed.Store(&err)
-					return
+		callers.Go(func() error {
+			for n := int64(0); ; n++ {
+				if time.Since(start) >= o.round {
+					total.Add(n)
+					return nil
 				}
-				n++
+				if err := v.ask(ctx, fmt.Sprintf("key-%d-%d-%d", round, caller, n%1000)); err != nil {
+					return err
+				}
 			}
-			total.Add(n)
 		})
 	}
-	wg.Wait()
-	if err := failed.Load(); err != nil {
-		return 0, 0, *err
-	}
-	return float64(total.Load()) / time.Since(start).Seconds(), total.Load(), nil
+	err = callers.Wait()
+	return float64(total.Load()) / time.Since(start).Seconds(), total.Load(), err
 }
 
 func askRedisRate(l *redisrate.Limiter) func(context.Context, string) error {

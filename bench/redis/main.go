@@ -8,10 +8,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"runtime"
-	"strings"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/bench/report"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -41,8 +40,8 @@ func main() {
 }
 
 func run(o options) error {
-	fmt.Printf("%s/%s, %d processors; %s.\n\n    go run ./redis %s\n\n",
-		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), strings.Join(os.Args[1:], " "))
+	report.Head("go run ./redis")
+	fmt.Println()
 	s, err := redistest.StartServer()
 	if err != nil {
 		return err

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fleetlimit/fleetlimit/bench/report"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
@@ -38,8 +40,10 @@ func weigh(s *redistest.Server, o options) error {
 	}
 	perCount := float64(after-before) / float64(o.keys*counts)
 	fmt.Printf("### Memory of %d keys with %d counts each, token bucket\n\n", o.keys, counts)
-	fmt.Printf("| what | bytes |\n|---|---|\n| used_memory, more than of an empty Redis | %d |\n| per count | %.1f |\n"+
-		"| scaled to 10 million counts | %.0f MB |\n", after-before, perCount, perCount*10_000_000/1e6)
+	report.Columns("what", "bytes")
+	report.Row("used_memory, more than of an empty Redis", after-before)
+	report.Row("per count", fmt.Sprintf("%.1f", perCount))
+	report.Row("scaled to 10 million counts", fmt.Sprintf("%.0f MB", perCount*10))
 	return nil
 }
 
@@ -47,12 +51,11 @@ func weigh(s *redistest.Server, o options) error {
 func fill(ctx context.Context, store *redisstore.Store, keys int) error {
 	rules := rules(counts)
 	var (
-		wg     sync.WaitGroup
-		next   atomic.Int64
-		failed atomic.Pointer[error]
+		callers errgroup.Group
+		next    atomic.Int64
 	)
 	for range 64 {
-		wg.Go(func() {
+		callers.Go(func() error {
 			takes := make([]limiter.Take, counts)
 			for n := next.Add(1); n <= int64(keys); n = next.Add(1) {
 				key := []byte("sk_live_" + strconv.FormatInt(n, 36))
@@ -60,17 +63,13 @@ func fill(ctx context.Context, store *redisstore.Store, keys int) error {
 					takes[i] = limiter.Take{Rule: r, Key: key, Cost: 999} // stays for most of the window
 				}
 				if err := store.Take(ctx, 0, takes); err != nil {
-					failed.Store(&err)
-					return
+					return err
 				}
 			}
+			return nil
 		})
 	}
-	wg.Wait()
-	if err := failed.Load(); err != nil {
-		return *err
-	}
-	return nil
+	return callers.Wait()
 }
 
 // usedMemory returns what Redis says it has allocated, in bytes.

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"gonum.org/v1/plot/plotter"
+
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -74,24 +76,21 @@ func admit(a limiter.Algorithm, events []event) (admitted []event) {
 	return admitted
 }
 
-// A sample is a value at an instant after start.
-type sample struct {
-	at    limiter.Instant
-	value float64
-}
-
-// used samples what a count of the algorithm a, that limits nothing, says is in the window.
-func used(a limiter.Algorithm, events []event, end, every limiter.Instant) (samples []sample) {
+// used samples what a count of the algorithm a, which admits everything, says is in the window.
+func used(a limiter.Algorithm, events []event, end, every limiter.Instant) (points plotter.XYs) {
 	c, r := newCount(a, false)
 	for at := limiter.Instant(0); at <= end; at += every {
 		for len(events) > 0 && events[0].at <= at {
 			c.Take(r, start+events[0].at, events[0].cost)
 			events = events[1:]
 		}
-		samples = append(samples, sample{at, float64(limiter.MaxEvents - c.Peek(r, start+at, 1).Remaining)})
+		left := c.Peek(r, start+at, 1).Remaining
+		points = append(points, plotter.XY{X: seconds(at), Y: float64(limiter.MaxEvents - left)})
 	}
-	return samples
+	return points
 }
+
+func seconds(at limiter.Instant) float64 { return float64(at) / float64(second) }
 
 // total returns the sum of the costs of events.
 func total(events []event) (n int64) {

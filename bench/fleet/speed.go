@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/bench/report"
+)
+
+// callers is how many goroutines make takes as fast as they can: enough to keep Redis busy when each
+// of them waits for it.
+const callers = 256
+
+// measureHotKey prints what takes of one key cost the store when they are made as fast as possible.
+func measureHotKey(l *lab) error {
+	nodes, warm, length := 2, 3*time.Second, 5*time.Second
+	if l.short {
+		warm, length = 100*time.Millisecond, 200*time.Millisecond
+	}
+	policies := append([]policy{strict}, leases...)
+	all, err := saturated(l.cluster, policies, shape{keys: 1}, nodes, warm, length)
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("%d nodes, one key, takes as fast as %d processors make them beside Redis, window of 60 s, a limit of %d;\n"+
+		"measured for %s after %s.", nodes, runtime.NumCPU(), unlimited, seconds(length), seconds(warm))
+	section("One hot key", text,
+		"algorithm", "takes/s", "against strict", "store requests/s", "of takes", "goal", "", "not answered")
+	for i, s := range all {
+		goal, state := "", ""
+		if !policies[i].strict {
+			goal, state = "< 1 %", report.Met(s.perThousand() < 10)
+		}
+		report.Row(policies[i], fmt.Sprintf("%.0f", s.rate()), fmt.Sprintf("%.1f", s.rate()/all[0].rate()),
+			fmt.Sprintf("%.0f", s.requestRate()), percent(s.perThousand()/1000, 4), goal, state, s.failed)
+	}
+	return nil
+}
+
+// measureSizes prints, and draws, what a fleet does as it grows: how fast it decides, and how exact.
+func measureSizes(l *lab) error {
+	sizes := []int{2, 5, 10, 20, 50, 100}
+	warm, length, exact := 4*time.Second, 3*time.Second, 10*time.Second
+	if l.short {
+		sizes, warm, length, exact = []int{2, 5}, 100*time.Millisecond, 200*time.Millisecond, 500*time.Millisecond
+	}
+	if err := l.speedOf(sizes, warm, length); err != nil {
+		return err
+	}
+	return l.exactnessOf(sizes, exact)
+}
+
+// speedOf prints and draws how fast fleets of several sizes decide.
+func (l *lab) speedOf(sizes []int, warm, length time.Duration) error {
+	// Few keys: whatever a node decides, it refills the leases of each about twice a second, and a
+	// hundred nodes share one machine's Redis.
+	const keys = 10
+	text := fmt.Sprintf("All nodes share the processors of this machine, with Redis: where takes/s stay the same, a take costs a node as\n"+
+		"much in a large fleet as in a small one. %d keys by Zipf(1.1), takes as fast as it goes, windows of 60 s, limits not binding;\n"+
+		"measured for %s after %s.", keys, seconds(length), seconds(warm))
+	section("How fast fleets of several sizes decide", text,
+		"nodes", "takes/s", "against strict", "processor time per take", "store requests per 1000 takes", "store requests/s and node",
+		"strict: takes/s", "strict: processor time per take", "not answered")
+	c := newCurves("Takes per second against nodes, on the processors of one machine", "nodes", "takes/s")
+	for _, nodes := range sizes {
+		all, err := saturated(l.cluster, []policy{strict, leases[0]}, shape{keys: keys, exponent: 1.1}, nodes, warm, length)
+		if err != nil {
+			return err
+		}
+		base, s := all[0], all[1]
+		report.Row(nodes, fmt.Sprintf("%.0f", s.rate()), fmt.Sprintf("%.1f", s.rate()/base.rate()), s.perTake(),
+			fmt.Sprintf("%.2f", s.perThousand()), fmt.Sprintf("%.1f", s.requestRate()/float64(nodes)),
+			fmt.Sprintf("%.0f", base.rate()), base.perTake(), s.failed+base.failed)
+		c.add("leases (token_bucket, 1 %)", nodes, s.rate())
+		c.add("strict", nodes, base.rate())
+	}
+	return c.save(l.plot, "fleet-speed.svg")
+}

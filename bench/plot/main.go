@@ -1,0 +1,37 @@
+// Command plot draws the figures of docs/algorithms.md and prints its tables, from the algorithms
+// themselves:
+//
+//	cd bench && go run ./plot
+//
+// The same source always draws the same bytes. The test of this package fails when the figures in
+// the repository, or the tables on the page, are not what the command makes.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// figures are the files that the command writes.
+var figures = []struct {
+	name string
+	draw func() []byte
+}{
+	{"algorithms.svg", drawAlgorithms},
+	{"sub-windows.svg", drawSubWindows},
+}
+
+func main() {
+	out := flag.String("out", filepath.Join("..", "docs", "img"), "`directory` of the figures")
+	flag.Parse()
+	for _, f := range figures {
+		if err := os.WriteFile(filepath.Join(*out, f.name), f.draw(), 0o644); err != nil {
+			fmt.Fprintf(os.Stderr, "plot: %v: use it in the directory bench, or use -out\n", err)
+			os.Exit(1)
+		}
+	}
+	fmt.Println(algorithmsTable())
+	fmt.Print(subWindowsTable())
+}

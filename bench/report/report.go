@@ -1,0 +1,80 @@
+// Package report writes what the benchmarks have measured, as tables in Markdown.
+//
+// Variants that are compared take turns in short rounds. What else the machine does meets all
+// variants of a round alike, so they are compared within a round, and the report has the median of
+// the rounds.
+package report
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+)
+
+// Head prints what all figures of a run depend on.
+func Head(command string) {
+	fmt.Printf("%s/%s, %d processors; %s.\n\n    %s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(),
+		strings.Join(append([]string{command}, os.Args[1:]...), " "))
+}
+
+// Columns prints the head of a table.
+func Columns(names ...any) {
+	Row(names...)
+	fmt.Println("|" + strings.Repeat(" --- |", len(names)))
+}
+
+// Row prints a line of a table.
+func Row(cells ...any) {
+	for _, c := range cells {
+		fmt.Printf("| %v ", c)
+	}
+	fmt.Println("|")
+}
+
+// Met says whether a goal was met.
+func Met(ok bool) string {
+	if ok {
+		return "met"
+	}
+	return "missed"
+}
+
+// Milliseconds writes a duration.
+func Milliseconds(d time.Duration) string { return fmt.Sprintf("%.3f ms", d.Seconds()*1e3) }
+
+// A Series is a figure of each round.
+type Series []float64
+
+// Over returns s divided by base, round by round.
+func (s Series) Over(base Series) Series { return floats.DivTo(make(Series, len(s)), s, base) }
+
+// Minus returns what s is above base, round by round.
+func (s Series) Minus(base Series) Series { return floats.SubTo(make(Series, len(s)), s, base) }
+
+// Median returns the median of the rounds.
+func (s Series) Median() float64 { return Quantile(0.5, slices.Sorted(slices.Values(s))) }
+
+// Spread writes the median, the least and the greatest of the rounds, each in a format such as
+// "%.3f", with the unit after the median.
+func (s Series) Spread(format, unit string) string {
+	return fmt.Sprintf(format+unit+" ("+format+" to "+format+")", s.Median(), floats.Min(s), floats.Max(s))
+}
+
+// Quantile returns the least of the sorted values that a fraction q of them does not exceed; 0 when
+// there are none.
+func Quantile[T ~float64 | ~int64](q float64, sorted []T) T {
+	if len(sorted) == 0 {
+		return 0
+	}
+	values := make([]float64, len(sorted))
+	for i, v := range sorted {
+		values[i] = float64(v)
+	}
+	return T(stat.Quantile(q, stat.Empirical, values, nil))
+}
