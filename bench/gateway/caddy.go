@@ -8,10 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
 // A lab starts Caddys and measures them.
@@ -89,42 +89,29 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// cpuTime returns the processor time that c has used so far: the sum over its threads, to the nanosecond, where
-// /proc/<pid>/stat counts hundredths of a second. Go's threads do not end, so the sum never falls.
+// cpuTime returns the processor time that c has used: the sum over its threads, in nanoseconds, where
+// the process's own count has hundredths of a second. Go's threads do not end, so it never falls.
 func (c *caddy) cpuTime() (sum time.Duration, err error) {
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", c.cmd.Process.Pid))
+	threads, err := procfs.AllThreads(c.cmd.Process.Pid)
 	if err != nil {
 		return 0, err
 	}
-	for _, path := range threads {
-		stat, err := os.ReadFile(path)
+	for _, t := range threads {
+		stat, err := t.Schedstat()
 		if err != nil {
 			return 0, err
 		}
-		ns, _, _ := strings.Cut(string(stat), " ")
-		n, err := strconv.ParseInt(ns, 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("%s: %w", path, err)
-		}
-		sum += time.Duration(n)
-	}
-	if sum == 0 {
-		return 0, fmt.Errorf("/proc/%d has no schedstat", c.cmd.Process.Pid)
+		sum += time.Duration(stat.RunningNanoseconds)
 	}
 	return sum, nil
 }
 
 // resident returns the memory of c that is in RAM, in bytes.
-func (c *caddy) resident() (int64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
+func (c *caddy) resident() (float64, error) {
+	p, err := procfs.NewProc(c.cmd.Process.Pid)
 	if err != nil {
 		return 0, err
 	}
-	for line := range strings.Lines(string(status)) {
-		if kb, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			n, err := strconv.ParseInt(strings.Fields(kb)[0], 10, 64)
-			return n << 10, err
-		}
-	}
-	return 0, fmt.Errorf("/proc/%d/status has no VmRSS", c.cmd.Process.Pid)
+	status, err := p.NewStatus()
+	return float64(status.VmRSS), err
 }

@@ -4,69 +4,48 @@ package main
 
 import (
 	"fmt"
-	"math/bits"
 	"os"
 	"runtime"
-	"strconv"
-	"syscall"
-	"unsafe"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
 )
 
-// A cpuSet is a set of processors, as a bit each; machines with more than 1024 are not expected.
-type cpuSet [16]uint64
-
-func (s *cpuSet) add(cpu int)      { s[cpu/64] |= 1 << (cpu % 64) }
-func (s *cpuSet) has(cpu int) bool { return s[cpu/64]&(1<<(cpu%64)) != 0 }
-
-func (s *cpuSet) len() (n int) {
-	for _, w := range s {
-		n += bits.OnesCount64(w)
-	}
-	return n
-}
-
-// affinity keeps what Caddy runs on apart from what the load generator runs on.
+// An affinity keeps the processors of Caddy apart from that of the load generator.
 type affinity struct {
-	caddy, load cpuSet
-	split       bool // false when both share all processors, as on a machine with a single one
+	caddy, load unix.CPUSet
+	split       bool // false when both share all processors
 }
 
-// pin moves this process to the last processor it may use, and leaves n others for Caddy; for n = 0 both share all.
-func pin(n int) (affinity, error) {
-	var all cpuSet
-	if err := schedule(syscall.SYS_SCHED_GETAFFINITY, 0, &all); err != nil {
-		return affinity{}, fmt.Errorf("reading the processors of this process: %w", err)
+// pin moves this process to the last processor that it may use, and leaves n others to Caddy. If n is
+// 0, or on a machine with one processor, both share all.
+func pin(n int) (a affinity, err error) {
+	var all unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		return a, fmt.Errorf("reading the processors of this process: %w", err)
 	}
-	a := affinity{caddy: all, load: all}
-	if n == 0 || all.len() < 2 {
-		return a, nil
+	if n == 0 || all.Count() < 2 {
+		return affinity{caddy: all, load: all}, nil
 	}
-	a.split, a.caddy, a.load = true, cpuSet{}, cpuSet{}
-	rest := all.len() - 1
+	var cpus []int
 	for cpu := range 64 * len(all) {
-		switch {
-		case !all.has(cpu):
-		case rest == 0:
-			a.load.add(cpu)
-		default:
-			rest--
-			if a.caddy.len() < n {
-				a.caddy.add(cpu)
-			}
+		if all.IsSet(cpu) {
+			cpus = append(cpus, cpu)
 		}
 	}
-
+	a.split = true
+	last := len(cpus) - 1
+	a.load.Set(cpus[last])
+	for _, cpu := range cpus[:min(n, last)] {
+		a.caddy.Set(cpu)
+	}
 	// New threads inherit the processors of the one that makes them.
-	threads, err := os.ReadDir("/proc/self/task")
+	threads, err := procfs.AllThreads(os.Getpid())
 	if err != nil {
 		return a, err
 	}
 	for _, t := range threads {
-		tid, err := strconv.Atoi(t.Name())
-		if err != nil {
-			return a, err
-		}
-		if err := schedule(syscall.SYS_SCHED_SETAFFINITY, tid, &a.load); err != nil && err != syscall.ESRCH {
+		if err := unix.SchedSetaffinity(t.PID, &a.load); err != nil && err != unix.ESRCH {
 			return a, fmt.Errorf("moving to one processor: %w", err)
 		}
 	}
@@ -77,21 +56,12 @@ func pin(n int) (affinity, error) {
 func (a *affinity) onCaddysCPUs(start func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := schedule(syscall.SYS_SCHED_SETAFFINITY, 0, &a.caddy); err != nil {
+	if err := unix.SchedSetaffinity(0, &a.caddy); err != nil {
 		return err
 	}
 	err := start()
-	if err := schedule(syscall.SYS_SCHED_SETAFFINITY, 0, &a.load); err != nil {
+	if err := unix.SchedSetaffinity(0, &a.load); err != nil {
 		return err
 	}
 	return err
-}
-
-// schedule gets or sets the processors of a thread; 0 is the calling one.
-func schedule(trap uintptr, tid int, set *cpuSet) error {
-	_, _, errno := syscall.RawSyscall(trap, uintptr(tid), unsafe.Sizeof(*set), uintptr(unsafe.Pointer(set)))
-	if errno != 0 {
-		return errno
-	}
-	return nil
 }

@@ -6,9 +6,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
-	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A client keeps a number of connections to one Caddy busy: each sends its next request when the response to the last
@@ -21,7 +23,7 @@ type client struct {
 
 type conn struct {
 	fd  int
-	due time.Duration // when the request was, since the load began; only of a pace
+	due time.Duration // from when the request counts, since the load began
 	n   int           // bytes of the response in buf
 	buf [8 << 10]byte
 }
@@ -31,7 +33,7 @@ const patience = 5 * time.Second
 
 // dial opens n connections to a port on the loopback interface.
 func dial(port, n int) (*client, error) {
-	epoll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, err
 	}
@@ -46,15 +48,15 @@ func dial(port, n int) (*client, error) {
 }
 
 func (c *client) open(port int) error {
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
 	c.conns[int32(fd)] = &conn{fd: fd}
-	if err := syscall.Connect(fd, &syscall.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+	if err := unix.Connect(fd, &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		return err
 	}
-	if err := syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1); err != nil {
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
 		return err
 	}
 	return c.watch(fd)
@@ -62,16 +64,16 @@ func (c *client) open(port int) error {
 
 // watch has wait return when fd can be read.
 func (c *client) watch(fd int) error {
-	return syscall.EpollCtl(c.epoll, syscall.EPOLL_CTL_ADD, fd,
-		&syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(fd)})
+	return unix.EpollCtl(c.epoll, unix.EPOLL_CTL_ADD, fd,
+		&unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)})
 }
 
 // wait returns what can be read, once there is something.
-func (c *client) wait(events []syscall.EpollEvent) ([]syscall.EpollEvent, error) {
+func (c *client) wait(events []unix.EpollEvent) ([]unix.EpollEvent, error) {
 	for {
-		ready, err := syscall.EpollWait(c.epoll, events, int(patience.Milliseconds()))
+		ready, err := unix.EpollWait(c.epoll, events, int(patience.Milliseconds()))
 		switch {
-		case errors.Is(err, syscall.EINTR):
+		case errors.Is(err, unix.EINTR):
 		case err != nil:
 			return nil, err
 		case ready == 0:
@@ -84,65 +86,125 @@ func (c *client) wait(events []syscall.EpollEvent) ([]syscall.EpollEvent, error)
 
 func (c *client) close() {
 	for _, k := range c.conns {
-		syscall.Close(k.fd)
+		unix.Close(k.fd)
 	}
-	syscall.Close(c.epoll)
+	unix.Close(c.epoll)
 }
 
-// load says when a client stops: after a number of requests, or a time, whichever is set.
+// A load says which requests a client sends.
 type load struct {
-	requests int
-	duration time.Duration
+	requests int           // in all; 0 for as many as there is time for
+	duration time.Duration // after it no request is sent; 0 for no end
+
+	// every is the time from one request to the next in a steady load. If it is 0, each connection
+	// sends a request as soon as it has the response to the last one.
+	every time.Duration
 }
 
-// send sends requests until l says stop, and then waits for the last responses. It returns how many responses it got in
-// which time; a response with another status than want is an error.
-func (c *client) send(r *requests, l load, want int) (n int, took time.Duration, err error) {
-	start := time.Now()
-	sent := 0
-	more := func() bool { return l.requests == 0 || sent < l.requests }
+// steady returns a load of requests that are due every so often for some time.
+func steady(every, duration time.Duration) load {
+	return load{requests: int(duration / every), every: every}
+}
+
+// send sends requests until the load ends, and waits for the last responses. It returns how long each
+// request took, and how long all of them took. A response with another status than want is an error.
+//
+// In a steady load a request counts from when it is due, also when all connections are busy then, as
+// a user does not know of the other requests. Else it counts from when it is sent.
+func (c *client) send(r *requests, l load, want int) (latencies []time.Duration, took time.Duration, err error) {
+	start, sent := time.Now(), 0
+	end := patience + time.Duration(l.requests)*l.every // of a steady load
+	latencies = make([]time.Duration, 0, l.requests)
+	idle := make([]*conn, 0, len(c.conns)+l.requests) // in the order in which they became so
 	for _, k := range c.conns {
-		if more() {
-			if err := k.request(r.take()); err != nil {
-				return 0, 0, err
+		idle = append(idle, k)
+	}
+	timer := -1
+	if l.every > 0 {
+		if timer, err = c.ticks(l.every); err != nil {
+			return nil, 0, fmt.Errorf("setting a timer: %w", err)
+		}
+		defer unix.Close(timer)
+	}
+	more := func(now time.Duration) bool {
+		return (l.requests == 0 || sent < l.requests) && (l.duration == 0 || now < l.duration)
+	}
+	// sendDue sends what is due at now, as far as there are idle connections.
+	sendDue := func(now time.Duration) error {
+		for len(idle) > 0 && more(now) {
+			k := idle[0]
+			if k.due = now; l.every > 0 {
+				k.due = time.Duration(sent+1) * l.every // at a tick of the timer, which was started after start
 			}
+			if k.due > now {
+				return nil
+			}
+			if err := k.request(r.take()); err != nil {
+				return err
+			}
+			idle = idle[1:]
 			sent++
 		}
+		return nil
 	}
-
-	wanted := strconv.Itoa(want)
-	events := make([]syscall.EpollEvent, len(c.conns))
-	for n < sent {
+	if err := sendDue(0); err != nil {
+		return nil, 0, err
+	}
+	events, wanted := make([]unix.EpollEvent, len(c.conns)+1), strconv.Itoa(want)
+	for len(latencies) < max(sent, l.requests) {
 		ready, err := c.wait(events)
 		if err != nil {
-			return 0, 0, err
+			return nil, 0, err
 		}
-		over := l.duration > 0 && time.Since(start) >= l.duration
+		now := time.Since(start)
+		if l.every > 0 && now > end {
+			return nil, 0, fmt.Errorf("%d of %d requests have no response %v after the last was due",
+				l.requests-len(latencies), l.requests, patience)
+		}
 		for _, e := range ready {
-			k := c.conns[e.Fd]
-			answered, err := k.read(wanted)
-			if err != nil {
-				return 0, 0, err
-			}
-			if !answered {
-				continue
-			}
-			n++
-			if !over && more() {
-				if err := k.request(r.take()); err != nil {
-					return 0, 0, err
+			if int(e.Fd) == timer {
+				var ticks [8]byte // since it was read last
+				_, _ = unix.Read(timer, ticks[:])
+			} else {
+				k := c.conns[e.Fd]
+				complete, err := k.read(wanted)
+				if err != nil {
+					return nil, 0, err
 				}
-				sent++
+				if complete {
+					latencies = append(latencies, now-k.due)
+					idle = append(idle, k)
+				}
+			}
+			if err := sendDue(now); err != nil {
+				return nil, 0, err
 			}
 		}
 	}
-	return n, time.Since(start), nil
+	return latencies, time.Since(start), nil
+}
+
+// ticks returns a timer that c waits for too. It follows the kernel's clock: epoll itself waits for
+// whole milliseconds.
+func (c *client) ticks(every time.Duration) (fd int, err error) {
+	fd, err = unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
+	if err != nil {
+		return 0, err
+	}
+	step := unix.NsecToTimespec(int64(every))
+	if err = unix.TimerfdSettime(fd, 0, &unix.ItimerSpec{Interval: step, Value: step}, nil); err == nil {
+		err = c.watch(fd)
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+	}
+	return fd, err
 }
 
 // request starts a request. It fits the socket's buffer, so it is written at once.
 func (k *conn) request(text []byte) error {
 	k.n = 0
-	n, err := syscall.Write(k.fd, text)
+	n, err := unix.Write(k.fd, text)
 	if err == nil && n < len(text) {
 		err = errors.New("short write")
 	}
@@ -157,7 +219,7 @@ var (
 // read reads what has arrived of a response, and reports whether it is complete. Another status than the wanted one, three
 // digits, is an error.
 func (k *conn) read(wanted string) (complete bool, err error) {
-	n, err := syscall.Read(k.fd, k.buf[k.n:])
+	n, err := unix.Read(k.fd, k.buf[k.n:])
 	if err != nil {
 		return false, err
 	}
@@ -189,4 +251,47 @@ func (k *conn) read(wanted string) (complete bool, err error) {
 		return false, fmt.Errorf("a response with status %s, want %s:\n%s", status, wanted, got)
 	}
 	return true, nil
+}
+
+// requests are the bytes of requests, one after another, made before anything is measured.
+type requests struct {
+	text []byte
+	ends []int
+	next int
+}
+
+// take returns the next request; after the last comes the first.
+func (r *requests) take() []byte {
+	if r.next == len(r.ends) {
+		r.next = 0
+	}
+	start := 0
+	if r.next > 0 {
+		start = r.ends[r.next-1]
+	}
+	end := r.ends[r.next]
+	r.next++
+	return r.text[start:end]
+}
+
+// distinct returns n requests, each with an API key and a tenant that no other has, in random order.
+func distinct(n int) *requests {
+	r := new(requests)
+	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(n) {
+		r.add(fmt.Sprintf("sk_live_%024d", i), fmt.Sprintf("tenant-%08d", i))
+	}
+	return r
+}
+
+// same returns the request of one client.
+func same() *requests {
+	r := new(requests)
+	r.add("sk_live_exhausted", "tenant-0")
+	return r
+}
+
+func (r *requests) add(key, tenant string) {
+	r.text = fmt.Appendf(r.text, "GET /v1/items HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Api-Key: %s\r\nX-Tenant: %s\r\n\r\n",
+		key, tenant)
+	r.ends = append(r.ends, len(r.text))
 }

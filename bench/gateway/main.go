@@ -20,7 +20,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/test/redistest"
@@ -113,7 +112,7 @@ func run(o options) error {
 	defer redis.Close()
 	l := &lab{options: o, dir: dir, pins: pins, redis: redis.Addr}
 
-	printMachine(os.Stdout, pins, "go run ./gateway "+strings.Join(os.Args[1:], " "))
+	printMachine(pins)
 	for _, c := range comparisons(o) {
 		if o.only != "" && o.only != c.id {
 			continue
@@ -121,15 +120,15 @@ func run(o options) error {
 		if err := l.compare(c); err != nil {
 			return fmt.Errorf("%s: %w", c.id, err)
 		}
-		printThroughput(os.Stdout, c)
-		printLatency(os.Stdout, c)
+		printThroughput(c)
+		printLatency(c)
 	}
 	if o.only == "" || o.only == "memory" {
 		rows := memoryRows(o)
 		if err := l.weigh(rows); err != nil {
 			return fmt.Errorf("memory: %w", err)
 		}
-		printMemory(os.Stdout, o, rows)
+		printMemory(o, rows)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/bench/rounds"
+	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
 // compare fills in the figures of c's variants.
@@ -44,9 +44,9 @@ func (l *lab) compare(c *comparison) error {
 	if err := l.turns(all, func(k *contender) error { return k.saturate(l.round) }); err != nil {
 		return err
 	}
-	c.pace = l.load * rounds.Median(c.variants[0].rates)
-	p := pace{every: time.Duration(float64(time.Second) / c.pace), duration: l.round / 2}
-	return l.turns(all, func(k *contender) error { return k.delay(p) })
+	c.pace = l.load * c.variants[0].rates.Median()
+	steady := steady(time.Duration(float64(time.Second)/c.pace), l.round/2)
+	return l.turns(all, func(k *contender) error { return k.delay(steady) })
 }
 
 // A contender is a variant whose gateway is running.
@@ -103,7 +103,7 @@ func (k *contender) saturate(round time.Duration) error {
 	if err != nil {
 		return err
 	}
-	n, took, err := k.client.send(k.requests, load{duration: round}, k.status)
+	latencies, took, err := k.client.send(k.requests, load{duration: round}, k.status)
 	if err != nil {
 		return err
 	}
@@ -111,27 +111,28 @@ func (k *contender) saturate(round time.Duration) error {
 	if err != nil {
 		return err
 	}
-	k.rates = append(k.rates, float64(n)/took.Seconds())
-	k.cpu = append(k.cpu, (after-before).Seconds()*1e6/float64(n))
+	n := float64(len(latencies))
+	k.rates = append(k.rates, n/took.Seconds())
+	k.cpu = append(k.cpu, (after-before).Seconds()*1e6/n)
 	return nil
 }
 
 // delay adds the figures of a round in which the load leaves the gateway idle most of the time.
-func (k *contender) delay(p pace) error {
-	latencies, err := k.client.pace(k.requests, p, k.status)
+func (k *contender) delay(l load) error {
+	latencies, _, err := k.client.send(k.requests, l, k.status)
 	if err != nil {
 		return err
 	}
 	slices.Sort(latencies)
-	k.p50 = append(k.p50, rounds.Quantile(latencies, 0.50).Seconds()*1e3)
-	k.p99 = append(k.p99, rounds.Quantile(latencies, 0.99).Seconds()*1e3)
+	k.p50 = append(k.p50, report.Quantile(0.50, latencies).Seconds()*1e3)
+	k.p99 = append(k.p99, report.Quantile(0.99, latencies).Seconds()*1e3)
 	return nil
 }
 
 // weigh fills in the resident memory of rows: the median of three fresh processes after one request of each key.
 func (l *lab) weigh(rows []*memoryRow) error {
 	for _, row := range rows {
-		var samples []int64
+		var samples report.Series
 		for range 3 {
 			resident, err := l.weighOnce(row)
 			if err != nil {
@@ -139,13 +140,12 @@ func (l *lab) weigh(rows []*memoryRow) error {
 			}
 			samples = append(samples, resident)
 		}
-		slices.Sort(samples)
-		row.resident = samples[1]
+		row.resident = samples.Median()
 	}
 	return nil
 }
 
-func (l *lab) weighOnce(row *memoryRow) (int64, error) {
+func (l *lab) weighOnce(row *memoryRow) (float64, error) {
 	g, err := l.start(&row.variant, row.site)
 	if err != nil {
 		return 0, err

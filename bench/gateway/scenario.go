@@ -5,6 +5,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
 // A comparison is one measurement of several variants of a gateway that answer the same requests.
@@ -26,10 +28,10 @@ type variant struct {
 	redis              bool // it counts there, for a fleet
 	rejects            bool // every request: there is no limit to spend first
 
-	rates []float64 // requests per second, by round
-	cpu   []float64 // microseconds of Caddy's processor time per request, by round
+	rates report.Series // requests per second, by round
+	cpu   report.Series // microseconds of Caddy's processor time per request, by round
 
-	p50, p99 []float64 // milliseconds from when a request was due to its answer, by round
+	p50, p99 report.Series // milliseconds from when a request was due to its answer, by round
 }
 
 const (
@@ -182,7 +184,7 @@ func withBinary(all []*variant) (out []*variant) {
 // A memoryRow is a variant whose memory is measured after every key has made one request.
 type memoryRow struct {
 	variant
-	resident int64 // bytes
+	resident float64 // bytes
 }
 
 // memoryGoal is how much more memory the second row may have than the first, in bytes.

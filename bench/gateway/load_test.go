@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// TestPaceCountsFromWhenRequestsAreDue has a server that holds the first request back, while others become due behind it on
+// TestSteadyLoadCountsFromWhenRequestsAreDue has a server that holds the first request back, while others become due behind it on
 // the only connection.
-func TestPaceCountsFromWhenRequestsAreDue(t *testing.T) {
+func TestSteadyLoadCountsFromWhenRequestsAreDue(t *testing.T) {
 	const held, every, n = 50 * time.Millisecond, time.Millisecond, 60
 	var first sync.Once
 	k := dialServer(t, 1, func(http.ResponseWriter, *http.Request) {
 		first.Do(func() { <-time.After(held) })
 	})
-	got, err := k.pace(same(), pace{every: every, duration: n * every}, 200)
+	got, _, err := k.send(same(), steady(every, n*every), 200)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,11 +34,21 @@ func TestPaceCountsFromWhenRequestsAreDue(t *testing.T) {
 	}
 }
 
-func TestPaceRefusesAnotherStatus(t *testing.T) {
+func TestSendRefusesAnotherStatus(t *testing.T) {
 	k := dialServer(t, 2, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) })
-	_, err := k.pace(same(), pace{every: time.Millisecond, duration: 5 * time.Millisecond}, 200)
+	_, _, err := k.send(same(), load{requests: 5}, 200)
 	if want := "a response with status 429, want 200"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error = %v, want one that says %q", err, want)
+	}
+}
+
+func TestSendEnds(t *testing.T) {
+	k := dialServer(t, 3, func(http.ResponseWriter, *http.Request) {})
+	for _, l := range []load{{requests: 1}, {requests: 50}, {duration: 20 * time.Millisecond}} {
+		latencies, took, err := k.send(same(), l, 200)
+		if err != nil || took < l.duration || len(latencies) == 0 || l.requests > 0 && len(latencies) != l.requests {
+			t.Errorf("%+v: %d responses in %v, error %v", l, len(latencies), took, err)
+		}
 	}
 }
 

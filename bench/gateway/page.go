@@ -1,0 +1,70 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+
+	"github.com/prometheus/procfs"
+
+	"github.com/fleetlimit/fleetlimit/bench/report"
+)
+
+// printMachine prints what the figures below it depend on.
+func printMachine(a affinity) {
+	report.Head("go run ./gateway")
+	model := "unknown"
+	if fs, err := procfs.NewDefaultFS(); err == nil {
+		if cpus, err := fs.CPUInfo(); err == nil && len(cpus) > 0 {
+			model = cpus[0].ModelName
+		}
+	}
+	where := fmt.Sprintf("Caddy and the load share %d", a.caddy.Count())
+	if a.split {
+		where = fmt.Sprintf("%d for Caddy and 1 for the load", a.caddy.Count())
+	}
+	fmt.Printf("\nProcessors: %s; %s.\n", model, where)
+}
+
+func printThroughput(c *comparison) {
+	fmt.Printf("\n### %s\n\n", c.title)
+	report.Columns("variant", "requests/s", "ratio (least to greatest)", "processor time per request", "ratio", "goal")
+	base := c.variants[0]
+	for i, v := range c.variants {
+		ratio, goal := v.rates.Over(base.rates), ""
+		if i == 1 && c.goal > 0 {
+			goal = fmt.Sprintf("%.2f: %s", c.goal, report.Met(ratio.Median() >= c.goal))
+		}
+		report.Row(v.name, fmt.Sprintf("%.0f", v.rates.Median()), ratio.Spread("%.3f", ""),
+			fmt.Sprintf("%.1f µs", v.cpu.Median()), fmt.Sprintf("%.3f", base.cpu.Over(v.cpu).Median()), goal)
+	}
+}
+
+// latencyGoal is by how much the p99 of the second variant may be above that of the first, in
+// milliseconds.
+const latencyGoal = 1.0
+
+func printLatency(c *comparison) {
+	fmt.Printf("\nLatency of the same at %.0f requests/s:\n\n", c.pace)
+	report.Columns("variant", "p50", "p99", "p99 above the first (least to greatest)", "goal")
+	for i, v := range c.variants {
+		above, goal := v.p99.Minus(c.variants[0].p99), ""
+		if i == 1 {
+			goal = fmt.Sprintf("< %g ms: %s", latencyGoal, report.Met(above.Median() < latencyGoal))
+		}
+		report.Row(v.name, fmt.Sprintf("%.3f ms", v.p50.Median()), fmt.Sprintf("%.3f ms", v.p99.Median()),
+			above.Spread("%.3f", " ms"), goal)
+	}
+}
+
+func printMemory(o options, rows []*memoryRow) {
+	fmt.Printf("\n### Resident memory after one request of each of %d keys with limit 1000\n\n", o.keys)
+	report.Columns("variant", "resident", "above Caddy's own", "goal")
+	for i, row := range rows {
+		above, goal := row.resident-rows[0].resident, ""
+		if i == 1 {
+			goal = fmt.Sprintf("< %.0f MB: %s", memoryGoal/1e6, report.Met(above < memoryGoal))
+		}
+		report.Row(row.name, fmt.Sprintf("%.0f MB", row.resident/1e6), fmt.Sprintf("%.0f MB", above/1e6), goal)
+	}
+}
