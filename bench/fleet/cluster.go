@@ -22,7 +22,8 @@ const (
 	patience = 30 * time.Second
 )
 
-// A cluster is a Redis Cluster of this program's own: three primaries with a replica each, at some distance.
+// A cluster is this program's own Redis Cluster: three primaries with a replica each, at a
+// distance.
 type cluster struct {
 	*redistest.Cluster
 	addrs   []string      // where clients reach the servers: their own, or those of a delay line
@@ -30,7 +31,7 @@ type cluster struct {
 	timeout time.Duration // of the takes of its clients
 }
 
-// startCluster starts a cluster to which a request and its answer together take as much longer as delay says.
+// startCluster starts a cluster. A request and its answer together take longer by the delay.
 func startCluster(delay time.Duration) (c *cluster, err error) {
 	servers, err := redistest.StartCluster()
 	if err != nil {
@@ -57,7 +58,8 @@ func startCluster(delay time.Duration) (c *cluster, err error) {
 	return c, nil
 }
 
-// moveAway has the servers send their clients to a delay line, and returns when all of them do.
+// moveAway makes the servers announce the addresses of a delay line, and returns when all of them
+// do.
 func (c *cluster) moveAway(ctx context.Context, delay time.Duration) error {
 	c.line = newDelayLine(delay)
 	c.addrs = nil
@@ -85,8 +87,8 @@ func (c *cluster) moveAway(ctx context.Context, delay time.Duration) error {
 	}
 }
 
-// away returns why a server does not send clients to the delay line, or a replica is not connected with its primary, which it
-// is over the line too.
+// away returns an error while a server does not announce the delay line, or a replica is not
+// connected with its primary, which is behind the line too.
 func (c *cluster) away(ctx context.Context) error {
 	for _, s := range c.Servers {
 		nodes, err := s.Client().ClusterNodes(ctx).Result()

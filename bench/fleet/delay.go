@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A delayLine is proxies that hold back all that passes for the same time, in either direction, and keep its order. One goroutine
-// lets everything go: what comes first is due first.
+// A delayLine is proxies that delay everything by the same time, in both directions, and keep its
+// order. One goroutine sends everything: what comes first is due first.
 type delayLine struct {
 	delay   time.Duration
 	packets chan packet
@@ -83,8 +83,8 @@ func (d *delayLine) carry(from, to net.Conn) {
 	}
 }
 
-// run lets packets go when they are due. It sleeps on a thread of its own, by the kernel's clock, as the timers of Go are only exact
-// to a millisecond.
+// run sends packets when they are due. It sleeps on a thread of its own, by the kernel's clock:
+// Go's timers are exact to a millisecond only.
 func (d *delayLine) run() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -97,11 +97,11 @@ func (d *delayLine) run() {
 			_ = p.to.Close() // and so the other direction ends too
 			continue
 		}
-		_, _ = p.to.Write(p.data) // when it is closed, the other direction says so
+		_, _ = p.to.Write(p.data) // an error shows in the other direction
 	}
 }
 
-// close ends the proxies. Connections, and with the last of them the line, end with those who have them.
+// close ends the proxies. The line ends with the last of its connections, which their owners close.
 func (d *delayLine) close() {
 	for _, l := range d.listeners {
 		_ = l.Close()

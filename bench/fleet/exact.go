@@ -16,19 +16,19 @@ const (
 	rejected
 )
 
-// A decided is a take that was decided, with the instant at which it was: that of the store's clock where the store has decided,
-// that of the node's where it has.
+// A decided take has the instant of its decision: by the store's clock if the store decided, else
+// by the node's.
 type decided struct {
 	at      limiter.Instant
 	key     int32
 	verdict verdict
 }
 
-// A comparison says how the decisions of a fleet differ from those of one gateway that runs the exact algorithm on the same takes
-// at the same instants.
+// A comparison is how the decisions of a fleet differ from those of one gateway that runs the exact
+// algorithm on the same takes at the same instants.
 //
-// No sequence of admissions within a limit is ahead of the exact algorithm at any time, as that admits whatever it can. So what a
-// fleet is ahead of it is over-admission, however far it falls back later.
+// The exact algorithm admits whatever it can, so no sequence of admissions within the limit is ever
+// ahead of it. Being ahead is over-admission, however far the fleet falls back later.
 type comparison struct {
 	admitted, exact int
 
@@ -42,7 +42,7 @@ type excess struct {
 	window    limiter.Instant // which one it is, of an algorithm with fixed windows
 }
 
-// compare has the algorithm of r decide takes of so many keys, which it sorts. What has failed is left out.
+// compare lets the algorithm of r decide takes, which it sorts. Failed takes are left out.
 func compare(r *limiter.Rule, keys int, takes []decided) (c comparison) {
 	slices.SortStableFunc(takes, func(a, b decided) int { return cmp.Compare(a.at, b.at) })
 	counts, excesses := make([]limiter.Count, keys), make([]excess, keys)

@@ -10,12 +10,12 @@ import (
 	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
-// carried is how many takes per second a processor carries beside its part of Redis, when most of them ask the store: those of all
-// trials that run at the same time are no more.
+// carried is how many takes per second a processor can make beside its part of Redis, when most of
+// them need the store. All trials that run at the same time have at most that many.
 const carried = 4000
 
-// measureExactness prints how far a fleet is from the exact algorithm, in trials of all combinations
-// that the options name.
+// measureExactness prints how far a fleet is from the exact algorithm, in trials of all
+// combinations that the options name.
 func measureExactness(l *lab) error {
 	text := fmt.Sprintf("%d nodes, %g takes per second in each trial. Many trials run at the same time, on keys of their own.\n"+
 		"The load is what is asked for as a fraction of what the limit allows the busiest key within the run.", l.nodes, l.rate)
@@ -75,8 +75,8 @@ func (l *lab) exactnessOf(sizes []int, length time.Duration) error {
 	return c.save(l.plot, "fleet-over-admission.svg")
 }
 
-// batches returns trials with so many takes per second each in parts of about the same size, which together have no more than
-// most takes per second.
+// batches cuts trials, which have rate takes per second each, into parts of about the same size.
+// Each part has at most most takes per second.
 func batches(trials []*trial, rate, most float64) [][]*trial {
 	n := math.Ceil(rate * float64(len(trials)) / most)
 	return slices.Collect(slices.Chunk(trials, int(math.Ceil(float64(len(trials))/n))))

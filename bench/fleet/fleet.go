@@ -12,10 +12,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/transport"
 )
 
-// A fleet is nodes that share a Redis Cluster, each with accounts and connections of its own, as if it were a process.
+// A fleet is nodes that share a Redis Cluster. Each has its own accounts and connections, like a
+// process.
 type fleet struct {
-	nodes []*node
-	asked tally
+	nodes    []*node
+	requests tally
 }
 
 // A node is what one gateway of a fleet decides with.
@@ -24,16 +25,16 @@ type node struct {
 	store  *leasestore.Store
 }
 
-// newFleet returns a fleet on c, which it empties, for so many trials. Each node is connected with each primary.
+// newFleet empties c and returns a fleet on it. Each node is connected with each primary.
 func newFleet(c *cluster, nodes, trials int) (*fleet, error) {
 	if err := c.flush(); err != nil {
 		return nil, err
 	}
-	f := &fleet{asked: make(tally, trials+1)}
+	f := &fleet{requests: make(tally, trials+1)}
 	for range nodes {
 		client := transport.New(transport.Options{Mode: transport.Cluster, Addresses: c.addrs, Timeout: c.timeout})
 		n := &node{client: client}
-		n.store = leasestore.New(&countedLender{redisstore.New(client, "rl"), f.asked},
+		n.store = leasestore.New(&countedLender{redisstore.New(client, "rl"), f.requests},
 			leasestore.Options{Nodes: func() int { return nodes }, Timeout: c.timeout})
 		n.store.Open(zone)
 		f.nodes = append(f.nodes, n)
@@ -99,18 +100,18 @@ func (t tally) read() []int64 {
 	return counts
 }
 
-// A countedLender counts what is asked of a store.
+// A countedLender counts the requests to a store.
 type countedLender struct {
 	*redisstore.Store
-	asked tally
+	requests tally
 }
 
 func (l *countedLender) Lend(loans []limiter.Loan, answered func(error)) {
-	l.asked[loans[0].Rule.ID].Add(1)
+	l.requests[loans[0].Rule.ID].Add(1)
 	l.Store.Lend(loans, answered)
 }
 
 func (l *countedLender) Take(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
-	l.asked[takes[0].Rule.ID].Add(1)
+	l.requests[takes[0].Rule.ID].Add(1)
 	return l.Store.Take(ctx, now, takes)
 }

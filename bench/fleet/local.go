@@ -19,8 +19,8 @@ func (r *run) add(p policy, h shape, rate float64) {
 	r.trials = append(r.trials, &trial{policy: p, shape: h, rate: rate, window: time.Minute})
 }
 
-// measureKeys prints, and draws, how many requests to the store a fleet makes as its takes are spread
-// over more keys.
+// measureKeys prints, and draws, how many requests to the store a fleet makes as its takes are
+// spread over more keys.
 func measureKeys(l *lab) error {
 	counts := []int{1, 10, 100, 1000, 10_000, 100_000}
 	warm, length, rate := 12*time.Second, 20*time.Second, 3000.0
@@ -87,8 +87,8 @@ func measureShare(l *lab) error {
 	return nil
 }
 
-// measureLatency prints how long takes on warm keys last, beside those that the store decides in the
-// same run.
+// measureLatency prints how long takes on warm keys last, beside those that the store decides in
+// the same run.
 func measureLatency(l *lab) error {
 	const nodes, keys, each = 2, 100, 20.0 // takes per second of each key on each node: more than 5 while a lease lasts
 	warm, length := 10*time.Second, 25*time.Second

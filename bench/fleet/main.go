@@ -1,12 +1,15 @@
-// Command fleet measures what leases are worth to a fleet, and what they cost it: how exact its decisions are, how many of them are
-// made without the store, and how long takes last. It starts a Redis Cluster of its own, three primaries with a replica each, and
-// all nodes in this process, each with accounts and connections of its own.
+// Command fleet measures what leases bring to a fleet and what they cost: how exact its decisions
+// are, how many of them need no store, and how long takes last. It starts its own Redis Cluster of
+// three primaries with a replica each. All nodes are in this process, each with its own accounts
+// and connections.
 //
 //	go run ./fleet [-short] [-only <measurements>] [-plot <directory>] [-nodes 15] [-delay 1.5ms] ...
 //
-// Without flags it makes all measurements, one after the other. -short only shows that everything works.
+// Without flags it makes all measurements, one after the other. -short only shows that everything
+// works.
 //
-// The load is open: a take is made when it is due, however long others take. Where takes are made as fast as it goes, that is said.
+// The load is open: a take is made when it is due, however long others take. A table tells where
+// takes are made as fast as possible instead.
 package main
 
 import (
@@ -35,11 +38,11 @@ func main() {
 // A measurement prints one of the sections.
 type measurement struct {
 	name string
-	far  bool // with the delay; where processor time counts, there is none, as the delay takes some too
+	far  bool // with the delay, which takes processor time that some measurements count
 	make func(l *lab) error
 }
 
-// measurements are all that there are. Memory is first, as nothing of the others is in the process then.
+// measurements has all measurements. Memory is first, when the process holds nothing of the others.
 var measurements = []measurement{
 	{"memory", false, measureMemory},
 	{"hot", false, measureHotKey},
@@ -56,7 +59,7 @@ type lab struct {
 	*cluster
 }
 
-// measure makes the measurements that o asks for.
+// measure makes the measurements that o wants.
 func measure(o *options) error {
 	l := &lab{options: o}
 	defer func() {
@@ -84,7 +87,7 @@ func measure(o *options) error {
 	return nil
 }
 
-// start starts a cluster, and says how far it is.
+// start starts a cluster, and prints how far away it is.
 func (l *lab) start(far bool) (err error) {
 	delay := l.delay
 	if !far {

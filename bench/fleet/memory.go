@@ -18,8 +18,9 @@ import (
 // memoryGoal is what a node with a million live accounts may hold, in bytes.
 const memoryGoal = 512_000_000
 
-// measureMemory prints how much memory a node holds with many live accounts: right after they came, with all the garbage that this has
-// made, and when the garbage has been collected and given back to the system, as happens by itself within minutes.
+// measureMemory prints how much memory a node holds with many live accounts: right after they were
+// made, with all garbage, and when the garbage is collected and returned to the system, which
+// happens by itself within minutes.
 func measureMemory(l *lab) error {
 	keys := 1_000_000
 	if l.short {
@@ -69,7 +70,7 @@ func resident() (int64, error) {
 
 func megabytes(bytes int64) string { return fmt.Sprintf("%.0f MB", float64(bytes)/1e6) }
 
-// fill makes a take of each of so many keys, and returns how many failed.
+// fill makes a take of each key, and returns how many failed.
 func (n *node) fill(r *limiter.Rule, keys int) int64 {
 	var (
 		working      sync.WaitGroup

@@ -8,7 +8,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// An answer is what a fleet has said to an arrival.
+// An answer is the decision of a fleet on an arrival.
 type answer struct {
 	at      limiter.Instant // of the decision
 	late    time.Duration   // after it was due, the take was made
@@ -29,7 +29,8 @@ type outcome struct {
 	latencies     []time.Duration
 }
 
-// overAdmission returns what was admitted too much, as a fraction of what the exact algorithm admits.
+// overAdmission returns what was admitted too much, as a fraction of what the exact algorithm
+// admits.
 func (o *outcome) overAdmission() float64 { return fraction(o.over, o.exact) }
 
 // falseRejections returns what was rejected too much, as a fraction of the takes.
@@ -49,8 +50,8 @@ func (o *outcome) latency(q float64) time.Duration { return report.Quantile(q, o
 // took writes a latency.
 func (o *outcome) took(q float64) string { return report.Milliseconds(o.latency(q)) }
 
-// outcomes returns what the answers to arrivals say about trials. Those that were due before warm count for nothing but the
-// comparison.
+// outcomes sums up the answers to arrivals by trial. Those that were due before warm count only for
+// the comparison.
 func outcomes(trials []*trial, arrivals []arrival, answers []answer, warm time.Duration) []*outcome {
 	all := make([]*outcome, len(trials))
 	takes := make([][]decided, len(trials))

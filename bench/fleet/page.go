@@ -23,8 +23,8 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%g s", d.Seconds()) }
 // tolerable is how late a take may be made. Beyond it, the load was not the one that was meant.
 const tolerable = 20 * time.Millisecond
 
-// noteTrouble prints what makes figures doubtful: that the machine did not keep up with the load, and
-// takes that were not answered in time, which count neither as admitted nor as rejected.
+// noteTrouble prints what makes figures doubtful: that the machine did not keep up with the load,
+// and takes that were not answered in time, which count neither as admitted nor as rejected.
 func noteTrouble(results ...*result) {
 	var (
 		late          time.Duration

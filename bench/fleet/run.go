@@ -11,8 +11,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter/leasestore"
 )
 
-// A run is trials that a fleet has at the same time. Takes are made when they are due, however long others take: the load does not
-// wait for the fleet.
+// A run is trials that a fleet has at the same time. Takes are made when they are due, however long
+// others take: the load does not wait for the fleet.
 type run struct {
 	trials []*trial
 	nodes  int
@@ -61,7 +61,8 @@ func (r *run) on(c *cluster) (*result, error) {
 	return res, nil
 }
 
-// drive makes the takes, and returns the answers to them and the requests to the store since the run was warm, by rule ID.
+// drive makes the takes. It returns their answers, and the requests to the store since the run was
+// warm, by rule ID.
 func (r *run) drive(f *fleet, arrivals []arrival, start time.Time) (answers []answer, requests []int64) {
 	answers = make([]answer, len(arrivals))
 	var before []int64
@@ -73,12 +74,12 @@ func (r *run) drive(f *fleet, arrivals []arrival, start time.Time) (answers []an
 			time.Sleep(wait)
 		}
 		if before == nil && a.due >= r.warm {
-			before = f.asked.read()
+			before = f.requests.read()
 		}
 		takes.Go(func() { f.nodes[a.node].take(r.trials[a.trial], a, due, &answers[i]) })
 	}
 	takes.Wait()
-	requests = f.asked.read()
+	requests = f.requests.read()
 	for i := range before {
 		requests[i] -= before[i]
 	}

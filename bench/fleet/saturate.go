@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// slice is how many takes a caller makes before it lets others have the processor: else goroutines that wait for Redis would
-	// wait for the scheduler, which takes a processor away after 10 ms only.
+	// slice is how many takes a caller makes before it yields the processor. Else goroutines that
+	// wait for Redis would wait for the scheduler, which takes a processor away only after 10 ms.
 	slice = 64
 
 	// drawn is how many keys are drawn beforehand.
 	drawn = 1 << 14
 )
 
-// A saturation is what takes that are made as fast as it goes come to.
+// A saturation is what callers reach that make takes as fast as they can.
 type saturation struct {
 	takes    int64
 	failed   int64
@@ -51,7 +51,8 @@ func (s saturation) since(before saturation) saturation {
 // perTake returns the processor time of a take.
 func (s saturation) perTake() time.Duration { return s.busy / time.Duration(max(1, s.takes)) }
 
-// A caller makes takes on a node, one after the other. What it counts is its own, so that callers do not slow each other down.
+// A caller makes takes on a node, one after the other. What it counts is its own, so that callers
+// do not slow each other down.
 type caller struct {
 	takes, failed atomic.Int64
 	_             [112]byte // to two cache lines
@@ -90,7 +91,7 @@ func (f *fleet) saturate(t *trial, number int, warm, length time.Duration) satur
 			s.takes += all[i].takes.Load()
 			s.failed += all[i].failed.Load()
 		}
-		s.requests, s.elapsed, s.busy = f.asked.read()[ruleOf(number)], time.Since(begin), processorTime()
+		s.requests, s.elapsed, s.busy = f.requests.read()[ruleOf(number)], time.Since(begin), processorTime()
 		return s
 	}
 	time.Sleep(warm)

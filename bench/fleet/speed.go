@@ -8,8 +8,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
-// callers is how many goroutines make takes as fast as they can: enough to keep Redis busy when each
-// of them waits for it.
+// callers is how many goroutines make takes as fast as they can: enough to keep Redis busy when
+// each of them waits for it.
 const callers = 256
 
 // measureHotKey prints what takes of one key cost the store when they are made as fast as possible.
@@ -38,7 +38,8 @@ func measureHotKey(l *lab) error {
 	return nil
 }
 
-// measureSizes prints, and draws, what a fleet does as it grows: how fast it decides, and how exact.
+// measureSizes prints, and draws, what a fleet does as it grows: how fast it decides, and how
+// exact.
 func measureSizes(l *lab) error {
 	sizes := []int{2, 5, 10, 20, 50, 100}
 	warm, length, exact := 4*time.Second, 3*time.Second, 10*time.Second

@@ -56,8 +56,8 @@ type trial struct {
 	rate   float64 // takes per second, of all keys and nodes
 	window time.Duration
 
-	// load is how many events the takes of the busiest key ask for, as a fraction of those that the limit allows it within the
-	// run. 0: the limit is so high that it plays no part.
+	// load is the number of events that the takes of the busiest key want, as a fraction of what
+	// the limit allows it within the run. If it is 0, the limit is not binding.
 	load float64
 
 	rule *limiter.Rule // made when the run begins
@@ -66,22 +66,22 @@ type trial struct {
 
 // events returns the limit for a run of this length.
 //
-// Within the run, a window algorithm allows the limit in each window, and in at least one. A bucket allows its burst and what
-// refills: for a run as long as the window, twice the limit.
+// A window algorithm allows the limit in each window of the run, of which there is at least one. A
+// bucket allows its burst and what refills: in a run as long as the window, twice the limit.
 func (t *trial) events(length time.Duration) int64 {
 	if t.load == 0 {
 		return unlimited
 	}
-	asked := t.rate * length.Seconds() * newZipf(t.shape.exponent, t.shape.keys).first()
+	wanted := t.rate * length.Seconds() * newZipf(t.shape.exponent, t.shape.keys).first()
 	windows := float64(length) / float64(t.window)
 	if t.policy.kind == limiter.TokenBucket {
 		windows++
 	}
-	return max(1, int64(asked/t.load/max(1, windows)+0.5))
+	return max(1, int64(wanted/t.load/max(1, windows)+0.5))
 }
 
-// prepare makes the rule and the keys of the trial with this number, for a run of this length. window is what t.window is in it: see
-// windowAt.
+// prepare makes the rule and the keys of the trial with this number, for a run of this length. The
+// window is t.window as windowAt adjusts it.
 func (t *trial) prepare(number int, window, length time.Duration) (err error) {
 	t.rule, err = t.policy.rule(ruleOf(number), limiter.Limit{Events: t.events(length), Window: window})
 	t.keys = make([][]byte, t.shape.keys)
@@ -97,13 +97,13 @@ func ruleOf(number int) uint32 { return uint32(number) + 1 }
 // headStart is how long before the start of a run its windows may have begun, in microseconds.
 const headStart = 5_000
 
-// windowAt returns the length nearest to nominal with which a window begins at the instant start, or
-// up to headStart before.
+// windowAt returns the length nearest to nominal with which a window begins at the instant start,
+// or up to headStart before.
 //
 // Windows follow each other from the Unix epoch, so a run would wait for up to an hour for the next
 // hour to begin. But some 500,000 hours have passed since 1970, and a window that is a few
-// milliseconds longer begins at quite another time. The lengths differ from the nominal ones by less
-// than 1 %.
+// milliseconds longer begins at quite another time. The lengths differ from the nominal ones by
+// less than 1 %.
 func windowAt(start limiter.Instant, nominal time.Duration) time.Duration {
 	length := nominal.Microseconds()
 	for off := int64(0); ; off++ {

@@ -46,7 +46,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestLoadIsOfWhatTheAlgorithmAllows has each exact algorithm decide takes that come regularly, at twice what it allows.
+// TestLoadIsOfWhatTheAlgorithmAllows has each exact algorithm decide takes that come regularly, at
+// twice what it allows.
 func TestLoadIsOfWhatTheAlgorithmAllows(t *testing.T) {
 	const length = 10 * time.Second
 	for _, window := range []time.Duration{time.Second, 10 * time.Second, time.Minute} {
@@ -62,25 +63,6 @@ func TestLoadIsOfWhatTheAlgorithmAllows(t *testing.T) {
 			if got < 4_750 || got > 5_250 {
 				t.Errorf("%v, window %v: %d of 10000 takes were admitted, want about 5000", kind, window, got)
 			}
-		}
-	}
-}
-
-func TestPolicy(t *testing.T) {
-	for _, c := range []struct {
-		policy policy
-		name   string
-		bound  float64
-	}{
-		{strict, "token_bucket, strict", 0},
-		{leasing(limiter.FixedWindow), "fixed_window, 1 %", 0.01},
-		{policy{kind: limiter.SlidingWindowLog, overshoot: 0.05}, "sliding_window_log, 5 %", 0.05},
-	} {
-		if got := c.policy.String(); got != c.name {
-			t.Errorf("%+v is called %q, want %q", c.policy, got, c.name)
-		}
-		if got := c.policy.bound(); got != c.bound {
-			t.Errorf("bound of %v = %g, want %g", c.policy, got, c.bound)
 		}
 	}
 }

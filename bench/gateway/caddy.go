@@ -30,7 +30,8 @@ type caddy struct {
 	port int
 }
 
-// start starts a Caddy whose only site has the directives of v, and returns when it accepts connections.
+// start starts a Caddy whose only site has the directives of v, and returns when it accepts
+// connections.
 func (l *lab) start(v *variant, site string) (*caddy, error) {
 	binary, options := v.binary, ""
 	if v.redis {
@@ -89,8 +90,9 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// cpuTime returns the processor time that c has used: the sum over its threads, in nanoseconds, where
-// the process's own count has hundredths of a second. Go's threads do not end, so it never falls.
+// cpuTime returns the processor time that c has used: the sum over its threads, in nanoseconds,
+// where the process's own count has hundredths of a second. Go's threads do not end, so it never
+// falls.
 func (c *caddy) cpuTime() (sum time.Duration, err error) {
 	threads, err := procfs.AllThreads(c.cmd.Process.Pid)
 	if err != nil {

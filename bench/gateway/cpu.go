@@ -17,8 +17,8 @@ type affinity struct {
 	split       bool // false when both share all processors
 }
 
-// pin moves this process to the last processor that it may use, and leaves n others to Caddy. If n is
-// 0, or on a machine with one processor, both share all.
+// pin moves this process to the last processor that it may use, and leaves n others to Caddy. If n
+// is 0, or on a machine with one processor, both share all.
 func pin(n int) (a affinity, err error) {
 	var all unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &all); err != nil {

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A client keeps a number of connections to one Caddy busy: each sends its next request when the response to the last
-// one is complete. It is one thread that waits with epoll and looks at no more of a response than it has to, because
-// it must not be what limits the rate.
+// A client keeps a number of connections to one Caddy busy: each sends its next request when the
+// response to the last one is complete. It is one thread that waits with epoll and looks at no more
+// of a response than it has to, because it must not be what limits the rate.
 type client struct {
 	epoll int
 	conns map[int32]*conn // by file descriptor
@@ -106,11 +106,12 @@ func steady(every, duration time.Duration) load {
 	return load{requests: int(duration / every), every: every}
 }
 
-// send sends requests until the load ends, and waits for the last responses. It returns how long each
-// request took, and how long all of them took. A response with another status than want is an error.
+// send sends requests until the load ends, and waits for the last responses. It returns how long
+// each request took, and how long all of them took. A response with another status than want is an
+// error.
 //
-// In a steady load a request counts from when it is due, also when all connections are busy then, as
-// a user does not know of the other requests. Else it counts from when it is sent.
+// In a steady load a request counts from when it is due, also when all connections are busy then,
+// as a user does not know of the other requests. Else it counts from when it is sent.
 func (c *client) send(r *requests, l load, want int) (latencies []time.Duration, took time.Duration, err error) {
 	start, sent := time.Now(), 0
 	end := patience + time.Duration(l.requests)*l.every // of a steady load
@@ -216,8 +217,8 @@ var (
 	contentLength = []byte("\r\nContent-Length: ")
 )
 
-// read reads what has arrived of a response, and reports whether it is complete. Another status than the wanted one, three
-// digits, is an error.
+// read reads what has arrived of a response, and reports whether it is complete. Another status
+// than the wanted one, three digits, is an error.
 func (k *conn) read(wanted string) (complete bool, err error) {
 	n, err := unix.Read(k.fd, k.buf[k.n:])
 	if err != nil {
@@ -274,7 +275,8 @@ func (r *requests) take() []byte {
 	return r.text[start:end]
 }
 
-// distinct returns n requests, each with an API key and a tenant that no other has, in random order.
+// distinct returns n requests, each with an API key and a tenant that no other has, in random
+// order.
 func distinct(n int) *requests {
 	r := new(requests)
 	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(n) {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestSteadyLoadCountsFromWhenRequestsAreDue has a server that holds the first request back, while others become due behind it on
-// the only connection.
+// TestSteadyLoadCountsFromWhenRequestsAreDue has a server that holds the first request back, while
+// others become due behind it on the only connection.
 func TestSteadyLoadCountsFromWhenRequestsAreDue(t *testing.T) {
 	const held, every, n = 50 * time.Millisecond, time.Millisecond, 60
 	var first sync.Once
@@ -38,7 +38,7 @@ func TestSendRefusesAnotherStatus(t *testing.T) {
 	k := dialServer(t, 2, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) })
 	_, _, err := k.send(same(), load{requests: 5}, 200)
 	if want := "a response with status 429, want 200"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("error = %v, want one that says %q", err, want)
+		t.Errorf("error = %v, want one with %q", err, want)
 	}
 }
 

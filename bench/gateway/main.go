@@ -1,15 +1,18 @@
 //go:build linux
 
-// Command gateway measures what the rate_limit handler costs Caddy: requests per second, processor time per request,
-// latency and resident memory, each beside the same Caddy without the handler in the same run.
+// Command gateway measures what the rate_limit handler costs Caddy: requests per second, processor
+// time per request, latency and resident memory, each beside the same Caddy without the handler in
+// the same run.
 //
-// The baseline is the same binary, so nothing but the handler differs. Variants take turns in short rounds, and ratios
-// are taken within a round, so what else the machine does meets them alike. Caddy has processors of its own and the load
-// comes from another one, so it is Caddy that is the bottleneck and its requests per second mean its capacity; the
-// processor time per request does not depend on that.
+// The baseline is the same binary, so nothing but the handler differs. Variants take turns in short
+// rounds, and ratios are taken within a round, so what else the machine does meets them alike.
+// Caddy has processors of its own and the load comes from another one, so it is Caddy that is the
+// bottleneck and its requests per second mean its capacity; the processor time per request does not
+// depend on that.
 //
-// Latency under such a load is the length of a queue. So it is measured in rounds of its own, in which all variants get the
-// same steady load, a fraction of what the first of them can do. It counts from the instant at which a request is due.
+// Latency under such a load is the length of a queue. So it is measured in rounds of its own, in
+// which all variants get the same steady load, a fraction of what the first of them can do. It
+// counts from the instant at which a request is due.
 //
 //	go run ./gateway -caddy ../bin/caddy [-peer <caddy>] [-floor <caddy>] [-rounds 31] [-round 400ms] [-short]
 package main
@@ -93,7 +96,7 @@ func run(o options) error {
 			return err
 		}
 		if *path = abs; !isFile(abs) {
-			return fmt.Errorf("there is no %s: run 'make build', or say another with a flag", abs)
+			return fmt.Errorf("there is no %s: run 'make build', or use another path", abs)
 		}
 	}
 	pins, err := pin(o.cpus)

@@ -71,7 +71,7 @@ func (l *lab) turns(all []*contender, do func(*contender) error) error {
 	return nil
 }
 
-// warm sends every request once, and puts down which to go on with.
+// warm sends every request once, and stores which requests to go on with.
 func (l *lab) warm(c *comparison, k *contender) error {
 	if !c.exhaust {
 		n := l.keys
@@ -117,7 +117,7 @@ func (k *contender) saturate(round time.Duration) error {
 	return nil
 }
 
-// delay adds the figures of a round in which the load leaves the gateway idle most of the time.
+// delay adds the figures of a round whose load leaves the gateway idle most of the time.
 func (k *contender) delay(l load) error {
 	latencies, _, err := k.client.send(k.requests, l, k.status)
 	if err != nil {
@@ -129,7 +129,8 @@ func (k *contender) delay(l load) error {
 	return nil
 }
 
-// weigh fills in the resident memory of rows: the median of three fresh processes after one request of each key.
+// weigh fills in the resident memory of rows: the median of three fresh processes after one request
+// of each key.
 func (l *lab) weigh(rows []*memoryRow) error {
 	for _, row := range rows {
 		var samples report.Series

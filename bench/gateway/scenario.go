@@ -16,13 +16,14 @@ type comparison struct {
 	status    int     // of every response
 	exhaust   bool    // one client beyond its limit, instead of many within theirs
 	upstream  bool    // the sites proxy to %UPSTREAM%
-	keys      int     // distinct ones; 0 for as many as the flag says
+	keys      int     // distinct ones; 0 for those of the flag
 	variants  []*variant
 
 	pace float64 // requests per second while latency was measured
 }
 
-// A variant is a way to configure Caddy, and what was measured of it. The first of a comparison is its baseline.
+// A variant is a way to configure Caddy, and what was measured of it. The first of a comparison is
+// its baseline.
 type variant struct {
 	name, binary, site string
 	redis              bool // it counts there, for a fleet
@@ -65,7 +66,7 @@ const (
 		}
 	}
 `
-	// staticRejection answers what a rejection does, by ordinary means.
+	// staticRejection gives the same answer as a rejection, by ordinary directives.
 	staticRejection = `	header {
 		X-RateLimit-Limit 1
 		X-RateLimit-Remaining 0
@@ -85,7 +86,8 @@ const (
 // threeWide are three zones with limits that a few keys do not reach.
 var threeWide = strings.ReplaceAll(threeZones, "limit 1000/1m", "limit 1000000/1m")
 
-// warmKeys is how many keys there are where a node is to lease: each has many requests while a lease lasts.
+// warmKeys is how many keys there are where a node is to lease: each has many requests while a
+// lease lasts.
 const warmKeys = 100
 
 // comparisons returns what is measured, without the peer unless there is one.
@@ -166,7 +168,7 @@ func comparisons(o options) []*comparison {
 	return all
 }
 
-// withoutHeaders returns the handler such that its decisions are not told: what is left of its cost is that of deciding.
+// withoutHeaders returns the handler without its headers. Its cost is then that of deciding.
 func withoutHeaders(handler string) string {
 	return strings.Replace(handler, "rate_limit {\n", "rate_limit {\n\t\theaders none\n", 1)
 }

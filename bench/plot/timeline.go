@@ -14,8 +14,8 @@ import (
 
 type plot = gonum.Plot
 
-// timeline returns a figure with time from 0 to end. There is a tick at each step, and at each of the
-// values, which are in order.
+// timeline returns a figure with time from 0 to end. There is a tick at each step, and at each of
+// the values, which are in order.
 func timeline(title string, end, step limiter.Instant, values ...float64) *plot {
 	p := chart.New(title, "", "")
 	var ticks, at gonum.ConstantTicks

@@ -17,14 +17,15 @@ import (
 	"github.com/fleetlimit/fleetlimit/transport"
 )
 
-// A variant is a way to ask Redis whether a request is within its limits.
+// A variant is a way to decide in Redis whether a request is within its limits.
 type variant struct {
 	name  string
-	ask   func(ctx context.Context, key string) error
+	take  func(ctx context.Context, key string) error
 	rates report.Series // decisions per second, by round
 }
 
-// compare has variants take turns in short rounds and prints their rates, with the ratios to the first within a round.
+// compare has variants take turns in short rounds and prints their rates, with the ratios to the
+// first within a round.
 func compare(s *redistest.Server, o options) error {
 	client := transport.New(transport.Options{Addresses: []string{s.Addr}, Timeout: 10 * time.Second})
 	defer client.Close()
@@ -33,9 +34,9 @@ func compare(s *redistest.Server, o options) error {
 	defer pool.Close()
 
 	variants := []*variant{
-		{name: "redis_rate", ask: askRedisRate(redisrate.NewLimiter(pool))},
-		{name: "fleetlimit, one zone", ask: askStore(store, 1)},
-		{name: "fleetlimit, three zones of one key", ask: askStore(store, 3)},
+		{name: "redis_rate", take: takeRedisRate(redisrate.NewLimiter(pool))},
+		{name: "fleetlimit, one zone", take: takeStore(store, 1)},
+		{name: "fleetlimit, three zones of one key", take: takeStore(store, 3)},
 	}
 	var scripts int64
 	for round := range o.rounds {
@@ -45,7 +46,7 @@ func compare(s *redistest.Server, o options) error {
 			if err != nil {
 				return err
 			}
-			rate, asked, err := v.measure(o, round)
+			rate, requests, err := v.measure(o, round)
 			if err != nil {
 				return fmt.Errorf("%s: %w", v.name, err)
 			}
@@ -55,8 +56,8 @@ func compare(s *redistest.Server, o options) error {
 				return err
 			}
 			if v == variants[2] {
-				if scripts = after - before; scripts != asked {
-					return fmt.Errorf("%s: %d script calls for %d requests", v.name, scripts, asked)
+				if scripts = after - before; scripts != requests {
+					return fmt.Errorf("%s: %d script calls for %d requests", v.name, scripts, requests)
 				}
 			}
 		}
@@ -86,7 +87,7 @@ func (v *variant) measure(o options, round int) (rate float64, requests int64, e
 					total.Add(n)
 					return nil
 				}
-				if err := v.ask(ctx, fmt.Sprintf("key-%d-%d-%d", round, caller, n%1000)); err != nil {
+				if err := v.take(ctx, fmt.Sprintf("key-%d-%d-%d", round, caller, n%1000)); err != nil {
 					return err
 				}
 			}
@@ -96,15 +97,15 @@ func (v *variant) measure(o options, round int) (rate float64, requests int64, e
 	return float64(total.Load()) / time.Since(start).Seconds(), total.Load(), err
 }
 
-func askRedisRate(l *redisrate.Limiter) func(context.Context, string) error {
+func takeRedisRate(l *redisrate.Limiter) func(context.Context, string) error {
 	return func(ctx context.Context, key string) error {
 		_, err := l.Allow(ctx, key, redisrate.PerMinute(1000))
 		return err
 	}
 }
 
-// askStore asks for one event in each of several zones that count by the same key.
-func askStore(s *redisstore.Store, zones int) func(context.Context, string) error {
+// takeStore takes one event in each of several zones that count by the same key.
+func takeStore(s *redisstore.Store, zones int) func(context.Context, string) error {
 	rules := rules(zones)
 	return func(ctx context.Context, key string) error {
 		takes := make([]limiter.Take, len(rules))
@@ -130,7 +131,8 @@ func rules(n int) []*limiter.Rule {
 	return all
 }
 
-// scriptCalls returns how many scripts Redis has run, without the calls of scripts that it did not know.
+// scriptCalls returns how many scripts Redis has run, without calls of scripts that it did not
+// know.
 func scriptCalls(s *redistest.Server) (int64, error) {
 	stats, err := s.Client().InfoMap(context.Background(), "commandstats").Result()
 	if err != nil {

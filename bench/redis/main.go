@@ -1,5 +1,5 @@
-// Command redis measures the store on Redis: what a decision costs beside redis_rate in the same run, and how much memory
-// counts take. It starts a redis-server of its own and ends it.
+// Command redis measures the store on Redis: what a decision costs beside redis_rate in the same
+// run, and how much memory counts take. It starts a redis-server of its own and ends it.
 //
 //	go run ./redis [-callers 512] [-rounds 15] [-round 500ms] [-keys 100000] [-short]
 package main

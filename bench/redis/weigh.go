@@ -19,7 +19,7 @@ import (
 // counts is how many counts, such as those of endpoints, each key has.
 const counts = 10
 
-// weigh prints how much memory Redis takes for so many keys with ten counts each.
+// weigh prints how much memory Redis needs for keys with ten counts each.
 func weigh(s *redistest.Server, o options) error {
 	ctx := context.Background()
 	client := transport.New(transport.Options{Addresses: []string{s.Addr}, Timeout: 10 * time.Second})
@@ -72,7 +72,7 @@ func fill(ctx context.Context, store *redisstore.Store, keys int) error {
 	return callers.Wait()
 }
 
-// usedMemory returns what Redis says it has allocated, in bytes.
+// usedMemory returns how many bytes Redis has allocated.
 func usedMemory(ctx context.Context, s *redistest.Server) (int64, error) {
 	info, err := s.Client().InfoMap(ctx, "memory").Result()
 	if err != nil {

@@ -37,7 +37,7 @@ func Row(cells ...any) {
 	fmt.Println("|")
 }
 
-// Met says whether a goal was met.
+// Met writes whether a goal was met.
 func Met(ok bool) string {
 	if ok {
 		return "met"

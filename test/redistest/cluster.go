@@ -19,9 +19,10 @@ const (
 	slots     = 16384 // in a cluster
 )
 
-// A Cluster is three primaries and three replicas. A replica takes over about four seconds after its
-// primary is gone or hangs: two until the others are sure, the rest for the vote. In between, Redis
-// by default refuses all commands; the option "cluster-require-full-coverage no" changes that.
+// A Cluster is three primaries and three replicas. A replica takes over about four seconds after
+// its primary is gone or hangs: two until the others are sure, the rest for the vote. In between,
+// Redis by default refuses all commands; the option "cluster-require-full-coverage no" changes
+// that.
 type Cluster struct {
 	Addrs   []string  // of all six
 	Servers []*Server // in the same order; the primaries come first at the start
@@ -30,7 +31,8 @@ type Cluster struct {
 	t      testing.TB // the test that has the cluster
 }
 
-// NewCluster starts a cluster for one test. The options are further lines of each configuration file.
+// NewCluster starts a cluster for one test. The options are further lines of each configuration
+// file.
 func NewCluster(t testing.TB, options ...string) *Cluster {
 	t.Helper()
 	return own(t, StartCluster, options)
@@ -42,8 +44,8 @@ func SharedCluster(t testing.TB) *Cluster {
 	return sharedCluster.get(t)
 }
 
-// StartCluster starts a cluster for a program that is not a test. The program calls Close at the end,
-// and no method that reports to a test.
+// StartCluster starts a cluster for a program that is not a test. The program calls Close at the
+// end, and no method that reports to a test.
 func StartCluster(options ...string) (*Cluster, error) {
 	servers, err := startGroup(2*primaries, clusterNode, options...)
 	if err != nil {
@@ -94,8 +96,8 @@ func (c *Cluster) join() error {
 	return errors.Join(errs...)
 }
 
-// healthy returns an error unless all servers see the same three primaries, each with a replica that
-// has its data.
+// healthy returns an error unless all servers see the same three primaries, each with a replica
+// that has its data.
 func (c *Cluster) healthy(ctx context.Context) error {
 	var agreed map[*Server]*Server
 	return group(c.Servers).each(func(s *Server) error {
@@ -130,8 +132,8 @@ func (c *Cluster) healthy(ctx context.Context) error {
 	})
 }
 
-// roles returns the primary and the replica of a shard; nil where there is none that works, or where
-// there are two because a former primary is back.
+// roles returns the primary and the replica of a shard; nil where there is none that works, or
+// where there are two because a former primary is back.
 func (c *Cluster) roles(shard redis.ClusterShard) (primary, replica *Server) {
 	only := func(role string) (found *Server) {
 		for _, n := range shard.Nodes {
@@ -182,8 +184,8 @@ func (c *Cluster) find(what string, look func(ctx context.Context) (*Server, err
 	return found
 }
 
-// primary returns the server that all servers that answer take for the primary of the key. Until all
-// agree, some of them have not heard of a failover, or of the return of a former primary.
+// primary returns the server that all servers that answer take for the primary of the key. Until
+// all agree, some of them have not heard of a failover, or of the return of a former primary.
 func (c *Cluster) primary(ctx context.Context, key string) (found *Server, err error) {
 	for _, s := range c.Servers {
 		if !s.answers() {

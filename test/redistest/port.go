@@ -21,8 +21,8 @@ var lastTried atomic.Int64
 
 func init() { lastTried.Store(40 * int64(os.Getpid())) }
 
-// FreePort returns a loopback port for an option such as tls-port. Nothing else in this process gets
-// it.
+// FreePort returns a loopback port for an option such as tls-port. Nothing else in this process
+// gets it.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	port, err := freePort()

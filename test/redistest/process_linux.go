@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// childAttributes lets the kernel kill the process when the thread that started it ends, and so when
-// the test binary is killed or panics.
+// childAttributes lets the kernel kill the process when the thread that started it ends, and so
+// when the test binary is killed or panics.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
 // awaitStopped returns when the process has stopped or ended: a signal takes a moment to reach a

@@ -32,8 +32,8 @@ func NewSentinel(t testing.TB, options ...string) *Sentinel {
 	return own(t, startSentinel, options)
 }
 
-// SharedSentinel returns the servers and Sentinels of this test binary, healthy, and without keys and
-// scripts.
+// SharedSentinel returns the servers and Sentinels of this test binary, healthy, and without keys
+// and scripts.
 func SharedSentinel(t testing.TB) *Sentinel {
 	t.Helper()
 	return sharedSentinel.get(t)

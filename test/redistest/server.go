@@ -48,8 +48,8 @@ func Shared(t testing.TB) *Server {
 // and no method that reports to a test.
 func StartServer(options ...string) (*Server, error) { return startServer(standalone, options...) }
 
-// Client returns the server's own client, the same one each time. It sends a command once, obeys the
-// context's deadline, and is closed with the server.
+// Client returns the server's own client, the same one each time. It sends a command once, obeys
+// the context's deadline, and is closed with the server.
 func (s *Server) Client() *redis.Client { return s.client }
 
 // Pause stops the process. Connections stay open and the system accepts new ones, but nothing
@@ -162,8 +162,8 @@ func (s *Server) flush() error {
 	return nil
 }
 
-// newClient returns a client that sends each command once, and nothing that it is not asked for. It knows
-// the password in the options of a server.
+// newClient returns a client that sends each command once, and nothing that it is not asked for. It
+// knows the password in the options of a server.
 func newClient(addr string, options []string) *redis.Client {
 	o := &redis.Options{
 		Addr: addr, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1, DisableIdentity: true,
