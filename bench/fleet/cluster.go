@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -76,14 +75,10 @@ func (c *cluster) moveAway(ctx context.Context, delay time.Duration) error {
 	}
 	for {
 		err := c.away(ctx)
-		if err == nil {
-			return nil
+		if err == nil || ctx.Err() != nil {
+			return err
 		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(context.Cause(ctx), err)
-		case <-time.After(20 * time.Millisecond):
-		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/leasestore"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
@@ -48,17 +50,11 @@ func newFleet(c *cluster, nodes, trials int) (*fleet, error) {
 
 // connect connects all nodes at the same time, and returns why one of them cannot be.
 func (f *fleet) connect() error {
-	problems := make(chan error, len(f.nodes))
+	var nodes errgroup.Group
 	for _, n := range f.nodes {
-		go func() { problems <- n.connect() }()
+		nodes.Go(n.connect)
 	}
-	var problem error
-	for range f.nodes {
-		if err := <-problems; err != nil {
-			problem = err
-		}
-	}
-	return problem
+	return nodes.Wait()
 }
 
 // connect makes takes of several keys, so of all primaries, until each was answered once.
