@@ -25,6 +25,7 @@ type leg struct {
 	shard *shard // nil: the account has gone, and nobody waits for the answer; nor is there a queue
 	hash  uint64
 	queue *queue
+	run   uint64 // of the lender that the loan tells of
 }
 
 func newFlight(key []byte, now limiter.Instant) *flight {
@@ -67,6 +68,7 @@ func (f *flight) add(l leg, a limiter.Account, r *limiter.Rule) {
 		lost += l.queue.giveBack(&loan)
 		l.book.stats.lost.Add(uint64(lost))
 	}
+	l.run = loan.Run
 	f.legs = append(f.legs, l)
 	f.loans = append(f.loans, loan)
 }
@@ -86,7 +88,7 @@ func (s *Store) land(f *flight, err error) {
 	s.options.Observe(time.Duration(now-f.asked)*time.Microsecond, err)
 	for i := range f.legs {
 		l := &f.legs[i]
-		settled := s.stats.answered(&f.loans[i], err)
+		settled := s.stats.answered(&f.loans[i], l.run, err)
 		l.book.debt.Add(-settled)
 		if l.shard != nil {
 			next := s.settle(l, &f.loans[i], f.asked, now, err)

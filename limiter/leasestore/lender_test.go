@@ -33,7 +33,8 @@ type memoryLender struct {
 	next     func(loans []limiter.Loan) (fate, time.Duration) // decides fates and delays; nil: all are answered after delay
 	ledgers  map[name]*limiter.Ledger
 	run      uint64
-	answers  bool // it answers, though late
+	answers  bool  // it answers, though late
+	unheard  int64 // events lent by answers that were lost, of which no node knows
 	requests int
 	flying   int            // requests to lend that are under way
 	crowd    int            // the most of those at a time
@@ -84,6 +85,13 @@ func (m *memoryLender) Lend(loans []limiter.Loan, answer func(error)) {
 func (m *memoryLender) meet(f fate, loans []limiter.Loan, answer func(error)) {
 	if f != lostRequest && f != refused {
 		m.lend(loans)
+	}
+	if f == lostReply || f == silence {
+		m.mu.Lock()
+		for i := range loans {
+			m.unheard += loans[i].Lent
+		}
+		m.mu.Unlock()
 	}
 	switch f {
 	case answered:

@@ -54,7 +54,7 @@ func (p *place) ask(f *flight, a limiter.Account, r *limiter.Rule, q *queue) {
 	}
 	p.shard.queues[name{p.key.ID, string(f.key)}] = q
 	p.book.rules.note(r)
-	f.add(leg{p.book, p.shard, p.key.Hash, q}, a, r)
+	f.add(leg{book: p.book, shard: p.shard, hash: p.key.Hash, queue: q}, a, r)
 }
 
 // enter locks the shard of p and returns the account, which is new if there was none. It returns none, and locks nothing,

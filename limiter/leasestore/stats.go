@@ -43,13 +43,25 @@ type counters struct {
 // asked counts a flight that begins.
 func (c *counters) asked() { c.requests.Add(1) }
 
-// answered counts a loan that has been answered, and returns how many events the lender knows of by that which were owed.
-func (c *counters) answered(l *limiter.Loan, err error) (settled int64) {
-	back := uint64(l.Back[0].N + l.Back[1].N + l.Undo.N)
+// answered counts a loan that has been answered and tells of this run of the lender, and returns how many events the lender knows of
+// by that which were owed. Another run takes nothing back.
+func (c *counters) answered(l *limiter.Loan, run uint64, err error) (settled int64) {
+	back, lost := uint64(l.Undo.N), uint64(0)
+	for _, e := range l.Back {
+		if e.At == 0 { // by a run before
+			lost += uint64(e.N)
+		} else {
+			back += uint64(e.N)
+		}
+	}
 	if err != nil {
-		c.lost.Add(back + uint64(l.Need+l.More))
+		c.lost.Add(lost + back + uint64(l.Need+l.More))
 		return 0
 	}
+	if run != l.Run {
+		lost, back = lost+back, 0
+	}
+	c.lost.Add(lost)
 	c.returned.Add(back)
 	c.granted.Add(uint64(l.Lent))
 	settled = l.Owed - l.Paid

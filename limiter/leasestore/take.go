@@ -38,7 +38,7 @@ func (s *Store) Take(ctx context.Context, now limiter.Instant, takes []limiter.T
 	r.seats = r.seats[:len(takes)]
 	if !s.decideAll(&r) {
 		s.ask(ctx, &r)
-		if r.any(denied) || ctx.Err() != nil {
+		if r.any(denied) || r.any(failed) && ctx.Err() != nil {
 			s.undoAll(&r)
 		}
 	}

@@ -7,7 +7,12 @@ func (s *Store) undoAll(r *request) {
 	for i := range r.seats {
 		t, k := &r.seats[i], &r.takes[i]
 		switch t.state {
-		case denied, decided, failed:
+		case decided:
+			if !r.any(denied) { // nobody waits any more; else the lender has consumed nothing
+				s.stats.lost.Add(uint64(k.Cost))
+			}
+			continue
+		case denied, failed:
 			continue
 		case undecided, passed:
 			k.Decision = unasked(k.Rule, r.now)
