@@ -44,7 +44,7 @@ func (h *holder) fail() {
 	switch h.drop(); {
 	case len(h.queue) > 0:
 		h.send(true)
-	case h.owed != h.paid:
+	case h.owes:
 		h.send(false)
 	default:
 		h.tend()
@@ -85,7 +85,7 @@ func (h *holder) receive(n int, asked Instant, l *Loan) {
 	switch h.drop(); {
 	case len(h.queue) > 0:
 		h.send(true)
-	case h.undo.N > 0 || h.owed != h.paid:
+	case h.undo.N > 0 || h.owes:
 		h.send(false)
 	default:
 		h.tend()

@@ -90,10 +90,6 @@ func mustNew(r Rule) *Rule {
 func (w *world) newMember(born Instant) *member {
 	w.members++
 	offset := w.Int64N(2000*sec) - 1000*sec
-	if w.IntN(10) == 0 { // its milliseconds are about to wrap around
-		const round = 1 << 32 * ms
-		offset = (int64(begins)/round+1)*round - int64(begins) - w.Int64N(100*sec)
-	}
 	return &member{world: w, id: uint64(w.members), offset: offset, born: born, accounts: make(map[int]*holder)}
 }
 

@@ -47,7 +47,7 @@ func (b *book) expire(a limiter.Account, r *limiter.Rule, now limiter.Instant) {
 func (b *book) close(s *shard, e *entry, now limiter.Instant) (back *flight) {
 	a := s.account(e)
 	r := b.rules.under(e.ID(), a)
-	a.Retire(now)
+	a.Retire()
 	b.expire(a, r, now)
 	if leased, owed := a.Outstanding(); leased+owed > 0 {
 		back = newFlight(s.accounts.Text(e, 0), now)

@@ -27,7 +27,7 @@ func (s *Store) settle(l *leg, loan *limiter.Loan, asked, now limiter.Instant, e
 	r := l.book.rules.under(loan.Rule.ID, a) // another than the loan's when takes have come under a new one
 	q.serve(a, r, loan, now)
 	if l.book.ended.Load() {
-		a.Retire(now)
+		a.Retire()
 	}
 	l.book.expire(a, r, now)
 	if _, ends := a.Due(r, now); loan.Lent > 0 && ends > 0 {
