@@ -75,7 +75,7 @@ func (h *holder) receive(n int, asked Instant, l *Loan) {
 		h.undo = Events{}
 	}
 	h.Answer(l.Rule, asked, h.clock(), l, h.spread(l), false)
-	h.plant.afterAnswer(h, l)
+	h.plant.afterAnswer(h, asked, l)
 	h.hand(l)
 	for _, v := range h.queue {
 		if !v.done {

@@ -36,7 +36,16 @@ var plants = []plant{
 	{
 		name:   "lease spent after its end",
 		blind:  true,
-		answer: func(h *holder, _ *Loan) { h.ends[0], h.ends[1] = h.ends[0]+200, h.ends[1]+200 },
+		answer: func(h *holder, _ Instant, _ *Loan) { h.ends[0], h.ends[1] = h.ends[0]+200, h.ends[1]+200 },
+	},
+	{
+		name:  "lease whose end is counted from the answer",
+		blind: true,
+		answer: func(h *holder, asked Instant, l *Loan) {
+			if newer := min(1, h.left[1]); l.Lent > 0 {
+				h.ends[newer] += uint16((h.clock() - asked) / ms)
+			}
+		},
 	},
 	{
 		name:      "late give-back into the next window",
@@ -96,7 +105,7 @@ type plant struct {
 	send   func(*holder, *Loan)
 	lend   func(*holder, *Ledger, *Loan)
 	lent   func(*holder, *Ledger, *Loan)
-	answer func(*holder, *Loan)
+	answer func(h *holder, asked Instant, l *Loan)
 }
 
 func (p *plant) beforeTake(h *holder) {
@@ -123,8 +132,8 @@ func (p *plant) afterLend(h *holder, g *Ledger, l *Loan) {
 	}
 }
 
-func (p *plant) afterAnswer(h *holder, l *Loan) {
+func (p *plant) afterAnswer(h *holder, asked Instant, l *Loan) {
 	if p.answer != nil {
-		p.answer(h, l)
+		p.answer(h, asked, l)
 	}
 }
