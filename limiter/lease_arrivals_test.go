@@ -19,14 +19,14 @@ func (w *world) arrivals(key int, load float64, end Instant) {
 	var arrive func()
 	arrive = func() {
 		if w.now < end {
-			w.nodes[node()].take(key, cost())
+			w.nodes[node()%len(w.nodes)].take(key, cost())
 			w.after(pace(gap), arrive)
 		}
 	}
 	w.after(pace(gap), arrive)
 }
 
-// placement returns which node a take arrives at.
+// placement returns which node a take arrives at, of as many as there are now.
 func (w *world) placement() func() int {
 	n := len(w.nodes)
 	pinned := w.IntN(n)

@@ -156,19 +156,3 @@ func (h *holder) tend() {
 		})
 	}
 }
-
-// crash has the node begin anew, with nothing.
-func (m *member) crash() {
-	m.tracef(allKeys, "%v crashes", m)
-	for key := range len(m.audit.keys) {
-		if h := m.accounts[key]; h != nil {
-			m.audit.crashed(h)
-		}
-	}
-	m.dead = true
-	for i, n := range m.nodes {
-		if n == m {
-			m.nodes[i] = m.newMember(m.now)
-		}
-	}
-}

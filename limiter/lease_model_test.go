@@ -72,6 +72,7 @@ func newWorld(seed uint64, p plant, trace bool) *world {
 	for range 1 + w.IntN(20) {
 		w.nodes = append(w.nodes, w.newMember(0))
 	}
+	w.count()
 	w.audit = w.newAudit(keys)
 	w.vault = w.newVault(keys)
 	w.tracef(allKeys, "%d nodes, %d keys, %+v, overshoot %v, %+v",
@@ -85,12 +86,6 @@ func mustNew(r Rule) *Rule {
 		panic(err)
 	}
 	return made
-}
-
-func (w *world) newMember(born Instant) *member {
-	w.members++
-	offset := w.Int64N(2000*sec) - 1000*sec
-	return &member{world: w, id: uint64(w.members), offset: offset, born: born, accounts: make(map[int]*holder)}
 }
 
 // stir makes the world one in which things go wrong, of which few do at a time.
@@ -109,6 +104,10 @@ func (w *world) stir() {
 		for range 1 + w.IntN(3) {
 			w.after(w.Int64N(4*length), func() { w.nodes[w.IntN(len(w.nodes))].crash() })
 		}
+	}
+	if w.IntN(8) == 0 {
+		w.audit.calm = false
+		w.churn()
 	}
 	if w.IntN(4) == 0 {
 		w.audit.calm = false

@@ -89,6 +89,10 @@ var plants = []plant{
 		take: func(h *holder) { h.denies = false },
 	},
 	{
+		name:    "credit after a restart",
+		sharers: func(m *member) int { return len(m.nodes) },
+	},
+	{
 		name: "give-back to a store that does not know of it",
 		lend: func(h *holder, _ *Ledger, l *Loan) { l.Run = h.vault.run },
 	},
@@ -100,6 +104,8 @@ type plant struct {
 	algorithm *Algorithm // where the bug is; nil for all
 	blind     bool       // but for the bounds
 	from      uint64     // the first seed: what is rare need not be looked for each time
+
+	sharers func(*member) int // in place of that of the member
 
 	take   func(*holder)
 	send   func(*holder, *Loan)

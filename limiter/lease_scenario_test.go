@@ -194,6 +194,7 @@ func ruleWorld(t *testing.T, words []string) *world {
 		w.nodes = append(w.nodes, w.newMember(0))
 		w.nodes[len(w.nodes)-1].offset = 0
 	}
+	w.count()
 	w.audit, w.vault = w.newAudit(1), w.newVault(1)
 	w.audit.regrets = true
 	lasts := "no leases"

@@ -13,7 +13,8 @@ type world struct {
 	rule    *Rule
 	most    *Rule // the highest limit there was
 	members int
-	fleet   int // how many nodes share the credit, if not those there are
+	fleet   int // how many nodes there are at least, also those that are not played
+	fewest  int // how many there were at least
 	events  eventQueue
 	nodes   []*member
 	vault   *vault

@@ -12,9 +12,12 @@ type Options struct {
 	// Timeout is how long a take waits for the lender at most. 50 ms when it is 0.
 	Timeout time.Duration
 
-	// Nodes returns how many nodes share a limit, and 0 as long as this one is too young for credit. Credit is never given
-	// when it is nil.
+	// Nodes returns how many nodes of the fleet are alive, this one included, as far as it knows. This one is alone when Nodes
+	// is nil.
 	Nodes func() int
+
+	// Settled reports whether all other nodes count this one. Credit is given only while it does, and never when it is nil.
+	Settled func() bool
 
 	// Clock returns the same instants that takes are decided at: those of a clock that is never set. That of this process
 	// when it is nil.
@@ -32,7 +35,10 @@ func (o Options) withDefaults() Options {
 		o.Timeout = 50 * time.Millisecond
 	}
 	if o.Nodes == nil {
-		o.Nodes = func() int { return 0 }
+		o.Nodes = func() int { return 1 }
+	}
+	if o.Settled == nil {
+		o.Settled = func() bool { return false }
 	}
 	if o.Clock == nil {
 		o.Clock = Now

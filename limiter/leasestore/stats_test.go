@@ -51,7 +51,6 @@ func TestJitter(t *testing.T) {
 		most  int64
 	}{
 		{"one node", bucket, 1, 1, false, 10 * ms, 0},
-		{"a young node", bucket, 0, 1, false, 10 * ms, 0},
 		{"five nodes", bucket, 5, 1, false, 10 * ms, 50 * ms},
 		{"a thousand nodes", bucket, 1000, 1, false, 10 * ms, 3000 * ms},
 		{"late retry", bucket, 5, 1, false, 3001 * ms, 0},

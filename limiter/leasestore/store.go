@@ -52,6 +52,7 @@ type Store struct {
 	books   atomic.Pointer[books]
 	wheel   wheel
 	traffic traffic
+	fleet   atomic.Pointer[limiter.FleetSize] // replaced by the janitor alone
 	stats   counters
 
 	mu     sync.Mutex      // held while books is replaced; guards what follows
@@ -68,7 +69,10 @@ var _ limiter.Store = (*Store)(nil)
 func New(lender limiter.Lender, o Options) *Store {
 	s := &Store{lender: lender, options: o.withDefaults(), seed: maphash.MakeSeed(), stop: make(chan struct{})}
 	s.books.Store(new(books))
-	s.wheel.next = int64(s.options.Clock()) / tick
+	now := s.options.Clock()
+	s.fleet.Store(new(limiter.FleetSize))
+	s.countNodes(now)
+	s.wheel.next = int64(now) / tick
 	s.janitor.Go(s.run)
 	return s
 }
