@@ -13,7 +13,7 @@ func (a Account) Ask(r *Rule, now Instant, need, more int64, l *Loan) {
 		a.adopt(r)
 	}
 	*l = Loan{
-		Rule: r, Key: l.Key, Need: need, More: more,
+		Rule: r, Key: l.Key, Need: need, More: more, Nodes: l.Nodes,
 		Owed: a.owed, Paid: a.paid(),
 		Seen: Events{a.seenAt, a.used}, Run: a.run,
 	}

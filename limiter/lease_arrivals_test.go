@@ -30,7 +30,7 @@ func (w *world) arrivals(key int, load float64, end Instant) {
 func (w *world) placement() func() int {
 	n := len(w.nodes)
 	pinned := w.IntN(n)
-	switch w.IntN(4) {
+	switch w.IntN(5) {
 	case 0:
 		return func() int { return pinned }
 	case 1: // a few have most
@@ -38,6 +38,14 @@ func (w *world) placement() func() int {
 	case 2: // one after the other has all
 		turn := 1 + w.Int64N(2*w.rule.window)
 		return func() int { return int(int64(w.now)/turn) % n }
+	case 3: // all, and then one
+		moves := w.now + Instant(w.Int64N(2*w.rule.window))
+		return func() int {
+			if w.now < moves {
+				return w.IntN(n)
+			}
+			return pinned
+		}
 	}
 	return func() int { return w.IntN(n) }
 }

@@ -11,9 +11,12 @@ func (w *world) newMember(born Instant) *member {
 	return m
 }
 
+// alive returns how many nodes there are.
+func (w *world) alive() int { return max(w.fleet, len(w.nodes)) }
+
 // count has all nodes know how many there are.
 func (w *world) count() {
-	n := max(w.fleet, len(w.nodes))
+	n := w.alive()
 	if w.fewest = min(w.fewest, n); w.fewest == 0 {
 		w.fewest = n
 	}

@@ -12,7 +12,10 @@ func (h *holder) send(more bool) {
 	}
 	h.flying, h.queue = h.queue, nil
 	asked, before := h.clock(), h.left
-	l := new(Loan)
+	l := &Loan{Nodes: h.alive()}
+	if h.lonely {
+		l.Nodes = 1
+	}
 	if need == 0 && more {
 		h.Refill(h.rule, asked, l)
 	} else {
@@ -74,7 +77,11 @@ func (h *holder) receive(n int, asked Instant, l *Loan) {
 	if l.Run != h.Dealings.run { // what is named by another run goes nowhere
 		h.undo = Events{}
 	}
-	h.Answer(l.Rule, asked, h.clock(), l, h.spread(l), false)
+	jitter := int64(0)
+	if most := l.Jitter(); most > 0 && !h.alone {
+		jitter = h.Int64N(most + 1)
+	}
+	h.Answer(l.Rule, asked, h.clock(), l, jitter, false)
 	h.plant.afterAnswer(h, asked, l)
 	h.hand(l)
 	for _, v := range h.queue {
@@ -90,16 +97,6 @@ func (h *holder) receive(n int, asked Instant, l *Loan) {
 	default:
 		h.tend()
 	}
-}
-
-// spread returns for how much longer than it lasts a denial is remembered, so that not all nodes ask again at once: unless the node is
-// taken to be alone.
-func (h *holder) spread(l *Loan) int64 {
-	retry, most := int64(l.Decision.RetryAt-l.Decision.At), l.Rule.window/20
-	if h.alone || l.Rule.Algorithm.Kind != TokenBucket || l.Need == 0 || retry <= 0 || retry > most || len(h.nodes) < 2 {
-		return 0
-	}
-	return h.Int64N(min(most, int64(len(h.nodes))*retry) + 1)
 }
 
 // hand gives the takes that wait for the loan what was served, in their order.

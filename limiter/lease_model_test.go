@@ -68,6 +68,7 @@ func newWorld(seed uint64, p plant, trace bool) *world {
 	w.most = w.rule
 	w.net = network{delay: oneOf[int64](w.Rand, 0, 200, 1500, 5000), jitter: oneOf[int64](w.Rand, 0, 500, 10_000)}
 	w.greed = oneOf[int64](w.Rand, 1, 1, 1, 20)
+	w.lonely = w.IntN(2) == 0
 	keys := oneOf(w.Rand, 1, 1, 3)
 	for range 1 + w.IntN(20) {
 		w.nodes = append(w.nodes, w.newMember(0))

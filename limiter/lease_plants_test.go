@@ -66,7 +66,7 @@ var plants = []plant{
 		name:      "bucket that refills while its leases are out",
 		blind:     true,
 		algorithm: &bucket,
-		from:      1200,
+		from:      2400,
 		lend: func(h *holder, g *Ledger, l *Loan) {
 			b := g.count.(*watched).lendable.(*lentBucket)
 			for b.out() > 0 && h.now >= b.ends {
@@ -90,6 +90,7 @@ var plants = []plant{
 	},
 	{
 		name:    "credit after a restart",
+		from:    500,
 		sharers: func(m *member) int { return len(m.nodes) },
 	},
 	{

@@ -20,7 +20,8 @@ type world struct {
 	vault   *vault
 	audit   *audit
 	net     network
-	alone   bool   // nodes do not wait for each other before they ask again
+	lonely  bool   // nodes believe to be alone when they ask for leases
+	alone   bool   // nodes ask again without jitter
 	greed   int64  // nodes want so many times as much as they expect to spend; 0: as much
 	plant   plant  // a bug to be found; see lease_plants_test.go
 	trace   []line // nil: none is kept

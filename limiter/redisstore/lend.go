@@ -43,7 +43,8 @@ func (s *Store) terms(l *limiter.Loan) []byte {
 	if !l.Rule.Leases() {
 		want = 0
 	}
-	b = appendNumber(b, 5, l.More)
+	b = appendNumber(b, 3, l.More)
+	b = appendNumber(b, 2, l.Divisor())
 	b = appendNumber(b, 5, want)
 	b = appendNumber(b, 3, l.Rule.LeaseSlot())
 	settles := l.Back[0].N > 0 || l.Back[1].N > 0 || l.Undo.N > 0 || l.Owed > l.Paid
