@@ -125,6 +125,13 @@ func (n node) warm(r *limiter.Rule, key string) (taken int64) {
 	return 200
 }
 
+// suspend has time pass that only the wall clock tells: for the store as if it had begun earlier by that clock.
+func (n node) suspend(d time.Duration) {
+	last := *n.clock.last.Load()
+	last.ahead -= d
+	n.clock.last.Store(&last)
+}
+
 // settled waits until nothing is asked for any more.
 func (n node) settled() {
 	time.Sleep(10 * rtt)
