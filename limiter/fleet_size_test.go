@@ -30,6 +30,9 @@ func TestFleetSize(t *testing.T) {
 		{"as large as before", []count{{1000, 10}, {1100, 5}, {1110, 10}}, 1300, 10},
 	} {
 		var f FleetSize
+		if got := f.Now(); got != 0 {
+			t.Errorf("nodes before any were counted = %d, want 0", got)
+		}
 		for _, c := range test.counts {
 			f = f.With(c.at*sec, c.nodes)
 			if got := f.Now(); got != c.nodes {

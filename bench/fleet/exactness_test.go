@@ -13,7 +13,7 @@ func TestTrialsAreAllCombinations(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := (&lab{options: o}).trials(time.Minute)
-	if got, want := len(all), 13*4*5; got != want { // 4 algorithms with 3 overshoots and strict; shapes; loads
+	if got, want := len(all), 13*5*5; got != want { // 4 algorithms with 3 overshoots and strict; shapes; loads
 		t.Errorf("%d trials, want %d", got, want)
 	}
 	type combination struct {
