@@ -32,14 +32,6 @@ func (n *nodes) warn(d fleet.Difference) {
 		"another name or another key_prefix", zap.String("zone", d.Zone), zap.String("node", d.Node), zap.String("store", n.store))
 }
 
-// sharing returns how many nodes share the credit of a limit, and 0 as long as the others may not have heard of this one.
-func (n *nodes) sharing() int {
-	if !n.Settled() {
-		return 0
-	}
-	return n.Nodes()
-}
-
 // maxNodes is the most that `nodes` may say.
 const maxNodes = 10000
 

@@ -59,7 +59,8 @@ func acquireRedis(target *redisTarget) (*store, func(), error) {
 		nodes := joinNodes(client, target)
 		counts := redisstore.New(client, target.prefix)
 		leases := leasestore.New(counts, leasestore.Options{
-			Timeout: client.Timeout(), Nodes: nodes.sharing, Observe: metrics.requests.of(target.name),
+			Timeout: client.Timeout(), Nodes: nodes.Nodes, Settled: nodes.Settled,
+			Observe: metrics.requests.of(target.name),
 		})
 		return &store{Store: leases, id: id, name: target.name, leases: leases, counts: counts, nodes: nodes, end: func() {
 			leases.Close()

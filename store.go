@@ -32,7 +32,7 @@ func (s *store) Destruct() error {
 // instant returns t, which was just read, by the clock that takes are decided by. A node keeps accounts by a clock that is never set.
 func (s *store) instant(t time.Time) limiter.Instant {
 	if s.leases != nil {
-		return leasestore.At(t)
+		return s.leases.At(t)
 	}
 	return limiter.At(t)
 }

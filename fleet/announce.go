@@ -70,9 +70,8 @@ func (m *Member) withdraw(ctx context.Context) {
 		return
 	}
 	before := m.said
-	m.said, m.heard, m.presence, m.census = "", nil, presence{}, census{}
+	m.said, m.heard, m.presence, m.census = "", nil, presence{}, m.census.paused()
 	m.settled.Store(false)
-	m.alive.Store(0)
 	m.say(ctx, "", before)
 }
 

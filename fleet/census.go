@@ -4,25 +4,37 @@ import "time"
 
 // A census is how many nodes are believed to be alive. The zero value has not heard of any.
 type census struct {
-	nodes   int
-	doubted time.Time // when it was heard last that some of Redis does not answer
+	nodes int
+
+	// While fewer were heard of: since when, and the most since then.
+	fewerSince time.Time
+	fewer      int
 }
 
 // count returns c after an announcement at now, given the number of nodes that each of the primaries that answered has heard
 // of. All of them hear of every node, so the largest number is right.
 //
-// While not all answer, and for a Silence after, nodes may be there that could not announce themselves: then the number does
-// not fall. It would be too small just when each node has to make do with its part of a limit.
+// The number grows at once, and falls only when fewer were heard of in all announcements of a Silence, and by all primaries: to the
+// most of those. For as long, nodes may be there that Redis does not know of: as they could not announce themselves, or as it
+// came back empty and they have not announced themselves again. The number would be too small just when each node has to make do
+// with its part of a limit.
 func (c census) count(now time.Time, heard []int, all bool) census {
 	nodes := 0
 	for _, n := range heard {
 		nodes = max(nodes, n)
 	}
-	if !all {
-		c.doubted = now
+	switch {
+	case nodes >= c.nodes || !all:
+		return census{nodes: max(nodes, c.nodes)}
+	case c.fewerSince.IsZero():
+		c.fewerSince = now
 	}
-	if nodes > c.nodes || nodes > 0 && (c.doubted.IsZero() || now.Sub(c.doubted) >= Silence) {
-		c.nodes = nodes
+	c.fewer = max(c.fewer, nodes)
+	if now.Sub(c.fewerSince) >= Silence {
+		return census{nodes: c.fewer}
 	}
 	return c
 }
+
+// paused returns c after a time without announcements, which says nothing about other nodes.
+func (c census) paused() census { return census{nodes: c.nodes} }

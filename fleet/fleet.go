@@ -38,7 +38,7 @@ type Member struct {
 	report func(Difference)
 
 	// Read on the paths of requests.
-	alive   atomic.Int64 // by the last announcement; 0: nothing was heard yet
+	alive   atomic.Int64 // as census has it; 0: nothing was heard yet
 	fixed   atomic.Int64 // 0: the nodes are counted
 	settled atomic.Bool
 
@@ -84,7 +84,8 @@ func (m *Member) start() {
 }
 
 // Nodes returns how many nodes of the fleet are alive, this one included: as many as the definitions fix, else as many as
-// the last announcement heard of. Before Redis has answered that is 1, and says nothing: Settled is false then.
+// announcements heard of. That number falls a Silence late, see census. Before Redis has answered it is 1, and says nothing: Settled
+// is false then.
 func (m *Member) Nodes() int {
 	if n := m.fixed.Load(); n > 0 {
 		return int(n)
@@ -147,7 +148,7 @@ func (m *Member) announceSoon() {
 	}
 }
 
-// Leave ends the membership; the others hear of it at once if Redis can be reached. It waits for Redis as long as a request
+// Leave ends the membership, and Redis forgets this node at once if it can be reached. It waits for Redis as long as a request
 // would.
 func (m *Member) Leave() {
 	m.stop()

@@ -77,21 +77,23 @@ func TestLoop(t *testing.T) {
 		time.Sleep(Interval)
 		expect("Redis is back and has forgotten it: it starts anew, and the number is doubted", 6, 20, false)
 		time.Sleep(2 * Interval)
-		expect("it is believed again", 8, 3, true)
+		expect("fewer were heard of for 10 s", 8, 20, true)
+		time.Sleep(Interval)
+		expect("fewer were heard of for 15 s", 9, 3, true)
 
 		m.Define("second", map[string]string{"user": "10/s"}, 0)
-		expect("a reload starts", 9, 3, true)
+		expect("a reload starts", 10, 3, true)
 		m.Undefine("first")
-		expect("a reload ends", 10, 3, true)
+		expect("a reload ends", 11, 3, true)
 		m.Undefine("second")
-		expect("it has no zones any more", 11, 1, false)
-		if said := redis.heard()[10]; said != "" {
+		expect("it has no zones any more", 12, 3, false)
+		if said := redis.heard()[11]; said != "" {
 			t.Errorf("said at the end = %q, want nothing", said)
 		}
 		time.Sleep(time.Minute)
-		expect("a minute later", 11, 1, false)
+		expect("a minute later", 12, 3, false)
 		m.Leave()
-		expect("it leaves, as it had done before", 11, 1, false)
+		expect("it leaves, as it had done before", 12, 3, false)
 	})
 }
 

@@ -21,16 +21,16 @@ type Account struct {
 type Balance struct {
 	// Two lots of leased events, the older first, so that a new one can come while the old one is spent.
 	left [2]uint32
-	ends [2]moment // from when on they must not be spent
+	ends [2]uint16 // ms after heardAt, from when on they must not be spent
+
+	shownAt float32 // µs after heardAt: see shown
 
 	// What the store said last.
 	used    int64   // events of the limit
 	seenAt  Instant // by the store's clock; 0: it has said nothing
-	heardAt moment  // when it was asked for that
+	heardAt Instant // when it was asked for that, in whole ms: what the balance has counts its times from here
 
-	// What clients were told to remain.
-	shownAt moment
-	shown   int64
+	shown int64 // what clients were told at shownAt to remain
 
 	limit uint32 // names the limit that all this is about
 
@@ -41,45 +41,45 @@ type Balance struct {
 	asking  bool // a loan is under way
 	guesses bool // shown is what takes have left of a limit that the store has said nothing about: see TakeLate
 	denies  bool // the last answer was a denial, which may still be remembered
-	owes    bool // Dealings.owed and paid differ
+	owes    bool // Dealings.unpaid is not 0
 }
 
 // Dealings are the part of an account that is about the store, and about takes that are denied or admitted on credit.
 type Dealings struct {
-	at  [2]Instant // by the store's clock, when the lots were lent: their name when they go back
-	run uint64     // of the store that said what it said last
+	at [2]Instant // by the store's clock, when the lots were lent: their name when they go back
 
-	// The last denial.
-	retryAt    Instant // what clients are told
-	denied     moment  // until when it is remembered, if Balance.denies
-	breachAt   moment  // the last one that was marked as the first in a window; 0: none was yet
-	deniedCost uint32  // takes of at least this cost are denied
-	fullAfter  uint32  // under strict rules: ms from retryAt on until the limit is whole again
+	// The last denial, which is remembered if Balance.denies.
+	retryAt     Instant // what clients are told
+	deniedUntil Instant // how long it is remembered
+	breachAt    Instant // the last denial that was the first of a window; 0: there was none yet
 
-	askedAt moment // when the store was asked last
+	askedAt Instant // when the store was asked last
 
-	// Credit: in the window that began at creditAt, the events that were admitted before the store had answered, those of them that
-	// it has debited, and those that may still be admitted so. See owing.
-	creditAt   moment // 0: there was none yet
-	owed, paid uint16 // at most maxCredit
-	credit     uint16
+	owed int64 // the number of the last event of credit; 0: there was none yet. See creditAt
+
+	run        uint32 // of the store that answered last; it has no more bits
+	deniedCost uint32 // takes of at least this cost are denied
+	fullAfter  uint32 // under strict rules: ms from retryAt until the limit is full again
+
+	// Credit: the events that the store has not debited yet, as far as is known here, and those that may still be admitted in the
+	// window. Both are at most maxCredit.
+	unpaid, credit uint16
 }
 
 // Take decides a take of cost events at now from what is known here and answers it in d, or reports that the store has to be
 // asked. nodes is how many nodes share the credit; 0 for none.
 func (a Account) Take(r *Rule, now Instant, cost int64, nodes int, d *Decision) (decided bool) {
-	m := momentOf(now)
 	if !a.Under(r) {
-		a.adopt(r, m)
+		a.adopt(r)
 	}
 	if a.Denies(now, cost) {
 		a.repeatDenial(d, r, now, cost)
 		return true
 	}
 	switch {
-	case a.spend(m, cost):
+	case a.spend(now, cost):
 		a.answer(d, r, now, FromLease, cost)
-	case nodes > 0 && a.borrow(r, m, cost, nodes):
+	case nodes > 0 && a.borrow(r, now, cost, nodes):
 		a.answer(d, r, now, FromCredit, cost)
 	default:
 		return false
@@ -90,17 +90,17 @@ func (a Account) Take(r *Rule, now Instant, cost int64, nodes int, d *Decision) 
 
 // Denies reports whether a denial is remembered that a take of cost events at now would meet as well, as they are not leased.
 func (a Account) Denies(now Instant, cost int64) bool {
-	return a.denies && a.remembers(momentOf(now), cost)
+	return a.denies && a.remembers(now, cost)
 }
 
 // remembers is Denies when the last answer was a denial: apart, so that it costs no call where it was none.
-func (a Account) remembers(m moment, cost int64) bool {
-	return cost >= int64(a.deniedCost) && a.denied.after(m) && a.leased(m) < cost
+func (a Account) remembers(now Instant, cost int64) bool {
+	return cost >= int64(a.deniedCost) && now < a.deniedUntil && a.leased(now) < cost
 }
 
 // spend spends cost events of the lots, the older first, or none when they do not hold as many.
-func (b *Balance) spend(m moment, cost int64) bool {
-	older, newer := b.lot(0, m), b.lot(1, m)
+func (b *Balance) spend(now Instant, cost int64) bool {
+	older, newer := b.lot(0, now), b.lot(1, now)
 	if older+newer < cost {
 		return false
 	}
@@ -114,23 +114,31 @@ func (b *Balance) spend(m moment, cost int64) bool {
 func (b *Balance) held() int64 { return int64(b.left[0]) + int64(b.left[1]) }
 
 // leased returns what may be spent.
-func (b *Balance) leased(m moment) int64 { return b.lot(0, m) + b.lot(1, m) }
+func (b *Balance) leased(now Instant) int64 { return b.lot(0, now) + b.lot(1, now) }
 
 // lot returns what may be spent of a lot.
-func (b *Balance) lot(i int, m moment) int64 {
-	if b.left[i] > 0 && b.ends[i].after(m) {
+func (b *Balance) lot(i int, now Instant) int64 {
+	if b.left[i] > 0 && b.lasts(i, now) > 0 {
 		return int64(b.left[i])
 	}
 	return 0
 }
 
+// lasts returns for how many µs a lot may still be spent.
+func (b *Balance) lasts(i int, now Instant) int64 {
+	return max(0, int64(b.ends[i])*1000-b.sinceHeard(now))
+}
+
+// sinceHeard returns how many µs ago the store was asked for what it said last.
+func (b *Balance) sinceHeard(now Instant) int64 { return max(0, int64(now-b.heardAt)) }
+
 // Under reports whether what the account knows is about the limit of r: that it was last taken or asked for under such a rule.
 func (b *Balance) Under(r *Rule) bool { return b.limit == r.limitID }
 
 // adopt makes the account one of the limit of r. What is leased of another limit goes back, and what it denied is forgotten.
-func (b *Balance) adopt(r *Rule, m moment) {
+func (b *Balance) adopt(r *Rule) {
 	if b.limit != 0 {
-		b.ends[0], b.ends[1] = m, m
+		b.ends = [2]uint16{}
 		b.denies = false
 		b.shown = max(0, r.capacity-b.used)
 	}

@@ -9,41 +9,39 @@ func (b *Balance) Asking() bool { return b.asking }
 // is what can be spent no more, and all that is leased when a take needs more than that: so it is not denied for what its own node
 // holds. Until the loan is answered, or [Account.Fail] is called, no other may be asked for.
 func (a Account) Ask(r *Rule, now Instant, need, more int64, l *Loan) {
-	m := momentOf(now)
 	if !a.Under(r) {
-		a.adopt(r, m)
+		a.adopt(r)
 	}
 	*l = Loan{
-		Rule: r, Key: l.Key, Need: need, More: more,
-		Owed: a.owing(now, a.owed), Paid: a.owing(now, a.paid),
-		Seen: Events{a.seenAt, a.used}, Run: a.run,
+		Rule: r, Key: l.Key, Need: need, More: more, Nodes: l.Nodes,
+		Owed: a.owed, Paid: a.paid(),
+		Seen: Events{a.seenAt, a.used}, Run: uint64(a.run),
 	}
-	a.measure(r, m, need+more)
+	a.measure(r, now, need+more)
 	for i := range a.left {
-		if a.left[i] > 0 && (need > 0 || a.lot(i, m) == 0) {
+		if a.left[i] > 0 && (need > 0 || a.lot(i, now) == 0) {
 			l.Back[i] = Events{a.at[i], int64(a.left[i])}
 			a.left[i] = 0
 		}
 	}
 	if need > 0 {
-		l.Want = a.want(r, m)
+		l.Want = a.want(r, now)
 	}
 	a.asking = true
-	a.askedAt = m
+	a.askedAt = now
 }
 
 // Refill prepares a loan at now that no take waits for, when the account is low or renews its lease: what is expected to be spent.
 // What is left goes back with it, but for what is kept until the answer is there: so a key in steady use costs the store one request
 // for as long as a lease lasts.
 func (a Account) Refill(r *Rule, now Instant, l *Loan) {
-	m := momentOf(now)
 	a.Ask(r, now, 0, 0, l)
-	if l.Want = a.want(r, m); l.Want == 0 {
+	if l.Want = a.want(r, now); l.Want == 0 {
 		return
 	}
 	for i := range a.left {
-		if n := a.lot(i, m); n > 0 {
-			kept := a.keep(r, n, a.ends[i].since(m))
+		if n := a.lot(i, now); n > 0 {
+			kept := a.keep(r, n, a.lasts(i, now))
 			l.Back[i] = Events{a.at[i], n - kept}
 			a.left[i] = uint32(kept)
 		}
@@ -55,15 +53,14 @@ func (a Account) Refill(r *Rule, now Instant, l *Loan) {
 // again at once; unless forget says that something of this node's own was still to be given back.
 func (a Account) Answer(r *Rule, asked, now Instant, l *Loan, jitter int64, forget bool) {
 	d := &l.Decision
-	m := momentOf(now)
 	fresh := a.seenAt == 0 || r.Algorithm.Kind == FixedWindow && d.At-Instant(d.At.into(r.window)) > a.seenAt
 	a.asking = false
-	if l.Run != a.run { // that does not know the lots, or has lost them: they go nowhere
+	if l.Run != uint64(a.run) { // that does not know the lots, or has lost them: they go nowhere
 		a.at = [2]Instant{}
 	}
-	a.used, a.seenAt, a.run = r.capacity-d.Remaining, d.At, l.Run
-	a.heardAt = momentOf(asked)
-	a.settle(l.Owed - a.owing(now, a.paid)) // it may be of a window before
+	a.used, a.seenAt, a.run = r.capacity-d.Remaining, d.At, uint32(l.Run)
+	a.hear(asked)
+	a.settle(l.Owed - a.paid()) // it may be of a window before
 	a.credit = 0
 	other := !a.Under(r) // there is a new limit since then
 	if l.Lent > 0 {
@@ -71,17 +68,17 @@ func (a Account) Answer(r *Rule, asked, now Instant, l *Loan, jitter int64, forg
 		if r.slot == 0 {
 			lasts = min(lasts, r.leaseTime())
 		}
-		ends := momentOf(asked + Instant(lasts))
 		if other {
-			ends = m
+			lasts = 0
 		}
-		a.store(l.Lent, d.At, ends)
+		ends := (int64(asked-a.heardAt) + lasts) / 1000
+		a.store(l.Lent, d.At, uint16(min(ends, math.MaxUint16)))
 	}
 	if fresh || r.Strict {
-		a.shown, a.shownAt = r.capacity, m
+		a.shown, a.shownAt = r.capacity, float32(now-a.heardAt)
 	}
 	a.guesses = false
-	a.accrue(r, m)
+	a.accrue(r, now)
 	a.shown = min(a.shown, a.total(r)+l.Served) // until those who are served have been told
 	switch {
 	case l.Need == 0 || other:
@@ -95,12 +92,23 @@ func (a Account) Answer(r *Rule, asked, now Instant, l *Loan, jitter int64, forg
 	}
 }
 
+// hear makes asked, cut off to whole ms, the instant that the times of the balance count from.
+func (b *Balance) hear(asked Instant) {
+	asked -= Instant(asked.into(1000))
+	later := asked - b.heardAt
+	for i := range b.ends {
+		b.ends[i] = uint16(max(0, int64(b.ends[i])-int64(later)/1000))
+	}
+	b.shownAt -= float32(later)
+	b.heardAt = asked
+}
+
 // asLot returns n as the size of a lot: no larger than it can be. What a node asks for is far below that, see maxLot.
 func asLot(n int64) uint32 { return uint32(min(n, math.MaxUint32)) }
 
 // store adds a lot as the newer one. Who holds two asks for no third, but a take that is undone may bring one back in between:
 // then the two become one, which ends and is named as the older.
-func (a Account) store(n int64, at Instant, ends moment) {
+func (a Account) store(n int64, at Instant, ends uint16) {
 	if a.left[0] == 0 {
 		a.at[0], a.ends[0] = a.at[1], a.ends[1]
 	}
@@ -118,18 +126,16 @@ const remembered = 1_000_000
 
 // deny remembers the denial of l, and marks it when it is the first on this node in a window.
 func (a Account) deny(now Instant, l *Loan, jitter int64) {
-	a.retryAt = Never
-	until := now + remembered
-	if d := &l.Decision; d.RetryAt != Never {
-		a.retryAt = roundUp(now + (d.RetryAt - d.At) + Instant(jitter)) // so that who asks then is not denied by what is remembered
-		until = min(until, a.retryAt)
-	}
 	// The store does not know what it has denied before: nodes deny most of the time without it.
-	if m := momentOf(now); a.breachAt == 0 || m.since(a.breachAt) >= min(l.Rule.window, furthest) {
-		l.Decision.Breach, a.breachAt = true, m
+	if a.breachAt == 0 || int64(now-a.breachAt) >= l.Rule.window {
+		l.Decision.Breach, a.breachAt = true, now
+	}
+	a.retryAt = Never
+	if d := &l.Decision; d.RetryAt != Never {
+		a.retryAt = now + (d.RetryAt - d.At) + Instant(jitter)
 	}
 	a.denies, a.deniedCost = true, uint32(l.Need)
-	a.denied = momentOf(until)
+	a.deniedUntil = min(a.retryAt, now+remembered)
 }
 
 // Fail notes that the outcome of a loan is unknown. What was to go back is lost; what is owed will be told again.

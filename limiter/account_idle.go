@@ -5,18 +5,17 @@ import "math"
 // Due reports whether leased events are to go back at now, as they can be spent no more, and when to look after the others: at their
 // end, or a little later when that is the end of a window. 0 if there are none.
 func (b *Balance) Due(r *Rule, now Instant) (back bool, ends Instant) {
-	m := momentOf(now)
 	for i := range b.left {
-		switch {
+		switch lasts := b.lasts(i, now); {
 		case b.left[i] == 0:
-		case b.ends[i].after(m):
-			ends = max(ends, now+Instant(b.ends[i].since(m)))
-		case !b.passed(r, m):
+		case lasts > 0:
+			ends = max(ends, now+Instant(lasts))
+		case !b.passed(r, now):
 			back = true
 		}
 	}
 	if r.slot == 0 && ends > 0 {
-		if next := now + Instant(b.untilNext(r, m)); ends > next-intoNext {
+		if next := now + Instant(b.untilNext(r, now)); ends > next-intoNext {
 			ends = next + intoNext
 		}
 	}
@@ -29,9 +28,9 @@ const intoNext = 2000
 
 // Expire drops leased events of a window that has passed, which are of no use to anybody, and returns how many.
 func (b *Balance) Expire(r *Rule, now Instant) (events int64) {
-	if m := momentOf(now); b.passed(r, m) {
+	if b.passed(r, now) {
 		for i := range b.left {
-			if b.lot(i, m) == 0 {
+			if b.lot(i, now) == 0 {
 				events += int64(b.left[i])
 				b.left[i] = 0
 			}
@@ -41,14 +40,13 @@ func (b *Balance) Expire(r *Rule, now Instant) (events int64) {
 }
 
 // passed reports whether the window has passed in which the store has answered last, and counts no more.
-func (b *Balance) passed(r *Rule, m moment) bool {
-	return r.Algorithm.Kind == FixedWindow && b.untilEnd(r, m) == 0
+func (b *Balance) passed(r *Rule, now Instant) bool {
+	return r.Algorithm.Kind == FixedWindow && b.untilEnd(r, now) == 0
 }
 
 // Retire makes all that is leased go back: nothing of it is spent any more. It reports whether there is something.
-func (b *Balance) Retire(now Instant) bool {
-	m := momentOf(now)
-	b.ends[0], b.ends[1] = m, m
+func (b *Balance) Retire() bool {
+	b.ends = [2]uint16{}
 	return b.held() > 0
 }
 
@@ -59,16 +57,15 @@ func (a Account) Outstanding() (leased, owed int64) {
 
 // IdleSince returns when the account was last used, as far as that can be told at now.
 func (a Account) IdleSince(now Instant) Instant {
-	m := momentOf(now)
-	return now - Instant(min(m.since(a.shownAt), m.since(a.askedAt)))
+	return min(now, max(a.heardAt+Instant(a.shownAt), a.askedAt))
 }
 
 // Idle reports whether nothing is lost when the account is forgotten: it holds nothing, remembers nothing, and was not used for so
 // many µs.
 func (a Account) Idle(r *Rule, now Instant, idleFor int64) bool {
-	if a.creditAt != 0 || a.guesses { // within a window, there is neither credit nor the whole limit again
+	if a.guesses { // within a window, there is not the whole limit again
 		idleFor = max(idleFor, r.window)
 	}
-	return !a.Asking() && a.held() == 0 && !a.owes && !a.Denies(now, math.MaxInt64) &&
+	return !a.Asking() && a.held() == 0 && !a.owes && !a.hadCredit(r, now) && !a.Denies(now, math.MaxInt64) &&
 		now-a.IdleSince(now) > Instant(idleFor)
 }

@@ -5,16 +5,15 @@ package limiter
 // store has said nothing about, no more than the limit is admitted in a window. The take goes on waiting for the store where it
 // can; what it is told then takes the place of what was known ([Balance.Withhold]).
 func (a Account) TakeLate(r *Rule, now Instant, cost int64, d *Decision) {
-	m := momentOf(now)
 	if !a.Under(r) {
-		a.adopt(r, m)
+		a.adopt(r)
 	}
-	left := a.known(r, m)
+	left := a.known(r, now)
 	ok := cost <= left
 	if ok {
 		a.shown -= cost
 	}
-	*d = Decision{OK: ok, Source: FromKnown, At: now, Limit: r.capacity, Remaining: a.shown, RetryAt: now, ResetAt: a.resetAt(r, now, m)}
+	*d = Decision{OK: ok, Source: FromKnown, At: now, Limit: r.capacity, Remaining: a.shown, RetryAt: now, ResetAt: a.resetAt(r, now)}
 	switch {
 	case ok:
 	case cost > r.capacity:
@@ -29,19 +28,23 @@ func (a Account) TakeLate(r *Rule, now Instant, cost int64, d *Decision) {
 }
 
 // known returns how many events are left by the newest state that is known.
-func (a Account) known(r *Rule, m moment) int64 {
-	age := m.since(a.heardAt)
-	if a.seenAt == 0 || a.passed(r, m) || r.Algorithm.Kind != TokenBucket && age >= min(r.window, furthest) {
-		if !a.guesses || m.since(a.shownAt) >= min(r.window, furthest) {
-			a.guesses, a.shown, a.shownAt = true, max(0, r.capacity-a.debt()), m
+func (a Account) known(r *Rule, now Instant) int64 {
+	age := a.sinceHeard(now)
+	if a.seenAt == 0 || a.passed(r, now) || r.Algorithm.Kind != TokenBucket && age >= r.window {
+		if a.guesses && a.sinceShown(now) < r.window {
+			return a.shown
 		}
+		if a.seenAt == 0 { // its times count from here
+			a.hear(now)
+		}
+		a.guesses, a.shown, a.shownAt = true, max(0, r.capacity-a.debt()), float32(now-a.heardAt)
 		return a.shown
 	}
 	used := a.used
 	if r.Algorithm.Kind == TokenBucket {
 		used -= min(used, mulDiv(age, r.refill, r.per))
 	}
-	a.accrue(r, m)
+	a.accrue(r, now)
 	a.shown = max(0, min(a.shown, a.held()+r.capacity-used, r.capacity))
 	return a.shown
 }

@@ -2,11 +2,10 @@ package limiter
 
 // answer writes the answer to a take that was decided here and took cost events.
 func (a Account) answer(d *Decision, r *Rule, now Instant, from Source, cost int64) {
-	m := momentOf(now)
-	remaining := a.show(r, m, cost)
+	remaining := a.show(r, now, cost)
 	d.OK, d.Breach, d.Source = from != FromMemory, false, from // one by one: a whole Decision would be made elsewhere and copied
 	d.At, d.Limit, d.Remaining = now, r.capacity, remaining
-	d.RetryAt, d.ResetAt = now, a.resetAt(r, now, m) // of what is shown now
+	d.RetryAt, d.ResetAt = now, a.resetAt(r, now) // of what is shown now
 }
 
 // Peek answers a take of cost events at now in d from what is known here, and takes nothing: a take is allowed unless a denial is
@@ -24,11 +23,11 @@ func (a Account) Peek(r *Rule, now Instant, cost int64, d *Decision) bool {
 }
 
 // show returns what clients are told to remain after cost events: never more than before, but for what has accrued since.
-func (a Account) show(r *Rule, m moment, cost int64) int64 {
-	if a.seenAt == 0 || a.passed(r, m) { // only credit is spent before the store has said anything about the window
+func (a Account) show(r *Rule, now Instant, cost int64) int64 {
+	if a.seenAt == 0 || a.passed(r, now) { // only credit is spent before the store has said anything about the window
 		return max(0, r.capacity-a.debt())
 	}
-	a.accrue(r, m)
+	a.accrue(r, now)
 	a.shown = max(0, min(a.shown-cost, a.total(r)))
 	return a.shown
 }
@@ -38,14 +37,19 @@ func (b *Balance) Withhold(events int64) { b.shown = max(0, b.shown-events) }
 
 // accrue adds the events that the limit has given since clients were last told what remains. What has accrued of the next one
 // stays: however often a key is asked about, nothing of it is lost.
-func (b *Balance) accrue(r *Rule, m moment) {
+func (b *Balance) accrue(r *Rule, now Instant) {
 	if r.Algorithm.Kind == FixedWindow {
 		return
 	}
-	if events := mulDiv(m.since(b.shownAt), r.refill, r.per); events > 0 {
-		b.shown += events
-		b.shownAt += moment(mulDiv(events, r.per, r.refill) / 1000)
+	if events := mulDiv(b.sinceShown(now), r.refill, r.per); events > 0 {
+		b.shown += min(events, r.capacity)
+		b.shownAt += float32(mulDiv(events, r.per, r.refill))
 	}
+}
+
+// sinceShown returns how many µs ago clients were told what remains, or what has accrued was added.
+func (b *Balance) sinceShown(now Instant) int64 {
+	return max(0, int64(now-b.heardAt)-int64(b.shownAt))
 }
 
 // total returns what is leased and what the store had left: the limit at most, though a bucket refills while its leases are out.
@@ -54,27 +58,27 @@ func (b *Balance) total(r *Rule) int64 {
 }
 
 // resetAt returns the instant at which the key will be back to its full limit.
-func (b *Balance) resetAt(r *Rule, now Instant, m moment) Instant {
+func (b *Balance) resetAt(r *Rule, now Instant) Instant {
 	switch r.Algorithm.Kind {
 	case TokenBucket:
 		return now.plus(mulDivUp(r.capacity-b.shown, r.per, r.refill))
 	case SlidingWindowLog:
 		return now + Instant(r.window)
 	case SlidingWindow:
-		return now + Instant(b.untilNext(r, m)+r.window)
+		return now + Instant(b.untilNext(r, now)+r.window)
 	}
-	return now + Instant(b.untilNext(r, m))
+	return now + Instant(b.untilNext(r, now))
 }
 
 // untilNext returns how long it is to the next window or sub-window, in µs, as far as is known here.
-func (b *Balance) untilNext(r *Rule, m moment) int64 {
+func (b *Balance) untilNext(r *Rule, now Instant) int64 {
 	if b.seenAt == 0 {
 		return r.period()
 	}
-	return r.period() - b.seenAt.plus(m.since(b.heardAt)).into(r.period())
+	return r.period() - b.seenAt.plus(b.sinceHeard(now)).into(r.period())
 }
 
 // untilEnd returns how long the window or sub-window lasts in which the store has answered last, in µs; 0 when it has passed.
-func (b *Balance) untilEnd(r *Rule, m moment) int64 {
-	return max(0, r.period()-b.seenAt.into(r.period())-m.since(b.heardAt))
+func (b *Balance) untilEnd(r *Rule, now Instant) int64 {
+	return max(0, r.period()-b.seenAt.into(r.period())-b.sinceHeard(now))
 }

@@ -14,7 +14,7 @@ func (a Account) denyExactly(asked, now Instant, l *Loan) {
 	a.fullAfter = uint32(min(max(0, d.ResetAt-d.RetryAt+999)/1000, math.MaxUint32))
 	wait := d.RetryAt - d.At
 	a.retryAt = now + wait // by the latest instant at which the store may have decided, and until the earliest
-	a.denied = momentOf(min(now+remembered, asked+wait))
+	a.deniedUntil = min(now+remembered, asked+wait)
 }
 
 // repeatDenial answers a take of cost events that a remembered denial meets, of as many events or fewer.

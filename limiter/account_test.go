@@ -13,7 +13,7 @@ import (
 func newAccount() Account { return Account{new(Balance), new(Dealings)} }
 
 // TestAccountSize pins what a node with a million accounts rests on, in bytes: a balance with a key of 16 bytes, and as many that
-// say whose it is, is 96, which never lie in more than two cache lines when one follows the other.
+// say whose it is, is 96, which never lie in more than two cache lines when one follows the other. Dealings are a cache line.
 func TestAccountSize(t *testing.T) {
 	if got, most := unsafe.Sizeof(Balance{}), uintptr(64); got > most {
 		t.Errorf("bytes of a balance = %d, want at most %d", got, most)
@@ -193,20 +193,20 @@ func TestRetire(t *testing.T) {
 	r := mustRule(t, fixed, Limit{Events: 100, Window: time.Minute})
 	a := answered(r, now, now, 1, 9)
 	var d Decision
-	if leased, _ := a.Outstanding(); leased != 9 || !a.Retire(now) {
-		t.Errorf("leased = %d, retires %v, want 9 and true", leased, a.Retire(now))
+	if leased, _ := a.Outstanding(); leased != 9 || !a.Retire() {
+		t.Errorf("leased = %d, retires %v, want 9 and true", leased, a.Retire())
 	}
 	if a.Take(r, now, 1, 0, &d) {
 		t.Errorf("take of a retired account = %+v, want none", d)
 	}
 	var l Loan
-	if a.Ask(r, now, 0, 0, &l); l.Back[0].N != 9 || a.Retire(now) {
-		t.Errorf("goes back = %v, more %v, want 9 and no more", l.Back, a.Retire(now))
+	if a.Ask(r, now, 0, 0, &l); l.Back[0].N != 9 || a.Retire() {
+		t.Errorf("goes back = %v, more %v, want 9 and no more", l.Back, a.Retire())
 	}
 }
 
 func TestIdle(t *testing.T) {
-	const now, idleFor = Instant(1000 * sec), 30 * sec
+	const now, idleFor = 1000 * sec, 30 * sec
 	r, err := NewRule(Rule{Algorithm: fixed, Limit: Limit{Events: 100, Window: time.Minute}, MaxOvershoot: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +215,7 @@ func TestIdle(t *testing.T) {
 	asking, owing, borrower, denied := used(0), newAccount(), used(0), used(0)
 	asking.Ask(r, now, 0, 0, new(Loan))
 	owing.Take(r, now, 1, 1, new(Decision))
-	borrower.creditAt = momentOf(now)
+	borrower.owed = now / ms * (maxCredit + 1)
 	denied.deny(now+30*sec, &Loan{Need: 1, Decision: Decision{At: now, RetryAt: now + 60*sec}}, 0)
 	for _, test := range []struct {
 		name string

@@ -11,7 +11,7 @@ func (b *Balance) Left() [2]uint32 { return b.left }
 
 // SpentSince returns what was spent of the leases since so much was left of each. The store must not have been asked in between.
 func (a Account) SpentSince(left [2]uint32) (s Spent) {
-	s.Run = a.run
+	s.Run = uint64(a.run)
 	for i := range left {
 		s.Leases[i] = Events{At: a.at[i], N: int64(left[i]) - int64(a.left[i])}
 	}
@@ -27,7 +27,7 @@ func (a Account) Undo(s Spent) (returns [2]Events, lost int64) {
 		a.taken -= uint32(min(e.N, int64(a.taken)))
 		switch {
 		case e.N == 0:
-		case s.Run != a.run || e.At == 0:
+		case s.Run != uint64(a.run) || e.At == 0:
 			lost += e.N
 		case a.at[0] == e.At && a.takesBack(0):
 			a.refund(0, e.N)

@@ -71,7 +71,8 @@ func TestUndoOfTwoLeases(t *testing.T) {
 	a := newAccount()
 	a.Take(r, now, 1, 0, new(Decision))
 	a.run = 1
-	a.left, a.at, a.ends = [2]uint32{2, 5}, [2]Instant{70, 80}, [2]moment{momentOf(now + sec), momentOf(now + 2*sec)}
+	a.hear(now)
+	a.left, a.at, a.ends = [2]uint32{2, 5}, [2]Instant{70, 80}, [2]uint16{1000, 2000}
 	left := a.Left()
 	a.Take(r, now, 3, 0, new(Decision))
 	spent := a.SpentSince(left)

@@ -22,47 +22,45 @@ const (
 // Low reports whether the store should be asked in the background, so that takes need not wait: something is owed, little is left
 // of the lease, or it ends soon.
 func (b *Balance) Low(r *Rule, now Instant) bool {
-	m := momentOf(now)
 	switch {
 	case b.Asking():
 		return false
 	case b.owes:
 		return true
 	}
-	left, ends := b.current(m)
+	left, ends := b.current(now)
 	if float32(left) > 2*b.demand/(memory*lowParts) && ends > r.leaseTime()/lowParts { // mostly: no lease is for twice as much as most are
 		return false
 	}
-	return b.want(r, m) > 0
+	return b.want(r, now) > 0
 }
 
 // Renews reports whether the store should be asked in the background as the lease has ended: takes have gone on since it was asked
 // last, at least a fourth as many as were expected. A lease that few have spent is not followed by another.
 func (a Account) Renews(r *Rule, now Instant) bool {
-	m := momentOf(now)
-	goesOn := a.taken > 0 && 4*float32(a.taken) >= a.expected(r, m.since(a.askedAt))
-	return goesOn && !a.Asking() && a.leased(m) == 0 && a.want(r, m) > 0
+	goesOn := a.taken > 0 && 4*float32(a.taken) >= a.expected(r, int64(now-a.askedAt))
+	return goesOn && !a.Asking() && a.leased(now) == 0 && a.want(r, now) > 0
 }
 
 // current returns what is left of the lot that ends last, and in how many µs that is.
-func (b *Balance) current(m moment) (left, ends int64) {
+func (b *Balance) current(now Instant) (left, ends int64) {
 	for i := range b.left {
-		if n := b.lot(i, m); n > 0 {
-			left, ends = n, b.ends[i].since(m)
+		if n := b.lot(i, now); n > 0 {
+			left, ends = n, b.lasts(i, now)
 		}
 	}
 	return left, ends
 }
 
-// lasts returns for how many µs a lease can be spent that is asked for now, as far as is known here.
-func (b *Balance) lasts(r *Rule, m moment) int64 {
+// nextLasts returns for how many µs a lease can be spent that is asked for now, as far as is known here.
+func (b *Balance) nextLasts(r *Rule, now Instant) int64 {
 	if b.seenAt == 0 {
 		return r.leaseTime()
 	}
 	if r.slot > 0 {
-		return 2*r.slot - b.seenAt.plus(m.since(b.heardAt)).into(r.slot) - leaseMargin(r.slot)
+		return 2*r.slot - b.seenAt.plus(b.sinceHeard(now)).into(r.slot) - leaseMargin(r.slot)
 	}
-	return min(r.leaseTime(), b.untilNext(r, m))
+	return min(r.leaseTime(), b.untilNext(r, now))
 }
 
 // expected returns how many events takes will probably ask for in so many µs.
@@ -71,8 +69,8 @@ func (b *Balance) expected(r *Rule, us int64) float32 {
 }
 
 // measure notes that takes have asked for so many events now, besides those that were spent here.
-func (a Account) measure(r *Rule, m moment, events int64) {
-	elapsed := float64(m.since(a.askedAt))
+func (a Account) measure(r *Rule, now Instant, events int64) {
+	elapsed := float64(max(0, now-a.askedAt))
 	a.demand *= float32(math.Exp(-elapsed / float64(memory*r.leaseTime())))
 	a.demand += float32(a.taken) + float32(events)
 	a.taken = 0
@@ -80,15 +78,15 @@ func (a Account) measure(r *Rule, m moment, events int64) {
 
 // near reports whether the key is so near to its limit that takes may be denied for what others hold and do not spend. Arrivals at
 // random vary by the root of their number, so five times that is rarely reached by chance.
-func (b *Balance) near(r *Rule, m moment) bool {
-	return float64(r.capacity-b.used) < 5*math.Sqrt(float64(r.capacity)) && !b.passed(r, m)
+func (b *Balance) near(r *Rule, now Instant) bool {
+	return float64(r.capacity-b.used) < 5*math.Sqrt(float64(r.capacity)) && !b.passed(r, now)
 }
 
 // lotOf returns how large a lot is from which so many events are expected to be spent. Near the limit, it is only what is spent of it
 // nearly always; in a log it is nothing there, as what is lent counts for longer than what is spent at once.
-func (b *Balance) lotOf(r *Rule, m moment, expected float32) int64 {
+func (b *Balance) lotOf(r *Rule, now Instant, expected float32) int64 {
 	switch {
-	case !b.near(r, m):
+	case !b.near(r, now):
 		expected += enough
 	case r.Algorithm.Kind == SlidingWindowLog:
 		return 0
@@ -100,17 +98,17 @@ func (b *Balance) lotOf(r *Rule, m moment, expected float32) int64 {
 
 // want returns how many events to ask for in advance: what will probably be spent while they can be, less what is kept for that. It
 // is none as long as enough is left of the lot that ends last, for long enough.
-func (b *Balance) want(r *Rule, m moment) int64 {
+func (b *Balance) want(r *Rule, now Instant) int64 {
 	if !r.Leases() || b.left[0] > 0 && b.left[1] > 0 {
 		return 0
 	}
-	left, ends := b.current(m)
-	last := b.lasts(r, m)
+	left, ends := b.current(now)
+	last := b.nextLasts(r, now)
 	expected := b.expected(r, last)
 	if float32(left) > expected/lowParts && (ends > r.leaseTime()/lowParts || last < 2*ends) {
 		return 0
 	}
-	return max(0, b.lotOf(r, m, expected)-b.keep(r, left, ends))
+	return max(0, b.lotOf(r, now, expected)-b.keep(r, left, ends))
 }
 
 // keep returns how much of a lot, of which so much is left for so long, is not exchanged for a new one: takes spend it until that is

@@ -19,18 +19,18 @@ func (w *world) arrivals(key int, load float64, end Instant) {
 	var arrive func()
 	arrive = func() {
 		if w.now < end {
-			w.nodes[node()].take(key, cost())
+			w.nodes[node()%len(w.nodes)].take(key, cost())
 			w.after(pace(gap), arrive)
 		}
 	}
 	w.after(pace(gap), arrive)
 }
 
-// placement returns which node a take arrives at.
+// placement returns which node a take arrives at, of as many as there are now.
 func (w *world) placement() func() int {
 	n := len(w.nodes)
 	pinned := w.IntN(n)
-	switch w.IntN(4) {
+	switch w.IntN(5) {
 	case 0:
 		return func() int { return pinned }
 	case 1: // a few have most
@@ -38,6 +38,14 @@ func (w *world) placement() func() int {
 	case 2: // one after the other has all
 		turn := 1 + w.Int64N(2*w.rule.window)
 		return func() int { return int(int64(w.now)/turn) % n }
+	case 3: // all, and then one
+		moves := w.now + Instant(w.Int64N(2*w.rule.window))
+		return func() int {
+			if w.now < moves {
+				return w.IntN(n)
+			}
+			return pinned
+		}
 	}
 	return func() int { return w.IntN(n) }
 }

@@ -43,6 +43,7 @@ func (a *audit) decided(h *holder, before [2]uint32, cost int64, d *Decision) {
 	switch d.Source {
 	case FromMemory:
 		k.refused++
+		k.longestWait = max(k.longestWait, int64(d.RetryAt-d.At))
 		return
 	case FromCredit:
 		if h.denied == a.rule {
@@ -74,7 +75,9 @@ func (a *audit) served(h *holder, cost int64, l *Loan, remaining int64) {
 func (a *audit) refused(h *holder, cost int64, l *Loan) {
 	a.tracef(h.key, "%v takes %d: denied by store until %v, %d remain",
 		h.member, cost, told(l.Decision.RetryAt), l.Decision.Remaining)
-	a.keys[h.key].refused++
+	k := &a.keys[h.key]
+	k.refused++
+	k.longestWait = max(k.longestWait, int64(l.Decision.RetryAt-l.Decision.At))
 	if l.Decision.RetryAt <= l.Decision.At {
 		a.failf(h.key, "%v: denied, retry at %d, which is not after %d", h.member, l.Decision.RetryAt, l.Decision.At)
 	}

@@ -34,6 +34,7 @@ type keyAudit struct {
 	takes, local, refused, abandoned, loans int64
 	needs, refills                          int64
 	exactRefused, exactUsed                 int64
+	longestWait                             int64 // that a denied take was told, in µs
 }
 
 // An admission is an admitted take, at the instant of the store's clock that it counts at.

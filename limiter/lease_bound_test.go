@@ -18,7 +18,7 @@ func (a *audit) checkBound(key int, k *keyAudit) {
 
 // budget returns how many events of credit the bound allows.
 func (a *audit) budget() int64 {
-	if a.most.Credit(len(a.nodes)) == 0 {
+	if a.most.Credit(a.fewest) == 0 {
 		return 0
 	}
 	return int64(a.most.MaxOvershoot * float64(a.most.Limit.Events))

@@ -62,6 +62,9 @@ func TestTuneFalseRejections(t *testing.T) {
 // testFalseRejections has so many takes arrive at 90 % of the limit.
 func (w *world) testFalseRejections(t *testing.T, f flow, takes int64) {
 	s := w.flood(f, takes, 0.9)
+	if w.audit.err != nil {
+		t.Fatal(w.audit.err)
+	}
 	share := float64(s.refused+s.abandoned-s.exactRefused) / float64(s.takes)
 	t.Logf("%.3f %% denied that the algorithm admits, and %.3f %% with it; local %.0f %%",
 		100*share, 100*float64(s.exactRefused)/float64(s.takes), 100*float64(s.local)/float64(s.takes))
@@ -74,7 +77,8 @@ func (w *world) testFalseRejections(t *testing.T, f flow, takes int64) {
 	}
 }
 
-// flood has so many takes arrive at random, at so many times the limit, and returns what happened.
+// flood has so many takes arrive at random, at so many times the limit, and returns what happened. It ends early when the audit finds
+// something wrong.
 func (w *world) flood(f flow, takes int64, load float64) keyAudit {
 	gap, busy := float64(w.rule.window)/(load*float64(w.rule.Limit.Events)), 0.0
 	var arrive func()
@@ -90,7 +94,7 @@ func (w *world) flood(f flow, takes int64, load float64) keyAudit {
 		}
 	}
 	arrive()
-	for w.events.Len() > 0 {
+	for w.events.Len() > 0 && w.audit.err == nil {
 		w.run(w.events.heap[0].at + 1)
 	}
 	return w.audit.sum()

@@ -12,7 +12,10 @@ func (h *holder) send(more bool) {
 	}
 	h.flying, h.queue = h.queue, nil
 	asked, before := h.clock(), h.left
-	l := new(Loan)
+	l := &Loan{Nodes: h.alive()}
+	if h.lonely {
+		l.Nodes = 1
+	}
 	if need == 0 && more {
 		h.Refill(h.rule, asked, l)
 	} else {
@@ -49,7 +52,7 @@ func (h *holder) fail() {
 	switch h.drop(); {
 	case len(h.queue) > 0:
 		h.send(true)
-	case h.owed != h.paid || len(h.rest) > 0:
+	case h.owes || len(h.rest) > 0:
 		h.send(false)
 	default:
 		h.tend()
@@ -76,11 +79,15 @@ func (h *holder) receive(n int, asked Instant, l *Loan) {
 	if l.Lent > 0 {
 		h.lots[l.Decision.At] = l.Ends
 	}
-	if l.Run != h.Dealings.run { // what is named by another run goes nowhere
+	if l.Run != uint64(h.Dealings.run) { // what is named by another run goes nowhere
 		h.undo, h.rest = Events{}, nil
 	}
-	h.Answer(l.Rule, asked, h.clock(), l, h.spread(l), false)
-	h.plant.afterAnswer(h, l)
+	jitter := int64(0)
+	if most := l.Jitter(); most > 0 && !h.alone {
+		jitter = h.Int64N(most + 1)
+	}
+	h.Answer(l.Rule, asked, h.clock(), l, jitter, false)
+	h.plant.afterAnswer(h, asked, l)
 	h.hand(l)
 	for _, v := range h.queue {
 		if !v.done {
@@ -90,21 +97,11 @@ func (h *holder) receive(n int, asked Instant, l *Loan) {
 	switch h.drop(); {
 	case len(h.queue) > 0:
 		h.send(true)
-	case h.undo.N > 0 || h.owed != h.paid || len(h.rest) > 0:
+	case h.undo.N > 0 || h.owes || len(h.rest) > 0:
 		h.send(false)
 	default:
 		h.tend()
 	}
-}
-
-// spread returns for how much longer than it lasts a denial is remembered, so that not all nodes ask again at once: unless the node is
-// taken to be alone.
-func (h *holder) spread(l *Loan) int64 {
-	retry, most := int64(l.Decision.RetryAt-l.Decision.At), l.Rule.window/20
-	if h.alone || l.Rule.Algorithm.Kind != TokenBucket || l.Need == 0 || retry <= 0 || retry > most || len(h.nodes) < 2 {
-		return 0
-	}
-	return h.Int64N(min(most, int64(len(h.nodes))*retry) + 1)
 }
 
 // hand gives the takes that wait for the loan what was served, in their order.
@@ -159,21 +156,5 @@ func (h *holder) tend() {
 				h.tend()
 			}
 		})
-	}
-}
-
-// crash has the node begin anew, with nothing.
-func (m *member) crash() {
-	m.tracef(allKeys, "%v crashes", m)
-	for key := range len(m.audit.keys) {
-		if h := m.accounts[key]; h != nil {
-			m.audit.crashed(h)
-		}
-	}
-	m.dead = true
-	for i, n := range m.nodes {
-		if n == m {
-			m.nodes[i] = m.newMember(m.now)
-		}
 	}
 }

@@ -5,7 +5,8 @@ type member struct {
 	*world
 	id       uint64
 	offset   int64   // of its clock to the store's, in µs
-	born     Instant // 0: before the world began
+	born     Instant // 0: long before the world began
+	size     FleetSize
 	dead     bool
 	accounts map[int]*holder
 }
@@ -35,12 +36,15 @@ type waiting struct {
 // clock returns the time by the clock of the node.
 func (m *member) clock() Instant { return m.now + Instant(m.offset) }
 
-// sharers returns how many nodes share the credit, 0 while the node is too young for any.
+// sharers returns how many nodes share the credit, 0 while the node gives none: such as when not all others count it yet.
 func (m *member) sharers() int {
-	if m.born != 0 && int64(m.now-m.born) < max(2*heartbeat, m.rule.window) {
+	switch {
+	case m.plant.sharers != nil:
+		return m.plant.sharers(m)
+	case m.now-m.born < 2*heartbeat:
 		return 0
 	}
-	return max(m.fleet, len(m.nodes))
+	return m.size.Sharers(m.rule, m.clock())
 }
 
 func (m *member) holder(key int) *holder {

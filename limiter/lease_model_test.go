@@ -68,10 +68,12 @@ func newWorld(seed uint64, p plant, trace bool) *world {
 	w.most = w.rule
 	w.net = network{delay: oneOf[int64](w.Rand, 0, 200, 1500, 5000), jitter: oneOf[int64](w.Rand, 0, 500, 10_000)}
 	w.greed = oneOf[int64](w.Rand, 1, 1, 1, 20)
+	w.lonely = w.IntN(2) == 0
 	keys := oneOf(w.Rand, 1, 1, 3)
 	for range 1 + w.IntN(20) {
 		w.nodes = append(w.nodes, w.newMember(0))
 	}
+	w.count()
 	w.audit = w.newAudit(keys)
 	w.vault = w.newVault(keys)
 	w.tracef(allKeys, "%d nodes, %d keys, %+v, overshoot %v, %+v",
@@ -85,16 +87,6 @@ func mustNew(r Rule) *Rule {
 		panic(err)
 	}
 	return made
-}
-
-func (w *world) newMember(born Instant) *member {
-	w.members++
-	offset := w.Int64N(2000*sec) - 1000*sec
-	if w.IntN(10) == 0 { // its milliseconds are about to wrap around
-		const round = 1 << 32 * ms
-		offset = (int64(begins)/round+1)*round - int64(begins) - w.Int64N(100*sec)
-	}
-	return &member{world: w, id: uint64(w.members), offset: offset, born: born, accounts: make(map[int]*holder)}
 }
 
 // stir makes the world one in which things go wrong, of which few do at a time.
@@ -112,6 +104,10 @@ func (w *world) stir() {
 		for range 1 + w.IntN(3) {
 			w.after(w.Int64N(4*length), func() { w.nodes[w.IntN(len(w.nodes))].crash() })
 		}
+	}
+	if w.IntN(8) == 0 {
+		w.audit.calm = false
+		w.churn()
 	}
 	if w.IntN(4) == 0 {
 		w.audit.calm = false

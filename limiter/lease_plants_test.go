@@ -36,7 +36,16 @@ var plants = []plant{
 	{
 		name:   "lease spent after its end",
 		blind:  true,
-		answer: func(h *holder, _ *Loan) { h.ends[0], h.ends[1] = h.ends[0]+200, h.ends[1]+200 },
+		answer: func(h *holder, _ Instant, _ *Loan) { h.ends[0], h.ends[1] = h.ends[0]+200, h.ends[1]+200 },
+	},
+	{
+		name:  "lease whose end is counted from the answer",
+		blind: true,
+		answer: func(h *holder, asked Instant, l *Loan) {
+			if newer := min(1, h.left[1]); l.Lent > 0 {
+				h.ends[newer] += uint16((h.clock() - asked) / ms)
+			}
+		},
 	},
 	{
 		name:      "late give-back into the next window",
@@ -57,7 +66,7 @@ var plants = []plant{
 		name:      "bucket that refills while its leases are out",
 		blind:     true,
 		algorithm: &bucket,
-		from:      1200,
+		from:      2400,
 		lend: func(h *holder, g *Ledger, l *Loan) {
 			b := g.count.(*watched).lendable.(*lentBucket)
 			for b.out() > 0 && h.now >= b.ends {
@@ -89,6 +98,11 @@ var plants = []plant{
 		},
 	},
 	{
+		name:    "credit after a restart",
+		from:    500,
+		sharers: func(m *member) int { return len(m.nodes) },
+	},
+	{
 		name: "give-back to a store that does not know of it",
 		lend: func(h *holder, _ *Ledger, l *Loan) { l.Run = h.vault.run },
 	},
@@ -101,12 +115,14 @@ type plant struct {
 	blind     bool       // but for the bounds
 	from      uint64     // the first seed: what is rare need not be looked for each time
 
+	sharers func(*member) int // in place of that of the member
+
 	take   func(*holder)
 	undo   func(*holder, *Spent)
 	send   func(*holder, *Loan)
 	lend   func(*holder, *Ledger, *Loan)
 	lent   func(*holder, *Ledger, *Loan)
-	answer func(*holder, *Loan)
+	answer func(h *holder, asked Instant, l *Loan)
 }
 
 func (p *plant) beforeTake(h *holder) {
@@ -139,8 +155,8 @@ func (p *plant) afterLend(h *holder, g *Ledger, l *Loan) {
 	}
 }
 
-func (p *plant) afterAnswer(h *holder, l *Loan) {
+func (p *plant) afterAnswer(h *holder, asked Instant, l *Loan) {
 	if p.answer != nil {
-		p.answer(h, l)
+		p.answer(h, asked, l)
 	}
 }

@@ -16,7 +16,8 @@ var writeScenarios = flag.Bool("scenarios.write", false, "write what happens in 
 
 // TestLeaseScenarios plays the stories in testdata/leases: remarks, commands, and below each of them what happens then.
 //
-//	rule <algorithm> <events>/<window> [burst=N] [overshoot=P] [subwindows=N] [nodes=N]   begins a new world
+//	rule <algorithm> <events>/<window> [burst=N] [overshoot=P] [subwindows=N] [nodes=N] [counted=1]   begins a new world; leases are
+//	                                as if each node were alone, unless they are counted
 //	limit <events> [burst=N]        changes the limit
 //	at <time>                       lets time pass until so long after the beginning
 //	take <node> [cost] [xN]         has takes arrive, all at the same instant
@@ -144,7 +145,7 @@ func playCommand(t *testing.T, w *world, words []string) *world {
 	case "expect":
 		h := w.node(t, words).holder(0)
 		h.demand = float32(number(t, argument(2))) * memory
-		h.askedAt = momentOf(h.clock())
+		h.askedAt = h.clock()
 	case "undo":
 		h := w.node(t, words).holder(0)
 		h.takeBack(w.audit.last(h), h.spent)
@@ -190,10 +191,12 @@ func ruleWorld(t *testing.T, words []string) *world {
 		MaxOvershoot: overshoot,
 	})
 	w.most = w.rule
+	w.lonely = option(words, "counted") == "0"
 	for range max(2, number(t, option(words, "nodes"))) {
 		w.nodes = append(w.nodes, w.newMember(0))
 		w.nodes[len(w.nodes)-1].offset = 0
 	}
+	w.count()
 	w.audit, w.vault = w.newAudit(1), w.newVault(1)
 	lasts := "no leases"
 	if w.rule.Leases() {

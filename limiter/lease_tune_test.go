@@ -59,6 +59,7 @@ func TestTuneLocalShare(t *testing.T) {
 			Algorithm: test.Algorithm, Limit: Limit{Events: 50_000_000, Window: time.Minute}, MaxOvershoot: test.overshoot,
 		}, 1, keys)
 		w.fleet = nodes
+		w.count()
 		w.audit.light = true
 		var arrive func()
 		arrive = func() {
@@ -118,6 +119,7 @@ func newTune(r Rule, nodes, keys int) *world {
 	for range nodes {
 		w.nodes = append(w.nodes, w.newMember(0))
 	}
+	w.count()
 	w.audit, w.vault = w.newAudit(keys), w.newVault(keys)
 	return w
 }

@@ -13,13 +13,15 @@ type world struct {
 	rule    *Rule
 	most    *Rule // the highest limit there was
 	members int
-	fleet   int // how many nodes share the credit, if not those there are
+	fleet   int // how many nodes there are at least, also those that are not played
+	fewest  int // how many there were at least
 	events  eventQueue
 	nodes   []*member
 	vault   *vault
 	audit   *audit
 	net     network
-	alone   bool   // nodes do not wait for each other before they ask again
+	lonely  bool   // nodes believe to be alone when they ask for leases
+	alone   bool   // nodes ask again without jitter
 	greed   int64  // nodes want so many times as much as they expect to spend; 0: as much
 	plant   plant  // a bug to be found; see lease_plants_test.go
 	trace   []line // nil: none is kept

@@ -14,12 +14,15 @@ type Loan struct {
 	// Need is how many events a take needs that waits for the answer; 0 when none waits. It is served or denied as a whole.
 	Need int64
 
-	// More is how many events further takes wait for: served as far as there are any.
+	// More is how many events further takes wait for: served as far as there are any, and at most MaxMore at a time.
 	More int64
 
-	// Want is how many events the node expects to spend before it asks again. At most an eighth of what is left is lent for
-	// it: so leases are large far from the limit, and exactness returns where it matters.
+	// Want is how many events the node expects to spend before it asks again. At most a share of what is left is lent for it, see
+	// Divisor: so leases are large far from the limit, and exactness returns where it matters.
 	Want int64
+
+	// Nodes is how many nodes of the fleet are alive; 0 or 1: the node is alone.
+	Nodes int
 
 	// Back are events that were lent at the instant At, by the store's clock, and not spent. They go back where they came from,
 	// or nowhere when that has passed.
@@ -79,8 +82,38 @@ func (l *Loan) Settles() bool {
 	return l.Back[0].N > 0 || l.Back[1].N > 0 || l.Undo.N > 0 || l.Owed > l.Paid
 }
 
-// share is the part of what is left that is lent for what a node only wants: one in so many events.
-const share = 8
+// MaxMore bounds how many events are served at a time to takes that wait besides the first, to three bytes.
+const MaxMore = 1<<24 - 1
+
+const (
+	// share is the part of what is left that is lent for what a node only wants, when it is alone: one in so many events.
+	share = 8
+
+	// maxDivisor bounds what Divisor returns, to two bytes.
+	maxDivisor = 1<<16 - 1
+)
+
+// Divisor returns which part of what is left is lent for what the node only wants: one in so many events. It goes by the number of
+// nodes, as each of them may hold as much when all traffic moves to another one.
+func (l *Loan) Divisor() int64 { return min(share*int64(max(1, l.Nodes)), maxDivisor) }
+
+// leaseJitter is what Jitter returns at most for a denial that ends when a lease does, in µs.
+const leaseJitter = 20_000
+
+// Jitter returns by how many µs longer than it lasts the denial of the loan is remembered at most, so that not all nodes ask again at
+// once. For a bucket that soon has enough, it is so long that about one node asks per event that accrues. Else it is short: a lease
+// that ends brings back many events at a time, and a window that begins all of them.
+func (l *Loan) Jitter() int64 {
+	r, retry := l.Rule, int64(l.Decision.RetryAt-l.Decision.At)
+	switch most := r.window / 20; {
+	case l.Need == 0 || l.Decision.OK || l.Nodes < 2 || retry <= 0 || retry > 2*maxLease:
+		return 0
+	case r.Algorithm.Kind == TokenBucket && retry <= most:
+		return min(most, int64(l.Nodes)*retry)
+	default:
+		return min(r.window/1000, leaseJitter)
+	}
+}
 
 // fits reports whether there is what the loan needs when so many events are left. Less than none are left of a limit that was
 // lowered, or exceeded by what was owed.
@@ -88,9 +121,9 @@ func (l *Loan) fits(left int64) bool { return l.Need == 0 || l.Need <= left }
 
 // divide returns how many of the events that are left are served, and how many are lent. The loan fits.
 func (l *Loan) divide(left int64) (served, lent int64) {
-	served = l.Need + max(0, min(l.More, left-l.Need))
+	served = l.Need + max(0, min(l.More, MaxMore, left-l.Need))
 	if l.Rule.Leases() {
-		lent = max(0, min(l.Want, (left-served)/share))
+		lent = max(0, min(l.Want, (left-served)/l.Divisor()))
 	}
 	return served, lent
 }

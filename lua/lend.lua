@@ -5,7 +5,7 @@
 --          algorithm, as after that. At last, how many values were not ours, if any
 if allowed then
   more_N = cost_N + math.max(0, math.min(more_N, left_N - cost_N))
-  want_N = math.max(0, math.min(want_N, math.floor((left_N - more_N) / 8)))
+  want_N = math.max(0, math.min(want_N, math.floor((left_N - more_N) / struct.unpack('>I2', ARGV[7 * N + 2], 4))))
 else
   more_N, want_N = 0, 0
 end

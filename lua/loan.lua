@@ -6,13 +6,14 @@
 -- known here or there, which is 0, nothing is restored and nothing goes back.
 --
 -- ARGV[2] is the run of this server. The last of the seven of a rule is
---   13 bytes: more 5; want 5; the length of a slot 3
+--   13 bytes: more 3; which part of what is left may be lent for what is wanted, one in so many events 2; want 5; the length of a
+--             slot 3
 --   19 bytes, or nothing: seen 12; the run that the loan is of 7
 --   58 bytes, or nothing: what goes back 12 and 12; what is to be undone 12; owed 7; paid 7; the node 8
 -- Events of an instant take 12 bytes: how many 5, the instant 7.
 --
 -- The field of a rule with a node behind says how much of what the node ever owed has been debited: expiry 3; debited 7.
-local more_N, want_N = struct.unpack('>I5I5', ARGV[7 * N + 2])
+local more_N, want_N = struct.unpack('>I3xxI5', ARGV[7 * N + 2])
 if #ARGV[7 * N + 2] > 13 then
   local n, taken, run = struct.unpack('>I5I7I7', ARGV[7 * N + 2], 14)
   if run ~= here and run > 0 and here > 0 and n > 0 and written_N < taken then

@@ -74,6 +74,27 @@ func TestBurstsComeInTheFirstTenthOfAPeriod(t *testing.T) {
 	}
 }
 
+// TestMovingTraffic comes to all nodes, and then to one.
+func TestMovingTraffic(t *testing.T) {
+	h := shapeOf(t, "moving")
+	home, other := int32(-1), make(map[int32]bool)
+	for _, a := range (&trial{shape: h, rate: 1000}).arrivals(0, 5, 9*time.Second, poisson, 1) {
+		if math.Mod(a.due.Seconds(), h.moves) < h.moves/2 {
+			other[a.node] = true
+			continue
+		}
+		if home < 0 {
+			home = a.node
+		}
+		if a.node != home {
+			t.Fatalf("a take at %v came to node %d, want node %d as before", a.due, a.node, home)
+		}
+	}
+	if len(other) != 5 {
+		t.Errorf("takes before that on %d nodes, want 5", len(other))
+	}
+}
+
 func TestMergeIsInOrder(t *testing.T) {
 	got := merge([]arrival{{due: 1, trial: 0}, {due: 4, trial: 0}}, []arrival{{due: 1, trial: 1}, {due: 2, trial: 1}})
 	want := []arrival{{due: 1, trial: 0}, {due: 1, trial: 1}, {due: 2, trial: 1}, {due: 4, trial: 0}}

@@ -66,11 +66,11 @@ func (n *node) connect() error {
 	deadline := time.Now().Add(patience)
 	for key := range 32 {
 		k := []limiter.Take{{Rule: rule, Key: fmt.Appendf(nil, "first %d", key), Cost: 1}}
-		for err := n.store.Take(context.Background(), leasestore.Now(), k); err != nil; {
+		for err := n.store.Take(context.Background(), n.store.Now(), k); err != nil; {
 			if time.Now().After(deadline) {
 				return fmt.Errorf("connecting a node to the cluster: %w", err)
 			}
-			err = n.store.Take(context.Background(), leasestore.Now(), k)
+			err = n.store.Take(context.Background(), n.store.Now(), k)
 		}
 	}
 	return nil

@@ -12,7 +12,6 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/bench/report"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/leasestore"
 )
 
 // memoryGoal is what a node with a million live accounts may hold, in bytes.
@@ -81,7 +80,7 @@ func (n *node) fill(r *limiter.Rule, keys int) int64 {
 			k := make([]limiter.Take, 1)
 			for i := next.Add(1); i <= int64(keys); i = next.Add(1) {
 				k[0] = limiter.Take{Rule: r, Key: fmt.Appendf(nil, "sk_live_%08d", i), Cost: 1}
-				if n.store.Take(context.Background(), leasestore.Now(), k) != nil {
+				if n.store.Take(context.Background(), n.store.Now(), k) != nil {
 					missed.Add(1)
 				}
 			}

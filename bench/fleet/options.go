@@ -62,7 +62,7 @@ func parseOptions(args []string) (*options, error) {
 	f.Uint64Var(&o.seed, "seed", 1, "of the arrivals")
 	f.Func("only", "make only these `measurements`: memory, hot, sizes, keys, share, latency, exact", list(&o.only, measurementNamed))
 	f.Func("arrivals", "`poisson` or regular", func(s string) error { return parsePace(s, &o.pace) })
-	f.Func("shape", "trials of these `shapes` only: uniform, pinned, zipf, bursts", list(&o.shapes, shapeNamed))
+	f.Func("shape", "trials of these `shapes` only: uniform, pinned, zipf, bursts, moving", list(&o.shapes, shapeNamed))
 	f.Func("algorithm", "trials of these `algorithms` only", list(&kinds, limiter.ParseKind))
 	f.BoolVar(&strictOnly, "strict", false, "trials without leases only")
 	f.Func("overshoot", "trials with these max_overshoots only, in `percent`", list(&overshoots, parsePercent))

@@ -8,7 +8,6 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/bench/report"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/leasestore"
 )
 
 // A run is trials that a fleet has at the same time. Takes are made when they are due, however long
@@ -47,7 +46,7 @@ func (r *run) on(c *cluster) (*result, error) {
 	windows := make(map[time.Duration]time.Duration)
 	for i, t := range r.trials {
 		if windows[t.window] == 0 {
-			windows[t.window] = windowAt(leasestore.At(start), t.window)
+			windows[t.window] = windowAt(limiter.At(start), t.window)
 		}
 		if err := t.prepare(i, windows[t.window], r.length); err != nil {
 			return nil, err
@@ -90,7 +89,7 @@ func (r *run) drive(f *fleet, arrivals []arrival, start time.Time) (answers []an
 func (n *node) take(t *trial, a *arrival, due time.Time, to *answer) {
 	begin := time.Now()
 	takes := []limiter.Take{{Rule: t.rule, Key: t.keys[a.key], Cost: 1}}
-	err := n.store.Take(context.Background(), leasestore.At(begin), takes)
+	err := n.store.Take(context.Background(), n.store.At(begin), takes)
 	d := &takes[0].Decision
 	*to = answer{at: d.At, late: begin.Sub(due), took: time.Since(begin), source: d.Source}
 	switch {

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/leasestore"
 )
 
 const (
@@ -63,7 +62,7 @@ func (c *caller) run(n *node, r *limiter.Rule, keys [][]byte, first int, stop *a
 	k := make([]limiter.Take, 1)
 	for i := first; !stop.Load(); i++ {
 		k[0] = limiter.Take{Rule: r, Key: keys[i%len(keys)], Cost: 1}
-		if n.store.Take(context.Background(), leasestore.Now(), k) != nil {
+		if n.store.Take(context.Background(), n.store.Now(), k) != nil {
 			c.failed.Add(1)
 		}
 		c.takes.Add(1)

@@ -30,11 +30,6 @@ type book struct {
 // shard returns the shard of the keys with this hash.
 func (b *book) shard(hash uint64) *shard { return &b.shards[hash>>(64-shardBits)] }
 
-// gives reports whether accounts under r may have credit.
-func (b *book) gives(r *limiter.Rule, now limiter.Instant) bool {
-	return int64(now)-b.forgot.Load() >= r.Limit.Window.Microseconds()
-}
-
 // expire drops what a has leased of a window that has passed.
 func (b *book) expire(a limiter.Account, r *limiter.Rule, now limiter.Instant) {
 	if n := a.Expire(r, now); n > 0 {
@@ -47,7 +42,7 @@ func (b *book) expire(a limiter.Account, r *limiter.Rule, now limiter.Instant) {
 func (b *book) close(s *shard, e *entry, now limiter.Instant) (back *flight) {
 	a := s.account(e)
 	r := b.rules.under(e.ID(), a)
-	a.Retire(now)
+	a.Retire()
 	b.expire(a, r, now)
 	if leased, owed := a.Outstanding(); leased+owed > 0 {
 		back = newFlight(s.accounts.Text(e, 0), now)

@@ -10,7 +10,7 @@ import (
 // borrow asks the lender for what accounts lack: for the undecided takes that are to be asked for.
 func (s *Store) borrow(ctx context.Context, r *request) {
 	begin := time.Now()
-	b := boarding{party: newParty(), nodes: s.options.Nodes()}
+	b := boarding{party: newParty()}
 	b.party.join() // until all have joined
 	for i := range r.seats {
 		if t := &r.seats[i]; t.asks && t.state == undecided {
@@ -36,7 +36,6 @@ func (s *Store) borrow(ctx context.Context, r *request) {
 // A boarding is what a request has begun when it asks for several takes at the same time.
 type boarding struct {
 	party   *party
-	nodes   int // that share the credit
 	flights []*flight
 }
 
@@ -66,11 +65,7 @@ func (s *Store) join(t *seat, k *limiter.Take, now limiter.Instant, b *boarding)
 	}
 	defer p.shard.mu.Unlock()
 	p.book.rules.note(k.Rule)
-	nodes := b.nodes
-	if !p.book.gives(k.Rule, now) {
-		nodes = 0
-	}
-	s.spend(t, k, a, now, nodes)
+	s.spend(t, k, a, now, s.sharers(p.book, k.Rule, now))
 	if t.state == credited {
 		s.stats.credited.Add(uint64(k.Cost))
 		p.book.debt.Add(k.Cost)

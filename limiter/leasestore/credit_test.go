@@ -13,15 +13,20 @@ func creditRule(tb testing.TB, maxKeys int) *limiter.Rule {
 	tb.Helper()
 	return rule(tb, limiter.Rule{
 		Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxOvershoot: 0.02, MaxKeys: maxKeys,
-		Limit: limiter.Limit{Events: 1000, Window: 10 * time.Second},
+		Limit: limiter.Limit{Events: 1000, Window: creditWindow},
 	})
 }
 
+// creditWindow is the window of creditRule.
+const creditWindow = 10 * time.Second
+
 func twoNodes() int { return 2 }
+
+func settled() bool { return true }
 
 // TestCredit admits takes of a new key at once, and settles them at once.
 func TestCredit(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
 		r := creditRule(t, 0)
 		begin := time.Now()
 		n.allowed(r, "key", 2, limiter.FromCredit)
@@ -43,13 +48,13 @@ func TestCredit(t *testing.T) {
 	})
 }
 
-// TestNoCredit gives none to nodes that are too young, nor in strict zones, nor after a denial, nor twice in a window.
+// TestNoCredit gives none while other nodes do not count this one, nor in strict zones, nor after a denial, nor twice in a window.
 func TestNoCredit(t *testing.T) {
-	nodes := 0
-	inBubble(t, Options{Nodes: func() int { return nodes }}, func(t *testing.T, n node) {
+	counted := false
+	inBubble(t, Options{Nodes: twoNodes, Settled: func() bool { return counted }}, func(t *testing.T, n node) {
 		r := creditRule(t, 0)
-		n.allowed(r, "young", 1, limiter.FromStore)
-		nodes = 2
+		n.allowed(r, "not counted", 1, limiter.FromStore)
+		counted = true
 		n.allowed(r, "grown", 1, limiter.FromCredit)
 		n.settled()
 		n.allowed(r, "grown", 500, limiter.FromStore)
@@ -60,11 +65,25 @@ func TestNoCredit(t *testing.T) {
 	})
 }
 
+// TestNoCreditForAWindow gives none before the store has run for a whole window of the rule.
+func TestNoCreditForAWindow(t *testing.T) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
+		r := creditRule(t, 0)
+		restarted := node{t, New(n.lender, n.options), n.lender}
+		defer restarted.Close()
+		restarted.Open("zone")
+		time.Sleep(creditWindow - time.Millisecond)
+		restarted.allowed(r, "young", 1, limiter.FromStore)
+		restarted.settled()
+		restarted.allowed(r, "grown", 1, limiter.FromCredit)
+	})
+}
+
 // TestDebtIsSettledAfterFailures tells the lender again what was admitted on credit, with a pause after each failure, though
 // nobody takes any more; and never twice.
 func TestDebtIsSettledAfterFailures(t *testing.T) {
 	for _, f := range []fate{lostRequest, lostReply} {
-		inBubble(t, Options{Nodes: twoNodes}, func(t *testing.T, n node) {
+		inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
 			r := creditRule(t, 0)
 			n.lender.always(f)
 			n.allowed(r, "key", 5, limiter.FromCredit)
@@ -97,7 +116,7 @@ func TestDebtIsSettledAfterFailures(t *testing.T) {
 // TestCreditOnceThoughForgotten gives no credit to keys whose accounts may have been forgotten within a window: those of a
 // zone in which one was evicted, or that was dropped.
 func TestCreditOnceThoughForgotten(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
 		r := creditRule(t, 3)
 		for i := range 3 {
 			n.allowed(r, fmt.Sprint("key", i), 5, limiter.FromCredit)
@@ -117,7 +136,7 @@ func TestCreditOnceThoughForgotten(t *testing.T) {
 
 // TestCreditIsNotGivenBack settles also what another zone denied: the lender may have debited it.
 func TestCreditIsNotGivenBack(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
 		r, narrow := creditRule(t, 0), fixed(t, "b", 2, 1)
 		takes := []limiter.Take{ask(r, "key", 2), ask(narrow, "other", 2)}
 		n.fails(nil, takes...)

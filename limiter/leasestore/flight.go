@@ -79,6 +79,9 @@ func (s *Store) launch(f *flight) {
 		return
 	}
 	s.stats.asked()
+	for i := range f.loans {
+		f.loans[i].Nodes = s.options.Nodes()
+	}
 	s.lender.Lend(f.loans, func(err error) { s.land(f, err) })
 }
 

@@ -18,8 +18,9 @@ type node struct {
 	lender *memoryLender
 }
 
-// inBubble runs a test under synctest with a node whose zones "zone", "a", "b" and "c" are open. The bubble does not end
-// before the node's goroutine does, so every such test also shows that Close joins it.
+// inBubble runs a test under synctest with a node whose zones "zone", "a", "b" and "c" are open, and which gives credit under
+// creditRule if the options allow it. The bubble does not end before the node's goroutine does, so every such test also shows that
+// Close joins it.
 func inBubble(t *testing.T, o Options, test func(t *testing.T, n node)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -28,6 +29,9 @@ func inBubble(t *testing.T, o Options, test func(t *testing.T, n node)) {
 		defer n.Close()
 		for _, zone := range []string{"zone", "a", "b", "c"} {
 			n.Open(zone)
+		}
+		if o.Settled != nil {
+			time.Sleep(creditWindow)
 		}
 		test(t, n)
 	})
@@ -119,6 +123,13 @@ func (n node) warm(r *limiter.Rule, key string) (taken int64) {
 		n.t.Fatalf("leased of %q after 200 takes = %d, want 5 or more", key, leased)
 	}
 	return 200
+}
+
+// suspend has time pass that only the wall clock tells: for the store as if it had begun earlier by that clock.
+func (n node) suspend(d time.Duration) {
+	last := *n.clock.last.Load()
+	last.ahead -= d
+	n.clock.last.Store(&last)
 }
 
 // settled waits until nothing is asked for any more.

@@ -36,6 +36,7 @@ func (s *Store) run() {
 		case <-ticker.C:
 		}
 		now := s.options.Clock()
+		s.countNodes(now)
 		all = s.wheel.take(now, min(lookMost, s.traffic.room()), all[:0])
 		for _, d := range all {
 			s.lookAfter(d, now)

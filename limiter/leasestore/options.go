@@ -12,12 +12,15 @@ type Options struct {
 	// Timeout is how long a take waits for the lender at most. 50 ms when it is 0.
 	Timeout time.Duration
 
-	// Nodes returns how many nodes share a limit, and 0 as long as this one is too young for credit. Credit is never given
-	// when it is nil.
+	// Nodes returns how many nodes of the fleet are alive, this one included, as far as it knows. This one is alone when Nodes
+	// is nil.
 	Nodes func() int
 
-	// Clock returns the same instants that takes are decided at: those of a clock that is never set. That of this process
-	// when it is nil.
+	// Settled reports whether all other nodes count this one. Credit is given only while it does, and never when it is nil.
+	Settled func() bool
+
+	// Clock returns the same instants that takes are decided at: those of a clock that never goes back. That of the store when it
+	// is nil: see [Store.At].
 	Clock func() limiter.Instant
 
 	// Observe is told how long each request to the lender took and what became of it. It must not block. It may be nil.
@@ -32,27 +35,13 @@ func (o Options) withDefaults() Options {
 		o.Timeout = 50 * time.Millisecond
 	}
 	if o.Nodes == nil {
-		o.Nodes = func() int { return 0 }
+		o.Nodes = func() int { return 1 }
 	}
-	if o.Clock == nil {
-		o.Clock = Now
+	if o.Settled == nil {
+		o.Settled = func() bool { return false }
 	}
 	if o.Observe == nil {
 		o.Observe = func(time.Duration, error) {}
 	}
 	return o
-}
-
-// began is when the process did, by both of its clocks.
-var began = time.Now()
-
-// Now returns the instant by the clock of this process that is never set. It reads no other clock, and so costs half as much as
-// [time.Now].
-func Now() limiter.Instant { return since(time.Since(began)) }
-
-// At returns t, which was read from [time.Now], as an instant of the clock of this process that is never set.
-func At(t time.Time) limiter.Instant { return since(t.Sub(began)) }
-
-func since(d time.Duration) limiter.Instant {
-	return limiter.At(began) + limiter.Instant(d/time.Microsecond)
 }

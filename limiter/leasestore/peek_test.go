@@ -53,10 +53,10 @@ func TestPeekFails(t *testing.T) {
 	s := New(deadLender{}, Options{})
 	defer s.Close()
 	r := fixed(t, "zone", 1, 10)
-	if err := s.Peek(t.Context(), Now(), []limiter.Take{ask(r, "key", 1)}); err != errCut {
+	if err := s.Peek(t.Context(), s.Now(), []limiter.Take{ask(r, "key", 1)}); err != errCut {
 		t.Errorf("peek = %v, want %v", err, errCut)
 	}
-	if err := s.Refund(t.Context(), Now(), []limiter.Take{ask(fixed(t, "closed", 2, 10), "key", 1)}); err != errCut {
+	if err := s.Refund(t.Context(), s.Now(), []limiter.Take{ask(fixed(t, "closed", 2, 10), "key", 1)}); err != errCut {
 		t.Errorf("refund = %v, want %v", err, errCut)
 	}
 }

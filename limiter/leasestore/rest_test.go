@@ -75,7 +75,7 @@ func TestPause(t *testing.T) {
 // TestDebtIsToldAgainSoon tells the lender of debt about 100 ms after the first failure, and less and less often while it fails;
 // and when it has not failed for once, as soon as at first.
 func TestDebtIsToldAgainSoon(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
 		r := creditRule(t, 0)
 		for range 2 {
 			var asked []time.Time
@@ -110,7 +110,7 @@ func TestDebtIsToldAgainSoon(t *testing.T) {
 // TestTakesDoNotWakeWhoRests asks for takes that wait while debt rests: what they are answered ends the rest, but when they fail
 // it goes on.
 func TestTakesDoNotWakeWhoRests(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
 		r := creditRule(t, 0)
 		n.lender.always(lostRequest)
 		n.allowed(r, "key", 5, limiter.FromCredit)

@@ -63,10 +63,10 @@ func TestTheIdlestGoes(t *testing.T) {
 // TestAccountsThatStay are those that remember a denial, owe, or ask: when there are no others, new keys are left to the
 // lender.
 func TestAccountsThatStay(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Timeout: time.Second}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: settled, Timeout: time.Second}, func(t *testing.T, n node) {
 		r := rule(t, limiter.Rule{
 			Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: 3, MaxOvershoot: 0.4,
-			Limit: limiter.Limit{Events: 10, Window: time.Hour},
+			Limit: limiter.Limit{Events: 10, Window: creditWindow},
 		})
 		n.denied(r, "denied", 11, limiter.FromStore)
 		n.lender.always(lostRequest)

@@ -24,12 +24,12 @@ func (s *Store) settle(l *leg, loan *limiter.Loan, asked, now limiter.Instant, e
 	}
 	p.shard.wake(l.hash)
 	a.Withhold(-q.late) // which the answer speaks of, or a later one
-	a.Answer(loan.Rule, asked, now, loan, s.jitter(loan), q.owesBack())
+	a.Answer(loan.Rule, asked, now, loan, rand.Int64N(loan.Jitter()+1), q.owesBack())
 	r := l.book.rules.under(loan.Rule.ID, a) // another than the loan's when takes have come under a new one
 	q.serve(a, r, loan, now)
 	a.Withhold(q.late)
 	if l.book.ended.Load() {
-		a.Retire(now)
+		a.Retire()
 	}
 	l.book.expire(a, r, now)
 	if _, ends := a.Due(r, now); loan.Lent > 0 && ends > 0 {
@@ -51,18 +51,4 @@ func (p *place) land() {
 		q.closing.leave()
 	}
 	delete(p.shard.queues, n)
-}
-
-// jitter returns by how many µs longer than it lasts a denial is remembered: so much that about one of all nodes asks per event
-// that accrues.
-func (s *Store) jitter(loan *limiter.Loan) int64 {
-	if loan.Rule.Algorithm.Kind != limiter.TokenBucket || loan.Need == 0 || loan.Decision.OK {
-		return 0
-	}
-	retry := int64(loan.Decision.RetryAt - loan.Decision.At)
-	nodes, most := int64(s.options.Nodes()), loan.Rule.Limit.Window.Microseconds()/20
-	if nodes < 2 || retry <= 0 || retry > most {
-		return 0
-	}
-	return rand.Int64N(min(most, nodes*retry) + 1)
 }

@@ -41,6 +41,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -53,6 +54,8 @@ type Store struct {
 	books   atomic.Pointer[books]
 	wheel   wheel
 	traffic traffic
+	clock   *clock
+	fleet   atomic.Pointer[fleet] // replaced by the janitor alone
 	stats   counters
 
 	mu     sync.Mutex      // held while books is replaced; guards what follows
@@ -67,12 +70,27 @@ var _ limiter.Store = (*Store)(nil)
 
 // New returns a store without zones that borrows from lender. Close ends it.
 func New(lender limiter.Lender, o Options) *Store {
-	s := &Store{lender: lender, options: o.withDefaults(), seed: maphash.MakeSeed(), stop: make(chan struct{})}
+	s := &Store{
+		lender: lender, options: o.withDefaults(), seed: maphash.MakeSeed(), stop: make(chan struct{}), clock: newClock(time.Now()),
+	}
+	if s.options.Clock == nil {
+		s.options.Clock = s.Now
+	}
 	s.books.Store(new(books))
-	s.wheel.next = int64(s.options.Clock()) / tick
+	now := s.options.Clock()
+	s.fleet.Store(new(fleet))
+	s.countNodes(now)
+	s.wheel.next = int64(now) / tick
 	s.janitor.Go(s.run)
 	return s
 }
+
+// At returns t, which was just read from [time.Now], as an instant of the store's clock. That follows the monotonic clock of the
+// process, and skips the time in which the host was suspended.
+func (s *Store) At(t time.Time) limiter.Instant { return s.clock.at(t) }
+
+// Now returns the instant by the store's clock.
+func (s *Store) Now() limiter.Instant { return s.At(time.Now()) }
 
 // Close gives back what is leased, and ends the store's goroutine. Takes that come afterwards, since requests may outlive the
 // configuration they came in under, are left to the lender.

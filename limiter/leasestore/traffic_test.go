@@ -13,7 +13,7 @@ import (
 // TestFloodOnCredit admits a hundred thousand fresh keys on credit while the lender does not answer. No more flights than the
 // bound are under way, a take that has to wait is answered nevertheless, and when the lender is back it hears of every event.
 func TestFloodOnCredit(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
 		const keys = 100_000
 		r, other := creditRule(t, 0), fixed(t, "a", 2, 10)
 		n.lender.decide(func(loans []limiter.Loan) (fate, time.Duration) {
@@ -102,7 +102,7 @@ func TestRefillWithoutRoom(t *testing.T) {
 // TestDebtWithoutRoom is told as soon as there is room for it, though nobody takes. What came by the wheel finds room that takes
 // must leave.
 func TestDebtWithoutRoom(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
 		r := creditRule(t, 0)
 		room := n.fill(flightsMost)
 		n.allowed(r, "key", 2, limiter.FromCredit)
@@ -125,7 +125,7 @@ func TestDebtWithoutRoom(t *testing.T) {
 
 // TestDebtThatGrowsMeanwhile is told by the next flight, in the place of the one before.
 func TestDebtThatGrowsMeanwhile(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
 		r := creditRule(t, 0)
 		room := n.fill(refillsMost - 1)
 		n.allowed(r, "key", 2, limiter.FromCredit)
@@ -145,7 +145,7 @@ func TestDebtThatGrowsMeanwhile(t *testing.T) {
 
 // TestFlightForTakesIsNotTraffic gives the place of a flight that nobody waited for to none that takes wait for.
 func TestFlightForTakesIsNotTraffic(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
 		r := creditRule(t, 0)
 		n.allowed(r, "key", 5, limiter.FromCredit)
 		var wg sync.WaitGroup
@@ -202,7 +202,7 @@ func TestUndoWithoutRoom(t *testing.T) {
 
 // TestDebtsOfATick tells of so many debts in a tick at most, though the lender fails at once.
 func TestDebtsOfATick(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
 		r := creditRule(t, 0)
 		room := n.fill(flightsMost)
 		for i := range 3 * lookMost {
@@ -251,7 +251,7 @@ func TestEvictionWithoutRoom(t *testing.T) {
 
 // TestLookAfterWithoutRoom comes back to an account when others have taken the room that there was for it.
 func TestLookAfterWithoutRoom(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
 		r := creditRule(t, 0)
 		room := n.fill(flightsMost)
 		n.allowed(r, "key", 2, limiter.FromCredit)

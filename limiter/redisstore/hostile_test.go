@@ -39,7 +39,7 @@ func FuzzHostileReply(f *testing.F) {
 					a.undo(group{&take})
 				}
 				loans := []limiter.Loan{{Rule: r, Key: []byte("k"), Need: 3, More: 2, Want: 100}}
-				_ = readLoans(&transport.Call{Reply: whole, Run: 1}, loans)
+				_, _ = readLoans(&transport.Call{Reply: whole, Run: 1}, loans)
 			}
 		}
 	})

@@ -58,7 +58,8 @@ func (s *Store) terms(l *limiter.Loan) []byte {
 	if !l.Rule.Leases() {
 		want = 0
 	}
-	b = appendNumber(b, 5, l.More)
+	b = appendNumber(b, 3, l.More)
+	b = appendNumber(b, 2, l.Divisor())
 	b = appendNumber(b, 5, want)
 	b = appendNumber(b, 3, l.Rule.LeaseSlot())
 	settles := l.Settles()

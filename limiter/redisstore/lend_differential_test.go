@@ -239,6 +239,7 @@ func (h *lending) randomLoan(s *Store, r *limiter.Rule, key string) limiter.Loan
 		Want: pick(h.history, 0, 1, h.Int64N(limit), 2*limit),
 		Run:  pick(h.history, h.run, h.run, h.run, h.run+1, 0),
 	}
+	l.Nodes = pick(h.history, 0, 1, 10, 10_000)
 	for i := range l.Back {
 		if h.IntN(3) == 0 {
 			l.Back[i] = h.some(&h.lent, a)
