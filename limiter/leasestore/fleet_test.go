@@ -126,7 +126,7 @@ func (f *randomFleet) play() {
 		})
 	}
 	for range 20 {
-		time.Sleep(time.Duration(f.rng.IntN(150)) * time.Millisecond)
+		time.Sleep(time.Duration(f.random(150)) * time.Millisecond)
 		f.disturb()
 	}
 	wg.Wait()

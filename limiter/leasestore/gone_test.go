@@ -70,3 +70,20 @@ func TestGoneWhileWaiting(t *testing.T) {
 		n.used(r, "key", 0)
 	})
 }
+
+// TestDroppedZoneFails fails a take that is left to the lender, and keeps what the other zones got.
+func TestDroppedZoneFails(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		dropped, open := fixed(t, "a", 1, 10), fixed(t, "b", 2, 10)
+		n.Drop("a")
+		n.lender.decide(func(loans []limiter.Loan) (fate, time.Duration) {
+			if loans[0].Rule == dropped {
+				return lostRequest, rtt
+			}
+			return answered, rtt
+		})
+		n.fails(errCut, ask(dropped, "key", 1), ask(open, "key", 1))
+		n.idle()
+		n.used(open, "key", 1)
+	})
+}
