@@ -51,15 +51,15 @@ type Dealings struct {
 	// The last denial, which is remembered if Balance.denies.
 	retryAt     Instant // what clients are told
 	deniedUntil Instant // how long it is remembered
-	breachAt    Instant // the last denial that was the first of a window; 0: there was none yet
-
-	askedAt Instant // when the store was asked last
 
 	owed int64 // the number of the last event of credit; 0: there was none yet. See creditAt
 
 	run        uint32 // of the store that answered last; it has no more bits
 	deniedCost uint32 // takes of at least this cost are denied
 	fullAfter  uint32 // under strict rules: ms from retryAt until the limit is full again
+	breachAt   uint32 // s: the last denial that was the first of a window; 0: there was none yet
+
+	askedAfter uint32 // ms after heardAt, when the store was asked last
 
 	// Credit: the events that the store has not debited yet, as far as is known here, and those that may still be admitted in the
 	// window. Both are at most maxCredit.

@@ -28,7 +28,7 @@ func (a Account) Ask(r *Rule, now Instant, need, more int64, l *Loan) {
 		l.Want = a.want(r, now)
 	}
 	a.asking = true
-	a.askedAt = now
+	a.noteAsked(now)
 }
 
 // Refill prepares a loan at now that no take waits for, when the account is low or renews its lease: what is expected to be spent.
@@ -92,15 +92,30 @@ func (a Account) Answer(r *Rule, asked, now Instant, l *Loan, jitter int64, forg
 	}
 }
 
-// hear makes asked, cut off to whole ms, the instant that the times of the balance count from.
-func (b *Balance) hear(asked Instant) {
-	asked -= Instant(asked.into(1000))
-	later := asked - b.heardAt
-	for i := range b.ends {
-		b.ends[i] = uint16(max(0, int64(b.ends[i])-int64(later)/1000))
+// noteAsked notes that the store is asked at now.
+func (a Account) noteAsked(now Instant) {
+	if a.heardAt == 0 {
+		a.hear(now)
 	}
-	b.shownAt -= float32(later)
-	b.heardAt = asked
+	a.askedAfter = uint32(min(a.sinceHeard(now)/1000, math.MaxUint32))
+}
+
+// askedAt returns when the store was asked last, cut off to whole ms.
+func (a Account) askedAt() Instant { return a.heardAt + Instant(a.askedAfter)*1000 }
+
+// sinceAsked returns how many µs ago the store was asked last.
+func (a Account) sinceAsked(now Instant) int64 { return max(0, int64(now-a.askedAt())) }
+
+// hear makes asked, cut off to whole ms, the instant that the times of the account count from.
+func (a Account) hear(asked Instant) {
+	asked -= Instant(asked.into(1000))
+	later := asked - a.heardAt
+	for i := range a.ends {
+		a.ends[i] = uint16(max(0, int64(a.ends[i])-int64(later)/1000))
+	}
+	a.shownAt -= float32(later)
+	a.askedAfter = uint32(max(0, int64(a.askedAfter)-int64(later)/1000))
+	a.heardAt = asked
 }
 
 // asLot returns n as the size of a lot: no larger than it can be. What a node asks for is far below that, see maxLot.
@@ -127,8 +142,10 @@ const remembered = 1_000_000
 // deny remembers the denial of l, and marks it when it is the first on this node in a window.
 func (a Account) deny(now Instant, l *Loan, jitter int64) {
 	// The store does not know what it has denied before: nodes deny most of the time without it.
-	if a.breachAt == 0 || int64(now-a.breachAt) >= l.Rule.window {
-		l.Decision.Breach, a.breachAt = true, now
+	second := uint32(now / 1_000_000)
+	l.Decision.Breach = a.breachAt == 0 || int64(second-a.breachAt) >= max(1, l.Rule.window/1_000_000)
+	if l.Decision.Breach {
+		a.breachAt = second
 	}
 	a.retryAt = Never
 	if d := &l.Decision; d.RetryAt != Never {

@@ -57,7 +57,7 @@ func (a Account) Outstanding() (leased, owed int64) {
 
 // IdleSince returns when the account was last used, as far as that can be told at now.
 func (a Account) IdleSince(now Instant) Instant {
-	return min(now, max(a.heardAt+Instant(a.shownAt), a.askedAt))
+	return min(now, max(a.heardAt+Instant(a.shownAt), a.askedAt()))
 }
 
 // Idle reports whether nothing is lost when the account is forgotten: it holds nothing, remembers nothing, and was not used for so

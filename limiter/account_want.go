@@ -38,7 +38,7 @@ func (b *Balance) Low(r *Rule, now Instant) bool {
 // Renews reports whether the store should be asked in the background as the lease has ended: takes have gone on since it was asked
 // last, at least a fourth as many as were expected. A lease that few have spent is not followed by another.
 func (a Account) Renews(r *Rule, now Instant) bool {
-	goesOn := a.taken > 0 && 4*float32(a.taken) >= a.expected(r, int64(now-a.askedAt))
+	goesOn := a.taken > 0 && 4*float32(a.taken) >= a.expected(r, a.sinceAsked(now))
 	return goesOn && !a.Asking() && a.leased(now) == 0 && a.want(r, now) > 0
 }
 
@@ -70,7 +70,7 @@ func (b *Balance) expected(r *Rule, us int64) float32 {
 
 // measure notes that takes have asked for so many events now, besides those that were spent here.
 func (a Account) measure(r *Rule, now Instant, events int64) {
-	elapsed := float64(max(0, now-a.askedAt))
+	elapsed := float64(a.sinceAsked(now))
 	a.demand *= float32(math.Exp(-elapsed / float64(memory*r.leaseTime())))
 	a.demand += float32(a.taken) + float32(events)
 	a.taken = 0

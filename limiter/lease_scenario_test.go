@@ -145,7 +145,7 @@ func playCommand(t *testing.T, w *world, words []string) *world {
 	case "expect":
 		h := w.node(t, words).holder(0)
 		h.demand = float32(number(t, argument(2))) * memory
-		h.askedAt = h.clock()
+		h.noteAsked(h.clock())
 	case "undo":
 		h := w.node(t, words).holder(0)
 		h.takeBack(w.audit.last(h), h.spent)

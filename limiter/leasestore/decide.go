@@ -4,14 +4,18 @@ import "github.com/fleetlimit/fleetlimit/limiter"
 
 // A seat is where one take of a request stands.
 type seat struct {
-	state  state
-	alone  bool            // there is no other take that could be denied, so nothing is undone
-	asks   bool            // is to be asked for next, if it is undecided
-	low    bool            // its account should ask the lender in the background
-	denial limiter.Instant // undecided, but the lender denied the last such take, until then; 0: it did not
-	spent  limiter.Spent   // by a take from leases
-	waiter *waiter         // nil: it has not had to wait
+	state      state
+	alone      bool            // there is no other take that could be denied, so nothing is undone
+	asks       bool            // is to be asked for next, if it is undecided
+	askedAlone bool            // because of denial
+	low        bool            // its account should ask the lender in the background
+	denial     limiter.Instant // undecided, but the lender denied the last such take, until then; 0: it did not
+	spent      limiter.Spent   // by a take from leases
+	waiter     *waiter         // nil: it has not had to wait
 }
+
+// askAlone reports whether the take is to be asked for alone, before anything is taken from the others.
+func (t *seat) askAlone() bool { return t.denial != 0 && !t.askedAlone }
 
 type state uint8
 

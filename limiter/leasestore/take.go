@@ -78,7 +78,7 @@ func (s *Store) decideAll(r *request) (admitted bool) {
 			continue
 		}
 		s.decide(t, k, r.now, stopped)
-		if !stopped && (t.state == denied || t.denial != 0) {
+		if !stopped && (t.state == denied || t.askAlone()) {
 			stopped = true
 			s.release(r)
 		}
@@ -106,20 +106,20 @@ func (s *Store) ask(ctx context.Context, r *request) {
 }
 
 // askForDeniedLast has the take asked for alone that the lender denied last, and reports whether there is one. Of several it is the
-// one with the latest retry instant, which will most probably be denied again.
+// one with the latest retry instant, which will most probably be denied again. No take is asked for alone twice.
 func (r *request) askForDeniedLast() bool {
 	var latest *seat
 	for i := range r.seats {
 		t := &r.seats[i]
 		t.asks = false
-		if t.state == undecided && t.denial != 0 && (latest == nil || t.denial > latest.denial) {
+		if t.state == undecided && t.askAlone() && (latest == nil || t.denial > latest.denial) {
 			latest = t
 		}
 	}
 	if latest == nil {
 		return false
 	}
-	latest.asks, latest.denial = true, 0
+	latest.asks, latest.askedAlone = true, true
 	return true
 }
 

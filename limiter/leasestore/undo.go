@@ -35,7 +35,7 @@ func (s *Store) release(r *request) {
 		var p place
 		if t.state == leased && t.waiter == nil && s.find(&p, k) {
 			s.launch(s.undo(&p, t, k, r.now))
-			*t = seat{}
+			*t = seat{askedAlone: t.askedAlone}
 		}
 	}
 }
