@@ -43,7 +43,7 @@ func (a *audit) decided(h *holder, before [2]uint32, cost int64, d *Decision) {
 	switch d.Source {
 	case FromMemory:
 		k.refused++
-		k.longestWait = max(k.longestWait, int64(d.RetryAt-d.At))
+		k.deniedFor(int64(d.RetryAt - d.At))
 		return
 	case FromCredit:
 		if h.denied == a.rule {
@@ -77,9 +77,16 @@ func (a *audit) refused(h *holder, cost int64, l *Loan) {
 		h.member, cost, told(l.Decision.RetryAt), l.Decision.Remaining)
 	k := &a.keys[h.key]
 	k.refused++
-	k.longestWait = max(k.longestWait, int64(l.Decision.RetryAt-l.Decision.At))
+	k.deniedFor(int64(l.Decision.RetryAt - l.Decision.At))
 	if l.Decision.RetryAt <= l.Decision.At {
 		a.failf(h.key, "%v: denied, retry at %d, which is not after %d", h.member, l.Decision.RetryAt, l.Decision.At)
+	}
+}
+
+// deniedFor notes how long a denied take is told to wait, as long as the exact algorithm has denied none.
+func (k *keyAudit) deniedFor(us int64) {
+	if k.exactRefused == 0 {
+		k.longestFalseWait = max(k.longestFalseWait, us)
 	}
 }
 

@@ -34,7 +34,7 @@ type keyAudit struct {
 	takes, local, refused, abandoned, loans int64
 	needs, refills                          int64
 	exactRefused, exactUsed                 int64
-	longestWait                             int64 // that a denied take was told, in µs
+	longestFalseWait                        int64 // that a take was told to wait while the exact algorithm had denied none, in µs
 }
 
 // An admission is an admitted take, at the instant of the store's clock that it counts at.
