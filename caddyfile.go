@@ -1,14 +1,21 @@
 package fleetlimit
 
 import (
+	"encoding/json"
+	"maps"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/ipset"
+	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 )
 
 func init() {
@@ -124,23 +131,23 @@ func (p *directiveParser) parse() error {
 		return p.Errf("unexpected %q: say `rate_limit [<matcher>] {`; a matcher is *, a path that starts with "+
 			"/, or @<name>", p.Val())
 	}
-	directive := here(p.Dispenser)
+	directive := subdirective.Here(p.Dispenser)
 	p.zones = make(map[string]*caddyfile.Dispenser)
-	b := block{of: "rate_limit", lines: map[string]line{
-		"zone":            {usage: "zone <name> {", min: 1, max: 1, repeats: true, parse: p.zone},
+	b := subdirective.Block{Of: "rate_limit", Lines: map[string]subdirective.Line{
+		"zone":            {Usage: "zone <name> {", Min: 1, Max: 1, Repeats: true, Parse: p.zone},
 		"allow":           p.addressesLine("allow", &p.h.Allow),
 		"deny":            p.addressesLine("deny", &p.h.Deny),
 		"headers":         headersLine(p.Dispenser, &p.h.Headers),
 		"reject":          rejectLine(p.Dispenser, &p.h.Reject),
-		"log_rejections":  {usage: "log_rejections first | all | none", min: 1, max: 1, parse: p.logRejections},
-		"log_key":         {usage: "log_key", parse: flag(&p.h.LogKey)},
-		"jitter":          {usage: "jitter <percent>", min: 1, max: 1, parse: p.jitter},
-		"disable_metrics": {usage: "disable_metrics", parse: flag(&p.h.DisableMetrics)},
-		"distributed":     {usage: "distributed [{ ... }]", parse: p.distributed},
-		"storage":         {usage: "storage <module...>", raw: true, parse: p.storage},
-		"sweep_interval":  durationLine(p.Dispenser, "sweep_interval", &p.h.SweepInterval),
+		"log_rejections":  {Usage: "log_rejections first | all | none", Min: 1, Max: 1, Parse: p.logRejections},
+		"log_key":         {Usage: "log_key", Parse: subdirective.Flag(&p.h.LogKey)},
+		"jitter":          {Usage: "jitter <percent>", Min: 1, Max: 1, Parse: p.jitter},
+		"disable_metrics": {Usage: "disable_metrics", Parse: subdirective.Flag(&p.h.DisableMetrics)},
+		"distributed":     {Usage: "distributed [{ ... }]", Parse: p.distributed},
+		"storage":         {Usage: "storage <module...>", Raw: true, Parse: p.storage},
+		"sweep_interval":  subdirective.Duration(p.Dispenser, "sweep_interval", &p.h.SweepInterval),
 	}}
-	if _, err := b.read(p.Dispenser); err != nil {
+	if _, err := b.Read(p.Dispenser); err != nil {
 		return err
 	}
 	if len(p.h.Zones) == 0 && len(p.h.Allow) == 0 && len(p.h.Deny) == 0 {
@@ -151,7 +158,7 @@ func (p *directiveParser) parse() error {
 
 // zone parses a zone into the handler.
 func (p *directiveParser) zone(args []string) error {
-	name, place := args[0], here(p.Dispenser)
+	name, place := args[0], subdirective.Here(p.Dispenser)
 	z, err := p.parseZone(name)
 	if err != nil {
 		return err
@@ -167,9 +174,9 @@ func (p *directiveParser) zone(args []string) error {
 }
 
 // addressesLine is a subdirective that says client addresses, which are added to list in canonical form.
-func (p *directiveParser) addressesLine(name string, list *[]string) line {
-	l := line{usage: name + " <ip|cidr|private_ranges...>", min: 1, max: anyNumber, repeats: true}
-	l.parse = func(args []string) error {
+func (p *directiveParser) addressesLine(name string, list *[]string) subdirective.Line {
+	l := subdirective.Line{Usage: name + " <ip|cidr|private_ranges...>", Min: 1, Max: subdirective.AnyNumber, Repeats: true}
+	l.Parse = func(args []string) error {
 		for _, arg := range args {
 			if arg == "private_ranges" {
 				*list = append(*list, privateRanges()...)
@@ -179,7 +186,7 @@ func (p *directiveParser) addressesLine(name string, list *[]string) line {
 				*list = append(*list, arg) // read when the configuration loads
 				continue
 			}
-			r, err := parseRange(arg)
+			r, err := ipset.ParsePrefix(arg)
 			if err != nil {
 				return p.WrapErr(err)
 			}
@@ -232,8 +239,8 @@ func (p *directiveParser) jitter(args []string) error {
 }
 
 // headersLine and rejectLine are the subdirectives that the directive and the global defaults have in common.
-func headersLine(d *caddyfile.Dispenser, headers *string) line {
-	return line{usage: "headers x | draft | all | none", min: 1, max: 1, parse: func(args []string) error {
+func headersLine(d *caddyfile.Dispenser, headers *string) subdirective.Line {
+	return subdirective.Line{Usage: "headers x | draft | all | none", Min: 1, Max: 1, Parse: func(args []string) error {
 		if _, err := parseHeaderSet(args[0]); err != nil {
 			return d.WrapErr(err)
 		}
@@ -242,8 +249,8 @@ func headersLine(d *caddyfile.Dispenser, headers *string) line {
 	}}
 }
 
-func rejectLine(d *caddyfile.Dispenser, reject *string) line {
-	return line{usage: "reject json | problem | error", min: 1, max: 1, parse: func(args []string) error {
+func rejectLine(d *caddyfile.Dispenser, reject *string) subdirective.Line {
+	return subdirective.Line{Usage: "reject json | problem | error", Min: 1, Max: 1, Parse: func(args []string) error {
 		if _, err := parseRejectStyle(args[0]); err != nil {
 			return d.WrapErr(err)
 		}
@@ -252,13 +259,93 @@ func rejectLine(d *caddyfile.Dispenser, reject *string) line {
 	}}
 }
 
-// flag returns the parser of a subdirective that only needs to be there.
-func flag(on *bool) func([]string) error {
-	return func([]string) error {
-		*on = true
-		return nil
-	}
-}
-
 // Interface guard.
 var _ caddyfile.Unmarshaler = (*Handler)(nil)
+
+// zonesState is the key of the zones of a Caddyfile in the state of its adaptation.
+const zonesState = "rate_limit.zones"
+
+// definedZone is a zone with the place of its definition.
+type definedZone struct {
+	*Zone
+	place *caddyfile.Dispenser
+}
+
+// compareWithOthers checks the handler's zones against those of the same name in other directives of the Caddyfile: they
+// share their counts, so they must be the same. In the syntax of caddy-ratelimit they may differ, as there.
+func (p *directiveParser) compareWithOthers(state map[string]any) error {
+	all, found := state[zonesState].(map[string]definedZone)
+	if !found {
+		all = make(map[string]definedZone)
+		state[zonesState] = all
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.h.Zones)) {
+		z := p.h.Zones[name]
+		other, found := all[name]
+		if found && !sameZone(z, other.Zone) && !(z.legacy() && other.legacy()) {
+			return definedTwice(name, other.place, p.zones[name])
+		}
+		all[name] = definedZone{z, p.zones[name]}
+	}
+	return nil
+}
+
+// sameZone reports whether two zones can share their counts.
+func sameZone(a, b *Zone) bool {
+	x, errX := a.shared()
+	y, errY := b.shared()
+	return errX == nil && errY == nil && x == y
+}
+
+func definedTwice(name string, earlier, now *caddyfile.Dispenser) error {
+	return now.Errf("zone %q is already defined at %s:%d: give one of the two another name, or, in two "+
+		"directives, write both the same to share their counts", name, earlier.File(), earlier.Line())
+}
+
+// globalApp returns what the global option says, as far as zones are compiled with it.
+func globalApp(helper httpcaddyfile.Helper) (*App, error) {
+	app := &App{ruleIDs: make(map[uint32]string)}
+	if option, found := helper.Option(appName).(httpcaddyfile.App); found {
+		if err := json.Unmarshal(option.Value, app); err != nil {
+			return nil, err
+		}
+	}
+	if app.Defaults != nil {
+		app.defaults = *app.Defaults
+	}
+	return app, nil
+}
+
+// distributed parses the intervals of distributed counting; without a block, too, it is there.
+func (p *directiveParser) distributed([]string) error {
+	c := new(Distributed)
+	p.h.Distributed = c
+	if !subdirective.OpensBlock(p.Dispenser) {
+		return nil
+	}
+	b := subdirective.Block{Of: "distributed", MayBeEmpty: true, Lines: map[string]subdirective.Line{
+		"read_interval":  subdirective.Duration(p.Dispenser, "read_interval", &c.ReadInterval),
+		"write_interval": subdirective.Duration(p.Dispenser, "write_interval", &c.WriteInterval),
+		"purge_age":      subdirective.Duration(p.Dispenser, "purge_age", &c.PurgeAge),
+	}}
+	_, err := b.Read(p.Dispenser)
+	return err
+}
+
+// storage parses a storage module.
+func (p *directiveParser) storage([]string) error {
+	if !p.NextArg() {
+		return p.Errf("wrong number of arguments: say `storage <module...>`")
+	}
+	id := "caddy.storage." + p.Val()
+	module, err := caddyfile.UnmarshalModule(p.Dispenser, id)
+	if err != nil {
+		return err
+	}
+	storage, ok := module.(caddy.StorageConverter)
+	if !ok {
+		return p.Errf("module %s is not a storage: say one of the modules of caddy.storage", id)
+	}
+	p.h.StorageRaw = caddyconfig.JSONModuleObject(storage, "module", module.(caddy.Module).CaddyModule().ID.Name(), nil)
+	return nil
+}

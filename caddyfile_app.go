@@ -6,6 +6,8 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+
+	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 )
 
 // parseGlobalOption parses the global option; <rate> and <algorithm> are those of parseDirective:
@@ -51,25 +53,25 @@ func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
 		return nil, d.Errf("unexpected %q: say `rate_limit {`", d.Val())
 	}
 	app := new(App)
-	b := block{of: "the global option rate_limit", lines: map[string]line{
+	b := subdirective.Block{Of: "the global option rate_limit", Lines: map[string]subdirective.Line{
 		"redis": {
-			usage: "redis [standalone|sentinel|cluster] {", max: 1,
-			parse: func(args []string) error { return app.parseRedis(d, args) },
+			Usage: "redis [standalone|sentinel|cluster] {", Max: 1,
+			Parse: func(args []string) error { return app.parseRedis(d, args) },
 		},
 		"tier": {
-			usage: "tier <name> " + rateUsage, min: 2, max: anyNumber, repeats: true,
-			parse: func(args []string) error { return app.parseTier(d, args) },
+			Usage: "tier <name> " + rateUsage, Min: 2, Max: subdirective.AnyNumber, Repeats: true,
+			Parse: func(args []string) error { return app.parseTier(d, args) },
 		},
 		"defaults": {
-			usage: "defaults {",
-			parse: func([]string) error { return app.parseDefaults(d) },
+			Usage: "defaults {",
+			Parse: func([]string) error { return app.parseDefaults(d) },
 		},
 		"nodes": {
-			usage: "nodes <n>", min: 1, max: 1,
-			parse: func(args []string) error { return app.parseNodes(d, args) },
+			Usage: "nodes <n>", Min: 1, Max: 1,
+			Parse: func(args []string) error { return app.parseNodes(d, args) },
 		},
 	}}
-	places, err := b.read(d)
+	places, err := b.Read(d)
 	if err != nil {
 		return nil, err
 	}
@@ -107,13 +109,63 @@ func (a *App) parseNodes(d *caddyfile.Dispenser, args []string) error {
 func (a *App) parseDefaults(d *caddyfile.Dispenser) error {
 	c := new(Defaults)
 	a.Defaults = c
-	b := block{of: "defaults", lines: map[string]line{
+	b := subdirective.Block{Of: "defaults", Lines: map[string]subdirective.Line{
 		"algorithm":     algorithmLine(d, &c.Algorithm),
 		"mode":          modeLine(d, &c.Mode),
 		"max_overshoot": maxOvershootLine(d, &c.MaxOvershoot),
 		"headers":       headersLine(d, &c.Headers),
 		"reject":        rejectLine(d, &c.Reject),
 	}}
-	_, err := b.read(d)
+	_, err := b.Read(d)
+	return err
+}
+
+// parseRedis parses where a fleet keeps its counts.
+func (a *App) parseRedis(d *caddyfile.Dispenser, args []string) error {
+	c, place := new(Redis), subdirective.Here(d)
+	a.Redis = c
+	if len(args) > 0 {
+		c.Mode = args[0]
+		if err := checkRedisMode(c.Mode); err != nil {
+			return d.WrapErr(err)
+		}
+	}
+	b := subdirective.Block{Of: "redis", Lines: map[string]subdirective.Line{
+		"address":           {Usage: "address <host:port...>", Min: 1, Max: subdirective.AnyNumber, Parse: subdirective.List(&c.Addresses)},
+		"username":          {Usage: "username <name>", Min: 1, Max: 1, Parse: subdirective.Text(&c.Username)},
+		"password":          {Usage: "password <secret>", Min: 1, Max: 1, Parse: subdirective.Text(&c.Password)},
+		"db":                subdirective.Number(d, "db", 0, &c.DB),
+		"master_name":       {Usage: "master_name <name>", Min: 1, Max: 1, Parse: subdirective.Text(&c.MasterName)},
+		"sentinel_password": {Usage: "sentinel_password <secret>", Min: 1, Max: 1, Parse: subdirective.Text(&c.SentinelPassword)},
+		"key_prefix":        {Usage: "key_prefix <prefix>", Min: 1, Max: 1, Parse: subdirective.Text(&c.KeyPrefix)},
+		"timeout":           subdirective.PositiveDuration(d, "timeout", &c.Timeout),
+		"pool_size":         subdirective.Number(d, "pool_size", 1, &c.PoolSize),
+		"tls":               {Usage: "tls [{ ... }]", Parse: func([]string) error { return c.parseTLS(d) }},
+	}}
+	places, err := b.Read(d)
+	if err != nil {
+		return err
+	}
+	if setting, err := c.check(false); err != nil {
+		if p := places[setting]; p != nil {
+			place = p
+		}
+		return place.WrapErr(err)
+	}
+	return nil
+}
+
+// parseTLS parses how Redis proves who it is; without a block, too, there is TLS.
+func (c *Redis) parseTLS(d *caddyfile.Dispenser) error {
+	c.TLS = new(RedisTLS)
+	if !subdirective.OpensBlock(d) {
+		return nil
+	}
+	b := subdirective.Block{Of: "tls", MayBeEmpty: true, Lines: map[string]subdirective.Line{
+		"ca":                   {Usage: "ca <file>", Min: 1, Max: 1, Parse: subdirective.Text(&c.TLS.CA)},
+		"server_name":          {Usage: "server_name <name>", Min: 1, Max: 1, Parse: subdirective.Text(&c.TLS.ServerName)},
+		"insecure_skip_verify": {Usage: "insecure_skip_verify", Parse: subdirective.Flag(&c.TLS.InsecureSkipVerify)},
+	}}
+	_, err := b.Read(d)
 	return err
 }

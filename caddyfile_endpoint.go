@@ -6,6 +6,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 
+	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -13,7 +14,7 @@ const endpointUsage = "endpoint [<METHOD>[,<METHOD>...]] <path> [<rate> [<algori
 
 // endpoint parses an endpoint: its route and, on the same line or in a block, what it does not take from the zone.
 func (p *zoneParser) endpoint(args []string) error {
-	e, place := new(Endpoint), here(p.Dispenser)
+	e, place := new(Endpoint), subdirective.Here(p.Dispenser)
 	rest, err := p.endpointRoute(e, args)
 	if err != nil {
 		return err
@@ -24,23 +25,23 @@ func (p *zoneParser) endpoint(args []string) error {
 	if err := p.addEndpoint(e, place); err != nil {
 		return err
 	}
-	if !opensBlock(p.Dispenser) {
+	if !subdirective.OpensBlock(p.Dispenser) {
 		return nil
 	}
-	b := block{of: "endpoint", lines: map[string]line{
+	b := subdirective.Block{Of: "endpoint", Lines: map[string]subdirective.Line{
 		"limit":         limitLine(p.Dispenser, &e.Limit),
 		"algorithm":     algorithmLine(p.Dispenser, &e.Algorithm),
 		"cost":          costLine(p.Dispenser, &e.Cost),
 		"mode":          modeLine(p.Dispenser, &e.Mode),
 		"max_overshoot": maxOvershootLine(p.Dispenser, &e.MaxOvershoot),
-		"tier": {usage: "tier {", max: anyNumber, parse: func(args []string) error {
+		"tier": {Usage: "tier {", Max: subdirective.AnyNumber, Parse: func(args []string) error {
 			if len(args) > 0 {
 				return p.Errf("unexpected %q: say `tier {`; how a tier is found is for the zone's tier to say", args[0])
 			}
 			return p.endpointTier(e)
 		}},
 	}}
-	_, err = b.read(p.Dispenser)
+	_, err = b.Read(p.Dispenser)
 	return err
 }
 
@@ -86,10 +87,10 @@ func (p *zoneParser) endpointRate(e *Endpoint, args []string) (err error) {
 
 // endpointTier parses the limits of tiers at an endpoint.
 func (p *zoneParser) endpointTier(e *Endpoint) error {
-	b := block{of: "tier", other: &line{
-		usage: "<tier> " + rateUsage, min: 1, max: anyNumber,
-		parse: func(args []string) error {
-			p.endpointTiers = append(p.endpointTiers, tierUse{args[0], here(p.Dispenser)})
+	b := subdirective.Block{Of: "tier", Other: &subdirective.Line{
+		Usage: "<tier> " + rateUsage, Min: 1, Max: subdirective.AnyNumber,
+		Parse: func(args []string) error {
+			p.endpointTiers = append(p.endpointTiers, tierUse{args[0], subdirective.Here(p.Dispenser)})
 			tier, err := parseTier(p.Dispenser, args)
 			if err == nil && tier == nil {
 				err = p.Errf("tier %s says nothing: say its limit at this endpoint, such as `%s 100/1m`", args[0], args[0])
@@ -98,7 +99,7 @@ func (p *zoneParser) endpointTier(e *Endpoint) error {
 			return err
 		},
 	}}
-	_, err := b.read(p.Dispenser)
+	_, err := b.Read(p.Dispenser)
 	return err
 }
 

@@ -60,42 +60,6 @@ func TestUnmarshalCaddyfileRefusesNamedMatchers(t *testing.T) {
 	}
 }
 
-func TestSuggestion(t *testing.T) {
-	known := map[string]line{"limit": {}, "algorithm": {}, "max_keys": {}}
-	for _, test := range []struct{ name, want string }{
-		{"limits", "did you mean limit?"},
-		{"lmit", "did you mean limit?"},
-		{"maxkeys", "did you mean max_keys?"},
-		{"algorytm", "did you mean algorithm?"},
-		{"rate", "say one of algorithm, limit, max_keys"},
-		{"", "say one of algorithm, limit, max_keys"},
-	} {
-		if got := suggestion(test.name, known); got != test.want {
-			t.Errorf("suggestion for %q = %q, want %q", test.name, got, test.want)
-		}
-	}
-}
-
-func TestEditDistance(t *testing.T) {
-	for _, test := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0},
-		{"", "abc", 3},
-		{"abc", "", 3},
-		{"abc", "abc", 0},
-		{"abc", "abd", 1},
-		{"abc", "ac", 1},
-		{"abc", "xabc", 1},
-		{"kitten", "sitting", 3},
-	} {
-		if got := editDistance(test.a, test.b); got != test.want {
-			t.Errorf("distance of %q and %q = %d, want %d", test.a, test.b, got, test.want)
-		}
-	}
-}
-
 // FuzzDirective checks that no text inside the directive makes the parser panic, and that what it accepts is a configuration
 // that loads as the JSON it is written to.
 func FuzzDirective(f *testing.F) {

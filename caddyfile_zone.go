@@ -1,12 +1,16 @@
 package fleetlimit
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 )
 
 // A zoneParser parses the block of one zone.
@@ -37,37 +41,37 @@ func (p *directiveParser) parseZone(name string) (*Zone, error) {
 		directiveParser: p,
 		name:            name,
 		zone:            new(Zone),
-		place:           here(p.Dispenser),
+		place:           subdirective.Here(p.Dispenser),
 		endpoints:       make(map[string]*caddyfile.Dispenser),
 	}
 	var err error
-	if z.places, err = z.block().read(p.Dispenser); err != nil {
+	if z.places, err = z.block().Read(p.Dispenser); err != nil {
 		return nil, err
 	}
 	return z.zone, z.finish()
 }
 
-func (p *zoneParser) block() *block {
+func (p *zoneParser) block() *subdirective.Block {
 	c := p.zone
-	return &block{of: "zone", lines: map[string]line{
-		"match":            {usage: matchUsage, raw: true, repeats: true, parse: p.match},
-		"key":              {usage: "key <template>", min: 1, max: 1, parse: text(&c.Key)},
-		"on_ambiguous_key": {usage: "on_ambiguous_key reject | missing", min: 1, max: 1, parse: p.onAmbiguousKey},
-		"on_missing_key":   {usage: "on_missing_key <template> | skip | deny", min: 1, max: 1, parse: text(&c.OnMissingKey)},
-		"ipv4_prefix":      {usage: "ipv4_prefix <bits>", min: 1, max: 1, parse: p.prefix(&c.IPv4Prefix, 32)},
-		"ipv6_prefix":      {usage: "ipv6_prefix <bits>", min: 1, max: 1, parse: p.prefix(&c.IPv6Prefix, 128)},
+	return &subdirective.Block{Of: "zone", Lines: map[string]subdirective.Line{
+		"match":            {Usage: matchUsage, Raw: true, Repeats: true, Parse: p.match},
+		"key":              {Usage: "key <template>", Min: 1, Max: 1, Parse: subdirective.Text(&c.Key)},
+		"on_ambiguous_key": {Usage: "on_ambiguous_key reject | missing", Min: 1, Max: 1, Parse: p.onAmbiguousKey},
+		"on_missing_key":   {Usage: "on_missing_key <template> | skip | deny", Min: 1, Max: 1, Parse: subdirective.Text(&c.OnMissingKey)},
+		"ipv4_prefix":      {Usage: "ipv4_prefix <bits>", Min: 1, Max: 1, Parse: p.prefix(&c.IPv4Prefix, 32)},
+		"ipv6_prefix":      {Usage: "ipv6_prefix <bits>", Min: 1, Max: 1, Parse: p.prefix(&c.IPv6Prefix, 128)},
 		"limit":            limitLine(p.Dispenser, &c.Limit),
 		"algorithm":        algorithmLine(p.Dispenser, &c.Algorithm),
 		"mode":             modeLine(p.Dispenser, &c.Mode),
 		"max_overshoot":    maxOvershootLine(p.Dispenser, &c.MaxOvershoot),
-		"tier":             {usage: "tier [<placeholder>] [trusted] {", max: 2, parse: p.tier},
-		"endpoint":         {usage: endpointUsage, min: 1, max: anyNumber, repeats: true, parse: p.endpoint},
+		"tier":             {Usage: "tier [<placeholder>] [trusted] {", Max: 2, Parse: p.tier},
+		"endpoint":         {Usage: endpointUsage, Min: 1, Max: subdirective.AnyNumber, Repeats: true, Parse: p.endpoint},
 		"cost":             costLine(p.Dispenser, &c.Cost),
-		"max_keys":         {usage: "max_keys <n>", min: 1, max: 1, parse: p.maxKeys},
-		"allow_key":        {usage: "allow_key <glob...>", min: 1, max: anyNumber, repeats: true, parse: list(&c.AllowKeys)},
-		"deny_key":         {usage: "deny_key <glob...>", min: 1, max: anyNumber, repeats: true, parse: list(&c.DenyKeys)},
-		"events":           {usage: "events <n>", min: 1, max: 1, parse: p.events},
-		"window":           {usage: "window <duration>", min: 1, max: 1, parse: p.window},
+		"max_keys":         {Usage: "max_keys <n>", Min: 1, Max: 1, Parse: p.maxKeys},
+		"allow_key":        {Usage: "allow_key <glob...>", Min: 1, Max: subdirective.AnyNumber, Repeats: true, Parse: subdirective.List(&c.AllowKeys)},
+		"deny_key":         {Usage: "deny_key <glob...>", Min: 1, Max: subdirective.AnyNumber, Repeats: true, Parse: subdirective.List(&c.DenyKeys)},
+		"events":           {Usage: "events <n>", Min: 1, Max: 1, Parse: p.events},
+		"window":           {Usage: "window <duration>", Min: 1, Max: 1, Parse: p.window},
 	}}
 }
 
@@ -116,12 +120,12 @@ const matchUsage = "match @<name>` or `match { <matchers> }"
 
 // match parses a set of matchers. Of several sets, any may match.
 func (p *zoneParser) match([]string) error {
-	ahead := here(p.Dispenser)
+	ahead := subdirective.Here(p.Dispenser)
 	args := ahead.RemainingArgs()
 	switch {
 	case len(args) == 1 && strings.HasPrefix(args[0], "@"):
 		return p.matchNamed()
-	case len(args) == 0 && !opensBlock(p.Dispenser):
+	case len(args) == 0 && !subdirective.OpensBlock(p.Dispenser):
 		return p.Errf("wrong number of arguments: say `%s`", matchUsage)
 	case len(args) > 0 && strings.ContainsAny(args[0][:min(1, len(args[0]))], "@/*"):
 		return p.Errf("match %s is not clear: say `%s`, one set on each line", strings.Join(args, " "), matchUsage)
@@ -182,30 +186,152 @@ func (p *zoneParser) maxKeys(args []string) error {
 	return nil
 }
 
-// text returns the parser of a text.
-func text(s *string) func([]string) error {
-	return func(args []string) error {
-		*s = args[0]
-		return nil
-	}
-}
-
-// list returns the parser of texts that are added to a list.
-func list(l *[]string) func([]string) error {
-	return func(args []string) error {
-		*l = append(*l, args...)
-		return nil
-	}
-}
-
-// durationLine is a subdirective that says a duration of 0 or more.
-func durationLine(d *caddyfile.Dispenser, name string, duration *caddy.Duration) line {
-	return line{usage: name + " <duration>", min: 1, max: 1, parse: func(args []string) error {
-		v, err := caddy.ParseDuration(args[0])
-		if err != nil || v < 0 {
-			return d.Errf("%s %q is not a duration: say one such as 30s", name, args[0])
+// tier parses how the tier of a key is found, and the limits of the tiers.
+func (p *zoneParser) tier(args []string) error {
+	c := new(ZoneTier)
+	p.zone.Tier = c
+	if len(args) > 0 {
+		if !isPlaceholder(args[0]) {
+			return p.Errf("%q is not a placeholder: say `tier {<placeholder>} {`, such as {http.auth.user.tier}, "+
+				"or `tier {` for tiers by key", args[0])
 		}
-		*duration = caddy.Duration(v)
-		return nil
+		var err error
+		if c.Trusted, err = parseTrusted(p.Dispenser, args[0], args[1:]); err != nil {
+			return err
+		}
+		c.Placeholder = args[0]
+	}
+	place := subdirective.Here(p.Dispenser)
+
+	var uses []tierUse
+	b := subdirective.Block{
+		Of: "tier",
+		Lines: map[string]subdirective.Line{
+			"keys": {Usage: "keys <glob...> <tier>", Min: 2, Max: subdirective.AnyNumber, Repeats: true, Parse: func(args []string) error {
+				globs, tier := args[:len(args)-1], args[len(args)-1]
+				for _, g := range globs {
+					c.Keys = append(c.Keys, KeyTier{Glob: g, Tier: tier})
+				}
+				uses = append(uses, tierUse{tier, subdirective.Here(p.Dispenser)})
+				return nil
+			}},
+			"default": {Usage: "default <tier>", Min: 1, Max: 1, Parse: func(args []string) error {
+				c.Default = args[0]
+				uses = append(uses, tierUse{c.Default, subdirective.Here(p.Dispenser)})
+				return nil
+			}},
+		},
+		Other: &subdirective.Line{Usage: "<tier> [" + rateUsage + "]", Min: 1, Max: subdirective.AnyNumber, Parse: p.zoneTier},
+	}
+	if _, err := b.Read(p.Dispenser); err != nil {
+		return err
+	}
+	if c.Placeholder == "" && len(c.Keys) == 0 && c.Default == "" {
+		return place.Errf("no key has a tier: say `tier {<placeholder>} {`, or `keys <glob...> <tier>` or " +
+			"`default <tier>` in the block")
+	}
+	return checkTiers(uses, c.Tiers)
+}
+
+// zoneTier parses a tier of the zone. Without a limit it has that of the global option.
+func (p *zoneParser) zoneTier(args []string) error {
+	name := args[0]
+	if len(args) == 1 && p.app != nil && p.app.Tiers[name] == nil {
+		return p.Errf("tier %s has no limit: say one here, such as `%s 100/1m`, or define `tier %s <rate>` in the "+
+			"global rate_limit option", name, name, name)
+	}
+	tier, err := parseTier(p.Dispenser, args)
+	addTier(&p.zone.Tier.Tiers, name, tier)
+	return err
+}
+
+// parseTier parses a tier: its name and, when args go on, its limit, and the block that may follow. The tier is nil when
+// there is nothing but the name.
+func parseTier(d *caddyfile.Dispenser, args []string) (t *Tier, err error) {
+	t = new(Tier)
+	if len(args) > 1 {
+		limit, err := parseRate(args[1:])
+		if err != nil {
+			return nil, d.Errf("tier %s: %w", args[0], err)
+		}
+		t.Limit = *limit
+	}
+	if !subdirective.OpensBlock(d) {
+		if len(args) == 1 {
+			return nil, nil
+		}
+		return t, nil
+	}
+	b := subdirective.Block{Of: "a tier", Lines: map[string]subdirective.Line{
+		"mode":          modeLine(d, &t.Mode),
+		"max_overshoot": maxOvershootLine(d, &t.MaxOvershoot),
 	}}
+	_, err = b.Read(d)
+	return t, err
+}
+
+func addTier(tiers *map[string]*Tier, name string, t *Tier) {
+	if *tiers == nil {
+		*tiers = make(map[string]*Tier)
+	}
+	(*tiers)[name] = t
+}
+
+// checkTiers returns an error for the first use of a tier that is not among tiers.
+func checkTiers(uses []tierUse, tiers map[string]*Tier) error {
+	for _, u := range uses {
+		if _, found := tiers[u.tier]; !found {
+			return u.place.Errf("tier %s is not one of the zone's (%s): add it to the zone's tier block",
+				u.tier, strings.Join(slices.Sorted(maps.Keys(tiers)), ", "))
+		}
+	}
+	return nil
+}
+
+// events parses the events per window.
+func (p *zoneParser) events(args []string) error {
+	n, err := parseEvents(args[0])
+	if err != nil {
+		return p.WrapErr(err)
+	}
+	if n == 0 {
+		return p.Errf("0 events admit nothing: say `limit block` instead of events and window to reject every request")
+	}
+	p.zone.MaxEvents = n
+	return nil
+}
+
+// window parses the length of the window.
+func (p *zoneParser) window(args []string) error {
+	w, err := parseWindow(args[0])
+	if err != nil {
+		return p.WrapErr(err)
+	}
+	p.zone.Window = caddy.Duration(w)
+	return nil
+}
+
+// finishLegacy checks a zone in the syntax of caddy-ratelimit once it is read.
+func (p *zoneParser) finishLegacy() error {
+	for _, name := range []string{"limit", "algorithm", "tier", "endpoint", "cost", "mode", "max_overshoot", "on_ambiguous_key"} {
+		if place := p.places[name]; place != nil {
+			return place.Errf("%s cannot stand beside events and window: say `limit %s` instead of those two",
+				name, p.legacyRate())
+		}
+	}
+	for _, name := range []string{"events", "window"} {
+		if p.places[name] == nil {
+			return p.place.Errf("zone %q has no %s: say both events and window, or instead `limit <events>/<window>`",
+				p.name, name)
+		}
+	}
+	return nil
+}
+
+// legacyRate returns what the zone says in events and window as a rate, as far as it says it.
+func (p *zoneParser) legacyRate() string {
+	if p.zone.MaxEvents == 0 || p.zone.Window == 0 {
+		return "<events>/<window>"
+	}
+	return (&Limit{Events: p.zone.MaxEvents, Window: p.zone.Window}).String()
 }

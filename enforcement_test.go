@@ -149,14 +149,14 @@ func TestMaxOvershootLine(t *testing.T) {
 	} {
 		var got *float64
 		l := maxOvershootLine(caddyfile.NewTestDispenser(""), &got)
-		if err := l.parse([]string{test.text}); err != nil || got == nil || *got != test.want {
+		if err := l.Parse([]string{test.text}); err != nil || got == nil || *got != test.want {
 			t.Errorf("max_overshoot %s = %v, %v; want %v", test.text, got, err, test.want)
 		}
 	}
 	for _, text := range []string{"", "%", "1", ".%", "1%%", "+1%", "-0%", "100.1%", "1e1%", "0x1p1%", "1_0%", "inf%", "1 %", "1.1.1%"} {
 		var got *float64
 		l := maxOvershootLine(caddyfile.NewTestDispenser(""), &got)
-		if err := l.parse([]string{text}); err == nil || got != nil {
+		if err := l.Parse([]string{text}); err == nil || got != nil {
 			t.Errorf("max_overshoot %q was accepted as %v", text, *got)
 		}
 	}

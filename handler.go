@@ -14,9 +14,9 @@ import (
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	if past, err := h.gate.check(r); err != nil {
+	if exempt, err := h.addresses.check(r); err != nil {
 		return err
-	} else if past {
+	} else if exempt {
 		return next.ServeHTTP(w, r)
 	}
 	repl := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
@@ -110,11 +110,11 @@ func (h *Handler) askZone(q *question, z *zone, r *http.Request) error {
 		return err
 	}
 	text := func() string { return template.text(r, q.repl) }
-	if !z.deny.empty() && z.deny.match(text()) {
+	if !z.deny.Empty() && z.deny.Match(text()) {
 		z.tally.denied.Add(1)
 		return caddyhttp.Error(http.StatusForbidden, fmt.Errorf("the key is denied in zone %q", z.name))
 	}
-	if !z.allow.empty() && z.allow.match(text()) {
+	if !z.allow.Empty() && z.allow.Match(text()) {
 		z.tally.allowed.Add(1)
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
+	"github.com/fleetlimit/fleetlimit/internal/ipset"
 )
 
 // errEarlyData says that a key would hold the address of a client that has not proved it: the request came as TLS early
@@ -125,7 +126,7 @@ func newTemplate(raw string, o templateOptions) (*template, error) {
 //
 // dst is returned unchanged unless all placeholders are present, and also with err, which is errEarlyData or nil.
 func (t *template) append(dst []byte, r *http.Request, repl *caddy.Replacer) (key []byte, p presence, err error) {
-	if t.address && unproved(r) {
+	if t.address && isEarlyData(r) {
 		return dst, missing, errEarlyData
 	}
 	key = append(dst, t.options.space)
@@ -169,7 +170,7 @@ func (t *template) prefix(v *keyValue, text string) (p netip.Prefix, masked bool
 	if !v.mask {
 		return netip.Prefix{}, false
 	}
-	a, ok := parseAddress(text)
+	a, ok := ipset.ParseAddr(text)
 	if !ok {
 		return netip.Prefix{}, false
 	}

@@ -83,7 +83,7 @@ type Handler struct {
 
 	ctx         caddy.Context // for events
 	app         *App
-	gate        gate
+	addresses   addressFilter
 	zones       []*zone // by name, so that headers list them in a stable order
 	headers     headerSet
 	rejectAs    rejectStyle
@@ -152,7 +152,7 @@ func (h *Handler) provisionSettings() (err error) {
 	if h.Jitter < 0 || h.Jitter > 1 {
 		return fmt.Errorf("jitter is %v: say a fraction from 0 to 1, such as 0.2 for 20%%", h.Jitter)
 	}
-	h.gate, err = newGate(h.Allow, h.Deny)
+	h.addresses, err = newAddressFilter(h.Allow, h.Deny)
 	return err
 }
 

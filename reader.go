@@ -101,7 +101,7 @@ func readHostLabel(index string) reader {
 }
 
 func readRemoteHost(r *http.Request, _ *caddy.Replacer) (string, presence) {
-	if unproved(r) {
+	if isEarlyData(r) {
 		return "", missing
 	}
 	host, _, err := net.SplitHostPort(r.RemoteAddr)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
+	"github.com/fleetlimit/fleetlimit/internal/glob"
 )
 
 // noTier is the tier of keys that have none.
@@ -26,7 +27,7 @@ type tierFinder struct {
 }
 
 type globTier struct {
-	globs globs
+	globs glob.Set
 	tier  int
 }
 
@@ -56,7 +57,7 @@ func newTierFinder(config *ZoneTier, shared map[string]*Tier) (*tierFinder, erro
 		if err != nil {
 			return nil, err
 		}
-		g, err := parseGlobs([]string{k.Glob})
+		g, err := glob.Parse([]string{k.Glob})
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +124,7 @@ func (f *tierFinder) find(key func() string, r *http.Request, repl *caddy.Replac
 	if len(f.globs) > 0 {
 		text := key()
 		for _, g := range f.globs {
-			if g.globs.match(text) {
+			if g.globs.Match(text) {
 				return g.tier, present
 			}
 		}

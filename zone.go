@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"github.com/fleetlimit/fleetlimit/internal/glob"
 )
 
 // A zone is a Zone of a configuration, compiled: what can be settled when the configuration loads is settled.
@@ -21,8 +22,8 @@ type zone struct {
 	ambiguousIsMissing bool      // instead of an error
 	cookieKey          *template // counts requests with an ambiguous cookie
 
-	allow    globs
-	deny     globs
+	allow    glob.Set
+	deny     glob.Set
 	tiers    *tierFinder // nil: no tiers
 	policies []policy    // of the endpoints in written order, and of the zone itself at the end
 
@@ -69,10 +70,10 @@ func newZone(name string, config *Zone, app *App) (*zone, error) {
 	if err = z.compileKeys(config, legacy && config.OnMissingKey == ""); err != nil {
 		return nil, err
 	}
-	if z.allow, err = parseGlobs(config.AllowKeys); err != nil {
+	if z.allow, err = glob.Parse(config.AllowKeys); err != nil {
 		return nil, fmt.Errorf("allow_key: %w", err)
 	}
-	if z.deny, err = parseGlobs(config.DenyKeys); err != nil {
+	if z.deny, err = glob.Parse(config.DenyKeys); err != nil {
 		return nil, fmt.Errorf("deny_key: %w", err)
 	}
 	if z.tiers, err = newTierFinder(config.Tier, app.Tiers); err != nil {

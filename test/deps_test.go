@@ -59,15 +59,27 @@ var policy = []struct {
 		reason:   "nodes tell each other what they are, not what they count",
 	}, {
 		packages: module + "/...",
-		except:   []string{module, module + "/cmd/...", module + "/test/..."},
+		except:   []string{module, module + "/internal/...", module + "/cmd/...", module + "/test/..."},
 		forbid: []string{
 			"github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...", module,
 		},
-		reason: "adapters point inwards: only the root package knows Caddy, its logger and its metrics",
+		reason: "adapters point inwards: only the root package and its own parts know Caddy, its logger and its metrics",
+	}, {
+		packages: module + "/internal/...",
+		forbid:   []string{module, "github.com/prometheus/...", "go.uber.org/zap/..."},
+		reason:   "a part of the adapter needs neither the app nor the handler, and reports through what it returns",
+	}, {
+		packages: module + "/internal/glob",
+		allow:    []string{},
+		reason:   "matching texts takes the standard library alone",
+	}, {
+		packages: module + "/internal/ipset",
+		allow:    []string{},
+		reason:   "a set of addresses takes the standard library alone",
 	}, {
 		packages: module,
 		allow: []string{
-			module + "/limiter/...", module + "/transport", module + "/fleet",
+			module + "/internal/...", module + "/limiter/...", module + "/transport", module + "/fleet",
 			"github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
 		},
 		reason: "everything else that it imports becomes part of every Caddy that has this module",

@@ -1,4 +1,5 @@
-package fleetlimit
+// Package glob matches texts against patterns in time linear in the length of the text.
+package glob
 
 import (
 	"errors"
@@ -7,25 +8,25 @@ import (
 	"unicode/utf8"
 )
 
-// globs is a set of patterns of keys. In a pattern `*` stands for any run of characters, also an empty one, and `?` for one
-// character; everything else stands for itself. The zero value matches nothing.
-type globs struct {
+// A Set is a set of patterns. In a pattern, `*` matches any run of characters, including none, and
+// `?` matches one character. Every other character matches itself. The zero value matches nothing.
+type Set struct {
 	exact    map[string]struct{} // patterns without a wildcard
-	patterns []glob
+	patterns []pattern
 }
 
-// glob is a pattern, cut at its `*`s; it has at least one piece.
-type glob []string
+// A pattern is cut at its `*`s. It has at least one piece.
+type pattern []string
 
-// parseGlobs compiles patterns.
-func parseGlobs(patterns []string) (globs, error) {
-	g := globs{exact: make(map[string]struct{})}
+// Parse compiles patterns.
+func Parse(patterns []string) (Set, error) {
+	g := Set{exact: make(map[string]struct{})}
 	for _, p := range patterns {
 		switch {
 		case p == "":
-			return globs{}, errors.New(`an empty pattern matches no key: write one like sk_internal_*, or "*" for all keys`)
+			return Set{}, errors.New(`an empty pattern matches no key: use one such as sk_internal_*, or "*" for all keys`)
 		case !utf8.ValidString(p):
-			return globs{}, fmt.Errorf("the pattern %q is not UTF-8: save the file as UTF-8", p)
+			return Set{}, fmt.Errorf("the pattern %q is not UTF-8: save the file as UTF-8", p)
 		case strings.ContainsAny(p, "*?"):
 			g.patterns = append(g.patterns, strings.Split(p, "*"))
 		default:
@@ -35,10 +36,11 @@ func parseGlobs(patterns []string) (globs, error) {
 	return g, nil
 }
 
-func (g globs) empty() bool { return len(g.exact) == 0 && len(g.patterns) == 0 }
+// Empty reports whether the set has no patterns.
+func (g Set) Empty() bool { return len(g.exact) == 0 && len(g.patterns) == 0 }
 
-// match reports whether a pattern matches all of s.
-func (g globs) match(s string) bool {
+// Match reports whether a pattern matches all of s.
+func (g Set) Match(s string) bool {
 	if _, ok := g.exact[s]; ok {
 		return true
 	}
@@ -50,9 +52,10 @@ func (g globs) match(s string) bool {
 	return false
 }
 
-// match takes each piece at the first place where it fits, which leaves the most for those that follow. So it never goes
-// back: the time is linear in the length of s, times the length of a piece with a `?` at the most.
-func (g glob) match(s string) bool {
+// match takes each piece at the first place where it fits, which leaves the most text for the pieces
+// that follow. It never backtracks: its time is linear in the length of s, and at most multiplied by
+// the length of a piece that contains `?`.
+func (g pattern) match(s string) bool {
 	first, last := g[0], g[len(g)-1]
 	n := fits(s, first)
 	if n < 0 {
@@ -72,7 +75,7 @@ func (g glob) match(s string) bool {
 	return ok && fits(tail, last) == len(tail)
 }
 
-// fits returns the length in bytes of the start of s that the piece p matches, or -1.
+// fits returns the length in bytes of the prefix of s that the piece p matches, or -1.
 func fits(s, p string) int {
 	n := 0
 	for i := 0; i < len(p); {
@@ -94,7 +97,7 @@ func fits(s, p string) int {
 	return n
 }
 
-// find returns the index in s after the first place where the piece p fits, or -1.
+// find returns the index in s behind the first match of the piece p, or -1.
 func find(s, p string) int {
 	if !strings.Contains(p, "?") {
 		i := strings.Index(s, p)
@@ -115,8 +118,8 @@ func find(s, p string) int {
 	}
 }
 
-// lastChars returns the last n characters of s, if it has as many.
-func lastChars(s string, n int) (string, bool) {
+// lastChars returns the last n characters of s. ok is false if s is shorter.
+func lastChars(s string, n int) (tail string, ok bool) {
 	at := len(s)
 	for range n {
 		if at == 0 {

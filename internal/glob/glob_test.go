@@ -1,4 +1,4 @@
-package fleetlimit
+package glob
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestGlobs(t *testing.T) {
+func TestMatch(t *testing.T) {
 	for _, tc := range []struct {
 		pattern, s string
 		want       bool
@@ -53,55 +53,55 @@ func TestGlobs(t *testing.T) {
 		{"{a,b}*", "{a,b}c", true},
 		{"{http.vars.plan}", "pro", false},
 	} {
-		g, err := parseGlobs([]string{"never", tc.pattern, "nor*this"})
+		g, err := Parse([]string{"never", tc.pattern, "nor*this"})
 		if err != nil {
-			t.Fatalf("parseGlobs(%q) = %v", tc.pattern, err)
+			t.Fatalf("Parse(%q) = %v", tc.pattern, err)
 		}
-		if got := g.match(tc.s); got != tc.want {
+		if got := g.Match(tc.s); got != tc.want {
 			t.Errorf("%q matches %q: %v, want %v", tc.pattern, tc.s, got, tc.want)
 		}
 	}
-	if none := (globs{}); none.match("") || !none.empty() {
+	if none := (Set{}); none.Match("") || !none.Empty() {
 		t.Error("no patterns match something")
 	}
 	for _, p := range []string{"a", "a*"} {
-		if g, err := parseGlobs([]string{p}); err != nil || g.empty() {
-			t.Errorf("parseGlobs(%q) = %v, %v; want a set that is not empty", p, g, err)
+		if g, err := Parse([]string{p}); err != nil || g.Empty() {
+			t.Errorf("Parse(%q) = %v, %v; want a set that is not empty", p, g, err)
 		}
 	}
-	if _, err := parseGlobs([]string{"a*\xff"}); err == nil || !strings.Contains(err.Error(), "save the file as UTF-8") {
+	if _, err := Parse([]string{"a*\xff"}); err == nil || !strings.Contains(err.Error(), "save the file as UTF-8") {
 		t.Errorf("a pattern of other bytes = %v, want an error that says what to do", err)
 	}
-	if _, err := parseGlobs([]string{"a", ""}); err == nil || !strings.Contains(err.Error(), `"*" for all keys`) {
+	if _, err := Parse([]string{"a", ""}); err == nil || !strings.Contains(err.Error(), `"*" for all keys`) {
 		t.Errorf("an empty pattern = %v, want an error that says what to write", err)
 	}
 }
 
 // A matcher that goes back at each star takes longer than anyone waits for this.
-func TestGlobsHostileKey(t *testing.T) {
-	g, err := parseGlobs([]string{strings.Repeat("*a", 50) + "*b", strings.Repeat("*?a", 50) + "*b"})
+func TestMatchHostileText(t *testing.T) {
+	g, err := Parse([]string{strings.Repeat("*a", 50) + "*b", strings.Repeat("*?a", 50) + "*b"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g.match(strings.Repeat("a", 64<<10)) {
+	if g.Match(strings.Repeat("a", 64<<10)) {
 		t.Error("patterns that end in b match a key of a's")
 	}
 }
 
-// FuzzGlobs compares with a matcher that tries every way to divide the key.
-func FuzzGlobs(f *testing.F) {
+// FuzzMatch compares with a matcher that tries every way to divide the key.
+func FuzzMatch(f *testing.F) {
 	f.Add("a*b?c", "a1bxc")
 	f.Add("*?é*世", "aéé\xc3世")
 	f.Add("a*??", "a世")
 	f.Fuzz(func(t *testing.T, pattern, s string) {
-		g, err := parseGlobs([]string{pattern})
+		g, err := Parse([]string{pattern})
 		if refused := pattern == "" || !utf8.ValidString(pattern); refused != (err != nil) {
-			t.Fatalf("parseGlobs(%q) = %v", pattern, err)
+			t.Fatalf("Parse(%q) = %v", pattern, err)
 		}
 		if err != nil {
 			return
 		}
-		if got, want := g.match(s), matchesSomehow(chars(pattern), chars(s)); got != want {
+		if got, want := g.Match(s), matchesSomehow(chars(pattern), chars(s)); got != want {
 			t.Errorf("%q matches %q: %v, want %v", pattern, s, got, want)
 		}
 	})

@@ -1,0 +1,80 @@
+package fleetlimit
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/ipset"
+)
+
+// An addressFilter exempts client addresses from all zones, or denies them.
+type addressFilter struct {
+	allow, deny ipset.Set
+}
+
+func newAddressFilter(allow, deny []string) (f addressFilter, err error) {
+	if f.allow, err = parseAddresses(allow); err != nil {
+		return f, fmt.Errorf("allow: %w", err)
+	}
+	if f.deny, err = parseAddresses(deny); err != nil {
+		return f, fmt.Errorf("deny: %w", err)
+	}
+	return f, nil
+}
+
+// parseAddresses reads a list of addresses and ranges. It expands placeholders that do not depend
+// on a request, such as {env.OFFICE}.
+func parseAddresses(texts []string) (ipset.Set, error) {
+	expanded := make([]string, len(texts))
+	for i, text := range texts {
+		var err error
+		if expanded[i], err = caddy.NewReplacer().ReplaceOrErr(text, true, true); err != nil {
+			return nil, fmt.Errorf("address %q: %w when the configuration loads", text, err)
+		}
+	}
+	return ipset.Parse(expanded)
+}
+
+// check reports whether the request is exempt from all zones. It returns an error if the request is
+// denied; deny comes before allow. A client without an address, as on a Unix socket, is on no list.
+// The address of a 0-RTT request is unverified and decides nothing: the answer is 425.
+func (f *addressFilter) check(r *http.Request) (exempt bool, err error) {
+	if len(f.allow) == 0 && len(f.deny) == 0 {
+		return false, nil
+	}
+	addr, ok, early := clientAddr(r)
+	switch {
+	case early:
+		return false, caddyhttp.Error(http.StatusTooEarly, errEarlyData)
+	case !ok:
+		return false, nil
+	case f.deny.Contains(addr):
+		metrics.addressDenied.Add(1)
+		return false, caddyhttp.Error(http.StatusForbidden, errAddressDenied)
+	case f.allow.Contains(addr):
+		metrics.addressAllowed.Add(1)
+		return true, nil
+	}
+	return false, nil
+}
+
+var errAddressDenied = errors.New("the client's address is on the handler's deny list")
+
+// clientAddr returns the address of the client as Caddy determines it, which regards trusted
+// proxies. IPv4 is never written as IPv6, and there is no zone. ok is false if the client has no
+// address, as on a Unix socket. early reports that the address is unverified: it must not decide
+// anything.
+func clientAddr(r *http.Request) (addr netip.Addr, ok, early bool) {
+	text, _ := caddyhttp.GetVar(r.Context(), caddyhttp.ClientIPVarKey).(string)
+	addr, ok = ipset.ParseAddr(text)
+	return addr, ok, isEarlyData(r)
+}
+
+// isEarlyData reports whether r came as TLS early data (0-RTT). Its sender has not yet shown that it
+// receives at the address that it sends from.
+func isEarlyData(r *http.Request) bool { return r.TLS != nil && !r.TLS.HandshakeComplete }

@@ -1,0 +1,53 @@
+package fleetlimit
+
+import (
+	"crypto/tls"
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+func TestParseAddresses(t *testing.T) {
+	t.Setenv("FLEETLIMIT_TEST_OFFICE", "203.0.113.0/28")
+	set, err := parseAddresses([]string{"192.0.2.1", "{env.FLEETLIMIT_TEST_OFFICE}"})
+	if err != nil || !set.Contains(netip.MustParseAddr("203.0.113.15")) || set.Contains(netip.MustParseAddr("203.0.113.16")) {
+		t.Errorf("addresses = %v, %v, want those of the environment variable too", set, err)
+	}
+	for _, test := range []struct{ text, want string }{
+		{"{env.FLEETLIMIT_TEST_UNSET}", "empty when the configuration loads"},
+		{"{client_ip}", "unrecognized placeholder {client_ip} when the configuration loads"},
+		{"localhost", "use one such as 192.0.2.1"},
+	} {
+		if _, err := parseAddresses([]string{"192.0.2.1", test.text}); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("addresses with %q = %v, want an error that says %q", test.text, err, test.want)
+		}
+	}
+}
+
+func TestClientAddr(t *testing.T) {
+	for _, tc := range []struct {
+		text, addr string // no addr: not ok
+	}{
+		{"192.0.2.1", "192.0.2.1"},
+		{"::ffff:192.0.2.1", "192.0.2.1"},
+		{"2001:DB8::1", "2001:db8::1"},
+		{"fe80::1%eth0", "fe80::1"},
+		{"", ""},
+		{"@", ""},
+		{"192.0.2.1:80", ""},
+		{"cafe", ""},
+		{"a.b", ""},
+		{strings.Repeat("f", 64<<10), ""},
+	} {
+		r, _ := keyRequest("192.0.2.99")
+		setClientIP(tc.text)(r)
+		for _, state := range []*tls.ConnectionState{nil, {HandshakeComplete: true}, {HandshakeComplete: false}} {
+			r.TLS = state
+			wantEarly := state != nil && !state.HandshakeComplete
+			addr, ok, early := clientAddr(r)
+			if ok != (tc.addr != "") || ok && addr.String() != tc.addr || early != wantEarly {
+				t.Errorf("clientAddr of %.40q = %v, ok %v, early %v; want %q, early %v", tc.text, addr, ok, early, tc.addr, wantEarly)
+			}
+		}
+	}
+}

@@ -1,0 +1,102 @@
+// Package ipset holds sets of IP addresses.
+package ipset
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// A Set is a set of addresses. The zero value is empty. IPv4 addresses written as IPv6 count as
+// IPv4, and zones of addresses do not count.
+//
+// Invariant: sorted by address; no two ranges overlap; no IPv4 range is written as IPv6.
+type Set []netip.Prefix
+
+// Parse reads addresses and CIDR ranges.
+func Parse(texts []string) (Set, error) {
+	ranges := make([]netip.Prefix, 0, len(texts))
+	for _, text := range texts {
+		p, err := ParsePrefix(text)
+		if err != nil {
+			return nil, err
+		}
+		ranges = append(ranges, p)
+	}
+	slices.SortFunc(ranges, netip.Prefix.Compare)
+	// Two ranges are disjoint, or one contains the other. The larger one sorts first.
+	var s Set
+	for _, p := range ranges {
+		if n := len(s); n == 0 || !s[n-1].Contains(p.Addr()) {
+			s = append(s, p)
+		}
+	}
+	return s, nil
+}
+
+// ParsePrefix reads an address or a CIDR range.
+func ParsePrefix(text string) (netip.Prefix, error) {
+	if strings.Contains(text, "%") {
+		return netip.Prefix{}, fmt.Errorf("address %q has a zone: use it without %q", text, text[strings.Index(text, "%"):])
+	}
+	if !strings.Contains(text, "/") {
+		a, err := netip.ParseAddr(text)
+		if err != nil {
+			return netip.Prefix{}, fmt.Errorf("%q is not an address: use one such as 192.0.2.1 or 2001:db8::1, or a range "+
+				"such as 192.0.2.0/24", text)
+		}
+		a = a.Unmap()
+		return netip.PrefixFrom(a, a.BitLen()), nil
+	}
+	p, err := netip.ParsePrefix(text)
+	if err != nil {
+		return netip.Prefix{}, fmt.Errorf("%q is not a range of addresses: use one such as 192.0.2.0/24 or 2001:db8::/32", text)
+	}
+	if p.Addr().Is4In6() {
+		if p.Bits() < 96 {
+			return netip.Prefix{}, fmt.Errorf("%q mixes IPv4 and IPv6: use IPv4 ranges such as 192.0.2.0/24", text)
+		}
+		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+	}
+	if p.Masked() != p {
+		return netip.Prefix{}, fmt.Errorf("%q has bits beyond its prefix: use the range %s or the address %s", text,
+			p.Masked(), p.Addr())
+	}
+	return p, nil
+}
+
+// Contains reports whether a is in the set.
+func (s Set) Contains(a netip.Addr) bool {
+	a = a.Unmap().WithZone("")
+	// Only the last range that starts at or before a can contain it.
+	i, found := slices.BinarySearchFunc(s, a, func(p netip.Prefix, a netip.Addr) int { return p.Addr().Compare(a) })
+	return found || i > 0 && s[i-1].Contains(a)
+}
+
+// maxAddressLen is the length in bytes of the longest address, an IPv4 address as IPv6 with all its digits.
+const maxAddressLen = len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")
+
+// ParseAddr reads an address in any spelling and drops its zone. It checks the characters before it
+// calls netip.ParseAddr, which allocates an error for other text.
+func ParseAddr(text string) (netip.Addr, bool) {
+	text, _, _ = strings.Cut(text, "%")
+	if len(text) == 0 || len(text) > maxAddressLen {
+		return netip.Addr{}, false
+	}
+	separated := false
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '.' || c == ':':
+			separated = true
+		case '0' <= c && c <= '9', 'a' <= c && c <= 'f', 'A' <= c && c <= 'F':
+		default:
+			return netip.Addr{}, false
+		}
+	}
+	if !separated {
+		return netip.Addr{}, false
+	}
+	a, err := netip.ParseAddr(text)
+	return a.Unmap(), err == nil
+}

@@ -1,0 +1,118 @@
+// Package subdirective reads blocks of a Caddyfile strictly: every line is one that is known, stands
+// there once unless it may repeat, and has the arguments and the block that it should have.
+package subdirective
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+)
+
+// A Block describes what may stand between two braces.
+type Block struct {
+	Of         string // what the block belongs to, for errors
+	Lines      map[string]Line
+	Other      *Line // reads lines that begin with any other word, its first argument; nil: they are errors
+	MayBeEmpty bool  // an empty block has a meaning too
+}
+
+// A Line describes one subdirective of a block.
+type Line struct {
+	Usage    string // how to write it, for errors
+	Min, Max int    // how many arguments it has; AnyNumber for no bound
+	Raw      bool   // Parse reads the arguments itself and gets none
+	Repeats  bool   // it may occur more than once, and adds to what is there
+
+	// Parse gets the arguments. It reads the block that may follow them.
+	Parse func(args []string) error
+}
+
+// AnyNumber is the Max of a line whose number of arguments has no bound.
+const AnyNumber = math.MaxInt
+
+// Read reads the block that opens after the current token of d. It returns where each subdirective
+// first occurs.
+func (b *Block) Read(d *caddyfile.Dispenser) (map[string]*caddyfile.Dispenser, error) {
+	if !OpensBlock(d) {
+		return nil, d.Errf("%s needs a block: open it with { at the end of this line", b.Of)
+	}
+	seen := make(map[string]*caddyfile.Dispenser)
+	for nesting := d.Nesting(); d.NextBlock(nesting); {
+		name := d.Val()
+		var args []string
+		l, known := b.Lines[name]
+		if !known {
+			if b.Other == nil {
+				return nil, d.Errf("unrecognized subdirective %q in %s: %s", name, b.Of, suggestion(name, b.Lines))
+			}
+			l, args = *b.Other, []string{name}
+		}
+		if first := seen[name]; first == nil {
+			seen[name] = Here(d)
+		} else if !l.Repeats {
+			return nil, d.Errf("%s is already specified at %s:%d: remove one of the two", name, first.File(), first.Line())
+		}
+		if err := l.read(d, args); err != nil {
+			return nil, err
+		}
+	}
+	if len(seen) == 0 && !b.MayBeEmpty {
+		return nil, d.Errf("the block of %s is empty: fill it, or remove it", b.Of)
+	}
+	return seen, nil
+}
+
+// read reads the rest of the line after the current token of d, and adds its arguments to args.
+func (l *Line) read(d *caddyfile.Dispenser, args []string) error {
+	if !l.Raw {
+		args = append(args, d.RemainingArgs()...)
+		if len(args) < l.Min || len(args) > l.Max {
+			return d.Errf("wrong number of arguments: say `%s`", l.Usage)
+		}
+		if slices.Contains(args, "") {
+			return d.Errf("an argument is empty: say `%s`", l.Usage)
+		}
+	}
+	if err := l.Parse(args); err != nil {
+		return err
+	}
+	if d.NextArg() {
+		return d.Errf("unexpected %q: say `%s`", d.Val(), l.Usage)
+	}
+	if OpensBlock(d) {
+		return d.Errf("unexpected block: say `%s` without one", l.Usage)
+	}
+	return nil
+}
+
+// Here returns a copy of d, which places errors that are found later.
+func Here(d *caddyfile.Dispenser) *caddyfile.Dispenser {
+	place := *d
+	return &place
+}
+
+// OpensBlock reports whether the next token of d opens a block on the line of the current one.
+func OpensBlock(d *caddyfile.Dispenser) bool {
+	ahead := Here(d)
+	return !ahead.NextLine() && ahead.Next() && ahead.Val() == "{" && !ahead.Token().Quoted()
+}
+
+// suggestion names the known word with the most similar spelling, or else all known words.
+func suggestion(name string, known map[string]Line) string {
+	names := slices.Sorted(maps.Keys(known))
+	best, distance := "", 3
+	for _, n := range names {
+		if d := levenshtein.ComputeDistance(name, n); d < distance {
+			best, distance = n, d
+		}
+	}
+	if best != "" {
+		return fmt.Sprintf("did you mean %s?", best)
+	}
+	return "say one of " + strings.Join(names, ", ")
+}

@@ -1,0 +1,92 @@
+package subdirective
+
+import (
+	"testing"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+)
+
+// The messages are pinned with file and line by the goldens in test/adapt.
+
+// dispenser returns the tokens of text, the first of which is current.
+func dispenser(t *testing.T, text string) *caddyfile.Dispenser {
+	t.Helper()
+	tokens, err := caddyfile.Tokenize([]byte(text), "Caddyfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := caddyfile.NewDispenser(tokens)
+	d.Next()
+	return d
+}
+
+// settings are what the block in these tests reads.
+type settings struct {
+	name    string
+	words   []string
+	on      bool
+	n       int
+	timeout caddy.Duration
+	others  int
+}
+
+func (s *settings) read(d *caddyfile.Dispenser) error {
+	b := Block{
+		Of: "test",
+		Lines: map[string]Line{
+			"name":    {Usage: "name <text>", Min: 1, Max: 1, Parse: Text(&s.name)},
+			"words":   {Usage: "words <text...>", Min: 1, Max: AnyNumber, Repeats: true, Parse: List(&s.words)},
+			"on":      {Usage: "on", Parse: Flag(&s.on)},
+			"n":       Number(d, "n", 1, &s.n),
+			"timeout": PositiveDuration(d, "timeout", &s.timeout),
+		},
+		Other: &Line{Usage: "<word>", Min: 1, Max: 1, Parse: func([]string) error { s.others++; return nil }},
+	}
+	_, err := b.Read(d)
+	return err
+}
+
+func TestRead(t *testing.T) {
+	var s settings
+	if err := s.read(dispenser(t, "test {\nname a\nwords b c\nwords d\non\nn 3\ntimeout 50ms\nelse\n}")); err != nil {
+		t.Fatal(err)
+	}
+	if s.name != "a" || len(s.words) != 3 || !s.on || s.n != 3 || s.timeout != 50_000_000 || s.others != 1 {
+		t.Errorf("settings = %+v", s)
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{"test", "test needs a block: open it with { at the end of this line, at Caddyfile:1"},
+		{"test {\n}", "the block of test is empty: fill it, or remove it, at Caddyfile:2"},
+		{"test {\nname\n}", "wrong number of arguments: say `name <text>`, at Caddyfile:2"},
+		{"test {\nname a\nname b\n}", "name is already specified at Caddyfile:2: remove one of the two, at Caddyfile:3"},
+		{"test {\nname \"\"\n}", "an argument is empty: say `name <text>`, at Caddyfile:2"},
+		{"test {\non {\nx\n}\n}", "unexpected block: say `on` without one, at Caddyfile:2"},
+		{"test {\nn 0\n}", `n is "0": say a whole number, 1 or more, at Caddyfile:2`},
+		{"test {\ntimeout 0\n}", `timeout "0" is not a duration above 0: say one such as 50ms, at Caddyfile:2`},
+	} {
+		var s settings
+		if err := s.read(dispenser(t, test.text)); err == nil || err.Error() != test.want {
+			t.Errorf("%q: error = %v, want %s", test.text, err, test.want)
+		}
+	}
+}
+
+func TestSuggestion(t *testing.T) {
+	known := map[string]Line{"limit": {}, "algorithm": {}, "max_keys": {}}
+	for _, test := range []struct{ name, want string }{
+		{"limits", "did you mean limit?"},
+		{"lmit", "did you mean limit?"},
+		{"maxkeys", "did you mean max_keys?"},
+		{"algorytm", "did you mean algorithm?"},
+		{"rate", "say one of algorithm, limit, max_keys"},
+		{"", "say one of algorithm, limit, max_keys"},
+	} {
+		if got := suggestion(test.name, known); got != test.want {
+			t.Errorf("suggestion for %q = %q, want %q", test.name, got, test.want)
+		}
+	}
+}
