@@ -31,7 +31,7 @@ test: need-go need-cc need-redis ## Run every test under the race detector; a sk
 
 verify: need-go need-cc need-redis lint vuln build tidy fuzz-short test bench-short ## Everything CI runs
 
-lint: need-go ## Check the format, go vet (so tests need not), staticcheck and deadcode, in the benchmarks too
+lint: need-go ## Check the format; run go vet (so tests need not), staticcheck and deadcode, in bench too, and luacheck
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted, run 'make fmt': $$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
@@ -40,6 +40,7 @@ lint: need-go ## Check the format, go vet (so tests need not), staticcheck and d
 		dead=$$($(GO) -C $$dir tool -modfile=$(CURDIR)/tools/go.mod deadcode -test ./...) || exit 1; \
 		[ -z "$$dead" ] || { echo "nothing calls these, delete them:"; echo "$$dead"; exit 1; }; \
 	done
+	lua/lint.sh
 
 vuln: need-go ## Look for known vulnerabilities; says so where their database cannot be reached
 	@log=$$(mktemp); trap 'rm "$$log"' EXIT; \

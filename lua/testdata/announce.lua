@@ -1,0 +1,56 @@
+
+local LATE = 1000000
+local STEP = 86400000000
+local UNIT = 256000000
+local LAST = 16777215 * UNIT
+local MOST = 1099511627775
+local LEASE = 5000000
+local now, longer = tonumber(ARGV[1]), 3600000
+if not now then
+  local time = redis.call('TIME')
+  now, longer = time[1] * 1000000 + time[2], 0
+end
+local function expires(value)
+  return value and #value >= 3 and struct.unpack('>I3', value) or 0
+end
+local function expiry(reset, value)
+  return math.max(math.ceil(math.min(reset, LAST) / UNIT), expires(value))
+end
+local function lengthOf(us)
+  local mantissa, bits = math.frexp(us)
+  return bits * 512 + math.floor((2 * mantissa - 1) * 512)
+end
+local function keep(key, reset)
+  local ms = math.ceil((math.min(reset, LAST) - now) / 1000) + longer
+  if redis.call('PTTL', key) < ms then
+    redis.call('PEXPIRE', key, math.ceil(ms * 1.125))
+  end
+end
+
+local name, says, before, alive = ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
+if before ~= says then
+  local last = redis.call('HGET', KEYS[2], before)
+  if last and string.sub(last, 8) == name then
+    redis.call('HDEL', KEYS[2], before)
+  end
+end
+if says == '' then
+  redis.call('ZREM', KEYS[1], name)
+  return {}
+end
+redis.call('ZADD', KEYS[1], string.format('%.0f', now), name)
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('(%.0f', now - alive))
+redis.call('HSET', KEYS[2], says, struct.pack('>I7', now) .. name)
+keep(KEYS[1], now + alive)
+keep(KEYS[2], now + alive)
+local all, out = redis.call('HGETALL', KEYS[2]), {redis.call('ZCARD', KEYS[1])}
+for i = 1, #all, 2 do
+  local heard = struct.unpack('>I7', all[i + 1])
+  if heard + alive < now then
+    redis.call('HDEL', KEYS[2], all[i])
+  elseif all[i] ~= says then
+    out[#out + 1] = string.sub(all[i + 1], 8)
+    out[#out + 1] = all[i]
+  end
+end
+return out
