@@ -3,13 +3,24 @@
 //
 // The package is the adapter between Caddy and package limiter, which decides. One file holds one concern:
 //
-//	config.go           the JSON configuration     key.go, reader*.go ...  whose count is used
-//	caddyfile*.go       the Caddyfile grammar      access.go, glob.go ...  lists and patterns
-//	app.go              what handlers share        header.go, trailer.go   what responses say
-//	zone.go, policy.go  a zone, compiled           reject.go, body.go      how requests are rejected
-//	handler.go          one request                report.go, metrics.go   what operators see
-//	pool.go, store.go   what outlives a reload       degraded.go  when the store does not answer
-//	redis*.go, nodes.go where a fleet counts
+//	config*.go           the JSON configuration
+//	caddyfile*.go        the Caddyfile grammar: the directive, the global option, zones, endpoints, limits
+//	app.go               what the handlers of a configuration share
+//	handler.go, record.go, scratch.go
+//	                     one request, and its state
+//	addressfilter.go     which client addresses are exempt or denied
+//	key*.go, reader*.go, placeholder.go
+//	                     whose count a request uses
+//	zone.go, policy.go, rule.go, tier.go, endpoint.go, cost.go, enforcement.go, legacy.go
+//	                     a zone, compiled
+//	header.go, writer.go, trailer.go, reject.go, body.go, said.go
+//	                     what responses say
+//	report.go, metrics*.go, tally.go
+//	                     what operators see
+//	pool.go, store.go    what outlives a configuration
+//	redis*.go, nodes.go  where a fleet keeps its counts
+//	degraded.go, health.go
+//	                     what happens when the store does not answer
 package fleetlimit
 
 import (
