@@ -40,7 +40,7 @@ func protocols(t *testing.T, g *gateway) map[string]client {
 
 const patience = 10 * time.Second
 
-// http1 returns a client with a connection for each request. A field without a name is a line as it is.
+// http1 returns a client with a connection for each request.
 func http1(g *gateway) client {
 	return func(r request) int {
 		conn, err := net.Dial("tcp", g.plain)
@@ -49,16 +49,7 @@ func http1(g *gateway) client {
 		}
 		defer func() { _ = conn.Close() }()
 		_ = conn.SetDeadline(time.Now().Add(patience))
-		var b bytes.Buffer
-		b.WriteString(r.method + " " + r.target + " HTTP/1.1\r\nHost: " + r.host + "\r\n")
-		for _, f := range r.header {
-			if f.name != "" {
-				b.WriteString(f.name + ":")
-			}
-			b.WriteString(f.value + "\r\n")
-		}
-		b.WriteString("\r\n" + r.body)
-		if _, err := conn.Write(b.Bytes()); err != nil {
+		if _, err := io.WriteString(conn, r.text()); err != nil {
 			return 0
 		}
 		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -68,6 +59,20 @@ func http1(g *gateway) client {
 		_ = resp.Body.Close()
 		return resp.StatusCode
 	}
+}
+
+// text returns a request in HTTP/1.1. A field without a name is a line as it is.
+func (r request) text() string {
+	var b strings.Builder
+	b.WriteString(r.method + " " + r.target + " HTTP/1.1\r\nHost: " + r.host + "\r\n")
+	for _, f := range r.header {
+		if f.name != "" {
+			b.WriteString(f.name + ":")
+		}
+		b.WriteString(f.value + "\r\n")
+	}
+	b.WriteString("\r\n" + r.body)
+	return b.String()
 }
 
 // fields returns the header fields of a request in HTTP/2 and HTTP/3.

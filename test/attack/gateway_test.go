@@ -39,8 +39,14 @@ type gateway struct {
 	logFile string
 }
 
-// serve starts a gateway with these directives in front of an upstream.
+// serve starts a gateway with these directives in front of an upstream. It counts in memory.
 func serve(t *testing.T, directives string, upstream http.HandlerFunc) *gateway {
+	t.Helper()
+	return serveWith(t, "", directives, upstream)
+}
+
+// serveWith is serve with global options.
+func serveWith(t *testing.T, options, directives string, upstream http.HandlerFunc) *gateway {
 	t.Helper()
 	up := httptest.NewServer(upstream)
 	t.Cleanup(up.Close)
@@ -49,6 +55,7 @@ func serve(t *testing.T, directives string, upstream http.HandlerFunc) *gateway 
 	g := &gateway{plain: freeAddr(t), tls: freeAddr(t), logFile: filepath.Join(dir, "log")}
 	site := fmt.Sprintf("%s\nreverse_proxy %s\n", directives, up.Listener.Addr())
 	g.load(t, fmt.Sprintf(`{
+		%s
 		admin off
 		persist_config off
 		auto_https off
@@ -68,7 +75,7 @@ func serve(t *testing.T, directives string, upstream http.HandlerFunc) *gateway 
 	https://:%s {
 		tls %s %s
 		%s
-	}`, dir, g.logFile, port(g.plain), site, port(g.tls), cert, key, site))
+	}`, options, dir, g.logFile, port(g.plain), site, port(g.tls), cert, key, site))
 	t.Cleanup(func() {
 		if err := caddy.Stop(); err != nil {
 			t.Errorf("stopping Caddy: %v", err)

@@ -1,0 +1,98 @@
+package attack
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
+)
+
+// maxKeys is how many keys fit into a zone that is flooded.
+const maxKeys = 1000
+
+// Point 7.6: keys at their limit fill a zone in memory, and more keys find no room.
+func TestAFloodOfKeysLocksNobodyOut(t *testing.T) {
+	g := serve(t, fmt.Sprintf(`rate_limit {
+		zone key {
+			key {http.request.header.X-Api-Key}
+			limit %d/1h
+			max_keys %d
+		}
+	}`, limit, maxKeys), hello)
+	g.hammer(t, 20, 2*maxKeys/20*limit, func(conn, n int) request {
+		return get("/", field{"X-Api-Key", fmt.Sprintf("flood-%d-%d", conn, n/limit)})
+	})
+	if warnings := g.logged(t, "the zone is full of keys at their limit, so new keys share counts: use a larger max_keys"); len(warnings) != 1 {
+		t.Fatalf("%d warnings that the zone is full, want 1", len(warnings))
+	}
+	const paying = 100
+	load := g.hammer(t, 1, paying, func(_, n int) request { return get("/", field{"X-Api-Key", fmt.Sprint("paying-", n)}) })
+	// The flood has exhausted a quarter of the counts that keys without room share.
+	if load.admitted < paying/2 || load.failed > 0 {
+		t.Errorf("%d keys that come later: %+v, want most of them admitted", paying, load)
+	}
+}
+
+// Point 7.8: Redis has no memory left and evicts nothing.
+func TestRedisWithoutMemoryIsCalledSeldom(t *testing.T) {
+	const flood = 3000
+	server := redistest.NewServer(t, "maxmemory-policy noeviction")
+	redis := server.Client()
+	g := serveWith(t, onRedis("lease", "", time.Second, server.Addr), fmt.Sprintf(`rate_limit {
+		zone key {
+			key {http.request.header.X-Api-Key}
+			limit %d/24h
+		}
+	}`, limit), hello)
+	redistest.Eventually(t, "decisions by Redis", func() bool { return g.one(t, field{"X-Api-Key", "another"}).degraded == 0 })
+	full := func(int, int) request { return get("/", field{"X-Api-Key", "full"}) }
+	if load := g.hammer(t, 1, limit+1, full); load != (tally{admitted: limit, rejected: 1}) {
+		t.Fatalf("with memory: %+v, want %d admitted", load, limit)
+	}
+	if err := redis.ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	load := g.hammer(t, 30, flood/30, func(conn, n int) request {
+		return get("/", field{"X-Api-Key", fmt.Sprintf("flood-%d-%d", conn, n)})
+	})
+	seconds := 2 + int(time.Since(start)/time.Second)
+	if load != (tally{degraded: flood}) {
+		t.Errorf("a flood of keys: %+v, want all of %d degraded", load, flood)
+	}
+	refused := 0
+	_, stat, _ := strings.Cut(redis.Info(t.Context(), "errorstats").Val(), "errorstat_OOM:count=")
+	_, _ = fmt.Sscan(stat, &refused)
+	if most := 100 * seconds; refused == 0 || refused > most {
+		t.Errorf("Redis has refused %d calls within %d s, want some and at most %d", refused, seconds, most)
+	}
+	if load := g.hammer(t, 1, 5, full); load.rejected != 5 {
+		t.Errorf("the key at its limit: %+v, want it rejected", load)
+	}
+}
+
+// Point 7.8: keys of a window of a day live for two days at most.
+func TestKeysInRedisDoNotLiveLong(t *testing.T) {
+	const window = 24 * time.Hour
+	redis := redistest.Shared(t)
+	var zones strings.Builder
+	for i, algorithm := range []string{"token_bucket", "fixed_window", "sliding_window_log", "sliding_window 3"} {
+		fmt.Fprintf(&zones, "zone z%d {\nkey {http.request.header.X-Api-Key}\nlimit 100000/24h\nalgorithm %s\n}\n", i, algorithm)
+	}
+	for _, mode := range []string{"strict", "lease"} {
+		g := serveWith(t, onRedis(mode, "", time.Second, redis.Addr), "rate_limit {\n"+zones.String()+"}", hello)
+		redistest.Eventually(t, "decisions by Redis", func() bool { return g.one(t, field{"X-Api-Key", mode + "another"}).degraded == 0 })
+		g.hammer(t, 8, 25, func(conn, n int) request { return get("/", field{"X-Api-Key", fmt.Sprint(mode, conn, n%5)}) })
+	}
+	names := redis.Client().Keys(t.Context(), "rl:{k*").Val()
+	if len(names) < 2*8*5 {
+		t.Fatalf("%d keys in Redis, want those of the requests", len(names))
+	}
+	for _, name := range names {
+		if left := redis.Client().PTTL(t.Context(), name).Val(); left <= 0 || left > 2*window+time.Minute {
+			t.Errorf("%q lives for another %v, want at most two windows of %v", name, left, window)
+		}
+	}
+}

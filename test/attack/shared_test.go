@@ -1,0 +1,102 @@
+package attack
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
+)
+
+// from returns the field that makes a client's address.
+func from(address string) field { return field{"X-Forwarded-For", address} }
+
+// Point 7.3: clients that one zone rejects hammer a key that all share. It loses what was admitted.
+// The keys of four addresses are on several primaries.
+func TestRejectedClientDrainsNobody(t *testing.T) {
+	const addresses, own, common = 4, 10, 600
+	cluster := redistest.SharedCluster(t)
+	g := serveWith(t, onRedis("lease", "cluster", 5*time.Second, cluster.Addrs...), fmt.Sprintf(`rate_limit {
+		zone address {
+			key {client_ip}
+			limit %d/24h
+			algorithm fixed_window
+		}
+		zone common {
+			key everybody
+			limit %d/24h
+			algorithm fixed_window
+		}
+	}`, own, common), hello)
+	redistest.Eventually(t, "decisions by Redis", func() bool { return g.one(t, from("198.51.100.1")).degraded == 0 })
+	load := g.hammer(t, 64*addresses, 20, func(conn, _ int) request {
+		return get("/", from(fmt.Sprint("192.0.2.", conn%addresses)))
+	})
+	if want := (tally{admitted: own * addresses, rejected: (64*20 - own) * addresses}); load != want {
+		t.Errorf("%+v, want %+v", load, want)
+	}
+	others, n := 0, 0
+	next := func() tally {
+		n++
+		return g.one(t, from(fmt.Sprintf("10.0.%d.%d", n/200, n%200)))
+	}
+	redistest.Eventually(t, "the other events of the common key", func() bool {
+		others += next().admitted
+		return others >= common-1-own*addresses
+	})
+	if last := next(); last.rejected != 1 {
+		t.Errorf("above the limit of the common key: %+v, want a rejection", last)
+	}
+}
+
+// Point 7.4: the primary of the tenant's key hangs, and the one of the address's key does not.
+func TestHungPrimaryLeavesOtherZonesInForce(t *testing.T) {
+	const own = 10
+	cluster := redistest.NewCluster(t, "cluster-require-full-coverage no")
+	for _, mode := range []string{"strict", "lease"} {
+		t.Run(mode, func(t *testing.T) {
+			u := newUpstream(func(r *http.Request) []string { return r.Header["X-Address"] })
+			g := serveWith(t, onRedis(mode, "cluster", 200*time.Millisecond, cluster.Addrs...), fmt.Sprintf(`rate_limit {
+				zone address {
+					key {http.request.header.X-Address}
+					limit %d/24h
+					algorithm fixed_window
+				}
+				zone tenant {
+					key {http.request.header.X-Tenant}
+					limit 1000/24h
+				}
+			}`, own), u.ServeHTTP)
+			address := "192.0.2.1 " + mode
+			as := func(tenant string) request { return get("/", field{"X-Address", address}, field{"X-Tenant", tenant}) }
+			of := func(key string) *redistest.Server { return cluster.Primary("rl:{kt" + key + "}") }
+			tenants := []string{"first"} // of different primaries, and none on the address's
+			for n := 0; len(tenants) < 2; n++ {
+				if tenant := fmt.Sprint("tenant", n); of(tenant) != of("first") && of(tenant) != of(address) {
+					tenants = append(tenants, tenant)
+				}
+			}
+			redistest.Eventually(t, "decisions by Redis", func() bool {
+				return g.one(t, field{"X-Address", "198.51.100.1"}, field{"X-Tenant", tenants[1]}).degraded == 0
+			})
+			if got := g.hammer(t, 1, 1, func(int, int) request { return as(tenants[0]) }); got.admitted != 1 {
+				t.Fatalf("with all primaries: %+v, want it admitted", got)
+			}
+			hung := of(tenants[1])
+			hung.Pause()
+			defer hung.Resume()
+			// Some requests may come after the replica has taken over.
+			load := g.hammer(t, 1, 40, func(int, int) request { return as(tenants[1]) })
+			if load.degraded == 0 || load.degraded+load.admitted != own-1 || load.rejected != 41-own {
+				t.Errorf("while the tenant's primary hangs: %+v, want %d let past, and %d rejected", load, own-1, 41-own)
+			}
+			if got := g.hammer(t, 1, 1, func(int, int) request { return as(tenants[0]) }); got.rejected != 1 {
+				t.Errorf("as another tenant: %+v, want a rejection", got)
+			}
+			if seen := u.count(address); seen != own {
+				t.Errorf("the upstream has seen the address %d times, the limit is %d", seen, own)
+			}
+		})
+	}
+}
