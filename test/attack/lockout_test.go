@@ -25,7 +25,7 @@ func TestAFloodOfKeysLocksNobodyOut(t *testing.T) {
 		return get("/", field{"X-Api-Key", fmt.Sprintf("flood-%d-%d", conn, n/limit)})
 	})
 	if warnings := g.logged(t, "the zone is full of keys at their limit, so new keys share counts: use a larger max_keys"); len(warnings) != 1 {
-		t.Fatalf("%d warnings that the zone is full, want 1", len(warnings))
+		t.Errorf("%d warnings that the zone is full, want 1", len(warnings))
 	}
 	const paying = 100
 	load := g.hammer(t, 1, paying, func(_, n int) request { return get("/", field{"X-Api-Key", fmt.Sprint("paying-", n)}) })
