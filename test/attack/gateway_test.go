@@ -1,6 +1,6 @@
 // Package attack tries to get past an exhausted key, from outside: a whole Caddy over HTTP/1.1, HTTP/2 and HTTP/3, clients
 // that write the bytes of a request themselves, and an upstream that records whom it sees. Whoever is counted must be who the
-// upstream sees.
+// upstream sees. Other tests overload the gateway, or have the Redis behind it fail in ways that an attacker can bring about.
 package attack
 
 import (

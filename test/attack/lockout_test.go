@@ -24,7 +24,8 @@ func TestAFloodOfKeysLocksNobodyOut(t *testing.T) {
 	g.hammer(t, 20, 2*maxKeys/20*limit, func(conn, n int) request {
 		return get("/", field{"X-Api-Key", fmt.Sprintf("flood-%d-%d", conn, n/limit)})
 	})
-	if warnings := g.logged(t, "the zone is full of keys at their limit, so new keys share counts: use a larger max_keys"); len(warnings) != 1 {
+	const full = "the zone is full of keys at their limit, so new keys share counts: use a larger max_keys"
+	if warnings := g.logged(t, full); len(warnings) != 1 {
 		t.Errorf("%d warnings that the zone is full, want 1", len(warnings))
 	}
 	const paying = 100
