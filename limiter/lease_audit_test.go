@@ -102,3 +102,21 @@ func (k *keyAudit) inOrder() []*admission {
 	slices.SortStableFunc(k.admissions, func(a, b *admission) int { return int(a.at - b.at) })
 	return slices.DeleteFunc(k.admissions, func(e *admission) bool { return e.n == 0 })
 }
+
+// sum returns what happened to all keys together.
+func (a *audit) sum() (s keyAudit) {
+	for i := range a.keys {
+		k := &a.keys[i]
+		s.takes += k.takes
+		s.local += k.local
+		s.refused += k.refused
+		s.admitted += k.admitted
+		s.credited += k.credited
+		s.abandoned += k.abandoned
+		s.loans += k.loans
+		s.needs += k.needs
+		s.refills += k.refills
+		s.exactRefused += k.exactRefused
+	}
+	return s
+}

@@ -110,34 +110,3 @@ func TestTuneOverload(t *testing.T) {
 		}
 	}
 }
-
-// newTune returns a world in which nothing goes wrong, with the store 1.5 ms away.
-func newTune(r Rule, nodes, keys int) *world {
-	w := &world{Rand: rand.New(rand.NewPCG(1, 2)), now: begins, rule: mustNew(r)}
-	w.most = w.rule
-	w.net = network{delay: 700, jitter: 100}
-	for range nodes {
-		w.nodes = append(w.nodes, w.newMember(0))
-	}
-	w.count()
-	w.audit, w.vault = w.newAudit(keys), w.newVault(keys)
-	return w
-}
-
-// sum returns what happened to all keys together.
-func (a *audit) sum() (s keyAudit) {
-	for i := range a.keys {
-		k := &a.keys[i]
-		s.takes += k.takes
-		s.local += k.local
-		s.refused += k.refused
-		s.admitted += k.admitted
-		s.credited += k.credited
-		s.abandoned += k.abandoned
-		s.loans += k.loans
-		s.needs += k.needs
-		s.refills += k.refills
-		s.exactRefused += k.exactRefused
-	}
-	return s
-}

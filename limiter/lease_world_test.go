@@ -27,6 +27,19 @@ type world struct {
 	trace   []line // nil: none is kept
 }
 
+// newTune returns a world in which nothing goes wrong, with the store 1.5 ms away.
+func newTune(r Rule, nodes, keys int) *world {
+	w := &world{Rand: rand.New(rand.NewPCG(1, 2)), now: begins, rule: mustNew(r)}
+	w.most = w.rule
+	w.net = network{delay: 700, jitter: 100}
+	for range nodes {
+		w.nodes = append(w.nodes, w.newMember(0))
+	}
+	w.count()
+	w.audit, w.vault = w.newAudit(keys), w.newVault(keys)
+	return w
+}
+
 // An event is something that will happen.
 type event struct {
 	at    Instant

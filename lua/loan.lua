@@ -51,8 +51,8 @@ if #ARGV[7 * N + 2] > 32 then
     paid = math.max(paid, total)
   end
   if owed > paid then
-    -- A debt whose acknowledgement was lost is told again within seconds; later than this it would be debited twice.
-    local reset = at_N + window_N + 60000000
+    -- A debt whose acknowledgement was lost is told again. Later than this it would be debited twice.
+    local reset = at_N + math.max(2 * window_N, 60000000)
     added = added + redis.call('HSET', KEYS[1], FIELD .. node, struct.pack('>I3I7', expiry(reset), owed))
     last = math.max(last, reset)
     <left>

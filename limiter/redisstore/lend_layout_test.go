@@ -116,8 +116,8 @@ func TestLoansExpire(t *testing.T) {
 		{limiter.Algorithm{}, limiter.Loan{Want: 10}, false, 2900 * time.Millisecond, 7 * time.Second},
 		{limiter.Algorithm{Kind: limiter.SlidingWindowLog}, limiter.Loan{Want: 10}, false, 62 * time.Second, 79 * time.Second},
 		{limiter.Algorithm{Kind: limiter.FixedWindow}, limiter.Loan{Owed: 1}, false, 119 * time.Second, 135 * time.Second},
-		{limiter.Algorithm{Kind: limiter.FixedWindow}, limiter.Loan{Owed: 1}, true, 24 * time.Hour, 28 * time.Hour},
-		{limiter.Algorithm{}, limiter.Loan{Owed: 1}, true, 24 * time.Hour, 28 * time.Hour},
+		{limiter.Algorithm{Kind: limiter.FixedWindow}, limiter.Loan{Owed: 1}, true, 48 * time.Hour, 55 * time.Hour},
+		{limiter.Algorithm{}, limiter.Loan{Owed: 1}, true, 48 * time.Hour, 55 * time.Hour},
 	} {
 		s := New(connect(t, standalone(t)), fmt.Sprint("rl", test.Algorithm))
 		test.Rule = leasable(t, test.Algorithm)

@@ -344,7 +344,7 @@ end
     paid = math.max(paid, total)
   end
   if owed > paid then
-    local reset = at_1 + window_1 + 60000000
+    local reset = at_1 + math.max(2 * window_1, 60000000)
     added = added + redis.call('HSET', KEYS[1], ARGV[3] .. node, struct.pack('>I3I7', expiry(reset), owed))
     last = math.max(last, reset)
     left_1 = capacity_1 - missing_1
