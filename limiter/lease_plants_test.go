@@ -91,6 +91,7 @@ var plants = []plant{
 	{
 		name:  "undo with another lease than its own",
 		blind: true,
+		from:  2200,
 		undo: func(h *holder, s *Spent) {
 			for i := range s.Leases {
 				s.Leases[i].At = max(h.at[0], h.at[1])
