@@ -17,6 +17,7 @@ type book struct {
 	keys   atomic.Int64 // accounts in shards, and places reserved for such. Invariant: grows only below MaxKeys
 	debt   atomic.Int64 // events that accounts owe
 	rules  rules        // that accounts were opened or asked for under
+	crowd  crowd        // the keys without an account
 	stats  *counters    // of the store
 
 	// ended says that the zone was dropped: no account is opened any more, and nothing stays leased.

@@ -2,6 +2,7 @@ package leasestore
 
 import (
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -66,4 +67,35 @@ func (s *Store) undoLate(p *place, t *seat, k *limiter.Take, a limiter.Account, 
 		back = s.unspend(p, a, r, w.spent, now)
 	}
 	return back
+}
+
+// A crowd is the keys without an account, which found no room. It has one account for each rule. If
+// the lender has too much to do to answer in time, all keys of the crowd together are admitted at most
+// the limit, per node and window.
+type crowd struct {
+	mu       sync.Mutex
+	accounts map[uint32]limiter.Account // by rule ID
+}
+
+// takeLate decides k by what was admitted to the crowd.
+func (c *crowd) takeLate(k *limiter.Take, now limiter.Instant) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a, found := c.accounts[k.Rule.ID]
+	if !found {
+		if c.accounts == nil {
+			c.accounts = make(map[uint32]limiter.Account)
+		}
+		a = limiter.Account{Balance: new(limiter.Balance), Dealings: new(limiter.Dealings)}
+		c.accounts[k.Rule.ID] = a
+	}
+	a.TakeLate(k.Rule, now, k.Cost, &k.Decision)
+}
+
+// takeWithoutAccount decides k, which has no account, if its zone is open.
+func (s *Store) takeWithoutAccount(k *limiter.Take, now limiter.Instant) {
+	if b := s.books.Load().of(k.Rule); b != nil {
+		k.Err = nil
+		b.crowd.takeLate(k, now)
+	}
 }

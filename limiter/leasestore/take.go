@@ -13,10 +13,12 @@ const roomFor = 8
 // Take implements [limiter.Store]. now is an instant of Options.Clock. Where accounts can decide, it waits for nothing but
 // locks, and does not allocate for up to 8 takes.
 //
-// Accounts are looked at first, then the lender is asked for what they lack, all keys at the same time, but for those under strict
-// rules, which come last, and what is left to it altogether. A key that the lender has denied last is asked for alone, before anything is taken from the others: so
-// who is denied again and again takes nothing from the keys that he shares. When one of the takes is denied, or nobody waits for the
-// answer any more, what the others have got is given back. A take that could not be decided does not keep the others from that.
+// Take looks at the accounts first. Then it asks the lender for what they lack, all keys at the same
+// time. Keys under strict rules come after that, and takes that have no account come last. A key that
+// the lender denied last is asked for alone, before anything is taken from the others. So a client
+// that is denied again and again takes nothing from the keys that it shares. If a take is denied, or
+// if nobody waits for the answer any more, Take returns what the others have got. A take that fails
+// does not change the decisions of the others.
 func (s *Store) Take(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
 	for i := range takes {
 		takes[i].Err = nil
@@ -140,7 +142,8 @@ func (s *Store) timeLeft(r *request) time.Duration {
 
 // pass has the lender decide what is left to it, for no longer than a request waits in all.
 func (s *Store) pass(ctx context.Context, r *request) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeLeft(r))
+	began := time.Now()
+	within, cancel := context.WithTimeout(ctx, s.timeLeft(r))
 	defer cancel()
 	var some []int
 	for i := range r.seats {
@@ -150,14 +153,21 @@ func (s *Store) pass(ctx context.Context, r *request) {
 	}
 	asked := pick(r.takes, some)
 	s.stats.passed.Add(1)
-	_ = s.lender.Take(ctx, r.now, asked) // each take has its error
+	_ = s.lender.Take(within, r.now, asked) // each take has its error
 	r.now = s.options.Clock()
 	for i, j := range some {
-		r.takes[j].Decision, r.takes[j].Err = asked[i].Decision, asked[i].Err
+		k := &r.takes[j]
+		k.Decision, k.Err = asked[i].Decision, asked[i].Err
+		if k.Err != nil && within.Err() != nil && ctx.Err() == nil {
+			k.Err = ErrTimeout
+		}
+		if k.Err != nil && s.busy(k, k.Err, time.Since(began)) {
+			s.takeWithoutAccount(k, r.now)
+		}
 		switch t := &r.seats[j]; {
-		case asked[i].Err != nil:
+		case k.Err != nil:
 			t.state = failed
-		case asked[i].Decision.OK:
+		case k.Decision.OK:
 			t.state = decided
 		default:
 			t.state = denied

@@ -23,8 +23,8 @@ func (s *Store) Lend(loans []limiter.Loan, answered func(error)) {
 			var foreign int64
 			foreign, err = readLoans(c, loans)
 			s.foreign.Add(uint64(foreign))
-		case errors.Is(err, transport.ErrTimeout), errors.Is(err, transport.ErrBusy):
-			err = fmt.Errorf("%w: %w", limiter.ErrLate, err)
+		default:
+			err = late(err)
 		}
 		if err == nil {
 			s.known.add(loans[0].Key)
@@ -112,4 +112,12 @@ func readLoans(c *transport.Call, loans []limiter.Loan) (foreign int64, err erro
 		return 0, fmt.Errorf("redisstore: the reply to %d loans is %v, which is not one of lend.lua", len(loans), c.Reply)
 	}
 	return foreign, nil
+}
+
+// late returns err as a [limiter.ErrLate] if it says that the answer comes too late for the caller.
+func late(err error) error {
+	if errors.Is(err, transport.ErrTimeout) || errors.Is(err, transport.ErrBusy) {
+		return fmt.Errorf("%w: %w", limiter.ErrLate, err)
+	}
+	return err
 }

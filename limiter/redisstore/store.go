@@ -91,7 +91,7 @@ func (s *Store) ask(ctx context.Context, now limiter.Instant, takes []limiter.Ta
 	answers := make([]answer, len(groups))
 	allowed := true
 	for i, g := range groups {
-		err := calls[i].Err
+		err := late(calls[i].Err)
 		if err == nil {
 			s.known.add(g[0].Key)
 			answers[i], err = read(calls[i].Reply, g, consume)
