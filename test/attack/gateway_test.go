@@ -12,7 +12,6 @@ import (
 	"encoding/pem"
 	"fmt"
 	"math/big"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -27,6 +26,7 @@ import (
 	_ "github.com/caddyserver/caddy/v2/modules/standard"
 
 	_ "github.com/fleetlimit/fleetlimit"
+	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
 // hostName is the name in the gateway's certificate.
@@ -52,7 +52,7 @@ func serveWith(t *testing.T, options, directives string, upstream http.HandlerFu
 	t.Cleanup(up.Close)
 	dir := t.TempDir()
 	cert, key := certificate(t, dir)
-	g := &gateway{plain: freeAddr(t), tls: freeAddr(t), logFile: filepath.Join(dir, "log")}
+	g := &gateway{plain: redistest.FreeAddr(), tls: redistest.FreeAddr(), logFile: filepath.Join(dir, "log")}
 	site := fmt.Sprintf("%s\nreverse_proxy %s\n", directives, up.Listener.Addr())
 	g.load(t, fmt.Sprintf(`{
 		%s
@@ -149,17 +149,6 @@ func certificate(t *testing.T, dir string) (certFile, keyFile string) {
 		}
 	}
 	return certFile, keyFile
-}
-
-// freeAddr returns a loopback address that nothing listens on.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = ln.Close() }()
-	return ln.Addr().String()
 }
 
 func port(addr string) string { return addr[strings.LastIndexByte(addr, ':')+1:] }

@@ -128,7 +128,9 @@ func TestZonesOfARequest(t *testing.T) {
 }
 
 func testZonesOfARequest(t *testing.T, mode string) {
-	options := inCluster(redistest.SharedCluster(t), "key_prefix "+mode) + inMode(mode)
+	cluster := redistest.SharedCluster(t)
+	options := inCluster(cluster, "key_prefix "+mode) + inMode(mode)
+	store := "redis cluster " + strings.Join(cluster.Addrs, " ")
 	const site = `	rate_limit {
 		zone user {
 			key {header.X-User}
@@ -155,6 +157,7 @@ func testZonesOfARequest(t *testing.T, mode string) {
 		}
 		return strings.Join(left, " ") // address, tenant, user
 	}
+	var returned [2]float64
 	for i, test := range []struct {
 		user   string
 		status int
@@ -172,6 +175,12 @@ func testZonesOfARequest(t *testing.T, mode string) {
 	} {
 		if got := left(i, test.status, test.user); got != test.left && mode == "strict" {
 			t.Errorf("request %d, of %s: left = %s, want %s", i+1, test.user, got, test.left)
+		}
+		if test.status == http.StatusTooManyRequests && mode == "strict" {
+			returned[i%2] += 2
+			nodes[i%2].await("the return of what the other two zones took", func() bool {
+				return nodes[i%2].metric(`caddy_rate_limit_lease_events_total{store="`+store+`",what="returned"}`) == returned[i%2]
+			})
 		}
 	}
 }

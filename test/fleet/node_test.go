@@ -33,7 +33,7 @@ func start(t *testing.T, options, site string) *node {
 	t.Helper()
 	dir := t.TempDir()
 	n := &node{
-		t: t, addr: freeAddr(t), admin: freeAddr(t), config: filepath.Join(dir, "Caddyfile"), log: filepath.Join(dir, "log"),
+		t: t, addr: redistest.FreeAddr(), admin: redistest.FreeAddr(), config: filepath.Join(dir, "Caddyfile"), log: filepath.Join(dir, "log"),
 		client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 100}},
 		exited: make(chan error, 1),
 	}
@@ -169,10 +169,4 @@ func (n *node) mustGet(status int, path string, headers ...string) http.Header {
 		n.t.Errorf("GET %s with %v = %d, want %d; headers %v", path, headers, got, status, header)
 	}
 	return header
-}
-
-// freeAddr returns a loopback address that nothing else gets while the test runs.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	return fmt.Sprint("127.0.0.1:", redistest.FreePort(t))
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
 // TestBuiltCaddy runs cmd/caddy as users do: build, validate, run, reload, stop.
@@ -22,8 +24,8 @@ func TestBuiltCaddy(t *testing.T) {
 		t.Errorf("list-modules does not list http.handlers.rate_limit and rate_limit:\n%s", modules)
 	}
 
-	admin, config := freeAddr(), filepath.Join(dir, "Caddyfile")
-	g := &gateway{t: t, addr: freeAddr(), client: newClient()}
+	admin, config := redistest.FreeAddr(), filepath.Join(dir, "Caddyfile")
+	g := &gateway{t: t, addr: redistest.FreeAddr(), client: newClient()}
 	write := func(limit string) {
 		t.Helper()
 		text := fmt.Sprintf("{\n\tadmin %s\n\tpersist_config off\n\tdefault_bind 127.0.0.1\n}\nhttp://:%s {\n%s\n}\n",
@@ -48,7 +50,7 @@ func TestBuiltCaddy(t *testing.T) {
 	g.awaitListener(exited, &output)
 	g.get("/", alice).admitted(4)
 	g.get("/", alice).admitted(3)
-	g.addr = freeAddr() // at the old one, requests may for a moment still reach the old configuration
+	g.addr = redistest.FreeAddr() // at the old one, requests may for a moment still reach the old configuration
 	write("10/1h")
 	command(t, binary, "reload", "--config", config, "--address", admin)
 	g.get("/", alice).admitted(7).has("X-RateLimit-Limit", "10")

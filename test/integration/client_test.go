@@ -3,7 +3,6 @@ package integration
 import (
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"sync/atomic"
 	"syscall"
@@ -48,13 +47,3 @@ func newClient() *http.Client {
 
 // repeated returns how many requests the client had to repeat.
 func repeated(client *http.Client) int64 { return client.Transport.(*patientTransport).repeated.Load() }
-
-// freeAddr returns a loopback address that nothing listens on.
-func freeAddr() string {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		panic(err)
-	}
-	defer func() { _ = ln.Close() }()
-	return ln.Addr().String()
-}

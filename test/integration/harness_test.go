@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
 // A gateway is the Caddy of this process while one test has it.
@@ -32,7 +34,7 @@ func newGateway(t *testing.T) *gateway {
 		t.Fatal(err)
 	}
 	_ = log.Close()
-	g := &gateway{t: t, addr: freeAddr(), second: freeAddr(), logFile: log.Name(), client: newClient()}
+	g := &gateway{t: t, addr: redistest.FreeAddr(), second: redistest.FreeAddr(), logFile: log.Name(), client: newClient()}
 	t.Cleanup(func() {
 		g.client.CloseIdleConnections()
 		if err := g.loadJSON(emptyConfig()); err != nil {
@@ -77,7 +79,7 @@ func (g *gateway) caddyfile(options string, sites ...string) string {
 // still reach the server of the old configuration.
 func (g *gateway) reload(site string) {
 	g.t.Helper()
-	g.addr = freeAddr()
+	g.addr = redistest.FreeAddr()
 	g.mustLoad(g.caddyfile("", site))
 }
 

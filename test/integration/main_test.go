@@ -17,6 +17,7 @@ import (
 	_ "github.com/caddyserver/caddy/v2/modules/standard"
 
 	_ "github.com/fleetlimit/fleetlimit"
+	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
 var (
@@ -42,7 +43,7 @@ func run(m *testing.M) (code int, err error) {
 	for _, dir := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME"} {
 		_ = os.Setenv(dir, home)
 	}
-	adminAddr = freeAddr()
+	adminAddr = redistest.FreeAddr()
 	if err := caddy.Load([]byte(emptyConfig()), true); err != nil {
 		return 1, err
 	}

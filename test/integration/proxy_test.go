@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
 // limited is a site that admits five requests and hands them to a further directive.
@@ -173,7 +175,7 @@ func TestUpstreamDown(t *testing.T) {
 		"with error routes":    "handle_errors {\nrespond \"down: {err.status_code}\"\n}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := serve(t, limited+"reverse_proxy "+freeAddr()+"\n"+handler)
+			g := serve(t, limited+"reverse_proxy "+redistest.FreeAddr()+"\n"+handler)
 			r := g.get("/").is(502).has("X-RateLimit-Limit", "5").has("X-RateLimit-Remaining", "4").lacks("Retry-After")
 			if got := r.limits()["z"].r; got != 4 {
 				t.Errorf("r = %d, want 4", got)

@@ -6,7 +6,6 @@ import (
 	"os"
 	"strconv"
 	"sync/atomic"
-	"testing"
 )
 
 const host = "127.0.0.1"
@@ -21,15 +20,14 @@ var lastTried atomic.Int64
 
 func init() { lastTried.Store(40 * int64(os.Getpid())) }
 
-// FreePort returns a loopback port for an option such as tls-port. Nothing else in this process
-// gets it.
-func FreePort(t testing.TB) int {
-	t.Helper()
+// FreeAddr returns a loopback address that nothing listens on. Nothing else in this process gets
+// it, and no outgoing connection takes its port. FreeAddr panics when all ports are taken.
+func FreeAddr() string {
 	port, err := freePort()
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	return port
+	return address(port)
 }
 
 func freePort() (int, error) {
