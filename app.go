@@ -69,7 +69,7 @@ func (a *App) Provision(ctx caddy.Context) error {
 	if _, err := parseRejectStyle(a.defaults.Reject); err != nil {
 		return fmt.Errorf("defaults: %w", err)
 	}
-	if err := a.defaults.enforcement().validate(); err != nil {
+	if err := a.defaults.consistency().validate(); err != nil {
 		return fmt.Errorf("defaults: %w", err)
 	}
 	for name, tier := range a.Tiers {
@@ -102,7 +102,7 @@ func (a *App) provisionStore() (err error) {
 
 // Start tells the other nodes of a fleet how zones are defined here, and metrics how closely the fleet keeps to them.
 func (a *App) Start() error {
-	a.tellOvershoot()
+	a.publishOvershoot()
 	if a.store.nodes != nil {
 		a.store.nodes.announce(a)
 	}

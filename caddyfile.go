@@ -213,7 +213,7 @@ func privateRanges() []string {
 }
 
 func (p *directiveParser) logRejections(args []string) error {
-	if _, err := parseLogWhich(args[0]); err != nil {
+	if _, err := parseRejectionLog(args[0]); err != nil {
 		return p.WrapErr(err)
 	}
 	p.h.LogRejections = args[0]

@@ -95,7 +95,7 @@ func parseTrusted(d *caddyfile.Dispenser, placeholder string, args []string) (tr
 		return true, nil
 	case len(args) > 0:
 		return false, d.Errf("unexpected %q after %s: only `trusted` may follow it", args[0], placeholder)
-	case clientWritten(placeholder):
+	case clientControlled(placeholder):
 		return false, d.Errf("clients write the value of %s: add `trusted` if something in front of this handler "+
 			"guarantees it", placeholder)
 	}

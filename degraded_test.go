@@ -20,7 +20,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/transport"
+	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
 // A scriptedStore answers as a test says: the real one cannot be made to fail for one request and not for the next.
@@ -159,8 +159,8 @@ func TestDegradedZones(t *testing.T) {
 		}
 	}
 	for _, z := range h.zones {
-		if n := z.tally.degraded.Load(); n != 1 || z.tally.admitted.total() != 0 {
-			t.Errorf("zone %s counts %d degraded and %d admitted, want 1 and 0", z.name, n, z.tally.admitted.total())
+		if n := z.counters.degraded.Load(); n != 1 || z.counters.admitted.total() != 0 {
+			t.Errorf("zone %s counts %d degraded and %d admitted, want 1 and 0", z.name, n, z.counters.admitted.total())
 		}
 	}
 }
@@ -195,7 +195,7 @@ func testOneZoneIsDegraded(t *testing.T, ok bool) {
 		}
 	}
 	for _, z := range h.zones {
-		counts := [3]uint64{z.tally.admitted.total(), z.tally.rejected.total(), z.tally.degraded.Load()}
+		counts := [3]uint64{z.counters.admitted.total(), z.counters.rejected.total(), z.counters.degraded.Load()}
 		if counts != tallies[z.name] {
 			t.Errorf("zone %s admitted, rejected and degraded %d, want %d", z.name, counts, tallies[z.name])
 		}
@@ -224,7 +224,7 @@ func TestBlockNeedsNoStore(t *testing.T) {
 		}
 	}
 	for _, z := range h.zones {
-		rejected, degraded := z.tally.rejected.total(), z.tally.degraded.Load()
+		rejected, degraded := z.counters.rejected.total(), z.counters.degraded.Load()
 		if want := map[string]uint64{"banned": 1}[z.name]; rejected != want || degraded != 0 {
 			t.Errorf("zone %s counts %d rejected and %d degraded, want %d and 0", z.name, rejected, degraded, want)
 		}
@@ -270,7 +270,7 @@ func TestAbandonedRequest(t *testing.T) {
 			if len(s.asked) != 1 || s.asked[0].Err() == nil {
 				t.Errorf("the store was asked %d times, want once, with the context of the request", len(s.asked))
 			}
-			if n := h.zones[0].tally.degraded.Load(); n != 0 || logs.Len() != 0 {
+			if n := h.zones[0].counters.degraded.Load(); n != 0 || logs.Len() != 0 {
 				t.Errorf("%d degraded and log %v, want none", n, logs.All())
 			}
 		})
@@ -291,7 +291,7 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 			}
 		}
 		ask(10, nil)
-		ask(10, transport.ErrClosed) // of a configuration that has ended
+		ask(10, redisconn.ErrClosed) // of a configuration that has ended
 		if got := logs.Len(); got != 0 {
 			t.Fatalf("lines before the outage = %v, want none", logs.All())
 		}

@@ -14,17 +14,17 @@ const (
 // defaultMaxOvershoot is the fraction of a limit by which a fleet may exceed it when nothing is said.
 const defaultMaxOvershoot = 0.01
 
-// An enforcement is how closely a fleet keeps to a limit, as far as one place of a configuration says it.
-type enforcement struct {
+// An consistency is how closely a fleet keeps to a limit, as far as one place of a configuration says it.
+type consistency struct {
 	mode         string   // "": not said
 	maxOvershoot *float64 // a fraction of the limit; nil: not said
 }
 
-// enforcement returns what the defaults say of it.
-func (d *Defaults) enforcement() enforcement { return enforcement{d.Mode, d.MaxOvershoot} }
+// consistency returns what the defaults say of it.
+func (d *Defaults) consistency() consistency { return consistency{d.Mode, d.MaxOvershoot} }
 
 // validate returns an error that says what to write instead when e does not make sense.
-func (e enforcement) validate() error {
+func (e consistency) validate() error {
 	if e.mode != "" {
 		if err := checkMode(e.mode); err != nil {
 			return err
@@ -44,7 +44,7 @@ func checkMode(mode string) error {
 }
 
 // over returns e with what it does not say taken from under.
-func (e enforcement) over(under enforcement) enforcement {
+func (e consistency) over(under consistency) consistency {
 	if e.mode == "" {
 		e.mode = under.mode
 	}
@@ -56,7 +56,7 @@ func (e enforcement) over(under enforcement) enforcement {
 
 // overshoot returns the largest fraction of a limit of z by which a fleet may exceed it.
 func (z *zone) overshoot() (most float64) {
-	for _, p := range z.policies {
+	for _, p := range z.endpoints {
 		for _, r := range p.rules {
 			if r != nil && r.Rule != nil && !r.Strict {
 				most = max(most, r.MaxOvershoot)
@@ -66,8 +66,8 @@ func (z *zone) overshoot() (most float64) {
 	return most
 }
 
-// tellOvershoot has metrics say the bounds of the app's zones.
-func (a *App) tellOvershoot() {
+// publishOvershoot has metrics say the bounds of the app's zones.
+func (a *App) publishOvershoot() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	bounds := make(map[*zoneState]float64) // two sites may share a zone
@@ -84,10 +84,10 @@ func (a *App) tellOvershoot() {
 }
 
 // strict reports whether the store decides every request.
-func (e enforcement) strict() bool { return e.mode == modeStrict }
+func (e consistency) strict() bool { return e.mode == modeStrict }
 
 // overshoot returns by what fraction of the limit the fleet may exceed it.
-func (e enforcement) overshoot() float64 {
+func (e consistency) overshoot() float64 {
 	if e.maxOvershoot == nil {
 		return defaultMaxOvershoot
 	}

@@ -20,73 +20,73 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 		return next.ServeHTTP(w, r)
 	}
 	repl := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
-	q := question{repl: repl}
-	if err := h.ask(&q, r); err != nil {
-		q.forget()
+	q := evaluation{repl: repl}
+	if err := h.collectTakes(&q, r); err != nil {
+		q.rollback()
 		return err
 	}
 	if len(q.results()) == 0 {
-		return h.pass(&q, w, r, next)
+		return h.serveNext(&q, w, r, next)
 	}
 	if err := h.decide(&q, r); err != nil {
-		q.forget()
+		q.rollback()
 		return err
 	}
 	if q.denied == nil {
-		return h.pass(&q, w, r, next)
+		return h.serveNext(&q, w, r, next)
 	}
 	err := h.reject(&q, w, r)
 	q.release()
 	return err
 }
 
-// A question is what one handler asks about one request: the takes of all zones that apply, with their answers.
-type question struct {
+// A evaluation is what one handler asks about one request: the takes of all zones that apply, with their answers.
+type evaluation struct {
 	now     limiter.Instant // by the clock of this machine
 	repl    *caddy.Replacer
-	rec     *record  // nil until a zone matches
-	first   int      // of rec.results, those of this question begin here
-	scratch *scratch // nil until a zone matches, and after release
-	denied  *result  // of the results that reject the request, the one with the longest wait
-	noAuth  *zone    // reads authentication that is not there, or not there yet
+	state   *requestState   // nil until a zone matches
+	first   int             // of rec.results, those of this question begin here
+	buffers *requestBuffers // nil until a zone matches, and after release
+	denied  *zoneResult     // of the results that reject the request, the one with the longest wait
+	noAuth  *zone           // reads authentication that is not there, or not there yet
 }
 
 // begin makes room for the first zone of so many.
-func (q *question) begin(r *http.Request, zones int) {
-	if q.rec == nil {
-		q.rec = recordOf(r, q.repl, zones)
-		q.first = len(q.rec.results)
-		q.scratch = scratches.Get().(*scratch)
+func (q *evaluation) begin(r *http.Request, zones int) {
+	if q.state == nil {
+		q.state = requestStateOf(r, q.repl, zones)
+		q.first = len(q.state.results)
+		q.buffers = requestBuffersPool.Get().(*requestBuffers)
 	}
 }
 
 // results returns one result for each zone that applies.
-func (q *question) results() []result {
-	if q.rec == nil {
+func (q *evaluation) results() []zoneResult {
+	if q.state == nil {
 		return nil
 	}
-	return q.rec.results[q.first:]
+	return q.state.results[q.first:]
 }
 
-// forget takes back results that were not decided.
-func (q *question) forget() {
-	if q.rec != nil {
-		q.rec.results = q.rec.results[:q.first]
+// rollback takes back results that were not decided.
+func (q *evaluation) rollback() {
+	if q.state != nil {
+		q.state.results = q.state.results[:q.first]
 	}
 	q.release()
 }
 
 // release gives back what only this handler needs of the request. A handler that panics leaves it to the garbage collector,
 // as somebody may still be using it.
-func (q *question) release() {
-	if q.scratch != nil {
-		q.scratch.release()
-		q.scratch = nil
+func (q *evaluation) release() {
+	if q.buffers != nil {
+		q.buffers.release()
+		q.buffers = nil
 	}
 }
 
-// ask finds out which zones apply to the request, and what to take from them.
-func (h *Handler) ask(q *question, r *http.Request) error {
+// collectTakes finds out which zones apply to the request, and what to take from them.
+func (h *Handler) collectTakes(q *evaluation, r *http.Request) error {
 	for _, z := range h.zones {
 		if len(z.matchers) > 0 {
 			if match, err := z.matchers.AnyMatchWithError(r); err != nil {
@@ -96,26 +96,26 @@ func (h *Handler) ask(q *question, r *http.Request) error {
 			}
 		}
 		q.begin(r, len(h.zones))
-		if err := h.askZone(q, z, r); err != nil {
+		if err := h.addTake(q, z, r); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// askZone adds the take of a zone that matches the request.
-func (h *Handler) askZone(q *question, z *zone, r *http.Request) error {
+// addTake adds the take of a zone that matches the request.
+func (h *Handler) addTake(q *evaluation, z *zone, r *http.Request) error {
 	key, template, err := h.keyOf(q, z, r)
 	if err != nil || template == nil {
 		return err
 	}
 	text := func() string { return template.text(r, q.repl) }
 	if !z.deny.Empty() && z.deny.Match(text()) {
-		z.tally.denied.Add(1)
+		z.counters.denied.Add(1)
 		return caddyhttp.Error(http.StatusForbidden, fmt.Errorf("the key is denied in zone %q", z.name))
 	}
 	if !z.allow.Empty() && z.allow.Match(text()) {
-		z.tally.allowed.Add(1)
+		z.counters.allowed.Add(1)
 		return nil
 	}
 	if len(z.auth) > 0 && q.noAuth == nil {
@@ -127,12 +127,12 @@ func (h *Handler) askZone(q *question, z *zone, r *http.Request) error {
 	if err := z.checkAmbiguous("tier", has); err != nil {
 		return err
 	}
-	p := z.policyOf(r)
+	p := z.rulesFor(r)
 	rule := p.rules[tier]
 	if rule == nil || rule.unlimited() {
 		return nil
 	}
-	q.rec.results = append(q.rec.results, result{zone: z, rule: rule, headers: h.headers, template: template})
+	q.state.results = append(q.state.results, zoneResult{zone: z, rule: rule, headers: h.headers, template: template})
 	if rule.block {
 		return nil
 	}
@@ -141,15 +141,15 @@ func (h *Handler) askZone(q *question, z *zone, r *http.Request) error {
 		return err
 	}
 	if has != present {
-		z.tally.invalidCosts.Add(1)
+		z.counters.invalidCosts.Add(1)
 	}
-	q.scratch.takes = append(q.scratch.takes, limiter.Take{Rule: rule.Rule, Key: key, Cost: cost})
+	q.buffers.takes = append(q.buffers.takes, limiter.Take{Rule: rule.Rule, Key: key, Cost: cost})
 	return nil
 }
 
 // keyOf returns whose count of the zone is used, and the template that says so: nil when the request is left out.
-func (h *Handler) keyOf(q *question, z *zone, r *http.Request) ([]byte, *template, error) {
-	room, takes := q.scratch.keys[:0], q.scratch.takes
+func (h *Handler) keyOf(q *evaluation, z *zone, r *http.Request) ([]byte, *template, error) {
+	room, takes := q.buffers.keys[:0], q.buffers.takes
 	if n := len(takes); n > 0 { // behind the last key, if there is room
 		last := takes[n-1].Key
 		room = last[len(last):]
@@ -183,7 +183,7 @@ func (h *Handler) keyOf(q *question, z *zone, r *http.Request) ([]byte, *templat
 
 // keyMissing notes a request without a key. skip says that the zone leaves it out; the error turns it away.
 func (h *Handler) keyMissing(z *zone) (skip bool, err error) {
-	z.tally.missingKeys.Add(1)
+	z.counters.missingKeys.Add(1)
 	switch z.missing.action {
 	case missingDefault:
 		if !z.warned.Swap(true) {
@@ -193,38 +193,38 @@ func (h *Handler) keyMissing(z *zone) (skip bool, err error) {
 	case missingSkip:
 		return true, nil
 	case missingDeny:
-		z.tally.denied.Add(1)
+		z.counters.denied.Add(1)
 		return false, caddyhttp.Error(http.StatusForbidden, fmt.Errorf("the request has no key for zone %q", z.name))
 	}
 	return false, nil
 }
 
-// policyOf returns the policy of the first endpoint that matches the request, else that of the rest of the zone.
-func (z *zone) policyOf(r *http.Request) *policy {
-	last := len(z.policies) - 1
+// rulesFor returns the policy of the first endpoint that matches the request, else that of the rest of the zone.
+func (z *zone) rulesFor(r *http.Request) *endpointRules {
+	last := len(z.endpoints) - 1
 	if last == 0 {
-		return &z.policies[0]
+		return &z.endpoints[0]
 	}
 	bare := bareRequest(r)
-	for i := range z.policies[:last] {
-		if p := &z.policies[i]; p.route.match(r, bare) {
+	for i := range z.endpoints[:last] {
+		if p := &z.endpoints[i]; p.route.match(r, bare) {
 			return p
 		}
 	}
-	return &z.policies[last]
+	return &z.endpoints[last]
 }
 
 // decide has the store decide, and notes the answers. The error is that of a request which ended meanwhile.
-func (h *Handler) decide(q *question, r *http.Request) error {
+func (h *Handler) decide(q *evaluation, r *http.Request) error {
 	now := time.Now()
 	q.now = limiter.At(now)
-	blocked, asked := q.block(), len(q.scratch.takes) > 0
+	blocked, asked := q.denyBlocked(), len(q.buffers.takes) > 0
 	var err error
 	if asked {
-		err = h.consult(q, blocked, now, r)
+		err = h.takeFromStore(q, blocked, now, r)
 	}
 	if err != nil {
-		if err := abandoned(r.Context()); err != nil {
+		if err := clientGoneError(r.Context()); err != nil {
 			return err
 		}
 	}
@@ -235,16 +235,16 @@ func (h *Handler) decide(q *question, r *http.Request) error {
 		}
 	}
 	if asked && (err == nil || q.denied == nil) { // a request that another zone denies was not admitted uncounted
-		h.note(err, now)
+		h.logTransition(err, now)
 	}
 	q.count()
 	return nil
 }
 
-// consult asks the store. When a rule denies the request anyhow, nothing is consumed. The error is that of the takes which the
+// takeFromStore asks the store. When a rule denies the request anyhow, nothing is consumed. The error is that of the takes which the
 // store could not decide: their zones admit the request as far as they are concerned, and the others decide it.
-func (h *Handler) consult(q *question, blocked bool, now time.Time, r *http.Request) (err error) {
-	takes, store := q.scratch.takes, h.app.store
+func (h *Handler) takeFromStore(q *evaluation, blocked bool, now time.Time, r *http.Request) (err error) {
+	takes, store := q.buffers.takes, h.app.store
 	if blocked {
 		err = store.Peek(r.Context(), store.instant(now), takes)
 	} else {
@@ -268,11 +268,11 @@ func (h *Handler) consult(q *question, blocked bool, now time.Time, r *http.Requ
 }
 
 // count adds the answers to the tallies. Of a rejected request, only the zones that were in the way count it.
-func (q *question) count() {
+func (q *evaluation) count() {
 	results := q.results()
 	for i := range results {
 		res := &results[i]
-		switch tally := &res.zone.tally; {
+		switch tally := &res.zone.counters; {
 		case q.denied != nil:
 			if !res.decision.OK {
 				tally.rejected[res.decision.Source].Add(1)
@@ -285,8 +285,8 @@ func (q *question) count() {
 	}
 }
 
-// block answers for the rules that reject every request, and reports whether there are any.
-func (q *question) block() (blocked bool) {
+// denyBlocked answers for the rules that reject every request, and reports whether there are any.
+func (q *evaluation) denyBlocked() (blocked bool) {
 	results := q.results()
 	for i := range results {
 		if res := &results[i]; res.rule.block {
@@ -298,17 +298,17 @@ func (q *question) block() (blocked bool) {
 	return blocked
 }
 
-// pass hands the request on.
-func (h *Handler) pass(q *question, w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+// serveNext hands the request on.
+func (h *Handler) serveNext(q *evaluation, w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
 	q.release() // the next handlers may take long
 	wrapped := w
 	if len(q.results()) > 0 {
-		q.rec.format(q.first, nil, 0)
-		wrapped = q.rec.wrap(w, r)
+		q.state.format(q.first, nil, 0)
+		wrapped = q.state.wrap(w, r)
 	}
 	err := next.ServeHTTP(wrapped, r)
 	if wrapped != w {
-		q.rec.unwrap()
+		q.state.unwrap()
 	}
 	if q.noAuth != nil {
 		h.warnAuth(q)
@@ -317,7 +317,7 @@ func (h *Handler) pass(q *question, w http.ResponseWriter, r *http.Request, next
 }
 
 // warnAuth warns, once, about a zone that needs authentication which a later handler does.
-func (h *Handler) warnAuth(q *question) {
+func (h *Handler) warnAuth(q *evaluation) {
 	z := q.noAuth
 	if user, _ := q.repl.GetString(z.auth[0]); user != "" && !z.warnedAuth.Swap(true) {
 		h.logger.Warn("the zone is decided before authentication: put `order rate_limit after basic_auth` into the global options",

@@ -103,7 +103,7 @@ const xCount = 4
 
 // format writes what the results say. speaker is the result that the X- headers speak for. All values are parts of one
 // string. A retry of 0 leaves Retry-After as an earlier handler has formatted it.
-func (v *headerValues) format(results []result, speaker *result, retry int64) {
+func (v *headerValues) format(results []zoneResult, speaker *zoneResult, retry int64) {
 	v.set = noHeaders
 	for i := range results {
 		v.set |= results[i].headers
@@ -115,9 +115,9 @@ func (v *headerValues) format(results []result, speaker *result, retry int64) {
 		b = speaker.appendX(b, ends[:xCount])
 	}
 	if v.set&draftHeaders != 0 {
-		b = appendItems(b, results, (*result).appendPolicy)
+		b = appendItems(b, results, (*zoneResult).appendPolicy)
 		ends[xCount] = len(b)
-		b = appendItems(b, results, (*result).appendItem)
+		b = appendItems(b, results, (*zoneResult).appendItem)
 	}
 	ends[len(ends)-1] = len(b)
 	if retry > 0 {
@@ -137,7 +137,7 @@ func (v *headerValues) format(results []result, speaker *result, retry int64) {
 
 // appendX appends the values of the X- headers and notes where each ends. Nobody knows when a request that could not be
 // counted would have its full limit back.
-func (r *result) appendX(b []byte, ends []int) []byte {
+func (r *zoneResult) appendX(b []byte, ends []int) []byte {
 	d := &r.decision
 	b = strconv.AppendInt(b, d.Limit, 10)
 	ends[0] = len(b)
@@ -154,7 +154,7 @@ func (r *result) appendX(b []byte, ends []int) []byte {
 }
 
 // appendItems appends an item for each result that the draft headers list, with commas between those that are not empty.
-func appendItems(b []byte, results []result, item func(*result, []byte) []byte) []byte {
+func appendItems(b []byte, results []zoneResult, item func(*zoneResult, []byte) []byte) []byte {
 	start := len(b)
 	for i := range results {
 		if results[i].headers&draftHeaders == 0 {
@@ -172,13 +172,13 @@ func appendItems(b []byte, results []result, item func(*result, []byte) []byte) 
 }
 
 // appendPolicy appends the result's item of RateLimit-Policy.
-func (r *result) appendPolicy(b []byte) []byte {
+func (r *zoneResult) appendPolicy(b []byte) []byte {
 	return append(b, r.rule.texts.policy...)
 }
 
 // appendItem appends the result's item of RateLimit; one that could not be counted has none. A denial leaves nothing until
 // it may be retried, whatever is left for cheaper requests.
-func (r *result) appendItem(b []byte) []byte {
+func (r *zoneResult) appendItem(b []byte) []byte {
 	if r.degraded {
 		return b
 	}

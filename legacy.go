@@ -2,9 +2,9 @@ package fleetlimit
 
 import "fmt"
 
-// modern returns the definition of a zone in the syntax of caddy-ratelimit as this package would say it: a sliding window
+// fromLegacy returns the definition of a zone in the syntax of caddy-ratelimit as this package would say it: a sliding window
 // log, one count for all requests without a key, whole IPv6 addresses, and max_events 0 blocks.
-func modern(z *Zone) (*Zone, error) {
+func fromLegacy(z *Zone) (*Zone, error) {
 	switch {
 	case z.Limit != nil:
 		return nil, fmt.Errorf("has both `limit` and `window`/`max_events`: keep `limit`")

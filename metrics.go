@@ -78,25 +78,25 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	count(descAddresses, c.addressAllowed.Load(), "allowed")
 	count(descAddresses, c.addressDenied.Load(), "denied")
 	for _, z := range pooledZones() {
-		degraded, rejected := z.tally.degraded.Load(), z.tally.rejected.total()
+		degraded, rejected := z.counters.degraded.Load(), z.counters.rejected.total()
 		for source := range limiter.Source(limiter.Sources) {
-			if source != limiter.FromMemory {
-				count(descDecisions, z.tally.admitted[source].Load(), z.name, "admitted", source.String())
+			if source != limiter.FromRememberedDenial {
+				count(descDecisions, z.counters.admitted[source].Load(), z.name, "admitted", source.String())
 			}
 			if source != limiter.FromLease && source != limiter.FromCredit {
-				count(descDecisions, z.tally.rejected[source].Load(), z.name, "rejected", source.String())
+				count(descDecisions, z.counters.rejected[source].Load(), z.name, "rejected", source.String())
 			}
 		}
 		count(descDecisions, degraded, z.name, "degraded", "")
-		count(descDecisions, z.tally.allowed.Load(), z.name, "allowed", "")
-		count(descDecisions, z.tally.denied.Load(), z.name, "denied", "")
-		count(descRequests, z.tally.admitted.total()+rejected+degraded, z.name, "")
+		count(descDecisions, z.counters.allowed.Load(), z.name, "allowed", "")
+		count(descDecisions, z.counters.denied.Load(), z.name, "denied", "")
+		count(descRequests, z.counters.admitted.total()+rejected+degraded, z.name, "")
 		count(descDeclined, rejected, z.name, "")
 		ch <- prometheus.MustNewConstMetric(descOvershoot, prometheus.GaugeValue,
 			math.Float64frombits(z.maxOvershoot.Load()), z.name)
-		count(descMissing, z.tally.missingKeys.Load(), z.name)
-		count(descAmbiguous, z.tally.ambiguous.Load(), z.name)
-		count(descCosts, z.tally.invalidCosts.Load(), z.name)
+		count(descMissing, z.counters.missingKeys.Load(), z.name)
+		count(descAmbiguous, z.counters.ambiguous.Load(), z.name)
+		count(descCosts, z.counters.invalidCosts.Load(), z.name)
 	}
 	collectStores(ch)
 	c.requests.seconds.Collect(ch)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/fleetlimit/fleetlimit/limiter/leasestore"
+	"github.com/fleetlimit/fleetlimit/limiter/lease"
 )
 
 var (
@@ -66,7 +66,7 @@ func (r requests) forget(store string) {
 // collectStores writes the metrics of the stores in Redis. During a reload there may be two of one name, which count as one.
 func collectStores(ch chan<- prometheus.Metric) {
 	type numbers struct {
-		leasestore.Stats
+		lease.Stats
 		nodes   int
 		foreign uint64
 	}

@@ -92,16 +92,16 @@ type Handler struct {
 	// Do not offer metrics, unless another rate_limit handler does.
 	DisableMetrics bool `json:"disable_metrics,omitempty"`
 
-	ctx         caddy.Context // for events
-	app         *App
-	addresses   addressFilter
-	zones       []*zone // by name, so that headers list them in a stable order
-	headers     headerSet
-	rejectAs    rejectStyle
-	logWhich    logWhich
-	logger      *zap.Logger
-	events      *caddyevents.App
-	releaseList []func() // gives back exactly what Provision acquired
+	ctx          caddy.Context // for events
+	app          *App
+	addresses    addressFilter
+	zones        []*zone // by name, so that headers list them in a stable order
+	headers      headerSet
+	rejectAs     rejectStyle
+	rejectionLog rejectionLog
+	logger       *zap.Logger
+	events       *caddyevents.App
+	releaseList  []func() // gives back exactly what Provision acquired
 }
 
 // CaddyModule returns the Caddy module information.
@@ -157,7 +157,7 @@ func (h *Handler) provisionSettings() (err error) {
 	if h.rejectAs, err = parseRejectStyle(firstOf(h.Reject, h.app.defaults.Reject)); err != nil {
 		return err
 	}
-	if h.logWhich, err = parseLogWhich(h.LogRejections); err != nil {
+	if h.rejectionLog, err = parseRejectionLog(h.LogRejections); err != nil {
 		return err
 	}
 	if h.Jitter < 0 || h.Jitter > 1 {

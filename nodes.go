@@ -8,26 +8,26 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/fleetlimit/fleetlimit/fleet"
-	"github.com/fleetlimit/fleetlimit/transport"
+	"github.com/fleetlimit/fleetlimit/membership"
+	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// nodes are the nodes of the fleet that share a store. They outlive a configuration, and log by the newest one's logger.
-type nodes struct {
-	*fleet.Member
+// fleetMember are the nodes of the fleet that share a store. They outlive a configuration, and log by the newest one's logger.
+type fleetMember struct {
+	*membership.Member
 	store  string // for logs
 	logger atomic.Pointer[zap.Logger]
 }
 
-// joinNodes joins the fleet that counts in a Redis. Nothing is announced before a configuration starts.
-func joinNodes(client *transport.Client, target *redisTarget) *nodes {
-	n := &nodes{store: target.name}
-	n.Member = fleet.Join(client, target.prefix, n.warn)
+// joinFleet joins the fleet that counts in a Redis. Nothing is announced before a configuration starts.
+func joinFleet(client *redisconn.Client, target *redisTarget) *fleetMember {
+	n := &fleetMember{store: target.name}
+	n.Member = membership.Join(client, target.prefix, n.warn)
 	return n
 }
 
 // warn logs that another node means something else by the name of a zone.
-func (n *nodes) warn(d fleet.Difference) {
+func (n *fleetMember) warn(d membership.Mismatch) {
 	n.logger.Load().Warn("another node defines the zone differently: write it the same on all nodes, or give one of the two "+
 		"another name or another key_prefix", zap.String("zone", d.Zone), zap.String("node", d.Node), zap.String("store", n.store))
 }
@@ -47,7 +47,7 @@ func (a *App) checkNodes() error {
 }
 
 // announce tells the other nodes how the app's zones are defined, for as long as the app runs.
-func (n *nodes) announce(a *App) {
+func (n *fleetMember) announce(a *App) {
 	n.logger.Store(a.logger)
 	n.Define(a, a.zoneDefinitions(), a.Nodes)
 }
@@ -62,7 +62,7 @@ func (a *App) zoneDefinitions() map[string]string {
 			Zone      *Zone
 			Algorithm *Algorithm
 			Tiers     map[string]*Tier
-		}{Zone: counted(d.zone), Algorithm: a.defaults.Algorithm}
+		}{Zone: sharedDefinition(d.zone), Algorithm: a.defaults.Algorithm}
 		if d.zone.Tier != nil {
 			shared.Tiers = limitsOf(a.Tiers)
 		}
@@ -75,9 +75,9 @@ func (a *App) zoneDefinitions() map[string]string {
 	return texts
 }
 
-// counted returns z without what nodes that count in it may say differently: which requests it is for, and how closely they
+// sharedDefinition returns z without what nodes that count in it may say differently: which requests it is for, and how closely they
 // keep to its limits, which is for each node to know.
-func counted(z *Zone) *Zone {
+func sharedDefinition(z *Zone) *Zone {
 	c := *z
 	c.MatcherSetsRaw, c.Mode, c.MaxOvershoot = nil, "", nil
 	if z.Tier != nil {

@@ -48,7 +48,7 @@ func TestSlidingWindowIsSlidingWindow1(t *testing.T) {
 	id := func(config string) uint32 {
 		t.Helper()
 		h := provisioned(t, `{"rate_limits": {"`+t.Name()+`": `+config+`}}`)
-		return h.zones[0].policies[0].rules[noTier].ID
+		return h.zones[0].endpoints[0].rules[noTier].ID
 	}
 	if id(plain) != id(one) || id(plain) == id(two) {
 		t.Errorf("rules of no, 1 and 2 sub-windows: %d, %d and %d; want the first two equal", id(plain), id(one), id(two))

@@ -150,10 +150,10 @@ func lenientReader(name string) reader {
 	}
 }
 
-// clientWritten reports whether a client decides the value of a placeholder, given in braces or by its name. What other
+// clientControlled reports whether a client decides the value of a placeholder, given in braces or by its name. What other
 // modules provide ({http.auth.*}, {http.vars.*}) counts as decided by them. Of a request, only what the connection and
 // the server say is not the client's; names of later Caddy versions count as the client's until they are listed here.
-func clientWritten(placeholder string) bool {
+func clientControlled(placeholder string) bool {
 	name := strings.TrimSuffix(strings.TrimPrefix(placeholder, "{"), "}")
 	if strings.HasPrefix(name, "http.regexp.") || strings.HasPrefix(name, "http.matchers.") {
 		return true // cut out of the path or a header

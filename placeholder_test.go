@@ -88,10 +88,10 @@ func TestClientWritten(t *testing.T) {
 		{"remote_host", false},
 		{"env.TIER", false},
 	} {
-		if got := clientWritten(tc.name); got != tc.want {
+		if got := clientControlled(tc.name); got != tc.want {
 			t.Errorf("clientWritten(%q) = %v, want %v", tc.name, got, tc.want)
 		}
-		if got := clientWritten("{" + tc.name + "}"); got != tc.want {
+		if got := clientControlled("{" + tc.name + "}"); got != tc.want {
 			t.Errorf("clientWritten({%s}) = %v, want %v", tc.name, got, tc.want)
 		}
 	}

@@ -8,41 +8,41 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A policy is what one endpoint of a zone, or the rest of it, allows.
-type policy struct {
+// A endpointRules is what one endpoint of a zone, or the rest of it, allows.
+type endpointRules struct {
 	route *route  // nil: every request
 	rules []*rule // by tier; the first is for keys without a tier
 	cost  cost
 }
 
 // empty reports whether p limits nobody.
-func (p *policy) empty() bool { return slices.Equal(p.rules, make([]*rule, len(p.rules))) }
+func (p *endpointRules) empty() bool { return slices.Equal(p.rules, make([]*rule, len(p.rules))) }
 
-// inheritance resolves what an endpoint takes from its zone.
-type inheritance struct {
-	zone       string
-	key        string
-	maxKeys    int
-	app        *App
-	limit      *Limit
-	algorithm  *Algorithm
-	cost       *Cost
-	tiers      *tierFinder
-	enforce    enforcement      // the zone's
-	atEndpoint enforcement      // what the endpoint says of it, which comes before those of the zone's tiers
-	own        map[string]*Tier // what the endpoint says of tiers
-	hasOwn     bool             // the endpoint has a limit of its own, which comes before those of the zone's tiers
+// ruleBuilder resolves what an endpoint takes from its zone.
+type ruleBuilder struct {
+	zone                string
+	key                 string
+	maxKeys             int
+	app                 *App
+	limit               *Limit
+	algorithm           *Algorithm
+	cost                *Cost
+	tiers               *tierFinder
+	zoneConsistency     consistency      // the zone's
+	endpointConsistency consistency      // what the endpoint says of it, which comes before those of the zone's tiers
+	own                 map[string]*Tier // what the endpoint says of tiers
+	hasOwn              bool             // the endpoint has a limit of its own, which comes before those of the zone's tiers
 }
 
 // endpoint compiles an endpoint of the zone.
-func (z *inheritance) endpoint(e *Endpoint) (*policy, error) {
+func (z *ruleBuilder) endpoint(e *Endpoint) (*endpointRules, error) {
 	r, err := newRoute(e.Methods, e.Path)
 	if err != nil {
 		return nil, err
 	}
 	own := *z
-	own.own, own.atEndpoint = e.Tiers, enforcement{e.Mode, e.MaxOvershoot}
-	if err := own.atEndpoint.validate(); err != nil {
+	own.own, own.endpointConsistency = e.Tiers, consistency{e.Mode, e.MaxOvershoot}
+	if err := own.endpointConsistency.validate(); err != nil {
 		return nil, err
 	}
 	if e.Limit != nil {
@@ -64,20 +64,20 @@ func (z *inheritance) endpoint(e *Endpoint) (*policy, error) {
 		if tier == nil || *tier == (Tier{}) {
 			return nil, fmt.Errorf("tier %q says nothing: say its limit at this endpoint, or remove it", name)
 		}
-		if err := tier.enforcement().validate(); err != nil {
+		if err := tier.consistency().validate(); err != nil {
 			return nil, fmt.Errorf("tier %q: %w", name, err)
 		}
 	}
-	return own.policy(r)
+	return own.build(r)
 }
 
-// policy makes the rule of each tier for the requests of a route; nil is the rest of the zone.
-func (z *inheritance) policy(r *route) (*policy, error) {
+// build makes the rule of each tier for the requests of a route; nil is the rest of the zone.
+func (z *ruleBuilder) build(r *route) (*endpointRules, error) {
 	algorithm, err := z.algorithm.compile()
 	if err != nil {
 		return nil, err
 	}
-	p := &policy{route: r, rules: make([]*rule, z.tiers.count())}
+	p := &endpointRules{route: r, rules: make([]*rule, z.tiers.count())}
 	if p.cost, err = newCost(z.cost); err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (z *inheritance) policy(r *route) (*policy, error) {
 		if limit == nil {
 			continue
 		}
-		e := z.enforcementOf(tier)
+		e := z.consistencyOf(tier)
 		base := limiter.Rule{
 			ID: id, Zone: z.zone, MaxKeys: z.maxKeys, Algorithm: algorithm, Strict: e.strict(), MaxOvershoot: e.overshoot(),
 		}
@@ -116,7 +116,7 @@ func (z *inheritance) policy(r *route) (*policy, error) {
 
 // limitOf returns the limit of a tier: the endpoint's for the tier, else the endpoint's, else the zone's for the tier, else
 // the zone's.
-func (z *inheritance) limitOf(tier int) *Limit {
+func (z *ruleBuilder) limitOf(tier int) *Limit {
 	if tier == noTier {
 		return z.limit
 	}
@@ -129,31 +129,31 @@ func (z *inheritance) limitOf(tier int) *Limit {
 	return &z.tiers.tiers[tier].Limit
 }
 
-// enforcementOf returns how closely the limit of a tier is kept to. Where the limit is from does not matter to that: each
+// consistencyOf returns how closely the limit of a tier is kept to. Where the limit is from does not matter to that: each
 // place says what it says over all limits below it.
-func (z *inheritance) enforcementOf(tier int) enforcement {
+func (z *ruleBuilder) consistencyOf(tier int) consistency {
 	if tier == noTier {
-		return z.atEndpoint.over(z.enforce)
+		return z.endpointConsistency.over(z.zoneConsistency)
 	}
-	ofTier := z.tiers.tiers[tier].enforcement().over(z.enforce)
-	return z.own[z.tiers.names[tier]].enforcement().over(z.atEndpoint.over(ofTier))
+	ofTier := z.tiers.tiers[tier].consistency().over(z.zoneConsistency)
+	return z.own[z.tiers.names[tier]].consistency().over(z.endpointConsistency.over(ofTier))
 }
 
-// compilePolicies compiles the endpoints and the rest of the zone.
-func compilePolicies(name string, config *Zone, tiers *tierFinder, app *App) ([]policy, error) {
-	ofZone := &inheritance{
+// compileEndpoints compiles the endpoints and the rest of the zone.
+func compileEndpoints(name string, config *Zone, tiers *tierFinder, app *App) ([]endpointRules, error) {
+	ofZone := &ruleBuilder{
 		zone: name, key: config.Key, maxKeys: config.MaxKeys, app: app,
 		limit: config.Limit, algorithm: config.Algorithm, cost: config.Cost, tiers: tiers,
 	}
-	ofZone.enforce = enforcement{config.Mode, config.MaxOvershoot}
-	if err := ofZone.enforce.validate(); err != nil {
+	ofZone.zoneConsistency = consistency{config.Mode, config.MaxOvershoot}
+	if err := ofZone.zoneConsistency.validate(); err != nil {
 		return nil, err
 	}
-	ofZone.enforce = ofZone.enforce.over(app.defaults.enforcement())
+	ofZone.zoneConsistency = ofZone.zoneConsistency.over(app.defaults.consistency())
 	if ofZone.algorithm == nil {
 		ofZone.algorithm = app.defaults.Algorithm
 	}
-	var policies []policy
+	var policies []endpointRules
 	seen := make(map[string]bool)
 	for i, e := range config.Endpoints {
 		if e == nil {
@@ -173,7 +173,7 @@ func compilePolicies(name string, config *Zone, tiers *tierFinder, app *App) ([]
 		}
 		policies = append(policies, *p)
 	}
-	rest, err := ofZone.policy(nil)
+	rest, err := ofZone.build(nil)
 	if err != nil {
 		return nil, err
 	}

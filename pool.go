@@ -6,10 +6,10 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"go.uber.org/zap"
 
-	"github.com/fleetlimit/fleetlimit/limiter/leasestore"
+	"github.com/fleetlimit/fleetlimit/limiter/lease"
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
-	"github.com/fleetlimit/fleetlimit/transport"
+	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
 // What outlives a configuration: a reload provisions the new configuration, which takes references here, before the old
@@ -56,9 +56,9 @@ func acquireRedis(target *redisTarget) (*store, func(), error) {
 		if err != nil {
 			return nil, err
 		}
-		nodes := joinNodes(client, target)
+		nodes := joinFleet(client, target)
 		counts := redisstore.New(client, target.prefix)
-		leases := leasestore.New(counts, leasestore.Options{
+		leases := lease.New(counts, lease.Options{
 			Timeout: client.Timeout(), Nodes: nodes.Nodes, Settled: nodes.Settled,
 			Observe: metrics.requests.of(target.name),
 		})
@@ -87,7 +87,7 @@ func acquireStore(id storeID, open func() (*store, error)) (*store, func(), erro
 	return v.(*store), func() { storePool.Delete(id) }, nil
 }
 
-type pooledClient struct{ *transport.Client }
+type pooledClient struct{ *redisconn.Client }
 
 // Destruct closes the connections when no configuration uses them any longer.
 func (c pooledClient) Destruct() error {
@@ -96,9 +96,9 @@ func (c pooledClient) Destruct() error {
 }
 
 // acquireClient returns the client of a Redis and a function that gives it back.
-func acquireClient(target *redisTarget) (*transport.Client, func(), error) {
+func acquireClient(target *redisTarget) (*redisconn.Client, func(), error) {
 	v, _, err := clientPool.LoadOrNew(target.identity, func() (caddy.Destructor, error) {
-		return pooledClient{transport.New(target.options)}, nil
+		return pooledClient{redisconn.New(target.options)}, nil
 	})
 	if err != nil {
 		return nil, nil, err

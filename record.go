@@ -12,35 +12,35 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A record is what the rate_limit handlers of one request have decided so far. They share it, so that the response speaks
+// A requestState is what the rate_limit handlers of one request have decided so far. They share it, so that the response speaks
 // for all of them. It is made once per request, which it outlives in access logs; what is not needed so long is in scratch.
-type record struct {
-	results  []result
+type requestState struct {
+	results  []zoneResult
 	exceeded string // the zone that rejected the request
 	headers  headerValues
 	writer   responseWriter
 }
 
-// newRecord returns a record with room for the results of so many zones, or for three of them.
-func newRecord(zones int) *record {
+// newRequestState returns a record with room for the results of so many zones, or for three of them.
+func newRequestState(zones int) *requestState {
 	if zones == 1 {
 		r := new(struct {
-			record
-			room [1]result
+			requestState
+			room [1]zoneResult
 		})
 		r.results = r.room[:0]
-		return &r.record
+		return &r.requestState
 	}
 	r := new(struct {
-		record
-		room [3]result
+		requestState
+		room [3]zoneResult
 	})
 	r.results = r.room[:0]
-	return &r.record
+	return &r.requestState
 }
 
-// A result is the decision of one zone.
-type result struct {
+// A zoneResult is the decision of one zone.
+type zoneResult struct {
 	zone     *zone
 	rule     *rule
 	template *template // of the key
@@ -50,26 +50,26 @@ type result struct {
 }
 
 // wait returns for how long the same request would be rejected, by the clock of whoever decided.
-func (r *result) wait() limiter.Instant { return r.decision.RetryAt - r.decision.At }
+func (r *zoneResult) wait() limiter.Instant { return r.decision.RetryAt - r.decision.At }
 
 // source says who decided.
-func (r *result) source() string {
+func (r *zoneResult) source() string {
 	if r.degraded {
 		return degraded
 	}
 	return r.decision.Source.String()
 }
 
-// recordVar is the name of the variable that holds a request's record.
-const recordVar = "rate_limit.record"
+// requestStateVar is the name of the variable that holds a request's record.
+const requestStateVar = "rate_limit.record"
 
-// recordOf returns the request's record, which it makes when there is none yet, for so many zones.
-func recordOf(r *http.Request, repl *caddy.Replacer, zones int) *record {
-	if rec, ok := caddyhttp.GetVar(r.Context(), recordVar).(*record); ok {
+// requestStateOf returns the request's record, which it makes when there is none yet, for so many zones.
+func requestStateOf(r *http.Request, repl *caddy.Replacer, zones int) *requestState {
+	if rec, ok := caddyhttp.GetVar(r.Context(), requestStateVar).(*requestState); ok {
 		return rec
 	}
-	rec := newRecord(zones)
-	caddyhttp.SetVar(r.Context(), recordVar, rec)
+	rec := newRequestState(zones)
+	caddyhttp.SetVar(r.Context(), requestStateVar, rec)
 	repl.Map(rec.placeholder)
 	return rec
 }
@@ -77,7 +77,7 @@ func recordOf(r *http.Request, repl *caddy.Replacer, zones int) *record {
 // format prepares the headers of the response. Results before first are those of earlier handlers; of a zone that they
 // have decided too, the last decision counts. The X- headers speak for speaker, or for the zone with the least left. retry is
 // the seconds of Retry-After, 0 for a request that is not rejected.
-func (rec *record) format(first int, speaker *result, retry int64) {
+func (rec *requestState) format(first int, speaker *zoneResult, retry int64) {
 	if first > 0 {
 		kept := rec.results[:0]
 		for i, r := range rec.results {
@@ -88,23 +88,23 @@ func (rec *record) format(first int, speaker *result, retry int64) {
 		rec.results = kept
 	}
 	if speaker == nil {
-		speaker = rec.scarcest()
+		speaker = rec.tightest()
 	}
 	rec.headers.format(rec.results, speaker, retry)
 }
 
 // sameZone reports whether two results are of one zone.
-func (r *result) sameZone(other result) bool { return r.zone.zoneState == other.zone.zoneState }
+func (r *zoneResult) sameZone(other zoneResult) bool { return r.zone.zoneState == other.zone.zoneState }
 
-// scarcest returns the result with the smallest part of its limit left. What is not known may be less than nothing.
-func (rec *record) scarcest() *result {
-	var least *result
+// tightest returns the result with the smallest part of its limit left. What is not known may be less than nothing.
+func (rec *requestState) tightest() *zoneResult {
+	var least *zoneResult
 	for i := range rec.results {
 		r := &rec.results[i]
 		if r.headers&xHeaders == 0 {
 			continue
 		}
-		if least == nil || r.share() < least.share() {
+		if least == nil || r.remainingFraction() < least.remainingFraction() {
 			least = r
 		}
 	}
@@ -114,8 +114,8 @@ func (rec *record) scarcest() *result {
 	return least
 }
 
-// share returns which part of the limit is left, 0 to 1, or less than 0 when nobody knows.
-func (r *result) share() float64 {
+// remainingFraction returns which part of the limit is left, 0 to 1, or less than 0 when nobody knows.
+func (r *zoneResult) remainingFraction() float64 {
 	if r.decision.Limit == 0 {
 		return 0
 	}
@@ -123,7 +123,7 @@ func (r *result) share() float64 {
 }
 
 // placeholder answers {http.rate_limit.exceeded.name} and {http.rate_limit.<zone>.limit|remaining|reset|source}.
-func (rec *record) placeholder(name string) (any, bool) {
+func (rec *requestState) placeholder(name string) (any, bool) {
 	name, ok := strings.CutPrefix(name, "http.rate_limit.")
 	if !ok {
 		return nil, false

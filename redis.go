@@ -13,7 +13,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
-	"github.com/fleetlimit/fleetlimit/transport"
+	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
 // The defaults of a Redis configuration.
@@ -24,7 +24,7 @@ const (
 
 // redisTarget is a Redis configuration, resolved: what to connect to, and how.
 type redisTarget struct {
-	options transport.Options
+	options redisconn.Options
 	prefix  string
 	name    string // for logs; without secrets
 
@@ -43,7 +43,7 @@ func (c *Redis) resolve() (*redisTarget, error) {
 		return nil, fmt.Errorf("%s: %w", setting, err)
 	}
 	target := &redisTarget{prefix: r.KeyPrefix, name: "redis " + r.Mode + " " + strings.Join(r.Addresses, " ")}
-	target.options = transport.Options{
+	target.options = redisconn.Options{
 		Mode:             redisModes[r.Mode],
 		Addresses:        r.Addresses,
 		Username:         r.Username,

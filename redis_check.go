@@ -6,14 +6,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/fleetlimit/fleetlimit/transport"
+	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
 // redisModes are the modes by the names they have in configurations.
-var redisModes = map[string]transport.Mode{
-	"standalone": transport.Standalone,
-	"sentinel":   transport.Sentinel,
-	"cluster":    transport.Cluster,
+var redisModes = map[string]redisconn.Mode{
+	"standalone": redisconn.Standalone,
+	"sentinel":   redisconn.Sentinel,
+	"cluster":    redisconn.Cluster,
 }
 
 // maxKeyPrefix is the longest key prefix in bytes. Every key in Redis carries it.

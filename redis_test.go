@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/transport"
+	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
 // redisConfig returns a configuration from its JSON.
@@ -54,34 +54,34 @@ func TestRedisResolve(t *testing.T) {
 	for _, tc := range []struct {
 		name, config string
 		prefix       string
-		want         transport.Options
+		want         redisconn.Options
 	}{
-		{"defaults", `{"addresses": ["localhost:6379"]}`, "rl", transport.Options{
-			Mode: transport.Standalone, Addresses: []string{"localhost:6379"}, Timeout: 50 * time.Millisecond,
+		{"defaults", `{"addresses": ["localhost:6379"]}`, "rl", redisconn.Options{
+			Mode: redisconn.Standalone, Addresses: []string{"localhost:6379"}, Timeout: 50 * time.Millisecond,
 		}},
 		{"standalone", `{"mode": "standalone", "addresses": ["[::1]:6379"], "username": "fleet", "password": "secret", "db": 3,
-			"key_prefix": "shop", "timeout": "20ms", "pool_size": 8}`, "shop", transport.Options{
-			Mode: transport.Standalone, Addresses: []string{"[::1]:6379"}, Username: "fleet", Password: "secret", DB: 3,
+			"key_prefix": "shop", "timeout": "20ms", "pool_size": 8}`, "shop", redisconn.Options{
+			Mode: redisconn.Standalone, Addresses: []string{"[::1]:6379"}, Username: "fleet", Password: "secret", DB: 3,
 			Timeout: 20 * time.Millisecond, PoolSize: 8,
 		}},
 		{"sentinel", `{"mode": "sentinel", "addresses": ["a:26379", "b:26379"], "master_name": "main", "password": "one",
-			"sentinel_password": "two"}`, "rl", transport.Options{
-			Mode: transport.Sentinel, Addresses: []string{"a:26379", "b:26379"}, MasterName: "main", Password: "one",
+			"sentinel_password": "two"}`, "rl", redisconn.Options{
+			Mode: redisconn.Sentinel, Addresses: []string{"a:26379", "b:26379"}, MasterName: "main", Password: "one",
 			SentinelPassword: "two", Timeout: 50 * time.Millisecond,
 		}},
-		{"cluster", `{"mode": "cluster", "addresses": ["a:6379", "b:6379"]}`, "rl", transport.Options{
-			Mode: transport.Cluster, Addresses: []string{"a:6379", "b:6379"}, Timeout: 50 * time.Millisecond,
+		{"cluster", `{"mode": "cluster", "addresses": ["a:6379", "b:6379"]}`, "rl", redisconn.Options{
+			Mode: redisconn.Cluster, Addresses: []string{"a:6379", "b:6379"}, Timeout: 50 * time.Millisecond,
 		}},
 		{"placeholders", `{"addresses": ["{env.FLEETLIMIT_TEST_HOST}:6379"], "password": "{env.FLEETLIMIT_TEST_PASSWORD}",
 			"key_prefix": "rl-{env.FLEETLIMIT_TEST_HOST}", "tls": {"server_name": "{env.FLEETLIMIT_TEST_HOST}"}}`,
-			"rl-redis.example.com", transport.Options{
+			"rl-redis.example.com", redisconn.Options{
 				Addresses: []string{"redis.example.com:6379"}, Password: "pa{ss", Timeout: 50 * time.Millisecond,
 				TLS: &tls.Config{MinVersion: tls.VersionTLS12, ServerName: "redis.example.com"},
 			}},
-		{"braces", `{"addresses": ["localhost:6379"], "password": "a\\{b\\}c{"}`, "rl", transport.Options{
+		{"braces", `{"addresses": ["localhost:6379"], "password": "a\\{b\\}c{"}`, "rl", redisconn.Options{
 			Addresses: []string{"localhost:6379"}, Password: "a{b}c{", Timeout: 50 * time.Millisecond,
 		}},
-		{"tls", `{"addresses": ["localhost:6379"], "tls": {"insecure_skip_verify": true}}`, "rl", transport.Options{
+		{"tls", `{"addresses": ["localhost:6379"], "tls": {"insecure_skip_verify": true}}`, "rl", redisconn.Options{
 			Addresses: []string{"localhost:6379"}, Timeout: 50 * time.Millisecond,
 			TLS: &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true},
 		}},

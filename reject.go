@@ -51,13 +51,13 @@ func (s rejectStyle) styleFor(z *zone) rejectStyle {
 var errRateLimit = errors.New("rate limit exceeded")
 
 // reject answers 429.
-func (h *Handler) reject(q *question, w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) reject(q *evaluation, w http.ResponseWriter, r *http.Request) error {
 	denied := *q.denied
-	q.rec.exceeded = denied.zone.name
+	q.state.exceeded = denied.zone.name
 	if denied.zone.legacy {
-		q.rec.exceeded = fastest(q.results()).zone.name
+		q.state.exceeded = highestRate(q.results()).zone.name
 	}
-	wait := h.lengthen(denied.retryAfter())
+	wait := h.addJitter(denied.retryAfter())
 	retry := max(1, int64((wait+time.Second-1)/time.Second))
 	style := h.rejectAs.styleFor(denied.zone)
 	body := q.say(&denied, style, retry)
@@ -68,11 +68,11 @@ func (h *Handler) reject(q *question, w http.ResponseWriter, r *http.Request) er
 		// does, that it shows in the rejections per second (docs/benchmarks.md). Before the others, as no map shrinks again.
 		delete(header, "Server")
 	}
-	q.rec.headers.write(header)
-	if q.rec.headers.set != noHeaders {
+	q.state.headers.write(header)
+	if q.state.headers.set != noHeaders {
 		expose(header, r)
 	}
-	header["Retry-After"] = q.rec.headers.retry[:]
+	header["Retry-After"] = q.state.headers.retry[:]
 	header["Cache-Control"] = noStore
 	h.report(&denied, wait, r, q)
 
@@ -97,21 +97,21 @@ var (
 )
 
 // retryAfter returns the wait, at most the longest window: the retry of a take that never succeeds is never.
-func (r *result) retryAfter() time.Duration {
+func (r *zoneResult) retryAfter() time.Duration {
 	return time.Duration(min(r.wait(), limiter.Instant(limiter.MaxWindow/time.Microsecond))) * time.Microsecond
 }
 
-// lengthen returns wait with the jitter, which never shortens it.
-func (h *Handler) lengthen(wait time.Duration) time.Duration {
+// addJitter returns wait with the jitter, which never shortens it.
+func (h *Handler) addJitter(wait time.Duration) time.Duration {
 	if h.Jitter > 0 {
 		wait += time.Duration(float64(wait) * h.Jitter * rand.Float64())
 	}
 	return wait
 }
 
-// fastest returns, of the results that reject the request, the one with the highest rate: the one that caddy-ratelimit names.
-func fastest(results []result) *result {
-	var first *result
+// highestRate returns, of the results that reject the request, the one with the highest rate: the one that caddy-ratelimit names.
+func highestRate(results []zoneResult) *zoneResult {
+	var first *zoneResult
 	for i := range results {
 		if r := &results[i]; !r.decision.OK && (first == nil || r.rule.rate() > first.rule.rate()) {
 			first = r

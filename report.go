@@ -10,17 +10,17 @@ import (
 	"go.uber.org/zap"
 )
 
-// logWhich says which rejections are logged.
-type logWhich uint8
+// rejectionLog says which rejections are logged.
+type rejectionLog uint8
 
 const (
-	logDefault logWhich = iota // as the zone's syntax says
-	logFirst                   // the first of a key and window
+	logDefault rejectionLog = iota // as the zone's syntax says
+	logFirst                       // the first of a key and window
 	logAll
 	logNone
 )
 
-func parseLogWhich(name string) (logWhich, error) {
+func parseRejectionLog(name string) (rejectionLog, error) {
 	switch name {
 	case "":
 		return logDefault, nil
@@ -35,7 +35,7 @@ func parseLogWhich(name string) (logWhich, error) {
 }
 
 // logs reports whether to log a rejection.
-func (l logWhich) logs(legacy, breach bool) bool {
+func (l rejectionLog) logs(legacy, breach bool) bool {
 	switch l {
 	case logNone:
 		return false
@@ -48,16 +48,16 @@ func (l logWhich) logs(legacy, breach bool) bool {
 }
 
 // unbounded reports whether every rejection of a zone is to be logged, however many there are.
-func (l logWhich) unbounded(legacy bool) bool { return l == logAll || l == logDefault && legacy }
+func (l rejectionLog) unbounded(legacy bool) bool { return l == logAll || l == logDefault && legacy }
 
 // report logs a rejection and emits its event. The event of a zone in the syntax of caddy-ratelimit is emitted on every
 // rejection, as there; others only on the first of a key and window, so that a flood is not multiplied. A flood of keys
 // has many first rejections: unless all are asked for, a zone logs and emits a few in a second.
-func (h *Handler) report(denied *result, wait time.Duration, r *http.Request, q *question) {
+func (h *Handler) report(denied *zoneResult, wait time.Duration, r *http.Request, q *evaluation) {
 	z, breach := denied.zone, denied.decision.Breach
-	logs, emits := h.logWhich.logs(z.legacy, breach), z.legacy || breach
+	logs, emits := h.rejectionLog.logs(z.legacy, breach), z.legacy || breach
 	var unlogged, unemitted uint64
-	if logs && !h.logWhich.unbounded(z.legacy) {
+	if logs && !h.rejectionLog.unbounded(z.legacy) {
 		logs, unlogged = z.logged.allow(q.now.Unix())
 	}
 	if emits && !z.legacy {
@@ -72,7 +72,7 @@ func (h *Handler) report(denied *result, wait time.Duration, r *http.Request, q 
 	}
 	if logs {
 		fields := []zap.Field{
-			zap.String("zone", q.rec.exceeded),
+			zap.String("zone", q.state.exceeded),
 			zap.Duration("wait", wait),
 			zap.String("remote_ip", remote),
 		}
@@ -86,7 +86,7 @@ func (h *Handler) report(denied *result, wait time.Duration, r *http.Request, q 
 	}
 	if emits {
 		data := map[string]any{
-			"zone":      q.rec.exceeded,
+			"zone":      q.state.exceeded,
 			"wait":      wait,
 			"remote_ip": remote,
 		}

@@ -44,7 +44,7 @@ func TestUnboundedLogs(t *testing.T) {
 	}{
 		{"", false, false}, {"first", false, false}, {"all", false, true}, {"", true, true}, {"first", true, false}, {"all", true, true},
 	} {
-		which, err := parseLogWhich(tc.setting)
+		which, err := parseRejectionLog(tc.setting)
 		if err != nil {
 			t.Fatal(err)
 		}

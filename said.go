@@ -21,18 +21,18 @@ type subject struct {
 }
 
 // say prepares the headers of a rejection, and returns its body, which may be used until the scratch is released.
-func (q *question) say(denied *result, style rejectStyle, retry int64) (body []byte) {
-	d, s := &denied.decision, &q.scratch.said
+func (q *evaluation) say(denied *zoneResult, style rejectStyle, retry int64) (body []byte) {
+	d, s := &denied.decision, &q.buffers.said
 	var about subject
-	if len(q.rec.results) == 1 {
+	if len(q.state.results) == 1 {
 		about = subject{denied.rule, denied.headers, style, d.Limit, d.Remaining, d.RetryAt.SecondsUntil(d.At), d.ResetAt.Unix(), retry}
 		if about == s.about {
-			q.rec.headers = s.headers
+			q.state.headers = s.headers
 			return s.body
 		}
 	}
-	q.rec.format(q.first, denied, retry)
-	s.about, s.headers, s.body = about, q.rec.headers, s.body[:0]
+	q.state.format(q.first, denied, retry)
+	s.about, s.headers, s.body = about, q.state.headers, s.body[:0]
 	switch texts := &denied.rule.texts.body; style {
 	case rejectJSON:
 		s.body = texts.appendJSON(s.body, retry, d.ResetAt)

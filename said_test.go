@@ -23,27 +23,27 @@ func TestSaidIsNeverStale(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	oneOf := func(n ...int64) int64 { return n[r.IntN(len(n))] }
-	used, repeated := new(scratch), 0
+	used, repeated := new(requestBuffers), 0
 	for i := range 20_000 {
-		denied := result{zone: new(zone), rule: rules[oneOf(0, 1)], headers: headerSet(oneOf(0, 1, 2, 3))}
+		denied := zoneResult{zone: new(zone), rule: rules[oneOf(0, 1)], headers: headerSet(oneOf(0, 1, 2, 3))}
 		denied.decision = limiter.Decision{
 			At: at + limiter.Instant(oneOf(0, 1)), Limit: oneOf(10, 20), Remaining: oneOf(0, 1),
 			RetryAt: at + limiter.Instant(oneOf(5_000_000, 5_000_001)), ResetAt: at + limiter.Instant(oneOf(6_000_000, 7_000_000)),
 		}
 		style, retry := rejectStyle(oneOf(int64(rejectJSON), int64(rejectProblem))), oneOf(5, 6)
-		results := []result{denied}
+		results := []zoneResult{denied}
 		if oneOf(0, 1, 2) == 0 { // another zone that has admitted the request
-			results = append(results, result{zone: new(zone), rule: rules[0], headers: xHeaders | draftHeaders})
+			results = append(results, zoneResult{zone: new(zone), rule: rules[0], headers: xHeaders | draftHeaders})
 			results[1].decision.OK = true
 		}
 		before := used.said.about
-		say := func(s *scratch) (string, headerValues) {
-			q := question{rec: &record{results: append([]result(nil), results...)}, scratch: s}
-			body := q.say(&q.rec.results[0], style, retry)
-			return string(body), q.rec.headers
+		say := func(s *requestBuffers) (string, headerValues) {
+			q := evaluation{state: &requestState{results: append([]zoneResult(nil), results...)}, buffers: s}
+			body := q.say(&q.state.results[0], style, retry)
+			return string(body), q.state.headers
 		}
 		gotBody, got := say(used)
-		wantBody, want := say(new(scratch))
+		wantBody, want := say(new(requestBuffers))
 		if gotBody != wantBody || got != want {
 			t.Fatalf("rejection %d of %+v:\n%s%q, want\n%s%q", i, denied.decision, gotBody, got, wantBody, want)
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 func TestReleaseKeepsNothingOfTheRequest(t *testing.T) {
-	s := &scratch{takes: make([]limiter.Take, 0, 4)}
+	s := &requestBuffers{takes: make([]limiter.Take, 0, 4)}
 	s.takes = append(s.takes, limiter.Take{Rule: new(limiter.Rule), Key: []byte("a"), Cost: 1},
 		limiter.Take{Rule: new(limiter.Rule), Key: []byte("b"), Cost: 1})
 	all := s.takes[:2]

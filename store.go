@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/leasestore"
+	"github.com/fleetlimit/fleetlimit/limiter/lease"
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
 )
@@ -16,10 +16,10 @@ type store struct {
 	id     storeID
 	name   string            // for logs and metrics
 	memory *memstore.Store   // the same; nil: the counts are in Redis
-	leases *leasestore.Store // the same; nil: the counts are in memory
+	leases *lease.Store      // the same; nil: the counts are in memory
 	counts *redisstore.Store // what leases asks
 	health health
-	nodes  *nodes // that count in the same place; nil in memory
+	nodes  *fleetMember // that count in the same place; nil in memory
 	end    func()
 }
 

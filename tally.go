@@ -8,8 +8,8 @@ import (
 
 // zoneState is what outlives a configuration of a zone besides its counts.
 type zoneState struct {
-	name  string
-	tally tally
+	name     string
+	counters zoneCounters
 
 	logged, emitted reportLimit
 
@@ -19,8 +19,8 @@ type zoneState struct {
 // Destruct does nothing: the tally ends with the last configuration that has the zone.
 func (z *zoneState) Destruct() error { return nil }
 
-// tally counts what became of requests since the zone exists.
-type tally struct {
+// zoneCounters counts what became of requests since the zone exists.
+type zoneCounters struct {
 	admitted     bySource      // within the limit
 	rejected     bySource      // 429
 	degraded     atomic.Uint64 // admitted uncounted, as the store did not answer

@@ -46,7 +46,7 @@ func newTierFinder(config *ZoneTier, shared map[string]*Tier) (*tierFinder, erro
 			return nil, fmt.Errorf("%q has no limit: say one here, or define `tier %s <rate>` in the global rate_limit option",
 				name, name)
 		}
-		if err := tier.enforcement().validate(); err != nil {
+		if err := tier.consistency().validate(); err != nil {
 			return nil, fmt.Errorf("%q: %w", name, err)
 		}
 		f.index[name] = len(f.names)
@@ -84,16 +84,16 @@ func (t *Tier) over(shared *Tier) *Tier {
 	if t == nil || shared == nil || t.limited() {
 		return cmp.Or(t, shared)
 	}
-	e := t.enforcement().over(shared.enforcement())
+	e := t.consistency().over(shared.consistency())
 	return &Tier{Limit: shared.Limit, Mode: e.mode, MaxOvershoot: e.maxOvershoot}
 }
 
-// enforcement returns what t says of it; t may be nil.
-func (t *Tier) enforcement() enforcement {
+// consistency returns what t says of it; t may be nil.
+func (t *Tier) consistency() consistency {
 	if t == nil {
-		return enforcement{}
+		return consistency{}
 	}
-	return enforcement{t.Mode, t.MaxOvershoot}
+	return consistency{t.Mode, t.MaxOvershoot}
 }
 
 // validate returns an error that says what to write instead when t does not make sense. Its limit may be left out.
@@ -103,7 +103,7 @@ func (t *Tier) validate() error {
 			return err
 		}
 	}
-	return t.enforcement().validate()
+	return t.consistency().validate()
 }
 
 // named returns the tier called name.
@@ -158,7 +158,7 @@ func (f *tierFinder) placeholders() []string {
 // trustedReader returns a reader of a placeholder that decides how much a request may do, and the placeholder's name. One
 // that clients write must be marked as trusted.
 func trustedReader(placeholder string, trusted bool) (reader, string, error) {
-	if !trusted && clientWritten(placeholder) {
+	if !trusted && clientControlled(placeholder) {
 		return nil, "", fmt.Errorf("clients write the value of %s: add `trusted` if something in front guarantees it", placeholder)
 	}
 	read, err := newReader(placeholder)

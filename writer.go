@@ -11,7 +11,7 @@ import (
 // set, such as those of an upstream, are replaced.
 type responseWriter struct {
 	caddyhttp.ResponseWriterWrapper
-	rec     *record
+	rec     *requestState
 	request *http.Request
 	state   writerState
 }
@@ -19,35 +19,35 @@ type responseWriter struct {
 type writerState uint8
 
 const (
-	unused  writerState = iota // not between the handlers
-	waiting                    // for the response to start
-	started
+	idle    writerState = iota // not between the handlers
+	pending                    // for the response to start
+	committed
 )
 
 // wrap returns w with the record's headers. Of several handlers on one request, the first wraps the writer for all.
-func (rec *record) wrap(w http.ResponseWriter, r *http.Request) http.ResponseWriter {
-	if rec.headers.set == noHeaders || rec.writer.state == waiting {
+func (rec *requestState) wrap(w http.ResponseWriter, r *http.Request) http.ResponseWriter {
+	if rec.headers.set == noHeaders || rec.writer.state == pending {
 		return w
 	}
-	rec.writer = responseWriter{rec: rec, request: r, state: waiting}
+	rec.writer = responseWriter{rec: rec, request: r, state: pending}
 	rec.writer.ResponseWriter = w
 	return &rec.writer
 }
 
 // unwrap is called when the next handlers are done. When they have failed, the error routes go on with the writer below
 // ours, which therefore gets the headers at once; when they have written nothing, the server is about to.
-func (rec *record) unwrap() {
+func (rec *requestState) unwrap() {
 	rec.writer.start()
 	rec.headers.removeTrailers(rec.writer.Header())
-	rec.writer.state = unused
+	rec.writer.state = idle
 }
 
 // start sets the headers when the response starts.
 func (w *responseWriter) start() {
-	if w.state != waiting {
+	if w.state != pending {
 		return
 	}
-	w.state = started
+	w.state = committed
 	h := w.Header()
 	w.rec.headers.write(h)
 	w.rec.headers.removeAnnounced(h)

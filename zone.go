@@ -22,10 +22,10 @@ type zone struct {
 	ambiguousIsMissing bool      // instead of an error
 	cookieKey          *template // counts requests with an ambiguous cookie
 
-	allow    glob.Set
-	deny     glob.Set
-	tiers    *tierFinder // nil: no tiers
-	policies []policy    // of the endpoints in written order, and of the zone itself at the end
+	allow     glob.Set
+	deny      glob.Set
+	tiers     *tierFinder     // nil: no tiers
+	endpoints []endpointRules // of the endpoints in written order, and of the zone itself at the end
 
 	auth []string // the placeholders of authentication that key and tier read
 
@@ -59,7 +59,7 @@ func newZone(name string, config *Zone, app *App) (*zone, error) {
 	}
 	if legacy {
 		var err error
-		if config, err = modern(config); err != nil {
+		if config, err = fromLegacy(config); err != nil {
 			return nil, err
 		}
 	} else if config.Key == "" {
@@ -79,7 +79,7 @@ func newZone(name string, config *Zone, app *App) (*zone, error) {
 	if z.tiers, err = newTierFinder(config.Tier, app.Tiers); err != nil {
 		return nil, fmt.Errorf("tier: %w", err)
 	}
-	if z.policies, err = compilePolicies(name, config, z.tiers, app); err != nil {
+	if z.endpoints, err = compileEndpoints(name, config, z.tiers, app); err != nil {
 		return nil, err
 	}
 	z.auth = slices.DeleteFunc(append(z.key.placeholders(), z.tiers.placeholders()...), func(p string) bool {
@@ -156,7 +156,7 @@ func (z *zone) checkAmbiguous(what string, has presence) error {
 	if has < ambiguousCookie {
 		return nil
 	}
-	z.tally.ambiguous.Add(1)
+	z.counters.ambiguous.Add(1)
 	if has == ambiguousCookie || z.ambiguousIsMissing {
 		return nil
 	}

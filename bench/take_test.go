@@ -22,7 +22,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/leasestore"
+	"github.com/fleetlimit/fleetlimit/limiter/lease"
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
 )
 
@@ -175,7 +175,7 @@ func openFleetlimit(kind limiter.Kind) func(*testing.B) func() func(string) bool
 // openLeases decides from what was lent before, as a node of a fleet does most of the time.
 func openLeases(kind limiter.Kind) func(*testing.B) func() func(string) bool {
 	return func(b *testing.B) func() func(string) bool {
-		store := leasestore.New(plenty{}, leasestore.Options{})
+		store := lease.New(plenty{}, lease.Options{})
 		b.Cleanup(store.Close)
 		store.Open(zone)
 		return takeFrom(store, newRule(b, kind), store.Now)
@@ -185,11 +185,11 @@ func openLeases(kind limiter.Kind) func(*testing.B) func() func(string) bool {
 // plenty lends more than is spent here, for longer than it takes.
 type plenty struct{ limiter.Lender }
 
-func (plenty) Lend(loans []limiter.Loan, answered func(error)) {
+func (plenty) Lend(loans []limiter.LeaseRequest, answered func(error)) {
 	now := limiter.At(time.Now())
 	for i := range loans {
 		l := &loans[i]
-		l.Served, l.Lent, l.Ends = l.Need, events/4, now+limiter.Instant(time.Hour/time.Microsecond)
+		l.Served, l.Granted, l.Expires = l.Need, events/4, now+limiter.Instant(time.Hour/time.Microsecond)
 		l.Decision = limiter.Decision{OK: true, At: now, Limit: events, Remaining: events / 2, RetryAt: now, ResetAt: now}
 	}
 	answered(nil)

@@ -12,16 +12,16 @@ import "math"
 // A take is decided from the account where that can be done ([Account.Take]). Else the store is asked ([Account.Ask],
 // [Account.Answer]), by one loan at a time.
 type Account struct {
-	*Balance
-	*Dealings
+	*Hot
+	*Cold
 }
 
-// A Balance is the part of an account that a take needs which is decided from a lease, as most are. What needs no more is a method
+// A Hot is the part of an account that a take needs which is decided from a lease, as most are. What needs no more is a method
 // of it, and so does not have takes wait for the memory of the other part.
-type Balance struct {
+type Hot struct {
 	// Two lots of leased events, the older first, so that a new one can come while the old one is spent.
-	left [2]uint32
-	ends [2]uint16 // ms after heardAt, from when on they must not be spent
+	remaining [2]uint32
+	expires   [2]uint16 // ms after heardAt, from when on they must not be spent
 
 	shownAt float32 // µs after heardAt: see shown
 
@@ -41,23 +41,23 @@ type Balance struct {
 	asking  bool // a loan is under way
 	guesses bool // shown is what takes have left of a limit that the store has said nothing about: see TakeLate
 	denies  bool // the last answer was a denial, which may still be remembered
-	owes    bool // Dealings.unpaid is not 0
+	inDebt  bool // Dealings.unpaid is not 0
 }
 
-// Dealings are the part of an account that is about the store, and about takes that are denied or admitted on credit.
-type Dealings struct {
-	at [2]Instant // by the store's clock, when the lots were lent: their name when they go back
+// Cold are the part of an account that is about the store, and about takes that are denied or admitted on credit.
+type Cold struct {
+	grantedAt [2]Instant // by the store's clock, when the lots were lent: their name when they go back
 
 	// The last denial, which is remembered if Balance.denies.
 	retryAt     Instant // what clients are told
 	deniedUntil Instant // how long it is remembered
 
-	owed int64 // the number of the last event of credit; 0: there was none yet. See creditAt
+	creditTotal int64 // the number of the last event of credit; 0: there was none yet. See creditAt
 
-	run        uint32 // of the store that answered last; it has no more bits
-	deniedCost uint32 // takes of at least this cost are denied
-	fullAfter  uint32 // under strict rules: ms from retryAt until the limit is full again
-	breachAt   uint32 // s: the last denial that was the first of a window; 0: there was none yet
+	incarnation uint32 // of the store that answered last; it has no more bits
+	deniedCost  uint32 // takes of at least this cost are denied
+	fullAfter   uint32 // under strict rules: ms from retryAt until the limit is full again
+	breachAt    uint32 // s: the last denial that was the first of a window; 0: there was none yet
 
 	askedAfter uint32 // ms after heardAt, when the store was asked last
 
@@ -69,8 +69,8 @@ type Dealings struct {
 // Take decides a take of cost events at now from what is known here and answers it in d, or reports that the store has to be
 // asked. nodes is how many nodes share the credit; 0 for none.
 func (a Account) Take(r *Rule, now Instant, cost int64, nodes int, d *Decision) (decided bool) {
-	if !a.Under(r) {
-		a.adopt(r)
+	if !a.AppliesTo(r) {
+		a.switchLimit(r)
 	}
 	if a.Denies(now, cost) {
 		a.repeatDenial(d, r, now, cost)
@@ -79,7 +79,7 @@ func (a Account) Take(r *Rule, now Instant, cost int64, nodes int, d *Decision) 
 	switch {
 	case a.spend(now, cost):
 		a.answer(d, r, now, FromLease, cost)
-	case nodes > 0 && a.borrow(r, now, cost, nodes):
+	case nodes > 0 && a.spendCredit(r, now, cost, nodes):
 		a.answer(d, r, now, FromCredit, cost)
 	default:
 		return false
@@ -99,46 +99,46 @@ func (a Account) remembers(now Instant, cost int64) bool {
 }
 
 // spend spends cost events of the lots, the older first, or none when they do not hold as many.
-func (b *Balance) spend(now Instant, cost int64) bool {
-	older, newer := b.lot(0, now), b.lot(1, now)
+func (b *Hot) spend(now Instant, cost int64) bool {
+	older, newer := b.usable(0, now), b.usable(1, now)
 	if older+newer < cost {
 		return false
 	}
 	n := min(older, cost)
-	b.left[0] -= uint32(n)
-	b.left[1] -= uint32(cost - n)
+	b.remaining[0] -= uint32(n)
+	b.remaining[1] -= uint32(cost - n)
 	return true
 }
 
 // held returns what is leased, also what may be spent no more.
-func (b *Balance) held() int64 { return int64(b.left[0]) + int64(b.left[1]) }
+func (b *Hot) held() int64 { return int64(b.remaining[0]) + int64(b.remaining[1]) }
 
 // leased returns what may be spent.
-func (b *Balance) leased(now Instant) int64 { return b.lot(0, now) + b.lot(1, now) }
+func (b *Hot) leased(now Instant) int64 { return b.usable(0, now) + b.usable(1, now) }
 
-// lot returns what may be spent of a lot.
-func (b *Balance) lot(i int, now Instant) int64 {
-	if b.left[i] > 0 && b.lasts(i, now) > 0 {
-		return int64(b.left[i])
+// usable returns what may be spent of a lot.
+func (b *Hot) usable(i int, now Instant) int64 {
+	if b.remaining[i] > 0 && b.usableFor(i, now) > 0 {
+		return int64(b.remaining[i])
 	}
 	return 0
 }
 
-// lasts returns for how many µs a lot may still be spent.
-func (b *Balance) lasts(i int, now Instant) int64 {
-	return max(0, int64(b.ends[i])*1000-b.sinceHeard(now))
+// usableFor returns for how many µs a lot may still be spent.
+func (b *Hot) usableFor(i int, now Instant) int64 {
+	return max(0, int64(b.expires[i])*1000-b.sinceHeard(now))
 }
 
 // sinceHeard returns how many µs ago the store was asked for what it said last.
-func (b *Balance) sinceHeard(now Instant) int64 { return max(0, int64(now-b.heardAt)) }
+func (b *Hot) sinceHeard(now Instant) int64 { return max(0, int64(now-b.heardAt)) }
 
-// Under reports whether what the account knows is about the limit of r: that it was last taken or asked for under such a rule.
-func (b *Balance) Under(r *Rule) bool { return b.limit == r.limitID }
+// AppliesTo reports whether what the account knows is about the limit of r: that it was last taken or asked for under such a rule.
+func (b *Hot) AppliesTo(r *Rule) bool { return b.limit == r.limitID }
 
-// adopt makes the account one of the limit of r. What is leased of another limit goes back, and what it denied is forgotten.
-func (b *Balance) adopt(r *Rule) {
+// switchLimit makes the account one of the limit of r. What is leased of another limit goes back, and what it denied is forgotten.
+func (b *Hot) switchLimit(r *Rule) {
 	if b.limit != 0 {
-		b.ends = [2]uint16{}
+		b.expires = [2]uint16{}
 		b.denies = false
 		b.shown = max(0, r.capacity-b.used)
 	}

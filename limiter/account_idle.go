@@ -4,10 +4,10 @@ import "math"
 
 // Due reports whether leased events are to go back at now, as they can be spent no more, and when to look after the others: at their
 // end, or a little later when that is the end of a window. 0 if there are none.
-func (b *Balance) Due(r *Rule, now Instant) (back bool, ends Instant) {
-	for i := range b.left {
-		switch lasts := b.lasts(i, now); {
-		case b.left[i] == 0:
+func (b *Hot) Due(r *Rule, now Instant) (back bool, ends Instant) {
+	for i := range b.remaining {
+		switch lasts := b.usableFor(i, now); {
+		case b.remaining[i] == 0:
 		case lasts > 0:
 			ends = max(ends, now+Instant(lasts))
 		case !b.passed(r, now):
@@ -27,12 +27,12 @@ func (b *Balance) Due(r *Rule, now Instant) (back bool, ends Instant) {
 const intoNext = 2000
 
 // Expire drops leased events of a window that has passed, which are of no use to anybody, and returns how many.
-func (b *Balance) Expire(r *Rule, now Instant) (events int64) {
+func (b *Hot) Expire(r *Rule, now Instant) (events int64) {
 	if b.passed(r, now) {
-		for i := range b.left {
-			if b.lot(i, now) == 0 {
-				events += int64(b.left[i])
-				b.left[i] = 0
+		for i := range b.remaining {
+			if b.usable(i, now) == 0 {
+				events += int64(b.remaining[i])
+				b.remaining[i] = 0
 			}
 		}
 	}
@@ -40,13 +40,13 @@ func (b *Balance) Expire(r *Rule, now Instant) (events int64) {
 }
 
 // passed reports whether the window has passed in which the store has answered last, and counts no more.
-func (b *Balance) passed(r *Rule, now Instant) bool {
+func (b *Hot) passed(r *Rule, now Instant) bool {
 	return r.Algorithm.Kind == FixedWindow && b.untilEnd(r, now) == 0
 }
 
 // Retire makes all that is leased go back: nothing of it is spent any more. It reports whether there is something.
-func (b *Balance) Retire() bool {
-	b.ends = [2]uint16{}
+func (b *Hot) Retire() bool {
+	b.expires = [2]uint16{}
 	return b.held() > 0
 }
 
@@ -66,6 +66,6 @@ func (a Account) Idle(r *Rule, now Instant, idleFor int64) bool {
 	if a.guesses { // within a window, there is not the whole limit again
 		idleFor = max(idleFor, r.window)
 	}
-	return !a.Asking() && a.held() == 0 && !a.owes && !a.hadCredit(r, now) && !a.Denies(now, math.MaxInt64) &&
+	return !a.Asking() && a.held() == 0 && !a.inDebt && !a.hadCredit(r, now) && !a.Denies(now, math.MaxInt64) &&
 		now-a.IdleSince(now) > Instant(idleFor)
 }

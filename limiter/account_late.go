@@ -5,15 +5,15 @@ package limiter
 // store has said nothing about, no more than the limit is admitted in a window. The take goes on waiting for the store where it
 // can; what it is told then takes the place of what was known ([Balance.Withhold]).
 func (a Account) TakeLate(r *Rule, now Instant, cost int64, d *Decision) {
-	if !a.Under(r) {
-		a.adopt(r)
+	if !a.AppliesTo(r) {
+		a.switchLimit(r)
 	}
 	left := a.known(r, now)
 	ok := cost <= left
 	if ok {
 		a.shown -= cost
 	}
-	*d = Decision{OK: ok, Source: FromKnown, At: now, Limit: r.capacity, Remaining: a.shown, RetryAt: now, ResetAt: a.resetAt(r, now)}
+	*d = Decision{OK: ok, Source: FromKnownState, At: now, Limit: r.capacity, Remaining: a.shown, RetryAt: now, ResetAt: a.resetAt(r, now)}
 	switch {
 	case ok:
 	case cost > r.capacity:

@@ -12,7 +12,7 @@ func TestTakeLate(t *testing.T) {
 		r := mustRule(t, algorithm, Limit{Events: 60, Window: time.Minute})
 		late := func(a Account, what string, at Instant, cost int64, ok bool, left int64) (d Decision) {
 			t.Helper()
-			if a.TakeLate(r, at, cost, &d); d.OK != ok || d.Remaining != left || d.Source != FromKnown || d.Limit != 60 || d.At != at {
+			if a.TakeLate(r, at, cost, &d); d.OK != ok || d.Remaining != left || d.Source != FromKnownState || d.Limit != 60 || d.At != at {
 				t.Errorf("%v, %s: %+v, want OK %v with %d remaining", algorithm, what, d, ok, left)
 			}
 			return d
@@ -41,8 +41,8 @@ func TestTakeLate(t *testing.T) {
 		late(a, "in the next window", now+61*sec, 60, true, 0)
 
 		a = answered(r, now, at, 60, 0)
-		denied := &Loan{Rule: r, Run: 1, Need: 2, Decision: Decision{At: at, Limit: 60, RetryAt: at + 3*sec, ResetAt: at + 60*sec}}
-		a.Ask(r, now, 2, 0, new(Loan))
+		denied := &LeaseRequest{Rule: r, Incarnation: 1, Need: 2, Decision: Decision{At: at, Limit: 60, RetryAt: at + 3*sec, ResetAt: at + 60*sec}}
+		a.Ask(r, now, 2, 0, new(LeaseRequest))
 		a.Answer(r, now, now, denied, 0, false)
 		if d := late(a, "after a denial", now, 2, false, 0); d.RetryAt != now+3*sec {
 			t.Errorf("%v: retry after a denial at %d, want %d", algorithm, d.RetryAt, now+3*sec)
@@ -71,8 +71,8 @@ func TestStrictDenial(t *testing.T) {
 		strict.Strict = true
 		r = mustNew(strict)
 		a := newAccount()
-		a.Ask(r, asked, 1, 0, new(Loan))
-		a.Answer(r, asked, now, &Loan{Rule: r, Run: 1, Need: 1, Decision: Decision{
+		a.Ask(r, asked, 1, 0, new(LeaseRequest))
+		a.Answer(r, asked, now, &LeaseRequest{Rule: r, Incarnation: 1, Need: 1, Decision: Decision{
 			At: at, Limit: 60, RetryAt: at + test.wait, ResetAt: at + 40*sec}}, 7*sec, false)
 		for _, take := range []struct {
 			cost  int64
@@ -99,7 +99,7 @@ func TestStrictDenial(t *testing.T) {
 		if a.Denies(now, 1) {
 			t.Errorf("%v: denies after a refund, want it forgotten", test.algorithm)
 		}
-		if other := mustRule(t, test.algorithm, Limit{Events: 60, Window: time.Minute}); a.Under(other) {
+		if other := mustRule(t, test.algorithm, Limit{Events: 60, Window: time.Minute}); a.AppliesTo(other) {
 			t.Errorf("%v: an account under a strict rule is under the other one, too", test.algorithm)
 		}
 	}
@@ -110,8 +110,8 @@ func TestBreachOncePerWindow(t *testing.T) {
 	const now = 1000 * sec
 	r, a := mustRule(t, fixed, Limit{Events: 9, Window: time.Minute}), newAccount()
 	for at := Instant(0); at < 200*sec; at += 2 * sec {
-		l := &Loan{Rule: r, Need: 1, Run: 1, Decision: Decision{At: now + at, RetryAt: now + at + sec}}
-		a.Ask(r, now+at, 1, 0, new(Loan))
+		l := &LeaseRequest{Rule: r, Need: 1, Incarnation: 1, Decision: Decision{At: now + at, RetryAt: now + at + sec}}
+		a.Ask(r, now+at, 1, 0, new(LeaseRequest))
 		a.Answer(r, now+at, now+at, l, 0, false)
 		if want := at%(60*sec) == 0; l.Decision.Breach != want {
 			t.Errorf("denial after %d s: breach = %v, want %v", at/sec, l.Decision.Breach, want)

@@ -32,7 +32,7 @@ func TestCreditOnceInLongWindows(t *testing.T) {
 			if a.Idle(r, now, 0) {
 				t.Fatalf("window %v: idle %d days after the credit = true, want false", window, (now-a.creditAt())/day)
 			}
-			l := []Loan{{}}
+			l := []LeaseRequest{{}}
 			a.Ask(r, now, 0, 0, &l[0])
 			Lend(1, 1, now, []*Ledger{g}, l)
 			a.Answer(r, now, now, &l[0], 0, false)
@@ -59,7 +59,7 @@ func TestLongUnusedAccount(t *testing.T) {
 			now := begins + Instant(days*day)
 			r := mustRule(t, bucket, Limit{Events: 1000, Window: window})
 			leased, denied := answered(r, begins, begins, 40, 60), answered(r, begins, begins, 1000, 0)
-			denied.deny(begins, &Loan{Rule: r, Need: 1, Decision: Decision{At: begins, RetryAt: begins + Instant(r.window)}}, 0)
+			denied.deny(begins, &LeaseRequest{Rule: r, Need: 1, Decision: Decision{At: begins, RetryAt: begins + Instant(r.window)}}, 0)
 			var d Decision
 			if leased.Take(r, now, 1, 0, &d) {
 				t.Errorf("window %v: take from a lease of %d days ago = %+v, want none", window, days, d)
@@ -81,7 +81,7 @@ func TestBreachOnceInLongWindows(t *testing.T) {
 		r := mustRule(t, fixed, Limit{Events: 1, Window: window})
 		for _, days := range longTimes {
 			a, now := newAccount(), begins+Instant(days*day)
-			l := Loan{Rule: r, Need: 1, Decision: Decision{RetryAt: Never}}
+			l := LeaseRequest{Rule: r, Need: 1, Decision: Decision{RetryAt: Never}}
 			a.deny(begins, &l, 0)
 			a.deny(now, &l, 0)
 			if want := days*day >= r.window; l.Decision.Breach != want {
@@ -96,7 +96,7 @@ func TestBreachOnceInLongWindows(t *testing.T) {
 func TestRemainingAccruesForYears(t *testing.T) {
 	for _, window := range longWindows {
 		r := mustRule(t, bucket, Limit{Events: 10, Window: window})
-		a, l := newAccount(), []Loan{{Need: 10}}
+		a, l := newAccount(), []LeaseRequest{{Need: 10}}
 		a.Ask(r, begins, 10, 0, &l[0])
 		l[0].Served, l[0].Decision = 10, Decision{OK: true, At: begins, Limit: 10}
 		a.Answer(r, begins, begins, &l[0], 0, false)

@@ -3,7 +3,7 @@ package limiter
 // answer writes the answer to a take that was decided here and took cost events.
 func (a Account) answer(d *Decision, r *Rule, now Instant, from Source, cost int64) {
 	remaining := a.show(r, now, cost)
-	d.OK, d.Breach, d.Source = from != FromMemory, false, from // one by one: a whole Decision would be made elsewhere and copied
+	d.OK, d.Breach, d.Source = from != FromRememberedDenial, false, from // one by one: a whole Decision would be made elsewhere and copied
 	d.At, d.Limit, d.Remaining = now, r.capacity, remaining
 	d.RetryAt, d.ResetAt = now, a.resetAt(r, now) // of what is shown now
 }
@@ -11,7 +11,7 @@ func (a Account) answer(d *Decision, r *Rule, now Instant, from Source, cost int
 // Peek answers a take of cost events at now in d from what is known here, and takes nothing: a take is allowed unless a denial is
 // remembered. It reports whether enough is known.
 func (a Account) Peek(r *Rule, now Instant, cost int64, d *Decision) bool {
-	if a.seenAt == 0 || !a.Under(r) {
+	if a.seenAt == 0 || !a.AppliesTo(r) {
 		return false
 	}
 	if a.Denies(now, cost) {
@@ -33,11 +33,11 @@ func (a Account) show(r *Rule, now Instant, cost int64) int64 {
 }
 
 // Withhold has clients told that so many events fewer remain.
-func (b *Balance) Withhold(events int64) { b.shown = max(0, b.shown-events) }
+func (b *Hot) Withhold(events int64) { b.shown = max(0, b.shown-events) }
 
 // accrue adds the events that the limit has given since clients were last told what remains. What has accrued of the next one
 // stays: however often a key is asked about, nothing of it is lost.
-func (b *Balance) accrue(r *Rule, now Instant) {
+func (b *Hot) accrue(r *Rule, now Instant) {
 	if r.Algorithm.Kind == FixedWindow {
 		return
 	}
@@ -48,17 +48,17 @@ func (b *Balance) accrue(r *Rule, now Instant) {
 }
 
 // sinceShown returns how many µs ago clients were told what remains, or what has accrued was added.
-func (b *Balance) sinceShown(now Instant) int64 {
+func (b *Hot) sinceShown(now Instant) int64 {
 	return max(0, int64(now-b.heardAt)-int64(b.shownAt))
 }
 
 // total returns what is leased and what the store had left: the limit at most, though a bucket refills while its leases are out.
-func (b *Balance) total(r *Rule) int64 {
+func (b *Hot) total(r *Rule) int64 {
 	return min(r.capacity, b.held()+max(0, r.capacity-b.used))
 }
 
 // resetAt returns the instant at which the key will be back to its full limit.
-func (b *Balance) resetAt(r *Rule, now Instant) Instant {
+func (b *Hot) resetAt(r *Rule, now Instant) Instant {
 	switch r.Algorithm.Kind {
 	case TokenBucket:
 		return now.plus(mulDivUp(r.capacity-b.shown, r.per, r.refill))
@@ -71,7 +71,7 @@ func (b *Balance) resetAt(r *Rule, now Instant) Instant {
 }
 
 // untilNext returns how long it is to the next window or sub-window, in µs, as far as is known here.
-func (b *Balance) untilNext(r *Rule, now Instant) int64 {
+func (b *Hot) untilNext(r *Rule, now Instant) int64 {
 	if b.seenAt == 0 {
 		return r.period()
 	}
@@ -79,6 +79,6 @@ func (b *Balance) untilNext(r *Rule, now Instant) int64 {
 }
 
 // untilEnd returns how long the window or sub-window lasts in which the store has answered last, in µs; 0 when it has passed.
-func (b *Balance) untilEnd(r *Rule, now Instant) int64 {
+func (b *Hot) untilEnd(r *Rule, now Instant) int64 {
 	return max(0, r.period()-b.seenAt.into(r.period())-b.sinceHeard(now))
 }

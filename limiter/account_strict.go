@@ -6,7 +6,7 @@ import "math"
 // repeats is a denial, as exactly as the store has said it.
 
 // denyExactly has the denial of l, which was asked for at the instant asked, remembered for no longer than the store repeats it.
-func (a Account) denyExactly(asked, now Instant, l *Loan) {
+func (a Account) denyExactly(asked, now Instant, l *LeaseRequest) {
 	d := &l.Decision
 	if d.RetryAt == Never {
 		return
@@ -14,12 +14,12 @@ func (a Account) denyExactly(asked, now Instant, l *Loan) {
 	a.fullAfter = uint32(min(max(0, d.ResetAt-d.RetryAt+999)/1000, math.MaxUint32))
 	wait := d.RetryAt - d.At
 	a.retryAt = now + wait // by the latest instant at which the store may have decided, and until the earliest
-	a.deniedUntil = min(now+remembered, asked+wait)
+	a.deniedUntil = min(now+maxDenialMemory, asked+wait)
 }
 
 // repeatDenial answers a take of cost events that a remembered denial meets, of as many events or fewer.
 func (a Account) repeatDenial(d *Decision, r *Rule, now Instant, cost int64) {
-	a.answer(d, r, now, FromMemory, 0)
+	a.answer(d, r, now, FromRememberedDenial, 0)
 	d.RetryAt = a.retryAt
 	more := cost - int64(a.deniedCost)
 	if r.Strict && a.retryAt != Never {
@@ -38,7 +38,7 @@ func (a Account) repeatDenial(d *Decision, r *Rule, now Instant, cost int64) {
 }
 
 // Refunded tells the account that the store took back so many events, so that what was denied before may be allowed.
-func (b *Balance) Refunded(events int64) {
-	b.Undone(events)
+func (b *Hot) Refunded(events int64) {
+	b.CancelServed(events)
 	b.denies = false
 }

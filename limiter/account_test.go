@@ -10,15 +10,15 @@ import (
 // Accounts are played in testdata/leases and by TestLeaseModel; here is what those do not come by.
 
 // newAccount returns an account that knows nothing.
-func newAccount() Account { return Account{new(Balance), new(Dealings)} }
+func newAccount() Account { return Account{new(Hot), new(Cold)} }
 
 // TestAccountSize pins what a node with a million accounts rests on, in bytes: a balance with a key of 16 bytes, and as many that
 // say whose it is, is 96, which never lie in more than two cache lines when one follows the other. Dealings are a cache line.
 func TestAccountSize(t *testing.T) {
-	if got, most := unsafe.Sizeof(Balance{}), uintptr(64); got > most {
+	if got, most := unsafe.Sizeof(Hot{}), uintptr(64); got > most {
 		t.Errorf("bytes of a balance = %d, want at most %d", got, most)
 	}
-	if got, most := unsafe.Sizeof(Dealings{}), uintptr(64); got > most {
+	if got, most := unsafe.Sizeof(Cold{}), uintptr(64); got > most {
 		t.Errorf("bytes of dealings = %d, want at most %d", got, most)
 	}
 }
@@ -29,11 +29,11 @@ func TestTakeFromLease(t *testing.T) {
 	for _, algorithm := range []Algorithm{bucket, fixed, sliding(4), slidingWindowLog} {
 		r := mustRule(t, algorithm, Limit{Events: 1000, Window: time.Minute})
 		a := answered(r, now, at, 40, 60)
-		a.Dealings = nil
+		a.Cold = nil
 		for i := range int64(60) {
 			var d Decision
-			if at := Instant(now + i*ms); !a.Take(r, at, 1, 2, &d) || d.Source != FromLease || a.Low(r, at) && i < 30 {
-				t.Fatalf("%v: take %d = %+v, low %v, want a lease that is not low before half of it is spent", algorithm, i, d, a.Low(r, at))
+			if at := Instant(now + i*ms); !a.Take(r, at, 1, 2, &d) || d.Source != FromLease || a.NeedsRefill(r, at) && i < 30 {
+				t.Fatalf("%v: take %d = %+v, low %v, want a lease that is not low before half of it is spent", algorithm, i, d, a.NeedsRefill(r, at))
 			}
 		}
 	}
@@ -42,9 +42,9 @@ func TestTakeFromLease(t *testing.T) {
 // answered returns an account at now, under r, to which a store has answered a take of cost events and lent some, at the instant at
 // of its clock.
 func answered(r *Rule, now, at Instant, cost, lent int64) Account {
-	a, l := newAccount(), new(Loan)
+	a, l := newAccount(), new(LeaseRequest)
 	a.Ask(r, now, cost, 0, l)
-	l.Run, l.Served, l.Lent, l.Ends = 1, cost, lent, at+5*sec
+	l.Incarnation, l.Served, l.Granted, l.Expires = 1, cost, lent, at+5*sec
 	l.Decision = Decision{OK: true, At: at, Limit: r.capacity, Remaining: r.capacity - cost - lent}
 	a.Answer(r, now, now, l, 0, false)
 	a.Served(cost)
@@ -62,8 +62,8 @@ func TestPeek(t *testing.T) {
 	if !a.Peek(r, now, 1, &d) || !d.OK || d.Remaining != 99 || d.ResetAt != now+60*sec {
 		t.Errorf("peek = %+v, want OK, 99 remaining, reset at %d", d, now+60*sec)
 	}
-	a.left = [2]uint32{}
-	a.deny(now, &Loan{Need: 5, Decision: Decision{At: at, RetryAt: at + 60*sec}}, 0)
+	a.remaining = [2]uint32{}
+	a.deny(now, &LeaseRequest{Need: 5, Decision: Decision{At: at, RetryAt: at + 60*sec}}, 0)
 	if a.Peek(r, now, 5, &d); d.OK || d.RetryAt != now+60*sec {
 		t.Errorf("peek at what was denied = %+v, want a denial until %d", d, now+60*sec)
 	}
@@ -79,7 +79,7 @@ func TestUnder(t *testing.T) {
 	var (
 		a    = newAccount()
 		d    Decision
-		loan Loan
+		loan LeaseRequest
 	)
 	for _, step := range []struct {
 		what         string
@@ -91,9 +91,9 @@ func TestUnder(t *testing.T) {
 		{"ask under twelve", func() { a.Ask(twelve, now, 1, 0, &loan) }, false, true},
 	} {
 		step.do()
-		if a.Under(nine) != step.nine || a.Under(twelve) != step.twelve {
+		if a.AppliesTo(nine) != step.nine || a.AppliesTo(twelve) != step.twelve {
 			t.Errorf("after %s: under nine a minute %v, under twelve %v, want %v and %v",
-				step.what, a.Under(nine), a.Under(twelve), step.nine, step.twelve)
+				step.what, a.AppliesTo(nine), a.AppliesTo(twelve), step.nine, step.twelve)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func TestUnder(t *testing.T) {
 func TestDenialOfHugeCost(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, Limit{Events: MaxEvents, Window: time.Minute})
-	a, l := newAccount(), new(Loan)
+	a, l := newAccount(), new(LeaseRequest)
 	a.Ask(r, now, math.MaxUint32+1, 0, l)
 	l.Decision = Decision{At: now, RetryAt: now + sec}
 	a.Answer(r, now, now, l, 0, false)
@@ -121,8 +121,8 @@ func TestHugeLots(t *testing.T) {
 	}
 	for i := range Instant(2) {
 		at := at + i + 1
-		a.Ask(r, now, 0, 0, new(Loan))
-		a.Answer(r, now, now, &Loan{Rule: r, Run: 1, Lent: 7, Ends: at + 5*sec, Decision: Decision{OK: true, At: at}}, 0, false)
+		a.Ask(r, now, 0, 0, new(LeaseRequest))
+		a.Answer(r, now, now, &LeaseRequest{Rule: r, Incarnation: 1, Granted: 7, Expires: at + 5*sec, Decision: Decision{OK: true, At: at}}, 0, false)
 	}
 	if got, _ := a.Outstanding(); got != math.MaxUint32+7 {
 		t.Errorf("leased after two more lots of 7 = %d, want 2^32 - 1 and the last of them", got)
@@ -133,7 +133,7 @@ func TestForgottenDenial(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, Limit{Events: 10, Window: time.Minute})
 	for _, forget := range []bool{false, true} {
-		a, l := newAccount(), new(Loan)
+		a, l := newAccount(), new(LeaseRequest)
 		a.Ask(r, now, 1, 0, l)
 		l.Decision = Decision{At: now, RetryAt: now + sec}
 		a.Answer(r, now, now, l, 0, forget)
@@ -147,12 +147,12 @@ func TestForgottenDenial(t *testing.T) {
 func TestJitterDelaysRetry(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, bucket, Limit{Events: 100, Window: time.Minute})
-	a, l := newAccount(), new(Loan)
+	a, l := newAccount(), new(LeaseRequest)
 	a.Ask(r, now, 1, 0, l)
 	l.Decision = Decision{At: now, RetryAt: now + 600*ms}
 	a.Answer(r, now, now, l, 7*ms, false)
 	var d Decision
-	if a.Take(r, now+606*ms, 1, 0, &d); d.Source != FromMemory || d.RetryAt != now+607*ms {
+	if a.Take(r, now+606*ms, 1, 0, &d); d.Source != FromRememberedDenial || d.RetryAt != now+607*ms {
 		t.Errorf("take before the jitter has passed = %+v, want a remembered denial until %d", d, now+607*ms)
 	}
 	if a.Take(r, now+607*ms, 1, 0, &d) {
@@ -165,7 +165,7 @@ func TestUndone(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, Limit{Events: 100, Window: time.Minute})
 	a := answered(r, now, now, 30, 0)
-	a.Undone(30)
+	a.CancelServed(30)
 	var d Decision
 	if a.Peek(r, now, 1, &d); d.Remaining != 100 {
 		t.Errorf("remaining after what was served is undone = %d, want 100", d.Remaining)
@@ -177,13 +177,13 @@ func TestLowAsksOnce(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, Limit{Events: 100, Window: time.Minute})
 	a := answered(r, now, now, 5, 1)
-	if a.Take(r, now, 1, 0, new(Decision)); !a.Low(r, now) {
+	if a.Take(r, now, 1, 0, new(Decision)); !a.NeedsRefill(r, now) {
 		t.Error("low after the last event of a lease = false, want true")
 	}
-	if a.Ask(r, now, 0, 0, new(Loan)); a.Low(r, now) {
+	if a.Ask(r, now, 0, 0, new(LeaseRequest)); a.NeedsRefill(r, now) {
 		t.Error("low while the store is asked = true, want false")
 	}
-	if a.Fail(); !a.Low(r, now) {
+	if a.Fail(); !a.NeedsRefill(r, now) {
 		t.Error("low after it has not answered = false, want true")
 	}
 }
@@ -199,9 +199,9 @@ func TestRetire(t *testing.T) {
 	if a.Take(r, now, 1, 0, &d) {
 		t.Errorf("take of a retired account = %+v, want none", d)
 	}
-	var l Loan
-	if a.Ask(r, now, 0, 0, &l); l.Back[0].N != 9 || a.Retire() {
-		t.Errorf("goes back = %v, more %v, want 9 and no more", l.Back, a.Retire())
+	var l LeaseRequest
+	if a.Ask(r, now, 0, 0, &l); l.Returns[0].N != 9 || a.Retire() {
+		t.Errorf("goes back = %v, more %v, want 9 and no more", l.Returns, a.Retire())
 	}
 }
 
@@ -213,10 +213,10 @@ func TestIdle(t *testing.T) {
 	}
 	used := func(lent int64) Account { return answered(r, now, now, 1, lent) }
 	asking, owing, borrower, denied := used(0), newAccount(), used(0), used(0)
-	asking.Ask(r, now, 0, 0, new(Loan))
+	asking.Ask(r, now, 0, 0, new(LeaseRequest))
 	owing.Take(r, now, 1, 1, new(Decision))
-	borrower.owed = now / ms * (maxCredit + 1)
-	denied.deny(now+30*sec, &Loan{Need: 1, Decision: Decision{At: now, RetryAt: now + 60*sec}}, 0)
+	borrower.creditTotal = now / ms * (maxCredit + 1)
+	denied.deny(now+30*sec, &LeaseRequest{Need: 1, Decision: Decision{At: now, RetryAt: now + 60*sec}}, 0)
 	for _, test := range []struct {
 		name string
 		Account
@@ -246,8 +246,8 @@ func TestRemainingAccrues(t *testing.T) {
 	a := answered(r, now, now, 500, 0)
 	for i := range int64(334) {
 		at := Instant(now + 3*ms*i)
-		a.Ask(r, at, 0, 0, new(Loan))
-		a.Answer(r, at, at, &Loan{Rule: r, Run: 1, Decision: Decision{OK: true, At: at, Remaining: 700}}, 0, false)
+		a.Ask(r, at, 0, 0, new(LeaseRequest))
+		a.Answer(r, at, at, &LeaseRequest{Rule: r, Incarnation: 1, Decision: Decision{OK: true, At: at, Remaining: 700}}, 0, false)
 	}
 	var d Decision
 	if a.Peek(r, now+sec, 1, &d); d.Remaining != 600 {
@@ -265,11 +265,11 @@ func TestDebtIsNotNumberedTwice(t *testing.T) {
 	g := NewLedger(fixed)
 	for i, now := range []Instant{1020 * sec, 1021 * sec, 1022 * sec} {
 		a := newAccount()
-		var l Loan
+		var l LeaseRequest
 		a.Take(r, now, 5, 2, new(Decision))
 		a.Ask(r, now, 0, 0, &l)
 		l.Want = 0
-		Lend(1, 1, now, []*Ledger{g}, []Loan{l})
+		Lend(1, 1, now, []*Ledger{g}, []LeaseRequest{l})
 		if got, want := g.count.consumed(), int64(5*(i+1)); got != want {
 			t.Errorf("consumed after account %d = %d, want %d", i+1, got, want)
 		}

@@ -7,56 +7,56 @@ type Spent struct {
 }
 
 // Left returns what is left of each lease, the older first.
-func (b *Balance) Left() [2]uint32 { return b.left }
+func (b *Hot) Left() [2]uint32 { return b.remaining }
 
 // SpentSince returns what was spent of the leases since so much was left of each. The store must not have been asked in between.
 func (a Account) SpentSince(left [2]uint32) (s Spent) {
-	s.Run = uint64(a.run)
+	s.Run = uint64(a.incarnation)
 	for i := range left {
-		s.Leases[i] = Events{At: a.at[i], N: int64(left[i]) - int64(a.left[i])}
+		s.Leases[i] = Events{At: a.grantedAt[i], N: int64(left[i]) - int64(a.remaining[i])}
 	}
 	return s
 }
 
-// Undo undoes a take that has spent s, since another take of its request was denied. Events return to their lease while the account
+// ReturnToLease undoes a take that has spent s, since another take of its request was denied. Events return to their lease while the account
 // holds it, and can be spent again. Those of a lease that it holds no more are returned to the store: by the next loan
-// ([Loan.Return]), before which the caller must keep them. lost are events that another run of the store has lent, which
+// ([LeaseRequest.Return]), before which the caller must keep them. lost are events that another run of the store has lent, which
 // this one does not take back.
-func (a Account) Undo(s Spent) (returns [2]Events, lost int64) {
+func (a Account) ReturnToLease(s Spent) (returns [2]Events, lost int64) {
 	for i, e := range s.Leases {
 		a.taken -= uint32(min(e.N, int64(a.taken)))
 		switch {
 		case e.N == 0:
-		case s.Run != uint64(a.run) || e.At == 0:
+		case s.Run != uint64(a.incarnation) || e.At == 0:
 			lost += e.N
-		case a.at[0] == e.At && a.takesBack(0):
+		case a.grantedAt[0] == e.At && a.takesBack(0):
 			a.refund(0, e.N)
-		case a.at[1] == e.At && a.at[1] > a.at[0] && a.takesBack(1): // else it is older than the first, and nothing is left of it
+		case a.grantedAt[1] == e.At && a.grantedAt[1] > a.grantedAt[0] && a.takesBack(1): // else it is older than the first, and nothing is left of it
 			a.refund(1, e.N)
 		default:
 			returns[i] = e
-			a.Undone(e.N)
+			a.CancelServed(e.N)
 		}
 	}
 	return returns, lost
 }
 
 // takesBack reports whether events may return to a lease: not to one that is spent while the other is held and a third is on its way.
-func (b *Balance) takesBack(lease int) bool {
-	return b.left[lease] > 0 || b.left[1-lease] == 0 || !b.asking
+func (b *Hot) takesBack(lease int) bool {
+	return b.remaining[lease] > 0 || b.remaining[1-lease] == 0 || !b.asking
 }
 
 // refund puts events back into a lease.
-func (b *Balance) refund(lease int, events int64) {
-	b.left[lease] = asLot(int64(b.left[lease]) + events)
+func (b *Hot) refund(lease int, events int64) {
+	b.remaining[lease] = clampLease(int64(b.remaining[lease]) + events)
 	b.shown += events
 }
 
 // Return adds events that the store lent, and that were not spent, to what goes back with the loan. It reports whether there was
 // room.
-func (l *Loan) Return(e Events) bool {
-	for i := range l.Back {
-		if b := &l.Back[i]; b.N == 0 || b.At == e.At {
+func (l *LeaseRequest) Return(e Events) bool {
+	for i := range l.Returns {
+		if b := &l.Returns[i]; b.N == 0 || b.At == e.At {
 			b.At, b.N = e.At, b.N+e.N
 			return true
 		}
@@ -67,7 +67,7 @@ func (l *Loan) Return(e Events) bool {
 // DeniedUntil returns the retry instant of the newest answer of the store under r when it denied a take of at most cost events. It is
 // 0 when the store served one since. Unlike [Account.Denies], it also says so when the denial is remembered no more.
 func (a Account) DeniedUntil(r *Rule, cost int64) Instant {
-	if !a.denies || !a.Under(r) || cost < int64(a.deniedCost) {
+	if !a.denies || !a.AppliesTo(r) || cost < int64(a.deniedCost) {
 		return 0
 	}
 	return a.retryAt

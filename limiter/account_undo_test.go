@@ -11,7 +11,7 @@ func TestUndoOfALease(t *testing.T) {
 	const now, at, next = 1000 * sec, 6000 * sec, 6002 * sec
 	r := mustRule(t, fixed, Limit{Events: 1000, Window: time.Hour})
 	lend := func(a Account, events, served int64, run uint64) {
-		l := &Loan{Rule: r, Run: run, Lent: events, Served: served, Ends: next + 5*sec}
+		l := &LeaseRequest{Rule: r, Incarnation: run, Granted: events, Served: served, Expires: next + 5*sec}
 		l.Decision = Decision{OK: true, At: next, Limit: r.capacity, Remaining: 500}
 		a.Answer(r, now, now, l, 0, false)
 	}
@@ -24,23 +24,23 @@ func TestUndoOfALease(t *testing.T) {
 	}{
 		{"nothing has happened", func(Account) {}, [2]uint32{10, 0}, 0, 0},
 		{"a second lease has come", func(a Account) {
-			a.Ask(r, now, 0, 0, new(Loan))
+			a.Ask(r, now, 0, 0, new(LeaseRequest))
 			lend(a, 20, 0, 1)
 		}, [2]uint32{10, 20}, 0, 0},
 		{"it was spent, and a second one has come", func(a Account) {
 			a.Take(r, now, 7, 0, new(Decision))
-			a.Ask(r, now, 0, 0, new(Loan))
+			a.Ask(r, now, 0, 0, new(LeaseRequest))
 			lend(a, 20, 0, 1)
 		}, [2]uint32{20, 0}, 3, 0},
 		{"it was returned for a take", func(a Account) {
-			a.Ask(r, now, 30, 0, new(Loan))
+			a.Ask(r, now, 30, 0, new(LeaseRequest))
 		}, [2]uint32{3, 0}, 0, 0},
 		{"it was returned for a take, which brought another one", func(a Account) {
-			a.Ask(r, now, 30, 0, new(Loan))
+			a.Ask(r, now, 30, 0, new(LeaseRequest))
 			lend(a, 20, 30, 1)
 		}, [2]uint32{20, 0}, 3, 0},
 		{"another run of the store has answered", func(a Account) {
-			a.Ask(r, now, 0, 0, new(Loan))
+			a.Ask(r, now, 0, 0, new(LeaseRequest))
 			lend(a, 20, 0, 2)
 		}, [2]uint32{7, 20}, 0, 3},
 	} {
@@ -50,9 +50,9 @@ func TestUndoOfALease(t *testing.T) {
 		spent := a.SpentSince(left)
 		test.meantime(a)
 		shown := a.shown
-		returns, lost := a.Undo(spent)
-		if a.left != test.left || lost != test.lost {
-			t.Errorf("%s: left %d, lost %d, want %d and %d", test.name, a.left, lost, test.left, test.lost)
+		returns, lost := a.ReturnToLease(spent)
+		if a.remaining != test.left || lost != test.lost {
+			t.Errorf("%s: left %d, lost %d, want %d and %d", test.name, a.remaining, lost, test.left, test.lost)
 		}
 		if want := (Events{at, test.returns}); test.returns > 0 && returns != [2]Events{want} || test.returns == 0 && returns != [2]Events{} {
 			t.Errorf("%s: returns %+v, want %d of %d", test.name, returns, test.returns, at)
@@ -70,9 +70,9 @@ func TestUndoOfTwoLeases(t *testing.T) {
 	r := mustRule(t, fixed, Limit{Events: 1000, Window: time.Hour})
 	a := newAccount()
 	a.Take(r, now, 1, 0, new(Decision))
-	a.run = 1
+	a.incarnation = 1
 	a.hear(now)
-	a.left, a.at, a.ends = [2]uint32{2, 5}, [2]Instant{70, 80}, [2]uint16{1000, 2000}
+	a.remaining, a.grantedAt, a.expires = [2]uint32{2, 5}, [2]Instant{70, 80}, [2]uint16{1000, 2000}
 	left := a.Left()
 	a.Take(r, now, 3, 0, new(Decision))
 	spent := a.SpentSince(left)
@@ -80,17 +80,17 @@ func TestUndoOfTwoLeases(t *testing.T) {
 		t.Fatalf("spent = %+v, want %+v", spent.Leases, want)
 	}
 	a.asking = true
-	if returns, _ := a.Undo(spent); returns != [2]Events{{70, 2}} || a.left != [2]uint32{0, 5} {
-		t.Errorf("returns %+v and has %d left, want 2 of 70, and 5 of the second", returns, a.left)
+	if returns, _ := a.ReturnToLease(spent); returns != [2]Events{{70, 2}} || a.remaining != [2]uint32{0, 5} {
+		t.Errorf("returns %+v and has %d left, want 2 of 70, and 5 of the second", returns, a.remaining)
 	}
 	a.asking = false
-	if returns, _ := a.Undo(Spent{Leases: [2]Events{{70, 2}}, Run: 1}); returns != [2]Events{} || a.left != [2]uint32{2, 5} {
-		t.Errorf("returns %+v and has %d left when nothing is asked for, want 2 and 5 left", returns, a.left)
+	if returns, _ := a.ReturnToLease(Spent{Leases: [2]Events{{70, 2}}, Run: 1}); returns != [2]Events{} || a.remaining != [2]uint32{2, 5} {
+		t.Errorf("returns %+v and has %d left when nothing is asked for, want 2 and 5 left", returns, a.remaining)
 	}
 }
 
 func TestLoanReturn(t *testing.T) {
-	var l Loan
+	var l LeaseRequest
 	for _, step := range []struct {
 		add  Events
 		ok   bool
@@ -101,8 +101,8 @@ func TestLoanReturn(t *testing.T) {
 		{Events{3, 7}, false, [2]Events{{1, 5}, {2, 6}}},
 		{Events{2, 1}, true, [2]Events{{1, 5}, {2, 7}}},
 	} {
-		if ok := l.Return(step.add); ok != step.ok || l.Back != step.back {
-			t.Errorf("return of %+v = %v, with %+v, want %v, with %+v", step.add, ok, l.Back, step.ok, step.back)
+		if ok := l.Return(step.add); ok != step.ok || l.Returns != step.back {
+			t.Errorf("return of %+v = %v, with %+v, want %v, with %+v", step.add, ok, l.Returns, step.ok, step.back)
 		}
 	}
 }
@@ -114,8 +114,8 @@ func TestDeniedUntil(t *testing.T) {
 	if got := a.DeniedUntil(r, 5); got != 0 {
 		t.Errorf("denied until, when nothing was asked = %d, want 0", got)
 	}
-	a.Ask(r, now, 5, 0, new(Loan))
-	l := &Loan{Rule: r, Need: 5, Decision: Decision{At: 50 * sec, RetryAt: 90 * sec}}
+	a.Ask(r, now, 5, 0, new(LeaseRequest))
+	l := &LeaseRequest{Rule: r, Need: 5, Decision: Decision{At: 50 * sec, RetryAt: 90 * sec}}
 	a.Answer(r, now, now, l, 0, false)
 	for _, test := range []struct {
 		rule *Rule

@@ -4,56 +4,56 @@ import "math"
 
 const (
 	// memory is how many times as long as a lease lasts demand is remembered.
-	memory = 2
+	demandHorizon = 2
 
 	// enough is what is added to the expected demand before it is rounded down: one event is asked for in advance where 0.7 are
 	// expected, as it is spent more often than not from there on (1 - e^-0.7 = 0.5); below, giving it back costs the store more
 	// requests than it saves.
-	enough = 0.3
+	roundUpBias = 0.3
 
 	// lowParts is when a lot is exchanged for a new one: when one of so many parts is left of what it is for, or of the time that a
 	// lease lasts as a rule.
 	lowParts = 8
 
 	// maxLot bounds what is wanted at a time.
-	maxLot = 1 << 30
+	maxWant = 1 << 30
 )
 
-// Low reports whether the store should be asked in the background, so that takes need not wait: something is owed, little is left
+// NeedsRefill reports whether the store should be asked in the background, so that takes need not wait: something is owed, little is left
 // of the lease, or it ends soon.
-func (b *Balance) Low(r *Rule, now Instant) bool {
+func (b *Hot) NeedsRefill(r *Rule, now Instant) bool {
 	switch {
 	case b.Asking():
 		return false
-	case b.owes:
+	case b.inDebt:
 		return true
 	}
 	left, ends := b.current(now)
-	if float32(left) > 2*b.demand/(memory*lowParts) && ends > r.leaseTime()/lowParts { // mostly: no lease is for twice as much as most are
+	if float32(left) > 2*b.demand/(demandHorizon*lowParts) && ends > r.leaseTime()/lowParts { // mostly: no lease is for twice as much as most are
 		return false
 	}
 	return b.want(r, now) > 0
 }
 
-// Renews reports whether the store should be asked in the background as the lease has ended: takes have gone on since it was asked
+// ShouldRenew reports whether the store should be asked in the background as the lease has ended: takes have gone on since it was asked
 // last, at least a fourth as many as were expected. A lease that few have spent is not followed by another.
-func (a Account) Renews(r *Rule, now Instant) bool {
+func (a Account) ShouldRenew(r *Rule, now Instant) bool {
 	goesOn := a.taken > 0 && 4*float32(a.taken) >= a.expected(r, a.sinceAsked(now))
 	return goesOn && !a.Asking() && a.leased(now) == 0 && a.want(r, now) > 0
 }
 
 // current returns what is left of the lot that ends last, and in how many µs that is.
-func (b *Balance) current(now Instant) (left, ends int64) {
-	for i := range b.left {
-		if n := b.lot(i, now); n > 0 {
-			left, ends = n, b.lasts(i, now)
+func (b *Hot) current(now Instant) (left, ends int64) {
+	for i := range b.remaining {
+		if n := b.usable(i, now); n > 0 {
+			left, ends = n, b.usableFor(i, now)
 		}
 	}
 	return left, ends
 }
 
 // nextLasts returns for how many µs a lease can be spent that is asked for now, as far as is known here.
-func (b *Balance) nextLasts(r *Rule, now Instant) int64 {
+func (b *Hot) nextLasts(r *Rule, now Instant) int64 {
 	if b.seenAt == 0 {
 		return r.leaseTime()
 	}
@@ -64,42 +64,42 @@ func (b *Balance) nextLasts(r *Rule, now Instant) int64 {
 }
 
 // expected returns how many events takes will probably ask for in so many µs.
-func (b *Balance) expected(r *Rule, us int64) float32 {
-	return b.demand * float32(us) / float32(memory*r.leaseTime())
+func (b *Hot) expected(r *Rule, us int64) float32 {
+	return b.demand * float32(us) / float32(demandHorizon*r.leaseTime())
 }
 
-// measure notes that takes have asked for so many events now, besides those that were spent here.
-func (a Account) measure(r *Rule, now Instant, events int64) {
+// updateDemand notes that takes have asked for so many events now, besides those that were spent here.
+func (a Account) updateDemand(r *Rule, now Instant, events int64) {
 	elapsed := float64(a.sinceAsked(now))
-	a.demand *= float32(math.Exp(-elapsed / float64(memory*r.leaseTime())))
+	a.demand *= float32(math.Exp(-elapsed / float64(demandHorizon*r.leaseTime())))
 	a.demand += float32(a.taken) + float32(events)
 	a.taken = 0
 }
 
-// near reports whether the key is so near to its limit that takes may be denied for what others hold and do not spend. Arrivals at
+// nearLimit reports whether the key is so near to its limit that takes may be denied for what others hold and do not spend. Arrivals at
 // random vary by the root of their number, so five times that is rarely reached by chance.
-func (b *Balance) near(r *Rule, now Instant) bool {
+func (b *Hot) nearLimit(r *Rule, now Instant) bool {
 	return float64(r.capacity-b.used) < 5*math.Sqrt(float64(r.capacity)) && !b.passed(r, now)
 }
 
-// lotOf returns how large a lot is from which so many events are expected to be spent. Near the limit, it is only what is spent of it
+// leaseSize returns how large a lot is from which so many events are expected to be spent. Near the limit, it is only what is spent of it
 // nearly always; in a log it is nothing there, as what is lent counts for longer than what is spent at once.
-func (b *Balance) lotOf(r *Rule, now Instant, expected float32) int64 {
+func (b *Hot) leaseSize(r *Rule, now Instant, expected float32) int64 {
 	switch {
-	case !b.near(r, now):
-		expected += enough
+	case !b.nearLimit(r, now):
+		expected += roundUpBias
 	case r.Algorithm.Kind == SlidingWindowLog:
 		return 0
 	default:
 		expected -= 1.5 * float32(math.Sqrt(float64(expected)))
 	}
-	return int64(min(expected, maxLot))
+	return int64(min(expected, maxWant))
 }
 
 // want returns how many events to ask for in advance: what will probably be spent while they can be, less what is kept for that. It
 // is none as long as enough is left of the lot that ends last, for long enough.
-func (b *Balance) want(r *Rule, now Instant) int64 {
-	if !r.Leases() || b.left[0] > 0 && b.left[1] > 0 {
+func (b *Hot) want(r *Rule, now Instant) int64 {
+	if !r.Leases() || b.remaining[0] > 0 && b.remaining[1] > 0 {
 		return 0
 	}
 	left, ends := b.current(now)
@@ -108,11 +108,11 @@ func (b *Balance) want(r *Rule, now Instant) int64 {
 	if float32(left) > expected/lowParts && (ends > r.leaseTime()/lowParts || last < 2*ends) {
 		return 0
 	}
-	return max(0, b.lotOf(r, now, expected)-b.keep(r, left, ends))
+	return max(0, b.leaseSize(r, now, expected)-b.keepDuringRefill(r, left, ends))
 }
 
-// keep returns how much of a lot, of which so much is left for so long, is not exchanged for a new one: takes spend it until that is
+// keepDuringRefill returns how much of a lot, of which so much is left for so long, is not exchanged for a new one: takes spend it until that is
 // there. It is half of what is expected to be spent of it, so there is seldom something left in the end.
-func (b *Balance) keep(r *Rule, left, ends int64) int64 {
+func (b *Hot) keepDuringRefill(r *Rule, left, ends int64) int64 {
 	return min(left, int64(b.expected(r, ends)/2))
 }

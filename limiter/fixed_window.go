@@ -19,9 +19,9 @@ func (f *fixedWindow) save(s State) {
 	s[0], s[1], s[2], s[3] = int64(f.at), int64(f.end), f.window, f.used
 }
 
-// settle moves f into the window of now. What was consumed stays when the current window has not ended: it goes along
+// advance moves f into the window of now. What was consumed stays when the current window has not ended: it goes along
 // into a window of another length, or into that of a clock that was set back.
-func (f *fixedWindow) settle(r *Rule, now Instant) {
+func (f *fixedWindow) advance(r *Rule, now Instant) {
 	at, setBack := f.at.follow(now)
 	f.at = at
 	if at >= f.end {
@@ -44,7 +44,7 @@ func (f *fixedWindow) decide(d *Decision, r *Rule, ok bool, cost int64) {
 }
 
 func (f *fixedWindow) take(d *Decision, r *Rule, now Instant, cost int64) {
-	f.settle(r, now)
+	f.advance(r, now)
 	ok := cost <= r.capacity-f.used
 	if ok {
 		f.used += cost
@@ -53,12 +53,12 @@ func (f *fixedWindow) take(d *Decision, r *Rule, now Instant, cost int64) {
 }
 
 func (f *fixedWindow) peek(d *Decision, r *Rule, now Instant, cost int64) {
-	f.settle(r, now)
+	f.advance(r, now)
 	f.decide(d, r, cost <= r.capacity-f.used, cost)
 }
 
 func (f *fixedWindow) refund(r *Rule, now, taken Instant, cost int64) {
-	f.settle(r, now)
+	f.advance(r, now)
 	if taken >= f.end-Instant(f.window) && taken < f.end {
 		f.used = max(0, f.used-cost)
 	}

@@ -41,7 +41,7 @@ func (a *audit) decided(h *holder, before [2]uint32, cost int64, d *Decision) {
 	k.local++
 	a.tracef(h.key, "%v takes %d: %v, %d remain", h.member, cost, h.verdict(d), d.Remaining)
 	switch d.Source {
-	case FromMemory:
+	case FromRememberedDenial:
 		k.refused++
 		k.deniedFor(int64(d.RetryAt - d.At))
 		return
@@ -51,13 +51,13 @@ func (a *audit) decided(h *holder, before [2]uint32, cost int64, d *Decision) {
 		}
 	case FromLease:
 		for i := range before {
-			ends, known := h.lots[h.at[i]]
-			if spent := before[i] - h.left[i]; spent > 0 && known && a.now >= ends {
+			ends, known := h.lots[h.grantedAt[i]]
+			if spent := before[i] - h.remaining[i]; spent > 0 && known && a.now >= ends {
 				a.failf(h.key, "%v: %d spent of a lease that ended at %d", h.member, spent, ends)
 			}
 		}
 	}
-	if spent := eventsIn(before) - eventsIn(h.left); d.Source == FromLease && spent != cost {
+	if spent := eventsIn(before) - eventsIn(h.remaining); d.Source == FromLease && spent != cost {
 		a.failf(h.key, "%v: a take of %d spent %d", h.member, cost, spent)
 	}
 	if d.Remaining < 0 || d.Remaining > d.Limit || d.ResetAt < d.At {
@@ -67,12 +67,12 @@ func (a *audit) decided(h *holder, before [2]uint32, cost int64, d *Decision) {
 }
 
 // served notes that the store has admitted a take that waited.
-func (a *audit) served(h *holder, cost int64, l *Loan, remaining int64) {
+func (a *audit) served(h *holder, cost int64, l *LeaseRequest, remaining int64) {
 	a.tracef(h.key, "%v takes %d: ok by store, %d remain", h.member, cost, remaining)
 	a.admit(h, l.Decision.At, cost, false)
 }
 
-func (a *audit) refused(h *holder, cost int64, l *Loan) {
+func (a *audit) refused(h *holder, cost int64, l *LeaseRequest) {
 	a.tracef(h.key, "%v takes %d: denied by store until %v, %d remain",
 		h.member, cost, told(l.Decision.RetryAt), l.Decision.Remaining)
 	k := &a.keys[h.key]
@@ -98,14 +98,14 @@ func (a *audit) gaveUp(h *holder, cost int64) {
 // regretted notes that an admission was undone on its node.
 func (a *audit) regretted(h *holder, e *admission, before [2]uint32, lost int64) {
 	k := &a.keys[h.key]
-	a.tracef(h.key, "%v undoes a take of %d and has %d of it again", h.member, e.n, eventsIn(h.left)-eventsIn(before))
+	a.tracef(h.key, "%v undoes a take of %d and has %d of it again", h.member, e.n, eventsIn(h.remaining)-eventsIn(before))
 	k.admitted -= e.n
 	k.lost += lost
 	e.n = 0
 }
 
 // sent notes a loan that a node asks for which had so much left before, and so much to return besides.
-func (a *audit) sent(h *holder, before [2]uint32, returned int64, l *Loan) {
+func (a *audit) sent(h *holder, before [2]uint32, returned int64, l *LeaseRequest) {
 	k := &a.keys[h.key]
 	k.loans++
 	switch {
@@ -115,7 +115,7 @@ func (a *audit) sent(h *holder, before [2]uint32, returned int64, l *Loan) {
 		k.refills++
 	}
 	a.tracef(h.key, "%v asks%s", h.member, question(l))
-	if back, gone := l.Back[0].N+l.Back[1].N, eventsIn(before)-eventsIn(h.left)+returned; back != gone {
+	if back, gone := l.Returns[0].N+l.Returns[1].N, eventsIn(before)-eventsIn(h.remaining)+returned; back != gone {
 		a.failf(h.key, "%v: gives back %d and has %d less", h.member, back, gone)
 	}
 }

@@ -90,8 +90,8 @@ func (a *audit) close() {
 	}
 	for _, n := range a.nodes {
 		for key := range a.keys {
-			if h := n.accounts[key]; h != nil && eventsIn(h.left) > 0 {
-				a.failf(key, "%v: %d are leased in the end", n, h.left)
+			if h := n.accounts[key]; h != nil && eventsIn(h.remaining) > 0 {
+				a.failf(key, "%v: %d are leased in the end", n, h.remaining)
 			}
 		}
 	}

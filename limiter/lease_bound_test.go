@@ -68,9 +68,9 @@ func (a *audit) checkFixed(key int, admitted []*admission, most int64) {
 
 // checkSliding counts what was admitted as the algorithm does.
 func (a *audit) checkSliding(key int, admitted []*admission, most int64) {
-	w := NewLedger(a.most.Algorithm).count.(*lentSliding)
+	w := NewLedger(a.most.Algorithm).count.(*lendingSliding)
 	for _, e := range admitted {
-		w.settle(a.most, e.at)
+		w.advance(a.most, e.at)
 		w.consume(a.most, e.n)
 		if n := w.used(); n > most {
 			a.failAt(e.at, key, "admitted in the window up to %d = %d, want at most %d", e.at, n, most)

@@ -11,8 +11,8 @@ func (h *holder) send(more bool) {
 		}
 	}
 	h.flying, h.queue = h.queue, nil
-	asked, before := h.clock(), h.left
-	l := &Loan{Nodes: h.alive()}
+	asked, before := h.clock(), h.remaining
+	l := &LeaseRequest{Nodes: h.alive()}
 	if h.lonely {
 		l.Nodes = 1
 	}
@@ -22,7 +22,7 @@ func (h *holder) send(more bool) {
 		h.Ask(h.rule, asked, need, others, l)
 	}
 	l.Want *= max(1, h.greed)
-	l.Undo, h.undo = h.undo, Events{}
+	l.Cancel, h.undo = h.undo, Events{}
 	var returned int64
 	for len(h.rest) > 0 && l.Return(h.rest[0]) {
 		returned += h.rest[0].N
@@ -52,7 +52,7 @@ func (h *holder) fail() {
 	switch h.drop(); {
 	case len(h.queue) > 0:
 		h.send(true)
-	case h.owes || len(h.rest) > 0:
+	case h.inDebt || len(h.rest) > 0:
 		h.send(false)
 	default:
 		h.tend()
@@ -71,15 +71,15 @@ func (h *holder) drop() {
 }
 
 // receive deals with the answer to loan number n.
-func (h *holder) receive(n int, asked Instant, l *Loan) {
+func (h *holder) receive(n int, asked Instant, l *LeaseRequest) {
 	if h.dead || !h.Asking() || h.loans != n {
 		h.audit.lostTell(h, l)
 		return
 	}
-	if l.Lent > 0 {
-		h.lots[l.Decision.At] = l.Ends
+	if l.Granted > 0 {
+		h.lots[l.Decision.At] = l.Expires
 	}
-	if l.Run != uint64(h.Dealings.run) { // what is named by another run goes nowhere
+	if l.Incarnation != uint64(h.Cold.incarnation) { // what is named by another run goes nowhere
 		h.undo, h.rest = Events{}, nil
 	}
 	jitter := int64(0)
@@ -97,7 +97,7 @@ func (h *holder) receive(n int, asked Instant, l *Loan) {
 	switch h.drop(); {
 	case len(h.queue) > 0:
 		h.send(true)
-	case h.undo.N > 0 || h.owes || len(h.rest) > 0:
+	case h.undo.N > 0 || h.inDebt || len(h.rest) > 0:
 		h.send(false)
 	default:
 		h.tend()
@@ -105,7 +105,7 @@ func (h *holder) receive(n int, asked Instant, l *Loan) {
 }
 
 // hand gives the takes that wait for the loan what was served, in their order.
-func (h *holder) hand(l *Loan) {
+func (h *holder) hand(l *LeaseRequest) {
 	served := l.Served
 	switch {
 	case l.Need == 0:
@@ -141,7 +141,7 @@ func (h *holder) tend() {
 	h.audit.expired(h, h.Expire(h.rule, now))
 	back, ends := h.Due(h.rule, now)
 	if back || len(h.rest) > 0 && !h.Asking() {
-		h.send(h.Renews(h.rule, now))
+		h.send(h.ShouldRenew(h.rule, now))
 		return
 	}
 	if at := ends - Instant(h.offset); ends > 0 && at != h.woken {
@@ -149,7 +149,7 @@ func (h *holder) tend() {
 		h.after(int64(at-h.now), func() {
 			switch {
 			case h.dead || h.Asking():
-			case h.Renews(h.rule, h.clock()):
+			case h.ShouldRenew(h.rule, h.clock()):
 				h.audit.expired(h, h.Expire(h.rule, h.clock()))
 				h.send(true)
 			default:

@@ -83,7 +83,7 @@ func (m *member) take(key int, cost int64) {
 func (h *holder) decide(cost int64) (decided, background bool) {
 	var d Decision
 	h.plant.beforeTake(h)
-	before := h.left
+	before := h.remaining
 	if !h.Take(h.rule, h.clock(), cost, h.sharers(), &d) {
 		return false, false
 	}
@@ -93,7 +93,7 @@ func (h *holder) decide(cost int64) (decided, background bool) {
 		a, spent := h.audit.last(h), h.spent
 		h.after(h.Int64N(2*patience), func() { h.takeBack(a, spent) })
 	}
-	return true, d.OK && !h.Asking() && (d.Source == FromCredit || h.Low(h.rule, h.clock()))
+	return true, d.OK && !h.Asking() && (d.Source == FromCredit || h.NeedsRefill(h.rule, h.clock()))
 }
 
 // takeBack undoes what a take has spent of leases.
@@ -101,9 +101,9 @@ func (h *holder) takeBack(a *admission, spent Spent) {
 	if h.dead {
 		return
 	}
-	before := h.left
+	before := h.remaining
 	h.plant.beforeUndo(h, &spent)
-	returns, lost := h.Undo(spent)
+	returns, lost := h.ReturnToLease(spent)
 	for _, e := range returns {
 		if e.N > 0 {
 			h.rest = append(h.rest, e)

@@ -22,43 +22,45 @@ var plants = []plant{
 	{
 		name:  "double give-back",
 		blind: true,
-		lend: func(_ *holder, _ *Ledger, l *Loan) {
-			if l.Back[1].N == 0 {
-				l.Back[1] = l.Back[0]
+		lend: func(_ *holder, _ *Ledger, l *LeaseRequest) {
+			if l.Returns[1].N == 0 {
+				l.Returns[1] = l.Returns[0]
 			}
 		},
 	},
 	{
 		name:  "undone twice",
 		blind: true,
-		lend:  func(_ *holder, _ *Ledger, l *Loan) { l.Undo.N *= 2 },
+		lend:  func(_ *holder, _ *Ledger, l *LeaseRequest) { l.Cancel.N *= 2 },
 	},
 	{
-		name:   "lease spent after its end",
-		blind:  true,
-		answer: func(h *holder, _ Instant, _ *Loan) { h.ends[0], h.ends[1] = h.ends[0]+200, h.ends[1]+200 },
+		name:  "lease spent after its end",
+		blind: true,
+		answer: func(h *holder, _ Instant, _ *LeaseRequest) {
+			h.expires[0], h.expires[1] = h.expires[0]+200, h.expires[1]+200
+		},
 	},
 	{
 		name:  "lease whose end is counted from the answer",
 		blind: true,
-		answer: func(h *holder, asked Instant, l *Loan) {
-			if newer := min(1, h.left[1]); l.Lent > 0 {
-				h.ends[newer] += uint16((h.clock() - asked) / ms)
+		answer: func(h *holder, asked Instant, l *LeaseRequest) {
+			if newer := min(1, h.remaining[1]); l.Granted > 0 {
+				h.expires[newer] += uint16((h.clock() - asked) / ms)
 			}
 		},
 	},
 	{
 		name:      "late give-back into the next window",
 		algorithm: &fixed,
-		lend:      func(h *holder, _ *Ledger, l *Loan) { l.Back[0].At = h.now },
+		lend:      func(h *holder, _ *Ledger, l *LeaseRequest) { l.Returns[0].At = h.now },
 	},
 	{
 		name:  "grant above what is left",
 		blind: true,
-		lent: func(_ *holder, g *Ledger, l *Loan) {
-			if l.Lent > 0 && l.Lent < l.Want {
-				g.count.lend(l.Rule, l.Want-l.Lent)
-				l.Lent = l.Want
+		lent: func(_ *holder, g *Ledger, l *LeaseRequest) {
+			if l.Granted > 0 && l.Granted < l.Want {
+				g.count.lend(l.Rule, l.Want-l.Granted)
+				l.Granted = l.Want
 			}
 		},
 	},
@@ -67,22 +69,26 @@ var plants = []plant{
 		blind:     true,
 		algorithm: &bucket,
 		from:      2400,
-		lend: func(h *holder, g *Ledger, l *Loan) {
-			b := g.count.(*watched).lendable.(*lentBucket)
+		lend: func(h *holder, g *Ledger, l *LeaseRequest) {
+			b := g.count.(*watched).lendingCount.(*lendingBucket)
 			for b.out() > 0 && h.now >= b.ends {
-				b.tokenBucket.settle(l.Rule, b.ends)
-				b.turn()
+				b.tokenBucket.advance(l.Rule, b.ends)
+				b.rotate()
 			}
-			b.tokenBucket.settle(l.Rule, h.now)
+			b.tokenBucket.advance(l.Rule, h.now)
 		},
 	},
 	{
 		name: "script run twice",
-		lend: func(h *holder, g *Ledger, l *Loan) { Lend(h.id, h.vault.run, h.now, []*Ledger{g}, []Loan{*l}) },
+		lend: func(h *holder, g *Ledger, l *LeaseRequest) {
+			Lend(h.id, h.vault.run, h.now, []*Ledger{g}, []LeaseRequest{*l})
+		},
 	},
 	{
 		name: "debt debited twice",
-		lend: func(h *holder, g *Ledger, l *Loan) { g.paid[h.id], l.Paid = 0, min(l.Paid, l.Owed-1) },
+		lend: func(h *holder, g *Ledger, l *LeaseRequest) {
+			g.paid[h.id], l.SettledTotal = 0, min(l.SettledTotal, l.CreditTotal-1)
+		},
 	},
 	{
 		name: "credit after a denial",
@@ -94,7 +100,7 @@ var plants = []plant{
 		from:  2200,
 		undo: func(h *holder, s *Spent) {
 			for i := range s.Leases {
-				s.Leases[i].At = max(h.at[0], h.at[1])
+				s.Leases[i].At = max(h.grantedAt[0], h.grantedAt[1])
 			}
 		},
 	},
@@ -105,7 +111,7 @@ var plants = []plant{
 	},
 	{
 		name: "give-back to a store that does not know of it",
-		lend: func(h *holder, _ *Ledger, l *Loan) { l.Run = h.vault.run },
+		lend: func(h *holder, _ *Ledger, l *LeaseRequest) { l.Incarnation = h.vault.run },
 	},
 }
 
@@ -120,10 +126,10 @@ type plant struct {
 
 	take   func(*holder)
 	undo   func(*holder, *Spent)
-	send   func(*holder, *Loan)
-	lend   func(*holder, *Ledger, *Loan)
-	lent   func(*holder, *Ledger, *Loan)
-	answer func(h *holder, asked Instant, l *Loan)
+	send   func(*holder, *LeaseRequest)
+	lend   func(*holder, *Ledger, *LeaseRequest)
+	lent   func(*holder, *Ledger, *LeaseRequest)
+	answer func(h *holder, asked Instant, l *LeaseRequest)
 }
 
 func (p *plant) beforeTake(h *holder) {
@@ -138,25 +144,25 @@ func (p *plant) beforeUndo(h *holder, s *Spent) {
 	}
 }
 
-func (p *plant) beforeSend(h *holder, l *Loan) {
+func (p *plant) beforeSend(h *holder, l *LeaseRequest) {
 	if p.send != nil {
 		p.send(h, l)
 	}
 }
 
-func (p *plant) beforeLend(h *holder, g *Ledger, l *Loan) {
+func (p *plant) beforeLend(h *holder, g *Ledger, l *LeaseRequest) {
 	if p.lend != nil {
 		p.lend(h, g, l)
 	}
 }
 
-func (p *plant) afterLend(h *holder, g *Ledger, l *Loan) {
+func (p *plant) afterLend(h *holder, g *Ledger, l *LeaseRequest) {
 	if p.lent != nil {
 		p.lent(h, g, l)
 	}
 }
 
-func (p *plant) afterAnswer(h *holder, asked Instant, l *Loan) {
+func (p *plant) afterAnswer(h *holder, asked Instant, l *LeaseRequest) {
 	if p.answer != nil {
 		p.answer(h, asked, l)
 	}

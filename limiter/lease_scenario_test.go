@@ -144,7 +144,7 @@ func playCommand(t *testing.T, w *world, words []string) *world {
 		}
 	case "expect":
 		h := w.node(t, words).holder(0)
-		h.demand = float32(number(t, argument(2))) * memory
+		h.demand = float32(number(t, argument(2))) * demandHorizon
 		h.noteAsked(h.clock())
 	case "undo":
 		h := w.node(t, words).holder(0)

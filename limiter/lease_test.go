@@ -94,7 +94,7 @@ func TestMaxOvershootBounds(t *testing.T) {
 // TestSlotsOfAnotherLength is about leases that were lent in slots of another length, as the limit was another: they are told from
 // what is lent now, and count for as long as they can be spent.
 func TestSlotsOfAnotherLength(t *testing.T) {
-	var s slots
+	var s leaseSlots
 	s.begin(100, 10) // [100, 110)
 	s.open += 7
 	s.begin(105, 1000)
@@ -105,7 +105,7 @@ func TestSlotsOfAnotherLength(t *testing.T) {
 	if got := s.back(7, 100); got != 7 || s.open != 5 {
 		t.Errorf("back of what was lent before = %d, and %d are out of what is lent now, want 7 and 5", got, s.open)
 	}
-	if s.turn(); s.out() != 5 || s.back(9, 105) != 5 {
+	if s.rotate(); s.out() != 5 || s.back(9, 105) != 5 {
 		t.Errorf("slots after the turn = %+v, want 5 out that can come back", s)
 	}
 }
@@ -117,20 +117,20 @@ func TestLendSeveralRules(t *testing.T) {
 	wide := mustNew(Rule{ID: 1, Algorithm: fixed, Limit: Limit{Events: 100, Window: time.Minute}})
 	narrow := mustNew(Rule{ID: 2, Algorithm: fixed, Limit: Limit{Events: 1, Window: time.Minute}})
 	ledgers := []*Ledger{NewLedger(fixed), NewLedger(fixed)}
-	lend := func(loans ...Loan) []Loan {
+	lend := func(loans ...LeaseRequest) []LeaseRequest {
 		Lend(1, 9, now, ledgers, loans)
 		return loans
 	}
-	l := lend(Loan{Rule: wide, Need: 2, Want: 16}, Loan{Rule: narrow, Need: 1})
-	if l[0].Served != 2 || l[0].Lent != 12 || l[1].Served != 1 || l[0].Run != 9 {
+	l := lend(LeaseRequest{Rule: wide, Need: 2, Want: 16}, LeaseRequest{Rule: narrow, Need: 1})
+	if l[0].Served != 2 || l[0].Granted != 12 || l[1].Served != 1 || l[0].Incarnation != 9 {
 		t.Fatalf("loans = %+v, want 2 served and 12 lent of the first, 1 served of the second, by run 9", l)
 	}
-	l = lend(Loan{Rule: wide, Need: 2, Want: 16, Owed: 3, Run: 9, Back: [2]Events{{now, 4}}}, Loan{Rule: narrow, Need: 1})
+	l = lend(LeaseRequest{Rule: wide, Need: 2, Want: 16, CreditTotal: 3, Incarnation: 9, Returns: [2]Events{{now, 4}}}, LeaseRequest{Rule: narrow, Need: 1})
 	for i, want := range []struct {
 		ok   bool
 		left int64
 	}{{true, 100 - 14 + 4 - 3}, {false, 0}} {
-		if d := l[i].Decision; l[i].Served != 0 || l[i].Lent != 0 || d.OK != want.ok || d.Remaining != want.left {
+		if d := l[i].Decision; l[i].Served != 0 || l[i].Granted != 0 || d.OK != want.ok || d.Remaining != want.left {
 			t.Errorf("loan %d, one of which is denied = %+v, want nothing served, OK %v, %d left", i, l[i], want.ok, want.left)
 		}
 	}
@@ -156,15 +156,15 @@ func TestUndoInBucket(t *testing.T) {
 	} {
 		for _, seen := range []bool{true, false} {
 			g := NewLedger(bucket)
-			l := []Loan{{Rule: r, Need: test.used}}
+			l := []LeaseRequest{{Rule: r, Need: test.used}}
 			Lend(1, 1, start, []*Ledger{g}, l)
-			undo, want := Loan{Rule: r, Run: 1, Undo: Events{start, test.undone}}, test.unseen
+			undo, want := LeaseRequest{Rule: r, Incarnation: 1, Cancel: Events{start, test.undone}}, test.unseen
 			if seen {
 				undo.Seen, want = Events{start, test.used}, test.left
 			}
 			now := Instant(start + test.after)
-			Lend(2, 1, now, []*Ledger{g}, []Loan{{Rule: r, Need: test.later}})
-			l = []Loan{undo}
+			Lend(2, 1, now, []*Ledger{g}, []LeaseRequest{{Rule: r, Need: test.later}})
+			l = []LeaseRequest{undo}
 			Lend(1, 1, now, []*Ledger{g}, l)
 			if got := l[0].Decision.Remaining; got != want {
 				t.Errorf("%s, seen %v: left = %d, want %d", test.name, seen, got, want)

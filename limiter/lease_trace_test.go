@@ -63,7 +63,7 @@ func (h *holder) verdict(d *Decision) string {
 }
 
 // question tells what a loan asks for.
-func question(l *Loan) string {
+func question(l *LeaseRequest) string {
 	var b strings.Builder
 	add := func(format string, n int64, args ...any) {
 		if n > 0 {
@@ -72,22 +72,22 @@ func question(l *Loan) string {
 	}
 	fmt.Fprintf(&b, ": need %d, want %d", l.Need, l.Want)
 	add("%d for others", l.More)
-	for _, e := range l.Back {
+	for _, e := range l.Returns {
 		add("gives back %d of %v", e.N, told(e.At))
 	}
-	add("undoes %d of %v", l.Undo.N, told(l.Undo.At))
-	add("owes %d", l.Owed-l.Paid)
+	add("undoes %d of %v", l.Cancel.N, told(l.Cancel.At))
+	add("owes %d", l.CreditTotal-l.SettledTotal)
 	return b.String()
 }
 
 // reply tells the answer to a loan that gave back so many events, of which the store has taken some, and has settled some debt.
-func reply(l *Loan, back, taken, settled int64) string {
+func reply(l *LeaseRequest, back, taken, settled int64) string {
 	var b strings.Builder
 	switch {
 	case l.Need > 0 && l.Served == 0:
 		fmt.Fprintf(&b, " denied until %v", told(l.Decision.RetryAt))
-	case l.Lent > 0:
-		fmt.Fprintf(&b, " served %d, lent %d until %v", l.Served, l.Lent, told(l.Ends))
+	case l.Granted > 0:
+		fmt.Fprintf(&b, " served %d, lent %d until %v", l.Served, l.Granted, told(l.Expires))
 	default:
 		fmt.Fprintf(&b, " served %d", l.Served)
 	}

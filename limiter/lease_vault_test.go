@@ -21,12 +21,12 @@ func (w *world) newVault(keys int) *vault {
 }
 
 // serve has a loan arrive, and sends the answer.
-func (v *vault) serve(h *holder, number int, asked Instant, l *Loan) {
+func (v *vault) serve(h *holder, number int, asked Instant, l *LeaseRequest) {
 	g := v.ledgers[h.key]
 	told := *l
 	done := v.audit.arrives(h, g, &told)
 	v.plant.beforeLend(h, g, l)
-	loans := []Loan{*l}
+	loans := []LeaseRequest{*l}
 	Lend(h.id, v.run, v.now, []*Ledger{g}, loans)
 	v.plant.afterLend(h, g, &loans[0])
 	l = &loans[0]
@@ -65,7 +65,7 @@ func (v *vault) copies() (c []*Ledger) {
 
 // A watched count tells how much is debited, and how much of what goes back is accepted.
 type watched struct {
-	lendable
+	lendingCount
 	*world
 	*totals
 }
@@ -73,28 +73,28 @@ type watched struct {
 // totals are those of a count and of its copies.
 type totals struct{ debited, accepted int64 }
 
-func (c *watched) clone() lendable { return &watched{c.lendable.clone(), c.world, c.totals} }
+func (c *watched) clone() lendingCount { return &watched{c.lendingCount.clone(), c.world, c.totals} }
 
 func (c *watched) consume(r *Rule, n int64) {
-	c.lendable.consume(r, n)
+	c.lendingCount.consume(r, n)
 	c.debited += n
 }
 
 func (c *watched) lend(r *Rule, n int64) {
-	c.lendable.lend(r, n)
+	c.lendingCount.lend(r, n)
 	c.debited += n
 }
 
 func (c *watched) giveBack(r *Rule, e Events) {
 	before := c.held()
-	c.lendable.giveBack(r, e)
+	c.lendingCount.giveBack(r, e)
 	c.accepted += before - c.held()
 }
 
 func (c *watched) undo(r *Rule, e, seen Events) {
 	before := c.held()
-	c.lendable.undo(r, e, seen)
-	if _, bucket := c.lendable.(*lentBucket); bucket {
+	c.lendingCount.undo(r, e, seen)
+	if _, bucket := c.lendingCount.(*lendingBucket); bucket {
 		c.accepted += e.N // what does not fit in has accrued in between
 	} else {
 		c.accepted += before - c.held()
@@ -103,12 +103,12 @@ func (c *watched) undo(r *Rule, e, seen Events) {
 
 // held returns the events that can go back, each counted as one.
 func (c *watched) held() (n int64) {
-	switch c := c.lendable.(type) {
-	case *lentBucket:
+	switch c := c.lendingCount.(type) {
+	case *lendingBucket:
 		return c.out()
-	case *lentLog:
+	case *lendingLog:
 		return c.consumed()
-	case *lentSliding:
+	case *lendingSliding:
 		for _, k := range c.counts {
 			n += k
 		}

@@ -7,24 +7,24 @@ import "maps"
 //
 // It changes only when something is written: a denial leaves it as it was.
 type Ledger struct {
-	count   lendable         // as of the newest write
+	count   lendingCount     // as of the newest write
 	created Instant          // when something was written first; 0 when nothing was
 	paid    map[uint64]int64 // by node: how much of what it ever owed has been debited
 
 	// The call that is being answered.
-	work  lendable // the count, as of the call
-	wrote bool     // work is to replace count
+	work  lendingCount // the count, as of the call
+	wrote bool         // work is to replace count
 }
 
-// A lendable is consumption that is lent. Methods without an instant act at the one that settle was called with last.
-type lendable interface {
-	clone() lendable
+// A lendingCount is consumption that is lent. Methods without an instant act at the one that settle was called with last.
+type lendingCount interface {
+	clone() lendingCount
 
 	// newest returns the instant of the newest write, if settle was not called since.
 	newest() Instant
 
-	// settle moves the count to now. It reports whether that has to be written, as the consumption is of another time now.
-	settle(r *Rule, now Instant) (moved bool)
+	// advance moves the count to now. It reports whether that has to be written, as the consumption is of another time now.
+	advance(r *Rule, now Instant) (moved bool)
 
 	consumed() int64
 	decide(d *Decision, r *Rule, ok bool, cost int64)
@@ -43,8 +43,8 @@ type lendable interface {
 	giveBack(r *Rule, lent Events)
 	undo(r *Rule, consumed, seen Events)
 
-	// raise makes sure that n events are consumed.
-	raise(r *Rule, n int64)
+	// restoreSeen makes sure that n events are consumed.
+	restoreSeen(r *Rule, n int64)
 }
 
 // MaxConsumed is the most that is ever consumed of a limit: what a store has to have room for, in five bytes.
@@ -55,13 +55,13 @@ func NewLedger(a Algorithm) *Ledger {
 	l := &Ledger{paid: make(map[uint64]int64)}
 	switch a.Kind {
 	case TokenBucket:
-		l.count = new(lentBucket)
+		l.count = new(lendingBucket)
 	case SlidingWindowLog:
-		l.count = new(lentLog)
+		l.count = new(lendingLog)
 	case SlidingWindow:
-		l.count = &lentSliding{slidingWindow: slidingWindow{counts: make([]int64, max(1, a.SubWindows)+1)}}
+		l.count = &lendingSliding{slidingWindow: slidingWindow{counts: make([]int64, max(1, a.SubWindows)+1)}}
 	default:
-		l.count = new(lentFixed)
+		l.count = new(lendingFixed)
 	}
 	return l
 }
@@ -73,46 +73,46 @@ func (g *Ledger) Clone() *Ledger {
 
 // Lend answers loans of one key by its ledgers as one, for a node and at the instant now of the store's clock. run tells the
 // run of the store; 0 when it is unknown.
-func Lend(node, run uint64, now Instant, ledgers []*Ledger, loans []Loan) {
+func Lend(node, run uint64, now Instant, ledgers []*Ledger, loans []LeaseRequest) {
 	allowed := true
 	for i := range loans {
-		allowed = ledgers[i].settle(node, run, now, &loans[i]) && allowed
+		allowed = ledgers[i].apply(node, run, now, &loans[i]) && allowed
 	}
 	for i := range loans {
 		ledgers[i].answer(&loans[i], allowed)
-		loans[i].Run = run
+		loans[i].Incarnation = run
 	}
 }
 
-// settle deals with what the loan restores, gives back and owes, and reports whether there is what it needs.
-func (g *Ledger) settle(node, run uint64, now Instant, l *Loan) bool {
+// apply deals with what the loan restores, gives back and owes, and reports whether there is what it needs.
+func (g *Ledger) apply(node, run uint64, now Instant, l *LeaseRequest) bool {
 	r, c := l.Rule, g.count.clone()
-	g.work, g.wrote = c, l.Settles()
-	known := run != 0 && l.Run != 0
-	if known && l.Run != run {
+	g.work, g.wrote = c, l.ChangesCount()
+	known := run != 0 && l.Incarnation != 0
+	if known && l.Incarnation != run {
 		g.restore(r, l.Seen)
 	}
-	if c.settle(r, now) {
+	if c.advance(r, now) {
 		g.wrote = true
 	}
 	if g.created > now+LateReading { // the clock was set back
 		g.created = now
 	}
-	if known && l.Run == run { // what is of a count before this one does not go back
-		for _, e := range l.Back {
+	if known && l.Incarnation == run { // what is of a count before this one does not go back
+		for _, e := range l.Returns {
 			if e.At >= g.created {
 				c.giveBack(r, e)
 			}
 		}
-		if l.Undo.N > 0 && (l.Undo.At >= g.created || r.Algorithm.Kind == SlidingWindowLog) { // a log finds them by their instant
-			c.undo(r, l.Undo, l.Seen)
+		if l.Cancel.N > 0 && (l.Cancel.At >= g.created || r.Algorithm.Kind == SlidingWindowLog) { // a log finds them by their instant
+			c.undo(r, l.Cancel, l.Seen)
 		}
 	}
-	if owed := l.Owed - max(l.Paid, g.paid[node]); owed > 0 {
+	if owed := l.CreditTotal - max(l.SettledTotal, g.paid[node]); owed > 0 {
 		if owed = min(owed, r.maxDebit()-c.consumed()); owed > 0 {
 			c.consume(r, owed)
 		}
-		g.paid[node] = l.Owed
+		g.paid[node] = l.CreditTotal
 	}
 	return l.fits(r.capacity - c.consumed())
 }
@@ -124,8 +124,8 @@ func (g *Ledger) restore(r *Rule, seen Events) {
 	if seen.N <= 0 || g.work.newest() >= seen.At {
 		return
 	}
-	g.work.settle(r, seen.At)
-	g.work.raise(r, seen.N)
+	g.work.advance(r, seen.At)
+	g.work.restoreSeen(r, seen.N)
 	g.wrote = true
 }
 
@@ -134,19 +134,19 @@ func (g *Ledger) restore(r *Rule, seen Events) {
 func (r *Rule) maxDebit() int64 { return min(2*r.capacity, MaxConsumed) }
 
 // answer decides the loan, after all of the same call have been settled.
-func (g *Ledger) answer(l *Loan, allowed bool) {
+func (g *Ledger) answer(l *LeaseRequest, allowed bool) {
 	r, c := l.Rule, g.work
-	l.Served, l.Lent = 0, 0
+	l.Served, l.Granted = 0, 0
 	if allowed {
-		l.Served, l.Lent = l.divide(r.capacity - c.consumed())
+		l.Served, l.Granted = l.split(r.capacity - c.consumed())
 		if l.Served > 0 {
 			c.consume(r, l.Served)
 		}
-		if l.Lent > 0 {
-			c.lend(r, l.Lent)
+		if l.Granted > 0 {
+			c.lend(r, l.Granted)
 		}
 	}
-	if g.wrote && (g.created != 0 || c.consumed() > 0) || l.Served+l.Lent > 0 {
+	if g.wrote && (g.created != 0 || c.consumed() > 0) || l.Served+l.Granted > 0 {
 		g.count = c
 		if g.created == 0 {
 			g.created = c.newest()
@@ -157,11 +157,11 @@ func (g *Ledger) answer(l *Loan, allowed bool) {
 }
 
 // tell writes the rest of the answer, when Served and Lent are written and consumed.
-func (l *Loan) tell(c lendable) {
+func (l *LeaseRequest) tell(c lendingCount) {
 	left := l.Rule.capacity - c.consumed()
-	l.Ends = 0
-	if l.Lent > 0 {
-		l.Ends = c.lentUntil()
+	l.Expires = 0
+	if l.Granted > 0 {
+		l.Expires = c.lentUntil()
 	}
 	if l.Need == 0 {
 		c.decide(&l.Decision, l.Rule, left > 0, 1)

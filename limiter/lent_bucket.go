@@ -1,22 +1,22 @@
 package limiter
 
-// A lentBucket is a token bucket whose events are lent. An event that is lent has left the bucket, and may be spent much later,
+// A lendingBucket is a token bucket whose events are lent. An event that is lent has left the bucket, and may be spent much later,
 // when the bucket has refilled in its place. So the bucket stops refilling while what is in it and what is out exceed its
 // capacity by what accrues in a slot: in any span, no more is spent than the capacity, what accrues in the span, and that.
-type lentBucket struct {
+type lendingBucket struct {
 	tokenBucket
-	slots
+	leaseSlots
 }
 
-func (b *lentBucket) clone() lendable {
+func (b *lendingBucket) clone() lendingCount {
 	c := *b
 	return &c
 }
 
-func (b *lentBucket) newest() Instant { return b.at }
+func (b *lendingBucket) newest() Instant { return b.at }
 
-// settle accounts for the time up to now, slot by slot, as each has events of its own out.
-func (b *lentBucket) settle(r *Rule, now Instant) (moved bool) {
+// advance accounts for the time up to now, slot by slot, as each has events of its own out.
+func (b *lendingBucket) advance(r *Rule, now Instant) (moved bool) {
 	b.divide(r)
 	at, setBack := b.at.follow(now)
 	if setBack && b.out() > 0 {
@@ -24,16 +24,16 @@ func (b *lentBucket) settle(r *Rule, now Instant) (moved bool) {
 	}
 	for b.out() > 0 && at >= b.ends {
 		b.refill(r, b.ends)
-		b.turn()
+		b.rotate()
 	}
 	b.refill(r, now)
 	return setBack
 }
 
 // refill accounts for the time up to now, in the current slot.
-func (b *lentBucket) refill(r *Rule, now Instant) {
+func (b *lendingBucket) refill(r *Rule, now Instant) {
 	least, aside := min(b.missing, b.held(r)), b.aside
-	if b.tokenBucket.settle(r, now); b.out() > 0 {
+	if b.tokenBucket.advance(r, now); b.out() > 0 {
 		b.aside = aside
 	}
 	if b.missing <= least { // nor does it keep a fraction, so that it does not matter how often it is asked
@@ -42,7 +42,7 @@ func (b *lentBucket) refill(r *Rule, now Instant) {
 }
 
 // held returns how many events the bucket goes on lacking in the current slot.
-func (b *lentBucket) held(r *Rule) int64 {
+func (b *lendingBucket) held(r *Rule) int64 {
 	if b.out() == 0 {
 		return 0
 	}
@@ -50,7 +50,7 @@ func (b *lentBucket) held(r *Rule) int64 {
 }
 
 // accrued returns the instant at which n > 0 more events are in the bucket.
-func (b *lentBucket) accrued(r *Rule, n int64) Instant {
+func (b *lendingBucket) accrued(r *Rule, n int64) Instant {
 	c := *b
 	goal := c.missing - n
 	for c.out() > 0 {
@@ -58,12 +58,12 @@ func (b *lentBucket) accrued(r *Rule, n int64) Instant {
 			return at
 		}
 		c.refill(r, c.ends)
-		c.turn()
+		c.rotate()
 	}
 	return c.tokenBucket.accrued(r, c.missing-goal)
 }
 
-func (b *lentBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {
+func (b *lendingBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	if d.answer(r, b.at, b.missing, ok, cost) {
 		d.RetryAt = b.accrued(r, cost-(r.capacity-b.missing))
 		d.capRetry(b.leasedUntil())
@@ -73,17 +73,17 @@ func (b *lentBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	}
 }
 
-func (b *lentBucket) consumed() int64 { return b.missing }
+func (b *lendingBucket) consumed() int64 { return b.missing }
 
-func (b *lentBucket) consume(_ *Rule, n int64) { b.missing += n }
+func (b *lendingBucket) consume(_ *Rule, n int64) { b.missing += n }
 
-func (b *lentBucket) lend(r *Rule, n int64) {
+func (b *lendingBucket) lend(r *Rule, n int64) {
 	b.begin(b.at, r.slot)
 	b.missing += n
 	b.open += n
 }
 
-func (b *lentBucket) giveBack(_ *Rule, e Events) {
+func (b *lendingBucket) giveBack(_ *Rule, e Events) {
 	if b.missing -= b.back(e.N, e.At); b.missing <= 0 {
 		b.missing, b.part = 0, 0
 	}
@@ -91,7 +91,7 @@ func (b *lentBucket) giveBack(_ *Rule, e Events) {
 
 // undo gives back no more than the bucket has lacked ever since. What was seen at the instant of e says what it lacked then; when
 // others have given back some of that, as much may be given back too much.
-func (b *lentBucket) undo(r *Rule, e, seen Events) {
+func (b *lendingBucket) undo(r *Rule, e, seen Events) {
 	lacked := e.N
 	if seen.At == e.At {
 		lacked = max(lacked, seen.N)
@@ -102,8 +102,8 @@ func (b *lentBucket) undo(r *Rule, e, seen Events) {
 	}
 }
 
-// raise does not know what had accrued towards the next event, and so begins with nothing.
-func (b *lentBucket) raise(_ *Rule, n int64) {
+// restoreSeen does not know what had accrued towards the next event, and so begins with nothing.
+func (b *lendingBucket) restoreSeen(_ *Rule, n int64) {
 	if n > b.missing {
 		b.missing, b.part = n, 0
 	}

@@ -36,14 +36,14 @@ func playLedger(t *testing.T, a Algorithm, seed uint64) {
 		default:
 			now += Instant(rng.Int64N(1 + r.window/20))
 		}
-		l := Loan{Rule: r, Run: 1, Need: rng.Int64N(1 + r.capacity/oneOf[int64](rng, 1, 3, 30)), Want: rng.Int64N(r.capacity)}
+		l := LeaseRequest{Rule: r, Incarnation: 1, Need: rng.Int64N(1 + r.capacity/oneOf[int64](rng, 1, 3, 30)), Want: rng.Int64N(r.capacity)}
 		if len(lots) > 0 && rng.IntN(3) == 0 {
-			l.Back[0], lots = lots[0], lots[1:]
+			l.Returns[0], lots = lots[0], lots[1:]
 		}
-		loans := []Loan{l}
+		loans := []LeaseRequest{l}
 		Lend(1, 1, now, []*Ledger{g}, loans)
-		if l = loans[0]; l.Lent > 0 {
-			lots = append(lots, Events{l.Decision.At, rng.Int64N(1 + l.Lent)})
+		if l = loans[0]; l.Granted > 0 {
+			lots = append(lots, Events{l.Decision.At, rng.Int64N(1 + l.Granted)})
 		}
 		checkLent(t, g, &l, seed)
 		if t.Failed() {
@@ -55,17 +55,17 @@ func playLedger(t *testing.T, a Algorithm, seed uint64) {
 // usedAt returns how much of a ledger will be consumed at the instant at.
 func usedAt(g *Ledger, r *Rule, at Instant) int64 {
 	c := g.count.clone()
-	c.settle(r, at)
+	c.advance(r, at)
 	return c.consumed()
 }
 
 // checkLent checks the answer to l, as which the ledger is.
-func checkLent(t *testing.T, g *Ledger, l *Loan, seed uint64) {
+func checkLent(t *testing.T, g *Ledger, l *LeaseRequest, seed uint64) {
 	t.Helper()
 	r, d := l.Rule, &l.Decision
 	if need := max(1, l.Need); !d.OK && d.RetryAt != Never {
 		c := g.count.clone()
-		c.settle(r, d.At)
+		c.advance(r, d.At)
 		leased := c.leasedUntil()
 		if leased > d.At && d.RetryAt > leased {
 			t.Errorf("seed %d: retry is %d after %+v, want no later than the last lease, %d", seed, d.RetryAt-d.At, *l, leased-d.At)

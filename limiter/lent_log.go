@@ -2,40 +2,40 @@ package limiter
 
 import "slices"
 
-// A lentLog is a sliding window log whose events are lent. An event that a take needs is noted at once. One that is lent in
+// A lendingLog is a sliding window log whose events are lent. An event that a take needs is noted at once. One that is lent in
 // advance is noted at the latest instant at which it can be spent, the end of the slot after that in which it was lent: until
 // then it is in no window that it should not be in, and afterwards in none that it should.
-type lentLog struct {
+type lendingLog struct {
 	slidingLog
-	slots
+	leaseSlots
 }
 
-func (l *lentLog) clone() lendable {
+func (l *lendingLog) clone() lendingCount {
 	c := *l
 	c.ring.buf = slices.Clone(l.ring.buf)
 	return &c
 }
 
-func (l *lentLog) newest() Instant { return l.at }
+func (l *lendingLog) newest() Instant { return l.at }
 
-func (l *lentLog) settle(r *Rule, now Instant) (moved bool) {
+func (l *lendingLog) advance(r *Rule, now Instant) (moved bool) {
 	at, setBack := l.at.follow(now)
 	if setBack && l.out() > 0 {
 		l.ends = at + Instant(l.length)
 	}
 	for l.out() > 0 && at >= l.ends {
 		end := l.ends
-		if n := l.turn(); n > 0 {
+		if n := l.rotate(); n > 0 {
 			l.ring.push(logEntry{end, l.gone + l.used() + n})
 		}
 	}
-	l.slidingLog.settle(r, now)
+	l.slidingLog.advance(r, now)
 	return setBack
 }
 
-func (l *lentLog) consumed() int64 { return l.used() + l.out() }
+func (l *lendingLog) consumed() int64 { return l.used() + l.out() }
 
-func (l *lentLog) decide(d *Decision, r *Rule, ok bool, cost int64) {
+func (l *lendingLog) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	noted, used := l.used(), l.consumed()
 	if d.answer(r, l.at, used, ok, cost) {
 		switch leave := used - (r.capacity - cost); {
@@ -58,18 +58,18 @@ func (l *lentLog) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	}
 }
 
-func (l *lentLog) consume(_ *Rule, n int64) { l.add(n) }
+func (l *lendingLog) consume(_ *Rule, n int64) { l.add(n) }
 
-func (l *lentLog) lend(r *Rule, n int64) {
+func (l *lendingLog) lend(r *Rule, n int64) {
 	l.begin(l.at, r.slot)
 	l.open += n
 }
 
-func (l *lentLog) giveBack(_ *Rule, e Events) { l.back(e.N, e.At) }
+func (l *lendingLog) giveBack(_ *Rule, e Events) { l.back(e.N, e.At) }
 
-func (l *lentLog) undo(r *Rule, e, _ Events) { l.Refund(r, l.at, e, e.N) }
+func (l *lendingLog) undo(r *Rule, e, _ Events) { l.Refund(r, l.at, e, e.N) }
 
-func (l *lentLog) raise(_ *Rule, n int64) {
+func (l *lendingLog) restoreSeen(_ *Rule, n int64) {
 	if lost := n - l.consumed(); lost > 0 {
 		l.add(lost)
 	}

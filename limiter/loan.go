@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A Loan is what a node asks a [Lender] about one key under one rule, with the answer. What goes back and what is owed is
+// A LeaseRequest is what a node asks a [Lender] about one key under one rule, with the answer. What goes back and what is owed is
 // dealt with before anything is decided.
-type Loan struct {
+type LeaseRequest struct {
 	Rule *Rule
 	Key  []byte
 
@@ -24,25 +24,25 @@ type Loan struct {
 	// Nodes is how many nodes of the fleet are alive; 0 or 1: the node is alone.
 	Nodes int
 
-	// Back are events that were lent at the instant At, by the store's clock, and not spent. They go back where they came from,
+	// Returns are events that were lent at the instant At, by the store's clock, and not spent. They go back where they came from,
 	// or nowhere when that has passed.
-	Back [2]Events
+	Returns [2]Events
 
-	// Undo are events that were served at the instant At, in vain.
-	Undo Events
+	// Cancel are events that were served at the instant At, in vain.
+	Cancel Events
 
-	// Owed is how many events the node has ever admitted for this count before the store had answered, Paid how many of them it
+	// CreditTotal is how many events the node has ever admitted for this count before the store had answered, Paid how many of them it
 	// knows the store to have debited. The difference is debited unconditionally, and never twice.
-	Owed, Paid int64
+	CreditTotal, SettledTotal int64
 
 	// Seen is the newest state that the node was told of: so many events were used at the instant At. Another run of the store
 	// restores it when the newest write that it knows of is older.
 	Seen Events
 
-	// Run tells which run of the store Back, Undo and Seen come from; the answer overwrites it by its own. Another run takes
+	// Incarnation tells which run of the store Back, Undo and Seen come from; the answer overwrites it by its own. Another run takes
 	// nothing back, as it may not know of the loan, and may have lost what was seen. When either run is unknown, which is 0,
 	// nothing is taken back and nothing is restored.
-	Run uint64
+	Incarnation uint64
 
 	// Decision is the answer to a take of Need events, or of one event that was not asked for when Need is 0. Its Remaining is
 	// what the store has left after the loan.
@@ -51,9 +51,9 @@ type Loan struct {
 	// Served is how many events are consumed for the takes that wait, Need first.
 	Served int64
 
-	// Lent is how many events have been lent for Want. They can be spent until Ends, by the store's clock.
-	Lent int64
-	Ends Instant
+	// Granted is how many events have been lent for Want. They can be spent until Ends, by the store's clock.
+	Granted int64
+	Expires Instant
 }
 
 // A Lender is a store that lends events.
@@ -64,7 +64,7 @@ type Lender interface {
 	// none, and then nothing else is. When the loans hold their answers, answered is called, once, and must not block; it
 	// may be called before Lend returns. An error says that the outcome is unknown: what was lent, given back, or paid may
 	// be so or not, and is not to be asked for a second time.
-	Lend(loans []Loan, answered func(error))
+	Lend(loans []LeaseRequest, answered func(error))
 
 	// Answers reports whether the server that has this key answers: it has been asked nothing, or nothing that it has left unanswered
 	// for so long. Then an error that is ErrLate says that too much is waiting for it, and not that there is an outage.
@@ -74,12 +74,12 @@ type Lender interface {
 // ErrLate says that a store has not answered in time, or has so much to do that it was not asked.
 var ErrLate = errors.New("limiter: the store has not answered in time")
 
-// MaxLoans is how many loans a call of [Lender].Lend has at most.
-const MaxLoans = 8
+// MaxLeaseRequests is how many loans a call of [Lender].Lend has at most.
+const MaxLeaseRequests = 8
 
-// Settles reports whether something goes back or is owed. Then the count is written.
-func (l *Loan) Settles() bool {
-	return l.Back[0].N > 0 || l.Back[1].N > 0 || l.Undo.N > 0 || l.Owed > l.Paid
+// ChangesCount reports whether something goes back or is owed. Then the count is written.
+func (l *LeaseRequest) ChangesCount() bool {
+	return l.Returns[0].N > 0 || l.Returns[1].N > 0 || l.Cancel.N > 0 || l.CreditTotal > l.SettledTotal
 }
 
 // MaxMore bounds how many events are served at a time to takes that wait besides the first, to three bytes.
@@ -95,7 +95,7 @@ const (
 
 // Divisor returns which part of what is left is lent for what the node only wants: one in so many events. It goes by the number of
 // nodes, as each of them may hold as much when all traffic moves to another one.
-func (l *Loan) Divisor() int64 { return min(share*int64(max(1, l.Nodes)), maxDivisor) }
+func (l *LeaseRequest) Divisor() int64 { return min(share*int64(max(1, l.Nodes)), maxDivisor) }
 
 // leaseJitter is what Jitter returns at most for a denial that ends when a lease does, in µs.
 const leaseJitter = 20_000
@@ -103,7 +103,7 @@ const leaseJitter = 20_000
 // Jitter returns by how many µs longer than it lasts the denial of the loan is remembered at most, so that not all nodes ask again at
 // once. For a bucket that soon has enough, it is so long that about one node asks per event that accrues. Else it is short: a lease
 // that ends brings back many events at a time, and a window that begins all of them.
-func (l *Loan) Jitter() int64 {
+func (l *LeaseRequest) Jitter() int64 {
 	r, retry := l.Rule, int64(l.Decision.RetryAt-l.Decision.At)
 	switch most := r.window / 20; {
 	case l.Need == 0 || l.Decision.OK || l.Nodes < 2 || retry <= 0 || retry > 2*maxLease:
@@ -117,10 +117,10 @@ func (l *Loan) Jitter() int64 {
 
 // fits reports whether there is what the loan needs when so many events are left. Less than none are left of a limit that was
 // lowered, or exceeded by what was owed.
-func (l *Loan) fits(left int64) bool { return l.Need == 0 || l.Need <= left }
+func (l *LeaseRequest) fits(left int64) bool { return l.Need == 0 || l.Need <= left }
 
-// divide returns how many of the events that are left are served, and how many are lent. The loan fits.
-func (l *Loan) divide(left int64) (served, lent int64) {
+// split returns how many of the events that are left are served, and how many are lent. The loan fits.
+func (l *LeaseRequest) split(left int64) (served, lent int64) {
 	served = l.Need + max(0, min(l.More, MaxMore, left-l.Need))
 	if l.Rule.Leases() {
 		lent = max(0, min(l.Want, (left-served)/l.Divisor()))

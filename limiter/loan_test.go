@@ -14,13 +14,13 @@ func TestShareGoesByNodes(t *testing.T) {
 	}{
 		{0, 10_000}, {1, 10_000}, {2, 5000}, {10, 1000}, {200, 50}, {8191, 1}, {10_000, 1},
 	} {
-		l := Loan{Rule: r, Need: 1, Want: MaxEvents, Nodes: test.nodes}
-		if served, lent := l.divide(80_001); served != 1 || lent != test.lent {
+		l := LeaseRequest{Rule: r, Need: 1, Want: MaxEvents, Nodes: test.nodes}
+		if served, lent := l.split(80_001); served != 1 || lent != test.lent {
 			t.Errorf("served and lent to one of %d nodes = %d and %d, want 1 and %d", test.nodes, served, lent, test.lent)
 		}
 	}
-	l := Loan{Rule: r, Need: 1, More: MaxEvents}
-	if served, _ := l.divide(MaxEvents); served != MaxMore+1 {
+	l := LeaseRequest{Rule: r, Need: 1, More: MaxEvents}
+	if served, _ := l.split(MaxEvents); served != MaxMore+1 {
 		t.Errorf("served to a great many that wait = %d, want %d", served, MaxMore+1)
 	}
 }
@@ -52,7 +52,7 @@ func TestJitter(t *testing.T) {
 		{"nobody denied", bucket, 5, 0, false, 10 * ms, 0},
 		{"allowed", bucket, 5, 1, true, 10 * ms, 0},
 	} {
-		l := Loan{Rule: test.rule, Need: test.need, Nodes: test.nodes}
+		l := LeaseRequest{Rule: test.rule, Need: test.need, Nodes: test.nodes}
 		l.Decision = Decision{OK: test.ok, At: begins, RetryAt: begins + test.retry}
 		if got := l.Jitter(); got != test.want {
 			t.Errorf("%s: jitter = %d µs, want %d", test.name, got, test.want)
@@ -66,7 +66,7 @@ func TestDenialsFollowEachOther(t *testing.T) {
 	r := mustRule(t, fixed, Limit{Events: 10, Window: time.Hour})
 	a, now := newAccount(), begins
 	for _, lasts := range []Instant{400 * ms, 30 * ms, 900 * ms} {
-		var l Loan
+		var l LeaseRequest
 		a.Ask(r, now, 1, 0, &l)
 		l.Decision = Decision{At: now + 3*sec, RetryAt: now + 3*sec + lasts} // by the store's clock
 		a.Answer(r, now, now, &l, 0, false)

@@ -15,20 +15,22 @@ type lowering struct {
 
 func lowerings(a Algorithm) []lowering {
 	count, strict, leased := NewCount(a), NewLedger(a), NewLedger(a)
-	lend := func(g *Ledger, l Loan, now Instant) bool {
-		loans := []Loan{l}
+	lend := func(g *Ledger, l LeaseRequest, now Instant) bool {
+		loans := []LeaseRequest{l}
 		Lend(1, 1, now, []*Ledger{g}, loans)
 		back := loans[0]
-		if back.Lent > 0 { // at once, unspent
-			Lend(1, 1, now, []*Ledger{g}, []Loan{{Rule: l.Rule, Run: 1, Back: [2]Events{{back.Decision.At, back.Lent}}}})
+		if back.Granted > 0 { // at once, unspent
+			Lend(1, 1, now, []*Ledger{g}, []LeaseRequest{{Rule: l.Rule, Incarnation: 1, Returns: [2]Events{{back.Decision.At, back.Granted}}}})
 		}
 		return back.Served > 0
 	}
 	return []lowering{
 		{"memory", func(r *Rule, now Instant, cost int64) bool { return count.Take(r, now, cost).OK }},
-		{"strict", func(r *Rule, now Instant, cost int64) bool { return lend(strict, Loan{Rule: r, Need: cost}, now) }},
+		{"strict", func(r *Rule, now Instant, cost int64) bool {
+			return lend(strict, LeaseRequest{Rule: r, Need: cost}, now)
+		}},
 		{"leases", func(r *Rule, now Instant, cost int64) bool {
-			return lend(leased, Loan{Rule: r, Need: cost, Want: cost}, now)
+			return lend(leased, LeaseRequest{Rule: r, Need: cost, Want: cost}, now)
 		}},
 	}
 }
@@ -100,7 +102,7 @@ func checkAlternating(t *testing.T, rng *rand.Rand, rules []*Rule, l lowering) {
 		if !l.take(r, now, cost) {
 			continue
 		}
-		level.settle(sum, now)
+		level.advance(sum, now)
 		if level.missing += cost; level.missing > capacity+1 { // and the fraction that a change of the rate rounds
 			t.Errorf("%s: %d admitted under %+v, want %d at most", l.name, level.missing, r.Limit, capacity)
 			return

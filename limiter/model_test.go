@@ -16,8 +16,8 @@ type reference struct {
 
 // A model is what is particular to an algorithm.
 type model interface {
-	// settle goes on from the instant at to the instant to, under the rule r from now on.
-	settle(r *Rule, at, to Instant)
+	// advance goes on from the instant at to the instant to, under the rule r from now on.
+	advance(r *Rule, at, to Instant)
 
 	// used returns how much of the limit is used at t, rounded up to whole events, if nothing else is taken.
 	used(t Instant) int64
@@ -36,11 +36,11 @@ func newReference(a Algorithm) *reference {
 	return &reference{model: &bucketModel{level: new(big.Rat)}}
 }
 
-func (m *reference) settle(r *Rule, now Instant) {
+func (m *reference) advance(r *Rule, now Instant) {
 	if m.at-now > 0 && m.at-now <= 1_000_000 {
 		now = m.at
 	}
-	m.model.settle(r, m.at, now)
+	m.model.advance(r, m.at, now)
 	m.at = now
 }
 
@@ -61,7 +61,7 @@ func (m *reference) first(n int64) Instant {
 
 // take answers as Count.Take does.
 func (m *reference) take(r *Rule, now Instant, cost int64) Decision {
-	m.settle(r, now)
+	m.advance(r, now)
 	d := Decision{At: m.at, Limit: r.Limit.Events, RetryAt: Never}
 	if r.Algorithm.Kind == TokenBucket && r.Limit.Burst != 0 {
 		d.Limit = r.Limit.Burst
@@ -79,7 +79,7 @@ func (m *reference) take(r *Rule, now Instant, cost int64) Decision {
 }
 
 func (m *reference) giveBack(r *Rule, now Instant, seen Events, cost int64) {
-	m.settle(r, now)
+	m.advance(r, now)
 	m.refund(m.at, seen, cost)
 }
 
@@ -103,7 +103,7 @@ func (m *bucketModel) levelAt(t Instant) *big.Rat {
 	return level
 }
 
-func (m *bucketModel) settle(r *Rule, _, to Instant) {
+func (m *bucketModel) advance(r *Rule, _, to Instant) {
 	rate := big.NewRat(r.Limit.Events, r.Limit.Window.Microseconds())
 	if m.rate == nil || m.rate.Cmp(rate) != 0 { // the level is kept in the unit of the new rate, rounded up
 		unit := new(big.Rat).SetInt(rate.Denom())
@@ -170,7 +170,7 @@ type logModel struct {
 	taken  []taking
 }
 
-func (m *logModel) settle(r *Rule, at, to Instant) {
+func (m *logModel) advance(r *Rule, at, to Instant) {
 	m.window = r.Limit.Window.Microseconds()
 	for i := range m.taken {
 		if to < at {
@@ -210,7 +210,7 @@ type windowModel struct {
 	taken   []taking
 }
 
-func (m *windowModel) settle(r *Rule, at, to Instant) {
+func (m *windowModel) advance(r *Rule, at, to Instant) {
 	n, window := int64(0), r.Limit.Window.Microseconds()
 	part := window
 	if r.Algorithm.Kind == SlidingWindow {

@@ -118,15 +118,15 @@ func TestUndoOfWhatWasSeen(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	for range 10_000 {
 		r := mustNew(Rule{Limit: Limit{Events: oneOf[int64](rng, 1, 3, 7, 1009), Window: 7 * time.Second, Burst: 10}})
-		got := &lentBucket{tokenBucket: tokenBucket{at: begins, missing: 1 + rng.Int64N(9), per: r.per}}
-		got.settle(r, begins+Instant(rng.Int64N(r.window)))
-		want, at, n := got.clone().(*lentBucket), got.at, 1+rng.Int64N(r.capacity-got.missing)
+		got := &lendingBucket{tokenBucket: tokenBucket{at: begins, missing: 1 + rng.Int64N(9), per: r.per}}
+		got.advance(r, begins+Instant(rng.Int64N(r.window)))
+		want, at, n := got.clone().(*lendingBucket), got.at, 1+rng.Int64N(r.capacity-got.missing)
 		got.consume(r, n)
 		seen := Events{at, got.missing}
 		later := at + Instant(rng.Int64N(2*r.window))
 		others := rng.Int64N(3)
-		for _, b := range []*lentBucket{got, want} {
-			b.settle(r, later)
+		for _, b := range []*lendingBucket{got, want} {
+			b.advance(r, later)
 			b.consume(r, others)
 		}
 		if got.undo(r, Events{at, n}, seen); *got != *want {

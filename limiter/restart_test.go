@@ -14,9 +14,9 @@ type teller struct {
 }
 
 // lendTo answers a loan of a node under one ledger. The node tells what it has seen.
-func lendTo(g *Ledger, n *teller, run uint64, now Instant, l Loan) Loan {
-	l.Seen, l.Run = n.seen, n.run
-	loans := []Loan{l}
+func lendTo(g *Ledger, n *teller, run uint64, now Instant, l LeaseRequest) LeaseRequest {
+	l.Seen, l.Incarnation = n.seen, n.run
+	loans := []LeaseRequest{l}
 	Lend(1, run, now, []*Ledger{g}, loans)
 	n.seen, n.run = loans[0].Decision.Seen(), run
 	return loans[0]
@@ -52,22 +52,22 @@ func playRestarts(t *testing.T, a Algorithm, seed uint64) {
 			run *= uint64(rng.IntN(2)) // unknown, until the next restart
 		}
 		n := &nodes[rng.IntN(len(nodes))]
-		l := Loan{Rule: r, Need: rng.Int64N(1 + r.capacity/oneOf[int64](rng, 1, 3, 30)), Want: rng.Int64N(r.capacity)}
+		l := LeaseRequest{Rule: r, Need: rng.Int64N(1 + r.capacity/oneOf[int64](rng, 1, 3, 30)), Want: rng.Int64N(r.capacity)}
 		if len(n.back) > 0 && rng.IntN(2) == 0 {
-			l.Back[0], n.back = n.back[0], n.back[1:]
+			l.Returns[0], n.back = n.back[0], n.back[1:]
 		}
 		want := l
 		if run == 0 || n.run != run {
-			want.Back = [2]Events{}
+			want.Returns = [2]Events{}
 		}
 		want = lendTo(plain, &teller{run: 1}, 1, now, want)
 		got := lendTo(restarted, n, run, now, l)
-		if got.Decision != want.Decision || got.Served != want.Served || got.Lent != want.Lent || got.Ends != want.Ends {
+		if got.Decision != want.Decision || got.Served != want.Served || got.Granted != want.Granted || got.Expires != want.Expires {
 			t.Fatalf("seed %d, call %d, %+v at %d in run %d:\n got %+v, served %d, lent %d until %d\nwant %+v, %d, %d, %d", seed, call,
-				r.Limit, now, run, got.Decision, got.Served, got.Lent, got.Ends, want.Decision, want.Served, want.Lent, want.Ends)
+				r.Limit, now, run, got.Decision, got.Served, got.Granted, got.Expires, want.Decision, want.Served, want.Granted, want.Expires)
 		}
-		if got.Lent > 0 {
-			n.back = append(n.back, Events{got.Decision.At, got.Lent})
+		if got.Granted > 0 {
+			n.back = append(n.back, Events{got.Decision.At, got.Granted})
 		}
 	}
 }
@@ -102,13 +102,13 @@ func playFailovers(t *testing.T, a Algorithm, seed uint64) {
 			run++
 			lossy = replica.Clone()
 			seen := lossy.Clone()
-			if l := lendTo(seen, &teller{seen: n.seen, run: n.run}, run, n.seen.At, Loan{Rule: r}); n.run > 0 && l.Decision.Seen().N < n.seen.N {
+			if l := lendTo(seen, &teller{seen: n.seen, run: n.run}, run, n.seen.At, LeaseRequest{Rule: r}); n.run > 0 && l.Decision.Seen().N < n.seen.N {
 				t.Fatalf("seed %d, call %d: used after a failover = %d, want the %d that were seen", seed, call, l.Decision.Seen().N, n.seen.N)
 			}
 		}
-		l := lendTo(lossy, &n, run, now, Loan{Rule: r, Need: rng.Int64N(1 + r.capacity/oneOf[int64](rng, 1, 3, 30))})
+		l := lendTo(lossy, &n, run, now, LeaseRequest{Rule: r, Need: rng.Int64N(1 + r.capacity/oneOf[int64](rng, 1, 3, 30))})
 		if l.Served > 0 {
-			Lend(1, 1, now, []*Ledger{kept}, []Loan{{Rule: r, Owed: kept.paid[1] + l.Served, Paid: kept.paid[1]}})
+			Lend(1, 1, now, []*Ledger{kept}, []LeaseRequest{{Rule: r, CreditTotal: kept.paid[1] + l.Served, SettledTotal: kept.paid[1]}})
 		}
 		for _, after := range []int64{0, r.window / 3, r.window} {
 			got, want := usedAt(lossy, r, now+Instant(after)), usedAt(kept, r, now+Instant(after))
@@ -126,13 +126,13 @@ func playFailovers(t *testing.T, a Algorithm, seed uint64) {
 func TestRestartDoesNotProlongALog(t *testing.T) {
 	r := mustNew(Rule{Algorithm: Algorithm{Kind: SlidingWindowLog}, Limit: Limit{Events: 10, Window: 6 * time.Second}})
 	g, n := NewLedger(r.Algorithm), new(teller)
-	lendTo(g, n, 1, begins, Loan{Rule: r, Need: 10})
-	lendTo(g, n, 1, begins+3*sec, Loan{Rule: r, Need: 1}) // denied, and seen
+	lendTo(g, n, 1, begins, LeaseRequest{Rule: r, Need: 10})
+	lendTo(g, n, 1, begins+3*sec, LeaseRequest{Rule: r, Need: 1}) // denied, and seen
 	for _, test := range []struct {
 		after  Instant
 		served int64
 	}{{5_990_000, 0}, {6_010_000, 1}} {
-		if l := lendTo(g.Clone(), &teller{seen: n.seen, run: 1}, 2, begins+test.after, Loan{Rule: r, Need: 1}); l.Served != test.served {
+		if l := lendTo(g.Clone(), &teller{seen: n.seen, run: 1}, 2, begins+test.after, LeaseRequest{Rule: r, Need: 1}); l.Served != test.served {
 			t.Errorf("served %d µs after the log was full = %d, want %d", test.after, l.Served, test.served)
 		}
 	}
@@ -144,7 +144,7 @@ func TestUnknownRunsKeepTheRate(t *testing.T) {
 		r := mustNew(Rule{Algorithm: a.Algorithm, Limit: Limit{Events: 7, Window: 10 * time.Second}})
 		g, nodes, served := NewLedger(a.Algorithm), make([]teller, 4), int64(0)
 		for i := range 6000 {
-			served += lendTo(g, &nodes[i%len(nodes)], 0, begins+Instant(i)*100_000, Loan{Rule: r, Need: 1}).Served
+			served += lendTo(g, &nodes[i%len(nodes)], 0, begins+Instant(i)*100_000, LeaseRequest{Rule: r, Need: 1}).Served
 		}
 		if served < 360 || served > 427 { // counters weigh what has partly left the window
 			t.Errorf("%s: served in 600 s at 7 per 10 s = %d, want 360 to 427", a.name, served)

@@ -2,7 +2,7 @@ package limiter
 
 // A Restored is consumption that a store keeps elsewhere, such as in Redis, where it decides too: from what such a store says
 // it holds, this works out the answer. All of it is as of the instant of the decision.
-type Restored struct{ count lendable }
+type Restored struct{ count lendingCount }
 
 // Open are the events that a store has lent and that may still be spent: those of the slot of time that ends at Ends, and those
 // of the one before. The slots are Length µs long.
@@ -11,24 +11,24 @@ type Open struct {
 	Length, Lent, Earlier int64
 }
 
-func (o Open) slots() slots {
-	return slots{ends: o.Ends, length: o.Length, open: o.Lent, before: o.Earlier}
+func (o Open) slots() leaseSlots {
+	return leaseSlots{ends: o.Ends, length: o.Length, open: o.Lent, before: o.Earlier}
 }
 
 // RestoreTokenBucket returns a bucket that lacks so many events, part/microseconds of which have accrued; see [Rule.Rate].
 func RestoreTokenBucket(r *Rule, at Instant, missing, part int64, open Open) Restored {
-	return Restored{&lentBucket{tokenBucket{at: at, missing: missing, part: part, per: r.per}, open.slots()}}
+	return Restored{&lendingBucket{tokenBucket{at: at, missing: missing, part: part, per: r.per}, open.slots()}}
 }
 
 // RestoreFixedWindow returns so many events used in the window that ends at end. The last lease ends at leased.
 func RestoreFixedWindow(r *Rule, at, end Instant, used int64, leased Instant) Restored {
-	return Restored{&lentFixed{fixedWindow{at: at, end: end, window: r.window, used: used}, leased}}
+	return Restored{&lendingFixed{fixedWindow{at: at, end: end, window: r.window, used: used}, leased}}
 }
 
 // RestoreSlidingWindow returns the events in each sub-window, the newest first, which began at start. There is one more of
 // them than the rule has sub-windows. The last lease ends at leased.
 func RestoreSlidingWindow(r *Rule, at, start Instant, counts []int64, leased Instant) Restored {
-	w := &lentSliding{slidingWindow{at: at, start: start, sub: r.sub, counts: make([]int64, len(counts))}, leased}
+	w := &lendingSliding{slidingWindow{at: at, start: start, sub: r.sub, counts: make([]int64, len(counts))}, leased}
 	for age, n := range counts {
 		w.counts[(len(counts)-age)%len(counts)] = n // the ring goes round to the oldest, next to the current one
 		if age < len(counts)-1 {
@@ -46,7 +46,7 @@ type Events struct {
 
 // RestoreSlidingLog returns the events in the window, oldest first. Those of no events are left out.
 func RestoreSlidingLog(at Instant, open Open, events ...Events) Restored {
-	l := &lentLog{slidingLog{at: at}, open.slots()}
+	l := &lendingLog{slidingLog{at: at}, open.slots()}
 	for _, e := range events {
 		if e.N > 0 {
 			l.ring.push(logEntry{e.At, l.used() + e.N})
@@ -57,7 +57,7 @@ func RestoreSlidingLog(at Instant, open Open, events ...Events) Restored {
 
 // Peek returns what a take of cost events would be answered at now.
 func (s Restored) Peek(r *Rule, now Instant, cost int64) (d Decision) {
-	s.count.settle(r, now)
+	s.count.advance(r, now)
 	s.count.decide(&d, r, cost <= r.capacity-s.count.consumed(), cost)
 	return d
 }
@@ -65,5 +65,5 @@ func (s Restored) Peek(r *Rule, now Instant, cost int64) (d Decision) {
 // Undo gives back what was consumed.
 func (s Restored) Undo(r *Rule, consumed Events) { s.count.undo(r, consumed, Events{}) }
 
-// Tell writes the answer to a loan that the store has dealt with, when Served and Lent are written.
-func (s Restored) Tell(l *Loan) { l.tell(s.count) }
+// FillAnswer writes the answer to a loan that the store has dealt with, when Served and Lent are written.
+func (s Restored) FillAnswer(l *LeaseRequest) { l.tell(s.count) }

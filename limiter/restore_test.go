@@ -20,15 +20,15 @@ func TestRestored(t *testing.T) {
 			ledger, now := []*Ledger{NewLedger(a.Algorithm)}, Instant(1000*sec)
 			for range 500 {
 				now += Instant(rng.Int64N(2 * sec))
-				Lend(1, 1, now, ledger, []Loan{{Rule: r, Need: rng.Int64N(20), More: rng.Int64N(5), Want: rng.Int64N(70)}})
+				Lend(1, 1, now, ledger, []LeaseRequest{{Rule: r, Need: rng.Int64N(20), More: rng.Int64N(5), Want: rng.Int64N(70)}})
 				c := ledger[0].count.clone()
-				c.settle(r, now) // as an answer that was written nowhere
+				c.advance(r, now) // as an answer that was written nowhere
 				for _, need := range []int64{0, 1, 30} {
-					got, want := Loan{Rule: r, Need: need, Lent: 1}, Loan{Rule: r, Need: need, Lent: 1}
-					restored(r, now, c).Tell(&got)
-					if want.tell(c); got.Decision != want.Decision || got.Ends != want.Ends {
+					got, want := LeaseRequest{Rule: r, Need: need, Granted: 1}, LeaseRequest{Rule: r, Need: need, Granted: 1}
+					restored(r, now, c).FillAnswer(&got)
+					if want.tell(c); got.Decision != want.Decision || got.Expires != want.Expires {
 						t.Fatalf("need of %d at %d:\n got %+v, until %d\nwant %+v, until %d",
-							need, now, got.Decision, got.Ends, want.Decision, want.Ends)
+							need, now, got.Decision, got.Expires, want.Decision, want.Expires)
 					}
 				}
 				for _, at := range []Instant{now, now + sec, now + 7*sec, now + 20*sec} {
@@ -51,27 +51,27 @@ func TestRestored(t *testing.T) {
 }
 
 // restored returns a count made from the numbers of c, which has been asked at the instant at.
-func restored(r *Rule, at Instant, c lendable) Restored {
+func restored(r *Rule, at Instant, c lendingCount) Restored {
 	switch c := c.(type) {
-	case *lentBucket:
-		return RestoreTokenBucket(r, at, c.missing, c.part, opened(c.slots))
-	case *lentFixed:
+	case *lendingBucket:
+		return RestoreTokenBucket(r, at, c.missing, c.part, opened(c.leaseSlots))
+	case *lendingFixed:
 		return RestoreFixedWindow(r, at, c.end, c.used, c.leased)
-	case *lentSliding:
+	case *lendingSliding:
 		newestFirst := slices.Concat(c.counts[c.cur+1:], c.counts[:c.cur+1])
 		slices.Reverse(newestFirst)
 		return RestoreSlidingWindow(r, at, c.start, newestFirst, c.leased)
 	}
-	l := c.(*lentLog)
+	l := c.(*lendingLog)
 	events, before := []Events{{N: 0}}, l.gone
 	for i := range l.ring.n {
 		e := l.ring.entry(i)
 		events = append(events, Events{At: e.at, N: e.upTo - before})
 		before = e.upTo
 	}
-	return RestoreSlidingLog(at, opened(l.slots), events...)
+	return RestoreSlidingLog(at, opened(l.leaseSlots), events...)
 }
 
-func opened(s slots) Open {
+func opened(s leaseSlots) Open {
 	return Open{Ends: s.ends, Length: s.length, Lent: s.open, Earlier: s.before}
 }

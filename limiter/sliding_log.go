@@ -27,9 +27,9 @@ func (l *slidingLog) used() int64 {
 	return l.ring.last().upTo - l.gone
 }
 
-// settle lets go of what is no longer in the window at now. When the clock was set back, the whole log moves back
+// advance lets go of what is no longer in the window at now. When the clock was set back, the whole log moves back
 // with it.
-func (l *slidingLog) settle(r *Rule, now Instant) {
+func (l *slidingLog) advance(r *Rule, now Instant) {
 	at, setBack := l.at.follow(now)
 	if setBack {
 		for i := range l.ring.n {
@@ -72,7 +72,7 @@ func (l *slidingLog) decide(r *Rule, ok bool, cost int64) (d Decision) {
 }
 
 func (l *slidingLog) Take(r *Rule, now Instant, cost int64) Decision {
-	l.settle(r, now)
+	l.advance(r, now)
 	ok := cost <= r.capacity-l.used()
 	if ok {
 		l.add(cost)
@@ -81,7 +81,7 @@ func (l *slidingLog) Take(r *Rule, now Instant, cost int64) Decision {
 }
 
 func (l *slidingLog) Peek(r *Rule, now Instant, cost int64) Decision {
-	l.settle(r, now)
+	l.advance(r, now)
 	return l.decide(r, cost <= r.capacity-l.used(), cost)
 }
 
@@ -89,7 +89,7 @@ func (l *slidingLog) Peek(r *Rule, now Instant, cost int64) Decision {
 // are looked for up to LateReading after it, oldest first, so that what stays in the log leaves it no earlier. Nothing is
 // given back for events that have left the window: what is in it is of others.
 func (l *slidingLog) Refund(r *Rule, now Instant, seen Events, cost int64) {
-	l.settle(r, now)
+	l.advance(r, now)
 	taken := seen.At
 	if taken <= l.at-Instant(r.window) {
 		return

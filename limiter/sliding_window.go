@@ -31,21 +31,21 @@ func (w *slidingWindow) save(s State) {
 	s[0], s[1], s[2], s[3], s[4] = int64(w.at), int64(w.start), w.sub, int64(w.cur), w.full
 }
 
-// settle moves w into the sub-window of now. When the sub-windows are others, because the limit was changed or the clock
+// advance moves w into the sub-window of now. When the sub-windows are others, because the limit was changed or the clock
 // was set back, what is used goes along into the current one.
-func (w *slidingWindow) settle(r *Rule, now Instant) {
+func (w *slidingWindow) advance(r *Rule, now Instant) {
 	at, setBack := w.at.follow(now)
 	if !setBack {
 		w.at = at
-		w.advance()
+		w.nextSubWindow()
 	}
 	if setBack || w.sub != r.sub {
 		w.restart(r, at, w.used())
 	}
 }
 
-// advance lets sub-windows pass until the current one holds w.at.
-func (w *slidingWindow) advance() {
+// nextSubWindow lets sub-windows pass until the current one holds w.at.
+func (w *slidingWindow) nextSubWindow() {
 	if w.sub == 0 || w.at < w.start+Instant(w.sub) {
 		return
 	}
@@ -124,7 +124,7 @@ func (w *slidingWindow) decide(d *Decision, r *Rule, ok bool, cost int64) {
 }
 
 func (w *slidingWindow) take(d *Decision, r *Rule, now Instant, cost int64) {
-	w.settle(r, now)
+	w.advance(r, now)
 	ok := cost <= r.capacity-w.used()
 	if ok {
 		w.counts[w.cur] += cost
@@ -134,12 +134,12 @@ func (w *slidingWindow) take(d *Decision, r *Rule, now Instant, cost int64) {
 }
 
 func (w *slidingWindow) peek(d *Decision, r *Rule, now Instant, cost int64) {
-	w.settle(r, now)
+	w.advance(r, now)
 	w.decide(d, r, cost <= r.capacity-w.used(), cost)
 }
 
 func (w *slidingWindow) refund(r *Rule, now, taken Instant, cost int64) {
-	w.settle(r, now)
+	w.advance(r, now)
 	start, i := w.start, w.cur
 	if taken >= start+Instant(w.sub) {
 		return

@@ -62,8 +62,8 @@ func (b *tokenBucket) divide(r *Rule) {
 	}
 }
 
-// settle accounts for the time up to now. A clock that was set back only moves the bucket: nothing accrues.
-func (b *tokenBucket) settle(r *Rule, now Instant) {
+// advance accounts for the time up to now. A clock that was set back only moves the bucket: nothing accrues.
+func (b *tokenBucket) advance(r *Rule, now Instant) {
 	if b.per != r.per { // another limit: keep the fraction of an event, in its new unit
 		if b.part > 0 {
 			b.part = mulDiv(b.part, r.per, b.per)
@@ -114,7 +114,7 @@ func (b *tokenBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {
 }
 
 func (b *tokenBucket) take(d *Decision, r *Rule, now Instant, cost int64) {
-	b.settle(r, now)
+	b.advance(r, now)
 	ok := cost <= r.capacity-b.missing
 	if ok {
 		b.missing += cost
@@ -123,12 +123,12 @@ func (b *tokenBucket) take(d *Decision, r *Rule, now Instant, cost int64) {
 }
 
 func (b *tokenBucket) peek(d *Decision, r *Rule, now Instant, cost int64) {
-	b.settle(r, now)
+	b.advance(r, now)
 	b.decide(d, r, cost <= r.capacity-b.missing, cost)
 }
 
 func (b *tokenBucket) refund(r *Rule, now Instant, seen Events, cost int64) {
-	b.settle(r, now)
+	b.advance(r, now)
 	b.undo(r, Events{seen.At, cost}, max(cost, seen.N))
 }
 

@@ -46,16 +46,16 @@ var policy = []struct {
 		allow:    []string{module + "/limiter"},
 		reason:   "scripts are text: what runs them is the business of others",
 	}, {
-		packages: module + "/transport",
+		packages: module + "/redisconn",
 		allow:    []string{"github.com/redis/go-redis/v9/..."},
 		reason:   "the way to Redis knows no limits: it must be testable, and understandable, by its four promises alone",
 	}, {
 		packages: module + "/limiter/redisstore",
-		allow:    []string{module + "/limiter", module + "/lua", module + "/transport", "github.com/redis/go-redis/v9"},
+		allow:    []string{module + "/limiter", module + "/lua", module + "/redisconn", "github.com/redis/go-redis/v9"},
 		reason:   "the store on Redis is what joins the core, the scripts and the way to Redis",
 	}, {
-		packages: module + "/fleet",
-		allow:    []string{module + "/lua", module + "/transport", "github.com/redis/go-redis/v9"},
+		packages: module + "/membership",
+		allow:    []string{module + "/lua", module + "/redisconn", "github.com/redis/go-redis/v9"},
 		reason:   "nodes tell each other what they are, not what they count",
 	}, {
 		packages: module + "/...",
@@ -79,7 +79,7 @@ var policy = []struct {
 	}, {
 		packages: module,
 		allow: []string{
-			module + "/internal/...", module + "/limiter/...", module + "/transport", module + "/fleet",
+			module + "/internal/...", module + "/limiter/...", module + "/redisconn", module + "/membership",
 			"github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
 		},
 		reason: "everything else that it imports becomes part of every Caddy that has this module",

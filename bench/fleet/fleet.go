@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/leasestore"
+	"github.com/fleetlimit/fleetlimit/limiter/lease"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
-	"github.com/fleetlimit/fleetlimit/transport"
+	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
 // A fleet is nodes that share a Redis Cluster. Each has its own accounts and connections, like a
@@ -23,8 +23,8 @@ type fleet struct {
 
 // A node is what one gateway of a fleet decides with.
 type node struct {
-	client *transport.Client
-	store  *leasestore.Store
+	client *redisconn.Client
+	store  *lease.Store
 }
 
 // newFleet empties c and returns a fleet on it. Each node is connected with each primary.
@@ -34,10 +34,10 @@ func newFleet(c *cluster, nodes, trials int) (*fleet, error) {
 	}
 	f := &fleet{requests: make(tally, trials+1)}
 	for range nodes {
-		client := transport.New(transport.Options{Mode: transport.Cluster, Addresses: c.addrs, Timeout: c.timeout})
+		client := redisconn.New(redisconn.Options{Mode: redisconn.Cluster, Addresses: c.addrs, Timeout: c.timeout})
 		n := &node{client: client}
-		n.store = leasestore.New(&countedLender{redisstore.New(client, "rl"), f.requests},
-			leasestore.Options{Nodes: func() int { return nodes }, Timeout: c.timeout})
+		n.store = lease.New(&countedLender{redisstore.New(client, "rl"), f.requests},
+			lease.Options{Nodes: func() int { return nodes }, Timeout: c.timeout})
 		n.store.Open(zone)
 		f.nodes = append(f.nodes, n)
 	}
@@ -102,7 +102,7 @@ type countedLender struct {
 	requests tally
 }
 
-func (l *countedLender) Lend(loans []limiter.Loan, answered func(error)) {
+func (l *countedLender) Lend(loans []limiter.LeaseRequest, answered func(error)) {
 	l.requests[loans[0].Rule.ID].Add(1)
 	l.Store.Lend(loans, answered)
 }

@@ -93,7 +93,7 @@ func (n *node) take(t *trial, a *arrival, due time.Time, to *answer) {
 	d := &takes[0].Decision
 	*to = answer{at: d.At, late: begin.Sub(due), took: time.Since(begin), source: d.Source}
 	switch {
-	case err != nil || takes[0].Decision.Source == limiter.FromKnown: // the store did not answer in time
+	case err != nil || takes[0].Decision.Source == limiter.FromKnownState: // the store did not answer in time
 	case d.OK:
 		to.verdict = admitted
 	default:

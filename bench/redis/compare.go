@@ -13,8 +13,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/bench/report"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
+	"github.com/fleetlimit/fleetlimit/redisconn"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
-	"github.com/fleetlimit/fleetlimit/transport"
 )
 
 // A variant is a way to decide in Redis whether a request is within its limits.
@@ -29,7 +29,7 @@ type variant struct {
 // compare has variants take turns in short rounds and prints their rates, with the ratios to the
 // first within a round.
 func compare(s *redistest.Server, o options) error {
-	client := transport.New(transport.Options{Addresses: []string{s.Addr}, Timeout: 10 * time.Second})
+	client := redisconn.New(redisconn.Options{Addresses: []string{s.Addr}, Timeout: 10 * time.Second})
 	defer client.Close()
 	store := redisstore.New(client, "rl")
 	pool := redis.NewClient(&redis.Options{Addr: s.Addr, PoolSize: o.callers})

@@ -12,8 +12,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/bench/report"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
+	"github.com/fleetlimit/fleetlimit/redisconn"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
-	"github.com/fleetlimit/fleetlimit/transport"
 )
 
 // counts is how many counts, such as those of endpoints, each key has.
@@ -22,7 +22,7 @@ const counts = 10
 // weigh prints how much memory Redis needs for keys with ten counts each.
 func weigh(s *redistest.Server, o options) error {
 	ctx := context.Background()
-	client := transport.New(transport.Options{Addresses: []string{s.Addr}, Timeout: 10 * time.Second})
+	client := redisconn.New(redisconn.Options{Addresses: []string{s.Addr}, Timeout: 10 * time.Second})
 	defer client.Close()
 	if err := s.Client().FlushAll(ctx).Err(); err != nil {
 		return err

@@ -10,10 +10,10 @@ const batchSize = 8
 
 // A place is where the count of one take is kept.
 type place struct {
-	zone  *zone // nil when it is not open
-	shard *shard
-	key   table.Key
-	ref   // what is known of the key; without an entry, there is none to remember anything
+	zone     *zone // nil when it is not open
+	shard    *shard
+	key      table.Key
+	countRef // what is known of the key; without an entry, there is none to remember anything
 
 	added    bool // entry is new
 	overflow bool // the key found no room; what stands above is of a count that it shares with other such keys
@@ -71,10 +71,10 @@ func (s *Store) locate(p *place, k *limiter.Take) (open bool) {
 // find looks the key of k up and reports whether it has a count, or cannot have one. The shard is locked.
 func (p *place) find(k *limiter.Take) (known bool) {
 	if p.shard == nil {
-		p.ref = fresh(k.Rule)
+		p.countRef = fresh(k.Rule)
 		return true
 	}
-	p.ref = p.shard.find(&p.key)
+	p.countRef = p.shard.find(&p.key)
 	return p.entry != nil
 }
 
@@ -92,7 +92,7 @@ func peekAll(now limiter.Instant, takes []limiter.Take, places []place) {
 	for i := range takes {
 		k, p := &takes[i], &places[i]
 		if p.entry == nil {
-			p.ref = fresh(k.Rule)
+			p.countRef = fresh(k.Rule)
 		}
 		k.Decision = p.peek(k.Rule, now, k.Cost)
 	}
@@ -102,7 +102,7 @@ func peekAll(now limiter.Instant, takes []limiter.Take, places []place) {
 func makeRoom(now limiter.Instant, takes []limiter.Take, places []place, overflows []*shard) []*shard {
 	for i := range places { // none of these may be pushed out
 		if p := &places[i]; p.entry != nil {
-			p.Value().idleSince = held
+			p.Value().idleSince = pinned
 		}
 	}
 	for i := range places {
@@ -110,7 +110,7 @@ func makeRoom(now limiter.Instant, takes []limiter.Take, places []place, overflo
 		switch {
 		case p.entry != nil || p.shard == nil:
 		case p.zone.reserve(p.shard, k.Rule.MaxKeys, now):
-			p.shard.insert(&p.key, k.Rule.Algorithm).Value().idleSince = held
+			p.shard.insert(&p.key, k.Rule.Algorithm).Value().idleSince = pinned
 			p.added = true
 		default:
 			p.moveToOverflow()

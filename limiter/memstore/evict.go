@@ -37,8 +37,8 @@ func (q *search) consider(e *entry) bool {
 
 // missedLess orders entries by what is lost with them: nothing for those that are spent, else the idler the less.
 func (q *search) missedLess(a, b *record) bool {
-	now := tickOf(q.now)
-	if spent := a.spent(now); spent != b.spent(now) {
+	now := coarseSecondOf(q.now)
+	if spent := a.forgettable(now); spent != b.forgettable(now) {
 		return spent
 	}
 	return a.idleSince < b.idleSince
@@ -75,7 +75,7 @@ func (z *zone) evict(own *shard, now limiter.Instant) bool {
 		}
 	}
 	if q.victim != nil {
-		if !q.victim.Value().spent(tickOf(now)) {
+		if !q.victim.Value().forgettable(coarseSecondOf(now)) {
 			z.evictions.Add(1)
 		}
 		holder.remove(q.victim)

@@ -11,9 +11,9 @@ import (
 )
 
 func TestFormsDiffer(t *testing.T) {
-	seen := make(map[form]limiter.Algorithm)
+	seen := make(map[layout]limiter.Algorithm)
 	add := func(a limiter.Algorithm) {
-		f, _ := formOf(a)
+		f, _ := layoutOf(a)
 		if other, ok := seen[f]; ok {
 			t.Errorf("form of %v = %d, that of %v", a, f, other)
 		}

@@ -16,26 +16,26 @@ type record struct {
 	// back, what was used before stays until the clock is there again, or it is used anew).
 	idleSince limiter.Instant
 
-	resetAt    tick // from when on the count equals a fresh one
-	quietUntil tick // until when a denial is no news: see limiter.Decision.Breach
+	resetAt    coarseSecond // from when on the count equals a fresh one
+	quietUntil coarseSecond // until when a denial is no news: see limiter.Decision.Breach
 }
 
-// held is the idleSince of an entry that a take under way relies on. Only the holder of the shard's lock ever sees it.
-const held = limiter.Never
+// pinned is the idleSince of an entry that a take under way relies on. Only the holder of the shard's lock ever sees it.
+const pinned = limiter.Never
 
 // breach reports whether a denial at now is the first in a window of so many microseconds. A quiet time that ends later
 // than this denial could make it end is left from before the clock was set back.
 func (r *record) breach(window, now limiter.Instant) bool {
-	if tickOf(now) < r.quietUntil && r.quietUntil <= tickAfter(now+window+limiter.LateReading) {
+	if coarseSecondOf(now) < r.quietUntil && r.quietUntil <= coarseSecondAfter(now+window+limiter.LateReading) {
 		return false
 	}
-	r.quietUntil = tickAfter(now + window)
+	r.quietUntil = coarseSecondAfter(now + window)
 	return true
 }
 
 // evictable reports whether the key may be forgotten though it has consumption.
 func (r *record) evictable(now limiter.Instant) bool { return r.idleSince <= now }
 
-// spent reports whether nothing is lost when the key is forgotten: it is at its full limit, and its next denial would be
+// forgettable reports whether nothing is lost when the key is forgotten: it is at its full limit, and its next denial would be
 // news.
-func (r *record) spent(now tick) bool { return r.resetAt <= now && r.quietUntil <= now }
+func (r *record) forgettable(now coarseSecond) bool { return r.resetAt <= now && r.quietUntil <= now }

@@ -24,26 +24,26 @@ type shardFields struct {
 
 	mu      sync.Mutex // guards what follows
 	entries table.Table[record, struct{}]
-	counts  table.Aside[limiter.Count] // of the forms that are far
+	counts  table.Overflow[limiter.Count] // of the forms that are far
 }
 
 // find returns what is known of the key k.
-func (s *shard) find(k *table.Key) ref {
+func (s *shard) find(k *table.Key) countRef {
 	e, _ := s.entries.Find(k)
 	switch {
 	case e == nil:
-		return ref{}
-	case form(k.Form).far():
-		return ref{entry: e, far: s.counts.At(e.Numbers(1)[0])}
+		return countRef{}
+	case layout(k.Form).far():
+		return countRef{entry: e, far: s.counts.At(e.Numbers(1)[0])}
 	}
-	return ref{entry: e, numbers: k.Numbers}
+	return countRef{entry: e, numbers: k.Numbers}
 }
 
 // insert adds an entry without consumption under the algorithm a for the key k, which must not have one yet. What was
 // found before in s is to be found again.
 func (s *shard) insert(k *table.Key, a limiter.Algorithm) *entry {
 	e := s.entries.Insert(k)
-	if form(k.Form).far() {
+	if layout(k.Form).far() {
 		e.Numbers(1)[0] = s.counts.Put(limiter.NewCount(a))
 	}
 	return e
@@ -51,7 +51,7 @@ func (s *shard) insert(k *table.Key, a limiter.Algorithm) *entry {
 
 // remove takes out e, which must be there. What was found before stays where it is.
 func (s *shard) remove(e *entry) {
-	if form(e.Form()).far() {
+	if layout(e.Form()).far() {
 		s.counts.Drop(e.Numbers(1)[0])
 	}
 	s.entries.Remove(e)

@@ -157,7 +157,7 @@ func (s *Store) zone(name string) *zone { return (*s.zones.Load())[name] }
 // identify writes what the entry of k is found by. The upper bits of its hash choose the shard, the lower half the place
 // there. (The key is written where it is used, since to copy it would take longer than to find the entry.)
 func (s *Store) identify(key *table.Key, k *limiter.Take) {
-	f, n := formOf(k.Rule.Algorithm)
+	f, n := layoutOf(k.Rule.Algorithm)
 	key.Hash = maphash.Bytes(s.seed, k.Key) ^ spread(k.Rule.ID)
 	key.ID, key.Form, key.Numbers, key.Text = k.Rule.ID, uint16(f), n, k.Key
 }

@@ -45,7 +45,7 @@ func (s *shard) sweep(now limiter.Instant) (removed int) {
 	for c, more := new(table.Cursor), true; more; {
 		s.mu.Lock()
 		more = s.entries.Walk(c, sweepSlice, func(e *entry) {
-			if rec := e.Value(); rec.spent(tickOf(now)) && now-rec.idleSince >= idleFor {
+			if rec := e.Value(); rec.forgettable(coarseSecondOf(now)) && now-rec.idleSince >= idleFor {
 				s.remove(e)
 				removed++
 			}

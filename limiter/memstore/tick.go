@@ -6,18 +6,18 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A tick is an instant in units of 2^20 µs, about a second, cut off. It serves where it does not matter whether something
+// A coarseSecond is an instant in units of 2^20 µs, about a second, cut off. It serves where it does not matter whether something
 // is forgotten a second later, and takes half the memory. Ticks last until the year 2106; later instants are the last.
-type tick uint32
+type coarseSecond uint32
 
-const tickBits = 20
+const coarseSecondBits = 20
 
-// tickOf returns the tick that now is in.
-func tickOf(now limiter.Instant) tick {
-	return tick(min(max(now>>tickBits, 0), math.MaxUint32))
+// coarseSecondOf returns the tick that now is in.
+func coarseSecondOf(now limiter.Instant) coarseSecond {
+	return coarseSecond(min(max(now>>coarseSecondBits, 0), math.MaxUint32))
 }
 
-// tickAfter returns the first tick that begins after at.
-func tickAfter(at limiter.Instant) tick {
-	return tick(min(max(at>>tickBits+1, 0), math.MaxUint32))
+// coarseSecondAfter returns the first tick that begins after at.
+func coarseSecondAfter(at limiter.Instant) coarseSecond {
+	return coarseSecond(min(max(at>>coarseSecondBits+1, 0), math.MaxUint32))
 }

@@ -11,7 +11,7 @@ func TestTicks(t *testing.T) {
 	const last = math.MaxUint32
 	for _, tt := range []struct {
 		at        limiter.Instant
-		in, after tick
+		in, after coarseSecond
 	}{
 		{-1 << 40, 0, 0},
 		{-1, 0, 0},
@@ -22,10 +22,10 @@ func TestTicks(t *testing.T) {
 		{last << 20, last, last},
 		{limiter.Never, last, last},
 	} {
-		if got := tickOf(tt.at); got != tt.in {
+		if got := coarseSecondOf(tt.at); got != tt.in {
 			t.Errorf("tickOf(%d) = %d, want %d", tt.at, got, tt.in)
 		}
-		if got := tickAfter(tt.at); got != tt.after {
+		if got := coarseSecondAfter(tt.at); got != tt.after {
 			t.Errorf("tickAfter(%d) = %d, want %d", tt.at, got, tt.after)
 		}
 	}

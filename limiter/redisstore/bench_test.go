@@ -29,9 +29,9 @@ func BenchmarkLend(b *testing.B) {
 		b.Run(bench.name, func(b *testing.B) {
 			s, r := New(connect(b, standalone(b)), "rl"), spacious(b)
 			runOnKeys(b, func(key []byte) func() error {
-				loans, answer := []limiter.Loan{{Rule: r, Key: key, Need: 1, Want: 10}}, make(chan error, 1)
+				loans, answer := []limiter.LeaseRequest{{Rule: r, Key: key, Need: 1, Want: 10}}, make(chan error, 1)
 				return func() error {
-					loans[0].Back[0] = limiter.Events{At: loans[0].Decision.At, N: bench.back}
+					loans[0].Returns[0] = limiter.Events{At: loans[0].Decision.At, N: bench.back}
 					loans[0].Seen = limiter.Events{At: loans[0].Decision.At, N: 10}
 					s.Lend(loans, func(err error) { answer <- err })
 					return <-answer

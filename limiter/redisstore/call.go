@@ -7,7 +7,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/lua"
-	"github.com/fleetlimit/fleetlimit/transport"
+	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
 // A group is the takes of one key, which one call decides.
@@ -48,7 +48,7 @@ func (g group) kinds() []limiter.Kind {
 }
 
 // takeCall returns the call that decides g: see take.lua.
-func (s *Store) takeCall(now limiter.Instant, g group, consume bool) *transport.Call {
+func (s *Store) takeCall(now limiter.Instant, g group, consume bool) *redisconn.Call {
 	operation := "peek"
 	if consume {
 		operation = "take"
@@ -62,7 +62,7 @@ func (s *Store) takeCall(now limiter.Instant, g group, consume bool) *transport.
 }
 
 // refundCall returns the call that gives back g: see refund.lua.
-func (s *Store) refundCall(now limiter.Instant, g group) *transport.Call {
+func (s *Store) refundCall(now limiter.Instant, g group) *redisconn.Call {
 	c := s.call(g[0].Key, len(g), now, "refund")
 	c.Script = refundScripts.of(g.kinds())
 	for _, k := range g {
@@ -72,13 +72,13 @@ func (s *Store) refundCall(now limiter.Instant, g group) *transport.Call {
 }
 
 // call returns a call about so many rules of a key, which are to be added: see ask.lua.
-func (s *Store) call(key []byte, rules int, now limiter.Instant, what any) *transport.Call {
+func (s *Store) call(key []byte, rules int, now limiter.Instant, what any) *redisconn.Call {
 	args := make([]any, 0, 2+7*rules)
-	return &transport.Call{Keys: []string{hashName(s.prefix, key)}, Args: append(args, s.clock(now), what)}
+	return &redisconn.Call{Keys: []string{hashName(s.prefix, key)}, Args: append(args, s.clock(now), what)}
 }
 
 // add adds the key and the arguments for a rule: see ask.lua.
-func (s *Store) add(c *transport.Call, r *limiter.Rule, cost int64, last any) {
+func (s *Store) add(c *redisconn.Call, r *limiter.Rule, cost int64, last any) {
 	var first, second int64
 	switch r.Algorithm.Kind {
 	case limiter.TokenBucket:

@@ -35,7 +35,7 @@ func TestForeignValues(t *testing.T) {
 				}
 			}
 			n := s.Foreign()
-			if borrow(t, s, 0, limiter.Loan{Rule: r, Need: 1}); s.Foreign() != n {
+			if borrow(t, s, 0, limiter.LeaseRequest{Rule: r, Need: 1}); s.Foreign() != n {
 				t.Errorf("%v, %q: foreign values = %d, and then %d, want no more", a, value, n, s.Foreign())
 			}
 		}
@@ -70,13 +70,13 @@ func TestDeletedKeysTakeNothingBack(t *testing.T) {
 	client := connect(t, standalone(t))
 	for _, a := range algorithms {
 		s, r, now := withClock(client), leasable(t, a), limiter.Instant(1_800_000_000_000_000)
-		l := borrow(t, s, now, limiter.Loan{Rule: r, Need: 1, Want: 80})
+		l := borrow(t, s, now, limiter.LeaseRequest{Rule: r, Need: 1, Want: 80})
 		hash := hashName(s.prefix, []byte("key"))
 		redis.Del(t.Context(), hash, logName(hash, r.ID))
-		other := borrow(t, s, now+1000, limiter.Loan{Rule: r, Need: 100, Want: 400})
-		back := limiter.Loan{Rule: r, Run: l.Run, Back: [2]limiter.Events{{At: l.Decision.At, N: l.Lent}}}
+		other := borrow(t, s, now+1000, limiter.LeaseRequest{Rule: r, Need: 100, Want: 400})
+		back := limiter.LeaseRequest{Rule: r, Incarnation: l.Incarnation, Returns: [2]limiter.Events{{At: l.Decision.At, N: l.Granted}}}
 		if a.Kind != limiter.SlidingWindowLog {
-			back.Undo = limiter.Events{At: l.Decision.At, N: 1}
+			back.Cancel = limiter.Events{At: l.Decision.At, N: 1}
 		}
 		got := borrow(t, s, now+2000, back)
 		if accrued := got.Decision.Remaining - other.Decision.Remaining; accrued != 0 {

@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/redisconn"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
-	"github.com/fleetlimit/fleetlimit/transport"
 )
 
 // TestOnePrimaryHangs stops one primary of a cluster: only the takes of its keys fail. A denial by another primary holds, and what
 // it consumes stays consumed.
 func TestOnePrimaryHangs(t *testing.T) {
 	cluster := redistest.SharedCluster(t)
-	client := transport.New(transport.Options{Mode: transport.Cluster, Addresses: cluster.Addrs, Timeout: 200 * time.Millisecond})
+	client := redisconn.New(redisconn.Options{Mode: redisconn.Cluster, Addresses: cluster.Addrs, Timeout: 200 * time.Millisecond})
 	t.Cleanup(client.Close)
 	s := New(client, "hang")
 	r := mustRule(t, 1, limiter.Algorithm{Kind: limiter.FixedWindow}, limiter.Limit{Events: 3, Window: 24 * time.Hour})
@@ -38,11 +38,11 @@ func TestOnePrimaryHangs(t *testing.T) {
 	primary.Pause()
 	defer primary.Resume()
 	answers := make(chan error)
-	s.Lend([]limiter.Loan{{Rule: r, Key: []byte(hung), Need: 1}}, func(err error) { answers <- err })
+	s.Lend([]limiter.LeaseRequest{{Rule: r, Key: []byte(hung), Need: 1}}, func(err error) { answers <- err })
 	for i, left := range []int64{2, 1, 0, 0} {
 		takes := request()
 		err := s.Take(t.Context(), 0, takes)
-		if !errors.Is(err, transport.ErrTimeout) || takes[0].Err != err || takes[1].Err != nil {
+		if !errors.Is(err, redisconn.ErrTimeout) || takes[0].Err != err || takes[1].Err != nil {
 			t.Fatalf("take %d = %v, with errors %v and %v, want a timeout of the first alone", i+1, err, takes[0].Err, takes[1].Err)
 		}
 		if d := takes[1].Decision; d.OK != (i < 3) || d.Remaining != left {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/redisconn"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
-	"github.com/fleetlimit/fleetlimit/transport"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m) }
@@ -17,30 +17,30 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 // topologies are the ways in which Redis is run.
 var topologies = []struct {
 	name    string
-	options func(testing.TB) transport.Options
+	options func(testing.TB) redisconn.Options
 }{
 	{"standalone", standalone},
-	{"sentinel", func(t testing.TB) transport.Options {
+	{"sentinel", func(t testing.TB) redisconn.Options {
 		s := redistest.SharedSentinel(t)
-		return transport.Options{Mode: transport.Sentinel, Addresses: s.Addrs, MasterName: s.MasterName}
+		return redisconn.Options{Mode: redisconn.Sentinel, Addresses: s.Addrs, MasterName: s.MasterName}
 	}},
-	{"cluster", func(t testing.TB) transport.Options {
-		return transport.Options{Mode: transport.Cluster, Addresses: redistest.SharedCluster(t).Addrs}
+	{"cluster", func(t testing.TB) redisconn.Options {
+		return redisconn.Options{Mode: redisconn.Cluster, Addresses: redistest.SharedCluster(t).Addrs}
 	}},
 }
 
-func standalone(t testing.TB) transport.Options {
-	return transport.Options{Addresses: []string{redistest.Shared(t).Addr}}
+func standalone(t testing.TB) redisconn.Options {
+	return redisconn.Options{Addresses: []string{redistest.Shared(t).Addr}}
 }
 
 // patience is how long tests wait for an answer: they are about answers, not about time.
 const patience = 10 * time.Second
 
 // connect returns a client of that Redis.
-func connect(t testing.TB, o transport.Options) *transport.Client {
+func connect(t testing.TB, o redisconn.Options) *redisconn.Client {
 	t.Helper()
 	o.Timeout = patience
-	c := transport.New(o)
+	c := redisconn.New(o)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -48,7 +48,7 @@ func connect(t testing.TB, o transport.Options) *transport.Client {
 var stores atomic.Int64
 
 // withClock returns a store without counts that goes by the instants it is given.
-func withClock(c *transport.Client) *Store {
+func withClock(c *redisconn.Client) *Store {
 	s := New(c, fmt.Sprint("test", stores.Add(1)))
 	s.clock = func(now limiter.Instant) string { return strconv.FormatInt(int64(now), 10) }
 	return s

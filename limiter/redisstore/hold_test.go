@@ -27,7 +27,7 @@ func TestDenialsKeepCountsAlive(t *testing.T) {
 			if mode == "take" {
 				d = take(t, s, after, "key", 100)
 			} else {
-				d = borrow(t, s, 0, limiter.Loan{Rule: after, Need: 100}).Decision
+				d = borrow(t, s, 0, limiter.LeaseRequest{Rule: after, Need: 100}).Decision
 			}
 			if d.OK {
 				if time.Since(begin) < time.Second {

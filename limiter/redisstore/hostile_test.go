@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/transport"
+	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
 // FuzzHostileReply has a compromised Redis answer with whatever numbers and texts it likes: that is
@@ -38,8 +38,8 @@ func FuzzHostileReply(f *testing.F) {
 				if a, err := read(whole, group{&take}, true); err == nil {
 					a.undo(group{&take})
 				}
-				loans := []limiter.Loan{{Rule: r, Key: []byte("k"), Need: 3, More: 2, Want: 100}}
-				_, _ = readLoans(&transport.Call{Reply: whole, Run: 1}, loans)
+				loans := []limiter.LeaseRequest{{Rule: r, Key: []byte("k"), Need: 3, More: 2, Want: 100}}
+				_, _ = readLoans(&redisconn.Call{Reply: whole, Incarnation: 1}, loans)
 			}
 		}
 	})

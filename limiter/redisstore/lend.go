@@ -8,13 +8,13 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/lua"
-	"github.com/fleetlimit/fleetlimit/transport"
+	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
 var _ limiter.Lender = (*Store)(nil)
 
 // Lend implements [limiter.Lender]. The loans are asked for within a second, or not at all.
-func (s *Store) Lend(loans []limiter.Loan, answered func(error)) {
+func (s *Store) Lend(loans []limiter.LeaseRequest, answered func(error)) {
 	c := s.lendCall(loans)
 	s.client.Start(c, func() {
 		err := c.Err
@@ -39,9 +39,9 @@ func (s *Store) Answers(key []byte, within time.Duration) bool {
 }
 
 // lendCall returns the call that answers loans: see lua.Lend.
-func (s *Store) lendCall(loans []limiter.Loan) *transport.Call {
+func (s *Store) lendCall(loans []limiter.LeaseRequest) *redisconn.Call {
 	kinds := make([]limiter.Kind, 0, lua.MaxRules)
-	c := s.call(loans[0].Key, len(loans), 0, transport.Run)
+	c := s.call(loans[0].Key, len(loans), 0, redisconn.Incarnation)
 	for i := range loans {
 		l := &loans[i]
 		kinds = append(kinds, l.Rule.Algorithm.Kind)
@@ -52,7 +52,7 @@ func (s *Store) lendCall(loans []limiter.Loan) *transport.Call {
 }
 
 // terms returns what else a loan asks for: see loan.lua.
-func (s *Store) terms(l *limiter.Loan) []byte {
+func (s *Store) terms(l *limiter.LeaseRequest) []byte {
 	b := make([]byte, 0, termsSize)
 	want := l.Want
 	if !l.Rule.Leases() {
@@ -62,20 +62,20 @@ func (s *Store) terms(l *limiter.Loan) []byte {
 	b = appendNumber(b, 2, l.Divisor())
 	b = appendNumber(b, 5, want)
 	b = appendNumber(b, 3, l.Rule.LeaseSlot())
-	settles := l.Settles()
+	settles := l.ChangesCount()
 	if l.Seen.N <= 0 && !settles {
 		return b
 	}
 	b = appendEvents(b, l.Seen)
-	b = appendNumber(b, 7, int64(l.Run))
+	b = appendNumber(b, 7, int64(l.Incarnation))
 	if !settles {
 		return b
 	}
-	b = appendEvents(b, l.Back[0])
-	b = appendEvents(b, l.Back[1])
-	b = appendEvents(b, l.Undo)
-	b = appendNumber(b, 7, l.Owed)
-	b = appendNumber(b, 7, l.Paid)
+	b = appendEvents(b, l.Returns[0])
+	b = appendEvents(b, l.Returns[1])
+	b = appendEvents(b, l.Cancel)
+	b = appendNumber(b, 7, l.CreditTotal)
+	b = appendNumber(b, 7, l.SettledTotal)
 	return binary.BigEndian.AppendUint64(b, s.node)
 }
 
@@ -96,7 +96,7 @@ func appendNumber(b []byte, bytes int, n int64) []byte {
 }
 
 // readLoans reads the reply of lend.lua and writes the answers. It returns how many values were not ours.
-func readLoans(c *transport.Call, loans []limiter.Loan) (foreign int64, err error) {
+func readLoans(c *redisconn.Call, loans []limiter.LeaseRequest) (foreign int64, err error) {
 	r, err := newReader(c.Reply)
 	if err != nil {
 		return 0, err
@@ -104,8 +104,8 @@ func readLoans(c *transport.Call, loans []limiter.Loan) (foreign int64, err erro
 	for i := range loans {
 		l := &loans[i]
 		at := limiter.Instant(r.next())
-		l.Served, l.Lent, l.Run = r.next(), r.next(), c.Run
-		r.count(l.Rule, at).Tell(l)
+		l.Served, l.Granted, l.Incarnation = r.next(), r.next(), c.Incarnation
+		r.count(l.Rule, at).FillAnswer(l)
 	}
 	foreign, ok := r.end()
 	if !ok {
@@ -116,7 +116,7 @@ func readLoans(c *transport.Call, loans []limiter.Loan) (foreign int64, err erro
 
 // late returns err as a [limiter.ErrLate] if it says that the answer comes too late for the caller.
 func late(err error) error {
-	if errors.Is(err, transport.ErrTimeout) || errors.Is(err, transport.ErrBusy) {
+	if errors.Is(err, redisconn.ErrTimeout) || errors.Is(err, redisconn.ErrBusy) {
 		return fmt.Errorf("%w: %w", limiter.ErrLate, err)
 	}
 	return err

@@ -185,7 +185,7 @@ func (h *lending) passTime() (back bool) {
 // lend has a node ask for loans of some rules.
 func (h *lending) lend(t *testing.T) error {
 	s, key := h.nodes[h.IntN(len(h.nodes))], pick(h.history, h.keys...)
-	var loans []limiter.Loan
+	var loans []limiter.LeaseRequest
 	for _, i := range h.Perm(len(h.rules))[:1+h.IntN(min(3, len(h.rules)))] {
 		loans = append(loans, h.randomLoan(s, h.rules[i], key))
 	}
@@ -196,17 +196,17 @@ func (h *lending) lend(t *testing.T) error {
 	if err := <-answer; err != nil {
 		return err
 	}
-	h.run = loans[0].Run
+	h.run = loans[0].Incarnation
 	limiter.Lend(s.node, h.run, h.now, h.of(key, want), want)
 	written := true
 	for i, got := range loans {
 		l, a := want[i], account{key, got.Rule.ID}
-		if got.Decision != l.Decision || got.Served != l.Served || got.Lent != l.Lent || got.Ends != l.Ends || got.Run != l.Run {
+		if got.Decision != l.Decision || got.Served != l.Served || got.Granted != l.Granted || got.Expires != l.Expires || got.Incarnation != l.Incarnation {
 			return fmt.Errorf("loan %d of %d under %v with %+v, asked %s:\n got %+v, served %d, lent %d until %d\nwant %+v, %d, %d, %d",
 				i+1, len(loans), got.Rule.Algorithm, got.Rule.Limit, asked,
-				got.Decision, got.Served, got.Lent, got.Ends, l.Decision, l.Served, l.Lent, l.Ends)
+				got.Decision, got.Served, got.Granted, got.Expires, l.Decision, l.Served, l.Granted, l.Expires)
 		}
-		written = written && got.Served+got.Lent > 0
+		written = written && got.Served+got.Granted > 0
 		h.remember(a, got)
 	}
 	h.mayStepBack = h.stepsBack && written
@@ -214,14 +214,14 @@ func (h *lending) lend(t *testing.T) error {
 }
 
 // remember notes what a loan let go of.
-func (h *lending) remember(a account, l limiter.Loan) {
+func (h *lending) remember(a account, l limiter.LeaseRequest) {
 	h.last = l.Decision
 	if h.told[a] = append(h.told[a], l.Decision.Seen()); len(h.told[a]) > 5 {
 		h.told[a] = h.told[a][1:]
 	}
-	if l.Lent > 0 {
-		h.ends = l.Ends
-		h.lent = append(h.lent, outstanding{a, limiter.Events{At: l.Decision.At, N: l.Lent}})
+	if l.Granted > 0 {
+		h.ends = l.Expires
+		h.lent = append(h.lent, outstanding{a, limiter.Events{At: l.Decision.At, N: l.Granted}})
 	}
 	if l.Served > 0 {
 		h.served = append(h.served, outstanding{a, limiter.Events{At: l.Decision.At, N: l.Served}})
@@ -229,33 +229,33 @@ func (h *lending) remember(a account, l limiter.Loan) {
 }
 
 // randomLoan returns a loan with something of everything.
-func (h *lending) randomLoan(s *Store, r *limiter.Rule, key string) limiter.Loan {
+func (h *lending) randomLoan(s *Store, r *limiter.Rule, key string) limiter.LeaseRequest {
 	limit, a := r.Capacity(), account{key, r.ID}
-	l := limiter.Loan{
-		Rule: r,
-		Key:  []byte(key),
-		Need: pick(h.history, 0, 0, 1, 1, 1+h.Int64N(limit), max(1, h.last.Remaining), limit, limit+1),
-		More: pick(h.history, 0, 0, 1, h.Int64N(limit)),
-		Want: pick(h.history, 0, 1, h.Int64N(limit), 2*limit),
-		Run:  pick(h.history, h.run, h.run, h.run, h.run+1, 0),
+	l := limiter.LeaseRequest{
+		Rule:        r,
+		Key:         []byte(key),
+		Need:        pick(h.history, 0, 0, 1, 1, 1+h.Int64N(limit), max(1, h.last.Remaining), limit, limit+1),
+		More:        pick(h.history, 0, 0, 1, h.Int64N(limit)),
+		Want:        pick(h.history, 0, 1, h.Int64N(limit), 2*limit),
+		Incarnation: pick(h.history, h.run, h.run, h.run, h.run+1, 0),
 	}
 	l.Nodes = pick(h.history, 0, 1, 10, 10_000)
-	for i := range l.Back {
+	for i := range l.Returns {
 		if h.IntN(3) == 0 {
-			l.Back[i] = h.some(&h.lent, a)
+			l.Returns[i] = h.some(&h.lent, a)
 		}
 	}
 	if h.IntN(6) == 0 {
-		l.Undo = h.some(&h.served, a)
+		l.Cancel = h.some(&h.served, a)
 	}
 	if h.IntN(3) == 0 {
 		l.Seen = pick(h.history, append(h.told[a], limiter.Events{})...)
 	}
-	if l.Undo.N > 0 && h.IntN(2) == 0 { // right after it, little else was used
-		l.Seen, l.Run = limiter.Events{At: l.Undo.At, N: l.Undo.N + h.Int64N(4)}, h.run
+	if l.Cancel.N > 0 && h.IntN(2) == 0 { // right after it, little else was used
+		l.Seen, l.Incarnation = limiter.Events{At: l.Cancel.At, N: l.Cancel.N + h.Int64N(4)}, h.run
 	}
 	if h.IntN(4) == 0 {
-		l.Owed, l.Paid = h.owe(debt{a, s.node}, r)
+		l.CreditTotal, l.SettledTotal = h.owe(debt{a, s.node}, r)
 	}
 	return l
 }
@@ -296,7 +296,7 @@ func (h *lending) owe(d debt, r *limiter.Rule) (owed, paid int64) {
 }
 
 // of returns the ledgers of the accounts of loans.
-func (h *lending) of(key string, loans []limiter.Loan) []*limiter.Ledger {
+func (h *lending) of(key string, loans []limiter.LeaseRequest) []*limiter.Ledger {
 	var ledgers []*limiter.Ledger
 	for _, l := range loans {
 		a := account{key, l.Rule.ID}
@@ -312,13 +312,13 @@ func (h *lending) of(key string, loans []limiter.Loan) []*limiter.Ledger {
 func (h *lending) take(t *testing.T) error {
 	s, key := h.nodes[0], pick(h.history, h.keys...)
 	var takes []limiter.Take
-	var loans []limiter.Loan
+	var loans []limiter.LeaseRequest
 	for _, i := range h.Perm(len(h.rules))[:1+h.IntN(min(2, len(h.rules)))] {
 		r := h.rules[i]
 		limit := r.Capacity()
 		cost := pick(h.history, 1, 1, 1+h.Int64N(limit), max(1, h.last.Remaining), limit)
 		takes = append(takes, limiter.Take{Rule: r, Key: []byte(key), Cost: cost})
-		loans = append(loans, limiter.Loan{Rule: r, Need: cost})
+		loans = append(loans, limiter.LeaseRequest{Rule: r, Need: cost})
 	}
 	if err := s.Take(t.Context(), h.now, takes); err != nil {
 		return err
@@ -341,10 +341,10 @@ func (h *lending) refund(t *testing.T) error {
 	i := h.IntN(len(h.taken))
 	back := h.taken[i]
 	h.taken = slices.Delete(h.taken, i, i+1)
-	var loans []limiter.Loan
+	var loans []limiter.LeaseRequest
 	for _, k := range back {
 		seen := k.Decision.Seen()
-		loans = append(loans, limiter.Loan{Rule: k.Rule, Undo: limiter.Events{At: seen.At, N: k.Cost}, Seen: seen, Run: h.run})
+		loans = append(loans, limiter.LeaseRequest{Rule: k.Rule, Cancel: limiter.Events{At: seen.At, N: k.Cost}, Seen: seen, Incarnation: h.run})
 	}
 	limiter.Lend(0, h.run, h.now, h.of(string(back[0].Key), loans), loans)
 	return h.nodes[0].Refund(t.Context(), h.now, back)
@@ -354,10 +354,10 @@ func (h *lending) refund(t *testing.T) error {
 func (h *lending) peek(t *testing.T) error {
 	key := pick(h.history, h.keys...)
 	var takes []limiter.Take
-	var loans []limiter.Loan
+	var loans []limiter.LeaseRequest
 	for _, r := range h.rules {
 		takes = append(takes, limiter.Take{Rule: r, Key: []byte(key), Cost: 1})
-		loans = append(loans, limiter.Loan{Rule: r})
+		loans = append(loans, limiter.LeaseRequest{Rule: r})
 	}
 	if err := h.nodes[0].Peek(t.Context(), h.now, takes); err != nil {
 		return err
@@ -370,7 +370,7 @@ func (h *lending) peek(t *testing.T) error {
 }
 
 // same compares decisions.
-func (h *lending) same(takes []limiter.Take, loans []limiter.Loan) error {
+func (h *lending) same(takes []limiter.Take, loans []limiter.LeaseRequest) error {
 	for i, k := range takes {
 		got, want := k.Decision, loans[i].Decision
 		if got.Breach = false; got != want {

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/redisconn"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
-	"github.com/fleetlimit/fleetlimit/transport"
 )
 
 // TestLend borrows from Redis however it is run, by Redis's clock.
@@ -17,14 +17,14 @@ func TestLend(t *testing.T) {
 		t.Run(topology.name, func(t *testing.T) {
 			s := New(connect(t, topology.options(t)), "rl")
 			r := leasable(t, limiter.Algorithm{Kind: limiter.FixedWindow})
-			l := borrow(t, s, 0, limiter.Loan{Rule: r, Need: 1, More: 2, Want: 1000})
-			if l.Served != 3 || l.Lent != 74 || l.Run == 0 { // an eighth of 597
-				t.Errorf("served %d, lent %d in run %d, want 3 and 74 in a run that is not 0", l.Served, l.Lent, l.Run)
+			l := borrow(t, s, 0, limiter.LeaseRequest{Rule: r, Need: 1, More: 2, Want: 1000})
+			if l.Served != 3 || l.Granted != 74 || l.Incarnation == 0 { // an eighth of 597
+				t.Errorf("served %d, lent %d in run %d, want 3 and 74 in a run that is not 0", l.Served, l.Granted, l.Incarnation)
 			}
-			if now := limiter.At(time.Now()); l.Ends <= l.Decision.At || l.Ends > now+5_000_000 {
-				t.Errorf("the lease ends at %d, want within 5 s of %d", l.Ends, now)
+			if now := limiter.At(time.Now()); l.Expires <= l.Decision.At || l.Expires > now+5_000_000 {
+				t.Errorf("the lease ends at %d, want within 5 s of %d", l.Expires, now)
 			}
-			if l = borrow(t, s, 0, limiter.Loan{Rule: r, Need: 601}); l.Served != 0 || l.Decision.OK {
+			if l = borrow(t, s, 0, limiter.LeaseRequest{Rule: r, Need: 601}); l.Served != 0 || l.Decision.OK {
 				t.Errorf("loan above the limit = %+v, want a denial", l)
 			}
 		})
@@ -37,26 +37,26 @@ func TestStrictRulesLendNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := borrow(t, New(connect(t, standalone(t)), "rl"), 0, limiter.Loan{Rule: r, Need: 1, Want: 100})
-	if l.Served != 1 || l.Lent != 0 || l.Ends != 0 {
-		t.Errorf("served %d, lent %d until %d, want 1 and nothing", l.Served, l.Lent, l.Ends)
+	l := borrow(t, New(connect(t, standalone(t)), "rl"), 0, limiter.LeaseRequest{Rule: r, Need: 1, Want: 100})
+	if l.Served != 1 || l.Granted != 0 || l.Expires != 0 {
+		t.Errorf("served %d, lent %d until %d, want 1 and nothing", l.Served, l.Granted, l.Expires)
 	}
 }
 
 // TestLoansOfAnotherRun has Redis lose everything: the loans of before are not taken back, and what was seen is counted again.
 func TestLoansOfAnotherRun(t *testing.T) {
 	server := redistest.NewServer(t)
-	s := New(connect(t, transport.Options{Addresses: []string{server.Addr}}), "rl")
+	s := New(connect(t, redisconn.Options{Addresses: []string{server.Addr}}), "rl")
 	r := leasable(t, limiter.Algorithm{Kind: limiter.SlidingWindowLog})
-	before := borrow(t, s, 0, limiter.Loan{Rule: r, Need: 100, Want: 50})
+	before := borrow(t, s, 0, limiter.LeaseRequest{Rule: r, Need: 100, Want: 50})
 	seen := limiter.Events{At: before.Decision.At, N: r.Capacity() - before.Decision.Remaining}
 	server.Restart()
 
-	after := limiter.Loan{Rule: r, Seen: seen, Run: before.Run}
-	after.Back[0] = limiter.Events{At: before.Decision.At, N: before.Lent}
+	after := limiter.LeaseRequest{Rule: r, Seen: seen, Incarnation: before.Incarnation}
+	after.Returns[0] = limiter.Events{At: before.Decision.At, N: before.Granted}
 	after = borrow(t, s, 0, after)
-	if after.Run == before.Run {
-		t.Errorf("run after a restart = %d, as before", after.Run)
+	if after.Incarnation == before.Incarnation {
+		t.Errorf("run after a restart = %d, as before", after.Incarnation)
 	}
 	if got, want := after.Decision.Remaining, before.Decision.Remaining; got != want {
 		t.Errorf("remaining after a restart = %d, want %d as before", got, want)
@@ -66,7 +66,7 @@ func TestLoansOfAnotherRun(t *testing.T) {
 // TestLendFails checks that an error is answered once, whether the call was refused or its reply is of no use.
 func TestLendFails(t *testing.T) {
 	client := connect(t, standalone(t))
-	loans := []limiter.Loan{{Rule: leasable(t, limiter.Algorithm{}), Key: []byte("key"), Need: 1}}
+	loans := []limiter.LeaseRequest{{Rule: leasable(t, limiter.Algorithm{}), Key: []byte("key"), Need: 1}}
 	s, answers := New(client, "rl"), make(chan error, 2)
 	if err := redistest.Shared(t).Client().Set(t.Context(), "rl:{key}", "not a hash", 0).Err(); err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestLendFails(t *testing.T) {
 	}
 	client.Close()
 	s.Lend(loans, func(err error) { answers <- err })
-	if err := <-answers; !errors.Is(err, transport.ErrClosed) {
+	if err := <-answers; !errors.Is(err, redisconn.ErrClosed) {
 		t.Errorf("error after Close = %v, want ErrClosed", err)
 	}
 	if n := len(answers); n != 0 {
@@ -87,7 +87,7 @@ func TestLendFails(t *testing.T) {
 
 // TestLoanRepliesOfOthers reads what lend.lua does not reply.
 func TestLoanRepliesOfOthers(t *testing.T) {
-	loans := []limiter.Loan{{Rule: leasable(t, limiter.Algorithm{})}}
+	loans := []limiter.LeaseRequest{{Rule: leasable(t, limiter.Algorithm{})}}
 	slots := string(appendNumber(appendNumber(appendNumber(appendNumber(nil, 7, 5_000_000), 3, 2_000_000), 5, 1), 5, 0))
 	for _, test := range []struct {
 		reply any
@@ -102,7 +102,7 @@ func TestLoanRepliesOfOthers(t *testing.T) {
 		{[]any{int64(5), int64(1), int64(0), int64(1), int64(0), slots[1:]}, false},
 		{[]any{int64(5), int64(1), int64(0), int64(1), int64(0), int64(0), int64(0)}, false},
 	} {
-		if _, err := readLoans(&transport.Call{Reply: test.reply}, loans); (err == nil) != test.ok {
+		if _, err := readLoans(&redisconn.Call{Reply: test.reply}, loans); (err == nil) != test.ok {
 			t.Errorf("reading %v = %v, want no error: %v", test.reply, err, test.ok)
 		}
 	}
@@ -113,15 +113,15 @@ func TestTerms(t *testing.T) {
 	s := &Store{node: 0x0102030405060708}
 	r := leasable(t, limiter.Algorithm{})
 	for _, test := range []struct {
-		limiter.Loan
+		limiter.LeaseRequest
 		want string
 	}{
-		{limiter.Loan{More: 1, Want: 2, Nodes: 3},
+		{limiter.LeaseRequest{More: 1, Want: 2, Nodes: 3},
 			"\x00\x00\x01\x00\x18\x00\x00\x00\x00\x02\x1e\x84\x80"},
-		{limiter.Loan{More: 1 << 60, Seen: limiter.Events{At: 3, N: 4}, Run: 5},
+		{limiter.LeaseRequest{More: 1 << 60, Seen: limiter.Events{At: 3, N: 4}, Incarnation: 5},
 			"\xff\xff\xff\x00\x08\x00\x00\x00\x00\x00\x1e\x84\x80" +
 				"\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x03" + "\x00\x00\x00\x00\x00\x00\x05"},
-		{limiter.Loan{Run: 5, Back: [2]limiter.Events{{At: 1, N: 2}, {At: 3, N: 4}}, Undo: limiter.Events{At: 5, N: 6}, Owed: 8, Paid: 7},
+		{limiter.LeaseRequest{Incarnation: 5, Returns: [2]limiter.Events{{At: 1, N: 2}, {At: 3, N: 4}}, Cancel: limiter.Events{At: 5, N: 6}, CreditTotal: 8, SettledTotal: 7},
 			"\x00\x00\x00\x00\x08\x00\x00\x00\x00\x00\x1e\x84\x80" +
 				"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" + "\x00\x00\x00\x00\x00\x00\x05" +
 				"\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x01" + "\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x03" +
@@ -129,8 +129,8 @@ func TestTerms(t *testing.T) {
 				"\x00\x00\x00\x00\x00\x00\x08" + "\x00\x00\x00\x00\x00\x00\x07" + "\x01\x02\x03\x04\x05\x06\x07\x08"},
 	} {
 		test.Rule = r
-		if got := string(s.terms(&test.Loan)); got != test.want {
-			t.Errorf("terms of %+v = %q, want %q", test.Loan, got, test.want)
+		if got := string(s.terms(&test.LeaseRequest)); got != test.want {
+			t.Errorf("terms of %+v = %q, want %q", test.LeaseRequest, got, test.want)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/redisconn"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
-	"github.com/fleetlimit/fleetlimit/transport"
 )
 
 // TestRedisOutOfMemory fills a Redis that evicts nothing: a key at its limit stays denied, and a
@@ -19,7 +19,7 @@ import (
 func TestRedisOutOfMemory(t *testing.T) {
 	server := redistest.NewServer(t)
 	redis := server.Client()
-	s := New(connect(t, transport.Options{Addresses: []string{server.Addr}}), "rl")
+	s := New(connect(t, redisconn.Options{Addresses: []string{server.Addr}}), "rl")
 	r := mustRule(t, 1, limiter.Algorithm{}, limiter.Limit{Events: 3, Window: time.Hour})
 	if take(t, s, r, "full", 3); take(t, s, r, "full", 1).OK {
 		t.Fatal("the fourth event was admitted")
@@ -38,12 +38,12 @@ func TestRedisOutOfMemory(t *testing.T) {
 	start := time.Now()
 	for i := range 3000 {
 		takes := []limiter.Take{{Rule: r, Key: []byte(fmt.Sprint("strict", i)), Cost: 1}}
-		if err := s.Take(t.Context(), 0, takes); !errors.Is(err, transport.ErrMemory) {
+		if err := s.Take(t.Context(), 0, takes); !errors.Is(err, redisconn.ErrMemory) {
 			t.Fatalf("take of a new key: error = %v, want ErrMemory", err)
 		}
 		answer := make(chan error, 1)
-		s.Lend([]limiter.Loan{{Rule: r, Key: []byte(fmt.Sprint("lease", i)), Need: 1}}, func(err error) { answer <- err })
-		if err := <-answer; !errors.Is(err, transport.ErrMemory) {
+		s.Lend([]limiter.LeaseRequest{{Rule: r, Key: []byte(fmt.Sprint("lease", i)), Need: 1}}, func(err error) { answer <- err })
+		if err := <-answer; !errors.Is(err, redisconn.ErrMemory) {
 			t.Fatalf("loan of a new key: error = %v, want ErrMemory", err)
 		}
 		if i%300 == 0 {

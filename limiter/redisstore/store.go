@@ -4,7 +4,7 @@
 //
 // All counts of a key are in one hash, so that one call of a script decides all zones that count by that key. Takes of
 // several keys go out at the same time, each to the primary that has its key; when one of them denies, what the others
-// took is given back. Package lua has the scripts, package transport the way to Redis, and what a decision says is worked
+// took is given back. Package lua has the scripts, package redisconn the way to Redis, and what a decision says is worked
 // out here by package limiter, from the state that the script returns: package memstore and this one answer alike.
 //
 // Nodes that decide by themselves borrow events: see [Store.Lend], which answers as [limiter.Lend] does. Takes of other nodes
@@ -25,12 +25,12 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/transport"
+	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
 // A Store is a [limiter.Lender] in Redis. It has no goroutines and nothing to close. Use [New].
 type Store struct {
-	client *transport.Client
+	client *redisconn.Client
 	prefix string
 	known  *known
 	node   uint64 // tells this store from others that lend from the same counts: what it owes is debited once
@@ -42,7 +42,7 @@ type Store struct {
 }
 
 // New returns a store of the counts whose Redis keys begin with prefix and a colon. prefix must not have braces.
-func New(client *transport.Client, prefix string) *Store {
+func New(client *redisconn.Client, prefix string) *Store {
 	return &Store{
 		client:  client,
 		prefix:  prefix,
@@ -71,7 +71,7 @@ func (s *Store) Peek(ctx context.Context, now limiter.Instant, takes []limiter.T
 func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
 	denied := func(k limiter.Take) bool { return !k.Decision.OK }
 	groups := groupByKey(slices.DeleteFunc(slices.Clone(takes), denied))
-	calls := make([]*transport.Call, len(groups))
+	calls := make([]*redisconn.Call, len(groups))
 	for i, g := range groups {
 		calls[i] = s.refundCall(now, g)
 	}
@@ -83,7 +83,7 @@ func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter
 func (s *Store) ask(ctx context.Context, now limiter.Instant, takes []limiter.Take, consume bool) error {
 	begin := time.Now()
 	groups := groupByKey(takes)
-	calls := make([]*transport.Call, len(groups))
+	calls := make([]*redisconn.Call, len(groups))
 	for i, g := range groups {
 		calls[i] = s.takeCall(now, g, consume)
 	}
@@ -109,7 +109,7 @@ func (s *Store) ask(ctx context.Context, now limiter.Instant, takes []limiter.Ta
 // undo gives back what was consumed under some keys although another one denied, and answers as if it had not been. It waits
 // until that is done, so that a client which comes back finds what it was told, but not beyond the deadline.
 func (s *Store) undo(ctx context.Context, now limiter.Instant, groups []group, answers []answer, deadline time.Time) {
-	var calls []*transport.Call
+	var calls []*redisconn.Call
 	for i, g := range groups {
 		if answers[i].allowed {
 			calls = append(calls, s.refundCall(now, g))
@@ -128,7 +128,7 @@ func (s *Store) undo(ctx context.Context, now limiter.Instant, groups []group, a
 	}
 }
 
-func firstError(calls []*transport.Call) error {
+func firstError(calls []*redisconn.Call) error {
 	for _, c := range calls {
 		if c.Err != nil {
 			return c.Err

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/leasestore"
+	"github.com/fleetlimit/fleetlimit/limiter/lease"
 	"github.com/fleetlimit/fleetlimit/limiter/storetest"
 )
 
@@ -17,7 +17,7 @@ func TestStrictAccounts(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, zones ...string) limiter.Store {
 		s := &strictStore{lender: &watchedLender{Store: withClock(client)}}
 		s.lender.clock = func(limiter.Instant) string { return strconv.FormatInt(int64(s.instant()), 10) }
-		s.Store = leasestore.New(s.lender, leasestore.Options{Clock: s.elapsed, Timeout: patience})
+		s.Store = lease.New(s.lender, lease.Options{Clock: s.elapsed, Timeout: patience})
 		t.Cleanup(s.Close)
 		for _, zone := range zones {
 			s.Open(zone)
@@ -32,7 +32,7 @@ type watchedLender struct {
 	underWay sync.WaitGroup
 }
 
-func (l *watchedLender) Lend(loans []limiter.Loan, answered func(error)) {
+func (l *watchedLender) Lend(loans []limiter.LeaseRequest, answered func(error)) {
 	l.underWay.Add(1)
 	l.Store.Lend(loans, func(err error) {
 		answered(err) // which may lend again
@@ -43,7 +43,7 @@ func (l *watchedLender) Lend(loans []limiter.Loan, answered func(error)) {
 // A strictStore is a store whose rules are strict, and whose lender's clock is at the instant of the last take. It does not peek
 // before the lender has been told of what goes back.
 type strictStore struct {
-	*leasestore.Store
+	*lease.Store
 	lender *watchedLender
 
 	mu    sync.Mutex // guards what follows

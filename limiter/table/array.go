@@ -9,12 +9,12 @@ import (
 // hash names, and are in the first one from there on that had a slot free when they came; after the last group comes the
 // first.
 type array struct {
-	groups    []group
-	memory    unsafe.Pointer // of the slots, one after the other; the first seven are those of the first group
-	stride    int            // from one slot to the next, in bytes; a multiple of 8
-	apart     unsafe.Pointer // memory of what is apart from the entries, one piece for each slot, in their order
-	apartSize int            // of such a piece, in bytes; may be 0
-	len       int            // entries. Invariant: len <= limit(), so there is always a slot free when an entry comes
+	groups   []group
+	memory   unsafe.Pointer // of the slots, one after the other; the first seven are those of the first group
+	stride   int            // from one slot to the next, in bytes; a multiple of 8
+	cold     unsafe.Pointer // memory of what is apart from the entries, one piece for each slot, in their order
+	coldSize int            // of such a piece, in bytes; may be 0
+	len      int            // entries. Invariant: len <= limit(), so there is always a slot free when an entry comes
 }
 
 // slots returns how many entries there is memory for.
@@ -27,8 +27,8 @@ func limit(groups int) int { return groups*groupSize - groups*groupSize/10 }
 // at returns the entry in slot i of all, or its memory.
 func (a *array) at(i int) unsafe.Pointer { return unsafe.Add(a.memory, i*a.stride) }
 
-// apartAt returns the memory of what is apart from the entry in slot i.
-func (a *array) apartAt(i int) unsafe.Pointer { return unsafe.Add(a.apart, i*a.apartSize) }
+// coldAt returns the memory of what is apart from the entry in slot i.
+func (a *array) coldAt(i int) unsafe.Pointer { return unsafe.Add(a.cold, i*a.coldSize) }
 
 // slotOf returns the slot of the entry p.
 func (a *array) slotOf(p unsafe.Pointer) int { return int(uintptr(p)-uintptr(a.memory)) / a.stride }
@@ -56,11 +56,11 @@ func (a *array) find(k *Key, textOffset int) (slot int) {
 		return -1
 	}
 	hash := uint32(k.Hash)
-	mark := markOf(hash)
+	mark := tagOf(hash)
 	g := a.home(hash)
 	for range a.groups { // once around: something may have gone by each
 		word := a.groups[g]
-		for s := word.marked(mark); s != 0; s = s.rest() {
+		for s := word.tagged(mark); s != 0; s = s.rest() {
 			i := s.firstIn(g)
 			if p := a.at(i); (*head)(p).is(k) && textIs(p, textOffset, k.Text) {
 				return i
@@ -92,11 +92,11 @@ func (a *array) eachHash(hash uint32, do func(unsafe.Pointer)) {
 	if a.len == 0 {
 		return
 	}
-	mark := markOf(hash)
+	mark := tagOf(hash)
 	g := a.home(hash)
 	for range a.groups {
 		last := !a.groups[g].passed() // before do takes out what went by
-		for s := a.groups[g].marked(mark); s != 0; s = s.rest() {
+		for s := a.groups[g].tagged(mark); s != 0; s = s.rest() {
 			if p := a.at(s.firstIn(g)); (*head)(p).hash == hash {
 				do(p)
 			}
@@ -115,18 +115,18 @@ func (a *array) insert(hash uint32) (slot int) {
 	}
 	slot = a.place(hash)
 	clear(unsafe.Slice((*byte)(a.at(slot)), a.stride))
-	clear(unsafe.Slice((*byte)(a.apartAt(slot)), a.apartSize))
+	clear(unsafe.Slice((*byte)(a.coldAt(slot)), a.coldSize))
 	return slot
 }
 
 // place takes a slot for an entry with this hash. There must be one.
 func (a *array) place(hash uint32) (slot int) {
 	g := a.home(hash)
-	for ; a.groups[g].marked(0) == 0; g = a.next(g) {
+	for ; a.groups[g].tagged(0) == 0; g = a.next(g) {
 		a.groups[g].pass()
 	}
-	slot = a.groups[g].marked(0).first()
-	a.groups[g].set(slot, markOf(hash))
+	slot = a.groups[g].tagged(0).first()
+	a.groups[g].set(slot, tagOf(hash))
 	a.len++
 	return g*groupSize + slot
 }
@@ -152,7 +152,7 @@ func (a *array) grow(hash uint32) {
 // shrink gives memory back when less than a quarter of the slots is used.
 func (a *array) shrink() {
 	if a.len == 0 {
-		a.groups, a.memory, a.apart = nil, nil, nil
+		a.groups, a.memory, a.cold = nil, nil, nil
 	} else if a.len < a.slots()/4 {
 		a.resize(a.len/5 + 1)
 	}
@@ -160,20 +160,20 @@ func (a *array) shrink() {
 
 // resize moves all entries into so many groups, or some more when the allocator has no piece of memory that is as small.
 func (a *array) resize(groups int) {
-	size := groupSize * (a.stride + a.apartSize)
+	size := groupSize * (a.stride + a.coldSize)
 	words := slices.Grow([]uint64(nil), (groups*size+wordSize-1)/wordSize) // without pointers, as the collector sees it
-	to := array{groups: make([]group, cap(words)*wordSize/size), stride: a.stride, apartSize: a.apartSize}
+	to := array{groups: make([]group, cap(words)*wordSize/size), stride: a.stride, coldSize: a.coldSize}
 	to.memory = unsafe.Pointer(unsafe.SliceData(words))
-	to.apart = to.memory
-	if a.apartSize > 0 { // else the memory may end behind the entries
-		to.apart = unsafe.Add(to.memory, to.slots()*to.stride)
+	to.cold = to.memory
+	if a.coldSize > 0 { // else the memory may end behind the entries
+		to.cold = unsafe.Add(to.memory, to.slots()*to.stride)
 	}
 	for g, word := range a.groups {
 		for s := word.used(); s != 0; s = s.rest() {
 			i := s.firstIn(g)
 			j := to.place((*head)(a.at(i)).hash)
 			copyBytes(to.at(j), a.at(i), a.stride)
-			copyBytes(to.apartAt(j), a.apartAt(i), a.apartSize)
+			copyBytes(to.coldAt(j), a.coldAt(i), a.coldSize)
 		}
 	}
 	*a = to

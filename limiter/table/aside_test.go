@@ -3,7 +3,7 @@ package table
 import "testing"
 
 func TestAside(t *testing.T) {
-	var a Aside[int]
+	var a Overflow[int]
 	var numbers []int64
 	for i := range 1000 {
 		numbers = append(numbers, a.Put(i))

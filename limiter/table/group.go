@@ -19,15 +19,15 @@ const (
 	pastMost = 255
 )
 
-// markOf returns the mark of entries with this hash: a number from 1 to 255 from its lower bits, as its upper ones chose
+// tagOf returns the mark of entries with this hash: a number from 1 to 255 from its lower bits, as its upper ones chose
 // the group.
-func markOf(hash uint32) group { return group(hash&0xFFFF*255>>16 + 1) }
+func tagOf(hash uint32) group { return group(hash&0xFFFF*255>>16 + 1) }
 
 // slots are some of the slots of a group: the highest bit in the byte of each.
 type slots uint64
 
-// marked returns the slots with this mark; with 0, those that are free.
-func (g group) marked(mark group) slots {
+// tagged returns the slots with this mark; with 0, those that are free.
+func (g group) tagged(mark group) slots {
 	const low = each * 0x7F // the lower bits of each byte
 	x := g ^ mark*each      // 0 in the bytes that are meant
 	// The highest bit of a byte is set by the sum when any lower one is, and nothing is carried over into the next byte.
@@ -35,7 +35,7 @@ func (g group) marked(mark group) slots {
 }
 
 // used returns the slots that have entries.
-func (g group) used() slots { return g.marked(0) ^ each<<7 }
+func (g group) used() slots { return g.tagged(0) ^ each<<7 }
 
 // first returns the first of the slots, of which there must be one.
 func (s slots) first() int { return bits.TrailingZeros64(uint64(s)) / 8 }

@@ -22,15 +22,15 @@ func TestMarked(t *testing.T) {
 				want = append(want, slot)
 			}
 		}
-		s := g.marked(mark)
+		s := g.tagged(mark)
 		for _, slot := range want {
 			if s == 0 || s.first() != slot {
-				t.Fatalf("slots of %x marked %x = %x, want %v", g, mark, g.marked(mark), want)
+				t.Fatalf("slots of %x marked %x = %x, want %v", g, mark, g.tagged(mark), want)
 			}
 			s = s.rest()
 		}
 		if s != 0 {
-			t.Fatalf("slots of %x marked %x = %x, want %v only", g, mark, g.marked(mark), want)
+			t.Fatalf("slots of %x marked %x = %x, want %v only", g, mark, g.tagged(mark), want)
 		}
 	}
 }
@@ -38,7 +38,7 @@ func TestMarked(t *testing.T) {
 func TestMarksAreNeverZero(t *testing.T) {
 	seen := make(map[group]int)
 	for hash := range uint32(1 << 16) {
-		seen[markOf(hash<<16|hash)]++
+		seen[tagOf(hash<<16|hash)]++
 	}
 	for mark := group(1); mark <= 255; mark++ {
 		if n := seen[mark]; n < 256 || n > 258 {
@@ -69,7 +69,7 @@ func TestPassesAreCountedOnlyAsFarAsTheyFit(t *testing.T) {
 	for range 255 {
 		g.unpass()
 	}
-	if !g.passed() || g.used() != g.marked(255) {
+	if !g.passed() || g.used() != g.tagged(255) {
 		t.Errorf("group after 300 went by = %x, want it to say for ever that some did, and its slots as they were", g)
 	}
 }

@@ -78,7 +78,7 @@ func (m *model) check(e *Entry[[3]int64], s subject) error {
 			return fmt.Errorf("number %d of %d = %d, want %d", i, len(numbers), got, want)
 		}
 	}
-	if got, want := *m.Apart(e), apart(m.want[s]); got != want {
+	if got, want := *m.Cold(e), apart(m.want[s]); got != want {
 		return fmt.Errorf("apart from the entry = %d, want %d", got, want)
 	}
 	return nil
@@ -94,7 +94,7 @@ func apart(number int64) (c [5]int32) {
 
 // write writes a number all over the entry of s, and apart from it.
 func (m *model) write(e *Entry[[3]int64], s subject, number int64) {
-	*e.Value(), *m.Apart(e) = [3]int64{number, number, number}, apart(number)
+	*e.Value(), *m.Cold(e) = [3]int64{number, number, number}, apart(number)
 	for i := range e.Numbers(numbersOf[s.form]) {
 		e.Numbers(numbersOf[s.form])[i] = number
 	}
@@ -106,8 +106,8 @@ func (m *model) step() error {
 	s := m.random()
 	number, want := m.want[s]
 	e, found := m.Find(m.key(s))
-	if e != nil && found != m.Apart(e) {
-		return fmt.Errorf("%v found apart at %p, want %p", s, found, m.Apart(e))
+	if e != nil && found != m.Cold(e) {
+		return fmt.Errorf("%v found apart at %p, want %p", s, found, m.Cold(e))
 	}
 	switch {
 	case want != (e != nil):

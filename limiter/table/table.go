@@ -35,7 +35,7 @@ type Table[T, C any] struct {
 	which  [sizeCount]uint8 // by size: the place of its array in arrays, and one; 0 when it has none
 	len    int
 	hand   hand
-	texts  Aside[string] // of the entries whose length is textAside
+	texts  Overflow[string] // of the entries whose length is textAside
 }
 
 // A Key says which entry is meant. Two keys are the same when their IDs, forms and texts are.
@@ -85,7 +85,7 @@ func (t *Table[T, C]) Find(k *Key) (*Entry[T], *C) {
 	if slot < 0 {
 		return nil, nil
 	}
-	return (*Entry[T])(a.at(slot)), (*C)(a.apartAt(slot))
+	return (*Entry[T])(a.at(slot)), (*C)(a.coldAt(slot))
 }
 
 // findLong is Find for k, whose text is kept aside, in a.
@@ -93,16 +93,16 @@ func (t *Table[T, C]) findLong(a *array, k *Key) (found *Entry[T], apart *C) {
 	a.eachHash(uint32(k.Hash), func(p unsafe.Pointer) {
 		e := (*Entry[T])(p)
 		if e.id == k.ID && e.form == k.Form && e.length == textAside && t.texts.At(*e.aside()) == string(k.Text) {
-			found, apart = e, t.Apart(e)
+			found, apart = e, t.Cold(e)
 		}
 	})
 	return found, apart
 }
 
-// Apart returns the C of e, which must be in the table.
-func (t *Table[T, C]) Apart(e *Entry[T]) *C {
+// Cold returns the C of e, which must be in the table.
+func (t *Table[T, C]) Cold(e *Entry[T]) *C {
 	a := &t.arrays[t.which[e.size]-1]
-	return (*C)(a.apartAt(a.slotOf(unsafe.Pointer(e))))
+	return (*C)(a.coldAt(a.slotOf(unsafe.Pointer(e))))
 }
 
 // Insert adds an entry for k, which must not have one yet. All of it, and its C, is zero but for the key. It may move all
@@ -132,7 +132,7 @@ func (t *Table[T, C]) arrayFor(k *Key) *array {
 	if t.which[z] == 0 {
 		mustHaveNoPointer(reflect.TypeFor[T]())
 		mustHaveNoPointer(reflect.TypeFor[C]())
-		t.arrays = append(t.arrays, array{stride: textOffset[T](0) + z.room(), apartSize: int(unsafe.Sizeof(*new(C)))})
+		t.arrays = append(t.arrays, array{stride: textOffset[T](0) + z.room(), coldSize: int(unsafe.Sizeof(*new(C)))})
 		t.which[z] = uint8(len(t.arrays))
 	}
 	return &t.arrays[t.which[z]-1]

@@ -1,0 +1,78 @@
+package lease
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+const (
+	// leap is by how much the wall clock must have gone on more than the monotonic clock to tell a suspension from the small
+	// corrections of a clock that is kept right.
+	leap = 100 * time.Millisecond
+
+	// compareEvery is how often the two clocks are compared when neither leaps.
+	compareEvery = time.Second
+)
+
+// A clock tells instants that never go back. It follows the monotonic clock of the process, and skips the time in which only the
+// wall clock went on: while the host was suspended, leases and remembered denials expired for everybody else.
+//
+// A wall clock that is set forward looks the same and is harmless: leases expire early. One that is set back changes nothing. A
+// clock has no lock and may be read by several goroutines.
+type clock struct {
+	began time.Time
+	last  atomic.Pointer[reading]
+}
+
+func newClock(began time.Time) *clock {
+	c := &clock{began: began}
+	c.last.Store(new(reading))
+	return c
+}
+
+// at returns t, which was read from [time.Now] and so from both clocks, as an instant.
+func (c *clock) at(t time.Time) limiter.Instant {
+	return c.instant(t.Sub(c.began), time.Duration(t.UnixNano()-c.began.UnixNano()))
+}
+
+// instant returns the instant at which the clocks tell mono and wall, which count from the beginning.
+func (c *clock) instant(mono, wall time.Duration) limiter.Instant {
+	last := c.last.Load()
+	for last.outdated(mono, wall) {
+		next := last.observe(mono, wall)
+		if c.last.CompareAndSwap(last, &next) {
+			last = &next
+			break
+		}
+		last = c.last.Load()
+	}
+	return limiter.At(c.began) + limiter.Instant((mono+last.skipped)/time.Microsecond)
+}
+
+// skipped returns how much time the clock has skipped so far.
+func (c *clock) skipped() time.Duration { return c.last.Load().skipped }
+
+// A reading is what both clocks have told: a pure calculator. All durations but skipped count from the beginning.
+type reading struct {
+	mono    time.Duration
+	ahead   time.Duration // of the wall clock to the monotonic one
+	skipped time.Duration
+}
+
+// outdated reports whether the clocks, which now tell mono and wall, should be compared again. A reading that is older than r, as its
+// goroutine was overtaken, says nothing new.
+func (r *reading) outdated(mono, wall time.Duration) bool {
+	moved := wall - mono - r.ahead
+	return mono >= r.mono && (moved > leap || moved < -leap || mono-r.mono >= compareEvery)
+}
+
+// observe returns r after the clocks have told mono and wall.
+func (r *reading) observe(mono, wall time.Duration) reading {
+	next := reading{mono: mono, ahead: wall - mono, skipped: r.skipped}
+	if moved := next.ahead - r.ahead; moved > leap {
+		next.skipped += moved
+	}
+	return next
+}

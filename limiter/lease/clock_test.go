@@ -1,0 +1,89 @@
+package lease
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// TestReading compares the clocks as they go on, are set, and stop.
+func TestReading(t *testing.T) {
+	const ms, s, h = time.Millisecond, time.Second, time.Hour
+	for _, test := range []struct {
+		name  string
+		steps []reading // with what the wall clock tells as ahead, and what must have been skipped
+	}{
+		{"both go on", []reading{{1 * s, 1 * s, 0}, {2 * s, 2 * s, 0}, {2 * h, 2 * h, 0}}},
+		{"the host is suspended, twice", []reading{{1 * s, 1 * s, 0}, {1*s + ms, 1*h + 1*s, 1*h - ms}, {2 * s, 1*h + 2*s - ms, 1*h - ms}, {3 * s, 3*h + 3*s - ms, 3*h - ms}}},
+		{"the wall clock is corrected by little all the time", []reading{
+			{1 * s, 1*s + 50*ms, 0}, {2 * s, 2*s + 100*ms, 0}, {3 * s, 3*s + 150*ms, 0}, {4 * s, 4*s + 200*ms, 0},
+		}},
+		{"within a second that adds up", []reading{{100 * ms, 160 * ms, 0}, {200 * ms, 320 * ms, 120 * ms}}},
+		{"the wall clock is set back", []reading{{1 * s, 1*s - h, 0}, {2 * s, 2*s - h, 0}}},
+		{"it is set back and the host suspended then", []reading{{100 * ms, 100*ms - h, 0}, {200 * ms, 300*ms + h, 2*h + 100*ms}}},
+		{"a late reading", []reading{{2 * s, 2*s + h, h}, {1 * s, 1 * s, h}, {3 * s, 3*s + h, h}}},
+	} {
+		var r reading
+		for i, step := range test.steps {
+			if r.outdated(step.mono, step.ahead) {
+				r = r.observe(step.mono, step.ahead)
+			}
+			if r.skipped != step.skipped {
+				t.Errorf("%s: skipped after reading %d = %v, want %v", test.name, i+1, r.skipped, step.skipped)
+			}
+		}
+	}
+}
+
+// TestClockNeverGoesBack has several goroutines read a clock while the host is suspended now and then, and its wall clock set.
+func TestClockNeverGoesBack(t *testing.T) {
+	c := newClock(time.Now())
+	var ahead atomic.Int64 // of the wall clock to the monotonic one
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			last := limiter.Instant(0)
+			for i := range 20_000 {
+				switch i % 300 {
+				case 100:
+					ahead.Add(int64(time.Minute))
+				case 200:
+					ahead.Add(int64(-90 * time.Second))
+				}
+				mono := time.Since(c.began)
+				now := c.instant(mono, mono+time.Duration(ahead.Load()))
+				if now < last {
+					t.Errorf("instant after %d = %d, want none before it", last, now)
+				}
+				last = now
+			}
+		})
+	}
+	readers.Wait()
+	if c.skipped() < time.Minute {
+		t.Errorf("skipped = %v, want some minutes", c.skipped())
+	}
+}
+
+// TestSuspendedNode has a node suspended while it has a lease, remembers a denial and may give credit: of all that nothing is left.
+func TestSuspendedNode(t *testing.T) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
+		wide, narrow, generous := fixed(t, "zone", 1, 10_000), fixed(t, "zone", 2, 10), creditRule(t, 0)
+		n.warm(wide, "key")
+		n.denied(narrow, "key", 11, limiter.FromStore)
+		n.denied(narrow, "key", 11, limiter.FromRememberedDenial)
+		before := n.options.Clock()
+		n.suspend(time.Hour)
+		if got, want := n.options.Clock()-before, limiter.Instant(time.Hour.Microseconds()); got != want {
+			t.Errorf("time that has passed on the clock while suspended = %d µs, want %d", got, want)
+		}
+		n.allowed(wide, "key", 1, limiter.FromStore)
+		n.denied(narrow, "key", 11, limiter.FromStore)
+		n.allowed(generous, "fresh", 1, limiter.FromStore)
+		time.Sleep(creditWindow + 2*tick*time.Microsecond)
+		n.allowed(generous, "new", 1, limiter.FromCredit)
+	})
+}

@@ -1,0 +1,168 @@
+package lease
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// TestDropGivesBack drops a zone with leases: they are back when it returns, and its keys start fresh when it is opened again.
+func TestDropGivesBack(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r, other := fixed(t, "zone", 1, 10_000), fixed(t, "a", 2, 10_000)
+		taken := make(map[string]int64)
+		for i := range 20 {
+			key := fmt.Sprint("key", i)
+			taken[key] = n.warm(r, key)
+		}
+		n.warm(other, "key")
+		leased, book := n.leased(other, "key"), n.books.Load().of(r)
+		n.Drop("zone")
+		n.Drop("zone") // is gone
+		if got := book.keys.Load(); got != 0 {
+			t.Errorf("accounts of the zone that was dropped = %d, want none", got)
+		}
+		for key, want := range taken {
+			n.used(r, key, want)
+		}
+		n.accounts(1)
+		if got := n.leased(other, "key"); got != leased {
+			t.Errorf("leased in another zone after Drop = %d, want %d", got, leased)
+		}
+		n.Open("zone")
+		n.Open("zone") // is open
+		n.allowed(r, "key1", 1, limiter.FromStore)
+		n.accounts(2)
+	})
+}
+
+// TestDropWaitsForFlights drops a zone while its account asks: the takes that wait are decided, and what they bring back
+// returns.
+func TestDropWaitsForFlights(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := fixed(t, "zone", 1, 10_000)
+		taken := n.warm(r, "key") // wants a lease with its next loan
+		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 20 * time.Millisecond })
+		var wg sync.WaitGroup
+		wg.Go(func() { n.allowed(r, "key", 500, limiter.FromStore) })
+		time.Sleep(time.Millisecond)
+		wg.Go(func() { n.allowed(r, "key", 600, limiter.FromStore) })
+		time.Sleep(time.Millisecond)
+		begin := time.Now()
+		n.Drop("zone")
+		if took := time.Since(begin); took < 38*time.Millisecond || took > 50*time.Millisecond {
+			t.Errorf("Drop took %v, want it to wait for two answers, or as long as a take at most", took)
+		}
+		wg.Wait()
+		n.accounts(0)
+		time.Sleep(100 * time.Millisecond)
+		synctest.Wait()
+		n.used(r, "key", taken+1100)
+	})
+}
+
+// TestTakeOfDroppedZone leaves to the lender what it finds no account for any more.
+func TestTakeOfDroppedZone(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := fixed(t, "zone", 1, 10)
+		book := n.books.Load().of(r)
+		n.Drop("zone")
+		n.allowed(r, "key", 1, limiter.FromStore)
+		n.Close()
+		n.allowed(r, "key", 1, limiter.FromStore)
+		n.Close()
+
+		// A take that had looked up the book just before: no account is opened in it.
+		k := ask(r, "key", 1)
+		var p location
+		n.findIn(&p, book, &k)
+		if _, ok := n.lockOrCreate(&p, r, n.options.Clock()); ok || book.keys.Load() != 0 {
+			t.Errorf("an account was opened in a book that has ended, which says it has %d", book.keys.Load())
+		}
+		n.used(r, "key", 2)
+	})
+}
+
+// TestUndoInDroppedZone undoes what was served in a zone that was dropped before another zone denied.
+func TestUndoInDroppedZone(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		wide, narrow := fixed(t, "a", 1, 1000), fixed(t, "b", 2, 1)
+		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
+			if loans[0].Rule == narrow {
+				return answered, 10 * rtt
+			}
+			return answered, 2 * rtt
+		})
+		var wg sync.WaitGroup
+		wg.Go(func() { n.fails(nil, ask(wide, "shared", 3), ask(narrow, "key", 2)) })
+		time.Sleep(rtt)
+		n.Drop("a") // while it is asking, so its account stays until it has heard
+		wg.Wait()
+		n.settled()
+		n.used(wide, "shared", 0)
+	})
+}
+
+// TestCloseOfMany gives back more than goes at a time.
+func TestCloseOfMany(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		const keys = 3 * closeBatch
+		r := fixed(t, "zone", 1, 1000)
+		for i := range keys {
+			n.lease(r, fmt.Sprint("key", i), 5)
+		}
+		begin := time.Now()
+		n.Close()
+		if took := time.Since(begin); took > 10*rtt {
+			t.Errorf("Close took %v, want a few times %v", took, rtt)
+		}
+		for i := range keys {
+			n.used(r, fmt.Sprint("key", i), 0)
+		}
+	})
+}
+
+// TestCloseWithoutAnAnswer gives up when the lender does not answer.
+func TestCloseWithoutAnAnswer(t *testing.T) {
+	for _, delay := range []time.Duration{time.Hour, 900 * time.Millisecond} {
+		inBubble(t, Options{Timeout: time.Second}, func(t *testing.T, n node) {
+			r := fixed(t, "zone", 1, 1000)
+			for i := range 15 * closeBatch {
+				n.lease(r, fmt.Sprint("key", i), 5)
+			}
+			n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return lostRequest, delay })
+			begin := time.Now()
+			n.Close()
+			want := min(closeFor, n.options.Timeout)
+			if delay < n.options.Timeout {
+				want = closeFor
+			}
+			if took := time.Since(begin); took < want || took > want+delay && delay < time.Hour {
+				t.Errorf("Close with answers after %v took %v, want %v", delay, took, want)
+			}
+		})
+	}
+}
+
+// lease makes an account hold a lease of so many events, as if the lender had just lent them.
+func (n node) lease(r *limiter.Rule, key string, events int64) {
+	n.t.Helper()
+	loans := []limiter.LeaseRequest{{Rule: r, Key: []byte(key), Want: events}}
+	n.lender.lend(loans)
+	k := ask(r, key, 1)
+	var p location
+	n.find(&p, &k)
+	now := n.options.Clock()
+	a, _ := n.lockOrCreate(&p, r, now)
+	var l limiter.LeaseRequest
+	a.Ask(r, now, 0, 0, &l)
+	a.Answer(r, now, now, &loans[0], 0, false)
+	p.book.rules.note(r)
+	_, ends := a.Due(r, now)
+	p.shard.mu.Unlock()
+	n.wheel.add(due{ends, p.book, p.key.Hash})
+}

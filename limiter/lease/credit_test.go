@@ -1,0 +1,152 @@
+package lease
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// creditRule returns a rule under which each of two nodes has a credit of 5 events a window of 10 seconds.
+func creditRule(tb testing.TB, maxKeys int) *limiter.Rule {
+	tb.Helper()
+	return rule(tb, limiter.Rule{
+		Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxOvershoot: 0.02, MaxKeys: maxKeys,
+		Limit: limiter.Limit{Events: 1000, Window: creditWindow},
+	})
+}
+
+// creditWindow is the window of creditRule.
+const creditWindow = 10 * time.Second
+
+func twoNodes() int { return 2 }
+
+func settled() bool { return true }
+
+// TestCredit admits takes of a new key at once, and settles them at once.
+func TestCredit(t *testing.T) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
+		r := creditRule(t, 0)
+		begin := time.Now()
+		n.allowed(r, "key", 2, limiter.FromCredit)
+		if took := time.Since(begin); took != 0 {
+			t.Errorf("take on credit took %v, want no time", took)
+		}
+		n.allowed(r, "key", 3, limiter.FromCredit) // while the first is being settled
+		if _, owed := n.outstanding(r, "key"); owed != 5 {
+			t.Errorf("owed = %d, want 5", owed)
+		}
+		if got := n.Stats().Debt; got != 5 {
+			t.Errorf("debt = %d, want 5", got)
+		}
+		n.settled()
+		n.used(r, "key", 5+n.leased(r, "key"))
+		if got := n.Stats(); got.Credited != 5 || got.Settled != 5 || got.Debt != 0 {
+			t.Errorf("stats = %+v, want 5 credited and settled, and no debt", got)
+		}
+	})
+}
+
+// TestNoCredit gives none while other nodes do not count this one, nor in strict zones, nor after a denial, nor twice in a window.
+func TestNoCredit(t *testing.T) {
+	counted := false
+	inBubble(t, Options{Nodes: twoNodes, Settled: func() bool { return counted }}, func(t *testing.T, n node) {
+		r := creditRule(t, 0)
+		n.allowed(r, "not counted", 1, limiter.FromStore)
+		counted = true
+		n.allowed(r, "grown", 1, limiter.FromCredit)
+		n.settled()
+		n.allowed(r, "grown", 500, limiter.FromStore)
+		n.denied(r, "denied", 1001, limiter.FromStore)
+		n.allowed(r, "denied", 1, limiter.FromStore)
+		strict := rule(t, limiter.Rule{ID: 2, Strict: true, MaxOvershoot: 1, Limit: limiter.Limit{Events: 1000, Window: time.Minute}})
+		n.allowed(strict, "strict", 1, limiter.FromStore)
+	})
+}
+
+// TestNoCreditForAWindow gives none before the store has run for a whole window of the rule.
+func TestNoCreditForAWindow(t *testing.T) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
+		r := creditRule(t, 0)
+		restarted := node{t, New(n.lender, n.options), n.lender}
+		defer restarted.Close()
+		restarted.Open("zone")
+		time.Sleep(creditWindow - time.Millisecond)
+		restarted.allowed(r, "young", 1, limiter.FromStore)
+		restarted.settled()
+		restarted.allowed(r, "grown", 1, limiter.FromCredit)
+	})
+}
+
+// TestDebtIsSettledAfterFailures tells the lender again what was admitted on credit, with a pause after each failure, though
+// nobody takes any more; and never twice.
+func TestDebtIsSettledAfterFailures(t *testing.T) {
+	for _, f := range []fate{lostRequest, lostReply} {
+		inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
+			r := creditRule(t, 0)
+			n.lender.always(f)
+			n.allowed(r, "key", 5, limiter.FromCredit)
+			time.Sleep(4 * time.Second)
+			if got := n.Stats().Requests; got < 6 || got > 8 {
+				t.Errorf("requests in 4 s = %d, want 6 to 8: after pauses of 0.1, 0.2, 0.4 and 0.8 s or so, and of a second or two", got)
+			}
+			if _, owed := n.outstanding(r, "key"); owed != 5 {
+				t.Errorf("owed while nothing is answered = %d, want 5", owed)
+			}
+			n.lender.always(answered)
+			time.Sleep(3 * time.Second)
+			if _, owed := n.outstanding(r, "key"); owed != 0 {
+				t.Errorf("owed when all is answered = %d, want 0", owed)
+			}
+			var lent int64 // of which we heard nothing when the reply was lost
+			for _, l := range n.lender.loans {
+				lent += l.Granted - l.Returns[0].N - l.Returns[1].N
+			}
+			n.used(r, "key", 5+lent)
+			asked := n.lender.asked()
+			time.Sleep(time.Minute)
+			if got := n.lender.asked(); got != asked {
+				t.Errorf("loans after all is settled = %d, want none", got-asked)
+			}
+		})
+	}
+}
+
+// TestCreditOnceThoughForgotten gives no credit to keys whose accounts may have been forgotten within a window: those of a
+// zone in which one was evicted, or that was dropped.
+func TestCreditOnceThoughForgotten(t *testing.T) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
+		r := creditRule(t, 3)
+		for i := range 3 {
+			n.allowed(r, fmt.Sprint("key", i), 5, limiter.FromCredit)
+		}
+		n.settled()
+		n.allowed(r, "key3", 5, limiter.FromStore) // in the place of one of them
+		n.allowed(r, "key4", 5, limiter.FromStore)
+		n.accounts(3)
+		time.Sleep(10 * time.Second)
+		n.Drop("zone")
+		n.Open("zone")
+		n.allowed(r, "key5", 5, limiter.FromStore)
+		time.Sleep(10*time.Second - rtt)
+		n.allowed(r, "key6", 5, limiter.FromCredit)
+	})
+}
+
+// TestCreditIsNotGivenBack settles also what another zone denied: the lender may have debited it.
+func TestCreditIsNotGivenBack(t *testing.T) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
+		r, narrow := creditRule(t, 0), fixed(t, "b", 2, 1)
+		takes := []limiter.Take{ask(r, "key", 2), ask(narrow, "other", 2)}
+		n.fails(nil, takes...)
+		if takes[0].Decision.Source != limiter.FromCredit && !takes[0].Decision.OK || takes[1].Decision.OK {
+			t.Errorf("takes = %+v, want the second denied", takes)
+		}
+		n.settled()
+		n.used(r, "key", 2+n.leased(r, "key"))
+		if _, owed := n.outstanding(r, "key"); owed != 0 {
+			t.Errorf("owed = %d, want 0", owed)
+		}
+	})
+}

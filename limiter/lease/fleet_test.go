@@ -1,0 +1,286 @@
+package lease
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// TestRandomFleets plays random histories: nodes of a fleet take from several zones at once, while requests are late or lost, the
+// lender begins another run, nodes restart, zones are dropped and accounts evicted. Of no key more is admitted than its algorithm
+// allows, and in the end nothing is missing but what was counted as lost.
+func TestRandomFleets(t *testing.T) {
+	for seed := range uint64(100) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newRandomFleet(t, seed)
+			f.play()
+			f.end()
+			if t.Failed() {
+				t.Logf("seed %d", seed)
+			}
+		})
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// A randomFleet is such a history.
+type randomFleet struct {
+	t      *testing.T
+	lender fleetLender
+	rules  []*limiter.Rule
+	slow   int           // the longest usual delay of an answer, in ms
+	denies *limiter.Rule // denies all
+	runs   bool          // the lender begins other runs
+
+	mu       sync.Mutex // guards what follows
+	rng      *rand.Rand
+	nodes    []*Store
+	lost     uint64 // by nodes that are no more
+	admitted map[name][]limiter.Events
+	late     map[name]int64 // admitted by what was known
+}
+
+// A fleetLender decides takes without fail: what a node would have to count as lost of those, nobody counts.
+type fleetLender struct{ *memoryLender }
+
+func (l fleetLender) Take(_ context.Context, _ limiter.Instant, takes []limiter.Take) error {
+	var loans []limiter.LeaseRequest
+	for _, k := range takes {
+		loans = append(loans, limiter.LeaseRequest{Rule: k.Rule, Key: k.Key, Need: k.Cost})
+	}
+	l.lend(loans)
+	for i := range takes {
+		takes[i].Decision, takes[i].Err = loans[i].Decision, nil
+	}
+	return nil
+}
+
+var fleetZones = []string{"a", "b", "c", "denies"}
+
+func newRandomFleet(t *testing.T, seed uint64) *randomFleet {
+	f := &randomFleet{
+		t: t, rng: rand.New(rand.NewPCG(seed, 5)), lender: fleetLender{newLender(rtt)},
+		admitted: make(map[name][]limiter.Events), late: make(map[name]int64),
+	}
+	f.denies = rule(t, limiter.Rule{ID: 9, Zone: "denies", MaxKeys: 50, Limit: limiter.Limit{Events: 1, Window: time.Hour}})
+	for i, zone := range fleetZones[:3] {
+		kind := append(kinds, limiter.FixedWindow, limiter.FixedWindow)[f.rng.IntN(len(kinds)+2)]
+		f.rules = append(f.rules, rule(t, limiter.Rule{
+			ID: uint32(i + 1), Zone: zone, MaxKeys: 2 + f.rng.IntN(4), MaxOvershoot: 0.05, Strict: f.rng.IntN(5) == 0,
+			Algorithm: limiter.Algorithm{Kind: kind},
+			Limit: limiter.Limit{
+				Events: []int64{3, 30, 200}[f.rng.IntN(3)],
+				Window: []time.Duration{400 * time.Millisecond, 2 * time.Second, 24 * time.Hour}[f.rng.IntN(3)],
+			},
+		}))
+	}
+	if f.rng.IntN(3) == 0 {
+		f.lender.busy()
+	}
+	f.slow = []int{5, 48}[f.rng.IntN(2)]
+	f.runs = f.rng.IntN(2) == 0
+	fails := f.rng.IntN(2) * 20 // in 1000
+	f.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delay := time.Duration(1+f.rng.IntN(f.slow)) * time.Millisecond
+		if f.rng.IntN(20) == 0 {
+			delay = time.Duration(f.rng.IntN(700)) * time.Millisecond
+		}
+		if f.rng.IntN(1000) < fails {
+			return []fate{lostRequest, lostReply, refused}[f.rng.IntN(3)], delay
+		}
+		return answered, delay
+	})
+	for range 1 + f.rng.IntN(3) {
+		f.nodes = append(f.nodes, f.newNode())
+	}
+	return f
+}
+
+func (f *randomFleet) newNode() *Store {
+	s := New(f.lender, Options{})
+	for _, zone := range fleetZones {
+		s.Open(zone)
+	}
+	return s
+}
+
+// play has clients send requests, some of whom go before they are answered, and what else happens.
+func (f *randomFleet) play() {
+	var wg sync.WaitGroup
+	for range 12 {
+		wg.Go(func() {
+			for range 150 {
+				f.request()
+			}
+		})
+	}
+	for range 20 {
+		time.Sleep(time.Duration(f.random(150)) * time.Millisecond)
+		f.disturb()
+	}
+	wg.Wait()
+}
+
+// random returns a random number below n.
+func (f *randomFleet) random(n int) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.rng.IntN(n)
+}
+
+// request takes from some zones at once.
+func (f *randomFleet) request() {
+	time.Sleep(time.Duration(f.random(15)) * time.Millisecond)
+	var takes []limiter.Take
+	f.mu.Lock()
+	for _, i := range f.rng.Perm(len(f.rules))[:1+f.rng.IntN(len(f.rules))] {
+		takes = append(takes, ask(f.rules[i], fmt.Sprint("key", f.rng.IntN(f.rng.IntN(f.rng.IntN(7)+1)+1)), 1+f.rng.Int64N(3)))
+	}
+	if f.rng.IntN(2) == 0 { // is denied when the others have what they need
+		takes = append(takes, ask(f.denies, fmt.Sprint("fresh", f.rng.Int64()), 2))
+	}
+	s := f.nodes[f.rng.IntN(len(f.nodes))]
+	ctx, cancel := context.WithCancel(context.Background())
+	if f.rng.IntN(20) == 0 {
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(f.rng.IntN(60))*time.Millisecond+time.Microsecond)
+	}
+	f.mu.Unlock()
+	defer cancel()
+	err := s.Take(ctx, s.options.Clock(), takes)
+	if (err == nil || ctx.Err() == nil) && !slices.ContainsFunc(takes, func(k limiter.Take) bool { return k.Err == nil && !k.Decision.OK }) {
+		f.admit(s, takes)
+	}
+}
+
+// admit notes what an admitted request has taken, at the instant of the lender's clock that it counts at.
+func (f *randomFleet) admit(s *Store, takes []limiter.Take) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, k := range takes {
+		if k.Err != nil {
+			continue
+		}
+		n, at := name{k.Rule.ID, string(k.Key)}, k.Decision.At
+		if k.Decision.Source != limiter.FromStore {
+			at += limiter.At(time.Now().Add(3*time.Hour)) - s.options.Clock()
+		}
+		if k.Decision.Source == limiter.FromKnownState {
+			f.late[n] += k.Cost
+		}
+		f.admitted[n] = append(f.admitted[n], limiter.Events{At: at, N: k.Cost})
+	}
+}
+
+// disturb has something happen to a node or to the lender.
+func (f *randomFleet) disturb() {
+	node, zone := f.random(len(f.nodes)), fleetZones[f.random(len(fleetZones))]
+	switch f.random(8) {
+	case 0: // it restarts; requests that it has still go on
+		old := f.nodes[node]
+		f.mu.Lock()
+		f.nodes[node] = f.newNode()
+		f.mu.Unlock()
+		f.retire(old)
+	case 1:
+		f.nodes[node].Drop(zone)
+		f.nodes[node].Open(zone)
+	case 2:
+		if !f.runs {
+			return
+		}
+		f.lender.mu.Lock()
+		f.lender.run++
+		f.lender.mu.Unlock()
+	}
+}
+
+// retire closes a node and adds up what it has lost, when its last requests have ended.
+func (f *randomFleet) retire(s *Store) {
+	s.Close()
+	time.Sleep(3 * time.Second)
+	synctest.Wait()
+	f.mu.Lock()
+	f.lost += s.Stats().Lost
+	f.mu.Unlock()
+}
+
+// end ends all nodes and checks what must hold then.
+func (f *randomFleet) end() {
+	f.lender.always(answered)
+	time.Sleep(12 * time.Second)
+	for _, s := range f.nodes {
+		f.retire(s)
+	}
+	missing := int64(0)
+	for _, r := range f.rules {
+		for key := range 7 {
+			n := name{r.ID, fmt.Sprint("key", key)}
+			f.checkBound(r, n)
+			kind := r.Algorithm.Kind
+			if r.Limit.Window < time.Hour || kind == limiter.TokenBucket || kind == limiter.SlidingWindowLog {
+				continue // what is returned too late is not counted as lost
+			}
+			got := int64(0)
+			for _, e := range f.admitted[n] {
+				got += e.N
+			}
+			used := f.lender.used(r, n.key)
+			if used < got-f.late[n] {
+				f.t.Errorf("rule %+v: used of %s = %d, of which %d were admitted: something was returned twice", r.Limit, n.key, used, got)
+			}
+			missing += max(0, used-got)
+		}
+	}
+	if lost := int64(f.lost) + f.lender.unheard; missing > lost {
+		f.t.Errorf("missing = %d, want no more than the %d that were lost", missing, lost)
+	}
+}
+
+// checkBound checks that no span of what was admitted holds more than the algorithm allows, besides what was admitted by what was
+// known, of which each node may know something else.
+func (f *randomFleet) checkBound(r *limiter.Rule, n name) {
+	admitted, window := f.admitted[n], limiter.Instant(r.Limit.Window.Microseconds())
+	slices.SortStableFunc(admitted, func(a, b limiter.Events) int { return int(a.At - b.At) })
+	most := float64(r.Limit.Events + f.late[n])
+	check := func(at limiter.Instant, got float64) {
+		if got > most+1e-6 {
+			f.t.Errorf("%v %+v: admitted of %s in a window up to %d = %.2f, want at most %.2f", r.Algorithm, r.Limit, n.key, at, got, most)
+		}
+	}
+	switch r.Algorithm.Kind {
+	case limiter.FixedWindow:
+		sums := make(map[limiter.Instant]int64)
+		for _, e := range admitted {
+			sums[e.At/window] += e.N
+			check(e.At, float64(sums[e.At/window]))
+		}
+	case limiter.TokenBucket:
+		most += r.MaxOvershoot * float64(r.Limit.Events)
+		level, at := 0.0, limiter.Instant(0)
+		for _, e := range admitted {
+			level = max(0, level-float64(e.At-at)*float64(r.Limit.Events)/float64(window)) + float64(e.N)
+			at = e.At
+			check(at, level)
+		}
+	case limiter.SlidingWindowLog:
+		first, sum := 0, int64(0)
+		for _, e := range admitted {
+			sum += e.N
+			for ; admitted[first].At <= e.At-window; first++ {
+				sum -= admitted[first].N
+			}
+			check(e.At, float64(sum))
+		}
+	}
+}

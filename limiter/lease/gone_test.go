@@ -1,0 +1,89 @@
+package lease
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// TestDroppedBetweenTwoSteps drops a zone while a take of it is between two steps: what has not begun to wait is left to the
+// lender, and nothing is refilled.
+func TestDroppedBetweenTwoSteps(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := fixed(t, "zone", 1, 10)
+		n.Drop("zone")
+		takes := []limiter.Take{ask(r, "key", 1)}
+		now := n.options.Clock()
+		q := request{takes: takes, seats: []takeState{{asks: true}}, began: now, now: now}
+		if n.borrow(t.Context(), &q); takes[0].Err != nil || q.seats[0].state != delegated {
+			t.Errorf("take = %+v in state %d, want it in %d: passed", takes[0], q.seats[0].state, delegated)
+		}
+		n.refill(&takes[0], q.now)
+		if got := n.lender.asked(); got != 0 {
+			t.Errorf("loans of a zone that was dropped = %d, want none", got)
+		}
+	})
+}
+
+// TestDeniedBetweenTwoSteps asks for nothing more when another request has heard meanwhile that one of the takes is denied.
+func TestDeniedBetweenTwoSteps(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		narrow, wide := fixed(t, "a", 1, 1), fixed(t, "b", 2, 10)
+		n.denied(narrow, "key", 2, limiter.FromStore)
+		asked := n.lender.asked()
+		takes := []limiter.Take{ask(narrow, "key", 2), ask(wide, "key", 1)} // both of which had no account before
+		now := n.options.Clock()
+		q := request{takes: takes, seats: []takeState{{asks: true}, {asks: true}}, began: now, now: now}
+		begin := time.Now()
+		if n.borrow(t.Context(), &q); q.seats[0].state != denied || q.seats[1].state != undecided {
+			t.Errorf("takes in state %d and %d, want %d: denied, and %d: undecided",
+				q.seats[0].state, q.seats[1].state, denied, undecided)
+		}
+		if got := n.lender.asked() - asked; got != 0 || time.Since(begin) != 0 {
+			t.Errorf("loans after a denial = %d in %v, want none and no waiting", got, time.Since(begin))
+		}
+	})
+}
+
+// TestGoneWhileWaiting asks for two takes that give up, of which only one has flown: what is served to that one is undone, and
+// nothing is asked for in the name of the other.
+func TestGoneWhileWaiting(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := fixed(t, "zone", 1, 10)
+		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 100 * time.Millisecond })
+		var wg sync.WaitGroup
+		wg.Go(func() { n.fails(ErrTimeout, ask(r, "key", 5)) })
+		time.Sleep(time.Millisecond)
+		wg.Go(func() { n.fails(ErrTimeout, ask(r, "key", 3)) })
+		wg.Wait()
+		n.lender.always(answered)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		for i, l := range n.lender.loans {
+			if want := int64(5); i == 0 && l.Need != want || i > 0 && l.Need != 0 {
+				t.Errorf("need of loan %d = %d, want %d by the first and nothing by others", i, l.Need, want)
+			}
+		}
+		n.used(r, "key", 0)
+	})
+}
+
+// TestDroppedZoneFails fails a take that is left to the lender, and keeps what the other zones got.
+func TestDroppedZoneFails(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		dropped, open := fixed(t, "a", 1, 10), fixed(t, "b", 2, 10)
+		n.Drop("a")
+		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
+			if loans[0].Rule == dropped {
+				return lostRequest, rtt
+			}
+			return answered, rtt
+		})
+		n.fails(errCut, ask(dropped, "key", 1), ask(open, "key", 1))
+		n.idle()
+		n.used(open, "key", 1)
+	})
+}

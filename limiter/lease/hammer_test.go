@@ -1,0 +1,161 @@
+package lease
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// hammers is how many goroutines take at the same time.
+const hammers = 8
+
+// TestHammer takes few keys from several zones by many goroutines, over a lender that answers now and then late, at once or
+// not at all. What was admitted of each key is never more than the limit, and never more than the lender has debited; and
+// when nothing failed, the limit is used up.
+func TestHammer(t *testing.T) {
+	for _, line := range []struct {
+		name     string
+		keys     int
+		failures int // one request in so many; 0: none
+	}{
+		{"one key", 1, 0},
+		{"a few keys", 10, 0},
+		{"many keys", 300, 0},
+		{"a few keys and failures", 10, 9},
+	} {
+		t.Run(line.name, func(t *testing.T) {
+			const limit = 500
+			lender := newLender(0)
+			var n atomic.Int64
+			lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) {
+				i := n.Add(1)
+				delay := time.Duration(i%3) * 100 * time.Microsecond
+				if line.failures > 0 && i%int64(line.failures) == 0 {
+					return fate(1 + i/int64(line.failures)%2), delay
+				}
+				return answered, delay
+			})
+			s := New(lender, Options{Timeout: 10 * time.Second})
+			s.Open("a")
+			s.Open("b")
+			rules := []*limiter.Rule{fixed(t, "a", 1, limit), fixed(t, "b", 2, 2*limit)}
+			admitted := hammer(t, s, rules, line.keys, limit)
+			s.Close()
+			total := int64(0)
+			for key := range line.keys {
+				got, text := admitted[key].Load(), fmt.Sprint("key", key)
+				total += got
+				if used := lender.used(rules[0], text); got > limit || got > used {
+					t.Errorf("admitted of %s = %d, of which the lender knows %d, want at most the limit of %d", text, got, used, limit)
+				}
+				if used := lender.used(rules[1], text); got > used {
+					t.Errorf("admitted of %s = %d, of which the lender knows %d in the other zone", text, got, used)
+				}
+			}
+			if line.failures == 0 && total != int64(line.keys*limit) {
+				t.Errorf("admitted of all keys = %d, want %d", total, line.keys*limit)
+			}
+		})
+	}
+}
+
+// hammer takes keys in turn until each of them was denied at last, twice the limit has been asked for, and returns what was
+// admitted.
+func hammer(t *testing.T, s *Store, rules []*limiter.Rule, keys, limit int) []atomic.Int64 {
+	admitted := make([]atomic.Int64, keys)
+	var wg sync.WaitGroup
+	for g := range hammers {
+		wg.Go(func() {
+			for i := range keys * limit * 2 / hammers {
+				key := (i + g) % keys
+				takes := []limiter.Take{ask(rules[0], fmt.Sprint("key", key), 1), ask(rules[1], fmt.Sprint("key", key), 1)}
+				if g%2 > 0 { // the other way round: whoever holds two locks at a time is stuck now
+					slices.Reverse(takes)
+				}
+				if s.Take(t.Context(), s.options.Clock(), takes) == nil && takes[0].Decision.OK && takes[1].Decision.OK {
+					admitted[key].Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return admitted
+}
+
+// TestHammerOpenAndDrop opens, drops and evicts while takes are under way.
+func TestHammerOpenAndDrop(t *testing.T) {
+	lender := newLender(200 * time.Microsecond)
+	s := New(lender, Options{Timeout: 10 * time.Second, Nodes: twoNodes})
+	r := rule(t, limiter.Rule{
+		Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: 20,
+		Limit: limiter.Limit{Events: 1000, Window: limiter.MaxWindow},
+	})
+	var admitted [50]atomic.Int64
+	var wg sync.WaitGroup
+	for range hammers {
+		wg.Go(func() {
+			for i := range 600 {
+				takes := []limiter.Take{ask(r, fmt.Sprint("key", i%len(admitted)), 1)}
+				if err := s.Take(t.Context(), s.options.Clock(), takes); err != nil {
+					t.Errorf("take: %v", err)
+				} else if takes[0].Decision.OK {
+					admitted[i%len(admitted)].Add(1)
+				}
+				_ = s.Peek(t.Context(), s.options.Clock(), takes)
+				if i%200 == 0 {
+					s.Drop("zone")
+				} else if i%200 == 100 {
+					s.Open("zone")
+				}
+			}
+		})
+	}
+	wg.Wait()
+	s.Close()
+	for i := range admitted {
+		key, want := fmt.Sprint("key", i), admitted[i].Load()
+		if used := settledAt(lender, r, key, want); used != want {
+			t.Errorf("used of %s = %d, want the %d that were admitted: all else has gone back", key, used, want)
+		}
+	}
+	if stacks := goroutines(); stacks != "" {
+		t.Errorf("goroutines are left:\n%s", stacks)
+	}
+}
+
+// settledAt returns what is used of a key once that is what is wanted, or patience has run out: what an account that was
+// evicted gives back may still be on its way.
+func settledAt(lender *memoryLender, r *limiter.Rule, key string, want int64) (used int64) {
+	deadline := time.Now().Add(patience)
+	for used = lender.used(r, key); used != want && time.Now().Before(deadline); used = lender.used(r, key) {
+		<-time.After(time.Millisecond)
+	}
+	return used
+}
+
+// patience is how long something is waited for that should be so soon.
+const patience = 5 * time.Second
+
+// goroutines returns the stacks of those goroutines that run this package and no test of it, once there are none or patience
+// has run out.
+func goroutines() string {
+	deadline := time.Now().Add(patience)
+	for {
+		buf := make([]byte, 1<<20)
+		buf = buf[:runtime.Stack(buf, true)]
+		own := slices.DeleteFunc(strings.Split(string(buf), "\n\n"), func(stack string) bool {
+			return !strings.Contains(stack, "limiter/lease.") || strings.Contains(stack, "lease.Test")
+		})
+		if len(own) == 0 || time.Now().After(deadline) {
+			return strings.Join(own, "\n\n")
+		}
+		<-time.After(time.Millisecond)
+	}
+}

@@ -1,0 +1,194 @@
+package lease
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// rtt is how long lenders of tests take to answer, unless a test is about that.
+const rtt = 2 * time.Millisecond
+
+// A node is a store in a bubble, with its lender.
+type node struct {
+	t testing.TB
+	*Store
+	lender *memoryLender
+}
+
+// inBubble runs a test under synctest with a node whose zones "zone", "a", "b" and "c" are open, and which gives credit under
+// creditRule if the options allow it. The bubble does not end before the node's goroutine does, so every such test also shows that
+// Close joins it.
+func inBubble(t *testing.T, o Options, test func(t *testing.T, n node)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		n := node{t, nil, newLender(rtt)}
+		n.Store = New(n.lender, o)
+		defer n.Close()
+		for _, zone := range []string{"zone", "a", "b", "c"} {
+			n.Open(zone)
+		}
+		if o.Settled != nil {
+			time.Sleep(creditWindow)
+		}
+		test(t, n)
+	})
+}
+
+// rule returns r made, in zone "zone" and with the ID 1 unless it says otherwise.
+func rule(tb testing.TB, r limiter.Rule) *limiter.Rule {
+	tb.Helper()
+	if r.Zone == "" {
+		r.Zone = "zone"
+	}
+	if r.ID == 0 {
+		r.ID = 1
+	}
+	made, err := limiter.NewRule(r)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return made
+}
+
+// fixed returns a rule of so many events in a window that does not end during a test. What a node has leased of it and not
+// spent comes back.
+func fixed(tb testing.TB, zone string, id uint32, events int64) *limiter.Rule {
+	tb.Helper()
+	return rule(tb, limiter.Rule{
+		ID: id, Zone: zone, Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow},
+		Limit: limiter.Limit{Events: events, Window: time.Hour},
+	})
+}
+
+// ask returns a take.
+func ask(r *limiter.Rule, key string, cost int64) limiter.Take {
+	return limiter.Take{Rule: r, Key: []byte(key), Cost: cost}
+}
+
+// take takes now, and returns the decision.
+func (n node) take(r *limiter.Rule, key string, cost int64) limiter.Decision {
+	n.t.Helper()
+	takes := []limiter.Take{ask(r, key, cost)}
+	if err := n.Take(n.t.Context(), n.options.Clock(), takes); err != nil {
+		n.t.Fatalf("take of %d of %q: %v", cost, key, err)
+	}
+	return takes[0].Decision
+}
+
+// allowed takes now, which must be allowed by the source.
+func (n node) allowed(r *limiter.Rule, key string, cost int64, from limiter.Source) limiter.Decision {
+	n.t.Helper()
+	d := n.take(r, key, cost)
+	if !d.OK || d.Source != from {
+		n.t.Errorf("take of %d of %q = %+v, want it allowed from %v", cost, key, d, from)
+	}
+	return d
+}
+
+// denied takes now, which must be denied by the source.
+func (n node) denied(r *limiter.Rule, key string, cost int64, from limiter.Source) limiter.Decision {
+	n.t.Helper()
+	d := n.take(r, key, cost)
+	if d.OK || d.Source != from {
+		n.t.Errorf("take of %d of %q = %+v, want it denied by %v", cost, key, d, from)
+	}
+	return d
+}
+
+// fails takes now, which must fail with this error, and returns how long that took.
+func (n node) fails(want error, takes ...limiter.Take) time.Duration {
+	n.t.Helper()
+	begin := time.Now()
+	if err := n.Take(n.t.Context(), n.options.Clock(), takes); err != want {
+		n.t.Errorf("take = %v, want %v", err, want)
+	}
+	return time.Since(begin)
+}
+
+// warm takes the key so often that the node leases more of it than a few takes need, and returns how many events it has taken.
+func (n node) warm(r *limiter.Rule, key string) (taken int64) {
+	n.t.Helper()
+	for range 200 {
+		if d := n.take(r, key, 1); !d.OK {
+			n.t.Fatalf("warming up %q: %+v, want it allowed", key, d)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	synctest.Wait()
+	n.settled()
+	if leased := n.leased(r, key); leased < 5 {
+		n.t.Fatalf("leased of %q after 200 takes = %d, want 5 or more", key, leased)
+	}
+	return 200
+}
+
+// suspend has time pass that only the wall clock tells: for the store as if it had begun earlier by that clock.
+func (n node) suspend(d time.Duration) {
+	last := *n.clock.last.Load()
+	last.ahead -= d
+	n.clock.last.Store(&last)
+}
+
+// settled waits until nothing is asked for any more.
+func (n node) settled() {
+	time.Sleep(10 * rtt)
+	synctest.Wait()
+}
+
+// idle waits until all leases have come back that nobody spends any more. One that was spent may be followed by another.
+func (n node) idle() {
+	time.Sleep(12 * time.Second)
+	synctest.Wait()
+}
+
+// outstanding returns what the node has leased and owes of a key; nothing when there is no account.
+func (n node) outstanding(r *limiter.Rule, key string) (leased, owed int64) {
+	k := ask(r, key, 1)
+	var p location
+	if !n.find(&p, &k) {
+		return 0, 0
+	}
+	p.shard.mu.Lock()
+	defer p.shard.mu.Unlock()
+	if a, ok := p.account(); ok {
+		return a.Outstanding()
+	}
+	return 0, 0
+}
+
+func (n node) leased(r *limiter.Rule, key string) int64 {
+	leased, _ := n.outstanding(r, key)
+	return leased
+}
+
+// ends returns how long it is until what is leased of the key has to go back.
+func (n node) ends(r *limiter.Rule, key string) time.Duration {
+	k := ask(r, key, 1)
+	var p location
+	n.find(&p, &k)
+	p.shard.mu.Lock()
+	defer p.shard.mu.Unlock()
+	now := n.options.Clock()
+	a, _ := p.account()
+	_, ends := a.Due(r, now)
+	return time.Duration(ends-now) * time.Microsecond
+}
+
+// used checks what the lender has debited of a key, leases included.
+func (n node) used(r *limiter.Rule, key string, want int64) {
+	n.t.Helper()
+	if got := n.lender.used(r, key); got != want {
+		n.t.Errorf("used of %q = %d, want %d", key, got, want)
+	}
+}
+
+// accounts checks how many accounts there are.
+func (n node) accounts(want int) {
+	n.t.Helper()
+	if got := n.Stats().Accounts; got != want {
+		n.t.Errorf("accounts = %d, want %d", got, want)
+	}
+}

@@ -1,0 +1,215 @@
+package lease
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// twenty returns a rule of 20 events.
+func twenty(t *testing.T, kind limiter.Kind, strict bool) *limiter.Rule {
+	return rule(t, limiter.Rule{
+		Algorithm: limiter.Algorithm{Kind: kind}, Strict: strict, MaxOvershoot: 0.01,
+		Limit: limiter.Limit{Events: 20, Window: 24 * time.Hour},
+	})
+}
+
+// TestQueueingIsNotAnOutage sends thousands of takes of a key to a lender that answers much later than they wait: the limit is
+// admitted and nothing else, and the lender knows of each event.
+func TestQueueingIsNotAnOutage(t *testing.T) {
+	for _, kind := range kinds {
+		for _, strict := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%v/strict=%v", kind, strict), func(t *testing.T) {
+				inBubble(t, Options{}, func(t *testing.T, n node) {
+					n.lender.busy()
+					n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 180 * time.Millisecond })
+					r := twenty(t, kind, strict)
+					var admitted, known atomic.Int64
+					var wg sync.WaitGroup
+					for range 3000 {
+						wg.Go(func() {
+							for range 5 {
+								d := n.take(r, "key", 1)
+								if d.OK {
+									admitted.Add(1)
+								}
+								if d.Source == limiter.FromKnownState {
+									known.Add(1)
+								}
+							}
+						})
+					}
+					wg.Wait()
+					n.lender.always(answered)
+					n.idle()
+					if got := admitted.Load(); got != 20 || known.Load() < 3000 {
+						t.Errorf("admitted = %d, by what is known = %d, want 20, and 3000 or more", got, known.Load())
+					}
+					n.used(r, "key", 20)
+				})
+			})
+		}
+	}
+}
+
+// TestNewestKnownStateDecides takes twice as much as the lender has left while it does not answer in time: what is left is admitted.
+func TestNewestKnownStateDecides(t *testing.T) {
+	for _, f := range []fate{answered, refused} {
+		inBubble(t, Options{}, func(t *testing.T, n node) {
+			r := twenty(t, limiter.FixedWindow, true)
+			n.allowed(r, "key", 14, limiter.FromStore)
+			n.lender.busy()
+			n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return f, 120 * time.Millisecond })
+			for i, want := range []bool{true, true, true, false} {
+				if d := n.take(r, "key", 2); d.OK != want || d.Source != limiter.FromKnownState || d.Remaining != max(0, 4-2*int64(i)) {
+					t.Errorf("take %d = %+v, want OK %v by what is known", i, d, want)
+				}
+			}
+			n.lender.always(answered)
+			n.idle()
+			want := int64(20)
+			if f == refused { // it was never asked
+				want = 14
+			}
+			n.used(r, "key", want)
+		})
+	}
+}
+
+// TestOutageIsNotQueueing degrades takes when the lender does not answer at all, or fails for another reason.
+func TestOutageIsNotQueueing(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := twenty(t, limiter.FixedWindow, true)
+		n.lender.always(silence)
+		n.fails(ErrTimeout, ask(r, "silent", 1))
+		n.lender.always(refused)
+		takes := []limiter.Take{ask(r, "refused", 1)}
+		if err := n.Take(t.Context(), n.options.Clock(), takes); !errors.Is(err, limiter.ErrLate) || takes[0].Err != err {
+			t.Errorf("take = %v, want %v", err, limiter.ErrLate)
+		}
+		n.lender.busy()
+		n.lender.always(lostReply)
+		n.fails(errCut, ask(r, "cut", 1))
+	})
+}
+
+// TestUndoOfALateTake admits a take by what is known, which another zone denies: nothing of it is consumed in the end, whatever
+// becomes of it in between.
+func TestUndoOfALateTake(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		fate   fate
+		delay  time.Duration // of the answer; the request waits for 50 ms in the one zone, and for 50 ms again in the other
+		leased bool
+	}{
+		{"not answered yet", answered, 500 * time.Millisecond, false},
+		{"served meanwhile", answered, 70 * time.Millisecond, false},
+		{"failed meanwhile", refused, 70 * time.Millisecond, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			inBubble(t, Options{}, func(t *testing.T, n node) {
+				wide, narrow := fixed(t, "a", 1, 1000), fixed(t, "b", 2, 1)
+				n.lender.busy()
+				n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
+					return test.fate, test.delay
+				})
+				now := n.options.Clock()
+				takes := []limiter.Take{ask(wide, "wide", 3), ask(narrow, "narrow", 1)}
+				q := request{began: now, now: now, takes: takes, seats: []takeState{{asks: true}, {}}}
+				n.borrow(t.Context(), &q)
+				if q.seats[0].state != late || takes[0].Decision.Remaining != 997 {
+					t.Fatalf("take = %+v in state %d, want %d: late", takes[0], q.seats[0].state, late)
+				}
+				time.Sleep(50 * time.Millisecond)
+				q.seats[1].state = denied
+				n.undoAll(&q)
+				if d := takes[0].Decision; d.Remaining < 997 {
+					t.Errorf("decision after it was undone = %+v", d)
+				}
+				n.lender.always(answered)
+				n.idle()
+				n.used(wide, "wide", 0)
+				if got := n.take(wide, "wide", 1).Remaining; got != 999 {
+					t.Errorf("remaining after another take = %d, want 999", got)
+				}
+			})
+		})
+	}
+}
+
+// TestUndoOfALateTakeFromALease admits a take by what is known, which is then spent from the lease that another one brings.
+func TestUndoOfALateTakeFromALease(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := fixed(t, "a", 1, 100_000)
+		before := n.warm(r, "key") + n.leased(r, "key") + 1
+		n.lender.busy()
+		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 80 * time.Millisecond })
+		var wg sync.WaitGroup
+		wg.Go(func() { n.allowed(r, "key", n.leased(r, "key")+1, limiter.FromKnownState) })
+		synctest.Wait()
+		now := n.options.Clock()
+		takes := []limiter.Take{ask(r, "key", 1)}
+		q := request{began: now, now: now, takes: takes, seats: []takeState{{asks: true}}}
+		n.borrow(t.Context(), &q)
+		wg.Wait()
+		time.Sleep(40 * time.Millisecond)
+		synctest.Wait()
+		if w := q.seats[0].waiter; q.seats[0].state != late || !w.answered || w.served {
+			t.Fatalf("waiter = %+v in state %d, want it spent from a lease", w, q.seats[0].state)
+		}
+		n.lender.always(answered)
+		for range 2 { // the second one is of an account that has gone
+			p := location{}
+			n.findIn(&p, q.seats[0].waiter.book, &takes[0])
+			n.send(n.undo(&p, &q.seats[0], &takes[0], n.options.Clock()))
+			n.Drop("a")
+		}
+		n.used(r, "key", before)
+	})
+}
+
+// TestLateInADroppedZone fails a take whose account has gone when it is to be decided by what is known.
+func TestLateInADroppedZone(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := fixed(t, "a", 1, 10)
+		n.lender.busy()
+		book := n.books.Load().of(r)
+		k := ask(r, "key", 1)
+		var p location
+		n.findIn(&p, book, &k)
+		p.shard.mu.Lock()
+		s := takeState{waiter: &waiter{book: book, answered: true, err: limiter.ErrLate}}
+		n.takeLate(&p, &s, &k, n.options.Clock())
+		p.shard.mu.Unlock()
+		if s.state != failed || k.Err != ErrTimeout {
+			t.Errorf("take = %+v in state %d, want %v", k, s.state, ErrTimeout)
+		}
+	})
+}
+
+// TestKeysWithoutAccountsQueue takes many keys that find no room, while the lender answers others. All
+// of them together are admitted the limit.
+func TestKeysWithoutAccountsQueue(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := rule(t, limiter.Rule{
+			Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: 1,
+			Limit: limiter.Limit{Events: 20, Window: 24 * time.Hour},
+		})
+		n.denied(r, "at its limit, so it stays", 21, limiter.FromStore)
+		n.lender.busy()
+		n.lender.always(refused)
+		for i := range 30 {
+			if d := n.take(r, fmt.Sprint("key", i), 1); d.OK != (i < 20) || d.Source != limiter.FromKnownState {
+				t.Errorf("take %d = %+v, want OK %v by what is known", i+1, d, i < 20)
+			}
+		}
+		n.lender.always(lostReply)
+		n.fails(errCut, ask(r, "cut", 1))
+	})
+}

@@ -1,0 +1,97 @@
+package lease
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// TestLoweredLimit gives back what was leased of the old limit, and spends none of it.
+func TestLoweredLimit(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		old, lowered := fixed(t, "zone", 1, 10_000), fixed(t, "zone", 1, 200)
+		taken := n.warm(old, "key")
+		n.denied(lowered, "key", 1, limiter.FromStore)
+		n.settled()
+		n.used(old, "key", taken)
+		n.allowed(old, "key", 1, limiter.FromStore) // a request that is still under way by the old configuration
+	})
+}
+
+// TestRaisedLimit forgets remembered denials at once.
+func TestRaisedLimit(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		old, raised := fixed(t, "zone", 1, 10), fixed(t, "zone", 1, 11)
+		n.allowed(old, "key", 10, limiter.FromStore)
+		n.denied(old, "key", 1, limiter.FromStore)
+		n.denied(old, "key", 1, limiter.FromRememberedDenial)
+		n.allowed(raised, "key", 1, limiter.FromStore)
+		n.denied(raised, "key", 1, limiter.FromStore)
+	})
+}
+
+// TestLimitChangesWhileAsking decides who waits by the new limit once the answer under the old one is in, and remembers no
+// denial of the old one.
+func TestLimitChangesWhileAsking(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		old, raised := fixed(t, "zone", 1, 10), fixed(t, "zone", 1, 100)
+		n.allowed(old, "key", 10, limiter.FromStore)
+		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 10 * rtt })
+		var wg sync.WaitGroup
+		wg.Go(func() { n.denied(old, "key", 5, limiter.FromStore) })
+		synctest.Wait()
+		wg.Go(func() { n.allowed(raised, "key", 5, limiter.FromStore) })
+		wg.Wait()
+		n.settled()
+		n.used(raised, "key", 15+n.leased(raised, "key"))
+	})
+}
+
+// TestTiersShareARuleID keeps to each key's own limit when nobody takes: what it has leased under one tier does not go back
+// because another tier was asked for last.
+func TestTiersShareARuleID(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		free, pro := fixed(t, "zone", 1, 10_000), fixed(t, "zone", 1, 20_000)
+		n.warm(free, "free")
+		n.warm(pro, "pro")
+		leased := n.leased(free, "free")
+		k := ask(free, "free", 1)
+		var p location
+		n.find(&p, &k)
+		n.attend(due{book: p.book, hash: p.key.Hash}, n.options.Clock())
+		n.settled()
+		if got := n.leased(free, "free"); got != leased {
+			t.Errorf("leased after it was looked after = %d, want %d", got, leased)
+		}
+		n.allowed(free, "free", 1, limiter.FromLease)
+		n.allowed(pro, "pro", 1, limiter.FromLease)
+	})
+}
+
+// TestManyLimitsOfOneRule forgets the oldest rules of an ID; accounts under them are dealt with under the newest.
+func TestManyLimitsOfOneRule(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		old := fixed(t, "zone", 1, 10_000)
+		taken := n.warm(old, "key")
+		for i := range int64(maxRulesPerID) {
+			n.allowed(fixed(t, "zone", 1, 100+i), "another", 1, limiter.FromStore)
+		}
+		if got := len(n.books.Load().of(old).rules.of(1)); got != maxRulesPerID {
+			t.Errorf("rules that are known = %d, want %d", got, maxRulesPerID)
+		}
+		n.idle()
+		n.used(old, "key", taken)
+
+		var rs rules
+		same := fixed(t, "zone", 1, 10_000)
+		for _, r := range []*limiter.Rule{old, same, old, old} {
+			rs.note(r)
+		}
+		if got := rs.of(1); len(got) != 1 || got[0] != old {
+			t.Errorf("rules = %v, want the newest of the limit alone", got)
+		}
+	})
+}

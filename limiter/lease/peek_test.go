@@ -1,0 +1,62 @@
+package lease
+
+import (
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// TestPeek answers from the account where there is one, and asks for the others.
+func TestPeek(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := fixed(t, "zone", 1, 10)
+		strict := rule(t, limiter.Rule{ID: 2, Strict: true, Limit: limiter.Limit{Events: 5, Window: time.Hour}})
+		closed := fixed(t, "closed", 3, 4)
+		n.allowed(r, "key", 3, limiter.FromStore)
+		n.denied(r, "denied", 11, limiter.FromStore)
+		n.settled()
+		requests := n.Stats().Requests
+		peek := func(takes ...limiter.Take) {
+			t.Helper()
+			if err := n.Peek(t.Context(), n.options.Clock(), takes); err != nil {
+				t.Fatal(err)
+			}
+		}
+		takes := []limiter.Take{ask(r, "key", 1), ask(r, "denied", 11)}
+		peek(takes...)
+		if got := n.Stats().Requests; got != requests {
+			t.Errorf("requests for keys that are known = %d, want none", got-requests)
+		}
+		if d := takes[0].Decision; !d.OK || d.Remaining != 7 {
+			t.Errorf("peek = %+v, want OK with 7 remaining", d)
+		}
+		if d := takes[1].Decision; d.OK || d.RetryAt != limiter.Never {
+			t.Errorf("peek of a denial = %+v, want it denied for ever", d)
+		}
+		takes = []limiter.Take{ask(r, "key", 1), ask(r, "new", 1), ask(strict, "key", 1), ask(closed, "key", 1)}
+		peek(takes...)
+		if got := n.Stats().Requests; got != requests+1 {
+			t.Errorf("requests for keys that are not known = %d, want 1", got-requests)
+		}
+		for i, want := range []int64{7, 10, 5, 4} {
+			if d := takes[i].Decision; !d.OK || d.Remaining != want {
+				t.Errorf("peek %d = %+v, want OK with %d remaining", i, d, want)
+			}
+		}
+		n.accounts(2)
+	})
+}
+
+// TestPeekFails tells when the lender could not be asked.
+func TestPeekFails(t *testing.T) {
+	s := New(deadLender{}, Options{})
+	defer s.Close()
+	r := fixed(t, "zone", 1, 10)
+	if err := s.Peek(t.Context(), s.Now(), []limiter.Take{ask(r, "key", 1)}); err != errCut {
+		t.Errorf("peek = %v, want %v", err, errCut)
+	}
+	if err := s.Refund(t.Context(), s.Now(), []limiter.Take{ask(fixed(t, "closed", 2, 10), "key", 1)}); err != errCut {
+		t.Errorf("refund = %v, want %v", err, errCut)
+	}
+}

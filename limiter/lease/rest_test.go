@@ -1,0 +1,239 @@
+package lease
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// TestAccountsRestAfterFailures spends what is leased while the lender fails, without asking it at every take: once at low
+// water, and again after a pause. When it is back, so is the account.
+func TestAccountsRestAfterFailures(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := fixed(t, "zone", 1, 1_000_000)
+		n.warm(r, "key")
+		n.lease(r, "key", 30) // in the place of what it had
+		n.lender.delay = 0
+		n.lender.always(lostRequest)
+		before, spent := n.Stats().Requests, 0
+		for n.leased(r, "key") > 0 {
+			n.allowed(r, "key", 1, limiter.FromLease)
+			spent++
+			time.Sleep(10 * time.Millisecond)
+		}
+		if got := n.Stats().Requests - before; spent < 20 || got < 1 || got > 2 {
+			t.Errorf("requests while %d takes were decided in %v = %d, want 1 or 2", spent, time.Duration(spent)*10*time.Millisecond, got)
+		}
+		n.fails(errCut, ask(r, "key", 1)) // who has to wait asks nevertheless
+		n.fails(errCut, ask(r, "key", 1))
+
+		n.lender.delay = rtt
+		n.lender.always(answered)
+		n.allowed(r, "key", 1, limiter.FromStore)
+		leased := n.leased(r, "key")
+		for range leased {
+			n.take(r, "key", 1)
+			time.Sleep(time.Millisecond)
+		}
+		n.settled()
+		if got := n.leased(r, "key"); got == 0 {
+			t.Errorf("leased after %d takes = %d, want more: it was to be refilled in the background", leased, got)
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		n.calm(r)
+	})
+}
+
+// TestPause doubles with every failure, and is half as long at least.
+func TestPause(t *testing.T) {
+	const ms = 1000
+	for _, line := range []struct {
+		failed uint8
+		part   float64
+		want   limiter.Instant
+	}{
+		{0, 0, 125 * ms},
+		{0, 0.5, 93_750},
+		{0, 1, 62_500},
+		{1, 0, 250 * ms},
+		{1, 1, 125 * ms},
+		{2, 0, 500 * ms},
+		{3, 0, 1000 * ms},
+		{4, 0, 2000 * ms},
+		{4, 1, 1000 * ms},
+		{255, 0, 2000 * ms},
+	} {
+		if got := pause(line.failed, line.part); got != line.want {
+			t.Errorf("pause after %d failures and another, at %v = %d µs, want %d", line.failed, line.part, got, line.want)
+		}
+	}
+}
+
+// TestDebtIsToldAgainSoon tells the lender of debt about 100 ms after the first failure, and less and less often while it fails;
+// and when it has not failed for once, as soon as at first.
+func TestDebtIsToldAgainSoon(t *testing.T) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
+		r := creditRule(t, 0)
+		for range 2 {
+			var asked []time.Time
+			n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) {
+				asked = append(asked, time.Now())
+				return lostRequest, rtt
+			})
+			n.allowed(r, "key", 5, limiter.FromCredit)
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			n.lender.always(answered)
+			time.Sleep(2100 * time.Millisecond)
+			if _, owed := n.outstanding(r, "key"); owed != 0 {
+				t.Errorf("owed 2.1 s after the lender is back = %d, want 0", owed)
+			}
+			if len(asked) < 8 {
+				t.Fatalf("loans in 10 s = %d, want 8 or more", len(asked))
+			}
+			for i := range len(asked) - 1 {
+				most := min(125*time.Millisecond<<i, 2*time.Second)
+				late := rtt + 2*tick*time.Microsecond // until it has failed, and until the wheel comes
+				if got := asked[i+1].Sub(asked[i]); got < most/2 || got > most+late {
+					t.Errorf("time from loan %d to the next = %v, want %v to %v", i, got, most/2, most+late)
+				}
+			}
+			n.calm(r)
+			time.Sleep(10 * time.Second) // to a window with credit again
+		}
+	})
+}
+
+// TestTakesDoNotWakeWhoRests asks for takes that wait while debt rests: what they are answered ends the rest, but when they fail
+// it goes on.
+func TestTakesDoNotWakeWhoRests(t *testing.T) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
+		r := creditRule(t, 0)
+		n.lender.always(lostRequest)
+		n.allowed(r, "key", 5, limiter.FromCredit)
+		n.settled()
+		for range 10 { // in less than 62 ms, with the above
+			n.fails(errCut, ask(r, "key", 1))
+			time.Sleep(rtt / 2)
+		}
+		if got := n.Stats().Requests; got != 11 {
+			t.Errorf("requests for 10 takes that wait, and one for what is owed = %d, want 11", got)
+		}
+		time.Sleep(100 * time.Millisecond)
+		if got := n.Stats().Requests; got != 12 {
+			t.Errorf("requests when the rest is over = %d, want 12", got)
+		}
+		n.lender.always(answered)
+		n.allowed(r, "key", 1, limiter.FromStore)
+		if _, owed := n.outstanding(r, "key"); owed != 0 {
+			t.Errorf("owed after a take that was answered = %d, want 0", owed)
+		}
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		n.calm(r)
+	})
+}
+
+// TestLeaseEndsWhileItsAccountRests gives back what has ended when the rest is over, but for what the loan that failed gave back.
+func TestLeaseEndsWhileItsAccountRests(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := fixed(t, "zone", 1, 1_000_000)
+		taken := n.warm(r, "key")
+		time.Sleep(6 * time.Second)
+		n.lease(r, "key", 30)
+		time.Sleep(4600 * time.Millisecond) // of the 5 s that it lasts, but for a margin
+		n.lender.always(lostRequest)
+		n.allowed(r, "key", 1, limiter.FromLease) // is refilled, as its lease ends soon
+		n.settled()
+		n.lender.always(answered)
+		kept := n.leased(r, "key")
+		if kept == 0 {
+			t.Fatal("nothing is leased after a refill that failed")
+		}
+		time.Sleep(700 * time.Millisecond) // it rests for a second at least
+		n.used(r, "key", taken+30)
+		time.Sleep(1400 * time.Millisecond)
+		n.used(r, "key", taken+30-kept)
+		n.calm(r)
+	})
+}
+
+// TestRestIsOver refills what is low at the first take after the rest, though the wheel had nothing to tell then.
+func TestRestIsOver(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := fixed(t, "zone", 1, 1_000_000)
+		n.warm(r, "key")
+		n.lease(r, "key", 30) // in the place of what it had
+		n.lender.always(lostRequest)
+		for n.leased(r, "key") > 2 {
+			n.allowed(r, "key", 1, limiter.FromLease)
+		}
+		n.settled()
+		n.lender.always(answered)
+		asked := n.lender.asked()
+		time.Sleep(2100 * time.Millisecond)
+		n.calm(r)
+		if got := n.lender.asked() - asked; got != 0 {
+			t.Errorf("loans until the rest is over = %d, want none", got)
+		}
+		n.allowed(r, "key", 1, limiter.FromLease)
+		n.settled()
+		if leased := n.leased(r, "key"); leased < 5 {
+			t.Errorf("leased after a take = %d, want 5 or more", leased)
+		}
+	})
+}
+
+// TestLaterLeavesARestAsItIs has the wheel come at the end of the rest, and not twice.
+func TestLaterLeavesARestAsItIs(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		k := ask(fixed(t, "zone", 1, 10), "key", 1)
+		var p location
+		n.find(&p, &k)
+		now := n.options.Clock()
+		want := backoff{now + 50*tick, 3}
+		n.backOff(&p, want)
+		n.later(&p, now)
+		if got := p.shard.backoffs[p.key.Hash]; got != want {
+			t.Errorf("rest = %+v, want %+v", got, want)
+		}
+		if got := n.wheel.take(now+60*tick, 9, nil); len(got) != 1 || got[0].at != want.until {
+			t.Errorf("due = %+v, want one at %d", got, want.until)
+		}
+	})
+}
+
+// TestRestingAccountsAreNotRenewed looks after a key whose lease was spent: nothing is asked for until it has rested.
+func TestRestingAccountsAreNotRenewed(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := fixed(t, "zone", 1, 1_000_000)
+		n.warm(r, "key")
+		n.lender.always(lostRequest)
+		for n.leased(r, "key") > 1 { // at low water, the lender is asked in vain
+			n.allowed(r, "key", 1, limiter.FromLease)
+		}
+		n.settled()
+		n.lender.always(answered)
+		n.lease(r, "key", 60)
+		for n.leased(r, "key") > 0 {
+			n.allowed(r, "key", 1, limiter.FromLease)
+		}
+		k := ask(r, "key", 1)
+		var p location
+		n.find(&p, &k)
+		look := due{book: p.book, hash: p.key.Hash}
+		before := n.Stats().Requests
+		n.attend(look, n.options.Clock())
+		if got := n.Stats().Requests - before; got != 0 {
+			t.Errorf("requests while the account rests = %d, want none", got)
+		}
+		n.attend(look, n.options.Clock()+pause(maxFailures, 0))
+		if got := n.Stats().Requests - before; got != 1 {
+			t.Errorf("requests when it has rested = %d, want 1", got)
+		}
+		n.settled()
+	})
+}

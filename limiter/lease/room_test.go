@@ -1,0 +1,183 @@
+package lease
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// bounded returns a rule of a zone in which there is room for so many keys.
+func bounded(tb testing.TB, events int64, maxKeys int) *limiter.Rule {
+	tb.Helper()
+	return rule(tb, limiter.Rule{
+		Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: maxKeys,
+		Limit: limiter.Limit{Events: events, Window: time.Hour},
+	})
+}
+
+// TestEvictionGivesBack opens an account in the place of one with a lease, which goes back first.
+func TestEvictionGivesBack(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := bounded(t, 10_000, 1)
+		taken := n.warm(r, "old")
+		for i := range 5 {
+			time.Sleep(10 * time.Millisecond)
+			n.allowed(r, fmt.Sprint("new", i), 1, limiter.FromStore)
+			n.accounts(1)
+		}
+		n.used(r, "old", taken)
+	})
+}
+
+// TestTheIdlestGoes keeps what was used last.
+func TestTheIdlestGoes(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := bounded(t, 10_000, 2000)
+		for i := range 2000 {
+			n.allowed(r, fmt.Sprint("key", i), 1, limiter.FromStore)
+		}
+		time.Sleep(time.Second)
+		for i := 1000; i < 2000; i++ {
+			n.allowed(r, fmt.Sprint("key", i), 1, limiter.FromStore)
+		}
+		time.Sleep(time.Second)
+		for i := range 500 {
+			n.allowed(r, fmt.Sprint("new", i), 1, limiter.FromStore)
+		}
+		n.accounts(2000)
+		kept := 0
+		for i := 1000; i < 2000; i++ {
+			if k := ask(r, fmt.Sprint("key", i), 1); n.peek(&k, n.options.Clock()) {
+				kept++
+			}
+		}
+		if kept < 930 { // shards have some sixteen accounts, which are compared with each other
+			t.Errorf("kept %d of the 1000 accounts that were used last, want 930 or more", kept)
+		}
+	})
+}
+
+// TestAccountsThatStay are those that remember a denial, owe, or ask: when there are no others, new keys are left to the
+// lender.
+func TestAccountsThatStay(t *testing.T) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: settled, Timeout: time.Second}, func(t *testing.T, n node) {
+		r := rule(t, limiter.Rule{
+			Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: 3, MaxOvershoot: 0.4,
+			Limit: limiter.Limit{Events: 10, Window: creditWindow},
+		})
+		n.denied(r, "denied", 11, limiter.FromStore)
+		n.lender.always(lostRequest)
+		n.allowed(r, "owes", 1, limiter.FromCredit)
+		n.settled()
+		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 500 * time.Millisecond })
+		go n.allowed(r, "asks", 5, limiter.FromStore)
+		synctest.Wait()
+		for i := range 5 {
+			n.allowed(r, fmt.Sprint("new", i), 1, limiter.FromStore)
+		}
+		n.accounts(3)
+		for _, key := range []string{"denied", "owes", "asks"} {
+			k := ask(r, key, 1)
+			var p location
+			n.find(&p, &k)
+			if _, ok := p.account(); !ok {
+				t.Errorf("the account of the key that %s has gone", key)
+			}
+		}
+		n.denied(r, "denied", 11, limiter.FromRememberedDenial)
+		time.Sleep(time.Second)
+	})
+}
+
+// TestLoweredBound works off a bound that was lowered with the keys that come.
+func TestLoweredBound(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		wide, narrow := bounded(t, 100, 20), bounded(t, 100, 10)
+		for i := range 20 {
+			n.allowed(wide, fmt.Sprint("key", i), 1, limiter.FromStore)
+		}
+		for i, want := range []int{17, 14, 11, 10, 10} {
+			n.allowed(narrow, fmt.Sprint("new", i), 1, limiter.FromStore)
+			n.accounts(want)
+		}
+	})
+}
+
+// TestSameKeyTwiceInAFullZone takes two rules of one key where there is room for one account: the second take evicts the
+// first one's, or is left to the lender, and the loans of a request are of different rules.
+func TestSameKeyTwiceInAFullZone(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		first, second := bounded(t, 1000, 1), rule(t, limiter.Rule{
+			ID: 2, Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: 1,
+			Limit: limiter.Limit{Events: 1000, Window: time.Hour},
+		})
+		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
+			for i := range loans {
+				for j := range i {
+					if loans[i].Rule.ID == loans[j].Rule.ID {
+						t.Errorf("two loans of a request are under the rule %d", loans[i].Rule.ID)
+					}
+				}
+			}
+			return answered, rtt
+		})
+		taken := n.warm(second, "key")
+		for range 4 {
+			takes := []limiter.Take{ask(first, "key", 1), ask(second, "key", 1)}
+			n.fails(nil, takes...)
+			if !takes[0].Decision.OK || !takes[1].Decision.OK {
+				t.Errorf("takes = %+v, want both allowed", takes)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(6 * time.Second)
+		n.used(first, "key", 4)
+		n.used(second, "key", taken+4)
+		n.accounts(1)
+	})
+}
+
+// A meddler is a lender that does something before it is asked for the first time.
+type meddler struct {
+	limiter.Lender
+	do func()
+}
+
+func (m *meddler) Lend(loans []limiter.LeaseRequest, answered func(error)) {
+	if do := m.do; do != nil {
+		m.do = nil
+		do()
+	}
+	m.Lender.Lend(loans, answered)
+}
+
+// TestSomebodyElseOpensTheAccount finds an account that another take has opened while room was made for it, and needs no place
+// then.
+func TestSomebodyElseOpensTheAccount(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := bounded(t, 10_000, 2)
+		n.lease(r, "old", 5)
+		n.lease(r, "older", 5)
+		k := ask(r, "new", 1)
+		var mine, theirs location
+		n.find(&mine, &k)
+		n.find(&theirs, &k)
+		var opened limiter.Account
+		n.Store.lender = &meddler{Lender: n.lender, do: func() { // when one was evicted and gives back; now the other is, too
+			opened, _ = n.lockOrCreate(&theirs, r, n.options.Clock())
+			theirs.shard.mu.Unlock()
+		}}
+		a, ok := n.lockOrCreate(&mine, r, n.options.Clock())
+		mine.shard.mu.Unlock()
+		if !ok || a != opened {
+			t.Errorf("account = %v, found %v, want the one that was opened meanwhile: %v", a, ok, opened)
+		}
+		n.accounts(1)
+		n.settled()
+		n.used(r, "old", 0)
+		n.used(r, "older", 0)
+	})
+}

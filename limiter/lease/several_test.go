@@ -1,0 +1,222 @@
+package lease
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// TestSeveralZones takes of a user, a tenant and all, of which each has another limit: all or nothing, whatever is leased
+// already.
+func TestSeveralZones(t *testing.T) {
+	for _, warm := range []bool{false, true} {
+		t.Run(fmt.Sprintf("warm=%v", warm), func(t *testing.T) {
+			inBubble(t, Options{}, func(t *testing.T, n node) {
+				user, tenant, all := fixed(t, "a", 1, 3), fixed(t, "b", 2, 1000), fixed(t, "c", 3, 10_000)
+				var before int64
+				if warm {
+					before = n.warm(tenant, "acme")
+					n.warm(all, "")
+				}
+				for i, ok := range []bool{true, true, true, false, false} {
+					takes := []limiter.Take{ask(all, "", 1), ask(user, "alice", 1), ask(tenant, "acme", 1)}
+					n.fails(nil, takes...)
+					for j, want := range []bool{true, ok, true} {
+						if d := takes[j].Decision; d.OK != want {
+							t.Errorf("take %d of zone %d = %+v, want OK %v", i, j, d, want)
+						}
+					}
+				}
+				n.idle()
+				n.used(user, "alice", 3)
+				n.used(tenant, "acme", before+3)
+				n.used(all, "", before+3)
+			})
+		})
+	}
+}
+
+// TestLoansOfOneKey asks for all zones of one key by one request, in which a denial of one serves none.
+func TestLoansOfOneKey(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		a, b, c := fixed(t, "a", 1, 10), fixed(t, "b", 2, 1), fixed(t, "c", 3, 10)
+		takes := []limiter.Take{ask(a, "key", 1), ask(b, "key", 2), ask(c, "key", 1)}
+		n.fails(nil, takes...)
+		if n.lender.requests != 1 || n.lender.asked() != 3 {
+			t.Errorf("requests = %d with %d loans, want 1 with 3", n.lender.requests, n.lender.asked())
+		}
+		for i, want := range []bool{true, false, true} {
+			if d := takes[i].Decision; d.OK != want {
+				t.Errorf("take %d = %+v, want OK %v", i, d, want)
+			}
+		}
+		n.settled()
+		for _, r := range []*limiter.Rule{a, b, c} {
+			n.used(r, "key", 0)
+		}
+	})
+}
+
+// TestManyTakes takes more keys and rules at once than a flight has room for.
+func TestManyTakes(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		var takes []limiter.Take
+		for i := range 40 {
+			takes = append(takes, ask(fixed(t, "zone", uint32(i+1), 2), fmt.Sprint("key", i%2), 1))
+		}
+		for range 2 {
+			n.fails(nil, takes...)
+			for i, k := range takes {
+				if !k.Decision.OK {
+					t.Errorf("take %d = %+v, want it allowed", i, k.Decision)
+				}
+			}
+		}
+		if got := n.lender.requests; got != 2*6 { // 20 loans of each key, at most 8 in a request
+			t.Errorf("requests = %d, want 12", got)
+		}
+		n.fails(nil, takes...)
+		for i, k := range takes {
+			if k.Decision.OK {
+				t.Errorf("take %d above the limit = %+v, want it denied", i, k.Decision)
+			}
+		}
+	})
+}
+
+// TestRememberedDenialsComeFirst denies by one zone that remembers: nothing is asked of the lender, and nothing is spent
+// elsewhere.
+func TestRememberedDenialsComeFirst(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		a, b, c := fixed(t, "a", 1, 1000), fixed(t, "b", 2, 1), fixed(t, "c", 3, 1000)
+		n.warm(a, "key")
+		n.allowed(b, "key", 1, limiter.FromStore)
+		n.denied(b, "key", 1, limiter.FromStore)
+		strict := rule(t, limiter.Rule{ID: 4, Zone: "c", Strict: true, Limit: limiter.Limit{Events: 9, Window: time.Hour}})
+		asked, leased := n.lender.asked(), n.leased(a, "key")
+		for range 3 {
+			takes := []limiter.Take{ask(a, "key", 1), ask(b, "key", 1), ask(c, "key", 1), ask(strict, "key", 1)}
+			n.fails(nil, takes...)
+			if takes[0].Decision.Source != limiter.FromLease || !takes[0].Decision.OK || takes[1].Decision.OK || !takes[2].Decision.OK {
+				t.Errorf("takes = %+v, want only the second denied", takes)
+			}
+			if c, strict := takes[2].Decision.Remaining, takes[3].Decision.Remaining; c != 1000 || strict != 9 {
+				t.Errorf("remaining where nothing is known = %d and %d, want 1000 and 9", c, strict)
+			}
+		}
+		if got := n.leased(a, "key"); got != leased {
+			t.Errorf("leased after denials elsewhere = %d, want %d", got, leased)
+		}
+		if got := n.lender.asked(); got != asked {
+			t.Errorf("loans for takes that are denied from memory = %d, want none", got-asked)
+		}
+		n.accounts(2)
+	})
+}
+
+// TestStrictZoneComesLast has the lender decide what is strict, after all else is granted; when it denies, that is given back.
+func TestStrictZoneComesLast(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		leased, cold := fixed(t, "a", 1, 1000), fixed(t, "c", 3, 1000)
+		strict := []*limiter.Rule{
+			rule(t, limiter.Rule{ID: 2, Zone: "b", Strict: true, Limit: limiter.Limit{Events: 2, Window: time.Hour}}),
+			rule(t, limiter.Rule{ID: 4, Zone: "b", Strict: true, Limit: limiter.Limit{Events: 3, Window: time.Hour}}),
+		}
+		before := n.warm(leased, "key")
+		for i, want := range []bool{true, true, false, false} {
+			takes := []limiter.Take{ask(strict[0], "key", 1), ask(leased, "key", 1), ask(strict[1], "key", 1), ask(cold, "key", 1)}
+			n.fails(nil, takes...)
+			for j, ok := range []bool{want, true, true, true} {
+				if takes[j].Decision.OK != ok {
+					t.Errorf("take %d of zone %d = %+v, want OK %v", i, j, takes[j].Decision, ok)
+				}
+			}
+			if got, want := takes[2].Decision.Remaining, []int64{2, 1, 1, 1}[i]; got != want {
+				t.Errorf("take %d: remaining of the other strict zone = %d, want %d", i, got, want)
+			}
+		}
+		time.Sleep(time.Second) // the denial is remembered no more
+		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
+			if loans[0].Rule.Strict {
+				return lostRequest, 0
+			}
+			return answered, rtt
+		})
+		n.fails(errCut, ask(strict[0], "key", 1), ask(leased, "key", 1)) // which stays consumed
+		n.accounts(4)
+		n.idle()
+		n.used(strict[0], "key", 2)
+		n.used(strict[1], "key", 2)
+		n.used(leased, "key", before+3)
+		n.used(cold, "key", 2)
+	})
+}
+
+// TestOneZoneFails fails a take for which there is no answer. What the others got stays consumed, unless nobody waits any more.
+func TestOneZoneFails(t *testing.T) {
+	for _, f := range []fate{lostRequest, silence} {
+		inBubble(t, Options{}, func(t *testing.T, n node) {
+			leased, cold, cut := fixed(t, "a", 1, 1000), fixed(t, "b", 2, 1000), fixed(t, "c", 3, 1000)
+			before := n.warm(leased, "key")
+			n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
+				if string(loans[0].Key) == "cut" {
+					return f, rtt
+				}
+				return answered, rtt
+			})
+			want := errCut
+			if f == silence {
+				want = ErrTimeout
+			}
+			takes := []limiter.Take{ask(leased, "key", 3), ask(cold, "key", 5), ask(cut, "cut", 1)}
+			n.fails(want, takes...)
+			for i, e := range []error{nil, nil, want} {
+				if k := takes[i]; k.Err != e || e == nil && !k.Decision.OK {
+					t.Errorf("take %d = %+v, want it allowed or the error %v", i, k, e)
+				}
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(rtt/2, cancel)
+			if err := n.Take(ctx, n.options.Clock(), takes); err != context.Canceled {
+				t.Errorf("take that nobody waits for = %v, want %v", err, context.Canceled)
+			}
+			n.idle()
+			n.used(leased, "key", before+3)
+			n.used(cold, "key", 5)
+		})
+	}
+}
+
+// TestDenialWinsOverSilence denies a take by one zone while another is not answered for: at once, and what the others got is given back.
+func TestDenialWinsOverSilence(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		silent, wide, narrow := fixed(t, "a", 1, 10), fixed(t, "b", 2, 1000), fixed(t, "c", 3, 1)
+		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
+			switch loans[0].Rule {
+			case silent:
+				return silence, rtt
+			case wide:
+				return answered, 3 * rtt / 2
+			}
+			return answered, rtt
+		})
+		takes := []limiter.Take{ask(silent, "silent", 1), ask(wide, "wide", 3), ask(narrow, "narrow", 2)}
+		if took := n.fails(nil, takes...); took != 2*rtt {
+			t.Errorf("a take that is denied after %v took %v, want as long again", rtt, took)
+		}
+		for i, ok := range []bool{true, true, false} {
+			if d := takes[i].Decision; d.OK != ok || d.Remaining != d.Limit {
+				t.Errorf("take %d = %+v, want OK %v with all remaining", i, takes[i], ok)
+			}
+		}
+		if took := n.fails(nil, takes...); took != 0 {
+			t.Errorf("a take whose denial is remembered took %v, want 0", took)
+		}
+		n.idle()
+		n.used(wide, "wide", 0)
+		n.used(narrow, "narrow", 0)
+	})
+}

@@ -1,0 +1,37 @@
+package lease
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// TestStatsPlus adds every number.
+func TestStatsPlus(t *testing.T) {
+	one := Stats{Requests: 1, Granted: 2, Returned: 3, Expired: 4, Lost: 5, Credited: 6, Settled: 7, Debt: 8, Accounts: 9}
+	want := Stats{Requests: 3, Granted: 6, Returned: 9, Expired: 12, Lost: 15, Credited: 18, Settled: 21, Debt: 24, Accounts: 27}
+	if got := one.Plus(one).Plus(one); got != want {
+		t.Errorf("three times %+v = %+v, want %+v", one, got, want)
+	}
+}
+
+// TestExpired counts what was not spent before its window had passed: nobody is told of that.
+func TestExpired(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := rule(t, limiter.Rule{
+			Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, Limit: limiter.Limit{Events: 10_000, Window: time.Second},
+		})
+		time.Sleep(700 * time.Millisecond)
+		n.warm(r, "key") // to the end of the window, but for 80 ms
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if s := n.Stats(); s.Expired == 0 || s.Expired+s.Returned > s.Granted {
+			t.Errorf("stats = %+v, want some expired, and no more than were granted", s)
+		}
+		if leased := n.leased(r, "key"); leased != 0 {
+			t.Errorf("leased after the window = %d, want none", leased)
+		}
+	})
+}

@@ -1,0 +1,124 @@
+package membership
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/redisconn"
+)
+
+// A fakeRedis answers announcements with a number of nodes, or not at all.
+type fakeRedis struct {
+	mu    sync.Mutex // guards what follows
+	nodes int64      // 0: it is down
+	said  []string   // of each announcement
+}
+
+func (f *fakeRedis) do(_ context.Context, calls ...*redisconn.Call) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.said = append(f.said, calls[0].Args[2].(string))
+	for _, c := range calls {
+		if c.Reply = []any{f.nodes}; f.nodes == 0 {
+			c.Reply, c.Err = nil, errors.New("down")
+		}
+	}
+}
+
+// set makes it answer with another number of nodes.
+func (f *fakeRedis) set(nodes int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.nodes = nodes
+}
+
+// heard returns what was said in each announcement.
+func (f *fakeRedis) heard() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.said)
+}
+
+// TestLoop has a member take part, lose Redis, and take part no longer.
+func TestLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		redis := &fakeRedis{nodes: 20}
+		m := newMember(redis.do, "rl", "a", func(Mismatch) {})
+		m.start()
+		expect := func(when string, announcements, nodes int, settled bool) {
+			t.Helper()
+			synctest.Wait()
+			if n := len(redis.heard()); n != announcements || m.Nodes() != nodes || m.Settled() != settled {
+				t.Errorf("%s: announcements = %d, nodes = %d, settled = %t; want %d, %d, %t",
+					when, n, m.Nodes(), m.Settled(), announcements, nodes, settled)
+			}
+		}
+		time.Sleep(time.Minute + 2*time.Second)
+		expect("a minute without zones", 0, 1, false)
+
+		m.Define("first", map[string]string{"user": "10/s"}, 0)
+		expect("zones are defined", 1, 20, false)
+		time.Sleep(2*Interval - time.Nanosecond)
+		expect("just before two intervals", 2, 20, false)
+		time.Sleep(time.Nanosecond)
+		expect("two intervals", 3, 20, true)
+
+		redis.set(0)
+		time.Sleep(Interval)
+		expect("Redis does not answer", 4, 20, true)
+		time.Sleep(Interval)
+		expect("the others may forget this node before it tries again", 5, 20, false)
+		redis.set(3)
+		time.Sleep(Interval)
+		expect("Redis is back and has forgotten it: it starts anew, and the number is doubted", 6, 20, false)
+		time.Sleep(2 * Interval)
+		expect("fewer were heard of for 10 s", 8, 20, true)
+		time.Sleep(Interval)
+		expect("fewer were heard of for 15 s", 9, 3, true)
+
+		m.Define("second", map[string]string{"user": "10/s"}, 0)
+		expect("a reload starts", 10, 3, true)
+		m.Undefine("first")
+		expect("a reload ends", 11, 3, true)
+		m.Undefine("second")
+		expect("it has no zones any more", 12, 3, false)
+		if said := redis.heard()[11]; said != "" {
+			t.Errorf("said at the end = %q, want nothing", said)
+		}
+		time.Sleep(time.Minute)
+		expect("a minute later", 12, 3, false)
+		m.Leave()
+		expect("it leaves, as it had done before", 12, 3, false)
+	})
+}
+
+// TestFixedNumberOfNodes changes it by reloads, the second of which does not start.
+func TestFixedNumberOfNodes(t *testing.T) {
+	m := newMember((&fakeRedis{nodes: 4}).do, "rl", "a", func(Mismatch) {})
+	zones := map[string]string{"user": "10/s"}
+	check := func(when string, want int) {
+		t.Helper()
+		m.announce(t.Context(), time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+		if got := m.Nodes(); got != want {
+			t.Errorf("nodes %s = %d, want %d", when, got, want)
+		}
+	}
+	m.Define(1, zones, 0)
+	check("as they are counted", 4)
+	m.Define(2, zones, 50)
+	check("as they are fixed", 50)
+	m.Undefine(1)
+	check("after the reload", 50)
+	m.Define(3, zones, 0)
+	check("by a configuration that does not start", 4)
+	m.Undefine(3)
+	check("after that has failed", 50)
+	m.Define(4, zones, 0)
+	m.Undefine(2)
+	check("as they are counted again", 4)
+}

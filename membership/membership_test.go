@@ -1,0 +1,108 @@
+package membership
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/redisconn"
+	"github.com/fleetlimit/fleetlimit/test/redistest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+// member returns a member whose loop does not run, so that the test says when it announces.
+func member(t *testing.T, name string, reports *[]Mismatch) *Member {
+	t.Helper()
+	client := newClient(t, redisconn.Options{Addresses: []string{redistest.Shared(t).Addr}})
+	return newMember(client.Do, "rl", name, func(d Mismatch) { *reports = append(*reports, d) })
+}
+
+// newClient returns a client that waits for as long as a machine under load may take.
+func newClient(t *testing.T, o redisconn.Options) *redisconn.Client {
+	t.Helper()
+	o.Timeout = 10 * time.Second
+	client := redisconn.New(o)
+	t.Cleanup(client.Close)
+	return client
+}
+
+// TestDifferences has two nodes take one configuration after the other: what differs for a moment is not reported, what
+// stays different is, once, by both.
+func TestDifferences(t *testing.T) {
+	var heardByA, heardByB []Mismatch
+	a := member(t, "a", &heardByA)
+	b := member(t, "b", &heardByB)
+	round := func() {
+		a.announce(t.Context(), time.Now())
+		b.announce(t.Context(), time.Now())
+	}
+	a.Define(1, map[string]string{"user": "10/s", "address": "100/s"}, 0)
+	b.Define(1, map[string]string{"user": "10/s", "tenant": "5/s"}, 0)
+	for range 3 {
+		round()
+	}
+	a.Define(2, map[string]string{"user": "20/s", "address": "100/s"}, 0)
+	a.Undefine(1)
+	round()
+	if len(heardByA)+len(heardByB) > 0 {
+		t.Errorf("reports = %v and %v, want none for a difference heard of once", heardByA, heardByB)
+	}
+	for range 3 {
+		round()
+	}
+	if want := []Mismatch{{"user", "b"}}; !slices.Equal(heardByA, want) {
+		t.Errorf("reports of a = %v, want %v", heardByA, want)
+	}
+	if want := []Mismatch{{"user", "a"}}; !slices.Equal(heardByB, want) {
+		t.Errorf("reports of b = %v, want %v", heardByB, want)
+	}
+
+	heardByA, heardByB = nil, nil
+	b.Define(2, map[string]string{"user": "20/s"}, 0)
+	for range 3 {
+		round()
+	}
+	b.Undefine(2) // its configuration failed to start
+	for range 3 {
+		round()
+	}
+	if want := []Mismatch{{"user", "a"}}; !slices.Equal(heardByB, want) {
+		t.Errorf("reports of b, back at what it was = %v, want %v", heardByB, want)
+	}
+	if want := []Mismatch{{"user", "b"}}; !slices.Equal(heardByA, want) {
+		t.Errorf("reports of a = %v, want %v", heardByA, want)
+	}
+
+	heardByA = nil
+	b.Leave()
+	a.Define(3, map[string]string{"user": "30/s"}, 0)
+	for range 3 {
+		a.announce(t.Context(), time.Now())
+	}
+	if len(heardByA) > 0 {
+		t.Errorf("reports of a = %v, want none after b has left", heardByA)
+	}
+}
+
+// TestJoin runs the loop of a member: what it defines is in Redis soon, under each of the keys, and gone when it leaves.
+func TestJoin(t *testing.T) {
+	redis := redistest.Shared(t)
+	nodes := func() (n []int64) {
+		for _, pair := range keys("rl") {
+			n = append(n, redis.Client().ZCard(t.Context(), pair[0]).Val(), redis.Client().HLen(t.Context(), pair[1]).Val())
+		}
+		return n
+	}
+
+	m := Join(newClient(t, redisconn.Options{Addresses: []string{redis.Addr}}), "rl", func(Mismatch) {})
+	m.Define(m, map[string]string{"user": "10/s"}, 0)
+	redistest.Eventually(t, "an announcement", func() bool { return slices.Equal(nodes(), []int64{1, 1, 1, 1, 1, 1}) })
+	for _, key := range slices.Concat(keys("rl")...) {
+		if ttl := redis.Client().PTTL(t.Context(), key).Val(); ttl <= 0 || ttl > 2*ExpireAfter {
+			t.Errorf("time to live of %s = %v, want up to %v", key, ttl, 2*ExpireAfter)
+		}
+	}
+	m.Leave()
+	redistest.Eventually(t, "its end", func() bool { return slices.Equal(nodes(), make([]int64, 6)) })
+}

@@ -1,0 +1,84 @@
+package redisconn
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	redis "github.com/redis/go-redis/v9"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
+)
+
+// BenchmarkCalls compares calls of 512 goroutines at once with the same script sent one by one over a plain client, and with
+// 512 started calls at a time.
+//
+//	go test -run '^$' -bench Calls ./redisconn
+func BenchmarkCalls(b *testing.B) {
+	const goroutines = 512
+	s := redistest.Shared(b)
+	script := redis.NewScript(`return redis.call('INCRBY', KEYS[1], ARGV[1])`)
+	keys := make([][]string, 10_000)
+	for i := range keys {
+		keys[i] = []string{"key" + strconv.Itoa(i)}
+	}
+	b.Run("impl=plain", func(b *testing.B) {
+		plain := redis.NewClient(&redis.Options{Addr: s.Addr, Protocol: 2, PoolSize: 64, MaxRetries: -1})
+		defer plain.Close()
+		script.Load(b.Context(), plain)
+		spread(b, goroutines, func(ctx context.Context, i int) error {
+			return script.EvalSha(ctx, plain, keys[i%len(keys)], 1).Err()
+		})
+	})
+	for _, size := range []int{1, 2, 4, 8} {
+		b.Run(fmt.Sprintf("impl=redisconn/connections=%d", size), func(b *testing.B) {
+			c := open(b, Options{Addresses: []string{s.Addr}, PoolSize: size, Timeout: patience})
+			spread(b, goroutines, func(ctx context.Context, i int) error {
+				call := Call{Script: script, Keys: keys[i%len(keys)], Args: []any{1}}
+				c.Do(ctx, &call)
+				return call.Err
+			})
+		})
+	}
+	b.Run("impl=started", func(b *testing.B) {
+		c := open(b, Options{Addresses: []string{s.Addr}, Timeout: patience})
+		b.ReportAllocs()
+		b.ResetTimer()
+		out := make(chan struct{}, goroutines)
+		for i := range b.N {
+			out <- struct{}{}
+			call := &Call{Script: script, Keys: keys[i%len(keys)], Args: []any{1}}
+			c.Start(call, func() {
+				if call.Err != nil {
+					b.Error(call.Err)
+				}
+				<-out
+			})
+		}
+		for range goroutines { // all are back
+			out <- struct{}{}
+		}
+	})
+}
+
+// spread runs call b.N times in all, by so many goroutines.
+func spread(b *testing.B, goroutines int, call func(ctx context.Context, i int) error) {
+	b.ReportAllocs()
+	b.ResetTimer()
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range goroutines {
+		all.Go(func() {
+			for i := int(next.Add(1)); i <= b.N; i = int(next.Add(1)) {
+				if err := call(b.Context(), i); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}

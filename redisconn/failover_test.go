@@ -1,0 +1,189 @@
+package redisconn
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	redis "github.com/redis/go-redis/v9"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
+)
+
+// soon is how long after its promotion a new primary must be in use.
+const soon = time.Second
+
+func TestPromotedReplicaIsUsedOnCluster(t *testing.T) {
+	cluster := redistest.NewCluster(t)
+	c := open(t, Options{Mode: Cluster, Addresses: cluster.Addrs})
+	const key = "failover"
+	ready(t, c, key)
+	old := cluster.Primary(key)
+	replica := cluster.Replica(old)
+	old.Pause()
+	usedAfter(t, c, key, func() bool {
+		role, err := replica.Client().Do(t.Context(), "role").Slice()
+		return err == nil && role[0] == "master"
+	})
+}
+
+// TestPromotedReplicaIsUsedWithSentinel counts from when the first Sentinel says so. It may itself learn a second late that
+// its replica obeyed.
+func TestPromotedReplicaIsUsedWithSentinel(t *testing.T) {
+	s := redistest.NewSentinel(t)
+	c := open(t, Options{Mode: Sentinel, Addresses: s.Addrs, MasterName: s.MasterName})
+	const key = "failover"
+	ready(t, c, key)
+	s.Primary.Pause()
+	usedAfter(t, c, key, func() bool {
+		for _, sentinel := range s.Sentinels {
+			addr, err := sentinel.Client().Do(t.Context(), "sentinel", "get-master-addr-by-name", s.MasterName).StringSlice()
+			if err == nil && strings.Join(addr, ":") == s.Replica.Addr {
+				return true
+			}
+		}
+		return false
+	})
+	if n := s.Replica.Client().HLen(t.Context(), key).Val(); n == 0 {
+		t.Error("the promoted replica has no effects")
+	}
+}
+
+// usedAfter calls until there is an answer, and compares when that was with when promoted reported true first.
+func usedAfter(t *testing.T, c *Client, key string, promoted func() bool) {
+	t.Helper()
+	used := make(chan time.Time, 1)
+	longest, timer := time.Duration(0), longestTimer(defaultTimeout)
+	var caller sync.WaitGroup
+	defer caller.Wait()
+	caller.Go(func() {
+		for n := 0; t.Context().Err() == nil; n++ {
+			start := time.Now()
+			call := do(t, c, count, key, n)
+			longest = max(longest, time.Since(start))
+			if call.Err == nil {
+				used <- time.Now()
+				return
+			}
+			if errors.Is(call.Err, ErrClosed) {
+				return // the test has given up
+			}
+		}
+	})
+	until(t, "the promotion", promoted)
+	since := time.Now()
+	select {
+	case at := <-used:
+		t.Logf("the promoted replica was used after %v; the longest wait was %v", at.Sub(since), longest)
+		if bare := timer(); longest > bare+slack {
+			t.Errorf("a caller waited %v, want at most %v, for which a bare timer took up to %v", longest, defaultTimeout, bare)
+		}
+	case <-time.After(soon):
+		t.Errorf("the promoted replica was not used within %v", soon)
+		timer()
+		c.Close()
+	}
+}
+
+// TestPlannedFailoverFailsNoCall promotes the replica of a healthy primary under load: MOVED and READONLY are recovered.
+func TestPlannedFailoverFailsNoCall(t *testing.T) {
+	cluster := redistest.NewCluster(t)
+	c := open(t, Options{Mode: Cluster, Addresses: cluster.Addrs, Timeout: patience})
+	const key = "planned"
+	ready(t, c, key)
+	old := cluster.Primary(key)
+	replica := cluster.Replica(old)
+	l := startLoad(t, c, 8, func(int) string { return key })
+	if err := replica.Client().ClusterFailover(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the failover", func() bool { return cluster.Primary(key) == replica })
+	l.end()
+	if failed := l.failed.Load() + l.other.Load(); failed > 0 || l.answered.Load() == 0 {
+		t.Errorf("%d calls failed and %d were answered during a planned failover", failed, l.answered.Load())
+	}
+	effects := cluster.Client().HGetAll(t.Context(), key).Val()
+	for _, id := range l.acked {
+		if effects[id] != "1" {
+			t.Errorf("call %s was answered and had its effect %q times", id, effects[id])
+		}
+	}
+}
+
+// TestSlotMigrationFailsNoCall moves a slot, with its keys, to another primary under load: ASK, TRYAGAIN and MOVED are
+// recovered.
+func TestSlotMigrationFailsNoCall(t *testing.T) {
+	cluster := redistest.NewCluster(t)
+	c := open(t, Options{Mode: Cluster, Addresses: cluster.Addrs, Timeout: patience})
+	keys := keysByPrimary(t, cluster)
+	for _, key := range keys {
+		ready(t, c, key)
+	}
+	from, to := cluster.Primary(keys[0]), cluster.Primary(keys[1])
+	slot := slotOf(keys[0])
+	tag := func(i int) string { return fmt.Sprintf("{%s}%d", keys[0], i%8) }
+	l := startLoad(t, c, 32, tag)
+	until(t, "some load", func() bool { return l.answered.Load() > 500 })
+
+	// The keys go one by one under load: there is an instant in which only some of them have moved.
+	tell(t, to, "cluster", "setslot", slot, "importing", nodeID(t, from))
+	tell(t, from, "cluster", "setslot", slot, "migrating", nodeID(t, to))
+	host, port, _ := strings.Cut(to.Addr, ":")
+	for {
+		some := from.Client().ClusterGetKeysInSlot(t.Context(), slot, 1).Val()
+		if len(some) == 0 {
+			break
+		}
+		tell(t, from, "migrate", host, port, some[0], 0, 5000)
+		asked := l.answered.Load()
+		until(t, "load between two keys", func() bool { return l.answered.Load() > asked+50 })
+	}
+	for _, s := range []*redistest.Server{to, from} {
+		tell(t, s, "cluster", "setslot", slot, "node", nodeID(t, to))
+	}
+	answered := l.answered.Load()
+	until(t, "load on the new primary", func() bool { return l.answered.Load() > answered+500 })
+	l.end()
+	if failed := l.failed.Load() + l.other.Load(); failed > 0 {
+		t.Errorf("%d of %d calls failed while a slot moved", failed, failed+l.answered.Load())
+	}
+	effects := make(map[string]string)
+	for i := range 8 {
+		for id, n := range to.Client().HGetAll(t.Context(), tag(i)).Val() {
+			effects[id] = n
+		}
+	}
+	for _, id := range l.acked {
+		if effects[id] != "1" {
+			t.Errorf("call %s was answered and had its effect %q times", id, effects[id])
+		}
+	}
+}
+
+// TestSlotsOfCluster compares the slots of keys with those that Redis says.
+func TestSlotsOfCluster(t *testing.T) {
+	client := redistest.SharedCluster(t).Client()
+	for i := range 200 {
+		key := strings.Repeat("{", i%3) + fmt.Sprint("k\x00é", i*i) + strings.Repeat("}", i%4) + fmt.Sprint(i)
+		if want := client.ClusterKeySlot(t.Context(), key).Val(); int64(slotOf(key)) != want {
+			t.Errorf("slotOf(%q) = %d, want %d", key, slotOf(key), want)
+		}
+	}
+}
+
+func nodeID(t *testing.T, s *redistest.Server) string {
+	t.Helper()
+	return tell(t, s, "cluster", "myid").(string)
+}
+
+func tell(t *testing.T, s *redistest.Server, args ...any) any {
+	t.Helper()
+	cmd := redis.NewCmd(t.Context(), args...)
+	if err := s.Client().Process(t.Context(), cmd); err != nil {
+		t.Fatalf("%s at %s: %v", fmt.Sprint(args...), s.Addr, err)
+	}
+	return cmd.Val()
+}

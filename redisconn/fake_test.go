@@ -1,0 +1,156 @@
+package redisconn
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// hangUp as a reply closes the connection instead.
+const hangUp = "hang up"
+
+// A fake is a server that says what a test wants it to say, for what real ones cannot be made to say at will.
+type fake struct {
+	addr  string
+	reply func(command []string) string // in RESP; called for one command at a time
+
+	mu      sync.Mutex
+	seen    [][]string
+	hostile map[string]string // replies to commands by their names, before all others
+}
+
+// newFake starts a fake. What comes with logging in it answers by itself: HELLO as an old server does that knows it not,
+// and INFO with its address for a run.
+func newFake(t testing.TB, config *tls.Config, reply func(command []string) string) *fake {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fake{addr: listener.Addr().String(), reply: reply}
+	if config != nil {
+		listener = tls.NewListener(listener, config)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go f.serve(conn)
+		}
+	}()
+	return f
+}
+
+func (f *fake) serve(conn net.Conn) {
+	defer conn.Close()
+	for r := bufio.NewReader(conn); ; {
+		command, err := readCommand(r)
+		if err != nil {
+			return
+		}
+		if reply := f.answer(command); reply == hangUp {
+			return
+		} else if _, err := io.WriteString(conn, reply); err != nil {
+			return
+		}
+	}
+}
+
+func (f *fake) answer(command []string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.seen = append(f.seen, command)
+	if reply, ok := f.hostile[command[0]]; ok {
+		return reply
+	}
+	switch command[0] {
+	case "hello":
+		return "-ERR unknown command\r\n"
+	case "ping":
+		return "+PONG\r\n"
+	case "info":
+		return bulk("run_id:" + f.addr + "\r\n")
+	case "select", "auth", "asking":
+		return "+OK\r\n"
+	}
+	return f.reply(command)
+}
+
+// newClusterFake starts a fake that is the only known node of a cluster and owns all slots.
+func newClusterFake(t testing.TB, reply func(command []string) string) *fake {
+	t.Helper()
+	f := newFake(t, nil, nil)
+	node := clusterNode(1, 1, f.addr)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reply = func(command []string) string {
+		if command[0] == "cluster" {
+			return node(command)
+		}
+		return reply(command)
+	}
+	return f
+}
+
+// commands returns the names of the commands that were seen, without those of logging in and of the
+// topology.
+func (f *fake) commands() (names []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, command := range f.seen {
+		switch name := command[0]; name {
+		case "hello", "ping", "info", "cluster":
+		default:
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// readCommand reads one command: an array of strings.
+func readCommand(r *bufio.Reader) ([]string, error) {
+	n, err := readLength(r, '*')
+	if err != nil {
+		return nil, err
+	}
+	command := make([]string, n)
+	for i := range command {
+		size, err := readLength(r, '$')
+		if err != nil {
+			return nil, err
+		}
+		buf := make([]byte, size+len("\r\n"))
+		if _, err := io.ReadFull(r, buf); err != nil {
+			return nil, err
+		}
+		command[i] = string(buf[:size])
+	}
+	return command, nil
+}
+
+func readLength(r *bufio.Reader, kind byte) (int, error) {
+	line, err := r.ReadString('\n')
+	if err != nil {
+		return 0, err
+	}
+	if line[0] != kind {
+		return 0, fmt.Errorf("%q instead of %q", line, kind)
+	}
+	return strconv.Atoi(strings.TrimSpace(line[1:]))
+}
+
+// bulk and array encode replies.
+func bulk(s string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(s), s) }
+
+func array(items ...string) string {
+	return fmt.Sprintf("*%d\r\n%s", len(items), strings.Join(items, ""))
+}

@@ -1,0 +1,102 @@
+package redisconn
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	redis "github.com/redis/go-redis/v9"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+// count is a script with an effect that can be counted: it notes that ARGV[1] was run, and returns how often it was.
+var count = redis.NewScript(`return redis.call('HINCRBY', KEYS[1], ARGV[1], 1)`)
+
+// patience is how long tests wait for something that should take a moment.
+const patience = 10 * time.Second
+
+// slack is how much longer than a bare timer of the same length a caller may wait, on a busy machine with the race detector:
+// far less than the second that a pipeline may be out. BenchmarkHang tells how long it really is.
+const slack = 200 * time.Millisecond
+
+// open returns a client that is closed with the test.
+func open(t testing.TB, o Options) *Client {
+	t.Helper()
+	c := New(o)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// until waits for done to report true.
+func until(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		if now := <-tick.C; now.After(deadline) {
+			t.Fatalf("%s has not happened within %v", what, patience)
+		}
+	}
+}
+
+// ready waits for c to reach the primary of key.
+func ready(t testing.TB, c *Client, key string) {
+	t.Helper()
+	var call *Call
+	until(t, "an answer to a call", func() bool {
+		call = do(t, c, count, key, "ready")
+		return call.Err == nil
+	})
+}
+
+// do runs a script.
+func do(t testing.TB, c *Client, script *redis.Script, key string, args ...any) *Call {
+	t.Helper()
+	call := &Call{Script: script, Keys: []string{key}, Args: args}
+	c.Do(t.Context(), call)
+	return call
+}
+
+// goroutines returns the stacks of those goroutines that run this package and no test of it, once there are none or
+// patience has run out.
+func goroutines() string {
+	deadline := time.Now().Add(patience)
+	for {
+		buf := make([]byte, 4<<20)
+		buf = buf[:runtime.Stack(buf, true)]
+		own := slices.DeleteFunc(strings.Split(string(buf), "\n\n"), func(stack string) bool {
+			return !strings.Contains(stack, "fleetlimit/redisconn.") && !strings.Contains(stack, "pool.(*ConnPool)") ||
+				strings.Contains(stack, "redisconn.Test")
+		})
+		if len(own) == 0 || time.Now().After(deadline) {
+			return strings.Join(own, "\n\n")
+		}
+		<-time.After(time.Millisecond)
+	}
+}
+
+// longestTimer waits for timers of d, one after the other, until stop is called, which returns what the longest took.
+func longestTimer(d time.Duration) (stop func() time.Duration) {
+	var ended atomic.Bool
+	result := make(chan time.Duration)
+	go func() {
+		longest := time.Duration(0)
+		for !ended.Load() {
+			start := time.Now()
+			<-time.After(d)
+			longest = max(longest, time.Since(start))
+		}
+		result <- longest
+	}()
+	return func() time.Duration {
+		ended.Store(true)
+		return <-result
+	}
+}

@@ -1,0 +1,68 @@
+package redisconn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	redis "github.com/redis/go-redis/v9"
+)
+
+// clusterEvery is the time between two loads of a cluster's slots while all is well. A move of a slot is told by MOVED
+// at once; this is for nodes that came or went without.
+const clusterEvery = 10 * time.Second
+
+// maxNodes is the most nodes of a cluster that are asked. Any of them knows all slots.
+const maxNodes = maxPrimaries
+
+// askNode asks a node of a cluster for the slots and their owners.
+func askNode(l *link, addr string) (view, error) {
+	ctx := context.Background()
+	info := redis.NewStringCmd(ctx, "cluster", "info")
+	owners := redis.NewClusterSlotsCmd(ctx, "cluster", "slots")
+	if err := l.run([]redis.Cmder{info, owners}); err != nil {
+		return view{}, err
+	}
+	if err := errors.Join(info.Err(), owners.Err()); err != nil {
+		return view{}, err
+	}
+	return clusterView(info.Val(), owners.Val(), addr)
+}
+
+// clusterView makes the view of what the node at addr says in CLUSTER INFO and CLUSTER SLOTS.
+func clusterView(info string, owners []redis.ClusterSlot, addr string) (v view, err error) {
+	for i, field := range []string{"cluster_current_epoch:", "cluster_my_epoch:"} {
+		_, tail, _ := strings.Cut(info, field)
+		digits, _, _ := strings.Cut(tail, "\r\n")
+		if v.epoch[i], err = strconv.ParseInt(digits, 10, 64); err != nil {
+			return view{}, fmt.Errorf("CLUSTER INFO has no %s", field)
+		}
+	}
+	primaries, nodes := make(map[string]bool), make(map[string]bool)
+	for _, s := range owners {
+		if s.Start < 0 || s.Start > s.End || s.End >= slotCount {
+			return view{}, fmt.Errorf("CLUSTER SLOTS has the range %d to %d, want one in 0 to %d", s.Start, s.End, slotCount-1)
+		}
+		for i, node := range s.Nodes {
+			at := addressFrom(node.Addr, addr)
+			if i == 0 { // the owner; the others are its replicas
+				v.primaries = append(v.primaries, slots{s.Start, s.End, at})
+				primaries[at] = true
+			}
+			if !nodes[at] && len(nodes) < maxNodes {
+				nodes[at] = true
+				v.nodes = append(v.nodes, at)
+			}
+		}
+	}
+	switch {
+	case len(primaries) == 0:
+		return view{}, errors.New("the node knows of no slots: it has not joined the cluster")
+	case len(primaries) > maxPrimaries:
+		return view{}, fmt.Errorf("CLUSTER SLOTS names %d primaries, want at most %d", len(primaries), maxPrimaries)
+	}
+	return v, nil
+}

@@ -1,0 +1,192 @@
+package redisconn
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	redis "github.com/redis/go-redis/v9"
+)
+
+// clusterNode returns what a node replies that knows of these primaries, each with one half of the slots.
+func clusterNode(epoch, own int, primaries ...string) func(command []string) string {
+	return func(command []string) string {
+		switch strings.Join(command, " ") {
+		case "cluster info":
+			return bulk(fmt.Sprintf("cluster_state:ok\r\ncluster_current_epoch:%d\r\ncluster_my_epoch:%d\r\n", epoch, own))
+		case "cluster slots":
+			var ranges []string
+			size := slotCount / len(primaries)
+			for i, addr := range primaries {
+				host, port, _ := net.SplitHostPort(addr)
+				ranges = append(ranges, array(fmt.Sprintf(":%d\r\n", i*size), fmt.Sprintf(":%d\r\n", (i+1)*size-1),
+					array(bulk(host), ":"+port+"\r\n", bulk("id"+port))))
+			}
+			return array(ranges...)
+		}
+		return "-ERR unknown command\r\n"
+	}
+}
+
+// TestNewestViewCounts has nodes with older views: of before the failover, and of a voter that has not heard its outcome.
+func TestNewestViewCounts(t *testing.T) {
+	old := newFake(t, nil, func([]string) string { return ":1\r\n" })
+	promoted := newFake(t, nil, func([]string) string { return ":2\r\n" })
+	views := []*fake{
+		newFake(t, nil, clusterNode(6, 3, old.addr)),
+		newFake(t, nil, clusterNode(7, 7, promoted.addr)), // the view of the promoted replica
+		newFake(t, nil, clusterNode(7, 2, old.addr)),
+	}
+	for range 5 {
+		var addrs []string
+		for _, f := range views {
+			addrs = append(addrs, f.addr)
+		}
+		c := open(t, Options{Mode: Cluster, Addresses: addrs, Timeout: patience})
+		until(t, "a load", func() bool { return c.table.Load() != nil })
+		if call := do(t, c, count, "k", 1); call.Reply != int64(2) {
+			t.Errorf("reply = %v, %v, want that of the promoted replica", call.Reply, call.Err)
+		}
+		c.Close()
+	}
+}
+
+// TestHangingNodeDoesNotHoldUpTheLoad has two nodes that accept connections and never answer.
+func TestHangingNodeDoesNotHoldUpTheLoad(t *testing.T) {
+	var addrs []string
+	for range 2 {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer listener.Close()
+		addrs = append(addrs, listener.Addr().String())
+	}
+	primary := newFake(t, nil, func([]string) string { return ":1\r\n" })
+	addrs = append(addrs, newFake(t, nil, clusterNode(1, 1, primary.addr)).addr)
+	c := open(t, Options{Mode: Cluster, Addresses: addrs})
+	start := time.Now()
+	until(t, "a load", func() bool { return c.table.Load() != nil })
+	if took := time.Since(start); took > answerWithin+failingEvery {
+		t.Errorf("the load took %v, want at most %v", took, answerWithin)
+	}
+}
+
+func TestClusterView(t *testing.T) {
+	owners := []redis.ClusterSlot{
+		{Start: 0, End: 99, Nodes: []redis.ClusterNode{{Addr: "a:1"}, {Addr: "b:1"}}},
+		{Start: 100, End: 16383, Nodes: []redis.ClusterNode{{Addr: ":2"}, {Addr: "b:1"}}},
+	}
+	v, err := clusterView("x:1\r\ncluster_current_epoch:12\r\ncluster_my_epoch:3\r\n", owners, "c:9")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := [2]int64{12, 3}; v.epoch != want {
+		t.Errorf("epoch = %v, want %v", v.epoch, want)
+	}
+	if want := []slots{{0, 99, "a:1"}, {100, 16383, "c:2"}}; !slices.Equal(v.primaries, want) {
+		t.Errorf("primaries = %v, want %v", v.primaries, want)
+	}
+	if want := []string{"a:1", "b:1", "c:2"}; !slices.Equal(v.nodes, want) {
+		t.Errorf("nodes = %v, want %v", v.nodes, want)
+	}
+	if _, err := clusterView("cluster_state:ok\r\n", owners, "c:9"); err == nil {
+		t.Error("a view without an epoch was accepted")
+	}
+	if _, err := clusterView("cluster_current_epoch:0\r\ncluster_my_epoch:0\r\n", nil, "c:9"); err == nil {
+		t.Error("a view without slots was accepted")
+	}
+}
+
+// TestSentinels has Sentinels that want a password, one of which has not heard of the failover, and one that does not
+// watch the master.
+func TestSentinels(t *testing.T) {
+	old := newFake(t, nil, func([]string) string { return ":1\r\n" })
+	promoted := newFake(t, nil, func([]string) string { return ":2\r\n" })
+	sentinel := func(epoch, primary string) *fake {
+		host, port, _ := net.SplitHostPort(primary)
+		return newFake(t, nil, func(command []string) string {
+			switch strings.Join(command, " ") {
+			case "sentinel get-master-addr-by-name main":
+				if primary == "" {
+					return "*-1\r\n"
+				}
+				return array(bulk(host), bulk(port))
+			case "sentinel master main":
+				if primary == "" {
+					return "-ERR No such master with that name\r\n"
+				}
+				return array(bulk("name"), bulk("main"), bulk("config-epoch"), bulk(epoch))
+			}
+			return "-ERR unknown command\r\n"
+		})
+	}
+	a, b, blank := sentinel("4", old.addr), sentinel("5", promoted.addr), sentinel("", "")
+	c := open(t, Options{
+		Mode: Sentinel, Addresses: []string{a.addr, b.addr, blank.addr}, MasterName: "main",
+		Password: "primary's", SentinelPassword: "sentinel's", Timeout: patience,
+	})
+	until(t, "a load", func() bool { return c.table.Load() != nil })
+	if call := do(t, c, count, "k", 1); call.Reply != int64(2) {
+		t.Errorf("reply = %v, %v, want that of the newest primary", call.Reply, call.Err)
+	}
+	for f, want := range map[*fake]string{a: "sentinel's", promoted: "primary's"} {
+		f.mu.Lock()
+		if !slices.ContainsFunc(f.seen, func(command []string) bool { return slices.Equal(command, []string{"auth", want}) }) {
+			t.Errorf("%s was not given the password %q: %v", f.addr, want, f.seen)
+		}
+		f.mu.Unlock()
+	}
+
+	c = open(t, Options{Mode: Sentinel, Addresses: []string{blank.addr}, MasterName: "main", Timeout: patience})
+	until(t, "the reason", func() bool {
+		return strings.HasSuffix(do(t, c, count, "k", 1).Err.Error(), `the Sentinel watches no master called "main"`)
+	})
+}
+
+// TestSlotsWithoutPrimary also has the other slots go on.
+func TestSlotsWithoutPrimary(t *testing.T) {
+	f := newFake(t, nil, func([]string) string { return ":1\r\n" })
+	c := open(t, Options{Addresses: []string{f.addr}, Timeout: patience})
+	c.use(view{primaries: []slots{{12182, 12182, f.addr}}}) // that of foo
+	if call := do(t, c, count, "foo", 1); call.Err != nil {
+		t.Errorf("foo: %v", call.Err)
+	}
+	if call := do(t, c, count, "bar", 1); call.Err != ErrNoPrimary {
+		t.Errorf("bar: error = %v, want %v", call.Err, ErrNoPrimary)
+	}
+}
+
+// TestQueuesEnd has a server cease to be a primary: its queue ends once it has been idle, and comes again when needed.
+func TestQueuesEnd(t *testing.T) {
+	one := newFake(t, nil, func([]string) string { return ":1\r\n" })
+	two := newFake(t, nil, func([]string) string { return ":2\r\n" })
+	c := open(t, Options{Addresses: []string{one.addr}, Timeout: patience})
+	viewOf := func(f *fake) view { return view{primaries: []slots{{0, slotCount - 1, f.addr}}} }
+	if call := do(t, c, count, "k", 1); call.Reply != int64(1) {
+		t.Fatalf("%v, %v, want 1", call.Reply, call.Err)
+	}
+	first := c.table.Load().queues[0]
+	c.use(viewOf(two))
+	c.use(viewOf(two))
+	if call := do(t, c, count, "k", 1); call.Reply != int64(2) {
+		t.Fatalf("%v, %v, want 2", call.Reply, call.Err)
+	}
+	if first.ctx.Err() != nil {
+		t.Error("the queue ended though callers may still find it in the last table")
+	}
+	first.mu.Lock()
+	first.used = time.Now().Add(-queueIdle - time.Second)
+	first.mu.Unlock()
+	c.use(viewOf(two))
+	if first.ctx.Err() == nil {
+		t.Error("the idle queue of a server that is no primary goes on")
+	}
+	c.use(viewOf(one))
+	if call := do(t, c, count, "k", 1); call.Reply != int64(1) {
+		t.Errorf("a primary again: %v, %v, want 1", call.Reply, call.Err)
+	}
+}

@@ -1,0 +1,242 @@
+package redisconn
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestNotNow has the server refuse a call several times before it takes it.
+func TestNotNow(t *testing.T) {
+	for _, refusal := range []string{
+		"LOADING Redis is loading the dataset in memory",
+		"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+		"CLUSTERDOWN The cluster is down",
+		"TRYAGAIN Multiple keys request during rehashing of slot",
+		"READONLY You can't write against a read only replica.",
+	} {
+		refusals := 4
+		f := newFake(t, nil, func([]string) string {
+			if refusals--; refusals >= 0 {
+				return "-" + refusal + "\r\n"
+			}
+			return ":1\r\n"
+		})
+		c := open(t, Options{Addresses: []string{f.addr}, Timeout: patience})
+		if call := do(t, c, count, "k", 1); call.Err != nil || call.Reply != int64(1) {
+			t.Errorf("after %s: %v, %v, want 1", refusal, call.Reply, call.Err)
+		}
+		if n := len(f.commands()); n != 5 {
+			t.Errorf("after %s: sent %d times, want 5", refusal, n)
+		}
+	}
+}
+
+// TestNotNowEndsWithTheCaller has the server refuse for ever: the call is not tried any more once its caller has left.
+func TestNotNowEndsWithTheCaller(t *testing.T) {
+	f := newFake(t, nil, func([]string) string { return "-LOADING Redis is loading the dataset in memory\r\n" })
+	c := open(t, Options{Addresses: []string{f.addr}})
+	start := time.Now()
+	if call := do(t, c, count, "k", 1); call.Err != ErrTimeout {
+		t.Errorf("error = %v, want %v", call.Err, ErrTimeout)
+	}
+	if waited := time.Since(start); waited < defaultTimeout {
+		t.Errorf("the caller waited %v, want at least %v", waited, defaultTimeout)
+	}
+	<-time.After(3 * retryPause)
+	n := len(f.commands())
+	<-time.After(10 * retryPause)
+	if later := len(f.commands()); later != n {
+		t.Errorf("the call was sent %d times after its caller had left", later-n)
+	}
+}
+
+// TestBrokenAfterTheWrite has the connection end when the call has been read: it may have been executed.
+func TestBrokenAfterTheWrite(t *testing.T) {
+	f := newFake(t, nil, func([]string) string { return hangUp })
+	c := open(t, Options{Addresses: []string{f.addr}, Timeout: patience})
+	call := do(t, c, count, "k", 1)
+	if !errors.Is(call.Err, io.EOF) || !strings.Contains(call.Err.Error(), f.addr) {
+		t.Errorf("error = %v, want EOF from %s", call.Err, f.addr)
+	}
+	<-time.After(3 * retryPause)
+	if got := f.commands(); !slices.Equal(got, []string{"evalsha"}) {
+		t.Errorf("sent = %v, want the call once", got)
+	}
+}
+
+// TestBrokenHalfway has the connection end between the replies of one pipeline: those that came are good, and a call that
+// Redis said it did not execute is sent again.
+func TestBrokenHalfway(t *testing.T) {
+	replies := []string{":1\r\n", "$-1\r\n", "-NOSCRIPT No matching script.\r\n", hangUp, ":4\r\n"}
+	f := newFake(t, nil, func([]string) string {
+		reply := replies[0]
+		replies = replies[1:]
+		return reply
+	})
+	pendings := together(t, f, 4)
+	for i, want := range []any{int64(1), nil, int64(4), nil} {
+		if pendings[i].reply != want || (pendings[i].err != nil) != (i == 3) {
+			t.Errorf("call %d = %v, %v, want %v", i, pendings[i].reply, pendings[i].err, want)
+		}
+	}
+	if !errors.Is(pendings[3].err, io.EOF) {
+		t.Errorf("the last call: error = %v, want EOF", pendings[3].err)
+	}
+}
+
+// TestDemoted has a server become a replica in the middle of a pipeline. The connection is not used any more: where it led
+// by name there may be another server now.
+func TestDemoted(t *testing.T) {
+	replies := []string{":1\r\n", "-READONLY You can't write against a read only replica.\r\n", ":2\r\n"}
+	f := newFake(t, nil, func([]string) string {
+		reply := replies[0]
+		replies = replies[1:]
+		return reply
+	})
+	pendings := together(t, f, 2)
+	for i := range pendings {
+		if p := &pendings[i]; p.err != nil || p.reply != int64(1+i) {
+			t.Errorf("call %d = %v, %v, want %d", i, p.reply, p.err, 1+i)
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	connections := 0
+	for _, command := range f.seen {
+		if command[0] == "hello" {
+			connections++
+		}
+	}
+	if connections != 2 {
+		t.Errorf("%d connections were made, want another one after the demotion", connections)
+	}
+}
+
+// together has so many calls sent to f in one pipeline, and returns them once all are answered.
+func together(t *testing.T, f *fake, n int) []pending {
+	t.Helper()
+	c := open(t, Options{Addresses: []string{f.addr}, Timeout: patience, PoolSize: 1})
+	q := c.table.Load().queues[0]
+	pendings, w := make([]pending, n), newWaiter(n)
+	q.mu.Lock() // so that all are there when the worker looks
+	for i := range pendings {
+		p := &pendings[i]
+		p.caller, p.deadline = w, time.Now().Add(patience)
+		if err := p.init(&Call{Script: count, Keys: []string{"k"}, Args: []any{i}}); err != nil {
+			t.Error(err)
+		}
+		p.queue.Store(q)
+		p.state.Store(queued)
+		q.calls = append(q.calls, p)
+	}
+	q.ready.Signal()
+	q.mu.Unlock()
+	<-w.done
+	return pendings
+}
+
+// TestScriptThatIsNeverKnown must not be sent for ever.
+func TestScriptThatIsNeverKnown(t *testing.T) {
+	f := newFake(t, nil, func(command []string) string {
+		if command[0] == "script" {
+			return bulk(count.Hash())
+		}
+		return "-NOSCRIPT No matching script. Please use EVAL.\r\n"
+	})
+	c := open(t, Options{Addresses: []string{f.addr}, Timeout: patience})
+	if call := do(t, c, count, "k", 1); call.Err == nil || !strings.HasPrefix(call.Err.Error(), "NOSCRIPT ") {
+		t.Errorf("error = %v, want NOSCRIPT", call.Err)
+	}
+	if got, want := f.commands(), []string{"evalsha", "script", "evalsha", "script", "evalsha"}; !slices.Equal(got, want) {
+		t.Errorf("sent = %v, want %v", got, want)
+	}
+}
+
+// TestScriptThatIsFoundUnknownTooLate has a caller leave before the server says so: its call is not sent again.
+func TestScriptThatIsFoundUnknownTooLate(t *testing.T) {
+	f := newFake(t, nil, func(command []string) string {
+		if command[len(command)-1] == "next" {
+			return ":1\r\n"
+		}
+		<-time.After(2 * defaultTimeout)
+		return "-NOSCRIPT No matching script. Please use EVAL.\r\n"
+	})
+	c := open(t, Options{Addresses: []string{f.addr}, PoolSize: 1})
+	if call := do(t, c, count, "k", "late"); call.Err != ErrTimeout {
+		t.Errorf("error = %v, want %v", call.Err, ErrTimeout)
+	}
+	until(t, "an answer to the next call", func() bool { return do(t, c, count, "k", "next").Err == nil })
+	if got := f.commands(); slices.Contains(got, "script") || slices.Index(got, "evalsha") < 0 {
+		t.Errorf("sent = %v, want no script", got)
+	}
+}
+
+// TestRedirections has a slot of one fake be moved to, or asked for at, another that has never seen the script.
+func TestRedirections(t *testing.T) {
+	for _, test := range []struct {
+		word string
+		want []string // what the other is sent
+	}{
+		{"MOVED", []string{"evalsha", "script", "evalsha"}},
+		{"ASK", []string{"asking", "evalsha", "script", "asking", "evalsha"}},
+	} {
+		loaded := false
+		other := newFake(t, nil, func(command []string) string {
+			switch {
+			case command[0] == "script":
+				loaded = true
+				return bulk(count.Hash())
+			case !loaded:
+				return "-NOSCRIPT No matching script. Please use EVAL.\r\n"
+			}
+			return ":1\r\n"
+		})
+		f := newClusterFake(t, func([]string) string {
+			return "-" + test.word + " 1 " + strings.TrimPrefix(other.addr, "127.0.0.1") + "\r\n" // without a host: the same
+		})
+		c := open(t, Options{Mode: Cluster, Addresses: []string{f.addr}, Timeout: patience})
+		if call := do(t, c, count, "k", 1); call.Err != nil || call.Reply != int64(1) {
+			t.Errorf("%s: %v, %v, want 1", test.word, call.Reply, call.Err)
+		}
+		if got := other.commands(); !slices.Equal(got, test.want) {
+			t.Errorf("%s: the other was sent %v, want %v", test.word, got, test.want)
+		}
+	}
+}
+
+// TestRedirectionsInACircle end with the error of the second hop.
+func TestRedirectionsInACircle(t *testing.T) {
+	var there *fake
+	here := newClusterFake(t, func([]string) string { return "-MOVED 1 " + there.addr + "\r\n" })
+	there = newClusterFake(t, func([]string) string { return "-MOVED 1 " + here.addr + "\r\n" })
+	c := open(t, Options{Mode: Cluster, Addresses: []string{here.addr}, Timeout: patience})
+	if call := do(t, c, count, "k", 1); call.Err == nil || !strings.HasPrefix(call.Err.Error(), "MOVED ") {
+		t.Errorf("error = %v, want that of the second MOVED", call.Err)
+	}
+	if n := len(here.commands()) + len(there.commands()); n != 2 {
+		t.Errorf("sent %d times, want 2", n)
+	}
+}
+
+func TestTLS(t *testing.T) {
+	web := httptest.NewTLSServer(nil) // for its certificate
+	defer web.Close()
+	config := web.Client().Transport.(*http.Transport).TLSClientConfig.Clone() // trusts that certificate
+	config.ServerName, config.NextProtos = "example.com", nil
+	f := newFake(t, web.TLS, func([]string) string { return ":1\r\n" })
+	c := open(t, Options{Addresses: []string{f.addr}, TLS: config, Timeout: patience})
+	if call := do(t, c, count, "k", 1); call.Err != nil || call.Reply != int64(1) {
+		t.Errorf("over TLS: %v, %v, want 1", call.Reply, call.Err)
+	}
+	c = open(t, Options{Addresses: []string{f.addr}, TLS: new(tls.Config), Timeout: patience})
+	if call := do(t, c, count, "k", 1); call.Err == nil || !strings.Contains(call.Err.Error(), "certificate") {
+		t.Errorf("with a certificate that is not trusted: error = %v", call.Err)
+	}
+}
