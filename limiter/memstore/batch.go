@@ -1,8 +1,8 @@
 package memstore
 
 import (
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/table"
 )
 
 // batchSize is how many takes are decided together without an allocation.
@@ -12,7 +12,7 @@ const batchSize = 8
 type place struct {
 	zone     *zone // nil when it is not open
 	shard    *shard
-	key      table.Key
+	key      keyed.Key
 	countRef // what is known of the key; without an entry, there is none to remember anything
 
 	added    bool // entry is new

@@ -1,8 +1,8 @@
 package memstore
 
 import (
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/table"
 )
 
 // A layout tells the counts of one algorithm, and of one number of sub-windows, from those of all others, so that none is
@@ -18,7 +18,7 @@ func (f layout) far() bool { return f&farLayout != 0 }
 // layoutOf returns the form of counts under a, and how many numbers their entries have.
 func layoutOf(a limiter.Algorithm) (f layout, numbers int) {
 	f = layout(a.Kind) | layout(a.SubWindows)<<3
-	if n := a.StateSize(); n > 0 && n <= table.MaxNumbers {
+	if n := a.StateSize(); n > 0 && n <= keyed.MaxNumbers {
 		return f, n
 	}
 	return f | farLayout, 1

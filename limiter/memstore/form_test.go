@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/table"
 )
 
 func TestFormsDiffer(t *testing.T) {
@@ -40,7 +40,7 @@ var everyForm = []limiter.Algorithm{
 
 // everyLength are keys of each length that matters, and for each two that differ at one end only.
 func everyLength() (keys [][]byte) {
-	for n := range table.MaxText + 3 {
+	for n := range keyed.MaxText + 3 {
 		keys = append(keys, bytes.Repeat([]byte{'k'}, n))
 	}
 	keys = append(keys, bytes.Repeat([]byte{'k'}, math.MaxUint16), bytes.Repeat([]byte{'k'}, math.MaxUint16+1))

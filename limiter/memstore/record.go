@@ -1,12 +1,12 @@
 package memstore
 
 import (
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/table"
 )
 
 // An entry is what the store remembers of one key under one rule ID: a record and, as its numbers, the count.
-type entry = table.Entry[record]
+type entry = keyed.Entry[record]
 
 // A record is when a key matters. It has no pointers, so that the garbage collector does not look at it, however many
 // there are.

@@ -17,7 +17,7 @@ type countRef struct {
 func fresh(r *limiter.Rule) countRef { return countRef{far: limiter.NewCount(r.Algorithm)} }
 
 // near returns the count that is in the entry.
-func (f countRef) near() limiter.State { return f.Numbers(f.numbers) }
+func (f countRef) near() limiter.State { return f.Numbers() }
 
 // consume decides k at now, and consumes it when it is allowed.
 func (f countRef) consume(k *limiter.Take, now limiter.Instant) {

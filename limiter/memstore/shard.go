@@ -6,8 +6,8 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/table"
 )
 
 // A shard holds a part of a zone's entries.
@@ -23,36 +23,36 @@ type shardFields struct {
 	rank uint64 // the order in which shards are locked; unique in a store
 
 	mu      sync.Mutex // guards what follows
-	entries table.Table[record, struct{}]
-	counts  table.Overflow[limiter.Count] // of the forms that are far
+	entries keyed.Table[record, struct{}]
+	counts  keyed.Spill[limiter.Count] // of the forms that are far
 }
 
 // find returns what is known of the key k.
-func (s *shard) find(k *table.Key) countRef {
+func (s *shard) find(k *keyed.Key) countRef {
 	e, _ := s.entries.Find(k)
 	switch {
 	case e == nil:
 		return countRef{}
-	case layout(k.Form).far():
-		return countRef{entry: e, far: s.counts.At(e.Numbers(1)[0])}
+	case layout(k.Layout).far():
+		return countRef{entry: e, far: s.counts.At(e.Numbers()[0])}
 	}
 	return countRef{entry: e, numbers: k.Numbers}
 }
 
 // insert adds an entry without consumption under the algorithm a for the key k, which must not have one yet. What was
 // found before in s is to be found again.
-func (s *shard) insert(k *table.Key, a limiter.Algorithm) *entry {
+func (s *shard) insert(k *keyed.Key, a limiter.Algorithm) *entry {
 	e := s.entries.Insert(k)
-	if layout(k.Form).far() {
-		e.Numbers(1)[0] = s.counts.Put(limiter.NewCount(a))
+	if layout(k.Layout).far() {
+		e.Numbers()[0] = s.counts.Put(limiter.NewCount(a))
 	}
 	return e
 }
 
 // remove takes out e, which must be there. What was found before stays where it is.
 func (s *shard) remove(e *entry) {
-	if layout(e.Form()).far() {
-		s.counts.Drop(e.Numbers(1)[0])
+	if layout(e.Layout()).far() {
+		s.counts.Drop(e.Numbers()[0])
 	}
 	s.entries.Remove(e)
 }

@@ -36,8 +36,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/table"
 )
 
 // A Store is a [limiter.Store] in the memory of this process. Use [New].
@@ -121,7 +121,7 @@ func (s *Store) Refund(_ context.Context, now limiter.Instant, takes []limiter.T
 		if z == nil || !k.Decision.OK {
 			continue
 		}
-		var key table.Key
+		var key keyed.Key
 		s.identify(&key, k)
 		sh := z.shard(&key)
 		sh.mu.Lock()
@@ -139,7 +139,7 @@ func (s *Store) takeKnown(now limiter.Instant, k *limiter.Take) bool {
 	if z == nil {
 		return false
 	}
-	var key table.Key
+	var key keyed.Key
 	s.identify(&key, k)
 	sh := z.shard(&key)
 	sh.mu.Lock()
@@ -156,10 +156,10 @@ func (s *Store) zone(name string) *zone { return (*s.zones.Load())[name] }
 
 // identify writes what the entry of k is found by. The upper bits of its hash choose the shard, the lower half the place
 // there. (The key is written where it is used, since to copy it would take longer than to find the entry.)
-func (s *Store) identify(key *table.Key, k *limiter.Take) {
+func (s *Store) identify(key *keyed.Key, k *limiter.Take) {
 	f, n := layoutOf(k.Rule.Algorithm)
 	key.Hash = maphash.Bytes(s.seed, k.Key) ^ spread(k.Rule.ID)
-	key.ID, key.Form, key.Numbers, key.Text = k.Rule.ID, uint16(f), n, k.Key
+	key.ID, key.Layout, key.Numbers, key.Text = k.Rule.ID, uint16(f), n, k.Key
 }
 
 // spread returns a hash of a rule ID; those of small numbers are far from each other too.

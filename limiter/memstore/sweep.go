@@ -3,8 +3,8 @@ package memstore
 import (
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/table"
 )
 
 const (
@@ -42,7 +42,7 @@ func (s *Store) sweep(now limiter.Instant) {
 
 // sweep forgets the entries of s that are spent and idle, and gives back the memory that they took. It returns how many.
 func (s *shard) sweep(now limiter.Instant) (removed int) {
-	for c, more := new(table.Cursor), true; more; {
+	for c, more := new(keyed.Cursor), true; more; {
 		s.mu.Lock()
 		more = s.entries.Walk(c, sweepSlice, func(e *entry) {
 			if rec := e.Value(); rec.forgettable(coarseSecondOf(now)) && now-rec.idleSince >= idleFor {

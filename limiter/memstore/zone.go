@@ -3,8 +3,8 @@ package memstore
 import (
 	"sync/atomic"
 
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/table"
 )
 
 // shardBits is the logarithm of how many shards a zone has: enough that takes on tens of cores seldom meet, and that the
@@ -34,7 +34,7 @@ func newZone(name string, n uint64) *zone {
 }
 
 // shard returns the shard that k belongs to.
-func (z *zone) shard(k *table.Key) *shard { return &z.shards[k.Hash>>(64-shardBits)] }
+func (z *zone) shard(k *keyed.Key) *shard { return &z.shards[k.Hash>>(64-shardBits)] }
 
 // reserve finds a place for one more key in s, which the caller has locked, and reports whether there is one. The caller
 // inserts an entry or releases the place.
