@@ -102,17 +102,6 @@ func (m *Map[V, C, S]) Shard(hash uint64) *Shard[V, C, S] { return &m.shards[has
 // Len returns the number of entries.
 func (m *Map[V, C, S]) Len() int { return int(m.len.Load()) }
 
-// Cap returns the number of entries that there is memory for, so that tests of stores see it freed.
-func (m *Map[V, C, S]) Cap() (n int) {
-	for i := range m.shards {
-		s := &m.shards[i]
-		s.Lock()
-		n += s.Entries.Cap()
-		s.Unlock()
-	}
-	return n
-}
-
 // AddLocked inserts an entry for k into its shard s, which is locked and has none for k yet. It
 // returns nil when there are maxKeys entries and none can be evicted.
 //

@@ -142,7 +142,7 @@ func (m *model) remove(e *Entry[[3]int64]) {
 
 // shed removes most entries and frees their memory.
 func (m *model) shed() {
-	m.Walk(new(Cursor), m.Cap(), func(e *Entry[[3]int64]) {
+	m.Walk(new(Cursor), m.slots(), func(e *Entry[[3]int64]) {
 		if m.IntN(10) > 0 {
 			m.remove(e)
 		}
@@ -157,7 +157,7 @@ func (m *model) keyOf(e *Entry[[3]int64]) mapKey {
 
 // checkAll returns an error when a walk misses an entry, or finds one that is not as it should be.
 func (m *model) checkAll() (err error) {
-	seen, capacity := make(map[mapKey]bool), m.Cap()
+	seen, capacity := make(map[mapKey]bool), m.slots()
 	for c, more := new(Cursor), true; more; {
 		more = m.Walk(c, 1+m.IntN(100), func(e *Entry[[3]int64]) {
 			s := m.keyOf(e)
@@ -205,4 +205,12 @@ func (m *model) checkGroups() error {
 		return fmt.Errorf("spilled texts = %d, want %d", got, long)
 	}
 	return nil
+}
+
+// slots returns how many entries t has memory for.
+func (t *Table[V, C]) slots() (n int) {
+	for i := range t.arrays {
+		n += t.arrays[i].slots()
+	}
+	return n
 }

@@ -22,14 +22,6 @@ type Table[V, C any] struct {
 	texts  Spill[string] // those that are spilled
 }
 
-// Cap returns the number of entries that t has memory for.
-func (t *Table[V, C]) Cap() (n int) {
-	for i := range t.arrays {
-		n += t.arrays[i].slots()
-	}
-	return n
-}
-
 // Find returns the entry of k and its cold value, or nil.
 func (t *Table[V, C]) Find(k *Key) (*Entry[V], *C) {
 	i := t.bySize[sizeOf(k.Numbers, len(k.Text))]

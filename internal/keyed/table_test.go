@@ -53,14 +53,14 @@ func TestShrink(t *testing.T) {
 	for i := range 5000 {
 		*table.Insert(&Key{Hash: uint64(i) * 0x9E3779B97F4A7C15}).Value() = int64(i)
 	}
-	table.Walk(new(Cursor), table.Cap(), func(e *Entry[int64]) {
+	table.Walk(new(Cursor), table.slots(), func(e *Entry[int64]) {
 		if *e.Value()%20 > 0 {
 			table.Remove(e)
 		}
 	})
-	before := table.Cap()
+	before := table.slots()
 	table.Shrink()
-	if got := table.Cap(); table.len != 250 || got < 250 || got > 500 {
+	if got := table.slots(); table.len != 250 || got < 250 || got > 500 {
 		t.Errorf("slots for %d entries that remain of 5000 = %d, before Shrink %d, want at most 500 for 250", table.len, got, before)
 	}
 	for i := 0; i < 5000; i += 20 {
@@ -80,9 +80,9 @@ func TestEmptyTableHasNoMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m.Walk(new(Cursor), m.Cap(), func(e *Entry[[3]int64]) { m.remove(e) })
+	m.Walk(new(Cursor), m.slots(), func(e *Entry[[3]int64]) { m.remove(e) })
 	m.Shrink()
-	if m.len != 0 || m.Cap() != 0 || len(m.texts.values) != 0 {
-		t.Errorf("entries = %d, slots = %d, spilled texts = %d, want 0 of each", m.len, m.Cap(), len(m.texts.values))
+	if m.len != 0 || m.slots() != 0 || len(m.texts.values) != 0 {
+		t.Errorf("entries = %d, slots = %d, spilled texts = %d, want 0 of each", m.len, m.slots(), len(m.texts.values))
 	}
 }
