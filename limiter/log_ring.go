@@ -1,13 +1,13 @@
 package limiter
 
-// A logRing is a queue of entries in a ring that grows on demand and is cut when it has become sparse.
+// A logRing is a queue of entries in a ring that grows and shrinks as needed.
 type logRing struct {
-	buf  []logEntry // its length is 0 or a power of two, so that a mask finds the place
-	head int        // place of the oldest entry
-	n    int        // entries in use
+	buf  []logEntry // its length is 0 or a power of two, so that a mask finds the index
+	head int        // index of the oldest entry
+	n    int        // entries
 }
 
-// minRing is the length below which a ring is not cut.
+// minRing is the length below which a ring does not shrink.
 const minRing = 4
 
 // entry returns the i-th oldest entry. 0 <= i < n.
@@ -31,8 +31,8 @@ func (q *logRing) drop() {
 	q.n--
 }
 
-// shrink halves the ring until at least a quarter of it is in use. What remains is at most half full, so a ring about
-// this size is not resized again and again.
+// shrink halves the ring until at least a quarter of it is used. It is then at most half full, so
+// the next entries do not make it grow again.
 func (q *logRing) shrink() {
 	size := len(q.buf)
 	for size > minRing && q.n < size/4 {
@@ -43,7 +43,7 @@ func (q *logRing) shrink() {
 	}
 }
 
-// resize moves the entries into a ring of size places, a power of two and at least n.
+// resize moves the entries into a ring of this size, a power of two and at least n.
 func (q *logRing) resize(size int) {
 	buf := make([]logEntry, size)
 	for i := range q.n {

@@ -2,21 +2,21 @@ package limiter
 
 import "sort"
 
-// A slidingLog remembers the instant of every event. An event of the instant s is in the window until s + window, and
-// not at it, so that no window, wherever it begins, holds more events than the limit.
+// A slidingLog remembers the instant of every event. An event at s is in the window until s +
+// window and not at it, so no window, wherever it begins, has more events than the limit.
 //
-// Events of the same microsecond share an entry; a log takes 16 bytes for each entry of the last window.
+// Events of one microsecond share an entry. A log takes 16 bytes per entry in the window.
 type slidingLog struct {
 	at   Instant // the newest reading of the clock
-	ring logRing // the entries in the window, oldest first, none of them empty
+	ring logRing // the entries in the window, oldest first, none without events
 	gone int64   // upTo of the entry that left last
 }
 
-// A logEntry stands for the events of one instant. How many they are is the difference to the entry before: so both
-// what is in the window and when it has fallen to something are found without adding up entries.
+// A logEntry has the events of one instant: upTo less that of the entry before. So the events in
+// the window, and when they have fallen to a number, are found without adding up entries.
 type logEntry struct {
 	at   Instant
-	upTo int64 // events up to and with this entry, since some beginning; may wrap, only differences count
+	upTo int64 // events up to this entry; may wrap, as only differences count
 }
 
 // used returns how many events are in the window.
@@ -27,8 +27,8 @@ func (l *slidingLog) used() int64 {
 	return l.ring.last().upTo - l.gone
 }
 
-// advance lets go of what is no longer in the window at now. When the clock was set back, the whole log moves back
-// with it.
+// advance drops what has left the window at now. When the clock was set back, the whole log moves
+// back with it.
 func (l *slidingLog) advance(r *Rule, now Instant) {
 	at, setBack := l.at.follow(now)
 	if setBack {
@@ -44,7 +44,7 @@ func (l *slidingLog) advance(r *Rule, now Instant) {
 	l.ring.shrink()
 }
 
-// add notes cost events at the newest instant.
+// add records cost events at the newest instant.
 func (l *slidingLog) add(cost int64) {
 	if l.ring.n > 0 && l.ring.last().at == l.at {
 		l.ring.last().upTo += cost
@@ -53,13 +53,31 @@ func (l *slidingLog) add(cost int64) {
 	l.ring.push(logEntry{l.at, l.gone + l.used() + cost})
 }
 
-// oldest returns the instant of the nth event in the window, the oldest being the first.
+// oldest returns the instant of the nth event in the window, counted from 1.
 func (l *slidingLog) oldest(n int64) Instant {
 	i := sort.Search(l.ring.n, func(i int) bool { return l.ring.entry(i).upTo-l.gone >= n })
 	return l.ring.entry(i).at
 }
 
-// decide answers a take of cost events that is, or is not, allowed; the log is as it is after the answer.
+func (l *slidingLog) Take(r *Rule, now Instant, cost int64) Decision {
+	return l.take(r, now, cost, true)
+}
+
+func (l *slidingLog) Peek(r *Rule, now Instant, cost int64) Decision {
+	return l.take(r, now, cost, false)
+}
+
+// take decides a take, and consumes its cost if consume is set and the limit allows it.
+func (l *slidingLog) take(r *Rule, now Instant, cost int64, consume bool) Decision {
+	l.advance(r, now)
+	ok := cost <= r.capacity-l.used()
+	if ok && consume {
+		l.add(cost)
+	}
+	return l.decide(r, ok, cost)
+}
+
+// decide answers a take that is, or is not, allowed. l is as the take left it.
 func (l *slidingLog) decide(r *Rule, ok bool, cost int64) (d Decision) {
 	used := l.used()
 	if d.answer(r, l.at, used, ok, cost) {
@@ -71,23 +89,8 @@ func (l *slidingLog) decide(r *Rule, ok bool, cost int64) (d Decision) {
 	return d
 }
 
-func (l *slidingLog) Take(r *Rule, now Instant, cost int64) Decision {
-	l.advance(r, now)
-	ok := cost <= r.capacity-l.used()
-	if ok {
-		l.add(cost)
-	}
-	return l.decide(r, ok, cost)
-}
-
-func (l *slidingLog) Peek(r *Rule, now Instant, cost int64) Decision {
-	l.advance(r, now)
-	return l.decide(r, cost <= r.capacity-l.used(), cost)
-}
-
-// Refund takes time proportional to the entries after the take. Events of a late reading were noted as of the newest: they
-// are looked for up to LateReading after it, oldest first, so that what stays in the log leaves it no earlier. Nothing is
-// given back for events that have left the window: what is in it is of others.
+// Refund takes time proportional to the entries after the take. Nothing is given back for events
+// that have left the window, because the events in it are of other takes.
 func (l *slidingLog) Refund(r *Rule, now Instant, seen Events, cost int64) {
 	l.advance(r, now)
 	taken := seen.At
@@ -104,6 +107,8 @@ func (l *slidingLog) Refund(r *Rule, now Instant, seen Events, cost int64) {
 		e := *l.ring.entry(i)
 		events := e.upTo - before
 		before = e.upTo
+		// Events of a late reading were recorded at the newest instant. Giving back the oldest
+		// first makes sure that what stays leaves the log no earlier.
 		if e.at <= taken+LateReading {
 			give := min(events, cost-back)
 			back += give

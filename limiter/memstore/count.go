@@ -58,7 +58,7 @@ func (c countRef) take(k *limiter.Take, now limiter.Instant) {
 	if c.spilled != nil {
 		k.Decision = c.spilled.Take(k.Rule, now, k.Cost)
 	} else {
-		limiter.State(c.Numbers()).TakeInto(&k.Decision, k.Rule, now, k.Cost)
+		k.Decision = limiter.State(c.Numbers()).Take(k.Rule, now, k.Cost)
 	}
 }
 
