@@ -85,27 +85,25 @@ func textOffset[V any](numbers int) int {
 
 // mustHaveNoPointer panics when T has a pointer.
 func mustHaveNoPointer[T any]() {
-	t := reflect.TypeFor[T]()
-	if field := pointerIn(t); field != "" {
-		panic(fmt.Sprintf("keyed: %v has a pointer, %s, which the garbage collector would not see: use a Spill", t, field))
+	if p := pointerIn(reflect.TypeFor[T]()); p != nil {
+		panic(fmt.Sprintf("keyed: %v has a pointer, %v, that the garbage collector would not see: use a Spill", reflect.TypeFor[T](), p))
 	}
 }
 
-// pointerIn returns the first field of t that is or has a pointer, "" when there is none.
-func pointerIn(t reflect.Type) (field string) {
-	switch t.Kind() {
-	case reflect.Struct:
+// pointerIn returns the type of the first pointer in a t, nil when it has none.
+func pointerIn(t reflect.Type) reflect.Type {
+	switch k := t.Kind(); {
+	case k == reflect.Struct:
 		for i := range t.NumField() {
-			if f := t.Field(i); pointerIn(f.Type) != "" {
-				return f.Name
+			if p := pointerIn(t.Field(i).Type); p != nil {
+				return p
 			}
 		}
-		return ""
-	case reflect.Array:
+		return nil
+	case k == reflect.Array:
 		return pointerIn(t.Elem())
+	case k > reflect.Complex128: // the kinds before it are numbers and booleans
+		return t
 	}
-	if t.Kind() > reflect.Complex128 { // the kinds before it are numbers and booleans
-		return t.String()
-	}
-	return ""
+	return nil
 }
