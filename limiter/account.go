@@ -62,7 +62,7 @@ type Cold struct {
 	askedAfter uint32 // ms after heardAt, when the store was asked last
 
 	// Credit: the events that the store has not debited yet, as far as is known here, and those that may still be admitted in the
-	// window. Both are at most maxCredit.
+	// window. Both are at most MaxCredit.
 	unpaid, credit uint16
 }
 
@@ -133,14 +133,14 @@ func (b *Hot) usableFor(i int, now Instant) int64 {
 func (b *Hot) sinceHeard(now Instant) int64 { return max(0, int64(now-b.heardAt)) }
 
 // AppliesTo reports whether what the account knows is about the limit of r: that it was last taken or asked for under such a rule.
-func (b *Hot) AppliesTo(r *Rule) bool { return b.limit == r.limitID }
+func (b *Hot) AppliesTo(r *Rule) bool { return b.limit == r.LimitID() }
 
 // switchLimit makes the account one of the limit of r. What is leased of another limit goes back, and what it denied is forgotten.
 func (b *Hot) switchLimit(r *Rule) {
 	if b.limit != 0 {
 		b.expires = [2]uint16{}
 		b.denies = false
-		b.shown = max(0, r.capacity-b.used)
+		b.shown = max(0, r.Capacity()-b.used)
 	}
-	b.limit = r.limitID
+	b.limit = r.LimitID()
 }

@@ -53,20 +53,20 @@ func (a Account) Refill(r *Rule, now Instant, l *LeaseRequest) {
 // again at once; unless forget says that something of this node's own was still to be given back.
 func (a Account) Answer(r *Rule, asked, now Instant, l *LeaseRequest, jitter int64, forget bool) {
 	d := &l.Decision
-	fresh := a.seenAt == 0 || r.Algorithm.Kind == FixedWindow && d.At-Instant(d.At.into(r.window)) > a.seenAt
+	fresh := a.seenAt == 0 || r.Algorithm.Kind == FixedWindow && a.seenAt+Instant(r.UntilNext(a.seenAt)) <= d.At
 	a.asking = false
 	if l.Incarnation != uint64(a.incarnation) { // that does not know the lots, or has lost them: they go nowhere
 		a.grantedAt = [2]Instant{}
 	}
-	a.used, a.seenAt, a.incarnation = r.capacity-d.Remaining, d.At, uint32(l.Incarnation)
+	a.used, a.seenAt, a.incarnation = r.Capacity()-d.Remaining, d.At, uint32(l.Incarnation)
 	a.hear(asked)
 	a.settle(l.CreditTotal - a.paid()) // it may be of a window before
 	a.credit = 0
 	other := !a.AppliesTo(r) // there is a new limit since then
 	if l.Granted > 0 {
-		lasts := int64(l.Expires-d.At) - leaseMargin(r.slot)
-		if r.slot == 0 {
-			lasts = min(lasts, r.leaseTime())
+		lasts := int64(l.Expires-d.At) - r.LeaseMargin()
+		if r.LeaseSlot() == 0 {
+			lasts = min(lasts, r.LeaseTime())
 		}
 		if other {
 			lasts = 0
@@ -75,7 +75,7 @@ func (a Account) Answer(r *Rule, asked, now Instant, l *LeaseRequest, jitter int
 		a.store(l.Granted, d.At, uint16(min(ends, math.MaxUint16)))
 	}
 	if fresh || r.Strict {
-		a.shown, a.shownAt = r.capacity, float32(now-a.heardAt)
+		a.shown, a.shownAt = r.Capacity(), float32(now-a.heardAt)
 	}
 	a.guesses = false
 	a.accrue(r, now)
@@ -108,7 +108,7 @@ func (a Account) sinceAsked(now Instant) int64 { return max(0, int64(now-a.asked
 
 // hear makes asked, cut off to whole ms, the instant that the times of the account count from.
 func (a Account) hear(asked Instant) {
-	asked -= Instant(asked.into(1000))
+	asked -= asked % 1000
 	later := asked - a.heardAt
 	for i := range a.expires {
 		a.expires[i] = uint16(max(0, int64(a.expires[i])-int64(later)/1000))
@@ -143,7 +143,7 @@ const maxDenialMemory = 1_000_000
 func (a Account) deny(now Instant, l *LeaseRequest, jitter int64) {
 	// The store does not know what it has denied before: nodes deny most of the time without it.
 	second := uint32(now / 1_000_000)
-	l.Decision.Breach = a.breachAt == 0 || int64(second-a.breachAt) >= max(1, l.Rule.window/1_000_000)
+	l.Decision.Breach = a.breachAt == 0 || int64(second-a.breachAt) >= max(1, l.Rule.Limit.Window.Microseconds()/1_000_000)
 	if l.Decision.Breach {
 		a.breachAt = second
 	}

@@ -7,7 +7,7 @@ func (a Account) spendCredit(r *Rule, now Instant, cost int64, nodes int) bool {
 		return false
 	}
 	if !a.inDebt && !a.hadCredit(r, now) {
-		a.creditTotal, a.credit = int64(now)/1000*(maxCredit+1), uint16(r.Credit(nodes))
+		a.creditTotal, a.credit = int64(now)/1000*(MaxCredit+1), uint16(r.Credit(nodes))
 	}
 	if int64(a.credit) < cost {
 		return false
@@ -21,18 +21,15 @@ func (a Account) spendCredit(r *Rule, now Instant, cost int64, nodes int) bool {
 
 // hadCredit reports whether the window in which there was credit last has not passed at now.
 func (d *Cold) hadCredit(r *Rule, now Instant) bool {
-	return d.creditTotal != 0 && int64(now-d.creditAt()) < r.window
+	return d.creditTotal != 0 && int64(now-d.creditAt()) < r.Limit.Window.Microseconds()
 }
-
-// maxCredit bounds what an account may owe: with the milliseconds since 1970 before it, in a number that a script can count with.
-const maxCredit = 1<<12 - 1
 
 // creditAt returns when the window of credit began, cut off to whole ms.
 //
-// Events of credit are numbered: the n-th one of a window has the number of the ms at which that began, times maxCredit+1, plus n.
+// Events of credit are numbered: the n-th one of a window has the number of the ms at which that began, times MaxCredit+1, plus n.
 // So it is larger than those of all windows before, and an account that was forgotten and is made again uses no number a second
 // time.
-func (d *Cold) creditAt() Instant { return Instant(d.creditTotal / (maxCredit + 1) * 1000) }
+func (d *Cold) creditAt() Instant { return Instant(d.creditTotal / (MaxCredit + 1) * 1000) }
 
 // paid returns the number of the last event of credit that the store has debited, as far as is known here.
 func (d *Cold) paid() int64 { return d.creditTotal - int64(d.unpaid) }

@@ -14,7 +14,7 @@ func (b *Hot) Due(r *Rule, now Instant) (back bool, ends Instant) {
 			back = true
 		}
 	}
-	if r.slot == 0 && ends > 0 {
+	if r.LeaseSlot() == 0 && ends > 0 {
 		if next := now + Instant(b.untilNext(r, now)); ends > next-intoNext {
 			ends = next + intoNext
 		}
@@ -64,7 +64,7 @@ func (a Account) IdleSince(now Instant) Instant {
 // many µs.
 func (a Account) Idle(r *Rule, now Instant, idleFor int64) bool {
 	if a.guesses { // within a window, there is not the whole limit again
-		idleFor = max(idleFor, r.window)
+		idleFor = max(idleFor, r.Limit.Window.Microseconds())
 	}
 	return !a.Asking() && a.held() == 0 && !a.inDebt && !a.hadCredit(r, now) && !a.Denies(now, math.MaxInt64) &&
 		now-a.IdleSince(now) > Instant(idleFor)

@@ -13,15 +13,15 @@ func (a Account) TakeLate(r *Rule, now Instant, cost int64, d *Decision) {
 	if ok {
 		a.shown -= cost
 	}
-	*d = Decision{OK: ok, Source: FromKnownState, At: now, Limit: r.capacity, Remaining: a.shown, RetryAt: now, ResetAt: a.resetAt(r, now)}
+	*d = Decision{OK: ok, Source: FromKnownState, At: now, Limit: r.Capacity(), Remaining: a.shown, RetryAt: now, ResetAt: a.resetAt(r, now)}
 	switch {
 	case ok:
-	case cost > r.capacity:
+	case cost > r.Capacity():
 		d.RetryAt = Never
 	case a.denies && a.retryAt > now:
 		d.RetryAt = a.retryAt
 	case r.Algorithm.Kind == TokenBucket:
-		d.RetryAt = now.plus(mulDivUp(cost-left, r.per, r.refill))
+		d.RetryAt = r.AccruedAt(now, cost-left)
 	default:
 		d.RetryAt = d.ResetAt
 	}
@@ -30,21 +30,22 @@ func (a Account) TakeLate(r *Rule, now Instant, cost int64, d *Decision) {
 // known returns how many events are left by the newest state that is known.
 func (a Account) known(r *Rule, now Instant) int64 {
 	age := a.sinceHeard(now)
-	if a.seenAt == 0 || a.passed(r, now) || r.Algorithm.Kind != TokenBucket && age >= r.window {
-		if a.guesses && a.sinceShown(now) < r.window {
+	if a.seenAt == 0 || a.passed(r, now) || r.Algorithm.Kind != TokenBucket && age >= r.Limit.Window.Microseconds() {
+		if a.guesses && a.sinceShown(now) < r.Limit.Window.Microseconds() {
 			return a.shown
 		}
 		if a.seenAt == 0 { // its times count from here
 			a.hear(now)
 		}
-		a.guesses, a.shown, a.shownAt = true, max(0, r.capacity-a.debt()), float32(now-a.heardAt)
+		a.guesses, a.shown, a.shownAt = true, max(0, r.Capacity()-a.debt()), float32(now-a.heardAt)
 		return a.shown
 	}
 	used := a.used
 	if r.Algorithm.Kind == TokenBucket {
-		used -= min(used, mulDiv(age, r.refill, r.per))
+		accrued, _ := r.Accrue(age)
+		used -= min(used, accrued)
 	}
 	a.accrue(r, now)
-	a.shown = max(0, min(a.shown, a.held()+r.capacity-used, r.capacity))
+	a.shown = max(0, min(a.shown, a.held()+r.Capacity()-used, r.Capacity()))
 	return a.shown
 }

@@ -4,7 +4,7 @@ package limiter
 func (a Account) answer(d *Decision, r *Rule, now Instant, from Source, cost int64) {
 	remaining := a.show(r, now, cost)
 	d.OK, d.Breach, d.Source = from != FromRememberedDenial, false, from // one by one: a whole Decision would be made elsewhere and copied
-	d.At, d.Limit, d.Remaining = now, r.capacity, remaining
+	d.At, d.Limit, d.Remaining = now, r.Capacity(), remaining
 	d.RetryAt, d.ResetAt = now, a.resetAt(r, now) // of what is shown now
 }
 
@@ -25,7 +25,7 @@ func (a Account) Peek(r *Rule, now Instant, cost int64, d *Decision) bool {
 // show returns what clients are told to remain after cost events: never more than before, but for what has accrued since.
 func (a Account) show(r *Rule, now Instant, cost int64) int64 {
 	if a.seenAt == 0 || a.passed(r, now) { // only credit is spent before the store has said anything about the window
-		return max(0, r.capacity-a.debt())
+		return max(0, r.Capacity()-a.debt())
 	}
 	a.accrue(r, now)
 	a.shown = max(0, min(a.shown-cost, a.total(r)))
@@ -41,9 +41,9 @@ func (b *Hot) accrue(r *Rule, now Instant) {
 	if r.Algorithm.Kind == FixedWindow {
 		return
 	}
-	if events := mulDiv(b.sinceShown(now), r.refill, r.per); events > 0 {
-		b.shown += min(events, r.capacity)
-		b.shownAt += float32(mulDiv(events, r.per, r.refill))
+	if events, took := r.Accrue(b.sinceShown(now)); events > 0 {
+		b.shown += min(events, r.Capacity())
+		b.shownAt += float32(took)
 	}
 }
 
@@ -54,18 +54,18 @@ func (b *Hot) sinceShown(now Instant) int64 {
 
 // total returns what is leased and what the store had left: the limit at most, though a bucket refills while its leases are out.
 func (b *Hot) total(r *Rule) int64 {
-	return min(r.capacity, b.held()+max(0, r.capacity-b.used))
+	return min(r.Capacity(), b.held()+max(0, r.Capacity()-b.used))
 }
 
 // resetAt returns the instant at which the key will be back to its full limit.
 func (b *Hot) resetAt(r *Rule, now Instant) Instant {
 	switch r.Algorithm.Kind {
 	case TokenBucket:
-		return now.plus(mulDivUp(r.capacity-b.shown, r.per, r.refill))
+		return r.AccruedAt(now, r.Capacity()-b.shown)
 	case SlidingWindowLog:
-		return now + Instant(r.window)
+		return now + Instant(r.Limit.Window.Microseconds())
 	case SlidingWindow:
-		return now + Instant(b.untilNext(r, now)+r.window)
+		return now + Instant(b.untilNext(r, now)+r.Limit.Window.Microseconds())
 	}
 	return now + Instant(b.untilNext(r, now))
 }
@@ -73,12 +73,12 @@ func (b *Hot) resetAt(r *Rule, now Instant) Instant {
 // untilNext returns how long it is to the next window or sub-window, in µs, as far as is known here.
 func (b *Hot) untilNext(r *Rule, now Instant) int64 {
 	if b.seenAt == 0 {
-		return r.period()
+		return r.Period()
 	}
-	return r.period() - b.seenAt.plus(b.sinceHeard(now)).into(r.period())
+	return r.UntilNext(b.seenAt + Instant(b.sinceHeard(now)))
 }
 
 // untilEnd returns how long the window or sub-window lasts in which the store has answered last, in µs; 0 when it has passed.
 func (b *Hot) untilEnd(r *Rule, now Instant) int64 {
-	return max(0, r.period()-b.seenAt.into(r.period())-b.sinceHeard(now))
+	return max(0, r.UntilNext(b.seenAt)-b.sinceHeard(now))
 }

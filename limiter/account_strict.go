@@ -27,12 +27,12 @@ func (a Account) repeatDenial(d *Decision, r *Rule, now Instant, cost int64) {
 		switch {
 		case more == 0:
 		case r.Algorithm.Kind == TokenBucket:
-			d.RetryAt = a.retryAt.plus(mulDivUp(more, r.per, r.refill))
+			d.RetryAt = r.AccruedAt(a.retryAt, more)
 		default:
 			d.RetryAt = d.ResetAt
 		}
 	}
-	if cost > r.capacity {
+	if cost > r.Capacity() {
 		d.RetryAt = Never
 	}
 }

@@ -215,7 +215,7 @@ func TestIdle(t *testing.T) {
 	asking, owing, borrower, denied := used(0), newAccount(), used(0), used(0)
 	asking.Ask(r, now, 0, 0, new(LeaseRequest))
 	owing.Take(r, now, 1, 1, new(Decision))
-	borrower.creditTotal = now / ms * (maxCredit + 1)
+	borrower.creditTotal = now / ms * (MaxCredit + 1)
 	denied.deny(now+30*sec, &LeaseRequest{Need: 1, Decision: Decision{At: now, RetryAt: now + 60*sec}}, 0)
 	for _, test := range []struct {
 		name string

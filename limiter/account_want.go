@@ -29,7 +29,7 @@ func (b *Hot) NeedsRefill(r *Rule, now Instant) bool {
 		return true
 	}
 	left, ends := b.current(now)
-	if float32(left) > 2*b.demand/(demandHorizon*lowParts) && ends > r.leaseTime()/lowParts { // mostly: no lease is for twice as much as most are
+	if float32(left) > 2*b.demand/(demandHorizon*lowParts) && ends > r.LeaseTime()/lowParts { // mostly: no lease is for twice as much as most are
 		return false
 	}
 	return b.want(r, now) > 0
@@ -55,23 +55,23 @@ func (b *Hot) current(now Instant) (left, ends int64) {
 // nextLasts returns for how many µs a lease can be spent that is asked for now, as far as is known here.
 func (b *Hot) nextLasts(r *Rule, now Instant) int64 {
 	if b.seenAt == 0 {
-		return r.leaseTime()
+		return r.LeaseTime()
 	}
-	if r.slot > 0 {
-		return 2*r.slot - b.seenAt.plus(b.sinceHeard(now)).into(r.slot) - leaseMargin(r.slot)
+	if r.LeaseSlot() > 0 {
+		return 2*r.LeaseSlot() - int64(b.seenAt+Instant(b.sinceHeard(now)))%r.LeaseSlot() - r.LeaseMargin()
 	}
-	return min(r.leaseTime(), b.untilNext(r, now))
+	return min(r.LeaseTime(), b.untilNext(r, now))
 }
 
 // expected returns how many events takes will probably ask for in so many µs.
 func (b *Hot) expected(r *Rule, us int64) float32 {
-	return b.demand * float32(us) / float32(demandHorizon*r.leaseTime())
+	return b.demand * float32(us) / float32(demandHorizon*r.LeaseTime())
 }
 
 // updateDemand notes that takes have asked for so many events now, besides those that were spent here.
 func (a Account) updateDemand(r *Rule, now Instant, events int64) {
 	elapsed := float64(a.sinceAsked(now))
-	a.demand *= float32(math.Exp(-elapsed / float64(demandHorizon*r.leaseTime())))
+	a.demand *= float32(math.Exp(-elapsed / float64(demandHorizon*r.LeaseTime())))
 	a.demand += float32(a.taken) + float32(events)
 	a.taken = 0
 }
@@ -79,7 +79,7 @@ func (a Account) updateDemand(r *Rule, now Instant, events int64) {
 // nearLimit reports whether the key is so near to its limit that takes may be denied for what others hold and do not spend. Arrivals at
 // random vary by the root of their number, so five times that is rarely reached by chance.
 func (b *Hot) nearLimit(r *Rule, now Instant) bool {
-	return float64(r.capacity-b.used) < 5*math.Sqrt(float64(r.capacity)) && !b.passed(r, now)
+	return float64(r.Capacity()-b.used) < 5*math.Sqrt(float64(r.Capacity())) && !b.passed(r, now)
 }
 
 // leaseSize returns how large a lot is from which so many events are expected to be spent. Near the limit, it is only what is spent of it
@@ -105,7 +105,7 @@ func (b *Hot) want(r *Rule, now Instant) int64 {
 	left, ends := b.current(now)
 	last := b.nextLasts(r, now)
 	expected := b.expected(r, last)
-	if float32(left) > expected/lowParts && (ends > r.leaseTime()/lowParts || last < 2*ends) {
+	if float32(left) > expected/lowParts && (ends > r.LeaseTime()/lowParts || last < 2*ends) {
 		return 0
 	}
 	return max(0, b.leaseSize(r, now, expected)-b.keepDuringRefill(r, left, ends))

@@ -46,7 +46,7 @@ func (f FleetSize) Now() int {
 // part than the last. With this rule, the nodes that have credit within a window are all there at its beginning, and each has at most
 // the part that it had there.
 func (f FleetSize) Sharers(r *Rule, now Instant) int {
-	begin := now - Instant(r.window)
+	begin := now - Instant(r.Limit.Window.Microseconds())
 	if len(f.sizes) == 0 || f.since > begin {
 		return 0
 	}

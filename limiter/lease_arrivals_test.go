@@ -57,7 +57,7 @@ func (w *world) pace() func(gap float64) int64 {
 	case 0: // with the windows themselves
 		period = w.rule.window
 	case 1: // with what leases last
-		period = 1 + w.Int64N(3*w.rule.leaseTime())
+		period = 1 + w.Int64N(3*w.rule.LeaseTime())
 	}
 	on := max(1, period/oneOf[int64](w.Rand, 2, 5, 20)) // with none, no time would ever pass
 	steady := func(gap float64) int64 { return int64(w.ExpFloat64() * gap) }
@@ -87,7 +87,7 @@ func (w *world) pace() func(gap float64) int64 {
 // those last, and then take all that there is at once: what is lent, and what has been refilled in its place.
 func (w *world) strike() func(gap float64) int64 {
 	r, begun, blows := w.rule, w.now, int64(0)
-	gather := Instant(r.leaseTime() * (4 + w.Int64N(8)))
+	gather := Instant(r.LeaseTime() * (4 + w.Int64N(8)))
 	return func(gap float64) int64 {
 		switch {
 		case blows > 0:
@@ -99,9 +99,9 @@ func (w *world) strike() func(gap float64) int64 {
 			return int64(w.ExpFloat64() * float64(r.window) / (0.9 * float64(r.Limit.Events)))
 		}
 		begun, blows = 0, 2*r.capacity
-		end := r.leaseTime()
+		end := r.LeaseTime()
 		if r.slot > 0 {
-			end = 2*r.slot - w.now.into(r.slot) - leaseMargin(r.slot)
+			end = 2*r.slot - w.now.into(r.slot) - r.LeaseMargin()
 		}
 		return end - w.Int64N(1+end/5)
 	}

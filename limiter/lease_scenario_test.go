@@ -200,7 +200,7 @@ func ruleWorld(t *testing.T, words []string) *world {
 	w.audit, w.vault = w.newAudit(1), w.newVault(1)
 	lasts := "no leases"
 	if w.rule.Leases() {
-		lasts = fmt.Sprintf("leases of %v", time.Duration(w.rule.leaseTime())*time.Microsecond)
+		lasts = fmt.Sprintf("leases of %v", time.Duration(w.rule.LeaseTime())*time.Microsecond)
 	}
 	w.tracef(allKeys, "%s, credit of %d for each of %d nodes", lasts, w.rule.Credit(len(w.nodes)), len(w.nodes))
 	return w

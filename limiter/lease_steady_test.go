@@ -31,7 +31,7 @@ func TestTuneSteadyKey(t *testing.T) {
 			}, 1, 1)
 			w.audit.light = true
 			s := w.steady(perSecond, length*sec)
-			lease := float64(w.rule.leaseTime()) / sec
+			lease := float64(w.rule.LeaseTime()) / sec
 			perLease := float64(s.loans) / length * lease
 			t.Logf("%-11s %4d takes a second: local %5.1f %%, requests per second %.2f, as a lease lasts %.2f s: %.2f, and per 1000 takes %.1f",
 				test.name, perSecond, 100*float64(s.local)/float64(s.takes), float64(s.loans)/length, lease, perLease,
