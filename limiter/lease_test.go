@@ -172,3 +172,14 @@ func TestUndoInBucket(t *testing.T) {
 		}
 	}
 }
+
+// begins is when tests begin whose instant does not matter.
+const begins = Instant(1_800_000_000 * sec)
+
+func mustNew(r Rule) *Rule {
+	made, err := NewRule(r)
+	if err != nil {
+		panic(err)
+	}
+	return made
+}

@@ -1,10 +1,12 @@
-package limiter
+package lease
+
+import "github.com/fleetlimit/fleetlimit/limiter"
 
 // TakeLate decides a take of cost events at now that the store has not answered in time because too much waits for it: by the
 // newest state that is known, which is what clients were told last to remain, less what was admitted since. Of a key that the
 // store has said nothing about, no more than the limit is admitted in a window. The take goes on waiting for the store where it
 // can; what it is told then takes the place of what was known ([Balance.Withhold]).
-func (a Account) TakeLate(r *Rule, now Instant, cost int64, d *Decision) {
+func (a account) TakeLate(r *limiter.Rule, now limiter.Instant, cost int64, d *limiter.Decision) {
 	if !a.AppliesTo(r) {
 		a.switchLimit(r)
 	}
@@ -13,14 +15,14 @@ func (a Account) TakeLate(r *Rule, now Instant, cost int64, d *Decision) {
 	if ok {
 		a.shown -= cost
 	}
-	*d = Decision{OK: ok, Source: FromKnownState, At: now, Limit: r.Capacity(), Remaining: a.shown, RetryAt: now, ResetAt: a.resetAt(r, now)}
+	*d = limiter.Decision{OK: ok, Source: limiter.FromKnownState, At: now, Limit: r.Capacity(), Remaining: a.shown, RetryAt: now, ResetAt: a.resetAt(r, now)}
 	switch {
 	case ok:
 	case cost > r.Capacity():
-		d.RetryAt = Never
+		d.RetryAt = limiter.Never
 	case a.denies && a.retryAt > now:
 		d.RetryAt = a.retryAt
-	case r.Algorithm.Kind == TokenBucket:
+	case r.Algorithm.Kind == limiter.TokenBucket:
 		d.RetryAt = r.AccruedAt(now, cost-left)
 	default:
 		d.RetryAt = d.ResetAt
@@ -28,9 +30,9 @@ func (a Account) TakeLate(r *Rule, now Instant, cost int64, d *Decision) {
 }
 
 // known returns how many events are left by the newest state that is known.
-func (a Account) known(r *Rule, now Instant) int64 {
+func (a account) known(r *limiter.Rule, now limiter.Instant) int64 {
 	age := a.sinceHeard(now)
-	if a.seenAt == 0 || a.passed(r, now) || r.Algorithm.Kind != TokenBucket && age >= r.Limit.Window.Microseconds() {
+	if a.seenAt == 0 || a.passed(r, now) || r.Algorithm.Kind != limiter.TokenBucket && age >= r.Limit.Window.Microseconds() {
 		if a.guesses && a.sinceShown(now) < r.Limit.Window.Microseconds() {
 			return a.shown
 		}
@@ -41,7 +43,7 @@ func (a Account) known(r *Rule, now Instant) int64 {
 		return a.shown
 	}
 	used := a.used
-	if r.Algorithm.Kind == TokenBucket {
+	if r.Algorithm.Kind == limiter.TokenBucket {
 		accrued, _ := r.Accrue(age)
 		used -= min(used, accrued)
 	}
