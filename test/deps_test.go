@@ -35,10 +35,10 @@ var policy = []struct {
 	}, {
 		packages: module + "/limiter/...",
 		except:   []string{module + "/limiter/redisstore"},
-		allow:    []string{module + "/limiter/..."},
+		allow:    []string{module + "/limiter/...", module + "/internal/keyed"},
 		reason:   "stores and their tests build on the core alone, so that each can be lifted out",
 	}, {
-		packages: module + "/limiter/table",
+		packages: module + "/internal/keyed",
 		allow:    []string{},
 		reason:   "a table knows neither limits nor stores: what is unsafe in it must be testable by itself",
 	}, {

@@ -64,7 +64,7 @@ func (b *Zone) close(s *shard, e *entry, now limiter.Instant) (back *leaseReques
 	a.Retire()
 	b.expire(a, r, now)
 	if leased, owed := a.Outstanding(); leased+owed > 0 {
-		back = newLeaseRequest(s.accounts.Text(e, 0), now)
+		back = newLeaseRequest(s.accounts.Text(e), now)
 		back.add(target{book: b}, a, r)
 	}
 	s.accounts.Remove(e)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/limiter/table"
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
 )
 
 const (
@@ -25,7 +25,7 @@ func (s *Store) drain(closed ...*Zone) {
 	c.begin()
 	for _, b := range closed {
 		for i := range b.shards {
-			for at, more := new(table.Cursor), true; more; {
+			for at, more := new(keyed.Cursor), true; more; {
 				more = c.close(b, &b.shards[i], at)
 				if len(c.flights) >= closeBatch && !c.finish(ctx) {
 					return
@@ -49,13 +49,13 @@ func (c *drainBatch) begin() {
 }
 
 // close closes some of the accounts of a shard, from at on, and reports whether there are more.
-func (c *drainBatch) close(b *Zone, sh *shard, at *table.Cursor) (more bool) {
+func (c *drainBatch) close(b *Zone, sh *shard, at *keyed.Cursor) (more bool) {
 	now := c.store.options.Clock()
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	return sh.accounts.Walk(at, sweepSlice, func(e *entry) {
 		if e.Value().Asking() {
-			if q := sh.queues[name{e.ID(), string(sh.accounts.Text(e, 0))}]; q.closing == nil {
+			if q := sh.queues[name{e.ID(), string(sh.accounts.Text(e))}]; q.closing == nil {
 				q.closing = c.party
 				c.party.join()
 			}

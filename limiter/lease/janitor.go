@@ -3,8 +3,8 @@ package lease
 import (
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/table"
 )
 
 const (
@@ -64,7 +64,7 @@ func (s *Store) attend(d due, now limiter.Instant) {
 		return
 	}
 	sh.accounts.EachHash(d.hash, func(e *entry) {
-		p := location{d.book, sh, table.Key{Hash: d.hash, ID: e.ID(), Text: sh.accounts.Text(e, 0)}}
+		p := location{d.book, sh, keyed.Key{Hash: d.hash, ID: e.ID(), Text: sh.accounts.Text(e)}}
 		a := sh.account(e)
 		r := d.book.rules.under(e.ID(), a)
 		d.book.expire(a, r, now)
@@ -95,7 +95,7 @@ func (s *Store) sweep(part int, now limiter.Instant) {
 }
 
 func (b *Zone) sweep(sh *shard, now limiter.Instant) {
-	var c table.Cursor
+	var c keyed.Cursor
 	for more := true; more; {
 		sh.mu.Lock()
 		more = sh.accounts.Walk(&c, sweepSlice, func(e *entry) {

@@ -3,15 +3,15 @@ package lease
 import (
 	"hash/maphash"
 
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/table"
 )
 
 // A location is where the account of a take is kept, if there is one.
 type location struct {
 	book  *Zone
 	shard *shard
-	key   table.Key
+	key   keyed.Key
 }
 
 // find makes p the place of k, and reports whether there may be an account there: else the lender decides.

@@ -3,14 +3,14 @@ package lease
 import (
 	"math/rand/v2"
 
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/table"
 )
 
 // settle notes the answer to a loan that was asked for at the instant asked, and gives the waiters theirs. Those that are
 // left fly next, and so does what is to be told.
 func (s *Store) settle(l *target, loan *limiter.LeaseRequest, asked, now limiter.Instant, err error) (next *leaseRequest) {
-	p := location{l.book, l.shard, table.Key{Hash: l.hash, ID: loan.Rule.ID, Text: loan.Key}}
+	p := location{l.book, l.shard, keyed.Key{Hash: l.hash, ID: loan.Rule.ID, Text: loan.Key}}
 	p.shard.mu.Lock()
 	defer p.shard.mu.Unlock()
 	a, _ := p.account() // which is there, as those that are asking stay

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/table"
 )
 
 // A shard has a part of a book's accounts.
@@ -20,7 +20,7 @@ const shardSize = 128
 
 type shardFields struct {
 	mu       sync.Mutex // guards what follows
-	accounts table.Table[hot, cold]
+	accounts keyed.Table[hot, cold]
 	queues   map[name]*queue // of the accounts that are asking; made when one is
 
 	// By hash, of accounts that have something to spend or to tell, but whose last loan has failed, or for whose flight there
@@ -29,7 +29,7 @@ type shardFields struct {
 }
 
 // An entry is the balance of an account, with its key. Its dealings are apart from it, as most takes do not need them.
-type entry = table.Entry[hot]
+type entry = keyed.Entry[hot]
 
 // account returns the account of e.
 func (s *shard) account(e *entry) account {

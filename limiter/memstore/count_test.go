@@ -6,16 +6,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/table"
 )
 
-func TestFormsDiffer(t *testing.T) {
-	seen := make(map[layout]limiter.Algorithm)
+func TestLayoutsDiffer(t *testing.T) {
+	seen := make(map[uint16]limiter.Algorithm)
 	add := func(a limiter.Algorithm) {
 		f, _ := layoutOf(a)
 		if other, ok := seen[f]; ok {
-			t.Errorf("form of %v = %d, that of %v", a, f, other)
+			t.Errorf("layout of %v = %d, which is that of %v", a, f, other)
 		}
 		seen[f] = a
 	}
@@ -27,8 +27,9 @@ func TestFormsDiffer(t *testing.T) {
 	}
 }
 
-// everyForm are algorithms whose counts are of each length that matters: in the entry up to the longest, and aside.
-var everyForm = []limiter.Algorithm{
+// everyLayout are algorithms whose counts have every length that matters: those in entries up to
+// the longest, and spilled ones.
+var everyLayout = []limiter.Algorithm{
 	{Kind: limiter.TokenBucket},
 	{Kind: limiter.FixedWindow},
 	{Kind: limiter.SlidingWindow, SubWindows: 1},
@@ -38,9 +39,10 @@ var everyForm = []limiter.Algorithm{
 	{Kind: limiter.SlidingWindowLog},
 }
 
-// everyLength are keys of each length that matters, and for each two that differ at one end only.
+// everyLength returns keys of every length that matters, and for each one that differs in the last
+// byte only.
 func everyLength() (keys [][]byte) {
-	for n := range table.MaxText + 3 {
+	for n := range keyed.MaxText + 3 {
 		keys = append(keys, bytes.Repeat([]byte{'k'}, n))
 	}
 	keys = append(keys, bytes.Repeat([]byte{'k'}, math.MaxUint16), bytes.Repeat([]byte{'k'}, math.MaxUint16+1))
@@ -52,11 +54,11 @@ func everyLength() (keys [][]byte) {
 	return keys
 }
 
-// Counts and keys stand side by side in entries of all lengths: whatever one of them writes, it is not another's.
+// Counts and keys are side by side in entries of all lengths. None may overwrite another.
 func TestEntriesDoNotOverlap(t *testing.T) {
 	s, keys := open(t), everyLength()
 	var rules []*limiter.Rule
-	for i, a := range everyForm {
+	for i, a := range everyLayout {
 		rules = append(rules, newRule(t, limiter.Rule{
 			ID: uint32(i), Zone: s.Open("z"), Algorithm: a, Limit: limiter.Limit{Events: limiter.MaxEvents, Window: limiter.MaxWindow},
 		}))
@@ -74,11 +76,11 @@ func TestEntriesDoNotOverlap(t *testing.T) {
 	}
 }
 
-// A rule ID that a later configuration gives to another algorithm finds none of the counts of the former.
+// When a later configuration gives a rule ID to another algorithm, it finds none of the old counts.
 func TestSameRuleIDWithAnotherAlgorithm(t *testing.T) {
 	s := open(t)
 	for round := range int64(3) {
-		for _, a := range everyForm {
+		for _, a := range everyLayout {
 			r := newRule(t, limiter.Rule{ID: 1, Zone: s.Open("z"), Algorithm: a, Limit: limiter.Limit{Events: 3, Window: time.Hour}})
 			if d := take(t, s, start, r, "key"); !d.OK || d.Remaining != 2-round {
 				t.Errorf("take %d under %v: %+v, want OK with %d remaining", round+1, a, d, 2-round)
@@ -91,7 +93,7 @@ func TestSameRuleIDWithAnotherAlgorithm(t *testing.T) {
 			}
 		}
 	}
-	if got, want := s.Open("z").Stats().Keys, 2*len(everyForm); got != want {
+	if got, want := s.Open("z").Stats().Keys, 2*len(everyLayout); got != want {
 		t.Errorf("keys = %d, want %d: two for each algorithm", got, want)
 	}
 }

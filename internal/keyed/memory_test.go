@@ -1,4 +1,4 @@
-package table
+package keyed
 
 import (
 	"encoding/binary"
@@ -7,19 +7,19 @@ import (
 	"testing"
 )
 
-// TestMemoryPerEntry fills tables to sizes that follow each other closely, as shards do: on average over what they can be,
+// TestMemoryPerEntry fills tables to sizes that are close to each other, as shards do. On average
 // an entry takes at most a third more than its bytes.
 func TestMemoryPerEntry(t *testing.T) {
 	const tables, entries = 64, 4000
 	for _, tt := range []struct {
 		name  string
-		bytes int // of an entry, and apart from it
+		bytes int // of an entry and its cold value
 		fill  func(hash uint64, key []byte, i int)
 		drop  func()
 	}{
 		filler[[2]int64, struct{}]("16 bytes and 4 numbers", 80, 4),
 		filler[[14]int64, struct{}]("112 bytes", 144, 0),
-		filler[[8]int64, [7]int64]("64 bytes, and 56 apart", 152, 0),
+		filler[[8]int64, [7]int64]("64 bytes and 56 cold", 152, 0),
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			rng, key := rand.New(rand.NewPCG(1, 2)), make([]byte, 16)
@@ -42,7 +42,7 @@ func TestMemoryPerEntry(t *testing.T) {
 	}
 }
 
-// filler makes one case of TestMemoryPerEntry: tables with a T and a C, whose entries have so many numbers and a key of 16 bytes.
+// filler returns a case of TestMemoryPerEntry, with so many numbers and a key of 16 bytes.
 func filler[T, C any](name string, bytes, numbers int) (tt struct {
 	name  string
 	bytes int
@@ -58,11 +58,11 @@ func filler[T, C any](name string, bytes, numbers int) (tt struct {
 	return tt
 }
 
-// heap returns the bytes in use after a collection.
+// heap returns the bytes in use after a garbage collection.
 func heap() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
-	runtime.GC() // what the first one finds to be unused is swept by the second
+	runtime.GC() // the second sweeps what the first found unused
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }

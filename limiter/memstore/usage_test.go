@@ -7,7 +7,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-func TestTicks(t *testing.T) {
+func TestCoarseSeconds(t *testing.T) {
 	const last = math.MaxUint32
 	for _, tt := range []struct {
 		at        limiter.Instant
@@ -23,10 +23,10 @@ func TestTicks(t *testing.T) {
 		{limiter.Never, last, last},
 	} {
 		if got := coarseSecondOf(tt.at); got != tt.in {
-			t.Errorf("tickOf(%d) = %d, want %d", tt.at, got, tt.in)
+			t.Errorf("coarseSecondOf(%d) = %d, want %d", tt.at, got, tt.in)
 		}
 		if got := coarseSecondAfter(tt.at); got != tt.after {
-			t.Errorf("tickAfter(%d) = %d, want %d", tt.at, got, tt.after)
+			t.Errorf("coarseSecondAfter(%d) = %d, want %d", tt.at, got, tt.after)
 		}
 	}
 }

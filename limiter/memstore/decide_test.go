@@ -4,18 +4,19 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A batch makes room for its new keys before it consumes; what it then forgot must not be a key of its own.
-func TestBatchDoesNotPushOutItsOwnKeys(t *testing.T) {
+// A take of several keys adds the new ones before it consumes. It must not evict one of its own.
+func TestTakeDoesNotEvictItsOwnKeys(t *testing.T) {
 	s := open(t)
 	r := hourly(t, s, 1, 2)
 	take(t, s, start, r, "known")
-	later := start + 7200*second // known is spent: the first to go
+	later := start + 7200*second // known is forgettable: the first to be evicted
 	take(t, s, later, r, "limited")
 	takes := []limiter.Take{{Rule: r, Cost: 1}, {Rule: r, Key: []byte("known"), Cost: 1}}
-	for i := 0; ; i++ { // a new key of the same shard: in others, a batch does not look where it has locked itself
+	for i := 0; ; i++ { // a new key of the same shard, as eviction skips other shards that are locked
 		takes[0].Key = fmt.Append(nil, "new", i)
 		if shardOf(s, &takes[0]) == shardOf(s, &takes[1]) {
 			break
@@ -35,8 +36,8 @@ func TestBatchDoesNotPushOutItsOwnKeys(t *testing.T) {
 	}
 }
 
-// Nor may what it forgets be the first of two new keys, which is in the table before the second is.
-func TestBatchDoesNotPushOutItsNewKeys(t *testing.T) {
+// The first of two new keys is in the table before the second. It must not be evicted either.
+func TestTakeDoesNotEvictItsNewKeys(t *testing.T) {
 	s := open(t)
 	r := hourly(t, s, 5, 1)
 	takes := []limiter.Take{{Rule: r, Key: []byte("first"), Cost: 1}, {Rule: r, Cost: 2}}
@@ -57,7 +58,7 @@ func TestBatchDoesNotPushOutItsNewKeys(t *testing.T) {
 	}
 }
 
-func TestRefundedKeyMayGo(t *testing.T) {
+func TestRefundedKeyIsEvictable(t *testing.T) {
 	s := open(t)
 	r := hourly(t, s, 2, 1)
 	take(t, s, start, r, "a")
@@ -81,7 +82,7 @@ func TestBreachAfterClockWasSetBack(t *testing.T) {
 	}{
 		{36_000 * second, true},
 		{36_000*second - limiter.LateReading, false},
-		{0, true}, // ten hours back: to be quiet until it is eleven again would be too long
+		{0, true}, // ten hours back: to be quiet until eleven hours later would be too long
 		{1, false},
 	} {
 		if d := take(t, s, start+step.at, r, "key"); d.OK || d.Breach != step.breach {
@@ -90,9 +91,5 @@ func TestBreachAfterClockWasSetBack(t *testing.T) {
 	}
 }
 
-// shardOf returns the shard that the count of k belongs to.
-func shardOf(s *Store, k *limiter.Take) *shard {
-	var p place
-	s.locate(&p, k)
-	return p.shard
-}
+// shardOf returns the shard of the count of k.
+func shardOf(s *Store, k *limiter.Take) *shard { return s.zoneOf(k.Rule).locate(new(keyed.Key), k) }

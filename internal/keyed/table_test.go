@@ -1,4 +1,4 @@
-package table
+package keyed
 
 import (
 	"fmt"
@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// TestTableLikeMap compares a table with a map while keys of all forms and lengths come and go, many of them with the same
-// hash, and while it grows and shrinks.
+// TestTableLikeMap compares a table with a Go map while keys of all layouts and lengths come and
+// go, many of them with the same hash, and while the table grows and shrinks.
 func TestTableLikeMap(t *testing.T) {
 	steps := 40_000
-	if raceEnabled { // in one goroutine, there is nothing to find but a pointer that is wrong
+	if raceEnabled { // in one goroutine, only a wrong pointer can be found
 		steps /= 4
 	}
 	for seed := range uint64(6) {
@@ -44,8 +44,8 @@ func TestInsertRefuses(t *testing.T) {
 		insert()
 	}
 	refuses("25 numbers", "want 0 to 24", func() { new(Table[int64, struct{}]).Insert(&Key{Numbers: MaxNumbers + 1}) })
-	refuses("a T with a pointer", "keep it aside", func() { new(Table[struct{ p *int }, struct{}]).Insert(&Key{}) })
-	refuses("a C with a pointer", "keep it aside", func() { new(Table[struct{}, struct{ p *int }]).Insert(&Key{}) })
+	refuses("a T with a pointer", "use a Spill", func() { new(Table[struct{ p *int }, struct{}]).Insert(&Key{}) })
+	refuses("a C with a pointer", "use a Spill", func() { new(Table[struct{}, struct{ p *int }]).Insert(&Key{}) })
 }
 
 func TestShrink(t *testing.T) {
@@ -53,15 +53,15 @@ func TestShrink(t *testing.T) {
 	for i := range 5000 {
 		*table.Insert(&Key{Hash: uint64(i) * 0x9E3779B97F4A7C15}).Value() = int64(i)
 	}
-	table.Walk(new(Cursor), table.Cap(), func(e *Entry[int64]) {
+	table.Walk(new(Cursor), table.slots(), func(e *Entry[int64]) {
 		if *e.Value()%20 > 0 {
 			table.Remove(e)
 		}
 	})
-	before := table.Cap()
+	before := table.slots()
 	table.Shrink()
-	if got := table.Cap(); table.Len() != 250 || got < 250 || got > 500 {
-		t.Errorf("room for %d entries that are left of 5000 = %d, which was %d, want at most 500 for 250", table.Len(), got, before)
+	if got := table.slots(); table.len != 250 || got < 250 || got > 500 {
+		t.Errorf("slots for %d entries that remain of 5000 = %d, before Shrink %d, want at most 500 for 250", table.len, got, before)
 	}
 	for i := 0; i < 5000; i += 20 {
 		found := false
@@ -72,7 +72,7 @@ func TestShrink(t *testing.T) {
 	}
 }
 
-// TestEmptyTableHasNoMemory makes a table grow and then takes everything out.
+// TestEmptyTableHasNoMemory makes a table grow and then removes everything.
 func TestEmptyTableHasNoMemory(t *testing.T) {
 	m := newModel(2)
 	for range 3000 {
@@ -80,9 +80,9 @@ func TestEmptyTableHasNoMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m.Walk(new(Cursor), m.Cap(), func(e *Entry[[3]int64]) { m.remove(e) })
+	m.Walk(new(Cursor), m.slots(), func(e *Entry[[3]int64]) { m.remove(e) })
 	m.Shrink()
-	if m.Len() != 0 || m.Cap() != 0 || m.texts.Len() != 0 {
-		t.Errorf("entries = %d, room = %d, texts aside = %d, want 0 of each", m.Len(), m.Cap(), m.texts.Len())
+	if m.len != 0 || m.slots() != 0 || len(m.texts.values) != 0 {
+		t.Errorf("entries = %d, slots = %d, spilled texts = %d, want 0 of each", m.len, m.slots(), len(m.texts.values))
 	}
 }

@@ -1,9 +1,9 @@
-package table
+package keyed
 
 import "testing"
 
-// TestWalkWhileEntriesMove changes the table between the slices of a walk: all that is there from the first to the last of
-// them is visited.
+// TestWalkWhileEntriesMove changes the table between the calls of a walk. It must visit each entry
+// that is there from the first call to the last.
 func TestWalkWhileEntriesMove(t *testing.T) {
 	for seed := range uint64(60) {
 		m := newModel(seed)
@@ -13,12 +13,12 @@ func TestWalkWhileEntriesMove(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		m.unseen = make(map[subject]bool)
+		m.unseen = make(map[mapKey]bool)
 		for s := range m.want {
 			m.unseen[s] = true
 		}
 		for c, more := new(Cursor), true; more; {
-			more = m.Walk(c, 1+m.IntN(200), func(e *Entry[[3]int64]) { delete(m.unseen, m.subjectOf(e)) })
+			more = m.Walk(c, 1+m.IntN(200), func(e *Entry[[3]int64]) { delete(m.unseen, m.keyOf(e)) })
 			switch m.IntN(8) {
 			case 0:
 				m.shed()
@@ -31,16 +31,17 @@ func TestWalkWhileEntriesMove(t *testing.T) {
 			}
 		}
 		for s := range m.unseen {
-			t.Fatalf("seed %d: %v was there all the time, and was not visited", seed, s)
+			t.Fatalf("seed %d: %v was there all the time and was not visited", seed, s)
 		}
 	}
 }
 
-// TestEachHash finds all entries of a hash, whatever else belongs to the same groups, and takes out half of them.
+// TestEachHash finds all entries of a hash among others in the same groups, and removes half of
+// them.
 func TestEachHash(t *testing.T) {
 	for seed := range uint64(6) {
 		m := newModel(seed)
-		m.EachHash(5, func(*Entry[[3]int64]) { t.Error("an empty table has an entry") })
+		m.EachHash(5, func(*Entry[[3]int64]) { t.Error("entry in an empty table") })
 		for range 5000 {
 			if err := m.step(); err != nil {
 				t.Fatal(err)
@@ -53,8 +54,8 @@ func TestEachHash(t *testing.T) {
 		for hash, n := range want {
 			got, removed := 0, 0
 			m.EachHash(hash, func(e *Entry[[3]int64]) {
-				if got++; e.Hash() != uint32(hash) {
-					t.Errorf("entry of the hash %x, want %x", e.Hash(), uint32(hash))
+				if got++; e.hash != uint32(hash) {
+					t.Errorf("entry of the hash %x, want %x", e.hash, uint32(hash))
 				}
 				if got%2 == 0 {
 					m.remove(e)
@@ -71,17 +72,17 @@ func TestEachHash(t *testing.T) {
 	}
 }
 
-// TestSample goes round: samples of any length follow each other, and one that never has enough sees everything once.
+// TestSample checks that samples go round, and that one that never has enough sees everything once.
 func TestSample(t *testing.T) {
 	m := newModel(2)
-	m.Sample(func(*Entry[[3]int64]) bool { t.Error("an empty table has an entry"); return true })
+	m.Sample(func(*Entry[[3]int64]) bool { t.Error("entry in an empty table"); return true })
 	for range 3000 {
 		if err := m.step(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	seen := make(map[subject]int)
-	m.Sample(func(e *Entry[[3]int64]) bool { seen[m.subjectOf(e)]++; return true })
+	seen := make(map[mapKey]int)
+	m.Sample(func(e *Entry[[3]int64]) bool { seen[m.keyOf(e)]++; return true })
 	for s := range m.want {
 		if seen[s] != 1 {
 			t.Errorf("%v seen %d times in a sample of all, want once", s, seen[s])
@@ -90,7 +91,7 @@ func TestSample(t *testing.T) {
 	clear(seen)
 	for calls := 0; len(seen) < len(m.want); {
 		n := 0
-		m.Sample(func(e *Entry[[3]int64]) bool { seen[m.subjectOf(e)]++; n++; return n < 5 })
+		m.Sample(func(e *Entry[[3]int64]) bool { seen[m.keyOf(e)]++; n++; return n < 5 })
 		if n < 5 || n > 5+groupSize-1 {
 			t.Fatalf("entries in a sample of 5 = %d, want 5 and up to a group more", n)
 		}
@@ -98,10 +99,10 @@ func TestSample(t *testing.T) {
 			t.Fatalf("samples of 5 saw %d of %d entries after %d calls, want all by then", len(seen), len(m.want), calls)
 		}
 	}
-	m.shed() // the hand may stand behind all there is
+	m.shed() // the hand may be behind all that is there
 	n := 0
 	m.Sample(func(*Entry[[3]int64]) bool { n++; return true })
 	if n != len(m.want) {
-		t.Errorf("entries in a sample of all that is left = %d, want %d", n, len(m.want))
+		t.Errorf("entries in a sample of all that remain = %d, want %d", n, len(m.want))
 	}
 }

@@ -1,8 +1,8 @@
-package table
+package keyed
 
 import "testing"
 
-// TestFirstHash looks at where one group ends and the next begins.
+// TestFirstHash checks where one group ends and the next begins.
 func TestFirstHash(t *testing.T) {
 	for _, groups := range []int{1, 2, 3, 7, 100, 65_537} {
 		a := array{groups: make([]group, groups)}
