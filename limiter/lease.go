@@ -51,25 +51,48 @@ func (r *Rule) Leases() bool {
 	return true
 }
 
-// leaseTime returns for how long a lease lasts as a rule, in µs. One that is lent in a slot lasts to the end of the next.
-func (r *Rule) leaseTime() int64 {
+// LeaseTime returns how long a lease usually lasts, in µs. A lease of a slot lasts to the end of the next slot.
+func (r *Rule) LeaseTime() int64 {
 	if r.slot > 0 {
-		return r.slot + r.slot/2 - leaseMargin(r.slot)
+		return r.slot + r.slot/2 - r.LeaseMargin()
 	}
-	return min(maxLease, r.period(), r.window/leaseParts)
+	return min(maxLease, r.Period(), r.window/leaseParts)
 }
 
-// period returns the length of the windows, or sub-windows, with which leases end, in µs.
-func (r *Rule) period() int64 {
+// Period returns the length of the windows, or sub-windows, with which leases expire, in µs.
+func (r *Rule) Period() int64 {
 	if r.Algorithm.Kind == SlidingWindow {
 		return r.sub
 	}
 	return r.window
 }
 
-// leaseMargin returns how long before the end of a lease a node stops spending it, in µs, so that what is given back arrives in
-// time to be accounted for.
-func leaseMargin(slot int64) int64 { return min(slot/4, 100_000) }
+// UntilNext returns how long it is from at to the next window or sub-window, in µs.
+func (r *Rule) UntilNext(at Instant) int64 { return r.Period() - at.into(r.Period()) }
+
+// LeaseMargin returns how long before the end of its slots a node stops spending a lease, in µs, so
+// that its return arrives in time.
+func (r *Rule) LeaseMargin() int64 { return min(r.slot/4, 100_000) }
+
+// LimitID returns a number that tells the limit of r from other limits of the same count. It is not 0.
+func (r *Rule) LimitID() uint32 { return r.limitID }
+
+// Accrue returns how many events the rate gives in us µs, and how many µs that many events take.
+func (r *Rule) Accrue(us int64) (events, took int64) {
+	events, _ = mulAddDiv(us, r.refill, 0, r.per)
+	if events > 0 {
+		took = mulDiv(events, r.per, r.refill)
+	}
+	return events, took
+}
+
+// AccruedAt returns the instant at which the rate has given so many events since at.
+func (r *Rule) AccruedAt(at Instant, events int64) Instant {
+	return at.plus(mulDivUp(events, r.per, r.refill))
+}
+
+// MaxCredit is the most events of credit that a node may owe for a key.
+const MaxCredit = 1<<12 - 1
 
 // Credit returns how many events one of so many nodes may admit for a key before the store has answered, once per window: all
 // nodes together, half of what MaxOvershoot allows and the refill of a bucket whose leases are out does not use up, and no more
@@ -83,5 +106,5 @@ func (r *Rule) Credit(nodes int) int64 {
 		budget = max(0, budget-float64(r.slot)/float64(r.window))
 	}
 	budget = min(budget*float64(r.Limit.Events), float64(r.capacity))
-	return min(int64(budget/float64(2*max(1, nodes))), maxCredit)
+	return min(int64(budget/float64(2*max(1, nodes))), MaxCredit)
 }

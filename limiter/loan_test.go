@@ -39,23 +39,3 @@ func TestJitter(t *testing.T) {
 		}
 	}
 }
-
-// TestDenialsFollowEachOther denies until a lease ends, and then again: each is remembered for as long as the store says, and clients
-// are told that.
-func TestDenialsFollowEachOther(t *testing.T) {
-	r := mustRule(t, fixed, Limit{Events: 10, Window: time.Hour})
-	a, now := newAccount(), begins
-	for _, lasts := range []Instant{400 * ms, 30 * ms, 900 * ms} {
-		var l LeaseRequest
-		a.Ask(r, now, 1, 0, &l)
-		l.Decision = Decision{At: now + 3*sec, RetryAt: now + 3*sec + lasts} // by the store's clock
-		a.Answer(r, now, now, &l, 0, false)
-		var d Decision
-		if !a.Take(r, now+lasts-1, 1, 0, &d) || d.OK || d.RetryAt != now+lasts {
-			t.Errorf("take before a denial of %d µs has passed = %+v, want one remembered until %d", lasts, d, now+lasts)
-		}
-		if now += lasts; a.Take(r, now, 1, 0, &d) {
-			t.Errorf("take when a denial of %d µs has passed = %+v, want the store to be asked", lasts, d)
-		}
-	}
-}

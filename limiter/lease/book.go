@@ -50,7 +50,7 @@ func (b *Zone) Close() {
 func (b *Zone) shard(hash uint64) *shard { return &b.shards[hash>>(64-shardBits)] }
 
 // expire drops what a has leased of a window that has passed.
-func (b *Zone) expire(a limiter.Account, r *limiter.Rule, now limiter.Instant) {
+func (b *Zone) expire(a account, r *limiter.Rule, now limiter.Instant) {
 	if n := a.Expire(r, now); n > 0 {
 		b.store.stats.expired.Add(uint64(n))
 	}
@@ -112,7 +112,7 @@ func (rs *rules) of(id uint32) []*limiter.Rule {
 }
 
 // under returns the rule that a, which has this rule ID, is under.
-func (rs *rules) under(id uint32, a limiter.Account) *limiter.Rule {
+func (rs *rules) under(id uint32, a account) *limiter.Rule {
 	known := rs.of(id)
 	for _, r := range known {
 		if a.AppliesTo(r) {

@@ -8,7 +8,7 @@ import (
 
 // A fleet is how many nodes there were since the store's clock has skipped time. In that, others did not count this node.
 type fleet struct {
-	size    limiter.FleetSize
+	size    fleetSize
 	skipped time.Duration
 }
 

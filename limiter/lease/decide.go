@@ -10,7 +10,7 @@ type takeState struct {
 	askedAlone bool            // because of denial
 	low        bool            // its account should ask the lender in the background
 	denial     limiter.Instant // undecided, but the lender denied the last such take, until then; 0: it did not
-	spent      limiter.Spent   // by a take from leases
+	spent      spentEvents     // by a take from leases
 	waiter     *waiter         // nil: it has not had to wait
 }
 
@@ -55,7 +55,7 @@ func (s *Store) decide(t *takeState, k *limiter.Take, now limiter.Instant, denia
 }
 
 // spend decides k from a, if that can; for credit there are so many nodes. The shard is locked.
-func (s *Store) spend(t *takeState, k *limiter.Take, a limiter.Account, now limiter.Instant, nodes int) {
+func (s *Store) spend(t *takeState, k *limiter.Take, a account, now limiter.Instant, nodes int) {
 	d, left := &k.Decision, a.Left()
 	switch {
 	case !a.Take(k.Rule, now, k.Cost, nodes, d):

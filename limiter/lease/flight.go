@@ -34,7 +34,7 @@ func newLeaseRequest(key []byte, now limiter.Instant) *leaseRequest {
 
 // begin returns a flight for a that nobody waits for, or that it is too late as there are as many as that, so no room for it. The
 // shard is locked.
-func (s *Store) begin(p *location, a limiter.Account, r *limiter.Rule, now limiter.Instant, most int64, refill bool) (f *leaseRequest, late bool) {
+func (s *Store) begin(p *location, a account, r *limiter.Rule, now limiter.Instant, most int64, refill bool) (f *leaseRequest, late bool) {
 	if !s.background.begin(most) {
 		return nil, true
 	}
@@ -50,7 +50,7 @@ func (f *leaseRequest) fits(key []byte) bool {
 }
 
 // add has f carry a loan for the account a, whose shard is locked and which must not be asking.
-func (f *leaseRequest) add(l target, a limiter.Account, r *limiter.Rule) {
+func (f *leaseRequest) add(l target, a account, r *limiter.Rule) {
 	loan := limiter.LeaseRequest{Key: f.key}
 	var need, more int64
 	if l.queue != nil {

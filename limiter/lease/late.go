@@ -53,7 +53,7 @@ func (s *Store) takeLate(p *location, t *takeState, k *limiter.Take, now limiter
 }
 
 // undoLate gives back what k got before it was answered. If it is answered by now, that is what it got.
-func (s *Store) undoLate(p *location, t *takeState, k *limiter.Take, a limiter.Account, r *limiter.Rule, now limiter.Instant) (back *leaseRequest) {
+func (s *Store) undoLate(p *location, t *takeState, k *limiter.Take, a account, r *limiter.Rule, now limiter.Instant) (back *leaseRequest) {
 	w := t.waiter
 	switch {
 	case !w.answered:
@@ -74,7 +74,7 @@ func (s *Store) undoLate(p *location, t *takeState, k *limiter.Take, a limiter.A
 // the limit, per node and window.
 type crowd struct {
 	mu       sync.Mutex
-	accounts map[uint32]limiter.Account // by rule ID
+	accounts map[uint32]account // by rule ID
 }
 
 // takeLate decides k by what was admitted to the crowd.
@@ -84,9 +84,9 @@ func (c *crowd) takeLate(k *limiter.Take, now limiter.Instant) {
 	a, found := c.accounts[k.Rule.ID]
 	if !found {
 		if c.accounts == nil {
-			c.accounts = make(map[uint32]limiter.Account)
+			c.accounts = make(map[uint32]account)
 		}
-		a = limiter.Account{Hot: new(limiter.Hot), Cold: new(limiter.Cold)}
+		a = account{new(hot), new(cold)}
 		c.accounts[k.Rule.ID] = a
 	}
 	a.TakeLate(k.Rule, now, k.Cost, &k.Decision)

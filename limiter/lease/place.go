@@ -42,19 +42,19 @@ func (s *Store) findIn(p *location, b *Zone, k *limiter.Take) {
 }
 
 // account returns the account, if there is one. The shard is locked.
-func (p *location) account() (a limiter.Account, ok bool) {
+func (p *location) account() (a account, ok bool) {
 	e, dealings := p.shard.accounts.Find(&p.key)
 	if e == nil {
 		return a, false
 	}
-	return limiter.Account{Hot: e.Value(), Cold: dealings}, true
+	return account{e.Value(), dealings}, true
 }
 
 // queue returns what waits for the account, nil when it is not asking. The shard is locked.
 func (p *location) queue() *queue { return p.shard.queues[name{p.key.ID, string(p.key.Text)}] }
 
 // ask has f carry a loan for a and for those in q. a must not be asking. The shard is locked.
-func (p *location) ask(f *leaseRequest, a limiter.Account, r *limiter.Rule, q *queue) {
+func (p *location) ask(f *leaseRequest, a account, r *limiter.Rule, q *queue) {
 	if p.shard.queues == nil {
 		p.shard.queues = make(map[name]*queue)
 	}
@@ -65,7 +65,7 @@ func (p *location) ask(f *leaseRequest, a limiter.Account, r *limiter.Rule, q *q
 
 // lockOrCreate locks the shard of p and returns the account, which is new if there was none. It returns none, and locks nothing,
 // when there is no room for another one, or when the zone has ended.
-func (s *Store) lockOrCreate(p *location, r *limiter.Rule, now limiter.Instant) (a limiter.Account, ok bool) {
+func (s *Store) lockOrCreate(p *location, r *limiter.Rule, now limiter.Instant) (a account, ok bool) {
 	p.shard.mu.Lock()
 	if a, ok = p.account(); ok {
 		return a, true

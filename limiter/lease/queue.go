@@ -31,8 +31,8 @@ type waiter struct {
 	served   bool // by the lender; or else by the account
 	decision limiter.Decision
 	err      error
-	run      uint64        // of the lender that served it
-	spent    limiter.Spent // by the account that did
+	run      uint64      // of the lender that served it
+	spent    spentEvents // by the account that did
 }
 
 // startWaiting has all waiters fly, and returns what the first needs, and what the others do.
@@ -78,7 +78,7 @@ func (q *queue) giveBack(l *limiter.LeaseRequest) (lost int64) {
 		switch u := q.returns[0]; {
 		case u.run != l.Incarnation:
 			lost += u.N
-		case !l.Return(u.Events):
+		case !addReturn(l, u.Events):
 			return lost
 		}
 		q.returns = q.returns[1:]
@@ -93,7 +93,7 @@ func (q *queue) owesBack() bool { return len(q.undo) > 0 || len(q.returns) > 0 }
 
 // serve gives what was served to those who were admitted before that, and to those who fly, and then all who wait what was leased or
 // denied under r. Those who get no answer wait on.
-func (q *queue) serve(a limiter.Account, r *limiter.Rule, l *limiter.LeaseRequest, now limiter.Instant) {
+func (q *queue) serve(a account, r *limiter.Rule, l *limiter.LeaseRequest, now limiter.Instant) {
 	left := q.serveLate(a, l, l.Served)
 	var waiting []*waiter
 	for i, w := range q.flying {
@@ -117,7 +117,7 @@ func (q *queue) serve(a limiter.Account, r *limiter.Rule, l *limiter.LeaseReques
 
 // serveLate gives those who were admitted before the answer what was served, whomever it was asked for: else others would be
 // admitted by the same events. It returns what is left.
-func (q *queue) serveLate(a limiter.Account, l *limiter.LeaseRequest, left int64) int64 {
+func (q *queue) serveLate(a account, l *limiter.LeaseRequest, left int64) int64 {
 	for _, list := range [][]*waiter{q.flying, q.waiting} {
 		for i := 0; i < len(list) && q.late > 0 && left > 0; i++ {
 			if w := list[i]; w.late && w.cost <= left {
@@ -130,7 +130,7 @@ func (q *queue) serveLate(a limiter.Account, l *limiter.LeaseRequest, left int64
 }
 
 // serveOne answers a waiter that is served.
-func (q *queue) serveOne(a limiter.Account, w *waiter, l *limiter.LeaseRequest) {
+func (q *queue) serveOne(a account, w *waiter, l *limiter.LeaseRequest) {
 	w.served, w.run = true, l.Incarnation
 	d := l.Decision
 	d.Remaining = a.Served(w.cost)
@@ -138,7 +138,7 @@ func (q *queue) serveOne(a limiter.Account, w *waiter, l *limiter.LeaseRequest) 
 }
 
 // serveWaiting answers the waiters that the account can.
-func (q *queue) serveWaiting(a limiter.Account, r *limiter.Rule, now limiter.Instant) {
+func (q *queue) serveWaiting(a account, r *limiter.Rule, now limiter.Instant) {
 	waiting := q.waiting[:0]
 	for _, w := range q.waiting {
 		d, left := limiter.Decision{}, a.Left()

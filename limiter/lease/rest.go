@@ -30,7 +30,7 @@ func pause(failed uint8, part float64) limiter.Instant {
 
 // pauseAfterFailure has a, whose loan has failed, rest if it has something to spend or to tell: soon it tells again what it owes,
 // but a store that is down is not asked for more all the time. The shard is locked.
-func (s *Store) pauseAfterFailure(p *location, a limiter.Account, now limiter.Instant) {
+func (s *Store) pauseAfterFailure(p *location, a account, now limiter.Instant) {
 	r := p.shard.backoffs[p.key.Hash]
 	leased, owed := a.Outstanding()
 	switch {

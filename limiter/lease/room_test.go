@@ -165,7 +165,7 @@ func TestSomebodyElseOpensTheAccount(t *testing.T) {
 		var mine, theirs location
 		n.find(&mine, &k)
 		n.find(&theirs, &k)
-		var opened limiter.Account
+		var opened account
 		n.Store.lender = &meddler{Lender: n.lender, do: func() { // when one was evicted and gives back; now the other is, too
 			opened, _ = n.lockOrCreate(&theirs, r, n.options.Clock())
 			theirs.shard.mu.Unlock()

@@ -20,7 +20,7 @@ const shardSize = 128
 
 type shardFields struct {
 	mu       sync.Mutex // guards what follows
-	accounts keyed.Table[limiter.Hot, limiter.Cold]
+	accounts keyed.Table[hot, cold]
 	queues   map[name]*queue // of the accounts that are asking; made when one is
 
 	// By hash, of accounts that have something to spend or to tell, but whose last loan has failed, or for whose flight there
@@ -29,11 +29,11 @@ type shardFields struct {
 }
 
 // An entry is the balance of an account, with its key. Its dealings are apart from it, as most takes do not need them.
-type entry = keyed.Entry[limiter.Hot]
+type entry = keyed.Entry[hot]
 
 // account returns the account of e.
-func (s *shard) account(e *entry) limiter.Account {
-	return limiter.Account{Hot: e.Value(), Cold: s.accounts.Cold(e)}
+func (s *shard) account(e *entry) account {
+	return account{e.Value(), s.accounts.Cold(e)}
 }
 
 // A name tells an account from all others of its shard.

@@ -5,7 +5,7 @@
 // # Structure
 //
 // A [Store] has a book per zone, a book has shards, and a shard is a mutex with the accounts of its keys. What an account may
-// spend, when it asks and for how much is decided by [limiter.Account]; this package has the locks, the waiting and the time.
+// spend, when it asks and for how much is decided by [Account]; this package has the locks, the waiting and the time.
 //
 //	take ──▶ account ──▶ answer                          almost always: one lock, one look-up
 //	            │ has not enough

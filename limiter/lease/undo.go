@@ -70,13 +70,13 @@ func (s *Store) undo(p *location, t *takeState, k *limiter.Take, now limiter.Ins
 }
 
 // unserve has the lender undo what it has served to w.
-func (p *location) unserve(a limiter.Account, r *limiter.Rule, w *waiter, now limiter.Instant) (back *leaseRequest) {
+func (p *location) unserve(a account, r *limiter.Rule, w *waiter, now limiter.Instant) (back *leaseRequest) {
 	a.CancelServed(w.cost)
 	return p.tell(a, r, now, func(q *queue) { q.undoLater(undo{limiter.Events{At: w.decision.At, N: w.cost}, w.run}) })
 }
 
 // unspend gives back what was spent of leases: to those that a still holds, and of others to the lender.
-func (s *Store) unspend(p *location, a limiter.Account, r *limiter.Rule, spent limiter.Spent, now limiter.Instant) (back *leaseRequest) {
+func (s *Store) unspend(p *location, a account, r *limiter.Rule, spent spentEvents, now limiter.Instant) (back *leaseRequest) {
 	returns, lost := a.ReturnToLease(spent)
 	s.stats.lost.Add(uint64(lost))
 	if returns[0].N+returns[1].N == 0 {
@@ -99,7 +99,7 @@ func (s *Store) lose(t *takeState, k *limiter.Take) {
 }
 
 // tell has the next loan of a tell the lender what add puts into its queue. If none is under way, it returns its flight.
-func (p *location) tell(a limiter.Account, r *limiter.Rule, now limiter.Instant, add func(*queue)) (f *leaseRequest) {
+func (p *location) tell(a account, r *limiter.Rule, now limiter.Instant, add func(*queue)) (f *leaseRequest) {
 	if q := p.queue(); q != nil {
 		add(q)
 		return nil
@@ -114,7 +114,7 @@ func (p *location) tell(a limiter.Account, r *limiter.Rule, now limiter.Instant,
 // giveBack returns the flight of what a has to tell the lender after a take was undone: what it can spend no more, and what it
 // owes. It is nil when that is nothing, or when a is asking and tells it afterwards; or too late, as there is no room for it now.
 // The shard is locked.
-func (s *Store) giveBack(p *location, a limiter.Account, r *limiter.Rule, now limiter.Instant) (f *leaseRequest, late bool) {
+func (s *Store) giveBack(p *location, a account, r *limiter.Rule, now limiter.Instant) (f *leaseRequest, late bool) {
 	if !tells(a, r, now) {
 		return nil, false
 	}
@@ -123,7 +123,7 @@ func (s *Store) giveBack(p *location, a limiter.Account, r *limiter.Rule, now li
 
 // maintain is giveBack when a lease may have ended, and asks for what is wanted next, unless the zone has ended; but for that alone it
 // is never too late, as the next take asks for it.
-func (s *Store) maintain(p *location, a limiter.Account, r *limiter.Rule, now limiter.Instant) (f *leaseRequest, late bool) {
+func (s *Store) maintain(p *location, a account, r *limiter.Rule, now limiter.Instant) (f *leaseRequest, late bool) {
 	told, renewed := tells(a, r, now), !p.book.closed.Load() && a.ShouldRenew(r, now)
 	if !told && !renewed {
 		return nil, false
@@ -133,7 +133,7 @@ func (s *Store) maintain(p *location, a limiter.Account, r *limiter.Rule, now li
 }
 
 // tells reports whether a, which is not asking, has something to tell.
-func tells(a limiter.Account, r *limiter.Rule, now limiter.Instant) bool {
+func tells(a account, r *limiter.Rule, now limiter.Instant) bool {
 	back, _ := a.Due(r, now)
 	_, owed := a.Outstanding()
 	return !a.Asking() && (back || owed > 0)

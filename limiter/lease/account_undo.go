@@ -1,19 +1,21 @@
-package limiter
+package lease
 
-// Spent is what a take has spent of leases: so many events of each, by the instant at which the store lent them.
-type Spent struct {
-	Leases [2]Events
+import "github.com/fleetlimit/fleetlimit/limiter"
+
+// spentEvents is what a take has spent of leases: so many events of each, by the instant at which the store lent them.
+type spentEvents struct {
+	Leases [2]limiter.Events
 	Run    uint64 // of the store that lent them
 }
 
 // Left returns what is left of each lease, the older first.
-func (b *Hot) Left() [2]uint32 { return b.remaining }
+func (b *hot) Left() [2]uint32 { return b.remaining }
 
 // SpentSince returns what was spent of the leases since so much was left of each. The store must not have been asked in between.
-func (a Account) SpentSince(left [2]uint32) (s Spent) {
+func (a account) SpentSince(left [2]uint32) (s spentEvents) {
 	s.Run = uint64(a.incarnation)
 	for i := range left {
-		s.Leases[i] = Events{At: a.grantedAt[i], N: int64(left[i]) - int64(a.remaining[i])}
+		s.Leases[i] = limiter.Events{At: a.grantedAt[i], N: int64(left[i]) - int64(a.remaining[i])}
 	}
 	return s
 }
@@ -22,7 +24,7 @@ func (a Account) SpentSince(left [2]uint32) (s Spent) {
 // holds it, and can be spent again. Those of a lease that it holds no more are returned to the store: by the next loan
 // ([LeaseRequest.Return]), before which the caller must keep them. lost are events that another run of the store has lent, which
 // this one does not take back.
-func (a Account) ReturnToLease(s Spent) (returns [2]Events, lost int64) {
+func (a account) ReturnToLease(s spentEvents) (returns [2]limiter.Events, lost int64) {
 	for i, e := range s.Leases {
 		a.taken -= uint32(min(e.N, int64(a.taken)))
 		switch {
@@ -42,19 +44,18 @@ func (a Account) ReturnToLease(s Spent) (returns [2]Events, lost int64) {
 }
 
 // takesBack reports whether events may return to a lease: not to one that is spent while the other is held and a third is on its way.
-func (b *Hot) takesBack(lease int) bool {
+func (b *hot) takesBack(lease int) bool {
 	return b.remaining[lease] > 0 || b.remaining[1-lease] == 0 || !b.asking
 }
 
 // refund puts events back into a lease.
-func (b *Hot) refund(lease int, events int64) {
+func (b *hot) refund(lease int, events int64) {
 	b.remaining[lease] = clampLease(int64(b.remaining[lease]) + events)
 	b.shown += events
 }
 
-// Return adds events that the store lent, and that were not spent, to what goes back with the loan. It reports whether there was
-// room.
-func (l *LeaseRequest) Return(e Events) bool {
+// addReturn adds events that the store granted, and that were not spent, to what l returns. It reports whether there was room.
+func addReturn(l *limiter.LeaseRequest, e limiter.Events) bool {
 	for i := range l.Returns {
 		if b := &l.Returns[i]; b.N == 0 || b.At == e.At {
 			b.At, b.N = e.At, b.N+e.N
@@ -65,8 +66,8 @@ func (l *LeaseRequest) Return(e Events) bool {
 }
 
 // DeniedUntil returns the retry instant of the newest answer of the store under r when it denied a take of at most cost events. It is
-// 0 when the store served one since. Unlike [Account.Denies], it also says so when the denial is remembered no more.
-func (a Account) DeniedUntil(r *Rule, cost int64) Instant {
+// 0 when the store served one since. Unlike [account.Denies], it also says so when the denial is remembered no more.
+func (a account) DeniedUntil(r *limiter.Rule, cost int64) limiter.Instant {
 	if !a.denies || !a.AppliesTo(r) || cost < int64(a.deniedCost) {
 		return 0
 	}

@@ -1,26 +1,30 @@
-package limiter
+package lease
 
-import "math"
+import (
+	"math"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
 
 // Asking reports whether a loan is under way.
-func (b *Hot) Asking() bool { return b.asking }
+func (b *hot) Asking() bool { return b.asking }
 
 // Ask prepares a loan at now: what waiting takes need, what is expected to be spent once they are served, and what goes back. That
 // is what can be spent no more, and all that is leased when a take needs more than that: so it is not denied for what its own node
-// holds. Until the loan is answered, or [Account.Fail] is called, no other may be asked for.
-func (a Account) Ask(r *Rule, now Instant, need, more int64, l *LeaseRequest) {
+// holds. Until the loan is answered, or [account.Fail] is called, no other may be asked for.
+func (a account) Ask(r *limiter.Rule, now limiter.Instant, need, more int64, l *limiter.LeaseRequest) {
 	if !a.AppliesTo(r) {
 		a.switchLimit(r)
 	}
-	*l = LeaseRequest{
+	*l = limiter.LeaseRequest{
 		Rule: r, Key: l.Key, Need: need, More: more, Nodes: l.Nodes,
 		CreditTotal: a.creditTotal, SettledTotal: a.paid(),
-		Seen: Events{a.seenAt, a.used}, Incarnation: uint64(a.incarnation),
+		Seen: limiter.Events{a.seenAt, a.used}, Incarnation: uint64(a.incarnation),
 	}
 	a.updateDemand(r, now, need+more)
 	for i := range a.remaining {
 		if a.remaining[i] > 0 && (need > 0 || a.usable(i, now) == 0) {
-			l.Returns[i] = Events{a.grantedAt[i], int64(a.remaining[i])}
+			l.Returns[i] = limiter.Events{a.grantedAt[i], int64(a.remaining[i])}
 			a.remaining[i] = 0
 		}
 	}
@@ -34,7 +38,7 @@ func (a Account) Ask(r *Rule, now Instant, need, more int64, l *LeaseRequest) {
 // Refill prepares a loan at now that no take waits for, when the account is low or renews its lease: what is expected to be spent.
 // What is left goes back with it, but for what is kept until the answer is there: so a key in steady use costs the store one request
 // for as long as a lease lasts.
-func (a Account) Refill(r *Rule, now Instant, l *LeaseRequest) {
+func (a account) Refill(r *limiter.Rule, now limiter.Instant, l *limiter.LeaseRequest) {
 	a.Ask(r, now, 0, 0, l)
 	if l.Want = a.want(r, now); l.Want == 0 {
 		return
@@ -42,7 +46,7 @@ func (a Account) Refill(r *Rule, now Instant, l *LeaseRequest) {
 	for i := range a.remaining {
 		if n := a.usable(i, now); n > 0 {
 			kept := a.keepDuringRefill(r, n, a.usableFor(i, now))
-			l.Returns[i] = Events{a.grantedAt[i], n - kept}
+			l.Returns[i] = limiter.Events{a.grantedAt[i], n - kept}
 			a.remaining[i] = uint32(kept)
 		}
 	}
@@ -51,22 +55,22 @@ func (a Account) Refill(r *Rule, now Instant, l *LeaseRequest) {
 // Answer notes the answer to a loan at now, which was asked for at the instant asked. A denial is remembered for a second at most,
 // as other nodes may give back what they have leased, and by so many µs longer than the store said, so that not all nodes ask
 // again at once; unless forget says that something of this node's own was still to be given back.
-func (a Account) Answer(r *Rule, asked, now Instant, l *LeaseRequest, jitter int64, forget bool) {
+func (a account) Answer(r *limiter.Rule, asked, now limiter.Instant, l *limiter.LeaseRequest, jitter int64, forget bool) {
 	d := &l.Decision
-	fresh := a.seenAt == 0 || r.Algorithm.Kind == FixedWindow && d.At-Instant(d.At.into(r.window)) > a.seenAt
+	fresh := a.seenAt == 0 || r.Algorithm.Kind == limiter.FixedWindow && a.seenAt+limiter.Instant(r.UntilNext(a.seenAt)) <= d.At
 	a.asking = false
 	if l.Incarnation != uint64(a.incarnation) { // that does not know the lots, or has lost them: they go nowhere
-		a.grantedAt = [2]Instant{}
+		a.grantedAt = [2]limiter.Instant{}
 	}
-	a.used, a.seenAt, a.incarnation = r.capacity-d.Remaining, d.At, uint32(l.Incarnation)
+	a.used, a.seenAt, a.incarnation = r.Capacity()-d.Remaining, d.At, uint32(l.Incarnation)
 	a.hear(asked)
 	a.settle(l.CreditTotal - a.paid()) // it may be of a window before
 	a.credit = 0
 	other := !a.AppliesTo(r) // there is a new limit since then
 	if l.Granted > 0 {
-		lasts := int64(l.Expires-d.At) - leaseMargin(r.slot)
-		if r.slot == 0 {
-			lasts = min(lasts, r.leaseTime())
+		lasts := int64(l.Expires-d.At) - r.LeaseMargin()
+		if r.LeaseSlot() == 0 {
+			lasts = min(lasts, r.LeaseTime())
 		}
 		if other {
 			lasts = 0
@@ -75,7 +79,7 @@ func (a Account) Answer(r *Rule, asked, now Instant, l *LeaseRequest, jitter int
 		a.store(l.Granted, d.At, uint16(min(ends, math.MaxUint16)))
 	}
 	if fresh || r.Strict {
-		a.shown, a.shownAt = r.capacity, float32(now-a.heardAt)
+		a.shown, a.shownAt = r.Capacity(), float32(now-a.heardAt)
 	}
 	a.guesses = false
 	a.accrue(r, now)
@@ -93,7 +97,7 @@ func (a Account) Answer(r *Rule, asked, now Instant, l *LeaseRequest, jitter int
 }
 
 // noteAsked notes that the store is asked at now.
-func (a Account) noteAsked(now Instant) {
+func (a account) noteAsked(now limiter.Instant) {
 	if a.heardAt == 0 {
 		a.hear(now)
 	}
@@ -101,14 +105,14 @@ func (a Account) noteAsked(now Instant) {
 }
 
 // askedAt returns when the store was asked last, cut off to whole ms.
-func (a Account) askedAt() Instant { return a.heardAt + Instant(a.askedAfter)*1000 }
+func (a account) askedAt() limiter.Instant { return a.heardAt + limiter.Instant(a.askedAfter)*1000 }
 
 // sinceAsked returns how many µs ago the store was asked last.
-func (a Account) sinceAsked(now Instant) int64 { return max(0, int64(now-a.askedAt())) }
+func (a account) sinceAsked(now limiter.Instant) int64 { return max(0, int64(now-a.askedAt())) }
 
 // hear makes asked, cut off to whole ms, the instant that the times of the account count from.
-func (a Account) hear(asked Instant) {
-	asked -= Instant(asked.into(1000))
+func (a account) hear(asked limiter.Instant) {
+	asked -= asked % 1000
 	later := asked - a.heardAt
 	for i := range a.expires {
 		a.expires[i] = uint16(max(0, int64(a.expires[i])-int64(later)/1000))
@@ -123,7 +127,7 @@ func clampLease(n int64) uint32 { return uint32(min(n, math.MaxUint32)) }
 
 // store adds a lot as the newer one. Who holds two asks for no third, but a take that is undone may bring one back in between:
 // then the two become one, which ends and is named as the older.
-func (a Account) store(n int64, at Instant, ends uint16) {
+func (a account) store(n int64, at limiter.Instant, ends uint16) {
 	if a.remaining[0] == 0 {
 		a.grantedAt[0], a.expires[0] = a.grantedAt[1], a.expires[1]
 	}
@@ -140,32 +144,32 @@ func (a Account) store(n int64, at Instant, ends uint16) {
 const maxDenialMemory = 1_000_000
 
 // deny remembers the denial of l, and marks it when it is the first on this node in a window.
-func (a Account) deny(now Instant, l *LeaseRequest, jitter int64) {
+func (a account) deny(now limiter.Instant, l *limiter.LeaseRequest, jitter int64) {
 	// The store does not know what it has denied before: nodes deny most of the time without it.
 	second := uint32(now / 1_000_000)
-	l.Decision.Breach = a.breachAt == 0 || int64(second-a.breachAt) >= max(1, l.Rule.window/1_000_000)
+	l.Decision.Breach = a.breachAt == 0 || int64(second-a.breachAt) >= max(1, l.Rule.Limit.Window.Microseconds()/1_000_000)
 	if l.Decision.Breach {
 		a.breachAt = second
 	}
-	a.retryAt = Never
-	if d := &l.Decision; d.RetryAt != Never {
-		a.retryAt = now + (d.RetryAt - d.At) + Instant(jitter)
+	a.retryAt = limiter.Never
+	if d := &l.Decision; d.RetryAt != limiter.Never {
+		a.retryAt = now + (d.RetryAt - d.At) + limiter.Instant(jitter)
 	}
 	a.denies, a.deniedCost = true, uint32(l.Need)
 	a.deniedUntil = min(a.retryAt, now+maxDenialMemory)
 }
 
 // Fail notes that the outcome of a loan is unknown. What was to go back is lost; what is owed will be told again.
-func (b *Hot) Fail() { b.asking = false }
+func (b *hot) Fail() { b.asking = false }
 
 // Served tells the account what was served to takes that waited, and returns what clients are told to remain after it.
-func (b *Hot) Served(cost int64) int64 {
+func (b *hot) Served(cost int64) int64 {
 	b.shown = max(0, b.shown-cost)
 	return b.shown
 }
 
 // CancelServed tells the account that what was served is undone.
-func (b *Hot) CancelServed(cost int64) {
+func (b *hot) CancelServed(cost int64) {
 	b.shown += cost
 	b.used = max(0, b.used-cost)
 }

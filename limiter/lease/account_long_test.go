@@ -1,15 +1,18 @@
-package limiter
+package lease
 
 import (
 	"testing"
 	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/leasetest"
 )
 
 const day = 24 * 3600 * sec
 
 // longWindows are windows and times of disuse that 32 bits of milliseconds do not hold: 24.8 days with a sign, 49.7 without.
 var (
-	longWindows = []time.Duration{30 * 24 * time.Hour, 365 * 24 * time.Hour, MaxWindow}
+	longWindows = []time.Duration{30 * 24 * time.Hour, 365 * 24 * time.Hour, limiter.MaxWindow}
 	longTimes   = []int64{1, 24, 25, 26, 40, 49, 50, 51, 75, 100, 365, 2000, 3649} // days
 )
 
@@ -17,24 +20,24 @@ var (
 // credit once.
 func TestCreditOnceInLongWindows(t *testing.T) {
 	for _, window := range longWindows {
-		r, err := NewRule(Rule{Algorithm: fixed, Limit: Limit{Events: 100, Window: window}, MaxOvershoot: 0.1})
+		r, err := limiter.NewRule(limiter.Rule{Algorithm: fixed, Limit: limiter.Limit{Events: 100, Window: window}, MaxOvershoot: 0.1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		a, credited := newAccount(), int64(0)
-		g := NewLedger(fixed)
-		for now := begins; now < begins+Instant(2*r.window); now += day {
+		g := leasetest.NewLedger(fixed)
+		for now := begins; now < begins+limiter.Instant(2*r.Limit.Window.Microseconds()); now += day {
 			for range 3 {
-				if a.Take(r, now, 1, 1, new(Decision)) {
+				if a.Take(r, now, 1, 1, new(limiter.Decision)) {
 					credited++
 				}
 			}
 			if a.Idle(r, now, 0) {
 				t.Fatalf("window %v: idle %d days after the credit = true, want false", window, (now-a.creditAt())/day)
 			}
-			l := []LeaseRequest{{}}
+			l := []limiter.LeaseRequest{{}}
 			a.Ask(r, now, 0, 0, &l[0])
-			Lend(1, 1, now, []*Ledger{g}, l)
+			leasetest.Lend(1, 1, now, []*leasetest.Ledger{g}, l)
 			a.Answer(r, now, now, &l[0], 0, false)
 		}
 		if want := 2 * r.Credit(1); credited > want || credited == 0 {
@@ -43,7 +46,7 @@ func TestCreditOnceInLongWindows(t *testing.T) {
 		if _, owed := a.Outstanding(); owed != 0 {
 			t.Errorf("window %v: owed in the end = %d, want 0", window, owed)
 		}
-		after := a.creditAt() + Instant(r.window)
+		after := a.creditAt() + limiter.Instant(r.Limit.Window.Microseconds())
 		if a.Idle(r, after-1, 0) || !a.Idle(r, after+day, 0) {
 			t.Errorf("window %v: idle before the window of the credit has passed, and after it = %v and %v, want false and true",
 				window, a.Idle(r, after-1, 0), a.Idle(r, after+day, 0))
@@ -56,11 +59,11 @@ func TestCreditOnceInLongWindows(t *testing.T) {
 func TestLongUnusedAccount(t *testing.T) {
 	for _, window := range longWindows {
 		for _, days := range longTimes {
-			now := begins + Instant(days*day)
-			r := mustRule(t, bucket, Limit{Events: 1000, Window: window})
-			leased, denied := answered(r, begins, begins, 40, 60), answered(r, begins, begins, 1000, 0)
-			denied.deny(begins, &LeaseRequest{Rule: r, Need: 1, Decision: Decision{At: begins, RetryAt: begins + Instant(r.window)}}, 0)
-			var d Decision
+			now := begins + limiter.Instant(days*day)
+			r := mustRule(t, bucket, limiter.Limit{Events: 1000, Window: window})
+			leased, denied := accountAfter(r, begins, begins, 40, 60), accountAfter(r, begins, begins, 1000, 0)
+			denied.deny(begins, &limiter.LeaseRequest{Rule: r, Need: 1, Decision: limiter.Decision{At: begins, RetryAt: begins + limiter.Instant(r.Limit.Window.Microseconds())}}, 0)
+			var d limiter.Decision
 			if leased.Take(r, now, 1, 0, &d) {
 				t.Errorf("window %v: take from a lease of %d days ago = %+v, want none", window, days, d)
 			}
@@ -78,13 +81,13 @@ func TestLongUnusedAccount(t *testing.T) {
 // TestBreachOnceInLongWindows denies once a day: the first denial in a window is a breach.
 func TestBreachOnceInLongWindows(t *testing.T) {
 	for _, window := range longWindows {
-		r := mustRule(t, fixed, Limit{Events: 1, Window: window})
+		r := mustRule(t, fixed, limiter.Limit{Events: 1, Window: window})
 		for _, days := range longTimes {
-			a, now := newAccount(), begins+Instant(days*day)
-			l := LeaseRequest{Rule: r, Need: 1, Decision: Decision{RetryAt: Never}}
+			a, now := newAccount(), begins+limiter.Instant(days*day)
+			l := limiter.LeaseRequest{Rule: r, Need: 1, Decision: limiter.Decision{RetryAt: limiter.Never}}
 			a.deny(begins, &l, 0)
 			a.deny(now, &l, 0)
-			if want := days*day >= r.window; l.Decision.Breach != want {
+			if want := days*day >= r.Limit.Window.Microseconds(); l.Decision.Breach != want {
 				t.Errorf("window %v: breach %d days after a denial = %v, want %v", window, days, l.Decision.Breach, want)
 			}
 		}
@@ -95,17 +98,17 @@ func TestBreachOnceInLongWindows(t *testing.T) {
 // accrued, to a millionth of the window.
 func TestRemainingAccruesForYears(t *testing.T) {
 	for _, window := range longWindows {
-		r := mustRule(t, bucket, Limit{Events: 10, Window: window})
-		a, l := newAccount(), []LeaseRequest{{Need: 10}}
+		r := mustRule(t, bucket, limiter.Limit{Events: 10, Window: window})
+		a, l := newAccount(), []limiter.LeaseRequest{{Need: 10}}
 		a.Ask(r, begins, 10, 0, &l[0])
-		l[0].Served, l[0].Decision = 10, Decision{OK: true, At: begins, Limit: 10}
+		l[0].Served, l[0].Decision = 10, limiter.Decision{OK: true, At: begins, Limit: 10}
 		a.Answer(r, begins, begins, &l[0], 0, false)
 		a.Served(10)
 		a.used = 0 // what the store has left does not bound what is shown
-		for at := int64(day); at <= r.window; at += day {
-			var d Decision
-			a.Peek(r, begins+Instant(at+r.window/1e6), 1, &d)
-			if want := 10 * at / r.window; d.Remaining != want {
+		for at := int64(day); at <= r.Limit.Window.Microseconds(); at += day {
+			var d limiter.Decision
+			a.Peek(r, begins+limiter.Instant(at+r.Limit.Window.Microseconds()/1e6), 1, &d)
+			if want := 10 * at / r.Limit.Window.Microseconds(); d.Remaining != want {
 				t.Fatalf("window %v: remaining after %d days = %d, want %d", window, at/day, d.Remaining, want)
 			}
 		}

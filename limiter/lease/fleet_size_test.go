@@ -1,20 +1,22 @@
-package limiter
+package lease
 
 import (
 	"testing"
 	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 func TestFleetSize(t *testing.T) {
-	minute := mustRule(t, fixed, Limit{Events: 100, Window: time.Minute})
+	minute := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})
 	type count struct {
-		at    Instant // s
+		at    limiter.Instant // s
 		nodes int
 	}
 	for _, test := range []struct {
 		name   string
 		counts []count
-		at     Instant // s
+		at     limiter.Instant // s
 		want   int
 	}{
 		{"nothing was counted", nil, 1000, 0},
@@ -29,7 +31,7 @@ func TestFleetSize(t *testing.T) {
 		{"shrunk before the window and grown again", []count{{1000, 10}, {1100, 5}, {1110, 2}, {1120, 7}}, 1160, 7},
 		{"as large as before", []count{{1000, 10}, {1100, 5}, {1110, 10}}, 1300, 10},
 	} {
-		var f FleetSize
+		var f fleetSize
 		if got := f.Now(); got != 0 {
 			t.Errorf("nodes before any were counted = %d, want 0", got)
 		}

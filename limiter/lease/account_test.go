@@ -1,24 +1,27 @@
-package limiter
+package lease
 
 import (
 	"math"
 	"testing"
 	"time"
 	"unsafe"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/leasetest"
 )
 
 // Accounts are played in testdata/leases and by TestLeaseModel; here is what those do not come by.
 
 // newAccount returns an account that knows nothing.
-func newAccount() Account { return Account{new(Hot), new(Cold)} }
+func newAccount() account { return account{new(hot), new(cold)} }
 
 // TestAccountSize pins what a node with a million accounts rests on, in bytes: a balance with a key of 16 bytes, and as many that
 // say whose it is, is 96, which never lie in more than two cache lines when one follows the other. Dealings are a cache line.
 func TestAccountSize(t *testing.T) {
-	if got, most := unsafe.Sizeof(Hot{}), uintptr(64); got > most {
+	if got, most := unsafe.Sizeof(hot{}), uintptr(64); got > most {
 		t.Errorf("bytes of a balance = %d, want at most %d", got, most)
 	}
-	if got, most := unsafe.Sizeof(Cold{}), uintptr(64); got > most {
+	if got, most := unsafe.Sizeof(cold{}), uintptr(64); got > most {
 		t.Errorf("bytes of dealings = %d, want at most %d", got, most)
 	}
 }
@@ -26,60 +29,60 @@ func TestAccountSize(t *testing.T) {
 // TestTakeFromLease has takes decided where there is nothing but the balance: what they never wait for.
 func TestTakeFromLease(t *testing.T) {
 	const now, at = 1000 * sec, 6000 * sec
-	for _, algorithm := range []Algorithm{bucket, fixed, sliding(4), slidingWindowLog} {
-		r := mustRule(t, algorithm, Limit{Events: 1000, Window: time.Minute})
-		a := answered(r, now, at, 40, 60)
-		a.Cold = nil
+	for _, algorithm := range []limiter.Algorithm{bucket, fixed, sliding(4), slidingWindowLog} {
+		r := mustRule(t, algorithm, limiter.Limit{Events: 1000, Window: time.Minute})
+		a := accountAfter(r, now, at, 40, 60)
+		a.cold = nil
 		for i := range int64(60) {
-			var d Decision
-			if at := Instant(now + i*ms); !a.Take(r, at, 1, 2, &d) || d.Source != FromLease || a.NeedsRefill(r, at) && i < 30 {
+			var d limiter.Decision
+			if at := limiter.Instant(now + i*ms); !a.Take(r, at, 1, 2, &d) || d.Source != limiter.FromLease || a.NeedsRefill(r, at) && i < 30 {
 				t.Fatalf("%v: take %d = %+v, low %v, want a lease that is not low before half of it is spent", algorithm, i, d, a.NeedsRefill(r, at))
 			}
 		}
 	}
 }
 
-// answered returns an account at now, under r, to which a store has answered a take of cost events and lent some, at the instant at
+// accountAfter returns an account at now, under r, to which a store has answered a take of cost events and lent some, at the instant at
 // of its clock.
-func answered(r *Rule, now, at Instant, cost, lent int64) Account {
-	a, l := newAccount(), new(LeaseRequest)
+func accountAfter(r *limiter.Rule, now, at limiter.Instant, cost, lent int64) account {
+	a, l := newAccount(), new(limiter.LeaseRequest)
 	a.Ask(r, now, cost, 0, l)
 	l.Incarnation, l.Served, l.Granted, l.Expires = 1, cost, lent, at+5*sec
-	l.Decision = Decision{OK: true, At: at, Limit: r.capacity, Remaining: r.capacity - cost - lent}
+	l.Decision = limiter.Decision{OK: true, At: at, Limit: r.Capacity(), Remaining: r.Capacity() - cost - lent}
 	a.Answer(r, now, now, l, 0, false)
 	a.Served(cost)
 	return a
 }
 
-func TestPeek(t *testing.T) {
+func TestPeekAccount(t *testing.T) {
 	const now, at = 1000 * sec, 6000 * sec
-	r := mustRule(t, fixed, Limit{Events: 100, Window: time.Minute})
-	var d Decision
+	r := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})
+	var d limiter.Decision
 	if newAccount().Peek(r, now, 1, &d) {
 		t.Errorf("peek at an account that knows nothing = %+v, want none", d)
 	}
-	a := answered(r, now, at, 1, 9)
+	a := accountAfter(r, now, at, 1, 9)
 	if !a.Peek(r, now, 1, &d) || !d.OK || d.Remaining != 99 || d.ResetAt != now+60*sec {
 		t.Errorf("peek = %+v, want OK, 99 remaining, reset at %d", d, now+60*sec)
 	}
 	a.remaining = [2]uint32{}
-	a.deny(now, &LeaseRequest{Need: 5, Decision: Decision{At: at, RetryAt: at + 60*sec}}, 0)
+	a.deny(now, &limiter.LeaseRequest{Need: 5, Decision: limiter.Decision{At: at, RetryAt: at + 60*sec}}, 0)
 	if a.Peek(r, now, 5, &d); d.OK || d.RetryAt != now+60*sec {
 		t.Errorf("peek at what was denied = %+v, want a denial until %d", d, now+60*sec)
 	}
-	if other := mustRule(t, fixed, Limit{Events: 50, Window: time.Minute}); a.Peek(other, now, 1, &d) {
+	if other := mustRule(t, fixed, limiter.Limit{Events: 50, Window: time.Minute}); a.Peek(other, now, 1, &d) {
 		t.Errorf("peek under another limit = %+v, want none", d)
 	}
 }
 
 func TestUnder(t *testing.T) {
-	nine := mustRule(t, fixed, Limit{Events: 9, Window: time.Minute})
-	twelve := mustRule(t, fixed, Limit{Events: 12, Window: time.Minute})
+	nine := mustRule(t, fixed, limiter.Limit{Events: 9, Window: time.Minute})
+	twelve := mustRule(t, fixed, limiter.Limit{Events: 12, Window: time.Minute})
 	const now = 1000 * sec
 	var (
 		a    = newAccount()
-		d    Decision
-		loan LeaseRequest
+		d    limiter.Decision
+		loan limiter.LeaseRequest
 	)
 	for _, step := range []struct {
 		what         string
@@ -101,10 +104,10 @@ func TestUnder(t *testing.T) {
 // TestDenialOfHugeCost is about costs beyond those that are remembered: they are asked for each time.
 func TestDenialOfHugeCost(t *testing.T) {
 	const now = 1000 * sec
-	r := mustRule(t, fixed, Limit{Events: MaxEvents, Window: time.Minute})
-	a, l := newAccount(), new(LeaseRequest)
+	r := mustRule(t, fixed, limiter.Limit{Events: limiter.MaxEvents, Window: time.Minute})
+	a, l := newAccount(), new(limiter.LeaseRequest)
 	a.Ask(r, now, math.MaxUint32+1, 0, l)
-	l.Decision = Decision{At: now, RetryAt: now + sec}
+	l.Decision = limiter.Decision{At: now, RetryAt: now + sec}
 	a.Answer(r, now, now, l, 0, false)
 	if a.Denies(now, math.MaxInt64) {
 		t.Error("a denial of 2^32 events is remembered, want it not to be, as it would be for other costs")
@@ -114,15 +117,15 @@ func TestDenialOfHugeCost(t *testing.T) {
 // TestHugeLots lends far more than a node ever asks for: of each lot, and of two that become one, as much counts as fits.
 func TestHugeLots(t *testing.T) {
 	const now, at = 1000 * sec, 6000 * sec
-	r := mustRule(t, fixed, Limit{Events: MaxEvents, Window: time.Minute})
-	a := answered(r, now, at, 1, math.MaxUint32+10)
+	r := mustRule(t, fixed, limiter.Limit{Events: limiter.MaxEvents, Window: time.Minute})
+	a := accountAfter(r, now, at, 1, math.MaxUint32+10)
 	if got, _ := a.Outstanding(); got != math.MaxUint32 {
 		t.Errorf("leased of a lot of 2^32 + 9 events = %d, want 2^32 - 1", got)
 	}
-	for i := range Instant(2) {
+	for i := range limiter.Instant(2) {
 		at := at + i + 1
-		a.Ask(r, now, 0, 0, new(LeaseRequest))
-		a.Answer(r, now, now, &LeaseRequest{Rule: r, Incarnation: 1, Granted: 7, Expires: at + 5*sec, Decision: Decision{OK: true, At: at}}, 0, false)
+		a.Ask(r, now, 0, 0, new(limiter.LeaseRequest))
+		a.Answer(r, now, now, &limiter.LeaseRequest{Rule: r, Incarnation: 1, Granted: 7, Expires: at + 5*sec, Decision: limiter.Decision{OK: true, At: at}}, 0, false)
 	}
 	if got, _ := a.Outstanding(); got != math.MaxUint32+7 {
 		t.Errorf("leased after two more lots of 7 = %d, want 2^32 - 1 and the last of them", got)
@@ -131,11 +134,11 @@ func TestHugeLots(t *testing.T) {
 
 func TestForgottenDenial(t *testing.T) {
 	const now = 1000 * sec
-	r := mustRule(t, fixed, Limit{Events: 10, Window: time.Minute})
+	r := mustRule(t, fixed, limiter.Limit{Events: 10, Window: time.Minute})
 	for _, forget := range []bool{false, true} {
-		a, l := newAccount(), new(LeaseRequest)
+		a, l := newAccount(), new(limiter.LeaseRequest)
 		a.Ask(r, now, 1, 0, l)
-		l.Decision = Decision{At: now, RetryAt: now + sec}
+		l.Decision = limiter.Decision{At: now, RetryAt: now + sec}
 		a.Answer(r, now, now, l, 0, forget)
 		if got := a.Denies(now, 1); got == forget {
 			t.Errorf("forget %v: denies = %v, want %v", forget, got, !forget)
@@ -146,13 +149,13 @@ func TestForgottenDenial(t *testing.T) {
 // TestJitterDelaysRetry holds for what clients are told as well.
 func TestJitterDelaysRetry(t *testing.T) {
 	const now = 1000 * sec
-	r := mustRule(t, bucket, Limit{Events: 100, Window: time.Minute})
-	a, l := newAccount(), new(LeaseRequest)
+	r := mustRule(t, bucket, limiter.Limit{Events: 100, Window: time.Minute})
+	a, l := newAccount(), new(limiter.LeaseRequest)
 	a.Ask(r, now, 1, 0, l)
-	l.Decision = Decision{At: now, RetryAt: now + 600*ms}
+	l.Decision = limiter.Decision{At: now, RetryAt: now + 600*ms}
 	a.Answer(r, now, now, l, 7*ms, false)
-	var d Decision
-	if a.Take(r, now+606*ms, 1, 0, &d); d.Source != FromRememberedDenial || d.RetryAt != now+607*ms {
+	var d limiter.Decision
+	if a.Take(r, now+606*ms, 1, 0, &d); d.Source != limiter.FromRememberedDenial || d.RetryAt != now+607*ms {
 		t.Errorf("take before the jitter has passed = %+v, want a remembered denial until %d", d, now+607*ms)
 	}
 	if a.Take(r, now+607*ms, 1, 0, &d) {
@@ -163,10 +166,10 @@ func TestJitterDelaysRetry(t *testing.T) {
 // TestUndone is about what was served and goes back, as a take is denied by another limit: it remains, as before.
 func TestUndone(t *testing.T) {
 	const now = 1000 * sec
-	r := mustRule(t, fixed, Limit{Events: 100, Window: time.Minute})
-	a := answered(r, now, now, 30, 0)
+	r := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})
+	a := accountAfter(r, now, now, 30, 0)
 	a.CancelServed(30)
-	var d Decision
+	var d limiter.Decision
 	if a.Peek(r, now, 1, &d); d.Remaining != 100 {
 		t.Errorf("remaining after what was served is undone = %d, want 100", d.Remaining)
 	}
@@ -175,12 +178,12 @@ func TestUndone(t *testing.T) {
 // TestLowAsksOnce is about a lease that runs low: one request at a time goes to the store.
 func TestLowAsksOnce(t *testing.T) {
 	const now = 1000 * sec
-	r := mustRule(t, fixed, Limit{Events: 100, Window: time.Minute})
-	a := answered(r, now, now, 5, 1)
-	if a.Take(r, now, 1, 0, new(Decision)); !a.NeedsRefill(r, now) {
+	r := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})
+	a := accountAfter(r, now, now, 5, 1)
+	if a.Take(r, now, 1, 0, new(limiter.Decision)); !a.NeedsRefill(r, now) {
 		t.Error("low after the last event of a lease = false, want true")
 	}
-	if a.Ask(r, now, 0, 0, new(LeaseRequest)); a.NeedsRefill(r, now) {
+	if a.Ask(r, now, 0, 0, new(limiter.LeaseRequest)); a.NeedsRefill(r, now) {
 		t.Error("low while the store is asked = true, want false")
 	}
 	if a.Fail(); !a.NeedsRefill(r, now) {
@@ -190,16 +193,16 @@ func TestLowAsksOnce(t *testing.T) {
 
 func TestRetire(t *testing.T) {
 	const now = 1000 * sec
-	r := mustRule(t, fixed, Limit{Events: 100, Window: time.Minute})
-	a := answered(r, now, now, 1, 9)
-	var d Decision
+	r := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})
+	a := accountAfter(r, now, now, 1, 9)
+	var d limiter.Decision
 	if leased, _ := a.Outstanding(); leased != 9 || !a.Retire() {
 		t.Errorf("leased = %d, retires %v, want 9 and true", leased, a.Retire())
 	}
 	if a.Take(r, now, 1, 0, &d) {
 		t.Errorf("take of a retired account = %+v, want none", d)
 	}
-	var l LeaseRequest
+	var l limiter.LeaseRequest
 	if a.Ask(r, now, 0, 0, &l); l.Returns[0].N != 9 || a.Retire() {
 		t.Errorf("goes back = %v, more %v, want 9 and no more", l.Returns, a.Retire())
 	}
@@ -207,19 +210,19 @@ func TestRetire(t *testing.T) {
 
 func TestIdle(t *testing.T) {
 	const now, idleFor = 1000 * sec, 30 * sec
-	r, err := NewRule(Rule{Algorithm: fixed, Limit: Limit{Events: 100, Window: time.Minute}, MaxOvershoot: 1})
+	r, err := limiter.NewRule(limiter.Rule{Algorithm: fixed, Limit: limiter.Limit{Events: 100, Window: time.Minute}, MaxOvershoot: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	used := func(lent int64) Account { return answered(r, now, now, 1, lent) }
+	used := func(lent int64) account { return accountAfter(r, now, now, 1, lent) }
 	asking, owing, borrower, denied := used(0), newAccount(), used(0), used(0)
-	asking.Ask(r, now, 0, 0, new(LeaseRequest))
-	owing.Take(r, now, 1, 1, new(Decision))
-	borrower.creditTotal = now / ms * (maxCredit + 1)
-	denied.deny(now+30*sec, &LeaseRequest{Need: 1, Decision: Decision{At: now, RetryAt: now + 60*sec}}, 0)
+	asking.Ask(r, now, 0, 0, new(limiter.LeaseRequest))
+	owing.Take(r, now, 1, 1, new(limiter.Decision))
+	borrower.creditTotal = now / ms * (limiter.MaxCredit + 1)
+	denied.deny(now+30*sec, &limiter.LeaseRequest{Need: 1, Decision: limiter.Decision{At: now, RetryAt: now + 60*sec}}, 0)
 	for _, test := range []struct {
 		name string
-		Account
+		account
 		after int64
 		want  bool
 	}{
@@ -232,7 +235,7 @@ func TestIdle(t *testing.T) {
 		{"with credit in another", borrower, 61 * sec, true},
 		{"denied a moment ago", denied, 30*sec + 5000, false},
 	} {
-		if got := test.Idle(r, now+Instant(test.after), idleFor); got != test.want {
+		if got := test.Idle(r, now+limiter.Instant(test.after), idleFor); got != test.want {
 			t.Errorf("idle, %s = %v, want %v", test.name, got, test.want)
 		}
 	}
@@ -242,14 +245,14 @@ func TestIdle(t *testing.T) {
 // more remain as its rate says.
 func TestRemainingAccrues(t *testing.T) {
 	const now = 1000 * sec
-	r := mustRule(t, bucket, Limit{Events: 100, Window: time.Second, Burst: 1000})
-	a := answered(r, now, now, 500, 0)
+	r := mustRule(t, bucket, limiter.Limit{Events: 100, Window: time.Second, Burst: 1000})
+	a := accountAfter(r, now, now, 500, 0)
 	for i := range int64(334) {
-		at := Instant(now + 3*ms*i)
-		a.Ask(r, at, 0, 0, new(LeaseRequest))
-		a.Answer(r, at, at, &LeaseRequest{Rule: r, Incarnation: 1, Decision: Decision{OK: true, At: at, Remaining: 700}}, 0, false)
+		at := limiter.Instant(now + 3*ms*i)
+		a.Ask(r, at, 0, 0, new(limiter.LeaseRequest))
+		a.Answer(r, at, at, &limiter.LeaseRequest{Rule: r, Incarnation: 1, Decision: limiter.Decision{OK: true, At: at, Remaining: 700}}, 0, false)
 	}
-	var d Decision
+	var d limiter.Decision
 	if a.Peek(r, now+sec, 1, &d); d.Remaining != 600 {
 		t.Errorf("remaining after a second = %d, want 600", d.Remaining)
 	}
@@ -258,20 +261,41 @@ func TestRemainingAccrues(t *testing.T) {
 // TestDebtIsNotNumberedTwice is about an account that is forgotten and made again, when the store still knows what the first has
 // owed: what the second owes is not taken for that.
 func TestDebtIsNotNumberedTwice(t *testing.T) {
-	r, err := NewRule(Rule{Algorithm: fixed, Limit: Limit{Events: 100, Window: time.Minute}, MaxOvershoot: 1})
+	r, err := limiter.NewRule(limiter.Rule{Algorithm: fixed, Limit: limiter.Limit{Events: 100, Window: time.Minute}, MaxOvershoot: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := NewLedger(fixed)
-	for i, now := range []Instant{1020 * sec, 1021 * sec, 1022 * sec} {
+	g := leasetest.NewLedger(fixed)
+	for i, now := range []limiter.Instant{1020 * sec, 1021 * sec, 1022 * sec} {
 		a := newAccount()
-		var l LeaseRequest
-		a.Take(r, now, 5, 2, new(Decision))
+		var l limiter.LeaseRequest
+		a.Take(r, now, 5, 2, new(limiter.Decision))
 		a.Ask(r, now, 0, 0, &l)
 		l.Want = 0
-		Lend(1, 1, now, []*Ledger{g}, []LeaseRequest{l})
-		if got, want := g.count.consumed(), int64(5*(i+1)); got != want {
+		requests := []limiter.LeaseRequest{l}
+		leasetest.Lend(1, 1, now, []*leasetest.Ledger{g}, requests)
+		if got, want := 100-requests[0].Decision.Remaining, int64(5*(i+1)); got != want {
 			t.Errorf("consumed after account %d = %d, want %d", i+1, got, want)
+		}
+	}
+}
+
+// TestDenialsFollowEachOther denies until a lease ends, and then again: each is remembered for as long as the store says, and clients
+// are told that.
+func TestDenialsFollowEachOther(t *testing.T) {
+	r := mustRule(t, fixed, limiter.Limit{Events: 10, Window: time.Hour})
+	a, now := newAccount(), begins
+	for _, lasts := range []limiter.Instant{400 * ms, 30 * ms, 900 * ms} {
+		var l limiter.LeaseRequest
+		a.Ask(r, now, 1, 0, &l)
+		l.Decision = limiter.Decision{At: now + 3*sec, RetryAt: now + 3*sec + lasts} // by the store's clock
+		a.Answer(r, now, now, &l, 0, false)
+		var d limiter.Decision
+		if !a.Take(r, now+lasts-1, 1, 0, &d) || d.OK || d.RetryAt != now+lasts {
+			t.Errorf("take before a denial of %d µs has passed = %+v, want one remembered until %d", lasts, d, now+lasts)
+		}
+		if now += lasts; a.Take(r, now, 1, 0, &d) {
+			t.Errorf("take when a denial of %d µs has passed = %+v, want the store to be asked", lasts, d)
 		}
 	}
 }

@@ -1,13 +1,17 @@
-package limiter
+package lease
 
-import "slices"
+import (
+	"slices"
 
-// A FleetSize is what a node knows of how many nodes its fleet has had: an immutable value, of which the zero one knows nothing. It
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A fleetSize is what a node knows of how many nodes its fleet has had: an immutable value, of which the zero one knows nothing. It
 // says how many nodes share the credit of a limit.
 //
 // Its instants are those of the node's clock.
-type FleetSize struct {
-	since Instant // when the node began to count
+type fleetSize struct {
+	since limiter.Instant // when the node began to count
 	sizes []fleetSpan
 }
 
@@ -15,24 +19,24 @@ type FleetSize struct {
 // kept, as the largest size is what counts.
 type fleetSpan struct {
 	nodes int
-	until Instant // of all but the last, which goes on
+	until limiter.Instant // of all but the last, which goes on
 }
 
 // With returns f when there are so many nodes from now on.
-func (f FleetSize) With(now Instant, nodes int) FleetSize {
+func (f fleetSize) With(now limiter.Instant, nodes int) fleetSize {
 	if len(f.sizes) == 0 {
-		return FleetSize{now, []fleetSpan{{nodes: nodes}}}
+		return fleetSize{now, []fleetSpan{{nodes: nodes}}}
 	}
 	sizes := slices.Clone(f.sizes)
 	sizes[len(sizes)-1].until = now
 	for len(sizes) > 0 && sizes[len(sizes)-1].nodes <= nodes {
 		sizes = sizes[:len(sizes)-1]
 	}
-	return FleetSize{f.since, append(sizes, fleetSpan{nodes: nodes})}
+	return fleetSize{f.since, append(sizes, fleetSpan{nodes: nodes})}
 }
 
 // Now returns how many nodes there are; 0 when that is not known.
-func (f FleetSize) Now() int {
+func (f fleetSize) Now() int {
 	if len(f.sizes) == 0 {
 		return 0
 	}
@@ -45,8 +49,8 @@ func (f FleetSize) Now() int {
 // A node that restarts does not know which keys had its credit before, and while nodes leave one after the other, each has a larger
 // part than the last. With this rule, the nodes that have credit within a window are all there at its beginning, and each has at most
 // the part that it had there.
-func (f FleetSize) Sharers(r *Rule, now Instant) int {
-	begin := now - Instant(r.window)
+func (f fleetSize) Sharers(r *limiter.Rule, now limiter.Instant) int {
+	begin := now - limiter.Instant(r.Limit.Window.Microseconds())
 	if len(f.sizes) == 0 || f.since > begin {
 		return 0
 	}

@@ -1,24 +1,28 @@
-package limiter
+package lease
 
-import "math"
+import (
+	"math"
 
-// An Account is what a node knows of one key under one rule, and what it may spend of it without asking: a pure calculator. Of its
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// An account is what a node knows of one key under one rule, and what it may spend of it without asking: a pure calculator. Of its
 // two parts, takes from a lease need the first alone: keep them apart in memory. Neither has pointers, so that millions of them cost
-// the garbage collector nothing. When both are zero, nothing is known. An Account is not safe for concurrent use.
+// the garbage collector nothing. When both are zero, nothing is known. An account is not safe for concurrent use.
 //
 // Its clock is the node's, which must not be set: only differences of its instants count. Instants of the store are kept as the
 // store said them, to be told to it again.
 //
-// A take is decided from the account where that can be done ([Account.Take]). Else the store is asked ([Account.Ask],
-// [Account.Answer]), by one loan at a time.
-type Account struct {
-	*Hot
-	*Cold
+// A take is decided from the account where that can be done ([account.Take]). Else the store is asked ([account.Ask],
+// [account.Answer]), by one loan at a time.
+type account struct {
+	*hot
+	*cold
 }
 
-// A Hot is the part of an account that a take needs which is decided from a lease, as most are. What needs no more is a method
+// A hot is the part of an account that a take needs which is decided from a lease, as most are. What needs no more is a method
 // of it, and so does not have takes wait for the memory of the other part.
-type Hot struct {
+type hot struct {
 	// Two lots of leased events, the older first, so that a new one can come while the old one is spent.
 	remaining [2]uint32
 	expires   [2]uint16 // ms after heardAt, from when on they must not be spent
@@ -26,9 +30,9 @@ type Hot struct {
 	shownAt float32 // µs after heardAt: see shown
 
 	// What the store said last.
-	used    int64   // events of the limit
-	seenAt  Instant // by the store's clock; 0: it has said nothing
-	heardAt Instant // when it was asked for that, in whole ms: what the balance has counts its times from here
+	used    int64           // events of the limit
+	seenAt  limiter.Instant // by the store's clock; 0: it has said nothing
+	heardAt limiter.Instant // when it was asked for that, in whole ms: what the balance has counts its times from here
 
 	shown int64 // what clients were told at shownAt to remain
 
@@ -45,12 +49,12 @@ type Hot struct {
 }
 
 // Cold are the part of an account that is about the store, and about takes that are denied or admitted on credit.
-type Cold struct {
-	grantedAt [2]Instant // by the store's clock, when the lots were lent: their name when they go back
+type cold struct {
+	grantedAt [2]limiter.Instant // by the store's clock, when the lots were lent: their name when they go back
 
 	// The last denial, which is remembered if Balance.denies.
-	retryAt     Instant // what clients are told
-	deniedUntil Instant // how long it is remembered
+	retryAt     limiter.Instant // what clients are told
+	deniedUntil limiter.Instant // how long it is remembered
 
 	creditTotal int64 // the number of the last event of credit; 0: there was none yet. See creditAt
 
@@ -62,13 +66,13 @@ type Cold struct {
 	askedAfter uint32 // ms after heardAt, when the store was asked last
 
 	// Credit: the events that the store has not debited yet, as far as is known here, and those that may still be admitted in the
-	// window. Both are at most maxCredit.
+	// window. Both are at most MaxCredit.
 	unpaid, credit uint16
 }
 
 // Take decides a take of cost events at now from what is known here and answers it in d, or reports that the store has to be
 // asked. nodes is how many nodes share the credit; 0 for none.
-func (a Account) Take(r *Rule, now Instant, cost int64, nodes int, d *Decision) (decided bool) {
+func (a account) Take(r *limiter.Rule, now limiter.Instant, cost int64, nodes int, d *limiter.Decision) (decided bool) {
 	if !a.AppliesTo(r) {
 		a.switchLimit(r)
 	}
@@ -78,9 +82,9 @@ func (a Account) Take(r *Rule, now Instant, cost int64, nodes int, d *Decision) 
 	}
 	switch {
 	case a.spend(now, cost):
-		a.answer(d, r, now, FromLease, cost)
+		a.answer(d, r, now, limiter.FromLease, cost)
 	case nodes > 0 && a.spendCredit(r, now, cost, nodes):
-		a.answer(d, r, now, FromCredit, cost)
+		a.answer(d, r, now, limiter.FromCredit, cost)
 	default:
 		return false
 	}
@@ -89,17 +93,17 @@ func (a Account) Take(r *Rule, now Instant, cost int64, nodes int, d *Decision) 
 }
 
 // Denies reports whether a denial is remembered that a take of cost events at now would meet as well, as they are not leased.
-func (a Account) Denies(now Instant, cost int64) bool {
+func (a account) Denies(now limiter.Instant, cost int64) bool {
 	return a.denies && a.remembers(now, cost)
 }
 
 // remembers is Denies when the last answer was a denial: apart, so that it costs no call where it was none.
-func (a Account) remembers(now Instant, cost int64) bool {
+func (a account) remembers(now limiter.Instant, cost int64) bool {
 	return cost >= int64(a.deniedCost) && now < a.deniedUntil && a.leased(now) < cost
 }
 
 // spend spends cost events of the lots, the older first, or none when they do not hold as many.
-func (b *Hot) spend(now Instant, cost int64) bool {
+func (b *hot) spend(now limiter.Instant, cost int64) bool {
 	older, newer := b.usable(0, now), b.usable(1, now)
 	if older+newer < cost {
 		return false
@@ -111,13 +115,13 @@ func (b *Hot) spend(now Instant, cost int64) bool {
 }
 
 // held returns what is leased, also what may be spent no more.
-func (b *Hot) held() int64 { return int64(b.remaining[0]) + int64(b.remaining[1]) }
+func (b *hot) held() int64 { return int64(b.remaining[0]) + int64(b.remaining[1]) }
 
 // leased returns what may be spent.
-func (b *Hot) leased(now Instant) int64 { return b.usable(0, now) + b.usable(1, now) }
+func (b *hot) leased(now limiter.Instant) int64 { return b.usable(0, now) + b.usable(1, now) }
 
 // usable returns what may be spent of a lot.
-func (b *Hot) usable(i int, now Instant) int64 {
+func (b *hot) usable(i int, now limiter.Instant) int64 {
 	if b.remaining[i] > 0 && b.usableFor(i, now) > 0 {
 		return int64(b.remaining[i])
 	}
@@ -125,22 +129,22 @@ func (b *Hot) usable(i int, now Instant) int64 {
 }
 
 // usableFor returns for how many µs a lot may still be spent.
-func (b *Hot) usableFor(i int, now Instant) int64 {
+func (b *hot) usableFor(i int, now limiter.Instant) int64 {
 	return max(0, int64(b.expires[i])*1000-b.sinceHeard(now))
 }
 
 // sinceHeard returns how many µs ago the store was asked for what it said last.
-func (b *Hot) sinceHeard(now Instant) int64 { return max(0, int64(now-b.heardAt)) }
+func (b *hot) sinceHeard(now limiter.Instant) int64 { return max(0, int64(now-b.heardAt)) }
 
 // AppliesTo reports whether what the account knows is about the limit of r: that it was last taken or asked for under such a rule.
-func (b *Hot) AppliesTo(r *Rule) bool { return b.limit == r.limitID }
+func (b *hot) AppliesTo(r *limiter.Rule) bool { return b.limit == r.LimitID() }
 
 // switchLimit makes the account one of the limit of r. What is leased of another limit goes back, and what it denied is forgotten.
-func (b *Hot) switchLimit(r *Rule) {
+func (b *hot) switchLimit(r *limiter.Rule) {
 	if b.limit != 0 {
 		b.expires = [2]uint16{}
 		b.denies = false
-		b.shown = max(0, r.capacity-b.used)
+		b.shown = max(0, r.Capacity()-b.used)
 	}
-	b.limit = r.limitID
+	b.limit = r.LimitID()
 }
