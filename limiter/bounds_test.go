@@ -88,7 +88,7 @@ func TestMemoryPerKey(t *testing.T) {
 		{"fixed window", size(fixed), 32},
 		{"sliding window with one sub-window", size(sliding(1)), 56},
 		{"further sub-window", size(sliding(2)) - size(sliding(1)), 8},
-		{"log", unsafe.Sizeof(slidingLog{}), 56},
+		{"log", unsafe.Sizeof(slidingLog{}), 48},
 		{"entry of a log", unsafe.Sizeof(logEntry{}), 16},
 	} {
 		if got := test.got; got != test.want {
