@@ -50,7 +50,7 @@ func (a *array) next(g int) int {
 }
 
 // find returns the slot of the entry of k, or -1. offset is that of the text in the entry.
-func (a *array) find(k *Key, offset int) (slot int) {
+func (a *array) find(k *Key, offset int, spill *Spill[string]) (slot int) {
 	if a.len == 0 {
 		return -1
 	}
@@ -61,7 +61,7 @@ func (a *array) find(k *Key, offset int) (slot int) {
 		group := a.groups[g]
 		for s := group.tagged(tag); s != 0; s &= s - 1 {
 			i := g*groupSize + s.first()
-			if p := a.at(i); (*head)(p).is(k) && textIs(p, offset, k.Text) {
+			if p := a.at(i); (*head)(p).is(k) && a.textIs(p, offset, k.Text, spill) {
 				return i
 			}
 		}
@@ -73,15 +73,14 @@ func (a *array) find(k *Key, offset int) (slot int) {
 	return -1
 }
 
-// is reports whether h is the head of k's entry, if the text is k's too.
-func (h *head) is(k *Key) bool {
-	return h.hash == uint32(k.Hash) && h.id == k.ID && h.layout == k.Layout && int(h.length) == len(k.Text)
-}
-
-// textIs reports whether the entry p has text at offset. It has a text of the same length there.
-func textIs(p unsafe.Pointer, offset int, text []byte) bool {
-	if len(text) == 0 { // the offset may be beyond the entry
+// textIs reports whether the text of the entry p is text. Either both are spilled or their lengths
+// are the same.
+func (a *array) textIs(p unsafe.Pointer, offset int, text []byte, spill *Spill[string]) bool {
+	switch {
+	case len(text) == 0: // the offset may be beyond the entry
 		return true
+	case len(text) > MaxText:
+		return spill.At(*spilledTextIn(p, a.stride)) == string(text)
 	}
 	return string(unsafe.Slice((*byte)(unsafe.Add(p, offset)), len(text))) == string(text)
 }

@@ -2,7 +2,6 @@ package keyed
 
 import (
 	"fmt"
-	"math"
 	"reflect"
 	"unsafe"
 )
@@ -31,13 +30,21 @@ type head struct {
 	hash    uint32 // the lower half of Key.Hash
 	id      uint32
 	layout  uint16
-	length  uint16 // of the text in bytes, or spilled
+	length  uint16 // of the text in bytes, or spilled; see Key.length
 	size    size
 	numbers uint8
 }
 
-// spilled is the length of a text that Table.texts has. Its number is at the end of the entry.
-const spilled = math.MaxUint16
+// spilled is the length in a head of a longer text than MaxText, which is in Table.texts. Its number
+// is at the end of the entry.
+const spilled = MaxText + 1
+
+func (k *Key) length() uint16 { return uint16(min(len(k.Text), spilled)) }
+
+// is reports whether h is the head of k's entry, if the text is k's too.
+func (h *head) is(k *Key) bool {
+	return h.hash == uint32(k.Hash) && h.id == k.ID && h.layout == k.Layout && h.length == k.length()
+}
 
 // An Entry is one piece of memory with all that a table holds for one key: a V, numbers, and the
 // key's text. Numbers and text follow the struct, so an Entry must not be copied.
@@ -73,7 +80,12 @@ func (e *Entry[V]) text() []byte {
 
 // spilledText returns where the number of a spilled text is.
 func (e *Entry[V]) spilledText() *int64 {
-	return (*int64)(unsafe.Add(unsafe.Pointer(e), textOffset[V](0)+e.size.room()-wordSize))
+	return spilledTextIn(unsafe.Pointer(e), textOffset[V](0)+e.size.room())
+}
+
+// spilledTextIn is spilledText for an entry of so many bytes.
+func spilledTextIn(p unsafe.Pointer, bytes int) *int64 {
+	return (*int64)(unsafe.Add(p, bytes-wordSize))
 }
 
 // textOffset returns the offset of the text in an entry with so many numbers. With 0, it is the

@@ -29,25 +29,11 @@ func (t *Table[V, C]) Find(k *Key) (*Entry[V], *C) {
 		return nil, nil
 	}
 	a := &t.arrays[i-1]
-	if len(k.Text) > MaxText {
-		return t.findSpilled(a, k)
-	}
-	slot := a.find(k, textOffset[V](k.Numbers))
+	slot := a.find(k, textOffset[V](k.Numbers), &t.texts)
 	if slot < 0 {
 		return nil, nil
 	}
 	return (*Entry[V])(a.at(slot)), (*C)(a.coldAt(slot))
-}
-
-// findSpilled is Find for a key whose text is spilled. Its entry would be in a.
-func (t *Table[V, C]) findSpilled(a *array, k *Key) (found *Entry[V], cold *C) {
-	a.eachHash(uint32(k.Hash), func(p unsafe.Pointer) {
-		e := (*Entry[V])(p)
-		if e.id == k.ID && e.layout == k.Layout && e.length == spilled && t.texts.At(*e.spilledText()) == string(k.Text) {
-			found, cold = e, t.Cold(e)
-		}
-	})
-	return found, cold
 }
 
 // Cold returns the cold value of e.
@@ -80,10 +66,9 @@ func (t *Table[V, C]) Insert(k *Key) *Entry[V] {
 	a := &t.arrays[t.bySize[z]-1]
 	e := (*Entry[V])(a.at(a.insert(uint32(k.Hash))))
 	e.head = head{
-		hash: uint32(k.Hash), id: k.ID, layout: k.Layout, length: uint16(len(k.Text)), size: z, numbers: uint8(k.Numbers),
+		hash: uint32(k.Hash), id: k.ID, layout: k.Layout, length: k.length(), size: z, numbers: uint8(k.Numbers),
 	}
-	if len(k.Text) > MaxText {
-		e.length = spilled
+	if e.length == spilled {
 		*e.spilledText() = t.texts.Put(string(k.Text))
 	} else {
 		copy(e.text(), k.Text)
