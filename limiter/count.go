@@ -4,7 +4,7 @@ package limiter
 // or I/O. It is not safe for concurrent use; a store has one per key and guards it. A new count has
 // consumed nothing.
 //
-// Each call says the limit by its rule. A count that was used under another limit of the same
+// Each call brings its limit with the rule. A count that was used under another limit of the same
 // algorithm keeps its consumption. cost must be at least 1.
 type Count interface {
 	// Take consumes cost events at now when the limit allows them.

@@ -43,8 +43,9 @@ func TestSlidingLogRefund(t *testing.T) {
 	})
 }
 
-// TestSlidingLogRefundOfWhatHasLeft gives back what left the window a moment before others of about the same time do.
-func TestSlidingLogRefundOfWhatHasLeft(t *testing.T) {
+// TestSlidingLogRefundAfterWindow refunds an event that left the window a moment before others of
+// about the same time.
+func TestSlidingLogRefundAfterWindow(t *testing.T) {
 	r := mustRule(t, slidingWindowLog, Limit{Events: 5, Window: time.Minute})
 	run(t, NewCount(slidingWindowLog), r, []step{
 		{10 * sec, take, 1, true, 4, 10 * sec, 70 * sec},
@@ -54,8 +55,8 @@ func TestSlidingLogRefundOfWhatHasLeft(t *testing.T) {
 	})
 }
 
-// TestSlidingLogRefundOfALateReading gives back what was asked for with a reading that was overtaken.
-func TestSlidingLogRefundOfALateReading(t *testing.T) {
+// TestSlidingLogRefundLateReading refunds a take at a late reading of the clock.
+func TestSlidingLogRefundLateReading(t *testing.T) {
 	r := mustRule(t, slidingWindowLog, Limit{Events: 3, Window: time.Minute})
 	run(t, NewCount(slidingWindowLog), r, []step{
 		{10 * sec, take, 1, true, 2, 10 * sec, 70 * sec},
@@ -66,7 +67,7 @@ func TestSlidingLogRefundOfALateReading(t *testing.T) {
 	})
 }
 
-func TestSlidingLogOfAnotherWindow(t *testing.T) {
+func TestSlidingLogChangedWindow(t *testing.T) {
 	minute := mustRule(t, slidingWindowLog, Limit{Events: 5, Window: time.Minute})
 	short := mustRule(t, slidingWindowLog, Limit{Events: 5, Window: 10 * time.Second})
 	c := NewCount(slidingWindowLog)
@@ -89,8 +90,8 @@ func TestSlidingLogClockSetBack(t *testing.T) {
 	})
 }
 
-// TestSlidingLogMemory fills and empties a log again and again. Its memory follows its entries, up and
-// down, and they stay in order.
+// TestSlidingLogMemory fills and empties a log again and again. Its memory follows its entries, up
+// and down, and they stay in order.
 func TestSlidingLogMemory(t *testing.T) {
 	r := mustRule(t, slidingWindowLog, Limit{Events: 1000, Window: time.Second})
 	l := NewCount(slidingWindowLog).(*slidingLog)

@@ -19,7 +19,7 @@ type array struct {
 
 func (a *array) slots() int { return len(a.groups) * groupSize }
 
-// limit returns how many entries so many groups may have: nine tenths of the slots. Even then few
+// limit returns the most entries for this number of groups: nine tenths of the slots. Even then few
 // entries are displaced, and those to a group whose word is mostly in the same cache line.
 func limit(groups int) int { return groups*groupSize - groups*groupSize/10 }
 
@@ -149,7 +149,7 @@ func (a *array) shrink() {
 	}
 }
 
-// resize moves all entries into so many groups, or into more if the allocator rounds up.
+// resize moves all entries into this number of groups, or into more if the allocator rounds up.
 func (a *array) resize(groups int) {
 	size := groupSize * (a.stride + a.coldSize)
 	words := slices.Grow([]uint64(nil), (groups*size+wordSize-1)/wordSize) // no pointers for the collector

@@ -35,8 +35,8 @@ type head struct {
 	numbers uint8
 }
 
-// spilled is the length in a head of a longer text than MaxText, which is in Table.texts. Its number
-// is at the end of the entry.
+// spilled is the length in a head of a longer text than MaxText, which is in Table.texts. Its
+// number is at the end of the entry.
 const spilled = MaxText + 1
 
 func (k *Key) length() uint16 { return uint16(min(len(k.Text), spilled)) }
@@ -83,12 +83,12 @@ func (e *Entry[V]) spilledText() *int64 {
 	return spilledTextIn(unsafe.Pointer(e), textOffset[V](0)+e.size.room())
 }
 
-// spilledTextIn is spilledText for an entry of so many bytes.
+// spilledTextIn is spilledText for an entry of this size in bytes.
 func spilledTextIn(p unsafe.Pointer, bytes int) *int64 {
 	return (*int64)(unsafe.Add(p, bytes-wordSize))
 }
 
-// textOffset returns the offset of the text in an entry with so many numbers. With 0, it is the
+// textOffset returns the offset of the text in an entry with this many numbers. With 0, it is the
 // offset of the numbers.
 func textOffset[V any](numbers int) int {
 	const up = wordSize - 1

@@ -3,8 +3,8 @@
 // leases.
 //
 // A [Map] is sharded: each shard has a lock and a [Table]. It is bounded: when it is full, a new
-// key evicts the entry of which a sample says that it is missed least. It is swept: idle entries
-// are removed a few at a time, and their memory is freed.
+// key evicts the entry that costs least, among a sample. It is swept: idle entries are removed a
+// few at a time, and their memory is freed.
 //
 // # Tables
 //

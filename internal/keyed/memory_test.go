@@ -42,7 +42,7 @@ func TestMemoryPerEntry(t *testing.T) {
 	}
 }
 
-// filler returns a case of TestMemoryPerEntry, with so many numbers and a key of 16 bytes.
+// filler returns a case of TestMemoryPerEntry, with this many numbers and a key of 16 bytes.
 func filler[T, C any](name string, bytes, numbers int) (tt struct {
 	name  string
 	bytes int

@@ -10,7 +10,7 @@ const (
 	sizeCount = (MaxNumbers*wordSize+MaxText)/sizeStep + 1
 )
 
-// sizeOf returns the size for so many numbers and bytes of text. A spilled text takes one number.
+// sizeOf returns the size for this many numbers and bytes of text. A spilled text takes one number.
 func sizeOf(numbers, text int) size {
 	if text > MaxText {
 		text = wordSize

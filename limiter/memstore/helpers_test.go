@@ -21,7 +21,7 @@ func open(tb testing.TB) *Store {
 	return s
 }
 
-// hourly returns a rule with the ID 1 of so many events an hour in zone "z" of s, in which there is
+// hourly returns a rule with the ID 1 and this limit per hour in zone "z" of s, in which there is
 // room for maxKeys.
 func hourly(tb testing.TB, s *Store, events int64, maxKeys int) *limiter.Rule {
 	tb.Helper()

@@ -21,7 +21,7 @@ type usage struct {
 // it.
 const pinned = limiter.Never
 
-// breach reports whether a denial at now is the first in a window of so many microseconds. A
+// breach reports whether a denial at now is the first in a window of this length, in µs. A
 // quietUntil that is later than this denial could make it is left from before the clock was set
 // back.
 func (u *usage) breach(window, now limiter.Instant) bool {

@@ -149,7 +149,7 @@ func TestSweepKeepsKeysThatAreNotForgettable(t *testing.T) {
 func TestMemoryIsReused(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		ask  func(t *testing.T, s *Store, r, limited *limiter.Rule, key []byte)
+		take func(t *testing.T, s *Store, r, limited *limiter.Rule, key []byte)
 	}{
 		{"evicted", func(t *testing.T, s *Store, r, _ *limiter.Rule, key []byte) {
 			_ = s.Take(t.Context(), start, []limiter.Take{{Rule: r, Key: key, Cost: 1}})
@@ -181,7 +181,7 @@ func TestMemoryIsReused(t *testing.T) {
 			for i := range uint64(10_000) {
 				key := make([]byte, 8+rng.IntN(300))
 				binary.BigEndian.PutUint64(key, i)
-				tt.ask(t, s, rules[i%uint64(len(rules))], limited, key)
+				tt.take(t, s, rules[i%uint64(len(rules))], limited, key)
 			}
 			s.sweep(start)
 			room, counts := memory(s.Open("z").counts)

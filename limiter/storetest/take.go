@@ -9,10 +9,10 @@ import (
 // take takes cost events of key and returns the decision.
 func take(t *testing.T, s limiter.Store, now limiter.Instant, r *limiter.Rule, key string, cost int64) limiter.Decision {
 	t.Helper()
-	return takeAll(t, s, now, ask(r, key, cost))[0]
+	return takeAll(t, s, now, newTake(r, key, cost))[0]
 }
 
-// allowed takes cost events of key, which must be allowed and leave remaining. It returns the decision.
+// allowed takes cost events of key and returns the decision. It must be OK with remaining left.
 func allowed(
 	t *testing.T, s limiter.Store, now limiter.Instant, r *limiter.Rule, key string, cost, remaining int64,
 ) limiter.Decision {
@@ -24,7 +24,8 @@ func allowed(
 	return d
 }
 
-// denied takes cost events of key, which must be denied with remaining left. It returns the retry instant.
+// denied takes cost events of key and returns the retry instant. It must be a denial with remaining
+// left.
 func denied(
 	t *testing.T, s limiter.Store, now limiter.Instant, r *limiter.Rule, key string, cost, remaining int64,
 ) limiter.Instant {
@@ -36,10 +37,10 @@ func denied(
 	return d.RetryAt
 }
 
-// peek asks for cost events of key without taking them.
+// peek returns the decision on cost events of key and takes none.
 func peek(t *testing.T, s limiter.Store, now limiter.Instant, r *limiter.Rule, key string, cost int64) limiter.Decision {
 	t.Helper()
-	takes := []limiter.Take{ask(r, key, cost)}
+	takes := []limiter.Take{newTake(r, key, cost)}
 	if err := s.Peek(t.Context(), now, takes); err != nil {
 		t.Fatalf("peek at %s: %v", offset(now), err)
 	}
@@ -54,20 +55,20 @@ func remains(t *testing.T, s limiter.Store, now limiter.Instant, r *limiter.Rule
 	}
 }
 
-// refund gives back cost events of key, of a take that was answered with d.
+// refund gives back cost events of key that were taken with the decision d.
 func refund(
 	t *testing.T, s limiter.Store, now limiter.Instant, r *limiter.Rule, key string, cost int64, d limiter.Decision,
 ) {
 	t.Helper()
-	k := ask(r, key, cost)
+	k := newTake(r, key, cost)
 	k.Decision = d
 	if err := s.Refund(t.Context(), now, []limiter.Take{k}); err != nil {
 		t.Fatalf("refund at %s: %v", offset(now), err)
 	}
 }
 
-// ask returns the take of cost events of key.
-func ask(r *limiter.Rule, key string, cost int64) limiter.Take {
+// newTake returns a take of cost events of key.
+func newTake(r *limiter.Rule, key string, cost int64) limiter.Take {
 	return limiter.Take{Rule: r, Key: []byte(key), Cost: cost}
 }
 
@@ -84,7 +85,7 @@ func takeAll(t *testing.T, s limiter.Store, now limiter.Instant, takes ...limite
 	return decisions
 }
 
-// offset names an instant by its distance from start.
+// offset describes an instant by its distance from start.
 func offset(i limiter.Instant) string {
 	if i == limiter.Never {
 		return "never"

@@ -6,7 +6,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// testChangedLimit checks that a limit that changes applies to the next take, on what was consumed before.
+// testChangedLimit checks that a changed limit applies to the next take and to earlier consumption.
 func testChangedLimit(t *testing.T, open opener) {
 	eachAlgorithm(t, open, func(t *testing.T, s limiter.Store, perMinute func(int64) *limiter.Rule) {
 		five, eight, three := perMinute(5), perMinute(8), perMinute(3)
