@@ -6,145 +6,159 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// An account is what a node knows of one key under one rule, and what it may spend of it without asking: a pure calculator. Of its
-// two parts, takes from a lease need the first alone: keep them apart in memory. Neither has pointers, so that millions of them cost
-// the garbage collector nothing. When both are zero, nothing is known. An account is not safe for concurrent use.
+// An account is what a node knows and holds for one key under one rule: a pure calculator, which
+// knows no lock. It has no pointers to anything but its two halves, and these have none, so that
+// millions of accounts cost the garbage collector nothing. A take from a lease needs the hot half
+// alone. Two zero halves know nothing.
 //
-// Its clock is the node's, which must not be set: only differences of its instants count. Instants of the store are kept as the
-// store said them, to be told to it again.
-//
-// A take is decided from the account where that can be done ([account.Take]). Else the store is asked ([account.Ask],
-// [account.Answer]), by one loan at a time.
+// Instants without a remark are those of the node's clock, which is never set. Instants of the
+// store are kept as the store wrote them and sent back to it.
 type account struct {
 	*hot
 	*cold
 }
 
-// A hot is the part of an account that a take needs which is decided from a lease, as most are. What needs no more is a method
-// of it, and so does not have takes wait for the memory of the other part.
+// hot is the half that a take from a lease needs.
 type hot struct {
-	// Two lots of leased events, the older first, so that a new one can come while the old one is spent.
+	// Two leases, the older first, so that a new one can arrive while the old one is spent.
 	remaining [2]uint32
-	expires   [2]uint16 // ms after heardAt, from when on they must not be spent
+	expires   [2]uint16 // ms after base, from when on they must not be spent
 
-	shownAt float32 // µs after heardAt: see shown
+	shownAt float32 // µs after base: see shown
 
-	// What the store said last.
-	used    int64           // events of the limit
-	seenAt  limiter.Instant // by the store's clock; 0: it has said nothing
-	heardAt limiter.Instant // when it was asked for that, in whole ms: what the balance has counts its times from here
+	// The newest reply of the store.
+	used   int64           // events of the limit
+	seenAt limiter.Instant // by the store's clock; 0: there was no reply yet
+	base   limiter.Instant // when its request was sent, in whole ms: the account's times count from here
 
-	shown int64 // what clients were told at shownAt to remain
+	shown int64 // the remaining events that clients were told at shownAt
 
-	limit uint32 // names the limit that all this is about
+	limit uint32 // the ID of the limit that all this is about
 
-	// Demand: the events that takes asked for since Dealings.askedAt, and before that, each weighed by its age.
+	// Demand: the events of takes since the newest request, and before it, each weighed by its age.
 	taken  uint32
 	demand float32
 
-	asking  bool // a loan is under way
-	guesses bool // shown is what takes have left of a limit that the store has said nothing about: see TakeLate
-	denies  bool // the last answer was a denial, which may still be remembered
-	inDebt  bool // Dealings.unpaid is not 0
+	requesting bool // a lease request is under way
+	assumed    bool // shown starts from the limit, as the store has not replied about this window: see takeLate
+	denied     bool // the newest reply was a denial, which may still be remembered
+	inDebt     bool // unpaid is not 0
 }
 
-// Cold are the part of an account that is about the store, and about takes that are denied or admitted on credit.
+// cold is the half about the store, and about takes that are denied or admitted on credit.
 type cold struct {
-	grantedAt [2]limiter.Instant // by the store's clock, when the lots were lent: their name when they go back
+	grantedAt [2]limiter.Instant // by the store's clock, when the leases were granted: their name in returns
 
-	// The last denial, which is remembered if Balance.denies.
-	retryAt     limiter.Instant // what clients are told
-	deniedUntil limiter.Instant // how long it is remembered
+	// The newest denial, which is remembered if denied is set.
+	retryAt       limiter.Instant // what clients are told
+	rememberUntil limiter.Instant
 
 	creditTotal int64 // the number of the last event of credit; 0: there was none yet. See creditAt
 
-	incarnation uint32 // of the store that answered last; it has no more bits
+	incarnation uint32 // of the store that replied last; it has no more bits
 	deniedCost  uint32 // takes of at least this cost are denied
 	fullAfter   uint32 // under strict rules: ms from retryAt until the limit is full again
-	breachAt    uint32 // s: the last denial that was the first of a window; 0: there was none yet
+	breachAt    uint32 // s: the newest denial that was the first of a window; 0: there was none yet
 
-	askedAfter uint32 // ms after heardAt, when the store was asked last
+	requestedAfter uint32 // ms after base, when the newest request was sent
 
-	// Credit: the events that the store has not debited yet, as far as is known here, and those that may still be admitted in the
-	// window. Both are at most MaxCredit.
+	// Credit: the events that the store has not debited yet, as far as the node knows, and those
+	// that may still be admitted in the window. Both are at most limiter.MaxCredit.
 	unpaid, credit uint16
 }
 
-// Take decides a take of cost events at now from what is known here and answers it in d, or reports that the store has to be
-// asked. nodes is how many nodes share the credit; 0 for none.
-func (a account) Take(r *limiter.Rule, now limiter.Instant, cost int64, nodes int, d *limiter.Decision) (decided bool) {
-	if !a.AppliesTo(r) {
+// take decides a take of cost events into d, from a lease or by the remembered denial, or reports
+// that it cannot.
+func (a account) take(r *limiter.Rule, now limiter.Instant, cost int64, d *limiter.Decision) (decided bool) {
+	if !a.appliesTo(r) {
 		a.switchLimit(r)
 	}
-	if a.Denies(now, cost) {
+	if a.denies(now, cost) {
 		a.repeatDenial(d, r, now, cost)
 		return true
 	}
-	switch {
-	case a.spend(now, cost):
-		a.answer(d, r, now, limiter.FromLease, cost)
-	case nodes > 0 && a.spendCredit(r, now, cost, nodes):
-		a.answer(d, r, now, limiter.FromCredit, cost)
-	default:
+	if !a.spend(now, cost) {
 		return false
 	}
-	a.taken += uint32(min(cost, int64(math.MaxUint32-a.taken)))
+	a.addTaken(cost)
+	a.decide(d, r, now, limiter.FromLease, cost)
 	return true
 }
 
-// Denies reports whether a denial is remembered that a take of cost events at now would meet as well, as they are not leased.
-func (a account) Denies(now limiter.Instant, cost int64) bool {
-	return a.denies && a.remembers(now, cost)
+// takeOnCredit admits a take that take does not decide, if there is credit. nodes is how many nodes
+// share the credit of the limit; 0 for none.
+func (a account) takeOnCredit(r *limiter.Rule, now limiter.Instant, cost int64, nodes int, d *limiter.Decision) bool {
+	if nodes == 0 || !a.spendCredit(r, now, cost, nodes) {
+		return false
+	}
+	a.addTaken(cost)
+	a.decide(d, r, now, limiter.FromCredit, cost)
+	return true
 }
 
-// remembers is Denies when the last answer was a denial: apart, so that it costs no call where it was none.
-func (a account) remembers(now limiter.Instant, cost int64) bool {
-	return cost >= int64(a.deniedCost) && now < a.deniedUntil && a.leased(now) < cost
-}
+func (h *hot) addTaken(events int64) { h.taken += uint32(min(events, int64(math.MaxUint32-h.taken))) }
 
-// spend spends cost events of the lots, the older first, or none when they do not hold as many.
-func (b *hot) spend(now limiter.Instant, cost int64) bool {
-	older, newer := b.usable(0, now), b.usable(1, now)
+// spend spends cost events of the leases, the older first, or none when they do not hold as many.
+func (h *hot) spend(now limiter.Instant, cost int64) bool {
+	older, newer := h.usable(0, now), h.usable(1, now)
 	if older+newer < cost {
 		return false
 	}
 	n := min(older, cost)
-	b.remaining[0] -= uint32(n)
-	b.remaining[1] -= uint32(cost - n)
+	h.remaining[0] -= uint32(n)
+	h.remaining[1] -= uint32(cost - n)
 	return true
 }
 
-// held returns what is leased, also what may be spent no more.
-func (b *hot) held() int64 { return int64(b.remaining[0]) + int64(b.remaining[1]) }
+// held returns the events of the leases, expired ones included.
+func (h *hot) held() int64 { return int64(h.remaining[0]) + int64(h.remaining[1]) }
 
-// leased returns what may be spent.
-func (b *hot) leased(now limiter.Instant) int64 { return b.usable(0, now) + b.usable(1, now) }
+// leased returns the events that may be spent.
+func (h *hot) leased(now limiter.Instant) int64 { return h.usable(0, now) + h.usable(1, now) }
 
-// usable returns what may be spent of a lot.
-func (b *hot) usable(i int, now limiter.Instant) int64 {
-	if b.remaining[i] > 0 && b.usableFor(i, now) > 0 {
-		return int64(b.remaining[i])
+// usable returns the events of a lease that may be spent.
+func (h *hot) usable(lease int, now limiter.Instant) int64 {
+	if h.remaining[lease] > 0 && h.usableFor(lease, now) > 0 {
+		return int64(h.remaining[lease])
 	}
 	return 0
 }
 
-// usableFor returns for how many µs a lot may still be spent.
-func (b *hot) usableFor(i int, now limiter.Instant) int64 {
-	return max(0, int64(b.expires[i])*1000-b.sinceHeard(now))
+// usableFor returns for how many µs a lease may still be spent.
+func (h *hot) usableFor(lease int, now limiter.Instant) int64 {
+	return max(0, int64(h.expires[lease])*1000-h.sinceBase(now))
 }
 
-// sinceHeard returns how many µs ago the store was asked for what it said last.
-func (b *hot) sinceHeard(now limiter.Instant) int64 { return max(0, int64(now-b.heardAt)) }
+func (h *hot) sinceBase(now limiter.Instant) int64 { return max(0, int64(now-h.base)) }
 
-// AppliesTo reports whether what the account knows is about the limit of r: that it was last taken or asked for under such a rule.
-func (b *hot) AppliesTo(r *limiter.Rule) bool { return b.limit == r.LimitID() }
+// appliesTo reports whether the account was last used under the limit of r.
+func (h *hot) appliesTo(r *limiter.Rule) bool { return h.limit == r.LimitID() }
 
-// switchLimit makes the account one of the limit of r. What is leased of another limit goes back, and what it denied is forgotten.
-func (b *hot) switchLimit(r *limiter.Rule) {
-	if b.limit != 0 {
-		b.expires = [2]uint16{}
-		b.denies = false
-		b.shown = max(0, r.Capacity()-b.used)
+// switchLimit puts the account under the limit of r. Leases of another limit go back, and its
+// denial is cleared.
+func (h *hot) switchLimit(r *limiter.Rule) {
+	if h.limit != 0 {
+		h.expires = [2]uint16{}
+		h.denied = false
+		h.shown = max(0, r.Capacity()-h.used)
 	}
-	b.limit = r.LimitID()
+	h.limit = r.LimitID()
+}
+
+// outstanding returns how many events are leased, and how many are owed.
+func (a account) outstanding() (leased, owed int64) { return a.held(), a.debt() }
+
+// idleSince returns when the account was last used, as far as it can tell at now.
+func (a account) idleSince(now limiter.Instant) limiter.Instant {
+	return min(now, max(a.base+limiter.Instant(a.shownAt), a.requestedAt()))
+}
+
+// idle reports whether nothing is lost when the account is removed: it holds nothing, remembers
+// nothing, and was not used for idleFor µs.
+func (a account) idle(r *limiter.Rule, now limiter.Instant, idleFor int64) bool {
+	if a.assumed { // within a window, the whole limit is not there again
+		idleFor = max(idleFor, r.Limit.Window.Microseconds())
+	}
+	return !a.requesting && a.held() == 0 && !a.inDebt && !a.hadCredit(r, now) && !a.denies(now, math.MaxInt64) &&
+		now-a.idleSince(now) > limiter.Instant(idleFor)
 }

@@ -28,28 +28,28 @@ func TestCreditOnceInLongWindows(t *testing.T) {
 		g := leasetest.NewLedger(fixed)
 		for now := begins; now < begins+limiter.Instant(2*r.Limit.Window.Microseconds()); now += day {
 			for range 3 {
-				if a.Take(r, now, 1, 1, new(limiter.Decision)) {
+				if takeWith(a, r, now, 1, 1, new(limiter.Decision)) {
 					credited++
 				}
 			}
-			if a.Idle(r, now, 0) {
+			if a.idle(r, now, 0) {
 				t.Fatalf("window %v: idle %d days after the credit = true, want false", window, (now-a.creditAt())/day)
 			}
 			l := []limiter.LeaseRequest{{}}
-			a.Ask(r, now, 0, 0, &l[0])
+			a.request(r, now, 0, 0, &l[0])
 			leasetest.Lend(1, 1, now, []*leasetest.Ledger{g}, l)
-			a.Answer(r, now, now, &l[0], 0, false)
+			a.applyReply(r, now, now, &l[0], 0, false)
 		}
 		if want := 2 * r.Credit(1); credited > want || credited == 0 {
 			t.Errorf("window %v: credit in two windows = %d, want 1 to %d", window, credited, want)
 		}
-		if _, owed := a.Outstanding(); owed != 0 {
+		if _, owed := a.outstanding(); owed != 0 {
 			t.Errorf("window %v: owed in the end = %d, want 0", window, owed)
 		}
 		after := a.creditAt() + limiter.Instant(r.Limit.Window.Microseconds())
-		if a.Idle(r, after-1, 0) || !a.Idle(r, after+day, 0) {
+		if a.idle(r, after-1, 0) || !a.idle(r, after+day, 0) {
 			t.Errorf("window %v: idle before the window of the credit has passed, and after it = %v and %v, want false and true",
-				window, a.Idle(r, after-1, 0), a.Idle(r, after+day, 0))
+				window, a.idle(r, after-1, 0), a.idle(r, after+day, 0))
 		}
 	}
 }
@@ -62,17 +62,17 @@ func TestLongUnusedAccount(t *testing.T) {
 			now := begins + limiter.Instant(days*day)
 			r := mustRule(t, bucket, limiter.Limit{Events: 1000, Window: window})
 			leased, denied := accountAfter(r, begins, begins, 40, 60), accountAfter(r, begins, begins, 1000, 0)
-			denied.deny(begins, &limiter.LeaseRequest{Rule: r, Need: 1, Decision: limiter.Decision{At: begins, RetryAt: begins + limiter.Instant(r.Limit.Window.Microseconds())}}, 0)
+			denied.deny(begins, begins, &limiter.LeaseRequest{Rule: r, Need: 1, Decision: limiter.Decision{At: begins, RetryAt: begins + limiter.Instant(r.Limit.Window.Microseconds())}}, 0)
 			var d limiter.Decision
-			if leased.Take(r, now, 1, 0, &d) {
+			if takeWith(leased, r, now, 1, 0, &d) {
 				t.Errorf("window %v: take from a lease of %d days ago = %+v, want none", window, days, d)
 			}
-			if back, ends := leased.Due(r, now); !back || ends != 0 {
+			if back, ends := leased.nextReturn(r, now); !back || ends != 0 {
 				t.Errorf("window %v: due after %d days = %v, ends %d, want true and 0", window, days, back, ends)
 			}
-			if denied.Denies(now, 1) || !denied.Idle(r, now, 0) {
-				t.Errorf("window %v: after %d days denies %v, idle %v, want false and true", window, days, denied.Denies(now, 1),
-					denied.Idle(r, now, 0))
+			if denied.denies(now, 1) || !denied.idle(r, now, 0) {
+				t.Errorf("window %v: after %d days denies %v, idle %v, want false and true", window, days, denied.denies(now, 1),
+					denied.idle(r, now, 0))
 			}
 		}
 	}
@@ -85,8 +85,8 @@ func TestBreachOnceInLongWindows(t *testing.T) {
 		for _, days := range longTimes {
 			a, now := newAccount(), begins+limiter.Instant(days*day)
 			l := limiter.LeaseRequest{Rule: r, Need: 1, Decision: limiter.Decision{RetryAt: limiter.Never}}
-			a.deny(begins, &l, 0)
-			a.deny(now, &l, 0)
+			a.deny(begins, begins, &l, 0)
+			a.deny(now, now, &l, 0)
 			if want := days*day >= r.Limit.Window.Microseconds(); l.Decision.Breach != want {
 				t.Errorf("window %v: breach %d days after a denial = %v, want %v", window, days, l.Decision.Breach, want)
 			}
@@ -100,14 +100,14 @@ func TestRemainingAccruesForYears(t *testing.T) {
 	for _, window := range longWindows {
 		r := mustRule(t, bucket, limiter.Limit{Events: 10, Window: window})
 		a, l := newAccount(), []limiter.LeaseRequest{{Need: 10}}
-		a.Ask(r, begins, 10, 0, &l[0])
+		a.request(r, begins, 10, 0, &l[0])
 		l[0].Served, l[0].Decision = 10, limiter.Decision{OK: true, At: begins, Limit: 10}
-		a.Answer(r, begins, begins, &l[0], 0, false)
-		a.Served(10)
+		a.applyReply(r, begins, begins, &l[0], 0, false)
+		a.served(10)
 		a.used = 0 // what the store has left does not bound what is shown
 		for at := int64(day); at <= r.Limit.Window.Microseconds(); at += day {
 			var d limiter.Decision
-			a.Peek(r, begins+limiter.Instant(at+r.Limit.Window.Microseconds()/1e6), 1, &d)
+			a.peek(r, begins+limiter.Instant(at+r.Limit.Window.Microseconds()/1e6), 1, &d)
 			if want := 10 * at / r.Limit.Window.Microseconds(); d.Remaining != want {
 				t.Fatalf("window %v: remaining after %d days = %d, want %d", window, at/day, d.Remaining, want)
 			}

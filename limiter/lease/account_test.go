@@ -12,9 +12,6 @@ import (
 
 // Accounts are played in testdata/leases and by TestLeaseModel; here is what those do not come by.
 
-// newAccount returns an account that knows nothing.
-func newAccount() account { return account{new(hot), new(cold)} }
-
 // TestAccountSize pins what a node with a million accounts rests on, in bytes: a balance with a key of 16 bytes, and as many that
 // say whose it is, is 96, which never lie in more than two cache lines when one follows the other. Dealings are a cache line.
 func TestAccountSize(t *testing.T) {
@@ -35,8 +32,8 @@ func TestTakeFromLease(t *testing.T) {
 		a.cold = nil
 		for i := range int64(60) {
 			var d limiter.Decision
-			if at := limiter.Instant(now + i*ms); !a.Take(r, at, 1, 2, &d) || d.Source != limiter.FromLease || a.NeedsRefill(r, at) && i < 30 {
-				t.Fatalf("%v: take %d = %+v, low %v, want a lease that is not low before half of it is spent", algorithm, i, d, a.NeedsRefill(r, at))
+			if at := limiter.Instant(now + i*ms); !takeWith(a, r, at, 1, 2, &d) || d.Source != limiter.FromLease || a.needsRefill(r, at) && i < 30 {
+				t.Fatalf("%v: take %d = %+v, low %v, want a lease that is not low before half of it is spent", algorithm, i, d, a.needsRefill(r, at))
 			}
 		}
 	}
@@ -46,11 +43,11 @@ func TestTakeFromLease(t *testing.T) {
 // of its clock.
 func accountAfter(r *limiter.Rule, now, at limiter.Instant, cost, lent int64) account {
 	a, l := newAccount(), new(limiter.LeaseRequest)
-	a.Ask(r, now, cost, 0, l)
+	a.request(r, now, cost, 0, l)
 	l.Incarnation, l.Served, l.Granted, l.Expires = 1, cost, lent, at+5*sec
 	l.Decision = limiter.Decision{OK: true, At: at, Limit: r.Capacity(), Remaining: r.Capacity() - cost - lent}
-	a.Answer(r, now, now, l, 0, false)
-	a.Served(cost)
+	a.applyReply(r, now, now, l, 0, false)
+	a.served(cost)
 	return a
 }
 
@@ -58,19 +55,19 @@ func TestPeekAccount(t *testing.T) {
 	const now, at = 1000 * sec, 6000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})
 	var d limiter.Decision
-	if newAccount().Peek(r, now, 1, &d) {
+	if newAccount().peek(r, now, 1, &d) {
 		t.Errorf("peek at an account that knows nothing = %+v, want none", d)
 	}
 	a := accountAfter(r, now, at, 1, 9)
-	if !a.Peek(r, now, 1, &d) || !d.OK || d.Remaining != 99 || d.ResetAt != now+60*sec {
+	if !a.peek(r, now, 1, &d) || !d.OK || d.Remaining != 99 || d.ResetAt != now+60*sec {
 		t.Errorf("peek = %+v, want OK, 99 remaining, reset at %d", d, now+60*sec)
 	}
 	a.remaining = [2]uint32{}
-	a.deny(now, &limiter.LeaseRequest{Need: 5, Decision: limiter.Decision{At: at, RetryAt: at + 60*sec}}, 0)
-	if a.Peek(r, now, 5, &d); d.OK || d.RetryAt != now+60*sec {
+	a.deny(now, now, &limiter.LeaseRequest{Rule: r, Need: 5, Decision: limiter.Decision{At: at, RetryAt: at + 60*sec}}, 0)
+	if a.peek(r, now, 5, &d); d.OK || d.RetryAt != now+60*sec {
 		t.Errorf("peek at what was denied = %+v, want a denial until %d", d, now+60*sec)
 	}
-	if other := mustRule(t, fixed, limiter.Limit{Events: 50, Window: time.Minute}); a.Peek(other, now, 1, &d) {
+	if other := mustRule(t, fixed, limiter.Limit{Events: 50, Window: time.Minute}); a.peek(other, now, 1, &d) {
 		t.Errorf("peek under another limit = %+v, want none", d)
 	}
 }
@@ -90,13 +87,13 @@ func TestUnder(t *testing.T) {
 		nine, twelve bool
 	}{
 		{"nothing", func() {}, false, false},
-		{"take under nine", func() { a.Take(nine, now, 1, 0, &d) }, true, false},
-		{"ask under twelve", func() { a.Ask(twelve, now, 1, 0, &loan) }, false, true},
+		{"take under nine", func() { takeWith(a, nine, now, 1, 0, &d) }, true, false},
+		{"ask under twelve", func() { a.request(twelve, now, 1, 0, &loan) }, false, true},
 	} {
 		step.do()
-		if a.AppliesTo(nine) != step.nine || a.AppliesTo(twelve) != step.twelve {
+		if a.appliesTo(nine) != step.nine || a.appliesTo(twelve) != step.twelve {
 			t.Errorf("after %s: under nine a minute %v, under twelve %v, want %v and %v",
-				step.what, a.AppliesTo(nine), a.AppliesTo(twelve), step.nine, step.twelve)
+				step.what, a.appliesTo(nine), a.appliesTo(twelve), step.nine, step.twelve)
 		}
 	}
 }
@@ -106,10 +103,10 @@ func TestDenialOfHugeCost(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: limiter.MaxEvents, Window: time.Minute})
 	a, l := newAccount(), new(limiter.LeaseRequest)
-	a.Ask(r, now, math.MaxUint32+1, 0, l)
+	a.request(r, now, math.MaxUint32+1, 0, l)
 	l.Decision = limiter.Decision{At: now, RetryAt: now + sec}
-	a.Answer(r, now, now, l, 0, false)
-	if a.Denies(now, math.MaxInt64) {
+	a.applyReply(r, now, now, l, 0, false)
+	if a.denies(now, math.MaxInt64) {
 		t.Error("a denial of 2^32 events is remembered, want it not to be, as it would be for other costs")
 	}
 }
@@ -119,15 +116,15 @@ func TestHugeLots(t *testing.T) {
 	const now, at = 1000 * sec, 6000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: limiter.MaxEvents, Window: time.Minute})
 	a := accountAfter(r, now, at, 1, math.MaxUint32+10)
-	if got, _ := a.Outstanding(); got != math.MaxUint32 {
+	if got, _ := a.outstanding(); got != math.MaxUint32 {
 		t.Errorf("leased of a lot of 2^32 + 9 events = %d, want 2^32 - 1", got)
 	}
 	for i := range limiter.Instant(2) {
 		at := at + i + 1
-		a.Ask(r, now, 0, 0, new(limiter.LeaseRequest))
-		a.Answer(r, now, now, &limiter.LeaseRequest{Rule: r, Incarnation: 1, Granted: 7, Expires: at + 5*sec, Decision: limiter.Decision{OK: true, At: at}}, 0, false)
+		a.request(r, now, 0, 0, new(limiter.LeaseRequest))
+		a.applyReply(r, now, now, &limiter.LeaseRequest{Rule: r, Incarnation: 1, Granted: 7, Expires: at + 5*sec, Decision: limiter.Decision{OK: true, At: at}}, 0, false)
 	}
-	if got, _ := a.Outstanding(); got != math.MaxUint32+7 {
+	if got, _ := a.outstanding(); got != math.MaxUint32+7 {
 		t.Errorf("leased after two more lots of 7 = %d, want 2^32 - 1 and the last of them", got)
 	}
 }
@@ -137,10 +134,10 @@ func TestForgottenDenial(t *testing.T) {
 	r := mustRule(t, fixed, limiter.Limit{Events: 10, Window: time.Minute})
 	for _, forget := range []bool{false, true} {
 		a, l := newAccount(), new(limiter.LeaseRequest)
-		a.Ask(r, now, 1, 0, l)
+		a.request(r, now, 1, 0, l)
 		l.Decision = limiter.Decision{At: now, RetryAt: now + sec}
-		a.Answer(r, now, now, l, 0, forget)
-		if got := a.Denies(now, 1); got == forget {
+		a.applyReply(r, now, now, l, 0, forget)
+		if got := a.denies(now, 1); got == forget {
 			t.Errorf("forget %v: denies = %v, want %v", forget, got, !forget)
 		}
 	}
@@ -151,14 +148,14 @@ func TestJitterDelaysRetry(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, bucket, limiter.Limit{Events: 100, Window: time.Minute})
 	a, l := newAccount(), new(limiter.LeaseRequest)
-	a.Ask(r, now, 1, 0, l)
+	a.request(r, now, 1, 0, l)
 	l.Decision = limiter.Decision{At: now, RetryAt: now + 600*ms}
-	a.Answer(r, now, now, l, 7*ms, false)
+	a.applyReply(r, now, now, l, 7*ms, false)
 	var d limiter.Decision
-	if a.Take(r, now+606*ms, 1, 0, &d); d.Source != limiter.FromRememberedDenial || d.RetryAt != now+607*ms {
+	if takeWith(a, r, now+606*ms, 1, 0, &d); d.Source != limiter.FromRememberedDenial || d.RetryAt != now+607*ms {
 		t.Errorf("take before the jitter has passed = %+v, want a remembered denial until %d", d, now+607*ms)
 	}
-	if a.Take(r, now+607*ms, 1, 0, &d) {
+	if takeWith(a, r, now+607*ms, 1, 0, &d) {
 		t.Errorf("take when it has passed = %+v, want the store to be asked", d)
 	}
 }
@@ -168,9 +165,9 @@ func TestUndone(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})
 	a := accountAfter(r, now, now, 30, 0)
-	a.CancelServed(30)
+	a.cancelServed(30)
 	var d limiter.Decision
-	if a.Peek(r, now, 1, &d); d.Remaining != 100 {
+	if a.peek(r, now, 1, &d); d.Remaining != 100 {
 		t.Errorf("remaining after what was served is undone = %d, want 100", d.Remaining)
 	}
 }
@@ -180,13 +177,13 @@ func TestLowAsksOnce(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})
 	a := accountAfter(r, now, now, 5, 1)
-	if a.Take(r, now, 1, 0, new(limiter.Decision)); !a.NeedsRefill(r, now) {
+	if takeWith(a, r, now, 1, 0, new(limiter.Decision)); !a.needsRefill(r, now) {
 		t.Error("low after the last event of a lease = false, want true")
 	}
-	if a.Ask(r, now, 0, 0, new(limiter.LeaseRequest)); a.NeedsRefill(r, now) {
+	if a.request(r, now, 0, 0, new(limiter.LeaseRequest)); a.needsRefill(r, now) {
 		t.Error("low while the store is asked = true, want false")
 	}
-	if a.Fail(); !a.NeedsRefill(r, now) {
+	if a.requesting = false; !a.needsRefill(r, now) {
 		t.Error("low after it has not answered = false, want true")
 	}
 }
@@ -196,15 +193,16 @@ func TestRetire(t *testing.T) {
 	r := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})
 	a := accountAfter(r, now, now, 1, 9)
 	var d limiter.Decision
-	if leased, _ := a.Outstanding(); leased != 9 || !a.Retire() {
-		t.Errorf("leased = %d, retires %v, want 9 and true", leased, a.Retire())
+	if leased, _ := a.outstanding(); leased != 9 {
+		t.Errorf("leased = %d, want 9", leased)
 	}
-	if a.Take(r, now, 1, 0, &d) {
+	a.retire()
+	if takeWith(a, r, now, 1, 0, &d) {
 		t.Errorf("take of a retired account = %+v, want none", d)
 	}
 	var l limiter.LeaseRequest
-	if a.Ask(r, now, 0, 0, &l); l.Returns[0].N != 9 || a.Retire() {
-		t.Errorf("goes back = %v, more %v, want 9 and no more", l.Returns, a.Retire())
+	if a.request(r, now, 0, 0, &l); l.Returns[0].N != 9 || a.held() != 0 {
+		t.Errorf("goes back = %v, still held %d, want 9 and 0", l.Returns, a.held())
 	}
 }
 
@@ -216,10 +214,10 @@ func TestIdle(t *testing.T) {
 	}
 	used := func(lent int64) account { return accountAfter(r, now, now, 1, lent) }
 	asking, owing, borrower, denied := used(0), newAccount(), used(0), used(0)
-	asking.Ask(r, now, 0, 0, new(limiter.LeaseRequest))
-	owing.Take(r, now, 1, 1, new(limiter.Decision))
+	asking.request(r, now, 0, 0, new(limiter.LeaseRequest))
+	takeWith(owing, r, now, 1, 1, new(limiter.Decision))
 	borrower.creditTotal = now / ms * (limiter.MaxCredit + 1)
-	denied.deny(now+30*sec, &limiter.LeaseRequest{Need: 1, Decision: limiter.Decision{At: now, RetryAt: now + 60*sec}}, 0)
+	denied.deny(now+30*sec, now+30*sec, &limiter.LeaseRequest{Rule: r, Need: 1, Decision: limiter.Decision{At: now, RetryAt: now + 60*sec}}, 0)
 	for _, test := range []struct {
 		name string
 		account
@@ -235,7 +233,7 @@ func TestIdle(t *testing.T) {
 		{"with credit in another", borrower, 61 * sec, true},
 		{"denied a moment ago", denied, 30*sec + 5000, false},
 	} {
-		if got := test.Idle(r, now+limiter.Instant(test.after), idleFor); got != test.want {
+		if got := test.idle(r, now+limiter.Instant(test.after), idleFor); got != test.want {
 			t.Errorf("idle, %s = %v, want %v", test.name, got, test.want)
 		}
 	}
@@ -249,11 +247,11 @@ func TestRemainingAccrues(t *testing.T) {
 	a := accountAfter(r, now, now, 500, 0)
 	for i := range int64(334) {
 		at := limiter.Instant(now + 3*ms*i)
-		a.Ask(r, at, 0, 0, new(limiter.LeaseRequest))
-		a.Answer(r, at, at, &limiter.LeaseRequest{Rule: r, Incarnation: 1, Decision: limiter.Decision{OK: true, At: at, Remaining: 700}}, 0, false)
+		a.request(r, at, 0, 0, new(limiter.LeaseRequest))
+		a.applyReply(r, at, at, &limiter.LeaseRequest{Rule: r, Incarnation: 1, Decision: limiter.Decision{OK: true, At: at, Remaining: 700}}, 0, false)
 	}
 	var d limiter.Decision
-	if a.Peek(r, now+sec, 1, &d); d.Remaining != 600 {
+	if a.peek(r, now+sec, 1, &d); d.Remaining != 600 {
 		t.Errorf("remaining after a second = %d, want 600", d.Remaining)
 	}
 }
@@ -269,8 +267,8 @@ func TestDebtIsNotNumberedTwice(t *testing.T) {
 	for i, now := range []limiter.Instant{1020 * sec, 1021 * sec, 1022 * sec} {
 		a := newAccount()
 		var l limiter.LeaseRequest
-		a.Take(r, now, 5, 2, new(limiter.Decision))
-		a.Ask(r, now, 0, 0, &l)
+		takeWith(a, r, now, 5, 2, new(limiter.Decision))
+		a.request(r, now, 0, 0, &l)
 		l.Want = 0
 		requests := []limiter.LeaseRequest{l}
 		leasetest.Lend(1, 1, now, []*leasetest.Ledger{g}, requests)
@@ -287,14 +285,14 @@ func TestDenialsFollowEachOther(t *testing.T) {
 	a, now := newAccount(), begins
 	for _, lasts := range []limiter.Instant{400 * ms, 30 * ms, 900 * ms} {
 		var l limiter.LeaseRequest
-		a.Ask(r, now, 1, 0, &l)
+		a.request(r, now, 1, 0, &l)
 		l.Decision = limiter.Decision{At: now + 3*sec, RetryAt: now + 3*sec + lasts} // by the store's clock
-		a.Answer(r, now, now, &l, 0, false)
+		a.applyReply(r, now, now, &l, 0, false)
 		var d limiter.Decision
-		if !a.Take(r, now+lasts-1, 1, 0, &d) || d.OK || d.RetryAt != now+lasts {
+		if !takeWith(a, r, now+lasts-1, 1, 0, &d) || d.OK || d.RetryAt != now+lasts {
 			t.Errorf("take before a denial of %d µs has passed = %+v, want one remembered until %d", lasts, d, now+lasts)
 		}
-		if now += lasts; a.Take(r, now, 1, 0, &d) {
+		if now += lasts; takeWith(a, r, now, 1, 0, &d) {
 			t.Errorf("take when a denial of %d µs has passed = %+v, want the store to be asked", lasts, d)
 		}
 	}

@@ -15,7 +15,7 @@ func TestUndoOfALease(t *testing.T) {
 	lend := func(a account, events, served int64, run uint64) {
 		l := &limiter.LeaseRequest{Rule: r, Incarnation: run, Granted: events, Served: served, Expires: next + 5*sec}
 		l.Decision = limiter.Decision{OK: true, At: next, Limit: r.Capacity(), Remaining: 500}
-		a.Answer(r, now, now, l, 0, false)
+		a.applyReply(r, now, now, l, 0, false)
 	}
 	for _, test := range []struct {
 		name     string
@@ -26,37 +26,37 @@ func TestUndoOfALease(t *testing.T) {
 	}{
 		{"nothing has happened", func(account) {}, [2]uint32{10, 0}, 0, 0},
 		{"a second lease has come", func(a account) {
-			a.Ask(r, now, 0, 0, new(limiter.LeaseRequest))
+			a.request(r, now, 0, 0, new(limiter.LeaseRequest))
 			lend(a, 20, 0, 1)
 		}, [2]uint32{10, 20}, 0, 0},
 		{"it was spent, and a second one has come", func(a account) {
-			a.Take(r, now, 7, 0, new(limiter.Decision))
-			a.Ask(r, now, 0, 0, new(limiter.LeaseRequest))
+			takeWith(a, r, now, 7, 0, new(limiter.Decision))
+			a.request(r, now, 0, 0, new(limiter.LeaseRequest))
 			lend(a, 20, 0, 1)
 		}, [2]uint32{20, 0}, 3, 0},
 		{"it was returned for a take", func(a account) {
-			a.Ask(r, now, 30, 0, new(limiter.LeaseRequest))
+			a.request(r, now, 30, 0, new(limiter.LeaseRequest))
 		}, [2]uint32{3, 0}, 0, 0},
 		{"it was returned for a take, which brought another one", func(a account) {
-			a.Ask(r, now, 30, 0, new(limiter.LeaseRequest))
+			a.request(r, now, 30, 0, new(limiter.LeaseRequest))
 			lend(a, 20, 30, 1)
 		}, [2]uint32{20, 0}, 3, 0},
 		{"another run of the store has answered", func(a account) {
-			a.Ask(r, now, 0, 0, new(limiter.LeaseRequest))
+			a.request(r, now, 0, 0, new(limiter.LeaseRequest))
 			lend(a, 20, 0, 2)
 		}, [2]uint32{7, 20}, 0, 3},
 	} {
 		a := accountAfter(r, now, at, 1, 10)
-		left := a.Left()
-		a.Take(r, now, 3, 0, new(limiter.Decision))
-		spent := a.SpentSince(left)
+		left := a.remaining
+		takeWith(a, r, now, 3, 0, new(limiter.Decision))
+		s := a.spentSince(left)
 		test.meantime(a)
 		shown := a.shown
-		returns, lost := a.ReturnToLease(spent)
+		returns, lost := a.returnToLease(s)
 		if a.remaining != test.left || lost != test.lost {
 			t.Errorf("%s: left %d, lost %d, want %d and %d", test.name, a.remaining, lost, test.left, test.lost)
 		}
-		if want := (limiter.Events{at, test.returns}); test.returns > 0 && returns != [2]limiter.Events{want} || test.returns == 0 && returns != [2]limiter.Events{} {
+		if want := (limiter.Events{At: at, N: test.returns}); test.returns > 0 && returns != [2]limiter.Events{want} || test.returns == 0 && returns != [2]limiter.Events{} {
 			t.Errorf("%s: returns %+v, want %d of %d", test.name, returns, test.returns, at)
 		}
 		if want := 3 - test.lost; a.shown-shown != want {
@@ -71,22 +71,22 @@ func TestUndoOfTwoLeases(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: 1000, Window: time.Hour})
 	a := newAccount()
-	a.Take(r, now, 1, 0, new(limiter.Decision))
+	takeWith(a, r, now, 1, 0, new(limiter.Decision))
 	a.incarnation = 1
-	a.hear(now)
+	a.rebase(now)
 	a.remaining, a.grantedAt, a.expires = [2]uint32{2, 5}, [2]limiter.Instant{70, 80}, [2]uint16{1000, 2000}
-	left := a.Left()
-	a.Take(r, now, 3, 0, new(limiter.Decision))
-	spent := a.SpentSince(left)
-	if want := [2]limiter.Events{{70, 2}, {80, 1}}; spent.Leases != want {
-		t.Fatalf("spent = %+v, want %+v", spent.Leases, want)
+	left := a.remaining
+	takeWith(a, r, now, 3, 0, new(limiter.Decision))
+	s := a.spentSince(left)
+	if want := [2]limiter.Events{{At: 70, N: 2}, {At: 80, N: 1}}; s.leases != want {
+		t.Fatalf("spent = %+v, want %+v", s.leases, want)
 	}
-	a.asking = true
-	if returns, _ := a.ReturnToLease(spent); returns != [2]limiter.Events{{70, 2}} || a.remaining != [2]uint32{0, 5} {
+	a.requesting = true
+	if returns, _ := a.returnToLease(s); returns != [2]limiter.Events{{At: 70, N: 2}} || a.remaining != [2]uint32{0, 5} {
 		t.Errorf("returns %+v and has %d left, want 2 of 70, and 5 of the second", returns, a.remaining)
 	}
-	a.asking = false
-	if returns, _ := a.ReturnToLease(spentEvents{Leases: [2]limiter.Events{{70, 2}}, Run: 1}); returns != [2]limiter.Events{} || a.remaining != [2]uint32{2, 5} {
+	a.requesting = false
+	if returns, _ := a.returnToLease(spent{leases: [2]limiter.Events{{At: 70, N: 2}}, incarnation: 1}); returns != [2]limiter.Events{} || a.remaining != [2]uint32{2, 5} {
 		t.Errorf("returns %+v and has %d left when nothing is asked for, want 2 and 5 left", returns, a.remaining)
 	}
 }
@@ -98,10 +98,10 @@ func TestLoanReturn(t *testing.T) {
 		ok   bool
 		back [2]limiter.Events
 	}{
-		{limiter.Events{1, 5}, true, [2]limiter.Events{{1, 5}}},
-		{limiter.Events{2, 6}, true, [2]limiter.Events{{1, 5}, {2, 6}}},
-		{limiter.Events{3, 7}, false, [2]limiter.Events{{1, 5}, {2, 6}}},
-		{limiter.Events{2, 1}, true, [2]limiter.Events{{1, 5}, {2, 7}}},
+		{limiter.Events{At: 1, N: 5}, true, [2]limiter.Events{{At: 1, N: 5}}},
+		{limiter.Events{At: 2, N: 6}, true, [2]limiter.Events{{At: 1, N: 5}, {At: 2, N: 6}}},
+		{limiter.Events{At: 3, N: 7}, false, [2]limiter.Events{{At: 1, N: 5}, {At: 2, N: 6}}},
+		{limiter.Events{At: 2, N: 1}, true, [2]limiter.Events{{At: 1, N: 5}, {At: 2, N: 7}}},
 	} {
 		if ok := addReturn(&l, step.add); ok != step.ok || l.Returns != step.back {
 			t.Errorf("return of %+v = %v, with %+v, want %v, with %+v", step.add, ok, l.Returns, step.ok, step.back)
@@ -113,18 +113,18 @@ func TestDeniedUntil(t *testing.T) {
 	const now = 1000 * sec
 	r, other := mustRule(t, fixed, limiter.Limit{Events: 9, Window: time.Minute}), mustRule(t, fixed, limiter.Limit{Events: 8, Window: time.Minute})
 	a := newAccount()
-	if got := a.DeniedUntil(r, 5); got != 0 {
+	if got := a.lastDenial(r, 5); got != 0 {
 		t.Errorf("denied until, when nothing was asked = %d, want 0", got)
 	}
-	a.Ask(r, now, 5, 0, new(limiter.LeaseRequest))
+	a.request(r, now, 5, 0, new(limiter.LeaseRequest))
 	l := &limiter.LeaseRequest{Rule: r, Need: 5, Decision: limiter.Decision{At: 50 * sec, RetryAt: 90 * sec}}
-	a.Answer(r, now, now, l, 0, false)
+	a.applyReply(r, now, now, l, 0, false)
 	for _, test := range []struct {
 		rule *limiter.Rule
 		cost int64
 		want limiter.Instant
 	}{{r, 4, 0}, {r, 5, now + 40*sec}, {r, 6, now + 40*sec}, {other, 5, 0}} {
-		if got := a.DeniedUntil(test.rule, test.cost); got != test.want {
+		if got := a.lastDenial(test.rule, test.cost); got != test.want {
 			t.Errorf("denied until, for %d of %d events = %d, want %d", test.cost, test.rule.Capacity(), got, test.want)
 		}
 	}

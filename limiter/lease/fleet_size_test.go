@@ -32,16 +32,16 @@ func TestFleetSize(t *testing.T) {
 		{"as large as before", []count{{1000, 10}, {1100, 5}, {1110, 10}}, 1300, 10},
 	} {
 		var f fleetSize
-		if got := f.Now(); got != 0 {
+		if got := f.now(); got != 0 {
 			t.Errorf("nodes before any were counted = %d, want 0", got)
 		}
 		for _, c := range test.counts {
-			f = f.With(c.at*sec, c.nodes)
-			if got := f.Now(); got != c.nodes {
+			f = f.with(c.at*sec, c.nodes)
+			if got := f.now(); got != c.nodes {
 				t.Errorf("%s: nodes at %d s = %d, want %d", test.name, c.at, got, c.nodes)
 			}
 		}
-		if got := f.Sharers(minute, test.at*sec); got != test.want {
+		if got := f.sharers(minute, test.at*sec); got != test.want {
 			t.Errorf("%s: sharers at %d s = %d, want %d", test.name, test.at, got, test.want)
 		}
 	}
