@@ -30,8 +30,10 @@ func ExampleNew() {
 		d := takes[0].Decision
 		fmt.Printf("ok %t, %d left, retry in %d s\n", d.OK, d.Remaining, d.RetryAt.SecondsUntil(now))
 	}
-	// Output: ok true, 1 left, retry in 0 s ok true, 0 left, retry in 0 s ok false, 0 left, retry
-	// in 30 s
+	// Output:
+	// ok true, 1 left, retry in 0 s
+	// ok true, 0 left, retry in 0 s
+	// ok false, 0 left, retry in 30 s
 }
 
 // A take of several rules is all or nothing: bob's key is exhausted, so the tenant's is not
@@ -63,6 +65,9 @@ func ExampleNew_severalRules() {
 			fmt.Printf("%s: ok %t, %d left\n", k.Rule.Zone.Name(), k.Decision.OK, k.Decision.Remaining)
 		}
 	}
-	// Output: users: ok true, 0 left tenants: ok true, 99 left users: ok false, 0 left tenants: ok
-	// true, 99 left
+	// Output:
+	// users: ok true, 0 left
+	// tenants: ok true, 99 left
+	// users: ok false, 0 left
+	// tenants: ok true, 99 left
 }
