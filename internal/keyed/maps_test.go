@@ -28,8 +28,8 @@ const (
 
 func compare[T, C any](b *testing.B, content string) {
 	type both struct {
-		hot  T
-		cold C
+		hot T
+		_   C
 	}
 	type shardOf[M any] struct {
 		mu sync.Mutex
