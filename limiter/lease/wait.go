@@ -27,6 +27,11 @@ func (s *Store) round(ctx context.Context, r *request) {
 			break
 		}
 	}
+	s.await(ctx, r, &b)
+}
+
+// await sends the calls of b, and waits until the waiters are answered or the request gives up.
+func (s *Store) await(ctx context.Context, r *request, b *batch) {
 	for _, c := range b.calls {
 		s.send(c)
 	}
@@ -38,7 +43,7 @@ func (s *Store) round(ctx context.Context, r *request) {
 	gaveUp := b.latch.wait(ctx, s.timeLeft(r))
 	r.now = s.options.Clock()
 	for i := range r.takes {
-		if t := &r.takes[i]; t.selected && t.waiter != nil {
+		if t := &r.takes[i]; t.waiter != nil && t.waiter.latch == b.latch {
 			s.collect(t, r.now, gaveUp, time.Since(began))
 		}
 	}
