@@ -106,8 +106,9 @@ func (s *Store) takeOne(ctx context.Context, r *request) {
 	t := &r.takes[0]
 	if t.state == undecided {
 		var b batch
-		s.join(t, r, &b)
-		s.await(ctx, r, &b)
+		if s.join(t, r, &b); !b.empty() {
+			s.await(ctx, r, &b)
+		}
 	}
 	if t.state == delegated {
 		s.delegate(ctx, r)
@@ -165,7 +166,7 @@ func (s *Store) spendLease(t *takeState, now limiter.Instant, onlyDenials bool) 
 	case !onlyDenials:
 		before := a.remaining
 		if a.take(t.Rule, now, t.Cost, &t.Decision) {
-			t.conclude(a, now)
+			t.concludeLocked(a, now)
 			t.spent = a.spentSince(before)
 		}
 	case a.peek(t.Rule, now, t.Cost, &t.Decision) && !t.Decision.OK:
@@ -176,8 +177,8 @@ func (s *Store) spendLease(t *takeState, now limiter.Instant, onlyDenials bool) 
 	}
 }
 
-// conclude notes that the account a has decided t.
-func (t *takeState) conclude(a account, now limiter.Instant) {
+// concludeLocked notes that the account a has decided t.
+func (t *takeState) concludeLocked(a account, now limiter.Instant) {
 	if !t.Decision.OK {
 		t.state = denied
 		return
