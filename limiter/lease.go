@@ -4,24 +4,23 @@ const (
 	// maxLease is how long a lease lasts at most, in µs.
 	maxLease = 5_000_000
 
-	// minSlot is the shortest slot worth leasing for, in µs: in a shorter one, a lease would hardly have arrived.
+	// minSlot is the shortest slot worth leasing for, in µs. In a shorter one, a lease would hardly
+	// have arrived.
 	minSlot = 20_000
 
-	// leaseParts is how many times a window gets back what nodes have leased in it and not spent: leases last no longer than one
-	// of so many parts. In windows of a second, with nodes that keep what they have to the end, many a take would be denied
-	// for what others do not need.
+	// leaseParts is how often a window gets back what nodes have leased in it and not spent: leases
+	// last at most one in leaseParts parts of it. In windows of a second, with nodes that keep
+	// their leases to the end, many takes would be denied for events that others do not need.
 	leaseParts = 8
 
-	// logSlots is how many slots a window of a sliding window log has at least. What is leased stays in the log for up to two
-	// slots too long, so this is what leases cost: with 30, at most 7 % of the limit.
+	// logSlots is the least number of slots in a window of a sliding window log. Leased events stay
+	// in the log for up to two slots too long. With 30 slots, that costs at most 7 % of the limit.
 	logSlots = 30
 )
 
-// leaseSlot returns the length of the slots of time, in µs, by which a store accounts for what it has lent under r; 0 when the
-// algorithm has no use for them, or when they would be too short for leases.
-//
-// For a token bucket this is what the overshoot pays for: a bucket goes on refilling while its leases are out, for as much as
-// accrues in one slot.
+// leaseSlot is LeaseSlot for a rule that is being made. For a token bucket, the slot is what
+// MaxOvershoot pays for: a bucket goes on refilling while its leases are out, by as much as accrues
+// in one slot.
 func (r *Rule) leaseSlot() int64 {
 	var slot int64
 	switch r.Algorithm.Kind {
@@ -36,11 +35,11 @@ func (r *Rule) leaseSlot() int64 {
 	return slot
 }
 
-// LeaseSlot returns the length of the slots of time, in µs, by which a store accounts for what it has lent under r; 0 when it does
-// not.
+// LeaseSlot returns the length of the slots of time by which a store accounts for open leases, in
+// µs. It is 0 when the algorithm needs no slots, or when they would be too short for leases.
 func (r *Rule) LeaseSlot() int64 { return r.slot }
 
-// Leases reports whether nodes may ask for events in advance under r.
+// Leases reports whether nodes may lease events under r.
 func (r *Rule) Leases() bool {
 	switch {
 	case r.Strict:
@@ -86,7 +85,7 @@ func (r *Rule) Accrue(us int64) (events, took int64) {
 	return events, took
 }
 
-// AccruedAt returns the instant at which the rate has given so many events since at.
+// AccruedAt returns the instant at which the rate has given so many events since at, or Never.
 func (r *Rule) AccruedAt(at Instant, events int64) Instant {
 	return at.plus(mulDivUp(events, r.per, r.refill))
 }
@@ -94,9 +93,10 @@ func (r *Rule) AccruedAt(at Instant, events int64) Instant {
 // MaxCredit is the most events of credit that a node may owe for a key.
 const MaxCredit = 1<<12 - 1
 
-// Credit returns how many events one of so many nodes may admit for a key before the store has answered, once per window: all
-// nodes together, half of what MaxOvershoot allows and the refill of a bucket whose leases are out does not use up, and no more
-// than half of what can be taken at once, as a store debits no more than twice that.
+// Credit returns how many events each of so many nodes may admit for a key before the store has
+// replied, once per window. All nodes together may admit half of what MaxOvershoot allows beyond
+// the refill of a bucket whose leases are out, and at most half of the capacity, as a store debits
+// no more than twice that.
 func (r *Rule) Credit(nodes int) int64 {
 	if r.Strict {
 		return 0

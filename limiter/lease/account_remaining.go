@@ -143,7 +143,8 @@ func (h *hot) storeTime(now limiter.Instant) limiter.Instant {
 	return h.seenAt + limiter.Instant(h.sinceBase(now))
 }
 
-// untilNext returns how long it is to the next window or sub-window, in µs, as far as the node knows.
+// untilNext returns how long it is to the next window or sub-window, in µs, as far as the node
+// knows.
 func (h *hot) untilNext(r *limiter.Rule, now limiter.Instant) int64 {
 	if h.seenAt == 0 {
 		return r.Period()

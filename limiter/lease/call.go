@@ -32,7 +32,8 @@ func newCall(key []byte, now limiter.Instant) *call {
 	return &call{key: bytes.Clone(key), sent: now}
 }
 
-// hasRoomFor reports whether c, which is not in the background, can carry one more request of this key.
+// hasRoomFor reports whether c, unless it is in the background, can carry one more request of this
+// key.
 func (c *call) hasRoomFor(key []byte) bool {
 	return !c.background && len(c.requests) < limiter.MaxLeaseRequests && bytes.Equal(c.key, key)
 }
@@ -150,7 +151,7 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now limiter.Inst
 	a.withhold(-q.late) // this reply accounts for the late waiters, or a later one
 	a.applyReply(l.Rule, sent, now, l, rand.Int64N(l.Jitter()+1), q.hasReturns())
 	r := t.zone.rules.of(l.Rule.ID, a) // not that of l if takes have come under a new one
-	q.serveLocked(a, r, l, now)
+	q.serve(a, r, l, now)
 	a.withhold(q.late)
 	if t.zone.closed.Load() {
 		a.retire()

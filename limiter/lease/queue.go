@@ -94,16 +94,16 @@ func (q *queue) empty() bool { return len(q.waiting) == 0 && !q.hasReturns() }
 // hasReturns reports whether the lender is still to hear of events that it granted in vain.
 func (q *queue) hasReturns() bool { return len(q.cancels) > 0 || len(q.returns) > 0 }
 
-// serveLocked hands out the reply l. Late waiters are served first, for whomever it was requested:
+// serve hands out the reply l. Late waiters are served first, for whomever it was requested:
 // else others would be admitted by the same events. Then come the waiters in sent, and at last the
 // account decides on all that wait. Those without a decision wait on.
-func (q *queue) serveLocked(a account, r *limiter.Rule, l *limiter.LeaseRequest, now limiter.Instant) {
+func (q *queue) serve(a account, r *limiter.Rule, l *limiter.LeaseRequest, now limiter.Instant) {
 	left := l.Served
 	for _, list := range [][]*waiter{q.sent, q.waiting} {
 		for _, w := range list {
 			if w.status == late && w.cost <= left {
 				left -= w.cost
-				q.serve(a, w, l)
+				q.serveWaiter(a, w, l)
 			}
 		}
 	}
@@ -113,7 +113,7 @@ func (q *queue) serveLocked(a account, r *limiter.Rule, l *limiter.LeaseRequest,
 		case w.status == gone, w.status == replied:
 		case w.cost <= left:
 			left -= w.cost
-			q.serve(a, w, l)
+			q.serveWaiter(a, w, l)
 		case i == 0 && l.Served == 0 && !(w.status == late && l.Decision.OK): // denied, or another take of the call is
 			q.answer(w, l.Decision)
 		default:
@@ -124,19 +124,19 @@ func (q *queue) serveLocked(a account, r *limiter.Rule, l *limiter.LeaseRequest,
 		q.cancelLater(granted{limiter.Events{At: l.Decision.At, N: left}, l.Incarnation})
 	}
 	q.sent, q.waiting = nil, append(unserved, q.waiting...)
-	q.decideLocked(a, r, now)
+	q.decideWaiting(a, r, now)
 }
 
-// serve answers a waiter that the lender has served.
-func (q *queue) serve(a account, w *waiter, l *limiter.LeaseRequest) {
+// serveWaiter answers a waiter that the lender has served.
+func (q *queue) serveWaiter(a account, w *waiter, l *limiter.LeaseRequest) {
 	w.served, w.spent.incarnation = true, l.Incarnation
 	d := l.Decision
 	d.Remaining = a.served(w.cost)
 	q.answer(w, d)
 }
 
-// decideLocked answers the waiters that the account can decide on.
-func (q *queue) decideLocked(a account, r *limiter.Rule, now limiter.Instant) {
+// decideWaiting answers the waiters that the account can decide on.
+func (q *queue) decideWaiting(a account, r *limiter.Rule, now limiter.Instant) {
 	undecided := q.waiting[:0]
 	for _, w := range q.waiting {
 		var d limiter.Decision

@@ -33,7 +33,8 @@ type Store struct {
 
 var _ limiter.Store = (*Store)(nil)
 
-// New returns a store without zones that leases from lender, and starts its goroutine. Close ends it.
+// New returns a store without zones that leases from lender, and starts its goroutine. Close ends
+// it.
 func New(lender limiter.Lender, o Options) *Store {
 	s := &Store{
 		lender: lender, options: o.withDefaults(), clock: newClock(time.Now()), zones: make(map[string]*Zone), stop: make(chan struct{}),

@@ -101,10 +101,15 @@ func (r *request) any(s state) bool {
 	return false
 }
 
+// takeOne decides a take that is alone: mostly with one look-up, under one lock.
 func (s *Store) takeOne(ctx context.Context, r *request) {
 	t := &r.takes[0]
-	t.selected = true
-	s.round(ctx, r)
+	if t.state == undecided {
+		var b batch
+		if s.join(t, r, &b); !b.empty() {
+			s.await(ctx, r, &b)
+		}
+	}
 	if t.state == delegated {
 		s.delegate(ctx, r)
 	}
@@ -161,7 +166,7 @@ func (s *Store) spendLease(t *takeState, now limiter.Instant, onlyDenials bool) 
 	case !onlyDenials:
 		before := a.remaining
 		if a.take(t.Rule, now, t.Cost, &t.Decision) {
-			t.conclude(a, now)
+			t.concludeLocked(a, now)
 			t.spent = a.spentSince(before)
 		}
 	case a.peek(t.Rule, now, t.Cost, &t.Decision) && !t.Decision.OK:
@@ -172,8 +177,8 @@ func (s *Store) spendLease(t *takeState, now limiter.Instant, onlyDenials bool) 
 	}
 }
 
-// conclude notes that the account a has decided t.
-func (t *takeState) conclude(a account, now limiter.Instant) {
+// concludeLocked notes that the account a has decided t.
+func (t *takeState) concludeLocked(a account, now limiter.Instant) {
 	if !t.Decision.OK {
 		t.state = denied
 		return
@@ -217,18 +222,21 @@ func (s *Store) delegate(ctx context.Context, r *request) {
 	began := time.Now()
 	within, cancel := context.WithTimeout(ctx, s.timeLeft(r))
 	defer cancel()
-	var states []*takeState
 	var takes []limiter.Take
 	for i := range r.takes {
 		if t := &r.takes[i]; t.state == delegated {
-			states, takes = append(states, t), append(takes, *t.Take)
+			takes = append(takes, *t.Take)
 		}
 	}
 	s.stats.delegated.Add(1)
 	_ = s.lender.Take(within, r.now, takes) // each take has its error
 	r.now = s.options.Clock()
-	for i, t := range states {
-		t.Decision, t.Err = takes[i].Decision, takes[i].Err
+	for i := range r.takes {
+		t := &r.takes[i]
+		if t.state != delegated {
+			continue
+		}
+		t.Decision, t.Err, takes = takes[0].Decision, takes[0].Err, takes[1:]
 		if t.Err != nil && within.Err() != nil && ctx.Err() == nil {
 			t.Err = ErrTimeout
 		}

@@ -14,6 +14,8 @@ type batch struct {
 	calls []*call
 }
 
+func (b *batch) empty() bool { return b.latch == nil && b.calls == nil }
+
 // round decides the selected takes from their accounts or has them wait for the lender, all at the
 // same time.
 func (s *Store) round(ctx context.Context, r *request) {
@@ -27,6 +29,11 @@ func (s *Store) round(ctx context.Context, r *request) {
 			break
 		}
 	}
+	s.await(ctx, r, &b)
+}
+
+// await sends the calls of b, and waits until the waiters are answered or the request gives up.
+func (s *Store) await(ctx context.Context, r *request, b *batch) {
 	for _, c := range b.calls {
 		s.send(c)
 	}
@@ -38,7 +45,7 @@ func (s *Store) round(ctx context.Context, r *request) {
 	gaveUp := b.latch.wait(ctx, s.timeLeft(r))
 	r.now = s.options.Clock()
 	for i := range r.takes {
-		if t := &r.takes[i]; t.selected && t.waiter != nil {
+		if t := &r.takes[i]; t.waiter != nil && t.waiter.latch == b.latch {
 			s.collect(t, r.now, gaveUp, time.Since(began))
 		}
 	}
@@ -67,14 +74,14 @@ func (s *Store) join(t *takeState, r *request, b *batch) {
 	}
 	before := a.remaining
 	if a.take(t.Rule, r.now, t.Cost, &t.Decision) {
-		if t.conclude(a, r.now); !r.alone() {
+		if t.concludeLocked(a, r.now); !r.alone() {
 			t.spent = a.spentSince(before)
 		}
 		return
 	}
 	t.zone.rules.add(t.Rule)
 	if a.takeOnCredit(t.Rule, r.now, t.Cost, s.creditSharers(t.zone, t.Rule, r.now), &t.Decision) {
-		t.conclude(a, r.now)
+		t.concludeLocked(a, r.now)
 		s.stats.credited.Add(uint64(t.Cost))
 		t.zone.debt.Add(t.Cost)
 		return

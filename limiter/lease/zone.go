@@ -9,7 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// shardBits is the logarithm of the number of shards: enough that takes on tens of cores seldom meet.
+// shardBits is the logarithm of the number of shards: enough that takes on tens of cores seldom
+// meet.
 const shardBits = 7
 
 // A Zone has the accounts of one zone. Use [Store.Open].
