@@ -11,12 +11,15 @@ import (
 // millions of accounts cost the garbage collector nothing. A take from a lease needs the hot half
 // alone. Two zero halves know nothing.
 //
-// Instants without a remark are those of the node's clock, which is never set. Instants of the
-// store are kept as the store wrote them and sent back to it.
+// Its limiter.Instants are by the node's clock, which is never set.
 type account struct {
 	*hot
 	*cold
 }
+
+// A storeInstant is an instant by the clock of the store that grants leases. An account keeps it to
+// send it back, and cannot compare it with one by the node's clock.
+type storeInstant limiter.Instant
 
 // hot is the half that a take from a lease needs.
 type hot struct {
@@ -28,7 +31,7 @@ type hot struct {
 
 	// The newest reply of the store.
 	used   int64           // events of the limit
-	seenAt limiter.Instant // by the store's clock; 0: there was no reply yet
+	seenAt storeInstant    // 0: there was no reply yet
 	base   limiter.Instant // when its request was sent, in whole ms: the account's times count from here
 
 	shown int64 // the remaining events that clients were told at shownAt
@@ -47,7 +50,7 @@ type hot struct {
 
 // cold is the half about the store, and about takes that are denied or admitted on credit.
 type cold struct {
-	grantedAt [2]limiter.Instant // by the store's clock, when the leases were granted: their name in returns
+	grantedAt [2]storeInstant // when the leases were granted: their name in returns
 
 	// The newest denial, which is remembered if denied is set.
 	retryAt       limiter.Instant // what clients are told

@@ -139,8 +139,8 @@ func (h *hot) resetAt(r *limiter.Rule, now limiter.Instant) limiter.Instant {
 }
 
 // storeTime returns what the store's clock reads at now, or a little more.
-func (h *hot) storeTime(now limiter.Instant) limiter.Instant {
-	return h.seenAt + limiter.Instant(h.sinceBase(now))
+func (h *hot) storeTime(now limiter.Instant) storeInstant {
+	return h.seenAt + storeInstant(h.sinceBase(now))
 }
 
 // untilNext returns how long it is to the next window or sub-window, in µs, as far as the node
@@ -149,11 +149,11 @@ func (h *hot) untilNext(r *limiter.Rule, now limiter.Instant) int64 {
 	if h.seenAt == 0 {
 		return r.Period()
 	}
-	return r.UntilNext(h.storeTime(now))
+	return r.UntilNext(limiter.Instant(h.storeTime(now)))
 }
 
 // windowPassed reports whether a fixed window has ended since the newest reply, so that what was
 // used in it no longer counts.
 func (h *hot) windowPassed(r *limiter.Rule, now limiter.Instant) bool {
-	return r.Algorithm.Kind == limiter.FixedWindow && r.UntilNext(h.seenAt) <= h.sinceBase(now)
+	return r.Algorithm.Kind == limiter.FixedWindow && r.UntilNext(limiter.Instant(h.seenAt)) <= h.sinceBase(now)
 }

@@ -17,12 +17,12 @@ func (a account) request(r *limiter.Rule, now limiter.Instant, need, more int64,
 	*l = limiter.LeaseRequest{
 		Rule: r, Key: l.Key, Need: need, More: more, Nodes: l.Nodes,
 		CreditTotal: a.creditTotal, SettledTotal: a.paid(),
-		Seen: limiter.Events{At: a.seenAt, N: a.used}, Incarnation: uint64(a.incarnation),
+		Seen: limiter.Events{At: limiter.Instant(a.seenAt), N: a.used}, Incarnation: uint64(a.incarnation),
 	}
 	a.updateDemand(r, now, need+more)
 	for i := range a.remaining {
 		if a.remaining[i] > 0 && (need > 0 || a.usable(i, now) == 0) {
-			l.Returns[i] = limiter.Events{At: a.grantedAt[i], N: int64(a.remaining[i])}
+			l.Returns[i] = a.eventsOf(i, int64(a.remaining[i]))
 			a.remaining[i] = 0
 		}
 	}
@@ -44,7 +44,7 @@ func (a account) requestRefill(r *limiter.Rule, now limiter.Instant, l *limiter.
 	for i := range a.remaining {
 		if n := a.usable(i, now); n > 0 {
 			kept := a.keepDuringRefill(r, n, a.usableFor(i, now))
-			l.Returns[i] = limiter.Events{At: a.grantedAt[i], N: n - kept}
+			l.Returns[i] = a.eventsOf(i, n-kept)
 			a.remaining[i] = uint32(kept)
 		}
 	}
@@ -55,12 +55,14 @@ func (a account) requestRefill(r *limiter.Rule, now limiter.Instant, l *limiter.
 // remembered when unreturned says that this node still had events to give back.
 func (a account) applyReply(r *limiter.Rule, sent, now limiter.Instant, l *limiter.LeaseRequest, jitter int64, unreturned bool) {
 	d := &l.Decision
-	newWindow := a.seenAt == 0 || r.Algorithm.Kind == limiter.FixedWindow && a.seenAt+limiter.Instant(r.UntilNext(a.seenAt)) <= d.At
+	at := storeInstant(d.At)
+	newWindow := a.seenAt == 0 ||
+		r.Algorithm.Kind == limiter.FixedWindow && r.UntilNext(limiter.Instant(a.seenAt)) <= int64(at-a.seenAt)
 	a.requesting = false
 	if l.Incarnation != uint64(a.incarnation) { // it does not know the leases, or has lost them: they cannot go back
-		a.grantedAt = [2]limiter.Instant{}
+		a.grantedAt = [2]storeInstant{}
 	}
-	a.used, a.seenAt, a.incarnation = r.Capacity()-d.Remaining, d.At, uint32(l.Incarnation)
+	a.used, a.seenAt, a.incarnation = r.Capacity()-d.Remaining, at, uint32(l.Incarnation)
 	a.rebase(sent)
 	a.settle(l.CreditTotal - a.paid()) // negative when the credit is of a later window
 	a.credit = 0
@@ -73,7 +75,7 @@ func (a account) applyReply(r *limiter.Rule, sent, now limiter.Instant, l *limit
 		if switched {
 			lasts = 0
 		}
-		a.addLease(l.Granted, d.At, (int64(sent-a.base)+lasts)/1000)
+		a.addLease(l.Granted, at, (int64(sent-a.base)+lasts)/1000)
 	}
 	if newWindow || r.Strict {
 		a.shown, a.shownAt = r.Capacity(), float32(now-a.base)
@@ -93,7 +95,7 @@ func (a account) applyReply(r *limiter.Rule, sent, now limiter.Instant, l *limit
 // addLease adds a lease as the newer one; expires is in ms after base. An account with two leases
 // requests no third, but a take that is undone meanwhile may bring one back. Then the two become
 // one, which expires and is named as the older.
-func (a account) addLease(events int64, granted limiter.Instant, expires int64) {
+func (a account) addLease(events int64, granted storeInstant, expires int64) {
 	if a.remaining[0] == 0 {
 		a.grantedAt[0], a.expires[0] = a.grantedAt[1], a.expires[1]
 	}

@@ -8,12 +8,17 @@ type spent struct {
 	incarnation uint64            // of that store
 }
 
+// eventsOf returns n events of a lease.
+func (a account) eventsOf(lease int, n int64) limiter.Events {
+	return limiter.Events{At: limiter.Instant(a.grantedAt[lease]), N: n}
+}
+
 // spentSince returns what was spent of the leases since they held what before says. There must
 // have been no request in between.
 func (a account) spentSince(before [2]uint32) (s spent) {
 	s.incarnation = uint64(a.incarnation)
 	for i := range before {
-		s.leases[i] = limiter.Events{At: a.grantedAt[i], N: int64(before[i]) - int64(a.remaining[i])}
+		s.leases[i] = a.eventsOf(i, int64(before[i])-int64(a.remaining[i]))
 	}
 	return s
 }
@@ -29,9 +34,9 @@ func (a account) returnToLease(s spent) (returns [2]limiter.Events, lost int64) 
 		case e.N == 0:
 		case s.incarnation != uint64(a.incarnation) || e.At == 0:
 			lost += e.N
-		case a.grantedAt[0] == e.At && a.canTakeBack(0):
+		case a.grantedAt[0] == storeInstant(e.At) && a.canTakeBack(0):
 			a.putBack(0, e.N)
-		case a.grantedAt[1] == e.At && a.grantedAt[1] > a.grantedAt[0] && a.canTakeBack(1): // an older one was spent before the first came
+		case a.grantedAt[1] == storeInstant(e.At) && a.grantedAt[1] > a.grantedAt[0] && a.canTakeBack(1): // an older one was spent before the first came
 			a.putBack(1, e.N)
 		default:
 			returns[i] = e
