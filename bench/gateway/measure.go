@@ -15,7 +15,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
-// compare fills in the figures of c's variants.
+// compare measures the variants of c.
 func (l *lab) compare(c *comparison) error {
 	upstream, stop, err := serveUpstream()
 	if err != nil {
@@ -31,7 +31,7 @@ func (l *lab) compare(c *comparison) error {
 			return fmt.Errorf("%s: %w", v.name, err)
 		}
 		defer k.gateway.stop()
-		if k.client, err = dial(k.gateway.port, l.conns); err != nil {
+		if k.client, err = dial(k.gateway.port, connections); err != nil {
 			return fmt.Errorf("%s: %w", v.name, err)
 		}
 		defer k.client.close()
@@ -44,7 +44,7 @@ func (l *lab) compare(c *comparison) error {
 	if err := l.turns(all, func(k *contender) error { return k.saturate(l.round) }); err != nil {
 		return err
 	}
-	c.pace = l.load * c.variants[0].rates.Median()
+	c.pace = loadFraction * c.variants[0].rates.Median()
 	steady := steady(time.Duration(float64(time.Second)/c.pace), l.round/2)
 	return l.turns(all, func(k *contender) error { return k.delay(steady) })
 }
@@ -58,11 +58,11 @@ type contender struct {
 	status   int // of every response
 }
 
-// turns has the contenders take turns at something in each round.
+// turns calls do for each contender in each round.
 func (l *lab) turns(all []*contender, do func(*contender) error) error {
 	for round := range l.rounds {
 		for turn := range all {
-			k := all[(round+turn)%len(all)] // so that none always follows the same other
+			k := all[(round+turn)%len(all)] // none always follows the same other
 			if err := do(k); err != nil {
 				return fmt.Errorf("%s: %w", k.name, err)
 			}
@@ -71,19 +71,15 @@ func (l *lab) turns(all []*contender, do func(*contender) error) error {
 	return nil
 }
 
-// warm sends every request once, and stores which requests to go on with.
+// warm sends every request once, and keeps the requests for the rounds.
 func (l *lab) warm(c *comparison, k *contender) error {
-	if !c.exhaust {
-		n := l.keys
-		if c.keys > 0 {
-			n = c.keys
-		}
-		k.requests = distinct(n)
-		_, _, err := k.client.send(k.requests, load{requests: n}, c.status)
+	if !c.exhausted {
+		k.requests = distinct(c.keys)
+		_, _, err := k.client.send(k.requests, load{requests: c.keys}, c.status)
 		return err
 	}
 	k.requests = same()
-	if !k.rejects { // spend the limit first
+	if !k.unlimited { // exhaust the limit first
 		first, err := dial(k.gateway.port, 1)
 		if err != nil {
 			return err
@@ -129,7 +125,7 @@ func (k *contender) delay(l load) error {
 	return nil
 }
 
-// weigh fills in the resident memory of rows: the median of three fresh processes after one request
+// weigh measures the resident memory of rows: the median of three fresh processes, after one request
 // of each key.
 func (l *lab) weigh(rows []*memoryRow) error {
 	for _, row := range rows {
@@ -152,7 +148,7 @@ func (l *lab) weighOnce(row *memoryRow) (float64, error) {
 		return 0, err
 	}
 	defer g.stop()
-	k, err := dial(g.port, l.conns)
+	k, err := dial(g.port, connections)
 	if err != nil {
 		return 0, err
 	}
@@ -163,7 +159,7 @@ func (l *lab) weighOnce(row *memoryRow) (float64, error) {
 	return g.resident()
 }
 
-// serveUpstream answers every request with ok, beside the load generator, until stop is called.
+// serveUpstream responds ok to every request until stop is called. It runs beside the load generator.
 func serveUpstream() (port int, stop func(), err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
