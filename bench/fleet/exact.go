@@ -16,16 +16,16 @@ const (
 	rejected
 )
 
-// A decided take has the instant of its decision: by the store's clock if the store decided, else by
-// the node's.
+// A decided take has the instant of its decision: by the store's clock if the store decided, else
+// by the node's.
 type decided struct {
 	at      limiter.Instant
 	key     int32
 	verdict verdict
 }
 
-// A comparison is the difference between the decisions of a fleet and those of one gateway that runs
-// the exact algorithm on the same takes at the same instants.
+// A comparison is the difference between the decisions of a fleet and those of one gateway that
+// runs the exact algorithm on the same takes at the same instants.
 //
 // The exact algorithm admits whatever it can, so no sequence of admissions within the limit is ever
 // ahead of it. Being ahead is over-admission, however far the fleet falls behind later.

@@ -14,8 +14,8 @@ import (
 // them need the store. The trials of one run together have at most that many.
 const carried = 4000
 
-// measureExactness prints how far a fleet is from the exact algorithm, in trials of all combinations
-// of the options.
+// measureExactness prints how far a fleet is from the exact algorithm, in trials of all
+// combinations of the options.
 func measureExactness(l *lab) error {
 	text := fmt.Sprintf("%d nodes, %g takes per second in each trial. Many trials run at the same time, on keys of their own.\n"+
 		"The load is a fraction of what the limit allows the busiest key within the run.", l.nodes, trialRate)

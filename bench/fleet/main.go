@@ -1,5 +1,5 @@
-// Command fleet measures the gain and the cost of leases: how exact the decisions of a fleet are, how
-// many of them need no store, and how long takes last. It starts its own Redis Cluster of three
+// Command fleet measures the gain and the cost of leases: how exact the decisions of a fleet are,
+// how many of them need no store, and how long takes last. It starts its own Redis Cluster of three
 // primaries with a replica each. All nodes are in this process, each with its own accounts and
 // connections.
 //

@@ -50,7 +50,8 @@ func (o *outcome) latency(q float64) time.Duration { return report.Quantile(q, o
 // took formats a latency.
 func (o *outcome) took(q float64) string { return report.Milliseconds(o.latency(q)) }
 
-// outcomes sums up the answers by trial. Those of takes due before warm count only in the comparison.
+// outcomes sums up the answers by trial. Those of takes due before warm count only in the
+// comparison.
 func outcomes(trials []*trial, arrivals []arrival, answers []answer, warm time.Duration) []*outcome {
 	all := make([]*outcome, len(trials))
 	takes := make([][]decided, len(trials))

@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A run is several trials on one fleet at the same time. A take is made when it is due, however long
-// others last: the load does not wait for the fleet.
+// A run is several trials on one fleet at the same time. A take is made when it is due, however
+// long others last: the load does not wait for the fleet.
 type run struct {
 	trials []*trial
 	nodes  int
@@ -58,8 +58,8 @@ func (r *run) on(c *cluster) (*result, error) {
 	return res, nil
 }
 
-// drive makes the takes. It returns their results, and the requests to the store after the warm-up by
-// rule ID.
+// drive makes the takes. It returns their results, and the requests to the store after the warm-up
+// by rule ID.
 func (r *run) drive(f *fleet, arrivals []arrival, start time.Time) (answers []answer, requests []int64) {
 	answers = make([]answer, len(arrivals))
 	var before []int64

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// slice is how many takes a caller makes before it yields the processor. Else goroutines that
-	// wait for Redis would wait for the scheduler, which takes a processor away only after 10 ms.
+	// slice is how many takes a caller makes before it yields the processor. Otherwise, goroutines
+	// that wait for Redis would also wait for the scheduler, which preempts only after 10 ms.
 	slice = 64
 
-	// drawn is how many keys are drawn beforehand.
+	// drawn is the number of keys drawn in advance.
 	drawn = 1 << 14
 )
 
-// A saturation is what callers reach that make takes as fast as they can.
+// A saturation is the result of callers that make takes without a pause.
 type saturation struct {
 	takes    int64
 	failed   int64
@@ -50,14 +50,14 @@ func (s saturation) since(before saturation) saturation {
 // perTake returns the processor time of a take.
 func (s saturation) perTake() time.Duration { return s.busy / time.Duration(max(1, s.takes)) }
 
-// A caller makes takes on a node, one after the other. What it counts is its own, so that callers
+// A caller makes takes on a node, one after the other. Each has its own counters, so that callers
 // do not slow each other down.
 type caller struct {
 	takes, failed atomic.Int64
 	_             [112]byte // to two cache lines
 }
 
-// run makes takes of keys, from the number first on, until stop is set.
+// run makes takes of keys, beginning at index first, until stop is set.
 func (c *caller) run(n *node, r *limiter.Rule, keys [][]byte, first int, stop *atomic.Bool) {
 	k := make([]limiter.Take, 1)
 	for i := first; !stop.Load(); i++ {
@@ -72,8 +72,8 @@ func (c *caller) run(n *node, r *limiter.Rule, keys [][]byte, first int, stop *a
 	}
 }
 
-// saturate lets callers, spread evenly over the nodes, make takes of the trial with this number, as
-// fast as they can. It measures for length, after warm.
+// saturate runs callers, spread evenly over the nodes, on the trial with this number. It measures
+// for length, after warm.
 func (f *fleet) saturate(t *trial, number int, warm, length time.Duration) saturation {
 	var (
 		working sync.WaitGroup
@@ -102,7 +102,7 @@ func (f *fleet) saturate(t *trial, number int, warm, length time.Duration) satur
 	return after.since(before)
 }
 
-// draw returns keys as takes of the trial have them.
+// draw returns keys in the distribution of the trial.
 func (t *trial) draw(rng *rand.Rand) [][]byte {
 	keys := make([][]byte, drawn)
 	z := newZipf(t.shape.exponent, t.shape.keys)
@@ -130,7 +130,7 @@ func saturated(c *cluster, policies []policy, h shape, nodes int, warm, length t
 	return all, nil
 }
 
-// processorTime returns how long this process has used a processor.
+// processorTime returns the processor time of this process.
 func processorTime() time.Duration {
 	var u unix.Rusage
 	_ = unix.Getrusage(unix.RUSAGE_SELF, &u) // cannot fail

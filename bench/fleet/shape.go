@@ -24,7 +24,8 @@ var shapes = []shape{
 	{name: "bursts", keys: 1, period: 0.7},
 }
 
-// at returns when a take arrives that would arrive at the instant s without bursts, both in seconds.
+// at returns when a take arrives that would arrive at the instant s without bursts, both in
+// seconds.
 func (h shape) at(s float64) float64 {
 	if h.period == 0 {
 		return s

@@ -49,7 +49,7 @@ func (l *lab) compare(c *comparison) error {
 	return l.turns(all, func(k *contender) error { return k.delay(steady) })
 }
 
-// A contender is a variant whose gateway is running.
+// A contender is a variant with a running gateway.
 type contender struct {
 	*variant
 	gateway  *caddy
@@ -93,7 +93,7 @@ func (l *lab) warm(c *comparison, k *contender) error {
 	return err
 }
 
-// saturate adds the figures of a round in which all connections are busy.
+// saturate measures a round in which all connections are busy.
 func (k *contender) saturate(round time.Duration) error {
 	before, err := k.gateway.cpuTime()
 	if err != nil {
@@ -113,7 +113,7 @@ func (k *contender) saturate(round time.Duration) error {
 	return nil
 }
 
-// delay adds the figures of a round whose load leaves the gateway idle most of the time.
+// delay measures a round whose load leaves the gateway idle most of the time.
 func (k *contender) delay(l load) error {
 	latencies, _, err := k.client.send(k.requests, l, k.status)
 	if err != nil {
@@ -125,8 +125,8 @@ func (k *contender) delay(l load) error {
 	return nil
 }
 
-// weigh measures the resident memory of rows: the median of three fresh processes, after one request
-// of each key.
+// weigh measures the resident memory of rows: the median of three fresh processes, after one
+// request of each key.
 func (l *lab) weigh(rows []*memoryRow) error {
 	for _, row := range rows {
 		var samples report.Series
@@ -159,7 +159,8 @@ func (l *lab) weighOnce(row *memoryRow) (float64, error) {
 	return g.resident()
 }
 
-// serveUpstream responds ok to every request until stop is called. It runs beside the load generator.
+// serveUpstream responds ok to every request until stop is called. It runs beside the load
+// generator.
 func serveUpstream() (port int, stop func(), err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

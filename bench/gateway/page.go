@@ -11,7 +11,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
-// printMachine prints what the figures below it depend on.
+// printMachine prints what the figures depend on.
 func printMachine(a affinity) {
 	report.Head("go run ./gateway")
 	model := "unknown"

@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
-// A comparison measures several variants of a gateway that serve the same requests. The first is the
-// baseline.
+// A comparison measures several variants of a gateway that serve the same requests. The first is
+// the baseline.
 type comparison struct {
 	id, title string
 	status    int  // of every response
