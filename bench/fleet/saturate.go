@@ -39,67 +39,44 @@ func (s saturation) perThousand() float64 {
 
 func (s saturation) requestRate() float64 { return float64(s.requests) / s.elapsed.Seconds() }
 
-// since returns what has come after before.
-func (s saturation) since(before saturation) saturation {
-	return saturation{
-		takes: s.takes - before.takes, failed: s.failed - before.failed, requests: s.requests - before.requests,
-		elapsed: s.elapsed - before.elapsed, busy: s.busy - before.busy,
-	}
-}
-
 // perTake returns the processor time of a take.
 func (s saturation) perTake() time.Duration { return s.busy / time.Duration(max(1, s.takes)) }
 
-// A caller makes takes on a node, one after the other. Each has its own counters, so that callers
-// do not slow each other down.
-type caller struct {
-	takes, failed atomic.Int64
-	_             [112]byte // to two cache lines
-}
-
-// run makes takes of keys, beginning at index first, until stop is set.
-func (c *caller) run(n *node, r *limiter.Rule, keys [][]byte, first int, stop *atomic.Bool) {
-	k := make([]limiter.Take, 1)
-	for i := first; !stop.Load(); i++ {
-		k[0] = limiter.Take{Rule: r, Key: keys[i%len(keys)], Cost: 1}
-		if n.store.Take(context.Background(), n.store.Now(), k) != nil {
-			c.failed.Add(1)
-		}
-		c.takes.Add(1)
-		if i%slice == 0 {
-			runtime.Gosched()
-		}
-	}
-}
-
-// saturate runs callers, spread evenly over the nodes, on the trial with this number. It measures
-// for length, after warm.
-func (f *fleet) saturate(t *trial, number int, warm, length time.Duration) saturation {
+// saturate runs callers, spread evenly over the nodes, on the trial with this number.
+func (f *fleet) saturate(t *trial, number int, length time.Duration) saturation {
 	var (
-		working sync.WaitGroup
-		stop    atomic.Bool
-		keys    = t.draw(rand.New(rand.NewPCG(1, 2)))
-		all     = make([]caller, max(callers, len(f.nodes)))
+		working       sync.WaitGroup
+		stop          atomic.Bool
+		takes, failed atomic.Int64
+		keys          = t.draw(rand.New(rand.NewPCG(1, 2)))
+		n             = max(callers, len(f.nodes))
+		requests      = f.requests.read()[ruleOf(number)]
+		begin, busy   = time.Now(), processorTime()
 	)
-	for i := range all {
-		working.Go(func() { all[i].run(f.nodes[i%len(f.nodes)], t.rule, keys, i*drawn/len(all), &stop) })
+	for caller := range n {
+		working.Go(func() {
+			k, store := make([]limiter.Take, 1), f.nodes[caller%len(f.nodes)].store
+			made, missed := int64(0), int64(0) // not shared: callers do not slow each other down
+			for i := caller * drawn / n; !stop.Load(); i++ {
+				k[0] = limiter.Take{Rule: t.rule, Key: keys[i%drawn], Cost: 1}
+				if store.Take(context.Background(), store.Now(), k) != nil {
+					missed++
+				}
+				if made++; made%slice == 0 {
+					runtime.Gosched()
+				}
+			}
+			takes.Add(made)
+			failed.Add(missed)
+		})
 	}
-	begin := time.Now()
-	read := func() (s saturation) {
-		for i := range all {
-			s.takes += all[i].takes.Load()
-			s.failed += all[i].failed.Load()
-		}
-		s.requests, s.elapsed, s.busy = f.requests.read()[ruleOf(number)], time.Since(begin), processorTime()
-		return s
-	}
-	time.Sleep(warm)
-	before := read()
 	time.Sleep(length)
-	after := read()
 	stop.Store(true)
 	working.Wait()
-	return after.since(before)
+	return saturation{
+		takes: takes.Load(), failed: failed.Load(), requests: f.requests.read()[ruleOf(number)] - requests,
+		elapsed: time.Since(begin), busy: processorTime() - busy,
+	}
 }
 
 // draw returns keys in the distribution of the trial.
@@ -112,7 +89,8 @@ func (t *trial) draw(rng *rand.Rand) [][]byte {
 	return keys
 }
 
-// saturated measures policies, one after the other, on a new fleet.
+// saturated measures policies, one after the other, on a new fleet. It measures for length, after
+// warm.
 func saturated(c *cluster, policies []policy, h shape, nodes int, warm, length time.Duration) ([]saturation, error) {
 	f, err := newFleet(c, nodes, len(policies))
 	if err != nil {
@@ -125,7 +103,8 @@ func saturated(c *cluster, policies []policy, h shape, nodes int, warm, length t
 		if err := t.prepare(i, t.window, length); err != nil {
 			return nil, err
 		}
-		all = append(all, f.saturate(t, i, warm, length))
+		f.saturate(t, i, warm)
+		all = append(all, f.saturate(t, i, length))
 	}
 	return all, nil
 }

@@ -106,11 +106,15 @@ func run(o options) error {
 		printLatency(c)
 	}
 	if o.only == "" || o.only == "memory" {
-		rows := memoryRows(o)
-		if err := l.weigh(rows); err != nil {
-			return fmt.Errorf("memory: %w", err)
+		variants := memoryVariants(o)
+		for _, v := range variants {
+			for range 3 {
+				if err := l.weigh(v); err != nil {
+					return fmt.Errorf("memory: %s: %w", v.name, err)
+				}
+			}
 		}
-		printMemory(o, rows)
+		printMemory(o, variants)
 	}
 	return nil
 }

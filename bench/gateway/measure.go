@@ -125,38 +125,24 @@ func (k *contender) delay(l load) error {
 	return nil
 }
 
-// weigh measures the resident memory of rows: the median of three fresh processes, after one
-// request of each key.
-func (l *lab) weigh(rows []*memoryRow) error {
-	for _, row := range rows {
-		var samples report.Series
-		for range 3 {
-			resident, err := l.weighOnce(row)
-			if err != nil {
-				return fmt.Errorf("%s: %w", row.name, err)
-			}
-			samples = append(samples, resident)
-		}
-		row.resident = samples.Median()
-	}
-	return nil
-}
-
-func (l *lab) weighOnce(row *memoryRow) (float64, error) {
-	g, err := l.start(&row.variant, row.site)
+// weigh measures the resident memory of a fresh process of v, after one request of each key.
+func (l *lab) weigh(v *variant) error {
+	g, err := l.start(v, v.site)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer g.stop()
 	k, err := dial(g.port, connections)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer k.close()
 	if _, _, err := k.send(distinct(l.keys), load{requests: l.keys}, 200); err != nil {
-		return 0, err
+		return err
 	}
-	return g.resident()
+	resident, err := g.resident()
+	v.resident = append(v.resident, resident)
+	return err
 }
 
 // serveUpstream responds ok to every request until stop is called. It runs beside the load

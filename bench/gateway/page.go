@@ -68,14 +68,18 @@ func printLatency(c *comparison) {
 	}
 }
 
-func printMemory(o options, rows []*memoryRow) {
+// memoryGoal is how much more memory the second row may have than the first, in bytes.
+const memoryGoal = 100_000_000
+
+func printMemory(o options, variants []*variant) {
 	fmt.Printf("\n### Resident memory after one request of each of %d keys with limit 1000\n\n", o.keys)
 	report.Columns("variant", "resident", "above Caddy's own", "goal")
-	for i, row := range rows {
-		above, goal := row.resident-rows[0].resident, ""
+	for i, v := range variants {
+		resident, goal := v.resident.Median(), ""
+		above := resident - variants[0].resident.Median()
 		if i == 1 {
 			goal = fmt.Sprintf("< %.0f MB: %s", memoryGoal/1e6, report.Met(above < memoryGoal))
 		}
-		report.Row(row.name, fmt.Sprintf("%.0f MB", row.resident/1e6), fmt.Sprintf("%.0f MB", above/1e6), goal)
+		report.Row(v.name, fmt.Sprintf("%.0f MB", resident/1e6), fmt.Sprintf("%.0f MB", above/1e6), goal)
 	}
 }

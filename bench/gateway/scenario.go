@@ -35,6 +35,8 @@ type variant struct {
 	cpu   report.Series // microseconds of Caddy's processor time per request, by round
 
 	p50, p99 report.Series // milliseconds from when a request was due to its response, by round
+
+	resident report.Series // bytes, by process
 }
 
 const (
@@ -154,26 +156,22 @@ func comparisons(o options) []*comparison {
 		},
 	}
 	for _, c := range all {
-		c.variants = slices.DeleteFunc(c.variants, func(v *variant) bool { return v.binary == "" })
+		c.variants = started(c.variants)
 	}
 	return all
 }
 
-// memoryGoal is how much more memory the second row may have than the first, in bytes.
-const memoryGoal = 100_000_000
-
-// A memoryRow is a variant whose memory is measured after one request of each key.
-type memoryRow struct {
-	variant
-	resident float64 // bytes
+// memoryVariants returns the variants whose memory is measured, after one request of each key.
+func memoryVariants(o options) []*variant {
+	return started([]*variant{
+		{name: "Caddy without the handler", binary: o.caddy, site: respond},
+		{name: "fleetlimit, one zone", binary: o.caddy, site: oneZone + respond},
+		{name: "fleetlimit, three zones", binary: o.caddy, site: threeZones + respond},
+		{name: "caddy-ratelimit, one zone", binary: o.peer, site: peerZone + respond},
+	})
 }
 
-func memoryRows(o options) []*memoryRow {
-	rows := []*memoryRow{
-		{variant: variant{name: "Caddy without the handler", binary: o.caddy, site: respond}},
-		{variant: variant{name: "fleetlimit, one zone", binary: o.caddy, site: oneZone + respond}},
-		{variant: variant{name: "fleetlimit, three zones", binary: o.caddy, site: threeZones + respond}},
-		{variant: variant{name: "caddy-ratelimit, one zone", binary: o.peer, site: peerZone + respond}},
-	}
-	return slices.DeleteFunc(rows, func(row *memoryRow) bool { return row.binary == "" })
+// started returns the variants whose binary is given.
+func started(all []*variant) []*variant {
+	return slices.DeleteFunc(all, func(v *variant) bool { return v.binary == "" })
 }
