@@ -10,18 +10,18 @@ import (
 
 const host = "127.0.0.1"
 
-// Ports come from below the range that systems use for outgoing connections, which begins at 32768
-// on Linux. So nothing takes the port of a server while that is down.
+// Ports are below the range that systems use for outgoing connections, which begins at 32768 on
+// Linux. So nothing takes the port of a server that is down.
 const firstPort, lastPort = 20000, 31999
 
-// lastTried counts up, so that this process gets no port twice. Processes begin apart, so that two
-// that start servers at the same time do not meet.
+// lastTried only grows, so that this process gets no port twice. It begins at another port in each
+// process, so that two processes rarely try the same one.
 var lastTried atomic.Int64
 
 func init() { lastTried.Store(40 * int64(os.Getpid())) }
 
-// FreeAddr returns a loopback address that nothing listens on. Nothing else in this process gets
-// it, and no outgoing connection takes its port. FreeAddr panics when all ports are taken.
+// FreeAddr returns a loopback address with a free port. It never returns the same one again, and no
+// outgoing connection takes the port. FreeAddr panics when all ports are taken.
 func FreeAddr() string {
 	port, err := freePort()
 	if err != nil {
@@ -37,7 +37,7 @@ func freePort() (int, error) {
 			return port, l.Close()
 		}
 	}
-	return 0, errors.New("redistest: 1000 ports in a row are taken: end what listens from 20000 to 31999")
+	return 0, errors.New("redistest: 1000 ports in a row are taken: use a machine with free ports from 20000 to 31999")
 }
 
 func address(port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }
