@@ -42,7 +42,7 @@ install_by_apt() {
 	}
 }
 
-# install runs the package manager of the system. It fails if there is none, or if it may not run it.
+# install runs the package manager of the system. It fails without one, and without the rights.
 install() {
 	if has apt-get || has dnf || has apk || has pacman; then
 		as_root true 2>/dev/null || return 1
