@@ -35,7 +35,7 @@ func (s *scriptedStore) Take(ctx context.Context, _ limiter.Instant, takes []lim
 	s.asked = append(s.asked, ctx)
 	for i := range takes {
 		takes[i].Decision = s.answer
-		if s.hangs == "" || s.hangs == takes[i].Rule.Zone {
+		if s.hangs == "" || s.hangs == takes[i].Rule.Zone.Name() {
 			takes[i].Err = s.err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/memstore"
 )
 
 // metrics are the counts of all zones of this process. One collector serves every configuration's registry, so counters
@@ -101,14 +102,15 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	collectStores(ch)
 	c.requests.seconds.Collect(ch)
 	c.requests.errors.Collect(ch)
-	for _, t := range pooledTables() {
-		if t.store.memory == nil {
+	for _, h := range pooledHandles() {
+		z, inMemory := h.Zone.(*memstore.Zone)
+		if !inMemory {
 			continue
 		}
-		stats := t.store.memory.Stats(t.zone)
-		count(descEvictions, stats.Evictions, t.zone)
-		count(descOverflow, stats.OverflowTakes, t.zone)
-		ch <- prometheus.MustNewConstMetric(descKeys, prometheus.GaugeValue, float64(stats.Keys), t.zone)
+		stats := z.Stats()
+		count(descEvictions, stats.Evictions, z.Name())
+		count(descOverflow, stats.OverflowTakes, z.Name())
+		ch <- prometheus.MustNewConstMetric(descKeys, prometheus.GaugeValue, float64(stats.Keys), z.Name())
 	}
 }
 

@@ -13,7 +13,7 @@ func TestSaidIsNeverStale(t *testing.T) {
 	const at = limiter.Instant(1_767_225_600_000_000)
 	var rules []*rule
 	for _, limit := range []limiter.Limit{{Events: 10, Window: time.Minute}, {Events: 20, Window: time.Hour}} {
-		made, err := limiter.NewRule(limiter.Rule{Zone: "zone", Limit: limit})
+		made, err := limiter.NewRule(limiter.Rule{Limit: limit})
 		if err != nil {
 			t.Fatal(err)
 		}

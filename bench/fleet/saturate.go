@@ -55,10 +55,11 @@ func (f *fleet) saturate(t *trial, number int, length time.Duration) saturation 
 	)
 	for caller := range n {
 		working.Go(func() {
-			k, store := make([]limiter.Take, 1), f.nodes[caller%len(f.nodes)].store
+			node, k := f.nodes[caller%len(f.nodes)], make([]limiter.Take, 1)
+			rule, store := node.in(t.rule), node.store
 			made, missed := int64(0), int64(0) // not shared: callers do not slow each other down
 			for i := caller * drawn / n; !stop.Load(); i++ {
-				k[0] = limiter.Take{Rule: t.rule, Key: keys[i%drawn], Cost: 1}
+				k[0] = limiter.Take{Rule: rule, Key: keys[i%drawn], Cost: 1}
 				if store.Take(context.Background(), store.Now(), k) != nil {
 					missed++
 				}

@@ -1,7 +1,7 @@
 package redistest
 
 import (
-	"errors"
+	"fmt"
 	"net"
 	"os"
 	"strconv"
@@ -11,14 +11,30 @@ import (
 const host = "127.0.0.1"
 
 // Ports are below the range that systems use for outgoing connections, which begins at 32768 on
-// Linux. So nothing takes the port of a server that is down.
-const firstPort, lastPort = 20000, 31999
+// Linux. So nothing takes the port of a server that is down. Each process has its own block of
+// ports, and listens on the first of them as long as it lives.
+const (
+	firstPort     = 20000
+	portsPerBlock = 500
+	portBlocks    = 24
+)
 
-// lastTried only grows, so that this process gets no port twice. It begins at another port in each
-// process, so that two processes rarely try the same one.
+// block is the first port of this process's block, or 0 if all blocks are taken. The listener is kept
+// so that it is not closed.
+var block, blockListener = claimBlock()
+
+// lastTried only grows, so that this process gets no port twice until it has tried them all.
 var lastTried atomic.Int64
 
-func init() { lastTried.Store(40 * int64(os.Getpid())) }
+func claimBlock() (first int, l net.Listener) {
+	for i := range portBlocks {
+		first := firstPort + (os.Getpid()+i)%portBlocks*portsPerBlock
+		if l, err := net.Listen("tcp", address(first)); err == nil {
+			return first, l
+		}
+	}
+	return 0, nil
+}
 
 // FreeAddr returns a loopback address with a free port. It never returns the same one again, and no
 // outgoing connection takes the port. FreeAddr panics when all ports are taken.
@@ -31,13 +47,16 @@ func FreeAddr() string {
 }
 
 func freePort() (int, error) {
-	for range 1000 {
-		port := firstPort + int(lastTried.Add(1)%(lastPort-firstPort+1))
+	if blockListener == nil {
+		return 0, fmt.Errorf("redistest: %d other processes have all blocks of ports: use fewer test processes", portBlocks)
+	}
+	for range portsPerBlock {
+		port := block + 1 + int(lastTried.Add(1)%(portsPerBlock-1))
 		if l, err := net.Listen("tcp", address(port)); err == nil {
 			return port, l.Close()
 		}
 	}
-	return 0, errors.New("redistest: 1000 ports in a row are taken: use a machine with free ports from 20000 to 31999")
+	return 0, fmt.Errorf("redistest: ports %d to %d are taken: use fewer listeners", block, block+portsPerBlock-1)
 }
 
 func address(port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }
