@@ -255,25 +255,18 @@ func (k *conn) read(wanted string) (complete bool, err error) {
 	return true, nil
 }
 
-// requests has the bytes of requests, one after another. They are made before anything is measured.
+// requests are sent one after another, and again from the first. They are made before anything is
+// measured.
 type requests struct {
-	text []byte
-	ends []int
-	next int
+	texts [][]byte
+	next  int
 }
 
-// take returns the next request; after the last comes the first.
+// take returns the next request.
 func (r *requests) take() []byte {
-	if r.next == len(r.ends) {
-		r.next = 0
-	}
-	start := 0
-	if r.next > 0 {
-		start = r.ends[r.next-1]
-	}
-	end := r.ends[r.next]
+	text := r.texts[r.next%len(r.texts)]
 	r.next++
-	return r.text[start:end]
+	return text
 }
 
 // distinct returns n requests in random order, each with its own API key and tenant.
@@ -293,7 +286,6 @@ func same() *requests {
 }
 
 func (r *requests) add(key, tenant string) {
-	r.text = fmt.Appendf(r.text, "GET /v1/items HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Api-Key: %s\r\nX-Tenant: %s\r\n\r\n",
-		key, tenant)
-	r.ends = append(r.ends, len(r.text))
+	r.texts = append(r.texts, fmt.Appendf(nil,
+		"GET /v1/items HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Api-Key: %s\r\nX-Tenant: %s\r\n\r\n", key, tenant))
 }
