@@ -57,18 +57,3 @@ func TestWorstOfTrials(t *testing.T) {
 		t.Errorf("worst = %+v, want %+v", got, want)
 	}
 }
-
-func TestRunLengthDependsOnWindow(t *testing.T) {
-	for _, c := range []struct{ flag, window, want time.Duration }{
-		{0, 100 * time.Millisecond, 20 * time.Second},
-		{0, time.Second, 20 * time.Second},
-		{0, 2 * time.Second, 40 * time.Second},
-		{0, time.Minute, time.Minute},
-		{0, time.Hour, time.Minute},
-		{5 * time.Second, time.Minute, 5 * time.Second},
-	} {
-		if got := (&options{length: c.flag}).lengthFor(c.window); got != c.want {
-			t.Errorf("length of a run with a window of %v = %v, want %v with the flag %v", c.window, got, c.want, c.flag)
-		}
-	}
-}
