@@ -104,7 +104,8 @@ func measureLatency(l *lab) error {
 		return err
 	}
 	text := fmt.Sprintf("%d nodes, %d keys with %g takes per second on each node (strict: a tenth of that), windows of 60 s,\n"+
-		"limits out of reach; all at the same time, measured for %s after %s. Ratio (to strict) and goal are those of p99.", nodes, keys, each, seconds(length-warm), seconds(warm))
+		"limits out of reach; all at the same time, measured for %s after %s.\n"+
+		"Ratio (to strict) and goal are those of p99.", nodes, keys, each, seconds(length-warm), seconds(warm))
 	section("How long a take lasts on warm keys", text,
 		"algorithm", "p50", "p99", "p99.9", "max", "ratio", "goal", "", "local")
 	base := res.outcomes[0].latency(0.99)

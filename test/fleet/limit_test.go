@@ -34,7 +34,8 @@ const limit, window = 1000, 24 * time.Hour
 func sites() string {
 	var b strings.Builder
 	for zone, algorithm := range algorithms {
-		fmt.Fprintf(&b, "\trate_limit /%[1]s {\n\t\tzone %[1]s {\n\t\t\tkey {header.X-Api-Key}\n\t\t\tlimit %d/24h\n\t\t\talgorithm %s\n\t\t}\n\t}\n",
+		fmt.Fprintf(&b, "\trate_limit /%[1]s {\n\t\tzone %[1]s {\n\t\t\tkey {header.X-Api-Key}\n"+
+			"\t\t\tlimit %d/24h\n\t\t\talgorithm %s\n\t\t}\n\t}\n",
 			zone, limit, algorithm)
 	}
 	return b.String()
