@@ -30,7 +30,7 @@ func (t *trial) arrivals(number, nodes int, length time.Duration) []arrival {
 			return all
 		}
 		a := arrival{due: due, trial: int32(number), key: int32(keys.draw(rng.Float64())), node: int32(home)}
-		if !t.shape.pinned {
+		if !t.shape.atOneNode(due.Seconds()) {
 			a.node = int32(rng.IntN(nodes))
 		}
 		all = append(all, a)

@@ -62,6 +62,26 @@ func TestBurstsArriveInTheFirstTenthOfAPeriod(t *testing.T) {
 	}
 }
 
+func TestMovingTrafficAlternatesBetweenAllNodesAndOne(t *testing.T) {
+	h := shapeOf(t, "moving")
+	home, others := int32(-1), make(map[int32]bool)
+	for _, a := range (&trial{shape: h, rate: 1000}).arrivals(0, 5, 9*time.Second) {
+		if math.Mod(a.due.Seconds(), h.moves) < h.moves/2 {
+			others[a.node] = true
+			continue
+		}
+		if home < 0 {
+			home = a.node
+		}
+		if a.node != home {
+			t.Fatalf("a take at %v arrived at node %d, want node %d as before", a.due, a.node, home)
+		}
+	}
+	if len(others) != 5 {
+		t.Errorf("%d nodes before the traffic moves, want 5", len(others))
+	}
+}
+
 func TestMergeOrdersArrivals(t *testing.T) {
 	got := merge([]arrival{{due: 1, trial: 0}, {due: 4, trial: 0}}, []arrival{{due: 1, trial: 1}, {due: 2, trial: 1}})
 	want := []arrival{{due: 1, trial: 0}, {due: 1, trial: 1}, {due: 2, trial: 1}, {due: 4, trial: 0}}

@@ -104,7 +104,7 @@ type worst struct {
 // printWorst prints the worst of all shapes and loads.
 func (l *lab) printWorst(outcomes []*outcome) {
 	text := "Over-admission is that of the worst trial, at any load. False rejections are those of all trials with up to 90 % of\n" +
-		"the limit together. The local share is the least of them."
+		"the limit together, without traffic that moves. The local share is the least of them."
 	section("The worst of all shapes and loads", text,
 		"algorithm", "window", "over-admission", "bound", "", "false rejections", "goal", "", "local, least")
 	for _, p := range l.policies {
@@ -125,7 +125,7 @@ func worstOf(outcomes []*outcome, p policy, window time.Duration) worst {
 			continue
 		}
 		w.over = max(w.over, o.overAdmission())
-		if o.load <= 0.9 {
+		if o.load <= 0.9 && o.shape.moves == 0 {
 			short, takes = short+o.short, takes+o.takes
 			w.local = min(w.local, o.localShare())
 		}

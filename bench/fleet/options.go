@@ -62,7 +62,7 @@ func parseOptions(args []string) (*options, error) {
 	f.DurationVar(&o.delay, "delay", 1500*time.Microsecond, "how much longer a request to Redis and its reply take together")
 	f.DurationVar(&o.length, "length", o.length, "duration of each of these runs (default 20 windows, from 20 s to 60 s)")
 	f.Func("only", "only these `measurements`: memory, hot, sizes, keys, share, latency, exact", list(&o.only, measurementNamed))
-	f.Func("shape", "only trials of these `shapes`: uniform, pinned, zipf, bursts", list(&o.shapes, shapeNamed))
+	f.Func("shape", "only trials of these `shapes`: uniform, pinned, zipf, bursts, moving", list(&o.shapes, shapeNamed))
 	f.Func("algorithm", "only trials of these `algorithms`, and strict ones", list(&kinds, limiter.ParseKind))
 	f.Func("window", "only trials with these `windows`, such as 1s,60s", list(&o.windows, time.ParseDuration))
 	f.Func("load", "only trials with these loads, in `percent` of the limit", list(&o.loads, parsePercent))
@@ -121,7 +121,7 @@ func shapeNamed(name string) (shape, error) {
 			return h, nil
 		}
 	}
-	return shape{}, fmt.Errorf("there is no shape %q: use uniform, pinned, zipf or bursts", name)
+	return shape{}, fmt.Errorf("there is no shape %q: use uniform, pinned, zipf, bursts or moving", name)
 }
 
 func measurementNamed(name string) (string, error) {
