@@ -8,7 +8,7 @@ BENCHARGS ?=
 FLEETARGS ?=
 
 needs_go := $(word 2,$(shell grep '^go ' go.mod))
-modules  := . bench tools
+modules  := . bench test/clients tools
 # The directories with tests that count allocations or bytes, simulate for long, or load a gateway: what the race detector disturbs.
 quiet = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=bench '^func Test(Load|[A-Za-z0-9_]*(Alloc|Memory|Tune))' .)))
 # Only our own packages are instrumented for fuzzing: they are what inputs are to explore, and Caddy is not compiled once more.
@@ -29,14 +29,19 @@ test: need-go need-cc need-redis ## Run every test under the race detector; a sk
 	$(GO) run ./test/strict -run 'Alloc|Memory|Tune|^TestLoad' -vet=off -count=1 $(quiet)
 	$(GO) run ./test/strict -must-run ./test/... -race -vet=off -count=1 -shuffle=on ./...
 
-verify: need-go need-cc need-redis lint vuln build tidy fuzz-short test bench-short ## Everything CI runs
+clients: need-go ## Talk to Caddy with clients that people use; says so where those from npm cannot be had
+	@unless=; test/clients/need-npm.sh || { [ $$? = 75 ] || exit 1; unless='-skip ^TestNode'; }; \
+	cd test/clients && $(GO) run github.com/fleetlimit/fleetlimit/test/strict $$unless -count=1 -shuffle=on .
 
-lint: need-go ## Check the format; run go vet (so tests need not), staticcheck and deadcode, in bench too, and luacheck
+verify: need-go need-cc need-redis lint vuln build tidy fuzz-short test clients bench-short ## Everything CI runs
+
+lint: need-go ## Check the format; run go vet (so tests need not), staticcheck and deadcode, in bench and test/clients too, and luacheck
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted, run 'make fmt': $$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
 	cd bench && $(GO) vet ./... && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
-	@echo "deadcode -test ./..."; for dir in . bench; do \
+	cd test/clients && $(GO) vet ./... && $(GO) tool -modfile=../../tools/go.mod staticcheck ./...
+	@echo "deadcode -test ./..."; for dir in . bench test/clients; do \
 		dead=$$($(GO) -C $$dir tool -modfile=$(CURDIR)/tools/go.mod deadcode -test ./...) || exit 1; \
 		[ -z "$$dead" ] || { echo "nothing calls these, delete them:"; echo "$$dead"; exit 1; }; \
 	done
@@ -107,4 +112,4 @@ need-redis:
 	@test/redistest/need-redis.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test verify lint vuln fuzz fuzz-http model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis
+.PHONY: help build run test clients verify lint vuln fuzz fuzz-http model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis
