@@ -2,6 +2,8 @@ package clients
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -20,19 +22,21 @@ type call struct {
 	header, trailer metadata.MD
 }
 
-// dial returns a client of the health service behind a site of the gateway.
-func dial(t *testing.T, addr string, options ...grpc.DialOption) grpc_health_v1.HealthClient {
+// dial returns a connection to a site of the gateway.
+func dial(t *testing.T, addr string, options ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
 	conn, err := grpc.NewClient(addr, append(options, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return grpc_health_v1.NewHealthClient(conn)
+	return conn
 }
 
-// check calls a method of one request and one response, three times at a limit of 1/3s burst 2.
-func check(t *testing.T, client grpc_health_v1.HealthClient) []call {
+// check calls the health service, three times at a limit of 1/3s burst 2.
+func check(t *testing.T, conn *grpc.ClientConn) []call {
+	t.Helper()
+	client := grpc_health_v1.NewHealthClient(conn)
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "x-api-key", t.Name())
 	calls := make([]call, 3)
 	for i := range calls {
@@ -62,8 +66,8 @@ func wantMetadata(t *testing.T, md metadata.MD, want map[string]string) {
 	}
 }
 
-// TestGRPCWithoutRecipe shows what the recipe is for: an HTTP rejection is Unavailable to gRPC, as if
-// the server were down, and its headers are lost.
+// TestGRPCWithoutRecipe shows what the recipe is for: an HTTP rejection is Unavailable to gRPC, as
+// if the server were down, and its headers are lost.
 func TestGRPCWithoutRecipe(t *testing.T) {
 	t.Parallel()
 	calls := check(t, dial(t, plainAddr))
@@ -100,19 +104,43 @@ func TestGRPC(t *testing.T) {
 	}
 }
 
-// TestGRPCStream opens a stream of responses that is rejected.
+// TestGRPCStream rejects a stream while its client still sends.
 func TestGRPCStream(t *testing.T) {
 	t.Parallel()
-	client := dial(t, grpcAddr)
-	wantCode(t, check(t, client), codes.OK, codes.OK, codes.ResourceExhausted)
+	conn := dial(t, grpcAddr)
+	wantCode(t, check(t, conn), codes.OK, codes.OK, codes.ResourceExhausted)
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "x-api-key", t.Name())
-	stream, err := client.Watch(ctx, &grpc_health_v1.HealthCheckRequest{})
+	both := &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}
+	stream, err := conn.NewStream(ctx, both, "/any.Service/Method")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = stream.Recv()
+	err = stream.RecvMsg(&grpc_health_v1.HealthCheckResponse{})
 	wantCode(t, []call{{err: err}}, codes.ResourceExhausted)
 	seconds(t, strings.Join(stream.Trailer().Get("retry-after"), ", "))
+}
+
+// TestGRPCSiteOverHTTP sends requests that are not gRPC to the site with the recipe: they get the
+// rejection of HTTP.
+func TestGRPCSiteOverHTTP(t *testing.T) {
+	t.Parallel()
+	for i, want := range []string{"415", "415", "429 text/plain; charset=utf-8 Zone rpc is full."} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+grpcAddr, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("X-Api-Key", t.Name())
+		r, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(r.Body)
+		_ = r.Body.Close()
+		got := fmt.Sprintf("%d %s %s", r.StatusCode, r.Header.Get("Content-Type"), text)
+		if err != nil || !strings.HasPrefix(got, want) {
+			t.Errorf("response %d = %s, %v; want %s", i+1, got, err, want)
+		}
+	}
 }
 
 // TestGRPCRetry has the client retry: it waits for what the recipe says, not for its own backoff of

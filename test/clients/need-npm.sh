@@ -1,8 +1,8 @@
 #!/bin/sh
 # Sees to it that node, npm and the clients of package-lock.json are there. Where there is neither
-# node nor npm, this installs Debian's with apt-get if it may without a question, as root or by sudo
-# without a password. It exits with status 75 and one sentence on standard error when the clients
-# cannot be had here, which is no fault of the project, and with 1 when something is wrong.
+# node nor npm, this installs Debian's with apt-get if it may without a question, as root or by
+# sudo without a password. It exits with status 75 and one sentence on standard error when the
+# clients cannot be had here, which is no fault of the project, and with 1 when something is wrong.
 set -eu
 cd "$(dirname "$0")"
 
