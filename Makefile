@@ -33,6 +33,11 @@ test: need-go need-cc need-redis ## Run every test under the race detector; a sk
 	$(GO) run ./test/strict -run 'Alloc|Memory|Tune|^TestLoad' -vet=off -count=1 $(quiet)
 	$(GO) run ./test/strict -must-run ./test/... -race -vet=off -count=1 -shuffle=on ./...
 
+clients: need-go ## Talk to Caddy with clients that people use; says so where those from npm cannot be had
+	@unless=; test/clients/need-npm.sh || { [ $$? = 75 ] || exit 1; unless='-skip ^TestNode'; }; \
+	cd test/clients && $(GO) vet ./... && $(GO) tool -modfile=../../tools/go.mod staticcheck ./... && \
+	$(GO) run github.com/fleetlimit/fleetlimit/test/strict $$unless -count=1 -shuffle=on .
+
 verify: need-go need-cc need-redis lint vuln build tidy fuzz-short test bench-short ## Everything CI runs
 
 lint: need-go ## Check the format; run go vet (so tests need not), staticcheck and deadcode, in bench too, and luacheck
@@ -111,4 +116,4 @@ need-redis:
 	@test/redistest/need-redis.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test verify lint vuln fuzz fuzz-http model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis
+.PHONY: help build run test clients verify lint vuln fuzz fuzz-http model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis
