@@ -175,3 +175,29 @@ func TestCancelInBucket(t *testing.T) {
 		}
 	}
 }
+
+// TestCancelRestoresSeenBucket cancels events of a bucket in any state, when the node was told what the
+// bucket lacked right after: if nothing else happens, it is as if they had never been served, to the
+// fraction of an event. Others take what has accrued by then.
+func TestCancelRestoresSeenBucket(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 9))
+	for range 10_000 {
+		r := mustRule(limiter.Rule{Limit: limiter.Limit{
+			Events: oneOf[int64](rng, 1, 3, 7, 1009), Window: 7 * time.Second, Burst: 10,
+		}})
+		_, per := r.Rate()
+		got := &lendingBucket{at: epoch, missing: 1 + rng.Int64N(9), per: per}
+		got.advance(r, epoch+randomInstant(rng, window(r)))
+		want, at, n := got.clone().(*lendingBucket), got.at, 1+rng.Int64N(r.Capacity()-got.missing)
+		got.consume(r, n)
+		seen := limiter.Events{At: at, N: got.missing}
+		later, others := at+randomInstant(rng, 2*window(r)), rng.Int64N(3)
+		for _, b := range []*lendingBucket{got, want} {
+			b.advance(r, later)
+			b.consume(r, others)
+		}
+		if got.cancel(r, limiter.Events{At: at, N: n}, seen); *got != *want {
+			t.Fatalf("%d of %+v, seen %+v, cancelled %d µs later = %+v, want %+v", n, r.Limit, seen, later-at, *got, *want)
+		}
+	}
+}
