@@ -21,11 +21,20 @@ func (c *checker) checkBound(key int, k *tally) {
 
 // budget returns how many events of credit the bound of a window algorithm allows.
 func (c *checker) budget() int64 {
-	budget := c.highest.MaxOvershoot * float64(c.highest.Limit.Events)
-	if int64(budget/float64(2*c.fewest)) == 0 { // no node has any
+	if credit(c.highest, c.fewest) == 0 { // no node has any
 		return 0
 	}
-	return int64(budget)
+	return int64(c.highest.MaxOvershoot * float64(c.highest.Limit.Events))
+}
+
+// credit returns how many events each of so many nodes may admit before the store has answered: all
+// together half of the overshoot, less what a bucket refills while its leases are out.
+func credit(r *limiter.Rule, nodes int) int64 {
+	budget := r.MaxOvershoot * float64(r.Limit.Events)
+	if r.Algorithm.Kind == limiter.TokenBucket {
+		budget -= float64(r.LeaseSlot()) / float64(window(r)) * float64(r.Limit.Events)
+	}
+	return max(0, int64(min(budget, float64(r.Capacity()))/float64(2*nodes)))
 }
 
 // checkBucket checks all spans at once: what was admitted does not overflow a bucket of the size of the

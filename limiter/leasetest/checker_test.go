@@ -93,7 +93,7 @@ func (c *checker) admit(key int, at limiter.Instant, n int64) {
 // returns how many events were debited.
 func (c *checker) arrives(n *simNode, g *Ledger, l limiter.LeaseRequest) func(answer *limiter.LeaseRequest) int64 {
 	count, settledBefore := g.count.(*countedLending), g.settled[n.id]
-	incarnation, before := c.store.incarnation, *count.flow
+	incarnation, before := c.store.incarnation, *count.lendingSums
 	return func(answer *limiter.LeaseRequest) int64 {
 		key := keyOf(&l)
 		accepted, debited := count.accepted-before.accepted, count.debited-before.debited

@@ -261,7 +261,7 @@ func playRandomFleet(t *testing.T, seed uint64, f fault) (s *simulation) {
 // leaseTime returns how long a lease lasts as a rule, in µs.
 func leaseTime(r *limiter.Rule) int64 {
 	if slot := r.LeaseSlot(); slot > 0 {
-		return slot + slot/2
+		return slot + slot/2 - min(slot/4, 100*ms)
 	}
 	longest := min(maxLease, r.Limit.Window.Microseconds()/8)
 	if r.Algorithm.Kind == limiter.SlidingWindow {

@@ -88,10 +88,30 @@ func (n *simNode) take(key int, cost int64) {
 	n.checker.arrived(key, cost)
 	undone := n.happens(n.net.regret)
 	n.mu.Unlock()
-	go n.decide(key, cost, undone)
+	t := arrival{n, key, cost, undone}
+	select {
+	case n.idle <- t:
+	default:
+		go n.work(t)
+	}
 }
 
-// decide waits for the decision on a take. If it is undone, another limit denies it.
+// An arrival is a take that has arrived at a node.
+type arrival struct {
+	node   *simNode
+	key    int
+	cost   int64
+	undone bool // another limit denies its request
+}
+
+// work has takes decided, one after the other.
+func (s *simulation) work(t arrival) {
+	for ok := true; ok; t, ok = <-s.idle {
+		t.node.decide(t.key, t.cost, t.undone)
+	}
+}
+
+// decide waits for the decision on a take. If it is undone, another limit denies its request.
 func (n *simNode) decide(key int, cost int64, undone bool) {
 	n.mu.Lock()
 	takes := []limiter.Take{{Rule: n.rule, Key: strconv.AppendInt(nil, int64(key), 10), Cost: cost}}

@@ -43,7 +43,7 @@ func (s *simStore) ledger(l *limiter.LeaseRequest) *Ledger {
 	g := s.ledgers[name]
 	if g == nil {
 		g = NewLedger(l.Rule.Algorithm)
-		g.count = &countedLending{g.count, new(flow)}
+		g.count = &countedLending{g.count, new(lendingSums)}
 		s.ledgers[name] = g
 	}
 	return g
@@ -72,13 +72,15 @@ func (s *simStore) failOver() {
 // A countedLending adds up what is debited, and what is taken back.
 type countedLending struct {
 	lendingCount
-	*flow
+	*lendingSums
 }
 
-// A flow is that of a count and of its copies.
-type flow struct{ debited, accepted int64 }
+// lendingSums are those of a count and of its copies.
+type lendingSums struct{ debited, accepted int64 }
 
-func (c *countedLending) clone() lendingCount { return &countedLending{c.lendingCount.clone(), c.flow} }
+func (c *countedLending) clone() lendingCount {
+	return &countedLending{c.lendingCount.clone(), c.lendingSums}
+}
 
 func (c *countedLending) consume(r *limiter.Rule, n int64) {
 	c.lendingCount.consume(r, n)

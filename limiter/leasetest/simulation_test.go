@@ -21,6 +21,7 @@ type simulation struct {
 	skipped atomic.Int64 // µs
 	fault   fault        // see faults_test.go
 	driver  sync.WaitGroup
+	idle    chan arrival // goroutines that wait for takes
 
 	mu      sync.Mutex // guards what follows; nothing that may send is called with it held
 	rng     *rand.Rand
@@ -79,7 +80,7 @@ func inSimulation(t *testing.T, limit limiter.Rule, nodes, keys int, test func(t
 // newSimulation returns a simulation without nodes.
 func newSimulation(rng *rand.Rand, limit limiter.Rule, keys int, f fault) *simulation {
 	limit.ID = 1
-	s := &simulation{began: time.Now(), rng: rng, fault: f, limit: limit, rule: mustRule(limit), greed: 1}
+	s := &simulation{began: time.Now(), rng: rng, fault: f, limit: limit, rule: mustRule(limit), greed: 1, idle: make(chan arrival)}
 	s.highest = s.rule
 	s.store = &simStore{simulation: s, incarnation: 1, ledgers: make(map[ledgerName]*Ledger)}
 	s.checker = newChecker(s, keys)
@@ -172,7 +173,7 @@ func (s *simulation) close() {
 	for _, n := range s.nodes {
 		n.store.Close()
 	}
-	synctest.Wait()
+	close(s.idle)
 }
 
 // err returns what the checker has found.
