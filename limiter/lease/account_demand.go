@@ -47,6 +47,12 @@ func (a account) shouldRenew(r *limiter.Rule, now limiter.Instant) bool {
 	return inUse && !a.requesting && a.leased(now) == 0 && a.want(r, now) > 0
 }
 
+// lastsFor reports whether the newest lease will probably suffice for us µs, and there is no debt.
+func (h *hot) lastsFor(r *limiter.Rule, now limiter.Instant, us int64) bool {
+	left, lasts := h.newest(now)
+	return !h.inDebt && lasts > us && float32(left) > h.expected(r, us)
+}
+
 // newest returns how many events are left of the lease that expires last, and how long it lasts.
 func (h *hot) newest(now limiter.Instant) (left, lasts int64) {
 	for i := range h.remaining {

@@ -6,12 +6,13 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A backoff is a pause of an account in which it sends no request in the background. Invariant: the
-// wheel comes when it is over, or a request is under way whose reply clears it or begins the next
-// one.
+// A backoff is a pause of an account in which it sends no request in the background: after a
+// failure, or until the next tick of the wheel, which sends requests together. Invariant: the wheel
+// comes when it is over, or a request is under way whose reply clears it or begins the next one.
 type backoff struct {
 	until    limiter.Instant
 	failures uint8 // of background requests in a row, before it; at most maxFailures
+	refill   bool  // it is for a refill that waits for the wheel
 }
 
 const (
@@ -46,7 +47,7 @@ func (s *Store) backOffLocked(l *location, a account, now limiter.Instant) {
 	default:
 		b.until = now + pause(maxFailures, rand.Float64())
 	}
-	b.failures = min(b.failures+1, maxFailures)
+	b.failures, b.refill = min(b.failures+1, maxFailures), false
 	s.setBackoffLocked(l, b)
 }
 

@@ -46,7 +46,8 @@ func (s *Store) run() {
 }
 
 // attend has accounts return expired leases, renew them and tell of their debt, although no take
-// comes. Accounts that back off do so when their pause is over.
+// comes, and send the refills that takes have left to the wheel. Accounts that back off do so when
+// their pause is over.
 func (s *Store) attend(d due, now limiter.Instant) {
 	if now < d.at {
 		s.wheel.add(d)
@@ -56,7 +57,8 @@ func (s *Store) attend(d due, now limiter.Instant) {
 	requesting, again := false, false
 	sh := d.zone.accounts.Shard(d.hash)
 	sh.Lock()
-	if now < sh.State.backoffs[d.hash].until {
+	pause := sh.State.backoffs[d.hash]
+	if now < pause.until {
 		sh.Unlock()
 		return
 	}
@@ -66,9 +68,12 @@ func (s *Store) attend(d due, now limiter.Instant) {
 		a := accountOf(sh, e)
 		r := d.zone.rules.of(e.ID(), a)
 		d.zone.dropPassed(a, r, now)
-		news, renew := a.hasNews(r, now), !d.zone.closed.Load() && a.shouldRenew(r, now)
-		if news || renew {
-			c, full := s.beginLocked(&l, a, r, now, maxBackground, renew)
+		news, renew, most := a.hasNews(r, now), a.shouldRenew(r, now), int64(maxBackground)
+		if !news && !renew && pause.refill && a.needsRefill(r, now) {
+			renew, most = true, maxRefills
+		}
+		if renew = renew && !d.zone.closed.Load(); news || renew {
+			c, full := s.beginLocked(&l, a, r, now, most, renew)
 			if c != nil {
 				calls = append(calls, c)
 			}

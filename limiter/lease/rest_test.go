@@ -192,7 +192,7 @@ func TestLaterLeavesARestAsItIs(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		p := n.at(n.fixed("zone", 1, 10), "key")
 		now := n.options.Clock()
-		want := backoff{now + 50*tick, 3}
+		want := backoff{until: now + 50*tick, failures: 3}
 		n.setBackoffLocked(p, want)
 		n.attendSoonLocked(p, now)
 		if got := p.shard.State.backoffs[p.key.Hash]; got != want {
