@@ -45,7 +45,7 @@ func (s *Store) decide(now limiter.Instant, takes []limiter.Take, consume bool) 
 
 	known := findAllLocked(takes, locations)
 	if !consume {
-		peekAll(now, takes, locations)
+		peekAllLocked(now, takes, locations)
 		return
 	}
 	if !known {
@@ -54,7 +54,7 @@ func (s *Store) decide(now limiter.Instant, takes []limiter.Take, consume bool) 
 		addOverflowLocked(takes, locations)
 		findAllLocked(takes, locations) // as the new entries may have moved the others
 	}
-	allowed := takeAll(now, takes, locations)
+	allowed := takeAllLocked(now, takes, locations)
 	for i := range locations {
 		locations[i].concludeLocked(&takes[i], now, allowed)
 	}
@@ -75,8 +75,8 @@ func findAllLocked(takes []limiter.Take, locations []location) (known bool) {
 	return known
 }
 
-// peekAll gives the takes their decisions and consumes nothing.
-func peekAll(now limiter.Instant, takes []limiter.Take, locations []location) {
+// peekAllLocked gives the takes their decisions and consumes nothing.
+func peekAllLocked(now limiter.Instant, takes []limiter.Take, locations []location) {
 	for i := range takes {
 		k, l := &takes[i], &locations[i]
 		if l.entry == nil {
@@ -120,10 +120,10 @@ func addOverflowLocked(takes []limiter.Take, locations []location) {
 	}
 }
 
-// takeAll consumes all takes and reports whether they are allowed. When one is not, it gives back
+// takeAllLocked consumes all takes and reports whether they are allowed. When one is not, it gives back
 // what those before consumed, exactly, since their counts have not changed meanwhile. Each take
 // then has the decision that it would have without the others.
-func takeAll(now limiter.Instant, takes []limiter.Take, locations []location) (allowed bool) {
+func takeAllLocked(now limiter.Instant, takes []limiter.Take, locations []location) (allowed bool) {
 	for i := range takes {
 		locations[i].take(&takes[i], now)
 		if takes[i].Decision.OK {
@@ -132,8 +132,8 @@ func takeAll(now limiter.Instant, takes []limiter.Take, locations []location) (a
 		for j := range takes[:i] {
 			locations[j].refund(&takes[j], now)
 		}
-		peekAll(now, takes[:i], locations)
-		peekAll(now, takes[i+1:], locations[i+1:])
+		peekAllLocked(now, takes[:i], locations)
+		peekAllLocked(now, takes[i+1:], locations[i+1:])
 		return false
 	}
 	return true
