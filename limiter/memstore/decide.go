@@ -120,9 +120,9 @@ func addOverflowLocked(takes []limiter.Take, locations []location) {
 	}
 }
 
-// takeAllLocked consumes all takes and reports whether they are allowed. When one is not, it gives back
-// what those before consumed, exactly, since their counts have not changed meanwhile. Each take
-// then has the decision that it would have without the others.
+// takeAllLocked consumes all takes and reports whether they are allowed. When one is not, it gives
+// back what those before consumed, exactly, since their counts have not changed meanwhile. Each
+// take then has the decision that it would have without the others.
 func takeAllLocked(now limiter.Instant, takes []limiter.Take, locations []location) (allowed bool) {
 	for i := range takes {
 		locations[i].take(&takes[i], now)
