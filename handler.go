@@ -9,6 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -109,7 +110,7 @@ func (h *Handler) addTake(q *evaluation, z *zone, r *http.Request) error {
 	if err != nil || template == nil {
 		return err
 	}
-	text := func() string { return template.text(r, q.repl) }
+	text := func() string { return template.Text(r, q.repl) }
 	if !z.deny.Empty() && z.deny.Match(text()) {
 		z.counters.denied.Add(1)
 		return caddyhttp.Error(http.StatusForbidden, fmt.Errorf("the key is denied in zone %q", z.name))
@@ -140,7 +141,7 @@ func (h *Handler) addTake(q *evaluation, z *zone, r *http.Request) error {
 	if err := z.checkAmbiguous("cost", has); err != nil {
 		return err
 	}
-	if has != present {
+	if has != keytemplate.Present {
 		z.counters.invalidCosts.Add(1)
 	}
 	q.buffers.takes = append(q.buffers.takes, limiter.Take{Rule: rule.Rule, Key: key, Cost: cost})
@@ -148,33 +149,33 @@ func (h *Handler) addTake(q *evaluation, z *zone, r *http.Request) error {
 }
 
 // keyOf returns whose count of the zone is used, and the template that says so: nil when the request is left out.
-func (h *Handler) keyOf(q *evaluation, z *zone, r *http.Request) ([]byte, *template, error) {
+func (h *Handler) keyOf(q *evaluation, z *zone, r *http.Request) ([]byte, *keytemplate.Template, error) {
 	room, takes := q.buffers.keys[:0], q.buffers.takes
 	if n := len(takes); n > 0 { // behind the last key, if there is room
 		last := takes[n-1].Key
 		room = last[len(last):]
 	}
-	key, has, err := z.key.append(room, r, q.repl)
+	key, has, err := z.key.Append(room, r, q.repl)
 	switch {
 	case err != nil:
 		return nil, nil, caddyhttp.Error(http.StatusTooEarly, err)
-	case has == present:
+	case has == keytemplate.Present:
 		return key, z.key, nil
 	}
 	if err := z.checkAmbiguous("key", has); err != nil {
 		return nil, nil, err
 	}
 	substitute := z.missing.key
-	if has == ambiguousCookie {
+	if has == keytemplate.AmbiguousCookie {
 		substitute = z.cookieKey
 	} else if skip, err := h.keyMissing(z); skip || err != nil {
 		return nil, nil, err
 	}
-	key, has, err = substitute.append(room, r, q.repl)
+	key, has, err = substitute.Append(room, r, q.repl)
 	switch {
 	case err != nil:
 		return nil, nil, caddyhttp.Error(http.StatusTooEarly, err)
-	case has != present:
+	case has != keytemplate.Present:
 		return nil, nil, caddyhttp.Error(http.StatusBadRequest,
 			fmt.Errorf("the request has neither the key of zone %q nor what on_missing_key counts instead", z.name))
 	}
@@ -188,7 +189,7 @@ func (h *Handler) keyMissing(z *zone) (skip bool, err error) {
 	case missingDefault:
 		if !z.warned.Swap(true) {
 			h.logger.Warn("requests without a key are counted by the client's address: use on_missing_key to change that",
-				zap.String("zone", z.name), zap.String("key", z.key.raw))
+				zap.String("zone", z.name), zap.String("key", z.key.String()))
 		}
 	case missingSkip:
 		return true, nil

@@ -179,10 +179,7 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, config *Zone) (*
 	if err := h.app.define(name, config, h.logger); err != nil {
 		return nil, err
 	}
-	state, handle, release, err := acquireZone(h.app.store, name)
-	if err != nil {
-		return nil, err
-	}
+	state, handle, release := acquireZone(h.app.store, name)
 	h.releaseList = append(h.releaseList, release)
 	z, err := newZone(name, config, h.app, handle)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -43,7 +44,7 @@ func newRequestState(zones int) *requestState {
 type zoneResult struct {
 	zone     *zone
 	rule     *rule
-	template *template // of the key
+	template *keytemplate.Template // of the key
 	decision limiter.Decision
 	headers  headerSet // of the handler
 	degraded bool      // the store did not decide: decision has only what is known without it

@@ -77,7 +77,7 @@ func (h *Handler) report(denied *zoneResult, wait time.Duration, r *http.Request
 			zap.String("remote_ip", remote),
 		}
 		if h.LogKey {
-			fields = append(fields, zap.String("key", denied.template.text(r, q.repl)))
+			fields = append(fields, zap.String("key", denied.template.Text(r, q.repl)))
 		}
 		if unlogged > 0 {
 			fields = append(fields, zap.Uint64("suppressed", unlogged))
