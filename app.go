@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -98,6 +99,27 @@ func (a *App) Start() error {
 		a.store.nodes.announce(a)
 	}
 	return nil
+}
+
+// publishOvershoot sets the metrics of by how much a fleet may exceed the limits of the app's zones.
+func (a *App) publishOvershoot() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	bounds := make(map[*zoneState]float64) // two sites may share a zone
+	for _, z := range a.zones {
+		most := bounds[z.zoneState]
+		for _, e := range z.endpoints {
+			for _, r := range e.rules {
+				if r != nil && r.Rule != nil && !r.Strict && a.store.leases != nil {
+					most = max(most, r.MaxOvershoot)
+				}
+			}
+		}
+		bounds[z.zoneState] = most
+	}
+	for z, most := range bounds {
+		z.maxOvershoot.Store(math.Float64bits(most))
+	}
 }
 
 // Stop withdraws the definitions of the zones. Counts outlive it, because reloads call it too.

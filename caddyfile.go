@@ -3,7 +3,6 @@ package fleetlimit
 import (
 	"encoding/json"
 	"maps"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -162,7 +161,7 @@ func (p *directiveParser) parse() error {
 		"storage":         {Usage: "storage <module...>", Raw: true, Parse: p.storage},
 		"sweep_interval":  subdirective.Duration(d, "sweep_interval", true, &h.SweepInterval),
 	}}
-	if _, err := b.Read(d); err != nil {
+	if err := b.Parse(d); err != nil {
 		return err
 	}
 	if len(h.Zones) == 0 && len(h.Allow) == 0 && len(h.Deny) == 0 {
@@ -195,9 +194,6 @@ func (p *directiveParser) zone(args []string) error {
 	return nil
 }
 
-// zonesState is the key of the zones of a Caddyfile in the state of its adaptation.
-const zonesState = "rate_limit.zones"
-
 // A definedZone is a zone with the place of its definition.
 type definedZone struct {
 	*Zone
@@ -207,17 +203,12 @@ type definedZone struct {
 // compareWithOthers checks that the handler's zones can share their counts with the zones of the
 // same names in other directives.
 func (p *directiveParser) compareWithOthers(state map[string]any) error {
-	all, found := state[zonesState].(map[string]definedZone)
-	if !found {
-		all = make(map[string]definedZone)
-		state[zonesState] = all
-	}
 	for _, name := range slices.Sorted(maps.Keys(p.h.Zones)) {
-		z := definedZone{p.h.Zones[name], p.zones[name]}
-		if other, found := all[name]; found && !z.canShareCounts(other.Zone) {
+		z, key := definedZone{p.h.Zones[name], p.zones[name]}, "rate_limit.zone."+name
+		if other, found := state[key].(definedZone); found && !z.canShareCounts(other.Zone) {
 			return definedTwice(name, other.place, z.place)
 		}
-		all[name] = z
+		state[key] = z
 	}
 	return nil
 }
@@ -242,7 +233,7 @@ func addressesLine(d *caddyfile.Dispenser, name string, list *[]string) subdirec
 					if err != nil {
 						return d.WrapErr(err)
 					}
-					*list = append(*list, formatRange(r.Masked()))
+					*list = append(*list, ipset.Format(r.Masked()))
 				}
 				continue
 			}
@@ -250,18 +241,11 @@ func addressesLine(d *caddyfile.Dispenser, name string, list *[]string) subdirec
 			if err != nil {
 				return d.WrapErr(err)
 			}
-			*list = append(*list, formatRange(r))
+			*list = append(*list, ipset.Format(r))
 		}
 		return nil
 	}
 	return l
-}
-
-func formatRange(r netip.Prefix) string {
-	if r.IsSingleIP() {
-		return r.Addr().String()
-	}
-	return r.String()
 }
 
 // jitter parses a percentage, or a fraction as in caddy-ratelimit.
@@ -282,16 +266,11 @@ func (p *directiveParser) jitter(args []string) (err error) {
 func (p *directiveParser) distributed([]string) error {
 	c, d := new(Distributed), p.Dispenser
 	p.h.Distributed = c
-	if !subdirective.OpensBlock(d) {
-		return nil
-	}
-	b := subdirective.Block{Of: "distributed", MayBeEmpty: true, Lines: map[string]subdirective.Line{
+	return subdirective.Block{Of: "distributed", Optional: true, MayBeEmpty: true, Lines: map[string]subdirective.Line{
 		"read_interval":  subdirective.Duration(d, "read_interval", true, &c.ReadInterval),
 		"write_interval": subdirective.Duration(d, "write_interval", true, &c.WriteInterval),
 		"purge_age":      subdirective.Duration(d, "purge_age", true, &c.PurgeAge),
-	}}
-	_, err := b.Read(d)
-	return err
+	}}.Parse(d)
 }
 
 // storage parses a storage module.

@@ -31,10 +31,7 @@ func (p *zoneParser) endpoint(args []string) error {
 	}
 	p.endpoints[route.String()] = place
 	p.zone.Endpoints, p.endpointPlaces = append(p.zone.Endpoints, e), append(p.endpointPlaces, place)
-	if !subdirective.OpensBlock(d) {
-		return nil
-	}
-	b := subdirective.Block{Of: "endpoint", Lines: map[string]subdirective.Line{
+	return subdirective.Block{Of: "endpoint", Optional: true, Lines: map[string]subdirective.Line{
 		"limit":         limitLine(d, &e.Limit),
 		"algorithm":     algorithmLine(d, &e.Algorithm),
 		"cost":          costLine(d, &e.Cost),
@@ -46,9 +43,7 @@ func (p *zoneParser) endpoint(args []string) error {
 			}
 			return p.endpointTier(e)
 		}},
-	}}
-	_, err = b.Read(d)
-	return err
+	}}.Parse(d)
 }
 
 // endpointRoute parses the methods and the path at the start of args and returns the rest.
@@ -90,7 +85,7 @@ func (p *zoneParser) endpointRate(e *Endpoint, args []string) (err error) {
 
 // endpointTier parses the limits of tiers at an endpoint.
 func (p *zoneParser) endpointTier(e *Endpoint) error {
-	b := subdirective.Block{Of: "tier", Other: &subdirective.Line{
+	return subdirective.Block{Of: "tier", Other: &subdirective.Line{
 		Usage: "<tier> " + rateUsage, Min: 1, Max: subdirective.AnyNumber,
 		Parse: func(args []string) error {
 			name := args[0]
@@ -101,9 +96,7 @@ func (p *zoneParser) endpointTier(e *Endpoint) error {
 			}
 			return err
 		},
-	}}
-	_, err := b.Read(p.Dispenser)
-	return err
+	}}.Parse(p.Dispenser)
 }
 
 // checkEndpoints checks the endpoints against the rest of the zone.

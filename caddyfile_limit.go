@@ -98,12 +98,6 @@ func isPlaceholder(s string) bool {
 	return len(s) > 2 && s[0] == '{' && s[len(s)-1] == '}' && !strings.ContainsAny(s[1:len(s)-1], "{}")
 }
 
-// The words that stand for a whole rate.
-const (
-	rateUnlimited = "unlimited"
-	rateBlock     = "block"
-)
-
 // parseRate parses a rate:
 //
 //	<events>/<window> [burst <n>] | unlimited | block
@@ -124,9 +118,9 @@ func cutRate(args []string) (limit *Limit, rest []string, err error) {
 	}
 	first, rest := args[0], args[1:]
 	switch first {
-	case rateUnlimited:
+	case "unlimited":
 		limit = &Limit{Unlimited: true}
-	case rateBlock:
+	case "block":
 		limit = &Limit{Block: true}
 	default:
 		if limit, err = parseEventsPerWindow(first); err != nil {
@@ -212,9 +206,9 @@ func parseWindow(s string) (time.Duration, error) {
 func (l *Limit) String() string {
 	switch {
 	case l.Unlimited:
-		return rateUnlimited
+		return "unlimited"
 	case l.Block:
-		return rateBlock
+		return "block"
 	}
 	s := strconv.FormatInt(l.Events, 10) + "/" + formatWindow(time.Duration(l.Window))
 	if l.Burst > 0 {

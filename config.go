@@ -1,8 +1,6 @@
 package fleetlimit
 
 import (
-	"encoding/json"
-
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
@@ -272,6 +270,3 @@ type Distributed struct {
 	// Has no effect.
 	PurgeAge caddy.Duration `json:"purge_age,omitempty"`
 }
-
-// storageModule is the configuration of a storage module. It has no effect.
-type storageModule = json.RawMessage

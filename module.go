@@ -24,6 +24,7 @@
 package fleetlimit
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -87,7 +88,7 @@ type Handler struct {
 	Distributed *Distributed `json:"distributed,omitempty"`
 
 	// Accepted so that configurations of caddy-ratelimit load unchanged; not used.
-	StorageRaw storageModule `json:"storage,omitempty" caddy:"namespace=caddy.storage inline_key=module"`
+	StorageRaw json.RawMessage `json:"storage,omitempty" caddy:"namespace=caddy.storage inline_key=module"`
 
 	// Do not offer metrics, unless another rate_limit handler does.
 	DisableMetrics bool `json:"disable_metrics,omitempty"`

@@ -1,6 +1,7 @@
 package fleetlimit
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
@@ -19,13 +20,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-const (
-	defaultKeyPrefix    = "rl"
-	defaultRedisTimeout = 50 * time.Millisecond
-
-	// maxKeyPrefix is the longest key prefix in bytes. Every key in Redis has it.
-	maxKeyPrefix = 64
-)
+// maxKeyPrefix is the longest key prefix in bytes. Every key in Redis has it.
+const maxKeyPrefix = 64
 
 // A redisTarget is a resolved Redis configuration.
 type redisTarget struct {
@@ -47,10 +43,7 @@ func (c *Redis) resolve() (*redisTarget, error) {
 	if setting, err := r.check(true); err != nil {
 		return nil, fmt.Errorf("%s: %w", setting, err)
 	}
-	mode, err := parseRedisMode(r.Mode)
-	if err != nil {
-		return nil, err
-	}
+	mode, _ := parseRedisMode(r.Mode)
 	target := &redisTarget{prefix: r.KeyPrefix, name: "redis " + r.Mode + " " + strings.Join(r.Addresses, " ")}
 	target.options = redisconn.Options{
 		Mode:             mode,
@@ -111,15 +104,9 @@ func (c *Redis) replaced() (*Redis, error) {
 			return nil, fmt.Errorf("%s: %w", t.setting, err)
 		}
 	}
-	if r.Mode == "" {
-		r.Mode = "standalone"
-	}
-	if r.KeyPrefix == "" {
-		r.KeyPrefix = defaultKeyPrefix
-	}
-	if r.Timeout == 0 {
-		r.Timeout = caddy.Duration(defaultRedisTimeout)
-	}
+	r.Mode = cmp.Or(r.Mode, "standalone")
+	r.KeyPrefix = cmp.Or(r.KeyPrefix, "rl")
+	r.Timeout = cmp.Or(r.Timeout, caddy.Duration(50*time.Millisecond))
 	return &r, nil
 }
 

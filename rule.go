@@ -251,6 +251,41 @@ func (a *Algorithm) compile() (limiter.Algorithm, error) {
 	return compiled, compiled.Validate()
 }
 
+// The values of Consistency.Mode.
+const (
+	modeLease  = "lease"
+	modeStrict = "strict"
+)
+
+// defaultMaxOvershoot is the default of Consistency.MaxOvershoot.
+const defaultMaxOvershoot = 0.01
+
+// parseMode parses a mode. "" is the default.
+func parseMode(mode string) (strict bool, err error) {
+	switch mode {
+	case "", modeLease:
+		return false, nil
+	case modeStrict:
+		return true, nil
+	}
+	return false, fmt.Errorf("mode is %q: use strict, so that Redis decides every request, or lease", mode)
+}
+
+func (c Consistency) validate() error {
+	if _, err := parseMode(c.Mode); err != nil {
+		return err
+	}
+	if p := c.MaxOvershoot; p != nil && !(*p >= 0 && *p <= 1) { // nor NaN
+		return fmt.Errorf("max_overshoot is %v: use a fraction from 0 to 1, such as 0.01 for 1%%", *p)
+	}
+	return nil
+}
+
+// or returns c with what it does not set taken from other.
+func (c Consistency) or(other Consistency) Consistency {
+	return Consistency{cmp.Or(c.Mode, other.Mode), cmp.Or(c.MaxOvershoot, other.MaxOvershoot)}
+}
+
 // amount returns a number with its noun: "1 event", "2 events".
 func amount(n int64, noun string) string {
 	if n != 1 {

@@ -161,10 +161,8 @@ func (z *zone) checkAmbiguous(what string, presence keytemplate.Presence) error 
 // validateZoneName refuses names that do not fit into headers and paths. Zones in the syntax of
 // caddy-ratelimit may have any name.
 func validateZoneName(name string) error {
-	valid := func(c rune) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("_.-", c)
-	}
-	if len(name) < 1 || len(name) > 64 || strings.ContainsFunc(name, func(c rune) bool { return !valid(c) }) {
+	const valid = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+	if name == "" || len(name) > 64 || strings.Trim(name, valid) != "" {
 		return fmt.Errorf("the name is not valid: use 1 to 64 of the characters A-Z, a-z, 0-9, _, . and -")
 	}
 	return nil

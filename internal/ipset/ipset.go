@@ -66,6 +66,14 @@ func ParsePrefix(text string) (netip.Prefix, error) {
 	return p, nil
 }
 
+// Format returns a range as an operator writes it: an address if it is only one.
+func Format(p netip.Prefix) string {
+	if p.IsSingleIP() {
+		return p.Addr().String()
+	}
+	return p.String()
+}
+
 // Contains reports whether a is in the set.
 func (s Set) Contains(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")

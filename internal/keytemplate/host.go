@@ -19,13 +19,10 @@ func readHost(r *http.Request, _ *caddy.Replacer) (string, Presence) {
 // readHostPort reads the host of the request with its port, if it has one.
 func readHostPort(r *http.Request, _ *caddy.Replacer) (string, Presence) {
 	host, port := splitHostPort(r.Host)
-	switch {
-	case port == "":
-		return trim(host)
-	case len(r.Host) == len(host)+1+len(port) && strings.HasPrefix(r.Host, host):
-		return trim(r.Host) // normalized already: saves an allocation
+	if port != "" {
+		host = net.JoinHostPort(host, port)
 	}
-	return trim(net.JoinHostPort(host, port))
+	return trim(host)
 }
 
 // splitHostPort returns the host of hostport in lower case without the dot at its end, and the port.

@@ -242,27 +242,16 @@ func appendPrefix(dst []byte, p netip.Prefix) []byte {
 // Text returns the key of r as an operator writes it: as Caddy's replacer expands the template, but
 // with masked addresses as prefixes (2001:db8::/64). Placeholders that are not present are empty.
 func (t *Template) Text(r *http.Request, repl *caddy.Replacer) string {
-	if len(t.parts) == 1 {
-		return t.partText(&t.parts[0], r, repl)
-	}
 	var b strings.Builder
 	for i := range t.parts {
-		b.WriteString(t.partText(&t.parts[i], r, repl))
+		p, text := &t.parts[i], t.parts[i].text
+		if p.read != nil {
+			text, _ = p.read(r, repl)
+		}
+		if prefix, masked := t.mask(p, text); masked {
+			text = ipset.Format(prefix)
+		}
+		b.WriteString(text)
 	}
 	return b.String()
-}
-
-func (t *Template) partText(p *part, r *http.Request, repl *caddy.Replacer) string {
-	if p.read == nil {
-		return p.text
-	}
-	text, _ := p.read(r, repl)
-	switch prefix, masked := t.mask(p, text); {
-	case !masked:
-		return text
-	case prefix.IsSingleIP():
-		return prefix.Addr().String()
-	default:
-		return prefix.String()
-	}
 }

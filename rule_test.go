@@ -2,6 +2,7 @@ package fleetlimit
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
@@ -109,7 +110,7 @@ func TestEnforcementIsInherited(t *testing.T) {
 		{2, "partly", 1000, false, 0.06},
 		{2, "zonal", 100, true, 0.02},
 	} {
-		r := z.endpoints[test.policy].rules[z.tiers.index[test.tier]]
+		r := z.endpoints[test.policy].rules[slices.Index(z.tiers.names, test.tier)]
 		if r.Limit.Events != test.events || r.Strict != test.strict || r.MaxOvershoot != test.overshoot {
 			t.Errorf("policy %d, tier %q: events = %d, strict = %t, max overshoot = %v; want %d, %t, %v", test.policy, test.tier,
 				r.Limit.Events, r.Strict, r.MaxOvershoot, test.events, test.strict, test.overshoot)
