@@ -95,8 +95,9 @@ func (d *Defaults) validate() error {
 // Start publishes the definitions of the zones to the other nodes, and their bounds in metrics.
 func (a *App) Start() error {
 	a.publishOvershoot()
-	if a.store.nodes != nil {
-		a.store.nodes.announce(a)
+	if m := a.store.nodes; m != nil {
+		m.logger.Store(a.logger)
+		m.Define(a, a.fleetDefinitions(), a.Nodes)
 	}
 	return nil
 }
@@ -172,10 +173,7 @@ func (z *Zone) canShareCounts(other *Zone) bool {
 func (z *Zone) definition() string {
 	c := *z
 	c.MatcherSetsRaw = nil
-	text, err := json.Marshal(c)
-	if err != nil {
-		panic(err) // the configuration is from JSON
-	}
+	text, _ := json.Marshal(c) // it was unmarshalled from JSON
 	return string(text)
 }
 

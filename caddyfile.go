@@ -37,10 +37,7 @@ func init() {
 //			mode           strict | lease           # default lease
 //			max_overshoot  <percent>                # default 1%
 //			tier [<placeholder>] [trusted] {
-//				<tier> [<rate>] {                   # without a rate: that of the global tier; block optional
-//					mode          strict | lease
-//					max_overshoot <percent>
-//				}
+//				<tier> [<rate>] [{ <consistency> }] # without a rate: that of the global tier
 //				keys <glob...> <tier>               # repeatable; the first that matches the key decides
 //				default <tier>                      # for an unknown or empty tier
 //			}
@@ -51,10 +48,7 @@ func init() {
 //				mode          strict | lease
 //				max_overshoot <percent>
 //				tier {
-//					<tier> [<rate>] {               # a rate, a block, or both
-//						mode          strict | lease
-//						max_overshoot <percent>
-//					}
+//					<tier> [<rate>] [{ <consistency> }] # a rate, a block, or both
 //				}
 //			}
 //			cost           <n> | <placeholder> [trusted] # default 1
@@ -74,9 +68,10 @@ func init() {
 //
 // where
 //
-//	<rate>       <events>/<window> [burst <n>] | unlimited | block
-//	<window>     a duration, such as 10s, 1m or 24h, or a unit: s, m, h, d
-//	<algorithm>  token_bucket | sliding_window_log | fixed_window | sliding_window [<subwindows>]
+//	<rate>        <events>/<window> [burst <n>] | unlimited | block
+//	<window>      a duration, such as 10s, 1m or 24h, or a unit: s, m, h, d
+//	<algorithm>   token_bucket | sliding_window_log | fixed_window | sliding_window [<subwindows>]
+//	<consistency> mode strict | lease and max_overshoot <percent>, each on its own line
 //
 // The syntax of caddy-ratelimit is accepted too, with its meaning there: a zone with
 //

@@ -11,7 +11,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 )
 
-// parseGlobalOption parses the global option; <rate> and <algorithm> are those of parseDirective:
+// parseGlobalOption parses the global option. See parseDirective for what is in angle brackets.
 //
 //	{
 //		rate_limit {
@@ -31,10 +31,7 @@ import (
 //					insecure_skip_verify
 //				}
 //			}
-//			tier <name> <rate> {                       # repeatable: a named limit that zones can use; block optional
-//				mode          strict | lease
-//				max_overshoot <percent>
-//			}
+//			tier <name> <rate> [{ <consistency> }]     # repeatable: a named limit that zones can use
 //			defaults {                                 # for zones and handlers that do not set these
 //				algorithm     <algorithm>
 //				mode          strict | lease

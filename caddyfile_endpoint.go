@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
-
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -49,13 +47,18 @@ func (p *zoneParser) endpoint(args []string) error {
 // endpointRoute parses the methods and the path at the start of args and returns the rest.
 func (p *zoneParser) endpointRoute(e *Endpoint, args []string) (rest []string, err error) {
 	if !startsPath(args[0]) {
-		if e.Methods, err = parseMethods(p.Dispenser, args[0]); err != nil {
-			return nil, err
+		methods := args[0]
+		if strings.Trim(methods, methodLetters+",") != "" {
+			return nil, p.Errf("%q is neither a path nor methods: use a path that starts with / or *, or methods in "+
+				"upper case such as GET or GET,POST", methods)
+		}
+		e.Methods = strings.Split(methods, ",")
+		if distinct := slices.Compact(slices.Sorted(slices.Values(e.Methods))); len(distinct) < len(e.Methods) {
+			return nil, p.Errf("a method occurs twice in %s: use it once", methods)
 		}
 		args = args[1:]
 		if len(args) == 0 || !startsPath(args[0]) {
-			return nil, p.Errf("endpoint %s has no path that starts with / or *: use `%s`",
-				strings.Join(e.Methods, ","), endpointUsage)
+			return nil, p.Errf("endpoint %s has no path that starts with / or *: use `%s`", methods, endpointUsage)
 		}
 	}
 	e.Path = args[0]
@@ -114,19 +117,4 @@ func (p *zoneParser) checkEndpoints() error {
 		}
 	}
 	return nil
-}
-
-// parseMethods parses a list of methods with commas between them.
-func parseMethods(d *caddyfile.Dispenser, s string) ([]string, error) {
-	methods := strings.Split(s, ",")
-	for i, m := range methods {
-		if m == "" || strings.Trim(m, methodLetters) != "" {
-			return nil, d.Errf("%q is neither a path nor methods: use a path that starts with / or *, or methods in "+
-				"upper case such as GET or GET,POST", s)
-		}
-		if slices.Contains(methods[:i], m) {
-			return nil, d.Errf("method %s occurs twice: use it once", m)
-		}
-	}
-	return methods, nil
 }

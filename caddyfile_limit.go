@@ -64,7 +64,7 @@ func costLine(d *caddyfile.Dispenser, cost **Cost) subdirective.Line {
 	return subdirective.Line{Usage: costUsage, Min: 1, Max: 2, Parse: func(args []string) error {
 		c := new(Cost)
 		*cost = c
-		if isPlaceholder(args[0]) {
+		if strings.HasPrefix(args[0], "{") {
 			c.Placeholder = args[0]
 			return parseTrusted(d, args, &c.Trusted)
 		}
@@ -91,11 +91,6 @@ func parseTrusted(d *caddyfile.Dispenser, args []string, trusted *bool) error {
 		return nil
 	}
 	return d.WrapErr(err)
-}
-
-// isPlaceholder reports whether s is one placeholder and nothing else.
-func isPlaceholder(s string) bool {
-	return len(s) > 2 && s[0] == '{' && s[len(s)-1] == '}' && !strings.ContainsAny(s[1:len(s)-1], "{}")
 }
 
 // parseRate parses a rate:

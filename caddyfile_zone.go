@@ -169,10 +169,6 @@ func (p *zoneParser) tier(args []string) error {
 	c, place, many := new(ZoneTier), subdirective.Here(p.Dispenser), subdirective.AnyNumber
 	p.zone.Tier = c
 	if len(args) > 0 {
-		if !isPlaceholder(args[0]) {
-			return p.Errf("%q is not a placeholder: use `tier {<placeholder>} {`, such as {http.auth.user.tier}, "+
-				"or `tier {` for tiers by key", args[0])
-		}
 		c.Placeholder = args[0]
 		if err := parseTrusted(p.Dispenser, args, &c.Trusted); err != nil {
 			return err

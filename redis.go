@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -70,8 +69,7 @@ func (c *Redis) resolve() (*redisTarget, error) {
 	if err != nil {
 		return nil, err
 	}
-	digest := sha256.Sum256(text)
-	target.identity = hex.EncodeToString(digest[:])
+	target.identity = fmt.Sprintf("%x", sha256.Sum256(text))
 	return target, nil
 }
 

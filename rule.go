@@ -161,8 +161,11 @@ func (b *ruleBuilder) build(e *Endpoint, r *route) (*endpointRules, error) {
 			base.MaxOvershoot = *consistency.MaxOvershoot
 		}
 		compiled, err := newRule(b.name, base, limit)
+		if err == nil && compiled.Rule != nil && b.app.Redis != nil {
+			err = redisstore.Check(compiled.Rule)
+		}
 		if err == nil {
-			err = cmp.Or(b.app.countsExactly(compiled), all.cost.fits(compiled))
+			err = all.cost.fits(compiled)
 		}
 		if err != nil {
 			if tier != noTier {
@@ -196,17 +199,6 @@ func (b *ruleBuilder) inherit(e *Endpoint, tier int) (*Limit, Consistency) {
 		consistency = t.Consistency.or(consistency)
 	}
 	return limit, consistency
-}
-
-// countsExactly returns an error if the app's store cannot count a rule exactly.
-func (a *App) countsExactly(r *rule) error {
-	if a.Redis == nil || r.Rule == nil {
-		return nil
-	}
-	if err := redisstore.Check(r.Rule); err != nil {
-		return fmt.Errorf("limit: %w", err)
-	}
-	return nil
 }
 
 func (l *Limit) compile() limiter.Limit {

@@ -86,7 +86,7 @@ func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, e
 	}
 	placeholders := z.key.Placeholders()
 	if z.tiers != nil && z.tiers.placeholder != nil {
-		placeholders = append(placeholders, z.tiers.placeholder.Name())
+		placeholders = append(placeholders, z.tiers.placeholder.Name)
 	}
 	z.auth = slices.DeleteFunc(placeholders, func(p string) bool { return !strings.HasPrefix(p, "http.auth.") })
 	return z, nil

@@ -3,7 +3,6 @@ package keytemplate
 import (
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -48,8 +47,7 @@ func hostLabelReader(index string) reader {
 		if err != nil || i < 0 || i >= len(labels) {
 			return "", Missing
 		}
-		slices.Reverse(labels)
-		return trim(labels[i])
+		return trim(labels[len(labels)-1-i])
 	}
 }
 

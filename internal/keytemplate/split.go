@@ -13,13 +13,11 @@ func split(raw string) ([]part, error) {
 	var parts []part
 	text, from := "", 0 // text before from is in parts or text
 	for i := 0; i < len(raw); i++ {
-		switch {
-		case raw[i] != '{' && raw[i] != '}':
-			continue
-		case i > 0 && raw[i-1] == '\\':
+		if (raw[i] == '{' || raw[i] == '}') && i > 0 && raw[i-1] == '\\' {
 			text, from = text+raw[from:i-1], i
 			continue
-		case raw[i] == '}':
+		}
+		if raw[i] != '{' {
 			continue
 		}
 		end := closingBrace(raw, i)
