@@ -16,8 +16,8 @@ import (
 
 const appName = "rate_limit"
 
-// App is what all rate_limit handlers of a configuration share. It is optional: without it, handlers
-// count in the memory of this process.
+// App is what all rate_limit handlers of a configuration share. It is optional: without it,
+// handlers count in the memory of this process.
 type App struct {
 	// Keeps counts in this Redis, so that all nodes of a fleet together admit what the limits allow.
 	// Default: counts are in the memory of this process, and each node admits that much.
@@ -102,7 +102,8 @@ func (a *App) Start() error {
 	return nil
 }
 
-// publishOvershoot sets the metrics of by how much a fleet may exceed the limits of the app's zones.
+// publishOvershoot sets the metrics of by how much a fleet may exceed the limits of the app's
+// zones.
 func (a *App) publishOvershoot() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -163,8 +164,8 @@ func (a *App) define(name string, z *Zone, logger *zap.Logger) error {
 		"their counts; the other is %s, this is %s", earlier.definition(), z.definition())
 }
 
-// canShareCounts reports whether two zones of one name may share their counts: their definitions are
-// equal, or both are in the syntax of caddy-ratelimit, which shares them anyway.
+// canShareCounts reports whether two zones of one name may share their counts: their definitions
+// are equal, or both are in the syntax of caddy-ratelimit, which shares them anyway.
 func (z *Zone) canShareCounts(other *Zone) bool {
 	return z.legacy() && other.legacy() || z.definition() == other.definition()
 }

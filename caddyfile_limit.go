@@ -80,8 +80,8 @@ func costLine(d *caddyfile.Dispenser, cost **Cost) subdirective.Line {
 	}}
 }
 
-// parseTrusted parses what may follow a placeholder that decides what a request may do: args are the
-// placeholder and the rest of the line.
+// parseTrusted parses what may follow a placeholder that decides what a request may do: args are
+// the placeholder and the rest of the line.
 func parseTrusted(d *caddyfile.Dispenser, args []string, trusted *bool) error {
 	if *trusted = len(args) > 1; *trusted && args[1] != "trusted" {
 		return d.Errf("unexpected %q after %s: use `trusted` or nothing", args[1], args[0])

@@ -26,8 +26,8 @@ type zoneParser struct {
 	endpointPlaces []*caddyfile.Dispenser          // places by index
 	endpointTiers  []tierUse                       // the zone may define them further down
 
-	// onlyLegacy is the error of what caddy-ratelimit accepts and this grammar does not. Only the whole
-	// zone shows which of the two it is in.
+	// onlyLegacy is the error of what caddy-ratelimit accepts and this grammar does not. Only the
+	// whole zone shows which of the two it is in.
 	onlyLegacy error
 }
 
@@ -78,8 +78,8 @@ func (p *zoneParser) block() subdirective.Block {
 }
 
 // check checks what only the whole zone shows. It compiles the zone as provisioning will, so that
-// errors have a place in the Caddyfile. The environment is left to provisioning, because the Caddyfile
-// may be adapted on another machine.
+// errors have a place in the Caddyfile. The environment is left to provisioning, because the
+// Caddyfile may be adapted on another machine.
 func (p *zoneParser) check() error {
 	if p.zone.legacy() {
 		if err := p.checkLegacy(); err != nil {

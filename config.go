@@ -5,8 +5,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// Zone is a named limit: what is counted, how much of it is allowed, and how that is enforced. Every
-// request that matches a zone is counted in it.
+// Zone is a named limit: what is counted, how much of it is allowed, and how that is enforced.
+// Every request that matches a zone is counted in it.
 type Zone struct {
 	// Applies the zone only to requests that match any of these matcher sets. Default: all requests.
 	MatcherSetsRaw caddyhttp.RawMatcherSets `json:"match,omitempty" caddy:"namespace=http.matchers"`
@@ -100,8 +100,8 @@ type Algorithm struct {
 }
 
 // Consistency is how closely the nodes that share a Redis keep to a limit. What a tier or an
-// endpoint does not set, it takes from the zone, and that from the app's `defaults`. At an endpoint,
-// its tiers come first, then the endpoint itself, then the zone's tier.
+// endpoint does not set, it takes from the zone, and that from the app's `defaults`. At an
+// endpoint, its tiers come first, then the endpoint itself, then the zone's tier.
 type Consistency struct {
 	// Decides who decides: with `lease`, nodes decide most requests by themselves, from events that
 	// Redis has handed out to them; with `strict`, Redis decides every request. Default: `lease`.

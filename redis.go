@@ -108,8 +108,8 @@ func (c *Redis) replaced() (*Redis, error) {
 	return &r, nil
 }
 
-// replaceGlobal replaces the placeholders in a setting. Its error does not contain a secret, only the
-// name of the variable or file that has it.
+// replaceGlobal replaces the placeholders in a setting. Its error does not contain a secret, only
+// the name of the variable or file that has it.
 func replaceGlobal(s string, secret bool) (string, error) {
 	repl := caddy.NewReplacer()
 	if _, err := repl.ReplaceOrErr(s, true, false); err != nil {

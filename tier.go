@@ -16,8 +16,8 @@ import (
 // noTier is the tier of keys that have none.
 const noTier = 0
 
-// A tierFinder finds the tier of a key. Tiers are numbered from 1 in the order of their names. A nil
-// tierFinder has no tiers.
+// A tierFinder finds the tier of a key. Tiers are numbered from 1 in the order of their names. A
+// nil tierFinder has no tiers.
 type tierFinder struct {
 	names       []string                 // tier -> name
 	tiers       []*Tier                  // tier -> its limit in the zone

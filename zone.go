@@ -144,8 +144,8 @@ func parseOnAmbiguousKey(action string) (isMissing bool, err error) {
 	return false, fmt.Errorf("on_ambiguous_key is %q: use reject or missing", action)
 }
 
-// checkAmbiguous counts a request in which what, the key, tier or cost, is ambiguous. It returns the
-// error that answers the request, unless an ambiguous value counts as a missing one.
+// checkAmbiguous counts a request in which what, the key, tier or cost, is ambiguous. It returns
+// the error that answers the request, unless an ambiguous value counts as a missing one.
 func (z *zone) checkAmbiguous(what string, presence keytemplate.Presence) error {
 	if presence < keytemplate.AmbiguousCookie {
 		return nil
@@ -171,8 +171,8 @@ func validateZoneName(name string) error {
 // legacy reports whether z is in the syntax of caddy-ratelimit.
 func (z *Zone) legacy() bool { return z.Window != 0 || z.MaxEvents != 0 }
 
-// fromLegacy returns a zone in the syntax of caddy-ratelimit in this package's own: a sliding window
-// log that counts requests without a key together, by whole IPv6 addresses.
+// fromLegacy returns a zone in the syntax of caddy-ratelimit in this package's own: a sliding
+// window log that counts requests without a key together, by whole IPv6 addresses.
 func fromLegacy(z *Zone) (*Zone, error) {
 	switch {
 	case z.Limit != nil:

@@ -82,7 +82,8 @@ func (s Set) Contains(a netip.Addr) bool {
 	return found || i > 0 && s[i-1].Contains(a)
 }
 
-// maxAddressLen is the length in bytes of the longest address, an IPv4 address as IPv6 with all its digits.
+// maxAddressLen is the length in bytes of the longest address, an IPv4 address as IPv6 with all its
+// digits.
 const maxAddressLen = len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")
 
 // ParseAddr reads an address in any spelling and drops its zone. It checks the characters before it

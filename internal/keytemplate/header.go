@@ -55,8 +55,8 @@ func joinList(values []string) string {
 	return strings.Join(items, ", ")
 }
 
-// removedByProxy reports whether Connection names the header: a proxy removes it before the upstream
-// sees it.
+// removedByProxy reports whether Connection names the header: a proxy removes it before the
+// upstream sees it.
 func removedByProxy(r *http.Request, field string) bool {
 	for _, list := range r.Header["Connection"] {
 		for name := range strings.SplitSeq(list, ",") {

@@ -24,7 +24,8 @@ func readHostPort(r *http.Request, _ *caddy.Replacer) (string, Presence) {
 	return trim(host)
 }
 
-// splitHostPort returns the host of hostport in lower case without the dot at its end, and the port.
+// splitHostPort returns the host of hostport in lower case without the dot at its end, and the
+// port.
 func splitHostPort(hostport string) (host, port string) {
 	host = strings.Trim(hostport, " \t")
 	if strings.Contains(host, ":") { // else SplitHostPort allocates an error

@@ -12,8 +12,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// Presence tells whether a request has a value that all programs read alike. The presence of several
-// values is the greatest of theirs.
+// Presence tells whether a request has a value that all programs read alike. The presence of
+// several values is the greatest of theirs.
 type Presence uint8
 
 const (
@@ -33,8 +33,8 @@ type Placeholder struct {
 	read reader
 }
 
-// ParsePlaceholder compiles a placeholder, in braces, that decides what a request may do. It refuses
-// those whose values clients control, unless they are trusted.
+// ParsePlaceholder compiles a placeholder, in braces, that decides what a request may do. It
+// refuses those whose values clients control, unless they are trusted.
 func ParsePlaceholder(text string, trusted bool) (*Placeholder, error) {
 	parts, err := split(text)
 	if err != nil {
@@ -90,8 +90,8 @@ const (
 	remoteHostName = "http.request.remote.host"
 )
 
-// newReader returns the reader of a placeholder. The common ones bypass the replacer, which compares
-// each name with those of all its providers first.
+// newReader returns the reader of a placeholder. The common ones bypass the replacer, which
+// compares each name with those of all its providers first.
 func newReader(name string) reader {
 	switch name {
 	case "http.request.method": // many servers ignore its case

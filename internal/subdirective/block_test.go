@@ -7,7 +7,7 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 )
 
-// The messages are pinned with file and line by the goldens in test/adapt.
+// The goldens in test/adapt pin the messages with file and line.
 
 // dispenser returns the tokens of text, the first of which is current.
 func dispenser(t *testing.T, text string) *caddyfile.Dispenser {
