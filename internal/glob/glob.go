@@ -97,7 +97,7 @@ func fits(s, p string) int {
 	return n
 }
 
-// find returns the index in s behind the first match of the piece p, or -1.
+// find returns the index in s after the first match of the piece p, or -1.
 func find(s, p string) int {
 	if !strings.Contains(p, "?") {
 		i := strings.Index(s, p)

@@ -25,7 +25,7 @@ func cookieReader(name string) reader {
 	}
 }
 
-// A cookieScan is what the Cookie headers of a request say about one cookie.
+// A cookieScan searches the Cookie headers of a request for one cookie.
 type cookieScan struct {
 	value   string
 	found   int  // how often it occurs

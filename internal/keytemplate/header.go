@@ -23,7 +23,7 @@ var hopHeaders = []string{
 }
 
 // headerReader returns a reader of a header field. Caddy has dropped the spellings with underscores
-// or dots that are the same variable behind CGI.
+// or dots that are the same variable in CGI.
 func headerReader(field string) reader {
 	field = textproto.CanonicalMIMEHeaderKey(field)
 	list, hop := slices.Contains(listHeaders, field), slices.Contains(hopHeaders, field)

@@ -4,7 +4,7 @@
 // it when the configuration loads. Append reads the placeholders from a request.
 //
 // Clients write most of what keys are made of. These rules keep a client from using the count of
-// another, and from getting counts that nobody else sees:
+// another, and from having a new count for each request:
 //
 //   - Two requests have the same key if and only if all placeholders have the same values. Values
 //     of a template with several placeholders are prefixed with their length, so no value can
@@ -14,7 +14,7 @@
 //   - A key is missing if a placeholder expands to nothing.
 //   - A header or query parameter is ambiguous if it occurs twice, or if programs disagree about
 //     its value. The same holds for cookies, but browsers send ambiguous cookies and no browser
-//     sends ambiguous headers, so the two are told apart.
+//     sends ambiguous headers, so they have their own Presence.
 //   - The client's address counts by prefix, in all its spellings. A TLS early data request (0-RTT)
 //     has no address yet, because its sender can write any.
 //   - A key of more than 64 bytes becomes its digest.
@@ -56,7 +56,7 @@ const (
 	spaceDigest     = 'd' // the SHA-256 of a long key of the other spaces
 )
 
-// The second byte of the key of a single placeholder says what follows. Templates with several
+// The second byte of the key of a single placeholder is the kind of its value. Templates with several
 // placeholders mark each value.
 const (
 	kindText    = 't' // the value
@@ -76,7 +76,7 @@ type Options struct {
 	Substitute bool
 
 	// Lenient placeholders are never missing or ambiguous, as in zones of caddy-ratelimit. They
-	// expand to what Caddy's replacer says: nothing, or several values joined by commas.
+	// expand as in Caddy's replacer: to nothing, or to several values joined by commas.
 	Lenient bool
 }
 
@@ -148,7 +148,7 @@ func Parse(raw string, o Options) (*Template, error) {
 	return t, nil
 }
 
-// String returns the template as it is in the configuration.
+// String returns the template as configured.
 func (t *Template) String() string { return t.raw }
 
 // Placeholders returns the names of the placeholders that depend on the request, without braces.
@@ -217,7 +217,7 @@ func (t *Template) mask(p *part, text string) (prefix netip.Prefix, masked bool)
 	return prefix, err == nil
 }
 
-// ipv4Mark tells IPv4 prefixes from IPv6 prefixes, which have at most 128 bits.
+// ipv4Mark is added to the bits of IPv4 prefixes. IPv6 prefixes have at most 128 bits.
 const ipv4Mark = 0xc0
 
 // appendPrefix appends the number of bits of p, plus ipv4Mark for IPv4, and the bytes that hold

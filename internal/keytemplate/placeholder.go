@@ -12,7 +12,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// Presence tells whether a request has a value that all programs read alike. The presence of
+// Presence is whether a request has a value that all programs read alike. The presence of
 // several values is the greatest of theirs.
 type Presence uint8
 
@@ -128,7 +128,7 @@ func varReader(name string) reader {
 	}
 }
 
-// replacerReader returns a reader of what Caddy's replacer says.
+// replacerReader returns a reader of what Caddy's replacer returns.
 func replacerReader(name string) reader {
 	return func(_ *http.Request, repl *caddy.Replacer) (string, Presence) {
 		value, _ := repl.GetString(name)
@@ -137,7 +137,7 @@ func replacerReader(name string) reader {
 }
 
 // lenientReader returns the reader of a placeholder in a zone of caddy-ratelimit. Missing and
-// ambiguous values are what the replacer says.
+// ambiguous values are what the replacer returns.
 func lenientReader(name string) reader {
 	replacer := replacerReader(name)
 	read := newReader(name)
@@ -185,8 +185,8 @@ func isHostHeader(name string) bool {
 }
 
 // clientControlled reports whether a client decides the value of a placeholder. Values from other
-// modules ({http.auth.*}, {http.vars.*}) are theirs. Of a request, only what the connection and the
-// server say is not the client's; placeholders of later Caddy versions count as the client's.
+// modules ({http.auth.*}, {http.vars.*}) are theirs. Of a request, only the connection and what the
+// server adds are not the client's. Placeholders of later Caddy versions count as the client's.
 func clientControlled(name string) bool {
 	if hasPrefix(name, "http.regexp.", "http.matchers.") {
 		return true // cut out of the path or a header
