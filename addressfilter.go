@@ -75,6 +75,6 @@ func clientAddr(r *http.Request) (addr netip.Addr, ok, early bool) {
 	return addr, ok, isEarlyData(r)
 }
 
-// isEarlyData reports whether r came as TLS early data (0-RTT). Its sender has not yet shown that it
-// receives at the address that it sends from.
+// isEarlyData reports whether r came as TLS early data (0-RTT). Its sender has not yet shown that
+// it receives at the address that it sends from.
 func isEarlyData(r *http.Request) bool { return r.TLS != nil && !r.TLS.HandshakeComplete }

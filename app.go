@@ -66,7 +66,7 @@ func (a *App) Provision(ctx caddy.Context) error {
 	if _, err := parseHeaderSet(a.defaults.Headers); err != nil {
 		return fmt.Errorf("defaults: %w", err)
 	}
-	if _, err := parseRejectStyle(a.defaults.Reject); err != nil {
+	if err := checkRejectStyle(a.defaults.Reject); err != nil {
 		return fmt.Errorf("defaults: %w", err)
 	}
 	if err := a.defaults.consistency().validate(); err != nil {

@@ -213,7 +213,7 @@ func privateRanges() []string {
 }
 
 func (p *directiveParser) logRejections(args []string) error {
-	if _, err := parseRejectionLog(args[0]); err != nil {
+	if err := checkRejectionLog(args[0]); err != nil {
 		return p.WrapErr(err)
 	}
 	p.h.LogRejections = args[0]
@@ -251,7 +251,7 @@ func headersLine(d *caddyfile.Dispenser, headers *string) subdirective.Line {
 
 func rejectLine(d *caddyfile.Dispenser, reject *string) subdirective.Line {
 	return subdirective.Line{Usage: "reject json | problem | error", Min: 1, Max: 1, Parse: func(args []string) error {
-		if _, err := parseRejectStyle(args[0]); err != nil {
+		if err := checkRejectStyle(args[0]); err != nil {
 			return d.WrapErr(err)
 		}
 		*reject = args[0]

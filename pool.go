@@ -60,7 +60,7 @@ func acquireRedis(target *redisTarget) (*store, func(), error) {
 		counts := redisstore.New(client, target.prefix)
 		leases := lease.New(counts, lease.Options{
 			Timeout: client.Timeout(), Nodes: nodes.Nodes, Settled: nodes.Settled,
-			Observe: metrics.requests.of(target.name),
+			Observe: metrics.storeObserver(target.name),
 		})
 		return &store{Store: leases, id: id, name: target.name, leases: leases, counts: counts, nodes: nodes, end: func() {
 			leases.Close()
@@ -75,7 +75,7 @@ func acquireRedis(target *redisTarget) (*store, func(), error) {
 // changed its prefix, say.
 func forgetRequests(name string) {
 	if !slices.ContainsFunc(pooledStores(), func(s *store) bool { return s.name == name }) {
-		metrics.requests.forget(name)
+		metrics.removeStore(name)
 	}
 }
 

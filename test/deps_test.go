@@ -81,6 +81,7 @@ var policy = []struct {
 		allow: []string{
 			module + "/internal/...", module + "/limiter/...", module + "/redisconn", module + "/membership",
 			"github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
+			"github.com/dunglas/httpsfv",
 		},
 		reason: "everything else that it imports becomes part of every Caddy that has this module",
 	}, {
