@@ -11,8 +11,8 @@ import (
 
 // A request costs four allocations beyond its own memory: its state, the function that returns its
 // placeholders, the place of that in the replacer, and one string that holds all header values. A
-// rejection sets the ninth header, for which Go's map grows. The race detector allocates too, so this
-// test runs without it.
+// rejection sets the ninth header, for which Go's map grows. The race detector allocates too, so
+// this test runs without it.
 func TestHandlerAllocatesLittle(t *testing.T) {
 	const want = 4
 	serve := func(h caddyhttp.MiddlewareHandler) float64 {

@@ -36,9 +36,9 @@ func TestReleaseKeepsNothingOfTheRequest(t *testing.T) {
 	}
 }
 
-// Each of the concurrent requests passes two handlers, of which the second rejects all but the first
-// request. No request counts for another or gets the body of another. The race detector finds memory
-// that two of them use.
+// Each of the concurrent requests passes two handlers, of which the second rejects all but the
+// first request. No request counts for another or gets the body of another. The race detector finds
+// memory that two of them use.
 func TestConcurrentRequestsShareNoEvaluation(t *testing.T) {
 	const clients, requests = 8, 50
 	outer := provisioned(t, `{"log_rejections": "none", "rate_limits": {

@@ -13,7 +13,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// A finalRecorder ignores informational statuses, which an httptest.ResponseRecorder takes for final.
+// A finalRecorder ignores informational statuses, which an httptest.ResponseRecorder takes for
+// final.
 type finalRecorder struct{ *httptest.ResponseRecorder }
 
 func (w finalRecorder) WriteHeader(status int) {
