@@ -110,7 +110,7 @@ func (p *zoneParser) compile() error {
 	if p.app == nil || p.zone.readsEnvironment() {
 		return nil
 	}
-	if _, err := newZone(p.name, p.zone, p.app); err != nil {
+	if _, err := newZone(p.name, p.zone, p.app, nil); err != nil {
 		return p.place.Errf("zone %q: %w", p.name, err)
 	}
 	return nil

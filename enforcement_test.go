@@ -25,7 +25,7 @@ func compile(t *testing.T, option, directive string) *zone {
 	if app.Defaults != nil {
 		app.defaults = *app.Defaults
 	}
-	z, err := newZone("api", h.Zones["api"], app)
+	z, err := newZone("api", h.Zones["api"], app, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func (s *scriptedStore) Take(ctx context.Context, _ limiter.Instant, takes []lim
 	s.takes = append(s.takes, ctx)
 	for i := range takes {
 		takes[i].Decision = s.decision
-		if s.failing == "" || s.failing == takes[i].Rule.Zone {
+		if s.failing == "" || s.failing == takes[i].Rule.Zone.Name() {
 			takes[i].Err = s.err
 		}
 	}

@@ -26,7 +26,7 @@ func TestStructuredString(t *testing.T) {
 // headerRule returns a rule of 10 events per minute.
 func headerRule(t *testing.T, zone string) *rule {
 	t.Helper()
-	made, err := limiter.NewRule(limiter.Rule{Zone: zone, Limit: limiter.Limit{Events: 10, Window: time.Minute}})
+	made, err := limiter.NewRule(limiter.Rule{Limit: limiter.Limit{Events: 10, Window: time.Minute}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/lease"
+	"github.com/fleetlimit/fleetlimit/limiter/memstore"
 )
 
 // zoneState is what outlives a configuration of a zone besides its counts.
@@ -164,14 +165,13 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	s.collectStores()
 	c.storeSeconds.Collect(ch)
 	c.storeErrors.Collect(ch)
-	for _, t := range pooledTables() {
-		if t.store.memory == nil {
-			continue
+	for _, h := range pooledHandles() {
+		if z, inMemory := h.Zone.(*memstore.Zone); inMemory {
+			stats := z.Stats()
+			s.count(descEvictions, stats.Evictions, z.Name())
+			s.count(descOverflow, stats.OverflowTakes, z.Name())
+			s.gauge(descKeys, float64(stats.Keys), z.Name())
 		}
-		stats := t.store.memory.Stats(t.zone)
-		s.count(descEvictions, stats.Evictions, t.zone)
-		s.count(descOverflow, stats.OverflowTakes, t.zone)
-		s.gauge(descKeys, float64(stats.Keys), t.zone)
 	}
 }
 

@@ -182,17 +182,16 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, config *Zone) (*
 	if err := h.app.define(name, config, h.logger); err != nil {
 		return nil, err
 	}
-	z, err := newZone(name, config, h.app)
-	if err != nil {
-		return nil, err
-	}
-	z.matchers = matchers
-	state, release, err := acquireZone(h.app.store, name)
+	state, handle, release, err := acquireZone(h.app.store, name)
 	if err != nil {
 		return nil, err
 	}
 	h.releases = append(h.releases, release)
-	z.zoneState = state
+	z, err := newZone(name, config, h.app, handle)
+	if err != nil {
+		return nil, err
+	}
+	z.matchers, z.zoneState = matchers, state
 	h.app.mu.Lock()
 	h.app.zones = append(h.app.zones, z)
 	h.app.mu.Unlock()

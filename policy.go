@@ -21,6 +21,7 @@ func (p *endpointRules) empty() bool { return slices.Equal(p.rules, make([]*rule
 // ruleBuilder resolves what an endpoint takes from its zone.
 type ruleBuilder struct {
 	zone                string
+	handle              limiter.Zone
 	key                 string
 	maxKeys             int
 	app                 *App
@@ -96,9 +97,9 @@ func (z *ruleBuilder) build(r *route) (*endpointRules, error) {
 		}
 		e := z.consistencyOf(tier)
 		base := limiter.Rule{
-			ID: id, Zone: z.zone, MaxKeys: z.maxKeys, Algorithm: algorithm, Strict: e.strict(), MaxOvershoot: e.overshoot(),
+			ID: id, Zone: z.handle, MaxKeys: z.maxKeys, Algorithm: algorithm, Strict: e.strict(), MaxOvershoot: e.overshoot(),
 		}
-		if p.rules[tier], err = newRule(base, limit); err == nil {
+		if p.rules[tier], err = newRule(z.zone, base, limit); err == nil {
 			err = z.app.fits(p.rules[tier])
 		}
 		if err == nil {
@@ -140,9 +141,9 @@ func (z *ruleBuilder) consistencyOf(tier int) consistency {
 }
 
 // compileEndpoints compiles the endpoints and the rest of the zone.
-func compileEndpoints(name string, config *Zone, tiers *tierFinder, app *App) ([]endpointRules, error) {
+func compileEndpoints(name string, config *Zone, tiers *tierFinder, app *App, handle limiter.Zone) ([]endpointRules, error) {
 	ofZone := &ruleBuilder{
-		zone: name, key: config.Key, maxKeys: config.MaxKeys, app: app,
+		zone: name, handle: handle, key: config.Key, maxKeys: config.MaxKeys, app: app,
 		limit: config.Limit, algorithm: config.Algorithm, cost: config.Cost, tiers: tiers,
 	}
 	ofZone.zoneConsistency = consistency{config.Mode, config.MaxOvershoot}

@@ -6,6 +6,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/lease"
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
@@ -20,15 +21,15 @@ import (
 var (
 	clientPool = caddy.NewUsagePool() // redisTarget.identity -> pooledClient
 	storePool  = caddy.NewUsagePool() // storeID -> *store
-	tablePool  = caddy.NewUsagePool() // tableID -> *zoneTable
+	handlePool = caddy.NewUsagePool() // handleID -> *zoneHandle
 	zonePool   = caddy.NewUsagePool() // zone name -> *zoneState
 )
 
 // A storeID tells stores apart. That of the store in the memory of this process is the zero value.
 type storeID struct{ client, prefix string }
 
-// A tableID tells apart what zones have in stores.
-type tableID struct {
+// A handleID tells apart what zones have in stores.
+type handleID struct {
 	store storeID
 	zone  string
 }
@@ -106,43 +107,43 @@ func acquireClient(target *redisTarget) (*redisconn.Client, func(), error) {
 	return v.(pooledClient).Client, func() { clientPool.Delete(target.identity) }, nil
 }
 
-// zoneTable is what a zone has in a store: its counts in memory, or what this node knows of its counts in Redis. Those in
-// Redis end by their own expiry, as other nodes use them.
-type zoneTable struct {
-	zone  string
-	store *store
+// A zoneHandle is what a zone has in a store: its counts in memory, or what this node knows of its counts in Redis. Those
+// in Redis end by their own expiry, as other nodes use them.
+type zoneHandle struct {
+	limiter.Zone
+	close func()
 }
 
-// Destruct drops the table when no configuration has the zone in that store any longer.
-func (t *zoneTable) Destruct() error {
-	t.store.zones().Drop(t.zone)
+// Destruct closes the zone when no configuration has it in that store any longer.
+func (h *zoneHandle) Destruct() error {
+	h.close()
 	return nil
 }
 
-// acquireTable opens a zone in a store and returns a function that gives it back.
-func acquireTable(s *store, zone string) (func(), error) {
-	id := tableID{s.id, zone}
-	_, _, err := tablePool.LoadOrNew(id, func() (caddy.Destructor, error) {
-		s.zones().Open(zone)
-		return &zoneTable{zone, s}, nil
-	})
-	return func() { tablePool.Delete(id) }, err
-}
-
-// acquireZone returns the state of a zone whose counts are in s and a function that gives it back.
-func acquireZone(s *store, name string) (*zoneState, func(), error) {
-	releaseTable, err := acquireTable(s, name)
+// acquireHandle opens a zone in a store and returns a function that gives it back.
+func acquireHandle(s *store, zone string) (*zoneHandle, func(), error) {
+	id := handleID{s.id, zone}
+	v, _, err := handlePool.LoadOrNew(id, func() (caddy.Destructor, error) { return s.open(zone), nil })
 	if err != nil {
 		return nil, nil, err
+	}
+	return v.(*zoneHandle), func() { handlePool.Delete(id) }, nil
+}
+
+// acquireZone returns the state of a zone, what it has in s, and a function that gives both back.
+func acquireZone(s *store, name string) (*zoneState, limiter.Zone, func(), error) {
+	handle, releaseHandle, err := acquireHandle(s, name)
+	if err != nil {
+		return nil, nil, nil, err
 	}
 	v, _, err := zonePool.LoadOrNew(name, func() (caddy.Destructor, error) { return &zoneState{name: name}, nil })
 	if err != nil {
-		releaseTable()
-		return nil, nil, err
+		releaseHandle()
+		return nil, nil, nil, err
 	}
-	return v.(*zoneState), func() {
+	return v.(*zoneState), handle.Zone, func() {
 		zonePool.Delete(name)
-		releaseTable()
+		releaseHandle()
 	}, nil
 }
 
@@ -152,8 +153,8 @@ func pooledZones() []*zoneState { return values[*zoneState](zonePool) }
 // pooledStores returns the stores that a configuration uses.
 func pooledStores() []*store { return values[*store](storePool) }
 
-// pooledTables returns what zones have in stores.
-func pooledTables() []*zoneTable { return values[*zoneTable](tablePool) }
+// pooledHandles returns what zones have in stores.
+func pooledHandles() []*zoneHandle { return values[*zoneHandle](handlePool) }
 
 func values[T any](pool *caddy.UsagePool) (all []T) {
 	pool.Range(func(_, v any) bool {

@@ -113,7 +113,7 @@ func gathered(t *testing.T) map[string]float64 {
 func TestZoneMovesToRedis(t *testing.T) {
 	acquire := func(a *App) (*zoneState, func()) {
 		t.Helper()
-		z, release, err := acquireZone(a.store, "moving")
+		z, _, release, err := acquireZone(a.store, "moving")
 		if err != nil {
 			t.Fatal(err)
 		}

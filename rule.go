@@ -21,8 +21,8 @@ type rule struct {
 // blockedFor is what a blocked client is told to wait: nothing changes for it until the configuration does.
 const blockedFor = 24 * time.Hour
 
-// newRule makes the rule of limit; base says all that the limit does not.
-func newRule(base limiter.Rule, limit *Limit) (*rule, error) {
+// newRule makes the rule of limit in a zone; base says all that the limit does not.
+func newRule(zone string, base limiter.Rule, limit *Limit) (*rule, error) {
 	if err := limit.validate(); err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func newRule(base limiter.Rule, limit *Limit) (*rule, error) {
 		}
 	}
 	if limit.Block || limit.Unlimited {
-		r.texts = newRuleTexts(base.Zone, r)
+		r.texts = newRuleTexts(zone, r)
 		return r, nil
 	}
 	if limit.Burst > 0 && base.Algorithm.Kind != limiter.TokenBucket {
@@ -46,7 +46,7 @@ func newRule(base limiter.Rule, limit *Limit) (*rule, error) {
 		return nil, err
 	}
 	r.window = base.Limit.Window
-	r.texts = newRuleTexts(base.Zone, r)
+	r.texts = newRuleTexts(zone, r)
 	return r, nil
 }
 

@@ -37,15 +37,14 @@ func (s *store) instant(t time.Time) limiter.Instant {
 	return limiter.At(t)
 }
 
-// zones returns what of the store opens and drops zones.
-func (s *store) zones() interface {
-	Open(zone string)
-	Drop(zone string)
-} {
+// open opens a zone.
+func (s *store) open(zone string) *zoneHandle {
 	if s.leases != nil {
-		return s.leases
+		z := s.leases.Open(zone)
+		return &zoneHandle{z, z.Close}
 	}
-	return s.memory
+	z := s.memory.Open(zone)
+	return &zoneHandle{z, z.Close}
 }
 
 // fits returns an error when the app's store cannot count a rule exactly.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"github.com/fleetlimit/fleetlimit/internal/glob"
+	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // A zone is a Zone of a configuration, compiled: what can be settled when the configuration loads is settled.
@@ -51,8 +52,8 @@ const (
 // clientIP is the placeholder for the client's address as Caddy determines it.
 const clientIP = "{http.vars.client_ip}"
 
-// newZone compiles config. Its matchers and state are the caller's to set.
-func newZone(name string, config *Zone, app *App) (*zone, error) {
+// newZone compiles config into rules that hold handle. Its matchers and state are the caller's to set.
+func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, error) {
 	legacy := config.legacy()
 	if err := validateZoneName(name, legacy); err != nil {
 		return nil, err
@@ -79,7 +80,7 @@ func newZone(name string, config *Zone, app *App) (*zone, error) {
 	if z.tiers, err = newTierFinder(config.Tier, app.Tiers); err != nil {
 		return nil, fmt.Errorf("tier: %w", err)
 	}
-	if z.endpoints, err = compileEndpoints(name, config, z.tiers, app); err != nil {
+	if z.endpoints, err = compileEndpoints(name, config, z.tiers, app, handle); err != nil {
 		return nil, err
 	}
 	z.auth = slices.DeleteFunc(append(z.key.placeholders(), z.tiers.placeholders()...), func(p string) bool {

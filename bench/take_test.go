@@ -167,8 +167,7 @@ func openFleetlimit(kind limiter.Kind) func(*testing.B) func() func(string) bool
 	return func(b *testing.B) func() func(string) bool {
 		store := memstore.New(memstore.Options{})
 		b.Cleanup(store.Close)
-		store.Open(zone)
-		return takeFrom(store, newRule(b, kind), func() limiter.Instant { return limiter.At(time.Now()) })
+		return takeFrom(store, newRule(b, store.Open("bench"), kind), func() limiter.Instant { return limiter.At(time.Now()) })
 	}
 }
 
@@ -177,8 +176,7 @@ func openLeases(kind limiter.Kind) func(*testing.B) func() func(string) bool {
 	return func(b *testing.B) func() func(string) bool {
 		store := lease.New(plenty{}, lease.Options{})
 		b.Cleanup(store.Close)
-		store.Open(zone)
-		return takeFrom(store, newRule(b, kind), store.Now)
+		return takeFrom(store, newRule(b, store.Open("bench"), kind), store.Now)
 	}
 }
 
@@ -195,9 +193,7 @@ func (plenty) Lend(loans []limiter.LeaseRequest, answered func(error)) {
 	answered(nil)
 }
 
-const zone = "bench"
-
-func newRule(b *testing.B, kind limiter.Kind) *limiter.Rule {
+func newRule(b *testing.B, zone limiter.Zone, kind limiter.Kind) *limiter.Rule {
 	rule, err := limiter.NewRule(limiter.Rule{
 		ID:           1,
 		Zone:         zone,

@@ -9,7 +9,6 @@ import (
 
 func ExampleNewRule() {
 	rule, err := limiter.NewRule(limiter.Rule{
-		Zone:      "user",
 		Algorithm: limiter.Algorithm{Kind: limiter.TokenBucket},
 		Limit:     limiter.Limit{Events: 100, Window: time.Minute, Burst: 150},
 	})

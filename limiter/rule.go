@@ -14,10 +14,10 @@ type Rule struct {
 	// a rule that must start fresh (another algorithm, another key) needs another ID.
 	ID uint32
 
-	// Zone names the table that holds the counts.
-	Zone string
+	// Zone is what the store has open for the zone of this rule. A store without local state needs none.
+	Zone Zone
 
-	// MaxKeys bounds the keys in that table.
+	// MaxKeys bounds the keys in the zone.
 	MaxKeys int
 
 	Algorithm Algorithm

@@ -22,6 +22,11 @@ type Store interface {
 	Refund(ctx context.Context, now Instant, takes []Take) error
 }
 
+// A Zone is the handle of a zone that a store has open; a rule holds it. Other stores do not know it.
+type Zone interface {
+	Name() string
+}
+
 // A Take asks for events of one key under one rule.
 type Take struct {
 	Rule *Rule

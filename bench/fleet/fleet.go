@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,6 +26,8 @@ type fleet struct {
 type node struct {
 	client *redisconn.Client
 	store  *lease.Store
+	zone   *lease.Zone
+	rules  sync.Map // *limiter.Rule -> *limiter.Rule, in the zone
 }
 
 // newFleet empties c and returns a fleet on it. Each node is connected with each primary.
@@ -38,7 +41,7 @@ func newFleet(c *cluster, nodes, trials int) (*fleet, error) {
 		n := &node{client: client}
 		n.store = lease.New(&countedLender{redisstore.New(client, "rl"), f.requests},
 			lease.Options{Nodes: func() int { return nodes }, Timeout: c.timeout})
-		n.store.Open(zone)
+		n.zone = n.store.Open("bench")
 		f.nodes = append(f.nodes, n)
 	}
 	if err := f.connect(); err != nil {
@@ -57,6 +60,17 @@ func (f *fleet) connect() error {
 	return nodes.Wait()
 }
 
+// in returns r in the node's zone.
+func (n *node) in(r *limiter.Rule) *limiter.Rule {
+	here, found := n.rules.Load(r)
+	if !found {
+		rule := *r
+		rule.Zone = n.zone
+		here, _ = n.rules.LoadOrStore(r, &rule)
+	}
+	return here.(*limiter.Rule)
+}
+
 // connect makes takes of several keys, so of all primaries, until each was answered once.
 func (n *node) connect() error {
 	rule, err := strict.rule(0, limiter.Limit{Events: unlimited, Window: time.Minute})
@@ -65,7 +79,7 @@ func (n *node) connect() error {
 	}
 	deadline := time.Now().Add(patience)
 	for key := range 32 {
-		k := []limiter.Take{{Rule: rule, Key: fmt.Appendf(nil, "first %d", key), Cost: 1}}
+		k := []limiter.Take{{Rule: n.in(rule), Key: fmt.Appendf(nil, "first %d", key), Cost: 1}}
 		for err := n.store.Take(context.Background(), n.store.Now(), k); err != nil; {
 			if time.Now().After(deadline) {
 				return fmt.Errorf("connecting a node to the cluster: %w", err)

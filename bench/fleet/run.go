@@ -88,7 +88,7 @@ func (r *run) drive(f *fleet, arrivals []arrival, start time.Time) (answers []an
 // take makes the take a of the trial t, which is due at an instant.
 func (n *node) take(t *trial, a *arrival, due time.Time, to *answer) {
 	begin := time.Now()
-	takes := []limiter.Take{{Rule: t.rule, Key: t.keys[a.key], Cost: 1}}
+	takes := []limiter.Take{{Rule: n.in(t.rule), Key: t.keys[a.key], Cost: 1}}
 	err := n.store.Take(context.Background(), n.store.At(begin), takes)
 	d := &takes[0].Decision
 	*to = answer{at: d.At, late: begin.Sub(due), took: time.Since(begin), source: d.Source}

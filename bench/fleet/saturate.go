@@ -59,7 +59,7 @@ type caller struct {
 
 // run makes takes of keys, from the number first on, until stop is set.
 func (c *caller) run(n *node, r *limiter.Rule, keys [][]byte, first int, stop *atomic.Bool) {
-	k := make([]limiter.Take, 1)
+	k, r := make([]limiter.Take, 1), n.in(r)
 	for i := first; !stop.Load(); i++ {
 		k[0] = limiter.Take{Rule: r, Key: keys[i%len(keys)], Cost: 1}
 		if n.store.Take(context.Background(), n.store.Now(), k) != nil {

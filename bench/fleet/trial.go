@@ -8,7 +8,6 @@ import (
 )
 
 const (
-	zone      = "bench"     // of all rules
 	maxKeys   = 4_000_000   // more than any measurement has
 	unlimited = 100_000_000 // events per window, which no trial comes near
 )
@@ -44,7 +43,7 @@ func (p policy) bound() float64 { return p.overshoot }
 // rule returns the rule that enforces a limit.
 func (p policy) rule(id uint32, l limiter.Limit) (*limiter.Rule, error) {
 	return limiter.NewRule(limiter.Rule{
-		ID: id, Zone: zone, MaxKeys: maxKeys, Limit: l,
+		ID: id, MaxKeys: maxKeys, Limit: l,
 		Algorithm: limiter.Algorithm{Kind: p.kind}, Strict: p.strict, MaxOvershoot: p.overshoot,
 	})
 }

@@ -117,7 +117,7 @@ func rules(n int) []*limiter.Rule {
 	var all []*limiter.Rule
 	for id := range uint32(n) {
 		r, err := limiter.NewRule(limiter.Rule{
-			ID: 0x9E3779B9 * (id + 1), Zone: "zone", Limit: limiter.Limit{Events: 1000, Window: time.Minute},
+			ID: 0x9E3779B9 * (id + 1), Limit: limiter.Limit{Events: 1000, Window: time.Minute},
 		})
 		if err != nil {
 			panic(err)

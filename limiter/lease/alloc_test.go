@@ -15,10 +15,9 @@ func TestTakeOfKnownKeysDoesNotAllocate(t *testing.T) {
 	for _, deny := range []bool{false, true} {
 		s := New(&plentyLender{deny: deny}, Options{Clock: func() limiter.Instant { return benchStart }})
 		defer s.Close()
-		s.Open("zone")
 		var takes []limiter.Take
 		for id := range uint32(roomFor) {
-			r := rule(t, limiter.Rule{ID: id + 1, MaxOvershoot: 1, Limit: limiter.Limit{Events: limiter.MaxEvents, Window: time.Hour}})
+			r := node{t, s, nil}.rule(limiter.Rule{ID: id + 1, MaxOvershoot: 1, Limit: limiter.Limit{Events: limiter.MaxEvents, Window: time.Hour}})
 			takes = append(takes, ask(r, "a key with some thirty characters", 1))
 			_ = s.Take(t.Context(), benchStart, takes[id:]) // asks, and gets one lot
 		}

@@ -37,10 +37,8 @@ func contenderOf(name string, zones int, kind limiter.Kind, from limiter.Source)
 		b.Cleanup(s.Close)
 		var rules []*limiter.Rule
 		for z := range zones {
-			name := fmt.Sprint("zone", z)
-			s.Open(name)
 			r, err := limiter.NewRule(limiter.Rule{
-				ID: uint32(z), Zone: name, Algorithm: limiter.Algorithm{Kind: kind}, MaxOvershoot: 1,
+				ID: uint32(z), Zone: s.Open(fmt.Sprint("zone", z)), Algorithm: limiter.Algorithm{Kind: kind}, MaxOvershoot: 1,
 				Limit: limiter.Limit{Events: 1_000_000, Window: time.Hour},
 			})
 			if err != nil {

@@ -10,37 +10,55 @@ import (
 // shardBits is the logarithm of how many shards a book has: enough that takes on tens of cores seldom meet.
 const shardBits = 7
 
-// A zoneTable has the accounts of one zone.
-type zoneTable struct {
-	zone   string
+// A Zone has the accounts of one zone. Use [Store.Open].
+type Zone struct {
+	store  *Store
+	name   string
 	shards [1 << shardBits]shard
 	keys   atomic.Int64 // accounts in shards, and places reserved for such. Invariant: grows only below MaxKeys
 	debt   atomic.Int64 // events that accounts owe
 	rules  rules        // that accounts were opened or asked for under
 	crowd  crowd        // the keys without an account
-	stats  *counters    // of the store
 
-	// ended says that the zone was dropped: no account is opened any more, and nothing stays leased.
-	ended atomic.Bool
+	// closed says that no account is opened any more, and nothing stays leased.
+	closed atomic.Bool
 
 	// forgot is the instant at which the last account was forgotten that may have had credit. It may come back and know
 	// nothing of it, so no credit is given before a window has passed.
 	forgot atomic.Int64
 }
 
+// Name implements [limiter.Zone].
+func (b *Zone) Name() string { return b.name }
+
+// Close gives back what is leased in the zone and forgets its accounts. Takes of it that are under way are decided.
+func (b *Zone) Close() {
+	s := b.store
+	s.mu.Lock()
+	closed := b.closed.Swap(true)
+	if !closed {
+		delete(s.zones, b.name)
+		s.forgot = s.options.Clock()
+	}
+	s.mu.Unlock()
+	if !closed {
+		s.drain(b)
+	}
+}
+
 // shard returns the shard of the keys with this hash.
-func (b *zoneTable) shard(hash uint64) *shard { return &b.shards[hash>>(64-shardBits)] }
+func (b *Zone) shard(hash uint64) *shard { return &b.shards[hash>>(64-shardBits)] }
 
 // expire drops what a has leased of a window that has passed.
-func (b *zoneTable) expire(a limiter.Account, r *limiter.Rule, now limiter.Instant) {
+func (b *Zone) expire(a limiter.Account, r *limiter.Rule, now limiter.Instant) {
 	if n := a.Expire(r, now); n > 0 {
-		b.stats.expired.Add(uint64(n))
+		b.store.stats.expired.Add(uint64(n))
 	}
 }
 
 // close removes the account of e from its shard s, which is locked. It must not be asking. What it has leased and what it
 // owes is returned as a flight, nil when that is nothing. Its place is the caller's.
-func (b *zoneTable) close(s *shard, e *entry, now limiter.Instant) (back *leaseRequest) {
+func (b *Zone) close(s *shard, e *entry, now limiter.Instant) (back *leaseRequest) {
 	a := s.account(e)
 	r := b.rules.under(e.ID(), a)
 	a.Retire()
@@ -54,7 +72,7 @@ func (b *zoneTable) close(s *shard, e *entry, now limiter.Instant) (back *leaseR
 }
 
 // release gives back a place that is not used.
-func (b *zoneTable) release() { b.keys.Add(-1) }
+func (b *Zone) release() { b.keys.Add(-1) }
 
 // Rules are the rules under which there are accounts, so that an account can be dealt with when no take is there that says its
 // rule. Takes of one ID may have several limits: those of the tiers, and of the configuration before.

@@ -15,18 +15,15 @@ const (
 	closeFor = 5 * time.Second
 )
 
-// end gives back what is leased in books that were dropped, and waits for those that are asking. It goes on until all has
+// drain gives back what is leased in zones that were closed, and waits for accounts that are asking. It goes on until all has
 // been told to the lender, or until that does not answer as many accounts as give back at a time before a request would have
 // given up.
-func (s *Store) end(dropped ...*zoneTable) {
+func (s *Store) drain(closed ...*Zone) {
 	ctx, cancel := context.WithTimeout(context.Background(), closeFor)
 	defer cancel()
-	for _, b := range dropped {
-		b.ended.Store(true)
-	}
 	c := drainBatch{store: s}
 	c.begin()
-	for _, b := range dropped {
+	for _, b := range closed {
 		for i := range b.shards {
 			for at, more := new(table.Cursor), true; more; {
 				more = c.close(b, &b.shards[i], at)
@@ -52,7 +49,7 @@ func (c *drainBatch) begin() {
 }
 
 // close closes some of the accounts of a shard, from at on, and reports whether there are more.
-func (c *drainBatch) close(b *zoneTable, sh *shard, at *table.Cursor) (more bool) {
+func (c *drainBatch) close(b *Zone, sh *shard, at *table.Cursor) (more bool) {
 	now := c.store.options.Clock()
 	sh.mu.Lock()
 	defer sh.mu.Unlock()

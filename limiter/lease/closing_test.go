@@ -10,41 +10,43 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestDropGivesBack drops a zone with leases: they are back when it returns, and its keys start fresh when it is opened again.
-func TestDropGivesBack(t *testing.T) {
+// TestCloseZoneGivesBack closes a zone with leases: they are back when it returns, and its keys start fresh when it is opened again.
+func TestCloseZoneGivesBack(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r, other := fixed(t, "zone", 1, 10_000), fixed(t, "a", 2, 10_000)
+		r, other := n.fixed("zone", 1, 10_000), n.fixed("a", 2, 10_000)
 		taken := make(map[string]int64)
 		for i := range 20 {
 			key := fmt.Sprint("key", i)
 			taken[key] = n.warm(r, key)
 		}
 		n.warm(other, "key")
-		leased, book := n.leased(other, "key"), n.books.Load().of(r)
-		n.Drop("zone")
-		n.Drop("zone") // is gone
+		leased, book := n.leased(other, "key"), n.bookOf(r)
+		book.Close()
+		book.Close() // is closed
 		if got := book.keys.Load(); got != 0 {
-			t.Errorf("accounts of the zone that was dropped = %d, want none", got)
+			t.Errorf("accounts of the zone that was closed = %d, want none", got)
 		}
 		for key, want := range taken {
 			n.used(r, key, want)
 		}
 		n.accounts(1)
 		if got := n.leased(other, "key"); got != leased {
-			t.Errorf("leased in another zone after Drop = %d, want %d", got, leased)
+			t.Errorf("leased in another zone after Close = %d, want %d", got, leased)
 		}
-		n.Open("zone")
-		n.Open("zone") // is open
+		r = n.reopened(r)
+		if n.Open("zone") != r.Zone {
+			t.Error("another zone was opened beside one of the same name")
+		}
 		n.allowed(r, "key1", 1, limiter.FromStore)
 		n.accounts(2)
 	})
 }
 
-// TestDropWaitsForFlights drops a zone while its account asks: the takes that wait are decided, and what they bring back
+// TestCloseZoneWaitsForRequests closes a zone while its account asks: the takes that wait are decided, and what they bring back
 // returns.
-func TestDropWaitsForFlights(t *testing.T) {
+func TestCloseZoneWaitsForRequests(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := fixed(t, "zone", 1, 10_000)
+		r := n.fixed("zone", 1, 10_000)
 		taken := n.warm(r, "key") // wants a lease with its next loan
 		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 20 * time.Millisecond })
 		var wg sync.WaitGroup
@@ -53,9 +55,9 @@ func TestDropWaitsForFlights(t *testing.T) {
 		wg.Go(func() { n.allowed(r, "key", 600, limiter.FromStore) })
 		time.Sleep(time.Millisecond)
 		begin := time.Now()
-		n.Drop("zone")
+		n.Open("zone").Close()
 		if took := time.Since(begin); took < 38*time.Millisecond || took > 50*time.Millisecond {
-			t.Errorf("Drop took %v, want it to wait for two answers, or as long as a take at most", took)
+			t.Errorf("Close took %v, want it to wait for two answers, or as long as a take at most", took)
 		}
 		wg.Wait()
 		n.accounts(0)
@@ -65,12 +67,12 @@ func TestDropWaitsForFlights(t *testing.T) {
 	})
 }
 
-// TestTakeOfDroppedZone leaves to the lender what it finds no account for any more.
-func TestTakeOfDroppedZone(t *testing.T) {
+// TestTakeInClosedZone leaves to the lender what it finds no account for any more.
+func TestTakeInClosedZone(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := fixed(t, "zone", 1, 10)
-		book := n.books.Load().of(r)
-		n.Drop("zone")
+		r := n.fixed("zone", 1, 10)
+		book := n.bookOf(r)
+		n.Open("zone").Close()
 		n.allowed(r, "key", 1, limiter.FromStore)
 		n.Close()
 		n.allowed(r, "key", 1, limiter.FromStore)
@@ -87,10 +89,10 @@ func TestTakeOfDroppedZone(t *testing.T) {
 	})
 }
 
-// TestUndoInDroppedZone undoes what was served in a zone that was dropped before another zone denied.
-func TestUndoInDroppedZone(t *testing.T) {
+// TestUndoInClosedZone undoes what was served in a zone that was closed before another zone denied.
+func TestUndoInClosedZone(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		wide, narrow := fixed(t, "a", 1, 1000), fixed(t, "b", 2, 1)
+		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
 		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
 			if loans[0].Rule == narrow {
 				return answered, 10 * rtt
@@ -100,7 +102,7 @@ func TestUndoInDroppedZone(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { n.fails(nil, ask(wide, "shared", 3), ask(narrow, "key", 2)) })
 		time.Sleep(rtt)
-		n.Drop("a") // while it is asking, so its account stays until it has heard
+		n.Open("a").Close() // while it is asking, so its account stays until it has heard
 		wg.Wait()
 		n.settled()
 		n.used(wide, "shared", 0)
@@ -111,7 +113,7 @@ func TestUndoInDroppedZone(t *testing.T) {
 func TestCloseOfMany(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		const keys = 3 * closeBatch
-		r := fixed(t, "zone", 1, 1000)
+		r := n.fixed("zone", 1, 1000)
 		for i := range keys {
 			n.lease(r, fmt.Sprint("key", i), 5)
 		}
@@ -130,7 +132,7 @@ func TestCloseOfMany(t *testing.T) {
 func TestCloseWithoutAnAnswer(t *testing.T) {
 	for _, delay := range []time.Duration{time.Hour, 900 * time.Millisecond} {
 		inBubble(t, Options{Timeout: time.Second}, func(t *testing.T, n node) {
-			r := fixed(t, "zone", 1, 1000)
+			r := n.fixed("zone", 1, 1000)
 			for i := range 15 * closeBatch {
 				n.lease(r, fmt.Sprint("key", i), 5)
 			}

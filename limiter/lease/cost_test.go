@@ -20,8 +20,7 @@ func TestMemoryPerAccount(t *testing.T) {
 	)
 	s := New(&plentyLender{deny: true}, Options{Clock: func() limiter.Instant { return benchStart }})
 	defer s.Close()
-	s.Open("zone")
-	r := rule(t, limiter.Rule{MaxKeys: keys, Limit: limiter.Limit{Events: 100, Window: time.Hour}})
+	r := node{t, s, nil}.rule(limiter.Rule{MaxKeys: keys, Limit: limiter.Limit{Events: 100, Window: time.Hour}})
 	key := make([]byte, 16)
 	takes := []limiter.Take{{Rule: r, Key: key, Cost: 1}}
 	before := heap()

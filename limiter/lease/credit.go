@@ -27,7 +27,7 @@ func (s *Store) countNodes(now limiter.Instant) {
 // sharers returns how many nodes share the credit that accounts of b have under r, and 0 when they have none: while other nodes may
 // not count this one; and for a window after this one has started or was suspended, or has forgotten an account, as that may have
 // had credit.
-func (s *Store) sharers(b *zoneTable, r *limiter.Rule, now limiter.Instant) int {
+func (s *Store) sharers(b *Zone, r *limiter.Rule, now limiter.Instant) int {
 	f := s.fleet.Load()
 	if !s.options.Settled() || f.skipped != s.clock.skipped() || int64(now)-b.forgot.Load() < r.Limit.Window.Microseconds() {
 		return 0

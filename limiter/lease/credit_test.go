@@ -9,9 +9,9 @@ import (
 )
 
 // creditRule returns a rule under which each of two nodes has a credit of 5 events a window of 10 seconds.
-func creditRule(tb testing.TB, maxKeys int) *limiter.Rule {
-	tb.Helper()
-	return rule(tb, limiter.Rule{
+func (n node) creditRule(maxKeys int) *limiter.Rule {
+	n.t.Helper()
+	return n.rule(limiter.Rule{
 		Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxOvershoot: 0.02, MaxKeys: maxKeys,
 		Limit: limiter.Limit{Events: 1000, Window: creditWindow},
 	})
@@ -27,7 +27,7 @@ func settled() bool { return true }
 // TestCredit admits takes of a new key at once, and settles them at once.
 func TestCredit(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
-		r := creditRule(t, 0)
+		r := n.creditRule(0)
 		begin := time.Now()
 		n.allowed(r, "key", 2, limiter.FromCredit)
 		if took := time.Since(begin); took != 0 {
@@ -52,7 +52,7 @@ func TestCredit(t *testing.T) {
 func TestNoCredit(t *testing.T) {
 	counted := false
 	inBubble(t, Options{Nodes: twoNodes, Settled: func() bool { return counted }}, func(t *testing.T, n node) {
-		r := creditRule(t, 0)
+		r := n.creditRule(0)
 		n.allowed(r, "not counted", 1, limiter.FromStore)
 		counted = true
 		n.allowed(r, "grown", 1, limiter.FromCredit)
@@ -60,7 +60,7 @@ func TestNoCredit(t *testing.T) {
 		n.allowed(r, "grown", 500, limiter.FromStore)
 		n.denied(r, "denied", 1001, limiter.FromStore)
 		n.allowed(r, "denied", 1, limiter.FromStore)
-		strict := rule(t, limiter.Rule{ID: 2, Strict: true, MaxOvershoot: 1, Limit: limiter.Limit{Events: 1000, Window: time.Minute}})
+		strict := n.rule(limiter.Rule{ID: 2, Strict: true, MaxOvershoot: 1, Limit: limiter.Limit{Events: 1000, Window: time.Minute}})
 		n.allowed(strict, "strict", 1, limiter.FromStore)
 	})
 }
@@ -68,10 +68,10 @@ func TestNoCredit(t *testing.T) {
 // TestNoCreditForAWindow gives none before the store has run for a whole window of the rule.
 func TestNoCreditForAWindow(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
-		r := creditRule(t, 0)
+		r := n.creditRule(0)
 		restarted := node{t, New(n.lender, n.options), n.lender}
+		r = restarted.reopened(r)
 		defer restarted.Close()
-		restarted.Open("zone")
 		time.Sleep(creditWindow - time.Millisecond)
 		restarted.allowed(r, "young", 1, limiter.FromStore)
 		restarted.settled()
@@ -84,7 +84,7 @@ func TestNoCreditForAWindow(t *testing.T) {
 func TestDebtIsSettledAfterFailures(t *testing.T) {
 	for _, f := range []fate{lostRequest, lostReply} {
 		inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
-			r := creditRule(t, 0)
+			r := n.creditRule(0)
 			n.lender.always(f)
 			n.allowed(r, "key", 5, limiter.FromCredit)
 			time.Sleep(4 * time.Second)
@@ -117,7 +117,7 @@ func TestDebtIsSettledAfterFailures(t *testing.T) {
 // zone in which one was evicted, or that was dropped.
 func TestCreditOnceThoughForgotten(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
-		r := creditRule(t, 3)
+		r := n.creditRule(3)
 		for i := range 3 {
 			n.allowed(r, fmt.Sprint("key", i), 5, limiter.FromCredit)
 		}
@@ -126,8 +126,8 @@ func TestCreditOnceThoughForgotten(t *testing.T) {
 		n.allowed(r, "key4", 5, limiter.FromStore)
 		n.accounts(3)
 		time.Sleep(10 * time.Second)
-		n.Drop("zone")
-		n.Open("zone")
+		n.Open("zone").Close()
+		r = n.reopened(r)
 		n.allowed(r, "key5", 5, limiter.FromStore)
 		time.Sleep(10*time.Second - rtt)
 		n.allowed(r, "key6", 5, limiter.FromCredit)
@@ -137,7 +137,7 @@ func TestCreditOnceThoughForgotten(t *testing.T) {
 // TestCreditIsNotGivenBack settles also what another zone denied: the lender may have debited it.
 func TestCreditIsNotGivenBack(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
-		r, narrow := creditRule(t, 0), fixed(t, "b", 2, 1)
+		r, narrow := n.creditRule(0), n.fixed("b", 2, 1)
 		takes := []limiter.Take{ask(r, "key", 2), ask(narrow, "other", 2)}
 		n.fails(nil, takes...)
 		if takes[0].Decision.Source != limiter.FromCredit && !takes[0].Decision.OK || takes[1].Decision.OK {

@@ -43,7 +43,7 @@ type randomFleet struct {
 
 	mu       sync.Mutex // guards what follows
 	rng      *rand.Rand
-	nodes    []*Store
+	nodes    []*fleetNode
 	lost     uint64 // by nodes that are no more
 	admitted map[name][]limiter.Events
 	late     map[name]int64 // admitted by what was known
@@ -71,11 +71,12 @@ func newRandomFleet(t *testing.T, seed uint64) *randomFleet {
 		t: t, rng: rand.New(rand.NewPCG(seed, 5)), lender: fleetLender{newLender(rtt)},
 		admitted: make(map[name][]limiter.Events), late: make(map[name]int64),
 	}
-	f.denies = rule(t, limiter.Rule{ID: 9, Zone: "denies", MaxKeys: 50, Limit: limiter.Limit{Events: 1, Window: time.Hour}})
+	made := node{t, nil, nil}
+	f.denies = made.rule(limiter.Rule{ID: 9, Zone: zoneName("denies"), MaxKeys: 50, Limit: limiter.Limit{Events: 1, Window: time.Hour}})
 	for i, zone := range fleetZones[:3] {
 		kind := append(kinds, limiter.FixedWindow, limiter.FixedWindow)[f.rng.IntN(len(kinds)+2)]
-		f.rules = append(f.rules, rule(t, limiter.Rule{
-			ID: uint32(i + 1), Zone: zone, MaxKeys: 2 + f.rng.IntN(4), MaxOvershoot: 0.05, Strict: f.rng.IntN(5) == 0,
+		f.rules = append(f.rules, made.rule(limiter.Rule{
+			ID: uint32(i + 1), Zone: zoneName(zone), MaxKeys: 2 + f.rng.IntN(4), MaxOvershoot: 0.05, Strict: f.rng.IntN(5) == 0,
 			Algorithm: limiter.Algorithm{Kind: kind},
 			Limit: limiter.Limit{
 				Events: []int64{3, 30, 200}[f.rng.IntN(3)],
@@ -107,13 +108,31 @@ func newRandomFleet(t *testing.T, seed uint64) *randomFleet {
 	return f
 }
 
-func (f *randomFleet) newNode() *Store {
-	s := New(f.lender, Options{})
-	for _, zone := range fleetZones {
-		s.Open(zone)
-	}
-	return s
+// A fleetNode is a node of a random fleet, with the zones that it has open.
+type fleetNode struct {
+	*Store
+	zones map[string]*Zone
 }
+
+func (f *randomFleet) newNode() *fleetNode {
+	n := &fleetNode{New(f.lender, Options{}), make(map[string]*Zone)}
+	for _, zone := range fleetZones {
+		n.zones[zone] = n.Open(zone)
+	}
+	return n
+}
+
+// on returns r in its zone on n.
+func (n *fleetNode) on(r *limiter.Rule) *limiter.Rule {
+	here := *r
+	here.Zone = n.zones[r.Zone.Name()]
+	return &here
+}
+
+// A zoneName is the zone of rules that are on no node yet.
+type zoneName string
+
+func (z zoneName) Name() string { return string(z) }
 
 // play has clients send requests, some of whom go before they are answered, and what else happens.
 func (f *randomFleet) play() {
@@ -144,13 +163,13 @@ func (f *randomFleet) request() {
 	time.Sleep(time.Duration(f.random(15)) * time.Millisecond)
 	var takes []limiter.Take
 	f.mu.Lock()
+	s := f.nodes[f.rng.IntN(len(f.nodes))]
 	for _, i := range f.rng.Perm(len(f.rules))[:1+f.rng.IntN(len(f.rules))] {
-		takes = append(takes, ask(f.rules[i], fmt.Sprint("key", f.rng.IntN(f.rng.IntN(f.rng.IntN(7)+1)+1)), 1+f.rng.Int64N(3)))
+		takes = append(takes, ask(s.on(f.rules[i]), fmt.Sprint("key", f.rng.IntN(f.rng.IntN(f.rng.IntN(7)+1)+1)), 1+f.rng.Int64N(3)))
 	}
 	if f.rng.IntN(2) == 0 { // is denied when the others have what they need
-		takes = append(takes, ask(f.denies, fmt.Sprint("fresh", f.rng.Int64()), 2))
+		takes = append(takes, ask(s.on(f.denies), fmt.Sprint("fresh", f.rng.Int64()), 2))
 	}
-	s := f.nodes[f.rng.IntN(len(f.nodes))]
 	ctx, cancel := context.WithCancel(context.Background())
 	if f.rng.IntN(20) == 0 {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(f.rng.IntN(60))*time.Millisecond+time.Microsecond)
@@ -164,7 +183,7 @@ func (f *randomFleet) request() {
 }
 
 // admit notes what an admitted request has taken, at the instant of the lender's clock that it counts at.
-func (f *randomFleet) admit(s *Store, takes []limiter.Take) {
+func (f *randomFleet) admit(s *fleetNode, takes []limiter.Take) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, k := range takes {
@@ -193,8 +212,11 @@ func (f *randomFleet) disturb() {
 		f.mu.Unlock()
 		f.retire(old)
 	case 1:
-		f.nodes[node].Drop(zone)
-		f.nodes[node].Open(zone)
+		n := f.nodes[node]
+		n.zones[zone].Close()
+		f.mu.Lock()
+		n.zones[zone] = n.Open(zone)
+		f.mu.Unlock()
 	case 2:
 		if !f.runs {
 			return
@@ -206,7 +228,7 @@ func (f *randomFleet) disturb() {
 }
 
 // retire closes a node and adds up what it has lost, when its last requests have ended.
-func (f *randomFleet) retire(s *Store) {
+func (f *randomFleet) retire(s *fleetNode) {
 	s.Close()
 	time.Sleep(3 * time.Second)
 	synctest.Wait()

@@ -21,7 +21,7 @@ type leaseRequest struct {
 
 // A target is where the answer to one loan of a flight belongs.
 type target struct {
-	book  *zoneTable
+	book  *Zone
 	shard *shard // nil: the account has gone, and nobody waits for the answer; nor is there a queue
 	hash  uint64
 	queue *queue
@@ -66,7 +66,7 @@ func (f *leaseRequest) add(l target, a limiter.Account, r *limiter.Rule) {
 		var lost int64
 		loan.Cancel, lost = l.queue.undone(loan.Incarnation)
 		lost += l.queue.giveBack(&loan)
-		l.book.stats.lost.Add(uint64(lost))
+		l.book.store.stats.lost.Add(uint64(lost))
 	}
 	l.run = loan.Incarnation
 	f.legs = append(f.legs, l)

@@ -13,8 +13,8 @@ import (
 // lender, and nothing is refilled.
 func TestDroppedBetweenTwoSteps(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := fixed(t, "zone", 1, 10)
-		n.Drop("zone")
+		r := n.fixed("zone", 1, 10)
+		n.Open("zone").Close()
 		takes := []limiter.Take{ask(r, "key", 1)}
 		now := n.options.Clock()
 		q := request{takes: takes, seats: []takeState{{asks: true}}, began: now, now: now}
@@ -31,7 +31,7 @@ func TestDroppedBetweenTwoSteps(t *testing.T) {
 // TestDeniedBetweenTwoSteps asks for nothing more when another request has heard meanwhile that one of the takes is denied.
 func TestDeniedBetweenTwoSteps(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		narrow, wide := fixed(t, "a", 1, 1), fixed(t, "b", 2, 10)
+		narrow, wide := n.fixed("a", 1, 1), n.fixed("b", 2, 10)
 		n.denied(narrow, "key", 2, limiter.FromStore)
 		asked := n.lender.asked()
 		takes := []limiter.Take{ask(narrow, "key", 2), ask(wide, "key", 1)} // both of which had no account before
@@ -52,7 +52,7 @@ func TestDeniedBetweenTwoSteps(t *testing.T) {
 // nothing is asked for in the name of the other.
 func TestGoneWhileWaiting(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := fixed(t, "zone", 1, 10)
+		r := n.fixed("zone", 1, 10)
 		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 100 * time.Millisecond })
 		var wg sync.WaitGroup
 		wg.Go(func() { n.fails(ErrTimeout, ask(r, "key", 5)) })
@@ -74,8 +74,8 @@ func TestGoneWhileWaiting(t *testing.T) {
 // TestDroppedZoneFails fails a take that is left to the lender, and keeps what the other zones got.
 func TestDroppedZoneFails(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		dropped, open := fixed(t, "a", 1, 10), fixed(t, "b", 2, 10)
-		n.Drop("a")
+		dropped, open := n.fixed("a", 1, 10), n.fixed("b", 2, 10)
+		n.Open("a").Close()
 		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
 			if loans[0].Rule == dropped {
 				return lostRequest, rtt

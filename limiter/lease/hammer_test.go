@@ -43,9 +43,8 @@ func TestHammer(t *testing.T) {
 				return answered, delay
 			})
 			s := New(lender, Options{Timeout: 10 * time.Second})
-			s.Open("a")
-			s.Open("b")
-			rules := []*limiter.Rule{fixed(t, "a", 1, limit), fixed(t, "b", 2, 2*limit)}
+			on := node{t, s, nil}
+			rules := []*limiter.Rule{on.fixed("a", 1, limit), on.fixed("b", 2, 2*limit)}
 			admitted := hammer(t, s, rules, line.keys, limit)
 			s.Close()
 			total := int64(0)
@@ -89,20 +88,23 @@ func hammer(t *testing.T, s *Store, rules []*limiter.Rule, keys, limit int) []at
 	return admitted
 }
 
-// TestHammerOpenAndDrop opens, drops and evicts while takes are under way.
-func TestHammerOpenAndDrop(t *testing.T) {
+// TestHammerOpenAndClose opens and closes a zone and evicts while takes are under way.
+func TestHammerOpenAndClose(t *testing.T) {
 	lender := newLender(200 * time.Microsecond)
 	s := New(lender, Options{Timeout: 10 * time.Second, Nodes: twoNodes})
-	r := rule(t, limiter.Rule{
+	n := node{t, s, lender}
+	r := n.rule(limiter.Rule{
 		Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: 20,
 		Limit: limiter.Limit{Events: 1000, Window: limiter.MaxWindow},
 	})
+	var inUse atomic.Pointer[limiter.Rule]
+	inUse.Store(r)
 	var admitted [50]atomic.Int64
 	var wg sync.WaitGroup
 	for range hammers {
 		wg.Go(func() {
 			for i := range 600 {
-				takes := []limiter.Take{ask(r, fmt.Sprint("key", i%len(admitted)), 1)}
+				takes := []limiter.Take{ask(inUse.Load(), fmt.Sprint("key", i%len(admitted)), 1)}
 				if err := s.Take(t.Context(), s.options.Clock(), takes); err != nil {
 					t.Errorf("take: %v", err)
 				} else if takes[0].Decision.OK {
@@ -110,9 +112,9 @@ func TestHammerOpenAndDrop(t *testing.T) {
 				}
 				_ = s.Peek(t.Context(), s.options.Clock(), takes)
 				if i%200 == 0 {
-					s.Drop("zone")
+					inUse.Load().Zone.(*Zone).Close()
 				} else if i%200 == 100 {
-					s.Open("zone")
+					inUse.Store(n.reopened(r))
 				}
 			}
 		})

@@ -18,7 +18,7 @@ type node struct {
 	lender *memoryLender
 }
 
-// inBubble runs a test under synctest with a node whose zones "zone", "a", "b" and "c" are open, and which gives credit under
+// inBubble runs a test under synctest with a node, which gives credit under
 // creditRule if the options allow it. The bubble does not end before the node's goroutine does, so every such test also shows that
 // Close joins it.
 func inBubble(t *testing.T, o Options, test func(t *testing.T, n node)) {
@@ -27,9 +27,6 @@ func inBubble(t *testing.T, o Options, test func(t *testing.T, n node)) {
 		n := node{t, nil, newLender(rtt)}
 		n.Store = New(n.lender, o)
 		defer n.Close()
-		for _, zone := range []string{"zone", "a", "b", "c"} {
-			n.Open(zone)
-		}
 		if o.Settled != nil {
 			time.Sleep(creditWindow)
 		}
@@ -38,27 +35,34 @@ func inBubble(t *testing.T, o Options, test func(t *testing.T, n node)) {
 }
 
 // rule returns r made, in zone "zone" and with the ID 1 unless it says otherwise.
-func rule(tb testing.TB, r limiter.Rule) *limiter.Rule {
-	tb.Helper()
-	if r.Zone == "" {
-		r.Zone = "zone"
+func (n node) rule(r limiter.Rule) *limiter.Rule {
+	n.t.Helper()
+	if r.Zone == nil {
+		r.Zone = n.Open("zone")
 	}
 	if r.ID == 0 {
 		r.ID = 1
 	}
 	made, err := limiter.NewRule(r)
 	if err != nil {
-		tb.Fatal(err)
+		n.t.Fatal(err)
 	}
 	return made
 }
 
+// reopened returns r in its zone as it is open now.
+func (n node) reopened(r *limiter.Rule) *limiter.Rule {
+	again := *r
+	again.Zone = n.Open(r.Zone.Name())
+	return &again
+}
+
 // fixed returns a rule of so many events in a window that does not end during a test. What a node has leased of it and not
 // spent comes back.
-func fixed(tb testing.TB, zone string, id uint32, events int64) *limiter.Rule {
-	tb.Helper()
-	return rule(tb, limiter.Rule{
-		ID: id, Zone: zone, Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow},
+func (n node) fixed(zone string, id uint32, events int64) *limiter.Rule {
+	n.t.Helper()
+	return n.rule(limiter.Rule{
+		ID: id, Zone: n.Open(zone), Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow},
 		Limit: limiter.Limit{Events: events, Window: time.Hour},
 	})
 }

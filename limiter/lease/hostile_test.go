@@ -65,10 +65,9 @@ func TestHostileLender(t *testing.T) {
 		now := benchStart
 		h, choose := &hostileLender{Rand: rand.New(rand.NewPCG(seed, 1))}, rand.New(rand.NewPCG(seed, 2))
 		s := New(h, Options{Timeout: time.Millisecond, Clock: func() limiter.Instant { return now }})
-		s.Open("zone")
 		var rules []*limiter.Rule
 		for i, kind := range kinds {
-			rules = append(rules, rule(t, limiter.Rule{
+			rules = append(rules, node{t, s, nil}.rule(limiter.Rule{
 				ID: uint32(i + 1), Algorithm: limiter.Algorithm{Kind: kind}, MaxOvershoot: 0.01,
 				Limit: limiter.Limit{Events: 1000, Window: time.Minute},
 			}))

@@ -87,14 +87,14 @@ func (s *Store) attend(d due, now limiter.Instant) {
 
 // sweep forgets the accounts in a part of all shards that are idle.
 func (s *Store) sweep(part int, now limiter.Instant) {
-	for _, b := range s.books.Load().byZone {
+	for _, b := range s.openZones() {
 		for i := part; i < len(b.shards); i += sweepParts {
 			b.sweep(&b.shards[i], now)
 		}
 	}
 }
 
-func (b *zoneTable) sweep(sh *shard, now limiter.Instant) {
+func (b *Zone) sweep(sh *shard, now limiter.Instant) {
 	var c table.Cursor
 	for more := true; more; {
 		sh.mu.Lock()

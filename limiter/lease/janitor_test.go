@@ -14,7 +14,7 @@ func TestLeasesGoBackWhenTheyEnd(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.String(), func(t *testing.T) {
 			inBubble(t, Options{}, func(t *testing.T, n node) {
-				r := rule(t, limiter.Rule{
+				r := n.rule(limiter.Rule{
 					Algorithm: limiter.Algorithm{Kind: kind}, MaxOvershoot: 0.01,
 					Limit: limiter.Limit{Events: 100_000, Window: time.Hour},
 				})
@@ -40,7 +40,7 @@ func TestLeasesAreRenewed(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.String(), func(t *testing.T) {
 			inBubble(t, Options{}, func(t *testing.T, n node) {
-				r := rule(t, limiter.Rule{
+				r := n.rule(limiter.Rule{
 					Algorithm: limiter.Algorithm{Kind: kind}, MaxOvershoot: 0.05,
 					Limit: limiter.Limit{Events: 100_000, Window: time.Minute},
 				})
@@ -61,7 +61,7 @@ func TestLeasesAreRenewed(t *testing.T) {
 func TestLeaseEndsWhileALoanIsInTheAir(t *testing.T) {
 	for _, f := range []fate{answered, lostRequest} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
-			r := fixed(t, "zone", 1, 10_000)
+			r := n.fixed("zone", 1, 10_000)
 			taken := n.warm(r, "key")
 			leased := n.leased(r, "key")
 			k := ask(r, "key", 1)
@@ -90,7 +90,7 @@ func TestLeaseEndsWhileALoanIsInTheAir(t *testing.T) {
 // TestLateGrant gives back at once what arrives after its end.
 func TestLateGrant(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := fixed(t, "zone", 1, 10_000)
+		r := n.fixed("zone", 1, 10_000)
 		taken := n.warm(r, "key")
 		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 14 * time.Second })
 		n.fails(ErrTimeout, ask(r, "key", 100))
@@ -108,7 +108,7 @@ func TestLateGrant(t *testing.T) {
 // TestIdleAccountsAreForgotten half a minute after they were used, and their memory with them.
 func TestIdleAccountsAreForgotten(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := fixed(t, "zone", 1, 10)
+		r := n.fixed("zone", 1, 10)
 		for i := range 2000 {
 			n.lease(r, fmt.Sprint("key", i), 0)
 		}
@@ -119,7 +119,7 @@ func TestIdleAccountsAreForgotten(t *testing.T) {
 		time.Sleep(13 * time.Second)
 		synctest.Wait()
 		n.accounts(0)
-		b, room := n.books.Load().of(r), 0
+		b, room := n.bookOf(r), 0
 		for i := range b.shards {
 			room += b.shards[i].accounts.Cap()
 		}
@@ -163,7 +163,7 @@ func TestWheel(t *testing.T) {
 func TestLookAfterFarAhead(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		now := n.options.Clock()
-		far := due{at: now + 3*wheelSize*tick, book: n.books.Load().byZone["zone"]}
+		far := due{at: now + 3*wheelSize*tick, book: n.Open("zone")}
 		n.wheel.add(far)
 		for _, d := range n.wheel.take(now+wheelSize*tick, 9, nil) {
 			n.attend(d, now+wheelSize*tick)

@@ -94,7 +94,7 @@ func (c *crowd) takeLate(k *limiter.Take, now limiter.Instant) {
 
 // takeWithoutAccount decides k, which has no account, if its zone is open.
 func (s *Store) takeWithoutAccount(k *limiter.Take, now limiter.Instant) {
-	if b := s.books.Load().of(k.Rule); b != nil {
+	if b := s.bookOf(k.Rule); b != nil {
 		k.Err = nil
 		b.crowd.takeLate(k, now)
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 // twenty returns a rule of 20 events.
-func twenty(t *testing.T, kind limiter.Kind, strict bool) *limiter.Rule {
-	return rule(t, limiter.Rule{
+func (n node) twenty(kind limiter.Kind, strict bool) *limiter.Rule {
+	return n.rule(limiter.Rule{
 		Algorithm: limiter.Algorithm{Kind: kind}, Strict: strict, MaxOvershoot: 0.01,
 		Limit: limiter.Limit{Events: 20, Window: 24 * time.Hour},
 	})
@@ -29,7 +29,7 @@ func TestQueueingIsNotAnOutage(t *testing.T) {
 				inBubble(t, Options{}, func(t *testing.T, n node) {
 					n.lender.busy()
 					n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 180 * time.Millisecond })
-					r := twenty(t, kind, strict)
+					r := n.twenty(kind, strict)
 					var admitted, known atomic.Int64
 					var wg sync.WaitGroup
 					for range 3000 {
@@ -62,7 +62,7 @@ func TestQueueingIsNotAnOutage(t *testing.T) {
 func TestNewestKnownStateDecides(t *testing.T) {
 	for _, f := range []fate{answered, refused} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
-			r := twenty(t, limiter.FixedWindow, true)
+			r := n.twenty(limiter.FixedWindow, true)
 			n.allowed(r, "key", 14, limiter.FromStore)
 			n.lender.busy()
 			n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return f, 120 * time.Millisecond })
@@ -85,7 +85,7 @@ func TestNewestKnownStateDecides(t *testing.T) {
 // TestOutageIsNotQueueing degrades takes when the lender does not answer at all, or fails for another reason.
 func TestOutageIsNotQueueing(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := twenty(t, limiter.FixedWindow, true)
+		r := n.twenty(limiter.FixedWindow, true)
 		n.lender.always(silence)
 		n.fails(ErrTimeout, ask(r, "silent", 1))
 		n.lender.always(refused)
@@ -114,7 +114,7 @@ func TestUndoOfALateTake(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			inBubble(t, Options{}, func(t *testing.T, n node) {
-				wide, narrow := fixed(t, "a", 1, 1000), fixed(t, "b", 2, 1)
+				wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
 				n.lender.busy()
 				n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
 					return test.fate, test.delay
@@ -146,7 +146,7 @@ func TestUndoOfALateTake(t *testing.T) {
 // TestUndoOfALateTakeFromALease admits a take by what is known, which is then spent from the lease that another one brings.
 func TestUndoOfALateTakeFromALease(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := fixed(t, "a", 1, 100_000)
+		r := n.fixed("a", 1, 100_000)
 		before := n.warm(r, "key") + n.leased(r, "key") + 1
 		n.lender.busy()
 		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 80 * time.Millisecond })
@@ -168,7 +168,7 @@ func TestUndoOfALateTakeFromALease(t *testing.T) {
 			p := location{}
 			n.findIn(&p, q.seats[0].waiter.book, &takes[0])
 			n.send(n.undo(&p, &q.seats[0], &takes[0], n.options.Clock()))
-			n.Drop("a")
+			n.Open("a").Close()
 		}
 		n.used(r, "key", before)
 	})
@@ -177,9 +177,9 @@ func TestUndoOfALateTakeFromALease(t *testing.T) {
 // TestLateInADroppedZone fails a take whose account has gone when it is to be decided by what is known.
 func TestLateInADroppedZone(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := fixed(t, "a", 1, 10)
+		r := n.fixed("a", 1, 10)
 		n.lender.busy()
-		book := n.books.Load().of(r)
+		book := n.bookOf(r)
 		k := ask(r, "key", 1)
 		var p location
 		n.findIn(&p, book, &k)
@@ -197,7 +197,7 @@ func TestLateInADroppedZone(t *testing.T) {
 // of them together are admitted the limit.
 func TestKeysWithoutAccountsQueue(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := rule(t, limiter.Rule{
+		r := n.rule(limiter.Rule{
 			Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: 1,
 			Limit: limiter.Limit{Events: 20, Window: 24 * time.Hour},
 		})

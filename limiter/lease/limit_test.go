@@ -12,7 +12,7 @@ import (
 // TestLoweredLimit gives back what was leased of the old limit, and spends none of it.
 func TestLoweredLimit(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		old, lowered := fixed(t, "zone", 1, 10_000), fixed(t, "zone", 1, 200)
+		old, lowered := n.fixed("zone", 1, 10_000), n.fixed("zone", 1, 200)
 		taken := n.warm(old, "key")
 		n.denied(lowered, "key", 1, limiter.FromStore)
 		n.settled()
@@ -24,7 +24,7 @@ func TestLoweredLimit(t *testing.T) {
 // TestRaisedLimit forgets remembered denials at once.
 func TestRaisedLimit(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		old, raised := fixed(t, "zone", 1, 10), fixed(t, "zone", 1, 11)
+		old, raised := n.fixed("zone", 1, 10), n.fixed("zone", 1, 11)
 		n.allowed(old, "key", 10, limiter.FromStore)
 		n.denied(old, "key", 1, limiter.FromStore)
 		n.denied(old, "key", 1, limiter.FromRememberedDenial)
@@ -37,7 +37,7 @@ func TestRaisedLimit(t *testing.T) {
 // denial of the old one.
 func TestLimitChangesWhileAsking(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		old, raised := fixed(t, "zone", 1, 10), fixed(t, "zone", 1, 100)
+		old, raised := n.fixed("zone", 1, 10), n.fixed("zone", 1, 100)
 		n.allowed(old, "key", 10, limiter.FromStore)
 		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 10 * rtt })
 		var wg sync.WaitGroup
@@ -54,7 +54,7 @@ func TestLimitChangesWhileAsking(t *testing.T) {
 // because another tier was asked for last.
 func TestTiersShareARuleID(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		free, pro := fixed(t, "zone", 1, 10_000), fixed(t, "zone", 1, 20_000)
+		free, pro := n.fixed("zone", 1, 10_000), n.fixed("zone", 1, 20_000)
 		n.warm(free, "free")
 		n.warm(pro, "pro")
 		leased := n.leased(free, "free")
@@ -74,19 +74,19 @@ func TestTiersShareARuleID(t *testing.T) {
 // TestManyLimitsOfOneRule forgets the oldest rules of an ID; accounts under them are dealt with under the newest.
 func TestManyLimitsOfOneRule(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		old := fixed(t, "zone", 1, 10_000)
+		old := n.fixed("zone", 1, 10_000)
 		taken := n.warm(old, "key")
 		for i := range int64(maxRulesPerID) {
-			n.allowed(fixed(t, "zone", 1, 100+i), "another", 1, limiter.FromStore)
+			n.allowed(n.fixed("zone", 1, 100+i), "another", 1, limiter.FromStore)
 		}
-		if got := len(n.books.Load().of(old).rules.of(1)); got != maxRulesPerID {
+		if got := len(n.bookOf(old).rules.of(1)); got != maxRulesPerID {
 			t.Errorf("rules that are known = %d, want %d", got, maxRulesPerID)
 		}
 		n.idle()
 		n.used(old, "key", taken)
 
 		var rs rules
-		same := fixed(t, "zone", 1, 10_000)
+		same := n.fixed("zone", 1, 10_000)
 		for _, r := range []*limiter.Rule{old, same, old, old} {
 			rs.note(r)
 		}

@@ -10,9 +10,10 @@ import (
 // TestPeek answers from the account where there is one, and asks for the others.
 func TestPeek(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := fixed(t, "zone", 1, 10)
-		strict := rule(t, limiter.Rule{ID: 2, Strict: true, Limit: limiter.Limit{Events: 5, Window: time.Hour}})
-		closed := fixed(t, "closed", 3, 4)
+		r := n.fixed("zone", 1, 10)
+		strict := n.rule(limiter.Rule{ID: 2, Strict: true, Limit: limiter.Limit{Events: 5, Window: time.Hour}})
+		closed := n.fixed("closed", 3, 4)
+		closed.Zone.(*Zone).Close()
 		n.allowed(r, "key", 3, limiter.FromStore)
 		n.denied(r, "denied", 11, limiter.FromStore)
 		n.settled()
@@ -52,11 +53,13 @@ func TestPeek(t *testing.T) {
 func TestPeekFails(t *testing.T) {
 	s := New(deadLender{}, Options{})
 	defer s.Close()
-	r := fixed(t, "zone", 1, 10)
+	r := node{t, s, nil}.fixed("zone", 1, 10)
 	if err := s.Peek(t.Context(), s.Now(), []limiter.Take{ask(r, "key", 1)}); err != errCut {
 		t.Errorf("peek = %v, want %v", err, errCut)
 	}
-	if err := s.Refund(t.Context(), s.Now(), []limiter.Take{ask(fixed(t, "closed", 2, 10), "key", 1)}); err != errCut {
+	closed := node{t, s, nil}.fixed("closed", 2, 10)
+	closed.Zone.(*Zone).Close()
+	if err := s.Refund(t.Context(), s.Now(), []limiter.Take{ask(closed, "key", 1)}); err != errCut {
 		t.Errorf("refund = %v, want %v", err, errCut)
 	}
 }

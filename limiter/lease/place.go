@@ -9,7 +9,7 @@ import (
 
 // A location is where the account of a take is kept, if there is one.
 type location struct {
-	book  *zoneTable
+	book  *Zone
 	shard *shard
 	key   table.Key
 }
@@ -24,11 +24,17 @@ func (s *Store) find(p *location, k *limiter.Take) bool {
 	return true
 }
 
-// bookOf returns the book that has the accounts under r, nil when there are none, as the lender decides.
-func (s *Store) bookOf(r *limiter.Rule) *zoneTable { return s.books.Load().of(r) }
+// bookOf returns the zone of r, nil when it is not one that is open in s, so that the lender decides.
+func (s *Store) bookOf(r *limiter.Rule) *Zone {
+	z, _ := r.Zone.(*Zone)
+	if z == nil || z.store != s || z.closed.Load() {
+		return nil
+	}
+	return z
+}
 
-// findIn makes p the place of k in b, which the store may have dropped.
-func (s *Store) findIn(p *location, b *zoneTable, k *limiter.Take) {
+// findIn makes p the place of k in b, which may have been closed.
+func (s *Store) findIn(p *location, b *Zone, k *limiter.Take) {
 	p.book = b
 	p.key.Hash = maphash.Bytes(s.seed, k.Key) ^ uint64(k.Rule.ID)*0x9E3779B97F4A7C15 // 2^64 over the golden ratio: spreads IDs
 	p.key.ID, p.key.Text = k.Rule.ID, k.Key
@@ -73,7 +79,7 @@ func (s *Store) lockOrCreate(p *location, r *limiter.Rule, now limiter.Instant) 
 		p.book.release()
 		return a, true
 	}
-	if p.book.ended.Load() {
+	if p.book.closed.Load() {
 		p.shard.mu.Unlock()
 		p.book.release()
 		return a, false

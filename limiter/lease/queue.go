@@ -21,7 +21,7 @@ type undo struct {
 
 // A waiter is a take that waits.
 type waiter struct {
-	book  *zoneTable
+	book  *Zone
 	cost  int64
 	party *latch
 

@@ -11,8 +11,8 @@ import (
 // lender served it, as clients were told that less remains than it has counted.
 func TestRefund(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		served := fixed(t, "zone", 1, 1000)
-		strict := rule(t, limiter.Rule{ID: 2, Strict: true, Limit: limiter.Limit{Events: 5, Window: time.Hour}})
+		served := n.fixed("zone", 1, 1000)
+		strict := n.rule(limiter.Rule{ID: 2, Strict: true, Limit: limiter.Limit{Events: 5, Window: time.Hour}})
 		takes := []limiter.Take{ask(served, "key", 3), ask(strict, "key", 2)}
 		if err := n.Take(t.Context(), n.options.Clock(), takes); err != nil || !takes[0].Decision.OK || !takes[1].Decision.OK {
 			t.Fatalf("takes = %+v, %+v, %v, want both allowed", takes[0].Decision, takes[1].Decision, err)

@@ -12,7 +12,7 @@ import (
 // water, and again after a pause. When it is back, so is the account.
 func TestAccountsRestAfterFailures(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := fixed(t, "zone", 1, 1_000_000)
+		r := n.fixed("zone", 1, 1_000_000)
 		n.warm(r, "key")
 		n.lease(r, "key", 30) // in the place of what it had
 		n.lender.delay = 0
@@ -76,7 +76,7 @@ func TestPause(t *testing.T) {
 // and when it has not failed for once, as soon as at first.
 func TestDebtIsToldAgainSoon(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
-		r := creditRule(t, 0)
+		r := n.creditRule(0)
 		for range 2 {
 			var asked []time.Time
 			n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) {
@@ -111,7 +111,7 @@ func TestDebtIsToldAgainSoon(t *testing.T) {
 // it goes on.
 func TestTakesDoNotWakeWhoRests(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
-		r := creditRule(t, 0)
+		r := n.creditRule(0)
 		n.lender.always(lostRequest)
 		n.allowed(r, "key", 5, limiter.FromCredit)
 		n.settled()
@@ -140,7 +140,7 @@ func TestTakesDoNotWakeWhoRests(t *testing.T) {
 // TestLeaseEndsWhileItsAccountRests gives back what has ended when the rest is over, but for what the loan that failed gave back.
 func TestLeaseEndsWhileItsAccountRests(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := fixed(t, "zone", 1, 1_000_000)
+		r := n.fixed("zone", 1, 1_000_000)
 		taken := n.warm(r, "key")
 		time.Sleep(6 * time.Second)
 		n.lease(r, "key", 30)
@@ -164,7 +164,7 @@ func TestLeaseEndsWhileItsAccountRests(t *testing.T) {
 // TestRestIsOver refills what is low at the first take after the rest, though the wheel had nothing to tell then.
 func TestRestIsOver(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := fixed(t, "zone", 1, 1_000_000)
+		r := n.fixed("zone", 1, 1_000_000)
 		n.warm(r, "key")
 		n.lease(r, "key", 30) // in the place of what it had
 		n.lender.always(lostRequest)
@@ -190,7 +190,7 @@ func TestRestIsOver(t *testing.T) {
 // TestLaterLeavesARestAsItIs has the wheel come at the end of the rest, and not twice.
 func TestLaterLeavesARestAsItIs(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		k := ask(fixed(t, "zone", 1, 10), "key", 1)
+		k := ask(n.fixed("zone", 1, 10), "key", 1)
 		var p location
 		n.find(&p, &k)
 		now := n.options.Clock()
@@ -209,7 +209,7 @@ func TestLaterLeavesARestAsItIs(t *testing.T) {
 // TestRestingAccountsAreNotRenewed looks after a key whose lease was spent: nothing is asked for until it has rested.
 func TestRestingAccountsAreNotRenewed(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := fixed(t, "zone", 1, 1_000_000)
+		r := n.fixed("zone", 1, 1_000_000)
 		n.warm(r, "key")
 		n.lender.always(lostRequest)
 		for n.leased(r, "key") > 1 { // at low water, the lender is asked in vain

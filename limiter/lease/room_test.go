@@ -10,9 +10,9 @@ import (
 )
 
 // bounded returns a rule of a zone in which there is room for so many keys.
-func bounded(tb testing.TB, events int64, maxKeys int) *limiter.Rule {
-	tb.Helper()
-	return rule(tb, limiter.Rule{
+func (n node) bounded(events int64, maxKeys int) *limiter.Rule {
+	n.t.Helper()
+	return n.rule(limiter.Rule{
 		Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: maxKeys,
 		Limit: limiter.Limit{Events: events, Window: time.Hour},
 	})
@@ -21,7 +21,7 @@ func bounded(tb testing.TB, events int64, maxKeys int) *limiter.Rule {
 // TestEvictionGivesBack opens an account in the place of one with a lease, which goes back first.
 func TestEvictionGivesBack(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := bounded(t, 10_000, 1)
+		r := n.bounded(10_000, 1)
 		taken := n.warm(r, "old")
 		for i := range 5 {
 			time.Sleep(10 * time.Millisecond)
@@ -35,7 +35,7 @@ func TestEvictionGivesBack(t *testing.T) {
 // TestTheIdlestGoes keeps what was used last.
 func TestTheIdlestGoes(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := bounded(t, 10_000, 2000)
+		r := n.bounded(10_000, 2000)
 		for i := range 2000 {
 			n.allowed(r, fmt.Sprint("key", i), 1, limiter.FromStore)
 		}
@@ -64,7 +64,7 @@ func TestTheIdlestGoes(t *testing.T) {
 // lender.
 func TestAccountsThatStay(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: settled, Timeout: time.Second}, func(t *testing.T, n node) {
-		r := rule(t, limiter.Rule{
+		r := n.rule(limiter.Rule{
 			Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: 3, MaxOvershoot: 0.4,
 			Limit: limiter.Limit{Events: 10, Window: creditWindow},
 		})
@@ -95,7 +95,7 @@ func TestAccountsThatStay(t *testing.T) {
 // TestLoweredBound works off a bound that was lowered with the keys that come.
 func TestLoweredBound(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		wide, narrow := bounded(t, 100, 20), bounded(t, 100, 10)
+		wide, narrow := n.bounded(100, 20), n.bounded(100, 10)
 		for i := range 20 {
 			n.allowed(wide, fmt.Sprint("key", i), 1, limiter.FromStore)
 		}
@@ -110,7 +110,7 @@ func TestLoweredBound(t *testing.T) {
 // first one's, or is left to the lender, and the loans of a request are of different rules.
 func TestSameKeyTwiceInAFullZone(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		first, second := bounded(t, 1000, 1), rule(t, limiter.Rule{
+		first, second := n.bounded(1000, 1), n.rule(limiter.Rule{
 			ID: 2, Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: 1,
 			Limit: limiter.Limit{Events: 1000, Window: time.Hour},
 		})
@@ -158,7 +158,7 @@ func (m *meddler) Lend(loans []limiter.LeaseRequest, answered func(error)) {
 // then.
 func TestSomebodyElseOpensTheAccount(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := bounded(t, 10_000, 2)
+		r := n.bounded(10_000, 2)
 		n.lease(r, "old", 5)
 		n.lease(r, "older", 5)
 		k := ask(r, "new", 1)

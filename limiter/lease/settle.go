@@ -28,7 +28,7 @@ func (s *Store) settle(l *target, loan *limiter.LeaseRequest, asked, now limiter
 	r := l.book.rules.under(loan.Rule.ID, a) // another than the loan's when takes have come under a new one
 	q.serve(a, r, loan, now)
 	a.Withhold(q.late)
-	if l.book.ended.Load() {
+	if l.book.closed.Load() {
 		a.Retire()
 	}
 	l.book.expire(a, r, now)

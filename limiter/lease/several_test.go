@@ -15,7 +15,7 @@ func TestSeveralZones(t *testing.T) {
 	for _, warm := range []bool{false, true} {
 		t.Run(fmt.Sprintf("warm=%v", warm), func(t *testing.T) {
 			inBubble(t, Options{}, func(t *testing.T, n node) {
-				user, tenant, all := fixed(t, "a", 1, 3), fixed(t, "b", 2, 1000), fixed(t, "c", 3, 10_000)
+				user, tenant, all := n.fixed("a", 1, 3), n.fixed("b", 2, 1000), n.fixed("c", 3, 10_000)
 				var before int64
 				if warm {
 					before = n.warm(tenant, "acme")
@@ -42,7 +42,7 @@ func TestSeveralZones(t *testing.T) {
 // TestLoansOfOneKey asks for all zones of one key by one request, in which a denial of one serves none.
 func TestLoansOfOneKey(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		a, b, c := fixed(t, "a", 1, 10), fixed(t, "b", 2, 1), fixed(t, "c", 3, 10)
+		a, b, c := n.fixed("a", 1, 10), n.fixed("b", 2, 1), n.fixed("c", 3, 10)
 		takes := []limiter.Take{ask(a, "key", 1), ask(b, "key", 2), ask(c, "key", 1)}
 		n.fails(nil, takes...)
 		if n.lender.requests != 1 || n.lender.asked() != 3 {
@@ -65,7 +65,7 @@ func TestManyTakes(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		var takes []limiter.Take
 		for i := range 40 {
-			takes = append(takes, ask(fixed(t, "zone", uint32(i+1), 2), fmt.Sprint("key", i%2), 1))
+			takes = append(takes, ask(n.fixed("zone", uint32(i+1), 2), fmt.Sprint("key", i%2), 1))
 		}
 		for range 2 {
 			n.fails(nil, takes...)
@@ -91,11 +91,11 @@ func TestManyTakes(t *testing.T) {
 // elsewhere.
 func TestRememberedDenialsComeFirst(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		a, b, c := fixed(t, "a", 1, 1000), fixed(t, "b", 2, 1), fixed(t, "c", 3, 1000)
+		a, b, c := n.fixed("a", 1, 1000), n.fixed("b", 2, 1), n.fixed("c", 3, 1000)
 		n.warm(a, "key")
 		n.allowed(b, "key", 1, limiter.FromStore)
 		n.denied(b, "key", 1, limiter.FromStore)
-		strict := rule(t, limiter.Rule{ID: 4, Zone: "c", Strict: true, Limit: limiter.Limit{Events: 9, Window: time.Hour}})
+		strict := n.rule(limiter.Rule{ID: 4, Zone: n.Open("c"), Strict: true, Limit: limiter.Limit{Events: 9, Window: time.Hour}})
 		asked, leased := n.lender.asked(), n.leased(a, "key")
 		for range 3 {
 			takes := []limiter.Take{ask(a, "key", 1), ask(b, "key", 1), ask(c, "key", 1), ask(strict, "key", 1)}
@@ -120,10 +120,10 @@ func TestRememberedDenialsComeFirst(t *testing.T) {
 // TestStrictZoneComesLast has the lender decide what is strict, after all else is granted; when it denies, that is given back.
 func TestStrictZoneComesLast(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		leased, cold := fixed(t, "a", 1, 1000), fixed(t, "c", 3, 1000)
+		leased, cold := n.fixed("a", 1, 1000), n.fixed("c", 3, 1000)
 		strict := []*limiter.Rule{
-			rule(t, limiter.Rule{ID: 2, Zone: "b", Strict: true, Limit: limiter.Limit{Events: 2, Window: time.Hour}}),
-			rule(t, limiter.Rule{ID: 4, Zone: "b", Strict: true, Limit: limiter.Limit{Events: 3, Window: time.Hour}}),
+			n.rule(limiter.Rule{ID: 2, Zone: n.Open("b"), Strict: true, Limit: limiter.Limit{Events: 2, Window: time.Hour}}),
+			n.rule(limiter.Rule{ID: 4, Zone: n.Open("b"), Strict: true, Limit: limiter.Limit{Events: 3, Window: time.Hour}}),
 		}
 		before := n.warm(leased, "key")
 		for i, want := range []bool{true, true, false, false} {
@@ -159,7 +159,7 @@ func TestStrictZoneComesLast(t *testing.T) {
 func TestOneZoneFails(t *testing.T) {
 	for _, f := range []fate{lostRequest, silence} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
-			leased, cold, cut := fixed(t, "a", 1, 1000), fixed(t, "b", 2, 1000), fixed(t, "c", 3, 1000)
+			leased, cold, cut := n.fixed("a", 1, 1000), n.fixed("b", 2, 1000), n.fixed("c", 3, 1000)
 			before := n.warm(leased, "key")
 			n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
 				if string(loans[0].Key) == "cut" {
@@ -193,7 +193,7 @@ func TestOneZoneFails(t *testing.T) {
 // TestDenialWinsOverSilence denies a take by one zone while another is not answered for: at once, and what the others got is given back.
 func TestDenialWinsOverSilence(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		silent, wide, narrow := fixed(t, "a", 1, 10), fixed(t, "b", 2, 1000), fixed(t, "c", 3, 1)
+		silent, wide, narrow := n.fixed("a", 1, 10), n.fixed("b", 2, 1000), n.fixed("c", 3, 1)
 		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
 			switch loans[0].Rule {
 			case silent:

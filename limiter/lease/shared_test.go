@@ -17,8 +17,8 @@ func TestRejectedClientDrainsNobody(t *testing.T) {
 		t.Run(kind.String(), func(t *testing.T) {
 			inBubble(t, Options{}, func(t *testing.T, n node) {
 				zone := func(id uint32, name string, events int64) *limiter.Rule {
-					return rule(t, limiter.Rule{
-						ID: id, Zone: name, Algorithm: limiter.Algorithm{Kind: kind}, MaxOvershoot: 0.01,
+					return n.rule(limiter.Rule{
+						ID: id, Zone: n.Open(name), Algorithm: limiter.Algorithm{Kind: kind}, MaxOvershoot: 0.01,
 						Limit: limiter.Limit{Events: events, Window: 24 * time.Hour},
 					})
 				}
@@ -62,8 +62,8 @@ func TestRejectedClientDrainsNobody(t *testing.T) {
 // taken from a lease or asked of the lender in the other zones unless it is served.
 func TestDeniedLastIsAskedAlone(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		leased, cold, own := fixed(t, "a", 1, 1000), fixed(t, "b", 2, 1000), rule(t, limiter.Rule{
-			ID: 3, Zone: "c", Limit: limiter.Limit{Events: 1, Window: 10 * time.Second},
+		leased, cold, own := n.fixed("a", 1, 1000), n.fixed("b", 2, 1000), n.rule(limiter.Rule{
+			ID: 3, Zone: n.Open("c"), Limit: limiter.Limit{Events: 1, Window: 10 * time.Second},
 		})
 		before := n.warm(leased, "shared")
 		n.allowed(own, "own", 1, limiter.FromStore)
@@ -107,11 +107,11 @@ func TestDeniedLastIsAskedAlone(t *testing.T) {
 // TestSeveralDeniedLast asks first for the key with the latest retry instant, and only then for the others that were denied.
 func TestSeveralDeniedLast(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		soon := rule(t, limiter.Rule{ID: 1, Zone: "a", Limit: limiter.Limit{Events: 60, Window: 2 * time.Minute, Burst: 1}})
-		late := rule(t, limiter.Rule{ID: 2, Zone: "b", Limit: limiter.Limit{Events: 60, Window: 4 * time.Minute, Burst: 1}})
+		soon := n.rule(limiter.Rule{ID: 1, Zone: n.Open("a"), Limit: limiter.Limit{Events: 60, Window: 2 * time.Minute, Burst: 1}})
+		late := n.rule(limiter.Rule{ID: 2, Zone: n.Open("b"), Limit: limiter.Limit{Events: 60, Window: 4 * time.Minute, Burst: 1}})
 		for _, r := range []*limiter.Rule{soon, late} {
-			n.allowed(r, r.Zone, 1, limiter.FromStore)
-			n.denied(r, r.Zone, 1, limiter.FromStore)
+			n.allowed(r, r.Zone.Name(), 1, limiter.FromStore)
+			n.denied(r, r.Zone.Name(), 1, limiter.FromStore)
 		}
 		var asked []*limiter.Rule
 		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
@@ -140,7 +140,7 @@ func TestSeveralDeniedLast(t *testing.T) {
 func TestUndoOfALeaseThatHasGone(t *testing.T) {
 	for _, asking := range []bool{false, true} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
-			wide, narrow := fixed(t, "a", 1, 10_000), fixed(t, "b", 2, 1)
+			wide, narrow := n.fixed("a", 1, 10_000), n.fixed("b", 2, 1)
 			before := n.warm(wide, "shared")
 			n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
 				if loans[0].Rule == narrow {
@@ -158,7 +158,7 @@ func TestUndoOfALeaseThatHasGone(t *testing.T) {
 			n.allowed(wide, "shared", more, limiter.FromStore) // returns what is leased, and brings another lease
 			wg.Wait()
 			n.settled()
-			n.Drop("a")
+			n.Open("a").Close()
 			n.used(wide, "shared", before+more)
 			if s := n.Stats(); s.Lost != 0 {
 				t.Errorf("stats = %+v, want nothing lost", s)
@@ -170,7 +170,7 @@ func TestUndoOfALeaseThatHasGone(t *testing.T) {
 // TestUndoIsLostWithItsAccount counts as lost what a take has spent of a lease whose account has gone.
 func TestUndoIsLostWithItsAccount(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		wide, narrow := fixed(t, "a", 1, 10_000), fixed(t, "b", 2, 1)
+		wide, narrow := n.fixed("a", 1, 10_000), n.fixed("b", 2, 1)
 		before := n.warm(wide, "shared")
 		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
 			if loans[0].Rule == narrow {
@@ -181,7 +181,7 @@ func TestUndoIsLostWithItsAccount(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { n.fails(nil, ask(wide, "shared", 3), ask(narrow, "own", 2)) })
 		synctest.Wait()
-		n.Drop("a")
+		n.Open("a").Close()
 		wg.Wait()
 		n.used(wide, "shared", before+3)
 		if got := n.Stats().Lost; got != 3 {

@@ -81,7 +81,7 @@ func (s *Store) Stats() Stats {
 		Credited: c.credited.Load(),
 		Settled:  c.settled.Load(),
 	}
-	for _, b := range s.books.Load().byZone {
+	for _, b := range s.openZones() {
 		st.Debt += b.debt.Load()
 		st.Accounts += int(b.keys.Load())
 	}

@@ -20,7 +20,7 @@ func TestStatsPlus(t *testing.T) {
 // TestExpired counts what was not spent before its window had passed: nobody is told of that.
 func TestExpired(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := rule(t, limiter.Rule{
+		r := n.rule(limiter.Rule{
 			Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, Limit: limiter.Limit{Events: 10_000, Window: time.Second},
 		})
 		time.Sleep(700 * time.Millisecond)

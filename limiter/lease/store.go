@@ -51,15 +51,15 @@ type Store struct {
 	lender     limiter.Lender
 	options    Options
 	seed       maphash.Seed // unknown to clients, so none can choose keys that share a shard or a group
-	books      atomic.Pointer[zoneTables]
 	wheel      wheel
 	background backgroundLimit
 	clock      *clock
 	fleet      atomic.Pointer[fleet] // replaced by the janitor alone
 	stats      counters
 
-	mu     sync.Mutex      // held while books is replaced; guards what follows
-	forgot limiter.Instant // when a zone was dropped last; 0: never
+	mu     sync.Mutex       // guards what follows
+	zones  map[string]*Zone // that are open, by name
+	forgot limiter.Instant  // when a zone was closed last; 0: never
 
 	stop    chan struct{}
 	closing sync.Once
@@ -72,11 +72,11 @@ var _ limiter.Store = (*Store)(nil)
 func New(lender limiter.Lender, o Options) *Store {
 	s := &Store{
 		lender: lender, options: o.withDefaults(), seed: maphash.MakeSeed(), stop: make(chan struct{}), clock: newClock(time.Now()),
+		zones: make(map[string]*Zone),
 	}
 	if s.options.Clock == nil {
 		s.options.Clock = s.Now
 	}
-	s.books.Store(new(zoneTables))
 	now := s.options.Clock()
 	s.fleet.Store(new(fleet))
 	s.countNodes(now)
@@ -98,36 +98,33 @@ func (s *Store) Close() {
 	s.closing.Do(func() { close(s.stop) })
 	s.janitor.Wait()
 	s.mu.Lock()
-	open := slices.Collect(maps.Values(s.books.Load().byZone))
-	s.books.Store(new(zoneTables))
+	open := slices.Collect(maps.Values(s.zones))
+	for _, z := range open {
+		z.closed.Store(true)
+	}
+	clear(s.zones)
 	s.mu.Unlock()
-	s.end(open...)
+	s.drain(open...)
 }
 
-// Open makes room for the accounts of a zone; a zone that is open stays as it is.
-func (s *Store) Open(zone string) {
+// Open returns the zone of this name, which is new unless it is open.
+func (s *Store) Open(name string) *Zone {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if old := s.books.Load(); old.byZone[zone] == nil {
-		b := &zoneTable{zone: zone, stats: &s.stats}
-		b.forgot.Store(int64(s.forgot))
-		s.books.Store(old.with(b))
+	z := s.zones[name]
+	if z == nil {
+		z = &Zone{store: s, name: name}
+		z.forgot.Store(int64(s.forgot))
+		s.zones[name] = z
 	}
+	return z
 }
 
-// Drop gives back what is leased in a zone and forgets its accounts. Takes of it that are under way are decided.
-func (s *Store) Drop(zone string) {
+// openZones returns all zones that are open.
+func (s *Store) openZones() []*Zone {
 	s.mu.Lock()
-	old := s.books.Load()
-	b := old.byZone[zone]
-	if b != nil {
-		s.books.Store(old.without(zone))
-		s.forgot = s.options.Clock()
-	}
-	s.mu.Unlock()
-	if b != nil {
-		s.end(b)
-	}
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Values(s.zones))
 }
 
 // Peek implements [limiter.Store]: from the account of a key that has one, without asking for the others.

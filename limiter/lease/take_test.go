@@ -19,7 +19,7 @@ func TestHotKey(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.String(), func(t *testing.T) {
 			inBubble(t, Options{}, func(t *testing.T, n node) {
-				r := rule(t, limiter.Rule{
+				r := n.rule(limiter.Rule{
 					Algorithm: limiter.Algorithm{Kind: kind}, MaxOvershoot: 0.01,
 					Limit: limiter.Limit{Events: 1_000_000, Window: time.Minute},
 				})
@@ -61,7 +61,7 @@ func TestHotKey(t *testing.T) {
 func TestTakesThatWaitTogether(t *testing.T) {
 	for _, takers := range []int{1, 2, 6, 7, 8, 50} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
-			r := fixed(t, "zone", 1, 7) // of which nothing is lent in advance
+			r := n.fixed("zone", 1, 7) // of which nothing is lent in advance
 			var wg sync.WaitGroup
 			takes := make([]limiter.Take, takers)
 			for i := range takes {
@@ -105,7 +105,7 @@ func TestCostsThatWaitTogether(t *testing.T) {
 		{[]int64{10, 1, 1, 1}, []bool{true, false, false, false}},
 	} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
-			r := fixed(t, "zone", 1, 10)
+			r := n.fixed("zone", 1, 10)
 			var wg sync.WaitGroup
 			var want int64
 			takes := make([]limiter.Take, len(line.costs))
@@ -136,7 +136,7 @@ func TestCostsThatWaitTogether(t *testing.T) {
 // TestDenialIsRemembered denies without asking, for costs at least as high and until the instant that the lender said.
 func TestDenialIsRemembered(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := rule(t, limiter.Rule{Limit: limiter.Limit{Events: 120, Window: time.Minute, Burst: 10}}) // one in 500 ms
+		r := n.rule(limiter.Rule{Limit: limiter.Limit{Events: 120, Window: time.Minute, Burst: 10}}) // one in 500 ms
 		n.allowed(r, "key", 8, limiter.FromStore)
 		first := n.denied(r, "key", 3, limiter.FromStore)
 		if got := time.Duration(first.RetryAt-first.At) * time.Microsecond; got < 490*time.Millisecond || got > 500*time.Millisecond {
@@ -160,7 +160,7 @@ func TestDenialIsRemembered(t *testing.T) {
 // TestFailures has requests fail: every take that waited for them does, at once, and the next one asks again.
 func TestFailures(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := fixed(t, "zone", 1, 7) // of which nothing is lent in advance
+		r := n.fixed("zone", 1, 7) // of which nothing is lent in advance
 		for _, f := range []fate{lostRequest, lostReply} {
 			n.lender.always(f)
 			var wg sync.WaitGroup
@@ -186,7 +186,7 @@ func TestFailures(t *testing.T) {
 // not held up, and Close ends.
 func TestSilence(t *testing.T) {
 	inBubble(t, Options{Timeout: 30 * time.Millisecond}, func(t *testing.T, n node) {
-		r := fixed(t, "zone", 1, 7) // of which nothing is lent in advance
+		r := n.fixed("zone", 1, 7) // of which nothing is lent in advance
 		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
 			if string(loans[0].Key) == "silent" {
 				return silence, rtt
@@ -217,7 +217,7 @@ func TestSilence(t *testing.T) {
 func TestLateAnswer(t *testing.T) {
 	for _, others := range []int64{0, 1, 3} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
-			r := fixed(t, "zone", 1, 10)
+			r := n.fixed("zone", 1, 10)
 			n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 80 * time.Millisecond })
 			n.fails(ErrTimeout, ask(r, "key", 2)) // after 50 ms
 			n.lender.decide(nil)
@@ -237,7 +237,7 @@ func TestLateAnswer(t *testing.T) {
 func TestSynchronousLender(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		n.lender.delay = 0
-		a, b := fixed(t, "a", 1, 10), fixed(t, "b", 2, 5)
+		a, b := n.fixed("a", 1, 10), n.fixed("b", 2, 5)
 		for range 5 {
 			takes := []limiter.Take{ask(a, "key", 1), ask(b, "key", 1)}
 			if took := n.fails(nil, takes...); took != 0 || !takes[0].Decision.OK || !takes[1].Decision.OK {

@@ -15,7 +15,7 @@ import (
 func TestFloodOnCredit(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
 		const keys = 100_000
-		r, other := creditRule(t, 0), fixed(t, "a", 2, 10)
+		r, other := n.creditRule(0), n.fixed("a", 2, 10)
 		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
 			if loans[0].Rule == other {
 				return answered, rtt
@@ -62,7 +62,7 @@ func (n node) calm(r *limiter.Rule) {
 	if got := n.background.flights.Load(); got != 0 {
 		n.t.Errorf("flights in the end = %d, want none", got)
 	}
-	b := n.books.Load().of(r)
+	b := n.bookOf(r)
 	for i := range b.shards {
 		if got := b.shards[i].backoffs; got != nil {
 			n.t.Errorf("accounts of shard %d that rest in the end = %v, want none, nor room for them", i, got)
@@ -79,7 +79,7 @@ func (n node) fill(flights int64) (room func()) {
 // TestRefillWithoutRoom lets the next take refill what is low and owes nothing: nothing comes in between.
 func TestRefillWithoutRoom(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := fixed(t, "zone", 1, 100_000)
+		r := n.fixed("zone", 1, 100_000)
 		n.warm(r, "key")
 		room, asked := n.fill(maxRefills), n.lender.asked()
 		for n.leased(r, "key") > 2 {
@@ -103,7 +103,7 @@ func TestRefillWithoutRoom(t *testing.T) {
 // must leave.
 func TestDebtWithoutRoom(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
-		r := creditRule(t, 0)
+		r := n.creditRule(0)
 		room := n.fill(maxBackground)
 		n.allowed(r, "key", 2, limiter.FromCredit)
 		n.allowed(r, "key", 2, limiter.FromCredit)
@@ -126,7 +126,7 @@ func TestDebtWithoutRoom(t *testing.T) {
 // TestDebtThatGrowsMeanwhile is told by the next flight, in the place of the one before.
 func TestDebtThatGrowsMeanwhile(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
-		r := creditRule(t, 0)
+		r := n.creditRule(0)
 		room := n.fill(maxRefills - 1)
 		n.allowed(r, "key", 2, limiter.FromCredit)
 		n.allowed(r, "key", 2, limiter.FromCredit)
@@ -146,7 +146,7 @@ func TestDebtThatGrowsMeanwhile(t *testing.T) {
 // TestFlightForTakesIsNotTraffic gives the place of a flight that nobody waited for to none that takes wait for.
 func TestFlightForTakesIsNotTraffic(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
-		r := creditRule(t, 0)
+		r := n.creditRule(0)
 		n.allowed(r, "key", 5, limiter.FromCredit)
 		var wg sync.WaitGroup
 		wg.Go(func() { n.allowed(r, "key", 6, limiter.FromStore) }) // is asked for when it is known that 5 are owed
@@ -162,7 +162,7 @@ func TestFlightForTakesIsNotTraffic(t *testing.T) {
 // TestGiveBackWithoutRoom gives back what was not spent as soon as there is room.
 func TestGiveBackWithoutRoom(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := fixed(t, "zone", 1, 10_000)
+		r := n.fixed("zone", 1, 10_000)
 		taken := n.warm(r, "key")
 		leased := n.leased(r, "key")
 		room := n.fill(maxBackground)
@@ -178,7 +178,7 @@ func TestGiveBackWithoutRoom(t *testing.T) {
 // TestUndoWithoutRoom gives back to a lease what another zone denied after it had ended: it goes back as soon as there is room.
 func TestUndoWithoutRoom(t *testing.T) {
 	inBubble(t, Options{Timeout: 20 * time.Second}, func(t *testing.T, n node) {
-		wide, slow := fixed(t, "a", 1, 1000), fixed(t, "b", 2, 1)
+		wide, slow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
 		taken := n.warm(wide, "key")
 		leased := n.leased(wide, "key")
 		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
@@ -203,7 +203,7 @@ func TestUndoWithoutRoom(t *testing.T) {
 // TestDebtsOfATick tells of so many debts in a tick at most, though the lender fails at once.
 func TestDebtsOfATick(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
-		r := creditRule(t, 0)
+		r := n.creditRule(0)
 		room := n.fill(maxBackground)
 		for i := range 3 * maxDuePerTick {
 			n.allowed(r, fmt.Sprint("key", i), 1, limiter.FromCredit)
@@ -225,7 +225,7 @@ func TestDebtsOfATick(t *testing.T) {
 // lender.
 func TestEvictionWithoutRoom(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := bounded(t, 10_000, 2)
+		r := n.bounded(10_000, 2)
 		taken := n.warm(r, "leased")
 		n.allowed(r, "empty", 1, limiter.FromStore)
 		leased := n.leased(r, "leased")
@@ -252,7 +252,7 @@ func TestEvictionWithoutRoom(t *testing.T) {
 // TestLookAfterWithoutRoom comes back to an account when others have taken the room that there was for it.
 func TestLookAfterWithoutRoom(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
-		r := creditRule(t, 0)
+		r := n.creditRule(0)
 		room := n.fill(maxBackground)
 		n.allowed(r, "key", 2, limiter.FromCredit)
 		begin := n.options.Clock()

@@ -124,7 +124,7 @@ func (s *Store) giveBack(p *location, a limiter.Account, r *limiter.Rule, now li
 // maintain is giveBack when a lease may have ended, and asks for what is wanted next, unless the zone has ended; but for that alone it
 // is never too late, as the next take asks for it.
 func (s *Store) maintain(p *location, a limiter.Account, r *limiter.Rule, now limiter.Instant) (f *leaseRequest, late bool) {
-	told, renewed := tells(a, r, now), !p.book.ended.Load() && a.ShouldRenew(r, now)
+	told, renewed := tells(a, r, now), !p.book.closed.Load() && a.ShouldRenew(r, now)
 	if !told && !renewed {
 		return nil, false
 	}

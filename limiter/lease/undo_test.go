@@ -14,7 +14,7 @@ import (
 // is undone once, by few requests.
 func TestUndoOfManyAtOnce(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		wide, narrow := fixed(t, "a", 1, 1000), fixed(t, "b", 2, 1)
+		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
 		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
 			if loans[0].Rule == narrow {
 				return answered, 10 * rtt // wide has served all when it denies
@@ -44,7 +44,7 @@ func TestUndoOfManyAtOnce(t *testing.T) {
 // TestUndoWhileAsking undoes what was served while the account asks for others: the next loan does it.
 func TestUndoWhileAsking(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		wide, narrow := fixed(t, "a", 1, 8), fixed(t, "b", 2, 1)
+		wide, narrow := n.fixed("a", 1, 8), n.fixed("b", 2, 1)
 		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
 			if loans[0].Rule == narrow {
 				return answered, 3 * rtt
@@ -68,7 +68,7 @@ func TestUndoWhileAsking(t *testing.T) {
 // TestUndoAfterTheLeaseEnded gives back to a lease what another zone denied after it had ended: it goes back at once.
 func TestUndoAfterTheLeaseEnded(t *testing.T) {
 	inBubble(t, Options{Timeout: 20 * time.Second}, func(t *testing.T, n node) {
-		wide, slow := fixed(t, "a", 1, 1000), fixed(t, "b", 2, 1)
+		wide, slow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
 		before := n.warm(wide, "key")
 		ended := n.ends(wide, "key") // and goes back a little later
 		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
@@ -86,7 +86,7 @@ func TestUndoAfterTheLeaseEnded(t *testing.T) {
 // TestUndoInARestartedStore does not undo what another run of the lender has served.
 func TestUndoInARestartedStore(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		wide, narrow := fixed(t, "a", 1, 1000), fixed(t, "b", 2, 1)
+		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
 		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
 			if loans[0].Rule == narrow {
 				return answered, 10 * rtt
@@ -116,7 +116,7 @@ func TestUndoInARestartedStore(t *testing.T) {
 // TestUndoIsLostWithAFailure counts as lost what was to be undone by a loan that would have followed one that failed.
 func TestUndoIsLostWithAFailure(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		wide, narrow := fixed(t, "a", 1, 1000), fixed(t, "b", 2, 1)
+		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
 		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
 			switch {
 			case loans[0].Rule == narrow:

@@ -27,7 +27,7 @@ type wheel struct {
 // A due is accounts of the keys with a hash, of which one has a lease that ends at the instant at, or owes.
 type due struct {
 	at   limiter.Instant
-	book *zoneTable
+	book *Zone
 	hash uint64
 }
 

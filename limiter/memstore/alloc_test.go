@@ -11,11 +11,11 @@ import (
 
 // The race detector allocates, so this one runs without it.
 func TestTakeOfKnownKeysDoesNotAllocate(t *testing.T) {
-	s := open(t, "z")
+	s := open(t)
 	for _, a := range algorithms {
 		var takes []limiter.Take
 		for id := range uint32(batchSize) {
-			r := newRule(t, limiter.Rule{ID: id, Zone: "z", Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 100, Window: time.Minute}})
+			r := newRule(t, limiter.Rule{ID: id, Zone: s.Open("z"), Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 100, Window: time.Minute}})
 			takes = append(takes, limiter.Take{Rule: r, Key: []byte("a key with some thirty characters"), Cost: 1})
 		}
 		now := start

@@ -10,7 +10,7 @@ const batchSize = 8
 
 // A place is where the count of one take is kept.
 type place struct {
-	zone     *zone // nil when it is not open
+	zone     *Zone // nil when it is not open
 	shard    *shard
 	key      table.Key
 	countRef // what is known of the key; without an entry, there is none to remember anything
@@ -60,7 +60,7 @@ func (s *Store) decide(now limiter.Instant, takes []limiter.Take, consume bool) 
 
 // locate writes where the count of k belongs, and reports whether its zone is open. It takes no lock.
 func (s *Store) locate(p *place, k *limiter.Take) (open bool) {
-	if p.zone = s.zone(k.Rule.Zone); p.zone == nil {
+	if p.zone = s.zoneOf(k.Rule); p.zone == nil {
 		return false
 	}
 	s.identify(&p.key, k)

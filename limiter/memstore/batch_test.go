@@ -9,7 +9,8 @@ import (
 
 // A batch makes room for its new keys before it consumes; what it then forgot must not be a key of its own.
 func TestBatchDoesNotPushOutItsOwnKeys(t *testing.T) {
-	s, r := open(t, "z"), hourly(t, 1, 2)
+	s := open(t)
+	r := hourly(t, s, 1, 2)
 	take(t, s, start, r, "known")
 	later := start + 7200*second // known is spent: the first to go
 	take(t, s, later, r, "limited")
@@ -29,14 +30,15 @@ func TestBatchDoesNotPushOutItsOwnKeys(t *testing.T) {
 	if got := used(t, s, later, r, "known"); got != 1 {
 		t.Errorf("known has used %d, want 1", got)
 	}
-	if got, want := s.Stats("z"), (Stats{Keys: 2, OverflowTakes: 1}); got != want {
+	if got, want := s.Open("z").Stats(), (Stats{Keys: 2, OverflowTakes: 1}); got != want {
 		t.Errorf("stats = %+v, want %+v", got, want)
 	}
 }
 
 // Nor may what it forgets be the first of two new keys, which is in the table before the second is.
 func TestBatchDoesNotPushOutItsNewKeys(t *testing.T) {
-	s, r := open(t, "z"), hourly(t, 5, 1)
+	s := open(t)
+	r := hourly(t, s, 5, 1)
 	takes := []limiter.Take{{Rule: r, Key: []byte("first"), Cost: 1}, {Rule: r, Cost: 2}}
 	for i := 0; ; i++ { // a key of the same shard, as above
 		takes[1].Key = fmt.Append(nil, "second", i)
@@ -50,26 +52,28 @@ func TestBatchDoesNotPushOutItsNewKeys(t *testing.T) {
 	if got := used(t, s, start, r, "first"); got != 1 {
 		t.Errorf("events used of the first key = %d, want 1", got)
 	}
-	if got, want := s.Stats("z"), (Stats{Keys: 1, OverflowTakes: 1}); got != want {
+	if got, want := s.Open("z").Stats(), (Stats{Keys: 1, OverflowTakes: 1}); got != want {
 		t.Errorf("stats = %+v, want %+v", got, want)
 	}
 }
 
 func TestRefundedKeyMayGo(t *testing.T) {
-	s, r := open(t, "z"), hourly(t, 2, 1)
+	s := open(t)
+	r := hourly(t, s, 2, 1)
 	take(t, s, start, r, "a")
 	takes := []limiter.Take{{Rule: r, Key: []byte("a"), Cost: 1, Decision: take(t, s, start, r, "a")}}
 	if err := s.Refund(t.Context(), start, takes); err != nil {
 		t.Fatal(err)
 	}
 	take(t, s, start, r, "b")
-	if got, want := s.Stats("z"), (Stats{Keys: 1, Evictions: 1}); got != want {
+	if got, want := s.Open("z").Stats(), (Stats{Keys: 1, Evictions: 1}); got != want {
 		t.Errorf("stats = %+v, want %+v: a is not at its limit any more", got, want)
 	}
 }
 
 func TestBreachAfterClockWasSetBack(t *testing.T) {
-	s, r := open(t, "z"), hourly(t, 1, 10)
+	s := open(t)
+	r := hourly(t, s, 1, 10)
 	take(t, s, start+36_000*second, r, "key")
 	for _, step := range []struct {
 		at     limiter.Instant

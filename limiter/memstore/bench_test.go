@@ -30,14 +30,12 @@ func memstoreOf(name string, zones int, kind limiter.Kind) baseline.Contender {
 		s := open(b)
 		var rules []*limiter.Rule
 		for z := range zones {
-			name := fmt.Sprint("zone", z)
-			s.Open(name)
 			window := time.Minute
 			if kind == limiter.SlidingWindowLog {
 				window = 100 * time.Millisecond
 			}
 			rules = append(rules, newRule(b, limiter.Rule{
-				ID: uint32(z), Zone: name, Algorithm: limiter.Algorithm{Kind: kind},
+				ID: uint32(z), Zone: s.Open(fmt.Sprint("zone", z)), Algorithm: limiter.Algorithm{Kind: kind},
 				Limit: limiter.Limit{Events: limiter.MaxEvents, Window: window},
 			}))
 		}

@@ -26,9 +26,9 @@ func TestMemoryPerKey(t *testing.T) {
 	)
 	for _, a := range algorithms {
 		t.Run(a.name, func(t *testing.T) {
-			s := open(t, "z")
+			s := open(t)
 			r := newRule(t, limiter.Rule{
-				Zone: "z", Algorithm: a.Algorithm, Limit: limiter.Limit{Events: limiter.MaxEvents, Window: limiter.MaxWindow},
+				Zone: s.Open("z"), Algorithm: a.Algorithm, Limit: limiter.Limit{Events: limiter.MaxEvents, Window: limiter.MaxWindow},
 			})
 			key := make([]byte, 16)
 			takes := []limiter.Take{{Rule: r, Key: key, Cost: limiter.MaxEvents / 2}}
@@ -38,7 +38,7 @@ func TestMemoryPerKey(t *testing.T) {
 				_ = s.Take(t.Context(), start+limiter.Instant(i), takes)
 			}
 			perKey := float64(heap()-before) / keys
-			if got := s.Stats("z").Keys; got != keys {
+			if got := s.Open("z").Stats().Keys; got != keys {
 				t.Fatalf("keys = %d, want %d", got, keys)
 			}
 			t.Logf("%.1f bytes per key", perKey)

@@ -57,7 +57,7 @@ func (q *search) visit(s *shard) (found bool) {
 // evict forgets the entry that is missed least among a sample and leaves its place to the caller, or reports that none
 // may go. The sample is from own, which the caller has locked, and from the next shards when that is too small or all at
 // their limits. Shards that are locked by others are passed over: waiting for them here could be a deadlock.
-func (z *zone) evict(own *shard, now limiter.Instant) bool {
+func (z *Zone) evict(own *shard, now limiter.Instant) bool {
 	q := search{now: now}
 	q.visit(own)
 	holder := own // of the victim; locked

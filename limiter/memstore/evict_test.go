@@ -10,7 +10,8 @@ import (
 )
 
 func TestIdlestKeyGoesFirst(t *testing.T) {
-	s, r := open(t, "z"), hourly(t, 5, 10)
+	s := open(t)
+	r := hourly(t, s, 5, 10)
 	now := start
 	touch := func(key string) {
 		now += second
@@ -27,13 +28,14 @@ func TestIdlestKeyGoesFirst(t *testing.T) {
 			t.Errorf("key%d has used %d after a new key came, want only key1 forgotten", i, got)
 		}
 	}
-	if got, want := s.Stats("z"), (Stats{Keys: 10, Evictions: 1}); got != want {
+	if got, want := s.Open("z").Stats(), (Stats{Keys: 10, Evictions: 1}); got != want {
 		t.Errorf("stats = %+v, want %+v", got, want)
 	}
 }
 
 func TestRecentKeysStayInALargeTable(t *testing.T) {
-	s, r := open(t, "z"), hourly(t, 5, 10_000)
+	s := open(t)
+	r := hourly(t, s, 5, 10_000)
 	for i := range 10_000 {
 		now := start
 		if i%2 == 0 {
@@ -57,8 +59,9 @@ func TestRecentKeysStayInALargeTable(t *testing.T) {
 }
 
 func TestSpentKeysGoBeforeIdleOnes(t *testing.T) {
-	s, r := open(t, "z"), hourly(t, 5, 10)
-	brief := newRule(t, limiter.Rule{ID: 2, Zone: "z", MaxKeys: 10, Limit: limiter.Limit{Events: 5, Window: time.Second}})
+	s := open(t)
+	r := hourly(t, s, 5, 10)
+	brief := newRule(t, limiter.Rule{ID: 2, Zone: s.Open("z"), MaxKeys: 10, Limit: limiter.Limit{Events: 5, Window: time.Second}})
 	for i := range 9 {
 		take(t, s, start, r, strconv.Itoa(i))
 	}
@@ -69,7 +72,7 @@ func TestSpentKeysGoBeforeIdleOnes(t *testing.T) {
 			t.Errorf("key %d has used %d, want 1: the spent key was to go", i, got)
 		}
 	}
-	if got, want := s.Stats("z"), (Stats{Keys: 10}); got != want {
+	if got, want := s.Open("z").Stats(), (Stats{Keys: 10}); got != want {
 		t.Errorf("stats = %+v, want %+v: nothing was lost", got, want)
 	}
 }
@@ -81,7 +84,8 @@ func TestFloodDoesNotPushOutKeysAtTheirLimit(t *testing.T) {
 	}
 	for _, maxKeys := range []int{20, 1000} {
 		t.Run(fmt.Sprint("maxKeys=", maxKeys), func(t *testing.T) {
-			s, r := open(t, "z"), hourly(t, 2, maxKeys)
+			s := open(t)
+			r := hourly(t, s, 2, maxKeys)
 			limited := maxKeys / 2
 			for i := range limited {
 				take(t, s, start, r, fmt.Sprint("limited", i))
@@ -95,7 +99,7 @@ func TestFloodDoesNotPushOutKeysAtTheirLimit(t *testing.T) {
 					t.Fatalf("key %d was at its limit and is allowed after a flood: %+v", i, d)
 				}
 			}
-			if got := s.Stats("z").Keys; got != maxKeys {
+			if got := s.Open("z").Stats().Keys; got != maxKeys {
 				t.Errorf("keys = %d, want %d", got, maxKeys)
 			}
 		})
@@ -103,14 +107,15 @@ func TestFloodDoesNotPushOutKeysAtTheirLimit(t *testing.T) {
 }
 
 func TestLoweredBoundIsWorkedOff(t *testing.T) {
-	s, wide, narrow := open(t, "z"), hourly(t, 5, 1000), hourly(t, 5, 100)
+	s := open(t)
+	wide, narrow := hourly(t, s, 5, 1000), hourly(t, s, 5, 100)
 	for i := range 1000 {
 		take(t, s, start, wide, strconv.Itoa(i))
 	}
 	for i := range 300 {
 		take(t, s, start+second, narrow, fmt.Sprint("new", i))
 	}
-	if got := s.Stats("z").Keys; got != 100 {
+	if got := s.Open("z").Stats().Keys; got != 100 {
 		t.Errorf("keys after the bound was lowered to 100 and 300 keys came = %d, want 100", got)
 	}
 }

@@ -54,11 +54,11 @@ func everyLength() (keys [][]byte) {
 
 // Counts and keys stand side by side in entries of all lengths: whatever one of them writes, it is not another's.
 func TestEntriesDoNotOverlap(t *testing.T) {
-	s, keys := open(t, "z"), everyLength()
+	s, keys := open(t), everyLength()
 	var rules []*limiter.Rule
 	for i, a := range everyForm {
 		rules = append(rules, newRule(t, limiter.Rule{
-			ID: uint32(i), Zone: "z", Algorithm: a, Limit: limiter.Limit{Events: limiter.MaxEvents, Window: limiter.MaxWindow},
+			ID: uint32(i), Zone: s.Open("z"), Algorithm: a, Limit: limiter.Limit{Events: limiter.MaxEvents, Window: limiter.MaxWindow},
 		}))
 	}
 	for round := range int64(3) {
@@ -76,10 +76,10 @@ func TestEntriesDoNotOverlap(t *testing.T) {
 
 // A rule ID that a later configuration gives to another algorithm finds none of the counts of the former.
 func TestSameRuleIDWithAnotherAlgorithm(t *testing.T) {
-	s := open(t, "z")
+	s := open(t)
 	for round := range int64(3) {
 		for _, a := range everyForm {
-			r := newRule(t, limiter.Rule{ID: 1, Zone: "z", Algorithm: a, Limit: limiter.Limit{Events: 3, Window: time.Hour}})
+			r := newRule(t, limiter.Rule{ID: 1, Zone: s.Open("z"), Algorithm: a, Limit: limiter.Limit{Events: 3, Window: time.Hour}})
 			if d := take(t, s, start, r, "key"); !d.OK || d.Remaining != 2-round {
 				t.Errorf("take %d under %v: %+v, want OK with %d remaining", round+1, a, d, 2-round)
 			}
@@ -91,7 +91,7 @@ func TestSameRuleIDWithAnotherAlgorithm(t *testing.T) {
 			}
 		}
 	}
-	if got, want := s.Stats("z").Keys, 2*len(everyForm); got != want {
+	if got, want := s.Open("z").Stats().Keys, 2*len(everyForm); got != want {
 		t.Errorf("keys = %d, want %d: two for each algorithm", got, want)
 	}
 }

@@ -12,23 +12,20 @@ const start limiter.Instant = 1_767_225_600_000_000
 
 const second limiter.Instant = 1_000_000
 
-// open returns a store in which the zones are open, to be closed when the test ends. Its janitor never comes: it goes by
+// open returns a store to be closed when the test ends. Its janitor never comes: it goes by
 // the real clock, where the instants of the tests have long passed.
-func open(tb testing.TB, zones ...string) *Store {
+func open(tb testing.TB) *Store {
 	tb.Helper()
 	s := New(Options{SweepInterval: 365 * 24 * time.Hour})
 	tb.Cleanup(s.Close)
-	for _, zone := range zones {
-		s.Open(zone)
-	}
 	return s
 }
 
-// hourly returns a rule with the ID 1 of so many events an hour in zone "z", in which there is room for maxKeys.
-func hourly(tb testing.TB, events int64, maxKeys int) *limiter.Rule {
+// hourly returns a rule with the ID 1 of so many events an hour in zone "z" of s, in which there is room for maxKeys.
+func hourly(tb testing.TB, s *Store, events int64, maxKeys int) *limiter.Rule {
 	tb.Helper()
 	return newRule(tb, limiter.Rule{
-		ID: 1, Zone: "z", MaxKeys: maxKeys, Limit: limiter.Limit{Events: events, Window: time.Hour},
+		ID: 1, Zone: s.Open("z"), MaxKeys: maxKeys, Limit: limiter.Limit{Events: events, Window: time.Hour},
 	})
 }
 

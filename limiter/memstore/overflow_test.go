@@ -40,9 +40,9 @@ func TestFloodLocksNobodyOut(t *testing.T) {
 	for _, kind := range []limiter.Kind{limiter.TokenBucket, limiter.SlidingWindowLog} {
 		t.Run(kind.String(), func(t *testing.T) {
 			const limit, maxKeys, paying = 10, 100, 500
-			s := open(t, "z")
+			s := open(t)
 			r := newRule(t, limiter.Rule{
-				ID: 1, Zone: "z", MaxKeys: maxKeys, Algorithm: limiter.Algorithm{Kind: kind}, Limit: limiter.Limit{Events: limit, Window: time.Hour},
+				ID: 1, Zone: s.Open("z"), MaxKeys: maxKeys, Algorithm: limiter.Algorithm{Kind: kind}, Limit: limiter.Limit{Events: limit, Window: time.Hour},
 			})
 			for i := range maxKeys {
 				for range limit {
@@ -72,10 +72,10 @@ func TestFloodLocksNobodyOut(t *testing.T) {
 			if alone >= limit {
 				t.Errorf("a key that has taken one event before was admitted %d times more, want at most %d", alone, limit-1)
 			}
-			if got, want := s.Stats("z"), (Stats{Keys: maxKeys, OverflowTakes: uint64(flood) + paying + 2*limit}); got != want {
+			if got, want := s.Open("z").Stats(), (Stats{Keys: maxKeys, OverflowTakes: uint64(flood) + paying + 2*limit}); got != want {
 				t.Errorf("stats = %+v, want %+v", got, want)
 			}
-			z := s.zone("z")
+			z := s.Open("z")
 			if n, most := z.overflow.entries.Len(), 1<<overflowBits; n > most || n < most/4 {
 				t.Errorf("overflow counts = %d, want a quarter of %d at least, and no more", n, most)
 			}
@@ -94,9 +94,8 @@ func TestOverflowIsReported(t *testing.T) {
 	defer s.Close()
 	var rules []*limiter.Rule
 	for i, zone := range []string{"a", "b"} {
-		s.Open(zone)
 		rules = append(rules, newRule(t, limiter.Rule{
-			ID: uint32(i), Zone: zone, MaxKeys: 1, Limit: limiter.Limit{Events: 1, Window: 24 * time.Hour},
+			ID: uint32(i), Zone: s.Open(zone), MaxKeys: 1, Limit: limiter.Limit{Events: 1, Window: 24 * time.Hour},
 		}))
 		take(t, s, start, rules[i], "full")
 	}
@@ -125,7 +124,8 @@ func TestOverflowIsReported(t *testing.T) {
 func TestKeysWithoutRoomShareACount(t *testing.T) {
 	for _, maxKeys := range []int{1, 10, 500} {
 		t.Run(fmt.Sprint("maxKeys=", maxKeys), func(t *testing.T) {
-			s, r := open(t, "z"), hourly(t, 2, maxKeys)
+			s := open(t)
+			r := hourly(t, s, 2, maxKeys)
 			for i := range maxKeys {
 				take(t, s, start, r, strconv.Itoa(i))
 				take(t, s, start, r, strconv.Itoa(i))
@@ -143,18 +143,18 @@ func TestKeysWithoutRoomShareACount(t *testing.T) {
 					t.Errorf("new key %d: %+v, want %+v", i, got, want)
 				}
 			}
-			other := newRule(t, limiter.Rule{ID: 2, Zone: "z", MaxKeys: maxKeys, Limit: limiter.Limit{Events: 1, Window: time.Hour}})
+			other := newRule(t, limiter.Rule{ID: 2, Zone: s.Open("z"), MaxKeys: maxKeys, Limit: limiter.Limit{Events: 1, Window: time.Hour}})
 			if d := take(t, s, start, other, keys[0]); !d.OK {
 				t.Errorf("first take without room under another rule: %+v, want OK", d)
 			}
-			if got, want := s.Stats("z"), (Stats{Keys: maxKeys, OverflowTakes: 5}); got != want {
+			if got, want := s.Open("z").Stats(), (Stats{Keys: maxKeys, OverflowTakes: 5}); got != want {
 				t.Errorf("stats = %+v, want %+v", got, want)
 			}
 			// 2 events an hour: after half an hour a key at its limit can take one again, and go.
 			if d := take(t, s, start+1800*second, r, keys[3]); !d.OK || d.Remaining != 1 {
 				t.Errorf("new key when there is room again: %+v, want OK with 1 remaining", d)
 			}
-			if got, want := s.Stats("z"), (Stats{Keys: maxKeys, Evictions: 1, OverflowTakes: 5}); got != want {
+			if got, want := s.Open("z").Stats(), (Stats{Keys: maxKeys, Evictions: 1, OverflowTakes: 5}); got != want {
 				t.Errorf("stats = %+v, want %+v", got, want)
 			}
 		})
@@ -162,8 +162,9 @@ func TestKeysWithoutRoomShareACount(t *testing.T) {
 }
 
 func TestTakeOfSeveralWithoutRoom(t *testing.T) {
-	s, r := open(t, "z", "other"), hourly(t, 1, 1)
-	other := newRule(t, limiter.Rule{ID: 2, Zone: "other", MaxKeys: 5, Limit: limiter.Limit{Events: 5, Window: time.Hour}})
+	s := open(t)
+	r := hourly(t, s, 1, 1)
+	other := newRule(t, limiter.Rule{ID: 2, Zone: s.Open("other"), MaxKeys: 5, Limit: limiter.Limit{Events: 5, Window: time.Hour}})
 	take(t, s, start, r, "limited")
 	for i, want := range []bool{true, false, false} {
 		takes := []limiter.Take{{Rule: r, Key: []byte("new"), Cost: 1}, {Rule: other, Key: []byte("key"), Cost: 1}}
@@ -181,7 +182,8 @@ func TestTakeOfSeveralWithoutRoom(t *testing.T) {
 
 // Two keys that found no room and share a count use it; a batch of both is all or nothing on it.
 func TestTakeOfTwoWithoutRoomUnderOneRule(t *testing.T) {
-	s, r := open(t, "z"), hourly(t, 1, 1)
+	s := open(t)
+	r := hourly(t, s, 1, 1)
 	take(t, s, start, r, "limited")
 	keys := sharing(t, s, r, 3)
 	takes := []limiter.Take{{Rule: r, Key: []byte(keys[0]), Cost: 1}, {Rule: r, Key: []byte(keys[1]), Cost: 1}}

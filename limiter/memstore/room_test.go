@@ -30,14 +30,15 @@ func TestRoomIsUsedAgain(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, limited := open(t, "z", "other"), newRule(t, limiter.Rule{
-				ID: 9, Zone: "other", Limit: limiter.Limit{Events: 1, Window: time.Hour},
+			s := open(t)
+			limited := newRule(t, limiter.Rule{
+				ID: 9, Zone: s.Open("other"), Limit: limiter.Limit{Events: 1, Window: time.Hour},
 			})
 			take(t, s, start, limited, "")
 			var rules []*limiter.Rule
 			for i, a := range everyForm {
 				rules = append(rules, newRule(t, limiter.Rule{
-					ID: uint32(i), Zone: "z", MaxKeys: 100, Algorithm: a, Limit: limiter.Limit{Events: 9, Window: time.Hour},
+					ID: uint32(i), Zone: s.Open("z"), MaxKeys: 100, Algorithm: a, Limit: limiter.Limit{Events: 9, Window: time.Hour},
 				}))
 			}
 			rng := rand.New(rand.NewPCG(3, 4))
@@ -51,7 +52,7 @@ func TestRoomIsUsedAgain(t *testing.T) {
 			if most := 7 << shardBits; room > most {
 				t.Errorf("room for 100 keys at most = %d, want at most the least there can be in each shard, %d", room, most)
 			}
-			if keys := s.Stats("z").Keys; keys > 100 || counts > keys {
+			if keys := s.Open("z").Stats().Keys; keys > 100 || counts > keys {
 				t.Errorf("keys = %d and counts aside = %d, want at most 100 and no more counts", keys, counts)
 			}
 		})
@@ -60,7 +61,8 @@ func TestRoomIsUsedAgain(t *testing.T) {
 
 func TestSweepGivesMemoryBack(t *testing.T) {
 	const keys = 100_000
-	s, r := open(t, "z"), hourly(t, 60, keys)
+	s := open(t)
+	r := hourly(t, s, 60, keys)
 	for i := range keys {
 		at := start
 		if i%20 == 0 {
@@ -73,7 +75,7 @@ func TestSweepGivesMemoryBack(t *testing.T) {
 		t.Errorf("room for %d keys = %d, want at most half as much more", keys, room)
 	}
 	s.sweep(start + 120*second)
-	if got := s.Stats("z").Keys; got != keys/20 {
+	if got := s.Open("z").Stats().Keys; got != keys/20 {
 		t.Errorf("keys after most have reset = %d, want %d", got, keys/20)
 	}
 	if room, _ := memory(s); room > 4*keys/20 {
@@ -93,7 +95,7 @@ func TestSweepGivesMemoryBack(t *testing.T) {
 
 // memory returns how many entries zone "z" has room for, and how many counts it keeps aside.
 func memory(s *Store) (room, counts int) {
-	z := s.zone("z")
+	z := s.Open("z")
 	for i := range z.shards {
 		room += z.shards[i].entries.Cap()
 		counts += z.shards[i].counts.Len()

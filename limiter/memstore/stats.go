@@ -13,10 +13,9 @@ type Stats struct {
 	OverflowTakes uint64
 }
 
-// Stats returns the stats of a zone, all zero when it is not open.
-func (s *Store) Stats(zone string) Stats {
-	z := s.zone(zone)
-	if z == nil {
+// Stats returns the stats of the zone, all zero when it is closed.
+func (z *Zone) Stats() Stats {
+	if z.closed.Load() {
 		return Stats{}
 	}
 	return Stats{

@@ -33,8 +33,8 @@ import (
 	"context"
 	"hash/maphash"
 	"maps"
+	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/table"
@@ -42,13 +42,12 @@ import (
 
 // A Store is a [limiter.Store] in the memory of this process. Use [New].
 type Store struct {
-	seed  maphash.Seed // unknown to clients, so none can choose keys that share a shard, a group or an overflow count
-	zones atomic.Pointer[map[string]*zone]
-
+	seed       maphash.Seed // unknown to clients, so none can choose keys that share a shard, a group or an overflow count
 	onOverflow func(zone string)
 
-	mu     sync.Mutex // held while zones is replaced; guards what follows
-	opened uint64     // zones ever opened
+	mu     sync.Mutex       // guards what follows
+	zones  map[string]*Zone // that are open, by name
+	opened uint64           // zones ever opened
 
 	stop    chan struct{}
 	closing sync.Once
@@ -59,8 +58,7 @@ var _ limiter.Store = (*Store)(nil)
 
 // New returns a store without zones and starts its janitor. Close ends it.
 func New(o Options) *Store {
-	s := &Store{seed: maphash.MakeSeed(), onOverflow: o.onOverflow(), stop: make(chan struct{})}
-	s.zones.Store(&map[string]*zone{})
+	s := &Store{seed: maphash.MakeSeed(), onOverflow: o.onOverflow(), zones: make(map[string]*Zone), stop: make(chan struct{})}
 	interval := o.sweepInterval()
 	s.janitor.Go(func() { s.sweepEvery(interval) })
 	return s
@@ -73,26 +71,24 @@ func (s *Store) Close() {
 	s.janitor.Wait()
 }
 
-// Open begins to count in a zone; a zone that is open stays as it is.
-func (s *Store) Open(zone string) {
+// Open returns the zone of this name, which is new unless it is open.
+func (s *Store) Open(name string) *Zone {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.zone(zone) != nil {
-		return
+	z := s.zones[name]
+	if z == nil {
+		s.opened++
+		z = newZone(s, name, s.opened)
+		s.zones[name] = z
 	}
-	s.opened++
-	zones := maps.Clone(*s.zones.Load())
-	zones[zone] = newZone(zone, s.opened)
-	s.zones.Store(&zones)
+	return z
 }
 
-// Drop forgets a zone with its counts. Takes that are under way are decided on the counts as they were.
-func (s *Store) Drop(zone string) {
+// openZones returns all zones that are open.
+func (s *Store) openZones() []*Zone {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	zones := maps.Clone(*s.zones.Load())
-	delete(zones, zone)
-	s.zones.Store(&zones)
+	return slices.Collect(maps.Values(s.zones))
 }
 
 // Take implements [limiter.Store]. It never fails, never waits for anything but the locks of other takes, and does not
@@ -117,7 +113,7 @@ func (s *Store) Peek(_ context.Context, now limiter.Instant, takes []limiter.Tak
 func (s *Store) Refund(_ context.Context, now limiter.Instant, takes []limiter.Take) error {
 	for i := range takes {
 		k := &takes[i]
-		z := s.zone(k.Rule.Zone)
+		z := s.zoneOf(k.Rule)
 		if z == nil || !k.Decision.OK {
 			continue
 		}
@@ -135,7 +131,7 @@ func (s *Store) Refund(_ context.Context, now limiter.Instant, takes []limiter.T
 
 // takeKnown decides the take of one key that has a count already, and reports whether it has.
 func (s *Store) takeKnown(now limiter.Instant, k *limiter.Take) bool {
-	z := s.zone(k.Rule.Zone)
+	z := s.zoneOf(k.Rule)
 	if z == nil {
 		return false
 	}
@@ -151,8 +147,14 @@ func (s *Store) takeKnown(now limiter.Instant, k *limiter.Take) bool {
 	return f.entry != nil
 }
 
-// zone returns the zone of this name, or nil when it is not open.
-func (s *Store) zone(name string) *zone { return (*s.zones.Load())[name] }
+// zoneOf returns the zone of r, or nil when it is not one that is open in s.
+func (s *Store) zoneOf(r *limiter.Rule) *Zone {
+	z, _ := r.Zone.(*Zone)
+	if z == nil || z.store != s || z.closed.Load() {
+		return nil
+	}
+	return z
+}
 
 // identify writes what the entry of k is found by. The upper bits of its hash choose the shard, the lower half the place
 // there. (The key is written where it is used, since to copy it would take longer than to find the entry.)

@@ -11,29 +11,54 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, zones ...string) limiter.Store { return open(t, zones...) })
+	storetest.Run(t, func(t *testing.T, names ...string) (limiter.Store, map[string]limiter.Zone) {
+		s, zones := open(t), make(map[string]limiter.Zone)
+		for _, name := range names {
+			zones[name] = s.Open(name)
+		}
+		return s, zones
+	})
 }
 
-func TestZonesOpenAndDrop(t *testing.T) {
-	s, r := open(t, "z"), hourly(t, 2, 10)
+func TestOpenAndCloseZone(t *testing.T) {
+	s := open(t)
+	r := hourly(t, s, 2, 10)
 	take(t, s, start, r, "key")
 	s.Open("z")
 	if d := take(t, s, start, r, "key"); !d.OK || d.Remaining != 0 {
 		t.Errorf("after opening an open zone again: %+v, want OK with 0 remaining", d)
 	}
-	s.Drop("z")
-	if got := s.Stats("z"); got != (Stats{}) {
-		t.Errorf("stats of a dropped zone = %+v, want none", got)
+	z := s.Open("z")
+	z.Close()
+	z.Close()
+	if got := z.Stats(); got != (Stats{}) {
+		t.Errorf("stats of a closed zone = %+v, want none", got)
 	}
-	s.Open("z")
+	again := hourly(t, s, 2, 10)
+	for _, remaining := range []int64{1, 0} {
+		if d := take(t, s, start, again, "key"); !d.OK || d.Remaining != remaining {
+			t.Errorf("after closing and opening the zone: %+v, want OK with %d remaining", d, remaining)
+		}
+	}
 	if d := take(t, s, start, r, "key"); !d.OK || d.Remaining != 1 {
-		t.Errorf("after dropping and opening the zone: %+v, want OK with 1 remaining", d)
+		t.Errorf("take with the closed handle: %+v, want OK with 1 remaining, as of a fresh key", d)
 	}
 }
 
+// TestTakeInZoneThatIsNotOpen takes under rules without a zone, with a zone of another store, and with one that is closed.
 func TestTakeInZoneThatIsNotOpen(t *testing.T) {
-	s, r := open(t, "open"), hourly(t, 1, 10)
-	known := newRule(t, limiter.Rule{ID: 2, Zone: "open", Limit: limiter.Limit{Events: 5, Window: time.Hour}})
+	s := open(t)
+	closed := s.Open("closed")
+	closed.Close()
+	for _, zone := range []limiter.Zone{nil, open(t).Open("open"), closed, (*Zone)(nil)} {
+		testTakeInZoneThatIsNotOpen(t, open(t), zone)
+	}
+	testTakeInZoneThatIsNotOpen(t, s, closed)
+}
+
+func testTakeInZoneThatIsNotOpen(t *testing.T, s *Store, zone limiter.Zone) {
+	r := newRule(t, limiter.Rule{ID: 1, Zone: zone, MaxKeys: 10, Limit: limiter.Limit{Events: 1, Window: time.Hour}})
+	known := newRule(t, limiter.Rule{ID: 2, Zone: s.Open("open"), Limit: limiter.Limit{Events: 5, Window: time.Hour}})
 	for range 3 {
 		if d := take(t, s, start, r, "key"); !d.OK || d.Remaining != 0 {
 			t.Errorf("take: %+v, want OK with 0 of 1 remaining, as of a fresh key", d)
@@ -58,8 +83,9 @@ func TestTakeInZoneThatIsNotOpen(t *testing.T) {
 
 // A take that is denied by another zone leaves no trace of its key: else a client at its limit could fill other zones.
 func TestDeniedTakeAddsNoKey(t *testing.T) {
-	s, r := open(t, "z", "other"), hourly(t, 1, 10)
-	other := newRule(t, limiter.Rule{ID: 2, Zone: "other", Limit: limiter.Limit{Events: 5, Window: time.Hour}})
+	s := open(t)
+	r := hourly(t, s, 1, 10)
+	other := newRule(t, limiter.Rule{ID: 2, Zone: s.Open("other"), Limit: limiter.Limit{Events: 5, Window: time.Hour}})
 	take(t, s, start, r, "key")
 	for i := range 5 {
 		takes := []limiter.Take{{Rule: other, Key: strconv.AppendInt(nil, int64(i), 10), Cost: 1}, {Rule: r, Key: []byte("key"), Cost: 1}}
@@ -67,13 +93,14 @@ func TestDeniedTakeAddsNoKey(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := s.Stats("other").Keys; got != 0 {
+	if got := s.Open("other").Stats().Keys; got != 0 {
 		t.Errorf("keys in the other zone = %d, want 0", got)
 	}
 }
 
 func TestTakeAfterClose(t *testing.T) {
-	s, r := open(t, "z"), hourly(t, 1, 10)
+	s := open(t)
+	r := hourly(t, s, 1, 10)
 	s.Close()
 	s.Close()
 	if d := take(t, s, start, r, "key"); !d.OK {
@@ -87,20 +114,21 @@ func TestTakeAfterClose(t *testing.T) {
 // Takes, zones and stats come and go at once; the race detector and the bound are what is looked at.
 func TestConcurrentUse(t *testing.T) {
 	const maxKeys = 50
-	s := open(t, "a", "b")
+	s := open(t)
 	rule := func(id uint32, zone string, kind limiter.Kind) *limiter.Rule {
 		return newRule(t, limiter.Rule{
-			ID: id, Zone: zone, MaxKeys: maxKeys, Algorithm: limiter.Algorithm{Kind: kind},
+			ID: id, Zone: s.Open(zone), MaxKeys: maxKeys, Algorithm: limiter.Algorithm{Kind: kind},
 			Limit: limiter.Limit{Events: 3, Window: time.Second},
 		})
 	}
-	a, b := rule(1, "a", limiter.FixedWindow), rule(2, "b", limiter.SlidingWindowLog)
+	b := rule(2, "b", limiter.SlidingWindowLog)
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
 			for i := range 2000 {
 				now := start + limiter.Instant(i)*second/100
 				key := strconv.AppendInt(nil, int64(i*(g+1)%300), 10)
+				a := rule(1, "a", limiter.FixedWindow) // in the zone as it is open now
 				takes := []limiter.Take{{Rule: a, Key: key, Cost: 1}, {Rule: b, Key: key, Cost: 1}}
 				if g%2 > 0 {
 					takes[0], takes[1] = takes[1], takes[0]
@@ -116,7 +144,7 @@ func TestConcurrentUse(t *testing.T) {
 				default:
 					_ = s.Take(t.Context(), now, takes)
 				}
-				if keys := s.Stats("b").Keys; keys > maxKeys {
+				if keys := s.Open("b").Stats().Keys; keys > maxKeys {
 					t.Errorf("keys = %d, want at most %d", keys, maxKeys)
 				}
 			}
@@ -124,15 +152,14 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	wg.Go(func() {
 		for i := range 200 {
-			s.Drop("a")
-			s.Open("a")
+			s.Open("a").Close()
 			s.sweep(start + limiter.Instant(i)*second/10)
 		}
 	})
 	wg.Wait()
 	s.sweep(start + 60*second)
 	for _, zone := range []string{"a", "b"} {
-		if got := s.Stats(zone).Keys; got != 0 {
+		if got := s.Open(zone).Stats().Keys; got != 0 {
 			t.Errorf("keys in zone %s after all have reset = %d, want 0", zone, got)
 		}
 	}

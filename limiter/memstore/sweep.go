@@ -32,7 +32,7 @@ func (s *Store) sweepEvery(interval time.Duration) {
 
 // sweep forgets all keys that are back at their full limit, and have been for a tick, and are idle.
 func (s *Store) sweep(now limiter.Instant) {
-	for _, z := range *s.zones.Load() {
+	for _, z := range s.openZones() {
 		for i := range z.shards {
 			z.keys.Add(-int64(z.shards[i].sweep(now)))
 		}

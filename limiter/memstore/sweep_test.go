@@ -13,9 +13,8 @@ func TestJanitorForgetsSpentKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{SweepInterval: 10 * time.Second})
 		defer s.Close()
-		s.Open("z")
 		r := newRule(t, limiter.Rule{
-			Zone: "z", Algorithm: limiter.Algorithm{Kind: limiter.SlidingWindowLog}, Limit: limiter.Limit{Events: 9, Window: 30 * time.Second},
+			Zone: s.Open("z"), Algorithm: limiter.Algorithm{Kind: limiter.SlidingWindowLog}, Limit: limiter.Limit{Events: 9, Window: 30 * time.Second},
 		})
 		take(t, s, limiter.At(time.Now()), r, "early")
 		time.Sleep(15 * time.Second)
@@ -32,7 +31,7 @@ func TestJanitorForgetsSpentKeys(t *testing.T) {
 		} {
 			time.Sleep(step.sleep)
 			synctest.Wait()
-			if got := s.Stats("z").Keys; got != step.keys {
+			if got := s.Open("z").Stats().Keys; got != step.keys {
 				t.Errorf("keys at %v = %d, want %d", time.Now(), got, step.keys)
 			}
 		}
@@ -44,8 +43,7 @@ func TestSweepKeepsWhatIsUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{})
 		defer s.Close()
-		s.Open("z")
-		r := newRule(t, limiter.Rule{Zone: "z", Limit: limiter.Limit{Events: 9, Window: time.Millisecond}})
+		r := newRule(t, limiter.Rule{Zone: s.Open("z"), Limit: limiter.Limit{Events: 9, Window: time.Millisecond}})
 		take(t, s, limiter.At(time.Now()), r, "once")
 		take(t, s, limiter.At(time.Now()), r, "twice")
 		time.Sleep(15 * time.Second)
@@ -61,7 +59,7 @@ func TestSweepKeepsWhatIsUsed(t *testing.T) {
 		} {
 			time.Sleep(step.sleep)
 			synctest.Wait()
-			if got := s.Stats("z").Keys; got != step.keys {
+			if got := s.Open("z").Stats().Keys; got != step.keys {
 				t.Errorf("keys at %v = %d, want %d", time.Now(), got, step.keys)
 			}
 		}
@@ -69,8 +67,9 @@ func TestSweepKeepsWhatIsUsed(t *testing.T) {
 }
 
 func TestSweepKeepsWhatIsNotSpent(t *testing.T) {
-	s, r := open(t, "z"), hourly(t, 60, 10)
-	denied := newRule(t, limiter.Rule{ID: 2, Zone: "z", Limit: limiter.Limit{Events: 60, Window: time.Hour, Burst: 1}})
+	s := open(t)
+	r := hourly(t, s, 60, 10)
+	denied := newRule(t, limiter.Rule{ID: 2, Zone: s.Open("z"), Limit: limiter.Limit{Events: 60, Window: time.Hour, Burst: 1}})
 	take(t, s, start, r, "used")          // resets after a minute
 	take(t, s, start, denied, "denied")   // so does this
 	take(t, s, start+1, denied, "denied") // but its denial is no news for an hour
@@ -84,7 +83,7 @@ func TestSweepKeepsWhatIsNotSpent(t *testing.T) {
 		{3602 * second, 0},
 	} {
 		s.sweep(start + step.at)
-		if got := s.Stats("z").Keys; got != step.keys {
+		if got := s.Open("z").Stats().Keys; got != step.keys {
 			t.Errorf("keys after a sweep at start + %v = %d, want %d", step.at, got, step.keys)
 		}
 	}

@@ -11,9 +11,11 @@ import (
 // one whose key makes a shard grow does not wait for long.
 const shardBits = 8
 
-// A zone holds the counts of one zone.
-type zone struct {
+// A Zone holds the counts of one zone. Use [Store.Open].
+type Zone struct {
+	store    *Store
 	name     string
+	closed   atomic.Bool
 	shards   [1 << shardBits]shard
 	overflow shard // the counts that keys without room share, see overflow.go; not among the keys
 	alarm    alarm
@@ -24,8 +26,8 @@ type zone struct {
 }
 
 // newZone returns the empty zone that was opened as the nth of its store.
-func newZone(name string, n uint64) *zone {
-	z := &zone{name: name}
+func newZone(s *Store, name string, n uint64) *Zone {
+	z := &Zone{store: s, name: name}
 	for i := range z.shards {
 		z.shards[i].rank = n<<shardBits | uint64(i)
 	}
@@ -33,14 +35,26 @@ func newZone(name string, n uint64) *zone {
 	return z
 }
 
+// Name implements [limiter.Zone].
+func (z *Zone) Name() string { return z.name }
+
+// Close ends the zone with its counts. Takes that are under way are decided on the counts as they were.
+func (z *Zone) Close() {
+	z.store.mu.Lock()
+	defer z.store.mu.Unlock()
+	if !z.closed.Swap(true) {
+		delete(z.store.zones, z.name)
+	}
+}
+
 // shard returns the shard that k belongs to.
-func (z *zone) shard(k *table.Key) *shard { return &z.shards[k.Hash>>(64-shardBits)] }
+func (z *Zone) shard(k *table.Key) *shard { return &z.shards[k.Hash>>(64-shardBits)] }
 
 // reserve finds a place for one more key in s, which the caller has locked, and reports whether there is one. The caller
 // inserts an entry or releases the place.
 //
 // A bound that was lowered is worked off by the keys that come: each pushes out up to four.
-func (z *zone) reserve(s *shard, maxKeys int, now limiter.Instant) bool {
+func (z *Zone) reserve(s *shard, maxKeys int, now limiter.Instant) bool {
 	bound := int64(maxKeys)
 	for n := z.keys.Load(); n < bound; n = z.keys.Load() {
 		if z.keys.CompareAndSwap(n, n+1) {
@@ -60,4 +74,4 @@ func (z *zone) reserve(s *shard, maxKeys int, now limiter.Instant) bool {
 }
 
 // release gives back a place that is not used.
-func (z *zone) release() { z.keys.Add(-1) }
+func (z *Zone) release() { z.keys.Add(-1) }

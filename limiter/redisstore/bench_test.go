@@ -45,7 +45,7 @@ func BenchmarkLend(b *testing.B) {
 func spacious(b *testing.B) *limiter.Rule {
 	b.Helper()
 	r, err := limiter.NewRule(limiter.Rule{
-		ID: 1, Zone: "zone", Limit: limiter.Limit{Events: 1_000_000_000, Window: time.Minute}, MaxOvershoot: 0.05,
+		ID: 1, Limit: limiter.Limit{Events: 1_000_000_000, Window: time.Minute}, MaxOvershoot: 0.05,
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -20,10 +20,9 @@ func TestSameAsMemory(t *testing.T) {
 		histories = 4
 	}
 	for seed := range histories {
-		h := newHistory(t, uint64(seed))
-		h.redis, h.memory = withClock(client), memstore.New(memstore.Options{})
-		t.Cleanup(h.memory.Close)
-		h.memory.Open("zone")
+		memory := memstore.New(memstore.Options{})
+		t.Cleanup(memory.Close)
+		h := newHistory(t, uint64(seed), withClock(client), memory)
 		for call := range calls {
 			if err := h.call(t); err != nil {
 				t.Fatalf("seed %d, call %d at %d: %v", seed, call, h.now, err)
@@ -37,6 +36,7 @@ type history struct {
 	*rand.Rand
 	redis  *Store
 	memory *memstore.Store
+	zone   limiter.Zone // in memory
 	now    limiter.Instant
 	rules  []*limiter.Rule
 	last   limiter.Decision
@@ -53,8 +53,8 @@ var algorithms = []limiter.Algorithm{
 	{Kind: limiter.SlidingWindow, SubWindows: 60},
 }
 
-func newHistory(t *testing.T, seed uint64) *history {
-	h := &history{Rand: rand.New(rand.NewPCG(seed, 7))}
+func newHistory(t *testing.T, seed uint64, redis *Store, memory *memstore.Store) *history {
+	h := &history{Rand: rand.New(rand.NewPCG(seed, 7)), redis: redis, memory: memory, zone: memory.Open("zone")}
 	h.now = limiter.Instant(1_770_000_000_000_000 + h.Int64N(1<<50))
 	for id, a := range algorithms {
 		h.rules = append(h.rules, h.randomRule(t, uint32(id), a))
@@ -66,12 +66,14 @@ func newHistory(t *testing.T, seed uint64) *history {
 func pick[T any](h *history, choices ...T) T { return choices[h.IntN(len(choices))] }
 
 func (h *history) randomRule(t *testing.T, id uint32, a limiter.Algorithm) *limiter.Rule {
-	return mustRule(t, id, a, limiter.Limit{
+	r := mustRule(t, id, a, limiter.Limit{
 		Events: pick[int64](h, 1, 2, 3, 10, 99, 1_000, 1_000_003, 999_999_999_989, limiter.MaxEvents),
 		Window: pick(h, limiter.MinWindow, 997*time.Millisecond, time.Second, 1_000_003*time.Microsecond, time.Minute,
 			time.Hour, 24*time.Hour, 200*24*time.Hour),
 		Burst: pick[int64](h, 0, 0, 1, 7, 150, 1_000_000, limiter.MaxEvents),
 	})
+	r.Zone = h.zone
+	return r
 }
 
 // move lets time pass.
@@ -159,6 +161,7 @@ func (h *history) changeLimit(t *testing.T) {
 	}
 	l.Events = min(l.Events, limiter.MaxEvents)
 	h.rules[i] = mustRule(t, r.ID, r.Algorithm, l)
+	h.rules[i].Zone = h.zone
 }
 
 // randomTakes returns takes of some rules by few keys.

@@ -57,7 +57,7 @@ func withClock(c *redisconn.Client) *Store {
 // mustRule returns the rule that enforces l by a.
 func mustRule(t testing.TB, id uint32, a limiter.Algorithm, l limiter.Limit) *limiter.Rule {
 	t.Helper()
-	r, err := limiter.NewRule(limiter.Rule{ID: id, Zone: "zone", Algorithm: a, Limit: l})
+	r, err := limiter.NewRule(limiter.Rule{ID: id, Algorithm: a, Limit: l})
 	if err != nil {
 		t.Fatal(err)
 	}

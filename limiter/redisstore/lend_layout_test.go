@@ -30,7 +30,7 @@ func borrow(t *testing.T, s *Store, now limiter.Instant, l limiter.LeaseRequest)
 func leasable(t *testing.T, a limiter.Algorithm) *limiter.Rule {
 	t.Helper()
 	r, err := limiter.NewRule(limiter.Rule{
-		ID: 0x01020304, Zone: "zone", Algorithm: a, MaxOvershoot: 1.0 / 30, Limit: limiter.Limit{Events: 600, Window: time.Minute},
+		ID: 0x01020304, Algorithm: a, MaxOvershoot: 1.0 / 30, Limit: limiter.Limit{Events: 600, Window: time.Minute},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func TestLend(t *testing.T) {
 
 // TestStrictRulesLendNothing checks that nothing is lent to who has no use for it.
 func TestStrictRulesLendNothing(t *testing.T) {
-	r, err := limiter.NewRule(limiter.Rule{ID: 1, Zone: "zone", Strict: true, Limit: limiter.Limit{Events: 600, Window: time.Minute}})
+	r, err := limiter.NewRule(limiter.Rule{ID: 1, Strict: true, Limit: limiter.Limit{Events: 600, Window: time.Minute}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,9 @@ func TestStore(t *testing.T) {
 	for _, topology := range topologies {
 		t.Run(topology.name, func(t *testing.T) {
 			client := connect(t, topology.options(t))
-			storetest.Run(t, func(*testing.T, ...string) limiter.Store { return withClock(client) })
+			storetest.Run(t, func(*testing.T, ...string) (limiter.Store, map[string]limiter.Zone) {
+				return withClock(client), nil
+			})
 		})
 	}
 }

@@ -14,15 +14,16 @@ import (
 // TestStrictAccounts passes the tests of all stores with strict rules, whose accounts decide nothing but denials that Redis repeats.
 func TestStrictAccounts(t *testing.T) {
 	client := connect(t, standalone(t))
-	storetest.Run(t, func(t *testing.T, zones ...string) limiter.Store {
+	storetest.Run(t, func(t *testing.T, names ...string) (limiter.Store, map[string]limiter.Zone) {
 		s := &strictStore{lender: &watchedLender{Store: withClock(client)}}
 		s.lender.clock = func(limiter.Instant) string { return strconv.FormatInt(int64(s.instant()), 10) }
 		s.Store = lease.New(s.lender, lease.Options{Clock: s.elapsed, Timeout: patience})
 		t.Cleanup(s.Close)
-		for _, zone := range zones {
-			s.Open(zone)
+		zones := make(map[string]limiter.Zone)
+		for _, name := range names {
+			zones[name] = s.Open(name)
 		}
-		return s
+		return s, zones
 	})
 }
 

@@ -48,9 +48,9 @@ func testBreach(t *testing.T, open opener) {
 
 // testBreachOfSeveral checks that only those who deny are in breach.
 func testBreachOfSeveral(t *testing.T, open opener) {
-	s := open(t, "a", "b")
-	a := perMinute(t, 1, "a", limiter.Algorithm{}, 1)
-	b := perMinute(t, 2, "b", limiter.Algorithm{}, 9)
+	s, zones := open(t, "a", "b")
+	a := perMinute(t, 1, zones["a"], limiter.Algorithm{}, 1)
+	b := perMinute(t, 2, zones["b"], limiter.Algorithm{}, 9)
 	for i, want := range []bool{false, true, false} {
 		d := takeAll(t, s, start, ask(a, "x", 1), ask(b, "x", 1))
 		if d[0].Breach != want || d[1].Breach {

@@ -26,10 +26,10 @@ func testConcurrent(t *testing.T, open opener) {
 	})
 	for _, a := range algorithms {
 		t.Run("several/"+a.name, func(t *testing.T) {
-			s := open(t, "a", "b", "c")
-			narrow := perMinute(t, 1, "a", a.Algorithm, 700)
-			wide := perMinute(t, 2, "b", a.Algorithm, 5000)
-			own := perMinute(t, 3, "c", limiter.Algorithm{}, 60)
+			s, zones := open(t, "a", "b", "c")
+			narrow := perMinute(t, 1, zones["a"], a.Algorithm, 700)
+			wide := perMinute(t, 2, zones["b"], a.Algorithm, 5000)
+			own := perMinute(t, 3, zones["c"], limiter.Algorithm{}, 60)
 			got := countAllowed(t, s, func(taker int) []limiter.Take {
 				takes := []limiter.Take{ask(narrow, "n", 1), ask(wide, "w", 1), ask(own, string(rune('a'+taker)), 1)}
 				if taker%2 > 0 { // the other way round: whoever locks in the order of takes is stuck now

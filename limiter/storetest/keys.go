@@ -34,13 +34,13 @@ func testKeys(t *testing.T, open opener) {
 
 // testRuleIDs checks that rules with different IDs do not share counts, in one zone or two.
 func testRuleIDs(t *testing.T, open opener) {
-	s := open(t, "a", "b")
+	s, zones := open(t, "a", "b")
 	rules := []*limiter.Rule{
-		perMinute(t, 0, "a", limiter.Algorithm{}, 1),
-		perMinute(t, 1, "a", limiter.Algorithm{}, 1),
-		perMinute(t, 1<<24, "a", limiter.Algorithm{Kind: limiter.FixedWindow}, 1),
-		perMinute(t, 2, "b", limiter.Algorithm{}, 1),
-		perMinute(t, 1<<32-1, "b", limiter.Algorithm{Kind: limiter.SlidingWindowLog}, 1),
+		perMinute(t, 0, zones["a"], limiter.Algorithm{}, 1),
+		perMinute(t, 1, zones["a"], limiter.Algorithm{}, 1),
+		perMinute(t, 1<<24, zones["a"], limiter.Algorithm{Kind: limiter.FixedWindow}, 1),
+		perMinute(t, 2, zones["b"], limiter.Algorithm{}, 1),
+		perMinute(t, 1<<32-1, zones["b"], limiter.Algorithm{Kind: limiter.SlidingWindowLog}, 1),
 	}
 	for _, r := range rules {
 		allowed(t, s, start, r, "key", 1, 0)
@@ -52,7 +52,8 @@ func testRuleIDs(t *testing.T, open opener) {
 
 // testKeyBuffer checks that a store keeps no reference to the bytes of a key.
 func testKeyBuffer(t *testing.T, open opener) {
-	s, r := open(t, zone), perMinute(t, 1, zone, limiter.Algorithm{}, 1)
+	s, zones := open(t, zone)
+	r := perMinute(t, 1, zones[zone], limiter.Algorithm{}, 1)
 	buffer := []byte("alice")
 	takeAll(t, s, start, limiter.Take{Rule: r, Key: buffer, Cost: 1})
 	copy(buffer, "carol")

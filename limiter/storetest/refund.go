@@ -48,7 +48,8 @@ func testRefund(t *testing.T, open opener) {
 func testRefundOfPassedWindow(t *testing.T, open opener) {
 	for _, a := range algorithms {
 		t.Run(a.name, func(t *testing.T) {
-			s, r := open(t, zone), perMinute(t, 1, zone, a.Algorithm, 10)
+			s, zones := open(t, zone)
+			r := perMinute(t, 1, zones[zone], a.Algorithm, 10)
 			d := allowed(t, s, start, r, "key", 10, 0)
 			later := start + 3*minute
 			allowed(t, s, later, r, "key", 6, 4)
@@ -84,7 +85,8 @@ func testRefundOfTakenInBetween(t *testing.T, open opener) {
 		{"fixed window, passed", limiter.Algorithm{Kind: limiter.FixedWindow}, minute, 6, 4, minute, 4, 4},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s, r := open(t, zone), perMinute(t, 1, zone, test.Algorithm, 10)
+			s, zones := open(t, zone)
+			r := perMinute(t, 1, zones[zone], test.Algorithm, 10)
 			d := allowed(t, s, start, r, "key", 4, 6)
 			allowed(t, s, start+test.again, r, "key", test.cost, test.left)
 			remains(t, s, start+test.back, r, "key", test.before)
@@ -105,7 +107,8 @@ func testRefundToABucketThatWasNotFull(t *testing.T, open opener) {
 		{0, 4}, {second, 4}, {24 * second, 4}, {30*second - 1, 4}, {30 * second, 4}, {36 * second, 3}, {48 * second, 1}, {54 * second, 0},
 		{2 * minute, 0},
 	} {
-		s, r := open(t, zone), perMinute(t, 1, zone, limiter.Algorithm{}, 10)
+		s, zones := open(t, zone)
+		r := perMinute(t, 1, zones[zone], limiter.Algorithm{}, 10)
 		allowed(t, s, start, r, "key", 5, 5)
 		d := allowed(t, s, start, r, "key", 4, 1)
 		now := start + test.after
@@ -116,9 +119,9 @@ func testRefundToABucketThatWasNotFull(t *testing.T, open opener) {
 }
 
 func testRefundOfSeveral(t *testing.T, open opener) {
-	s := open(t, "a", "b")
-	a := perMinute(t, 1, "a", limiter.Algorithm{}, 10)
-	b := perMinute(t, 2, "b", limiter.Algorithm{Kind: limiter.FixedWindow}, 10)
+	s, zones := open(t, "a", "b")
+	a := perMinute(t, 1, zones["a"], limiter.Algorithm{}, 10)
+	b := perMinute(t, 2, zones["b"], limiter.Algorithm{Kind: limiter.FixedWindow}, 10)
 	takes := []limiter.Take{ask(a, "x", 4), ask(b, "y", 5)}
 	takeAll(t, s, start, takes...)
 	if err := s.Refund(t.Context(), start, takes); err != nil {

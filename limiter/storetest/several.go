@@ -11,10 +11,10 @@ import (
 func testSeveral(t *testing.T, open opener) {
 	for _, algorithm := range algorithms {
 		t.Run(algorithm.name, func(t *testing.T) {
-			s := open(t, "user", "tenant", "global")
-			user := perMinute(t, 1, "user", algorithm.Algorithm, 3)
-			tenant := perMinute(t, 2, "tenant", limiter.Algorithm{Kind: limiter.FixedWindow}, 5)
-			global := perMinute(t, 3, "global", limiter.Algorithm{}, 100)
+			s, zones := open(t, "user", "tenant", "global")
+			user := perMinute(t, 1, zones["user"], algorithm.Algorithm, 3)
+			tenant := perMinute(t, 2, zones["tenant"], limiter.Algorithm{Kind: limiter.FixedWindow}, 5)
+			global := perMinute(t, 3, zones["global"], limiter.Algorithm{}, 100)
 			request := func(name string, cost int64) []limiter.Decision {
 				t.Helper()
 				return takeAll(t, s, start, ask(global, "", cost), ask(tenant, "acme", cost), ask(user, name, cost))
@@ -43,9 +43,9 @@ func testSeveral(t *testing.T, open opener) {
 }
 
 func testPeekOfSeveral(t *testing.T, open opener) {
-	s := open(t, "a", "b")
-	a := perMinute(t, 1, "a", limiter.Algorithm{}, 1)
-	b := perMinute(t, 2, "b", limiter.Algorithm{}, 9)
+	s, zones := open(t, "a", "b")
+	a := perMinute(t, 1, zones["a"], limiter.Algorithm{}, 1)
+	b := perMinute(t, 2, zones["b"], limiter.Algorithm{}, 9)
 	allowed(t, s, start, a, "x", 1, 0)
 	takes := []limiter.Take{ask(a, "x", 1), ask(b, "y", 1)}
 	if err := s.Peek(t.Context(), start, takes); err != nil {
@@ -62,10 +62,10 @@ func testPeekOfSeveral(t *testing.T, open opener) {
 // testMany takes more keys at once than any store would have thought of.
 func testMany(t *testing.T, open opener) {
 	const n = 40
-	s := open(t, zone)
+	s, zones := open(t, zone)
 	var takes []limiter.Take
 	for i := range n {
-		takes = append(takes, ask(perMinute(t, uint32(i), zone, limiter.Algorithm{}, 2), fmt.Sprint("key", i%7), 1))
+		takes = append(takes, ask(perMinute(t, uint32(i), zones[zone], limiter.Algorithm{}, 2), fmt.Sprint("key", i%7), 1))
 	}
 	for _, remaining := range []int64{1, 0} {
 		for i, d := range takeAll(t, s, start, takes...) {

@@ -12,9 +12,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// Run runs all tests on stores that open makes. open returns a store without counts in which the zones are open; it
-// registers whatever closes the store with t.Cleanup. Each test opens a store of its own.
-func Run(t *testing.T, open func(t *testing.T, zones ...string) limiter.Store) {
+// Run runs all tests on stores that open makes. open returns a store without counts, and its handles of the zones with
+// these names; it registers whatever closes the store with t.Cleanup. Each test opens a store of its own.
+func Run(t *testing.T, open func(t *testing.T, zones ...string) (limiter.Store, map[string]limiter.Zone)) {
 	themes := []struct {
 		name string
 		run  func(*testing.T, opener)
@@ -36,7 +36,7 @@ func Run(t *testing.T, open func(t *testing.T, zones ...string) limiter.Store) {
 	}
 }
 
-type opener func(t *testing.T, zones ...string) limiter.Store
+type opener func(t *testing.T, zones ...string) (limiter.Store, map[string]limiter.Zone)
 
 // start is the instant at which tests begin: 2026-01-01T00:00:00Z, the beginning of a minute and of an hour.
 const start limiter.Instant = 1_767_225_600_000_000
@@ -67,15 +67,16 @@ var algorithms = []struct {
 func eachAlgorithm(t *testing.T, open opener, test func(*testing.T, limiter.Store, func(events int64) *limiter.Rule)) {
 	for _, a := range algorithms {
 		t.Run(a.name, func(t *testing.T) {
-			test(t, open(t, zone), func(events int64) *limiter.Rule {
-				return perMinute(t, 1, zone, a.Algorithm, events)
+			s, zones := open(t, zone)
+			test(t, s, func(events int64) *limiter.Rule {
+				return perMinute(t, 1, zones[zone], a.Algorithm, events)
 			})
 		})
 	}
 }
 
 // perMinute returns a rule that admits so many events a minute.
-func perMinute(t *testing.T, id uint32, zone string, a limiter.Algorithm, events int64) *limiter.Rule {
+func perMinute(t *testing.T, id uint32, zone limiter.Zone, a limiter.Algorithm, events int64) *limiter.Rule {
 	t.Helper()
 	r, err := limiter.NewRule(limiter.Rule{
 		ID: id, Zone: zone, Algorithm: a, Limit: limiter.Limit{Events: events, Window: time.Minute},

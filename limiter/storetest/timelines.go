@@ -116,8 +116,8 @@ func testTimelines(t *testing.T, open opener) {
 		},
 	} {
 		t.Run(line.name, func(t *testing.T) {
-			s := open(t, zone)
-			line.rule.ID, line.rule.Zone = 1, zone
+			s, zones := open(t, zone)
+			line.rule.ID, line.rule.Zone = 1, zones[zone]
 			r, err := limiter.NewRule(line.rule)
 			if err != nil {
 				t.Fatal(err)
