@@ -46,7 +46,7 @@ func (e *evaluation) evaluate() error {
 
 // addTake adds the take from a zone, unless the zone does not apply to the request.
 func (e *evaluation) addTake(z *zone) error {
-	matches, err := z.matches(e.request)
+	matches, err := z.matchers.AnyMatchWithError(e.request)
 	if err != nil || !matches {
 		return err
 	}
@@ -67,14 +67,6 @@ func (e *evaluation) addTake(z *zone) error {
 		e.takes = append(e.takes, limiter.Take{Rule: rule.Rule, Key: key, Cost: cost})
 	}
 	return nil
-}
-
-// matches reports whether the zone's matchers select the request.
-func (z *zone) matches(r *http.Request) (bool, error) {
-	if len(z.matchers) == 0 {
-		return true, nil
-	}
-	return z.matchers.AnyMatchWithError(r)
 }
 
 // keyOf returns the key whose count of the zone the request uses, and the template that made it.
@@ -227,9 +219,6 @@ func (e *evaluation) takeFromStore(now time.Time) error {
 	return store.Take(e.request.Context(), store.instant(now), e.takes)
 }
 
-// statusClientGone is the status that Caddy logs if the client has gone before there is a response.
-const statusClientGone = 499
-
 // clientGoneError returns the error of a request that ended while it waited for the store, else
 // nil. What the store did with its takes is unknown, and says nothing about the store. Such a
 // request must not go on: admitted uncounted, it would pass every limit in handlers that act before
@@ -242,7 +231,7 @@ func clientGoneError(ctx context.Context) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return caddyhttp.Error(http.StatusGatewayTimeout, err)
 	}
-	return caddyhttp.Error(statusClientGone, err)
+	return caddyhttp.Error(499, err) // the status that Caddy too logs if the client has gone
 }
 
 // serveNext hands the request on, and sets the headers of its response.

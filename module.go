@@ -175,7 +175,11 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, config *Zone) (*
 	if config == nil {
 		return nil, errors.New("is empty: use at least `key` and `limit`")
 	}
-	matchers, err := loadMatchers(ctx, config)
+	var matchers caddyhttp.MatcherSets
+	loaded, err := ctx.LoadModule(config, "MatcherSetsRaw")
+	if err == nil {
+		err = matchers.FromInterface(loaded)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("loading matchers: %w", err)
 	}
@@ -196,17 +200,6 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, config *Zone) (*
 	h.app.zones = append(h.app.zones, z)
 	h.app.mu.Unlock()
 	return z, nil
-}
-
-func loadMatchers(ctx caddy.Context, config *Zone) (sets caddyhttp.MatcherSets, err error) {
-	if len(config.MatcherSetsRaw) == 0 {
-		return nil, nil
-	}
-	loaded, err := ctx.LoadModule(config, "MatcherSetsRaw")
-	if err != nil {
-		return nil, err
-	}
-	return sets, sets.FromInterface(loaded)
 }
 
 // warnUnused warns about settings that are accepted and have no effect.

@@ -28,7 +28,7 @@ func exhausted(t *testing.T, settings, site, method string, headers ...string) *
 }
 
 func TestRejectJSON(t *testing.T) {
-	r := exhausted(t, "", `respond "hello"`, "GET").rejected().has("Content-Type", "application/json")
+	r := exhausted(t, "", `respond "hello"`, "GET").rejected().has("Content-Type", "application/json").has("Server", "Caddy")
 	reset := time.Unix(r.number("X-RateLimit-Reset"), 0).UTC().Format(time.RFC3339)
 	want := fmt.Sprintf(`{"error":{"code":"RATE_LIMIT_EXCEEDED","message":"Rate limit of 2 requests per 60 seconds exceeded",`+
 		`"details":{"zone":"user","limit":2,"window_seconds":60,"retry_after_seconds":%d,"reset_at":%q}}}`,
