@@ -39,8 +39,7 @@ func TestClientAddr(t *testing.T) {
 		{"a.b", ""},
 		{strings.Repeat("f", 64<<10), ""},
 	} {
-		r, _ := keyRequest("192.0.2.99")
-		setClientIP(tc.text)(r)
+		r := requestFrom(tc.text)
 		for _, state := range []*tls.ConnectionState{nil, {HandshakeComplete: true}, {HandshakeComplete: false}} {
 			r.TLS = state
 			wantEarly := state != nil && !state.HandshakeComplete

@@ -54,7 +54,7 @@ func TestUnmarshalCaddyfile(t *testing.T) {
 
 func TestUnmarshalCaddyfileRefusesNamedMatchers(t *testing.T) {
 	err := new(Handler).UnmarshalCaddyfile(dispenser(t, "rate_limit {\n zone api {\n  match @api\n }\n}"))
-	want := "named matchers are not known here: say `match { <matchers> }`, at Caddyfile:3"
+	want := "named matchers are not known here: use `match { <matchers> }`, at Caddyfile:3"
 	if err == nil || err.Error() != want {
 		t.Errorf("error = %v, want %s", err, want)
 	}

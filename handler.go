@@ -10,6 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -71,19 +72,19 @@ func (e *evaluation) addTake(z *zone) error {
 
 // keyOf returns the key whose count of the zone the request uses, and the template that made it.
 // The template is nil if the zone does not apply.
-func (e *evaluation) keyOf(z *zone) ([]byte, *template, error) {
+func (e *evaluation) keyOf(z *zone) ([]byte, *keytemplate.Template, error) {
 	used := z.key
-	key, has, err := used.append(e.keyBuffer(), e.request, e.repl)
-	if err == nil && has != present {
+	key, has, err := used.Append(e.keyBuffer(), e.request, e.repl)
+	if err == nil && has != keytemplate.Present {
 		if used, err = e.substituteKey(z, has); used == nil {
 			return nil, nil, err
 		}
-		key, has, err = used.append(e.keyBuffer(), e.request, e.repl)
+		key, has, err = used.Append(e.keyBuffer(), e.request, e.repl)
 	}
 	switch {
 	case err != nil:
 		return nil, nil, caddyhttp.Error(http.StatusTooEarly, err)
-	case has != present:
+	case has != keytemplate.Present:
 		return nil, nil, caddyhttp.Error(http.StatusBadRequest,
 			fmt.Errorf("the request has neither the key of zone %q nor what on_missing_key counts instead", z.name))
 	}
@@ -92,11 +93,11 @@ func (e *evaluation) keyOf(z *zone) ([]byte, *template, error) {
 
 // substituteKey returns the template that counts a request without a usable key. It returns nil if
 // the zone does not apply to such requests, and an error if it denies them.
-func (e *evaluation) substituteKey(z *zone, has presence) (*template, error) {
+func (e *evaluation) substituteKey(z *zone, has keytemplate.Presence) (*keytemplate.Template, error) {
 	if err := z.checkAmbiguous("key", has); err != nil {
 		return nil, err
 	}
-	if has == ambiguousCookie {
+	if has == keytemplate.AmbiguousCookie {
 		return z.cookieKey, nil
 	}
 	z.counters.missingKeys.Add(1)
@@ -109,7 +110,7 @@ func (e *evaluation) substituteKey(z *zone, has presence) (*template, error) {
 	case missingDefault:
 		if !z.warned.Swap(true) {
 			e.handler.logger.Warn("requests without a key are counted by the client's address: "+
-				"use on_missing_key to change that", zap.String("zone", z.name), zap.String("key", z.key.raw))
+				"use on_missing_key to change that", zap.String("zone", z.name), zap.String("key", z.key.String()))
 		}
 	}
 	return z.missing.key, nil
@@ -117,8 +118,8 @@ func (e *evaluation) substituteKey(z *zone, has presence) (*template, error) {
 
 // ruleOf returns the rule that the request falls under in the zone, and the cost of the request.
 // The rule is nil if the zone does not limit the request.
-func (e *evaluation) ruleOf(z *zone, template *template) (_ *rule, cost int64, _ error) {
-	key := func() string { return template.text(e.request, e.repl) }
+func (e *evaluation) ruleOf(z *zone, template *keytemplate.Template) (_ *rule, cost int64, _ error) {
+	key := func() string { return template.Text(e.request, e.repl) }
 	if !z.deny.Empty() && z.deny.Match(key()) {
 		z.counters.denied.Add(1)
 		return nil, 0, caddyhttp.Error(http.StatusForbidden, fmt.Errorf("the key is denied in zone %q", z.name))
@@ -146,7 +147,7 @@ func (e *evaluation) ruleOf(z *zone, template *template) (_ *rule, cost int64, _
 	if err := z.checkAmbiguous("cost", has); err != nil {
 		return nil, 0, err
 	}
-	if has != present {
+	if has != keytemplate.Present {
 		z.counters.invalidCosts.Add(1)
 	}
 	return rule, cost, nil

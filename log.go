@@ -21,12 +21,12 @@ const (
 	logNone  = "none"
 )
 
-func checkRejectionLog(rejections string) error {
+func parseRejectionLog(rejections string) (string, error) {
 	switch rejections {
 	case "", logFirst, logAll, logNone:
-		return nil
+		return rejections, nil
 	}
-	return fmt.Errorf("log_rejections is %q: use first, all or none", rejections)
+	return "", fmt.Errorf("log_rejections is %q: use first, all or none", rejections)
 }
 
 // report logs a rejection and emits its event. Zones in the syntax of caddy-ratelimit do both for
@@ -60,7 +60,7 @@ func (e *evaluation) report(denied *zoneResult, wait time.Duration) {
 			zap.String("remote_ip", remote),
 		}
 		if h.LogKey {
-			fields = append(fields, zap.String("key", denied.template.text(e.request, e.repl)))
+			fields = append(fields, zap.String("key", denied.template.Text(e.request, e.repl)))
 		}
 		if unlogged > 0 {
 			fields = append(fields, zap.Uint64("suppressed", unlogged))

@@ -3,22 +3,26 @@
 //
 // The package adapts Caddy to package limiter, which decides. Each file holds one idea:
 //
-//	module.go            the handler: its options, and how it is provisioned
-//	app.go               the app: what the handlers of a configuration share
-//	config.go, legacy.go the JSON configuration of zones; the syntax of caddy-ratelimit
-//	caddyfile.go, caddyfile_app.go, caddyfile_zone.go, caddyfile_endpoint.go, caddyfile_limit.go
-//	                     the Caddyfile grammar: the directive, the global option, zones,
-//	                     endpoints, limits
-//	handler.go           one request, from ServeHTTP to the store and back
-//	request.go           the state of one request
-//	addressfilter.go     which client addresses are exempt or denied
-//	zone.go, rule.go, tier.go, endpoint.go, cost.go
-//	                     a zone, compiled; internal/keytemplate makes its keys
-//	header.go, writer.go, reject.go
-//	                     what responses say
-//	metrics.go, log.go   what operators see
-//	pool.go, store.go, redis.go, member.go
-//	                     what outlives a configuration: zones, stores, clients, the fleet
+//	module.go         the handler: its options, and how it is provisioned
+//	app.go            the app: what the handlers of a configuration share
+//	config.go         the JSON configuration of both
+//	caddyfile.go      the Caddyfile grammar: the directive. The global option, zones, endpoints and
+//	                  limits are in caddyfile_app.go, caddyfile_zone.go, caddyfile_endpoint.go and
+//	                  caddyfile_limit.go
+//	handler.go        one request, from ServeHTTP to the store and back
+//	request.go        the state of one request
+//	addressfilter.go  which client addresses are exempt or denied
+//	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, endpoint.go, cost.go and
+//	                  consistency.go; internal/keytemplate makes its keys
+//	header.go         the headers of responses
+//	writer.go         when headers are set
+//	reject.go         the rest of a rejection
+//	metrics.go        what Prometheus scrapes
+//	log.go            what is logged, and how often
+//	pool.go           what outlives a configuration: zones, and what they have in stores
+//	store.go          the store, in memory or in Redis
+//	redis.go          the options of Redis
+//	member.go         this node as a member of a fleet
 package fleetlimit
 
 import (
@@ -156,11 +160,10 @@ func (h *Handler) provisionSettings() (err error) {
 	if h.headers, err = parseHeaderSet(cmp.Or(h.Headers, h.app.defaults.Headers)); err != nil {
 		return err
 	}
-	h.rejectStyle = cmp.Or(h.Reject, h.app.defaults.Reject)
-	if err = checkRejectStyle(h.rejectStyle); err != nil {
+	if h.rejectStyle, err = parseRejectStyle(cmp.Or(h.Reject, h.app.defaults.Reject)); err != nil {
 		return err
 	}
-	if err = checkRejectionLog(h.LogRejections); err != nil {
+	if _, err = parseRejectionLog(h.LogRejections); err != nil {
 		return err
 	}
 	if h.Jitter < 0 || h.Jitter > 1 {
@@ -186,10 +189,7 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, config *Zone) (*
 	if err := h.app.define(name, config, h.logger); err != nil {
 		return nil, err
 	}
-	state, handle, release, err := acquireZone(h.app.store, name)
-	if err != nil {
-		return nil, err
-	}
+	state, handle, release := acquireZone(h.app.store, name)
 	h.releases = append(h.releases, release)
 	z, err := newZone(name, config, h.app, handle)
 	if err != nil {

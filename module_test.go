@@ -2,6 +2,10 @@ package fleetlimit
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,49 +18,49 @@ func TestProvisionRefuses(t *testing.T) {
 		{"nothing", `{}`, "use at least one zone"},
 		{"null zone", `{"rate_limits": {"z": null}}`, `zone "z": is empty`},
 		{"name", `{"rate_limits": {"a b": {"key": "k", "limit": {"events": 1, "window": "1s"}}}}`, "use 1 to 64 of the characters"},
-		{"no key", `{"rate_limits": {"z": {"limit": {"events": 1, "window": "1s"}}}}`, "has no key"},
-		{"no limit", `{"rate_limits": {"z": {"key": "k"}}}`, "has no limit"},
-		{"endpoint without limit", `{"rate_limits": {"z": {"key": "k", "endpoints": [{"path": "/a"}]}}}`, "endpoint 1 (/a) has no limit"},
+		{"no key", `{"rate_limits": {"z": {"limit": {"events": 1, "window": "1s"}}}}`, "no key: use `key`"},
+		{"no limit", `{"rate_limits": {"z": {"key": "k"}}}`, "no limit: use one"},
+		{"endpoint without limit", `{"rate_limits": {"z": {"key": "k", "endpoints": [{"path": "/a"}]}}}`, "endpoint 1 (/a): no limit"},
 		{"null endpoint", `{"rate_limits": {"z": {"key": "k", "endpoints": [null]}}}`, "endpoint 1 is empty"},
-		{"events 0", `{"rate_limits": {"z": {"key": "k", "limit": {"window": "1s"}}}}`, "say block"},
-		{"two kinds of limit", `{"rate_limits": {"z": {"key": "k", "limit": {"block": true, "unlimited": true}}}}`, "say one of"},
+		{"events 0", `{"rate_limits": {"z": {"key": "k", "limit": {"window": "1s"}}}}`, "use block"},
+		{"two kinds of limit", `{"rate_limits": {"z": {"key": "k", "limit": {"block": true, "unlimited": true}}}}`, "use only one of"},
 		{"window", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": 1000}}}}`, "window = 1µs, want 1ms"},
 		{"algorithm", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"}, "algorithm": {"name": "leaky"}}}}`,
 			`unknown algorithm "leaky"`},
 		{"burst", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s", "burst": 2},
-			"algorithm": {"name": "fixed_window"}}}}`, "only token_bucket has a burst"},
+			"algorithm": {"name": "fixed_window"}}}}`, "use token_bucket"},
 		{"cost above the limit", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"}, "cost": {"events": 2}}}}`,
-			"lower the cost"},
+			"use a lower cost"},
 		{"cost of a client", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"},
-			"cost": {"placeholder": "{http.request.header.Cost}"}}}}`, "add `trusted`"},
+			"cost": {"placeholder": "{http.request.header.Cost}"}}}}`, "use `trusted`"},
 		{"tier of a client", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"},
-			"tier": {"placeholder": "{http.request.header.Tier}", "tiers": {"pro": {"unlimited": true}}}}}}`, "add `trusted`"},
+			"tier": {"placeholder": "{http.request.header.Tier}", "tiers": {"pro": {"unlimited": true}}}}}}`, "use `trusted`"},
 		{"tier without limit", `{"rate_limits": {"z": {"key": "k", "tier": {"placeholder": "{http.vars.tier}", "tiers": {"pro": null}}}}}`,
 			`"pro" has no limit`},
 		{"keys without a tier", `{"rate_limits": {"z": {"key": "k", "tier": {"placeholder": "{http.vars.tier}",
 			"tiers": {"pro": {"unlimited": true}}}}}}`, "keys without a tier have no limit"},
-		{"prefix", `{"rate_limits": {"z": {"key": "k", "ipv4_prefix": 33, "limit": {"events": 1, "window": "1s"}}}}`, "say 0 to 32"},
+		{"prefix", `{"rate_limits": {"z": {"key": "k", "ipv4_prefix": 33, "limit": {"events": 1, "window": "1s"}}}}`, "use 0 to 32"},
 		{"max_keys", `{"rate_limits": {"z": {"key": "k", "max_keys": -1, "limit": {"events": 1, "window": "1s"}}}}`, "max keys = -1"},
-		{"both syntaxes", `{"rate_limits": {"z": {"key": "k", "window": "1s", "max_events": 1, "limit": {"block": true}}}}`, "keep `limit`"},
-		{"mode", `{"rate_limits": {"z": {"key": "k", "mode": "fast", "limit": {"events": 1, "window": "1s"}}}}`, `"fast" is not a mode`},
+		{"both syntaxes", `{"rate_limits": {"z": {"key": "k", "window": "1s", "max_events": 1, "limit": {"block": true}}}}`, "use only `limit`"},
+		{"mode", `{"rate_limits": {"z": {"key": "k", "mode": "fast", "limit": {"events": 1, "window": "1s"}}}}`, `mode is "fast"`},
 		{"max_overshoot", `{"rate_limits": {"z": {"key": "k", "max_overshoot": 5, "limit": {"events": 1, "window": "1s"}}}}`,
-			"max_overshoot is 5: say a fraction"},
+			"max_overshoot is 5: use a fraction"},
 		{"mode of a tier", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"},
-			"tier": {"default": "pro", "tiers": {"pro": {"unlimited": true, "mode": "fast"}}}}}}`, `tier: "pro": "fast" is not a mode`},
+			"tier": {"default": "pro", "tiers": {"pro": {"unlimited": true, "mode": "fast"}}}}}}`, `tier: "pro": mode is "fast"`},
 		{"mode of an endpoint", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"},
-			"endpoints": [{"path": "/a", "mode": "fast"}]}}}`, `endpoint 1 (/a): "fast" is not a mode`},
+			"endpoints": [{"path": "/a", "mode": "fast"}]}}}`, `endpoint 1 (/a): mode is "fast"`},
 		{"overshoot of an endpoint's tier", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"},
 			"tier": {"default": "pro", "tiers": {"pro": {"unlimited": true}}},
 			"endpoints": [{"path": "/a", "tiers": {"pro": {"max_overshoot": -0.1}}}]}}}`, `tier "pro": max_overshoot is -0.1`},
-		{"endpoint's tier that says nothing", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"},
+		{"empty tier of an endpoint", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"},
 			"tier": {"default": "pro", "tiers": {"pro": {"unlimited": true}}},
-			"endpoints": [{"path": "/a", "tiers": {"pro": {}}}]}}}`, `tier "pro" says nothing`},
+			"endpoints": [{"path": "/a", "tiers": {"pro": {}}}]}}}`, `tier "pro" is empty`},
 		{"mode of a legacy zone", `{"rate_limits": {"z": {"key": "k", "window": "1s", "max_events": 1, "mode": "strict"}}}`,
-			"knows no algorithm, tier, endpoint, cost, mode"},
+			"algorithm, tier, endpoint, cost, mode"},
 		{"on_ambiguous_key", `{"rate_limits": {"z": {"key": "k", "on_ambiguous_key": "skip", "limit": {"events": 1, "window": "1s"}}}}`,
 			"use reject or missing"},
 		{"on_ambiguous_key of a legacy zone", `{"rate_limits": {"z": {"key": "k", "window": "1s", "max_events": 1,
-			"on_ambiguous_key": "reject"}}}`, "remove on_ambiguous_key"},
+			"on_ambiguous_key": "reject"}}}`, "has no on_ambiguous_key"},
 		{"headers", `{"allow": ["10.0.0.0/8"], "headers": "some"}`, "use x, draft, all or none"},
 		{"reject", `{"allow": ["10.0.0.0/8"], "reject": "html"}`, "use json, problem or error"},
 		{"log_rejections", `{"allow": ["10.0.0.0/8"], "log_rejections": "some"}`, "use first, all or none"},
@@ -92,14 +96,14 @@ func TestProvisionRefuses(t *testing.T) {
 func TestAppProvisionRefuses(t *testing.T) {
 	const redis = `"redis": {"addresses": ["localhost:1"]}`
 	for _, tc := range []struct{ config, want string }{
-		{`{"defaults": {"mode": "fast"}}`, `defaults: "fast" is not a mode`},
+		{`{"defaults": {"mode": "fast"}}`, `defaults: mode is "fast"`},
 		{`{"defaults": {"max_overshoot": 1.01}}`, "defaults: max_overshoot is 1.01"},
 		{`{"tiers": {"pro": {"mode": "strict"}}}`, `tier "pro" has no limit`},
 		{`{"tiers": {"pro": {"events": 1}}}`, `tier "pro": `},
-		{`{"tiers": {"pro": {"events": 1, "window": "1s", "mode": "fast"}}}`, `tier "pro": "fast" is not a mode`},
-		{`{"nodes": 5}`, "add `redis`, or remove `nodes`"},
-		{`{"nodes": -1, ` + redis + `}`, "nodes is -1: say 1 to 10000"},
-		{`{"nodes": 10001, ` + redis + `}`, "nodes is 10001: say 1 to 10000"},
+		{`{"tiers": {"pro": {"events": 1, "window": "1s", "mode": "fast"}}}`, `tier "pro": mode is "fast"`},
+		{`{"nodes": 5}`, "use `redis`, or leave out `nodes`"},
+		{`{"nodes": -1, ` + redis + `}`, "nodes is -1: use 1 to 10000"},
+		{`{"nodes": 10001, ` + redis + `}`, "nodes is 10001: use 1 to 10000"},
 	} {
 		a := new(App)
 		if err := json.Unmarshal([]byte(tc.config), a); err != nil {
@@ -140,5 +144,20 @@ func TestWarnUnused(t *testing.T) {
 				t.Errorf("warnings = %d, want %d", logs.Len(), len(tc.want))
 			}
 		})
+	}
+}
+
+// The package comment is a map of the files.
+func TestPackageCommentNamesEveryFile(t *testing.T) {
+	source, err := os.ReadFile("module.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	comment, _, _ := strings.Cut(string(source), "\npackage ")
+	got := slices.Compact(slices.Sorted(slices.Values(regexp.MustCompile(`[a-z_]+\.go`).FindAllString(comment, -1))))
+	files, _ := filepath.Glob("*.go")
+	want := slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
+	if !slices.Equal(got, want) {
+		t.Errorf("files in the package comment =\n%v, want\n%v", got, want)
 	}
 }

@@ -21,12 +21,12 @@ const (
 	rejectError   = "error"
 )
 
-func checkRejectStyle(style string) error {
+func parseRejectStyle(style string) (string, error) {
 	switch style {
 	case "", rejectJSON, rejectProblem, rejectError:
-		return nil
+		return style, nil
 	}
-	return fmt.Errorf("reject is %q: use json, problem or error", style)
+	return "", fmt.Errorf("reject is %q: use json, problem or error", style)
 }
 
 // styleOf returns how to reject the requests that a zone denies.

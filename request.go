@@ -11,6 +11,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -29,7 +30,7 @@ type requestState struct {
 type zoneResult struct {
 	zone     *zone
 	rule     *rule
-	template *template // of the key
+	template *keytemplate.Template // of the key
 	decision limiter.Decision
 	headers  headerSet // of the handler
 	outage   bool      // the store did not decide: decision holds only what is known without it

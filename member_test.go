@@ -77,5 +77,5 @@ func definitionOf(t *testing.T, app, zone string) string {
 	if err := a.define("api", z, zap.NewNop()); err != nil {
 		t.Fatal(err)
 	}
-	return a.zoneDefinitions()["api"]
+	return a.fleetDefinitions()["api"]
 }

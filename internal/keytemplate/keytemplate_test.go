@@ -1,4 +1,4 @@
-package fleetlimit
+package keytemplate
 
 import (
 	"bytes"
@@ -18,8 +18,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// defaultKeys are the options of a zone that says nothing about addresses.
-var defaultKeys = templateOptions{ipv4Bits: 32, ipv6Bits: 64, space: spaceKey}
+// defaults are the options of a zone without address settings.
+var defaults = Options{IPv4Prefix: 32, IPv6Prefix: 64}
 
 // keyRequest returns a request as Caddy's server hands it to a handler. header pairs are set as they are, in order.
 func keyRequest(clientIP string, header ...string) (*http.Request, *caddy.Replacer) {
@@ -39,57 +39,57 @@ func keyRequest(clientIP string, header ...string) (*http.Request, *caddy.Replac
 	return r, caddyhttp.NewTestReplacer(r)
 }
 
-func mustTemplate(t testing.TB, raw string, o templateOptions) *template {
+func mustTemplate(t testing.TB, raw string, o Options) *Template {
 	t.Helper()
-	tmpl, err := newTemplate(raw, o)
+	tmpl, err := Parse(raw, o)
 	if err != nil {
-		t.Fatalf("newTemplate(%q) = %v", raw, err)
+		t.Fatalf("Parse(%q) = %v", raw, err)
 	}
 	return tmpl
 }
 
 // keyOf returns the key of r, which must have one.
-func keyOf(t testing.TB, tmpl *template, r *http.Request, repl *caddy.Replacer) string {
+func keyOf(t testing.TB, tmpl *Template, r *http.Request, repl *caddy.Replacer) string {
 	t.Helper()
-	key, has, err := tmpl.append(nil, r, repl)
-	if has != present || err != nil {
-		t.Fatalf("append: presence %v, error %v; want a key", has, err)
+	key, has, err := tmpl.Append(nil, r, repl)
+	if has != Present || err != nil {
+		t.Fatalf("Append: presence %v, error %v; want a key", has, err)
 	}
 	return string(key)
 }
 
-func TestTemplateRefused(t *testing.T) {
+func TestParseRefuses(t *testing.T) {
 	for _, tc := range []struct{ raw, want string }{
-		{"{http.vars.plan", `write "}"`},
-		{`a{http.vars.plan\}b`, `write "}"`},
-		{"}{", `write "}"`},
+		{"{http.vars.plan", `use "}"`},
+		{`a{http.vars.plan\}b`, `use "}"`},
+		{"}{", `use "}"`},
 		{"{}", "names no placeholder"},
 		{"a:{ }", "names no placeholder"},
-		{"{ http.vars.plan }", `write "{http.vars.plan}"`},
+		{"{ http.vars.plan }", `use "{http.vars.plan}"`},
 		{"{{http.vars.plan}}", "do not nest"},
 		{"{http.request.header.{http.vars.plan}}", "do not nest"},
-		{"{http.request.header.}", "write a name after the dot"},
-		{"{http.request.uri.query.}", "write a name after the dot"},
-		{"{http.request.cookie.}", "write a name after the dot"},
-		{"{http.vars.}", "write a name after the dot"},
+		{"{http.request.header.}", "use a name after the dot"},
+		{"{http.request.uri.query.}", "use a name after the dot"},
+		{"{http.request.cookie.}", "use a name after the dot"},
+		{"{http.vars.}", "use a name after the dot"},
 		{"{env.FLEETLIMIT_TEST_UNSET}", "empty when the configuration loads"},
 		{"{file./nonexistent/fleetlimit}", "empty when the configuration loads"},
 	} {
-		if _, err := newTemplate(tc.raw, defaultKeys); err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("newTemplate(%q) = %v, want an error that says %q", tc.raw, err, tc.want)
+		if _, err := Parse(tc.raw, defaults); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("Parse(%q) = %v, want an error that says %q", tc.raw, err, tc.want)
 		}
 	}
-	for _, o := range []templateOptions{{ipv4Bits: 33}, {ipv4Bits: -1}, {ipv6Bits: 129}, {ipv6Bits: -1}} {
-		if _, err := newTemplate("{client_ip}", o); err == nil {
-			t.Errorf("newTemplate with prefixes of %d and %d bits: no error", o.ipv4Bits, o.ipv6Bits)
+	for _, o := range []Options{{IPv4Prefix: 33}, {IPv4Prefix: -1}, {IPv6Prefix: 129}, {IPv6Prefix: -1}} {
+		if _, err := Parse("{client_ip}", o); err == nil {
+			t.Errorf("Parse with prefixes of %d and %d bits: no error", o.IPv4Prefix, o.IPv6Prefix)
 		}
 	}
 }
 
-// The replacer is the judge of what a template says.
-func TestTemplateTextIsWhatReplacerSays(t *testing.T) {
+// Without masks, the text of a key is what Caddy's replacer expands the template to.
+func TestTextMatchesReplacer(t *testing.T) {
 	t.Setenv("FLEETLIMIT_TEST", `eu{http.vars.plan}\{`)
-	whole := templateOptions{ipv4Bits: 32, ipv6Bits: 128, space: spaceKey}
+	whole := Options{IPv4Prefix: 32, IPv6Prefix: 128}
 	templates := []string{
 		"", "static", `\{static\}`, `\\{http.vars.plan}`, `a\b`, "a}b", "}", `\`, `{http.vars.a\}b}`, `{http.vars.plan\}`,
 		"{env.FLEETLIMIT_TEST}", "{env.FLEETLIMIT_TEST}-{http.vars.plan}", "{system.os}/{http.request.method}",
@@ -115,7 +115,7 @@ func TestTemplateTextIsWhatReplacerSays(t *testing.T) {
 			for _, v := range values {
 				r, repl := keyRequest(ip, "X-Api-Key", v, "X-Tenant", "t", "Cookie", "a=1; session="+url.QueryEscape(v))
 				repl.Set("http.auth.user.id", "ann")
-				if got, want := tmpl.text(r, repl), repl.ReplaceAll(raw, ""); got != want {
+				if got, want := tmpl.Text(r, repl), repl.ReplaceAll(raw, ""); got != want {
 					t.Errorf("text of %q for %s with %.40q = %.80q, the replacer says %.80q", raw, ip, v, got, want)
 				}
 			}
@@ -123,25 +123,25 @@ func TestTemplateTextIsWhatReplacerSays(t *testing.T) {
 	}
 }
 
-func TestTemplateEncoding(t *testing.T) {
+func TestAppendEncoding(t *testing.T) {
 	r, repl := keyRequest("192.0.2.77", "X-Api-Key", "sk", "X-Tenant", "acme")
 	for _, tc := range []struct {
 		name, raw string
-		o         templateOptions
+		o         Options
 		want      string
 	}{
-		{"static", "all", templateOptions{space: spaceKey}, "k"},
-		{"empty", "", templateOptions{space: spaceKey}, "k"},
-		{"static of on_missing_key", "all", templateOptions{space: spaceMissing}, "m"},
-		{"header", "{http.request.header.X-Api-Key}", defaultKeys, "ktsk"},
-		{"literal around", "a-{http.request.header.X-Api-Key}-b", defaultKeys, "ktsk"},
-		{"address", "{http.vars.client_ip}", defaultKeys, "ka\xe0\xc0\x00\x02\x4d"},
-		{"shorthand", "{client_ip}", defaultKeys, "ka\xe0\xc0\x00\x02\x4d"},
-		{"remote", "{remote_host}", defaultKeys, "ka\xe0\xc0\x00\x02\x4d"},
-		{"prefix", "{client_ip}", templateOptions{ipv4Bits: 20, ipv6Bits: 64, space: spaceKey}, "ka\xd4\xc0\x00\x00"},
-		{"all addresses", "{client_ip}", templateOptions{space: spaceMissing}, "ma\xc0"},
+		{"static", "all", Options{}, "k"},
+		{"empty", "", Options{}, "k"},
+		{"static of on_missing_key", "all", Options{Substitute: true}, "m"},
+		{"header", "{http.request.header.X-Api-Key}", defaults, "ktsk"},
+		{"literal around", "a-{http.request.header.X-Api-Key}-b", defaults, "ktsk"},
+		{"address", "{http.vars.client_ip}", defaults, "ka\xe0\xc0\x00\x02\x4d"},
+		{"shorthand", "{client_ip}", defaults, "ka\xe0\xc0\x00\x02\x4d"},
+		{"remote", "{remote_host}", defaults, "ka\xe0\xc0\x00\x02\x4d"},
+		{"prefix", "{client_ip}", Options{IPv4Prefix: 20, IPv6Prefix: 64}, "ka\xd4\xc0\x00\x00"},
+		{"all addresses", "{client_ip}", Options{Substitute: true}, "ma\xc0"},
 		{
-			"several", "{http.request.header.X-Api-Key}:{client_ip}/{http.request.header.X-Tenant}", defaultKeys,
+			"several", "{http.request.header.X-Api-Key}:{client_ip}/{http.request.header.X-Tenant}", defaults,
 			"k\x04sk\x0b\xe0\xc0\x00\x02\x4d\x08acme",
 		},
 	} {
@@ -150,22 +150,22 @@ func TestTemplateEncoding(t *testing.T) {
 		}
 	}
 	r, repl = keyRequest("2001:db8:1:2:3:4:5:6")
-	got, want := keyOf(t, mustTemplate(t, "{client_ip}", defaultKeys), r, repl), "ka\x40\x20\x01\x0d\xb8\x00\x01\x00\x02"
+	got, want := keyOf(t, mustTemplate(t, "{client_ip}", defaults), r, repl), "ka\x40\x20\x01\x0d\xb8\x00\x01\x00\x02"
 	if got != want {
 		t.Errorf("IPv6 key = %q, want %q", got, want)
 	}
 }
 
-func TestTemplateAppendsToDst(t *testing.T) {
-	tmpl := mustTemplate(t, "{http.request.header.X-Api-Key}", defaultKeys)
+func TestAppendKeepsDst(t *testing.T) {
+	tmpl := mustTemplate(t, "{http.request.header.X-Api-Key}", defaults)
 	for _, tc := range []struct{ value, want string }{
 		{"sk", "zone:ktsk"},
 		{strings.Repeat("x", 300), "zone:d" + digest("kt"+strings.Repeat("x", 300))},
 		{"", "zone:"},
 	} {
 		r, repl := keyRequest("192.0.2.1", "X-Api-Key", tc.value)
-		if key, _, _ := tmpl.append([]byte("zone:"), r, repl); string(key) != tc.want {
-			t.Errorf("append for %.10q = %q, want %q", tc.value, key, tc.want)
+		if key, _, _ := tmpl.Append([]byte("zone:"), r, repl); string(key) != tc.want {
+			t.Errorf("Append for %.10q = %q, want %q", tc.value, key, tc.want)
 		}
 	}
 }
@@ -175,63 +175,63 @@ func digest(s string) string {
 	return string(sum[:])
 }
 
-func TestTemplatePresence(t *testing.T) {
+func TestAppendPresence(t *testing.T) {
 	for _, tc := range []struct {
 		name, raw string
 		prepare   func(r *http.Request)
-		want      presence
+		want      Presence
 	}{
-		{"header absent", "{http.request.header.X-Api-Key}", func(*http.Request) {}, missing},
-		{"header empty", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", ""), missing},
-		{"header once", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", "a"), present},
-		{"header with a comma", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", "a,b"), present},
-		{"header twice", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", "a", "b"), ambiguous},
-		{"header twice alike", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", "a", "a"), ambiguous},
-		{"header empty and not", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", "", "a"), ambiguous},
-		{"one of two", "{http.vars.plan}{http.request.header.X-Api-Key}", func(*http.Request) {}, missing},
-		{"query once", "{http.request.uri.query.key}", setQuery("key=a&keys=b"), present},
-		{"query absent", "{http.request.uri.query.key}", setQuery("keys=b"), missing},
-		{"query empty", "{http.request.uri.query.key}", setQuery("key=&b=1"), missing},
-		{"query twice", "{http.request.uri.query.key}", setQuery("key=a&key=b"), ambiguous},
-		{"query twice, escaped", "{http.request.uri.query.key}", setQuery("key=a&%6bey=b"), ambiguous},
-		{"query twice, malformed", "{http.request.uri.query.key}", setQuery("key=a&key=b;"), ambiguous},
-		{"query twice for servers that split at semicolons", "{http.request.uri.query.key}", setQuery("key=a&x=1;key=b"), ambiguous},
-		{"query without a value", "{http.request.uri.query.key}", setQuery("key=a&key"), ambiguous},
-		{"cookie once", "{http.request.cookie.sid}", addHeader("Cookie", "sid=a; x=b"), present},
-		{"cookie twice", "{http.request.cookie.sid}", addHeader("Cookie", "sid=a; sid=b"), ambiguousCookie},
-		{"cookie twice in two lines", "{http.request.cookie.sid}", addHeader("Cookie", "sid=a", "sid=b"), ambiguousCookie},
-		{"cookie twice but for case", "{http.request.cookie.sid}", addHeader("Cookie", "sid=a; SID=b"), ambiguousCookie},
-		{"cookie empty", "{http.request.cookie.sid}", addHeader("Cookie", "sid="), missing},
-		{"an ambiguous value outweighs a missing one", "{http.vars.none}{http.request.header.A}", addHeader("A", "1", "2"), ambiguous},
+		{"header absent", "{http.request.header.X-Api-Key}", func(*http.Request) {}, Missing},
+		{"header empty", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", ""), Missing},
+		{"header once", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", "a"), Present},
+		{"header with a comma", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", "a,b"), Present},
+		{"header twice", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", "a", "b"), Ambiguous},
+		{"header twice alike", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", "a", "a"), Ambiguous},
+		{"header empty and not", "{http.request.header.X-Api-Key}", addHeader("X-Api-Key", "", "a"), Ambiguous},
+		{"one of two", "{http.vars.plan}{http.request.header.X-Api-Key}", func(*http.Request) {}, Missing},
+		{"query once", "{http.request.uri.query.key}", setQuery("key=a&keys=b"), Present},
+		{"query absent", "{http.request.uri.query.key}", setQuery("keys=b"), Missing},
+		{"query empty", "{http.request.uri.query.key}", setQuery("key=&b=1"), Missing},
+		{"query twice", "{http.request.uri.query.key}", setQuery("key=a&key=b"), Ambiguous},
+		{"query twice, escaped", "{http.request.uri.query.key}", setQuery("key=a&%6bey=b"), Ambiguous},
+		{"query twice, malformed", "{http.request.uri.query.key}", setQuery("key=a&key=b;"), Ambiguous},
+		{"query twice for servers that split at semicolons", "{http.request.uri.query.key}", setQuery("key=a&x=1;key=b"), Ambiguous},
+		{"query without a value", "{http.request.uri.query.key}", setQuery("key=a&key"), Ambiguous},
+		{"cookie once", "{http.request.cookie.sid}", addHeader("Cookie", "sid=a; x=b"), Present},
+		{"cookie twice", "{http.request.cookie.sid}", addHeader("Cookie", "sid=a; sid=b"), AmbiguousCookie},
+		{"cookie twice in two lines", "{http.request.cookie.sid}", addHeader("Cookie", "sid=a", "sid=b"), AmbiguousCookie},
+		{"cookie twice but for case", "{http.request.cookie.sid}", addHeader("Cookie", "sid=a; SID=b"), AmbiguousCookie},
+		{"cookie empty", "{http.request.cookie.sid}", addHeader("Cookie", "sid="), Missing},
+		{"an ambiguous value outweighs a missing one", "{http.vars.none}{http.request.header.A}", addHeader("A", "1", "2"), Ambiguous},
 		{"an ambiguous cookie outweighs a missing value", "{http.vars.none}{http.request.cookie.a}", addHeader("Cookie", "a=1; a=2"),
-			ambiguousCookie},
+			AmbiguousCookie},
 		{"an ambiguous header outweighs a cookie", "{http.request.header.A}{http.request.cookie.a}", func(r *http.Request) {
 			addHeader("A", "1", "2")(r)
 			addHeader("Cookie", "a=1; a=2")(r)
-		}, ambiguous},
-		{"variable unset", "{http.vars.none}", func(*http.Request) {}, missing},
-		{"nobody logged in", "{http.auth.user.id}", func(*http.Request) {}, missing},
-		{"unknown", "{no.such.placeholder}", func(*http.Request) {}, missing},
-		{"address of a Unix socket", "{client_ip}", setClientIP(""), missing},
-		{"no path", "{http.request.uri.path}", func(r *http.Request) { r.URL.Path = "" }, missing},
-		{"no host", "{http.request.host}", func(r *http.Request) { r.Host = "" }, missing},
-		{"static", "all", func(*http.Request) {}, present},
+		}, Ambiguous},
+		{"variable unset", "{http.vars.none}", func(*http.Request) {}, Missing},
+		{"no user", "{http.auth.user.id}", func(*http.Request) {}, Missing},
+		{"unknown", "{no.such.placeholder}", func(*http.Request) {}, Missing},
+		{"address of a Unix socket", "{client_ip}", setClientIP(""), Missing},
+		{"no path", "{http.request.uri.path}", func(r *http.Request) { r.URL.Path = "" }, Missing},
+		{"no host", "{http.request.host}", func(r *http.Request) { r.Host = "" }, Missing},
+		{"static", "all", func(*http.Request) {}, Present},
 	} {
 		r, repl := keyRequest("192.0.2.1")
 		tc.prepare(r)
 		dst := []byte("dst")
-		key, has, err := mustTemplate(t, tc.raw, defaultKeys).append(dst, r, repl)
+		key, has, err := mustTemplate(t, tc.raw, defaults).Append(dst, r, repl)
 		if has != tc.want || err != nil {
 			t.Errorf("%s: presence %v, error %v; want %v", tc.name, has, err, tc.want)
 		}
-		if has != present && string(key) != "dst" {
+		if has != Present && string(key) != "dst" {
 			t.Errorf("%s: key %q, want dst unchanged", tc.name, key)
 		}
 	}
 }
 
-func TestLenientTemplateIsNeverMissing(t *testing.T) {
-	lenient := templateOptions{ipv4Bits: 32, ipv6Bits: 128, lenient: true, space: spaceKey}
+func TestLenientKeyIsNeverMissing(t *testing.T) {
+	lenient := Options{IPv4Prefix: 32, IPv6Prefix: 128, Lenient: true}
 	for _, tc := range []struct{ raw, key, text string }{
 		{"{http.request.header.X-Twice}", "kta,b", "a,b"},
 		{"{http.request.header.X-Once}", "kta", "a"},
@@ -248,7 +248,7 @@ func TestLenientTemplateIsNeverMissing(t *testing.T) {
 		if got := keyOf(t, tmpl, r, repl); got != tc.key {
 			t.Errorf("key of %q = %q, want %q", tc.raw, got, tc.key)
 		}
-		if got := tmpl.text(r, repl); got != tc.text {
+		if got := tmpl.Text(r, repl); got != tc.text {
 			t.Errorf("text of %q = %q, want %q", tc.raw, got, tc.text)
 		}
 	}
@@ -266,45 +266,42 @@ func setClientIP(ip string) func(*http.Request) {
 	}
 }
 
-func TestTemplateEarlyData(t *testing.T) {
+func TestAppendRefusesAddressInEarlyData(t *testing.T) {
 	for _, tc := range []struct {
 		raw   string
 		early error
 	}{
-		{"{client_ip}", errEarlyData},
-		{"{remote_host}", errEarlyData},
-		{"{http.request.remote}", errEarlyData},
-		{"{http.request.remote.host/24}", errEarlyData},
-		{"{http.vars.plan}:{client_ip}", errEarlyData},
+		{"{client_ip}", ErrEarlyData},
+		{"{remote_host}", ErrEarlyData},
+		{"{http.request.remote}", ErrEarlyData},
+		{"{http.request.remote.host/24}", ErrEarlyData},
+		{"{http.vars.plan}:{client_ip}", ErrEarlyData},
 		{"{http.vars.plan}", nil},
 		{"all", nil},
 	} {
-		tmpl := mustTemplate(t, tc.raw, defaultKeys)
-		if got, want := tmpl.usesAddress(), tc.early != nil; got != want {
-			t.Errorf("usesAddress of %q = %v, want %v", tc.raw, got, want)
-		}
+		tmpl := mustTemplate(t, tc.raw, defaults)
 		r, repl := keyRequest("192.0.2.1")
 		r.TLS = &tls.ConnectionState{HandshakeComplete: false}
-		if key, _, err := tmpl.append([]byte("dst"), r, repl); !errors.Is(err, tc.early) || err != nil && string(key) != "dst" {
+		if key, _, err := tmpl.Append([]byte("dst"), r, repl); !errors.Is(err, tc.early) || err != nil && string(key) != "dst" {
 			t.Errorf("%q in early data: key %q, error %v; want error %v", tc.raw, key, err, tc.early)
 		}
 		r.TLS.HandshakeComplete = true
-		if _, has, err := tmpl.append(nil, r, repl); err != nil || has != present {
+		if _, has, err := tmpl.Append(nil, r, repl); err != nil || has != Present {
 			t.Errorf("%q after the handshake: presence %v, error %v; want a key", tc.raw, has, err)
 		}
 	}
 }
 
-func TestTemplateText(t *testing.T) {
-	masked := templateOptions{ipv4Bits: 24, ipv6Bits: 48, maskAll: true, space: spaceKey}
+func TestTextMasksAddresses(t *testing.T) {
+	masked := Options{IPv4Prefix: 24, IPv6Prefix: 48, MaskAll: true}
 	for _, tc := range []struct {
 		ip, header string
-		o          templateOptions
+		o          Options
 		want       string
 	}{
-		{"192.0.2.77", "192.0.2.77", defaultKeys, "192.0.2.77 192.0.2.77"},
-		{"::ffff:192.0.2.77", "::ffff:192.0.2.77", defaultKeys, "192.0.2.77 ::ffff:192.0.2.77"},
-		{"2001:db8::1", "2001:DB8::1", defaultKeys, "2001:db8::/64 2001:DB8::1"},
+		{"192.0.2.77", "192.0.2.77", defaults, "192.0.2.77 192.0.2.77"},
+		{"::ffff:192.0.2.77", "::ffff:192.0.2.77", defaults, "192.0.2.77 ::ffff:192.0.2.77"},
+		{"2001:db8::1", "2001:DB8::1", defaults, "2001:db8::/64 2001:DB8::1"},
 		{"192.0.2.77", "192.0.2.78", masked, "192.0.2.0/24 192.0.2.0/24"},
 		{"::ffff:192.0.2.77", "::ffff:c000:24e", masked, "192.0.2.0/24 192.0.2.0/24"},
 		{"2001:db8::1", "2001:0DB8::2%eth0", masked, "2001:db8::/48 2001:db8::/48"},
@@ -312,25 +309,25 @@ func TestTemplateText(t *testing.T) {
 		{"", "sk_1", masked, " sk_1"},
 	} {
 		r, repl := keyRequest(tc.ip, "X-Real-Ip", tc.header)
-		if got := mustTemplate(t, "{client_ip} {http.request.header.X-Real-Ip}", tc.o).text(r, repl); got != tc.want {
+		if got := mustTemplate(t, "{client_ip} {http.request.header.X-Real-Ip}", tc.o).Text(r, repl); got != tc.want {
 			t.Errorf("text for %q and %q = %q, want %q", tc.ip, tc.header, got, tc.want)
 		}
 	}
 }
 
-func TestTemplatePlaceholders(t *testing.T) {
-	got := mustTemplate(t, "{system.os}-{client_ip}{http.auth.user.id}x{client_ip}", defaultKeys).placeholders()
+func TestPlaceholders(t *testing.T) {
+	got := mustTemplate(t, "{system.os}-{client_ip}{http.auth.user.id}x{client_ip}", defaults).Placeholders()
 	want := []string{"http.vars.client_ip", "http.auth.user.id", "http.vars.client_ip"}
 	if !slices.Equal(got, want) {
 		t.Errorf("placeholders = %q, want %q", got, want)
 	}
 }
 
-func TestTemplateDigestLeavesLargeBufferBehind(t *testing.T) {
-	tmpl := mustTemplate(t, "{http.request.header.X-Api-Key}", defaultKeys)
+func TestDigestStaysInSmallBuffer(t *testing.T) {
+	tmpl := mustTemplate(t, "{http.request.header.X-Api-Key}", defaults)
 	r, repl := keyRequest("192.0.2.1", "X-Api-Key", strings.Repeat("x", 64<<10))
 	dst := make([]byte, 0, 64)
-	key, _, err := tmpl.append(dst, r, repl)
+	key, _, err := tmpl.Append(dst, r, repl)
 	if err != nil || len(key) != 33 || cap(key) != cap(dst) || !bytes.Equal(dst[:33], key) {
 		t.Errorf("key of 64 KB: %d bytes in a buffer of %d, error %v; want 33 in the buffer of %d",
 			len(key), cap(key), err, cap(dst))

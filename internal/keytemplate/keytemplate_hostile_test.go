@@ -1,4 +1,4 @@
-package fleetlimit
+package keytemplate
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// hostileValues are what clients write into headers to reach the key of another, each different from the others.
+// hostileValues returns distinct values that clients could use to reach the key of another client.
 func hostileValues() []string {
 	long := strings.Repeat("A", 64<<10)
 	values := []string{
@@ -21,7 +21,7 @@ func hostileValues() []string {
 		"a\xe0\xc0\x00\x02\x01", "ka\xe0\xc0\x00\x02\x01", "\xe0\xc0\x00\x02\x01", "\x0b\xe0\xc0\x00\x02\x01",
 		long, long + "B", long[1:], "B" + long,
 	}
-	// The digest of a long key, as a value and as a whole key; and what lies around the longest key.
+	// The digest of a long key, as a value and as a key, and values around the longest key.
 	values = append(values, digest("kt"+long), "d"+digest("kt"+long))
 	for n := maxKeyLen - 4; n <= maxKeyLen+2; n++ {
 		values = append(values, strings.Repeat("n", n))
@@ -30,15 +30,15 @@ func hostileValues() []string {
 }
 
 func TestHostileValuesNeverShareKeys(t *testing.T) {
-	tmpl := mustTemplate(t, "{http.request.header.X-Api-Key}", defaultKeys)
-	address := mustTemplate(t, "{client_ip}", defaultKeys)
+	tmpl := mustTemplate(t, "{http.request.header.X-Api-Key}", defaults)
+	address := mustTemplate(t, "{client_ip}", defaults)
 	seen := map[string]string{}
 	for _, ip := range []string{"192.0.2.1", "2001:db8::1"} {
 		r, repl := keyRequest(ip)
 		seen[keyOf(t, address, r, repl)] = "the client address " + ip
 	}
-	for _, space := range []byte{spaceKey, spaceMissing} {
-		tmpl.options.space = space
+	for _, space := range []byte{spaceKey, spaceSubstitute} {
+		tmpl.space = space
 		for _, v := range hostileValues() {
 			r, repl := keyRequest("192.0.2.1", "X-Api-Key", v, "X-Other", "a")
 			key := keyOf(t, tmpl, r, repl)
@@ -50,7 +50,7 @@ func TestHostileValuesNeverShareKeys(t *testing.T) {
 			if len(key) > maxKeyLen {
 				t.Errorf("%s has a key of %d bytes, want at most %d", name, len(key), maxKeyLen)
 			}
-			if got := tmpl.text(r, repl); got != v {
+			if got := tmpl.Text(r, repl); got != v {
 				t.Errorf("%s reads %.40q as text, want it unchanged", name, got)
 			}
 		}
@@ -62,7 +62,7 @@ func TestHostilePairsNeverShareKeys(t *testing.T) {
 		"{http.request.header.A}:{http.request.header.B}",
 		"{http.request.header.A}{http.request.header.B}",
 	} {
-		tmpl := mustTemplate(t, raw, defaultKeys)
+		tmpl := mustTemplate(t, raw, defaults)
 		seen := map[string]string{}
 		for _, a := range hostileValues() {
 			for _, b := range []string{"a", "b", ":", "a:b", "b:c", "\x02b", "\x00", "192.0.2.1", "\x0b\xe0\xc0\x00\x02\x01"} {
@@ -77,12 +77,12 @@ func TestHostilePairsNeverShareKeys(t *testing.T) {
 	}
 }
 
-// A value is masked only where the template masks addresses, and only if it is an address; then all its spellings are one.
-func TestMaskedAddressesMeetOnlyAddresses(t *testing.T) {
-	masked := templateOptions{ipv4Bits: 24, ipv6Bits: 64, maskAll: true, space: spaceKey}
+// Only addresses are masked, and only where the template masks them. All spellings of one are equal.
+func TestMaskedAddressesShareKeysOnlyWithAddresses(t *testing.T) {
+	masked := Options{IPv4Prefix: 24, IPv6Prefix: 64, MaskAll: true}
 	for _, raw := range []string{"{http.request.header.X-Real-Ip}", "{http.request.header.X-Real-Ip}{http.vars.plan}"} {
 		for _, tc := range []struct {
-			o     templateOptions
+			o     Options
 			a, b  string
 			equal bool
 		}{
@@ -101,22 +101,22 @@ func TestMaskedAddressesMeetOnlyAddresses(t *testing.T) {
 			{masked, "2001:db8::1", "2001:db8::/64", false},
 			{masked, "2001:db8::1", "2001:db8:0:1::1", false},
 			{masked, "::", "0.0.0.0", false},
-			{defaultKeys, "192.0.2.1", "::ffff:192.0.2.1", false},
-			{defaultKeys, "2001:db8::1", "2001:DB8::1", false},
-			{defaultKeys, "2001:db8::1", "2001:db8::2", false},
+			{defaults, "192.0.2.1", "::ffff:192.0.2.1", false},
+			{defaults, "2001:db8::1", "2001:DB8::1", false},
+			{defaults, "2001:db8::1", "2001:db8::2", false},
 		} {
 			tmpl := mustTemplate(t, raw, tc.o)
 			ra, repla := keyRequest("192.0.2.9", "X-Real-Ip", tc.a)
 			rb, replb := keyRequest("192.0.2.9", "X-Real-Ip", tc.b)
 			if got := keyOf(t, tmpl, ra, repla) == keyOf(t, tmpl, rb, replb); got != tc.equal {
-				t.Errorf("%s, maskAll %v: keys of %q and %q equal: %v, want %v", raw, tc.o.maskAll, tc.a, tc.b, got, tc.equal)
+				t.Errorf("%s, maskAll %v: keys of %q and %q equal: %v, want %v", raw, tc.o.MaskAll, tc.a, tc.b, got, tc.equal)
 			}
 		}
 	}
 }
 
-// A proxy trims spaces and tabs around a value, as net/http does, so they make no key of their own.
-func TestSpacesAroundAValueMakeNoOtherKey(t *testing.T) {
+// Proxies and net/http remove spaces and tabs around a value.
+func TestSpacesAroundValueDoNotChangeKey(t *testing.T) {
 	set := map[string]func(r *http.Request, v string){
 		"{http.request.header.A}":                  func(r *http.Request, v string) { r.Header["A"] = []string{v} },
 		"{http.request.uri.query.a}":               func(r *http.Request, v string) { r.URL.RawQuery = "a=" + url.QueryEscape(v) },
@@ -125,19 +125,19 @@ func TestSpacesAroundAValueMakeNoOtherKey(t *testing.T) {
 		"{http.request.header.A}-{http.vars.plan}": func(r *http.Request, v string) { r.Header["A"] = []string{v} },
 	}
 	for raw, set := range set {
-		tmpl := mustTemplate(t, raw, defaultKeys)
-		read := func(v string) (string, presence, string) {
+		tmpl := mustTemplate(t, raw, defaults)
+		read := func(v string) (string, Presence, string) {
 			r, repl := keyRequest("192.0.2.1")
 			set(r, v)
-			key, has, err := tmpl.append(nil, r, repl)
+			key, has, err := tmpl.Append(nil, r, repl)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return string(key), has, tmpl.text(r, repl)
+			return string(key), has, tmpl.Text(r, repl)
 		}
 		want, _, text := read("sk 1")
 		for _, v := range []string{" sk 1", "sk 1 ", "\tsk 1", "sk 1\t", " \t sk 1\t \t"} {
-			if key, has, got := read(v); key != want || has != present || got != text {
+			if key, has, got := read(v); key != want || has != Present || got != text {
 				t.Errorf("%s of %q: key %q, presence %v, text %q; want those of %q", raw, v, key, has, got, "sk 1")
 			}
 		}
@@ -147,15 +147,15 @@ func TestSpacesAroundAValueMakeNoOtherKey(t *testing.T) {
 			}
 		}
 		for _, v := range []string{" ", "\t", " \t "} {
-			if _, has, _ := read(v); has != missing {
+			if _, has, _ := read(v); has != Missing {
 				t.Errorf("%s of %q is not missing", raw, v)
 			}
 		}
 	}
 }
 
-// FuzzKeyTemplate compiles any template and asks it for the keys of two requests: they are equal exactly if all values are.
-func FuzzKeyTemplate(f *testing.F) {
+// FuzzTemplate checks that the keys of two requests are equal if and only if all values are.
+func FuzzTemplate(f *testing.F) {
 	f.Add("{http.request.header.A}:{http.request.header.B}", "a", "b:c", "a:b", "c")
 	f.Add("{http.request.header.A}{http.request.header.B}", "ab", "c", "a", "bc")
 	f.Add("{http.request.header.A}", "192.0.2.1", "x", "::ffff:192.0.2.1", "x")
@@ -164,23 +164,23 @@ func FuzzKeyTemplate(f *testing.F) {
 	f.Add(`{http.vars.a\}b}{time.now}{http.request.uri.query.q}{unknown}`, "{A}", "", "", "")
 	f.Fuzz(func(t *testing.T, raw, a1, b1, a2, b2 string) {
 		if strings.Contains(raw, "{file.") || strings.Contains(raw, "{env.") || strings.Contains(raw, "request.body") {
-			return // it reads what is not the test's
+			return // the values are not the test's
 		}
-		tmpl, err := newTemplate(raw, defaultKeys)
+		tmpl, err := Parse(raw, defaults)
 		if err != nil {
 			return
 		}
 		r1, repl1 := keyRequest("2001:db8::1", "A", a1, "B", b1)
 		r2, repl2 := keyRequest("2001:db8::2", "A", a2, "B", b2)
-		key1, has1, err1 := tmpl.append(nil, r1, repl1)
-		key2, has2, err2 := tmpl.append(nil, r2, repl2)
+		key1, has1, err1 := tmpl.Append(nil, r1, repl1)
+		key2, has2, err2 := tmpl.Append(nil, r2, repl2)
 		if err1 != nil || err2 != nil {
 			t.Fatalf("errors %v and %v without early data", err1, err2)
 		}
 		equal, empty1, empty2 := true, false, false
-		for _, name := range tmpl.placeholders() {
+		for _, name := range tmpl.Placeholders() {
 			if isHostHeader(name) || !strings.HasPrefix(name, "http.request.header.") && name != "http.vars.plan" && name != "http.vars.client_ip" {
-				tmpl.text(r1, repl1)
+				tmpl.Text(r1, repl1)
 				return // may differ between two readings
 			}
 			v1, _ := repl1.GetString(name)
@@ -189,7 +189,7 @@ func FuzzKeyTemplate(f *testing.F) {
 			empty1, empty2 = empty1 || v1 == "", empty2 || v2 == ""
 			equal = equal && (v1 == v2 || name == "http.vars.client_ip") // both addresses are in one /64
 		}
-		if (has1 == missing) != empty1 || (has2 == missing) != empty2 {
+		if (has1 == Missing) != empty1 || (has2 == Missing) != empty2 {
 			t.Fatalf("%q: presence %v and %v, want missing %v and %v", raw, has1, has2, empty1, empty2)
 		}
 		if !empty1 && !empty2 && (string(key1) == string(key2)) != equal {

@@ -1,4 +1,4 @@
-package fleetlimit
+package keytemplate
 
 import (
 	"crypto/tls"
@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// mustReader compiles a placeholder.
+// mustReader returns the reader of a placeholder.
 func mustReader(t *testing.T, placeholder string) reader {
 	t.Helper()
-	read, err := newReader(placeholder)
+	p, err := ParsePlaceholder(placeholder, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return read
+	return p.read
 }
 
 func TestRemoteHost(t *testing.T) {
@@ -28,11 +28,11 @@ func TestRemoteHost(t *testing.T) {
 		r, repl := keyRequest("192.0.2.9")
 		r.RemoteAddr = tc.addr
 		want, _ := repl.GetString("http.request.remote.host")
-		if got, has := read(r, repl); got != tc.want || got != want || (has == present) != (got != "") {
+		if got, has := read(r, repl); got != tc.want || got != want || (has == Present) != (got != "") {
 			t.Errorf("remote host of %q = %q, %v; want %q, the replacer says %q", tc.addr, got, has, tc.want, want)
 		}
 		r.TLS = &tls.ConnectionState{HandshakeComplete: false}
-		if got, has := read(r, repl); got != "" || has != missing {
+		if got, has := read(r, repl); got != "" || has != Missing {
 			t.Errorf("remote host of %q in early data = %q, %v; want none", tc.addr, got, has)
 		}
 	}
@@ -63,7 +63,7 @@ func TestHostIsNormalized(t *testing.T) {
 			"{http.request.header.host}":   tc.hostport,
 			"{http.request.host.labels.0}": tc.label, "{http.request.host.labels.9}": "", "{http.request.host.labels.-1}": "",
 		} {
-			if got, has := mustReader(t, placeholder)(r, repl); got != want || (has == present) != (want != "") {
+			if got, has := mustReader(t, placeholder)(r, repl); got != want || (has == Present) != (want != "") {
 				t.Errorf("%s of %q = %q, %v; want %q", placeholder, tc.host, got, has, want)
 			}
 		}
@@ -73,7 +73,7 @@ func TestHostIsNormalized(t *testing.T) {
 func TestMethodIsInUpperCase(t *testing.T) {
 	r, repl := keyRequest("192.0.2.1")
 	r.Method = "pOst"
-	if got, has := mustReader(t, "{http.request.method}")(r, repl); got != http.MethodPost || has != present {
+	if got, has := mustReader(t, "{http.request.method}")(r, repl); got != http.MethodPost || has != Present {
 		t.Errorf("method = %q, %v; want POST", got, has)
 	}
 }

@@ -1,11 +1,11 @@
-package fleetlimit
+package keytemplate
 
 import (
 	"strings"
 	"testing"
 )
 
-func TestReader(t *testing.T) {
+func TestPlaceholderValue(t *testing.T) {
 	t.Setenv("FLEETLIMIT_TEST", "gold")
 	for _, tc := range []struct {
 		placeholder, value string // an empty value is a missing one
@@ -23,37 +23,37 @@ func TestReader(t *testing.T) {
 		{"{http.request.uri.query.q2}", "{x}"},
 		{"{env.FLEETLIMIT_TEST}", "gold"},
 	} {
-		read, err := newReader(tc.placeholder)
+		p, err := ParsePlaceholder(tc.placeholder, true)
 		if err != nil {
-			t.Errorf("newReader(%q) = %v", tc.placeholder, err)
+			t.Errorf("ParsePlaceholder(%q) = %v", tc.placeholder, err)
 			continue
 		}
 		r, repl := keyRequest("2001:db8::1", "X-Tier", "silver", "X-Spaces", " gold\t", "X-Cost", "1", "X-Cost", "2")
 		repl.Set("http.auth.user.tier", "bronze")
-		if value, has := read(r, repl); value != tc.value || (has == present) != (tc.value != "") {
+		if value, has := p.Value(r, repl); value != tc.value || (has == Present) != (tc.value != "") {
 			t.Errorf("%s reads %q, presence %v; want %q", tc.placeholder, value, has, tc.value)
 		}
 	}
 }
 
-func TestReaderRefused(t *testing.T) {
+func TestParsePlaceholderRefuses(t *testing.T) {
 	for _, tc := range []struct{ placeholder, want string }{
-		{"", "write exactly one"},
-		{"pro", "write exactly one"},
-		{"http.vars.plan", "write exactly one"},
-		{"x{http.vars.plan}", "write exactly one"},
-		{"{http.vars.plan}{http.vars.plan}", "write exactly one"},
-		{"{http.vars.plan", `write "}"`},
+		{"", "use exactly one"},
+		{"pro", "use exactly one"},
+		{"http.vars.plan", "use exactly one"},
+		{"x{http.vars.plan}", "use exactly one"},
+		{"{http.vars.plan}{http.vars.plan}", "use exactly one"},
+		{"{http.vars.plan", `use "}"`},
 		{"{}", "names no placeholder"},
 		{"{env.FLEETLIMIT_TEST_UNSET}", "empty when the configuration loads"},
 	} {
-		if _, err := newReader(tc.placeholder); err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("newReader(%q) = %v, want an error that says %q", tc.placeholder, err, tc.want)
+		if _, err := ParsePlaceholder(tc.placeholder, true); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("ParsePlaceholder(%q) = %v, want an error that says %q", tc.placeholder, err, tc.want)
 		}
 	}
 }
 
-func TestClientWritten(t *testing.T) {
+func TestClientControlled(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		want bool
@@ -89,10 +89,7 @@ func TestClientWritten(t *testing.T) {
 		{"env.TIER", false},
 	} {
 		if got := clientControlled(tc.name); got != tc.want {
-			t.Errorf("clientWritten(%q) = %v, want %v", tc.name, got, tc.want)
-		}
-		if got := clientControlled("{" + tc.name + "}"); got != tc.want {
-			t.Errorf("clientWritten({%s}) = %v, want %v", tc.name, got, tc.want)
+			t.Errorf("clientControlled(%q) = %v, want %v", tc.name, got, tc.want)
 		}
 	}
 }

@@ -1,8 +1,8 @@
-package fleetlimit
+package keytemplate
 
 import "testing"
 
-func BenchmarkTemplateAppend(b *testing.B) {
+func BenchmarkAppend(b *testing.B) {
 	r, repl := keyRequest("2001:db8::1", "X-Api-Key", "sk_live_0123456789")
 	templates := []struct{ name, raw string }{
 		{"static", "all"},
@@ -12,11 +12,11 @@ func BenchmarkTemplateAppend(b *testing.B) {
 	}
 	for _, tc := range templates {
 		b.Run("key="+tc.name+"/impl=template", func(b *testing.B) {
-			tmpl := mustTemplate(b, tc.raw, defaultKeys)
+			tmpl := mustTemplate(b, tc.raw, defaults)
 			dst := make([]byte, 0, 128)
 			b.ReportAllocs()
 			for b.Loop() {
-				dst, _, _ = tmpl.append(dst[:0], r, repl)
+				dst, _, _ = tmpl.Append(dst[:0], r, repl)
 			}
 		})
 		b.Run("key="+tc.name+"/impl=replacer", func(b *testing.B) {
