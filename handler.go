@@ -86,7 +86,7 @@ func (e *evaluation) keyOf(z *zone) ([]byte, *keytemplate.Template, error) {
 		return nil, nil, caddyhttp.Error(http.StatusTooEarly, err)
 	case has != keytemplate.Present:
 		return nil, nil, caddyhttp.Error(http.StatusBadRequest,
-			fmt.Errorf("the request has neither the key of zone %q nor what on_missing_key counts instead", z.name))
+			fmt.Errorf("the request has neither the key of zone %q nor that of on_missing_key", z.name))
 	}
 	return key, used, nil
 }
@@ -221,9 +221,8 @@ func (e *evaluation) takeFromStore(now time.Time) error {
 }
 
 // clientGoneError returns the error of a request that ended while it waited for the store, else
-// nil. What the store did with its takes is unknown, and says nothing about the store. Such a
-// request must not go on: admitted uncounted, it would pass every limit in handlers that act before
-// they notice that the client has gone.
+// nil. The failure of its takes is no outage. Such a request must not go on: it would be admitted
+// uncounted, and later handlers may act on it before they notice that the client has gone.
 func clientGoneError(ctx context.Context) error {
 	err := ctx.Err()
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// A request costs four allocations beyond its own memory: its state, the function that returns its
-// placeholders, the place of that in the replacer, and one string that holds all header values. A
+// The handler allocates four times per request: the state, the function that returns placeholders,
+// the list of such functions in the replacer, and one string that holds all header values. A
 // rejection sets the ninth header, for which Go's map grows. The race detector allocates too, so
 // this test runs without it.
 func TestHandlerAllocatesLittle(t *testing.T) {

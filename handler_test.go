@@ -21,7 +21,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A scriptedStore decides as a test says. A real one cannot be made to fail for one request and not
+// A scriptedStore returns the decision of a test. A real store cannot be made to fail for one request and not
 // for the next.
 type scriptedStore struct {
 	err      error

@@ -12,7 +12,7 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// A headerSet says which headers responses get.
+// A headerSet is the set of headers that responses get.
 type headerSet uint8
 
 const (
@@ -120,9 +120,9 @@ func (v *headerValues) format(results []zoneResult, shown *zoneResult, retry int
 	for i := range results {
 		v.set |= results[i].headers
 	}
-	var room [256]byte
+	var buffer [256]byte
 	var ends [headerCount]int
-	b := room[:0]
+	b := buffer[:0]
 	first, end := v.names()
 	for i := first; i < end; i++ {
 		switch {

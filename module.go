@@ -43,9 +43,9 @@ func init() {
 	caddy.RegisterModule(Handler{})
 }
 
-// Handler limits the rate of requests. Each of its zones counts the requests that match it by a
-// key, such as an API key or the client's address. A request passes if every zone has room for it,
-// and is then counted in all of them. Otherwise it is counted in none, and the answer is 429.
+// Handler limits the rate of requests. Each of its zones counts requests by a key, such as an API
+// key or the client's address. If all zones that match a request allow it, it is admitted and
+// counted in each of them. Otherwise it is rejected with 429 and counted in none.
 //
 // Counts survive config reloads. They are kept in the memory of this process, or in a Redis that
 // all nodes of a fleet share if the rate_limit app names one. While Redis does not answer, requests
@@ -80,7 +80,7 @@ type Handler struct {
 	// `first`, or `all` for zones in the syntax of caddy-ratelimit.
 	LogRejections string `json:"log_rejections,omitempty"`
 
-	// Whether to log the keys of rejected requests. Default: false, because keys may be secrets.
+	// If true, the keys of rejected requests are logged. Default: false, because keys may be secrets.
 	LogKey bool `json:"log_key,omitempty"`
 
 	// The largest fraction, 0 to 1, by which Retry-After is lengthened at random, so that clients do
@@ -96,7 +96,7 @@ type Handler struct {
 	// Accepted so that configurations of caddy-ratelimit load unchanged; not used.
 	StorageRaw storageModule `json:"storage,omitempty" caddy:"namespace=caddy.storage inline_key=module"`
 
-	// Whether to omit the metrics, unless another rate_limit handler has them.
+	// If true, the metrics are not exposed, unless another rate_limit handler exposes them.
 	DisableMetrics bool `json:"disable_metrics,omitempty"`
 
 	ctx         caddy.Context // for events

@@ -20,7 +20,7 @@ import (
 // request.
 type requestState struct {
 	results  []zoneResult
-	room     [3]zoneResult // for results, which are seldom more
+	inline   [3]zoneResult // the array of results, unless there are more
 	exceeded string        // the zone that rejected the request
 	headers  headerValues
 	writer   responseWriter
@@ -36,9 +36,9 @@ type zoneResult struct {
 	outage   bool      // the store did not decide: decision holds only what is known without it
 }
 
-// An evaluation is the work of one handler on one request. Evaluations are pooled, as are the takes
-// and keys that they hold, so that none of it is allocated per request. Stores are done with takes
-// and keys when they return, even if the client has gone.
+// An evaluation is the work of one handler on one request. Evaluations are pooled with their takes
+// and keys, so that a request allocates none of them. Stores do not use takes and keys after they
+// have returned, even if the client has gone.
 type evaluation struct {
 	handler *Handler
 	request *http.Request
@@ -50,9 +50,9 @@ type evaluation struct {
 	now     limiter.Instant
 	denied  *zoneResult // the result that rejects the request; of several, the one with the longest wait
 
-	unauthenticated *zone  // reads authentication that is missing, or that a later handler does
+	unauthenticated *zone  // reads authentication that is missing, perhaps until a later handler
 	body            []byte // of a rejection
-	keys            [256]byte
+	keys            [256]byte // the buffer of keys, one after the other
 }
 
 var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
@@ -84,7 +84,7 @@ func (e *evaluation) attachState() {
 	state, found := caddyhttp.GetVar(ctx, requestStateVar).(*requestState)
 	if !found {
 		state = new(requestState)
-		state.results = state.room[:0]
+		state.results = state.inline[:0]
 		caddyhttp.SetVar(ctx, requestStateVar, state)
 		e.repl.Map(state.placeholder)
 	}
@@ -106,7 +106,7 @@ func (e *evaluation) rollback() {
 	}
 }
 
-// keyBuffer returns what is left of the room for keys.
+// keyBuffer returns the unused end of the buffer for keys.
 func (e *evaluation) keyBuffer() []byte {
 	if n := len(e.takes); n > 0 {
 		last := e.takes[n-1].Key

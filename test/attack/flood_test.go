@@ -52,7 +52,7 @@ func TestLongKeysDoNotShareCounts(t *testing.T) {
 
 // A request with neither the key nor its substitute is not admitted.
 func TestRequestWithoutAnyKey(t *testing.T) {
-	u := newUpstream(func(*http.Request) []string { return []string{"somebody"} })
+	u := newUpstream(func(*http.Request) []string { return []string{"client"} })
 	g := serve(t, `rate_limit {
 		zone key {
 			key {http.request.header.X-Api-Key}
@@ -67,7 +67,7 @@ func TestRequestWithoutAnyKey(t *testing.T) {
 			}
 		}
 	}
-	if seen := u.count("somebody"); seen != 0 {
+	if seen := u.count("client"); seen != 0 {
 		t.Errorf("requests at the upstream = %d, want none", seen)
 	}
 }

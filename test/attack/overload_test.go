@@ -49,7 +49,7 @@ func TestLoadOfRejectedClientsDrainsNoSharedKey(t *testing.T) {
 			limit 5/1s
 		}
 		zone common {
-			key everybody
+			key all
 			limit %d/24h
 			max_overshoot 0.001%%
 		}

@@ -170,14 +170,14 @@ func TestMaxOvershootRatio(t *testing.T) {
 	}
 }`
 	g := serveWith(t, "rate_limit {\nredis {\naddress 192.0.2.1:6379\n}\n}", zones) // where nothing answers
-	told := func(zone string) float64 {
+	ratio := func(zone string) float64 {
 		return g.metric(`caddy_rate_limit_max_overshoot_ratio{zone="` + zone + `"}`)
 	}
-	if loose, exact := told("loose"), told("exact"); loose != 0.05 || exact != 0 {
+	if loose, exact := ratio("loose"), ratio("exact"); loose != 0.05 || exact != 0 {
 		t.Errorf("max_overshoot_ratio = %v and %v, want 0.05 and 0", loose, exact)
 	}
 	g.reload(zones)
-	if loose := told("loose"); loose != 0 {
+	if loose := ratio("loose"); loose != 0 {
 		t.Errorf("max_overshoot_ratio in memory = %v, want 0", loose)
 	}
 }
