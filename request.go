@@ -50,8 +50,8 @@ type evaluation struct {
 	now     limiter.Instant
 	denied  *zoneResult // the result that rejects the request; of several, the one with the longest wait
 
-	unauthenticated *zone  // reads authentication that is missing, perhaps until a later handler
-	body            []byte // of a rejection
+	unauthenticated *zone     // reads authentication that is missing, perhaps until a later handler
+	body            []byte    // of a rejection
 	keys            [256]byte // the buffer of keys, one after the other
 }
 
