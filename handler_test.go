@@ -21,8 +21,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A scriptedStore returns the decision of a test. A real store cannot be made to fail for one request and not
-// for the next.
+// A scriptedStore returns the decision of a test. A real store cannot be made to fail for one
+// request and not for the next.
 type scriptedStore struct {
 	err      error
 	failing  string // the only zone with the error; "": all have it

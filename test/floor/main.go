@@ -1,5 +1,5 @@
-// Command floor is Caddy with a handler named floor, which writes the same response as a rejection by
-// rate_limit and does nothing else. No limiter with these headers and this body can be faster.
+// Command floor is Caddy with a handler named floor, which writes the same response as a rejection
+// by rate_limit and does nothing else. No limiter with these headers and this body can be faster.
 // bench/gateway measures it.
 package main
 
@@ -58,8 +58,9 @@ var (
 		{"Cache-Control", value("no-store")},
 		{"Content-Type", value("application/json")},
 	}
-	body = []byte(`{"error":{"code":"RATE_LIMIT_EXCEEDED","message":"Rate limit of 1 request per 86400 seconds exceeded","details":` +
-		`{"zone":"api_key","limit":1,"window_seconds":86400,"retry_after_seconds":86400,"reset_at":"2026-11-23T01:10:14Z"}}}` + "\n")
+	body = []byte(`{"error":{"code":"RATE_LIMIT_EXCEEDED",` +
+		`"message":"Rate limit of 1 request per 86400 seconds exceeded","details":{"zone":"api_key","limit":1,` +
+		`"window_seconds":86400,"retry_after_seconds":86400,"reset_at":"2026-11-23T01:10:14Z"}}}` + "\n")
 )
 
 // value returns a header value without spare capacity, so that appending to it makes a copy.
