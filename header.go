@@ -51,10 +51,11 @@ var headerNames = [headerCount]string{
 }
 
 // exposed are the headers that scripts of other origins may read.
-const exposed = "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-RateLimit-Policy, RateLimit, " +
-	"RateLimit-Policy, Retry-After"
-
-const headerExpose = "Access-Control-Expose-Headers"
+const (
+	headerExpose = "Access-Control-Expose-Headers"
+	exposed      = "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-RateLimit-Policy, RateLimit, " +
+		"RateLimit-Policy, Retry-After"
+)
 
 // degraded marks requests that could not be counted, in X-RateLimit-Policy and in
 // {http.rate_limit.<zone>.source}.

@@ -1,7 +1,6 @@
 package fleetlimit
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -29,18 +28,25 @@ func parseRejectionLog(rejections string) (string, error) {
 	return "", fmt.Errorf("log_rejections is %q: use first, all or none", rejections)
 }
 
-// report logs a rejection and emits its event. Zones in the syntax of caddy-ratelimit do both for
-// every rejection, as that does. Others do it for the first of a key and window, and only a few
-// times a second, as a flood of keys has many first rejections.
-func (e *evaluation) report(denied *zoneResult, wait time.Duration) {
-	h, z := e.handler, denied.zone
-	which := h.LogRejections
-	if which == "" && z.legacy {
-		which = logAll
+// loggedOf returns which rejections by a zone are logged.
+func (h *Handler) loggedOf(z *zone) string {
+	switch {
+	case h.LogRejections != "":
+		return h.LogRejections
+	case z.legacy:
+		return logAll
 	}
+	return logFirst
+}
+
+// report logs a rejection and emits its event. Events of zones in the syntax of caddy-ratelimit are
+// emitted for every rejection, others for the first of a key and window. First rejections are
+// reported only a few times a second, as a flood of keys has many of them.
+func (e *evaluation) report(denied *zoneResult, wait time.Duration) {
+	h, z, which := e.handler, denied.zone, e.handler.loggedOf(denied.zone)
 	logs, emits := which == logAll, z.legacy
 	var unlogged, unemitted uint64
-	if denied.decision.Breach && cmp.Or(which, logFirst) == logFirst {
+	if denied.decision.Breach && which == logFirst {
 		logs, unlogged = z.logged.allow(e.now.Unix())
 	}
 	if denied.decision.Breach && !z.legacy {
@@ -87,8 +93,7 @@ type reportLimit struct {
 	suppressed uint64 // since the last report
 }
 
-// allow reports whether a report is allowed in a second, and how many were suppressed since the
-// last one.
+// allow reports whether a report is allowed, and how many were suppressed since the last one.
 func (l *reportLimit) allow(second int64) (ok bool, suppressed uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -119,8 +119,5 @@ func (v *headerValues) removeTrailers(h http.Header) {
 	}
 }
 
-// Interface guards.
-var (
-	_ http.ResponseWriter = (*responseWriter)(nil)
-	_ io.ReaderFrom       = (*responseWriter)(nil)
-)
+// Interface guard.
+var _ io.ReaderFrom = (*responseWriter)(nil)
