@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -15,8 +16,8 @@ import (
 
 const appName = "rate_limit"
 
-// App is what all rate_limit handlers of a configuration share. It is optional: without it, handlers
-// count in the memory of this process.
+// App is what all rate_limit handlers of a configuration share. It is optional: without it,
+// handlers count in the memory of this process.
 type App struct {
 	// Keeps counts in this Redis, so that all nodes of a fleet together admit what the limits allow.
 	// Default: counts are in the memory of this process, and each node admits that much.
@@ -94,10 +95,33 @@ func (d *Defaults) validate() error {
 // Start publishes the definitions of the zones to the other nodes, and their bounds in metrics.
 func (a *App) Start() error {
 	a.publishOvershoot()
-	if a.store.nodes != nil {
-		a.store.nodes.announce(a)
+	if m := a.store.nodes; m != nil {
+		m.logger.Store(a.logger)
+		m.Define(a, a.fleetDefinitions(), a.Nodes)
 	}
 	return nil
+}
+
+// publishOvershoot sets the metrics of by how much a fleet may exceed the limits of the app's
+// zones.
+func (a *App) publishOvershoot() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	bounds := make(map[*zoneState]float64) // two sites may share a zone
+	for _, z := range a.zones {
+		most := bounds[z.zoneState]
+		for _, e := range z.endpoints {
+			for _, r := range e.rules {
+				if r != nil && r.Rule != nil && !r.Strict && a.store.leases != nil {
+					most = max(most, r.MaxOvershoot)
+				}
+			}
+		}
+		bounds[z.zoneState] = most
+	}
+	for z, most := range bounds {
+		z.maxOvershoot.Store(math.Float64bits(most))
+	}
 }
 
 // Stop withdraws the definitions of the zones. Counts outlive it, because reloads call it too.
@@ -140,8 +164,8 @@ func (a *App) define(name string, z *Zone, logger *zap.Logger) error {
 		"their counts; the other is %s, this is %s", earlier.definition(), z.definition())
 }
 
-// canShareCounts reports whether two zones of one name may share their counts: their definitions are
-// equal, or both are in the syntax of caddy-ratelimit, which shares them anyway.
+// canShareCounts reports whether two zones of one name may share their counts: their definitions
+// are equal, or both are in the syntax of caddy-ratelimit, which shares them anyway.
 func (z *Zone) canShareCounts(other *Zone) bool {
 	return z.legacy() && other.legacy() || z.definition() == other.definition()
 }
@@ -150,10 +174,7 @@ func (z *Zone) canShareCounts(other *Zone) bool {
 func (z *Zone) definition() string {
 	c := *z
 	c.MatcherSetsRaw = nil
-	text, err := json.Marshal(c)
-	if err != nil {
-		panic(err) // the configuration is from JSON
-	}
+	text, _ := json.Marshal(c) // it was unmarshalled from JSON
 	return string(text)
 }
 

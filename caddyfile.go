@@ -3,7 +3,6 @@ package fleetlimit
 import (
 	"encoding/json"
 	"maps"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,8 +28,9 @@ func init() {
 //	rate_limit [<matcher>] {
 //		zone <name> {                               # name: 1 to 64 of A-Z, a-z, 0-9, _, . and -
 //			match          @<name> | { <matchers> } # repeatable: any of them
-//			key            <template>               # required: {http.request.header.X-Api-Key}, {client_ip}, static
+//			key            <template>               # required; such as {http.request.header.X-Api-Key}
 //			on_missing_key <template> | skip | deny # default {client_ip}
+//			on_ambiguous_key reject | missing       # default reject
 //			ipv4_prefix    <bits>                   # default 32
 //			ipv6_prefix    <bits>                   # default 64
 //			limit          <rate>
@@ -38,10 +38,7 @@ func init() {
 //			mode           strict | lease           # default lease
 //			max_overshoot  <percent>                # default 1%
 //			tier [<placeholder>] [trusted] {
-//				<tier> [<rate>] {                   # without a rate: that of the global tier; block optional
-//					mode          strict | lease
-//					max_overshoot <percent>
-//				}
+//				<tier> [<rate>] [{ <consistency> }] # without a rate: that of the global tier
 //				keys <glob...> <tier>               # repeatable; the first that matches the key decides
 //				default <tier>                      # for an unknown or empty tier
 //			}
@@ -52,10 +49,7 @@ func init() {
 //				mode          strict | lease
 //				max_overshoot <percent>
 //				tier {
-//					<tier> [<rate>] {               # a rate, a block, or both
-//						mode          strict | lease
-//						max_overshoot <percent>
-//					}
+//					<tier> [<rate>] [{ <consistency> }] # a rate, a block, or both
 //				}
 //			}
 //			cost           <n> | <placeholder> [trusted] # default 1
@@ -75,9 +69,10 @@ func init() {
 //
 // where
 //
-//	<rate>       <events>/<window> [burst <n>] | unlimited | block
-//	<window>     a duration, such as 10s, 1m or 24h, or a unit: s, m, h, d
-//	<algorithm>  token_bucket | sliding_window_log | fixed_window | sliding_window [<subwindows>]
+//	<rate>        <events>/<window> [burst <n>] | unlimited | block
+//	<window>      a duration, such as 10s, 1m or 24h, or a unit: s, m, h, d
+//	<algorithm>   token_bucket | sliding_window_log | fixed_window | sliding_window [<subwindows>]
+//	<consistency> mode strict | lease and max_overshoot <percent>, each on its own line
 //
 // The syntax of caddy-ratelimit is accepted too, with its meaning there: a zone with
 //
@@ -162,7 +157,7 @@ func (p *directiveParser) parse() error {
 		"storage":         {Usage: "storage <module...>", Raw: true, Parse: p.storage},
 		"sweep_interval":  subdirective.Duration(d, "sweep_interval", true, &h.SweepInterval),
 	}}
-	if _, err := b.Read(d); err != nil {
+	if err := b.Parse(d); err != nil {
 		return err
 	}
 	if len(h.Zones) == 0 && len(h.Allow) == 0 && len(h.Deny) == 0 {
@@ -195,9 +190,6 @@ func (p *directiveParser) zone(args []string) error {
 	return nil
 }
 
-// zonesState is the key of the zones of a Caddyfile in the state of its adaptation.
-const zonesState = "rate_limit.zones"
-
 // A definedZone is a zone with the place of its definition.
 type definedZone struct {
 	*Zone
@@ -207,17 +199,12 @@ type definedZone struct {
 // compareWithOthers checks that the handler's zones can share their counts with the zones of the
 // same names in other directives.
 func (p *directiveParser) compareWithOthers(state map[string]any) error {
-	all, found := state[zonesState].(map[string]definedZone)
-	if !found {
-		all = make(map[string]definedZone)
-		state[zonesState] = all
-	}
 	for _, name := range slices.Sorted(maps.Keys(p.h.Zones)) {
-		z := definedZone{p.h.Zones[name], p.zones[name]}
-		if other, found := all[name]; found && !z.canShareCounts(other.Zone) {
+		z, key := definedZone{p.h.Zones[name], p.zones[name]}, "rate_limit.zone."+name
+		if other, found := state[key].(definedZone); found && !z.canShareCounts(other.Zone) {
 			return definedTwice(name, other.place, z.place)
 		}
-		all[name] = z
+		state[key] = z
 	}
 	return nil
 }
@@ -242,7 +229,7 @@ func addressesLine(d *caddyfile.Dispenser, name string, list *[]string) subdirec
 					if err != nil {
 						return d.WrapErr(err)
 					}
-					*list = append(*list, formatRange(r.Masked()))
+					*list = append(*list, ipset.Format(r.Masked()))
 				}
 				continue
 			}
@@ -250,18 +237,11 @@ func addressesLine(d *caddyfile.Dispenser, name string, list *[]string) subdirec
 			if err != nil {
 				return d.WrapErr(err)
 			}
-			*list = append(*list, formatRange(r))
+			*list = append(*list, ipset.Format(r))
 		}
 		return nil
 	}
 	return l
-}
-
-func formatRange(r netip.Prefix) string {
-	if r.IsSingleIP() {
-		return r.Addr().String()
-	}
-	return r.String()
 }
 
 // jitter parses a percentage, or a fraction as in caddy-ratelimit.
@@ -282,16 +262,11 @@ func (p *directiveParser) jitter(args []string) (err error) {
 func (p *directiveParser) distributed([]string) error {
 	c, d := new(Distributed), p.Dispenser
 	p.h.Distributed = c
-	if !subdirective.OpensBlock(d) {
-		return nil
-	}
-	b := subdirective.Block{Of: "distributed", MayBeEmpty: true, Lines: map[string]subdirective.Line{
+	return subdirective.Block{Of: "distributed", Optional: true, MayBeEmpty: true, Lines: map[string]subdirective.Line{
 		"read_interval":  subdirective.Duration(d, "read_interval", true, &c.ReadInterval),
 		"write_interval": subdirective.Duration(d, "write_interval", true, &c.WriteInterval),
 		"purge_age":      subdirective.Duration(d, "purge_age", true, &c.PurgeAge),
-	}}
-	_, err := b.Read(d)
-	return err
+	}}.Parse(d)
 }
 
 // storage parses a storage module.

@@ -11,7 +11,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 )
 
-// parseGlobalOption parses the global option; <rate> and <algorithm> are those of parseDirective:
+// parseGlobalOption parses the global option. See parseDirective for what is in angle brackets.
 //
 //	{
 //		rate_limit {
@@ -31,10 +31,7 @@ import (
 //					insecure_skip_verify
 //				}
 //			}
-//			tier <name> <rate> {                       # repeatable: a named limit that zones can use; block optional
-//				mode          strict | lease
-//				max_overshoot <percent>
-//			}
+//			tier <name> <rate> [{ <consistency> }]     # repeatable: a named limit that zones can use
 //			defaults {                                 # for zones and handlers that do not set these
 //				algorithm     <algorithm>
 //				mode          strict | lease
@@ -53,16 +50,14 @@ func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
 	if d.NextArg() {
 		return nil, d.Errf("unexpected %q: use `rate_limit {`", d.Val())
 	}
-	app := new(App)
+	app, many := new(App), subdirective.AnyNumber
 	b := subdirective.Block{Of: "the global option rate_limit", Lines: map[string]subdirective.Line{
-		"redis": {
-			Usage: "redis [standalone|sentinel|cluster] {", Max: 1,
-			Parse: func(args []string) error { return app.parseRedis(d, args) },
-		},
-		"tier": {
-			Usage: "tier <name> " + rateUsage, Min: 2, Max: subdirective.AnyNumber, Repeats: true,
-			Parse: func(args []string) error { return app.parseTier(d, args) },
-		},
+		"redis": {Usage: "redis [standalone|sentinel|cluster] {", Max: 1, Parse: func(args []string) error {
+			return app.parseRedis(d, args)
+		}},
+		"tier": {Usage: "tier <name> " + rateUsage, Min: 2, Max: many, Repeats: true, Parse: func(args []string) error {
+			return app.parseTier(d, args)
+		}},
 		"defaults": {Usage: "defaults {", Parse: func([]string) error { return app.parseDefaults(d) }},
 		"nodes":    subdirective.Number(d, "nodes", 1, maxNodes, &app.Nodes),
 	}}
@@ -91,19 +86,17 @@ func (a *App) parseTier(d *caddyfile.Dispenser, args []string) error {
 func (a *App) parseDefaults(d *caddyfile.Dispenser) error {
 	c := new(Defaults)
 	a.Defaults = c
-	b := subdirective.Block{Of: "defaults", Lines: map[string]subdirective.Line{
+	return subdirective.Block{Of: "defaults", Lines: map[string]subdirective.Line{
 		"algorithm":     algorithmLine(d, &c.Algorithm),
 		"mode":          modeLine(d, &c.Mode),
 		"max_overshoot": maxOvershootLine(d, &c.MaxOvershoot),
 		"headers":       subdirective.Word(d, headersUsage, parseHeaderSet, &c.Headers),
 		"reject":        subdirective.Word(d, rejectUsage, parseRejectStyle, &c.Reject),
-	}}
-	_, err := b.Read(d)
-	return err
+	}}.Parse(d)
 }
 
 func (a *App) parseRedis(d *caddyfile.Dispenser, args []string) error {
-	c, place := new(Redis), subdirective.Here(d)
+	c, place, many := new(Redis), subdirective.Here(d), subdirective.AnyNumber
 	a.Redis = c
 	if len(args) > 0 {
 		c.Mode = args[0]
@@ -112,17 +105,15 @@ func (a *App) parseRedis(d *caddyfile.Dispenser, args []string) error {
 		}
 	}
 	b := subdirective.Block{Of: "redis", Lines: map[string]subdirective.Line{
-		"address": {
-			Usage: "address <host:port...>", Min: 1, Max: subdirective.AnyNumber, Parse: subdirective.List(&c.Addresses),
-		},
+		"address":           {Usage: "address <host:port...>", Min: 1, Max: many, Parse: subdirective.List(&c.Addresses)},
 		"username":          subdirective.Text("username <name>", &c.Username),
 		"password":          subdirective.Text("password <secret>", &c.Password),
-		"db":                subdirective.Number(d, "db", 0, subdirective.AnyNumber, &c.DB),
+		"db":                subdirective.Number(d, "db", 0, many, &c.DB),
 		"master_name":       subdirective.Text("master_name <name>", &c.MasterName),
 		"sentinel_password": subdirective.Text("sentinel_password <secret>", &c.SentinelPassword),
 		"key_prefix":        subdirective.Text("key_prefix <prefix>", &c.KeyPrefix),
 		"timeout":           subdirective.Duration(d, "timeout", false, &c.Timeout),
-		"pool_size":         subdirective.Number(d, "pool_size", 1, subdirective.AnyNumber, &c.PoolSize),
+		"pool_size":         subdirective.Number(d, "pool_size", 1, many, &c.PoolSize),
 		"tls":               {Usage: "tls [{ ... }]", Parse: func([]string) error { return c.parseTLS(d) }},
 	}}
 	places, err := b.Read(d)
@@ -139,14 +130,9 @@ func (a *App) parseRedis(d *caddyfile.Dispenser, args []string) error {
 // parseTLS parses the TLS settings. Without a block, TLS has its defaults.
 func (c *Redis) parseTLS(d *caddyfile.Dispenser) error {
 	c.TLS = new(RedisTLS)
-	if !subdirective.OpensBlock(d) {
-		return nil
-	}
-	b := subdirective.Block{Of: "tls", MayBeEmpty: true, Lines: map[string]subdirective.Line{
+	return subdirective.Block{Of: "tls", Optional: true, MayBeEmpty: true, Lines: map[string]subdirective.Line{
 		"ca":                   subdirective.Text("ca <file>", &c.TLS.CA),
 		"server_name":          subdirective.Text("server_name <name>", &c.TLS.ServerName),
 		"insecure_skip_verify": subdirective.Flag("insecure_skip_verify", &c.TLS.InsecureSkipVerify),
-	}}
-	_, err := b.Read(d)
-	return err
+	}}.Parse(d)
 }

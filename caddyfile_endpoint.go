@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
-
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -31,10 +29,7 @@ func (p *zoneParser) endpoint(args []string) error {
 	}
 	p.endpoints[route.String()] = place
 	p.zone.Endpoints, p.endpointPlaces = append(p.zone.Endpoints, e), append(p.endpointPlaces, place)
-	if !subdirective.OpensBlock(d) {
-		return nil
-	}
-	b := subdirective.Block{Of: "endpoint", Lines: map[string]subdirective.Line{
+	return subdirective.Block{Of: "endpoint", Optional: true, Lines: map[string]subdirective.Line{
 		"limit":         limitLine(d, &e.Limit),
 		"algorithm":     algorithmLine(d, &e.Algorithm),
 		"cost":          costLine(d, &e.Cost),
@@ -46,21 +41,24 @@ func (p *zoneParser) endpoint(args []string) error {
 			}
 			return p.endpointTier(e)
 		}},
-	}}
-	_, err = b.Read(d)
-	return err
+	}}.Parse(d)
 }
 
 // endpointRoute parses the methods and the path at the start of args and returns the rest.
 func (p *zoneParser) endpointRoute(e *Endpoint, args []string) (rest []string, err error) {
 	if !startsPath(args[0]) {
-		if e.Methods, err = parseMethods(p.Dispenser, args[0]); err != nil {
-			return nil, err
+		methods := args[0]
+		if strings.Trim(methods, methodLetters+",") != "" {
+			return nil, p.Errf("%q is neither a path nor methods: use a path that starts with / or *, or methods in "+
+				"upper case such as GET or GET,POST", methods)
+		}
+		e.Methods = strings.Split(methods, ",")
+		if distinct := slices.Compact(slices.Sorted(slices.Values(e.Methods))); len(distinct) < len(e.Methods) {
+			return nil, p.Errf("a method occurs twice in %s: use it once", methods)
 		}
 		args = args[1:]
 		if len(args) == 0 || !startsPath(args[0]) {
-			return nil, p.Errf("endpoint %s has no path that starts with / or *: use `%s`",
-				strings.Join(e.Methods, ","), endpointUsage)
+			return nil, p.Errf("endpoint %s has no path that starts with / or *: use `%s`", methods, endpointUsage)
 		}
 	}
 	e.Path = args[0]
@@ -90,7 +88,7 @@ func (p *zoneParser) endpointRate(e *Endpoint, args []string) (err error) {
 
 // endpointTier parses the limits of tiers at an endpoint.
 func (p *zoneParser) endpointTier(e *Endpoint) error {
-	b := subdirective.Block{Of: "tier", Other: &subdirective.Line{
+	return subdirective.Block{Of: "tier", Other: &subdirective.Line{
 		Usage: "<tier> " + rateUsage, Min: 1, Max: subdirective.AnyNumber,
 		Parse: func(args []string) error {
 			name := args[0]
@@ -101,9 +99,7 @@ func (p *zoneParser) endpointTier(e *Endpoint) error {
 			}
 			return err
 		},
-	}}
-	_, err := b.Read(p.Dispenser)
-	return err
+	}}.Parse(p.Dispenser)
 }
 
 // checkEndpoints checks the endpoints against the rest of the zone.
@@ -121,19 +117,4 @@ func (p *zoneParser) checkEndpoints() error {
 		}
 	}
 	return nil
-}
-
-// parseMethods parses a list of methods with commas between them.
-func parseMethods(d *caddyfile.Dispenser, s string) ([]string, error) {
-	methods := strings.Split(s, ",")
-	for i, m := range methods {
-		if m == "" || strings.Trim(m, methodLetters) != "" {
-			return nil, d.Errf("%q is neither a path nor methods: use a path that starts with / or *, or methods in "+
-				"upper case such as GET or GET,POST", s)
-		}
-		if slices.Contains(methods[:i], m) {
-			return nil, d.Errf("method %s occurs twice: use it once", m)
-		}
-	}
-	return methods, nil
 }

@@ -64,7 +64,7 @@ func costLine(d *caddyfile.Dispenser, cost **Cost) subdirective.Line {
 	return subdirective.Line{Usage: costUsage, Min: 1, Max: 2, Parse: func(args []string) error {
 		c := new(Cost)
 		*cost = c
-		if isPlaceholder(args[0]) {
+		if strings.HasPrefix(args[0], "{") {
 			c.Placeholder = args[0]
 			return parseTrusted(d, args, &c.Trusted)
 		}
@@ -80,8 +80,8 @@ func costLine(d *caddyfile.Dispenser, cost **Cost) subdirective.Line {
 	}}
 }
 
-// parseTrusted parses what may follow a placeholder that decides what a request may do: args are the
-// placeholder and the rest of the line.
+// parseTrusted parses what may follow a placeholder that decides what a request may do: args are
+// the placeholder and the rest of the line.
 func parseTrusted(d *caddyfile.Dispenser, args []string, trusted *bool) error {
 	if *trusted = len(args) > 1; *trusted && args[1] != "trusted" {
 		return d.Errf("unexpected %q after %s: use `trusted` or nothing", args[1], args[0])
@@ -92,17 +92,6 @@ func parseTrusted(d *caddyfile.Dispenser, args []string, trusted *bool) error {
 	}
 	return d.WrapErr(err)
 }
-
-// isPlaceholder reports whether s is one placeholder and nothing else.
-func isPlaceholder(s string) bool {
-	return len(s) > 2 && s[0] == '{' && s[len(s)-1] == '}' && !strings.ContainsAny(s[1:len(s)-1], "{}")
-}
-
-// The words that stand for a whole rate.
-const (
-	rateUnlimited = "unlimited"
-	rateBlock     = "block"
-)
 
 // parseRate parses a rate:
 //
@@ -124,9 +113,9 @@ func cutRate(args []string) (limit *Limit, rest []string, err error) {
 	}
 	first, rest := args[0], args[1:]
 	switch first {
-	case rateUnlimited:
+	case "unlimited":
 		limit = &Limit{Unlimited: true}
-	case rateBlock:
+	case "block":
 		limit = &Limit{Block: true}
 	default:
 		if limit, err = parseEventsPerWindow(first); err != nil {
@@ -212,9 +201,9 @@ func parseWindow(s string) (time.Duration, error) {
 func (l *Limit) String() string {
 	switch {
 	case l.Unlimited:
-		return rateUnlimited
+		return "unlimited"
 	case l.Block:
-		return rateBlock
+		return "block"
 	}
 	s := strconv.FormatInt(l.Events, 10) + "/" + formatWindow(time.Duration(l.Window))
 	if l.Burst > 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 )
 
 func TestParseRate(t *testing.T) {
@@ -95,7 +96,7 @@ func TestParseRateRefuses(t *testing.T) {
 	}
 }
 
-// FuzzParseRate checks that what is accepted can be provisioned, and reads back as it is written.
+// FuzzParseRate checks that accepted rates are valid and that parseRate reads what String writes.
 func FuzzParseRate(f *testing.F) {
 	for _, seed := range []string{
 		"100/1m", "1/s burst 5", "unlimited", "block", "7/1d12h", "0.5/s", "1/999999h", "5/1µs", "1/-d",
@@ -118,4 +119,26 @@ func FuzzParseRate(f *testing.F) {
 			t.Fatalf("%q is written %q, which reads as %+v, want %+v", text, limit, *again, *limit)
 		}
 	})
+}
+
+func TestMaxOvershootLine(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want float64
+	}{
+		{"0%", 0}, {"1%", 0.01}, {"0.7%", 0.007}, {"2.50%", 0.025}, {".5%", 0.005}, {"100%", 1}, {"100.0%", 1}, {"007%", 0.07},
+	} {
+		var got *float64
+		l := maxOvershootLine(caddyfile.NewTestDispenser(""), &got)
+		if err := l.Parse([]string{test.text}); err != nil || got == nil || *got != test.want {
+			t.Errorf("max_overshoot %s = %v, %v; want %v", test.text, got, err, test.want)
+		}
+	}
+	for _, text := range []string{"", "%", "1", ".%", "1%%", "+1%", "-0%", "100.1%", "1e1%", "0x1p1%", "1_0%", "inf%", "1 %", "1.1.1%"} {
+		var got *float64
+		l := maxOvershootLine(caddyfile.NewTestDispenser(""), &got)
+		if err := l.Parse([]string{text}); err == nil || got != nil {
+			t.Errorf("max_overshoot %q was accepted as %v", text, *got)
+		}
+	}
 }

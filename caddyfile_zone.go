@@ -26,8 +26,8 @@ type zoneParser struct {
 	endpointPlaces []*caddyfile.Dispenser          // places by index
 	endpointTiers  []tierUse                       // the zone may define them further down
 
-	// onlyLegacy is the error of what caddy-ratelimit accepts and this grammar does not. Only the whole
-	// zone shows which of the two it is in.
+	// onlyLegacy is the error of what caddy-ratelimit accepts and this grammar does not. Only the
+	// whole zone shows which of the two it is in.
 	onlyLegacy error
 }
 
@@ -53,9 +53,9 @@ func (p *directiveParser) parseZone(name string) (*Zone, error) {
 	return z.zone, z.check()
 }
 
-func (p *zoneParser) block() *subdirective.Block {
+func (p *zoneParser) block() subdirective.Block {
 	d, c, many := p.Dispenser, p.zone, subdirective.AnyNumber
-	return &subdirective.Block{Of: "zone", Lines: map[string]subdirective.Line{
+	return subdirective.Block{Of: "zone", Lines: map[string]subdirective.Line{
 		"match":            {Usage: matchUsage, Raw: true, Repeats: true, Parse: p.match},
 		"key":              subdirective.Text("key <template>", &c.Key),
 		"on_missing_key":   subdirective.Text("on_missing_key <template> | skip | deny", &c.OnMissingKey),
@@ -78,8 +78,8 @@ func (p *zoneParser) block() *subdirective.Block {
 }
 
 // check checks what only the whole zone shows. It compiles the zone as provisioning will, so that
-// errors have a place in the Caddyfile. The environment is left to provisioning, because the Caddyfile
-// may be adapted on another machine.
+// errors have a place in the Caddyfile. The environment is left to provisioning, because the
+// Caddyfile may be adapted on another machine.
 func (p *zoneParser) check() error {
 	if p.zone.legacy() {
 		if err := p.checkLegacy(); err != nil {
@@ -125,8 +125,15 @@ const matchUsage = "match @<name>` or `match { <matchers> }"
 func (p *zoneParser) match([]string) error {
 	args := subdirective.Here(p.Dispenser).RemainingArgs()
 	switch {
+	case len(args) == 1 && strings.HasPrefix(args[0], "@") && p.named == nil:
+		return p.Errf("named matchers are not known here: use `match { <matchers> }`")
 	case len(args) == 1 && strings.HasPrefix(args[0], "@"):
-		return p.matchNamed()
+		set, _, err := p.named()
+		if err != nil {
+			return p.WrapErr(err)
+		}
+		p.zone.MatcherSetsRaw = append(p.zone.MatcherSetsRaw, set)
+		return nil
 	case len(args) == 0 && !subdirective.OpensBlock(p.Dispenser):
 		return p.Errf("wrong number of arguments: use `%s`", matchUsage)
 	case len(args) > 0 && strings.ContainsAny(args[0][:min(1, len(args[0]))], "@/*"):
@@ -140,19 +147,6 @@ func (p *zoneParser) match([]string) error {
 	}
 	if len(set) == 0 {
 		p.onlyLegacy = p.Errf("match is empty: use matchers in it, or remove it to match all requests")
-	}
-	p.zone.MatcherSetsRaw = append(p.zone.MatcherSetsRaw, set)
-	return nil
-}
-
-// matchNamed parses the name of a set of matchers that is defined elsewhere in the site.
-func (p *zoneParser) matchNamed() error {
-	if p.named == nil {
-		return p.Errf("named matchers are not known here: use `match { <matchers> }`")
-	}
-	set, _, err := p.named()
-	if err != nil {
-		return p.WrapErr(err)
 	}
 	p.zone.MatcherSetsRaw = append(p.zone.MatcherSetsRaw, set)
 	return nil
@@ -175,10 +169,6 @@ func (p *zoneParser) tier(args []string) error {
 	c, place, many := new(ZoneTier), subdirective.Here(p.Dispenser), subdirective.AnyNumber
 	p.zone.Tier = c
 	if len(args) > 0 {
-		if !isPlaceholder(args[0]) {
-			return p.Errf("%q is not a placeholder: use `tier {<placeholder>} {`, such as {http.auth.user.tier}, "+
-				"or `tier {` for tiers by key", args[0])
-		}
 		c.Placeholder = args[0]
 		if err := parseTrusted(p.Dispenser, args, &c.Trusted); err != nil {
 			return err
@@ -201,7 +191,7 @@ func (p *zoneParser) tier(args []string) error {
 			return nil
 		}},
 	}, Other: &subdirective.Line{Usage: "<tier> [" + rateUsage + "]", Min: 1, Max: many, Parse: p.zoneTier}}
-	if _, err := b.Read(p.Dispenser); err != nil {
+	if err := b.Parse(p.Dispenser); err != nil {
 		return err
 	}
 	if c.Placeholder == "" && len(c.Keys) == 0 && c.Default == "" {
@@ -224,29 +214,26 @@ func (p *zoneParser) zoneTier(args []string) error {
 // parseTier parses a tier into tiers: its name, its limit if args go on, and the block that may
 // follow. A tier with nothing but its name is nil.
 func parseTier(d *caddyfile.Dispenser, args []string, tiers *map[string]*Tier) error {
-	t, block := new(Tier), subdirective.OpensBlock(d)
+	if *tiers == nil {
+		*tiers = make(map[string]*Tier)
+	}
+	if len(args) == 1 && !subdirective.OpensBlock(d) {
+		(*tiers)[args[0]] = nil
+		return nil
+	}
+	t := new(Tier)
+	(*tiers)[args[0]] = t
 	if len(args) > 1 {
 		limit, err := parseRate(args[1:])
 		if err != nil {
 			return d.Errf("tier %s: %w", args[0], err)
 		}
 		t.Limit = *limit
-	} else if !block {
-		t = nil
 	}
-	if *tiers == nil {
-		*tiers = make(map[string]*Tier)
-	}
-	(*tiers)[args[0]] = t
-	if !block {
-		return nil
-	}
-	b := subdirective.Block{Of: "a tier", Lines: map[string]subdirective.Line{
+	return subdirective.Block{Of: "a tier", Optional: true, Lines: map[string]subdirective.Line{
 		"mode":          modeLine(d, &t.Mode),
 		"max_overshoot": maxOvershootLine(d, &t.MaxOvershoot),
-	}}
-	_, err := b.Read(d)
-	return err
+	}}.Parse(d)
 }
 
 // checkTiers returns an error for the first use of a tier that is not among tiers.

@@ -1,14 +1,12 @@
 package fleetlimit
 
 import (
-	"encoding/json"
-
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// Zone is a named limit: what is counted, how much of it is allowed, and how that is enforced. Every
-// request that matches a zone is counted in it.
+// Zone is a named limit: what is counted, how much of it is allowed, and how that is enforced.
+// Every request that matches a zone is counted in it.
 type Zone struct {
 	// Applies the zone only to requests that match any of these matcher sets. Default: all requests.
 	MatcherSetsRaw caddyhttp.RawMatcherSets `json:"match,omitempty" caddy:"namespace=http.matchers"`
@@ -36,8 +34,7 @@ type Zone struct {
 	// applies to addresses in other placeholders, such as a header. Default: 64.
 	IPv6Prefix *int `json:"ipv6_prefix,omitempty"`
 
-	// Limits each key to this rate. Required unless every key gets a limit from a tier, or every
-	// request from an endpoint.
+	// Limits each key to this rate. Required unless all keys have tiers or all requests endpoints.
 	Limit *Limit `json:"limit,omitempty"`
 
 	// Enforces the limit with this algorithm. Default: `token_bucket`.
@@ -55,8 +52,8 @@ type Zone struct {
 	// Counts each request as this many events. Default: 1.
 	Cost *Cost `json:"cost,omitempty"`
 
-	// Remembers at most this many keys at a time in this process. The idlest keys make room for new
-	// ones. It does not bound counts in Redis. Default: 1000000.
+	// Remembers at most this many keys in this process: the idlest make room for new ones. Redis has
+	// no such bound. Default: 1000000.
 	MaxKeys int `json:"max_keys,omitempty"`
 
 	// Does not limit keys that match any of these globs, such as `sk_internal_*`. Other zones still
@@ -82,8 +79,7 @@ type Limit struct {
 	// The length of the window, such as `1m`: 1ms to 87600h.
 	Window caddy.Duration `json:"window,omitempty"`
 
-	// Admits up to this many events at once after a pause. Only for `token_bucket`. Default: the
-	// value of `events`.
+	// Admits this many events at once after a pause. Only for `token_bucket`. Default: `events`.
 	Burst int64 `json:"burst,omitempty"`
 
 	// Does not limit.
@@ -98,14 +94,14 @@ type Algorithm struct {
 	// One of `token_bucket`, `sliding_window_log`, `sliding_window` and `fixed_window`.
 	Name string `json:"name,omitempty"`
 
-	// Cuts the window of `sliding_window` into this many parts, 1 to 1000. More parts follow the
-	// window more closely and need more memory. Default: 1.
+	// Cuts the window of `sliding_window` into this many parts, 1 to 1000. More parts are more exact
+	// and need more memory. Default: 1.
 	Subwindows int `json:"subwindows,omitempty"`
 }
 
 // Consistency is how closely the nodes that share a Redis keep to a limit. What a tier or an
-// endpoint does not set, it takes from the zone, and that from the app's `defaults`. At an endpoint,
-// its tiers come first, then the endpoint itself, then the zone's tier.
+// endpoint does not set, it takes from the zone, and that from the app's `defaults`. At an
+// endpoint, its tiers come first, then the endpoint itself, then the zone's tier.
 type Consistency struct {
 	// Decides who decides: with `lease`, nodes decide most requests by themselves, from events that
 	// Redis has handed out to them; with `strict`, Redis decides every request. Default: `lease`.
@@ -155,8 +151,7 @@ type Endpoint struct {
 	// Matches these methods. GET includes HEAD. Default: all methods.
 	Methods []string `json:"methods,omitempty"`
 
-	// Matches this path pattern, as in Caddy's `path` matcher: `/search`, `/users/*`, `*.json`.
-	// Required.
+	// Matches this pattern of Caddy's `path` matcher: `/search`, `/users/*`, `*.json`. Required.
 	Path string `json:"path,omitempty"`
 
 	// Limits each key to this rate at this endpoint. Default: the zone's limit.
@@ -228,8 +223,7 @@ type Redis struct {
 	// The name of the master at the sentinels. Required for `sentinel`, and only valid there.
 	MasterName string `json:"master_name,omitempty"`
 
-	// Logs in at the sentinels with this password. Only valid for `sentinel`. Default: does not log
-	// in there.
+	// Logs in at the sentinels with this password. Default: does not log in there.
 	SentinelPassword string `json:"sentinel_password,omitempty"`
 
 	// Starts the name of every key in Redis with this text of 1 to 64 characters, without spaces and
@@ -239,8 +233,7 @@ type Redis struct {
 	// Waits at most this long for Redis before a request is admitted uncounted. Default: 50ms.
 	Timeout caddy.Duration `json:"timeout,omitempty"`
 
-	// Opens at most this many connections to each primary. The default is enough for all loads that
-	// were measured.
+	// Opens at most this many connections to each primary. The default suits all measured loads.
 	PoolSize int `json:"pool_size,omitempty"`
 
 	// Connects with TLS. An empty object trusts the system's certificate authorities. Default: no TLS.
@@ -263,15 +256,7 @@ type RedisTLS struct {
 
 // Distributed has no effect. It lets configurations of caddy-ratelimit load unchanged.
 type Distributed struct {
-	// Has no effect.
-	ReadInterval caddy.Duration `json:"read_interval,omitempty"`
-
-	// Has no effect.
+	ReadInterval  caddy.Duration `json:"read_interval,omitempty"`
 	WriteInterval caddy.Duration `json:"write_interval,omitempty"`
-
-	// Has no effect.
-	PurgeAge caddy.Duration `json:"purge_age,omitempty"`
+	PurgeAge      caddy.Duration `json:"purge_age,omitempty"`
 }
-
-// storageModule is the configuration of a storage module. It has no effect.
-type storageModule = json.RawMessage

@@ -44,7 +44,8 @@ func (c cost) fits(r *rule) error {
 }
 
 // of returns the cost of a request under r, from 1 to what r allows at once. The cost of a request
-// is 1 if the placeholder is not present. A value below 1 or that is not a number counts as missing.
+// is 1 if the placeholder is not present. A value below 1 or that is not a number counts as
+// missing.
 func (c cost) of(r *rule, req *http.Request, repl *caddy.Replacer) (int64, keytemplate.Presence) {
 	if c.placeholder == nil {
 		return c.fixed, keytemplate.Present

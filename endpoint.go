@@ -94,7 +94,8 @@ func barePath(p string) string {
 	return p
 }
 
-// matchMethod ignores case, because upstreams may do so too: "post" must not avoid the limit of POST.
+// matchMethod ignores case, because upstreams may do so too: "post" must not avoid the limit of
+// POST.
 func (e *route) matchMethod(method string) bool {
 	if strings.EqualFold(method, http.MethodHead) && slices.Contains(e.methods, http.MethodGet) {
 		return true

@@ -134,7 +134,7 @@ func TestRouteString(t *testing.T) {
 	}
 }
 
-func TestRouteRefused(t *testing.T) {
+func TestNewRouteRefuses(t *testing.T) {
 	for _, tc := range []struct {
 		methods []string
 		path    string
@@ -158,7 +158,7 @@ func TestRouteRefused(t *testing.T) {
 	}
 }
 
-func TestRouteDoesNotChangeItsArguments(t *testing.T) {
+func TestNewRouteKeepsArguments(t *testing.T) {
 	methods := []string{"post", "HEAD", "get"}
 	if _, err := newRoute(methods, "/a"); err != nil {
 		t.Fatal(err)

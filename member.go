@@ -32,12 +32,6 @@ func (m *fleetMember) warn(d membership.Mismatch) {
 		"name or key_prefix", zap.String("zone", d.Zone), zap.String("node", d.Node), zap.String("store", m.store))
 }
 
-// announce publishes the definitions of the app's zones until the app stops.
-func (m *fleetMember) announce(a *App) {
-	m.logger.Store(a.logger)
-	m.Define(a, a.fleetDefinitions(), a.Nodes)
-}
-
 // fleetDefinitions returns the definitions of the app's zones by name.
 func (a *App) fleetDefinitions() map[string]string {
 	a.mu.Lock()

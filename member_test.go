@@ -7,8 +7,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// TestZoneDefinitions compares what nodes say of a zone that they define otherwise.
-func TestZoneDefinitions(t *testing.T) {
+// TestFleetDefinition compares the definitions of one zone on two nodes.
+func TestFleetDefinition(t *testing.T) {
 	const app = `{"tiers": {"pro": {"events": 9, "window": "1m"}}, "defaults": {"headers": "x"}}`
 	const zone = `{"key": "k", "limit": {"events": 5, "window": "1m"},
 		"tier": {"placeholder": "{http.vars.t}", "tiers": {"free": {"events": 5, "window": "1m"}, "pro": null}},
@@ -19,7 +19,7 @@ func TestZoneDefinitions(t *testing.T) {
 		same            bool
 	}{
 		{"other requests", app, `{"match": [{"path": ["/b"]}], ` + zone[1:], true},
-		{"closer to the limits", `{"tiers": {"pro": {"events": 9, "window": "1m", "mode": "strict"}},
+		{"another consistency", `{"tiers": {"pro": {"events": 9, "window": "1m", "mode": "strict"}},
 			"defaults": {"mode": "strict", "max_overshoot": 0.5}, "nodes": 20}`,
 			`{"key": "k", "limit": {"events": 5, "window": "1m"}, "mode": "strict", "max_overshoot": 0,
 			"tier": {"placeholder": "{http.vars.t}", "tiers": {"free": {"events": 5, "window": "1m", "mode": "lease"},
@@ -30,7 +30,7 @@ func TestZoneDefinitions(t *testing.T) {
 		{"another limit of a tier", `{"tiers": {"pro": {"events": 8, "window": "1m"}}}`, zone, false},
 		{"another algorithm", `{"tiers": {"pro": {"events": 9, "window": "1m"}}, "defaults": {"algorithm": {"name": "fixed_window"}}}`,
 			zone, false},
-		{"a tier less", app, `{"key": "k", "limit": {"events": 5, "window": "1m"},
+		{"one tier fewer", app, `{"key": "k", "limit": {"events": 5, "window": "1m"},
 			"tier": {"placeholder": "{http.vars.t}", "tiers": {"free": {"events": 5, "window": "1m"}}},
 			"endpoints": [{"path": "/a", "tiers": {"free": {"events": 6, "window": "1m"}}}]}`, false},
 	} {
@@ -40,8 +40,8 @@ func TestZoneDefinitions(t *testing.T) {
 	}
 }
 
-// One sub-window is the default, so `sliding_window` and `sliding_window 1` are one rule with one count.
-func TestSlidingWindowIsSlidingWindow1(t *testing.T) {
+// TestOneSubwindowIsDefault checks that `sliding_window` and `sliding_window 1` are one rule.
+func TestOneSubwindowIsDefault(t *testing.T) {
 	const plain = `{"key": "k", "limit": {"events": 5, "window": "1m"}, "algorithm": {"name": "sliding_window"}}`
 	const one = `{"key": "k", "limit": {"events": 5, "window": "1m"}, "algorithm": {"name": "sliding_window", "subwindows": 1}}`
 	const two = `{"key": "k", "limit": {"events": 5, "window": "1m"}, "algorithm": {"name": "sliding_window", "subwindows": 2}}`
@@ -61,7 +61,7 @@ func TestSlidingWindowIsSlidingWindow1(t *testing.T) {
 	}
 }
 
-// definitionOf returns what a node says of a zone.
+// definitionOf returns the definition of a zone in the fleet.
 func definitionOf(t *testing.T, app, zone string) string {
 	t.Helper()
 	a, z := new(App), new(Zone)

@@ -12,8 +12,8 @@
 //	handler.go        one request, from ServeHTTP to the store and back
 //	request.go        the state of one request
 //	addressfilter.go  which client addresses are exempt or denied
-//	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, endpoint.go, cost.go and
-//	                  consistency.go; internal/keytemplate makes its keys
+//	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, endpoint.go and cost.go;
+//	                  internal/keytemplate makes its keys
 //	header.go         the headers of responses
 //	writer.go         when headers are set
 //	reject.go         the rest of a rejection
@@ -27,6 +27,7 @@ package fleetlimit
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -94,7 +95,7 @@ type Handler struct {
 	Distributed *Distributed `json:"distributed,omitempty"`
 
 	// Accepted so that configurations of caddy-ratelimit load unchanged; not used.
-	StorageRaw storageModule `json:"storage,omitempty" caddy:"namespace=caddy.storage inline_key=module"`
+	StorageRaw json.RawMessage `json:"storage,omitempty" caddy:"namespace=caddy.storage inline_key=module"`
 
 	// If true, the metrics are not exposed, unless another rate_limit handler exposes them.
 	DisableMetrics bool `json:"disable_metrics,omitempty"`

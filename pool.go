@@ -19,8 +19,8 @@ var (
 	zonePool   = caddy.NewUsagePool() // zone name -> *zoneState
 )
 
-// acquire returns the value of key in pool, which open makes if it is not there, and a function that
-// releases it.
+// acquire returns the value of key in pool, which open makes if it is not there, and a function
+// that releases it.
 func acquire[T caddy.Destructor](pool *caddy.UsagePool, key any, open func() T) (T, func()) {
 	v, _, _ := pool.LoadOrNew(key, func() (caddy.Destructor, error) { return open(), nil })
 	return v.(T), func() { pool.Delete(key) }

@@ -37,8 +37,9 @@ func clientsInUse() (uses []int) {
 	return uses
 }
 
-// TestStoresOfApps provisions pairs of configurations, as a reload does. No Redis is there, and none is needed.
-func TestStoresOfApps(t *testing.T) {
+// TestReloadSharesStoreAndClient provisions pairs of configurations, as a reload does, without a
+// Redis.
+func TestReloadSharesStoreAndClient(t *testing.T) {
 	t.Setenv("FLEETLIMIT_TEST_PASSWORD", "secret")
 	const redis = `{"redis": {"addresses": ["192.0.2.1:6379"], "password": "secret"}}`
 	for _, tc := range []struct {
@@ -73,7 +74,7 @@ func TestStoresOfApps(t *testing.T) {
 			})
 
 			a.Cleanup()
-			a.Cleanup() // gives back once only
+			a.Cleanup() // releases only once
 			if got := b.store.Store; got == nil || len(clientsInUse()) != min(tc.clients, 1) {
 				t.Errorf("the later configuration has store %v and clients %v after the earlier one ended", got, clientsInUse())
 			}
@@ -85,7 +86,7 @@ func TestStoresOfApps(t *testing.T) {
 	}
 }
 
-// gathered returns the values of all metrics by their names and labels; of histograms how much was observed.
+// gathered returns the values of all metrics by name and labels. That of a histogram is its count.
 func gathered(t *testing.T) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -109,8 +110,8 @@ func gathered(t *testing.T) map[string]float64 {
 	return got
 }
 
-// TestZoneMovesToRedis reloads a zone from memory to Redis: its counts stay where they are, its metrics go on.
-func TestZoneMovesToRedis(t *testing.T) {
+// TestMetricsFollowZoneToRedis reloads a zone from memory to Redis: metrics go on, counts do not.
+func TestMetricsFollowZoneToRedis(t *testing.T) {
 	acquire := func(a *App) (*zoneState, func()) {
 		t.Helper()
 		z, _, release := acquireZone(a.store, "moving")
@@ -134,7 +135,7 @@ func TestZoneMovesToRedis(t *testing.T) {
 	}
 	for _, name := range []string{"keys_total moving", "evictions_total moving", "overflow_total moving"} {
 		if _, found := got[name]; found {
-			t.Errorf("there is a metric %s of a zone in Redis, where nobody here knows it", name)
+			t.Errorf("there is a metric %s of a zone in Redis, which only memory has", name)
 		}
 	}
 	releaseLater()
@@ -143,8 +144,8 @@ func TestZoneMovesToRedis(t *testing.T) {
 	}
 }
 
-// TestRequestsOfStores reloads to another prefix in the same Redis: a new store, of the same name for metrics.
-func TestRequestsOfStores(t *testing.T) {
+// TestStoreMetricsSurviveReload changes the key prefix: the new store has the same name in metrics.
+func TestStoreMetricsSurviveReload(t *testing.T) {
 	const seconds, errs = "store_seconds redis standalone 192.0.2.1:6379", "store_errors_total redis standalone 192.0.2.1:6379"
 	earlier := provisionedApp(t, `{"redis": {"addresses": ["192.0.2.1:6379"]}}`)
 	later := provisionedApp(t, `{"redis": {"addresses": ["192.0.2.1:6379"], "key_prefix": "b"}}`)

@@ -1,10 +1,10 @@
 package fleetlimit
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -19,13 +19,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-const (
-	defaultKeyPrefix    = "rl"
-	defaultRedisTimeout = 50 * time.Millisecond
-
-	// maxKeyPrefix is the longest key prefix in bytes. Every key in Redis has it.
-	maxKeyPrefix = 64
-)
+// maxKeyPrefix is the longest key prefix in bytes. Every key in Redis has it.
+const maxKeyPrefix = 64
 
 // A redisTarget is a resolved Redis configuration.
 type redisTarget struct {
@@ -47,10 +42,7 @@ func (c *Redis) resolve() (*redisTarget, error) {
 	if setting, err := r.check(true); err != nil {
 		return nil, fmt.Errorf("%s: %w", setting, err)
 	}
-	mode, err := parseRedisMode(r.Mode)
-	if err != nil {
-		return nil, err
-	}
+	mode, _ := parseRedisMode(r.Mode)
 	target := &redisTarget{prefix: r.KeyPrefix, name: "redis " + r.Mode + " " + strings.Join(r.Addresses, " ")}
 	target.options = redisconn.Options{
 		Mode:             mode,
@@ -77,8 +69,7 @@ func (c *Redis) resolve() (*redisTarget, error) {
 	if err != nil {
 		return nil, err
 	}
-	digest := sha256.Sum256(text)
-	target.identity = hex.EncodeToString(digest[:])
+	target.identity = fmt.Sprintf("%x", sha256.Sum256(text))
 	return target, nil
 }
 
@@ -111,20 +102,14 @@ func (c *Redis) replaced() (*Redis, error) {
 			return nil, fmt.Errorf("%s: %w", t.setting, err)
 		}
 	}
-	if r.Mode == "" {
-		r.Mode = "standalone"
-	}
-	if r.KeyPrefix == "" {
-		r.KeyPrefix = defaultKeyPrefix
-	}
-	if r.Timeout == 0 {
-		r.Timeout = caddy.Duration(defaultRedisTimeout)
-	}
+	r.Mode = cmp.Or(r.Mode, "standalone")
+	r.KeyPrefix = cmp.Or(r.KeyPrefix, "rl")
+	r.Timeout = cmp.Or(r.Timeout, caddy.Duration(50*time.Millisecond))
 	return &r, nil
 }
 
-// replaceGlobal replaces the placeholders in a setting. Its error does not contain a secret, only the
-// name of the variable or file that has it.
+// replaceGlobal replaces the placeholders in a setting. Its error does not contain a secret, only
+// the name of the variable or file that has it.
 func replaceGlobal(s string, secret bool) (string, error) {
 	repl := caddy.NewReplacer()
 	if _, err := repl.ReplaceOrErr(s, true, false); err != nil {

@@ -121,7 +121,7 @@ func TestRedisAuthority(t *testing.T) {
 		t.Errorf("authorities = %v, want the one in the file", got)
 	}
 
-	// A renewed file is another way to connect, though the configuration is the same.
+	// A renewed file makes another client, although the configuration is the same.
 	other, err := os.ReadFile(authority(t))
 	if err != nil {
 		t.Fatal(err)

@@ -161,8 +161,11 @@ func (b *ruleBuilder) build(e *Endpoint, r *route) (*endpointRules, error) {
 			base.MaxOvershoot = *consistency.MaxOvershoot
 		}
 		compiled, err := newRule(b.name, base, limit)
+		if err == nil && compiled.Rule != nil && b.app.Redis != nil {
+			err = redisstore.Check(compiled.Rule)
+		}
 		if err == nil {
-			err = cmp.Or(b.app.countsExactly(compiled), all.cost.fits(compiled))
+			err = all.cost.fits(compiled)
 		}
 		if err != nil {
 			if tier != noTier {
@@ -196,17 +199,6 @@ func (b *ruleBuilder) inherit(e *Endpoint, tier int) (*Limit, Consistency) {
 		consistency = t.Consistency.or(consistency)
 	}
 	return limit, consistency
-}
-
-// countsExactly returns an error if the app's store cannot count a rule exactly.
-func (a *App) countsExactly(r *rule) error {
-	if a.Redis == nil || r.Rule == nil {
-		return nil
-	}
-	if err := redisstore.Check(r.Rule); err != nil {
-		return fmt.Errorf("limit: %w", err)
-	}
-	return nil
 }
 
 func (l *Limit) compile() limiter.Limit {
@@ -249,6 +241,41 @@ func (a *Algorithm) compile() (limiter.Algorithm, error) {
 		compiled.SubWindows = cmp.Or(a.Subwindows, 1)
 	}
 	return compiled, compiled.Validate()
+}
+
+// The values of Consistency.Mode.
+const (
+	modeLease  = "lease"
+	modeStrict = "strict"
+)
+
+// defaultMaxOvershoot is the default of Consistency.MaxOvershoot.
+const defaultMaxOvershoot = 0.01
+
+// parseMode parses a mode. "" is the default.
+func parseMode(mode string) (strict bool, err error) {
+	switch mode {
+	case "", modeLease:
+		return false, nil
+	case modeStrict:
+		return true, nil
+	}
+	return false, fmt.Errorf("mode is %q: use strict, so that Redis decides every request, or lease", mode)
+}
+
+func (c Consistency) validate() error {
+	if _, err := parseMode(c.Mode); err != nil {
+		return err
+	}
+	if p := c.MaxOvershoot; p != nil && !(*p >= 0 && *p <= 1) { // nor NaN
+		return fmt.Errorf("max_overshoot is %v: use a fraction from 0 to 1, such as 0.01 for 1%%", *p)
+	}
+	return nil
+}
+
+// or returns c with what it does not set taken from other.
+func (c Consistency) or(other Consistency) Consistency {
+	return Consistency{cmp.Or(c.Mode, other.Mode), cmp.Or(c.MaxOvershoot, other.MaxOvershoot)}
 }
 
 // amount returns a number with its noun: "1 event", "2 events".

@@ -55,8 +55,8 @@ func acquireMemory() (*store, func()) {
 	})
 }
 
-// warnOverflow logs that a zone in memory has no room for a new key. It uses the logger of the newest
-// configuration.
+// warnOverflow logs that a zone in memory has no room for a new key. It uses the logger of the
+// newest configuration.
 func warnOverflow(zone string) {
 	caddy.Log().Named(appName).Warn("the zone is full of keys at their limit, so new keys share counts: use a larger max_keys",
 		zap.String("zone", zone))

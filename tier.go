@@ -16,10 +16,9 @@ import (
 // noTier is the tier of keys that have none.
 const noTier = 0
 
-// A tierFinder finds the tier of a key. Tiers are numbered from 1 in the order of their names. A nil
-// tierFinder has no tiers.
+// A tierFinder finds the tier of a key. Tiers are numbered from 1 in the order of their names. A
+// nil tierFinder has no tiers.
 type tierFinder struct {
-	index       map[string]int           // name -> tier
 	names       []string                 // tier -> name
 	tiers       []*Tier                  // tier -> its limit in the zone
 	globs       []globTier               // in configured order
@@ -40,7 +39,7 @@ func newTierFinder(config *ZoneTier, shared map[string]*Tier) (*tierFinder, erro
 	if config.Placeholder == "" && len(config.Keys) == 0 && config.Default == "" {
 		return nil, fmt.Errorf("no key has a tier: use a placeholder, `keys` or `default`")
 	}
-	f := &tierFinder{index: make(map[string]int), names: []string{""}, tiers: []*Tier{nil}}
+	f := &tierFinder{names: []string{""}, tiers: []*Tier{nil}}
 	for _, name := range slices.Sorted(maps.Keys(config.Tiers)) {
 		tier := config.Tiers[name].withLimitOf(shared[name])
 		if !tier.limited() {
@@ -50,7 +49,6 @@ func newTierFinder(config *ZoneTier, shared map[string]*Tier) (*tierFinder, erro
 		if err := tier.Consistency.validate(); err != nil {
 			return nil, fmt.Errorf("%q: %w", name, err)
 		}
-		f.index[name] = len(f.names)
 		f.names, f.tiers = append(f.names, name), append(f.tiers, tier)
 	}
 	for _, k := range config.Keys {
@@ -78,8 +76,8 @@ func newTierFinder(config *ZoneTier, shared map[string]*Tier) (*tierFinder, erro
 
 // named returns the tier called name.
 func (f *tierFinder) named(name string) (int, error) {
-	tier, found := f.index[name]
-	if !found {
+	tier := slices.Index(f.names, name)
+	if tier <= noTier {
 		return 0, fmt.Errorf("%q is not a tier of the zone: use one of %v", name, f.names[1:])
 	}
 	return tier, nil
@@ -105,7 +103,7 @@ func (f *tierFinder) find(key func() string, r *http.Request, repl *caddy.Replac
 	if f.placeholder != nil {
 		var name string
 		name, presence = f.placeholder.Value(r, repl)
-		if tier, found := f.index[name]; found {
+		if tier := slices.Index(f.names, name); tier > noTier {
 			return tier, presence
 		}
 	}

@@ -86,7 +86,7 @@ func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, e
 	}
 	placeholders := z.key.Placeholders()
 	if z.tiers != nil && z.tiers.placeholder != nil {
-		placeholders = append(placeholders, z.tiers.placeholder.Name())
+		placeholders = append(placeholders, z.tiers.placeholder.Name)
 	}
 	z.auth = slices.DeleteFunc(placeholders, func(p string) bool { return !strings.HasPrefix(p, "http.auth.") })
 	return z, nil
@@ -144,8 +144,8 @@ func parseOnAmbiguousKey(action string) (isMissing bool, err error) {
 	return false, fmt.Errorf("on_ambiguous_key is %q: use reject or missing", action)
 }
 
-// checkAmbiguous counts a request in which what, the key, tier or cost, is ambiguous. It returns the
-// error that answers the request, unless an ambiguous value counts as a missing one.
+// checkAmbiguous counts a request in which what, the key, tier or cost, is ambiguous. It returns
+// the error that answers the request, unless an ambiguous value counts as a missing one.
 func (z *zone) checkAmbiguous(what string, presence keytemplate.Presence) error {
 	if presence < keytemplate.AmbiguousCookie {
 		return nil
@@ -161,10 +161,8 @@ func (z *zone) checkAmbiguous(what string, presence keytemplate.Presence) error 
 // validateZoneName refuses names that do not fit into headers and paths. Zones in the syntax of
 // caddy-ratelimit may have any name.
 func validateZoneName(name string) error {
-	valid := func(c rune) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("_.-", c)
-	}
-	if len(name) < 1 || len(name) > 64 || strings.ContainsFunc(name, func(c rune) bool { return !valid(c) }) {
+	const valid = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+	if name == "" || len(name) > 64 || strings.Trim(name, valid) != "" {
 		return fmt.Errorf("the name is not valid: use 1 to 64 of the characters A-Z, a-z, 0-9, _, . and -")
 	}
 	return nil
@@ -173,8 +171,8 @@ func validateZoneName(name string) error {
 // legacy reports whether z is in the syntax of caddy-ratelimit.
 func (z *Zone) legacy() bool { return z.Window != 0 || z.MaxEvents != 0 }
 
-// fromLegacy returns a zone in the syntax of caddy-ratelimit in this package's own: a sliding window
-// log that counts requests without a key together, by whole IPv6 addresses.
+// fromLegacy returns a zone in the syntax of caddy-ratelimit in this package's own: a sliding
+// window log that counts requests without a key together, by whole IPv6 addresses.
 func fromLegacy(z *Zone) (*Zone, error) {
 	switch {
 	case z.Limit != nil:

@@ -52,9 +52,9 @@ func (g Set) Match(s string) bool {
 	return false
 }
 
-// match takes each piece at the first place where it fits, which leaves the most text for the pieces
-// that follow. It never backtracks: its time is linear in the length of s, and at most multiplied by
-// the length of a piece that contains `?`.
+// match takes each piece at the first place where it fits, which leaves the most text for the
+// pieces that follow. It never backtracks: its time is linear in the length of s, and at most
+// multiplied by the length of a piece that contains `?`.
 func (g pattern) match(s string) bool {
 	first, last := g[0], g[len(g)-1]
 	n := fits(s, first)

@@ -66,6 +66,14 @@ func ParsePrefix(text string) (netip.Prefix, error) {
 	return p, nil
 }
 
+// Format returns a range as an operator writes it: an address if it is only one.
+func Format(p netip.Prefix) string {
+	if p.IsSingleIP() {
+		return p.Addr().String()
+	}
+	return p.String()
+}
+
 // Contains reports whether a is in the set.
 func (s Set) Contains(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
@@ -74,7 +82,8 @@ func (s Set) Contains(a netip.Addr) bool {
 	return found || i > 0 && s[i-1].Contains(a)
 }
 
-// maxAddressLen is the length in bytes of the longest address, an IPv4 address as IPv6 with all its digits.
+// maxAddressLen is the length in bytes of the longest address, an IPv4 address as IPv6 with all its
+// digits.
 const maxAddressLen = len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")
 
 // ParseAddr reads an address in any spelling and drops its zone. It checks the characters before it

@@ -30,11 +30,14 @@ func ExampleParse() {
 }
 
 func ExampleParsePlaceholder() {
-	_, err := keytemplate.ParsePlaceholder("{http.request.header.X-Plan}", false)
-	fmt.Println(err)
-	_, err = keytemplate.ParsePlaceholder("{env.FLEETLIMIT_UNSET}", false)
+	for _, text := range []string{"{http.auth.user.tier}", "{http.request.header.X-Tier}"} {
+		_, err := keytemplate.ParsePlaceholder(text, false)
+		fmt.Println(text, err == nil)
+	}
+	_, err := keytemplate.ParsePlaceholder("{env.FLEETLIMIT_UNSET}", false)
 	fmt.Println(errors.Is(err, keytemplate.ErrUnset))
 	// Output:
-	// clients control the value of {http.request.header.X-Plan}: use `trusted` if something in front of this handler guarantees it
+	// {http.auth.user.tier} true
+	// {http.request.header.X-Tier} false
 	// true
 }

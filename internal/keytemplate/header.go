@@ -2,6 +2,7 @@ package keytemplate
 
 import (
 	"net/http"
+	"net/textproto"
 	"slices"
 	"strings"
 
@@ -21,9 +22,10 @@ var hopHeaders = []string{
 	"Connection", "Http2-Settings", "Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
 }
 
-// headerReader returns a reader of a header field in canonical form. Caddy has dropped the spellings
-// with underscores or dots that are the same variable behind CGI.
+// headerReader returns a reader of a header field. Caddy has dropped the spellings with underscores
+// or dots that are the same variable behind CGI.
 func headerReader(field string) reader {
+	field = textproto.CanonicalMIMEHeaderKey(field)
 	list, hop := slices.Contains(listHeaders, field), slices.Contains(hopHeaders, field)
 	return func(r *http.Request, _ *caddy.Replacer) (string, Presence) {
 		values := r.Header[field]
@@ -53,8 +55,8 @@ func joinList(values []string) string {
 	return strings.Join(items, ", ")
 }
 
-// removedByProxy reports whether Connection names the header: a proxy removes it before the upstream
-// sees it.
+// removedByProxy reports whether Connection names the header: a proxy removes it before the
+// upstream sees it.
 func removedByProxy(r *http.Request, field string) bool {
 	for _, list := range r.Header["Connection"] {
 		for name := range strings.SplitSeq(list, ",") {

@@ -3,7 +3,6 @@ package keytemplate
 import (
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -19,16 +18,14 @@ func readHost(r *http.Request, _ *caddy.Replacer) (string, Presence) {
 // readHostPort reads the host of the request with its port, if it has one.
 func readHostPort(r *http.Request, _ *caddy.Replacer) (string, Presence) {
 	host, port := splitHostPort(r.Host)
-	switch {
-	case port == "":
-		return trim(host)
-	case len(r.Host) == len(host)+1+len(port) && strings.HasPrefix(r.Host, host):
-		return trim(r.Host) // normalized already: saves an allocation
+	if port != "" {
+		host = net.JoinHostPort(host, port)
 	}
-	return trim(net.JoinHostPort(host, port))
+	return trim(host)
 }
 
-// splitHostPort returns the host of hostport in lower case without the dot at its end, and the port.
+// splitHostPort returns the host of hostport in lower case without the dot at its end, and the
+// port.
 func splitHostPort(hostport string) (host, port string) {
 	host = strings.Trim(hostport, " \t")
 	if strings.Contains(host, ":") { // else SplitHostPort allocates an error
@@ -51,8 +48,7 @@ func hostLabelReader(index string) reader {
 		if err != nil || i < 0 || i >= len(labels) {
 			return "", Missing
 		}
-		slices.Reverse(labels)
-		return trim(labels[i])
+		return trim(labels[len(labels)-1-i])
 	}
 }
 

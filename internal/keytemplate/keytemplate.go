@@ -22,12 +22,14 @@
 package keytemplate
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
@@ -92,8 +94,8 @@ type Template struct {
 	options Options
 	space   byte
 	parts   []part
-	values  int  // how many parts are placeholders
-	address bool // a placeholder is made from the client's address
+	names   []string // of the placeholders
+	address bool     // a placeholder is made from the client's address
 }
 
 // A part is a text or a placeholder.
@@ -133,14 +135,14 @@ func Parse(raw string, o Options) (*Template, error) {
 			*p = part{text: text}
 			continue
 		}
-		p.name = fullName(p.name)
+		p.name = cmp.Or(shorthands[p.name], p.name)
 		p.mask = o.MaskAll || isAddress(p.name)
 		if o.Lenient {
 			p.read = lenientReader(p.name)
 		} else {
 			p.read = newReader(p.name)
 		}
-		t.values++
+		t.names = append(t.names, p.name)
 		t.address = t.address || fromAddress(p.name)
 	}
 	return t, nil
@@ -150,15 +152,7 @@ func Parse(raw string, o Options) (*Template, error) {
 func (t *Template) String() string { return t.raw }
 
 // Placeholders returns the names of the placeholders that depend on the request, without braces.
-func (t *Template) Placeholders() []string {
-	var names []string
-	for _, p := range t.parts {
-		if p.read != nil {
-			names = append(names, p.name)
-		}
-	}
-	return names
-}
+func (t *Template) Placeholders() []string { return slices.Clone(t.names) }
 
 // Append appends the key of r to dst. It returns dst unchanged if the key is not present, or with
 // ErrEarlyData. It does not allocate if dst has room and all placeholders are headers, client
@@ -192,7 +186,7 @@ func (t *Template) Append(dst []byte, r *http.Request, repl *caddy.Replacer) ([]
 // appendValue appends the encoding of the value text of p.
 func (t *Template) appendValue(key []byte, p *part, text string) []byte {
 	prefix, masked := t.mask(p, text)
-	switch single := t.values == 1; {
+	switch single := len(t.names) == 1; {
 	case single && masked:
 		return appendPrefix(append(key, kindAddress), prefix)
 	case single:
@@ -242,27 +236,16 @@ func appendPrefix(dst []byte, p netip.Prefix) []byte {
 // Text returns the key of r as an operator writes it: as Caddy's replacer expands the template, but
 // with masked addresses as prefixes (2001:db8::/64). Placeholders that are not present are empty.
 func (t *Template) Text(r *http.Request, repl *caddy.Replacer) string {
-	if len(t.parts) == 1 {
-		return t.partText(&t.parts[0], r, repl)
-	}
 	var b strings.Builder
 	for i := range t.parts {
-		b.WriteString(t.partText(&t.parts[i], r, repl))
+		p, text := &t.parts[i], t.parts[i].text
+		if p.read != nil {
+			text, _ = p.read(r, repl)
+		}
+		if prefix, masked := t.mask(p, text); masked {
+			text = ipset.Format(prefix)
+		}
+		b.WriteString(text)
 	}
 	return b.String()
-}
-
-func (t *Template) partText(p *part, r *http.Request, repl *caddy.Replacer) string {
-	if p.read == nil {
-		return p.text
-	}
-	text, _ := p.read(r, repl)
-	switch prefix, masked := t.mask(p, text); {
-	case !masked:
-		return text
-	case prefix.IsSingleIP():
-		return prefix.Addr().String()
-	default:
-		return prefix.String()
-	}
 }

@@ -77,7 +77,8 @@ func TestHostilePairsNeverShareKeys(t *testing.T) {
 	}
 }
 
-// Only addresses are masked, and only where the template masks them. All spellings of one are equal.
+// Only addresses are masked, and only where the template masks them. All spellings of one are
+// equal.
 func TestMaskedAddressesShareKeysOnlyWithAddresses(t *testing.T) {
 	masked := Options{IPv4Prefix: 24, IPv6Prefix: 64, MaskAll: true}
 	for _, raw := range []string{"{http.request.header.X-Real-Ip}", "{http.request.header.X-Real-Ip}{http.vars.plan}"} {

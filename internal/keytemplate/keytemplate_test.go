@@ -21,7 +21,8 @@ import (
 // defaults are the options of a zone without address settings.
 var defaults = Options{IPv4Prefix: 32, IPv6Prefix: 64}
 
-// keyRequest returns a request as Caddy's server hands it to a handler. header pairs are set as they are, in order.
+// keyRequest returns a request with the context that Caddy's server gives it. header has names and
+// values.
 func keyRequest(clientIP string, header ...string) (*http.Request, *caddy.Replacer) {
 	r := httptest.NewRequest(http.MethodGet, "http://api.example.com:8080/users/7?q=a&q2=%7Bx%7D", nil)
 	r.RemoteAddr = net.JoinHostPort(clientIP, "4711")

@@ -1,18 +1,19 @@
 package keytemplate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/textproto"
+	"slices"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// Presence tells whether a request has a value that all programs read alike. The presence of several
-// values is the greatest of theirs.
+// Presence tells whether a request has a value that all programs read alike. The presence of
+// several values is the greatest of theirs.
 type Presence uint8
 
 const (
@@ -26,14 +27,14 @@ const (
 // would make all keys missing or equal.
 var ErrUnset = errors.New("is empty when the configuration loads: use one that has a value")
 
-// A Placeholder is a template of one placeholder.
+// A Placeholder reads one placeholder from requests.
 type Placeholder struct {
-	name string
+	Name string // without braces
 	read reader
 }
 
-// ParsePlaceholder compiles a placeholder, in braces, that decides what a request may do. It refuses
-// those whose values clients control, unless they are trusted.
+// ParsePlaceholder compiles a placeholder, in braces, that decides what a request may do. It
+// refuses those whose values clients control, unless they are trusted.
 func ParsePlaceholder(text string, trusted bool) (*Placeholder, error) {
 	parts, err := split(text)
 	if err != nil {
@@ -51,16 +52,13 @@ func ParsePlaceholder(text string, trusted bool) (*Placeholder, error) {
 	if err != nil {
 		return nil, err
 	}
-	name = fullName(name)
-	p := &Placeholder{name, newReader(name)}
+	name = cmp.Or(shorthands[name], name)
+	p := &Placeholder{Name: name, read: newReader(name)}
 	if global {
 		p.read = func(*http.Request, *caddy.Replacer) (string, Presence) { return trim(value) }
 	}
 	return p, nil
 }
-
-// Name returns the name of the placeholder, without braces.
-func (p *Placeholder) Name() string { return p.name }
 
 // Value returns the value of the placeholder in r. It is empty unless it is Present.
 func (p *Placeholder) Value(r *http.Request, repl *caddy.Replacer) (string, Presence) {
@@ -92,8 +90,8 @@ const (
 	remoteHostName = "http.request.remote.host"
 )
 
-// newReader returns the reader of a placeholder. The common ones bypass the replacer, which compares
-// each name with those of all its providers first.
+// newReader returns the reader of a placeholder. The common ones bypass the replacer, which
+// compares each name with those of all its providers first.
 func newReader(name string) reader {
 	switch name {
 	case "http.request.method": // many servers ignore its case
@@ -110,24 +108,24 @@ func newReader(name string) reader {
 	if isHostHeader(name) {
 		return readHostPort
 	}
-	if field, ok := strings.CutPrefix(name, headerPrefix); ok {
-		return headerReader(textproto.CanonicalMIMEHeaderKey(field))
-	}
-	if field, ok := strings.CutPrefix(name, queryPrefix); ok {
-		return queryReader(field)
-	}
-	if field, ok := strings.CutPrefix(name, cookiePrefix); ok {
-		return cookieReader(field)
-	}
-	if field, ok := strings.CutPrefix(name, varPrefix); ok {
-		return func(r *http.Request, _ *caddy.Replacer) (string, Presence) {
-			return trim(caddy.ToString(caddyhttp.GetVar(r.Context(), field)))
+	for _, family := range []struct {
+		prefix string
+		reader func(name string) reader
+	}{
+		{headerPrefix, headerReader}, {queryPrefix, queryReader}, {cookiePrefix, cookieReader}, {varPrefix, varReader},
+		{hostLabelPrefix, hostLabelReader},
+	} {
+		if rest, ok := strings.CutPrefix(name, family.prefix); ok {
+			return family.reader(rest)
 		}
 	}
-	if index, ok := strings.CutPrefix(name, hostLabelPrefix); ok {
-		return hostLabelReader(index)
-	}
 	return replacerReader(name)
+}
+
+func varReader(name string) reader {
+	return func(r *http.Request, _ *caddy.Replacer) (string, Presence) {
+		return trim(caddy.ToString(caddyhttp.GetVar(r.Context(), name)))
+	}
 }
 
 // replacerReader returns a reader of what Caddy's replacer says.
@@ -168,16 +166,8 @@ func expandGlobal(name string) (value string, global bool, err error) {
 	return value, global, nil
 }
 
-// fullName expands the two Caddyfile shorthands that people also write in JSON.
-func fullName(name string) string {
-	switch name {
-	case "client_ip":
-		return clientIPName
-	case "remote_host":
-		return remoteHostName
-	}
-	return name
-}
+// shorthands are the Caddyfile's shorthands that people also write in JSON.
+var shorthands = map[string]string{"client_ip": clientIPName, "remote_host": remoteHostName}
 
 // isAddress reports whether a placeholder expands to the client's address alone.
 func isAddress(name string) bool { return name == clientIPName || name == remoteHostName }
@@ -206,10 +196,5 @@ func clientControlled(name string) bool {
 }
 
 func hasPrefix(s string, prefixes ...string) bool {
-	for _, p := range prefixes {
-		if strings.HasPrefix(s, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
 }

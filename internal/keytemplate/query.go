@@ -3,6 +3,7 @@ package keytemplate
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
@@ -79,16 +80,10 @@ func unescapePercent(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
 	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '%' && i+2 < len(s) {
-			if decoded, err := url.PathUnescape(s[i : i+3]); err == nil {
-				b.WriteString(decoded)
-				i += 2
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
+	return percentEncoded.ReplaceAllStringFunc(s, func(encoded string) string {
+		decoded, _ := url.PathUnescape(encoded) // cannot fail
+		return decoded
+	})
 }
+
+var percentEncoded = regexp.MustCompile("%[0-9A-Fa-f]{2}")

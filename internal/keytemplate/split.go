@@ -2,6 +2,7 @@ package keytemplate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -10,24 +11,13 @@ import (
 // errors that the replacer leaves in the text or expands to nothing.
 func split(raw string) ([]part, error) {
 	var parts []part
-	var text strings.Builder
-	flush := func() {
-		if text.Len() > 0 {
-			parts = append(parts, part{text: text.String()})
-			text.Reset()
-		}
-	}
-	from := 0 // start of the text that is not yet written
+	text, from := "", 0 // text before from is in parts or text
 	for i := 0; i < len(raw); i++ {
-		if raw[i] != '{' && raw[i] != '}' {
+		if (raw[i] == '{' || raw[i] == '}') && i > 0 && raw[i-1] == '\\' {
+			text, from = text+raw[from:i-1], i
 			continue
 		}
-		if i > 0 && raw[i-1] == '\\' {
-			text.WriteString(raw[from : i-1])
-			from = i
-			continue
-		}
-		if raw[i] == '}' {
+		if raw[i] != '{' {
 			continue
 		}
 		end := closingBrace(raw, i)
@@ -38,14 +28,11 @@ func split(raw string) ([]part, error) {
 		if err := checkName(name); err != nil {
 			return nil, err
 		}
-		text.WriteString(raw[from:i])
-		flush()
-		parts = append(parts, part{name: name})
-		i, from = end, end+1
+		parts = append(parts, part{text: text + raw[from:i]}, part{name: name})
+		text, from, i = "", end+1, end
 	}
-	text.WriteString(raw[from:])
-	flush()
-	return parts, nil
+	parts = append(parts, part{text: text + raw[from:]})
+	return slices.DeleteFunc(parts, func(p part) bool { return p.text == "" && p.name == "" }), nil
 }
 
 // closingBrace returns the index of the brace that closes the placeholder at open, or -1. As in the

@@ -18,6 +18,7 @@ type Block struct {
 	Of         string // what the block belongs to, for errors
 	Lines      map[string]Line
 	Other      *Line // reads lines that begin with any other word, its first argument; nil: they are errors
+	Optional   bool  // there may be no block
 	MayBeEmpty bool  // an empty block has a meaning
 }
 
@@ -35,10 +36,18 @@ type Line struct {
 // AnyNumber is the bound of what has none.
 const AnyNumber = math.MaxInt
 
-// Read reads the block that opens after the current token of d. It returns where each subdirective
-// first occurs.
-func (b *Block) Read(d *caddyfile.Dispenser) (map[string]*caddyfile.Dispenser, error) {
+// Parse reads the block that opens after the current token of d.
+func (b Block) Parse(d *caddyfile.Dispenser) error {
+	_, err := b.Read(d)
+	return err
+}
+
+// Read does the same and returns where each subdirective first occurs.
+func (b Block) Read(d *caddyfile.Dispenser) (map[string]*caddyfile.Dispenser, error) {
 	if !OpensBlock(d) {
+		if b.Optional {
+			return nil, nil
+		}
 		return nil, d.Errf("%s needs a block: use { at the end of this line", b.Of)
 	}
 	seen := make(map[string]*caddyfile.Dispenser)

@@ -7,7 +7,7 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 )
 
-// The messages are pinned with file and line by the goldens in test/adapt.
+// The goldens in test/adapt pin the messages with file and line.
 
 // dispenser returns the tokens of text, the first of which is current.
 func dispenser(t *testing.T, text string) *caddyfile.Dispenser {
@@ -32,7 +32,7 @@ type settings struct {
 }
 
 func (s *settings) read(d *caddyfile.Dispenser) error {
-	b := Block{
+	return Block{
 		Of: "test",
 		Lines: map[string]Line{
 			"name":    Text("name <text>", &s.name),
@@ -42,9 +42,7 @@ func (s *settings) read(d *caddyfile.Dispenser) error {
 			"timeout": Duration(d, "timeout", false, &s.timeout),
 		},
 		Other: &Line{Usage: "<word>", Min: 1, Max: 1, Parse: func([]string) error { s.others++; return nil }},
-	}
-	_, err := b.Read(d)
-	return err
+	}.Parse(d)
 }
 
 func TestRead(t *testing.T) {

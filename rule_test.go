@@ -2,13 +2,13 @@ package fleetlimit
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
-	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 )
 
-// compile returns the zone of a global option and a directive, compiled.
+// compile compiles the zone api of a global option and a directive.
 func compile(t *testing.T, option, directive string) *zone {
 	t.Helper()
 	h, app := new(Handler), new(App)
@@ -32,8 +32,8 @@ func compile(t *testing.T, option, directive string) *zone {
 	return z
 }
 
-// TestEnforcementIsInherited says something at each level, and looks at all rules.
-func TestEnforcementIsInherited(t *testing.T) {
+// TestConsistencyIsInherited sets something at each level and checks all rules.
+func TestConsistencyIsInherited(t *testing.T) {
 	z := compile(t, `rate_limit {
 		tier named 1000/1m {
 			mode strict
@@ -66,7 +66,7 @@ func TestEnforcementIsInherited(t *testing.T) {
 				}
 				zonal 100/1m
 			}
-			endpoint /says 30/1m {
+			endpoint /set 30/1m {
 				mode lease
 				max_overshoot 0%
 				tier {
@@ -78,11 +78,11 @@ func TestEnforcementIsInherited(t *testing.T) {
 					}
 				}
 			}
-			endpoint /silent 60/1m
+			endpoint /unset 60/1m
 		}
 	}`)
 	for _, test := range []struct {
-		policy    int
+		endpoint  int
 		tier      string
 		events    int64
 		strict    bool
@@ -109,15 +109,15 @@ func TestEnforcementIsInherited(t *testing.T) {
 		{2, "partly", 1000, false, 0.06},
 		{2, "zonal", 100, true, 0.02},
 	} {
-		r := z.endpoints[test.policy].rules[z.tiers.index[test.tier]]
+		r := z.endpoints[test.endpoint].rules[slices.Index(z.tiers.names, test.tier)]
 		if r.Limit.Events != test.events || r.Strict != test.strict || r.MaxOvershoot != test.overshoot {
-			t.Errorf("policy %d, tier %q: events = %d, strict = %t, max overshoot = %v; want %d, %t, %v", test.policy, test.tier,
+			t.Errorf("endpoint %d, tier %q: events = %d, strict = %t, max overshoot = %v; want %d, %t, %v", test.endpoint, test.tier,
 				r.Limit.Events, r.Strict, r.MaxOvershoot, test.events, test.strict, test.overshoot)
 		}
 	}
 }
 
-func TestEnforcementByDefault(t *testing.T) {
+func TestConsistencyDefaults(t *testing.T) {
 	for _, zone := range []string{"limit 10/1m", "events 10\nwindow 1m"} {
 		z := compile(t, "rate_limit {\ntier free 1/s\n}", "rate_limit {\nzone api {\nkey k\n"+zone+"\n}\n}")
 		if r := z.endpoints[0].rules[noTier]; r.Strict || r.MaxOvershoot != 0.01 {
@@ -130,34 +130,11 @@ func TestEnforcementByDefault(t *testing.T) {
 	}
 }
 
-// TestEnforcementIsNotWhatIsCounted changes nothing but how closely a limit is kept to.
-func TestEnforcementIsNotWhatIsCounted(t *testing.T) {
+func TestConsistencyDoesNotChangeRuleID(t *testing.T) {
 	const option = "rate_limit {\ntier free 1/s\n}"
 	a := compile(t, option, "rate_limit {\nzone api {\nkey k\nlimit 10/1m\n}\n}")
 	b := compile(t, option, "rate_limit {\nzone api {\nkey k\nlimit 10/1m\nmode strict\nmax_overshoot 9%\n}\n}")
 	if x, y := a.endpoints[0].rules[noTier].ID, b.endpoints[0].rules[noTier].ID; x != y {
 		t.Errorf("IDs of the rules = %d and %d, want the same", x, y)
-	}
-}
-
-func TestMaxOvershootLine(t *testing.T) {
-	for _, test := range []struct {
-		text string
-		want float64
-	}{
-		{"0%", 0}, {"1%", 0.01}, {"0.7%", 0.007}, {"2.50%", 0.025}, {".5%", 0.005}, {"100%", 1}, {"100.0%", 1}, {"007%", 0.07},
-	} {
-		var got *float64
-		l := maxOvershootLine(caddyfile.NewTestDispenser(""), &got)
-		if err := l.Parse([]string{test.text}); err != nil || got == nil || *got != test.want {
-			t.Errorf("max_overshoot %s = %v, %v; want %v", test.text, got, err, test.want)
-		}
-	}
-	for _, text := range []string{"", "%", "1", ".%", "1%%", "+1%", "-0%", "100.1%", "1e1%", "0x1p1%", "1_0%", "inf%", "1 %", "1.1.1%"} {
-		var got *float64
-		l := maxOvershootLine(caddyfile.NewTestDispenser(""), &got)
-		if err := l.Parse([]string{text}); err == nil || got != nil {
-			t.Errorf("max_overshoot %q was accepted as %v", text, *got)
-		}
 	}
 }
