@@ -73,7 +73,7 @@ func acquireRedis(target *redisTarget) (*store, func()) {
 		counts := redisstore.New(client.Client, target.prefix)
 		leases := lease.New(counts, lease.Options{
 			Timeout: client.Timeout(), Nodes: nodes.Nodes, Settled: nodes.Settled,
-			Observe: metrics.requests.of(target.name),
+			Observe: metrics.storeObserver(target.name),
 		})
 		return &store{
 			Store: leases, id: id, name: target.name, leases: leases, counts: counts, nodes: nodes,
@@ -92,7 +92,7 @@ func acquireRedis(target *redisTarget) (*store, func()) {
 // a reload may change only the key prefix.
 func forgetRequests(name string) {
 	if !slices.ContainsFunc(pooledStores(), func(s *store) bool { return s.name == name }) {
-		metrics.requests.forget(name)
+		metrics.removeStore(name)
 	}
 }
 

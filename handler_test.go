@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
@@ -20,22 +19,22 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// A scriptedStore answers as a test says: the real one cannot be made to fail for one request and not for the next.
+// A scriptedStore returns the decision of a test. A real store cannot be made to fail for one
+// request and not for the next.
 type scriptedStore struct {
-	err    error
-	hangs  string // the zone that alone has the error; "": all have it
-	answer limiter.Decision
-	asked  []context.Context
+	err      error
+	failing  string // the only zone with the error; "": all have it
+	decision limiter.Decision
+	takes    []context.Context // of the requests that took
 }
 
 func (s *scriptedStore) Take(ctx context.Context, _ limiter.Instant, takes []limiter.Take) error {
-	s.asked = append(s.asked, ctx)
+	s.takes = append(s.takes, ctx)
 	for i := range takes {
-		takes[i].Decision = s.answer
-		if s.hangs == "" || s.hangs == takes[i].Rule.Zone.Name() {
+		takes[i].Decision = s.decision
+		if s.failing == "" || s.failing == takes[i].Rule.Zone.Name() {
 			takes[i].Err = s.err
 		}
 	}
@@ -52,7 +51,7 @@ func (s *scriptedStore) Refund(context.Context, limiter.Instant, []limiter.Take)
 
 var errStore = errors.New("dial tcp 192.0.2.1:6379: connection refused")
 
-// scripted returns a handler that asks a store of the test's, and its log. The zones' tallies begin at 0.
+// scripted returns a handler that takes from s, and its log.
 func scripted(t *testing.T, config string, s *scriptedStore) (*Handler, *observer.ObservedLogs) {
 	t.Helper()
 	h := provisioned(t, config)
@@ -64,14 +63,14 @@ func scripted(t *testing.T, config string, s *scriptedStore) (*Handler, *observe
 
 // served is what became of a request.
 type served struct {
-	status int // 0: it was handed on, and nothing was written
-	err    error
-	header http.Header
-	repl   *caddy.Replacer
-	passed bool // to the next handler
+	status   int
+	err      error
+	header   http.Header
+	repl     *caddy.Replacer
+	admitted bool // the next handler was called
 }
 
-// serve sends a request through a handler and an upstream that has headers of its own.
+// serve sends a request through a handler to an upstream with the given headers.
 func serve(t *testing.T, h *Handler, ctx context.Context, upstream http.Header) served {
 	t.Helper()
 	r := benchRequest("alice")
@@ -81,7 +80,7 @@ func serve(t *testing.T, h *Handler, ctx context.Context, upstream http.Header) 
 	w := httptest.NewRecorder()
 	got := served{repl: repl}
 	got.err = h.ServeHTTP(w, r.WithContext(withValues), caddyhttp.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) error {
-		got.passed = true
+		got.admitted = true
 		maps.Copy(w.Header(), upstream)
 		w.WriteHeader(http.StatusOK)
 		return nil
@@ -90,14 +89,14 @@ func serve(t *testing.T, h *Handler, ctx context.Context, upstream http.Header) 
 	return got
 }
 
-func TestDegradedHeaders(t *testing.T) {
+func TestOutageHeaders(t *testing.T) {
 	ofUpstream := func() http.Header {
 		return http.Header{
 			"X-Ratelimit-Limit": {"1"}, "X-Ratelimit-Remaining": {"1"}, "X-Ratelimit-Reset": {"1"}, "X-Ratelimit-Policy": {"theirs"},
 			"Ratelimit-Policy": {"theirs"}, "Ratelimit": {"theirs"},
 		}
 	}
-	answer := limiter.Decision{OK: true, At: 10_000_000, Limit: 5, Remaining: 4, RetryAt: 10_000_000, ResetAt: 12_000_000}
+	decision := limiter.Decision{OK: true, At: 10_000_000, Limit: 5, Remaining: 4, RetryAt: 10_000_000, ResetAt: 12_000_000}
 	for _, tc := range []struct {
 		name, headers string
 		err           error
@@ -124,13 +123,13 @@ func TestDegradedHeaders(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			h, _ := scripted(t, `{"headers": "`+tc.headers+`", "rate_limits": {
 				"user": {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 5, "window": "1m"}}}}`,
-				&scriptedStore{err: tc.err, answer: answer})
+				&scriptedStore{err: tc.err, decision: decision})
 			earliest := limiter.At(time.Now().Add(2 * time.Second)).Unix()
 			got := serve(t, h, t.Context(), ofUpstream())
-			if got.err != nil || !got.passed {
-				t.Fatalf("passed = %v with error %v, want the request handed on", got.passed, got.err)
+			if got.err != nil || !got.admitted {
+				t.Fatalf("admitted = %v, error = %v, want true, nil", got.admitted, got.err)
 			}
-			// By this machine's clock, whatever that of the store says.
+			// The reset is an instant of this machine's clock, not of the store's.
 			reset, _ := strconv.ParseInt(got.header.Get("X-RateLimit-Reset"), 10, 64)
 			if reset >= earliest && reset <= limiter.At(time.Now().Add(2*time.Second)).Unix() {
 				got.header.Set("X-RateLimit-Reset", "in 2 s")
@@ -142,7 +141,7 @@ func TestDegradedHeaders(t *testing.T) {
 	}
 }
 
-func TestDegradedZones(t *testing.T) {
+func TestOutageOfAllZones(t *testing.T) {
 	h, _ := scripted(t, `{"rate_limits": {
 		"tenant": {"key": "{http.request.header.X-Tenant}", "limit": {"events": 9, "window": "1m"}},
 		"user":   {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 5, "window": "1m"}}}}`,
@@ -159,21 +158,21 @@ func TestDegradedZones(t *testing.T) {
 		}
 	}
 	for _, z := range h.zones {
-		if n := z.counters.degraded.Load(); n != 1 || z.counters.admitted.total() != 0 {
-			t.Errorf("zone %s counts %d degraded and %d admitted, want 1 and 0", z.name, n, z.counters.admitted.total())
+		if n := z.counters.outage.Load(); n != 1 || z.counters.admitted.total() != 0 {
+			t.Errorf("zone %s counts %d in the outage and %d admitted, want 1 and 0", z.name, n, z.counters.admitted.total())
 		}
 	}
 }
 
-// TestOneZoneIsDegraded has the store decide for one of two zones alone: that one decides the request, and says what it knows.
-func TestOneZoneIsDegraded(t *testing.T) {
+// If the store decides for one of two zones only, that zone decides the request.
+func TestOutageOfOneZone(t *testing.T) {
 	for _, ok := range []bool{true, false} {
-		t.Run(fmt.Sprint("OK ", ok), func(t *testing.T) { testOneZoneIsDegraded(t, ok) })
+		t.Run(fmt.Sprint("OK ", ok), func(t *testing.T) { testOutageOfOneZone(t, ok) })
 	}
 }
 
-func testOneZoneIsDegraded(t *testing.T, ok bool) {
-	s := &scriptedStore{err: errStore, hangs: "tenant", answer: limiter.Decision{
+func testOutageOfOneZone(t *testing.T, ok bool) {
+	s := &scriptedStore{err: errStore, failing: "tenant", decision: limiter.Decision{
 		OK: ok, At: 10_000_000, Limit: 5, Remaining: 0, RetryAt: 11_000_000, ResetAt: 12_000_000,
 	}}
 	h, logs := scripted(t, `{"log_rejections": "none", "rate_limits": {
@@ -181,13 +180,13 @@ func testOneZoneIsDegraded(t *testing.T, ok bool) {
 			"user":   {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 5, "window": "1m"}}}}`, s)
 	got := serve(t, h, t.Context(), nil)
 	want := map[string]string{"Ratelimit": `"user";r=0;t=2`, "X-Ratelimit-Remaining": "-1", "X-Ratelimit-Policy": "degraded"}
-	tallies, warnings := map[string][3]uint64{"tenant": {0, 0, 1}, "user": {1, 0, 0}}, 1 // admitted, rejected, degraded
+	counters, warnings := map[string][3]uint64{"tenant": {0, 0, 1}, "user": {1, 0, 0}}, 1 // admitted, rejected, outage
 	if !ok {
 		want = map[string]string{"Ratelimit": `"user";r=0;t=1`, "X-Ratelimit-Remaining": "0", "X-Ratelimit-Policy": "", "Retry-After": "1"}
-		tallies, warnings = map[string][3]uint64{"tenant": {}, "user": {0, 1, 0}}, 0
+		counters, warnings = map[string][3]uint64{"tenant": {}, "user": {0, 1, 0}}, 0
 	}
-	if got.passed != ok {
-		t.Errorf("handed on = %v", got.passed)
+	if got.admitted != ok {
+		t.Errorf("admitted = %v, want %v", got.admitted, ok)
 	}
 	for name, value := range want {
 		if got.header.Get(name) != value {
@@ -195,9 +194,9 @@ func testOneZoneIsDegraded(t *testing.T, ok bool) {
 		}
 	}
 	for _, z := range h.zones {
-		counts := [3]uint64{z.counters.admitted.total(), z.counters.rejected.total(), z.counters.degraded.Load()}
-		if counts != tallies[z.name] {
-			t.Errorf("zone %s admitted, rejected and degraded %d, want %d", z.name, counts, tallies[z.name])
+		counts := [3]uint64{z.counters.admitted.total(), z.counters.rejected.total(), z.counters.outage.Load()}
+		if counts != counters[z.name] {
+			t.Errorf("zone %s: admitted, rejected, outage = %d, want %d", z.name, counts, counters[z.name])
 		}
 	}
 	if logs.Len() != warnings {
@@ -205,15 +204,15 @@ func testOneZoneIsDegraded(t *testing.T, ok bool) {
 	}
 }
 
-// TestBlockNeedsNoStore: a rule that rejects everything does so whether or not the store answers.
-func TestBlockNeedsNoStore(t *testing.T) {
+// A rule that rejects every request does so in an outage too.
+func TestOutageDoesNotLiftBlock(t *testing.T) {
 	h, _ := scripted(t, `{"rate_limits": {
 		"banned": {"key": "all", "limit": {"block": true}},
 		"user":   {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 5, "window": "1m"}}}}`,
 		&scriptedStore{err: errStore})
 	got := serve(t, h, t.Context(), nil)
-	if got.status != http.StatusTooManyRequests || got.passed {
-		t.Fatalf("status = %d, handed on = %v, want 429 and not", got.status, got.passed)
+	if got.status != http.StatusTooManyRequests || got.admitted {
+		t.Fatalf("status = %d, admitted = %v, want 429, false", got.status, got.admitted)
 	}
 	for name, want := range map[string]string{
 		"X-RateLimit-Limit": "0", "X-RateLimit-Remaining": "0", "X-RateLimit-Policy": "", "Retry-After": "86400",
@@ -224,18 +223,18 @@ func TestBlockNeedsNoStore(t *testing.T) {
 		}
 	}
 	for _, z := range h.zones {
-		rejected, degraded := z.counters.rejected.total(), z.counters.degraded.Load()
-		if want := map[string]uint64{"banned": 1}[z.name]; rejected != want || degraded != 0 {
-			t.Errorf("zone %s counts %d rejected and %d degraded, want %d and 0", z.name, rejected, degraded, want)
+		rejected, outage := z.counters.rejected.total(), z.counters.outage.Load()
+		if want := map[string]uint64{"banned": 1}[z.name]; rejected != want || outage != 0 {
+			t.Errorf("zone %s: rejected, outage = %d, %d, want %d, 0", z.name, rejected, outage, want)
 		}
 	}
 }
 
-// TestWaitsGoByTheClockOfTheStore lets the store's clock be an hour off.
-func TestWaitsGoByTheClockOfTheStore(t *testing.T) {
+// A wait does not depend on the difference between the clocks of the store and of this machine.
+func TestWaitWithStoreClockOff(t *testing.T) {
 	for _, off := range []time.Duration{-time.Hour, 0, time.Hour} {
 		at := limiter.At(time.Now().Add(off))
-		s := &scriptedStore{answer: limiter.Decision{At: at, Limit: 5, RetryAt: at + 2_500_000, ResetAt: at + 30_000_000}}
+		s := &scriptedStore{decision: limiter.Decision{At: at, Limit: 5, RetryAt: at + 2_500_000, ResetAt: at + 30_000_000}}
 		h, _ := scripted(t, `{"rate_limits": {
 			"user": {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 5, "window": "1m"}}}}`, s)
 		got := serve(t, h, t.Context(), nil)
@@ -247,8 +246,8 @@ func TestWaitsGoByTheClockOfTheStore(t *testing.T) {
 	}
 }
 
-// TestAbandonedRequest ends the request while the store is asked: that is neither an outage nor a way past the limit.
-func TestAbandonedRequest(t *testing.T) {
+// A request that ends while the store decides is neither an outage nor admitted.
+func TestClientGone(t *testing.T) {
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	late, cancelLate := context.WithDeadline(t.Context(), time.Unix(0, 0))
@@ -264,75 +263,14 @@ func TestAbandonedRequest(t *testing.T) {
 				"user": {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 5, "window": "1m"}}}}`, s)
 			got := serve(t, h, tc.ctx, nil)
 			var failed caddyhttp.HandlerError
-			if !errors.As(got.err, &failed) || failed.StatusCode != tc.want || got.passed {
-				t.Errorf("error = %v, handed on = %v, want status %d and not", got.err, got.passed, tc.want)
+			if !errors.As(got.err, &failed) || failed.StatusCode != tc.want || got.admitted {
+				t.Errorf("error = %v, admitted = %v, want status %d, false", got.err, got.admitted, tc.want)
 			}
-			if len(s.asked) != 1 || s.asked[0].Err() == nil {
-				t.Errorf("the store was asked %d times, want once, with the context of the request", len(s.asked))
+			if len(s.takes) != 1 || s.takes[0].Err() == nil {
+				t.Errorf("takes = %d, want 1, with the context of the request", len(s.takes))
 			}
-			if n := h.zones[0].counters.degraded.Load(); n != 0 || logs.Len() != 0 {
-				t.Errorf("%d degraded and log %v, want none", n, logs.All())
-			}
-		})
-	}
-}
-
-// TestOutageIsLoggedOnce fails and answers in turns, on a clock of its own.
-func TestOutageIsLoggedOnce(t *testing.T) {
-	s := &scriptedStore{answer: limiter.Decision{OK: true, Limit: 5, Remaining: 4}}
-	h, logs := scripted(t, `{"rate_limits": {
-		"user": {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 5, "window": "1m"}}}}`, s)
-	synctest.Test(t, func(t *testing.T) {
-		ask := func(n int, err error) {
-			s.err = err
-			for range n {
-				serve(t, h, t.Context(), nil)
-				time.Sleep(time.Millisecond)
-			}
-		}
-		ask(10, nil)
-		ask(10, redisconn.ErrClosed) // of a configuration that has ended
-		if got := logs.Len(); got != 0 {
-			t.Fatalf("lines before the outage = %v, want none", logs.All())
-		}
-		ask(1000, errStore)
-		ask(10, nil)
-		ask(10, errStore)
-		lines := logs.TakeAll()
-		if len(lines) != 1 || lines[0].Level != zapcore.WarnLevel || lines[0].ContextMap()["error"] != errStore.Error() ||
-			lines[0].ContextMap()["store"] != "redis standalone 192.0.2.1:6379" {
-			t.Fatalf("lines of the outage = %v, want one warning with the store and the error", lines)
-		}
-		time.Sleep(quietAfter)
-		ask(1000, nil)
-		lines = logs.TakeAll()
-		if len(lines) != 1 || lines[0].Level != zapcore.InfoLevel || lines[0].ContextMap()["uncounted"] != uint64(1010) {
-			t.Errorf("lines afterwards = %v, want one that says 1010 requests were not counted", lines)
-		}
-	})
-}
-
-func TestUnusedSettingsAreWarnedAbout(t *testing.T) {
-	const config = `{"allow": ["192.0.2.0/24"], "distributed": {}, "storage": {"module": "file_system"}}`
-	for _, tc := range []struct {
-		name  string
-		redis *Redis
-		want  []string
-	}{
-		{"memory", nil, []string{"counts are per node: N nodes admit N times the limit", "in the memory of this process"}},
-		{"redis", new(Redis), []string{"the nodes share their counts in Redis", "counts live in Redis"}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			h, logs := scripted(t, config, new(scriptedStore))
-			h.app.Redis = tc.redis
-			h.warnUnused()
-			for i, line := range logs.All() {
-				if !strings.Contains(line.Message, tc.want[i]) {
-					t.Errorf("warning %d = %q, want one that says %q", i, line.Message, tc.want[i])
-				}
-			}
-			if logs.Len() != len(tc.want) {
-				t.Errorf("warnings = %d, want %d", logs.Len(), len(tc.want))
+			if n := h.zones[0].counters.outage.Load(); n != 0 || logs.Len() != 0 {
+				t.Errorf("requests counted in the outage = %d, log = %v, want none", n, logs.All())
 			}
 		})
 	}

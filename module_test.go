@@ -2,16 +2,20 @@ package fleetlimit
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/caddyserver/caddy/v2"
 )
 
-// TestProvisionRefuses holds for configurations in JSON, which no Caddyfile parser has looked at.
+// These configurations are in JSON, so no Caddyfile parser has checked them.
 func TestProvisionRefuses(t *testing.T) {
 	for _, tc := range []struct{ name, config, want string }{
-		{"nothing", `{}`, "a zone"},
+		{"nothing", `{}`, "use at least one zone"},
 		{"null zone", `{"rate_limits": {"z": null}}`, `zone "z": is empty`},
 		{"name", `{"rate_limits": {"a b": {"key": "k", "limit": {"events": 1, "window": "1s"}}}}`, "use 1 to 64 of the characters"},
 		{"no key", `{"rate_limits": {"z": {"limit": {"events": 1, "window": "1s"}}}}`, "no key: use `key`"},
@@ -57,10 +61,10 @@ func TestProvisionRefuses(t *testing.T) {
 			"use reject or missing"},
 		{"on_ambiguous_key of a legacy zone", `{"rate_limits": {"z": {"key": "k", "window": "1s", "max_events": 1,
 			"on_ambiguous_key": "reject"}}}`, "has no on_ambiguous_key"},
-		{"headers", `{"allow": ["10.0.0.0/8"], "headers": "some"}`, "x, draft, all or none"},
-		{"reject", `{"allow": ["10.0.0.0/8"], "reject": "html"}`, "json, problem or error"},
-		{"log_rejections", `{"allow": ["10.0.0.0/8"], "log_rejections": "some"}`, "first, all or none"},
-		{"jitter", `{"allow": ["10.0.0.0/8"], "jitter": 20}`, "a fraction"},
+		{"headers", `{"allow": ["10.0.0.0/8"], "headers": "some"}`, "use x, draft, all or none"},
+		{"reject", `{"allow": ["10.0.0.0/8"], "reject": "html"}`, "use json, problem or error"},
+		{"log_rejections", `{"allow": ["10.0.0.0/8"], "log_rejections": "some"}`, "use first, all or none"},
+		{"jitter", `{"allow": ["10.0.0.0/8"], "jitter": 20}`, "use a fraction"},
 		{"address", `{"deny": ["example.com"]}`, "deny: "},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -74,7 +78,7 @@ func TestProvisionRefuses(t *testing.T) {
 			}
 			err = h.Provision(ctx)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("Provision = %v, want an error that says %q", err, tc.want)
+				t.Errorf("Provision = %v, want an error with %q", err, tc.want)
 			}
 			if err := h.Cleanup(); err != nil {
 				t.Errorf("Cleanup = %v", err)
@@ -89,7 +93,6 @@ func TestProvisionRefuses(t *testing.T) {
 	}
 }
 
-// TestAppProvisionRefuses holds for the app in JSON.
 func TestAppProvisionRefuses(t *testing.T) {
 	const redis = `"redis": {"addresses": ["localhost:1"]}`
 	for _, tc := range []struct{ config, want string }{
@@ -110,10 +113,51 @@ func TestAppProvisionRefuses(t *testing.T) {
 		err := a.Provision(ctx)
 		cancel()
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("Provision of %s = %v, want an error that says %q", tc.config, err, tc.want)
+			t.Errorf("Provision of %s = %v, want an error with %q", tc.config, err, tc.want)
 		}
 		if err := a.Cleanup(); err != nil {
 			t.Errorf("Cleanup = %v", err)
 		}
+	}
+}
+
+func TestWarnUnused(t *testing.T) {
+	const config = `{"allow": ["192.0.2.0/24"], "distributed": {}, "storage": {"module": "file_system"}}`
+	for _, tc := range []struct {
+		name  string
+		redis *Redis
+		want  []string
+	}{
+		{"memory", nil, []string{"counts are per node: N nodes admit N times the limit", "in the memory of this process"}},
+		{"redis", new(Redis), []string{"the nodes share their counts in Redis", "counts live in Redis"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			h, logs := scripted(t, config, new(scriptedStore))
+			h.app.Redis = tc.redis
+			h.warnUnused()
+			for i, line := range logs.All() {
+				if !strings.Contains(line.Message, tc.want[i]) {
+					t.Errorf("warning %d = %q, want one with %q", i, line.Message, tc.want[i])
+				}
+			}
+			if logs.Len() != len(tc.want) {
+				t.Errorf("warnings = %d, want %d", logs.Len(), len(tc.want))
+			}
+		})
+	}
+}
+
+// The package comment is a map of the files.
+func TestPackageCommentNamesEveryFile(t *testing.T) {
+	source, err := os.ReadFile("module.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	comment, _, _ := strings.Cut(string(source), "\npackage ")
+	got := slices.Compact(slices.Sorted(slices.Values(regexp.MustCompile(`[a-z_]+\.go`).FindAllString(comment, -1))))
+	files, _ := filepath.Glob("*.go")
+	want := slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
+	if !slices.Equal(got, want) {
+		t.Errorf("files in the package comment =\n%v, want\n%v", got, want)
 	}
 }

@@ -13,25 +13,33 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
+// What the pool holds must not keep keys in memory, nor anything else of a request.
 func TestReleaseKeepsNothingOfTheRequest(t *testing.T) {
-	s := &requestBuffers{takes: make([]limiter.Take, 0, 4)}
-	s.takes = append(s.takes, limiter.Take{Rule: new(limiter.Rule), Key: []byte("a"), Cost: 1},
+	h := new(Handler)
+	e := newEvaluation(h, benchRequest("k"))
+	e.attachState()
+	key := append(e.keyBuffer(), "secret"...)
+	e.takes = append(e.takes, limiter.Take{Rule: new(limiter.Rule), Key: key, Cost: 1},
 		limiter.Take{Rule: new(limiter.Rule), Key: []byte("b"), Cost: 1})
-	all := s.takes[:2]
-	s.release()
-	for i := range all {
-		if all[i].Rule != nil || all[i].Key != nil {
-			t.Errorf("take %d after release = %+v, want nothing", i, all[i])
+	all := e.takes
+	e.release()
+	for i, take := range all {
+		if take.Rule != nil || take.Key != nil {
+			t.Errorf("take %d after release = %+v, want nothing", i, take)
 		}
 	}
-	if len(s.takes) != 0 {
-		t.Errorf("takes after release = %d, want 0", len(s.takes))
+	if string(key) != "\x00\x00\x00\x00\x00\x00" {
+		t.Errorf("key after release = %q, want zeros", key)
+	}
+	if e.request != nil || e.state != nil || len(e.takes) != 0 {
+		t.Errorf("after release: request %v, state %v, %d takes, want none", e.request, e.state, len(e.takes))
 	}
 }
 
-// Requests that run at the same time, each through two handlers of which the second rejects all but the first, must
-// neither count for one another nor get one another's body. The race detector sees memory that two of them use.
-func TestRequestsAtTheSameTimeShareNoScratch(t *testing.T) {
+// Each of the concurrent requests passes two handlers, of which the second rejects all but the
+// first request. No request counts for another or gets the body of another. The race detector finds
+// memory that two of them use.
+func TestConcurrentRequestsShareNoEvaluation(t *testing.T) {
 	const clients, requests = 8, 50
 	outer := provisioned(t, `{"log_rejections": "none", "rate_limits": {
 		"outer": {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 50, "window": "24h"}}}}`)
