@@ -93,34 +93,6 @@ func TestProvisionRefuses(t *testing.T) {
 	}
 }
 
-func TestAppProvisionRefuses(t *testing.T) {
-	const redis = `"redis": {"addresses": ["localhost:1"]}`
-	for _, tc := range []struct{ config, want string }{
-		{`{"defaults": {"mode": "fast"}}`, `defaults: mode is "fast"`},
-		{`{"defaults": {"max_overshoot": 1.01}}`, "defaults: max_overshoot is 1.01"},
-		{`{"tiers": {"pro": {"mode": "strict"}}}`, `tier "pro" has no limit`},
-		{`{"tiers": {"pro": {"events": 1}}}`, `tier "pro": `},
-		{`{"tiers": {"pro": {"events": 1, "window": "1s", "mode": "fast"}}}`, `tier "pro": mode is "fast"`},
-		{`{"nodes": 5}`, "use `redis`, or leave out `nodes`"},
-		{`{"nodes": -1, ` + redis + `}`, "nodes is -1: use 1 to 10000"},
-		{`{"nodes": 10001, ` + redis + `}`, "nodes is 10001: use 1 to 10000"},
-	} {
-		a := new(App)
-		if err := json.Unmarshal([]byte(tc.config), a); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := caddy.NewContext(caddy.Context{Context: t.Context()})
-		err := a.Provision(ctx)
-		cancel()
-		if err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("Provision of %s = %v, want an error with %q", tc.config, err, tc.want)
-		}
-		if err := a.Cleanup(); err != nil {
-			t.Errorf("Cleanup = %v", err)
-		}
-	}
-}
-
 func TestWarnUnused(t *testing.T) {
 	const config = `{"allow": ["192.0.2.0/24"], "distributed": {}, "storage": {"module": "file_system"}}`
 	for _, tc := range []struct {

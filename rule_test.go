@@ -138,3 +138,24 @@ func TestConsistencyDoesNotChangeRuleID(t *testing.T) {
 		t.Errorf("IDs of the rules = %d and %d, want the same", x, y)
 	}
 }
+
+// TestOneSubwindowIsDefault checks that `sliding_window` and `sliding_window 1` are one rule.
+func TestOneSubwindowIsDefault(t *testing.T) {
+	const plain = `{"key": "k", "limit": {"events": 5, "window": "1m"}, "algorithm": {"name": "sliding_window"}}`
+	const one = `{"key": "k", "limit": {"events": 5, "window": "1m"}, "algorithm": {"name": "sliding_window", "subwindows": 1}}`
+	const two = `{"key": "k", "limit": {"events": 5, "window": "1m"}, "algorithm": {"name": "sliding_window", "subwindows": 2}}`
+	id := func(config string) uint32 {
+		t.Helper()
+		h := provisioned(t, `{"rate_limits": {"`+t.Name()+`": `+config+`}}`)
+		return h.zones[0].endpoints[0].rules[noTier].ID
+	}
+	if id(plain) != id(one) || id(plain) == id(two) {
+		t.Errorf("rules of no, 1 and 2 sub-windows: %d, %d and %d; want the first two equal", id(plain), id(one), id(two))
+	}
+	if a, b := definitionOf(t, "{}", plain), definitionOf(t, "{}", one); a != b {
+		t.Errorf("definitions\n%s\n%s\ndiffer, but mean the same", a, b)
+	}
+	if a, b := definitionOf(t, "{}", plain), definitionOf(t, "{}", two); a == b {
+		t.Errorf("definition of 2 sub-windows is that of 1: %s", a)
+	}
+}
