@@ -19,7 +19,7 @@ func mustRule(t *testing.T, p policy, events int64, window time.Duration) *limit
 	return r
 }
 
-func TestCompare(t *testing.T) {
+func TestCompareWithExactAlgorithm(t *testing.T) {
 	rule := mustRule(t, leasing(limiter.FixedWindow), 2, time.Second)
 	at := func(ms int) limiter.Instant { return epoch + limiter.Instant(ms*1000) }
 	for _, c := range []struct {
@@ -37,19 +37,19 @@ func TestCompare(t *testing.T) {
 		{"one too few", []decided{
 			{at(0), 0, admitted}, {at(1), 0, rejected},
 		}, comparison{admitted: 1, exact: 2, short: 1}},
-		{"another one than the exact algorithm", []decided{
+		{"another take than the exact algorithm", []decided{
 			{at(0), 0, rejected}, {at(1), 0, admitted}, {at(2), 0, admitted},
 		}, comparison{admitted: 2, exact: 2}},
-		{"what one window lacks does not make up for what another has too much", []decided{
+		{"one window's shortage does not offset another's excess", []decided{
 			{at(0), 0, rejected}, {at(1000), 0, admitted}, {at(1001), 0, admitted}, {at(1002), 0, admitted},
 		}, comparison{admitted: 3, exact: 3, over: 1, short: 1}},
-		{"in the order of the decisions, whatever that of the takes", []decided{
+		{"in the order of the decisions", []decided{
 			{at(1000), 0, admitted}, {at(999), 0, rejected}, {at(1), 0, admitted}, {at(0), 0, admitted},
 		}, comparison{admitted: 3, exact: 3}},
-		{"what one key lacks does not make up for what another has too much", []decided{
+		{"one key's shortage does not offset another's excess", []decided{
 			{at(0), 0, admitted}, {at(1), 0, admitted}, {at(2), 0, admitted}, {at(0), 1, rejected},
 		}, comparison{admitted: 3, exact: 3, over: 1, short: 1}},
-		{"what has failed is left out", []decided{
+		{"failed takes are left out", []decided{
 			{at(0), 0, failed}, {at(1), 0, admitted}, {at(2), 0, admitted},
 		}, comparison{admitted: 2, exact: 2}},
 	} {
@@ -59,8 +59,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompareLooksAtAllTimes has a bucket be ahead of the exact algorithm, and fall back.
-func TestCompareLooksAtAllTimes(t *testing.T) {
+// A bucket is ahead of the exact algorithm, and then falls behind.
+func TestCompareKeepsTheLargestExcess(t *testing.T) {
 	rule := mustRule(t, leasing(limiter.TokenBucket), 1, time.Second)
 	takes := []decided{
 		{epoch, 0, admitted}, {epoch + 1, 0, admitted}, {epoch + 1_000_000, 0, rejected}, {epoch + 2_000_000, 0, rejected},
@@ -71,7 +71,7 @@ func TestCompareLooksAtAllTimes(t *testing.T) {
 	}
 }
 
-func TestOutcomes(t *testing.T) {
+func TestOutcomesByTrial(t *testing.T) {
 	rule := mustRule(t, leasing(limiter.FixedWindow), 2, time.Second)
 	trials := []*trial{
 		{rule: rule, shape: shape{keys: 1}},
@@ -81,7 +81,7 @@ func TestOutcomes(t *testing.T) {
 	got := outcomes(trials,
 		[]arrival{{due: 0}, {due: 10 * ms}, {due: 11 * ms, trial: 1}, {due: 12 * ms}, {due: 13 * ms}, {due: 14 * ms}},
 		[]answer{
-			{at: epoch, took: 9 * ms, verdict: admitted}, // while the run warms up
+			{at: epoch, took: 9 * ms, verdict: admitted}, // during the warm-up
 			{at: epoch, took: 3 * ms, verdict: admitted, source: limiter.FromLease},
 			{at: epoch, took: 7 * ms, verdict: admitted},
 			{at: epoch, took: 1 * ms, verdict: admitted, source: limiter.FromCredit},

@@ -7,7 +7,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A verdict is what became of a take.
+// A verdict is the result of a take.
 type verdict uint8
 
 const (
@@ -24,25 +24,25 @@ type decided struct {
 	verdict verdict
 }
 
-// A comparison is how the decisions of a fleet differ from those of one gateway that runs the exact
-// algorithm on the same takes at the same instants.
+// A comparison is the difference between the decisions of a fleet and those of one gateway that
+// runs the exact algorithm on the same takes at the same instants.
 //
 // The exact algorithm admits whatever it can, so no sequence of admissions within the limit is ever
-// ahead of it. Being ahead is over-admission, however far the fleet falls back later.
+// ahead of it. Being ahead is over-admission, however far the fleet falls behind later.
 type comparison struct {
 	admitted, exact int
 
-	over  int // events by which the fleet was ahead of the exact algorithm at most, of all keys
-	short int // events by which it was behind in the end, of all keys
+	over  int // the most events by which the fleet was ahead of the exact algorithm, of all keys
+	short int // the events by which it was behind in the end, of all keys
 }
 
 // An excess is by how many events a fleet is ahead of the exact algorithm for a key.
 type excess struct {
 	now, most int
-	window    limiter.Instant // which one it is, of an algorithm with fixed windows
+	window    limiter.Instant // the number of the fixed window
 }
 
-// compare lets the algorithm of r decide takes, which it sorts. Failed takes are left out.
+// compare sorts takes and decides them by the exact algorithm of r. It leaves out failed takes.
 func compare(r *limiter.Rule, keys int, takes []decided) (c comparison) {
 	slices.SortStableFunc(takes, func(a, b decided) int { return cmp.Compare(a.at, b.at) })
 	counts, excesses := make([]limiter.Count, keys), make([]excess, keys)
@@ -55,7 +55,7 @@ func compare(r *limiter.Rule, keys int, takes []decided) (c comparison) {
 		}
 		e := &excesses[k.key]
 		if window := k.at / limiter.Instant(r.Limit.Window.Microseconds()); r.Algorithm.Kind == limiter.FixedWindow && window != e.window {
-			c.add(e) // what a window lacks, another one may not have instead
+			c.add(e) // one window may not use what another left over
 			*e = excess{window: window}
 		}
 		if k.verdict == admitted {
