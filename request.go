@@ -43,12 +43,12 @@ type evaluation struct {
 	handler *Handler
 	request *http.Request
 	repl    *caddy.Replacer
-	state   *requestState  // nil until a zone matches
-	first   int            // the index in state.results of this handler's first result
-	takes   []limiter.Take // of the results whose rule counts, in the same order
-	blocked bool           // a rule rejects the request, whatever the takes find
-	now     limiter.Instant
-	denied  *zoneResult // the result that rejects the request; of several, the one with the longest wait
+	state   *requestState   // nil until a zone matches
+	first   int             // the index in state.results of this handler's first result
+	takes   []limiter.Take  // of the results whose rule counts, in the same order
+	blocked bool            // a rule rejects the request, whatever the takes find
+	now     limiter.Instant // of the decisions, by this machine's clock
+	denied  *zoneResult     // the result that rejects the request; of several, the one with the longest wait
 
 	unauthenticated *zone     // reads authentication that is missing, perhaps until a later handler
 	body            []byte    // of a rejection
