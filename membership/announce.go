@@ -7,13 +7,11 @@ import (
 	"os"
 	"time"
 
-	redis "github.com/redis/go-redis/v9"
-
 	"github.com/fleetlimit/fleetlimit/lua"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-var announceScript = redis.NewScript(lua.Announce())
+var announceScript = redisconn.NewScript(lua.Announce())
 
 // keys returns the pairs of keys that nodes announce themselves under, as announce.lua has them. What is between the braces
 // puts the pairs into slots 15495, 3300 and 7365 of 16384: on a cluster whose slots are spread evenly, into those of three

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/lua"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
@@ -127,7 +128,7 @@ func TestSilence(t *testing.T) {
 		{17 * second, "a", 2},
 		{30*second + 2, "a", 1},
 	} {
-		reply, err := announceScript.Run(t.Context(), redis, keys("rl")[0],
+		reply, err := redis.Eval(t.Context(), lua.Announce(), keys("rl")[0],
 			start+test.at, test.node, "{}", "{}", ExpireAfter.Microseconds()).Slice()
 		if err != nil {
 			t.Fatal(err)

@@ -11,12 +11,9 @@ import (
 	redis "github.com/redis/go-redis/v9"
 )
 
-// clusterEvery is the time between two loads of a cluster's slots while all is well. A move of a slot is told by MOVED
-// at once; this is for nodes that came or went without.
+// clusterEvery is the time between two loads of a cluster's slots while all is well. MOVED reports
+// moved slots at once; this finds nodes that came or went.
 const clusterEvery = 10 * time.Second
-
-// maxNodes is the most nodes of a cluster that are asked. Any of them knows all slots.
-const maxNodes = maxPrimaries
 
 // askNode asks a node of a cluster for the slots and their owners.
 func askNode(l *link, addr string) (view, error) {
@@ -32,7 +29,7 @@ func askNode(l *link, addr string) (view, error) {
 	return clusterView(info.Val(), owners.Val(), addr)
 }
 
-// clusterView makes the view of what the node at addr says in CLUSTER INFO and CLUSTER SLOTS.
+// clusterView returns the view in CLUSTER INFO and CLUSTER SLOTS of the node at addr.
 func clusterView(info string, owners []redis.ClusterSlot, addr string) (v view, err error) {
 	for i, field := range []string{"cluster_current_epoch:", "cluster_my_epoch:"} {
 		_, tail, _ := strings.Cut(info, field)
@@ -44,7 +41,7 @@ func clusterView(info string, owners []redis.ClusterSlot, addr string) (v view, 
 	primaries, nodes := make(map[string]bool), make(map[string]bool)
 	for _, s := range owners {
 		if s.Start < 0 || s.Start > s.End || s.End >= slotCount {
-			return view{}, fmt.Errorf("CLUSTER SLOTS has the range %d to %d, want one in 0 to %d", s.Start, s.End, slotCount-1)
+			return view{}, fmt.Errorf("CLUSTER SLOTS has the range %d to %d, want one within 0 to %d", s.Start, s.End, slotCount-1)
 		}
 		for i, node := range s.Nodes {
 			at := addressFrom(node.Addr, addr)
@@ -52,7 +49,7 @@ func clusterView(info string, owners []redis.ClusterSlot, addr string) (v view, 
 				v.primaries = append(v.primaries, slots{s.Start, s.End, at})
 				primaries[at] = true
 			}
-			if !nodes[at] && len(nodes) < maxNodes {
+			if !nodes[at] && len(nodes) < maxPrimaries { // enough to ask, as each of them knows all slots
 				nodes[at] = true
 				v.nodes = append(v.nodes, at)
 			}
@@ -60,9 +57,9 @@ func clusterView(info string, owners []redis.ClusterSlot, addr string) (v view, 
 	}
 	switch {
 	case len(primaries) == 0:
-		return view{}, errors.New("the node knows of no slots: it has not joined the cluster")
+		return view{}, errors.New("the node knows no slots: use a node that has joined the cluster")
 	case len(primaries) > maxPrimaries:
-		return view{}, fmt.Errorf("CLUSTER SLOTS names %d primaries, want at most %d", len(primaries), maxPrimaries)
+		return view{}, fmt.Errorf("CLUSTER SLOTS names %d primaries: use at most %d", len(primaries), maxPrimaries)
 	}
 	return v, nil
 }

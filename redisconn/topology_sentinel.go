@@ -11,11 +11,11 @@ import (
 	redis "github.com/redis/go-redis/v9"
 )
 
-// sentinelEvery is the time between two questions to the Sentinels while all is well. Nobody else tells of a failover: an
-// old primary that only the Sentinels cannot reach goes on answering.
+// sentinelEvery is the time between two questions to the Sentinels while all is well. Only they tell
+// of a failover: an old primary that just the Sentinels cannot reach still answers.
 const sentinelEvery = 500 * time.Millisecond
 
-// askSentinel asks a Sentinel for the primary called name.
+// askSentinel returns a function that asks a Sentinel for the primary called name.
 func askSentinel(name string) func(l *link, addr string) (view, error) {
 	return func(l *link, addr string) (view, error) {
 		ctx := context.Background()
@@ -25,7 +25,7 @@ func askSentinel(name string) func(l *link, addr string) (view, error) {
 			return view{}, err
 		}
 		if errors.Is(master.Err(), redis.Nil) {
-			return view{}, fmt.Errorf("the Sentinel watches no master called %q", name)
+			return view{}, fmt.Errorf("the Sentinel watches no master called %q: use its name in SENTINEL MASTERS", name)
 		}
 		if err := errors.Join(master.Err(), state.Err()); err != nil {
 			return view{}, err
@@ -34,7 +34,7 @@ func askSentinel(name string) func(l *link, addr string) (view, error) {
 	}
 }
 
-// sentinelView makes the view of what the Sentinel at addr says about the master.
+// sentinelView returns the view in the replies of the Sentinel at addr.
 func sentinelView(master []string, state map[string]string, addr string) (view, error) {
 	if len(master) != 2 {
 		return view{}, fmt.Errorf("the Sentinel names the master by %d words, not by a host and a port", len(master))

@@ -41,7 +41,7 @@ func (s *Store) Answers(key []byte, within time.Duration) bool {
 // lendCall returns the call that answers loans: see lua.Lend.
 func (s *Store) lendCall(loans []limiter.LeaseRequest) *redisconn.Call {
 	kinds := make([]limiter.Kind, 0, lua.MaxRules)
-	c := s.call(loans[0].Key, len(loans), 0, redisconn.Incarnation)
+	c := s.call(loans[0].Key, len(loans), 0, redisconn.Incarnation{})
 	for i := range loans {
 		l := &loans[i]
 		kinds = append(kinds, l.Rule.Algorithm.Kind)

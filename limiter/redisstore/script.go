@@ -3,10 +3,9 @@ package redisstore
 import (
 	"sync"
 
-	redis "github.com/redis/go-redis/v9"
-
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/lua"
+	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
 // scripts are the scripts of one operation, made when they are first needed: a configuration has few lists of algorithms.
@@ -15,7 +14,7 @@ import (
 // is made once and the others wait for it: if each made its own, they would all be late.
 type scripts struct {
 	text func([]limiter.Kind) string
-	made sync.Map // string(kinds) -> func() *redis.Script
+	made sync.Map // string(kinds) -> func() *redisconn.Script
 }
 
 var (
@@ -25,15 +24,15 @@ var (
 )
 
 // of returns the script for rules of these algorithms.
-func (s *scripts) of(kinds []limiter.Kind) *redis.Script {
+func (s *scripts) of(kinds []limiter.Kind) *redisconn.Script {
 	key := make([]byte, 0, lua.MaxRules)
 	for _, kind := range kinds {
 		key = append(key, byte(kind))
 	}
 	script, ok := s.made.Load(string(key))
 	if !ok {
-		once := sync.OnceValue(func() *redis.Script { return redis.NewScript(s.text(kinds)) })
+		once := sync.OnceValue(func() *redisconn.Script { return redisconn.NewScript(s.text(kinds)) })
 		script, _ = s.made.LoadOrStore(string(key), once)
 	}
-	return script.(func() *redis.Script)()
+	return script.(func() *redisconn.Script)()
 }

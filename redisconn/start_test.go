@@ -10,13 +10,14 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// started starts n calls of the script count on key, with arguments from 0, and counts how often each is done.
+// started are calls of Start, and how often each was done.
 type started struct {
 	calls []*Call
 	done  []atomic.Int64
 	open  sync.WaitGroup
 }
 
+// startCalls starts n calls of the script count on key, with arguments from 0.
 func startCalls(c *Client, key string, n int) *started {
 	s := &started{calls: make([]*Call, n), done: make([]atomic.Int64, n)}
 	s.open.Add(n)
@@ -33,7 +34,7 @@ func startCalls(c *Client, key string, n int) *started {
 // wait waits until all are done.
 func (s *started) wait(t *testing.T) {
 	t.Helper()
-	until(t, "the end of what was started", func() bool {
+	until(t, "the end of all started calls", func() bool {
 		for i := range s.done {
 			if s.done[i].Load() == 0 {
 				return false
@@ -52,7 +53,7 @@ func TestStart(t *testing.T) {
 	all.wait(t)
 	for i, call := range all.calls {
 		if call.Err != nil || call.Reply != int64(1) || call.Incarnation == 0 {
-			t.Errorf("call %d = %v, %v of run %d, want 1 of some run", i, call.Reply, call.Err, call.Incarnation)
+			t.Errorf("call %d = %v, %v of incarnation %d, want 1 of some incarnation", i, call.Reply, call.Err, call.Incarnation)
 		}
 	}
 	if n := s.Client().HLen(t.Context(), "started").Val(); n != calls {
@@ -60,8 +61,8 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestStartOfWhatCannotBeSent is done within Start.
-func TestStartOfWhatCannotBeSent(t *testing.T) {
+// TestStartFailsAtOnce has calls that cannot be sent: they are done when Start returns.
+func TestStartFailsAtOnce(t *testing.T) {
 	for name, call := range map[string]*Call{
 		"no key":         {Script: count},
 		"wrong argument": {Script: count, Keys: []string{"k"}, Args: []any{1.5}},
@@ -75,8 +76,8 @@ func TestStartOfWhatCannotBeSent(t *testing.T) {
 	}
 }
 
-// TestStartBeforeTheNodesWereAsked has calls wait for the first table instead of failing.
-func TestStartBeforeTheNodesWereAsked(t *testing.T) {
+// TestStartBeforeFirstLoad has calls wait for the first table instead of failing.
+func TestStartBeforeFirstLoad(t *testing.T) {
 	cluster := redistest.SharedCluster(t)
 	c := open(t, Options{Mode: Cluster, Addresses: cluster.Addrs})
 	all := startCalls(c, "early", 10)
@@ -88,8 +89,8 @@ func TestStartBeforeTheNodesWereAsked(t *testing.T) {
 	}
 }
 
-// TestStartGoesOnWithinDone has each call start the next one.
-func TestStartGoesOnWithinDone(t *testing.T) {
+// TestStartWithinDone has each call start the next one.
+func TestStartWithinDone(t *testing.T) {
 	s := redistest.Shared(t)
 	c := open(t, Options{Addresses: []string{s.Addr}, PoolSize: 1})
 	var left atomic.Int64
@@ -104,7 +105,8 @@ func TestStartGoesOnWithinDone(t *testing.T) {
 	until(t, "the effect of 50 calls", func() bool { return s.Client().HLen(t.Context(), "chain").Val() == 50 })
 }
 
-// TestStartToHangingPrimary has one call be written and hang, and others queue behind it until it is too late to send them.
+// TestStartToHangingPrimary has one call written, which hangs, and others queue behind it until it
+// is too late to send them.
 func TestStartToHangingPrimary(t *testing.T) {
 	s := redistest.NewServer(t)
 	c := open(t, Options{Addresses: []string{s.Addr}, PoolSize: 1})
@@ -115,7 +117,7 @@ func TestStartToHangingPrimary(t *testing.T) {
 	written := startCalls(c, "written", 1)
 	until(t, "a started call to count as a failure", q.failing.Load)
 	if silent := time.Since(begin); silent < defaultTimeout || silent >= detached {
-		t.Errorf("the primary was said to fail after %v, want after %v, before the connection is given up", silent, defaultTimeout)
+		t.Errorf("the primary counts as failing after %v, want after %v, before the connection is closed", silent, defaultTimeout)
 	}
 	waiting := startCalls(c, "waiting", 10)
 	written.wait(t)
@@ -125,7 +127,7 @@ func TestStartToHangingPrimary(t *testing.T) {
 	}
 	for _, call := range append(written.calls, waiting.calls...) {
 		if call.Err == nil || call.Reply != nil || call.Incarnation != 0 {
-			t.Errorf("a call to a hanging primary = %v, %v of run %d, want an error", call.Reply, call.Err, call.Incarnation)
+			t.Errorf("a call to a hanging primary = %v, %v of incarnation %d, want an error", call.Reply, call.Err, call.Incarnation)
 		}
 	}
 	s.Resume()
@@ -134,12 +136,12 @@ func TestStartToHangingPrimary(t *testing.T) {
 		t.Errorf("%d calls were sent too late", n)
 	}
 	if q.failing.Load() {
-		t.Error("the primary is said to fail after it has answered")
+		t.Error("the primary counts as failing after it has answered")
 	}
 }
 
-// TestStartOutlivesTheTimeout has a call be answered after Options.Timeout, and within the second.
-func TestStartOutlivesTheTimeout(t *testing.T) {
+// TestStartOutlivesTimeout has a call answered after Options.Timeout, and within the second.
+func TestStartOutlivesTimeout(t *testing.T) {
 	s := redistest.NewServer(t)
 	c := open(t, Options{Addresses: []string{s.Addr}})
 	ready(t, c, "k")
@@ -156,8 +158,8 @@ func TestStartOutlivesTheTimeout(t *testing.T) {
 	}
 }
 
-// TestStartIsNotTriedForLong has the server refuse for ever.
-func TestStartIsNotTriedForLong(t *testing.T) {
+// TestStartRetryEnds has the server refuse a call for ever.
+func TestStartRetryEnds(t *testing.T) {
 	f := newFake(t, nil, func([]string) string { return "-LOADING Redis is loading the dataset in memory\r\n" })
 	c := open(t, Options{Addresses: []string{f.addr}})
 	begin := time.Now()
@@ -168,8 +170,8 @@ func TestStartIsNotTriedForLong(t *testing.T) {
 	}
 }
 
-// TestStartAndClose has calls be on their way, in each state that they can be in, when the client is closed.
-func TestStartAndClose(t *testing.T) {
+// TestCloseEndsStarted closes the client while calls are in each state that they can be in.
+func TestCloseEndsStarted(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		prep func(s *redistest.Server)
@@ -198,15 +200,14 @@ func TestStartAndClose(t *testing.T) {
 				t.Errorf("after Close: done %d times with %v, want once with %v", n, after.calls[0].Err, ErrClosed)
 			}
 			if stacks := goroutines(); stacks != "" {
-				t.Errorf("goroutines are left:\n%s", stacks)
+				t.Errorf("goroutines still run:\n%s", stacks)
 			}
 		})
 	}
 }
 
-// TestStartAndCloseWhileRefused has the server not take calls at this time: they wait to be tried again when the client is
-// closed, and others start meanwhile.
-func TestStartAndCloseWhileRefused(t *testing.T) {
+// TestCloseEndsRetries closes the client while calls wait to be retried, and others start.
+func TestCloseEndsRetries(t *testing.T) {
 	f := newFake(t, nil, func([]string) string { return "-LOADING Redis is loading the dataset in memory\r\n" })
 	c := New(Options{Addresses: []string{f.addr}})
 	var starters sync.WaitGroup
@@ -227,7 +228,7 @@ func TestStartAndCloseWhileRefused(t *testing.T) {
 		})
 	}
 	waiting := startCalls(c, "k", 10)
-	until(t, "a second try", func() bool { return len(f.commands()) > 20 })
+	until(t, "a retry", func() bool { return len(f.commands()) > 20 })
 	c.Close()
 	for i := range waiting.done {
 		if n := waiting.done[i].Load(); n != 1 {
@@ -237,8 +238,8 @@ func TestStartAndCloseWhileRefused(t *testing.T) {
 	starters.Wait()
 }
 
-// TestCloseBeforeTheNodesWereAsked has the only node hang.
-func TestCloseBeforeTheNodesWereAsked(t *testing.T) {
+// TestCloseBeforeFirstLoad has the only node hang.
+func TestCloseBeforeFirstLoad(t *testing.T) {
 	s := redistest.NewServer(t)
 	s.Pause()
 	c := New(Options{Mode: Cluster, Addresses: []string{s.Addr}})
