@@ -9,9 +9,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestDenialsKeepCountsAlive uses up 100 per second and asks under 100 per hour: all that the denial is about lives until the reset
-// that it tells.
-func TestDenialsKeepCountsAlive(t *testing.T) {
+// TestDenialKeepsCountAlive uses up 100 per second and is denied under 100 per hour. The count lives
+// until the reset of the denial.
+func TestDenialKeepsCountAlive(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	client := connect(t, standalone(t))
 	for _, a := range algorithms {
@@ -27,7 +27,7 @@ func TestDenialsKeepCountsAlive(t *testing.T) {
 			if mode == "take" {
 				d = take(t, s, after, "key", 100)
 			} else {
-				d = borrow(t, s, 0, limiter.LeaseRequest{Rule: after, Need: 100}).Decision
+				d = lend(t, s, 0, limiter.LeaseRequest{Rule: after, Need: 100}).Decision
 			}
 			if d.OK {
 				if time.Since(begin) < time.Second {
@@ -43,7 +43,7 @@ func TestDenialsKeepCountsAlive(t *testing.T) {
 			}
 			value := redis.HGet(t.Context(), hashName(s.prefix, []byte("key")), field(1)).Val()
 			if value == "" && a.Kind == limiter.SlidingWindowLog {
-				continue // it is in the sorted set
+				continue // the count is in the sorted set
 			}
 			if expiry := limiter.Instant(number(value[:3]) * 256_000_000); expiry < d.ResetAt {
 				t.Errorf("%v, %s: the value expires at %d, want not before the reset at %d", a, mode, expiry, d.ResetAt)

@@ -8,12 +8,12 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestScriptIsMadeOnce has many requests need the same script at the same time, as after a start.
+// TestScriptIsMadeOnce has many callers need the same script at the same time, as after a start.
 func TestScriptIsMadeOnce(t *testing.T) {
 	const callers = 64
 	var made atomic.Int64
 	begin := make(chan struct{})
-	s := scripts{text: func([]limiter.Kind) string {
+	s := scripts{source: func([]limiter.Kind) string {
 		made.Add(1)
 		<-begin
 		return "return 1"

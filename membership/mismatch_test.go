@@ -6,9 +6,10 @@ import (
 	"testing"
 )
 
-// TestSighting has three ways to define a zone, one of them by two nodes that differ in another zone too.
-func TestSighting(t *testing.T) {
-	mine := map[string]string{"user": "1", "tenant": "1"}
+// TestMismatches has three definitions of a zone, one of them by two nodes that differ in another
+// zone.
+func TestMismatches(t *testing.T) {
+	own := map[string]string{"user": "1", "tenant": "1"}
 	others := map[string]string{
 		`{"user":"2","other":"1"}`:  "b",
 		`{"user":"2","tenant":"1"}`: "c",
@@ -30,7 +31,7 @@ func TestSighting(t *testing.T) {
 	} {
 		before := maps.Clone(s)
 		var news []Mismatch
-		if s, news = s.hear(mine, test.others); !slices.Equal(news, test.want) {
+		if s, news = s.update(own, test.others); !slices.Equal(news, test.want) {
 			t.Errorf("announcement %d, after %v: news = %v, want %v", i+1, before, news, test.want)
 		}
 	}
