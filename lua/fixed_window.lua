@@ -1,8 +1,9 @@
--- The fixed window: the events of the current window of window_N µs; windows are aligned to the epoch.
+-- The fixed window: the events of the current window of window_N µs. Windows are aligned to the epoch.
 --
--- value, 19 bytes: expiry 3; end of the window 4, as µs since the unit of time that ends with the expiry began; the instant of
---   the newest write 7; used 5. While leases are out, 3 more: so many µs after that write the last of them ends
--- reply: end of the window, used, the end of the last lease
+-- value, 19 bytes: expiry 3; end of the window 4, in µs since the start of the unit before the
+--   expiry; instant of the newest write 7; used 5. While leases are open, 3 more: the expiry of the
+--   last one, in µs since that write
+-- reply: end of the window; used; the expiry of the last lease
 
 ---- read
 local ends_N, used_N, leased_N = 0, 0, 0
@@ -13,7 +14,7 @@ if VALUE and (#VALUE == 19 or #VALUE == 22) then
   leased_N = #VALUE == 22 and written_N + struct.unpack('>I3', VALUE, 20) or 0
 end
 
----- void
+---- clear
 ends_N, used_N, leased_N = 0, 0, 0
 
 ---- advance
@@ -39,7 +40,7 @@ left_N = capacity_N - used_N
 ---- consume
 used_N = used_N + n
 
----- lend
+---- grant
 used_N = used_N + n
 leased_N = math.min(ends_N, at_N + LEASE)
 
@@ -48,12 +49,12 @@ if taken >= ends_N - window_N and taken < ends_N then
   used_N = math.max(0, used_N - n)
 end
 
----- raise
+---- restore
 if n > used_N then
   used_N = n
 end
 
----- until
+---- reset
 reset = used_N > 0 and ends_N or at_N
 
 ---- save

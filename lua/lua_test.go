@@ -53,7 +53,7 @@ func TestMuldiv(t *testing.T) {
 		{1 << 26, 1 << 26, 1<<26 + 1, 1<<26 - 1, 1},
 		{1 << 27, 1 << 26, 1<<26 + 1, 1<<27 - 2, 2},
 	} {
-		got, err := redis.Eval(t.Context(), wide+"local q, r = muldiv(tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]))\n"+
+		got, err := redis.Eval(t.Context(), read("muldiv.lua")+"local q, r = muldiv(tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]))\n"+
 			"return string.format('%.0f %.0f', q, r)", nil, test.a, test.b, test.c).Text()
 		if err != nil {
 			t.Fatal(err)

@@ -1,10 +1,11 @@
--- The sliding window counter: counts of the current sub-window of p_N µs and the q_N before it, the oldest of which is weighed
--- by the part of it that is still in the window.
+-- The sliding window counter: the counts of the current sub-window of p_N µs and the q_N before it.
+-- The oldest count is weighed by the part of its sub-window that is still in the window.
 --
--- value, 12 bytes and the counts: expiry 3; the instant of the newest write 7, which is in the current sub-window; 1 while
---   leases are out and 15 bits that tell the length of the sub-windows from others, 2; the counts, newest first, in as many bytes
---   each as the largest takes. While leases are out, 3 more: so many µs after that write the last of them ends
--- reply: start of the current sub-window, the list of the counts, the end of the last lease
+-- value, 12 bytes and the counts: expiry 3; instant of the newest write 7, which is in the current
+--   sub-window; 1 bit while leases are open and 15 bits that identify the length of the sub-windows;
+--   the counts, newest first, each in the bytes that the largest takes. While leases are open, 3
+--   more: the expiry of the last one, in µs since that write
+-- reply: start of the current sub-window; the list of the counts; the expiry of the last lease
 
 ---- read
 local p_N, q_N = tonumber(ARGV[7 * N]), tonumber(ARGV[7 * N + 1])
@@ -36,7 +37,7 @@ if VALUE then
   end
 end
 
----- void
+---- clear
 start_N, leased_N, changed_N = nil, 0, false
 for i = 1, q_N + 1 do
   counts_N[i] = 0
@@ -82,7 +83,7 @@ end
 ---- consume
 counts_N[1] = counts_N[1] + n
 
----- lend
+---- grant
 counts_N[1] = counts_N[1] + n
 leased_N = math.min(start_N + p_N, at_N + LEASE)
 
@@ -94,13 +95,13 @@ do
   end
 end
 
----- raise
+---- restore
 n = n - (capacity_N - left_N)
 if n > 0 then
   counts_N[1] = counts_N[1] + n
 end
 
----- until
+---- reset
 reset = 0
 for i = q_N + 1, 1, -1 do
   if counts_N[i] > 0 then
@@ -109,7 +110,7 @@ for i = q_N + 1, 1, -1 do
 end
 
 ---- save
-<until>
+<reset>
 if reset > 0 or expires(VALUE) * UNIT > now then
   local most, width = 0, 1
   for i = 1, q_N + 1 do

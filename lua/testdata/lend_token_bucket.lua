@@ -1,4 +1,3 @@
-
 local LATE = 1000000
 local STEP = 86400000000
 local UNIT = 256000000
@@ -26,7 +25,6 @@ local function keep(key, reset)
     redis.call('PEXPIRE', key, math.ceil(ms * 1.125))
   end
 end
-
 local function muldiv(a, b, c)
   local product = a * b
   if product < 2 ^ 53 then
@@ -50,7 +48,6 @@ local function muldiv(a, b, c)
   return quotient, rest
 end
 local last, added, stored = now, 0, redis.call('HMGET', KEYS[1], '@', ARGV[3])
-
 local created, bad = nil, 0
 if stored[1] then
   created = #stored[1] == 7 and struct.unpack('>I7', stored[1]) or nil
@@ -61,7 +58,6 @@ if stored[1] then
     created = nil
   end
 end
-
 local cost_1, capacity_1, window_1 = tonumber(ARGV[7 * 1 - 3]), tonumber(ARGV[7 * 1 - 2]), tonumber(ARGV[7 * 1 - 1])
 local written_1, at_1, left_1, changed_1 = 0, now, capacity_1, false
 local p_1, q_1 = tonumber(ARGV[7 * 1]), tonumber(ARGV[7 * 1 + 1])
@@ -90,14 +86,12 @@ if stored[2] and (#stored[2] == 20 or #stored[2] == 28 or #stored[2] == 40 or #s
 end
   end
 end
-
 if stored[2] and (written_1 == 0 or written_1 > now + STEP) then
   bad, stored[2], written_1 = bad + 1, '', 0
   missing_1, part_1, aside_1 = 0, 0, 0
 ends_1, length_1, open_1, before_1 = 0, 0, 0, 0
 end
 local allowed, here = true, tonumber(ARGV[2])
-
 local more_1, want_1 = struct.unpack('>I3xxI5', ARGV[7 * 1 + 2])
 if #ARGV[7 * 1 + 2] > 13 then
   local n, taken, run = struct.unpack('>I5I7I7', ARGV[7 * 1 + 2], 14)
@@ -357,7 +351,6 @@ end
   left_1 = capacity_1 - missing_1
 end
 allowed = allowed and (cost_1 == 0 or cost_1 <= left_1)
-
 if allowed then
   more_1 = cost_1 + math.max(0, math.min(more_1, left_1 - cost_1))
   want_1 = math.max(0, math.min(want_1, math.floor((left_1 - more_1) / struct.unpack('>I2', ARGV[7 * 1 + 2], 4))))
@@ -421,7 +414,6 @@ if more_1 + want_1 == 0 and left_1 < math.max(1, cost_1) then
   end
 end
 end
-
 if last > now then
   keep(KEYS[1], last)
 end

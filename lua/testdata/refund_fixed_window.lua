@@ -1,4 +1,3 @@
-
 local LATE = 1000000
 local STEP = 86400000000
 local UNIT = 256000000
@@ -26,7 +25,6 @@ local function keep(key, reset)
     redis.call('PEXPIRE', key, math.ceil(ms * 1.125))
   end
 end
-
 local function muldiv(a, b, c)
   local product = a * b
   if product < 2 ^ 53 then
@@ -50,7 +48,6 @@ local function muldiv(a, b, c)
   return quotient, rest
 end
 local last, added, stored = now, 0, redis.call('HMGET', KEYS[1], '@', ARGV[3])
-
 local created, bad = nil, 0
 if stored[1] then
   created = #stored[1] == 7 and struct.unpack('>I7', stored[1]) or nil
@@ -61,7 +58,6 @@ if stored[1] then
     created = nil
   end
 end
-
 local cost_1, capacity_1, window_1 = tonumber(ARGV[7 * 1 - 3]), tonumber(ARGV[7 * 1 - 2]), tonumber(ARGV[7 * 1 - 1])
 local written_1, at_1, left_1, changed_1 = 0, now, capacity_1, false
 local ends_1, used_1, leased_1 = 0, 0, 0
@@ -71,7 +67,6 @@ if stored[2] and (#stored[2] == 19 or #stored[2] == 22) then
   ends_1 = (unit - 1) * UNIT + ends_1
   leased_1 = #stored[2] == 22 and written_1 + struct.unpack('>I3', stored[2], 20) or 0
 end
-
 if stored[2] and (written_1 == 0 or written_1 > now + STEP) then
   bad, stored[2], written_1 = bad + 1, '', 0
   ends_1, used_1, leased_1 = 0, 0, 0
@@ -90,7 +85,6 @@ if ends_1 % window_1 ~= 0 or at_1 >= ends_1 or at_1 < ends_1 - window_1 then
 end
 leased_1 = leased_1 > written_1 and math.min(leased_1, at_1 + LEASE) or 0
 left_1 = capacity_1 - used_1
-
 do
   local n, seen, taken = cost_1, struct.unpack('>I5I7', ARGV[7 * 1 + 2])
   local lacked = math.max(n, seen)
@@ -117,7 +111,6 @@ end
 stored[2] = value
   end
 end
-
 if last > now then
   keep(KEYS[1], last)
 end

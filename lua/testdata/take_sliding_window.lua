@@ -1,4 +1,3 @@
-
 local LATE = 1000000
 local STEP = 86400000000
 local UNIT = 256000000
@@ -26,7 +25,6 @@ local function keep(key, reset)
     redis.call('PEXPIRE', key, math.ceil(ms * 1.125))
   end
 end
-
 local function muldiv(a, b, c)
   local product = a * b
   if product < 2 ^ 53 then
@@ -50,7 +48,6 @@ local function muldiv(a, b, c)
   return quotient, rest
 end
 local last, added, stored = now, 0, redis.call('HMGET', KEYS[1], '@', ARGV[3])
-
 local created, bad = nil, 0
 if stored[1] then
   created = #stored[1] == 7 and struct.unpack('>I7', stored[1]) or nil
@@ -61,7 +58,6 @@ if stored[1] then
     created = nil
   end
 end
-
 local cost_1, capacity_1, window_1 = tonumber(ARGV[7 * 1 - 3]), tonumber(ARGV[7 * 1 - 2]), tonumber(ARGV[7 * 1 - 1])
 local written_1, at_1, left_1, changed_1 = 0, now, capacity_1, false
 local p_1, q_1 = tonumber(ARGV[7 * 1]), tonumber(ARGV[7 * 1 + 1])
@@ -92,7 +88,6 @@ if stored[2] then
     leased_1 = out and written_1 + struct.unpack('>I3', stored[2], #stored[2] - 2) or 0
   end
 end
-
 if stored[2] and (written_1 == 0 or written_1 > now + STEP) then
   bad, stored[2], written_1 = bad + 1, '', 0
   start_1, leased_1, changed_1 = nil, 0, false
@@ -143,7 +138,6 @@ do
 end
 local allows_1 = cost_1 <= left_1
 local takes, allowed = ARGV[2] == 'take', allows_1
-
 if not allows_1 and cost_1 <= capacity_1 then
   local leave = cost_1 - left_1
   
@@ -212,7 +206,6 @@ elseif stored[2] then
 end
 stored[2] = value
 end
-
 if last > now then
   keep(KEYS[1], last)
 end

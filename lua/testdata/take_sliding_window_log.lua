@@ -1,4 +1,3 @@
-
 local LATE = 1000000
 local STEP = 86400000000
 local UNIT = 256000000
@@ -26,7 +25,6 @@ local function keep(key, reset)
     redis.call('PEXPIRE', key, math.ceil(ms * 1.125))
   end
 end
-
 local function muldiv(a, b, c)
   local product = a * b
   if product < 2 ^ 53 then
@@ -49,7 +47,6 @@ local function muldiv(a, b, c)
   end
   return quotient, rest
 end
-
 local FIRST = '(1125899906842624'
 local function decimal(at)
   return string.format('%.0f', at)
@@ -58,7 +55,6 @@ local function upto(member)
   return #member >= 7 and struct.unpack('>I7', member) or 0
 end
 local last, added, stored = now, 0, redis.call('HMGET', KEYS[1], '@', ARGV[3])
-
 local created, bad = nil, 0
 if stored[1] then
   created = #stored[1] == 7 and struct.unpack('>I7', stored[1]) or nil
@@ -69,7 +65,6 @@ if stored[1] then
     created = nil
   end
 end
-
 local cost_1, capacity_1, window_1 = tonumber(ARGV[7 * 1 - 3]), tonumber(ARGV[7 * 1 - 2]), tonumber(ARGV[7 * 1 - 1])
 local written_1, at_1, left_1, changed_1 = 0, now, capacity_1, false
 local used_1, newest_1, upto_1 = 0, 0, 0
@@ -98,7 +93,6 @@ end
     end
   end
 end
-
 if stored[2] and (written_1 == 0 or written_1 > now + STEP) then
   bad, stored[2], written_1 = bad + 1, '', 0
   ends_1, length_1, open_1, before_1 = 0, 0, 0, 0
@@ -154,7 +148,6 @@ end
 left_1 = capacity_1 - used_1 - open_1 - before_1
 local allows_1 = cost_1 <= left_1
 local takes, allowed = ARGV[2] == 'take', allows_1
-
 if not allows_1 and cost_1 <= capacity_1 then
   local leave = cost_1 - left_1
   if leave <= used_1 then
@@ -243,7 +236,6 @@ elseif stored[2] then
 end
 stored[2] = value
 end
-
 if last > now then
   keep(KEYS[1], last)
 end

@@ -1,5 +1,5 @@
--- muldiv returns floor(a * b / c) and the rest of that division, exactly, for integers 0 <= a < 2^52, 0 <= b <= c < 2^50.
--- A product beyond 2^53 is worked off in digits of a, as in long division on paper.
+-- muldiv returns floor(a * b / c) and the remainder, exactly, for integers 0 <= a < 2^52 and
+-- 0 <= b <= c < 2^50. It divides a product beyond 2^53 digit by digit of a, as on paper.
 local function muldiv(a, b, c)
   local product = a * b
   if product < 2 ^ 53 then

@@ -1,25 +1,26 @@
--- A loan, before all of a call are decided: what goes back and what is owed is dealt with, as limiter.Lend does. This is done for
--- each rule, and the cost is what the loan needs.
+-- The first part of a lease request, for each rule: restores lost writes, accepts returns and settles
+-- debt, as limiter.Lend does. The cost is the request's need.
 --
--- What the node has seen in another run of the server may be lost, as a failover loses the newest writes. It is restored when
--- the newest write that is left is older than what was seen: as of then, so far as less was used then. When the run is not
--- known here or there, which is 0, nothing is restored and nothing goes back.
+-- A failover may lose writes that the node has seen in another incarnation of the server. They are
+-- restored when the newest write of this server is older than what was seen, up to the count of that
+-- time. When either incarnation is 0, unknown, nothing is restored and nothing is returned.
 --
--- ARGV[2] is the run of this server. The last of the seven of a rule is
---   13 bytes: more 3; which part of what is left may be lent for what is wanted, one in so many events 2; want 5; the length of a
---             slot 3
---   19 bytes, or nothing: seen 12; the run that the loan is of 7
---   58 bytes, or nothing: what goes back 12 and 12; what is to be undone 12; owed 7; paid 7; the node 8
--- Events of an instant take 12 bytes: how many 5, the instant 7.
+-- ARGV[2] is the incarnation of this server. The last argument of a rule is
+--   13 bytes: more 3; divisor 2: one in so many events left may be granted for want; want 5; length of
+--             a lease slot 3
+--   19 bytes, or none: seen 12; the node's incarnation of the server 7
+--   58 bytes, or none: returns 12 and 12; cancel 12; credit total 7; settled total 7; the node 8
+-- Events of an instant take 12 bytes: the number 5, the instant 7.
 --
--- The field of a rule with a node behind says how much of what the node ever owed has been debited: expiry 3; debited 7.
+-- The field of a rule followed by a node holds how much of the node's credit total is settled:
+-- expiry 3; total 7.
 local more_N, want_N = struct.unpack('>I3xxI5', ARGV[7 * N + 2])
 if #ARGV[7 * N + 2] > 13 then
   local n, taken, run = struct.unpack('>I5I7I7', ARGV[7 * N + 2], 14)
   if run ~= here and run > 0 and here > 0 and n > 0 and written_N < taken then
     local now = taken
     <advance>
-    <raise>
+    <restore>
     written_N, changed_N = at_N, true
   end
 end
@@ -32,13 +33,13 @@ if #ARGV[7 * N + 2] > 32 then
     for at = 33, 45, 12 do
       local n, taken = struct.unpack('>I5I7', loan, at)
       if taken >= (created or 0) then
-        <back>
+        <return>
       end
     end
     local n, taken = struct.unpack('>I5I7', loan, 57)
-    if n > 0 and <ours> then
+    if n > 0 and <valid> then
       local lacked = seen_at == taken and math.max(n, seen) or n
-      <settle>
+      <trim>
       <refund>
     end
   end
@@ -51,14 +52,14 @@ if #ARGV[7 * N + 2] > 32 then
     paid = math.max(paid, total)
   end
   if owed > paid then
-    -- A debt whose acknowledgement was lost is told again. Later than this it would be debited twice.
+    -- A node repeats a debt whose answer was lost. After this instant it would be debited twice.
     local reset = at_N + math.max(2 * window_N, 60000000)
     added = added + redis.call('HSET', KEYS[1], FIELD .. node, struct.pack('>I3I7', expiry(reset), owed))
     last = math.max(last, reset)
     <left>
     local n = math.min(owed - paid, math.min(2 * capacity_N, MOST) - (capacity_N - left_N))
     if n > 0 then
-      <settle>
+      <trim>
       <consume>
     end
   end

@@ -1,22 +1,23 @@
--- What the token bucket and the sliding window log have alike: what they have lent, by slots of time: see limiter/slots.go.
+-- The leases of the token bucket and the sliding window log, by slots of time: see limiter/slots.go.
 --
--- ends_N is the end of the current slot, length_N its length in µs, open_N what was lent in it less what came back, before_N
--- the same of the slot before. When nothing is out they are of no use, and not stored.
+-- ends_N is the end of the current slot and length_N its length in µs. open_N are the events granted
+-- in it minus those returned, before_N those of the slot before. Without open leases they are not
+-- stored.
 --
--- reply: the four of them in 20 bytes: end 7, length 3, open 5, before 5; 0 when nothing is out
+-- reply: the four numbers in 20 bytes: end 7, length 3, open 5, before 5; 0 without open leases
 
----- sane
+---- check_slots
 if length_N > LEASE or ends_N > written_N + 4 * LEASE then
   written_N = 0
 end
 
----- turn
+---- rotate
 -- Makes the next slot the current one.
 ends_N, open_N, before_N = ends_N + length_N, 0, open_N
 
----- begin
--- Makes at_N the time of a loan in slots of the rule's length. Slots of another length are brought to an end first, and the new
--- one begins no earlier than at_N.
+---- open_slot
+-- Makes the current slot one of the rule's length that at_N is in or before. If the slots had another
+-- length, it begins no earlier than at_N, after their end.
 do
   local slot = struct.unpack('>I3', ARGV[7 * N + 2], 11)
   if length_N ~= slot or open_N + before_N == 0 then
@@ -28,8 +29,8 @@ do
   end
 end
 
----- return
--- Takes back up to n of the events that were lent at the instant taken, and makes n how many.
+---- close
+-- Removes up to n of the events granted at the instant taken, and sets n to their number.
 if taken >= ends_N or taken < ends_N - 2 * length_N then
   n = 0
 elseif taken < ends_N - length_N then
