@@ -1,9 +1,9 @@
 -- Announce records that a node is alive, with a text about its zones. It returns how many nodes are
 -- alive, and the other texts.
 --
--- The cost does not grow with the number of nodes: a text is stored once for all nodes that announce
--- it, with the name of the last. When that one changes its text, the old one is removed until another
--- node announces it again.
+-- The cost does not grow with the number of nodes: a text is stored once for all nodes that
+-- announce it, with the name of the last. When that one changes its text, the old one is removed
+-- until another node announces it again.
 --
 -- KEYS[1] the sorted set of the nodes' names, by the instant of their last announcement
 -- KEYS[2] the hash of the texts: the instant of the last announcement, in 7 bytes, and its node
@@ -16,9 +16,7 @@
 local name, text, before, alive = ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 if before ~= text then
   local last = redis.call('HGET', KEYS[2], before)
-  if last and string.sub(last, 8) == name then
-    redis.call('HDEL', KEYS[2], before)
-  end
+  if last and string.sub(last, 8) == name then redis.call('HDEL', KEYS[2], before) end
 end
 if text == '' then
   redis.call('ZREM', KEYS[1], name)

@@ -3,10 +3,10 @@
 -- KEYS[1]    the hash with the counts of the key
 -- KEYS[2..]  the sorted sets of its sliding window logs; LOG is that of the rule N
 -- ARGV[1]    the instant by a test's clock, or empty
--- ARGV[2]    the operation: take, peek or refund; for lease requests, the incarnation of this server
--- ARGV[3..]  seven for each rule: the field, which is FIELD for the rule N, as its value is VALUE; the
---            cost; the capacity; the window in µs; two numbers of the algorithm; and one of the
---            operation: see refund.lua and lease_request.lua
+-- ARGV[2]    take, peek or refund; for lease requests, the incarnation of this server
+-- ARGV[3..]  seven for each rule: the field, which is FIELD for the rule N, as its value is VALUE;
+--            the cost; the capacity; the window in µs; two numbers of the algorithm; and one of
+--            the operation: see refund.lua and lease_request.lua
 --
 -- The fields of the hash are the four bytes of a rule's ID. A value begins with its expiry, so that
 -- other writes to the hash can remove it. A value without consumption is kept until its old expiry:
@@ -18,12 +18,8 @@
 local created, bad = nil, 0
 if stored[1] then
   created = #stored[1] == 7 and struct.unpack('>I7', stored[1]) or nil
-  if not created or created > now + STEP then
-    bad = 1
-  end
-  if created and created > now + LATE then
-    created = nil
-  end
+  if not created or created > now + STEP then bad = 1 end
+  if created and created > now + LATE then created = nil end
 end
 
 ---- args

@@ -1,4 +1,5 @@
--- The fixed window: the events of the current window of window_N µs. Windows are aligned to the epoch.
+-- The fixed window: the events of the current window of window_N µs. Windows are aligned to the
+-- epoch.
 --
 -- value, 19 bytes: expiry 3; end of the window 4, in µs since the start of the unit before the
 --   expiry; instant of the newest write 7; used 5. While leases are open, 3 more: the expiry of the
@@ -18,16 +19,11 @@ end
 ends_N, used_N, leased_N = 0, 0, 0
 
 ---- advance
-if now < written_N - LATE then
-  at_N, changed_N = now, true
-else
-  at_N = math.max(now, written_N)
-end
-if at_N >= ends_N then
-  used_N = 0
-end
+at_N = math.max(now, written_N)
+if now < written_N - LATE then at_N, changed_N = now, true end
+if at_N >= ends_N then used_N = 0 end
 if ends_N % window_N ~= 0 or at_N >= ends_N or at_N < ends_N - window_N then
-  -- what is used goes along into a window of another length, or that of a clock that was set back
+  -- A window of another length, or of a clock that was set back, keeps what is used.
   changed_N = changed_N or used_N > 0
   ends_N = at_N - at_N % window_N + window_N
 end
@@ -41,18 +37,14 @@ left_N = capacity_N - used_N
 used_N = used_N + n
 
 ---- grant
-used_N = used_N + n
+<consume>
 leased_N = math.min(ends_N, at_N + LEASE)
 
 ---- refund
-if taken >= ends_N - window_N and taken < ends_N then
-  used_N = math.max(0, used_N - n)
-end
+if taken >= ends_N - window_N and taken < ends_N then used_N = math.max(0, used_N - n) end
 
 ---- restore
-if n > used_N then
-  used_N = n
-end
+used_N = math.max(used_N, n)
 
 ---- reset
 reset = used_N > 0 and ends_N or at_N
@@ -62,9 +54,7 @@ reset = ends_N
 if used_N > 0 or VALUE and ends_N > now then
   local unit = expiry(reset)
   value = struct.pack('>I3I4I7I5', unit, ends_N - (unit - 1) * UNIT, at_N, used_N)
-  if leased_N > at_N then
-    value = value .. struct.pack('>I3', leased_N - at_N)
-  end
+  if leased_N > at_N then value = value .. struct.pack('>I3', leased_N - at_N) end
 end
 
 ---- reply

@@ -2,8 +2,8 @@
 -- When there is enough for every need, all needs are served; else none is, and nothing is granted.
 -- From here on, more_N is the number of events served, and want_N that of events granted.
 --
--- returns: for each rule the instant of the decision; the events served; the events granted; and the
---          reply of the algorithm after that. At the end, the number of foreign values, unless it is 0
+-- returns: for each rule the instant of the decision; the events served; the events granted; the
+--   reply of the algorithm after that. At the end, the number of foreign values, unless it is 0
 if allowed then
   more_N = cost_N + math.max(0, math.min(more_N, left_N - cost_N))
   want_N = math.max(0, math.min(want_N, math.floor((left_N - more_N) / struct.unpack('>I2', ARGV[7 * N + 2], 4))))

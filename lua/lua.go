@@ -1,9 +1,9 @@
 // Package lua makes the scripts that decide takes inside Redis.
 //
 // A script is generated for a list of algorithms, those of the rules of a call. It is the text of
-// the files of this directory, repeated for each rule, with the number of the rule in place of N. So
-// a script has neither tables nor functions that Redis would have to make for each run, and decides
-// in about half the time. Package redisstore makes the arguments: see args.lua.
+// the files of this directory, repeated for each rule, with the number of the rule in place of N.
+// So a script has neither tables nor functions that Redis would have to make for each run, and
+// decides in about half the time. Package redisstore makes the arguments: see args.lua.
 //
 // The files take.lua, refund.lua, lease_request.lua and lease_grant.lua are the operations. They
 // include sections by name: `<consume>` stands for the section under the line `---- consume`. Each
@@ -89,11 +89,10 @@ func sectionsOf(names ...string) sections {
 // expand returns text with the sections in place of their names.
 func (s sections) expand(text string) string {
 	return include.ReplaceAllStringFunc(text, func(match string) string {
-		section, ok := s[strings.Trim(match, "<>")]
-		if !ok {
-			panic("lua: there is no section " + match)
+		if section, ok := s[strings.Trim(match, "<>")]; ok {
+			return s.expand(section)
 		}
-		return s.expand(section)
+		return match // a test finds it
 	})
 }
 
@@ -128,7 +127,7 @@ func Refund(kinds []limiter.Kind) string {
 // lease_request.lua and lease_grant.lua.
 func Lend(kinds []limiter.Kind) string {
 	b := begin(kinds)
-	b.WriteString("local allowed, here = true, tonumber(ARGV[2])\n")
+	b.WriteString("local allowed, incarnation = true, tonumber(ARGV[2])\n")
 	b.each(read("lease_request.lua"))
 	b.each(read("lease_grant.lua"))
 	return b.finish("at_N, more_N, want_N, <reply>")
@@ -178,8 +177,8 @@ func (b *builder) list(separator, text string) string {
 	return strings.Join(all, separator)
 }
 
-// numbered returns text with n in place of N, and with the expressions for FIELD, VALUE and LOG: see
-// args.lua.
+// numbered returns text with n in place of N, and with the expressions for FIELD, VALUE and LOG:
+// see args.lua.
 func numbered(text string, n, logs int) string {
 	return number.ReplaceAllStringFunc(text, func(match string) string {
 		switch match {

@@ -11,7 +11,8 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// TestScriptsCompile has Redis compile scripts of one and of as many rules as there can be, of each algorithm and of all.
+// TestScriptsCompile has Redis compile scripts of one and of as many rules as there can be, of each
+// algorithm and of all.
 func TestScriptsCompile(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	var lists [][]limiter.Kind

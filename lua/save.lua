@@ -1,8 +1,8 @@
 -- What all operations write.
 
 ---- write
--- Writes value, which save has set, for the rule N, or removes the field when value is nil. The value
--- is of use until reset.
+-- Writes value, which save has set, for the rule N, or removes the field when value is nil. The
+-- value is of use until reset.
 if value then
   added = added + redis.call('HSET', KEYS[1], FIELD, value)
   last = math.max(last, reset)
@@ -24,11 +24,9 @@ do
 end
 
 ---- expire
--- The hash lives as long as its newest value. A script that adds fields also looks at two others and
--- removes them if they have expired, so that a hash does not grow while rules come and go.
-if last > now then
-  keep(KEYS[1], last)
-end
+-- The hash lives as long as its newest value. A script that adds fields also looks at two others
+-- and removes them if they have expired, so that a hash does not grow while rules come and go.
+if last > now then keep(KEYS[1], last) end
 if added > 0 and redis.call('HLEN', KEYS[1]) > added then
   local some = redis.call('HRANDFIELD', KEYS[1], 2, 'WITHVALUES')
   for i = 1, #some, 2 do

@@ -1,31 +1,28 @@
--- The sliding window log: the events of the last window_N µs, in the sorted set LOG, and its leases:
--- see lease_slots.lua, sliding_log_events.lua and limiter/lent_log.go.
+-- The sliding window log: the events of the last window_N µs, in the sorted set LOG, and its
+-- leases: see lease_slots.lua, sliding_log_events.lua and limiter/lent_log.go.
 --
 -- value, 10 bytes: expiry 3; instant of the newest write 7. It is there only while that is not the
 --   instant of the newest member. While leases are open, 20 more: the slots
 -- reply: the events in the window, and the instant of the newest; an earlier instant and the number
---   of events up to it, or 0 and 0; the slots. The earlier instant is the newest before the take, or
---   for a denial the one at which enough events have left
+--   of events up to it, or 0 and 0; the slots. The earlier instant is the newest before the take,
+--   or for a denial the one at which enough events have left
 
 ---- read
 local used_N, newest_N, upto_N = 0, 0, 0
-local first_N, events_N, back_N = 0, 0, 0 -- back: so far the clock was set back, and so is the log
+local first_N, events_N, back_N = 0, 0, 0 -- back: how far the clock was set back, which moves the log
 local ends_N, length_N, open_N, before_N = 0, 0, 0, 0
 do
   local entry = redis.call('ZRANGE', LOG, '+inf', FIRST, 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')
-  if entry[1] and (#entry[1] ~= 7 or tonumber(entry[2]) > now + STEP) then -- it is not ours
+  if entry[1] and (#entry[1] ~= 7 or tonumber(entry[2]) > now + STEP) then -- foreign
     redis.call('DEL', LOG)
     bad = bad + 1
   elseif entry[1] then
     newest_N, upto_N = tonumber(entry[2]), upto(entry[1])
     written_N = newest_N
   end
-  if VALUE then
-    written_N = 0
-  end
+  if VALUE then written_N = 0 end
   if VALUE and (#VALUE == 10 or #VALUE == 30) then
-    local _
-    _, written_N = struct.unpack('>I3I7', VALUE)
+    written_N = struct.unpack('>I7', VALUE, 4)
     if #VALUE == 30 then
       ends_N, length_N, open_N, before_N = struct.unpack('>I7I3I5I5', VALUE, 11)
       <check_slots>
@@ -61,13 +58,13 @@ do
   if newest_N > 0 then
     local left = redis.call('ZRANGE', LOG, decimal(at_N + back_N - window_N), FIRST, 'BYSCORE', 'REV', 'LIMIT', 0, 1)
     used_N = (upto_N - (left[1] and upto(left[1]) or tonumber(redis.call('ZSCORE', LOG, 'gone') or 0))) % 2 ^ 50
-    if used_N > MOST then -- it is not ours
+    if used_N > MOST then -- foreign
       redis.call('DEL', LOG)
       bad, used_N, newest_N, upto_N, back_N = bad + 1, 0, 0, 0, 0
     end
     newest_N = newest_N - back_N
   else
-    back_N = 0 -- there is nothing to move
+    back_N = 0 -- nothing to move
   end
 end
 <left>
@@ -76,16 +73,14 @@ end
 left_N = capacity_N - used_N - open_N - before_N
 
 ---- reset
-if used_N > 0 then
-  keep(LOG, newest_N + window_N)
-end
+if used_N > 0 then keep(LOG, newest_N + window_N) end
 reset = (open_N > 0 and ends_N + length_N or before_N > 0 and ends_N or math.max(written_N, newest_N)) + window_N
 
 ---- save
 written_N = at_N
 if used_N == 0 and newest_N ~= 0 then
   redis.call('DEL', LOG)
-  newest_N, VALUE = 0, VALUE or '' -- the instant of this write is still to be known
+  newest_N, VALUE = 0, VALUE or '' -- keeps the instant of this write
 end
 <save_value>
 
@@ -93,9 +88,7 @@ end
 <reset>
 if open_N + before_N > 0 or written_N ~= newest_N and (newest_N ~= 0 or VALUE) then
   value = struct.pack('>I3I7', expiry(reset, VALUE), written_N)
-  if open_N + before_N > 0 then
-    value = value .. (<slots>)
-  end
+  if open_N + before_N > 0 then value = value .. (<slots>) end
 end
 
 ---- reply

@@ -2,9 +2,9 @@
 -- decides. This part runs for each rule, after all have advanced: allows_N says whether the rule N
 -- allows the take, allowed whether all do, and takes whether this is no peek.
 --
--- returns: for each rule 1 if it allows the take, else 0; 1 for its first denial in a window, else 0;
---          the instant of the decision; and the reply of the algorithm. At the end, the number of
---          foreign values, unless it is 0
+-- returns: for each rule 1 if it allows the take, else 0; 1 for its first denial in a window, else
+--   0; the instant of the decision; the reply of the algorithm. At the end, the number of foreign
+--   values, unless it is 0
 if not allows_N and cost_N <= capacity_N then
   local leave = cost_N - left_N
   <explain>
@@ -13,10 +13,8 @@ local breach_N = 0
 if takes and not allows_N then
   -- The field of a rule followed by `!` holds the instant until which a denial is not the first.
   local mark = redis.call('HGET', KEYS[1], FIELD .. '!')
-  if mark and #mark ~= 10 then
-    bad, mark = bad + 1, nil
-  end
-  local quiet = mark and select(2, struct.unpack('>I3I7', mark)) or 0
+  if mark and #mark ~= 10 then bad, mark = bad + 1, nil end
+  local quiet = mark and struct.unpack('>I7', mark, 4) or 0
   if now >= quiet or quiet > now + window_N + LATE then -- the clock may have been set back
     breach_N, quiet = 1, math.min(now + window_N, LAST)
     added = added + redis.call('HSET', KEYS[1], FIELD .. '!', struct.pack('>I3I7', expiry(quiet), quiet))

@@ -15,11 +15,11 @@ do
   if open_N + before_N > 0 then
     while open_N + before_N > 0 and at_N >= ends_N do
       elapsed = ends_N - before
-      <held>
+      <refill_held>
       before, elapsed = ends_N, at_N - ends_N
       <rotate>
     end
-    <held>
+    <refill_held>
   elseif missing + aside_N > 0 then
     <refill>
   end
@@ -32,58 +32,46 @@ end
 <left>
 
 ---- refill
--- Lets missing and part be filled up for elapsed µs.
+-- Refills missing and part for elapsed µs.
 do
   local rest = elapsed % q_N
-  local events = (elapsed - rest) / q_N * p_N -- not exact only where far more than is missing
+  local events = (elapsed - rest) / q_N * p_N -- inexact only if far above what is missing
   if events < missing + aside_N then
     local more, accrued = muldiv(p_N, rest, q_N)
     accrued = accrued + part
-    if accrued >= q_N then
-      more, accrued = more + 1, accrued - q_N
-    end
+    if accrued >= q_N then more, accrued = more + 1, accrued - q_N end
     events, part = events + more, accrued
   end
   missing = missing - events
-  if missing < 0 and open_N + before_N == 0 then
-    aside_N = math.max(0, aside_N + missing)
-  end
+  if missing < 0 and open_N + before_N == 0 then aside_N = math.max(0, aside_N + missing) end
 end
 
----- held
--- The same, in a slot in which the bucket goes on lacking what is held up.
+---- refill_held
+-- The same within a slot, in which open leases hold up a part of the refill.
 do
   local least = math.min(missing, math.max(0, open_N + before_N - accrues_N))
   <refill>
-  if missing <= least then
-    missing, part = least, 0
-  end
+  if missing <= least then missing, part = least, 0 end
 end
 
 ---- refund
--- Gives back the events as far as the bucket has lacked them ever since: see tokenBucket.undo.
+-- Refunds the events that the bucket has lacked ever since taken: see tokenBucket.undo.
 do
   local least = math.min(missing_N, math.max(0, open_N + before_N - accrues_N))
   if taken <= at_N then
     local rest = (at_N - taken) % q_N
     local events, part = muldiv(p_N, rest, q_N)
     if lacked > n then
-      if part > part_N then
-        events = events + 1
-      end
+      if part > part_N then events = events + 1 end
       part = part_N
     end
-    local most = lacked - events - (at_N - taken - rest) / q_N * p_N -- not exact only where it is far below zero
+    local most = lacked - events - (at_N - taken - rest) / q_N * p_N -- inexact only if far below 0
     if most > n or most == n and part == 0 then
       missing_N = missing_N - n
     elseif most > 0 then
       missing_N, part_N = missing_N - most, part_N - part
-      if part_N < 0 then
-        missing_N, part_N = missing_N + 1, part_N + q_N
-      end
+      if part_N < 0 then missing_N, part_N = missing_N + 1, part_N + q_N end
     end
   end
-  if missing_N <= least then
-    missing_N, part_N = least, 0
-  end
+  if missing_N <= least then missing_N, part_N = least, 0 end
 end

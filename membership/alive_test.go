@@ -98,7 +98,8 @@ func TestLiveness(t *testing.T) {
 	}
 }
 
-// A livenessStep is an announcement, whether Redis received it, and whether the node is settled then.
+// A livenessStep is an announcement, whether Redis received it, and whether the node is settled
+// then.
 type livenessStep struct {
 	at                time.Duration
 	received, settled bool

@@ -15,9 +15,9 @@ import (
 var announceScript = redisconn.NewScript(lua.Announce())
 
 // keys returns the pairs of keys for announcements: see announce.lua. Their hash tags are in slots
-// 15495, 3300 and 7365 of 16384, which belong to three primaries of a cluster whose slots are spread
-// evenly. They differ from the keys of counts, which end with the brace or with the number of a
-// rule.
+// 15495, 3300 and 7365 of 16384, which belong to three primaries of a cluster whose slots are
+// spread evenly. They differ from the keys of counts, which end with the brace or with the number
+// of a rule.
 func keys(prefix string) (pairs [][]string) {
 	for _, tag := range []string{"a", "b", "c"} {
 		pairs = append(pairs, []string{prefix + ":{" + tag + "}:nodes", prefix + ":{" + tag + "}:zones"})
@@ -34,8 +34,9 @@ func nodeName() string {
 	return fmt.Sprintf("%s/%d/%s", host, os.Getpid(), rand.Text()[:6])
 }
 
-// announce announces this node and its zones, updates the number of nodes, and reports mismatches. A
-// node without zones withdraws. When Redis does not answer, the next announcement makes up for it.
+// announce announces this node and its zones, updates the number of nodes, and reports mismatches.
+// A node without zones withdraws. When Redis does not answer, the next announcement makes up for
+// it.
 func (m *Member) announce(ctx context.Context, now time.Time) {
 	m.mu.Lock()
 	zones := m.currentLocked().zones

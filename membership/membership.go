@@ -1,8 +1,8 @@
 // Package membership lets the nodes that share counts in Redis know of each other.
 //
-// Each node announces itself every few seconds, with a digest of each of its zones. So it learns how
-// many nodes are alive, and which of them define a zone differently. Without a warning, counts of
-// one name with two meanings would be mixed or kept apart in silence.
+// Each node announces itself every few seconds, with a digest of each of its zones. So it learns
+// how many nodes are alive, and which of them define a zone differently. Without a warning, counts
+// of one name with two meanings would be mixed or kept apart in silence.
 //
 // Announcements go to three keys in distant slots of a cluster, so that nodes still know of each
 // other while one primary is down.
@@ -59,18 +59,18 @@ type Member struct {
 	loop sync.WaitGroup
 }
 
-// definitions are the zones of one owner, by name. Nodes that define a zone alike have the same text
-// for it.
+// definitions are the zones of one owner, by name. Nodes that define a zone alike have the same
+// text for it.
 type definitions struct {
 	owner any
 	zones map[string]string
 	nodes int
 }
 
-// Join returns a member of the fleet that shares prefix. It announces itself while it has zones: see
-// Define. It calls report for each mismatch that two announcements in a row have found. It reports
-// it once, until it is resolved or the definitions of this node change, and never concurrently. Call
-// Leave to end the membership.
+// Join returns a member of the fleet that shares prefix. It announces itself while it has zones:
+// see Define. It calls report for each mismatch that two announcements in a row have found. It
+// reports it once, until it is resolved or the definitions of this node change, and never
+// concurrently. Call Leave to end the membership.
 func Join(client *redisconn.Client, prefix string, report func(Mismatch)) *Member {
 	m := newMember(client.Do, prefix, nodeName(), report)
 	m.start()
@@ -88,9 +88,9 @@ func (m *Member) start() {
 	m.loop.Go(func() { m.run(ctx) })
 }
 
-// Nodes returns how many nodes are alive, this one included, or the number that the definitions fix.
-// A counted number falls only after ExpireAfter. It is 1 until Redis has answered; Settled is false
-// until then.
+// Nodes returns how many nodes are alive, this one included, or the number that the definitions
+// fix. A counted number falls only after ExpireAfter. It is 1 until Redis has answered; Settled is
+// false until then.
 func (m *Member) Nodes() int {
 	if n := m.fixed.Load(); n > 0 {
 		return int(n)
@@ -98,15 +98,15 @@ func (m *Member) Nodes() int {
 	return int(max(1, m.alive.Load()))
 }
 
-// Settled reports whether this node has announced itself for two intervals, so that all others count
-// it. It becomes false when announcements fail for so long that the others may soon forget this
-// node. It does not depend on a fixed number of nodes, because a node that has just started does not
-// know what it did before.
+// Settled reports whether this node has announced itself for two intervals, so that all others
+// count it. It becomes false when announcements fail for so long that the others may soon forget
+// this node. It does not depend on a fixed number of nodes, because a node that has just started
+// does not know what it did before.
 func (m *Member) Settled() bool { return m.settled.Load() }
 
-// Define announces zones for owner, and replaces what other owners defined until Undefine. A node is
-// a member, and is counted, while it has zones. nodes fixes what Nodes returns; with 0 the nodes are
-// counted.
+// Define announces zones for owner, and replaces what other owners defined until Undefine. A node
+// is a member, and is counted, while it has zones. nodes fixes what Nodes returns; with 0 the nodes
+// are counted.
 func (m *Member) Define(owner any, zones map[string]string, nodes int) {
 	m.change(func() { m.defined = append(m.defined, definitions{owner, maps.Clone(zones), nodes}) })
 }

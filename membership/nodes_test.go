@@ -81,8 +81,8 @@ func TestRedisComesBackEmpty(t *testing.T) {
 	}
 }
 
-// TestRolloutIsNoMismatch has three nodes load a new configuration one after the other. A definition
-// that no node has any more is removed, so that it cannot count as a mismatch.
+// TestRolloutIsNoMismatch has three nodes load a new configuration one after the other. A
+// definition that no node has any more is removed, so that it cannot count as a mismatch.
 func TestRolloutIsNoMismatch(t *testing.T) {
 	var reports []Mismatch
 	redis := redistest.Shared(t).Client()
@@ -139,8 +139,8 @@ func TestSilentNodeExpires(t *testing.T) {
 	}
 }
 
-// TestOnePrimaryHangs has a primary hang before two nodes know of each other. They learn of each other
-// from the other two.
+// TestOnePrimaryHangs has a primary hang before two nodes know of each other. They learn of each
+// other from the other two.
 func TestOnePrimaryHangs(t *testing.T) {
 	cluster := redistest.SharedCluster(t)
 	var primaries []*redistest.Server

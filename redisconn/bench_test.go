@@ -13,8 +13,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// BenchmarkCalls compares calls by 512 goroutines with the same script over a plain client, and with
-// 512 started calls at a time.
+// BenchmarkCalls compares calls by 512 goroutines with the same script over a plain client, and
+// with 512 started calls at a time.
 //
 //	go test -run '^$' -bench Calls ./redisconn
 func BenchmarkCalls(b *testing.B) {

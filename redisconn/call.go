@@ -49,8 +49,8 @@ var errNoKey = errors.New("redisconn: the call has no key: use a key, whose slot
 //	held ─▶ done                 by its holder
 //	held, queued ─▶ abandoned    by its caller
 //
-// done and abandoned are final. Only a queued call can be taken, and only a taken call is sent. So a
-// call whose caller left while it was queued is never sent.
+// done and abandoned are final. Only a queued call can be taken, and only a taken call is sent. So
+// a call whose caller left while it was queued is never sent.
 const (
 	held      uint32 = iota // by the caller that makes it, by a worker, or by a retry
 	queued                  // in the queue that its field queue names

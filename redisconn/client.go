@@ -146,8 +146,8 @@ func (c *Client) dispatch(p *pending) {
 	err := ErrClosed
 	for range 2 {
 		q := c.early
-		if t := c.table.Load(); t != nil {
-			q = t.queue(p.slot)
+		if c.table.Load() != nil {
+			q = c.primary(p.slot)
 		}
 		if q == nil {
 			break

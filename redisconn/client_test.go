@@ -15,7 +15,7 @@ import (
 )
 
 func TestDoReplies(t *testing.T) {
-	c := open(t, Options{Addresses: []string{redistest.Shared(t).Addr}})
+	c := open(t, Options{Addresses: []string{redistest.Shared(t).Addr}, Timeout: patience})
 	for _, test := range []struct {
 		script string
 		args   []any
@@ -130,7 +130,8 @@ func TestRedisDownAtStart(t *testing.T) {
 	ready(t, c, "k")
 }
 
-// TestRestartFailsNoCall has the server close idle connections. The next call must notice before it is sent.
+// TestRestartFailsNoCall has the server close idle connections. The next call must notice before it
+// is sent.
 func TestRestartFailsNoCall(t *testing.T) {
 	s := redistest.NewServer(t)
 	c := open(t, Options{Addresses: []string{s.Addr}, Timeout: patience})

@@ -129,7 +129,8 @@ func TestSlotMigrationFailsNoCall(t *testing.T) {
 	l := startLoad(t, c, 32, tag)
 	until(t, "some load", func() bool { return l.answered.Load() > 500 })
 
-	// The keys move one by one under load, so that there are instants in which only some have moved.
+	// The keys move one by one under load, so that there are instants in which only some have
+	// moved.
 	command(t, to, "cluster", "setslot", slot, "importing", nodeID(t, from))
 	command(t, from, "cluster", "setslot", slot, "migrating", nodeID(t, to))
 	host, port, _ := strings.Cut(to.Addr, ":")

@@ -1,7 +1,6 @@
 package redisconn
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -10,12 +9,8 @@ import (
 // been unanswered for longer than within. If a call fails nevertheless with ErrTimeout or ErrBusy,
 // it has waited for others.
 func (c *Client) Answers(key string, within time.Duration) bool {
-	t := c.table.Load()
-	if t == nil {
-		return false
-	}
-	q := t.queue(slotOf(key))
-	return q != nil && q.health.answersWithin(within)
+	q := c.primary(slotOf(key))
+	return q != nil && q.answersWithin(within)
 }
 
 // health is what the answers of a primary, and their absence, say about it.
@@ -29,27 +24,19 @@ type health struct {
 }
 
 func (h *health) asked() {
-	if h.since.Load() == 0 {
-		h.since.CompareAndSwap(0, int64(max(1, time.Since(h.began))))
-	}
+	h.since.CompareAndSwap(0, int64(max(1, time.Since(h.began))))
 }
 
 // reached notes that the primary answers a new connection.
 func (h *health) reached() {
-	if h.since.Load() != 0 { // a read costs less than a write to a shared cache line
-		h.since.Store(0)
-	}
-	if h.down.Load() {
-		h.down.Store(false)
-	}
+	h.since.Store(0)
+	h.down.Store(false)
 }
 
 // answered notes that the primary answered a call.
 func (h *health) answered() {
 	h.reached()
-	if h.failing.Load() {
-		h.failing.Store(false)
-	}
+	h.failing.Store(false)
 }
 
 // fail notes that the primary failed or is silent.
@@ -83,23 +70,16 @@ const (
 // A shortage bounds the calls that may create keys while a primary is short of memory. The zero
 // value is that of a primary that has room.
 type shortage struct {
-	mu       sync.Mutex
 	until    time.Time // short before it
 	begin    time.Time // of the second in which calls are counted
 	admitted int       // in that second
 }
 
 // refused notes that the primary refused a call at now.
-func (s *shortage) refused(now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.until = now.Add(shortFor)
-}
+func (s *shortage) refused(now time.Time) { s.until = now.Add(shortFor) }
 
 // admits reports whether a call that may create a key is sent at now, and counts it.
 func (s *shortage) admits(now time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if !now.Before(s.until) {
 		return true
 	}

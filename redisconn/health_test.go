@@ -10,7 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestAnswersWithin has a primary that is asked at 0 and 100 ms, answers at 200 ms, and breaks down.
+// TestAnswersWithin has a primary that is asked at 0 and 100 ms, answers at 200 ms, and breaks
+// down.
 func TestAnswersWithin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue(t)

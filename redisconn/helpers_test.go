@@ -19,9 +19,9 @@ var count = NewScript(`return redis.call('HINCRBY', KEYS[1], ARGV[1], 1)`)
 // patience is how long tests wait for something that takes a moment.
 const patience = 10 * time.Second
 
-// slack is how much longer than a bare timer of the same length a caller may wait, on a busy machine
-// with the race detector. It is far less than the second that a pipeline may be out. BenchmarkHang
-// measures the real figure.
+// slack is how much longer than a bare timer of the same length a caller may wait, on a busy
+// machine with the race detector. It is far less than the second that a pipeline may be out.
+// BenchmarkHang measures the real figure.
 const slack = 200 * time.Millisecond
 
 // open returns a client that is closed with the test.
@@ -63,8 +63,8 @@ func do(t testing.TB, c *Client, script *Script, key string, args ...any) *Call 
 	return call
 }
 
-// goroutines returns the stacks of the goroutines of this package, without its tests. It waits until
-// there are none, or for patience.
+// goroutines returns the stacks of the goroutines of this package, without its tests. It waits
+// until there are none, or for patience.
 func goroutines() string {
 	deadline := time.Now().Add(patience)
 	for {
@@ -81,8 +81,8 @@ func goroutines() string {
 	}
 }
 
-// longestTimer runs timers of d, one after the other, until stop is called. stop returns how long the
-// longest took.
+// longestTimer runs timers of d, one after the other, until stop is called. stop returns how long
+// the longest took.
 func longestTimer(d time.Duration) (stop func() time.Duration) {
 	var ended atomic.Bool
 	result := make(chan time.Duration)

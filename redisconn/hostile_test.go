@@ -151,8 +151,8 @@ func TestNoRedirectionOutsideCluster(t *testing.T) {
 	}
 }
 
-// TestRedirectionsToManyServers has a cluster redirect each call to another address, where no server
-// listens.
+// TestRedirectionsToManyServers has a cluster redirect each call to another address, where no
+// server listens.
 func TestRedirectionsToManyServers(t *testing.T) {
 	n := 0
 	f := newClusterFake(t, func([]string) string {

@@ -62,8 +62,8 @@ func TestIncarnationRange(t *testing.T) {
 	}
 }
 
-// TestIncarnationOfOneServer checks that it survives a reconnect, is the same for another client, and
-// ends with a restart.
+// TestIncarnationOfOneServer checks that it survives a reconnect, is the same for another client,
+// and ends with a restart.
 func TestIncarnationOfOneServer(t *testing.T) {
 	s := redistest.NewServer(t)
 	c := open(t, Options{Addresses: []string{s.Addr}, Timeout: patience})
@@ -96,8 +96,8 @@ func TestIncarnationOfErrors(t *testing.T) {
 	}
 }
 
-// TestIncarnationEndsWithFailover also promotes the old primary again. It is the same process, and may
-// lack writes that it had not replicated.
+// TestIncarnationEndsWithFailover also promotes the old primary again. It is the same process, and
+// may lack writes that it had not replicated.
 func TestIncarnationEndsWithFailover(t *testing.T) {
 	cluster := redistest.NewCluster(t)
 	c := open(t, Options{Mode: Cluster, Addresses: cluster.Addrs})
@@ -177,7 +177,8 @@ func sentArgs(f *fake) (args [][]string) {
 	return args
 }
 
-// TestIncarnationWithoutInfo checks that it is unknown, over every connection, to a user without INFO.
+// TestIncarnationWithoutInfo checks that it is unknown, over every connection, to a user without
+// INFO.
 func TestIncarnationWithoutInfo(t *testing.T) {
 	s := redistest.NewServer(t, "user limiter on >s3cret ~* +@all -info")
 	c := open(t, Options{Addresses: []string{s.Addr}, Username: "limiter", Password: "s3cret", PoolSize: 1, Timeout: patience})

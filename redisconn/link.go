@@ -16,8 +16,8 @@ import (
 
 const (
 	// checkAfter is how long a link may be unused and still be trusted with calls. After that the
-	// server is asked first: it may hang, may have closed the connection, or may have been a replica
-	// meanwhile.
+	// server is asked first: it may hang, may have closed the connection, or may have been a
+	// replica meanwhile.
 	checkAfter = time.Second
 
 	// identifyEvery is how long a link in steady use is trusted to lead to the same incarnation of
@@ -47,9 +47,9 @@ func (c *Client) login() login {
 
 // A link is one connection to one server, in a go-redis client of its own that speaks the protocol.
 //
-// That client never dials. So none of its pool's retries, pauses and log lines occur, and a pipeline
-// is either on this connection or not sent. The owner of a link is its only user, and replaces it
-// when it fails.
+// That client never dials. So none of its pool's retries, pauses and log lines occur, and a
+// pipeline is either on this connection or not sent. The owner of a link is its only user, and
+// replaces it when it fails.
 type link struct {
 	client *redis.Client
 	conn   *boundedConn

@@ -21,16 +21,16 @@ const (
 type queue struct {
 	addr string
 	health
-	shortage shortage
 
 	ctx context.Context // ends with the queue, and its connections with it
 	end context.CancelFunc
 
-	mu    sync.Mutex
-	ready sync.Cond // calls has one, or the queue has ended
-	calls list.List // of *pending, in the order of their arrival
-	ended bool
-	used  time.Time // when calls were taken last, or when the queue was made
+	mu       sync.Mutex
+	ready    sync.Cond // calls has one, or the queue has ended
+	calls    list.List // of *pending, in the order of their arrival
+	ended    bool
+	used     time.Time // when calls were taken last, or when the queue was made
+	shortage shortage
 
 	linked atomic.Int32 // workers that hold a connection
 
@@ -49,12 +49,11 @@ func newQueue(ctx context.Context, addr string, onFailing func()) *queue {
 
 // push queues p. The caller of push holds p, and still does when push fails.
 func (q *queue) push(p *pending) error {
-	if p.newKey && !q.shortage.admits(time.Now()) {
-		return ErrMemory
-	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
+	case p.newKey && !q.shortage.admits(time.Now()):
+		return ErrMemory
 	case q.ended:
 		return ErrClosed
 	case q.calls.Len() >= maxPending:
@@ -104,6 +103,13 @@ func (q *queue) take(batch []*pending) []*pending {
 		p.answer(nil, ErrTimeout)
 	}
 	return batch
+}
+
+// refused notes that the primary refused a call because it is out of memory.
+func (q *queue) refused() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.shortage.refused(time.Now())
 }
 
 // await blocks until a call is queued. It reports false when the queue has ended.

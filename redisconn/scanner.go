@@ -79,8 +79,8 @@ func (c *boundedConn) forPool() net.Conn {
 	}{c, raw}
 }
 
-// A scanner follows the framing of RESP2 replies and finds those out of bounds. It needs no lock and
-// does no I/O.
+// A scanner follows the framing of RESP2 replies and finds those out of bounds. It needs no lock
+// and does no I/O.
 //
 // It accepts less than go-redis does, and finds the same ends of lines, strings and arrays. So the
 // parser that reads the scanned bytes never sees a length that was not checked.

@@ -11,22 +11,6 @@ import (
 // slotCount is the number of slots of a cluster.
 const slotCount = 16384
 
-// crcTable holds the CRC-16 of every byte, by the polynomial of XMODEM.
-var crcTable = func() (table [256]uint16) {
-	for i := range table {
-		crc := uint16(i) << 8
-		for range 8 {
-			carry := crc&0x8000 != 0
-			crc <<= 1
-			if carry {
-				crc ^= 0x1021
-			}
-		}
-		table[i] = crc
-	}
-	return table
-}()
-
 // slotOf returns the slot of key, which depends on its hash tag only, if it has one: the text
 // between the first { and the next }.
 func slotOf(key string) int {
@@ -35,9 +19,13 @@ func slotOf(key string) int {
 			key = tag
 		}
 	}
-	crc := uint16(0)
+	crc := uint16(0) // CRC-16 by the polynomial of XMODEM
 	for i := range len(key) {
-		crc = crc<<8 ^ crcTable[byte(crc>>8)^key[i]]
+		crc ^= uint16(key[i]) << 8
+		for range 8 {
+			carry := crc >> 15
+			crc = crc<<1 ^ carry*0x1021
+		}
 	}
 	return int(crc % slotCount)
 }
@@ -63,16 +51,13 @@ func (v *view) newer(other *view) bool { return slices.Compare(v.epoch[:], other
 // A table maps slots to the queues of their primaries. It never changes.
 type table struct {
 	queues []*queue
-	slots  []uint16 // one more than the index in queues; 0: no primary is known. Nil: queues[0] has all slots
+	slots  [slotCount]*queue // nil where no primary is known
 }
 
-// queue returns the queue of the primary of slot, or nil.
-func (t *table) queue(slot int) *queue {
-	if t.slots == nil {
-		return t.queues[0]
-	}
-	if i := t.slots[slot]; i > 0 {
-		return t.queues[i-1]
+// primary returns the queue of the primary of slot, or nil.
+func (c *Client) primary(slot int) *queue {
+	if t := c.table.Load(); t != nil {
+		return t.slots[slot]
 	}
 	return nil
 }
@@ -130,36 +115,33 @@ func (c *Client) useLocked(v view) (idle []*queue, err error) {
 	if c.queues == nil {
 		return nil, nil
 	}
-	index := make(map[string]uint16) // by address, one more than the index in the queues of the table
-	missing := 0
+	addrs := make(map[string]bool)
 	for _, s := range v.primaries {
-		if index[s.addr] == 0 {
-			index[s.addr] = uint16(len(index) + 1)
-			if c.queues[s.addr] == nil {
-				missing++
-			}
-		}
+		addrs[s.addr] = true
 	}
 	inUse := c.primaries()
 	for addr, q := range c.queues {
-		if index[addr] == 0 && !slices.Contains(inUse, q) && q.idleSince(time.Now().Add(-queueIdle)) {
+		if !addrs[addr] && !slices.Contains(inUse, q) && q.idleSince(time.Now().Add(-queueIdle)) {
 			delete(c.queues, addr)
 			idle = append(idle, q)
 		}
 	}
-	if len(c.queues)+missing > maxQueues {
+	needed := len(c.queues)
+	for addr := range addrs {
+		if c.queues[addr] == nil {
+			needed++
+		}
+	}
+	if needed > maxQueues {
 		return idle, errQueues
 	}
-	t := &table{queues: make([]*queue, len(index))}
-	for addr, i := range index {
-		t.queues[i-1] = c.queueLocked(addr)
+	t := new(table)
+	for addr := range addrs {
+		t.queues = append(t.queues, c.queueLocked(addr))
 	}
-	if s := v.primaries; len(s) != 1 || s[0].first != 0 || s[0].last != slotCount-1 {
-		t.slots = make([]uint16, slotCount)
-		for _, s := range v.primaries {
-			for slot := s.first; slot <= s.last; slot++ {
-				t.slots[slot] = index[s.addr]
-			}
+	for _, s := range v.primaries {
+		for slot := s.first; slot <= s.last; slot++ {
+			t.slots[slot] = c.queues[s.addr]
 		}
 	}
 	c.table.Store(t)

@@ -29,8 +29,8 @@ func TestSlotsWithoutPrimary(t *testing.T) {
 	}
 }
 
-// TestIdleQueueOfFormerPrimaryEnds has a server lose and regain its role. Its queue ends when it has
-// been idle, and is made again when it is needed.
+// TestIdleQueueOfFormerPrimaryEnds has a server lose and regain its role. Its queue ends when it
+// has been idle, and is made again when it is needed.
 func TestIdleQueueOfFormerPrimaryEnds(t *testing.T) {
 	one := newFake(t, nil, func([]string) string { return ":1\r\n" })
 	two := newFake(t, nil, func([]string) string { return ":2\r\n" })

@@ -11,8 +11,8 @@ import (
 	redis "github.com/redis/go-redis/v9"
 )
 
-// sentinelEvery is the time between two questions to the Sentinels while all is well. Only they tell
-// of a failover: an old primary that just the Sentinels cannot reach still answers.
+// sentinelEvery is the time between two questions to the Sentinels while all is well. Only they
+// tell of a failover: an old primary that just the Sentinels cannot reach still answers.
 const sentinelEvery = 500 * time.Millisecond
 
 // askSentinel returns a function that asks a Sentinel for the primary called name.

@@ -11,7 +11,8 @@ import (
 	redis "github.com/redis/go-redis/v9"
 )
 
-// clusterNode returns the replies of a node that knows these primaries, which share the slots evenly.
+// clusterNode returns the replies of a node that knows these primaries, which share the slots
+// evenly.
 func clusterNode(epoch, own int, primaries ...string) func(command []string) string {
 	return func(command []string) string {
 		switch strings.Join(command, " ") {

@@ -190,7 +190,7 @@ func (w *worker) handle(batch []*pending, calls []*redis.Cmd) (unknownScript []*
 		default:
 			switch {
 			case class == noMemory:
-				w.shortage.refused(time.Now())
+				w.refused()
 				err = fmt.Errorf("%w: %w", ErrMemory, err)
 			case class != final && !cluster:
 				err = fmt.Errorf("%w: %w", errNoCluster, err)

@@ -38,8 +38,8 @@ func TestRetryLater(t *testing.T) {
 	}
 }
 
-// TestRetryEndsWithCaller has the server refuse for ever. The call is not retried after its caller has
-// left.
+// TestRetryEndsWithCaller has the server refuse for ever. The call is not retried after its caller
+// has left.
 func TestRetryEndsWithCaller(t *testing.T) {
 	f := newFake(t, nil, func([]string) string { return "-LOADING Redis is loading the dataset in memory\r\n" })
 	c := open(t, Options{Addresses: []string{f.addr}})
@@ -73,8 +73,8 @@ func TestBrokenAfterWrite(t *testing.T) {
 	}
 }
 
-// TestBrokenBetweenReplies ends the connection between the replies of one pipeline. The replies that
-// came count, and a call that Redis said it did not execute is sent again.
+// TestBrokenBetweenReplies ends the connection between the replies of one pipeline. The replies
+// that came count, and a call that Redis said it did not execute is sent again.
 func TestBrokenBetweenReplies(t *testing.T) {
 	replies := []string{":1\r\n", "$-1\r\n", "-NOSCRIPT No matching script.\r\n", hangUp, ":4\r\n"}
 	f := newFake(t, nil, func([]string) string {
@@ -93,8 +93,8 @@ func TestBrokenBetweenReplies(t *testing.T) {
 	}
 }
 
-// TestDemotedServerIsLeft has a server become a replica in the middle of a pipeline. The connection is
-// not used any more, because its address may lead to another server now.
+// TestDemotedServerIsLeft has a server become a replica in the middle of a pipeline. The connection
+// is not used any more, because its address may lead to another server now.
 func TestDemotedServerIsLeft(t *testing.T) {
 	replies := []string{":1\r\n", "-READONLY You can't write against a read only replica.\r\n", ":2\r\n"}
 	f := newFake(t, nil, func([]string) string {

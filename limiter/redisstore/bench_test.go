@@ -53,8 +53,8 @@ func spacious(b *testing.B) *limiter.Rule {
 	return r
 }
 
-// runOnKeys has many callers run the functions that callOn makes for each of many keys. It reports how
-// long each call kept Redis busy.
+// runOnKeys has many callers run the functions that callOn makes for each of many keys. It reports
+// how long each call kept Redis busy.
 func runOnKeys(b *testing.B, callOn func(key []byte) func() error) {
 	b.Helper()
 	redis := redistest.Shared(b).Client()

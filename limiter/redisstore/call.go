@@ -44,8 +44,8 @@ func (s *scripts) of(kinds []limiter.Kind) *redisconn.Script {
 // A group is the takes of one key that one call decides.
 type group []*limiter.Take
 
-// groupByKey returns the takes by key, in the order of the keys. A group has at most as many takes as
-// a script has rules.
+// groupByKey returns the takes by key, in the order of the keys. A group has at most as many takes
+// as a script has rules.
 func groupByKey(takes []limiter.Take) []group {
 	groups := make([]group, 0, len(takes))
 next:
@@ -182,26 +182,13 @@ func field(id uint32) string { return string(binary.BigEndian.AppendUint32(nil, 
 // braces, puts all Redis keys of key into one slot. A brace in the key would end the tag early, and
 // an empty tag does not count: so `}` is written as `%7D`, `%` as `%25`, and the empty key as `%`.
 func hashName(prefix string, key []byte) string {
-	var b strings.Builder
-	b.Grow(len(prefix) + len(key) + 3)
-	b.WriteString(prefix)
-	b.WriteString(":{")
 	if len(key) == 0 {
-		b.WriteByte('%')
+		return prefix + ":{%}"
 	}
-	for _, c := range key {
-		switch c {
-		case '}':
-			b.WriteString("%7D")
-		case '%':
-			b.WriteString("%25")
-		default:
-			b.WriteByte(c)
-		}
-	}
-	b.WriteByte('}')
-	return b.String()
+	return prefix + ":{" + tagEscapes.Replace(string(key)) + "}"
 }
+
+var tagEscapes = strings.NewReplacer("%", "%25", "}", "%7D")
 
 // logName returns the name of the sorted set that holds the sliding window log of a rule.
 func logName(hash string, id uint32) string { return fmt.Sprintf("%s:%08x", hash, id) }

@@ -11,8 +11,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
 )
 
-// TestSameAsMemory runs the same random histories on this store and on the one in memory, which is the
-// specification, and compares every decision.
+// TestSameAsMemory runs the same random histories on this store and on the one in memory, which is
+// the specification, and compares every decision.
 func TestSameAsMemory(t *testing.T) {
 	client := connect(t, standalone(t))
 	histories, calls := 40, 150
@@ -143,9 +143,9 @@ func (h *history) call(t *testing.T) error {
 	return nil
 }
 
-// changeLimit gives one rule another limit. A bucket keeps its rate, because memory keeps the fraction
-// of an event that has accrued under another rate, and Redis has no room for that. Windows and
-// sub-windows keep their lengths for the same reason.
+// changeLimit gives one rule another limit. A bucket keeps its rate, because memory keeps the
+// fraction of an event that has accrued under another rate, and Redis has no room for that. Windows
+// and sub-windows keep their lengths for the same reason.
 func (h *history) changeLimit(t *testing.T) {
 	i := h.IntN(len(h.rules))
 	r := h.rules[i]

@@ -14,8 +14,8 @@ type replica struct {
 	ledgers map[account]*limiter.Ledger
 }
 
-// maybeFailOver sometimes goes back to an earlier state, like a failover that loses the newest writes.
-// The nodes still know what they have seen.
+// maybeFailOver sometimes goes back to an earlier state, like a failover that loses the newest
+// writes. The nodes still know what they have seen.
 func (h *lending) maybeFailOver(t *testing.T) {
 	t.Helper()
 	switch h.IntN(20) {

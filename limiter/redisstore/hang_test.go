@@ -11,8 +11,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestOnePrimaryHangs pauses one primary of a cluster. Only the takes of its keys fail. Another primary
-// still denies, and what it consumes stays consumed.
+// TestOnePrimaryHangs pauses one primary of a cluster. Only the takes of its keys fail. Another
+// primary still denies, and what it consumes stays consumed.
 func TestOnePrimaryHangs(t *testing.T) {
 	cluster := redistest.SharedCluster(t)
 	client := redisconn.New(redisconn.Options{Mode: redisconn.Cluster, Addresses: cluster.Addrs, Timeout: 200 * time.Millisecond})

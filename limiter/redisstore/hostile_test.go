@@ -45,7 +45,8 @@ func FuzzHostileReply(f *testing.F) {
 	})
 }
 
-// hostileReply turns data into a reply of numbers, texts of 20 bytes like those of slots, and lists.
+// hostileReply turns data into a reply of numbers, texts of 20 bytes like those of slots, and
+// lists.
 func hostileReply(data []byte) (reply []any) {
 	for len(data) >= 9 {
 		n := int64(binary.BigEndian.Uint64(data[1:]))

@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// knownKeys tells keys that Redis has answered about lately, and so probably exist there, from those
-// that a call may create. A key is evicted when another one needs its place. It takes 256 kB, and is
-// safe for concurrent use.
+// knownKeys tells keys that Redis has answered about lately, and so probably exist there, from
+// those that a call may create. A key is evicted when another one needs its place. It takes 256 kB,
+// and is safe for concurrent use.
 type knownKeys struct {
 	seed maphash.Seed
 	tags [1 << 16]atomic.Uint32 // 0: none

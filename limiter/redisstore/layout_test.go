@@ -9,8 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestValuesAreShort pins the sizes that the memory per key depends on: fields of 4 bytes, and values
-// of at most 20 for most rules.
+// TestValuesAreShort pins the sizes that the memory per key depends on: fields of 4 bytes, and
+// values of at most 20 for most rules.
 func TestValuesAreShort(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	s := New(connect(t, standalone(t)), "rl")
@@ -105,8 +105,8 @@ func TestEverythingExpires(t *testing.T) {
 	}
 }
 
-// TestExpiredFieldsAreDropped has many rules one after the other on a key that never expires. The later
-// ones remove the fields of the earlier ones.
+// TestExpiredFieldsAreDropped has many rules one after the other on a key that never expires. The
+// later ones remove the fields of the earlier ones.
 func TestExpiredFieldsAreDropped(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	client := connect(t, standalone(t))

@@ -14,8 +14,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestRedisOutOfMemory fills a Redis that evicts nothing. A key at its limit stays denied, and a flood
-// of new keys costs Redis a bounded number of calls.
+// TestRedisOutOfMemory fills a Redis that evicts nothing. A key at its limit stays denied, and a
+// flood of new keys costs Redis a bounded number of calls.
 func TestRedisOutOfMemory(t *testing.T) {
 	server := redistest.NewServer(t)
 	redis := server.Client()
@@ -79,8 +79,8 @@ func refusals(t *testing.T, s *redistest.Server) (n int) {
 	return n
 }
 
-// TestKnownKeys checks that keys that were added are known, that others are not, and that the keys of
-// a small fleet do not evict each other.
+// TestKnownKeys checks that keys that were added are known, that others are not, and that the keys
+// of a small fleet do not evict each other.
 func TestKnownKeys(t *testing.T) {
 	k := newKnownKeys()
 	key := func(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }

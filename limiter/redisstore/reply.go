@@ -62,7 +62,8 @@ func readGrants(c *redisconn.Call, requests []limiter.LeaseRequest) (foreign int
 	return foreign, nil
 }
 
-// A reader reads the numbers of a reply. When one is missing or is none, it returns 0 and has failed.
+// A reader reads the numbers of a reply. When one is missing or is none, it returns 0 and has
+// failed.
 type reader struct {
 	rest   []any
 	failed bool
@@ -73,8 +74,8 @@ func newReader(reply any) *reader {
 	return &reader{rest: list, failed: !ok}
 }
 
-// end reads the number of foreign values, which is left out when it is 0. It reports whether all that
-// was read was there, and nothing else.
+// end reads the number of foreign values, which is left out when it is 0. It reports whether all
+// that was read was there, and nothing else.
 func (r *reader) end() (foreign int64, ok bool) {
 	if len(r.rest) > 0 {
 		foreign = r.next()

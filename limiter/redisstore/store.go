@@ -1,22 +1,22 @@
-// Package redisstore keeps the counts of a fleet in Redis, where scripts decide takes by Redis's own
-// clock.
+// Package redisstore keeps the counts of a fleet in Redis, where scripts decide takes by Redis's
+// own clock.
 //
 // # Structure
 //
 // All counts of a key are in one hash, so that one script call decides all zones that count by that
-// key. Takes of several keys go out at the same time, each to the primary that has its key. When one
-// of them is denied, the others are refunded. Package lua has the scripts, and package redisconn
-// sends them. Package limiter derives the decisions from the states that the scripts return, as it
-// does for package memstore, so both stores answer alike.
+// key. Takes of several keys go out at the same time, each to the primary that has its key. When
+// one of them is denied, the others are refunded. Package lua has the scripts, and package
+// redisconn sends them. Package limiter derives the decisions from the states that the scripts
+// return, as it does for package memstore, so both stores answer alike.
 //
-// Nodes that decide by themselves spend leases: see [Store.Lend]. The store counts a leased event as
-// consumed.
+// Nodes that decide by themselves spend leases: see [Store.Lend]. The store counts a leased event
+// as consumed.
 //
 // # Failures
 //
 // A take whose call fails or gets no answer in time has an error. The script may have run all the
-// same: then events are consumed that no request has used, but never the reverse. No call is repeated
-// that may have run. The same holds for lease requests.
+// same: then events are consumed that no request has used, but never the reverse. No call is
+// repeated that may have run. The same holds for lease requests.
 package redisstore
 
 import (
@@ -177,7 +177,8 @@ func (s *Store) Answers(key []byte, within time.Duration) bool {
 	return s.client.Answers(hashName(s.prefix, key), within)
 }
 
-// late returns err as a [limiter.ErrLate] if it means that the answer comes too late for the caller.
+// late returns err as a [limiter.ErrLate] if it means that the answer comes too late for the
+// caller.
 func late(err error) error {
 	if errors.Is(err, redisconn.ErrTimeout) || errors.Is(err, redisconn.ErrBusy) {
 		return fmt.Errorf("%w: %w", limiter.ErrLate, err)

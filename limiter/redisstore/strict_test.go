@@ -11,8 +11,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter/storetest"
 )
 
-// TestStrictAccounts runs the tests of all stores with strict rules. Their accounts decide nothing but
-// denials that Redis would repeat.
+// TestStrictAccounts runs the tests of all stores with strict rules. Their accounts decide nothing
+// but denials that Redis would repeat.
 func TestStrictAccounts(t *testing.T) {
 	client := connect(t, standalone(t))
 	storetest.Run(t, func(t *testing.T, zones ...string) limiter.Store {

@@ -21,16 +21,12 @@ local function lengthOf(us)
 end
 local function keep(key, reset)
   local ms = math.ceil((math.min(reset, LAST) - now) / 1000) + longer
-  if redis.call('PTTL', key) < ms then
-    redis.call('PEXPIRE', key, math.ceil(ms * 1.125))
-  end
+  if redis.call('PTTL', key) < ms then redis.call('PEXPIRE', key, math.ceil(ms * 1.125)) end
 end
 local name, text, before, alive = ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 if before ~= text then
   local last = redis.call('HGET', KEYS[2], before)
-  if last and string.sub(last, 8) == name then
-    redis.call('HDEL', KEYS[2], before)
-  end
+  if last and string.sub(last, 8) == name then redis.call('HDEL', KEYS[2], before) end
 end
 if text == '' then
   redis.call('ZREM', KEYS[1], name)
