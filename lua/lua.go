@@ -73,10 +73,10 @@ func read(name string) string {
 // sections are parts of files by their names.
 type sections map[string]string
 
-// sectionsOf returns the sections of several files; a later one replaces an earlier one.
+// sectionsOf returns the sections of the files of an algorithm, with those of all algorithms.
 func sectionsOf(names ...string) sections {
 	all := sections{"explain": "", "trim": "", "grant": "<consume>", "return": "<refund>", "valid": "taken >= (created or 0)"}
-	for _, name := range names {
+	for _, name := range append(names, "args.lua", "save.lua") {
 		text := read(name)
 		headings, parts := heading.FindAllStringSubmatch(text, -1), heading.Split(text, -1)[1:]
 		for i, part := range parts {
@@ -97,11 +97,10 @@ func (s sections) expand(text string) string {
 }
 
 var algorithms = map[limiter.Kind]sections{
-	limiter.TokenBucket: sectionsOf("args.lua", "save.lua", "lease_slots.lua", "token_bucket.lua", "token_bucket_refill.lua"),
-	limiter.SlidingWindowLog: sectionsOf(
-		"args.lua", "save.lua", "lease_slots.lua", "sliding_log.lua", "sliding_log_events.lua"),
-	limiter.SlidingWindow: sectionsOf("args.lua", "save.lua", "sliding_window.lua"),
-	limiter.FixedWindow:   sectionsOf("args.lua", "save.lua", "fixed_window.lua"),
+	limiter.TokenBucket:      sectionsOf("token_bucket.lua", "token_bucket_refill.lua", "lease_slots.lua"),
+	limiter.SlidingWindowLog: sectionsOf("sliding_log.lua", "sliding_log_events.lua", "lease_slots.lua"),
+	limiter.SlidingWindow:    sectionsOf("sliding_window.lua"),
+	limiter.FixedWindow:      sectionsOf("fixed_window.lua"),
 }
 
 // Announce returns the script by which nodes know of each other: see announce.lua.

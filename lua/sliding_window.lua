@@ -10,7 +10,7 @@
 ---- read
 local p_N, q_N = tonumber(ARGV[7 * N]), tonumber(ARGV[7 * N + 1])
 local counts_N, start_N, leased_N = {}, nil, 0
-<zero>
+for i = 1, q_N + 1 do counts_N[i] = 0 end
 if VALUE then
   local head = #VALUE >= 12 and struct.unpack('>I2', VALUE, 11) or 0
   local leases = head >= 32768
@@ -31,12 +31,9 @@ if VALUE then
   end
 end
 
----- zero
-for i = 1, q_N + 1 do counts_N[i] = 0 end
-
 ---- clear
 start_N, leased_N, changed_N = nil, 0, false
-<zero>
+for i = 1, q_N + 1 do counts_N[i] = 0 end
 
 ---- advance
 do
@@ -44,12 +41,14 @@ do
   if back and start_N then -- what was used at that write counts in the current sub-window
     at_N = written_N
     <left>
-    <zero>
+    for i = 1, q_N + 1 do counts_N[i] = 0 end
     counts_N[1], start_N = capacity_N - left_N, nil
   end
   changed_N, at_N = changed_N or back, back and now or math.max(now, written_N)
   local passed = start_N and (at_N - at_N % p_N - start_N) / p_N or 0
-  for i = passed > 0 and q_N + 1 or 0, 1, -1 do counts_N[i] = counts_N[i - passed] or 0 end
+  if passed > 0 then
+    for i = q_N + 1, 1, -1 do counts_N[i] = counts_N[i - passed] or 0 end
+  end
   start_N = at_N - at_N % p_N
 end
 leased_N = leased_N > written_N and math.min(leased_N, at_N + LEASE) or 0

@@ -142,7 +142,7 @@ func (p *pending) leave() (answered bool) {
 
 // timedOut notes that the primary has not answered p in time.
 func (p *pending) timedOut() {
-	if q := p.queue.Load(); q != nil {
+	if q := p.queue.Load(); q != nil && p.state.Load() != done {
 		q.fail()
 	}
 }

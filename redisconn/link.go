@@ -76,7 +76,7 @@ func connect(ctx context.Context, addr string, as login) (*link, error) {
 		Dialer: func(context.Context, string, string) (net.Conn, error) {
 			if handedOut.Swap(true) {
 				l.lost.Store(true)
-				return brokenConn(), nil
+				_ = conn.Close() // not an error, which the pool would log before it dials again
 			}
 			return conn.forPool(), nil
 		},
@@ -103,15 +103,6 @@ func dial(ctx context.Context, addr string, as login) (conn *boundedConn, err er
 		conn.Conn, err = new(net.Dialer).DialContext(ctx, "tcp", addr)
 	}
 	return conn, err
-}
-
-// brokenConn returns a connection on which nothing can be written. The pool gets it instead of an
-// error, because it logs errors and dials again.
-func brokenConn() net.Conn {
-	conn, other := net.Pipe()
-	_ = conn.Close()
-	_ = other.Close()
-	return conn
 }
 
 // errNotSent means that a pipeline was not written because the server had closed the connection.

@@ -129,7 +129,7 @@ func (q *queue) failAll(err error) {
 		for _, p := range batch {
 			p.answer(nil, err)
 		}
-		more = len(batch) == maxBatch // calls that came since a smaller one are not part of all
+		more = len(batch) == maxBatch // a smaller one is the last; later calls get another attempt
 	}
 }
 

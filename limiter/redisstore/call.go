@@ -1,8 +1,10 @@
 package redisstore
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -48,16 +50,14 @@ type group []*limiter.Take
 // as a script has rules.
 func groupByKey(takes []limiter.Take) []group {
 	groups := make([]group, 0, len(takes))
-next:
 	for i := range takes {
 		k := &takes[i]
-		for j, g := range groups {
-			if len(g) < lua.MaxRules && string(g[0].Key) == string(k.Key) {
-				groups[j] = append(g, k)
-				continue next
-			}
+		hasRoom := func(g group) bool { return len(g) < lua.MaxRules && bytes.Equal(g[0].Key, k.Key) }
+		if j := slices.IndexFunc(groups, hasRoom); j >= 0 {
+			groups[j] = append(groups[j], k)
+		} else {
+			groups = append(groups, group{k})
 		}
-		groups = append(groups, group{k})
 	}
 	return groups
 }

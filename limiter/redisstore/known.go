@@ -22,9 +22,8 @@ func (k *knownKeys) place(key []byte) (place *atomic.Uint32, tag uint32) {
 }
 
 func (k *knownKeys) add(key []byte) {
-	if place, tag := k.place(key); place.Load() != tag {
-		place.Store(tag)
-	}
+	place, tag := k.place(key)
+	place.Store(tag)
 }
 
 func (k *knownKeys) has(key []byte) bool {

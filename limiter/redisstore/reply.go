@@ -23,9 +23,9 @@ func readTakes(reply any, g group, consume bool) (result, error) {
 		a.counts[i] = r.count(k.Rule, k.Decision.At)
 		a.allowed = a.allowed && k.Decision.OK
 	}
-	var ok bool
-	if a.foreign, ok = r.end(); !ok {
-		return result{}, fmt.Errorf("redisstore: the reply %v is not one of take.lua to %d takes", reply, len(g))
+	var err error
+	if a.foreign, err = r.end("take.lua"); err != nil {
+		return result{}, err
 	}
 	for i, k := range g {
 		d := a.counts[i].Peek(k.Rule, k.Decision.At, k.Cost)
@@ -55,33 +55,33 @@ func readGrants(c *redisconn.Call, requests []limiter.LeaseRequest) (foreign int
 		l.Served, l.Granted, l.Incarnation = r.next(), r.next(), c.Incarnation
 		r.count(l.Rule, at).FillAnswer(l)
 	}
-	foreign, ok := r.end()
-	if !ok {
-		return 0, fmt.Errorf("redisstore: the reply %v is not one of lease_grant.lua to %d requests", c.Reply, len(requests))
-	}
-	return foreign, nil
+	return r.end("lease_grant.lua")
 }
 
 // A reader reads the numbers of a reply. When one is missing or is none, it returns 0 and has
 // failed.
 type reader struct {
+	reply  any
 	rest   []any
 	failed bool
 }
 
 func newReader(reply any) *reader {
 	list, ok := reply.([]any)
-	return &reader{rest: list, failed: !ok}
+	return &reader{reply: reply, rest: list, failed: !ok}
 }
 
-// end reads the number of foreign values, which is left out when it is 0. It reports whether all
-// that was read was there, and nothing else.
-func (r *reader) end() (foreign int64, ok bool) {
+// end reads the number of foreign values, which is left out when it is 0. It returns an error if
+// the reply is not exactly what was read: one of script.
+func (r *reader) end(script string) (foreign int64, err error) {
 	if len(r.rest) > 0 {
 		foreign = r.next()
 		r.failed = r.failed || foreign <= 0
 	}
-	return foreign, !r.failed && len(r.rest) == 0
+	if r.failed || len(r.rest) > 0 {
+		return 0, fmt.Errorf("redisstore: the reply %v is not one of %s", r.reply, script)
+	}
+	return foreign, nil
 }
 
 // item returns the next item; nil when there is none.

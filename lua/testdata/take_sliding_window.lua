@@ -95,7 +95,9 @@ end
   end
   changed_1, at_1 = changed_1 or back, back and now or math.max(now, written_1)
   local passed = start_1 and (at_1 - at_1 % p_1 - start_1) / p_1 or 0
-  for i = passed > 0 and q_1 + 1 or 0, 1, -1 do counts_1[i] = counts_1[i - passed] or 0 end
+  if passed > 0 then
+    for i = q_1 + 1, 1, -1 do counts_1[i] = counts_1[i - passed] or 0 end
+  end
   start_1 = at_1 - at_1 % p_1
 end
 leased_1 = leased_1 > written_1 and math.min(leased_1, at_1 + LEASE) or 0
