@@ -111,11 +111,6 @@ func (p *pending) init(c *Call) error {
 	return nil
 }
 
-// result writes the result of p into c.
-func (p *pending) result(c *Call) {
-	c.Reply, c.Err, c.Incarnation = p.reply, p.err, uint64(p.incarnation)
-}
-
 // answer ends p. The caller of answer holds p.
 func (p *pending) answer(reply any, err error) {
 	p.reply, p.err = reply, err

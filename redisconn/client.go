@@ -18,7 +18,7 @@ type Client struct {
 	topology *topology
 	early    *queue // calls made before the first load; ended by it
 
-	table  atomic.Pointer[table] // nil until the primaries are known
+	table  atomic.Pointer[table]
 	reason atomic.Pointer[error] // why the last load failed; nil when it did not
 
 	mu     sync.Mutex
@@ -29,6 +29,7 @@ type Client struct {
 func New(o Options) *Client {
 	c := &Client{options: o.withDefaults(), queues: make(map[string]*queue)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.table.Store(new(table))
 	c.topology = newTopology(c)
 	c.early = newQueue(c.ctx, "", c.topology.wake)
 	if c.topology.ask != nil {
@@ -81,7 +82,7 @@ func (c *Client) Do(ctx context.Context, calls ...*Call) {
 	for i, call := range calls {
 		p := &pendings[i]
 		if p.leave() {
-			p.result(call)
+			call.Reply, call.Err, call.Incarnation = p.reply, p.err, uint64(p.incarnation)
 			continue
 		}
 		call.Reply, call.Err, call.Incarnation = nil, err, 0
@@ -117,7 +118,7 @@ func (c *Client) Start(call *Call, done func()) {
 	silent := time.AfterFunc(c.options.Timeout, p.timedOut) // as for a caller that waits
 	p.onDone = func() {
 		silent.Stop()
-		p.result(call)
+		call.Reply, call.Err, call.Incarnation = p.reply, p.err, uint64(p.incarnation)
 		done()
 	}
 	c.submit(p, call)
@@ -146,8 +147,8 @@ func (c *Client) dispatch(p *pending) {
 	err := ErrClosed
 	for range 2 {
 		q := c.early
-		if c.table.Load() != nil {
-			q = c.primary(p.slot)
+		if t := c.table.Load(); len(t.queues) > 0 {
+			q = t.slots[p.slot]
 		}
 		if q == nil {
 			break
@@ -196,7 +197,7 @@ func (c *Client) redirect(p *pending, addr string) {
 func (c *Client) redirectionQueue(addr string) (*queue, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.queues[addr] == nil && len(c.queues)-len(c.primaries()) >= maxStrangers {
+	if c.queues[addr] == nil && len(c.queues)-len(c.table.Load().queues) >= maxStrangers {
 		return nil, errStrangers
 	}
 	if q := c.queueLocked(addr); q != nil {

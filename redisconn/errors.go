@@ -85,13 +85,9 @@ func classify(err error) (class replyClass, to string) {
 // addressFrom completes addr, which the node at origin sent. A node that does not know its own name
 // leaves the host out: then it is the host of origin.
 func addressFrom(addr, origin string) string {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil || host != "" {
-		return addr
+	host, _, err := net.SplitHostPort(origin)
+	if port, ok := strings.CutPrefix(addr, ":"); ok && err == nil {
+		return net.JoinHostPort(host, port)
 	}
-	host, _, err = net.SplitHostPort(origin)
-	if err != nil {
-		return addr
-	}
-	return net.JoinHostPort(host, port)
+	return addr
 }

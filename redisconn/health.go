@@ -9,7 +9,7 @@ import (
 // been unanswered for longer than within. If a call fails nevertheless with ErrTimeout or ErrBusy,
 // it has waited for others.
 func (c *Client) Answers(key string, within time.Duration) bool {
-	q := c.primary(slotOf(key))
+	q := c.table.Load().slots[slotOf(key)]
 	return q != nil && q.answersWithin(within)
 }
 

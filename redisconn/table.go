@@ -30,49 +30,16 @@ func slotOf(key string) int {
 	return int(crc % slotCount)
 }
 
-// A view is what one node knows about all nodes.
-type view struct {
-	// epoch orders the views. A failover raises the first number. The second is the epoch of the
-	// node's own promotion: of two nodes that know of a failover, the new primary is believed.
-	epoch     [2]int64
-	primaries []slots
-	nodes     []string // all that can be asked, replicas too
-}
-
-// slots is a range of slots and the address of its primary.
-type slots struct {
-	first, last int
-	addr        string
-}
-
-// newer reports whether v knows of later events than other.
-func (v *view) newer(other *view) bool { return slices.Compare(v.epoch[:], other.epoch[:]) > 0 }
-
-// A table maps slots to the queues of their primaries. It never changes.
+// A table maps slots to the queues of their primaries. It never changes. The zero value is that of
+// a client that knows no primary yet.
 type table struct {
 	queues []*queue
 	slots  [slotCount]*queue // nil where no primary is known
 }
 
-// primary returns the queue of the primary of slot, or nil.
-func (c *Client) primary(slot int) *queue {
-	if t := c.table.Load(); t != nil {
-		return t.slots[slot]
-	}
-	return nil
-}
-
-// primaries returns the queues of the primaries; none before the first load.
-func (c *Client) primaries() []*queue {
-	if t := c.table.Load(); t != nil {
-		return t.queues
-	}
-	return nil
-}
-
 // failing reports whether a primary fails or is silent, or none is known.
 func (c *Client) failing() bool {
-	all := c.primaries()
+	all := c.table.Load().queues
 	return len(all) == 0 || slices.ContainsFunc(all, func(q *queue) bool { return q.health.failing.Load() })
 }
 
@@ -119,7 +86,7 @@ func (c *Client) useLocked(v view) (idle []*queue, err error) {
 	for _, s := range v.primaries {
 		addrs[s.addr] = true
 	}
-	inUse := c.primaries()
+	inUse := c.table.Load().queues
 	for addr, q := range c.queues {
 		if !addrs[addr] && !slices.Contains(inUse, q) && q.idleSince(time.Now().Add(-queueIdle)) {
 			delete(c.queues, addr)

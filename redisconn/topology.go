@@ -129,7 +129,7 @@ func (t *topology) load() (newest view, err error) {
 		select {
 		case a := <-answers:
 			switch {
-			case a.err == nil && (!found || a.view.newer(&newest)):
+			case a.err == nil && (!found || slices.Compare(a.view.epoch[:], newest.epoch[:]) > 0):
 				newest, found = a.view, true
 			case a.err != nil:
 				err = fmt.Errorf("%s: %w", a.addr, a.err)

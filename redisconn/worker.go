@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	redis "github.com/redis/go-redis/v9"
@@ -103,21 +102,8 @@ func (w *worker) send(batch []*pending) {
 			w.client.retry(batch)
 			return
 		}
-		batch = dropLate(w.exchange(batch, loads > 0))
+		batch = w.exchange(batch, loads > 0)
 	}
-}
-
-// dropLate answers those calls of batch that it is too late to send, and returns the others, in the
-// memory of batch.
-func dropLate(batch []*pending) []*pending {
-	now := time.Now()
-	return slices.DeleteFunc(batch, func(p *pending) bool {
-		late := now.After(p.deadline)
-		if late {
-			p.answer(nil, ErrTimeout)
-		}
-		return late
-	})
 }
 
 // exchange sends batch as one pipeline and handles the replies. With load it sends the scripts
@@ -176,6 +162,8 @@ func (w *worker) handle(batch []*pending, calls []*redis.Cmd) (unknownScript []*
 		case class == retryLater, class == demoted:
 			later, isReplica = append(later, p), isReplica || class == demoted
 			continue
+		case class == noScript && time.Now().After(p.deadline):
+			p.answer(nil, ErrTimeout)
 		case class == noScript:
 			p.err = err
 			unknownScript = append(unknownScript, p)
