@@ -141,21 +141,3 @@ func (p *pending) timedOut() {
 		q.fail()
 	}
 }
-
-// A waiter waits for the last of several calls.
-type waiter struct {
-	open atomic.Int64
-	done chan struct{}
-}
-
-func newWaiter(calls int) *waiter {
-	w := &waiter{done: make(chan struct{})}
-	w.open.Store(int64(calls))
-	return w
-}
-
-func (w *waiter) answered() {
-	if w.open.Add(-1) == 0 {
-		close(w.done)
-	}
-}

@@ -71,14 +71,14 @@ func (c *Client) Do(ctx context.Context, calls ...*Call) {
 	deadline := time.Now().Add(c.options.Timeout)
 	timer := time.NewTimer(c.options.Timeout)
 	defer timer.Stop()
-	pendings, w := make([]pending, len(calls)), newWaiter(len(calls))
-	onDone := w.answered
+	pendings := make([]pending, len(calls))
+	answered, done := latch(len(calls))
 	for i, call := range calls {
 		p := &pendings[i]
-		p.onDone, p.deadline = onDone, deadline
+		p.onDone, p.deadline = answered, deadline
 		c.submit(p, call)
 	}
-	err := c.wait(ctx, w.done, timer)
+	err := c.wait(ctx, done, timer)
 	for i, call := range calls {
 		p := &pendings[i]
 		if p.leave() {
@@ -126,11 +126,23 @@ func (c *Client) Start(call *Call, done func()) {
 
 // Send starts calls, one or more. It returns a channel that is closed when all are done.
 func (c *Client) Send(calls ...*Call) (done <-chan struct{}) {
-	w := newWaiter(len(calls))
+	answered, done := latch(len(calls))
 	for _, call := range calls {
-		c.Start(call, w.answered)
+		c.Start(call, answered)
 	}
-	return w.done
+	return done
+}
+
+// latch returns a function, and a channel that is closed after n calls of the function.
+func latch(n int) (arrive func(), done <-chan struct{}) {
+	var open atomic.Int64
+	open.Store(int64(n))
+	all := make(chan struct{})
+	return func() {
+		if open.Add(-1) == 0 {
+			close(all)
+		}
+	}, all
 }
 
 // submit makes p the call, and queues or answers it.
@@ -171,39 +183,21 @@ func (c *Client) dispatch(p *pending) {
 	p.answer(nil, err)
 }
 
-// admitEarly dispatches the calls that were made before the first load.
-func (c *Client) admitEarly() {
-	c.early.stopAccepting()
-	for batch := c.early.take(nil); len(batch) > 0; batch = c.early.take(nil) {
-		for _, p := range batch {
-			c.dispatch(p)
-		}
-	}
-}
-
 // redirect queues p at the server at addr, to which another one redirects it, or answers it. The
 // caller of redirect holds p.
 func (c *Client) redirect(p *pending, addr string) {
-	q, err := c.redirectionQueue(addr)
-	if err == nil {
+	c.mu.Lock()
+	q, err := c.queues[addr], errStrangers
+	if q != nil || len(c.queues)-len(c.table.Load().queues) < maxStrangers {
+		q, err = c.queueLocked(addr), ErrClosed
+	}
+	c.mu.Unlock()
+	if q != nil {
 		err = q.push(p)
 	}
 	if err != nil {
 		p.answer(nil, err)
 	}
-}
-
-// redirectionQueue returns the queue of the server at addr, to which another one redirects.
-func (c *Client) redirectionQueue(addr string) (*queue, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.queues[addr] == nil && len(c.queues)-len(c.table.Load().queues) >= maxStrangers {
-		return nil, errStrangers
-	}
-	if q := c.queueLocked(addr); q != nil {
-		return q, nil
-	}
-	return nil, ErrClosed
 }
 
 // retry queues calls, which have not been executed, again after a pause. It looks up their primary

@@ -122,16 +122,19 @@ func (q *queue) await() bool {
 	return !q.ended
 }
 
-// failAll answers all queued calls with err.
-func (q *queue) failAll(err error) {
+// drain takes out all queued calls, and passes each to handle.
+func (q *queue) drain(handle func(*pending)) {
 	for more := true; more; {
 		batch := q.take(nil)
 		for _, p := range batch {
-			p.answer(nil, err)
+			handle(p)
 		}
-		more = len(batch) == maxBatch // a smaller one is the last; later calls get another attempt
+		more = len(batch) == maxBatch // a smaller batch is the last; later calls stay
 	}
 }
+
+// failAll answers all queued calls with err.
+func (q *queue) failAll(err error) { q.drain(func(p *pending) { p.answer(nil, err) }) }
 
 // close ends the queue and its workers, and answers all queued calls with ErrClosed.
 func (q *queue) close() {

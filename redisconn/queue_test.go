@@ -110,13 +110,14 @@ func TestFullQueue(t *testing.T) {
 
 func TestClosedQueue(t *testing.T) {
 	q := newTestQueue(t)
-	p, w := pendingUntil(time.Minute), newWaiter(1)
-	p.onDone = w.answered
+	p := pendingUntil(time.Minute)
+	answered, done := latch(1)
+	p.onDone = answered
 	if err := q.push(p); err != nil {
 		t.Fatal(err)
 	}
 	q.close()
-	<-w.done
+	<-done
 	if p.err != ErrClosed {
 		t.Errorf("the queued call: error = %v, want %v", p.err, ErrClosed)
 	}
@@ -139,14 +140,15 @@ func TestLeaveWhileTaken(t *testing.T) {
 		leaving.Go(func() {
 			n := 0
 			for i := range each {
-				p, w := pendingUntil(time.Minute), newWaiter(1)
-				p.onDone = w.answered
+				p := pendingUntil(time.Minute)
+				answered, done := latch(1)
+				p.onDone = answered
 				if err := q.push(p); err != nil {
 					t.Error(err)
 					return
 				}
 				if i%3 == 0 {
-					<-w.done
+					<-done
 				}
 				if p.leave() {
 					n++

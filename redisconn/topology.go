@@ -80,7 +80,8 @@ func (t *topology) run() {
 			t.client.reason.Store(&err)
 		}
 		if first {
-			t.client.admitEarly()
+			t.client.early.stopAccepting()
+			t.client.early.drain(t.client.dispatch)
 		}
 		t.await(pause)
 	}

@@ -126,18 +126,19 @@ func sendTogether(t *testing.T, f *fake, n int) []pending {
 	t.Helper()
 	c := open(t, Options{Addresses: []string{f.addr}, Timeout: patience, PoolSize: 1})
 	q := c.table.Load().queues[0]
-	pendings, w := make([]pending, n), newWaiter(n)
+	pendings := make([]pending, n)
+	answered, done := latch(n)
 	q.mu.Lock() // so that the worker finds them all
 	for i := range pendings {
 		p := &pendings[i]
-		p.onDone, p.deadline = w.answered, time.Now().Add(patience)
+		p.onDone, p.deadline = answered, time.Now().Add(patience)
 		if err := p.init(&Call{Script: count, Keys: []string{"k"}, Args: []any{i}}); err != nil {
 			t.Error(err)
 		}
 		q.pushLocked(p)
 	}
 	q.mu.Unlock()
-	<-w.done
+	<-done
 	return pendings
 }
 
