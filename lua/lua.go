@@ -109,16 +109,16 @@ func Announce() string { return read("prelude.lua") + read("announce.lua") }
 // Take returns the script that decides takes under rules of these algorithms: see take.lua.
 func Take(kinds []limiter.Kind) string {
 	b := begin(kinds)
-	b.each("<advance>\nlocal allows_N = cost_N <= left_N\n")
+	b.WriteString(b.list("", "<advance>\nlocal allows_N = cost_N <= left_N\n"))
 	b.WriteString("local takes, allowed = ARGV[2] == 'take', " + b.list(" and ", "allows_N") + "\n")
-	b.each(read("take.lua"))
+	b.WriteString(b.list("", read("take.lua")))
 	return b.finish("allows_N and 1 or 0, breach_N, at_N, <reply>")
 }
 
 // Refund returns the script that refunds takes under rules of these algorithms: see refund.lua.
 func Refund(kinds []limiter.Kind) string {
 	b := begin(kinds)
-	b.each("<advance>\n" + read("refund.lua"))
+	b.WriteString(b.list("", "<advance>\n"+read("refund.lua")))
 	return b.finish("")
 }
 
@@ -127,8 +127,7 @@ func Refund(kinds []limiter.Kind) string {
 func Lend(kinds []limiter.Kind) string {
 	b := begin(kinds)
 	b.WriteString("local allowed, incarnation = true, tonumber(ARGV[2])\n")
-	b.each(read("lease_request.lua"))
-	b.each(read("lease_grant.lua"))
+	b.WriteString(b.list("", read("lease_request.lua")) + b.list("", read("lease_grant.lua")))
 	return b.finish("at_N, more_N, want_N, <reply>")
 }
 
@@ -147,7 +146,7 @@ func begin(kinds []limiter.Kind) *builder {
 	}
 	b.WriteString("local last, added, stored = now, 0, redis.call('HMGET', KEYS[1], '@', " + b.list(", ", "FIELD") + ")\n")
 	b.WriteString(algorithms[kinds[0]].expand("<key>\n"))
-	b.each("<args>\n<read>\n<check>\n")
+	b.WriteString(b.list("", "<args>\n<read>\n<check>\n"))
 	return b
 }
 
@@ -160,9 +159,6 @@ func (b *builder) finish(reply string) string {
 	}
 	return b.String()
 }
-
-// each writes text for each rule.
-func (b *builder) each(text string) { b.WriteString(b.list("", text)) }
 
 // list returns text for each rule, with the sections of its algorithm, joined by a separator.
 func (b *builder) list(separator, text string) string {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A nodeCount is how many nodes count as alive. The zero value has not heard of any.
+// A nodeCount is how many nodes count as alive. The zero value knows of none.
 type nodeCount struct {
 	nodes int
 
@@ -37,14 +37,11 @@ func (c nodeCount) update(now time.Time, announced []int, all bool) nodeCount {
 	return c
 }
 
-// paused returns c after a time without announcements, in which nothing was learnt of other nodes.
-func (c nodeCount) paused() nodeCount { return nodeCount{nodes: c.nodes} }
-
 // A liveness is how long the other nodes have known of this one. The zero value is that of a node
 // that has not announced itself. Invariant: since <= last, and no gap between the announcements
 // from since to last is as long as ExpireAfter.
 type liveness struct {
-	since time.Time // of the first announcement after which the others have not forgotten this node
+	since time.Time // of the first announcement after which the others always counted this node
 	last  time.Time // of the latest announcement
 }
 
@@ -58,7 +55,7 @@ func (l liveness) announced(now time.Time) liveness {
 }
 
 // settled reports whether every other node counts this one, and will until the next announcement,
-// an Interval after now. All of them have heard of it two intervals after its first announcement.
+// an Interval after now. All of them count it two intervals after its first announcement.
 func (l liveness) settled(now time.Time) bool {
 	return !l.last.IsZero() && now.Sub(l.since) >= 2*Interval && now.Sub(l.last)+Interval < ExpireAfter
 }

@@ -74,7 +74,8 @@ func (m *Member) withdraw(ctx context.Context) {
 		return
 	}
 	before := m.announced
-	m.announced, m.mismatches, m.liveness, m.nodeCount = "", nil, liveness{}, m.nodeCount.paused()
+	m.announced, m.mismatches, m.liveness = "", nil, liveness{}
+	m.nodeCount = nodeCount{nodes: m.nodeCount.nodes} // what other nodes do from now on is unknown
 	m.settled.Store(false)
 	m.exchange(ctx, "", before)
 }

@@ -140,7 +140,7 @@ func (m *Member) currentLocked() definitions {
 	return m.defined[len(m.defined)-1]
 }
 
-// Leave ends the membership. Redis forgets this node at once if it can be reached; Leave waits for
+// Leave ends the membership. Redis removes this node at once if it can be reached; Leave waits for
 // it as long as a request would.
 func (m *Member) Leave() {
 	m.stop()

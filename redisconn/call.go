@@ -31,7 +31,6 @@ type Call struct {
 	NewKey bool     // the key may not exist: few such calls are sent to a primary that is out of memory
 
 	Reply any // as go-redis decodes it: int64, string, []any; nil when the script returned nothing
-
 	// Err is ErrTimeout, ErrClosed, ErrNoPrimary, ErrBusy, ErrMemory, an error of the network, or
 	// an error that Redis replied (a redis.Error).
 	Err error

@@ -78,7 +78,16 @@ func (c *Client) Do(ctx context.Context, calls ...*Call) {
 		p.onDone, p.deadline = answered, deadline
 		c.submit(p, call)
 	}
-	err := c.wait(ctx, done, timer)
+	var err error
+	select {
+	case <-done:
+	case <-timer.C:
+		err = ErrTimeout
+	case <-ctx.Done():
+		err = fmt.Errorf("%w: %w", ErrTimeout, context.Cause(ctx))
+	case <-c.ctx.Done():
+		err = ErrClosed
+	}
 	for i, call := range calls {
 		p := &pendings[i]
 		if p.leave() {
@@ -89,20 +98,6 @@ func (c *Client) Do(ctx context.Context, calls ...*Call) {
 		if err == ErrTimeout {
 			p.timedOut()
 		}
-	}
-}
-
-// wait returns nil when done is closed, or why the caller does not wait any longer.
-func (c *Client) wait(ctx context.Context, done <-chan struct{}, timer *time.Timer) error {
-	select {
-	case <-done:
-		return nil
-	case <-timer.C:
-		return ErrTimeout
-	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", ErrTimeout, context.Cause(ctx))
-	case <-c.ctx.Done():
-		return ErrClosed
 	}
 }
 

@@ -15,12 +15,11 @@ func (c *Client) Answers(key string, within time.Duration) bool {
 
 // health is what the answers of a primary, and their absence, say about it.
 type health struct {
-	began time.Time    // when the queue was made
-	since atomic.Int64 // of the first call after its last answer, in ns since began; 0: there is none
-	down  atomic.Bool  // it cannot be reached, or says that it takes no calls
-
-	failing   atomic.Bool // from the first failure or silence until the next answer
-	onFailing func()      // called when failing becomes true
+	began     time.Time    // when the queue was made
+	since     atomic.Int64 // of the first call after its last answer, in ns since began; 0: there is none
+	down      atomic.Bool  // it cannot be reached, or says that it takes no calls
+	failing   atomic.Bool  // from the first failure or silence until the next answer
+	onFailing func()       // called when failing becomes true
 }
 
 func (h *health) asked() {

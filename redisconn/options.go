@@ -16,8 +16,7 @@ const (
 )
 
 const (
-	defaultTimeout  = 50 * time.Millisecond
-	defaultPoolSize = 2
+	defaultTimeout = 50 * time.Millisecond
 
 	// detached is how long a call may run after it was written, and how long a worker can hang.
 	detached = time.Second
@@ -48,6 +47,6 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.Timeout = cmp.Or(max(o.Timeout, 0), defaultTimeout)
-	o.PoolSize = cmp.Or(max(o.PoolSize, 0), defaultPoolSize)
+	o.PoolSize = cmp.Or(max(o.PoolSize, 0), 2)
 	return o
 }

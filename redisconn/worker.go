@@ -34,7 +34,14 @@ func (w *worker) run() {
 	batch := make([]*pending, 0, maxBatch)
 	for w.await() {
 		if err := w.connect(); err != nil {
-			w.unreachable(err)
+			if w.linked.Load() == 0 && w.ctx.Err() == nil { // else other workers send the calls
+				w.breakDown()
+				w.failAll(err)
+			}
+			select {
+			case <-time.After(connectPause):
+			case <-w.ctx.Done():
+			}
 			continue
 		}
 		batch = w.take(batch[:0])
@@ -77,18 +84,6 @@ func (w *worker) disconnect() {
 	}
 }
 
-// unreachable fails all queued calls, unless other workers have a link and send them, and pauses.
-func (w *worker) unreachable(err error) {
-	if w.linked.Load() == 0 && w.ctx.Err() == nil {
-		w.breakDown()
-		w.failAll(err)
-	}
-	select {
-	case <-time.After(connectPause):
-	case <-w.ctx.Done():
-	}
-}
-
 // send sends batch, whose calls the worker holds. Each of them is answered or queued again.
 func (w *worker) send(batch []*pending) {
 	for loads := 0; len(batch) > 0; loads++ {
@@ -127,7 +122,6 @@ func (w *worker) exchange(batch []*pending, load bool) (unknownScript []*pending
 		calls[i] = redis.NewCmd(ctx, p.args...)
 		cmds = append(cmds, calls[i])
 	}
-
 	err := w.link.run(cmds)
 	if err != nil {
 		w.disconnect()

@@ -130,12 +130,9 @@ func (b *callBuilder) with(operation *scripts) *redisconn.Call {
 	return b.Call
 }
 
-// leaseArgsSize is how many bytes leaseArgs has at most.
-const leaseArgsSize = 13 + 19 + 58
-
 // leaseArgs returns the fields of a lease request besides its need: see lease_request.lua.
 func (s *Store) leaseArgs(l *limiter.LeaseRequest) []byte {
-	b := make([]byte, 0, leaseArgsSize)
+	b := make([]byte, 0, 13+19+58)
 	want := l.Want
 	if !l.Rule.Leases() {
 		want = 0

@@ -6,7 +6,7 @@ import (
 )
 
 // knownKeys tells keys that Redis has answered about lately, and so probably exist there, from
-// those that a call may create. A key is evicted when another one needs its place. It takes 256 kB,
+// those that a call may create. A key is evicted when another one needs its entry. It takes 256 kB,
 // and is safe for concurrent use.
 type knownKeys struct {
 	seed maphash.Seed
@@ -15,18 +15,18 @@ type knownKeys struct {
 
 func newKnownKeys() *knownKeys { return &knownKeys{seed: maphash.MakeSeed()} }
 
-// place returns where the tag of key belongs, and the tag.
-func (k *knownKeys) place(key []byte) (place *atomic.Uint32, tag uint32) {
+// entry returns the entry of key, and its tag.
+func (k *knownKeys) entry(key []byte) (entry *atomic.Uint32, tag uint32) {
 	h := maphash.Bytes(k.seed, key)
 	return &k.tags[h%uint64(len(k.tags))], uint32(h>>32) | 1
 }
 
 func (k *knownKeys) add(key []byte) {
-	place, tag := k.place(key)
-	place.Store(tag)
+	entry, tag := k.entry(key)
+	entry.Store(tag)
 }
 
 func (k *knownKeys) has(key []byte) bool {
-	place, tag := k.place(key)
-	return place.Load() == tag
+	entry, tag := k.entry(key)
+	return entry.Load() == tag
 }

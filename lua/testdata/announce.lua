@@ -39,8 +39,7 @@ keep(KEYS[1], now + alive)
 keep(KEYS[2], now + alive)
 local all, out = redis.call('HGETALL', KEYS[2]), {redis.call('ZCARD', KEYS[1])}
 for i = 1, #all, 2 do
-  local heard = struct.unpack('>I7', all[i + 1])
-  if heard + alive < now then
+  if struct.unpack('>I7', all[i + 1]) + alive < now then
     redis.call('HDEL', KEYS[2], all[i])
   elseif all[i] ~= text then
     out[#out + 1] = string.sub(all[i + 1], 8)
