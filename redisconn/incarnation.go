@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Incarnation, as an argument of a call, stands for the incarnation of the server that the call is
-// sent to, in decimal. So a script can tell whether it runs where the caller believes.
+// Incarnation is an argument of a call that stands for the incarnation of the server that the call
+// is sent to, in decimal. So a script can tell whether it runs where the caller believes.
 //
 // An incarnation is the time for which one process is primary. It survives a reconnect, and ends
 // with a restart or a failover, even one back to the same process. It may end earlier, for example
