@@ -74,11 +74,11 @@ func TestLiveness(t *testing.T) {
 			{0, true, false}, {5 * time.Second, false, false}, {10 * time.Second, true, true}, {15 * time.Second, false, true},
 			{20 * time.Second, true, true},
 		}},
-		{"two in a row are lost: it may be forgotten before the next", []livenessStep{
+		{"two in a row are lost: it may expire before the next", []livenessStep{
 			{0, true, false}, {10 * time.Second, true, true}, {15 * time.Second, false, true}, {20 * time.Second, false, false},
 			{25*time.Second - 1, true, true},
 		}},
-		{"it was forgotten, and starts again", []livenessStep{
+		{"it has expired, and starts again", []livenessStep{
 			{0, true, false}, {10 * time.Second, true, true}, {20 * time.Second, false, false}, {25 * time.Second, true, false},
 			{30 * time.Second, true, false}, {35 * time.Second, true, true},
 		}},

@@ -33,9 +33,9 @@ type watchedLender struct {
 	open sync.WaitGroup
 }
 
-func (l *watchedLender) Lend(loans []limiter.LeaseRequest, answered func(error)) {
+func (l *watchedLender) Lend(requests []limiter.LeaseRequest, answered func(error)) {
 	l.open.Add(1)
-	l.Store.Lend(loans, func(err error) {
+	l.Store.Lend(requests, func(err error) {
 		answered(err) // may lend again
 		l.open.Done()
 	})
