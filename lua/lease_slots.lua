@@ -1,5 +1,5 @@
 -- The leases of the token bucket and the sliding window log, by slots of time: see
--- limiter/slots.go.
+-- limiter/leasetest/lease_slots.go.
 --
 -- ends_N is the end of the current slot and length_N its length in µs. open_N are the events
 -- granted in it minus those returned, before_N those of the slot before. Without open leases they

@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// TestScriptsCompile has Redis compile scripts of one and of as many rules as there can be, of each
+// TestScriptsCompile has Redis compile scripts for one rule and for MaxRules rules, of each
 // algorithm and of all.
 func TestScriptsCompile(t *testing.T) {
 	redis := redistest.Shared(t).Client()
@@ -43,7 +43,7 @@ func TestScriptsCompile(t *testing.T) {
 	}
 }
 
-// TestMuldiv compares products that do not fit into a double with what 128 bits say.
+// TestMuldiv includes products that do not fit into a double.
 func TestMuldiv(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	for _, test := range []struct{ a, b, c, quotient, rest int64 }{

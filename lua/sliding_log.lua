@@ -1,5 +1,5 @@
 -- The sliding window log: the events of the last window_N µs, in the sorted set LOG, and its
--- leases: see lease_slots.lua, sliding_log_events.lua and limiter/lent_log.go.
+-- leases: see lease_slots.lua, sliding_log_events.lua and limiter/leasetest/lending_log.go.
 --
 -- value, 10 bytes: expiry 3; instant of the newest write 7. It is there only while that is not the
 --   instant of the newest member. While leases are open, 20 more: the slots

@@ -1,5 +1,5 @@
 -- The token bucket: what is missing from capacity_N events, which refill by p_N events every q_N
--- µs, and its leases: see lease_slots.lua and limiter/lent_bucket.go.
+-- µs, and its leases: see lease_slots.lua and limiter/leasetest/lending_bucket.go.
 --
 -- value, 20 bytes: expiry 3; seconds of the instant of the newest write 4; its µs, 20 bits, and the
 --   upper 12 bits of part 4; lower 32 bits of part 4; missing 5. While leases are open, 20 more:

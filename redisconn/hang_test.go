@@ -164,7 +164,7 @@ func TestHangingConnect(t *testing.T) {
 }
 
 // TestHangingPrimarySlowsNoOther compares the rate of calls to two primaries before and while a
-// third one hangs.
+// third one hangs. The bound is loose, for a busy machine.
 func TestHangingPrimarySlowsNoOther(t *testing.T) {
 	cluster := redistest.NewCluster(t, "cluster-node-timeout 60000") // the hanging one is not replaced
 	c := open(t, Options{Mode: Cluster, Addresses: cluster.Addrs})

@@ -16,7 +16,7 @@ func ExampleNew() {
 	defer client.Close()
 	store := redisstore.New(client, "rl")
 	rule, err := limiter.NewRule(limiter.Rule{
-		ID: 1, Zone: "user", Limit: limiter.Limit{Events: 100, Window: time.Minute, Burst: 20},
+		ID: 1, Limit: limiter.Limit{Events: 100, Window: time.Minute, Burst: 20},
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -33,7 +33,7 @@ func ExampleNew() {
 // A rule that Redis cannot count exactly is refused before it is used.
 func ExampleCheck() {
 	rule, err := limiter.NewRule(limiter.Rule{
-		ID: 1, Zone: "user", Limit: limiter.Limit{Events: 7, Window: limiter.MaxWindow},
+		ID: 1, Limit: limiter.Limit{Events: 7, Window: limiter.MaxWindow},
 	})
 	if err != nil {
 		fmt.Println(err)

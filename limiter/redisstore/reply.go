@@ -109,8 +109,8 @@ func (r *reader) list(n int) []int64 {
 	return numbers
 }
 
-// open returns the events in leases, from the reply of lease_slots.lua.
-func (r *reader) open() limiter.Open {
+// leaseSlots returns the events in leases, from the reply of lease_slots.lua.
+func (r *reader) leaseSlots() limiter.Open {
 	switch v := r.item().(type) {
 	case string:
 		if len(v) == 20 {
@@ -143,7 +143,7 @@ func (r *reader) count(rule *limiter.Rule, at limiter.Instant) limiter.Restored 
 	switch rule.Algorithm.Kind {
 	case limiter.TokenBucket:
 		missing, part := r.next(), r.next()
-		return limiter.RestoreTokenBucket(rule, at, missing, part, r.open())
+		return limiter.RestoreTokenBucket(rule, at, missing, part, r.leaseSlots())
 	case limiter.FixedWindow:
 		end, used, leased := r.next(), r.next(), r.next()
 		return limiter.RestoreFixedWindow(rule, at, limiter.Instant(end), used, limiter.Instant(leased))
@@ -152,7 +152,7 @@ func (r *reader) count(rule *limiter.Rule, at limiter.Instant) limiter.Restored 
 		return limiter.RestoreSlidingWindow(rule, at, limiter.Instant(start), counts, limiter.Instant(leased))
 	default:
 		used, newest, first, events := r.next(), r.next(), r.next(), r.next()
-		return limiter.RestoreSlidingLog(at, r.open(),
+		return limiter.RestoreSlidingLog(at, r.leaseSlots(),
 			limiter.Events{At: limiter.Instant(first), N: events}, limiter.Events{At: limiter.Instant(newest), N: used - events})
 	}
 }
