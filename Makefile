@@ -1,22 +1,26 @@
-# Everything works from a bare clone: Go modules come from the module proxy or, offline, from the module cache. The
-# linters' versions are pinned in tools/go.mod, so that users of the plugin do not inherit its dependencies.
+# Everything works from a bare clone. Go modules come from the module proxy or, offline, from the
+# module cache. tools/go.mod pins the versions of the linters, so that users of the plugin do not
+# inherit their dependencies.
 
 GO       ?= go
 FUZZTIME ?= 60s
 BENCHARGS ?=
-# Those of go run ./fleet, which takes 13 minutes without any: -only exact -window 1s -length 20s, say, takes a minute.
+# Flags of go run ./fleet. Without any it takes 13 minutes. One minute takes, for example,
+# -only exact -window 1s -length 20s.
 FLEETARGS ?=
 
 needs_go := $(word 2,$(shell grep '^go ' go.mod))
 modules  := . bench tools
-# The directories with tests that count allocations or bytes, simulate for long, or load a gateway: what the race detector disturbs.
+# The directories with tests that the race detector disturbs: they count allocations or bytes,
+# simulate for a long time, or load a gateway.
 quiet = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=bench '^func Test(Load|[A-Za-z0-9_]*(Alloc|Memory|Tune))' .)))
-# Only our own packages are instrumented for fuzzing: they are what inputs are to explore, and Caddy is not compiled once more.
+# Only our own packages are instrumented for fuzzing. Inputs are to explore them, and Caddy need not
+# be compiled again.
 instrumented = '$(shell $(GO) list -m)/...=-d=libfuzzer'
 # The fuzz targets, as <directory>:<name>.
 fuzzers = $(shell grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*:func |:|')
 
-help: ## Say what can be made
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: need-go ## Build bin/caddy: Caddy with this module
@@ -29,10 +33,15 @@ test: need-go need-cc need-redis ## Run every test under the race detector; a sk
 	$(GO) run ./test/strict -run 'Alloc|Memory|Tune|^TestLoad' -vet=off -count=1 $(quiet)
 	$(GO) run ./test/strict -must-run ./test/... -race -vet=off -count=1 -shuffle=on ./...
 
+clients: need-go ## Talk to Caddy with clients that people use; says so where those from npm cannot be had
+	@unless=; test/clients/need-npm.sh || { [ $$? = 75 ] || exit 1; unless='-skip ^TestNode'; }; \
+	cd test/clients && $(GO) vet ./... && $(GO) tool -modfile=../../tools/go.mod staticcheck ./... && \
+	$(GO) run github.com/fleetlimit/fleetlimit/test/strict $$unless -count=1 -shuffle=on .
+
 verify: need-go need-cc need-redis lint vuln build tidy fuzz-short test bench-short ## Everything CI runs
 
 lint: need-go ## Check the format; run go vet (so tests need not), staticcheck and deadcode, in bench too, and luacheck
-	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted, run 'make fmt': $$unformatted"; exit 1; }
+	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted, use 'make fmt': $$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
 	cd bench && $(GO) vet ./... && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
@@ -42,13 +51,13 @@ lint: need-go ## Check the format; run go vet (so tests need not), staticcheck a
 	done
 	lua/lint.sh
 
-vuln: need-go ## Look for known vulnerabilities; says so where their database cannot be reached
+vuln: need-go ## Look for known vulnerabilities; reports when their database cannot be reached
 	@log=$$(mktemp); trap 'rm "$$log"' EXIT; \
 	if $(GO) tool -modfile=tools/go.mod govulncheck ./... >"$$log" 2>&1; then echo "govulncheck: $$(tail -n 1 "$$log")"; \
 	elif grep -q 'fetching vulnerabilities' "$$log"; then echo "Not checked for vulnerabilities: $$(tail -n 1 "$$log")"; \
 	else cat "$$log"; exit 1; fi
 
-fuzz: need-go ## Run each fuzz target for FUZZTIME, one minute unless told otherwise
+fuzz: need-go ## Run each fuzz target for FUZZTIME, by default one minute
 	@[ -n "$(fuzzers)" ] || { echo "no fuzz targets were found"; exit 1; }
 	@set -e; built=$$(mktemp -d); trap 'rm -r "$$built"' EXIT; \
 	for f in $(fuzzers); do dir=$${f%:*} name=$${f#*:} binary=$$built/$$(echo $${f%:*} | tr ./ __); \
@@ -92,19 +101,19 @@ tidy: need-go
 
 need-go:
 	@command -v $(GO) >/dev/null || { \
-		echo "Go is not installed: get Go $(needs_go) or newer from https://go.dev/dl/."; exit 1; }
+		echo "Go is not installed: use Go $(needs_go) or newer from https://go.dev/dl/."; exit 1; }
 	@have=$$($(GO) env GOVERSION | sed 's/^go//; s/[ -].*//'); \
 	[ "$$(printf '%s\n' $(needs_go) "$$have" | sort -V | head -n 1)" = $(needs_go) ] || { \
-		echo "Go $$have is too old: run 'go env -w GOTOOLCHAIN=auto', or get Go $(needs_go) from https://go.dev/dl/."; exit 1; }
+		echo "Go $$have is too old: use 'go env -w GOTOOLCHAIN=auto', or get Go $(needs_go) from https://go.dev/dl/."; exit 1; }
 
 need-cc:
 	@cc=$$($(GO) env CC); command -v "$${cc%% *}" >/dev/null || { \
-		echo "The race detector needs a C compiler ($$cc): run 'apt-get install gcc libc6-dev'."; exit 1; }
+		echo "The race detector needs a C compiler ($$cc): use 'apt-get install gcc libc6-dev'."; exit 1; }
 	@[ "$$($(GO) env CGO_ENABLED)" = 1 ] || { \
-		echo "The race detector needs cgo: run 'CGO_ENABLED=1 make $(MAKECMDGOALS)'."; exit 1; }
+		echo "The race detector needs cgo: use 'CGO_ENABLED=1 make $(MAKECMDGOALS)'."; exit 1; }
 
 need-redis:
 	@test/redistest/need-redis.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test verify lint vuln fuzz fuzz-http model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis
+.PHONY: help build run test clients verify lint vuln fuzz fuzz-http model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis

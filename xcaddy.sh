@@ -1,5 +1,6 @@
 #!/bin/sh
-# Builds Caddy with this module, with xcaddy when it is installed, and checks that the result has it.
+# Builds Caddy with this module, using xcaddy if it is installed, and checks that the binary has
+# the module.
 # Usage: ./xcaddy.sh [output]
 set -eu
 

@@ -1,10 +1,14 @@
-// Package bench measures the counts in memory, and what a node of a fleet decides from leases, beside other limiters and beside
-// the least that any of them can cost. It is a module of its own so that users of the plugin do not download its peers.
+// Package bench measures the counts in memory, and the leases of a node, beside other limiters and
+// beside the least that any limiter can cost. It is a module of its own so that users of the plugin
+// do not download its peers.
 //
-// Every implementation is asked about the same keys in the same orders, none of them the one in which it first saw them,
-// so that its memory is as cold in the processor's caches as clients make it: uniform (every key as often as any other,
-// the coldest there is) and zipf (few keys make most requests, as clients do). Every one reads the clock that it needs for each take,
-// as a server has to: go-limiter and leases the one that is never set, the others both. What that alone costs is measured as well.
+// Every implementation takes from the same keys in the same orders: uniform, where every key is as
+// frequent as any other, and zipf, where few keys make most requests, as clients do. No order is
+// the one in which the keys were first seen, so memory is as cold in the processor's caches as
+// clients make it.
+//
+// Every implementation reads the clock that it needs for each take, as a server must: go-limiter
+// and leases the one that is never set, the others both. The cost of that alone is measured too.
 // Limits are out of reach: all takes are admitted.
 package bench
 
@@ -31,8 +35,8 @@ const (
 	events = 1_000_000_000 // per minute and key
 )
 
-// An impl is one way to count: open returns a function that takes one event of key, and reports whether it may happen.
-// Each goroutine gets a function of its own.
+// An impl counts in one way. The function that open returns makes, for each goroutine, a function
+// that takes one event of key and reports whether it was admitted.
 type impl struct {
 	name string
 	open func(b *testing.B) func() (take func(key string) bool)
@@ -103,8 +107,8 @@ func parallel(b *testing.B, open func() func(string) bool, order []string) {
 	})
 }
 
-// uniform returns every key once. Keys are copied here and in zipf, so that reading the next one costs as little as
-// reading it out of a request that has just arrived.
+// uniform returns every key once. Keys are copied here and in zipf, so that reading the next one is
+// as cheap as reading it from a request that has just arrived.
 func uniform(known []string) []string {
 	order := make([]string, len(known))
 	for i, n := range rand.New(rand.NewPCG(1, 2)).Perm(len(known)) {
@@ -116,7 +120,7 @@ func uniform(known []string) []string {
 // zipf returns keys whose frequency falls with the power 1.1 of their rank.
 func zipf(known []string) []string {
 	r := rand.New(rand.NewPCG(3, 4))
-	ranked := uniform(known) // ranks that have nothing to do with the place in memory
+	ranked := uniform(known) // ranks are independent of the place in memory
 	z := rand.NewZipf(r, 1.1, 1, uint64(len(known)-1))
 	order := make([]string, 4*len(known))
 	for i := range order {
@@ -149,8 +153,8 @@ func openClocks(*testing.B) func() func(string) bool {
 	}
 }
 
-// openMap is the least that a limiter can do: find the key's counter in a map that never changes, read the clock that is never
-// set, and add one. It limits nothing.
+// openMap does the least that a limiter can do: it finds the key's counter in a map that never
+// changes, reads the clock that is never set, and adds one. It limits nothing.
 func openMap(*testing.B) func() func(string) bool {
 	counts := make(map[string]*atomic.Int64, keys)
 	for _, k := range allKeys() {
@@ -171,7 +175,7 @@ func openFleetlimit(kind limiter.Kind) func(*testing.B) func() func(string) bool
 	}
 }
 
-// openLeases decides from what was lent before, as a node of a fleet does most of the time.
+// openLeases decides from leases, as a node of a fleet does most of the time.
 func openLeases(kind limiter.Kind) func(*testing.B) func() func(string) bool {
 	return func(b *testing.B) func() func(string) bool {
 		store := lease.New(plenty{}, lease.Options{})
@@ -180,7 +184,7 @@ func openLeases(kind limiter.Kind) func(*testing.B) func() func(string) bool {
 	}
 }
 
-// plenty lends more than is spent here, for longer than it takes.
+// plenty grants more than is spent here, for longer than it takes.
 type plenty struct{ limiter.Lender }
 
 func (plenty) Lend(loans []limiter.LeaseRequest, answered func(error)) {
@@ -235,8 +239,8 @@ func openGoLimiter(b *testing.B) func() func(string) bool {
 	}
 }
 
-// openTimeRate keeps one x/time/rate.Limiter per key in a map under a read-write lock, which is how servers use that
-// package, as it has no keys of its own. Nothing is ever evicted.
+// openTimeRate keeps one x/time/rate.Limiter per key in a map under a read-write lock. Servers use
+// the package in this way, as it has no keys of its own. Nothing is ever evicted.
 func openTimeRate(*testing.B) func() func(string) bool {
 	var mu sync.RWMutex
 	limiters := make(map[string]*rate.Limiter, keys)

@@ -1,5 +1,5 @@
-// Package chart draws the figures of the documentation with gonum.org/v1/plot. They look alike, and
-// can be read on a white page as on a dark one.
+// Package chart draws the figures of the documentation with gonum.org/v1/plot, in one style that is
+// legible on a white page and on a dark one.
 package chart
 
 import (
@@ -25,7 +25,7 @@ var (
 	Purple = color.NRGBA{0xa5, 0x67, 0xcf, 0xff}
 )
 
-// Dashes are those of a dashed line.
+// Dashes is the pattern of a dashed line.
 var Dashes = []vg.Length{6, 4}
 
 // Faint returns a colour for areas and grids.
@@ -80,7 +80,7 @@ func SVG(width, height vg.Length, figures ...*plot.Plot) []byte {
 		figures[i].Draw(row[0])
 	}
 	var out bytes.Buffer
-	_, _ = canvas.WriteTo(&out) // a buffer takes everything
-	// Where the font is missing, a similar one is used instead of one with serifs.
+	_, _ = canvas.WriteTo(&out) // a buffer accepts everything
+	// Without this, a browser that lacks the font uses one with serifs.
 	return bytes.ReplaceAll(out.Bytes(), []byte(":Liberation Sans;"), []byte(":Liberation Sans,Arial,sans-serif;"))
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// An arrival is a take that is going to be asked for.
+// An arrival is a take that is due at some time of a run.
 type arrival struct {
 	due   time.Duration // after the start of the run
 	trial int32         // its number in the run
@@ -16,28 +16,21 @@ type arrival struct {
 	node  int32
 }
 
-// pace returns how long after the last an event comes, in seconds, when there are rate events per second on average.
-type pace func(rng *rand.Rand, rate float64) float64
-
-// poisson has events come independently of each other.
-func poisson(rng *rand.Rand, rate float64) float64 { return rng.ExpFloat64() / rate }
-
-// regular has events come at equal intervals.
-func regular(_ *rand.Rand, rate float64) float64 { return 1 / rate }
-
-// arrivals returns the takes of a trial on so many nodes, in order: the same for the same seed.
-func (t *trial) arrivals(number, nodes int, length time.Duration, p pace, seed uint64) []arrival {
-	rng := rand.New(rand.NewPCG(seed, uint64(number)))
+// arrivals returns the takes of the trial with this number, in order. They arrive independently of
+// each other, and are the same in each run.
+func (t *trial) arrivals(number, nodes int, length time.Duration) []arrival {
+	rng := rand.New(rand.NewPCG(1, uint64(number)))
 	keys := newZipf(t.shape.exponent, t.shape.keys)
 	home := rng.IntN(nodes)
 	all := make([]arrival, 0, int(1.1*t.rate*length.Seconds()))
-	for at := p(rng, t.rate) * rng.Float64(); ; at += p(rng, t.rate) {
+	for at := 0.0; ; {
+		at += rng.ExpFloat64() / t.rate
 		due := time.Duration(t.shape.at(at) * float64(time.Second))
 		if due >= length {
 			return all
 		}
 		a := arrival{due: due, trial: int32(number), key: int32(keys.draw(rng.Float64())), node: int32(home)}
-		if !t.shape.comesTo(due.Seconds()) {
+		if !t.shape.atOneNode(due.Seconds()) {
 			a.node = int32(rng.IntN(nodes))
 		}
 		all = append(all, a)
@@ -51,8 +44,8 @@ func merge(of ...[]arrival) []arrival {
 	return all
 }
 
-// A zipf draws keys, of which key k has a weight of 1/(k+1)^exponent; an exponent of 0 makes all alike.
-type zipf []float64 // the share of the keys up to each
+// A zipf draws keys. Key k has a weight of 1/(k+1)^exponent, so an exponent of 0 makes all equal.
+type zipf []float64 // the share of all keys up to each
 
 func newZipf(exponent float64, keys int) zipf {
 	z := make(zipf, keys)
@@ -67,11 +60,11 @@ func newZipf(exponent float64, keys int) zipf {
 	return z
 }
 
-// draw returns the key at u, which is from [0, 1).
+// draw returns the key at u, which is in [0, 1).
 func (z zipf) draw(u float64) int {
 	k, _ := slices.BinarySearch(z, math.Nextafter(u, 1))
 	return min(k, len(z)-1)
 }
 
-// first returns the share of the key that comes most often.
+// first returns the share of the most frequent key.
 func (z zipf) first() float64 { return z[0] }

@@ -18,11 +18,11 @@ func shapeOf(t *testing.T, name string) shape {
 	return h
 }
 
-func TestArrivals(t *testing.T) {
+func TestArrivalsFollowTheShape(t *testing.T) {
 	const rate, nodes, length = 1000, 5, 20 * time.Second
 	for _, h := range shapes {
 		tr := &trial{shape: h, rate: rate}
-		got := tr.arrivals(3, nodes, length, poisson, 1)
+		got := tr.arrivals(3, nodes, length)
 		if n, want := len(got), 20_000.0; math.Abs(float64(n)-want) > 5*math.Sqrt(want) {
 			t.Errorf("%s: %d takes, want %g or so", h.name, n, want)
 		}
@@ -39,32 +39,20 @@ func TestArrivals(t *testing.T) {
 		if want := map[bool]int{false: nodes, true: 1}[h.pinned]; len(seen) != want {
 			t.Errorf("%s: takes on %d nodes, want %d", h.name, len(seen), want)
 		}
-		if again := tr.arrivals(3, nodes, length, poisson, 1); !slices.Equal(got, again) {
-			t.Errorf("%s: the same seed made other takes", h.name)
+		if again := tr.arrivals(3, nodes, length); !slices.Equal(got, again) {
+			t.Errorf("%s: the same trial has other takes in another run", h.name)
 		}
-		if other := tr.arrivals(3, nodes, length, poisson, 2); slices.Equal(got, other) {
-			t.Errorf("%s: another seed made the same takes", h.name)
-		}
-	}
-}
-
-func TestRegularArrivals(t *testing.T) {
-	got := (&trial{shape: shapeOf(t, "uniform"), rate: 100}).arrivals(0, 1, time.Second, regular, 1)
-	if len(got) != 100 {
-		t.Fatalf("%d takes, want 100", len(got))
-	}
-	for i := range got[1:] {
-		if gap := (got[i+1].due - got[i].due).Round(time.Microsecond); gap != 10*time.Millisecond {
-			t.Fatalf("take %d comes %v after the one before, want 10 ms", i+1, gap)
+		if other := tr.arrivals(4, nodes, length); slices.Equal(got, other) {
+			t.Errorf("%s: another trial has the same takes", h.name)
 		}
 	}
 }
 
-func TestBurstsComeInTheFirstTenthOfAPeriod(t *testing.T) {
+func TestBurstsArriveInTheFirstTenthOfAPeriod(t *testing.T) {
 	h := shapeOf(t, "bursts")
-	for _, a := range (&trial{shape: h, rate: 1000}).arrivals(0, 1, 7*time.Second, poisson, 1) {
-		if into := math.Mod(a.due.Seconds(), h.period); into > h.period/onePart+1e-6 {
-			t.Fatalf("a take at %v, %g s into a period, want up to %g s", a.due, into, h.period/onePart)
+	for _, a := range (&trial{shape: h, rate: 1000}).arrivals(0, 1, 7*time.Second) {
+		if into := math.Mod(a.due.Seconds(), h.period); into > h.period*burstFraction+1e-6 {
+			t.Fatalf("a take at %v, %g s into a period, want up to %g s", a.due, into, h.period*burstFraction)
 		}
 	}
 	for _, c := range []struct{ s, want float64 }{{0, 0}, {0.35, 0.035}, {0.7, 0.7}, {1.05, 0.735}, {7, 7}} {
@@ -74,28 +62,27 @@ func TestBurstsComeInTheFirstTenthOfAPeriod(t *testing.T) {
 	}
 }
 
-// TestMovingTraffic comes to all nodes, and then to one.
-func TestMovingTraffic(t *testing.T) {
+func TestMovingTrafficAlternatesBetweenAllNodesAndOne(t *testing.T) {
 	h := shapeOf(t, "moving")
-	home, other := int32(-1), make(map[int32]bool)
-	for _, a := range (&trial{shape: h, rate: 1000}).arrivals(0, 5, 9*time.Second, poisson, 1) {
+	home, others := int32(-1), make(map[int32]bool)
+	for _, a := range (&trial{shape: h, rate: 1000}).arrivals(0, 5, 9*time.Second) {
 		if math.Mod(a.due.Seconds(), h.moves) < h.moves/2 {
-			other[a.node] = true
+			others[a.node] = true
 			continue
 		}
 		if home < 0 {
 			home = a.node
 		}
 		if a.node != home {
-			t.Fatalf("a take at %v came to node %d, want node %d as before", a.due, a.node, home)
+			t.Fatalf("a take at %v arrived at node %d, want node %d as before", a.due, a.node, home)
 		}
 	}
-	if len(other) != 5 {
-		t.Errorf("takes before that on %d nodes, want 5", len(other))
+	if len(others) != 5 {
+		t.Errorf("%d nodes before the traffic moves, want 5", len(others))
 	}
 }
 
-func TestMergeIsInOrder(t *testing.T) {
+func TestMergeOrdersArrivals(t *testing.T) {
 	got := merge([]arrival{{due: 1, trial: 0}, {due: 4, trial: 0}}, []arrival{{due: 1, trial: 1}, {due: 2, trial: 1}})
 	want := []arrival{{due: 1, trial: 0}, {due: 1, trial: 1}, {due: 2, trial: 1}, {due: 4, trial: 0}}
 	if !slices.Equal(got, want) {
@@ -103,7 +90,7 @@ func TestMergeIsInOrder(t *testing.T) {
 	}
 }
 
-func TestZipf(t *testing.T) {
+func TestZipfDrawsByWeight(t *testing.T) {
 	z := newZipf(1, 3) // weights 6, 3 and 2 of 11
 	for _, c := range []struct {
 		u    float64
@@ -118,12 +105,12 @@ func TestZipf(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
 	var drawn [4]int
-	for alike := newZipf(0, 4); drawn[0]+drawn[1]+drawn[2]+drawn[3] < 40_000; {
-		drawn[alike.draw(rng.Float64())]++
+	for equal := newZipf(0, 4); drawn[0]+drawn[1]+drawn[2]+drawn[3] < 40_000; {
+		drawn[equal.draw(rng.Float64())]++
 	}
 	for k, n := range drawn {
 		if n < 9_500 || n > 10_500 {
-			t.Errorf("key %d of 4 alike was drawn %d times of 40000", k, n)
+			t.Errorf("key %d of 4 equal ones was drawn %d times of 40000", k, n)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 var colours = []color.Color{chart.Blue, chart.Ink, chart.Orange, chart.Green, chart.Purple, chart.Red}
 
-// curves are figures by the name of the curve, over a logarithmic axis.
+// curves is a chart with named curves over a logarithmic axis.
 type curves struct {
 	title, x, y string
 	names       []string
@@ -35,7 +35,7 @@ func (c *curves) add(name string, x int, y float64) {
 	c.points[name] = append(c.points[name], plotter.XY{X: float64(x), Y: y})
 }
 
-// save draws the curves into a file of a directory; into none if there is no directory.
+// save draws the chart into a file of a directory. It does nothing without a directory.
 func (c *curves) save(dir, file string) error {
 	if dir == "" {
 		return nil

@@ -17,20 +17,18 @@ import (
 const (
 	host = "127.0.0.1"
 
-	// patience is how long a cluster may take to be ready, and a node to be connected with it.
+	// patience is how long a cluster may take to be ready, and a node to connect to it.
 	patience = 30 * time.Second
 )
 
-// A cluster is this program's own Redis Cluster: three primaries with a replica each, at a
-// distance.
+// A cluster is a Redis Cluster of three primaries with a replica each, some distance away.
 type cluster struct {
 	*redistest.Cluster
-	addrs   []string      // where clients reach the servers: their own, or those of a delay line
-	line    *delayLine    // nil when there is no delay
-	timeout time.Duration // of the takes of its clients
+	addrs []string   // where clients reach the servers: their own, or those of a delay line
+	line  *delayLine // nil without a delay
 }
 
-// startCluster starts a cluster. A request and its answer together take longer by the delay.
+// startCluster starts a cluster. The delay is that of a request and its reply together.
 func startCluster(delay time.Duration) (c *cluster, err error) {
 	servers, err := redistest.StartCluster()
 	if err != nil {
@@ -49,7 +47,7 @@ func startCluster(delay time.Duration) (c *cluster, err error) {
 			return c, fmt.Errorf("moving the cluster away: %w", err)
 		}
 	}
-	for _, s := range c.Servers { // a server that is slow on a busy machine is no reason for a failover
+	for _, s := range c.Servers { // no failover when a server is slow on a busy machine
 		if err := s.Client().ConfigSet(ctx, "cluster-node-timeout", "30000").Err(); err != nil {
 			return c, err
 		}
@@ -57,8 +55,7 @@ func startCluster(delay time.Duration) (c *cluster, err error) {
 	return c, nil
 }
 
-// moveAway makes the servers announce the addresses of a delay line, and returns when all of them
-// do.
+// moveAway has the servers announce the addresses of a delay line, and returns when all do.
 func (c *cluster) moveAway(ctx context.Context, delay time.Duration) error {
 	c.line = newDelayLine(delay)
 	c.addrs = nil
@@ -82,8 +79,8 @@ func (c *cluster) moveAway(ctx context.Context, delay time.Duration) error {
 	}
 }
 
-// away returns an error while a server does not announce the delay line, or a replica is not
-// connected with its primary, which is behind the line too.
+// away returns an error while a server does not announce the delay line, or while a replica is not
+// connected to its primary, which is behind the line too.
 func (c *cluster) away(ctx context.Context) error {
 	for _, s := range c.Servers {
 		nodes, err := s.Client().ClusterNodes(ctx).Result()
@@ -92,7 +89,7 @@ func (c *cluster) away(ctx context.Context) error {
 		}
 		for _, addr := range c.addrs {
 			if !strings.Contains(nodes, addr+"@") {
-				return fmt.Errorf("the server at %s sees none at %s", s.Addr, addr)
+				return fmt.Errorf("the server at %s does not see %s", s.Addr, addr)
 			}
 		}
 		info, err := s.Client().Info(ctx, "replication").Result()
@@ -113,7 +110,7 @@ func (c *cluster) flush() error {
 	})
 }
 
-// roundTrip returns how long a PING takes, as the median of some.
+// roundTrip returns the median duration of a PING.
 func (c *cluster) roundTrip() (time.Duration, error) {
 	client := redis.NewClient(&redis.Options{Addr: c.addrs[0]})
 	defer client.Close()

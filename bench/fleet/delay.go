@@ -10,24 +10,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A delayLine is proxies that delay everything by the same time, in both directions, and keep its
-// order. One goroutine sends everything: what comes first is due first.
+// A delayLine is a set of proxies that delay all traffic by the same time, in both directions. One
+// goroutine sends all packets, so they keep their order.
 type delayLine struct {
 	delay   time.Duration
 	packets chan packet
 
-	carriers  sync.WaitGroup // and who waits for connections
+	carriers  sync.WaitGroup // all other goroutines
 	listeners []net.Listener
 }
 
-// A packet is what was read at once, on its way.
+// A packet is the result of one read.
 type packet struct {
 	due  time.Time
 	to   net.Conn
-	data []byte // nil: the end
+	data []byte // nil: the end of the connection
 }
 
-// room is how many packets are under way at most: more than a fleet sends within a delay.
+// room is the most packets on the line: more than a fleet sends within a delay.
 const room = 1 << 14
 
 func newDelayLine(delay time.Duration) *delayLine {
@@ -36,7 +36,7 @@ func newDelayLine(delay time.Duration) *delayLine {
 	return d
 }
 
-// listen returns a loopback address from which connections go to another one.
+// listen returns a loopback address whose connections lead to another one.
 func (d *delayLine) listen(to string) (addr string, err error) {
 	l, err := net.Listen("tcp", host+":0")
 	if err != nil {
@@ -57,7 +57,7 @@ func (d *delayLine) listen(to string) (addr string, err error) {
 	return l.Addr().String(), nil
 }
 
-// connect joins a connection with one to addr.
+// connect joins a connection to a new one to addr.
 func (d *delayLine) connect(near net.Conn, addr string) {
 	far, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -68,7 +68,7 @@ func (d *delayLine) connect(near net.Conn, addr string) {
 	d.carry(far, near)
 }
 
-// carry puts what comes from one connection on the line to another, until it ends.
+// carry puts what it reads from one connection on the line to the other, until the end.
 func (d *delayLine) carry(from, to net.Conn) {
 	buffer := make([]byte, 64<<10)
 	for {
@@ -83,25 +83,25 @@ func (d *delayLine) carry(from, to net.Conn) {
 	}
 }
 
-// run sends packets when they are due. It sleeps on a thread of its own, by the kernel's clock:
-// Go's timers are exact to a millisecond only.
+// run sends packets when they are due. It sleeps in the kernel, on its own thread, because Go's
+// timers are exact only to a millisecond.
 func (d *delayLine) run() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	for p := range d.packets {
 		if wait := time.Until(p.due); wait > 0 {
 			timeout := unix.NsecToTimeval(int64(wait))
-			_, _ = unix.Select(0, nil, nil, nil, &timeout) // a signal ends it early: a packet goes a moment too soon
+			_, _ = unix.Select(0, nil, nil, nil, &timeout) // a signal ends it early, which is harmless
 		}
 		if p.data == nil {
-			_ = p.to.Close() // and so the other direction ends too
+			_ = p.to.Close() // ends the other direction too
 			continue
 		}
-		_, _ = p.to.Write(p.data) // an error shows in the other direction
+		_, _ = p.to.Write(p.data) // the other direction sees the error
 	}
 }
 
-// close ends the proxies. The line ends with the last of its connections, which their owners close.
+// close closes the listeners. The line ends with its last connection; their owners close them.
 func (d *delayLine) close() {
 	for _, l := range d.listeners {
 		_ = l.Close()

@@ -11,14 +11,14 @@ import (
 )
 
 // carried is how many takes per second a processor can make beside its part of Redis, when most of
-// them need the store. All trials that run at the same time have at most that many.
+// them need the store. The trials of one run together have at most that many.
 const carried = 4000
 
 // measureExactness prints how far a fleet is from the exact algorithm, in trials of all
-// combinations that the options name.
+// combinations of the options.
 func measureExactness(l *lab) error {
 	text := fmt.Sprintf("%d nodes, %g takes per second in each trial. Many trials run at the same time, on keys of their own.\n"+
-		"The load is what is asked for as a fraction of what the limit allows the busiest key within the run.", l.nodes, l.rate)
+		"The load is a fraction of what the limit allows the busiest key within the run.", l.nodes, trialRate)
 	section("How exact a fleet decides", text,
 		"algorithm", "window", "run", "shape", "load", "takes", "admitted", "exact", "over-admission", "false rejections", "local",
 		"store requests per 1000 takes", "p50", "p99", "max")
@@ -28,7 +28,7 @@ func measureExactness(l *lab) error {
 	)
 	for _, window := range l.windows {
 		r := l.newRun(l.nodes, 0, l.lengthFor(window))
-		for _, r.trials = range batches(l.trials(window), l.rate, float64(carried*runtime.NumCPU())) {
+		for _, r.trials = range batches(l.trials(window), trialRate, float64(carried*runtime.NumCPU())) {
 			res, err := r.on(l.cluster)
 			if err != nil {
 				return err
@@ -47,7 +47,7 @@ func measureExactness(l *lab) error {
 	return nil
 }
 
-// exactnessOf prints and draws how exact fleets of several sizes decide above the limit.
+// exactnessOf prints, and draws, how exact fleets of several sizes decide above the limit.
 func (l *lab) exactnessOf(sizes []int, length time.Duration) error {
 	text := fmt.Sprintf("Uniform over all nodes, 150 %% of the limit, %s of a window of 60 s.", seconds(length))
 	section("How exact fleets of several sizes decide", text,
@@ -75,8 +75,8 @@ func (l *lab) exactnessOf(sizes []int, length time.Duration) error {
 	return c.save(l.plot, "fleet-over-admission.svg")
 }
 
-// batches cuts trials, which have rate takes per second each, into parts of about the same size.
-// Each part has at most most takes per second.
+// batches splits trials of rate takes per second each into parts of about the same size, with at
+// most most takes per second each.
 func batches(trials []*trial, rate, most float64) [][]*trial {
 	n := math.Ceil(rate * float64(len(trials)) / most)
 	return slices.Collect(slices.Chunk(trials, int(math.Ceil(float64(len(trials))/n))))
@@ -87,24 +87,24 @@ func (l *lab) trials(window time.Duration) (all []*trial) {
 	for _, p := range l.policies {
 		for _, h := range l.shapes {
 			for _, load := range l.loads {
-				all = append(all, &trial{policy: p, shape: h, rate: l.rate, window: window, load: load})
+				all = append(all, &trial{policy: p, shape: h, rate: trialRate, window: window, load: load})
 			}
 		}
 	}
 	return all
 }
 
-// A worst is the worst that was found of a policy and a window.
+// A worst is the worst result of a policy and a window.
 type worst struct {
 	over  float64 // at any load
-	false float64 // at up to 90 % of the limit, all of these together: a trial alone has too few takes to tell
+	false float64 // at up to 90 % of the limit, all trials together: one alone has too few takes
 	local float64 // at up to 90 % of the limit
 }
 
 // printWorst prints the worst of all shapes and loads.
 func (l *lab) printWorst(outcomes []*outcome) {
 	text := "Over-admission is that of the worst trial, at any load. False rejections are those of all trials with up to 90 % of\n" +
-		"the limit together, but for traffic that moves, and the local share is the least of them."
+		"the limit together, without traffic that moves. The local share is the least of them."
 	section("The worst of all shapes and loads", text,
 		"algorithm", "window", "over-admission", "bound", "", "false rejections", "goal", "", "local, least")
 	for _, p := range l.policies {

@@ -27,7 +27,7 @@ func TestTrialsAreAllCombinations(t *testing.T) {
 	}
 }
 
-func TestBatchesAreCarriedAndEven(t *testing.T) {
+func TestBatchesAreSmallAndEven(t *testing.T) {
 	trials := make([]*trial, 260)
 	for carried, want := range map[float64][]int{26_000: {260}, 25_999: {130, 130}, 9_000: {87, 87, 86}} {
 		var sizes []int
@@ -40,7 +40,7 @@ func TestBatchesAreCarriedAndEven(t *testing.T) {
 	}
 }
 
-func TestWorst(t *testing.T) {
+func TestWorstOfTrials(t *testing.T) {
 	fixed, log := leasing(limiter.FixedWindow), leasing(limiter.SlidingWindowLog)
 	of := func(p policy, window time.Duration, load float64, c comparison, takes, local int) *outcome {
 		return &outcome{trial: &trial{policy: p, window: window, load: load}, comparison: c, takes: takes, local: local}
@@ -55,20 +55,5 @@ func TestWorst(t *testing.T) {
 	want := worst{over: 0.03, false: 0.0025, local: 0.8}
 	if got := worstOf(all, fixed, time.Second); got != want {
 		t.Errorf("worst = %+v, want %+v", got, want)
-	}
-}
-
-func TestLengthFor(t *testing.T) {
-	for _, c := range []struct{ said, window, want time.Duration }{
-		{0, 100 * time.Millisecond, 20 * time.Second},
-		{0, time.Second, 20 * time.Second},
-		{0, 2 * time.Second, 40 * time.Second},
-		{0, time.Minute, time.Minute},
-		{0, time.Hour, time.Minute},
-		{5 * time.Second, time.Minute, 5 * time.Second},
-	} {
-		if got := (&options{length: c.said}).lengthFor(c.window); got != c.want {
-			t.Errorf("length of a run with a window of %v = %v, want %v when the flag says %v", c.window, got, c.want, c.said)
-		}
 	}
 }

@@ -30,17 +30,17 @@ type node struct {
 	rules  sync.Map // *limiter.Rule -> *limiter.Rule, in the zone
 }
 
-// newFleet empties c and returns a fleet on it. Each node is connected with each primary.
+// newFleet empties c and returns a fleet on it. Each node is connected to each primary.
 func newFleet(c *cluster, nodes, trials int) (*fleet, error) {
 	if err := c.flush(); err != nil {
 		return nil, err
 	}
 	f := &fleet{requests: make(tally, trials+1)}
 	for range nodes {
-		client := redisconn.New(redisconn.Options{Mode: redisconn.Cluster, Addresses: c.addrs, Timeout: c.timeout})
+		client := redisconn.New(redisconn.Options{Mode: redisconn.Cluster, Addresses: c.addrs, Timeout: timeout})
 		n := &node{client: client}
 		n.store = lease.New(&countedLender{redisstore.New(client, "rl"), f.requests},
-			lease.Options{Nodes: func() int { return nodes }, Timeout: c.timeout})
+			lease.Options{Nodes: func() int { return nodes }, Timeout: timeout})
 		n.zone = n.store.Open("bench")
 		f.nodes = append(f.nodes, n)
 	}
@@ -51,7 +51,7 @@ func newFleet(c *cluster, nodes, trials int) (*fleet, error) {
 	return f, nil
 }
 
-// connect connects all nodes at the same time, and returns why one of them cannot be.
+// connect connects all nodes at the same time.
 func (f *fleet) connect() error {
 	var nodes errgroup.Group
 	for _, n := range f.nodes {
@@ -60,7 +60,7 @@ func (f *fleet) connect() error {
 	return nodes.Wait()
 }
 
-// in returns r in the node's zone.
+// in returns a copy of r in the node's zone, the same one each time.
 func (n *node) in(r *limiter.Rule) *limiter.Rule {
 	here, found := n.rules.Load(r)
 	if !found {
@@ -71,7 +71,7 @@ func (n *node) in(r *limiter.Rule) *limiter.Rule {
 	return here.(*limiter.Rule)
 }
 
-// connect makes takes of several keys, so of all primaries, until each was answered once.
+// connect takes from keys on all primaries until each take succeeds once.
 func (n *node) connect() error {
 	rule, err := strict.rule(0, limiter.Limit{Events: unlimited, Window: time.Minute})
 	if err != nil {
@@ -90,7 +90,7 @@ func (n *node) connect() error {
 	return nil
 }
 
-// close ends the nodes.
+// close closes the nodes.
 func (f *fleet) close() {
 	for _, n := range f.nodes {
 		n.store.Close()
@@ -98,7 +98,7 @@ func (f *fleet) close() {
 	}
 }
 
-// A tally counts requests to the store by rule ID. 0 is the rule that nodes connect with.
+// A tally counts requests to the store by rule ID. Nodes connect with rule 0.
 type tally []atomic.Int64
 
 // read returns the counts.

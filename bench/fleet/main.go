@@ -1,15 +1,15 @@
-// Command fleet measures what leases bring to a fleet and what they cost: how exact its decisions
-// are, how many of them need no store, and how long takes last. It starts its own Redis Cluster of
-// three primaries with a replica each. All nodes are in this process, each with its own accounts
-// and connections.
+// Command fleet measures the gain and the cost of leases: how exact the decisions of a fleet are,
+// how many of them need no store, and how long takes last. It starts its own Redis Cluster of three
+// primaries with a replica each. All nodes are in this process, each with its own accounts and
+// connections.
 //
 //	go run ./fleet [-short] [-only <measurements>] [-plot <directory>] [-nodes 15] [-delay 1.5ms] ...
 //
-// Without flags it makes all measurements, one after the other. -short only shows that everything
+// Without flags it makes all measurements, one after the other. -short only checks that everything
 // works.
 //
-// The load is open: a take is made when it is due, however long others take. A table tells where
-// takes are made as fast as possible instead.
+// The load is open: a take is made when it is due, however long others last. Some tables make takes
+// without a pause instead, and their text is clear about it.
 package main
 
 import (
@@ -35,14 +35,14 @@ func main() {
 	}
 }
 
-// A measurement prints one of the sections.
+// A measurement prints one section.
 type measurement struct {
 	name string
-	far  bool // with the delay, which takes processor time that some measurements count
+	far  bool // uses the delay, which takes processor time that some measurements count
 	make func(l *lab) error
 }
 
-// measurements has all measurements. Memory is first, when the process holds nothing of the others.
+// Memory is first, before the others have used any.
 var measurements = []measurement{
 	{"memory", false, measureMemory},
 	{"hot", false, measureHotKey},
@@ -53,13 +53,13 @@ var measurements = []measurement{
 	{"exact", true, measureExactness},
 }
 
-// A lab is what measurements are made with.
+// A lab has what measurements need.
 type lab struct {
 	*options
 	*cluster
 }
 
-// measure makes the measurements that o wants.
+// measure makes the measurements that o selects.
 func measure(o *options) error {
 	l := &lab{options: o}
 	defer func() {
@@ -96,7 +96,6 @@ func (l *lab) start(far bool) (err error) {
 	if l.cluster, err = startCluster(delay); err != nil {
 		return err
 	}
-	l.cluster.timeout = l.options.timeout
 	ping, err := l.cluster.roundTrip()
 	if err != nil {
 		return err

@@ -14,12 +14,12 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// memoryGoal is what a node with a million live accounts may hold, in bytes.
+// memoryGoal is how much memory a node with a million live accounts may use, in bytes.
 const memoryGoal = 512_000_000
 
-// measureMemory prints how much memory a node holds with many live accounts: right after they were
-// made, with all garbage, and when the garbage is collected and returned to the system, which
-// happens by itself within minutes.
+// measureMemory prints the memory of a node with many live accounts: right after they were created,
+// with all garbage, and after the garbage was collected and returned to the system, which otherwise
+// takes minutes.
 func measureMemory(l *lab) error {
 	keys := 1_000_000
 	if l.short {
@@ -30,7 +30,7 @@ func measureMemory(l *lab) error {
 		return err
 	}
 	defer f.close()
-	// Without credit: each take waits for the store, so the keys come no faster than it answers.
+	// Without credit, each take waits for the store, so keys arrive no faster than it answers.
 	rule, err := policy{kind: limiter.FixedWindow}.rule(ruleOf(0), limiter.Limit{Events: 1000, Window: time.Hour})
 	if err != nil {
 		return err
@@ -48,16 +48,16 @@ func measureMemory(l *lab) error {
 		return err
 	}
 	live := f.nodes[0].store.Stats().Accounts
-	text := fmt.Sprintf("%d keys of 16 bytes, a take of each, in %.1f s, of which %d failed; memory of this process that is resident,\n"+
-		"as the kernel says.", keys, took.Seconds(), missed)
+	text := fmt.Sprintf("One take of each of %d keys of 16 bytes, in %.1f s; %d failed. Memory is the resident memory of this\n"+
+		"process, by the kernel's account.", keys, took.Seconds(), missed)
 	section("Memory of a node", text,
-		"live accounts", "right after", "without garbage", "that is for each", "goal, without garbage", "")
+		"live accounts", "right after", "without garbage", "per account", "goal, without garbage", "")
 	report.Row(live, megabytes(peak), megabytes(rest), fmt.Sprintf("%d bytes", rest/int64(max(1, live))), "< 512 MB",
 		report.Met(rest < memoryGoal))
 	return nil
 }
 
-// resident returns how many bytes of memory the kernel holds for this process.
+// resident returns the resident memory of this process, in bytes.
 func resident() (int64, error) {
 	self, err := procfs.Self()
 	if err != nil {
@@ -69,7 +69,7 @@ func resident() (int64, error) {
 
 func megabytes(bytes int64) string { return fmt.Sprintf("%.0f MB", float64(bytes)/1e6) }
 
-// fill makes a take of each key, and returns how many failed.
+// fill makes one take of each key, and returns the number of failures.
 func (n *node) fill(r *limiter.Rule, keys int) int64 {
 	var (
 		working      sync.WaitGroup

@@ -8,32 +8,32 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// An answer is the decision of a fleet on an arrival.
+// An answer is a fleet's decision on an arrival.
 type answer struct {
 	at      limiter.Instant // of the decision
-	late    time.Duration   // after it was due, the take was made
+	late    time.Duration   // how long after it was due the take was made
 	took    time.Duration
 	source  limiter.Source
 	verdict verdict
 }
 
-// An outcome is what a run has found out about a trial.
+// An outcome is what a run has measured of a trial.
 type outcome struct {
 	*trial
 	comparison
 
-	// Of the takes that were due when the run was warm:
+	// Of the takes that were due after the warm-up:
 	takes, failed int
 	local         int   // decided on the node
 	requests      int64 // to the store
 	latencies     []time.Duration
 }
 
-// overAdmission returns what was admitted too much, as a fraction of what the exact algorithm
+// overAdmission returns the excess of admitted takes, as a fraction of what the exact algorithm
 // admits.
 func (o *outcome) overAdmission() float64 { return fraction(o.over, o.exact) }
 
-// falseRejections returns what was rejected too much, as a fraction of the takes.
+// falseRejections returns the excess of rejected takes, as a fraction of all.
 func (o *outcome) falseRejections() float64 { return fraction(o.short, o.takes) }
 
 // localShare returns the fraction of the takes that were decided on the node.
@@ -44,14 +44,14 @@ func (o *outcome) perThousand() float64 { return 1000 * float64(o.requests) / fl
 
 func fraction(part, whole int) float64 { return float64(part) / float64(max(1, whole)) }
 
-// latency returns how long a take lasted that was longer than a fraction q of all.
+// latency returns the quantile q of the durations of takes.
 func (o *outcome) latency(q float64) time.Duration { return report.Quantile(q, o.latencies) }
 
-// took writes a latency.
+// took formats a latency.
 func (o *outcome) took(q float64) string { return report.Milliseconds(o.latency(q)) }
 
-// outcomes sums up the answers to arrivals by trial. Those that were due before warm count only for
-// the comparison.
+// outcomes sums up the answers by trial. Those of takes due before warm count only in the
+// comparison.
 func outcomes(trials []*trial, arrivals []arrival, answers []answer, warm time.Duration) []*outcome {
 	all := make([]*outcome, len(trials))
 	takes := make([][]decided, len(trials))

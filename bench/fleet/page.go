@@ -7,7 +7,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
-// section prints a title, what to know about the figures, and the head of their table.
+// section prints a title, a text about the figures, and the head of their table.
 func section(title, text string, columns ...any) {
 	fmt.Printf("\n### %s\n\n%s\n\n", title, text)
 	report.Columns(columns...)
@@ -17,14 +17,14 @@ func percent(fraction float64, digits int) string {
 	return fmt.Sprintf("%.*f %%", digits, 100*fraction)
 }
 
-// seconds writes a whole number of them, as windows and durations of runs are.
+// seconds formats a window or the duration of a run.
 func seconds(d time.Duration) string { return fmt.Sprintf("%g s", d.Seconds()) }
 
-// tolerable is how late a take may be made. Beyond it, the load was not the one that was meant.
+// tolerable is how late a take may be made. Beyond it, the load was not the intended one.
 const tolerable = 20 * time.Millisecond
 
-// noteTrouble prints what makes figures doubtful: that the machine did not keep up with the load,
-// and takes that were not answered in time, which count neither as admitted nor as rejected.
+// noteTrouble prints whether the machine kept up with the load, and how many takes got no answer in
+// time. Those count neither as admitted nor as rejected.
 func noteTrouble(results ...*result) {
 	var (
 		late          time.Duration

@@ -10,31 +10,29 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A run is trials that a fleet has at the same time. Takes are made when they are due, however long
-// others take: the load does not wait for the fleet.
+// A run is several trials on one fleet at the same time. A take is made when it is due, however
+// long others last: the load does not wait for the fleet.
 type run struct {
 	trials []*trial
 	nodes  int
 	length time.Duration
-	warm   time.Duration // up to then nothing is measured but admissions
-	pace   pace
-	seed   uint64
+	warm   time.Duration // until then only admissions are measured
 }
 
-// A result is what a run has found out.
+// A result is what a run has measured.
 type result struct {
 	outcomes []*outcome
-	late     time.Duration // 99 % of the takes were made at most so long after they were due
+	late     time.Duration // how long after they were due 99 % of the takes were made, at most
 }
 
-// lead is how long before its start a run is made ready.
+// lead is how long before its start a run is prepared.
 const lead = 100 * time.Millisecond
 
-// on has a fleet of new nodes on c decide the takes of r.
+// on measures r with a fleet of new nodes on c.
 func (r *run) on(c *cluster) (*result, error) {
 	of := make([][]arrival, len(r.trials))
 	for i, t := range r.trials {
-		of[i] = t.arrivals(i, r.nodes, r.length, r.pace, r.seed)
+		of[i] = t.arrivals(i, r.nodes, r.length)
 	}
 	arrivals := merge(of...)
 	f, err := newFleet(c, r.nodes, len(r.trials))
@@ -60,8 +58,8 @@ func (r *run) on(c *cluster) (*result, error) {
 	return res, nil
 }
 
-// drive makes the takes. It returns their answers, and the requests to the store since the run was
-// warm, by rule ID.
+// drive makes the takes. It returns their results, and the requests to the store after the warm-up
+// by rule ID.
 func (r *run) drive(f *fleet, arrivals []arrival, start time.Time) (answers []answer, requests []int64) {
 	answers = make([]answer, len(arrivals))
 	var before []int64
@@ -85,7 +83,7 @@ func (r *run) drive(f *fleet, arrivals []arrival, start time.Time) (answers []an
 	return answers, requests
 }
 
-// take makes the take a of the trial t, which is due at an instant.
+// take makes the take a of the trial t, which was due at an instant.
 func (n *node) take(t *trial, a *arrival, due time.Time, to *answer) {
 	begin := time.Now()
 	takes := []limiter.Take{{Rule: n.in(t.rule), Key: t.keys[a.key], Cost: 1}}
@@ -101,7 +99,7 @@ func (n *node) take(t *trial, a *arrival, due time.Time, to *answer) {
 	}
 }
 
-// lateness returns how late 99 % of the takes were at most.
+// lateness returns how late 99 % of the takes were, at most.
 func lateness(answers []answer) time.Duration {
 	late := make([]time.Duration, len(answers))
 	for i := range answers {

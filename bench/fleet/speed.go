@@ -8,11 +8,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
-// callers is how many goroutines make takes as fast as they can: enough to keep Redis busy when
-// each of them waits for it.
+// callers is how many goroutines make takes without a pause: enough to keep Redis busy when each
+// waits for it.
 const callers = 256
 
-// measureHotKey prints what takes of one key cost the store when they are made as fast as possible.
+// measureHotKey prints how many store requests are made for takes of one key without a pause.
 func measureHotKey(l *lab) error {
 	nodes, warm, length := 2, 3*time.Second, 5*time.Second
 	if l.short {
@@ -23,7 +23,7 @@ func measureHotKey(l *lab) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("%d nodes, one key, takes as fast as %d processors make them beside Redis, window of 60 s, a limit of %d;\n"+
+	text := fmt.Sprintf("%d nodes, one key, takes as fast as %d processors can make them beside Redis, window of 60 s, a limit of %d;\n"+
 		"measured for %s after %s.", nodes, runtime.NumCPU(), unlimited, seconds(length), seconds(warm))
 	section("One hot key", text,
 		"algorithm", "takes/s", "against strict", "store requests/s", "of takes", "goal", "", "not answered")
@@ -38,8 +38,7 @@ func measureHotKey(l *lab) error {
 	return nil
 }
 
-// measureSizes prints, and draws, what a fleet does as it grows: how fast it decides, and how
-// exact.
+// measureSizes prints, and draws, how fast and how exact a fleet decides as it grows.
 func measureSizes(l *lab) error {
 	sizes := []int{2, 5, 10, 20, 50, 100}
 	warm, length, exact := 4*time.Second, 3*time.Second, 10*time.Second
@@ -52,17 +51,17 @@ func measureSizes(l *lab) error {
 	return l.exactnessOf(sizes, exact)
 }
 
-// speedOf prints and draws how fast fleets of several sizes decide.
+// speedOf prints, and draws, how fast fleets of several sizes decide.
 func (l *lab) speedOf(sizes []int, warm, length time.Duration) error {
-	// Few keys: whatever a node decides, it refills the leases of each about twice a second, and a
+	// Few keys: a node refills the leases of each about twice a second, whatever it decides, and a
 	// hundred nodes share one machine's Redis.
 	const keys = 10
-	text := fmt.Sprintf("All nodes share the processors of this machine, with Redis: where takes/s stay the same, a take costs a node as\n"+
-		"much in a large fleet as in a small one. %d keys by Zipf(1.1), takes as fast as it goes, windows of 60 s, limits not binding;\n"+
-		"measured for %s after %s.", keys, seconds(length), seconds(warm))
+	text := fmt.Sprintf("All nodes share the processors of this machine with Redis. Where takes/s stay the same, a take costs a node as\n"+
+		"much in a large fleet as in a small one. %d keys by Zipf(1.1), takes without a pause, windows of 60 s, limits out of reach;\n"+
+		"measured for %s after %s. CPU is processor time per take. Requests are those to the store: per 1000 takes, and per second\n"+
+		"and node.", keys, seconds(length), seconds(warm))
 	section("How fast fleets of several sizes decide", text,
-		"nodes", "takes/s", "against strict", "processor time per take", "store requests per 1000 takes", "store requests/s and node",
-		"strict: takes/s", "strict: processor time per take", "not answered")
+		"nodes", "takes/s", "against strict", "CPU", "per 1000", "per s, node", "strict: takes/s", "CPU", "failed")
 	c := newCurves("Takes per second against nodes, on the processors of one machine", "nodes", "takes/s")
 	for _, nodes := range sizes {
 		all, err := saturated(l.cluster, []policy{strict, leases[0]}, shape{keys: keys, exponent: 1.1}, nodes, warm, length)

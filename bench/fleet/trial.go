@@ -9,7 +9,7 @@ import (
 
 const (
 	maxKeys   = 4_000_000   // more than any measurement has
-	unlimited = 100_000_000 // events per window, which no trial comes near
+	unlimited = 100_000_000 // events per window, out of reach of all trials
 )
 
 // A policy is how a limit is enforced.
@@ -19,7 +19,7 @@ type policy struct {
 	overshoot float64 // max_overshoot, as a fraction of the limit
 }
 
-// strict is what leases are compared with: the store decides every take.
+// strict is the baseline of leases: the store decides every take.
 var strict = policy{strict: true}
 
 // leasing returns the policy of an algorithm with the default max_overshoot.
@@ -37,7 +37,7 @@ func (p policy) String() string {
 	return fmt.Sprintf("%v, %g %%", p.kind, 100*p.overshoot)
 }
 
-// bound returns by what fraction of the limit a fleet may exceed it.
+// bound returns the fraction of the limit by which a fleet may exceed it.
 func (p policy) bound() float64 { return p.overshoot }
 
 // rule returns the rule that enforces a limit.
@@ -48,15 +48,15 @@ func (p policy) rule(id uint32, l limiter.Limit) (*limiter.Rule, error) {
 	})
 }
 
-// A trial is takes of some keys under one rule.
+// A trial is a series of takes of some keys under one rule.
 type trial struct {
 	policy policy
 	shape  shape
 	rate   float64 // takes per second, of all keys and nodes
 	window time.Duration
 
-	// load is the number of events that the takes of the busiest key want, as a fraction of what
-	// the limit allows it within the run. If it is 0, the limit is not binding.
+	// load is the number of takes of the busiest key, as a fraction of what the limit allows it
+	// within the run. With 0, the limit is out of reach.
 	load float64
 
 	rule *limiter.Rule // made when the run begins
@@ -65,8 +65,8 @@ type trial struct {
 
 // events returns the limit for a run of this length.
 //
-// A window algorithm allows the limit in each window of the run, of which there is at least one. A
-// bucket allows its burst and what refills: in a run as long as the window, twice the limit.
+// A window algorithm allows the limit in each window of the run, which has at least one. A bucket
+// allows its burst and the refill: in a run as long as the window, twice the limit.
 func (t *trial) events(length time.Duration) int64 {
 	if t.load == 0 {
 		return unlimited
@@ -90,7 +90,7 @@ func (t *trial) prepare(number int, window, length time.Duration) (err error) {
 	return err
 }
 
-// ruleOf returns the ID of the rule of the trial with this number.
+// ruleOf returns the rule ID of the trial with this number.
 func ruleOf(number int) uint32 { return uint32(number) + 1 }
 
 // headStart is how long before the start of a run its windows may have begun, in microseconds.
@@ -99,10 +99,9 @@ const headStart = 5_000
 // windowAt returns the length nearest to nominal with which a window begins at the instant start,
 // or up to headStart before.
 //
-// Windows follow each other from the Unix epoch, so a run would wait for up to an hour for the next
-// hour to begin. But some 500,000 hours have passed since 1970, and a window that is a few
-// milliseconds longer begins at quite another time. The lengths differ from the nominal ones by
-// less than 1 %.
+// Windows follow each other from the Unix epoch, so a run could wait an hour for the next full
+// hour. But some 500,000 hours have passed since 1970, so windows a few milliseconds longer begin
+// at quite another time. The lengths differ from the nominal ones by less than 1 %.
 func windowAt(start limiter.Instant, nominal time.Duration) time.Duration {
 	length := nominal.Microseconds()
 	for off := int64(0); ; off++ {

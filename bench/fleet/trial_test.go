@@ -8,7 +8,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-func TestWindowsBeginWithTheRun(t *testing.T) {
+func TestWindowAtBeginsAWindow(t *testing.T) {
 	for _, nominal := range []time.Duration{time.Second, time.Minute, time.Hour} {
 		for _, start := range []limiter.Instant{epoch, epoch + 1, epoch + 30_000_000, epoch + 1_234_567_891, epoch - 1} {
 			got := windowAt(start, nominal)
@@ -22,7 +22,7 @@ func TestWindowsBeginWithTheRun(t *testing.T) {
 	}
 }
 
-func TestEvents(t *testing.T) {
+func TestLimitFollowsLoad(t *testing.T) {
 	bucket, fixed := leasing(limiter.TokenBucket), leasing(limiter.FixedWindow)
 	one, zipfed := shape{keys: 1}, shape{keys: 3, exponent: 1}
 	for _, c := range []struct {
@@ -46,9 +46,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestLoadIsOfWhatTheAlgorithmAllows has each exact algorithm decide takes that come regularly, at
-// twice what it allows.
-func TestLoadIsOfWhatTheAlgorithmAllows(t *testing.T) {
+// Each exact algorithm decides regular takes, at twice the rate that it allows.
+func TestAlgorithmsAdmitTheFractionOfTheLoad(t *testing.T) {
 	const length = 10 * time.Second
 	for _, window := range []time.Duration{time.Second, 10 * time.Second, time.Minute} {
 		for kind := limiter.TokenBucket; kind <= limiter.FixedWindow; kind++ {

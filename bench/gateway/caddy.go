@@ -20,8 +20,8 @@ type lab struct {
 	dir  string // for their files
 	pins affinity
 
-	redis   string // address of the Redis that some of them count in
-	started int    // how many of those there were: each has counts of its own
+	redis   string // address of the Redis that some Caddys count in
+	started int    // number of these Caddys: each has its own key prefix
 }
 
 // A caddy is a running Caddy with one site.
@@ -30,7 +30,7 @@ type caddy struct {
 	port int
 }
 
-// start starts a Caddy whose only site has the directives of v, and returns when it accepts
+// start starts a Caddy whose only site has the given directives, and returns when it accepts
 // connections.
 func (l *lab) start(v *variant, site string) (*caddy, error) {
 	binary, options := v.binary, ""
@@ -48,11 +48,11 @@ func (l *lab) start(v *variant, site string) (*caddy, error) {
 		return nil, err
 	}
 	if out, err := l.command(binary, "validate", config).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%s does not accept the configuration below: %w\n%s\n%s", binary, err, text, out)
+		return nil, fmt.Errorf("%s rejects this configuration: %w\n%s\n%s", binary, err, text, out)
 	}
 
 	c := &caddy{cmd: l.command(binary, "run", config), port: port}
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // no Caddy outlives an interrupted run
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // Caddy dies with an interrupted run
 	if err := l.pins.onCaddysCPUs(c.cmd.Start); err != nil {
 		return nil, err
 	}
@@ -90,9 +90,9 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// cpuTime returns the processor time that c has used: the sum over its threads, in nanoseconds,
-// where the process's own count has hundredths of a second. Go's threads do not end, so it never
-// falls.
+// cpuTime returns the processor time of c. It is the sum over the threads, which is exact to the
+// nanosecond; the count of the process has hundredths of a second. Go's threads do not end, so the
+// sum never falls.
 func (c *caddy) cpuTime() (sum time.Duration, err error) {
 	threads, err := procfs.AllThreads(c.cmd.Process.Pid)
 	if err != nil {
@@ -108,7 +108,7 @@ func (c *caddy) cpuTime() (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// resident returns the memory of c that is in RAM, in bytes.
+// resident returns the memory that c has in RAM, in bytes.
 func (c *caddy) resident() (float64, error) {
 	p, err := procfs.NewProc(c.cmd.Process.Pid)
 	if err != nil {

@@ -18,7 +18,7 @@ type affinity struct {
 }
 
 // pin moves this process to the last processor that it may use, and leaves n others to Caddy. If n
-// is 0, or on a machine with one processor, both share all.
+// is 0 or there is only one processor, both share all.
 func pin(n int) (a affinity, err error) {
 	var all unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &all); err != nil {
@@ -39,7 +39,7 @@ func pin(n int) (a affinity, err error) {
 	for _, cpu := range cpus[:min(n, last)] {
 		a.caddy.Set(cpu)
 	}
-	// New threads inherit the processors of the one that makes them.
+	// New threads inherit the processors of the thread that starts them.
 	threads, err := procfs.AllThreads(os.Getpid())
 	if err != nil {
 		return a, err
@@ -52,7 +52,7 @@ func pin(n int) (a affinity, err error) {
 	return a, nil
 }
 
-// onCaddysCPUs calls start, which starts a process, so that the process gets Caddy's processors.
+// onCaddysCPUs calls start, which starts a process on Caddy's processors.
 func (a *affinity) onCaddysCPUs(start func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

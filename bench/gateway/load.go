@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A client keeps a number of connections to one Caddy busy: each sends its next request when the
-// response to the last one is complete. It is one thread that waits with epoll and looks at no more
-// of a response than it has to, because it must not be what limits the rate.
+// A client has several connections to one Caddy. Each sends its next request when the response to
+// the last one is complete. The client must not limit the rate, so it is one thread that waits with
+// epoll and reads no more of a response than necessary.
 type client struct {
 	epoll int
 	conns map[int32]*conn // by file descriptor
@@ -23,7 +23,7 @@ type client struct {
 
 type conn struct {
 	fd  int
-	due time.Duration // from when the request counts, since the load began
+	due time.Duration // when the request counts from, since the load began
 	n   int           // bytes of the response in buf
 	buf [8 << 10]byte
 }
@@ -62,13 +62,13 @@ func (c *client) open(port int) error {
 	return c.watch(fd)
 }
 
-// watch has wait return when fd can be read.
+// watch makes wait return when fd can be read.
 func (c *client) watch(fd int) error {
 	return unix.EpollCtl(c.epoll, unix.EPOLL_CTL_ADD, fd,
 		&unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)})
 }
 
-// wait returns what can be read, once there is something.
+// wait returns the descriptors that can be read, once there are any.
 func (c *client) wait(events []unix.EpollEvent) ([]unix.EpollEvent, error) {
 	for {
 		ready, err := unix.EpollWait(c.epoll, events, int(patience.Milliseconds()))
@@ -91,9 +91,9 @@ func (c *client) close() {
 	unix.Close(c.epoll)
 }
 
-// A load says which requests a client sends.
+// A load is the number and the pace of the requests that a client sends.
 type load struct {
-	requests int           // in all; 0 for as many as there is time for
+	requests int           // in all; 0 for no limit
 	duration time.Duration // after it no request is sent; 0 for no end
 
 	// every is the time from one request to the next in a steady load. If it is 0, each connection
@@ -101,22 +101,23 @@ type load struct {
 	every time.Duration
 }
 
-// steady returns a load of requests that are due every so often for some time.
+// steady returns a load of requests that are due at regular intervals.
 func steady(every, duration time.Duration) load {
 	return load{requests: int(duration / every), every: every}
 }
 
-// send sends requests until the load ends, and waits for the last responses. It returns how long
-// each request took, and how long all of them took. A response with another status than want is an
+// send sends requests until the load ends, and waits for the last responses. It returns the
+// duration of each request and of all together. A response with another status than want is an
 // error.
 //
-// In a steady load a request counts from when it is due, also when all connections are busy then,
-// as a user does not know of the other requests. Else it counts from when it is sent.
+// In a steady load, a request counts from the instant at which it is due, even if all connections
+// are busy then: a user does not know of the other requests. Otherwise it counts from when it is
+// sent.
 func (c *client) send(r *requests, l load, want int) (latencies []time.Duration, took time.Duration, err error) {
 	start, sent := time.Now(), 0
 	end := patience + time.Duration(l.requests)*l.every // of a steady load
 	latencies = make([]time.Duration, 0, l.requests)
-	idle := make([]*conn, 0, len(c.conns)+l.requests) // in the order in which they became so
+	idle := make([]*conn, 0, len(c.conns)+l.requests) // the longest idle first
 	for _, k := range c.conns {
 		idle = append(idle, k)
 	}
@@ -130,12 +131,12 @@ func (c *client) send(r *requests, l load, want int) (latencies []time.Duration,
 	more := func(now time.Duration) bool {
 		return (l.requests == 0 || sent < l.requests) && (l.duration == 0 || now < l.duration)
 	}
-	// sendDue sends what is due at now, as far as there are idle connections.
+	// sendDue sends the requests that are due at now, while there are idle connections.
 	sendDue := func(now time.Duration) error {
 		for len(idle) > 0 && more(now) {
 			k := idle[0]
 			if k.due = now; l.every > 0 {
-				k.due = time.Duration(sent+1) * l.every // at a tick of the timer, which was started after start
+				k.due = time.Duration(sent+1) * l.every // at a tick of the timer, which started after start
 			}
 			if k.due > now {
 				return nil
@@ -164,7 +165,7 @@ func (c *client) send(r *requests, l load, want int) (latencies []time.Duration,
 		}
 		for _, e := range ready {
 			if int(e.Fd) == timer {
-				var ticks [8]byte // since it was read last
+				var ticks [8]byte // since the last read
 				_, _ = unix.Read(timer, ticks[:])
 			} else {
 				k := c.conns[e.Fd]
@@ -185,8 +186,8 @@ func (c *client) send(r *requests, l load, want int) (latencies []time.Duration,
 	return latencies, time.Since(start), nil
 }
 
-// ticks returns a timer that c waits for too. It follows the kernel's clock: epoll itself waits for
-// whole milliseconds.
+// ticks returns a timer that c also waits for. It uses the kernel's clock, because epoll itself
+// waits for whole milliseconds.
 func (c *client) ticks(every time.Duration) (fd int, err error) {
 	fd, err = unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
 	if err != nil {
@@ -217,8 +218,8 @@ var (
 	contentLength = []byte("\r\nContent-Length: ")
 )
 
-// read reads what has arrived of a response, and reports whether it is complete. Another status
-// than the wanted one, three digits, is an error.
+// read reads more of a response, and reports whether it is complete. Another status than wanted, of
+// three digits, is an error.
 func (k *conn) read(wanted string) (complete bool, err error) {
 	n, err := unix.Read(k.fd, k.buf[k.n:])
 	if err != nil {
@@ -254,29 +255,21 @@ func (k *conn) read(wanted string) (complete bool, err error) {
 	return true, nil
 }
 
-// requests are the bytes of requests, one after another, made before anything is measured.
+// requests are sent one after another, and again from the first. They are made before anything is
+// measured.
 type requests struct {
-	text []byte
-	ends []int
-	next int
+	texts [][]byte
+	next  int
 }
 
-// take returns the next request; after the last comes the first.
+// take returns the next request.
 func (r *requests) take() []byte {
-	if r.next == len(r.ends) {
-		r.next = 0
-	}
-	start := 0
-	if r.next > 0 {
-		start = r.ends[r.next-1]
-	}
-	end := r.ends[r.next]
+	text := r.texts[r.next%len(r.texts)]
 	r.next++
-	return r.text[start:end]
+	return text
 }
 
-// distinct returns n requests, each with an API key and a tenant that no other has, in random
-// order.
+// distinct returns n requests in random order, each with its own API key and tenant.
 func distinct(n int) *requests {
 	r := new(requests)
 	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(n) {
@@ -293,7 +286,6 @@ func same() *requests {
 }
 
 func (r *requests) add(key, tenant string) {
-	r.text = fmt.Appendf(r.text, "GET /v1/items HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Api-Key: %s\r\nX-Tenant: %s\r\n\r\n",
-		key, tenant)
-	r.ends = append(r.ends, len(r.text))
+	r.texts = append(r.texts, fmt.Appendf(nil,
+		"GET /v1/items HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Api-Key: %s\r\nX-Tenant: %s\r\n\r\n", key, tenant))
 }

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// TestSteadyLoadCountsFromWhenRequestsAreDue has a server that holds the first request back, while
-// others become due behind it on the only connection.
-func TestSteadyLoadCountsFromWhenRequestsAreDue(t *testing.T) {
+// The server holds back the first request, while others become due behind it on the only
+// connection.
+func TestSteadyLoadMeasuresFromDueInstant(t *testing.T) {
 	const held, every, n = 50 * time.Millisecond, time.Millisecond, 60
 	var first sync.Once
 	k := dialServer(t, 1, func(http.ResponseWriter, *http.Request) {
@@ -34,7 +34,7 @@ func TestSteadyLoadCountsFromWhenRequestsAreDue(t *testing.T) {
 	}
 }
 
-func TestSendRefusesAnotherStatus(t *testing.T) {
+func TestSendRejectsOtherStatus(t *testing.T) {
 	k := dialServer(t, 2, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) })
 	_, _, err := k.send(same(), load{requests: 5}, 200)
 	if want := "a response with status 429, want 200"; err == nil || !strings.Contains(err.Error(), want) {
@@ -42,7 +42,7 @@ func TestSendRefusesAnotherStatus(t *testing.T) {
 	}
 }
 
-func TestSendEnds(t *testing.T) {
+func TestSendEndsWithTheLoad(t *testing.T) {
 	k := dialServer(t, 3, func(http.ResponseWriter, *http.Request) {})
 	for _, l := range []load{{requests: 1}, {requests: 50}, {duration: 20 * time.Millisecond}} {
 		latencies, took, err := k.send(same(), l, 200)

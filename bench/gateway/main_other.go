@@ -6,5 +6,5 @@ package main
 import "log"
 
 func main() {
-	log.Fatal("gateway: it reads /proc and waits with epoll, so it needs Linux: run it in a container")
+	log.Fatal("gateway: it needs Linux, for /proc and epoll: use a container")
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
-// compare fills in the figures of c's variants.
+// compare measures the variants of c.
 func (l *lab) compare(c *comparison) error {
 	upstream, stop, err := serveUpstream()
 	if err != nil {
@@ -31,7 +31,7 @@ func (l *lab) compare(c *comparison) error {
 			return fmt.Errorf("%s: %w", v.name, err)
 		}
 		defer k.gateway.stop()
-		if k.client, err = dial(k.gateway.port, l.conns); err != nil {
+		if k.client, err = dial(k.gateway.port, connections); err != nil {
 			return fmt.Errorf("%s: %w", v.name, err)
 		}
 		defer k.client.close()
@@ -44,12 +44,12 @@ func (l *lab) compare(c *comparison) error {
 	if err := l.turns(all, func(k *contender) error { return k.saturate(l.round) }); err != nil {
 		return err
 	}
-	c.pace = l.load * c.variants[0].rates.Median()
+	c.pace = loadFraction * c.variants[0].rates.Median()
 	steady := steady(time.Duration(float64(time.Second)/c.pace), l.round/2)
 	return l.turns(all, func(k *contender) error { return k.delay(steady) })
 }
 
-// A contender is a variant whose gateway is running.
+// A contender is a variant with a running gateway.
 type contender struct {
 	*variant
 	gateway  *caddy
@@ -58,11 +58,11 @@ type contender struct {
 	status   int // of every response
 }
 
-// turns has the contenders take turns at something in each round.
+// turns calls do for each contender in each round.
 func (l *lab) turns(all []*contender, do func(*contender) error) error {
 	for round := range l.rounds {
 		for turn := range all {
-			k := all[(round+turn)%len(all)] // so that none always follows the same other
+			k := all[(round+turn)%len(all)] // none always follows the same other
 			if err := do(k); err != nil {
 				return fmt.Errorf("%s: %w", k.name, err)
 			}
@@ -71,19 +71,15 @@ func (l *lab) turns(all []*contender, do func(*contender) error) error {
 	return nil
 }
 
-// warm sends every request once, and stores which requests to go on with.
+// warm sends every request once, and keeps the requests for the rounds.
 func (l *lab) warm(c *comparison, k *contender) error {
-	if !c.exhaust {
-		n := l.keys
-		if c.keys > 0 {
-			n = c.keys
-		}
-		k.requests = distinct(n)
-		_, _, err := k.client.send(k.requests, load{requests: n}, c.status)
+	if !c.exhausted {
+		k.requests = distinct(c.keys)
+		_, _, err := k.client.send(k.requests, load{requests: c.keys}, c.status)
 		return err
 	}
 	k.requests = same()
-	if !k.rejects { // spend the limit first
+	if !k.unlimited { // exhaust the limit first
 		first, err := dial(k.gateway.port, 1)
 		if err != nil {
 			return err
@@ -97,7 +93,7 @@ func (l *lab) warm(c *comparison, k *contender) error {
 	return err
 }
 
-// saturate adds the figures of a round in which all connections are busy.
+// saturate measures a round in which all connections are busy.
 func (k *contender) saturate(round time.Duration) error {
 	before, err := k.gateway.cpuTime()
 	if err != nil {
@@ -117,7 +113,7 @@ func (k *contender) saturate(round time.Duration) error {
 	return nil
 }
 
-// delay adds the figures of a round whose load leaves the gateway idle most of the time.
+// delay measures a round whose load leaves the gateway idle most of the time.
 func (k *contender) delay(l load) error {
 	latencies, _, err := k.client.send(k.requests, l, k.status)
 	if err != nil {
@@ -129,41 +125,28 @@ func (k *contender) delay(l load) error {
 	return nil
 }
 
-// weigh fills in the resident memory of rows: the median of three fresh processes after one request
-// of each key.
-func (l *lab) weigh(rows []*memoryRow) error {
-	for _, row := range rows {
-		var samples report.Series
-		for range 3 {
-			resident, err := l.weighOnce(row)
-			if err != nil {
-				return fmt.Errorf("%s: %w", row.name, err)
-			}
-			samples = append(samples, resident)
-		}
-		row.resident = samples.Median()
-	}
-	return nil
-}
-
-func (l *lab) weighOnce(row *memoryRow) (float64, error) {
-	g, err := l.start(&row.variant, row.site)
+// weigh measures the resident memory of a fresh process of v, after one request of each key.
+func (l *lab) weigh(v *variant) error {
+	g, err := l.start(v, v.site)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer g.stop()
-	k, err := dial(g.port, l.conns)
+	k, err := dial(g.port, connections)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer k.close()
 	if _, _, err := k.send(distinct(l.keys), load{requests: l.keys}, 200); err != nil {
-		return 0, err
+		return err
 	}
-	return g.resident()
+	resident, err := g.resident()
+	v.resident = append(v.resident, resident)
+	return err
 }
 
-// serveUpstream answers every request with ok, beside the load generator, until stop is called.
+// serveUpstream responds ok to every request until stop is called. It runs beside the load
+// generator.
 func serveUpstream() (port int, stop func(), err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/prometheus/procfs"
@@ -10,7 +11,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
-// printMachine prints what the figures below it depend on.
+// printMachine prints what the figures depend on.
 func printMachine(a affinity) {
 	report.Head("go run ./gateway")
 	model := "unknown"
@@ -28,28 +29,38 @@ func printMachine(a affinity) {
 
 func printThroughput(c *comparison) {
 	fmt.Printf("\n### %s\n\n", c.title)
-	report.Columns("variant", "requests/s", "ratio (least to greatest)", "processor time per request", "ratio", "goal")
-	base := c.variants[0]
-	for i, v := range c.variants {
-		ratio, goal := v.rates.Over(base.rates), ""
-		if i == 1 && c.goal > 0 {
-			goal = fmt.Sprintf("%.2f: %s", c.goal, report.Met(ratio.Median() >= c.goal))
-		}
-		report.Row(v.name, fmt.Sprintf("%.0f", v.rates.Median()), ratio.Spread("%.3f", ""),
-			fmt.Sprintf("%.1f µs", v.cpu.Median()), fmt.Sprintf("%.3f", base.cpu.Over(v.cpu).Median()), goal)
+	rates, same := make(map[string]report.Series), ""
+	for _, v := range c.variants {
+		rates[v.name] = v.rates
+		same = cmp.Or(same, v.same)
 	}
+	report.Columns("variant", "requests/s", "ratio (least to greatest)", "CPU", "ratio", "to "+same, "goal")
+	base := c.variants[0]
+	for _, v := range c.variants {
+		to, goal := "", ""
+		if other := rates[v.same]; other != nil {
+			ratio := v.rates.Over(other).Median()
+			to = fmt.Sprintf("%.3f", ratio)
+			if v.goal > 0 {
+				goal = fmt.Sprintf("%.2f: %s", v.goal, report.Met(ratio >= v.goal))
+			}
+		}
+		report.Row(v.name, fmt.Sprintf("%.0f", v.rates.Median()), v.rates.Over(base.rates).Spread("%.3f", ""),
+			fmt.Sprintf("%.1f µs", v.cpu.Median()), fmt.Sprintf("%.3f", base.cpu.Over(v.cpu).Median()), to, goal)
+	}
+	fmt.Print("\nCPU is processor time per request.\n")
 }
 
-// latencyGoal is by how much the p99 of the second variant may be above that of the first, in
+// latencyGoal is by how much the p99 of a variant with a goal may be above that of the first, in
 // milliseconds.
 const latencyGoal = 1.0
 
 func printLatency(c *comparison) {
 	fmt.Printf("\nLatency of the same at %.0f requests/s:\n\n", c.pace)
 	report.Columns("variant", "p50", "p99", "p99 above the first (least to greatest)", "goal")
-	for i, v := range c.variants {
+	for _, v := range c.variants {
 		above, goal := v.p99.Minus(c.variants[0].p99), ""
-		if i == 1 {
+		if v.goal > 0 {
 			goal = fmt.Sprintf("< %g ms: %s", latencyGoal, report.Met(above.Median() < latencyGoal))
 		}
 		report.Row(v.name, fmt.Sprintf("%.3f ms", v.p50.Median()), fmt.Sprintf("%.3f ms", v.p99.Median()),
@@ -57,14 +68,18 @@ func printLatency(c *comparison) {
 	}
 }
 
-func printMemory(o options, rows []*memoryRow) {
+// memoryGoal is how much more memory the second row may have than the first, in bytes.
+const memoryGoal = 100_000_000
+
+func printMemory(o options, variants []*variant) {
 	fmt.Printf("\n### Resident memory after one request of each of %d keys with limit 1000\n\n", o.keys)
 	report.Columns("variant", "resident", "above Caddy's own", "goal")
-	for i, row := range rows {
-		above, goal := row.resident-rows[0].resident, ""
+	for i, v := range variants {
+		resident, goal := v.resident.Median(), ""
+		above := resident - variants[0].resident.Median()
 		if i == 1 {
 			goal = fmt.Sprintf("< %.0f MB: %s", memoryGoal/1e6, report.Met(above < memoryGoal))
 		}
-		report.Row(row.name, fmt.Sprintf("%.0f MB", row.resident/1e6), fmt.Sprintf("%.0f MB", above/1e6), goal)
+		report.Row(v.name, fmt.Sprintf("%.0f MB", resident/1e6), fmt.Sprintf("%.0f MB", above/1e6), goal)
 	}
 }

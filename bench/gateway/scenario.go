@@ -4,35 +4,39 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
-// A comparison is one measurement of several variants of a gateway that answer the same requests.
+// A comparison measures several variants of a gateway that serve the same requests. The first is
+// the baseline.
 type comparison struct {
 	id, title string
-	goal      float64 // the least ratio of the second variant to the first; 0 for none
-	status    int     // of every response
-	exhaust   bool    // one client beyond its limit, instead of many within theirs
-	upstream  bool    // the sites proxy to %UPSTREAM%
-	keys      int     // distinct ones; 0 for those of the flag
+	status    int  // of every response
+	exhausted bool // one client beyond its limit, instead of many within theirs
+	keys      int  // distinct ones
 	variants  []*variant
 
 	pace float64 // requests per second while latency was measured
 }
 
-// A variant is a way to configure Caddy, and what was measured of it. The first of a comparison is
-// its baseline.
+// A variant is a configuration of Caddy, and what was measured of it.
 type variant struct {
 	name, binary, site string
-	redis              bool // it counts there, for a fleet
-	rejects            bool // every request: there is no limit to spend first
+	redis              bool // counts in Redis, for a fleet
+	unlimited          bool // has no limit to exhaust before it rejects
+
+	same string  // the name of the variant that writes the same responses; empty for none
+	goal float64 // the least ratio of requests per second to that variant; 0 for none
 
 	rates report.Series // requests per second, by round
 	cpu   report.Series // microseconds of Caddy's processor time per request, by round
 
-	p50, p99 report.Series // milliseconds from when a request was due to its answer, by round
+	p50, p99 report.Series // milliseconds from when a request was due to its response, by round
+
+	resident report.Series // bytes, by process
 }
 
 const (
@@ -66,8 +70,17 @@ const (
 		}
 	}
 `
-	// staticRejection gives the same answer as a rejection, by ordinary directives.
-	staticRejection = `	header {
+	// sameHeaders writes the headers of three zones, by an ordinary directive.
+	sameHeaders = `	header {
+		X-RateLimit-Limit 1000
+		X-RateLimit-Remaining 999
+		X-RateLimit-Reset 1795273972
+		RateLimit "\"address\";r=999999999;t=1, \"api_key\";r=999;t=1, \"tenant\";r=999;t=1"
+		RateLimit-Policy "\"address\";q=1000000000;w=60, \"api_key\";q=1000;w=60, \"tenant\";q=1000;w=60"
+	}
+`
+	// sameRejection writes the response of a rejection, by ordinary directives.
+	sameRejection = `	header {
 		X-RateLimit-Limit 1
 		X-RateLimit-Remaining 0
 		X-RateLimit-Reset 1795273972
@@ -79,127 +92,86 @@ const (
 	}
 	respond "{\"error\":{\"code\":\"RATE_LIMIT_EXCEEDED\",\"message\":\"Rate limit of 1 request per 86400 seconds exceeded\"}}" 429
 `
-	answer = "\trespond ok\n"
-	proxy  = "\treverse_proxy 127.0.0.1:%UPSTREAM%\n"
+	respond = "\trespond ok\n"
+	proxy   = "\treverse_proxy 127.0.0.1:%UPSTREAM%\n"
 )
 
-// threeWide are three zones with limits that a few keys do not reach.
-var threeWide = strings.ReplaceAll(threeZones, "limit 1000/1m", "limit 1000000/1m")
+// highZones are three zones with limits that a few keys do not reach.
+var highZones = strings.ReplaceAll(threeZones, "limit 1000/1m", "limit 1000000/1m")
 
-// warmKeys is how many keys there are where a node is to lease: each has many requests while a
-// lease lasts.
-const warmKeys = 100
+// fewKeys is how many keys there are where a node is to lease: each has many requests while a lease
+// lasts.
+const fewKeys = 100
 
-// comparisons returns what is measured, without the peer unless there is one.
+// comparisons returns what is measured, without variants whose binary is not given.
 func comparisons(o options) []*comparison {
-	exhausted := func(options string) string {
-		return "\trate_limit {\n\t\tzone api_key {\n\t\t\tkey {http.request.header.X-Api-Key}\n\t\t\tlimit 1/24h\n\t\t}\n" +
-			options + "\t}\n" + answer
+	within := func(id, where string, keys int, zones, rest string, redis bool, more ...*variant) *comparison {
+		return &comparison{
+			id: id, status: 200, keys: keys,
+			title: fmt.Sprintf("Requests within their limits, counted in %s, %d keys, `%s`", where, keys, strings.Fields(rest)[0]),
+			variants: append([]*variant{
+				{name: "Caddy without the handler", binary: o.caddy, site: rest},
+				{name: "`header`", binary: o.caddy, site: sameHeaders + rest},
+				{name: "fleetlimit", binary: o.caddy, redis: redis, site: zones + rest, same: "`header`", goal: 0.90},
+			}, more...),
+		}
+	}
+	noHeaders := func(zones string, redis bool) *variant {
+		site := strings.Replace(zones, "rate_limit {\n", "rate_limit {\n\t\theaders none\n", 1) + respond
+		return &variant{name: "fleetlimit, `headers none`", binary: o.caddy, redis: redis, site: site}
+	}
+	peer := func(rest string) *variant {
+		return &variant{name: "caddy-ratelimit, one zone", binary: o.peer, site: peerZone + rest}
+	}
+	exhausted := func(settings string) string {
+		return strings.Replace(oneZone, "1000/1m\n\t\t}\n", "1/24h\n\t\t}\n"+settings, 1) + respond
 	}
 	all := []*comparison{
+		within("respond", "memory", o.keys, threeZones, respond, false,
+			noHeaders(threeZones, false),
+			&variant{name: "fleetlimit, one zone", binary: o.caddy, site: oneZone + respond},
+			peer(respond)),
+		within("proxy", "memory", o.keys, threeZones, proxy, false, peer(proxy)),
+		within("redis", "Redis", fewKeys, highZones, respond, true,
+			noHeaders(highZones, true),
+			&variant{name: "fleetlimit, `mode strict`", binary: o.caddy, redis: true,
+				site: strings.ReplaceAll(highZones, "/1m\n", "/1m\n\t\t\tmode strict\n") + respond}),
+		within("redis-many", "Redis", 10*fewKeys, highZones, respond, true),
+		within("redis-proxy", "Redis", fewKeys, highZones, proxy, true),
 		{
-			id: "respond", status: 200, goal: 0.93,
-			title: fmt.Sprintf("Requests within their limits, %d keys, `respond ok`", o.keys),
-			variants: []*variant{
-				{name: "Caddy without the handler", binary: o.caddy, site: answer},
-				{name: "fleetlimit, three zones", binary: o.caddy, site: threeZones + answer},
-				{name: "fleetlimit, three zones, `headers none`", binary: o.caddy, site: withoutHeaders(threeZones) + answer},
-				{name: "fleetlimit, one zone", binary: o.caddy, site: oneZone + answer},
-				{name: "caddy-ratelimit, one zone", binary: o.peer, site: peerZone + answer},
-			},
-		}, {
-			id: "proxy", status: 200, upstream: true, goal: 0.93,
-			title: fmt.Sprintf("Requests within their limits, %d keys, `reverse_proxy`", o.keys),
-			variants: []*variant{
-				{name: "Caddy without the handler", binary: o.caddy, site: proxy},
-				{name: "fleetlimit, three zones", binary: o.caddy, site: threeZones + proxy},
-				{name: "caddy-ratelimit, one zone", binary: o.peer, site: peerZone + proxy},
-			},
-		}, {
-			id: "redis", status: 200, goal: 0.93, keys: warmKeys,
-			title: fmt.Sprintf("Requests within their limits, counted in Redis, %d keys, `respond ok`", warmKeys),
-			variants: []*variant{
-				{name: "Caddy without the handler", binary: o.caddy, site: answer},
-				{name: "fleetlimit, three zones, leases", binary: o.caddy, redis: true, site: threeWide + answer},
-				{name: "fleetlimit, three zones, leases, `headers none`", binary: o.caddy, redis: true, site: withoutHeaders(threeWide) + answer},
-				{name: "fleetlimit, three zones, `mode strict`", binary: o.caddy, redis: true,
-					site: strings.ReplaceAll(threeWide, "/1m\n", "/1m\n\t\t\tmode strict\n") + answer},
-			},
-		}, {
-			id: "redis-many", status: 200, keys: 10 * warmKeys,
-			title: fmt.Sprintf("Requests within their limits, counted in Redis, %d keys, `respond ok`", 10*warmKeys),
-			variants: []*variant{
-				{name: "Caddy without the handler", binary: o.caddy, site: answer},
-				{name: "fleetlimit, three zones, leases", binary: o.caddy, redis: true, site: threeWide + answer},
-			},
-		}, {
-			id: "redis-proxy", status: 200, goal: 0.93, keys: warmKeys, upstream: true,
-			title: fmt.Sprintf("Requests within their limits, counted in Redis, %d keys, `reverse_proxy`", warmKeys),
-			variants: []*variant{
-				{name: "Caddy without the handler", binary: o.caddy, site: proxy},
-				{name: "fleetlimit, three zones, leases", binary: o.caddy, redis: true, site: threeWide + proxy},
-			},
-		}, {
-			id: "reject", status: 429, goal: 0.90, exhaust: true,
+			id: "reject", status: 429, exhausted: true,
 			title: "Rejections of an exhausted key",
 			variants: []*variant{
-				{name: "Caddy with `respond 429`", binary: o.caddy, site: "\trespond 429\n", rejects: true},
-				{name: "fleetlimit, defaults", binary: o.caddy, site: exhausted("")},
-				{name: "fleetlimit, defaults, counted in Redis", binary: o.caddy, redis: true, site: exhausted("")},
-				{name: "Caddy that only writes the same response", binary: o.floor, site: "\tfloor\n", rejects: true},
-				{name: "Caddy with the same headers and `respond 429`", binary: o.caddy, site: staticRejection, rejects: true},
+				{name: "Caddy with `respond 429`", binary: o.caddy, site: "\trespond 429\n", unlimited: true},
+				{name: "`floor`", binary: o.floor, site: "\tfloor\n", unlimited: true},
+				{name: "fleetlimit", binary: o.caddy, site: exhausted(""), same: "`floor`", goal: 0.93},
+				{name: "fleetlimit, counted in Redis", binary: o.caddy, redis: true, site: exhausted(""), same: "`floor`"},
+				{name: "`header` and `respond 429`", binary: o.caddy, site: sameRejection, unlimited: true},
 				{name: "fleetlimit, `headers x`", binary: o.caddy, site: exhausted("\t\theaders x\n")},
 				{name: "fleetlimit, `headers none`, `reject error`", binary: o.caddy,
 					site: exhausted("\t\theaders none\n\t\treject error\n")},
-				{name: "caddy-ratelimit", binary: o.peer, site: `	rate_limit {
-		zone api_key {
-			key {http.request.header.X-Api-Key}
-			events 1
-			window 24h
-		}
-	}
-` + answer},
+				{name: "caddy-ratelimit", binary: o.peer,
+					site: strings.NewReplacer("events 1000", "events 1", "1m", "24h").Replace(peerZone) + respond},
 			},
 		},
 	}
 	for _, c := range all {
-		c.variants = withBinary(c.variants)
+		c.variants = started(c.variants)
 	}
 	return all
 }
 
-// withoutHeaders returns the handler without its headers. Its cost is then that of deciding.
-func withoutHeaders(handler string) string {
-	return strings.Replace(handler, "rate_limit {\n", "rate_limit {\n\t\theaders none\n", 1)
+// memoryVariants returns the variants whose memory is measured, after one request of each key.
+func memoryVariants(o options) []*variant {
+	return started([]*variant{
+		{name: "Caddy without the handler", binary: o.caddy, site: respond},
+		{name: "fleetlimit, one zone", binary: o.caddy, site: oneZone + respond},
+		{name: "fleetlimit, three zones", binary: o.caddy, site: threeZones + respond},
+		{name: "caddy-ratelimit, one zone", binary: o.peer, site: peerZone + respond},
+	})
 }
 
-// withBinary returns the variants that can be started.
-func withBinary(all []*variant) (out []*variant) {
-	for _, v := range all {
-		if v.binary != "" {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
-// A memoryRow is a variant whose memory is measured after every key has made one request.
-type memoryRow struct {
-	variant
-	resident float64 // bytes
-}
-
-// memoryGoal is how much more memory the second row may have than the first, in bytes.
-const memoryGoal = 100_000_000
-
-func memoryRows(o options) (rows []*memoryRow) {
-	for _, v := range withBinary([]*variant{
-		{name: "Caddy without the handler", binary: o.caddy, site: answer},
-		{name: "fleetlimit, one zone", binary: o.caddy, site: oneZone + answer},
-		{name: "fleetlimit, three zones", binary: o.caddy, site: threeZones + answer},
-		{name: "caddy-ratelimit, one zone", binary: o.peer, site: peerZone + answer},
-	}) {
-		rows = append(rows, &memoryRow{variant: *v})
-	}
-	return rows
+// started returns the variants whose binary is given.
+func started(all []*variant) []*variant {
+	return slices.DeleteFunc(all, func(v *variant) bool { return v.binary == "" })
 }

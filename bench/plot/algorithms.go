@@ -23,7 +23,7 @@ var algorithms = []struct {
 	{limiter.Algorithm{Kind: limiter.FixedWindow}, chart.Orange},
 }
 
-// mixedEnd is when the figure of mixed traffic ends.
+// mixedEnd is the end of the figure of mixed traffic.
 const mixedEnd = 8 * minute
 
 // drawAlgorithms draws what each algorithm admits of the same traffic.
@@ -48,7 +48,7 @@ func drawAlgorithms() []byte {
 	return chart.SVG(8*vg.Inch, 1.5*vg.Inch, rows...)
 }
 
-// perInterval counts the events of each interval. Its points are where the intervals begin.
+// perInterval counts the events of each interval. Its points are the beginnings of the intervals.
 func perInterval(events []event, length limiter.Instant) plotter.XYs {
 	points := make(plotter.XYs, mixedEnd/length+1)
 	for i := range points {
@@ -70,7 +70,7 @@ func highest(points plotter.XYs) (peak plotter.XY) {
 	return peak
 }
 
-// algorithmsTable returns the numbers of the same traffic.
+// algorithmsTable returns the numbers for that traffic.
 func algorithmsTable() string {
 	var b strings.Builder
 	offered := mixed()
@@ -82,7 +82,7 @@ func algorithmsTable() string {
 	return b.String()
 }
 
-// mostInAMinute returns how many events the minute with the most of them holds.
+// mostInAMinute returns the most events in any minute.
 func mostInAMinute(events []event) (most int) {
 	first := 0
 	for i, e := range events {

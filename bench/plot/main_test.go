@@ -10,19 +10,19 @@ import (
 
 const docs = "../../docs"
 
-func TestFiguresAreWhatTheCommandDraws(t *testing.T) {
+func TestFiguresAreUpToDate(t *testing.T) {
 	for _, f := range figures {
 		got, err := os.ReadFile(filepath.Join(docs, "img", f.name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got, f.draw()) {
-			t.Errorf("docs/img/%s is not what the command draws: use 'go run ./plot' in bench, and look at it", f.name)
+			t.Errorf("docs/img/%s is out of date: use 'go run ./plot' in bench, and look at the figure", f.name)
 		}
 	}
 }
 
-func TestTablesAreOnThePage(t *testing.T) {
+func TestTablesAreUpToDate(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(docs, "algorithms.md"))
 	if err != nil {
 		t.Fatal(err)

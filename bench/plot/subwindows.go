@@ -14,7 +14,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// The numbers of sub-windows that are compared.
+// The numbers of sub-windows in the comparison.
 var parts = []struct {
 	n      int
 	colour color.NRGBA
@@ -26,7 +26,7 @@ func counter(subWindows int) limiter.Algorithm {
 
 var exactLog = limiter.Algorithm{Kind: limiter.SlidingWindowLog}
 
-// drawSubWindows draws how counters with more sub-windows come closer to the exact window.
+// drawSubWindows draws how counters with more sub-windows approach the exact window.
 func drawSubWindows() []byte {
 	const end = 130 * second
 	one := []event{{20 * second, 100}}
@@ -44,7 +44,7 @@ func drawSubWindows() []byte {
 	return chart.SVG(8*vg.Inch, 1.75*vg.Inch, rows...)
 }
 
-// distance samples how many events more than the exact log a counter of n sub-windows counts.
+// distance samples by how many events a counter of n sub-windows exceeds the exact log.
 func distance(n int, every limiter.Instant) plotter.XYs {
 	exact := used(exactLog, bursts(), mixedEnd, every)
 	points := used(counter(n), bursts(), mixedEnd, every)

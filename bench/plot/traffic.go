@@ -15,10 +15,10 @@ const (
 	minute = 60 * second
 )
 
-// start is the instant at which figures begin: a full minute, so that fixed windows begin at it.
+// start is the instant at which figures begin: a full minute, when a fixed window begins.
 const start = 1_800_000_000 * second
 
-// limit is what all figures are drawn with.
+// limit is the limit of all figures.
 var limit = limiter.Limit{Events: 100, Window: time.Minute}
 
 // An event arrives at an instant after start, with a cost.
@@ -35,16 +35,16 @@ func evenly(n int, from, to limiter.Instant) (events []event) {
 	return events
 }
 
-// mixed is the traffic that the algorithms are compared on: within the limit, then twice the limit
-// within 20 s around the end of a minute, then steadily nearly twice the limit.
+// mixed is the traffic that compares the algorithms: within the limit, then twice the limit within
+// 20 s around the end of a minute, then steadily nearly twice the limit.
 func mixed() (events []event) {
 	events = append(events, evenly(60, 0, minute)...)
 	events = append(events, evenly(200, 2*minute+50*second, 3*minute+10*second)...)
 	return append(events, evenly(540, 5*minute, 8*minute)...)
 }
 
-// bursts is the traffic that sub-windows are compared on: up to 40 events at once, every few
-// seconds to half a minute.
+// bursts is the traffic that compares sub-windows: up to 40 events at once, every few seconds to
+// half a minute.
 func bursts() (events []event) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for at := 5 * second; at < 8*minute; at += (4 + limiter.Instant(rng.Int64N(30))) * second {
@@ -53,8 +53,7 @@ func bursts() (events []event) {
 	return events
 }
 
-// newCount returns a count and the rule for it; a limit so high that everything is admitted when
-// binding is false.
+// newCount returns a count and its rule. Unless binding is true, the limit is out of reach.
 func newCount(a limiter.Algorithm, binding bool) (limiter.Count, *limiter.Rule) {
 	l := limit
 	if !binding {
@@ -78,8 +77,7 @@ func admit(a limiter.Algorithm, events []event) (admitted []event) {
 	return admitted
 }
 
-// used samples how many events a count of the algorithm a, with a limit out of reach, has in its
-// window.
+// used samples the events in the window of a count of the algorithm a, with a limit out of reach.
 func used(a limiter.Algorithm, events []event, end, every limiter.Instant) (points plotter.XYs) {
 	c, r := newCount(a, false)
 	for at := limiter.Instant(0); at <= end; at += every {

@@ -17,7 +17,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// A variant is a way to decide in Redis whether a request is within its limits.
+// A variant decides in Redis whether a request is within its limits.
 type variant struct {
 	name  string
 	take  func(ctx context.Context, key string) error
@@ -26,7 +26,7 @@ type variant struct {
 	oneCall bool // each request must be one script call
 }
 
-// compare has variants take turns in short rounds and prints their rates, with the ratios to the
+// compare measures variants in turn, in short rounds. It prints their rates, and the ratios to the
 // first within a round.
 func compare(s *redistest.Server, o options) error {
 	client := redisconn.New(redisconn.Options{Addresses: []string{s.Addr}, Timeout: 10 * time.Second})
@@ -42,7 +42,7 @@ func compare(s *redistest.Server, o options) error {
 	}
 	for round := range o.rounds {
 		for turn := range variants {
-			v := variants[(round+turn)%len(variants)] // so that none always follows the same other
+			v := variants[(round+turn)%len(variants)] // none always follows the same other
 			if err := v.measure(s, o, round); err != nil {
 				return fmt.Errorf("%s: %w", v.name, err)
 			}
@@ -57,7 +57,7 @@ func compare(s *redistest.Server, o options) error {
 	return nil
 }
 
-// measure makes requests for a round's time, and adds the rate.
+// measure makes requests for one round, and adds the rate.
 func (v *variant) measure(s *redistest.Server, o options, round int) error {
 	before, err := scriptCalls(s)
 	if err != nil {
@@ -112,7 +112,7 @@ func takeStore(s *redisstore.Store, zones int) func(context.Context, string) err
 	}
 }
 
-// rules returns n rules, each with a count of its own.
+// rules returns n rules, each with its own count.
 func rules(n int) []*limiter.Rule {
 	var all []*limiter.Rule
 	for id := range uint32(n) {
@@ -127,8 +127,7 @@ func rules(n int) []*limiter.Rule {
 	return all
 }
 
-// scriptCalls returns how many scripts Redis has run, without calls of scripts that it did not
-// know.
+// scriptCalls returns how many scripts Redis has run. Calls of unknown scripts do not count.
 func scriptCalls(s *redistest.Server) (int64, error) {
 	stats, err := s.Client().InfoMap(context.Background(), "commandstats").Result()
 	if err != nil {

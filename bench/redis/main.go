@@ -1,5 +1,5 @@
-// Command redis measures the store on Redis: what a decision costs beside redis_rate in the same
-// run, and how much memory counts take. It starts a redis-server of its own and ends it.
+// Command redis measures the store on Redis: the cost of a decision beside redis_rate in the same
+// run, and the memory of counts. It starts and stops its own redis-server.
 //
 //	go run ./redis [-callers 512] [-rounds 15] [-round 500ms] [-keys 100000] [-short]
 package main
@@ -14,7 +14,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// options are what the flags say.
+// options are the values of the flags.
 type options struct {
 	callers int
 	rounds  int
@@ -24,7 +24,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.IntVar(&o.callers, "callers", 512, "goroutines that ask at the same time")
+	flag.IntVar(&o.callers, "callers", 512, "goroutines that take at the same time")
 	flag.IntVar(&o.rounds, "rounds", 15, "rounds of each variant")
 	flag.DurationVar(&o.round, "round", 500*time.Millisecond, "duration of a round")
 	flag.IntVar(&o.keys, "keys", 100_000, "keys whose memory is measured, with ten counts each")

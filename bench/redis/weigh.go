@@ -16,7 +16,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// counts is how many counts, such as those of endpoints, each key has.
+// counts is the number of counts per key, such as those of endpoints.
 const counts = 10
 
 // weigh prints how much memory Redis needs for keys with ten counts each.
@@ -41,7 +41,7 @@ func weigh(s *redistest.Server, o options) error {
 	perCount := float64(after-before) / float64(o.keys*counts)
 	fmt.Printf("### Memory of %d keys with %d counts each, token bucket\n\n", o.keys, counts)
 	report.Columns("what", "bytes")
-	report.Row("used_memory, more than of an empty Redis", after-before)
+	report.Row("used_memory above that of an empty Redis", after-before)
 	report.Row("per count", fmt.Sprintf("%.1f", perCount))
 	report.Row("scaled to 10 million counts", fmt.Sprintf("%.0f MB", perCount*10))
 	return nil
@@ -60,7 +60,7 @@ func fill(ctx context.Context, store *redisstore.Store, keys int) error {
 			for n := next.Add(1); n <= int64(keys); n = next.Add(1) {
 				key := []byte("sk_live_" + strconv.FormatInt(n, 36))
 				for i, r := range rules {
-					takes[i] = limiter.Take{Rule: r, Key: key, Cost: 999} // stays for most of the window
+					takes[i] = limiter.Take{Rule: r, Key: key, Cost: 999} // expires late in the window
 				}
 				if err := store.Take(ctx, 0, takes); err != nil {
 					return err

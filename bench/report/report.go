@@ -1,8 +1,7 @@
-// Package report writes what the benchmarks have measured, as tables in Markdown.
+// Package report prints measurements as tables in Markdown.
 //
-// Variants that are compared take turns in short rounds. What else the machine does meets all
-// variants of a round alike, so they are compared within a round, and the report has the median of
-// the rounds.
+// Variants take turns in short rounds. Everything else that the machine does affects all variants
+// of a round alike, so they are compared within a round. The report has the median of the rounds.
 package report
 
 import (
@@ -17,7 +16,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Head prints what all figures of a run depend on.
+// Head prints the machine and the command of a run.
 func Head(command string) {
 	fmt.Printf("%s/%s, %d processors; %s.\n\n    %s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(),
 		strings.Join(append([]string{command}, os.Args[1:]...), " "))
@@ -37,7 +36,7 @@ func Row(cells ...any) {
 	fmt.Println("|")
 }
 
-// Met writes whether a goal was met.
+// Met formats whether a goal was met.
 func Met(ok bool) string {
 	if ok {
 		return "met"
@@ -45,29 +44,29 @@ func Met(ok bool) string {
 	return "missed"
 }
 
-// Milliseconds writes a duration.
+// Milliseconds formats a duration.
 func Milliseconds(d time.Duration) string { return fmt.Sprintf("%.3f ms", d.Seconds()*1e3) }
 
-// A Series is a figure of each round.
+// A Series has one figure per round.
 type Series []float64
 
 // Over returns s divided by base, round by round.
 func (s Series) Over(base Series) Series { return floats.DivTo(make(Series, len(s)), s, base) }
 
-// Minus returns what s is above base, round by round.
+// Minus returns s minus base, round by round.
 func (s Series) Minus(base Series) Series { return floats.SubTo(make(Series, len(s)), s, base) }
 
 // Median returns the median of the rounds.
 func (s Series) Median() float64 { return Quantile(0.5, slices.Sorted(slices.Values(s))) }
 
-// Spread writes the median, the least and the greatest of the rounds, each in a format such as
+// Spread formats the median, the least and the greatest of the rounds, each in a format such as
 // "%.3f", with the unit after the median.
 func (s Series) Spread(format, unit string) string {
 	return fmt.Sprintf(format+unit+" ("+format+" to "+format+")", s.Median(), floats.Min(s), floats.Max(s))
 }
 
-// Quantile returns the least of the sorted values that a fraction q of them does not exceed; 0 when
-// there are none.
+// Quantile returns the least of the sorted values that at least a fraction q does not exceed, or 0
+// when there are none.
 func Quantile[T ~float64 | ~int64](q float64, sorted []T) T {
 	if len(sorted) == 0 {
 		return 0

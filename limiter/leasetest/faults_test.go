@@ -68,11 +68,8 @@ var faults = []fault{
 	},
 	{
 		name:       "lease spent after its end",
+		from:       40,
 		boundsOnly: true,
-		exact:      true,
-		algorithm:  &log,
-		limit:      limiter.Limit{Events: 400, Window: 10 * time.Second},
-		prepare:    func(s *simulation) { s.net, s.attack, s.greed, s.alone = network{delay: 200}, true, 20, true },
 		answer:     func(_ *simNode, l *limiter.LeaseRequest, _ limiter.Instant) { l.Expires += 200 * ms },
 	},
 	{
@@ -118,10 +115,8 @@ var faults = []fault{
 	},
 	{
 		name:       "grant above what is left",
+		from:       30,
 		boundsOnly: true,
-		exact:      true,
-		limit:      limiter.Limit{Events: 50, Window: time.Second},
-		prepare:    func(s *simulation) { s.attack, s.greed = true, 20 },
 		lent: func(_ *simNode, g *Ledger, l *limiter.LeaseRequest) {
 			if l.Granted > 0 && l.Granted < l.Want {
 				g.count.lend(l.Rule, l.Want-l.Granted)

@@ -22,11 +22,11 @@ func TestEverySettingIsDocumented(t *testing.T) {
 		}
 	}
 	if !slices.Contains(names, "rate_limits") || !slices.Contains(names, "on_missing_key") {
-		t.Errorf("settings = %v: fields of the configuration are not found", names)
+		t.Errorf("settings = %v: settings does not find all fields of the configuration", names)
 	}
 }
 
-// settings appends to names the JSON names of the fields of a type, and of what it contains.
+// settings appends the JSON names of the fields of a type, and of the types of its fields.
 func settings(of reflect.Type, names []string) []string {
 	switch of.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:

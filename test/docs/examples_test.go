@@ -14,7 +14,7 @@ import (
 	"github.com/fleetlimit/fleetlimit"
 )
 
-// around returns the whole Caddyfile that an excerpt is from, by the word behind `caddyfile` on its fence.
+// around completes an excerpt to a whole Caddyfile, by the word after `caddyfile` on its fence.
 var around = map[string]func(text string) string{
 	"":        func(text string) string { return text },
 	"site":    func(text string) string { return ":8080 {\n" + text + "\nrespond ok\n}\n" },
@@ -22,10 +22,11 @@ var around = map[string]func(text string) string{
 	"global":  func(text string) string { return "{\nrate_limit {\n" + text + "\n}\n}\n:8080 {\nrespond ok\n}\n" },
 }
 
-// TestExamples adapts and validates every configuration in the pages. The words behind a fence say what a block is:
+// TestExamples adapts and validates every configuration in the pages. The words after a fence
+// classify the block:
 //
 //	caddyfile [site | handler | global]  a Caddyfile, or an excerpt of one
-//	json twin, json app-twin             what the Caddyfile before it becomes: its handler, its app
+//	json twin, json app-twin             the handler or the app of the Caddyfile before it
 //	json config, json handler            a whole configuration, a handler
 //	json body                            not a configuration
 func TestExamples(t *testing.T) {
@@ -56,14 +57,14 @@ func TestExamples(t *testing.T) {
 						t.Errorf("not valid JSON:\n%s", e.text)
 					}
 				default:
-					t.Errorf("the fence says %q: say what the block is, see TestExamples", strings.Join(e.info, " "))
+					t.Errorf("the fence has %q: use one of the words in the comment of TestExamples", strings.Join(e.info, " "))
 				}
 			})
 		}
 	}
 	for _, page := range []string{"README.md", "docs/configuration.md", "docs/migrating-from-caddy-ratelimit.md"} {
 		if tested[page] == 0 {
-			t.Errorf("%s has no example that was tested: are the fences marked?", page)
+			t.Errorf("%s has no example that was tested: use the words of TestExamples after the fences", page)
 		}
 	}
 }
@@ -74,21 +75,22 @@ func adapt(t *testing.T, e *example) []byte {
 	where := strings.Join(e.info[1:], " ")
 	whole, known := around[where]
 	if !known {
-		t.Fatalf("the fence says %q: say site, handler or global, or nothing for a whole Caddyfile", where)
+		t.Fatalf("the fence has %q: use site, handler or global, or nothing for a whole Caddyfile", where)
 	}
 	config, warnings, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(whole(e.text)), map[string]any{"filename": "Caddyfile"})
 	if err != nil {
 		t.Fatalf("adapting: %v\n%s", err, e.text)
 	}
 	for _, w := range warnings {
-		if !strings.Contains(w.Message, "not formatted") { // an excerpt with what is put around it never is
+		if !strings.Contains(w.Message, "not formatted") { // a completed excerpt never is
 			t.Errorf("adapting warns: %v", w)
 		}
 	}
 	return config
 }
 
-// validate provisions a configuration as `caddy validate` does, where the variables that the pages keep passwords in are set.
+// validate provisions a configuration as `caddy validate` does, with the environment variables of
+// the pages set.
 func validate(t *testing.T, config []byte) {
 	t.Helper()
 	t.Setenv("REDIS_PASSWORD", "secret")
@@ -102,7 +104,7 @@ func validate(t *testing.T, config []byte) {
 	}
 }
 
-// find returns the first object in a configuration that is what it should be.
+// find returns the first object in a configuration for which is returns true.
 func find(t *testing.T, config []byte, is func(map[string]any) bool) any {
 	t.Helper()
 	var walk func(v any) any
@@ -148,16 +150,17 @@ func decode(t *testing.T, config []byte) (v any) {
 	return v
 }
 
-// compare compares a module's configuration with its twin in a page, which may write durations as texts.
+// compare compares a module's configuration with its twin in a page, which may have durations as
+// text.
 func compare[Module any](t *testing.T, got any, twin string) {
 	t.Helper()
 	g, w := canonical[Module](t, got), canonical[Module](t, decode(t, []byte(twin)))
 	if !bytes.Equal(g, w) {
-		t.Errorf("the Caddyfile becomes\n%s\nand the page says\n%s", g, w)
+		t.Errorf("the Caddyfile becomes\n%s\nand the page has\n%s", g, w)
 	}
 }
 
-// canonical returns config as the module itself writes it, after it has refused what it does not know.
+// canonical returns config as the module marshals it. Unknown fields are an error.
 func canonical[Module any](t *testing.T, config any) []byte {
 	t.Helper()
 	if object, ok := config.(map[string]any); ok {

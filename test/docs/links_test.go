@@ -13,7 +13,8 @@ var (
 	heading = regexp.MustCompile(`(?m)^#+ +(.+)$`)
 )
 
-// TestLinks follows the links of the pages to files and headings of this repository. It does not go to the network.
+// TestLinks follows the links of the pages to files and headings of this repository. It does not
+// use the network.
 func TestLinks(t *testing.T) {
 	followed := 0
 	for _, page := range pages(t) {
@@ -42,7 +43,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// anchors returns the anchors that GitHub gives to the headings of a page.
+// anchors returns the anchors of the headings of a page, as GitHub makes them.
 func anchors(t *testing.T, page string) map[string]bool {
 	t.Helper()
 	_, prose := split(t, page)

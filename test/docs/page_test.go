@@ -1,5 +1,5 @@
-// Package docs tests the pages of the documentation: their examples are configurations that work, their links lead
-// somewhere, and no setting is left out.
+// Package docs tests the documentation: its examples are valid configurations, its links have
+// targets, and it has every setting.
 package docs
 
 import (
@@ -20,7 +20,7 @@ type example struct {
 	text string
 }
 
-// is reports whether the words behind the fence are these.
+// is reports whether these are the words after the fence.
 func (e *example) is(info ...string) bool {
 	return strings.Join(e.info, " ") == strings.Join(info, " ")
 }
@@ -76,7 +76,7 @@ func split(t *testing.T, page string) (examples []example, prose string) {
 		}
 	}
 	if open != nil {
-		t.Fatalf("%s:%d: the block is never closed", page, open.line)
+		t.Fatalf("%s:%d: the block has no end: use ``` on a line of its own", page, open.line)
 	}
 	return examples, b.String()
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestLeastPrivilege logs in as the user that docs/redis.md makes, on one server and on a cluster, and uses all algorithms
-// and everything else that asks Redis.
+// TestLeastPrivilege logs in as the user of docs/redis.md, on one server and on a cluster, and uses
+// all algorithms and everything else that calls Redis.
 func TestLeastPrivilege(t *testing.T) {
 	text, err := os.ReadFile("../../docs/redis.md")
 	if err != nil {
@@ -48,7 +48,7 @@ func TestLeastPrivilege(t *testing.T) {
 			for zone, algorithm := range algorithms {
 				site.WriteString("\t\tzone " + zone + " {\n\t\t\tkey {header.X-Api-Key}\n\t\t\tlimit 3/24h\n\t\t\talgorithm " + algorithm + "\n\t\t}\n")
 			}
-			// It denies first, and what the others took by another key is given back.
+			// This zone denies first, and the takes of the others, by another key, are refunded.
 			site.WriteString("\t\tzone tight {\n\t\t\tkey static\n\t\t\tlimit 2/24h\n\t\t}\n\t}")
 			n := start(t, options, site.String())
 			for _, status := range []int{200, 200, 429, 429} {

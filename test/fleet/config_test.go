@@ -7,7 +7,6 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestReloadKeepsConnections reloads another limit: counts and connections stay.
 func TestReloadKeepsConnections(t *testing.T) {
 	redis := redistest.NewServer(t)
 	options := "redis {\n\taddress " + redis.Addr + "\n\ttimeout 5s\n}"
@@ -35,8 +34,7 @@ func TestReloadKeepsConnections(t *testing.T) {
 	}
 }
 
-// TestNodesThatDiffer runs two nodes that define one zone differently: both say so, until they agree.
-func TestNodesThatDiffer(t *testing.T) {
+func TestNodesWithDifferentDefinitionsWarn(t *testing.T) {
 	redis := redistest.NewServer(t)
 	options := "redis {\n\taddress " + redis.Addr + "\n}"
 	a, b := start(t, options, userSite("3/24h")), start(t, options, userSite("30/24h"))

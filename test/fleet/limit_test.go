@@ -12,15 +12,15 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// inCluster returns the options of a fleet that counts in that cluster, with more that the redis block says.
+// inCluster returns the global option of a fleet on a cluster, with more lines for its redis block.
 func inCluster(c *redistest.Cluster, more ...string) string {
 	return "redis cluster {\n\taddress " + strings.Join(c.Addrs, " ") + "\n\ttimeout 5s\n" + strings.Join(more, "\n") + "\n}"
 }
 
-// inMode returns the option that has zones decide in a mode.
+// inMode returns the defaults block that sets a mode.
 func inMode(mode string) string { return "\ndefaults {\n\tmode " + mode + "\n}" }
 
-// algorithms are those that a fleet is tested with, by the zone that has each.
+// algorithms has the algorithm of each zone.
 var algorithms = map[string]string{
 	"bucket":  "token_bucket",
 	"log":     "sliding_window_log",
@@ -30,17 +30,18 @@ var algorithms = map[string]string{
 
 const limit, window = 1000, 24 * time.Hour
 
-// sites has a site for each algorithm, with a zone of the limit.
+// sites returns a handler for each algorithm, with a zone of the limit.
 func sites() string {
 	var b strings.Builder
 	for zone, algorithm := range algorithms {
-		fmt.Fprintf(&b, "\trate_limit /%[1]s {\n\t\tzone %[1]s {\n\t\t\tkey {header.X-Api-Key}\n\t\t\tlimit %d/24h\n\t\t\talgorithm %s\n\t\t}\n\t}\n",
+		fmt.Fprintf(&b, "\trate_limit /%[1]s {\n\t\tzone %[1]s {\n\t\t\tkey {header.X-Api-Key}\n"+
+			"\t\t\tlimit %d/24h\n\t\t\talgorithm %s\n\t\t}\n\t}\n",
 			zone, limit, algorithm)
 	}
 	return b.String()
 }
 
-// most returns how many requests the limit may have admitted in a zone since begin.
+// most returns the most requests that a zone may have admitted since begin.
 func most(zone string, begin time.Time) int64 {
 	if zone == "bucket" {
 		return limit + int64(time.Since(begin)*limit/window)
@@ -48,9 +49,8 @@ func most(zone string, begin time.Time) int64 {
 	return limit
 }
 
-// TestOneLimitStrict hammers 2 and 10 nodes with one key: together they admit what one node would, no event more and no event
-// less.
-func TestOneLimitStrict(t *testing.T) {
+// Nodes in strict mode together admit as many requests as one node, not one more or less.
+func TestStrictNodesAdmitExactlyTheLimit(t *testing.T) {
 	for _, size := range []int{2, 10} {
 		t.Run(fmt.Sprint(size, " nodes"), func(t *testing.T) {
 			nodes := startAll(t, size, inCluster(redistest.SharedCluster(t))+inMode("strict"), sites())
@@ -65,9 +65,9 @@ func TestOneLimitStrict(t *testing.T) {
 	}
 }
 
-// TestOneLimit hammers 2 and 10 nodes with one key that they lease events of: together they never admit more than one node would,
-// and in the end, when what they have not spent has gone back, not less either.
-func TestOneLimit(t *testing.T) {
+// Nodes with leases together never admit more requests than one node. They do not admit fewer
+// either, once unspent events have been returned.
+func TestLeasingNodesAdmitTheLimit(t *testing.T) {
 	for _, size := range []int{2, 10} {
 		t.Run(fmt.Sprint(size, " nodes"), func(t *testing.T) {
 			nodes := startAll(t, size, inCluster(redistest.SharedCluster(t)), sites())
@@ -77,7 +77,7 @@ func TestOneLimit(t *testing.T) {
 				t.Logf("%s: admitted %d of %d requests at first", zone, admitted[zone], limit+limit/2)
 			}
 			for zone := range algorithms {
-				nodes[0].await("the rest of the limit", func() bool {
+				nodes[0].await("the remaining requests of the limit", func() bool {
 					admitted[zone] += hammer(t, nodes, "/"+zone, 2*size)
 					return admitted[zone] >= limit
 				})
@@ -86,13 +86,14 @@ func TestOneLimit(t *testing.T) {
 				}
 			}
 			if local := nodes[0].metric(`caddy_rate_limit_decisions_total{outcome="admitted",source="lease",zone="fixed"}`); local < limit/20 {
-				t.Errorf("%v requests were admitted from leases, want more: nothing is tested", local)
+				t.Errorf("%v requests were admitted from leases, want more: the test is void", local)
 			}
 		})
 	}
 }
 
-// hammer sends so many requests of one key to all nodes at the same time and returns how many were admitted.
+// hammer sends requests of one key to all nodes at the same time and returns how many were
+// admitted.
 func hammer(t *testing.T, nodes []*node, path string, requests int) int64 {
 	t.Helper()
 	var (
@@ -119,15 +120,16 @@ func hammer(t *testing.T, nodes []*node, path string, requests int) int64 {
 	return admitted.Load()
 }
 
-// TestZonesOfARequest has zones by user, tenant and address deny on different nodes: what is left in the others stays. With leases,
-// a node does not know what the other one has left, but who is admitted is the same.
-func TestZonesOfARequest(t *testing.T) {
+// Zones by user, tenant and address deny on different nodes, and nothing is taken from the others.
+// With leases, a node does not know how much the other node has left, but the same requests are
+// admitted.
+func TestDeniedRequestTakesNothingFromOtherZones(t *testing.T) {
 	for _, mode := range []string{"strict", "lease"} {
-		t.Run(mode, func(t *testing.T) { testZonesOfARequest(t, mode) })
+		t.Run(mode, func(t *testing.T) { testDeniedRequest(t, mode) })
 	}
 }
 
-func testZonesOfARequest(t *testing.T, mode string) {
+func testDeniedRequest(t *testing.T, mode string) {
 	cluster := redistest.SharedCluster(t)
 	options := inCluster(cluster, "key_prefix "+mode) + inMode(mode)
 	store := "redis cluster " + strings.Join(cluster.Addrs, " ")
@@ -178,7 +180,7 @@ func testZonesOfARequest(t *testing.T, mode string) {
 		}
 		if test.status == http.StatusTooManyRequests && mode == "strict" {
 			returned[i%2] += 2
-			nodes[i%2].await("the return of what the other two zones took", func() bool {
+			nodes[i%2].await("the refund of the other two zones", func() bool {
 				return nodes[i%2].metric(`caddy_rate_limit_lease_events_total{store="`+store+`",what="returned"}`) == returned[i%2]
 			})
 		}

@@ -1,5 +1,5 @@
-// Package fleet tests several nodes that share their counts in Redis: each a process of the built Caddy, before real Redis
-// servers.
+// Package fleet tests nodes that share their counts in Redis. Each is a process of the built Caddy,
+// with real Redis servers.
 package fleet
 
 import (

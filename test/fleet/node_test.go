@@ -23,12 +23,13 @@ type node struct {
 	addr   string
 	admin  string
 	config string // path of its Caddyfile
-	log    string // path of what it has logged
+	log    string // path of its log
 	client *http.Client
 	exited chan error
 }
 
-// start starts a node and returns when it listens. options is the rate_limit global option, site what its one site has.
+// start starts a node and returns when it listens. options is the content of the rate_limit global
+// option, site that of its only site.
 func start(t *testing.T, options, site string) *node {
 	t.Helper()
 	dir := t.TempDir()
@@ -64,7 +65,7 @@ func start(t *testing.T, options, site string) *node {
 	return n
 }
 
-// startAll starts so many nodes of one configuration.
+// startAll starts nodes with the same configuration.
 func startAll(t *testing.T, size int, options, site string) []*node {
 	t.Helper()
 	nodes := make([]*node, size)
@@ -74,7 +75,7 @@ func startAll(t *testing.T, size int, options, site string) []*node {
 	return nodes
 }
 
-// metric returns the value of a series, and 0 when there is none.
+// metric returns the value of a series, or 0 if there is none.
 func (n *node) metric(series string) float64 {
 	n.t.Helper()
 	resp, err := n.client.Get("http://" + n.admin + "/metrics")
@@ -119,7 +120,7 @@ func (n *node) reload(options, site string) {
 	}
 }
 
-// await returns when done does, soon.
+// await polls until done returns true, for 30 seconds at most.
 func (n *node) await(what string, done func() bool) {
 	n.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !done(); <-time.After(10 * time.Millisecond) {
@@ -139,7 +140,7 @@ func (n *node) logged() string {
 	return string(text)
 }
 
-// get requests a path; headers are written as "Name: value".
+// get requests a path, with headers as "Name: value".
 func (n *node) get(path string, headers ...string) (status int, header http.Header, err error) {
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+n.addr+path, nil)
 	if err != nil {
@@ -158,7 +159,7 @@ func (n *node) get(path string, headers ...string) (status int, header http.Head
 	return resp.StatusCode, resp.Header, err
 }
 
-// mustGet is get of a request that has to be answered with this status.
+// mustGet is get for a response that must have this status.
 func (n *node) mustGet(status int, path string, headers ...string) http.Header {
 	n.t.Helper()
 	got, header, err := n.get(path, headers...)

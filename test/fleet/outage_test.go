@@ -15,32 +15,32 @@ func userSite(limit string) string {
 	return "\trate_limit {\n\t\tzone user {\n\t\t\tkey {header.X-Api-Key}\n\t\t\tlimit " + limit + "\n\t\t}\n\t}"
 }
 
-// degraded reports whether a response says that its request was not counted.
+// degraded reports whether a response has the headers of a request that was not counted.
 func degraded(h http.Header) bool {
 	return h.Get("X-RateLimit-Remaining") == "-1" && h.Get("X-RateLimit-Policy") == "degraded" && h.Get("RateLimit") == ""
 }
 
-// TestRedisGoesAndComesBack kills Redis under a node and starts it again: no request fails, responses say how it stands, and
-// limits hold again when Redis is back. Before that, the node starts without Redis.
-func TestRedisGoesAndComesBack(t *testing.T) {
+// Redis is down when the node starts, and is then started and killed twice. No request fails,
+// responses are degraded meanwhile, and the limit holds whenever Redis is up.
+func TestRedisOutage(t *testing.T) {
 	redis := redistest.NewServer(t)
 	redis.Kill()
 	n := start(t, "redis {\n\taddress "+redis.Addr+"\n}", userSite("2/24h"))
 	if h := n.mustGet(200, "/", "X-Api-Key: a"); !degraded(h) {
 		t.Errorf("headers without Redis = %v, want degraded ones", h)
 	}
-	for _, key := range []string{"X-Api-Key: b", "X-Api-Key: c"} { // the node knows how much was used of the first
+	for _, key := range []string{"X-Api-Key: b", "X-Api-Key: c"} { // the node knows how much of the first was used
 		redis.Restart()
 		n.await("decisions by Redis", func() bool { return !degraded(n.mustGet(200, "/", key)) })
 		n.mustGet(200, "/", key)
 		n.mustGet(429, "/", key)
 		redis.Kill()
-		n.await("responses that say so", func() bool {
+		n.await("degraded responses", func() bool {
 			status, h, err := n.get("/", key)
 			switch {
 			case err != nil:
 				t.Fatal(err)
-			case status == 429: // the node remembers what Redis said, for a second
+			case status == 429: // the node remembers the denial, for a second
 				return false
 			case status != 200:
 				t.Fatalf("without Redis = %d, want 200", status)
@@ -53,8 +53,8 @@ func TestRedisGoesAndComesBack(t *testing.T) {
 	}
 }
 
-// TestRedisHangs stops Redis under a node: requests wait for the timeout, and no longer.
-func TestRedisHangs(t *testing.T) {
+// When Redis hangs, requests wait for the timeout, and no longer.
+func TestRedisHangDelaysByTimeoutAtMost(t *testing.T) {
 	redis := redistest.NewServer(t)
 	n := start(t, "redis {\n\taddress "+redis.Addr+"\n\ttimeout 50ms\n}", userSite("1000/24h"))
 	n.await("decisions by Redis", func() bool { return !degraded(n.mustGet(200, "/", "X-Api-Key: a")) })
@@ -70,14 +70,14 @@ func TestRedisHangs(t *testing.T) {
 		longest = max(longest, time.Since(begin))
 	}
 	t.Logf("longest request with a timeout of 50 ms: %v", longest)
-	if longest > 500*time.Millisecond { // with room for a busy machine, and less than Redis would be waited for without it
+	if longest > 500*time.Millisecond { // room for a busy machine, but less than the wait without a timeout
 		t.Errorf("longest request = %v, want about 50 ms", longest)
 	}
 }
 
-// TestSecretsStaySecret logs in with a password from the environment, then with a wrong one, and looks for both in what
-// is logged and measured.
-func TestSecretsStaySecret(t *testing.T) {
+// The node logs in with a password from the environment, then with a wrong one. Neither is in the
+// log or in the metrics.
+func TestPasswordsAreNotExposed(t *testing.T) {
 	const right, wrong = "s3cret-right", "s3cret-wrong"
 	redis := redistest.NewServer(t, "requirepass "+right)
 	t.Setenv("REDIS_PASSWORD", right)
@@ -87,7 +87,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	n := start(t, options("{env.REDIS_PASSWORD}"), userSite("5/24h"))
 	n.await("decisions by Redis", func() bool { return !degraded(n.mustGet(200, "/", "X-Api-Key: a")) })
 	n.reload(options(wrong), userSite("5/24h"))
-	n.await("responses that say that Redis refuses", func() bool { return degraded(n.mustGet(200, "/", "X-Api-Key: b")) })
+	n.await("degraded responses, as Redis refuses the password", func() bool { return degraded(n.mustGet(200, "/", "X-Api-Key: b")) })
 	n.await("a warning", func() bool { return strings.Contains(n.logged(), "WRONGPASS") })
 
 	resp, err := n.client.Get("http://" + n.admin + "/metrics")

@@ -19,10 +19,9 @@ const (
 	slots     = 16384 // in a cluster
 )
 
-// A Cluster is three primaries and three replicas. A replica takes over about four seconds after
-// its primary is gone or hangs: two until the others are sure, the rest for the vote. In between,
-// Redis by default refuses all commands; the option "cluster-require-full-coverage no" changes
-// that.
+// A Cluster has three primaries and three replicas. A replica takes over about four seconds after
+// its primary dies or hangs: two until the others are sure, two for the vote. Meanwhile, Redis
+// refuses all commands, unless the option "cluster-require-full-coverage no" is set.
 type Cluster struct {
 	Addrs   []string  // of all six
 	Servers []*Server // in the same order; the primaries come first at the start
@@ -31,21 +30,20 @@ type Cluster struct {
 	t      testing.TB // the test that has the cluster
 }
 
-// NewCluster starts a cluster for one test. The options are further lines of each configuration
-// file.
+// NewCluster starts a cluster for one test. The options are added to each configuration file.
 func NewCluster(t testing.TB, options ...string) *Cluster {
 	t.Helper()
 	return own(t, StartCluster, options)
 }
 
-// SharedCluster returns the cluster of this test binary, healthy, and without keys and scripts.
+// SharedCluster returns the cluster of this test binary. It is healthy, without keys and scripts.
 func SharedCluster(t testing.TB) *Cluster {
 	t.Helper()
 	return sharedCluster.get(t)
 }
 
-// StartCluster starts a cluster for a program that is not a test. The program calls Close at the
-// end, and no method that reports to a test.
+// StartCluster starts a cluster for a program that is not a test. The program must call Close at
+// the end, and must not call methods that report to a test.
 func StartCluster(options ...string) (*Cluster, error) {
 	servers, err := startGroup(2*primaries, clusterNode, options...)
 	if err != nil {
@@ -71,7 +69,7 @@ func StartCluster(options ...string) (*Cluster, error) {
 	return c, nil
 }
 
-// join makes one cluster of servers that know nothing of each other.
+// join makes a cluster of separate servers.
 func (c *Cluster) join() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -83,7 +81,7 @@ func (c *Cluster) join() error {
 		if i < primaries {
 			errs = append(errs, s.client.ClusterAddSlotsRange(ctx, i*slots/primaries, (i+1)*slots/primaries-1).Err())
 		}
-		for _, other := range c.Servers[:i] { // all pairs, since gossip takes seconds
+		for _, other := range c.Servers[:i] { // all pairs, because gossip takes seconds
 			_, port, _ := net.SplitHostPort(other.Addr)
 			errs = append(errs, s.client.Do(ctx, "cluster", "meet", host, port, other.bus).Err())
 		}
@@ -126,14 +124,14 @@ func (c *Cluster) healthy(ctx context.Context) error {
 			return fmt.Errorf("%s sees %d shards, %d of them with a replica, want %d",
 				s.Addr, len(shards), len(replicas), primaries)
 		case !maps.Equal(replicas, agreed):
-			return fmt.Errorf("%s and %s see other primaries", c.Addrs[0], s.Addr)
+			return fmt.Errorf("%s and %s see different primaries", c.Addrs[0], s.Addr)
 		}
 		return s.synced(ctx)
 	})
 }
 
-// roles returns the primary and the replica of a shard; nil where there is none that works, or
-// where there are two because a former primary is back.
+// roles returns the primary and the replica of a shard. Each is nil if none works, or if there are
+// two because a former primary is back.
 func (c *Cluster) roles(shard redis.ClusterShard) (primary, replica *Server) {
 	only := func(role string) (found *Server) {
 		for _, n := range shard.Nodes {
@@ -151,11 +149,11 @@ func (c *Cluster) roles(shard redis.ClusterShard) (primary, replica *Server) {
 	return only("master"), only("replica")
 }
 
-// Client returns the cluster's own client, the same one each time. It notices a new primary within
-// a moment, and is closed with the cluster.
+// Client returns the client of the cluster, the same one each time. It soon finds a new primary,
+// and is closed with the cluster.
 func (c *Cluster) Client() *redis.ClusterClient { return c.client }
 
-// Primary returns the server that serves the key's slot. When its primary is paused or killed,
+// Primary returns the server that serves the key's slot. When that server is paused or killed,
 // Primary waits until the replica has taken over.
 func (c *Cluster) Primary(key string) *Server {
 	c.t.Helper()
@@ -184,8 +182,8 @@ func (c *Cluster) find(what string, look func(ctx context.Context) (*Server, err
 	return found
 }
 
-// primary returns the server that all servers that answer take for the primary of the key. Until
-// all agree, some of them have not heard of a failover, or of the return of a former primary.
+// primary returns the primary of the key if all servers that answer agree on it. They do not while
+// some have not heard of a failover, or of the return of a former primary.
 func (c *Cluster) primary(ctx context.Context, key string) (found *Server, err error) {
 	for _, s := range c.Servers {
 		if !s.answers() {
@@ -219,7 +217,7 @@ func (c *Cluster) primary(ctx context.Context, key string) (found *Server, err e
 	return found, nil
 }
 
-// replica returns the server that a primary takes for its replica.
+// replica returns the replica that a primary sees.
 func (c *Cluster) replica(ctx context.Context, of *Server) (*Server, error) {
 	shards, err := of.client.ClusterShards(ctx).Result()
 	if err != nil {
@@ -230,7 +228,7 @@ func (c *Cluster) replica(ctx context.Context, of *Server) (*Server, error) {
 			return replica, replica.synced(ctx)
 		}
 	}
-	return nil, errors.New("no server that answers replicates it")
+	return nil, errors.New("it has no replica that answers")
 }
 
 func (c *Cluster) attach(t testing.TB) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestClusterPromotesAReplica(t *testing.T) {
+func TestClusterFailover(t *testing.T) {
 	c := NewCluster(t)
 	const key = "k"
 	tests := []struct {
@@ -24,7 +24,7 @@ func TestClusterPromotesAReplica(t *testing.T) {
 			if got := c.Primary(key); got != replica {
 				t.Fatalf("the primary is %s, want the former replica %s", got.Addr, replica.Addr)
 			}
-			// A command may fail while the client still has the old slots.
+			// A command may fail while the client has the old slots.
 			if err := until(func(ctx context.Context) error { return c.Client().Set(ctx, key, tt.name, 0).Err() }); err != nil {
 				t.Errorf("SET through the client of the cluster: %v", err)
 			}
@@ -42,7 +42,7 @@ func TestClusterPromotesAReplica(t *testing.T) {
 	}
 }
 
-// TestSharedClusterIsHealthyForEachCaller lets each caller leave keys and a fault behind.
+// Each caller leaves keys and a fault behind.
 func TestSharedClusterIsHealthyForEachCaller(t *testing.T) {
 	for _, fault := range []func(*Server){(*Server).Pause, (*Server).Kill, func(*Server) {}} {
 		c := SharedCluster(t)

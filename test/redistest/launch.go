@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// A kind is what a redis-server process is started as.
+// A kind is the role that a redis-server process starts in.
 type kind string
 
 const (
@@ -27,10 +27,10 @@ const (
 	logFile  = "log"
 )
 
-// ready matches what a server logs when it serves.
+// ready matches the log of a server that is ready.
 var ready = regexp.MustCompile("Ready to accept connections|Sentinel ID is")
 
-// startServer starts a server on ports of its own.
+// startServer starts a server on free ports.
 func startServer(k kind, options ...string) (s *Server, err error) {
 	s = &Server{kind: k}
 	if s.dir, err = os.MkdirTemp("", "redistest"); err != nil {
@@ -57,7 +57,7 @@ func startServer(k kind, options ...string) (s *Server, err error) {
 	return s, nil
 }
 
-// config returns a configuration file. The options come last and so win.
+// config returns a configuration file. The options come last, so they override the lines before.
 func (k kind) config(port, bus int, options []string) []byte {
 	lines := []string{fmt.Sprint("port ", port), "bind " + host, "protected-mode no"}
 	if k != sentinelNode {
@@ -76,8 +76,7 @@ func (k kind) config(port, bus int, options []string) []byte {
 	return []byte(strings.Join(append(lines, options...), "\n") + "\n")
 }
 
-// launchLocked starts the process, after the end of the one before it, and returns when it serves.
-// s.mu is held.
+// launchLocked kills the process if there is one, starts a new one, and returns when it is ready.
 func (s *Server) launchLocked() error {
 	if s.proc != nil {
 		s.proc.kill()
@@ -97,14 +96,14 @@ func (s *Server) launchLocked() error {
 	}
 	running := true
 	err = until(func(context.Context) error {
-		running = s.proc.running() // before the log is read: an ended process adds no line
+		running = s.proc.running() // before the log is read, so that the log is complete if the process has ended
 		if ready.MatchString(s.log()[before:]) || !running {
 			return nil
 		}
-		return errors.New("it is not ready")
+		return errors.New("not ready")
 	})
 	if err == nil && !running {
-		err = errors.New("it has ended")
+		err = errors.New("the process has ended")
 	}
 	if err != nil {
 		s.proc.kill()
@@ -113,7 +112,7 @@ func (s *Server) launchLocked() error {
 	return nil
 }
 
-// A group is servers that are handled together.
+// A group is several servers.
 type group []*Server
 
 // startGroup starts n servers at the same time.
@@ -140,7 +139,7 @@ func (g group) attach(t testing.TB) {
 	}
 }
 
-// each calls f for all servers, and returns all errors.
+// each calls f for all servers, and joins their errors.
 func (g group) each(f func(*Server) error) error {
 	var errs []error
 	for _, s := range g {

@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// TestNeedRedis runs need-redis.sh with no other programs than those of a row. Package managers and
-// sudo write down their calls.
-func TestNeedRedis(t *testing.T) {
+// Each row runs need-redis.sh with its programs only. Package managers and sudo record their calls.
+func TestNeedRedisScript(t *testing.T) {
 	const (
 		root   = "echo 0"
 		user   = "echo 1000"
@@ -26,7 +25,7 @@ func TestNeedRedis(t *testing.T) {
 		name     string
 		programs programs
 		calls    string
-		prints   string // part of it; with "https://packages.redis.io" if it fails
+		prints   string // a part of the output, which has "https://packages.redis.io" if the script fails
 		fails    bool
 	}{
 		{"new enough", programs{"id": root, "redis-server": redis7, "apt-get": get}, "", "", false},
@@ -79,8 +78,8 @@ func TestNeedRedis(t *testing.T) {
 	}
 }
 
-// TestFindBinary refuses what the other tests do not meet on a machine with Redis.
-func TestFindBinary(t *testing.T) {
+// The other tests cover a valid redis-server.
+func TestFindBinaryChecksVersion(t *testing.T) {
 	for version, problem := range map[string]string{
 		"":                                    "not found in $PATH: use test/redistest/need-redis.sh",
 		"echo hello":                          "is not Redis 7.0 or newer",

@@ -35,13 +35,13 @@ func findBinary() (path string, err error) {
 // A process is a child of the test binary.
 type process struct {
 	*os.Process
-	ended chan struct{} // closed when the process is gone
+	ended chan struct{} // closed when the process has ended
 }
 
-// startProcess runs a program in a directory. What the program prints is appended to the file log.
+// startProcess runs a program in a directory. Its output is appended to the file log.
 //
-// One goroutine starts the process and waits for its end on a thread of its own: childAttributes
-// binds the process to the thread that started it.
+// One goroutine starts the process and waits for it, on a thread of its own, because
+// childAttributes binds the process to the thread that started it.
 func startProcess(program, dir, log string, args ...string) (*process, error) {
 	out, err := os.OpenFile(filepath.Join(dir, log), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -76,7 +76,7 @@ func (p *process) running() bool {
 	}
 }
 
-// pause stops the process, and returns when it has stopped.
+// pause stops the process and returns when it is stopped.
 func (p *process) pause() error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -86,8 +86,8 @@ func (p *process) pause() error {
 
 func (p *process) resume() error { return p.Signal(syscall.SIGCONT) }
 
-// kill ends the process, and returns when it is gone.
+// kill kills the process and returns when it has ended.
 func (p *process) kill() {
-	_ = p.Kill() // fails when the process has ended
+	_ = p.Kill() // fails if the process has ended
 	<-p.ended
 }

@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// childAttributes lets the kernel kill the process when the thread that started it ends, and so
-// when the test binary is killed or panics.
+// childAttributes makes the kernel kill the process when the thread that started it ends, as it
+// does when the test binary is killed or panics.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
-// awaitStopped returns when the process has stopped or ended: a signal takes a moment to reach a
-// process that runs on another core.
+// awaitStopped returns when the process has stopped or ended. A signal takes a moment to reach a
+// process on another core.
 func (p *process) awaitStopped() error {
 	return until(func(context.Context) error {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Pid))

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestServersDieWithAKilledTestBinary runs this binary again, as a victim, and kills it.
-func TestServersDieWithAKilledTestBinary(t *testing.T) {
+// The test runs this binary again, as a victim, and kills it.
+func TestServersDieWithTheTestBinary(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), victimEnv+"=yes", "TMPDIR="+t.TempDir())
 	out, err := cmd.StdoutPipe()

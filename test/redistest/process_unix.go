@@ -4,8 +4,8 @@ package redistest
 
 import "syscall"
 
-// childAttributes sets nothing: other systems do not end a child with its parent.
+// childAttributes sets nothing: other systems cannot kill a child with its parent.
 func childAttributes() *syscall.SysProcAttr { return nil }
 
-// awaitStopped does nothing: elsewhere a signal takes no longer than the call that sends it.
+// awaitStopped does nothing: on other systems a signal arrives before the call returns.
 func (p *process) awaitStopped() error { return nil }

@@ -3,7 +3,7 @@
 // a primary and a replica under three Sentinels.
 //
 // NewServer, NewCluster and NewSentinel start processes for one test. Shared, SharedCluster and
-// SharedSentinel start them once per test binary, and hand them over healthy and empty. That is
+// SharedSentinel start them once per test binary, and return them healthy and empty. That is
 // faster, but tests that share must not run in parallel. They need a TestMain:
 //
 //	func TestMain(m *testing.M) { redistest.Main(m) }
@@ -14,9 +14,8 @@
 // it. A test that fails logs the last lines of its servers. All processes are killed at the end. On
 // Linux they also die with a test binary that is killed.
 //
-// Methods without a testing.TB report to the test that has the server. Those that wait for
-// something must be called by that test's own goroutine, as t.Fatal must. Any goroutine may call
-// Pause, Resume and Kill.
+// Methods without a testing.TB report to the test that has the server. Methods that wait must be
+// called by that test's own goroutine, like t.Fatal. Any goroutine may call Pause, Resume and Kill.
 package redistest
 
 import (
@@ -24,7 +23,7 @@ import (
 	"testing"
 )
 
-// Main runs the tests of a binary, ends what they shared, and exits.
+// Main runs the tests of a binary, closes the shared servers, and exits.
 func Main(m *testing.M) { os.Exit(Run(m)) }
 
 // Run is Main without the exit. It returns the exit code.
@@ -39,21 +38,21 @@ func Run(m *testing.M) (code int) {
 }
 
 var (
-	running bool // Run ends what is shared
+	running bool // whether Run will close the shared servers
 
 	sharedServer   = shared[*Server]{start: StartServer}
 	sharedCluster  = shared[*Cluster]{start: StartCluster}
 	sharedSentinel = shared[*Sentinel]{start: startSentinel}
 )
 
-// A topology is a set of servers that a test can have.
+// A topology is a set of servers.
 type topology interface {
-	attach(t testing.TB) // reports to t from now on
-	reset() error        // revives what is paused or killed, and removes all keys and scripts
+	attach(t testing.TB) // makes t the test to report to
+	reset() error        // revives paused and killed servers, and removes all keys and scripts
 	Close()
 }
 
-// A shared topology belongs to the test binary. The first test that needs it starts it.
+// A shared topology belongs to the test binary. The first test that uses it starts it.
 type shared[T topology] struct {
 	start   func(options ...string) (T, error)
 	started bool
@@ -64,7 +63,7 @@ type shared[T topology] struct {
 func (s *shared[T]) get(t testing.TB) T {
 	t.Helper()
 	if !running {
-		t.Fatal("redistest: nothing ends a shared server: use redistest.Main in TestMain")
+		t.Fatal("redistest: nothing closes a shared server: use redistest.Main in TestMain")
 	}
 	if !s.started {
 		s.started = true

@@ -34,9 +34,9 @@ func beVictim() {
 	select {}
 }
 
-// TestFailures shows what a misuse and a condition that never holds do to a test. The wait is in a
-// bubble, where it takes no time.
-func TestFailures(t *testing.T) {
+// Misuse, and a condition that never holds, fail a test. The wait is in a bubble, where it takes no
+// time.
+func TestMisuseAndTimeoutFailTheTest(t *testing.T) {
 	tests := []struct {
 		name string
 		call func(t testing.TB)
@@ -49,7 +49,7 @@ func TestFailures(t *testing.T) {
 				defer func() { running = true }()
 				new(shared[*Server]).get(t)
 			},
-			"redistest: nothing ends a shared server: use redistest.Main in TestMain", 0,
+			"redistest: nothing closes a shared server: use redistest.Main in TestMain", 0,
 		}, {
 			"Eventually", func(t testing.TB) { Eventually(t, "a miracle", func() bool { return false }) },
 			"redistest: waiting for a miracle: it does not hold, for 15s", patience + step,

@@ -16,7 +16,7 @@ const (
 )
 
 // A Sentinel is a primary and its replica, watched by three Sentinels. The replica takes over about
-// two seconds after the primary is gone or hangs.
+// two seconds after the primary dies or hangs.
 type Sentinel struct {
 	Addrs      []string // of the Sentinels
 	MasterName string
@@ -25,8 +25,8 @@ type Sentinel struct {
 	Replica    *Server
 }
 
-// NewSentinel starts servers and Sentinels for one test. The options are further lines of the
-// configuration of the two servers.
+// NewSentinel starts servers and Sentinels for one test. The options are added to the configuration
+// of the two servers.
 func NewSentinel(t testing.TB, options ...string) *Sentinel {
 	t.Helper()
 	return own(t, startSentinel, options)
@@ -73,7 +73,7 @@ func startSentinel(options ...string) (s *Sentinel, err error) {
 }
 
 // healthy returns an error unless the Sentinels agree, see nothing down and know each other. It
-// stores which server is primary.
+// sets Primary and Replica.
 func (s *Sentinel) healthy(ctx context.Context) error {
 	var primary string
 	for i, server := range s.Sentinels {
@@ -93,12 +93,12 @@ func (s *Sentinel) healthy(ctx context.Context) error {
 	if err == nil && info["Replication"]["role"] == "master" {
 		// A former primary is back. The Sentinels make it a replica, but only after ten seconds.
 		_, port, _ := net.SplitHostPort(s.Primary.Addr)
-		err = errors.Join(errors.New("both are primary"), s.Replica.client.ReplicaOf(ctx, host, port).Err())
+		err = errors.Join(errors.New("both servers are primary"), s.Replica.client.ReplicaOf(ctx, host, port).Err())
 	}
 	return errors.Join(err, s.Replica.synced(ctx))
 }
 
-// watches returns the address of the primary that a Sentinel watches, if it sees all as healthy.
+// watches returns the address of the primary that a Sentinel watches, if it sees no failure.
 func (s *Server) watches(ctx context.Context) (primary string, err error) {
 	master := redis.NewMapStringStringCmd(ctx, "sentinel", "master", masterName)
 	replicas := redis.NewMapStringStringSliceCmd(ctx, "sentinel", "replicas", masterName)

@@ -6,8 +6,7 @@ import (
 	redis "github.com/redis/go-redis/v9"
 )
 
-// TestSharedSentinelIsHealthyForEachCaller lets each caller leave a fault behind: the last one
-// after a failover.
+// Each caller leaves a fault behind, the last one after a failover.
 func TestSharedSentinelIsHealthyForEachCaller(t *testing.T) {
 	var promoted *Server
 	for _, fault := range []func(*Sentinel){

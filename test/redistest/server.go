@@ -30,30 +30,30 @@ type Server struct {
 	paused bool
 }
 
-// NewServer starts a server for one test. The options are further lines of its configuration file,
-// such as "maxmemory 10mb". They win over the lines that every server gets.
+// NewServer starts a server for one test. The options are added to its configuration file, such as
+// "maxmemory 10mb". They override the lines of every server.
 func NewServer(t testing.TB, options ...string) *Server {
 	t.Helper()
 	return own(t, StartServer, options)
 }
 
-// Shared returns the server of this test binary, without keys and scripts. A test that changes its
-// configuration by CONFIG SET or ACL uses NewServer instead.
+// Shared returns the server of this test binary, without keys and scripts. A test that changes the
+// configuration, by CONFIG SET or ACL, must use NewServer instead.
 func Shared(t testing.TB) *Server {
 	t.Helper()
 	return sharedServer.get(t)
 }
 
-// StartServer starts a server for a program that is not a test. The program calls Close at the end,
-// and no method that reports to a test.
+// StartServer starts a server for a program that is not a test. The program must call Close at the
+// end, and must not call methods that report to a test.
 func StartServer(options ...string) (*Server, error) { return startServer(standalone, options...) }
 
-// Client returns the server's own client, the same one each time. It sends a command once, obeys
-// the context's deadline, and is closed with the server.
+// Client returns the client of the server, the same one each time. It sends each command once,
+// obeys the context's deadline, and is closed with the server.
 func (s *Server) Client() *redis.Client { return s.client }
 
-// Pause stops the process. Connections stay open and the system accepts new ones, but nothing
-// answers.
+// Pause stops the process. Connections stay open and the system accepts new ones, but the server
+// does not answer.
 func (s *Server) Pause() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *Server) Pause() {
 	s.paused = true
 }
 
-// Resume continues a paused process, which then answers what has arrived meanwhile.
+// Resume continues a paused process, which then answers the commands that have arrived meanwhile.
 func (s *Server) Resume() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +79,7 @@ func (s *Server) resumeLocked() error {
 	return s.proc.resume()
 }
 
-// Kill ends the process without a chance to tell anybody, and returns when it is gone.
+// Kill kills the process by SIGKILL and returns when it has ended.
 func (s *Server) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *Server) Kill() {
 }
 
 // Restart kills the process if it runs, starts it again with the same directory and address, and
-// returns when it answers. It has no keys. A cluster or Sentinel keeps its role.
+// returns when it is ready. The server has no keys then. A cluster node or Sentinel keeps its role.
 func (s *Server) Restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *Server) Restart() {
 	}
 }
 
-// Close ends the process and removes its files.
+// Close kills the process and removes its files.
 func (s *Server) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +127,7 @@ func (s *Server) attach(t testing.TB) {
 	s.t = t
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("%s %s logged last:\n%s", s.kind, s.Addr, s.logTail())
+			t.Logf("%s %s ends its log with:\n%s", s.kind, s.Addr, s.logTail())
 		}
 	})
 }
@@ -148,7 +148,7 @@ func (s *Server) revive() error {
 	}
 }
 
-// flush removes all keys and scripts. The keys of a replica go with those of its primary.
+// flush removes all keys and scripts. A replica follows its primary.
 func (s *Server) flush() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -162,8 +162,8 @@ func (s *Server) flush() error {
 	return nil
 }
 
-// newClient returns a client that sends each command once, and nothing that it is not asked for. It
-// knows the password in the options of a server.
+// newClient returns a client that sends each command once, and no commands of its own. It uses the
+// password in the options of the server.
 func newClient(addr string, options []string) *redis.Client {
 	o := &redis.Options{
 		Addr: addr, ContextTimeoutEnabled: true, MaxRetries: -1, DialerRetries: 1, DisableIdentity: true,
@@ -177,9 +177,9 @@ func newClient(addr string, options []string) *redis.Client {
 	return redis.NewClient(o)
 }
 
-// log returns what the process, and those before it, have printed.
+// log returns the output of the process and of those before it.
 func (s *Server) log() string {
-	text, _ := os.ReadFile(filepath.Join(s.dir, logFile)) // no file: nothing is printed yet
+	text, _ := os.ReadFile(filepath.Join(s.dir, logFile)) // no file means no output yet
 	return string(text)
 }
 

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// TestServerStates takes a server through all of its states. In each of them nothing of it is left
-// after its test.
+// TestServerStates puts a server into each of its states. Nothing remains of it after its test.
 func TestServerStates(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -67,19 +66,19 @@ func goroutines() int {
 		strings.Count(stacks, "created by github.com/redis/go-redis")
 }
 
-func TestServerWithAWrongOptionTellsItsLog(t *testing.T) {
+func TestStartErrorHasTheLog(t *testing.T) {
 	start := time.Now()
 	_, err := StartServer("maxmemory many")
 	if err == nil || !strings.Contains(err.Error(), "argument must be a memory value") {
-		t.Errorf("error = %v, want one with what the server printed", err)
+		t.Errorf("error = %v, want one with the output of the server", err)
 	}
 	if took := time.Since(start); took > patience/2 {
 		t.Errorf("it took %v, want less: the server ends at once", took)
 	}
 }
 
-// TestSharedIsCleanForEachCaller lets each caller leave something behind.
-func TestSharedIsCleanForEachCaller(t *testing.T) {
+// Each caller leaves a key, a script and a fault behind.
+func TestSharedServerIsEmptyForEachCaller(t *testing.T) {
 	addr := Shared(t).Addr
 	for _, leave := range []func(*Server){func(*Server) {}, (*Server).Pause, (*Server).Kill, func(*Server) {}} {
 		s := Shared(t)
@@ -107,7 +106,7 @@ func set(t *testing.T, s *Server, key, value string) {
 	}
 }
 
-// get returns a value, and nothing where there is none.
+// get returns a value, or "" if there is none.
 func get(t *testing.T, s *Server, key string) string {
 	t.Helper()
 	values, err := s.Client().MGet(t.Context(), key).Result()

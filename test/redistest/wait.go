@@ -10,12 +10,12 @@ import (
 
 const (
 	step     = 10 * time.Millisecond  // between two attempts
-	patience = 15 * time.Second       // for what takes a few seconds on an idle machine
+	patience = 15 * time.Second       // for conditions that take a few seconds on an idle machine
 	reply    = 500 * time.Millisecond // the time a server has to answer
 )
 
-// Eventually polls until holds returns true. It fails the test if that takes more than 15 seconds;
-// what names the condition. Use it for what another process does in its own time.
+// Eventually polls until holds returns true. It fails the test after 15 seconds; what names the
+// condition. Use it to wait for another process.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	err := until(func(context.Context) error {
@@ -29,8 +29,8 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// until calls done until it returns nil. After patience it gives up and returns the last error. The
-// context of done lasts for a few quick commands.
+// until calls done until it returns nil. After patience it returns the last error. The context of
+// done has time for a few quick commands.
 func until(done func(ctx context.Context) error) error {
 	deadline := time.Now().Add(patience)
 	tick := time.NewTicker(step)

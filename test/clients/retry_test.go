@@ -1,0 +1,105 @@
+package clients
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+)
+
+// A response is one that a client got, also if it hid it from the program and sent another request.
+type response struct {
+	Status     int
+	RetryAfter string
+	MS         float64 // when it came, in milliseconds since some instant
+}
+
+// checkRetry checks the responses to three requests of a key of 1/3s burst 2: the third waits as
+// long as Retry-After says, and is admitted then.
+func checkRetry(t *testing.T, responses []response) {
+	t.Helper()
+	checkStatuses(t, responses, 200, 200, 429, 200)
+	checkWait(t, responses, seconds(t, responses[2].RetryAfter))
+}
+
+func checkStatuses(t *testing.T, responses []response, want ...int) {
+	t.Helper()
+	for i, r := range responses {
+		if len(responses) != len(want) || r.Status != want[i] || (r.RetryAfter != "") != (r.Status == 429) {
+			t.Fatalf("responses = %+v, want %v, and Retry-After with 429 only", responses, want)
+		}
+	}
+}
+
+// checkWait checks the time between the third response and the retry's.
+func checkWait(t *testing.T, responses []response, want float64) {
+	t.Helper()
+	// A timer of Node may be early by a millisecond.
+	if waited := (responses[3].MS - responses[2].MS) / 1000; waited < want-0.01 || waited > want+2 {
+		t.Errorf("waited %.3f s, want %.0f s", waited, want)
+	}
+}
+
+// seconds reads the Retry-After of a request that comes soon after the first one of its key.
+func seconds(t *testing.T, retryAfter string) float64 {
+	t.Helper()
+	if retryAfter != "3" && retryAfter != "2" {
+		t.Fatalf("Retry-After = %q, want 3, or 2 on a slow machine", retryAfter)
+	}
+	return float64(retryAfter[0] - '0')
+}
+
+func TestNodeGot(t *testing.T) {
+	t.Parallel()
+	checkRetry(t, node[[]response](t, "got.js", "/retry", t.Name()))
+}
+
+func TestNodeUndiciRetryAgent(t *testing.T) {
+	t.Parallel()
+	checkRetry(t, node[[]response](t, "undici.js", "/retry", t.Name(), "agent"))
+}
+
+func TestNodeUndiciInterceptor(t *testing.T) {
+	t.Parallel()
+	checkRetry(t, node[[]response](t, "undici.js", "/retry", t.Name(), "interceptor"))
+}
+
+// TestNodeUndiciMaxTimeout shows that undici waits no longer than maxTimeout, 30 s unless set, and
+// then asks too early. A limit with longer waits needs a maxTimeout above them.
+func TestNodeUndiciMaxTimeout(t *testing.T) {
+	t.Parallel()
+	responses := node[[]response](t, "undici.js", "/retry", t.Name(), "agent", `{"maxTimeout":1000}`)
+	if len(responses) < 5 {
+		t.Fatalf("responses = %+v, want more: undici asks too early", responses)
+	}
+	checkStatuses(t, responses[:4], 200, 200, 429, 429)
+	checkStatuses(t, responses[len(responses)-1:], 200)
+	seconds(t, responses[2].RetryAfter)
+	checkWait(t, responses, 1)
+}
+
+func TestGoRetryableHTTP(t *testing.T) {
+	t.Parallel()
+	client := retryablehttp.NewClient()
+	client.Logger = nil
+	start := time.Now()
+	var responses []response
+	client.ResponseLogHook = func(_ retryablehttp.Logger, r *http.Response) {
+		ms := time.Since(start).Seconds() * 1000
+		responses = append(responses, response{r.StatusCode, r.Header.Get("Retry-After"), ms})
+	}
+	for range 3 {
+		request, err := retryablehttp.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+httpAddr+"/retry", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("X-Api-Key", t.Name())
+		r, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = r.Body.Close()
+	}
+	checkRetry(t, responses)
+}
