@@ -13,7 +13,7 @@ local STEP = 86400000000
 local UNIT = 256000000
 local LAST = 16777215 * UNIT
 
--- The largest count that values have room for: limiter.MaxConsumed.
+-- The largest count that values have room for: maxConsumed of package limiter.
 local MOST = 1099511627775
 
 -- The longest lease of a window: limiter.maxLease.
