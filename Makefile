@@ -47,6 +47,7 @@ lint: need-go ## Check the format; run go vet (so tests need not), staticcheck a
 	cd bench && $(GO) vet ./... && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
 	@echo "deadcode -test ./..."; for dir in . bench; do \
 		dead=$$($(GO) -C $$dir tool -modfile=$(CURDIR)/tools/go.mod deadcode -test ./...) || exit 1; \
+		dead=$$(echo "$$dead" | grep -v 'unreachable func: Example'); \
 		[ -z "$$dead" ] || { echo "nothing calls these, delete them:"; echo "$$dead"; exit 1; }; \
 	done
 	lua/lint.sh
