@@ -70,11 +70,11 @@ fuzz: need-go ## Run each fuzz target for FUZZTIME, by default one minute
 fuzz-http: need-go ## Send two million random raw requests to a whole Caddy, in a quarter of an hour
 	$(GO) test -count=1 -timeout 2h -run 'TestRawRequests$$' -v ./test/attack -attack.requests 2000000
 
-model: need-go ## Play 200,000 random histories of leases, in some minutes
-	$(GO) test -run 'TestLeaseModel$$' ./limiter -model.runs 200000
+model: need-go ## Play 10,000 random fleets that lease, in some minutes
+	$(GO) test -run 'TestLeaseModel$$' ./limiter/leasetest -model.runs 10000
 
 tune: need-go ## Simulate what leases save and cost, for each algorithm and load
-	$(GO) test -count=1 -run Tune -v ./limiter -tune.all
+	$(GO) test -count=1 -run Tune -v ./limiter/leasetest -tune.all
 
 bench: build need-redis ## Measure against the baselines of docs/benchmarks.md, in half an hour
 	cd bench && $(GO) test -run '^$$' -bench . -benchmem .

@@ -125,16 +125,3 @@ func (l *LeaseRequest) Jitter() int64 {
 		return min(r.window/1000, leaseJitter)
 	}
 }
-
-// fits reports whether there is what the loan needs when so many events are left. Less than none are left of a limit that was
-// lowered, or exceeded by what was owed.
-func (l *LeaseRequest) fits(left int64) bool { return l.Need == 0 || l.Need <= left }
-
-// split returns how many of the events that are left are served, and how many are lent. The loan fits.
-func (l *LeaseRequest) split(left int64) (served, lent int64) {
-	served = l.Need + max(0, min(l.More, MaxMore, left-l.Need))
-	if l.Rule.Leases() {
-		lent = max(0, min(l.Want, (left-served)/l.Divisor()))
-	}
-	return served, lent
-}

@@ -5,26 +5,6 @@ import (
 	"time"
 )
 
-// TestShareGoesByNodes divides what is left of a limit.
-func TestShareGoesByNodes(t *testing.T) {
-	r := mustRule(t, fixed, Limit{Events: 100_000, Window: time.Minute})
-	for _, test := range []struct {
-		nodes int
-		lent  int64 // of 80,000 that are left after one is served
-	}{
-		{0, 10_000}, {1, 10_000}, {2, 5000}, {10, 1000}, {200, 50}, {8191, 1}, {10_000, 1},
-	} {
-		l := LeaseRequest{Rule: r, Need: 1, Want: MaxEvents, Nodes: test.nodes}
-		if served, lent := l.split(80_001); served != 1 || lent != test.lent {
-			t.Errorf("served and lent to one of %d nodes = %d and %d, want 1 and %d", test.nodes, served, lent, test.lent)
-		}
-	}
-	l := LeaseRequest{Rule: r, Need: 1, More: MaxEvents}
-	if served, _ := l.split(MaxEvents); served != MaxMore+1 {
-		t.Errorf("served to a great many that wait = %d, want %d", served, MaxMore+1)
-	}
-}
-
 // TestJitter spreads the requests of all nodes about one event of a bucket each, but for no longer than a twentieth of the window; and
 // a little when a lease may end.
 func TestJitter(t *testing.T) {

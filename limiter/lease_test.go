@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -91,88 +92,6 @@ func TestMaxOvershootBounds(t *testing.T) {
 	}
 }
 
-// TestSlotsOfAnotherLength is about leases that were lent in slots of another length, as the limit was another: they are told from
-// what is lent now, and count for as long as they can be spent.
-func TestSlotsOfAnotherLength(t *testing.T) {
-	var s leaseSlots
-	s.begin(100, 10) // [100, 110)
-	s.open += 7
-	s.begin(105, 1000)
-	if s.out() != 7 || s.before != 7 || s.ends < 120 {
-		t.Errorf("slots = %+v, want 7 out, lent before, in a slot that ends when they do, at 120, or later", s)
-	}
-	s.open += 5
-	if got := s.back(7, 100); got != 7 || s.open != 5 {
-		t.Errorf("back of what was lent before = %d, and %d are out of what is lent now, want 7 and 5", got, s.open)
-	}
-	if s.rotate(); s.out() != 5 || s.back(9, 105) != 5 {
-		t.Errorf("slots after the turn = %+v, want 5 out that can come back", s)
-	}
-}
-
-// TestLendSeveralRules is about loans of one call: when one of them is denied, nothing is served or lent of any. Their debts are
-// debited, and what they give back is taken.
-func TestLendSeveralRules(t *testing.T) {
-	const now = 1020 * sec
-	wide := mustNew(Rule{ID: 1, Algorithm: fixed, Limit: Limit{Events: 100, Window: time.Minute}})
-	narrow := mustNew(Rule{ID: 2, Algorithm: fixed, Limit: Limit{Events: 1, Window: time.Minute}})
-	ledgers := []*Ledger{NewLedger(fixed), NewLedger(fixed)}
-	lend := func(loans ...LeaseRequest) []LeaseRequest {
-		Lend(1, 9, now, ledgers, loans)
-		return loans
-	}
-	l := lend(LeaseRequest{Rule: wide, Need: 2, Want: 16}, LeaseRequest{Rule: narrow, Need: 1})
-	if l[0].Served != 2 || l[0].Granted != 12 || l[1].Served != 1 || l[0].Incarnation != 9 {
-		t.Fatalf("loans = %+v, want 2 served and 12 lent of the first, 1 served of the second, by run 9", l)
-	}
-	l = lend(LeaseRequest{Rule: wide, Need: 2, Want: 16, CreditTotal: 3, Incarnation: 9, Returns: [2]Events{{now, 4}}}, LeaseRequest{Rule: narrow, Need: 1})
-	for i, want := range []struct {
-		ok   bool
-		left int64
-	}{{true, 100 - 14 + 4 - 3}, {false, 0}} {
-		if d := l[i].Decision; l[i].Served != 0 || l[i].Granted != 0 || d.OK != want.ok || d.Remaining != want.left {
-			t.Errorf("loan %d, one of which is denied = %+v, want nothing served, OK %v, %d left", i, l[i], want.ok, want.left)
-		}
-	}
-}
-
-// TestUndoInBucket is about an event that is undone after the bucket has refilled in its place: it must not be there twice.
-func TestUndoInBucket(t *testing.T) {
-	const start = 1020 * sec
-	r := mustNew(Rule{Limit: Limit{Events: 100, Window: 10 * time.Second, Burst: 10}})
-	for _, test := range []struct {
-		name         string
-		used, undone int64 // at the start
-		after        int64 // µs, when that is undone
-		later        int64 // used right before
-		left         int64 // after that
-		unseen       int64 // the same if the node has not seen what was used at the start
-	}{
-		{"at once", 10, 4, 0, 0, 4, 4},
-		{"while the bucket is empty", 10, 4, 200 * ms, 2, 4, 2},
-		{"when it has been full", 4, 4, 500 * ms, 10, 0, 0},
-		{"when it has been full for some of the time", 4, 4, 200 * ms, 8, 2, 2},
-		{"a fraction before the next event", 4, 4, 299999, 8, 2, 2},
-	} {
-		for _, seen := range []bool{true, false} {
-			g := NewLedger(bucket)
-			l := []LeaseRequest{{Rule: r, Need: test.used}}
-			Lend(1, 1, start, []*Ledger{g}, l)
-			undo, want := LeaseRequest{Rule: r, Incarnation: 1, Cancel: Events{start, test.undone}}, test.unseen
-			if seen {
-				undo.Seen, want = Events{start, test.used}, test.left
-			}
-			now := Instant(start + test.after)
-			Lend(2, 1, now, []*Ledger{g}, []LeaseRequest{{Rule: r, Need: test.later}})
-			l = []LeaseRequest{undo}
-			Lend(1, 1, now, []*Ledger{g}, l)
-			if got := l[0].Decision.Remaining; got != want {
-				t.Errorf("%s, seen %v: left = %d, want %d", test.name, seen, got, want)
-			}
-		}
-	}
-}
-
 // begins is when tests begin whose instant does not matter.
 const begins = Instant(1_800_000_000 * sec)
 
@@ -183,3 +102,6 @@ func mustNew(r Rule) *Rule {
 	}
 	return made
 }
+
+// oneOf returns one of choices.
+func oneOf[T any](r *rand.Rand, choices ...T) T { return choices[r.IntN(len(choices))] }

@@ -112,25 +112,26 @@ func TestFloodOfDeniedTakesDrainsNothing(t *testing.T) {
 	}
 }
 
-// TestUndoOfWhatWasSeen undoes takes of a bucket in any state, of which is known what it lacked right after: when nothing else happens
-// until then, it is as if the take had never been, to the fraction of an event. Others take what has accrued by then before.
-func TestUndoOfWhatWasSeen(t *testing.T) {
+// TestUndoRestoresSeenBucket undoes takes of a bucket in any state, when it is known what the bucket
+// lacked right after: if nothing else happens, it is as if the take had never been, to the fraction of
+// an event. Others take what has accrued by then.
+func TestUndoRestoresSeenBucket(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	for range 10_000 {
 		r := mustNew(Rule{Limit: Limit{Events: oneOf[int64](rng, 1, 3, 7, 1009), Window: 7 * time.Second, Burst: 10}})
-		got := &lendingBucket{tokenBucket: tokenBucket{at: begins, missing: 1 + rng.Int64N(9), per: r.per}}
+		got := tokenBucket{at: begins, missing: 1 + rng.Int64N(9), per: r.per}
 		got.advance(r, begins+Instant(rng.Int64N(r.window)))
-		want, at, n := got.clone().(*lendingBucket), got.at, 1+rng.Int64N(r.capacity-got.missing)
-		got.consume(r, n)
-		seen := Events{at, got.missing}
+		want, at, n := got, got.at, 1+rng.Int64N(r.capacity-got.missing)
+		got.missing += n
+		seen := got.missing
 		later := at + Instant(rng.Int64N(2*r.window))
 		others := rng.Int64N(3)
-		for _, b := range []*lendingBucket{got, want} {
+		for _, b := range []*tokenBucket{&got, &want} {
 			b.advance(r, later)
-			b.consume(r, others)
+			b.missing += others
 		}
-		if got.undo(r, Events{at, n}, seen); *got != *want {
-			t.Fatalf("%d of %+v, seen %+v, undone %d µs later = %+v, want %+v", n, r.Limit, seen, later-at, *got, *want)
+		if got.undo(r, Events{at, n}, seen); got != want {
+			t.Fatalf("%d of %+v, seen %d, undone %d µs later = %+v, want %+v", n, r.Limit, seen, later-at, got, want)
 		}
 	}
 }

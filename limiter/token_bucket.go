@@ -28,14 +28,17 @@ const (
 	capacityBits = 23
 )
 
+// maxConsumed is the most that is ever consumed of a limit: what a store has room for in five bytes.
+const maxConsumed = 1<<asideBits - 1
+
 func newAside(r *Rule, n int64) aside {
 	if n <= 0 {
 		return 0
 	}
-	return aside(r.capacity&(1<<capacityBits-1)<<asideBits | min(n, 1<<asideBits-1))
+	return aside(r.capacity&(1<<capacityBits-1)<<asideBits | min(n, maxConsumed))
 }
 
-func (a aside) events() int64 { return int64(a & (1<<asideBits - 1)) }
+func (a aside) events() int64 { return int64(a & maxConsumed) }
 
 // under reports whether the events are set aside under the limit of r.
 func (a aside) under(r *Rule) bool { return a == newAside(r, a.events()) }
@@ -53,7 +56,7 @@ func (b *tokenBucket) save(s State) {
 // divide sets aside what the bucket lacks beyond twice the capacity of r.
 func (b *tokenBucket) divide(r *Rule) {
 	if b.aside != 0 && !b.aside.under(r) {
-		b.missing = min(b.missing+b.aside.events(), MaxConsumed)
+		b.missing = min(b.missing+b.aside.events(), maxConsumed)
 		b.aside = 0
 	}
 	if over := b.missing - 2*r.capacity; over > 0 {

@@ -1,5 +1,5 @@
 -- The sliding window log: every event of the last window_N µs, in the sorted set LOG, and what is lent, which is noted there
--- when it can be spent no more: see slots.lua and limiter/lent_log.go.
+-- when it can be spent no more: see slots.lua and limiter/leasetest/lending_log.go.
 --
 -- An instant at which events were taken is a member of 7 bytes: how many there were up to and with it since some
 -- beginning, modulo 2^50. Its score is the instant. The score of the member `gone` is that number for what has left the log:

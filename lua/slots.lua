@@ -1,4 +1,4 @@
--- What the token bucket and the sliding window log have alike: what they have lent, by slots of time: see limiter/slots.go.
+-- What the token bucket and the sliding window log have alike: what they have lent, by slots of time: see limiter/leasetest/lease_slots.go.
 --
 -- ends_N is the end of the current slot, length_N its length in µs, open_N what was lent in it less what came back, before_N
 -- the same of the slot before. When nothing is out they are of no use, and not stored.

@@ -1,5 +1,5 @@
 -- The token bucket: what is missing from capacity_N events, which refill by p_N events every q_N µs; and what is lent, on
--- account of which it does not refill: see slots.lua and limiter/lent_bucket.go.
+-- account of which it does not refill: see slots.lua and limiter/leasetest/lending_bucket.go.
 --
 -- value, 20 bytes: expiry 3; at, which is the instant of the newest write, in seconds 4; (at's µs, 20 bits; upper 12 bits of
 --   part) 4; lower 32 bits of part 4; missing 5. While anything is out, 20 more: the slots, as they are replied. While the

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/leasetest"
 )
 
 const day = 24 * 3600 * sec
@@ -24,7 +25,7 @@ func TestCreditOnceInLongWindows(t *testing.T) {
 			t.Fatal(err)
 		}
 		a, credited := newAccount(), int64(0)
-		g := limiter.NewLedger(fixed)
+		g := leasetest.NewLedger(fixed)
 		for now := begins; now < begins+limiter.Instant(2*r.Limit.Window.Microseconds()); now += day {
 			for range 3 {
 				if takeWith(a, r, now, 1, 1, new(limiter.Decision)) {
@@ -36,7 +37,7 @@ func TestCreditOnceInLongWindows(t *testing.T) {
 			}
 			l := []limiter.LeaseRequest{{}}
 			a.request(r, now, 0, 0, &l[0])
-			limiter.Lend(1, 1, now, []*limiter.Ledger{g}, l)
+			leasetest.Lend(1, 1, now, []*leasetest.Ledger{g}, l)
 			a.applyReply(r, now, now, &l[0], 0, false)
 		}
 		if want := 2 * r.Credit(1); credited > want || credited == 0 {

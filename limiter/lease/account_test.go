@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/leasetest"
 )
 
 // Accounts are played in testdata/leases and by TestLeaseModel; here is what those do not come by.
@@ -262,7 +263,7 @@ func TestDebtIsNotNumberedTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := limiter.NewLedger(fixed)
+	g := leasetest.NewLedger(fixed)
 	for i, now := range []limiter.Instant{1020 * sec, 1021 * sec, 1022 * sec} {
 		a := newAccount()
 		var l limiter.LeaseRequest
@@ -270,7 +271,7 @@ func TestDebtIsNotNumberedTwice(t *testing.T) {
 		a.request(r, now, 0, 0, &l)
 		l.Want = 0
 		requests := []limiter.LeaseRequest{l}
-		limiter.Lend(1, 1, now, []*limiter.Ledger{g}, requests)
+		leasetest.Lend(1, 1, now, []*leasetest.Ledger{g}, requests)
 		if got, want := 100-requests[0].Decision.Remaining, int64(5*(i+1)); got != want {
 			t.Errorf("consumed after account %d = %d, want %d", i+1, got, want)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/leasetest"
 )
 
 // errCut is what a test's lender says when a request or its reply was lost.
@@ -31,7 +32,7 @@ type memoryLender struct {
 
 	mu       sync.Mutex
 	next     func(loans []limiter.LeaseRequest) (fate, time.Duration) // decides fates and delays; nil: all are answered after delay
-	ledgers  map[name]*limiter.Ledger
+	ledgers  map[name]*leasetest.Ledger
 	run      uint64
 	answers  bool  // it answers, though late
 	unheard  int64 // events lent by answers that were lost, of which no node knows
@@ -42,7 +43,7 @@ type memoryLender struct {
 }
 
 func newLender(delay time.Duration) *memoryLender {
-	return &memoryLender{delay: delay, ledgers: make(map[name]*limiter.Ledger), run: 1}
+	return &memoryLender{delay: delay, ledgers: make(map[name]*leasetest.Ledger), run: 1}
 }
 
 // decide has fates and delays decided by a function, until the next call.
@@ -107,15 +108,15 @@ func (m *memoryLender) lend(loans []limiter.LeaseRequest) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.requests++
-	ledgers := make([]*limiter.Ledger, len(loans))
+	ledgers := make([]*leasetest.Ledger, len(loans))
 	for i, l := range loans {
 		n := name{l.Rule.ID, string(l.Key)}
 		if m.ledgers[n] == nil {
-			m.ledgers[n] = limiter.NewLedger(l.Rule.Algorithm)
+			m.ledgers[n] = leasetest.NewLedger(l.Rule.Algorithm)
 		}
 		ledgers[i] = m.ledgers[n]
 	}
-	limiter.Lend(1, m.run, limiter.At(time.Now().Add(3*time.Hour)), ledgers, loans)
+	leasetest.Lend(1, m.run, limiter.At(time.Now().Add(3*time.Hour)), ledgers, loans)
 	m.loans = append(m.loans, loans...)
 }
 

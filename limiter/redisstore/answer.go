@@ -30,7 +30,7 @@ func read(reply any, g group, consume bool) (answer, error) {
 		return answer{}, fmt.Errorf("redisstore: the reply to %d takes is %v, which is not one of take.lua", len(g), reply)
 	}
 	for i, k := range g {
-		d := a.counts[i].Peek(k.Rule, k.Decision.At, k.Cost)
+		d := a.counts[i].Peek(k.Rule, k.Cost)
 		if d.Breach = k.Decision.Breach; consume && a.allowed {
 			d.OK, d.RetryAt = true, d.At // d is about another such take
 		}
@@ -42,8 +42,8 @@ func read(reply any, g group, consume bool) (answer, error) {
 // undo makes the decisions of g, which was consumed, such as if it had not been.
 func (a answer) undo(g group) {
 	for i, k := range g {
-		a.counts[i].Undo(k.Rule, limiter.Events{At: k.Decision.At, N: k.Cost})
-		k.Decision = a.counts[i].Peek(k.Rule, k.Decision.At, k.Cost)
+		a.counts[i].Cancel(k.Rule, limiter.Events{At: k.Decision.At, N: k.Cost})
+		k.Decision = a.counts[i].Peek(k.Rule, k.Cost)
 	}
 }
 
@@ -100,21 +100,21 @@ func (r *reader) list(n int) []int64 {
 	return numbers
 }
 
-// open returns what is lent, from the slots that slots.lua replies: see there.
-func (r *reader) open() limiter.Open {
+// leaseSlots returns what is leased, from the reply of slots.lua: see there.
+func (r *reader) leaseSlots() limiter.LeaseSlots {
 	if len(r.rest) > 0 {
 		if b, ok := r.rest[0].(string); ok && len(b) == 20 {
 			r.rest = r.rest[1:]
-			return limiter.Open{
-				Ends:    limiter.Instant(number(b[:7])),
-				Length:  number(b[7:10]),
-				Lent:    number(b[10:15]),
-				Earlier: number(b[15:]),
+			return limiter.LeaseSlots{
+				Ends:     limiter.Instant(number(b[:7])),
+				Length:   number(b[7:10]),
+				Current:  number(b[10:15]),
+				Previous: number(b[15:]),
 			}
 		}
 	}
 	r.failed = r.next() != 0 || r.failed
-	return limiter.Open{}
+	return limiter.LeaseSlots{}
 }
 
 // number returns the number of which these are the bytes, the highest first.
@@ -130,7 +130,7 @@ func (r *reader) count(rule *limiter.Rule, at limiter.Instant) limiter.Restored 
 	switch rule.Algorithm.Kind {
 	case limiter.TokenBucket:
 		missing, part := r.next(), r.next()
-		return limiter.RestoreTokenBucket(rule, at, missing, part, r.open())
+		return limiter.RestoreTokenBucket(rule, at, missing, part, r.leaseSlots())
 	case limiter.FixedWindow:
 		end, used, leased := r.next(), r.next(), r.next()
 		return limiter.RestoreFixedWindow(rule, at, limiter.Instant(end), used, limiter.Instant(leased))
@@ -139,7 +139,7 @@ func (r *reader) count(rule *limiter.Rule, at limiter.Instant) limiter.Restored 
 		return limiter.RestoreSlidingWindow(rule, at, limiter.Instant(start), counts, limiter.Instant(leased))
 	default:
 		used, newest, first, events := r.next(), r.next(), r.next(), r.next()
-		return limiter.RestoreSlidingLog(at, r.open(),
+		return limiter.RestoreSlidingLog(at, r.leaseSlots(),
 			limiter.Events{At: limiter.Instant(first), N: events}, limiter.Events{At: limiter.Instant(newest), N: used - events})
 	}
 }

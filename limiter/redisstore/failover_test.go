@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/leasetest"
 )
 
 // A replica is an earlier state of a store and of its ledgers.
 type replica struct {
 	dumps   map[string]string
-	ledgers map[account]*limiter.Ledger
+	ledgers map[account]*leasetest.Ledger
 }
 
 // maybeFailOver now and then goes back to an earlier state, as a failover does that loses the newest writes. Nodes go on with what
@@ -56,7 +56,7 @@ func (h *lending) becomes(t *testing.T, r replica) {
 	}
 }
 
-func cloned(ledgers map[account]*limiter.Ledger) map[account]*limiter.Ledger {
+func cloned(ledgers map[account]*leasetest.Ledger) map[account]*leasetest.Ledger {
 	c := maps.Clone(ledgers)
 	for a, g := range c {
 		c[a] = g.Clone()

@@ -10,6 +10,7 @@ import (
 	redis "github.com/redis/go-redis/v9"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/leasetest"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -46,7 +47,7 @@ type lending struct {
 	*history
 	nodes       []*Store
 	keys        []string
-	ledgers     map[account]*limiter.Ledger
+	ledgers     map[account]*leasetest.Ledger
 	debts       map[debt]*owing
 	lent        []outstanding                // that may go back
 	served      []outstanding                // that may be undone
@@ -98,7 +99,7 @@ func newLending(t *testing.T, s *Store, seed uint64, kinds ...limiter.Algorithm)
 	other := *s
 	other.node++
 	h.nodes = []*Store{s, &other}
-	h.ledgers, h.debts = make(map[account]*limiter.Ledger), make(map[debt]*owing)
+	h.ledgers, h.debts = make(map[account]*leasetest.Ledger), make(map[debt]*owing)
 	h.told, h.run = make(map[account][]limiter.Events), 1 // until a server has said
 	return h
 }
@@ -197,7 +198,7 @@ func (h *lending) lend(t *testing.T) error {
 		return err
 	}
 	h.run = loans[0].Incarnation
-	limiter.Lend(s.node, h.run, h.now, h.of(key, want), want)
+	leasetest.Lend(s.node, h.run, h.now, h.of(key, want), want)
 	written := true
 	for i, got := range loans {
 		l, a := want[i], account{key, got.Rule.ID}
@@ -296,12 +297,12 @@ func (h *lending) owe(d debt, r *limiter.Rule) (owed, paid int64) {
 }
 
 // of returns the ledgers of the accounts of loans.
-func (h *lending) of(key string, loans []limiter.LeaseRequest) []*limiter.Ledger {
-	var ledgers []*limiter.Ledger
+func (h *lending) of(key string, loans []limiter.LeaseRequest) []*leasetest.Ledger {
+	var ledgers []*leasetest.Ledger
 	for _, l := range loans {
 		a := account{key, l.Rule.ID}
 		if h.ledgers[a] == nil {
-			h.ledgers[a] = limiter.NewLedger(l.Rule.Algorithm)
+			h.ledgers[a] = leasetest.NewLedger(l.Rule.Algorithm)
 		}
 		ledgers = append(ledgers, h.ledgers[a])
 	}
@@ -323,7 +324,7 @@ func (h *lending) take(t *testing.T) error {
 	if err := s.Take(t.Context(), h.now, takes); err != nil {
 		return err
 	}
-	limiter.Lend(s.node, h.run, h.now, h.of(key, loans), loans)
+	leasetest.Lend(s.node, h.run, h.now, h.of(key, loans), loans)
 	if err := h.same(takes, loans); err != nil {
 		return fmt.Errorf("take: %w", err)
 	}
@@ -346,7 +347,7 @@ func (h *lending) refund(t *testing.T) error {
 		seen := k.Decision.Seen()
 		loans = append(loans, limiter.LeaseRequest{Rule: k.Rule, Cancel: limiter.Events{At: seen.At, N: k.Cost}, Seen: seen, Incarnation: h.run})
 	}
-	limiter.Lend(0, h.run, h.now, h.of(string(back[0].Key), loans), loans)
+	leasetest.Lend(0, h.run, h.now, h.of(string(back[0].Key), loans), loans)
 	return h.nodes[0].Refund(t.Context(), h.now, back)
 }
 
@@ -362,7 +363,7 @@ func (h *lending) peek(t *testing.T) error {
 	if err := h.nodes[0].Peek(t.Context(), h.now, takes); err != nil {
 		return err
 	}
-	limiter.Lend(0, h.run, h.now, h.of(key, loans), loans)
+	leasetest.Lend(0, h.run, h.now, h.of(key, loans), loans)
 	if err := h.same(takes, loans); err != nil {
 		return fmt.Errorf("peek: %w", err)
 	}

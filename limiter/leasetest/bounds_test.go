@@ -1,0 +1,95 @@
+package leasetest
+
+import "github.com/fleetlimit/fleetlimit/limiter"
+
+// checkBound checks that no span of what was admitted to a key holds more than its algorithm promises,
+// and what failovers have made the store forget.
+func (c *checker) checkBound(key int, k *tally) {
+	admitted, r := k.inOrder(), c.highest
+	most := r.Capacity() + c.budget() + k.forgotten
+	switch r.Algorithm.Kind {
+	case limiter.TokenBucket:
+		c.checkBucket(key, admitted, k.forgotten)
+	case limiter.SlidingWindowLog:
+		c.checkLog(key, admitted, most)
+	case limiter.FixedWindow:
+		c.checkFixed(key, admitted, most)
+	default:
+		c.checkSliding(key, admitted, most)
+	}
+}
+
+// budget returns how many events of credit the bound of a window algorithm allows.
+func (c *checker) budget() int64 {
+	if credit(c.highest, c.fewest) == 0 { // no node has any
+		return 0
+	}
+	return int64(c.highest.MaxOvershoot * float64(c.highest.Limit.Events))
+}
+
+// credit returns how many events each of so many nodes may admit before the store has answered: all
+// together half of the overshoot, less what a bucket refills while its leases are out.
+func credit(r *limiter.Rule, nodes int) int64 {
+	budget := r.MaxOvershoot * float64(r.Limit.Events)
+	if r.Algorithm.Kind == limiter.TokenBucket {
+		budget -= float64(r.LeaseSlot()) / float64(window(r)) * float64(r.Limit.Events)
+	}
+	return max(0, int64(min(budget, float64(r.Capacity()))/float64(2*nodes)))
+}
+
+// checkBucket checks all spans at once: what was admitted does not overflow a bucket of the size of the
+// bound.
+func (c *checker) checkBucket(key int, admitted []admission, forgotten int64) {
+	r := c.highest
+	refill, per := r.Rate()
+	bound := float64(r.Capacity()+forgotten) + r.MaxOvershoot*float64(r.Limit.Events)
+	level, at := 0.0, limiter.Instant(0)
+	for _, e := range admitted {
+		level = max(0, level-float64(int64(e.at-at)*refill)/float64(per)) + float64(e.n)
+		if at = e.at; level > bound+1e-6 {
+			c.failAt(at, key, "in a span up to %v, %.2f more were admitted than accrue in it, want at most %.2f",
+				sinceEpoch(at), level, bound)
+		}
+	}
+}
+
+func (c *checker) checkLog(key int, admitted []admission, most int64) {
+	var n int64
+	first := 0
+	for _, e := range admitted {
+		n += e.n
+		for admitted[first].at <= e.at-window(c.highest) {
+			n -= admitted[first].n
+			first++
+		}
+		c.checkWindow(key, e.at, n, most)
+	}
+}
+
+func (c *checker) checkWindow(key int, at limiter.Instant, n, most int64) {
+	if n > most {
+		c.failAt(at, key, "admitted in the window up to %v = %d, want at most %d", sinceEpoch(at), n, most)
+	}
+}
+
+func (c *checker) checkFixed(key int, admitted []admission, most int64) {
+	var n int64
+	var current limiter.Instant
+	for _, e := range admitted {
+		if begins := begin(e.at, int64(window(c.highest))); begins != current {
+			n, current = 0, begins
+		}
+		n += e.n
+		c.checkWindow(key, e.at, n, most)
+	}
+}
+
+// checkSliding counts what was admitted as the algorithm does.
+func (c *checker) checkSliding(key int, admitted []admission, most int64) {
+	w := NewLedger(c.highest.Algorithm).count
+	for _, e := range admitted {
+		w.advance(c.highest, e.at)
+		w.consume(c.highest, e.n)
+		c.checkWindow(key, e.at, w.consumed(), most)
+	}
+}

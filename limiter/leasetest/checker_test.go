@@ -1,0 +1,185 @@
+package leasetest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A checker notes what happens in a simulation and finds what must not happen. It keeps the first such
+// thing. The mutex of the simulation guards it.
+type checker struct {
+	*simulation
+	tallies  []tally
+	exact    []limiter.Count // what the algorithm decides on the same arrivals, undisturbed
+	err      error
+	wrongKey int
+	wrongAt  limiter.Instant
+	light    bool // it keeps no list of admissions, and compares with nothing
+	calm     bool // nothing goes wrong: so nothing may be denied far from the limit
+	changes  bool // of the limit: then returns are not checked
+
+	overturned bool // by a failover: the sums are of a store that is no more
+}
+
+// A tally is what happened to one key.
+type tally struct {
+	admissions []admission
+	denied     int64
+	admitted   int64 // events, those of credit included
+
+	forgotten int64 // events that failovers lost
+
+	takes, local, failed     int64
+	requests, needs, refills int64
+	exactDenied, exactUsed   int64
+	longestFalseWait         int64 // that a take was told to wait while the algorithm had denied none, in µs
+}
+
+// An admission is an admitted take, at the instant of the store's clock that it counts at.
+type admission struct {
+	at limiter.Instant
+	n  int64
+}
+
+func newChecker(s *simulation, keys int) *checker {
+	c := &checker{simulation: s, tallies: make([]tally, keys)}
+	for range keys {
+		c.exact = append(c.exact, limiter.NewCount(s.rule.Algorithm))
+	}
+	s.store.unsynced = make([]int64, keys)
+	return c
+}
+
+// failf says what is wrong with a key, and that it shows now. A fault that only the bounds are to find
+// has it say nothing.
+func (c *checker) failf(key int, format string, args ...any) {
+	if !c.fault.boundsOnly {
+		c.failAt(c.now(), key, format, args...)
+	}
+}
+
+func (c *checker) failAt(at limiter.Instant, key int, format string, args ...any) {
+	if c.err == nil {
+		c.err = fmt.Errorf("key %d: "+format, append([]any{key}, args...)...)
+		c.wrongKey, c.wrongAt = key, at
+	}
+}
+
+// arrived notes a take.
+func (c *checker) arrived(key int, cost int64) {
+	k := &c.tallies[key]
+	k.takes++
+	if c.light {
+		return
+	}
+	d := c.exact[key].Take(c.rule, c.now(), cost)
+	if !d.OK {
+		k.exactDenied++
+	}
+	k.exactUsed = max(k.exactUsed, d.Limit-d.Remaining)
+}
+
+func (c *checker) admit(key int, at limiter.Instant, n int64) {
+	k := &c.tallies[key]
+	k.admitted += n
+	if !c.light {
+		k.admissions = append(k.admissions, admission{at, n})
+	}
+}
+
+// arrives notes a request before the store decides it. The function it returns notes the answer, and
+// returns how many events were debited.
+func (c *checker) arrives(n *simNode, g *Ledger, l limiter.LeaseRequest) func(answer *limiter.LeaseRequest) int64 {
+	count, settledBefore := g.count.(*countedLending), g.settled[n.id]
+	incarnation, before := c.store.incarnation, *count.lendingSums
+	return func(answer *limiter.LeaseRequest) int64 {
+		key := keyOf(&l)
+		accepted, debited := count.accepted-before.accepted, count.debited-before.debited
+		settled := max(0, g.settled[n.id]-max(settledBefore, l.SettledTotal))
+		n.sums.settled += settled
+		returned := l.Returns[0].N + l.Returns[1].N + l.Cancel.N
+		c.tracef(key, "store answers %v:%v", n, asAnswer{*answer, returned, accepted, settled})
+		want := answer.Served + answer.Granted + settled
+		if debited != want && !c.changes { // less under a lowered limit, as debts do not pile up
+			c.failf(key, "%v: debited %d, want %d", n, debited, want)
+		}
+		if want := c.returnable(n, count, &l, incarnation); accepted != want && !c.changes {
+			c.failf(key, "%v: the store took back %d, want %d, what came in time", n, accepted, want)
+		}
+		return want
+	}
+}
+
+// returnable returns how many of the events that l returns the store must take back.
+func (c *checker) returnable(n *simNode, count *countedLending, l *limiter.LeaseRequest, incarnation uint64) (events int64) {
+	if l.Incarnation != incarnation {
+		return 0
+	}
+	for _, e := range l.Returns {
+		if e.At != 0 && count.keeps(l.Rule, e.At, n.key(keyOf(l)).expiry(e.At), c.now()) {
+			events += e.N
+		}
+	}
+	if count.keeps(l.Rule, l.Cancel.At, 0, c.now()) {
+		events += l.Cancel.N
+	}
+	return events
+}
+
+func (c *checker) lostRequest(n *simNode, requests []limiter.LeaseRequest) {
+	c.tracef(keyOf(&requests[0]), "%v: the request is lost", n)
+}
+
+func (c *checker) lostAnswer(n *simNode, answers []limiter.LeaseRequest) {
+	for i := range answers {
+		l := &answers[i]
+		c.tracef(keyOf(l), "%v: the answer is lost, with %d served and %d granted", n, l.Served, l.Granted)
+	}
+}
+
+func (c *checker) failedOver(key int, lost int64) {
+	c.overturned = true
+	c.tallies[key].forgotten += lost
+}
+
+// close checks what must hold in the end, when all is quiet.
+func (c *checker) close() {
+	for key := range c.tallies {
+		k := &c.tallies[key]
+		c.checkBound(key, k)
+		if n := k.denied; c.calm && n > 0 && k.exactDenied == 0 && 2*k.exactUsed <= c.rule.Capacity() {
+			c.failf(key, "denied %d, though no more than %d of %d were ever used", n, k.exactUsed, c.rule.Capacity())
+		}
+	}
+	for _, n := range c.retired {
+		c.closeNode(n, false)
+	}
+	for _, n := range c.nodes {
+		c.closeNode(n, true)
+	}
+}
+
+// sum returns what happened to all keys together.
+func (c *checker) sum() (s tally) {
+	for i := range c.tallies {
+		k := &c.tallies[i]
+		s.takes += k.takes
+		s.local += k.local
+		s.denied += k.denied
+		s.admitted += k.admitted
+		s.failed += k.failed
+		s.requests += k.requests
+		s.needs += k.needs
+		s.refills += k.refills
+		s.exactDenied += k.exactDenied
+	}
+	return s
+}
+
+// inOrder returns the admissions of a key, oldest first.
+func (k *tally) inOrder() []admission {
+	slices.SortStableFunc(k.admissions, func(a, b admission) int { return int(a.at - b.at) })
+	return k.admissions
+}

@@ -1,0 +1,199 @@
+// Package leasetest holds the executable specification of a store that lends, and a simulation of
+// fleets that borrow from it.
+//
+// A [Ledger] does with one key what the scripts of package lua do in Redis. Its arithmetic is
+// written for readers and shares nothing with that of package limiter, so the two can be compared.
+//
+// The simulation is in the tests of this package. It runs many nodes, each with the [lease.Store]
+// that ships, on one store of ledgers that delays, loses and forgets, and checks the bounds of
+// DESIGN section 3.
+//
+// [lease.Store]: https://pkg.go.dev/github.com/fleetlimit/fleetlimit/limiter/lease#Store
+package leasetest
+
+import (
+	"maps"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A Ledger is what a lending store keeps of one key under one rule. It is not safe for concurrent
+// use.
+//
+// It changes only when something is written: a denial leaves it as it was.
+type Ledger struct {
+	count   lendingCount     // as of the newest write
+	created limiter.Instant  // when something was written first; 0 when nothing was
+	settled map[uint64]int64 // by node: its credit total that was debited last
+
+	// The call that is being answered.
+	work  lendingCount // the count, as of the call
+	wrote bool         // work is to replace count
+}
+
+// A lendingCount is what is consumed of a limit, leases included. Methods without an instant act at
+// the one that advance was called with last.
+type lendingCount interface {
+	clone() lendingCount
+
+	// newest returns the instant of the newest write, if advance was not called since.
+	newest() limiter.Instant
+
+	// advance moves the count to now. moved reports that the clock was set back or the windows are
+	// others, which has to be written.
+	advance(r *limiter.Rule, now limiter.Instant) (moved bool)
+
+	consumed() int64
+	decide(d *limiter.Decision, r *limiter.Rule, ok bool, cost int64)
+
+	// consume adds n events that are spent now, whether or not they fit.
+	consume(r *limiter.Rule, n int64)
+
+	// lend adds n events that may be spent until lentUntil.
+	lend(r *limiter.Rule, n int64)
+	lentUntil() limiter.Instant
+
+	// leasedUntil returns when the last lease expires, or an instant that has passed if none is out.
+	leasedUntil() limiter.Instant
+
+	// takeBack subtracts leased events that were not spent, cancel events that were served in vain.
+	// seen is the newest state that the node was told of.
+	takeBack(r *limiter.Rule, leased limiter.Events)
+	cancel(r *limiter.Rule, served, seen limiter.Events)
+
+	// restoreSeen makes sure that at least n events are consumed.
+	restoreSeen(r *limiter.Rule, n int64)
+}
+
+const (
+	// maxConsumed is the most that is ever consumed of a limit.
+	maxConsumed = 1<<40 - 1
+
+	// maxLease is how long a lease lasts at most, in µs.
+	maxLease = 5_000_000
+)
+
+// NewLedger returns a ledger without consumption for the algorithm a.
+func NewLedger(a limiter.Algorithm) *Ledger {
+	g := &Ledger{settled: make(map[uint64]int64)}
+	switch a.Kind {
+	case limiter.TokenBucket:
+		g.count = new(lendingBucket)
+	case limiter.SlidingWindowLog:
+		g.count = new(lendingLog)
+	case limiter.SlidingWindow:
+		g.count = &lendingSliding{counts: make([]int64, max(1, a.SubWindows)+1)}
+	default:
+		g.count = new(lendingFixed)
+	}
+	return g
+}
+
+// Clone returns a copy of g that shares nothing with it.
+func (g *Ledger) Clone() *Ledger {
+	return &Ledger{count: g.count.clone(), created: g.created, settled: maps.Clone(g.settled)}
+}
+
+// Consumed returns how many events are consumed, as of the newest write.
+func (g *Ledger) Consumed() int64 { return g.count.consumed() }
+
+// Lend answers the requests of a node for one key, one for each ledger, as one: all needs are
+// served, or none. now is by the store's clock. incarnation is the store's, 0 when it is unknown.
+func Lend(node, incarnation uint64, now limiter.Instant, ledgers []*Ledger, requests []limiter.LeaseRequest) {
+	allowed := true
+	for i := range requests {
+		allowed = ledgers[i].apply(node, incarnation, now, &requests[i]) && allowed
+	}
+	for i := range requests {
+		ledgers[i].answer(&requests[i], allowed)
+		requests[i].Incarnation = incarnation
+	}
+}
+
+// apply restores, takes back and debits what the request says, and reports whether its need fits.
+func (g *Ledger) apply(node, incarnation uint64, now limiter.Instant, l *limiter.LeaseRequest) bool {
+	r, c := l.Rule, g.count.clone()
+	g.work, g.wrote = c, l.ChangesCount()
+	known := incarnation != 0 && l.Incarnation != 0
+	if known && l.Incarnation != incarnation {
+		g.restore(r, l.Seen)
+	}
+	if c.advance(r, now) {
+		g.wrote = true
+	}
+	if g.created > now+limiter.LateReading { // the clock was set back
+		g.created = now
+	}
+	if known && l.Incarnation == incarnation { // events from before the count was created stay lost
+		for _, e := range l.Returns {
+			if e.At >= g.created {
+				c.takeBack(r, e)
+			}
+		}
+		isLog := r.Algorithm.Kind == limiter.SlidingWindowLog // which finds events by their instant
+		if l.Cancel.N > 0 && (l.Cancel.At >= g.created || isLog) {
+			c.cancel(r, l.Cancel, l.Seen)
+		}
+	}
+	if debt := l.CreditTotal - max(l.SettledTotal, g.settled[node]); debt > 0 {
+		if debt = min(debt, maxDebit(r)-c.consumed()); debt > 0 {
+			c.consume(r, debt)
+		}
+		g.settled[node] = l.CreditTotal
+	}
+	return l.Need == 0 || l.Need <= r.Capacity()-c.consumed()
+}
+
+// restore consumes what a node has seen and this incarnation of the store has lost.
+//
+// A failover loses the newest writes. If the newest write left is not older than what was seen,
+// nothing that was seen is lost. Otherwise nothing was written since, and what is missing is the
+// difference to the consumption that was seen.
+func (g *Ledger) restore(r *limiter.Rule, seen limiter.Events) {
+	if seen.N <= 0 || g.work.newest() >= seen.At {
+		return
+	}
+	g.work.advance(r, seen.At)
+	g.work.restoreSeen(r, seen.N)
+	g.wrote = true
+}
+
+// maxDebit returns up to which consumption a debt is debited: after a long outage, a key pays for
+// no longer than it takes to get back what the limit allows at once.
+func maxDebit(r *limiter.Rule) int64 { return min(2*r.Capacity(), maxConsumed) }
+
+// answer decides the request, once all of the same call were applied.
+func (g *Ledger) answer(l *limiter.LeaseRequest, allowed bool) {
+	r, c := l.Rule, g.work
+	l.Served, l.Granted, l.Expires = 0, 0, 0
+	if allowed {
+		l.Served, l.Granted = split(l, r.Capacity()-c.consumed())
+		if l.Served > 0 {
+			c.consume(r, l.Served)
+		}
+		if l.Granted > 0 {
+			c.lend(r, l.Granted)
+			l.Expires = c.lentUntil()
+		}
+	}
+	if g.wrote && (g.created != 0 || c.consumed() > 0) || l.Served+l.Granted > 0 {
+		g.count = c
+		if g.created == 0 {
+			g.created = c.newest()
+		}
+	}
+	g.work = nil
+	cost := max(1, l.Need)
+	fits := cost <= r.Capacity()-c.consumed()
+	c.decide(&l.Decision, r, fits || l.Need > 0 && l.Served > 0, cost)
+}
+
+// split returns how many of the events that are left are served, and how many are granted. The
+// request's need fits.
+func split(l *limiter.LeaseRequest, left int64) (served, granted int64) {
+	served = l.Need + max(0, min(l.More, limiter.MaxMore, left-l.Need))
+	if l.Rule.Leases() {
+		granted = max(0, min(l.Want, (left-served)/l.Divisor()))
+	}
+	return served, granted
+}

@@ -1,0 +1,113 @@
+package leasetest
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A taker takes from one count under any of several limits.
+type taker struct {
+	name string
+	take func(r *limiter.Rule, now limiter.Instant, cost int64) (ok bool)
+}
+
+// takers returns one of each kind: a store in memory, strict nodes, and nodes that lease.
+func takers(a limiter.Algorithm) []taker {
+	count, strict, leased := limiter.NewCount(a), NewLedger(a), NewLedger(a)
+	return []taker{
+		{"memory", func(r *limiter.Rule, now limiter.Instant, cost int64) bool { return count.Take(r, now, cost).OK }},
+		{"strict", func(r *limiter.Rule, now limiter.Instant, cost int64) bool {
+			return lendOne(strict, 1, 1, now, limiter.LeaseRequest{Rule: r, Need: cost}).Served > 0
+		}},
+		{"leases", func(r *limiter.Rule, now limiter.Instant, cost int64) bool {
+			l := lendOne(leased, 1, 1, now, limiter.LeaseRequest{Rule: r, Need: cost, Want: cost})
+			if l.Granted > 0 { // and returned at once
+				back := [2]limiter.Events{{At: l.Decision.At, N: l.Granted}}
+				lendOne(leased, 1, 1, now, limiter.LeaseRequest{Rule: r, Incarnation: 1, Returns: back})
+			}
+			return l.Served > 0
+		}},
+	}
+}
+
+// TestLoweredLimits uses most of a limit and lowers it: the key waits no longer than two windows of the
+// new limit, and then gets what that allows.
+func TestLoweredLimits(t *testing.T) {
+	for _, a := range algorithms {
+		high := mustRule(limiter.Rule{Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 10_000, Window: time.Minute}, MaxOvershoot: 0.01})
+		low := mustRule(limiter.Rule{Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 10, Window: time.Minute}, MaxOvershoot: 0.01})
+		for _, l := range takers(a.Algorithm) {
+			if !l.take(high, epoch, 9000) {
+				t.Fatalf("%s, %s: 9000 of 10000 are denied", a.name, l.name)
+			}
+			first, admitted := limiter.Never, 0
+			for s := range limiter.Instant(300) {
+				if l.take(low, epoch+s*sec, 1) {
+					first = min(first, s)
+					admitted++
+				}
+			}
+			if first > 120 {
+				t.Errorf("%s, %s: first admitted after %d s, want 120 s at most", a.name, l.name, first)
+			}
+			if admitted < 28 || admitted > 50 {
+				t.Errorf("%s, %s: admitted in 300 s = %d, want 28 to 50 of 10 per minute", a.name, l.name, admitted)
+			}
+		}
+	}
+}
+
+// TestAlternatingLimits has nodes with an old and a new limit take from one bucket in turns, as while a
+// configuration rolls out. In no span is more admitted than the larger capacity and what accrues at
+// the larger rate.
+func TestAlternatingLimits(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 12))
+		var rules []*limiter.Rule
+		for range 2 + rng.IntN(2) {
+			rules = append(rules, mustRule(limiter.Rule{MaxOvershoot: 0.01, Limit: limiter.Limit{
+				Events: oneOf[int64](rng, 1, 10, 100, 1000, 10_000), Window: oneOf(rng, time.Second, time.Minute, time.Hour),
+				Burst: oneOf[int64](rng, 0, 0, 5, 500),
+			}}))
+		}
+		for _, l := range takers(bucket) {
+			checkAlternating(t, rand.New(rand.NewPCG(seed, 13)), rules, l)
+			if t.Failed() {
+				t.Fatalf("seed %d", seed)
+			}
+		}
+	}
+}
+
+func checkAlternating(t *testing.T, rng *rand.Rand, rules []*limiter.Rule, l taker) {
+	t.Helper()
+	capacity, fastest := int64(0), rules[0]
+	rate := func(r *limiter.Rule) float64 { return float64(r.Limit.Events) / float64(r.Limit.Window) }
+	for _, r := range rules {
+		capacity = max(capacity, r.Capacity())
+		if rate(r) > rate(fastest) {
+			fastest = r
+		}
+	}
+	// What is admitted is a level that falls at the larger rate and never exceeds the larger capacity.
+	level, now := new(lendingBucket), epoch
+	sum := mustRule(limiter.Rule{Limit: limiter.Limit{
+		Events: fastest.Limit.Events, Window: fastest.Limit.Window, Burst: limiter.MaxEvents,
+	}})
+	for range 300 {
+		r := rules[rng.IntN(len(rules))]
+		now += randomInstant(rng, 1+window(r)/oneOf[limiter.Instant](rng, 1, 10, 100))
+		cost := 1 + rng.Int64N(r.Capacity())
+		if !l.take(r, now, cost) {
+			continue
+		}
+		level.advance(sum, now)
+		if level.missing += cost; level.missing > capacity+1 { // and the fraction that a change of the rate rounds
+			t.Errorf("%s: %d admitted under %+v, want %d at most", l.name, level.missing, r.Limit, capacity)
+			return
+		}
+	}
+}

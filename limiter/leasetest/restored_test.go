@@ -1,0 +1,80 @@
+package leasetest
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// TestRestoredAnswersAsLedger takes ledgers apart after random requests, as a store that keeps their
+// numbers elsewhere does, and checks that a limiter.Restored of the numbers answers and cancels alike.
+func TestRestoredAnswersAsLedger(t *testing.T) {
+	for _, a := range algorithms {
+		t.Run(a.name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(3, 9))
+			r := mustRule(limiter.Rule{Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 70, Window: 13 * time.Second}, MaxOvershoot: 0.3})
+			g, now := NewLedger(a.Algorithm), epoch
+			for range 500 {
+				now += limiter.Instant(rng.Int64N(2 * sec))
+				l := limiter.LeaseRequest{Rule: r, Need: rng.Int64N(20), More: rng.Int64N(5), Want: rng.Int64N(70)}
+				want := lendOne(g, 1, 1, now, l)
+				c := g.count.clone()
+				c.advance(r, now) // a denial was not written
+				got := want
+				got.Decision, got.Expires = limiter.Decision{}, 0
+				restored(r, c).FillAnswer(&got)
+				if got.Decision != want.Decision || got.Expires != want.Expires {
+					t.Fatalf("request at %d:\n got %+v\nwant %+v", now, got, want)
+				}
+				for _, after := range []limiter.Instant{0, sec, 7 * sec, 20 * sec} {
+					checkRestored(t, r, c, now+after)
+				}
+			}
+		})
+	}
+}
+
+// checkRestored compares c at the instant at with what is restored of it.
+func checkRestored(t *testing.T, r *limiter.Rule, c lendingCount, at limiter.Instant) {
+	t.Helper()
+	c = c.clone()
+	c.advance(r, at)
+	for _, cost := range []int64{1, 30, 71} {
+		if got, want := restored(r, c).Peek(r, cost), peek(r, c, cost); got != want {
+			t.Fatalf("take of %d at %d:\n got %+v\nwant %+v", cost, at, got, want)
+		}
+	}
+	for _, served := range []limiter.Events{{At: at, N: 1}, {At: at, N: 1000}, {At: at - 5*sec, N: 2}, {At: at - 20*sec, N: 2}} {
+		got, want := restored(r, c), c.clone()
+		got.Cancel(r, served)
+		want.cancel(r, served, limiter.Events{})
+		if got, want := got.Peek(r, 30), peek(r, want, 30); got != want {
+			t.Fatalf("take with %+v cancelled at %d:\n got %+v\nwant %+v", served, at, got, want)
+		}
+	}
+}
+
+func peek(r *limiter.Rule, c lendingCount, cost int64) (d limiter.Decision) {
+	c.decide(&d, r, cost <= r.Capacity()-c.consumed(), cost)
+	return d
+}
+
+// restored returns what is restored of the numbers of c.
+func restored(r *limiter.Rule, c lendingCount) limiter.Restored {
+	switch c := c.(type) {
+	case *lendingBucket:
+		return limiter.RestoreTokenBucket(r, c.at, c.missing, c.part, c.exported())
+	case *lendingFixed:
+		return limiter.RestoreFixedWindow(r, c.at, c.ends, c.used, c.leased)
+	case *lendingSliding:
+		return limiter.RestoreSlidingWindow(r, c.at, c.begins, c.counts, c.leased)
+	}
+	l := c.(*lendingLog)
+	return limiter.RestoreSlidingLog(l.at, l.exported(), append([]limiter.Events{{N: 0}}, l.entries...)...)
+}
+
+func (s *leaseSlots) exported() limiter.LeaseSlots {
+	return limiter.LeaseSlots{Ends: s.ends, Length: s.length, Current: s.current, Previous: s.previous}
+}

@@ -1,0 +1,242 @@
+package leasetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/lease"
+)
+
+// A simNode is a node of a simulation, and the lender of its store.
+type simNode struct {
+	*simulation
+	id     uint64
+	offset limiter.Instant // of its clock to the simulation's
+	behind atomic.Int64    // by how many µs the clock reads less while the store is made
+	born   limiter.Instant // 0: long ago
+	counts atomic.Int64    // how many nodes it knows of
+	store  *lease.Store
+
+	// Guarded by simulation.mu.
+	rule   *limiter.Rule         // of the limit in force, in its zone
+	denies *limiter.Rule         // of another limit, which denies all
+	limits map[*limiter.Rule]int // numbers the limits that there were
+	gone   bool                  // it has crashed
+	want   int64                 // what its next request wants, whatever the store says; 0: as that says
+	keys   map[int]*heldKey
+	sums   nodeSums
+}
+
+var errLost = errors.New("the connection was lost")
+
+// newNode returns a node that was born then and knows of so many.
+func (s *simulation) newNode(born limiter.Instant, alive int) *simNode {
+	s.members++
+	n := &simNode{simulation: s, id: s.members, born: born, keys: make(map[int]*heldKey)}
+	n.limits = make(map[*limiter.Rule]int)
+	if s.skew > 0 {
+		n.offset = limiter.Instant(s.rng.Int64N(2*s.skew) - s.skew)
+	}
+	n.counts.Store(int64(alive))
+	if born == 0 {
+		n.behind.Store(3 * s.limit.Limit.Window.Microseconds())
+	}
+	options := lease.Options{
+		Clock:   n.clock,
+		Nodes:   func() int { return int(n.counts.Load()) },
+		Settled: func() bool { return s.now()-n.born >= 2*heartbeat },
+	}
+	s.fault.changeOptions(n, &options)
+	n.store = lease.New(n, options)
+	n.behind.Store(0)
+	n.useLimit()
+	n.denies = mustRule(limiter.Rule{
+		ID: 2, Zone: n.store.Open("denies"), Algorithm: fixed, Limit: limiter.Limit{Events: 1, Window: time.Hour},
+	})
+	return n
+}
+
+func (n *simNode) clock() limiter.Instant {
+	return n.now() + n.offset - limiter.Instant(n.behind.Load())
+}
+
+// useLimit makes the limit in force that of the node.
+func (n *simNode) useLimit() {
+	limit := n.limit
+	limit.Zone = n.store.Open("zone")
+	n.rule = mustRule(limit)
+	n.limits[n.rule] = len(n.limits)
+}
+
+func (n *simNode) String() string { return fmt.Sprint("node ", n.id) }
+
+// keyOf returns the key of a request of the limit that is checked.
+func keyOf(l *limiter.LeaseRequest) int {
+	key, _ := strconv.Atoi(string(l.Key))
+	return key
+}
+
+// take has a take of cost events arrive for the key. It does not wait for the decision.
+func (n *simNode) take(key int, cost int64) {
+	n.mu.Lock()
+	n.checker.arrived(key, cost)
+	undone := n.happens(n.net.regret)
+	n.mu.Unlock()
+	t := arrival{n, key, cost, undone}
+	select {
+	case n.idle <- t:
+	default:
+		go n.work(t)
+	}
+}
+
+// An arrival is a take that has arrived at a node.
+type arrival struct {
+	node   *simNode
+	key    int
+	cost   int64
+	undone bool // another limit denies its request
+}
+
+// work has takes decided, one after the other.
+func (s *simulation) work(t arrival) {
+	for ok := true; ok; t, ok = <-s.idle {
+		t.node.decide(t.key, t.cost, t.undone)
+	}
+}
+
+// decide waits for the decision on a take. If it is undone, another limit denies its request.
+func (n *simNode) decide(key int, cost int64, undone bool) {
+	n.mu.Lock()
+	takes := []limiter.Take{{Rule: n.rule, Key: strconv.AppendInt(nil, int64(key), 10), Cost: cost}}
+	if undone {
+		fresh := strconv.AppendUint(nil, n.rng.Uint64(), 16)
+		takes = append(takes, limiter.Take{Rule: n.denies, Key: fresh, Cost: 2})
+	}
+	faulty := n.fault.decides(n, key, &takes[0])
+	n.mu.Unlock()
+	arrived := n.now()
+	if !faulty {
+		_ = n.store.Take(context.Background(), n.clock(), takes) // each take has its error
+	}
+	waited := n.now() > arrived
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.gone {
+		n.checker.decided(n, key, takes, waited)
+	}
+}
+
+// A call is a call of Lend that is not over.
+type call struct {
+	*simNode
+	requests []limiter.LeaseRequest // the node's
+	sent     limiter.Instant
+	over     bool
+	timeout  *time.Timer
+	answered func(error)
+}
+
+// Lend implements [limiter.Lender]. It sends copies of the requests to the store, and answers with an
+// error when no answer has come after callTime.
+func (n *simNode) Lend(requests []limiter.LeaseRequest, answered func(error)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	c := &call{simNode: n, requests: requests, sent: n.now(), answered: answered}
+	if n.gone {
+		time.AfterFunc(0, func() { answered(errLost) })
+		return
+	}
+	sent := slices.Clone(requests)
+	for i := range sent {
+		l := &sent[i]
+		if l.Rule.ID != 1 {
+			continue
+		}
+		n.checker.sent(n, l)
+		l.Want *= n.greed
+		if n.want > 0 {
+			l.Want, n.want = n.want, 0
+		}
+		if n.alone {
+			l.Nodes = 1
+		}
+		n.fault.beforeSend(n, l)
+		n.tracef(keyOf(l), "%v requests%s", n, asRequest(*l))
+	}
+	c.timeout = time.AfterFunc(callTime*time.Microsecond, func() { c.end(nil) })
+	if n.happens(n.net.loseRequest) {
+		n.checker.lostRequest(n, sent)
+		return
+	}
+	n.after(n.way(), func() {
+		n.simulation.store.answer(n, sent)
+		if n.happens(n.net.loseAnswer) {
+			n.checker.lostAnswer(n, sent)
+			return
+		}
+		time.AfterFunc(time.Duration(n.way())*time.Microsecond, func() { c.end(sent) })
+	})
+}
+
+// end gives the node its answers, or an error if there are none.
+func (c *call) end(answers []limiter.LeaseRequest) {
+	n := c.simNode
+	n.mu.Lock()
+	late, first := c.over || n.gone, !c.over
+	c.over = true
+	switch {
+	case answers == nil && first:
+		n.sums.failed++
+		n.tracef(keyOf(&c.requests[0]), "%v: no answer in time", n)
+	case late:
+		n.checker.lostAnswer(n, answers)
+	default:
+		for i := range answers {
+			a := &answers[i]
+			if a.Rule.ID == 1 {
+				n.checker.answered(n, a)
+				n.fault.beforeAnswer(n, a, n.now()-c.sent)
+			}
+			l := &c.requests[i]
+			l.Decision, l.Served, l.Granted, l.Expires, l.Incarnation = a.Decision, a.Served, a.Granted, a.Expires, a.Incarnation
+			if n.steady {
+				l.Nodes = 1
+			}
+		}
+	}
+	n.mu.Unlock()
+	switch {
+	case answers != nil && !late:
+		c.timeout.Stop()
+		c.answered(nil)
+	case first:
+		c.timeout.Stop()
+		c.answered(errLost)
+	}
+}
+
+// Answers implements [limiter.Lender]: a lender that does not answer in time is down.
+func (n *simNode) Answers([]byte, time.Duration) bool { return false }
+
+// Take implements [limiter.Store]: it fails, as only takes of closed zones come here.
+func (n *simNode) Take(_ context.Context, _ limiter.Instant, takes []limiter.Take) error {
+	for i := range takes {
+		takes[i].Err = errLost
+	}
+	return errLost
+}
+
+// Peek implements [limiter.Store].
+func (n *simNode) Peek(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
+	return n.Take(ctx, now, takes)
+}
+
+// Refund implements [limiter.Store].
+func (n *simNode) Refund(context.Context, limiter.Instant, []limiter.Take) error { return errLost }

@@ -1,0 +1,220 @@
+package limiter
+
+// A Restored is consumption that another store keeps, such as Redis, as of the instant at which that
+// store decided. It works out the answers that the store leaves to its nodes.
+type Restored struct{ count restoredCount }
+
+type restoredCount interface {
+	consumed() int64
+	decide(d *Decision, r *Rule, ok bool, cost int64)
+	lentUntil() Instant // when a lease expires that is granted now
+
+	// cancel gives back events that were served.
+	cancel(r *Rule, served Events)
+}
+
+// Events are events of one instant.
+type Events struct {
+	At Instant
+	N  int64
+}
+
+// LeaseSlots account for leased events that may still be spent, by slots of time: what is leased in a
+// slot can be spent until the end of the next one. The zero value has nothing leased.
+type LeaseSlots struct {
+	Ends     Instant // of the current slot
+	Length   int64   // in µs
+	Current  int64   // leased in the current slot, less what was returned
+	Previous int64   // leased in the slot before, less what was returned
+}
+
+func (s *LeaseSlots) out() int64 { return s.Current + s.Previous }
+
+func (s *LeaseSlots) lentUntil() Instant { return s.Ends + Instant(s.Length) }
+
+// leasedUntil returns when the last lease expires, and 0 when none is out.
+func (s *LeaseSlots) leasedUntil() Instant {
+	switch {
+	case s.Current > 0:
+		return s.lentUntil()
+	case s.Previous > 0:
+		return s.Ends
+	}
+	return 0
+}
+
+// RestoreTokenBucket returns a bucket that lacks missing events. part/microseconds of the next event
+// have accrued; see [Rule.Rate].
+func RestoreTokenBucket(r *Rule, at Instant, missing, part int64, leases LeaseSlots) Restored {
+	return Restored{&restoredBucket{tokenBucket{at: at, missing: missing, part: part, per: r.per}, leases}}
+}
+
+// RestoreFixedWindow returns used events in the window that ends at end. The last lease expires at
+// leased.
+func RestoreFixedWindow(r *Rule, at, end Instant, used int64, leased Instant) Restored {
+	return Restored{&restoredFixed{fixedWindow{at: at, end: end, window: r.window, used: used}, leased}}
+}
+
+// RestoreSlidingWindow returns the events of each sub-window, the newest first, which began at start.
+// There is one more of them than the rule has sub-windows. The last lease expires at leased.
+func RestoreSlidingWindow(r *Rule, at, start Instant, counts []int64, leased Instant) Restored {
+	w := &restoredSliding{slidingWindow{at: at, start: start, sub: r.sub, counts: make([]int64, len(counts))}, leased}
+	for age, n := range counts {
+		w.counts[(len(counts)-age)%len(counts)] = n // the oldest comes after the current one in the ring
+		if age < len(counts)-1 {
+			w.full += n
+		}
+	}
+	return Restored{w}
+}
+
+// RestoreSlidingLog returns the events in the window, oldest first. Entries without events are left
+// out.
+func RestoreSlidingLog(at Instant, leases LeaseSlots, events ...Events) Restored {
+	l := &restoredLog{slidingLog{at: at}, leases}
+	for _, e := range events {
+		if e.N > 0 {
+			l.ring.push(logEntry{e.At, l.used() + e.N})
+		}
+	}
+	return Restored{l}
+}
+
+// Peek returns the answer to a take of cost events.
+func (s Restored) Peek(r *Rule, cost int64) (d Decision) {
+	s.count.decide(&d, r, cost <= r.capacity-s.count.consumed(), cost)
+	return d
+}
+
+// Cancel gives back events that were served.
+func (s Restored) Cancel(r *Rule, served Events) { s.count.cancel(r, served) }
+
+// FillAnswer completes the answer of l, whose Served and Granted are set and counted.
+func (s Restored) FillAnswer(l *LeaseRequest) {
+	l.Expires = 0
+	if l.Granted > 0 {
+		l.Expires = s.count.lentUntil()
+	}
+	cost := max(1, l.Need)
+	fits := cost <= l.Rule.capacity-s.count.consumed()
+	s.count.decide(&l.Decision, l.Rule, fits || l.Need > 0 && l.Served > 0, cost)
+}
+
+// A restoredBucket does not refill beyond what its leases allow: see limiter/leasetest for the whole
+// rule.
+type restoredBucket struct {
+	tokenBucket
+	LeaseSlots
+}
+
+func (b *restoredBucket) consumed() int64 { return b.missing }
+
+func (b *restoredBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {
+	if d.answer(r, b.at, b.missing, ok, cost) {
+		d.RetryAt = b.accrued(r, cost-(r.capacity-b.missing))
+		d.capRetry(b.leasedUntil())
+	}
+	if b.missing > 0 {
+		d.ResetAt = b.accrued(r, b.missing)
+	}
+}
+
+// heldUp returns how many events the bucket lacks to the end of the current slot.
+func (b *restoredBucket) heldUp(r *Rule) int64 {
+	if b.out() == 0 {
+		return 0
+	}
+	return max(0, b.out()-mulDiv(b.Length, r.refill, r.per))
+}
+
+// accrued returns the instant at which n > 0 more events are in the bucket.
+func (b *restoredBucket) accrued(r *Rule, n int64) Instant {
+	c := *b
+	goal := c.missing - n
+	for c.out() > 0 {
+		least := c.heldUp(r)
+		if at := c.tokenBucket.accrued(r, c.missing-goal); goal >= least && at <= c.Ends {
+			return at
+		}
+		least = min(c.missing, least)
+		c.advance(r, c.Ends)
+		if c.missing <= least {
+			c.missing, c.part = least, 0
+		}
+		c.LeaseSlots = LeaseSlots{Ends: c.lentUntil(), Length: c.Length, Previous: c.Current}
+	}
+	return c.tokenBucket.accrued(r, c.missing-goal)
+}
+
+func (b *restoredBucket) cancel(r *Rule, e Events) {
+	least := min(b.missing, b.heldUp(r))
+	if b.undo(r, e, e.N); b.missing <= least {
+		b.missing, b.part = least, 0
+	}
+}
+
+// A restoredFixed expires its leases with its window.
+type restoredFixed struct {
+	fixedWindow
+	leased Instant // when the last lease expires
+}
+
+func (f *restoredFixed) consumed() int64 { return f.used }
+
+func (f *restoredFixed) decide(d *Decision, r *Rule, ok bool, cost int64) {
+	f.fixedWindow.decide(d, r, ok, cost)
+	d.capRetry(f.leased)
+}
+
+func (f *restoredFixed) lentUntil() Instant { return min(f.end, f.at+maxLease) }
+
+func (f *restoredFixed) cancel(r *Rule, e Events) { f.refund(r, f.at, e.At, e.N) }
+
+// A restoredSliding expires its leases with its sub-windows.
+type restoredSliding struct {
+	slidingWindow
+	leased Instant // when the last lease expires
+}
+
+func (w *restoredSliding) consumed() int64 { return w.used() }
+
+func (w *restoredSliding) decide(d *Decision, r *Rule, ok bool, cost int64) {
+	w.slidingWindow.decide(d, r, ok, cost)
+	d.capRetry(w.leased)
+}
+
+func (w *restoredSliding) lentUntil() Instant { return min(w.start+Instant(w.sub), w.at+maxLease) }
+
+func (w *restoredSliding) cancel(r *Rule, e Events) { w.refund(r, w.at, e.At, e.N) }
+
+// A restoredLog holds leased events, which are entered into the log when they expire.
+type restoredLog struct {
+	slidingLog
+	LeaseSlots
+}
+
+func (l *restoredLog) consumed() int64 { return l.used() + l.out() }
+
+func (l *restoredLog) decide(d *Decision, r *Rule, ok bool, cost int64) {
+	entered, used := l.used(), l.consumed()
+	if d.answer(r, l.at, used, ok, cost) {
+		switch leave := used - (r.capacity - cost); {
+		case leave <= entered:
+			d.RetryAt = l.oldest(leave)
+		case leave <= entered+l.Previous:
+			d.RetryAt = l.Ends
+		default:
+			d.RetryAt = l.lentUntil()
+		}
+		d.RetryAt += Instant(r.window)
+		d.capRetry(l.leasedUntil())
+	}
+	switch {
+	case l.out() > 0:
+		d.ResetAt = l.leasedUntil() + Instant(r.window)
+	case entered > 0:
+		d.ResetAt = l.ring.last().at + Instant(r.window)
+	}
+}
+
+func (l *restoredLog) cancel(r *Rule, e Events) { l.Refund(r, l.at, e, e.N) }
