@@ -10,6 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 )
 
 // An addressFilter exempts client addresses from all zones, or denies them.
@@ -50,7 +51,7 @@ func (f *addressFilter) check(r *http.Request) (exempt bool, err error) {
 	addr, ok, early := clientAddr(r)
 	switch {
 	case early:
-		return false, caddyhttp.Error(http.StatusTooEarly, errEarlyData)
+		return false, caddyhttp.Error(http.StatusTooEarly, keytemplate.ErrEarlyData)
 	case !ok:
 		return false, nil
 	case f.deny.Contains(addr):
@@ -72,9 +73,5 @@ var errAddressDenied = errors.New("the client's address is on the handler's deny
 func clientAddr(r *http.Request) (addr netip.Addr, ok, early bool) {
 	text, _ := caddyhttp.GetVar(r.Context(), caddyhttp.ClientIPVarKey).(string)
 	addr, ok = ipset.ParseAddr(text)
-	return addr, ok, isEarlyData(r)
+	return addr, ok, keytemplate.EarlyData(r)
 }
-
-// isEarlyData reports whether r came as TLS early data (0-RTT). Its sender has not yet shown that it
-// receives at the address that it sends from.
-func isEarlyData(r *http.Request) bool { return r.TLS != nil && !r.TLS.HandshakeComplete }

@@ -19,7 +19,7 @@ func TestParseAddresses(t *testing.T) {
 		{"localhost", "use one such as 192.0.2.1"},
 	} {
 		if _, err := parseAddresses([]string{"192.0.2.1", test.text}); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("addresses with %q = %v, want an error that says %q", test.text, err, test.want)
+			t.Errorf("addresses with %q = %v, want an error with %q", test.text, err, test.want)
 		}
 	}
 }
@@ -39,8 +39,7 @@ func TestClientAddr(t *testing.T) {
 		{"a.b", ""},
 		{strings.Repeat("f", 64<<10), ""},
 	} {
-		r, _ := keyRequest("192.0.2.99")
-		setClientIP(tc.text)(r)
+		r := requestFrom(tc.text)
 		for _, state := range []*tls.ConnectionState{nil, {HandshakeComplete: true}, {HandshakeComplete: false}} {
 			r.TLS = state
 			wantEarly := state != nil && !state.HandshakeComplete

@@ -1,8 +1,11 @@
 package fleetlimit
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -13,20 +16,21 @@ import (
 
 const appName = "rate_limit"
 
-// App holds what all rate_limit handlers of a configuration share. It is optional: handlers work without it and count in
-// the memory of this process.
+// App is what all rate_limit handlers of a configuration share. It is optional: without it,
+// handlers count in the memory of this process.
 type App struct {
-	// Where a fleet keeps its counts, so that all its nodes together admit what the limits say. Default: counts are kept in
-	// the memory of this process, and each node admits that much.
+	// Keeps counts in this Redis, so that all nodes of a fleet together admit what the limits allow.
+	// Default: counts are in the memory of this process, and each node admits that much.
 	Redis *Redis `json:"redis,omitempty"`
 
-	// Named limits that zones can use.
+	// Named limits that zones can use, such as `free` or `pro`.
 	Tiers map[string]*Tier `json:"tiers,omitempty"`
 
-	// What zones and handlers do not say themselves.
+	// The settings of zones and handlers that do not set them.
 	Defaults *Defaults `json:"defaults,omitempty"`
 
-	// How many nodes share the Redis, 1 to 10000. Only with `redis`. Default: they count themselves.
+	// The number of nodes that share the Redis, 1 to 10000. Only valid with `redis`. Default: the
+	// nodes count themselves.
 	Nodes int `json:"nodes,omitempty"`
 
 	logger   *zap.Logger
@@ -34,16 +38,10 @@ type App struct {
 	store    *store
 	release  func()
 
-	mu          sync.Mutex // guards what follows
+	mu          sync.Mutex // guards the fields below
 	zones       []*zone
-	definitions map[string]definition
+	definitions map[string]*Zone
 	ruleIDs     map[uint32]string
-}
-
-// definition is a zone as one handler wrote it.
-type definition struct {
-	text string // its JSON without what two sites may write differently
-	zone *Zone
 }
 
 // CaddyModule returns the Caddy module information.
@@ -54,62 +52,79 @@ func (*App) CaddyModule() caddy.ModuleInfo {
 	}
 }
 
-// Provision checks the shared settings and acquires the store.
+// Provision checks the shared settings and acquires the store. It connects to nothing, so that a
+// configuration loads while Redis is down.
 func (a *App) Provision(ctx caddy.Context) error {
 	a.logger = ctx.Logger()
 	if a.Defaults != nil {
 		a.defaults = *a.Defaults
 	}
-	if _, err := a.defaults.Algorithm.compile(); err != nil {
-		return fmt.Errorf("defaults: %w", err)
-	}
-	if _, err := parseHeaderSet(a.defaults.Headers); err != nil {
-		return fmt.Errorf("defaults: %w", err)
-	}
-	if _, err := parseRejectStyle(a.defaults.Reject); err != nil {
-		return fmt.Errorf("defaults: %w", err)
-	}
-	if err := a.defaults.consistency().validate(); err != nil {
+	if err := a.defaults.validate(); err != nil {
 		return fmt.Errorf("defaults: %w", err)
 	}
 	for name, tier := range a.Tiers {
 		if !tier.limited() {
-			return fmt.Errorf("tier %q has no limit: say one, such as {\"events\": 1000, \"window\": \"1m\"}", name)
+			return fmt.Errorf("tier %q has no limit: use one such as {\"events\": 1000, \"window\": \"1m\"}", name)
 		}
-		if err := tier.validate(); err != nil {
+		if err := cmp.Or(tier.Limit.validate(), tier.Consistency.validate()); err != nil {
 			return fmt.Errorf("tier %q: %w", name, err)
 		}
 	}
 	if err := a.checkNodes(); err != nil {
 		return err
 	}
-	return a.provisionStore()
-}
-
-// provisionStore acquires the store. It dials nothing, so that a configuration loads while Redis is down.
-func (a *App) provisionStore() (err error) {
 	if a.Redis == nil {
-		a.store, a.release, err = acquireMemory()
-		return err
+		a.store, a.release = acquireMemory()
+		return nil
 	}
 	target, err := a.Redis.resolve()
 	if err != nil {
 		return fmt.Errorf("redis: %w", err)
 	}
-	a.store, a.release, err = acquireRedis(target)
-	return err
+	a.store, a.release = acquireRedis(target)
+	return nil
 }
 
-// Start tells the other nodes of a fleet how zones are defined here, and metrics how closely the fleet keeps to them.
+func (d *Defaults) validate() error {
+	_, algorithm := d.Algorithm.compile()
+	_, headers := parseHeaderSet(d.Headers)
+	_, reject := parseRejectStyle(d.Reject)
+	return cmp.Or(algorithm, headers, reject, d.Consistency.validate())
+}
+
+// Start publishes the definitions of the zones to the other nodes, and their bounds in metrics.
 func (a *App) Start() error {
 	a.publishOvershoot()
-	if a.store.nodes != nil {
-		a.store.nodes.announce(a)
+	if m := a.store.nodes; m != nil {
+		m.logger.Store(a.logger)
+		m.Define(a, a.fleetDefinitions(), a.Nodes)
 	}
 	return nil
 }
 
-// Stop takes back what Start said. It is also called on reloads, which counts outlive.
+// publishOvershoot sets the metrics of by how much a fleet may exceed the limits of the app's
+// zones.
+func (a *App) publishOvershoot() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	bounds := make(map[*zoneState]float64) // two sites may share a zone
+	for _, z := range a.zones {
+		most := bounds[z.zoneState]
+		for _, e := range z.endpoints {
+			for _, r := range e.rules {
+				if r != nil && r.Rule != nil && !r.Strict && a.store.leases != nil {
+					most = max(most, r.MaxOvershoot)
+				}
+			}
+		}
+		bounds[z.zoneState] = most
+	}
+	for z, most := range bounds {
+		z.maxOvershoot.Store(math.Float64bits(most))
+	}
+}
+
+// Stop withdraws the definitions of the zones. Counts outlive it, because reloads call it too.
 func (a *App) Stop() error {
 	if a.store.nodes != nil {
 		a.store.nodes.Undefine(a)
@@ -117,7 +132,7 @@ func (a *App) Stop() error {
 	return nil
 }
 
-// Cleanup gives the store back, whether or not Provision succeeded.
+// Cleanup releases the store. Provision may have failed.
 func (a *App) Cleanup() error {
 	if a.release != nil {
 		a.release()
@@ -126,52 +141,85 @@ func (a *App) Cleanup() error {
 	return nil
 }
 
-// define records that a handler defines the zone name as z says. Two handlers may share a zone by defining it the same;
-// two definitions that differ are an error, or a warning when both are in the syntax of caddy-ratelimit, which allows it.
+// define records that a handler defines the zone name as z. It returns an error if another handler
+// defines it differently, and logs a warning if caddy-ratelimit allows that.
 func (a *App) define(name string, z *Zone, logger *zap.Logger) error {
-	text, err := z.shared()
-	if err != nil {
-		return err
-	}
 	a.mu.Lock()
-	earlier, found := a.definitions[name]
+	earlier := a.definitions[name]
 	if a.definitions == nil {
-		a.definitions = make(map[string]definition)
+		a.definitions = make(map[string]*Zone)
 	}
-	a.definitions[name] = definition{text: text, zone: z}
+	a.definitions[name] = z
 	a.mu.Unlock()
 
 	switch {
-	case !found || earlier.text == text:
+	case earlier == nil || earlier.definition() == z.definition():
 		return nil
-	case earlier.zone.legacy() && z.legacy():
-		logger.Warn("two definitions of one zone share their counts: give them different names if they are not the same",
+	case earlier.canShareCounts(z):
+		logger.Warn("two different zones of one name share their counts: use different names to count them apart",
 			zap.String("zone", name))
 		return nil
-	default:
-		return fmt.Errorf("is defined twice, differently: give one of them another name, or write both the same to share "+
-			"the counts; earlier %s, now %s", earlier.text, text)
 	}
+	return fmt.Errorf("two different definitions: use another name for one of them, or the same definition to share "+
+		"their counts; the other is %s, this is %s", earlier.definition(), z.definition())
 }
 
-// shared returns a text that is the same for zones that can share their counts. They may apply to different requests.
-func (z *Zone) shared() (string, error) {
-	shared := *z
-	shared.MatcherSetsRaw = nil
-	text, err := json.Marshal(shared)
-	return string(text), err
+// canShareCounts reports whether two zones of one name may share their counts: their definitions
+// are equal, or both are in the syntax of caddy-ratelimit, which shares them anyway.
+func (z *Zone) canShareCounts(other *Zone) bool {
+	return z.legacy() && other.legacy() || z.definition() == other.definition()
 }
 
-// ruleID returns the number that identifies the counts of a rule. identity holds everything that a rule's counts belong
-// to: what changes any of it starts fresh. The number is a hash, so that it is the same on every node and in every
-// configuration.
+// definition returns a text that is equal for zones that differ only in the requests they match.
+func (z *Zone) definition() string {
+	c := *z
+	c.MatcherSetsRaw = nil
+	text, _ := json.Marshal(c) // it was unmarshalled from JSON
+	return string(text)
+}
+
+// fleetDefinition returns the definition of a zone to compare with those of other nodes. Nodes may
+// also differ in how closely they keep to the limits. Defaults and the app's tiers are resolved.
+func (a *App) fleetDefinition(z *Zone) string {
+	c := *z
+	c.Consistency = Consistency{}
+	c.Algorithm = cmp.Or(z.Algorithm, a.defaults.Algorithm)
+	if z.Tier != nil {
+		tier := *z.Tier
+		tier.Tiers = limitsOf(tier.Tiers, a.Tiers)
+		c.Tier = &tier
+	}
+	c.Endpoints = make([]*Endpoint, len(z.Endpoints))
+	for i, e := range z.Endpoints {
+		own := *e
+		own.Consistency, own.Tiers = Consistency{}, limitsOf(e.Tiers, nil)
+		c.Endpoints[i] = &own
+	}
+	return c.definition()
+}
+
+// limitsOf returns the limits of tiers, or of shared where those have none.
+func limitsOf(tiers, shared map[string]*Tier) map[string]*Tier {
+	limits := make(map[string]*Tier)
+	for name, t := range tiers {
+		if t = t.withLimitOf(shared[name]); t.limited() {
+			limits[name] = &Tier{Limit: t.Limit}
+		}
+	}
+	return limits
+}
+
+// ruleID returns the number of a rule's counts, which is the same on all nodes and in all
+// configurations. identity is what the counts belong to: if any of it changes, they start at zero.
 func (a *App) ruleID(identity ...string) (uint32, error) {
 	text := strings.Join(identity, "\x00")
-	id := hash32(text)
+	hash := fnv.New32a()
+	hash.Write([]byte(text))
+	id := hash.Sum32()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if other, found := a.ruleIDs[id]; found && other != text {
-		return 0, fmt.Errorf("its counts would be mixed with those of %q, whose names have the same hash: change a name",
+		return 0, fmt.Errorf("its counts would be mixed with those of %q, whose hash is equal: use another name",
 			slices.Compact(strings.Split(other, "\x00")))
 	}
 	if a.ruleIDs == nil {
@@ -179,15 +227,6 @@ func (a *App) ruleID(identity ...string) (uint32, error) {
 	}
 	a.ruleIDs[id] = text
 	return id, nil
-}
-
-// hash32 is the 32-bit FNV-1a hash of s.
-func hash32(s string) uint32 {
-	h := uint32(2166136261)
-	for i := range len(s) {
-		h = (h ^ uint32(s[i])) * 16777619
-	}
-	return h
 }
 
 // Interface guards.

@@ -11,8 +11,8 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 )
 
-// FuzzGlobalOption checks that no text inside the global option makes the parser panic, and that what it accepts is a
-// configuration that loads as the JSON it is written to.
+// FuzzGlobalOption checks that no text makes the parser panic, that errors have a place, and that
+// accepted configurations survive a round trip through JSON.
 func FuzzGlobalOption(f *testing.F) {
 	for _, seed := range []string{
 		"tier free 100/1m\ntier banned block\ndefaults {\nalgorithm sliding_window 6\nheaders x\nreject error\n}",
@@ -33,7 +33,7 @@ func FuzzGlobalOption(f *testing.F) {
 		option, err := parseGlobalOption(caddyfile.NewDispenser(tokens), nil)
 		if err != nil {
 			if !strings.Contains(err.Error(), "Caddyfile:") {
-				t.Fatalf("the error does not name its place: %v", err)
+				t.Fatalf("the error has no place: %v", err)
 			}
 			return
 		}

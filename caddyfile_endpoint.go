@@ -4,17 +4,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
-
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 const endpointUsage = "endpoint [<METHOD>[,<METHOD>...]] <path> [<rate> [<algorithm>]]"
 
-// endpoint parses an endpoint: its route and, on the same line or in a block, what it does not take from the zone.
+// endpoint parses an endpoint. Its rate and algorithm are on the same line or in a block.
 func (p *zoneParser) endpoint(args []string) error {
-	e, place := new(Endpoint), subdirective.Here(p.Dispenser)
+	e, place, d := new(Endpoint), subdirective.Here(p.Dispenser), p.Dispenser
 	rest, err := p.endpointRoute(e, args)
 	if err != nil {
 		return err
@@ -22,45 +20,48 @@ func (p *zoneParser) endpoint(args []string) error {
 	if err := p.endpointRate(e, rest); err != nil {
 		return err
 	}
-	if err := p.addEndpoint(e, place); err != nil {
-		return err
+	route, err := newRoute(e.Methods, e.Path)
+	if err != nil {
+		return p.WrapErr(err)
 	}
-	if !subdirective.OpensBlock(p.Dispenser) {
-		return nil
+	if earlier := p.endpoints[route.String()]; earlier != nil {
+		return place.Errf("endpoint %s is already specified at %s:%d: use it once", route, earlier.File(), earlier.Line())
 	}
-	b := subdirective.Block{Of: "endpoint", Lines: map[string]subdirective.Line{
-		"limit":         limitLine(p.Dispenser, &e.Limit),
-		"algorithm":     algorithmLine(p.Dispenser, &e.Algorithm),
-		"cost":          costLine(p.Dispenser, &e.Cost),
-		"mode":          modeLine(p.Dispenser, &e.Mode),
-		"max_overshoot": maxOvershootLine(p.Dispenser, &e.MaxOvershoot),
+	p.endpoints[route.String()] = place
+	p.zone.Endpoints, p.endpointPlaces = append(p.zone.Endpoints, e), append(p.endpointPlaces, place)
+	return subdirective.Block{Of: "endpoint", Optional: true, Lines: map[string]subdirective.Line{
+		"limit":         limitLine(d, &e.Limit),
+		"algorithm":     algorithmLine(d, &e.Algorithm),
+		"cost":          costLine(d, &e.Cost),
+		"mode":          modeLine(d, &e.Mode),
+		"max_overshoot": maxOvershootLine(d, &e.MaxOvershoot),
 		"tier": {Usage: "tier {", Max: subdirective.AnyNumber, Parse: func(args []string) error {
 			if len(args) > 0 {
-				return p.Errf("unexpected %q: say `tier {`; how a tier is found is for the zone's tier to say", args[0])
+				return p.Errf("unexpected %q: use `tier {`, because the zone finds the tier of a key", args[0])
 			}
 			return p.endpointTier(e)
 		}},
-	}}
-	_, err = b.Read(p.Dispenser)
-	return err
+	}}.Parse(d)
 }
 
-// endpointRoute parses the methods and the path at the beginning of args and returns what follows.
+// endpointRoute parses the methods and the path at the start of args and returns the rest.
 func (p *zoneParser) endpointRoute(e *Endpoint, args []string) (rest []string, err error) {
 	if !startsPath(args[0]) {
-		if e.Methods, err = parseMethods(p.Dispenser, args[0]); err != nil {
-			return nil, err
+		methods := args[0]
+		if strings.Trim(methods, methodLetters+",") != "" {
+			return nil, p.Errf("%q is neither a path nor methods: use a path that starts with / or *, or methods in "+
+				"upper case such as GET or GET,POST", methods)
+		}
+		e.Methods = strings.Split(methods, ",")
+		if distinct := slices.Compact(slices.Sorted(slices.Values(e.Methods))); len(distinct) < len(e.Methods) {
+			return nil, p.Errf("a method occurs twice in %s: use it once", methods)
 		}
 		args = args[1:]
 		if len(args) == 0 || !startsPath(args[0]) {
-			return nil, p.Errf("endpoint %s needs a path that starts with / or *: say `%s`",
-				strings.Join(e.Methods, ","), endpointUsage)
+			return nil, p.Errf("endpoint %s has no path that starts with / or *: use `%s`", methods, endpointUsage)
 		}
 	}
 	e.Path = args[0]
-	if strings.ContainsAny(e.Path, "{}") {
-		return nil, p.Errf("braces in the path %s mean nothing: use * for any text, such as /users/*", e.Path)
-	}
 	return args[1:], nil
 }
 
@@ -76,10 +77,10 @@ func (p *zoneParser) endpointRate(e *Endpoint, args []string) (err error) {
 		return nil
 	}
 	if _, err := limiter.ParseKind(args[0]); err != nil {
-		return p.Errf("after the rate only `burst <n>` and an algorithm may follow: %w", err)
+		return p.Errf("unexpected %q after the rate: use `burst <n>` or an algorithm: %w", args[0], err)
 	}
 	if len(args) > 2 {
-		return p.Errf("unexpected %q: say `%s`", args[2], endpointUsage)
+		return p.Errf("unexpected %q: use `%s`", args[2], endpointUsage)
 	}
 	e.Algorithm, err = parseAlgorithm(p.Dispenser, args)
 	return err
@@ -87,71 +88,33 @@ func (p *zoneParser) endpointRate(e *Endpoint, args []string) (err error) {
 
 // endpointTier parses the limits of tiers at an endpoint.
 func (p *zoneParser) endpointTier(e *Endpoint) error {
-	b := subdirective.Block{Of: "tier", Other: &subdirective.Line{
+	return subdirective.Block{Of: "tier", Other: &subdirective.Line{
 		Usage: "<tier> " + rateUsage, Min: 1, Max: subdirective.AnyNumber,
 		Parse: func(args []string) error {
-			p.endpointTiers = append(p.endpointTiers, tierUse{args[0], subdirective.Here(p.Dispenser)})
-			tier, err := parseTier(p.Dispenser, args)
-			if err == nil && tier == nil {
-				err = p.Errf("tier %s says nothing: say its limit at this endpoint, such as `%s 100/1m`", args[0], args[0])
+			name := args[0]
+			p.endpointTiers = append(p.endpointTiers, tierUse{name, subdirective.Here(p.Dispenser)})
+			err := parseTier(p.Dispenser, args, &e.Tiers)
+			if err == nil && e.Tiers[name] == nil {
+				err = p.Errf("tier %s is empty: use a limit for this endpoint, such as `%s 100/1m`", name, name)
 			}
-			addTier(&e.Tiers, args[0], tier)
 			return err
 		},
-	}}
-	_, err := b.Read(p.Dispenser)
-	return err
+	}}.Parse(p.Dispenser)
 }
 
-// addEndpoint adds e to the zone unless it is there.
-func (p *zoneParser) addEndpoint(e *Endpoint, place *caddyfile.Dispenser) error {
-	route := e.route()
-	if earlier := p.endpoints[route]; earlier != nil {
-		return place.Errf("endpoint %s is already specified at %s:%d: remove one of the two",
-			route, earlier.File(), earlier.Line())
-	}
-	p.endpoints[route] = place
-	p.zone.Endpoints = append(p.zone.Endpoints, e)
-	return nil
-}
-
-// finishEndpoints checks the endpoints against the rest of the zone.
-func (p *zoneParser) finishEndpoints() error {
+// checkEndpoints checks the endpoints against the rest of the zone.
+func (p *zoneParser) checkEndpoints() error {
 	if len(p.endpointTiers) > 0 && p.zone.Tier == nil {
-		return p.endpointTiers[0].place.Errf("the zone has no tiers: add `tier <placeholder> {` to the zone, " +
-			"which says how the tier of a key is found")
+		return p.endpointTiers[0].place.Errf("the zone has no tiers: use `tier <placeholder> {` in the zone to find the " +
+			"tier of a key")
 	}
 	if p.zone.Tier != nil {
 		return checkTiers(p.endpointTiers, p.zone.Tier.Tiers)
 	}
-	for _, e := range p.zone.Endpoints {
+	for i, e := range p.zone.Endpoints {
 		if e.Limit == nil && p.zone.Limit == nil {
-			return p.endpoints[e.route()].Errf("endpoint %s has no limit, and the zone has none for it to take: "+
-				"say `endpoint %s <rate>`", e.Path, e.Path)
+			return p.endpointPlaces[i].Errf("endpoint %s and its zone have no limit: use `endpoint %s <rate>`", e.Path, e.Path)
 		}
 	}
 	return nil
-}
-
-// route returns what two endpoints of a zone must not have in common.
-func (e *Endpoint) route() string {
-	methods := slices.Sorted(slices.Values(e.Methods))
-	return strings.TrimSpace(strings.Join(methods, ",") + " " + strings.ToLower(e.Path))
-}
-
-func startsPath(s string) bool { return s[0] == '/' || s[0] == '*' }
-
-// parseMethods parses a list of methods with commas between them.
-func parseMethods(d *caddyfile.Dispenser, s string) ([]string, error) {
-	methods := strings.Split(s, ",")
-	for i, m := range methods {
-		if m == "" || strings.Trim(m, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_") != "" {
-			return nil, d.Errf("%q is neither a path, which starts with / or *, nor methods in upper case such "+
-				"as GET or GET,POST", s)
-		}
-		if slices.Contains(methods[:i], m) {
-			return nil, d.Errf("method %s is there twice: remove one of the two", m)
-		}
-	}
-	return methods, nil
 }

@@ -10,22 +10,22 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// This file holds the subdirectives that zones, endpoints and the global defaults have in common.
+// This file holds the subdirectives that zones, endpoints, tiers and the global defaults share.
 
 const (
 	rateUsage = "<events>/<window> [burst <n>] | unlimited | block"
 	costUsage = "cost <n> | <placeholder> [trusted]"
 )
 
-// limitLine is the subdirective that says a rate.
 func limitLine(d *caddyfile.Dispenser, limit **Limit) subdirective.Line {
 	return subdirective.Line{Usage: "limit " + rateUsage, Min: 1, Max: subdirective.AnyNumber, Parse: func(args []string) (err error) {
 		if *limit != nil {
-			return d.Errf("the limit is already specified before this block: remove one of the two")
+			return d.Errf("the limit is already specified before this block: use it once")
 		}
 		if *limit, err = parseRate(args); err != nil {
 			return d.WrapErr(err)
@@ -34,24 +34,23 @@ func limitLine(d *caddyfile.Dispenser, limit **Limit) subdirective.Line {
 	}}
 }
 
-// algorithmLine is the subdirective that says an algorithm.
 func algorithmLine(d *caddyfile.Dispenser, algorithm **Algorithm) subdirective.Line {
 	return subdirective.Line{Usage: "algorithm <name> [<subwindows>]", Min: 1, Max: 2, Parse: func(args []string) (err error) {
 		if *algorithm != nil {
-			return d.Errf("the algorithm is already specified before this block: remove one of the two")
+			return d.Errf("the algorithm is already specified before this block: use it once")
 		}
 		*algorithm, err = parseAlgorithm(d, args)
 		return err
 	}}
 }
 
-// parseAlgorithm parses the name of an algorithm and the number of sub-windows that may follow it.
+// parseAlgorithm parses an algorithm and the number of sub-windows that may follow it.
 func parseAlgorithm(d *caddyfile.Dispenser, args []string) (*Algorithm, error) {
 	a := &Algorithm{Name: args[0]}
 	if len(args) > 1 {
 		n, err := parseEvents(args[1])
 		if err != nil || n < 1 || n > limiter.MaxSubWindows {
-			return nil, d.Errf("%q is not a number of sub-windows: say 1 to %d", args[1], limiter.MaxSubWindows)
+			return nil, d.Errf("%q is not a number of sub-windows: use 1 to %d", args[1], limiter.MaxSubWindows)
 		}
 		a.Subwindows = int(n)
 	}
@@ -61,84 +60,62 @@ func parseAlgorithm(d *caddyfile.Dispenser, args []string) (*Algorithm, error) {
 	return a, nil
 }
 
-// costLine is the subdirective that says how many events a request counts for.
 func costLine(d *caddyfile.Dispenser, cost **Cost) subdirective.Line {
-	return subdirective.Line{Usage: costUsage, Min: 1, Max: 2, Parse: func(args []string) (err error) {
-		*cost, err = parseCost(d, args)
-		return err
+	return subdirective.Line{Usage: costUsage, Min: 1, Max: 2, Parse: func(args []string) error {
+		c := new(Cost)
+		*cost = c
+		if strings.HasPrefix(args[0], "{") {
+			c.Placeholder = args[0]
+			return parseTrusted(d, args, &c.Trusted)
+		}
+		n, err := parseEvents(args[0])
+		if err != nil || n < 1 {
+			return d.Errf("%q is not a cost: use a number from 1, or a placeholder such as {http.vars.cost}", args[0])
+		}
+		if len(args) > 1 {
+			return d.Errf("unexpected %q: use `%s`", args[1], costUsage)
+		}
+		c.Events = n
+		return nil
 	}}
 }
 
-func parseCost(d *caddyfile.Dispenser, args []string) (*Cost, error) {
-	if isPlaceholder(args[0]) {
-		trusted, err := parseTrusted(d, args[0], args[1:])
-		if err != nil {
-			return nil, err
-		}
-		return &Cost{Placeholder: args[0], Trusted: trusted}, nil
+// parseTrusted parses what may follow a placeholder that decides what a request may do: args are
+// the placeholder and the rest of the line.
+func parseTrusted(d *caddyfile.Dispenser, args []string, trusted *bool) error {
+	if *trusted = len(args) > 1; *trusted && args[1] != "trusted" {
+		return d.Errf("unexpected %q after %s: use `trusted` or nothing", args[1], args[0])
 	}
-	n, err := parseEvents(args[0])
-	if err != nil || n < 1 {
-		return nil, d.Errf("%q is not a cost: say a number from 1, or a placeholder such as {http.vars.cost}", args[0])
+	_, err := keytemplate.ParsePlaceholder(args[0], *trusted)
+	if err == nil || errors.Is(err, keytemplate.ErrUnset) {
+		return nil
 	}
-	if len(args) > 1 {
-		return nil, d.Errf("unexpected %q: say `%s`", args[1], costUsage)
-	}
-	return &Cost{Events: n}, nil
+	return d.WrapErr(err)
 }
 
-// parseTrusted parses what may follow a placeholder that decides how much a request may do. Clients must not write its
-// value, unless it is said to be trusted.
-func parseTrusted(d *caddyfile.Dispenser, placeholder string, args []string) (trusted bool, err error) {
-	switch {
-	case len(args) == 1 && args[0] == "trusted":
-		return true, nil
-	case len(args) > 0:
-		return false, d.Errf("unexpected %q after %s: only `trusted` may follow it", args[0], placeholder)
-	case clientControlled(placeholder):
-		return false, d.Errf("clients write the value of %s: add `trusted` if something in front of this handler "+
-			"guarantees it", placeholder)
-	}
-	return false, nil
-}
-
-// isPlaceholder reports whether s is one placeholder and nothing else.
-func isPlaceholder(s string) bool {
-	return len(s) > 2 && s[0] == '{' && s[len(s)-1] == '}' && !strings.ContainsAny(s[1:len(s)-1], "{}")
-}
-
-// The words that stand for a whole rate.
-const (
-	rateUnlimited = "unlimited"
-	rateBlock     = "block"
-)
-
-// parseRate returns the limit that args say, the RATE of the grammar:
+// parseRate parses a rate:
 //
 //	<events>/<window> [burst <n>] | unlimited | block
 //
-// A window is a duration such as 10s, 1m, 24h or 7d, or a bare unit for one of it: 100/s.
+// A window is a duration such as 10s, 1m, 24h or 7d, or a unit: 100/s.
 func parseRate(args []string) (*Limit, error) {
 	limit, rest, err := cutRate(args)
-	if err != nil {
-		return nil, err
+	if err == nil && len(rest) > 0 {
+		return nil, fmt.Errorf("unexpected %q after the rate: use only `burst <n>` there", rest[0])
 	}
-	if len(rest) > 0 {
-		return nil, fmt.Errorf("%q after the rate means nothing: only `burst <n>` may follow <events>/<window>", rest[0])
-	}
-	return limit, nil
+	return limit, err
 }
 
-// cutRate is parseRate for args that go on after the rate; it also returns what does.
+// cutRate parses the rate at the start of args and returns the rest.
 func cutRate(args []string) (limit *Limit, rest []string, err error) {
 	if len(args) == 0 {
-		return nil, nil, errors.New("the rate is missing: say <events>/<window>, such as 100/1m")
+		return nil, nil, errors.New("the rate is missing: use <events>/<window>, such as 100/1m")
 	}
 	first, rest := args[0], args[1:]
 	switch first {
-	case rateUnlimited:
+	case "unlimited":
 		limit = &Limit{Unlimited: true}
-	case rateBlock:
+	case "block":
 		limit = &Limit{Block: true}
 	default:
 		if limit, err = parseEventsPerWindow(first); err != nil {
@@ -149,17 +126,16 @@ func cutRate(args []string) (limit *Limit, rest []string, err error) {
 		return limit, rest, nil
 	}
 	if limit.Events == 0 {
-		return nil, nil, fmt.Errorf("%s has no burst: remove `burst`", first)
+		return nil, nil, fmt.Errorf("%s has no burst: use it without `burst`", first)
 	}
 	if len(rest) == 1 {
-		return nil, nil, fmt.Errorf("the number after burst is missing: say how many events may happen at once, " +
-			"such as burst 200")
+		return nil, nil, errors.New("burst has no number: use the number of events that may happen at once, such as burst 200")
 	}
 	if limit.Burst, err = parseEvents(rest[1]); err != nil {
 		return nil, nil, fmt.Errorf("burst: %w", err)
 	}
 	if limit.Burst == 0 {
-		return nil, nil, errors.New("a burst of 0 would admit nothing: say 1 or more, or leave it out for that of <events>")
+		return nil, nil, errors.New("a burst of 0 admits nothing: use 1 or more, or no burst")
 	}
 	return limit, rest[2:], nil
 }
@@ -167,17 +143,17 @@ func cutRate(args []string) (limit *Limit, rest []string, err error) {
 func parseEventsPerWindow(s string) (*Limit, error) {
 	events, window, found := strings.Cut(s, "/")
 	if !found {
-		return nil, fmt.Errorf("%q is not a rate: say <events>/<window> without spaces, such as 100/1m, or "+
+		return nil, fmt.Errorf("%q is not a rate: use <events>/<window> without spaces, such as 100/1m, or "+
 			"unlimited, or block", s)
 	}
 	n, err := parseEvents(events)
-	if err != nil {
-		return nil, fmt.Errorf("rate %q: %w", s, err)
+	if err == nil && n == 0 {
+		err = errors.New("0 events admit nothing: use block to reject every request")
 	}
-	if n == 0 {
-		return nil, fmt.Errorf("rate %q admits nothing: say block to reject every request", s)
+	var w time.Duration
+	if err == nil {
+		w, err = parseWindow(window)
 	}
-	w, err := parseWindow(window)
 	if err != nil {
 		return nil, fmt.Errorf("rate %q: %w", s, err)
 	}
@@ -187,20 +163,20 @@ func parseEventsPerWindow(s string) (*Limit, error) {
 // parseEvents parses a number of events from 0 to limiter.MaxEvents, in decimal digits.
 func parseEvents(s string) (int64, error) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
-		return 0, fmt.Errorf("%q is not a number of events: say a whole number such as 100; "+
-			"for less than one event per window, lengthen the window", s)
+		return 0, fmt.Errorf("%q is not a number of events: use a whole number such as 100; for a lower rate, "+
+			"use a longer window", s)
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n > limiter.MaxEvents {
-		return 0, fmt.Errorf("%s events are too many: say %d or less", s, int64(limiter.MaxEvents))
+		return 0, fmt.Errorf("%s events are too many: use %d or less", s, int64(limiter.MaxEvents))
 	}
 	return n, nil
 }
 
-// parseWindow parses a duration, or a bare unit for one of it, within the bounds of a limiter.Limit.
+// parseWindow parses a duration within the bounds of a limiter.Limit. A unit alone is one of it.
 func parseWindow(s string) (time.Duration, error) {
 	if s == "" {
-		return 0, errors.New("the window is missing: say a duration, such as 1m")
+		return 0, errors.New("the window is missing: use a duration, such as 1m")
 	}
 	text := s
 	if strings.Trim(s[:1], "0123456789.+-") != "" {
@@ -209,14 +185,14 @@ func parseWindow(s string) (time.Duration, error) {
 	w, err := caddy.ParseDuration(text)
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("window %q is not a duration: say a number with its unit (ms, s, m, h or d), such "+
+		return 0, fmt.Errorf("window %q is not a duration: use a number with its unit (ms, s, m, h or d), such "+
 			"as 10s or 1m", s)
 	case w < limiter.MinWindow:
-		return 0, fmt.Errorf("window %s is too short: say %v or more", s, limiter.MinWindow)
+		return 0, fmt.Errorf("window %s is too short: use %v or more", s, limiter.MinWindow)
 	case w > limiter.MaxWindow:
-		return 0, fmt.Errorf("window %s is too long: say %dd or less", s, limiter.MaxWindow/(24*time.Hour))
+		return 0, fmt.Errorf("window %s is too long: use %dd or less", s, limiter.MaxWindow/(24*time.Hour))
 	case w%time.Microsecond != 0:
-		return 0, fmt.Errorf("window %s is too fine: say whole microseconds", s)
+		return 0, fmt.Errorf("window %s is too fine: use whole microseconds", s)
 	}
 	return w, nil
 }
@@ -225,9 +201,9 @@ func parseWindow(s string) (time.Duration, error) {
 func (l *Limit) String() string {
 	switch {
 	case l.Unlimited:
-		return rateUnlimited
+		return "unlimited"
 	case l.Block:
-		return rateBlock
+		return "block"
 	}
 	s := strconv.FormatInt(l.Events, 10) + "/" + formatWindow(time.Duration(l.Window))
 	if l.Burst > 0 {
@@ -236,7 +212,7 @@ func (l *Limit) String() string {
 	return s
 }
 
-// formatWindow returns w, a whole number of microseconds, in the largest unit that it is a multiple of.
+// formatWindow returns w, in whole microseconds, in the largest unit that divides it.
 func formatWindow(w time.Duration) string {
 	for _, u := range []struct {
 		size time.Duration
@@ -249,39 +225,28 @@ func formatWindow(w time.Duration) string {
 	return strconv.FormatInt(w.Microseconds(), 10) + "us"
 }
 
-// modeLine is the subdirective that says how a fleet enforces a limit.
 func modeLine(d *caddyfile.Dispenser, mode *string) subdirective.Line {
-	return subdirective.Line{Usage: "mode strict | lease", Min: 1, Max: 1, Parse: func(args []string) error {
-		if err := checkMode(args[0]); err != nil {
-			return d.WrapErr(err)
+	return subdirective.Word(d, "mode strict | lease", parseMode, mode)
+}
+
+func maxOvershootLine(d *caddyfile.Dispenser, fraction **float64) subdirective.Line {
+	return subdirective.Line{Usage: "max_overshoot <percent>", Min: 1, Max: 1, Parse: func(args []string) error {
+		f, err := parsePercent(args[0])
+		if err != nil {
+			return d.Errf("max_overshoot %q is not a percentage of the limit: use 0%% to 100%%, such as 1%%", args[0])
 		}
-		*mode = args[0]
+		*fraction = &f
 		return nil
 	}}
 }
 
-// maxOvershootLine is the subdirective that says by how much a fleet may exceed a limit.
-func maxOvershootLine(d *caddyfile.Dispenser, fraction **float64) subdirective.Line {
-	return subdirective.Line{Usage: "max_overshoot <percent>", Min: 1, Max: 1, Parse: func(args []string) error {
-		number, percent := strings.CutSuffix(args[0], "%")
-		f, err := parsePercent(number)
-		switch {
-		case err == nil && percent:
-			*fraction = &f
-			return nil
-		case err == nil:
-			return d.Errf("max_overshoot %s has no unit: say %s%%", number, number)
-		}
-		return d.Errf("max_overshoot %q is not a percentage of the limit: say 0%% to 100%%, such as 1%%", args[0])
-	}}
-}
-
-// parsePercent returns the fraction that a number of percent from 0 to 100 is, in decimal digits without the sign. It is
-// rounded once, so 0.7 is what a program reads in 0.007.
-func parsePercent(number string) (float64, error) {
+// parsePercent parses a percentage from 0% to 100% as a fraction. It rounds once: 0.7% is equal to
+// 0.007.
+func parsePercent(s string) (float64, error) {
+	number, percent := strings.CutSuffix(s, "%")
 	f, err := strconv.ParseFloat(number+"e-2", 64)
-	if err != nil || strings.Trim(number, "0123456789.") != "" || f > 1 {
-		return 0, errors.New("not a number from 0 to 100")
+	if !percent || err != nil || strings.Trim(number, "0123456789.") != "" || f > 1 {
+		return 0, fmt.Errorf("%q is not a percentage", s)
 	}
 	return f, nil
 }

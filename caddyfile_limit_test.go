@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 )
 
 func TestParseRate(t *testing.T) {
@@ -51,22 +52,22 @@ func TestParseRate(t *testing.T) {
 
 func TestParseRateRefuses(t *testing.T) {
 	for _, test := range []struct{ text, remedy string }{
-		{"", "say <events>/<window>"},
-		{"100", "say <events>/<window>"},
+		{"", "use <events>/<window>"},
+		{"100", "use <events>/<window>"},
 		{"100 / 1m", "without spaces"},
 		{"Unlimited", "or unlimited"},
 		{"/1m", "whole number"},
-		{"0/1m", "say block"},
-		{"00/1m", "say block"},
+		{"0/1m", "use block"},
+		{"00/1m", "use block"},
 		{"-1/1m", "whole number"},
 		{"+1/1m", "whole number"},
 		{"1e3/1m", "whole number"},
 		{"1_000/1m", "whole number"},
-		{"0.5/1m", "lengthen the window"},
+		{"0.5/1m", "a longer window"},
 		{"٣/1m", "whole number"},
 		{"1000000000001/1m", "1000000000000 or less"},
 		{"9223372036854775808/1m", "1000000000000 or less"},
-		{"100/", "say a duration"},
+		{"100/", "use a duration"},
 		{"100/60", "its unit"},
 		{"100/month", "its unit"},
 		{"100/1m/2", "its unit"},
@@ -82,8 +83,8 @@ func TestParseRateRefuses(t *testing.T) {
 		{"100/1m burst 1000000000001", "1000000000000 or less"},
 		{"100/1m burst 5 6", "burst <n>"},
 		{"100/1m 200", "burst <n>"},
-		{"block burst 5", "remove `burst`"},
-		{"unlimited burst 5", "remove `burst`"},
+		{"block burst 5", "without `burst`"},
+		{"unlimited burst 5", "without `burst`"},
 		{"block 5/1m", "burst <n>"},
 	} {
 		got, err := parseRate(strings.Fields(test.text))
@@ -95,7 +96,7 @@ func TestParseRateRefuses(t *testing.T) {
 	}
 }
 
-// FuzzParseRate checks that what is accepted can be provisioned, and reads back as it is written.
+// FuzzParseRate checks that accepted rates are valid and that parseRate reads what String writes.
 func FuzzParseRate(f *testing.F) {
 	for _, seed := range []string{
 		"100/1m", "1/s burst 5", "unlimited", "block", "7/1d12h", "0.5/s", "1/999999h", "5/1µs", "1/-d",
@@ -118,4 +119,26 @@ func FuzzParseRate(f *testing.F) {
 			t.Fatalf("%q is written %q, which reads as %+v, want %+v", text, limit, *again, *limit)
 		}
 	})
+}
+
+func TestMaxOvershootLine(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want float64
+	}{
+		{"0%", 0}, {"1%", 0.01}, {"0.7%", 0.007}, {"2.50%", 0.025}, {".5%", 0.005}, {"100%", 1}, {"100.0%", 1}, {"007%", 0.07},
+	} {
+		var got *float64
+		l := maxOvershootLine(caddyfile.NewTestDispenser(""), &got)
+		if err := l.Parse([]string{test.text}); err != nil || got == nil || *got != test.want {
+			t.Errorf("max_overshoot %s = %v, %v; want %v", test.text, got, err, test.want)
+		}
+	}
+	for _, text := range []string{"", "%", "1", ".%", "1%%", "+1%", "-0%", "100.1%", "1e1%", "0x1p1%", "1_0%", "inf%", "1 %", "1.1.1%"} {
+		var got *float64
+		l := maxOvershootLine(caddyfile.NewTestDispenser(""), &got)
+		if err := l.Parse([]string{text}); err == nil || got != nil {
+			t.Errorf("max_overshoot %q was accepted as %v", text, *got)
+		}
+	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 )
 
-// The grammar itself is tested by the cases in test/adapt.
+// The cases in test/adapt test the grammar.
 
 // dispenser returns the tokens of text.
 func dispenser(t *testing.T, text string) *caddyfile.Dispenser {
@@ -24,7 +24,7 @@ func dispenser(t *testing.T, text string) *caddyfile.Dispenser {
 }
 
 func TestUnmarshalCaddyfile(t *testing.T) {
-	// What only the rest of the Caddyfile could tell is left to provisioning: whether a global tier pro exists.
+	// Whether a global tier pro exists is left to provisioning.
 	h := new(Handler)
 	err := h.UnmarshalCaddyfile(dispenser(t, `rate_limit {
 		zone api {
@@ -54,14 +54,14 @@ func TestUnmarshalCaddyfile(t *testing.T) {
 
 func TestUnmarshalCaddyfileRefusesNamedMatchers(t *testing.T) {
 	err := new(Handler).UnmarshalCaddyfile(dispenser(t, "rate_limit {\n zone api {\n  match @api\n }\n}"))
-	want := "named matchers are not known here: say `match { <matchers> }`, at Caddyfile:3"
+	want := "named matchers are not known here: use `match { <matchers> }`, at Caddyfile:3"
 	if err == nil || err.Error() != want {
 		t.Errorf("error = %v, want %s", err, want)
 	}
 }
 
-// FuzzDirective checks that no text inside the directive makes the parser panic, and that what it accepts is a configuration
-// that loads as the JSON it is written to.
+// FuzzDirective checks that no text makes the parser panic, that errors have a place, and that
+// accepted configurations survive a round trip through JSON.
 func FuzzDirective(f *testing.F) {
 	for _, seed := range []string{
 		"zone api {\nkey {http.vars.client_ip}\nlimit 100/1m burst 200\nalgorithm token_bucket\nmax_keys 10\nallow_key a* b\n}",
@@ -89,7 +89,7 @@ func FuzzDirective(f *testing.F) {
 		}
 		if err := p.parse(); err != nil {
 			if !strings.Contains(err.Error(), "Caddyfile:") {
-				t.Fatalf("the error does not name its place: %v", err)
+				t.Fatalf("the error has no place: %v", err)
 			}
 			return
 		}

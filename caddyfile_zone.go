@@ -1,15 +1,16 @@
 package fleetlimit
 
 import (
+	"errors"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 )
 
@@ -21,21 +22,22 @@ type zoneParser struct {
 	place  *caddyfile.Dispenser            // of the zone
 	places map[string]*caddyfile.Dispenser // of its subdirectives
 
-	endpoints     map[string]*caddyfile.Dispenser // places by methods and path
-	endpointTiers []tierUse                       // tiers that endpoints name; the zone may define them further down
+	endpoints      map[string]*caddyfile.Dispenser // places by methods and path
+	endpointPlaces []*caddyfile.Dispenser          // places by index
+	endpointTiers  []tierUse                       // the zone may define them further down
 
-	// onlyLegacy is the error of what caddy-ratelimit accepts and this grammar does not. Whether the zone is in the syntax
-	// of caddy-ratelimit is known when all of it is read.
+	// onlyLegacy is the error of what caddy-ratelimit accepts and this grammar does not. Only the
+	// whole zone shows which of the two it is in.
 	onlyLegacy error
 }
 
-// tierUse is a place where a tier is named that must be one of the zone's.
+// A tierUse is a place that names a tier, which must be one of the zone's.
 type tierUse struct {
 	tier  string
 	place *caddyfile.Dispenser
 }
 
-// parseZone parses the zone whose name has just been read.
+// parseZone parses the zone whose name is the current token.
 func (p *directiveParser) parseZone(name string) (*Zone, error) {
 	z := &zoneParser{
 		directiveParser: p,
@@ -48,70 +50,71 @@ func (p *directiveParser) parseZone(name string) (*Zone, error) {
 	if z.places, err = z.block().Read(p.Dispenser); err != nil {
 		return nil, err
 	}
-	return z.zone, z.finish()
+	return z.zone, z.check()
 }
 
-func (p *zoneParser) block() *subdirective.Block {
-	c := p.zone
-	return &subdirective.Block{Of: "zone", Lines: map[string]subdirective.Line{
+func (p *zoneParser) block() subdirective.Block {
+	d, c, many := p.Dispenser, p.zone, subdirective.AnyNumber
+	return subdirective.Block{Of: "zone", Lines: map[string]subdirective.Line{
 		"match":            {Usage: matchUsage, Raw: true, Repeats: true, Parse: p.match},
-		"key":              {Usage: "key <template>", Min: 1, Max: 1, Parse: subdirective.Text(&c.Key)},
-		"on_ambiguous_key": {Usage: "on_ambiguous_key reject | missing", Min: 1, Max: 1, Parse: p.onAmbiguousKey},
-		"on_missing_key":   {Usage: "on_missing_key <template> | skip | deny", Min: 1, Max: 1, Parse: subdirective.Text(&c.OnMissingKey)},
-		"ipv4_prefix":      {Usage: "ipv4_prefix <bits>", Min: 1, Max: 1, Parse: p.prefix(&c.IPv4Prefix, 32)},
-		"ipv6_prefix":      {Usage: "ipv6_prefix <bits>", Min: 1, Max: 1, Parse: p.prefix(&c.IPv6Prefix, 128)},
-		"limit":            limitLine(p.Dispenser, &c.Limit),
-		"algorithm":        algorithmLine(p.Dispenser, &c.Algorithm),
-		"mode":             modeLine(p.Dispenser, &c.Mode),
-		"max_overshoot":    maxOvershootLine(p.Dispenser, &c.MaxOvershoot),
+		"key":              subdirective.Text("key <template>", &c.Key),
+		"on_missing_key":   subdirective.Text("on_missing_key <template> | skip | deny", &c.OnMissingKey),
+		"on_ambiguous_key": subdirective.Word(d, "on_ambiguous_key reject | missing", parseOnAmbiguousKey, &c.OnAmbiguousKey),
+		"ipv4_prefix":      prefixLine(d, "ipv4_prefix", 32, &c.IPv4Prefix),
+		"ipv6_prefix":      prefixLine(d, "ipv6_prefix", 128, &c.IPv6Prefix),
+		"limit":            limitLine(d, &c.Limit),
+		"algorithm":        algorithmLine(d, &c.Algorithm),
+		"mode":             modeLine(d, &c.Mode),
+		"max_overshoot":    maxOvershootLine(d, &c.MaxOvershoot),
 		"tier":             {Usage: "tier [<placeholder>] [trusted] {", Max: 2, Parse: p.tier},
-		"endpoint":         {Usage: endpointUsage, Min: 1, Max: subdirective.AnyNumber, Repeats: true, Parse: p.endpoint},
-		"cost":             costLine(p.Dispenser, &c.Cost),
-		"max_keys":         {Usage: "max_keys <n>", Min: 1, Max: 1, Parse: p.maxKeys},
-		"allow_key":        {Usage: "allow_key <glob...>", Min: 1, Max: subdirective.AnyNumber, Repeats: true, Parse: subdirective.List(&c.AllowKeys)},
-		"deny_key":         {Usage: "deny_key <glob...>", Min: 1, Max: subdirective.AnyNumber, Repeats: true, Parse: subdirective.List(&c.DenyKeys)},
+		"endpoint":         {Usage: endpointUsage, Min: 1, Max: many, Repeats: true, Parse: p.endpoint},
+		"cost":             costLine(d, &c.Cost),
+		"max_keys":         subdirective.Number(d, "max_keys", 1, many, &c.MaxKeys),
+		"allow_key":        {Usage: "allow_key <glob...>", Min: 1, Max: many, Repeats: true, Parse: subdirective.List(&c.AllowKeys)},
+		"deny_key":         {Usage: "deny_key <glob...>", Min: 1, Max: many, Repeats: true, Parse: subdirective.List(&c.DenyKeys)},
 		"events":           {Usage: "events <n>", Min: 1, Max: 1, Parse: p.events},
 		"window":           {Usage: "window <duration>", Min: 1, Max: 1, Parse: p.window},
 	}}
 }
 
-// finish checks what only the whole zone shows.
-func (p *zoneParser) finish() error {
-	check := p.finishModern
+// check checks what only the whole zone shows. It compiles the zone as provisioning will, so that
+// errors have a place in the Caddyfile. The environment is left to provisioning, because the
+// Caddyfile may be adapted on another machine.
+func (p *zoneParser) check() error {
 	if p.zone.legacy() {
-		check = p.finishLegacy
-	}
-	if err := check(); err != nil {
+		if err := p.checkLegacy(); err != nil {
+			return err
+		}
+	} else if p.onlyLegacy != nil {
+		return p.onlyLegacy
+	} else if err := p.checkEndpoints(); err != nil {
 		return err
 	}
-	return p.compile()
-}
-
-// finishModern checks a zone in the syntax of this package.
-func (p *zoneParser) finishModern() error {
-	if p.onlyLegacy != nil {
-		return p.onlyLegacy
-	}
-	if err := validateZoneName(p.name, false); err != nil {
-		return p.place.Errf("zone %q: %w", p.name, err)
-	}
-	if p.zone.Key == "" {
-		return p.place.Errf("zone %q has no key: say what to count, such as `key {client_ip}`", p.name)
-	}
-	if p.zone.Limit == nil && p.zone.Tier == nil && len(p.zone.Endpoints) == 0 {
-		return p.place.Errf("zone %q has no limit: say one, such as `limit 100/1m`", p.name)
-	}
-	return p.finishEndpoints()
-}
-
-// compile compiles the zone, as provisioning will, so that what cannot work is refused with its place in the Caddyfile. What
-// the environment says is left to provisioning: the machine that adapts a Caddyfile need not be the one that runs it.
-func (p *zoneParser) compile() error {
-	if p.app == nil || p.zone.readsEnvironment() {
+	if p.app == nil {
 		return nil
 	}
-	if _, err := newZone(p.name, p.zone, p.app, nil); err != nil {
+	if _, err := newZone(p.name, p.zone, p.app, nil); err != nil && !errors.Is(err, keytemplate.ErrUnset) {
 		return p.place.Errf("zone %q: %w", p.name, err)
+	}
+	return nil
+}
+
+// checkLegacy checks a zone in the syntax of caddy-ratelimit.
+func (p *zoneParser) checkLegacy() error {
+	rate := "<events>/<window>"
+	if p.zone.MaxEvents != 0 && p.zone.Window != 0 {
+		rate = (&Limit{Events: p.zone.MaxEvents, Window: p.zone.Window}).String()
+	}
+	for _, name := range []string{"limit", "algorithm", "tier", "endpoint", "cost", "mode", "max_overshoot", "on_ambiguous_key"} {
+		if place := p.places[name]; place != nil {
+			return place.Errf("%s does not work with events and window: use `limit %s` instead of those two", name, rate)
+		}
+	}
+	for _, name := range []string{"events", "window"} {
+		if p.places[name] == nil {
+			return p.place.Errf("zone %q has no %s: use both events and window, or instead `limit <events>/<window>`",
+				p.name, name)
+		}
 	}
 	return nil
 }
@@ -120,114 +123,79 @@ const matchUsage = "match @<name>` or `match { <matchers> }"
 
 // match parses a set of matchers. Of several sets, any may match.
 func (p *zoneParser) match([]string) error {
-	ahead := subdirective.Here(p.Dispenser)
-	args := ahead.RemainingArgs()
+	args := subdirective.Here(p.Dispenser).RemainingArgs()
 	switch {
+	case len(args) == 1 && strings.HasPrefix(args[0], "@") && p.named == nil:
+		return p.Errf("named matchers are not known here: use `match { <matchers> }`")
 	case len(args) == 1 && strings.HasPrefix(args[0], "@"):
-		return p.matchNamed()
+		set, _, err := p.named()
+		if err != nil {
+			return p.WrapErr(err)
+		}
+		p.zone.MatcherSetsRaw = append(p.zone.MatcherSetsRaw, set)
+		return nil
 	case len(args) == 0 && !subdirective.OpensBlock(p.Dispenser):
-		return p.Errf("wrong number of arguments: say `%s`", matchUsage)
+		return p.Errf("wrong number of arguments: use `%s`", matchUsage)
 	case len(args) > 0 && strings.ContainsAny(args[0][:min(1, len(args[0]))], "@/*"):
-		return p.Errf("match %s is not clear: say `%s`, one set on each line", strings.Join(args, " "), matchUsage)
+		return p.Errf("match %s is not clear: use `%s`, one set on each line", strings.Join(args, " "), matchUsage)
 	case len(args) > 0:
-		p.onlyLegacy = p.Errf("matchers need a block: say `match {`, `%s` on the next line, and `}`",
-			strings.Join(args, " "))
+		p.onlyLegacy = p.Errf("matchers need a block: use `match {`, `%s` on the next line, and `}`", strings.Join(args, " "))
 	}
 	set, err := caddyhttp.ParseCaddyfileNestedMatcherSet(p.Dispenser)
 	if err != nil {
 		return err
 	}
 	if len(set) == 0 {
-		p.onlyLegacy = p.Errf("match is empty: say which requests the zone applies to, or remove it for all of them")
+		p.onlyLegacy = p.Errf("match is empty: use matchers in it, or remove it to match all requests")
 	}
 	p.zone.MatcherSetsRaw = append(p.zone.MatcherSetsRaw, set)
 	return nil
 }
 
-// matchNamed parses a set of matchers that is defined elsewhere in the site.
-func (p *zoneParser) matchNamed() error {
-	if p.named == nil {
-		return p.Errf("named matchers are not known here: say `match { <matchers> }`")
+// prefixLine is a subdirective with a number of leading bits of an address.
+func prefixLine(d *caddyfile.Dispenser, name string, most int, bits **int) subdirective.Line {
+	n := new(int)
+	l := subdirective.Number(d, name, 0, most, n)
+	parse := l.Parse
+	l.Parse = func(args []string) error {
+		*bits = n
+		return parse(args)
 	}
-	set, _, err := p.named()
-	if err != nil {
-		return p.WrapErr(err)
-	}
-	p.zone.MatcherSetsRaw = append(p.zone.MatcherSetsRaw, set)
-	return nil
-}
-
-// prefix returns the parser of a number of leading bits of an address.
-func (p *zoneParser) prefix(bits **int, most int) func([]string) error {
-	return func(args []string) error {
-		n, err := strconv.Atoi(args[0])
-		if err != nil || n < 0 || n > most {
-			return p.Errf("%q is not a prefix: say the number of leading bits, 0 to %d", args[0], most)
-		}
-		*bits = &n
-		return nil
-	}
-}
-
-func (p *zoneParser) onAmbiguousKey(args []string) error {
-	if args[0] != "reject" && args[0] != "missing" {
-		return p.Errf("on_ambiguous_key is %q: use reject or missing", args[0])
-	}
-	p.zone.OnAmbiguousKey = args[0]
-	return nil
-}
-
-func (p *zoneParser) maxKeys(args []string) error {
-	n, err := strconv.Atoi(args[0])
-	if err != nil || n < 1 {
-		return p.Errf("max_keys %q is not a number of keys: say 1 or more", args[0])
-	}
-	p.zone.MaxKeys = n
-	return nil
+	return l
 }
 
 // tier parses how the tier of a key is found, and the limits of the tiers.
 func (p *zoneParser) tier(args []string) error {
-	c := new(ZoneTier)
+	c, place, many := new(ZoneTier), subdirective.Here(p.Dispenser), subdirective.AnyNumber
 	p.zone.Tier = c
 	if len(args) > 0 {
-		if !isPlaceholder(args[0]) {
-			return p.Errf("%q is not a placeholder: say `tier {<placeholder>} {`, such as {http.auth.user.tier}, "+
-				"or `tier {` for tiers by key", args[0])
-		}
-		var err error
-		if c.Trusted, err = parseTrusted(p.Dispenser, args[0], args[1:]); err != nil {
+		c.Placeholder = args[0]
+		if err := parseTrusted(p.Dispenser, args, &c.Trusted); err != nil {
 			return err
 		}
-		c.Placeholder = args[0]
 	}
-	place := subdirective.Here(p.Dispenser)
-
 	var uses []tierUse
-	b := subdirective.Block{
-		Of: "tier",
-		Lines: map[string]subdirective.Line{
-			"keys": {Usage: "keys <glob...> <tier>", Min: 2, Max: subdirective.AnyNumber, Repeats: true, Parse: func(args []string) error {
-				globs, tier := args[:len(args)-1], args[len(args)-1]
-				for _, g := range globs {
-					c.Keys = append(c.Keys, KeyTier{Glob: g, Tier: tier})
-				}
-				uses = append(uses, tierUse{tier, subdirective.Here(p.Dispenser)})
-				return nil
-			}},
-			"default": {Usage: "default <tier>", Min: 1, Max: 1, Parse: func(args []string) error {
-				c.Default = args[0]
-				uses = append(uses, tierUse{c.Default, subdirective.Here(p.Dispenser)})
-				return nil
-			}},
-		},
-		Other: &subdirective.Line{Usage: "<tier> [" + rateUsage + "]", Min: 1, Max: subdirective.AnyNumber, Parse: p.zoneTier},
-	}
-	if _, err := b.Read(p.Dispenser); err != nil {
+	use := func(tier string) { uses = append(uses, tierUse{tier, subdirective.Here(p.Dispenser)}) }
+	b := subdirective.Block{Of: "tier", Lines: map[string]subdirective.Line{
+		"keys": {Usage: "keys <glob...> <tier>", Min: 2, Max: many, Repeats: true, Parse: func(args []string) error {
+			globs, tier := args[:len(args)-1], args[len(args)-1]
+			for _, g := range globs {
+				c.Keys = append(c.Keys, KeyTier{Glob: g, Tier: tier})
+			}
+			use(tier)
+			return nil
+		}},
+		"default": {Usage: "default <tier>", Min: 1, Max: 1, Parse: func(args []string) error {
+			c.Default = args[0]
+			use(c.Default)
+			return nil
+		}},
+	}, Other: &subdirective.Line{Usage: "<tier> [" + rateUsage + "]", Min: 1, Max: many, Parse: p.zoneTier}}
+	if err := b.Parse(p.Dispenser); err != nil {
 		return err
 	}
 	if c.Placeholder == "" && len(c.Keys) == 0 && c.Default == "" {
-		return place.Errf("no key has a tier: say `tier {<placeholder>} {`, or `keys <glob...> <tier>` or " +
+		return place.Errf("no key has a tier: use `tier {<placeholder>} {`, or `keys <glob...> <tier>` or " +
 			"`default <tier>` in the block")
 	}
 	return checkTiers(uses, c.Tiers)
@@ -237,67 +205,56 @@ func (p *zoneParser) tier(args []string) error {
 func (p *zoneParser) zoneTier(args []string) error {
 	name := args[0]
 	if len(args) == 1 && p.app != nil && p.app.Tiers[name] == nil {
-		return p.Errf("tier %s has no limit: say one here, such as `%s 100/1m`, or define `tier %s <rate>` in the "+
-			"global rate_limit option", name, name, name)
+		return p.Errf("tier %s has no limit: use one here, such as `%s 100/1m`, or `tier %s <rate>` in the global "+
+			"rate_limit option", name, name, name)
 	}
-	tier, err := parseTier(p.Dispenser, args)
-	addTier(&p.zone.Tier.Tiers, name, tier)
-	return err
+	return parseTier(p.Dispenser, args, &p.zone.Tier.Tiers)
 }
 
-// parseTier parses a tier: its name and, when args go on, its limit, and the block that may follow. The tier is nil when
-// there is nothing but the name.
-func parseTier(d *caddyfile.Dispenser, args []string) (t *Tier, err error) {
-	t = new(Tier)
-	if len(args) > 1 {
-		limit, err := parseRate(args[1:])
-		if err != nil {
-			return nil, d.Errf("tier %s: %w", args[0], err)
-		}
-		t.Limit = *limit
-	}
-	if !subdirective.OpensBlock(d) {
-		if len(args) == 1 {
-			return nil, nil
-		}
-		return t, nil
-	}
-	b := subdirective.Block{Of: "a tier", Lines: map[string]subdirective.Line{
-		"mode":          modeLine(d, &t.Mode),
-		"max_overshoot": maxOvershootLine(d, &t.MaxOvershoot),
-	}}
-	_, err = b.Read(d)
-	return t, err
-}
-
-func addTier(tiers *map[string]*Tier, name string, t *Tier) {
+// parseTier parses a tier into tiers: its name, its limit if args go on, and the block that may
+// follow. A tier with nothing but its name is nil.
+func parseTier(d *caddyfile.Dispenser, args []string, tiers *map[string]*Tier) error {
 	if *tiers == nil {
 		*tiers = make(map[string]*Tier)
 	}
-	(*tiers)[name] = t
+	if len(args) == 1 && !subdirective.OpensBlock(d) {
+		(*tiers)[args[0]] = nil
+		return nil
+	}
+	t := new(Tier)
+	(*tiers)[args[0]] = t
+	if len(args) > 1 {
+		limit, err := parseRate(args[1:])
+		if err != nil {
+			return d.Errf("tier %s: %w", args[0], err)
+		}
+		t.Limit = *limit
+	}
+	return subdirective.Block{Of: "a tier", Optional: true, Lines: map[string]subdirective.Line{
+		"mode":          modeLine(d, &t.Mode),
+		"max_overshoot": maxOvershootLine(d, &t.MaxOvershoot),
+	}}.Parse(d)
 }
 
 // checkTiers returns an error for the first use of a tier that is not among tiers.
 func checkTiers(uses []tierUse, tiers map[string]*Tier) error {
 	for _, u := range uses {
 		if _, found := tiers[u.tier]; !found {
-			return u.place.Errf("tier %s is not one of the zone's (%s): add it to the zone's tier block",
-				u.tier, strings.Join(slices.Sorted(maps.Keys(tiers)), ", "))
+			return u.place.Errf("%s is not a tier of the zone: use one of %v, or `%s <rate>` in the zone's tier block",
+				u.tier, slices.Sorted(maps.Keys(tiers)), u.tier)
 		}
 	}
 	return nil
 }
 
-// events parses the events per window.
-func (p *zoneParser) events(args []string) error {
-	n, err := parseEvents(args[0])
-	if err != nil {
+// events parses the number of events per window.
+func (p *zoneParser) events(args []string) (err error) {
+	if p.zone.MaxEvents, err = parseEvents(args[0]); err != nil {
 		return p.WrapErr(err)
 	}
-	if n == 0 {
-		return p.Errf("0 events admit nothing: say `limit block` instead of events and window to reject every request")
+	if p.zone.MaxEvents == 0 {
+		return p.Errf("0 events admit nothing: use `limit block` instead of events and window to reject every request")
 	}
-	p.zone.MaxEvents = n
 	return nil
 }
 
@@ -309,29 +266,4 @@ func (p *zoneParser) window(args []string) error {
 	}
 	p.zone.Window = caddy.Duration(w)
 	return nil
-}
-
-// finishLegacy checks a zone in the syntax of caddy-ratelimit once it is read.
-func (p *zoneParser) finishLegacy() error {
-	for _, name := range []string{"limit", "algorithm", "tier", "endpoint", "cost", "mode", "max_overshoot", "on_ambiguous_key"} {
-		if place := p.places[name]; place != nil {
-			return place.Errf("%s cannot stand beside events and window: say `limit %s` instead of those two",
-				name, p.legacyRate())
-		}
-	}
-	for _, name := range []string{"events", "window"} {
-		if p.places[name] == nil {
-			return p.place.Errf("zone %q has no %s: say both events and window, or instead `limit <events>/<window>`",
-				p.name, name)
-		}
-	}
-	return nil
-}
-
-// legacyRate returns what the zone says in events and window as a rate, as far as it says it.
-func (p *zoneParser) legacyRate() string {
-	if p.zone.MaxEvents == 0 || p.zone.Window == 0 {
-		return "<events>/<window>"
-	}
-	return (&Limit{Events: p.zone.MaxEvents, Window: p.zone.Window}).String()
 }

@@ -1,224 +1,262 @@
 package fleetlimit
 
 import (
-	"encoding/json"
-
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// Zone is a named limit policy: what is counted, how much of it is allowed, and how that is enforced. Every request that
-// matches a zone is counted in it.
+// Zone is a named limit: what is counted, how much of it is allowed, and how that is enforced.
+// Every request that matches a zone is counted in it.
 type Zone struct {
-	// Which requests the zone applies to: any of these sets of matchers. Default: all requests.
+	// Applies the zone only to requests that match any of these matcher sets. Default: all requests.
 	MatcherSetsRaw caddyhttp.RawMatcherSets `json:"match,omitempty" caddy:"namespace=http.matchers"`
 
-	// What is counted: a template of placeholders, such as `{http.request.header.X-Api-Key}` or
-	// `{http.vars.client_ip}`, or a static text to count all requests together. Required.
+	// Counts requests by this template of placeholders, such as `{http.request.header.X-Api-Key}` or
+	// `{http.vars.client_ip}`. A static text counts all requests together. Required.
 	Key string `json:"key,omitempty"`
 
-	// What to do when a placeholder of the key expands to nothing: another template, `skip` to leave the request out of
-	// this zone, or `deny` to answer 403. Keys made by this template never meet keys made by `key`.
-	// Default: `{http.vars.client_ip}`.
+	// Handles requests in which a placeholder of the key expands to nothing: another template counts
+	// them by that, `skip` leaves them out of this zone, and `deny` answers 403. Keys made by this
+	// template never equal keys made by `key`. Default: `{http.vars.client_ip}`.
 	OnMissingKey string `json:"on_missing_key,omitempty"`
 
-	// What to do when a header or query parameter of the key, tier or cost is ambiguous: it occurs more than once, or
-	// programs read it differently. `reject` answers 400, `missing` counts it as a missing one. An ambiguous cookie
-	// always counts by the client's address. Default: `reject`.
+	// Handles requests in which a header or query parameter of the key, tier or cost is ambiguous: it
+	// occurs twice, or programs read it differently. `reject` answers 400, `missing` handles it as a
+	// missing one. An ambiguous cookie always counts by the client's address. Default: `reject`.
 	OnAmbiguousKey string `json:"on_ambiguous_key,omitempty"`
 
-	// How many leading bits of an IPv4 address count as one client, 0 to 32. Default: 32. When it is set, it also
-	// applies to addresses that other placeholders, such as a header, expand to.
+	// Counts IPv4 clients by this many leading bits of their address, 0 to 32: with 24, all of
+	// 192.0.2.0/24 is one client. If set, it also applies to addresses in other placeholders, such
+	// as a header. Default: 32.
 	IPv4Prefix *int `json:"ipv4_prefix,omitempty"`
 
-	// How many leading bits of an IPv6 address count as one client, 0 to 128. Default: 64. When it is set, it also
-	// applies to addresses that other placeholders, such as a header, expand to.
+	// Counts IPv6 clients by this many leading bits of their address, 0 to 128. If set, it also
+	// applies to addresses in other placeholders, such as a header. Default: 64.
 	IPv6Prefix *int `json:"ipv6_prefix,omitempty"`
 
-	// How much is allowed. May be left out when every key gets its limit from a tier, or every request from an endpoint.
+	// Limits each key to this rate. Required unless all keys have tiers or all requests endpoints.
 	Limit *Limit `json:"limit,omitempty"`
 
-	// How the limit is enforced. Default: `token_bucket`.
+	// Enforces the limit with this algorithm. Default: `token_bucket`.
 	Algorithm *Algorithm `json:"algorithm,omitempty"`
 
-	// How the nodes that share a Redis enforce the limit together: `lease`, so that they decide most requests by
-	// themselves, or `strict`, so that Redis decides every one. Default: `lease`.
-	Mode string `json:"mode,omitempty"`
+	Consistency
 
-	// By what fraction of the limit the nodes that share a Redis may exceed it, 0 to 1. Default: 0.01.
-	MaxOvershoot *float64 `json:"max_overshoot,omitempty"`
-
-	// Gives keys different limits by their tier.
+	// Gives keys different limits by their tier, such as `free` or `pro`. Default: no tiers.
 	Tier *ZoneTier `json:"tier,omitempty"`
 
-	// Method and path patterns with limits and counts of their own. The first that matches is the only count of this
-	// zone that is charged.
+	// Gives methods and paths limits and counts of their own. A request is counted only at the first
+	// endpoint that matches it, or else in the rest of the zone. Default: no endpoints.
 	Endpoints []*Endpoint `json:"endpoints,omitempty"`
 
-	// How many events a request counts for. Default: 1.
+	// Counts each request as this many events. Default: 1.
 	Cost *Cost `json:"cost,omitempty"`
 
-	// The most keys the zone remembers at a time in this process; the idlest make room for new ones. Counts in Redis are
-	// not bounded by it. Default: 1000000.
+	// Remembers at most this many keys in this process: the idlest make room for new ones. Redis has
+	// no such bound. Default: 1000000.
 	MaxKeys int `json:"max_keys,omitempty"`
 
-	// Keys that this zone does not limit, as globs: `sk_internal_*`. A key bypasses this zone only.
+	// Does not limit keys that match any of these globs, such as `sk_internal_*`. Other zones still
+	// limit them.
 	AllowKeys []string `json:"allow_keys,omitempty"`
 
-	// Keys that are answered with 403, as globs.
+	// Answers requests with 403 if their key matches any of these globs.
 	DenyKeys []string `json:"deny_keys,omitempty"`
 
-	// The length of the window, in the syntax of caddy-ratelimit. It makes the zone a legacy zone, which behaves as
-	// that plugin does: a sliding window log of `max_events` per `window`. Use `limit` in new configurations.
+	// The length of the window in the syntax of caddy-ratelimit. It makes the zone behave as in that
+	// plugin: a sliding window log of `max_events` per `window`. Use `limit` in new configurations.
 	Window caddy.Duration `json:"window,omitempty"`
 
-	// The events per `window`, in the syntax of caddy-ratelimit. 0 blocks every request.
+	// The number of events per `window` in the syntax of caddy-ratelimit. 0 blocks every request.
 	MaxEvents int64 `json:"max_events,omitempty"`
 }
 
-// Limit is an amount of events per window of time. Exactly one of `events` with `window`, `unlimited` and `block` is set.
+// Limit is a rate. Exactly one of `events` with `window`, `unlimited`, and `block` must be set.
 type Limit struct {
-	// How many events a window admits, 1 to 1000000000000.
+	// Admits this many events per window, 1 to 1000000000000.
 	Events int64 `json:"events,omitempty"`
 
-	// The length of the window, 1ms to 87600h.
+	// The length of the window, such as `1m`: 1ms to 87600h.
 	Window caddy.Duration `json:"window,omitempty"`
 
-	// How many events may happen at once after a pause: the capacity of the token bucket. Default: `events`.
+	// Admits this many events at once after a pause. Only for `token_bucket`. Default: `events`.
 	Burst int64 `json:"burst,omitempty"`
 
-	// Do not limit.
+	// Does not limit.
 	Unlimited bool `json:"unlimited,omitempty"`
 
-	// Reject every request.
+	// Rejects every request.
 	Block bool `json:"block,omitempty"`
 }
 
 // Algorithm is a way to enforce a limit.
 type Algorithm struct {
-	// `token_bucket`, `sliding_window_log`, `sliding_window` or `fixed_window`.
+	// One of `token_bucket`, `sliding_window_log`, `sliding_window` and `fixed_window`.
 	Name string `json:"name,omitempty"`
 
-	// For `sliding_window`: how many parts the window is cut into, 1 to 1000; more follow the window more closely.
-	// Default: 1.
+	// Cuts the window of `sliding_window` into this many parts, 1 to 1000. More parts are more exact
+	// and need more memory. Default: 1.
 	Subwindows int `json:"subwindows,omitempty"`
 }
 
-// ZoneTier says how a key's tier is found, and which limit each tier has.
+// Consistency is how closely the nodes that share a Redis keep to a limit. What a tier or an
+// endpoint does not set, it takes from the zone, and that from the app's `defaults`. At an
+// endpoint, its tiers come first, then the endpoint itself, then the zone's tier.
+type Consistency struct {
+	// Decides who decides: with `lease`, nodes decide most requests by themselves, from events that
+	// Redis has handed out to them; with `strict`, Redis decides every request. Default: `lease`.
+	Mode string `json:"mode,omitempty"`
+
+	// Lets all nodes together exceed the limit by at most this fraction, 0 to 1. Default: 0.01.
+	MaxOvershoot *float64 `json:"max_overshoot,omitempty"`
+}
+
+// ZoneTier gives the keys of a zone tiers, and the tiers limits.
 type ZoneTier struct {
-	// Expands to the name of the key's tier.
+	// Expands to the name of the key's tier, such as `{http.auth.user.tier}`.
 	Placeholder string `json:"placeholder,omitempty"`
 
-	// Accept a placeholder whose value the client writes. Only set it when something in front of this handler
-	// guarantees the value.
+	// Accepts a placeholder whose value clients control. Set it only if something in front of this
+	// handler guarantees the value. Default: false.
 	Trusted bool `json:"trusted,omitempty"`
 
-	// The tiers by name. A tier without a limit here (null, or no more than `mode` and `max_overshoot`) has the limit of
-	// the app's tier of the same name, and what else that says.
+	// The tiers by name. A tier without a limit (null, or only `mode` and `max_overshoot`) takes the
+	// limit, and what else it does not set, from the app's tier of the same name.
 	Tiers map[string]*Tier `json:"tiers,omitempty"`
 
-	// Tiers by key: the first pattern that matches the key decides, before the placeholder does.
+	// Gives keys tiers by pattern. The first pattern that matches comes before the placeholder.
 	Keys []KeyTier `json:"keys,omitempty"`
 
-	// The tier of keys whose tier is unknown or empty. Default: none, so that the zone's own limit applies.
+	// The tier of keys whose tier is unknown or empty. Default: none, and the zone's limit applies.
 	Default string `json:"default,omitempty"`
 }
 
-// Tier is the limit of a tier, and how closely the nodes of a fleet keep to it.
+// Tier is the limit of a tier.
 type Tier struct {
 	Limit
-
-	// See the zone's `mode`. Default: the zone's, or at an endpoint the endpoint's.
-	Mode string `json:"mode,omitempty"`
-
-	// See the zone's `max_overshoot`. Default: the zone's, or at an endpoint the endpoint's.
-	MaxOvershoot *float64 `json:"max_overshoot,omitempty"`
+	Consistency
 }
 
 // KeyTier gives the keys that match a pattern a tier.
 type KeyTier struct {
-	// A pattern of keys, such as `sk_enterprise_*`.
+	// A glob of keys, such as `sk_enterprise_*`.
 	Glob string `json:"glob,omitempty"`
 
-	// The name of one of the zone's tiers.
+	// The name of a tier of the zone.
 	Tier string `json:"tier,omitempty"`
 }
 
-// Endpoint is a method and path pattern with a limit and a count per key of its own.
+// Endpoint is a method and path pattern with a limit, and a count per key, of its own.
 type Endpoint struct {
-	// The methods it applies to; GET includes HEAD. Default: all.
+	// Matches these methods. GET includes HEAD. Default: all methods.
 	Methods []string `json:"methods,omitempty"`
 
-	// The path pattern, as in Caddy's `path` matcher: `/search`, `/users/*`, `*.json`.
+	// Matches this pattern of Caddy's `path` matcher: `/search`, `/users/*`, `*.json`. Required.
 	Path string `json:"path,omitempty"`
 
-	// How much is allowed. Default: the zone's limit, for a count of the endpoint's own.
+	// Limits each key to this rate at this endpoint. Default: the zone's limit.
 	Limit *Limit `json:"limit,omitempty"`
 
-	// How the limit is enforced. Default: the zone's algorithm.
+	// Enforces the limit with this algorithm. Default: the zone's algorithm.
 	Algorithm *Algorithm `json:"algorithm,omitempty"`
 
-	// How the nodes that share a Redis enforce the limit together: `lease` or `strict`. Default: that of the key's tier in
-	// the zone, else the zone's.
-	Mode string `json:"mode,omitempty"`
+	Consistency
 
-	// By what fraction of the limit the nodes that share a Redis may exceed it, 0 to 1. Default: that of the key's tier in
-	// the zone, else the zone's.
-	MaxOvershoot *float64 `json:"max_overshoot,omitempty"`
-
-	// The limits of the zone's tiers at this endpoint, by tier. A tier that is not named here has the endpoint's limit.
+	// Gives tiers of the zone limits at this endpoint. Other tiers have the endpoint's limit.
 	Tiers map[string]*Tier `json:"tiers,omitempty"`
 
-	// How many events a request counts for. Default: the zone's cost.
+	// Counts each request as this many events. Default: the zone's cost.
 	Cost *Cost `json:"cost,omitempty"`
 }
 
-// Cost is how many events a request counts for: exactly one of `events` and `placeholder` is set.
+// Cost is the number of events that a request counts as. Exactly one of `events` and `placeholder`
+// must be set.
 type Cost struct {
-	// A fixed number, 1 or more and not above what the limit allows at once.
+	// A fixed number, from 1 to what the limit allows at once.
 	Events int64 `json:"events,omitempty"`
 
-	// Expands to the number. Values above what the limit allows at once count as that; values that are not a number or
-	// are below 1 count as 1.
+	// Expands to the number, such as `{http.vars.cost}`. A value above what the limit allows at once
+	// counts as that much; one below 1 or that is not a number counts as 1.
 	Placeholder string `json:"placeholder,omitempty"`
 
-	// Accept a placeholder whose value the client writes.
+	// Accepts a placeholder whose value clients control. Default: false.
 	Trusted bool `json:"trusted,omitempty"`
 }
 
-// Defaults are the values of what zones and handlers do not say themselves.
+// Defaults are the settings of zones and handlers that do not set them.
 type Defaults struct {
-	// How zones enforce their limits. Default: `token_bucket`.
+	// Enforces limits with this algorithm. Default: `token_bucket`.
 	Algorithm *Algorithm `json:"algorithm,omitempty"`
 
-	// How the nodes that share a Redis enforce limits together; see the zone's `mode`. Default: `lease`.
-	Mode string `json:"mode,omitempty"`
+	Consistency
 
-	// By what fraction of a limit the nodes that share a Redis may exceed it; see the zone's `max_overshoot`.
-	// Default: 0.01.
-	MaxOvershoot *float64 `json:"max_overshoot,omitempty"`
-
-	// Which headers responses get; see the handler's `headers`.
+	// Sets these headers on responses: see the handler's `headers`.
 	Headers string `json:"headers,omitempty"`
 
-	// How requests are rejected; see the handler's `reject`.
+	// Rejects requests in this form: see the handler's `reject`.
 	Reject string `json:"reject,omitempty"`
 }
 
-// Distributed is accepted so that configurations of caddy-ratelimit load unchanged; it has no effect.
-type Distributed struct {
-	// Not used.
-	ReadInterval caddy.Duration `json:"read_interval,omitempty"`
+// Redis is where a fleet keeps its counts. All nodes that configure the same Redis and key prefix
+// count together. Texts may contain global placeholders, such as `{env.REDIS_PASSWORD}`, which are
+// replaced when the configuration loads.
+//
+// Nothing connects to Redis before the first request, so configurations load while Redis is down.
+type Redis struct {
+	// The kind of Redis behind the addresses: one `standalone` server, the sentinels of a master
+	// (`sentinel`), or nodes of a `cluster`. Default: `standalone`.
+	Mode string `json:"mode,omitempty"`
 
-	// Not used.
-	WriteInterval caddy.Duration `json:"write_interval,omitempty"`
+	// Connects to these addresses, as host:port. `standalone` has exactly one. The others learn the
+	// rest of the addresses from those that are up. Required.
+	Addresses []string `json:"addresses,omitempty"`
 
-	// Not used.
-	PurgeAge caddy.Duration `json:"purge_age,omitempty"`
+	// Logs in as this ACL user. Default: the user `default` of Redis.
+	Username string `json:"username,omitempty"`
+
+	// Logs in with this password. Use `\{` for a brace in it. Default: does not log in.
+	Password string `json:"password,omitempty"`
+
+	// The number of the database. A `cluster` has only number 0. Default: 0.
+	DB int `json:"db,omitempty"`
+
+	// The name of the master at the sentinels. Required for `sentinel`, and only valid there.
+	MasterName string `json:"master_name,omitempty"`
+
+	// Logs in at the sentinels with this password. Default: does not log in there.
+	SentinelPassword string `json:"sentinel_password,omitempty"`
+
+	// Starts the name of every key in Redis with this text of 1 to 64 characters, without spaces and
+	// braces. Fleets with different prefixes do not share counts. Default: `rl`.
+	KeyPrefix string `json:"key_prefix,omitempty"`
+
+	// Waits at most this long for Redis before a request is admitted uncounted. Default: 50ms.
+	Timeout caddy.Duration `json:"timeout,omitempty"`
+
+	// Opens at most this many connections to each primary. The default suits all measured loads.
+	PoolSize int `json:"pool_size,omitempty"`
+
+	// Connects with TLS. An empty object trusts the system's certificate authorities. Default: no TLS.
+	TLS *RedisTLS `json:"tls,omitempty"`
 }
 
-// legacy reports whether z is spelled in the syntax of caddy-ratelimit.
-func (z *Zone) legacy() bool { return z.Window != 0 || z.MaxEvents != 0 }
+// RedisTLS is how Redis proves its identity.
+type RedisTLS struct {
+	// Trusts the certificate authorities in this PEM file, which is read when the configuration
+	// loads. Default: the system's authorities.
+	CA string `json:"ca,omitempty"`
 
-// storageModule is the raw config of a storage module that is accepted and not used.
-type storageModule = json.RawMessage
+	// Expects a certificate for this name. Default: the host of the address.
+	ServerName string `json:"server_name,omitempty"`
+
+	// Accepts any certificate. Whoever intercepts the connection can then read the password and
+	// change counts, so use it only for experiments. Default: false.
+	InsecureSkipVerify bool `json:"insecure_skip_verify,omitempty"`
+}
+
+// Distributed has no effect. It lets configurations of caddy-ratelimit load unchanged.
+type Distributed struct {
+	ReadInterval  caddy.Duration `json:"read_interval,omitempty"`
+	WriteInterval caddy.Duration `json:"write_interval,omitempty"`
+	PurgeAge      caddy.Duration `json:"purge_age,omitempty"`
+}

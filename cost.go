@@ -6,54 +6,57 @@ import (
 	"strconv"
 
 	"github.com/caddyserver/caddy/v2"
+
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 )
 
 // A cost is how many events a request counts for.
 type cost struct {
-	fixed int64
-	read  reader // nil: fixed
+	fixed       int64
+	placeholder *keytemplate.Placeholder // nil: fixed
 }
 
-func newCost(config *Cost) (cost, error) {
+func newCost(config *Cost) (c cost, err error) {
 	switch {
 	case config == nil:
-		return cost{fixed: 1}, nil
+		c.fixed = 1
 	case config.Placeholder != "" && config.Events != 0:
-		return cost{}, fmt.Errorf("cost: say a number or a placeholder, not both")
+		return c, fmt.Errorf("cost has both events and a placeholder: use one of them")
 	case config.Placeholder != "":
-		read, _, err := trustedReader(config.Placeholder, config.Trusted)
-		if err != nil {
-			return cost{}, fmt.Errorf("cost: %w", err)
+		if c.placeholder, err = keytemplate.ParsePlaceholder(config.Placeholder, config.Trusted); err != nil {
+			return c, fmt.Errorf("cost: %w", err)
 		}
-		return cost{read: read}, nil
 	case config.Events < 1:
-		return cost{}, fmt.Errorf("cost is %d: say 1 or more", config.Events)
+		return c, fmt.Errorf("cost is %d: use 1 or more", config.Events)
+	default:
+		c.fixed = config.Events
 	}
-	return cost{fixed: config.Events}, nil
+	return c, nil
 }
 
-// fits returns an error when no request of this cost can ever pass r.
+// fits returns an error if no request of this cost can ever pass r.
 func (c cost) fits(r *rule) error {
-	if c.read == nil && r.Rule != nil && c.fixed > r.Capacity() {
-		return fmt.Errorf("cost is %d, but at most %s can pass at once: lower the cost, or raise the limit or its burst",
+	if r.Rule != nil && c.fixed > r.Capacity() {
+		return fmt.Errorf("cost is %d, but at most %s can pass at once: use a lower cost, or a higher limit or burst",
 			c.fixed, amount(r.Capacity(), "event"))
 	}
 	return nil
 }
 
-// of returns the cost of a request under r, within 1 and what r allows at once. A placeholder that is not a number, or one
-// below 1, counts as missing. What is not present costs 1.
-func (c cost) of(r *rule, req *http.Request, repl *caddy.Replacer) (n int64, has presence) {
-	if c.read == nil {
-		return c.fixed, present
+// of returns the cost of a request under r, from 1 to what r allows at once. The cost of a request
+// is 1 if the placeholder is not present. A value below 1 or that is not a number counts as
+// missing.
+func (c cost) of(r *rule, req *http.Request, repl *caddy.Replacer) (int64, keytemplate.Presence) {
+	if c.placeholder == nil {
+		return c.fixed, keytemplate.Present
 	}
-	text, has := c.read(req, repl)
-	if has != present {
-		return 1, has
+	text, presence := c.placeholder.Value(req, repl)
+	if presence != keytemplate.Present {
+		return 1, presence
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil && n <= 0 || n < 1 { // of a number that is too large, ParseInt returns the largest
-		return 1, missing
+	n, _ := strconv.ParseInt(text, 10, 64) // the largest int64 if text is larger
+	if n < 1 {
+		return 1, keytemplate.Missing
 	}
-	return min(n, r.Capacity()), present
+	return min(n, r.Capacity()), keytemplate.Present
 }

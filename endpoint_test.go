@@ -1,10 +1,24 @@
 package fleetlimit
 
 import (
+	"context"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
+
+// requestFrom returns a request of a client, with the context that Caddy's server gives it.
+func requestFrom(clientIP string) *http.Request {
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	vars := map[string]any{caddyhttp.ClientIPVarKey: clientIP}
+	r = r.WithContext(context.WithValue(r.Context(), caddyhttp.VarsCtxKey, vars))
+	caddyhttp.NewTestReplacer(r)
+	return r
+}
 
 func TestRouteMatch(t *testing.T) {
 	for _, tc := range []struct {
@@ -85,7 +99,7 @@ func TestRouteMatch(t *testing.T) {
 		if err != nil {
 			t.Fatalf("newRoute(%q, %q) = %v", tc.methods, tc.path, err)
 		}
-		r, _ := keyRequest("192.0.2.1")
+		r := requestFrom("192.0.2.1")
 		r.Method = tc.method
 		if r.URL, err = url.ParseRequestURI(tc.uri); err != nil {
 			t.Fatal(err)
@@ -120,23 +134,23 @@ func TestRouteString(t *testing.T) {
 	}
 }
 
-func TestRouteRefused(t *testing.T) {
+func TestNewRouteRefuses(t *testing.T) {
 	for _, tc := range []struct {
 		methods []string
 		path    string
 		want    string
 	}{
-		{nil, "", "write one like /search"},
-		{nil, "search", "write one like /search"},
+		{nil, "", "use one such as /search"},
+		{nil, "search", "use one such as /search"},
 		{nil, "/users/{id}", "use *"},
 		{nil, "/users/{http.vars.plan}", "use *"},
 		{nil, "/a}", "use *"},
 		{nil, "/a[", "close it"},
 		{nil, `/a\`, "close it"},
-		{[]string{""}, "/a", "write methods like GET"},
-		{[]string{"GET", "*"}, "/a", "write methods like GET"},
-		{[]string{"GET POST"}, "/a", "write methods like GET"},
-		{[]string{"GET,POST"}, "/a", "write methods like GET"},
+		{[]string{""}, "/a", "use methods such as GET"},
+		{[]string{"GET", "*"}, "/a", "use methods such as GET"},
+		{[]string{"GET POST"}, "/a", "use methods such as GET"},
+		{[]string{"GET,POST"}, "/a", "use methods such as GET"},
 	} {
 		if _, err := newRoute(tc.methods, tc.path); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("newRoute(%q, %q) = %v, want an error that says %q", tc.methods, tc.path, err, tc.want)
@@ -144,7 +158,7 @@ func TestRouteRefused(t *testing.T) {
 	}
 }
 
-func TestRouteDoesNotChangeItsArguments(t *testing.T) {
+func TestNewRouteKeepsArguments(t *testing.T) {
 	methods := []string{"post", "HEAD", "get"}
 	if _, err := newRoute(methods, "/a"); err != nil {
 		t.Fatal(err)

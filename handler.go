@@ -1,14 +1,16 @@
 package fleetlimit
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
-	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -19,187 +21,140 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 	} else if exempt {
 		return next.ServeHTTP(w, r)
 	}
-	repl := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
-	q := evaluation{repl: repl}
-	if err := h.collectTakes(&q, r); err != nil {
-		q.rollback()
-		return err
+	e := newEvaluation(h, r)
+	err := e.evaluate()
+	switch {
+	case err != nil:
+		e.rollback()
+	case e.denied != nil:
+		err = e.reject(w)
+	default:
+		err = e.serveNext(w, next)
 	}
-	if len(q.results()) == 0 {
-		return h.serveNext(&q, w, r, next)
-	}
-	if err := h.decide(&q, r); err != nil {
-		q.rollback()
-		return err
-	}
-	if q.denied == nil {
-		return h.serveNext(&q, w, r, next)
-	}
-	err := h.reject(&q, w, r)
-	q.release()
+	e.release()
 	return err
 }
 
-// A evaluation is what one handler asks about one request: the takes of all zones that apply, with their answers.
-type evaluation struct {
-	now     limiter.Instant // by the clock of this machine
-	repl    *caddy.Replacer
-	state   *requestState   // nil until a zone matches
-	first   int             // of rec.results, those of this question begin here
-	buffers *requestBuffers // nil until a zone matches, and after release
-	denied  *zoneResult     // of the results that reject the request, the one with the longest wait
-	noAuth  *zone           // reads authentication that is not there, or not there yet
-}
-
-// begin makes room for the first zone of so many.
-func (q *evaluation) begin(r *http.Request, zones int) {
-	if q.state == nil {
-		q.state = requestStateOf(r, q.repl, zones)
-		q.first = len(q.state.results)
-		q.buffers = requestBuffersPool.Get().(*requestBuffers)
-	}
-}
-
-// results returns one result for each zone that applies.
-func (q *evaluation) results() []zoneResult {
-	if q.state == nil {
-		return nil
-	}
-	return q.state.results[q.first:]
-}
-
-// rollback takes back results that were not decided.
-func (q *evaluation) rollback() {
-	if q.state != nil {
-		q.state.results = q.state.results[:q.first]
-	}
-	q.release()
-}
-
-// release gives back what only this handler needs of the request. A handler that panics leaves it to the garbage collector,
-// as somebody may still be using it.
-func (q *evaluation) release() {
-	if q.buffers != nil {
-		q.buffers.release()
-		q.buffers = nil
-	}
-}
-
-// collectTakes finds out which zones apply to the request, and what to take from them.
-func (h *Handler) collectTakes(q *evaluation, r *http.Request) error {
-	for _, z := range h.zones {
-		if len(z.matchers) > 0 {
-			if match, err := z.matchers.AnyMatchWithError(r); err != nil {
-				return err
-			} else if !match {
-				continue
-			}
-		}
-		q.begin(r, len(h.zones))
-		if err := h.addTake(q, z, r); err != nil {
+// evaluate takes from all zones that apply to the request: from every one of them or from none.
+func (e *evaluation) evaluate() error {
+	for _, z := range e.handler.zones {
+		if err := e.addTake(z); err != nil {
 			return err
 		}
 	}
-	return nil
+	return e.take()
 }
 
-// addTake adds the take of a zone that matches the request.
-func (h *Handler) addTake(q *evaluation, z *zone, r *http.Request) error {
-	key, template, err := h.keyOf(q, z, r)
+// addTake adds the take from a zone, unless the zone does not apply to the request.
+func (e *evaluation) addTake(z *zone) error {
+	matches, err := z.matchers.AnyMatchWithError(e.request)
+	if err != nil || !matches {
+		return err
+	}
+	e.attachState()
+	key, template, err := e.keyOf(z)
 	if err != nil || template == nil {
 		return err
 	}
-	text := func() string { return template.text(r, q.repl) }
-	if !z.deny.Empty() && z.deny.Match(text()) {
-		z.counters.denied.Add(1)
-		return caddyhttp.Error(http.StatusForbidden, fmt.Errorf("the key is denied in zone %q", z.name))
-	}
-	if !z.allow.Empty() && z.allow.Match(text()) {
-		z.counters.allowed.Add(1)
-		return nil
-	}
-	if len(z.auth) > 0 && q.noAuth == nil {
-		if user, _ := q.repl.GetString(z.auth[0]); user == "" {
-			q.noAuth = z
-		}
-	}
-	tier, has := z.tiers.find(text, r, q.repl)
-	if err := z.checkAmbiguous("tier", has); err != nil {
+	rule, cost, err := e.ruleOf(z, template)
+	if err != nil || rule == nil {
 		return err
 	}
-	p := z.rulesFor(r)
-	rule := p.rules[tier]
-	if rule == nil || rule.unlimited() {
-		return nil
-	}
-	q.state.results = append(q.state.results, zoneResult{zone: z, rule: rule, headers: h.headers, template: template})
+	e.state.results = append(e.state.results,
+		zoneResult{zone: z, rule: rule, template: template, headers: e.handler.headers})
 	if rule.block {
-		return nil
+		e.blocked = true
+	} else {
+		e.takes = append(e.takes, limiter.Take{Rule: rule.Rule, Key: key, Cost: cost})
 	}
-	cost, has := p.cost.of(rule, r, q.repl)
-	if err := z.checkAmbiguous("cost", has); err != nil {
-		return err
-	}
-	if has != present {
-		z.counters.invalidCosts.Add(1)
-	}
-	q.buffers.takes = append(q.buffers.takes, limiter.Take{Rule: rule.Rule, Key: key, Cost: cost})
 	return nil
 }
 
-// keyOf returns whose count of the zone is used, and the template that says so: nil when the request is left out.
-func (h *Handler) keyOf(q *evaluation, z *zone, r *http.Request) ([]byte, *template, error) {
-	room, takes := q.buffers.keys[:0], q.buffers.takes
-	if n := len(takes); n > 0 { // behind the last key, if there is room
-		last := takes[n-1].Key
-		room = last[len(last):]
+// keyOf returns the key whose count of the zone the request uses, and the template that made it.
+// The template is nil if the zone does not apply.
+func (e *evaluation) keyOf(z *zone) ([]byte, *keytemplate.Template, error) {
+	used := z.key
+	key, has, err := used.Append(e.keyBuffer(), e.request, e.repl)
+	if err == nil && has != keytemplate.Present {
+		if used, err = e.substituteKey(z, has); used == nil {
+			return nil, nil, err
+		}
+		key, has, err = used.Append(e.keyBuffer(), e.request, e.repl)
 	}
-	key, has, err := z.key.append(room, r, q.repl)
 	switch {
 	case err != nil:
 		return nil, nil, caddyhttp.Error(http.StatusTooEarly, err)
-	case has == present:
-		return key, z.key, nil
-	}
-	if err := z.checkAmbiguous("key", has); err != nil {
-		return nil, nil, err
-	}
-	substitute := z.missing.key
-	if has == ambiguousCookie {
-		substitute = z.cookieKey
-	} else if skip, err := h.keyMissing(z); skip || err != nil {
-		return nil, nil, err
-	}
-	key, has, err = substitute.append(room, r, q.repl)
-	switch {
-	case err != nil:
-		return nil, nil, caddyhttp.Error(http.StatusTooEarly, err)
-	case has != present:
+	case has != keytemplate.Present:
 		return nil, nil, caddyhttp.Error(http.StatusBadRequest,
-			fmt.Errorf("the request has neither the key of zone %q nor what on_missing_key counts instead", z.name))
+			fmt.Errorf("the request has neither the key of zone %q nor that of on_missing_key", z.name))
 	}
-	return key, substitute, nil
+	return key, used, nil
 }
 
-// keyMissing notes a request without a key. skip says that the zone leaves it out; the error turns it away.
-func (h *Handler) keyMissing(z *zone) (skip bool, err error) {
+// substituteKey returns the template that counts a request without a usable key. It returns nil if
+// the zone does not apply to such requests, and an error if it denies them.
+func (e *evaluation) substituteKey(z *zone, has keytemplate.Presence) (*keytemplate.Template, error) {
+	if err := z.checkAmbiguous("key", has); err != nil {
+		return nil, err
+	}
+	if has == keytemplate.AmbiguousCookie {
+		return z.cookieKey, nil
+	}
 	z.counters.missingKeys.Add(1)
 	switch z.missing.action {
-	case missingDefault:
-		if !z.warned.Swap(true) {
-			h.logger.Warn("requests without a key are counted by the client's address: use on_missing_key to change that",
-				zap.String("zone", z.name), zap.String("key", z.key.raw))
-		}
 	case missingSkip:
-		return true, nil
+		return nil, nil
 	case missingDeny:
 		z.counters.denied.Add(1)
-		return false, caddyhttp.Error(http.StatusForbidden, fmt.Errorf("the request has no key for zone %q", z.name))
+		return nil, caddyhttp.Error(http.StatusForbidden, fmt.Errorf("the request has no key for zone %q", z.name))
+	case missingDefault:
+		if !z.warned.Swap(true) {
+			e.handler.logger.Warn("requests without a key are counted by the client's address: "+
+				"use on_missing_key to change that", zap.String("zone", z.name), zap.String("key", z.key.String()))
+		}
 	}
-	return false, nil
+	return z.missing.key, nil
 }
 
-// rulesFor returns the policy of the first endpoint that matches the request, else that of the rest of the zone.
+// ruleOf returns the rule that the request falls under in the zone, and the cost of the request.
+// The rule is nil if the zone does not limit the request.
+func (e *evaluation) ruleOf(z *zone, template *keytemplate.Template) (_ *rule, cost int64, _ error) {
+	key := func() string { return template.Text(e.request, e.repl) }
+	if !z.deny.Empty() && z.deny.Match(key()) {
+		z.counters.denied.Add(1)
+		return nil, 0, caddyhttp.Error(http.StatusForbidden, fmt.Errorf("the key is denied in zone %q", z.name))
+	}
+	if !z.allow.Empty() && z.allow.Match(key()) {
+		z.counters.allowed.Add(1)
+		return nil, 0, nil
+	}
+	if e.unauthenticated == nil && len(z.auth) > 0 && e.lacksAuth(z) {
+		e.unauthenticated = z
+	}
+	tier, has := z.tiers.find(key, e.request, e.repl)
+	if err := z.checkAmbiguous("tier", has); err != nil {
+		return nil, 0, err
+	}
+	endpoint := z.rulesFor(e.request)
+	rule := endpoint.rules[tier]
+	switch {
+	case rule == nil || rule.unlimited():
+		return nil, 0, nil
+	case rule.block:
+		return rule, 0, nil
+	}
+	cost, has = endpoint.cost.of(rule, e.request, e.repl)
+	if err := z.checkAmbiguous("cost", has); err != nil {
+		return nil, 0, err
+	}
+	if has != keytemplate.Present {
+		z.counters.invalidCosts.Add(1)
+	}
+	return rule, cost, nil
+}
+
+// rulesFor returns the rules of the first endpoint that matches the request, else those of the zone
+// itself, which are the last.
 func (z *zone) rulesFor(r *http.Request) *endpointRules {
 	last := len(z.endpoints) - 1
 	if last == 0 {
@@ -207,120 +162,96 @@ func (z *zone) rulesFor(r *http.Request) *endpointRules {
 	}
 	bare := bareRequest(r)
 	for i := range z.endpoints[:last] {
-		if p := &z.endpoints[i]; p.route.match(r, bare) {
-			return p
+		if endpoint := &z.endpoints[i]; endpoint.route.match(r, bare) {
+			return endpoint
 		}
 	}
 	return &z.endpoints[last]
 }
 
-// decide has the store decide, and notes the answers. The error is that of a request which ended meanwhile.
-func (h *Handler) decide(q *evaluation, r *http.Request) error {
+// take has the store decide the takes, and sets denied if any zone rejects the request. The error
+// is that of a request that ended meanwhile.
+func (e *evaluation) take() error {
+	results := e.results()
+	if len(results) == 0 {
+		return nil
+	}
 	now := time.Now()
-	q.now = limiter.At(now)
-	blocked, asked := q.denyBlocked(), len(q.buffers.takes) > 0
-	var err error
-	if asked {
-		err = h.takeFromStore(q, blocked, now, r)
-	}
+	e.now = limiter.At(now)
+	err := e.takeFromStore(now)
 	if err != nil {
-		if err := clientGoneError(r.Context()); err != nil {
-			return err
+		if gone := clientGoneError(e.request.Context()); gone != nil {
+			return gone
 		}
 	}
-	results := q.results()
+	takes := e.takes
 	for i := range results {
-		if res := &results[i]; !res.decision.OK && (q.denied == nil || res.wait() > q.denied.wait()) {
-			q.denied = res
+		r := &results[i]
+		if r.rule.block {
+			r.block(e.now)
+		} else {
+			r.decide(&takes[0], e.now)
+			takes = takes[1:]
+		}
+		if !r.decision.OK && (e.denied == nil || r.wait() > e.denied.wait()) {
+			e.denied = r
 		}
 	}
-	if asked && (err == nil || q.denied == nil) { // a request that another zone denies was not admitted uncounted
-		h.logTransition(err, now)
+	// A failure is no outage to a request that another zone denies: nothing was admitted uncounted.
+	if len(e.takes) > 0 && (err == nil || e.denied == nil) {
+		e.handler.logTransition(err, now)
 	}
-	q.count()
+	for i := range results {
+		results[i].count(e.denied != nil)
+	}
 	return nil
 }
 
-// takeFromStore asks the store. When a rule denies the request anyhow, nothing is consumed. The error is that of the takes which the
-// store could not decide: their zones admit the request as far as they are concerned, and the others decide it.
-func (h *Handler) takeFromStore(q *evaluation, blocked bool, now time.Time, r *http.Request) (err error) {
-	takes, store := q.buffers.takes, h.app.store
-	if blocked {
-		err = store.Peek(r.Context(), store.instant(now), takes)
+// takeFromStore writes the store's decisions into the takes, and returns the first error of those
+// that the store could not decide. Nothing is consumed if a rule rejects the request anyway.
+func (e *evaluation) takeFromStore(now time.Time) error {
+	store := e.handler.app.store
+	switch {
+	case len(e.takes) == 0:
+		return nil
+	case e.blocked:
+		return store.Peek(e.request.Context(), store.instant(now), e.takes)
+	}
+	return store.Take(e.request.Context(), store.instant(now), e.takes)
+}
+
+// clientGoneError returns the error of a request that ended while it waited for the store, else
+// nil. The failure of its takes is no outage. Such a request must not go on: it would be admitted
+// uncounted, and later handlers may act on it before they notice that the client has gone.
+func clientGoneError(ctx context.Context) error {
+	err := ctx.Err()
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return caddyhttp.Error(http.StatusGatewayTimeout, err)
+	}
+	return caddyhttp.Error(499, err) // the status that Caddy too logs if the client has gone
+}
+
+// serveNext hands the request on, and sets the headers of its response.
+func (e *evaluation) serveNext(w http.ResponseWriter, next caddyhttp.Handler) (err error) {
+	if len(e.results()) == 0 {
+		err = next.ServeHTTP(w, e.request)
 	} else {
-		err = store.Take(r.Context(), store.instant(now), takes)
+		e.state.formatHeaders(e.first, nil, 0)
+		err = e.state.serve(w, e.request, next)
 	}
-	results := q.results()
-	for i := range results {
-		res := &results[i]
-		if res.rule.block {
-			continue
-		}
-		if takes[0].Err != nil {
-			res.degrade(q.now)
-		} else {
-			res.decision = takes[0].Decision
-			res.decision.Rebase(q.now) // Redis has a clock of its own, and so have the accounts of this node
-		}
-		takes = takes[1:]
-	}
-	return err
-}
-
-// count adds the answers to the tallies. Of a rejected request, only the zones that were in the way count it.
-func (q *evaluation) count() {
-	results := q.results()
-	for i := range results {
-		res := &results[i]
-		switch tally := &res.zone.counters; {
-		case q.denied != nil:
-			if !res.decision.OK {
-				tally.rejected[res.decision.Source].Add(1)
-			}
-		case res.degraded:
-			tally.degraded.Add(1)
-		default:
-			tally.admitted[res.decision.Source].Add(1)
-		}
-	}
-}
-
-// denyBlocked answers for the rules that reject every request, and reports whether there are any.
-func (q *evaluation) denyBlocked() (blocked bool) {
-	results := q.results()
-	for i := range results {
-		if res := &results[i]; res.rule.block {
-			until := q.now + limiter.Instant(res.rule.window/time.Microsecond)
-			res.decision = limiter.Decision{At: q.now, RetryAt: until, ResetAt: until}
-			blocked = true
-		}
-	}
-	return blocked
-}
-
-// serveNext hands the request on.
-func (h *Handler) serveNext(q *evaluation, w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	q.release() // the next handlers may take long
-	wrapped := w
-	if len(q.results()) > 0 {
-		q.state.format(q.first, nil, 0)
-		wrapped = q.state.wrap(w, r)
-	}
-	err := next.ServeHTTP(wrapped, r)
-	if wrapped != w {
-		q.state.unwrap()
-	}
-	if q.noAuth != nil {
-		h.warnAuth(q)
-	}
-	return err
-}
-
-// warnAuth warns, once, about a zone that needs authentication which a later handler does.
-func (h *Handler) warnAuth(q *evaluation) {
-	z := q.noAuth
-	if user, _ := q.repl.GetString(z.auth[0]); user != "" && !z.warnedAuth.Swap(true) {
-		h.logger.Warn("the zone is decided before authentication: put `order rate_limit after basic_auth` into the global options",
+	if z := e.unauthenticated; z != nil && !e.lacksAuth(z) && !z.warnedAuth.Swap(true) {
+		e.handler.logger.Warn("the zone is decided before authentication: "+
+			"put `order rate_limit after basic_auth` into the global options",
 			zap.String("zone", z.name), zap.String("placeholder", z.auth[0]))
 	}
+	return err
+}
+
+// lacksAuth reports whether the zone reads authentication that the request does not have yet.
+func (e *evaluation) lacksAuth(z *zone) bool {
+	user, _ := e.repl.GetString(z.auth[0])
+	return user == ""
 }

@@ -33,8 +33,8 @@ func provisioned(tb testing.TB, config string) *Handler {
 	return h
 }
 
-// BenchmarkHandler measures what the handler adds to a request: with three zones and 1000 warm keys, and for a rejection.
-// impl=next is the request without it.
+// BenchmarkHandler measures what the handler adds to a request: with three zones and 1000 warm
+// keys, and for a rejection. impl=next is the request without it.
 func BenchmarkHandler(b *testing.B) {
 	three := provisioned(b, `{"rate_limits": {
 		"user":   {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 1000000000, "window": "1m"}},

@@ -1,15 +1,18 @@
 package fleetlimit
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dunglas/httpsfv"
 )
 
-// headerSet says which headers responses get.
+// A headerSet is the set of headers that responses get.
 type headerSet uint8
 
 const (
@@ -18,40 +21,52 @@ const (
 	noHeaders    headerSet = 0
 )
 
-func parseHeaderSet(name string) (headerSet, error) {
-	switch name {
-	case "", "all":
-		return xHeaders | draftHeaders, nil
-	case "x":
-		return xHeaders, nil
-	case "draft":
-		return draftHeaders, nil
-	case "none":
-		return noHeaders, nil
-	}
-	return 0, fmt.Errorf("headers is %q: say x, draft, all or none", name)
+var headerSets = map[string]headerSet{
+	"all": xHeaders | draftHeaders, "x": xHeaders, "draft": draftHeaders, "none": noHeaders,
 }
 
-// The names of our headers, in the canonical form that net/http keeps them under.
+func parseHeaderSet(name string) (headerSet, error) {
+	set, ok := headerSets[cmp.Or(name, "all")]
+	if !ok {
+		return 0, fmt.Errorf("headers is %q: use x, draft, all or none", name)
+	}
+	return set, nil
+}
+
+// The headers that responses get. X-RateLimit-Policy only marks requests that could not be counted.
 const (
-	headerLimit     = "X-Ratelimit-Limit"
-	headerRemaining = "X-Ratelimit-Remaining"
-	headerReset     = "X-Ratelimit-Reset"
-	headerXPolicy   = "X-Ratelimit-Policy"
-	headerPolicy    = "Ratelimit-Policy"
-	headerRateLimit = "Ratelimit"
-	headerExpose    = "Access-Control-Expose-Headers"
+	xLimit = iota
+	xRemaining
+	xReset
+	xPolicy
+	draftPolicy // the first that is no X- header
+	draftRateLimit
+	headerCount
 )
 
-// exposed is what Access-Control-Expose-Headers lets scripts of other origins read.
-const exposed = "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-RateLimit-Policy, RateLimit, " +
-	"RateLimit-Policy, Retry-After"
+// headerNames are in the canonical form, which net/http keeps headers in.
+var headerNames = [headerCount]string{
+	"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Ratelimit-Policy",
+	"Ratelimit-Policy", "Ratelimit",
+}
 
-// ruleTexts are the texts about a rule that do not change from request to request.
+// exposed are the headers that scripts of other origins may read.
+const (
+	headerExpose = "Access-Control-Expose-Headers"
+	exposed      = "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-RateLimit-Policy, RateLimit, " +
+		"RateLimit-Policy, Retry-After"
+)
+
+// degraded marks requests that could not be counted, in X-RateLimit-Policy and in
+// {http.rate_limit.<zone>.source}.
+const degraded = "degraded"
+
+// ruleTexts are the parts of responses that depend on nothing but the rule.
 type ruleTexts struct {
-	policy string // its item in RateLimit-Policy
-	item   string // the start of its item in RateLimit, up to r
-	body   bodyTexts
+	policy  string // the rule's item in RateLimit-Policy
+	item    string // the rule's item in RateLimit, up to the value of r
+	json    string // the body of rejections, up to the value of retry_after_seconds
+	problem string // the same for reject problem
 }
 
 func newRuleTexts(zone string, r *rule) ruleTexts {
@@ -63,131 +78,112 @@ func newRuleTexts(zone string, r *rule) ruleTexts {
 			t.policy += ";w=" + strconv.FormatInt(int64((fill+time.Second-1)/time.Second), 10)
 		}
 	}
-	t.body = newBodyTexts(zone, r)
+	t.json, t.problem = newBodies(zone, r)
 	return t
 }
 
-// structuredString returns s as a String of RFC 9651. What such a string cannot hold becomes a question mark; only zones in
-// the syntax of caddy-ratelimit have such names.
+// structuredString returns s as a String of RFC 9651, with question marks for what such a string
+// cannot hold. Only zones in the syntax of caddy-ratelimit have such names.
 func structuredString(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, c := range s {
-		switch {
-		case c == '"' || c == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(c)
-		case c < ' ' || c > '~':
-			b.WriteByte('?')
-		default:
-			b.WriteRune(c)
+	text, _ := httpsfv.Marshal(httpsfv.NewItem(strings.Map(func(c rune) rune {
+		if c < ' ' || c > '~' {
+			return '?'
 		}
-	}
-	b.WriteByte('"')
-	return b.String()
+		return c
+	}, s))) // Marshal never fails for printable ASCII
+	return text
 }
 
 // headerValues are the headers of one response, ready to be set any number of times.
 type headerValues struct {
-	values [len(headerNames)]string // an empty one says that the response has no such header
-	retry  [1]string                // of Retry-After, when the request is rejected
 	set    headerSet
+	values [headerCount]string // "": the response does not have this header
+	retry  [1]string           // of Retry-After, when the request is rejected
 }
 
-// headerNames are the headers that responses get, those of xHeaders first. X-RateLimit-Policy is only there to say that
-// the others speak of a request that could not be counted.
-var headerNames = [...]string{headerLimit, headerRemaining, headerReset, headerXPolicy, headerPolicy, headerRateLimit}
+// names returns the range of headerNames that v sets.
+func (v *headerValues) names() (first, end int) {
+	first, end = 0, headerCount
+	if v.set&xHeaders == 0 {
+		first = draftPolicy
+	}
+	if v.set&draftHeaders == 0 {
+		end = draftPolicy
+	}
+	return first, end
+}
 
-// xCount is how many of headerNames are of xHeaders.
-const xCount = 4
-
-// format writes what the results say. speaker is the result that the X- headers speak for. All values are parts of one
-// string. A retry of 0 leaves Retry-After as an earlier handler has formatted it.
-func (v *headerValues) format(results []zoneResult, speaker *zoneResult, retry int64) {
+// format formats the headers for results. The X- headers describe shown. If retry is 0, Retry-After
+// stays as an earlier handler has formatted it. All values share one string, so that only that is
+// allocated.
+func (v *headerValues) format(results []zoneResult, shown *zoneResult, retry int64) {
 	v.set = noHeaders
 	for i := range results {
 		v.set |= results[i].headers
 	}
-	var room [256]byte
-	b := room[:0]
-	var ends [len(headerNames)]int
-	if v.set&xHeaders != 0 {
-		b = speaker.appendX(b, ends[:xCount])
+	var buffer [256]byte
+	var ends [headerCount]int
+	b := buffer[:0]
+	first, end := v.names()
+	for i := first; i < end; i++ {
+		switch {
+		case i >= draftPolicy:
+			b = appendDraft(b, results, i)
+		case i == xLimit:
+			b = strconv.AppendInt(b, shown.decision.Limit, 10)
+		case i == xRemaining:
+			b = strconv.AppendInt(b, shown.decision.Remaining, 10)
+		case i == xReset && !shown.outage: // else the reset is unknown
+			b = strconv.AppendInt(b, shown.decision.ResetAt.Unix(), 10)
+		case i == xPolicy && shown.outage:
+			b = append(b, degraded...)
+		}
+		ends[i] = len(b)
 	}
-	if v.set&draftHeaders != 0 {
-		b = appendItems(b, results, (*zoneResult).appendPolicy)
-		ends[xCount] = len(b)
-		b = appendItems(b, results, (*zoneResult).appendItem)
-	}
-	ends[len(ends)-1] = len(b)
 	if retry > 0 {
 		b = strconv.AppendInt(b, retry, 10)
 	}
 
 	text, start := string(b), 0
-	for i, end := range ends {
-		end = max(start, end)
-		v.values[i] = text[start:end]
-		start = end
+	for i := first; i < end; i++ {
+		v.values[i] = text[start:ends[i]]
+		start = ends[i]
 	}
 	if retry > 0 {
 		v.retry[0] = text[start:]
 	}
 }
 
-// appendX appends the values of the X- headers and notes where each ends. Nobody knows when a request that could not be
-// counted would have its full limit back.
-func (r *zoneResult) appendX(b []byte, ends []int) []byte {
-	d := &r.decision
-	b = strconv.AppendInt(b, d.Limit, 10)
-	ends[0] = len(b)
-	b = strconv.AppendInt(b, d.Remaining, 10)
-	ends[1] = len(b)
-	if r.degraded {
-		b = append(b, degraded...)
-		ends[3] = len(b)
-		return b
-	}
-	b = strconv.AppendInt(b, d.ResetAt.Unix(), 10)
-	ends[2] = len(b)
-	return b
-}
-
-// appendItems appends an item for each result that the draft headers list, with commas between those that are not empty.
-func appendItems(b []byte, results []zoneResult, item func(*zoneResult, []byte) []byte) []byte {
+// appendDraft appends the value of a draft header: an item for each zone, separated by commas.
+// RateLimit has no item for a zone in an outage.
+func appendDraft(b []byte, results []zoneResult, header int) []byte {
 	start := len(b)
 	for i := range results {
-		if results[i].headers&draftHeaders == 0 {
+		r := &results[i]
+		if r.headers&draftHeaders == 0 || header == draftRateLimit && r.outage {
 			continue
 		}
-		separated := b
 		if len(b) > start {
-			separated = append(b, ", "...)
+			b = append(b, ", "...)
 		}
-		if with := item(&results[i], separated); len(with) > len(separated) {
-			b = with
+		if header == draftPolicy {
+			b = append(b, r.rule.texts.policy...)
+		} else {
+			b = r.appendItem(b)
 		}
 	}
 	return b
 }
 
-// appendPolicy appends the result's item of RateLimit-Policy.
-func (r *zoneResult) appendPolicy(b []byte) []byte {
-	return append(b, r.rule.texts.policy...)
-}
-
-// appendItem appends the result's item of RateLimit; one that could not be counted has none. A denial leaves nothing until
-// it may be retried, whatever is left for cheaper requests.
+// appendItem appends the zone's item of RateLimit. Until a denied request can succeed, nothing
+// remains for it, even if cheaper requests would pass.
 func (r *zoneResult) appendItem(b []byte) []byte {
-	if r.degraded {
-		return b
-	}
-	left, until := r.decision.Remaining, r.decision.ResetAt
+	remaining, until := r.decision.Remaining, r.decision.ResetAt
 	if !r.decision.OK {
-		left, until = 0, r.decision.RetryAt
+		remaining, until = 0, r.decision.RetryAt
 	}
 	b = append(b, r.rule.texts.item...)
-	b = strconv.AppendInt(b, left, 10)
+	b = strconv.AppendInt(b, remaining, 10)
 	if t := until.SecondsUntil(r.decision.At); t > 0 {
 		b = append(b, ";t="...)
 		b = strconv.AppendInt(b, t, 10)
@@ -195,8 +191,9 @@ func (r *zoneResult) appendItem(b []byte) []byte {
 	return b
 }
 
-// write sets the headers, and so replaces those of an upstream, or removes them where we have nothing to say.
-func (v *headerValues) write(h http.Header) {
+// write sets the headers of the response to r. It replaces those of an upstream, and removes those
+// that have no value here. Scripts of other origins may read them if the request comes from one.
+func (v *headerValues) write(h http.Header, r *http.Request) {
 	first, end := v.names()
 	for i := first; i < end; i++ {
 		if v.values[i] == "" {
@@ -205,24 +202,7 @@ func (v *headerValues) write(h http.Header) {
 			h[headerNames[i]] = v.values[i : i+1 : i+1]
 		}
 	}
-}
-
-// names returns the range of headerNames that are ours to set.
-func (v *headerValues) names() (first, end int) {
-	first, end = 0, len(headerNames)
-	if v.set&xHeaders == 0 {
-		first = xCount
+	if v.set != noHeaders && r.Header["Origin"] != nil && !slices.Contains(h[headerExpose], exposed) {
+		h.Add(headerExpose, exposed)
 	}
-	if v.set&draftHeaders == 0 {
-		end = xCount
-	}
-	return first, end
-}
-
-// expose lets scripts of other origins read our headers, when the request comes from one.
-func expose(h http.Header, r *http.Request) {
-	if r.Header["Origin"] == nil || slices.Contains(h[headerExpose], exposed) {
-		return
-	}
-	h.Add(headerExpose, exposed)
 }

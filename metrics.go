@@ -4,21 +4,68 @@ import (
 	"errors"
 	"math"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/lease"
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
 )
 
-// metrics are the counts of all zones of this process. One collector serves every configuration's registry, so counters
-// survive reloads. It reads atomics when it is scraped; requests never wait for it.
-var metrics = collector{requests: newRequests()}
+// zoneState is what outlives a configuration of a zone besides its counts.
+type zoneState struct {
+	name            string
+	counters        zoneCounters
+	logged, emitted reportLimit
+	maxOvershoot    atomic.Uint64 // the bits of a float64: see zone.overshoot; 0 in memory
+}
+
+// Destruct implements caddy.Destructor. It is called after the last configuration with the zone.
+func (z *zoneState) Destruct() error { return nil }
+
+// zoneCounters count what became of requests since the zone exists.
+type zoneCounters struct {
+	admitted     bySource      // within the limit
+	rejected     bySource      // 429
+	outage       atomic.Uint64 // admitted without being counted, as the store did not answer
+	allowed      atomic.Uint64 // past the zone by its allow_key list
+	denied       atomic.Uint64 // 403 by its deny_key list, or for lack of a key
+	missingKeys  atomic.Uint64
+	ambiguous    atomic.Uint64 // keys, tiers and costs that programs may read differently
+	invalidCosts atomic.Uint64
+}
+
+// bySource counts decisions by their source.
+type bySource [limiter.Sources]atomic.Uint64
+
+func (b *bySource) total() (n uint64) {
+	for i := range b {
+		n += b[i].Load()
+	}
+	return n
+}
+
+// metrics are the counts of all zones and stores of this process. One collector serves the
+// registries of all configurations, so counters survive reloads. It reads them when it is scraped,
+// and requests never wait for it.
+var metrics = collector{
+	storeSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "caddy_rate_limit_store_seconds",
+		Help:    "How long Redis took to answer about counts.",
+		Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1},
+	}, []string{"store"}),
+	storeErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "caddy_rate_limit_store_errors_total",
+		Help: "Requests to Redis about counts that were not answered.",
+	}, []string{"store"}),
+}
 
 type collector struct {
 	addressAllowed atomic.Uint64 // requests past all zones by the allow list
 	addressDenied  atomic.Uint64 // 403 by the deny list
-	requests       requests
+	storeSeconds   *prometheus.HistogramVec
+	storeErrors    *prometheus.CounterVec
 }
 
 // registerMetrics offers the metrics in a configuration's registry.
@@ -32,85 +79,164 @@ func registerMetrics(registry *prometheus.Registry) error {
 	return nil
 }
 
+// storeObserver returns a function that a store calls after each request to Redis.
+func (c *collector) storeObserver(store string) func(time.Duration, error) {
+	seconds, errors := c.storeSeconds.WithLabelValues(store), c.storeErrors.WithLabelValues(store)
+	return func(took time.Duration, err error) {
+		if err != nil {
+			errors.Inc()
+			return
+		}
+		seconds.Observe(took.Seconds())
+	}
+}
+
+// removeStore ends the series of a store.
+func (c *collector) removeStore(store string) {
+	c.storeSeconds.DeleteLabelValues(store)
+	c.storeErrors.DeleteLabelValues(store)
+}
+
 // No label is ever a key or anything else that a client writes.
 var (
 	descDecisions = desc("decisions_total", "Decisions of a zone: admitted, rejected (429), degraded (admitted "+
-		"without being counted, as the store did not answer), allowed (past the zone by its allow_key list) and denied "+
-		"(403 by its deny_key list or for want of a key). Source is what decided: the store, or this node by a lease, on credit, "+
-		"or by a denial that it remembers.", "zone", "outcome", "source")
-	descAddresses = desc("address_decisions_total", "Requests decided by the client's address before any zone: allowed "+
-		"and denied (403).", "outcome")
-	descOvershoot = desc("max_overshoot_ratio", "The largest fraction of a limit of the zone by which a fleet may exceed it; 0 for "+
-		"zones that are strict, or counted in memory.", "zone")
+		"without being counted, as the store did not answer), allowed (past the zone by its allow_key list) and "+
+		"denied (403 by its deny_key list or for lack of a key). The source is what decided: the store, or this "+
+		"node by a lease, on credit, or by a remembered denial.", "zone", "outcome", "source")
+	descAddresses = desc("address_decisions_total", "Requests decided by the client's address before any zone: "+
+		"allowed and denied (403).", "outcome")
+	descOvershoot = desc("max_overshoot_ratio", "The largest fraction of a limit of the zone by which a fleet may "+
+		"exceed it; 0 for zones that are strict, or counted in memory.", "zone")
 	descMissing   = desc("missing_keys_total", "Requests in which the zone's key was missing.", "zone")
-	descAmbiguous = desc("ambiguous_total", "Keys, tiers and costs that were ambiguous: their header, query parameter or cookie "+
-		"occurred more than once, or programs read it differently.", "zone")
-	descCosts     = desc("invalid_costs_total", "Requests whose cost was empty, not a number or below 1, and counted as 1.", "zone")
-	descEvictions = desc("evictions_total", "Keys that were forgotten before their reset to make room for others; "+
+	descAmbiguous = desc("ambiguous_total", "Keys, tiers and costs that were ambiguous: their header, query "+
+		"parameter or cookie occurred more than once, or programs read it differently.", "zone")
+	descCosts = desc("invalid_costs_total", "Requests whose cost was empty, not a number or below 1, and counted "+
+		"as 1.", "zone")
+	descEvictions = desc("evictions_total", "Keys that were evicted before their reset to make room for others; "+
 		"only for zones counted in memory.", "zone")
-	descOverflow = desc("overflow_total", "Takes of keys that found no room in a zone full of keys at their limit, and "+
-		"shared one of 4096 counts; only for zones counted in memory.", "zone")
+	descOverflow = desc("overflow_total", "Takes of keys that found no room in a zone full of keys at their limit, "+
+		"and shared one of 4096 counts; only for zones counted in memory.", "zone")
+
+	descStoreRequests = desc("store_requests_total", "Requests of this node to Redis about counts.", "store")
+	descLeases        = desc("lease_events_total", "Events that Redis has leased to this node (granted), that were "+
+		"returned unspent (returned), that were not spent before their window ended (expired), and that were either "+
+		"spent or returned, which is unknown (lost).", "store", "what")
+	descCredit = desc("credit_events_total", "Events that this node has admitted on credit, before Redis had "+
+		"answered (admitted), and those that Redis has debited since (settled).", "store", "what")
+	descDebt = desc("debt_events", "Events that this node has admitted on credit and Redis has not debited "+
+		"yet.", "store")
+	descAccounts = desc("accounts", "Keys that this node has an account for.", "store")
+	descForeign  = desc("store_foreign_values_total", "Values in Redis that this plugin cannot have written. They "+
+		"count as nothing, and the next write replaces them.", "store")
+	descNodes = desc("nodes", "Nodes of the fleet, including this one.", "store")
 
 	// The names of caddy-ratelimit. Their label key is always empty.
-	descKeys     = desc("keys_total", "Keys that the zone remembers now; only for zones counted in memory.", "zone")
+	descKeys     = desc("keys_total", "Keys that the zone holds; only for zones counted in memory.", "zone")
 	descRequests = desc("requests_total", "Requests that the zone has admitted or rejected.", "zone", "key")
 	descDeclined = desc("declined_requests_total", "Requests that the zone has rejected.", "zone", "key")
 )
 
+// descs are all that desc has made.
+var descs []*prometheus.Desc
+
 func desc(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("caddy_rate_limit_"+name, help, labels, nil)
+	d := prometheus.NewDesc("caddy_rate_limit_"+name, help, labels, nil)
+	descs = append(descs, d)
+	return d
 }
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range append(storeDescs, descDecisions, descAddresses, descMissing, descAmbiguous, descCosts, descEvictions, descOverflow, descKeys,
-		descRequests, descDeclined, descOvershoot) {
+	for _, d := range descs {
 		ch <- d
 	}
-	c.requests.seconds.Describe(ch)
-	c.requests.errors.Describe(ch)
+	c.storeSeconds.Describe(ch)
+	c.storeErrors.Describe(ch)
 }
 
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
-	count := func(d *prometheus.Desc, n uint64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
-	}
-	count(descAddresses, c.addressAllowed.Load(), "allowed")
-	count(descAddresses, c.addressDenied.Load(), "denied")
+	s := scrape(ch)
+	s.count(descAddresses, c.addressAllowed.Load(), "allowed")
+	s.count(descAddresses, c.addressDenied.Load(), "denied")
 	for _, z := range pooledZones() {
-		degraded, rejected := z.counters.degraded.Load(), z.counters.rejected.total()
-		for source := range limiter.Source(limiter.Sources) {
-			if source != limiter.FromRememberedDenial {
-				count(descDecisions, z.counters.admitted[source].Load(), z.name, "admitted", source.String())
-			}
-			if source != limiter.FromLease && source != limiter.FromCredit {
-				count(descDecisions, z.counters.rejected[source].Load(), z.name, "rejected", source.String())
-			}
-		}
-		count(descDecisions, degraded, z.name, "degraded", "")
-		count(descDecisions, z.counters.allowed.Load(), z.name, "allowed", "")
-		count(descDecisions, z.counters.denied.Load(), z.name, "denied", "")
-		count(descRequests, z.counters.admitted.total()+rejected+degraded, z.name, "")
-		count(descDeclined, rejected, z.name, "")
-		ch <- prometheus.MustNewConstMetric(descOvershoot, prometheus.GaugeValue,
-			math.Float64frombits(z.maxOvershoot.Load()), z.name)
-		count(descMissing, z.counters.missingKeys.Load(), z.name)
-		count(descAmbiguous, z.counters.ambiguous.Load(), z.name)
-		count(descCosts, z.counters.invalidCosts.Load(), z.name)
+		s.collectZone(z)
 	}
-	collectStores(ch)
-	c.requests.seconds.Collect(ch)
-	c.requests.errors.Collect(ch)
+	s.collectStores()
+	c.storeSeconds.Collect(ch)
+	c.storeErrors.Collect(ch)
 	for _, h := range pooledHandles() {
-		z, inMemory := h.Zone.(*memstore.Zone)
-		if !inMemory {
-			continue
+		if z, inMemory := h.Zone.(*memstore.Zone); inMemory {
+			stats := z.Stats()
+			s.count(descEvictions, stats.Evictions, z.Name())
+			s.count(descOverflow, stats.OverflowTakes, z.Name())
+			s.gauge(descKeys, float64(stats.Keys), z.Name())
 		}
-		stats := z.Stats()
-		count(descEvictions, stats.Evictions, z.Name())
-		count(descOverflow, stats.OverflowTakes, z.Name())
-		ch <- prometheus.MustNewConstMetric(descKeys, prometheus.GaugeValue, float64(stats.Keys), z.Name())
+	}
+}
+
+// A scrape takes the metrics that one scrape collects.
+type scrape chan<- prometheus.Metric
+
+func (s scrape) count(d *prometheus.Desc, n uint64, labels ...string) {
+	s <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
+}
+
+func (s scrape) gauge(d *prometheus.Desc, value float64, labels ...string) {
+	s <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+}
+
+func (s scrape) collectZone(z *zoneState) {
+	c := &z.counters
+	outage, rejected := c.outage.Load(), c.rejected.total()
+	for source := range limiter.Source(limiter.Sources) {
+		if source != limiter.FromRememberedDenial {
+			s.count(descDecisions, c.admitted[source].Load(), z.name, "admitted", source.String())
+		}
+		if source != limiter.FromLease && source != limiter.FromCredit {
+			s.count(descDecisions, c.rejected[source].Load(), z.name, "rejected", source.String())
+		}
+	}
+	s.count(descDecisions, outage, z.name, "degraded", "")
+	s.count(descDecisions, c.allowed.Load(), z.name, "allowed", "")
+	s.count(descDecisions, c.denied.Load(), z.name, "denied", "")
+	s.count(descRequests, c.admitted.total()+rejected+outage, z.name, "")
+	s.count(descDeclined, rejected, z.name, "")
+	s.gauge(descOvershoot, math.Float64frombits(z.maxOvershoot.Load()), z.name)
+	s.count(descMissing, c.missingKeys.Load(), z.name)
+	s.count(descAmbiguous, c.ambiguous.Load(), z.name)
+	s.count(descCosts, c.invalidCosts.Load(), z.name)
+}
+
+// collectStores collects the stores in Redis. During a reload two of them may have the same name:
+// they are summed.
+func (s scrape) collectStores() {
+	type numbers struct {
+		lease.Stats
+		nodes   int
+		foreign uint64
+	}
+	byName := make(map[string]numbers)
+	for _, store := range pooledStores() {
+		if store.leases != nil {
+			n := byName[store.name]
+			n.Stats, n.nodes = n.Stats.Plus(store.leases.Stats()), max(n.nodes, store.nodes.Nodes())
+			n.foreign += store.counts.Foreign()
+			byName[store.name] = n
+		}
+	}
+	for name, n := range byName {
+		s.count(descStoreRequests, n.Requests, name)
+		s.count(descForeign, n.foreign, name)
+		s.count(descLeases, n.Granted, name, "granted")
+		s.count(descLeases, n.Returned, name, "returned")
+		s.count(descLeases, n.Expired, name, "expired")
+		s.count(descLeases, n.Lost, name, "lost")
+		s.count(descCredit, n.Credited, name, "admitted")
+		s.count(descCredit, n.Settled, name, "settled")
+		s.gauge(descDebt, float64(n.Debt), name)
+		s.gauge(descAccounts, float64(n.Accounts), name)
+		s.gauge(descNodes, float64(n.nodes), name)
 	}
 }
 

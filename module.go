@@ -1,29 +1,34 @@
-// Package fleetlimit is a Caddy plugin that limits the rate of requests: the `rate_limit` handler and the app of the same
-// name that holds what its handlers share.
+// Package fleetlimit is a Caddy plugin that limits the rate of requests: the `rate_limit` handler,
+// and the app of the same name that holds what the handlers of a configuration share.
 //
-// The package is the adapter between Caddy and package limiter, which decides. One file holds one concern:
+// The package adapts Caddy to package limiter, which decides. Each file holds one idea:
 //
-//	config*.go           the JSON configuration
-//	caddyfile*.go        the Caddyfile grammar: the directive, the global option, zones, endpoints, limits
-//	app.go               what the handlers of a configuration share
-//	handler.go, record.go, scratch.go
-//	                     one request, and its state
-//	addressfilter.go     which client addresses are exempt or denied
-//	key*.go, reader*.go, placeholder.go
-//	                     whose count a request uses
-//	zone.go, policy.go, rule.go, tier.go, endpoint.go, cost.go, enforcement.go, legacy.go
-//	                     a zone, compiled
-//	header.go, writer.go, trailer.go, reject.go, body.go, said.go
-//	                     what responses say
-//	report.go, metrics*.go, tally.go
-//	                     what operators see
-//	pool.go, store.go    what outlives a configuration
-//	redis*.go, nodes.go  where a fleet keeps its counts
-//	degraded.go, health.go
-//	                     what happens when the store does not answer
+//	module.go         the handler: its options, and how it is provisioned
+//	app.go            the app: what the handlers of a configuration share
+//	config.go         the JSON configuration of both
+//	caddyfile.go      the Caddyfile grammar: the directive. The global option, zones, endpoints and
+//	                  limits are in caddyfile_app.go, caddyfile_zone.go, caddyfile_endpoint.go and
+//	                  caddyfile_limit.go
+//	handler.go        one request, from ServeHTTP to the store and back
+//	request.go        the state of one request
+//	addressfilter.go  which client addresses are exempt or denied
+//	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, endpoint.go and cost.go;
+//	                  internal/keytemplate makes its keys
+//	header.go         the headers of responses
+//	writer.go         when headers are set
+//	reject.go         the rest of a rejection
+//	metrics.go        what Prometheus scrapes
+//	log.go            what is logged, and how often
+//	pool.go           what outlives a configuration: zones, and what they have in stores
+//	store.go          the store, in memory or in Redis
+//	redis.go          the options of Redis
+//	member.go         this node as a member of a fleet
 package fleetlimit
 
 import (
+	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,45 +44,48 @@ func init() {
 	caddy.RegisterModule(Handler{})
 }
 
-// Handler limits the rate of requests. Each of its zones counts the requests that match it by a key, such as an API key or
-// the client's address, and the request passes when every zone has room for it; it is then counted in all of them, and
-// otherwise in none and answered with 429.
+// Handler limits the rate of requests. Each of its zones counts requests by a key, such as an API
+// key or the client's address. If all zones that match a request allow it, it is admitted and
+// counted in each of them. Otherwise it is rejected with 429 and counted in none.
 //
-// Counts survive config reloads. They are kept in the memory of this process, or, when the rate_limit app names one, in a
-// Redis that all nodes of a fleet share. While that does not answer, requests are admitted without being counted.
+// Counts survive config reloads. They are kept in the memory of this process, or in a Redis that
+// all nodes of a fleet share if the rate_limit app names one. While Redis does not answer, requests
+// are admitted without being counted.
 //
-// Responses say what is left in `X-RateLimit-Limit`, `-Remaining` and `-Reset` and in the IETF's `RateLimit` and
-// `RateLimit-Policy`, or, when a request could not be counted, `X-RateLimit-Remaining: -1` and `X-RateLimit-Policy:
-// degraded`. Later handlers and logs can read `{http.rate_limit.<zone>.limit}`, `.remaining`, `.reset` and
-// `.source`, and on a rejection the name of the zone from `{http.rate_limit.exceeded.name}`.
+// Responses have the headers `X-RateLimit-Limit`, `-Remaining` and `-Reset`, and the IETF's
+// `RateLimit` and `RateLimit-Policy`. If a request could not be counted, they have
+// `X-RateLimit-Remaining: -1` and `X-RateLimit-Policy: degraded`. Later handlers and logs can use
+// the placeholders `{http.rate_limit.<zone>.limit}`, `.remaining`, `.reset` and `.source`, and for
+// rejected requests `{http.rate_limit.exceeded.name}`, the name of the zone.
 type Handler struct {
-	// The zones by name. Names are 1 to 64 of the characters A-Z, a-z, 0-9, `_`, `.` and `-`. A request takes from all
-	// zones that match it, or from none.
+	// The zones by name. A name has 1 to 64 of the characters A-Z, a-z, 0-9, `_`, `.` and `-`. A
+	// request takes from all zones that match it, or from none.
 	Zones map[string]*Zone `json:"rate_limits,omitempty"`
 
 	// Client addresses and ranges that no zone limits.
 	Allow []string `json:"allow,omitempty"`
 
-	// Client addresses and ranges that are answered with 403.
+	// Client addresses and ranges whose requests are answered with 403.
 	Deny []string `json:"deny,omitempty"`
 
-	// Which headers responses get: `x` for X-RateLimit-Limit, -Remaining and -Reset, `draft` for RateLimit and
-	// RateLimit-Policy (IETF draft-ietf-httpapi-ratelimit-headers-11), `all` or `none`. Default: `all`.
+	// The headers of responses: `x` for X-RateLimit-Limit, -Remaining and -Reset, `draft` for
+	// RateLimit and RateLimit-Policy (IETF draft-ietf-httpapi-ratelimit-headers-11), `all` or `none`.
+	// Default: `all`.
 	Headers string `json:"headers,omitempty"`
 
-	// How requests are rejected: `json` or `problem` (RFC 9457) write a body, `error` hands over to the error routes.
-	// Default: `json`; `error` for zones in the syntax of caddy-ratelimit.
+	// How requests are rejected: `json` and `problem` (RFC 9457) write a body, `error` invokes the
+	// error routes. Default: `json`, or `error` for zones in the syntax of caddy-ratelimit.
 	Reject string `json:"reject,omitempty"`
 
-	// Which rejections are logged: the `first` of each key and window, `all` or `none`. Default: `first`; `all` for zones
-	// in the syntax of caddy-ratelimit.
+	// Which rejections are logged: the `first` of each key and window, `all` or `none`. Default:
+	// `first`, or `all` for zones in the syntax of caddy-ratelimit.
 	LogRejections string `json:"log_rejections,omitempty"`
 
-	// Log the key of rejected requests. Default: false, as keys may be secrets.
+	// If true, the keys of rejected requests are logged. Default: false, because keys may be secrets.
 	LogKey bool `json:"log_key,omitempty"`
 
-	// Lengthens each Retry-After at random by up to this fraction of it, 0 to 1, so that clients do not all come back
-	// at once. Default: 0.
+	// The largest fraction, 0 to 1, by which Retry-After is lengthened at random, so that clients do
+	// not all return at once. Default: 0.
 	Jitter float64 `json:"jitter,omitempty"`
 
 	// Accepted so that configurations of caddy-ratelimit load unchanged; not used.
@@ -87,21 +95,20 @@ type Handler struct {
 	Distributed *Distributed `json:"distributed,omitempty"`
 
 	// Accepted so that configurations of caddy-ratelimit load unchanged; not used.
-	StorageRaw storageModule `json:"storage,omitempty" caddy:"namespace=caddy.storage inline_key=module"`
+	StorageRaw json.RawMessage `json:"storage,omitempty" caddy:"namespace=caddy.storage inline_key=module"`
 
-	// Do not offer metrics, unless another rate_limit handler does.
+	// If true, the metrics are not exposed, unless another rate_limit handler exposes them.
 	DisableMetrics bool `json:"disable_metrics,omitempty"`
 
-	ctx          caddy.Context // for events
-	app          *App
-	addresses    addressFilter
-	zones        []*zone // by name, so that headers list them in a stable order
-	headers      headerSet
-	rejectAs     rejectStyle
-	rejectionLog rejectionLog
-	logger       *zap.Logger
-	events       *caddyevents.App
-	releaseList  []func() // gives back exactly what Provision acquired
+	ctx         caddy.Context // for events
+	app         *App
+	addresses   addressFilter
+	zones       []*zone // by name, so that headers list them in a stable order
+	headers     headerSet
+	rejectStyle string
+	logger      *zap.Logger
+	events      *caddyevents.App
+	releases    []func() // release what Provision acquired
 }
 
 // CaddyModule returns the Caddy module information.
@@ -112,7 +119,7 @@ func (Handler) CaddyModule() caddy.ModuleInfo {
 	}
 }
 
-// Provision compiles the handler's configuration. It changes no count that an earlier configuration uses.
+// Provision compiles the handler's configuration. It changes no count of an earlier configuration.
 func (h *Handler) Provision(ctx caddy.Context) error {
 	app, err := ctx.App(appName)
 	if err != nil {
@@ -125,8 +132,8 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	h.app, h.events = app.(*App), events.(*caddyevents.App)
 	h.ctx, h.logger = ctx, ctx.Logger()
 
-	// Metrics come first: Caddy's admin endpoint shows the registry of the last configuration it tried, and it should not
-	// be without them because a zone further down is refused.
+	// Metrics come first: Caddy's admin endpoint shows the registry of the last configuration that it
+	// tried, which must have them even if a zone is refused.
 	if !h.DisableMetrics {
 		if err := registerMetrics(ctx.GetMetricsRegistry()); err != nil {
 			return fmt.Errorf("registering metrics: %w", err)
@@ -146,22 +153,22 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	return nil
 }
 
-// provisionSettings resolves what is not about zones.
+// provisionSettings checks the settings of the handler itself.
 func (h *Handler) provisionSettings() (err error) {
 	if len(h.Zones) == 0 && len(h.Allow) == 0 && len(h.Deny) == 0 {
-		return fmt.Errorf("rate_limit has nothing to do: add a zone, `allow` or `deny`")
+		return errors.New("rate_limit has nothing to do: use at least one zone, `allow` or `deny`")
 	}
-	if h.headers, err = parseHeaderSet(firstOf(h.Headers, h.app.defaults.Headers)); err != nil {
+	if h.headers, err = parseHeaderSet(cmp.Or(h.Headers, h.app.defaults.Headers)); err != nil {
 		return err
 	}
-	if h.rejectAs, err = parseRejectStyle(firstOf(h.Reject, h.app.defaults.Reject)); err != nil {
+	if h.rejectStyle, err = parseRejectStyle(cmp.Or(h.Reject, h.app.defaults.Reject)); err != nil {
 		return err
 	}
-	if h.rejectionLog, err = parseRejectionLog(h.LogRejections); err != nil {
+	if _, err = parseRejectionLog(h.LogRejections); err != nil {
 		return err
 	}
 	if h.Jitter < 0 || h.Jitter > 1 {
-		return fmt.Errorf("jitter is %v: say a fraction from 0 to 1, such as 0.2 for 20%%", h.Jitter)
+		return fmt.Errorf("jitter is %v: use a fraction from 0 to 1, such as 0.2 for 20%%", h.Jitter)
 	}
 	h.addresses, err = newAddressFilter(h.Allow, h.Deny)
 	return err
@@ -170,20 +177,21 @@ func (h *Handler) provisionSettings() (err error) {
 // provisionZone compiles a zone and acquires its counts.
 func (h *Handler) provisionZone(ctx caddy.Context, name string, config *Zone) (*zone, error) {
 	if config == nil {
-		return nil, fmt.Errorf("is empty: it needs at least `key` and `limit`")
+		return nil, errors.New("is empty: use at least `key` and `limit`")
 	}
-	matchers, err := loadMatchers(ctx, config)
+	var matchers caddyhttp.MatcherSets
+	loaded, err := ctx.LoadModule(config, "MatcherSetsRaw")
+	if err == nil {
+		err = matchers.FromInterface(loaded)
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("loading matchers: %w", err)
 	}
 	if err := h.app.define(name, config, h.logger); err != nil {
 		return nil, err
 	}
-	state, handle, release, err := acquireZone(h.app.store, name)
-	if err != nil {
-		return nil, err
-	}
-	h.releaseList = append(h.releaseList, release)
+	state, handle, release := acquireZone(h.app.store, name)
+	h.releases = append(h.releases, release)
 	z, err := newZone(name, config, h.app, handle)
 	if err != nil {
 		return nil, err
@@ -195,59 +203,34 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, config *Zone) (*
 	return z, nil
 }
 
-func loadMatchers(ctx caddy.Context, config *Zone) (caddyhttp.MatcherSets, error) {
-	if len(config.MatcherSetsRaw) == 0 {
-		return nil, nil
-	}
-	loaded, err := ctx.LoadModule(config, "MatcherSetsRaw")
-	if err != nil {
-		return nil, fmt.Errorf("loading matchers: %w", err)
-	}
-	var sets caddyhttp.MatcherSets
-	if err := sets.FromInterface(loaded); err != nil {
-		return nil, fmt.Errorf("loading matchers: %w", err)
-	}
-	return sets, nil
-}
-
-// warnUnused says which accepted settings have no effect.
+// warnUnused warns about settings that are accepted and have no effect.
 func (h *Handler) warnUnused() {
 	inRedis := h.app.Redis != nil
-	switch {
-	case h.Distributed == nil:
-	case inRedis:
-		h.logger.Warn("`distributed` is accepted and not used: the nodes share their counts in Redis")
-	default:
-		h.logger.Warn("counts are per node: N nodes admit N times the limit; `distributed` is accepted and not used: add " +
-			"`redis` to the global option rate_limit to share counts")
-	}
-	switch {
-	case len(h.StorageRaw) == 0:
-	case inRedis:
-		h.logger.Warn("`storage` is accepted and not used: counts live in Redis")
-	default:
-		h.logger.Warn("`storage` is accepted and not used: counts live in the memory of this process")
-	}
-}
-
-// Cleanup gives back what Provision acquired, whether or not Provision succeeded. Requests of this configuration may still
-// be running: they keep the zones' counts alive through their own references.
-func (h *Handler) Cleanup() error {
-	for _, release := range h.releaseList {
-		release()
-	}
-	h.releaseList = nil
-	return nil
-}
-
-// firstOf returns the first of the values that is not empty.
-func firstOf(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
+	if h.Distributed != nil {
+		if inRedis {
+			h.logger.Warn("`distributed` is accepted and not used: the nodes share their counts in Redis")
+		} else {
+			h.logger.Warn("counts are per node: N nodes admit N times the limit; `distributed` is accepted and " +
+				"not used: use `redis` in the global option rate_limit to share counts")
 		}
 	}
-	return ""
+	if len(h.StorageRaw) > 0 {
+		place := "the memory of this process"
+		if inRedis {
+			place = "Redis"
+		}
+		h.logger.Warn("`storage` is accepted and not used: counts live in " + place)
+	}
+}
+
+// Cleanup releases what Provision acquired, even if Provision failed. Requests of this
+// configuration may still be running: they hold references to the zones and their counts.
+func (h *Handler) Cleanup() error {
+	for _, release := range h.releases {
+		release()
+	}
+	h.releases = nil
+	return nil
 }
 
 // Interface guards.

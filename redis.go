@@ -1,13 +1,16 @@
 package fleetlimit
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,24 +19,21 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// The defaults of a Redis configuration.
-const (
-	defaultKeyPrefix    = "rl"
-	defaultRedisTimeout = 50 * time.Millisecond
-)
+// maxKeyPrefix is the longest key prefix in bytes. Every key in Redis has it.
+const maxKeyPrefix = 64
 
-// redisTarget is a Redis configuration, resolved: what to connect to, and how.
+// A redisTarget is a resolved Redis configuration.
 type redisTarget struct {
 	options redisconn.Options
 	prefix  string
 	name    string // for logs; without secrets
 
-	// identity tells the options from all others. It is a digest, as they hold passwords, which must not be in the key
-	// of a pool.
+	// identity is equal for equal options. It is a digest, because they contain passwords, which must
+	// not be in the key of a pool.
 	identity string
 }
 
-// resolve replaces the placeholders of c, checks what comes out and reads the file of authorities. It dials nothing.
+// resolve replaces the placeholders of c, checks the result and reads the file of authorities.
 func (c *Redis) resolve() (*redisTarget, error) {
 	r, err := c.replaced()
 	if err != nil {
@@ -42,9 +42,10 @@ func (c *Redis) resolve() (*redisTarget, error) {
 	if setting, err := r.check(true); err != nil {
 		return nil, fmt.Errorf("%s: %w", setting, err)
 	}
+	mode, _ := parseRedisMode(r.Mode)
 	target := &redisTarget{prefix: r.KeyPrefix, name: "redis " + r.Mode + " " + strings.Join(r.Addresses, " ")}
 	target.options = redisconn.Options{
-		Mode:             redisModes[r.Mode],
+		Mode:             mode,
 		Addresses:        r.Addresses,
 		Username:         r.Username,
 		Password:         r.Password,
@@ -60,7 +61,7 @@ func (c *Redis) resolve() (*redisTarget, error) {
 			return nil, fmt.Errorf("tls: %w", err)
 		}
 	}
-	r.KeyPrefix = "" // two prefixes share a client
+	r.KeyPrefix = "" // fleets with different prefixes share a client
 	text, err := json.Marshal(struct {
 		*Redis
 		Authorities []byte
@@ -68,74 +69,149 @@ func (c *Redis) resolve() (*redisTarget, error) {
 	if err != nil {
 		return nil, err
 	}
-	digest := sha256.Sum256(text)
-	target.identity = hex.EncodeToString(digest[:])
+	target.identity = fmt.Sprintf("%x", sha256.Sum256(text))
 	return target, nil
 }
 
-// replaced returns a copy of c with placeholders replaced and defaults filled in.
+// replaced returns a copy of c with placeholders replaced and defaults set.
 func (c *Redis) replaced() (*Redis, error) {
 	r := *c
-	r.Addresses = make([]string, len(c.Addresses))
+	r.Addresses = slices.Clone(c.Addresses)
 	type text struct {
 		setting string
-		value   string
-		into    *string
-		secret  bool
+		value   *string
 	}
 	texts := []text{
-		{"username", c.Username, &r.Username, false},
-		{"password", c.Password, &r.Password, true},
-		{"master_name", c.MasterName, &r.MasterName, false},
-		{"sentinel_password", c.SentinelPassword, &r.SentinelPassword, true},
-		{"key_prefix", c.KeyPrefix, &r.KeyPrefix, false},
+		{"username", &r.Username},
+		{"password", &r.Password},
+		{"master_name", &r.MasterName},
+		{"sentinel_password", &r.SentinelPassword},
+		{"key_prefix", &r.KeyPrefix},
 	}
-	for i, address := range c.Addresses {
-		texts = append(texts, text{"address", address, &r.Addresses[i], false})
+	for i := range r.Addresses {
+		texts = append(texts, text{"address", &r.Addresses[i]})
 	}
 	if c.TLS != nil {
 		own := *c.TLS
 		r.TLS = &own
-		texts = append(texts,
-			text{"tls: ca", own.CA, &r.TLS.CA, false}, text{"tls: server_name", own.ServerName, &r.TLS.ServerName, false})
+		texts = append(texts, text{"tls: ca", &own.CA}, text{"tls: server_name", &own.ServerName})
 	}
 	for _, t := range texts {
 		var err error
-		if *t.into, err = replaceGlobal(t.value, t.secret); err != nil {
+		if *t.value, err = replaceGlobal(*t.value, strings.HasSuffix(t.setting, "password")); err != nil {
 			return nil, fmt.Errorf("%s: %w", t.setting, err)
 		}
 	}
-	if r.Mode == "" {
-		r.Mode = "standalone"
-	}
-	if r.KeyPrefix == "" {
-		r.KeyPrefix = defaultKeyPrefix
-	}
-	if r.Timeout == 0 {
-		r.Timeout = caddy.Duration(defaultRedisTimeout)
-	}
+	r.Mode = cmp.Or(r.Mode, "standalone")
+	r.KeyPrefix = cmp.Or(r.KeyPrefix, "rl")
+	r.Timeout = cmp.Or(r.Timeout, caddy.Duration(50*time.Millisecond))
 	return &r, nil
 }
 
-// replaceGlobal replaces the placeholders in a setting that is the same for all requests. The error does not say what is
-// in the setting when that is a secret, except for the name of a variable or file that holds it.
+// replaceGlobal replaces the placeholders in a setting. Its error does not contain a secret, only
+// the name of the variable or file that has it.
 func replaceGlobal(s string, secret bool) (string, error) {
 	repl := caddy.NewReplacer()
 	if _, err := repl.ReplaceOrErr(s, true, false); err != nil {
-		return "", fmt.Errorf("%w when the configuration loads: give it a value, or remove the setting", err)
+		return "", fmt.Errorf("%w when the configuration loads: use one that has a value", err)
 	}
 	replaced, err := repl.ReplaceOrErr(s, false, true)
 	switch {
 	case err != nil && secret:
-		return "", fmt.Errorf("has a placeholder that is not known: use one such as {env.REDIS_PASSWORD}, or write a brace " +
-			`that is part of the secret as \{`)
+		return "", fmt.Errorf("unknown placeholder: use one such as {env.REDIS_PASSWORD}, or `\\{` for a brace in the secret")
 	case err != nil:
 		return "", fmt.Errorf("%w: use one such as {env.REDIS_HOST}", err)
 	}
 	return replaced, nil
 }
 
-// config returns the TLS configuration, and the certificates of the authorities if it names them.
+// check returns the first setting that is wrong, by its name in the Caddyfile, and the error. It
+// leaves out what contains a placeholder, unless placeholders are resolved.
+func (c *Redis) check(resolved bool) (setting string, err error) {
+	if _, err := parseRedisMode(c.Mode); err != nil {
+		return "mode", err
+	}
+	sentinel, cluster := c.Mode == "sentinel", c.Mode == "cluster"
+	switch {
+	case len(c.Addresses) == 0:
+		return "address", fmt.Errorf("redis has no address: use one such as `address localhost:6379`")
+	case len(c.Addresses) > 1 && !sentinel && !cluster:
+		return "address", fmt.Errorf("a standalone redis has %d addresses: use one, or `redis sentinel` or `redis cluster`",
+			len(c.Addresses))
+	case sentinel && c.MasterName == "":
+		return "mode", fmt.Errorf("redis sentinel has no master: use `master_name`")
+	case !sentinel && c.MasterName != "":
+		return "master_name", fmt.Errorf("master_name is only for sentinels: use `redis sentinel`, or no `master_name`")
+	case !sentinel && c.SentinelPassword != "":
+		return "sentinel_password", fmt.Errorf("there are no sentinels: use `password` for Redis itself, or `redis sentinel`")
+	case c.Username != "" && c.Password == "":
+		return "username", fmt.Errorf("the user has no password: use `password`, or no `username`")
+	case cluster && c.DB != 0:
+		return "db", fmt.Errorf("a cluster has only database 0: use no `db`")
+	case c.DB < 0:
+		return "db", fmt.Errorf("db is %d: use the number of a database, 0 or more", c.DB)
+	case c.Timeout < 0:
+		return "timeout", fmt.Errorf("timeout is negative: use a duration such as 50ms")
+	case c.PoolSize < 0:
+		return "pool_size", fmt.Errorf("pool_size is %d: use a number of connections, 1 or more", c.PoolSize)
+	case c.TLS != nil && c.TLS.CA != "" && c.TLS.InsecureSkipVerify:
+		return "tls", fmt.Errorf("`insecure_skip_verify` makes `ca` useless: use one of the two")
+	}
+	checkable := func(s string) bool { return resolved || !strings.Contains(s, "{") }
+	for _, address := range c.Addresses {
+		if err := checkRedisAddress(address); err != nil && checkable(address) {
+			return "address", err
+		}
+	}
+	if err := checkKeyPrefix(c.KeyPrefix); err != nil && checkable(c.KeyPrefix) {
+		return "key_prefix", err
+	}
+	return "", nil
+}
+
+func parseRedisMode(mode string) (redisconn.Mode, error) {
+	switch mode {
+	case "", "standalone":
+		return redisconn.Standalone, nil
+	case "sentinel":
+		return redisconn.Sentinel, nil
+	case "cluster":
+		return redisconn.Cluster, nil
+	}
+	return 0, fmt.Errorf("%q is not a kind of Redis: use standalone, sentinel or cluster", mode)
+}
+
+// checkRedisAddress does not repeat an address that may contain a password.
+func checkRedisAddress(address string) error {
+	if strings.Contains(address, "://") || strings.Contains(address, "@") {
+		return fmt.Errorf("an address is not a URL: use host:port, and `username`, `password` and `tls` beside it")
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("address %q is not host:port: use one such as localhost:6379 or [::1]:6379", address)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); host == "" || err != nil || n == 0 {
+		return fmt.Errorf("address %q lacks a host, or a port from 1 to 65535: use one such as localhost:6379", address)
+	}
+	return nil
+}
+
+// checkKeyPrefix refuses braces, which change the slot of a key in a cluster, and characters that
+// make keys hard to type.
+func checkKeyPrefix(prefix string) error {
+	if len(prefix) > maxKeyPrefix {
+		return fmt.Errorf("key_prefix is %d bytes long: use up to %d", len(prefix), maxKeyPrefix)
+	}
+	for _, c := range prefix {
+		if c <= ' ' || c == 0x7f || c == '{' || c == '}' {
+			return fmt.Errorf("key_prefix %q has a space, a brace or a control character: use none of them", prefix)
+		}
+	}
+	return nil
+}
+
+// config returns the TLS configuration, and the certificates of the authorities if c has a file of
+// them.
 func (c *RedisTLS) config() (*tls.Config, []byte, error) {
 	config := &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -147,11 +223,11 @@ func (c *RedisTLS) config() (*tls.Config, []byte, error) {
 	}
 	pem, err := os.ReadFile(c.CA)
 	if err != nil {
-		return nil, nil, fmt.Errorf("ca: %w: name a file that Caddy may read", err)
+		return nil, nil, fmt.Errorf("ca: %w: use a file that Caddy may read", err)
 	}
 	config.RootCAs = x509.NewCertPool()
 	if !config.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, nil, fmt.Errorf("ca: %s holds no certificate: name a file of PEM certificates, which begin with "+
+		return nil, nil, fmt.Errorf("ca: %s has no certificate: use a file of PEM certificates, which begin with "+
 			"-----BEGIN CERTIFICATE-----", c.CA)
 	}
 	return config, pem, nil

@@ -121,7 +121,7 @@ func TestRedisAuthority(t *testing.T) {
 		t.Errorf("authorities = %v, want the one in the file", got)
 	}
 
-	// A renewed file is another way to connect, though the configuration is the same.
+	// A renewed file makes another client, although the configuration is the same.
 	other, err := os.ReadFile(authority(t))
 	if err != nil {
 		t.Fatal(err)
@@ -147,31 +147,31 @@ func TestRedisRefuses(t *testing.T) {
 	const at = `"addresses": ["localhost:6379"]`
 	for _, tc := range []struct{ name, config, place, remedy string }{
 		{"nothing", `{}`, "address: ", "`address localhost:6379`"},
-		{"mode", `{"mode": "clustered", ` + at + `}`, "mode: ", "say standalone, sentinel or cluster"},
+		{"mode", `{"mode": "clustered", ` + at + `}`, "mode: ", "use standalone, sentinel or cluster"},
 		{"no port", `{"addresses": ["localhost"]}`, "address: ", "localhost:6379"},
 		{"port 0", `{"addresses": ["localhost:0"]}`, "address: ", "from 1 to 65535"},
-		{"no host", `{"addresses": [":6379"]}`, "address: ", "needs a host"},
+		{"no host", `{"addresses": [":6379"]}`, "address: ", "lacks a host"},
 		{"empty address", `{"addresses": [""]}`, "address: ", "host:port"},
-		{"url", `{"addresses": ["redis://:s3cret@localhost:6379"]}`, "address: ", "say host:port"},
+		{"url", `{"addresses": ["redis://:s3cret@localhost:6379"]}`, "address: ", "use host:port"},
 		{"two addresses", `{"addresses": ["a:1", "b:2"]}`, "address: ", "`redis cluster`"},
-		{"master_name", `{"master_name": "main", ` + at + `}`, "master_name: ", "remove `master_name`"},
-		{"no master_name", `{"mode": "sentinel", ` + at + `}`, "mode: ", "add `master_name`"},
-		{"sentinel_password", `{"mode": "cluster", "sentinel_password": "s3cret", ` + at + `}`, "sentinel_password: ", "say `password`"},
-		{"user", `{"username": "fleet", ` + at + `}`, "username: ", "add `password`"},
-		{"db of cluster", `{"mode": "cluster", "db": 1, ` + at + `}`, "db: ", "remove `db`"},
+		{"master_name", `{"master_name": "main", ` + at + `}`, "master_name: ", "no `master_name`"},
+		{"no master_name", `{"mode": "sentinel", ` + at + `}`, "mode: ", "use `master_name`"},
+		{"sentinel_password", `{"mode": "cluster", "sentinel_password": "s3cret", ` + at + `}`, "sentinel_password: ", "use `password`"},
+		{"user", `{"username": "fleet", ` + at + `}`, "username: ", "use `password`"},
+		{"db of cluster", `{"mode": "cluster", "db": 1, ` + at + `}`, "db: ", "use no `db`"},
 		{"db", `{"db": -1, ` + at + `}`, "db: ", "0 or more"},
-		{"key_prefix brace", `{"key_prefix": "a}", ` + at + `}`, "key_prefix: ", "leave those out"},
-		{"key_prefix space", `{"key_prefix": "a b", ` + at + `}`, "key_prefix: ", "leave those out"},
-		{"key_prefix line", `{"key_prefix": "a\nb", ` + at + `}`, "key_prefix: ", "leave those out"},
+		{"key_prefix brace", `{"key_prefix": "a}", ` + at + `}`, "key_prefix: ", "use none of them"},
+		{"key_prefix space", `{"key_prefix": "a b", ` + at + `}`, "key_prefix: ", "use none of them"},
+		{"key_prefix line", `{"key_prefix": "a\nb", ` + at + `}`, "key_prefix: ", "use none of them"},
 		{"key_prefix long", `{"key_prefix": "` + strings.Repeat("a", 65) + `", ` + at + `}`, "key_prefix: ", "up to 64"},
-		{"key_prefix of environment", `{"key_prefix": "{env.FLEETLIMIT_TEST_BAD}", ` + at + `}`, "key_prefix: ", "leave those out"},
+		{"key_prefix of environment", `{"key_prefix": "{env.FLEETLIMIT_TEST_BAD}", ` + at + `}`, "key_prefix: ", "use none of them"},
 		{"timeout", `{"timeout": -1, ` + at + `}`, "timeout: ", "50ms"},
 		{"pool_size", `{"pool_size": -1, ` + at + `}`, "pool_size: ", "1 or more"},
-		{"no file", `{"tls": {"ca": "/nonexistent/ca.pem"}, ` + at + `}`, "tls: ca: ", "name a file"},
+		{"no file", `{"tls": {"ca": "/nonexistent/ca.pem"}, ` + at + `}`, "tls: ca: ", "use a file"},
 		{"no certificate", `{"tls": {"ca": "` + noCertificate + `"}, ` + at + `}`, "tls: ca: ", "BEGIN CERTIFICATE"},
-		{"file for nothing", `{"tls": {"ca": "` + noCertificate + `", "insecure_skip_verify": true}, ` + at + `}`, "tls: ", "remove one of the two"},
+		{"file for nothing", `{"tls": {"ca": "` + noCertificate + `", "insecure_skip_verify": true}, ` + at + `}`, "tls: ", "use one of the two"},
 		{"no environment", `{"password": "{env.FLEETLIMIT_TEST_UNSET}", ` + at + `}`, "password: ", "{env.FLEETLIMIT_TEST_UNSET} is empty"},
-		{"no environment for an address", `{"addresses": ["{env.FLEETLIMIT_TEST_UNSET}:6379"]}`, "address: ", "give it a value"},
+		{"no environment for an address", `{"addresses": ["{env.FLEETLIMIT_TEST_UNSET}:6379"]}`, "address: ", "use one that has a value"},
 		{"unknown placeholder", `{"password": "s3cret{s3cret}", ` + at + `}`, "password: ", "{env.REDIS_PASSWORD}"},
 		{"unknown placeholder in the prefix", `{"key_prefix": "a{b}", ` + at + `}`, "key_prefix: ", "{env."},
 	} {

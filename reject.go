@@ -1,10 +1,12 @@
 package fleetlimit
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -12,35 +14,26 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// rejectStyle says how requests are rejected.
-type rejectStyle uint8
-
+// The values of reject.
 const (
-	rejectDefault rejectStyle = iota // as the zone's syntax says
-	rejectJSON
-	rejectProblem
-	rejectError
+	rejectJSON    = "json"
+	rejectProblem = "problem"
+	rejectError   = "error"
 )
 
-func parseRejectStyle(name string) (rejectStyle, error) {
-	switch name {
-	case "":
-		return rejectDefault, nil
-	case "json":
-		return rejectJSON, nil
-	case "problem":
-		return rejectProblem, nil
-	case "error":
-		return rejectError, nil
+func parseRejectStyle(style string) (string, error) {
+	switch style {
+	case "", rejectJSON, rejectProblem, rejectError:
+		return style, nil
 	}
-	return 0, fmt.Errorf("reject is %q: say json, problem or error", name)
+	return "", fmt.Errorf("reject is %q: use json, problem or error", style)
 }
 
-// styleFor returns how to reject a request for a zone.
-func (s rejectStyle) styleFor(z *zone) rejectStyle {
+// styleOf returns how to reject the requests that a zone denies.
+func (h *Handler) styleOf(z *zone) string {
 	switch {
-	case s != rejectDefault:
-		return s
+	case h.rejectStyle != "":
+		return h.rejectStyle
 	case z.legacy:
 		return rejectError
 	}
@@ -50,53 +43,46 @@ func (s rejectStyle) styleFor(z *zone) rejectStyle {
 // errRateLimit is the error that error routes get.
 var errRateLimit = errors.New("rate limit exceeded")
 
-// reject answers 429.
-func (h *Handler) reject(q *evaluation, w http.ResponseWriter, r *http.Request) error {
-	denied := *q.denied
-	q.state.exceeded = denied.zone.name
-	if denied.zone.legacy {
-		q.state.exceeded = highestRate(q.results()).zone.name
-	}
-	wait := h.addJitter(denied.retryAfter())
-	retry := max(1, int64((wait+time.Second-1)/time.Second))
-	style := h.rejectAs.styleFor(denied.zone)
-	body := q.say(&denied, style, retry)
-
-	header := w.Header()
-	if style != rejectError {
-		// It would be the ninth header, and a Go map of more than eight is so much dearer to fill and to copy, as net/http
-		// does, that it shows in the rejections per second (docs/benchmarks.md). Before the others, as no map shrinks again.
-		delete(header, "Server")
-	}
-	q.state.headers.write(header)
-	if q.state.headers.set != noHeaders {
-		expose(header, r)
-	}
-	header["Retry-After"] = q.state.headers.retry[:]
-	header["Cache-Control"] = noStore
-	h.report(&denied, wait, r, q)
-
-	switch style {
-	case rejectError:
-		return caddyhttp.HandlerError{Err: errRateLimit, StatusCode: http.StatusTooManyRequests}
-	case rejectProblem:
-		header["Content-Type"] = typeProblem
-	default:
-		header["Content-Type"] = typeJSON
-	}
-	w.WriteHeader(http.StatusTooManyRequests)
-	_, _ = w.Write(body) // a client that has gone has no use for an error either
-	return nil
-}
-
-// Header values that all rejections share. Adding to them makes a copy, as they are full.
+// Header values that all rejections share. They are full, so that adding to one makes a copy.
 var (
 	noStore     = []string{"no-store"}
 	typeJSON    = []string{"application/json"}
 	typeProblem = []string{"application/problem+json"}
 )
 
-// retryAfter returns the wait, at most the longest window: the retry of a take that never succeeds is never.
+// reject answers 429.
+func (e *evaluation) reject(w http.ResponseWriter) error {
+	h, state, denied := e.handler, e.state, *e.denied // a copy, as formatHeaders moves results
+	state.exceeded = denied.zone.name
+	if denied.zone.legacy {
+		state.exceeded = highestRate(e.results()).zone.name
+	}
+	wait := h.addJitter(denied.retryAfter())
+	retry := max(1, int64((wait+time.Second-1)/time.Second))
+	state.formatHeaders(e.first, &denied, retry)
+	header := w.Header()
+	state.headers.write(header, e.request)
+	header["Retry-After"] = state.headers.retry[:]
+	header["Cache-Control"] = noStore
+	e.report(&denied, wait)
+
+	switch h.styleOf(denied.zone) {
+	case rejectError:
+		return caddyhttp.HandlerError{Err: errRateLimit, StatusCode: http.StatusTooManyRequests}
+	case rejectProblem:
+		header["Content-Type"] = typeProblem
+		e.body = denied.appendProblem(e.body[:0], retry)
+	default:
+		header["Content-Type"] = typeJSON
+		e.body = denied.appendJSON(e.body[:0], retry)
+	}
+	w.WriteHeader(http.StatusTooManyRequests)
+	_, _ = w.Write(e.body) // it fails if the client has gone, which needs no error
+	return nil
+}
+
+// retryAfter returns the wait, at most the longest window: a take that can never succeed has no
+// retry.
 func (r *zoneResult) retryAfter() time.Duration {
 	return time.Duration(min(r.wait(), limiter.Instant(limiter.MaxWindow/time.Microsecond))) * time.Microsecond
 }
@@ -109,15 +95,16 @@ func (h *Handler) addJitter(wait time.Duration) time.Duration {
 	return wait
 }
 
-// highestRate returns, of the results that reject the request, the one with the highest rate: the one that caddy-ratelimit names.
+// highestRate returns the result with the highest rate among those that reject the request. It is
+// the one that caddy-ratelimit names.
 func highestRate(results []zoneResult) *zoneResult {
-	var first *zoneResult
+	var highest *zoneResult
 	for i := range results {
-		if r := &results[i]; !r.decision.OK && (first == nil || r.rule.rate() > first.rule.rate()) {
-			first = r
+		if r := &results[i]; !r.decision.OK && (highest == nil || r.rule.rate() > highest.rule.rate()) {
+			highest = r
 		}
 	}
-	return first
+	return highest
 }
 
 // rate returns events per second, 0 for block.
@@ -126,4 +113,36 @@ func (r *rule) rate() float64 {
 		return 0
 	}
 	return float64(r.Limit.Events) / r.Limit.Window.Seconds()
+}
+
+// newBodies returns the bodies of rejections by r, up to the value of retry_after_seconds.
+func newBodies(zone string, r *rule) (jsonBody, problemBody string) {
+	name, _ := json.Marshal(zone) // Marshal never fails for a string
+	message, limit, window := "Requests are blocked", "0", strconv.FormatFloat(r.window.Seconds(), 'f', -1, 64)
+	if r.Rule != nil {
+		limit = strconv.FormatInt(r.Limit.Events, 10)
+		noun := "seconds"
+		if window == "1" {
+			noun = "second"
+		}
+		message = fmt.Sprintf("Rate limit of %s per %s %s exceeded", amount(r.Limit.Events, "request"), window, noun)
+	}
+	return `{"error":{"code":"RATE_LIMIT_EXCEEDED","message":"` + message + `","details":{"zone":` + string(name) +
+			`,"limit":` + limit + `,"window_seconds":` + window + `,"retry_after_seconds":`,
+		`{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Too Many Requests",` +
+			`"status":429,"detail":"` + message + `","violated-policies":[` + string(name) + `],"retry_after_seconds":`
+}
+
+func (r *zoneResult) appendJSON(b []byte, retry int64) []byte {
+	b = append(b, r.rule.texts.json...)
+	b = strconv.AppendInt(b, retry, 10)
+	b = append(b, `,"reset_at":"`...)
+	b = time.Unix(r.decision.ResetAt.Unix(), 0).UTC().AppendFormat(b, time.RFC3339)
+	return append(b, "\"}}}\n"...)
+}
+
+func (r *zoneResult) appendProblem(b []byte, retry int64) []byte {
+	b = append(b, r.rule.texts.problem...)
+	b = strconv.AppendInt(b, retry, 10)
+	return append(b, "}\n"...)
 }

@@ -3,49 +3,53 @@ package fleetlimit
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
 )
 
-// A rule is the effective limit for an endpoint and a tier of a zone, with the texts that responses say about it.
+// endpointRules are the rules of an endpoint, or of the rest of a zone.
+type endpointRules struct {
+	route *route  // nil: all requests
+	rules []*rule // by tier; the first is for keys without a tier
+	cost  cost
+}
+
+// A rule is the limit of an endpoint for a tier, with the texts that responses have about it.
 type rule struct {
 	*limiter.Rule // nil: unlimited or block
 	block         bool
-	window        time.Duration // of the limit; for block, how long to stay away
+	window        time.Duration // of the limit; for block, the time to stay away
 	texts         ruleTexts
 }
 
-// blockedFor is what a blocked client is told to wait: nothing changes for it until the configuration does.
+// blockedFor is the time that a blocked client has to wait. Nothing changes for it until the
+// configuration does.
 const blockedFor = 24 * time.Hour
 
-// newRule makes the rule of limit in a zone; base says all that the limit does not.
+// newRule returns the rule of limit in a zone. base has what limit has not.
 func newRule(zone string, base limiter.Rule, limit *Limit) (*rule, error) {
 	if err := limit.validate(); err != nil {
 		return nil, err
 	}
-	r := &rule{block: limit.Block}
-	if limit.Block {
-		r.window = blockedFor
-		if limit.Window > 0 {
-			r.window = time.Duration(limit.Window)
+	r := &rule{block: limit.Block, window: blockedFor}
+	if limit.Window > 0 {
+		r.window = time.Duration(limit.Window)
+	}
+	if !limit.Block && !limit.Unlimited {
+		if limit.Burst > 0 && base.Algorithm.Kind != limiter.TokenBucket {
+			return nil, fmt.Errorf("limit: %v has no burst: use token_bucket, or a limit without burst", base.Algorithm.Kind)
+		}
+		base.Limit = limit.compile()
+		var err error
+		if r.Rule, err = limiter.NewRule(base); err != nil {
+			return nil, err
 		}
 	}
-	if limit.Block || limit.Unlimited {
-		r.texts = newRuleTexts(zone, r)
-		return r, nil
-	}
-	if limit.Burst > 0 && base.Algorithm.Kind != limiter.TokenBucket {
-		return nil, fmt.Errorf("limit: only token_bucket has a burst: remove it, or change the algorithm %v", base.Algorithm.Kind)
-	}
-	base.Limit = limiter.Limit{Events: limit.Events, Window: time.Duration(limit.Window), Burst: limit.Burst}
-	var err error
-	if r.Rule, err = limiter.NewRule(base); err != nil {
-		return nil, err
-	}
-	r.window = base.Limit.Window
 	r.texts = newRuleTexts(zone, r)
 	return r, nil
 }
@@ -53,21 +57,168 @@ func newRule(zone string, base limiter.Rule, limit *Limit) (*rule, error) {
 // unlimited reports whether r limits nothing.
 func (r *rule) unlimited() bool { return r.Rule == nil && !r.block }
 
-// validate returns an error that says what to write instead when l does not make sense.
-func (l *Limit) validate() error {
-	counted := l.Events != 0 || l.Burst != 0 || (l.Window != 0 && !l.Block)
+// A ruleBuilder compiles the rules of a zone.
+type ruleBuilder struct {
+	app    *App
+	handle limiter.Zone
+	name   string
+	zone   *Zone
+	tiers  *tierFinder
+}
+
+// endpoints compiles the endpoints of the zone and, as the last, the rest of the zone.
+func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
+	if err := b.zone.Consistency.validate(); err != nil {
+		return nil, err
+	}
+	var all []endpointRules
+	seen := make(map[string]bool)
+	for i, e := range b.zone.Endpoints {
+		if e == nil {
+			return nil, fmt.Errorf("endpoint %d is empty: use at least a path", i+1)
+		}
+		compiled, err := b.endpoint(e)
+		if err == nil && seen[compiled.route.String()] {
+			err = errors.New("it is there already: use it once")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("endpoint %d (%s): %w", i+1, e.Path, err)
+		}
+		seen[compiled.route.String()] = true
+		all = append(all, *compiled)
+	}
+	rest, err := b.build(new(Endpoint), nil)
 	switch {
-	case l.Unlimited && (l.Block || counted) || l.Block && counted:
-		return fmt.Errorf("limit: say one of events with window, unlimited, and block")
+	case err != nil:
+		return nil, err
+	case b.tiers != nil && b.tiers.fallback == noTier && rest.rules[noTier] == nil:
+		return nil, fmt.Errorf("keys without a tier have no limit: use `limit`, or `default` in `tier`")
+	case len(all) == 0 && rest.empty():
+		return nil, fmt.Errorf("no limit: use one, such as `limit 100/1m`")
+	}
+	return append(all, *rest), nil
+}
+
+// endpoint compiles an endpoint of the zone.
+func (b *ruleBuilder) endpoint(e *Endpoint) (*endpointRules, error) {
+	r, err := newRoute(e.Methods, e.Path)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.Consistency.validate(); err != nil {
+		return nil, err
+	}
+	if len(e.Tiers) > 0 && b.tiers == nil {
+		return nil, fmt.Errorf("limits for tiers, but the zone has no tiers: use `tier` in the zone")
+	}
+	for name, tier := range e.Tiers {
+		if _, err := b.tiers.named(name); err != nil {
+			return nil, err
+		}
+		if tier == nil || *tier == (Tier{}) {
+			return nil, fmt.Errorf("tier %q is empty: use a limit for this endpoint", name)
+		}
+		if err := tier.Consistency.validate(); err != nil {
+			return nil, fmt.Errorf("tier %q: %w", name, err)
+		}
+	}
+	compiled, err := b.build(e, r)
+	if err == nil && compiled.empty() {
+		err = errors.New("no limit: use one here or in the zone")
+	}
+	return compiled, err
+}
+
+// empty reports whether e limits no key. Every tier has a limit, so the last rule decides.
+func (e *endpointRules) empty() bool { return e.rules[len(e.rules)-1] == nil }
+
+// build compiles the rules of all tiers at an endpoint. The rest of the zone has no route.
+func (b *ruleBuilder) build(e *Endpoint, r *route) (*endpointRules, error) {
+	algorithm, err := cmp.Or(e.Algorithm, b.zone.Algorithm, b.app.defaults.Algorithm).compile()
+	if err != nil {
+		return nil, err
+	}
+	all := &endpointRules{route: r, rules: make([]*rule, b.tiers.rules())}
+	if all.cost, err = newCost(cmp.Or(e.Cost, b.zone.Cost)); err != nil {
+		return nil, err
+	}
+	path := ""
+	if r != nil {
+		path = r.String()
+	}
+	base := limiter.Rule{Zone: b.handle, MaxKeys: b.zone.MaxKeys, Algorithm: algorithm}
+	base.ID, err = b.app.ruleID(b.name, b.zone.Key, path, algorithm.Kind.String(), strconv.Itoa(algorithm.SubWindows))
+	if err != nil {
+		return nil, err
+	}
+	for tier := range all.rules {
+		limit, consistency := b.inherit(e, tier)
+		if limit == nil {
+			continue
+		}
+		base.Strict, base.MaxOvershoot = consistency.Mode == modeStrict, defaultMaxOvershoot
+		if consistency.MaxOvershoot != nil {
+			base.MaxOvershoot = *consistency.MaxOvershoot
+		}
+		compiled, err := newRule(b.name, base, limit)
+		if err == nil && compiled.Rule != nil && b.app.Redis != nil {
+			err = redisstore.Check(compiled.Rule)
+		}
+		if err == nil {
+			err = all.cost.fits(compiled)
+		}
+		if err != nil {
+			if tier != noTier {
+				err = fmt.Errorf("tier %q: %w", b.tiers.names[tier], err)
+			}
+			return nil, err
+		}
+		all.rules[tier] = compiled
+	}
+	return all, nil
+}
+
+// inherit returns what is in force for a tier at an endpoint. The limit is that of the endpoint for
+// the tier, else of the endpoint, else of the zone for the tier, else of the zone. Consistency is
+// inherited along the same path, whichever place the limit is from.
+func (b *ruleBuilder) inherit(e *Endpoint, tier int) (*Limit, Consistency) {
+	limit, consistency := b.zone.Limit, b.zone.Consistency.or(b.app.defaults.Consistency)
+	if tier != noTier {
+		t := b.tiers.tiers[tier]
+		limit, consistency = &t.Limit, t.Consistency.or(consistency)
+	}
+	limit, consistency = cmp.Or(e.Limit, limit), e.Consistency.or(consistency)
+	if tier == noTier {
+		return limit, consistency
+	}
+	t := e.Tiers[b.tiers.names[tier]]
+	if t.limited() {
+		limit = &t.Limit
+	}
+	if t != nil {
+		consistency = t.Consistency.or(consistency)
+	}
+	return limit, consistency
+}
+
+func (l *Limit) compile() limiter.Limit {
+	return limiter.Limit{Events: l.Events, Window: time.Duration(l.Window), Burst: l.Burst}
+}
+
+func (l *Limit) validate() error {
+	counted := l.Events != 0 || l.Burst != 0 || l.Window != 0 && !l.Block
+	switch {
+	case l.Unlimited && l.Block, counted && (l.Unlimited || l.Block):
+		return fmt.Errorf("limit: use only one of events with window, unlimited, and block")
 	case l.Unlimited || l.Block:
 		return nil
 	case l.Events == 0:
-		return fmt.Errorf("limit: events is 0: say block to reject every request")
+		return fmt.Errorf("limit: events is 0: use block to reject every request")
 	}
-	return limiter.Limit{Events: l.Events, Window: time.Duration(l.Window), Burst: l.Burst}.Validate()
+	return l.compile().Validate()
 }
 
-// MarshalJSON leaves out what is the default, so that zones which mean the same are written the same.
+// MarshalJSON leaves out the default number of sub-windows, so that equal zones have equal texts.
 func (a Algorithm) MarshalJSON() ([]byte, error) {
 	type plain Algorithm
 	if a.Subwindows == 1 {
@@ -76,7 +227,7 @@ func (a Algorithm) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(a))
 }
 
-// compile returns the algorithm that a names, the token bucket for none.
+// compile returns the algorithm, which by default is the token bucket.
 func (a *Algorithm) compile() (limiter.Algorithm, error) {
 	if a == nil || *a == (Algorithm{}) {
 		return limiter.Algorithm{}, nil
@@ -92,10 +243,45 @@ func (a *Algorithm) compile() (limiter.Algorithm, error) {
 	return compiled, compiled.Validate()
 }
 
-// amount returns a number with the noun it counts.
-func amount(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
+// The values of Consistency.Mode.
+const (
+	modeLease  = "lease"
+	modeStrict = "strict"
+)
+
+// defaultMaxOvershoot is the default of Consistency.MaxOvershoot.
+const defaultMaxOvershoot = 0.01
+
+// parseMode parses a mode. "" is the default.
+func parseMode(mode string) (strict bool, err error) {
+	switch mode {
+	case "", modeLease:
+		return false, nil
+	case modeStrict:
+		return true, nil
 	}
-	return strconv.FormatInt(n, 10) + " " + noun + "s"
+	return false, fmt.Errorf("mode is %q: use strict, so that Redis decides every request, or lease", mode)
+}
+
+func (c Consistency) validate() error {
+	if _, err := parseMode(c.Mode); err != nil {
+		return err
+	}
+	if p := c.MaxOvershoot; p != nil && !(*p >= 0 && *p <= 1) { // nor NaN
+		return fmt.Errorf("max_overshoot is %v: use a fraction from 0 to 1, such as 0.01 for 1%%", *p)
+	}
+	return nil
+}
+
+// or returns c with what it does not set taken from other.
+func (c Consistency) or(other Consistency) Consistency {
+	return Consistency{cmp.Or(c.Mode, other.Mode), cmp.Or(c.MaxOvershoot, other.MaxOvershoot)}
+}
+
+// amount returns a number with its noun: "1 event", "2 events".
+func amount(n int64, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return strconv.FormatInt(n, 10) + " " + noun
 }

@@ -1,35 +1,42 @@
 package fleetlimit
 
 import (
-	"fmt"
+	"slices"
 	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/lease"
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
+	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// A store is where the counts of a configuration live, with how it is doing.
+// A store is where the counts of a configuration are.
 type store struct {
 	limiter.Store
 	id     storeID
 	name   string            // for logs and metrics
-	memory *memstore.Store   // the same; nil: the counts are in Redis
-	leases *lease.Store      // the same; nil: the counts are in memory
-	counts *redisstore.Store // what leases asks
+	leases *lease.Store      // the same store; nil: the counts are in memory
+	counts *redisstore.Store // from which leases are; nil in memory
+	nodes  *fleetMember      // nil in memory
 	health health
-	nodes  *fleetMember // that count in the same place; nil in memory
-	end    func()
+	open   func(zone string) zoneHandle
+	close  func()
 }
 
-// Destruct ends the store when no configuration uses it any longer.
+// A storeID identifies a store. The zero value is the store in memory.
+type storeID struct{ client, prefix string }
+
+// Destruct closes the store when the last configuration that uses it ends.
 func (s *store) Destruct() error {
-	s.end()
+	s.close()
 	return nil
 }
 
-// instant returns t, which was just read, by the clock that takes are decided by. A node keeps accounts by a clock that is never set.
+// instant returns t, which was just read, by the clock of the store. Leases have a monotonic clock.
 func (s *store) instant(t time.Time) limiter.Instant {
 	if s.leases != nil {
 		return s.leases.At(t)
@@ -37,23 +44,62 @@ func (s *store) instant(t time.Time) limiter.Instant {
 	return limiter.At(t)
 }
 
-// open opens a zone.
-func (s *store) open(zone string) *zoneHandle {
-	if s.leases != nil {
-		z := s.leases.Open(zone)
-		return &zoneHandle{z, z.Close}
-	}
-	z := s.memory.Open(zone)
-	return &zoneHandle{z, z.Close}
+// acquireMemory returns the store in memory and a function that releases it.
+func acquireMemory() (*store, func()) {
+	return acquire(storePool, storeID{}, func() *store {
+		m := memstore.New(memstore.Options{OnOverflow: warnOverflow})
+		return &store{
+			Store: m, name: "memory", close: m.Close,
+			open: func(zone string) zoneHandle { return zoneHandle{m.Open(zone)} },
+		}
+	})
 }
 
-// fits returns an error when the app's store cannot count a rule exactly.
-func (a *App) fits(r *rule) error {
-	if a.Redis == nil || r.Rule == nil {
-		return nil
+// warnOverflow logs that a zone in memory has no room for a new key. It uses the logger of the
+// newest configuration.
+func warnOverflow(zone string) {
+	caddy.Log().Named(appName).Warn("the zone is full of keys at their limit, so new keys share counts: use a larger max_keys",
+		zap.String("zone", zone))
+}
+
+// acquireRedis returns the store in a Redis and a function that releases it.
+func acquireRedis(target *redisTarget) (*store, func()) {
+	id := storeID{target.identity, target.prefix}
+	return acquire(storePool, id, func() *store {
+		client, release := acquire(clientPool, target.identity, func() pooledClient {
+			return pooledClient{redisconn.New(target.options)}
+		})
+		nodes := joinFleet(client.Client, target)
+		counts := redisstore.New(client.Client, target.prefix)
+		leases := lease.New(counts, lease.Options{
+			Timeout: client.Timeout(), Nodes: nodes.Nodes, Settled: nodes.Settled,
+			Observe: metrics.storeObserver(target.name),
+		})
+		return &store{
+			Store: leases, id: id, name: target.name, leases: leases, counts: counts, nodes: nodes,
+			open: func(zone string) zoneHandle { return zoneHandle{leases.Open(zone)} },
+			close: func() {
+				leases.Close()
+				nodes.Leave()
+				release()
+				forgetRequests(target.name)
+			},
+		}
+	})
+}
+
+// forgetRequests ends the metrics of requests to the stores of a name, unless another store has it:
+// a reload may change only the key prefix.
+func forgetRequests(name string) {
+	if !slices.ContainsFunc(pooledStores(), func(s *store) bool { return s.name == name }) {
+		metrics.removeStore(name)
 	}
-	if err := redisstore.Check(r.Rule); err != nil {
-		return fmt.Errorf("limit: %w", err)
-	}
+}
+
+type pooledClient struct{ *redisconn.Client }
+
+// Destruct closes the connections when the last configuration that uses them ends.
+func (c pooledClient) Destruct() error {
+	c.Close()
 	return nil
 }

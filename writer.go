@@ -3,15 +3,17 @@ package fleetlimit
 import (
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// A responseWriter sets our headers when the response starts, so that headers of the same names which the next handlers
-// set, such as those of an upstream, are replaced.
+// A responseWriter sets our headers when the response starts, so that they replace headers of the
+// same names which later handlers set, such as those of an upstream.
 type responseWriter struct {
 	caddyhttp.ResponseWriterWrapper
-	rec     *requestState
+	headers *headerValues
 	request *http.Request
 	state   writerState
 }
@@ -19,69 +21,103 @@ type responseWriter struct {
 type writerState uint8
 
 const (
-	idle    writerState = iota // not between the handlers
-	pending                    // for the response to start
-	committed
+	idle      writerState = iota // no later handler is running
+	pending                      // the response has not started
+	committed                    // the headers are set
 )
 
-// wrap returns w with the record's headers. Of several handlers on one request, the first wraps the writer for all.
-func (rec *requestState) wrap(w http.ResponseWriter, r *http.Request) http.ResponseWriter {
-	if rec.headers.set == noHeaders || rec.writer.state == pending {
-		return w
+// serve calls next with a writer that sets the headers. Of several handlers on one request, the
+// first wraps the writer for all.
+func (s *requestState) serve(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	if s.headers.set == noHeaders || s.writer.state == pending {
+		return next.ServeHTTP(w, r)
 	}
-	rec.writer = responseWriter{rec: rec, request: r, state: pending}
-	rec.writer.ResponseWriter = w
-	return &rec.writer
+	s.writer = responseWriter{headers: &s.headers, request: r, state: pending}
+	s.writer.ResponseWriter = w
+	err := next.ServeHTTP(&s.writer, r)
+	// If next has written nothing, the server is about to. If it has failed, the error routes write to
+	// w, not to our writer.
+	s.writer.commit()
+	s.headers.removeTrailers(w.Header())
+	s.writer.state = idle
+	return err
 }
 
-// unwrap is called when the next handlers are done. When they have failed, the error routes go on with the writer below
-// ours, which therefore gets the headers at once; when they have written nothing, the server is about to.
-func (rec *requestState) unwrap() {
-	rec.writer.start()
-	rec.headers.removeTrailers(rec.writer.Header())
-	rec.writer.state = idle
-}
-
-// start sets the headers when the response starts.
-func (w *responseWriter) start() {
+// commit sets the headers, once.
+func (w *responseWriter) commit() {
 	if w.state != pending {
 		return
 	}
 	w.state = committed
-	h := w.Header()
-	w.rec.headers.write(h)
-	w.rec.headers.removeAnnounced(h)
-	expose(h, w.request)
+	w.headers.write(w.Header(), w.request)
+	w.headers.removeAnnounced(w.Header())
 }
 
-// WriteHeader implements http.ResponseWriter. Of the informational statuses only 101 ends the headers.
+// WriteHeader implements http.ResponseWriter. Of the informational statuses only 101 is final.
 func (w *responseWriter) WriteHeader(status int) {
 	if status >= 200 || status == http.StatusSwitchingProtocols {
-		w.start()
+		w.commit()
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
 // Write implements http.ResponseWriter.
 func (w *responseWriter) Write(p []byte) (int, error) {
-	w.start()
+	w.commit()
 	return w.ResponseWriter.Write(p)
 }
 
 // ReadFrom implements io.ReaderFrom.
 func (w *responseWriter) ReadFrom(r io.Reader) (int64, error) {
-	w.start()
+	w.commit()
 	return w.ResponseWriterWrapper.ReadFrom(r)
 }
 
-// FlushError implements what http.ResponseController flushes with.
+// FlushError implements the method that http.ResponseController flushes with.
 func (w *responseWriter) FlushError() error {
-	w.start()
+	w.commit()
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// Interface guards.
-var (
-	_ http.ResponseWriter = (*responseWriter)(nil)
-	_ io.ReaderFrom       = (*responseWriter)(nil)
-)
+// removeAnnounced removes trailers of our names from those that the response announces: a client
+// could mistake an upstream's trailers for our headers. A trailer that is not announced before the
+// response starts is not sent, unless its name has http.TrailerPrefix; see removeTrailers.
+func (v *headerValues) removeAnnounced(h http.Header) {
+	lists := h["Trailer"]
+	if len(lists) == 0 {
+		return
+	}
+	first, end := v.names()
+	var kept []string
+	for name := range strings.SplitSeq(strings.Join(lists, ","), ",") {
+		name = strings.TrimSpace(name)
+		if name != "" && !slices.Contains(headerNames[first:end], http.CanonicalHeaderKey(name)) {
+			kept = append(kept, name)
+		}
+	}
+	if len(kept) == 0 {
+		delete(h, "Trailer")
+		return
+	}
+	h["Trailer"] = []string{strings.Join(kept, ", ")}
+}
+
+// trailerNames are the names under which a handler sets trailers that it has not announced.
+var trailerNames = func() (names [headerCount]string) {
+	for i, name := range headerNames {
+		names[i] = http.TrailerPrefix + name
+	}
+	return names
+}()
+
+// removeTrailers removes trailers of our names that were not announced. It is called when the
+// response is written.
+func (v *headerValues) removeTrailers(h http.Header) {
+	first, end := v.names()
+	for _, name := range trailerNames[first:end] {
+		delete(h, name)
+	}
+}
+
+// Interface guard.
+var _ io.ReaderFrom = (*responseWriter)(nil)

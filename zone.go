@@ -8,67 +8,67 @@ import (
 	"sync/atomic"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
 	"github.com/fleetlimit/fleetlimit/internal/glob"
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A zone is a Zone of a configuration, compiled: what can be settled when the configuration loads is settled.
+// A zone is a Zone of the configuration, compiled.
 type zone struct {
 	*zoneState
-	legacy   bool // spelled in the syntax of caddy-ratelimit
+	legacy   bool // in the syntax of caddy-ratelimit
 	matchers caddyhttp.MatcherSets
-	key      *template
+	key      *keytemplate.Template
 	missing  missingKey
 
-	ambiguousIsMissing bool      // instead of an error
-	cookieKey          *template // counts requests with an ambiguous cookie
+	ambiguousIsMissing bool                  // else it is an error
+	cookieKey          *keytemplate.Template // counts requests with an ambiguous cookie
 
 	allow     glob.Set
 	deny      glob.Set
 	tiers     *tierFinder     // nil: no tiers
-	endpoints []endpointRules // of the endpoints in written order, and of the zone itself at the end
+	endpoints []endpointRules // in configured order; the last is the rest of the zone
 
-	auth []string // the placeholders of authentication that key and tier read
+	auth []string // the placeholders of authentication in key and tier
 
-	warned     atomic.Bool // of a missing key
-	warnedAuth atomic.Bool // of authentication that comes later
+	warned     atomic.Bool // about a missing key
+	warnedAuth atomic.Bool // about authentication after this handler
 }
 
-// missingKey says what to do with a request whose key is missing.
+// missingKey decides what happens to a request whose key is missing.
 type missingKey struct {
 	action missingAction
-	key    *template // for the actions that count
+	key    *keytemplate.Template // for missingDefault and missingCount
 }
 
 type missingAction uint8
 
 const (
-	missingDefault missingAction = iota // count it by the client's address, as nothing else is said, and warn
+	missingDefault missingAction = iota // count it by the client's address and warn
 	missingCount                        // count it by another key
 	missingSkip                         // leave it out of the zone
 	missingDeny                         // answer 403
 )
 
-// clientIP is the placeholder for the client's address as Caddy determines it.
+// clientIP is the placeholder of the client's address as Caddy determines it.
 const clientIP = "{http.vars.client_ip}"
 
-// newZone compiles config into rules that hold handle. Its matchers and state are the caller's to set.
+// newZone compiles config into rules that hold handle. The caller sets matchers and zoneState.
 func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, error) {
-	legacy := config.legacy()
-	if err := validateZoneName(name, legacy); err != nil {
-		return nil, err
-	}
-	if legacy {
-		var err error
+	z := &zone{legacy: config.legacy()}
+	var err error
+	if z.legacy {
 		if config, err = fromLegacy(config); err != nil {
 			return nil, err
 		}
-	} else if config.Key == "" {
-		return nil, fmt.Errorf("has no key: say what to count, such as \"key\": %q", clientIP)
+	} else if err := validateZoneName(name); err != nil {
+		return nil, err
 	}
-	z := &zone{legacy: legacy}
-	var err error
-	if err = z.compileKeys(config, legacy && config.OnMissingKey == ""); err != nil {
+	if config.Key == "" && !z.legacy {
+		return nil, fmt.Errorf("no key: use `key`, such as %s", clientIP)
+	}
+	if err = z.compileKeys(config); err != nil {
 		return nil, err
 	}
 	if z.allow, err = glob.Parse(config.AllowKeys); err != nil {
@@ -80,104 +80,122 @@ func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, e
 	if z.tiers, err = newTierFinder(config.Tier, app.Tiers); err != nil {
 		return nil, fmt.Errorf("tier: %w", err)
 	}
-	if z.endpoints, err = compileEndpoints(name, config, z.tiers, app, handle); err != nil {
+	b := ruleBuilder{app: app, handle: handle, name: name, zone: config, tiers: z.tiers}
+	if z.endpoints, err = b.endpoints(); err != nil {
 		return nil, err
 	}
-	z.auth = slices.DeleteFunc(append(z.key.placeholders(), z.tiers.placeholders()...), func(p string) bool {
-		return !strings.HasPrefix(p, "http.auth.")
-	})
+	placeholders := z.key.Placeholders()
+	if z.tiers != nil && z.tiers.placeholder != nil {
+		placeholders = append(placeholders, z.tiers.placeholder.Name)
+	}
+	z.auth = slices.DeleteFunc(placeholders, func(p string) bool { return !strings.HasPrefix(p, "http.auth.") })
 	return z, nil
 }
 
-// compileKeys compiles the templates of the key and of its substitute.
-//
-// lenient keys are what the replacer makes of them, as in caddy-ratelimit: nothing about them is ever missing.
-func (z *zone) compileKeys(config *Zone, lenient bool) error {
-	o := templateOptions{ipv4Bits: 32, ipv6Bits: 64, space: spaceKey, lenient: lenient}
+// compileKeys compiles the template of the key and its substitutes.
+func (z *zone) compileKeys(config *Zone) (err error) {
+	o := keytemplate.Options{IPv4Prefix: 32, IPv6Prefix: 64, Lenient: z.legacy && config.OnMissingKey == ""}
 	if z.legacy {
-		o.ipv6Bits = 128
+		o.IPv6Prefix = 128
 	}
 	if p := config.IPv4Prefix; p != nil {
-		if *p < 0 || *p > 32 {
-			return fmt.Errorf("ipv4_prefix is %d: say 0 to 32", *p)
-		}
-		o.ipv4Bits, o.maskAll = *p, true
+		o.IPv4Prefix, o.MaskAll = *p, true
 	}
 	if p := config.IPv6Prefix; p != nil {
-		if *p < 0 || *p > 128 {
-			return fmt.Errorf("ipv6_prefix is %d: say 0 to 128", *p)
-		}
-		o.ipv6Bits, o.maskAll = *p, true
+		o.IPv6Prefix, o.MaskAll = *p, true
 	}
-	var err error
-	if z.key, err = newTemplate(config.Key, o); err != nil {
+	if z.key, err = keytemplate.Parse(config.Key, o); err != nil {
 		return fmt.Errorf("key: %w", err)
 	}
-	if err := z.compileAmbiguous(config.OnAmbiguousKey, o); err != nil {
+	// An ambiguous cookie counts by the client's address even if requests without a key are skipped or
+	// denied: browsers send such cookies, and the upstream may read a session from them.
+	o.Substitute, o.Lenient = true, false
+	if z.cookieKey, err = keytemplate.Parse(clientIP, o); err != nil {
 		return err
 	}
+	isMissing, err := parseOnAmbiguousKey(config.OnAmbiguousKey)
+	if err != nil {
+		return err
+	}
+	z.ambiguousIsMissing = isMissing || z.legacy
 	switch config.OnMissingKey {
+	case "":
+		z.missing = missingKey{missingDefault, z.cookieKey}
 	case "skip":
 		z.missing.action = missingSkip
-		return nil
 	case "deny":
 		z.missing.action = missingDeny
-		return nil
-	case "":
-		z.missing.key = z.cookieKey
-		return nil
-	}
-	z.missing.action = missingCount
-	o.space, o.lenient = spaceMissing, false
-	if z.missing.key, err = newTemplate(config.OnMissingKey, o); err != nil {
-		return fmt.Errorf("on_missing_key: %w", err)
+	default:
+		z.missing.action = missingCount
+		if z.missing.key, err = keytemplate.Parse(config.OnMissingKey, o); err != nil {
+			return fmt.Errorf("on_missing_key: %w", err)
+		}
 	}
 	return nil
 }
 
-// compileAmbiguous compiles what to do with ambiguous keys. Those of cookies always count by the client's address, also
-// where requests without a key are left out or turned away: browsers send them, and the upstream may read a session.
-func (z *zone) compileAmbiguous(action string, o templateOptions) (err error) {
+func parseOnAmbiguousKey(action string) (isMissing bool, err error) {
 	switch action {
 	case "", "reject":
-		z.ambiguousIsMissing = z.legacy
+		return false, nil
 	case "missing":
-		z.ambiguousIsMissing = true
-	default:
-		return fmt.Errorf("on_ambiguous_key is %q: use reject or missing", action)
+		return true, nil
 	}
-	o.space, o.lenient = spaceMissing, false
-	z.cookieKey, err = newTemplate(clientIP, o)
-	return err
+	return false, fmt.Errorf("on_ambiguous_key is %q: use reject or missing", action)
 }
 
-// checkAmbiguous counts a request in which what, the key, tier or cost, is ambiguous. It returns the error that answers
-// the request unless an ambiguous value counts as a missing one.
-func (z *zone) checkAmbiguous(what string, has presence) error {
-	if has < ambiguousCookie {
+// checkAmbiguous counts a request in which what, the key, tier or cost, is ambiguous. It returns
+// the error that answers the request, unless an ambiguous value counts as a missing one.
+func (z *zone) checkAmbiguous(what string, presence keytemplate.Presence) error {
+	if presence < keytemplate.AmbiguousCookie {
 		return nil
 	}
 	z.counters.ambiguous.Add(1)
-	if has == ambiguousCookie || z.ambiguousIsMissing {
+	if presence == keytemplate.AmbiguousCookie || z.ambiguousIsMissing {
 		return nil
 	}
-	return caddyhttp.Error(http.StatusBadRequest, fmt.Errorf("the %s of zone %q is ambiguous: send its header or query "+
+	return caddyhttp.Error(http.StatusBadRequest, fmt.Errorf("the %s of zone %q is ambiguous: use its header or query "+
 		"parameter once, in its own spelling", what, z.name))
 }
 
-// validateZoneName refuses what would not fit into headers and paths. Zones in the syntax of caddy-ratelimit may have any
-// name, as there.
-func validateZoneName(name string, legacy bool) error {
-	if legacy {
-		return nil
-	}
-	ok := len(name) >= 1 && len(name) <= 64
-	for i := range len(name) {
-		c := name[i]
-		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_.-", c) >= 0)
-	}
-	if !ok {
+// validateZoneName refuses names that do not fit into headers and paths. Zones in the syntax of
+// caddy-ratelimit may have any name.
+func validateZoneName(name string) error {
+	const valid = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+	if name == "" || len(name) > 64 || strings.Trim(name, valid) != "" {
 		return fmt.Errorf("the name is not valid: use 1 to 64 of the characters A-Z, a-z, 0-9, _, . and -")
 	}
 	return nil
+}
+
+// legacy reports whether z is in the syntax of caddy-ratelimit.
+func (z *Zone) legacy() bool { return z.Window != 0 || z.MaxEvents != 0 }
+
+// fromLegacy returns a zone in the syntax of caddy-ratelimit in this package's own: a sliding
+// window log that counts requests without a key together, by whole IPv6 addresses.
+func fromLegacy(z *Zone) (*Zone, error) {
+	switch {
+	case z.Limit != nil:
+		return nil, fmt.Errorf("both `limit` and `window` with `max_events`: use only `limit`")
+	case z.Window <= 0:
+		return nil, fmt.Errorf("max_events without a window: use \"window\": \"1m\", or `limit`")
+	case z.MaxEvents < 0:
+		return nil, fmt.Errorf("max_events is %d: use 0 to block, or more", z.MaxEvents)
+	case z.OnAmbiguousKey != "", z.Algorithm != nil, z.Tier != nil, len(z.Endpoints) > 0, z.Cost != nil,
+		z.Consistency != Consistency{}:
+		return nil, fmt.Errorf("a zone with `window` has no on_ambiguous_key, algorithm, tier, endpoint, cost, mode or " +
+			"max_overshoot, as in caddy-ratelimit: use `limit` instead of `window` and `max_events`")
+	}
+	nilIfZero := func(prefix *int) *int {
+		if prefix != nil && *prefix == 0 {
+			return nil
+		}
+		return prefix
+	}
+	c := *z
+	c.Window, c.MaxEvents = 0, 0
+	c.Limit = &Limit{Events: z.MaxEvents, Window: z.Window, Block: z.MaxEvents == 0}
+	c.Algorithm = &Algorithm{Name: "sliding_window_log"}
+	c.IPv4Prefix, c.IPv6Prefix = nilIfZero(z.IPv4Prefix), nilIfZero(z.IPv6Prefix)
+	return &c, nil
 }

@@ -1,8 +1,10 @@
--- The fixed window: the events of the current window of window_N µs; windows are aligned to the epoch.
+-- The fixed window: the events of the current window of window_N µs. Windows are aligned to the
+-- epoch.
 --
--- value, 19 bytes: expiry 3; end of the window 4, as µs since the unit of time that ends with the expiry began; the instant of
---   the newest write 7; used 5. While leases are out, 3 more: so many µs after that write the last of them ends
--- reply: end of the window, used, the end of the last lease
+-- value, 19 bytes: expiry 3; end of the window 4, in µs since the start of the unit before the
+--   expiry; instant of the newest write 7; used 5. While leases are open, 3 more: the expiry of the
+--   last one, in µs since that write
+-- reply: end of the window; used; the expiry of the last lease
 
 ---- read
 local ends_N, used_N, leased_N = 0, 0, 0
@@ -13,20 +15,15 @@ if VALUE and (#VALUE == 19 or #VALUE == 22) then
   leased_N = #VALUE == 22 and written_N + struct.unpack('>I3', VALUE, 20) or 0
 end
 
----- void
+---- clear
 ends_N, used_N, leased_N = 0, 0, 0
 
 ---- advance
-if now < written_N - LATE then
-  at_N, changed_N = now, true
-else
-  at_N = math.max(now, written_N)
-end
-if at_N >= ends_N then
-  used_N = 0
-end
+at_N = math.max(now, written_N)
+if now < written_N - LATE then at_N, changed_N = now, true end
+if at_N >= ends_N then used_N = 0 end
 if ends_N % window_N ~= 0 or at_N >= ends_N or at_N < ends_N - window_N then
-  -- what is used goes along into a window of another length, or that of a clock that was set back
+  -- A window of another length, or of a clock that was set back, keeps what is used.
   changed_N = changed_N or used_N > 0
   ends_N = at_N - at_N % window_N + window_N
 end
@@ -39,21 +36,17 @@ left_N = capacity_N - used_N
 ---- consume
 used_N = used_N + n
 
----- lend
-used_N = used_N + n
+---- grant
+<consume>
 leased_N = math.min(ends_N, at_N + LEASE)
 
 ---- refund
-if taken >= ends_N - window_N and taken < ends_N then
-  used_N = math.max(0, used_N - n)
-end
+if taken >= ends_N - window_N and taken < ends_N then used_N = math.max(0, used_N - n) end
 
----- raise
-if n > used_N then
-  used_N = n
-end
+---- restore
+used_N = math.max(used_N, n)
 
----- until
+---- reset
 reset = used_N > 0 and ends_N or at_N
 
 ---- save
@@ -61,9 +54,7 @@ reset = ends_N
 if used_N > 0 or VALUE and ends_N > now then
   local unit = expiry(reset)
   value = struct.pack('>I3I4I7I5', unit, ends_N - (unit - 1) * UNIT, at_N, used_N)
-  if leased_N > at_N then
-    value = value .. struct.pack('>I3', leased_N - at_N)
-  end
+  if leased_N > at_N then value = value .. struct.pack('>I3', leased_N - at_N) end
 end
 
 ---- reply

@@ -11,7 +11,8 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// TestScriptsCompile has Redis compile scripts of one and of as many rules as there can be, of each algorithm and of all.
+// TestScriptsCompile has Redis compile scripts for one rule and for MaxRules rules, of each
+// algorithm and of all.
 func TestScriptsCompile(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	var lists [][]limiter.Kind
@@ -42,7 +43,7 @@ func TestScriptsCompile(t *testing.T) {
 	}
 }
 
-// TestMuldiv compares products that do not fit into a double with what 128 bits say.
+// TestMuldiv includes products that do not fit into a double.
 func TestMuldiv(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	for _, test := range []struct{ a, b, c, quotient, rest int64 }{
@@ -53,7 +54,7 @@ func TestMuldiv(t *testing.T) {
 		{1 << 26, 1 << 26, 1<<26 + 1, 1<<26 - 1, 1},
 		{1 << 27, 1 << 26, 1<<26 + 1, 1<<27 - 2, 2},
 	} {
-		got, err := redis.Eval(t.Context(), wide+"local q, r = muldiv(tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]))\n"+
+		got, err := redis.Eval(t.Context(), read("muldiv.lua")+"local q, r = muldiv(tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]))\n"+
 			"return string.format('%.0f %.0f', q, r)", nil, test.a, test.b, test.c).Text()
 		if err != nil {
 			t.Fatal(err)

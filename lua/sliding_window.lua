@@ -1,129 +1,96 @@
--- The sliding window counter: counts of the current sub-window of p_N µs and the q_N before it, the oldest of which is weighed
--- by the part of it that is still in the window.
+-- The sliding window counter: the counts of the current sub-window of p_N µs and the q_N before it.
+-- The oldest count is weighed by the part of its sub-window that is still in the window.
 --
--- value, 12 bytes and the counts: expiry 3; the instant of the newest write 7, which is in the current sub-window; 1 while
---   leases are out and 15 bits that tell the length of the sub-windows from others, 2; the counts, newest first, in as many bytes
---   each as the largest takes. While leases are out, 3 more: so many µs after that write the last of them ends
--- reply: start of the current sub-window, the list of the counts, the end of the last lease
+-- value, 12 bytes and the counts: expiry 3; instant of the newest write 7, in the current
+--   sub-window; 1 bit while leases are open, and 15 bits that identify the length of the
+--   sub-windows; the counts, newest first, each in the bytes of the largest. While leases are
+--   open, 3 more: the expiry of the last one, in µs since that write
+-- reply: start of the current sub-window; the list of the counts; the expiry of the last lease
 
 ---- read
 local p_N, q_N = tonumber(ARGV[7 * N]), tonumber(ARGV[7 * N + 1])
 local counts_N, start_N, leased_N = {}, nil, 0
-for i = 1, q_N + 1 do
-  counts_N[i] = 0
-end
+for i = 1, q_N + 1 do counts_N[i] = 0 end
 if VALUE then
   local head = #VALUE >= 12 and struct.unpack('>I2', VALUE, 11) or 0
-  local out = head >= 32768
-  local width = (#VALUE - (out and 15 or 12)) / (q_N + 1)
+  local leases = head >= 32768
+  local width = (#VALUE - (leases and 15 or 12)) / (q_N + 1)
   if width >= 1 and width <= 5 and width % 1 == 0 then
-    local parts = {struct.unpack('>I3I7I2' .. string.rep('I' .. width, q_N + 1), VALUE)} -- counts from the fourth on
-    written_N = parts[2]
+    written_N = struct.unpack('>I7', VALUE, 4)
+    local stored_counts = {struct.unpack('>' .. string.rep('I' .. width, q_N + 1), VALUE, 13)}
     if head % 32768 == lengthOf(p_N) then
       start_N = written_N - written_N % p_N
-      for i = 1, q_N + 1 do
-        counts_N[i] = parts[3 + i]
-      end
-    else -- the limit was changed: what has not passed goes along into the current sub-window
+      for i = 1, q_N + 1 do counts_N[i] = stored_counts[i] end
+    else -- under another limit, what has not passed counts in the current sub-window
       changed_N = true
       if now < written_N + (q_N + 1) * 2 ^ math.floor(head % 32768 / 512) then
-        for i = 1, q_N + 1 do
-          counts_N[1] = counts_N[1] + parts[3 + i]
-        end
+        for i = 1, q_N + 1 do counts_N[1] = counts_N[1] + stored_counts[i] end
       end
     end
-    leased_N = out and written_N + struct.unpack('>I3', VALUE, #VALUE - 2) or 0
+    leased_N = leases and written_N + struct.unpack('>I3', VALUE, #VALUE - 2) or 0
   end
 end
 
----- void
+---- clear
 start_N, leased_N, changed_N = nil, 0, false
-for i = 1, q_N + 1 do
-  counts_N[i] = 0
-end
+for i = 1, q_N + 1 do counts_N[i] = 0 end
 
 ---- advance
 do
   local back = now < written_N - LATE
-  if back and start_N then -- what was used when that was written goes along into the current sub-window
+  if back and start_N then -- what was used at that write counts in the current sub-window
     at_N = written_N
     <left>
+    for i = 1, q_N + 1 do counts_N[i] = 0 end
     counts_N[1], start_N = capacity_N - left_N, nil
-    for i = 2, q_N + 1 do
-      counts_N[i] = 0
-    end
   end
-  changed_N = changed_N or back
-  at_N = back and now or math.max(now, written_N)
-  local start = at_N - at_N % p_N
-  local passed = start_N and (start - start_N) / p_N or 0
+  changed_N, at_N = changed_N or back, back and now or math.max(now, written_N)
+  local passed = start_N and (at_N - at_N % p_N - start_N) / p_N or 0
   if passed > 0 then
-    for i = q_N + 1, 1, -1 do
-      counts_N[i] = counts_N[i - passed] or 0
-    end
+    for i = q_N + 1, 1, -1 do counts_N[i] = counts_N[i - passed] or 0 end
   end
-  start_N = start
-  leased_N = leased_N > written_N and math.min(leased_N, at_N + LEASE) or 0
+  start_N = at_N - at_N % p_N
 end
+leased_N = leased_N > written_N and math.min(leased_N, at_N + LEASE) or 0
 <left>
 
 ---- left
 do
   local weighed, rest = muldiv(counts_N[q_N + 1], p_N - (at_N - start_N), p_N)
-  if rest > 0 then
-    weighed = weighed + 1
-  end
-  left_N = capacity_N - weighed
-  for i = 1, q_N do
-    left_N = left_N - counts_N[i]
-  end
+  left_N = capacity_N - weighed - (rest > 0 and 1 or 0)
+  for i = 1, q_N do left_N = left_N - counts_N[i] end
 end
 
 ---- consume
 counts_N[1] = counts_N[1] + n
 
----- lend
-counts_N[1] = counts_N[1] + n
+---- grant
+<consume>
 leased_N = math.min(start_N + p_N, at_N + LEASE)
 
 ---- refund
 do
   local age = math.floor((start_N - taken + p_N - 1) / p_N) + 1
-  if counts_N[age] then
-    counts_N[age] = math.max(0, counts_N[age] - n)
-  end
+  if counts_N[age] then counts_N[age] = math.max(0, counts_N[age] - n) end
 end
 
----- raise
-n = n - (capacity_N - left_N)
-if n > 0 then
-  counts_N[1] = counts_N[1] + n
-end
+---- restore
+counts_N[1] = counts_N[1] + math.max(0, n - (capacity_N - left_N))
 
----- until
+---- reset
 reset = 0
 for i = q_N + 1, 1, -1 do
-  if counts_N[i] > 0 then
-    reset = start_N + (q_N + 2 - i) * p_N
-  end
+  if counts_N[i] > 0 then reset = start_N + (q_N + 2 - i) * p_N end
 end
 
 ---- save
-<until>
+<reset>
 if reset > 0 or expires(VALUE) * UNIT > now then
-  local most, width = 0, 1
-  for i = 1, q_N + 1 do
-    most = math.max(most, counts_N[i])
-  end
-  while most >= 256 ^ width do
-    width = width + 1
-  end
-  local out = leased_N > at_N
+  local most, width, leases = math.max(unpack(counts_N)), 1, leased_N > at_N
+  while most >= 256 ^ width do width = width + 1 end
   value = struct.pack('>I3I7I2' .. string.rep('I' .. width, q_N + 1), expiry(reset, VALUE), at_N,
-    lengthOf(p_N) + (out and 32768 or 0), unpack(counts_N))
-  if out then
-    value = value .. struct.pack('>I3', leased_N - at_N)
-  end
+    lengthOf(p_N) + (leases and 32768 or 0), unpack(counts_N))
+  if leases then value = value .. struct.pack('>I3', leased_N - at_N) end
 end
 
 ---- reply

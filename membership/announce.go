@@ -3,21 +3,21 @@ package membership
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"os"
 	"time"
-
-	redis "github.com/redis/go-redis/v9"
 
 	"github.com/fleetlimit/fleetlimit/lua"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-var announceScript = redis.NewScript(lua.Announce())
+var announceScript = redisconn.NewScript(lua.Announce())
 
-// keys returns the pairs of keys that nodes announce themselves under, as announce.lua has them. What is between the braces
-// puts the pairs into slots 15495, 3300 and 7365 of 16384: on a cluster whose slots are spread evenly, into those of three
-// primaries. They are not the keys of counts, which end with the brace, or after it with the number of a rule.
+// keys returns the pairs of keys for announcements: see announce.lua. Their hash tags are in slots
+// 15495, 3300 and 7365 of 16384, which belong to three primaries of a cluster whose slots are
+// spread evenly. They differ from the keys of counts, which end with the brace or with the number
+// of a rule.
 func keys(prefix string) (pairs [][]string) {
 	for _, tag := range []string{"a", "b", "c"} {
 		pairs = append(pairs, []string{prefix + ":{" + tag + "}:nodes", prefix + ":{" + tag + "}:zones"})
@@ -25,7 +25,7 @@ func keys(prefix string) (pairs [][]string) {
 	return pairs
 }
 
-// nodeName returns a name that tells an operator which host it is, and this process from all others.
+// nodeName returns a unique name of this process, in which an operator recognises the host.
 func nodeName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -34,54 +34,59 @@ func nodeName() string {
 	return fmt.Sprintf("%s/%d/%s", host, os.Getpid(), rand.Text()[:6])
 }
 
-// announce says how zones are defined here, hears how many nodes there are, and reports who defines zones otherwise. A node
-// that has no zones any longer is gone for the others. Without Redis nothing is heard: the next announcement will do.
+// announce announces this node and its zones, updates the number of nodes, and reports mismatches.
+// A node without zones withdraws. When Redis does not answer, the next announcement makes up for
+// it.
 func (m *Member) announce(ctx context.Context, now time.Time) {
-	zones := m.zones()
+	m.mu.Lock()
+	zones := m.currentLocked().zones
+	m.mu.Unlock()
 	if len(zones) == 0 {
 		m.withdraw(ctx)
 		return
 	}
-	mine := digests(zones)
-	says, before := encode(mine), m.said
-	if says != before {
-		m.said, m.heard = says, nil
+	own := digests(zones)
+	encoded, _ := json.Marshal(own) // which cannot fail, and equal digests are equal texts
+	text, before := string(encoded), m.announced
+	if text != before {
+		m.announced, m.mismatches = text, nil
 	}
-	counts, others := m.say(ctx, says, before)
-	m.census = m.census.count(now, counts, len(counts) == len(m.keys))
-	m.alive.Store(int64(m.census.nodes))
+	counts, others := m.exchange(ctx, text, before)
+	m.nodeCount = m.nodeCount.update(now, counts, len(counts) == len(m.keys))
+	m.alive.Store(int64(m.nodeCount.nodes))
 	if len(counts) > 0 {
-		m.presence = m.presence.announced(now)
+		m.liveness = m.liveness.announced(now)
 	}
-	m.settled.Store(m.presence.settled(now))
+	m.settled.Store(m.liveness.settled(now))
 	if len(counts) == 0 {
 		return
 	}
 	var news []Mismatch
-	m.heard, news = m.heard.hear(mine, others)
-	for _, d := range news {
-		m.report(d)
+	m.mismatches, news = m.mismatches.update(own, others)
+	for _, mismatch := range news {
+		m.report(mismatch)
 	}
 }
 
-// withdraw takes back what this node has announced.
+// withdraw removes the announcement of this node.
 func (m *Member) withdraw(ctx context.Context) {
-	if m.said == "" {
+	if m.announced == "" {
 		return
 	}
-	before := m.said
-	m.said, m.heard, m.presence, m.census = "", nil, liveness{}, m.census.paused()
+	before := m.announced
+	m.announced, m.mismatches, m.liveness = "", nil, liveness{}
+	m.nodeCount = nodeCount{nodes: m.nodeCount.nodes} // what other nodes do from now on is unknown
 	m.settled.Store(false)
-	m.say(ctx, "", before)
+	m.exchange(ctx, "", before)
 }
 
-// say runs announce.lua for each pair of keys. It returns the number of nodes by each reply, and by all that is said
-// otherwise the name of a node that says so.
-func (m *Member) say(ctx context.Context, says, before string) (counts []int, others map[string]string) {
+// exchange runs announce.lua for each pair of keys. It returns the number of nodes in each reply,
+// and by each different announcement the name of a node that made it.
+func (m *Member) exchange(ctx context.Context, text, before string) (counts []int, others map[string]string) {
 	calls := make([]*redisconn.Call, len(m.keys))
 	for i, pair := range m.keys {
 		calls[i] = &redisconn.Call{
-			Script: announceScript, Keys: pair, Args: []any{"", m.name, says, before, ExpireAfter.Microseconds()},
+			Script: announceScript, Keys: pair, Args: []any{"", m.name, text, before, ExpireAfter.Microseconds()},
 		}
 	}
 	m.do(ctx, calls...)

@@ -12,17 +12,18 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// A fakeRedis answers announcements with a number of nodes, or not at all.
+// A fakeRedis answers announcements with a number of nodes, or not at all. It takes the place of a
+// server because the test runs in a bubble.
 type fakeRedis struct {
-	mu    sync.Mutex // guards what follows
-	nodes int64      // 0: it is down
-	said  []string   // of each announcement
+	mu        sync.Mutex // guards the fields below
+	nodes     int64      // 0: it is down
+	announced []string   // the text of each announcement
 }
 
 func (f *fakeRedis) do(_ context.Context, calls ...*redisconn.Call) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.said = append(f.said, calls[0].Args[2].(string))
+	f.announced = append(f.announced, calls[0].Args[2].(string))
 	for _, c := range calls {
 		if c.Reply = []any{f.nodes}; f.nodes == 0 {
 			c.Reply, c.Err = nil, errors.New("down")
@@ -37,15 +38,15 @@ func (f *fakeRedis) set(nodes int64) {
 	f.nodes = nodes
 }
 
-// heard returns what was said in each announcement.
-func (f *fakeRedis) heard() []string {
+// texts returns the text of each announcement.
+func (f *fakeRedis) texts() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Clone(f.said)
+	return slices.Clone(f.announced)
 }
 
-// TestLoop has a member take part, lose Redis, and take part no longer.
-func TestLoop(t *testing.T) {
+// TestMemberLifecycle has a member announce zones, lose Redis, and remove its zones.
+func TestMemberLifecycle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		redis := &fakeRedis{nodes: 20}
 		m := newMember(redis.do, "rl", "a", func(Mismatch) {})
@@ -53,7 +54,7 @@ func TestLoop(t *testing.T) {
 		expect := func(when string, announcements, nodes int, settled bool) {
 			t.Helper()
 			synctest.Wait()
-			if n := len(redis.heard()); n != announcements || m.Nodes() != nodes || m.Settled() != settled {
+			if n := len(redis.texts()); n != announcements || m.Nodes() != nodes || m.Settled() != settled {
 				t.Errorf("%s: announcements = %d, nodes = %d, settled = %t; want %d, %d, %t",
 					when, n, m.Nodes(), m.Settled(), announcements, nodes, settled)
 			}
@@ -72,14 +73,14 @@ func TestLoop(t *testing.T) {
 		time.Sleep(Interval)
 		expect("Redis does not answer", 4, 20, true)
 		time.Sleep(Interval)
-		expect("the others may forget this node before it tries again", 5, 20, false)
+		expect("this node may expire for the others before it tries again", 5, 20, false)
 		redis.set(3)
 		time.Sleep(Interval)
-		expect("Redis is back and has forgotten it: it starts anew, and the number is doubted", 6, 20, false)
+		expect("Redis is back and it has expired there: it starts again, and the number does not fall yet", 6, 20, false)
 		time.Sleep(2 * Interval)
-		expect("fewer were heard of for 10 s", 8, 20, true)
+		expect("fewer were announced for 10 s", 8, 20, true)
 		time.Sleep(Interval)
-		expect("fewer were heard of for 15 s", 9, 3, true)
+		expect("fewer were announced for 15 s", 9, 3, true)
 
 		m.Define("second", map[string]string{"user": "10/s"}, 0)
 		expect("a reload starts", 10, 3, true)
@@ -87,17 +88,17 @@ func TestLoop(t *testing.T) {
 		expect("a reload ends", 11, 3, true)
 		m.Undefine("second")
 		expect("it has no zones any more", 12, 3, false)
-		if said := redis.heard()[11]; said != "" {
-			t.Errorf("said at the end = %q, want nothing", said)
+		if text := redis.texts()[11]; text != "" {
+			t.Errorf("last announcement = %q, want none", text)
 		}
 		time.Sleep(time.Minute)
 		expect("a minute later", 12, 3, false)
 		m.Leave()
-		expect("it leaves, as it had done before", 12, 3, false)
+		expect("it leaves, after it had withdrawn", 12, 3, false)
 	})
 }
 
-// TestFixedNumberOfNodes changes it by reloads, the second of which does not start.
+// TestFixedNumberOfNodes changes the number by reloads, one of which fails.
 func TestFixedNumberOfNodes(t *testing.T) {
 	m := newMember((&fakeRedis{nodes: 4}).do, "rl", "a", func(Mismatch) {})
 	zones := map[string]string{"user": "10/s"}
@@ -109,16 +110,16 @@ func TestFixedNumberOfNodes(t *testing.T) {
 		}
 	}
 	m.Define(1, zones, 0)
-	check("as they are counted", 4)
+	check("when counted", 4)
 	m.Define(2, zones, 50)
-	check("as they are fixed", 50)
+	check("when fixed", 50)
 	m.Undefine(1)
 	check("after the reload", 50)
 	m.Define(3, zones, 0)
-	check("by a configuration that does not start", 4)
+	check("by a configuration that fails to start", 4)
 	m.Undefine(3)
 	check("after that has failed", 50)
 	m.Define(4, zones, 0)
 	m.Undefine(2)
-	check("as they are counted again", 4)
+	check("when counted again", 4)
 }

@@ -1,14 +1,17 @@
-// Package membership lets the nodes that share counts in Redis know of each other. A node announces itself every few seconds and
-// says how it defines its zones. So it hears how many nodes there are, and which define a zone differently: counts of one
-// name that mean different things would be mixed, or kept apart, without anybody noticing.
+// Package membership lets the nodes that share counts in Redis know of each other.
 //
-// Announcements go to three keys in slots of a cluster that are far apart, so that the nodes still know of each other while
-// one primary is gone.
+// Each node announces itself every few seconds, with a digest of each of its zones. So it learns
+// how many nodes are alive, and which of them define a zone differently. Without a warning, counts
+// of one name with two meanings would be mixed or kept apart in silence.
+//
+// Announcements go to three keys in distant slots of a cluster, so that nodes still know of each
+// other while one primary is down.
 package membership
 
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,52 +23,54 @@ const (
 	// Interval is the time between two announcements of a node.
 	Interval = 5 * time.Second
 
-	// Silence is how long a node is believed to be alive after its last announcement.
+	// ExpireAfter is how long a node counts as alive after its last announcement.
 	ExpireAfter = 3 * Interval
 )
 
-// A Mismatch is a zone that other nodes define otherwise than this one.
+// A Mismatch is a zone that other nodes define differently.
 type Mismatch struct {
 	Zone string
 	Node string // one of the others
 }
 
-// A Member is the part that this node takes in the fleet. Use [Join].
+// A Member is this node's membership in the fleet. Use [Join].
 type Member struct {
-	do     func(context.Context, ...*redisconn.Call) // asks Redis
-	keys   [][]string                                // of each call
+	do     func(context.Context, ...*redisconn.Call)
+	keys   [][]string // of each call
 	name   string
 	report func(Mismatch)
 
-	// Read on the paths of requests.
-	alive   atomic.Int64 // as census has it; 0: nothing was heard yet
+	// Requests read these.
+	alive   atomic.Int64 // as nodeCount has it; 0: Redis has not answered yet
 	fixed   atomic.Int64 // 0: the nodes are counted
 	settled atomic.Bool
 
 	mu      sync.Mutex
 	defined []definitions // by owner; the last ones are announced
 
-	// Of the loop:
-	said     string // in the last announcement; nothing before the first
-	heard    mismatches
-	presence liveness
-	census   nodeCount
+	// The following fields belong to the loop.
+	announced  string // the last announcement; empty while there is none
+	mismatches mismatches
+	liveness   liveness
+	nodeCount  nodeCount
 
-	wake chan struct{} // says that defined was changed
+	wake chan struct{} // after a change of defined
 	stop context.CancelFunc
 	loop sync.WaitGroup
 }
 
-// definitions are the zones of one owner: by name, a text that two nodes have in common when they define a zone alike.
+// definitions are the zones of one owner, by name. Nodes that define a zone alike have the same
+// text for it.
 type definitions struct {
 	owner any
 	zones map[string]string
 	nodes int
 }
 
-// Join returns a member of the fleet that shares prefix, and starts announcing as soon as there is something to announce.
-// report is called for each difference that has been heard of in two announcements, once for as long as it lasts and the
-// definitions of this node do not change; never by two goroutines at a time. Leave ends the membership.
+// Join returns a member of the fleet that shares prefix. It announces itself while it has zones:
+// see Define. It calls report for each mismatch that two announcements in a row have found. It
+// reports it once, until it is resolved or the definitions of this node change, and never
+// concurrently. Call Leave to end the membership.
 func Join(client *redisconn.Client, prefix string, report func(Mismatch)) *Member {
 	m := newMember(client.Do, prefix, nodeName(), report)
 	m.start()
@@ -83,9 +88,9 @@ func (m *Member) start() {
 	m.loop.Go(func() { m.run(ctx) })
 }
 
-// Nodes returns how many nodes of the fleet are alive, this one included: as many as the definitions fix, else as many as
-// announcements heard of. That number falls a Silence late, see census. Before Redis has answered it is 1, and says nothing: Settled
-// is false then.
+// Nodes returns how many nodes are alive, this one included, or the number that the definitions
+// fix. A counted number falls only after ExpireAfter. It is 1 until Redis has answered; Settled is
+// false until then.
 func (m *Member) Nodes() int {
 	if n := m.fixed.Load(); n > 0 {
 		return int(n)
@@ -93,63 +98,50 @@ func (m *Member) Nodes() int {
 	return int(max(1, m.alive.Load()))
 }
 
-// Settled reports whether this node has announced itself for two intervals, so that all others count it. It is false again
-// when Redis has not heard of this node for so long that the others may be about to forget it, and does not depend on
-// whether the number of nodes is fixed: a node that has just started does not know what it did before.
+// Settled reports whether this node has announced itself for two intervals, so that all others
+// count it. It becomes false when announcements fail for so long that the others may soon forget
+// this node. It does not depend on a fixed number of nodes, because a node that has just started
+// does not know what it did before.
 func (m *Member) Settled() bool { return m.settled.Load() }
 
-// Define announces zones for owner, in place of what was defined before; Undefine takes that back. A node takes part, and is
-// counted, while it has zones. nodes fixes what Nodes returns; 0 has the nodes counted.
+// Define announces zones for owner, and replaces what other owners defined until Undefine. A node
+// is a member, and is counted, while it has zones. nodes fixes what Nodes returns; with 0 the nodes
+// are counted.
 func (m *Member) Define(owner any, zones map[string]string, nodes int) {
-	m.mu.Lock()
-	m.defined = append(m.defined, definitions{owner, maps.Clone(zones), nodes})
-	m.fixLocked()
-	m.mu.Unlock()
-	m.announceSoon()
+	m.change(func() { m.defined = append(m.defined, definitions{owner, maps.Clone(zones), nodes}) })
 }
 
-// Undefine takes back what owner defined. What is announced then is what the last of the others defined.
+// Undefine removes the definitions of owner. Then the node announces the last of the others.
 func (m *Member) Undefine(owner any) {
-	m.mu.Lock()
-	for i, d := range m.defined {
-		if d.owner == owner {
-			m.defined = append(m.defined[:i:i], m.defined[i+1:]...)
-			break
+	m.change(func() {
+		if i := slices.IndexFunc(m.defined, func(d definitions) bool { return d.owner == owner }); i >= 0 {
+			m.defined = slices.Delete(m.defined, i, i+1)
 		}
-	}
-	m.fixLocked()
-	m.mu.Unlock()
-	m.announceSoon()
+	})
 }
 
-// fixLocked takes the number of nodes that is fixed from the definitions. m.mu is held.
-func (m *Member) fixLocked() {
-	fixed := 0
-	if n := len(m.defined); n > 0 {
-		fixed = m.defined[n-1].nodes
-	}
-	m.fixed.Store(int64(fixed))
-}
-
-// zones returns what this node announces.
-func (m *Member) zones() map[string]string {
+// change changes m.defined, and announces that soon.
+func (m *Member) change(apply func()) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.defined) == 0 {
-		return nil
-	}
-	return m.defined[len(m.defined)-1].zones
-}
-
-func (m *Member) announceSoon() {
+	apply()
+	m.fixed.Store(int64(m.currentLocked().nodes))
+	m.mu.Unlock()
 	select {
 	case m.wake <- struct{}{}:
-	default: // it will read what is there by then
+	default: // the loop has not handled the last wake yet
 	}
 }
 
-// Leave ends the membership, and Redis forgets this node at once if it can be reached. It waits for Redis as long as a request
-// would.
+// currentLocked returns the definitions that count. They have no zones when there are none.
+func (m *Member) currentLocked() definitions {
+	if len(m.defined) == 0 {
+		return definitions{}
+	}
+	return m.defined[len(m.defined)-1]
+}
+
+// Leave ends the membership. Redis removes this node at once if it can be reached; Leave waits for
+// it as long as a request would.
 func (m *Member) Leave() {
 	m.stop()
 	m.loop.Wait()

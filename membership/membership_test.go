@@ -11,14 +11,14 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// member returns a member whose loop does not run, so that the test says when it announces.
+// member returns a member whose loop does not run, so that the test decides when it announces.
 func member(t *testing.T, name string, reports *[]Mismatch) *Member {
 	t.Helper()
 	client := newClient(t, redisconn.Options{Addresses: []string{redistest.Shared(t).Addr}})
 	return newMember(client.Do, "rl", name, func(d Mismatch) { *reports = append(*reports, d) })
 }
 
-// newClient returns a client that waits for as long as a machine under load may take.
+// newClient returns a client whose timeout suits a machine under load.
 func newClient(t *testing.T, o redisconn.Options) *redisconn.Client {
 	t.Helper()
 	o.Timeout = 10 * time.Second
@@ -27,12 +27,12 @@ func newClient(t *testing.T, o redisconn.Options) *redisconn.Client {
 	return client
 }
 
-// TestDifferences has two nodes take one configuration after the other: what differs for a moment is not reported, what
-// stays different is, once, by both.
-func TestDifferences(t *testing.T) {
-	var heardByA, heardByB []Mismatch
-	a := member(t, "a", &heardByA)
-	b := member(t, "b", &heardByB)
+// TestMismatchIsReportedOnce has two nodes load one configuration after the other. Both report a
+// mismatch that lasts, once, and none that is gone at once.
+func TestMismatchIsReportedOnce(t *testing.T) {
+	var byA, byB []Mismatch
+	a := member(t, "a", &byA)
+	b := member(t, "b", &byB)
 	round := func() {
 		a.announce(t.Context(), time.Now())
 		b.announce(t.Context(), time.Now())
@@ -45,20 +45,20 @@ func TestDifferences(t *testing.T) {
 	a.Define(2, map[string]string{"user": "20/s", "address": "100/s"}, 0)
 	a.Undefine(1)
 	round()
-	if len(heardByA)+len(heardByB) > 0 {
-		t.Errorf("reports = %v and %v, want none for a difference heard of once", heardByA, heardByB)
+	if len(byA)+len(byB) > 0 {
+		t.Errorf("reports = %v and %v, want none for a mismatch found once", byA, byB)
 	}
 	for range 3 {
 		round()
 	}
-	if want := []Mismatch{{"user", "b"}}; !slices.Equal(heardByA, want) {
-		t.Errorf("reports of a = %v, want %v", heardByA, want)
+	if want := []Mismatch{{"user", "b"}}; !slices.Equal(byA, want) {
+		t.Errorf("reports of a = %v, want %v", byA, want)
 	}
-	if want := []Mismatch{{"user", "a"}}; !slices.Equal(heardByB, want) {
-		t.Errorf("reports of b = %v, want %v", heardByB, want)
+	if want := []Mismatch{{"user", "a"}}; !slices.Equal(byB, want) {
+		t.Errorf("reports of b = %v, want %v", byB, want)
 	}
 
-	heardByA, heardByB = nil, nil
+	byA, byB = nil, nil
 	b.Define(2, map[string]string{"user": "20/s"}, 0)
 	for range 3 {
 		round()
@@ -67,25 +67,26 @@ func TestDifferences(t *testing.T) {
 	for range 3 {
 		round()
 	}
-	if want := []Mismatch{{"user", "a"}}; !slices.Equal(heardByB, want) {
-		t.Errorf("reports of b, back at what it was = %v, want %v", heardByB, want)
+	if want := []Mismatch{{"user", "a"}}; !slices.Equal(byB, want) {
+		t.Errorf("reports of b, with its first zones again = %v, want %v", byB, want)
 	}
-	if want := []Mismatch{{"user", "b"}}; !slices.Equal(heardByA, want) {
-		t.Errorf("reports of a = %v, want %v", heardByA, want)
+	if want := []Mismatch{{"user", "b"}}; !slices.Equal(byA, want) {
+		t.Errorf("reports of a = %v, want %v", byA, want)
 	}
 
-	heardByA = nil
+	byA = nil
 	b.Leave()
 	a.Define(3, map[string]string{"user": "30/s"}, 0)
 	for range 3 {
 		a.announce(t.Context(), time.Now())
 	}
-	if len(heardByA) > 0 {
-		t.Errorf("reports of a = %v, want none after b has left", heardByA)
+	if len(byA) > 0 {
+		t.Errorf("reports of a = %v, want none after b has left", byA)
 	}
 }
 
-// TestJoin runs the loop of a member: what it defines is in Redis soon, under each of the keys, and gone when it leaves.
+// TestJoin checks that what a member defines is in Redis soon, under each of the keys, and removed
+// when it leaves.
 func TestJoin(t *testing.T) {
 	redis := redistest.Shared(t)
 	nodes := func() (n []int64) {

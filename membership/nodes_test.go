@@ -6,11 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/lua"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestNodesAreCounted has nodes come and go.
+// TestNodesAreCounted has nodes join and leave.
 func TestNodesAreCounted(t *testing.T) {
 	var none []Mismatch
 	a, b, c := member(t, "a", &none), member(t, "b", &none), member(t, "c", &none)
@@ -18,7 +19,7 @@ func TestNodesAreCounted(t *testing.T) {
 	now := time.Now() // as the members think
 	expect := func(when string, members []*Member, want int) {
 		t.Helper()
-		for range ExpireAfter/Interval + 2 { // the last one is heard by all, and fewer are heard of for long enough
+		for range ExpireAfter/Interval + 2 { // all hear of the last one, and fewer are announced for long enough
 			now = now.Add(Interval)
 			for _, m := range members {
 				m.announce(t.Context(), now)
@@ -47,8 +48,8 @@ func TestNodesAreCounted(t *testing.T) {
 	}
 }
 
-// TestRedisComesBackEmpty has Redis lose all that the nodes have announced: until they have done so again, none of them believes to be
-// one of few; not even one that has had no zones for a while.
+// TestRedisComesBackEmpty has Redis lose all announcements. The number of nodes does not fall until
+// they have announced themselves again, not even for a node that had no zones for a while.
 func TestRedisComesBackEmpty(t *testing.T) {
 	var none []Mismatch
 	redis := redistest.Shared(t).Client()
@@ -80,12 +81,12 @@ func TestRedisComesBackEmpty(t *testing.T) {
 	}
 }
 
-// TestRollout has three nodes take a new configuration one after the other: what none of them says any longer is gone, so
-// that it cannot be taken for a difference.
-func TestRollout(t *testing.T) {
-	var heard []Mismatch
+// TestRolloutIsNoMismatch has three nodes load a new configuration one after the other. A
+// definition that no node has any more is removed, so that it cannot count as a mismatch.
+func TestRolloutIsNoMismatch(t *testing.T) {
+	var reports []Mismatch
 	redis := redistest.Shared(t).Client()
-	members := []*Member{member(t, "a", &heard), member(t, "b", &heard), member(t, "c", &heard)}
+	members := []*Member{member(t, "a", &reports), member(t, "b", &reports), member(t, "c", &reports)}
 	announce := func(which ...int) {
 		for _, i := range which {
 			members[i].announce(t.Context(), time.Now())
@@ -105,13 +106,13 @@ func TestRollout(t *testing.T) {
 		}
 	}
 	announce(0, 1, 2, 0, 1, 2)
-	if len(heard) > 0 {
-		t.Errorf("reports = %v, want none", heard)
+	if len(reports) > 0 {
+		t.Errorf("reports = %v, want none", reports)
 	}
 }
 
-// TestSilence runs the script by a clock of its own.
-func TestSilence(t *testing.T) {
+// TestSilentNodeExpires runs the script with a clock of its own.
+func TestSilentNodeExpires(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	const second, start = int64(1_000_000), int64(1_767_268_800_000_000)
 	for _, test := range []struct {
@@ -127,7 +128,7 @@ func TestSilence(t *testing.T) {
 		{17 * second, "a", 2},
 		{30*second + 2, "a", 1},
 	} {
-		reply, err := announceScript.Run(t.Context(), redis, keys("rl")[0],
+		reply, err := redis.Eval(t.Context(), lua.Announce(), keys("rl")[0],
 			start+test.at, test.node, "{}", "{}", ExpireAfter.Microseconds()).Slice()
 		if err != nil {
 			t.Fatal(err)
@@ -138,21 +139,22 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestPrimaryGone has a primary hang before two nodes have heard of each other: they do by the other two.
-func TestPrimaryGone(t *testing.T) {
+// TestOnePrimaryHangs has a primary hang before two nodes know of each other. They learn of each
+// other from the other two.
+func TestOnePrimaryHangs(t *testing.T) {
 	cluster := redistest.SharedCluster(t)
 	var primaries []*redistest.Server
 	for _, pair := range keys("rl") {
 		p := cluster.Primary(pair[0])
 		if slices.Contains(primaries, p) {
-			t.Fatalf("%s is on %s, as another one is: want one primary each", pair[0], p.Addr)
+			t.Fatalf("%s is on %s with another key, want one primary each", pair[0], p.Addr)
 		}
 		primaries = append(primaries, p)
 	}
 
 	client := redisconn.New(redisconn.Options{Mode: redisconn.Cluster, Addresses: cluster.Addrs, Timeout: 500 * time.Millisecond})
 	defer client.Close()
-	var heard []Mismatch
+	var reports []Mismatch
 	failed := 0 // calls of the last announcement of a
 	do := func(ctx context.Context, calls ...*redisconn.Call) {
 		client.Do(ctx, calls...)
@@ -163,7 +165,7 @@ func TestPrimaryGone(t *testing.T) {
 			}
 		}
 	}
-	a := newMember(do, "rl", "a", func(d Mismatch) { heard = append(heard, d) })
+	a := newMember(do, "rl", "a", func(d Mismatch) { reports = append(reports, d) })
 	b := newMember(client.Do, "rl", "b", func(Mismatch) {})
 	a.Define(1, map[string]string{"user": "10/s"}, 0)
 	b.Define(1, map[string]string{"user": "20/s"}, 0)
@@ -171,10 +173,10 @@ func TestPrimaryGone(t *testing.T) {
 	b.announce(t.Context(), time.Now())
 	a.announce(t.Context(), time.Now())
 	a.announce(t.Context(), time.Now())
-	if want := []Mismatch{{"user", "b"}}; a.Nodes() != 2 || !slices.Equal(heard, want) {
-		t.Errorf("with a primary that hangs nodes = %d and differences = %v, want 2 and %v", a.Nodes(), heard, want)
+	if want := []Mismatch{{"user", "b"}}; a.Nodes() != 2 || !slices.Equal(reports, want) {
+		t.Errorf("with a primary that hangs nodes = %d and mismatches = %v, want 2 and %v", a.Nodes(), reports, want)
 	}
 	if failed == 0 {
-		t.Error("all primaries answered: the one that hangs was replaced before the end, so nothing was tested")
+		t.Error("all primaries answered: the hanging one was replaced too early, so the test proves nothing")
 	}
 }

@@ -13,14 +13,15 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// BenchmarkCalls compares calls of 512 goroutines at once with the same script sent one by one over a plain client, and with
-// 512 started calls at a time.
+// BenchmarkCalls compares calls by 512 goroutines with the same script over a plain client, and
+// with 512 started calls at a time.
 //
 //	go test -run '^$' -bench Calls ./redisconn
 func BenchmarkCalls(b *testing.B) {
 	const goroutines = 512
 	s := redistest.Shared(b)
-	script := redis.NewScript(`return redis.call('INCRBY', KEYS[1], ARGV[1])`)
+	const source = `return redis.call('INCRBY', KEYS[1], ARGV[1])`
+	script := NewScript(source)
 	keys := make([][]string, 10_000)
 	for i := range keys {
 		keys[i] = []string{"key" + strconv.Itoa(i)}
@@ -28,9 +29,9 @@ func BenchmarkCalls(b *testing.B) {
 	b.Run("impl=plain", func(b *testing.B) {
 		plain := redis.NewClient(&redis.Options{Addr: s.Addr, Protocol: 2, PoolSize: 64, MaxRetries: -1})
 		defer plain.Close()
-		script.Load(b.Context(), plain)
+		plain.ScriptLoad(b.Context(), source)
 		spread(b, goroutines, func(ctx context.Context, i int) error {
-			return script.EvalSha(ctx, plain, keys[i%len(keys)], 1).Err()
+			return plain.EvalSha(ctx, script.digest, keys[i%len(keys)], 1).Err()
 		})
 	})
 	for _, size := range []int{1, 2, 4, 8} {
@@ -58,13 +59,13 @@ func BenchmarkCalls(b *testing.B) {
 				<-out
 			})
 		}
-		for range goroutines { // all are back
+		for range goroutines { // all are done
 			out <- struct{}{}
 		}
 	})
 }
 
-// spread runs call b.N times in all, by so many goroutines.
+// spread runs call b.N times in total, by this number of goroutines.
 func spread(b *testing.B, goroutines int, call func(ctx context.Context, i int) error) {
 	b.ReportAllocs()
 	b.ResetTimer()

@@ -3,21 +3,22 @@ package redisconn
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// A Client carries calls to the primaries of one Redis. It may be used by many goroutines at a time.
+// A Client sends calls to the primaries of one Redis. It is safe for concurrent use.
 type Client struct {
 	options  Options
 	ctx      context.Context // ends with Close
 	cancel   context.CancelFunc
-	workers  sync.WaitGroup // and what else runs in the background
+	workers  sync.WaitGroup // and all other goroutines
 	topology *topology
-	early    *queue // what came before the nodes were asked for the first time; ended since then
+	early    *queue // calls made before the first load; ended by it
 
-	table  atomic.Pointer[table] // nil until it is known which primaries there are
+	table  atomic.Pointer[table]
 	reason atomic.Pointer[error] // why the last load failed; nil when it did not
 
 	mu     sync.Mutex
@@ -28,6 +29,7 @@ type Client struct {
 func New(o Options) *Client {
 	c := &Client{options: o.withDefaults(), queues: make(map[string]*queue)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.table.Store(new(table))
 	c.topology = newTopology(c)
 	c.early = newQueue(c.ctx, "", c.topology.wake)
 	if c.topology.ask != nil {
@@ -35,14 +37,14 @@ func New(o Options) *Client {
 		return c
 	}
 	if len(o.Addresses) > 0 {
-		_ = c.use(view{primaries: []slots{{0, slotCount - 1, o.Addresses[0]}}}) // there is room for one
+		_ = c.use(view{primaries: []slots{{0, slotCount - 1, o.Addresses[0]}}}) // one queue always fits
 	}
 	c.early.close()
 	return c
 }
 
-// Close ends all goroutines and connections. Callers that wait get ErrClosed, and so do calls that were started: all of
-// them are done when Close returns. It must not be called by what a call runs when it is done.
+// Close ends all goroutines and connections. All calls that have no answer get ErrClosed, and are
+// done when Close returns. A call must not call Close when it is done.
 func (c *Client) Close() {
 	c.mu.Lock()
 	queues := c.queues
@@ -56,9 +58,12 @@ func (c *Client) Close() {
 	c.workers.Wait()
 }
 
-// Do runs calls at the same time and sets the results of each. It returns when all are answered, and after
-// Options.Timeout or when ctx ends at the latest: calls that are not answered by then have ErrTimeout, and those that were
-// not written by then never will be.
+// Timeout returns how long a caller of Do waits at most.
+func (c *Client) Timeout() time.Duration { return c.options.Timeout }
+
+// Do runs calls at the same time, sets their results and returns when all have one. Calls without
+// an answer get ErrTimeout after Options.Timeout, or when ctx ends. Those of them that have not
+// been written by then never will be.
 func (c *Client) Do(ctx context.Context, calls ...*Call) {
 	if len(calls) == 0 {
 		return
@@ -66,100 +71,123 @@ func (c *Client) Do(ctx context.Context, calls ...*Call) {
 	deadline := time.Now().Add(c.options.Timeout)
 	timer := time.NewTimer(c.options.Timeout)
 	defer timer.Stop()
-	pendings, w := make([]pending, len(calls)), newWaiter(len(calls))
+	pendings := make([]pending, len(calls))
+	answered, done := latch(len(calls))
 	for i, call := range calls {
 		p := &pendings[i]
-		p.caller, p.deadline = w, deadline
-		if err := p.init(call); err != nil {
-			p.answer(nil, err)
-			continue
-		}
-		p.own()
-		c.dispatch(p)
+		p.onDone, p.deadline = answered, deadline
+		c.submit(p, call)
 	}
-	err := c.wait(ctx, w.done, timer)
+	var err error
+	select {
+	case <-done:
+	case <-timer.C:
+		err = ErrTimeout
+	case <-ctx.Done():
+		err = fmt.Errorf("%w: %w", ErrTimeout, context.Cause(ctx))
+	case <-c.ctx.Done():
+		err = ErrClosed
+	}
 	for i, call := range calls {
 		p := &pendings[i]
 		if p.leave() {
-			p.result(call)
+			call.Reply, call.Err, call.Incarnation = p.reply, p.err, uint64(p.incarnation)
 			continue
 		}
 		call.Reply, call.Err, call.Incarnation = nil, err, 0
-		if home := p.queue.Load(); home != nil && err == ErrTimeout {
-			home.fail()
+		if err == ErrTimeout {
+			p.timedOut()
 		}
 	}
 }
 
-// wait returns when done is closed, or an error when what is waited with has ended before.
-func (c *Client) wait(ctx context.Context, done <-chan struct{}, timer *time.Timer) error {
-	select {
-	case <-done:
-		return nil
-	case <-timer.C:
-		return ErrTimeout
-	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", ErrTimeout, context.Cause(ctx))
-	case <-c.ctx.Done():
-		return ErrClosed
+// Start runs call without waiting for it. The call is sent within a second or not at all, and ends
+// about a second after that, when a connection without answers is closed.
+//
+// Start calls done exactly once, when call holds its result, which is ErrClosed after Close. done
+// runs on the goroutine that has the answer, before Start returns if the call fails at once, and
+// with no lock of the client held. It must not block, because other calls wait for the same
+// goroutine. It may start calls, but not in an endless chain: calls that fail at once would nest.
+func (c *Client) Start(call *Call, done func()) {
+	p := &pending{deadline: time.Now().Add(detached)}
+	silent := time.AfterFunc(c.options.Timeout, p.timedOut) // as for a caller that waits
+	p.onDone = func() {
+		silent.Stop()
+		call.Reply, call.Err, call.Incarnation = p.reply, p.err, uint64(p.incarnation)
+		done()
 	}
+	c.submit(p, call)
 }
 
-// Timeout returns how long a caller of Do waits at most.
-func (c *Client) Timeout() time.Duration { return c.options.Timeout }
+// Send starts calls, one or more. It returns a channel that is closed when all are done.
+func (c *Client) Send(calls ...*Call) (done <-chan struct{}) {
+	answered, done := latch(len(calls))
+	for _, call := range calls {
+		c.Start(call, answered)
+	}
+	return done
+}
 
-// dispatch queues p, which the caller of dispatch holds, at the primary of its slot, or answers it with why it cannot.
-func (c *Client) dispatch(p *pending) {
-	if err := c.queue(p); err != nil {
+// latch returns a function, and a channel that is closed after n calls of the function.
+func latch(n int) (arrive func(), done <-chan struct{}) {
+	var open atomic.Int64
+	open.Store(int64(n))
+	all := make(chan struct{})
+	return func() {
+		if open.Add(-1) == 0 {
+			close(all)
+		}
+	}, all
+}
+
+// submit makes p the call, and queues or answers it.
+func (c *Client) submit(p *pending, call *Call) {
+	if err := p.init(call); err != nil {
 		p.answer(nil, err)
+		return
 	}
+	c.dispatch(p)
 }
 
-// queue queues p at the primary of its slot.
-func (c *Client) queue(p *pending) error {
+// dispatch queues p at the primary of its slot, or answers it. The caller of dispatch holds p.
+func (c *Client) dispatch(p *pending) {
+	err := ErrClosed
 	for range 2 {
 		q := c.early
-		if t := c.table.Load(); t != nil {
-			q = t.queue(p.slot)
+		if t := c.table.Load(); len(t.queues) > 0 {
+			q = t.slots[p.slot]
 		}
 		if q == nil {
 			break
 		}
-		// What is early ends with the first table, and another queue only long after the table without it: a second look
-		// finds the new table.
-		if err := q.push(p); err != ErrClosed || c.ctx.Err() != nil {
-			return err
+		// early ends after the first table is stored, and other queues after a table without them.
+		// So a second look finds the new table.
+		if err = q.push(p); err == nil {
+			return
+		}
+		if err != ErrClosed || c.ctx.Err() != nil {
+			break
 		}
 	}
-	return c.noPrimary()
-}
-
-// admitEarly queues what came before the nodes were asked, now that they have been.
-func (c *Client) admitEarly() {
-	c.early.stopAccepting()
-	for batch := c.early.take(nil); len(batch) > 0; batch = c.early.take(nil) {
-		for _, p := range batch {
-			c.dispatch(p)
+	if err == ErrClosed && c.ctx.Err() == nil {
+		c.topology.wake()
+		if err = ErrNoPrimary; c.reason.Load() != nil {
+			err = fmt.Errorf("%w: %w", ErrNoPrimary, *c.reason.Load())
 		}
 	}
+	p.answer(nil, err)
 }
 
-func (c *Client) noPrimary() error {
-	if c.ctx.Err() != nil {
-		return ErrClosed
+// redirect queues p at the server at addr, to which another one redirects it, or answers it. The
+// caller of redirect holds p.
+func (c *Client) redirect(p *pending, addr string) {
+	c.mu.Lock()
+	q, err := c.queues[addr], errStrangers
+	if q != nil || len(c.queues)-len(c.table.Load().queues) < maxStrangers {
+		q, err = c.queueLocked(addr), ErrClosed
 	}
-	c.topology.wake()
-	if reason := c.reason.Load(); reason != nil {
-		return fmt.Errorf("%w: %w", ErrNoPrimary, *reason)
-	}
-	return ErrNoPrimary
-}
-
-// sendTo queues p, which the caller of sendTo holds, at the server at addr, to which another one
-// redirects it.
-func (c *Client) sendTo(addr string, p *pending) {
-	q, err := c.queueTo(addr)
-	if err == nil {
+	c.mu.Unlock()
+	if q != nil {
 		err = q.push(p)
 	}
 	if err != nil {
@@ -167,23 +195,10 @@ func (c *Client) sendTo(addr string, p *pending) {
 	}
 }
 
-// queueTo returns the queue of the server at addr, to which another one redirects calls.
-func (c *Client) queueTo(addr string) (*queue, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.queues[addr] == nil && c.strangersLocked() >= maxStrangers {
-		return nil, errStrangers
-	}
-	if q := c.queueAtLocked(addr); q != nil {
-		return q, nil
-	}
-	return nil, ErrClosed
-}
-
-// again queues calls once more, in a moment: nothing was executed. Where to is looked up anew, but for a call that an ASK
-// sent to a primary that is not yet the one of its slot.
-func (c *Client) again(calls []*pending) {
-	calls = append([]*pending(nil), calls...)
+// retry queues calls, which have not been executed, again after a pause. It looks up their primary
+// anew, except after an ASK: that names a server that is not yet the primary of the slot.
+func (c *Client) retry(calls []*pending) {
+	calls = slices.Clone(calls)
 	c.workers.Go(func() { // not a timer, which Close could not wait for
 		select {
 		case <-time.After(retryPause):
@@ -191,7 +206,7 @@ func (c *Client) again(calls []*pending) {
 		}
 		for _, p := range calls {
 			if p.asking {
-				c.sendTo(p.queue.Load().addr, p)
+				c.redirect(p, p.queue.Load().addr)
 				continue
 			}
 			p.moved, p.asked = false, false
@@ -200,8 +215,9 @@ func (c *Client) again(calls []*pending) {
 	})
 }
 
-// queueAtLocked returns the queue of the primary at addr, which it makes if there is none. It returns nil after Close.
-func (c *Client) queueAtLocked(addr string) *queue {
+// queueLocked returns the queue of the server at addr, and makes it if there is none. It returns
+// nil after Close.
+func (c *Client) queueLocked(addr string) *queue {
 	if c.queues == nil {
 		return nil
 	}
@@ -214,13 +230,4 @@ func (c *Client) queueAtLocked(addr string) *queue {
 		}
 	}
 	return q
-}
-
-func (c *Client) login() login {
-	o := &c.options
-	as := login{username: o.Username, password: o.Password, tls: o.TLS, timeout: detached, bounds: callBounds}
-	if o.Mode != Cluster {
-		as.db = o.DB
-	}
-	return as
 }

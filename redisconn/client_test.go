@@ -11,13 +11,11 @@ import (
 	"testing"
 	"time"
 
-	redis "github.com/redis/go-redis/v9"
-
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-func TestReplies(t *testing.T) {
-	c := open(t, Options{Addresses: []string{redistest.Shared(t).Addr}})
+func TestDoReplies(t *testing.T) {
+	c := open(t, Options{Addresses: []string{redistest.Shared(t).Addr}, Timeout: patience})
 	for _, test := range []struct {
 		script string
 		args   []any
@@ -37,10 +35,10 @@ func TestReplies(t *testing.T) {
 		{script: `return redis.error_reply('NO such thing')`, err: "NO such thing"},
 		{
 			script: `return ARGV[1]`, args: []any{1.5},
-			err: "redisconn: argument 1 is a float64: only strings, byte slices and integers can be sent",
+			err: "redisconn: argument 1 is a float64: use a string, a byte slice or an integer",
 		},
 	} {
-		call := do(t, c, redis.NewScript(test.script), "k", test.args...)
+		call := do(t, c, NewScript(test.script), "k", test.args...)
 		if got := fmt.Sprint(call.Err); test.err != "" && got != test.err || test.err == "" && call.Err != nil {
 			t.Errorf("%s: error = %q, want %q", test.script, got, test.err)
 		}
@@ -54,10 +52,10 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce also has calls of one Do depend on each other's place: each gets its own reply.
-func TestManyAtOnce(t *testing.T) {
+// TestConcurrentDo checks that each call gets its own reply, also among the calls of one Do.
+func TestConcurrentDo(t *testing.T) {
 	c := open(t, Options{Addresses: []string{redistest.Shared(t).Addr}, Timeout: patience})
-	echo := redis.NewScript(`return ARGV[1]`)
+	echo := NewScript(`return ARGV[1]`)
 	var all sync.WaitGroup
 	for g := range 64 {
 		all.Go(func() {
@@ -78,7 +76,7 @@ func TestManyAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-func TestNoScriptFailsNoCall(t *testing.T) {
+func TestScriptFlushFailsNoCall(t *testing.T) {
 	s := redistest.Shared(t)
 	c := open(t, Options{Addresses: []string{s.Addr}, Timeout: patience})
 	ctx, stop := context.WithCancel(t.Context())
@@ -120,7 +118,7 @@ func TestSend(t *testing.T) {
 	until(t, "the effect of 200 calls", func() bool { return s.Client().HLen(t.Context(), "sent").Val() == 200 })
 }
 
-func TestStartsWithRedisDown(t *testing.T) {
+func TestRedisDownAtStart(t *testing.T) {
 	s := redistest.NewServer(t)
 	s.Kill()
 	c := open(t, Options{Addresses: []string{s.Addr}})
@@ -132,8 +130,9 @@ func TestStartsWithRedisDown(t *testing.T) {
 	ready(t, c, "k")
 }
 
-// TestRestartFailsNoLaterCall has the server close idle connections: the next call must find out before it is sent.
-func TestRestartFailsNoLaterCall(t *testing.T) {
+// TestRestartFailsNoCall has the server close idle connections. The next call must notice before it
+// is sent.
+func TestRestartFailsNoCall(t *testing.T) {
 	s := redistest.NewServer(t)
 	c := open(t, Options{Addresses: []string{s.Addr}, Timeout: patience})
 	for range 3 {
@@ -158,7 +157,7 @@ func TestCredentials(t *testing.T) {
 		o.Addresses, o.Timeout = []string{s.Addr}, patience
 		call := do(t, open(t, o), count, "k", 1)
 		if call.Err == nil {
-			t.Errorf("user %q with the password %q was let in", o.Username, o.Password)
+			t.Errorf("user %q with the password %q could log in", o.Username, o.Password)
 			continue
 		}
 		text := call.Err.Error()
@@ -167,11 +166,11 @@ func TestCredentials(t *testing.T) {
 		}
 	}
 	if n := s.Client().HLen(t.Context(), "k").Val(); n != 1 {
-		t.Errorf("database 0 has %d effects, want that of the second client only", n)
+		t.Errorf("database 0 has %d effects, want one, of the second client", n)
 	}
 }
 
-func TestContextEndsTheWait(t *testing.T) {
+func TestContextEndsDo(t *testing.T) {
 	s := redistest.NewServer(t)
 	c := open(t, Options{Addresses: []string{s.Addr}, Timeout: patience})
 	ready(t, c, "k")
@@ -236,13 +235,13 @@ func TestClose(t *testing.T) {
 			c.Send(&Call{Script: count, Keys: []string{"k"}})
 			c.Close() // a second one does nothing
 			if stacks := goroutines(); stacks != "" {
-				t.Errorf("goroutines are left:\n%s", stacks)
+				t.Errorf("goroutines still run:\n%s", stacks)
 			}
 		})
 	}
 }
 
-// TestNoPrimary also has the error say why.
+// TestNoPrimary checks that the error gives the reason.
 func TestNoPrimary(t *testing.T) {
 	s := redistest.Shared(t) // neither a Sentinel nor part of a cluster
 	for _, o := range []Options{
@@ -257,7 +256,7 @@ func TestNoPrimary(t *testing.T) {
 			t.Errorf("mode %d: error = %v, want ErrNoPrimary", o.Mode, call.Err)
 		}
 		if waited := time.Since(start); waited > time.Second {
-			t.Errorf("mode %d: the caller waited %v for what is not known", o.Mode, waited)
+			t.Errorf("mode %d: the caller waited %v", o.Mode, waited)
 		}
 		until(t, "an error with the reason", func() bool {
 			return strings.Contains(do(t, c, count, "k", 1).Err.Error(), s.Addr+": ERR ")

@@ -9,24 +9,25 @@ import (
 )
 
 var (
-	// ErrTimeout says that there was no answer in time. The call may have been executed, or may still be.
+	// ErrTimeout means that there was no answer in time. The call may have been executed, or may
+	// still be.
 	ErrTimeout = errors.New("redisconn: Redis did not answer in time")
 
-	// ErrClosed says that Close was called.
+	// ErrClosed means that Close was called.
 	ErrClosed = errors.New("redisconn: the client is closed")
 
-	// ErrNoPrimary says that it is not known which server to ask. It is wrapped with the reason.
+	// ErrNoPrimary means that no server is known for the key. It is wrapped with the reason.
 	ErrNoPrimary = errors.New("redisconn: no primary is known for the key")
 
-	// ErrBusy says that the queue of the primary is full: callers ask for more than it answers.
+	// ErrBusy means that the queue of the primary is full: calls come faster than it answers.
 	ErrBusy = errors.New("redisconn: too many calls are waiting for the primary")
 
-	// ErrMemory says that the primary is out of memory: it has refused the call, or others like it
+	// ErrMemory means that the primary is out of memory. It has refused the call, or calls like it
 	// lately.
 	ErrMemory = errors.New("redisconn: Redis is out of memory: use a larger maxmemory or another maxmemory-policy")
 
-	// errNoCluster says that a server redirects although it is not used as a part of a cluster. It
-	// is wrapped with the redirection.
+	// errNoCluster means that a server redirects although the mode is not Cluster. It is wrapped
+	// with the redirection.
 	errNoCluster = errors.New("redisconn: the server redirects as a node of a cluster does: use mode cluster")
 )
 
@@ -34,62 +35,59 @@ var (
 type replyClass uint8
 
 const (
-	answered replyClass = iota // the call was executed, or Redis refuses it; either way this is the answer
-	noMemory                   // Redis refuses the call for want of memory
-	unknown                    // the connection broke: it may have been executed or not
+	final    replyClass = iota // the call was executed, or Redis refuses it: this is the answer
+	noMemory                   // Redis refuses the call because it is out of memory
+	unknown                    // the connection broke: the call may have been executed or not
 
-	// In all that follow Redis says that it has not executed the call.
+	// In all classes that follow, Redis has not executed the call.
 	noScript   // it does not know the script
 	moved      // the slot belongs to another primary
 	ask        // this key is being moved to another primary, and may be there already
-	retryLater // the server is not ready; it or another soon is
-	demoted    // the server has become a replica; behind its name, too, there may be another soon
+	retryLater // the server is not ready
+	demoted    // the server has become a replica; its address may soon lead to another server
 )
 
-// retryLaterPrefixes begin the errors of a server that takes no calls at this time: it loads its data, has lost its primary
-// or its cluster, or moves the keys of the call right now.
-var retryLaterPrefixes = []string{"LOADING ", "MASTERDOWN ", "CLUSTERDOWN ", "TRYAGAIN "}
+// replyClasses are the classes of Redis's errors by their first word; of all others: final.
+var replyClasses = map[string]replyClass{
+	"NOSCRIPT":    noScript,
+	"OOM":         noMemory,
+	"READONLY":    demoted,
+	"MOVED":       moved,
+	"ASK":         ask,
+	"LOADING":     retryLater, // it loads its data
+	"MASTERDOWN":  retryLater, // it has lost its primary
+	"CLUSTERDOWN": retryLater, // it has lost its cluster
+	"TRYAGAIN":    retryLater, // it is moving the keys of the call
+}
 
-// classify returns what err, with which a call came back, means. to is where a moved or ask points.
-func classify(err error) (v replyClass, to string) {
+// classify returns the class of a reply, given its error. to is the target of a moved or an ask.
+func classify(err error) (class replyClass, to string) {
 	if err == nil || errors.Is(err, redis.Nil) {
-		return answered, ""
+		return final, ""
 	}
 	var reply redis.Error
 	if !errors.As(err, &reply) {
 		return unknown, ""
 	}
-	text := reply.Error()
-	switch fields := strings.Fields(text); {
-	case strings.HasPrefix(text, "NOSCRIPT "):
-		return noScript, ""
-	case strings.HasPrefix(text, "OOM "):
-		return noMemory, ""
-	case strings.HasPrefix(text, "READONLY "):
-		return demoted, ""
-	case strings.HasPrefix(text, "MOVED ") && len(fields) == 3:
-		return moved, fields[2]
-	case strings.HasPrefix(text, "ASK ") && len(fields) == 3:
-		return ask, fields[2]
+	words := strings.Fields(reply.Error())
+	if len(words) > 1 {
+		class = replyClasses[words[0]]
 	}
-	for _, prefix := range retryLaterPrefixes {
-		if strings.HasPrefix(text, prefix) {
-			return retryLater, ""
-		}
+	if class != moved && class != ask {
+		return class, ""
 	}
-	return answered, ""
+	if len(words) != 3 {
+		return final, ""
+	}
+	return class, words[2]
 }
 
-// addressFrom completes addr as a node at origin gave it. A node that does not know its own name leaves the host out, which
-// means: the one at which I was reached.
+// addressFrom completes addr, which the node at origin sent. A node that does not know its own name
+// leaves the host out: then it is the host of origin.
 func addressFrom(addr, origin string) string {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil || host != "" {
-		return addr
+	host, _, err := net.SplitHostPort(origin)
+	if port, ok := strings.CutPrefix(addr, ":"); ok && err == nil {
+		return net.JoinHostPort(host, port)
 	}
-	host, _, err = net.SplitHostPort(origin)
-	if err != nil {
-		return addr
-	}
-	return net.JoinHostPort(host, port)
+	return addr
 }

@@ -14,19 +14,19 @@ type reply string
 func (e reply) Error() string { return string(e) }
 func (reply) RedisError()     {}
 
-func TestJudge(t *testing.T) {
+func TestClassify(t *testing.T) {
 	for _, test := range []struct {
 		err  error
 		want replyClass
 		to   string
 	}{
-		{nil, answered, ""},
-		{redis.Nil, answered, ""},
-		{reply("ERR something"), answered, ""},
+		{nil, final, ""},
+		{redis.Nil, final, ""},
+		{reply("ERR something"), final, ""},
 		{reply("OOM command not allowed"), noMemory, ""},
-		{reply("BUSY Redis is busy running a script"), answered, ""},
-		{reply("MOVEDX 1 2"), answered, ""},
-		{reply("MOVED 3999"), answered, ""},
+		{reply("BUSY Redis is busy running a script"), final, ""},
+		{reply("MOVEDX 1 2"), final, ""},
+		{reply("MOVED 3999"), final, ""},
 		{reply("NOSCRIPT No matching script. Please use EVAL."), noScript, ""},
 		{reply("MOVED 3999 127.0.0.1:6381"), moved, "127.0.0.1:6381"},
 		{reply("ASK 3999 :6381"), ask, ":6381"},
@@ -36,8 +36,8 @@ func TestJudge(t *testing.T) {
 		{io.EOF, unknown, ""},
 		{errors.New("LOADING from elsewhere"), unknown, ""},
 	} {
-		if v, to := classify(test.err); v != test.want || to != test.to {
-			t.Errorf("judge(%v) = %d, %q, want %d, %q", test.err, v, to, test.want, test.to)
+		if class, to := classify(test.err); class != test.want || to != test.to {
+			t.Errorf("classify(%v) = %d, %q, want %d, %q", test.err, class, to, test.want, test.to)
 		}
 	}
 }

@@ -30,8 +30,8 @@ func TestPromotedReplicaIsUsedOnCluster(t *testing.T) {
 	})
 }
 
-// TestPromotedReplicaIsUsedWithSentinel counts from when the first Sentinel says so. It may itself learn a second late that
-// its replica obeyed.
+// TestPromotedReplicaIsUsedWithSentinel counts from when the first Sentinel names the replica. A
+// Sentinel may learn a second late that the replica obeyed.
 func TestPromotedReplicaIsUsedWithSentinel(t *testing.T) {
 	s := redistest.NewSentinel(t)
 	c := open(t, Options{Mode: Sentinel, Addresses: s.Addrs, MasterName: s.MasterName})
@@ -52,7 +52,7 @@ func TestPromotedReplicaIsUsedWithSentinel(t *testing.T) {
 	}
 }
 
-// usedAfter calls until there is an answer, and compares when that was with when promoted reported true first.
+// usedAfter calls until there is an answer, and fails if that is too long after the promotion.
 func usedAfter(t *testing.T, c *Client, key string, promoted func() bool) {
 	t.Helper()
 	used := make(chan time.Time, 1)
@@ -88,7 +88,8 @@ func usedAfter(t *testing.T, c *Client, key string, promoted func() bool) {
 	}
 }
 
-// TestPlannedFailoverFailsNoCall promotes the replica of a healthy primary under load: MOVED and READONLY are recovered.
+// TestPlannedFailoverFailsNoCall promotes the replica of a healthy primary under load. The client
+// recovers from MOVED and READONLY.
 func TestPlannedFailoverFailsNoCall(t *testing.T) {
 	cluster := redistest.NewCluster(t)
 	c := open(t, Options{Mode: Cluster, Addresses: cluster.Addrs, Timeout: patience})
@@ -113,8 +114,8 @@ func TestPlannedFailoverFailsNoCall(t *testing.T) {
 	}
 }
 
-// TestSlotMigrationFailsNoCall moves a slot, with its keys, to another primary under load: ASK, TRYAGAIN and MOVED are
-// recovered.
+// TestSlotMigrationFailsNoCall moves a slot, with its keys, to another primary under load. The
+// client recovers from ASK, TRYAGAIN and MOVED.
 func TestSlotMigrationFailsNoCall(t *testing.T) {
 	cluster := redistest.NewCluster(t)
 	c := open(t, Options{Mode: Cluster, Addresses: cluster.Addrs, Timeout: patience})
@@ -128,21 +129,22 @@ func TestSlotMigrationFailsNoCall(t *testing.T) {
 	l := startLoad(t, c, 32, tag)
 	until(t, "some load", func() bool { return l.answered.Load() > 500 })
 
-	// The keys go one by one under load: there is an instant in which only some of them have moved.
-	tell(t, to, "cluster", "setslot", slot, "importing", nodeID(t, from))
-	tell(t, from, "cluster", "setslot", slot, "migrating", nodeID(t, to))
+	// The keys move one by one under load, so that there are instants in which only some have
+	// moved.
+	command(t, to, "cluster", "setslot", slot, "importing", nodeID(t, from))
+	command(t, from, "cluster", "setslot", slot, "migrating", nodeID(t, to))
 	host, port, _ := strings.Cut(to.Addr, ":")
 	for {
 		some := from.Client().ClusterGetKeysInSlot(t.Context(), slot, 1).Val()
 		if len(some) == 0 {
 			break
 		}
-		tell(t, from, "migrate", host, port, some[0], 0, 5000)
+		command(t, from, "migrate", host, port, some[0], 0, 5000)
 		asked := l.answered.Load()
 		until(t, "load between two keys", func() bool { return l.answered.Load() > asked+50 })
 	}
 	for _, s := range []*redistest.Server{to, from} {
-		tell(t, s, "cluster", "setslot", slot, "node", nodeID(t, to))
+		command(t, s, "cluster", "setslot", slot, "node", nodeID(t, to))
 	}
 	answered := l.answered.Load()
 	until(t, "load on the new primary", func() bool { return l.answered.Load() > answered+500 })
@@ -163,8 +165,8 @@ func TestSlotMigrationFailsNoCall(t *testing.T) {
 	}
 }
 
-// TestSlotsOfCluster compares the slots of keys with those that Redis says.
-func TestSlotsOfCluster(t *testing.T) {
+// TestSlotsAsRedis compares the slots of keys with those of CLUSTER KEYSLOT.
+func TestSlotsAsRedis(t *testing.T) {
 	client := redistest.SharedCluster(t).Client()
 	for i := range 200 {
 		key := strings.Repeat("{", i%3) + fmt.Sprint("k\x00é", i*i) + strings.Repeat("}", i%4) + fmt.Sprint(i)
@@ -176,10 +178,11 @@ func TestSlotsOfCluster(t *testing.T) {
 
 func nodeID(t *testing.T, s *redistest.Server) string {
 	t.Helper()
-	return tell(t, s, "cluster", "myid").(string)
+	return command(t, s, "cluster", "myid").(string)
 }
 
-func tell(t *testing.T, s *redistest.Server, args ...any) any {
+// command runs a command on s.
+func command(t *testing.T, s *redistest.Server, args ...any) any {
 	t.Helper()
 	cmd := redis.NewCmd(t.Context(), args...)
 	if err := s.Client().Process(t.Context(), cmd); err != nil {

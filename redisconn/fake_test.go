@@ -15,7 +15,7 @@ import (
 // hangUp as a reply closes the connection instead.
 const hangUp = "hang up"
 
-// A fake is a server that says what a test wants it to say, for what real ones cannot be made to say at will.
+// A fake is a server with the replies of a test, where a real one cannot be made to send them.
 type fake struct {
 	addr  string
 	reply func(command []string) string // in RESP; called for one command at a time
@@ -25,8 +25,8 @@ type fake struct {
 	hostile map[string]string // replies to commands by their names, before all others
 }
 
-// newFake starts a fake. What comes with logging in it answers by itself: HELLO as an old server does that knows it not,
-// and INFO with its address for a run.
+// newFake starts a fake. It answers the commands of a login by itself: HELLO as an old server that
+// does not know it, and INFO with its address as the run_id.
 func newFake(t testing.TB, config *tls.Config, reply func(command []string) string) *fake {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -85,7 +85,7 @@ func (f *fake) answer(command []string) string {
 	return f.reply(command)
 }
 
-// newClusterFake starts a fake that is the only known node of a cluster and owns all slots.
+// newClusterFake starts a fake that is the only node of a cluster and owns all slots.
 func newClusterFake(t testing.TB, reply func(command []string) string) *fake {
 	t.Helper()
 	f := newFake(t, nil, nil)
@@ -101,7 +101,7 @@ func newClusterFake(t testing.TB, reply func(command []string) string) *fake {
 	return f
 }
 
-// commands returns the names of the commands that were seen, without those of logging in and of the
+// commands returns the names of the commands that were seen, except those of the login and the
 // topology.
 func (f *fake) commands() (names []string) {
 	f.mu.Lock()
@@ -143,7 +143,7 @@ func readLength(r *bufio.Reader, kind byte) (int, error) {
 		return 0, err
 	}
 	if line[0] != kind {
-		return 0, fmt.Errorf("%q instead of %q", line, kind)
+		return 0, fmt.Errorf("the line %q, want one that begins with %q", line, kind)
 	}
 	return strconv.Atoi(strings.TrimSpace(line[1:]))
 }

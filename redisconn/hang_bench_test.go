@@ -8,12 +8,14 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// BenchmarkHang measures what a hanging primary costs its callers and those of the others, in turns of a second each
-// without and with one. It reports
+// BenchmarkHang measures what a hanging primary costs the callers of all primaries, in turns of a
+// second each without and with one. It reports
 //
-//   - others-%: the rate of calls to the other primaries with one that hangs, of that without; the median of the turns,
-//   - wait-ms: the longest that any caller waited, with a timeout of 50 ms,
-//   - timer-ms: the longest that a bare timer of 50 ms took meanwhile, which is what the machine adds to any timeout.
+//   - others-%: the rate of calls to the other primaries while one hangs, in percent of the rate
+//     while none does; the median of the turns
+//   - wait-ms: the longest wait of any caller, with a timeout of 50 ms
+//   - timer-ms: the longest that a bare timer of 50 ms took meanwhile, which is what the machine
+//     adds to any timeout
 //
 // go test -run '^$' -bench Hang -benchtime 10x ./redisconn
 func BenchmarkHang(b *testing.B) {

@@ -13,7 +13,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// A load is callers that ask as fast as they are answered.
+// A load is callers that each make a new call as soon as the last one is answered.
 type load struct {
 	stop    chan struct{}
 	callers sync.WaitGroup
@@ -25,7 +25,7 @@ type load struct {
 	acked []string // ARGV[1] of the calls that were answered
 }
 
-// start has n goroutines call the script count, each on the key that key returns for it.
+// startLoad has n goroutines call the script count, each on the key that key returns for it.
 func startLoad(t testing.TB, c *Client, n int, key func(i int) string) *load {
 	l := &load{stop: make(chan struct{})}
 	for i := range n {
@@ -68,15 +68,15 @@ func (l *load) end() {
 	l.callers.Wait()
 }
 
-// rate returns how many calls are answered in a second, measured for d.
+// rate returns how many calls per second are answered, measured for d.
 func (l *load) rate(d time.Duration) float64 {
 	before := l.answered.Load()
 	<-time.After(d)
 	return float64(l.answered.Load()-before) / d.Seconds()
 }
 
-// TestHangingPrimary stops a primary several times under load: no caller waits longer than its timeout, and nothing that
-// the script did was done twice, or not at all though it was answered.
+// TestHangingPrimary pauses a primary several times under load. No caller waits longer than its
+// timeout, no script runs twice, and every answered one has run.
 func TestHangingPrimary(t *testing.T) {
 	s := redistest.NewServer(t)
 	c := open(t, Options{Addresses: []string{s.Addr}})
@@ -86,7 +86,7 @@ func TestHangingPrimary(t *testing.T) {
 	for range 3 {
 		<-time.After(100 * time.Millisecond)
 		s.Pause()
-		<-time.After(1300 * time.Millisecond) // past the detached second, so that pipelines are given up that Redis still gets
+		<-time.After(1300 * time.Millisecond) // beyond detached, so that links are closed whose pipelines Redis still reads
 		s.Resume()
 	}
 	<-time.After(100 * time.Millisecond)
@@ -115,8 +115,9 @@ func TestHangingPrimary(t *testing.T) {
 		l.answered.Load(), l.failed.Load(), l.other.Load(), len(effects), longest)
 }
 
-// TestGivenUpIsNeverSent has calls queue behind a pipeline that hangs: their callers leave before they are written.
-func TestGivenUpIsNeverSent(t *testing.T) {
+// TestAbandonedCallIsNeverSent has calls queue behind a pipeline that hangs. Their callers leave
+// before they are written.
+func TestAbandonedCallIsNeverSent(t *testing.T) {
 	s := redistest.NewServer(t)
 	c := open(t, Options{Addresses: []string{s.Addr}, PoolSize: 1})
 	ready(t, c, "k")
@@ -138,14 +139,14 @@ func TestGivenUpIsNeverSent(t *testing.T) {
 	until(t, "an answer", func() bool { return do(t, c, count, "after", 1).Err == nil })
 	got := s.Client().HKeys(t.Context(), "effects").Val()
 	if !slices.Equal(got, []string{"written"}) {
-		t.Errorf("effects = %v, want that of the written call only", got)
+		t.Errorf("effects = %v, want only that of the written call", got)
 	}
 	if written.Err != ErrTimeout || written.Reply != nil {
-		t.Errorf("the late reply was given to a caller that had left: %v, %v", written.Reply, written.Err)
+		t.Errorf("a caller that had left got the late reply: %v, %v", written.Reply, written.Err)
 	}
 }
 
-// TestHangingConnect has the server hang before there is a connection: then nothing is written.
+// TestHangingConnect has the server hang before there is a connection. Nothing is written.
 func TestHangingConnect(t *testing.T) {
 	s := redistest.NewServer(t)
 	s.Pause()
@@ -162,9 +163,9 @@ func TestHangingConnect(t *testing.T) {
 	}
 }
 
-// TestHangingPrimaryLeavesTheOthersAlone compares the rate of calls to two primaries while nobody calls the third with that
-// while the third hangs and is called. The bound is loose, for a busy machine.
-func TestHangingPrimaryLeavesTheOthersAlone(t *testing.T) {
+// TestHangingPrimarySlowsNoOther compares the rate of calls to two primaries before and while a
+// third one hangs. The bound is loose, for a busy machine.
+func TestHangingPrimarySlowsNoOther(t *testing.T) {
 	cluster := redistest.NewCluster(t, "cluster-node-timeout 60000") // the hanging one is not replaced
 	c := open(t, Options{Mode: Cluster, Addresses: cluster.Addrs})
 	keys := keysByPrimary(t, cluster)

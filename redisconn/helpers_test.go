@@ -8,21 +8,20 @@ import (
 	"testing"
 	"time"
 
-	redis "github.com/redis/go-redis/v9"
-
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// count is a script with an effect that can be counted: it notes that ARGV[1] was run, and returns how often it was.
-var count = redis.NewScript(`return redis.call('HINCRBY', KEYS[1], ARGV[1], 1)`)
+// count is a script whose effects can be counted: it returns how often it has run with ARGV[1].
+var count = NewScript(`return redis.call('HINCRBY', KEYS[1], ARGV[1], 1)`)
 
-// patience is how long tests wait for something that should take a moment.
+// patience is how long tests wait for something that takes a moment.
 const patience = 10 * time.Second
 
-// slack is how much longer than a bare timer of the same length a caller may wait, on a busy machine with the race detector:
-// far less than the second that a pipeline may be out. BenchmarkHang tells how long it really is.
+// slack is how much longer than a bare timer of the same length a caller may wait, on a busy
+// machine with the race detector. It is far less than the second that a pipeline may be out.
+// BenchmarkHang measures the real figure.
 const slack = 200 * time.Millisecond
 
 // open returns a client that is closed with the test.
@@ -57,15 +56,15 @@ func ready(t testing.TB, c *Client, key string) {
 }
 
 // do runs a script.
-func do(t testing.TB, c *Client, script *redis.Script, key string, args ...any) *Call {
+func do(t testing.TB, c *Client, script *Script, key string, args ...any) *Call {
 	t.Helper()
 	call := &Call{Script: script, Keys: []string{key}, Args: args}
 	c.Do(t.Context(), call)
 	return call
 }
 
-// goroutines returns the stacks of those goroutines that run this package and no test of it, once there are none or
-// patience has run out.
+// goroutines returns the stacks of the goroutines of this package, without its tests. It waits
+// until there are none, or for patience.
 func goroutines() string {
 	deadline := time.Now().Add(patience)
 	for {
@@ -82,7 +81,8 @@ func goroutines() string {
 	}
 }
 
-// longestTimer waits for timers of d, one after the other, until stop is called, which returns what the longest took.
+// longestTimer runs timers of d, one after the other, until stop is called. stop returns how long
+// the longest took.
 func longestTimer(d time.Duration) (stop func() time.Duration) {
 	var ended atomic.Bool
 	result := make(chan time.Duration)

@@ -39,8 +39,8 @@ var hostileReplies = []string{
 	"*2\r\n-ERR no\r\n$9223372036854775807\r\n",
 }
 
-// TestHostileReplies has each of them come instead of the reply to each command: that is an error,
-// and the client goes on.
+// TestHostileReplies sends each of them as the reply to a call. The call fails, and the client
+// continues.
 func TestHostileReplies(t *testing.T) {
 	tlsServer := httptest.NewTLSServer(http.NotFoundHandler())
 	defer tlsServer.Close()
@@ -78,7 +78,7 @@ func TestHostileReplies(t *testing.T) {
 	}
 }
 
-// TestHostileLogin has a server answer what comes before the first call so.
+// TestHostileLogin sends hostile replies before the first call.
 func TestHostileLogin(t *testing.T) {
 	for _, reply := range hostileReplies {
 		for _, name := range []string{"hello", "ping", "info"} {
@@ -101,7 +101,7 @@ func hostileTo(t *testing.T, name, reply string) string {
 	return f.addr
 }
 
-// TestHostileTopology has a node of a cluster, and a Sentinel, answer so.
+// TestHostileTopology has a node of a cluster, and a Sentinel, send hostile replies.
 func TestHostileTopology(t *testing.T) {
 	replies := append([]string{
 		bulk("cluster_current_epoch:99999999999999999999\r\ncluster_my_epoch:1\r\n"),
@@ -136,23 +136,23 @@ func TestHostileTopology(t *testing.T) {
 	}
 }
 
-// TestRedirectionsOutsideACluster must not be followed.
-func TestRedirectionsOutsideACluster(t *testing.T) {
+// TestNoRedirectionOutsideCluster checks that MOVED and ASK are not followed.
+func TestNoRedirectionOutsideCluster(t *testing.T) {
 	other := newFake(t, nil, func([]string) string { return ":1\r\n" })
 	for _, word := range []string{"MOVED", "ASK"} {
 		f := newFake(t, nil, func([]string) string { return "-" + word + " 1 " + other.addr + "\r\n" })
 		c := open(t, Options{Addresses: []string{f.addr}, Timeout: patience})
 		if call := do(t, c, count, "k", 1); !errors.Is(call.Err, errNoCluster) || !strings.Contains(call.Err.Error(), word+" 1 ") {
-			t.Errorf("%s: error = %v, want that it is refused", word, call.Err)
+			t.Errorf("%s: error = %v, want errNoCluster", word, call.Err)
 		}
 	}
 	if got := other.commands(); len(got) > 0 {
-		t.Errorf("the other was sent %v, want nothing", got)
+		t.Errorf("the other server was sent %v, want nothing", got)
 	}
 }
 
-// TestRedirectionsToManyServers has a cluster redirect each call to another address, where nobody
-// listens.
+// TestRedirectionsToManyServers has a cluster redirect each call to another address, where no
+// server listens.
 func TestRedirectionsToManyServers(t *testing.T) {
 	n := 0
 	f := newClusterFake(t, func([]string) string {
@@ -160,7 +160,7 @@ func TestRedirectionsToManyServers(t *testing.T) {
 		return fmt.Sprintf("-MOVED 1 127.0.%d.%d:1\r\n", n/250, 1+n%250)
 	})
 	c := open(t, Options{Mode: Cluster, Addresses: []string{f.addr}, Timeout: patience})
-	until(t, "a load", func() bool { return c.table.Load() != nil })
+	until(t, "a load", func() bool { return len(c.table.Load().queues) > 0 })
 	before, refused := runtime.NumGoroutine(), 0
 	for range 500 {
 		if call := do(t, c, count, "k", 1); errors.Is(call.Err, errStrangers) {
@@ -175,8 +175,7 @@ func TestRedirectionsToManyServers(t *testing.T) {
 	}
 }
 
-// TestManyPrimaries has nodes name more primaries than a cluster has, at once and one after the
-// other.
+// TestManyPrimaries has nodes name more and more primaries.
 func TestManyPrimaries(t *testing.T) {
 	viewOf := func(from, n int) (v view) {
 		for i := range n {
@@ -187,7 +186,7 @@ func TestManyPrimaries(t *testing.T) {
 	c := open(t, Options{Mode: Cluster, Addresses: []string{"127.0.0.1:1"}, PoolSize: 1})
 	for i, want := range []error{nil, nil, errQueues} {
 		if err := c.use(viewOf(i*maxPrimaries, maxPrimaries)); err != want {
-			t.Errorf("%d primaries, for the %d. time others: error = %v, want %v", maxPrimaries, i+1, err, want)
+			t.Errorf("set %d of %d other primaries: error = %v, want %v", i+1, maxPrimaries, err, want)
 		}
 	}
 	c.mu.Lock()
@@ -198,16 +197,16 @@ func TestManyPrimaries(t *testing.T) {
 	}
 	c.mu.Unlock()
 	if err := c.use(viewOf(2*maxPrimaries, maxPrimaries)); err != nil {
-		t.Errorf("when the first are idle: error = %v", err)
+		t.Errorf("after the first are idle: error = %v", err)
 	}
 	c.mu.Lock()
 	if n := len(c.queues); n != 2*maxPrimaries {
-		t.Errorf("%d queues, want the primaries of now and those of before", n)
+		t.Errorf("%d queues, want those of this set and of the one before", n)
 	}
 	c.mu.Unlock()
 }
 
-// FuzzHostileServer has a server answer whatever it is sent with the input.
+// FuzzHostileServer has a server answer all commands with the input.
 func FuzzHostileServer(f *testing.F) {
 	for _, reply := range hostileReplies {
 		f.Add([]byte(reply))
@@ -229,7 +228,7 @@ func FuzzHostileServer(f *testing.F) {
 		}
 		_ = listener.Close()
 		if grown := runtime.NumGoroutine() - before; grown > 20 {
-			t.Errorf("%d goroutines are left", grown)
+			t.Errorf("%d goroutines still run", grown)
 		}
 	})
 }

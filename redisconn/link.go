@@ -15,41 +15,55 @@ import (
 )
 
 const (
-	// checkAfter is how long a link may be unused and still be trusted with calls. After that the server is asked first:
-	// it may hang, may have closed the connection, or may have been another's replica meanwhile.
+	// checkAfter is how long a link may be unused and still be trusted with calls. After that the
+	// server is asked first: it may hang, may have closed the connection, or may have been a
+	// replica meanwhile.
 	checkAfter = time.Second
 
-	// identifyEvery is how long a link in steady use is trusted to lead to the same run of the server. A primary begins
-	// another one without a failover when it is given its first replica, and then links must not disagree for long.
+	// identifyEvery is how long a link in steady use is trusted to lead to the same incarnation of
+	// the server. A primary begins another one without a failover when it gets its first replica,
+	// and then its links must not disagree for long.
 	identifyEvery = 10 * time.Second
 )
 
-// A login is what a server wants to know before it answers.
+// A login is how to connect to a server.
 type login struct {
 	username, password string
 	db                 int
 	tls                *tls.Config
-	timeout            time.Duration // for each step: to connect, to write, to read
+	timeout            time.Duration // of each step: to connect, to write, to read
 	bounds             bounds        // of replies
 }
 
-// A link is one connection to one server, with a go-redis client of its own around it that speaks the protocol.
+// login returns how to connect to a primary.
+func (c *Client) login() login {
+	o := &c.options
+	l := login{username: o.Username, password: o.Password, tls: o.TLS, timeout: detached, bounds: callBounds}
+	if o.Mode != Cluster {
+		l.db = o.DB
+	}
+	return l
+}
+
+// A link is one connection to one server, in a go-redis client of its own that speaks the protocol.
 //
-// The client never dials: then its pool's retries, pauses and log lines cannot come into play, and a pipeline is either on
-// this connection or not sent. A link that failed is closed and replaced by its owner, who also is the only one to use it.
+// That client never dials. So none of its pool's retries, pauses and log lines occur, and a
+// pipeline is either on this connection or not sent. The owner of a link is its only user, and
+// replaces it when it fails.
 type link struct {
 	client *redis.Client
 	conn   *boundedConn
-	lost   atomic.Bool // the pool found that the server has closed the connection, before it wrote anything
+	lost   atomic.Bool // the server had closed the connection before anything was written
 	used   time.Time
 	stop   func() bool
 
-	server     *incarnation // to which the link leads; nil until identify
-	identified time.Time    // when the server was asked for it last
-	roleDoubts uint64       // those of the queue by then
+	server     incarnation // to which the link leads
+	identified time.Time   // when the server was asked for it last; zero: never
+	roleDoubts uint64      // of the queue at that time
 }
 
-// connect returns a link to addr on which the server has answered. When ctx ends the connection is closed.
+// connect returns a link to addr on which the server has answered. When ctx ends the connection is
+// closed.
 func connect(ctx context.Context, addr string, as login) (*link, error) {
 	conn, err := dial(ctx, addr, as)
 	if err != nil {
@@ -62,7 +76,7 @@ func connect(ctx context.Context, addr string, as login) (*link, error) {
 		Dialer: func(context.Context, string, string) (net.Conn, error) {
 			if handedOut.Swap(true) {
 				l.lost.Store(true)
-				return brokenConn(), nil
+				_ = conn.Close() // not an error, which the pool would log before it dials again
 			}
 			return conn.forPool(), nil
 		},
@@ -72,44 +86,30 @@ func connect(ctx context.Context, addr string, as login) (*link, error) {
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	if err := l.ping(); err != nil {
-		_ = conn.Close() // the client does not have it yet when it could not log in
+		_ = conn.Close() // the client does not own it yet if the login failed
 		l.close()
 		return nil, err
 	}
 	return l, nil
 }
 
-// dial connects to addr.
-func dial(ctx context.Context, addr string, as login) (*boundedConn, error) {
+func dial(ctx context.Context, addr string, as login) (conn *boundedConn, err error) {
 	ctx, cancel := context.WithTimeout(ctx, as.timeout)
 	defer cancel()
-	dialer := interface {
-		DialContext(ctx context.Context, network, addr string) (net.Conn, error)
-	}(new(net.Dialer))
+	conn = &boundedConn{scanner: scanner{bounds: as.bounds}}
 	if as.tls != nil {
-		dialer = &tls.Dialer{Config: as.tls}
+		conn.Conn, err = (&tls.Dialer{Config: as.tls}).DialContext(ctx, "tcp", addr)
+	} else {
+		conn.Conn, err = new(net.Dialer).DialContext(ctx, "tcp", addr)
 	}
-	conn, err := dialer.DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return nil, err
-	}
-	return &boundedConn{Conn: conn, scanner: scanner{bounds: as.bounds}}, nil
+	return conn, err
 }
 
-// brokenConn returns a connection on which nothing can be written. The pool is given it instead of an error, as it logs
-// errors and dials again by itself.
-func brokenConn() net.Conn {
-	conn, other := net.Pipe()
-	_ = conn.Close()
-	_ = other.Close()
-	return conn
-}
-
-// errNotSent says that a pipeline was not written because the server had closed the connection before.
+// errNotSent means that a pipeline was not written because the server had closed the connection.
 var errNotSent = errors.New("redisconn: the server had closed the connection")
 
-// run sends cmds in one pipeline and waits for the replies, which the commands then hold. It fails when not all were
-// answered, with errNotSent when none was sent. Then the link is of no more use.
+// run sends cmds in one pipeline and waits for their replies, which they then hold. It fails unless
+// all were answered: with errNotSent when none was sent. After that the link is of no use.
 func (l *link) run(cmds []redis.Cmder) error {
 	l.conn.scanner.begin()
 	pipe := l.client.Pipeline()
@@ -119,38 +119,38 @@ func (l *link) run(cmds []redis.Cmder) error {
 	if l.lost.Load() {
 		return errNotSent
 	}
+	failed := func(cmd redis.Cmder) bool { return cmd.Err() != nil }
 	if reply := redis.Error(nil); err == nil || errors.As(err, &reply) && slices.ContainsFunc(cmds, failed) {
 		return nil
 	}
 	return err // of the network, or of the login, which no command holds
 }
 
-func failed(cmd redis.Cmder) bool { return cmd.Err() != nil }
-
 // ping fails when the server does not answer.
 func (l *link) ping() error {
-	ctx := context.Background()
-	cmd := redis.NewStatusCmd(ctx, "ping")
+	cmd := redis.NewStatusCmd(context.Background(), "ping")
 	if err := l.run([]redis.Cmder{cmd}); err != nil {
 		return err
 	}
-	if v, _ := classify(cmd.Err()); v == answered || v == noMemory {
+	if class, _ := classify(cmd.Err()); class == final || class == noMemory {
 		return cmd.Err()
 	}
-	return nil // it is up; what it says to calls is for the calls
+	return nil // it is up, and each call finds out by itself whether it is ready
 }
 
-// doubtful reports whether the server should be asked for its run again before the link is trusted with calls, given the
-// doubts of the queue.
+// doubtful reports whether the server must be asked for its incarnation again before the link is
+// trusted with calls. doubts are the roleDoubts of the queue.
 func (l *link) doubtful(doubts uint64) bool {
 	now := time.Now()
 	return now.Sub(l.used) > checkAfter || now.Sub(l.identified) > identifyEvery || l.roleDoubts != doubts
 }
 
-// identify asks the server which run of it answers, given the doubts of the queue. It fails when there is no answer.
+// identify asks the server for its incarnation. It fails when there is no answer. doubts are the
+// roleDoubts of the queue.
 func (l *link) identify(doubts uint64) error {
+	mute := !l.identified.IsZero() && l.server == 0
 	l.identified, l.roleDoubts = time.Now(), doubts
-	if l.server == unknownRun {
+	if mute {
 		return l.ping()
 	}
 	info := redis.NewStringCmd(context.Background(), "info", "server", "replication")
@@ -158,11 +158,9 @@ func (l *link) identify(doubts uint64) error {
 		return err
 	}
 	if err := info.Err(); err != nil && strings.HasPrefix(err.Error(), "BUSY ") {
-		return err // what it says to a ping, too: a script holds it up
+		return err // a script holds it up, and would hold up a call
 	}
-	if l.server = parseIncarnation(info.Val()); l.server == nil {
-		l.server = unknownRun
-	}
+	l.server = parseIncarnation(info.Val())
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package redisconn
 
 import (
+	"cmp"
 	"crypto/tls"
 	"time"
 )
@@ -15,40 +16,37 @@ const (
 )
 
 const (
-	defaultTimeout  = 50 * time.Millisecond
-	defaultPoolSize = 2
+	defaultTimeout = 50 * time.Millisecond
 
-	// detached is how long a call may run after it was written, and so how long a worker can be stuck.
+	// detached is how long a call may run after it was written, and how long a worker can hang.
 	detached = time.Second
 )
 
-// Options say where Redis is and how it is asked. They are not changed after New.
+// Options describe a Redis and how to connect to it. They do not change after New.
 type Options struct {
 	Mode             Mode
-	Addresses        []string // host:port; of Sentinels and cluster nodes, some that are likely to be up
+	Addresses        []string // host:port. Of Sentinels and cluster nodes, a few that are likely to be up
 	Username         string   // empty: the default user
 	Password         string
-	DB               int    // not on a cluster, which has one database only
-	MasterName       string // what the Sentinels call the primary
+	DB               int    // ignored on a cluster, which has one database only
+	MasterName       string // the Sentinels' name of the primary
 	SentinelPassword string
 
-	// TLS is used for every connection when it is set. Without a ServerName, names are verified by address.
+	// TLS, when it is set, is used for every connection. Without a ServerName, certificates are
+	// verified by address.
 	TLS *tls.Config
 
-	// Timeout is how long a caller of Do waits at most. 50 ms when it is 0.
+	// Timeout is how long a caller of Do waits at most. Default: 50 ms.
 	Timeout time.Duration
 
-	// PoolSize is the number of connections to each primary, each with a pipeline of its own. Two when it is 0: then one
-	// pipeline is written while the other is answered. More connections mean smaller pipelines, not more calls.
+	// PoolSize is the number of connections to each primary, each with its own pipeline. With the
+	// default of two, one pipeline is written while the other is answered. More connections mean
+	// smaller pipelines, not more calls.
 	PoolSize int
 }
 
 func (o Options) withDefaults() Options {
-	if o.Timeout <= 0 {
-		o.Timeout = defaultTimeout
-	}
-	if o.PoolSize <= 0 {
-		o.PoolSize = defaultPoolSize
-	}
+	o.Timeout = cmp.Or(max(o.Timeout, 0), defaultTimeout)
+	o.PoolSize = cmp.Or(max(o.PoolSize, 0), 2)
 	return o
 }

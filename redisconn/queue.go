@@ -1,6 +1,7 @@
 package redisconn
 
 import (
+	"container/list"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -8,81 +9,95 @@ import (
 )
 
 const (
-	// maxPending is how many calls with a caller that waits a queue holds.
+	// maxPending is how many calls a queue holds.
 	maxPending = 16384
 
-	// maxBatch is how many calls one pipeline carries: enough that its cost is that of its calls, few enough that a call
-	// does not wait long for those before it.
+	// maxBatch is how many calls one pipeline carries: enough to make the cost of the pipeline
+	// small beside that of its calls, and few enough that no call waits long for those before it.
 	maxBatch = 256
 )
 
 // A queue holds the calls to one primary until one of its workers sends them.
 type queue struct {
 	addr string
+	health
 
 	ctx context.Context // ends with the queue, and its connections with it
 	end context.CancelFunc
 
-	mu    sync.Mutex
-	ready sync.Cond // something is pending, or the queue has ended
-	// calls[taken:] are pending, in the order of their arrival. Their states are queued or left; calls[:taken] are nil.
-	calls  []*pending
-	taken  int
-	ended  bool
-	used   time.Time // when something was taken last, or the queue was made
-	linked int       // workers that hold a connection
+	mu       sync.Mutex
+	ready    sync.Cond // calls has one, or the queue has ended
+	calls    list.List // of *pending, in the order of their arrival
+	ended    bool
+	used     time.Time // when calls were taken last, or when the queue was made
+	shortage shortage
 
-	// dead is how many of calls[taken:] are left. It lags behind by the callers that are just leaving.
-	dead atomic.Int64
+	linked atomic.Int32 // workers that hold a connection
 
-	// failing is set from the first failure or silence until the next answer.
-	failing   atomic.Bool
-	onFailing func() // called when failing becomes true
-	silence   silence
-
-	memory memory
-
-	// roleDoubts counts the replies that say that the server is not, or no longer, the primary: it may have another run when
-	// it is one again.
+	// roleDoubts counts the replies of a server that is not, or no longer, the primary. It may have
+	// another incarnation when it is primary again.
 	roleDoubts atomic.Uint64
 }
 
-func newQueue(ctx context.Context, addr string, suspect func()) *queue {
-	q := &queue{addr: addr, used: time.Now(), onFailing: suspect, silence: silence{began: time.Now()}}
+func newQueue(ctx context.Context, addr string, onFailing func()) *queue {
+	now := time.Now()
+	q := &queue{addr: addr, used: now, health: health{began: now, onFailing: onFailing}}
 	q.ctx, q.end = context.WithCancel(ctx)
 	q.ready.L = &q.mu
 	return q
 }
 
-// push queues p, which the caller of push holds. It holds it still when push fails.
+// push queues p. The caller of push holds p, and still does when push fails.
 func (q *queue) push(p *pending) error {
-	if p.newKey && !q.memory.admits() {
-		return ErrMemory
-	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.ended {
+	switch {
+	case p.newKey && !q.shortage.admits(time.Now()):
+		return ErrMemory
+	case q.ended:
 		return ErrClosed
-	}
-	if q.liveLocked() >= maxPending {
+	case q.calls.Len() >= maxPending:
 		return ErrBusy
 	}
-	p.queue.Store(q)
-	if !p.state.CompareAndSwap(held, queued) {
-		return nil // its caller has left
-	}
-	q.makeRoomLocked()
-	q.calls = append(q.calls, p)
-	q.silence.asked()
-	q.ready.Signal()
+	q.pushLocked(p)
 	return nil
 }
 
-// take takes the oldest calls out, at most maxBatch, appends them to batch and leaves out those that nobody waits for.
-func (q *queue) take(batch []*pending) []*pending {
-	now := time.Now()
+func (q *queue) pushLocked(p *pending) {
+	p.queue.Store(q)
+	if p.state.CompareAndSwap(held, queued) { // else its caller has left
+		p.element = q.calls.PushBack(p)
+		q.asked()
+		q.ready.Signal()
+	}
+}
+
+// remove makes the room of p, whose caller has left, available to others.
+func (q *queue) remove(p *pending) {
 	q.mu.Lock()
-	batch, late := q.takeLocked(now, batch)
+	defer q.mu.Unlock()
+	q.calls.Remove(p.element) // does nothing when it was taken out meanwhile
+}
+
+// take takes out the oldest calls and appends at most maxBatch of them to batch. It answers those
+// that it is too late to send.
+func (q *queue) take(batch []*pending) []*pending {
+	q.mu.Lock()
+	q.used = time.Now()
+	var late []*pending
+	for q.calls.Len() > 0 && len(batch) < maxBatch {
+		p := q.calls.Remove(q.calls.Front()).(*pending)
+		switch {
+		case !p.state.CompareAndSwap(queued, held): // its caller is leaving
+		case q.used.After(p.deadline):
+			late = append(late, p)
+		default:
+			batch = append(batch, p)
+		}
+	}
+	if q.calls.Len() > 0 {
+		q.ready.Signal()
+	}
 	q.mu.Unlock()
 	for _, p := range late {
 		p.answer(nil, ErrTimeout)
@@ -90,58 +105,44 @@ func (q *queue) take(batch []*pending) []*pending {
 	return batch
 }
 
-// takeLocked is take, but that those which it is too late to send are the caller's to answer.
-func (q *queue) takeLocked(now time.Time, batch []*pending) (due, late []*pending) {
-	q.used = now
-	for q.taken < len(q.calls) && len(batch) < maxBatch {
-		p := q.calls[q.taken]
-		q.calls[q.taken] = nil
-		q.taken++
-		switch {
-		case !p.state.CompareAndSwap(queued, held):
-			q.dead.Add(-1)
-		case now.After(p.deadline):
-			late = append(late, p)
-		default:
-			batch = append(batch, p)
-		}
-	}
-	if q.taken < len(q.calls) {
-		q.ready.Signal()
-	} else {
-		q.calls, q.taken = q.calls[:0], 0
-	}
-	return batch, late
+// refused notes that the primary refused a call because it is out of memory.
+func (q *queue) refused() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.shortage.refused(time.Now())
 }
 
-// await blocks until something is pending. It reports whether the queue goes on.
+// await blocks until a call is queued. It reports false when the queue has ended.
 func (q *queue) await() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for q.taken == len(q.calls) && !q.ended {
+	for q.calls.Len() == 0 && !q.ended {
 		q.ready.Wait()
 	}
 	return !q.ended
 }
 
-// failAll answers what is pending with err.
-func (q *queue) failAll(err error) {
+// drain takes out all queued calls, and passes each to handle.
+func (q *queue) drain(handle func(*pending)) {
 	for more := true; more; {
 		batch := q.take(nil)
 		for _, p := range batch {
-			p.answer(nil, err)
+			handle(p)
 		}
-		more = len(batch) == maxBatch // a smaller one was all there was; what came since is for the next try
+		more = len(batch) == maxBatch // a smaller batch is the last; later calls stay
 	}
 }
 
-// close ends the queue and its workers, and answers all that is pending with ErrClosed.
+// failAll answers all queued calls with err.
+func (q *queue) failAll(err error) { q.drain(func(p *pending) { p.answer(nil, err) }) }
+
+// close ends the queue and its workers, and answers all queued calls with ErrClosed.
 func (q *queue) close() {
 	q.stopAccepting()
 	q.failAll(ErrClosed)
 }
 
-// stopAccepting ends the queue and its workers. What is pending can still be taken.
+// stopAccepting ends the queue and its workers. Queued calls can still be taken.
 func (q *queue) stopAccepting() {
 	q.mu.Lock()
 	q.ended = true
@@ -150,60 +151,9 @@ func (q *queue) stopAccepting() {
 	q.end()
 }
 
-// idleSince reports whether nothing is pending and nothing was taken after t.
+// idleSince reports whether no call is queued and none was taken after t.
 func (q *queue) idleSince(t time.Time) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.taken == len(q.calls) && q.used.Before(t)
-}
-
-// fail notes that the primary failed or is silent.
-func (q *queue) fail() {
-	if q.failing.CompareAndSwap(false, true) {
-		q.onFailing()
-	}
-}
-
-// breakDown notes that the primary cannot be reached, or takes no calls at this time.
-func (q *queue) breakDown() {
-	q.silence.down.Store(true)
-	q.fail()
-}
-
-// succeed notes that the primary answered.
-func (q *queue) succeed() {
-	q.silence.broken()
-	if q.failing.Load() {
-		q.failing.Store(false)
-	}
-}
-
-func (q *queue) liveLocked() int {
-	return len(q.calls) - q.taken - int(q.dead.Load())
-}
-
-// makeRoomLocked makes append grow calls only when at least half of them are pending: so the calls whose callers left
-// take no more room than the others, and each call costs O(1) all the same.
-func (q *queue) makeRoomLocked() {
-	if len(q.calls) < cap(q.calls) || q.liveLocked() > len(q.calls)/2 {
-		return
-	}
-	kept := q.calls[:0]
-	for _, p := range q.calls[q.taken:] {
-		if p.state.Load() == left {
-			q.dead.Add(-1)
-		} else {
-			kept = append(kept, p)
-		}
-	}
-	clear(q.calls[len(kept):])
-	q.calls, q.taken = kept, 0
-}
-
-// addLinked notes that so many workers more have a connection, and returns how many have.
-func (q *queue) addLinked(change int) int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.linked += change
-	return q.linked
+	return q.calls.Len() == 0 && q.used.Before(t)
 }

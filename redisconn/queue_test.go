@@ -10,12 +10,12 @@ func newTestQueue(t *testing.T) *queue {
 	return newQueue(t.Context(), "nowhere", func() {})
 }
 
-// pendingUntil returns a held call for a caller that waits for d.
+// pendingUntil returns a held call whose deadline is after d.
 func pendingUntil(d time.Duration) *pending {
-	return &pending{deadline: time.Now().Add(d), caller: newWaiter(1)}
+	return &pending{deadline: time.Now().Add(d), onDone: func() {}}
 }
 
-func TestQueueIsInOrder(t *testing.T) {
+func TestQueueKeepsOrder(t *testing.T) {
 	q := newTestQueue(t)
 	var want []*pending
 	for range maxBatch + 3 {
@@ -40,7 +40,7 @@ func TestQueueIsInOrder(t *testing.T) {
 	}
 }
 
-func TestTakeLeavesOutWhatNobodyWaitsFor(t *testing.T) {
+func TestTakeSkipsAbandonedAndLate(t *testing.T) {
 	q := newTestQueue(t)
 	gone, late, waiting := pendingUntil(time.Minute), pendingUntil(-time.Second), pendingUntil(time.Minute)
 	for _, p := range []*pending{gone, late, waiting} {
@@ -49,45 +49,38 @@ func TestTakeLeavesOutWhatNobodyWaitsFor(t *testing.T) {
 		}
 	}
 	if gone.leave() {
-		t.Error("a call that was not answered is said to be")
+		t.Error("leave reports an answer that was not given")
 	}
 	if got := q.take(nil); len(got) != 1 || got[0] != waiting {
-		t.Errorf("%d calls were taken, want the one that is waited for", len(got))
+		t.Errorf("%d calls were taken, want the one whose caller waits", len(got))
 	}
 	if !late.leave() || late.err != ErrTimeout {
 		t.Errorf("a call past its deadline: error = %v, want %v", late.err, ErrTimeout)
 	}
-	if n := q.dead.Load(); n != 0 {
-		t.Errorf("dead = %d in an empty queue", n)
+	if n := q.calls.Len(); n != 0 {
+		t.Errorf("%d calls are still queued, want none", n)
 	}
 }
 
-// A locksmith is a caller that finds out whether the queue is locked when it is told of the answer.
-type locksmith struct {
-	q      *queue
-	locked bool
-}
-
-func (l *locksmith) answered() {
-	if l.locked = !l.q.mu.TryLock(); !l.locked {
-		l.q.mu.Unlock()
-	}
-}
-
-func TestTakeAnswersWithNoLockHeld(t *testing.T) {
+func TestTakeAnswersWithoutLock(t *testing.T) {
 	q := newTestQueue(t)
-	l := &locksmith{q: q}
-	late := &pending{deadline: time.Now().Add(-time.Second), caller: l}
+	locked := false
+	late := pendingUntil(-time.Second)
+	late.onDone = func() {
+		if locked = !q.mu.TryLock(); !locked {
+			q.mu.Unlock()
+		}
+	}
 	if err := q.push(late); err != nil {
 		t.Fatal(err)
 	}
 	q.take(nil)
-	if late.err != ErrTimeout || l.locked {
-		t.Errorf("a late call: error = %v, told with the queue locked: %t; want %v, false", late.err, l.locked, ErrTimeout)
+	if late.err != ErrTimeout || locked {
+		t.Errorf("a late call: error = %v, answered with the queue locked: %t; want %v, false", late.err, locked, ErrTimeout)
 	}
 }
 
-// TestFullQueue also has callers that leave make room at once, and leave no memory behind.
+// TestFullQueue checks that callers that leave make room at once, and keep no memory.
 func TestFullQueue(t *testing.T) {
 	q := newTestQueue(t)
 	var calls []*pending
@@ -95,7 +88,7 @@ func TestFullQueue(t *testing.T) {
 		for range maxPending {
 			p := pendingUntil(time.Minute)
 			if err := q.push(p); err != nil {
-				t.Fatalf("with %d live calls: %v", q.liveLocked(), err)
+				t.Fatalf("with %d calls: %v", q.calls.Len(), err)
 			}
 			calls = append(calls, p)
 		}
@@ -107,51 +100,55 @@ func TestFullQueue(t *testing.T) {
 		}
 		calls = calls[:0]
 	}
-	if n := cap(q.calls); n > 4*maxPending {
-		t.Errorf("the queue has room for %d calls, of which at most %d ever had a caller", n, maxPending)
+	if n := q.calls.Len(); n != 0 {
+		t.Errorf("%d calls are queued although all callers have left", n)
 	}
-	if got := q.take(nil); len(got) != 0 || q.dead.Load() != 0 {
-		t.Errorf("%d calls were taken and %d are dead, though all callers left", len(got), q.dead.Load())
+	if got := q.take(nil); len(got) != 0 {
+		t.Errorf("%d calls were taken although all callers have left", len(got))
 	}
 }
 
 func TestClosedQueue(t *testing.T) {
 	q := newTestQueue(t)
 	p := pendingUntil(time.Minute)
+	answered, done := latch(1)
+	p.onDone = answered
 	if err := q.push(p); err != nil {
 		t.Fatal(err)
 	}
 	q.close()
-	<-p.caller.(*waiter).done
+	<-done
 	if p.err != ErrClosed {
-		t.Errorf("what was pending: error = %v, want %v", p.err, ErrClosed)
+		t.Errorf("the queued call: error = %v, want %v", p.err, ErrClosed)
 	}
 	if err := q.push(pendingUntil(time.Minute)); err != ErrClosed {
 		t.Errorf("push: error = %v, want %v", err, ErrClosed)
 	}
 	if q.await() {
-		t.Error("the workers of a closed queue go on")
+		t.Error("await goes on after close")
 	}
 }
 
-// TestLeavingWhileTaken has callers leave while a worker takes, refuses and puts back: each call is either answered or left,
-// and the count of the dead comes out even.
-func TestLeavingWhileTaken(t *testing.T) {
+// TestLeaveWhileTaken has callers leave while workers take calls, answer some and queue the others
+// again. Each call is either answered or abandoned, and none stays in the queue.
+func TestLeaveWhileTaken(t *testing.T) {
 	q := newTestQueue(t)
 	const callers, each = 8, 2000
 	var leaving, working sync.WaitGroup
-	answeredOnes := make(chan int, callers)
+	answered := make(chan int, callers)
 	for range callers {
 		leaving.Go(func() {
 			n := 0
 			for i := range each {
 				p := pendingUntil(time.Minute)
+				answered, done := latch(1)
+				p.onDone = answered
 				if err := q.push(p); err != nil {
 					t.Error(err)
 					return
 				}
 				if i%3 == 0 {
-					<-p.caller.(*waiter).done
+					<-done
 				}
 				if p.leave() {
 					n++
@@ -159,10 +156,10 @@ func TestLeavingWhileTaken(t *testing.T) {
 						t.Errorf("reply = %v, want that of the worker", p.reply)
 					}
 				} else if i%3 == 0 {
-					t.Error("a call whose caller was told of an answer has none")
+					t.Error("leave reports no answer after onDone was called")
 				}
 			}
-			answeredOnes <- n
+			answered <- n
 		})
 	}
 	for range 2 {
@@ -183,12 +180,12 @@ func TestLeavingWhileTaken(t *testing.T) {
 	working.Wait()
 	total := 0
 	for range callers {
-		total += <-answeredOnes
+		total += <-answered
 	}
 	if least := callers * ((each + 2) / 3); total < least || total > callers*each {
 		t.Errorf("%d calls were answered, want between %d and %d", total, least, callers*each)
 	}
-	if n := q.dead.Load(); n != 0 {
-		t.Errorf("dead = %d in an empty queue", n)
+	if n := q.calls.Len(); n != 0 {
+		t.Errorf("%d calls are still queued, want none", n)
 	}
 }

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net"
+	"strconv"
+	"syscall"
 )
 
-// errBounds says that a server sent what no Redis answers to the commands of this package. It is
+// errBounds means that a server sent what no Redis answers to the commands of this package. It is
 // wrapped with the details.
 var errBounds = errors.New("redisconn: the reply is out of bounds")
 
@@ -22,8 +25,8 @@ const (
 	// its metadata.
 	maxDepth = 4
 
-	// maxDigits is the most digits of a number. It keeps numbers below what an int64 overflows at.
-	maxDigits = 18
+	// numberBits is the size of the largest number. It is far below the overflow of an int64.
+	numberBits = 60
 )
 
 // Bounds limit how many bytes a server may send.
@@ -33,8 +36,8 @@ type bounds struct {
 }
 
 var (
-	// callBounds are for INFO and for scripts. Eight rules of 1000 sub-windows each, the largest
-	// reply there is, take 100 kB.
+	// callBounds are for INFO and for scripts. The largest reply, for eight rules of 1000
+	// sub-windows each, takes 100 kB.
 	callBounds = bounds{reply: 1 << 20, pipeline: 16 << 20}
 
 	// topologyBounds have room for CLUSTER SLOTS of a cluster in which every slot is a range of its
@@ -42,23 +45,54 @@ var (
 	topologyBounds = bounds{reply: 8 << 20, pipeline: 8 << 20}
 )
 
-// A scanner follows the framing of RESP2 replies and finds what is out of bounds. It needs no lock
+// A boundedConn is a connection that fails before a reply out of bounds reaches its reader. It
+// belongs to one goroutine at a time.
+type boundedConn struct {
+	net.Conn
+	scanner scanner
+	err     error // that ended the connection
+}
+
+// Read implements [net.Conn].
+func (c *boundedConn) Read(p []byte) (int, error) {
+	if c.err != nil {
+		return 0, c.err
+	}
+	n, err := c.Conn.Read(p)
+	if c.err = c.scanner.scan(p[:n]); c.err != nil {
+		_ = c.Conn.Close()
+		return 0, c.err
+	}
+	return n, err
+}
+
+// forPool returns c as go-redis needs it: its pool notices that the server has closed a connection
+// only if that is a [syscall.Conn].
+func (c *boundedConn) forPool() net.Conn {
+	raw, ok := c.Conn.(syscall.Conn)
+	if !ok { // with TLS
+		return c
+	}
+	return struct {
+		*boundedConn
+		syscall.Conn
+	}{c, raw}
+}
+
+// A scanner follows the framing of RESP2 replies and finds those out of bounds. It needs no lock
 // and does no I/O.
 //
-// It accepts less than go-redis does, and finds the same ends of lines, strings and arrays, so the
+// It accepts less than go-redis does, and finds the same ends of lines, strings and arrays. So the
 // parser that reads the scanned bytes never sees a length that was not checked.
 type scanner struct {
 	bounds bounds
 
-	pipeline int // bytes of the pipeline so far
-	reply    int // bytes of the reply so far
-
-	head   [1 + len("-") + maxDigits + len("\r\n")]byte // the beginning of the line
-	line   int                                          // bytes of the line so far
-	last   byte                                         // of the line
-	body   int                                          // bytes of the string that are to come, its CRLF included
-	arrays [maxDepth]int                                // elements that are to come, outermost first
-	depth  int                                          // arrays that are open
+	pipeline int           // bytes of the pipeline so far
+	reply    int           // bytes of the reply so far
+	line     []byte        // the line so far
+	body     int           // bytes of the string that are still to come, its CRLF included
+	arrays   [maxDepth]int // elements that are still to come, outermost first
+	depth    int           // arrays that are open
 }
 
 // begin starts a new pipeline. All replies to the one before have been read.
@@ -77,8 +111,7 @@ func (s *scanner) scan(p []byte) error {
 	return nil
 }
 
-// step reads the beginning of p, to the end of a line or string at most, and returns how many bytes
-// that is.
+// step reads the beginning of p, to the end of a line or string at most, and returns its length.
 func (s *scanner) step(p []byte) (n int, err error) {
 	inString := s.body > 0
 	if inString {
@@ -97,13 +130,13 @@ func (s *scanner) step(p []byte) (n int, err error) {
 		return n, fmt.Errorf("replies of more than %d bytes to one pipeline", s.bounds.pipeline)
 	case inString && s.body == 0:
 		s.endElement()
-	case !inString && s.last == '\n':
+	case !inString && p[n-1] == '\n':
 		return n, s.endLine()
 	}
 	return n, nil
 }
 
-// readBody reads a part of a string, and checks the CRLF behind it.
+// readBody reads a part of a string, and checks the CRLF after it.
 func (s *scanner) readBody(p []byte) (n int, err error) {
 	const end = "\r\n"
 	if s.body > len(end) {
@@ -120,28 +153,20 @@ func (s *scanner) readLine(p []byte) (n int, err error) {
 	if n = bytes.IndexByte(p, '\n') + 1; n == 0 {
 		n = len(p)
 	}
-	if s.line+n > maxLine {
+	if len(s.line)+n > maxLine {
 		return n, fmt.Errorf("a line of more than %d bytes", maxLine)
 	}
-	before := s.last
-	if n > 1 {
-		before = p[n-2]
-	}
-	if s.line < len(s.head) {
-		copy(s.head[s.line:], p[:n])
-	}
-	s.line, s.last = s.line+n, p[n-1]
-	if s.last == '\n' && (s.line < len("+\r\n") || before != '\r') {
+	s.line = append(s.line, p[:n]...)
+	if p[n-1] == '\n' && (len(s.line) < len("+\r\n") || !bytes.HasSuffix(s.line, []byte("\r\n"))) {
 		return n, errors.New("a line that does not end in CRLF")
 	}
 	return n, nil
 }
 
-// endLine deals with a whole line.
+// endLine handles a whole line.
 func (s *scanner) endLine() error {
-	kind, long := s.head[0], s.line > len(s.head)
-	text := s.head[1 : min(s.line, len(s.head))-len("\r\n")]
-	s.line, s.last = 0, 0
+	kind, text := s.line[0], s.line[1:len(s.line)-len("\r\n")]
+	s.line = s.line[:0]
 	switch kind {
 	case '+', '-':
 		s.endElement()
@@ -150,33 +175,20 @@ func (s *scanner) endLine() error {
 	default:
 		return fmt.Errorf("a reply of the unknown type %q", kind)
 	}
-	n, ok := number(text)
+	n, err := strconv.ParseInt(string(text), 10, numberBits)
+	if err != nil || text[0] == '+' || n < -1 && kind != ':' {
+		return fmt.Errorf("the number %.20q", text)
+	}
+	most := s.bounds.reply - s.reply
 	switch {
-	case !ok || long || n < -1 && kind != ':':
-		return fmt.Errorf("the number %q", text)
-	case n < 0 || kind == ':': // an integer, or nil
+	case kind == ':' || n < 0 || kind == '*' && n == 0: // an integer, nil, or an empty array
 		s.endElement()
-		return nil
-	case kind == '$':
-		return s.beginString(n)
-	}
-	return s.beginArray(n)
-}
-
-func (s *scanner) beginString(n int64) error {
-	if most := s.bounds.reply - s.reply; n > int64(most) {
+	case kind == '$' && n > int64(most):
 		return fmt.Errorf("a string of %d bytes, want at most %d more in the reply", n, most)
-	}
-	s.body = int(n) + len("\r\n")
-	return nil
-}
-
-func (s *scanner) beginArray(n int64) error {
-	switch {
+	case kind == '$':
+		s.body = int(n) + len("\r\n")
 	case n > maxArray:
 		return fmt.Errorf("an array of %d elements, want at most %d", n, maxArray)
-	case n == 0:
-		s.endElement()
 	case s.depth == maxDepth:
 		return fmt.Errorf("more than %d arrays in each other", maxDepth)
 	default:
@@ -195,22 +207,4 @@ func (s *scanner) endElement() {
 		s.depth--
 	}
 	s.reply = 0
-}
-
-// number returns the number that text is. It refuses all spellings but Redis's own.
-func number(text []byte) (n int64, ok bool) {
-	digits, negative := bytes.CutPrefix(text, []byte("-"))
-	if len(digits) == 0 || len(digits) > maxDigits {
-		return 0, false
-	}
-	for _, c := range digits {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = 10*n + int64(c-'0')
-	}
-	if negative {
-		n = -n
-	}
-	return n, true
 }

@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// small are bounds that the tests below reach with short replies.
+// small are bounds that short replies reach.
 var small = bounds{reply: 100_000, pipeline: 200_000}
 
 func TestScanner(t *testing.T) {
 	nested := func(n int) string { return strings.Repeat("*1\r\n", n) + ":1\r\n" }
 	for _, test := range []struct {
-		name, replies, err string // err: a part of it; nothing when the replies are within bounds
+		name, replies, err string // err: a part of the error; empty when the replies are within bounds
 	}{
 		{name: "every type", replies: "+OK\r\n-ERR no\r\n:-7\r\n$3\r\na\r\n\r\n*2\r\n$-1\r\n*-1\r\n*0\r\n$0\r\n\r\n"},
 		{name: "four arrays in each other", replies: nested(4) + nested(4)},
@@ -54,8 +54,8 @@ func TestScanner(t *testing.T) {
 	}
 }
 
-// TestScannerBegins has each pipeline be bounded by itself.
-func TestScannerBegins(t *testing.T) {
+// TestPipelineBoundsAreSeparate checks that each pipeline has bounds of its own.
+func TestPipelineBoundsAreSeparate(t *testing.T) {
 	s := scanner{bounds: small}
 	for range 5 {
 		s.begin()
@@ -75,8 +75,8 @@ func scanInPieces(p []byte, size int) (err error) {
 	return err
 }
 
-// FuzzScanner checks that it makes no difference in which pieces replies come, and that what is
-// open stays within bounds.
+// FuzzScanner checks that the sizes of the pieces make no difference, and that the scanner's state
+// stays within bounds.
 func FuzzScanner(f *testing.F) {
 	for _, seed := range hostileReplies {
 		f.Add([]byte(seed), 3)
@@ -88,8 +88,8 @@ func FuzzScanner(f *testing.F) {
 		if pieces := scanInPieces(p, max(1, size)); fmt.Sprint(pieces) != fmt.Sprint(whole) {
 			t.Errorf("in pieces of %d: error = %v, want %v", size, pieces, whole)
 		}
-		if whole == nil && (s.body > small.reply+2 || s.depth > maxDepth || s.line > maxLine) {
-			t.Errorf("open: a string of %d bytes, %d arrays, a line of %d bytes", s.body, s.depth, s.line)
+		if whole == nil && (s.body > small.reply+2 || s.depth > maxDepth || len(s.line) > maxLine) {
+			t.Errorf("state: a string of %d bytes, %d arrays, a line of %d bytes", s.body, s.depth, len(s.line))
 		}
 	})
 }

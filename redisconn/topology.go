@@ -3,11 +3,15 @@ package redisconn
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
 const (
-	// failingEvery is the time between two loads while a primary fails or is silent, and the least time between any two.
+	// failingEvery is the time between two loads while a primary fails or is silent, and the least
+	// time between any two.
 	failingEvery = 250 * time.Millisecond
 
 	// answerWithin is how long a load waits for the slower nodes.
@@ -18,40 +22,37 @@ const (
 type topology struct {
 	client *Client
 	every  time.Duration // between two loads while all is well
-	as     login
-	ask    func(l *link, addr string) (view, error) // asks one node; nil when there is nothing to find out
+	login  login
+	ask    func(l *link, addr string) (view, error) // asks one node; nil: there is nothing to find out
 	woken  chan struct{}                            // has room for one
 
-	// Of the goroutine that runs run:
-	peers   map[string]*peer // by address
-	answers chan answer
+	// The following fields belong to the goroutine of run.
+	peers  map[string]*peer // by address
+	asking sync.WaitGroup
 }
 
 // A peer is a node that can be asked.
 type peer struct {
-	busy bool  // it was asked and has not answered
-	link *link // nil before it has answered once; of the asking goroutine while busy
+	busy atomic.Bool // it was asked and has not answered
+	link *link       // nil while not connected; belongs to the goroutine that asks, while there is one
 }
 
-// An answer is what came of asking a peer.
+// An answer is the result of asking a peer.
 type answer struct {
-	addr  string
-	round int
-	link  *link // nil when it failed
-	view  view
-	err   error
+	addr string
+	view view
+	err  error
 }
 
 func newTopology(c *Client) *topology {
-	t := &topology{client: c, woken: make(chan struct{}, 1), peers: make(map[string]*peer), answers: make(chan answer)}
-	o := &c.options
-	switch o.Mode {
+	t := &topology{client: c, login: c.login(), woken: make(chan struct{}, 1), peers: make(map[string]*peer)}
+	t.login.timeout, t.login.bounds = answerWithin, topologyBounds
+	switch c.options.Mode {
 	case Sentinel:
-		t.every, t.ask = sentinelEvery, askSentinel(o.MasterName)
-		t.as = login{password: o.SentinelPassword, tls: o.TLS, timeout: answerWithin, bounds: topologyBounds}
+		t.every, t.ask = sentinelEvery, askSentinel(c.options.MasterName)
+		t.login.username, t.login.password, t.login.db = "", c.options.SentinelPassword, 0
 	case Cluster:
 		t.every, t.ask = clusterEvery, askNode
-		t.as = login{username: o.Username, password: o.Password, tls: o.TLS, timeout: answerWithin, bounds: topologyBounds}
 	}
 	return t
 }
@@ -66,10 +67,10 @@ func (t *topology) wake() {
 
 // run loads the topology until the client is closed.
 func (t *topology) run() {
-	defer t.disconnect()
-	for round := 0; t.client.ctx.Err() == nil; round++ {
-		next := time.Now().Add(failingEvery)
-		v, err := t.load(round)
+	t.know(nil)
+	for first := true; t.client.ctx.Err() == nil; first = false {
+		pause := time.After(failingEvery)
+		v, err := t.load()
 		if err == nil {
 			err = t.client.use(v)
 		}
@@ -78,60 +79,63 @@ func (t *topology) run() {
 		} else {
 			t.client.reason.Store(&err)
 		}
-		if round == 0 {
-			t.client.admitEarly()
+		if first {
+			t.client.early.stopAccepting()
+			t.client.early.drain(t.client.dispatch)
 		}
-		t.rest(time.Until(next))
+		t.await(pause)
 	}
-}
-
-// rest waits until the next load is due: least at least, and longer while all is well and nobody calls wake.
-func (t *topology) rest(least time.Duration) {
-	due := time.NewTimer(least)
-	defer due.Stop()
-	early := true
-	var woken chan struct{} // nil until the least time has passed
-	for {
-		select {
-		case <-due.C:
-			if !early || t.client.failing() {
-				return
-			}
-			early, woken = false, t.woken
-			due.Reset(t.every - failingEvery)
-		case <-woken:
-			return
-		case a := <-t.answers:
-			t.put(a)
-		case <-t.client.ctx.Done():
-			return
+	t.asking.Wait()
+	for _, p := range t.peers {
+		if p.link != nil {
+			p.link.close()
 		}
 	}
 }
 
-// load asks all peers and returns the newest view.
-func (t *topology) load(round int) (newest view, err error) {
-	asked := t.askAll(round)
-	late := time.NewTimer(answerWithin)
-	defer late.Stop()
-	found := false
+// await waits for the end of the pause. While all is well, it then waits for a wake or for the time
+// of the next load.
+func (t *topology) await(pause <-chan time.Time) {
+	select {
+	case <-pause:
+	case <-t.client.ctx.Done():
+		return
+	}
+	if t.client.failing() {
+		return
+	}
+	select {
+	case <-time.After(t.every - failingEvery):
+	case <-t.woken:
+	case <-t.client.ctx.Done():
+	}
+}
+
+// load asks all peers that have answered the last load, and returns the newest view.
+func (t *topology) load() (newest view, err error) {
+	asked, answers := 0, make(chan answer, len(t.peers)) // late answers do not block
+	for addr, p := range t.peers {
+		if p.busy.CompareAndSwap(false, true) {
+			asked++
+			t.asking.Go(func() {
+				v, err := t.askPeer(addr, p)
+				p.busy.Store(false)
+				answers <- answer{addr, v, err}
+			})
+		}
+	}
+	late, found := time.After(answerWithin), false
 	err = errors.New("no node has answered in time")
-	for asked > 0 {
+	for ; asked > 0; asked-- {
 		select {
-		case a := <-t.answers:
-			t.put(a)
-			if a.round != round {
-				continue
-			}
-			asked--
-			if a.err != nil {
-				if !found {
-					err = fmt.Errorf("%s: %w", a.addr, a.err)
-				}
-			} else if !found || a.view.newer(&newest) {
+		case a := <-answers:
+			switch {
+			case a.err == nil && (!found || slices.Compare(a.view.epoch[:], newest.epoch[:]) > 0):
 				newest, found = a.view, true
+			case a.err != nil:
+				err = fmt.Errorf("%s: %w", a.addr, a.err)
 			}
-		case <-late.C:
+		case <-late:
 			asked = 0
 		case <-t.client.ctx.Done():
 			return view{}, ErrClosed
@@ -144,99 +148,43 @@ func (t *topology) load(round int) (newest view, err error) {
 	return newest, nil
 }
 
-// askAll asks every peer that is not still busy with the last question, and returns how many.
-func (t *topology) askAll(round int) (asked int) {
-	if len(t.peers) == 0 {
-		t.know(nil)
-	}
-	for addr, p := range t.peers {
-		if p.busy {
-			continue
-		}
-		p.busy = true
-		asked++
-		link := p.link
-		t.client.workers.Go(func() {
-			a := t.askOne(addr, link)
-			a.round = round
-			select {
-			case t.answers <- a:
-			case <-t.client.ctx.Done():
-				if a.link != nil {
-					a.link.close()
-				}
-			}
-		})
-	}
-	return asked
-}
-
-// askOne asks the node at addr, over a new link if there is none or the old one has broken.
-func (t *topology) askOne(addr string, l *link) answer {
-	for {
-		fresh := l == nil
-		if fresh {
-			var err error
-			if l, err = connect(t.client.ctx, addr, t.as); err != nil {
-				return answer{addr: addr, err: err}
+// askPeer asks the node at addr, over a new link when there is none or the server has closed the
+// old one.
+func (t *topology) askPeer(addr string, p *peer) (v view, err error) {
+	for fresh := false; ; {
+		if p.link == nil {
+			fresh = true
+			if p.link, err = connect(t.client.ctx, addr, t.login); err != nil {
+				return view{}, err
 			}
 		}
-		v, err := t.ask(l, addr)
-		if err == nil || judged(err) {
-			return answer{addr: addr, link: l, view: v, err: err}
+		v, err = t.ask(p.link, addr)
+		if class, _ := classify(err); class != unknown {
+			return v, err // the server replied: the link is fine
 		}
-		l.close()
-		l = nil
+		p.link.close()
+		p.link = nil
 		if fresh || !errors.Is(err, errNotSent) {
-			return answer{addr: addr, err: err}
+			return view{}, err
 		}
 	}
-}
-
-// judged reports whether the server said err, so that the link is fine.
-func judged(err error) bool {
-	v, _ := classify(err)
-	return v != unknown
-}
-
-// put takes note of an answer.
-func (t *topology) put(a answer) {
-	p := t.peers[a.addr]
-	if p == nil { // it has left the cluster meanwhile
-		if a.link != nil {
-			a.link.close()
-		}
-		return
-	}
-	p.busy, p.link = false, a.link
 }
 
 // know makes the peers those at the configured addresses, and nodes.
 func (t *topology) know(nodes []string) {
 	known := make(map[string]bool)
-	for _, addrs := range [][]string{t.client.options.Addresses, nodes} {
-		for _, addr := range addrs {
-			known[addr] = true
-			if t.peers[addr] == nil {
-				t.peers[addr] = new(peer)
-			}
+	for _, addr := range slices.Concat(t.client.options.Addresses, nodes) {
+		known[addr] = true
+		if t.peers[addr] == nil {
+			t.peers[addr] = new(peer)
 		}
 	}
 	for addr, p := range t.peers {
-		if !known[addr] && !p.busy {
+		if !known[addr] && !p.busy.Load() {
 			if p.link != nil {
 				p.link.close()
 			}
 			delete(t.peers, addr)
-		}
-	}
-}
-
-// disconnect closes the links that no goroutine asks over. The others close theirs when they find nobody to answer.
-func (t *topology) disconnect() {
-	for _, p := range t.peers {
-		if !p.busy && p.link != nil {
-			p.link.close()
 		}
 	}
 }

@@ -7,11 +7,10 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	redis "github.com/redis/go-redis/v9"
 )
 
-// clusterNode returns what a node replies that knows of these primaries, each with one half of the slots.
+// clusterNode returns the replies of a node that knows these primaries, which share the slots
+// evenly.
 func clusterNode(epoch, own int, primaries ...string) func(command []string) string {
 	return func(command []string) string {
 		switch strings.Join(command, " ") {
@@ -31,8 +30,9 @@ func clusterNode(epoch, own int, primaries ...string) func(command []string) str
 	}
 }
 
-// TestNewestViewCounts has nodes with older views: of before the failover, and of a voter that has not heard its outcome.
-func TestNewestViewCounts(t *testing.T) {
+// TestNewestViewWins has one node with a view from before the failover, and one that has voted but
+// has not heard the outcome.
+func TestNewestViewWins(t *testing.T) {
 	old := newFake(t, nil, func([]string) string { return ":1\r\n" })
 	promoted := newFake(t, nil, func([]string) string { return ":2\r\n" })
 	views := []*fake{
@@ -46,7 +46,7 @@ func TestNewestViewCounts(t *testing.T) {
 			addrs = append(addrs, f.addr)
 		}
 		c := open(t, Options{Mode: Cluster, Addresses: addrs, Timeout: patience})
-		until(t, "a load", func() bool { return c.table.Load() != nil })
+		until(t, "a load", func() bool { return len(c.table.Load().queues) > 0 })
 		if call := do(t, c, count, "k", 1); call.Reply != int64(2) {
 			t.Errorf("reply = %v, %v, want that of the promoted replica", call.Reply, call.Err)
 		}
@@ -54,8 +54,8 @@ func TestNewestViewCounts(t *testing.T) {
 	}
 }
 
-// TestHangingNodeDoesNotHoldUpTheLoad has two nodes that accept connections and never answer.
-func TestHangingNodeDoesNotHoldUpTheLoad(t *testing.T) {
+// TestHangingNodesDoNotDelayLoad has two nodes that accept connections and never answer.
+func TestHangingNodesDoNotDelayLoad(t *testing.T) {
 	var addrs []string
 	for range 2 {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -69,41 +69,15 @@ func TestHangingNodeDoesNotHoldUpTheLoad(t *testing.T) {
 	addrs = append(addrs, newFake(t, nil, clusterNode(1, 1, primary.addr)).addr)
 	c := open(t, Options{Mode: Cluster, Addresses: addrs})
 	start := time.Now()
-	until(t, "a load", func() bool { return c.table.Load() != nil })
+	until(t, "a load", func() bool { return len(c.table.Load().queues) > 0 })
 	if took := time.Since(start); took > answerWithin+failingEvery {
 		t.Errorf("the load took %v, want at most %v", took, answerWithin)
 	}
 }
 
-func TestClusterView(t *testing.T) {
-	owners := []redis.ClusterSlot{
-		{Start: 0, End: 99, Nodes: []redis.ClusterNode{{Addr: "a:1"}, {Addr: "b:1"}}},
-		{Start: 100, End: 16383, Nodes: []redis.ClusterNode{{Addr: ":2"}, {Addr: "b:1"}}},
-	}
-	v, err := clusterView("x:1\r\ncluster_current_epoch:12\r\ncluster_my_epoch:3\r\n", owners, "c:9")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := [2]int64{12, 3}; v.epoch != want {
-		t.Errorf("epoch = %v, want %v", v.epoch, want)
-	}
-	if want := []slots{{0, 99, "a:1"}, {100, 16383, "c:2"}}; !slices.Equal(v.primaries, want) {
-		t.Errorf("primaries = %v, want %v", v.primaries, want)
-	}
-	if want := []string{"a:1", "b:1", "c:2"}; !slices.Equal(v.nodes, want) {
-		t.Errorf("nodes = %v, want %v", v.nodes, want)
-	}
-	if _, err := clusterView("cluster_state:ok\r\n", owners, "c:9"); err == nil {
-		t.Error("a view without an epoch was accepted")
-	}
-	if _, err := clusterView("cluster_current_epoch:0\r\ncluster_my_epoch:0\r\n", nil, "c:9"); err == nil {
-		t.Error("a view without slots was accepted")
-	}
-}
-
-// TestSentinels has Sentinels that want a password, one of which has not heard of the failover, and one that does not
-// watch the master.
-func TestSentinels(t *testing.T) {
+// TestSentinelsDisagree has Sentinels with a password: one that has not heard of the failover, and
+// one that does not watch the master.
+func TestSentinelsDisagree(t *testing.T) {
 	old := newFake(t, nil, func([]string) string { return ":1\r\n" })
 	promoted := newFake(t, nil, func([]string) string { return ":2\r\n" })
 	sentinel := func(epoch, primary string) *fake {
@@ -129,7 +103,7 @@ func TestSentinels(t *testing.T) {
 		Mode: Sentinel, Addresses: []string{a.addr, b.addr, blank.addr}, MasterName: "main",
 		Password: "primary's", SentinelPassword: "sentinel's", Timeout: patience,
 	})
-	until(t, "a load", func() bool { return c.table.Load() != nil })
+	until(t, "a load", func() bool { return len(c.table.Load().queues) > 0 })
 	if call := do(t, c, count, "k", 1); call.Reply != int64(2) {
 		t.Errorf("reply = %v, %v, want that of the newest primary", call.Reply, call.Err)
 	}
@@ -143,50 +117,6 @@ func TestSentinels(t *testing.T) {
 
 	c = open(t, Options{Mode: Sentinel, Addresses: []string{blank.addr}, MasterName: "main", Timeout: patience})
 	until(t, "the reason", func() bool {
-		return strings.HasSuffix(do(t, c, count, "k", 1).Err.Error(), `the Sentinel watches no master called "main"`)
+		return strings.HasSuffix(do(t, c, count, "k", 1).Err.Error(), `the Sentinel watches no master called "main": use its name in SENTINEL MASTERS`)
 	})
-}
-
-// TestSlotsWithoutPrimary also has the other slots go on.
-func TestSlotsWithoutPrimary(t *testing.T) {
-	f := newFake(t, nil, func([]string) string { return ":1\r\n" })
-	c := open(t, Options{Addresses: []string{f.addr}, Timeout: patience})
-	c.use(view{primaries: []slots{{12182, 12182, f.addr}}}) // that of foo
-	if call := do(t, c, count, "foo", 1); call.Err != nil {
-		t.Errorf("foo: %v", call.Err)
-	}
-	if call := do(t, c, count, "bar", 1); call.Err != ErrNoPrimary {
-		t.Errorf("bar: error = %v, want %v", call.Err, ErrNoPrimary)
-	}
-}
-
-// TestQueuesEnd has a server cease to be a primary: its queue ends once it has been idle, and comes again when needed.
-func TestQueuesEnd(t *testing.T) {
-	one := newFake(t, nil, func([]string) string { return ":1\r\n" })
-	two := newFake(t, nil, func([]string) string { return ":2\r\n" })
-	c := open(t, Options{Addresses: []string{one.addr}, Timeout: patience})
-	viewOf := func(f *fake) view { return view{primaries: []slots{{0, slotCount - 1, f.addr}}} }
-	if call := do(t, c, count, "k", 1); call.Reply != int64(1) {
-		t.Fatalf("%v, %v, want 1", call.Reply, call.Err)
-	}
-	first := c.table.Load().queues[0]
-	c.use(viewOf(two))
-	c.use(viewOf(two))
-	if call := do(t, c, count, "k", 1); call.Reply != int64(2) {
-		t.Fatalf("%v, %v, want 2", call.Reply, call.Err)
-	}
-	if first.ctx.Err() != nil {
-		t.Error("the queue ended though callers may still find it in the last table")
-	}
-	first.mu.Lock()
-	first.used = time.Now().Add(-queueIdle - time.Second)
-	first.mu.Unlock()
-	c.use(viewOf(two))
-	if first.ctx.Err() == nil {
-		t.Error("the idle queue of a server that is no primary goes on")
-	}
-	c.use(viewOf(one))
-	if call := do(t, c, count, "k", 1); call.Reply != int64(1) {
-		t.Errorf("a primary again: %v, %v, want 1", call.Reply, call.Err)
-	}
 }

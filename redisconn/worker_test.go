@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestNotNow has the server refuse a call several times before it takes it.
-func TestNotNow(t *testing.T) {
+// TestRetryLater has the server refuse a call several times before it executes it.
+func TestRetryLater(t *testing.T) {
 	for _, refusal := range []string{
 		"LOADING Redis is loading the dataset in memory",
 		"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
@@ -38,8 +38,9 @@ func TestNotNow(t *testing.T) {
 	}
 }
 
-// TestNotNowEndsWithTheCaller has the server refuse for ever: the call is not tried any more once its caller has left.
-func TestNotNowEndsWithTheCaller(t *testing.T) {
+// TestRetryEndsWithCaller has the server refuse for ever. The call is not retried after its caller
+// has left.
+func TestRetryEndsWithCaller(t *testing.T) {
 	f := newFake(t, nil, func([]string) string { return "-LOADING Redis is loading the dataset in memory\r\n" })
 	c := open(t, Options{Addresses: []string{f.addr}})
 	start := time.Now()
@@ -57,8 +58,9 @@ func TestNotNowEndsWithTheCaller(t *testing.T) {
 	}
 }
 
-// TestBrokenAfterTheWrite has the connection end when the call has been read: it may have been executed.
-func TestBrokenAfterTheWrite(t *testing.T) {
+// TestBrokenAfterWrite ends the connection when the server has read the call, which it may have
+// executed.
+func TestBrokenAfterWrite(t *testing.T) {
 	f := newFake(t, nil, func([]string) string { return hangUp })
 	c := open(t, Options{Addresses: []string{f.addr}, Timeout: patience})
 	call := do(t, c, count, "k", 1)
@@ -71,16 +73,16 @@ func TestBrokenAfterTheWrite(t *testing.T) {
 	}
 }
 
-// TestBrokenHalfway has the connection end between the replies of one pipeline: those that came are good, and a call that
-// Redis said it did not execute is sent again.
-func TestBrokenHalfway(t *testing.T) {
+// TestBrokenBetweenReplies ends the connection between the replies of one pipeline. The replies
+// that came count, and a call that Redis said it did not execute is sent again.
+func TestBrokenBetweenReplies(t *testing.T) {
 	replies := []string{":1\r\n", "$-1\r\n", "-NOSCRIPT No matching script.\r\n", hangUp, ":4\r\n"}
 	f := newFake(t, nil, func([]string) string {
 		reply := replies[0]
 		replies = replies[1:]
 		return reply
 	})
-	pendings := together(t, f, 4)
+	pendings := sendTogether(t, f, 4)
 	for i, want := range []any{int64(1), nil, int64(4), nil} {
 		if pendings[i].reply != want || (pendings[i].err != nil) != (i == 3) {
 			t.Errorf("call %d = %v, %v, want %v", i, pendings[i].reply, pendings[i].err, want)
@@ -91,16 +93,16 @@ func TestBrokenHalfway(t *testing.T) {
 	}
 }
 
-// TestDemoted has a server become a replica in the middle of a pipeline. The connection is not used any more: where it led
-// by name there may be another server now.
-func TestDemoted(t *testing.T) {
+// TestDemotedServerIsLeft has a server become a replica in the middle of a pipeline. The connection
+// is not used any more, because its address may lead to another server now.
+func TestDemotedServerIsLeft(t *testing.T) {
 	replies := []string{":1\r\n", "-READONLY You can't write against a read only replica.\r\n", ":2\r\n"}
 	f := newFake(t, nil, func([]string) string {
 		reply := replies[0]
 		replies = replies[1:]
 		return reply
 	})
-	pendings := together(t, f, 2)
+	pendings := sendTogether(t, f, 2)
 	for i := range pendings {
 		if p := &pendings[i]; p.err != nil || p.reply != int64(1+i) {
 			t.Errorf("call %d = %v, %v, want %d", i, p.reply, p.err, 1+i)
@@ -119,34 +121,32 @@ func TestDemoted(t *testing.T) {
 	}
 }
 
-// together has so many calls sent to f in one pipeline, and returns them once all are answered.
-func together(t *testing.T, f *fake, n int) []pending {
+// sendTogether sends n calls to f in one pipeline, and returns them when all are answered.
+func sendTogether(t *testing.T, f *fake, n int) []pending {
 	t.Helper()
 	c := open(t, Options{Addresses: []string{f.addr}, Timeout: patience, PoolSize: 1})
 	q := c.table.Load().queues[0]
-	pendings, w := make([]pending, n), newWaiter(n)
-	q.mu.Lock() // so that all are there when the worker looks
+	pendings := make([]pending, n)
+	answered, done := latch(n)
+	q.mu.Lock() // so that the worker finds them all
 	for i := range pendings {
 		p := &pendings[i]
-		p.caller, p.deadline = w, time.Now().Add(patience)
+		p.onDone, p.deadline = answered, time.Now().Add(patience)
 		if err := p.init(&Call{Script: count, Keys: []string{"k"}, Args: []any{i}}); err != nil {
 			t.Error(err)
 		}
-		p.queue.Store(q)
-		p.state.Store(queued)
-		q.calls = append(q.calls, p)
+		q.pushLocked(p)
 	}
-	q.ready.Signal()
 	q.mu.Unlock()
-	<-w.done
+	<-done
 	return pendings
 }
 
-// TestScriptThatIsNeverKnown must not be sent for ever.
-func TestScriptThatIsNeverKnown(t *testing.T) {
+// TestScriptNeverKnown checks that a call is not sent for ever.
+func TestScriptNeverKnown(t *testing.T) {
 	f := newFake(t, nil, func(command []string) string {
 		if command[0] == "script" {
-			return bulk(count.Hash())
+			return bulk(count.digest)
 		}
 		return "-NOSCRIPT No matching script. Please use EVAL.\r\n"
 	})
@@ -159,8 +159,8 @@ func TestScriptThatIsNeverKnown(t *testing.T) {
 	}
 }
 
-// TestScriptThatIsFoundUnknownTooLate has a caller leave before the server says so: its call is not sent again.
-func TestScriptThatIsFoundUnknownTooLate(t *testing.T) {
+// TestNoScriptAfterCallerLeft has a caller leave before a NOSCRIPT. Its call is not sent again.
+func TestNoScriptAfterCallerLeft(t *testing.T) {
 	f := newFake(t, nil, func(command []string) string {
 		if command[len(command)-1] == "next" {
 			return ":1\r\n"
@@ -178,11 +178,11 @@ func TestScriptThatIsFoundUnknownTooLate(t *testing.T) {
 	}
 }
 
-// TestRedirections has a slot of one fake be moved to, or asked for at, another that has never seen the script.
+// TestRedirections has one fake redirect a call to another that does not know the script.
 func TestRedirections(t *testing.T) {
 	for _, test := range []struct {
 		word string
-		want []string // what the other is sent
+		want []string // the commands that the other is sent
 	}{
 		{"MOVED", []string{"evalsha", "script", "evalsha"}},
 		{"ASK", []string{"asking", "evalsha", "script", "asking", "evalsha"}},
@@ -192,27 +192,27 @@ func TestRedirections(t *testing.T) {
 			switch {
 			case command[0] == "script":
 				loaded = true
-				return bulk(count.Hash())
+				return bulk(count.digest)
 			case !loaded:
 				return "-NOSCRIPT No matching script. Please use EVAL.\r\n"
 			}
 			return ":1\r\n"
 		})
 		f := newClusterFake(t, func([]string) string {
-			return "-" + test.word + " 1 " + strings.TrimPrefix(other.addr, "127.0.0.1") + "\r\n" // without a host: the same
+			return "-" + test.word + " 1 " + strings.TrimPrefix(other.addr, "127.0.0.1") + "\r\n" // without a host: that of f
 		})
 		c := open(t, Options{Mode: Cluster, Addresses: []string{f.addr}, Timeout: patience})
 		if call := do(t, c, count, "k", 1); call.Err != nil || call.Reply != int64(1) {
 			t.Errorf("%s: %v, %v, want 1", test.word, call.Reply, call.Err)
 		}
 		if got := other.commands(); !slices.Equal(got, test.want) {
-			t.Errorf("%s: the other was sent %v, want %v", test.word, got, test.want)
+			t.Errorf("%s: the other server was sent %v, want %v", test.word, got, test.want)
 		}
 	}
 }
 
-// TestRedirectionsInACircle end with the error of the second hop.
-func TestRedirectionsInACircle(t *testing.T) {
+// TestRedirectionLoop ends with the error of the second server.
+func TestRedirectionLoop(t *testing.T) {
 	var there *fake
 	here := newClusterFake(t, func([]string) string { return "-MOVED 1 " + there.addr + "\r\n" })
 	there = newClusterFake(t, func([]string) string { return "-MOVED 1 " + here.addr + "\r\n" })

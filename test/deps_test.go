@@ -16,87 +16,95 @@ import (
 
 const module = "github.com/fleetlimit/fleetlimit"
 
-// policy says what packages may import. It is a statement of the architecture: when it is in the way, the design is to
-// be talked about, not this table to be changed.
+// policy is which packages may import which. It is the architecture: do not change it to fix a build,
+// but change the design first.
 //
-// Rules are by import path; a pattern that ends in /... also stands for what is below. A package keeps to every rule
-// whose packages match it.
+// A pattern that ends in /... also stands for the packages below. A package obeys all rules that match
+// it.
 var policy = []struct {
 	packages string
-	except   []string // packages the rule is not for
-	allow    []string // when set, nothing else of what is not in the standard library may be imported
+	except   []string // packages that the rule does not apply to
+	allow    []string // if not nil, all that may be imported besides the standard library
 	forbid   []string
 	reason   string
 }{
 	{
 		packages: module + "/limiter",
 		allow:    []string{},
-		reason:   "the core is arithmetic: it must be usable, and testable, without anything else",
+		reason:   "the core is arithmetic: anyone can use and test it without the rest",
 	}, {
 		packages: module + "/limiter/...",
 		except:   []string{module + "/limiter/redisstore"},
 		allow:    []string{module + "/limiter/...", module + "/internal/keyed"},
-		reason:   "stores and their tests build on the core alone, so that each can be lifted out",
-	}, {
-		packages: module + "/internal/keyed",
-		allow:    []string{},
-		reason:   "a table knows neither limits nor stores: what is unsafe in it must be testable by itself",
-	}, {
-		packages: module + "/lua",
-		allow:    []string{module + "/limiter"},
-		reason:   "scripts are text: what runs them is the business of others",
-	}, {
-		packages: module + "/redisconn",
-		allow:    []string{"github.com/redis/go-redis/v9/..."},
-		reason:   "the way to Redis knows no limits: it must be testable, and understandable, by its four promises alone",
+		reason:   "stores need the core alone, so that each of them can be used without Caddy and without Redis",
 	}, {
 		packages: module + "/limiter/redisstore",
 		allow:    []string{module + "/limiter", module + "/lua", module + "/redisconn", "github.com/redis/go-redis/v9"},
-		reason:   "the store on Redis is what joins the core, the scripts and the way to Redis",
+		reason:   "the store on Redis joins the core, the scripts and the connections, and nothing else does",
+	}, {
+		packages: module + "/internal/keyed",
+		allow:    []string{},
+		reason:   "the table is unsafe code: it must be testable without limits and stores",
+	}, {
+		packages: module + "/lua",
+		allow:    []string{module + "/limiter"},
+		reason:   "scripts are text: other packages run them",
+	}, {
+		packages: module + "/redisconn",
+		allow:    []string{"github.com/redis/go-redis/v9/..."},
+		reason:   "connections know no limits: a reader needs only what the package itself promises",
 	}, {
 		packages: module + "/membership",
 		allow:    []string{module + "/lua", module + "/redisconn", "github.com/redis/go-redis/v9"},
-		reason:   "nodes tell each other what they are, not what they count",
+		reason:   "nodes exchange who is alive and what they define, but no counts",
 	}, {
 		packages: module + "/...",
 		except:   []string{module, module + "/internal/...", module + "/cmd/...", module + "/test/..."},
-		forbid: []string{
-			"github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...", module,
-		},
-		reason: "adapters point inwards: only the root package and its own parts know Caddy, its logger and its metrics",
+		forbid:   []string{"github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...", module},
+		reason:   "only the root package and its own parts know Caddy, its logger and its metrics",
 	}, {
 		packages: module + "/internal/...",
 		forbid:   []string{module, "github.com/prometheus/...", "go.uber.org/zap/..."},
-		reason:   "a part of the adapter needs neither the app nor the handler, and reports through what it returns",
+		reason:   "a part of the root package needs neither App nor Handler, and returns what happened instead of logging it",
 	}, {
 		packages: module + "/internal/glob",
 		allow:    []string{},
-		reason:   "matching texts takes the standard library alone",
+		reason:   "matching text needs only the standard library",
 	}, {
 		packages: module + "/internal/ipset",
 		allow:    []string{},
-		reason:   "a set of addresses takes the standard library alone",
+		reason:   "a set of addresses needs only the standard library",
+	}, {
+		packages: module + "/internal/keytemplate",
+		allow:    []string{module + "/internal/ipset", "github.com/caddyserver/..."},
+		reason:   "a key depends on the request and Caddy's placeholders, but on no limit",
+	}, {
+		packages: module + "/internal/subdirective",
+		allow:    []string{"github.com/caddyserver/...", "github.com/agnivade/levenshtein"},
+		reason:   "the grammar of a line does not depend on what the line configures",
 	}, {
 		packages: module,
 		allow: []string{
 			module + "/internal/...", module + "/limiter/...", module + "/redisconn", module + "/membership",
-			"github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
+			"github.com/caddyserver/...", "github.com/dunglas/httpsfv", "github.com/prometheus/...", "go.uber.org/zap/...",
 		},
-		reason: "everything else that it imports becomes part of every Caddy that has this module",
+		reason: "every Caddy that has this module contains all that the root package imports",
 	}, {
 		packages: module,
-		forbid:   []string{module + "/cmd/...", module + "/test/...", module + "/limiter/storetest"},
-		reason:   "what is for commands and tests does not belong into every Caddy that has this module",
+		forbid: []string{
+			module + "/cmd/...", module + "/test/...", module + "/limiter/storetest", module + "/limiter/leasetest",
+		},
+		reason: "what only commands and tests need does not belong into every Caddy that has this module",
 	},
 }
 
-// testsForbid lists what no test imports.
+// testsForbid are packages that no test imports, with the reasons.
 var testsForbid = map[string]string{
-	"github.com/stretchr/testify/...":   "plain testing says got and want as well, without a language of its own",
+	"github.com/stretchr/testify/...":   "the testing package reports got and want without a language of its own",
 	"github.com/caddyserver/xcaddy/...": "tests build with the go command; xcaddy.sh is for people",
 }
 
-// A goPackage is what go list says of a package.
+// A goPackage is a package in the output of go list.
 type goPackage struct {
 	ImportPath, Dir, Doc               string
 	Imports, TestImports, XTestImports []string
@@ -126,12 +134,12 @@ func TestImportPolicy(t *testing.T) {
 	}
 }
 
-// TestPolicyHasSubjects keeps the table from passing because a package was renamed and no rule is about it any more.
-func TestPolicyHasSubjects(t *testing.T) {
+// TestImportPolicyMatchesPackages finds rules that check nothing because a package was renamed.
+func TestImportPolicyMatchesPackages(t *testing.T) {
 	all := packages(t)
 	for _, rule := range policy {
 		if !slices.ContainsFunc(all, func(p goPackage) bool { return matches(p.ImportPath, rule.packages) }) {
-			t.Errorf("no package matches %s, which a rule is about: %s", rule.packages, rule.reason)
+			t.Errorf("no package matches the rule for %s: %s", rule.packages, rule.reason)
 		}
 	}
 }
@@ -139,29 +147,29 @@ func TestPolicyHasSubjects(t *testing.T) {
 func TestPackagesAreDocumented(t *testing.T) {
 	for _, p := range packages(t) {
 		if p.Doc == "" && len(p.GoFiles) > 0 {
-			t.Errorf("%s has no package comment: say in one what it is for", p.ImportPath)
+			t.Errorf("%s has no package comment: use one to describe its purpose", p.ImportPath)
 		}
 	}
 }
 
-// maxLines is how long a file may get. Most should stay far below: files are cut by ideas.
+// maxLines is the greatest length of a file. Most are far below, because a file is one idea.
 const maxLines = 450
 
 func TestFilesAreShort(t *testing.T) {
 	eachGoFile(t, func(path, text string) {
 		if n := strings.Count(text, "\n"); n > maxLines {
-			t.Errorf("%s has %d lines, more than %d: cut it where one idea ends", path, n, maxLines)
+			t.Errorf("%s has %d lines, more than %d: use one file for each idea", path, n, maxLines)
 		}
 	})
 }
 
-// TestTestsDoNotSleep refuses sleeps on the real clock, which make tests slow and still do not make them reliable.
+// TestTestsDoNotSleep refuses sleeps on the real clock, which make tests slow and unreliable.
 func TestTestsDoNotSleep(t *testing.T) {
 	const sleep = "time" + ".Sleep("
 	eachGoFile(t, func(path, text string) {
 		if strings.HasSuffix(path, "_test.go") && strings.Contains(text, sleep) &&
 			!strings.Contains(text, `"testing/synctest"`) && !strings.Contains(text, "inBubble(t") {
-			t.Errorf("%s sleeps: wait for the event itself, or run in a bubble of testing/synctest (inBubble)", path)
+			t.Errorf("%s sleeps: use the event itself, or a bubble of testing/synctest (inBubble)", path)
 		}
 	})
 }
@@ -215,7 +223,7 @@ func standard(path string) bool {
 	return !strings.Contains(first, ".")
 }
 
-// matches reports whether path is what pattern says, which may end in /... as in go list.
+// matches reports whether path matches pattern, which may end in /... as in go list.
 func matches(path, pattern string) bool {
 	if root, ok := strings.CutSuffix(pattern, "/..."); ok {
 		return path == root || strings.HasPrefix(path, root+"/")

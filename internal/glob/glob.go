@@ -52,9 +52,9 @@ func (g Set) Match(s string) bool {
 	return false
 }
 
-// match takes each piece at the first place where it fits, which leaves the most text for the pieces
-// that follow. It never backtracks: its time is linear in the length of s, and at most multiplied by
-// the length of a piece that contains `?`.
+// match takes each piece at the first place where it fits, which leaves the most text for the
+// pieces that follow. It never backtracks: its time is linear in the length of s, and at most
+// multiplied by the length of a piece that contains `?`.
 func (g pattern) match(s string) bool {
 	first, last := g[0], g[len(g)-1]
 	n := fits(s, first)
@@ -97,7 +97,7 @@ func fits(s, p string) int {
 	return n
 }
 
-// find returns the index in s behind the first match of the piece p, or -1.
+// find returns the index in s after the first match of the piece p, or -1.
 func find(s, p string) int {
 	if !strings.Contains(p, "?") {
 		i := strings.Index(s, p)

@@ -66,6 +66,14 @@ func ParsePrefix(text string) (netip.Prefix, error) {
 	return p, nil
 }
 
+// Format returns a range as an operator writes it: an address if it is only one.
+func Format(p netip.Prefix) string {
+	if p.IsSingleIP() {
+		return p.Addr().String()
+	}
+	return p.String()
+}
+
 // Contains reports whether a is in the set.
 func (s Set) Contains(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
@@ -74,27 +82,17 @@ func (s Set) Contains(a netip.Addr) bool {
 	return found || i > 0 && s[i-1].Contains(a)
 }
 
-// maxAddressLen is the length in bytes of the longest address, an IPv4 address as IPv6 with all its digits.
-const maxAddressLen = len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")
+// The characters and the greatest length of addresses.
+const (
+	addressChars  = "0123456789abcdefABCDEF.:"
+	maxAddressLen = len("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255")
+)
 
 // ParseAddr reads an address in any spelling and drops its zone. It checks the characters before it
 // calls netip.ParseAddr, which allocates an error for other text.
 func ParseAddr(text string) (netip.Addr, bool) {
 	text, _, _ = strings.Cut(text, "%")
-	if len(text) == 0 || len(text) > maxAddressLen {
-		return netip.Addr{}, false
-	}
-	separated := false
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == '.' || c == ':':
-			separated = true
-		case '0' <= c && c <= '9', 'a' <= c && c <= 'f', 'A' <= c && c <= 'F':
-		default:
-			return netip.Addr{}, false
-		}
-	}
-	if !separated {
+	if len(text) > maxAddressLen || !strings.ContainsAny(text, ".:") || strings.Trim(text, addressChars) != "" {
 		return netip.Addr{}, false
 	}
 	a, err := netip.ParseAddr(text)

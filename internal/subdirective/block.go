@@ -1,5 +1,5 @@
-// Package subdirective reads blocks of a Caddyfile strictly: every line is one that is known, stands
-// there once unless it may repeat, and has the arguments and the block that it should have.
+// Package subdirective reads blocks of a Caddyfile strictly: it refuses unknown and repeated lines,
+// wrong numbers of arguments, and blocks where there should be none.
 package subdirective
 
 import (
@@ -13,12 +13,13 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 )
 
-// A Block describes what may stand between two braces.
+// A Block describes the lines that may be between two braces.
 type Block struct {
 	Of         string // what the block belongs to, for errors
 	Lines      map[string]Line
 	Other      *Line // reads lines that begin with any other word, its first argument; nil: they are errors
-	MayBeEmpty bool  // an empty block has a meaning too
+	Optional   bool  // there may be no block
+	MayBeEmpty bool  // an empty block has a meaning
 }
 
 // A Line describes one subdirective of a block.
@@ -32,14 +33,22 @@ type Line struct {
 	Parse func(args []string) error
 }
 
-// AnyNumber is the Max of a line whose number of arguments has no bound.
+// AnyNumber is the bound of what has none.
 const AnyNumber = math.MaxInt
 
-// Read reads the block that opens after the current token of d. It returns where each subdirective
-// first occurs.
-func (b *Block) Read(d *caddyfile.Dispenser) (map[string]*caddyfile.Dispenser, error) {
+// Parse reads the block that opens after the current token of d.
+func (b Block) Parse(d *caddyfile.Dispenser) error {
+	_, err := b.Read(d)
+	return err
+}
+
+// Read does the same and returns where each subdirective first occurs.
+func (b Block) Read(d *caddyfile.Dispenser) (map[string]*caddyfile.Dispenser, error) {
 	if !OpensBlock(d) {
-		return nil, d.Errf("%s needs a block: open it with { at the end of this line", b.Of)
+		if b.Optional {
+			return nil, nil
+		}
+		return nil, d.Errf("%s needs a block: use { at the end of this line", b.Of)
 	}
 	seen := make(map[string]*caddyfile.Dispenser)
 	for nesting := d.Nesting(); d.NextBlock(nesting); {
@@ -55,14 +64,14 @@ func (b *Block) Read(d *caddyfile.Dispenser) (map[string]*caddyfile.Dispenser, e
 		if first := seen[name]; first == nil {
 			seen[name] = Here(d)
 		} else if !l.Repeats {
-			return nil, d.Errf("%s is already specified at %s:%d: remove one of the two", name, first.File(), first.Line())
+			return nil, d.Errf("%s is already specified at %s:%d: use it once", name, first.File(), first.Line())
 		}
 		if err := l.read(d, args); err != nil {
 			return nil, err
 		}
 	}
 	if len(seen) == 0 && !b.MayBeEmpty {
-		return nil, d.Errf("the block of %s is empty: fill it, or remove it", b.Of)
+		return nil, d.Errf("the block of %s is empty: use at least one subdirective in it, or no block", b.Of)
 	}
 	return seen, nil
 }
@@ -72,28 +81,28 @@ func (l *Line) read(d *caddyfile.Dispenser, args []string) error {
 	if !l.Raw {
 		args = append(args, d.RemainingArgs()...)
 		if len(args) < l.Min || len(args) > l.Max {
-			return d.Errf("wrong number of arguments: say `%s`", l.Usage)
+			return d.Errf("wrong number of arguments: use `%s`", l.Usage)
 		}
 		if slices.Contains(args, "") {
-			return d.Errf("an argument is empty: say `%s`", l.Usage)
+			return d.Errf("an argument is empty: use `%s`", l.Usage)
 		}
 	}
 	if err := l.Parse(args); err != nil {
 		return err
 	}
 	if d.NextArg() {
-		return d.Errf("unexpected %q: say `%s`", d.Val(), l.Usage)
+		return d.Errf("unexpected %q: use `%s`", d.Val(), l.Usage)
 	}
 	if OpensBlock(d) {
-		return d.Errf("unexpected block: say `%s` without one", l.Usage)
+		return d.Errf("unexpected block: use `%s` without one", l.Usage)
 	}
 	return nil
 }
 
-// Here returns a copy of d, which places errors that are found later.
+// Here returns a copy of d for errors about this place that are found later.
 func Here(d *caddyfile.Dispenser) *caddyfile.Dispenser {
-	place := *d
-	return &place
+	here := *d
+	return &here
 }
 
 // OpensBlock reports whether the next token of d opens a block on the line of the current one.
@@ -114,5 +123,5 @@ func suggestion(name string, known map[string]Line) string {
 	if best != "" {
 		return fmt.Sprintf("did you mean %s?", best)
 	}
-	return "say one of " + strings.Join(names, ", ")
+	return "use one of " + strings.Join(names, ", ")
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 )
 
-// The messages are pinned with file and line by the goldens in test/adapt.
+// The goldens in test/adapt pin the messages with file and line.
 
 // dispenser returns the tokens of text, the first of which is current.
 func dispenser(t *testing.T, text string) *caddyfile.Dispenser {
@@ -21,7 +21,7 @@ func dispenser(t *testing.T, text string) *caddyfile.Dispenser {
 	return d
 }
 
-// settings are what the block in these tests reads.
+// settings are the settings of the block in these tests.
 type settings struct {
 	name    string
 	words   []string
@@ -32,19 +32,17 @@ type settings struct {
 }
 
 func (s *settings) read(d *caddyfile.Dispenser) error {
-	b := Block{
+	return Block{
 		Of: "test",
 		Lines: map[string]Line{
-			"name":    {Usage: "name <text>", Min: 1, Max: 1, Parse: Text(&s.name)},
+			"name":    Text("name <text>", &s.name),
 			"words":   {Usage: "words <text...>", Min: 1, Max: AnyNumber, Repeats: true, Parse: List(&s.words)},
-			"on":      {Usage: "on", Parse: Flag(&s.on)},
-			"n":       Number(d, "n", 1, &s.n),
-			"timeout": PositiveDuration(d, "timeout", &s.timeout),
+			"on":      Flag("on", &s.on),
+			"n":       Number(d, "n", 1, AnyNumber, &s.n),
+			"timeout": Duration(d, "timeout", false, &s.timeout),
 		},
 		Other: &Line{Usage: "<word>", Min: 1, Max: 1, Parse: func([]string) error { s.others++; return nil }},
-	}
-	_, err := b.Read(d)
-	return err
+	}.Parse(d)
 }
 
 func TestRead(t *testing.T) {
@@ -59,14 +57,14 @@ func TestRead(t *testing.T) {
 
 func TestReadRefuses(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
-		{"test", "test needs a block: open it with { at the end of this line, at Caddyfile:1"},
-		{"test {\n}", "the block of test is empty: fill it, or remove it, at Caddyfile:2"},
-		{"test {\nname\n}", "wrong number of arguments: say `name <text>`, at Caddyfile:2"},
-		{"test {\nname a\nname b\n}", "name is already specified at Caddyfile:2: remove one of the two, at Caddyfile:3"},
-		{"test {\nname \"\"\n}", "an argument is empty: say `name <text>`, at Caddyfile:2"},
-		{"test {\non {\nx\n}\n}", "unexpected block: say `on` without one, at Caddyfile:2"},
-		{"test {\nn 0\n}", `n is "0": say a whole number, 1 or more, at Caddyfile:2`},
-		{"test {\ntimeout 0\n}", `timeout "0" is not a duration above 0: say one such as 50ms, at Caddyfile:2`},
+		{"test", "test needs a block: use { at the end of this line, at Caddyfile:1"},
+		{"test {\n}", "the block of test is empty: use at least one subdirective in it, or no block, at Caddyfile:2"},
+		{"test {\nname\n}", "wrong number of arguments: use `name <text>`, at Caddyfile:2"},
+		{"test {\nname a\nname b\n}", "name is already specified at Caddyfile:2: use it once, at Caddyfile:3"},
+		{"test {\nname \"\"\n}", "an argument is empty: use `name <text>`, at Caddyfile:2"},
+		{"test {\non {\nx\n}\n}", "unexpected block: use `on` without one, at Caddyfile:2"},
+		{"test {\nn 0\n}", `n is "0": use a whole number, 1 or more, at Caddyfile:2`},
+		{"test {\ntimeout 0\n}", `timeout is "0": use a duration above 0 with its unit, such as 50ms, at Caddyfile:2`},
 	} {
 		var s settings
 		if err := s.read(dispenser(t, test.text)); err == nil || err.Error() != test.want {
@@ -82,8 +80,8 @@ func TestSuggestion(t *testing.T) {
 		{"lmit", "did you mean limit?"},
 		{"maxkeys", "did you mean max_keys?"},
 		{"algorytm", "did you mean algorithm?"},
-		{"rate", "say one of algorithm, limit, max_keys"},
-		{"", "say one of algorithm, limit, max_keys"},
+		{"rate", "use one of algorithm, limit, max_keys"},
+		{"", "use one of algorithm, limit, max_keys"},
 	} {
 		if got := suggestion(test.name, known); got != test.want {
 			t.Errorf("suggestion for %q = %q, want %q", test.name, got, test.want)

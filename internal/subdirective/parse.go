@@ -7,12 +7,24 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 )
 
-// Text returns a Line.Parse that stores the argument in s.
-func Text(s *string) func([]string) error {
-	return func(args []string) error {
+// Text returns a line with one argument, which it stores in s.
+func Text(usage string, s *string) Line {
+	return Line{Usage: usage, Min: 1, Max: 1, Parse: func(args []string) error {
 		*s = args[0]
 		return nil
-	}
+	}}
+}
+
+// Word returns a line with one of several words, which it stores in word. parse refuses other
+// words.
+func Word[T any](d *caddyfile.Dispenser, usage string, parse func(string) (T, error), word *string) Line {
+	return Line{Usage: usage, Min: 1, Max: 1, Parse: func(args []string) error {
+		if _, err := parse(args[0]); err != nil {
+			return d.WrapErr(err)
+		}
+		*word = args[0]
+		return nil
+	}}
 }
 
 // List returns a Line.Parse that appends the arguments to l.
@@ -23,45 +35,35 @@ func List(l *[]string) func([]string) error {
 	}
 }
 
-// Flag returns a Line.Parse that turns on a setting without arguments.
-func Flag(on *bool) func([]string) error {
-	return func([]string) error {
+// Flag returns a line without arguments that turns on a setting.
+func Flag(name string, on *bool) Line {
+	return Line{Usage: name, Parse: func([]string) error {
 		*on = true
 		return nil
-	}
+	}}
 }
 
-// Number returns a line with a whole number of at least least.
-func Number(d *caddyfile.Dispenser, name string, least int, number *int) Line {
+// Number returns a line with a whole number from least to most.
+func Number(d *caddyfile.Dispenser, name string, least, most int, number *int) Line {
 	return Line{Usage: name + " <n>", Min: 1, Max: 1, Parse: func(args []string) error {
 		n, err := strconv.Atoi(args[0])
-		if err != nil || n < least {
-			return d.Errf("%s is %q: say a whole number, %d or more", name, args[0], least)
+		if err != nil || n < least || n > most {
+			if most == AnyNumber {
+				return d.Errf("%s is %q: use a whole number, %d or more", name, args[0], least)
+			}
+			return d.Errf("%s is %q: use a whole number from %d to %d", name, args[0], least, most)
 		}
 		*number = n
 		return nil
 	}}
 }
 
-// Duration returns a line with a duration of 0 or more.
-func Duration(d *caddyfile.Dispenser, name string, duration *caddy.Duration) Line {
-	return durationLine(d, name, duration, func(v caddy.Duration) bool { return v >= 0 },
-		"%s %q is not a duration: say one such as 30s")
-}
-
-// PositiveDuration returns a line with a duration above 0.
-func PositiveDuration(d *caddyfile.Dispenser, name string, duration *caddy.Duration) Line {
-	return durationLine(d, name, duration, func(v caddy.Duration) bool { return v > 0 },
-		"%s %q is not a duration above 0: say one such as 50ms")
-}
-
-func durationLine(
-	d *caddyfile.Dispenser, name string, duration *caddy.Duration, valid func(caddy.Duration) bool, problem string,
-) Line {
+// Duration returns a line with a duration of 0 or more. It may be 0 only if zero is set.
+func Duration(d *caddyfile.Dispenser, name string, zero bool, duration *caddy.Duration) Line {
 	return Line{Usage: name + " <duration>", Min: 1, Max: 1, Parse: func(args []string) error {
 		v, err := caddy.ParseDuration(args[0])
-		if err != nil || !valid(caddy.Duration(v)) {
-			return d.Errf(problem, name, args[0])
+		if err != nil || v < 0 || v == 0 && !zero {
+			return d.Errf("%s is %q: use a duration above 0 with its unit, such as 50ms", name, args[0])
 		}
 		*duration = caddy.Duration(v)
 		return nil

@@ -33,6 +33,7 @@ type fault struct {
 	boundsOnly bool               // it must be found by the bounds alone
 	algorithm  *limiter.Algorithm // where the fault is; nil for all
 	overshoot  float64            // that it needs; 0: any
+	exact      bool               // without overshoot
 	limit      limiter.Limit      // that it needs; without events: any
 	prepare    func(*simulation)  // makes it likely
 	from       uint64             // the first seed: what is rare need not be looked for each time
@@ -49,6 +50,9 @@ var faults = []fault{
 	{
 		name:       "return credited twice",
 		boundsOnly: true,
+		exact:      true,
+		limit:      limiter.Limit{Events: 50, Window: time.Second},
+		prepare:    func(s *simulation) { s.attack, s.greed = true, 20 },
 		lend: func(_ *simNode, _ *Ledger, l *limiter.LeaseRequest) {
 			if l.Returns[1].N == 0 {
 				l.Returns[1] = l.Returns[0]
@@ -85,11 +89,16 @@ var faults = []fault{
 	{
 		name:      "late return into the next window",
 		algorithm: &fixed,
+		limit:     limiter.Limit{Events: 50, Window: time.Second},
+		prepare:   delayMany,
 		lend:      func(n *simNode, _ *Ledger, l *limiter.LeaseRequest) { l.Returns[0].At = n.now() },
 	},
 	{
-		name: "return under the name of another lease",
-		from: 40,
+		name:      "return under the name of another lease",
+		algorithm: &bucket,
+		overshoot: 0.2,
+		limit:     limiter.Limit{Events: 400, Window: 10 * time.Second},
+		prepare:   func(s *simulation) { s.net.late, s.greed = 0.3, 20 },
 		lend: func(n *simNode, _ *Ledger, l *limiter.LeaseRequest) {
 			if leases := n.key(keyOf(l)).leases; l.Returns[0].N > 0 {
 				l.Returns[0].At = leases[len(leases)-1].at
@@ -181,6 +190,7 @@ var faults = []fault{
 	{
 		name:      "credit of a node that is not yet counted",
 		overshoot: 1,
+		limit:     limiter.Limit{Events: 100, Window: time.Second},
 		prepare: func(s *simulation) {
 			for range 3 {
 				s.after(s.rng.Int64N(int64(window(s.rule))), s.join)

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	modelRuns = flag.Int("model.runs", 200, "how many random fleets TestLeaseModel plays")
+	modelRuns = flag.Int("model.runs", 100, "how many random fleets TestLeaseModel plays")
 	modelSeed = flag.Uint64("model.seed", 0, "the first of their seeds")
 )
 
@@ -23,8 +23,8 @@ var (
 // same.
 func TestLeaseModel(t *testing.T) {
 	runs := *modelRuns
-	if testing.Short() {
-		runs = min(runs, 40)
+	if testing.Short() || raceEnabled {
+		runs = max(1, runs/5)
 	}
 	for seed := *modelSeed; seed < *modelSeed+uint64(runs); seed++ {
 		if s := playRandomFleet(t, seed, fault{}); s.checker.err != nil {
@@ -56,7 +56,7 @@ func newRandomFleet(seed uint64, f fault) *simulation {
 	if f.limit.Events > 0 {
 		limit.Limit, nodes = f.limit, 8
 	}
-	if f.overshoot > 0 {
+	if f.overshoot > 0 || f.exact {
 		limit.MaxOvershoot = f.overshoot
 	}
 	if limit.Algorithm.Kind == limiter.TokenBucket {

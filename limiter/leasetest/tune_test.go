@@ -64,7 +64,7 @@ func TestTuneLocalShare(t *testing.T) {
 		keys, nodes = 10_000, 15
 		gap         = sec / 5_000
 	)
-	warm, length := limiter.Instant(12*sec), limiter.Instant(6*sec)
+	warm, length := limiter.Instant(15*sec), limiter.Instant(5*sec)
 	if *tuneAll {
 		warm, length = 60*sec, 90*sec
 	}
@@ -125,18 +125,18 @@ func TestTuneSteadyKey(t *testing.T) {
 		for _, perSecond := range []int64{5, 20, 100, 1000} {
 			t.Run(fmt.Sprintf("%s/%d a second", test.name, perSecond), func(t *testing.T) {
 				t.Parallel()
-				length := limiter.Instant(150 * sec)
+				warm, length := limiter.Instant(30*sec), limiter.Instant(150*sec)
 				switch {
 				case *tuneAll:
 					length = 300 * sec
 				case perSecond == 1000:
-					length = 30 * sec
+					warm, length = 10*sec, 60*sec
 				}
 				limit := limiter.Rule{
 					Algorithm: test.Algorithm, Limit: limiter.Limit{Events: 50_000_000, Window: time.Minute}, MaxOvershoot: test.overshoot,
 				}
 				inSimulation(t, limit, 1, 1, func(t *testing.T, s *simulation) {
-					sum := s.measure(sec/float64(perSecond), func(*rand.Rand) int { return 0 }, 30*sec, length)
+					sum := s.measure(sec/float64(perSecond), func(*rand.Rand) int { return 0 }, warm, length)
 					perLease := float64(sum.requests) / float64(length) * float64(leaseTime(s.rule))
 					t.Logf("local %5.1f %%, requests per second %.2f, as a lease lasts: %.2f, per 1000 takes %.1f",
 						100*float64(sum.local)/float64(sum.takes), float64(sum.requests)/float64(length/sec), perLease,

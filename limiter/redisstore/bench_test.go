@@ -10,7 +10,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// BenchmarkTake takes one event of one of many keys, with many callers at the same time.
+// BenchmarkTake has many callers take one event of one of many keys.
 func BenchmarkTake(b *testing.B) {
 	s, r := New(connect(b, standalone(b)), "rl"), spacious(b)
 	runOnKeys(b, func(key []byte) func() error {
@@ -19,21 +19,21 @@ func BenchmarkTake(b *testing.B) {
 	})
 }
 
-// BenchmarkLend serves one event and lends ten, in the same way: to a node that has nothing to settle, and to one that gives
-// three events back each time.
+// BenchmarkLend has many callers request one event and ten more. With returns, each request also
+// returns three.
 func BenchmarkLend(b *testing.B) {
 	for _, bench := range []struct {
-		name string
-		back int64
-	}{{"new", 0}, {"back", 3}} {
+		name     string
+		returned int64
+	}{{"new", 0}, {"returns", 3}} {
 		b.Run(bench.name, func(b *testing.B) {
 			s, r := New(connect(b, standalone(b)), "rl"), spacious(b)
 			runOnKeys(b, func(key []byte) func() error {
-				loans, answer := []limiter.LeaseRequest{{Rule: r, Key: key, Need: 1, Want: 10}}, make(chan error, 1)
+				requests, answer := []limiter.LeaseRequest{{Rule: r, Key: key, Need: 1, Want: 10}}, make(chan error, 1)
 				return func() error {
-					loans[0].Returns[0] = limiter.Events{At: loans[0].Decision.At, N: bench.back}
-					loans[0].Seen = limiter.Events{At: loans[0].Decision.At, N: 10}
-					s.Lend(loans, func(err error) { answer <- err })
+					requests[0].Returns[0] = limiter.Events{At: requests[0].Decision.At, N: bench.returned}
+					requests[0].Seen = limiter.Events{At: requests[0].Decision.At, N: 10}
+					s.Lend(requests, func(err error) { answer <- err })
 					return <-answer
 				}
 			})
@@ -41,7 +41,7 @@ func BenchmarkLend(b *testing.B) {
 	}
 }
 
-// spacious returns a rule of a bucket that is never empty.
+// spacious returns a rule whose bucket is never empty.
 func spacious(b *testing.B) *limiter.Rule {
 	b.Helper()
 	r, err := limiter.NewRule(limiter.Rule{
@@ -53,8 +53,8 @@ func spacious(b *testing.B) *limiter.Rule {
 	return r
 }
 
-// runOnKeys has many callers at the same time call what callOn makes for each of many keys, and reports for how long Redis was
-// busy with it.
+// runOnKeys has many callers run the functions that callOn makes for each of many keys. It reports
+// how long each call kept Redis busy.
 func runOnKeys(b *testing.B, callOn func(key []byte) func() error) {
 	b.Helper()
 	redis := redistest.Shared(b).Client()

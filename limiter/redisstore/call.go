@@ -1,50 +1,65 @@
 package redisstore
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/lua"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// A group is the takes of one key, which one call decides.
+// scripts are the scripts of one operation, by the algorithms of the rules. Each is made when it is
+// first needed: a configuration has few lists of algorithms.
+//
+// Making one takes milliseconds. Thousands of requests may need the same one after a start, so one
+// of them makes it and the others wait. If each made its own, all would be late.
+type scripts struct {
+	source func([]limiter.Kind) string
+	made   sync.Map // string(kinds) -> func() *redisconn.Script
+}
+
+var (
+	takeScripts   = scripts{source: lua.Take}
+	refundScripts = scripts{source: lua.Refund}
+	lendScripts   = scripts{source: lua.Lend}
+)
+
+// of returns the script for rules of these algorithms.
+func (s *scripts) of(kinds []limiter.Kind) *redisconn.Script {
+	key := make([]byte, 0, lua.MaxRules)
+	for _, kind := range kinds {
+		key = append(key, byte(kind))
+	}
+	script, ok := s.made.Load(string(key))
+	if !ok {
+		once := sync.OnceValue(func() *redisconn.Script { return redisconn.NewScript(s.source(kinds)) })
+		script, _ = s.made.LoadOrStore(string(key), once)
+	}
+	return script.(func() *redisconn.Script)()
+}
+
+// A group is the takes of one key that one call decides.
 type group []*limiter.Take
 
-// groupByKey returns the takes by key, in the order in which the keys come. Of one key, no more are together than a script
-// can be asked for.
+// groupByKey returns the takes by key, in the order of the keys. A group has at most as many takes
+// as a script has rules.
 func groupByKey(takes []limiter.Take) []group {
 	groups := make([]group, 0, len(takes))
-next:
 	for i := range takes {
 		k := &takes[i]
-		for j, g := range groups {
-			if len(g) < lua.MaxRules && string(g[0].Key) == string(k.Key) {
-				groups[j] = append(g, k)
-				continue next
-			}
+		hasRoom := func(g group) bool { return len(g) < lua.MaxRules && bytes.Equal(g[0].Key, k.Key) }
+		if j := slices.IndexFunc(groups, hasRoom); j >= 0 {
+			groups[j] = append(groups[j], k)
+		} else {
+			groups = append(groups, group{k})
 		}
-		groups = append(groups, group{k})
 	}
 	return groups
-}
-
-// fail says why g could not be decided; nil says that it was.
-func (g group) fail(err error) {
-	for _, k := range g {
-		k.Err = err
-	}
-}
-
-// kinds returns the algorithms of the rules of g.
-func (g group) kinds() []limiter.Kind {
-	kinds := make([]limiter.Kind, 0, lua.MaxRules)
-	for _, k := range g {
-		kinds = append(kinds, k.Rule.Algorithm.Kind)
-	}
-	return kinds
 }
 
 // takeCall returns the call that decides g: see take.lua.
@@ -53,32 +68,49 @@ func (s *Store) takeCall(now limiter.Instant, g group, consume bool) *redisconn.
 	if consume {
 		operation = "take"
 	}
-	c := s.call(g[0].Key, len(g), now, operation)
-	c.Script, c.NewKey = takeScripts.of(g.kinds()), consume && !s.known.has(g[0].Key)
+	b := s.newCall(g[0].Key, len(g), now, operation)
+	b.NewKey = consume && !s.known.has(g[0].Key)
 	for _, k := range g {
-		s.add(c, k.Rule, k.Cost, 0)
+		b.add(k.Rule, k.Cost, 0)
 	}
-	return c
+	return b.with(&takeScripts)
 }
 
-// refundCall returns the call that gives back g: see refund.lua.
+// refundCall returns the call that refunds g: see refund.lua.
 func (s *Store) refundCall(now limiter.Instant, g group) *redisconn.Call {
-	c := s.call(g[0].Key, len(g), now, "refund")
-	c.Script = refundScripts.of(g.kinds())
+	b := s.newCall(g[0].Key, len(g), now, "refund")
 	for _, k := range g {
-		s.add(c, k.Rule, k.Cost, appendEvents(nil, k.Decision.Seen()))
+		b.add(k.Rule, k.Cost, appendEvents(nil, k.Decision.Seen()))
 	}
-	return c
+	return b.with(&refundScripts)
 }
 
-// call returns a call about so many rules of a key, which are to be added: see ask.lua.
-func (s *Store) call(key []byte, rules int, now limiter.Instant, what any) *redisconn.Call {
-	args := make([]any, 0, 2+7*rules)
-	return &redisconn.Call{Keys: []string{hashName(s.prefix, key)}, Args: append(args, s.clock(now), what)}
+// lendCall returns the call that answers lease requests of one key: see lease_request.lua.
+func (s *Store) lendCall(requests []limiter.LeaseRequest) *redisconn.Call {
+	key := requests[0].Key
+	b := s.newCall(key, len(requests), 0, redisconn.Incarnation{})
+	b.NewKey = !s.known.has(key)
+	for i := range requests {
+		l := &requests[i]
+		b.add(l.Rule, l.Need, s.leaseArgs(l))
+	}
+	return b.with(&lendScripts)
 }
 
-// add adds the key and the arguments for a rule: see ask.lua.
-func (s *Store) add(c *redisconn.Call, r *limiter.Rule, cost int64, last any) {
+// A callBuilder builds a call for several rules of one key: see args.lua.
+type callBuilder struct {
+	*redisconn.Call
+	kinds []limiter.Kind
+}
+
+func (s *Store) newCall(key []byte, rules int, now limiter.Instant, operation any) callBuilder {
+	args := append(make([]any, 0, 2+7*rules), s.clock(now), operation)
+	c := &redisconn.Call{Keys: []string{hashName(s.prefix, key)}, Args: args}
+	return callBuilder{c, make([]limiter.Kind, 0, lua.MaxRules)}
+}
+
+// add adds the key and the arguments for a rule.
+func (b *callBuilder) add(r *limiter.Rule, cost int64, last any) {
 	var first, second int64
 	switch r.Algorithm.Kind {
 	case limiter.TokenBucket:
@@ -86,42 +118,74 @@ func (s *Store) add(c *redisconn.Call, r *limiter.Rule, cost int64, last any) {
 	case limiter.SlidingWindow:
 		first, second = r.SubWindow(), int64(r.Algorithm.SubWindows)
 	case limiter.SlidingWindowLog:
-		c.Keys = append(c.Keys, logName(c.Keys[0], r.ID))
+		b.Keys = append(b.Keys, logName(b.Keys[0], r.ID))
 	}
-	c.Args = append(c.Args, field(r.ID), cost, r.Capacity(), r.Limit.Window.Microseconds(), first, second, last)
+	b.Args = append(b.Args, field(r.ID), cost, r.Capacity(), r.Limit.Window.Microseconds(), first, second, last)
+	b.kinds = append(b.kinds, r.Algorithm.Kind)
+}
+
+// with returns the call, with the script of an operation.
+func (b *callBuilder) with(operation *scripts) *redisconn.Call {
+	b.Script = operation.of(b.kinds)
+	return b.Call
+}
+
+// leaseArgs returns the fields of a lease request besides its need: see lease_request.lua.
+func (s *Store) leaseArgs(l *limiter.LeaseRequest) []byte {
+	b := make([]byte, 0, 13+19+58)
+	want := l.Want
+	if !l.Rule.Leases() {
+		want = 0
+	}
+	b = appendNumber(b, 3, l.More)
+	b = appendNumber(b, 2, l.Divisor())
+	b = appendNumber(b, 5, want)
+	b = appendNumber(b, 3, l.Rule.LeaseSlot())
+	changes := l.ChangesCount()
+	if l.Seen.N <= 0 && !changes {
+		return b
+	}
+	b = appendEvents(b, l.Seen)
+	b = appendNumber(b, 7, int64(l.Incarnation))
+	if !changes {
+		return b
+	}
+	b = appendEvents(b, l.Returns[0])
+	b = appendEvents(b, l.Returns[1])
+	b = appendEvents(b, l.Cancel)
+	b = appendNumber(b, 7, l.CreditTotal)
+	b = appendNumber(b, 7, l.SettledTotal)
+	return binary.BigEndian.AppendUint64(b, s.node)
+}
+
+func appendEvents(b []byte, e limiter.Events) []byte {
+	return appendNumber(appendNumber(b, 5, e.N), 7, int64(e.At))
+}
+
+// appendNumber appends n in this number of bytes, at most seven, big endian. A number that does not
+// fit becomes the nearest that does.
+func appendNumber(b []byte, bytes int, n int64) []byte {
+	n = min(max(n, 0), 1<<(8*bytes)-1)
+	for shift := 8 * (bytes - 1); shift >= 0; shift -= 8 {
+		b = append(b, byte(n>>shift))
+	}
+	return b
 }
 
 // field returns the field of a rule in the hash of a key.
-func field(id uint32) string {
-	var b [4]byte
-	binary.BigEndian.PutUint32(b[:], id)
-	return string(b[:])
+func field(id uint32) string { return string(binary.BigEndian.AppendUint32(nil, id)) }
+
+// hashName returns the name of the hash that holds the counts of key. Its hash tag, between the
+// braces, puts all Redis keys of key into one slot. A brace in the key would end the tag early, and
+// an empty tag does not count: so `}` is written as `%7D`, `%` as `%25`, and the empty key as `%`.
+func hashName(prefix string, key []byte) string {
+	if len(key) == 0 {
+		return prefix + ":{%}"
+	}
+	return prefix + ":{" + tagEscapes.Replace(string(key)) + "}"
 }
 
-// hashName returns the name of the hash that holds the counts of key: all that it has in Redis is in the slot of what is
-// between the braces. A brace in the key would end that early, and an empty key would leave nothing: so `}` is written as
-// `%7D`, `%` as `%25`, and the empty key as `%`.
-func hashName(prefix string, key []byte) string {
-	var b strings.Builder
-	b.Grow(len(prefix) + len(key) + 3)
-	b.WriteString(prefix)
-	b.WriteString(":{")
-	if len(key) == 0 {
-		b.WriteByte('%')
-	}
-	for _, c := range key {
-		switch c {
-		case '}':
-			b.WriteString("%7D")
-		case '%':
-			b.WriteString("%25")
-		default:
-			b.WriteByte(c)
-		}
-	}
-	b.WriteByte('}')
-	return b.String()
-}
+var tagEscapes = strings.NewReplacer("%", "%25", "}", "%7D")
 
 // logName returns the name of the sorted set that holds the sliding window log of a rule.
 func logName(hash string, id uint32) string { return fmt.Sprintf("%s:%08x", hash, id) }

@@ -11,8 +11,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
 )
 
-// TestSameAsMemory drives this store and the one in memory, which is the specification, with the same random histories,
-// and compares every decision.
+// TestSameAsMemory runs the same random histories on this store and on the one in memory, which is
+// the specification, and compares every decision.
 func TestSameAsMemory(t *testing.T) {
 	client := connect(t, standalone(t))
 	histories, calls := 40, 150
@@ -40,10 +40,10 @@ type history struct {
 	now    limiter.Instant
 	rules  []*limiter.Rule
 	last   limiter.Decision
-	taken  [][]limiter.Take // that may be given back
+	taken  [][]limiter.Take // can be refunded
 }
 
-// algorithms are those of the rules of a history.
+// algorithms are the algorithms of the rules of a history.
 var algorithms = []limiter.Algorithm{
 	{Kind: limiter.TokenBucket},
 	{Kind: limiter.SlidingWindowLog},
@@ -91,7 +91,7 @@ func (h *history) move() {
 		to += limiter.Instant(h.Int64N(window))
 	case 5:
 		to += limiter.Instant(h.Int64N(3 * window))
-	default: // to what the last answer said, or next to it
+	default: // to an instant of the last answer, or next to it
 		to = pick(h, h.last.RetryAt, h.last.ResetAt) + limiter.Instant(h.Int64N(3)-1)
 	}
 	if to > h.now && to < 4_000_000_000_000_000 {
@@ -107,10 +107,10 @@ func (h *history) call(t *testing.T) error {
 	}
 	if len(h.taken) > 0 && h.IntN(6) == 0 {
 		i := h.IntN(len(h.taken))
-		back := h.taken[i]
+		refund := h.taken[i]
 		h.taken = slices.Delete(h.taken, i, i+1)
 		for _, s := range []limiter.Store{h.redis, h.memory} {
-			if err := s.Refund(t.Context(), h.now, back); err != nil {
+			if err := s.Refund(t.Context(), h.now, refund); err != nil {
 				return err
 			}
 		}
@@ -131,7 +131,7 @@ func (h *history) call(t *testing.T) error {
 	allowed := true
 	for i, k := range takes {
 		got, want := answers[0][i].Decision, answers[1][i].Decision
-		got.Breach, want.Breach = false, false // memory forgets in whole seconds
+		got.Breach, want.Breach = false, false // memory expires them in whole seconds
 		if got != want {
 			return fmt.Errorf("take %d of %d, %d of %q under %v with %+v, peek %v:\n got %+v\nwant %+v as in memory",
 				i+1, len(takes), k.Cost, k.Key, k.Rule.Algorithm, k.Rule.Limit, peek, got, want)
@@ -145,15 +145,16 @@ func (h *history) call(t *testing.T) error {
 	return nil
 }
 
-// changeLimit gives one rule another limit. A bucket keeps its rate: memory remembers which fraction of an event has
-// accrued under another one, Redis has no room for that. So do sub-windows and windows, for the same reason.
+// changeLimit gives one rule another limit. A bucket keeps its rate, because memory keeps the
+// fraction of an event that has accrued under another rate, and Redis has no room for that. Windows
+// and sub-windows keep their lengths for the same reason.
 func (h *history) changeLimit(t *testing.T) {
 	i := h.IntN(len(h.rules))
 	r := h.rules[i]
 	l := r.Limit
 	if r.Algorithm.Kind == limiter.TokenBucket {
 		l.Burst = 1 + h.Int64N(200)
-		if h.memory != nil { // which divides what is missing under a lowered limit when it denies, too: a ledger does not
+		if h.memory != nil { // also a denial under a lowered limit changes what is missing in memory, but not in a ledger
 			l.Burst = min(r.Capacity()+l.Burst, limiter.MaxEvents)
 		}
 	} else {

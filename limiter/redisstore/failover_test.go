@@ -14,8 +14,8 @@ type replica struct {
 	ledgers map[account]*leasetest.Ledger
 }
 
-// maybeFailOver now and then goes back to an earlier state, as a failover does that loses the newest writes. Nodes go on with what
-// they have seen.
+// maybeFailOver sometimes goes back to an earlier state, like a failover that loses the newest
+// writes. The nodes still know what they have seen.
 func (h *lending) maybeFailOver(t *testing.T) {
 	t.Helper()
 	switch h.IntN(20) {
@@ -23,7 +23,7 @@ func (h *lending) maybeFailOver(t *testing.T) {
 		h.replica = h.copyState(t)
 	case 1:
 		if h.replica.dumps != nil {
-			h.becomes(t, h.replica)
+			h.restore(t, h.replica)
 		}
 	}
 }
@@ -38,7 +38,7 @@ func (h *lending) copyState(t *testing.T) replica {
 	return r
 }
 
-func (h *lending) becomes(t *testing.T, r replica) {
+func (h *lending) restore(t *testing.T, r replica) {
 	t.Helper()
 	redis, ctx := h.failsOver, t.Context()
 	for _, name := range redis.Keys(ctx, h.nodes[0].prefix+":*").Val() {
@@ -50,9 +50,9 @@ func (h *lending) becomes(t *testing.T, r replica) {
 		}
 	}
 	h.ledgers = cloned(r.ledgers)
-	h.lent, h.served, h.taken = nil, nil, nil // another run takes nothing back
+	h.lent, h.served, h.taken = nil, nil, nil // another incarnation accepts no returns
 	for _, o := range h.debts {
-		o.told = 0 // what the store was told of may be lost
+		o.told = 0 // the store may have lost the total
 	}
 }
 

@@ -9,7 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestForeignValues puts into Redis what no script has written: it is taken for nothing, replaced and counted, and nothing fails.
+// TestForeignValues puts values into Redis that no script has written. They count as absent, are
+// counted and replaced, and cause no error.
 func TestForeignValues(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	client, ctx := connect(t, standalone(t)), t.Context()
@@ -29,20 +30,20 @@ func TestForeignValues(t *testing.T) {
 			if n := s.Foreign(); n < 1 {
 				t.Errorf("%v, %q: foreign values = %d, want some", a, value, n)
 			}
-			for range 2 { // of which the first replaces the mark
+			for range 2 { // the first replaces the mark
 				if d := take(t, s, r, "key", 1); d.OK || d.RetryAt > d.At+2*3_600_000_000 {
 					t.Errorf("%v, %q: take of 1 more = %+v, want a denial for two hours at most", a, value, d)
 				}
 			}
 			n := s.Foreign()
-			if borrow(t, s, 0, limiter.LeaseRequest{Rule: r, Need: 1}); s.Foreign() != n {
+			if lend(t, s, 0, limiter.LeaseRequest{Rule: r, Need: 1}); s.Foreign() != n {
 				t.Errorf("%v, %q: foreign values = %d, and then %d, want no more", a, value, n, s.Foreign())
 			}
 		}
 	}
 }
 
-// TestForeignLogs does so with sorted sets.
+// TestForeignLogs does the same with sorted sets.
 func TestForeignLogs(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	s, ctx := New(connect(t, standalone(t)), "rl"), t.Context()
@@ -64,23 +65,24 @@ func TestForeignLogs(t *testing.T) {
 	}
 }
 
-// TestDeletedKeysTakeNothingBack deletes a key while a lease of it is out: what goes back is not of the new count.
-func TestDeletedKeysTakeNothingBack(t *testing.T) {
+// TestReturnToDeletedKey deletes a key while a lease of it is open. The return does not change the
+// new count.
+func TestReturnToDeletedKey(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	client := connect(t, standalone(t))
 	for _, a := range algorithms {
 		s, r, now := withClock(client), leasable(t, a), limiter.Instant(1_800_000_000_000_000)
-		l := borrow(t, s, now, limiter.LeaseRequest{Rule: r, Need: 1, Want: 80})
+		l := lend(t, s, now, limiter.LeaseRequest{Rule: r, Need: 1, Want: 80})
 		hash := hashName(s.prefix, []byte("key"))
 		redis.Del(t.Context(), hash, logName(hash, r.ID))
-		other := borrow(t, s, now+1000, limiter.LeaseRequest{Rule: r, Need: 100, Want: 400})
+		other := lend(t, s, now+1000, limiter.LeaseRequest{Rule: r, Need: 100, Want: 400})
 		back := limiter.LeaseRequest{Rule: r, Incarnation: l.Incarnation, Returns: [2]limiter.Events{{At: l.Decision.At, N: l.Granted}}}
 		if a.Kind != limiter.SlidingWindowLog {
 			back.Cancel = limiter.Events{At: l.Decision.At, N: 1}
 		}
-		got := borrow(t, s, now+2000, back)
+		got := lend(t, s, now+2000, back)
 		if accrued := got.Decision.Remaining - other.Decision.Remaining; accrued != 0 {
-			t.Errorf("%v: %d more are left after a return of the deleted count, want none", a, accrued)
+			t.Errorf("%v: %d more are left after a return to the deleted count, want none", a, accrued)
 		}
 	}
 }

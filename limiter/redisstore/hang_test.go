@@ -11,8 +11,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestOnePrimaryHangs stops one primary of a cluster: only the takes of its keys fail. A denial by another primary holds, and what
-// it consumes stays consumed.
+// TestOnePrimaryHangs pauses one primary of a cluster. Only the takes of its keys fail. Another
+// primary still denies, and what it consumes stays consumed.
 func TestOnePrimaryHangs(t *testing.T) {
 	cluster := redistest.SharedCluster(t)
 	client := redisconn.New(redisconn.Options{Mode: redisconn.Cluster, Addresses: cluster.Addrs, Timeout: 200 * time.Millisecond})
@@ -50,9 +50,9 @@ func TestOnePrimaryHangs(t *testing.T) {
 		}
 	}
 	if hangs, lives := !s.Answers([]byte(hung), 500*time.Millisecond), s.Answers([]byte(live), 500*time.Millisecond); !hangs || !lives {
-		t.Errorf("the one primary hangs: %v, the other lives: %v; want both true", hangs, lives)
+		t.Errorf("one primary hangs: %v, the other answers: %v; want both true", hangs, lives)
 	}
 	if err := <-answers; err == nil {
-		t.Error("a loan of the hung key is answered, want an error")
+		t.Error("a lease request of the hung key has no error, want one")
 	}
 }

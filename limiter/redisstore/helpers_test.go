@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// topologies are the ways in which Redis is run.
+// topologies are the ways to run Redis.
 var topologies = []struct {
 	name    string
 	options func(testing.TB) redisconn.Options
@@ -33,10 +33,10 @@ func standalone(t testing.TB) redisconn.Options {
 	return redisconn.Options{Addresses: []string{redistest.Shared(t).Addr}}
 }
 
-// patience is how long tests wait for an answer: they are about answers, not about time.
+// patience is how long tests wait for an answer.
 const patience = 10 * time.Second
 
-// connect returns a client of that Redis.
+// connect returns a client of the Redis that o describes.
 func connect(t testing.TB, o redisconn.Options) *redisconn.Client {
 	t.Helper()
 	o.Timeout = patience
@@ -47,14 +47,14 @@ func connect(t testing.TB, o redisconn.Options) *redisconn.Client {
 
 var stores atomic.Int64
 
-// withClock returns a store without counts that goes by the instants it is given.
+// withClock returns a store without counts whose scripts use the instants of the takes.
 func withClock(c *redisconn.Client) *Store {
 	s := New(c, fmt.Sprint("test", stores.Add(1)))
 	s.clock = func(now limiter.Instant) string { return strconv.FormatInt(int64(now), 10) }
 	return s
 }
 
-// mustRule returns the rule that enforces l by a.
+// mustRule returns a rule with this limit and algorithm.
 func mustRule(t testing.TB, id uint32, a limiter.Algorithm, l limiter.Limit) *limiter.Rule {
 	t.Helper()
 	r, err := limiter.NewRule(limiter.Rule{ID: id, Algorithm: a, Limit: l})

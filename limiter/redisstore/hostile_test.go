@@ -9,8 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// FuzzHostileReply has a compromised Redis answer with whatever numbers and texts it likes: that is
-// an error or a decision, and never a panic.
+// FuzzHostileReply has a compromised Redis reply with any numbers and texts. The result is an error
+// or a decision, and never a panic.
 func FuzzHostileReply(f *testing.F) {
 	extremes := []int64{0, 1, -1, 1 << 40, 1 << 51, 1<<53 - 1, 1 << 62, -1 << 63}
 	for _, n := range extremes {
@@ -35,17 +35,18 @@ func FuzzHostileReply(f *testing.F) {
 		for _, r := range rules {
 			for _, whole := range [][]any{reply, append([]any{int64(1), int64(0), int64(1 << 50)}, reply...)} {
 				take := limiter.Take{Rule: r, Key: []byte("k"), Cost: 3}
-				if a, err := read(whole, group{&take}, true); err == nil {
-					a.undo(group{&take})
+				if a, err := readTakes(whole, group{&take}, true); err == nil {
+					a.rollBack(group{&take})
 				}
-				loans := []limiter.LeaseRequest{{Rule: r, Key: []byte("k"), Need: 3, More: 2, Want: 100}}
-				_, _ = readLoans(&redisconn.Call{Reply: whole, Incarnation: 1}, loans)
+				requests := []limiter.LeaseRequest{{Rule: r, Key: []byte("k"), Need: 3, More: 2, Want: 100}}
+				_, _ = readGrants(&redisconn.Call{Reply: whole, Incarnation: 1}, requests)
 			}
 		}
 	})
 }
 
-// hostileReply makes a reply of data: numbers, texts of 20 bytes as the slots are, and lists.
+// hostileReply turns data into a reply of numbers, texts of 20 bytes like those of slots, and
+// lists.
 func hostileReply(data []byte) (reply []any) {
 	for len(data) >= 9 {
 		n := int64(binary.BigEndian.Uint64(data[1:]))

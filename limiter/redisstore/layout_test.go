@@ -9,7 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestValuesAreShort pins what the memory per key rests on: fields of 4 bytes, values of at most 20.
+// TestValuesAreShort pins the sizes that the memory per key depends on: fields of 4 bytes, and
+// values of at most 20 for most rules.
 func TestValuesAreShort(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	s := New(connect(t, standalone(t)), "rl")
@@ -33,7 +34,7 @@ func TestValuesAreShort(t *testing.T) {
 			t.Fatal(err)
 		}
 		if value := fields["\x01\x02\x03\x04"]; len(fields) != 2 || len(value) != test.want || len(fields["@"]) != 7 {
-			t.Errorf("hash of %v, %v = %q, want one field of %d bytes, and the creation", test.Algorithm, test.Limit, fields, test.want)
+			t.Errorf("hash of %v, %v = %q, want one value of %d bytes, and the creation", test.Algorithm, test.Limit, fields, test.want)
 		}
 		if encoding := redis.ObjectEncoding(t.Context(), "rl:{"+key+"}").Val(); encoding != "listpack" {
 			t.Errorf("encoding of %s = %s, want listpack, the compact one", key, encoding)
@@ -41,8 +42,8 @@ func TestValuesAreShort(t *testing.T) {
 	}
 }
 
-// TestNames checks that a key has one hash tag, whatever it holds, and shares its Redis key with no other.
-func TestNames(t *testing.T) {
+// TestHashNames checks that every key has one hash tag, and a Redis key of its own.
+func TestHashNames(t *testing.T) {
 	seen := map[string]string{}
 	for _, test := range []struct{ key, want string }{
 		{"alice", "rl:{alice}"},
@@ -68,8 +69,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestEverythingExpires checks that whatever a take writes has a time to live: until the reset, an
-// eighth longer at the most, and never shorter for what was written later with less to keep.
+// TestEverythingExpires checks the time to live of all that a take writes: until the reset, and at
+// most an eighth longer. A later write with an earlier reset does not shorten it.
 func TestEverythingExpires(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	s := New(connect(t, standalone(t)), "rl")
@@ -91,7 +92,7 @@ func TestEverythingExpires(t *testing.T) {
 		}
 		for _, name := range names {
 			least, most := 59*time.Minute, 68*time.Minute
-			if a.Kind == limiter.SlidingWindow { // the window before counts too
+			if a.Kind == limiter.SlidingWindow { // the previous window counts too
 				most *= 2
 			}
 			if name == logName(hashName("rl", []byte(key)), 2) {
@@ -104,8 +105,8 @@ func TestEverythingExpires(t *testing.T) {
 	}
 }
 
-// TestExpiredFieldsAreDropped has rules come and go on one key that always lives: what they left is cleaned up by those
-// that come.
+// TestExpiredFieldsAreDropped has many rules one after the other on a key that never expires. The
+// later ones remove the fields of the earlier ones.
 func TestExpiredFieldsAreDropped(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	client := connect(t, standalone(t))

@@ -17,14 +17,14 @@ func TestLend(t *testing.T) {
 		t.Run(topology.name, func(t *testing.T) {
 			s := New(connect(t, topology.options(t)), "rl")
 			r := leasable(t, limiter.Algorithm{Kind: limiter.FixedWindow})
-			l := borrow(t, s, 0, limiter.LeaseRequest{Rule: r, Need: 1, More: 2, Want: 1000})
+			l := lend(t, s, 0, limiter.LeaseRequest{Rule: r, Need: 1, More: 2, Want: 1000})
 			if l.Served != 3 || l.Granted != 74 || l.Incarnation == 0 { // an eighth of 597
 				t.Errorf("served %d, lent %d in run %d, want 3 and 74 in a run that is not 0", l.Served, l.Granted, l.Incarnation)
 			}
 			if now := limiter.At(time.Now()); l.Expires <= l.Decision.At || l.Expires > now+5_000_000 {
 				t.Errorf("the lease ends at %d, want within 5 s of %d", l.Expires, now)
 			}
-			if l = borrow(t, s, 0, limiter.LeaseRequest{Rule: r, Need: 601}); l.Served != 0 || l.Decision.OK {
+			if l = lend(t, s, 0, limiter.LeaseRequest{Rule: r, Need: 601}); l.Served != 0 || l.Decision.OK {
 				t.Errorf("loan above the limit = %+v, want a denial", l)
 			}
 		})
@@ -37,7 +37,7 @@ func TestStrictRulesLendNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := borrow(t, New(connect(t, standalone(t)), "rl"), 0, limiter.LeaseRequest{Rule: r, Need: 1, Want: 100})
+	l := lend(t, New(connect(t, standalone(t)), "rl"), 0, limiter.LeaseRequest{Rule: r, Need: 1, Want: 100})
 	if l.Served != 1 || l.Granted != 0 || l.Expires != 0 {
 		t.Errorf("served %d, lent %d until %d, want 1 and nothing", l.Served, l.Granted, l.Expires)
 	}
@@ -48,13 +48,13 @@ func TestLoansOfAnotherRun(t *testing.T) {
 	server := redistest.NewServer(t)
 	s := New(connect(t, redisconn.Options{Addresses: []string{server.Addr}}), "rl")
 	r := leasable(t, limiter.Algorithm{Kind: limiter.SlidingWindowLog})
-	before := borrow(t, s, 0, limiter.LeaseRequest{Rule: r, Need: 100, Want: 50})
+	before := lend(t, s, 0, limiter.LeaseRequest{Rule: r, Need: 100, Want: 50})
 	seen := limiter.Events{At: before.Decision.At, N: r.Capacity() - before.Decision.Remaining}
 	server.Restart()
 
 	after := limiter.LeaseRequest{Rule: r, Seen: seen, Incarnation: before.Incarnation}
 	after.Returns[0] = limiter.Events{At: before.Decision.At, N: before.Granted}
-	after = borrow(t, s, 0, after)
+	after = lend(t, s, 0, after)
 	if after.Incarnation == before.Incarnation {
 		t.Errorf("run after a restart = %d, as before", after.Incarnation)
 	}
@@ -85,7 +85,7 @@ func TestLendFails(t *testing.T) {
 	}
 }
 
-// TestLoanRepliesOfOthers reads what lend.lua does not reply.
+// TestLoanRepliesOfOthers reads what lease_grant.lua does not reply.
 func TestLoanRepliesOfOthers(t *testing.T) {
 	loans := []limiter.LeaseRequest{{Rule: leasable(t, limiter.Algorithm{})}}
 	slots := string(appendNumber(appendNumber(appendNumber(appendNumber(nil, 7, 5_000_000), 3, 2_000_000), 5, 1), 5, 0))
@@ -102,13 +102,13 @@ func TestLoanRepliesOfOthers(t *testing.T) {
 		{[]any{int64(5), int64(1), int64(0), int64(1), int64(0), slots[1:]}, false},
 		{[]any{int64(5), int64(1), int64(0), int64(1), int64(0), int64(0), int64(0)}, false},
 	} {
-		if _, err := readLoans(&redisconn.Call{Reply: test.reply}, loans); (err == nil) != test.ok {
+		if _, err := readGrants(&redisconn.Call{Reply: test.reply}, loans); (err == nil) != test.ok {
 			t.Errorf("reading %v = %v, want no error: %v", test.reply, err, test.ok)
 		}
 	}
 }
 
-// TestTerms pins the bytes of what a loan asks for, of which loan.lua knows the places.
+// TestTerms pins the bytes of what a loan asks for, of which lease_request.lua knows the places.
 func TestTerms(t *testing.T) {
 	s := &Store{node: 0x0102030405060708}
 	r := leasable(t, limiter.Algorithm{})
@@ -129,7 +129,7 @@ func TestTerms(t *testing.T) {
 				"\x00\x00\x00\x00\x00\x00\x08" + "\x00\x00\x00\x00\x00\x00\x07" + "\x01\x02\x03\x04\x05\x06\x07\x08"},
 	} {
 		test.Rule = r
-		if got := string(s.terms(&test.LeaseRequest)); got != test.want {
+		if got := string(s.leaseArgs(&test.LeaseRequest)); got != test.want {
 			t.Errorf("terms of %+v = %q, want %q", test.LeaseRequest, got, test.want)
 		}
 	}

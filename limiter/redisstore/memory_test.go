@@ -14,7 +14,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestRedisOutOfMemory fills a Redis that evicts nothing: a key at its limit stays denied, and a
+// TestRedisOutOfMemory fills a Redis that evicts nothing. A key at its limit stays denied, and a
 // flood of new keys costs Redis a bounded number of calls.
 func TestRedisOutOfMemory(t *testing.T) {
 	server := redistest.NewServer(t)
@@ -44,7 +44,7 @@ func TestRedisOutOfMemory(t *testing.T) {
 		answer := make(chan error, 1)
 		s.Lend([]limiter.LeaseRequest{{Rule: r, Key: []byte(fmt.Sprint("lease", i)), Need: 1}}, func(err error) { answer <- err })
 		if err := <-answer; !errors.Is(err, redisconn.ErrMemory) {
-			t.Fatalf("loan of a new key: error = %v, want ErrMemory", err)
+			t.Fatalf("lease request of a new key: error = %v, want ErrMemory", err)
 		}
 		if i%300 == 0 {
 			if d := take(t, s, r, "full", 1); d.OK {
@@ -57,7 +57,7 @@ func TestRedisOutOfMemory(t *testing.T) {
 		t.Errorf("Redis has refused %d of 6000 calls within %d s, want some and at most %d", n, seconds, most)
 	}
 	if names := redis.Keys(t.Context(), "rl:*").Val(); len(names) != 1 {
-		t.Errorf("keys = %q, want that of before", names)
+		t.Errorf("keys = %q, want only the old one", names)
 	}
 	set("maxmemory", "0")
 	redistest.Eventually(t, "an answer about a new key", func() bool {
@@ -66,7 +66,7 @@ func TestRedisOutOfMemory(t *testing.T) {
 	})
 }
 
-// refusals returns how many calls a server has refused for want of memory.
+// refusals returns how many calls a server has refused because it was out of memory.
 func refusals(t *testing.T, s *redistest.Server) (n int) {
 	t.Helper()
 	_, stat, found := strings.Cut(s.Client().Info(t.Context(), "errorstats").Val(), "errorstat_OOM:count=")
@@ -79,10 +79,10 @@ func refusals(t *testing.T, s *redistest.Server) (n int) {
 	return n
 }
 
-// TestKnown checks that what was added last is known, what was never added is not, and that the
-// keys of a small fleet are not pushed out by each other.
-func TestKnown(t *testing.T) {
-	k := newKnown()
+// TestKnownKeys checks that keys that were added are known, that others are not, and that the keys
+// of a small fleet do not evict each other.
+func TestKnownKeys(t *testing.T) {
+	k := newKnownKeys()
 	key := func(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 	for n := range uint64(1000) {
 		k.add(key(n))
@@ -97,6 +97,6 @@ func TestKnown(t *testing.T) {
 		}
 	}
 	if lost > 50 || guessed > 0 {
-		t.Errorf("%d of 1000 keys are not known, and %d of 1000 others are; want a few and none", lost, guessed)
+		t.Errorf("%d of 1000 added keys are not known and %d of 1000 others are, want a few and none", lost, guessed)
 	}
 }

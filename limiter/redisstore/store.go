@@ -1,24 +1,28 @@
-// Package redisstore keeps the counts of a fleet in Redis, where scripts decide takes by Redis's own clock.
+// Package redisstore keeps the counts of a fleet in Redis, where scripts decide takes by Redis's
+// own clock.
 //
 // # Structure
 //
-// All counts of a key are in one hash, so that one call of a script decides all zones that count by that key. Takes of
-// several keys go out at the same time, each to the primary that has its key; when one of them denies, what the others
-// took is given back. Package lua has the scripts, package redisconn the way to Redis, and what a decision says is worked
-// out here by package limiter, from the state that the script returns: package memstore and this one answer alike.
+// All counts of a key are in one hash, so that one script call decides all zones that count by that
+// key. Takes of several keys go out at the same time, each to the primary that has its key. When
+// one of them is denied, the others are refunded. Package lua has the scripts, and package
+// redisconn sends them. Package limiter derives the decisions from the states that the scripts
+// return, as it does for package memstore, so both stores answer alike.
 //
-// Nodes that decide by themselves borrow events: see [Store.Lend], which answers as [limiter.Lend] does. Takes of other nodes
-// find what is lent to be gone.
+// Nodes that decide by themselves spend leases: see [Store.Lend]. The store counts a leased event
+// as consumed.
 //
 // # Failures
 //
-// Takes whose call failed or was not answered in time have an error. The script may have run nevertheless: then events
-// are consumed that nobody has used, never the other way round. No call is ever repeated that may have run. The same holds for
-// what Lend answers an error to.
+// A take whose call fails or gets no answer in time has an error. The script may have run all the
+// same: then events are consumed that no request has used, but never the reverse. No call is
+// repeated that may have run. The same holds for lease requests.
 package redisstore
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
@@ -28,43 +32,61 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
+var _ limiter.Lender = (*Store)(nil)
+
 // A Store is a [limiter.Lender] in Redis. It has no goroutines and nothing to close. Use [New].
 type Store struct {
-	client *redisconn.Client
-	prefix string
-	known  *known
-	node   uint64 // tells this store from others that lend from the same counts: what it owes is debited once
-
+	client  *redisconn.Client
+	prefix  string
+	known   *knownKeys
+	node    uint64         // tells this node's debts from those of other nodes
 	foreign *atomic.Uint64 // see Foreign
 
-	// For tests: the clock that the scripts go by, instead of Redis's.
+	// clock returns the instant for the scripts; empty: that of Redis. Only tests set it.
 	clock func(now limiter.Instant) string
 }
 
-// New returns a store of the counts whose Redis keys begin with prefix and a colon. prefix must not have braces.
+// New returns a store whose Redis keys begin with prefix and a colon. prefix must not have braces.
 func New(client *redisconn.Client, prefix string) *Store {
 	return &Store{
 		client:  client,
 		prefix:  prefix,
-		known:   newKnown(),
+		known:   newKnownKeys(),
 		node:    rand.Uint64(),
 		foreign: new(atomic.Uint64),
 		clock:   func(limiter.Instant) string { return "" },
 	}
 }
 
-// Foreign returns how many values have been found in Redis that no script of this store can have written. They were taken for
-// nothing, and are replaced by the next write.
-func (s *Store) Foreign() uint64 { return s.foreign.Load() }
+// maxPeriod is the longest period of a bucket in µs whose fractions fit into a value: see
+// token_bucket.lua.
+const maxPeriod = 1 << 44
 
-// Take implements [limiter.Store]. The instant is Redis's, not now.
-func (s *Store) Take(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
-	return s.ask(ctx, now, takes, true)
+// Check returns an error when Redis cannot keep the counts of a rule exactly.
+func Check(r *limiter.Rule) error {
+	if r.Algorithm.Kind != limiter.TokenBucket {
+		return nil
+	}
+	if _, period := r.Rate(); period > maxPeriod {
+		return fmt.Errorf("%d events per %v cannot be counted exactly in Redis: use a shorter window, a number of events that "+
+			"has more divisors in common with the window (such as 1000), or another algorithm; %v in lowest terms is above %v",
+			r.Limit.Events, r.Limit.Window, time.Duration(period)*time.Microsecond, maxPeriod*time.Microsecond)
+	}
+	return nil
 }
 
-// Peek implements [limiter.Store]. The instant is Redis's, not now.
+// Foreign returns how many values have been found in Redis that no script of this store can have
+// written. They count as absent, and the next write replaces them.
+func (s *Store) Foreign() uint64 { return s.foreign.Load() }
+
+// Take implements [limiter.Store]. It decides at Redis's instant, not at now.
+func (s *Store) Take(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
+	return s.decide(ctx, now, takes, true)
+}
+
+// Peek implements [limiter.Store]. It decides at Redis's instant, not at now.
 func (s *Store) Peek(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
-	return s.ask(ctx, now, takes, false)
+	return s.decide(ctx, now, takes, false)
 }
 
 // Refund implements [limiter.Store].
@@ -76,44 +98,51 @@ func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter
 		calls[i] = s.refundCall(now, g)
 	}
 	s.client.Do(ctx, calls...)
-	return firstError(calls)
+	for _, c := range calls {
+		if c.Err != nil {
+			return c.Err
+		}
+	}
+	return nil
 }
 
-// ask decides takes as one; when they are allowed and consume is set, they are consumed.
-func (s *Store) ask(ctx context.Context, now limiter.Instant, takes []limiter.Take, consume bool) error {
-	begin := time.Now()
+// decide decides takes as one. With consume it also consumes them when all are allowed.
+func (s *Store) decide(ctx context.Context, now limiter.Instant, takes []limiter.Take, consume bool) error {
+	deadline := time.Now().Add(s.client.Timeout())
 	groups := groupByKey(takes)
 	calls := make([]*redisconn.Call, len(groups))
 	for i, g := range groups {
 		calls[i] = s.takeCall(now, g, consume)
 	}
 	s.client.Do(ctx, calls...)
-	answers := make([]answer, len(groups))
-	allowed := true
+	results, allowed := make([]result, len(groups)), true
 	for i, g := range groups {
 		err := late(calls[i].Err)
 		if err == nil {
 			s.known.add(g[0].Key)
-			answers[i], err = read(calls[i].Reply, g, consume)
+			results[i], err = readTakes(calls[i].Reply, g, consume)
 		}
-		s.foreign.Add(uint64(answers[i].foreign))
-		g.fail(err)
-		allowed = allowed && (answers[i].allowed || err != nil)
+		s.foreign.Add(uint64(results[i].foreign))
+		for _, k := range g {
+			k.Err = err
+		}
+		allowed = allowed && (results[i].allowed || err != nil)
 	}
 	if consume && !allowed {
-		s.undo(ctx, now, groups, answers, begin.Add(s.client.Timeout()))
+		s.rollBack(ctx, now, groups, results, deadline)
 	}
 	return limiter.FirstError(takes)
 }
 
-// undo gives back what was consumed under some keys although another one denied, and answers as if it had not been. It waits
-// until that is done, so that a client which comes back finds what it was told, but not beyond the deadline.
-func (s *Store) undo(ctx context.Context, now limiter.Instant, groups []group, answers []answer, deadline time.Time) {
+// rollBack refunds the keys that were consumed although another one was denied, and changes their
+// decisions accordingly. It waits for the refunds until the deadline, so that a client that comes
+// back finds what it was told.
+func (s *Store) rollBack(ctx context.Context, now limiter.Instant, groups []group, results []result, deadline time.Time) {
 	var calls []*redisconn.Call
 	for i, g := range groups {
-		if answers[i].allowed {
+		if results[i].allowed {
 			calls = append(calls, s.refundCall(now, g))
-			answers[i].undo(g)
+			results[i].rollBack(g)
 		}
 	}
 	if len(calls) == 0 {
@@ -128,11 +157,31 @@ func (s *Store) undo(ctx context.Context, now limiter.Instant, groups []group, a
 	}
 }
 
-func firstError(calls []*redisconn.Call) error {
-	for _, c := range calls {
-		if c.Err != nil {
-			return c.Err
+// Lend implements [limiter.Lender]. The requests are sent within a second or not at all.
+func (s *Store) Lend(requests []limiter.LeaseRequest, answered func(error)) {
+	c := s.lendCall(requests)
+	s.client.Start(c, func() {
+		err := late(c.Err)
+		if err == nil {
+			s.known.add(requests[0].Key)
+			var foreign int64
+			foreign, err = readGrants(c, requests)
+			s.foreign.Add(uint64(foreign))
 		}
+		answered(err)
+	})
+}
+
+// Answers implements [limiter.Lender].
+func (s *Store) Answers(key []byte, within time.Duration) bool {
+	return s.client.Answers(hashName(s.prefix, key), within)
+}
+
+// late returns err as a [limiter.ErrLate] if it means that the answer comes too late for the
+// caller.
+func late(err error) error {
+	if errors.Is(err, redisconn.ErrTimeout) || errors.Is(err, redisconn.ErrBusy) {
+		return fmt.Errorf("%w: %w", limiter.ErrLate, err)
 	}
-	return nil
+	return err
 }

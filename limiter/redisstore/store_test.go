@@ -21,8 +21,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// TestTimeIsRedis takes with readings of a clock that is far off: only Redis's own counts.
-func TestTimeIsRedis(t *testing.T) {
+// TestRedisClockDecides takes with readings of a clock that is far off.
+func TestRedisClockDecides(t *testing.T) {
 	s := New(connect(t, standalone(t)), "rl")
 	r := mustRule(t, 1, limiter.Algorithm{Kind: limiter.FixedWindow}, limiter.Limit{Events: 3, Window: 24 * time.Hour})
 	takes := []limiter.Take{{Rule: r, Key: []byte("key"), Cost: 1}}
@@ -38,8 +38,9 @@ func TestTimeIsRedis(t *testing.T) {
 	}
 }
 
-// TestRunsAgainAfterAFlush checks that counts which Redis has lost start anew and that lost scripts are loaded again.
-func TestRunsAgainAfterAFlush(t *testing.T) {
+// TestFlush checks that counts that Redis has lost start again, and that lost scripts are loaded
+// again.
+func TestFlush(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	s := New(connect(t, standalone(t)), "rl")
 	r := mustRule(t, 1, limiter.Algorithm{}, limiter.Limit{Events: 3, Window: time.Hour})
@@ -56,8 +57,8 @@ func TestRunsAgainAfterAFlush(t *testing.T) {
 	}
 }
 
-// TestErrors has Redis hold what no script of ours wrote, and refuse.
-func TestErrors(t *testing.T) {
+// TestWrongTypeIsError has Redis hold a key of another type.
+func TestWrongTypeIsError(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	s := New(connect(t, standalone(t)), "rl")
 	takes := []limiter.Take{
@@ -81,8 +82,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestRepliesOfOthers reads what take.lua does not reply.
-func TestRepliesOfOthers(t *testing.T) {
+// TestReadTakesRejects reads replies that take.lua does not send.
+func TestReadTakesRejects(t *testing.T) {
 	r := mustRule(t, 1, limiter.Algorithm{}, limiter.Limit{Events: 3, Window: time.Hour})
 	g := group{{Rule: r, Key: []byte("key"), Cost: 1}}
 	for _, reply := range []any{
@@ -92,12 +93,12 @@ func TestRepliesOfOthers(t *testing.T) {
 		[]any{int64(1), int64(0), int64(5), int64(0), int64(0), "slots"},
 		[]any{int64(1), int64(0), int64(5), int64(0), int64(0), int64(0), int64(0)},
 	} {
-		if _, err := read(reply, g, true); err == nil {
-			t.Errorf("read(%v) = no error, want one", reply)
+		if _, err := readTakes(reply, g, true); err == nil {
+			t.Errorf("readTakes(%v) = no error, want one", reply)
 		}
 	}
-	if _, err := read([]any{int64(1), int64(0), int64(5), int64(1), int64(0), int64(0)}, g, true); err != nil {
-		t.Errorf("read of a reply = %v, want no error", err)
+	if _, err := readTakes([]any{int64(1), int64(0), int64(5), int64(1), int64(0), int64(0)}, g, true); err != nil {
+		t.Errorf("readTakes of a good reply = %v, want no error", err)
 	}
 }
 

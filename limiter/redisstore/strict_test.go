@@ -11,7 +11,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter/storetest"
 )
 
-// TestStrictAccounts passes the tests of all stores with strict rules, whose accounts decide nothing but denials that Redis repeats.
+// TestStrictAccounts runs the tests of all stores with strict rules. Their accounts decide nothing
+// but denials that Redis would repeat.
 func TestStrictAccounts(t *testing.T) {
 	client := connect(t, standalone(t))
 	storetest.Run(t, func(t *testing.T, names ...string) (limiter.Store, map[string]limiter.Zone) {
@@ -27,30 +28,30 @@ func TestStrictAccounts(t *testing.T) {
 	})
 }
 
-// A watchedLender knows what is under way.
+// A watchedLender counts the lease requests that have no answer yet.
 type watchedLender struct {
 	*Store
-	underWay sync.WaitGroup
+	open sync.WaitGroup
 }
 
-func (l *watchedLender) Lend(loans []limiter.LeaseRequest, answered func(error)) {
-	l.underWay.Add(1)
-	l.Store.Lend(loans, func(err error) {
-		answered(err) // which may lend again
-		l.underWay.Done()
+func (l *watchedLender) Lend(requests []limiter.LeaseRequest, answered func(error)) {
+	l.open.Add(1)
+	l.Store.Lend(requests, func(err error) {
+		answered(err) // may lend again
+		l.open.Done()
 	})
 }
 
-// A strictStore is a store whose rules are strict, and whose lender's clock is at the instant of the last take. It does not peek
-// before the lender has been told of what goes back.
+// A strictStore is a store whose rules are strict. Its lender's clock is at the instant of the last
+// take. A peek waits for the returns before it.
 type strictStore struct {
 	*lease.Store
 	lender *watchedLender
 
-	mu    sync.Mutex // guards what follows
-	now   limiter.Instant
-	runs  limiter.Instant // by the clock of the node, which is never set back
-	rules map[*limiter.Rule]*limiter.Rule
+	mu        sync.Mutex // guards the fields below
+	now       limiter.Instant
+	monotonic limiter.Instant // the clock of the node, which is never set back
+	rules     map[*limiter.Rule]*limiter.Rule
 }
 
 func (s *strictStore) instant() limiter.Instant {
@@ -62,35 +63,35 @@ func (s *strictStore) instant() limiter.Instant {
 func (s *strictStore) elapsed() limiter.Instant {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.runs
+	return s.monotonic
 }
 
-// strict calls do with takes under strict rules, and copies the answers.
+// strict runs do with takes under strict rules, and copies the answers.
 func (s *strictStore) strict(now limiter.Instant, takes []limiter.Take, do func(limiter.Instant, []limiter.Take) error) error {
-	asked, elapsed, err := s.begin(now, takes)
+	copies, elapsed, err := s.begin(now, takes)
 	if err != nil {
 		return err
 	}
-	err = do(elapsed, asked)
+	err = do(elapsed, copies)
 	for i := range takes {
-		d := asked[i].Decision
+		d := copies[i].Decision
 		if d.Source != limiter.FromStore {
 			d.Rebase(now)
 		}
-		takes[i].Decision, takes[i].Err = d, asked[i].Err
+		takes[i].Decision, takes[i].Err = d, copies[i].Err
 	}
 	return err
 }
 
-// begin makes it now, and the rules strict.
+// begin sets the clock to now, and returns the takes under strict rules.
 func (s *strictStore) begin(now limiter.Instant, takes []limiter.Take) (strict []limiter.Take, elapsed limiter.Instant, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.rules == nil {
-		s.now, s.runs, s.rules = now, now, make(map[*limiter.Rule]*limiter.Rule)
+		s.now, s.monotonic, s.rules = now, now, make(map[*limiter.Rule]*limiter.Rule)
 	}
-	if s.runs += max(0, now-s.now); now < s.now { // a clock is set back, which takes longer than a denial is remembered
-		s.runs += 2_000_000
+	if s.monotonic += max(0, now-s.now); now < s.now { // no remembered denial survives a clock that is set back
+		s.monotonic += 2_000_000
 	}
 	s.now = now
 	for _, k := range takes {
@@ -104,7 +105,7 @@ func (s *strictStore) begin(now limiter.Instant, takes []limiter.Take) (strict [
 		k.Rule = s.rules[k.Rule]
 		strict = append(strict, k)
 	}
-	return strict, s.runs, nil
+	return strict, s.monotonic, nil
 }
 
 func (s *strictStore) Take(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
@@ -112,7 +113,7 @@ func (s *strictStore) Take(ctx context.Context, now limiter.Instant, takes []lim
 }
 
 func (s *strictStore) Peek(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
-	s.lender.underWay.Wait()
+	s.lender.open.Wait()
 	return s.strict(now, takes, func(now limiter.Instant, takes []limiter.Take) error { return s.Store.Peek(ctx, now, takes) })
 }
 

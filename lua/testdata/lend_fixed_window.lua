@@ -1,4 +1,3 @@
-
 local LATE = 1000000
 local STEP = 86400000000
 local UNIT = 256000000
@@ -22,11 +21,8 @@ local function lengthOf(us)
 end
 local function keep(key, reset)
   local ms = math.ceil((math.min(reset, LAST) - now) / 1000) + longer
-  if redis.call('PTTL', key) < ms then
-    redis.call('PEXPIRE', key, math.ceil(ms * 1.125))
-  end
+  if redis.call('PTTL', key) < ms then redis.call('PEXPIRE', key, math.ceil(ms * 1.125)) end
 end
-
 local function muldiv(a, b, c)
   local product = a * b
   if product < 2 ^ 53 then
@@ -50,18 +46,12 @@ local function muldiv(a, b, c)
   return quotient, rest
 end
 local last, added, stored = now, 0, redis.call('HMGET', KEYS[1], '@', ARGV[3])
-
 local created, bad = nil, 0
 if stored[1] then
   created = #stored[1] == 7 and struct.unpack('>I7', stored[1]) or nil
-  if not created or created > now + STEP then
-    bad = 1
-  end
-  if created and created > now + LATE then
-    created = nil
-  end
+  if not created or created > now + STEP then bad = 1 end
+  if created and created > now + LATE then created = nil end
 end
-
 local cost_1, capacity_1, window_1 = tonumber(ARGV[7 * 1 - 3]), tonumber(ARGV[7 * 1 - 2]), tonumber(ARGV[7 * 1 - 1])
 local written_1, at_1, left_1, changed_1 = 0, now, capacity_1, false
 local ends_1, used_1, leased_1 = 0, 0, 0
@@ -71,46 +61,32 @@ if stored[2] and (#stored[2] == 19 or #stored[2] == 22) then
   ends_1 = (unit - 1) * UNIT + ends_1
   leased_1 = #stored[2] == 22 and written_1 + struct.unpack('>I3', stored[2], 20) or 0
 end
-
 if stored[2] and (written_1 == 0 or written_1 > now + STEP) then
   bad, stored[2], written_1 = bad + 1, '', 0
   ends_1, used_1, leased_1 = 0, 0, 0
 end
-local allowed, here = true, tonumber(ARGV[2])
-
+local allowed, incarnation = true, tonumber(ARGV[2])
 local more_1, want_1 = struct.unpack('>I3xxI5', ARGV[7 * 1 + 2])
 if #ARGV[7 * 1 + 2] > 13 then
-  local n, taken, run = struct.unpack('>I5I7I7', ARGV[7 * 1 + 2], 14)
-  if run ~= here and run > 0 and here > 0 and n > 0 and written_1 < taken then
+  local n, taken, known = struct.unpack('>I5I7I7', ARGV[7 * 1 + 2], 14)
+  if known ~= incarnation and known > 0 and incarnation > 0 and n > 0 and written_1 < taken then
     local now = taken
-    if now < written_1 - LATE then
-  at_1, changed_1 = now, true
-else
-  at_1 = math.max(now, written_1)
-end
-if at_1 >= ends_1 then
-  used_1 = 0
-end
+    at_1 = math.max(now, written_1)
+if now < written_1 - LATE then at_1, changed_1 = now, true end
+if at_1 >= ends_1 then used_1 = 0 end
 if ends_1 % window_1 ~= 0 or at_1 >= ends_1 or at_1 < ends_1 - window_1 then
   changed_1 = changed_1 or used_1 > 0
   ends_1 = at_1 - at_1 % window_1 + window_1
 end
 leased_1 = leased_1 > written_1 and math.min(leased_1, at_1 + LEASE) or 0
 left_1 = capacity_1 - used_1
-    if n > used_1 then
-  used_1 = n
-end
+    used_1 = math.max(used_1, n)
     written_1, changed_1 = at_1, true
   end
 end
-if now < written_1 - LATE then
-  at_1, changed_1 = now, true
-else
-  at_1 = math.max(now, written_1)
-end
-if at_1 >= ends_1 then
-  used_1 = 0
-end
+at_1 = math.max(now, written_1)
+if now < written_1 - LATE then at_1, changed_1 = now, true end
+if at_1 >= ends_1 then used_1 = 0 end
 if ends_1 % window_1 ~= 0 or at_1 >= ends_1 or at_1 < ends_1 - window_1 then
   changed_1 = changed_1 or used_1 > 0
   ends_1 = at_1 - at_1 % window_1 + window_1
@@ -118,41 +94,36 @@ end
 leased_1 = leased_1 > written_1 and math.min(leased_1, at_1 + LEASE) or 0
 left_1 = capacity_1 - used_1
 if #ARGV[7 * 1 + 2] > 32 then
-  local loan = ARGV[7 * 1 + 2]
-  local seen, seen_at, run = struct.unpack('>I5I7I7', loan, 14)
+  local lease = ARGV[7 * 1 + 2]
+  local seen, seen_at, known = struct.unpack('>I5I7I7', lease, 14)
   changed_1 = true
-  if run == here and run > 0 then
+  if known == incarnation and known > 0 then
     for at = 33, 45, 12 do
-      local n, taken = struct.unpack('>I5I7', loan, at)
+      local n, taken = struct.unpack('>I5I7', lease, at)
       if taken >= (created or 0) then
-        if taken >= ends_1 - window_1 and taken < ends_1 then
-  used_1 = math.max(0, used_1 - n)
-end
+        if taken >= ends_1 - window_1 and taken < ends_1 then used_1 = math.max(0, used_1 - n) end
       end
     end
-    local n, taken = struct.unpack('>I5I7', loan, 57)
+    local n, taken = struct.unpack('>I5I7', lease, 57)
     if n > 0 and taken >= (created or 0) then
       local lacked = seen_at == taken and math.max(n, seen) or n
       
-      if taken >= ends_1 - window_1 and taken < ends_1 then
-  used_1 = math.max(0, used_1 - n)
-end
+      if taken >= ends_1 - window_1 and taken < ends_1 then used_1 = math.max(0, used_1 - n) end
     end
   end
-  local owed, paid, node = struct.unpack('>I7I7c8', loan, 69)
-  local debited = owed > paid and redis.call('HGET', KEYS[1], ARGV[3] .. node)
-  if debited and #debited ~= 10 then
+  local credit, settled, node = struct.unpack('>I7I7c8', lease, 69)
+  local entry = credit > settled and redis.call('HGET', KEYS[1], ARGV[3] .. node)
+  if entry and #entry ~= 10 then
     bad = bad + 1
-  elseif debited then
-    local _, total = struct.unpack('>I3I7', debited)
-    paid = math.max(paid, total)
+  elseif entry then
+    settled = math.max(settled, (struct.unpack('>I7', entry, 4)))
   end
-  if owed > paid then
+  if credit > settled then
     local reset = at_1 + math.max(2 * window_1, 60000000)
-    added = added + redis.call('HSET', KEYS[1], ARGV[3] .. node, struct.pack('>I3I7', expiry(reset), owed))
+    added = added + redis.call('HSET', KEYS[1], ARGV[3] .. node, struct.pack('>I3I7', expiry(reset), credit))
     last = math.max(last, reset)
     left_1 = capacity_1 - used_1
-    local n = math.min(owed - paid, math.min(2 * capacity_1, MOST) - (capacity_1 - left_1))
+    local n = math.min(credit - settled, math.min(2 * capacity_1, MOST) - (capacity_1 - left_1))
     if n > 0 then
       
       used_1 = used_1 + n
@@ -161,7 +132,6 @@ end
   left_1 = capacity_1 - used_1
 end
 allowed = allowed and (cost_1 == 0 or cost_1 <= left_1)
-
 if allowed then
   more_1 = cost_1 + math.max(0, math.min(more_1, left_1 - cost_1))
   want_1 = math.max(0, math.min(want_1, math.floor((left_1 - more_1) / struct.unpack('>I2', ARGV[7 * 1 + 2], 4))))
@@ -185,9 +155,7 @@ leased_1 = math.min(ends_1, at_1 + LEASE)
 if used_1 > 0 or stored[2] and ends_1 > now then
   local unit = expiry(reset)
   value = struct.pack('>I3I4I7I5', unit, ends_1 - (unit - 1) * UNIT, at_1, used_1)
-  if leased_1 > at_1 then
-    value = value .. struct.pack('>I3', leased_1 - at_1)
-  end
+  if leased_1 > at_1 then value = value .. struct.pack('>I3', leased_1 - at_1) end
 end
   if value then
   added = added + redis.call('HSET', KEYS[1], ARGV[3], value)
@@ -212,10 +180,7 @@ if more_1 + want_1 == 0 and left_1 < math.max(1, cost_1) then
   end
 end
 end
-
-if last > now then
-  keep(KEYS[1], last)
-end
+if last > now then keep(KEYS[1], last) end
 if added > 0 and redis.call('HLEN', KEYS[1]) > added then
   local some = redis.call('HRANDFIELD', KEYS[1], 2, 'WITHVALUES')
   for i = 1, #some, 2 do

@@ -1,4 +1,3 @@
-
 local LATE = 1000000
 local STEP = 86400000000
 local UNIT = 256000000
@@ -22,11 +21,8 @@ local function lengthOf(us)
 end
 local function keep(key, reset)
   local ms = math.ceil((math.min(reset, LAST) - now) / 1000) + longer
-  if redis.call('PTTL', key) < ms then
-    redis.call('PEXPIRE', key, math.ceil(ms * 1.125))
-  end
+  if redis.call('PTTL', key) < ms then redis.call('PEXPIRE', key, math.ceil(ms * 1.125)) end
 end
-
 local function muldiv(a, b, c)
   local product = a * b
   if product < 2 ^ 53 then
@@ -49,7 +45,6 @@ local function muldiv(a, b, c)
   end
   return quotient, rest
 end
-
 local FIRST = '(1125899906842624'
 local function decimal(at)
   return string.format('%.0f', at)
@@ -58,18 +53,12 @@ local function upto(member)
   return #member >= 7 and struct.unpack('>I7', member) or 0
 end
 local last, added, stored = now, 0, redis.call('HMGET', KEYS[1], '@', ARGV[3])
-
 local created, bad = nil, 0
 if stored[1] then
   created = #stored[1] == 7 and struct.unpack('>I7', stored[1]) or nil
-  if not created or created > now + STEP then
-    bad = 1
-  end
-  if created and created > now + LATE then
-    created = nil
-  end
+  if not created or created > now + STEP then bad = 1 end
+  if created and created > now + LATE then created = nil end
 end
-
 local cost_1, capacity_1, window_1 = tonumber(ARGV[7 * 1 - 3]), tonumber(ARGV[7 * 1 - 2]), tonumber(ARGV[7 * 1 - 1])
 local written_1, at_1, left_1, changed_1 = 0, now, capacity_1, false
 local used_1, newest_1, upto_1 = 0, 0, 0
@@ -84,32 +73,25 @@ do
     newest_1, upto_1 = tonumber(entry[2]), upto(entry[1])
     written_1 = newest_1
   end
-  if stored[2] then
-    written_1 = 0
-  end
+  if stored[2] then written_1 = 0 end
   if stored[2] and (#stored[2] == 10 or #stored[2] == 30) then
-    local _
-    _, written_1 = struct.unpack('>I3I7', stored[2])
+    written_1 = struct.unpack('>I7', stored[2], 4)
     if #stored[2] == 30 then
       ends_1, length_1, open_1, before_1 = struct.unpack('>I7I3I5I5', stored[2], 11)
-      if length_1 > LEASE or ends_1 > written_1 + 4 * LEASE then
-  written_1 = 0
-end
+      if length_1 > LEASE or ends_1 > written_1 + 4 * LEASE then written_1 = 0 end
     end
   end
 end
-
 if stored[2] and (written_1 == 0 or written_1 > now + STEP) then
   bad, stored[2], written_1 = bad + 1, '', 0
   ends_1, length_1, open_1, before_1 = 0, 0, 0, 0
 written_1 = newest_1
 end
-local allowed, here = true, tonumber(ARGV[2])
-
+local allowed, incarnation = true, tonumber(ARGV[2])
 local more_1, want_1 = struct.unpack('>I3xxI5', ARGV[7 * 1 + 2])
 if #ARGV[7 * 1 + 2] > 13 then
-  local n, taken, run = struct.unpack('>I5I7I7', ARGV[7 * 1 + 2], 14)
-  if run ~= here and run > 0 and here > 0 and n > 0 and written_1 < taken then
+  local n, taken, known = struct.unpack('>I5I7I7', ARGV[7 * 1 + 2], 14)
+  if known ~= incarnation and known > 0 and incarnation > 0 and n > 0 and written_1 < taken then
     local now = taken
     do
   local seen = math.max(newest_1, written_1)
@@ -128,15 +110,11 @@ if #ARGV[7 * 1 + 2] > 13 then
       ends_1, open_1, before_1 = ends_1 + length_1, 0, open_1
     until open_1 + before_1 == 0 or at_1 < ends_1
     local value, reset
-    if used_1 > 0 then
-  keep(KEYS[2], newest_1 + window_1)
-end
+    if used_1 > 0 then keep(KEYS[2], newest_1 + window_1) end
 reset = (open_1 > 0 and ends_1 + length_1 or before_1 > 0 and ends_1 or math.max(written_1, newest_1)) + window_1
 if open_1 + before_1 > 0 or written_1 ~= newest_1 and (newest_1 ~= 0 or stored[2]) then
   value = struct.pack('>I3I7', expiry(reset, stored[2]), written_1)
-  if open_1 + before_1 > 0 then
-    value = value .. (open_1 + before_1 > 0 and struct.pack('>I7I3I5I5', ends_1, length_1, open_1, before_1) or 0)
-  end
+  if open_1 + before_1 > 0 then value = value .. (open_1 + before_1 > 0 and struct.pack('>I7I3I5I5', ends_1, length_1, open_1, before_1) or 0) end
 end
     if value then
   added = added + redis.call('HSET', KEYS[1], ARGV[3], value)
@@ -166,16 +144,12 @@ if n > 0 then
   redis.call('ZADD', KEYS[2], decimal((upto_1 - used_1) % 2 ^ 50), 'gone')
   if back_1 > 0 then
     local moved = redis.call('ZRANGE', KEYS[2], FIRST, '+inf', 'BYSCORE', 'WITHSCORES')
-    for i = 1, #moved, 2 do
-      redis.call('ZADD', KEYS[2], decimal(moved[i + 1] - back_1), moved[i])
-    end
+    for i = 1, #moved, 2 do redis.call('ZADD', KEYS[2], decimal(moved[i + 1] - back_1), moved[i]) end
     back_1 = 0
   end
 end
   first_1, events_1 = newest_1, used_1
-if newest_1 == at_1 and used_1 > 0 then
-  redis.call('ZREM', KEYS[2], struct.pack('>I7', upto_1))
-end
+if newest_1 == at_1 and used_1 > 0 then redis.call('ZREM', KEYS[2], struct.pack('>I7', upto_1)) end
 upto_1, used_1, newest_1 = (upto_1 + n) % 2 ^ 50, used_1 + n, at_1
 redis.call('ZADD', KEYS[2], decimal(at_1), struct.pack('>I7', upto_1))
   first_1, events_1 = 0, 0
@@ -200,15 +174,11 @@ do
       ends_1, open_1, before_1 = ends_1 + length_1, 0, open_1
     until open_1 + before_1 == 0 or at_1 < ends_1
     local value, reset
-    if used_1 > 0 then
-  keep(KEYS[2], newest_1 + window_1)
-end
+    if used_1 > 0 then keep(KEYS[2], newest_1 + window_1) end
 reset = (open_1 > 0 and ends_1 + length_1 or before_1 > 0 and ends_1 or math.max(written_1, newest_1)) + window_1
 if open_1 + before_1 > 0 or written_1 ~= newest_1 and (newest_1 ~= 0 or stored[2]) then
   value = struct.pack('>I3I7', expiry(reset, stored[2]), written_1)
-  if open_1 + before_1 > 0 then
-    value = value .. (open_1 + before_1 > 0 and struct.pack('>I7I3I5I5', ends_1, length_1, open_1, before_1) or 0)
-  end
+  if open_1 + before_1 > 0 then value = value .. (open_1 + before_1 > 0 and struct.pack('>I7I3I5I5', ends_1, length_1, open_1, before_1) or 0) end
 end
     if value then
   added = added + redis.call('HSET', KEYS[1], ARGV[3], value)
@@ -232,12 +202,12 @@ stored[2] = value
 end
 left_1 = capacity_1 - used_1 - open_1 - before_1
 if #ARGV[7 * 1 + 2] > 32 then
-  local loan = ARGV[7 * 1 + 2]
-  local seen, seen_at, run = struct.unpack('>I5I7I7', loan, 14)
+  local lease = ARGV[7 * 1 + 2]
+  local seen, seen_at, known = struct.unpack('>I5I7I7', lease, 14)
   changed_1 = true
-  if run == here and run > 0 then
+  if known == incarnation and known > 0 then
     for at = 33, 45, 12 do
-      local n, taken = struct.unpack('>I5I7', loan, at)
+      local n, taken = struct.unpack('>I5I7', lease, at)
       if taken >= (created or 0) then
         if taken >= ends_1 or taken < ends_1 - 2 * length_1 then
   n = 0
@@ -250,7 +220,7 @@ else
 end
       end
     end
-    local n, taken = struct.unpack('>I5I7', loan, 57)
+    local n, taken = struct.unpack('>I5I7', lease, 57)
     if n > 0 and true then
       local lacked = seen_at == taken and math.max(n, seen) or n
       if newest_1 ~= 0 then
@@ -258,69 +228,59 @@ end
   redis.call('ZADD', KEYS[2], decimal((upto_1 - used_1) % 2 ^ 50), 'gone')
   if back_1 > 0 then
     local moved = redis.call('ZRANGE', KEYS[2], FIRST, '+inf', 'BYSCORE', 'WITHSCORES')
-    for i = 1, #moved, 2 do
-      redis.call('ZADD', KEYS[2], decimal(moved[i + 1] - back_1), moved[i])
-    end
+    for i = 1, #moved, 2 do redis.call('ZADD', KEYS[2], decimal(moved[i + 1] - back_1), moved[i]) end
     back_1 = 0
   end
 end
       if taken > at_1 - window_1 then
   local from, gone = decimal(taken), (upto_1 - used_1) % 2 ^ 50
   local earlier = redis.call('ZRANGE', KEYS[2], '(' .. from, FIRST, 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')
-  local entries, back = redis.call('ZRANGE', KEYS[2], from, '+inf', 'BYSCORE', 'WITHSCORES'), 0
-  newest_1, upto_1 = at_1, gone
-  if earlier[1] then
-    newest_1, upto_1 = tonumber(earlier[2]), upto(earlier[1])
-  end
+  local entries, refunded = redis.call('ZRANGE', KEYS[2], from, '+inf', 'BYSCORE', 'WITHSCORES'), 0
+  newest_1, upto_1 = tonumber(earlier[2] or at_1), earlier[1] and upto(earlier[1]) or gone
   local before = upto_1
   for i = 1, #entries, 2 do
     local number, noted = upto(entries[i]), tonumber(entries[i + 1])
     local events = (number - before) % 2 ^ 50
     before = number
     if noted <= taken + LATE then
-      local give = math.min(events, n - back)
-      back, events = back + give, events - give
+      local part = math.min(events, n - refunded)
+      refunded, events = refunded + part, events - part
     end
     redis.call('ZREM', KEYS[2], entries[i])
     if events > 0 then
-      newest_1, upto_1 = noted, (number - back) % 2 ^ 50
+      newest_1, upto_1 = noted, (number - refunded) % 2 ^ 50
       redis.call('ZADD', KEYS[2], decimal(noted), struct.pack('>I7', upto_1))
     end
   end
-  used_1 = used_1 - back
+  used_1 = used_1 - refunded
 end
     end
   end
-  local owed, paid, node = struct.unpack('>I7I7c8', loan, 69)
-  local debited = owed > paid and redis.call('HGET', KEYS[1], ARGV[3] .. node)
-  if debited and #debited ~= 10 then
+  local credit, settled, node = struct.unpack('>I7I7c8', lease, 69)
+  local entry = credit > settled and redis.call('HGET', KEYS[1], ARGV[3] .. node)
+  if entry and #entry ~= 10 then
     bad = bad + 1
-  elseif debited then
-    local _, total = struct.unpack('>I3I7', debited)
-    paid = math.max(paid, total)
+  elseif entry then
+    settled = math.max(settled, (struct.unpack('>I7', entry, 4)))
   end
-  if owed > paid then
+  if credit > settled then
     local reset = at_1 + math.max(2 * window_1, 60000000)
-    added = added + redis.call('HSET', KEYS[1], ARGV[3] .. node, struct.pack('>I3I7', expiry(reset), owed))
+    added = added + redis.call('HSET', KEYS[1], ARGV[3] .. node, struct.pack('>I3I7', expiry(reset), credit))
     last = math.max(last, reset)
     left_1 = capacity_1 - used_1 - open_1 - before_1
-    local n = math.min(owed - paid, math.min(2 * capacity_1, MOST) - (capacity_1 - left_1))
+    local n = math.min(credit - settled, math.min(2 * capacity_1, MOST) - (capacity_1 - left_1))
     if n > 0 then
       if newest_1 ~= 0 then
   redis.call('ZREMRANGEBYSCORE', KEYS[2], FIRST, decimal(at_1 + back_1 - window_1))
   redis.call('ZADD', KEYS[2], decimal((upto_1 - used_1) % 2 ^ 50), 'gone')
   if back_1 > 0 then
     local moved = redis.call('ZRANGE', KEYS[2], FIRST, '+inf', 'BYSCORE', 'WITHSCORES')
-    for i = 1, #moved, 2 do
-      redis.call('ZADD', KEYS[2], decimal(moved[i + 1] - back_1), moved[i])
-    end
+    for i = 1, #moved, 2 do redis.call('ZADD', KEYS[2], decimal(moved[i + 1] - back_1), moved[i]) end
     back_1 = 0
   end
 end
       first_1, events_1 = newest_1, used_1
-if newest_1 == at_1 and used_1 > 0 then
-  redis.call('ZREM', KEYS[2], struct.pack('>I7', upto_1))
-end
+if newest_1 == at_1 and used_1 > 0 then redis.call('ZREM', KEYS[2], struct.pack('>I7', upto_1)) end
 upto_1, used_1, newest_1 = (upto_1 + n) % 2 ^ 50, used_1 + n, at_1
 redis.call('ZADD', KEYS[2], decimal(at_1), struct.pack('>I7', upto_1))
     end
@@ -328,7 +288,6 @@ redis.call('ZADD', KEYS[2], decimal(at_1), struct.pack('>I7', upto_1))
   left_1 = capacity_1 - used_1 - open_1 - before_1
 end
 allowed = allowed and (cost_1 == 0 or cost_1 <= left_1)
-
 if allowed then
   more_1 = cost_1 + math.max(0, math.min(more_1, left_1 - cost_1))
   want_1 = math.max(0, math.min(want_1, math.floor((left_1 - more_1) / struct.unpack('>I2', ARGV[7 * 1 + 2], 4))))
@@ -343,18 +302,14 @@ if changed_1 or more_1 + want_1 > 0 then
   redis.call('ZADD', KEYS[2], decimal((upto_1 - used_1) % 2 ^ 50), 'gone')
   if back_1 > 0 then
     local moved = redis.call('ZRANGE', KEYS[2], FIRST, '+inf', 'BYSCORE', 'WITHSCORES')
-    for i = 1, #moved, 2 do
-      redis.call('ZADD', KEYS[2], decimal(moved[i + 1] - back_1), moved[i])
-    end
+    for i = 1, #moved, 2 do redis.call('ZADD', KEYS[2], decimal(moved[i + 1] - back_1), moved[i]) end
     back_1 = 0
   end
 end
   end
   if n > 0 then
     first_1, events_1 = newest_1, used_1
-if newest_1 == at_1 and used_1 > 0 then
-  redis.call('ZREM', KEYS[2], struct.pack('>I7', upto_1))
-end
+if newest_1 == at_1 and used_1 > 0 then redis.call('ZREM', KEYS[2], struct.pack('>I7', upto_1)) end
 upto_1, used_1, newest_1 = (upto_1 + n) % 2 ^ 50, used_1 + n, at_1
 redis.call('ZADD', KEYS[2], decimal(at_1), struct.pack('>I7', upto_1))
   end
@@ -364,9 +319,7 @@ redis.call('ZADD', KEYS[2], decimal(at_1), struct.pack('>I7', upto_1))
   local slot = struct.unpack('>I3', ARGV[7 * 1 + 2], 11)
   if length_1 ~= slot or open_1 + before_1 == 0 then
     local till = at_1 - at_1 % slot + slot
-    if open_1 + before_1 > 0 then
-      till = math.max(at_1 + slot, ends_1 + length_1)
-    end
+    if open_1 + before_1 > 0 then till = math.max(at_1 + slot, ends_1 + length_1) end
     ends_1, length_1, open_1, before_1 = till, slot, 0, open_1 + before_1
   end
 end
@@ -377,15 +330,11 @@ if used_1 == 0 and newest_1 ~= 0 then
   redis.call('DEL', KEYS[2])
   newest_1, stored[2] = 0, stored[2] or ''
 end
-if used_1 > 0 then
-  keep(KEYS[2], newest_1 + window_1)
-end
+if used_1 > 0 then keep(KEYS[2], newest_1 + window_1) end
 reset = (open_1 > 0 and ends_1 + length_1 or before_1 > 0 and ends_1 or math.max(written_1, newest_1)) + window_1
 if open_1 + before_1 > 0 or written_1 ~= newest_1 and (newest_1 ~= 0 or stored[2]) then
   value = struct.pack('>I3I7', expiry(reset, stored[2]), written_1)
-  if open_1 + before_1 > 0 then
-    value = value .. (open_1 + before_1 > 0 and struct.pack('>I7I3I5I5', ends_1, length_1, open_1, before_1) or 0)
-  end
+  if open_1 + before_1 > 0 then value = value .. (open_1 + before_1 > 0 and struct.pack('>I7I3I5I5', ends_1, length_1, open_1, before_1) or 0) end
 end
   if value then
   added = added + redis.call('HSET', KEYS[1], ARGV[3], value)
@@ -416,9 +365,7 @@ end
 if more_1 + want_1 == 0 and left_1 < math.max(1, cost_1) then
   do
   local reset
-  if used_1 > 0 then
-  keep(KEYS[2], newest_1 + window_1)
-end
+  if used_1 > 0 then keep(KEYS[2], newest_1 + window_1) end
 reset = (open_1 > 0 and ends_1 + length_1 or before_1 > 0 and ends_1 or math.max(written_1, newest_1)) + window_1
   last = math.max(last, reset)
   if stored[2] and stored[2] ~= '' and reset > at_1 and expiry(reset) > expires(stored[2]) then
@@ -426,10 +373,7 @@ reset = (open_1 > 0 and ends_1 + length_1 or before_1 > 0 and ends_1 or math.max
   end
 end
 end
-
-if last > now then
-  keep(KEYS[1], last)
-end
+if last > now then keep(KEYS[1], last) end
 if added > 0 and redis.call('HLEN', KEYS[1]) > added then
   local some = redis.call('HRANDFIELD', KEYS[1], 2, 'WITHVALUES')
   for i = 1, #some, 2 do

@@ -1,4 +1,3 @@
-
 local LATE = 1000000
 local STEP = 86400000000
 local UNIT = 256000000
@@ -22,11 +21,8 @@ local function lengthOf(us)
 end
 local function keep(key, reset)
   local ms = math.ceil((math.min(reset, LAST) - now) / 1000) + longer
-  if redis.call('PTTL', key) < ms then
-    redis.call('PEXPIRE', key, math.ceil(ms * 1.125))
-  end
+  if redis.call('PTTL', key) < ms then redis.call('PEXPIRE', key, math.ceil(ms * 1.125)) end
 end
-
 local function muldiv(a, b, c)
   local product = a * b
   if product < 2 ^ 53 then
@@ -50,18 +46,12 @@ local function muldiv(a, b, c)
   return quotient, rest
 end
 local last, added, stored = now, 0, redis.call('HMGET', KEYS[1], '@', ARGV[3])
-
 local created, bad = nil, 0
 if stored[1] then
   created = #stored[1] == 7 and struct.unpack('>I7', stored[1]) or nil
-  if not created or created > now + STEP then
-    bad = 1
-  end
-  if created and created > now + LATE then
-    created = nil
-  end
+  if not created or created > now + STEP then bad = 1 end
+  if created and created > now + LATE then created = nil end
 end
-
 local cost_1, capacity_1, window_1 = tonumber(ARGV[7 * 1 - 3]), tonumber(ARGV[7 * 1 - 2]), tonumber(ARGV[7 * 1 - 1])
 local written_1, at_1, left_1, changed_1 = 0, now, capacity_1, false
 local p_1, q_1 = tonumber(ARGV[7 * 1]), tonumber(ARGV[7 * 1 + 1])
@@ -69,8 +59,8 @@ local missing_1, part_1, aside_1 = 0, 0, 0
 local ends_1, length_1, open_1, before_1 = 0, 0, 0, 0
 local accrues_1 = 0
 if stored[2] and (#stored[2] == 20 or #stored[2] == 28 or #stored[2] == 40 or #stored[2] == 48) then
-  local _, seconds, mixed, low
-  _, seconds, mixed, low, missing_1 = struct.unpack('>I3I4I4I4I5', stored[2])
+  local seconds, mixed, low
+  seconds, mixed, low, missing_1 = struct.unpack('>I4I4I4I5', stored[2], 4)
   local high = mixed % 4096
   written_1 = seconds * 1000000 + (mixed - high) / 4096
   part_1 = math.min(high * 4294967296 + low, q_1 - 1)
@@ -85,23 +75,19 @@ if stored[2] and (#stored[2] == 20 or #stored[2] == 28 or #stored[2] == 40 or #s
     ends_1, length_1, open_1, before_1 = struct.unpack('>I7I3I5I5', stored[2], 21)
     local rest = length_1 % q_1
     accrues_1 = (length_1 - rest) / q_1 * p_1 + (muldiv(p_1, rest, q_1))
-    if length_1 > LEASE or ends_1 > written_1 + 4 * LEASE then
-  written_1 = 0
-end
+    if length_1 > LEASE or ends_1 > written_1 + 4 * LEASE then written_1 = 0 end
   end
 end
-
 if stored[2] and (written_1 == 0 or written_1 > now + STEP) then
   bad, stored[2], written_1 = bad + 1, '', 0
   missing_1, part_1, aside_1 = 0, 0, 0
 ends_1, length_1, open_1, before_1 = 0, 0, 0, 0
 end
-local allowed, here = true, tonumber(ARGV[2])
-
+local allowed, incarnation = true, tonumber(ARGV[2])
 local more_1, want_1 = struct.unpack('>I3xxI5', ARGV[7 * 1 + 2])
 if #ARGV[7 * 1 + 2] > 13 then
-  local n, taken, run = struct.unpack('>I5I7I7', ARGV[7 * 1 + 2], 14)
-  if run ~= here and run > 0 and here > 0 and n > 0 and written_1 < taken then
+  local n, taken, known = struct.unpack('>I5I7I7', ARGV[7 * 1 + 2], 14)
+  if known ~= incarnation and known > 0 and incarnation > 0 and n > 0 and written_1 < taken then
     local now = taken
     do
   if missing_1 > 2 * capacity_1 then
@@ -125,19 +111,13 @@ if #ARGV[7 * 1 + 2] > 13 then
   if events < missing + aside_1 then
     local more, accrued = muldiv(p_1, rest, q_1)
     accrued = accrued + part
-    if accrued >= q_1 then
-      more, accrued = more + 1, accrued - q_1
-    end
+    if accrued >= q_1 then more, accrued = more + 1, accrued - q_1 end
     events, part = events + more, accrued
   end
   missing = missing - events
-  if missing < 0 and open_1 + before_1 == 0 then
-    aside_1 = math.max(0, aside_1 + missing)
-  end
+  if missing < 0 and open_1 + before_1 == 0 then aside_1 = math.max(0, aside_1 + missing) end
 end
-  if missing <= least then
-    missing, part = least, 0
-  end
+  if missing <= least then missing, part = least, 0 end
 end
       before, elapsed = ends_1, at_1 - ends_1
       ends_1, open_1, before_1 = ends_1 + length_1, 0, open_1
@@ -150,19 +130,13 @@ end
   if events < missing + aside_1 then
     local more, accrued = muldiv(p_1, rest, q_1)
     accrued = accrued + part
-    if accrued >= q_1 then
-      more, accrued = more + 1, accrued - q_1
-    end
+    if accrued >= q_1 then more, accrued = more + 1, accrued - q_1 end
     events, part = events + more, accrued
   end
   missing = missing - events
-  if missing < 0 and open_1 + before_1 == 0 then
-    aside_1 = math.max(0, aside_1 + missing)
-  end
+  if missing < 0 and open_1 + before_1 == 0 then aside_1 = math.max(0, aside_1 + missing) end
 end
-  if missing <= least then
-    missing, part = least, 0
-  end
+  if missing <= least then missing, part = least, 0 end
 end
   elseif missing + aside_1 > 0 then
     do
@@ -171,15 +145,11 @@ end
   if events < missing + aside_1 then
     local more, accrued = muldiv(p_1, rest, q_1)
     accrued = accrued + part
-    if accrued >= q_1 then
-      more, accrued = more + 1, accrued - q_1
-    end
+    if accrued >= q_1 then more, accrued = more + 1, accrued - q_1 end
     events, part = events + more, accrued
   end
   missing = missing - events
-  if missing < 0 and open_1 + before_1 == 0 then
-    aside_1 = math.max(0, aside_1 + missing)
-  end
+  if missing < 0 and open_1 + before_1 == 0 then aside_1 = math.max(0, aside_1 + missing) end
 end
   end
   if missing > 0 then
@@ -189,9 +159,7 @@ end
   end
 end
 left_1 = capacity_1 - missing_1
-    if n > missing_1 then
-  missing_1, part_1 = n, 0
-end
+    if n > missing_1 then missing_1, part_1 = n, 0 end
     written_1, changed_1 = at_1, true
   end
 end
@@ -217,19 +185,13 @@ do
   if events < missing + aside_1 then
     local more, accrued = muldiv(p_1, rest, q_1)
     accrued = accrued + part
-    if accrued >= q_1 then
-      more, accrued = more + 1, accrued - q_1
-    end
+    if accrued >= q_1 then more, accrued = more + 1, accrued - q_1 end
     events, part = events + more, accrued
   end
   missing = missing - events
-  if missing < 0 and open_1 + before_1 == 0 then
-    aside_1 = math.max(0, aside_1 + missing)
-  end
+  if missing < 0 and open_1 + before_1 == 0 then aside_1 = math.max(0, aside_1 + missing) end
 end
-  if missing <= least then
-    missing, part = least, 0
-  end
+  if missing <= least then missing, part = least, 0 end
 end
       before, elapsed = ends_1, at_1 - ends_1
       ends_1, open_1, before_1 = ends_1 + length_1, 0, open_1
@@ -242,19 +204,13 @@ end
   if events < missing + aside_1 then
     local more, accrued = muldiv(p_1, rest, q_1)
     accrued = accrued + part
-    if accrued >= q_1 then
-      more, accrued = more + 1, accrued - q_1
-    end
+    if accrued >= q_1 then more, accrued = more + 1, accrued - q_1 end
     events, part = events + more, accrued
   end
   missing = missing - events
-  if missing < 0 and open_1 + before_1 == 0 then
-    aside_1 = math.max(0, aside_1 + missing)
-  end
+  if missing < 0 and open_1 + before_1 == 0 then aside_1 = math.max(0, aside_1 + missing) end
 end
-  if missing <= least then
-    missing, part = least, 0
-  end
+  if missing <= least then missing, part = least, 0 end
 end
   elseif missing + aside_1 > 0 then
     do
@@ -263,15 +219,11 @@ end
   if events < missing + aside_1 then
     local more, accrued = muldiv(p_1, rest, q_1)
     accrued = accrued + part
-    if accrued >= q_1 then
-      more, accrued = more + 1, accrued - q_1
-    end
+    if accrued >= q_1 then more, accrued = more + 1, accrued - q_1 end
     events, part = events + more, accrued
   end
   missing = missing - events
-  if missing < 0 and open_1 + before_1 == 0 then
-    aside_1 = math.max(0, aside_1 + missing)
-  end
+  if missing < 0 and open_1 + before_1 == 0 then aside_1 = math.max(0, aside_1 + missing) end
 end
   end
   if missing > 0 then
@@ -282,12 +234,12 @@ end
 end
 left_1 = capacity_1 - missing_1
 if #ARGV[7 * 1 + 2] > 32 then
-  local loan = ARGV[7 * 1 + 2]
-  local seen, seen_at, run = struct.unpack('>I5I7I7', loan, 14)
+  local lease = ARGV[7 * 1 + 2]
+  local seen, seen_at, known = struct.unpack('>I5I7I7', lease, 14)
   changed_1 = true
-  if run == here and run > 0 then
+  if known == incarnation and known > 0 then
     for at = 33, 45, 12 do
-      local n, taken = struct.unpack('>I5I7', loan, at)
+      local n, taken = struct.unpack('>I5I7', lease, at)
       if taken >= (created or 0) then
         if taken >= ends_1 or taken < ends_1 - 2 * length_1 then
   n = 0
@@ -299,12 +251,10 @@ else
   open_1 = open_1 - n
 end
 missing_1 = missing_1 - n
-if missing_1 <= 0 then
-  missing_1, part_1 = 0, 0
-end
+if missing_1 <= 0 then missing_1, part_1 = 0, 0 end
       end
     end
-    local n, taken = struct.unpack('>I5I7', loan, 57)
+    local n, taken = struct.unpack('>I5I7', lease, 57)
     if n > 0 and taken >= (created or 0) then
       local lacked = seen_at == taken and math.max(n, seen) or n
       
@@ -314,9 +264,7 @@ end
     local rest = (at_1 - taken) % q_1
     local events, part = muldiv(p_1, rest, q_1)
     if lacked > n then
-      if part > part_1 then
-        events = events + 1
-      end
+      if part > part_1 then events = events + 1 end
       part = part_1
     end
     local most = lacked - events - (at_1 - taken - rest) / q_1 * p_1
@@ -324,31 +272,26 @@ end
       missing_1 = missing_1 - n
     elseif most > 0 then
       missing_1, part_1 = missing_1 - most, part_1 - part
-      if part_1 < 0 then
-        missing_1, part_1 = missing_1 + 1, part_1 + q_1
-      end
+      if part_1 < 0 then missing_1, part_1 = missing_1 + 1, part_1 + q_1 end
     end
   end
-  if missing_1 <= least then
-    missing_1, part_1 = least, 0
-  end
+  if missing_1 <= least then missing_1, part_1 = least, 0 end
 end
     end
   end
-  local owed, paid, node = struct.unpack('>I7I7c8', loan, 69)
-  local debited = owed > paid and redis.call('HGET', KEYS[1], ARGV[3] .. node)
-  if debited and #debited ~= 10 then
+  local credit, settled, node = struct.unpack('>I7I7c8', lease, 69)
+  local entry = credit > settled and redis.call('HGET', KEYS[1], ARGV[3] .. node)
+  if entry and #entry ~= 10 then
     bad = bad + 1
-  elseif debited then
-    local _, total = struct.unpack('>I3I7', debited)
-    paid = math.max(paid, total)
+  elseif entry then
+    settled = math.max(settled, (struct.unpack('>I7', entry, 4)))
   end
-  if owed > paid then
+  if credit > settled then
     local reset = at_1 + math.max(2 * window_1, 60000000)
-    added = added + redis.call('HSET', KEYS[1], ARGV[3] .. node, struct.pack('>I3I7', expiry(reset), owed))
+    added = added + redis.call('HSET', KEYS[1], ARGV[3] .. node, struct.pack('>I3I7', expiry(reset), credit))
     last = math.max(last, reset)
     left_1 = capacity_1 - missing_1
-    local n = math.min(owed - paid, math.min(2 * capacity_1, MOST) - (capacity_1 - left_1))
+    local n = math.min(credit - settled, math.min(2 * capacity_1, MOST) - (capacity_1 - left_1))
     if n > 0 then
       
       missing_1 = missing_1 + n
@@ -357,7 +300,6 @@ end
   left_1 = capacity_1 - missing_1
 end
 allowed = allowed and (cost_1 == 0 or cost_1 <= left_1)
-
 if allowed then
   more_1 = cost_1 + math.max(0, math.min(more_1, left_1 - cost_1))
   want_1 = math.max(0, math.min(want_1, math.floor((left_1 - more_1) / struct.unpack('>I2', ARGV[7 * 1 + 2], 4))))
@@ -378,9 +320,7 @@ if changed_1 or more_1 + want_1 > 0 then
   local slot = struct.unpack('>I3', ARGV[7 * 1 + 2], 11)
   if length_1 ~= slot or open_1 + before_1 == 0 then
     local till = at_1 - at_1 % slot + slot
-    if open_1 + before_1 > 0 then
-      till = math.max(at_1 + slot, ends_1 + length_1)
-    end
+    if open_1 + before_1 > 0 then till = math.max(at_1 + slot, ends_1 + length_1) end
     ends_1, length_1, open_1, before_1 = till, slot, 0, open_1 + before_1
   end
 end
@@ -391,12 +331,8 @@ if missing_1 + aside_1 > 0 or open_1 + before_1 > 0 or expires(stored[2]) * UNIT
   local low, us, slots = part_1 % 4294967296, at_1 % 1000000, open_1 + before_1 > 0 and struct.pack('>I7I3I5I5', ends_1, length_1, open_1, before_1) or 0
   value = struct.pack('>I3I4I4I4I5', expiry(reset, stored[2]), (at_1 - us) / 1000000,
     us * 4096 + (part_1 - low) / 4294967296, low, missing_1)
-  if slots ~= 0 then
-    value = value .. slots
-  end
-  if aside_1 > 0 then
-    value = value .. struct.pack('>I5I3', aside_1, capacity_1 % 8388608)
-  end
+  if slots ~= 0 then value = value .. slots end
+  if aside_1 > 0 then value = value .. struct.pack('>I5I3', aside_1, capacity_1 % 8388608) end
 end
   if value then
   added = added + redis.call('HSET', KEYS[1], ARGV[3], value)
@@ -421,10 +357,7 @@ if more_1 + want_1 == 0 and left_1 < math.max(1, cost_1) then
   end
 end
 end
-
-if last > now then
-  keep(KEYS[1], last)
-end
+if last > now then keep(KEYS[1], last) end
 if added > 0 and redis.call('HLEN', KEYS[1]) > added then
   local some = redis.call('HRANDFIELD', KEYS[1], 2, 'WITHVALUES')
   for i = 1, #some, 2 do

@@ -1,4 +1,3 @@
-
 local LATE = 1000000
 local STEP = 86400000000
 local UNIT = 256000000
@@ -22,11 +21,8 @@ local function lengthOf(us)
 end
 local function keep(key, reset)
   local ms = math.ceil((math.min(reset, LAST) - now) / 1000) + longer
-  if redis.call('PTTL', key) < ms then
-    redis.call('PEXPIRE', key, math.ceil(ms * 1.125))
-  end
+  if redis.call('PTTL', key) < ms then redis.call('PEXPIRE', key, math.ceil(ms * 1.125)) end
 end
-
 local function muldiv(a, b, c)
   local product = a * b
   if product < 2 ^ 53 then
@@ -50,55 +46,40 @@ local function muldiv(a, b, c)
   return quotient, rest
 end
 local last, added, stored = now, 0, redis.call('HMGET', KEYS[1], '@', ARGV[3])
-
 local created, bad = nil, 0
 if stored[1] then
   created = #stored[1] == 7 and struct.unpack('>I7', stored[1]) or nil
-  if not created or created > now + STEP then
-    bad = 1
-  end
-  if created and created > now + LATE then
-    created = nil
-  end
+  if not created or created > now + STEP then bad = 1 end
+  if created and created > now + LATE then created = nil end
 end
-
 local cost_1, capacity_1, window_1 = tonumber(ARGV[7 * 1 - 3]), tonumber(ARGV[7 * 1 - 2]), tonumber(ARGV[7 * 1 - 1])
 local written_1, at_1, left_1, changed_1 = 0, now, capacity_1, false
 local p_1, q_1 = tonumber(ARGV[7 * 1]), tonumber(ARGV[7 * 1 + 1])
 local counts_1, start_1, leased_1 = {}, nil, 0
-for i = 1, q_1 + 1 do
-  counts_1[i] = 0
-end
+for i = 1, q_1 + 1 do counts_1[i] = 0 end
 if stored[2] then
   local head = #stored[2] >= 12 and struct.unpack('>I2', stored[2], 11) or 0
-  local out = head >= 32768
-  local width = (#stored[2] - (out and 15 or 12)) / (q_1 + 1)
+  local leases = head >= 32768
+  local width = (#stored[2] - (leases and 15 or 12)) / (q_1 + 1)
   if width >= 1 and width <= 5 and width % 1 == 0 then
-    local parts = {struct.unpack('>I3I7I2' .. string.rep('I' .. width, q_1 + 1), stored[2])}
-    written_1 = parts[2]
+    written_1 = struct.unpack('>I7', stored[2], 4)
+    local stored_counts = {struct.unpack('>' .. string.rep('I' .. width, q_1 + 1), stored[2], 13)}
     if head % 32768 == lengthOf(p_1) then
       start_1 = written_1 - written_1 % p_1
-      for i = 1, q_1 + 1 do
-        counts_1[i] = parts[3 + i]
-      end
+      for i = 1, q_1 + 1 do counts_1[i] = stored_counts[i] end
     else
       changed_1 = true
       if now < written_1 + (q_1 + 1) * 2 ^ math.floor(head % 32768 / 512) then
-        for i = 1, q_1 + 1 do
-          counts_1[1] = counts_1[1] + parts[3 + i]
-        end
+        for i = 1, q_1 + 1 do counts_1[1] = counts_1[1] + stored_counts[i] end
       end
     end
-    leased_1 = out and written_1 + struct.unpack('>I3', stored[2], #stored[2] - 2) or 0
+    leased_1 = leases and written_1 + struct.unpack('>I3', stored[2], #stored[2] - 2) or 0
   end
 end
-
 if stored[2] and (written_1 == 0 or written_1 > now + STEP) then
   bad, stored[2], written_1 = bad + 1, '', 0
   start_1, leased_1, changed_1 = nil, 0, false
-for i = 1, q_1 + 1 do
-  counts_1[i] = 0
-end
+for i = 1, q_1 + 1 do counts_1[i] = 0 end
 end
 do
   local back = now < written_1 - LATE
@@ -106,42 +87,25 @@ do
     at_1 = written_1
     do
   local weighed, rest = muldiv(counts_1[q_1 + 1], p_1 - (at_1 - start_1), p_1)
-  if rest > 0 then
-    weighed = weighed + 1
-  end
-  left_1 = capacity_1 - weighed
-  for i = 1, q_1 do
-    left_1 = left_1 - counts_1[i]
-  end
+  left_1 = capacity_1 - weighed - (rest > 0 and 1 or 0)
+  for i = 1, q_1 do left_1 = left_1 - counts_1[i] end
 end
+    for i = 1, q_1 + 1 do counts_1[i] = 0 end
     counts_1[1], start_1 = capacity_1 - left_1, nil
-    for i = 2, q_1 + 1 do
-      counts_1[i] = 0
-    end
   end
-  changed_1 = changed_1 or back
-  at_1 = back and now or math.max(now, written_1)
-  local start = at_1 - at_1 % p_1
-  local passed = start_1 and (start - start_1) / p_1 or 0
+  changed_1, at_1 = changed_1 or back, back and now or math.max(now, written_1)
+  local passed = start_1 and (at_1 - at_1 % p_1 - start_1) / p_1 or 0
   if passed > 0 then
-    for i = q_1 + 1, 1, -1 do
-      counts_1[i] = counts_1[i - passed] or 0
-    end
+    for i = q_1 + 1, 1, -1 do counts_1[i] = counts_1[i - passed] or 0 end
   end
-  start_1 = start
-  leased_1 = leased_1 > written_1 and math.min(leased_1, at_1 + LEASE) or 0
+  start_1 = at_1 - at_1 % p_1
 end
+leased_1 = leased_1 > written_1 and math.min(leased_1, at_1 + LEASE) or 0
 do
   local weighed, rest = muldiv(counts_1[q_1 + 1], p_1 - (at_1 - start_1), p_1)
-  if rest > 0 then
-    weighed = weighed + 1
-  end
-  left_1 = capacity_1 - weighed
-  for i = 1, q_1 do
-    left_1 = left_1 - counts_1[i]
-  end
+  left_1 = capacity_1 - weighed - (rest > 0 and 1 or 0)
+  for i = 1, q_1 do left_1 = left_1 - counts_1[i] end
 end
-
 do
   local n, seen, taken = cost_1, struct.unpack('>I5I7', ARGV[7 * 1 + 2])
   local lacked = math.max(n, seen)
@@ -149,31 +113,19 @@ do
     
     do
   local age = math.floor((start_1 - taken + p_1 - 1) / p_1) + 1
-  if counts_1[age] then
-    counts_1[age] = math.max(0, counts_1[age] - n)
-  end
+  if counts_1[age] then counts_1[age] = math.max(0, counts_1[age] - n) end
 end
     local value, reset
     reset = 0
 for i = q_1 + 1, 1, -1 do
-  if counts_1[i] > 0 then
-    reset = start_1 + (q_1 + 2 - i) * p_1
-  end
+  if counts_1[i] > 0 then reset = start_1 + (q_1 + 2 - i) * p_1 end
 end
 if reset > 0 or expires(stored[2]) * UNIT > now then
-  local most, width = 0, 1
-  for i = 1, q_1 + 1 do
-    most = math.max(most, counts_1[i])
-  end
-  while most >= 256 ^ width do
-    width = width + 1
-  end
-  local out = leased_1 > at_1
+  local most, width, leases = math.max(unpack(counts_1)), 1, leased_1 > at_1
+  while most >= 256 ^ width do width = width + 1 end
   value = struct.pack('>I3I7I2' .. string.rep('I' .. width, q_1 + 1), expiry(reset, stored[2]), at_1,
-    lengthOf(p_1) + (out and 32768 or 0), unpack(counts_1))
-  if out then
-    value = value .. struct.pack('>I3', leased_1 - at_1)
-  end
+    lengthOf(p_1) + (leases and 32768 or 0), unpack(counts_1))
+  if leases then value = value .. struct.pack('>I3', leased_1 - at_1) end
 end
     if value then
   added = added + redis.call('HSET', KEYS[1], ARGV[3], value)
@@ -184,10 +136,7 @@ end
 stored[2] = value
   end
 end
-
-if last > now then
-  keep(KEYS[1], last)
-end
+if last > now then keep(KEYS[1], last) end
 if added > 0 and redis.call('HLEN', KEYS[1]) > added then
   local some = redis.call('HRANDFIELD', KEYS[1], 2, 'WITHVALUES')
   for i = 1, #some, 2 do

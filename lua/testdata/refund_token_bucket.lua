@@ -1,4 +1,3 @@
-
 local LATE = 1000000
 local STEP = 86400000000
 local UNIT = 256000000
@@ -22,11 +21,8 @@ local function lengthOf(us)
 end
 local function keep(key, reset)
   local ms = math.ceil((math.min(reset, LAST) - now) / 1000) + longer
-  if redis.call('PTTL', key) < ms then
-    redis.call('PEXPIRE', key, math.ceil(ms * 1.125))
-  end
+  if redis.call('PTTL', key) < ms then redis.call('PEXPIRE', key, math.ceil(ms * 1.125)) end
 end
-
 local function muldiv(a, b, c)
   local product = a * b
   if product < 2 ^ 53 then
@@ -50,18 +46,12 @@ local function muldiv(a, b, c)
   return quotient, rest
 end
 local last, added, stored = now, 0, redis.call('HMGET', KEYS[1], '@', ARGV[3])
-
 local created, bad = nil, 0
 if stored[1] then
   created = #stored[1] == 7 and struct.unpack('>I7', stored[1]) or nil
-  if not created or created > now + STEP then
-    bad = 1
-  end
-  if created and created > now + LATE then
-    created = nil
-  end
+  if not created or created > now + STEP then bad = 1 end
+  if created and created > now + LATE then created = nil end
 end
-
 local cost_1, capacity_1, window_1 = tonumber(ARGV[7 * 1 - 3]), tonumber(ARGV[7 * 1 - 2]), tonumber(ARGV[7 * 1 - 1])
 local written_1, at_1, left_1, changed_1 = 0, now, capacity_1, false
 local p_1, q_1 = tonumber(ARGV[7 * 1]), tonumber(ARGV[7 * 1 + 1])
@@ -69,8 +59,8 @@ local missing_1, part_1, aside_1 = 0, 0, 0
 local ends_1, length_1, open_1, before_1 = 0, 0, 0, 0
 local accrues_1 = 0
 if stored[2] and (#stored[2] == 20 or #stored[2] == 28 or #stored[2] == 40 or #stored[2] == 48) then
-  local _, seconds, mixed, low
-  _, seconds, mixed, low, missing_1 = struct.unpack('>I3I4I4I4I5', stored[2])
+  local seconds, mixed, low
+  seconds, mixed, low, missing_1 = struct.unpack('>I4I4I4I5', stored[2], 4)
   local high = mixed % 4096
   written_1 = seconds * 1000000 + (mixed - high) / 4096
   part_1 = math.min(high * 4294967296 + low, q_1 - 1)
@@ -85,12 +75,9 @@ if stored[2] and (#stored[2] == 20 or #stored[2] == 28 or #stored[2] == 40 or #s
     ends_1, length_1, open_1, before_1 = struct.unpack('>I7I3I5I5', stored[2], 21)
     local rest = length_1 % q_1
     accrues_1 = (length_1 - rest) / q_1 * p_1 + (muldiv(p_1, rest, q_1))
-    if length_1 > LEASE or ends_1 > written_1 + 4 * LEASE then
-  written_1 = 0
-end
+    if length_1 > LEASE or ends_1 > written_1 + 4 * LEASE then written_1 = 0 end
   end
 end
-
 if stored[2] and (written_1 == 0 or written_1 > now + STEP) then
   bad, stored[2], written_1 = bad + 1, '', 0
   missing_1, part_1, aside_1 = 0, 0, 0
@@ -118,19 +105,13 @@ do
   if events < missing + aside_1 then
     local more, accrued = muldiv(p_1, rest, q_1)
     accrued = accrued + part
-    if accrued >= q_1 then
-      more, accrued = more + 1, accrued - q_1
-    end
+    if accrued >= q_1 then more, accrued = more + 1, accrued - q_1 end
     events, part = events + more, accrued
   end
   missing = missing - events
-  if missing < 0 and open_1 + before_1 == 0 then
-    aside_1 = math.max(0, aside_1 + missing)
-  end
+  if missing < 0 and open_1 + before_1 == 0 then aside_1 = math.max(0, aside_1 + missing) end
 end
-  if missing <= least then
-    missing, part = least, 0
-  end
+  if missing <= least then missing, part = least, 0 end
 end
       before, elapsed = ends_1, at_1 - ends_1
       ends_1, open_1, before_1 = ends_1 + length_1, 0, open_1
@@ -143,19 +124,13 @@ end
   if events < missing + aside_1 then
     local more, accrued = muldiv(p_1, rest, q_1)
     accrued = accrued + part
-    if accrued >= q_1 then
-      more, accrued = more + 1, accrued - q_1
-    end
+    if accrued >= q_1 then more, accrued = more + 1, accrued - q_1 end
     events, part = events + more, accrued
   end
   missing = missing - events
-  if missing < 0 and open_1 + before_1 == 0 then
-    aside_1 = math.max(0, aside_1 + missing)
-  end
+  if missing < 0 and open_1 + before_1 == 0 then aside_1 = math.max(0, aside_1 + missing) end
 end
-  if missing <= least then
-    missing, part = least, 0
-  end
+  if missing <= least then missing, part = least, 0 end
 end
   elseif missing + aside_1 > 0 then
     do
@@ -164,15 +139,11 @@ end
   if events < missing + aside_1 then
     local more, accrued = muldiv(p_1, rest, q_1)
     accrued = accrued + part
-    if accrued >= q_1 then
-      more, accrued = more + 1, accrued - q_1
-    end
+    if accrued >= q_1 then more, accrued = more + 1, accrued - q_1 end
     events, part = events + more, accrued
   end
   missing = missing - events
-  if missing < 0 and open_1 + before_1 == 0 then
-    aside_1 = math.max(0, aside_1 + missing)
-  end
+  if missing < 0 and open_1 + before_1 == 0 then aside_1 = math.max(0, aside_1 + missing) end
 end
   end
   if missing > 0 then
@@ -182,7 +153,6 @@ end
   end
 end
 left_1 = capacity_1 - missing_1
-
 do
   local n, seen, taken = cost_1, struct.unpack('>I5I7', ARGV[7 * 1 + 2])
   local lacked = math.max(n, seen)
@@ -194,9 +164,7 @@ do
     local rest = (at_1 - taken) % q_1
     local events, part = muldiv(p_1, rest, q_1)
     if lacked > n then
-      if part > part_1 then
-        events = events + 1
-      end
+      if part > part_1 then events = events + 1 end
       part = part_1
     end
     local most = lacked - events - (at_1 - taken - rest) / q_1 * p_1
@@ -204,14 +172,10 @@ do
       missing_1 = missing_1 - n
     elseif most > 0 then
       missing_1, part_1 = missing_1 - most, part_1 - part
-      if part_1 < 0 then
-        missing_1, part_1 = missing_1 + 1, part_1 + q_1
-      end
+      if part_1 < 0 then missing_1, part_1 = missing_1 + 1, part_1 + q_1 end
     end
   end
-  if missing_1 <= least then
-    missing_1, part_1 = least, 0
-  end
+  if missing_1 <= least then missing_1, part_1 = least, 0 end
 end
     local value, reset
     reset = math.max(at_1, open_1 + before_1 > 0 and ends_1 + length_1 or 0) + math.ceil(missing_1 * q_1 / p_1)
@@ -219,12 +183,8 @@ if missing_1 + aside_1 > 0 or open_1 + before_1 > 0 or expires(stored[2]) * UNIT
   local low, us, slots = part_1 % 4294967296, at_1 % 1000000, open_1 + before_1 > 0 and struct.pack('>I7I3I5I5', ends_1, length_1, open_1, before_1) or 0
   value = struct.pack('>I3I4I4I4I5', expiry(reset, stored[2]), (at_1 - us) / 1000000,
     us * 4096 + (part_1 - low) / 4294967296, low, missing_1)
-  if slots ~= 0 then
-    value = value .. slots
-  end
-  if aside_1 > 0 then
-    value = value .. struct.pack('>I5I3', aside_1, capacity_1 % 8388608)
-  end
+  if slots ~= 0 then value = value .. slots end
+  if aside_1 > 0 then value = value .. struct.pack('>I5I3', aside_1, capacity_1 % 8388608) end
 end
     if value then
   added = added + redis.call('HSET', KEYS[1], ARGV[3], value)
@@ -235,10 +195,7 @@ end
 stored[2] = value
   end
 end
-
-if last > now then
-  keep(KEYS[1], last)
-end
+if last > now then keep(KEYS[1], last) end
 if added > 0 and redis.call('HLEN', KEYS[1]) > added then
   local some = redis.call('HRANDFIELD', KEYS[1], 2, 'WITHVALUES')
   for i = 1, #some, 2 do

@@ -1,4 +1,3 @@
-
 local LATE = 1000000
 local STEP = 86400000000
 local UNIT = 256000000
@@ -22,11 +21,8 @@ local function lengthOf(us)
 end
 local function keep(key, reset)
   local ms = math.ceil((math.min(reset, LAST) - now) / 1000) + longer
-  if redis.call('PTTL', key) < ms then
-    redis.call('PEXPIRE', key, math.ceil(ms * 1.125))
-  end
+  if redis.call('PTTL', key) < ms then redis.call('PEXPIRE', key, math.ceil(ms * 1.125)) end
 end
-
 local function muldiv(a, b, c)
   local product = a * b
   if product < 2 ^ 53 then
@@ -49,7 +45,6 @@ local function muldiv(a, b, c)
   end
   return quotient, rest
 end
-
 local FIRST = '(1125899906842624'
 local function decimal(at)
   return string.format('%.0f', at)
@@ -58,18 +53,12 @@ local function upto(member)
   return #member >= 7 and struct.unpack('>I7', member) or 0
 end
 local last, added, stored = now, 0, redis.call('HMGET', KEYS[1], '@', ARGV[3])
-
 local created, bad = nil, 0
 if stored[1] then
   created = #stored[1] == 7 and struct.unpack('>I7', stored[1]) or nil
-  if not created or created > now + STEP then
-    bad = 1
-  end
-  if created and created > now + LATE then
-    created = nil
-  end
+  if not created or created > now + STEP then bad = 1 end
+  if created and created > now + LATE then created = nil end
 end
-
 local cost_1, capacity_1, window_1 = tonumber(ARGV[7 * 1 - 3]), tonumber(ARGV[7 * 1 - 2]), tonumber(ARGV[7 * 1 - 1])
 local written_1, at_1, left_1, changed_1 = 0, now, capacity_1, false
 local used_1, newest_1, upto_1 = 0, 0, 0
@@ -84,21 +73,15 @@ do
     newest_1, upto_1 = tonumber(entry[2]), upto(entry[1])
     written_1 = newest_1
   end
-  if stored[2] then
-    written_1 = 0
-  end
+  if stored[2] then written_1 = 0 end
   if stored[2] and (#stored[2] == 10 or #stored[2] == 30) then
-    local _
-    _, written_1 = struct.unpack('>I3I7', stored[2])
+    written_1 = struct.unpack('>I7', stored[2], 4)
     if #stored[2] == 30 then
       ends_1, length_1, open_1, before_1 = struct.unpack('>I7I3I5I5', stored[2], 11)
-      if length_1 > LEASE or ends_1 > written_1 + 4 * LEASE then
-  written_1 = 0
-end
+      if length_1 > LEASE or ends_1 > written_1 + 4 * LEASE then written_1 = 0 end
     end
   end
 end
-
 if stored[2] and (written_1 == 0 or written_1 > now + STEP) then
   bad, stored[2], written_1 = bad + 1, '', 0
   ends_1, length_1, open_1, before_1 = 0, 0, 0, 0
@@ -121,15 +104,11 @@ do
       ends_1, open_1, before_1 = ends_1 + length_1, 0, open_1
     until open_1 + before_1 == 0 or at_1 < ends_1
     local value, reset
-    if used_1 > 0 then
-  keep(KEYS[2], newest_1 + window_1)
-end
+    if used_1 > 0 then keep(KEYS[2], newest_1 + window_1) end
 reset = (open_1 > 0 and ends_1 + length_1 or before_1 > 0 and ends_1 or math.max(written_1, newest_1)) + window_1
 if open_1 + before_1 > 0 or written_1 ~= newest_1 and (newest_1 ~= 0 or stored[2]) then
   value = struct.pack('>I3I7', expiry(reset, stored[2]), written_1)
-  if open_1 + before_1 > 0 then
-    value = value .. (open_1 + before_1 > 0 and struct.pack('>I7I3I5I5', ends_1, length_1, open_1, before_1) or 0)
-  end
+  if open_1 + before_1 > 0 then value = value .. (open_1 + before_1 > 0 and struct.pack('>I7I3I5I5', ends_1, length_1, open_1, before_1) or 0) end
 end
     if value then
   added = added + redis.call('HSET', KEYS[1], ARGV[3], value)
@@ -154,7 +133,6 @@ end
 left_1 = capacity_1 - used_1 - open_1 - before_1
 local allows_1 = cost_1 <= left_1
 local takes, allowed = ARGV[2] == 'take', allows_1
-
 if not allows_1 and cost_1 <= capacity_1 then
   local leave = cost_1 - left_1
   if leave <= used_1 then
@@ -175,10 +153,8 @@ end
 local breach_1 = 0
 if takes and not allows_1 then
   local mark = redis.call('HGET', KEYS[1], ARGV[3] .. '!')
-  if mark and #mark ~= 10 then
-    bad, mark = bad + 1, nil
-  end
-  local quiet = mark and select(2, struct.unpack('>I3I7', mark)) or 0
+  if mark and #mark ~= 10 then bad, mark = bad + 1, nil end
+  local quiet = mark and struct.unpack('>I7', mark, 4) or 0
   if now >= quiet or quiet > now + window_1 + LATE then
     breach_1, quiet = 1, math.min(now + window_1, LAST)
     added = added + redis.call('HSET', KEYS[1], ARGV[3] .. '!', struct.pack('>I3I7', expiry(quiet), quiet))
@@ -188,9 +164,7 @@ end
 if takes and not allows_1 and not changed_1 then
   do
   local reset
-  if used_1 > 0 then
-  keep(KEYS[2], newest_1 + window_1)
-end
+  if used_1 > 0 then keep(KEYS[2], newest_1 + window_1) end
 reset = (open_1 > 0 and ends_1 + length_1 or before_1 > 0 and ends_1 or math.max(written_1, newest_1)) + window_1
   last = math.max(last, reset)
   if stored[2] and stored[2] ~= '' and reset > at_1 and expiry(reset) > expires(stored[2]) then
@@ -204,18 +178,14 @@ if takes and (allowed or changed_1) then
   redis.call('ZADD', KEYS[2], decimal((upto_1 - used_1) % 2 ^ 50), 'gone')
   if back_1 > 0 then
     local moved = redis.call('ZRANGE', KEYS[2], FIRST, '+inf', 'BYSCORE', 'WITHSCORES')
-    for i = 1, #moved, 2 do
-      redis.call('ZADD', KEYS[2], decimal(moved[i + 1] - back_1), moved[i])
-    end
+    for i = 1, #moved, 2 do redis.call('ZADD', KEYS[2], decimal(moved[i + 1] - back_1), moved[i]) end
     back_1 = 0
   end
 end
   if allowed then
     local n = cost_1
     first_1, events_1 = newest_1, used_1
-if newest_1 == at_1 and used_1 > 0 then
-  redis.call('ZREM', KEYS[2], struct.pack('>I7', upto_1))
-end
+if newest_1 == at_1 and used_1 > 0 then redis.call('ZREM', KEYS[2], struct.pack('>I7', upto_1)) end
 upto_1, used_1, newest_1 = (upto_1 + n) % 2 ^ 50, used_1 + n, at_1
 redis.call('ZADD', KEYS[2], decimal(at_1), struct.pack('>I7', upto_1))
   end
@@ -225,15 +195,11 @@ if used_1 == 0 and newest_1 ~= 0 then
   redis.call('DEL', KEYS[2])
   newest_1, stored[2] = 0, stored[2] or ''
 end
-if used_1 > 0 then
-  keep(KEYS[2], newest_1 + window_1)
-end
+if used_1 > 0 then keep(KEYS[2], newest_1 + window_1) end
 reset = (open_1 > 0 and ends_1 + length_1 or before_1 > 0 and ends_1 or math.max(written_1, newest_1)) + window_1
 if open_1 + before_1 > 0 or written_1 ~= newest_1 and (newest_1 ~= 0 or stored[2]) then
   value = struct.pack('>I3I7', expiry(reset, stored[2]), written_1)
-  if open_1 + before_1 > 0 then
-    value = value .. (open_1 + before_1 > 0 and struct.pack('>I7I3I5I5', ends_1, length_1, open_1, before_1) or 0)
-  end
+  if open_1 + before_1 > 0 then value = value .. (open_1 + before_1 > 0 and struct.pack('>I7I3I5I5', ends_1, length_1, open_1, before_1) or 0) end
 end
   if value then
   added = added + redis.call('HSET', KEYS[1], ARGV[3], value)
@@ -243,10 +209,7 @@ elseif stored[2] then
 end
 stored[2] = value
 end
-
-if last > now then
-  keep(KEYS[1], last)
-end
+if last > now then keep(KEYS[1], last) end
 if added > 0 and redis.call('HLEN', KEYS[1]) > added then
   local some = redis.call('HRANDFIELD', KEYS[1], 2, 'WITHVALUES')
   for i = 1, #some, 2 do

@@ -1,7 +1,8 @@
 // Package adapt tests the Caddyfile grammar from outside, as `caddy adapt` and `caddy validate` use it.
 //
-// Each *.caddyfiletest file is one case: a Caddyfile, a line of ten hyphens, and what it becomes: the JSON configuration,
-// or for a file whose name begins with refuse_, the error. `go test ./test/adapt -update` writes what it becomes now.
+// Each *.caddyfiletest file is one case: a Caddyfile, a line of ten hyphens, and the JSON configuration
+// that the Caddyfile adapts to. If the name of the file begins with refuse_, it is the error instead.
+// `go test ./test/adapt -update` rewrites the results.
 package adapt
 
 import (
@@ -20,7 +21,7 @@ import (
 	_ "github.com/fleetlimit/fleetlimit"
 )
 
-var update = flag.Bool("update", false, "write what the Caddyfiles become into their files")
+var update = flag.Bool("update", false, "rewrite the results in the files")
 
 const separator = "\n----------\n"
 
@@ -62,19 +63,19 @@ func TestAdapt(t *testing.T) {
 	}
 }
 
-// adapt returns what a Caddyfile becomes. One that is accepted must also load, and be formatted.
+// adapt returns the result of adapting a Caddyfile. An accepted one must also load and be formatted.
 func adapt(t *testing.T, input string, refuse bool) string {
 	t.Helper()
 	adapter, options := caddyconfig.GetAdapter("caddyfile"), map[string]any{"filename": "Caddyfile"}
 	adapted, warnings, err := adapter.Adapt([]byte(input+"\n"), options)
 	if refuse {
 		if err == nil {
-			t.Fatalf("was accepted and became:\n%s", adapted)
+			t.Fatalf("accepted as:\n%s\nwant an error", adapted)
 		}
 		return err.Error()
 	}
 	if err != nil {
-		t.Fatalf("was refused: %v", err)
+		t.Fatalf("refused: %v", err)
 	}
 	for _, w := range warnings {
 		t.Errorf("warning: %v", w)
@@ -83,7 +84,7 @@ func adapt(t *testing.T, input string, refuse bool) string {
 	if err := caddy.StrictUnmarshalJSON(adapted, &config); err != nil {
 		t.Fatal(err)
 	}
-	// Only now: a Caddyfile may be adapted on another machine than the one it runs on.
+	// A Caddyfile may be adapted on another machine than the one that runs it.
 	t.Setenv("BLOCKED_ADDRESS", "192.0.2.66")
 	t.Setenv("FLEETLIMIT_TEST_NODE", "a")
 	t.Setenv("FLEETLIMIT_TEST_HOST", "192.0.2.6")
@@ -98,7 +99,7 @@ func adapt(t *testing.T, input string, refuse bool) string {
 	return indented.String()
 }
 
-// TestEverySubdirectiveIsAccepted checks that the cases cover the grammar: every subdirective is in one that is accepted.
+// TestEverySubdirectiveIsAccepted checks that every subdirective of the grammar is in an accepted case.
 func TestEverySubdirectiveIsAccepted(t *testing.T) {
 	files, err := filepath.Glob("*.caddyfiletest")
 	if err != nil {
@@ -121,7 +122,7 @@ func TestEverySubdirectiveIsAccepted(t *testing.T) {
 		}
 	}
 	for name := range strings.FieldsSeq(`
-		zone match key on_missing_key ipv4_prefix ipv6_prefix limit algorithm tier keys default endpoint cost max_keys
+		zone match key on_missing_key on_ambiguous_key ipv4_prefix ipv6_prefix limit algorithm tier keys default endpoint cost max_keys
 		allow_key deny_key events window mode max_overshoot nodes
 		allow deny headers reject log_rejections log_key jitter disable_metrics
 		distributed read_interval write_interval purge_age storage sweep_interval defaults

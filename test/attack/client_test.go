@@ -21,7 +21,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// A request is what a client writes, byte by byte as it is.
+// A request is what a client writes, byte by byte.
 type request struct {
 	method, target, host string
 	header               []field
@@ -30,7 +30,8 @@ type request struct {
 
 type field struct{ name, value string }
 
-// A client sends requests over one protocol and returns the status of the response, or 0 if there is none.
+// A client sends requests over one protocol and returns the status of the response, or 0 if there
+// is none.
 type client func(r request) int
 
 // protocols returns a client for each protocol.
@@ -61,7 +62,7 @@ func http1(g *gateway) client {
 	}
 }
 
-// text returns a request in HTTP/1.1. A field without a name is a line as it is.
+// text returns the request in HTTP/1.1. The value of a field without a name is a whole line.
 func (r request) text() string {
 	var b strings.Builder
 	b.WriteString(r.method + " " + r.target + " HTTP/1.1\r\nHost: " + r.host + "\r\n")

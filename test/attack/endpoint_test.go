@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Point 7.10: the recipe for a login form, in front of a server that takes every spelling of a login for one.
-func TestSpellingsOfAnEndpointAreOneCount(t *testing.T) {
+// A login form is protected as the docs recommend. The server behind accepts every spelling of it.
+func TestSpellingsOfEndpointShareCount(t *testing.T) {
 	u := newUpstream(func(r *http.Request) []string {
 		var segments []string
 		for segment := range strings.SplitSeq(strings.ToLower(r.URL.Path), "/") {
@@ -40,7 +40,7 @@ func TestSpellingsOfAnEndpointAreOneCount(t *testing.T) {
 			for _, method := range []string{"POST", "post", "Post"} {
 				do(request{method: method, target: target, host: "a"})
 				if seen := u.count("login"); seen > limit {
-					t.Fatalf("%s: %s %s is a login past the limit", protocol, method, target)
+					t.Fatalf("%s: %s %s passes the limit of logins", protocol, method, target)
 				}
 			}
 		}

@@ -10,8 +10,8 @@ import (
 
 func hello(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello")) }
 
-// Point 7.11: a flood of keys, each rejected for the first time.
-func TestAFloodOfKeysWritesFewLines(t *testing.T) {
+// A flood of keys, each rejected for the first time, writes few lines.
+func TestFloodOfKeysDoesNotFloodLog(t *testing.T) {
 	const keys = 300
 	g := serve(t, `rate_limit {
 		zone key {
@@ -27,12 +27,12 @@ func TestAFloodOfKeysWritesFewLines(t *testing.T) {
 	}
 	lines := len(g.logged(t, "rate limit exceeded"))
 	if most := 10 * (2 + int(time.Since(start)/time.Second)); lines < 10 || lines > most {
-		t.Errorf("%d rejected keys have written %d lines, want 10 in a second", keys, lines)
+		t.Errorf("log lines of %d rejected keys = %d, want 10 a second", keys, lines)
 	}
 }
 
-// Point 7.11: keys of any length are told apart.
-func TestLongKeysAreToldApart(t *testing.T) {
+// Keys of any length that differ in their last byte have different counts.
+func TestLongKeysDoNotShareCounts(t *testing.T) {
 	u := newUpstream(keyHeaders)
 	g := serve(t, zoned("{http.request.header.X-Api-Key}"), u.ServeHTTP)
 	for protocol, do := range protocols(t, g) {
@@ -43,16 +43,16 @@ func TestLongKeysAreToldApart(t *testing.T) {
 					do(keyHeader(key, n))
 				}
 				if seen := u.count(key); seen != limit {
-					t.Errorf("%s: a key of %d bytes that ends in %s was seen %d times, want %d", protocol, length, last, seen, limit)
+					t.Errorf("%s: requests with a key of %d bytes that ends in %s = %d, want %d", protocol, length, last, seen, limit)
 				}
 			}
 		}
 	}
 }
 
-// Point 7.11: without a key and its substitute a request is nobody's.
-func TestNobodyIsRefused(t *testing.T) {
-	u := newUpstream(func(*http.Request) []string { return []string{"somebody"} })
+// A request with neither the key nor its substitute is not admitted.
+func TestRequestWithoutAnyKey(t *testing.T) {
+	u := newUpstream(func(*http.Request) []string { return []string{"client"} })
 	g := serve(t, `rate_limit {
 		zone key {
 			key {http.request.header.X-Api-Key}
@@ -63,11 +63,11 @@ func TestNobodyIsRefused(t *testing.T) {
 	for protocol, do := range protocols(t, g) {
 		for _, r := range []request{get("/"), get("/", field{"X-Device", " "}), get("/", field{"X-Device", "a"}, field{"X-Device", "b"})} {
 			if status := do(r); status != http.StatusBadRequest {
-				t.Errorf("%s: %v is answered %d, want 400", protocol, r.header, status)
+				t.Errorf("%s: status for %v = %d, want 400", protocol, r.header, status)
 			}
 		}
 	}
-	if seen := u.count("somebody"); seen != 0 {
-		t.Errorf("the upstream has seen %d requests, want none", seen)
+	if seen := u.count("client"); seen != 0 {
+		t.Errorf("requests at the upstream = %d, want none", seen)
 	}
 }

@@ -21,7 +21,8 @@ var (
 	fuzzSeed     = flag.Uint64("attack.seed", 0, "the seed of its random numbers, 0 for one by the clock")
 )
 
-// fuzzedZones count a request by a header, a parameter and a cookie; by address what is ambiguous or has no key at all.
+// fuzzedZones count requests by a header, a parameter and a cookie, and by address if these are
+// ambiguous or missing.
 const fuzzedZones = `rate_limit {
 	zone header {
 		key {http.request.header.X-Api-Key}
@@ -51,7 +52,7 @@ const fuzzedZones = `rate_limit {
 	log_rejections none
 }`
 
-// templates are requests from which others are made; %s is one of victims.
+// templates are requests to mutate; %s is one of victims.
 var templates = []string{
 	"GET / HTTP/1.1\r\nHost: a\r\nX-Api-Key: %s\r\n\r\n",
 	"GET /?a=b&key=%s HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -63,7 +64,7 @@ var templates = []string{
 	"GET / HTTP/1.0\r\nConnection: X-Api-Key\r\nX-Api-Key: %s\r\n\r\n",
 }
 
-// victims are the keys that are exhausted, and one that is denied.
+// victims are keys that are exhausted, and one that is denied.
 var victims = []string{"victim-1", "victim-2", "stolen-1"}
 
 // tokens are what mutations insert.
@@ -74,7 +75,7 @@ var tokens = []string{
 	"\r\nExpect: 100-continue", "\r\nUpgrade: h2c\r\nConnection: Upgrade", "../", "//", "HTTP/1.1", strings.Repeat("a", 300),
 }
 
-// mutate returns a request that a few random edits have made of a template.
+// mutate returns a template with a few random edits.
 func mutate(random *rand.Rand) []byte {
 	text := fmt.Appendf(nil, templates[random.IntN(len(templates))], victims[random.IntN(len(victims))])
 	for range random.IntN(4) {
@@ -97,8 +98,8 @@ func mutate(random *rand.Rand) []byte {
 	return append(text, "\r\n\r\n"...)
 }
 
-// TestRawRequests sends random requests. Caddy does not panic, answers none of them with 500, goes on serving, and shows the
-// upstream no exhausted key. The upstream reads as net/http does: whatever it takes for a key has been counted.
+// Random requests make Caddy neither panic nor respond 500, and none with an exhausted key reaches
+// the upstream. The upstream reads keys as net/http does: what it takes for a key has been counted.
 func TestRawRequests(t *testing.T) {
 	u := newUpstream(func(r *http.Request) (keys []string) {
 		if values := r.Header["X-Api-Key"]; len(values) > 0 {
@@ -110,7 +111,7 @@ func TestRawRequests(t *testing.T) {
 		for _, c := range r.CookiesNamed("key") {
 			keys = append(keys, "cookie "+strings.Trim(c.Value, " \t"))
 		}
-		return slices.DeleteFunc(keys, func(k string) bool { // bounds the memory
+		return slices.DeleteFunc(keys, func(k string) bool { // to bound the memory
 			return !slices.ContainsFunc(victims, func(v string) bool { return strings.HasSuffix(k, " "+v) })
 		})
 	})
@@ -147,27 +148,27 @@ func TestRawRequests(t *testing.T) {
 	}
 	wg.Wait()
 	if n := answered.Load(); n < int64(*fuzzRequests)/2 {
-		t.Errorf("of %d requests %d were answered, want most", *fuzzRequests, n)
+		t.Errorf("responses to %d requests = %d, want most", *fuzzRequests, n)
 	}
 	if status := do(get("/")); status != http.StatusOK {
-		t.Errorf("an ordinary request after them: status %d, want 200", status)
+		t.Errorf("status of a valid request after these = %d, want 200", status)
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, victim := range victims[:2] {
 		if seen := u.seen["header "+victim]; seen != limit {
-			t.Errorf("the upstream has seen the header %s %d times, want %d", victim, seen, limit)
+			t.Errorf("requests at the upstream with header %s = %d, want %d", victim, seen, limit)
 		}
 	}
 	for key, seen := range u.seen {
 		if seen > limit || key == "header stolen-1" {
-			t.Errorf("the upstream has seen the %s %d times, the limit is %d", key, seen, limit)
+			t.Errorf("requests at the upstream with %s = %d, want at most %d", key, seen, limit)
 		}
 	}
 }
 
-// send writes text to a connection of its own and returns the status of the response. There is none, without an error, when
-// the text is not a whole request.
+// send writes text to a new connection and returns the status of the response. It returns 0 and no
+// error if the text is not a whole request.
 func send(addr string, text []byte) (status int, err error) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {

@@ -1,6 +1,7 @@
-// Package attack tries to get past an exhausted key, from outside: a whole Caddy over HTTP/1.1, HTTP/2 and HTTP/3, clients
-// that write the bytes of a request themselves, and an upstream that records whom it sees. Whoever is counted must be who the
-// upstream sees. Other tests overload the gateway, or have the Redis behind it fail in ways that an attacker can bring about.
+// Package attack tries to get past an exhausted key, from outside: a whole Caddy over HTTP/1.1,
+// HTTP/2 and HTTP/3, clients that write the bytes of a request themselves, and an upstream that
+// records the keys that it sees. It must not see a key more often than that was counted. Other
+// tests overload the gateway, or make its Redis fail in ways that an attacker can cause.
 package attack
 
 import (
@@ -32,7 +33,7 @@ import (
 // hostName is the name in the gateway's certificate.
 const hostName = "gateway.test"
 
-// A gateway is the Caddy of this process while one test has it, in front of an upstream.
+// A gateway is the Caddy of this process in front of an upstream, used by one test.
 type gateway struct {
 	plain   string // the address of HTTP/1.1
 	tls     string // the address of HTTP/2 and HTTP/3

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// limit is what the zones of these tests admit in an hour.
+// limit is the number of requests that the zones of these tests admit in an hour.
 const limit = 3
 
-// zoned is a zone that lets requests without a key past.
+// zoned returns a zone that does not apply to requests without a key.
 func zoned(key string) string {
 	return fmt.Sprintf(`rate_limit {
 		zone key {
@@ -29,13 +29,14 @@ func get(target string, header ...field) request {
 	return request{method: "GET", target: target, host: "api.example", header: header}
 }
 
-// A way spells the key in a request. n tells apart requests that are to have keys of their own.
+// A way spells the key in a request. Ways that add something unique to a request use n.
 type way struct {
 	name  string
 	write func(key string, n int) request
 }
 
-// attackWith exhausts keys, tries each way past them, and fails when the upstream sees a key more often than it may.
+// attackWith exhausts keys and tries each way to spell them. It fails if the upstream sees a key
+// more often than the limit.
 func attackWith(t *testing.T, u *upstream, clients map[string]client, plain func(key string, n int) request, ways []way) {
 	for protocol, do := range clients {
 		for i, w := range ways {
@@ -57,10 +58,10 @@ func attackWith(t *testing.T, u *upstream, clients map[string]client, plain func
 					do(w.write(stolen, n))
 				}
 				if seen := u.count(key); seen > limit {
-					t.Errorf("the upstream has seen the key %d times, the limit is %d", seen, limit)
+					t.Errorf("requests at the upstream = %d, want at most %d", seen, limit)
 				}
 				if seen := u.count(stolen); seen > 0 {
-					t.Errorf("the upstream has seen a denied key %d times", seen)
+					t.Errorf("requests at the upstream with a denied key = %d, want 0", seen)
 				}
 			})
 		}
@@ -98,7 +99,7 @@ func headerWays() []way {
 	}
 }
 
-// headerWays1 are of HTTP/1.1 alone.
+// headerWays1 are of HTTP/1.1 only.
 func headerWays1() []way {
 	return []way{
 		headerWay("folded before", func(key string, _ int) []field { return []field{{"X-Api-Key", "\r\n " + key}} }),
@@ -127,8 +128,7 @@ func headerWays1() []way {
 	}
 }
 
-// Point 7.1 and the headers of 7.2.
-func TestSpellingsOfAHeaderAreOneKey(t *testing.T) {
+func TestSpellingsOfHeaderShareCount(t *testing.T) {
 	u := newUpstream(keyHeaders)
 	g := serve(t, zoned("{http.request.header.X-Api-Key}"), u.ServeHTTP)
 	attackWith(t, u, protocols(t, g), keyHeader, headerWays())
@@ -137,8 +137,7 @@ func TestSpellingsOfAHeaderAreOneKey(t *testing.T) {
 
 func keyQuery(key string, _ int) request { return get("/?key=" + url.QueryEscape(key)) }
 
-// Point 7.2.
-func TestSpellingsOfAParameterAreOneKey(t *testing.T) {
+func TestSpellingsOfParameterShareCount(t *testing.T) {
 	u := newUpstream(keyParameters)
 	g := serve(t, zoned("{http.request.uri.query.key}"), u.ServeHTTP)
 	var ways []way
@@ -174,8 +173,8 @@ func TestSpellingsOfAParameterAreOneKey(t *testing.T) {
 
 func keyCookie(key string, _ int) request { return get("/", field{"Cookie", "key=" + key}) }
 
-// Point 7.2. Ambiguous cookies count by address, whose limit is exhausted first.
-func TestSpellingsOfACookieAreOneKey(t *testing.T) {
+// Ambiguous cookies count by address, whose limit is exhausted first.
+func TestSpellingsOfCookieShareCount(t *testing.T) {
 	u := newUpstream(keyCookies)
 	g := serve(t, zoned("{http.request.cookie.key}"), u.ServeHTTP)
 	do := http1(g)
@@ -218,8 +217,9 @@ func TestSpellingsOfACookieAreOneKey(t *testing.T) {
 	attackWith(t, u, protocols(t, g), keyCookie, ways)
 }
 
-// Keys that a proxy removes on the way do not make a client anonymous to the upstream and known to the zone.
-func TestAnonymousClientsCannotHideBehindKeys(t *testing.T) {
+// A client must not be anonymous to the upstream and have a key in the zone, with a key that a
+// proxy removes.
+func TestAnonymousClientHasNoKey(t *testing.T) {
 	u := newUpstream(func(r *http.Request) []string {
 		if len(keyHeaders(r)) == 0 {
 			return []string{"anonymous"}
@@ -237,13 +237,12 @@ func TestAnonymousClientsCannotHideBehindKeys(t *testing.T) {
 			do(get("/", field{"X-Api-Key", ""}))
 		}
 		if seen := u.count("anonymous"); seen != limit {
-			t.Errorf("%s: the upstream has seen %d anonymous requests, the limit is %d", protocol, seen, limit)
+			t.Errorf("%s: anonymous requests at the upstream = %d, want at most %d", protocol, seen, limit)
 		}
 	}
 }
 
-// Point 7.7.
-func TestSpellingsOfAHostAreOneKey(t *testing.T) {
+func TestSpellingsOfHostShareCount(t *testing.T) {
 	for _, name := range []string{"host", "hostport", "header.Host"} {
 		t.Run(name, func(t *testing.T) {
 			u := newUpstream(func(r *http.Request) []string { return []string{strings.ToLower(strings.TrimRight(r.Host, "."))} })
@@ -268,7 +267,7 @@ func TestSpellingsOfAHostAreOneKey(t *testing.T) {
 						do(w.write(key, n))
 					}
 					if seen := u.count(key + ".example"); seen != limit {
-						t.Errorf("%s, %s: the upstream has seen the host %d times, the limit is %d", protocol, w.name, seen, limit)
+						t.Errorf("%s, %s: requests at the upstream = %d, want at most %d", protocol, w.name, seen, limit)
 					}
 				}
 			}

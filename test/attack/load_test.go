@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// A tally is how many requests of a load had which outcome. A degraded request was admitted
-// without a decision of the store. A failed one has any status but 200 and 429, or no response.
-type tally struct{ admitted, rejected, degraded, failed int }
+// outcomes count the requests of a load by outcome. A degraded request was admitted without being
+// counted. A failed one has no response, or a status other than 200 and 429.
+type outcomes struct{ admitted, rejected, degraded, failed int }
 
-// hammer opens connections and sends requests on each of them, all connections at the same time.
-// write returns request n of a connection.
-func (g *gateway) hammer(t *testing.T, connections, requests int, write func(conn, n int) request) (total tally) {
+// hammer opens connections and sends requests on each of them, concurrently. write returns request
+// n of a connection.
+func (g *gateway) hammer(t *testing.T, connections, requests int, write func(conn, n int) request) (total outcomes) {
 	t.Helper()
 	conns := make([]net.Conn, connections)
 	for i := range conns {
@@ -49,8 +49,8 @@ func (g *gateway) hammer(t *testing.T, connections, requests int, write func(con
 	return total
 }
 
-// exchange sends requests on a connection, each when the one before is answered.
-func exchange(conn net.Conn, requests int, write func(n int) request) (sum tally) {
+// exchange sends requests on a connection, one after the other.
+func exchange(conn net.Conn, requests int, write func(n int) request) (sum outcomes) {
 	replies := bufio.NewReader(conn)
 	for n := range requests {
 		_, _ = io.WriteString(conn, write(n).text())
@@ -75,7 +75,7 @@ func exchange(conn net.Conn, requests int, write func(n int) request) (sum tally
 }
 
 // one sends one request with these header fields.
-func (g *gateway) one(t *testing.T, header ...field) tally {
+func (g *gateway) one(t *testing.T, header ...field) outcomes {
 	t.Helper()
 	return g.hammer(t, 1, 1, func(int, int) request { return get("/", header...) })
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// maxKeys is how many keys fit into a zone that is flooded.
+// maxKeys is the number of keys that fit into the flooded zone.
 const maxKeys = 1000
 
-// Point 7.6: keys at their limit fill a zone in memory, and more keys find no room.
-func TestAFloodOfKeysLocksNobodyOut(t *testing.T) {
+// Keys at their limit fill a zone in memory. New keys are still admitted.
+func TestFullZoneAdmitsNewKeys(t *testing.T) {
 	g := serve(t, fmt.Sprintf(`rate_limit {
 		zone key {
 			key {http.request.header.X-Api-Key}
@@ -26,18 +26,18 @@ func TestAFloodOfKeysLocksNobodyOut(t *testing.T) {
 	})
 	const full = "the zone is full of keys at their limit, so new keys share counts: use a larger max_keys"
 	if warnings := g.logged(t, full); len(warnings) != 1 {
-		t.Errorf("%d warnings that the zone is full, want 1", len(warnings))
+		t.Errorf("warnings that the zone is full = %d, want 1", len(warnings))
 	}
 	const paying = 100
 	load := g.hammer(t, 1, paying, func(_, n int) request { return get("/", field{"X-Api-Key", fmt.Sprint("paying-", n)}) })
-	// The flood has exhausted a quarter of the counts that keys without room share.
+	// The flood has exhausted a quarter of the counts that new keys share.
 	if load.admitted < paying/2 || load.failed > 0 {
-		t.Errorf("%d keys that come later: %+v, want most of them admitted", paying, load)
+		t.Errorf("%d later keys: %+v, want most of them admitted", paying, load)
 	}
 }
 
-// Point 7.8: Redis has no memory left and evicts nothing.
-func TestRedisWithoutMemoryIsCalledSeldom(t *testing.T) {
+// A Redis that has no memory left and evicts nothing is called seldom.
+func TestRedisWithoutMemory(t *testing.T) {
 	const flood = 3000
 	server := redistest.NewServer(t, "maxmemory-policy noeviction")
 	redis := server.Client()
@@ -49,7 +49,7 @@ func TestRedisWithoutMemoryIsCalledSeldom(t *testing.T) {
 	}`, limit), hello)
 	redistest.Eventually(t, "decisions by Redis", func() bool { return g.one(t, field{"X-Api-Key", "another"}).degraded == 0 })
 	full := func(int, int) request { return get("/", field{"X-Api-Key", "full"}) }
-	if load := g.hammer(t, 1, limit+1, full); load != (tally{admitted: limit, rejected: 1}) {
+	if load := g.hammer(t, 1, limit+1, full); load != (outcomes{admitted: limit, rejected: 1}) {
 		t.Fatalf("with memory: %+v, want %d admitted", load, limit)
 	}
 	if err := redis.ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
@@ -60,22 +60,22 @@ func TestRedisWithoutMemoryIsCalledSeldom(t *testing.T) {
 		return get("/", field{"X-Api-Key", fmt.Sprintf("flood-%d-%d", conn, n)})
 	})
 	seconds := 2 + int(time.Since(start)/time.Second)
-	if load != (tally{degraded: flood}) {
+	if load != (outcomes{degraded: flood}) {
 		t.Errorf("a flood of keys: %+v, want all of %d degraded", load, flood)
 	}
 	refused := 0
 	_, stat, _ := strings.Cut(redis.Info(t.Context(), "errorstats").Val(), "errorstat_OOM:count=")
 	_, _ = fmt.Sscan(stat, &refused)
 	if most := 100 * seconds; refused == 0 || refused > most {
-		t.Errorf("Redis has refused %d calls within %d s, want some and at most %d", refused, seconds, most)
+		t.Errorf("calls that Redis has refused in %d s = %d, want 1 to %d", seconds, refused, most)
 	}
 	if load := g.hammer(t, 1, 5, full); load.rejected != 5 {
 		t.Errorf("the key at its limit: %+v, want it rejected", load)
 	}
 }
 
-// Point 7.8: keys of a window of a day live for two days at most.
-func TestKeysInRedisDoNotLiveLong(t *testing.T) {
+// Keys in Redis expire after two windows at most.
+func TestKeysInRedisExpire(t *testing.T) {
 	const window = 24 * time.Hour
 	redis := redistest.Shared(t)
 	var zones strings.Builder
@@ -89,11 +89,11 @@ func TestKeysInRedisDoNotLiveLong(t *testing.T) {
 	}
 	names := redis.Client().Keys(t.Context(), "rl:{k*").Val()
 	if len(names) < 2*8*5 {
-		t.Fatalf("%d keys in Redis, want those of the requests", len(names))
+		t.Fatalf("keys in Redis = %d, want those of the requests", len(names))
 	}
 	for _, name := range names {
 		if left := redis.Client().PTTL(t.Context(), name).Val(); left <= 0 || left > 2*window+time.Minute {
-			t.Errorf("%q lives for another %v, want at most two windows of %v", name, left, window)
+			t.Errorf("TTL of %q = %v, want at most two windows of %v", name, left, window)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 //go:build !race
 
-// With the race detector, a gateway under load is too slow to answer in time.
+// With the race detector, a gateway under load is too slow.
 
 package attack
 
@@ -12,8 +12,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// Point 7.5: thousands of connections hammer one key on a Redis that answers. Requests wait for
-// longer than their timeout, because Caddy has so much to do, and the limit holds.
+// Thousands of connections use one key on a healthy Redis. Requests wait longer than their timeout,
+// because Caddy is overloaded, and the limit holds.
 func TestLoadIsNoOutage(t *testing.T) {
 	const most, requests = 20, 4
 	for _, test := range []struct {
@@ -30,17 +30,17 @@ func TestLoadIsNoOutage(t *testing.T) {
 			}`, most), hello)
 			redistest.Eventually(t, "decisions by Redis", func() bool { return g.one(t, field{"X-Api-Key", "another"}).degraded == 0 })
 			load := g.hammer(t, test.connections, requests, func(int, int) request { return get("/", field{"X-Api-Key", "hot"}) })
-			if want := (tally{admitted: most, rejected: test.connections*requests - most}); load != want {
+			if want := (outcomes{admitted: most, rejected: test.connections*requests - most}); load != want {
 				t.Errorf("%+v, want %+v", load, want)
 			}
 		})
 	}
 }
 
-// Point 7.3: clients that one zone rejects, and admits again every 200 ms, hammer a key that all
-// share. It loses what was admitted. The keys of the four addresses are on several primaries, and
-// leases of the common key live for less than a second.
-func TestLoadOfARejectedClientDrainsNobody(t *testing.T) {
+// Clients at the limit of their own zone, which admits one request every 200 ms, use a key that all
+// clients share. Only their admitted requests count there. The keys of the four addresses are on
+// several primaries, and leases of the common key live for less than a second.
+func TestLoadOfRejectedClientsDrainsNoSharedKey(t *testing.T) {
 	const addresses, connections, requests, common = 4, 64, 80, 600
 	cluster := redistest.SharedCluster(t)
 	g := serveWith(t, onRedis("lease", "cluster", 5*time.Second, cluster.Addrs...), fmt.Sprintf(`rate_limit {
@@ -49,13 +49,13 @@ func TestLoadOfARejectedClientDrainsNobody(t *testing.T) {
 			limit 5/1s
 		}
 		zone common {
-			key everybody
+			key all
 			limit %d/24h
 			max_overshoot 0.001%%
 		}
 	}`, common), hello)
 	others := 0
-	other := func() tally {
+	other := func() outcomes {
 		others++
 		return g.one(t, from(fmt.Sprintf("10.0.%d.%d", others/200, others%200)))
 	}

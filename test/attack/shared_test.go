@@ -9,11 +9,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// from returns the field that makes a client's address.
+// from returns the field with a client's address.
 func from(address string) field { return field{"X-Forwarded-For", address} }
 
-// Point 7.4: the primary of the tenant's key hangs, and the one of the address's key does not.
-func TestHungPrimaryLeavesOtherZonesInForce(t *testing.T) {
+// The primary of the tenant's key hangs, and that of the address's key does not.
+func TestHungPrimaryLiftsNoOtherLimit(t *testing.T) {
 	const own = 10
 	cluster := redistest.NewCluster(t, "cluster-require-full-coverage no")
 	for _, mode := range []string{"strict", "lease"} {
@@ -33,7 +33,7 @@ func TestHungPrimaryLeavesOtherZonesInForce(t *testing.T) {
 			address := "192.0.2.1 " + mode
 			as := func(tenant string) request { return get("/", field{"X-Address", address}, field{"X-Tenant", tenant}) }
 			of := func(key string) *redistest.Server { return cluster.Primary("rl:{kt" + key + "}") }
-			tenants := []string{"first"} // of different primaries, and none on the address's
+			tenants := []string{"first"} // on different primaries, and not on the address's
 			for n := 0; len(tenants) < 2; n++ {
 				if tenant := fmt.Sprint("tenant", n); of(tenant) != of("first") && of(tenant) != of(address) {
 					tenants = append(tenants, tenant)
@@ -51,13 +51,13 @@ func TestHungPrimaryLeavesOtherZonesInForce(t *testing.T) {
 			// Some requests may come after the replica has taken over.
 			load := g.hammer(t, 1, 40, func(int, int) request { return as(tenants[1]) })
 			if load.degraded == 0 || load.degraded+load.admitted != own-1 || load.rejected != 41-own {
-				t.Errorf("while the tenant's primary hangs: %+v, want %d let past, and %d rejected", load, own-1, 41-own)
+				t.Errorf("while the tenant's primary hangs: %+v, want %d admitted or degraded, %d rejected", load, own-1, 41-own)
 			}
 			if got := g.hammer(t, 1, 1, func(int, int) request { return as(tenants[0]) }); got.rejected != 1 {
 				t.Errorf("as another tenant: %+v, want a rejection", got)
 			}
 			if seen := u.count(address); seen != own {
-				t.Errorf("the upstream has seen the address %d times, the limit is %d", seen, own)
+				t.Errorf("requests at the upstream = %d, want %d", seen, own)
 			}
 		})
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/quic-go/quic-go/http3"
 )
 
-// Point 7.11: an upstream does not speak in our name, in trailers either.
-func TestUpstreamTrailersAreNotOurs(t *testing.T) {
+// An upstream must not set our headers as trailers.
+func TestUpstreamTrailersAreRemoved(t *testing.T) {
 	g := serve(t, strings.Replace(zoned("all"), "limit 3", "limit 1000", 1), func(w http.ResponseWriter, r *http.Request) {
 		name := "X-RateLimit-Remaining"
 		if r.URL.Path == "/announced" {

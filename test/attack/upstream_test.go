@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// An upstream counts how often it has seen whom. It reads a request as the most lenient of servers do, and as several of them
-// at once, so one request may be of several clients.
+// An upstream counts the requests of each client. It reads a request as the most lenient servers
+// do, and as several of them at once, so one request may count for several clients.
 type upstream struct {
 	mu   sync.Mutex
 	seen map[string]int
@@ -20,13 +20,13 @@ func newUpstream(read func(r *http.Request) []string) *upstream {
 }
 
 func (u *upstream) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
-	who := make(map[string]bool)
+	clients := make(map[string]bool)
 	for _, name := range u.read(r) {
-		who[name] = true
+		clients[name] = true
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for name := range who {
+	for name := range clients {
 		u.seen[name]++
 	}
 }
@@ -37,7 +37,7 @@ func (u *upstream) count(name string) int {
 	return u.seen[name]
 }
 
-// keyHeaders reads X-Api-Key, as CGI does in all its spellings, and from the trailers.
+// keyHeaders reads X-Api-Key in all spellings that CGI accepts, from headers and trailers.
 func keyHeaders(r *http.Request) (keys []string) {
 	for _, header := range []http.Header{r.Header, r.Trailer} {
 		for name, values := range header {
@@ -51,8 +51,8 @@ func keyHeaders(r *http.Request) (keys []string) {
 	return keys
 }
 
-// keyParameters reads the query parameter key, as servers do that split at semicolons, know no case, have arrays, or stop
-// at a fragment.
+// keyParameters reads the query parameter key, as servers do that split at semicolons, ignore case,
+// have arrays, or stop at a fragment.
 func keyParameters(r *http.Request) (keys []string) {
 	whole := r.URL.RawQuery
 	stopped, _, _ := strings.Cut(whole, "#")
@@ -69,7 +69,7 @@ func keyParameters(r *http.Request) (keys []string) {
 	return keys
 }
 
-// decode returns the name or value of a parameter without what servers ignore in it.
+// decode returns the name or value of a parameter without the parts that servers ignore.
 func decode(s string) string {
 	if decoded, err := url.QueryUnescape(s); err == nil {
 		s = decoded
@@ -79,7 +79,8 @@ func decode(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// keyCookies reads the cookie key, as servers do that split at commas and spaces, remove quotes, and decode.
+// keyCookies reads the cookie key, as servers do that split at commas and spaces, remove quotes,
+// and decode.
 func keyCookies(r *http.Request) (keys []string) {
 	line := strings.Join(r.Header["Cookie"], ";")
 	for _, separators := range []string{";", ";, \t"} {

@@ -14,7 +14,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestBuiltCaddy runs cmd/caddy as users do: build, validate, run, reload, stop.
+// cmd/caddy works as users use it: build, validate, run, reload, stop.
 func TestBuiltCaddy(t *testing.T) {
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "caddy")
@@ -50,14 +50,14 @@ func TestBuiltCaddy(t *testing.T) {
 	g.awaitListener(exited, &output)
 	g.get("/", alice).admitted(4)
 	g.get("/", alice).admitted(3)
-	g.addr = redistest.FreeAddr() // at the old one, requests may for a moment still reach the old configuration
+	g.addr = redistest.FreeAddr() // at the old address, requests may still reach the old configuration
 	write("10/1h")
 	command(t, binary, "reload", "--config", config, "--address", admin)
 	g.get("/", alice).admitted(7).has("X-RateLimit-Limit", "10")
 	write("0/1h")
 	if text, err := exec.Command(binary, "reload", "--config", config, "--address", admin).CombinedOutput(); err == nil ||
 		!strings.Contains(string(text), "block") {
-		t.Errorf("reload with limit 0/1h = %v, %s; want an error that says block", err, text)
+		t.Errorf("reload with limit 0/1h = %v, %s; want an error with block", err, text)
 	}
 	g.get("/", alice).admitted(6)
 	g.client.CloseIdleConnections()
@@ -69,7 +69,7 @@ func TestBuiltCaddy(t *testing.T) {
 			t.Errorf("caddy run ended with %v", err)
 		}
 	case <-time.After(20 * time.Second):
-		t.Error("caddy run goes on after caddy stop")
+		t.Error("caddy run has not ended after caddy stop")
 	}
 	if text := output.String(); strings.Contains(text, `"level":"error"`) && !strings.Contains(text, "block") ||
 		strings.Contains(text, "panic") {
@@ -77,7 +77,7 @@ func TestBuiltCaddy(t *testing.T) {
 	}
 }
 
-// command runs a command, which has to succeed, and returns what it prints.
+// command runs a command, which must succeed, and returns its output.
 func command(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()
@@ -87,7 +87,7 @@ func command(t *testing.T, name string, args ...string) string {
 	return "\n" + string(out)
 }
 
-// awaitListener returns when something answers at the gateway's address.
+// awaitListener waits until something listens at the gateway's address.
 func (g *gateway) awaitListener(exited <-chan error, output *bytes.Buffer) {
 	g.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {

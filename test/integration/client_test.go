@@ -9,12 +9,13 @@ import (
 	"time"
 )
 
-// A patientTransport repeats requests whose connection ended before the first byte of an answer. At a reload Caddy shuts
-// its old servers down, and net/http drops new connections of a server in shutdown without reading a request, as the
-// kernel does with those that still wait for the old socket. No handler has seen such a request, and clients may repeat it.
+// A patientTransport repeats requests whose connection ended before the first byte of a response.
+// On a reload, Caddy shuts down its old servers. net/http then drops their new connections without
+// reading a request, and the kernel drops those that still wait for the old socket. No handler has
+// seen such a request, so clients may repeat it.
 type patientTransport struct {
 	http.Transport
-	repeated atomic.Int64 // how many requests were repeated
+	repeated atomic.Int64 // the number of repeated requests
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -33,7 +34,7 @@ func (p *patientTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// newClient returns a client that follows no redirect and asks for no compression by itself.
+// newClient returns a client that neither follows redirects nor requests compression by itself.
 func newClient() *http.Client {
 	p := new(patientTransport)
 	p.DisableCompression = true
@@ -45,5 +46,5 @@ func newClient() *http.Client {
 	}
 }
 
-// repeated returns how many requests the client had to repeat.
+// repeated returns the number of requests that the client had to repeat.
 func repeated(client *http.Client) int64 { return client.Transport.(*patientTransport).repeated.Load() }

@@ -5,12 +5,13 @@ import (
 	"testing"
 )
 
-// onOurPort returns an example with the port that it listens on replaced.
+// onOurPort returns an example with its port replaced by the gateway's.
 func (g *gateway) onOurPort(example string) string {
 	return strings.Replace(example, ":80", ":"+port(g.addr), 1)
 }
 
-// mustLoadHandlers loads a JSON configuration of one server with these handlers, and one behind them that says hello.
+// mustLoadHandlers loads a JSON configuration of one server with these handlers, followed by one
+// that responds hello.
 func (g *gateway) mustLoadHandlers(handlers string) {
 	g.t.Helper()
 	g.mustLoadApps(g.onOurPort(`{"http":{"servers":{"demo":{"listen":[":80"],"automatic_https":{"disable":true},"routes":[{"handle":[` +
@@ -27,13 +28,14 @@ func (g *gateway) mustLoadApps(apps string) {
 	}
 }
 
-// behavesAsInReadme checks the two zones of caddy-ratelimit's example: two requests per client in five seconds.
+// behavesAsInReadme checks the two zones of caddy-ratelimit's example: two requests per client in
+// five seconds.
 func (g *gateway) behavesAsInReadme() {
 	g.t.Helper()
 	const body = "I'm behind the rate limiter!"
 	for range 2 {
 		if r := g.request("POST", "/").is(200); r.body != body || len(r.limits()) != 1 {
-			g.t.Errorf("POST: body %q, RateLimit %v; want %q and the dynamic zone alone", r.body, r.limits(), body)
+			g.t.Errorf("POST: body %q, RateLimit %v; want %q and only the dynamic zone", r.body, r.limits(), body)
 		}
 	}
 	r := g.get("/").rejected()
@@ -149,7 +151,7 @@ func TestReadmeNetworkPrefix(t *testing.T) {
 		}
 		respond "hello"
 	`)
-	g.get("/").admitted(98) // the same zone in the other syntax
+	g.get("/").admitted(98) // the same zone in our syntax
 }
 
 func TestReadmeOrder(t *testing.T) {

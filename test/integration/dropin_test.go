@@ -5,18 +5,19 @@ import (
 	"testing"
 )
 
-// legacySite is a zone in the syntax of caddy-ratelimit with further settings of zone and handler.
+// legacySite returns a handler with a zone in the syntax of caddy-ratelimit, and more settings.
 func legacySite(zone, handler string) string {
 	return "rate_limit {\nzone z {\nevents 2\nwindow 1h\n" + zone + "\n}\n" + handler + "\n}\nrespond hello"
 }
 
-func TestLegacyZoneIsASlidingWindowLog(t *testing.T) {
+func TestLegacyZoneIsSlidingWindowLog(t *testing.T) {
 	g := serve(t, legacySite("key static", ""))
 	r := g.get("/").admitted(1)
 	if got, want := r.policies()["z"], (item{q: 2, w: 3600, r: -1, t: -1}); got != want {
 		t.Errorf("policy = %+v, want %+v", got, want)
 	}
-	// Nothing comes back before the event is an hour old: neither a bit after half of it, nor at the end of a fixed window.
+	// The event counts until it is an hour old. A bucket would refill earlier, and a fixed window
+	// would end earlier.
 	if got := r.limits()["z"].t; got != 3600 {
 		t.Errorf("reset after one request = %d s, want 3600", got)
 	}
@@ -26,14 +27,14 @@ func TestLegacyZoneIsASlidingWindowLog(t *testing.T) {
 	}
 }
 
-func TestLegacyZoneWithoutKeyCountsAllTogether(t *testing.T) {
+func TestLegacyZoneWithoutKeyHasOneCount(t *testing.T) {
 	g := serve(t, legacySite("", ""))
 	g.get("/", "X-Forwarded-For: 192.0.2.1").admitted(1)
 	g.get("/", "X-Forwarded-For: 192.0.2.2").admitted(0)
 	g.get("/", "X-Forwarded-For: 192.0.2.3").rejected()
 }
 
-func TestLegacyZoneCountsEmptyKeysTogether(t *testing.T) {
+func TestLegacyEmptyKeysShareCount(t *testing.T) {
 	g := serve(t, legacySite("key {header.X-User}", ""))
 	g.get("/", "X-Forwarded-For: 192.0.2.1").admitted(1)
 	g.get("/", "X-Forwarded-For: 192.0.2.2").admitted(0)
@@ -41,7 +42,7 @@ func TestLegacyZoneCountsEmptyKeysTogether(t *testing.T) {
 	g.get("/", "X-User: alice").admitted(1)
 }
 
-func TestLegacyZoneJoinsValuesThatAreThereTwice(t *testing.T) {
+func TestLegacyKeyJoinsRepeatedValues(t *testing.T) {
 	g := serve(t, legacySite("key {header.X-User}", ""))
 	g.get("/", "X-User: alice", "X-User: bob").admitted(1)
 	g.get("/", "X-User: alice", "X-User: bob").admitted(0)
@@ -49,7 +50,7 @@ func TestLegacyZoneJoinsValuesThatAreThereTwice(t *testing.T) {
 	g.get("/", "X-User: alice").admitted(1)
 }
 
-func TestLegacyZoneCountsAmbiguousKeysAsMissing(t *testing.T) {
+func TestLegacyAmbiguousKeyIsMissing(t *testing.T) {
 	g := serve(t, legacySite("key {header.X-User}\non_missing_key static", ""))
 	g.get("/", "X-User: alice", "X-User: bob").admitted(1)
 	g.get("/").admitted(0)
@@ -62,7 +63,7 @@ func TestLegacyMaxEventsZeroBlocks(t *testing.T) {
 	g.get("/").rejected()
 	g.get("/").rejected()
 	if n := len(g.logged("rate limit exceeded")); n != 2 {
-		t.Errorf("%d rejections were logged, want 2", n)
+		t.Errorf("logged rejections = %d, want 2", n)
 	}
 }
 
@@ -124,7 +125,7 @@ func TestLegacyAddresses(t *testing.T) {
 	}
 }
 
-func TestLegacyRejectionGoesThroughErrorRoutes(t *testing.T) {
+func TestLegacyRejectionInvokesErrorRoutes(t *testing.T) {
 	g := serve(t, legacySite("key static", ""))
 	g.get("/")
 	g.get("/")
@@ -141,7 +142,7 @@ func TestLegacyRejectionGoesThroughErrorRoutes(t *testing.T) {
 	}
 }
 
-func TestLegacyJitterIsAFraction(t *testing.T) {
+func TestLegacyJitterIsFraction(t *testing.T) {
 	g := serve(t, legacySite("key static", "jitter 0.2"))
 	g.get("/")
 	g.get("/")
@@ -158,7 +159,7 @@ func TestLegacyJitterIsAFraction(t *testing.T) {
 	}
 }
 
-func TestLegacyExceededNameIsTheZoneOfTheHighestRate(t *testing.T) {
+func TestLegacyExceededNameIsHighestRate(t *testing.T) {
 	zones := `
 		rate_limit {
 			zone a_slow {
@@ -185,7 +186,7 @@ func TestLegacyExceededNameIsTheZoneOfTheHighestRate(t *testing.T) {
 	g := serve(t, zones)
 	g.get("/").is(200)
 	if r := g.get("/").rejected(); r.body != "b_fast" {
-		t.Errorf("exceeded zone = %q, want b_fast: of those that reject, the one with the highest rate", r.body)
+		t.Errorf("exceeded zone = %q, want b_fast, the denying zone with the highest rate", r.body)
 	}
 }
 

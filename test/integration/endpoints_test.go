@@ -16,24 +16,24 @@ const gatewayOfEndpoints = `
 	respond "hello"
 `
 
-func TestFirstMatchingEndpointIsTheOnlyCount(t *testing.T) {
+func TestFirstMatchingEndpointCounts(t *testing.T) {
 	g := serve(t, gatewayOfEndpoints)
 	const alice = "X-User: alice"
 	g.get("/search", alice).admitted(2).has("X-RateLimit-Limit", "3")
-	g.request("HEAD", "/search/deep", alice).admitted(1).has("X-RateLimit-Limit", "3") // GET includes HEAD; written first
-	g.get("/SEARCH", alice).admitted(0)                                                // paths do not tell case apart
+	g.request("HEAD", "/search/deep", alice).admitted(1).has("X-RateLimit-Limit", "3") // GET includes HEAD, and /search comes first
+	g.get("/SEARCH", alice).admitted(0)                                                // paths ignore case
 	g.get("/search", alice).rejected()
-	g.get("//search", alice).rejected() // a path is cleaned before it is matched
+	g.get("//search", alice).rejected() // paths are cleaned before they are matched
 
 	g.request("POST", "/search", alice).admitted(1).has("X-RateLimit-Limit", "2")
 	g.request("PUT", "/search", alice).admitted(0)
 	g.request("DELETE", "/search/deep", alice).admitted(49)
 	g.get("/a.json", alice).admitted(3)
-	g.get("/other", alice).admitted(99) // none of it was charged to the rest of the zone
+	g.get("/other", alice).admitted(99) // the zone itself counted none of these
 	g.get("/search", "X-User: bob").admitted(2)
 }
 
-func TestEndpointsSeeTheCurrentPath(t *testing.T) {
+func TestEndpointsMatchTheCurrentPath(t *testing.T) {
 	g := serve(t, `
 		handle_path /v1/* {
 			rate_limit {
@@ -67,7 +67,7 @@ func TestEndpointsSeeTheCurrentPath(t *testing.T) {
 	g.get("/users").admitted(99)
 }
 
-func TestEndpointsMayUseTheLimitAndAlgorithmOfTheZone(t *testing.T) {
+func TestEndpointsInheritLimitAndAlgorithm(t *testing.T) {
 	g := serve(t, `
 		rate_limit {
 			zone user {
@@ -146,7 +146,7 @@ func TestTiers(t *testing.T) {
 	}
 	g.get("/", "X-Api-Key: sk_int_1").is(200).lacks("X-RateLimit-Limit")
 	g.get("/", "X-Api-Key: f", "X-Plan: banned").rejected()
-	// A key that changes its tier keeps what it has used.
+	// A key that changes its tier keeps its count.
 	g.get("/", "X-Api-Key: a", "X-Plan: pro").admitted(98)
 }
 
@@ -172,8 +172,8 @@ func TestCosts(t *testing.T) {
 		cost string
 		left int
 	}{
-		{"3", 7}, {"10", 0}, {"11", 0}, {"99999999999999999999", 0}, // above the limit counts as all of it
-		{"0", 9}, {"-5", 9}, {"", 9}, {"many", 9}, {"1.5", 9}, {"-99999999999999999999", 9}, // and what is no cost as one
+		{"3", 7}, {"10", 0}, {"11", 0}, {"99999999999999999999", 0}, // a cost above the limit counts as the limit
+		{"0", 9}, {"-5", 9}, {"", 9}, {"many", 9}, {"1.5", 9}, {"-99999999999999999999", 9}, // an invalid cost counts as 1
 	} {
 		g.get("/"+string(rune('a'+i)), "X-Cost: "+test.cost).admitted(test.left)
 	}
@@ -205,7 +205,7 @@ func TestAddressLists(t *testing.T) {
 	g.get("/", "X-Forwarded-For: 198.51.100.1").rejected()
 }
 
-func TestKeyListsBypassTheirZoneOnly(t *testing.T) {
+func TestKeyListsConcernOneZone(t *testing.T) {
 	g := serve(t, `
 		rate_limit {
 			zone key {
@@ -225,6 +225,6 @@ func TestKeyListsBypassTheirZoneOnly(t *testing.T) {
 	g.get("/", internal).admitted(2)
 	g.get("/", internal).admitted(1)
 	g.get("/", "X-Api-Key: sk_stolen_1").is(403)
-	g.get("/", internal).admitted(0) // the 403 was not counted by the address either
+	g.get("/", internal).admitted(0) // the zone of the address did not count the 403
 	g.get("/", internal).rejected()
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// A gateway is the Caddy of this process while one test has it.
+// A gateway is the Caddy of this process, used by one test.
 type gateway struct {
 	t       *testing.T
-	addr    string // of its first site
-	second  string // of its second site, in configurations that have one
+	addr    string // of the first site
+	second  string // of the second site, if there is one
 	logFile string
-	loads   int // how many configurations were loaded
+	loads   int // the number of configurations loaded
 	client  *http.Client
 }
 
@@ -61,8 +61,8 @@ func serveWith(t *testing.T, options, site string) *gateway {
 	return g
 }
 
-// caddyfile returns a configuration with one or two sites; further global options come first. The gateway believes what
-// its clients say about their address in X-Forwarded-For.
+// caddyfile returns a configuration with more global options and one or two sites. The gateway
+// trusts the address that its clients send in X-Forwarded-For.
 func (g *gateway) caddyfile(options string, sites ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "{\n\tadmin %s\n\tpersist_config off\n\tauto_https off\n\tdefault_bind 127.0.0.1\n", adminAddr)
@@ -75,7 +75,7 @@ func (g *gateway) caddyfile(options string, sites ...string) string {
 	return b.String()
 }
 
-// reload loads the site in place of the one that is served, at another address: at the old one, requests may for a moment
+// reload replaces the site by another one at another address: at the old address, requests may
 // still reach the server of the old configuration.
 func (g *gateway) reload(site string) {
 	g.t.Helper()
@@ -135,7 +135,7 @@ func (g *gateway) request(method, path string, headers ...string) *reply {
 	return g.requestAt(g.addr, method, path, headers...)
 }
 
-// requestAt requests a path of the site at addr.
+// requestAt requests a path from the site at addr.
 func (g *gateway) requestAt(addr, method, path string, headers ...string) *reply {
 	g.t.Helper()
 	req, err := http.NewRequest(method, "http://"+addr+path, nil)
@@ -153,7 +153,7 @@ func (g *gateway) requestAt(addr, method, path string, headers ...string) *reply
 	return readReply(g.t, resp)
 }
 
-// raw writes a request to a connection of its own, byte by byte as it is, and reads the one response.
+// raw writes a request to a new connection, byte by byte, and reads one response.
 func (g *gateway) raw(request string) *reply {
 	g.t.Helper()
 	conn, err := net.Dial("tcp", g.addr)
@@ -172,7 +172,8 @@ func (g *gateway) raw(request string) *reply {
 	return readReply(g.t, resp)
 }
 
-// logged returns the log entries that have this message, as their fields. Each line of the log has to be one JSON object.
+// logged returns the fields of the log entries with this message. Each line of the log must be one
+// JSON object.
 func (g *gateway) logged(message string) []map[string]any {
 	g.t.Helper()
 	text, err := os.ReadFile(g.logFile)

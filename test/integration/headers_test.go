@@ -18,7 +18,7 @@ func TestHeadersCountDown(t *testing.T) {
 	for n, left := range []int{59, 58, 57} {
 		before := time.Now().Unix()
 		r := g.get("/", "X-User: alice").admitted(left).has("X-RateLimit-Limit", "60").lacks("Retry-After")
-		spent := int64(60 * (n + 1)) // an event comes back each minute
+		spent := int64(60 * (n + 1)) // an event is refilled each minute
 		if got := r.number("X-RateLimit-Reset"); got < before+spent-1 || got > r.at.Unix()+spent+1 {
 			t.Errorf("request %d: X-RateLimit-Reset is %d s after the request, want about %d", n+1, got-before, spent)
 		}
@@ -66,14 +66,14 @@ func TestHeaderSets(t *testing.T) {
 					r.lacks(name)
 				}
 				if status == 429 {
-					r.rejected() // Retry-After is there in each set
+					r.rejected() // with Retry-After in each set
 				}
 			}
 		})
 	}
 }
 
-func TestXHeadersSpeakForTheScarcestZone(t *testing.T) {
+func TestXHeadersDescribeZoneWithLeastLeft(t *testing.T) {
 	g := serve(t, `
 		rate_limit {
 			zone large {
@@ -87,13 +87,13 @@ func TestXHeadersSpeakForTheScarcestZone(t *testing.T) {
 		}
 		respond "hello"
 	`)
-	// 9 of 10 and 3 of 4, and so on: small has the smaller part left.
+	// 9 of 10 and 3 of 4, and so on: small has the smaller fraction left.
 	g.get("/", "X-User: a").admitted(3).has("X-RateLimit-Limit", "4")
 	g.get("/", "X-User: a").admitted(2).has("X-RateLimit-Limit", "4")
 	for _, user := range []string{"b", "c", "d"} {
 		g.get("/", "X-User: "+user)
 	}
-	// 4 of 10 and 3 of 4: now it is large, although more events are left in it.
+	// 4 of 10 and 3 of 4: now large has it, although more of its events are left.
 	r := g.get("/", "X-User: e").admitted(4).has("X-RateLimit-Limit", "10")
 	if got := r.limits(); len(got) != 2 || got["large"].r != 4 || got["small"].r != 3 {
 		t.Errorf("RateLimit = %+v, want large r=4 and small r=3", got)
@@ -126,7 +126,7 @@ func TestPolicyOfEachAlgorithm(t *testing.T) {
 	}
 }
 
-func TestDenialSaysWhenToRetry(t *testing.T) {
+func TestHeadersOfDenial(t *testing.T) {
 	g := serve(t, `
 		rate_limit {
 			zone hourly {
@@ -147,11 +147,11 @@ func TestDenialSaysWhenToRetry(t *testing.T) {
 		t.Errorf("RateLimit of the denying zone = %+v, want r=0 and t = Retry-After = %d, at most 1800", got, r.retryAfter())
 	}
 	if got := r.limits()["daily"].r; got != 8 {
-		t.Errorf("the zone that would have admitted the request has r=%d, want 8 as after two requests", got)
+		t.Errorf("r of the zone that allowed the request = %d, want 8 as after two requests", got)
 	}
 }
 
-func TestHandlersOnOneRequestShareARecord(t *testing.T) {
+func TestHandlersOfRequestShareState(t *testing.T) {
 	g := serve(t, `
 		route {
 			rate_limit {
@@ -178,11 +178,11 @@ func TestHandlersOnOneRequestShareARecord(t *testing.T) {
 	}
 	g.get("/").admitted(0)
 	if r := g.get("/").rejected().has("X-RateLimit-Limit", "2"); len(r.limits()) != 1 {
-		t.Errorf("RateLimit of a request that the first handler rejected = %v, want its zone alone", r.limits())
+		t.Errorf("RateLimit of a request that the first handler rejected = %v, want its zone only", r.limits())
 	}
 }
 
-func TestLaterHandlerRejects(t *testing.T) {
+func TestRejectionByLaterHandler(t *testing.T) {
 	g := serve(t, `
 		route {
 			rate_limit {

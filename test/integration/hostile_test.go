@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// guarded counts clients by API key, and those without by their address.
+// guarded counts clients by API key, or by address if they have none.
 const guarded = `
 	rate_limit {
 		zone key {
@@ -22,13 +22,13 @@ const guarded = `
 	respond "hello"
 `
 
-// rawGet returns a GET request with header lines that are sent as they are.
+// rawGet returns a GET request with these header lines, unchanged.
 func rawGet(target string, lines ...string) string {
 	lines = append([]string{"GET " + target + " HTTP/1.1", "Host: gateway", "Connection: close"}, lines...)
 	return strings.Join(lines, "\r\n") + "\r\n\r\n"
 }
 
-func TestHostileHeaderKeysHaveCountsOfTheirOwn(t *testing.T) {
+func TestHostileHeaderKeysDoNotShareCounts(t *testing.T) {
 	g := serve(t, guarded)
 	long := strings.Repeat("k", 64<<10)
 	keys := []string{
@@ -37,7 +37,7 @@ func TestHostileHeaderKeysHaveCountsOfTheirOwn(t *testing.T) {
 		"*", "sk_*", "[a-z]lice", "?lice", "a\xff\xfe", "a\xff", "a\xef\xbf\xbd", "k5:alice", "5:alice", "malice", "a\tb",
 		`"},"level":"fatal`, "0", "Alice", "alice.", "user:alice",
 	}
-	g.raw(rawGet("/")).admitted(2) // the address's own count
+	g.raw(rawGet("/")).admitted(2) // counts by address
 	for range 2 {
 		for _, key := range keys {
 			g.raw(rawGet("/", "X-Api-Key: "+key)).is(200)
@@ -46,7 +46,7 @@ func TestHostileHeaderKeysHaveCountsOfTheirOwn(t *testing.T) {
 	for _, key := range keys {
 		r := g.raw(rawGet("/", "X-Api-Key: "+key))
 		if r.status != 200 || r.header.Get("X-RateLimit-Remaining") != "0" {
-			t.Errorf("third request of key %.40q (%d bytes): status %d, remaining %s; want 200 and 0: it shares a count",
+			t.Errorf("third request of key %.40q (%d bytes): status %d, remaining %s; want 200, 0: the key shares a count",
 				key, len(key), r.status, r.header.Get("X-RateLimit-Remaining"))
 		}
 		g.raw(rawGet("/", "X-Api-Key: "+key)).rejected()
@@ -55,7 +55,7 @@ func TestHostileHeaderKeysHaveCountsOfTheirOwn(t *testing.T) {
 
 	rejections := g.logged("rate limit exceeded")
 	if len(rejections) != len(keys) {
-		t.Fatalf("%d rejections were logged, want %d", len(rejections), len(keys))
+		t.Fatalf("logged rejections = %d, want %d", len(rejections), len(keys))
 	}
 	for i, entry := range rejections {
 		if key, _ := entry["key"].(string); i < 3 && key != keys[i] {
@@ -64,13 +64,13 @@ func TestHostileHeaderKeysHaveCountsOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestHeaderSentTwiceIsRefused(t *testing.T) {
+func TestRepeatedKeyHeaderIsAmbiguous(t *testing.T) {
 	g := serve(t, guarded)
 	g.raw(rawGet("/", "X-Api-Key: alice")).admitted(2)
 	g.raw(rawGet("/", "X-Api-Key: alice", "X-Api-Key: bob")).is(400).lacks("X-RateLimit-Limit")
 	g.raw(rawGet("/", "X-Api-Key: sk_internal_1", "X-Api-Key: bob")).is(400)
 	g.raw(rawGet("/", "x-api-key: 1", "X-API-KEY: 2")).is(400)
-	g.raw(rawGet("/", "X-Api-Key:")).admitted(2) // empty is missing: it counts by address
+	g.raw(rawGet("/", "X-Api-Key:")).admitted(2) // an empty key is missing: counts by address
 	g.raw(rawGet("/", "X-Api-Key: alice,bob")).admitted(2)
 	g.raw(rawGet("/", "X-Api-Key: alice")).admitted(1)
 	g.raw(rawGet("/", "X-Api-Key: bob")).admitted(2)
@@ -79,7 +79,7 @@ func TestHeaderSentTwiceIsRefused(t *testing.T) {
 	}
 }
 
-func TestAmbiguousKeyMayCountAsMissing(t *testing.T) {
+func TestOnAmbiguousKeyMissing(t *testing.T) {
 	g := serve(t, strings.Replace(guarded, "limit 3/1h", "limit 3/1h\non_ambiguous_key missing", 1))
 	g.raw(rawGet("/", "X-Api-Key: alice", "X-Api-Key: bob")).admitted(2) // counts by address
 	g.raw(rawGet("/", "X-Api-Key: sk_internal_1", "X-Api-Key: bob")).admitted(1)
@@ -88,7 +88,7 @@ func TestAmbiguousKeyMayCountAsMissing(t *testing.T) {
 	g.raw(rawGet("/", "X-Api-Key: alice")).admitted(2)
 }
 
-func TestAmbiguousCookieCountsByAddressAndIsNeverSkipped(t *testing.T) {
+func TestAmbiguousCookieCountsByAddress(t *testing.T) {
 	for _, onMissing := range []string{"skip", "deny", "guests", "{client_ip}"} {
 		t.Run(onMissing, func(t *testing.T) {
 			g := serve(t, `
@@ -110,7 +110,7 @@ func TestAmbiguousCookieCountsByAddressAndIsNeverSkipped(t *testing.T) {
 	}
 }
 
-func TestAmbiguousTierAndCostAreRefused(t *testing.T) {
+func TestAmbiguousTierAndCost(t *testing.T) {
 	const zone = `
 		rate_limit {
 			zone key {
@@ -154,7 +154,7 @@ func TestNeitherKeyNorSubstitute(t *testing.T) {
 	g.get("/", "X-Api-Key: a").admitted(1)
 }
 
-func TestBrokenHeadersAreRefusedBeforeTheyCount(t *testing.T) {
+func TestInvalidHeadersAreNotCounted(t *testing.T) {
 	g := serve(t, guarded)
 	for _, line := range []string{"X-Api-Key: ali\x00ce", "X-Api-Key: ali\rce", "X-Api-Key : alice", "X-Api-Key: alice\r\n \x01x"} {
 		g.raw(rawGet("/", line)).is(400).lacks("X-RateLimit-Limit")
@@ -178,14 +178,14 @@ func TestJoinedValuesCannotBeForged(t *testing.T) {
 	for _, pair := range pairs {
 		g.raw(rawGet("/", "X-Tenant: "+pair[0], "X-User: "+pair[1]))
 	}
-	for _, pair := range pairs[:7] { // of the last two, a tab at the end is cut off by net/http
+	for _, pair := range pairs[:7] { // net/http removes the tab at the end of the last two
 		want := 3
 		if pair == pairs[2] {
 			want = 2
 		}
 		g.raw(rawGet("/", "X-Tenant: "+pair[0], "X-User: "+pair[1])).admitted(want)
 	}
-	g.raw(rawGet("/", "X-Tenant: a:b")).admitted(4) // half a pair is no pair: it counts by address
+	g.raw(rawGet("/", "X-Tenant: a:b")).admitted(4) // a part of the key is missing: counts by address
 }
 
 func TestHostileQueryKeys(t *testing.T) {
@@ -214,13 +214,13 @@ func TestHostileQueryKeys(t *testing.T) {
 		}
 	}
 	g.raw(rawGet("/?key=bob&key=alice")).is(400)
-	g.raw(rawGet("/?key=")).admitted(0) // empty is missing: it counts by address
+	g.raw(rawGet("/?key=")).admitted(0) // an empty key is missing: counts by address
 	g.raw(rawGet("/")).rejected()
 	g.raw(rawGet("/?key=bob")).admitted(0)
 
 	entries := g.logged("rate limit exceeded")
 	if want := len(keys) + 1; len(entries) != want {
-		t.Fatalf("%d rejections were logged, want %d", len(entries), want)
+		t.Fatalf("logged rejections = %d, want %d", len(entries), want)
 	}
 	for i, key := range keys {
 		if got := entries[i]["key"]; strings.ToValidUTF8(key, "") == key && got != key {
@@ -228,11 +228,11 @@ func TestHostileQueryKeys(t *testing.T) {
 		}
 	}
 	if got, want := len(g.logged("handled request")), 2*len(keys)+4; got != want {
-		t.Errorf("the access log has %d entries, want %d", got, want)
+		t.Errorf("entries of the access log = %d, want %d", got, want)
 	}
 }
 
-func TestClientsCannotNameTheKeysOfOthersWithoutKey(t *testing.T) {
+func TestClientsCannotNameSubstituteKeys(t *testing.T) {
 	for onMissing, keys := range map[string][]string{
 		"guest":             {"guest", "mguest", "m:guest", "5:guest", "m"},
 		"{client_ip}":       {"127.0.0.1", "m127.0.0.1", "127.0.0.1/32", "::ffff:127.0.0.1"},
@@ -258,7 +258,7 @@ func TestClientsCannotNameTheKeysOfOthersWithoutKey(t *testing.T) {
 	}
 }
 
-func TestTooManyHeadersAreOneAmbiguousKey(t *testing.T) {
+func TestTooManyKeyHeadersAreAmbiguous(t *testing.T) {
 	g := serve(t, guarded)
 	var lines []string
 	for i := range 1500 {

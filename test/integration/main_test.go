@@ -1,8 +1,8 @@
-// Package integration tests the rate_limit handler from outside: a whole Caddy with real listeners, whose configuration
-// is loaded through the real admin API.
+// Package integration tests the rate_limit handler from outside: a whole Caddy with real listeners,
+// which loads its configuration through the real admin API.
 //
-// One Caddy runs in the test process, so that the race detector watches the handler. Tests take turns; each loads a
-// configuration of its own, and an empty one when it ends.
+// One Caddy runs in the test process, so that the race detector watches the handler. Tests run one
+// at a time. Each loads its own configuration, and an empty one when it ends.
 package integration
 
 import (
@@ -21,8 +21,8 @@ import (
 )
 
 var (
-	home      string // a directory for as long as the tests run
-	adminAddr string // where the admin API listens
+	home      string // a temporary directory
+	adminAddr string // of the admin API
 )
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// run runs the tests around a Caddy that has nothing but an admin API at first.
+// run runs the tests with a Caddy that has only an admin API at first.
 func run(m *testing.M) (code int, err error) {
 	if home, err = os.MkdirTemp("", "fleetlimit"); err != nil {
 		return 1, err
@@ -52,19 +52,19 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	if left := ownGoroutines(5 * time.Second); left != "" && code == 0 {
-		return 1, fmt.Errorf("goroutines left behind after Caddy has stopped:\n%s", left)
+		return 1, fmt.Errorf("goroutines left after Caddy has stopped:\n%s", left)
 	}
 	return code, nil
 }
 
-// emptyConfig has no servers, and no log but errors.
+// emptyConfig returns a configuration without servers that logs only errors.
 func emptyConfig() string {
 	return fmt.Sprintf(`{"admin":{"listen":%q,"config":{"persist":false}},"logging":{"logs":{"default":{"level":"PANIC"}}}}`,
 		adminAddr)
 }
 
-// ownGoroutines returns the stacks of the goroutines that run the product's code, once there are none or patience has
-// run out.
+// ownGoroutines waits until no goroutine runs this module's code. After patience it returns the
+// stacks of those that do.
 func ownGoroutines(patience time.Duration) string {
 	const module, tests = "github.com/fleetlimit/fleetlimit", "github.com/fleetlimit/fleetlimit/test/"
 	deadline := time.Now().Add(patience)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// observed has one zone for each thing that metrics tell.
+// observed has one zone for each metric.
 const observed = `
 	rate_limit {
 		zone user {
@@ -31,7 +31,7 @@ func TestMetricsCount(t *testing.T) {
 	g := serve(t, observed)
 	for name, value := range g.scrape() {
 		if strings.Contains(name, `zone="user"`) && value != 0 {
-			t.Errorf("before the first request %s = %v, want 0", name, value)
+			t.Errorf("%s before the first request = %v, want 0", name, value)
 		}
 	}
 	before := g.scrape()
@@ -69,25 +69,25 @@ func TestMetricsCount(t *testing.T) {
 	}
 }
 
-func TestFloodOfKeysStaysWithinItsBound(t *testing.T) {
+func TestFloodOfKeysStaysWithinMaxKeys(t *testing.T) {
 	g := serve(t, observed)
 	g.get("/", "X-User: alice", "X-Cost: 2").admitted(0)
 	g.get("/", "X-User: alice").rejected()
 	for i := range 200 {
 		g.get("/", "X-User: flood"+strings.Repeat("x", i)).is(200)
 	}
-	g.get("/", "X-User: alice").rejected() // keys at their limit are not pushed out by fresh ones
+	g.get("/", "X-User: alice").rejected() // new keys do not evict keys at their limit
 	series := g.scrape()
 	if keys := series[`caddy_rate_limit_keys_total{zone="user"}`]; keys < 1 || keys > 8 {
-		t.Errorf("the zone remembers %v keys, want 1 to its max_keys, 8", keys)
+		t.Errorf("keys of the zone = %v, want 1 to its max_keys, 8", keys)
 	}
 	if n := series[`caddy_rate_limit_evictions_total{zone="user"}`]; n < 190 {
-		t.Errorf("%v keys were evicted, want nearly all of 200", n)
+		t.Errorf("evicted keys = %v, want nearly all of 200", n)
 	}
 }
 
-// TestFullZoneIsWarnedAbout once a minute, with the remedy.
-func TestFullZoneIsWarnedAbout(t *testing.T) {
+// A full zone is warned about once a minute, with the remedy.
+func TestFullZoneWarning(t *testing.T) {
 	g := serve(t, `rate_limit {
 		zone full {
 			key      {http.request.header.X-Api-Key}
@@ -105,7 +105,7 @@ func TestFullZoneIsWarnedAbout(t *testing.T) {
 	}
 }
 
-func TestNoLabelHoldsWhatClientsWrite(t *testing.T) {
+func TestClientsWriteNoLabels(t *testing.T) {
 	g := serve(t, observed)
 	count := func() int { return strings.Count(g.adminMetrics(), "\ncaddy_rate_limit_") }
 	before := count()
@@ -118,7 +118,7 @@ func TestNoLabelHoldsWhatClientsWrite(t *testing.T) {
 		}
 	}
 	if after := count(); after != before {
-		t.Errorf("clients made %d series out of %d", after, before)
+		t.Errorf("series = %d after the requests, want %d as before", after, before)
 	}
 }
 
@@ -126,7 +126,7 @@ func TestDisabledMetrics(t *testing.T) {
 	g := serve(t, strings.Replace(observed, "rate_limit {", "rate_limit {\ndisable_metrics", 1))
 	g.get("/")
 	if got := g.scrape(); len(got) != 0 {
-		t.Errorf("with disable_metrics there are %v, want none", got)
+		t.Errorf("metrics with disable_metrics = %v, want none", got)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		documented[name[1]] = true
 	}
 	offered := make(map[string]bool)
-	for _, options := range []string{"", "rate_limit {\nredis {\naddress 192.0.2.1:6379\n}\n}"} { // which nobody answers
+	for _, options := range []string{"", "rate_limit {\nredis {\naddress 192.0.2.1:6379\n}\n}"} { // where nothing answers
 		g := serveWith(t, options, observed)
 		for _, name := range regexp.MustCompile(`# TYPE (caddy_rate_limit_[a-z_]+) `).FindAllStringSubmatch(g.adminMetrics(), -1) {
 			offered[name[1]] = true
@@ -152,8 +152,8 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestOvershootIsTold reloads a zone from Redis, whose nodes may exceed its limit, to memory, which is exact.
-func TestOvershootIsTold(t *testing.T) {
+// A reload moves a zone from Redis, where a fleet may exceed its limit, to memory, which is exact.
+func TestMaxOvershootRatio(t *testing.T) {
 	const zones = `rate_limit {
 	zone loose {
 		key all
@@ -169,15 +169,15 @@ func TestOvershootIsTold(t *testing.T) {
 		mode strict
 	}
 }`
-	g := serveWith(t, "rate_limit {\nredis {\naddress 192.0.2.1:6379\n}\n}", zones) // which nobody answers
-	told := func(zone string) float64 {
+	g := serveWith(t, "rate_limit {\nredis {\naddress 192.0.2.1:6379\n}\n}", zones) // where nothing answers
+	ratio := func(zone string) float64 {
 		return g.metric(`caddy_rate_limit_max_overshoot_ratio{zone="` + zone + `"}`)
 	}
-	if loose, exact := told("loose"), told("exact"); loose != 0.05 || exact != 0 {
+	if loose, exact := ratio("loose"), ratio("exact"); loose != 0.05 || exact != 0 {
 		t.Errorf("max_overshoot_ratio = %v and %v, want 0.05 and 0", loose, exact)
 	}
 	g.reload(zones)
-	if loose := told("loose"); loose != 0 {
+	if loose := ratio("loose"); loose != 0 {
 		t.Errorf("max_overshoot_ratio in memory = %v, want 0", loose)
 	}
 }

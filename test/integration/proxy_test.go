@@ -17,7 +17,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// limited is a site that admits five requests and hands them to a further directive.
+// limited returns a site that admits five requests and has one more directive.
 const limited = `
 	rate_limit {
 		zone z {
@@ -27,7 +27,7 @@ const limited = `
 	}
 `
 
-// upstream serves with handle and returns its address.
+// upstream starts a server and returns its address.
 func upstream(t *testing.T, handle http.HandlerFunc) string {
 	t.Helper()
 	s := httptest.NewServer(handle)
@@ -52,13 +52,13 @@ func TestUpstreamHeadersAreReplaced(t *testing.T) {
 	g := serve(t, limited+"reverse_proxy "+addr)
 	r := g.get("/", "Origin: https://app.example").admitted(4).has("X-RateLimit-Limit", "5").has("X-Other", "kept")
 	if reset := r.number("X-RateLimit-Reset"); reset <= time.Now().Unix() {
-		t.Errorf("X-RateLimit-Reset = %d, want an instant to come", reset)
+		t.Errorf("X-RateLimit-Reset = %d, want a future instant", reset)
 	}
 	if got := r.limits(); len(got) != 1 || got["z"].r != 4 {
-		t.Errorf("RateLimit = %+v, want z alone with r=4", got)
+		t.Errorf("RateLimit = %+v, want only z with r=4", got)
 	}
 	if got := r.policies(); len(got) != 1 || got["z"].q != 5 {
-		t.Errorf("RateLimit-Policy = %+v, want z alone with q=5", got)
+		t.Errorf("RateLimit-Policy = %+v, want only z with q=5", got)
 	}
 	exposed := strings.Join(r.header.Values("Access-Control-Expose-Headers"), ", ")
 	if !strings.Contains(exposed, "X-Other") || !strings.Contains(exposed, "RateLimit-Policy") {
@@ -69,7 +69,7 @@ func TestUpstreamHeadersAreReplaced(t *testing.T) {
 	}
 }
 
-func TestUpstreamTrailersOfOurNamesAreDropped(t *testing.T) {
+func TestUpstreamTrailersAreRemoved(t *testing.T) {
 	addr := upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		if r.URL.Path == "/announced" {
@@ -101,12 +101,12 @@ func TestUpstreamTrailersOfOurNamesAreDropped(t *testing.T) {
 		}
 		readReply(t, resp).is(200).has("X-RateLimit-Limit", "5")
 		if got := resp.Trailer.Get("X-Kept"); len(resp.Trailer) != 1 || got != "kept" {
-			t.Errorf("trailers of %s = %v, want X-Kept alone", path, resp.Trailer)
+			t.Errorf("trailers of %s = %v, want only X-Kept", path, resp.Trailer)
 		}
 	}
 }
 
-func TestEarlyHintsAreNotTheEnd(t *testing.T) {
+func TestEarlyHintsAreNotFinal(t *testing.T) {
 	addr := upstream(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Link", "</style.css>; rel=preload")
 		w.WriteHeader(http.StatusEarlyHints)
@@ -130,7 +130,7 @@ func TestEarlyHintsAreNotTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := readReply(t, resp).admitted(4); r.body != "final" || hints != 1 {
-		t.Errorf("body = %q after %d early hints, want final after 1", r.body, hints)
+		t.Errorf("body = %q, early hints = %d, want final, 1", r.body, hints)
 	}
 }
 
@@ -202,7 +202,7 @@ func TestCompressedResponse(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := io.ReadAll(unzipped); err != nil || string(got) != text {
-			t.Errorf("the body is not the upstream's: %d bytes, %v", len(got), err)
+			t.Errorf("body = %d bytes, error %v, want the upstream's body", len(got), err)
 		}
 	}
 	if r := g.get("/", "Accept-Encoding: gzip").rejected(); !strings.Contains(r.body, "RATE_LIMIT_EXCEEDED") {
@@ -210,7 +210,7 @@ func TestCompressedResponse(t *testing.T) {
 	}
 }
 
-func TestStreamedEventsArriveAtOnce(t *testing.T) {
+func TestStreamedEventsAreNotDelayed(t *testing.T) {
 	release := make(chan struct{})
 	addr := upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -233,7 +233,7 @@ func TestStreamedEventsArriveAtOnce(t *testing.T) {
 			}
 			from := bufio.NewReader(resp.Body)
 			if line, err := from.ReadString('\n'); err != nil || line != "data: first\n" {
-				t.Fatalf("before the response had ended, read %q, %v; want the first event", line, err)
+				t.Fatalf("before the end of the response, read %q, %v; want the first event", line, err)
 			}
 			release <- struct{}{}
 			resp.Body = io.NopCloser(from)

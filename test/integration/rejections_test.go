@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// exhausted serves a zone of two requests a minute, with more settings, and returns the third request's reply.
+// exhausted serves a zone of two requests a minute and returns the reply to the third request.
 func exhausted(t *testing.T, settings, site, method string, headers ...string) *reply {
 	t.Helper()
 	g := serve(t, `
@@ -28,7 +28,7 @@ func exhausted(t *testing.T, settings, site, method string, headers ...string) *
 }
 
 func TestRejectJSON(t *testing.T) {
-	r := exhausted(t, "", `respond "hello"`, "GET").rejected().has("Content-Type", "application/json")
+	r := exhausted(t, "", `respond "hello"`, "GET").rejected().has("Content-Type", "application/json").has("Server", "Caddy")
 	reset := time.Unix(r.number("X-RateLimit-Reset"), 0).UTC().Format(time.RFC3339)
 	want := fmt.Sprintf(`{"error":{"code":"RATE_LIMIT_EXCEEDED","message":"Rate limit of 2 requests per 60 seconds exceeded",`+
 		`"details":{"zone":"user","limit":2,"window_seconds":60,"retry_after_seconds":%d,"reset_at":%q}}}`,
@@ -62,7 +62,7 @@ func TestRejectProblem(t *testing.T) {
 	}
 }
 
-func TestRejectErrorHandsOver(t *testing.T) {
+func TestRejectErrorInvokesErrorRoutes(t *testing.T) {
 	r := exhausted(t, "reject error", `
 		respond "hello"
 		handle_errors {
@@ -130,7 +130,7 @@ func TestRejectBlocked(t *testing.T) {
 	}
 }
 
-func TestRetryAfterIsNeverEarly(t *testing.T) {
+func TestRetryAfterIsNotEarly(t *testing.T) {
 	algorithms := []string{"token_bucket", "sliding_window_log", "sliding_window", "sliding_window 5", "fixed_window"}
 	var zones strings.Builder
 	for i, algorithm := range algorithms {
@@ -149,12 +149,12 @@ func TestRetryAfterIsNeverEarly(t *testing.T) {
 		}
 		<-time.After(time.Until(rejections[i].at.Add(wait)))
 		if r := g.get(fmt.Sprint("/", i)); r.status != 200 {
-			t.Errorf("%s: %v after the rejection, as Retry-After said, the status is %d, want 200", algorithm, wait, r.status)
+			t.Errorf("%s: status after waiting %v, as in Retry-After, = %d, want 200", algorithm, wait, r.status)
 		}
 	}
 }
 
-// exhaust sends up to n requests and returns the first reply that is a rejection.
+// exhaust sends up to n requests and returns the first rejection.
 func (g *gateway) exhaust(path string, n int) *reply {
 	g.t.Helper()
 	for range n {
@@ -188,7 +188,7 @@ func TestJitterOnlyLengthens(t *testing.T) {
 		seen[jittered-unjittered] = true
 	}
 	if len(seen) < 5 {
-		t.Errorf("20 rejections were lengthened by %d different times, want more", len(seen))
+		t.Errorf("different waits of 20 rejections = %d, want more", len(seen))
 	}
 }
 
@@ -207,19 +207,19 @@ func TestExposeHeadersToOtherOrigins(t *testing.T) {
 		return strings.ToLower(strings.Join(r.header.Values("Access-Control-Expose-Headers"), ", "))
 	}
 	if got := exposed(g.get("/").admitted(1)); got != "x-own" {
-		t.Errorf("without an Origin, exposed = %q, want what the site says alone", got)
+		t.Errorf("exposed without an Origin = %q, want only the site's header", got)
 	}
 	names := []string{"x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "ratelimit", "ratelimit-policy", "retry-after"}
 	preflight := []string{"Origin: https://app.example", "Access-Control-Request-Method: GET"}
 	got := exposed(g.request("OPTIONS", "/", preflight...).admitted(0))
 	if !strings.Contains(got, "x-own") {
-		t.Errorf("exposed = %q, want what the site says too", got)
+		t.Errorf("exposed = %q, want the site's header too", got)
 	}
 	for _, answer := range []string{got, exposed(g.get("/", preflight[0]).rejected())} {
 		list := strings.Split(answer, ", ")
 		for _, name := range names {
 			if n := count(list, name); n != 1 {
-				t.Errorf("exposed = %q has %s %d times, want once", answer, name, n)
+				t.Errorf("exposed = %q lists %s %d times, want once", answer, name, n)
 			}
 		}
 	}

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestReloadsUnderLoadLoseNothing loads a limited site and, beside it, one without the handler.
+// Reloads under load lose no request and no count. A site without the handler is loaded too, to
+// compare.
 func TestReloadsUnderLoadLoseNothing(t *testing.T) {
 	const reloads, connections, limit = 100, 4, 1_000_000
 	g := newGateway(t)
@@ -44,29 +45,30 @@ func TestReloadsUnderLoadLoseNothing(t *testing.T) {
 	answered := limited.answered.Load() + 1
 	r := g.get("/").is(200)
 	if got, want := r.limits()["counted"].r, limit-answered; got != want {
-		t.Errorf("after %d answered requests %d are left, want %d", answered, got, want)
+		t.Errorf("remaining after %d requests = %d, want %d", answered, got, want)
 	}
 	if got := g.metric(`caddy_rate_limit_requests_total{key="",zone="counted"}`); got != float64(answered) {
-		t.Errorf("after %d answered requests the counter says %v", answered, got)
+		t.Errorf("counter after %d requests = %v", answered, got)
 	}
 	if answered < 5*reloads {
-		t.Errorf("%d requests are no load for %d reloads", answered, reloads)
+		t.Errorf("requests during %d reloads = %d, want more", answered, reloads)
 	}
-	// How many connections a closing server drops is up to chance, but not to the handler.
+	// The number of connections that a closing server drops is random. The handler must not raise it.
 	if with, without := limited.repeated.Load(), bare.repeated.Load(); with > 4*without+50 {
-		t.Errorf("clients of the limited site repeated %d requests, those of the bare site %d", with, without)
+		t.Errorf("requests repeated by clients of the limited site = %d, of the bare site = %d", with, without)
 	}
 	t.Logf("during %d reloads: %d requests to the limited site, %d repeated by the client; to the bare site %d, %d repeated",
 		reloads, answered, limited.repeated.Load(), bare.answered.Load(), bare.repeated.Load())
 }
 
-// A load is what clients with keep-alive connections have seen.
+// A load is the requests of clients with keep-alive connections.
 type load struct {
 	clients            sync.WaitGroup
 	answered, repeated atomic.Int64
 }
 
-// startLoad has clients request addr over and over until done. An error, or a status other than 200, fails the test.
+// startLoad starts clients that send requests to addr until done is closed. An error, or a status
+// other than 200, fails the test.
 func startLoad(t *testing.T, addr string, clients int, done <-chan struct{}) *load {
 	l := new(load)
 	for range clients {
@@ -75,7 +77,7 @@ func startLoad(t *testing.T, addr string, clients int, done <-chan struct{}) *lo
 			defer client.CloseIdleConnections()
 			for running(done) {
 				if status, err := fetch(client, "http://"+addr+"/"); err != nil || status != http.StatusOK {
-					t.Errorf("a client of %s got %d, %v", addr, status, err)
+					t.Errorf("response of %s = %d, %v, want 200", addr, status, err)
 					return
 				}
 				l.answered.Add(1)
@@ -95,7 +97,7 @@ func running(done <-chan struct{}) bool {
 	}
 }
 
-// fetch reads a response to its end, so that its connection is used again.
+// fetch reads a response to its end, so that its connection is reused.
 func fetch(client *http.Client, url string) (status int, err error) {
 	resp, err := client.Get(url)
 	if err != nil {

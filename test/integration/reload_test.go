@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// zoneSite is a site with a zone of these settings.
+// zoneSite returns a site with a zone of these settings.
 func zoneSite(zone string) string {
 	return "rate_limit {\nzone user {\nkey {header.X-User}\n" + zone + "\n}\n}\nrespond hello"
 }
@@ -26,7 +26,7 @@ func TestReloadKeepsCounts(t *testing.T) {
 			g.reload(site("10/8760h"))
 			g.get("/", alice).admitted(5)
 
-			// What was consumed stays consumed, and a new limit applies at once.
+			// Consumption survives, and a new limit applies at once.
 			g.reload(site("20/8760h"))
 			g.get("/", alice).admitted(14).has("X-RateLimit-Limit", "20")
 			g.reload(site("7/8760h"))
@@ -40,7 +40,7 @@ func TestReloadKeepsCounts(t *testing.T) {
 	}
 }
 
-func TestReloadWithAnotherWindowKeepsCounts(t *testing.T) {
+func TestReloadKeepsCountsOfOtherWindow(t *testing.T) {
 	for _, algorithm := range []string{"token_bucket", "sliding_window_log"} {
 		t.Run(algorithm, func(t *testing.T) {
 			g := serve(t, zoneSite("limit 10/1h\nalgorithm "+algorithm))
@@ -52,7 +52,7 @@ func TestReloadWithAnotherWindowKeepsCounts(t *testing.T) {
 	}
 }
 
-func TestReloadThatStartsFresh(t *testing.T) {
+func TestReloadThatResetsCounts(t *testing.T) {
 	fixed, windows := zoneSite("limit 5/1h\nalgorithm fixed_window"), zoneSite("limit 5/1h\nalgorithm sliding_window 7")
 	bucket := zoneSite("limit 5/1h")
 	for name, sites := range map[string][]string{
@@ -101,7 +101,7 @@ func TestReloadKeepsEndpointsByPath(t *testing.T) {
 	g.get("/new", alice).admitted(7)
 }
 
-func TestReloadOfATierKeepsCounts(t *testing.T) {
+func TestReloadKeepsCountsOfOtherTier(t *testing.T) {
 	g := serve(t, zoneSite("limit 5/1h"))
 	g.get("/", alice).admitted(4)
 	g.reload(zoneSite("limit 5/1h\ntier {header.X-Plan} trusted {\npro 50/1h\n}"))
@@ -144,18 +144,18 @@ func TestFailedReloadChangesNothing(t *testing.T) {
 		}
 		left--
 		g.get("/", alice).admitted(left).has("X-RateLimit-Limit", "50")
-		// Not at the admin API, which Caddy has replaced by one with the metrics of the configuration that failed.
+		// Not at the admin API: Caddy has replaced it by that of the configuration that failed.
 		series := g.scrapeAt(g.addr)
 		if n := series[`caddy_rate_limit_requests_total{key="",zone="user"}`]; n != float64(50-left) {
-			t.Errorf("%s: then the zone has decided %v requests, want %d", name, n, 50-left)
+			t.Errorf("%s: requests decided by the zone = %v, want %d", name, n, 50-left)
 		}
 		for _, zone := range []string{"another", "a_bad", "z_bad"} {
 			if keys, found := series[`caddy_rate_limit_keys_total{zone="`+zone+`"}`]; found {
-				t.Errorf("%s: a zone of the configuration that failed is there, with %v keys", name, keys)
+				t.Errorf("%s: a zone of the configuration that failed has %v keys", name, keys)
 			}
 		}
 	}
-	if err := g.loadJSON(good); err != nil { // and the next good one finds the counts
+	if err := g.loadJSON(good); err != nil { // the next configuration finds the counts
 		t.Fatal(err)
 	}
 	g.get("/", alice).admitted(left - 1)
@@ -183,7 +183,7 @@ func TestMetricsSurviveReloads(t *testing.T) {
 		g.get("/", alice)
 		g.reload(strings.Replace(site, "hello", fmt.Sprint("hello", n), 1))
 		if got := g.metric(`caddy_rate_limit_requests_total{key="",zone="user"}`); got != float64(n) {
-			t.Errorf("after %d requests and reloads the counter says %v", n, got)
+			t.Errorf("counter after %d requests and reloads = %v", n, got)
 		}
 	}
 	if got := g.metric(`caddy_rate_limit_decisions_total{outcome="rejected",source="store",zone="user"}`); got != 3 {

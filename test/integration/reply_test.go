@@ -10,13 +10,13 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// A reply is a response, read to its end.
+// A reply is a response whose body has been read.
 type reply struct {
 	t      *testing.T
 	status int
 	header http.Header
 	body   string
-	at     time.Time // when it had been read
+	at     time.Time // when it was read
 }
 
 func readReply(t *testing.T, resp *http.Response) *reply {
@@ -38,7 +38,7 @@ func (r *reply) is(status int) *reply {
 	return r
 }
 
-// has checks that the header is there once, with this value.
+// has checks that the response has the header once, with this value.
 func (r *reply) has(name, value string) *reply {
 	r.t.Helper()
 	if got := r.header.Values(name); len(got) != 1 || got[0] != value {
@@ -47,7 +47,7 @@ func (r *reply) has(name, value string) *reply {
 	return r
 }
 
-// lacks checks that the header is not there.
+// lacks checks that the response does not have the header.
 func (r *reply) lacks(name string) *reply {
 	r.t.Helper()
 	if got := r.header.Values(name); len(got) > 0 {
@@ -56,13 +56,13 @@ func (r *reply) lacks(name string) *reply {
 	return r
 }
 
-// admitted checks that the request passed and how much of the speaking zone's limit is left after it.
+// admitted checks that the request was admitted, and what remains in the zone with the least left.
 func (r *reply) admitted(remaining int) *reply {
 	r.t.Helper()
 	return r.is(http.StatusOK).has("X-RateLimit-Remaining", strconv.Itoa(remaining))
 }
 
-// rejected checks that the request was answered with 429, with all that every rejection says.
+// rejected checks that the response is a complete 429.
 func (r *reply) rejected() *reply {
 	r.t.Helper()
 	r.is(http.StatusTooManyRequests).has("Cache-Control", "no-store")
@@ -78,7 +78,7 @@ func (r *reply) retryAfter() int64 {
 	return r.number("Retry-After")
 }
 
-// number returns the value of a header that is there once and is a number.
+// number returns the value of a header that must occur once and be a number.
 func (r *reply) number(name string) int64 {
 	r.t.Helper()
 	values := r.header.Values(name)
@@ -93,15 +93,17 @@ func (r *reply) number(name string) int64 {
 	return n
 }
 
-// An item is a member of a RateLimit or RateLimit-Policy header: its parameters, of which -1 says that it is not there.
+// An item holds the parameters of a member of RateLimit or RateLimit-Policy; -1 if a parameter is
+// missing.
 type item struct{ q, w, r, t int64 }
 
-// limits returns the items of RateLimit by zone; policies those of RateLimit-Policy.
+// limits returns the items of RateLimit by zone.
 func (r *reply) limits() map[string]item { r.t.Helper(); return r.items("RateLimit", "r") }
 
+// policies returns the items of RateLimit-Policy by zone.
 func (r *reply) policies() map[string]item { r.t.Helper(); return r.items("RateLimit-Policy", "q") }
 
-// items parses a draft header by RFC 9651; required is the parameter that each of its items has to have.
+// items parses a draft header by RFC 9651. Each item must have the parameter required.
 func (r *reply) items(header, required string) map[string]item {
 	r.t.Helper()
 	values := r.header.Values(header)
@@ -123,7 +125,7 @@ func (r *reply) items(header, required string) map[string]item {
 			continue
 		}
 		if _, found := items[name]; found {
-			r.t.Errorf("%s = %q: zone %q is there twice", header, values, name)
+			r.t.Errorf("%s = %q: zone %q occurs twice", header, values, name)
 		}
 		parameter := func(name string) int64 {
 			v, found := m.Params.Get(name)

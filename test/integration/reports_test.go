@@ -14,7 +14,7 @@ import (
 
 func init() { caddy.RegisterModule(&witness{}) }
 
-// witness is an event handler that remembers the data of the events it is told of.
+// witness is an event handler that keeps the data of events.
 type witness struct{}
 
 var witnessed struct {
@@ -22,7 +22,7 @@ var witnessed struct {
 	events []map[string]any
 }
 
-// takeWitnessed returns the events since it was last called.
+// takeWitnessed returns the events since the last call.
 func takeWitnessed() []map[string]any {
 	witnessed.Lock()
 	defer witnessed.Unlock()
@@ -55,7 +55,7 @@ var (
 // witnessing subscribes the witness.
 const witnessing = "events {\non rate_limit_exceeded witness\n}"
 
-func TestEveryRejectionOfALegacyZoneIsReported(t *testing.T) {
+func TestLegacyZoneReportsEveryRejection(t *testing.T) {
 	takeWitnessed()
 	g := serveWith(t, witnessing, legacySite("key {client_ip}", ""))
 	for range 5 {
@@ -63,7 +63,7 @@ func TestEveryRejectionOfALegacyZoneIsReported(t *testing.T) {
 	}
 	logged, emitted := g.logged("rate limit exceeded"), takeWitnessed()
 	if len(logged) != 3 || len(emitted) != 3 {
-		t.Fatalf("of 3 rejections %d were logged and %d emitted", len(logged), len(emitted))
+		t.Fatalf("logged, emitted = %d, %d, want 3 rejections each", len(logged), len(emitted))
 	}
 	for i := range logged {
 		entry, data := logged[i], emitted[i]
@@ -85,7 +85,7 @@ func TestEveryRejectionOfALegacyZoneIsReported(t *testing.T) {
 	}
 }
 
-func TestRejectionsAreLoggedOncePerKeyAndWindow(t *testing.T) {
+func TestReportOncePerKeyAndWindow(t *testing.T) {
 	for _, test := range []struct {
 		setting         string
 		logged, emitted int
@@ -112,7 +112,7 @@ func TestRejectionsAreLoggedOncePerKeyAndWindow(t *testing.T) {
 			}
 			logged, emitted := g.logged("rate limit exceeded"), takeWitnessed()
 			if len(logged) != test.logged || len(emitted) != test.emitted {
-				t.Errorf("of 6 rejections of 2 keys %d were logged and %d emitted, want %d and %d",
+				t.Errorf("logged, emitted of 6 rejections of 2 keys = %d, %d, want %d, %d",
 					len(logged), len(emitted), test.logged, test.emitted)
 			}
 			for i, entry := range logged {
@@ -124,8 +124,8 @@ func TestRejectionsAreLoggedOncePerKeyAndWindow(t *testing.T) {
 	}
 }
 
-// A flood of keys has a first rejection for each of them.
-func TestAFloodOfKeysDoesNotFloodTheLog(t *testing.T) {
+// A flood of keys has one first rejection per key.
+func TestFloodOfKeysDoesNotFloodLog(t *testing.T) {
 	const keys = 100
 	takeWitnessed()
 	g := serveWith(t, witnessing, `
@@ -146,26 +146,26 @@ func TestAFloodOfKeysDoesNotFloodTheLog(t *testing.T) {
 	most := 10 * (2 + int(time.Since(start)/time.Second)) // in each second of the clock
 	logged, emitted := g.logged("rate limit exceeded"), takeWitnessed()
 	if n := len(logged); n < 10 || n > most {
-		t.Errorf("of %d first rejections %d were logged, want 10 in a second", keys, n)
+		t.Errorf("logged of %d first rejections = %d, want 10 a second", keys, n)
 	}
 	if n := len(emitted); n < 10 || n > most {
-		t.Errorf("of %d first rejections %d were emitted, want 10 in a second", keys, n)
+		t.Errorf("emitted of %d first rejections = %d, want 10 a second", keys, n)
 	}
 	deadline := time.Now().Add(10 * time.Second)
 	for user := 0; len(g.logged("rate limit exceeded")) == len(logged); user++ { // until the next second
 		if time.Now().After(deadline) {
-			t.Fatal("nothing is logged any more")
+			t.Fatal("nothing is logged after the flood")
 		}
 		g.get("/", "X-User: next"+strconv.Itoa(user))
 		g.get("/", "X-User: next"+strconv.Itoa(user))
 	}
 	last := g.logged("rate limit exceeded")[len(logged)]
 	if n, _ := last["suppressed"].(float64); int(n) < keys-most {
-		t.Errorf("the next line tells %v suppressed, want at least %d", last["suppressed"], keys-most)
+		t.Errorf("suppressed in the next line = %v, want at least %d", last["suppressed"], keys-most)
 	}
 }
 
-func TestPlaceholdersReachTheAccessLog(t *testing.T) {
+func TestPlaceholdersInAccessLog(t *testing.T) {
 	g := serve(t, `
 		log
 		log_append left {http.rate_limit.user.remaining}
@@ -184,12 +184,12 @@ func TestPlaceholdersReachTheAccessLog(t *testing.T) {
 	g.get("/").rejected()
 	entries := g.logged("handled request")
 	if len(entries) != 2 {
-		t.Fatalf("the access log has %d entries, want 2", len(entries))
+		t.Fatalf("entries of the access log = %d, want 2", len(entries))
 	}
 	for i, exceeded := range []string{"", "user"} {
 		e := entries[i]
 		if e["left"] != "0" || e["limit"] != "1" || e["exceeded"] != exceeded || e["from"] == "" || e["from"] == nil {
-			t.Errorf("entry %d: left %v, limit %v, exceeded %v, from %v; want 0, 1, %q and a source",
+			t.Errorf("entry %d: remaining %v, limit %v, exceeded %v, source %v; want 0, 1, %q and a source",
 				i, e["left"], e["limit"], e["exceeded"], e["from"], exceeded)
 		}
 	}

@@ -8,39 +8,39 @@ import (
 	"time"
 )
 
-// scrape returns the product's metrics as the admin API shows them, by name and labels as they are written there.
+// scrape returns this module's metrics from the admin API, by name and labels as written there.
 func (g *gateway) scrape() map[string]float64 {
 	g.t.Helper()
 	g.awaitAdmin()
 	return g.scrapeAt(adminAddr)
 }
 
-// awaitAdmin returns when the admin servers of earlier configurations have stopped: for a moment they go on beside the new
-// one, with the metrics of their own configuration.
+// awaitAdmin waits until the admin servers of earlier configurations have stopped. Until then they
+// may answer instead of the new one, with the metrics of their own configuration.
 func (g *gateway) awaitAdmin() {
 	g.t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); len(g.logged("stopped previous server")) < g.loads; {
 		if time.Now().After(deadline) {
-			g.t.Fatalf("after %d loads %d admin servers have stopped", g.loads, len(g.logged("stopped previous server")))
+			g.t.Fatalf("loads = %d, but stopped admin servers = %d", g.loads, len(g.logged("stopped previous server")))
 		}
 		<-time.After(time.Millisecond)
 	}
 }
 
-// scrapeAt returns the metrics that are shown at addr.
+// scrapeAt returns the metrics at addr.
 func (g *gateway) scrapeAt(addr string) map[string]float64 {
 	g.t.Helper()
 	series := make(map[string]float64)
 	for line := range strings.Lines(g.scrapeText(addr)) {
 		line = strings.TrimSpace(line)
-		space := strings.LastIndexByte(line, ' ') // labels may have some too
+		space := strings.LastIndexByte(line, ' ') // labels may contain spaces too
 		if space < 0 || !strings.HasPrefix(line, "caddy_rate_limit_") {
 			continue
 		}
 		name := line[:space]
 		number, err := strconv.ParseFloat(line[space+1:], 64)
 		if err != nil {
-			g.t.Errorf("a metric has no number: %q", line)
+			g.t.Errorf("metric without a number: %q", line)
 		}
 		series[name] = number
 	}
@@ -61,7 +61,7 @@ func (g *gateway) scrapeText(addr string) string {
 	return string(text)
 }
 
-// metric returns the value of one series, which has to be there.
+// metric returns the value of a series, which must exist.
 func (g *gateway) metric(series string) float64 {
 	g.t.Helper()
 	all := g.scrape()
@@ -72,7 +72,7 @@ func (g *gateway) metric(series string) float64 {
 	return value
 }
 
-// adminMetrics returns all that the admin API shows.
+// adminMetrics returns all metrics of the admin API.
 func (g *gateway) adminMetrics() string {
 	g.t.Helper()
 	g.awaitAdmin()

@@ -24,13 +24,13 @@ func TestZonesDecideTogether(t *testing.T) {
 	left := func(r *reply, want string) {
 		t.Helper()
 		if r.is(200); r.body != want {
-			t.Errorf("left of user, tenant and ip = %q, want %q", r.body, want)
+			t.Errorf("remaining of user, tenant and ip = %q, want %q", r.body, want)
 		}
 	}
 	left(g.get("/", "X-User: alice", "X-Tenant: acme"), "2 4 99")
 	left(g.get("/", "X-User: alice", "X-Tenant: acme"), "1 3 98")
 	left(g.get("/", "X-User: alice", "X-Tenant: acme"), "0 2 97")
-	for range 10 { // the user's denial costs neither the tenant nor the address anything
+	for range 10 { // a denial by user charges neither tenant nor ip
 		r := g.get("/", "X-User: alice", "X-Tenant: acme").rejected()
 		if got := r.limits(); got["user"].r != 0 || got["tenant"].r != 2 || got["ip"].r != 97 {
 			t.Errorf("RateLimit = %+v, want user r=0, tenant r=2, ip r=97", got)
@@ -38,13 +38,13 @@ func TestZonesDecideTogether(t *testing.T) {
 	}
 	left(g.get("/", "X-User: bob", "X-Tenant: acme"), "2 1 96")
 	left(g.get("/", "X-User: carol", "X-Tenant: acme"), "2 0 95")
-	for range 10 { // nor the tenant's denial the user
+	for range 10 { // a denial by tenant does not charge user
 		g.get("/", "X-User: bob", "X-Tenant: acme").rejected()
 	}
 	left(g.get("/", "X-User: bob", "X-Tenant: other"), "1 4 94")
 }
 
-func TestTwoRatesStandTogether(t *testing.T) {
+func TestTwoLimitsOfOneKey(t *testing.T) {
 	g := serve(t, `
 		rate_limit {
 			zone second {
@@ -63,11 +63,11 @@ func TestTwoRatesStandTogether(t *testing.T) {
 	}
 	r := g.get("/", "X-User: alice").rejected().has("X-RateLimit-Limit", "10")
 	if got := r.limits()["hour"].r; got != 990 {
-		t.Errorf("left of the hour = %d, want 990", got)
+		t.Errorf("remaining of the hour = %d, want 990", got)
 	}
 }
 
-func TestDenialWithTheLongestWaitIsReported(t *testing.T) {
+func TestRejectionShowsLongestWait(t *testing.T) {
 	g := serve(t, `
 		rate_limit {
 			zone a_day {
@@ -87,11 +87,11 @@ func TestDenialWithTheLongestWaitIsReported(t *testing.T) {
 		t.Errorf("Retry-After = %d, want a day", s)
 	}
 	if got := r.limits(); got["a_day"].r != 0 || got["b_hour"].r != 0 || got["b_hour"].t > 3600 {
-		t.Errorf("RateLimit = %+v, want r=0 for both and t of its own for each", got)
+		t.Errorf("RateLimit = %+v, want r=0 for both, with different t", got)
 	}
 }
 
-func TestMatchersChooseZones(t *testing.T) {
+func TestMatchersSelectZones(t *testing.T) {
 	g := serve(t, `
 		@api path /api/*
 		rate_limit @api {
@@ -118,8 +118,8 @@ func TestMatchersChooseZones(t *testing.T) {
 func TestMissingKeys(t *testing.T) {
 	for _, test := range []struct {
 		setting      string
-		first, other int // statuses of a second request by the same address, and of one by another
-		warnings     int // what is configured is not warned about
+		first, other int // statuses of a second request from the same address, and of one from another
+		warnings     int // only about the default
 	}{
 		{"", 429, 200, 1},
 		{"on_missing_key {client_ip}", 429, 200, 0},
@@ -143,13 +143,13 @@ func TestMissingKeys(t *testing.T) {
 			g.get("/", one...)
 			g.get("/", one...).is(test.first)
 			g.get("/", "X-Forwarded-For: 192.0.2.2", "X-Device: 2").is(test.other)
-			g.get("/", append(one, "X-User: alice")...).is(200) // a key of its own is not touched by any of it
+			g.get("/", append(one, "X-User: alice")...).is(200) // a request with a key has its own count
 			g.get("/", append(one, "X-User: alice")...).is(429)
 			if n := len(g.logged("without a key")); n != test.warnings {
-				t.Errorf("missing keys were warned about %d times, want %d", n, test.warnings)
+				t.Errorf("warnings about missing keys = %d, want %d", n, test.warnings)
 			}
 			if got := g.metric(`caddy_rate_limit_missing_keys_total{zone="user"}`); got != 3 {
-				t.Errorf("missing keys counted = %v, want 3", got)
+				t.Errorf("missing keys = %v, want 3", got)
 			}
 		})
 	}
@@ -207,7 +207,7 @@ func TestKeysFromAuthentication(t *testing.T) {
 		t.Errorf("warnings about the order = %v, want none", warned)
 	}
 
-	// Before authentication nobody is known: everybody counts by address, and the operator is told why.
+	// Before authentication no user is known: all count by address, and a warning gives the reason.
 	g.reload(site)
 	for range 2 {
 		g.get("/", credentials, "X-Forwarded-For: 192.0.2.4").is(200)

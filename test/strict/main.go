@@ -1,10 +1,10 @@
-// Command strict runs go test and does not let a test be skipped in silence: it fails when a test fails, when one is
-// skipped, and when a package that has to run its tests ran none. Otherwise it prints what go test prints.
+// Command strict runs go test with its usual output, and fails if a test fails or is skipped, or if
+// a package that must run tests has run none.
 //
 //	go run ./test/strict [-must-run <packages>] [<flags of go test>] <packages>
 //
-// What cannot run in one mode, such as counts of allocations under the race detector, belongs behind a build
-// constraint and into a second run. A fuzz target may pass over a seed.
+// A test that cannot run in one mode, such as a count of allocations under the race detector,
+// belongs behind a build constraint and into a second run. A fuzz target may skip a seed.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 // withTests makes go list print the packages that have tests.
 const withTests = "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}"
 
-// run runs go test with args, and returns why the run must not count as passed.
+// run runs go test with args. The error says why the run has not passed.
 func run(mustRun string, args []string) error {
 	r := newReport(os.Stdout)
 	if mustRun != "" {
@@ -55,7 +55,7 @@ func run(mustRun string, args []string) error {
 	}
 	readErr := r.read(events)
 	if err := cmd.Wait(); err != nil {
-		r.broken = true // also where it is no test that failed, such as a package that does not compile
+		r.broken = true // a test has failed, or a package does not compile
 	}
 	if readErr != nil {
 		return readErr

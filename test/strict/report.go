@@ -13,21 +13,21 @@ type event struct {
 	Action     string // run, output, pass, fail, skip, ...
 	Package    string
 	ImportPath string // instead of Package when a package does not compile
-	Test       string // empty for what concerns the whole package
+	Test       string // empty for a package
 	Output     string
 }
 
-// A report turns the events of a run back into what go test prints without -v, and counts.
+// A report prints the events of a run as go test does without -v, and counts tests.
 type report struct {
 	w       io.Writer
-	mustRun []string // the import paths of packages that have to run tests
-	broken  bool     // go test itself failed
+	mustRun []string // the import paths of packages that must run tests
+	broken  bool     // go test has failed
 
-	output map[string]*strings.Builder // by package and test, until it is known to be of interest
+	output map[string]*strings.Builder // by package and test, until it has ended
 	ran    map[string]int              // tests that passed or failed, by package
 	skips  []string
 
-	// Tests and subtests, each for itself. Invariant: passed + failed is the sum of ran.
+	// Tests and subtests. Invariant: passed + failed is the sum of ran.
 	passed, failed, skipped int
 }
 
@@ -97,42 +97,42 @@ func seedOfFuzz(test string) bool {
 	return strings.HasPrefix(test, "Fuzz") && strings.Contains(test, "/")
 }
 
-// name returns what an event is about, as go test -run's users know it.
+// name returns the package and test of an event.
 func name(e event) string { return e.Package + "." + e.Test }
 
-// reason returns what a skipped test said, in one line.
+// reason returns the output of a skipped test in one line.
 func reason(output string) string {
-	var said []string
+	var lines []string
 	for line := range strings.Lines(output) {
 		line = strings.TrimSpace(line)
 		if line != "" && !strings.HasPrefix(line, "===") && !strings.HasPrefix(line, "---") {
-			said = append(said, line)
+			lines = append(lines, line)
 		}
 	}
-	return strings.Join(said, " ")
+	return strings.Join(lines, " ")
 }
 
-// endPackage prints the closing line of a package, and everything it said when it failed.
+// endPackage prints the last line of a package, or all of its output if it has failed.
 func (r *report) endPackage(e event, output string) {
 	for line := range strings.Lines(output) {
-		closing := strings.HasPrefix(line, "ok ") || strings.HasPrefix(line, "? ")
+		last := strings.HasPrefix(line, "ok ") || strings.HasPrefix(line, "? ")
 		silent := strings.HasSuffix(line, "[no tests to run]\n") || strings.HasSuffix(line, "[no test files]\n")
-		if e.Action == "fail" || closing && !silent {
+		if e.Action == "fail" || last && !silent {
 			io.WriteString(r.w, line)
 		}
 	}
 }
 
-// close prints the sums, and returns why the run must not count as passed.
+// close prints the totals. The error says why the run has not passed.
 func (r *report) close() error {
 	var errs []error
 	if len(r.skips) > 0 {
-		errs = append(errs, fmt.Errorf("skipped tests, which hide what they would find:\n\t%s",
+		errs = append(errs, fmt.Errorf("tests were skipped:\n\t%s",
 			strings.Join(r.skips, "\n\t")))
 	}
 	for _, pkg := range r.mustRun {
 		if r.ran[pkg] == 0 {
-			errs = append(errs, fmt.Errorf("%s ran no test, and it has to", pkg))
+			errs = append(errs, fmt.Errorf("%s ran no test, but must", pkg))
 		}
 	}
 	if r.passed+r.failed == 0 {

@@ -23,11 +23,11 @@ func TestReport(t *testing.T) {
 			name: "passes", events: pass, mustRun: []string{"m/a"},
 			want: "ok  \tm/a\t0.1s\n1 passed, 0 failed, 0 skipped\n",
 		}, {
-			name: "the package that must run did not", events: pass, mustRun: []string{"m/a", "m/test"},
+			name: "a package that must run tests ran none", events: pass, mustRun: []string{"m/a", "m/test"},
 			want:    "ok  \tm/a\t0.1s\n1 passed, 0 failed, 0 skipped\n",
 			wantErr: "m/test ran no test",
 		}, {
-			name: "a skip says its reason",
+			name: "a skipped test",
 			events: pass + `{"Action":"output","Package":"m/a","Test":"TestY","Output":"=== RUN   TestY\n"}
 {"Action":"output","Package":"m/a","Test":"TestY","Output":"    y_test.go:7: no disk\n"}
 {"Action":"output","Package":"m/a","Test":"TestY","Output":"--- SKIP: TestY (0.00s)\n"}
@@ -36,7 +36,7 @@ func TestReport(t *testing.T) {
 			want:    "ok  \tm/a\t0.1s\n1 passed, 0 failed, 1 skipped\n",
 			wantErr: "m/a.TestY: y_test.go:7: no disk",
 		}, {
-			name:   "a fuzz target passes over a seed",
+			name:   "a fuzz target skips a seed",
 			events: pass + `{"Action":"skip","Package":"m/a","Test":"FuzzZ/seed#1"}` + "\n",
 			want:   "ok  \tm/a\t0.1s\n1 passed, 0 failed, 0 skipped\n",
 		}, {

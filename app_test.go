@@ -1,0 +1,68 @@
+package fleetlimit
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+)
+
+func TestAppProvisionRefuses(t *testing.T) {
+	const redis = `"redis": {"addresses": ["localhost:1"]}`
+	for _, tc := range []struct{ config, want string }{
+		{`{"defaults": {"mode": "fast"}}`, `defaults: mode is "fast"`},
+		{`{"defaults": {"max_overshoot": 1.01}}`, "defaults: max_overshoot is 1.01"},
+		{`{"tiers": {"pro": {"mode": "strict"}}}`, `tier "pro" has no limit`},
+		{`{"tiers": {"pro": {"events": 1}}}`, `tier "pro": `},
+		{`{"tiers": {"pro": {"events": 1, "window": "1s", "mode": "fast"}}}`, `tier "pro": mode is "fast"`},
+		{`{"nodes": 5}`, "use `redis`, or leave out `nodes`"},
+		{`{"nodes": -1, ` + redis + `}`, "nodes is -1: use 1 to 10000"},
+		{`{"nodes": 10001, ` + redis + `}`, "nodes is 10001: use 1 to 10000"},
+	} {
+		a := new(App)
+		if err := json.Unmarshal([]byte(tc.config), a); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := caddy.NewContext(caddy.Context{Context: t.Context()})
+		err := a.Provision(ctx)
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("Provision of %s = %v, want an error with %q", tc.config, err, tc.want)
+		}
+		if err := a.Cleanup(); err != nil {
+			t.Errorf("Cleanup = %v", err)
+		}
+	}
+}
+
+// TestDefine defines one zone twice.
+func TestDefine(t *testing.T) {
+	for _, tc := range []struct {
+		name, earlier, later string
+		err, warns           bool
+	}{
+		{"equal", `{"key": "k", "limit": {"block": true}}`, `{"limit": {"block": true}, "key": "k"}`, false, false},
+		{"other requests", `{"key": "k"}`, `{"key": "k", "match": [{"path": ["/a"]}]}`, false, false},
+		{"another limit", `{"key": "k", "limit": {"block": true}}`, `{"key": "k", "limit": {"unlimited": true}}`, true, false},
+		{"another overshoot", `{"key": "k"}`, `{"key": "k", "max_overshoot": 0.5}`, true, false},
+		{"both legacy", `{"key": "k", "window": "1s"}`, `{"key": "k", "window": "2s"}`, false, true},
+		{"one legacy", `{"key": "k", "window": "1s"}`, `{"key": "k"}`, true, false},
+	} {
+		a := new(App)
+		core, logs := observer.New(zap.WarnLevel)
+		var err error
+		for _, config := range []string{tc.earlier, tc.later} {
+			z := new(Zone)
+			if err := json.Unmarshal([]byte(config), z); err != nil {
+				t.Fatal(err)
+			}
+			err = a.define("api", z, zap.New(core))
+		}
+		if (err != nil) != tc.err || (logs.Len() > 0) != tc.warns {
+			t.Errorf("%s: error %v, %d warnings; want an error: %v, a warning: %v", tc.name, err, logs.Len(), tc.err, tc.warns)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package fleetlimit
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+)
+
+func TestCostOfRequest(t *testing.T) {
+	z := compiledZone(t, `{"key": "k", "limit": {"events": 10, "window": "1m", "burst": 20}, "cost": {"placeholder": "{http.vars.cost}"}}`)
+	e := z.endpoints[0]
+	for _, tc := range []struct {
+		value    string
+		want     int64
+		presence keytemplate.Presence
+	}{
+		{"7", 7, keytemplate.Present},
+		{" 20 ", 20, keytemplate.Present},
+		{"21", 20, keytemplate.Present},
+		{"99999999999999999999", 20, keytemplate.Present},
+		{"", 1, keytemplate.Missing},
+		{"0", 1, keytemplate.Missing},
+		{"-5", 1, keytemplate.Missing},
+		{"-99999999999999999999", 1, keytemplate.Missing},
+		{"many", 1, keytemplate.Missing},
+		{"1.5", 1, keytemplate.Missing},
+	} {
+		r := requestFrom("192.0.2.1")
+		caddyhttp.SetVar(r.Context(), "cost", tc.value)
+		if got, presence := e.cost.of(e.rules[noTier], r, nil); got != tc.want || presence != tc.presence {
+			t.Errorf("cost %q = %d, presence %v; want %d, %v", tc.value, got, presence, tc.want, tc.presence)
+		}
+	}
+}
+
+func TestNewCost(t *testing.T) {
+	if c, err := newCost(nil); err != nil || c.fixed != 1 {
+		t.Errorf("default cost = %d, %v; want 1", c.fixed, err)
+	}
+	for _, tc := range []struct {
+		config Cost
+		want   string
+	}{
+		{Cost{}, "use 1 or more"},
+		{Cost{Events: -1}, "use 1 or more"},
+		{Cost{Events: 1, Placeholder: "{http.vars.cost}"}, "use one of them"},
+		{Cost{Placeholder: "{http.request.header.Cost}"}, "use `trusted`"},
+	} {
+		if _, err := newCost(&tc.config); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("newCost(%+v) = %v, want an error with %q", tc.config, err, tc.want)
+		}
+	}
+}

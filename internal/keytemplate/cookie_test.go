@@ -1,0 +1,59 @@
+package keytemplate
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCookieReader(t *testing.T) {
+	many := strings.Repeat("a=1; ", maxParameters-1)
+	for _, tc := range []struct {
+		lines []string
+		want  string
+		has   Presence
+	}{
+		{nil, "", Missing},
+		{[]string{"sid=a"}, "a", Present},
+		{[]string{"x=1; sid=a; y=2"}, "a", Present},
+		{[]string{"x=1", "sid=a"}, "a", Present},
+		{[]string{"SID=a"}, "a", Present},
+		{[]string{` sid = "a" ;`}, "a", Present},
+		{[]string{"sid=%61"}, "a", Present},
+		{[]string{"sid=s%3Aa.b%2Bc"}, "s:a.b+c", Present},
+		{[]string{"sid=100%"}, "100%", Present},
+		{[]string{"sid=a=b"}, "a=b", Present},
+		{[]string{"sid=a b"}, "a b", Present},
+		{[]string{"sid=a,b"}, "a,b", Present},
+		{[]string{"sid="}, "", Missing},
+		{[]string{`sid=""`}, "", Missing},
+		{[]string{"sid=%20"}, "", Missing},
+		{[]string{"sids=a; asid=b; x=sid"}, "", Missing},
+		{[]string{`x="1; y=2"; sids=a`}, "", Missing},
+		{[]string{"sid=a; sid=b"}, "", AmbiguousCookie},
+		{[]string{"sid=a", "sid=a"}, "", AmbiguousCookie},
+		{[]string{"sid=a; SID=b"}, "", AmbiguousCookie},
+		{[]string{"sid=a; sid"}, "", AmbiguousCookie},
+		{[]string{"sid=a; %73id=b"}, "", AmbiguousCookie},
+		{[]string{"%73id=b"}, "", AmbiguousCookie},
+		{[]string{`"sid"=b`}, "", AmbiguousCookie},
+		{[]string{"sid[]=b"}, "", AmbiguousCookie},
+		{[]string{"x=1, sid=a"}, "", AmbiguousCookie},
+		{[]string{"x=1,sid=a"}, "", AmbiguousCookie},
+		{[]string{"x=1 sid=a"}, "", AmbiguousCookie},
+		{[]string{"sid=a, sid=b"}, "", AmbiguousCookie},
+		{[]string{"sid=a\tb"}, "", AmbiguousCookie},
+		{[]string{"sid=\xff"}, "", AmbiguousCookie},
+		{[]string{`sid=a\b`}, "", AmbiguousCookie},
+		{[]string{`sid="a`}, "", AmbiguousCookie},
+		{[]string{`x="1; sid=a; y=2"`}, "", AmbiguousCookie},
+		{[]string{many + "sid=a"}, "a", Present},
+		{[]string{many + "a=1; sid=a"}, "", AmbiguousCookie},
+		{[]string{many, many}, "", Missing},
+	} {
+		r, repl := keyRequest("192.0.2.1")
+		r.Header["Cookie"] = tc.lines
+		if got, has := cookieReader("sid")(r, repl); got != tc.want || has != tc.has {
+			t.Errorf("sid of %.60q: %q, presence %v; want %q, %v", tc.lines, got, has, tc.want, tc.has)
+		}
+	}
+}

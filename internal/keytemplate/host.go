@@ -1,0 +1,65 @@
+package keytemplate
+
+import (
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+)
+
+// readHost reads the host of the request without its port.
+func readHost(r *http.Request, _ *caddy.Replacer) (string, Presence) {
+	host, _ := splitHostPort(r.Host)
+	return trim(host)
+}
+
+// readHostPort reads the host of the request with its port, if it has one.
+func readHostPort(r *http.Request, _ *caddy.Replacer) (string, Presence) {
+	host, port := splitHostPort(r.Host)
+	if port != "" {
+		host = net.JoinHostPort(host, port)
+	}
+	return trim(host)
+}
+
+// splitHostPort returns the host of hostport in lower case without the dot at its end, and the
+// port.
+func splitHostPort(hostport string) (host, port string) {
+	host = strings.Trim(hostport, " \t")
+	if strings.Contains(host, ":") { // else SplitHostPort allocates an error
+		if h, p, err := net.SplitHostPort(host); err == nil {
+			host, port = h, p
+		}
+	}
+	if len(host) > 1 && host[0] == '[' && host[len(host)-1] == ']' {
+		host = host[1 : len(host)-1] // an IPv6 address without a port
+	}
+	return strings.ToLower(strings.TrimRight(host, ".")), port
+}
+
+// hostLabelReader returns a reader of a label of the host. The last label has index 0.
+func hostLabelReader(index string) reader {
+	i, err := strconv.Atoi(index)
+	return func(r *http.Request, _ *caddy.Replacer) (string, Presence) {
+		host, _ := splitHostPort(r.Host)
+		labels := strings.Split(host, ".")
+		if err != nil || i < 0 || i >= len(labels) {
+			return "", Missing
+		}
+		return trim(labels[len(labels)-1-i])
+	}
+}
+
+// readRemoteHost reads the address of the peer, which may be a proxy.
+func readRemoteHost(r *http.Request, _ *caddy.Replacer) (string, Presence) {
+	if EarlyData(r) {
+		return "", Missing
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr // of a Unix socket
+	}
+	return trim(host)
+}

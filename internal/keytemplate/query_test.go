@@ -1,0 +1,78 @@
+package keytemplate
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestQueryReader(t *testing.T) {
+	many := strings.Repeat("a&", maxParameters-1)
+	for _, tc := range []struct {
+		query, want string
+		has         Presence
+	}{
+		{"", "", Missing},
+		{"key=a", "a", Present},
+		{"a=1&key=a&b=2", "a", Present},
+		{"&&key=a&", "a", Present},
+		{"%6bey=a", "a", Present},
+		{"key=%61", "a", Present},
+		{"key=a=b", "a=b", Present},
+		{"key=a+b", "a b", Present},
+		{"key=+a%09", "a", Present},
+		{"key=%2561", "%61", Present},
+		{"key=\xff", "\xff", Present},
+		{"key=", "", Missing},
+		{"key", "", Missing},
+		{"key=+%20", "", Missing},
+		{"keys=a&ke=b&x[key]=c", "", Missing},
+		{"x=1;y=2", "", Missing},
+		{"x=1;y=2&key=a", "a", Present},
+		{"key=a&key=b", "", Ambiguous},
+		{"key=a&key=a", "", Ambiguous},
+		{"key=a&key", "", Ambiguous},
+		{"key=a&%6bey=b", "", Ambiguous},
+		{";key=a", "", Ambiguous},
+		{"key=a;", "", Ambiguous},
+		{"x=1;key=a", "", Ambiguous},
+		{"x=1;%6bey=a", "", Ambiguous},
+		{"key=a&x;key=b", "", Ambiguous},
+		{"key=%zz", "", Ambiguous},
+		{"key=a%", "", Ambiguous},
+		{"key%zz=a", "", Missing},
+		{"%6be%79=a", "a", Present},
+		{"key[]=a", "", Ambiguous},
+		{"key[0]=a", "", Ambiguous},
+		{"key%5B%5D=a", "", Ambiguous},
+		{"key=a&key[]=b", "", Ambiguous},
+		{"KEY=a", "", Ambiguous},
+		{"key=a&Key=b", "", Ambiguous},
+		{"+key=a", "", Ambiguous},
+		{"%20key=a", "", Ambiguous},
+		{"key%00=a", "", Ambiguous},
+		{"key%00x=a", "", Ambiguous},
+		{"key=a#", "", Ambiguous},
+		{"x#&key=a", "", Ambiguous},
+		{"x=1#y", "", Missing},
+		{"key=a b", "", Ambiguous},
+		{many + "key=a", "a", Present},
+		{many + "a&key=a", "", Ambiguous},
+		{"key=a&" + many + "a", "", Ambiguous},
+		{many + many, "", Missing},
+	} {
+		r, repl := keyRequest("192.0.2.1")
+		r.URL.RawQuery = tc.query
+		if got, has := queryReader("key")(r, repl); got != tc.want || has != tc.has {
+			t.Errorf("key of ?%.40q: %q, presence %v; want %q, %v", tc.query, got, has, tc.want, tc.has)
+		}
+	}
+	for query, want := range map[string]Presence{
+		"api_key=a": Present, "api.key=a": Ambiguous, "api+key=a": Ambiguous, "api[key=a": Missing, "api-key=a": Missing,
+	} {
+		r, repl := keyRequest("192.0.2.1")
+		r.URL.RawQuery = query
+		if _, has := queryReader("api_key")(r, repl); has != want {
+			t.Errorf("api_key of ?%s: presence %v, want %v", query, has, want)
+		}
+	}
+}

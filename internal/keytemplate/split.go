@@ -1,0 +1,65 @@
+package keytemplate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// split cuts raw into texts and placeholders where Caddy's replacer does: `\{` and `\}` are braces,
+// a `}` without a `{` is a brace, and expanded values are not expanded again. It refuses typing
+// errors that the replacer leaves in the text or expands to nothing.
+func split(raw string) ([]part, error) {
+	var parts []part
+	text, from := "", 0 // text before from is in parts or text
+	for i := 0; i < len(raw); i++ {
+		if (raw[i] == '{' || raw[i] == '}') && i > 0 && raw[i-1] == '\\' {
+			text, from = text+raw[from:i-1], i
+			continue
+		}
+		if raw[i] != '{' {
+			continue
+		}
+		end := closingBrace(raw, i)
+		if end < 0 {
+			return nil, fmt.Errorf(`%q is not closed: use "}" after the name of the placeholder, or "\{" for a brace`, raw[i:])
+		}
+		name := raw[i+1 : end]
+		if err := checkName(name); err != nil {
+			return nil, err
+		}
+		parts = append(parts, part{text: text + raw[from:i]}, part{name: name})
+		text, from, i = "", end+1, end
+	}
+	parts = append(parts, part{text: text + raw[from:]})
+	return slices.DeleteFunc(parts, func(p part) bool { return p.text == "" && p.name == "" }), nil
+}
+
+// closingBrace returns the index of the brace that closes the placeholder at open, or -1. As in the
+// replacer, a brace after a backslash does not close it, except at the end of raw.
+func closingBrace(raw string, open int) int {
+	for end := open + 1; end < len(raw); end++ {
+		if raw[end] == '}' && (raw[end-1] != '\\' || end == len(raw)-1) {
+			return end
+		}
+	}
+	return -1
+}
+
+// checkName refuses names that the replacer expands to nothing because no placeholder has them.
+func checkName(name string) error {
+	switch trimmed := strings.TrimSpace(name); {
+	case trimmed == "":
+		return fmt.Errorf(`"{%s}" names no placeholder: use one such as {http.request.header.X-Api-Key}, or "\{" for a `+
+			`brace`, name)
+	case trimmed != name:
+		return fmt.Errorf(`"{%s}" has spaces around the name: use "{%s}"`, name, trimmed)
+	case strings.Contains(strings.ReplaceAll(name, `\{`, ""), "{"):
+		return fmt.Errorf(`"{%s}" has a brace in the name, but placeholders do not nest: use "\{" for a brace`, name)
+	}
+	switch name {
+	case headerPrefix, queryPrefix, cookiePrefix, varPrefix:
+		return fmt.Errorf(`"{%s}" ends too early: use a name after the dot`, name)
+	}
+	return nil
+}

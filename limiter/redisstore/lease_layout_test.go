@@ -1,0 +1,152 @@
+package redisstore
+
+import (
+	"encoding/binary"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/test/redistest"
+)
+
+// lend answers one lease request of "key", at now by a test's clock, or by Redis's when now is 0.
+func lend(t *testing.T, s *Store, now limiter.Instant, l limiter.LeaseRequest) limiter.LeaseRequest {
+	t.Helper()
+	if now > 0 {
+		s.clock = func(limiter.Instant) string { return fmt.Sprint(int64(now)) }
+	}
+	l.Key = []byte("key")
+	requests := []limiter.LeaseRequest{l}
+	answer := make(chan error, 1)
+	s.Lend(requests, func(err error) { answer <- err })
+	if err := <-answer; err != nil {
+		t.Fatal(err)
+	}
+	return requests[0]
+}
+
+// leasable returns a rule with lease slots of two seconds, if the algorithm has slots.
+func leasable(t *testing.T, a limiter.Algorithm) *limiter.Rule {
+	t.Helper()
+	r, err := limiter.NewRule(limiter.Rule{
+		ID: 0x01020304, Algorithm: a, MaxOvershoot: 1.0 / 30, Limit: limiter.Limit{Events: 600, Window: time.Minute},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestValuesWithLeases pins the sizes of values while leases are open, and after that.
+func TestValuesWithLeases(t *testing.T) {
+	redis := redistest.Shared(t).Client()
+	client := connect(t, standalone(t))
+	const start = limiter.Instant(1_800_000_000_000_000) // of a slot
+	type step struct {
+		name    string
+		after   time.Duration // since the start
+		request limiter.LeaseRequest
+		bytes   int // of the value
+		noted   int // members of the log
+	}
+	for _, test := range []struct {
+		limiter.Algorithm
+		steps []step
+	}{
+		{limiter.Algorithm{Kind: limiter.FixedWindow}, []step{
+			{"granted", 0, limiter.LeaseRequest{Want: 10}, 22, 0},
+			{"over", 6 * time.Second, limiter.LeaseRequest{Need: 1}, 19, 0},
+		}},
+		{sliding(1), []step{
+			{"granted", 0, limiter.LeaseRequest{Want: 10}, 17, 0},
+			{"over", 6 * time.Second, limiter.LeaseRequest{Need: 1}, 14, 0},
+		}},
+		{limiter.Algorithm{}, []step{
+			{"served", 0, limiter.LeaseRequest{Need: 1}, 20, 0},
+			{"granted", 0, limiter.LeaseRequest{Want: 10}, 40, 0},
+			{"refilled, and still open", 2 * time.Second, limiter.LeaseRequest{Cancel: limiter.Events{N: 1, At: start}}, 40, 0},
+			{"over", 4 * time.Second, limiter.LeaseRequest{Need: 1}, 20, 0},
+		}},
+		{limiter.Algorithm{Kind: limiter.SlidingWindowLog}, []step{
+			{"granted", 0, limiter.LeaseRequest{Want: 10}, 30, 0},
+			{"still open", 3999 * time.Millisecond, limiter.LeaseRequest{}, 30, 0},
+			{"over", 4 * time.Second, limiter.LeaseRequest{}, 10, 1},         // it was not written then
+			{"served", 5 * time.Second, limiter.LeaseRequest{Need: 1}, 0, 3}, // with the member gone
+			{"granted again", 5 * time.Second, limiter.LeaseRequest{Want: 10}, 30, 3},
+			{"returned", 5 * time.Second, limiter.LeaseRequest{Returns: [2]limiter.Events{{N: 10, At: start + 5_000_000}}}, 0, 3},
+			{"canceled", 6 * time.Second, limiter.LeaseRequest{Cancel: limiter.Events{N: 1, At: start + 5_000_000}}, 10, 2},
+		}},
+	} {
+		s, r := withClock(client), leasable(t, test.Algorithm)
+		hash := hashName(s.prefix, []byte("key"))
+		incarnation := lend(t, s, start, limiter.LeaseRequest{Rule: r}).Incarnation
+		for _, step := range test.steps {
+			step.request.Rule, step.request.Incarnation = r, incarnation
+			lend(t, s, start+limiter.Instant(step.after.Microseconds()), step.request)
+			fields, err := redis.HGetAll(t.Context(), hash).Result()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if value := fields[field(r.ID)]; len(value) != step.bytes || len(fields) > 2 {
+				t.Errorf("%v, %s: fields = %q, want at most one value of %d bytes, and the creation", test.Algorithm, step.name, fields, step.bytes)
+			}
+			if n := redis.ZCard(t.Context(), logName(hash, r.ID)).Val(); n != int64(step.noted) {
+				t.Errorf("%v, %s: members of the log = %d, want %d", test.Algorithm, step.name, n, step.noted)
+			}
+			for _, name := range redis.Keys(t.Context(), hash+"*").Val() {
+				if redis.PTTL(t.Context(), name).Val() <= 0 {
+					t.Errorf("%v, %s: %q never expires", test.Algorithm, step.name, name)
+				}
+			}
+		}
+	}
+}
+
+// TestLeasesExpire checks the time to live of all that a lease request writes: as long as it is of
+// use, and at most an eighth longer.
+func TestLeasesExpire(t *testing.T) {
+	redis := redistest.Shared(t).Client()
+	for _, test := range []struct {
+		limiter.Algorithm
+		limiter.LeaseRequest
+		day         bool // the window is a day, not a minute
+		least, most time.Duration
+	}{
+		{limiter.Algorithm{}, limiter.LeaseRequest{Want: 10}, false, 2900 * time.Millisecond, 7 * time.Second},
+		{limiter.Algorithm{Kind: limiter.SlidingWindowLog}, limiter.LeaseRequest{Want: 10}, false, 62 * time.Second, 79 * time.Second},
+		{limiter.Algorithm{Kind: limiter.FixedWindow}, limiter.LeaseRequest{CreditTotal: 1}, false, 119 * time.Second, 135 * time.Second},
+		{limiter.Algorithm{Kind: limiter.FixedWindow}, limiter.LeaseRequest{CreditTotal: 1}, true, 48 * time.Hour, 55 * time.Hour},
+		{limiter.Algorithm{}, limiter.LeaseRequest{CreditTotal: 1}, true, 48 * time.Hour, 55 * time.Hour},
+	} {
+		s := New(connect(t, standalone(t)), fmt.Sprint("rl", test.Algorithm))
+		test.Rule = leasable(t, test.Algorithm)
+		if test.day {
+			test.Rule = mustRule(t, 1, test.Algorithm, limiter.Limit{Events: 100_000, Window: 24 * time.Hour})
+		}
+		lend(t, s, 0, test.LeaseRequest)
+		ttl := redis.PTTL(t.Context(), hashName(s.prefix, []byte("key"))).Val()
+		if ttl < test.least || ttl > test.most {
+			t.Errorf("%v, of a day: %v: time to live = %v, want %v to %v", test.Algorithm, test.day, ttl, test.least, test.most)
+		}
+	}
+}
+
+// TestDebtsOfManyNodes pins the size of what is kept for each node with debt, and that it expires.
+func TestDebtsOfManyNodes(t *testing.T) {
+	redis := redistest.Shared(t).Client()
+	s, now := withClock(connect(t, standalone(t))), limiter.Instant(1_800_000_000_000_000)
+	r, hash := leasable(t, limiter.Algorithm{}), hashName(s.prefix, []byte("key"))
+	for node := range uint64(1000) {
+		now += 1_000_000_000 // longer than the unit of expiries
+		s.node = node
+		lend(t, s, now, limiter.LeaseRequest{Rule: r, CreditTotal: 1})
+		name := field(r.ID) + string(binary.BigEndian.AppendUint64(nil, node))
+		if value := redis.HGet(t.Context(), hash, name).Val(); len(value) != 10 {
+			t.Fatalf("settled debt of node %d = %q, want 10 bytes", node, value)
+		}
+	}
+	if n := redis.HLen(t.Context(), hash).Val(); n > 20 {
+		t.Errorf("fields after 1000 nodes that are gone = %d, want a few", n)
+	}
+}

@@ -1,0 +1,158 @@
+package redisstore
+
+import (
+	"fmt"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/redisconn"
+)
+
+// A result is what a call found for the takes of a group. Their decisions are in the takes.
+type result struct {
+	allowed bool               // all of them; then they are consumed, except by a peek
+	foreign int64              // values that no script has written
+	counts  []limiter.Restored // after that
+}
+
+// readTakes reads the reply of take.lua and writes the decisions.
+func readTakes(reply any, g group, consume bool) (result, error) {
+	r := newReader(reply)
+	a := result{allowed: true, counts: make([]limiter.Restored, len(g))}
+	for i, k := range g {
+		k.Decision = limiter.Decision{OK: r.next() == 1, Breach: r.next() == 1, At: limiter.Instant(r.next())}
+		a.counts[i] = r.count(k.Rule, k.Decision.At)
+		a.allowed = a.allowed && k.Decision.OK
+	}
+	var err error
+	if a.foreign, err = r.end("take.lua"); err != nil {
+		return result{}, err
+	}
+	for i, k := range g {
+		d := a.counts[i].Peek(k.Rule, k.Cost)
+		if d.Breach = k.Decision.Breach; consume && a.allowed {
+			d.OK, d.RetryAt = true, d.At // d is about another such take
+		}
+		k.Decision = d
+	}
+	return a, nil
+}
+
+// rollBack changes the decisions of g, which was consumed, to those of a group that was not.
+func (a result) rollBack(g group) {
+	for i, k := range g {
+		a.counts[i].Cancel(k.Rule, limiter.Events{At: k.Decision.At, N: k.Cost})
+		k.Decision = a.counts[i].Peek(k.Rule, k.Cost)
+	}
+}
+
+// readGrants reads the reply of lease_grant.lua and writes the answers. It returns how many values
+// were foreign.
+func readGrants(c *redisconn.Call, requests []limiter.LeaseRequest) (foreign int64, err error) {
+	r := newReader(c.Reply)
+	for i := range requests {
+		l := &requests[i]
+		at := limiter.Instant(r.next())
+		l.Served, l.Granted, l.Incarnation = r.next(), r.next(), c.Incarnation
+		r.count(l.Rule, at).FillAnswer(l)
+	}
+	return r.end("lease_grant.lua")
+}
+
+// A reader reads the numbers of a reply. When one is missing or is none, it returns 0 and has
+// failed.
+type reader struct {
+	reply  any
+	rest   []any
+	failed bool
+}
+
+func newReader(reply any) *reader {
+	list, ok := reply.([]any)
+	return &reader{reply: reply, rest: list, failed: !ok}
+}
+
+// end reads the number of foreign values, which is left out when it is 0. It returns an error if
+// the reply is not exactly what was read: one of script.
+func (r *reader) end(script string) (foreign int64, err error) {
+	if len(r.rest) > 0 {
+		foreign = r.next()
+		r.failed = r.failed || foreign <= 0
+	}
+	if r.failed || len(r.rest) > 0 {
+		return 0, fmt.Errorf("redisstore: the reply %v is not one of %s", r.reply, script)
+	}
+	return foreign, nil
+}
+
+// item returns the next item; nil when there is none.
+func (r *reader) item() (v any) {
+	if len(r.rest) > 0 {
+		v, r.rest = r.rest[0], r.rest[1:]
+	}
+	return v
+}
+
+// next returns the next number.
+func (r *reader) next() int64 {
+	n, ok := r.item().(int64)
+	r.failed = r.failed || !ok
+	return n
+}
+
+// list returns the next list of n numbers.
+func (r *reader) list(n int) []int64 {
+	numbers, inner := make([]int64, n), newReader(r.item())
+	for i := range numbers {
+		numbers[i] = inner.next()
+	}
+	r.failed = r.failed || inner.failed || len(inner.rest) > 0
+	return numbers
+}
+
+// leaseSlots returns the events in leases, from the reply of lease_slots.lua.
+func (r *reader) leaseSlots() limiter.LeaseSlots {
+	switch v := r.item().(type) {
+	case string:
+		if len(v) == 20 {
+			return limiter.LeaseSlots{
+				Ends:     limiter.Instant(number(v[:7])),
+				Length:   number(v[7:10]),
+				Current:  number(v[10:15]),
+				Previous: number(v[15:]),
+			}
+		}
+	case int64:
+		if v == 0 {
+			return limiter.LeaseSlots{}
+		}
+	}
+	r.failed = true
+	return limiter.LeaseSlots{}
+}
+
+// number returns the number in the bytes of b, big endian.
+func number(b string) (n int64) {
+	for i := range len(b) {
+		n = n<<8 | int64(b[i])
+	}
+	return n
+}
+
+// count returns what a key has consumed under a rule, from the reply of its algorithm's script.
+func (r *reader) count(rule *limiter.Rule, at limiter.Instant) limiter.Restored {
+	switch rule.Algorithm.Kind {
+	case limiter.TokenBucket:
+		missing, part := r.next(), r.next()
+		return limiter.RestoreTokenBucket(rule, at, missing, part, r.leaseSlots())
+	case limiter.FixedWindow:
+		end, used, leased := r.next(), r.next(), r.next()
+		return limiter.RestoreFixedWindow(rule, at, limiter.Instant(end), used, limiter.Instant(leased))
+	case limiter.SlidingWindow:
+		start, counts, leased := r.next(), r.list(rule.Algorithm.SubWindows+1), r.next()
+		return limiter.RestoreSlidingWindow(rule, at, limiter.Instant(start), counts, limiter.Instant(leased))
+	default:
+		used, newest, first, events := r.next(), r.next(), r.next(), r.next()
+		return limiter.RestoreSlidingLog(at, r.leaseSlots(),
+			limiter.Events{At: limiter.Instant(first), N: events}, limiter.Events{At: limiter.Instant(newest), N: used - events})
+	}
+}

@@ -1,0 +1,35 @@
+-- The arguments of all operations, which are about several rules of one key.
+--
+-- KEYS[1]    the hash with the counts of the key
+-- KEYS[2..]  the sorted sets of its sliding window logs; LOG is that of the rule N
+-- ARGV[1]    the instant by a test's clock, or empty
+-- ARGV[2]    take, peek or refund; for lease requests, the incarnation of this server
+-- ARGV[3..]  seven for each rule: the field, which is FIELD for the rule N, as its value is VALUE;
+--            the cost; the capacity; the window in µs; two numbers of the algorithm; and one of
+--            the operation: see refund.lua and lease_request.lua
+--
+-- The fields of the hash are the four bytes of a rule's ID. A value begins with its expiry, so that
+-- other writes to the hash can remove it. A value without consumption is kept until its old expiry:
+-- its instant of the newest write shows other nodes that nothing was lost.
+
+---- key
+-- The field `@` holds the instant at which the hash was created. Events from before it belong to
+-- another count and are not returned. It is written anew when the clock has been set back.
+local created, bad = nil, 0
+if stored[1] then
+  created = #stored[1] == 7 and struct.unpack('>I7', stored[1]) or nil
+  if not created or created > now + STEP then bad = 1 end
+  if created and created > now + LATE then created = nil end
+end
+
+---- args
+local cost_N, capacity_N, window_N = tonumber(ARGV[7 * N - 3]), tonumber(ARGV[7 * N - 2]), tonumber(ARGV[7 * N - 1])
+local written_N, at_N, left_N, changed_N = 0, now, capacity_N, false
+
+---- check
+-- A foreign value counts as absent and is counted in bad: one of an unknown length, for which read
+-- does not set written_N, or one from too far in the future. The next write replaces it.
+if VALUE and (written_N == 0 or written_N > now + STEP) then
+  bad, VALUE, written_N = bad + 1, '', 0
+  <clear>
+end

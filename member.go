@@ -1,0 +1,57 @@
+package fleetlimit
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"go.uber.org/zap"
+
+	"github.com/fleetlimit/fleetlimit/membership"
+	"github.com/fleetlimit/fleetlimit/redisconn"
+)
+
+// A fleetMember is this node in the fleet that shares a store. It outlives configurations and logs
+// with the logger of the newest one.
+type fleetMember struct {
+	*membership.Member
+	store  string // for logs
+	logger atomic.Pointer[zap.Logger]
+}
+
+// joinFleet joins the fleet that counts in a Redis. The node announces nothing before a
+// configuration starts.
+func joinFleet(client *redisconn.Client, target *redisTarget) *fleetMember {
+	m := &fleetMember{store: target.name}
+	m.Member = membership.Join(client, target.prefix, m.warn)
+	return m
+}
+
+// warn logs that another node defines a zone differently.
+func (m *fleetMember) warn(d membership.Mismatch) {
+	m.logger.Load().Warn("another node defines the zone differently: use the same definition on all nodes, or another "+
+		"name or key_prefix", zap.String("zone", d.Zone), zap.String("node", d.Node), zap.String("store", m.store))
+}
+
+// fleetDefinitions returns the definitions of the app's zones by name.
+func (a *App) fleetDefinitions() map[string]string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	definitions := make(map[string]string, len(a.definitions))
+	for name, z := range a.definitions {
+		definitions[name] = a.fleetDefinition(z)
+	}
+	return definitions
+}
+
+// maxNodes is the largest value of App.Nodes.
+const maxNodes = 10000
+
+func (a *App) checkNodes() error {
+	switch {
+	case a.Nodes < 0 || a.Nodes > maxNodes:
+		return fmt.Errorf("nodes is %d: use 1 to %d, or leave it out to have them counted", a.Nodes, maxNodes)
+	case a.Nodes > 0 && a.Redis == nil:
+		return fmt.Errorf("nodes share no Redis: use `redis`, or leave out `nodes`")
+	}
+	return nil
+}

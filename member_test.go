@@ -1,0 +1,60 @@
+package fleetlimit
+
+import (
+	"encoding/json"
+	"testing"
+
+	"go.uber.org/zap"
+)
+
+// TestFleetDefinition compares the definitions of one zone on two nodes.
+func TestFleetDefinition(t *testing.T) {
+	const app = `{"tiers": {"pro": {"events": 9, "window": "1m"}}, "defaults": {"headers": "x"}}`
+	const zone = `{"key": "k", "limit": {"events": 5, "window": "1m"},
+		"tier": {"placeholder": "{http.vars.t}", "tiers": {"free": {"events": 5, "window": "1m"}, "pro": null}},
+		"endpoints": [{"path": "/a", "tiers": {"free": {"events": 6, "window": "1m"}}}]}`
+	want := definitionOf(t, app, zone)
+	for _, test := range []struct {
+		name, app, zone string
+		same            bool
+	}{
+		{"other requests", app, `{"match": [{"path": ["/b"]}], ` + zone[1:], true},
+		{"another consistency", `{"tiers": {"pro": {"events": 9, "window": "1m", "mode": "strict"}},
+			"defaults": {"mode": "strict", "max_overshoot": 0.5}, "nodes": 20}`,
+			`{"key": "k", "limit": {"events": 5, "window": "1m"}, "mode": "strict", "max_overshoot": 0,
+			"tier": {"placeholder": "{http.vars.t}", "tiers": {"free": {"events": 5, "window": "1m", "mode": "lease"},
+				"pro": {"max_overshoot": 0.5}}},
+			"endpoints": [{"path": "/a", "mode": "lease", "max_overshoot": 0, "tiers":
+				{"free": {"events": 6, "window": "1m", "max_overshoot": 1}, "pro": {"mode": "strict"}}}]}`, true},
+		{"another limit", app, `{"key": "k", "limit": {"events": 6, "window": "1m"}}`, false},
+		{"another limit of a tier", `{"tiers": {"pro": {"events": 8, "window": "1m"}}}`, zone, false},
+		{"another algorithm", `{"tiers": {"pro": {"events": 9, "window": "1m"}}, "defaults": {"algorithm": {"name": "fixed_window"}}}`,
+			zone, false},
+		{"one tier fewer", app, `{"key": "k", "limit": {"events": 5, "window": "1m"},
+			"tier": {"placeholder": "{http.vars.t}", "tiers": {"free": {"events": 5, "window": "1m"}}},
+			"endpoints": [{"path": "/a", "tiers": {"free": {"events": 6, "window": "1m"}}}]}`, false},
+	} {
+		if got := definitionOf(t, test.app, test.zone); (got == want) != test.same {
+			t.Errorf("%s: definitions\n%s\n%s\nare the same: %t, want %t", test.name, want, got, got == want, test.same)
+		}
+	}
+}
+
+// definitionOf returns the definition of a zone in the fleet.
+func definitionOf(t *testing.T, app, zone string) string {
+	t.Helper()
+	a, z := new(App), new(Zone)
+	if err := json.Unmarshal([]byte(app), a); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(zone), z); err != nil {
+		t.Fatal(err)
+	}
+	if a.Defaults != nil {
+		a.defaults = *a.Defaults
+	}
+	if err := a.define("api", z, zap.NewNop()); err != nil {
+		t.Fatal(err)
+	}
+	return a.fleetDefinitions()["api"]
+}

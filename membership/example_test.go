@@ -1,0 +1,33 @@
+package membership_test
+
+import (
+	"fmt"
+
+	"github.com/fleetlimit/fleetlimit/membership"
+	"github.com/fleetlimit/fleetlimit/redisconn"
+)
+
+// A node joins the fleet, and learns how many nodes share its limits.
+func ExampleJoin() {
+	client := redisconn.New(redisconn.Options{Addresses: []string{"localhost:6379"}})
+	defer client.Close()
+	member := membership.Join(client, "rl", func(m membership.Mismatch) {
+		fmt.Printf("%s defines the zone %s differently\n", m.Node, m.Zone)
+	})
+	defer member.Leave()
+
+	member.Define("configuration 1", map[string]string{"user": "100/1m"}, 0)
+	fmt.Println(member.Nodes(), member.Settled())
+}
+
+// While a configuration is replaced, both define zones: the newest counts.
+func ExampleMember_Define() {
+	client := redisconn.New(redisconn.Options{Addresses: []string{"localhost:6379"}})
+	defer client.Close()
+	member := membership.Join(client, "rl", func(membership.Mismatch) {})
+	defer member.Leave()
+
+	member.Define("configuration 1", map[string]string{"user": "100/1m"}, 0)
+	member.Define("configuration 2", map[string]string{"user": "200/1m"}, 3) // a fleet of 3 nodes
+	member.Undefine("configuration 1")
+}

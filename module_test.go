@@ -1,0 +1,135 @@
+package fleetlimit
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2"
+)
+
+// These configurations are in JSON, so no Caddyfile parser has checked them.
+func TestProvisionRefuses(t *testing.T) {
+	for _, tc := range []struct{ name, config, want string }{
+		{"nothing", `{}`, "use at least one zone"},
+		{"null zone", `{"rate_limits": {"z": null}}`, `zone "z": is empty`},
+		{"name", `{"rate_limits": {"a b": {"key": "k", "limit": {"events": 1, "window": "1s"}}}}`, "use 1 to 64 of the characters"},
+		{"no key", `{"rate_limits": {"z": {"limit": {"events": 1, "window": "1s"}}}}`, "no key: use `key`"},
+		{"no limit", `{"rate_limits": {"z": {"key": "k"}}}`, "no limit: use one"},
+		{"endpoint without limit", `{"rate_limits": {"z": {"key": "k", "endpoints": [{"path": "/a"}]}}}`, "endpoint 1 (/a): no limit"},
+		{"null endpoint", `{"rate_limits": {"z": {"key": "k", "endpoints": [null]}}}`, "endpoint 1 is empty"},
+		{"events 0", `{"rate_limits": {"z": {"key": "k", "limit": {"window": "1s"}}}}`, "use block"},
+		{"two kinds of limit", `{"rate_limits": {"z": {"key": "k", "limit": {"block": true, "unlimited": true}}}}`, "use only one of"},
+		{"window", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": 1000}}}}`, "window = 1µs, want 1ms"},
+		{"algorithm", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"}, "algorithm": {"name": "leaky"}}}}`,
+			`unknown algorithm "leaky"`},
+		{"burst", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s", "burst": 2},
+			"algorithm": {"name": "fixed_window"}}}}`, "use token_bucket"},
+		{"cost above the limit", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"}, "cost": {"events": 2}}}}`,
+			"use a lower cost"},
+		{"cost of a client", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"},
+			"cost": {"placeholder": "{http.request.header.Cost}"}}}}`, "use `trusted`"},
+		{"tier of a client", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"},
+			"tier": {"placeholder": "{http.request.header.Tier}", "tiers": {"pro": {"unlimited": true}}}}}}`, "use `trusted`"},
+		{"tier without limit", `{"rate_limits": {"z": {"key": "k", "tier": {"placeholder": "{http.vars.tier}", "tiers": {"pro": null}}}}}`,
+			`"pro" has no limit`},
+		{"keys without a tier", `{"rate_limits": {"z": {"key": "k", "tier": {"placeholder": "{http.vars.tier}",
+			"tiers": {"pro": {"unlimited": true}}}}}}`, "keys without a tier have no limit"},
+		{"prefix", `{"rate_limits": {"z": {"key": "k", "ipv4_prefix": 33, "limit": {"events": 1, "window": "1s"}}}}`, "use 0 to 32"},
+		{"max_keys", `{"rate_limits": {"z": {"key": "k", "max_keys": -1, "limit": {"events": 1, "window": "1s"}}}}`, "max keys = -1"},
+		{"both syntaxes", `{"rate_limits": {"z": {"key": "k", "window": "1s", "max_events": 1, "limit": {"block": true}}}}`, "use only `limit`"},
+		{"mode", `{"rate_limits": {"z": {"key": "k", "mode": "fast", "limit": {"events": 1, "window": "1s"}}}}`, `mode is "fast"`},
+		{"max_overshoot", `{"rate_limits": {"z": {"key": "k", "max_overshoot": 5, "limit": {"events": 1, "window": "1s"}}}}`,
+			"max_overshoot is 5: use a fraction"},
+		{"mode of a tier", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"},
+			"tier": {"default": "pro", "tiers": {"pro": {"unlimited": true, "mode": "fast"}}}}}}`, `tier: "pro": mode is "fast"`},
+		{"mode of an endpoint", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"},
+			"endpoints": [{"path": "/a", "mode": "fast"}]}}}`, `endpoint 1 (/a): mode is "fast"`},
+		{"overshoot of an endpoint's tier", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"},
+			"tier": {"default": "pro", "tiers": {"pro": {"unlimited": true}}},
+			"endpoints": [{"path": "/a", "tiers": {"pro": {"max_overshoot": -0.1}}}]}}}`, `tier "pro": max_overshoot is -0.1`},
+		{"empty tier of an endpoint", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"},
+			"tier": {"default": "pro", "tiers": {"pro": {"unlimited": true}}},
+			"endpoints": [{"path": "/a", "tiers": {"pro": {}}}]}}}`, `tier "pro" is empty`},
+		{"mode of a legacy zone", `{"rate_limits": {"z": {"key": "k", "window": "1s", "max_events": 1, "mode": "strict"}}}`,
+			"algorithm, tier, endpoint, cost, mode"},
+		{"on_ambiguous_key", `{"rate_limits": {"z": {"key": "k", "on_ambiguous_key": "skip", "limit": {"events": 1, "window": "1s"}}}}`,
+			"use reject or missing"},
+		{"on_ambiguous_key of a legacy zone", `{"rate_limits": {"z": {"key": "k", "window": "1s", "max_events": 1,
+			"on_ambiguous_key": "reject"}}}`, "has no on_ambiguous_key"},
+		{"headers", `{"allow": ["10.0.0.0/8"], "headers": "some"}`, "use x, draft, all or none"},
+		{"reject", `{"allow": ["10.0.0.0/8"], "reject": "html"}`, "use json, problem or error"},
+		{"log_rejections", `{"allow": ["10.0.0.0/8"], "log_rejections": "some"}`, "use first, all or none"},
+		{"jitter", `{"allow": ["10.0.0.0/8"], "jitter": 20}`, "use a fraction"},
+		{"address", `{"deny": ["example.com"]}`, "deny: "},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			ctx, err := caddy.ProvisionContext(&caddy.Config{Admin: &caddy.AdminConfig{Disabled: true}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := new(Handler)
+			if err := json.Unmarshal([]byte(tc.config), h); err != nil {
+				t.Fatal(err)
+			}
+			err = h.Provision(ctx)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("Provision = %v, want an error with %q", err, tc.want)
+			}
+			if err := h.Cleanup(); err != nil {
+				t.Errorf("Cleanup = %v", err)
+			}
+			if err := h.app.Cleanup(); err != nil {
+				t.Errorf("Cleanup of the app = %v", err)
+			}
+		})
+	}
+	if got := pooledZones(); len(got) != 0 {
+		t.Errorf("zones in use after all were refused = %d, want 0", len(got))
+	}
+}
+
+func TestWarnUnused(t *testing.T) {
+	const config = `{"allow": ["192.0.2.0/24"], "distributed": {}, "storage": {"module": "file_system"}}`
+	for _, tc := range []struct {
+		name  string
+		redis *Redis
+		want  []string
+	}{
+		{"memory", nil, []string{"counts are per node: N nodes admit N times the limit", "in the memory of this process"}},
+		{"redis", new(Redis), []string{"the nodes share their counts in Redis", "counts live in Redis"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			h, logs := scripted(t, config, new(scriptedStore))
+			h.app.Redis = tc.redis
+			h.warnUnused()
+			for i, line := range logs.All() {
+				if !strings.Contains(line.Message, tc.want[i]) {
+					t.Errorf("warning %d = %q, want one with %q", i, line.Message, tc.want[i])
+				}
+			}
+			if logs.Len() != len(tc.want) {
+				t.Errorf("warnings = %d, want %d", logs.Len(), len(tc.want))
+			}
+		})
+	}
+}
+
+// The package comment is a map of the files.
+func TestPackageCommentNamesEveryFile(t *testing.T) {
+	source, err := os.ReadFile("module.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	comment, _, _ := strings.Cut(string(source), "\npackage ")
+	got := slices.Compact(slices.Sorted(slices.Values(regexp.MustCompile(`[a-z_]+\.go`).FindAllString(comment, -1))))
+	files, _ := filepath.Glob("*.go")
+	want := slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
+	if !slices.Equal(got, want) {
+		t.Errorf("files in the package comment =\n%v, want\n%v", got, want)
+	}
+}

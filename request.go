@@ -1,0 +1,224 @@
+package fleetlimit
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A requestState is what the rate_limit handlers of one request have decided so far. The handlers
+// share it, so that the response describes all their zones. Access logs still read it after the
+// request.
+type requestState struct {
+	results  []zoneResult
+	inline   [3]zoneResult // the array of results, unless there are more
+	exceeded string        // the zone that rejected the request
+	headers  headerValues
+	writer   responseWriter
+}
+
+// A zoneResult is the decision of one zone.
+type zoneResult struct {
+	zone     *zone
+	rule     *rule
+	template *keytemplate.Template // of the key
+	decision limiter.Decision
+	headers  headerSet // of the handler
+	outage   bool      // the store did not decide: decision holds only what is known without it
+}
+
+// An evaluation is the work of one handler on one request. Evaluations are pooled with their takes
+// and keys, so that a request allocates none of them. Stores do not use takes and keys after they
+// have returned, even if the client has gone.
+type evaluation struct {
+	handler *Handler
+	request *http.Request
+	repl    *caddy.Replacer
+	state   *requestState   // nil until a zone matches
+	first   int             // the index in state.results of this handler's first result
+	takes   []limiter.Take  // of the results whose rule counts, in the same order
+	blocked bool            // a rule rejects the request, whatever the takes find
+	now     limiter.Instant // of the decisions, by this machine's clock
+	denied  *zoneResult     // the result that rejects the request; of several, the one with the longest wait
+
+	unauthenticated *zone     // reads authentication that is missing, perhaps until a later handler
+	body            []byte    // of a rejection
+	keys            [256]byte // the buffer of keys, one after the other
+}
+
+var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
+
+func newEvaluation(h *Handler, r *http.Request) *evaluation {
+	e := evaluations.Get().(*evaluation)
+	e.handler, e.request = h, r
+	e.repl = r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
+	return e
+}
+
+// release returns e to the pool, without anything of the request. It is not called after a panic,
+// when the store may still use the takes.
+func (e *evaluation) release() {
+	clear(e.takes)
+	*e = evaluation{takes: e.takes[:0], body: e.body}
+	evaluations.Put(e)
+}
+
+// requestStateVar is the name of Caddy's variable that holds the state of a request.
+const requestStateVar = "rate_limit.state"
+
+// attachState sets e.state to the state of the request, which the first handler makes.
+func (e *evaluation) attachState() {
+	if e.state != nil {
+		return
+	}
+	ctx := e.request.Context()
+	state, found := caddyhttp.GetVar(ctx, requestStateVar).(*requestState)
+	if !found {
+		state = new(requestState)
+		state.results = state.inline[:0]
+		caddyhttp.SetVar(ctx, requestStateVar, state)
+		e.repl.Map(state.placeholder)
+	}
+	e.state, e.first = state, len(state.results)
+}
+
+// results returns one result for each zone of this handler that limits the request.
+func (e *evaluation) results() []zoneResult {
+	if e.state == nil {
+		return nil
+	}
+	return e.state.results[e.first:]
+}
+
+// rollback removes results that were not decided.
+func (e *evaluation) rollback() {
+	if e.state != nil {
+		e.state.results = e.state.results[:e.first]
+	}
+}
+
+// keyBuffer returns the unused end of the buffer for keys.
+func (e *evaluation) keyBuffer() []byte {
+	if n := len(e.takes); n > 0 {
+		last := e.takes[n-1].Key
+		return last[len(last):]
+	}
+	return e.keys[:0]
+}
+
+// decide copies the decision of a take. If the store could not decide it, the zone admits the
+// request. Instants become those of this machine's clock: the store has a clock of its own.
+func (r *zoneResult) decide(take *limiter.Take, now limiter.Instant) {
+	r.outage = take.Err != nil
+	if r.outage {
+		r.decision = limiter.Decision{OK: true, At: now, Limit: r.rule.Capacity(), Remaining: -1}
+		return
+	}
+	r.decision = take.Decision
+	r.decision.Rebase(now)
+}
+
+// block decides for a rule that rejects every request.
+func (r *zoneResult) block(now limiter.Instant) {
+	until := now + limiter.Instant(r.rule.window/time.Microsecond)
+	r.decision = limiter.Decision{At: now, RetryAt: until, ResetAt: until}
+}
+
+// count adds the result to the zone's counters. A rejected request counts only in the zones that
+// deny it.
+func (r *zoneResult) count(rejected bool) {
+	c := &r.zone.counters
+	switch {
+	case rejected && r.decision.OK:
+	case rejected:
+		c.rejected[r.decision.Source].Add(1)
+	case r.outage:
+		c.outage.Add(1)
+	default:
+		c.admitted[r.decision.Source].Add(1)
+	}
+}
+
+// wait returns how long the same request would be rejected.
+func (r *zoneResult) wait() limiter.Instant { return r.decision.RetryAt - r.decision.At }
+
+// remainingFraction returns how much of the limit remains, 0 to 1, or less than 0 in an outage.
+func (r *zoneResult) remainingFraction() float64 {
+	if r.decision.Limit == 0 {
+		return 0
+	}
+	return float64(r.decision.Remaining) / float64(r.decision.Limit)
+}
+
+// formatHeaders prepares the headers of the response. If an earlier handler has decided a zone too,
+// its result, one of those before first, goes. The X- headers describe shown, or if that is nil,
+// the zone with the least left. retry is the value of Retry-After, 0 for an admitted request.
+func (s *requestState) formatHeaders(first int, shown *zoneResult, retry int64) {
+	latest := s.results[first:]
+	earlier := slices.DeleteFunc(s.results[:first], func(old zoneResult) bool {
+		return slices.ContainsFunc(latest, func(r zoneResult) bool { return r.zone.zoneState == old.zone.zoneState })
+	})
+	s.results = append(earlier, latest...)
+	if shown == nil {
+		shown = s.tightest()
+	}
+	s.headers.format(s.results, shown, retry)
+}
+
+// tightest returns the result with the smallest fraction of its limit remaining, among those of
+// handlers that send X- headers. In an outage nothing is known to remain.
+func (s *requestState) tightest() *zoneResult {
+	var least *zoneResult
+	for i := range s.results {
+		r := &s.results[i]
+		if r.headers&xHeaders != 0 && (least == nil || r.remainingFraction() < least.remainingFraction()) {
+			least = r
+		}
+	}
+	return least
+}
+
+// placeholder returns the values of {http.rate_limit.exceeded.name} and of
+// {http.rate_limit.<zone>.limit|remaining|reset|source}.
+func (s *requestState) placeholder(name string) (any, bool) {
+	name, ours := strings.CutPrefix(name, "http.rate_limit.")
+	if ours && name == "exceeded.name" {
+		return s.exceeded, true
+	}
+	dot := strings.LastIndexByte(name, '.')
+	if !ours || dot < 0 {
+		return nil, false
+	}
+	for i := range s.results {
+		r := &s.results[i]
+		if r.zone.name != name[:dot] {
+			continue
+		}
+		switch name[dot+1:] {
+		case "limit":
+			return strconv.FormatInt(r.decision.Limit, 10), true
+		case "remaining":
+			return strconv.FormatInt(r.decision.Remaining, 10), true
+		case "reset":
+			if r.outage {
+				return "", true
+			}
+			return strconv.FormatInt(r.decision.ResetAt.Unix(), 10), true
+		case "source":
+			if r.outage {
+				return degraded, true
+			}
+			return r.decision.Source.String(), true
+		}
+	}
+	return nil, false
+}

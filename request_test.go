@@ -1,0 +1,74 @@
+package fleetlimit
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// What the pool holds must not keep keys in memory, nor anything else of a request.
+func TestReleaseKeepsNothingOfTheRequest(t *testing.T) {
+	h := new(Handler)
+	e := newEvaluation(h, benchRequest("k"))
+	e.attachState()
+	key := append(e.keyBuffer(), "secret"...)
+	e.takes = append(e.takes, limiter.Take{Rule: new(limiter.Rule), Key: key, Cost: 1},
+		limiter.Take{Rule: new(limiter.Rule), Key: []byte("b"), Cost: 1})
+	all := e.takes
+	e.release()
+	for i, take := range all {
+		if take.Rule != nil || take.Key != nil {
+			t.Errorf("take %d after release = %+v, want nothing", i, take)
+		}
+	}
+	if string(key) != "\x00\x00\x00\x00\x00\x00" {
+		t.Errorf("key after release = %q, want zeros", key)
+	}
+	if e.request != nil || e.state != nil || len(e.takes) != 0 {
+		t.Errorf("after release: request %v, state %v, %d takes, want none", e.request, e.state, len(e.takes))
+	}
+}
+
+// Each of the concurrent requests passes two handlers, of which the second rejects all but the
+// first request. No request counts for another or gets the body of another. The race detector finds
+// memory that two of them use.
+func TestConcurrentRequestsShareNoEvaluation(t *testing.T) {
+	const clients, requests = 8, 50
+	outer := provisioned(t, `{"log_rejections": "none", "rate_limits": {
+		"outer": {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 50, "window": "24h"}}}}`)
+	inner := make([]*Handler, clients)
+	for i := range inner {
+		inner[i] = provisioned(t, fmt.Sprintf(`{"log_rejections": "none", "rate_limits": {
+			"inner-%d": {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 1, "window": "24h"}}}}`, i))
+	}
+	var wg sync.WaitGroup
+	for i := range clients {
+		wg.Go(func() {
+			next := caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+				return inner[i].ServeHTTP(w, r, caddyhttp.HandlerFunc(func(http.ResponseWriter, *http.Request) error { return nil }))
+			})
+			for n := range requests {
+				w, r := httptest.NewRecorder(), benchRequest(fmt.Sprintf("%s-%d", t.Name(), i))
+				if err := outer.ServeHTTP(w, r, next); err != nil {
+					t.Errorf("client %d, request %d: %v", i, n, err)
+				}
+				zone := fmt.Sprintf(`"zone":"inner-%d"`, i)
+				if n > 0 && (w.Code != http.StatusTooManyRequests || strings.Count(w.Body.String(), zone) != 1) {
+					t.Errorf("client %d, request %d: status %d, body %s, want 429 and %s", i, n, w.Code, w.Body, zone)
+				}
+				want := fmt.Sprintf(`"outer";r=%d`, requests-1-n)
+				if got := w.Header().Get("RateLimit"); !strings.Contains(got, want) {
+					t.Errorf("client %d, request %d: RateLimit %q, want %s", i, n, got, want)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,161 @@
+package fleetlimit
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+)
+
+// compile compiles the zone api of a global option and a directive.
+func compile(t *testing.T, option, directive string) *zone {
+	t.Helper()
+	h, app := new(Handler), new(App)
+	parsed, err := parseGlobalOption(dispenser(t, option), nil)
+	if err == nil {
+		err = json.Unmarshal(parsed.(httpcaddyfile.App).Value, app)
+	}
+	if err == nil {
+		err = h.UnmarshalCaddyfile(dispenser(t, directive))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if app.Defaults != nil {
+		app.defaults = *app.Defaults
+	}
+	z, err := newZone("api", h.Zones["api"], app, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z
+}
+
+// TestConsistencyIsInherited sets something at each level and checks all rules.
+func TestConsistencyIsInherited(t *testing.T) {
+	z := compile(t, `rate_limit {
+		tier named 1000/1m {
+			mode strict
+			max_overshoot 5%
+		}
+		tier partly 1000/1m {
+			mode strict
+			max_overshoot 6%
+		}
+		tier other 1000/1m {
+			mode strict
+			max_overshoot 7%
+		}
+		defaults {
+			max_overshoot 2%
+		}
+	}`, `rate_limit {
+		zone api {
+			key k
+			limit 10/1m
+			mode strict
+			tier {http.vars.tier} {
+				lax 100/1m {
+					mode lease
+				}
+				named
+				other 100/1m
+				partly {
+					mode lease
+				}
+				zonal 100/1m
+			}
+			endpoint /set 30/1m {
+				mode lease
+				max_overshoot 0%
+				tier {
+					named {
+						mode strict
+					}
+					lax 300/1m {
+						max_overshoot 100%
+					}
+				}
+			}
+			endpoint /unset 60/1m
+		}
+	}`)
+	for _, test := range []struct {
+		endpoint  int
+		tier      string
+		events    int64
+		strict    bool
+		overshoot float64
+	}{
+		{0, "", 30, false, 0},
+		{0, "lax", 300, false, 1},
+		{0, "named", 30, true, 0},
+		{0, "other", 30, false, 0},
+		{0, "partly", 30, false, 0},
+		{0, "zonal", 30, false, 0},
+
+		{1, "", 60, true, 0.02},
+		{1, "lax", 60, false, 0.02},
+		{1, "named", 60, true, 0.05},
+		{1, "other", 60, true, 0.02}, // with a limit of its own it is another tier than the app's
+		{1, "partly", 60, false, 0.06},
+		{1, "zonal", 60, true, 0.02},
+
+		{2, "", 10, true, 0.02},
+		{2, "lax", 100, false, 0.02},
+		{2, "named", 1000, true, 0.05},
+		{2, "other", 100, true, 0.02},
+		{2, "partly", 1000, false, 0.06},
+		{2, "zonal", 100, true, 0.02},
+	} {
+		r := z.endpoints[test.endpoint].rules[slices.Index(z.tiers.names, test.tier)]
+		if r.Limit.Events != test.events || r.Strict != test.strict || r.MaxOvershoot != test.overshoot {
+			t.Errorf("endpoint %d, tier %q: events = %d, strict = %t, max overshoot = %v; want %d, %t, %v", test.endpoint, test.tier,
+				r.Limit.Events, r.Strict, r.MaxOvershoot, test.events, test.strict, test.overshoot)
+		}
+	}
+}
+
+func TestConsistencyDefaults(t *testing.T) {
+	for _, zone := range []string{"limit 10/1m", "events 10\nwindow 1m"} {
+		z := compile(t, "rate_limit {\ntier free 1/s\n}", "rate_limit {\nzone api {\nkey k\n"+zone+"\n}\n}")
+		if r := z.endpoints[0].rules[noTier]; r.Strict || r.MaxOvershoot != 0.01 {
+			t.Errorf("%q: strict = %t, max overshoot = %v; want false and 0.01", zone, r.Strict, r.MaxOvershoot)
+		}
+		z = compile(t, "rate_limit {\ndefaults {\nmode strict\nmax_overshoot 3%\n}\n}", "rate_limit {\nzone api {\nkey k\n"+zone+"\n}\n}")
+		if r := z.endpoints[0].rules[noTier]; !r.Strict || r.MaxOvershoot != 0.03 {
+			t.Errorf("%q with defaults: strict = %t, max overshoot = %v; want true and 0.03", zone, r.Strict, r.MaxOvershoot)
+		}
+	}
+}
+
+func TestConsistencyDoesNotChangeRuleID(t *testing.T) {
+	const option = "rate_limit {\ntier free 1/s\n}"
+	a := compile(t, option, "rate_limit {\nzone api {\nkey k\nlimit 10/1m\n}\n}")
+	b := compile(t, option, "rate_limit {\nzone api {\nkey k\nlimit 10/1m\nmode strict\nmax_overshoot 9%\n}\n}")
+	if x, y := a.endpoints[0].rules[noTier].ID, b.endpoints[0].rules[noTier].ID; x != y {
+		t.Errorf("IDs of the rules = %d and %d, want the same", x, y)
+	}
+}
+
+// TestOneSubwindowIsDefault checks that `sliding_window` and `sliding_window 1` are one rule.
+func TestOneSubwindowIsDefault(t *testing.T) {
+	const plain = `{"key": "k", "limit": {"events": 5, "window": "1m"}, "algorithm": {"name": "sliding_window"}}`
+	const one = `{"key": "k", "limit": {"events": 5, "window": "1m"}, "algorithm": {"name": "sliding_window", "subwindows": 1}}`
+	const two = `{"key": "k", "limit": {"events": 5, "window": "1m"}, "algorithm": {"name": "sliding_window", "subwindows": 2}}`
+	id := func(config string) uint32 {
+		t.Helper()
+		h := provisioned(t, `{"rate_limits": {"`+t.Name()+`": `+config+`}}`)
+		return h.zones[0].endpoints[0].rules[noTier].ID
+	}
+	if id(plain) != id(one) || id(plain) == id(two) {
+		t.Errorf("rules of no, 1 and 2 sub-windows: %d, %d and %d; want the first two equal", id(plain), id(one), id(two))
+	}
+	if a, b := definitionOf(t, "{}", plain), definitionOf(t, "{}", one); a != b {
+		t.Errorf("definitions\n%s\n%s\ndiffer, but mean the same", a, b)
+	}
+	if a, b := definitionOf(t, "{}", plain), definitionOf(t, "{}", two); a == b {
+		t.Errorf("definition of 2 sub-windows is that of 1: %s", a)
+	}
+}
