@@ -6,19 +6,20 @@ import "fmt"
 type Algorithm struct {
 	Kind Kind
 
-	// SubWindows is how many parts a sliding window counter cuts its window into; the other kinds have no use for it.
-	// More parts follow the sliding window more closely and take 8 bytes each per key. 0 means 1.
+	// SubWindows is the number of parts of a window of a sliding window counter. More parts follow
+	// the sliding window more closely and take 8 bytes each per key. 0 means 1. The other kinds
+	// have none.
 	SubWindows int
 }
 
 // Kind names an algorithm.
 type Kind uint8
 
-// The algorithms. The words in quotes are their names in configurations.
+// The algorithms, with their names in configurations.
 const (
 	TokenBucket      Kind = iota // "token_bucket": refills steadily, admits Burst at once after a pause
 	SlidingWindowLog             // "sliding_window_log": remembers every event; exact for any window
-	SlidingWindow                // "sliding_window": counts per sub-window, weighs the oldest by what is left of it
+	SlidingWindow                // "sliding_window": counts per sub-window and weighs the oldest
 	FixedWindow                  // "fixed_window": counts per window; up to twice the limit across a boundary
 )
 
@@ -35,7 +36,7 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// ParseKind returns the kind that configurations call name.
+// ParseKind returns the kind with this name in configurations.
 func ParseKind(name string) (Kind, error) {
 	for k, n := range kindNames {
 		if n == name {
@@ -51,7 +52,7 @@ func (a Algorithm) Validate() error {
 	case int(a.Kind) >= len(kindNames):
 		return fmt.Errorf("limiter: unknown algorithm %v", a.Kind)
 	case a.Kind != SlidingWindow && a.SubWindows != 0:
-		return fmt.Errorf("limiter: %v has no sub-windows, only sliding_window has", a.Kind)
+		return fmt.Errorf("limiter: %v has no sub-windows, use sliding_window", a.Kind)
 	case a.SubWindows < 0 || a.SubWindows > MaxSubWindows:
 		return fmt.Errorf("limiter: sub-windows = %d, want 1 to %d", a.SubWindows, MaxSubWindows)
 	}

@@ -7,9 +7,9 @@ import (
 	"unsafe"
 )
 
-// TestAdmissionBounds floods each algorithm at random paces, refunds some of what was taken, and looks at every span of the other
-// admitted events: none holds more than the algorithm promises for its length. When several takes of a bucket are refunded at a
-// time, it may be more by what was still to be refunded when the span began.
+// TestAdmissionBounds floods each algorithm at random paces and refunds some takes. No span of the
+// other admitted events has more than the algorithm promises for its length. When several takes of
+// a bucket are refunded at a time, it may have more by what was still to be refunded when it began.
 func TestAdmissionBounds(t *testing.T) {
 	const window = 60 * sec
 	limit := Limit{Events: 20, Window: time.Minute, Burst: 30}
@@ -88,7 +88,7 @@ func TestMemoryPerKey(t *testing.T) {
 		{"fixed window", size(fixed), 32},
 		{"sliding window with one sub-window", size(sliding(1)), 56},
 		{"further sub-window", size(sliding(2)) - size(sliding(1)), 8},
-		{"log", unsafe.Sizeof(slidingLog{}), 56},
+		{"log", unsafe.Sizeof(slidingLog{}), 48},
 		{"entry of a log", unsafe.Sizeof(logEntry{}), 16},
 	} {
 		if got := test.got; got != test.want {

@@ -1,10 +1,11 @@
 package limiter
 
-// A Count is what one key has consumed under one algorithm: a pure calculator, without clock, lock or I/O. It is not
-// safe for concurrent use; a store holds one per key and guards it. The zero consumption is that of a new Count.
+// A Count is what one key has consumed under one algorithm: a pure calculator without clock, lock
+// or I/O. It is not safe for concurrent use; a store has one per key and guards it. A new count has
+// consumed nothing.
 //
-// The rule of each call says the limit; a count that was kept under another limit of the same algorithm carries its
-// consumption over. cost must be at least 1.
+// Each call brings its limit with the rule. A count that was used under another limit of the same
+// algorithm keeps its consumption. cost must be at least 1.
 type Count interface {
 	// Take consumes cost events at now when the limit allows them.
 	Take(r *Rule, now Instant, cost int64) Decision
@@ -12,14 +13,16 @@ type Count interface {
 	// Peek returns what Take would, and consumes nothing.
 	Peek(r *Rule, now Instant, cost int64) Decision
 
-	// Refund gives back cost events of a take, right after which seen was consumed: see [Decision.Seen]. They go into the
-	// (sub-)window they were taken in, or nowhere when that has passed; into a bucket, as far as it would still lack them if
-	// nothing else had been taken since. So when nothing was, it is as if the take had never been; else a bucket may get back
-	// too little, by at most what has accrued since.
+	// Refund gives back cost events of a take. seen is what was consumed right after it: see
+	// [Decision.Seen]. Events go into the (sub-)window that they were taken in, or nowhere when
+	// that has passed. A bucket gets back what it would still lack if nothing else had been taken
+	// since. That is exact when nothing was; else it may be too little, by at most what has accrued
+	// since.
 	//
-	// No more can be taken afterwards than if the take had never been. For a bucket, this holds of takes that are refunded one
-	// after another. When several are still to be refunded at a time, each was seen with the others: in any span, no more is
-	// spent than the limit, what accrues in the span, and what was still to be refunded when it began.
+	// No more can be taken afterwards than if the take had never been. For a bucket, this holds
+	// when takes are refunded one after another. When several are to be refunded at a time, each
+	// was seen with the others: in any span, no more is taken than the limit, what accrues in the
+	// span, and what was still to be refunded when it began.
 	Refund(r *Rule, now Instant, seen Events, cost int64)
 }
 

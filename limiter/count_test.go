@@ -22,7 +22,7 @@ func mustRule(t testing.TB, a Algorithm, l Limit) *Rule {
 	return r
 }
 
-// A step is one call to a count and the answer it must give. Instants are absolute.
+// A step is one call to a count and the answer that it must give. Instants are absolute.
 type step struct {
 	now  Instant
 	do   func(Count, *Rule, Instant, int64) Decision
@@ -40,13 +40,13 @@ var (
 	refund = refundOf(Never)
 )
 
-// refundOf gives back events that were taken at the instant taken, Never meaning that of the step. It answers what a
-// take of one event would.
+// refundOf gives back events that were taken at the instant taken; Never means that of the step.
+// Its answer is that of a take of one event.
 func refundOf(taken Instant) func(Count, *Rule, Instant, int64) Decision {
 	return refundSeen(Events{At: taken})
 }
 
-// refundSeen does so when it is known what was used right after the take.
+// refundSeen is refundOf when it is known what was used right after the take.
 func refundSeen(seen Events) func(Count, *Rule, Instant, int64) Decision {
 	return func(c Count, r *Rule, now Instant, cost int64) Decision {
 		seen := seen
@@ -97,8 +97,8 @@ func TestNewCountHasNoConsumption(t *testing.T) {
 	}
 }
 
-// TestChangedLimit lowers and raises a limit in the middle of a window: what is left is max(0, new limit - consumed),
-// in windows of another length too.
+// TestChangedLimit lowers and raises a limit in the middle of a window. max(0, new limit -
+// consumed) remains, in windows of another length too.
 func TestChangedLimit(t *testing.T) {
 	for _, a := range every {
 		t.Run(a.name, func(t *testing.T) {
@@ -127,7 +127,8 @@ func TestChangedLimit(t *testing.T) {
 	}
 }
 
-// TestLateReading asks with readings of the clock that are up to LateReading old: they are decided as of the newest.
+// TestLateReading takes at readings of the clock that are up to LateReading old. They are decided
+// as of the newest.
 func TestLateReading(t *testing.T) {
 	for _, a := range every {
 		t.Run(a.name, func(t *testing.T) {
@@ -143,8 +144,8 @@ func TestLateReading(t *testing.T) {
 	}
 }
 
-// TestClockSetBack sets the clock back by much more than a window: the key keeps its consumption, and is back to its
-// limit no later than it would be after taking everything now.
+// TestClockSetBack sets the clock back by much more than a window. The key keeps its consumption,
+// and is back at its limit no later than after taking everything now.
 func TestClockSetBack(t *testing.T) {
 	for _, a := range every {
 		t.Run(a.name, func(t *testing.T) {
@@ -172,7 +173,7 @@ func TestClockSetBack(t *testing.T) {
 	}
 }
 
-// TestHugeLimits takes the bounds of what a limit may say to their ends.
+// TestHugeLimits exhausts the largest limits.
 func TestHugeLimits(t *testing.T) {
 	for _, a := range every {
 		t.Run(a.name, func(t *testing.T) {

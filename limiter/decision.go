@@ -2,41 +2,46 @@ package limiter
 
 // A Decision is the answer to a take. A denial is a decision, not an error.
 type Decision struct {
-	// OK says that the events were taken; in a take of several rules, that this rule alone would have allowed them.
+	// OK means that the events were taken or, in a take of several rules, that this rule alone
+	// would have allowed them.
 	OK bool
 
-	// Breach marks the first denial of a key in a window: the one worth a log line. Set by stores.
+	// Breach marks the first denial of a key in a window: the one that is worth a log line. Stores
+	// set it.
 	Breach bool
 
-	// Source says by what the take was decided.
+	// Source is what the take was decided by.
 	Source Source
 
-	// At is the instant of the decision by the clock of the store: the newest reading that the count has seen. Instants
-	// of a decision are to be compared with it, not with a clock of the caller's.
+	// At is the instant of the decision by the clock of the store: the newest reading that the
+	// count has seen. Compare the other instants with it, not with another clock.
 	At Instant
 
-	// Limit is the most that could ever be taken at once: the burst of a token bucket, the events of a window.
+	// Limit is the most that could ever be taken at once: the burst of a token bucket, the events
+	// of a window.
 	Limit int64
 
 	// Remaining is what may still be taken at the instant of the decision. 0 <= Remaining <= Limit.
 	Remaining int64
 
-	// RetryAt is the earliest instant at which the same take can succeed if nothing else is taken: At when it would
-	// succeed now, Never when its cost is above the limit. While leases of the key are out, it is the instant to ask again:
-	// no later than the end of the last lease, as events may be returned until then.
+	// RetryAt is the earliest instant at which the same take can succeed if nothing else is taken:
+	// At when it would succeed now, Never when its cost is above the limit. While leases of the key
+	// are out, it is no later than the last expiry of a lease, because events may be returned until
+	// then.
 	RetryAt Instant
 
 	// ResetAt is the instant at which the key is back to its full limit if nothing else is taken.
 	ResetAt Instant
 }
 
-// answer writes what all algorithms say alike to a take of cost events at the instant at, after which used events of the
-// limit are used. It reports whether RetryAt is still to be found: the take is denied, and will be allowed some day. ResetAt is
-// at until the algorithm knows a later instant. The fields are set one by one, as a literal would be made elsewhere and copied.
+// answer writes what is alike for all algorithms: the answer at the instant at to a take of cost
+// events, after which used events of the limit are used. It reports whether the algorithm must set
+// RetryAt, because the take is denied now but not for ever. ResetAt is at unless the algorithm sets
+// it.
 func (d *Decision) answer(r *Rule, at Instant, used int64, ok bool, cost int64) (denied bool) {
-	d.OK, d.Breach, d.Source = ok, false, FromStore
-	d.Limit, d.Remaining = r.capacity, max(0, r.capacity-used)
-	d.At, d.RetryAt, d.ResetAt = at, at, at
+	*d = Decision{
+		OK: ok, At: at, Limit: r.capacity, Remaining: max(0, r.capacity-used), RetryAt: at, ResetAt: at,
+	}
 	if !ok && cost > r.capacity {
 		d.RetryAt = Never
 		return false
@@ -44,18 +49,18 @@ func (d *Decision) answer(r *Rule, at Instant, used int64, ok bool, cost int64) 
 	return !ok
 }
 
-// capRetry makes a denial say to ask again when the last lease ends, at leased, if that is earlier. Events of leases may be
-// returned until then. There is no lease when leased has passed.
+// capRetry limits the RetryAt of a denial to leased, the last expiry of a lease. There is no lease
+// when leased has passed.
 func (d *Decision) capRetry(leased Instant) {
 	if !d.OK && d.RetryAt != Never && leased > d.At {
 		d.RetryAt = min(d.RetryAt, leased)
 	}
 }
 
-// Seen returns what the key had consumed right after the decision: what a refund of the take goes by.
+// Seen returns what the key had consumed right after the decision. A refund of the take needs it.
 func (d *Decision) Seen() Events { return Events{At: d.At, N: max(0, d.Limit-d.Remaining)} }
 
-// Rebase makes d, which was decided by another clock, one by the clock that reads at now.
+// Rebase moves a decision by another clock to the clock that reads now.
 func (d *Decision) Rebase(now Instant) {
 	shift := now - d.At
 	d.At = now

@@ -2,7 +2,7 @@ package limiter
 
 import "testing"
 
-// TestRebase keeps how long it is from a decision to its other instants; never stays never.
+// TestRebase checks that the time from a decision to its other instants stays, and so does Never.
 func TestRebase(t *testing.T) {
 	for _, line := range []struct {
 		name              string

@@ -1,29 +1,32 @@
-// Package limiter decides whether an event may happen under a limit. It is the core of Fleetlimit: it knows algorithms
-// and counts, and nothing of HTTP, Caddy, Redis, loggers or clocks. It imports the standard library only.
+// Package limiter decides whether an event may happen under a limit. It is the core of Fleetlimit:
+// it knows algorithms and counts, and nothing of HTTP, Caddy, Redis, loggers or clocks. It imports
+// the standard library only.
 //
 // # Words
 //
-// A [Limit] is a number of events per window. A [Rule] is a limit with the [Algorithm] that enforces it and the identity
-// of the counts it applies to. A [Count] is what one key has consumed under one rule. A [Take] is one question, and its
-// [Decision] the answer. A [Store] keeps the counts.
+// A [Limit] is a number of events per window. A [Rule] is a limit with the [Algorithm] that
+// enforces it and the identity of its counts. A [Count] is what one key has consumed under one
+// rule. A [Take] is one question, and its [Decision] the answer. A [Store] keeps the counts.
 //
 // # Units
 //
-// Instants are whole microseconds since the Unix epoch ([Instant]); durations are whole microseconds too. Every
-// decision takes its instant as an argument, so nothing in this package reads a clock. All arithmetic is on integers,
-// with 128-bit intermediates where 64 bits would not do: it neither drifts nor overflows within the bounds that
-// [NewRule] accepts (10^12 events, windows from a millisecond to ten years).
+// Instants are whole microseconds since the Unix epoch ([Instant]); durations are whole
+// microseconds too. Every decision takes its instant as an argument, so nothing in this package
+// reads a clock. All arithmetic is on integers, with 128-bit intermediates where needed. It neither
+// drifts nor overflows within the bounds that [NewRule] accepts.
 //
 // # Counts hold consumption
 //
-// A Count records what was consumed and never what the limit was: limits travel with each take. A limit that changes
-// therefore applies to the very next take, and what is left is max(0, new limit - consumed).
+// A count records what was consumed and never what the limit was: limits travel with each take. So
+// a changed limit applies to the very next take, and max(0, new limit - consumed) remains.
 //
 // # Guarantees
 //
-//   - A denied take changes nothing: neither its own count nor, in a take of several rules, any other.
-//   - RetryAt is exact: the same take succeeds at that instant if nothing else is taken, and not a microsecond earlier.
-//     While leases of the key are out, it is no later than the end of the last one, as events may be returned until then.
-//   - ResetAt is exact: at that instant the key is back to its full limit, and not a microsecond earlier.
+//   - A denied take changes nothing: neither its own count nor, in a take of several rules, another.
+//   - RetryAt is exact: the same take succeeds at that instant if nothing else is taken, and not a
+//     microsecond earlier. While leases of the key are out, it is no later than the last expiry of a
+//     lease, because events may be returned until then.
+//   - ResetAt is exact: at that instant the key is back to its full limit, and not a microsecond
+//     earlier.
 //   - A clock that steps back neither blocks a key nor gives it events: see [Instant].
 package limiter

@@ -1,7 +1,7 @@
 package limiter
 
-// A fixedWindow counts the events of the current window. Windows are aligned to the Unix epoch, so those of all keys end
-// together, and two windows' worth of events fit around a boundary.
+// A fixedWindow counts the events of the current window. Windows are aligned to the Unix epoch, so
+// the windows of all keys end together, and twice the limit fits around a boundary.
 type fixedWindow struct {
 	at     Instant // the newest reading of the clock
 	end    Instant // of the current window
@@ -9,18 +9,16 @@ type fixedWindow struct {
 	used   int64   // events consumed in it
 }
 
-// fixedWindowIn returns the window that s holds.
 func fixedWindowIn(s State) fixedWindow {
 	return fixedWindow{at: Instant(s[0]), end: Instant(s[1]), window: s[2], used: s[3]}
 }
 
-// save writes f into s.
 func (f *fixedWindow) save(s State) {
 	s[0], s[1], s[2], s[3] = int64(f.at), int64(f.end), f.window, f.used
 }
 
-// advance moves f into the window of now. What was consumed stays when the current window has not ended: it goes along
-// into a window of another length, or into that of a clock that was set back.
+// advance moves f into the window of now. When the length of windows changed or the clock was set
+// back before the current window ended, its consumption moves along.
 func (f *fixedWindow) advance(r *Rule, now Instant) {
 	at, setBack := f.at.follow(now)
 	f.at = at
@@ -33,7 +31,17 @@ func (f *fixedWindow) advance(r *Rule, now Instant) {
 	f.end = at + Instant(r.window-at.into(r.window))
 }
 
-// decide writes the answer to a take of cost events that is, or is not, allowed; the count is as it is after the answer.
+// take decides a take, and consumes its cost if consume is set and the limit allows it.
+func (f *fixedWindow) take(d *Decision, r *Rule, now Instant, cost int64, consume bool) {
+	f.advance(r, now)
+	ok := cost <= r.capacity-f.used
+	if ok && consume {
+		f.used += cost
+	}
+	f.decide(d, r, ok, cost)
+}
+
+// decide writes the answer to a take that is, or is not, allowed. f is as the take left it.
 func (f *fixedWindow) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	if d.answer(r, f.at, f.used, ok, cost) {
 		d.RetryAt = f.end
@@ -41,20 +49,6 @@ func (f *fixedWindow) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	if f.used > 0 {
 		d.ResetAt = f.end
 	}
-}
-
-func (f *fixedWindow) take(d *Decision, r *Rule, now Instant, cost int64) {
-	f.advance(r, now)
-	ok := cost <= r.capacity-f.used
-	if ok {
-		f.used += cost
-	}
-	f.decide(d, r, ok, cost)
-}
-
-func (f *fixedWindow) peek(d *Decision, r *Rule, now Instant, cost int64) {
-	f.advance(r, now)
-	f.decide(d, r, cost <= r.capacity-f.used, cost)
 }
 
 func (f *fixedWindow) refund(r *Rule, now, taken Instant, cost int64) {

@@ -35,8 +35,9 @@ func TestFixedWindowRefund(t *testing.T) {
 	})
 }
 
-// TestFixedWindowOfAnotherLength carries the consumption of a window that has not ended into one of another length.
-func TestFixedWindowOfAnotherLength(t *testing.T) {
+// TestFixedWindowChangedLength keeps the consumption of a window that has not ended when the length
+// changes.
+func TestFixedWindowChangedLength(t *testing.T) {
 	minute := mustRule(t, fixed, Limit{Events: 5, Window: time.Minute})
 	hour := mustRule(t, fixed, Limit{Events: 50, Window: time.Hour})
 	c := NewCount(fixed)

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// FuzzCount drives a count with whatever bytes say, and checks what holds for every history: remaining between nothing
-// and the limit, exact retries and resets, denied takes that change nothing, and the answers of the reference.
+// FuzzCount drives a count with arbitrary bytes and checks what holds for every history: remaining
+// is between 0 and the limit, retries and resets are exact, denied takes change nothing, and the
+// answers are those of the reference.
 func FuzzCount(f *testing.F) {
 	for i := range every {
 		f.Add([]byte{byte(i), 9, 0, 59, 20, 4, 0, 0, 0, 0, 4, 1, 3, 1, 0, 0, 20, 2, 2, 99, 0, 59, 16, 0, 0, 3, 0, 0, 4, 0, 0})

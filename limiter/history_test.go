@@ -248,7 +248,7 @@ func clone(c Count) Count {
 		return slices.Clone(c)
 	case *slidingLog:
 		d := *c
-		d.ring.buf = slices.Clone(c.ring.buf)
+		d.entries = slices.Clone(c.entries)
 		return &d
 	}
 	panic(fmt.Sprintf("clone of a %T", c))

@@ -7,25 +7,26 @@ import (
 
 // An Instant is a point in time in whole microseconds since the Unix epoch.
 //
-// Instants come from a clock that may step back. Readings that are at most [LateReading] older than the newest one a
-// count has seen are taken for late (a goroutine read the clock and was then overtaken) and decided as of the newest.
-// Anything older means that the clock was set back: the count is moved to the new time with its consumption as it is,
-// so nobody waits for the clock to catch up and nobody gains an event.
+// Instants come from a clock that may step back. A reading that is at most [LateReading] older than
+// the newest one that a count has seen is late: a goroutine read the clock and was then overtaken.
+// The count decides as of the newest. An older reading means that the clock was set back. The count
+// moves to the new time and keeps its consumption, so nobody waits for the clock to catch up and
+// nobody gains an event.
 type Instant int64
 
 // Never is later than every instant: the RetryAt of a take that cannot succeed under its limit.
 const Never Instant = math.MaxInt64
 
-// LateReading is how much older than the newest a reading of the clock may be before it counts as a step back.
-const LateReading = 1_000_000 // µs
+// LateReading is the greatest age of a late reading, in µs.
+const LateReading = 1_000_000
 
-// At returns t as an Instant; what is finer than a microsecond is cut off.
+// At returns t as an Instant, rounded down to a microsecond.
 func At(t time.Time) Instant { return Instant(t.UnixMicro()) }
 
 // Time returns i as a time.Time in UTC.
 func (i Instant) Time() time.Time { return time.UnixMicro(int64(i)).UTC() }
 
-// Unix returns the first whole second since the Unix epoch that is not before i.
+// Unix returns i in seconds since the Unix epoch, rounded up.
 func (i Instant) Unix() int64 {
 	s := int64(i) / 1_000_000
 	if int64(i)%1_000_000 > 0 {
@@ -35,31 +36,19 @@ func (i Instant) Unix() int64 {
 }
 
 // SecondsUntil returns the time from now to i in seconds, rounded up, and 0 when i has passed.
-func (i Instant) SecondsUntil(now Instant) int64 {
-	if i <= now {
-		return 0
-	}
-	us := int64(i - now)
-	s := us / 1_000_000
-	if us%1_000_000 > 0 {
-		s++
-	}
-	return s
-}
+func (i Instant) SecondsUntil(now Instant) int64 { return max(0, i-now).Unix() }
 
-// follow returns the instant to decide as of when the clock reads now and i was the newest reading before, and whether the
-// clock was set back in between.
+// follow returns the instant to decide as of when the clock reads now and i was its newest reading
+// before. It reports whether the clock was set back in between.
 func (i Instant) follow(now Instant) (at Instant, setBack bool) {
-	switch {
-	case now >= i:
-		return now, false
-	case now >= i-LateReading:
-		return i, false
+	if now < i-LateReading {
+		return now, true
 	}
-	return now, true
+	return max(i, now), false
 }
 
-// into returns how far i is into its window, when windows of length µs follow each other from the Unix epoch.
+// into returns the time from the beginning of i's window to i, in µs. Windows of this length follow
+// each other from the Unix epoch.
 func (i Instant) into(length int64) int64 {
 	into := int64(i) % length
 	if into < 0 {
@@ -68,7 +57,7 @@ func (i Instant) into(length int64) int64 {
 	return into
 }
 
-// plus returns the instant us >= 0 after i, or Never when it is later than an Instant can say.
+// plus returns the instant us >= 0 after i, or Never when that is too late for an Instant.
 func (i Instant) plus(us int64) Instant {
 	if i > 0 && us > int64(Never-i) {
 		return Never

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestAtCutsNanoseconds(t *testing.T) {
+func TestAtRoundsDown(t *testing.T) {
 	i := At(time.Unix(1_800_000_000, 123_456_999))
 	if want := Instant(1_800_000_000_123_456); i != want {
 		t.Errorf("At = %d, want %d", i, want)

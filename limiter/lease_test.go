@@ -72,9 +72,9 @@ func TestLeaseLengths(t *testing.T) {
 		},
 	} {
 		r := mustNew(test.rule)
-		if r.Leases() != test.leases || r.LeaseSlot() != test.slot || r.leaseTime() != test.lasts {
+		if r.Leases() != test.leases || r.LeaseSlot() != test.slot || r.LeaseTime() != test.lasts {
 			t.Errorf("%s: leases %v, slots of %d, leases of %d, want %v, %d and %d",
-				test.name, r.Leases(), r.slot, r.leaseTime(), test.leases, test.slot, test.lasts)
+				test.name, r.Leases(), r.slot, r.LeaseTime(), test.leases, test.slot, test.lasts)
 		}
 		if got := r.Credit(test.nodes); got != test.credit || 2*got*int64(test.nodes) > test.most {
 			t.Errorf("%s: credit of each of %d nodes = %d, want %d, and twice that at most %d of all",

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Bounds of what a Limit may say. Within them no arithmetic of this package overflows.
+// The bounds of a Limit. Within them no arithmetic of this package overflows.
 const (
 	MaxEvents = 1_000_000_000_000         // 10^12
 	MinWindow = time.Millisecond          // shorter ones would measure the scheduler
@@ -17,11 +17,11 @@ type Limit struct {
 	// Events is how many events a window admits. 1 <= Events <= MaxEvents.
 	Events int64
 
-	// Window is the length of the window, a whole number of microseconds. MinWindow <= Window <= MaxWindow.
+	// Window is a whole number of microseconds. MinWindow <= Window <= MaxWindow.
 	Window time.Duration
 
-	// Burst is the capacity of a token bucket: the events that may happen at once after a pause. 0 means Events.
-	// The window algorithms have no use for it.
+	// Burst is the capacity of a token bucket: the events that may happen at once after a pause. 0
+	// means Events. The window algorithms ignore it.
 	Burst int64
 }
 

@@ -6,20 +6,20 @@ import (
 	"sort"
 )
 
-// A reference is a count kept the naive way: with fractions of arbitrary precision, and a list of all that was taken
-// that is gone through for every question. It shares no arithmetic with the counts; history_test.go plays it against
+// A reference is a naive count, with fractions of arbitrary precision and a list of all takes that
+// it searches for every answer. It shares no arithmetic with the counts. history_test.go compares
 // them.
 type reference struct {
 	model
 	at Instant
 }
 
-// A model is what is particular to an algorithm.
+// A model is what differs between algorithms.
 type model interface {
-	// advance goes on from the instant at to the instant to, under the rule r from now on.
+	// advance moves from the instant at to the instant to. From now on the rule is r.
 	advance(r *Rule, at, to Instant)
 
-	// used returns how much of the limit is used at t, rounded up to whole events, if nothing else is taken.
+	// used returns the events in use at t, rounded up, if nothing else is taken.
 	used(t Instant) int64
 
 	add(at Instant, cost int64)
@@ -44,7 +44,7 @@ func (m *reference) advance(r *Rule, now Instant) {
 	m.at = now
 }
 
-// first returns the first instant from now on at which at most n events are used, by trying.
+// first returns the first instant from now on at which at most n events are used. It tries.
 func (m *reference) first(n int64) Instant {
 	if m.used(m.at) <= n {
 		return m.at
@@ -83,8 +83,8 @@ func (m *reference) giveBack(r *Rule, now Instant, seen Events, cost int64) {
 	m.refund(m.at, seen, cost)
 }
 
-// A bucketModel is a level of rational height that falls at the rate of the limit. What is above twice the capacity stands aside for as
-// long as the capacity is the same, and falls when the level is at nothing.
+// A bucketModel is a rational level that falls at the rate of the limit. What is above twice the
+// capacity is set aside while the capacity is the same, and falls when the level is 0.
 type bucketModel struct {
 	rate  *big.Rat // events per µs
 	level *big.Rat
@@ -133,8 +133,9 @@ func (m *bucketModel) used(t Instant) int64 { return ceil(m.levelAt(t)).Int64() 
 
 func (m *bucketModel) add(_ Instant, cost int64) { m.level.Add(m.level, new(big.Rat).SetInt64(cost)) }
 
-// refund gives back what there would still be of cost, had nothing been added since. What was seen is the level of then, rounded
-// up: only whole events were added to it since, if it has not been at nothing, so its fraction was the one that it would have now.
+// refund gives back the part of cost that would still be there if nothing had been added since.
+// What was seen is the level of that time, rounded up. Unless the level has been 0, only whole
+// events were added since, so its fraction then follows from that of now.
 func (m *bucketModel) refund(at Instant, seen Events, cost int64) {
 	if seen.At > at {
 		return
@@ -158,13 +159,13 @@ func ceil(x *big.Rat) *big.Int {
 	return q.Neg(q.Div(q, x.Denom()))
 }
 
-// A taking is a number of events taken at an instant.
+// A taking is events that were taken at one instant.
 type taking struct {
 	at Instant
 	n  int64
 }
 
-// A logModel is a list of what was taken.
+// A logModel is a list of takes.
 type logModel struct {
 	window int64
 	taken  []taking
@@ -203,8 +204,8 @@ func (m *logModel) refund(at Instant, seen Events, cost int64) {
 	}
 }
 
-// A windowModel counts by parts of a window. A fixed window is one part that counts as long as it lasts; of a sliding
-// window of n parts, n count in full and the one before them by what is left of it.
+// A windowModel counts by parts of a window. A fixed window is one part. Of a sliding window of n
+// parts, n count in full and the one before them by the part that is still in the window.
 type windowModel struct {
 	n, part int64 // n = 0 for a fixed window
 	taken   []taking

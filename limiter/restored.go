@@ -74,7 +74,7 @@ func RestoreSlidingLog(at Instant, leases LeaseSlots, events ...Events) Restored
 	l := &restoredLog{slidingLog{at: at}, leases}
 	for _, e := range events {
 		if e.N > 0 {
-			l.ring.push(logEntry{e.At, l.used() + e.N})
+			l.entries = append(l.entries, logEntry{e.At, l.used() + e.N})
 		}
 	}
 	return Restored{l}
@@ -213,7 +213,7 @@ func (l *restoredLog) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	case l.out() > 0:
 		d.ResetAt = l.leasedUntil() + Instant(r.window)
 	case entered > 0:
-		d.ResetAt = l.ring.last().at + Instant(r.window)
+		d.ResetAt = l.last().at + Instant(r.window)
 	}
 }
 

@@ -32,7 +32,7 @@ func TestNewRuleRefuses(t *testing.T) {
 	}
 }
 
-func TestRuleDerives(t *testing.T) {
+func TestNewRuleDerives(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		algorithm Algorithm

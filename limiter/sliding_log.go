@@ -2,119 +2,150 @@ package limiter
 
 import "sort"
 
-// A slidingLog remembers the instant of every event. An event of the instant s is in the window until s + window, and
-// not at it, so that no window, wherever it begins, holds more events than the limit.
+// A slidingLog remembers the instant of every event. An event at s is in the window until s +
+// window and not at it, so no window, wherever it begins, has more events than the limit.
 //
-// Events of the same microsecond share an entry; a log takes 16 bytes for each entry of the last window.
+// Events of one microsecond share an entry. A log takes 16 bytes per entry in the window.
 type slidingLog struct {
-	at   Instant // the newest reading of the clock
-	ring logRing // the entries in the window, oldest first, none of them empty
-	gone int64   // upTo of the entry that left last
+	at      Instant    // the newest reading of the clock
+	entries []logEntry // those from first on are in the window, oldest first, none without events
+	first   int
+	gone    int64 // upTo of the entry that left last
 }
 
-// A logEntry stands for the events of one instant. How many they are is the difference to the entry before: so both
-// what is in the window and when it has fallen to something are found without adding up entries.
+// A logEntry has the events of one instant: upTo less that of the entry before. So the events in
+// the window, and when they have fallen to a number, are found without adding up entries.
 type logEntry struct {
 	at   Instant
-	upTo int64 // events up to and with this entry, since some beginning; may wrap, only differences count
+	upTo int64 // events up to this entry; may wrap, as only differences count
+}
+
+// minLog is the capacity below which a log does not shrink.
+const minLog = 4
+
+// window returns the entries in the window.
+func (l *slidingLog) window() []logEntry { return l.entries[l.first:] }
+
+// last returns the newest entry in the window, nil when it is empty.
+func (l *slidingLog) last() *logEntry {
+	if len(l.entries) == l.first {
+		return nil
+	}
+	return &l.entries[len(l.entries)-1]
 }
 
 // used returns how many events are in the window.
 func (l *slidingLog) used() int64 {
-	if l.ring.n == 0 {
-		return 0
+	if last := l.last(); last != nil {
+		return last.upTo - l.gone
 	}
-	return l.ring.last().upTo - l.gone
+	return 0
 }
 
-// advance lets go of what is no longer in the window at now. When the clock was set back, the whole log moves back
-// with it.
+// advance drops what has left the window at now. When the clock was set back, the whole log moves
+// back with it.
 func (l *slidingLog) advance(r *Rule, now Instant) {
 	at, setBack := l.at.follow(now)
 	if setBack {
-		for i := range l.ring.n {
-			l.ring.entry(i).at -= l.at - at
+		for i := range l.window() {
+			l.window()[i].at -= l.at - at
 		}
 	}
 	l.at = at
-	for l.ring.n > 0 && l.ring.entry(0).at <= at-Instant(r.window) {
-		l.gone = l.ring.entry(0).upTo
-		l.ring.drop()
+	for ; l.first < len(l.entries) && l.entries[l.first].at <= at-Instant(r.window); l.first++ {
+		l.gone = l.entries[l.first].upTo
 	}
-	l.ring.shrink()
+	l.compact()
 }
 
-// add notes cost events at the newest instant.
-func (l *slidingLog) add(cost int64) {
-	if l.ring.n > 0 && l.ring.last().at == l.at {
-		l.ring.last().upTo += cost
+// compact frees memory when less than a quarter of it is used, and else reuses that of dropped
+// entries when they are a fifth of all. So an entry is moved a few times at most.
+func (l *slidingLog) compact() {
+	switch live := l.window(); {
+	case cap(l.entries) > minLog && len(live) < cap(l.entries)/4:
+		l.entries = append(make([]logEntry, 0, max(minLog, 2*len(live))), live...)
+	case l.first > len(live)/4:
+		l.entries = l.entries[:copy(l.entries, live)]
+	default:
 		return
 	}
-	l.ring.push(logEntry{l.at, l.gone + l.used() + cost})
+	l.first = 0
 }
 
-// oldest returns the instant of the nth event in the window, the oldest being the first.
+// add records cost events at the newest instant.
+func (l *slidingLog) add(cost int64) {
+	if last := l.last(); last != nil && last.at == l.at {
+		last.upTo += cost
+		return
+	}
+	l.entries = append(l.entries, logEntry{l.at, l.gone + l.used() + cost})
+}
+
+// oldest returns the instant of the nth event in the window, counted from 1.
 func (l *slidingLog) oldest(n int64) Instant {
-	i := sort.Search(l.ring.n, func(i int) bool { return l.ring.entry(i).upTo-l.gone >= n })
-	return l.ring.entry(i).at
+	live := l.window()
+	return live[sort.Search(len(live), func(i int) bool { return live[i].upTo-l.gone >= n })].at
 }
 
-// decide answers a take of cost events that is, or is not, allowed; the log is as it is after the answer.
+func (l *slidingLog) Take(r *Rule, now Instant, cost int64) Decision {
+	return l.take(r, now, cost, true)
+}
+
+func (l *slidingLog) Peek(r *Rule, now Instant, cost int64) Decision {
+	return l.take(r, now, cost, false)
+}
+
+// take decides a take, and consumes its cost if consume is set and the limit allows it.
+func (l *slidingLog) take(r *Rule, now Instant, cost int64, consume bool) Decision {
+	l.advance(r, now)
+	ok := cost <= r.capacity-l.used()
+	if ok && consume {
+		l.add(cost)
+	}
+	return l.decide(r, ok, cost)
+}
+
+// decide answers a take that is, or is not, allowed. l is as the take left it.
 func (l *slidingLog) decide(r *Rule, ok bool, cost int64) (d Decision) {
 	used := l.used()
 	if d.answer(r, l.at, used, ok, cost) {
 		d.RetryAt = l.oldest(used-(r.capacity-cost)) + Instant(r.window)
 	}
 	if used > 0 {
-		d.ResetAt = l.ring.last().at + Instant(r.window)
+		d.ResetAt = l.last().at + Instant(r.window)
 	}
 	return d
 }
 
-func (l *slidingLog) Take(r *Rule, now Instant, cost int64) Decision {
-	l.advance(r, now)
-	ok := cost <= r.capacity-l.used()
-	if ok {
-		l.add(cost)
-	}
-	return l.decide(r, ok, cost)
-}
-
-func (l *slidingLog) Peek(r *Rule, now Instant, cost int64) Decision {
-	l.advance(r, now)
-	return l.decide(r, cost <= r.capacity-l.used(), cost)
-}
-
-// Refund takes time proportional to the entries after the take. Events of a late reading were noted as of the newest: they
-// are looked for up to LateReading after it, oldest first, so that what stays in the log leaves it no earlier. Nothing is
-// given back for events that have left the window: what is in it is of others.
+// Refund takes time proportional to the entries after the take. Nothing is given back for events
+// that have left the window, because the events in it are of other takes.
 func (l *slidingLog) Refund(r *Rule, now Instant, seen Events, cost int64) {
 	l.advance(r, now)
 	taken := seen.At
 	if taken <= l.at-Instant(r.window) {
 		return
 	}
-	from := sort.Search(l.ring.n, func(i int) bool { return l.ring.entry(i).at >= taken })
+	live := l.window()
+	from := sort.Search(len(live), func(i int) bool { return live[i].at >= taken })
 	before := l.gone // upTo of the entry before, as it was
 	if from > 0 {
-		before = l.ring.entry(from - 1).upTo
+		before = live[from-1].upTo
 	}
-	kept, back := from, int64(0)
-	for i := from; i < l.ring.n; i++ {
-		e := *l.ring.entry(i)
+	kept, back := live[:from], int64(0)
+	for _, e := range live[from:] {
 		events := e.upTo - before
 		before = e.upTo
+		// Events of a late reading were recorded at the newest instant. Giving back the oldest first
+		// makes sure that what stays leaves the log no earlier.
 		if e.at <= taken+LateReading {
 			give := min(events, cost-back)
 			back += give
 			events -= give
 		}
-		if events == 0 {
-			continue
+		if events > 0 {
+			e.upTo -= back
+			kept = append(kept, e)
 		}
-		e.upTo -= back
-		*l.ring.entry(kept) = e
-		kept++
 	}
-	l.ring.n = kept
+	l.entries = l.entries[:l.first+len(kept)]
 }

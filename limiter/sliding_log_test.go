@@ -43,8 +43,9 @@ func TestSlidingLogRefund(t *testing.T) {
 	})
 }
 
-// TestSlidingLogRefundOfWhatHasLeft gives back what left the window a moment before others of about the same time do.
-func TestSlidingLogRefundOfWhatHasLeft(t *testing.T) {
+// TestSlidingLogRefundAfterWindow refunds an event that left the window a moment before others of
+// about the same time.
+func TestSlidingLogRefundAfterWindow(t *testing.T) {
 	r := mustRule(t, slidingWindowLog, Limit{Events: 5, Window: time.Minute})
 	run(t, NewCount(slidingWindowLog), r, []step{
 		{10 * sec, take, 1, true, 4, 10 * sec, 70 * sec},
@@ -54,8 +55,8 @@ func TestSlidingLogRefundOfWhatHasLeft(t *testing.T) {
 	})
 }
 
-// TestSlidingLogRefundOfALateReading gives back what was asked for with a reading that was overtaken.
-func TestSlidingLogRefundOfALateReading(t *testing.T) {
+// TestSlidingLogRefundLateReading refunds a take at a late reading of the clock.
+func TestSlidingLogRefundLateReading(t *testing.T) {
 	r := mustRule(t, slidingWindowLog, Limit{Events: 3, Window: time.Minute})
 	run(t, NewCount(slidingWindowLog), r, []step{
 		{10 * sec, take, 1, true, 2, 10 * sec, 70 * sec},
@@ -66,7 +67,7 @@ func TestSlidingLogRefundOfALateReading(t *testing.T) {
 	})
 }
 
-func TestSlidingLogOfAnotherWindow(t *testing.T) {
+func TestSlidingLogChangedWindow(t *testing.T) {
 	minute := mustRule(t, slidingWindowLog, Limit{Events: 5, Window: time.Minute})
 	short := mustRule(t, slidingWindowLog, Limit{Events: 5, Window: 10 * time.Second})
 	c := NewCount(slidingWindowLog)
@@ -89,9 +90,9 @@ func TestSlidingLogClockSetBack(t *testing.T) {
 	})
 }
 
-// TestSlidingLogRing fills and empties a log again and again: the ring follows what is in it, up and down, and the
-// order of the entries survives every move.
-func TestSlidingLogRing(t *testing.T) {
+// TestSlidingLogMemory fills and empties a log again and again. Its memory follows its entries, up
+// and down, and they stay in order.
+func TestSlidingLogMemory(t *testing.T) {
 	r := mustRule(t, slidingWindowLog, Limit{Events: 1000, Window: time.Second})
 	l := NewCount(slidingWindowLog).(*slidingLog)
 	now := Instant(100 * sec)
@@ -102,20 +103,23 @@ func TestSlidingLogRing(t *testing.T) {
 				t.Fatalf("take at %d = %+v, want OK", now, d)
 			}
 		}
-		for i := 1; i < l.ring.n; i++ {
-			if a, b := *l.ring.entry(i - 1), *l.ring.entry(i); a.at >= b.at || b.upTo-a.upTo != 1 {
+		for i, b := range l.window() {
+			if i == 0 {
+				continue
+			}
+			if a := l.window()[i-1]; a.at >= b.at || b.upTo-a.upTo != 1 {
 				t.Fatalf("entries %d and %d = %+v, %+v, want rising instants and one event each", i-1, i, a, b)
 			}
 		}
 		now += sec - Instant(entries)*ms/2 // about the second half stays in the window
 		l.Peek(r, now, 1)
-		if size := len(l.ring.buf); size > max(minRing, 4*l.ring.n+3) {
-			t.Errorf("places for %d entries = %d, want at most about four times as many", l.ring.n, size)
+		if n := len(l.window()); cap(l.entries) > max(minLog, 4*n+3) {
+			t.Errorf("capacity for %d entries = %d, want at most about four times as many", n, cap(l.entries))
 		}
 		now += sec
 	}
 	l.Peek(r, now, 1)
-	if got := len(l.ring.buf); l.ring.n != 0 || got > minRing {
-		t.Errorf("empty log: %d entries in %d places, want 0 in %d", l.ring.n, got, minRing)
+	if n := len(l.window()); n != 0 || cap(l.entries) > minLog {
+		t.Errorf("empty log: %d entries, capacity %d, want 0 and at most %d", n, cap(l.entries), minLog)
 	}
 }

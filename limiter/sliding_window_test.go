@@ -7,27 +7,27 @@ import (
 
 func sliding(subWindows int) Algorithm { return Algorithm{Kind: SlidingWindow, SubWindows: subWindows} }
 
-// TestSlidingWindowClassic is the example from the literature: 42 events in the previous minute and 18 in the current
-// one, 15 s into it, make 42 * 45/60 + 18 = 49.5 of 50.
+// TestSlidingWindowClassic is the example from the literature: 42 events in the previous minute and
+// 18 in the current one, 15 s into it, make 42 * 45/60 + 18 = 49.5 of 50.
 func TestSlidingWindowClassic(t *testing.T) {
 	r := mustRule(t, sliding(1), Limit{Events: 50, Window: time.Minute})
 	run(t, NewCount(sliding(1)), r, []step{
 		{65 * sec, take, 42, true, 8, 65 * sec, 180 * sec},
-		// 31.5 of the 42 count 15 s into the next minute, and are rounded up to 32.
+		// 15 s into the next minute, 31.5 of the 42 count, rounded up to 32.
 		{135 * sec, take, 18, true, 0, 135 * sec, 240 * sec},
-		// The next is due when 31 are left: 31/42 of a minute before the end of the window that they weigh in.
+		// The next can be taken when 31 count: 31/42 of a minute before the end of this minute.
 		{135 * sec, take, 1, false, 0, 135_714_286, 240 * sec},
 		{135_714_285, take, 1, false, 0, 135_714_286, 240 * sec},
 		{135_714_286, take, 1, true, 0, 135_714_286, 240 * sec},
 		{135_714_286, take, 51, false, 0, Never, 240 * sec},
-		// 50 are due when nothing is left, when the 19 of this minute weigh nothing any more.
+		// 50 can be taken when the 19 of this minute do not count any more.
 		{179 * sec, take, 50, false, 30, 240 * sec, 240 * sec},
 		{240*sec - 1, take, 50, false, 49, 240 * sec, 240 * sec},
 		{240 * sec, take, 50, true, 0, 240 * sec, 360 * sec},
 	})
 }
 
-func TestSlidingWindowOfThree(t *testing.T) {
+func TestSlidingWindowThreeSubWindows(t *testing.T) {
 	r := mustRule(t, sliding(3), Limit{Events: 10, Window: time.Minute}) // 20 s each
 	run(t, NewCount(sliding(3)), r, []step{
 		{60 * sec, take, 4, true, 6, 60 * sec, 140 * sec},
@@ -60,8 +60,8 @@ func TestSlidingWindowRefund(t *testing.T) {
 	})
 }
 
-// TestSlidingWindowOfOtherParts carries what is used into sub-windows of another length.
-func TestSlidingWindowOfOtherParts(t *testing.T) {
+// TestSlidingWindowChangedLength moves what is used into sub-windows of another length.
+func TestSlidingWindowChangedLength(t *testing.T) {
 	minute := mustRule(t, sliding(1), Limit{Events: 10, Window: time.Minute})
 	short := mustRule(t, sliding(1), Limit{Events: 10, Window: 10 * time.Second})
 	c := NewCount(sliding(1))
@@ -77,7 +77,7 @@ func TestSlidingWindowClockSetBack(t *testing.T) {
 		{600 * sec, take, 8, true, 2, 600 * sec, 720 * sec},
 		{675 * sec, take, 4, true, 0, 675 * sec, 780 * sec},
 		{674 * sec, take, 1, false, 0, 682_500_000, 780 * sec}, // late, and decided as of 675 s
-		// All ten are in the window of 90 s now, and one has left it when a tenth of the next has gone.
+		// All ten are in the window of 90 s now. One has left it after a tenth of the next.
 		{90 * sec, take, 1, false, 0, 126 * sec, 180 * sec},
 		{126 * sec, take, 1, true, 0, 126 * sec, 240 * sec},
 	})

@@ -1,14 +1,14 @@
 package limiter
 
-// A Source says by what a take was decided.
+// A Source is what a take was decided by.
 type Source uint8
 
 const (
-	FromStore            Source = iota // by the store
-	FromLease                          // admitted from what the store had lent before
-	FromCredit                         // admitted before the store is told
-	FromRememberedDenial               // denied, because the store has denied such a take before
-	FromKnownState                     // by the newest known state, as the store had too much to do to answer in time
+	FromStore            Source = iota // the store
+	FromLease                          // a lease, which the store has debited
+	FromCredit                         // credit: admitted before the store has answered
+	FromRememberedDenial               // a denial by the store, repeated by the node
+	FromKnownState                     // the newest known state, as the store was too busy to answer in time
 )
 
 var sourceNames = [...]string{"store", "lease", "credit", "remembered_denial", "known_state"}
@@ -16,5 +16,5 @@ var sourceNames = [...]string{"store", "lease", "credit", "remembered_denial", "
 // String returns the name of s in metrics and placeholders.
 func (s Source) String() string { return sourceNames[s] }
 
-// Sources is how many there are.
+// Sources is the number of sources.
 const Sources = len(sourceNames)

@@ -1,14 +1,14 @@
 package limiter
 
-// A State is what one key has consumed under one algorithm, as numbers: a [Count] that stores can keep by the million in
-// pieces of memory of their own, which hold no pointers and so cost the garbage collector nothing. All zero is no
-// consumption. Its length is [Algorithm.StateSize] of the algorithm of the rules that it is asked under.
+// A State is a [Count] as numbers, all zero without consumption. Stores can keep millions of them
+// in memory without pointers, which costs the garbage collector nothing. Its length is the
+// [Algorithm.StateSize] of the rules' algorithm.
 type State []int64
 
 var _ Count = State(nil)
 
-// StateSize returns how many numbers a State under a has. It is 0 for the sliding window log, which grows with what it
-// remembers; [NewCount] makes those.
+// StateSize returns the length of a State under a. It is 0 for the sliding window log, which grows
+// with what it remembers: use [NewCount].
 func (a Algorithm) StateSize() int {
 	switch a.Kind {
 	case TokenBucket:
@@ -22,43 +22,25 @@ func (a Algorithm) StateSize() int {
 }
 
 // Take implements [Count].
-func (s State) Take(r *Rule, now Instant, cost int64) (d Decision) {
-	s.TakeInto(&d, r, now, cost)
-	return d
-}
-
-// TakeInto is Take, with the decision written where it is to be: a copy of it takes longer than the arithmetic.
-func (s State) TakeInto(d *Decision, r *Rule, now Instant, cost int64) {
-	switch r.Algorithm.Kind {
-	case TokenBucket:
-		b := bucketIn(s)
-		b.take(d, r, now, cost)
-		b.save(s)
-	case FixedWindow:
-		f := fixedWindowIn(s)
-		f.take(d, r, now, cost)
-		f.save(s)
-	default:
-		w := slidingWindowIn(s)
-		w.take(d, r, now, cost)
-		w.save(s)
-	}
-}
+func (s State) Take(r *Rule, now Instant, cost int64) Decision { return s.take(r, now, cost, true) }
 
 // Peek implements [Count].
-func (s State) Peek(r *Rule, now Instant, cost int64) (d Decision) {
+func (s State) Peek(r *Rule, now Instant, cost int64) Decision { return s.take(r, now, cost, false) }
+
+// take decides a take, and consumes its cost if consume is set and the limit allows it.
+func (s State) take(r *Rule, now Instant, cost int64, consume bool) (d Decision) {
 	switch r.Algorithm.Kind {
 	case TokenBucket:
 		b := bucketIn(s)
-		b.peek(&d, r, now, cost)
+		b.take(&d, r, now, cost, consume)
 		b.save(s)
 	case FixedWindow:
 		f := fixedWindowIn(s)
-		f.peek(&d, r, now, cost)
+		f.take(&d, r, now, cost, consume)
 		f.save(s)
 	default:
 		w := slidingWindowIn(s)
-		w.peek(&d, r, now, cost)
+		w.take(&d, r, now, cost, consume)
 		w.save(s)
 	}
 	return d
@@ -69,7 +51,8 @@ func (s State) Refund(r *Rule, now Instant, seen Events, cost int64) {
 	switch r.Algorithm.Kind {
 	case TokenBucket:
 		b := bucketIn(s)
-		b.refund(r, now, seen, cost)
+		b.advance(r, now)
+		b.undo(r, Events{seen.At, cost}, max(cost, seen.N))
 		b.save(s)
 	case FixedWindow:
 		f := fixedWindowIn(s)

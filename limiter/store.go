@@ -2,27 +2,31 @@ package limiter
 
 import "context"
 
-// A Store keeps the authoritative counts and decides takes on them. Stores are safe for concurrent use, and do not touch
-// what they are called with once they have returned. Package storetest holds the tests that every store passes.
+// A Store keeps the authoritative counts and decides takes on them. Stores are safe for concurrent
+// use and keep no reference to their arguments. Every store passes the tests of package storetest.
 type Store interface {
-	// Take decides all takes as one: when each of them is allowed, all are consumed; when any is not, none is. The
-	// answers are written to their Decision fields; on a denial, Decision.OK tells which of them were in the way, and
-	// each Remaining is as if nothing had been asked. No two takes may have the same rule ID and key.
+	// Take decides all takes as one: it consumes either all of them or, when one is denied, none.
+	// It writes each Decision. After a denial, Decision.OK is false for the takes that were in the
+	// way, and each Remaining is as if nothing had been taken. No two takes may have the same rule
+	// ID and key.
 	//
-	// A take that the store could not decide has an error, and no Decision; a denial is not an error. It changes nothing for the
-	// others: when one of them is denied, nothing is consumed, else they are. The first such error is returned.
+	// A take that the store could not decide has an error and no Decision. It does not affect the
+	// others: they are consumed unless one of them is denied. Take returns the first such error. A
+	// denial is not an error.
 	Take(ctx context.Context, now Instant, takes []Take) error
 
-	// Peek decides as Take does, and fails as Take does, and consumes nothing.
+	// Peek decides and fails as Take does, and consumes nothing.
 	Peek(ctx context.Context, now Instant, takes []Take) error
 
-	// Refund gives back what takes consumed, which were allowed as one and hold the answers to that: into the windows it came
-	// from, or nowhere when those have passed; to a bucket, what it has lacked ever since. See [Count]. A take that was denied,
-	// or never asked, as a zero Decision says, has consumed nothing and gets nothing back.
+	// Refund gives back what takes consumed, which were allowed as one and still have their
+	// decisions. Events go back into the window they came from, or nowhere when that has passed. A
+	// bucket gets back what it has lacked ever since: see [Count]. A take that was denied or has no
+	// decision is ignored.
 	Refund(ctx context.Context, now Instant, takes []Take) error
 }
 
-// A Zone is the handle of a zone that a store has open; a rule holds it. Other stores do not know it.
+// A Zone is the handle of an open zone. A rule holds it. Only the store that returned it can use
+// it.
 type Zone interface {
 	Name() string
 }
@@ -31,16 +35,16 @@ type Zone interface {
 type Take struct {
 	Rule *Rule
 
-	// Key is whose count is used. The store keeps no reference to it. An empty key is valid.
+	// Key is whose count is used. It may be empty.
 	Key []byte
 
 	// Cost is how many events to take, at least 1.
 	Cost int64
 
-	// Decision is the answer. Stores overwrite it, and refund by it.
+	// Decision is the answer of the store. Refund needs it.
 	Decision Decision
 
-	// Err says why the store could not decide this take; nil when it did. Stores that can fail overwrite it.
+	// Err says why the store could not decide this take. Only stores that can fail write it.
 	Err error
 }
 

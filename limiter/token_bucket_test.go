@@ -11,7 +11,7 @@ var bucket = Algorithm{Kind: TokenBucket}
 func TestTokenBucket(t *testing.T) {
 	r := mustRule(t, bucket, Limit{Events: 1, Window: time.Second, Burst: 5})
 	run(t, NewCount(bucket), r, []step{
-		// A burst of five at once, then nothing until the first event has accrued.
+		// Five at once, then nothing until the first event has accrued.
 		{100 * sec, take, 1, true, 4, 100 * sec, 101 * sec},
 		{100 * sec, take, 1, true, 3, 100 * sec, 102 * sec},
 		{100 * sec, take, 3, true, 0, 100 * sec, 105 * sec},
@@ -20,10 +20,10 @@ func TestTokenBucket(t *testing.T) {
 		{100 * sec, take, 6, false, 0, Never, 105 * sec},
 		{101*sec - 1, take, 1, false, 0, 101 * sec, 105 * sec},
 		{101 * sec, take, 1, true, 0, 101 * sec, 106 * sec},
-		// One per second is all it admits from here.
+		// From here, one per second.
 		{101 * sec, take, 1, false, 0, 102 * sec, 106 * sec},
 		{102 * sec, take, 1, true, 0, 102 * sec, 107 * sec},
-		// After a pause of 2.5 s two events are there, and half of a third.
+		// After a pause of 2.5 s the bucket has two events and half of a third.
 		{104*sec + 500*ms, peek, 3, false, 2, 105 * sec, 107 * sec},
 		{104*sec + 500*ms, take, 2, true, 0, 104*sec + 500*ms, 109 * sec},
 		{105 * sec, take, 1, true, 0, 105 * sec, 110 * sec},
@@ -33,23 +33,24 @@ func TestTokenBucket(t *testing.T) {
 	})
 }
 
-// TestTokenBucketRefund gives back what the bucket has lacked ever since, as far as that is known.
+// TestTokenBucketRefund refunds what the bucket has lacked ever since, as far as that is known.
 func TestTokenBucketRefund(t *testing.T) {
 	r := mustRule(t, bucket, Limit{Events: 1, Window: 10 * time.Second, Burst: 5})
 	run(t, NewCount(bucket), r, []step{
-		// What was taken of a full bucket, and half refilled since: the rest goes back, and it is full.
+		// Taken from a full bucket that has half refilled since: the rest goes back, and it is
+		// full.
 		{100 * sec, take, 2, true, 3, 100 * sec, 120 * sec},
 		{110 * sec, refundOf(100 * sec), 2, true, 5, 110 * sec, 110 * sec},
-		// Somebody took what had accrued in place of the events: they are not there a second time.
+		// Another take got what accrued in their place, so that is not given back.
 		{200 * sec, take, 2, true, 3, 200 * sec, 220 * sec},
 		{220 * sec, take, 5, true, 0, 220 * sec, 270 * sec},
 		{220 * sec, refundOf(200 * sec), 2, false, 0, 230 * sec, 270 * sec},
-		// A part of them only.
+		// Another take got a part of it.
 		{300 * sec, take, 2, true, 3, 300 * sec, 320 * sec},
 		{306 * sec, take, 2, true, 1, 306 * sec, 340 * sec},
 		{313 * sec, refundOf(300 * sec), 2, true, 3, 313 * sec, 333 * sec},
 		{333 * sec, peek, 5, true, 5, 333 * sec, 333 * sec},
-		// Of a bucket that was not full: it would still lack them, or only some of them.
+		// Taken from a bucket that was not full: it would still lack all or some of them.
 		{340 * sec, take, 3, true, 2, 340 * sec, 370 * sec},
 		{340 * sec, take, 2, true, 0, 340 * sec, 390 * sec},
 		{370 * sec, refundSeen(Events{340 * sec, 5}), 2, true, 5, 370 * sec, 370 * sec},
@@ -58,13 +59,14 @@ func TestTokenBucketRefund(t *testing.T) {
 		{391 * sec, take, 2, true, 0, 391 * sec, 441 * sec},
 		{391 * sec, refundSeen(Events{371 * sec, 5}), 2, true, 2, 391 * sec, 421 * sec},
 		{431 * sec, peek, 5, true, 5, 431 * sec, 431 * sec},
-		// The clock was set back: nobody knows for how long it has refilled since.
+		// The clock was set back: it is not known how long the bucket has refilled since.
 		{500 * sec, take, 2, true, 3, 500 * sec, 520 * sec},
 		{300 * sec, refundSeen(Events{500 * sec, 2}), 2, true, 3, 300 * sec, 320 * sec},
 	})
 }
 
-// TestTokenBucketFractions has events accrue in periods that are no whole microseconds: what is short of one is kept.
+// TestTokenBucketFractions has events accrue in periods that are not whole microseconds. No
+// fraction is lost.
 func TestTokenBucketFractions(t *testing.T) {
 	r := mustRule(t, bucket, Limit{Events: 3, Window: time.Second, Burst: 2}) // an event in 333,333.3 µs
 	run(t, NewCount(bucket), r, []step{
@@ -89,8 +91,8 @@ func TestTokenBucketClockSetBack(t *testing.T) {
 	})
 }
 
-// TestTokenBucketKeepsTheFractionOfAnEvent changes the rate when half of an event has accrued.
-func TestTokenBucketKeepsTheFractionOfAnEvent(t *testing.T) {
+// TestTokenBucketChangedRateKeepsFraction changes the rate when half of an event has accrued.
+func TestTokenBucketChangedRateKeepsFraction(t *testing.T) {
 	c := NewCount(bucket)
 	slow := mustRule(t, bucket, Limit{Events: 1, Window: 10 * time.Second, Burst: 2})
 	fast := mustRule(t, bucket, Limit{Events: 1, Window: time.Second, Burst: 2})
@@ -101,7 +103,7 @@ func TestTokenBucketKeepsTheFractionOfAnEvent(t *testing.T) {
 	run(t, c, fast, []step{{105 * sec, take, 1, false, 0, 105*sec + 500*ms, 106*sec + 500*ms}})
 }
 
-func TestTokenBucketFillsAfterTheEndOfTime(t *testing.T) {
+func TestTokenBucketFillsNever(t *testing.T) {
 	r := mustRule(t, bucket, Limit{Events: 1, Window: MaxWindow, Burst: MaxEvents})
 	const tenYears = 10 * 365 * 24 * 3600 * sec
 	run(t, NewCount(bucket), r, []step{
@@ -112,8 +114,8 @@ func TestTokenBucketFillsAfterTheEndOfTime(t *testing.T) {
 	})
 }
 
-// TestTokenBucketDoesNotDrift asks a bucket at odd intervals for simulated weeks. It admits the burst and what accrued,
-// to the event.
+// TestTokenBucketDoesNotDrift takes at odd intervals for simulated weeks. The bucket admits exactly
+// the burst and what accrued.
 func TestTokenBucketDoesNotDrift(t *testing.T) {
 	const weeks = 3 * 7 * 24 * 3600 * sec
 	for _, test := range []struct {
@@ -132,7 +134,7 @@ func TestTokenBucketDoesNotDrift(t *testing.T) {
 
 			const start = 1_800_000_000 * sec
 			all := c.Take(r, start, test.burst).Limit
-			// Odd, and short enough that the bucket is never full: a full one lets what accrues go.
+			// Odd, and so short that the bucket is never full: a full one accrues nothing.
 			every := r.window/test.events*(test.burst-1)/2 | 1
 			for now := Instant(start); ; now += Instant(every) {
 				now = min(now, start+weeks)

@@ -42,7 +42,7 @@ var policy = []struct {
 		allow:    []string{module + "/limiter", module + "/lua", module + "/redisconn", "github.com/redis/go-redis/v9"},
 		reason:   "the store on Redis joins the core, the scripts and the connections, and nothing else does",
 	}, {
-		packages: module + "/limiter/table",
+		packages: module + "/internal/keyed",
 		allow:    []string{},
 		reason:   "the table is unsafe code: it must be testable without limits and stores",
 	}, {

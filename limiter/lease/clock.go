@@ -8,19 +8,20 @@ import (
 )
 
 const (
-	// leap is by how much the wall clock must have gone on more than the monotonic clock to tell a suspension from the small
-	// corrections of a clock that is kept right.
+	// leap is how far the wall clock must run ahead of the monotonic clock to tell a suspension
+	// from the small corrections of a synchronized clock.
 	leap = 100 * time.Millisecond
 
 	// compareEvery is how often the two clocks are compared when neither leaps.
 	compareEvery = time.Second
 )
 
-// A clock tells instants that never go back. It follows the monotonic clock of the process, and skips the time in which only the
-// wall clock went on: while the host was suspended, leases and remembered denials expired for everybody else.
+// A clock returns instants that never go back. It follows the monotonic clock of the process, and
+// skips the time in which only the wall clock went on: while the host was suspended, leases and
+// remembered denials expired for everybody else.
 //
-// A wall clock that is set forward looks the same and is harmless: leases expire early. One that is set back changes nothing. A
-// clock has no lock and may be read by several goroutines.
+// A wall clock that is set forward looks the same and is harmless, as leases expire early. One that
+// is set back changes nothing. A clock has no lock and may be read concurrently.
 type clock struct {
 	began time.Time
 	last  atomic.Pointer[reading]
@@ -37,7 +38,7 @@ func (c *clock) at(t time.Time) limiter.Instant {
 	return c.instant(t.Sub(c.began), time.Duration(t.UnixNano()-c.began.UnixNano()))
 }
 
-// instant returns the instant at which the clocks tell mono and wall, which count from the beginning.
+// instant returns the instant at which the clocks read mono and wall, counted from the beginning.
 func (c *clock) instant(mono, wall time.Duration) limiter.Instant {
 	last := c.last.Load()
 	for last.outdated(mono, wall) {
@@ -51,24 +52,24 @@ func (c *clock) instant(mono, wall time.Duration) limiter.Instant {
 	return limiter.At(c.began) + limiter.Instant((mono+last.skipped)/time.Microsecond)
 }
 
-// skipped returns how much time the clock has skipped so far.
+// skipped returns how much time the clock has skipped.
 func (c *clock) skipped() time.Duration { return c.last.Load().skipped }
 
-// A reading is what both clocks have told: a pure calculator. All durations but skipped count from the beginning.
+// A reading is what both clocks read: a pure calculator.
 type reading struct {
-	mono    time.Duration
-	ahead   time.Duration // of the wall clock to the monotonic one
+	mono    time.Duration // from the beginning
+	ahead   time.Duration // how far the wall clock is ahead of the monotonic one
 	skipped time.Duration
 }
 
-// outdated reports whether the clocks, which now tell mono and wall, should be compared again. A reading that is older than r, as its
-// goroutine was overtaken, says nothing new.
+// outdated reports whether the clocks, which now read mono and wall, should be compared again. A
+// reading older than r, of a goroutine that was overtaken, has no news.
 func (r *reading) outdated(mono, wall time.Duration) bool {
 	moved := wall - mono - r.ahead
 	return mono >= r.mono && (moved > leap || moved < -leap || mono-r.mono >= compareEvery)
 }
 
-// observe returns r after the clocks have told mono and wall.
+// observe returns the reading after r when the clocks read mono and wall.
 func (r *reading) observe(mono, wall time.Duration) reading {
 	next := reading{mono: mono, ahead: wall - mono, skipped: r.skipped}
 	if moved := next.ahead - r.ahead; moved > leap {

@@ -20,10 +20,10 @@ func TestCloseZoneGivesBack(t *testing.T) {
 			taken[key] = n.warm(r, key)
 		}
 		n.warm(other, "key")
-		leased, book := n.leased(other, "key"), n.bookOf(r)
+		leased, book := n.leased(other, "key"), n.zoneOf(r)
 		book.Close()
 		book.Close() // is closed
-		if got := book.keys.Load(); got != 0 {
+		if got := book.accounts.Len(); got != 0 {
 			t.Errorf("accounts of the zone that was closed = %d, want none", got)
 		}
 		for key, want := range taken {
@@ -71,7 +71,7 @@ func TestCloseZoneWaitsForRequests(t *testing.T) {
 func TestTakeInClosedZone(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10)
-		book := n.bookOf(r)
+		book := n.zoneOf(r)
 		n.Open("zone").Close()
 		n.allowed(r, "key", 1, limiter.FromStore)
 		n.Close()
@@ -79,11 +79,11 @@ func TestTakeInClosedZone(t *testing.T) {
 		n.Close()
 
 		// A take that had looked up the book just before: no account is opened in it.
-		k := ask(r, "key", 1)
-		var p location
-		n.findIn(&p, book, &k)
-		if _, ok := n.lockOrCreate(&p, r, n.options.Clock()); ok || book.keys.Load() != 0 {
-			t.Errorf("an account was opened in a book that has ended, which says it has %d", book.keys.Load())
+		p := n.at(r, "key")
+		p.shard.Lock()
+		defer p.shard.Unlock()
+		if _, ok, _ := p.addLocked(r, n.options.Clock()); ok || book.accounts.Len() != 0 {
+			t.Errorf("an account was opened in a book that has ended, which says it has %d", book.accounts.Len())
 		}
 		n.used(r, "key", 2)
 	})
@@ -112,7 +112,7 @@ func TestUndoInClosedZone(t *testing.T) {
 // TestCloseOfMany gives back more than goes at a time.
 func TestCloseOfMany(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		const keys = 3 * closeBatch
+		const keys = 3 * drainSize
 		r := n.fixed("zone", 1, 1000)
 		for i := range keys {
 			n.lease(r, fmt.Sprint("key", i), 5)
@@ -133,15 +133,15 @@ func TestCloseWithoutAnAnswer(t *testing.T) {
 	for _, delay := range []time.Duration{time.Hour, 900 * time.Millisecond} {
 		inBubble(t, Options{Timeout: time.Second}, func(t *testing.T, n node) {
 			r := n.fixed("zone", 1, 1000)
-			for i := range 15 * closeBatch {
+			for i := range 15 * drainSize {
 				n.lease(r, fmt.Sprint("key", i), 5)
 			}
 			n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return lostRequest, delay })
 			begin := time.Now()
 			n.Close()
-			want := min(closeFor, n.options.Timeout)
+			want := min(drainFor, n.options.Timeout)
 			if delay < n.options.Timeout {
-				want = closeFor
+				want = drainFor
 			}
 			if took := time.Since(begin); took < want || took > want+delay && delay < time.Hour {
 				t.Errorf("Close with answers after %v took %v, want %v", delay, took, want)
@@ -155,16 +155,18 @@ func (n node) lease(r *limiter.Rule, key string, events int64) {
 	n.t.Helper()
 	loans := []limiter.LeaseRequest{{Rule: r, Key: []byte(key), Want: events}}
 	n.lender.lend(loans)
-	k := ask(r, key, 1)
-	var p location
-	n.find(&p, &k)
+	p := n.at(r, key)
 	now := n.options.Clock()
-	a, _ := n.lockOrCreate(&p, r, now)
+	p.shard.Lock()
+	a, ok := p.findLocked()
+	if !ok {
+		a, _, _ = p.addLocked(r, now)
+	}
 	var l limiter.LeaseRequest
-	a.Ask(r, now, 0, 0, &l)
-	a.Answer(r, now, now, &loans[0], 0, false)
-	p.book.rules.note(r)
-	_, ends := a.Due(r, now)
-	p.shard.mu.Unlock()
-	n.wheel.add(due{ends, p.book, p.key.Hash})
+	a.request(r, now, 0, 0, &l)
+	a.applyReply(r, now, now, &loans[0], 0, false)
+	p.zone.rules.add(r)
+	_, ends := a.nextReturn(r, now)
+	p.shard.Unlock()
+	n.wheel.add(due{ends, p.zone, p.key.Hash})
 }

@@ -163,12 +163,15 @@ func (f *randomFleet) request() {
 	time.Sleep(time.Duration(f.random(15)) * time.Millisecond)
 	var takes []limiter.Take
 	f.mu.Lock()
-	s := f.nodes[f.rng.IntN(len(f.nodes))]
 	for _, i := range f.rng.Perm(len(f.rules))[:1+f.rng.IntN(len(f.rules))] {
-		takes = append(takes, ask(s.on(f.rules[i]), fmt.Sprint("key", f.rng.IntN(f.rng.IntN(f.rng.IntN(7)+1)+1)), 1+f.rng.Int64N(3)))
+		takes = append(takes, ask(f.rules[i], fmt.Sprint("key", f.rng.IntN(f.rng.IntN(f.rng.IntN(7)+1)+1)), 1+f.rng.Int64N(3)))
 	}
 	if f.rng.IntN(2) == 0 { // is denied when the others have what they need
-		takes = append(takes, ask(s.on(f.denies), fmt.Sprint("fresh", f.rng.Int64()), 2))
+		takes = append(takes, ask(f.denies, fmt.Sprint("fresh", f.rng.Int64()), 2))
+	}
+	s := f.nodes[f.rng.IntN(len(f.nodes))]
+	for i := range takes {
+		takes[i].Rule = s.on(takes[i].Rule)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	if f.rng.IntN(20) == 0 {

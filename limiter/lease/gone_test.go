@@ -15,13 +15,12 @@ func TestDroppedBetweenTwoSteps(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10)
 		n.Open("zone").Close()
-		takes := []limiter.Take{ask(r, "key", 1)}
-		now := n.options.Clock()
-		q := request{takes: takes, seats: []takeState{{asks: true}}, began: now, now: now}
-		if n.borrow(t.Context(), &q); takes[0].Err != nil || q.seats[0].state != delegated {
-			t.Errorf("take = %+v in state %d, want it in %d: passed", takes[0], q.seats[0].state, delegated)
+		q := n.together(ask(r, "key", 1))
+		k := &q.takes[0]
+		if n.round(t.Context(), q); k.Err != nil || k.state != delegated {
+			t.Errorf("take = %+v in state %d, want it in %d: delegated", k.Take, k.state, delegated)
 		}
-		n.refill(&takes[0], q.now)
+		n.refill(k, q.now)
 		if got := n.lender.asked(); got != 0 {
 			t.Errorf("loans of a zone that was dropped = %d, want none", got)
 		}
@@ -34,13 +33,11 @@ func TestDeniedBetweenTwoSteps(t *testing.T) {
 		narrow, wide := n.fixed("a", 1, 1), n.fixed("b", 2, 10)
 		n.denied(narrow, "key", 2, limiter.FromStore)
 		asked := n.lender.asked()
-		takes := []limiter.Take{ask(narrow, "key", 2), ask(wide, "key", 1)} // both of which had no account before
-		now := n.options.Clock()
-		q := request{takes: takes, seats: []takeState{{asks: true}, {asks: true}}, began: now, now: now}
+		q := n.together(ask(narrow, "key", 2), ask(wide, "key", 1)) // both of which had no account before
 		begin := time.Now()
-		if n.borrow(t.Context(), &q); q.seats[0].state != denied || q.seats[1].state != undecided {
+		if n.round(t.Context(), q); q.takes[0].state != denied || q.takes[1].state != undecided {
 			t.Errorf("takes in state %d and %d, want %d: denied, and %d: undecided",
-				q.seats[0].state, q.seats[1].state, denied, undecided)
+				q.takes[0].state, q.takes[1].state, denied, undecided)
 		}
 		if got := n.lender.asked() - asked; got != 0 || time.Since(begin) != 0 {
 			t.Errorf("loans after a denial = %d in %v, want none and no waiting", got, time.Since(begin))

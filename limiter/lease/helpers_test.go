@@ -148,17 +148,32 @@ func (n node) idle() {
 	synctest.Wait()
 }
 
+// at returns where the account of a key is.
+func (n node) at(r *limiter.Rule, key string) *location {
+	var l location
+	l.locate(r.Zone.(*Zone), r.ID, []byte(key))
+	return &l
+}
+
+// together returns takes as one request, whose takes are all selected.
+func (n node) together(takes ...limiter.Take) *request {
+	now := n.options.Clock()
+	r := &request{began: now, now: now, takes: make([]takeState, len(takes))}
+	for i := range takes {
+		t := &r.takes[i]
+		t.Take, t.selected = &takes[i], true
+		t.location = *n.at(takes[i].Rule, string(takes[i].Key))
+	}
+	return r
+}
+
 // outstanding returns what the node has leased and owes of a key; nothing when there is no account.
 func (n node) outstanding(r *limiter.Rule, key string) (leased, owed int64) {
-	k := ask(r, key, 1)
-	var p location
-	if !n.find(&p, &k) {
-		return 0, 0
-	}
-	p.shard.mu.Lock()
-	defer p.shard.mu.Unlock()
-	if a, ok := p.account(); ok {
-		return a.Outstanding()
+	p := n.at(r, key)
+	p.shard.Lock()
+	defer p.shard.Unlock()
+	if a, ok := p.findLocked(); ok {
+		return a.outstanding()
 	}
 	return 0, 0
 }
@@ -170,14 +185,12 @@ func (n node) leased(r *limiter.Rule, key string) int64 {
 
 // ends returns how long it is until what is leased of the key has to go back.
 func (n node) ends(r *limiter.Rule, key string) time.Duration {
-	k := ask(r, key, 1)
-	var p location
-	n.find(&p, &k)
-	p.shard.mu.Lock()
-	defer p.shard.mu.Unlock()
+	p := n.at(r, key)
+	p.shard.Lock()
+	defer p.shard.Unlock()
 	now := n.options.Clock()
-	a, _ := p.account()
-	_, ends := a.Due(r, now)
+	a, _ := p.findLocked()
+	_, ends := a.nextReturn(r, now)
 	return time.Duration(ends-now) * time.Microsecond
 }
 

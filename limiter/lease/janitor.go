@@ -3,28 +3,25 @@ package lease
 import (
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/table"
 )
 
 const (
-	// sweepEvery is the number of ticks between two sweeps, each of one shard in sweepParts of every zone: all are swept within
-	// ten seconds or so.
+	// sweepEvery is the number of ticks between two sweeps, each of one in sweepParts shards of
+	// every zone. All are swept within about ten seconds.
 	sweepEvery = 32
 	sweepParts = 32
 
-	// lookMost is how many dues are looked after in a tick at most: 200,000 a second, so that a store that fails at once does not
-	// cost a node with a million debts more than a quarter of a core.
+	// maxDuePerTick bounds what is attended to in a tick: 200,000 per second, so that a store that
+	// fails at once does not cost a node with a million debts more than a quarter of a core.
 	maxDuePerTick = 2048
-
-	// sweepSlice is how many accounts are looked at before the lock is let go.
-	sweepSlice = 512
 
 	// idleFor is how long an account that holds nothing is kept after it was last used, in µs.
 	idleFor = 30_000_000
 )
 
-// run looks after the accounts until the store is closed.
+// run attends to the accounts until the store is closed.
 func (s *Store) run() {
 	ticker := time.NewTicker(tick * time.Microsecond)
 	defer ticker.Stop()
@@ -48,65 +45,59 @@ func (s *Store) run() {
 	}
 }
 
-// attend has accounts tell the lender what they have to, and ask it for what comes next, though nobody takes. Those that rest
-// do so when that is over.
+// attend has accounts return expired leases, renew them and tell of their debt, although no take
+// comes, and send the refills that takes have left to the wheel. Accounts that back off do so when
+// their pause is over.
 func (s *Store) attend(d due, now limiter.Instant) {
 	if now < d.at {
 		s.wheel.add(d)
 		return
 	}
-	var backs []*leaseRequest
-	asking, again := false, false
-	sh := d.book.shard(d.hash)
-	sh.mu.Lock()
-	if now < sh.backoffs[d.hash].until {
-		sh.mu.Unlock()
+	var calls []*call
+	requesting, again := false, false
+	sh := d.zone.accounts.Shard(d.hash)
+	sh.Lock()
+	pause := sh.State.backoffs[d.hash]
+	if now < pause.until {
+		sh.Unlock()
 		return
 	}
-	sh.accounts.EachHash(d.hash, func(e *entry) {
-		p := location{d.book, sh, table.Key{Hash: d.hash, ID: e.ID(), Text: sh.accounts.Text(e, 0)}}
-		a := sh.account(e)
-		r := d.book.rules.under(e.ID(), a)
-		d.book.expire(a, r, now)
-		f, late := s.maintain(&p, a, r, now)
-		if f != nil {
-			backs = append(backs, f)
+	l := location{zone: d.zone, shard: sh, key: keyed.Key{Hash: d.hash}}
+	sh.Entries.EachHash(d.hash, func(e *entry) {
+		l.key.ID, l.key.Text = e.ID(), sh.Entries.Text(e)
+		a := accountOf(sh, e)
+		r := d.zone.rules.of(e.ID(), a)
+		d.zone.dropPassed(a, r, now)
+		news, renew, most := a.hasNews(r, now), a.shouldRenew(r, now), int64(maxBackground)
+		if !news && !renew && pause.refill && a.needsRefill(r, now) {
+			renew, most = true, maxRefills
 		}
-		asking, again = asking || a.Asking(), again || late
+		if renew = renew && !d.zone.closed.Load(); news || renew {
+			c, full := s.beginLocked(&l, a, r, now, most, renew)
+			if c != nil {
+				calls = append(calls, c)
+			}
+			again = again || full && news // the next take renews
+		}
+		requesting = requesting || a.requesting
 	})
 	if again {
 		s.wheel.add(d)
-	} else if !asking {
-		sh.clearBackoff(d.hash)
+	} else if !requesting {
+		l.clearBackoffLocked()
 	}
-	sh.mu.Unlock()
-	for _, f := range backs {
-		s.send(f)
+	sh.Unlock()
+	for _, c := range calls {
+		s.send(c)
 	}
 }
 
-// sweep forgets the accounts in a part of all shards that are idle.
+// sweep removes idle accounts from a part of all shards.
 func (s *Store) sweep(part int, now limiter.Instant) {
-	for _, b := range s.openZones() {
-		for i := part; i < len(b.shards); i += sweepParts {
-			b.sweep(&b.shards[i], now)
-		}
-	}
-}
-
-func (b *Zone) sweep(sh *shard, now limiter.Instant) {
-	var c table.Cursor
-	for more := true; more; {
-		sh.mu.Lock()
-		more = sh.accounts.Walk(&c, sweepSlice, func(e *entry) {
-			if a := sh.account(e); a.Idle(b.rules.under(e.ID(), a), now, idleFor) {
-				sh.accounts.Remove(e)
-				b.release()
-			}
+	for _, z := range s.openZones() {
+		z.accounts.Sweep(part, sweepParts, func(sh *shard, e *entry) (idle bool) {
+			a := accountOf(sh, e)
+			return a.idle(z.rules.of(e.ID(), a), now, idleFor)
 		})
-		if !more {
-			sh.accounts.Shrink()
-		}
-		sh.mu.Unlock()
 	}
 }

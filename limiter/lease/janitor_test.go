@@ -2,6 +2,7 @@ package lease
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,17 +65,15 @@ func TestLeaseEndsWhileALoanIsInTheAir(t *testing.T) {
 			r := n.fixed("zone", 1, 10_000)
 			taken := n.warm(r, "key")
 			leased := n.leased(r, "key")
-			k := ask(r, "key", 1)
-			var p location
-			n.find(&p, &k)
+			p := n.at(r, "key")
 
-			p.shard.mu.Lock() // asks for nothing, so what is leased does not go back with it
-			fl := newLeaseRequest(k.Key, n.options.Clock())
-			a, _ := p.account()
-			p.ask(fl, a, r, new(queue))
-			p.shard.mu.Unlock()
+			p.shard.Lock() // asks for nothing, so what is leased does not go back with it
+			c := newCall(p.key.Text, n.options.Clock())
+			a, _ := p.findLocked()
+			p.requestLocked(c, a, r, new(queue))
+			p.shard.Unlock()
 			n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return f, 8 * time.Second })
-			n.send(fl)
+			n.send(c)
 			time.Sleep(7 * time.Second)
 			n.used(r, "key", taken+leased)
 			n.lender.decide(nil)
@@ -119,12 +118,12 @@ func TestIdleAccountsAreForgotten(t *testing.T) {
 		time.Sleep(13 * time.Second)
 		synctest.Wait()
 		n.accounts(0)
-		b, room := n.bookOf(r), 0
-		for i := range b.shards {
-			room += b.shards[i].accounts.Cap()
+		b, room := n.zoneOf(r), 0
+		for i := range uint64(1) << shardBits {
+			room += reflect.ValueOf(&b.accounts.Shard(i << (64 - shardBits)).Entries).Elem().FieldByName("arrays").Len()
 		}
 		if room != 0 {
-			t.Errorf("room for %d accounts when there are none, want none", room)
+			t.Errorf("memory in %d tables when there are no accounts, want none", room)
 		}
 	})
 }
@@ -163,7 +162,7 @@ func TestWheel(t *testing.T) {
 func TestLookAfterFarAhead(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		now := n.options.Clock()
-		far := due{at: now + 3*wheelSize*tick, book: n.Open("zone")}
+		far := due{at: now + 3*wheelSize*tick, zone: n.Open("zone")}
 		n.wheel.add(far)
 		for _, d := range n.wheel.take(now+wheelSize*tick, 9, nil) {
 			n.attend(d, now+wheelSize*tick)

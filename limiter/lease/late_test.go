@@ -119,17 +119,17 @@ func TestUndoOfALateTake(t *testing.T) {
 				n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
 					return test.fate, test.delay
 				})
-				now := n.options.Clock()
-				takes := []limiter.Take{ask(wide, "wide", 3), ask(narrow, "narrow", 1)}
-				q := request{began: now, now: now, takes: takes, seats: []takeState{{asks: true}, {}}}
-				n.borrow(t.Context(), &q)
-				if q.seats[0].state != late || takes[0].Decision.Remaining != 997 {
-					t.Fatalf("take = %+v in state %d, want %d: late", takes[0], q.seats[0].state, late)
+				q := n.together(ask(wide, "wide", 3), ask(narrow, "narrow", 1))
+				k := &q.takes[0]
+				q.takes[1].selected = false
+				n.round(t.Context(), q)
+				if d := k.Decision; k.state != admitted || d.Source != limiter.FromKnownState || d.Remaining != 997 {
+					t.Fatalf("take = %+v in state %d, want it admitted late", k.Take, k.state)
 				}
 				time.Sleep(50 * time.Millisecond)
-				q.seats[1].state = denied
-				n.undoAll(&q)
-				if d := takes[0].Decision; d.Remaining < 997 {
+				q.takes[1].state = denied
+				n.undoAll(q)
+				if d := k.Decision; d.Remaining < 997 {
 					t.Errorf("decision after it was undone = %+v", d)
 				}
 				n.lender.always(answered)
@@ -153,21 +153,18 @@ func TestUndoOfALateTakeFromALease(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { n.allowed(r, "key", n.leased(r, "key")+1, limiter.FromKnownState) })
 		synctest.Wait()
-		now := n.options.Clock()
-		takes := []limiter.Take{ask(r, "key", 1)}
-		q := request{began: now, now: now, takes: takes, seats: []takeState{{asks: true}}}
-		n.borrow(t.Context(), &q)
+		q := n.together(ask(r, "key", 1))
+		k := &q.takes[0]
+		n.round(t.Context(), q)
 		wg.Wait()
 		time.Sleep(40 * time.Millisecond)
 		synctest.Wait()
-		if w := q.seats[0].waiter; q.seats[0].state != late || !w.answered || w.served {
-			t.Fatalf("waiter = %+v in state %d, want it spent from a lease", w, q.seats[0].state)
+		if w := k.waiter; k.Decision.Source != limiter.FromKnownState || w.status != replied || w.served {
+			t.Fatalf("waiter = %+v of %+v, want it spent from a lease", w, k.Take)
 		}
 		n.lender.always(answered)
 		for range 2 { // the second one is of an account that has gone
-			p := location{}
-			n.findIn(&p, q.seats[0].waiter.book, &takes[0])
-			n.send(n.undo(&p, &q.seats[0], &takes[0], n.options.Clock()))
+			n.undo(k, n.options.Clock())
 			n.Open("a").Close()
 		}
 		n.used(r, "key", before)
@@ -179,16 +176,13 @@ func TestLateInADroppedZone(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("a", 1, 10)
 		n.lender.busy()
-		book := n.bookOf(r)
-		k := ask(r, "key", 1)
-		var p location
-		n.findIn(&p, book, &k)
-		p.shard.mu.Lock()
-		s := takeState{waiter: &waiter{book: book, answered: true, err: limiter.ErrLate}}
-		n.takeLate(&p, &s, &k, n.options.Clock())
-		p.shard.mu.Unlock()
-		if s.state != failed || k.Err != ErrTimeout {
-			t.Errorf("take = %+v in state %d, want %v", k, s.state, ErrTimeout)
+		k := &n.together(ask(r, "key", 1)).takes[0]
+		k.waiter = &waiter{status: replied, err: limiter.ErrLate}
+		k.shard.Lock()
+		n.takeLateLocked(k, n.options.Clock())
+		k.shard.Unlock()
+		if k.state != failed || k.Err != ErrTimeout {
+			t.Errorf("take = %+v in state %d, want %v", k.Take, k.state, ErrTimeout)
 		}
 	})
 }

@@ -58,10 +58,8 @@ func TestTiersShareARuleID(t *testing.T) {
 		n.warm(free, "free")
 		n.warm(pro, "pro")
 		leased := n.leased(free, "free")
-		k := ask(free, "free", 1)
-		var p location
-		n.find(&p, &k)
-		n.attend(due{book: p.book, hash: p.key.Hash}, n.options.Clock())
+		p := n.at(free, "free")
+		n.attend(due{zone: p.zone, hash: p.key.Hash}, n.options.Clock())
 		n.settled()
 		if got := n.leased(free, "free"); got != leased {
 			t.Errorf("leased after it was looked after = %d, want %d", got, leased)
@@ -79,7 +77,7 @@ func TestManyLimitsOfOneRule(t *testing.T) {
 		for i := range int64(maxRulesPerID) {
 			n.allowed(n.fixed("zone", 1, 100+i), "another", 1, limiter.FromStore)
 		}
-		if got := len(n.bookOf(old).rules.of(1)); got != maxRulesPerID {
+		if got := len(n.zoneOf(old).rules.list(1)); got != maxRulesPerID {
 			t.Errorf("rules that are known = %d, want %d", got, maxRulesPerID)
 		}
 		n.idle()
@@ -88,9 +86,9 @@ func TestManyLimitsOfOneRule(t *testing.T) {
 		var rs rules
 		same := n.fixed("zone", 1, 10_000)
 		for _, r := range []*limiter.Rule{old, same, old, old} {
-			rs.note(r)
+			rs.add(r)
 		}
-		if got := rs.of(1); len(got) != 1 || got[0] != old {
+		if got := rs.list(1); len(got) != 1 || got[0] != old {
 			t.Errorf("rules = %v, want the newest of the limit alone", got)
 		}
 	})

@@ -7,27 +7,28 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// Options say how a [Store] borrows.
+// Options configure a [Store]. The zero value is ready to use.
 type Options struct {
-	// Timeout is how long a take waits for the lender at most. 50 ms when it is 0.
+	// Timeout is how long a take waits for the lender. Default: 50 ms.
 	Timeout time.Duration
 
-	// Nodes returns how many nodes of the fleet are alive, this one included, as far as it knows. This one is alone when Nodes
-	// is nil.
+	// Nodes returns how many nodes of the fleet are alive, this one included. Default: 1.
 	Nodes func() int
 
-	// Settled reports whether all other nodes count this one. Credit is given only while it does, and never when it is nil.
+	// Settled reports whether all other nodes count this one. There is credit only while they do.
+	// Default: they never do.
 	Settled func() bool
 
-	// Clock returns the same instants that takes are decided at: those of a clock that never goes back. That of the store when it
-	// is nil: see [Store.At].
+	// Clock returns the instants that takes are decided at. It must never go back. Default: the
+	// store's own clock, see [Store.At].
 	Clock func() limiter.Instant
 
-	// Observe is told how long each request to the lender took and what became of it. It must not block. It may be nil.
+	// Observe is called after each call to the lender with how long it took and how it failed, if
+	// it did. It must not block. Default: nothing.
 	Observe func(took time.Duration, err error)
 }
 
-// ErrTimeout says that the lender has not answered in time.
+// ErrTimeout is the error of takes that the lender did not answer in time.
 var ErrTimeout = errors.New("lease: the store has not answered in time")
 
 func (o Options) withDefaults() Options {

@@ -2,43 +2,50 @@ package lease
 
 import "github.com/fleetlimit/fleetlimit/limiter"
 
-// A queue is what waits for the answers to an account that is asking. The lock of the account's shard guards it and the
-// waiters.
+// A queue is what waits for the replies to an account with a request under way. The lock of the
+// account's shard guards it and its waiters.
 type queue struct {
-	flying  []*waiter // with the loan on its way; the cost of the first is its need
-	waiting []*waiter // for the next one
-	undo    []undo    // for the next ones, one for each
-	returns []undo    // for the next ones, as many as fit into each
-	late    int64     // events of the waiters that were admitted before they were answered
-	closing *latch    // that waits until the account asks no more; may be nil
+	sent    []*waiter // with the request under way; it needs the cost of the first
+	waiting []*waiter // for the next request
+	late    int64     // events of waiters that are late
+
+	cancels []granted // for the next requests, one for each
+	returns []granted // for the next requests, as many as fit into each
+
+	drained *latch // is done when no request is under way any more; may be nil
 }
 
-// An undo is events that the lender served, or lent, in vain.
-type undo struct {
+// granted are events that a store served or leased in vain.
+type granted struct {
 	limiter.Events
-	run uint64 // of the lender
+	incarnation uint64 // of the store
 }
 
-// A waiter is a take that waits.
+// A waiter is a take that waits for the reply to a request.
 type waiter struct {
-	book  *Zone
 	cost  int64
-	party *latch
+	latch *latch
 
-	gone     bool // nobody is waiting for it any more
-	late     bool // nobody is waiting, and it was admitted: what is served to it stays consumed
-	answered bool
-	served   bool // by the lender; or else by the account
+	status   waiterStatus
+	served   bool // by the lender; else the account decided
 	decision limiter.Decision
 	err      error
-	run      uint64        // of the lender that served it
-	spent    limiter.Spent // by the account that did
+	spent    spent // if the account decided. If the lender did, only the incarnation is set
 }
 
-// startWaiting has all waiters fly, and returns what the first needs, and what the others do.
-func (q *queue) startWaiting() (need, more int64) {
-	q.flying, q.waiting = q.waiting, nil
-	for i, w := range q.flying {
+type waiterStatus uint8
+
+const (
+	waiting waiterStatus = iota
+	late                 // nobody waits any more, but the take was admitted: what is served to it stays consumed
+	gone                 // nobody waits any more: what is served to it is canceled
+	replied              // decision or err is set
+)
+
+// sendWaiting moves all waiters to sent. It returns what the first needs, and what the others do.
+func (q *queue) sendWaiting() (need, more int64) {
+	q.sent, q.waiting = q.waiting, nil
+	for i, w := range q.sent {
 		if i == 0 {
 			need = w.cost
 		} else {
@@ -48,151 +55,136 @@ func (q *queue) startWaiting() (need, more int64) {
 	return need, more
 }
 
-// undoLater has a later loan undo what the lender has served. What it served at one instant is undone by one.
-func (q *queue) undoLater(u undo) {
-	for i := range q.undo {
-		if q.undo[i].At == u.At && q.undo[i].run == u.run {
-			q.undo[i].N += u.N
+// cancelLater has a later request cancel what the lender has served. What it served at one instant
+// is canceled by one request.
+func (q *queue) cancelLater(g granted) {
+	for i := range q.cancels {
+		if q.cancels[i].At == g.At && q.cancels[i].incarnation == g.incarnation {
+			q.cancels[i].N += g.N
 			return
 		}
 	}
-	q.undo = append(q.undo, u)
+	q.cancels = append(q.cancels, g)
 }
 
-// undone returns what the next loan undoes. What another run of the lender has served cannot be undone, and is lost.
-func (q *queue) undone(run uint64) (e limiter.Events, lost int64) {
-	for len(q.undo) > 0 && e.N == 0 {
-		if q.undo[0].run == run {
-			e = q.undo[0].Events
+// addReturns has l cancel and return what was served and leased in vain, as far as there is room.
+// What another incarnation of the lender has granted is lost.
+func (q *queue) addReturns(l *limiter.LeaseRequest) (lost int64) {
+	for len(q.cancels) > 0 && l.Cancel.N == 0 {
+		if q.cancels[0].incarnation == l.Incarnation {
+			l.Cancel = q.cancels[0].Events
 		} else {
-			lost += q.undo[0].N
+			lost += q.cancels[0].N
 		}
-		q.undo = q.undo[1:]
+		q.cancels = q.cancels[1:]
 	}
-	return e, lost
-}
-
-// giveBack has l return what was lent in vain, as far as there is room. What another run of the lender has lent is lost.
-func (q *queue) giveBack(l *limiter.LeaseRequest) (lost int64) {
 	for len(q.returns) > 0 {
-		switch u := q.returns[0]; {
-		case u.run != l.Incarnation:
-			lost += u.N
-		case !l.Return(u.Events):
-			return lost
+		if g := q.returns[0]; g.incarnation != l.Incarnation {
+			lost += g.N
+		} else if !addReturn(l, g.Events) {
+			break
 		}
 		q.returns = q.returns[1:]
 	}
 	return lost
 }
 
-func (q *queue) empty() bool { return len(q.waiting) == 0 && !q.owesBack() }
+func (q *queue) empty() bool { return len(q.waiting) == 0 && !q.hasReturns() }
 
-// owesBack reports whether the lender is still to be told of something that it served or lent in vain.
-func (q *queue) owesBack() bool { return len(q.undo) > 0 || len(q.returns) > 0 }
+// hasReturns reports whether the lender is still to hear of events that it granted in vain.
+func (q *queue) hasReturns() bool { return len(q.cancels) > 0 || len(q.returns) > 0 }
 
-// serve gives what was served to those who were admitted before that, and to those who fly, and then all who wait what was leased or
-// denied under r. Those who get no answer wait on.
-func (q *queue) serve(a limiter.Account, r *limiter.Rule, l *limiter.LeaseRequest, now limiter.Instant) {
-	left := q.serveLate(a, l, l.Served)
-	var waiting []*waiter
-	for i, w := range q.flying {
-		switch {
-		case w.gone, w.answered:
-		case w.cost <= left:
-			left -= w.cost
-			q.serveOne(a, w, l)
-		case i == 0 && l.Served == 0 && !(w.late && l.Decision.OK): // denied, or another loan of the flight is
-			q.answer(w, l.Decision)
-		default:
-			waiting = append(waiting, w)
-		}
-	}
-	if left > 0 {
-		q.undoLater(undo{limiter.Events{At: l.Decision.At, N: left}, l.Incarnation})
-	}
-	q.flying, q.waiting = nil, append(waiting, q.waiting...)
-	q.serveWaiting(a, r, now)
-}
-
-// serveLate gives those who were admitted before the answer what was served, whomever it was asked for: else others would be
-// admitted by the same events. It returns what is left.
-func (q *queue) serveLate(a limiter.Account, l *limiter.LeaseRequest, left int64) int64 {
-	for _, list := range [][]*waiter{q.flying, q.waiting} {
-		for i := 0; i < len(list) && q.late > 0 && left > 0; i++ {
-			if w := list[i]; w.late && w.cost <= left {
+// serve hands out the reply l. Late waiters are served first, for whomever it was requested:
+// else others would be admitted by the same events. Then come the waiters in sent, and at last the
+// account decides on all that wait. Those without a decision wait on.
+func (q *queue) serve(a account, r *limiter.Rule, l *limiter.LeaseRequest, now limiter.Instant) {
+	left := l.Served
+	for _, list := range [][]*waiter{q.sent, q.waiting} {
+		for _, w := range list {
+			if w.status == late && w.cost <= left {
 				left -= w.cost
-				q.serveOne(a, w, l)
+				q.serveWaiter(a, w, l)
 			}
 		}
 	}
-	return left
+	var unserved []*waiter
+	for i, w := range q.sent {
+		switch {
+		case w.status == gone, w.status == replied:
+		case w.cost <= left:
+			left -= w.cost
+			q.serveWaiter(a, w, l)
+		case i == 0 && l.Served == 0 && !(w.status == late && l.Decision.OK): // denied, or another take of the call is
+			q.answer(w, l.Decision)
+		default:
+			unserved = append(unserved, w)
+		}
+	}
+	if left > 0 {
+		q.cancelLater(granted{limiter.Events{At: l.Decision.At, N: left}, l.Incarnation})
+	}
+	q.sent, q.waiting = nil, append(unserved, q.waiting...)
+	q.decideWaiting(a, r, now)
 }
 
-// serveOne answers a waiter that is served.
-func (q *queue) serveOne(a limiter.Account, w *waiter, l *limiter.LeaseRequest) {
-	w.served, w.run = true, l.Incarnation
+// serveWaiter answers a waiter that the lender has served.
+func (q *queue) serveWaiter(a account, w *waiter, l *limiter.LeaseRequest) {
+	w.served, w.spent.incarnation = true, l.Incarnation
 	d := l.Decision
-	d.Remaining = a.Served(w.cost)
+	d.Remaining = a.served(w.cost)
 	q.answer(w, d)
 }
 
-// serveWaiting answers the waiters that the account can.
-func (q *queue) serveWaiting(a limiter.Account, r *limiter.Rule, now limiter.Instant) {
-	waiting := q.waiting[:0]
+// decideWaiting answers the waiters that the account can decide on.
+func (q *queue) decideWaiting(a account, r *limiter.Rule, now limiter.Instant) {
+	undecided := q.waiting[:0]
 	for _, w := range q.waiting {
-		d, left := limiter.Decision{}, a.Left()
+		var d limiter.Decision
+		before := a.remaining
 		switch {
-		case w.gone, w.answered:
-		case a.Take(r, now, w.cost, 0, &d):
-			w.spent = a.SpentSince(left)
+		case w.status == gone, w.status == replied:
+		case a.take(r, now, w.cost, &d):
+			w.spent = a.spentSince(before)
 			q.answer(w, d)
 		default:
-			waiting = append(waiting, w)
+			undecided = append(undecided, w)
 		}
 	}
-	clear(q.waiting[len(waiting):])
-	q.waiting = waiting
+	clear(q.waiting[len(undecided):])
+	q.waiting = undecided
 }
 
-// fail gives all waiters an error, and returns how many events are lost, as nobody will undo them.
+// fail answers all waiters with an error. It returns how many events are lost, as no request will
+// return them any more.
 func (q *queue) fail(err error) (lost int64) {
-	for _, w := range append(q.flying, q.waiting...) {
-		if !w.gone {
+	for _, w := range append(q.sent, q.waiting...) {
+		if w.status != gone {
 			w.err = err
-			w.answer(limiter.Decision{})
+			q.answer(w, limiter.Decision{})
 		}
 	}
-	for _, u := range append(q.undo, q.returns...) {
-		lost += u.N
+	for _, g := range append(q.cancels, q.returns...) {
+		lost += g.N
 	}
 	return lost
 }
 
-// giveUp waits for w no longer. What is served to it is undone.
-func (q *queue) giveUp(w *waiter) {
-	q.settleLate(w)
-	w.gone = true
-}
+// giveUp notes that nobody waits for w any more.
+func (q *queue) giveUp(w *waiter) { q.setStatus(w, gone) }
 
-// answer answers w.
-func (q *queue) answer(w *waiter, d limiter.Decision) {
-	q.settleLate(w)
-	w.answer(d)
-}
-
-// settleLate says that it is known what has become of w, if it was admitted before that.
-func (q *queue) settleLate(w *waiter) {
-	if w.late {
-		w.late = false
+func (q *queue) setStatus(w *waiter, status waiterStatus) {
+	if w.status == late {
 		q.late -= w.cost
 	}
+	w.status = status
 }
 
-func (w *waiter) answer(d limiter.Decision) {
-	w.decision, w.answered = d, true
+// answer answers w, and tells those who wait together with it.
+func (q *queue) answer(w *waiter, d limiter.Decision) {
+	q.setStatus(w, replied)
+	w.decision = d
 	if !d.OK && w.err == nil {
-		w.party.deny()
+		w.latch.deny()
 	}
-	w.party.leave()
+	w.latch.done()
 }

@@ -190,14 +190,12 @@ func TestRestIsOver(t *testing.T) {
 // TestLaterLeavesARestAsItIs has the wheel come at the end of the rest, and not twice.
 func TestLaterLeavesARestAsItIs(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		k := ask(n.fixed("zone", 1, 10), "key", 1)
-		var p location
-		n.find(&p, &k)
+		p := n.at(n.fixed("zone", 1, 10), "key")
 		now := n.options.Clock()
-		want := backoff{now + 50*tick, 3}
-		n.backOff(&p, want)
-		n.later(&p, now)
-		if got := p.shard.backoffs[p.key.Hash]; got != want {
+		want := backoff{until: now + 50*tick, failures: 3}
+		n.setBackoffLocked(p, want)
+		n.attendSoonLocked(p, now)
+		if got := p.shard.State.backoffs[p.key.Hash]; got != want {
 			t.Errorf("rest = %+v, want %+v", got, want)
 		}
 		if got := n.wheel.take(now+60*tick, 9, nil); len(got) != 1 || got[0].at != want.until {
@@ -221,10 +219,8 @@ func TestRestingAccountsAreNotRenewed(t *testing.T) {
 		for n.leased(r, "key") > 0 {
 			n.allowed(r, "key", 1, limiter.FromLease)
 		}
-		k := ask(r, "key", 1)
-		var p location
-		n.find(&p, &k)
-		look := due{book: p.book, hash: p.key.Hash}
+		p := n.at(r, "key")
+		look := due{zone: p.zone, hash: p.key.Hash}
 		before := n.Stats().Requests
 		n.attend(look, n.options.Clock())
 		if got := n.Stats().Requests - before; got != 0 {

@@ -80,10 +80,8 @@ func TestAccountsThatStay(t *testing.T) {
 		}
 		n.accounts(3)
 		for _, key := range []string{"denied", "owes", "asks"} {
-			k := ask(r, key, 1)
-			var p location
-			n.find(&p, &k)
-			if _, ok := p.account(); !ok {
+			p := n.at(r, key)
+			if _, ok := p.findLocked(); !ok {
 				t.Errorf("the account of the key that %s has gone", key)
 			}
 		}
@@ -137,47 +135,5 @@ func TestSameKeyTwiceInAFullZone(t *testing.T) {
 		n.used(first, "key", 4)
 		n.used(second, "key", taken+4)
 		n.accounts(1)
-	})
-}
-
-// A meddler is a lender that does something before it is asked for the first time.
-type meddler struct {
-	limiter.Lender
-	do func()
-}
-
-func (m *meddler) Lend(loans []limiter.LeaseRequest, answered func(error)) {
-	if do := m.do; do != nil {
-		m.do = nil
-		do()
-	}
-	m.Lender.Lend(loans, answered)
-}
-
-// TestSomebodyElseOpensTheAccount finds an account that another take has opened while room was made for it, and needs no place
-// then.
-func TestSomebodyElseOpensTheAccount(t *testing.T) {
-	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := n.bounded(10_000, 2)
-		n.lease(r, "old", 5)
-		n.lease(r, "older", 5)
-		k := ask(r, "new", 1)
-		var mine, theirs location
-		n.find(&mine, &k)
-		n.find(&theirs, &k)
-		var opened limiter.Account
-		n.Store.lender = &meddler{Lender: n.lender, do: func() { // when one was evicted and gives back; now the other is, too
-			opened, _ = n.lockOrCreate(&theirs, r, n.options.Clock())
-			theirs.shard.mu.Unlock()
-		}}
-		a, ok := n.lockOrCreate(&mine, r, n.options.Clock())
-		mine.shard.mu.Unlock()
-		if !ok || a != opened {
-			t.Errorf("account = %v, found %v, want the one that was opened meanwhile: %v", a, ok, opened)
-		}
-		n.accounts(1)
-		n.settled()
-		n.used(r, "old", 0)
-		n.used(r, "older", 0)
 	})
 }

@@ -6,19 +6,19 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// Stats is what a store has done since it was made. Events are those of the limits.
+// Stats are the totals of a store since it was made. Events are those of the limits.
 type Stats struct {
-	Requests uint64 // to the lender, for loans or decisions
+	Requests uint64 // to the lender, for leases or decisions
 
-	Granted  uint64 // events lent to this node
-	Returned uint64 // events that went back, and were told to the lender
+	Granted  uint64 // events leased to this node
+	Returned uint64 // events returned to the lender
 	Expired  uint64 // events that were not spent before their window had passed
-	Lost     uint64 // events whose return, or service, has an unknown outcome
+	Lost     uint64 // events whose return or service has an unknown outcome
 
-	Credited uint64 // events admitted before the lender had answered
-	Settled  uint64 // those of them that the lender knows of
+	Credited uint64 // events admitted on credit
+	Settled  uint64 // events of credit that the lender has debited
 
-	Debt     int64 // events that accounts owe now: admitted before the lender had answered, and not known to it yet
+	Debt     int64 // events of credit that the lender has not debited yet, now
 	Accounts int   // of all zones, now
 }
 
@@ -37,32 +37,29 @@ func (s Stats) Plus(other Stats) Stats {
 }
 
 type counters struct {
-	passed, requests, granted, returned, expired, lost, credited, settled atomic.Uint64
+	delegated, requests, granted, returned, expired, lost, credited, settled atomic.Uint64
 }
 
-// asked counts a flight that begins.
-func (c *counters) asked() { c.requests.Add(1) }
-
-// answered counts a loan that has been answered and tells of this run of the lender, and returns how many events the lender knows of
-// by that which were owed. Another run takes nothing back.
-func (c *counters) answered(l *limiter.LeaseRequest, run uint64, err error) (settled int64) {
-	back, lost := uint64(l.Cancel.N), uint64(0)
+// replied counts a reply to l, which was for this incarnation of the lender. It returns how many
+// events of debt the lender has debited. Another incarnation takes nothing back.
+func (c *counters) replied(l *limiter.LeaseRequest, incarnation uint64, err error) (settled int64) {
+	returned, lost := uint64(l.Cancel.N), uint64(0)
 	for _, e := range l.Returns {
-		if e.At == 0 { // by a run before
+		if e.At == 0 { // of an earlier incarnation
 			lost += uint64(e.N)
 		} else {
-			back += uint64(e.N)
+			returned += uint64(e.N)
 		}
 	}
 	if err != nil {
-		c.lost.Add(lost + back + uint64(l.Need+l.More))
+		c.lost.Add(lost + returned + uint64(l.Need+l.More))
 		return 0
 	}
-	if run != l.Incarnation {
-		lost, back = lost+back, 0
+	if incarnation != l.Incarnation {
+		lost, returned = lost+returned, 0
 	}
 	c.lost.Add(lost)
-	c.returned.Add(back)
+	c.returned.Add(returned)
 	c.granted.Add(uint64(l.Granted))
 	settled = l.CreditTotal - l.SettledTotal
 	c.settled.Add(uint64(settled))
@@ -73,7 +70,7 @@ func (c *counters) answered(l *limiter.LeaseRequest, run uint64, err error) (set
 func (s *Store) Stats() Stats {
 	c := &s.stats
 	st := Stats{
-		Requests: c.requests.Load() + c.passed.Load(),
+		Requests: c.requests.Load() + c.delegated.Load(),
 		Granted:  c.granted.Load(),
 		Returned: c.returned.Load(),
 		Expired:  c.expired.Load(),
@@ -81,9 +78,9 @@ func (s *Store) Stats() Stats {
 		Credited: c.credited.Load(),
 		Settled:  c.settled.Load(),
 	}
-	for _, b := range s.openZones() {
-		st.Debt += b.debt.Load()
-		st.Accounts += int(b.keys.Load())
+	for _, z := range s.openZones() {
+		st.Debt += z.debt.Load()
+		st.Accounts += z.accounts.Len()
 	}
 	return st
 }

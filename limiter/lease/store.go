@@ -1,48 +1,14 @@
-// Package lease decides takes on this node, from events that the store of a fleet has lent it, and asks that store only
-// where it has to. A node spends nothing that the store has not debited, but for a bounded credit: however many nodes there
-// are, together they do not exceed the limit, or not by more than was configured.
-//
-// # Structure
-//
-// A [Store] has a book per zone, a book has shards, and a shard is a mutex with the accounts of its keys. What an account may
-// spend, when it asks and for how much is decided by [limiter.Account]; this package has the locks, the waiting and the time.
-//
-//	take ──▶ account ──▶ answer                          almost always: one lock, one look-up
-//	            │ has not enough
-//	            ▼
-//	         flight ──▶ lender                           one for all takes that wait on a key
-//	            ▲
-//	wheel ──────┘ what is leased ends, and goes back     one goroutine for all accounts
-//
-// An account that is asking has a queue: of the takes that fly with its loan, of those that came later, and of what the
-// lender has served or lent in vain. Takes that have given up are still in the queue; what is served to them is undone by the
-// next loan. A take that another zone denied returns what it has spent to the lease that it came from. When the account does not
-// hold that any more, the next loan returns it.
-//
-// Flights that nobody waits for are bounded. When there is no room for one, the wheel comes again to what is owed or goes back;
-// what is only wanted is asked for by a later take.
-//
-// # Nothing is spent twice
-//
-// A loan is never sent again. When it fails, what it was to give back is lost, and so is what it brought; only debt, which
-// is told as a running total, is told again. An account is forgotten when it has nothing leased, owes nothing and remembers
-// no denial, or after all that has been sent back.
-//
-// # Locks
-//
-// A goroutine holds the lock of one shard at a time, and calls nobody with it. Only the wheel, which has a lock of its own,
-// and the rules of a book are reached with it held.
 package lease
 
 import (
 	"context"
-	"hash/maphash"
 	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -50,16 +16,15 @@ import (
 type Store struct {
 	lender     limiter.Lender
 	options    Options
-	seed       maphash.Seed // unknown to clients, so none can choose keys that share a shard or a group
 	wheel      wheel
 	background backgroundLimit
 	clock      *clock
 	fleet      atomic.Pointer[fleet] // replaced by the janitor alone
 	stats      counters
 
-	mu     sync.Mutex       // guards what follows
-	zones  map[string]*Zone // that are open, by name
-	forgot limiter.Instant  // when a zone was closed last; 0: never
+	mu       sync.Mutex       // guards what follows
+	zones    map[string]*Zone // that are open, by name
+	closedAt limiter.Instant  // when a zone was closed last; 0: never
 
 	stop    chan struct{}
 	closing sync.Once
@@ -68,11 +33,11 @@ type Store struct {
 
 var _ limiter.Store = (*Store)(nil)
 
-// New returns a store without zones that borrows from lender. Close ends it.
+// New returns a store without zones that leases from lender, and starts its goroutine. Close ends
+// it.
 func New(lender limiter.Lender, o Options) *Store {
 	s := &Store{
-		lender: lender, options: o.withDefaults(), seed: maphash.MakeSeed(), stop: make(chan struct{}), clock: newClock(time.Now()),
-		zones: make(map[string]*Zone),
+		lender: lender, options: o.withDefaults(), clock: newClock(time.Now()), zones: make(map[string]*Zone), stop: make(chan struct{}),
 	}
 	if s.options.Clock == nil {
 		s.options.Clock = s.Now
@@ -85,15 +50,15 @@ func New(lender limiter.Lender, o Options) *Store {
 	return s
 }
 
-// At returns t, which was just read from [time.Now], as an instant of the store's clock. That follows the monotonic clock of the
-// process, and skips the time in which the host was suspended.
+// At returns t, which was just read from [time.Now], as an instant of the store's clock. That clock
+// follows the monotonic clock of the process, and skips the time in which the host was suspended.
 func (s *Store) At(t time.Time) limiter.Instant { return s.clock.at(t) }
 
 // Now returns the instant by the store's clock.
 func (s *Store) Now() limiter.Instant { return s.At(time.Now()) }
 
-// Close gives back what is leased, and ends the store's goroutine. Takes that come afterwards, since requests may outlive the
-// configuration they came in under, are left to the lender.
+// Close returns what is leased and ends the store's goroutine. Later takes are left to the lender,
+// as requests may outlive their configuration.
 func (s *Store) Close() {
 	s.closing.Do(func() { close(s.stop) })
 	s.janitor.Wait()
@@ -113,21 +78,21 @@ func (s *Store) Open(name string) *Zone {
 	defer s.mu.Unlock()
 	z := s.zones[name]
 	if z == nil {
-		z = &Zone{store: s, name: name}
-		z.forgot.Store(int64(s.forgot))
+		z = &Zone{store: s, name: name, accounts: keyed.New[hot, cold, shardState](shardBits)}
+		z.removedAt.Store(int64(s.closedAt))
 		s.zones[name] = z
 	}
 	return z
 }
 
-// openZones returns all zones that are open.
 func (s *Store) openZones() []*Zone {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Values(s.zones))
 }
 
-// Peek implements [limiter.Store]: from the account of a key that has one, without asking for the others.
+// Peek implements [limiter.Store]. It decides from the accounts that know enough, and leaves the
+// other takes to the lender.
 func (s *Store) Peek(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
 	var unknown []int
 	for i := range takes {
@@ -138,46 +103,69 @@ func (s *Store) Peek(ctx context.Context, now limiter.Instant, takes []limiter.T
 	if len(unknown) == 0 {
 		return nil
 	}
-	asked := pick(takes, unknown)
-	s.stats.passed.Add(1)
-	err := s.lender.Peek(ctx, now, asked)
+	delegated := pick(takes, unknown)
+	s.stats.delegated.Add(1)
+	err := s.lender.Peek(ctx, now, delegated)
 	for i, j := range unknown {
-		takes[j].Decision, takes[j].Err = asked[i].Decision, asked[i].Err
+		takes[j].Decision, takes[j].Err = delegated[i].Decision, delegated[i].Err
 	}
 	return err
 }
 
-// Refund implements [limiter.Store]. The lender takes back what it has decided itself: under strict rules, and what is left to it
-// altogether. Nothing is given back of another take that an account has answered: its decision says what clients were told, and
-// not how much the lender counted then; and a lease that it was spent from may have ended.
+// peek decides k from its account, and reports whether that knows enough. Under a strict rule, it
+// knows denials only.
+func (s *Store) peek(k *limiter.Take, now limiter.Instant) (known bool) {
+	s.withAccount(k, func(a account) {
+		known = a.peek(k.Rule, now, k.Cost, &k.Decision) && !(k.Rule.Strict && k.Decision.OK)
+	})
+	return known
+}
+
+// Refund implements [limiter.Store]. The lender refunds what it has decided itself: takes under
+// strict rules and takes without an account. Others are not refunded. Their decision has what
+// clients were told, not what the lender had counted, and the lease that they were spent from may
+// have expired.
 func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
-	var left []int
+	var delegated []int
 	for i := range takes {
 		k := &takes[i]
-		if s.bookOf(k.Rule) == nil || k.Rule.Strict && k.Decision.Source == limiter.FromStore {
-			left = append(left, i)
+		if s.zoneOf(k.Rule) == nil || k.Rule.Strict && k.Decision.Source == limiter.FromStore {
+			delegated = append(delegated, i)
 		}
 	}
-	if len(left) == 0 {
+	if len(delegated) == 0 {
 		return nil
 	}
-	back := pick(takes, left)
-	err := s.lender.Refund(ctx, now, back)
-	for i := range back {
-		s.refunded(&back[i])
+	refunds := pick(takes, delegated)
+	err := s.lender.Refund(ctx, now, refunds)
+	for i := range refunds {
+		if k := &refunds[i]; k.Decision.OK {
+			s.withAccount(k, func(a account) { a.refunded(k.Cost) })
+		}
 	}
 	return err
 }
 
-// refunded tells the account of k, if there is one, that the lender was asked to take back what it has consumed.
-func (s *Store) refunded(k *limiter.Take) {
-	var p location
-	if !k.Decision.OK || !s.find(&p, k) {
+// withAccount calls do with the account of k, if there is one, under its lock.
+func (s *Store) withAccount(k *limiter.Take, do func(account)) {
+	z := s.zoneOf(k.Rule)
+	if z == nil {
 		return
 	}
-	p.shard.mu.Lock()
-	if a, ok := p.account(); ok {
-		a.Refunded(k.Cost)
+	var l location
+	l.locate(z, k.Rule.ID, k.Key)
+	l.shard.Lock()
+	defer l.shard.Unlock()
+	if a, ok := l.findLocked(); ok {
+		do(a)
 	}
-	p.shard.mu.Unlock()
+}
+
+// pick returns the takes at these indices.
+func pick(takes []limiter.Take, indices []int) []limiter.Take {
+	picked := make([]limiter.Take, len(indices))
+	for i, j := range indices {
+		picked[i] = takes[j]
+	}
+	return picked
 }

@@ -10,164 +10,244 @@ import (
 // roomFor is how many takes are decided together without an allocation.
 const roomFor = 8
 
-// Take implements [limiter.Store]. now is an instant of Options.Clock. Where accounts can decide, it waits for nothing but
-// locks, and does not allocate for up to 8 takes.
+// Take implements [limiter.Store]. now is an instant of Options.Clock. Where accounts can decide,
+// Take waits for nothing but locks, and does not allocate for up to 8 takes.
 //
-// Take looks at the accounts first. Then it asks the lender for what they lack, all keys at the same
-// time. Keys under strict rules come after that, and takes that have no account come last. A key that
-// the lender denied last is asked for alone, before anything is taken from the others. So a client
-// that is denied again and again takes nothing from the keys that it shares. If a take is denied, or
-// if nobody waits for the answer any more, Take returns what the others have got. A take that fails
-// does not change the decisions of the others.
+// Take looks at the accounts first. Then it requests what they lack, for all keys at the same time.
+// Keys under strict rules come after that, and takes without an account come last. A key that the
+// lender denied last is requested alone, before anything is taken from the others. So a client that
+// is denied again and again takes nothing from the keys that it shares. If a take is denied, or if
+// nobody waits for the decision any more, Take returns what the others have taken. A take that
+// fails does not change the decisions on the others.
 func (s *Store) Take(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
-	for i := range takes {
-		takes[i].Err = nil
-	}
 	if len(takes) == 1 {
-		t := takeState{alone: true}
-		if s.decide(&t, &takes[0], now, false); t.state == leased || t.state == denied {
-			if t.low {
-				s.refill(&takes[0], now)
-			}
-			return nil
-		}
+		var room [1]takeState
+		return s.take(ctx, now, takes, room[:])
 	}
 	var room [roomFor]takeState
-	r := request{began: now, now: now, takes: takes, seats: room[:]}
-	if len(takes) > roomFor {
-		r.seats = make([]takeState, len(takes))
+	return s.take(ctx, now, takes, room[:])
+}
+
+// A request is takes that are decided together.
+type request struct {
+	began limiter.Instant
+	now   limiter.Instant // later than began once it has waited
+	takes []takeState
+}
+
+// A takeState is how far one take of a request is decided.
+type takeState struct {
+	*limiter.Take
+	location // without a zone, the lender decides
+	state    state
+
+	selected    bool // for the next round of lease requests
+	triedAlone  bool // because of lastDenial
+	needsRefill bool // of its account
+
+	lastDenial limiter.Instant // while undecided: the retry instant of the lender's last reply, if that was a denial
+	spent      spent           // of leases, if that may have to be undone
+	waiter     *waiter         // of the newest round; nil: it has not waited
+}
+
+type state uint8
+
+const (
+	undecided state = iota
+	delegated       // to the lender, as there is no account
+	decided         // by the lender after that, and not denied
+	admitted        // by its account or after waiting, as Decision.Source says
+	denied
+	failed
+)
+
+func (s *Store) take(ctx context.Context, now limiter.Instant, takes []limiter.Take, room []takeState) error {
+	if len(takes) > len(room) {
+		room = make([]takeState, len(takes))
 	}
-	r.seats = r.seats[:len(takes)]
-	if !s.decideAll(&r) {
-		s.ask(ctx, &r)
-		if r.any(denied) || r.any(failed) && ctx.Err() != nil {
-			s.undoAll(&r)
+	r := request{began: now, now: now, takes: room[:len(takes)]}
+	for i := range takes {
+		t, k := &r.takes[i], &takes[i]
+		t.Take, k.Err = k, nil
+		if z := s.zoneOf(k.Rule); z != nil {
+			t.locate(z, k.Rule.ID, k.Key)
+		} else {
+			t.state = delegated
 		}
 	}
-	for i := range r.seats {
-		if r.seats[i].low {
-			s.refill(&takes[i], r.now)
+	if r.alone() {
+		s.takeOne(ctx, &r)
+	} else if !s.spendLeases(&r) {
+		s.takeAll(ctx, &r)
+	}
+	for i := range r.takes {
+		if r.takes[i].needsRefill {
+			s.refill(&r.takes[i], r.now)
 		}
 	}
 	return limiter.FirstError(takes)
 }
 
-// A request is takes that are decided as one.
-type request struct {
-	began limiter.Instant
-	now   limiter.Instant // later, once it has waited
-	takes []limiter.Take
-	seats []takeState // one for each
-}
+// alone reports whether there is one take, so that nothing has to be undone.
+func (r *request) alone() bool { return len(r.takes) == 1 }
 
-// any reports whether one of the takes stands so.
-func (r *request) any(want state) bool {
-	for i := range r.seats {
-		if r.seats[i].state == want {
+// any reports whether one of the takes is in a state.
+func (r *request) any(s state) bool {
+	for i := range r.takes {
+		if r.takes[i].state == s {
 			return true
 		}
 	}
 	return false
 }
 
-// decideAll decides what the accounts can of what is undecided, and reports whether all is admitted by that. From a take on that is
-// denied, or was denied last, nothing is spent, and what was is given back.
-func (s *Store) decideAll(r *request) (admitted bool) {
-	admitted, stopped := true, false
-	for i := range r.takes {
-		t, k := &r.seats[i], &r.takes[i]
-		if t.state != undecided {
-			continue
+// takeOne decides a take that is alone: mostly with one look-up, under one lock.
+func (s *Store) takeOne(ctx context.Context, r *request) {
+	t := &r.takes[0]
+	if t.state == undecided {
+		var b batch
+		if s.join(t, r, &b); !b.empty() {
+			s.await(ctx, r, &b)
 		}
-		s.decide(t, k, r.now, stopped)
-		if !stopped && (t.state == denied || t.askAlone()) {
-			stopped = true
-			s.release(r)
-		}
-		admitted = admitted && t.state == leased
 	}
-	return admitted
+	if t.state == delegated {
+		s.delegate(ctx, r)
+	}
 }
 
-// ask asks the lender for all that is undecided, unless something is denied before.
-func (s *Store) ask(ctx context.Context, r *request) {
-	for !r.any(denied) && r.askForDeniedLast() {
-		s.borrow(ctx, r)
-		if !r.any(denied) {
-			s.decideAll(r)
+// takeAll decides what leases do not suffice for: it waits in rounds, until a take is denied.
+func (s *Store) takeAll(ctx context.Context, r *request) {
+	for !r.any(denied) && r.selectDeniedLast() {
+		if s.round(ctx, r); !r.any(denied) {
+			s.spendLeases(r)
 		}
 	}
 	for _, strict := range []bool{false, true} {
-		if !r.any(denied) && r.askFor(strict) {
-			s.borrow(ctx, r)
+		if !r.any(denied) && r.selectUndecided(strict) {
+			s.round(ctx, r)
 		}
 	}
 	if !r.any(denied) && r.any(delegated) {
-		s.pass(ctx, r)
+		s.delegate(ctx, r)
+	}
+	if r.any(denied) || r.any(failed) && ctx.Err() != nil {
+		s.undoAll(r)
 	}
 }
 
-// askForDeniedLast has the take asked for alone that the lender denied last, and reports whether there is one. Of several it is the
-// one with the latest retry instant, which will most probably be denied again. No take is asked for alone twice.
-func (r *request) askForDeniedLast() bool {
+// spendLeases decides undecided takes from leases and remembered denials, and reports whether that
+// admits the request. From a take on that is denied, or was denied last and is to be tried alone,
+// it spends nothing, and it returns what it spent before.
+func (s *Store) spendLeases(r *request) (admits bool) {
+	admits, stopped := true, false
+	for i := range r.takes {
+		t := &r.takes[i]
+		if t.state == undecided {
+			s.spendLease(t, r.now, stopped)
+			if !stopped && (t.state == denied || t.lastDenial != 0 && !t.triedAlone) {
+				stopped = true
+				s.release(r)
+			}
+		}
+		admits = admits && t.state == admitted
+	}
+	return admits
+}
+
+// spendLease decides t from its account, if that can. When only denials are looked for, it spends
+// nothing.
+func (s *Store) spendLease(t *takeState, now limiter.Instant, onlyDenials bool) {
+	t.shard.Lock()
+	defer t.shard.Unlock()
+	a, ok := t.findLocked()
+	switch {
+	case !ok:
+		return
+	case !onlyDenials:
+		before := a.remaining
+		if a.take(t.Rule, now, t.Cost, &t.Decision) {
+			t.concludeLocked(a, now)
+			t.spent = a.spentSince(before)
+		}
+	case a.peek(t.Rule, now, t.Cost, &t.Decision) && !t.Decision.OK:
+		t.state = denied
+	}
+	if t.state == undecided {
+		t.lastDenial = a.lastDenial(t.Rule, t.Cost)
+	}
+}
+
+// concludeLocked notes that the account a has decided t.
+func (t *takeState) concludeLocked(a account, now limiter.Instant) {
+	if !t.Decision.OK {
+		t.state = denied
+		return
+	}
+	t.state = admitted
+	t.needsRefill = a.needsRefill(t.Rule, now)
+}
+
+// selectDeniedLast selects the take for the next round that the lender denied last, and reports
+// whether there is one. Of several it is the one with the latest retry instant, which will most
+// probably be denied again. No take is tried alone twice.
+func (r *request) selectDeniedLast() bool {
 	var latest *takeState
-	for i := range r.seats {
-		t := &r.seats[i]
-		t.asks = false
-		if t.state == undecided && t.askAlone() && (latest == nil || t.denial > latest.denial) {
+	for i := range r.takes {
+		t := &r.takes[i]
+		t.selected = false
+		if t.state == undecided && !t.triedAlone && t.lastDenial != 0 && (latest == nil || t.lastDenial > latest.lastDenial) {
 			latest = t
 		}
 	}
 	if latest == nil {
 		return false
 	}
-	latest.asks, latest.askedAlone = true, true
+	latest.selected, latest.triedAlone = true, true
 	return true
 }
 
-// askFor has the undecided takes asked for that are under strict rules, or those that are not, and reports whether there are any.
-func (r *request) askFor(strict bool) (some bool) {
-	for i := range r.seats {
-		t := &r.seats[i]
-		t.asks = t.state == undecided && r.takes[i].Rule.Strict == strict
-		some = some || t.asks
+// selectUndecided selects the undecided takes for the next round whose rules are strict, or those
+// whose rules are not, and reports whether there are any.
+func (r *request) selectUndecided(strict bool) (found bool) {
+	for i := range r.takes {
+		t := &r.takes[i]
+		t.selected = t.state == undecided && t.Rule.Strict == strict
+		found = found || t.selected
 	}
-	return some
+	return found
 }
 
-// timeLeft returns for how long the request may still wait.
-func (s *Store) timeLeft(r *request) time.Duration {
-	return s.options.Timeout - time.Duration(r.now-r.began)*time.Microsecond
-}
-
-// pass has the lender decide what is left to it, for no longer than a request waits in all.
-func (s *Store) pass(ctx context.Context, r *request) {
+// delegate has the lender decide the takes without an account.
+func (s *Store) delegate(ctx context.Context, r *request) {
 	began := time.Now()
 	within, cancel := context.WithTimeout(ctx, s.timeLeft(r))
 	defer cancel()
-	var some []int
-	for i := range r.seats {
-		if r.seats[i].state == delegated {
-			some = append(some, i)
+	var takes []limiter.Take
+	for i := range r.takes {
+		if t := &r.takes[i]; t.state == delegated {
+			takes = append(takes, *t.Take)
 		}
 	}
-	asked := pick(r.takes, some)
-	s.stats.passed.Add(1)
-	_ = s.lender.Take(within, r.now, asked) // each take has its error
+	s.stats.delegated.Add(1)
+	_ = s.lender.Take(within, r.now, takes) // each take has its error
 	r.now = s.options.Clock()
-	for i, j := range some {
-		k := &r.takes[j]
-		k.Decision, k.Err = asked[i].Decision, asked[i].Err
-		if k.Err != nil && within.Err() != nil && ctx.Err() == nil {
-			k.Err = ErrTimeout
+	for i := range r.takes {
+		t := &r.takes[i]
+		if t.state != delegated {
+			continue
 		}
-		if k.Err != nil && s.busy(k, k.Err, time.Since(began)) {
-			s.takeWithoutAccount(k, r.now)
+		t.Decision, t.Err, takes = takes[0].Decision, takes[0].Err, takes[1:]
+		if t.Err != nil && within.Err() != nil && ctx.Err() == nil {
+			t.Err = ErrTimeout
 		}
-		switch t := &r.seats[j]; {
-		case k.Err != nil:
+		if t.Err != nil && s.zoneOf(t.Rule) != nil && s.busy(t, t.Err, time.Since(began)) {
+			t.Err = nil
+			t.zone.crowd.takeLate(t.Take, r.now)
+		}
+		switch {
+		case t.Err != nil:
 			t.state = failed
-		case k.Decision.OK:
+		case t.Decision.OK:
 			t.state = decided
 		default:
 			t.state = denied
@@ -175,11 +255,22 @@ func (s *Store) pass(ctx context.Context, r *request) {
 	}
 }
 
-// pick returns the takes at these places.
-func pick(takes []limiter.Take, places []int) []limiter.Take {
-	picked := make([]limiter.Take, len(places))
-	for i, j := range places {
-		picked[i] = takes[j]
+// refill requests leases for the account of t in the background, if it still needs them. It comes
+// after the request is decided, so that it does not request what undoing the request has returned.
+// A refill that can wait is left to the next tick of the wheel: all that are due then travel
+// together, which takes far less processor time than one request each. When too much is under way,
+// the wheel sees to debt; for anything else the next take tries again.
+func (s *Store) refill(t *takeState, now limiter.Instant) {
+	var c *call
+	t.shard.Lock()
+	if a, ok := t.findLocked(); ok && !t.zone.closed.Load() && a.needsRefill(t.Rule, now) && !t.backingOffLocked() {
+		full := false
+		if a.lastsFor(t.Rule, now, 8*tick) {
+			s.setBackoffLocked(&t.location, backoff{until: now, refill: true})
+		} else if c, full = s.beginLocked(&t.location, a, t.Rule, now, maxRefills, true); full && a.inDebt {
+			s.attendSoonLocked(&t.location, now)
+		}
 	}
-	return picked
+	t.shard.Unlock()
+	s.send(c)
 }

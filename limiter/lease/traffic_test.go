@@ -59,12 +59,12 @@ func TestFloodOnCredit(t *testing.T) {
 func (n node) calm(r *limiter.Rule) {
 	n.t.Helper()
 	synctest.Wait()
-	if got := n.background.flights.Load(); got != 0 {
+	if got := n.background.calls.Load(); got != 0 {
 		n.t.Errorf("flights in the end = %d, want none", got)
 	}
-	b := n.bookOf(r)
-	for i := range b.shards {
-		if got := b.shards[i].backoffs; got != nil {
+	b := n.zoneOf(r)
+	for i := range uint64(1) << shardBits {
+		if got := b.accounts.Shard(i << (64 - shardBits)).State.backoffs; got != nil {
 			n.t.Errorf("accounts of shard %d that rest in the end = %v, want none, nor room for them", i, got)
 		}
 	}
@@ -72,8 +72,8 @@ func (n node) calm(r *limiter.Rule) {
 
 // fill makes the store busy with so many flights, until room is called.
 func (n node) fill(flights int64) (room func()) {
-	n.background.flights.Add(flights)
-	return func() { n.background.flights.Add(-flights) }
+	n.background.calls.Add(flights)
+	return func() { n.background.calls.Add(-flights) }
 }
 
 // TestRefillWithoutRoom lets the next take refill what is low and owes nothing: nothing comes in between.
@@ -131,7 +131,7 @@ func TestDebtThatGrowsMeanwhile(t *testing.T) {
 		n.allowed(r, "key", 2, limiter.FromCredit)
 		n.allowed(r, "key", 2, limiter.FromCredit)
 		time.Sleep(rtt + rtt/2)
-		if got := n.background.flights.Load(); got != maxRefills {
+		if got := n.background.calls.Load(); got != maxRefills {
 			t.Errorf("flights while the second loan is asked for = %d, want %d", got, maxRefills)
 		}
 		n.settled()
@@ -151,8 +151,8 @@ func TestFlightForTakesIsNotTraffic(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { n.allowed(r, "key", 6, limiter.FromStore) }) // is asked for when it is known that 5 are owed
 		time.Sleep(rtt + rtt/2)
-		if flying, _ := n.lender.flights(); flying != 1 || n.background.flights.Load() != 0 {
-			t.Errorf("flights while a take waits = %d, of which nobody waits for %d; want 1 and 0", flying, n.background.flights.Load())
+		if flying, _ := n.lender.flights(); flying != 1 || n.background.calls.Load() != 0 {
+			t.Errorf("flights while a take waits = %d, of which nobody waits for %d; want 1 and 0", flying, n.background.calls.Load())
 		}
 		wg.Wait()
 		n.calm(r)
@@ -296,7 +296,7 @@ func TestTrafficBegins(t *testing.T) {
 	if !tr.begin(3) {
 		t.Errorf("the third flight does not begin, though another has ended")
 	}
-	tr.flights.Store(maxBackground + 1) // for a moment, while one is refused
+	tr.calls.Store(maxBackground + 1) // for a moment, while one is refused
 	if got := tr.room(); got != 0 {
 		t.Errorf("room = %d, want none", got)
 	}

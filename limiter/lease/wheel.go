@@ -7,31 +7,31 @@ import (
 )
 
 const (
-	// tick is how exactly the wheel knows when a lease ends, in µs. What is left of one should be told to the lender within the
-	// margin that a node keeps at its end, which is shorter for the shortest leases only.
+	// tick is the precision of the wheel, in µs. Expired leases should be returned within
+	// limiter.Rule.LeaseMargin, which is shorter for the shortest leases only.
 	tick = 10_000
 
-	// wheelSize is how many ticks ahead the wheel knows: more than a lease lasts.
+	// wheelSize is how many ticks the wheel looks ahead: longer than a lease lasts.
 	wheelSize = 1024
 )
 
-// A wheel remembers when to look after which accounts: a ring of ticks, with the hashes of the keys that are due in each. So an
-// account costs no timer, and nothing at all as long as it has no lease.
+// A wheel remembers when to attend to which accounts. It is a ring of ticks, each with the hashes
+// of the keys that are due. So an account costs no timer, and without a lease nothing at all.
 type wheel struct {
 	mu   sync.Mutex
 	next int64 // the tick that is taken next
-	late bool  // of which some has been taken before
+	late bool  // some of it was taken before
 	due  [wheelSize][]due
 }
 
-// A due is accounts of the keys with a hash, of which one has a lease that ends at the instant at, or owes.
+// A due is when to attend to the accounts with a hash: a lease expires, or a pause is over.
 type due struct {
 	at   limiter.Instant
-	book *Zone
+	zone *Zone
 	hash uint64
 }
 
-// add has d taken in the first tick that begins after d.at, or before if that is further ahead than the wheel knows.
+// add has d taken in the first tick that begins after d.at, or in the last that the wheel knows.
 func (w *wheel) add(d due) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -39,7 +39,8 @@ func (w *wheel) add(d due) {
 	w.due[t%wheelSize] = append(w.due[t%wheelSize], d)
 }
 
-// take appends to all what is due at now, in the order of its ticks but so many at most. What is left is taken next.
+// take appends to all what is due at now, in the order of ticks, but at most most. The rest is
+// taken next time.
 func (w *wheel) take(now limiter.Instant, most int, all []due) []due {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -52,12 +53,12 @@ func (w *wheel) take(now limiter.Instant, most int, all []due) []due {
 		n := min(len(*slot), most)
 		most -= n
 		all = append(all, (*slot)[:n]...)
-		clear((*slot)[:n]) // of the books
+		clear((*slot)[:n]) // of pointers to zones
 		if n < len(*slot) {
 			*slot, w.late = (*slot)[n:], true
 			break
 		}
-		if w.late || cap(*slot) > 4*len(*slot) { // what a rush needed is not kept
+		if w.late || cap(*slot) > 4*len(*slot) { // the memory that a rush needed is freed
 			*slot = nil
 		}
 		*slot, w.late = (*slot)[:0], false

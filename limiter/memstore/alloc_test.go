@@ -9,17 +9,16 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// The race detector allocates, so this one runs without it.
 func TestTakeOfKnownKeysDoesNotAllocate(t *testing.T) {
 	s := open(t)
 	for _, a := range algorithms {
 		var takes []limiter.Take
-		for id := range uint32(batchSize) {
+		for id := range uint32(inlineTakes) {
 			r := newRule(t, limiter.Rule{ID: id, Zone: s.Open("z"), Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 100, Window: time.Minute}})
 			takes = append(takes, limiter.Take{Rule: r, Key: []byte("a key with some thirty characters"), Cost: 1})
 		}
 		now := start
-		for _, n := range []int{1, 3, batchSize} {
+		for _, n := range []int{1, 3, inlineTakes} {
 			check := func(what string, call func()) {
 				t.Helper()
 				if got := testing.AllocsPerRun(500, call); got != 0 {

@@ -12,8 +12,8 @@ const start limiter.Instant = 1_767_225_600_000_000
 
 const second limiter.Instant = 1_000_000
 
-// open returns a store to be closed when the test ends. Its janitor never comes: it goes by
-// the real clock, where the instants of the tests have long passed.
+// open returns a store to be closed when the test ends. Its janitor never comes: it goes by the
+// real clock, where the instants of the tests have long passed.
 func open(tb testing.TB) *Store {
 	tb.Helper()
 	s := New(Options{SweepInterval: 365 * 24 * time.Hour})
@@ -21,7 +21,8 @@ func open(tb testing.TB) *Store {
 	return s
 }
 
-// hourly returns a rule with the ID 1 of so many events an hour in zone "z" of s, in which there is room for maxKeys.
+// hourly returns a rule with the ID 1 and this limit per hour in zone "z" of s, in which there is
+// room for maxKeys.
 func hourly(tb testing.TB, s *Store, events int64, maxKeys int) *limiter.Rule {
 	tb.Helper()
 	return newRule(tb, limiter.Rule{

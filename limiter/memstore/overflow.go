@@ -2,19 +2,18 @@ package memstore
 
 import (
 	"encoding/binary"
-	"sync/atomic"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 const (
-	// overflowBits is the logarithm of how many counts a rule has for keys that found no room. A
-	// flood has to exhaust all of them before it locks out every new key. They take as much memory
-	// as 4096 more keys of each rule, and only once a flood needs them.
+	// overflowBits is the logarithm of how many counts a rule has for keys without room. A flood
+	// must exhaust all of them before it locks out every new key. They take the memory of 4096 more
+	// keys per rule, and only once a flood needs them.
 	overflowBits = 12
 
-	// warnEvery is the time between two warnings that a zone has no room.
+	// warnEvery is the time between two calls of Options.OnOverflow for a zone.
 	warnEvery = limiter.Instant(time.Minute / time.Microsecond)
 )
 
@@ -26,34 +25,28 @@ var overflowTexts = func() (texts [2 << overflowBits]byte) {
 	return texts
 }()
 
-// moveToOverflow makes p the place of the count that its key shares with others that found no room.
-// Which one that is depends on the seed of the store, so no client can choose keys that share the
-// count of somebody else.
-func (p *place) moveToOverflow() {
-	i := p.key.Hash >> (64 - overflowBits)
-	p.overflow, p.shard = true, &p.zone.overflow
-	p.key.Hash, p.key.Text = spread(p.key.ID)^spread(uint32(i)), overflowTexts[2*i:][:2]
+// moveToOverflow makes l the location of the count that its key shares with other keys without
+// room. The hash that chooses it has a secret seed, so no client can choose keys that share a
+// certain count.
+func (l *location) moveToOverflow() {
+	i := l.key.Hash >> (64 - overflowBits)
+	l.key.Text = overflowTexts[2*i:][:2]
+	l.key.Hash = l.zone.overflow.Hash(l.key.ID, l.key.Text)
+	l.overflow, l.shard = true, l.zone.overflow.Shard(l.key.Hash)
 }
 
-// An alarm rings once in a while. It is safe for concurrent use.
-type alarm struct{ last atomic.Int64 }
-
-// rings reports whether the last time is long ago, or after now, and makes now the last time if it
-// is.
-func (a *alarm) rings(now limiter.Instant) bool {
-	last := a.last.Load()
-	if since := now - limiter.Instant(last); 0 <= since && since < warnEvery {
-		return false
-	}
-	return a.last.CompareAndSwap(last, int64(now))
-}
-
-// reportOverflow reports the zones that had no room for a take, each once a minute. No lock is
-// held.
-func (s *Store) reportOverflow(now limiter.Instant, places []place) {
-	for i := range places {
-		if p := &places[i]; p.overflow && p.zone.alarm.rings(now) {
-			s.onOverflow(p.zone.name)
+// warnOverflow calls OnOverflow for the zones that had no room for a take, unless it did so within
+// the last minute. No lock is held.
+func (s *Store) warnOverflow(now limiter.Instant, locations []location) {
+	for i := range locations {
+		l := &locations[i]
+		if !l.overflow {
+			continue
+		}
+		last := l.zone.lastWarning.Load()
+		since := now - limiter.Instant(last) // negative after the clock was set back
+		if (since < 0 || since >= warnEvery) && l.zone.lastWarning.CompareAndSwap(last, int64(now)) {
+			s.onOverflow(l.zone.name)
 		}
 	}
 }

@@ -13,28 +13,26 @@ import (
 // sharing returns n keys that share an overflow count under r.
 func sharing(tb testing.TB, s *Store, r *limiter.Rule, n int) (keys []string) {
 	tb.Helper()
-	var first place
+	var first string
 	for i := 0; len(keys) < n; i++ {
 		key := fmt.Sprint("new", i)
-		var p place
-		if !s.locate(&p, &limiter.Take{Rule: r, Key: []byte(key)}) {
-			tb.Fatal("the zone is not open")
+		l := location{zone: s.zoneOf(r)}
+		l.zone.locate(&l.key, &limiter.Take{Rule: r, Key: []byte(key)})
+		if l.moveToOverflow(); i == 0 {
+			first = string(l.key.Text)
 		}
-		if p.moveToOverflow(); i == 0 {
-			first = p
-		}
-		if string(p.key.Text) == string(first.key.Text) {
+		if string(l.key.Text) == first {
 			keys = append(keys, key)
 		}
 	}
 	return keys
 }
 
-// TestFloodLocksNobodyOut fills a zone with keys at their limit, and goes on with thousands of
-// fresh keys: keys that come then are admitted, and each of them up to the limit at most.
+// TestFloodLocksNobodyOut fills a zone with keys at their limit and sends thousands of fresh keys.
+// Later keys are admitted, each up to the limit at most.
 func TestFloodLocksNobodyOut(t *testing.T) {
 	flood := 8192
-	if raceEnabled { // see TestFloodDoesNotPushOutKeysAtTheirLimit
+	if raceEnabled { // see TestFloodDoesNotEvictKeysAtTheirLimit
 		flood /= 4
 	}
 	for _, kind := range []limiter.Kind{limiter.TokenBucket, limiter.SlidingWindowLog} {
@@ -76,18 +74,18 @@ func TestFloodLocksNobodyOut(t *testing.T) {
 				t.Errorf("stats = %+v, want %+v", got, want)
 			}
 			z := s.Open("z")
-			if n, most := z.overflow.entries.Len(), 1<<overflowBits; n > most || n < most/4 {
+			if n, most := z.overflow.Len(), 1<<overflowBits; n > most || n < most/4 {
 				t.Errorf("overflow counts = %d, want a quarter of %d at least, and no more", n, most)
 			}
 			s.sweep(start + 3*3600*second)
-			if n := z.overflow.entries.Cap() + z.overflow.counts.Len(); n != 0 {
-				t.Errorf("room for overflow counts after the flood = %d, want none", n)
+			if room, spilled := memory(z.overflow); room+spilled != 0 {
+				t.Errorf("room for overflow counts after a sweep = %d, spilled ones = %d, want none", room, spilled)
 			}
 		})
 	}
 }
 
-// TestOverflowIsReported once per zone and minute.
+// TestOverflowIsReported checks that OnOverflow is called once per zone and minute.
 func TestOverflowIsReported(t *testing.T) {
 	var reported []string
 	s := New(Options{SweepInterval: 365 * 24 * time.Hour, OnOverflow: func(zone string) { reported = append(reported, zone) }})
@@ -150,7 +148,8 @@ func TestKeysWithoutRoomShareACount(t *testing.T) {
 			if got, want := s.Open("z").Stats(), (Stats{Keys: maxKeys, OverflowTakes: 5}); got != want {
 				t.Errorf("stats = %+v, want %+v", got, want)
 			}
-			// 2 events an hour: after half an hour a key at its limit can take one again, and go.
+			// 2 events an hour: after half an hour a key at its limit can take one again and is
+			// evictable.
 			if d := take(t, s, start+1800*second, r, keys[3]); !d.OK || d.Remaining != 1 {
 				t.Errorf("new key when there is room again: %+v, want OK with 1 remaining", d)
 			}
@@ -180,7 +179,7 @@ func TestTakeOfSeveralWithoutRoom(t *testing.T) {
 	}
 }
 
-// Two keys that found no room and share a count use it; a batch of both is all or nothing on it.
+// A take of two keys that share an overflow count is all or nothing on it.
 func TestTakeOfTwoWithoutRoomUnderOneRule(t *testing.T) {
 	s := open(t)
 	r := hourly(t, s, 1, 1)

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -45,7 +46,8 @@ func TestOpenAndCloseZone(t *testing.T) {
 	}
 }
 
-// TestTakeInZoneThatIsNotOpen takes under rules without a zone, with a zone of another store, and with one that is closed.
+// TestTakeInZoneThatIsNotOpen takes under rules without a zone, with a zone of another store, and
+// with one that is closed.
 func TestTakeInZoneThatIsNotOpen(t *testing.T) {
 	s := open(t)
 	closed := s.Open("closed")
@@ -81,7 +83,8 @@ func testTakeInZoneThatIsNotOpen(t *testing.T, s *Store, zone limiter.Zone) {
 	}
 }
 
-// A take that is denied by another zone leaves no trace of its key: else a client at its limit could fill other zones.
+// A take that is denied by another zone leaves no trace of its key: else a client at its limit
+// could fill other zones.
 func TestDeniedTakeAddsNoKey(t *testing.T) {
 	s := open(t)
 	r := hourly(t, s, 1, 10)
@@ -111,7 +114,8 @@ func TestTakeAfterClose(t *testing.T) {
 	}
 }
 
-// Takes, zones and stats come and go at once; the race detector and the bound are what is looked at.
+// Takes, zones and stats come and go at once; the race detector and the bound are what is looked
+// at.
 func TestConcurrentUse(t *testing.T) {
 	const maxKeys = 50
 	s := open(t)
@@ -163,4 +167,63 @@ func TestConcurrentUse(t *testing.T) {
 			t.Errorf("keys in zone %s after all have reset = %d, want 0", zone, got)
 		}
 	}
+}
+
+// The bubble does not end before the janitor does, so this also shows that Close waits for it.
+func TestJanitorSweeps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{SweepInterval: 10 * time.Second})
+		defer s.Close()
+		r := newRule(t, limiter.Rule{
+			Zone: s.Open("z"), Algorithm: limiter.Algorithm{Kind: limiter.SlidingWindowLog}, Limit: limiter.Limit{Events: 9, Window: 30 * time.Second},
+		})
+		take(t, s, limiter.At(time.Now()), r, "early")
+		time.Sleep(15 * time.Second)
+		take(t, s, limiter.At(time.Now()), r, "late")
+
+		for _, step := range []struct {
+			sleep time.Duration
+			keys  int
+		}{
+			{25*time.Second - 1, 2}, // 40 s from the start: the early key was reset at 30 s, too late for the sweep of 30 s
+			{1, 1},
+			{10*time.Second - 1, 1}, // 50 s: the late key was reset at 45 s
+			{1, 0},
+		} {
+			time.Sleep(step.sleep)
+			synctest.Wait()
+			if got := s.Open("z").Stats().Keys; got != step.keys {
+				t.Errorf("keys at %v = %d, want %d", time.Now(), got, step.keys)
+			}
+		}
+	})
+}
+
+// TestSweepKeepsUsedKeys uses one key again after it is back at its full limit, and another one
+// only once.
+func TestSweepKeepsUsedKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{})
+		defer s.Close()
+		r := newRule(t, limiter.Rule{Zone: s.Open("z"), Limit: limiter.Limit{Events: 9, Window: time.Millisecond}})
+		take(t, s, limiter.At(time.Now()), r, "once")
+		take(t, s, limiter.At(time.Now()), r, "twice")
+		time.Sleep(15 * time.Second)
+		take(t, s, limiter.At(time.Now()), r, "twice")
+		for _, step := range []struct {
+			sleep time.Duration
+			keys  int
+		}{
+			{15*time.Second - 1, 2},
+			{1, 1}, // the third sweep, 30 s from the start
+			{20*time.Second - 1, 1},
+			{1, 0},
+		} {
+			time.Sleep(step.sleep)
+			synctest.Wait()
+			if got := s.Open("z").Stats().Keys; got != step.keys {
+				t.Errorf("keys at %v = %d, want %d", time.Now(), got, step.keys)
+			}
+		}
+	})
 }

@@ -3,42 +3,52 @@ package memstore
 import (
 	"sync/atomic"
 
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/table"
 )
 
-// shardBits is the logarithm of how many shards a zone has: enough that takes on tens of cores seldom meet, and that the
-// one whose key makes a shard grow does not wait for long.
-const shardBits = 8
+const (
+	// shardBits is the logarithm of the number of shards of a zone. Takes on tens of cores seldom
+	// meet in one, and the take whose key makes a shard grow does not wait for long.
+	shardBits = 8
 
-// A Zone holds the counts of one zone. Use [Store.Open].
+	// idleFor is how long a key that is back at its full limit is kept after its last use, in µs.
+	// Most keys are back before their next request, and adding a key takes far longer than finding
+	// it.
+	idleFor limiter.Instant = 30_000_000
+)
+
+// A Zone has the counts of one zone. Use [Store.Open].
 type Zone struct {
 	store    *Store
 	name     string
 	closed   atomic.Bool
-	shards   [1 << shardBits]shard
-	overflow shard // the counts that keys without room share, see overflow.go; not among the keys
-	alarm    alarm
+	counts   *counts
+	overflow *counts // those that keys without room share; one shard
 
-	keys          atomic.Int64 // entries in shards, and places reserved for such. Invariant: grows only below MaxKeys
+	lastWarning   atomic.Int64 // the instant at which OnOverflow was called last
 	evictions     atomic.Uint64
 	overflowTakes atomic.Uint64
 }
 
-// newZone returns the empty zone that was opened as the nth of its store.
-func newZone(s *Store, name string, n uint64) *Zone {
-	z := &Zone{store: s, name: name}
-	for i := range z.shards {
-		z.shards[i].rank = n<<shardBits | uint64(i)
+// Counts are kept in entries: see [countRef]. The state of a shard is the spilled counts.
+type (
+	spill  = keyed.Spill[limiter.Count]
+	counts = keyed.Map[usage, struct{}, spill]
+	shard  = keyed.Shard[usage, struct{}, spill]
+	entry  = keyed.Entry[usage]
+)
+
+func newZone(s *Store, name string) *Zone {
+	return &Zone{
+		store: s, name: name, counts: keyed.New[usage, struct{}, spill](shardBits), overflow: keyed.New[usage, struct{}, spill](0),
 	}
-	z.overflow.rank = 1<<63 | n
-	return z
 }
 
 // Name implements [limiter.Zone].
 func (z *Zone) Name() string { return z.name }
 
-// Close ends the zone with its counts. Takes that are under way are decided on the counts as they were.
+// Close drops the counts of the zone. Takes that are under way are still decided on them.
 func (z *Zone) Close() {
 	z.store.mu.Lock()
 	defer z.store.mu.Unlock()
@@ -47,31 +57,62 @@ func (z *Zone) Close() {
 	}
 }
 
-// shard returns the shard that k belongs to.
-func (z *Zone) shard(k *table.Key) *shard { return &z.shards[k.Hash>>(64-shardBits)] }
+// Stats describe a zone since it was opened.
+type Stats struct {
+	// Keys is how many keys have a count.
+	Keys int
 
-// reserve finds a place for one more key in s, which the caller has locked, and reports whether there is one. The caller
-// inserts an entry or releases the place.
-//
-// A bound that was lowered is worked off by the keys that come: each pushes out up to four.
-func (z *Zone) reserve(s *shard, maxKeys int, now limiter.Instant) bool {
-	bound := int64(maxKeys)
-	for n := z.keys.Load(); n < bound; n = z.keys.Load() {
-		if z.keys.CompareAndSwap(n, n+1) {
-			return true
-		}
-	}
-	if !z.evict(s, now) {
-		return false
-	}
-	for range 3 {
-		if z.keys.Load() <= bound || !z.evict(s, now) {
-			break
-		}
-		z.release()
-	}
-	return true
+	// Evictions is how many keys were evicted though they were not back at their full limit.
+	Evictions uint64
+
+	// OverflowTakes is how many takes were decided on an overflow count, because their key found no
+	// room.
+	OverflowTakes uint64
 }
 
-// release gives back a place that is not used.
-func (z *Zone) release() { z.keys.Add(-1) }
+// Stats returns the stats of the zone, all zero when it is closed.
+func (z *Zone) Stats() Stats {
+	if z.closed.Load() {
+		return Stats{}
+	}
+	return Stats{Keys: z.counts.Len(), Evictions: z.evictions.Load(), OverflowTakes: z.overflowTakes.Load()}
+}
+
+// locate sets key to the key of k's count and returns its shard. It writes the key in place,
+// because copying it would take longer than finding the entry.
+func (z *Zone) locate(key *keyed.Key, k *limiter.Take) *shard {
+	key.ID, key.Text = k.Rule.ID, k.Key
+	key.Layout, key.Numbers = layoutOf(k.Rule.Algorithm)
+	key.Hash = z.counts.Hash(key.ID, key.Text)
+	return z.counts.Shard(key.Hash)
+}
+
+// addLocked adds a count for a key that has none in its shard sh. It returns nil when there is no
+// room for one.
+func (z *Zone) addLocked(sh *shard, key *keyed.Key, r *limiter.Rule, now limiter.Instant) *entry {
+	e := z.counts.AddLocked(sh, key, r.MaxKeys,
+		func(_ *shard, e *entry) (cost int64, evictable bool) { return e.Value().evictionCost(now) },
+		func(sh *shard, e *entry) {
+			if !e.Value().forgettable(now) {
+				z.evictions.Add(1)
+			}
+			dropSpilledLocked(sh, e)
+		})
+	if e != nil {
+		spillLocked(sh, e, r.Algorithm)
+	}
+	return e
+}
+
+// sweep removes the keys that are forgettable and idle.
+func (z *Zone) sweep(now limiter.Instant) {
+	idle := func(sh *shard, e *entry) bool {
+		if u := e.Value(); !u.forgettable(now) || now-u.idleSince < idleFor {
+			return false
+		}
+		dropSpilledLocked(sh, e)
+		return true
+	}
+	z.counts.Sweep(0, 1, idle)
+	z.overflow.Sweep(0, 1, idle)
+}

@@ -6,8 +6,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// testBreach checks that the first denial of a key in a window is marked, and no other. A store may go on for up to two
-// seconds longer than the window before it marks one again.
+// testBreach checks that only the first denial of a key in a window is marked. A store may wait up
+// to two seconds longer than the window before it marks the next one.
 func testBreach(t *testing.T, open opener) {
 	eachAlgorithm(t, open, func(t *testing.T, s limiter.Store, perMinute func(int64) *limiter.Rule) {
 		r := perMinute(3)
@@ -20,7 +20,7 @@ func testBreach(t *testing.T, open opener) {
 		}
 		for _, key := range []string{"a", "b"} {
 			if d := take(t, s, start, r, key, 1); d.Breach {
-				t.Errorf("take of %q: %+v, want no breach by what is allowed", key, d)
+				t.Errorf("take of %q: %+v, want no breach of an allowed take", key, d)
 			}
 			if d := peek(t, s, start, r, key, 3); d.OK || d.Breach {
 				t.Errorf("peek of %q: %+v, want a denial that is no breach", key, d)
@@ -30,7 +30,7 @@ func testBreach(t *testing.T, open opener) {
 		}
 		breach(start+1, "a", false)
 
-		// One event a second or so later keeps the key near its limit all the time.
+		// One event per second keeps the key near its limit all the time.
 		for at := start + second; at < start+minute; at += second {
 			take(t, s, at, r, "a", 1)
 			breach(at, "a", false)
@@ -46,13 +46,13 @@ func testBreach(t *testing.T, open opener) {
 	t.Run("several", func(t *testing.T) { testBreachOfSeveral(t, open) })
 }
 
-// testBreachOfSeveral checks that only those who deny are in breach.
+// testBreachOfSeveral checks that only denying rules are marked.
 func testBreachOfSeveral(t *testing.T, open opener) {
 	s, zones := open(t, "a", "b")
 	a := perMinute(t, 1, zones["a"], limiter.Algorithm{}, 1)
 	b := perMinute(t, 2, zones["b"], limiter.Algorithm{}, 9)
 	for i, want := range []bool{false, true, false} {
-		d := takeAll(t, s, start, ask(a, "x", 1), ask(b, "x", 1))
+		d := takeAll(t, s, start, newTake(a, "x", 1), newTake(b, "x", 1))
 		if d[0].Breach != want || d[1].Breach {
 			t.Errorf("take %d: breaches %v and %v, want %v and false", i+1, d[0].Breach, d[1].Breach, want)
 		}

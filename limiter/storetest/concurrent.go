@@ -8,17 +8,17 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// How many takes happen at once in the tests of concurrency, and how many each goroutine makes.
+// The number of goroutines in the tests of concurrency, and of the takes that each makes.
 const (
 	takers    = 16
 	takesEach = 200
 )
 
-// testConcurrent checks that concurrent takes sum to the limit: not one event more or less.
+// testConcurrent checks that concurrent takes sum to exactly the limit.
 func testConcurrent(t *testing.T, open opener) {
 	eachAlgorithm(t, open, func(t *testing.T, s limiter.Store, perMinute func(int64) *limiter.Rule) {
 		r := perMinute(1000)
-		got := countAllowed(t, s, func(int) []limiter.Take { return []limiter.Take{ask(r, "key", 1)} })
+		got := countAllowed(t, s, func(int) []limiter.Take { return []limiter.Take{newTake(r, "key", 1)} })
 		if got != 1000 {
 			t.Errorf("allowed %d of %d takes, want 1000", got, takers*takesEach)
 		}
@@ -31,8 +31,8 @@ func testConcurrent(t *testing.T, open opener) {
 			wide := perMinute(t, 2, zones["b"], a.Algorithm, 5000)
 			own := perMinute(t, 3, zones["c"], limiter.Algorithm{}, 60)
 			got := countAllowed(t, s, func(taker int) []limiter.Take {
-				takes := []limiter.Take{ask(narrow, "n", 1), ask(wide, "w", 1), ask(own, string(rune('a'+taker)), 1)}
-				if taker%2 > 0 { // the other way round: whoever locks in the order of takes is stuck now
+				takes := []limiter.Take{newTake(narrow, "n", 1), newTake(wide, "w", 1), newTake(own, string(rune('a'+taker)), 1)}
+				if taker%2 > 0 { // the other way round: locking in the order of takes would be a deadlock
 					takes[0], takes[2] = takes[2], takes[0]
 				}
 				return takes
@@ -53,7 +53,8 @@ func testConcurrent(t *testing.T, open opener) {
 	}
 }
 
-// countAllowed makes the takes that request returns for each taker, all of them at start, and counts those allowed.
+// countAllowed makes the takes that request returns for each taker, all at start, and returns how
+// many were allowed.
 func countAllowed(t *testing.T, s limiter.Store, request func(taker int) []limiter.Take) int64 {
 	t.Helper()
 	var (

@@ -6,7 +6,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// testCost checks takes of several events: they are taken as a whole or not at all.
+// testCost checks that several events are taken as a whole or not at all.
 func testCost(t *testing.T, open opener) {
 	eachAlgorithm(t, open, func(t *testing.T, s limiter.Store, perMinute func(int64) *limiter.Rule) {
 		r := perMinute(10)
@@ -29,7 +29,7 @@ func testCost(t *testing.T, open opener) {
 	})
 }
 
-// testPeek checks that a peek says what a take would, and changes nothing.
+// testPeek checks that a peek decides as a take does, and changes nothing.
 func testPeek(t *testing.T, open opener) {
 	eachAlgorithm(t, open, func(t *testing.T, s limiter.Store, perMinute func(int64) *limiter.Rule) {
 		r := perMinute(5)

@@ -6,7 +6,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// testExactInstants checks that the promised instants are neither early nor late by a microsecond.
+// testExactInstants checks that retry and reset are not a microsecond early or late.
 func testExactInstants(t *testing.T, open opener) {
 	eachAlgorithm(t, open, func(t *testing.T, s limiter.Store, perMinute func(int64) *limiter.Rule) {
 		r := perMinute(7)
@@ -33,7 +33,8 @@ func testExactInstants(t *testing.T, open opener) {
 	})
 }
 
-// testClockSetBack checks that a clock that steps back gives no events and makes nobody wait for it to catch up.
+// testClockSetBack checks that a clock that steps back gives no events, and that nobody waits for
+// it to catch up.
 func testClockSetBack(t *testing.T, open opener) {
 	eachAlgorithm(t, open, func(t *testing.T, s limiter.Store, perMinute func(int64) *limiter.Rule) {
 		r := perMinute(5)

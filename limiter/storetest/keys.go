@@ -7,7 +7,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// testKeys checks that no two keys and no two rules meet, whatever clients write into keys.
+// testKeys checks that no two keys and no two rules share a count, whatever bytes keys have.
 func testKeys(t *testing.T, open opener) {
 	long := strings.Repeat("k", 64<<10)
 	keys := []string{

@@ -6,7 +6,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// testRefund checks where refunds go and what they are worth at most.
+// testRefund checks where refunds go and how much they give back.
 func testRefund(t *testing.T, open opener) {
 	eachAlgorithm(t, open, func(t *testing.T, s limiter.Store, perMinute func(int64) *limiter.Rule) {
 		r := perMinute(10)
@@ -33,18 +33,18 @@ func testRefund(t *testing.T, open opener) {
 		denied(t, s, start, r, "at its limit", 1, 0)
 
 		refund(t, s, start, r, "at its limit", 1, take(t, s, start, r, "at its limit", 1))
-		remains(t, s, start, r, "at its limit", 0) // as it was denied
+		remains(t, s, start, r, "at its limit", 0) // the take was denied
 		refund(t, s, start, r, "at its limit", 1, limiter.Decision{})
-		remains(t, s, start, r, "at its limit", 0) // as it was not asked
+		remains(t, s, start, r, "at its limit", 0) // there was no take
 	})
 	t.Run("passed window", func(t *testing.T) { testRefundOfPassedWindow(t, open) })
 	t.Run("taken in between", func(t *testing.T) { testRefundOfTakenInBetween(t, open) })
-	t.Run("not full", func(t *testing.T) { testRefundToABucketThatWasNotFull(t, open) })
+	t.Run("not full", func(t *testing.T) { testRefundToPartialBucket(t, open) })
 	t.Run("several", func(t *testing.T) { testRefundOfSeveral(t, open) })
 }
 
-// testRefundOfPassedWindow checks that what was taken in a window that has passed, or has been refilled since, is not given back
-// to what was taken later.
+// testRefundOfPassedWindow checks that events of a window that has passed, or that have refilled,
+// are not given back to a later window.
 func testRefundOfPassedWindow(t *testing.T, open opener) {
 	for _, a := range algorithms {
 		t.Run(a.name, func(t *testing.T) {
@@ -59,16 +59,16 @@ func testRefundOfPassedWindow(t *testing.T, open opener) {
 	}
 }
 
-// testRefundOfTakenInBetween takes 4 of 10 a minute at the start, lets somebody else take what is there by then, and gives back the 4:
-// what has come free in between is not there twice.
+// testRefundOfTakenInBetween takes 4 of 10 a minute at the start, has another take consume what has
+// come back meanwhile, and refunds the 4. Nothing comes back twice.
 func testRefundOfTakenInBetween(t *testing.T, open opener) {
 	for _, test := range []struct {
 		name string
 		limiter.Algorithm
-		again        limiter.Instant // when somebody else takes
-		cost, left   int64           // how much, and what is left then
-		back         limiter.Instant // when the 4 are given back
-		before, want int64           // what is left right before and after that
+		again        limiter.Instant // when another take comes
+		cost, left   int64           // its cost, and what remains then
+		back         limiter.Instant // when the 4 are refunded
+		before, want int64           // what remains right before and after that
 	}{
 		{"bucket, none refilled", limiter.Algorithm{}, 0, 6, 0, 0, 0, 4},
 		{"bucket, half refilled", limiter.Algorithm{}, 12 * second, 8, 0, 12 * second, 0, 2},
@@ -97,9 +97,9 @@ func testRefundOfTakenInBetween(t *testing.T, open opener) {
 	}
 }
 
-// testRefundToABucketThatWasNotFull takes 4 of the 5 that are left of 10 a minute, has somebody else take all that is left when they
-// are given back, and checks how many of them are: those that the bucket would lack if nobody else had taken any.
-func testRefundToABucketThatWasNotFull(t *testing.T, open opener) {
+// testRefundToPartialBucket takes 4 from a bucket of 10 a minute that has 5, empties it later, and
+// refunds the 4. It gets back those that it would lack without the other take.
+func testRefundToPartialBucket(t *testing.T, open opener) {
 	for _, test := range []struct {
 		after limiter.Instant
 		want  int64
@@ -122,7 +122,7 @@ func testRefundOfSeveral(t *testing.T, open opener) {
 	s, zones := open(t, "a", "b")
 	a := perMinute(t, 1, zones["a"], limiter.Algorithm{}, 10)
 	b := perMinute(t, 2, zones["b"], limiter.Algorithm{Kind: limiter.FixedWindow}, 10)
-	takes := []limiter.Take{ask(a, "x", 4), ask(b, "y", 5)}
+	takes := []limiter.Take{newTake(a, "x", 4), newTake(b, "y", 5)}
 	takeAll(t, s, start, takes...)
 	if err := s.Refund(t.Context(), start, takes); err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func testRefundOfSeveral(t *testing.T, open opener) {
 	remains(t, s, start, b, "y", 10)
 
 	takeAll(t, s, start, takes...)
-	takes[0].Decision = limiter.Decision{} // of it, nothing is known
+	takes[0].Decision = limiter.Decision{} // as if it was never decided
 	if err := s.Refund(t.Context(), start, takes); err != nil {
 		t.Fatal(err)
 	}

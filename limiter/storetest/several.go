@@ -7,7 +7,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// testSeveral checks that takes of several zones are decided as one: all or nothing.
+// testSeveral checks that takes of several zones are all or nothing.
 func testSeveral(t *testing.T, open opener) {
 	for _, algorithm := range algorithms {
 		t.Run(algorithm.name, func(t *testing.T) {
@@ -17,7 +17,7 @@ func testSeveral(t *testing.T, open opener) {
 			global := perMinute(t, 3, zones["global"], limiter.Algorithm{}, 100)
 			request := func(name string, cost int64) []limiter.Decision {
 				t.Helper()
-				return takeAll(t, s, start, ask(global, "", cost), ask(tenant, "acme", cost), ask(user, name, cost))
+				return takeAll(t, s, start, newTake(global, "", cost), newTake(tenant, "acme", cost), newTake(user, name, cost))
 			}
 			check := func(what string, got []limiter.Decision, ok [3]bool, remaining [3]int64) {
 				t.Helper()
@@ -47,25 +47,25 @@ func testPeekOfSeveral(t *testing.T, open opener) {
 	a := perMinute(t, 1, zones["a"], limiter.Algorithm{}, 1)
 	b := perMinute(t, 2, zones["b"], limiter.Algorithm{}, 9)
 	allowed(t, s, start, a, "x", 1, 0)
-	takes := []limiter.Take{ask(a, "x", 1), ask(b, "y", 1)}
+	takes := []limiter.Take{newTake(a, "x", 1), newTake(b, "y", 1)}
 	if err := s.Peek(t.Context(), start, takes); err != nil {
 		t.Fatal(err)
 	}
 	if d := takes[0].Decision; d.OK || d.Remaining != 0 || d.Limit != 1 {
-		t.Errorf("peek of the exhausted: %+v, want a denial of limit 1 with 0 remaining", d)
+		t.Errorf("peek of the exhausted key: %+v, want a denial of limit 1 with 0 remaining", d)
 	}
 	if d := takes[1].Decision; !d.OK || d.Remaining != 9 || d.Limit != 9 {
-		t.Errorf("peek of the fresh: %+v, want OK of limit 9 with 9 remaining", d)
+		t.Errorf("peek of the fresh key: %+v, want OK of limit 9 with 9 remaining", d)
 	}
 }
 
-// testMany takes more keys at once than any store would have thought of.
+// testMany takes more keys at once than stores expect.
 func testMany(t *testing.T, open opener) {
 	const n = 40
 	s, zones := open(t, zone)
 	var takes []limiter.Take
 	for i := range n {
-		takes = append(takes, ask(perMinute(t, uint32(i), zones[zone], limiter.Algorithm{}, 2), fmt.Sprint("key", i%7), 1))
+		takes = append(takes, newTake(perMinute(t, uint32(i), zones[zone], limiter.Algorithm{}, 2), fmt.Sprint("key", i%7), 1))
 	}
 	for _, remaining := range []int64{1, 0} {
 		for i, d := range takeAll(t, s, start, takes...) {

@@ -1,8 +1,9 @@
 // Package storetest holds the tests that every [limiter.Store] passes.
 //
-// The tests say at which instant each take happens. A store that reads a clock of its own is tested behind a wrapper
-// which sets that clock to the instant of each call before it passes the call on; in tests that take concurrently, the
-// instant never changes. Nothing that expires by the real clock may be forgotten meanwhile: the instants are in 2026.
+// The tests choose the instant of each take. A store with a clock of its own is tested behind a
+// wrapper, which sets that clock to the instant of each call. In tests with concurrent takes the
+// instant does not change. Nothing may expire by the real clock meanwhile: the instants are in
+// 2026.
 package storetest
 
 import (
@@ -12,8 +13,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// Run runs all tests on stores that open makes. open returns a store without counts, and its handles of the zones with
-// these names; it registers whatever closes the store with t.Cleanup. Each test opens a store of its own.
+// Run runs all tests, each on a store of its own. open returns a store without counts and its
+// handles of the zones with these names. It registers what closes the store with t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T, zones ...string) (limiter.Store, map[string]limiter.Zone)) {
 	themes := []struct {
 		name string
@@ -38,7 +39,7 @@ func Run(t *testing.T, open func(t *testing.T, zones ...string) (limiter.Store, 
 
 type opener func(t *testing.T, zones ...string) (limiter.Store, map[string]limiter.Zone)
 
-// start is the instant at which tests begin: 2026-01-01T00:00:00Z, the beginning of a minute and of an hour.
+// start is when tests begin: 2026-01-01T00:00:00Z, the beginning of a minute and of an hour.
 const start limiter.Instant = 1_767_225_600_000_000
 
 // Durations in units of Instant.
@@ -50,7 +51,7 @@ const (
 // zone is the zone of tests that need only one.
 const zone = "zone"
 
-// algorithms are the ways to enforce a limit, with sub-windows few and many.
+// algorithms are all algorithms, with few and with many sub-windows.
 var algorithms = []struct {
 	name string
 	limiter.Algorithm
@@ -62,8 +63,8 @@ var algorithms = []struct {
 	{"fixed_window", limiter.Algorithm{Kind: limiter.FixedWindow}},
 }
 
-// eachAlgorithm runs test for every algorithm, with a store and a function that makes rules with the ID 1 and so many
-// events a minute: rules that share their counts.
+// eachAlgorithm runs test for every algorithm, with a store and a function that returns rules with
+// a limit per minute. They have the ID 1, so they share their counts.
 func eachAlgorithm(t *testing.T, open opener, test func(*testing.T, limiter.Store, func(events int64) *limiter.Rule)) {
 	for _, a := range algorithms {
 		t.Run(a.name, func(t *testing.T) {
@@ -75,7 +76,7 @@ func eachAlgorithm(t *testing.T, open opener, test func(*testing.T, limiter.Stor
 	}
 }
 
-// perMinute returns a rule that admits so many events a minute.
+// perMinute returns a rule with this limit per minute.
 func perMinute(t *testing.T, id uint32, zone limiter.Zone, a limiter.Algorithm, events int64) *limiter.Rule {
 	t.Helper()
 	r, err := limiter.NewRule(limiter.Rule{

@@ -7,7 +7,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A moment is a take of one key on a timeline, and the decision it must get. Instants count from start.
+// A moment is a take on a timeline and its expected decision. Instants count from start.
 type moment struct {
 	at        limiter.Instant
 	cost      int64
@@ -17,7 +17,8 @@ type moment struct {
 	resetAt   limiter.Instant
 }
 
-// testTimelines follows one key under each algorithm through its windows, a microsecond before and at each boundary.
+// testTimelines follows one key under each algorithm through its windows. It takes at each boundary
+// and a microsecond before.
 func testTimelines(t *testing.T, open opener) {
 	for _, line := range []struct {
 		name    string
@@ -40,7 +41,7 @@ func testTimelines(t *testing.T, open opener) {
 			},
 		},
 		{
-			name: "token bucket of 7 events per minute, which no microsecond divides",
+			name: "token bucket of 7 events per minute, which accrue in no whole microseconds",
 			rule: limiter.Rule{Limit: limiter.Limit{Events: 7, Window: time.Minute}},
 			moments: []moment{
 				{0, 7, true, 0, 0, minute},

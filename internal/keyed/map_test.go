@@ -1,0 +1,202 @@
+package keyed
+
+import (
+	"encoding/binary"
+	"slices"
+	"sync"
+	"testing"
+)
+
+type (
+	intMap   = Map[int64, struct{}, struct{}]
+	intShard = Shard[int64, struct{}, struct{}]
+	intEntry = Entry[int64]
+)
+
+// newMap returns a map of four shards. What evicting an entry costs is its value; one with a
+// negative value must stay.
+func newMap() *intMap { return New[int64, struct{}, struct{}](2) }
+
+func valueCost(_ *intShard, e *intEntry) (int64, bool) { return *e.Value(), *e.Value() >= 0 }
+
+// keyOf returns the key with the number n as its text.
+func keyOf(m *intMap, n uint64) *Key {
+	k := &Key{Text: binary.BigEndian.AppendUint64(nil, n)}
+	k.Hash = m.Hash(k.ID, k.Text)
+	return k
+}
+
+// add adds the key n with a value and returns those of the entries that it evicts, or false when
+// there is no room.
+func add(m *intMap, n uint64, maxKeys int, value int64) (evicted []int64, ok bool) {
+	k := keyOf(m, n)
+	s := m.Shard(k.Hash)
+	s.Lock()
+	defer s.Unlock()
+	e := m.AddLocked(s, k, maxKeys, valueCost, func(holder *intShard, e *intEntry) {
+		if holder != s && holder.TryLock() {
+			holder.Unlock()
+			evicted = append(evicted, -1) // its shard must be locked
+		}
+		evicted = append(evicted, *e.Value())
+	})
+	if e == nil {
+		return evicted, false
+	}
+	*e.Value() = value
+	return evicted, true
+}
+
+func TestAddEvictsAtTheBound(t *testing.T) {
+	m := newMap()
+	for n := range uint64(10) {
+		if evicted, ok := add(m, n, 10, int64(n)); !ok || evicted != nil {
+			t.Fatalf("add %d of 10: evicted %v, ok = %v, want none and true", n, evicted, ok)
+		}
+	}
+	if evicted, ok := add(m, 10, 10, -1); !ok || !slices.Equal(evicted, []int64{0}) {
+		t.Errorf("add to a full map: evicted %v, ok = %v, want the entry of the least cost and true", evicted, ok)
+	}
+	if got := m.Len(); got != 10 {
+		t.Errorf("entries = %d, want 10", got)
+	}
+}
+
+func TestAddFindsNoRoomWhenAllMustStay(t *testing.T) {
+	m := newMap()
+	for n := range uint64(10) {
+		add(m, n, 10, -1)
+	}
+	if evicted, ok := add(m, 10, 10, 1); ok || evicted != nil || m.Len() != 10 {
+		t.Errorf("add: evicted %v, ok = %v, entries = %d, want none, false and 10", evicted, ok, m.Len())
+	}
+}
+
+// TestAddWorksOffALoweredBound evicts up to four entries for each new one.
+func TestAddWorksOffALoweredBound(t *testing.T) {
+	m := newMap()
+	for n := range uint64(20) {
+		add(m, n, 20, 1)
+	}
+	for i, want := range []int{17, 14, 11, 10, 10} {
+		if _, ok := add(m, uint64(20+i), 10, 1); !ok || m.Len() != want {
+			t.Errorf("entries after key %d came to a map with the new bound 10 = %d, ok = %v, want %d", i, m.Len(), ok, want)
+		}
+	}
+}
+
+// TestEvictionSkipsLockedShards holds the locks of all other shards. Waiting for one of them could
+// be a deadlock.
+func TestEvictionSkipsLockedShards(t *testing.T) {
+	m := newMap()
+	for n := range uint64(20) {
+		k := keyOf(m, n)
+		value := int64(0) // can be evicted
+		if m.Shard(k.Hash) == &m.shards[0] {
+			value = -1
+		}
+		add(m, n, 20, value)
+	}
+	n := uint64(20)
+	for m.Shard(keyOf(m, n).Hash) != &m.shards[0] {
+		n++
+	}
+	for i := 1; i < len(m.shards); i++ {
+		m.shards[i].Lock()
+	}
+	if evicted, ok := add(m, n, 20, 1); ok {
+		t.Errorf("add with all other shards locked: evicted %v, want no room", evicted)
+	}
+	for i := 1; i < len(m.shards); i++ {
+		m.shards[i].Unlock()
+	}
+	if evicted, ok := add(m, n, 20, 1); !ok || !slices.Equal(evicted, []int64{0}) {
+		t.Errorf("add with all other shards unlocked: evicted %v, ok = %v, want one entry and true", evicted, ok)
+	}
+	for i := range m.shards { // and unlocks those it has locked
+		if !m.shards[i].TryLock() {
+			t.Errorf("shard %d is locked after an eviction", i)
+		}
+	}
+}
+
+// TestSweep sweeps one shard of four at a time and frees the memory of those that are empty.
+func TestSweep(t *testing.T) {
+	m := newMap()
+	for n := range uint64(4000) {
+		add(m, n, 4000, int64(n%2))
+	}
+	for part := range m.shards {
+		before := m.Len()
+		m.Sweep(part, len(m.shards), func(s *intShard, e *intEntry) bool {
+			if s != &m.shards[part] || s.TryLock() {
+				t.Fatal("sweep of another shard, or without its lock")
+			}
+			return *e.Value() == 0
+		})
+		if left := m.shards[part].Entries.len; left == 0 || m.Len() >= before {
+			t.Errorf("entries of shard %d after its sweep = %d, of all %d, before %d", part, left, m.Len(), before)
+		}
+	}
+	if m.Len() != 2000 {
+		t.Errorf("entries after a sweep of half of 4000 = %d, want 2000", m.Len())
+	}
+	m.Sweep(0, 1, func(*intShard, *intEntry) bool { return true })
+	for i := range m.shards {
+		if s := &m.shards[i]; s.Entries.slots() != 0 {
+			t.Errorf("slots of the empty shard %d = %d, want none", i, s.Entries.slots())
+		}
+	}
+	if m.Len() != 0 {
+		t.Errorf("entries after a sweep of all = %d, want 0", m.Len())
+	}
+}
+
+func TestLockAll(t *testing.T) {
+	a, b := newMap(), newMap()
+	given := []*intShard{&b.shards[1], &a.shards[3], &b.shards[0], &a.shards[3], &a.shards[0]}
+	locked := LockAll(given)
+	if want := []*intShard{&a.shards[0], &a.shards[3], &b.shards[0], &b.shards[1]}; !slices.Equal(locked, want) {
+		t.Errorf("locked shards = %v, want each once, in the order in which they were made", locked)
+	}
+	for _, s := range locked {
+		if s.TryLock() {
+			t.Error("a shard is not locked")
+		}
+	}
+	UnlockAll(locked)
+	for _, s := range locked {
+		if !s.TryLock() {
+			t.Error("a shard is still locked")
+		}
+	}
+}
+
+// TestBoundHoldsWhenManyAdd adds and removes keys in many goroutines, below a bound that is hardly
+// ever out of reach.
+func TestBoundHoldsWhenManyAdd(t *testing.T) {
+	const maxKeys, goroutines = 10, 8
+	m := newMap()
+	var wg sync.WaitGroup
+	for g := range uint64(goroutines) {
+		wg.Go(func() {
+			for i := range uint64(2000) {
+				add(m, g<<32|i, maxKeys, int64(i%2)-1)
+				if n := m.Len(); n > maxKeys {
+					t.Errorf("entries = %d, want at most %d", n, maxKeys)
+				}
+				if i%100 == 0 {
+					m.Sweep(0, 1, func(*intShard, *intEntry) bool { return true })
+				}
+			}
+		})
+	}
+	wg.Wait()
+	entries := 0
+	for i := range m.shards {
+		entries += m.shards[i].Entries.len
+	}
+	if entries != m.Len() {
+		t.Errorf("entries in shards = %d, counted %d", entries, m.Len())
+	}
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package keyed
+
+const raceEnabled = true

@@ -1,0 +1,167 @@
+package lease
+
+import (
+	"math"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// An account is what a node knows and holds for one key under one rule: a pure calculator, which
+// knows no lock. It has no pointers to anything but its two halves, and these have none, so that
+// millions of accounts cost the garbage collector nothing. A take from a lease needs the hot half
+// alone. Two zero halves know nothing.
+//
+// Its limiter.Instants are by the node's clock, which is never set.
+type account struct {
+	*hot
+	*cold
+}
+
+// A storeInstant is an instant by the clock of the store that grants leases. An account keeps it to
+// send it back, and cannot compare it with one by the node's clock.
+type storeInstant limiter.Instant
+
+// hot is the half that a take from a lease needs.
+type hot struct {
+	// Two leases, the older first, so that a new one can arrive while the old one is spent.
+	remaining [2]uint32
+	expires   [2]uint16 // ms after base, from when on they must not be spent
+
+	shownAt float32 // µs after base: see shown
+
+	// The newest reply of the store.
+	used   int64           // events of the limit
+	seenAt storeInstant    // 0: there was no reply yet
+	base   limiter.Instant // when its request was sent, in whole ms: the account's times count from here
+
+	shown int64 // the remaining events that clients were told at shownAt
+
+	limit uint32 // the ID of the limit that all this is about
+
+	// Demand: the events of takes since the newest request, and before it, each weighed by its age.
+	taken  uint32
+	demand float32
+
+	requesting bool // a lease request is under way
+	assumed    bool // shown starts from the limit, as the store has not replied about this window: see takeLate
+	denied     bool // the newest reply was a denial, which may still be remembered
+	inDebt     bool // unpaid is not 0
+}
+
+// cold is the half about the store, and about takes that are denied or admitted on credit.
+type cold struct {
+	grantedAt [2]storeInstant // when the leases were granted: their name in returns
+
+	// The newest denial, which is remembered if denied is set.
+	retryAt       limiter.Instant // what clients are told
+	rememberUntil limiter.Instant
+
+	creditTotal int64 // the number of the last event of credit; 0: there was none yet. See creditAt
+
+	incarnation uint32 // of the store that replied last; it has no more bits
+	deniedCost  uint32 // takes of at least this cost are denied
+	fullAfter   uint32 // under strict rules: ms from retryAt until the limit is full again
+	breachAt    uint32 // s: the newest denial that was the first of a window; 0: there was none yet
+
+	requestedAfter uint32 // ms after base, when the newest request was sent
+
+	// Credit: the events that the store has not debited yet, as far as the node knows, and those
+	// that may still be admitted in the window. Both are at most limiter.MaxCredit.
+	unpaid, credit uint16
+}
+
+// take decides a take of cost events into d, from a lease or by the remembered denial, or reports
+// that it cannot.
+func (a account) take(r *limiter.Rule, now limiter.Instant, cost int64, d *limiter.Decision) (decided bool) {
+	if !a.appliesTo(r) {
+		a.switchLimit(r)
+	}
+	if a.denies(now, cost) {
+		a.repeatDenial(d, r, now, cost)
+		return true
+	}
+	if !a.spend(now, cost) {
+		return false
+	}
+	a.addTaken(cost)
+	a.decide(d, r, now, limiter.FromLease, cost)
+	return true
+}
+
+// takeOnCredit admits a take that take does not decide, if there is credit. nodes is how many nodes
+// share the credit of the limit; 0 for none.
+func (a account) takeOnCredit(r *limiter.Rule, now limiter.Instant, cost int64, nodes int, d *limiter.Decision) bool {
+	if nodes == 0 || !a.spendCredit(r, now, cost, nodes) {
+		return false
+	}
+	a.addTaken(cost)
+	a.decide(d, r, now, limiter.FromCredit, cost)
+	return true
+}
+
+func (h *hot) addTaken(events int64) { h.taken += uint32(min(events, int64(math.MaxUint32-h.taken))) }
+
+// spend spends cost events of the leases, the older first, or none when they do not hold as many.
+func (h *hot) spend(now limiter.Instant, cost int64) bool {
+	older, newer := h.usable(0, now), h.usable(1, now)
+	if older+newer < cost {
+		return false
+	}
+	n := min(older, cost)
+	h.remaining[0] -= uint32(n)
+	h.remaining[1] -= uint32(cost - n)
+	return true
+}
+
+// held returns the events of the leases, expired ones included.
+func (h *hot) held() int64 { return int64(h.remaining[0]) + int64(h.remaining[1]) }
+
+// leased returns the events that may be spent.
+func (h *hot) leased(now limiter.Instant) int64 { return h.usable(0, now) + h.usable(1, now) }
+
+// usable returns the events of a lease that may be spent.
+func (h *hot) usable(lease int, now limiter.Instant) int64 {
+	if h.remaining[lease] > 0 && h.usableFor(lease, now) > 0 {
+		return int64(h.remaining[lease])
+	}
+	return 0
+}
+
+// usableFor returns for how many µs a lease may still be spent.
+func (h *hot) usableFor(lease int, now limiter.Instant) int64 {
+	return max(0, int64(h.expires[lease])*1000-h.sinceBase(now))
+}
+
+func (h *hot) sinceBase(now limiter.Instant) int64 { return max(0, int64(now-h.base)) }
+
+// appliesTo reports whether the account was last used under the limit of r.
+func (h *hot) appliesTo(r *limiter.Rule) bool { return h.limit == r.LimitID() }
+
+// switchLimit puts the account under the limit of r. Leases of another limit go back, and its
+// denial is cleared.
+func (h *hot) switchLimit(r *limiter.Rule) {
+	if h.limit != 0 {
+		h.expires = [2]uint16{}
+		h.denied = false
+		h.shown = max(0, r.Capacity()-h.used)
+	}
+	h.limit = r.LimitID()
+}
+
+// outstanding returns how many events are leased, and how many are owed.
+func (a account) outstanding() (leased, owed int64) { return a.held(), a.debt() }
+
+// idleSince returns when the account was last used, as far as it can tell at now.
+func (a account) idleSince(now limiter.Instant) limiter.Instant {
+	return min(now, max(a.base+limiter.Instant(a.shownAt), a.requestedAt()))
+}
+
+// idle reports whether nothing is lost when the account is removed: it holds nothing, remembers
+// nothing, and was not used for idleFor µs.
+func (a account) idle(r *limiter.Rule, now limiter.Instant, idleFor int64) bool {
+	if a.assumed { // within a window, the whole limit is not there again
+		idleFor = max(idleFor, r.Limit.Window.Microseconds())
+	}
+	return !a.requesting && a.held() == 0 && !a.inDebt && !a.hadCredit(r, now) && !a.denies(now, math.MaxInt64) &&
+		now-a.idleSince(now) > limiter.Instant(idleFor)
+}

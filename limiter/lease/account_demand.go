@@ -1,0 +1,135 @@
+package lease
+
+import (
+	"math"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+const (
+	// demandHorizon is for how many lease times demand is remembered.
+	demandHorizon = 2
+
+	// roundUpBias is added to the expected demand before it is rounded down. One event is wanted
+	// where 0.7 are expected: from there on it is spent more often than not (1 - e^-0.7 = 0.5).
+	// Below, returning it costs the store more requests than it saves.
+	roundUpBias = 0.3
+
+	// lowParts says when a lease is low: when one of so many parts of its expected demand, or of
+	// the usual lease time, is left.
+	lowParts = 8
+
+	// maxWant bounds what is wanted at a time.
+	maxWant = 1 << 30
+)
+
+// needsRefill reports whether a request should be sent in the background, before takes have to
+// wait: there is a debt, the lease is low, or it expires soon.
+func (h *hot) needsRefill(r *limiter.Rule, now limiter.Instant) bool {
+	switch {
+	case h.requesting:
+		return false
+	case h.inDebt:
+		return true
+	}
+	left, lasts := h.newest(now)
+	if float32(left) > 2*h.demand/(demandHorizon*lowParts) && lasts > r.LeaseTime()/lowParts { // mostly: no lease is twice as long as usual
+		return false
+	}
+	return h.want(r, now) > 0
+}
+
+// shouldRenew reports whether a request should be sent in the background because the lease has
+// expired: takes have spent at least a fourth of what was expected since the newest request. A
+// lease that few takes have spent is not renewed.
+func (a account) shouldRenew(r *limiter.Rule, now limiter.Instant) bool {
+	inUse := a.taken > 0 && 4*float32(a.taken) >= a.expected(r, a.sinceRequest(now))
+	return inUse && !a.requesting && a.leased(now) == 0 && a.want(r, now) > 0
+}
+
+// lastsFor reports whether the newest lease will probably suffice for us µs, and there is no debt.
+func (h *hot) lastsFor(r *limiter.Rule, now limiter.Instant, us int64) bool {
+	left, lasts := h.newest(now)
+	return !h.inDebt && lasts > us && float32(left) > h.expected(r, us)
+}
+
+// newest returns how many events are left of the lease that expires last, and how long it lasts.
+func (h *hot) newest(now limiter.Instant) (left, lasts int64) {
+	for i := range h.remaining {
+		if n := h.usable(i, now); n > 0 {
+			left, lasts = n, h.usableFor(i, now)
+		}
+	}
+	return left, lasts
+}
+
+// nextLasts returns how long a lease that is requested now will last, in µs.
+func (h *hot) nextLasts(r *limiter.Rule, now limiter.Instant) int64 {
+	if h.seenAt == 0 {
+		return r.LeaseTime()
+	}
+	if slot := r.LeaseSlot(); slot > 0 {
+		return 2*slot - int64(h.storeTime(now))%slot - r.LeaseMargin()
+	}
+	return min(r.LeaseTime(), h.untilNext(r, now))
+}
+
+// expected returns how many events takes will probably spend in us µs.
+func (h *hot) expected(r *limiter.Rule, us int64) float32 {
+	return h.demand * float32(us) / float32(demandHorizon*r.LeaseTime())
+}
+
+// updateDemand adds the events that were spent here, and those that a request is sent for.
+func (a account) updateDemand(r *limiter.Rule, now limiter.Instant, requested int64) {
+	elapsed := float64(a.sinceRequest(now))
+	a.demand *= float32(math.Exp(-elapsed / float64(demandHorizon*r.LeaseTime())))
+	a.demand += float32(a.taken) + float32(requested)
+	a.taken = 0
+}
+
+func (a account) sinceRequest(now limiter.Instant) int64 {
+	return max(0, int64(now-a.requestedAt()))
+}
+
+// nearLimit reports whether the key is so near to its limit that takes may be denied because of
+// events that other nodes hold and do not spend. Random arrivals vary by the square root of their
+// number; five times that is rarely reached by chance.
+func (h *hot) nearLimit(r *limiter.Rule, now limiter.Instant) bool {
+	return float64(r.Capacity()-h.used) < 5*math.Sqrt(float64(r.Capacity())) && !h.windowPassed(r, now)
+}
+
+// sizeFor returns the size of a lease of which expected events will probably be spent. Near the
+// limit, it is only what is nearly always spent. In a log it is nothing there, as leased events
+// count for longer than those spent at once.
+func (h *hot) sizeFor(r *limiter.Rule, now limiter.Instant, expected float32) int64 {
+	switch {
+	case !h.nearLimit(r, now):
+		expected += roundUpBias
+	case r.Algorithm.Kind == limiter.SlidingWindowLog:
+		return 0
+	default:
+		expected -= 1.5 * float32(math.Sqrt(float64(expected)))
+	}
+	return int64(min(expected, maxWant))
+}
+
+// want returns how many events to lease beyond those that are kept. It is 0 while the newest lease
+// is not low.
+func (h *hot) want(r *limiter.Rule, now limiter.Instant) int64 {
+	if !r.Leases() || h.remaining[0] > 0 && h.remaining[1] > 0 {
+		return 0
+	}
+	left, lasts := h.newest(now)
+	next := h.nextLasts(r, now)
+	expected := h.expected(r, next)
+	if float32(left) > expected/lowParts && (lasts > r.LeaseTime()/lowParts || next < 2*lasts) {
+		return 0
+	}
+	return max(0, h.sizeFor(r, now, expected)-h.keepDuringRefill(r, left, lasts))
+}
+
+// keepDuringRefill returns how many of the events of a lease takes may spend until the reply to a
+// refill. It is half of what they will probably spend of it, so that few are left in the end.
+func (h *hot) keepDuringRefill(r *limiter.Rule, left, lasts int64) int64 {
+	return min(left, int64(h.expected(r, lasts)/2))
+}

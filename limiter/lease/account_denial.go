@@ -1,0 +1,85 @@
+package lease
+
+import (
+	"math"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// maxDenialMemory is how long a denial is remembered at most, in µs: other nodes may return what
+// they have leased.
+const maxDenialMemory = 1_000_000
+
+// denies reports whether a take of cost events meets the remembered denial.
+func (a account) denies(now limiter.Instant, cost int64) bool {
+	return a.denied && a.meetsDenial(now, cost)
+}
+
+// meetsDenial is apart from denies, which is inlined: where nothing was denied, it costs no call.
+func (a account) meetsDenial(now limiter.Instant, cost int64) bool {
+	return cost >= int64(a.deniedCost) && now < a.rememberUntil && a.leased(now) < cost
+}
+
+// deny remembers the denial in the reply to a request that was sent at sent. It marks the denial
+// when it is the node's first in a window: nodes deny most takes without the store.
+//
+// Under a strict rule there are no leases, and the denial is repeated exactly: retryAt counts from
+// the latest instant at which the store can have decided, and the memory ends by the earliest.
+func (a account) deny(sent, now limiter.Instant, l *limiter.LeaseRequest, jitter int64) {
+	d := &l.Decision
+	second := uint32(now / 1_000_000)
+	d.Breach = a.breachAt == 0 || int64(second-a.breachAt) >= max(1, l.Rule.Limit.Window.Microseconds()/1_000_000)
+	if d.Breach {
+		a.breachAt = second
+	}
+	a.denied, a.deniedCost = true, uint32(l.Need)
+	a.retryAt, a.rememberUntil = limiter.Never, now+maxDenialMemory
+	if d.RetryAt == limiter.Never {
+		return
+	}
+	wait := d.RetryAt - d.At
+	if l.Rule.Strict {
+		a.retryAt = now + wait
+		a.rememberUntil = min(a.rememberUntil, sent+wait)
+		a.fullAfter = uint32(min(max(0, d.ResetAt-d.RetryAt+999)/1000, math.MaxUint32))
+		return
+	}
+	a.retryAt = now + wait + limiter.Instant(jitter)
+	a.rememberUntil = min(a.rememberUntil, a.retryAt)
+}
+
+// repeatDenial decides a take of cost events, as many as were denied or more, by the remembered
+// denial.
+func (a account) repeatDenial(d *limiter.Decision, r *limiter.Rule, now limiter.Instant, cost int64) {
+	a.decide(d, r, now, limiter.FromRememberedDenial, 0)
+	d.RetryAt = a.retryAt
+	more := cost - int64(a.deniedCost)
+	if r.Strict && a.retryAt != limiter.Never {
+		d.ResetAt = a.retryAt + limiter.Instant(a.fullAfter)*1000
+		switch {
+		case more == 0:
+		case r.Algorithm.Kind == limiter.TokenBucket:
+			d.RetryAt = r.AccruedAt(a.retryAt, more)
+		default:
+			d.RetryAt = d.ResetAt
+		}
+	}
+	if cost > r.Capacity() {
+		d.RetryAt = limiter.Never
+	}
+}
+
+// lastDenial returns the retry instant of the newest reply, if that denied a take of at most cost
+// events under r, remembered or not. Else it is 0.
+func (a account) lastDenial(r *limiter.Rule, cost int64) limiter.Instant {
+	if !a.denied || !a.appliesTo(r) || cost < int64(a.deniedCost) {
+		return 0
+	}
+	return a.retryAt
+}
+
+// refunded notes that the store refunds events, so that the denied take may now be allowed.
+func (h *hot) refunded(events int64) {
+	h.cancelServed(events)
+	h.denied = false
+}

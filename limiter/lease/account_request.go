@@ -1,0 +1,138 @@
+package lease
+
+import (
+	"math"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// request fills in a lease request at now: what waiting takes need, what takes will probably spend
+// once these are served, and what goes back. Expired leases go back, and all leases when a take
+// needs more than they hold: so no take is denied for what its own node holds. There is one
+// request at a time.
+func (a account) request(r *limiter.Rule, now limiter.Instant, need, more int64, l *limiter.LeaseRequest) {
+	if !a.appliesTo(r) {
+		a.switchLimit(r)
+	}
+	*l = limiter.LeaseRequest{
+		Rule: r, Key: l.Key, Need: need, More: more, Nodes: l.Nodes,
+		CreditTotal: a.creditTotal, SettledTotal: a.paid(),
+		Seen: limiter.Events{At: limiter.Instant(a.seenAt), N: a.used}, Incarnation: uint64(a.incarnation),
+	}
+	a.updateDemand(r, now, need+more)
+	for i := range a.remaining {
+		if a.remaining[i] > 0 && (need > 0 || a.usable(i, now) == 0) {
+			l.Returns[i] = a.eventsOf(i, int64(a.remaining[i]))
+			a.remaining[i] = 0
+		}
+	}
+	if need > 0 {
+		l.Want = a.want(r, now)
+	}
+	a.requesting = true
+	a.noteRequest(now)
+}
+
+// requestRefill fills in a request that no take waits for, as the leases run low or expire. Their
+// events go back with it, except those kept until the reply: so a key in steady use costs the store
+// one request per lease.
+func (a account) requestRefill(r *limiter.Rule, now limiter.Instant, l *limiter.LeaseRequest) {
+	a.request(r, now, 0, 0, l)
+	if l.Want = a.want(r, now); l.Want == 0 {
+		return
+	}
+	for i := range a.remaining {
+		if n := a.usable(i, now); n > 0 {
+			kept := a.keepDuringRefill(r, n, a.usableFor(i, now))
+			l.Returns[i] = a.eventsOf(i, n-kept)
+			a.remaining[i] = uint32(kept)
+		}
+	}
+}
+
+// applyReply applies the store's reply to a request that was sent at sent. A denial is remembered
+// for jitter µs longer than the store said, so that not all nodes ask again at once. It is not
+// remembered when unreturned says that this node still had events to give back.
+func (a account) applyReply(r *limiter.Rule, sent, now limiter.Instant, l *limiter.LeaseRequest, jitter int64, unreturned bool) {
+	d := &l.Decision
+	at := storeInstant(d.At)
+	newWindow := a.seenAt == 0 ||
+		r.Algorithm.Kind == limiter.FixedWindow && r.UntilNext(limiter.Instant(a.seenAt)) <= int64(at-a.seenAt)
+	a.requesting = false
+	if l.Incarnation != uint64(a.incarnation) { // it does not know the leases, or has lost them: they cannot go back
+		a.grantedAt = [2]storeInstant{}
+	}
+	a.used, a.seenAt, a.incarnation = r.Capacity()-d.Remaining, at, uint32(l.Incarnation)
+	a.rebase(sent)
+	a.settle(l.CreditTotal - a.paid()) // negative when the credit is of a later window
+	a.credit = 0
+	switched := !a.appliesTo(r) // since the request
+	if l.Granted > 0 {
+		lasts := int64(l.Expires-d.At) - r.LeaseMargin()
+		if r.LeaseSlot() == 0 {
+			lasts = min(lasts, r.LeaseTime())
+		}
+		if switched {
+			lasts = 0
+		}
+		a.addLease(l.Granted, at, (int64(sent-a.base)+lasts)/1000)
+	}
+	if newWindow || r.Strict {
+		a.shown, a.shownAt = r.Capacity(), float32(now-a.base)
+	}
+	a.assumed = false
+	a.accrue(r, now)
+	a.shown = min(a.shown, a.total(r)+l.Served) // until the waiters are served
+	switch {
+	case l.Need == 0 || switched:
+	case d.OK:
+		a.denied = false
+	case !unreturned && l.Need <= math.MaxUint32:
+		a.deny(sent, now, l, jitter)
+	}
+}
+
+// addLease adds a lease as the newer one; expires is in ms after base. An account with two leases
+// requests no third, but a take that is undone meanwhile may bring one back. Then the two become
+// one, which expires and is named as the older.
+func (a account) addLease(events int64, granted storeInstant, expires int64) {
+	if a.remaining[0] == 0 {
+		a.grantedAt[0], a.expires[0] = a.grantedAt[1], a.expires[1]
+	}
+	a.remaining[0] = leaseSize(a.held())
+	a.remaining[1] = 0
+	newer := 0
+	if a.remaining[0] > 0 {
+		newer = 1
+	}
+	a.remaining[newer], a.grantedAt[newer] = leaseSize(events), granted
+	a.expires[newer] = uint16(min(expires, math.MaxUint16))
+}
+
+// leaseSize returns events as the size of a lease. What a node wants is far below the largest one.
+func leaseSize(events int64) uint32 { return uint32(min(events, math.MaxUint32)) }
+
+// noteRequest notes that a request is sent at now.
+func (a account) noteRequest(now limiter.Instant) {
+	if a.base == 0 {
+		a.rebase(now)
+	}
+	a.requestedAfter = uint32(min(a.sinceBase(now)/1000, math.MaxUint32))
+}
+
+// requestedAt returns when the newest request was sent, in whole ms.
+func (a account) requestedAt() limiter.Instant {
+	return a.base + limiter.Instant(a.requestedAfter)*1000
+}
+
+// rebase makes base, in whole ms, the instant that the account's times count from.
+func (a account) rebase(base limiter.Instant) {
+	base -= base % 1000
+	later := base - a.base
+	for i := range a.expires {
+		a.expires[i] = uint16(max(0, int64(a.expires[i])-int64(later)/1000))
+	}
+	a.shownAt -= float32(later)
+	a.requestedAfter = uint32(max(0, int64(a.requestedAfter)-int64(later)/1000))
+	a.base = base
+}

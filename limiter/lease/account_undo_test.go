@@ -1,0 +1,131 @@
+package lease
+
+import (
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// TestUndoOfALease undoes a take of three events from leases: they return to the lease that they came from, or, when the account
+// does not hold it any more, to the store, or nowhere.
+func TestUndoOfALease(t *testing.T) {
+	const now, at, next = 1000 * sec, 6000 * sec, 6002 * sec
+	r := mustRule(t, fixed, limiter.Limit{Events: 1000, Window: time.Hour})
+	lend := func(a account, events, served int64, run uint64) {
+		l := &limiter.LeaseRequest{Rule: r, Incarnation: run, Granted: events, Served: served, Expires: next + 5*sec}
+		l.Decision = limiter.Decision{OK: true, At: next, Limit: r.Capacity(), Remaining: 500}
+		a.applyReply(r, now, now, l, 0, false)
+	}
+	for _, test := range []struct {
+		name     string
+		meantime func(a account)
+		left     [2]uint32 // afterwards
+		returns  int64
+		lost     int64
+	}{
+		{"nothing has happened", func(account) {}, [2]uint32{10, 0}, 0, 0},
+		{"a second lease has come", func(a account) {
+			a.request(r, now, 0, 0, new(limiter.LeaseRequest))
+			lend(a, 20, 0, 1)
+		}, [2]uint32{10, 20}, 0, 0},
+		{"it was spent, and a second one has come", func(a account) {
+			takeWith(a, r, now, 7, 0, new(limiter.Decision))
+			a.request(r, now, 0, 0, new(limiter.LeaseRequest))
+			lend(a, 20, 0, 1)
+		}, [2]uint32{20, 0}, 3, 0},
+		{"it was returned for a take", func(a account) {
+			a.request(r, now, 30, 0, new(limiter.LeaseRequest))
+		}, [2]uint32{3, 0}, 0, 0},
+		{"it was returned for a take, which brought another one", func(a account) {
+			a.request(r, now, 30, 0, new(limiter.LeaseRequest))
+			lend(a, 20, 30, 1)
+		}, [2]uint32{20, 0}, 3, 0},
+		{"another run of the store has answered", func(a account) {
+			a.request(r, now, 0, 0, new(limiter.LeaseRequest))
+			lend(a, 20, 0, 2)
+		}, [2]uint32{7, 20}, 0, 3},
+	} {
+		a := accountAfter(r, now, at, 1, 10)
+		left := a.remaining
+		takeWith(a, r, now, 3, 0, new(limiter.Decision))
+		s := a.spentSince(left)
+		test.meantime(a)
+		shown := a.shown
+		returns, lost := a.returnToLease(s)
+		if a.remaining != test.left || lost != test.lost {
+			t.Errorf("%s: left %d, lost %d, want %d and %d", test.name, a.remaining, lost, test.left, test.lost)
+		}
+		if want := (limiter.Events{At: at, N: test.returns}); test.returns > 0 && returns != [2]limiter.Events{want} || test.returns == 0 && returns != [2]limiter.Events{} {
+			t.Errorf("%s: returns %+v, want %d of %d", test.name, returns, test.returns, at)
+		}
+		if want := 3 - test.lost; a.shown-shown != want {
+			t.Errorf("%s: shown = %d more, want %d", test.name, a.shown-shown, want)
+		}
+	}
+}
+
+// TestUndoOfTwoLeases undoes a take from two leases while a third one is asked for: what was spent of the first, of which nothing
+// is left, goes to the store, so that the account holds no three.
+func TestUndoOfTwoLeases(t *testing.T) {
+	const now = 1000 * sec
+	r := mustRule(t, fixed, limiter.Limit{Events: 1000, Window: time.Hour})
+	a := newAccount()
+	takeWith(a, r, now, 1, 0, new(limiter.Decision))
+	a.incarnation = 1
+	a.rebase(now)
+	a.remaining, a.grantedAt, a.expires = [2]uint32{2, 5}, [2]storeInstant{70, 80}, [2]uint16{1000, 2000}
+	left := a.remaining
+	takeWith(a, r, now, 3, 0, new(limiter.Decision))
+	s := a.spentSince(left)
+	if want := [2]limiter.Events{{At: 70, N: 2}, {At: 80, N: 1}}; s.leases != want {
+		t.Fatalf("spent = %+v, want %+v", s.leases, want)
+	}
+	a.requesting = true
+	if returns, _ := a.returnToLease(s); returns != [2]limiter.Events{{At: 70, N: 2}} || a.remaining != [2]uint32{0, 5} {
+		t.Errorf("returns %+v and has %d left, want 2 of 70, and 5 of the second", returns, a.remaining)
+	}
+	a.requesting = false
+	if returns, _ := a.returnToLease(spent{leases: [2]limiter.Events{{At: 70, N: 2}}, incarnation: 1}); returns != [2]limiter.Events{} || a.remaining != [2]uint32{2, 5} {
+		t.Errorf("returns %+v and has %d left when nothing is asked for, want 2 and 5 left", returns, a.remaining)
+	}
+}
+
+func TestLoanReturn(t *testing.T) {
+	var l limiter.LeaseRequest
+	for _, step := range []struct {
+		add  limiter.Events
+		ok   bool
+		back [2]limiter.Events
+	}{
+		{limiter.Events{At: 1, N: 5}, true, [2]limiter.Events{{At: 1, N: 5}}},
+		{limiter.Events{At: 2, N: 6}, true, [2]limiter.Events{{At: 1, N: 5}, {At: 2, N: 6}}},
+		{limiter.Events{At: 3, N: 7}, false, [2]limiter.Events{{At: 1, N: 5}, {At: 2, N: 6}}},
+		{limiter.Events{At: 2, N: 1}, true, [2]limiter.Events{{At: 1, N: 5}, {At: 2, N: 7}}},
+	} {
+		if ok := addReturn(&l, step.add); ok != step.ok || l.Returns != step.back {
+			t.Errorf("return of %+v = %v, with %+v, want %v, with %+v", step.add, ok, l.Returns, step.ok, step.back)
+		}
+	}
+}
+
+func TestDeniedUntil(t *testing.T) {
+	const now = 1000 * sec
+	r, other := mustRule(t, fixed, limiter.Limit{Events: 9, Window: time.Minute}), mustRule(t, fixed, limiter.Limit{Events: 8, Window: time.Minute})
+	a := newAccount()
+	if got := a.lastDenial(r, 5); got != 0 {
+		t.Errorf("denied until, when nothing was asked = %d, want 0", got)
+	}
+	a.request(r, now, 5, 0, new(limiter.LeaseRequest))
+	l := &limiter.LeaseRequest{Rule: r, Need: 5, Decision: limiter.Decision{At: 50 * sec, RetryAt: 90 * sec}}
+	a.applyReply(r, now, now, l, 0, false)
+	for _, test := range []struct {
+		rule *limiter.Rule
+		cost int64
+		want limiter.Instant
+	}{{r, 4, 0}, {r, 5, now + 40*sec}, {r, 6, now + 40*sec}, {other, 5, 0}} {
+		if got := a.lastDenial(test.rule, test.cost); got != test.want {
+			t.Errorf("denied until, for %d of %d events = %d, want %d", test.cost, test.rule.Capacity(), got, test.want)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package lease
+
+import (
+	"context"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
+)
+
+const (
+	// drainSize is about how many accounts are drained at a time.
+	drainSize = 1024
+
+	// drainSlots is how many slots of a shard are looked at before its lock is released.
+	drainSlots = 512
+
+	// drainFor is how long draining may take. After that, what is leased has expired.
+	drainFor = 5 * time.Second
+)
+
+// drain returns what is leased in zones that were closed, and waits for accounts with a request
+// under way. It goes on until the lender has heard of everything, or until it does not reply to
+// drainSize accounts before a take would have given up.
+func (s *Store) drain(closed ...*Zone) {
+	ctx, cancel := context.WithTimeout(context.Background(), drainFor)
+	defer cancel()
+	d := drainBatch{store: s}
+	d.begin()
+	for _, z := range closed {
+		for i := range uint64(1) << shardBits {
+			sh := z.accounts.Shard(i << (64 - shardBits))
+			for at, more := new(keyed.Cursor), true; more; {
+				more = d.add(z, sh, at)
+				if len(d.calls) >= drainSize && !d.finish(ctx) {
+					return
+				}
+			}
+		}
+	}
+	d.finish(ctx)
+}
+
+// A drainBatch is accounts that are drained at the same time.
+type drainBatch struct {
+	store *Store
+	latch *latch
+	calls []*call
+}
+
+func (d *drainBatch) begin() {
+	d.latch, d.calls = newLatch(), nil
+	d.latch.add() // until all accounts are added
+}
+
+// add removes some of the accounts of a shard, from at on, and reports whether there are more.
+func (d *drainBatch) add(z *Zone, sh *shard, at *keyed.Cursor) (more bool) {
+	now := d.store.options.Clock()
+	sh.Lock()
+	defer sh.Unlock()
+	return sh.Entries.Walk(at, drainSlots, func(e *entry) {
+		if e.Value().requesting {
+			if q := sh.State.queues[name{e.ID(), string(sh.Entries.Text(e))}]; q.drained == nil {
+				q.drained = d.latch
+				d.latch.add()
+			}
+			return
+		}
+		if c := z.closeAccountLocked(sh, e, now); c != nil {
+			c.latch = d.latch
+			d.latch.add()
+			d.calls = append(d.calls, c)
+		}
+		z.accounts.RemoveLocked(sh, e)
+	})
+}
+
+// finish waits until the batch is drained, and reports whether it was in time.
+func (d *drainBatch) finish(ctx context.Context) bool {
+	for _, c := range d.calls {
+		d.store.send(c)
+	}
+	d.latch.done()
+	gaveUp := d.latch.wait(ctx, d.store.options.Timeout)
+	d.begin()
+	return gaveUp == nil
+}

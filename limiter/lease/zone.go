@@ -1,0 +1,213 @@
+package lease
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// shardBits is the logarithm of the number of shards: enough that takes on tens of cores seldom
+// meet.
+const shardBits = 7
+
+// A Zone has the accounts of one zone. Use [Store.Open].
+type Zone struct {
+	store    *Store
+	name     string
+	accounts *keyed.Map[hot, cold, shardState]
+	debt     atomic.Int64 // events that accounts owe
+	rules    rules
+	crowd    crowd
+
+	// closed says that no account is added any more, and that nothing stays leased.
+	closed atomic.Bool
+
+	// removedAt is when an account was last removed that may have had credit. It may come back and
+	// know nothing of that, so there is no credit before a window has passed.
+	removedAt atomic.Int64
+}
+
+// A shard has a part of a zone's accounts.
+type shard = keyed.Shard[hot, cold, shardState]
+
+// shardState is what only a few accounts of a shard have. Both maps are made when they are needed.
+type shardState struct {
+	queues map[name]*queue // of the accounts with a request under way
+
+	// Accounts that have something to spend or to tell the lender, but whose last request has
+	// failed, or could not be sent. By hash, as they are found by their hash when the wheel turns.
+	backoffs map[uint64]backoff
+}
+
+// A name tells an account from all others of its shard.
+type name struct {
+	id  uint32
+	key string
+}
+
+// An entry is the hot half of an account with its key.
+type entry = keyed.Entry[hot]
+
+func accountOf(sh *shard, e *entry) account { return account{e.Value(), sh.Entries.Cold(e)} }
+
+// Name implements [limiter.Zone].
+func (z *Zone) Name() string { return z.name }
+
+// Close returns what is leased in the zone and removes its accounts. Takes that are under way are
+// decided. Later ones are left to the lender.
+func (z *Zone) Close() {
+	s := z.store
+	s.mu.Lock()
+	closed := z.closed.Swap(true)
+	if !closed {
+		delete(s.zones, z.name)
+		s.closedAt = s.options.Clock()
+	}
+	s.mu.Unlock()
+	if !closed {
+		s.drain(z)
+	}
+}
+
+// zoneOf returns the zone of r, or nil when it is not an open zone of s.
+func (s *Store) zoneOf(r *limiter.Rule) *Zone {
+	z, _ := r.Zone.(*Zone)
+	if z == nil || z.store != s || z.closed.Load() {
+		return nil
+	}
+	return z
+}
+
+// A location is where the account of a key is, if there is one. It stays valid although accounts
+// move.
+type location struct {
+	zone  *Zone
+	shard *shard
+	key   keyed.Key
+}
+
+// locate sets l to the location of a key in z.
+func (l *location) locate(z *Zone, id uint32, key []byte) {
+	l.zone = z
+	l.key.ID, l.key.Text = id, key
+	l.key.Hash = z.accounts.Hash(id, key)
+	l.shard = z.accounts.Shard(l.key.Hash)
+}
+
+func (l *location) findLocked() (a account, ok bool) {
+	e, c := l.shard.Entries.Find(&l.key)
+	if e == nil {
+		return a, false
+	}
+	return account{e.Value(), c}, true
+}
+
+// addLocked adds an account, of which there is none. It fails when the zone is closed, or when it
+// is full and no account can be evicted. returns are calls that return what evicted accounts held:
+// the caller sends them, whether or not it succeeds.
+func (l *location) addLocked(r *limiter.Rule, now limiter.Instant) (a account, ok bool, returns []*call) {
+	z := l.zone
+	if z.closed.Load() {
+		return a, false, nil
+	}
+	room := z.store.background.room() > 0
+	e := z.accounts.AddLocked(l.shard, &l.key, r.MaxKeys,
+		func(sh *shard, e *entry) (cost int64, evictable bool) {
+			return accountOf(sh, e).evictionCost(now, room)
+		},
+		func(sh *shard, e *entry) {
+			z.removedAt.Store(int64(now))
+			if c := z.closeAccountLocked(sh, e, now); c != nil {
+				z.store.background.calls.Add(1)
+				c.background = true
+				returns = append(returns, c)
+			}
+		})
+	if e == nil {
+		return a, false, returns
+	}
+	return accountOf(l.shard, e), true, returns
+}
+
+// evictionCost returns the more, the later the account was used. It must stay while it has a
+// request under way, owes events or remembers a denial, and while it holds leases that could not
+// be returned.
+func (a account) evictionCost(now limiter.Instant, canReturn bool) (cost int64, evictable bool) {
+	leased, owed := a.outstanding()
+	evictable = owed == 0 && (canReturn || leased == 0) && !a.requesting && !a.denies(now, math.MaxInt64)
+	return int64(a.idleSince(now)), evictable
+}
+
+// closeAccountLocked returns the call that tells the lender what the account of e has leased and
+// owes, or nil. The caller removes the account, which must have no request under way.
+func (z *Zone) closeAccountLocked(sh *shard, e *entry, now limiter.Instant) *call {
+	a := accountOf(sh, e)
+	r := z.rules.of(e.ID(), a)
+	a.retire()
+	z.dropPassed(a, r, now)
+	if leased, owed := a.outstanding(); leased+owed == 0 {
+		return nil
+	}
+	c := newCall(sh.Entries.Text(e), now)
+	c.addLocked(target{location: location{zone: z}}, a, r)
+	return c
+}
+
+// dropPassed drops the leases of a window that has passed.
+func (z *Zone) dropPassed(a account, r *limiter.Rule, now limiter.Instant) {
+	if n := a.dropPassed(r, now); n > 0 {
+		z.store.stats.expired.Add(uint64(n))
+	}
+}
+
+// rules are those that accounts were last requested under. The janitor needs them, as accounts do
+// not name their rule. Takes of one ID may have several limits: those of tiers, and of an earlier
+// configuration.
+type rules struct {
+	mu   sync.Mutex // held while a list is replaced
+	byID sync.Map   // rule ID -> []*limiter.Rule, the newest first
+}
+
+// maxRulesPerID bounds the rules of one ID. When the rule of an account is not known any more, the
+// account is treated as if its limit had changed: its leases go back.
+const maxRulesPerID = 256
+
+// add makes r the newest rule of its ID, in place of an older one with the same limit.
+func (rs *rules) add(r *limiter.Rule) {
+	if known := rs.list(r.ID); len(known) > 0 && known[0] == r {
+		return
+	}
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	known := rs.list(r.ID)
+	list := append(make([]*limiter.Rule, 0, len(known)+1), r)
+	for _, old := range known {
+		if old == r {
+			return
+		}
+		if old.Limit != r.Limit && len(list) < maxRulesPerID {
+			list = append(list, old)
+		}
+	}
+	rs.byID.Store(r.ID, list)
+}
+
+func (rs *rules) list(id uint32) []*limiter.Rule {
+	list, _ := rs.byID.Load(id)
+	known, _ := list.([]*limiter.Rule)
+	return known
+}
+
+// of returns the rule of an account with this rule ID.
+func (rs *rules) of(id uint32, a account) *limiter.Rule {
+	known := rs.list(id)
+	for _, r := range known {
+		if a.appliesTo(r) {
+			return r
+		}
+	}
+	return known[0]
+}

@@ -1,0 +1,41 @@
+package limiter
+
+import (
+	"testing"
+	"time"
+)
+
+// TestJitter spreads the requests of all nodes about one event of a bucket each, but for no longer than a twentieth of the window; and
+// a little when a lease may end.
+func TestJitter(t *testing.T) {
+	bucket := mustRule(t, bucket, Limit{Events: 6000, Window: time.Minute})
+	window := mustRule(t, fixed, Limit{Events: 10, Window: time.Minute})
+	short := mustRule(t, fixed, Limit{Events: 10, Window: 200 * time.Millisecond})
+	for _, test := range []struct {
+		name  string
+		rule  *Rule
+		nodes int
+		need  int64
+		ok    bool
+		retry Instant // after the denial
+		want  int64
+	}{
+		{"one node", bucket, 1, 1, false, 10 * ms, 0},
+		{"five nodes", bucket, 5, 1, false, 10 * ms, 50 * ms},
+		{"a thousand nodes", bucket, 1000, 1, false, 10 * ms, 3000 * ms},
+		{"when a lease of a bucket may end", bucket, 5, 1, false, 3001 * ms, 20 * ms},
+		{"when a lease may end", window, 5, 1, false, 5 * sec, 20 * ms},
+		{"when a lease of a short window may end", short, 5, 1, false, 25 * ms, 200},
+		{"when no lease is left", window, 5, 1, false, 11 * sec, 0},
+		{"no retry", bucket, 5, 1, false, Never - begins, 0},
+		{"retry at once", bucket, 5, 1, false, 0, 0},
+		{"nobody denied", bucket, 5, 0, false, 10 * ms, 0},
+		{"allowed", bucket, 5, 1, true, 10 * ms, 0},
+	} {
+		l := LeaseRequest{Rule: test.rule, Need: test.need, Nodes: test.nodes}
+		l.Decision = Decision{OK: test.ok, At: begins, RetryAt: begins + test.retry}
+		if got := l.Jitter(); got != test.want {
+			t.Errorf("%s: jitter = %d µs, want %d", test.name, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package memstore
+
+import (
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// spilledLayout is set in the layouts of counts that do not fit into an entry: logs, and sliding
+// windows of more than 18 sub-windows. Their entries have the number of the spilled count.
+const spilledLayout = 1 << 15
+
+// layoutOf returns the layout and the length of an entry's numbers under a. It differs for each
+// algorithm and number of sub-windows, so that no count is ever read as another one's.
+func layoutOf(a limiter.Algorithm) (layout uint16, numbers int) {
+	layout = uint16(a.Kind) | uint16(a.SubWindows)<<3
+	if n := a.StateSize(); n > 0 && n <= keyed.MaxNumbers {
+		return layout, n
+	}
+	return layout | spilledLayout, 1
+}
+
+// A countRef is the count of one key. It is valid while its shard is locked and no entry is added.
+type countRef struct {
+	*entry                // nil when the key has none
+	spilled limiter.Count // the count, nil when the entry's numbers are
+}
+
+// fresh returns the count of a key without an entry.
+func fresh(r *limiter.Rule) countRef { return countRef{spilled: limiter.NewCount(r.Algorithm)} }
+
+// findLocked returns the count of k in its shard sh.
+func findLocked(sh *shard, k *keyed.Key) (c countRef) {
+	c.entry, _ = sh.Entries.Find(k)
+	if c.entry != nil && k.Layout&spilledLayout != 0 {
+		c.spilled = sh.State.At(c.Numbers()[0])
+	}
+	return c
+}
+
+// spillLocked gives a new entry under the algorithm a its spilled count, if its layout has one.
+func spillLocked(sh *shard, e *entry, a limiter.Algorithm) {
+	if e.Layout()&spilledLayout != 0 {
+		e.Numbers()[0] = sh.State.Put(limiter.NewCount(a))
+	}
+}
+
+// dropSpilledLocked drops the spilled count of an entry that is removed.
+func dropSpilledLocked(sh *shard, e *entry) {
+	if e.Layout()&spilledLayout != 0 {
+		sh.State.Drop(e.Numbers()[0])
+	}
+}
+
+// take decides k at now and consumes its cost if that is allowed.
+func (c countRef) take(k *limiter.Take, now limiter.Instant) {
+	if c.spilled != nil {
+		k.Decision = c.spilled.Take(k.Rule, now, k.Cost)
+	} else {
+		k.Decision = limiter.State(c.Numbers()).Take(k.Rule, now, k.Cost)
+	}
+}
+
+// peek returns the decision on a take of cost at now.
+func (c countRef) peek(r *limiter.Rule, now limiter.Instant, cost int64) limiter.Decision {
+	if c.spilled != nil {
+		return c.spilled.Peek(r, now, cost)
+	}
+	return limiter.State(c.Numbers()).Peek(r, now, cost)
+}
+
+// refund gives back what k consumed.
+func (c countRef) refund(k *limiter.Take, now limiter.Instant) {
+	if c.spilled != nil {
+		c.spilled.Refund(k.Rule, now, k.Decision.Seen(), k.Cost)
+	} else {
+		limiter.State(c.Numbers()).Refund(k.Rule, now, k.Decision.Seen(), k.Cost)
+	}
+}
+
+// record updates the usage of the key after the decision on k, and marks the first denial in a
+// window.
+func (c countRef) record(k *limiter.Take, now limiter.Instant) {
+	d, u := &k.Decision, c.Value()
+	u.idleSince, u.resetAt = now, coarseSecondAfter(d.ResetAt)
+	switch {
+	case d.Remaining > 0:
+	case !d.OK && k.Cost == 1:
+		u.idleSince = d.RetryAt
+	default:
+		u.idleSince = c.peek(k.Rule, now, 1).RetryAt
+	}
+	if !d.OK {
+		d.Breach = u.breach(limiter.Instant(k.Rule.Limit.Window/time.Microsecond), now)
+	}
+}

@@ -1,0 +1,156 @@
+package memstore
+
+import (
+	"math"
+
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// inlineTakes is how many takes are decided together without an allocation.
+const inlineTakes = 8
+
+// A location is where the count of one take is kept.
+type location struct {
+	zone     *Zone // nil when it is closed; then there is no entry
+	shard    *shard
+	key      keyed.Key
+	countRef      // found under the lock
+	added    bool // the entry is new
+	overflow bool // the key found no room; shard, key and count are those that it shares
+}
+
+// decide decides takes as one, under the locks of all. If they are allowed and consume is set, it
+// consumes them.
+func (s *Store) decide(now limiter.Instant, takes []limiter.Take, consume bool) {
+	var (
+		locationsBuf            [inlineTakes]location
+		shardsBuf, overflowsBuf [inlineTakes]*shard
+	)
+	locations, shards := locationsBuf[:], shardsBuf[:0]
+	if len(takes) > inlineTakes {
+		locations = make([]location, len(takes))
+	}
+	locations = locations[:len(takes)]
+	for i := range locations {
+		k, l := &takes[i], &locations[i]
+		if l.zone = s.zoneOf(k.Rule); l.zone != nil {
+			l.shard = l.zone.locate(&l.key, k)
+			shards = append(shards, l.shard)
+		}
+	}
+	defer s.warnOverflow(now, locations) // after the locks are released
+	shards = keyed.LockAll(shards)
+	defer keyed.UnlockAll(shards)
+
+	known := findAllLocked(takes, locations)
+	if !consume {
+		peekAllLocked(now, takes, locations)
+		return
+	}
+	if !known {
+		overflows := keyed.LockAll(addAllLocked(now, takes, locations, overflowsBuf[:0]))
+		defer keyed.UnlockAll(overflows)
+		addOverflowLocked(takes, locations)
+		findAllLocked(takes, locations) // as the new entries may have moved the others
+	}
+	allowed := takeAllLocked(now, takes, locations)
+	for i := range locations {
+		locations[i].concludeLocked(&takes[i], now, allowed)
+	}
+}
+
+// findAllLocked finds the counts of all takes, and reports whether each has one or cannot have one.
+func findAllLocked(takes []limiter.Take, locations []location) (known bool) {
+	known = true
+	for i := range locations {
+		l := &locations[i]
+		if l.zone == nil {
+			l.countRef = fresh(takes[i].Rule)
+			continue
+		}
+		l.countRef = findLocked(l.shard, &l.key)
+		known = known && l.entry != nil
+	}
+	return known
+}
+
+// peekAllLocked gives the takes their decisions and consumes nothing.
+func peekAllLocked(now limiter.Instant, takes []limiter.Take, locations []location) {
+	for i := range takes {
+		k, l := &takes[i], &locations[i]
+		if l.entry == nil {
+			l.countRef = fresh(k.Rule)
+		}
+		k.Decision = l.peek(k.Rule, now, k.Cost)
+	}
+}
+
+// addAllLocked adds the counts that are missing. It moves the takes without room to the overflow,
+// and appends the overflow's shards.
+func addAllLocked(now limiter.Instant, takes []limiter.Take, locations []location, overflows []*shard) []*shard {
+	for i := range locations { // none of these may be evicted
+		if l := &locations[i]; l.entry != nil {
+			l.Value().idleSince = pinned
+		}
+	}
+	for i := range locations {
+		k, l := &takes[i], &locations[i]
+		if l.entry != nil || l.zone == nil {
+			continue
+		}
+		if e := l.zone.addLocked(l.shard, &l.key, k.Rule, now); e != nil {
+			e.Value().idleSince = pinned
+			l.added = true
+			continue
+		}
+		l.moveToOverflow()
+		overflows = append(overflows, l.shard)
+	}
+	return overflows
+}
+
+// addOverflowLocked adds the overflow counts that are missing.
+func addOverflowLocked(takes []limiter.Take, locations []location) {
+	for i := range locations {
+		l := &locations[i]
+		if l.overflow && findLocked(l.shard, &l.key).entry == nil {
+			spillLocked(l.shard, l.zone.overflow.AddLocked(l.shard, &l.key, math.MaxInt, nil, nil), takes[i].Rule.Algorithm)
+		}
+	}
+}
+
+// takeAllLocked consumes all takes and reports whether they are allowed. When one is not, it gives
+// back what those before consumed, exactly, since their counts have not changed meanwhile. Each
+// take then has the decision that it would have without the others.
+func takeAllLocked(now limiter.Instant, takes []limiter.Take, locations []location) (allowed bool) {
+	for i := range takes {
+		locations[i].take(&takes[i], now)
+		if takes[i].Decision.OK {
+			continue
+		}
+		for j := range takes[:i] {
+			locations[j].refund(&takes[j], now)
+		}
+		peekAllLocked(now, takes[:i], locations)
+		peekAllLocked(now, takes[i+1:], locations[i+1:])
+		return false
+	}
+	return true
+}
+
+// concludeLocked records the decision on k. If the takes were denied, the key is added only when k
+// itself was, as its denial must be remembered.
+func (l *location) concludeLocked(k *limiter.Take, now limiter.Instant, allowed bool) {
+	if l.entry == nil {
+		return
+	}
+	l.record(k, now)
+	if l.overflow {
+		l.zone.overflowTakes.Add(1)
+	}
+	if l.added && !allowed && k.Decision.OK {
+		dropSpilledLocked(l.shard, l.entry)
+		l.zone.counts.RemoveLocked(l.shard, l.entry)
+	}
+}

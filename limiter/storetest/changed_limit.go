@@ -1,0 +1,28 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// testChangedLimit checks that a changed limit applies to the next take and to earlier consumption.
+func testChangedLimit(t *testing.T, open opener) {
+	eachAlgorithm(t, open, func(t *testing.T, s limiter.Store, perMinute func(int64) *limiter.Rule) {
+		five, eight, three := perMinute(5), perMinute(8), perMinute(3)
+		allowed(t, s, start, five, "key", 5, 0)
+		denied(t, s, start, five, "key", 1, 0)
+
+		remains(t, s, start, eight, "key", 3)
+		allowed(t, s, start, eight, "key", 2, 1)
+
+		remains(t, s, start, three, "key", 0)
+		retryAt := denied(t, s, start, three, "key", 1, 0)
+		if early := peek(t, s, retryAt-1, three, "key", 1); early.OK {
+			t.Errorf("take a microsecond before its retry at %s is allowed: %+v", offset(retryAt), early)
+		}
+		if due := peek(t, s, retryAt, three, "key", 1); !due.OK {
+			t.Errorf("take at its retry at %s: %+v, want OK", offset(retryAt), due)
+		}
+	})
+}
