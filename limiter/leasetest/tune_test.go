@@ -125,11 +125,8 @@ func TestTuneSteadyKey(t *testing.T) {
 		for _, perSecond := range []int64{5, 20, 100, 1000} {
 			t.Run(fmt.Sprintf("%s/%d a second", test.name, perSecond), func(t *testing.T) {
 				t.Parallel()
-				warm, length := limiter.Instant(30*sec), limiter.Instant(150*sec)
-				switch {
-				case *tuneAll:
-					length = 300 * sec
-				case perSecond == 1000:
+				warm, length := limiter.Instant(30*sec), limiter.Instant(300*sec)
+				if perSecond == 1000 && !*tuneAll {
 					warm, length = 10*sec, 60*sec
 				}
 				limit := limiter.Rule{
