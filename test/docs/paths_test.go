@@ -1,0 +1,70 @@
+package docs
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestFilesOfTheWalkExist follows "One request, file by file", which has at most 25 files.
+func TestFilesOfTheWalkExist(t *testing.T) {
+	files := regexp.MustCompile("(?m)^\\| \\d+ \\| `([^`]+)`").FindAllStringSubmatch(read(t, "docs/how-it-works.md"), -1)
+	if len(files) == 0 || len(files) > 25 {
+		t.Errorf("the walk has %d files, want 1 to 25", len(files))
+	}
+	for _, file := range files {
+		if _, err := os.Stat(filepath.Join(root, file[1])); err != nil {
+			t.Errorf("docs/how-it-works.md: %v", err)
+		}
+	}
+}
+
+// TestTreeHasEveryFolder compares the tree in README.md with the folders of the repository: all at the
+// top, and those that the tree shows below another one.
+func TestTreeHasEveryFolder(t *testing.T) {
+	_, tree, _ := strings.Cut(read(t, "README.md"), "## Architecture\n\n```text\n")
+	tree, _, _ = strings.Cut(tree, "```")
+	var shown, parents []string
+	parent := ""
+	for line := range strings.Lines(tree) {
+		name, isFolder := strings.CutSuffix(strings.Fields(line)[0], "/")
+		switch {
+		case !isFolder:
+		case strings.HasPrefix(line, "  "):
+			shown = append(shown, parent+"/"+name)
+			parents = append(parents, parent)
+		case !strings.HasPrefix(line, " "):
+			parent, _, _ = strings.Cut(name, "/") // cmd/caddy
+			shown = append(shown, parent)
+		}
+	}
+	found := folders(t, "")
+	for _, parent := range slices.Compact(parents) {
+		found = append(found, folders(t, parent)...)
+	}
+	slices.Sort(shown)
+	slices.Sort(found)
+	if !slices.Equal(shown, found) {
+		t.Errorf("the tree in README.md has\n%v, want\n%v", shown, found)
+	}
+}
+
+// folders returns the folders in a folder of the repository, without hidden ones, binaries and test
+// data.
+func folders(t *testing.T, parent string) (all []string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(root, parent))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if e.IsDir() && name[0] != '.' && name != "bin" && name != "testdata" {
+			all = append(all, strings.TrimPrefix(parent+"/"+name, "/"))
+		}
+	}
+	return all
+}
