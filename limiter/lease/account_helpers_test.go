@@ -13,7 +13,7 @@ const (
 )
 
 // begins is when tests of accounts begin whose instant does not matter.
-const begins = limiter.Instant(1_800_000_000 * sec)
+const testStart = limiter.Instant(1_800_000_000 * sec)
 
 var (
 	bucket           = limiter.Algorithm{Kind: limiter.TokenBucket}

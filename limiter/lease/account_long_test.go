@@ -26,7 +26,7 @@ func TestCreditOnceInLongWindows(t *testing.T) {
 		}
 		a, credited := newAccount(), int64(0)
 		g := leasetest.NewLedger(fixed)
-		for now := begins; now < begins+limiter.Instant(2*r.Limit.Window.Microseconds()); now += day {
+		for now := testStart; now < testStart+limiter.Instant(2*r.Limit.Window.Microseconds()); now += day {
 			for range 3 {
 				if takeWith(a, r, now, 1, 1, new(limiter.Decision)) {
 					credited++
@@ -59,10 +59,10 @@ func TestCreditOnceInLongWindows(t *testing.T) {
 func TestLongUnusedAccount(t *testing.T) {
 	for _, window := range longWindows {
 		for _, days := range longTimes {
-			now := begins + limiter.Instant(days*day)
+			now := testStart + limiter.Instant(days*day)
 			r := mustRule(t, bucket, limiter.Limit{Events: 1000, Window: window})
-			leased, denied := accountAfter(r, begins, begins, 40, 60), accountAfter(r, begins, begins, 1000, 0)
-			denied.deny(begins, begins, &limiter.LeaseRequest{Rule: r, Need: 1, Decision: limiter.Decision{At: begins, RetryAt: begins + limiter.Instant(r.Limit.Window.Microseconds())}}, 0)
+			leased, denied := accountAfter(r, testStart, testStart, 40, 60), accountAfter(r, testStart, testStart, 1000, 0)
+			denied.deny(testStart, testStart, &limiter.LeaseRequest{Rule: r, Need: 1, Decision: limiter.Decision{At: testStart, RetryAt: testStart + limiter.Instant(r.Limit.Window.Microseconds())}}, 0)
 			var d limiter.Decision
 			if takeWith(leased, r, now, 1, 0, &d) {
 				t.Errorf("window %v: take from a lease of %d days ago = %+v, want none", window, days, d)
@@ -83,9 +83,9 @@ func TestBreachOnceInLongWindows(t *testing.T) {
 	for _, window := range longWindows {
 		r := mustRule(t, fixed, limiter.Limit{Events: 1, Window: window})
 		for _, days := range longTimes {
-			a, now := newAccount(), begins+limiter.Instant(days*day)
+			a, now := newAccount(), testStart+limiter.Instant(days*day)
 			l := limiter.LeaseRequest{Rule: r, Need: 1, Decision: limiter.Decision{RetryAt: limiter.Never}}
-			a.deny(begins, begins, &l, 0)
+			a.deny(testStart, testStart, &l, 0)
 			a.deny(now, now, &l, 0)
 			if want := days*day >= r.Limit.Window.Microseconds(); l.Decision.Breach != want {
 				t.Errorf("window %v: breach %d days after a denial = %v, want %v", window, days, l.Decision.Breach, want)
@@ -100,14 +100,14 @@ func TestRemainingAccruesForYears(t *testing.T) {
 	for _, window := range longWindows {
 		r := mustRule(t, bucket, limiter.Limit{Events: 10, Window: window})
 		a, l := newAccount(), []limiter.LeaseRequest{{Need: 10}}
-		a.request(r, begins, 10, 0, &l[0])
-		l[0].Served, l[0].Decision = 10, limiter.Decision{OK: true, At: begins, Limit: 10}
-		a.applyReply(r, begins, begins, &l[0], 0, false)
+		a.request(r, testStart, 10, 0, &l[0])
+		l[0].Served, l[0].Decision = 10, limiter.Decision{OK: true, At: testStart, Limit: 10}
+		a.applyReply(r, testStart, testStart, &l[0], 0, false)
 		a.served(10)
 		a.used = 0 // what the store has left does not bound what is shown
 		for at := int64(day); at <= r.Limit.Window.Microseconds(); at += day {
 			var d limiter.Decision
-			a.peek(r, begins+limiter.Instant(at+r.Limit.Window.Microseconds()/1e6), 1, &d)
+			a.peek(r, testStart+limiter.Instant(at+r.Limit.Window.Microseconds()/1e6), 1, &d)
 			if want := 10 * at / r.Limit.Window.Microseconds(); d.Remaining != want {
 				t.Fatalf("window %v: remaining after %d days = %d, want %d", window, at/day, d.Remaining, want)
 			}

@@ -282,7 +282,7 @@ func TestDebtIsNotNumberedTwice(t *testing.T) {
 // are told that.
 func TestDenialsFollowEachOther(t *testing.T) {
 	r := mustRule(t, fixed, limiter.Limit{Events: 10, Window: time.Hour})
-	a, now := newAccount(), begins
+	a, now := newAccount(), testStart
 	for _, lasts := range []limiter.Instant{400 * ms, 30 * ms, 900 * ms} {
 		var l limiter.LeaseRequest
 		a.request(r, now, 1, 0, &l)

@@ -18,7 +18,7 @@ func TestTakeOfKnownKeysDoesNotAllocate(t *testing.T) {
 		var takes []limiter.Take
 		for id := range uint32(roomFor) {
 			r := node{t, s, nil}.rule(limiter.Rule{ID: id + 1, MaxOvershoot: 1, Limit: limiter.Limit{Events: limiter.MaxEvents, Window: time.Hour}})
-			takes = append(takes, ask(r, "a key with some thirty characters", 1))
+			takes = append(takes, takeOf(r, "a key with some thirty characters", 1))
 			_ = s.Take(t.Context(), benchStart, takes[id:]) // asks, and gets one lot
 		}
 		for _, n := range []int{1, 3, roomFor} {

@@ -70,7 +70,7 @@ func TestClockNeverGoesBack(t *testing.T) {
 
 // TestSuspendedNode has a node suspended while it has a lease, remembers a denial and may give credit: of all that nothing is left.
 func TestSuspendedNode(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		wide, narrow, generous := n.fixed("zone", 1, 10_000), n.fixed("zone", 2, 10), n.creditRule(0)
 		n.warm(wide, "key")
 		n.denied(narrow, "key", 11, limiter.FromStore)

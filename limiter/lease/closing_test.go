@@ -27,9 +27,9 @@ func TestCloseZoneGivesBack(t *testing.T) {
 			t.Errorf("accounts of the zone that was closed = %d, want none", got)
 		}
 		for key, want := range taken {
-			n.used(r, key, want)
+			n.checkUsed(r, key, want)
 		}
-		n.accounts(1)
+		n.checkAccounts(1)
 		if got := n.leased(other, "key"); got != leased {
 			t.Errorf("leased in another zone after Close = %d, want %d", got, leased)
 		}
@@ -38,7 +38,7 @@ func TestCloseZoneGivesBack(t *testing.T) {
 			t.Error("another zone was opened beside one of the same name")
 		}
 		n.allowed(r, "key1", 1, limiter.FromStore)
-		n.accounts(2)
+		n.checkAccounts(2)
 	})
 }
 
@@ -60,10 +60,10 @@ func TestCloseZoneWaitsForRequests(t *testing.T) {
 			t.Errorf("Close took %v, want it to wait for two answers, or as long as a take at most", took)
 		}
 		wg.Wait()
-		n.accounts(0)
+		n.checkAccounts(0)
 		time.Sleep(100 * time.Millisecond)
 		synctest.Wait()
-		n.used(r, "key", taken+1100)
+		n.checkUsed(r, "key", taken+1100)
 	})
 }
 
@@ -79,13 +79,13 @@ func TestTakeInClosedZone(t *testing.T) {
 		n.Close()
 
 		// A take that had looked up the book just before: no account is opened in it.
-		p := n.at(r, "key")
+		p := n.locationOf(r, "key")
 		p.shard.Lock()
 		defer p.shard.Unlock()
 		if _, ok, _ := p.addLocked(r, n.options.Clock()); ok || book.accounts.Len() != 0 {
 			t.Errorf("an account was opened in a book that has ended, which says it has %d", book.accounts.Len())
 		}
-		n.used(r, "key", 2)
+		n.checkUsed(r, "key", 2)
 	})
 }
 
@@ -100,12 +100,12 @@ func TestUndoInClosedZone(t *testing.T) {
 			return answered, 2 * rtt
 		})
 		var wg sync.WaitGroup
-		wg.Go(func() { n.fails(nil, ask(wide, "shared", 3), ask(narrow, "key", 2)) })
+		wg.Go(func() { n.fails(nil, takeOf(wide, "shared", 3), takeOf(narrow, "key", 2)) })
 		time.Sleep(rtt)
 		n.Open("a").Close() // while it is asking, so its account stays until it has heard
 		wg.Wait()
-		n.settled()
-		n.used(wide, "shared", 0)
+		n.waitForReplies()
+		n.checkUsed(wide, "shared", 0)
 	})
 }
 
@@ -115,7 +115,7 @@ func TestCloseOfMany(t *testing.T) {
 		const keys = 3 * drainSize
 		r := n.fixed("zone", 1, 1000)
 		for i := range keys {
-			n.lease(r, fmt.Sprint("key", i), 5)
+			n.grant(r, fmt.Sprint("key", i), 5)
 		}
 		begin := time.Now()
 		n.Close()
@@ -123,7 +123,7 @@ func TestCloseOfMany(t *testing.T) {
 			t.Errorf("Close took %v, want a few times %v", took, rtt)
 		}
 		for i := range keys {
-			n.used(r, fmt.Sprint("key", i), 0)
+			n.checkUsed(r, fmt.Sprint("key", i), 0)
 		}
 	})
 }
@@ -134,7 +134,7 @@ func TestCloseWithoutAnAnswer(t *testing.T) {
 		inBubble(t, Options{Timeout: time.Second}, func(t *testing.T, n node) {
 			r := n.fixed("zone", 1, 1000)
 			for i := range 15 * drainSize {
-				n.lease(r, fmt.Sprint("key", i), 5)
+				n.grant(r, fmt.Sprint("key", i), 5)
 			}
 			n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return lostRequest, delay })
 			begin := time.Now()
@@ -151,11 +151,11 @@ func TestCloseWithoutAnAnswer(t *testing.T) {
 }
 
 // lease makes an account hold a lease of so many events, as if the lender had just lent them.
-func (n node) lease(r *limiter.Rule, key string, events int64) {
+func (n node) grant(r *limiter.Rule, key string, events int64) {
 	n.t.Helper()
 	loans := []limiter.LeaseRequest{{Rule: r, Key: []byte(key), Want: events}}
 	n.lender.lend(loans)
-	p := n.at(r, key)
+	p := n.locationOf(r, key)
 	now := n.options.Clock()
 	p.shard.Lock()
 	a, ok := p.findLocked()

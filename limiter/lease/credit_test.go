@@ -22,11 +22,11 @@ const creditWindow = 10 * time.Second
 
 func twoNodes() int { return 2 }
 
-func settled() bool { return true }
+func alwaysSettled() bool { return true }
 
 // TestCredit admits takes of a new key at once, and settles them at once.
 func TestCredit(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(0)
 		begin := time.Now()
 		n.allowed(r, "key", 2, limiter.FromCredit)
@@ -40,8 +40,8 @@ func TestCredit(t *testing.T) {
 		if got := n.Stats().Debt; got != 5 {
 			t.Errorf("debt = %d, want 5", got)
 		}
-		n.settled()
-		n.used(r, "key", 5+n.leased(r, "key"))
+		n.waitForReplies()
+		n.checkUsed(r, "key", 5+n.leased(r, "key"))
 		if got := n.Stats(); got.Credited != 5 || got.Settled != 5 || got.Debt != 0 {
 			t.Errorf("stats = %+v, want 5 credited and settled, and no debt", got)
 		}
@@ -56,7 +56,7 @@ func TestNoCredit(t *testing.T) {
 		n.allowed(r, "not counted", 1, limiter.FromStore)
 		counted = true
 		n.allowed(r, "grown", 1, limiter.FromCredit)
-		n.settled()
+		n.waitForReplies()
 		n.allowed(r, "grown", 500, limiter.FromStore)
 		n.denied(r, "denied", 1001, limiter.FromStore)
 		n.allowed(r, "denied", 1, limiter.FromStore)
@@ -67,14 +67,14 @@ func TestNoCredit(t *testing.T) {
 
 // TestNoCreditForAWindow gives none before the store has run for a whole window of the rule.
 func TestNoCreditForAWindow(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(0)
 		restarted := node{t, New(n.lender, n.options), n.lender}
 		r = restarted.reopened(r)
 		defer restarted.Close()
 		time.Sleep(creditWindow - time.Millisecond)
 		restarted.allowed(r, "young", 1, limiter.FromStore)
-		restarted.settled()
+		restarted.waitForReplies()
 		restarted.allowed(r, "grown", 1, limiter.FromCredit)
 	})
 }
@@ -83,7 +83,7 @@ func TestNoCreditForAWindow(t *testing.T) {
 // nobody takes any more; and never twice.
 func TestDebtIsSettledAfterFailures(t *testing.T) {
 	for _, f := range []fate{lostRequest, lostReply} {
-		inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
+		inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 			r := n.creditRule(0)
 			n.lender.always(f)
 			n.allowed(r, "key", 5, limiter.FromCredit)
@@ -100,13 +100,13 @@ func TestDebtIsSettledAfterFailures(t *testing.T) {
 				t.Errorf("owed when all is answered = %d, want 0", owed)
 			}
 			var lent int64 // of which we heard nothing when the reply was lost
-			for _, l := range n.lender.loans {
+			for _, l := range n.lender.requests {
 				lent += l.Granted - l.Returns[0].N - l.Returns[1].N
 			}
-			n.used(r, "key", 5+lent)
-			asked := n.lender.asked()
+			n.checkUsed(r, "key", 5+lent)
+			asked := n.lender.received()
 			time.Sleep(time.Minute)
-			if got := n.lender.asked(); got != asked {
+			if got := n.lender.received(); got != asked {
 				t.Errorf("loans after all is settled = %d, want none", got-asked)
 			}
 		})
@@ -116,15 +116,15 @@ func TestDebtIsSettledAfterFailures(t *testing.T) {
 // TestCreditOnceThoughForgotten gives no credit to keys whose accounts may have been forgotten within a window: those of a
 // zone in which one was evicted, or that was dropped.
 func TestCreditOnceThoughForgotten(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(3)
 		for i := range 3 {
 			n.allowed(r, fmt.Sprint("key", i), 5, limiter.FromCredit)
 		}
-		n.settled()
+		n.waitForReplies()
 		n.allowed(r, "key3", 5, limiter.FromStore) // in the place of one of them
 		n.allowed(r, "key4", 5, limiter.FromStore)
-		n.accounts(3)
+		n.checkAccounts(3)
 		time.Sleep(10 * time.Second)
 		n.Open("zone").Close()
 		r = n.reopened(r)
@@ -136,15 +136,15 @@ func TestCreditOnceThoughForgotten(t *testing.T) {
 
 // TestCreditIsNotGivenBack settles also what another zone denied: the lender may have debited it.
 func TestCreditIsNotGivenBack(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r, narrow := n.creditRule(0), n.fixed("b", 2, 1)
-		takes := []limiter.Take{ask(r, "key", 2), ask(narrow, "other", 2)}
+		takes := []limiter.Take{takeOf(r, "key", 2), takeOf(narrow, "other", 2)}
 		n.fails(nil, takes...)
 		if takes[0].Decision.Source != limiter.FromCredit && !takes[0].Decision.OK || takes[1].Decision.OK {
 			t.Errorf("takes = %+v, want the second denied", takes)
 		}
-		n.settled()
-		n.used(r, "key", 2+n.leased(r, "key"))
+		n.waitForReplies()
+		n.checkUsed(r, "key", 2+n.leased(r, "key"))
 		if _, owed := n.outstanding(r, "key"); owed != 0 {
 			t.Errorf("owed = %d, want 0", owed)
 		}

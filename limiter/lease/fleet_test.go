@@ -39,12 +39,12 @@ type randomFleet struct {
 	rules  []*limiter.Rule
 	slow   int           // the longest usual delay of an answer, in ms
 	denies *limiter.Rule // denies all
-	runs   bool          // the lender begins other runs
+	restarts   bool          // the lender begins other runs
 
 	mu       sync.Mutex // guards what follows
 	rng      *rand.Rand
 	nodes    []*fleetNode
-	lost     uint64 // by nodes that are no more
+	lostByClosed     uint64 // by nodes that are no more
 	admitted map[name][]limiter.Events
 	late     map[name]int64 // admitted by what was known
 }
@@ -88,7 +88,7 @@ func newRandomFleet(t *testing.T, seed uint64) *randomFleet {
 		f.lender.busy()
 	}
 	f.slow = []int{5, 48}[f.rng.IntN(2)]
-	f.runs = f.rng.IntN(2) == 0
+	f.restarts = f.rng.IntN(2) == 0
 	fails := f.rng.IntN(2) * 20 // in 1000
 	f.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) {
 		f.mu.Lock()
@@ -164,10 +164,10 @@ func (f *randomFleet) request() {
 	var takes []limiter.Take
 	f.mu.Lock()
 	for _, i := range f.rng.Perm(len(f.rules))[:1+f.rng.IntN(len(f.rules))] {
-		takes = append(takes, ask(f.rules[i], fmt.Sprint("key", f.rng.IntN(f.rng.IntN(f.rng.IntN(7)+1)+1)), 1+f.rng.Int64N(3)))
+		takes = append(takes, takeOf(f.rules[i], fmt.Sprint("key", f.rng.IntN(f.rng.IntN(f.rng.IntN(7)+1)+1)), 1+f.rng.Int64N(3)))
 	}
 	if f.rng.IntN(2) == 0 { // is denied when the others have what they need
-		takes = append(takes, ask(f.denies, fmt.Sprint("fresh", f.rng.Int64()), 2))
+		takes = append(takes, takeOf(f.denies, fmt.Sprint("fresh", f.rng.Int64()), 2))
 	}
 	s := f.nodes[f.rng.IntN(len(f.nodes))]
 	for i := range takes {
@@ -221,11 +221,11 @@ func (f *randomFleet) disturb() {
 		n.zones[zone] = n.Open(zone)
 		f.mu.Unlock()
 	case 2:
-		if !f.runs {
+		if !f.restarts {
 			return
 		}
 		f.lender.mu.Lock()
-		f.lender.run++
+		f.lender.incarnation++
 		f.lender.mu.Unlock()
 	}
 }
@@ -236,7 +236,7 @@ func (f *randomFleet) retire(s *fleetNode) {
 	time.Sleep(3 * time.Second)
 	synctest.Wait()
 	f.mu.Lock()
-	f.lost += s.Stats().Lost
+	f.lostByClosed += s.Stats().Lost
 	f.mu.Unlock()
 }
 
@@ -267,7 +267,7 @@ func (f *randomFleet) end() {
 			missing += max(0, used-got)
 		}
 	}
-	if lost := int64(f.lost) + f.lender.unheard; missing > lost {
+	if lost := int64(f.lostByClosed) + f.lender.lostGrants; missing > lost {
 		f.t.Errorf("missing = %d, want no more than the %d that were lost", missing, lost)
 	}
 }

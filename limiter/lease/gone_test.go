@@ -15,13 +15,13 @@ func TestDroppedBetweenTwoSteps(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10)
 		n.Open("zone").Close()
-		q := n.together(ask(r, "key", 1))
+		q := n.newRequest(takeOf(r, "key", 1))
 		k := &q.takes[0]
 		if n.round(t.Context(), q); k.Err != nil || k.state != delegated {
 			t.Errorf("take = %+v in state %d, want it in %d: delegated", k.Take, k.state, delegated)
 		}
 		n.refill(k, q.now)
-		if got := n.lender.asked(); got != 0 {
+		if got := n.lender.received(); got != 0 {
 			t.Errorf("loans of a zone that was dropped = %d, want none", got)
 		}
 	})
@@ -32,14 +32,14 @@ func TestDeniedBetweenTwoSteps(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		narrow, wide := n.fixed("a", 1, 1), n.fixed("b", 2, 10)
 		n.denied(narrow, "key", 2, limiter.FromStore)
-		asked := n.lender.asked()
-		q := n.together(ask(narrow, "key", 2), ask(wide, "key", 1)) // both of which had no account before
+		asked := n.lender.received()
+		q := n.newRequest(takeOf(narrow, "key", 2), takeOf(wide, "key", 1)) // both of which had no account before
 		begin := time.Now()
 		if n.round(t.Context(), q); q.takes[0].state != denied || q.takes[1].state != undecided {
 			t.Errorf("takes in state %d and %d, want %d: denied, and %d: undecided",
 				q.takes[0].state, q.takes[1].state, denied, undecided)
 		}
-		if got := n.lender.asked() - asked; got != 0 || time.Since(begin) != 0 {
+		if got := n.lender.received() - asked; got != 0 || time.Since(begin) != 0 {
 			t.Errorf("loans after a denial = %d in %v, want none and no waiting", got, time.Since(begin))
 		}
 	})
@@ -52,19 +52,19 @@ func TestGoneWhileWaiting(t *testing.T) {
 		r := n.fixed("zone", 1, 10)
 		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 100 * time.Millisecond })
 		var wg sync.WaitGroup
-		wg.Go(func() { n.fails(ErrTimeout, ask(r, "key", 5)) })
+		wg.Go(func() { n.fails(ErrTimeout, takeOf(r, "key", 5)) })
 		time.Sleep(time.Millisecond)
-		wg.Go(func() { n.fails(ErrTimeout, ask(r, "key", 3)) })
+		wg.Go(func() { n.fails(ErrTimeout, takeOf(r, "key", 3)) })
 		wg.Wait()
 		n.lender.always(answered)
 		time.Sleep(time.Second)
 		synctest.Wait()
-		for i, l := range n.lender.loans {
+		for i, l := range n.lender.requests {
 			if want := int64(5); i == 0 && l.Need != want || i > 0 && l.Need != 0 {
 				t.Errorf("need of loan %d = %d, want %d by the first and nothing by others", i, l.Need, want)
 			}
 		}
-		n.used(r, "key", 0)
+		n.checkUsed(r, "key", 0)
 	})
 }
 
@@ -79,8 +79,8 @@ func TestDroppedZoneFails(t *testing.T) {
 			}
 			return answered, rtt
 		})
-		n.fails(errCut, ask(dropped, "key", 1), ask(open, "key", 1))
-		n.idle()
-		n.used(open, "key", 1)
+		n.fails(errCut, takeOf(dropped, "key", 1), takeOf(open, "key", 1))
+		n.waitForReturns()
+		n.checkUsed(open, "key", 1)
 	})
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // hammers is how many goroutines take at the same time.
-const hammers = 8
+const takers = 8
 
 // TestHammer takes few keys from several zones by many goroutines, over a lender that answers now and then late, at once or
 // not at all. What was admitted of each key is never more than the limit, and never more than the lender has debited; and
@@ -45,7 +45,7 @@ func TestHammer(t *testing.T) {
 			s := New(lender, Options{Timeout: 10 * time.Second})
 			on := node{t, s, nil}
 			rules := []*limiter.Rule{on.fixed("a", 1, limit), on.fixed("b", 2, 2*limit)}
-			admitted := hammer(t, s, rules, line.keys, limit)
+			admitted := takeConcurrently(t, s, rules, line.keys, limit)
 			s.Close()
 			total := int64(0)
 			for key := range line.keys {
@@ -67,14 +67,14 @@ func TestHammer(t *testing.T) {
 
 // hammer takes keys in turn until each of them was denied at last, twice the limit has been asked for, and returns what was
 // admitted.
-func hammer(t *testing.T, s *Store, rules []*limiter.Rule, keys, limit int) []atomic.Int64 {
+func takeConcurrently(t *testing.T, s *Store, rules []*limiter.Rule, keys, limit int) []atomic.Int64 {
 	admitted := make([]atomic.Int64, keys)
 	var wg sync.WaitGroup
-	for g := range hammers {
+	for g := range takers {
 		wg.Go(func() {
-			for i := range keys * limit * 2 / hammers {
+			for i := range keys * limit * 2 / takers {
 				key := (i + g) % keys
-				takes := []limiter.Take{ask(rules[0], fmt.Sprint("key", key), 1), ask(rules[1], fmt.Sprint("key", key), 1)}
+				takes := []limiter.Take{takeOf(rules[0], fmt.Sprint("key", key), 1), takeOf(rules[1], fmt.Sprint("key", key), 1)}
 				if g%2 > 0 { // the other way round: whoever holds two locks at a time is stuck now
 					slices.Reverse(takes)
 				}
@@ -101,10 +101,10 @@ func TestHammerOpenAndClose(t *testing.T) {
 	inUse.Store(r)
 	var admitted [50]atomic.Int64
 	var wg sync.WaitGroup
-	for range hammers {
+	for range takers {
 		wg.Go(func() {
 			for i := range 600 {
-				takes := []limiter.Take{ask(inUse.Load(), fmt.Sprint("key", i%len(admitted)), 1)}
+				takes := []limiter.Take{takeOf(inUse.Load(), fmt.Sprint("key", i%len(admitted)), 1)}
 				if err := s.Take(t.Context(), s.options.Clock(), takes); err != nil {
 					t.Errorf("take: %v", err)
 				} else if takes[0].Decision.OK {
@@ -123,7 +123,7 @@ func TestHammerOpenAndClose(t *testing.T) {
 	s.Close()
 	for i := range admitted {
 		key, want := fmt.Sprint("key", i), admitted[i].Load()
-		if used := settledAt(lender, r, key, want); used != want {
+		if used := usedAfterReturns(lender, r, key, want); used != want {
 			t.Errorf("used of %s = %d, want the %d that were admitted: all else has gone back", key, used, want)
 		}
 	}
@@ -134,7 +134,7 @@ func TestHammerOpenAndClose(t *testing.T) {
 
 // settledAt returns what is used of a key once that is what is wanted, or patience has run out: what an account that was
 // evicted gives back may still be on its way.
-func settledAt(lender *memoryLender, r *limiter.Rule, key string, want int64) (used int64) {
+func usedAfterReturns(lender *memoryLender, r *limiter.Rule, key string, want int64) (used int64) {
 	deadline := time.Now().Add(patience)
 	for used = lender.used(r, key); used != want && time.Now().Before(deadline); used = lender.used(r, key) {
 		<-time.After(time.Millisecond)

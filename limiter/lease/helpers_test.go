@@ -68,14 +68,14 @@ func (n node) fixed(zone string, id uint32, events int64) *limiter.Rule {
 }
 
 // ask returns a take.
-func ask(r *limiter.Rule, key string, cost int64) limiter.Take {
+func takeOf(r *limiter.Rule, key string, cost int64) limiter.Take {
 	return limiter.Take{Rule: r, Key: []byte(key), Cost: cost}
 }
 
 // take takes now, and returns the decision.
 func (n node) take(r *limiter.Rule, key string, cost int64) limiter.Decision {
 	n.t.Helper()
-	takes := []limiter.Take{ask(r, key, cost)}
+	takes := []limiter.Take{takeOf(r, key, cost)}
 	if err := n.Take(n.t.Context(), n.options.Clock(), takes); err != nil {
 		n.t.Fatalf("take of %d of %q: %v", cost, key, err)
 	}
@@ -122,7 +122,7 @@ func (n node) warm(r *limiter.Rule, key string) (taken int64) {
 		time.Sleep(time.Millisecond)
 	}
 	synctest.Wait()
-	n.settled()
+	n.waitForReplies()
 	if leased := n.leased(r, key); leased < 5 {
 		n.t.Fatalf("leased of %q after 200 takes = %d, want 5 or more", key, leased)
 	}
@@ -137,39 +137,39 @@ func (n node) suspend(d time.Duration) {
 }
 
 // settled waits until nothing is asked for any more.
-func (n node) settled() {
+func (n node) waitForReplies() {
 	time.Sleep(10 * rtt)
 	synctest.Wait()
 }
 
 // idle waits until all leases have come back that nobody spends any more. One that was spent may be followed by another.
-func (n node) idle() {
+func (n node) waitForReturns() {
 	time.Sleep(12 * time.Second)
 	synctest.Wait()
 }
 
 // at returns where the account of a key is.
-func (n node) at(r *limiter.Rule, key string) *location {
+func (n node) locationOf(r *limiter.Rule, key string) *location {
 	var l location
 	l.locate(r.Zone.(*Zone), r.ID, []byte(key))
 	return &l
 }
 
 // together returns takes as one request, whose takes are all selected.
-func (n node) together(takes ...limiter.Take) *request {
+func (n node) newRequest(takes ...limiter.Take) *request {
 	now := n.options.Clock()
 	r := &request{began: now, now: now, takes: make([]takeState, len(takes))}
 	for i := range takes {
 		t := &r.takes[i]
 		t.Take, t.selected = &takes[i], true
-		t.location = *n.at(takes[i].Rule, string(takes[i].Key))
+		t.location = *n.locationOf(takes[i].Rule, string(takes[i].Key))
 	}
 	return r
 }
 
 // outstanding returns what the node has leased and owes of a key; nothing when there is no account.
 func (n node) outstanding(r *limiter.Rule, key string) (leased, owed int64) {
-	p := n.at(r, key)
+	p := n.locationOf(r, key)
 	p.shard.Lock()
 	defer p.shard.Unlock()
 	if a, ok := p.findLocked(); ok {
@@ -184,8 +184,8 @@ func (n node) leased(r *limiter.Rule, key string) int64 {
 }
 
 // ends returns how long it is until what is leased of the key has to go back.
-func (n node) ends(r *limiter.Rule, key string) time.Duration {
-	p := n.at(r, key)
+func (n node) expiresIn(r *limiter.Rule, key string) time.Duration {
+	p := n.locationOf(r, key)
 	p.shard.Lock()
 	defer p.shard.Unlock()
 	now := n.options.Clock()
@@ -195,7 +195,7 @@ func (n node) ends(r *limiter.Rule, key string) time.Duration {
 }
 
 // used checks what the lender has debited of a key, leases included.
-func (n node) used(r *limiter.Rule, key string, want int64) {
+func (n node) checkUsed(r *limiter.Rule, key string, want int64) {
 	n.t.Helper()
 	if got := n.lender.used(r, key); got != want {
 		n.t.Errorf("used of %q = %d, want %d", key, got, want)
@@ -203,7 +203,7 @@ func (n node) used(r *limiter.Rule, key string, want int64) {
 }
 
 // accounts checks how many accounts there are.
-func (n node) accounts(want int) {
+func (n node) checkAccounts(want int) {
 	n.t.Helper()
 	if got := n.Stats().Accounts; got != want {
 		n.t.Errorf("accounts = %d, want %d", got, want)

@@ -74,8 +74,8 @@ func TestHostileLender(t *testing.T) {
 		}
 		for i := range 500 {
 			_ = s.Take(t.Context(), now, []limiter.Take{
-				ask(rules[choose.IntN(len(rules))], fmt.Sprint("key", i%7), 1+choose.Int64N(3)),
-				ask(rules[choose.IntN(len(rules))], fmt.Sprint("key", i%3), 1),
+				takeOf(rules[choose.IntN(len(rules))], fmt.Sprint("key", i%7), 1+choose.Int64N(3)),
+				takeOf(rules[choose.IntN(len(rules))], fmt.Sprint("key", i%3), 1),
 			})
 		}
 		s.Close()

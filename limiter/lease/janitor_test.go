@@ -20,8 +20,8 @@ func TestLeasesGoBackWhenTheyEnd(t *testing.T) {
 					Limit: limiter.Limit{Events: 100_000, Window: time.Hour},
 				})
 				taken := n.warm(r, "key")
-				n.idle()
-				n.idle() // a lease lasts for up to two slots
+				n.waitForReturns()
+				n.waitForReturns() // a lease lasts for up to two slots
 				if leased := n.leased(r, "key"); leased != 0 {
 					t.Errorf("leased 24 s later = %d, want none", leased)
 				}
@@ -29,7 +29,7 @@ func TestLeasesGoBackWhenTheyEnd(t *testing.T) {
 					time.Sleep(10 * time.Second)
 					taken = 0
 				}
-				n.used(r, "key", taken)
+				n.checkUsed(r, "key", taken)
 			})
 		})
 	}
@@ -65,7 +65,7 @@ func TestLeaseEndsWhileALoanIsInTheAir(t *testing.T) {
 			r := n.fixed("zone", 1, 10_000)
 			taken := n.warm(r, "key")
 			leased := n.leased(r, "key")
-			p := n.at(r, "key")
+			p := n.locationOf(r, "key")
 
 			p.shard.Lock() // asks for nothing, so what is leased does not go back with it
 			c := newCall(p.key.Text, n.options.Clock())
@@ -75,13 +75,13 @@ func TestLeaseEndsWhileALoanIsInTheAir(t *testing.T) {
 			n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return f, 8 * time.Second })
 			n.send(c)
 			time.Sleep(7 * time.Second)
-			n.used(r, "key", taken+leased)
+			n.checkUsed(r, "key", taken+leased)
 			n.lender.decide(nil)
 			time.Sleep(1050 * time.Millisecond)
 			if f != answered {
 				time.Sleep(2 * time.Second)
 			}
-			n.used(r, "key", taken)
+			n.checkUsed(r, "key", taken)
 		})
 	}
 }
@@ -92,15 +92,15 @@ func TestLateGrant(t *testing.T) {
 		r := n.fixed("zone", 1, 10_000)
 		taken := n.warm(r, "key")
 		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 14 * time.Second })
-		n.fails(ErrTimeout, ask(r, "key", 100))
+		n.fails(ErrTimeout, takeOf(r, "key", 100))
 		n.lender.decide(nil)
 		time.Sleep(8 * time.Second)
 		if used := n.lender.used(r, "key"); used <= taken+100 {
 			t.Fatalf("used = %d, want more than %d: something must be lent", used, taken+100)
 		}
 		time.Sleep(6 * time.Second)
-		n.settled()
-		n.used(r, "key", taken)
+		n.waitForReplies()
+		n.checkUsed(r, "key", taken)
 	})
 }
 
@@ -109,15 +109,15 @@ func TestIdleAccountsAreForgotten(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10)
 		for i := range 2000 {
-			n.lease(r, fmt.Sprint("key", i), 0)
+			n.grant(r, fmt.Sprint("key", i), 0)
 		}
 		n.denied(r, "denied", 11, limiter.FromStore)
 		time.Sleep(29 * time.Second)
 		synctest.Wait()
-		n.accounts(2001)
+		n.checkAccounts(2001)
 		time.Sleep(13 * time.Second)
 		synctest.Wait()
-		n.accounts(0)
+		n.checkAccounts(0)
 		b, room := n.zoneOf(r), 0
 		for i := range uint64(1) << shardBits {
 			room += reflect.ValueOf(&b.accounts.Shard(i << (64 - shardBits)).Entries).Elem().FieldByName("arrays").Len()

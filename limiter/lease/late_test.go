@@ -13,7 +13,7 @@ import (
 )
 
 // twenty returns a rule of 20 events.
-func (n node) twenty(kind limiter.Kind, strict bool) *limiter.Rule {
+func (n node) ruleOfTwenty(kind limiter.Kind, strict bool) *limiter.Rule {
 	return n.rule(limiter.Rule{
 		Algorithm: limiter.Algorithm{Kind: kind}, Strict: strict, MaxOvershoot: 0.01,
 		Limit: limiter.Limit{Events: 20, Window: 24 * time.Hour},
@@ -29,7 +29,7 @@ func TestQueueingIsNotAnOutage(t *testing.T) {
 				inBubble(t, Options{}, func(t *testing.T, n node) {
 					n.lender.busy()
 					n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 180 * time.Millisecond })
-					r := n.twenty(kind, strict)
+					r := n.ruleOfTwenty(kind, strict)
 					var admitted, known atomic.Int64
 					var wg sync.WaitGroup
 					for range 3000 {
@@ -47,11 +47,11 @@ func TestQueueingIsNotAnOutage(t *testing.T) {
 					}
 					wg.Wait()
 					n.lender.always(answered)
-					n.idle()
+					n.waitForReturns()
 					if got := admitted.Load(); got != 20 || known.Load() < 3000 {
 						t.Errorf("admitted = %d, by what is known = %d, want 20, and 3000 or more", got, known.Load())
 					}
-					n.used(r, "key", 20)
+					n.checkUsed(r, "key", 20)
 				})
 			})
 		}
@@ -62,7 +62,7 @@ func TestQueueingIsNotAnOutage(t *testing.T) {
 func TestNewestKnownStateDecides(t *testing.T) {
 	for _, f := range []fate{answered, refused} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
-			r := n.twenty(limiter.FixedWindow, true)
+			r := n.ruleOfTwenty(limiter.FixedWindow, true)
 			n.allowed(r, "key", 14, limiter.FromStore)
 			n.lender.busy()
 			n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return f, 120 * time.Millisecond })
@@ -72,12 +72,12 @@ func TestNewestKnownStateDecides(t *testing.T) {
 				}
 			}
 			n.lender.always(answered)
-			n.idle()
+			n.waitForReturns()
 			want := int64(20)
 			if f == refused { // it was never asked
 				want = 14
 			}
-			n.used(r, "key", want)
+			n.checkUsed(r, "key", want)
 		})
 	}
 }
@@ -85,17 +85,17 @@ func TestNewestKnownStateDecides(t *testing.T) {
 // TestOutageIsNotQueueing degrades takes when the lender does not answer at all, or fails for another reason.
 func TestOutageIsNotQueueing(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := n.twenty(limiter.FixedWindow, true)
+		r := n.ruleOfTwenty(limiter.FixedWindow, true)
 		n.lender.always(silence)
-		n.fails(ErrTimeout, ask(r, "silent", 1))
+		n.fails(ErrTimeout, takeOf(r, "silent", 1))
 		n.lender.always(refused)
-		takes := []limiter.Take{ask(r, "refused", 1)}
+		takes := []limiter.Take{takeOf(r, "refused", 1)}
 		if err := n.Take(t.Context(), n.options.Clock(), takes); !errors.Is(err, limiter.ErrLate) || takes[0].Err != err {
 			t.Errorf("take = %v, want %v", err, limiter.ErrLate)
 		}
 		n.lender.busy()
 		n.lender.always(lostReply)
-		n.fails(errCut, ask(r, "cut", 1))
+		n.fails(errCut, takeOf(r, "cut", 1))
 	})
 }
 
@@ -119,7 +119,7 @@ func TestUndoOfALateTake(t *testing.T) {
 				n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
 					return test.fate, test.delay
 				})
-				q := n.together(ask(wide, "wide", 3), ask(narrow, "narrow", 1))
+				q := n.newRequest(takeOf(wide, "wide", 3), takeOf(narrow, "narrow", 1))
 				k := &q.takes[0]
 				q.takes[1].selected = false
 				n.round(t.Context(), q)
@@ -133,8 +133,8 @@ func TestUndoOfALateTake(t *testing.T) {
 					t.Errorf("decision after it was undone = %+v", d)
 				}
 				n.lender.always(answered)
-				n.idle()
-				n.used(wide, "wide", 0)
+				n.waitForReturns()
+				n.checkUsed(wide, "wide", 0)
 				if got := n.take(wide, "wide", 1).Remaining; got != 999 {
 					t.Errorf("remaining after another take = %d, want 999", got)
 				}
@@ -153,7 +153,7 @@ func TestUndoOfALateTakeFromALease(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { n.allowed(r, "key", n.leased(r, "key")+1, limiter.FromKnownState) })
 		synctest.Wait()
-		q := n.together(ask(r, "key", 1))
+		q := n.newRequest(takeOf(r, "key", 1))
 		k := &q.takes[0]
 		n.round(t.Context(), q)
 		wg.Wait()
@@ -167,7 +167,7 @@ func TestUndoOfALateTakeFromALease(t *testing.T) {
 			n.undo(k, n.options.Clock())
 			n.Open("a").Close()
 		}
-		n.used(r, "key", before)
+		n.checkUsed(r, "key", before)
 	})
 }
 
@@ -176,7 +176,7 @@ func TestLateInADroppedZone(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("a", 1, 10)
 		n.lender.busy()
-		k := &n.together(ask(r, "key", 1)).takes[0]
+		k := &n.newRequest(takeOf(r, "key", 1)).takes[0]
 		k.waiter = &waiter{status: replied, err: limiter.ErrLate}
 		k.shard.Lock()
 		n.takeLateLocked(k, n.options.Clock())
@@ -204,6 +204,6 @@ func TestKeysWithoutAccountsQueue(t *testing.T) {
 			}
 		}
 		n.lender.always(lostReply)
-		n.fails(errCut, ask(r, "cut", 1))
+		n.fails(errCut, takeOf(r, "cut", 1))
 	})
 }

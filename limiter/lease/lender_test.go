@@ -33,17 +33,17 @@ type memoryLender struct {
 	mu       sync.Mutex
 	next     func(loans []limiter.LeaseRequest) (fate, time.Duration) // decides fates and delays; nil: all are answered after delay
 	ledgers  map[name]*leasetest.Ledger
-	run      uint64
+	incarnation      uint64
 	answers  bool  // it answers, though late
-	unheard  int64 // events lent by answers that were lost, of which no node knows
-	requests int
-	flying   int                    // requests to lend that are under way
-	crowd    int                    // the most of those at a time
-	loans    []limiter.LeaseRequest // as they were asked, with their answers, in the order in which they came in
+	lostGrants  int64 // events lent by answers that were lost, of which no node knows
+	calls int
+	pending   int                    // requests to lend that are under way
+	maxPending    int                    // the most of those at a time
+	requests    []limiter.LeaseRequest // as they were asked, with their answers, in the order in which they came in
 }
 
 func newLender(delay time.Duration) *memoryLender {
-	return &memoryLender{delay: delay, ledgers: make(map[name]*leasetest.Ledger), run: 1}
+	return &memoryLender{delay: delay, ledgers: make(map[name]*leasetest.Ledger), incarnation: 1}
 }
 
 // decide has fates and delays decided by a function, until the next call.
@@ -64,33 +64,33 @@ func (m *memoryLender) Lend(loans []limiter.LeaseRequest, answer func(error)) {
 	if m.next != nil {
 		f, delay = m.next(loans)
 	}
-	m.flying++
-	m.crowd = max(m.crowd, m.flying)
+	m.pending++
+	m.maxPending = max(m.maxPending, m.pending)
 	m.mu.Unlock()
 	landed := func(err error) {
 		m.mu.Lock()
-		m.flying--
+		m.pending--
 		m.mu.Unlock()
 		answer(err)
 	}
 	if delay == 0 {
-		m.meet(f, loans, landed)
+		m.apply(f, loans, landed)
 		return
 	}
 	time.AfterFunc(delay/2, func() {
-		m.meet(f, loans, func(err error) { time.AfterFunc(delay/2, func() { landed(err) }) })
+		m.apply(f, loans, func(err error) { time.AfterFunc(delay/2, func() { landed(err) }) })
 	})
 }
 
 // meet has loans meet their fate.
-func (m *memoryLender) meet(f fate, loans []limiter.LeaseRequest, answer func(error)) {
+func (m *memoryLender) apply(f fate, loans []limiter.LeaseRequest, answer func(error)) {
 	if f != lostRequest && f != refused {
 		m.lend(loans)
 	}
 	if f == lostReply || f == silence {
 		m.mu.Lock()
 		for i := range loans {
-			m.unheard += loans[i].Granted
+			m.lostGrants += loans[i].Granted
 		}
 		m.mu.Unlock()
 	}
@@ -107,7 +107,7 @@ func (m *memoryLender) meet(f fate, loans []limiter.LeaseRequest, answer func(er
 func (m *memoryLender) lend(loans []limiter.LeaseRequest) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.requests++
+	m.calls++
 	ledgers := make([]*leasetest.Ledger, len(loans))
 	for i, l := range loans {
 		n := name{l.Rule.ID, string(l.Key)}
@@ -116,8 +116,8 @@ func (m *memoryLender) lend(loans []limiter.LeaseRequest) {
 		}
 		ledgers[i] = m.ledgers[n]
 	}
-	leasetest.Lend(1, m.run, limiter.At(time.Now().Add(3*time.Hour)), ledgers, loans)
-	m.loans = append(m.loans, loans...)
+	leasetest.Lend(1, m.incarnation, limiter.At(time.Now().Add(3*time.Hour)), ledgers, loans)
+	m.requests = append(m.requests, loans...)
 }
 
 // Take decides all takes as one, at once.
@@ -134,7 +134,7 @@ func (m *memoryLender) Take(ctx context.Context, _ limiter.Instant, takes []limi
 		f, _ = m.next(loans)
 	}
 	var err error
-	m.meet(f, loans, func(e error) { err = e })
+	m.apply(f, loans, func(e error) { err = e })
 	for i := range takes {
 		takes[i].Decision = loans[i].Decision
 	}
@@ -164,7 +164,7 @@ func (m *memoryLender) Refund(_ context.Context, _ limiter.Instant, takes []limi
 	for _, k := range takes {
 		if seen := k.Decision.Seen(); k.Decision.OK {
 			undo := limiter.Events{At: seen.At, N: k.Cost}
-			m.lend([]limiter.LeaseRequest{{Rule: k.Rule, Key: k.Key, Cancel: undo, Seen: seen, Incarnation: m.run}})
+			m.lend([]limiter.LeaseRequest{{Rule: k.Rule, Key: k.Key, Cancel: undo, Seen: seen, Incarnation: m.incarnation}})
 		}
 	}
 	return nil
@@ -192,17 +192,17 @@ func (m *memoryLender) used(r *limiter.Rule, key string) int64 {
 }
 
 // asked returns how many loans were answered so far.
-func (m *memoryLender) asked() int {
+func (m *memoryLender) received() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.loans)
+	return len(m.requests)
 }
 
 // flights returns how many requests to lend are under way, and how many were at a time at most.
-func (m *memoryLender) flights() (now, most int) {
+func (m *memoryLender) pendingCalls() (now, most int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.flying, m.crowd
+	return m.pending, m.maxPending
 }
 
 // A deadLender fails whatever it is asked.

@@ -15,8 +15,8 @@ func TestLoweredLimit(t *testing.T) {
 		old, lowered := n.fixed("zone", 1, 10_000), n.fixed("zone", 1, 200)
 		taken := n.warm(old, "key")
 		n.denied(lowered, "key", 1, limiter.FromStore)
-		n.settled()
-		n.used(old, "key", taken)
+		n.waitForReplies()
+		n.checkUsed(old, "key", taken)
 		n.allowed(old, "key", 1, limiter.FromStore) // a request that is still under way by the old configuration
 	})
 }
@@ -45,8 +45,8 @@ func TestLimitChangesWhileAsking(t *testing.T) {
 		synctest.Wait()
 		wg.Go(func() { n.allowed(raised, "key", 5, limiter.FromStore) })
 		wg.Wait()
-		n.settled()
-		n.used(raised, "key", 15+n.leased(raised, "key"))
+		n.waitForReplies()
+		n.checkUsed(raised, "key", 15+n.leased(raised, "key"))
 	})
 }
 
@@ -58,9 +58,9 @@ func TestTiersShareARuleID(t *testing.T) {
 		n.warm(free, "free")
 		n.warm(pro, "pro")
 		leased := n.leased(free, "free")
-		p := n.at(free, "free")
+		p := n.locationOf(free, "free")
 		n.attend(due{zone: p.zone, hash: p.key.Hash}, n.options.Clock())
-		n.settled()
+		n.waitForReplies()
 		if got := n.leased(free, "free"); got != leased {
 			t.Errorf("leased after it was looked after = %d, want %d", got, leased)
 		}
@@ -80,8 +80,8 @@ func TestManyLimitsOfOneRule(t *testing.T) {
 		if got := len(n.zoneOf(old).rules.list(1)); got != maxRulesPerID {
 			t.Errorf("rules that are known = %d, want %d", got, maxRulesPerID)
 		}
-		n.idle()
-		n.used(old, "key", taken)
+		n.waitForReturns()
+		n.checkUsed(old, "key", taken)
 
 		var rs rules
 		same := n.fixed("zone", 1, 10_000)

@@ -16,7 +16,7 @@ func TestPeek(t *testing.T) {
 		closed.Zone.(*Zone).Close()
 		n.allowed(r, "key", 3, limiter.FromStore)
 		n.denied(r, "denied", 11, limiter.FromStore)
-		n.settled()
+		n.waitForReplies()
 		requests := n.Stats().Requests
 		peek := func(takes ...limiter.Take) {
 			t.Helper()
@@ -24,7 +24,7 @@ func TestPeek(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		takes := []limiter.Take{ask(r, "key", 1), ask(r, "denied", 11)}
+		takes := []limiter.Take{takeOf(r, "key", 1), takeOf(r, "denied", 11)}
 		peek(takes...)
 		if got := n.Stats().Requests; got != requests {
 			t.Errorf("requests for keys that are known = %d, want none", got-requests)
@@ -35,7 +35,7 @@ func TestPeek(t *testing.T) {
 		if d := takes[1].Decision; d.OK || d.RetryAt != limiter.Never {
 			t.Errorf("peek of a denial = %+v, want it denied for ever", d)
 		}
-		takes = []limiter.Take{ask(r, "key", 1), ask(r, "new", 1), ask(strict, "key", 1), ask(closed, "key", 1)}
+		takes = []limiter.Take{takeOf(r, "key", 1), takeOf(r, "new", 1), takeOf(strict, "key", 1), takeOf(closed, "key", 1)}
 		peek(takes...)
 		if got := n.Stats().Requests; got != requests+1 {
 			t.Errorf("requests for keys that are not known = %d, want 1", got-requests)
@@ -45,7 +45,7 @@ func TestPeek(t *testing.T) {
 				t.Errorf("peek %d = %+v, want OK with %d remaining", i, d, want)
 			}
 		}
-		n.accounts(2)
+		n.checkAccounts(2)
 	})
 }
 
@@ -54,12 +54,12 @@ func TestPeekFails(t *testing.T) {
 	s := New(deadLender{}, Options{})
 	defer s.Close()
 	r := node{t, s, nil}.fixed("zone", 1, 10)
-	if err := s.Peek(t.Context(), s.Now(), []limiter.Take{ask(r, "key", 1)}); err != errCut {
+	if err := s.Peek(t.Context(), s.Now(), []limiter.Take{takeOf(r, "key", 1)}); err != errCut {
 		t.Errorf("peek = %v, want %v", err, errCut)
 	}
 	closed := node{t, s, nil}.fixed("closed", 2, 10)
 	closed.Zone.(*Zone).Close()
-	if err := s.Refund(t.Context(), s.Now(), []limiter.Take{ask(closed, "key", 1)}); err != errCut {
+	if err := s.Refund(t.Context(), s.Now(), []limiter.Take{takeOf(closed, "key", 1)}); err != errCut {
 		t.Errorf("refund = %v, want %v", err, errCut)
 	}
 }

@@ -13,7 +13,7 @@ func TestRefund(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		served := n.fixed("zone", 1, 1000)
 		strict := n.rule(limiter.Rule{ID: 2, Strict: true, Limit: limiter.Limit{Events: 5, Window: time.Hour}})
-		takes := []limiter.Take{ask(served, "key", 3), ask(strict, "key", 2)}
+		takes := []limiter.Take{takeOf(served, "key", 3), takeOf(strict, "key", 2)}
 		if err := n.Take(t.Context(), n.options.Clock(), takes); err != nil || !takes[0].Decision.OK || !takes[1].Decision.OK {
 			t.Fatalf("takes = %+v, %+v, %v, want both allowed", takes[0].Decision, takes[1].Decision, err)
 		}

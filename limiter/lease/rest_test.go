@@ -14,7 +14,7 @@ func TestAccountsRestAfterFailures(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 1_000_000)
 		n.warm(r, "key")
-		n.lease(r, "key", 30) // in the place of what it had
+		n.grant(r, "key", 30) // in the place of what it had
 		n.lender.delay = 0
 		n.lender.always(lostRequest)
 		before, spent := n.Stats().Requests, 0
@@ -26,8 +26,8 @@ func TestAccountsRestAfterFailures(t *testing.T) {
 		if got := n.Stats().Requests - before; spent < 20 || got < 1 || got > 2 {
 			t.Errorf("requests while %d takes were decided in %v = %d, want 1 or 2", spent, time.Duration(spent)*10*time.Millisecond, got)
 		}
-		n.fails(errCut, ask(r, "key", 1)) // who has to wait asks nevertheless
-		n.fails(errCut, ask(r, "key", 1))
+		n.fails(errCut, takeOf(r, "key", 1)) // who has to wait asks nevertheless
+		n.fails(errCut, takeOf(r, "key", 1))
 
 		n.lender.delay = rtt
 		n.lender.always(answered)
@@ -37,13 +37,13 @@ func TestAccountsRestAfterFailures(t *testing.T) {
 			n.take(r, "key", 1)
 			time.Sleep(time.Millisecond)
 		}
-		n.settled()
+		n.waitForReplies()
 		if got := n.leased(r, "key"); got == 0 {
 			t.Errorf("leased after %d takes = %d, want more: it was to be refilled in the background", leased, got)
 		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		n.calm(r)
+		n.checkIdle(r)
 	})
 }
 
@@ -75,7 +75,7 @@ func TestPause(t *testing.T) {
 // TestDebtIsToldAgainSoon tells the lender of debt about 100 ms after the first failure, and less and less often while it fails;
 // and when it has not failed for once, as soon as at first.
 func TestDebtIsToldAgainSoon(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(0)
 		for range 2 {
 			var asked []time.Time
@@ -101,7 +101,7 @@ func TestDebtIsToldAgainSoon(t *testing.T) {
 					t.Errorf("time from loan %d to the next = %v, want %v to %v", i, got, most/2, most+late)
 				}
 			}
-			n.calm(r)
+			n.checkIdle(r)
 			time.Sleep(10 * time.Second) // to a window with credit again
 		}
 	})
@@ -110,13 +110,13 @@ func TestDebtIsToldAgainSoon(t *testing.T) {
 // TestTakesDoNotWakeWhoRests asks for takes that wait while debt rests: what they are answered ends the rest, but when they fail
 // it goes on.
 func TestTakesDoNotWakeWhoRests(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(0)
 		n.lender.always(lostRequest)
 		n.allowed(r, "key", 5, limiter.FromCredit)
-		n.settled()
+		n.waitForReplies()
 		for range 10 { // in less than 62 ms, with the above
-			n.fails(errCut, ask(r, "key", 1))
+			n.fails(errCut, takeOf(r, "key", 1))
 			time.Sleep(rtt / 2)
 		}
 		if got := n.Stats().Requests; got != 11 {
@@ -133,7 +133,7 @@ func TestTakesDoNotWakeWhoRests(t *testing.T) {
 		}
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		n.calm(r)
+		n.checkIdle(r)
 	})
 }
 
@@ -143,21 +143,21 @@ func TestLeaseEndsWhileItsAccountRests(t *testing.T) {
 		r := n.fixed("zone", 1, 1_000_000)
 		taken := n.warm(r, "key")
 		time.Sleep(6 * time.Second)
-		n.lease(r, "key", 30)
+		n.grant(r, "key", 30)
 		time.Sleep(4600 * time.Millisecond) // of the 5 s that it lasts, but for a margin
 		n.lender.always(lostRequest)
 		n.allowed(r, "key", 1, limiter.FromLease) // is refilled, as its lease ends soon
-		n.settled()
+		n.waitForReplies()
 		n.lender.always(answered)
 		kept := n.leased(r, "key")
 		if kept == 0 {
 			t.Fatal("nothing is leased after a refill that failed")
 		}
 		time.Sleep(700 * time.Millisecond) // it rests for a second at least
-		n.used(r, "key", taken+30)
+		n.checkUsed(r, "key", taken+30)
 		time.Sleep(1400 * time.Millisecond)
-		n.used(r, "key", taken+30-kept)
-		n.calm(r)
+		n.checkUsed(r, "key", taken+30-kept)
+		n.checkIdle(r)
 	})
 }
 
@@ -166,21 +166,21 @@ func TestRestIsOver(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 1_000_000)
 		n.warm(r, "key")
-		n.lease(r, "key", 30) // in the place of what it had
+		n.grant(r, "key", 30) // in the place of what it had
 		n.lender.always(lostRequest)
 		for n.leased(r, "key") > 2 {
 			n.allowed(r, "key", 1, limiter.FromLease)
 		}
-		n.settled()
+		n.waitForReplies()
 		n.lender.always(answered)
-		asked := n.lender.asked()
+		asked := n.lender.received()
 		time.Sleep(2100 * time.Millisecond)
-		n.calm(r)
-		if got := n.lender.asked() - asked; got != 0 {
+		n.checkIdle(r)
+		if got := n.lender.received() - asked; got != 0 {
 			t.Errorf("loans until the rest is over = %d, want none", got)
 		}
 		n.allowed(r, "key", 1, limiter.FromLease)
-		n.settled()
+		n.waitForReplies()
 		if leased := n.leased(r, "key"); leased < 5 {
 			t.Errorf("leased after a take = %d, want 5 or more", leased)
 		}
@@ -190,7 +190,7 @@ func TestRestIsOver(t *testing.T) {
 // TestLaterLeavesARestAsItIs has the wheel come at the end of the rest, and not twice.
 func TestLaterLeavesARestAsItIs(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		p := n.at(n.fixed("zone", 1, 10), "key")
+		p := n.locationOf(n.fixed("zone", 1, 10), "key")
 		now := n.options.Clock()
 		want := backoff{until: now + 50*tick, failures: 3}
 		n.setBackoffLocked(p, want)
@@ -213,13 +213,13 @@ func TestRestingAccountsAreNotRenewed(t *testing.T) {
 		for n.leased(r, "key") > 1 { // at low water, the lender is asked in vain
 			n.allowed(r, "key", 1, limiter.FromLease)
 		}
-		n.settled()
+		n.waitForReplies()
 		n.lender.always(answered)
-		n.lease(r, "key", 60)
+		n.grant(r, "key", 60)
 		for n.leased(r, "key") > 0 {
 			n.allowed(r, "key", 1, limiter.FromLease)
 		}
-		p := n.at(r, "key")
+		p := n.locationOf(r, "key")
 		look := due{zone: p.zone, hash: p.key.Hash}
 		before := n.Stats().Requests
 		n.attend(look, n.options.Clock())
@@ -230,6 +230,6 @@ func TestRestingAccountsAreNotRenewed(t *testing.T) {
 		if got := n.Stats().Requests - before; got != 1 {
 			t.Errorf("requests when it has rested = %d, want 1", got)
 		}
-		n.settled()
+		n.waitForReplies()
 	})
 }

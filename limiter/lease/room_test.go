@@ -10,7 +10,7 @@ import (
 )
 
 // bounded returns a rule of a zone in which there is room for so many keys.
-func (n node) bounded(events int64, maxKeys int) *limiter.Rule {
+func (n node) boundedRule(events int64, maxKeys int) *limiter.Rule {
 	n.t.Helper()
 	return n.rule(limiter.Rule{
 		Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: maxKeys,
@@ -21,21 +21,21 @@ func (n node) bounded(events int64, maxKeys int) *limiter.Rule {
 // TestEvictionGivesBack opens an account in the place of one with a lease, which goes back first.
 func TestEvictionGivesBack(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := n.bounded(10_000, 1)
+		r := n.boundedRule(10_000, 1)
 		taken := n.warm(r, "old")
 		for i := range 5 {
 			time.Sleep(10 * time.Millisecond)
 			n.allowed(r, fmt.Sprint("new", i), 1, limiter.FromStore)
-			n.accounts(1)
+			n.checkAccounts(1)
 		}
-		n.used(r, "old", taken)
+		n.checkUsed(r, "old", taken)
 	})
 }
 
 // TestTheIdlestGoes keeps what was used last.
 func TestTheIdlestGoes(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := n.bounded(10_000, 2000)
+		r := n.boundedRule(10_000, 2000)
 		for i := range 2000 {
 			n.allowed(r, fmt.Sprint("key", i), 1, limiter.FromStore)
 		}
@@ -47,10 +47,10 @@ func TestTheIdlestGoes(t *testing.T) {
 		for i := range 500 {
 			n.allowed(r, fmt.Sprint("new", i), 1, limiter.FromStore)
 		}
-		n.accounts(2000)
+		n.checkAccounts(2000)
 		kept := 0
 		for i := 1000; i < 2000; i++ {
-			if k := ask(r, fmt.Sprint("key", i), 1); n.peek(&k, n.options.Clock()) {
+			if k := takeOf(r, fmt.Sprint("key", i), 1); n.peek(&k, n.options.Clock()) {
 				kept++
 			}
 		}
@@ -63,7 +63,7 @@ func TestTheIdlestGoes(t *testing.T) {
 // TestAccountsThatStay are those that remember a denial, owe, or ask: when there are no others, new keys are left to the
 // lender.
 func TestAccountsThatStay(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Settled: settled, Timeout: time.Second}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled, Timeout: time.Second}, func(t *testing.T, n node) {
 		r := n.rule(limiter.Rule{
 			Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: 3, MaxOvershoot: 0.4,
 			Limit: limiter.Limit{Events: 10, Window: creditWindow},
@@ -71,16 +71,16 @@ func TestAccountsThatStay(t *testing.T) {
 		n.denied(r, "denied", 11, limiter.FromStore)
 		n.lender.always(lostRequest)
 		n.allowed(r, "owes", 1, limiter.FromCredit)
-		n.settled()
+		n.waitForReplies()
 		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 500 * time.Millisecond })
 		go n.allowed(r, "asks", 5, limiter.FromStore)
 		synctest.Wait()
 		for i := range 5 {
 			n.allowed(r, fmt.Sprint("new", i), 1, limiter.FromStore)
 		}
-		n.accounts(3)
+		n.checkAccounts(3)
 		for _, key := range []string{"denied", "owes", "asks"} {
-			p := n.at(r, key)
+			p := n.locationOf(r, key)
 			if _, ok := p.findLocked(); !ok {
 				t.Errorf("the account of the key that %s has gone", key)
 			}
@@ -93,13 +93,13 @@ func TestAccountsThatStay(t *testing.T) {
 // TestLoweredBound works off a bound that was lowered with the keys that come.
 func TestLoweredBound(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		wide, narrow := n.bounded(100, 20), n.bounded(100, 10)
+		wide, narrow := n.boundedRule(100, 20), n.boundedRule(100, 10)
 		for i := range 20 {
 			n.allowed(wide, fmt.Sprint("key", i), 1, limiter.FromStore)
 		}
 		for i, want := range []int{17, 14, 11, 10, 10} {
 			n.allowed(narrow, fmt.Sprint("new", i), 1, limiter.FromStore)
-			n.accounts(want)
+			n.checkAccounts(want)
 		}
 	})
 }
@@ -108,7 +108,7 @@ func TestLoweredBound(t *testing.T) {
 // first one's, or is left to the lender, and the loans of a request are of different rules.
 func TestSameKeyTwiceInAFullZone(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		first, second := n.bounded(1000, 1), n.rule(limiter.Rule{
+		first, second := n.boundedRule(1000, 1), n.rule(limiter.Rule{
 			ID: 2, Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: 1,
 			Limit: limiter.Limit{Events: 1000, Window: time.Hour},
 		})
@@ -124,7 +124,7 @@ func TestSameKeyTwiceInAFullZone(t *testing.T) {
 		})
 		taken := n.warm(second, "key")
 		for range 4 {
-			takes := []limiter.Take{ask(first, "key", 1), ask(second, "key", 1)}
+			takes := []limiter.Take{takeOf(first, "key", 1), takeOf(second, "key", 1)}
 			n.fails(nil, takes...)
 			if !takes[0].Decision.OK || !takes[1].Decision.OK {
 				t.Errorf("takes = %+v, want both allowed", takes)
@@ -132,8 +132,8 @@ func TestSameKeyTwiceInAFullZone(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		time.Sleep(6 * time.Second)
-		n.used(first, "key", 4)
-		n.used(second, "key", taken+4)
-		n.accounts(1)
+		n.checkUsed(first, "key", 4)
+		n.checkUsed(second, "key", taken+4)
+		n.checkAccounts(1)
 	})
 }

@@ -22,7 +22,7 @@ func TestSeveralZones(t *testing.T) {
 					n.warm(all, "")
 				}
 				for i, ok := range []bool{true, true, true, false, false} {
-					takes := []limiter.Take{ask(all, "", 1), ask(user, "alice", 1), ask(tenant, "acme", 1)}
+					takes := []limiter.Take{takeOf(all, "", 1), takeOf(user, "alice", 1), takeOf(tenant, "acme", 1)}
 					n.fails(nil, takes...)
 					for j, want := range []bool{true, ok, true} {
 						if d := takes[j].Decision; d.OK != want {
@@ -30,10 +30,10 @@ func TestSeveralZones(t *testing.T) {
 						}
 					}
 				}
-				n.idle()
-				n.used(user, "alice", 3)
-				n.used(tenant, "acme", before+3)
-				n.used(all, "", before+3)
+				n.waitForReturns()
+				n.checkUsed(user, "alice", 3)
+				n.checkUsed(tenant, "acme", before+3)
+				n.checkUsed(all, "", before+3)
 			})
 		})
 	}
@@ -43,19 +43,19 @@ func TestSeveralZones(t *testing.T) {
 func TestLoansOfOneKey(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		a, b, c := n.fixed("a", 1, 10), n.fixed("b", 2, 1), n.fixed("c", 3, 10)
-		takes := []limiter.Take{ask(a, "key", 1), ask(b, "key", 2), ask(c, "key", 1)}
+		takes := []limiter.Take{takeOf(a, "key", 1), takeOf(b, "key", 2), takeOf(c, "key", 1)}
 		n.fails(nil, takes...)
-		if n.lender.requests != 1 || n.lender.asked() != 3 {
-			t.Errorf("requests = %d with %d loans, want 1 with 3", n.lender.requests, n.lender.asked())
+		if n.lender.calls != 1 || n.lender.received() != 3 {
+			t.Errorf("requests = %d with %d loans, want 1 with 3", n.lender.calls, n.lender.received())
 		}
 		for i, want := range []bool{true, false, true} {
 			if d := takes[i].Decision; d.OK != want {
 				t.Errorf("take %d = %+v, want OK %v", i, d, want)
 			}
 		}
-		n.settled()
+		n.waitForReplies()
 		for _, r := range []*limiter.Rule{a, b, c} {
-			n.used(r, "key", 0)
+			n.checkUsed(r, "key", 0)
 		}
 	})
 }
@@ -65,7 +65,7 @@ func TestManyTakes(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		var takes []limiter.Take
 		for i := range 40 {
-			takes = append(takes, ask(n.fixed("zone", uint32(i+1), 2), fmt.Sprint("key", i%2), 1))
+			takes = append(takes, takeOf(n.fixed("zone", uint32(i+1), 2), fmt.Sprint("key", i%2), 1))
 		}
 		for range 2 {
 			n.fails(nil, takes...)
@@ -75,7 +75,7 @@ func TestManyTakes(t *testing.T) {
 				}
 			}
 		}
-		if got := n.lender.requests; got != 2*6 { // 20 loans of each key, at most 8 in a request
+		if got := n.lender.calls; got != 2*6 { // 20 loans of each key, at most 8 in a request
 			t.Errorf("requests = %d, want 12", got)
 		}
 		n.fails(nil, takes...)
@@ -96,9 +96,9 @@ func TestRememberedDenialsComeFirst(t *testing.T) {
 		n.allowed(b, "key", 1, limiter.FromStore)
 		n.denied(b, "key", 1, limiter.FromStore)
 		strict := n.rule(limiter.Rule{ID: 4, Zone: n.Open("c"), Strict: true, Limit: limiter.Limit{Events: 9, Window: time.Hour}})
-		asked, leased := n.lender.asked(), n.leased(a, "key")
+		asked, leased := n.lender.received(), n.leased(a, "key")
 		for range 3 {
-			takes := []limiter.Take{ask(a, "key", 1), ask(b, "key", 1), ask(c, "key", 1), ask(strict, "key", 1)}
+			takes := []limiter.Take{takeOf(a, "key", 1), takeOf(b, "key", 1), takeOf(c, "key", 1), takeOf(strict, "key", 1)}
 			n.fails(nil, takes...)
 			if takes[0].Decision.Source != limiter.FromLease || !takes[0].Decision.OK || takes[1].Decision.OK || !takes[2].Decision.OK {
 				t.Errorf("takes = %+v, want only the second denied", takes)
@@ -110,10 +110,10 @@ func TestRememberedDenialsComeFirst(t *testing.T) {
 		if got := n.leased(a, "key"); got != leased {
 			t.Errorf("leased after denials elsewhere = %d, want %d", got, leased)
 		}
-		if got := n.lender.asked(); got != asked {
+		if got := n.lender.received(); got != asked {
 			t.Errorf("loans for takes that are denied from memory = %d, want none", got-asked)
 		}
-		n.accounts(2)
+		n.checkAccounts(2)
 	})
 }
 
@@ -127,7 +127,7 @@ func TestStrictZoneComesLast(t *testing.T) {
 		}
 		before := n.warm(leased, "key")
 		for i, want := range []bool{true, true, false, false} {
-			takes := []limiter.Take{ask(strict[0], "key", 1), ask(leased, "key", 1), ask(strict[1], "key", 1), ask(cold, "key", 1)}
+			takes := []limiter.Take{takeOf(strict[0], "key", 1), takeOf(leased, "key", 1), takeOf(strict[1], "key", 1), takeOf(cold, "key", 1)}
 			n.fails(nil, takes...)
 			for j, ok := range []bool{want, true, true, true} {
 				if takes[j].Decision.OK != ok {
@@ -145,13 +145,13 @@ func TestStrictZoneComesLast(t *testing.T) {
 			}
 			return answered, rtt
 		})
-		n.fails(errCut, ask(strict[0], "key", 1), ask(leased, "key", 1)) // which stays consumed
-		n.accounts(4)
-		n.idle()
-		n.used(strict[0], "key", 2)
-		n.used(strict[1], "key", 2)
-		n.used(leased, "key", before+3)
-		n.used(cold, "key", 2)
+		n.fails(errCut, takeOf(strict[0], "key", 1), takeOf(leased, "key", 1)) // which stays consumed
+		n.checkAccounts(4)
+		n.waitForReturns()
+		n.checkUsed(strict[0], "key", 2)
+		n.checkUsed(strict[1], "key", 2)
+		n.checkUsed(leased, "key", before+3)
+		n.checkUsed(cold, "key", 2)
 	})
 }
 
@@ -171,7 +171,7 @@ func TestOneZoneFails(t *testing.T) {
 			if f == silence {
 				want = ErrTimeout
 			}
-			takes := []limiter.Take{ask(leased, "key", 3), ask(cold, "key", 5), ask(cut, "cut", 1)}
+			takes := []limiter.Take{takeOf(leased, "key", 3), takeOf(cold, "key", 5), takeOf(cut, "cut", 1)}
 			n.fails(want, takes...)
 			for i, e := range []error{nil, nil, want} {
 				if k := takes[i]; k.Err != e || e == nil && !k.Decision.OK {
@@ -183,9 +183,9 @@ func TestOneZoneFails(t *testing.T) {
 			if err := n.Take(ctx, n.options.Clock(), takes); err != context.Canceled {
 				t.Errorf("take that nobody waits for = %v, want %v", err, context.Canceled)
 			}
-			n.idle()
-			n.used(leased, "key", before+3)
-			n.used(cold, "key", 5)
+			n.waitForReturns()
+			n.checkUsed(leased, "key", before+3)
+			n.checkUsed(cold, "key", 5)
 		})
 	}
 }
@@ -203,7 +203,7 @@ func TestDenialWinsOverSilence(t *testing.T) {
 			}
 			return answered, rtt
 		})
-		takes := []limiter.Take{ask(silent, "silent", 1), ask(wide, "wide", 3), ask(narrow, "narrow", 2)}
+		takes := []limiter.Take{takeOf(silent, "silent", 1), takeOf(wide, "wide", 3), takeOf(narrow, "narrow", 2)}
 		if took := n.fails(nil, takes...); took != 2*rtt {
 			t.Errorf("a take that is denied after %v took %v, want as long again", rtt, took)
 		}
@@ -215,8 +215,8 @@ func TestDenialWinsOverSilence(t *testing.T) {
 		if took := n.fails(nil, takes...); took != 0 {
 			t.Errorf("a take whose denial is remembered took %v, want 0", took)
 		}
-		n.idle()
-		n.used(wide, "wide", 0)
-		n.used(narrow, "narrow", 0)
+		n.waitForReturns()
+		n.checkUsed(wide, "wide", 0)
+		n.checkUsed(narrow, "narrow", 0)
 	})
 }

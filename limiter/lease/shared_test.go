@@ -33,7 +33,7 @@ func TestRejectedClientDrainsNobody(t *testing.T) {
 				for range 256 {
 					wg.Go(func() {
 						for range 100 {
-							takes := []limiter.Take{ask(common, "all", 1), ask(address, "192.0.2.1", 1)}
+							takes := []limiter.Take{takeOf(common, "all", 1), takeOf(address, "192.0.2.1", 1)}
 							n.fails(nil, takes...)
 							if takes[0].Decision.OK && takes[1].Decision.OK {
 								admitted.Add(1)
@@ -43,12 +43,12 @@ func TestRejectedClientDrainsNobody(t *testing.T) {
 					})
 				}
 				wg.Wait()
-				n.idle()
+				n.waitForReturns()
 				if got := admitted.Load(); got != 10 {
 					t.Errorf("admitted = %d, want 10", got)
 				}
 				if kind != limiter.TokenBucket { // which has refilled
-					n.used(common, "all", before+10)
+					n.checkUsed(common, "all", before+10)
 				}
 				if s := n.Stats(); s.Lost != 0 {
 					t.Errorf("stats = %+v, want nothing lost", s)
@@ -69,11 +69,11 @@ func TestDeniedLastIsAskedAlone(t *testing.T) {
 		n.allowed(own, "own", 1, limiter.FromStore)
 		n.denied(own, "own", 1, limiter.FromStore)
 		request := func() []limiter.Take {
-			return []limiter.Take{ask(leased, "shared", 1), ask(cold, "shared", 1), ask(own, "own", 1)}
+			return []limiter.Take{takeOf(leased, "shared", 1), takeOf(cold, "shared", 1), takeOf(own, "own", 1)}
 		}
 		for range 3 {
 			time.Sleep(1100 * time.Millisecond) // it is remembered no more
-			left, asked := n.leased(leased, "shared"), n.lender.asked()
+			left, asked := n.leased(leased, "shared"), n.lender.received()
 			n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
 				if got := n.leased(leased, "shared"); got != left || loans[0].Rule != own {
 					t.Errorf("leased of the shared key while %+v is asked for = %d, want %d and nothing asked of others", loans, got, left)
@@ -85,7 +85,7 @@ func TestDeniedLastIsAskedAlone(t *testing.T) {
 			if !takes[0].Decision.OK || !takes[1].Decision.OK || takes[2].Decision.OK {
 				t.Errorf("takes = %+v, want the last one denied", takes)
 			}
-			if got := n.lender.asked() - asked; got != 1 {
+			if got := n.lender.received() - asked; got != 1 {
 				t.Errorf("loans = %d, want 1", got)
 			}
 		}
@@ -98,9 +98,9 @@ func TestDeniedLastIsAskedAlone(t *testing.T) {
 				t.Errorf("take %d = %+v, want it allowed", i, k.Decision)
 			}
 		}
-		n.idle()
-		n.used(leased, "shared", before+1)
-		n.used(cold, "shared", 1)
+		n.waitForReturns()
+		n.checkUsed(leased, "shared", before+1)
+		n.checkUsed(cold, "shared", 1)
 	})
 }
 
@@ -128,7 +128,7 @@ func TestSeveralDeniedLast(t *testing.T) {
 		} {
 			time.Sleep(step.wait)
 			asked = nil
-			n.fails(nil, ask(soon, "a", 1), ask(late, "b", 1))
+			n.fails(nil, takeOf(soon, "a", 1), takeOf(late, "b", 1))
 			if len(asked) != len(step.want) || asked[0] != step.want[0] || asked[len(asked)-1] != step.want[len(step.want)-1] {
 				t.Errorf("after %v: %d asked for, want %d in their order", step.wait, len(asked), len(step.want))
 			}
@@ -149,7 +149,7 @@ func TestUndoOfALeaseThatHasGone(t *testing.T) {
 				return answered, 2 * rtt
 			})
 			var wg sync.WaitGroup
-			wg.Go(func() { n.fails(nil, ask(wide, "shared", 3), ask(narrow, "own", 2)) })
+			wg.Go(func() { n.fails(nil, takeOf(wide, "shared", 3), takeOf(narrow, "own", 2)) })
 			synctest.Wait()
 			if asking {
 				time.Sleep(9 * rtt)
@@ -157,9 +157,9 @@ func TestUndoOfALeaseThatHasGone(t *testing.T) {
 			more := n.leased(wide, "shared") + 1
 			n.allowed(wide, "shared", more, limiter.FromStore) // returns what is leased, and brings another lease
 			wg.Wait()
-			n.settled()
+			n.waitForReplies()
 			n.Open("a").Close()
-			n.used(wide, "shared", before+more)
+			n.checkUsed(wide, "shared", before+more)
 			if s := n.Stats(); s.Lost != 0 {
 				t.Errorf("stats = %+v, want nothing lost", s)
 			}
@@ -179,11 +179,11 @@ func TestUndoIsLostWithItsAccount(t *testing.T) {
 			return answered, rtt
 		})
 		var wg sync.WaitGroup
-		wg.Go(func() { n.fails(nil, ask(wide, "shared", 3), ask(narrow, "own", 2)) })
+		wg.Go(func() { n.fails(nil, takeOf(wide, "shared", 3), takeOf(narrow, "own", 2)) })
 		synctest.Wait()
 		n.Open("a").Close()
 		wg.Wait()
-		n.used(wide, "shared", before+3)
+		n.checkUsed(wide, "shared", before+3)
 		if got := n.Stats().Lost; got != 3 {
 			t.Errorf("lost = %d, want 3", got)
 		}

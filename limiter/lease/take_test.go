@@ -42,7 +42,7 @@ func TestHotKey(t *testing.T) {
 				time.Sleep(10 * time.Second)
 				synctest.Wait()
 				if kind != limiter.TokenBucket { // which has refilled
-					n.used(r, "key", takes)
+					n.checkUsed(r, "key", takes)
 				}
 				if leased := n.leased(r, "key"); leased != 0 {
 					t.Errorf("leased after all have ended = %d, want none", leased)
@@ -66,7 +66,7 @@ func TestTakesThatWaitTogether(t *testing.T) {
 			takes := make([]limiter.Take, takers)
 			for i := range takes {
 				wg.Go(func() {
-					takes[i] = ask(r, "key", 1)
+					takes[i] = takeOf(r, "key", 1)
 					if err := n.Take(t.Context(), n.options.Clock(), takes[i:i+1]); err != nil {
 						t.Errorf("take: %v", err)
 					}
@@ -82,11 +82,11 @@ func TestTakesThatWaitTogether(t *testing.T) {
 			if want := min(7, takers); admitted != want {
 				t.Errorf("admitted %d of %d, want %d", admitted, takers, want)
 			}
-			if got := n.lender.asked(); got > 3 {
+			if got := n.lender.received(); got > 3 {
 				t.Errorf("loans for %d takes at the same time = %d, want at most 3", takers, got)
 			}
-			n.settled()
-			n.used(r, "key", int64(min(7, takers)))
+			n.waitForReplies()
+			n.checkUsed(r, "key", int64(min(7, takers)))
 		})
 	}
 }
@@ -111,7 +111,7 @@ func TestCostsThatWaitTogether(t *testing.T) {
 			takes := make([]limiter.Take, len(line.costs))
 			for i, cost := range line.costs {
 				wg.Go(func() {
-					takes[i] = ask(r, "key", cost)
+					takes[i] = takeOf(r, "key", cost)
 					if err := n.Take(t.Context(), n.options.Clock(), takes[i:i+1]); err != nil {
 						t.Errorf("%v: take %d: %v", line.costs, i, err)
 					}
@@ -127,8 +127,8 @@ func TestCostsThatWaitTogether(t *testing.T) {
 					t.Errorf("%v: take %d: %+v, want OK %v", line.costs, i, k.Decision, line.ok[i])
 				}
 			}
-			n.settled()
-			n.used(r, "key", want)
+			n.waitForReplies()
+			n.checkUsed(r, "key", want)
 		})
 	}
 }
@@ -142,12 +142,12 @@ func TestDenialIsRemembered(t *testing.T) {
 		if got := time.Duration(first.RetryAt-first.At) * time.Microsecond; got < 490*time.Millisecond || got > 500*time.Millisecond {
 			t.Errorf("retry after %v, want 500 ms less what has passed", got)
 		}
-		asked := n.lender.asked()
+		asked := n.lender.received()
 		for range 400 {
 			time.Sleep(time.Millisecond)
 			n.denied(r, "key", 3, limiter.FromRememberedDenial)
 		}
-		if got := n.lender.asked(); got != asked {
+		if got := n.lender.received(); got != asked {
 			t.Errorf("loans while the denial is remembered = %d, want none", got-asked)
 		}
 		n.denied(r, "key", 4, limiter.FromRememberedDenial)
@@ -166,7 +166,7 @@ func TestFailures(t *testing.T) {
 			var wg sync.WaitGroup
 			for range 3 {
 				wg.Go(func() {
-					if took := n.fails(errCut, ask(r, "key", 1)); took != rtt {
+					if took := n.fails(errCut, takeOf(r, "key", 1)); took != rtt {
 						t.Errorf("a take that fails took %v, want %v", took, rtt)
 					}
 				})
@@ -194,7 +194,7 @@ func TestSilence(t *testing.T) {
 			return answered, rtt
 		})
 		for range 3 {
-			if took := n.fails(ErrTimeout, ask(r, "silent", 1)); took != 30*time.Millisecond {
+			if took := n.fails(ErrTimeout, takeOf(r, "silent", 1)); took != 30*time.Millisecond {
 				t.Errorf("a take without an answer took %v, want 30 ms", took)
 			}
 			n.allowed(r, "other", 1, limiter.FromStore)
@@ -202,7 +202,7 @@ func TestSilence(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		gone := errors.New("the client has gone")
 		time.AfterFunc(time.Millisecond, func() { cancel(gone) })
-		if err := n.Take(ctx, n.options.Clock(), []limiter.Take{ask(r, "silent", 1)}); err != gone {
+		if err := n.Take(ctx, n.options.Clock(), []limiter.Take{takeOf(r, "silent", 1)}); err != gone {
 			t.Errorf("take whose context ends = %v, want its cause", err)
 		}
 		begin := time.Now()
@@ -219,7 +219,7 @@ func TestLateAnswer(t *testing.T) {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
 			r := n.fixed("zone", 1, 10)
 			n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 80 * time.Millisecond })
-			n.fails(ErrTimeout, ask(r, "key", 2)) // after 50 ms
+			n.fails(ErrTimeout, takeOf(r, "key", 2)) // after 50 ms
 			n.lender.decide(nil)
 			var wg sync.WaitGroup
 			for range others {
@@ -228,7 +228,7 @@ func TestLateAnswer(t *testing.T) {
 			wg.Wait()
 			time.Sleep(6 * time.Second) // what is leased has ended
 			synctest.Wait()
-			n.used(r, "key", 2*others)
+			n.checkUsed(r, "key", 2*others)
 		})
 	}
 }
@@ -239,16 +239,16 @@ func TestSynchronousLender(t *testing.T) {
 		n.lender.delay = 0
 		a, b := n.fixed("a", 1, 10), n.fixed("b", 2, 5)
 		for range 5 {
-			takes := []limiter.Take{ask(a, "key", 1), ask(b, "key", 1)}
+			takes := []limiter.Take{takeOf(a, "key", 1), takeOf(b, "key", 1)}
 			if took := n.fails(nil, takes...); took != 0 || !takes[0].Decision.OK || !takes[1].Decision.OK {
 				t.Errorf("take = %+v and %+v in %v, want it allowed at once", takes[0].Decision, takes[1].Decision, took)
 			}
 		}
 		n.denied(b, "key", 1, limiter.FromStore)
 		n.lender.always(lostRequest)
-		n.fails(errCut, ask(a, "another", 1))
+		n.fails(errCut, takeOf(a, "another", 1))
 		n.lender.always(answered)
-		n.used(a, "key", 5)
-		n.used(b, "key", 5)
+		n.checkUsed(a, "key", 5)
+		n.checkUsed(b, "key", 5)
 	})
 }

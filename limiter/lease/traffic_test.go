@@ -13,7 +13,7 @@ import (
 // TestFloodOnCredit admits a hundred thousand fresh keys on credit while the lender does not answer. No more flights than the
 // bound are under way, a take that has to wait is answered nevertheless, and when the lender is back it hears of every event.
 func TestFloodOnCredit(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		const keys = 100_000
 		r, other := n.creditRule(0), n.fixed("a", 2, 10)
 		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
@@ -30,7 +30,7 @@ func TestFloodOnCredit(t *testing.T) {
 			}
 		}
 		const owed = keys + 2*keys/100
-		if got, _ := n.lender.flights(); got != maxRefills {
+		if got, _ := n.lender.pendingCalls(); got != maxRefills {
 			t.Errorf("flights after %d takes on credit = %d, want %d", keys, got, maxRefills)
 		}
 		n.allowed(other, "waits", 1, limiter.FromStore)
@@ -44,19 +44,19 @@ func TestFloodOnCredit(t *testing.T) {
 		if got := n.Stats(); got.Settled != owed || got.Debt != 0 {
 			t.Errorf("settled = %d, with a debt of %d, want %d and none", got.Settled, got.Debt, owed)
 		}
-		if _, got := n.lender.flights(); got > maxBackground+1 {
+		if _, got := n.lender.pendingCalls(); got > maxBackground+1 {
 			t.Errorf("flights at a time = %d, want at most %d and the one that was waited for", got, maxBackground)
 		}
 		for i := range keys / 100 {
-			n.used(r, fmt.Sprint("key", 100*i), 3+n.leased(r, fmt.Sprint("key", 100*i)))
-			n.used(r, fmt.Sprint("key", 100*i+1), 1+n.leased(r, fmt.Sprint("key", 100*i+1)))
+			n.checkUsed(r, fmt.Sprint("key", 100*i), 3+n.leased(r, fmt.Sprint("key", 100*i)))
+			n.checkUsed(r, fmt.Sprint("key", 100*i+1), 1+n.leased(r, fmt.Sprint("key", 100*i+1)))
 		}
-		n.calm(r)
+		n.checkIdle(r)
 	})
 }
 
 // calm checks that nothing is under way in the end, and no account of the zone of r rests.
-func (n node) calm(r *limiter.Rule) {
+func (n node) checkIdle(r *limiter.Rule) {
 	n.t.Helper()
 	synctest.Wait()
 	if got := n.background.calls.Load(); got != 0 {
@@ -71,7 +71,7 @@ func (n node) calm(r *limiter.Rule) {
 }
 
 // fill makes the store busy with so many flights, until room is called.
-func (n node) fill(flights int64) (room func()) {
+func (n node) fillBackground(flights int64) (room func()) {
 	n.background.calls.Add(flights)
 	return func() { n.background.calls.Add(-flights) }
 }
@@ -81,81 +81,81 @@ func TestRefillWithoutRoom(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 100_000)
 		n.warm(r, "key")
-		room, asked := n.fill(maxRefills), n.lender.asked()
+		room, asked := n.fillBackground(maxRefills), n.lender.received()
 		for n.leased(r, "key") > 2 {
 			n.allowed(r, "key", 1, limiter.FromLease)
 		}
 		time.Sleep(time.Second)
-		if got := n.lender.asked() - asked; got != 0 {
+		if got := n.lender.received() - asked; got != 0 {
 			t.Errorf("loans while there is no room = %d, want none", got)
 		}
 		room()
 		n.allowed(r, "key", 1, limiter.FromLease)
-		n.settled()
+		n.waitForReplies()
 		if leased := n.leased(r, "key"); leased < 5 {
 			t.Errorf("leased after a take when there is room = %d, want 5 or more", leased)
 		}
-		n.calm(r)
+		n.checkIdle(r)
 	})
 }
 
 // TestDebtWithoutRoom is told as soon as there is room for it, though nobody takes. What came by the wheel finds room that takes
 // must leave.
 func TestDebtWithoutRoom(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(0)
-		room := n.fill(maxBackground)
+		room := n.fillBackground(maxBackground)
 		n.allowed(r, "key", 2, limiter.FromCredit)
 		n.allowed(r, "key", 2, limiter.FromCredit)
 		time.Sleep(time.Second)
-		if got := n.lender.asked(); got != 0 {
+		if got := n.lender.received(); got != 0 {
 			t.Errorf("loans while there is no room = %d, want none", got)
 		}
 		room()
-		room = n.fill(maxRefills)
+		room = n.fillBackground(maxRefills)
 		time.Sleep(2*tick*time.Microsecond + rtt)
 		synctest.Wait()
 		if got := n.Stats(); got.Settled != 4 || got.Requests != 1 {
 			t.Errorf("stats two ticks after there was room = %+v, want 4 settled by one request", got)
 		}
 		room()
-		n.calm(r)
+		n.checkIdle(r)
 	})
 }
 
 // TestDebtThatGrowsMeanwhile is told by the next flight, in the place of the one before.
 func TestDebtThatGrowsMeanwhile(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(0)
-		room := n.fill(maxRefills - 1)
+		room := n.fillBackground(maxRefills - 1)
 		n.allowed(r, "key", 2, limiter.FromCredit)
 		n.allowed(r, "key", 2, limiter.FromCredit)
 		time.Sleep(rtt + rtt/2)
 		if got := n.background.calls.Load(); got != maxRefills {
 			t.Errorf("flights while the second loan is asked for = %d, want %d", got, maxRefills)
 		}
-		n.settled()
+		n.waitForReplies()
 		if got := n.Stats(); got.Settled != 4 || got.Requests != 2 {
 			t.Errorf("stats = %+v, want 4 settled by two requests", got)
 		}
 		room()
-		n.calm(r)
+		n.checkIdle(r)
 	})
 }
 
 // TestFlightForTakesIsNotTraffic gives the place of a flight that nobody waited for to none that takes wait for.
 func TestFlightForTakesIsNotTraffic(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(0)
 		n.allowed(r, "key", 5, limiter.FromCredit)
 		var wg sync.WaitGroup
 		wg.Go(func() { n.allowed(r, "key", 6, limiter.FromStore) }) // is asked for when it is known that 5 are owed
 		time.Sleep(rtt + rtt/2)
-		if flying, _ := n.lender.flights(); flying != 1 || n.background.calls.Load() != 0 {
+		if flying, _ := n.lender.pendingCalls(); flying != 1 || n.background.calls.Load() != 0 {
 			t.Errorf("flights while a take waits = %d, of which nobody waits for %d; want 1 and 0", flying, n.background.calls.Load())
 		}
 		wg.Wait()
-		n.calm(r)
+		n.checkIdle(r)
 	})
 }
 
@@ -165,13 +165,13 @@ func TestGiveBackWithoutRoom(t *testing.T) {
 		r := n.fixed("zone", 1, 10_000)
 		taken := n.warm(r, "key")
 		leased := n.leased(r, "key")
-		room := n.fill(maxBackground)
+		room := n.fillBackground(maxBackground)
 		time.Sleep(6 * time.Second)
-		n.used(r, "key", taken+leased)
+		n.checkUsed(r, "key", taken+leased)
 		room()
-		n.idle()
-		n.used(r, "key", taken)
-		n.calm(r)
+		n.waitForReturns()
+		n.checkUsed(r, "key", taken)
+		n.checkIdle(r)
 	})
 }
 
@@ -188,23 +188,23 @@ func TestUndoWithoutRoom(t *testing.T) {
 			return answered, rtt
 		})
 		var wg sync.WaitGroup
-		wg.Go(func() { n.fails(nil, ask(wide, "key", leased), ask(slow, "key", 2)) })
+		wg.Go(func() { n.fails(nil, takeOf(wide, "key", leased), takeOf(slow, "key", 2)) })
 		time.Sleep(rtt)
-		room := n.fill(maxBackground) // the wheel comes to the lease, of which nothing is left
+		room := n.fillBackground(maxBackground) // the wheel comes to the lease, of which nothing is left
 		wg.Wait()
-		n.used(wide, "key", taken+leased)
+		n.checkUsed(wide, "key", taken+leased)
 		room()
-		n.idle()
-		n.used(wide, "key", taken)
-		n.calm(wide)
+		n.waitForReturns()
+		n.checkUsed(wide, "key", taken)
+		n.checkIdle(wide)
 	})
 }
 
 // TestDebtsOfATick tells of so many debts in a tick at most, though the lender fails at once.
 func TestDebtsOfATick(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(0)
-		room := n.fill(maxBackground)
+		room := n.fillBackground(maxBackground)
 		for i := range 3 * maxDuePerTick {
 			n.allowed(r, fmt.Sprint("key", i), 1, limiter.FromCredit)
 		}
@@ -225,35 +225,35 @@ func TestDebtsOfATick(t *testing.T) {
 // lender.
 func TestEvictionWithoutRoom(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := n.bounded(10_000, 2)
+		r := n.boundedRule(10_000, 2)
 		taken := n.warm(r, "leased")
 		n.allowed(r, "empty", 1, limiter.FromStore)
 		leased := n.leased(r, "leased")
-		room := n.fill(maxBackground)
+		room := n.fillBackground(maxBackground)
 		n.allowed(r, "new", 1, limiter.FromStore) // in the place of the one that is empty, though used later
-		n.lease(r, "new", 5)
+		n.grant(r, "new", 5)
 		n.allowed(r, "newer", 1, limiter.FromStore)
 		if got := n.leased(r, "leased"); got != leased {
 			t.Errorf("leased = %d, want the %d as before", got, leased)
 		}
-		n.used(r, "newer", 1)
-		n.accounts(2)
+		n.checkUsed(r, "newer", 1)
+		n.checkAccounts(2)
 		room()
 		n.allowed(r, "newest", 1, limiter.FromStore)
-		n.settled()
-		n.accounts(2)
+		n.waitForReplies()
+		n.checkAccounts(2)
 		if got := n.lender.used(r, "leased") + n.lender.used(r, "new"); got != taken+1+5 && got != taken+1+leased {
 			t.Errorf("used when there is room = %d, want one lease to be back: %d or %d", got, taken+1+5, taken+1+leased)
 		}
-		n.calm(r)
+		n.checkIdle(r)
 	})
 }
 
 // TestLookAfterWithoutRoom comes back to an account when others have taken the room that there was for it.
 func TestLookAfterWithoutRoom(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Settled: settled}, func(t *testing.T, n node) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(0)
-		room := n.fill(maxBackground)
+		room := n.fillBackground(maxBackground)
 		n.allowed(r, "key", 2, limiter.FromCredit)
 		begin := n.options.Clock()
 		taken := n.wheel.take(begin+tick, 9, nil)
@@ -266,11 +266,11 @@ func TestLookAfterWithoutRoom(t *testing.T) {
 		}
 		room()
 		n.attend(taken[0], begin+2*tick)
-		n.settled()
+		n.waitForReplies()
 		if _, owed := n.outstanding(r, "key"); owed != 0 {
 			t.Errorf("owed when there was room = %d, want 0", owed)
 		}
-		n.calm(r)
+		n.checkIdle(r)
 	})
 }
 

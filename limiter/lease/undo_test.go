@@ -24,7 +24,7 @@ func TestUndoOfManyAtOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 50 {
 			wg.Go(func() {
-				takes := []limiter.Take{ask(wide, "shared", 2), ask(narrow, fmt.Sprint("own", i), 2)}
+				takes := []limiter.Take{takeOf(wide, "shared", 2), takeOf(narrow, fmt.Sprint("own", i), 2)}
 				n.fails(nil, takes...)
 				if !takes[0].Decision.OK || takes[1].Decision.OK {
 					t.Errorf("takes = %+v, want the second denied", takes)
@@ -34,8 +34,8 @@ func TestUndoOfManyAtOnce(t *testing.T) {
 		wg.Wait()
 		time.Sleep(6 * time.Second)
 		synctest.Wait()
-		n.used(wide, "shared", 0)
-		if got := n.lender.asked() - 50; got > 10 {
+		n.checkUsed(wide, "shared", 0)
+		if got := n.lender.received() - 50; got > 10 {
 			t.Errorf("loans of the shared key for 50 takes that are undone = %d, want at most 10", got)
 		}
 	})
@@ -53,15 +53,15 @@ func TestUndoWhileAsking(t *testing.T) {
 		})
 		var wg sync.WaitGroup
 		wg.Go(func() { // served at 2, denied at 3
-			n.fails(nil, ask(wide, "shared", 8), ask(narrow, "key", 2))
+			n.fails(nil, takeOf(wide, "shared", 8), takeOf(narrow, "key", 2))
 		})
 		time.Sleep(5 * rtt / 2)
 		// Asks at 2.5, and is denied for what is undone at once afterwards: so the denial is not remembered.
 		n.denied(wide, "shared", 1, limiter.FromStore)
 		wg.Wait()
-		n.settled()
+		n.waitForReplies()
 		n.allowed(wide, "shared", 8, limiter.FromStore)
-		n.used(wide, "shared", 8)
+		n.checkUsed(wide, "shared", 8)
 	})
 }
 
@@ -70,16 +70,16 @@ func TestUndoAfterTheLeaseEnded(t *testing.T) {
 	inBubble(t, Options{Timeout: 20 * time.Second}, func(t *testing.T, n node) {
 		wide, slow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
 		before := n.warm(wide, "key")
-		ended := n.ends(wide, "key") // and goes back a little later
+		ended := n.expiresIn(wide, "key") // and goes back a little later
 		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
 			if loans[0].Rule == slow {
 				return answered, ended
 			}
 			return answered, rtt
 		})
-		n.fails(nil, ask(wide, "key", n.leased(wide, "key")-1), ask(slow, "key", 2))
-		n.settled()
-		n.used(wide, "key", before)
+		n.fails(nil, takeOf(wide, "key", n.leased(wide, "key")-1), takeOf(slow, "key", 2))
+		n.waitForReplies()
+		n.checkUsed(wide, "key", before)
 	})
 }
 
@@ -94,14 +94,14 @@ func TestUndoInARestartedStore(t *testing.T) {
 			return answered, rtt
 		})
 		var wg sync.WaitGroup
-		wg.Go(func() { n.fails(nil, ask(wide, "shared", 3), ask(narrow, "key", 2)) })
+		wg.Go(func() { n.fails(nil, takeOf(wide, "shared", 3), takeOf(narrow, "key", 2)) })
 		time.Sleep(2 * rtt)
 		n.lender.mu.Lock()
-		n.lender.run = 2
+		n.lender.incarnation = 2
 		n.lender.mu.Unlock()
 		n.allowed(wide, "shared", 300, limiter.FromStore) // tells the account of the new run
 		wg.Wait()
-		n.settled()
+		n.waitForReplies()
 		time.Sleep(6 * time.Second)
 		synctest.Wait()
 		if got := n.lender.used(wide, "shared"); got < 303 { // and what was leased of the other run
@@ -127,11 +127,11 @@ func TestUndoIsLostWithAFailure(t *testing.T) {
 			return answered, rtt
 		})
 		var wg sync.WaitGroup
-		wg.Go(func() { n.fails(nil, ask(wide, "shared", 3), ask(narrow, "key", 2)) }) // undone at 3
+		wg.Go(func() { n.fails(nil, takeOf(wide, "shared", 3), takeOf(narrow, "key", 2)) }) // undone at 3
 		time.Sleep(2 * rtt)
-		wg.Go(func() { n.fails(errCut, ask(wide, "shared", 7)) }) // fails at 6
+		wg.Go(func() { n.fails(errCut, takeOf(wide, "shared", 7)) }) // fails at 6
 		wg.Wait()
-		n.settled()
+		n.waitForReplies()
 		used := n.lender.used(wide, "shared")
 		if got := int64(n.Stats().Lost); used < 3 || got != used+7 { // what was leased went back with the loan that failed
 			t.Errorf("used %d, lost %d, want 3 or more, and all of it lost with the 7 that were asked for", used, got)

@@ -16,7 +16,7 @@ type replica struct {
 
 // maybeFailOver sometimes goes back to an earlier state, like a failover that loses the newest
 // writes. The nodes still know what they have seen.
-func (h *lending) maybeFailOver(t *testing.T) {
+func (h *leaseHistory) maybeFailOver(t *testing.T) {
 	t.Helper()
 	switch h.IntN(20) {
 	case 0:
@@ -28,7 +28,7 @@ func (h *lending) maybeFailOver(t *testing.T) {
 	}
 }
 
-func (h *lending) copyState(t *testing.T) replica {
+func (h *leaseHistory) copyState(t *testing.T) replica {
 	t.Helper()
 	redis, ctx := h.failsOver, t.Context()
 	r := replica{make(map[string]string), cloned(h.ledgers)}
@@ -38,7 +38,7 @@ func (h *lending) copyState(t *testing.T) replica {
 	return r
 }
 
-func (h *lending) restore(t *testing.T, r replica) {
+func (h *leaseHistory) restore(t *testing.T, r replica) {
 	t.Helper()
 	redis, ctx := h.failsOver, t.Context()
 	for _, name := range redis.Keys(ctx, h.nodes[0].prefix+":*").Val() {
@@ -50,9 +50,9 @@ func (h *lending) restore(t *testing.T, r replica) {
 		}
 	}
 	h.ledgers = cloned(r.ledgers)
-	h.lent, h.served, h.taken = nil, nil, nil // another incarnation accepts no returns
+	h.granted, h.served, h.taken = nil, nil, nil // another incarnation accepts no returns
 	for _, o := range h.debts {
-		o.told = 0 // the store may have lost the total
+		o.sentAt = 0 // the store may have lost the total
 	}
 }
 

@@ -23,7 +23,7 @@ func TestLendsAsSpecified(t *testing.T) {
 		histories = 6
 	}
 	for seed := range histories {
-		h := newLending(t, withClock(client), uint64(seed), algorithms...)
+		h := newLeaseHistory(t, withClock(client), uint64(seed), algorithms...)
 		if h.keys = []string{"alice", "bob"}; seed%2 == 1 {
 			h.failsOver = redis
 		}
@@ -36,24 +36,24 @@ func TestLendsAsSpecified(t *testing.T) {
 func TestLendsAsSpecifiedWhenTheClockIsSetBack(t *testing.T) {
 	client := connect(t, standalone(t))
 	for seed := range 200 {
-		h := newLending(t, withClock(client), uint64(seed), algorithms[seed%len(algorithms)])
+		h := newLeaseHistory(t, withClock(client), uint64(seed), algorithms[seed%len(algorithms)])
 		h.keys, h.stepsBack = []string{"alice"}, true
 		h.play(t, 100)
 	}
 }
 
 // A lending is a random sequence of calls by nodes.
-type lending struct {
+type leaseHistory struct {
 	*history
 	nodes       []*Store
 	keys        []string
 	ledgers     map[account]*leasetest.Ledger
-	debts       map[debt]*owing
-	lent        []outstanding                // that may go back
-	served      []outstanding                // that may be undone
-	told        map[account][]limiter.Events // the last answers
-	run         uint64
-	ends        limiter.Instant // of the last lease
+	debts       map[debtor]*debtState
+	granted        []returnable                // that may go back
+	served      []returnable                // that may be undone
+	seen        map[account][]limiter.Events // the last answers
+	incarnation         uint64
+	expires        limiter.Instant // of the last lease
 	latest      limiter.Instant // that the clock has read
 	stepsBack   bool
 	mayStepBack bool          // what was last written says when
@@ -68,25 +68,25 @@ type account struct {
 }
 
 // A debt is what a node owes to an account.
-type debt struct {
+type debtor struct {
 	account
 	node uint64
 }
 
 // An owing is what is known of a debt: what was ever owed, and what of it the store was once told of before.
-type owing struct {
-	owed, before int64
-	told         limiter.Instant
+type debtState struct {
+	total, settled int64
+	sentAt         limiter.Instant
 }
 
 // An outstanding is what an account has let go of.
-type outstanding struct {
+type returnable struct {
 	account
 	limiter.Events
 }
 
-func newLending(t *testing.T, s *Store, seed uint64, kinds ...limiter.Algorithm) *lending {
-	h := &lending{history: &history{Rand: rand.New(rand.NewPCG(seed, 11))}}
+func newLeaseHistory(t *testing.T, s *Store, seed uint64, kinds ...limiter.Algorithm) *leaseHistory {
+	h := &leaseHistory{history: &history{Rand: rand.New(rand.NewPCG(seed, 11))}}
 	h.now = limiter.Instant(1_770_000_000_000_000 + h.Int64N(1<<40))
 	for id, a := range kinds {
 		r := h.randomRule(t, uint32(id), a)
@@ -99,13 +99,13 @@ func newLending(t *testing.T, s *Store, seed uint64, kinds ...limiter.Algorithm)
 	other := *s
 	other.node++
 	h.nodes = []*Store{s, &other}
-	h.ledgers, h.debts = make(map[account]*leasetest.Ledger), make(map[debt]*owing)
-	h.told, h.run = make(map[account][]limiter.Events), 1 // until a server has said
+	h.ledgers, h.debts = make(map[account]*leasetest.Ledger), make(map[debtor]*debtState)
+	h.seen, h.incarnation = make(map[account][]limiter.Events), 1 // until a server has said
 	return h
 }
 
 // usualRule returns a rule under which leases are of use.
-func (h *lending) usualRule(t *testing.T, id uint32, a limiter.Algorithm) *limiter.Rule {
+func (h *leaseHistory) usualRule(t *testing.T, id uint32, a limiter.Algorithm) *limiter.Rule {
 	t.Helper()
 	return mustRule(t, id, a, limiter.Limit{
 		Events: pick[int64](h.history, 10, 99, 1_000, 1_000_003),
@@ -114,7 +114,7 @@ func (h *lending) usualRule(t *testing.T, id uint32, a limiter.Algorithm) *limit
 }
 
 // lendingRule returns r with a random overshoot, by which a bucket has slots of another length.
-func (h *lending) lendingRule(t *testing.T, r *limiter.Rule) *limiter.Rule {
+func (h *leaseHistory) lendingRule(t *testing.T, r *limiter.Rule) *limiter.Rule {
 	t.Helper()
 	again := *r
 	again.MaxOvershoot = pick(h.history, 0, 0.01, 0.05, 0.3, 1)
@@ -125,7 +125,7 @@ func (h *lending) lendingRule(t *testing.T, r *limiter.Rule) *limiter.Rule {
 	return made
 }
 
-func (h *lending) play(t *testing.T, calls int) {
+func (h *leaseHistory) play(t *testing.T, calls int) {
 	t.Helper()
 	for call := range calls {
 		if err := h.step(t); err != nil {
@@ -135,7 +135,7 @@ func (h *lending) play(t *testing.T, calls int) {
 }
 
 // step lets time pass and makes one call.
-func (h *lending) step(t *testing.T) error {
+func (h *leaseHistory) step(t *testing.T) error {
 	t.Helper()
 	if !h.passTime() { // after a late reading, Redis may forget that it was late
 		h.now = max(h.now, h.last.At)
@@ -162,7 +162,7 @@ func (h *lending) step(t *testing.T) error {
 }
 
 // passTime often ends a lease or a slot, or comes close to it. Now and then it sets the clock back, and says so.
-func (h *lending) passTime() (back bool) {
+func (h *leaseHistory) passTime() (back bool) {
 	if h.mayStepBack && h.IntN(10) == 0 {
 		h.now -= limiter.Instant(pick(h.history, h.Int64N(limiter.LateReading), limiter.LateReading+h.Int64N(1<<30)))
 		return true
@@ -175,7 +175,7 @@ func (h *lending) passTime() (back bool) {
 	case 1:
 		to += limiter.Instant(h.Int64N(r.LeaseSlot()/3 + 1))
 	case 2:
-		to = h.ends + limiter.Instant(h.Int64N(3)-1)
+		to = h.expires + limiter.Instant(h.Int64N(3)-1)
 	default:
 		h.move()
 	}
@@ -184,11 +184,11 @@ func (h *lending) passTime() (back bool) {
 }
 
 // lend has a node ask for loans of some rules.
-func (h *lending) lend(t *testing.T) error {
+func (h *leaseHistory) lend(t *testing.T) error {
 	s, key := h.nodes[h.IntN(len(h.nodes))], pick(h.history, h.keys...)
 	var loans []limiter.LeaseRequest
 	for _, i := range h.Perm(len(h.rules))[:1+h.IntN(min(3, len(h.rules)))] {
-		loans = append(loans, h.randomLoan(s, h.rules[i], key))
+		loans = append(loans, h.randomRequest(s, h.rules[i], key))
 	}
 	want := slices.Clone(loans)
 	asked := fmt.Sprintf("%+v", loans)
@@ -197,8 +197,8 @@ func (h *lending) lend(t *testing.T) error {
 	if err := <-answer; err != nil {
 		return err
 	}
-	h.run = loans[0].Incarnation
-	leasetest.Lend(s.node, h.run, h.now, h.of(key, want), want)
+	h.incarnation = loans[0].Incarnation
+	leasetest.Lend(s.node, h.incarnation, h.now, h.ledgersOf(key, want), want)
 	written := true
 	for i, got := range loans {
 		l, a := want[i], account{key, got.Rule.ID}
@@ -215,22 +215,22 @@ func (h *lending) lend(t *testing.T) error {
 }
 
 // remember notes what a loan let go of.
-func (h *lending) remember(a account, l limiter.LeaseRequest) {
+func (h *leaseHistory) remember(a account, l limiter.LeaseRequest) {
 	h.last = l.Decision
-	if h.told[a] = append(h.told[a], l.Decision.Seen()); len(h.told[a]) > 5 {
-		h.told[a] = h.told[a][1:]
+	if h.seen[a] = append(h.seen[a], l.Decision.Seen()); len(h.seen[a]) > 5 {
+		h.seen[a] = h.seen[a][1:]
 	}
 	if l.Granted > 0 {
-		h.ends = l.Expires
-		h.lent = append(h.lent, outstanding{a, limiter.Events{At: l.Decision.At, N: l.Granted}})
+		h.expires = l.Expires
+		h.granted = append(h.granted, returnable{a, limiter.Events{At: l.Decision.At, N: l.Granted}})
 	}
 	if l.Served > 0 {
-		h.served = append(h.served, outstanding{a, limiter.Events{At: l.Decision.At, N: l.Served}})
+		h.served = append(h.served, returnable{a, limiter.Events{At: l.Decision.At, N: l.Served}})
 	}
 }
 
 // randomLoan returns a loan with something of everything.
-func (h *lending) randomLoan(s *Store, r *limiter.Rule, key string) limiter.LeaseRequest {
+func (h *leaseHistory) randomRequest(s *Store, r *limiter.Rule, key string) limiter.LeaseRequest {
 	limit, a := r.Capacity(), account{key, r.ID}
 	l := limiter.LeaseRequest{
 		Rule:        r,
@@ -238,31 +238,31 @@ func (h *lending) randomLoan(s *Store, r *limiter.Rule, key string) limiter.Leas
 		Need:        pick(h.history, 0, 0, 1, 1, 1+h.Int64N(limit), max(1, h.last.Remaining), limit, limit+1),
 		More:        pick(h.history, 0, 0, 1, h.Int64N(limit)),
 		Want:        pick(h.history, 0, 1, h.Int64N(limit), 2*limit),
-		Incarnation: pick(h.history, h.run, h.run, h.run, h.run+1, 0),
+		Incarnation: pick(h.history, h.incarnation, h.incarnation, h.incarnation, h.incarnation+1, 0),
 	}
 	l.Nodes = pick(h.history, 0, 1, 10, 10_000)
 	for i := range l.Returns {
 		if h.IntN(3) == 0 {
-			l.Returns[i] = h.some(&h.lent, a)
+			l.Returns[i] = h.takeBack(&h.granted, a)
 		}
 	}
 	if h.IntN(6) == 0 {
-		l.Cancel = h.some(&h.served, a)
+		l.Cancel = h.takeBack(&h.served, a)
 	}
 	if h.IntN(3) == 0 {
-		l.Seen = pick(h.history, append(h.told[a], limiter.Events{})...)
+		l.Seen = pick(h.history, append(h.seen[a], limiter.Events{})...)
 	}
 	if l.Cancel.N > 0 && h.IntN(2) == 0 { // right after it, little else was used
-		l.Seen, l.Incarnation = limiter.Events{At: l.Cancel.At, N: l.Cancel.N + h.Int64N(4)}, h.run
+		l.Seen, l.Incarnation = limiter.Events{At: l.Cancel.At, N: l.Cancel.N + h.Int64N(4)}, h.incarnation
 	}
 	if h.IntN(4) == 0 {
-		l.CreditTotal, l.SettledTotal = h.owe(debt{a, s.node}, r)
+		l.CreditTotal, l.SettledTotal = h.randomDebt(debtor{a, s.node}, r)
 	}
 	return l
 }
 
 // some returns some of what the account has let go of, once.
-func (h *lending) some(of *[]outstanding, a account) limiter.Events {
+func (h *leaseHistory) takeBack(of *[]returnable, a account) limiter.Events {
 	for i, o := range *of {
 		if o.account == a {
 			e := limiter.Events{At: o.At, N: 1 + h.Int64N(o.N)}
@@ -277,27 +277,27 @@ func (h *lending) some(of *[]outstanding, a account) limiter.Events {
 }
 
 // owe returns what a node owes: more than the last time, or the same again as if the answer had been lost.
-func (h *lending) owe(d debt, r *limiter.Rule) (owed, paid int64) {
+func (h *leaseHistory) randomDebt(d debtor, r *limiter.Rule) (owed, paid int64) {
 	o := h.debts[d]
 	if o == nil {
-		o = new(owing)
+		o = new(debtState)
 		h.debts[d] = o
 	}
 	// What was paid is not remembered for longer than two windows.
-	forgotten := h.latest-o.told > limiter.Instant(r.Limit.Window.Microseconds())
+	forgotten := h.latest-o.sentAt > limiter.Instant(r.Limit.Window.Microseconds())
 	if again := !forgotten && h.IntN(3) == 0; !again {
-		o.before = o.owed
-		o.owed += pick(h.history, 1, 2, 1+h.Int64N(r.Capacity()))
+		o.settled = o.total
+		o.total += pick(h.history, 1, 2, 1+h.Int64N(r.Capacity()))
 	}
-	o.told = h.now
+	o.sentAt = h.now
 	if forgotten || h.IntN(2) == 0 {
-		return o.owed, o.before
+		return o.total, o.settled
 	}
-	return o.owed, min(o.before, pick(h.history, 0, o.before))
+	return o.total, min(o.settled, pick(h.history, 0, o.settled))
 }
 
 // of returns the ledgers of the accounts of loans.
-func (h *lending) of(key string, loans []limiter.LeaseRequest) []*leasetest.Ledger {
+func (h *leaseHistory) ledgersOf(key string, loans []limiter.LeaseRequest) []*leasetest.Ledger {
 	var ledgers []*leasetest.Ledger
 	for _, l := range loans {
 		a := account{key, l.Rule.ID}
@@ -310,7 +310,7 @@ func (h *lending) of(key string, loans []limiter.LeaseRequest) []*leasetest.Ledg
 }
 
 // take has a strict node take, which to a ledger is a loan of what is needed.
-func (h *lending) take(t *testing.T) error {
+func (h *leaseHistory) take(t *testing.T) error {
 	s, key := h.nodes[0], pick(h.history, h.keys...)
 	var takes []limiter.Take
 	var loans []limiter.LeaseRequest
@@ -324,8 +324,8 @@ func (h *lending) take(t *testing.T) error {
 	if err := s.Take(t.Context(), h.now, takes); err != nil {
 		return err
 	}
-	leasetest.Lend(s.node, h.run, h.now, h.of(key, loans), loans)
-	if err := h.same(takes, loans); err != nil {
+	leasetest.Lend(s.node, h.incarnation, h.now, h.ledgersOf(key, loans), loans)
+	if err := h.compare(takes, loans); err != nil {
 		return fmt.Errorf("take: %w", err)
 	}
 	if loans[0].Served > 0 {
@@ -335,7 +335,7 @@ func (h *lending) take(t *testing.T) error {
 }
 
 // refund gives back what was taken at some time.
-func (h *lending) refund(t *testing.T) error {
+func (h *leaseHistory) refund(t *testing.T) error {
 	if len(h.taken) == 0 {
 		return nil
 	}
@@ -345,14 +345,14 @@ func (h *lending) refund(t *testing.T) error {
 	var loans []limiter.LeaseRequest
 	for _, k := range back {
 		seen := k.Decision.Seen()
-		loans = append(loans, limiter.LeaseRequest{Rule: k.Rule, Cancel: limiter.Events{At: seen.At, N: k.Cost}, Seen: seen, Incarnation: h.run})
+		loans = append(loans, limiter.LeaseRequest{Rule: k.Rule, Cancel: limiter.Events{At: seen.At, N: k.Cost}, Seen: seen, Incarnation: h.incarnation})
 	}
-	leasetest.Lend(0, h.run, h.now, h.of(string(back[0].Key), loans), loans)
+	leasetest.Lend(0, h.incarnation, h.now, h.ledgersOf(string(back[0].Key), loans), loans)
 	return h.nodes[0].Refund(t.Context(), h.now, back)
 }
 
 // peek looks at all accounts of a key.
-func (h *lending) peek(t *testing.T) error {
+func (h *leaseHistory) peek(t *testing.T) error {
 	key := pick(h.history, h.keys...)
 	var takes []limiter.Take
 	var loans []limiter.LeaseRequest
@@ -363,15 +363,15 @@ func (h *lending) peek(t *testing.T) error {
 	if err := h.nodes[0].Peek(t.Context(), h.now, takes); err != nil {
 		return err
 	}
-	leasetest.Lend(0, h.run, h.now, h.of(key, loans), loans)
-	if err := h.same(takes, loans); err != nil {
+	leasetest.Lend(0, h.incarnation, h.now, h.ledgersOf(key, loans), loans)
+	if err := h.compare(takes, loans); err != nil {
 		return fmt.Errorf("peek: %w", err)
 	}
 	return nil
 }
 
 // same compares decisions.
-func (h *lending) same(takes []limiter.Take, loans []limiter.LeaseRequest) error {
+func (h *leaseHistory) compare(takes []limiter.Take, loans []limiter.LeaseRequest) error {
 	for i, k := range takes {
 		got, want := k.Decision, loans[i].Decision
 		if got.Breach = false; got != want {
