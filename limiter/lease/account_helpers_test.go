@@ -2,6 +2,7 @@ package lease
 
 import (
 	"testing"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -42,3 +43,23 @@ func takeWith(a account, r *limiter.Rule, now limiter.Instant, cost int64, nodes
 
 // newAccount returns an account that knows nothing.
 func newAccount() account { return account{new(hot), new(cold)} }
+
+const day = 24 * 3600 * sec
+
+// longWindows are windows and times of disuse that 32 bits of milliseconds do not hold: 24.8 days with a sign, 49.7 without.
+var (
+	longWindows = []time.Duration{30 * 24 * time.Hour, 365 * 24 * time.Hour, limiter.MaxWindow}
+	longTimes   = []int64{1, 24, 25, 26, 40, 49, 50, 51, 75, 100, 365, 2000, 3649} // days
+)
+
+// accountAfter returns an account at now, under r, to which a store has answered a take of cost events and lent some, at the instant at
+// of its clock.
+func accountAfter(r *limiter.Rule, now, at limiter.Instant, cost, lent int64) account {
+	a, l := newAccount(), new(limiter.LeaseRequest)
+	a.request(r, now, cost, 0, l)
+	l.Incarnation, l.Served, l.Granted, l.Expires = 1, cost, lent, at+5*sec
+	l.Decision = limiter.Decision{OK: true, At: at, Limit: r.Capacity(), Remaining: r.Capacity() - cost - lent}
+	a.applyReply(r, now, now, l, 0, false)
+	a.served(cost)
+	return a
+}

@@ -1,14 +1,36 @@
 package lease
 
 import (
-	"math"
 	"testing"
 	"time"
 	"unsafe"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/leasetest"
 )
+
+// TestLongUnusedAccount looks at accounts that nobody has touched for years: a lease is not spent, a denial is not remembered, and
+// they are idle.
+func TestLongUnusedAccount(t *testing.T) {
+	for _, window := range longWindows {
+		for _, days := range longTimes {
+			now := testStart + limiter.Instant(days*day)
+			r := mustRule(t, bucket, limiter.Limit{Events: 1000, Window: window})
+			leased, denied := accountAfter(r, testStart, testStart, 40, 60), accountAfter(r, testStart, testStart, 1000, 0)
+			denied.deny(testStart, testStart, &limiter.LeaseRequest{Rule: r, Need: 1, Decision: limiter.Decision{At: testStart, RetryAt: testStart + limiter.Instant(r.Limit.Window.Microseconds())}}, 0)
+			var d limiter.Decision
+			if takeWith(leased, r, now, 1, 0, &d) {
+				t.Errorf("window %v: take from a lease of %d days ago = %+v, want none", window, days, d)
+			}
+			if back, ends := leased.nextReturn(r, now); !back || ends != 0 {
+				t.Errorf("window %v: due after %d days = %v, ends %d, want true and 0", window, days, back, ends)
+			}
+			if denied.denies(now, 1) || !denied.idle(r, now, 0) {
+				t.Errorf("window %v: after %d days denies %v, idle %v, want false and true", window, days, denied.denies(now, 1),
+					denied.idle(r, now, 0))
+			}
+		}
+	}
+}
 
 // Accounts are played in testdata/leases and by TestLeaseModel; here is what those do not come by.
 
@@ -39,39 +61,6 @@ func TestTakeFromLease(t *testing.T) {
 	}
 }
 
-// accountAfter returns an account at now, under r, to which a store has answered a take of cost events and lent some, at the instant at
-// of its clock.
-func accountAfter(r *limiter.Rule, now, at limiter.Instant, cost, lent int64) account {
-	a, l := newAccount(), new(limiter.LeaseRequest)
-	a.request(r, now, cost, 0, l)
-	l.Incarnation, l.Served, l.Granted, l.Expires = 1, cost, lent, at+5*sec
-	l.Decision = limiter.Decision{OK: true, At: at, Limit: r.Capacity(), Remaining: r.Capacity() - cost - lent}
-	a.applyReply(r, now, now, l, 0, false)
-	a.served(cost)
-	return a
-}
-
-func TestPeekAccount(t *testing.T) {
-	const now, at = 1000 * sec, 6000 * sec
-	r := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})
-	var d limiter.Decision
-	if newAccount().peek(r, now, 1, &d) {
-		t.Errorf("peek at an account that knows nothing = %+v, want none", d)
-	}
-	a := accountAfter(r, now, at, 1, 9)
-	if !a.peek(r, now, 1, &d) || !d.OK || d.Remaining != 99 || d.ResetAt != now+60*sec {
-		t.Errorf("peek = %+v, want OK, 99 remaining, reset at %d", d, now+60*sec)
-	}
-	a.remaining = [2]uint32{}
-	a.deny(now, now, &limiter.LeaseRequest{Rule: r, Need: 5, Decision: limiter.Decision{At: at, RetryAt: at + 60*sec}}, 0)
-	if a.peek(r, now, 5, &d); d.OK || d.RetryAt != now+60*sec {
-		t.Errorf("peek at what was denied = %+v, want a denial until %d", d, now+60*sec)
-	}
-	if other := mustRule(t, fixed, limiter.Limit{Events: 50, Window: time.Minute}); a.peek(other, now, 1, &d) {
-		t.Errorf("peek under another limit = %+v, want none", d)
-	}
-}
-
 func TestUnder(t *testing.T) {
 	nine := mustRule(t, fixed, limiter.Limit{Events: 9, Window: time.Minute})
 	twelve := mustRule(t, fixed, limiter.Limit{Events: 12, Window: time.Minute})
@@ -95,114 +84,6 @@ func TestUnder(t *testing.T) {
 			t.Errorf("after %s: under nine a minute %v, under twelve %v, want %v and %v",
 				step.what, a.appliesTo(nine), a.appliesTo(twelve), step.nine, step.twelve)
 		}
-	}
-}
-
-// TestDenialOfHugeCost is about costs beyond those that are remembered: they are asked for each time.
-func TestDenialOfHugeCost(t *testing.T) {
-	const now = 1000 * sec
-	r := mustRule(t, fixed, limiter.Limit{Events: limiter.MaxEvents, Window: time.Minute})
-	a, l := newAccount(), new(limiter.LeaseRequest)
-	a.request(r, now, math.MaxUint32+1, 0, l)
-	l.Decision = limiter.Decision{At: now, RetryAt: now + sec}
-	a.applyReply(r, now, now, l, 0, false)
-	if a.denies(now, math.MaxInt64) {
-		t.Error("a denial of 2^32 events is remembered, want it not to be, as it would be for other costs")
-	}
-}
-
-// TestHugeLots lends far more than a node ever asks for: of each lot, and of two that become one, as much counts as fits.
-func TestHugeLots(t *testing.T) {
-	const now, at = 1000 * sec, 6000 * sec
-	r := mustRule(t, fixed, limiter.Limit{Events: limiter.MaxEvents, Window: time.Minute})
-	a := accountAfter(r, now, at, 1, math.MaxUint32+10)
-	if got, _ := a.outstanding(); got != math.MaxUint32 {
-		t.Errorf("leased of a lot of 2^32 + 9 events = %d, want 2^32 - 1", got)
-	}
-	for i := range limiter.Instant(2) {
-		at := at + i + 1
-		a.request(r, now, 0, 0, new(limiter.LeaseRequest))
-		a.applyReply(r, now, now, &limiter.LeaseRequest{Rule: r, Incarnation: 1, Granted: 7, Expires: at + 5*sec, Decision: limiter.Decision{OK: true, At: at}}, 0, false)
-	}
-	if got, _ := a.outstanding(); got != math.MaxUint32+7 {
-		t.Errorf("leased after two more lots of 7 = %d, want 2^32 - 1 and the last of them", got)
-	}
-}
-
-func TestForgottenDenial(t *testing.T) {
-	const now = 1000 * sec
-	r := mustRule(t, fixed, limiter.Limit{Events: 10, Window: time.Minute})
-	for _, forget := range []bool{false, true} {
-		a, l := newAccount(), new(limiter.LeaseRequest)
-		a.request(r, now, 1, 0, l)
-		l.Decision = limiter.Decision{At: now, RetryAt: now + sec}
-		a.applyReply(r, now, now, l, 0, forget)
-		if got := a.denies(now, 1); got == forget {
-			t.Errorf("forget %v: denies = %v, want %v", forget, got, !forget)
-		}
-	}
-}
-
-// TestJitterDelaysRetry holds for what clients are told as well.
-func TestJitterDelaysRetry(t *testing.T) {
-	const now = 1000 * sec
-	r := mustRule(t, bucket, limiter.Limit{Events: 100, Window: time.Minute})
-	a, l := newAccount(), new(limiter.LeaseRequest)
-	a.request(r, now, 1, 0, l)
-	l.Decision = limiter.Decision{At: now, RetryAt: now + 600*ms}
-	a.applyReply(r, now, now, l, 7*ms, false)
-	var d limiter.Decision
-	if takeWith(a, r, now+606*ms, 1, 0, &d); d.Source != limiter.FromRememberedDenial || d.RetryAt != now+607*ms {
-		t.Errorf("take before the jitter has passed = %+v, want a remembered denial until %d", d, now+607*ms)
-	}
-	if takeWith(a, r, now+607*ms, 1, 0, &d) {
-		t.Errorf("take when it has passed = %+v, want the store to be asked", d)
-	}
-}
-
-// TestUndone is about what was served and goes back, as a take is denied by another limit: it remains, as before.
-func TestUndone(t *testing.T) {
-	const now = 1000 * sec
-	r := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})
-	a := accountAfter(r, now, now, 30, 0)
-	a.cancelServed(30)
-	var d limiter.Decision
-	if a.peek(r, now, 1, &d); d.Remaining != 100 {
-		t.Errorf("remaining after what was served is undone = %d, want 100", d.Remaining)
-	}
-}
-
-// TestLowAsksOnce is about a lease that runs low: one request at a time goes to the store.
-func TestLowAsksOnce(t *testing.T) {
-	const now = 1000 * sec
-	r := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})
-	a := accountAfter(r, now, now, 5, 1)
-	if takeWith(a, r, now, 1, 0, new(limiter.Decision)); !a.needsRefill(r, now) {
-		t.Error("low after the last event of a lease = false, want true")
-	}
-	if a.request(r, now, 0, 0, new(limiter.LeaseRequest)); a.needsRefill(r, now) {
-		t.Error("low while the store is asked = true, want false")
-	}
-	if a.requesting = false; !a.needsRefill(r, now) {
-		t.Error("low after it has not answered = false, want true")
-	}
-}
-
-func TestRetire(t *testing.T) {
-	const now = 1000 * sec
-	r := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})
-	a := accountAfter(r, now, now, 1, 9)
-	var d limiter.Decision
-	if leased, _ := a.outstanding(); leased != 9 {
-		t.Errorf("leased = %d, want 9", leased)
-	}
-	a.retire()
-	if takeWith(a, r, now, 1, 0, &d) {
-		t.Errorf("take of a retired account = %+v, want none", d)
-	}
-	var l limiter.LeaseRequest
-	if a.request(r, now, 0, 0, &l); l.Returns[0].N != 9 || a.held() != 0 {
-		t.Errorf("goes back = %v, still held %d, want 9 and 0", l.Returns, a.held())
 	}
 }
 
@@ -235,65 +116,6 @@ func TestIdle(t *testing.T) {
 	} {
 		if got := test.idle(r, now+limiter.Instant(test.after), idleFor); got != test.want {
 			t.Errorf("idle, %s = %v, want %v", test.name, got, test.want)
-		}
-	}
-}
-
-// TestRemainingAccrues asks about a bucket far more often than events accrue, from a lease and from the store: in a second, as many
-// more remain as its rate says.
-func TestRemainingAccrues(t *testing.T) {
-	const now = 1000 * sec
-	r := mustRule(t, bucket, limiter.Limit{Events: 100, Window: time.Second, Burst: 1000})
-	a := accountAfter(r, now, now, 500, 0)
-	for i := range int64(334) {
-		at := limiter.Instant(now + 3*ms*i)
-		a.request(r, at, 0, 0, new(limiter.LeaseRequest))
-		a.applyReply(r, at, at, &limiter.LeaseRequest{Rule: r, Incarnation: 1, Decision: limiter.Decision{OK: true, At: at, Remaining: 700}}, 0, false)
-	}
-	var d limiter.Decision
-	if a.peek(r, now+sec, 1, &d); d.Remaining != 600 {
-		t.Errorf("remaining after a second = %d, want 600", d.Remaining)
-	}
-}
-
-// TestDebtIsNotNumberedTwice is about an account that is forgotten and made again, when the store still knows what the first has
-// owed: what the second owes is not taken for that.
-func TestDebtIsNotNumberedTwice(t *testing.T) {
-	r, err := limiter.NewRule(limiter.Rule{Algorithm: fixed, Limit: limiter.Limit{Events: 100, Window: time.Minute}, MaxOvershoot: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := leasetest.NewLedger(fixed)
-	for i, now := range []limiter.Instant{1020 * sec, 1021 * sec, 1022 * sec} {
-		a := newAccount()
-		var l limiter.LeaseRequest
-		takeWith(a, r, now, 5, 2, new(limiter.Decision))
-		a.request(r, now, 0, 0, &l)
-		l.Want = 0
-		requests := []limiter.LeaseRequest{l}
-		leasetest.Lend(1, 1, now, []*leasetest.Ledger{g}, requests)
-		if got, want := 100-requests[0].Decision.Remaining, int64(5*(i+1)); got != want {
-			t.Errorf("consumed after account %d = %d, want %d", i+1, got, want)
-		}
-	}
-}
-
-// TestDenialsFollowEachOther denies until a lease ends, and then again: each is remembered for as long as the store says, and clients
-// are told that.
-func TestDenialsFollowEachOther(t *testing.T) {
-	r := mustRule(t, fixed, limiter.Limit{Events: 10, Window: time.Hour})
-	a, now := newAccount(), testStart
-	for _, lasts := range []limiter.Instant{400 * ms, 30 * ms, 900 * ms} {
-		var l limiter.LeaseRequest
-		a.request(r, now, 1, 0, &l)
-		l.Decision = limiter.Decision{At: now + 3*sec, RetryAt: now + 3*sec + lasts} // by the store's clock
-		a.applyReply(r, now, now, &l, 0, false)
-		var d limiter.Decision
-		if !takeWith(a, r, now+lasts-1, 1, 0, &d) || d.OK || d.RetryAt != now+lasts {
-			t.Errorf("take before a denial of %d µs has passed = %+v, want one remembered until %d", lasts, d, now+lasts)
-		}
-		if now += lasts; takeWith(a, r, now, 1, 0, &d) {
-			t.Errorf("take when a denial of %d µs has passed = %+v, want the store to be asked", lasts, d)
 		}
 	}
 }

@@ -3,7 +3,9 @@
 package lease
 
 import (
+	"encoding/binary"
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -39,4 +41,46 @@ func TestTakeOfKnownKeysDoesNotAllocate(t *testing.T) {
 			check("peek", func() { _ = s.Peek(t.Context(), now, takes[:n]) })
 		}
 	}
+}
+
+// TestMemoryPerAccount measures accounts as a node has most of them: seen once, with nothing leased. The race detector needs
+// memory of its own, so this one runs without it.
+func TestMemoryPerAccount(t *testing.T) {
+	const (
+		keys  = 400_000
+		bound = 200 // bytes an account, with keys of 16 bytes
+	)
+	s := New(&plentyLender{deny: true}, Options{Clock: func() limiter.Instant { return benchStart }})
+	defer s.Close()
+	r := node{t, s, nil}.rule(limiter.Rule{MaxKeys: keys, Limit: limiter.Limit{Events: 100, Window: time.Hour}})
+	key := make([]byte, 16)
+	takes := []limiter.Take{{Rule: r, Key: key, Cost: 1}}
+	before := heap()
+	var sum float64
+	const steps = 20 // as tables grow now and then, the bytes of one moment say little
+	for i := range keys {
+		binary.BigEndian.PutUint64(key, uint64(i))
+		_ = s.Take(t.Context(), benchStart, takes)
+		if n := i + 1; n%(keys/steps) == 0 {
+			sum += float64(heap()-before) / float64(n)
+		}
+	}
+	if got := s.Stats().Accounts; got != keys {
+		t.Fatalf("accounts = %d, want %d", got, keys)
+	}
+	if got := sum / steps; got > bound {
+		t.Errorf("%.1f bytes per account, want at most %d", got, bound)
+	} else {
+		t.Logf("%.1f bytes per account", got)
+	}
+	runtime.KeepAlive(s)
+}
+
+// heap returns the bytes in use after a collection.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // what the first one finds to be unused is swept by the second
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

@@ -8,6 +8,43 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
+// calm checks that nothing is under way in the end, and no account of the zone of r rests.
+func (n node) checkIdle(r *limiter.Rule) {
+	n.t.Helper()
+	synctest.Wait()
+	if got := n.background.calls.Load(); got != 0 {
+		n.t.Errorf("flights in the end = %d, want none", got)
+	}
+	b := n.zoneOf(r)
+	for i := range uint64(1) << shardBits {
+		if got := b.accounts.Shard(i << (64 - shardBits)).State.backoffs; got != nil {
+			n.t.Errorf("accounts of shard %d that rest in the end = %v, want none, nor room for them", i, got)
+		}
+	}
+}
+
+// fill makes the store busy with so many flights, until room is called.
+func (n node) fillBackground(flights int64) (room func()) {
+	n.background.calls.Add(flights)
+	return func() { n.background.calls.Add(-flights) }
+}
+
+// creditRule returns a rule under which each of two nodes has a credit of 5 events a window of 10 seconds.
+func (n node) creditRule(maxKeys int) *limiter.Rule {
+	n.t.Helper()
+	return n.rule(limiter.Rule{
+		Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxOvershoot: 0.02, MaxKeys: maxKeys,
+		Limit: limiter.Limit{Events: 1000, Window: creditWindow},
+	})
+}
+
+// creditWindow is the window of creditRule.
+const creditWindow = 10 * time.Second
+
+func twoNodes() int { return 2 }
+
+func alwaysSettled() bool { return true }
+
 // rtt is how long lenders of tests take to answer, unless a test is about that.
 const rtt = 2 * time.Millisecond
 
@@ -208,4 +245,36 @@ func (n node) checkAccounts(want int) {
 	if got := n.Stats().Accounts; got != want {
 		n.t.Errorf("accounts = %d, want %d", got, want)
 	}
+}
+
+var kinds = []limiter.Kind{limiter.TokenBucket, limiter.SlidingWindowLog, limiter.SlidingWindow, limiter.FixedWindow}
+
+// lease makes an account hold a lease of so many events, as if the lender had just lent them.
+func (n node) grant(r *limiter.Rule, key string, events int64) {
+	n.t.Helper()
+	loans := []limiter.LeaseRequest{{Rule: r, Key: []byte(key), Want: events}}
+	n.lender.lend(loans)
+	p := n.locationOf(r, key)
+	now := n.options.Clock()
+	p.shard.Lock()
+	a, ok := p.findLocked()
+	if !ok {
+		a, _, _ = p.addLocked(r, now)
+	}
+	var l limiter.LeaseRequest
+	a.request(r, now, 0, 0, &l)
+	a.applyReply(r, now, now, &loans[0], 0, false)
+	p.zone.rules.add(r)
+	_, ends := a.nextReturn(r, now)
+	p.shard.Unlock()
+	n.wheel.add(due{ends, p.zone, p.key.Hash})
+}
+
+// bounded returns a rule of a zone in which there is room for so many keys.
+func (n node) boundedRule(events int64, maxKeys int) *limiter.Rule {
+	n.t.Helper()
+	return n.rule(limiter.Rule{
+		Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: maxKeys,
+		Limit: limiter.Limit{Events: events, Window: time.Hour},
+	})
 }

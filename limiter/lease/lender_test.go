@@ -30,15 +30,15 @@ const (
 type memoryLender struct {
 	delay time.Duration // of a request, half of it each way; 0: it is answered before Lend returns
 
-	mu       sync.Mutex
-	next     func(loans []limiter.LeaseRequest) (fate, time.Duration) // decides fates and delays; nil: all are answered after delay
-	ledgers  map[name]*leasetest.Ledger
-	incarnation      uint64
-	answers  bool  // it answers, though late
+	mu          sync.Mutex
+	next        func(loans []limiter.LeaseRequest) (fate, time.Duration) // decides fates and delays; nil: all are answered after delay
+	ledgers     map[name]*leasetest.Ledger
+	incarnation uint64
+	answers     bool  // it answers, though late
 	lostGrants  int64 // events lent by answers that were lost, of which no node knows
-	calls int
-	pending   int                    // requests to lend that are under way
-	maxPending    int                    // the most of those at a time
+	calls       int
+	pending     int                    // requests to lend that are under way
+	maxPending  int                    // the most of those at a time
 	requests    []limiter.LeaseRequest // as they were asked, with their answers, in the order in which they came in
 }
 

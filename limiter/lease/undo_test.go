@@ -10,6 +10,174 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
+// TestUndoWithoutRoom gives back to a lease what another zone denied after it had ended: it goes back as soon as there is room.
+func TestUndoWithoutRoom(t *testing.T) {
+	inBubble(t, Options{Timeout: 20 * time.Second}, func(t *testing.T, n node) {
+		wide, slow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
+		taken := n.warm(wide, "key")
+		leased := n.leased(wide, "key")
+		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
+			if loans[0].Rule == slow {
+				return answered, 10 * time.Second
+			}
+			return answered, rtt
+		})
+		var wg sync.WaitGroup
+		wg.Go(func() { n.fails(nil, takeOf(wide, "key", leased), takeOf(slow, "key", 2)) })
+		time.Sleep(rtt)
+		room := n.fillBackground(maxBackground) // the wheel comes to the lease, of which nothing is left
+		wg.Wait()
+		n.checkUsed(wide, "key", taken+leased)
+		room()
+		n.waitForReturns()
+		n.checkUsed(wide, "key", taken)
+		n.checkIdle(wide)
+	})
+}
+
+// TestCreditIsNotGivenBack settles also what another zone denied: the lender may have debited it.
+func TestCreditIsNotGivenBack(t *testing.T) {
+	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
+		r, narrow := n.creditRule(0), n.fixed("b", 2, 1)
+		takes := []limiter.Take{takeOf(r, "key", 2), takeOf(narrow, "other", 2)}
+		n.fails(nil, takes...)
+		if takes[0].Decision.Source != limiter.FromCredit && !takes[0].Decision.OK || takes[1].Decision.OK {
+			t.Errorf("takes = %+v, want the second denied", takes)
+		}
+		n.waitForReplies()
+		n.checkUsed(r, "key", 2+n.leased(r, "key"))
+		if _, owed := n.outstanding(r, "key"); owed != 0 {
+			t.Errorf("owed = %d, want 0", owed)
+		}
+	})
+}
+
+// TestUndoOfALateTake admits a take by what is known, which another zone denies: nothing of it is consumed in the end, whatever
+// becomes of it in between.
+func TestUndoOfALateTake(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		fate   fate
+		delay  time.Duration // of the answer; the request waits for 50 ms in the one zone, and for 50 ms again in the other
+		leased bool
+	}{
+		{"not answered yet", answered, 500 * time.Millisecond, false},
+		{"served meanwhile", answered, 70 * time.Millisecond, false},
+		{"failed meanwhile", refused, 70 * time.Millisecond, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			inBubble(t, Options{}, func(t *testing.T, n node) {
+				wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
+				n.lender.busy()
+				n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
+					return test.fate, test.delay
+				})
+				q := n.newRequest(takeOf(wide, "wide", 3), takeOf(narrow, "narrow", 1))
+				k := &q.takes[0]
+				q.takes[1].selected = false
+				n.round(t.Context(), q)
+				if d := k.Decision; k.state != admitted || d.Source != limiter.FromKnownState || d.Remaining != 997 {
+					t.Fatalf("take = %+v in state %d, want it admitted late", k.Take, k.state)
+				}
+				time.Sleep(50 * time.Millisecond)
+				q.takes[1].state = denied
+				n.undoAll(q)
+				if d := k.Decision; d.Remaining < 997 {
+					t.Errorf("decision after it was undone = %+v", d)
+				}
+				n.lender.always(answered)
+				n.waitForReturns()
+				n.checkUsed(wide, "wide", 0)
+				if got := n.take(wide, "wide", 1).Remaining; got != 999 {
+					t.Errorf("remaining after another take = %d, want 999", got)
+				}
+			})
+		})
+	}
+}
+
+// TestUndoOfALateTakeFromALease admits a take by what is known, which is then spent from the lease that another one brings.
+func TestUndoOfALateTakeFromALease(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.fixed("a", 1, 100_000)
+		before := n.warm(r, "key") + n.leased(r, "key") + 1
+		n.lender.busy()
+		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 80 * time.Millisecond })
+		var wg sync.WaitGroup
+		wg.Go(func() { n.allowed(r, "key", n.leased(r, "key")+1, limiter.FromKnownState) })
+		synctest.Wait()
+		q := n.newRequest(takeOf(r, "key", 1))
+		k := &q.takes[0]
+		n.round(t.Context(), q)
+		wg.Wait()
+		time.Sleep(40 * time.Millisecond)
+		synctest.Wait()
+		if w := k.waiter; k.Decision.Source != limiter.FromKnownState || w.status != replied || w.served {
+			t.Fatalf("waiter = %+v of %+v, want it spent from a lease", w, k.Take)
+		}
+		n.lender.always(answered)
+		for range 2 { // the second one is of an account that has gone
+			n.undo(k, n.options.Clock())
+			n.Open("a").Close()
+		}
+		n.checkUsed(r, "key", before)
+	})
+}
+
+// TestUndoOfALeaseThatHasGone takes from a lease what another zone denies after the lease was returned: so is that.
+func TestUndoOfALeaseThatHasGone(t *testing.T) {
+	for _, asking := range []bool{false, true} {
+		inBubble(t, Options{}, func(t *testing.T, n node) {
+			wide, narrow := n.fixed("a", 1, 10_000), n.fixed("b", 2, 1)
+			before := n.warm(wide, "shared")
+			n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
+				if loans[0].Rule == narrow {
+					return answered, 10 * rtt
+				}
+				return answered, 2 * rtt
+			})
+			var wg sync.WaitGroup
+			wg.Go(func() { n.fails(nil, takeOf(wide, "shared", 3), takeOf(narrow, "own", 2)) })
+			synctest.Wait()
+			if asking {
+				time.Sleep(9 * rtt)
+			}
+			more := n.leased(wide, "shared") + 1
+			n.allowed(wide, "shared", more, limiter.FromStore) // returns what is leased, and brings another lease
+			wg.Wait()
+			n.waitForReplies()
+			n.Open("a").Close()
+			n.checkUsed(wide, "shared", before+more)
+			if s := n.Stats(); s.Lost != 0 {
+				t.Errorf("stats = %+v, want nothing lost", s)
+			}
+		})
+	}
+}
+
+// TestUndoIsLostWithItsAccount counts as lost what a take has spent of a lease whose account has gone.
+func TestUndoIsLostWithItsAccount(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		wide, narrow := n.fixed("a", 1, 10_000), n.fixed("b", 2, 1)
+		before := n.warm(wide, "shared")
+		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
+			if loans[0].Rule == narrow {
+				return answered, 10 * rtt
+			}
+			return answered, rtt
+		})
+		var wg sync.WaitGroup
+		wg.Go(func() { n.fails(nil, takeOf(wide, "shared", 3), takeOf(narrow, "own", 2)) })
+		synctest.Wait()
+		n.Open("a").Close()
+		wg.Wait()
+		n.checkUsed(wide, "shared", before+3)
+		if got := n.Stats().Lost; got != 3 {
+			t.Errorf("lost = %d, want 3", got)
+		}
+	})
+}
+
 // TestUndoOfManyAtOnce serves many takes of one key by one request, all of which are denied by another zone: what was served
 // is undone once, by few requests.
 func TestUndoOfManyAtOnce(t *testing.T) {
@@ -136,5 +304,25 @@ func TestUndoIsLostWithAFailure(t *testing.T) {
 		if got := int64(n.Stats().Lost); used < 3 || got != used+7 { // what was leased went back with the loan that failed
 			t.Errorf("used %d, lost %d, want 3 or more, and all of it lost with the 7 that were asked for", used, got)
 		}
+	})
+}
+
+// TestUndoInClosedZone undoes what was served in a zone that was closed before another zone denied.
+func TestUndoInClosedZone(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
+		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
+			if loans[0].Rule == narrow {
+				return answered, 10 * rtt
+			}
+			return answered, 2 * rtt
+		})
+		var wg sync.WaitGroup
+		wg.Go(func() { n.fails(nil, takeOf(wide, "shared", 3), takeOf(narrow, "key", 2)) })
+		time.Sleep(rtt)
+		n.Open("a").Close() // while it is asking, so its account stays until it has heard
+		wg.Wait()
+		n.waitForReplies()
+		n.checkUsed(wide, "shared", 0)
 	})
 }

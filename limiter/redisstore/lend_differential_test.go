@@ -49,11 +49,11 @@ type leaseHistory struct {
 	keys        []string
 	ledgers     map[account]*leasetest.Ledger
 	debts       map[debtor]*debtState
-	granted        []returnable                // that may go back
-	served      []returnable                // that may be undone
+	granted     []returnable                 // that may go back
+	served      []returnable                 // that may be undone
 	seen        map[account][]limiter.Events // the last answers
-	incarnation         uint64
-	expires        limiter.Instant // of the last lease
+	incarnation uint64
+	expires     limiter.Instant // of the last lease
 	latest      limiter.Instant // that the clock has read
 	stepsBack   bool
 	mayStepBack bool          // what was last written says when

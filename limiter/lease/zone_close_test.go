@@ -10,6 +10,57 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
+// TestLateInADroppedZone fails a take whose account has gone when it is to be decided by what is known.
+func TestLateInADroppedZone(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.fixed("a", 1, 10)
+		n.lender.busy()
+		k := &n.newRequest(takeOf(r, "key", 1)).takes[0]
+		k.waiter = &waiter{status: replied, err: limiter.ErrLate}
+		k.shard.Lock()
+		n.takeLateLocked(k, n.options.Clock())
+		k.shard.Unlock()
+		if k.state != failed || k.Err != ErrTimeout {
+			t.Errorf("take = %+v in state %d, want %v", k.Take, k.state, ErrTimeout)
+		}
+	})
+}
+
+// TestDroppedBetweenTwoSteps drops a zone while a take of it is between two steps: what has not begun to wait is left to the
+// lender, and nothing is refilled.
+func TestDroppedBetweenTwoSteps(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.fixed("zone", 1, 10)
+		n.Open("zone").Close()
+		q := n.newRequest(takeOf(r, "key", 1))
+		k := &q.takes[0]
+		if n.round(t.Context(), q); k.Err != nil || k.state != delegated {
+			t.Errorf("take = %+v in state %d, want it in %d: delegated", k.Take, k.state, delegated)
+		}
+		n.refill(k, q.now)
+		if got := n.lender.received(); got != 0 {
+			t.Errorf("loans of a zone that was dropped = %d, want none", got)
+		}
+	})
+}
+
+// TestDroppedZoneFails fails a take that is left to the lender, and keeps what the other zones got.
+func TestDroppedZoneFails(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		dropped, open := n.fixed("a", 1, 10), n.fixed("b", 2, 10)
+		n.Open("a").Close()
+		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
+			if loans[0].Rule == dropped {
+				return lostRequest, rtt
+			}
+			return answered, rtt
+		})
+		n.fails(errCut, takeOf(dropped, "key", 1), takeOf(open, "key", 1))
+		n.waitForReturns()
+		n.checkUsed(open, "key", 1)
+	})
+}
+
 // TestCloseZoneGivesBack closes a zone with leases: they are back when it returns, and its keys start fresh when it is opened again.
 func TestCloseZoneGivesBack(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
@@ -87,86 +138,4 @@ func TestTakeInClosedZone(t *testing.T) {
 		}
 		n.checkUsed(r, "key", 2)
 	})
-}
-
-// TestUndoInClosedZone undoes what was served in a zone that was closed before another zone denied.
-func TestUndoInClosedZone(t *testing.T) {
-	inBubble(t, Options{}, func(t *testing.T, n node) {
-		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
-		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
-			if loans[0].Rule == narrow {
-				return answered, 10 * rtt
-			}
-			return answered, 2 * rtt
-		})
-		var wg sync.WaitGroup
-		wg.Go(func() { n.fails(nil, takeOf(wide, "shared", 3), takeOf(narrow, "key", 2)) })
-		time.Sleep(rtt)
-		n.Open("a").Close() // while it is asking, so its account stays until it has heard
-		wg.Wait()
-		n.waitForReplies()
-		n.checkUsed(wide, "shared", 0)
-	})
-}
-
-// TestCloseOfMany gives back more than goes at a time.
-func TestCloseOfMany(t *testing.T) {
-	inBubble(t, Options{}, func(t *testing.T, n node) {
-		const keys = 3 * drainSize
-		r := n.fixed("zone", 1, 1000)
-		for i := range keys {
-			n.grant(r, fmt.Sprint("key", i), 5)
-		}
-		begin := time.Now()
-		n.Close()
-		if took := time.Since(begin); took > 10*rtt {
-			t.Errorf("Close took %v, want a few times %v", took, rtt)
-		}
-		for i := range keys {
-			n.checkUsed(r, fmt.Sprint("key", i), 0)
-		}
-	})
-}
-
-// TestCloseWithoutAnAnswer gives up when the lender does not answer.
-func TestCloseWithoutAnAnswer(t *testing.T) {
-	for _, delay := range []time.Duration{time.Hour, 900 * time.Millisecond} {
-		inBubble(t, Options{Timeout: time.Second}, func(t *testing.T, n node) {
-			r := n.fixed("zone", 1, 1000)
-			for i := range 15 * drainSize {
-				n.grant(r, fmt.Sprint("key", i), 5)
-			}
-			n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return lostRequest, delay })
-			begin := time.Now()
-			n.Close()
-			want := min(drainFor, n.options.Timeout)
-			if delay < n.options.Timeout {
-				want = drainFor
-			}
-			if took := time.Since(begin); took < want || took > want+delay && delay < time.Hour {
-				t.Errorf("Close with answers after %v took %v, want %v", delay, took, want)
-			}
-		})
-	}
-}
-
-// lease makes an account hold a lease of so many events, as if the lender had just lent them.
-func (n node) grant(r *limiter.Rule, key string, events int64) {
-	n.t.Helper()
-	loans := []limiter.LeaseRequest{{Rule: r, Key: []byte(key), Want: events}}
-	n.lender.lend(loans)
-	p := n.locationOf(r, key)
-	now := n.options.Clock()
-	p.shard.Lock()
-	a, ok := p.findLocked()
-	if !ok {
-		a, _, _ = p.addLocked(r, now)
-	}
-	var l limiter.LeaseRequest
-	a.request(r, now, 0, 0, &l)
-	a.applyReply(r, now, now, &loans[0], 0, false)
-	p.zone.rules.add(r)
-	_, ends := a.nextReturn(r, now)
-	p.shard.Unlock()
-	n.wheel.add(due{ends, p.zone, p.key.Hash})
 }

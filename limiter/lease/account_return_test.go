@@ -109,23 +109,20 @@ func TestLoanReturn(t *testing.T) {
 	}
 }
 
-func TestDeniedUntil(t *testing.T) {
+func TestRetire(t *testing.T) {
 	const now = 1000 * sec
-	r, other := mustRule(t, fixed, limiter.Limit{Events: 9, Window: time.Minute}), mustRule(t, fixed, limiter.Limit{Events: 8, Window: time.Minute})
-	a := newAccount()
-	if got := a.lastDenial(r, 5); got != 0 {
-		t.Errorf("denied until, when nothing was asked = %d, want 0", got)
+	r := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})
+	a := accountAfter(r, now, now, 1, 9)
+	var d limiter.Decision
+	if leased, _ := a.outstanding(); leased != 9 {
+		t.Errorf("leased = %d, want 9", leased)
 	}
-	a.request(r, now, 5, 0, new(limiter.LeaseRequest))
-	l := &limiter.LeaseRequest{Rule: r, Need: 5, Decision: limiter.Decision{At: 50 * sec, RetryAt: 90 * sec}}
-	a.applyReply(r, now, now, l, 0, false)
-	for _, test := range []struct {
-		rule *limiter.Rule
-		cost int64
-		want limiter.Instant
-	}{{r, 4, 0}, {r, 5, now + 40*sec}, {r, 6, now + 40*sec}, {other, 5, 0}} {
-		if got := a.lastDenial(test.rule, test.cost); got != test.want {
-			t.Errorf("denied until, for %d of %d events = %d, want %d", test.cost, test.rule.Capacity(), got, test.want)
-		}
+	a.retire()
+	if takeWith(a, r, now, 1, 0, &d) {
+		t.Errorf("take of a retired account = %+v, want none", d)
+	}
+	var l limiter.LeaseRequest
+	if a.request(r, now, 0, 0, &l); l.Returns[0].N != 9 || a.held() != 0 {
+		t.Errorf("goes back = %v, still held %d, want 9 and 0", l.Returns, a.held())
 	}
 }

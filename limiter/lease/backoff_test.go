@@ -233,3 +233,37 @@ func TestRestingAccountsAreNotRenewed(t *testing.T) {
 		n.waitForReplies()
 	})
 }
+
+// TestDebtIsSettledAfterFailures tells the lender again what was admitted on credit, with a pause after each failure, though
+// nobody takes any more; and never twice.
+func TestDebtIsSettledAfterFailures(t *testing.T) {
+	for _, f := range []fate{lostRequest, lostReply} {
+		inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
+			r := n.creditRule(0)
+			n.lender.always(f)
+			n.allowed(r, "key", 5, limiter.FromCredit)
+			time.Sleep(4 * time.Second)
+			if got := n.Stats().Requests; got < 6 || got > 8 {
+				t.Errorf("requests in 4 s = %d, want 6 to 8: after pauses of 0.1, 0.2, 0.4 and 0.8 s or so, and of a second or two", got)
+			}
+			if _, owed := n.outstanding(r, "key"); owed != 5 {
+				t.Errorf("owed while nothing is answered = %d, want 5", owed)
+			}
+			n.lender.always(answered)
+			time.Sleep(3 * time.Second)
+			if _, owed := n.outstanding(r, "key"); owed != 0 {
+				t.Errorf("owed when all is answered = %d, want 0", owed)
+			}
+			var lent int64 // of which we heard nothing when the reply was lost
+			for _, l := range n.lender.requests {
+				lent += l.Granted - l.Returns[0].N - l.Returns[1].N
+			}
+			n.checkUsed(r, "key", 5+lent)
+			asked := n.lender.received()
+			time.Sleep(time.Minute)
+			if got := n.lender.received(); got != asked {
+				t.Errorf("loans after all is settled = %d, want none", got-asked)
+			}
+		})
+	}
+}

@@ -9,12 +9,31 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// bounded returns a rule of a zone in which there is room for so many keys.
-func (n node) boundedRule(events int64, maxKeys int) *limiter.Rule {
-	n.t.Helper()
-	return n.rule(limiter.Rule{
-		Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: maxKeys,
-		Limit: limiter.Limit{Events: events, Window: time.Hour},
+// TestEvictionWithoutRoom lets those accounts go that have nothing to give back. When there are none, the new key is left to the
+// lender.
+func TestEvictionWithoutRoom(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.boundedRule(10_000, 2)
+		taken := n.warm(r, "leased")
+		n.allowed(r, "empty", 1, limiter.FromStore)
+		leased := n.leased(r, "leased")
+		room := n.fillBackground(maxBackground)
+		n.allowed(r, "new", 1, limiter.FromStore) // in the place of the one that is empty, though used later
+		n.grant(r, "new", 5)
+		n.allowed(r, "newer", 1, limiter.FromStore)
+		if got := n.leased(r, "leased"); got != leased {
+			t.Errorf("leased = %d, want the %d as before", got, leased)
+		}
+		n.checkUsed(r, "newer", 1)
+		n.checkAccounts(2)
+		room()
+		n.allowed(r, "newest", 1, limiter.FromStore)
+		n.waitForReplies()
+		n.checkAccounts(2)
+		if got := n.lender.used(r, "leased") + n.lender.used(r, "new"); got != taken+1+5 && got != taken+1+leased {
+			t.Errorf("used when there is room = %d, want one lease to be back: %d or %d", got, taken+1+5, taken+1+leased)
+		}
+		n.checkIdle(r)
 	})
 }
 

@@ -34,19 +34,19 @@ func TestRandomFleets(t *testing.T) {
 
 // A randomFleet is such a history.
 type randomFleet struct {
-	t      *testing.T
-	lender fleetLender
-	rules  []*limiter.Rule
-	slow   int           // the longest usual delay of an answer, in ms
-	denies *limiter.Rule // denies all
-	restarts   bool          // the lender begins other runs
+	t        *testing.T
+	lender   fleetLender
+	rules    []*limiter.Rule
+	slow     int           // the longest usual delay of an answer, in ms
+	denies   *limiter.Rule // denies all
+	restarts bool          // the lender begins other runs
 
-	mu       sync.Mutex // guards what follows
-	rng      *rand.Rand
-	nodes    []*fleetNode
-	lostByClosed     uint64 // by nodes that are no more
-	admitted map[name][]limiter.Events
-	late     map[name]int64 // admitted by what was known
+	mu           sync.Mutex // guards what follows
+	rng          *rand.Rand
+	nodes        []*fleetNode
+	lostByClosed uint64 // by nodes that are no more
+	admitted     map[name][]limiter.Events
+	late         map[name]int64 // admitted by what was known
 }
 
 // A fleetLender decides takes without fail: what a node would have to count as lost of those, nobody counts.

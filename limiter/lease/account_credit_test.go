@@ -1,0 +1,69 @@
+package lease
+
+import (
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/leasetest"
+)
+
+// TestCreditOnceInLongWindows takes three times a day for as long as two windows last, and settles at once: each window has its
+// credit once.
+func TestCreditOnceInLongWindows(t *testing.T) {
+	for _, window := range longWindows {
+		r, err := limiter.NewRule(limiter.Rule{Algorithm: fixed, Limit: limiter.Limit{Events: 100, Window: window}, MaxOvershoot: 0.1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, credited := newAccount(), int64(0)
+		g := leasetest.NewLedger(fixed)
+		for now := testStart; now < testStart+limiter.Instant(2*r.Limit.Window.Microseconds()); now += day {
+			for range 3 {
+				if takeWith(a, r, now, 1, 1, new(limiter.Decision)) {
+					credited++
+				}
+			}
+			if a.idle(r, now, 0) {
+				t.Fatalf("window %v: idle %d days after the credit = true, want false", window, (now-a.creditAt())/day)
+			}
+			l := []limiter.LeaseRequest{{}}
+			a.request(r, now, 0, 0, &l[0])
+			leasetest.Lend(1, 1, now, []*leasetest.Ledger{g}, l)
+			a.applyReply(r, now, now, &l[0], 0, false)
+		}
+		if want := 2 * r.Credit(1); credited > want || credited == 0 {
+			t.Errorf("window %v: credit in two windows = %d, want 1 to %d", window, credited, want)
+		}
+		if _, owed := a.outstanding(); owed != 0 {
+			t.Errorf("window %v: owed in the end = %d, want 0", window, owed)
+		}
+		after := a.creditAt() + limiter.Instant(r.Limit.Window.Microseconds())
+		if a.idle(r, after-1, 0) || !a.idle(r, after+day, 0) {
+			t.Errorf("window %v: idle before the window of the credit has passed, and after it = %v and %v, want false and true",
+				window, a.idle(r, after-1, 0), a.idle(r, after+day, 0))
+		}
+	}
+}
+
+// TestDebtIsNotNumberedTwice is about an account that is forgotten and made again, when the store still knows what the first has
+// owed: what the second owes is not taken for that.
+func TestDebtIsNotNumberedTwice(t *testing.T) {
+	r, err := limiter.NewRule(limiter.Rule{Algorithm: fixed, Limit: limiter.Limit{Events: 100, Window: time.Minute}, MaxOvershoot: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := leasetest.NewLedger(fixed)
+	for i, now := range []limiter.Instant{1020 * sec, 1021 * sec, 1022 * sec} {
+		a := newAccount()
+		var l limiter.LeaseRequest
+		takeWith(a, r, now, 5, 2, new(limiter.Decision))
+		a.request(r, now, 0, 0, &l)
+		l.Want = 0
+		requests := []limiter.LeaseRequest{l}
+		leasetest.Lend(1, 1, now, []*leasetest.Ledger{g}, requests)
+		if got, want := 100-requests[0].Decision.Remaining, int64(5*(i+1)); got != want {
+			t.Errorf("consumed after account %d = %d, want %d", i+1, got, want)
+		}
+	}
+}

@@ -1,0 +1,24 @@
+package lease
+
+import (
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// TestLowAsksOnce is about a lease that runs low: one request at a time goes to the store.
+func TestLowAsksOnce(t *testing.T) {
+	const now = 1000 * sec
+	r := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})
+	a := accountAfter(r, now, now, 5, 1)
+	if takeWith(a, r, now, 1, 0, new(limiter.Decision)); !a.needsRefill(r, now) {
+		t.Error("low after the last event of a lease = false, want true")
+	}
+	if a.request(r, now, 0, 0, new(limiter.LeaseRequest)); a.needsRefill(r, now) {
+		t.Error("low while the store is asked = true, want false")
+	}
+	if a.requesting = false; !a.needsRefill(r, now) {
+		t.Error("low after it has not answered = false, want true")
+	}
+}

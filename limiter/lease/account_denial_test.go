@@ -1,0 +1,178 @@
+package lease
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// TestStrictDenial repeats a denial for as long as the store is certain to, and tells larger takes to wait for longer.
+func TestStrictDenial(t *testing.T) {
+	const asked, now, at = 1000 * sec, 1000*sec + 20*ms, 6000 * sec
+	for _, test := range []struct {
+		algorithm  limiter.Algorithm
+		wait, more limiter.Instant // of a take of one, and of two
+		until      limiter.Instant // remembered
+	}{
+		{bucket, 500 * ms, 500*ms + sec, asked + 500*ms},
+		{fixed, 40 * sec, 40 * sec, now + sec},
+		{slidingWindowLog, 500 * ms, 40 * sec, asked + 500*ms},
+	} {
+		r := mustRule(t, test.algorithm, limiter.Limit{Events: 60, Window: time.Minute})
+		strict := *r
+		strict.Strict = true
+		r, err := limiter.NewRule(strict)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := newAccount()
+		a.request(r, asked, 1, 0, new(limiter.LeaseRequest))
+		a.applyReply(r, asked, now, &limiter.LeaseRequest{Rule: r, Incarnation: 1, Need: 1, Decision: limiter.Decision{
+			At: at, Limit: 60, RetryAt: at + test.wait, ResetAt: at + 40*sec}}, 7*sec, false)
+		for _, take := range []struct {
+			cost  int64
+			retry limiter.Instant
+		}{{1, now + test.wait}, {2, now + test.more}, {61, limiter.Never}} {
+			var d limiter.Decision
+			for _, peek := range []bool{false, true} {
+				d = limiter.Decision{}
+				if peek {
+					a.peek(r, now, take.cost, &d)
+				} else if !takeWith(a, r, now, take.cost, 0, &d) {
+					t.Fatalf("%v: a take of %d is not decided", test.algorithm, take.cost)
+				}
+				if reset := limiter.Instant(now + 40*sec); d.OK || d.RetryAt != take.retry || d.ResetAt < reset || d.ResetAt > reset+ms {
+					t.Errorf("%v: take of %d: %+v, want a denial until %d, reset at %d", test.algorithm, take.cost, d, take.retry, reset)
+				}
+			}
+		}
+		if !a.denies(test.until-ms, 1) || a.denies(test.until, 1) {
+			t.Errorf("%v: denies before %d and then = %v and %v, want true and false", test.algorithm, test.until,
+				a.denies(test.until-ms, 1), a.denies(test.until, 1))
+		}
+		a.refunded(1)
+		if a.denies(now, 1) {
+			t.Errorf("%v: denies after a refund, want it forgotten", test.algorithm)
+		}
+		if other := mustRule(t, test.algorithm, limiter.Limit{Events: 60, Window: time.Minute}); a.appliesTo(other) {
+			t.Errorf("%v: an account under a strict rule is under the other one, too", test.algorithm)
+		}
+	}
+}
+
+// TestBreachOncePerWindow marks the first denial in a window, though others come all the time.
+func TestBreachOncePerWindow(t *testing.T) {
+	const now = 1000 * sec
+	r, a := mustRule(t, fixed, limiter.Limit{Events: 9, Window: time.Minute}), newAccount()
+	for at := limiter.Instant(0); at < 200*sec; at += 2 * sec {
+		l := &limiter.LeaseRequest{Rule: r, Need: 1, Incarnation: 1, Decision: limiter.Decision{At: now + at, RetryAt: now + at + sec}}
+		a.request(r, now+at, 1, 0, new(limiter.LeaseRequest))
+		a.applyReply(r, now+at, now+at, l, 0, false)
+		if want := at%(60*sec) == 0; l.Decision.Breach != want {
+			t.Errorf("denial after %d s: breach = %v, want %v", at/sec, l.Decision.Breach, want)
+		}
+	}
+}
+
+// TestBreachOnceInLongWindows denies once a day: the first denial in a window is a breach.
+func TestBreachOnceInLongWindows(t *testing.T) {
+	for _, window := range longWindows {
+		r := mustRule(t, fixed, limiter.Limit{Events: 1, Window: window})
+		for _, days := range longTimes {
+			a, now := newAccount(), testStart+limiter.Instant(days*day)
+			l := limiter.LeaseRequest{Rule: r, Need: 1, Decision: limiter.Decision{RetryAt: limiter.Never}}
+			a.deny(testStart, testStart, &l, 0)
+			a.deny(now, now, &l, 0)
+			if want := days*day >= r.Limit.Window.Microseconds(); l.Decision.Breach != want {
+				t.Errorf("window %v: breach %d days after a denial = %v, want %v", window, days, l.Decision.Breach, want)
+			}
+		}
+	}
+}
+
+func TestDeniedUntil(t *testing.T) {
+	const now = 1000 * sec
+	r, other := mustRule(t, fixed, limiter.Limit{Events: 9, Window: time.Minute}), mustRule(t, fixed, limiter.Limit{Events: 8, Window: time.Minute})
+	a := newAccount()
+	if got := a.lastDenial(r, 5); got != 0 {
+		t.Errorf("denied until, when nothing was asked = %d, want 0", got)
+	}
+	a.request(r, now, 5, 0, new(limiter.LeaseRequest))
+	l := &limiter.LeaseRequest{Rule: r, Need: 5, Decision: limiter.Decision{At: 50 * sec, RetryAt: 90 * sec}}
+	a.applyReply(r, now, now, l, 0, false)
+	for _, test := range []struct {
+		rule *limiter.Rule
+		cost int64
+		want limiter.Instant
+	}{{r, 4, 0}, {r, 5, now + 40*sec}, {r, 6, now + 40*sec}, {other, 5, 0}} {
+		if got := a.lastDenial(test.rule, test.cost); got != test.want {
+			t.Errorf("denied until, for %d of %d events = %d, want %d", test.cost, test.rule.Capacity(), got, test.want)
+		}
+	}
+}
+
+// TestDenialOfHugeCost is about costs beyond those that are remembered: they are asked for each time.
+func TestDenialOfHugeCost(t *testing.T) {
+	const now = 1000 * sec
+	r := mustRule(t, fixed, limiter.Limit{Events: limiter.MaxEvents, Window: time.Minute})
+	a, l := newAccount(), new(limiter.LeaseRequest)
+	a.request(r, now, math.MaxUint32+1, 0, l)
+	l.Decision = limiter.Decision{At: now, RetryAt: now + sec}
+	a.applyReply(r, now, now, l, 0, false)
+	if a.denies(now, math.MaxInt64) {
+		t.Error("a denial of 2^32 events is remembered, want it not to be, as it would be for other costs")
+	}
+}
+
+func TestForgottenDenial(t *testing.T) {
+	const now = 1000 * sec
+	r := mustRule(t, fixed, limiter.Limit{Events: 10, Window: time.Minute})
+	for _, forget := range []bool{false, true} {
+		a, l := newAccount(), new(limiter.LeaseRequest)
+		a.request(r, now, 1, 0, l)
+		l.Decision = limiter.Decision{At: now, RetryAt: now + sec}
+		a.applyReply(r, now, now, l, 0, forget)
+		if got := a.denies(now, 1); got == forget {
+			t.Errorf("forget %v: denies = %v, want %v", forget, got, !forget)
+		}
+	}
+}
+
+// TestJitterDelaysRetry holds for what clients are told as well.
+func TestJitterDelaysRetry(t *testing.T) {
+	const now = 1000 * sec
+	r := mustRule(t, bucket, limiter.Limit{Events: 100, Window: time.Minute})
+	a, l := newAccount(), new(limiter.LeaseRequest)
+	a.request(r, now, 1, 0, l)
+	l.Decision = limiter.Decision{At: now, RetryAt: now + 600*ms}
+	a.applyReply(r, now, now, l, 7*ms, false)
+	var d limiter.Decision
+	if takeWith(a, r, now+606*ms, 1, 0, &d); d.Source != limiter.FromRememberedDenial || d.RetryAt != now+607*ms {
+		t.Errorf("take before the jitter has passed = %+v, want a remembered denial until %d", d, now+607*ms)
+	}
+	if takeWith(a, r, now+607*ms, 1, 0, &d) {
+		t.Errorf("take when it has passed = %+v, want the store to be asked", d)
+	}
+}
+
+// TestDenialsFollowEachOther denies until a lease ends, and then again: each is remembered for as long as the store says, and clients
+// are told that.
+func TestDenialsFollowEachOther(t *testing.T) {
+	r := mustRule(t, fixed, limiter.Limit{Events: 10, Window: time.Hour})
+	a, now := newAccount(), testStart
+	for _, lasts := range []limiter.Instant{400 * ms, 30 * ms, 900 * ms} {
+		var l limiter.LeaseRequest
+		a.request(r, now, 1, 0, &l)
+		l.Decision = limiter.Decision{At: now + 3*sec, RetryAt: now + 3*sec + lasts} // by the store's clock
+		a.applyReply(r, now, now, &l, 0, false)
+		var d limiter.Decision
+		if !takeWith(a, r, now+lasts-1, 1, 0, &d) || d.OK || d.RetryAt != now+lasts {
+			t.Errorf("take before a denial of %d µs has passed = %+v, want one remembered until %d", lasts, d, now+lasts)
+		}
+		if now += lasts; takeWith(a, r, now, 1, 0, &d) {
+			t.Errorf("take when a denial of %d µs has passed = %+v, want the store to be asked", lasts, d)
+		}
+	}
+}

@@ -1,0 +1,25 @@
+package lease
+
+import (
+	"testing"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// TestReturnsOfAQueue returns of each lease what was spent of it, two leases by a loan, and loses what another run has lent.
+func TestReturnsOfAQueue(t *testing.T) {
+	e := func(at limiter.Instant, n int64) limiter.Events { return limiter.Events{At: at, N: n} }
+	q := queue{returns: []granted{{e(1, 5), 7}, {e(2, 6), 8}, {e(3, 1), 7}, {e(1, 4), 7}, {e(4, 2), 7}}}
+	l := limiter.LeaseRequest{Incarnation: 7}
+	if lost := q.addReturns(&l); lost != 6 || l.Returns != [2]limiter.Events{e(1, 9), e(3, 1)} || q.empty() {
+		t.Errorf("lost %d, returned %+v, nothing left: %v; want 6, 9 of 1 and 1 of 3, and something left", lost, l.Returns, q.empty())
+	}
+	l = limiter.LeaseRequest{Incarnation: 7}
+	if lost := q.addReturns(&l); lost != 0 || l.Returns != [2]limiter.Events{e(4, 2)} || !q.empty() {
+		t.Errorf("lost %d, returned %+v, nothing left: %v; want 0, 2 of 4, and nothing left", lost, l.Returns, q.empty())
+	}
+	q.returns = []granted{{e(1, 5), 7}}
+	if lost := q.fail(errCut); lost != 5 {
+		t.Errorf("lost with a loan that failed = %d, want 5", lost)
+	}
+}

@@ -1,0 +1,103 @@
+package lease
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// TestWheel has what is due in the first tick after its instant, and what is too far ahead before that.
+func TestWheel(t *testing.T) {
+	const begin = 7 * tick
+	for _, line := range []struct {
+		at, want limiter.Instant
+	}{
+		{begin - 5*tick, begin}, // is late
+		{begin - 1, begin},
+		{begin, begin + tick},
+		{begin + 1, begin + tick},
+		{begin + tick - 1, begin + tick},
+		{begin + tick, begin + 2*tick},
+		{begin + (wheelSize-2)*tick, begin + (wheelSize-1)*tick},
+		{begin + wheelSize*tick, begin + (wheelSize-1)*tick},
+		{begin + 9*wheelSize*tick, begin + (wheelSize-1)*tick},
+	} {
+		w := &wheel{next: begin / tick}
+		w.add(due{at: line.at})
+		if got := w.take(line.want-1, 9, nil); len(got) != 0 {
+			t.Errorf("due at %d: taken before %d", line.at, line.want)
+		}
+		if got := w.take(line.want, 9, nil); len(got) != 1 || got[0].at != line.at {
+			t.Errorf("due at %d: taken at %d = %v, want it", line.at, line.want, got)
+		}
+		if got := w.take(line.want+3*wheelSize*tick, 9, nil); len(got) != 0 {
+			t.Errorf("due at %d: taken twice: %v", line.at, got)
+		}
+	}
+}
+
+// TestWheelTakesNoMoreThanAsked has what is left for the next call, in the order of the ticks, whatever comes in between.
+func TestWheelTakesNoMoreThanAsked(t *testing.T) {
+	var w wheel
+	for i := range limiter.Instant(5) {
+		w.add(due{at: 10 * tick, hash: uint64(i)})
+		w.add(due{at: 12 * tick, hash: uint64(10 + i)})
+	}
+	for i, line := range []struct {
+		most int
+		want string
+	}{
+		{0, "[]"},
+		{2, "[0 1]"},
+		{3, "[2 3 4]"},
+		{0, "[]"},
+		{4, "[10 11 12 13]"},
+		{4, "[14 99]"}, // that came when the fourth call had been answered
+		{4, "[]"},
+	} {
+		hashes := []uint64{}
+		for _, d := range w.take(20*tick, line.most, nil) {
+			hashes = append(hashes, d.hash)
+		}
+		if got := fmt.Sprint(hashes); got != line.want {
+			t.Errorf("call %d for %d = %s, want %s", i, line.most, got, line.want)
+		}
+		if i == 4 {
+			w.add(due{at: 5 * tick, hash: 99})
+		}
+	}
+	for i := range w.due {
+		if got := cap(w.due[i]); got > 10 {
+			t.Errorf("room in tick %d after all was taken = %d, want little", i, got)
+		}
+	}
+}
+
+// TestWheelForgetsARush keeps no room for what was due in one tick and taken in parts.
+func TestWheelForgetsARush(t *testing.T) {
+	var w wheel
+	for range 10_000 {
+		w.add(due{at: 10 * tick})
+	}
+	for range 10 {
+		if got := len(w.take(20*tick, 1000, nil)); got != 1000 {
+			t.Fatalf("taken = %d, want 1000", got)
+		}
+	}
+	w.take(20*tick, 1, nil)
+	if got := cap(w.due[11]); got != 0 {
+		t.Errorf("room after a rush = %d, want none", got)
+	}
+}
+
+// TestWheelThatStoodStill finds all that was due, however long nobody asked.
+func TestWheelThatStoodStill(t *testing.T) {
+	var w wheel
+	for i := range limiter.Instant(2 * wheelSize) {
+		w.add(due{at: i * tick})
+	}
+	if got := len(w.take(100*wheelSize*tick, 3*wheelSize, nil)); got != 2*wheelSize {
+		t.Errorf("taken = %d, want %d", got, 2*wheelSize)
+	}
+}
