@@ -8,9 +8,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter/leasetest"
 )
 
-// TestCreditOnceInLongWindows takes three times a day for as long as two windows last, and settles at once: each window has its
-// credit once.
-func TestCreditOnceInLongWindows(t *testing.T) {
+// TestCreditOncePerLongWindow takes three times a day for two windows, and settles at once. Each
+// window has its credit once.
+func TestCreditOncePerLongWindow(t *testing.T) {
 	for _, window := range longWindows {
 		r, err := limiter.NewRule(limiter.Rule{Algorithm: fixed, Limit: limiter.Limit{Events: 100, Window: window}, MaxOvershoot: 0.1})
 		if err != nil {
@@ -46,9 +46,9 @@ func TestCreditOnceInLongWindows(t *testing.T) {
 	}
 }
 
-// TestDebtIsNotNumberedTwice is about an account that is forgotten and made again, when the store still knows what the first has
-// owed: what the second owes is not taken for that.
-func TestDebtIsNotNumberedTwice(t *testing.T) {
+// TestCreditNumbersAreNotReused removes an account and makes it again while the store knows the
+// debt of the first one. The store debits the debt of the second one too.
+func TestCreditNumbersAreNotReused(t *testing.T) {
 	r, err := limiter.NewRule(limiter.Rule{Algorithm: fixed, Limit: limiter.Limit{Events: 100, Window: time.Minute}, MaxOvershoot: 1})
 	if err != nil {
 		t.Fatal(err)

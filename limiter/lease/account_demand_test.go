@@ -7,8 +7,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestLowAsksOnce is about a lease that runs low: one request at a time goes to the store.
-func TestLowAsksOnce(t *testing.T) {
+// TestNeedsRefillOnce reports a low lease, except while a request is under way.
+func TestNeedsRefillOnce(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})
 	a := accountAfter(r, now, now, 5, 1)

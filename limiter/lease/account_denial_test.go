@@ -8,8 +8,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestStrictDenial repeats a denial for as long as the store is certain to, and tells larger takes to wait for longer.
-func TestStrictDenial(t *testing.T) {
+// TestStrictDenialIsExact repeats a denial for as long as the store is certain to deny, and tells
+// larger takes to wait longer.
+func TestStrictDenialIsExact(t *testing.T) {
 	const asked, now, at = 1000 * sec, 1000*sec + 20*ms, 6000 * sec
 	for _, test := range []struct {
 		algorithm  limiter.Algorithm
@@ -62,7 +63,7 @@ func TestStrictDenial(t *testing.T) {
 	}
 }
 
-// TestBreachOncePerWindow marks the first denial in a window, though others come all the time.
+// TestBreachOncePerWindow marks only the first denial in a window.
 func TestBreachOncePerWindow(t *testing.T) {
 	const now = 1000 * sec
 	r, a := mustRule(t, fixed, limiter.Limit{Events: 9, Window: time.Minute}), newAccount()
@@ -76,8 +77,8 @@ func TestBreachOncePerWindow(t *testing.T) {
 	}
 }
 
-// TestBreachOnceInLongWindows denies once a day: the first denial in a window is a breach.
-func TestBreachOnceInLongWindows(t *testing.T) {
+// TestBreachOncePerLongWindow denies twice. The second denial is a breach when a window has passed.
+func TestBreachOncePerLongWindow(t *testing.T) {
 	for _, window := range longWindows {
 		r := mustRule(t, fixed, limiter.Limit{Events: 1, Window: window})
 		for _, days := range longTimes {
@@ -92,7 +93,8 @@ func TestBreachOnceInLongWindows(t *testing.T) {
 	}
 }
 
-func TestDeniedUntil(t *testing.T) {
+// TestLastDenial returns the retry instant of the newest denial to takes that it applies to.
+func TestLastDenial(t *testing.T) {
 	const now = 1000 * sec
 	r, other := mustRule(t, fixed, limiter.Limit{Events: 9, Window: time.Minute}), mustRule(t, fixed, limiter.Limit{Events: 8, Window: time.Minute})
 	a := newAccount()
@@ -113,8 +115,9 @@ func TestDeniedUntil(t *testing.T) {
 	}
 }
 
-// TestDenialOfHugeCost is about costs beyond those that are remembered: they are asked for each time.
-func TestDenialOfHugeCost(t *testing.T) {
+// TestHugeDenialIsNotRemembered denies a cost that the account has no room to remember. Each such
+// take is requested from the store.
+func TestHugeDenialIsNotRemembered(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: limiter.MaxEvents, Window: time.Minute})
 	a, l := newAccount(), new(limiter.LeaseRequest)
@@ -126,7 +129,9 @@ func TestDenialOfHugeCost(t *testing.T) {
 	}
 }
 
-func TestForgottenDenial(t *testing.T) {
+// TestDenialWithReturnsPending remembers a denial, except when this node still had events to
+// return.
+func TestDenialWithReturnsPending(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: 10, Window: time.Minute})
 	for _, forget := range []bool{false, true} {
@@ -140,7 +145,8 @@ func TestForgottenDenial(t *testing.T) {
 	}
 }
 
-// TestJitterDelaysRetry holds for what clients are told as well.
+// TestJitterDelaysRetry remembers a denial for the jitter too, and includes it in the retry
+// instant.
 func TestJitterDelaysRetry(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, bucket, limiter.Limit{Events: 100, Window: time.Minute})
@@ -157,9 +163,9 @@ func TestJitterDelaysRetry(t *testing.T) {
 	}
 }
 
-// TestDenialsFollowEachOther denies until a lease ends, and then again: each is remembered for as long as the store says, and clients
-// are told that.
-func TestDenialsFollowEachOther(t *testing.T) {
+// TestSuccessiveDenials denies several times in a row. Each denial is remembered until its own
+// retry instant.
+func TestSuccessiveDenials(t *testing.T) {
 	r := mustRule(t, fixed, limiter.Limit{Events: 10, Window: time.Hour})
 	a, now := newAccount(), testStart
 	for _, lasts := range []limiter.Instant{400 * ms, 30 * ms, 900 * ms} {

@@ -7,7 +7,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestTakeLate decides takes by what is known: of an account that knows nothing, that was answered a while ago, and that was denied.
+// TestTakeLate decides takes by the newest known state: of a new account, of one with a reply, and
+// of one with a denial.
 func TestTakeLate(t *testing.T) {
 	const now, at = 1000 * sec, 6000 * sec // at a whole minute
 	for _, algorithm := range []limiter.Algorithm{bucket, fixed, sliding(4), slidingWindowLog} {
@@ -56,8 +57,8 @@ func TestTakeLate(t *testing.T) {
 	}
 }
 
-// TestRemainingAccruesForYears looks at a bucket of one event in a tenth of its window, once a day: each event remains when it has
-// accrued, to a millionth of the window.
+// TestRemainingAccruesForYears looks once a day at a bucket of ten events per window. Each event
+// remains when it has accrued, to a millionth of the window.
 func TestRemainingAccruesForYears(t *testing.T) {
 	for _, window := range longWindows {
 		r := mustRule(t, bucket, limiter.Limit{Events: 10, Window: window})
@@ -77,7 +78,8 @@ func TestRemainingAccruesForYears(t *testing.T) {
 	}
 }
 
-func TestPeekAccount(t *testing.T) {
+// TestAccountPeek peeks at accounts with and without a reply of the store.
+func TestAccountPeek(t *testing.T) {
 	const now, at = 1000 * sec, 6000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})
 	var d limiter.Decision
@@ -98,8 +100,8 @@ func TestPeekAccount(t *testing.T) {
 	}
 }
 
-// TestUndone is about what was served and goes back, as a take is denied by another limit: it remains, as before.
-func TestUndone(t *testing.T) {
+// TestCancelServedRestoresRemaining cancels served events, which then remain as before.
+func TestCancelServedRestoresRemaining(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})
 	a := accountAfter(r, now, now, 30, 0)
@@ -110,8 +112,8 @@ func TestUndone(t *testing.T) {
 	}
 }
 
-// TestRemainingAccrues asks about a bucket far more often than events accrue, from a lease and from the store: in a second, as many
-// more remain as its rate says.
+// TestRemainingAccrues applies replies about a bucket far more often than events accrue. In a
+// second, what remains grows by the rate.
 func TestRemainingAccrues(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, bucket, limiter.Limit{Events: 100, Window: time.Second, Burst: 1000})

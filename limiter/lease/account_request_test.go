@@ -8,8 +8,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestHugeLots lends far more than a node ever asks for: of each lot, and of two that become one, as much counts as fits.
-func TestHugeLots(t *testing.T) {
+// TestHugeLeases grants far more than a node ever wants. A lease, also one that was made of two,
+// holds as many events as fit.
+func TestHugeLeases(t *testing.T) {
 	const now, at = 1000 * sec, 6000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: limiter.MaxEvents, Window: time.Minute})
 	a := accountAfter(r, now, at, 1, math.MaxUint32+10)

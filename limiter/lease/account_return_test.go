@@ -7,9 +7,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestUndoOfALease undoes a take of three events from leases: they return to the lease that they came from, or, when the account
-// does not hold it any more, to the store, or nowhere.
-func TestUndoOfALease(t *testing.T) {
+// TestReturnToLease undoes a take of three events. They return to their lease. If the account no
+// longer holds that lease, they return to the store or are lost.
+func TestReturnToLease(t *testing.T) {
 	const now, at, next = 1000 * sec, 6000 * sec, 6002 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: 1000, Window: time.Hour})
 	lend := func(a account, events, served int64, run uint64) {
@@ -65,9 +65,10 @@ func TestUndoOfALease(t *testing.T) {
 	}
 }
 
-// TestUndoOfTwoLeases undoes a take from two leases while a third one is asked for: what was spent of the first, of which nothing
-// is left, goes to the store, so that the account holds no three.
-func TestUndoOfTwoLeases(t *testing.T) {
+// TestReturnToLeaseHoldsTwoLeases undoes a take from two leases while a third one is requested. The
+// events of the first lease, which is spent, return to the store, so that the account never holds
+// three.
+func TestReturnToLeaseHoldsTwoLeases(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: 1000, Window: time.Hour})
 	a := newAccount()
@@ -91,7 +92,8 @@ func TestUndoOfTwoLeases(t *testing.T) {
 	}
 }
 
-func TestLoanReturn(t *testing.T) {
+// TestAddReturn adds returns to a request, which has room for two leases.
+func TestAddReturn(t *testing.T) {
 	var l limiter.LeaseRequest
 	for _, step := range []struct {
 		add  limiter.Events
@@ -109,6 +111,7 @@ func TestLoanReturn(t *testing.T) {
 	}
 }
 
+// TestRetire makes all leases expire, so that they are returned and not spent.
 func TestRetire(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})

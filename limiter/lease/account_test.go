@@ -8,9 +8,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestLongUnusedAccount looks at accounts that nobody has touched for years: a lease is not spent, a denial is not remembered, and
-// they are idle.
-func TestLongUnusedAccount(t *testing.T) {
+// TestAccountUnusedForYears looks at accounts that were not used for years. Their leases are not
+// spent, their denials are not remembered, and they are idle.
+func TestAccountUnusedForYears(t *testing.T) {
 	for _, window := range longWindows {
 		for _, days := range longTimes {
 			now := testStart + limiter.Instant(days*day)
@@ -34,8 +34,9 @@ func TestLongUnusedAccount(t *testing.T) {
 
 // Accounts are played in testdata/leases and by TestLeaseModel; here is what those do not come by.
 
-// TestAccountSize pins what a node with a million accounts rests on, in bytes: a balance with a key of 16 bytes, and as many that
-// say whose it is, is 96, which never lie in more than two cache lines when one follows the other. Dealings are a cache line.
+// TestAccountSize pins the bytes of an account. With a key of 16 bytes and 16 more of its entry, a
+// hot half is 96 bytes, which are never in more than two cache lines when entries follow one
+// another. A cold half is one cache line.
 func TestAccountSize(t *testing.T) {
 	if got, most := unsafe.Sizeof(hot{}), uintptr(64); got > most {
 		t.Errorf("bytes of a balance = %d, want at most %d", got, most)
@@ -45,8 +46,8 @@ func TestAccountSize(t *testing.T) {
 	}
 }
 
-// TestTakeFromLease has takes decided where there is nothing but the balance: what they never wait for.
-func TestTakeFromLease(t *testing.T) {
+// TestTakeNeedsHotHalfOnly decides takes from a lease without the cold half.
+func TestTakeNeedsHotHalfOnly(t *testing.T) {
 	const now, at = 1000 * sec, 6000 * sec
 	for _, algorithm := range []limiter.Algorithm{bucket, fixed, sliding(4), slidingWindowLog} {
 		r := mustRule(t, algorithm, limiter.Limit{Events: 1000, Window: time.Minute})
@@ -61,7 +62,8 @@ func TestTakeFromLease(t *testing.T) {
 	}
 }
 
-func TestUnder(t *testing.T) {
+// TestAppliesTo names the limit that an account was last used under.
+func TestAppliesTo(t *testing.T) {
 	nine := mustRule(t, fixed, limiter.Limit{Events: 9, Window: time.Minute})
 	twelve := mustRule(t, fixed, limiter.Limit{Events: 12, Window: time.Minute})
 	const now = 1000 * sec
@@ -87,6 +89,7 @@ func TestUnder(t *testing.T) {
 	}
 }
 
+// TestIdle removes no account that holds, owes, requests or remembers something.
 func TestIdle(t *testing.T) {
 	const now, idleFor = 1000 * sec, 30 * sec
 	r, err := limiter.NewRule(limiter.Rule{Algorithm: fixed, Limit: limiter.Limit{Events: 100, Window: time.Minute}, MaxOvershoot: 1})

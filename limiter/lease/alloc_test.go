@@ -12,8 +12,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// The race detector allocates, so this one runs without it.
-func TestTakeOfKnownKeysDoesNotAllocate(t *testing.T) {
+// TestTakeDoesNotAllocate decides from accounts. The race detector allocates, so this test runs
+// without it.
+func TestTakeDoesNotAllocate(t *testing.T) {
 	for _, deny := range []bool{false, true} {
 		s := New(&plentyLender{deny: deny}, Options{Clock: func() limiter.Instant { return benchStart }})
 		defer s.Close()
@@ -43,8 +44,8 @@ func TestTakeOfKnownKeysDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestMemoryPerAccount measures accounts as a node has most of them: seen once, with nothing leased. The race detector needs
-// memory of its own, so this one runs without it.
+// TestMemoryPerAccount measures accounts as most are on a node: used once, with nothing leased. The
+// race detector needs memory of its own, so this test runs without it.
 func TestMemoryPerAccount(t *testing.T) {
 	const (
 		keys  = 400_000

@@ -8,9 +8,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestAccountsRestAfterFailures spends what is leased while the lender fails, without asking it at every take: once at low
-// water, and again after a pause. When it is back, so is the account.
-func TestAccountsRestAfterFailures(t *testing.T) {
+// TestBackoffAfterFailures spends a lease while the lender fails. The account sends one request
+// when the lease is low and another after a pause. Once the lender replies, the lease is refilled
+// again.
+func TestBackoffAfterFailures(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 1_000_000)
 		n.warm(r, "key")
@@ -47,7 +48,7 @@ func TestAccountsRestAfterFailures(t *testing.T) {
 	})
 }
 
-// TestPause doubles with every failure, and is half as long at least.
+// TestPause doubles the pause with every failure. A pause is at least half of the longest one.
 func TestPause(t *testing.T) {
 	const ms = 1000
 	for _, line := range []struct {
@@ -72,9 +73,9 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestDebtIsToldAgainSoon tells the lender of debt about 100 ms after the first failure, and less and less often while it fails;
-// and when it has not failed for once, as soon as at first.
-func TestDebtIsToldAgainSoon(t *testing.T) {
+// TestDebtIsRetriedWithBackoff sends debt again about 100 ms after the first failure, then less and
+// less often. A success resets the pause.
+func TestDebtIsRetriedWithBackoff(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(0)
 		for range 2 {
@@ -107,9 +108,9 @@ func TestDebtIsToldAgainSoon(t *testing.T) {
 	})
 }
 
-// TestTakesDoNotWakeWhoRests asks for takes that wait while debt rests: what they are answered ends the rest, but when they fail
-// it goes on.
-func TestTakesDoNotWakeWhoRests(t *testing.T) {
+// TestFailedTakeKeepsBackoff has takes wait during a pause of debt. A reply to them ends the pause.
+// A failure does not.
+func TestFailedTakeKeepsBackoff(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(0)
 		n.lender.always(lostRequest)
@@ -137,8 +138,9 @@ func TestTakesDoNotWakeWhoRests(t *testing.T) {
 	})
 }
 
-// TestLeaseEndsWhileItsAccountRests gives back what has ended when the rest is over, but for what the loan that failed gave back.
-func TestLeaseEndsWhileItsAccountRests(t *testing.T) {
+// TestLeaseExpiresDuringBackoff returns an expired lease when the pause is over, without what the
+// failed request was to return.
+func TestLeaseExpiresDuringBackoff(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 1_000_000)
 		taken := n.warm(r, "key")
@@ -161,8 +163,9 @@ func TestLeaseEndsWhileItsAccountRests(t *testing.T) {
 	})
 }
 
-// TestRestIsOver refills what is low at the first take after the rest, though the wheel had nothing to tell then.
-func TestRestIsOver(t *testing.T) {
+// TestRefillAfterBackoff refills a low lease at the first take after the pause. The wheel alone
+// sends nothing.
+func TestRefillAfterBackoff(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 1_000_000)
 		n.warm(r, "key")
@@ -187,8 +190,8 @@ func TestRestIsOver(t *testing.T) {
 	})
 }
 
-// TestLaterLeavesARestAsItIs has the wheel come at the end of the rest, and not twice.
-func TestLaterLeavesARestAsItIs(t *testing.T) {
+// TestAttendSoonKeepsBackoff leaves a pause as it is. The wheel comes once, at its end.
+func TestAttendSoonKeepsBackoff(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		p := n.locationOf(n.fixed("zone", 1, 10), "key")
 		now := n.options.Clock()
@@ -204,8 +207,9 @@ func TestLaterLeavesARestAsItIs(t *testing.T) {
 	})
 }
 
-// TestRestingAccountsAreNotRenewed looks after a key whose lease was spent: nothing is asked for until it has rested.
-func TestRestingAccountsAreNotRenewed(t *testing.T) {
+// TestNoRenewalDuringBackoff attends to a key whose lease was spent. Nothing is requested until its
+// pause is over.
+func TestNoRenewalDuringBackoff(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 1_000_000)
 		n.warm(r, "key")
@@ -234,8 +238,8 @@ func TestRestingAccountsAreNotRenewed(t *testing.T) {
 	})
 }
 
-// TestDebtIsSettledAfterFailures tells the lender again what was admitted on credit, with a pause after each failure, though
-// nobody takes any more; and never twice.
+// TestDebtIsSettledAfterFailures settles a debt although requests have failed and no take comes. No
+// debt is settled twice.
 func TestDebtIsSettledAfterFailures(t *testing.T) {
 	for _, f := range []fate{lostRequest, lostReply} {
 		inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {

@@ -10,8 +10,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestFloodOnCredit admits a hundred thousand fresh keys on credit while the lender does not answer. No more flights than the
-// bound are under way, a take that has to wait is answered nevertheless, and when the lender is back it hears of every event.
+// TestFloodOnCredit admits a hundred thousand new keys on credit while the lender does not reply.
+// Background calls stay within their bound, a take that has to wait is decided, and in the end all
+// debt is settled.
 func TestFloodOnCredit(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		const keys = 100_000
@@ -55,8 +56,9 @@ func TestFloodOnCredit(t *testing.T) {
 	})
 }
 
-// TestRefillWithoutRoom lets the next take refill what is low and owes nothing: nothing comes in between.
-func TestRefillWithoutRoom(t *testing.T) {
+// TestRefillWithFullBackground has the next take refill a low lease without debt. Nothing is sent
+// in between.
+func TestRefillWithFullBackground(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 100_000)
 		n.warm(r, "key")
@@ -78,9 +80,9 @@ func TestRefillWithoutRoom(t *testing.T) {
 	})
 }
 
-// TestDebtWithoutRoom is told as soon as there is room for it, though nobody takes. What came by the wheel finds room that takes
-// must leave.
-func TestDebtWithoutRoom(t *testing.T) {
+// TestDebtWithFullBackground settles a debt as soon as a background call may begin, although no
+// take comes. The wheel may begin calls that takes may not.
+func TestDebtWithFullBackground(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(0)
 		room := n.fillBackground(maxBackground)
@@ -102,8 +104,9 @@ func TestDebtWithoutRoom(t *testing.T) {
 	})
 }
 
-// TestDebtThatGrowsMeanwhile is told by the next flight, in the place of the one before.
-func TestDebtThatGrowsMeanwhile(t *testing.T) {
+// TestDebtGrowsDuringRequest settles new debt with the next call, which takes the place of the one
+// before.
+func TestDebtGrowsDuringRequest(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(0)
 		room := n.fillBackground(maxRefills - 1)
@@ -122,8 +125,9 @@ func TestDebtThatGrowsMeanwhile(t *testing.T) {
 	})
 }
 
-// TestFlightForTakesIsNotTraffic gives the place of a flight that nobody waited for to none that takes wait for.
-func TestFlightForTakesIsNotTraffic(t *testing.T) {
+// TestCallForWaitersIsNotBackground follows a background call by one that a take waits for, which
+// does not count.
+func TestCallForWaitersIsNotBackground(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(0)
 		n.allowed(r, "key", 5, limiter.FromCredit)
@@ -138,8 +142,8 @@ func TestFlightForTakesIsNotTraffic(t *testing.T) {
 	})
 }
 
-// TestTrafficBegins up to the bound that it is given.
-func TestTrafficBegins(t *testing.T) {
+// TestBackgroundLimit begins calls up to the given bound.
+func TestBackgroundLimit(t *testing.T) {
 	var tr backgroundLimit
 	for i, line := range []struct {
 		most int64

@@ -9,7 +9,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestReading compares the clocks as they go on, are set, and stop.
+// TestReading compares the clocks while they run, are set and stop.
 func TestReading(t *testing.T) {
 	const ms, s, h = time.Millisecond, time.Second, time.Hour
 	for _, test := range []struct {
@@ -38,7 +38,8 @@ func TestReading(t *testing.T) {
 	}
 }
 
-// TestClockNeverGoesBack has several goroutines read a clock while the host is suspended now and then, and its wall clock set.
+// TestClockNeverGoesBack reads a clock from several goroutines while the host is suspended and the
+// wall clock is set.
 func TestClockNeverGoesBack(t *testing.T) {
 	c := newClock(time.Now())
 	var ahead atomic.Int64 // of the wall clock to the monotonic one
@@ -68,7 +69,8 @@ func TestClockNeverGoesBack(t *testing.T) {
 	}
 }
 
-// TestSuspendedNode has a node suspended while it has a lease, remembers a denial and may give credit: of all that nothing is left.
+// TestSuspendedNode suspends a node that has a lease, a remembered denial and credit. It loses all
+// three.
 func TestSuspendedNode(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		wide, narrow, generous := n.fixed("zone", 1, 10_000), n.fixed("zone", 2, 10), n.creditRule(0)
@@ -88,7 +90,7 @@ func TestSuspendedNode(t *testing.T) {
 	})
 }
 
-// TestClock has one clock, whichever way it is read.
+// TestClock reads the same clock in both ways.
 func TestClock(t *testing.T) {
 	s := New(deadLender{}, Options{})
 	defer s.Close()

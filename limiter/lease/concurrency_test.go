@@ -16,10 +16,10 @@ import (
 // hammers is how many goroutines take at the same time.
 const takers = 8
 
-// TestHammer takes few keys from several zones by many goroutines, over a lender that answers now and then late, at once or
-// not at all. What was admitted of each key is never more than the limit, and never more than the lender has debited; and
-// when nothing failed, the limit is used up.
-func TestHammer(t *testing.T) {
+// TestConcurrentTakes takes few keys of several zones from many goroutines. The lender replies
+// late, at once or not at all. Never is more admitted of a key than its limit, or than the lender
+// has debited. Without failures, the limit is used up.
+func TestConcurrentTakes(t *testing.T) {
 	for _, line := range []struct {
 		name     string
 		keys     int
@@ -88,8 +88,8 @@ func takeConcurrently(t *testing.T, s *Store, rules []*limiter.Rule, keys, limit
 	return admitted
 }
 
-// TestHammerOpenAndClose opens and closes a zone and evicts while takes are under way.
-func TestHammerOpenAndClose(t *testing.T) {
+// TestConcurrentOpenAndClose opens and closes a zone and evicts accounts while takes are under way.
+func TestConcurrentOpenAndClose(t *testing.T) {
 	lender := newLender(200 * time.Microsecond)
 	s := New(lender, Options{Timeout: 10 * time.Second, Nodes: twoNodes})
 	n := node{t, s, lender}

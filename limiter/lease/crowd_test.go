@@ -8,9 +8,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestKeysWithoutAccountsQueue takes many keys that find no room, while the lender answers others. All
-// of them together are admitted the limit.
-func TestKeysWithoutAccountsQueue(t *testing.T) {
+// TestCrowd takes many keys that find no room for an account, while the lender is too busy to
+// reply. All of them together are admitted the limit.
+func TestCrowd(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.rule(limiter.Rule{
 			Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: 1,

@@ -8,8 +8,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestCloseOfMany gives back more than goes at a time.
-func TestCloseOfMany(t *testing.T) {
+// TestCloseReturnsManyLeases returns more leases than are drained at a time.
+func TestCloseReturnsManyLeases(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		const keys = 3 * drainSize
 		r := n.fixed("zone", 1, 1000)
@@ -27,8 +27,8 @@ func TestCloseOfMany(t *testing.T) {
 	})
 }
 
-// TestCloseWithoutAnAnswer gives up when the lender does not answer.
-func TestCloseWithoutAnAnswer(t *testing.T) {
+// TestCloseGivesUp closes a store whose lender does not reply.
+func TestCloseGivesUp(t *testing.T) {
 	for _, delay := range []time.Duration{time.Hour, 900 * time.Millisecond} {
 		inBubble(t, Options{Timeout: time.Second}, func(t *testing.T, n node) {
 			r := n.fixed("zone", 1, 1000)

@@ -59,7 +59,7 @@ func (h *hostileLender) Answers([]byte, time.Duration) bool { return true }
 
 func (h *hostileLender) Refund(context.Context, limiter.Instant, []limiter.Take) error { return nil }
 
-// TestHostileLender has each take end, with whatever decision, and nothing panic.
+// TestHostileLender decides every take, whatever the lender replies, and never panics.
 func TestHostileLender(t *testing.T) {
 	for seed := range uint64(20) {
 		now := benchStart

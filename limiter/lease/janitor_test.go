@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestGiveBackWithoutRoom gives back what was not spent as soon as there is room.
-func TestGiveBackWithoutRoom(t *testing.T) {
+// TestReturnWithFullBackground returns an expired lease as soon as a background call may begin.
+func TestReturnWithFullBackground(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10_000)
 		taken := n.warm(r, "key")
@@ -26,8 +26,8 @@ func TestGiveBackWithoutRoom(t *testing.T) {
 	})
 }
 
-// TestDebtsOfATick tells of so many debts in a tick at most, though the lender fails at once.
-func TestDebtsOfATick(t *testing.T) {
+// TestDebtsPerTick sends a bounded number of debts per tick, although the lender fails at once.
+func TestDebtsPerTick(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(0)
 		room := n.fillBackground(maxBackground)
@@ -47,8 +47,8 @@ func TestDebtsOfATick(t *testing.T) {
 	})
 }
 
-// TestLookAfterWithoutRoom comes back to an account when others have taken the room that there was for it.
-func TestLookAfterWithoutRoom(t *testing.T) {
+// TestAttendWithFullBackground attends to an account again when no background call could begin.
+func TestAttendWithFullBackground(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(0)
 		room := n.fillBackground(maxBackground)
@@ -72,8 +72,9 @@ func TestLookAfterWithoutRoom(t *testing.T) {
 	})
 }
 
-// TestLeasesGoBackWhenTheyEnd gives back what is not spent though nobody takes any more, after no more than one further lease.
-func TestLeasesGoBackWhenTheyEnd(t *testing.T) {
+// TestExpiredLeasesAreReturned returns unspent events although no take comes, after at most one
+// further lease.
+func TestExpiredLeasesAreReturned(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.String(), func(t *testing.T) {
 			inBubble(t, Options{}, func(t *testing.T, n node) {
@@ -97,8 +98,8 @@ func TestLeasesGoBackWhenTheyEnd(t *testing.T) {
 	}
 }
 
-// TestLeasesAreRenewed has a key taken steadily: once it is warm, no take waits for the lender, though leases end between two takes, and
-// with windows.
+// TestLeasesAreRenewed takes a key steadily. After a while no take waits for the lender, although
+// leases expire between two takes and with windows.
 func TestLeasesAreRenewed(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -119,9 +120,9 @@ func TestLeasesAreRenewed(t *testing.T) {
 	}
 }
 
-// TestLeaseEndsWhileALoanIsInTheAir gives back what has ended meanwhile with the next loan: after an answer at once, after a
-// failure within two seconds.
-func TestLeaseEndsWhileALoanIsInTheAir(t *testing.T) {
+// TestLeaseExpiresDuringRequest returns a lease that expired during a request with the next one: at
+// once after a reply, and within two seconds after a failure.
+func TestLeaseExpiresDuringRequest(t *testing.T) {
 	for _, f := range []fate{answered, lostRequest} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
 			r := n.fixed("zone", 1, 10_000)
@@ -148,8 +149,8 @@ func TestLeaseEndsWhileALoanIsInTheAir(t *testing.T) {
 	}
 }
 
-// TestLateGrant gives back at once what arrives after its end.
-func TestLateGrant(t *testing.T) {
+// TestLateGrantIsReturned returns at once a grant that arrives after it has expired.
+func TestLateGrantIsReturned(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10_000)
 		taken := n.warm(r, "key")
@@ -166,8 +167,9 @@ func TestLateGrant(t *testing.T) {
 	})
 }
 
-// TestIdleAccountsAreForgotten half a minute after they were used, and their memory with them.
-func TestIdleAccountsAreForgotten(t *testing.T) {
+// TestSweepRemovesIdleAccounts removes accounts half a minute after they were used, and frees their
+// memory.
+func TestSweepRemovesIdleAccounts(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10)
 		for i := range 2000 {
@@ -190,8 +192,8 @@ func TestIdleAccountsAreForgotten(t *testing.T) {
 	})
 }
 
-// TestLookAfterFarAhead comes back to what is further ahead than the wheel knows.
-func TestLookAfterFarAhead(t *testing.T) {
+// TestAttendFarAhead attends in time to what is further ahead than the wheel knows.
+func TestAttendFarAhead(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		now := n.options.Clock()
 		far := due{at: now + 3*wheelSize*tick, zone: n.Open("zone")}

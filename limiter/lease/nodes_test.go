@@ -8,7 +8,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestNoCredit gives none while other nodes do not count this one, nor in strict zones, nor after a denial, nor twice in a window.
+// TestNoCredit gives no credit while other nodes do not count this one, under strict rules, after a
+// denial, or twice in a window.
 func TestNoCredit(t *testing.T) {
 	counted := false
 	inBubble(t, Options{Nodes: twoNodes, Settled: func() bool { return counted }}, func(t *testing.T, n node) {
@@ -25,8 +26,8 @@ func TestNoCredit(t *testing.T) {
 	})
 }
 
-// TestNoCreditForAWindow gives none before the store has run for a whole window of the rule.
-func TestNoCreditForAWindow(t *testing.T) {
+// TestNoCreditAfterRestart gives no credit before the store has run for a whole window of the rule.
+func TestNoCreditAfterRestart(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(0)
 		restarted := node{t, New(n.lender, n.options), n.lender}
@@ -39,9 +40,9 @@ func TestNoCreditForAWindow(t *testing.T) {
 	})
 }
 
-// TestCreditOnceThoughForgotten gives no credit to keys whose accounts may have been forgotten within a window: those of a
-// zone in which one was evicted, or that was dropped.
-func TestCreditOnceThoughForgotten(t *testing.T) {
+// TestNoCreditAfterRemoval gives no credit within a window after an account was evicted or its zone
+// closed, as its key may have had credit.
+func TestNoCreditAfterRemoval(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(3)
 		for i := range 3 {
@@ -60,6 +61,7 @@ func TestCreditOnceThoughForgotten(t *testing.T) {
 	})
 }
 
+// TestFleetSize returns the largest size of the fleet within the last window.
 func TestFleetSize(t *testing.T) {
 	minute := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})
 	type count struct {

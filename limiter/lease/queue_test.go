@@ -6,8 +6,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestReturnsOfAQueue returns of each lease what was spent of it, two leases by a loan, and loses what another run has lent.
-func TestReturnsOfAQueue(t *testing.T) {
+// TestQueueReturns returns two leases per request, and loses what another incarnation has granted.
+func TestQueueReturns(t *testing.T) {
 	e := func(at limiter.Instant, n int64) limiter.Events { return limiter.Events{At: at, N: n} }
 	q := queue{returns: []granted{{e(1, 5), 7}, {e(2, 6), 8}, {e(3, 1), 7}, {e(1, 4), 7}, {e(4, 2), 7}}}
 	l := limiter.LeaseRequest{Incarnation: 7}

@@ -13,9 +13,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestRandomFleets plays random histories: nodes of a fleet take from several zones at once, while requests are late or lost, the
-// lender begins another run, nodes restart, zones are dropped and accounts evicted. Of no key more is admitted than its algorithm
-// allows, and in the end nothing is missing but what was counted as lost.
+// TestRandomFleets plays random histories. Nodes of a fleet take from several zones at once.
+// Requests are late or lost, the lender begins another incarnation, nodes restart, zones close and
+// accounts are evicted. Never is more admitted of a key than its algorithm allows, and in the end
+// only events that were counted as lost are missing.
 func TestRandomFleets(t *testing.T) {
 	for seed := range uint64(100) {
 		synctest.Test(t, func(t *testing.T) {

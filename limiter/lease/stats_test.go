@@ -17,8 +17,9 @@ func TestStatsPlus(t *testing.T) {
 	}
 }
 
-// TestExpired counts what was not spent before its window had passed: nobody is told of that.
-func TestExpired(t *testing.T) {
+// TestStatsExpired counts events that were not spent before their window had passed. They are not
+// returned.
+func TestStatsExpired(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.rule(limiter.Rule{
 			Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, Limit: limiter.Limit{Events: 10_000, Window: time.Second},

@@ -7,8 +7,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestRefund gives back what the lender has decided by itself, and nothing of what accounts have answered: also when the
-// lender served it, as clients were told that less remains than it has counted.
+// TestRefund refunds what the lender has decided itself. Other takes are not refunded, including
+// those that the lender served: clients were told that less remains than the lender has counted.
 func TestRefund(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		served := n.fixed("zone", 1, 1000)
@@ -32,7 +32,7 @@ func TestRefund(t *testing.T) {
 	})
 }
 
-// TestPeek answers from the account where there is one, and asks for the others.
+// TestPeek decides from accounts that know enough, and leaves other takes to the lender.
 func TestPeek(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10)
@@ -74,7 +74,7 @@ func TestPeek(t *testing.T) {
 	})
 }
 
-// TestPeekFails tells when the lender could not be asked.
+// TestPeekFails returns the error of the lender.
 func TestPeekFails(t *testing.T) {
 	s := New(deadLender{}, Options{})
 	defer s.Close()

@@ -11,8 +11,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestRejectedClientDrainsNobody has 256 connections of one address hammer a key that it shares with others. The shared key loses
-// the events of admitted requests and no others, whenever answers come.
+// TestRejectedClientDrainsNobody has 256 connections of one address send requests that also take a
+// shared key. The shared key loses the events of admitted requests only, whenever replies come.
 func TestRejectedClientDrainsNobody(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -59,9 +59,9 @@ func TestRejectedClientDrainsNobody(t *testing.T) {
 	}
 }
 
-// TestDeniedLastIsAskedAlone asks for a key alone that was denied last, even when the denial is remembered no more: nothing is
-// taken from a lease or asked of the lender in the other zones unless it is served.
-func TestDeniedLastIsAskedAlone(t *testing.T) {
+// TestDeniedLastIsTriedAlone requests a key alone that was denied last, even when that denial is no
+// longer remembered. Nothing is spent or requested in the other zones unless it is served.
+func TestDeniedLastIsTriedAlone(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		leased, cold, own := n.fixed("a", 1, 1000), n.fixed("b", 2, 1000), n.rule(limiter.Rule{
 			ID: 3, Zone: n.Open("c"), Limit: limiter.Limit{Events: 1, Window: 10 * time.Second},
@@ -105,7 +105,8 @@ func TestDeniedLastIsAskedAlone(t *testing.T) {
 	})
 }
 
-// TestSeveralDeniedLast asks first for the key with the latest retry instant, and only then for the others that were denied.
+// TestSeveralDeniedLast first requests the key with the latest retry instant, then the others that
+// were denied.
 func TestSeveralDeniedLast(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		soon := n.rule(limiter.Rule{ID: 1, Zone: n.Open("a"), Limit: limiter.Limit{Events: 60, Window: 2 * time.Minute, Burst: 1}})
@@ -137,8 +138,8 @@ func TestSeveralDeniedLast(t *testing.T) {
 	})
 }
 
-// TestSeveralZones takes of a user, a tenant and all, of which each has another limit: all or nothing, whatever is leased
-// already.
+// TestSeveralZones takes from a user, a tenant and all, each with another limit: all or nothing,
+// whatever is leased already.
 func TestSeveralZones(t *testing.T) {
 	for _, warm := range []bool{false, true} {
 		t.Run(fmt.Sprintf("warm=%v", warm), func(t *testing.T) {
@@ -167,8 +168,9 @@ func TestSeveralZones(t *testing.T) {
 	}
 }
 
-// TestLoansOfOneKey asks for all zones of one key by one request, in which a denial of one serves none.
-func TestLoansOfOneKey(t *testing.T) {
+// TestZonesOfOneKeyShareACall sends the requests of all zones of one key in one call. A denial of
+// one serves none.
+func TestZonesOfOneKeyShareACall(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		a, b, c := n.fixed("a", 1, 10), n.fixed("b", 2, 1), n.fixed("c", 3, 10)
 		takes := []limiter.Take{takeOf(a, "key", 1), takeOf(b, "key", 2), takeOf(c, "key", 1)}
@@ -188,7 +190,7 @@ func TestLoansOfOneKey(t *testing.T) {
 	})
 }
 
-// TestManyTakes takes more keys and rules at once than a flight has room for.
+// TestManyTakes takes more keys and rules at once than a call has room for.
 func TestManyTakes(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		var takes []limiter.Take
@@ -215,8 +217,8 @@ func TestManyTakes(t *testing.T) {
 	})
 }
 
-// TestRememberedDenialsComeFirst denies by one zone that remembers: nothing is asked of the lender, and nothing is spent
-// elsewhere.
+// TestRememberedDenialsComeFirst denies by one zone that remembers a denial. The lender gets no
+// request, and nothing is spent in other zones.
 func TestRememberedDenialsComeFirst(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		a, b, c := n.fixed("a", 1, 1000), n.fixed("b", 2, 1), n.fixed("c", 3, 1000)
@@ -245,7 +247,8 @@ func TestRememberedDenialsComeFirst(t *testing.T) {
 	})
 }
 
-// TestStrictZoneComesLast has the lender decide what is strict, after all else is granted; when it denies, that is given back.
+// TestStrictZoneComesLast has the lender decide strict zones after everything else. When one
+// denies, the others return what they took.
 func TestStrictZoneComesLast(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		leased, cold := n.fixed("a", 1, 1000), n.fixed("c", 3, 1000)
@@ -283,7 +286,8 @@ func TestStrictZoneComesLast(t *testing.T) {
 	})
 }
 
-// TestOneZoneFails fails a take for which there is no answer. What the others got stays consumed, unless nobody waits any more.
+// TestOneZoneFails fails the take of one zone. What the others took stays consumed, unless nobody
+// waits for the decision any more.
 func TestOneZoneFails(t *testing.T) {
 	for _, f := range []fate{lostRequest, silence} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
@@ -318,7 +322,8 @@ func TestOneZoneFails(t *testing.T) {
 	}
 }
 
-// TestDenialWinsOverSilence denies a take by one zone while another is not answered for: at once, and what the others got is given back.
+// TestDenialWinsOverSilence denies a take by one zone while another gets no reply. The denial does
+// not wait for the timeout, and what the other zones took is returned.
 func TestDenialWinsOverSilence(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		silent, wide, narrow := n.fixed("a", 1, 10), n.fixed("b", 2, 1000), n.fixed("c", 3, 1)

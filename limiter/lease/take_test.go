@@ -8,8 +8,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestHotKey takes a key as fast as it goes for two seconds: hardly any take waits, few are asked about, and what was not
-// spent is back when all leases have ended.
+// TestHotKey takes a key 5000 times per second for two seconds. Hardly any take waits, few requests
+// are sent, and unspent events are returned in the end.
 func TestHotKey(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -51,7 +51,8 @@ func TestHotKey(t *testing.T) {
 	}
 }
 
-// TestDenialIsRemembered denies without asking, for costs at least as high and until the instant that the lender said.
+// TestDenialIsRemembered repeats a denial for the same cost and more, until the retry instant of
+// the lender.
 func TestDenialIsRemembered(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.rule(limiter.Rule{Limit: limiter.Limit{Events: 120, Window: time.Minute, Burst: 10}}) // one in 500 ms

@@ -10,8 +10,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestUndoWithoutRoom gives back to a lease what another zone denied after it had ended: it goes back as soon as there is room.
-func TestUndoWithoutRoom(t *testing.T) {
+// TestUndoWithFullBackground undoes a take from a lease that has expired since. The lease is
+// returned as soon as a background call may begin.
+func TestUndoWithFullBackground(t *testing.T) {
 	inBubble(t, Options{Timeout: 20 * time.Second}, func(t *testing.T, n node) {
 		wide, slow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
 		taken := n.warm(wide, "key")
@@ -35,8 +36,9 @@ func TestUndoWithoutRoom(t *testing.T) {
 	})
 }
 
-// TestCreditIsNotGivenBack settles also what another zone denied: the lender may have debited it.
-func TestCreditIsNotGivenBack(t *testing.T) {
+// TestCreditIsNotUndone settles credit although another zone denied the take: the lender may have
+// debited it already.
+func TestCreditIsNotUndone(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r, narrow := n.creditRule(0), n.fixed("b", 2, 1)
 		takes := []limiter.Take{takeOf(r, "key", 2), takeOf(narrow, "other", 2)}
@@ -52,9 +54,9 @@ func TestCreditIsNotGivenBack(t *testing.T) {
 	})
 }
 
-// TestUndoOfALateTake admits a take by what is known, which another zone denies: nothing of it is consumed in the end, whatever
-// becomes of it in between.
-func TestUndoOfALateTake(t *testing.T) {
+// TestUndoLateTake admits a take by the newest known state, which another zone then denies. In the
+// end nothing is consumed, whatever became of the request in between.
+func TestUndoLateTake(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		fate   fate
@@ -96,8 +98,9 @@ func TestUndoOfALateTake(t *testing.T) {
 	}
 }
 
-// TestUndoOfALateTakeFromALease admits a take by what is known, which is then spent from the lease that another one brings.
-func TestUndoOfALateTakeFromALease(t *testing.T) {
+// TestUndoLateTakeSpentFromLease admits a take by the newest known state, which is then spent from
+// a lease that another take brings.
+func TestUndoLateTakeSpentFromLease(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("a", 1, 100_000)
 		before := n.warm(r, "key") + n.leased(r, "key") + 1
@@ -124,8 +127,9 @@ func TestUndoOfALateTakeFromALease(t *testing.T) {
 	})
 }
 
-// TestUndoOfALeaseThatHasGone takes from a lease what another zone denies after the lease was returned: so is that.
-func TestUndoOfALeaseThatHasGone(t *testing.T) {
+// TestUndoAfterLeaseWasReturned denies a take by another zone after its lease was returned. Its
+// events are returned too.
+func TestUndoAfterLeaseWasReturned(t *testing.T) {
 	for _, asking := range []bool{false, true} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
 			wide, narrow := n.fixed("a", 1, 10_000), n.fixed("b", 2, 1)
@@ -155,8 +159,9 @@ func TestUndoOfALeaseThatHasGone(t *testing.T) {
 	}
 }
 
-// TestUndoIsLostWithItsAccount counts as lost what a take has spent of a lease whose account has gone.
-func TestUndoIsLostWithItsAccount(t *testing.T) {
+// TestUndoWithoutAccountIsLost counts as lost what a take has spent of a lease whose account was
+// removed.
+func TestUndoWithoutAccountIsLost(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 10_000), n.fixed("b", 2, 1)
 		before := n.warm(wide, "shared")
@@ -178,9 +183,9 @@ func TestUndoIsLostWithItsAccount(t *testing.T) {
 	})
 }
 
-// TestUndoOfManyAtOnce serves many takes of one key by one request, all of which are denied by another zone: what was served
-// is undone once, by few requests.
-func TestUndoOfManyAtOnce(t *testing.T) {
+// TestUndoManyAtOnce serves many takes of one key by one request. Another zone denies all of them.
+// Few requests cancel what was served, once.
+func TestUndoManyAtOnce(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
 		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
@@ -209,8 +214,9 @@ func TestUndoOfManyAtOnce(t *testing.T) {
 	})
 }
 
-// TestUndoWhileAsking undoes what was served while the account asks for others: the next loan does it.
-func TestUndoWhileAsking(t *testing.T) {
+// TestUndoDuringRequest cancels what was served while the account has a request under way: with the
+// next request.
+func TestUndoDuringRequest(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 8), n.fixed("b", 2, 1)
 		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
@@ -233,8 +239,9 @@ func TestUndoWhileAsking(t *testing.T) {
 	})
 }
 
-// TestUndoAfterTheLeaseEnded gives back to a lease what another zone denied after it had ended: it goes back at once.
-func TestUndoAfterTheLeaseEnded(t *testing.T) {
+// TestUndoAfterLeaseExpired denies a take by another zone after its lease has expired. Its events
+// are returned at once.
+func TestUndoAfterLeaseExpired(t *testing.T) {
 	inBubble(t, Options{Timeout: 20 * time.Second}, func(t *testing.T, n node) {
 		wide, slow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
 		before := n.warm(wide, "key")
@@ -251,8 +258,8 @@ func TestUndoAfterTheLeaseEnded(t *testing.T) {
 	})
 }
 
-// TestUndoInARestartedStore does not undo what another run of the lender has served.
-func TestUndoInARestartedStore(t *testing.T) {
+// TestUndoInAnotherIncarnation does not cancel what another incarnation of the lender has served.
+func TestUndoInAnotherIncarnation(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
 		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
@@ -281,8 +288,9 @@ func TestUndoInARestartedStore(t *testing.T) {
 	})
 }
 
-// TestUndoIsLostWithAFailure counts as lost what was to be undone by a loan that would have followed one that failed.
-func TestUndoIsLostWithAFailure(t *testing.T) {
+// TestUndoIsLostWithFailure counts as lost what was to be canceled by the request after one that
+// failed.
+func TestUndoIsLostWithFailure(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
 		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
@@ -307,7 +315,8 @@ func TestUndoIsLostWithAFailure(t *testing.T) {
 	})
 }
 
-// TestUndoInClosedZone undoes what was served in a zone that was closed before another zone denied.
+// TestUndoInClosedZone cancels what was served in a zone that was closed before another zone
+// denied.
 func TestUndoInClosedZone(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)

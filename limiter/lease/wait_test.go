@@ -13,7 +13,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestCredit admits takes of a new key at once, and settles them at once.
+// TestCredit admits takes of a new key without waiting, and settles them at once.
 func TestCredit(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(0)
@@ -45,8 +45,8 @@ func (n node) ruleOfTwenty(kind limiter.Kind, strict bool) *limiter.Rule {
 	})
 }
 
-// TestQueueingIsNotAnOutage sends thousands of takes of a key to a lender that answers much later than they wait: the limit is
-// admitted and nothing else, and the lender knows of each event.
+// TestQueueingIsNotAnOutage sends thousands of takes of a key to a lender that replies long after
+// they give up. Exactly the limit is admitted, and the lender hears of each event.
 func TestQueueingIsNotAnOutage(t *testing.T) {
 	for _, kind := range kinds {
 		for _, strict := range []bool{true, false} {
@@ -83,7 +83,8 @@ func TestQueueingIsNotAnOutage(t *testing.T) {
 	}
 }
 
-// TestNewestKnownStateDecides takes twice as much as the lender has left while it does not answer in time: what is left is admitted.
+// TestNewestKnownStateDecides takes more than the lender has left while it replies too late.
+// Exactly what is left is admitted.
 func TestNewestKnownStateDecides(t *testing.T) {
 	for _, f := range []fate{answered, refused} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
@@ -107,7 +108,8 @@ func TestNewestKnownStateDecides(t *testing.T) {
 	}
 }
 
-// TestOutageIsNotQueueing degrades takes when the lender does not answer at all, or fails for another reason.
+// TestOutageIsNotQueueing fails takes when the lender does not reply at all, or fails for another
+// reason.
 func TestOutageIsNotQueueing(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.ruleOfTwenty(limiter.FixedWindow, true)
@@ -124,9 +126,9 @@ func TestOutageIsNotQueueing(t *testing.T) {
 	})
 }
 
-// TestTakesThatWaitTogether begins takes of one key at the same time: one request asks for the first, a second one for what
-// came meanwhile, and exactly the limit is admitted.
-func TestTakesThatWaitTogether(t *testing.T) {
+// TestWaitersShareRequests begins takes of one key at the same time. One request is sent for the
+// first and another for those that came meanwhile, and exactly the limit is admitted.
+func TestWaitersShareRequests(t *testing.T) {
 	for _, takers := range []int{1, 2, 6, 7, 8, 50} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
 			r := n.fixed("zone", 1, 7) // of which nothing is lent in advance
@@ -159,9 +161,10 @@ func TestTakesThatWaitTogether(t *testing.T) {
 	}
 }
 
-// TestCostsThatWaitTogether has takes of different costs wait for one loan: they are served in their order as far as there
-// is, a take that finds too little is denied by a loan of its own, and those after it are not denied with it.
-func TestCostsThatWaitTogether(t *testing.T) {
+// TestWaitersWithDifferentCosts has takes of different costs wait for one request. They are served
+// in order as far as events are left. A take that finds too few is denied by a request of its own.
+// Those after it are not denied with it.
+func TestWaitersWithDifferentCosts(t *testing.T) {
 	for _, line := range []struct {
 		costs []int64
 		ok    []bool
@@ -201,8 +204,9 @@ func TestCostsThatWaitTogether(t *testing.T) {
 	}
 }
 
-// TestFailures has requests fail: every take that waited for them does, at once, and the next one asks again.
-func TestFailures(t *testing.T) {
+// TestWaitersFailTogether fails a request. Every take that waits for it fails at once, and the next
+// take sends another request.
+func TestWaitersFailTogether(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 7) // of which nothing is lent in advance
 		for _, f := range []fate{lostRequest, lostReply} {
@@ -226,9 +230,9 @@ func TestFailures(t *testing.T) {
 	})
 }
 
-// TestSilence has a lender answer nothing about one key: its takes wait for as long as they may and no longer, others are
-// not held up, and Close ends.
-func TestSilence(t *testing.T) {
+// TestSilentLender never replies about one key. Its takes give up at the timeout, other keys are
+// not held up, and Close returns.
+func TestSilentLender(t *testing.T) {
 	inBubble(t, Options{Timeout: 30 * time.Millisecond}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 7) // of which nothing is lent in advance
 		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
@@ -257,8 +261,9 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// TestLateAnswer serves takes that have given up: what nobody waits for any more is undone, what others wait for is theirs.
-func TestLateAnswer(t *testing.T) {
+// TestLateReply serves takes that have given up. What nobody waits for is canceled, and takes that
+// wait get theirs.
+func TestLateReply(t *testing.T) {
 	for _, others := range []int64{0, 1, 3} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
 			r := n.fixed("zone", 1, 10)
@@ -277,7 +282,7 @@ func TestLateAnswer(t *testing.T) {
 	}
 }
 
-// TestSynchronousLender is answered before Lend returns.
+// TestSynchronousLender replies before Lend returns.
 func TestSynchronousLender(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		n.lender.delay = 0
@@ -297,8 +302,8 @@ func TestSynchronousLender(t *testing.T) {
 	})
 }
 
-// TestDeniedBetweenTwoSteps asks for nothing more when another request has heard meanwhile that one of the takes is denied.
-func TestDeniedBetweenTwoSteps(t *testing.T) {
+// TestDeniedBetweenRounds requests nothing more when another request was denied in the meantime.
+func TestDeniedBetweenRounds(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		narrow, wide := n.fixed("a", 1, 1), n.fixed("b", 2, 10)
 		n.denied(narrow, "key", 2, limiter.FromStore)
@@ -315,9 +320,9 @@ func TestDeniedBetweenTwoSteps(t *testing.T) {
 	})
 }
 
-// TestGoneWhileWaiting asks for two takes that give up, of which only one has flown: what is served to that one is undone, and
-// nothing is asked for in the name of the other.
-func TestGoneWhileWaiting(t *testing.T) {
+// TestWaitersGiveUp has two waiters give up, one of which was sent. What is served to that one is
+// canceled, and nothing is requested for the other.
+func TestWaitersGiveUp(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10)
 		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 100 * time.Millisecond })

@@ -7,7 +7,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestWheel has what is due in the first tick after its instant, and what is too far ahead before that.
+// TestWheel takes what is due in the first tick after its instant, or in the last tick that the
+// wheel knows.
 func TestWheel(t *testing.T) {
 	const begin = 7 * tick
 	for _, line := range []struct {
@@ -37,8 +38,8 @@ func TestWheel(t *testing.T) {
 	}
 }
 
-// TestWheelTakesNoMoreThanAsked has what is left for the next call, in the order of the ticks, whatever comes in between.
-func TestWheelTakesNoMoreThanAsked(t *testing.T) {
+// TestWheelTakesAtMost leaves what it does not take to the next call, in the order of ticks.
+func TestWheelTakesAtMost(t *testing.T) {
 	var w wheel
 	for i := range limiter.Instant(5) {
 		w.add(due{at: 10 * tick, hash: uint64(i)})
@@ -74,8 +75,8 @@ func TestWheelTakesNoMoreThanAsked(t *testing.T) {
 	}
 }
 
-// TestWheelForgetsARush keeps no room for what was due in one tick and taken in parts.
-func TestWheelForgetsARush(t *testing.T) {
+// TestWheelFreesMemoryAfterRush frees the memory of a tick with many dues that were taken in parts.
+func TestWheelFreesMemoryAfterRush(t *testing.T) {
 	var w wheel
 	for range 10_000 {
 		w.add(due{at: 10 * tick})
@@ -91,8 +92,8 @@ func TestWheelForgetsARush(t *testing.T) {
 	}
 }
 
-// TestWheelThatStoodStill finds all that was due, however long nobody asked.
-func TestWheelThatStoodStill(t *testing.T) {
+// TestWheelStoodStill finds everything that was due after a long time without calls.
+func TestWheelStoodStill(t *testing.T) {
 	var w wheel
 	for i := range limiter.Instant(2 * wheelSize) {
 		w.add(due{at: i * tick})

@@ -10,8 +10,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestLateInADroppedZone fails a take whose account has gone when it is to be decided by what is known.
-func TestLateInADroppedZone(t *testing.T) {
+// TestTakeLateInClosedZone fails a take whose account was removed before it is decided by the
+// newest known state.
+func TestTakeLateInClosedZone(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("a", 1, 10)
 		n.lender.busy()
@@ -26,9 +27,9 @@ func TestLateInADroppedZone(t *testing.T) {
 	})
 }
 
-// TestDroppedBetweenTwoSteps drops a zone while a take of it is between two steps: what has not begun to wait is left to the
-// lender, and nothing is refilled.
-func TestDroppedBetweenTwoSteps(t *testing.T) {
+// TestZoneClosedBetweenSteps closes a zone between two steps of a take. A take that does not wait
+// yet is left to the lender, and nothing is refilled.
+func TestZoneClosedBetweenSteps(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10)
 		n.Open("zone").Close()
@@ -44,8 +45,9 @@ func TestDroppedBetweenTwoSteps(t *testing.T) {
 	})
 }
 
-// TestDroppedZoneFails fails a take that is left to the lender, and keeps what the other zones got.
-func TestDroppedZoneFails(t *testing.T) {
+// TestTakeInClosedZoneFails fails a take that is left to the lender, and keeps what the other zones
+// took.
+func TestTakeInClosedZoneFails(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		dropped, open := n.fixed("a", 1, 10), n.fixed("b", 2, 10)
 		n.Open("a").Close()
@@ -61,8 +63,9 @@ func TestDroppedZoneFails(t *testing.T) {
 	})
 }
 
-// TestCloseZoneGivesBack closes a zone with leases: they are back when it returns, and its keys start fresh when it is opened again.
-func TestCloseZoneGivesBack(t *testing.T) {
+// TestCloseZoneReturnsLeases closes a zone with leases. They are returned before Close returns, and
+// the zone is empty when it is opened again.
+func TestCloseZoneReturnsLeases(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r, other := n.fixed("zone", 1, 10_000), n.fixed("a", 2, 10_000)
 		taken := make(map[string]int64)
@@ -93,8 +96,8 @@ func TestCloseZoneGivesBack(t *testing.T) {
 	})
 }
 
-// TestCloseZoneWaitsForRequests closes a zone while its account asks: the takes that wait are decided, and what they bring back
-// returns.
+// TestCloseZoneWaitsForRequests closes a zone while its account has a request under way. Waiters
+// are decided, and what the reply grants is returned.
 func TestCloseZoneWaitsForRequests(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10_000)
@@ -118,7 +121,7 @@ func TestCloseZoneWaitsForRequests(t *testing.T) {
 	})
 }
 
-// TestTakeInClosedZone leaves to the lender what it finds no account for any more.
+// TestTakeInClosedZone leaves takes of a closed zone to the lender.
 func TestTakeInClosedZone(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10)

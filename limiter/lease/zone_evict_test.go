@@ -9,9 +9,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestEvictionWithoutRoom lets those accounts go that have nothing to give back. When there are none, the new key is left to the
-// lender.
-func TestEvictionWithoutRoom(t *testing.T) {
+// TestEvictionWithFullBackground evicts accounts that have nothing to return. When there are none,
+// the lender decides the new key.
+func TestEvictionWithFullBackground(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.boundedRule(10_000, 2)
 		taken := n.warm(r, "leased")
@@ -37,8 +37,8 @@ func TestEvictionWithoutRoom(t *testing.T) {
 	})
 }
 
-// TestEvictionGivesBack opens an account in the place of one with a lease, which goes back first.
-func TestEvictionGivesBack(t *testing.T) {
+// TestEvictionReturnsLease evicts an account with a lease, which is returned.
+func TestEvictionReturnsLease(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.boundedRule(10_000, 1)
 		taken := n.warm(r, "old")
@@ -51,8 +51,8 @@ func TestEvictionGivesBack(t *testing.T) {
 	})
 }
 
-// TestTheIdlestGoes keeps what was used last.
-func TestTheIdlestGoes(t *testing.T) {
+// TestEvictionOfTheLeastRecent keeps the accounts that were used last.
+func TestEvictionOfTheLeastRecent(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.boundedRule(10_000, 2000)
 		for i := range 2000 {
@@ -79,9 +79,9 @@ func TestTheIdlestGoes(t *testing.T) {
 	})
 }
 
-// TestAccountsThatStay are those that remember a denial, owe, or ask: when there are no others, new keys are left to the
-// lender.
-func TestAccountsThatStay(t *testing.T) {
+// TestAccountsNotEvictable keeps accounts that remember a denial, are in debt or have a request
+// under way. When there are no others, the lender decides new keys.
+func TestAccountsNotEvictable(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled, Timeout: time.Second}, func(t *testing.T, n node) {
 		r := n.rule(limiter.Rule{
 			Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: 3, MaxOvershoot: 0.4,
@@ -109,8 +109,9 @@ func TestAccountsThatStay(t *testing.T) {
 	})
 }
 
-// TestLoweredBound works off a bound that was lowered with the keys that come.
-func TestLoweredBound(t *testing.T) {
+// TestLoweredMaxKeys lowers the number of keys. Each new key evicts a few accounts until the bound
+// is met.
+func TestLoweredMaxKeys(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.boundedRule(100, 20), n.boundedRule(100, 10)
 		for i := range 20 {
@@ -123,9 +124,10 @@ func TestLoweredBound(t *testing.T) {
 	})
 }
 
-// TestSameKeyTwiceInAFullZone takes two rules of one key where there is room for one account: the second take evicts the
-// first one's, or is left to the lender, and the loans of a request are of different rules.
-func TestSameKeyTwiceInAFullZone(t *testing.T) {
+// TestSameKeyTwiceInFullZone takes one key under two rules where there is room for one account. The
+// second take evicts the account of the first, or is left to the lender. The requests of a call
+// have different rules.
+func TestSameKeyTwiceInFullZone(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		first, second := n.boundedRule(1000, 1), n.rule(limiter.Rule{
 			ID: 2, Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: 1,

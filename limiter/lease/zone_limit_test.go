@@ -9,7 +9,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestLoweredLimit gives back what was leased of the old limit, and spends none of it.
+// TestLoweredLimit returns what was leased of the old limit, and spends none of it.
 func TestLoweredLimit(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		old, lowered := n.fixed("zone", 1, 10_000), n.fixed("zone", 1, 200)
@@ -21,8 +21,8 @@ func TestLoweredLimit(t *testing.T) {
 	})
 }
 
-// TestRaisedLimit forgets remembered denials at once.
-func TestRaisedLimit(t *testing.T) {
+// TestRaisedLimitClearsDenial clears a remembered denial at once.
+func TestRaisedLimitClearsDenial(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		old, raised := n.fixed("zone", 1, 10), n.fixed("zone", 1, 11)
 		n.allowed(old, "key", 10, limiter.FromStore)
@@ -33,9 +33,9 @@ func TestRaisedLimit(t *testing.T) {
 	})
 }
 
-// TestLimitChangesWhileAsking decides who waits by the new limit once the answer under the old one is in, and remembers no
-// denial of the old one.
-func TestLimitChangesWhileAsking(t *testing.T) {
+// TestLimitChangesDuringRequest decides waiters by the new limit after a reply under the old one,
+// and does not remember a denial of the old one.
+func TestLimitChangesDuringRequest(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		old, raised := n.fixed("zone", 1, 10), n.fixed("zone", 1, 100)
 		n.allowed(old, "key", 10, limiter.FromStore)
@@ -50,8 +50,8 @@ func TestLimitChangesWhileAsking(t *testing.T) {
 	})
 }
 
-// TestTiersShareARuleID keeps to each key's own limit when nobody takes: what it has leased under one tier does not go back
-// because another tier was asked for last.
+// TestTiersShareARuleID keeps the lease of a key under its own limit, although another tier with
+// the same rule ID was used last.
 func TestTiersShareARuleID(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		free, pro := n.fixed("zone", 1, 10_000), n.fixed("zone", 1, 20_000)
@@ -69,8 +69,9 @@ func TestTiersShareARuleID(t *testing.T) {
 	})
 }
 
-// TestManyLimitsOfOneRule forgets the oldest rules of an ID; accounts under them are dealt with under the newest.
-func TestManyLimitsOfOneRule(t *testing.T) {
+// TestManyLimitsOfOneRuleID drops the oldest rules of an ID. Accounts under them are treated under
+// the newest.
+func TestManyLimitsOfOneRuleID(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		old := n.fixed("zone", 1, 10_000)
 		taken := n.warm(old, "key")
