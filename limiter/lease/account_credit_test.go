@@ -35,8 +35,8 @@ func TestCreditOncePerLongWindow(t *testing.T) {
 		if want := 2 * r.Credit(1); credited > want || credited == 0 {
 			t.Errorf("window %v: credit in two windows = %d, want 1 to %d", window, credited, want)
 		}
-		if _, owed := a.outstanding(); owed != 0 {
-			t.Errorf("window %v: owed in the end = %d, want 0", window, owed)
+		if _, debt := a.outstanding(); debt != 0 {
+			t.Errorf("window %v: debt in the end = %d, want 0", window, debt)
 		}
 		after := a.creditAt() + limiter.Instant(r.Limit.Window.Microseconds())
 		if a.idle(r, after-1, 0) || !a.idle(r, after+day, 0) {

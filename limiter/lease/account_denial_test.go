@@ -11,15 +11,15 @@ import (
 // TestStrictDenialIsExact repeats a denial for as long as the store is certain to deny, and tells
 // larger takes to wait longer.
 func TestStrictDenialIsExact(t *testing.T) {
-	const asked, now, at = 1000 * sec, 1000*sec + 20*ms, 6000 * sec
+	const sent, now, at = 1000 * sec, 1000*sec + 20*ms, 6000 * sec
 	for _, test := range []struct {
 		algorithm  limiter.Algorithm
 		wait, more limiter.Instant // of a take of one, and of two
 		until      limiter.Instant // remembered
 	}{
-		{bucket, 500 * ms, 500*ms + sec, asked + 500*ms},
+		{bucket, 500 * ms, 500*ms + sec, sent + 500*ms},
 		{fixed, 40 * sec, 40 * sec, now + sec},
-		{slidingWindowLog, 500 * ms, 40 * sec, asked + 500*ms},
+		{slidingWindowLog, 500 * ms, 40 * sec, sent + 500*ms},
 	} {
 		r := mustRule(t, test.algorithm, limiter.Limit{Events: 60, Window: time.Minute})
 		strict := *r
@@ -29,8 +29,8 @@ func TestStrictDenialIsExact(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := newAccount()
-		a.request(r, asked, 1, 0, new(limiter.LeaseRequest))
-		a.applyReply(r, asked, now, &limiter.LeaseRequest{Rule: r, Incarnation: 1, Need: 1, Decision: limiter.Decision{
+		a.request(r, sent, 1, 0, new(limiter.LeaseRequest))
+		a.applyReply(r, sent, now, &limiter.LeaseRequest{Rule: r, Incarnation: 1, Need: 1, Decision: limiter.Decision{
 			At: at, Limit: 60, RetryAt: at + test.wait, ResetAt: at + 40*sec}}, 7*sec, false)
 		for _, take := range []struct {
 			cost  int64
@@ -55,10 +55,10 @@ func TestStrictDenialIsExact(t *testing.T) {
 		}
 		a.refunded(1)
 		if a.denies(now, 1) {
-			t.Errorf("%v: denies after a refund, want it forgotten", test.algorithm)
+			t.Errorf("%v: denies after a refund, want it cleared", test.algorithm)
 		}
 		if other := mustRule(t, test.algorithm, limiter.Limit{Events: 60, Window: time.Minute}); a.appliesTo(other) {
-			t.Errorf("%v: an account under a strict rule is under the other one, too", test.algorithm)
+			t.Errorf("%v: an account under a strict rule applies to a rule that is not strict", test.algorithm)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func TestLastDenial(t *testing.T) {
 	r, other := mustRule(t, fixed, limiter.Limit{Events: 9, Window: time.Minute}), mustRule(t, fixed, limiter.Limit{Events: 8, Window: time.Minute})
 	a := newAccount()
 	if got := a.lastDenial(r, 5); got != 0 {
-		t.Errorf("denied until, when nothing was asked = %d, want 0", got)
+		t.Errorf("last denial before any request = %d, want 0", got)
 	}
 	a.request(r, now, 5, 0, new(limiter.LeaseRequest))
 	l := &limiter.LeaseRequest{Rule: r, Need: 5, Decision: limiter.Decision{At: 50 * sec, RetryAt: 90 * sec}}
@@ -110,7 +110,7 @@ func TestLastDenial(t *testing.T) {
 		want limiter.Instant
 	}{{r, 4, 0}, {r, 5, now + 40*sec}, {r, 6, now + 40*sec}, {other, 5, 0}} {
 		if got := a.lastDenial(test.rule, test.cost); got != test.want {
-			t.Errorf("denied until, for %d of %d events = %d, want %d", test.cost, test.rule.Capacity(), got, test.want)
+			t.Errorf("last denial for %d of %d events = %d, want %d", test.cost, test.rule.Capacity(), got, test.want)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func TestHugeDenialIsNotRemembered(t *testing.T) {
 	l.Decision = limiter.Decision{At: now, RetryAt: now + sec}
 	a.applyReply(r, now, now, l, 0, false)
 	if a.denies(now, math.MaxInt64) {
-		t.Error("a denial of 2^32 events is remembered, want it not to be, as it would be for other costs")
+		t.Error("a denial of 2^32 events is remembered, want no memory of it: the cost does not fit")
 	}
 }
 
@@ -134,13 +134,13 @@ func TestHugeDenialIsNotRemembered(t *testing.T) {
 func TestDenialWithReturnsPending(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: 10, Window: time.Minute})
-	for _, forget := range []bool{false, true} {
+	for _, unreturned := range []bool{false, true} {
 		a, l := newAccount(), new(limiter.LeaseRequest)
 		a.request(r, now, 1, 0, l)
 		l.Decision = limiter.Decision{At: now, RetryAt: now + sec}
-		a.applyReply(r, now, now, l, 0, forget)
-		if got := a.denies(now, 1); got == forget {
-			t.Errorf("forget %v: denies = %v, want %v", forget, got, !forget)
+		a.applyReply(r, now, now, l, 0, unreturned)
+		if got := a.denies(now, 1); got == unreturned {
+			t.Errorf("unreturned %v: denies = %v, want %v", unreturned, got, !unreturned)
 		}
 	}
 }
@@ -159,7 +159,7 @@ func TestJitterDelaysRetry(t *testing.T) {
 		t.Errorf("take before the jitter has passed = %+v, want a remembered denial until %d", d, now+607*ms)
 	}
 	if takeWith(a, r, now+607*ms, 1, 0, &d) {
-		t.Errorf("take when it has passed = %+v, want the store to be asked", d)
+		t.Errorf("take after that = %+v, want the store to decide", d)
 	}
 }
 
@@ -175,10 +175,10 @@ func TestSuccessiveDenials(t *testing.T) {
 		a.applyReply(r, now, now, &l, 0, false)
 		var d limiter.Decision
 		if !takeWith(a, r, now+lasts-1, 1, 0, &d) || d.OK || d.RetryAt != now+lasts {
-			t.Errorf("take before a denial of %d µs has passed = %+v, want one remembered until %d", lasts, d, now+lasts)
+			t.Errorf("take within a denial of %d µs = %+v, want it remembered until %d", lasts, d, now+lasts)
 		}
 		if now += lasts; takeWith(a, r, now, 1, 0, &d) {
-			t.Errorf("take when a denial of %d µs has passed = %+v, want the store to be asked", lasts, d)
+			t.Errorf("take when a denial of %d µs has passed = %+v, want the store to decide", lasts, d)
 		}
 	}
 }

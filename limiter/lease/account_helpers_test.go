@@ -13,7 +13,7 @@ const (
 	sec = 1_000_000
 )
 
-// begins is when tests of accounts begin whose instant does not matter.
+// testStart is when tests begin whose instant does not matter.
 const testStart = limiter.Instant(1_800_000_000 * sec)
 
 var (
@@ -36,7 +36,7 @@ func mustRule(t testing.TB, a limiter.Algorithm, l limiter.Limit) *limiter.Rule 
 	return r
 }
 
-// takeWith takes from a lease, or on credit that nodes nodes share.
+// takeWith takes from a lease, or on credit that is shared by this number of nodes.
 func takeWith(a account, r *limiter.Rule, now limiter.Instant, cost int64, nodes int, d *limiter.Decision) bool {
 	return a.take(r, now, cost, d) || a.takeOnCredit(r, now, cost, nodes, d)
 }
@@ -46,19 +46,20 @@ func newAccount() account { return account{new(hot), new(cold)} }
 
 const day = 24 * 3600 * sec
 
-// longWindows are windows and times of disuse that 32 bits of milliseconds do not hold: 24.8 days with a sign, 49.7 without.
+// These windows and times without use do not fit into 32 bits of milliseconds, which hold 24.8 days
+// with a sign and 49.7 without.
 var (
 	longWindows = []time.Duration{30 * 24 * time.Hour, 365 * 24 * time.Hour, limiter.MaxWindow}
 	longTimes   = []int64{1, 24, 25, 26, 40, 49, 50, 51, 75, 100, 365, 2000, 3649} // days
 )
 
-// accountAfter returns an account at now, under r, to which a store has answered a take of cost events and lent some, at the instant at
-// of its clock.
-func accountAfter(r *limiter.Rule, now, at limiter.Instant, cost, lent int64) account {
+// accountAfter returns an account at now. At the instant at of its own clock, the store has served
+// it a take of cost events and granted it a lease.
+func accountAfter(r *limiter.Rule, now, at limiter.Instant, cost, granted int64) account {
 	a, l := newAccount(), new(limiter.LeaseRequest)
 	a.request(r, now, cost, 0, l)
-	l.Incarnation, l.Served, l.Granted, l.Expires = 1, cost, lent, at+5*sec
-	l.Decision = limiter.Decision{OK: true, At: at, Limit: r.Capacity(), Remaining: r.Capacity() - cost - lent}
+	l.Incarnation, l.Served, l.Granted, l.Expires = 1, cost, granted, at+5*sec
+	l.Decision = limiter.Decision{OK: true, At: at, Limit: r.Capacity(), Remaining: r.Capacity() - cost - granted}
 	a.applyReply(r, now, now, l, 0, false)
 	a.served(cost)
 	return a

@@ -44,7 +44,8 @@ func TestTakeLate(t *testing.T) {
 		late(a, "in the next window", now+61*sec, 60, true, 0)
 
 		a = accountAfter(r, now, at, 60, 0)
-		denied := &limiter.LeaseRequest{Rule: r, Incarnation: 1, Need: 2, Decision: limiter.Decision{At: at, Limit: 60, RetryAt: at + 3*sec, ResetAt: at + 60*sec}}
+		denied := &limiter.LeaseRequest{Rule: r, Incarnation: 1, Need: 2, Decision: limiter.Decision{
+			At: at, Limit: 60, RetryAt: at + 3*sec, ResetAt: at + 60*sec}}
 		a.request(r, now, 2, 0, new(limiter.LeaseRequest))
 		a.applyReply(r, now, now, denied, 0, false)
 		if d := late(a, "after a denial", now, 2, false, 0); d.RetryAt != now+3*sec {
@@ -108,7 +109,7 @@ func TestCancelServedRestoresRemaining(t *testing.T) {
 	a.cancelServed(30)
 	var d limiter.Decision
 	if a.peek(r, now, 1, &d); d.Remaining != 100 {
-		t.Errorf("remaining after what was served is undone = %d, want 100", d.Remaining)
+		t.Errorf("remaining after what was served is canceled = %d, want 100", d.Remaining)
 	}
 }
 

@@ -15,14 +15,15 @@ func TestHugeLeases(t *testing.T) {
 	r := mustRule(t, fixed, limiter.Limit{Events: limiter.MaxEvents, Window: time.Minute})
 	a := accountAfter(r, now, at, 1, math.MaxUint32+10)
 	if got, _ := a.outstanding(); got != math.MaxUint32 {
-		t.Errorf("leased of a lot of 2^32 + 9 events = %d, want 2^32 - 1", got)
+		t.Errorf("leased of a grant of 2^32 + 10 events = %d, want 2^32 - 1", got)
 	}
 	for i := range limiter.Instant(2) {
 		at := at + i + 1
 		a.request(r, now, 0, 0, new(limiter.LeaseRequest))
-		a.applyReply(r, now, now, &limiter.LeaseRequest{Rule: r, Incarnation: 1, Granted: 7, Expires: at + 5*sec, Decision: limiter.Decision{OK: true, At: at}}, 0, false)
+		a.applyReply(r, now, now, &limiter.LeaseRequest{
+			Rule: r, Incarnation: 1, Granted: 7, Expires: at + 5*sec, Decision: limiter.Decision{OK: true, At: at}}, 0, false)
 	}
 	if got, _ := a.outstanding(); got != math.MaxUint32+7 {
-		t.Errorf("leased after two more lots of 7 = %d, want 2^32 - 1 and the last of them", got)
+		t.Errorf("leased after two more grants of 7 = %d, want 2^32 - 1 and the last 7", got)
 	}
 }

@@ -12,8 +12,8 @@ import (
 func TestReturnToLease(t *testing.T) {
 	const now, at, next = 1000 * sec, 6000 * sec, 6002 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: 1000, Window: time.Hour})
-	lend := func(a account, events, served int64, run uint64) {
-		l := &limiter.LeaseRequest{Rule: r, Incarnation: run, Granted: events, Served: served, Expires: next + 5*sec}
+	grant := func(a account, events, served int64, incarnation uint64) {
+		l := &limiter.LeaseRequest{Rule: r, Incarnation: incarnation, Granted: events, Served: served, Expires: next + 5*sec}
 		l.Decision = limiter.Decision{OK: true, At: next, Limit: r.Capacity(), Remaining: 500}
 		a.applyReply(r, now, now, l, 0, false)
 	}
@@ -27,23 +27,23 @@ func TestReturnToLease(t *testing.T) {
 		{"nothing has happened", func(account) {}, [2]uint32{10, 0}, 0, 0},
 		{"a second lease has come", func(a account) {
 			a.request(r, now, 0, 0, new(limiter.LeaseRequest))
-			lend(a, 20, 0, 1)
+			grant(a, 20, 0, 1)
 		}, [2]uint32{10, 20}, 0, 0},
 		{"it was spent, and a second one has come", func(a account) {
 			takeWith(a, r, now, 7, 0, new(limiter.Decision))
 			a.request(r, now, 0, 0, new(limiter.LeaseRequest))
-			lend(a, 20, 0, 1)
+			grant(a, 20, 0, 1)
 		}, [2]uint32{20, 0}, 3, 0},
 		{"it was returned for a take", func(a account) {
 			a.request(r, now, 30, 0, new(limiter.LeaseRequest))
 		}, [2]uint32{3, 0}, 0, 0},
-		{"it was returned for a take, which brought another one", func(a account) {
+		{"it was returned for a take, which brought another lease", func(a account) {
 			a.request(r, now, 30, 0, new(limiter.LeaseRequest))
-			lend(a, 20, 30, 1)
+			grant(a, 20, 30, 1)
 		}, [2]uint32{20, 0}, 3, 0},
-		{"another run of the store has answered", func(a account) {
+		{"another incarnation of the store has replied", func(a account) {
 			a.request(r, now, 0, 0, new(limiter.LeaseRequest))
-			lend(a, 20, 0, 2)
+			grant(a, 20, 0, 2)
 		}, [2]uint32{7, 20}, 0, 3},
 	} {
 		a := accountAfter(r, now, at, 1, 10)
@@ -56,7 +56,11 @@ func TestReturnToLease(t *testing.T) {
 		if a.remaining != test.left || lost != test.lost {
 			t.Errorf("%s: left %d, lost %d, want %d and %d", test.name, a.remaining, lost, test.left, test.lost)
 		}
-		if want := (limiter.Events{At: at, N: test.returns}); test.returns > 0 && returns != [2]limiter.Events{want} || test.returns == 0 && returns != [2]limiter.Events{} {
+		var want [2]limiter.Events
+		if test.returns > 0 {
+			want[0] = limiter.Events{At: at, N: test.returns}
+		}
+		if returns != want {
 			t.Errorf("%s: returns %+v, want %d of %d", test.name, returns, test.returns, at)
 		}
 		if want := 3 - test.lost; a.shown-shown != want {
@@ -87,8 +91,9 @@ func TestReturnToLeaseHoldsTwoLeases(t *testing.T) {
 		t.Errorf("returns %+v and has %d left, want 2 of 70, and 5 of the second", returns, a.remaining)
 	}
 	a.requesting = false
-	if returns, _ := a.returnToLease(spent{leases: [2]limiter.Events{{At: 70, N: 2}}, incarnation: 1}); returns != [2]limiter.Events{} || a.remaining != [2]uint32{2, 5} {
-		t.Errorf("returns %+v and has %d left when nothing is asked for, want 2 and 5 left", returns, a.remaining)
+	returns, _ := a.returnToLease(spent{leases: [2]limiter.Events{{At: 70, N: 2}}, incarnation: 1})
+	if returns != [2]limiter.Events{} || a.remaining != [2]uint32{2, 5} {
+		t.Errorf("returns %+v and has %d left without a request under way, want 2 and 5 left", returns, a.remaining)
 	}
 }
 
@@ -98,15 +103,15 @@ func TestAddReturn(t *testing.T) {
 	for _, step := range []struct {
 		add  limiter.Events
 		ok   bool
-		back [2]limiter.Events
+		want [2]limiter.Events
 	}{
 		{limiter.Events{At: 1, N: 5}, true, [2]limiter.Events{{At: 1, N: 5}}},
 		{limiter.Events{At: 2, N: 6}, true, [2]limiter.Events{{At: 1, N: 5}, {At: 2, N: 6}}},
 		{limiter.Events{At: 3, N: 7}, false, [2]limiter.Events{{At: 1, N: 5}, {At: 2, N: 6}}},
 		{limiter.Events{At: 2, N: 1}, true, [2]limiter.Events{{At: 1, N: 5}, {At: 2, N: 7}}},
 	} {
-		if ok := addReturn(&l, step.add); ok != step.ok || l.Returns != step.back {
-			t.Errorf("return of %+v = %v, with %+v, want %v, with %+v", step.add, ok, l.Returns, step.ok, step.back)
+		if ok := addReturn(&l, step.add); ok != step.ok || l.Returns != step.want {
+			t.Errorf("return of %+v = %v, with %+v, want %v, with %+v", step.add, ok, l.Returns, step.ok, step.want)
 		}
 	}
 }
@@ -122,10 +127,10 @@ func TestRetire(t *testing.T) {
 	}
 	a.retire()
 	if takeWith(a, r, now, 1, 0, &d) {
-		t.Errorf("take of a retired account = %+v, want none", d)
+		t.Errorf("take from retired leases = %+v, want none", d)
 	}
 	var l limiter.LeaseRequest
 	if a.request(r, now, 0, 0, &l); l.Returns[0].N != 9 || a.held() != 0 {
-		t.Errorf("goes back = %v, still held %d, want 9 and 0", l.Returns, a.held())
+		t.Errorf("returns = %v, still held %d, want 9 and 0", l.Returns, a.held())
 	}
 }

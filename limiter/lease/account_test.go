@@ -16,13 +16,14 @@ func TestAccountUnusedForYears(t *testing.T) {
 			now := testStart + limiter.Instant(days*day)
 			r := mustRule(t, bucket, limiter.Limit{Events: 1000, Window: window})
 			leased, denied := accountAfter(r, testStart, testStart, 40, 60), accountAfter(r, testStart, testStart, 1000, 0)
-			denied.deny(testStart, testStart, &limiter.LeaseRequest{Rule: r, Need: 1, Decision: limiter.Decision{At: testStart, RetryAt: testStart + limiter.Instant(r.Limit.Window.Microseconds())}}, 0)
+			denied.deny(testStart, testStart, &limiter.LeaseRequest{Rule: r, Need: 1, Decision: limiter.Decision{
+				At: testStart, RetryAt: testStart + limiter.Instant(r.Limit.Window.Microseconds())}}, 0)
 			var d limiter.Decision
 			if takeWith(leased, r, now, 1, 0, &d) {
 				t.Errorf("window %v: take from a lease of %d days ago = %+v, want none", window, days, d)
 			}
-			if back, ends := leased.nextReturn(r, now); !back || ends != 0 {
-				t.Errorf("window %v: due after %d days = %v, ends %d, want true and 0", window, days, back, ends)
+			if expired, next := leased.nextReturn(r, now); !expired || next != 0 {
+				t.Errorf("window %v: expired after %d days = %v, next return at %d, want true and 0", window, days, expired, next)
 			}
 			if denied.denies(now, 1) || !denied.idle(r, now, 0) {
 				t.Errorf("window %v: after %d days denies %v, idle %v, want false and true", window, days, denied.denies(now, 1),
@@ -32,17 +33,15 @@ func TestAccountUnusedForYears(t *testing.T) {
 	}
 }
 
-// Accounts are played in testdata/leases and by TestLeaseModel; here is what those do not come by.
-
 // TestAccountSize pins the bytes of an account. With a key of 16 bytes and 16 more of its entry, a
 // hot half is 96 bytes, which are never in more than two cache lines when entries follow one
 // another. A cold half is one cache line.
 func TestAccountSize(t *testing.T) {
 	if got, most := unsafe.Sizeof(hot{}), uintptr(64); got > most {
-		t.Errorf("bytes of a balance = %d, want at most %d", got, most)
+		t.Errorf("bytes of a hot half = %d, want at most %d", got, most)
 	}
 	if got, most := unsafe.Sizeof(cold{}), uintptr(64); got > most {
-		t.Errorf("bytes of dealings = %d, want at most %d", got, most)
+		t.Errorf("bytes of a cold half = %d, want at most %d", got, most)
 	}
 }
 
@@ -56,7 +55,7 @@ func TestTakeNeedsHotHalfOnly(t *testing.T) {
 		for i := range int64(60) {
 			var d limiter.Decision
 			if at := limiter.Instant(now + i*ms); !takeWith(a, r, at, 1, 2, &d) || d.Source != limiter.FromLease || a.needsRefill(r, at) && i < 30 {
-				t.Fatalf("%v: take %d = %+v, low %v, want a lease that is not low before half of it is spent", algorithm, i, d, a.needsRefill(r, at))
+				t.Fatalf("%v: take %d = %+v, needs a refill %v, want none before half of the lease is spent", algorithm, i, d, a.needsRefill(r, at))
 			}
 		}
 	}
@@ -68,9 +67,9 @@ func TestAppliesTo(t *testing.T) {
 	twelve := mustRule(t, fixed, limiter.Limit{Events: 12, Window: time.Minute})
 	const now = 1000 * sec
 	var (
-		a    = newAccount()
-		d    limiter.Decision
-		loan limiter.LeaseRequest
+		a = newAccount()
+		d limiter.Decision
+		l limiter.LeaseRequest
 	)
 	for _, step := range []struct {
 		what         string
@@ -79,7 +78,7 @@ func TestAppliesTo(t *testing.T) {
 	}{
 		{"nothing", func() {}, false, false},
 		{"take under nine", func() { takeWith(a, nine, now, 1, 0, &d) }, true, false},
-		{"ask under twelve", func() { a.request(twelve, now, 1, 0, &loan) }, false, true},
+		{"request under twelve", func() { a.request(twelve, now, 1, 0, &l) }, false, true},
 	} {
 		step.do()
 		if a.appliesTo(nine) != step.nine || a.appliesTo(twelve) != step.twelve {
@@ -89,18 +88,19 @@ func TestAppliesTo(t *testing.T) {
 	}
 }
 
-// TestIdle removes no account that holds, owes, requests or remembers something.
+// TestIdle removes no account that holds a lease, is in debt, has a request under way or remembers
+// a denial.
 func TestIdle(t *testing.T) {
 	const now, idleFor = 1000 * sec, 30 * sec
 	r, err := limiter.NewRule(limiter.Rule{Algorithm: fixed, Limit: limiter.Limit{Events: 100, Window: time.Minute}, MaxOvershoot: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	used := func(lent int64) account { return accountAfter(r, now, now, 1, lent) }
-	asking, owing, borrower, denied := used(0), newAccount(), used(0), used(0)
-	asking.request(r, now, 0, 0, new(limiter.LeaseRequest))
-	takeWith(owing, r, now, 1, 1, new(limiter.Decision))
-	borrower.creditTotal = now / ms * (limiter.MaxCredit + 1)
+	used := func(granted int64) account { return accountAfter(r, now, now, 1, granted) }
+	requesting, inDebt, credited, denied := used(0), newAccount(), used(0), used(0)
+	requesting.request(r, now, 0, 0, new(limiter.LeaseRequest))
+	takeWith(inDebt, r, now, 1, 1, new(limiter.Decision))
+	credited.creditTotal = now / ms * (limiter.MaxCredit + 1)
 	denied.deny(now+30*sec, now+30*sec, &limiter.LeaseRequest{Rule: r, Need: 1, Decision: limiter.Decision{At: now, RetryAt: now + 60*sec}}, 0)
 	for _, test := range []struct {
 		name string
@@ -111,11 +111,11 @@ func TestIdle(t *testing.T) {
 		{"just used", used(0), 30 * sec, false},
 		{"not used for long", used(0), 30*sec + 1000, true},
 		{"holding a lease", used(1), 40 * sec, false},
-		{"asking", asking, 40 * sec, false},
-		{"owing", owing, 70 * sec, false},
-		{"with credit in this window", borrower, 50 * sec, false},
-		{"with credit in another", borrower, 61 * sec, true},
-		{"denied a moment ago", denied, 30*sec + 5000, false},
+		{"requesting", requesting, 40 * sec, false},
+		{"in debt", inDebt, 70 * sec, false},
+		{"with credit in this window", credited, 50 * sec, false},
+		{"with credit in another", credited, 61 * sec, true},
+		{"denied recently", denied, 30*sec + 5000, false},
 	} {
 		if got := test.idle(r, now+limiter.Instant(test.after), idleFor); got != test.want {
 			t.Errorf("idle, %s = %v, want %v", test.name, got, test.want)

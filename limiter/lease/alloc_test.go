@@ -22,7 +22,7 @@ func TestTakeDoesNotAllocate(t *testing.T) {
 		for id := range uint32(roomFor) {
 			r := node{t, s, nil}.rule(limiter.Rule{ID: id + 1, MaxOvershoot: 1, Limit: limiter.Limit{Events: limiter.MaxEvents, Window: time.Hour}})
 			takes = append(takes, takeOf(r, "a key with some thirty characters", 1))
-			_ = s.Take(t.Context(), benchStart, takes[id:]) // asks, and gets one lot
+			_ = s.Take(t.Context(), benchStart, takes[id:]) // gets a lease
 		}
 		for _, n := range []int{1, 3, roomFor} {
 			check := func(what string, call func()) {
@@ -58,7 +58,7 @@ func TestMemoryPerAccount(t *testing.T) {
 	takes := []limiter.Take{{Rule: r, Key: key, Cost: 1}}
 	before := heap()
 	var sum float64
-	const steps = 20 // as tables grow now and then, the bytes of one moment say little
+	const steps = 20 // tables grow now and then, so the test takes the mean
 	for i := range keys {
 		binary.BigEndian.PutUint64(key, uint64(i))
 		_ = s.Take(t.Context(), benchStart, takes)

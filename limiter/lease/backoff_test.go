@@ -15,7 +15,7 @@ func TestBackoffAfterFailures(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 1_000_000)
 		n.warm(r, "key")
-		n.grant(r, "key", 30) // in the place of what it had
+		n.grant(r, "key", 30) // in place of its lease
 		n.lender.delay = 0
 		n.lender.always(lostRequest)
 		before, spent := n.Stats().Requests, 0
@@ -27,7 +27,7 @@ func TestBackoffAfterFailures(t *testing.T) {
 		if got := n.Stats().Requests - before; spent < 20 || got < 1 || got > 2 {
 			t.Errorf("requests while %d takes were decided in %v = %d, want 1 or 2", spent, time.Duration(spent)*10*time.Millisecond, got)
 		}
-		n.fails(errCut, takeOf(r, "key", 1)) // who has to wait asks nevertheless
+		n.fails(errCut, takeOf(r, "key", 1)) // a take that has to wait sends a request all the same
 		n.fails(errCut, takeOf(r, "key", 1))
 
 		n.lender.delay = rtt
@@ -40,7 +40,7 @@ func TestBackoffAfterFailures(t *testing.T) {
 		}
 		n.waitForReplies()
 		if got := n.leased(r, "key"); got == 0 {
-			t.Errorf("leased after %d takes = %d, want more: it was to be refilled in the background", leased, got)
+			t.Errorf("leased after %d takes = %d, want more: the lease should be refilled in the background", leased, got)
 		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
@@ -52,9 +52,9 @@ func TestBackoffAfterFailures(t *testing.T) {
 func TestPause(t *testing.T) {
 	const ms = 1000
 	for _, line := range []struct {
-		failed uint8
-		part   float64
-		want   limiter.Instant
+		failures uint8
+		part     float64
+		want     limiter.Instant
 	}{
 		{0, 0, 125 * ms},
 		{0, 0.5, 93_750},
@@ -67,8 +67,8 @@ func TestPause(t *testing.T) {
 		{4, 1, 1000 * ms},
 		{255, 0, 2000 * ms},
 	} {
-		if got := pause(line.failed, line.part); got != line.want {
-			t.Errorf("pause after %d failures and another, at %v = %d µs, want %d", line.failed, line.part, got, line.want)
+		if got := pause(line.failures, line.part); got != line.want {
+			t.Errorf("pause after %d failures and another, at %v = %d µs, want %d", line.failures, line.part, got, line.want)
 		}
 	}
 }
@@ -79,9 +79,9 @@ func TestDebtIsRetriedWithBackoff(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(0)
 		for range 2 {
-			var asked []time.Time
+			var sent []time.Time
 			n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) {
-				asked = append(asked, time.Now())
+				sent = append(sent, time.Now())
 				return lostRequest, rtt
 			})
 			n.allowed(r, "key", 5, limiter.FromCredit)
@@ -89,21 +89,21 @@ func TestDebtIsRetriedWithBackoff(t *testing.T) {
 			synctest.Wait()
 			n.lender.always(answered)
 			time.Sleep(2100 * time.Millisecond)
-			if _, owed := n.outstanding(r, "key"); owed != 0 {
-				t.Errorf("owed 2.1 s after the lender is back = %d, want 0", owed)
+			if _, debt := n.outstanding(r, "key"); debt != 0 {
+				t.Errorf("debt 2.1 s after the lender replies again = %d, want 0", debt)
 			}
-			if len(asked) < 8 {
-				t.Fatalf("loans in 10 s = %d, want 8 or more", len(asked))
+			if len(sent) < 8 {
+				t.Fatalf("requests in 10 s = %d, want 8 or more", len(sent))
 			}
-			for i := range len(asked) - 1 {
+			for i := range len(sent) - 1 {
 				most := min(125*time.Millisecond<<i, 2*time.Second)
-				late := rtt + 2*tick*time.Microsecond // until it has failed, and until the wheel comes
-				if got := asked[i+1].Sub(asked[i]); got < most/2 || got > most+late {
-					t.Errorf("time from loan %d to the next = %v, want %v to %v", i, got, most/2, most+late)
+				late := rtt + 2*tick*time.Microsecond // until the request fails and the wheel comes
+				if got := sent[i+1].Sub(sent[i]); got < most/2 || got > most+late {
+					t.Errorf("time from request %d to the next = %v, want %v to %v", i, got, most/2, most+late)
 				}
 			}
 			n.checkIdle(r)
-			time.Sleep(10 * time.Second) // to a window with credit again
+			time.Sleep(10 * time.Second) // the next window has credit again
 		}
 	})
 }
@@ -116,21 +116,21 @@ func TestFailedTakeKeepsBackoff(t *testing.T) {
 		n.lender.always(lostRequest)
 		n.allowed(r, "key", 5, limiter.FromCredit)
 		n.waitForReplies()
-		for range 10 { // in less than 62 ms, with the above
+		for range 10 { // together with the above in less than 62 ms
 			n.fails(errCut, takeOf(r, "key", 1))
 			time.Sleep(rtt / 2)
 		}
 		if got := n.Stats().Requests; got != 11 {
-			t.Errorf("requests for 10 takes that wait, and one for what is owed = %d, want 11", got)
+			t.Errorf("requests for 10 takes that wait, and one for the debt = %d, want 11", got)
 		}
 		time.Sleep(100 * time.Millisecond)
 		if got := n.Stats().Requests; got != 12 {
-			t.Errorf("requests when the rest is over = %d, want 12", got)
+			t.Errorf("requests after the pause = %d, want 12", got)
 		}
 		n.lender.always(answered)
 		n.allowed(r, "key", 1, limiter.FromStore)
-		if _, owed := n.outstanding(r, "key"); owed != 0 {
-			t.Errorf("owed after a take that was answered = %d, want 0", owed)
+		if _, debt := n.outstanding(r, "key"); debt != 0 {
+			t.Errorf("debt after a take was served = %d, want 0", debt)
 		}
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
@@ -146,16 +146,16 @@ func TestLeaseExpiresDuringBackoff(t *testing.T) {
 		taken := n.warm(r, "key")
 		time.Sleep(6 * time.Second)
 		n.grant(r, "key", 30)
-		time.Sleep(4600 * time.Millisecond) // of the 5 s that it lasts, but for a margin
+		time.Sleep(4600 * time.Millisecond) // a lease lasts 5 s, less a margin
 		n.lender.always(lostRequest)
-		n.allowed(r, "key", 1, limiter.FromLease) // is refilled, as its lease ends soon
+		n.allowed(r, "key", 1, limiter.FromLease) // is refilled, as its lease expires soon
 		n.waitForReplies()
 		n.lender.always(answered)
 		kept := n.leased(r, "key")
 		if kept == 0 {
 			t.Fatal("nothing is leased after a refill that failed")
 		}
-		time.Sleep(700 * time.Millisecond) // it rests for a second at least
+		time.Sleep(700 * time.Millisecond) // the pause is at least a second
 		n.checkUsed(r, "key", taken+30)
 		time.Sleep(1400 * time.Millisecond)
 		n.checkUsed(r, "key", taken+30-kept)
@@ -169,18 +169,18 @@ func TestRefillAfterBackoff(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 1_000_000)
 		n.warm(r, "key")
-		n.grant(r, "key", 30) // in the place of what it had
+		n.grant(r, "key", 30) // in place of its lease
 		n.lender.always(lostRequest)
 		for n.leased(r, "key") > 2 {
 			n.allowed(r, "key", 1, limiter.FromLease)
 		}
 		n.waitForReplies()
 		n.lender.always(answered)
-		asked := n.lender.received()
+		received := n.lender.received()
 		time.Sleep(2100 * time.Millisecond)
 		n.checkIdle(r)
-		if got := n.lender.received() - asked; got != 0 {
-			t.Errorf("loans until the rest is over = %d, want none", got)
+		if got := n.lender.received() - received; got != 0 {
+			t.Errorf("requests until the pause is over = %d, want none", got)
 		}
 		n.allowed(r, "key", 1, limiter.FromLease)
 		n.waitForReplies()
@@ -199,7 +199,7 @@ func TestAttendSoonKeepsBackoff(t *testing.T) {
 		n.setBackoffLocked(p, want)
 		n.attendSoonLocked(p, now)
 		if got := p.shard.State.backoffs[p.key.Hash]; got != want {
-			t.Errorf("rest = %+v, want %+v", got, want)
+			t.Errorf("backoff = %+v, want %+v", got, want)
 		}
 		if got := n.wheel.take(now+60*tick, 9, nil); len(got) != 1 || got[0].at != want.until {
 			t.Errorf("due = %+v, want one at %d", got, want.until)
@@ -214,7 +214,7 @@ func TestNoRenewalDuringBackoff(t *testing.T) {
 		r := n.fixed("zone", 1, 1_000_000)
 		n.warm(r, "key")
 		n.lender.always(lostRequest)
-		for n.leased(r, "key") > 1 { // at low water, the lender is asked in vain
+		for n.leased(r, "key") > 1 { // the refill of the low lease fails
 			n.allowed(r, "key", 1, limiter.FromLease)
 		}
 		n.waitForReplies()
@@ -224,15 +224,15 @@ func TestNoRenewalDuringBackoff(t *testing.T) {
 			n.allowed(r, "key", 1, limiter.FromLease)
 		}
 		p := n.locationOf(r, "key")
-		look := due{zone: p.zone, hash: p.key.Hash}
+		d := due{zone: p.zone, hash: p.key.Hash}
 		before := n.Stats().Requests
-		n.attend(look, n.options.Clock())
+		n.attend(d, n.options.Clock())
 		if got := n.Stats().Requests - before; got != 0 {
-			t.Errorf("requests while the account rests = %d, want none", got)
+			t.Errorf("requests during the pause = %d, want none", got)
 		}
-		n.attend(look, n.options.Clock()+pause(maxFailures, 0))
+		n.attend(d, n.options.Clock()+pause(maxFailures, 0))
 		if got := n.Stats().Requests - before; got != 1 {
-			t.Errorf("requests when it has rested = %d, want 1", got)
+			t.Errorf("requests after the pause = %d, want 1", got)
 		}
 		n.waitForReplies()
 	})
@@ -250,23 +250,23 @@ func TestDebtIsSettledAfterFailures(t *testing.T) {
 			if got := n.Stats().Requests; got < 6 || got > 8 {
 				t.Errorf("requests in 4 s = %d, want 6 to 8: after pauses of 0.1, 0.2, 0.4 and 0.8 s or so, and of a second or two", got)
 			}
-			if _, owed := n.outstanding(r, "key"); owed != 5 {
-				t.Errorf("owed while nothing is answered = %d, want 5", owed)
+			if _, debt := n.outstanding(r, "key"); debt != 5 {
+				t.Errorf("debt while requests fail = %d, want 5", debt)
 			}
 			n.lender.always(answered)
 			time.Sleep(3 * time.Second)
-			if _, owed := n.outstanding(r, "key"); owed != 0 {
-				t.Errorf("owed when all is answered = %d, want 0", owed)
+			if _, debt := n.outstanding(r, "key"); debt != 0 {
+				t.Errorf("debt when requests succeed = %d, want 0", debt)
 			}
-			var lent int64 // of which we heard nothing when the reply was lost
+			var granted int64 // which the node does not know when the reply was lost
 			for _, l := range n.lender.requests {
-				lent += l.Granted - l.Returns[0].N - l.Returns[1].N
+				granted += l.Granted - l.Returns[0].N - l.Returns[1].N
 			}
-			n.checkUsed(r, "key", 5+lent)
-			asked := n.lender.received()
+			n.checkUsed(r, "key", 5+granted)
+			received := n.lender.received()
 			time.Sleep(time.Minute)
-			if got := n.lender.received(); got != asked {
-				t.Errorf("loans after all is settled = %d, want none", got-asked)
+			if got := n.lender.received(); got != received {
+				t.Errorf("requests after all debt is settled = %d, want none", got-received)
 			}
 		})
 	}

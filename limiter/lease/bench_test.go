@@ -17,19 +17,19 @@ const benchStart limiter.Instant = 1_767_225_600_000_000
 //
 //	go test -run '^$' -bench Take ./limiter/lease
 func BenchmarkTake(b *testing.B) {
-	const lease, memory = limiter.FromLease, limiter.FromRememberedDenial
+	const lease, denial = limiter.FromLease, limiter.FromRememberedDenial
 	baseline.Compare(b, shardBits,
 		contenderOf("zones=1/algorithm=token_bucket", 1, limiter.TokenBucket, lease),
 		contenderOf("zones=1/algorithm=sliding_window_log", 1, limiter.SlidingWindowLog, lease),
 		contenderOf("zones=1/algorithm=sliding_window", 1, limiter.SlidingWindow, lease),
 		contenderOf("zones=1/algorithm=fixed_window", 1, limiter.FixedWindow, lease),
-		contenderOf("zones=1/denied", 1, limiter.TokenBucket, memory),
+		contenderOf("zones=1/denied", 1, limiter.TokenBucket, denial),
 		contenderOf("zones=3/algorithm=token_bucket", 3, limiter.TokenBucket, lease),
 	)
 }
 
-// contenderOf takes each event from so many zones at once, whose accounts answer from this source: from leases, two million
-// times a second.
+// contenderOf returns a contender that takes each event from several zones at once. Their accounts
+// must decide from this source: from leases, two million times a second.
 func contenderOf(name string, zones int, kind limiter.Kind, from limiter.Source) baseline.Contender {
 	return baseline.Contender{Name: "lease/" + name, Open: func(b *testing.B, keys [][]byte) func() baseline.Counter {
 		lender := &plentyLender{deny: from == limiter.FromRememberedDenial}
@@ -70,27 +70,28 @@ func contenderOf(name string, zones int, kind limiter.Kind, from limiter.Source)
 		}
 		warm := each()
 		for _, key := range keys {
-			warm(key) // asks, and gets one lot
+			warm(key) // gets a lease
 		}
 		for _, key := range keys {
 			if warm(key) < 0 {
-				b.Fatalf("%s is not known after it was asked for", key)
+				b.Fatalf("%s is not known after a take", key)
 			}
 		}
 		return each
 	}}
 }
 
-// A plentyLender lends more than a benchmark spends, until its end, or denies everything. It answers at once.
+// A plentyLender grants leases that outlast a benchmark, or denies everything. It replies before
+// Lend returns.
 type plentyLender struct {
 	limiter.Lender
 	deny bool
 }
 
-func (p *plentyLender) Lend(loans []limiter.LeaseRequest, answered func(error)) {
+func (p *plentyLender) Lend(requests []limiter.LeaseRequest, done func(error)) {
 	const at, lasts = limiter.Instant(1_000_000_000_000), 1_000_000_000
-	for i := range loans {
-		l := &loans[i]
+	for i := range requests {
+		l := &requests[i]
 		l.Incarnation = 1
 		l.Decision = limiter.Decision{OK: !p.deny, At: at, Limit: l.Rule.Capacity(), RetryAt: at, ResetAt: at}
 		if p.deny {
@@ -100,5 +101,5 @@ func (p *plentyLender) Lend(loans []limiter.LeaseRequest, answered func(error)) 
 		l.Decision.Remaining = l.Rule.Capacity() / 2
 		l.Served, l.Granted, l.Expires = l.Need, l.Rule.Capacity()/4, at+lasts
 	}
-	answered(nil)
+	done(nil)
 }

@@ -17,36 +17,36 @@ func TestFloodOnCredit(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		const keys = 100_000
 		r, other := n.creditRule(0), n.fixed("a", 2, 10)
-		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
-			if loans[0].Rule == other {
+		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+			if requests[0].Rule == other {
 				return answered, rtt
 			}
-			return lostRequest, time.Second // as the transport fails what is not answered
+			return lostRequest, time.Second // as a connection fails calls without a reply
 		})
 		for i := range keys {
 			key := fmt.Sprint("key", i)
 			n.allowed(r, key, 1, limiter.FromCredit)
-			if i%100 == 0 { // when there is no room, the wheel comes once for all that is owed
+			if i%100 == 0 { // when the background is full, the wheel comes once for all debt of the key
 				n.allowed(r, key, 2, limiter.FromCredit)
 			}
 		}
-		const owed = keys + 2*keys/100
+		const total = keys + 2*keys/100
 		if got, _ := n.lender.pendingCalls(); got != maxRefills {
-			t.Errorf("flights after %d takes on credit = %d, want %d", keys, got, maxRefills)
+			t.Errorf("calls after %d takes on credit = %d, want %d", keys, got, maxRefills)
 		}
 		n.allowed(other, "waits", 1, limiter.FromStore)
 		time.Sleep(3 * time.Second)
-		if got := n.Stats(); got.Credited != owed || got.Settled != 0 || got.Debt != owed {
-			t.Errorf("stats = %+v, want %d credited and none settled", got, owed)
+		if got := n.Stats(); got.Credited != total || got.Settled != 0 || got.Debt != total {
+			t.Errorf("stats = %+v, want %d credited and none settled", got, total)
 		}
 		n.lender.always(answered)
 		time.Sleep(4 * time.Second)
 		synctest.Wait()
-		if got := n.Stats(); got.Settled != owed || got.Debt != 0 {
-			t.Errorf("settled = %d, with a debt of %d, want %d and none", got.Settled, got.Debt, owed)
+		if got := n.Stats(); got.Settled != total || got.Debt != 0 {
+			t.Errorf("settled = %d, with a debt of %d, want %d and none", got.Settled, got.Debt, total)
 		}
 		if _, got := n.lender.pendingCalls(); got > maxBackground+1 {
-			t.Errorf("flights at a time = %d, want at most %d and the one that was waited for", got, maxBackground)
+			t.Errorf("calls at a time = %d, want at most %d and the one that a take waited for", got, maxBackground)
 		}
 		for i := range keys / 100 {
 			n.checkUsed(r, fmt.Sprint("key", 100*i), 3+n.leased(r, fmt.Sprint("key", 100*i)))
@@ -62,19 +62,19 @@ func TestRefillWithFullBackground(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 100_000)
 		n.warm(r, "key")
-		room, asked := n.fillBackground(maxRefills), n.lender.received()
+		release, received := n.fillBackground(maxRefills), n.lender.received()
 		for n.leased(r, "key") > 2 {
 			n.allowed(r, "key", 1, limiter.FromLease)
 		}
 		time.Sleep(time.Second)
-		if got := n.lender.received() - asked; got != 0 {
-			t.Errorf("loans while there is no room = %d, want none", got)
+		if got := n.lender.received() - received; got != 0 {
+			t.Errorf("requests while the background is full = %d, want none", got)
 		}
-		room()
+		release()
 		n.allowed(r, "key", 1, limiter.FromLease)
 		n.waitForReplies()
 		if leased := n.leased(r, "key"); leased < 5 {
-			t.Errorf("leased after a take when there is room = %d, want 5 or more", leased)
+			t.Errorf("leased after a take when calls may begin = %d, want 5 or more", leased)
 		}
 		n.checkIdle(r)
 	})
@@ -85,21 +85,21 @@ func TestRefillWithFullBackground(t *testing.T) {
 func TestDebtWithFullBackground(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(0)
-		room := n.fillBackground(maxBackground)
+		release := n.fillBackground(maxBackground)
 		n.allowed(r, "key", 2, limiter.FromCredit)
 		n.allowed(r, "key", 2, limiter.FromCredit)
 		time.Sleep(time.Second)
 		if got := n.lender.received(); got != 0 {
-			t.Errorf("loans while there is no room = %d, want none", got)
+			t.Errorf("requests while the background is full = %d, want none", got)
 		}
-		room()
-		room = n.fillBackground(maxRefills)
+		release()
+		release = n.fillBackground(maxRefills)
 		time.Sleep(2*tick*time.Microsecond + rtt)
 		synctest.Wait()
 		if got := n.Stats(); got.Settled != 4 || got.Requests != 1 {
-			t.Errorf("stats two ticks after there was room = %+v, want 4 settled by one request", got)
+			t.Errorf("stats two ticks after calls could begin = %+v, want 4 settled by one request", got)
 		}
-		room()
+		release()
 		n.checkIdle(r)
 	})
 }
@@ -109,18 +109,18 @@ func TestDebtWithFullBackground(t *testing.T) {
 func TestDebtGrowsDuringRequest(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(0)
-		room := n.fillBackground(maxRefills - 1)
+		release := n.fillBackground(maxRefills - 1)
 		n.allowed(r, "key", 2, limiter.FromCredit)
 		n.allowed(r, "key", 2, limiter.FromCredit)
 		time.Sleep(rtt + rtt/2)
 		if got := n.background.calls.Load(); got != maxRefills {
-			t.Errorf("flights while the second loan is asked for = %d, want %d", got, maxRefills)
+			t.Errorf("calls during the second request = %d, want %d", got, maxRefills)
 		}
 		n.waitForReplies()
 		if got := n.Stats(); got.Settled != 4 || got.Requests != 2 {
 			t.Errorf("stats = %+v, want 4 settled by two requests", got)
 		}
-		room()
+		release()
 		n.checkIdle(r)
 	})
 }
@@ -132,10 +132,10 @@ func TestCallForWaitersIsNotBackground(t *testing.T) {
 		r := n.creditRule(0)
 		n.allowed(r, "key", 5, limiter.FromCredit)
 		var wg sync.WaitGroup
-		wg.Go(func() { n.allowed(r, "key", 6, limiter.FromStore) }) // is asked for when it is known that 5 are owed
+		wg.Go(func() { n.allowed(r, "key", 6, limiter.FromStore) }) // is requested with the reply about the debt of 5
 		time.Sleep(rtt + rtt/2)
-		if flying, _ := n.lender.pendingCalls(); flying != 1 || n.background.calls.Load() != 0 {
-			t.Errorf("flights while a take waits = %d, of which nobody waits for %d; want 1 and 0", flying, n.background.calls.Load())
+		if pending, _ := n.lender.pendingCalls(); pending != 1 || n.background.calls.Load() != 0 {
+			t.Errorf("calls while a take waits = %d, %d of them in the background; want 1 and 0", pending, n.background.calls.Load())
 		}
 		wg.Wait()
 		n.checkIdle(r)
@@ -144,7 +144,7 @@ func TestCallForWaitersIsNotBackground(t *testing.T) {
 
 // TestBackgroundLimit begins calls up to the given bound.
 func TestBackgroundLimit(t *testing.T) {
-	var tr backgroundLimit
+	var b backgroundLimit
 	for i, line := range []struct {
 		most int64
 		want bool
@@ -156,16 +156,16 @@ func TestBackgroundLimit(t *testing.T) {
 		{3, true, maxBackground - 3},
 		{2, false, maxBackground - 3},
 	} {
-		if got := tr.begin(line.most); got != line.want || tr.room() != line.room {
-			t.Errorf("flight %d of %d begins: %t, with room for %d, want %t and %d", i, line.most, got, tr.room(), line.want, line.room)
+		if got := b.begin(line.most); got != line.want || b.room() != line.room {
+			t.Errorf("call %d of %d begins: %t, with room for %d, want %t and %d", i, line.most, got, b.room(), line.want, line.room)
 		}
 	}
-	tr.end()
-	if !tr.begin(3) {
-		t.Errorf("the third flight does not begin, though another has ended")
+	b.end()
+	if !b.begin(3) {
+		t.Errorf("the third call does not begin, although another has finished")
 	}
-	tr.calls.Store(maxBackground + 1) // for a moment, while one is refused
-	if got := tr.room(); got != 0 {
+	b.calls.Store(maxBackground + 1) // briefly, while a call is refused
+	if got := b.room(); got != 0 {
 		t.Errorf("room = %d, want none", got)
 	}
 }

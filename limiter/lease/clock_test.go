@@ -14,16 +14,18 @@ func TestReading(t *testing.T) {
 	const ms, s, h = time.Millisecond, time.Second, time.Hour
 	for _, test := range []struct {
 		name  string
-		steps []reading // with what the wall clock tells as ahead, and what must have been skipped
+		steps []reading // ahead is what the wall clock reads; skipped is what the clock must have skipped
 	}{
 		{"both go on", []reading{{1 * s, 1 * s, 0}, {2 * s, 2 * s, 0}, {2 * h, 2 * h, 0}}},
-		{"the host is suspended, twice", []reading{{1 * s, 1 * s, 0}, {1*s + ms, 1*h + 1*s, 1*h - ms}, {2 * s, 1*h + 2*s - ms, 1*h - ms}, {3 * s, 3*h + 3*s - ms, 3*h - ms}}},
+		{"the host is suspended twice", []reading{
+			{1 * s, 1 * s, 0}, {1*s + ms, 1*h + 1*s, 1*h - ms}, {2 * s, 1*h + 2*s - ms, 1*h - ms}, {3 * s, 3*h + 3*s - ms, 3*h - ms},
+		}},
 		{"the wall clock is corrected by little all the time", []reading{
 			{1 * s, 1*s + 50*ms, 0}, {2 * s, 2*s + 100*ms, 0}, {3 * s, 3*s + 150*ms, 0}, {4 * s, 4*s + 200*ms, 0},
 		}},
-		{"within a second that adds up", []reading{{100 * ms, 160 * ms, 0}, {200 * ms, 320 * ms, 120 * ms}}},
+		{"small corrections add up within a second", []reading{{100 * ms, 160 * ms, 0}, {200 * ms, 320 * ms, 120 * ms}}},
 		{"the wall clock is set back", []reading{{1 * s, 1*s - h, 0}, {2 * s, 2*s - h, 0}}},
-		{"it is set back and the host suspended then", []reading{{100 * ms, 100*ms - h, 0}, {200 * ms, 300*ms + h, 2*h + 100*ms}}},
+		{"it is set back and the host is then suspended", []reading{{100 * ms, 100*ms - h, 0}, {200 * ms, 300*ms + h, 2*h + 100*ms}}},
 		{"a late reading", []reading{{2 * s, 2*s + h, h}, {1 * s, 1 * s, h}, {3 * s, 3*s + h, h}}},
 	} {
 		var r reading
@@ -57,7 +59,7 @@ func TestClockNeverGoesBack(t *testing.T) {
 				mono := time.Since(c.began)
 				now := c.instant(mono, mono+time.Duration(ahead.Load()))
 				if now < last {
-					t.Errorf("instant after %d = %d, want none before it", last, now)
+					t.Errorf("instant after %d = %d, want none earlier", last, now)
 				}
 				last = now
 			}

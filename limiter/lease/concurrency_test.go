@@ -13,7 +13,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// hammers is how many goroutines take at the same time.
+// takers is how many goroutines take at the same time.
 const takers = 8
 
 // TestConcurrentTakes takes few keys of several zones from many goroutines. The lender replies
@@ -23,7 +23,7 @@ func TestConcurrentTakes(t *testing.T) {
 	for _, line := range []struct {
 		name     string
 		keys     int
-		failures int // one request in so many; 0: none
+		failures int // one request in this many fails; 0: none
 	}{
 		{"one key", 1, 0},
 		{"a few keys", 10, 0},
@@ -52,10 +52,10 @@ func TestConcurrentTakes(t *testing.T) {
 				got, text := admitted[key].Load(), fmt.Sprint("key", key)
 				total += got
 				if used := lender.used(rules[0], text); got > limit || got > used {
-					t.Errorf("admitted of %s = %d, of which the lender knows %d, want at most the limit of %d", text, got, used, limit)
+					t.Errorf("admitted of %s = %d, and debited %d, want at most that and the limit of %d", text, got, used, limit)
 				}
 				if used := lender.used(rules[1], text); got > used {
-					t.Errorf("admitted of %s = %d, of which the lender knows %d in the other zone", text, got, used)
+					t.Errorf("admitted of %s = %d, and debited in the other zone %d", text, got, used)
 				}
 			}
 			if line.failures == 0 && total != int64(line.keys*limit) {
@@ -65,8 +65,8 @@ func TestConcurrentTakes(t *testing.T) {
 	}
 }
 
-// hammer takes keys in turn until each of them was denied at last, twice the limit has been asked for, and returns what was
-// admitted.
+// takeConcurrently takes the keys in turn, twice as often as their limit, and returns how many
+// takes of each were admitted.
 func takeConcurrently(t *testing.T, s *Store, rules []*limiter.Rule, keys, limit int) []atomic.Int64 {
 	admitted := make([]atomic.Int64, keys)
 	var wg sync.WaitGroup
@@ -75,7 +75,7 @@ func takeConcurrently(t *testing.T, s *Store, rules []*limiter.Rule, keys, limit
 			for i := range keys * limit * 2 / takers {
 				key := (i + g) % keys
 				takes := []limiter.Take{takeOf(rules[0], fmt.Sprint("key", key), 1), takeOf(rules[1], fmt.Sprint("key", key), 1)}
-				if g%2 > 0 { // the other way round: whoever holds two locks at a time is stuck now
+				if g%2 > 0 { // in the other order: a take that held two locks at a time would now be stuck
 					slices.Reverse(takes)
 				}
 				if s.Take(t.Context(), s.options.Clock(), takes) == nil && takes[0].Decision.OK && takes[1].Decision.OK {
@@ -124,7 +124,7 @@ func TestConcurrentOpenAndClose(t *testing.T) {
 	for i := range admitted {
 		key, want := fmt.Sprint("key", i), admitted[i].Load()
 		if used := usedAfterReturns(lender, r, key, want); used != want {
-			t.Errorf("used of %s = %d, want the %d that were admitted: all else has gone back", key, used, want)
+			t.Errorf("used of %s = %d, want the %d that were admitted: everything else is returned", key, used, want)
 		}
 	}
 	if stacks := goroutines(); stacks != "" {
@@ -132,8 +132,8 @@ func TestConcurrentOpenAndClose(t *testing.T) {
 	}
 }
 
-// settledAt returns what is used of a key once that is what is wanted, or patience has run out: what an account that was
-// evicted gives back may still be on its way.
+// usedAfterReturns returns what is used of a key once that is as wanted, or when patience runs out:
+// the returns of an evicted account may still be under way.
 func usedAfterReturns(lender *memoryLender, r *limiter.Rule, key string, want int64) (used int64) {
 	deadline := time.Now().Add(patience)
 	for used = lender.used(r, key); used != want && time.Now().Before(deadline); used = lender.used(r, key) {
@@ -142,11 +142,11 @@ func usedAfterReturns(lender *memoryLender, r *limiter.Rule, key string, want in
 	return used
 }
 
-// patience is how long something is waited for that should be so soon.
+// patience is how long a test waits for what should happen soon.
 const patience = 5 * time.Second
 
-// goroutines returns the stacks of those goroutines that run this package and no test of it, once there are none or patience
-// has run out.
+// goroutines returns the stacks of the goroutines that execute this package outside its tests. It
+// waits until there are none, or until patience runs out.
 func goroutines() string {
 	deadline := time.Now().Add(patience)
 	for {

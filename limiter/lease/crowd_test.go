@@ -21,7 +21,7 @@ func TestCrowd(t *testing.T) {
 		n.lender.always(refused)
 		for i := range 30 {
 			if d := n.take(r, fmt.Sprint("key", i), 1); d.OK != (i < 20) || d.Source != limiter.FromKnownState {
-				t.Errorf("take %d = %+v, want OK %v by what is known", i+1, d, i < 20)
+				t.Errorf("take %d = %+v, want OK %v by the newest known state", i+1, d, i < 20)
 			}
 		}
 		n.lender.always(lostReply)

@@ -43,7 +43,7 @@ func TestCloseGivesUp(t *testing.T) {
 				want = drainFor
 			}
 			if took := time.Since(begin); took < want || took > want+delay && delay < time.Hour {
-				t.Errorf("Close with answers after %v took %v, want %v", delay, took, want)
+				t.Errorf("Close with replies after %v took %v, want %v", delay, took, want)
 			}
 		})
 	}

@@ -38,7 +38,7 @@ func takeOne(store *lease.Store, rule *limiter.Rule) {
 }
 
 // The first take waits for the lender. The second one shows that the key is in use, so its request
-// also asks for a lease, which the third one spends.
+// also requests a lease, which the third one spends.
 func ExampleNew() {
 	algorithm := limiter.Algorithm{Kind: limiter.SlidingWindowLog}
 	store := lease.New(ledgerLender{ledger: leasetest.NewLedger(algorithm)}, options)

@@ -8,28 +8,30 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// calm checks that nothing is under way in the end, and no account of the zone of r rests.
+// checkIdle checks that no background call is under way and that no account of the zone of r backs
+// off.
 func (n node) checkIdle(r *limiter.Rule) {
 	n.t.Helper()
 	synctest.Wait()
 	if got := n.background.calls.Load(); got != 0 {
-		n.t.Errorf("flights in the end = %d, want none", got)
+		n.t.Errorf("background calls in the end = %d, want none", got)
 	}
-	b := n.zoneOf(r)
+	z := n.zoneOf(r)
 	for i := range uint64(1) << shardBits {
-		if got := b.accounts.Shard(i << (64 - shardBits)).State.backoffs; got != nil {
-			n.t.Errorf("accounts of shard %d that rest in the end = %v, want none, nor room for them", i, got)
+		if got := z.accounts.Shard(i << (64 - shardBits)).State.backoffs; got != nil {
+			n.t.Errorf("backoffs of shard %d in the end = %v, want none and no memory for them", i, got)
 		}
 	}
 }
 
-// fill makes the store busy with so many flights, until room is called.
-func (n node) fillBackground(flights int64) (room func()) {
-	n.background.calls.Add(flights)
-	return func() { n.background.calls.Add(-flights) }
+// fillBackground makes this number of background calls seem to be under way until release is called.
+func (n node) fillBackground(calls int64) (release func()) {
+	n.background.calls.Add(calls)
+	return func() { n.background.calls.Add(-calls) }
 }
 
-// creditRule returns a rule under which each of two nodes has a credit of 5 events a window of 10 seconds.
+// creditRule returns a rule under which each of two nodes has a credit of 5 events per window of 10
+// seconds.
 func (n node) creditRule(maxKeys int) *limiter.Rule {
 	n.t.Helper()
 	return n.rule(limiter.Rule{
@@ -45,7 +47,7 @@ func twoNodes() int { return 2 }
 
 func alwaysSettled() bool { return true }
 
-// rtt is how long lenders of tests take to answer, unless a test is about that.
+// rtt is how long the lenders of tests take to reply, unless a test is about that.
 const rtt = 2 * time.Millisecond
 
 // A node is a store in a bubble, with its lender.
@@ -55,9 +57,9 @@ type node struct {
 	lender *memoryLender
 }
 
-// inBubble runs a test under synctest with a node, which gives credit under
-// creditRule if the options allow it. The bubble does not end before the node's goroutine does, so every such test also shows that
-// Close joins it.
+// inBubble runs a test under synctest with a node, which has credit under creditRule if the options
+// allow it. The bubble ends only after the goroutine of the node does, so every such test also
+// shows that Close ends it.
 func inBubble(t *testing.T, o Options, test func(t *testing.T, n node)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -71,7 +73,7 @@ func inBubble(t *testing.T, o Options, test func(t *testing.T, n node)) {
 	})
 }
 
-// rule returns r made, in zone "zone" and with the ID 1 unless it says otherwise.
+// rule returns r as a new rule. By default it is in zone "zone" and has the ID 1.
 func (n node) rule(r limiter.Rule) *limiter.Rule {
 	n.t.Helper()
 	if r.Zone == nil {
@@ -94,8 +96,8 @@ func (n node) reopened(r *limiter.Rule) *limiter.Rule {
 	return &again
 }
 
-// fixed returns a rule of so many events in a window that does not end during a test. What a node has leased of it and not
-// spent comes back.
+// fixed returns a rule with a window that does not end during a test. What a node has leased of it
+// and not spent is returned.
 func (n node) fixed(zone string, id uint32, events int64) *limiter.Rule {
 	n.t.Helper()
 	return n.rule(limiter.Rule{
@@ -104,12 +106,12 @@ func (n node) fixed(zone string, id uint32, events int64) *limiter.Rule {
 	})
 }
 
-// ask returns a take.
+// takeOf returns a take.
 func takeOf(r *limiter.Rule, key string, cost int64) limiter.Take {
 	return limiter.Take{Rule: r, Key: []byte(key), Cost: cost}
 }
 
-// take takes now, and returns the decision.
+// take takes now and returns the decision.
 func (n node) take(r *limiter.Rule, key string, cost int64) limiter.Decision {
 	n.t.Helper()
 	takes := []limiter.Take{takeOf(r, key, cost)}
@@ -119,7 +121,7 @@ func (n node) take(r *limiter.Rule, key string, cost int64) limiter.Decision {
 	return takes[0].Decision
 }
 
-// allowed takes now, which must be allowed by the source.
+// allowed takes now. The take must be allowed by this source.
 func (n node) allowed(r *limiter.Rule, key string, cost int64, from limiter.Source) limiter.Decision {
 	n.t.Helper()
 	d := n.take(r, key, cost)
@@ -129,7 +131,7 @@ func (n node) allowed(r *limiter.Rule, key string, cost int64, from limiter.Sour
 	return d
 }
 
-// denied takes now, which must be denied by the source.
+// denied takes now. The take must be denied by this source.
 func (n node) denied(r *limiter.Rule, key string, cost int64, from limiter.Source) limiter.Decision {
 	n.t.Helper()
 	d := n.take(r, key, cost)
@@ -139,7 +141,8 @@ func (n node) denied(r *limiter.Rule, key string, cost int64, from limiter.Sourc
 	return d
 }
 
-// fails takes now, which must fail with this error, and returns how long that took.
+// fails takes now, which must fail with this error; nil if it must not. It returns how long that
+// took.
 func (n node) fails(want error, takes ...limiter.Take) time.Duration {
 	n.t.Helper()
 	begin := time.Now()
@@ -149,7 +152,8 @@ func (n node) fails(want error, takes ...limiter.Take) time.Duration {
 	return time.Since(begin)
 }
 
-// warm takes the key so often that the node leases more of it than a few takes need, and returns how many events it has taken.
+// warm takes the key until the node leases more of it than a few takes need. It returns how many
+// events it has taken.
 func (n node) warm(r *limiter.Rule, key string) (taken int64) {
 	n.t.Helper()
 	for range 200 {
@@ -166,33 +170,35 @@ func (n node) warm(r *limiter.Rule, key string) (taken int64) {
 	return 200
 }
 
-// suspend has time pass that only the wall clock tells: for the store as if it had begun earlier by that clock.
+// suspend lets time pass by the wall clock only: the store seems to have begun earlier by that
+// clock.
 func (n node) suspend(d time.Duration) {
 	last := *n.clock.last.Load()
 	last.ahead -= d
 	n.clock.last.Store(&last)
 }
 
-// settled waits until nothing is asked for any more.
+// waitForReplies waits until no request is under way.
 func (n node) waitForReplies() {
 	time.Sleep(10 * rtt)
 	synctest.Wait()
 }
 
-// idle waits until all leases have come back that nobody spends any more. One that was spent may be followed by another.
+// waitForReturns waits until the leases that nobody spends are returned. A lease that was spent may
+// be followed by another.
 func (n node) waitForReturns() {
 	time.Sleep(12 * time.Second)
 	synctest.Wait()
 }
 
-// at returns where the account of a key is.
+// locationOf returns the location of the account of a key.
 func (n node) locationOf(r *limiter.Rule, key string) *location {
 	var l location
 	l.locate(r.Zone.(*Zone), r.ID, []byte(key))
 	return &l
 }
 
-// together returns takes as one request, whose takes are all selected.
+// newRequest returns a request with these takes, all of which are selected.
 func (n node) newRequest(takes ...limiter.Take) *request {
 	now := n.options.Clock()
 	r := &request{began: now, now: now, takes: make([]takeState, len(takes))}
@@ -204,8 +210,8 @@ func (n node) newRequest(takes ...limiter.Take) *request {
 	return r
 }
 
-// outstanding returns what the node has leased and owes of a key; nothing when there is no account.
-func (n node) outstanding(r *limiter.Rule, key string) (leased, owed int64) {
+// outstanding returns the lease and the debt of a key. Both are 0 when there is no account.
+func (n node) outstanding(r *limiter.Rule, key string) (leased, debt int64) {
 	p := n.locationOf(r, key)
 	p.shard.Lock()
 	defer p.shard.Unlock()
@@ -220,18 +226,18 @@ func (n node) leased(r *limiter.Rule, key string) int64 {
 	return leased
 }
 
-// ends returns how long it is until what is leased of the key has to go back.
+// expiresIn returns how long it is until the lease of the key has to be returned.
 func (n node) expiresIn(r *limiter.Rule, key string) time.Duration {
 	p := n.locationOf(r, key)
 	p.shard.Lock()
 	defer p.shard.Unlock()
 	now := n.options.Clock()
 	a, _ := p.findLocked()
-	_, ends := a.nextReturn(r, now)
-	return time.Duration(ends-now) * time.Microsecond
+	_, next := a.nextReturn(r, now)
+	return time.Duration(next-now) * time.Microsecond
 }
 
-// used checks what the lender has debited of a key, leases included.
+// checkUsed checks what the lender has debited of a key, leases included.
 func (n node) checkUsed(r *limiter.Rule, key string, want int64) {
 	n.t.Helper()
 	if got := n.lender.used(r, key); got != want {
@@ -239,7 +245,7 @@ func (n node) checkUsed(r *limiter.Rule, key string, want int64) {
 	}
 }
 
-// accounts checks how many accounts there are.
+// checkAccounts checks how many accounts there are.
 func (n node) checkAccounts(want int) {
 	n.t.Helper()
 	if got := n.Stats().Accounts; got != want {
@@ -249,11 +255,11 @@ func (n node) checkAccounts(want int) {
 
 var kinds = []limiter.Kind{limiter.TokenBucket, limiter.SlidingWindowLog, limiter.SlidingWindow, limiter.FixedWindow}
 
-// lease makes an account hold a lease of so many events, as if the lender had just lent them.
+// grant gives an account a lease of this size, as if the lender had just granted it.
 func (n node) grant(r *limiter.Rule, key string, events int64) {
 	n.t.Helper()
-	loans := []limiter.LeaseRequest{{Rule: r, Key: []byte(key), Want: events}}
-	n.lender.lend(loans)
+	requests := []limiter.LeaseRequest{{Rule: r, Key: []byte(key), Want: events}}
+	n.lender.lend(requests)
 	p := n.locationOf(r, key)
 	now := n.options.Clock()
 	p.shard.Lock()
@@ -263,14 +269,14 @@ func (n node) grant(r *limiter.Rule, key string, events int64) {
 	}
 	var l limiter.LeaseRequest
 	a.request(r, now, 0, 0, &l)
-	a.applyReply(r, now, now, &loans[0], 0, false)
+	a.applyReply(r, now, now, &requests[0], 0, false)
 	p.zone.rules.add(r)
-	_, ends := a.nextReturn(r, now)
+	_, next := a.nextReturn(r, now)
 	p.shard.Unlock()
-	n.wheel.add(due{ends, p.zone, p.key.Hash})
+	n.wheel.add(due{next, p.zone, p.key.Hash})
 }
 
-// bounded returns a rule of a zone in which there is room for so many keys.
+// boundedRule returns a rule of a zone with room for maxKeys keys.
 func (n node) boundedRule(events int64, maxKeys int) *limiter.Rule {
 	n.t.Helper()
 	return n.rule(limiter.Rule{

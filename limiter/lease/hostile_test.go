@@ -11,7 +11,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A hostileLender answers with whatever numbers it likes, as a compromised Redis can.
+// A hostileLender replies with arbitrary numbers, as a compromised Redis can.
 type hostileLender struct {
 	mu sync.Mutex
 	*rand.Rand
@@ -29,17 +29,17 @@ func (h *hostileLender) decision() limiter.Decision {
 	}
 }
 
-func (h *hostileLender) Lend(loans []limiter.LeaseRequest, answered func(error)) {
+func (h *hostileLender) Lend(requests []limiter.LeaseRequest, done func(error)) {
 	h.mu.Lock()
-	for i := range loans {
-		l := &loans[i]
+	for i := range requests {
+		l := &requests[i]
 		l.Decision, l.Served, l.Granted, l.Expires, l.Incarnation = h.decision(), h.number(), h.number(), limiter.Instant(h.number()), h.Uint64()
 		if h.IntN(4) == 0 {
 			l.Decision.OK, l.Served = true, l.Need
 		}
 	}
 	h.mu.Unlock()
-	answered(nil)
+	done(nil)
 }
 
 func (h *hostileLender) Take(_ context.Context, _ limiter.Instant, takes []limiter.Take) error {

@@ -16,10 +16,10 @@ func TestReturnWithFullBackground(t *testing.T) {
 		r := n.fixed("zone", 1, 10_000)
 		taken := n.warm(r, "key")
 		leased := n.leased(r, "key")
-		room := n.fillBackground(maxBackground)
+		release := n.fillBackground(maxBackground)
 		time.Sleep(6 * time.Second)
 		n.checkUsed(r, "key", taken+leased)
-		room()
+		release()
 		n.waitForReturns()
 		n.checkUsed(r, "key", taken)
 		n.checkIdle(r)
@@ -30,13 +30,13 @@ func TestReturnWithFullBackground(t *testing.T) {
 func TestDebtsPerTick(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(0)
-		room := n.fillBackground(maxBackground)
+		release := n.fillBackground(maxBackground)
 		for i := range 3 * maxDuePerTick {
 			n.allowed(r, fmt.Sprint("key", i), 1, limiter.FromCredit)
 		}
 		n.lender.delay = 0
 		n.lender.always(lostRequest)
-		room()
+		release()
 		for i := range 3 {
 			time.Sleep(tick * time.Microsecond)
 			synctest.Wait()
@@ -51,22 +51,22 @@ func TestDebtsPerTick(t *testing.T) {
 func TestAttendWithFullBackground(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
 		r := n.creditRule(0)
-		room := n.fillBackground(maxBackground)
+		release := n.fillBackground(maxBackground)
 		n.allowed(r, "key", 2, limiter.FromCredit)
 		begin := n.options.Clock()
 		taken := n.wheel.take(begin+tick, 9, nil)
 		if len(taken) != 1 {
-			t.Fatalf("due when something is owed and there is no room: %v, want one", taken)
+			t.Fatalf("due with a debt and a full background = %v, want one", taken)
 		}
 		n.attend(taken[0], begin+tick)
 		if got := n.wheel.take(begin+2*tick, 9, nil); len(got) != 1 || got[0] != taken[0] {
-			t.Errorf("due when there is still no room = %v, want it again", got)
+			t.Errorf("due while the background is still full = %v, want it again", got)
 		}
-		room()
+		release()
 		n.attend(taken[0], begin+2*tick)
 		n.waitForReplies()
-		if _, owed := n.outstanding(r, "key"); owed != 0 {
-			t.Errorf("owed when there was room = %d, want 0", owed)
+		if _, debt := n.outstanding(r, "key"); debt != 0 {
+			t.Errorf("debt when calls may begin = %d, want 0", debt)
 		}
 		n.checkIdle(r)
 	})
@@ -130,7 +130,7 @@ func TestLeaseExpiresDuringRequest(t *testing.T) {
 			leased := n.leased(r, "key")
 			p := n.locationOf(r, "key")
 
-			p.shard.Lock() // asks for nothing, so what is leased does not go back with it
+			p.shard.Lock() // the call requests nothing, so the lease is not returned with it
 			c := newCall(p.key.Text, n.options.Clock())
 			a, _ := p.findLocked()
 			p.requestLocked(c, a, r, new(queue))
@@ -159,7 +159,7 @@ func TestLateGrantIsReturned(t *testing.T) {
 		n.lender.decide(nil)
 		time.Sleep(8 * time.Second)
 		if used := n.lender.used(r, "key"); used <= taken+100 {
-			t.Fatalf("used = %d, want more than %d: something must be lent", used, taken+100)
+			t.Fatalf("used = %d, want more than %d: something must be granted", used, taken+100)
 		}
 		time.Sleep(6 * time.Second)
 		n.waitForReplies()
@@ -182,12 +182,12 @@ func TestSweepRemovesIdleAccounts(t *testing.T) {
 		time.Sleep(13 * time.Second)
 		synctest.Wait()
 		n.checkAccounts(0)
-		b, room := n.zoneOf(r), 0
+		z, tables := n.zoneOf(r), 0
 		for i := range uint64(1) << shardBits {
-			room += reflect.ValueOf(&b.accounts.Shard(i << (64 - shardBits)).Entries).Elem().FieldByName("arrays").Len()
+			tables += reflect.ValueOf(&z.accounts.Shard(i << (64 - shardBits)).Entries).Elem().FieldByName("arrays").Len()
 		}
-		if room != 0 {
-			t.Errorf("memory in %d tables when there are no accounts, want none", room)
+		if tables != 0 {
+			t.Errorf("memory in %d tables without accounts, want none", tables)
 		}
 	})
 }

@@ -49,7 +49,7 @@ func TestNoCreditAfterRemoval(t *testing.T) {
 			n.allowed(r, fmt.Sprint("key", i), 5, limiter.FromCredit)
 		}
 		n.waitForReplies()
-		n.allowed(r, "key3", 5, limiter.FromStore) // in the place of one of them
+		n.allowed(r, "key3", 5, limiter.FromStore) // in place of one of them
 		n.allowed(r, "key4", 5, limiter.FromStore)
 		n.checkAccounts(3)
 		time.Sleep(10 * time.Second)

@@ -12,14 +12,14 @@ func TestQueueReturns(t *testing.T) {
 	q := queue{returns: []granted{{e(1, 5), 7}, {e(2, 6), 8}, {e(3, 1), 7}, {e(1, 4), 7}, {e(4, 2), 7}}}
 	l := limiter.LeaseRequest{Incarnation: 7}
 	if lost := q.addReturns(&l); lost != 6 || l.Returns != [2]limiter.Events{e(1, 9), e(3, 1)} || q.empty() {
-		t.Errorf("lost %d, returned %+v, nothing left: %v; want 6, 9 of 1 and 1 of 3, and something left", lost, l.Returns, q.empty())
+		t.Errorf("lost %d, returned %+v, empty: %v; want 6, 9 of 1 and 1 of 3, and something left", lost, l.Returns, q.empty())
 	}
 	l = limiter.LeaseRequest{Incarnation: 7}
 	if lost := q.addReturns(&l); lost != 0 || l.Returns != [2]limiter.Events{e(4, 2)} || !q.empty() {
-		t.Errorf("lost %d, returned %+v, nothing left: %v; want 0, 2 of 4, and nothing left", lost, l.Returns, q.empty())
+		t.Errorf("lost %d, returned %+v, empty: %v; want 0, 2 of 4, and nothing left", lost, l.Returns, q.empty())
 	}
 	q.returns = []granted{{e(1, 5), 7}}
 	if lost := q.fail(errCut); lost != 5 {
-		t.Errorf("lost with a loan that failed = %d, want 5", lost)
+		t.Errorf("lost with a request that failed = %d, want 5", lost)
 	}
 }

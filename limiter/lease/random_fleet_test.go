@@ -33,34 +33,34 @@ func TestRandomFleets(t *testing.T) {
 	}
 }
 
-// A randomFleet is such a history.
+// A randomFleet is one random history.
 type randomFleet struct {
 	t        *testing.T
 	lender   fleetLender
 	rules    []*limiter.Rule
-	slow     int           // the longest usual delay of an answer, in ms
+	slow     int           // the longest usual delay of a reply, in ms
 	denies   *limiter.Rule // denies all
-	restarts bool          // the lender begins other runs
+	restarts bool          // the lender begins other incarnations
 
 	mu           sync.Mutex // guards what follows
 	rng          *rand.Rand
 	nodes        []*fleetNode
-	lostByClosed uint64 // by nodes that are no more
+	lostByClosed uint64 // by nodes that were closed
 	admitted     map[name][]limiter.Events
-	late         map[name]int64 // admitted by what was known
+	late         map[name]int64 // admitted by the newest known state
 }
 
-// A fleetLender decides takes without fail: what a node would have to count as lost of those, nobody counts.
+// A fleetLender never fails takes: nobody would count what they lose.
 type fleetLender struct{ *memoryLender }
 
 func (l fleetLender) Take(_ context.Context, _ limiter.Instant, takes []limiter.Take) error {
-	var loans []limiter.LeaseRequest
+	var requests []limiter.LeaseRequest
 	for _, k := range takes {
-		loans = append(loans, limiter.LeaseRequest{Rule: k.Rule, Key: k.Key, Need: k.Cost})
+		requests = append(requests, limiter.LeaseRequest{Rule: k.Rule, Key: k.Key, Need: k.Cost})
 	}
-	l.lend(loans)
+	l.lend(requests)
 	for i := range takes {
-		takes[i].Decision, takes[i].Err = loans[i].Decision, nil
+		takes[i].Decision, takes[i].Err = requests[i].Decision, nil
 	}
 	return nil
 }
@@ -130,12 +130,13 @@ func (n *fleetNode) on(r *limiter.Rule) *limiter.Rule {
 	return &here
 }
 
-// A zoneName is the zone of rules that are on no node yet.
+// A zoneName is the zone of a rule that is on no node yet.
 type zoneName string
 
 func (z zoneName) Name() string { return string(z) }
 
-// play has clients send requests, some of whom go before they are answered, and what else happens.
+// play has clients send requests, some of which give up early, and disturbs the nodes and the
+// lender.
 func (f *randomFleet) play() {
 	var wg sync.WaitGroup
 	for range 12 {
@@ -167,7 +168,7 @@ func (f *randomFleet) request() {
 	for _, i := range f.rng.Perm(len(f.rules))[:1+f.rng.IntN(len(f.rules))] {
 		takes = append(takes, takeOf(f.rules[i], fmt.Sprint("key", f.rng.IntN(f.rng.IntN(f.rng.IntN(7)+1)+1)), 1+f.rng.Int64N(3)))
 	}
-	if f.rng.IntN(2) == 0 { // is denied when the others have what they need
+	if f.rng.IntN(2) == 0 { // is denied after the others were admitted
 		takes = append(takes, takeOf(f.denies, fmt.Sprint("fresh", f.rng.Int64()), 2))
 	}
 	s := f.nodes[f.rng.IntN(len(f.nodes))]
@@ -186,7 +187,8 @@ func (f *randomFleet) request() {
 	}
 }
 
-// admit notes what an admitted request has taken, at the instant of the lender's clock that it counts at.
+// admit notes what an admitted request has taken, and at which instant of the lender's clock it
+// counts.
 func (f *randomFleet) admit(s *fleetNode, takes []limiter.Take) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -205,11 +207,11 @@ func (f *randomFleet) admit(s *fleetNode, takes []limiter.Take) {
 	}
 }
 
-// disturb has something happen to a node or to the lender.
+// disturb restarts a node, closes a zone or begins another incarnation of the lender.
 func (f *randomFleet) disturb() {
 	node, zone := f.random(len(f.nodes)), fleetZones[f.random(len(fleetZones))]
 	switch f.random(8) {
-	case 0: // it restarts; requests that it has still go on
+	case 0: // it restarts; its requests under way go on
 		old := f.nodes[node]
 		f.mu.Lock()
 		f.nodes[node] = f.newNode()
@@ -231,7 +233,7 @@ func (f *randomFleet) disturb() {
 	}
 }
 
-// retire closes a node and adds up what it has lost, when its last requests have ended.
+// retire closes a node, waits for its last requests and adds up what it has lost.
 func (f *randomFleet) retire(s *fleetNode) {
 	s.Close()
 	time.Sleep(3 * time.Second)
@@ -241,7 +243,7 @@ func (f *randomFleet) retire(s *fleetNode) {
 	f.mu.Unlock()
 }
 
-// end ends all nodes and checks what must hold then.
+// end closes all nodes and checks what must hold then.
 func (f *randomFleet) end() {
 	f.lender.always(answered)
 	time.Sleep(12 * time.Second)
@@ -273,8 +275,8 @@ func (f *randomFleet) end() {
 	}
 }
 
-// checkBound checks that no span of what was admitted holds more than the algorithm allows, besides what was admitted by what was
-// known, of which each node may know something else.
+// checkBound checks that no span of the admitted takes has more than the algorithm allows. Takes by
+// the newest known state may come on top, as each node may know another state.
 func (f *randomFleet) checkBound(r *limiter.Rule, n name) {
 	admitted, window := f.admitted[n], limiter.Instant(r.Limit.Window.Microseconds())
 	slices.SortStableFunc(admitted, func(a, b limiter.Events) int { return int(a.At - b.At) })

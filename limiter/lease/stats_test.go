@@ -25,7 +25,7 @@ func TestStatsExpired(t *testing.T) {
 			Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, Limit: limiter.Limit{Events: 10_000, Window: time.Second},
 		})
 		time.Sleep(700 * time.Millisecond)
-		n.warm(r, "key") // to the end of the window, but for 80 ms
+		n.warm(r, "key") // until about 80 ms before the end of the window
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if s := n.Stats(); s.Expired == 0 || s.Expired+s.Returned > s.Granted {

@@ -58,7 +58,7 @@ func TestPeek(t *testing.T) {
 			t.Errorf("peek = %+v, want OK with 7 remaining", d)
 		}
 		if d := takes[1].Decision; d.OK || d.RetryAt != limiter.Never {
-			t.Errorf("peek of a denial = %+v, want it denied for ever", d)
+			t.Errorf("peek of a denial = %+v, want it denied forever", d)
 		}
 		takes = []limiter.Take{takeOf(r, "key", 1), takeOf(r, "new", 1), takeOf(strict, "key", 1), takeOf(closed, "key", 1)}
 		peek(takes...)

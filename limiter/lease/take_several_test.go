@@ -73,11 +73,11 @@ func TestDeniedLastIsTriedAlone(t *testing.T) {
 			return []limiter.Take{takeOf(leased, "shared", 1), takeOf(cold, "shared", 1), takeOf(own, "own", 1)}
 		}
 		for range 3 {
-			time.Sleep(1100 * time.Millisecond) // it is remembered no more
-			left, asked := n.leased(leased, "shared"), n.lender.received()
-			n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
-				if got := n.leased(leased, "shared"); got != left || loans[0].Rule != own {
-					t.Errorf("leased of the shared key while %+v is asked for = %d, want %d and nothing asked of others", loans, got, left)
+			time.Sleep(1100 * time.Millisecond) // the denial is no longer remembered
+			left, received := n.leased(leased, "shared"), n.lender.received()
+			n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+				if got := n.leased(leased, "shared"); got != left || requests[0].Rule != own {
+					t.Errorf("leased of the shared key during the requests %+v = %d, want %d and no requests for others", requests, got, left)
 				}
 				return answered, rtt
 			})
@@ -86,8 +86,8 @@ func TestDeniedLastIsTriedAlone(t *testing.T) {
 			if !takes[0].Decision.OK || !takes[1].Decision.OK || takes[2].Decision.OK {
 				t.Errorf("takes = %+v, want the last one denied", takes)
 			}
-			if got := n.lender.received() - asked; got != 1 {
-				t.Errorf("loans = %d, want 1", got)
+			if got := n.lender.received() - received; got != 1 {
+				t.Errorf("requests = %d, want 1", got)
 			}
 		}
 		n.lender.always(answered)
@@ -115,9 +115,9 @@ func TestSeveralDeniedLast(t *testing.T) {
 			n.allowed(r, r.Zone.Name(), 1, limiter.FromStore)
 			n.denied(r, r.Zone.Name(), 1, limiter.FromStore)
 		}
-		var asked []*limiter.Rule
-		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
-			asked = append(asked, loans[0].Rule)
+		var requested []*limiter.Rule
+		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+			requested = append(requested, requests[0].Rule)
 			return answered, rtt
 		})
 		for _, step := range []struct {
@@ -129,10 +129,10 @@ func TestSeveralDeniedLast(t *testing.T) {
 			{time.Hour, []*limiter.Rule{soon, late}},               // at the same time: neither has denied
 		} {
 			time.Sleep(step.wait)
-			asked = nil
+			requested = nil
 			n.fails(nil, takeOf(soon, "a", 1), takeOf(late, "b", 1))
-			if len(asked) != len(step.want) || asked[0] != step.want[0] || asked[len(asked)-1] != step.want[len(step.want)-1] {
-				t.Errorf("after %v: %d asked for, want %d in their order", step.wait, len(asked), len(step.want))
+			if len(requested) != len(step.want) || requested[0] != step.want[0] || requested[len(requested)-1] != step.want[len(step.want)-1] {
+				t.Errorf("after %v: %d requests, want %d in this order", step.wait, len(requested), len(step.want))
 			}
 		}
 	})
@@ -176,7 +176,7 @@ func TestZonesOfOneKeyShareACall(t *testing.T) {
 		takes := []limiter.Take{takeOf(a, "key", 1), takeOf(b, "key", 2), takeOf(c, "key", 1)}
 		n.fails(nil, takes...)
 		if n.lender.calls != 1 || n.lender.received() != 3 {
-			t.Errorf("requests = %d with %d loans, want 1 with 3", n.lender.calls, n.lender.received())
+			t.Errorf("calls = %d with %d requests, want 1 with 3", n.lender.calls, n.lender.received())
 		}
 		for i, want := range []bool{true, false, true} {
 			if d := takes[i].Decision; d.OK != want {
@@ -205,8 +205,8 @@ func TestManyTakes(t *testing.T) {
 				}
 			}
 		}
-		if got := n.lender.calls; got != 2*6 { // 20 loans of each key, at most 8 in a request
-			t.Errorf("requests = %d, want 12", got)
+		if got := n.lender.calls; got != 2*6 { // 20 requests of each key, at most 8 in a call
+			t.Errorf("calls = %d, want 12", got)
 		}
 		n.fails(nil, takes...)
 		for i, k := range takes {
@@ -226,7 +226,7 @@ func TestRememberedDenialsComeFirst(t *testing.T) {
 		n.allowed(b, "key", 1, limiter.FromStore)
 		n.denied(b, "key", 1, limiter.FromStore)
 		strict := n.rule(limiter.Rule{ID: 4, Zone: n.Open("c"), Strict: true, Limit: limiter.Limit{Events: 9, Window: time.Hour}})
-		asked, leased := n.lender.received(), n.leased(a, "key")
+		received, leased := n.lender.received(), n.leased(a, "key")
 		for range 3 {
 			takes := []limiter.Take{takeOf(a, "key", 1), takeOf(b, "key", 1), takeOf(c, "key", 1), takeOf(strict, "key", 1)}
 			n.fails(nil, takes...)
@@ -234,14 +234,14 @@ func TestRememberedDenialsComeFirst(t *testing.T) {
 				t.Errorf("takes = %+v, want only the second denied", takes)
 			}
 			if c, strict := takes[2].Decision.Remaining, takes[3].Decision.Remaining; c != 1000 || strict != 9 {
-				t.Errorf("remaining where nothing is known = %d and %d, want 1000 and 9", c, strict)
+				t.Errorf("remaining of zones that were not tried = %d and %d, want 1000 and 9", c, strict)
 			}
 		}
 		if got := n.leased(a, "key"); got != leased {
 			t.Errorf("leased after denials elsewhere = %d, want %d", got, leased)
 		}
-		if got := n.lender.received(); got != asked {
-			t.Errorf("loans for takes that are denied from memory = %d, want none", got-asked)
+		if got := n.lender.received(); got != received {
+			t.Errorf("requests for takes that a remembered denial decides = %d, want none", got-received)
 		}
 		n.checkAccounts(2)
 	})
@@ -269,9 +269,9 @@ func TestStrictZoneComesLast(t *testing.T) {
 				t.Errorf("take %d: remaining of the other strict zone = %d, want %d", i, got, want)
 			}
 		}
-		time.Sleep(time.Second) // the denial is remembered no more
-		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
-			if loans[0].Rule.Strict {
+		time.Sleep(time.Second) // the denial is no longer remembered
+		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+			if requests[0].Rule.Strict {
 				return lostRequest, 0
 			}
 			return answered, rtt
@@ -293,8 +293,8 @@ func TestOneZoneFails(t *testing.T) {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
 			leased, cold, cut := n.fixed("a", 1, 1000), n.fixed("b", 2, 1000), n.fixed("c", 3, 1000)
 			before := n.warm(leased, "key")
-			n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
-				if string(loans[0].Key) == "cut" {
+			n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+				if string(requests[0].Key) == "cut" {
 					return f, rtt
 				}
 				return answered, rtt
@@ -327,8 +327,8 @@ func TestOneZoneFails(t *testing.T) {
 func TestDenialWinsOverSilence(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		silent, wide, narrow := n.fixed("a", 1, 10), n.fixed("b", 2, 1000), n.fixed("c", 3, 1)
-		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
-			switch loans[0].Rule {
+		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+			switch requests[0].Rule {
 			case silent:
 				return silence, rtt
 			case wide:

@@ -40,7 +40,7 @@ func TestHotKey(t *testing.T) {
 					n.checkUsed(r, "key", takes)
 				}
 				if leased := n.leased(r, "key"); leased != 0 {
-					t.Errorf("leased after all have ended = %d, want none", leased)
+					t.Errorf("leased after all have expired = %d, want none", leased)
 				}
 				s := n.Stats()
 				if got, want := s.Returned+s.Expired, uint64(0); got == want || s.Lost != 0 {
@@ -61,13 +61,13 @@ func TestDenialIsRemembered(t *testing.T) {
 		if got := time.Duration(first.RetryAt-first.At) * time.Microsecond; got < 490*time.Millisecond || got > 500*time.Millisecond {
 			t.Errorf("retry after %v, want 500 ms less what has passed", got)
 		}
-		asked := n.lender.received()
+		received := n.lender.received()
 		for range 400 {
 			time.Sleep(time.Millisecond)
 			n.denied(r, "key", 3, limiter.FromRememberedDenial)
 		}
-		if got := n.lender.received(); got != asked {
-			t.Errorf("loans while the denial is remembered = %d, want none", got-asked)
+		if got := n.lender.received(); got != received {
+			t.Errorf("requests while the denial is remembered = %d, want none", got-received)
 		}
 		n.denied(r, "key", 4, limiter.FromRememberedDenial)
 		n.allowed(r, "key", 2, limiter.FromStore) // the lower cost was not denied

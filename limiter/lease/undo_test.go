@@ -17,8 +17,8 @@ func TestUndoWithFullBackground(t *testing.T) {
 		wide, slow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
 		taken := n.warm(wide, "key")
 		leased := n.leased(wide, "key")
-		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
-			if loans[0].Rule == slow {
+		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+			if requests[0].Rule == slow {
 				return answered, 10 * time.Second
 			}
 			return answered, rtt
@@ -26,10 +26,10 @@ func TestUndoWithFullBackground(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { n.fails(nil, takeOf(wide, "key", leased), takeOf(slow, "key", 2)) })
 		time.Sleep(rtt)
-		room := n.fillBackground(maxBackground) // the wheel comes to the lease, of which nothing is left
+		release := n.fillBackground(maxBackground) // the wheel attends to the lease, which is spent
 		wg.Wait()
 		n.checkUsed(wide, "key", taken+leased)
-		room()
+		release()
 		n.waitForReturns()
 		n.checkUsed(wide, "key", taken)
 		n.checkIdle(wide)
@@ -48,8 +48,8 @@ func TestCreditIsNotUndone(t *testing.T) {
 		}
 		n.waitForReplies()
 		n.checkUsed(r, "key", 2+n.leased(r, "key"))
-		if _, owed := n.outstanding(r, "key"); owed != 0 {
-			t.Errorf("owed = %d, want 0", owed)
+		if _, debt := n.outstanding(r, "key"); debt != 0 {
+			t.Errorf("debt = %d, want 0", debt)
 		}
 	})
 }
@@ -60,10 +60,10 @@ func TestUndoLateTake(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		fate   fate
-		delay  time.Duration // of the answer; the request waits for 50 ms in the one zone, and for 50 ms again in the other
+		delay  time.Duration // of the reply; the request waits 50 ms in each of the zones
 		leased bool
 	}{
-		{"not answered yet", answered, 500 * time.Millisecond, false},
+		{"without a reply yet", answered, 500 * time.Millisecond, false},
 		{"served meanwhile", answered, 70 * time.Millisecond, false},
 		{"failed meanwhile", refused, 70 * time.Millisecond, false},
 	} {
@@ -71,7 +71,7 @@ func TestUndoLateTake(t *testing.T) {
 			inBubble(t, Options{}, func(t *testing.T, n node) {
 				wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
 				n.lender.busy()
-				n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
+				n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
 					return test.fate, test.delay
 				})
 				q := n.newRequest(takeOf(wide, "wide", 3), takeOf(narrow, "narrow", 1))
@@ -85,7 +85,7 @@ func TestUndoLateTake(t *testing.T) {
 				q.takes[1].state = denied
 				n.undoAll(q)
 				if d := k.Decision; d.Remaining < 997 {
-					t.Errorf("decision after it was undone = %+v", d)
+					t.Errorf("decision after undoing it = %+v", d)
 				}
 				n.lender.always(answered)
 				n.waitForReturns()
@@ -119,7 +119,7 @@ func TestUndoLateTakeSpentFromLease(t *testing.T) {
 			t.Fatalf("waiter = %+v of %+v, want it spent from a lease", w, k.Take)
 		}
 		n.lender.always(answered)
-		for range 2 { // the second one is of an account that has gone
+		for range 2 { // the second time, the account was removed
 			n.undo(k, n.options.Clock())
 			n.Open("a").Close()
 		}
@@ -130,12 +130,12 @@ func TestUndoLateTakeSpentFromLease(t *testing.T) {
 // TestUndoAfterLeaseWasReturned denies a take by another zone after its lease was returned. Its
 // events are returned too.
 func TestUndoAfterLeaseWasReturned(t *testing.T) {
-	for _, asking := range []bool{false, true} {
+	for _, requesting := range []bool{false, true} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
 			wide, narrow := n.fixed("a", 1, 10_000), n.fixed("b", 2, 1)
 			before := n.warm(wide, "shared")
-			n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
-				if loans[0].Rule == narrow {
+			n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+				if requests[0].Rule == narrow {
 					return answered, 10 * rtt
 				}
 				return answered, 2 * rtt
@@ -143,7 +143,7 @@ func TestUndoAfterLeaseWasReturned(t *testing.T) {
 			var wg sync.WaitGroup
 			wg.Go(func() { n.fails(nil, takeOf(wide, "shared", 3), takeOf(narrow, "own", 2)) })
 			synctest.Wait()
-			if asking {
+			if requesting {
 				time.Sleep(9 * rtt)
 			}
 			more := n.leased(wide, "shared") + 1
@@ -165,8 +165,8 @@ func TestUndoWithoutAccountIsLost(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 10_000), n.fixed("b", 2, 1)
 		before := n.warm(wide, "shared")
-		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
-			if loans[0].Rule == narrow {
+		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+			if requests[0].Rule == narrow {
 				return answered, 10 * rtt
 			}
 			return answered, rtt
@@ -188,9 +188,9 @@ func TestUndoWithoutAccountIsLost(t *testing.T) {
 func TestUndoManyAtOnce(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
-		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
-			if loans[0].Rule == narrow {
-				return answered, 10 * rtt // wide has served all when it denies
+		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+			if requests[0].Rule == narrow {
+				return answered, 10 * rtt // by then wide has served all
 			}
 			return answered, rtt
 		})
@@ -209,7 +209,7 @@ func TestUndoManyAtOnce(t *testing.T) {
 		synctest.Wait()
 		n.checkUsed(wide, "shared", 0)
 		if got := n.lender.received() - 50; got > 10 {
-			t.Errorf("loans of the shared key for 50 takes that are undone = %d, want at most 10", got)
+			t.Errorf("requests of the shared key for 50 takes that were undone = %d, want at most 10", got)
 		}
 	})
 }
@@ -219,8 +219,8 @@ func TestUndoManyAtOnce(t *testing.T) {
 func TestUndoDuringRequest(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 8), n.fixed("b", 2, 1)
-		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
-			if loans[0].Rule == narrow {
+		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+			if requests[0].Rule == narrow {
 				return answered, 3 * rtt
 			}
 			return answered, 2 * rtt
@@ -230,7 +230,8 @@ func TestUndoDuringRequest(t *testing.T) {
 			n.fails(nil, takeOf(wide, "shared", 8), takeOf(narrow, "key", 2))
 		})
 		time.Sleep(5 * rtt / 2)
-		// Asks at 2.5, and is denied for what is undone at once afterwards: so the denial is not remembered.
+		// This request is sent at 2.5 and denied because of events that are canceled right after it. So
+		// the denial is not remembered.
 		n.denied(wide, "shared", 1, limiter.FromStore)
 		wg.Wait()
 		n.waitForReplies()
@@ -245,10 +246,10 @@ func TestUndoAfterLeaseExpired(t *testing.T) {
 	inBubble(t, Options{Timeout: 20 * time.Second}, func(t *testing.T, n node) {
 		wide, slow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
 		before := n.warm(wide, "key")
-		ended := n.expiresIn(wide, "key") // and goes back a little later
-		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
-			if loans[0].Rule == slow {
-				return answered, ended
+		lasts := n.expiresIn(wide, "key")
+		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+			if requests[0].Rule == slow {
+				return answered, lasts
 			}
 			return answered, rtt
 		})
@@ -262,8 +263,8 @@ func TestUndoAfterLeaseExpired(t *testing.T) {
 func TestUndoInAnotherIncarnation(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
-		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
-			if loans[0].Rule == narrow {
+		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+			if requests[0].Rule == narrow {
 				return answered, 10 * rtt
 			}
 			return answered, rtt
@@ -274,12 +275,12 @@ func TestUndoInAnotherIncarnation(t *testing.T) {
 		n.lender.mu.Lock()
 		n.lender.incarnation = 2
 		n.lender.mu.Unlock()
-		n.allowed(wide, "shared", 300, limiter.FromStore) // tells the account of the new run
+		n.allowed(wide, "shared", 300, limiter.FromStore) // brings the new incarnation to the account
 		wg.Wait()
 		n.waitForReplies()
 		time.Sleep(6 * time.Second)
 		synctest.Wait()
-		if got := n.lender.used(wide, "shared"); got < 303 { // and what was leased of the other run
+		if got := n.lender.used(wide, "shared"); got < 303 { // and the lease of the other incarnation
 			t.Errorf("used = %d, want 303 or more", got)
 		}
 		if got := n.Stats().Lost; got != 4 {
@@ -293,11 +294,11 @@ func TestUndoInAnotherIncarnation(t *testing.T) {
 func TestUndoIsLostWithFailure(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
-		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
+		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
 			switch {
-			case loans[0].Rule == narrow:
+			case requests[0].Rule == narrow:
 				return answered, 3 * rtt
-			case loans[0].Need == 7:
+			case requests[0].Need == 7:
 				return lostRequest, 4 * rtt
 			}
 			return answered, rtt
@@ -309,8 +310,8 @@ func TestUndoIsLostWithFailure(t *testing.T) {
 		wg.Wait()
 		n.waitForReplies()
 		used := n.lender.used(wide, "shared")
-		if got := int64(n.Stats().Lost); used < 3 || got != used+7 { // what was leased went back with the loan that failed
-			t.Errorf("used %d, lost %d, want 3 or more, and all of it lost with the 7 that were asked for", used, got)
+		if got := int64(n.Stats().Lost); used < 3 || got != used+7 { // the lease was returned with the request that failed
+			t.Errorf("used %d, lost %d, want 3 or more, and all of it lost with the 7 that were requested", used, got)
 		}
 	})
 }
@@ -320,8 +321,8 @@ func TestUndoIsLostWithFailure(t *testing.T) {
 func TestUndoInClosedZone(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
-		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
-			if loans[0].Rule == narrow {
+		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+			if requests[0].Rule == narrow {
 				return answered, 10 * rtt
 			}
 			return answered, 2 * rtt
@@ -329,7 +330,7 @@ func TestUndoInClosedZone(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { n.fails(nil, takeOf(wide, "shared", 3), takeOf(narrow, "key", 2)) })
 		time.Sleep(rtt)
-		n.Open("a").Close() // while it is asking, so its account stays until it has heard
+		n.Open("a").Close() // during a request, so its account stays until the reply
 		wg.Wait()
 		n.waitForReplies()
 		n.checkUsed(wide, "shared", 0)

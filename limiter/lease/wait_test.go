@@ -23,8 +23,8 @@ func TestCredit(t *testing.T) {
 			t.Errorf("take on credit took %v, want no time", took)
 		}
 		n.allowed(r, "key", 3, limiter.FromCredit) // while the first is being settled
-		if _, owed := n.outstanding(r, "key"); owed != 5 {
-			t.Errorf("owed = %d, want 5", owed)
+		if _, debt := n.outstanding(r, "key"); debt != 5 {
+			t.Errorf("debt = %d, want 5", debt)
 		}
 		if got := n.Stats().Debt; got != 5 {
 			t.Errorf("debt = %d, want 5", got)
@@ -37,7 +37,7 @@ func TestCredit(t *testing.T) {
 	})
 }
 
-// twenty returns a rule of 20 events.
+// ruleOfTwenty returns a rule of 20 events.
 func (n node) ruleOfTwenty(kind limiter.Kind, strict bool) *limiter.Rule {
 	return n.rule(limiter.Rule{
 		Algorithm: limiter.Algorithm{Kind: kind}, Strict: strict, MaxOvershoot: 0.01,
@@ -55,7 +55,7 @@ func TestQueueingIsNotAnOutage(t *testing.T) {
 					n.lender.busy()
 					n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 180 * time.Millisecond })
 					r := n.ruleOfTwenty(kind, strict)
-					var admitted, known atomic.Int64
+					var admitted, late atomic.Int64
 					var wg sync.WaitGroup
 					for range 3000 {
 						wg.Go(func() {
@@ -65,7 +65,7 @@ func TestQueueingIsNotAnOutage(t *testing.T) {
 									admitted.Add(1)
 								}
 								if d.Source == limiter.FromKnownState {
-									known.Add(1)
+									late.Add(1)
 								}
 							}
 						})
@@ -73,8 +73,8 @@ func TestQueueingIsNotAnOutage(t *testing.T) {
 					wg.Wait()
 					n.lender.always(answered)
 					n.waitForReturns()
-					if got := admitted.Load(); got != 20 || known.Load() < 3000 {
-						t.Errorf("admitted = %d, by what is known = %d, want 20, and 3000 or more", got, known.Load())
+					if got := admitted.Load(); got != 20 || late.Load() < 3000 {
+						t.Errorf("admitted = %d, by the newest known state = %d, want 20, and 3000 or more", got, late.Load())
 					}
 					n.checkUsed(r, "key", 20)
 				})
@@ -94,13 +94,13 @@ func TestNewestKnownStateDecides(t *testing.T) {
 			n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return f, 120 * time.Millisecond })
 			for i, want := range []bool{true, true, true, false} {
 				if d := n.take(r, "key", 2); d.OK != want || d.Source != limiter.FromKnownState || d.Remaining != max(0, 4-2*int64(i)) {
-					t.Errorf("take %d = %+v, want OK %v by what is known", i, d, want)
+					t.Errorf("take %d = %+v, want OK %v by the newest known state", i, d, want)
 				}
 			}
 			n.lender.always(answered)
 			n.waitForReturns()
 			want := int64(20)
-			if f == refused { // it was never asked
+			if f == refused { // the requests had no effect
 				want = 14
 			}
 			n.checkUsed(r, "key", want)
@@ -131,7 +131,7 @@ func TestOutageIsNotQueueing(t *testing.T) {
 func TestWaitersShareRequests(t *testing.T) {
 	for _, takers := range []int{1, 2, 6, 7, 8, 50} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
-			r := n.fixed("zone", 1, 7) // of which nothing is lent in advance
+			r := n.fixed("zone", 1, 7) // so few that nothing is leased
 			var wg sync.WaitGroup
 			takes := make([]limiter.Take, takers)
 			for i := range takes {
@@ -153,7 +153,7 @@ func TestWaitersShareRequests(t *testing.T) {
 				t.Errorf("admitted %d of %d, want %d", admitted, takers, want)
 			}
 			if got := n.lender.received(); got > 3 {
-				t.Errorf("loans for %d takes at the same time = %d, want at most 3", takers, got)
+				t.Errorf("requests for %d takes at the same time = %d, want at most 3", takers, got)
 			}
 			n.waitForReplies()
 			n.checkUsed(r, "key", int64(min(7, takers)))
@@ -208,7 +208,7 @@ func TestWaitersWithDifferentCosts(t *testing.T) {
 // take sends another request.
 func TestWaitersFailTogether(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := n.fixed("zone", 1, 7) // of which nothing is lent in advance
+		r := n.fixed("zone", 1, 7) // so few that nothing is leased
 		for _, f := range []fate{lostRequest, lostReply} {
 			n.lender.always(f)
 			var wg sync.WaitGroup
@@ -234,24 +234,24 @@ func TestWaitersFailTogether(t *testing.T) {
 // not held up, and Close returns.
 func TestSilentLender(t *testing.T) {
 	inBubble(t, Options{Timeout: 30 * time.Millisecond}, func(t *testing.T, n node) {
-		r := n.fixed("zone", 1, 7) // of which nothing is lent in advance
-		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
-			if string(loans[0].Key) == "silent" {
+		r := n.fixed("zone", 1, 7) // so few that nothing is leased
+		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+			if string(requests[0].Key) == "silent" {
 				return silence, rtt
 			}
 			return answered, rtt
 		})
 		for range 3 {
 			if took := n.fails(ErrTimeout, takeOf(r, "silent", 1)); took != 30*time.Millisecond {
-				t.Errorf("a take without an answer took %v, want 30 ms", took)
+				t.Errorf("a take without a reply took %v, want 30 ms", took)
 			}
 			n.allowed(r, "other", 1, limiter.FromStore)
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
-		gone := errors.New("the client has gone")
-		time.AfterFunc(time.Millisecond, func() { cancel(gone) })
-		if err := n.Take(ctx, n.options.Clock(), []limiter.Take{takeOf(r, "silent", 1)}); err != gone {
-			t.Errorf("take whose context ends = %v, want its cause", err)
+		disconnected := errors.New("the client has disconnected")
+		time.AfterFunc(time.Millisecond, func() { cancel(disconnected) })
+		if err := n.Take(ctx, n.options.Clock(), []limiter.Take{takeOf(r, "silent", 1)}); err != disconnected {
+			t.Errorf("take whose context is canceled = %v, want its cause", err)
 		}
 		begin := time.Now()
 		n.Close()
@@ -275,7 +275,7 @@ func TestLateReply(t *testing.T) {
 				wg.Go(func() { n.allowed(r, "key", 2, limiter.FromStore) }) // they wait for 30 ms
 			}
 			wg.Wait()
-			time.Sleep(6 * time.Second) // what is leased has ended
+			time.Sleep(6 * time.Second) // what was leased has expired
 			synctest.Wait()
 			n.checkUsed(r, "key", 2*others)
 		})
@@ -307,15 +307,15 @@ func TestDeniedBetweenRounds(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		narrow, wide := n.fixed("a", 1, 1), n.fixed("b", 2, 10)
 		n.denied(narrow, "key", 2, limiter.FromStore)
-		asked := n.lender.received()
+		received := n.lender.received()
 		q := n.newRequest(takeOf(narrow, "key", 2), takeOf(wide, "key", 1)) // both of which had no account before
 		begin := time.Now()
 		if n.round(t.Context(), q); q.takes[0].state != denied || q.takes[1].state != undecided {
 			t.Errorf("takes in state %d and %d, want %d: denied, and %d: undecided",
 				q.takes[0].state, q.takes[1].state, denied, undecided)
 		}
-		if got := n.lender.received() - asked; got != 0 || time.Since(begin) != 0 {
-			t.Errorf("loans after a denial = %d in %v, want none and no waiting", got, time.Since(begin))
+		if got := n.lender.received() - received; got != 0 || time.Since(begin) != 0 {
+			t.Errorf("requests after a denial = %d in %v, want none and no waiting", got, time.Since(begin))
 		}
 	})
 }
@@ -336,7 +336,7 @@ func TestWaitersGiveUp(t *testing.T) {
 		synctest.Wait()
 		for i, l := range n.lender.requests {
 			if want := int64(5); i == 0 && l.Need != want || i > 0 && l.Need != 0 {
-				t.Errorf("need of loan %d = %d, want %d by the first and nothing by others", i, l.Need, want)
+				t.Errorf("need of request %d = %d, want %d by the first and nothing by others", i, l.Need, want)
 			}
 		}
 		n.checkUsed(r, "key", 0)

@@ -70,7 +70,7 @@ func TestWheelTakesAtMost(t *testing.T) {
 	}
 	for i := range w.due {
 		if got := cap(w.due[i]); got > 10 {
-			t.Errorf("room in tick %d after all was taken = %d, want little", i, got)
+			t.Errorf("capacity of tick %d after all was taken = %d, want little", i, got)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func TestWheelFreesMemoryAfterRush(t *testing.T) {
 	}
 	w.take(20*tick, 1, nil)
 	if got := cap(w.due[11]); got != 0 {
-		t.Errorf("room after a rush = %d, want none", got)
+		t.Errorf("capacity after a rush = %d, want none", got)
 	}
 }
 

@@ -40,7 +40,7 @@ func TestZoneClosedBetweenSteps(t *testing.T) {
 		}
 		n.refill(k, q.now)
 		if got := n.lender.received(); got != 0 {
-			t.Errorf("loans of a zone that was dropped = %d, want none", got)
+			t.Errorf("requests of a closed zone = %d, want none", got)
 		}
 	})
 }
@@ -49,15 +49,15 @@ func TestZoneClosedBetweenSteps(t *testing.T) {
 // took.
 func TestTakeInClosedZoneFails(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		dropped, open := n.fixed("a", 1, 10), n.fixed("b", 2, 10)
+		closed, open := n.fixed("a", 1, 10), n.fixed("b", 2, 10)
 		n.Open("a").Close()
-		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
-			if loans[0].Rule == dropped {
+		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+			if requests[0].Rule == closed {
 				return lostRequest, rtt
 			}
 			return answered, rtt
 		})
-		n.fails(errCut, takeOf(dropped, "key", 1), takeOf(open, "key", 1))
+		n.fails(errCut, takeOf(closed, "key", 1), takeOf(open, "key", 1))
 		n.waitForReturns()
 		n.checkUsed(open, "key", 1)
 	})
@@ -74,10 +74,10 @@ func TestCloseZoneReturnsLeases(t *testing.T) {
 			taken[key] = n.warm(r, key)
 		}
 		n.warm(other, "key")
-		leased, book := n.leased(other, "key"), n.zoneOf(r)
-		book.Close()
-		book.Close() // is closed
-		if got := book.accounts.Len(); got != 0 {
+		leased, zone := n.leased(other, "key"), n.zoneOf(r)
+		zone.Close()
+		zone.Close() // has no effect
+		if got := zone.accounts.Len(); got != 0 {
 			t.Errorf("accounts of the zone that was closed = %d, want none", got)
 		}
 		for key, want := range taken {
@@ -101,7 +101,7 @@ func TestCloseZoneReturnsLeases(t *testing.T) {
 func TestCloseZoneWaitsForRequests(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10_000)
-		taken := n.warm(r, "key") // wants a lease with its next loan
+		taken := n.warm(r, "key") // the next request wants a lease too
 		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 20 * time.Millisecond })
 		var wg sync.WaitGroup
 		wg.Go(func() { n.allowed(r, "key", 500, limiter.FromStore) })
@@ -111,7 +111,7 @@ func TestCloseZoneWaitsForRequests(t *testing.T) {
 		begin := time.Now()
 		n.Open("zone").Close()
 		if took := time.Since(begin); took < 38*time.Millisecond || took > 50*time.Millisecond {
-			t.Errorf("Close took %v, want it to wait for two answers, or as long as a take at most", took)
+			t.Errorf("Close took %v, want it to wait for two replies, at most as long as a take", took)
 		}
 		wg.Wait()
 		n.checkAccounts(0)
@@ -125,19 +125,19 @@ func TestCloseZoneWaitsForRequests(t *testing.T) {
 func TestTakeInClosedZone(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10)
-		book := n.zoneOf(r)
+		zone := n.zoneOf(r)
 		n.Open("zone").Close()
 		n.allowed(r, "key", 1, limiter.FromStore)
 		n.Close()
 		n.allowed(r, "key", 1, limiter.FromStore)
 		n.Close()
 
-		// A take that had looked up the book just before: no account is opened in it.
+		// A take may have found the zone just before it closed. It adds no account.
 		p := n.locationOf(r, "key")
 		p.shard.Lock()
 		defer p.shard.Unlock()
-		if _, ok, _ := p.addLocked(r, n.options.Clock()); ok || book.accounts.Len() != 0 {
-			t.Errorf("an account was opened in a book that has ended, which says it has %d", book.accounts.Len())
+		if _, ok, _ := p.addLocked(r, n.options.Clock()); ok || zone.accounts.Len() != 0 {
+			t.Errorf("an account was added to a closed zone, which has %d", zone.accounts.Len())
 		}
 		n.checkUsed(r, "key", 2)
 	})

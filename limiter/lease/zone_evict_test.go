@@ -17,21 +17,21 @@ func TestEvictionWithFullBackground(t *testing.T) {
 		taken := n.warm(r, "leased")
 		n.allowed(r, "empty", 1, limiter.FromStore)
 		leased := n.leased(r, "leased")
-		room := n.fillBackground(maxBackground)
-		n.allowed(r, "new", 1, limiter.FromStore) // in the place of the one that is empty, though used later
+		release := n.fillBackground(maxBackground)
+		n.allowed(r, "new", 1, limiter.FromStore) // in place of the empty one, although that was used later
 		n.grant(r, "new", 5)
 		n.allowed(r, "newer", 1, limiter.FromStore)
 		if got := n.leased(r, "leased"); got != leased {
-			t.Errorf("leased = %d, want the %d as before", got, leased)
+			t.Errorf("leased = %d, want %d as before", got, leased)
 		}
 		n.checkUsed(r, "newer", 1)
 		n.checkAccounts(2)
-		room()
+		release()
 		n.allowed(r, "newest", 1, limiter.FromStore)
 		n.waitForReplies()
 		n.checkAccounts(2)
 		if got := n.lender.used(r, "leased") + n.lender.used(r, "new"); got != taken+1+5 && got != taken+1+leased {
-			t.Errorf("used when there is room = %d, want one lease to be back: %d or %d", got, taken+1+5, taken+1+leased)
+			t.Errorf("used when calls may begin = %d, want one lease to be returned: %d or %d", got, taken+1+5, taken+1+leased)
 		}
 		n.checkIdle(r)
 	})
@@ -51,8 +51,8 @@ func TestEvictionReturnsLease(t *testing.T) {
 	})
 }
 
-// TestEvictionOfTheLeastRecent keeps the accounts that were used last.
-func TestEvictionOfTheLeastRecent(t *testing.T) {
+// TestEvictsLeastRecentlyUsed keeps the accounts that were used last.
+func TestEvictsLeastRecentlyUsed(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.boundedRule(10_000, 2000)
 		for i := range 2000 {
@@ -73,7 +73,7 @@ func TestEvictionOfTheLeastRecent(t *testing.T) {
 				kept++
 			}
 		}
-		if kept < 930 { // shards have some sixteen accounts, which are compared with each other
+		if kept < 930 { // only the some sixteen accounts of a shard are compared with each other
 			t.Errorf("kept %d of the 1000 accounts that were used last, want 930 or more", kept)
 		}
 	})
@@ -89,19 +89,19 @@ func TestAccountsNotEvictable(t *testing.T) {
 		})
 		n.denied(r, "denied", 11, limiter.FromStore)
 		n.lender.always(lostRequest)
-		n.allowed(r, "owes", 1, limiter.FromCredit)
+		n.allowed(r, "indebted", 1, limiter.FromCredit)
 		n.waitForReplies()
 		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 500 * time.Millisecond })
-		go n.allowed(r, "asks", 5, limiter.FromStore)
+		go n.allowed(r, "requesting", 5, limiter.FromStore)
 		synctest.Wait()
 		for i := range 5 {
 			n.allowed(r, fmt.Sprint("new", i), 1, limiter.FromStore)
 		}
 		n.checkAccounts(3)
-		for _, key := range []string{"denied", "owes", "asks"} {
+		for _, key := range []string{"denied", "indebted", "requesting"} {
 			p := n.locationOf(r, key)
 			if _, ok := p.findLocked(); !ok {
-				t.Errorf("the account of the key that %s has gone", key)
+				t.Errorf("the account of the %s key was evicted", key)
 			}
 		}
 		n.denied(r, "denied", 11, limiter.FromRememberedDenial)
@@ -133,11 +133,11 @@ func TestSameKeyTwiceInFullZone(t *testing.T) {
 			ID: 2, Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: 1,
 			Limit: limiter.Limit{Events: 1000, Window: time.Hour},
 		})
-		n.lender.decide(func(loans []limiter.LeaseRequest) (fate, time.Duration) {
-			for i := range loans {
+		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+			for i := range requests {
 				for j := range i {
-					if loans[i].Rule.ID == loans[j].Rule.ID {
-						t.Errorf("two loans of a request are under the rule %d", loans[i].Rule.ID)
+					if requests[i].Rule.ID == requests[j].Rule.ID {
+						t.Errorf("two requests of a call have the rule %d", requests[i].Rule.ID)
 					}
 				}
 			}

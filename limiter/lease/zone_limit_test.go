@@ -62,7 +62,7 @@ func TestTiersShareARuleID(t *testing.T) {
 		n.attend(due{zone: p.zone, hash: p.key.Hash}, n.options.Clock())
 		n.waitForReplies()
 		if got := n.leased(free, "free"); got != leased {
-			t.Errorf("leased after it was looked after = %d, want %d", got, leased)
+			t.Errorf("leased after attending to it = %d, want %d", got, leased)
 		}
 		n.allowed(free, "free", 1, limiter.FromLease)
 		n.allowed(pro, "pro", 1, limiter.FromLease)
