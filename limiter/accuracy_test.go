@@ -18,8 +18,8 @@ func admitted(t testing.TB, a Algorithm, l Limit, arrivals []Instant) (n int64) 
 	return n
 }
 
-// TestSlidingWindowAtSteadyLoad compares the counters with the exact log on random arrivals of a constant rate around
-// the limit: they admit within 1 % of what it does.
+// TestSlidingWindowAtSteadyLoad compares the counters with the exact log on random arrivals of a
+// constant rate around the limit. They admit within 1 % of what the log admits.
 func TestSlidingWindowAtSteadyLoad(t *testing.T) {
 	limit := Limit{Events: 1000, Window: time.Minute}
 	for _, load := range []float64{0.9, 1.1, 1.5, 3} { // times the limit
@@ -39,8 +39,8 @@ func TestSlidingWindowAtSteadyLoad(t *testing.T) {
 	}
 }
 
-// TestMoreSubWindowsAreMoreAccurate adds up how far the counters are from what is in the exact window, on traffic in
-// bursts: each further step in sub-windows is closer.
+// TestMoreSubWindowsAreMoreAccurate adds up how far the counters are from what is in the exact
+// window, on traffic in bursts. Each further step in sub-windows is closer.
 func TestMoreSubWindowsAreMoreAccurate(t *testing.T) {
 	limit := Limit{Events: 1_000_000, Window: time.Minute} // not binding: the same events are in all counts
 	parts := []int{1, 2, 5, 20, 60}

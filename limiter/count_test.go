@@ -22,7 +22,7 @@ func mustRule(t testing.TB, a Algorithm, l Limit) *Rule {
 	return r
 }
 
-// A step is one call to a count and the answer that it must give. Instants are absolute.
+// A step is one call to a count and the decision that it must return. Instants are absolute.
 type step struct {
 	now  Instant
 	do   func(Count, *Rule, Instant, int64) Decision
@@ -40,8 +40,8 @@ var (
 	refund = refundOf(Never)
 )
 
-// refundOf gives back events that were taken at the instant taken; Never means that of the step.
-// Its answer is that of a take of one event.
+// refundOf refunds events that were taken at the instant taken; Never means that of the step. Its
+// decision is that of a take of one event.
 func refundOf(taken Instant) func(Count, *Rule, Instant, int64) Decision {
 	return refundSeen(Events{At: taken})
 }

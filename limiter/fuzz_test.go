@@ -7,7 +7,7 @@ import (
 
 // FuzzCount drives a count with arbitrary bytes and checks what holds for every history: remaining
 // is between 0 and the limit, retries and resets are exact, denied takes change nothing, and the
-// answers are those of the reference.
+// decisions are those of the reference.
 func FuzzCount(f *testing.F) {
 	for i := range every {
 		f.Add([]byte{byte(i), 9, 0, 59, 20, 4, 0, 0, 0, 0, 4, 1, 3, 1, 0, 0, 20, 2, 2, 99, 0, 59, 16, 0, 0, 3, 0, 0, 4, 0, 0})
@@ -25,7 +25,7 @@ func FuzzCount(f *testing.F) {
 			script = script[1:]
 			return int64(b)
 		}
-		// number returns a number of any magnitude: one byte for its bits, one for their place.
+		// number returns a number of any magnitude: one byte for its bits, one for their position.
 		number := func() int64 { return (next() + 1) << (next() % 33) }
 
 		a := every[next()%int64(len(every))]
@@ -49,7 +49,7 @@ func FuzzCount(f *testing.F) {
 				if n := int64(len(h.taken)); n > 0 {
 					back := h.taken[next()%n]
 					h.count.Refund(h.rule, h.now, back.seen, back.cost)
-					h.ref.giveBack(h.rule, h.now, back.seen, back.cost)
+					h.ref.refundTake(h.rule, h.now, back.seen, back.cost)
 				}
 			case 4:
 				if h.last.RetryAt < 1<<60 && h.last.RetryAt > h.now {

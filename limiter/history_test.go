@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// TestHistories plays random histories of takes, refunds, changed limits and clocks that step back, on limits from tiny
-// to huge, and checks every answer: against the reference, and against what doc.go guarantees.
+// TestHistories plays random histories of takes, refunds, changed limits and clocks that step back,
+// on limits from tiny to huge. It checks every decision against the reference and against what
+// doc.go guarantees.
 func TestHistories(t *testing.T) {
 	histories, calls := 25, 120
 	if raceEnabled { // for which there is nothing to find: no count starts a goroutine
@@ -33,13 +34,13 @@ func TestHistories(t *testing.T) {
 // A history is one random sequence of calls.
 type history struct {
 	*rand.Rand
-	rule  *Rule
-	asked *Rule // rule of the last call
-	count Count
-	ref   *reference
-	now   Instant
-	last  Decision
-	taken []refundable
+	rule     *Rule
+	lastRule *Rule // of the last call
+	count    Count
+	ref      *reference
+	now      Instant
+	last     Decision
+	taken    []refundable
 }
 
 func newHistory(a Algorithm, seed uint64) *history {
@@ -87,7 +88,7 @@ func (h *history) move() {
 		to = h.now + Instant(h.Int64N(window))
 	case 8:
 		to = h.now + Instant(h.Int64N(3*window))
-	case 9: // to what the last answer said, or next to it
+	case 9: // to an instant of the last decision, or next to it
 		to = pick(h, h.last.RetryAt, h.last.ResetAt) + Instant(h.Int64N(3)-1)
 	case 10: // a late reading
 		to = h.now - Instant(h.Int64N(LateReading+1))
@@ -116,7 +117,7 @@ func (h *history) call() error {
 		back := h.taken[i]
 		h.taken = slices.Delete(h.taken, i, i+1)
 		h.count.Refund(h.rule, h.now, back.seen, back.cost)
-		h.ref.giveBack(h.rule, h.now, back.seen, back.cost)
+		h.ref.refundTake(h.rule, h.now, back.seen, back.cost)
 	}
 	return h.take(h.randomCost())
 }
@@ -164,14 +165,16 @@ func (h *history) take(cost int64) error {
 	return checkReset(h.count, h.rule, d)
 }
 
-// moved reports whether the next call moves the consumption, to another limit or to a clock that was set back.
+// moved reports whether the next call moves the consumption: to another limit, or to a clock that
+// was set back.
 func (h *history) moved() bool {
-	moved := h.rule != h.asked || h.now < h.ref.at-LateReading
-	h.asked = h.rule
+	moved := h.rule != h.lastRule || h.now < h.ref.at-LateReading
+	h.lastRule = h.rule
 	return moved
 }
 
-// checkRefund checks that a refund undoes the take of cost that was answered with d, when nothing happens in between.
+// checkRefund checks that a refund undoes the take of cost that was decided as d, when nothing
+// happens in between.
 func (h *history) checkRefund(before Count, d Decision, cost int64) error {
 	r := h.rule
 	for _, age := range []int64{0, 1, r.window / r.Limit.Events, r.window / 7, r.window, 2 * r.window} {
@@ -185,7 +188,7 @@ func (h *history) checkRefund(before Count, d Decision, cost int64) error {
 	return nil
 }
 
-// sameFrom checks that two counts answer alike from the instant now on.
+// sameFrom checks that two counts decide alike from now on.
 func (h *history) sameFrom(now Instant, a, b Count) error {
 	for _, after := range []int64{0, 1, h.rule.window / 7, h.rule.window, 2 * h.rule.window} {
 		for _, cost := range []int64{1, h.rule.Capacity()} {
@@ -210,7 +213,8 @@ func checkBounds(d Decision, r *Rule) error {
 	return nil
 }
 
-// checkRetry checks that the take of cost that was answered with d succeeds at d.RetryAt and not a microsecond earlier.
+// checkRetry checks that the take of cost that was decided as d succeeds at d.RetryAt and not a
+// microsecond earlier.
 func checkRetry(c Count, r *Rule, cost int64, d Decision) error {
 	if d.OK || d.RetryAt == Never {
 		return nil

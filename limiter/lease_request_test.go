@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestJitter spreads the requests of all nodes about one event of a bucket each, but for no longer than a twentieth of the window; and
-// a little when a lease may end.
+// TestJitter spreads the requests of all nodes: about one for each event that accrues in a bucket,
+// for at most a twentieth of the window, and a little when a lease may expire.
 func TestJitter(t *testing.T) {
 	bucket := mustRule(t, bucket, Limit{Events: 6000, Window: time.Minute})
 	window := mustRule(t, fixed, Limit{Events: 10, Window: time.Minute})

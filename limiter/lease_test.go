@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestLeaseLengths is about what rules say of leases: how long they last, by what slots a store accounts for them, and how much
-// credit a node has.
+// TestLeaseLengths checks how long the leases of a rule last, by which slots a store accounts for
+// them, and how much credit a node has.
 func TestLeaseLengths(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -18,10 +18,10 @@ func TestLeaseLengths(t *testing.T) {
 		leases       bool
 		slot, lasts  int64 // µs
 		nodes        int
-		credit, most int64 // of each node, and the events of it that all may ever have admitted in a window
+		credit, most int64 // of each node, and the most that all nodes together may admit in a window
 	}{
 		{
-			"bucket: the slots are what the overshoot pays for, and nothing is left of it",
+			"bucket: the slots are what the overshoot pays for, and no credit is left",
 			Rule{Limit: Limit{Events: 6000, Window: time.Minute}, MaxOvershoot: 0.05},
 			true, 3 * sec, 4400 * ms, 1, 0, 0,
 		},

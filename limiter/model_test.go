@@ -7,7 +7,7 @@ import (
 )
 
 // A reference is a naive count, with fractions of arbitrary precision and a list of all takes that
-// it searches for every answer. It shares no arithmetic with the counts. history_test.go compares
+// it searches for every decision. It shares no arithmetic with the counts. history_test.go compares
 // them.
 type reference struct {
 	model
@@ -59,7 +59,7 @@ func (m *reference) first(n int64) Instant {
 	return m.at + Instant(sort.Search(int(step), func(us int) bool { return m.used(m.at+Instant(us)) <= n }))
 }
 
-// take answers as Count.Take does.
+// take decides as Count.Take does.
 func (m *reference) take(r *Rule, now Instant, cost int64) Decision {
 	m.advance(r, now)
 	d := Decision{At: m.at, Limit: r.Limit.Events, RetryAt: Never}
@@ -78,7 +78,7 @@ func (m *reference) take(r *Rule, now Instant, cost int64) Decision {
 	return d
 }
 
-func (m *reference) giveBack(r *Rule, now Instant, seen Events, cost int64) {
+func (m *reference) refundTake(r *Rule, now Instant, seen Events, cost int64) {
 	m.advance(r, now)
 	m.refund(m.at, seen, cost)
 }

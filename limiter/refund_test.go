@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// TestRefundsGiveNothingAway plays random histories in which some takes are refunded, at any age, beside the same histories
-// without those takes: whatever is taken of the one can be taken of the other, and never is more left. Of a bucket, one take
-// is refunded before the next one is taken that will be: TestAdmissionBounds has others.
+// TestRefundsGiveNothingAway plays random histories in which some takes are refunded at any age,
+// beside the same histories without those takes. Every take that the first admits, the second
+// admits too, and the first never has more left. Of a bucket, a take is refunded before the next
+// one that will be: TestAdmissionBounds has others.
 func TestRefundsGiveNothingAway(t *testing.T) {
 	for _, a := range every {
 		t.Run(a.name, func(t *testing.T) {
@@ -72,9 +73,10 @@ func (p *refunding) step() error {
 	return nil
 }
 
-// TestFloodOfDeniedTakesDrainsNothing has somebody take an event of a bucket a thousand times in a second, each of which is
-// refunded a millisecond later, as another zone denied it; half of that after each take, others take what has accrued. In the end
-// they have as much left as they would without, or all but an event and what accrues in a millisecond.
+// TestFloodOfDeniedTakesDrainsNothing takes an event of a bucket a thousand times in a second and
+// refunds each a millisecond later, as when another zone denies it. Half a millisecond after each
+// take, others take what has accrued. In the end, as much is left for them as without the flood,
+// less at most one event and what accrues in a millisecond.
 func TestFloodOfDeniedTakesDrainsNothing(t *testing.T) {
 	const age = ms
 	for _, rate := range []int64{10, 100, 1000, 10_000} { // events a second, and at once
@@ -112,10 +114,10 @@ func TestFloodOfDeniedTakesDrainsNothing(t *testing.T) {
 	}
 }
 
-// TestUndoRestoresSeenBucket undoes takes of a bucket in any state, when it is known what the bucket
-// lacked right after: if nothing else happens, it is as if the take had never been, to the fraction of
-// an event. Others take what has accrued by then.
-func TestUndoRestoresSeenBucket(t *testing.T) {
+// TestRefundRestoresSeenBucket refunds takes of a bucket in any state, when it is known what the
+// bucket lacked right after them. If nothing else happens, the bucket is as it was before, to the
+// fraction of an event. Others take what has accrued by then.
+func TestRefundRestoresSeenBucket(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	for range 10_000 {
 		r := mustNew(Rule{Limit: Limit{Events: oneOf[int64](rng, 1, 3, 7, 1009), Window: 7 * time.Second, Burst: 10}})

@@ -41,7 +41,7 @@ func TestTokenBucketRefund(t *testing.T) {
 		// full.
 		{100 * sec, take, 2, true, 3, 100 * sec, 120 * sec},
 		{110 * sec, refundOf(100 * sec), 2, true, 5, 110 * sec, 110 * sec},
-		// Another take got what accrued in their place, so that is not given back.
+		// Another take got what accrued instead, so that is not refunded.
 		{200 * sec, take, 2, true, 3, 200 * sec, 220 * sec},
 		{220 * sec, take, 5, true, 0, 220 * sec, 270 * sec},
 		{220 * sec, refundOf(200 * sec), 2, false, 0, 230 * sec, 270 * sec},

@@ -14,9 +14,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestLendsAsSpecified drives nodes that borrow from this store, and the ledgers of package limiter, which are the
-// specification, with the same random histories, and compares every answer.
-func TestLendsAsSpecified(t *testing.T) {
+// TestLendAsSpecified plays the same random histories of nodes on this store and on ledgers, which
+// are the specification, and compares every reply.
+func TestLendAsSpecified(t *testing.T) {
 	redis, client := redistest.Shared(t).Client(), connect(t, standalone(t))
 	histories, calls := 50, 300
 	if testing.Short() {
@@ -31,9 +31,9 @@ func TestLendsAsSpecified(t *testing.T) {
 	}
 }
 
-// TestLendsAsSpecifiedWhenTheClockIsSetBack does so with a clock that now and then steps back, after a call that was written
-// with its instant.
-func TestLendsAsSpecifiedWhenTheClockIsSetBack(t *testing.T) {
+// TestLendAsSpecifiedWithClockSetBack does so with a clock that now and then steps back, after a
+// call whose instant was written.
+func TestLendAsSpecifiedWithClockSetBack(t *testing.T) {
 	client := connect(t, standalone(t))
 	for seed := range 200 {
 		h := newLeaseHistory(t, withClock(client), uint64(seed), algorithms[seed%len(algorithms)])
@@ -42,44 +42,45 @@ func TestLendsAsSpecifiedWhenTheClockIsSetBack(t *testing.T) {
 	}
 }
 
-// A lending is a random sequence of calls by nodes.
+// A leaseHistory is a random sequence of calls by nodes.
 type leaseHistory struct {
 	*history
 	nodes       []*Store
 	keys        []string
 	ledgers     map[account]*leasetest.Ledger
 	debts       map[debtor]*debtState
-	granted     []returnable                 // that may go back
-	served      []returnable                 // that may be undone
-	seen        map[account][]limiter.Events // the last answers
+	granted     []returnable                 // that may be returned
+	served      []returnable                 // that may be canceled
+	seen        map[account][]limiter.Events // of the last replies
 	incarnation uint64
 	expires     limiter.Instant // of the last lease
-	latest      limiter.Instant // that the clock has read
+	latest      limiter.Instant // that the clock has shown
 	stepsBack   bool
-	mayStepBack bool          // what was last written says when
-	failsOver   *redis.Client // to which the counts go back to an earlier state; nil when they do not
+	mayStepBack bool          // the last write has the newest instant
+	failsOver   *redis.Client // whose counts return to an earlier state now and then; nil: they never do
 	replica     replica
 }
 
-// An account is what is kept of a key under a rule.
+// An account is one key under one rule.
 type account struct {
 	key  string
 	rule uint32
 }
 
-// A debt is what a node owes to an account.
+// A debtor is an account of a node.
 type debtor struct {
 	account
 	node uint64
 }
 
-// An owing is what is known of a debt: what was ever owed, and what of it the store was once told of before.
+// A debtState is the debt of a debtor: the running total, the total before the last one, and when
+// the newest was sent.
 type debtState struct {
 	total, settled int64
 	sentAt         limiter.Instant
 }
 
-// An outstanding is what an account has let go of.
+// A returnable is what an account was granted or served.
 type returnable struct {
 	account
 	limiter.Events
@@ -93,18 +94,18 @@ func newLeaseHistory(t *testing.T, s *Store, seed uint64, kinds ...limiter.Algor
 		if seed%4 != 0 {
 			r = h.usualRule(t, uint32(id), a)
 		}
-		h.rules = append(h.rules, h.lendingRule(t, r))
+		h.rules = append(h.rules, h.leaseRule(t, r))
 	}
 	s.clock = func(limiter.Instant) string { return fmt.Sprint(int64(h.now)) }
 	other := *s
 	other.node++
 	h.nodes = []*Store{s, &other}
 	h.ledgers, h.debts = make(map[account]*leasetest.Ledger), make(map[debtor]*debtState)
-	h.seen, h.incarnation = make(map[account][]limiter.Events), 1 // until a server has said
+	h.seen, h.incarnation = make(map[account][]limiter.Events), 1 // until a server replies
 	return h
 }
 
-// usualRule returns a rule under which leases are of use.
+// usualRule returns a rule under which leases are useful.
 func (h *leaseHistory) usualRule(t *testing.T, id uint32, a limiter.Algorithm) *limiter.Rule {
 	t.Helper()
 	return mustRule(t, id, a, limiter.Limit{
@@ -113,8 +114,8 @@ func (h *leaseHistory) usualRule(t *testing.T, id uint32, a limiter.Algorithm) *
 	})
 }
 
-// lendingRule returns r with a random overshoot, by which a bucket has slots of another length.
-func (h *leaseHistory) lendingRule(t *testing.T, r *limiter.Rule) *limiter.Rule {
+// leaseRule returns r with a random overshoot, which sets the length of the slots of a bucket.
+func (h *leaseHistory) leaseRule(t *testing.T, r *limiter.Rule) *limiter.Rule {
 	t.Helper()
 	again := *r
 	again.MaxOvershoot = pick(h.history, 0, 0.01, 0.05, 0.3, 1)
@@ -137,13 +138,13 @@ func (h *leaseHistory) play(t *testing.T, calls int) {
 // step lets time pass and makes one call.
 func (h *leaseHistory) step(t *testing.T) error {
 	t.Helper()
-	if !h.passTime() { // after a late reading, Redis may forget that it was late
+	if !h.passTime() { // after a late reading, Redis may no longer know that it was late
 		h.now = max(h.now, h.last.At)
 	}
 	if h.IntN(20) == 0 {
 		h.changeLimit(t)
 		for i, r := range h.rules {
-			h.rules[i] = h.lendingRule(t, r)
+			h.rules[i] = h.leaseRule(t, r)
 		}
 	}
 	if h.failsOver != nil {
@@ -153,7 +154,7 @@ func (h *leaseHistory) step(t *testing.T) error {
 	switch n := h.IntN(10); {
 	case n < 2:
 		return h.take(t)
-	case n == 2 && !h.stepsBack: // of which a peek takes no note
+	case n == 2 && !h.stepsBack: // a peek does not write the instant
 		return h.peek(t)
 	case n == 3 && !h.stepsBack:
 		return h.refund(t)
@@ -161,7 +162,8 @@ func (h *leaseHistory) step(t *testing.T) error {
 	return h.lend(t)
 }
 
-// passTime often ends a lease or a slot, or comes close to it. Now and then it sets the clock back, and says so.
+// passTime often ends a lease or a slot, or comes close to it. Now and then it sets the clock back,
+// and reports that.
 func (h *leaseHistory) passTime() (back bool) {
 	if h.mayStepBack && h.IntN(10) == 0 {
 		h.now -= limiter.Instant(pick(h.history, h.Int64N(limiter.LateReading), limiter.LateReading+h.Int64N(1<<30)))
@@ -183,28 +185,28 @@ func (h *leaseHistory) passTime() (back bool) {
 	return false
 }
 
-// lend has a node ask for loans of some rules.
+// lend has a node send requests under some rules.
 func (h *leaseHistory) lend(t *testing.T) error {
 	s, key := h.nodes[h.IntN(len(h.nodes))], pick(h.history, h.keys...)
-	var loans []limiter.LeaseRequest
+	var requests []limiter.LeaseRequest
 	for _, i := range h.Perm(len(h.rules))[:1+h.IntN(min(3, len(h.rules)))] {
-		loans = append(loans, h.randomRequest(s, h.rules[i], key))
+		requests = append(requests, h.randomRequest(s, h.rules[i], key))
 	}
-	want := slices.Clone(loans)
-	asked := fmt.Sprintf("%+v", loans)
-	answer := make(chan error, 1)
-	s.Lend(loans, func(err error) { answer <- err })
-	if err := <-answer; err != nil {
+	want := slices.Clone(requests)
+	sent := fmt.Sprintf("%+v", requests)
+	reply := make(chan error, 1)
+	s.Lend(requests, func(err error) { reply <- err })
+	if err := <-reply; err != nil {
 		return err
 	}
-	h.incarnation = loans[0].Incarnation
+	h.incarnation = requests[0].Incarnation
 	leasetest.Lend(s.node, h.incarnation, h.now, h.ledgersOf(key, want), want)
 	written := true
-	for i, got := range loans {
+	for i, got := range requests {
 		l, a := want[i], account{key, got.Rule.ID}
 		if got.Decision != l.Decision || got.Served != l.Served || got.Granted != l.Granted || got.Expires != l.Expires || got.Incarnation != l.Incarnation {
-			return fmt.Errorf("loan %d of %d under %v with %+v, asked %s:\n got %+v, served %d, lent %d until %d\nwant %+v, %d, %d, %d",
-				i+1, len(loans), got.Rule.Algorithm, got.Rule.Limit, asked,
+			return fmt.Errorf("request %d of %d under %v with %+v, sent %s:\n got %+v, served %d, granted %d until %d\nwant %+v, %d, %d, %d",
+				i+1, len(requests), got.Rule.Algorithm, got.Rule.Limit, sent,
 				got.Decision, got.Served, got.Granted, got.Expires, l.Decision, l.Served, l.Granted, l.Expires)
 		}
 		written = written && got.Served+got.Granted > 0
@@ -214,7 +216,7 @@ func (h *leaseHistory) lend(t *testing.T) error {
 	return nil
 }
 
-// remember notes what a loan let go of.
+// remember notes what a reply has granted, served and shown.
 func (h *leaseHistory) remember(a account, l limiter.LeaseRequest) {
 	h.last = l.Decision
 	if h.seen[a] = append(h.seen[a], l.Decision.Seen()); len(h.seen[a]) > 5 {
@@ -229,7 +231,7 @@ func (h *leaseHistory) remember(a account, l limiter.LeaseRequest) {
 	}
 }
 
-// randomLoan returns a loan with something of everything.
+// randomRequest returns a lease request with random contents.
 func (h *leaseHistory) randomRequest(s *Store, r *limiter.Rule, key string) limiter.LeaseRequest {
 	limit, a := r.Capacity(), account{key, r.ID}
 	l := limiter.LeaseRequest{
@@ -261,45 +263,46 @@ func (h *leaseHistory) randomRequest(s *Store, r *limiter.Rule, key string) limi
 	return l
 }
 
-// some returns some of what the account has let go of, once.
-func (h *leaseHistory) takeBack(of *[]returnable, a account) limiter.Events {
-	for i, o := range *of {
+// takeBack returns some of what the account was granted or served, once.
+func (h *leaseHistory) takeBack(from *[]returnable, a account) limiter.Events {
+	for i, o := range *from {
 		if o.account == a {
 			e := limiter.Events{At: o.At, N: 1 + h.Int64N(o.N)}
 			if h.IntN(4) > 0 {
 				e.N = o.N
 			}
-			*of = slices.Delete(*of, i, i+1)
+			*from = slices.Delete(*from, i, i+1)
 			return e
 		}
 	}
 	return limiter.Events{}
 }
 
-// owe returns what a node owes: more than the last time, or the same again as if the answer had been lost.
-func (h *leaseHistory) randomDebt(d debtor, r *limiter.Rule) (owed, paid int64) {
+// randomDebt returns the credit of a debtor and how much of it is settled: more credit than the
+// last time, or the same again as if the reply had been lost.
+func (h *leaseHistory) randomDebt(d debtor, r *limiter.Rule) (credit, settled int64) {
 	o := h.debts[d]
 	if o == nil {
 		o = new(debtState)
 		h.debts[d] = o
 	}
-	// What was paid is not remembered for longer than two windows.
-	forgotten := h.latest-o.sentAt > limiter.Instant(r.Limit.Window.Microseconds())
-	if again := !forgotten && h.IntN(3) == 0; !again {
+	// The store does not remember a settled total for longer than two windows.
+	expired := h.latest-o.sentAt > limiter.Instant(r.Limit.Window.Microseconds())
+	if again := !expired && h.IntN(3) == 0; !again {
 		o.settled = o.total
 		o.total += pick(h.history, 1, 2, 1+h.Int64N(r.Capacity()))
 	}
 	o.sentAt = h.now
-	if forgotten || h.IntN(2) == 0 {
+	if expired || h.IntN(2) == 0 {
 		return o.total, o.settled
 	}
 	return o.total, min(o.settled, pick(h.history, 0, o.settled))
 }
 
-// of returns the ledgers of the accounts of loans.
-func (h *leaseHistory) ledgersOf(key string, loans []limiter.LeaseRequest) []*leasetest.Ledger {
+// ledgersOf returns the ledgers of the accounts of requests.
+func (h *leaseHistory) ledgersOf(key string, requests []limiter.LeaseRequest) []*leasetest.Ledger {
 	var ledgers []*leasetest.Ledger
-	for _, l := range loans {
+	for _, l := range requests {
 		a := account{key, l.Rule.ID}
 		if h.ledgers[a] == nil {
 			h.ledgers[a] = leasetest.NewLedger(l.Rule.Algorithm)
@@ -309,71 +312,71 @@ func (h *leaseHistory) ledgersOf(key string, loans []limiter.LeaseRequest) []*le
 	return ledgers
 }
 
-// take has a strict node take, which to a ledger is a loan of what is needed.
+// take has a node take under strict rules. For a ledger, that is a request that needs the cost.
 func (h *leaseHistory) take(t *testing.T) error {
 	s, key := h.nodes[0], pick(h.history, h.keys...)
 	var takes []limiter.Take
-	var loans []limiter.LeaseRequest
+	var requests []limiter.LeaseRequest
 	for _, i := range h.Perm(len(h.rules))[:1+h.IntN(min(2, len(h.rules)))] {
 		r := h.rules[i]
 		limit := r.Capacity()
 		cost := pick(h.history, 1, 1, 1+h.Int64N(limit), max(1, h.last.Remaining), limit)
 		takes = append(takes, limiter.Take{Rule: r, Key: []byte(key), Cost: cost})
-		loans = append(loans, limiter.LeaseRequest{Rule: r, Need: cost})
+		requests = append(requests, limiter.LeaseRequest{Rule: r, Need: cost})
 	}
 	if err := s.Take(t.Context(), h.now, takes); err != nil {
 		return err
 	}
-	leasetest.Lend(s.node, h.incarnation, h.now, h.ledgersOf(key, loans), loans)
-	if err := h.compare(takes, loans); err != nil {
+	leasetest.Lend(s.node, h.incarnation, h.now, h.ledgersOf(key, requests), requests)
+	if err := h.compare(takes, requests); err != nil {
 		return fmt.Errorf("take: %w", err)
 	}
-	if loans[0].Served > 0 {
+	if requests[0].Served > 0 {
 		h.taken = append(h.taken, takes)
 	}
 	return nil
 }
 
-// refund gives back what was taken at some time.
+// refund refunds some takes.
 func (h *leaseHistory) refund(t *testing.T) error {
 	if len(h.taken) == 0 {
 		return nil
 	}
 	i := h.IntN(len(h.taken))
-	back := h.taken[i]
+	refund := h.taken[i]
 	h.taken = slices.Delete(h.taken, i, i+1)
-	var loans []limiter.LeaseRequest
-	for _, k := range back {
+	var requests []limiter.LeaseRequest
+	for _, k := range refund {
 		seen := k.Decision.Seen()
-		loans = append(loans, limiter.LeaseRequest{Rule: k.Rule, Cancel: limiter.Events{At: seen.At, N: k.Cost}, Seen: seen, Incarnation: h.incarnation})
+		requests = append(requests, limiter.LeaseRequest{Rule: k.Rule, Cancel: limiter.Events{At: seen.At, N: k.Cost}, Seen: seen, Incarnation: h.incarnation})
 	}
-	leasetest.Lend(0, h.incarnation, h.now, h.ledgersOf(string(back[0].Key), loans), loans)
-	return h.nodes[0].Refund(t.Context(), h.now, back)
+	leasetest.Lend(0, h.incarnation, h.now, h.ledgersOf(string(refund[0].Key), requests), requests)
+	return h.nodes[0].Refund(t.Context(), h.now, refund)
 }
 
-// peek looks at all accounts of a key.
+// peek peeks at all accounts of a key.
 func (h *leaseHistory) peek(t *testing.T) error {
 	key := pick(h.history, h.keys...)
 	var takes []limiter.Take
-	var loans []limiter.LeaseRequest
+	var requests []limiter.LeaseRequest
 	for _, r := range h.rules {
 		takes = append(takes, limiter.Take{Rule: r, Key: []byte(key), Cost: 1})
-		loans = append(loans, limiter.LeaseRequest{Rule: r})
+		requests = append(requests, limiter.LeaseRequest{Rule: r})
 	}
 	if err := h.nodes[0].Peek(t.Context(), h.now, takes); err != nil {
 		return err
 	}
-	leasetest.Lend(0, h.incarnation, h.now, h.ledgersOf(key, loans), loans)
-	if err := h.compare(takes, loans); err != nil {
+	leasetest.Lend(0, h.incarnation, h.now, h.ledgersOf(key, requests), requests)
+	if err := h.compare(takes, requests); err != nil {
 		return fmt.Errorf("peek: %w", err)
 	}
 	return nil
 }
 
-// same compares decisions.
-func (h *leaseHistory) compare(takes []limiter.Take, loans []limiter.LeaseRequest) error {
+// compare compares decisions.
+func (h *leaseHistory) compare(takes []limiter.Take, requests []limiter.LeaseRequest) error {
 	for i, k := range takes {
-		got, want := k.Decision, loans[i].Decision
+		got, want := k.Decision, requests[i].Decision
 		if got.Breach = false; got != want {
 			return fmt.Errorf("%d of %d, %d of %q under %v with %+v:\n got %+v\nwant %+v as a ledger",
 				i+1, len(takes), k.Cost, k.Key, k.Rule.Algorithm, k.Rule.Limit, got, want)

@@ -11,7 +11,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestLend borrows from Redis however it is run, by Redis's clock.
+// TestLend grants leases by the clock of Redis, in every topology.
 func TestLend(t *testing.T) {
 	for _, topology := range topologies {
 		t.Run(topology.name, func(t *testing.T) {
@@ -19,32 +19,33 @@ func TestLend(t *testing.T) {
 			r := leasable(t, limiter.Algorithm{Kind: limiter.FixedWindow})
 			l := lend(t, s, 0, limiter.LeaseRequest{Rule: r, Need: 1, More: 2, Want: 1000})
 			if l.Served != 3 || l.Granted != 74 || l.Incarnation == 0 { // an eighth of 597
-				t.Errorf("served %d, lent %d in run %d, want 3 and 74 in a run that is not 0", l.Served, l.Granted, l.Incarnation)
+				t.Errorf("served %d, granted %d by incarnation %d, want 3 and 74 by one that is not 0", l.Served, l.Granted, l.Incarnation)
 			}
 			if now := limiter.At(time.Now()); l.Expires <= l.Decision.At || l.Expires > now+5_000_000 {
-				t.Errorf("the lease ends at %d, want within 5 s of %d", l.Expires, now)
+				t.Errorf("the lease expires at %d, want within 5 s of %d", l.Expires, now)
 			}
 			if l = lend(t, s, 0, limiter.LeaseRequest{Rule: r, Need: 601}); l.Served != 0 || l.Decision.OK {
-				t.Errorf("loan above the limit = %+v, want a denial", l)
+				t.Errorf("request above the limit = %+v, want a denial", l)
 			}
 		})
 	}
 }
 
-// TestStrictRulesLendNothing checks that nothing is lent to who has no use for it.
-func TestStrictRulesLendNothing(t *testing.T) {
+// TestStrictRulesGrantNothing grants no lease under a strict rule.
+func TestStrictRulesGrantNothing(t *testing.T) {
 	r, err := limiter.NewRule(limiter.Rule{ID: 1, Strict: true, Limit: limiter.Limit{Events: 600, Window: time.Minute}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := lend(t, New(connect(t, standalone(t)), "rl"), 0, limiter.LeaseRequest{Rule: r, Need: 1, Want: 100})
 	if l.Served != 1 || l.Granted != 0 || l.Expires != 0 {
-		t.Errorf("served %d, lent %d until %d, want 1 and nothing", l.Served, l.Granted, l.Expires)
+		t.Errorf("served %d, granted %d until %d, want 1 and nothing", l.Served, l.Granted, l.Expires)
 	}
 }
 
-// TestLoansOfAnotherRun has Redis lose everything: the loans of before are not taken back, and what was seen is counted again.
-func TestLoansOfAnotherRun(t *testing.T) {
+// TestRequestAfterRestart has Redis lose everything. Leases of the earlier incarnation are not
+// taken back, and the state that the node has seen is restored.
+func TestRequestAfterRestart(t *testing.T) {
 	server := redistest.NewServer(t)
 	s := New(connect(t, redisconn.Options{Addresses: []string{server.Addr}}), "rl")
 	r := leasable(t, limiter.Algorithm{Kind: limiter.SlidingWindowLog})
@@ -56,38 +57,38 @@ func TestLoansOfAnotherRun(t *testing.T) {
 	after.Returns[0] = limiter.Events{At: before.Decision.At, N: before.Granted}
 	after = lend(t, s, 0, after)
 	if after.Incarnation == before.Incarnation {
-		t.Errorf("run after a restart = %d, as before", after.Incarnation)
+		t.Errorf("incarnation after a restart = %d, as before", after.Incarnation)
 	}
 	if got, want := after.Decision.Remaining, before.Decision.Remaining; got != want {
 		t.Errorf("remaining after a restart = %d, want %d as before", got, want)
 	}
 }
 
-// TestLendFails checks that an error is answered once, whether the call was refused or its reply is of no use.
+// TestLendFails calls done once with an error: when the call fails, and when the client is closed.
 func TestLendFails(t *testing.T) {
 	client := connect(t, standalone(t))
-	loans := []limiter.LeaseRequest{{Rule: leasable(t, limiter.Algorithm{}), Key: []byte("key"), Need: 1}}
-	s, answers := New(client, "rl"), make(chan error, 2)
+	requests := []limiter.LeaseRequest{{Rule: leasable(t, limiter.Algorithm{}), Key: []byte("key"), Need: 1}}
+	s, errs := New(client, "rl"), make(chan error, 2)
 	if err := redistest.Shared(t).Client().Set(t.Context(), "rl:{key}", "not a hash", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
-	s.Lend(loans, func(err error) { answers <- err })
-	if err := <-answers; err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
+	s.Lend(requests, func(err error) { errs <- err })
+	if err := <-errs; err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
 		t.Errorf("error = %v, want Redis's WRONGTYPE", err)
 	}
 	client.Close()
-	s.Lend(loans, func(err error) { answers <- err })
-	if err := <-answers; !errors.Is(err, redisconn.ErrClosed) {
+	s.Lend(requests, func(err error) { errs <- err })
+	if err := <-errs; !errors.Is(err, redisconn.ErrClosed) {
 		t.Errorf("error after Close = %v, want ErrClosed", err)
 	}
-	if n := len(answers); n != 0 {
-		t.Errorf("further answers = %d, want none", n)
+	if n := len(errs); n != 0 {
+		t.Errorf("further calls of done = %d, want none", n)
 	}
 }
 
-// TestLoanRepliesOfOthers reads what lease_grant.lua does not reply.
-func TestLoanRepliesOfOthers(t *testing.T) {
-	loans := []limiter.LeaseRequest{{Rule: leasable(t, limiter.Algorithm{})}}
+// TestReadGrantsRejectsOtherReplies reads replies that lease_grant.lua does not send.
+func TestReadGrantsRejectsOtherReplies(t *testing.T) {
+	requests := []limiter.LeaseRequest{{Rule: leasable(t, limiter.Algorithm{})}}
 	slots := string(appendNumber(appendNumber(appendNumber(appendNumber(nil, 7, 5_000_000), 3, 2_000_000), 5, 1), 5, 0))
 	for _, test := range []struct {
 		reply any
@@ -95,21 +96,21 @@ func TestLoanRepliesOfOthers(t *testing.T) {
 	}{
 		{[]any{int64(5), int64(1), int64(0), int64(1), int64(0), int64(0)}, true},
 		{[]any{int64(5), int64(1), int64(1), int64(1), int64(0), slots}, true},
-		{[]any{int64(5), int64(1), int64(1), int64(1), int64(0), slots, int64(2)}, true}, // and two values were not ours
+		{[]any{int64(5), int64(1), int64(1), int64(1), int64(0), slots, int64(2)}, true}, // two values belonged to others
 		{nil, false},
 		{[]any{}, false},
 		{[]any{int64(5), int64(1), int64(0), int64(1), int64(0)}, false},
 		{[]any{int64(5), int64(1), int64(0), int64(1), int64(0), slots[1:]}, false},
 		{[]any{int64(5), int64(1), int64(0), int64(1), int64(0), int64(0), int64(0)}, false},
 	} {
-		if _, err := readGrants(&redisconn.Call{Reply: test.reply}, loans); (err == nil) != test.ok {
+		if _, err := readGrants(&redisconn.Call{Reply: test.reply}, requests); (err == nil) != test.ok {
 			t.Errorf("reading %v = %v, want no error: %v", test.reply, err, test.ok)
 		}
 	}
 }
 
-// TestTerms pins the bytes of what a loan asks for, of which lease_request.lua knows the places.
-func TestTerms(t *testing.T) {
+// TestLeaseArgs pins the bytes of a lease request, which lease_request.lua reads by their offsets.
+func TestLeaseArgs(t *testing.T) {
 	s := &Store{node: 0x0102030405060708}
 	r := leasable(t, limiter.Algorithm{})
 	for _, test := range []struct {
@@ -121,7 +122,8 @@ func TestTerms(t *testing.T) {
 		{limiter.LeaseRequest{More: 1 << 60, Seen: limiter.Events{At: 3, N: 4}, Incarnation: 5},
 			"\xff\xff\xff\x00\x08\x00\x00\x00\x00\x00\x1e\x84\x80" +
 				"\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x03" + "\x00\x00\x00\x00\x00\x00\x05"},
-		{limiter.LeaseRequest{Incarnation: 5, Returns: [2]limiter.Events{{At: 1, N: 2}, {At: 3, N: 4}}, Cancel: limiter.Events{At: 5, N: 6}, CreditTotal: 8, SettledTotal: 7},
+		{limiter.LeaseRequest{Incarnation: 5, Returns: [2]limiter.Events{{At: 1, N: 2}, {At: 3, N: 4}},
+			Cancel: limiter.Events{At: 5, N: 6}, CreditTotal: 8, SettledTotal: 7},
 			"\x00\x00\x00\x00\x08\x00\x00\x00\x00\x00\x1e\x84\x80" +
 				"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" + "\x00\x00\x00\x00\x00\x00\x05" +
 				"\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x01" + "\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x03" +
@@ -130,7 +132,7 @@ func TestTerms(t *testing.T) {
 	} {
 		test.Rule = r
 		if got := string(s.leaseArgs(&test.LeaseRequest)); got != test.want {
-			t.Errorf("terms of %+v = %q, want %q", test.LeaseRequest, got, test.want)
+			t.Errorf("arguments of %+v = %q, want %q", test.LeaseRequest, got, test.want)
 		}
 	}
 }
