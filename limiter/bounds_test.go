@@ -76,7 +76,7 @@ func TestAdmissionBounds(t *testing.T) {
 	}
 }
 
-// TestMemoryPerKey pins what docs/algorithms.md says about the memory of a count, in bytes.
+// TestMemoryPerKey pins what docs/algorithms.md states about the memory of a count, in bytes.
 func TestMemoryPerKey(t *testing.T) {
 	const word = unsafe.Sizeof(int64(0))
 	size := func(a Algorithm) uintptr { return uintptr(a.StateSize()) * word }
@@ -92,7 +92,7 @@ func TestMemoryPerKey(t *testing.T) {
 		{"entry of a log", unsafe.Sizeof(logEntry{}), 16},
 	} {
 		if got := test.got; got != test.want {
-			t.Errorf("bytes of a %s = %d, want %d as docs/algorithms.md says", test.name, got, test.want)
+			t.Errorf("bytes of a %s = %d, want %d as docs/algorithms.md states", test.name, got, test.want)
 		}
 	}
 }

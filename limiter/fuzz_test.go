@@ -47,9 +47,9 @@ func FuzzCount(f *testing.F) {
 				h.rule = rule()
 			case 3:
 				if n := int64(len(h.taken)); n > 0 {
-					back := h.taken[next()%n]
-					h.count.Refund(h.rule, h.now, back.seen, back.cost)
-					h.ref.refundTake(h.rule, h.now, back.seen, back.cost)
+					refunded := h.taken[next()%n]
+					h.count.Refund(h.rule, h.now, refunded.seen, refunded.cost)
+					h.ref.refundTake(h.rule, h.now, refunded.seen, refunded.cost)
 				}
 			case 4:
 				if h.last.RetryAt < 1<<60 && h.last.RetryAt > h.now {

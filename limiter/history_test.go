@@ -114,10 +114,10 @@ func (h *history) call() error {
 	}
 	if len(h.taken) > 0 && h.IntN(6) == 0 {
 		i := h.IntN(len(h.taken))
-		back := h.taken[i]
+		refunded := h.taken[i]
 		h.taken = slices.Delete(h.taken, i, i+1)
-		h.count.Refund(h.rule, h.now, back.seen, back.cost)
-		h.ref.refundTake(h.rule, h.now, back.seen, back.cost)
+		h.count.Refund(h.rule, h.now, refunded.seen, refunded.cost)
+		h.ref.refundTake(h.rule, h.now, refunded.seen, refunded.cost)
 	}
 	return h.take(h.randomCost())
 }
@@ -179,9 +179,9 @@ func (h *history) checkRefund(before Count, d Decision, cost int64) error {
 	r := h.rule
 	for _, age := range []int64{0, 1, r.window / r.Limit.Events, r.window / 7, r.window, 2 * r.window} {
 		now := max(h.now, d.At+Instant(age))
-		undone := clone(h.count)
-		undone.Refund(r, now, d.Seen(), cost)
-		if err := h.sameFrom(now, before, undone); err != nil {
+		after := clone(h.count)
+		after.Refund(r, now, d.Seen(), cost)
+		if err := h.sameFrom(now, before, after); err != nil {
 			return fmt.Errorf("%d µs old: %w", age, err)
 		}
 	}

@@ -23,13 +23,13 @@ func TestJitter(t *testing.T) {
 		{"one node", bucket, 1, 1, false, 10 * ms, 0},
 		{"five nodes", bucket, 5, 1, false, 10 * ms, 50 * ms},
 		{"a thousand nodes", bucket, 1000, 1, false, 10 * ms, 3000 * ms},
-		{"when a lease of a bucket may end", bucket, 5, 1, false, 3001 * ms, 20 * ms},
-		{"when a lease may end", window, 5, 1, false, 5 * sec, 20 * ms},
-		{"when a lease of a short window may end", short, 5, 1, false, 25 * ms, 200},
+		{"when a lease of a bucket may expire", bucket, 5, 1, false, 3001 * ms, 20 * ms},
+		{"when a lease may expire", window, 5, 1, false, 5 * sec, 20 * ms},
+		{"when a lease of a short window may expire", short, 5, 1, false, 25 * ms, 200},
 		{"when no lease is left", window, 5, 1, false, 11 * sec, 0},
 		{"no retry", bucket, 5, 1, false, Never - begins, 0},
 		{"retry at once", bucket, 5, 1, false, 0, 0},
-		{"nobody denied", bucket, 5, 0, false, 10 * ms, 0},
+		{"no take waits", bucket, 5, 0, false, 10 * ms, 0},
 		{"allowed", bucket, 5, 1, true, 10 * ms, 0},
 	} {
 		l := LeaseRequest{Rule: test.rule, Need: test.need, Nodes: test.nodes}

@@ -133,7 +133,7 @@ func (m *bucketModel) used(t Instant) int64 { return ceil(m.levelAt(t)).Int64() 
 
 func (m *bucketModel) add(_ Instant, cost int64) { m.level.Add(m.level, new(big.Rat).SetInt64(cost)) }
 
-// refund gives back the part of cost that would still be there if nothing had been added since.
+// refund takes off the part of cost that would still be in use if nothing had been added since.
 // What was seen is the level of that time, rounded up. Unless the level has been 0, only whole
 // events were added since, so its fraction then follows from that of now.
 func (m *bucketModel) refund(at Instant, seen Events, cost int64) {
@@ -145,11 +145,11 @@ func (m *bucketModel) refund(at Instant, seen Events, cost int64) {
 		before := (&bucketModel{rate: m.rate, level: m.level, at: at}).levelAt(seen.At)
 		then.level.Sub(then.level, before.Sub(new(big.Rat).SetInt(ceil(before)), before))
 	}
-	back := then.levelAt(at)
-	if most := new(big.Rat).SetInt64(cost); back.Cmp(most) > 0 {
-		back = most
+	returned := then.levelAt(at)
+	if most := new(big.Rat).SetInt64(cost); returned.Cmp(most) > 0 {
+		returned = most
 	}
-	m.level.Sub(m.level, back)
+	m.level.Sub(m.level, returned)
 	m.level = m.levelAt(m.at) // never below nothing
 }
 

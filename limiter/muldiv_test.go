@@ -21,7 +21,7 @@ func TestMulAddDiv(t *testing.T) {
 			wantRem.SetInt64(0)
 		}
 		if quo, rem := mulAddDiv(a, b, d, c); quo != wantQuo.Int64() || rem != wantRem.Int64() {
-			t.Fatalf("(%d * %d + %d) / %d = %d rest %d, want %d rest %d", a, b, d, c, quo, rem, wantQuo, wantRem)
+			t.Fatalf("(%d * %d + %d) / %d = %d remainder %d, want %d remainder %d", a, b, d, c, quo, rem, wantQuo, wantRem)
 		}
 	}
 }

@@ -2,5 +2,5 @@
 
 package limiter
 
-// raceEnabled says that the race detector is on.
+// raceEnabled reports that the race detector is on.
 const raceEnabled = false

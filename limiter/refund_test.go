@@ -51,14 +51,14 @@ func (p *refunding) step() error {
 	}
 	if len(p.pending) > 0 && p.IntN(3) == 0 {
 		i := p.IntN(len(p.pending))
-		back := p.pending[i]
+		refunded := p.pending[i]
 		p.pending = append(p.pending[:i], p.pending[i+1:]...)
-		p.count.Refund(p.rule, p.now, back.seen, back.cost)
+		p.count.Refund(p.rule, p.now, refunded.seen, refunded.cost)
 	}
-	asked := p.now - Instant(oneOf(p.Rand, 0, 0, p.Int64N(LateReading)))
+	at := p.now - Instant(oneOf(p.Rand, 0, 0, p.Int64N(LateReading)))
 	cost := oneOf(p.Rand, 1, 1, 2, 1+p.Int64N(p.rule.capacity))
 	alone := len(p.pending) == 0 || p.rule.Algorithm.Kind != TokenBucket
-	switch d := p.count.Take(p.rule, asked, cost); {
+	switch d := p.count.Take(p.rule, at, cost); {
 	case d.OK && alone && p.IntN(2) == 0:
 		p.pending = append(p.pending, refundable{d.Seen(), cost})
 	case d.OK:
@@ -133,7 +133,7 @@ func TestRefundRestoresSeenBucket(t *testing.T) {
 			b.missing += others
 		}
 		if got.undo(r, Events{at, n}, seen); got != want {
-			t.Fatalf("%d of %+v, seen %d, undone %d µs later = %+v, want %+v", n, r.Limit, seen, later-at, got, want)
+			t.Fatalf("%d of %+v, seen %d, refunded %d µs later = %+v, want %+v", n, r.Limit, seen, later-at, got, want)
 		}
 	}
 }

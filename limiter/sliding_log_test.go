@@ -114,7 +114,7 @@ func TestSlidingLogMemory(t *testing.T) {
 		now += sec - Instant(entries)*ms/2 // about the second half stays in the window
 		l.Peek(r, now, 1)
 		if n := len(l.window()); cap(l.entries) > max(minLog, 4*n+3) {
-			t.Errorf("capacity for %d entries = %d, want at most about four times as many", n, cap(l.entries))
+			t.Errorf("capacity for %d entries = %d, want at most about four times that", n, cap(l.entries))
 		}
 		now += sec
 	}

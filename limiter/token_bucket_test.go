@@ -37,7 +37,7 @@ func TestTokenBucket(t *testing.T) {
 func TestTokenBucketRefund(t *testing.T) {
 	r := mustRule(t, bucket, Limit{Events: 1, Window: 10 * time.Second, Burst: 5})
 	run(t, NewCount(bucket), r, []step{
-		// Taken from a full bucket that has half refilled since: the rest goes back, and it is
+		// Taken from a full bucket that has half refilled since: the rest is refunded, and it is
 		// full.
 		{100 * sec, take, 2, true, 3, 100 * sec, 120 * sec},
 		{110 * sec, refundOf(100 * sec), 2, true, 5, 110 * sec, 110 * sec},

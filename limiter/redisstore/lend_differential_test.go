@@ -164,7 +164,7 @@ func (h *leaseHistory) step(t *testing.T) error {
 
 // passTime often ends a lease or a slot, or comes close to it. Now and then it sets the clock back,
 // and reports that.
-func (h *leaseHistory) passTime() (back bool) {
+func (h *leaseHistory) passTime() (setBack bool) {
 	if h.mayStepBack && h.IntN(10) == 0 {
 		h.now -= limiter.Instant(pick(h.history, h.Int64N(limiter.LateReading), limiter.LateReading+h.Int64N(1<<30)))
 		return true
