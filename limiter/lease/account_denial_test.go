@@ -8,6 +8,26 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
+// TestSuccessiveDenials denies several times in a row. Each denial is remembered until its own
+// retry instant.
+func TestSuccessiveDenials(t *testing.T) {
+	r := mustRule(t, fixed, limiter.Limit{Events: 10, Window: time.Hour})
+	a, now := newAccount(), testStart
+	for _, lasts := range []limiter.Instant{400 * ms, 30 * ms, 900 * ms} {
+		var l limiter.LeaseRequest
+		a.request(r, now, 1, 0, &l)
+		l.Decision = limiter.Decision{At: now + 3*sec, RetryAt: now + 3*sec + lasts} // by the store's clock
+		a.applyReply(r, now, now, &l, 0, false)
+		var d limiter.Decision
+		if !takeWith(a, r, now+lasts-1, 1, 0, &d) || d.OK || d.RetryAt != now+lasts {
+			t.Errorf("take within a denial of %d µs = %+v, want it remembered until %d", lasts, d, now+lasts)
+		}
+		if now += lasts; takeWith(a, r, now, 1, 0, &d) {
+			t.Errorf("take when a denial of %d µs has passed = %+v, want the store to decide", lasts, d)
+		}
+	}
+}
+
 // TestStrictDenialIsExact repeats a denial for as long as the store is certain to deny, and tells
 // larger takes to wait longer.
 func TestStrictDenialIsExact(t *testing.T) {
@@ -96,7 +116,8 @@ func TestBreachOncePerLongWindow(t *testing.T) {
 // TestLastDenial returns the retry instant of the newest denial to takes that it applies to.
 func TestLastDenial(t *testing.T) {
 	const now = 1000 * sec
-	r, other := mustRule(t, fixed, limiter.Limit{Events: 9, Window: time.Minute}), mustRule(t, fixed, limiter.Limit{Events: 8, Window: time.Minute})
+	r := mustRule(t, fixed, limiter.Limit{Events: 9, Window: time.Minute})
+	other := mustRule(t, fixed, limiter.Limit{Events: 8, Window: time.Minute})
 	a := newAccount()
 	if got := a.lastDenial(r, 5); got != 0 {
 		t.Errorf("last denial before any request = %d, want 0", got)
@@ -115,8 +136,8 @@ func TestLastDenial(t *testing.T) {
 	}
 }
 
-// TestHugeDenialIsNotRemembered denies a cost that the account has no room to remember. Each such
-// take is requested from the store.
+// TestHugeDenialIsNotRemembered denies a cost that the account has no room to remember. The store
+// decides each such take.
 func TestHugeDenialIsNotRemembered(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: limiter.MaxEvents, Window: time.Minute})
@@ -160,25 +181,5 @@ func TestJitterDelaysRetry(t *testing.T) {
 	}
 	if takeWith(a, r, now+607*ms, 1, 0, &d) {
 		t.Errorf("take after that = %+v, want the store to decide", d)
-	}
-}
-
-// TestSuccessiveDenials denies several times in a row. Each denial is remembered until its own
-// retry instant.
-func TestSuccessiveDenials(t *testing.T) {
-	r := mustRule(t, fixed, limiter.Limit{Events: 10, Window: time.Hour})
-	a, now := newAccount(), testStart
-	for _, lasts := range []limiter.Instant{400 * ms, 30 * ms, 900 * ms} {
-		var l limiter.LeaseRequest
-		a.request(r, now, 1, 0, &l)
-		l.Decision = limiter.Decision{At: now + 3*sec, RetryAt: now + 3*sec + lasts} // by the store's clock
-		a.applyReply(r, now, now, &l, 0, false)
-		var d limiter.Decision
-		if !takeWith(a, r, now+lasts-1, 1, 0, &d) || d.OK || d.RetryAt != now+lasts {
-			t.Errorf("take within a denial of %d µs = %+v, want it remembered until %d", lasts, d, now+lasts)
-		}
-		if now += lasts; takeWith(a, r, now, 1, 0, &d) {
-			t.Errorf("take when a denial of %d µs has passed = %+v, want the store to decide", lasts, d)
-		}
 	}
 }

@@ -7,6 +7,28 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
+// TestAccountPeek peeks at accounts with and without a reply of the store.
+func TestAccountPeek(t *testing.T) {
+	const now, at = 1000 * sec, 6000 * sec
+	r := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})
+	var d limiter.Decision
+	if newAccount().peek(r, now, 1, &d) {
+		t.Errorf("peek at an account that knows nothing = %+v, want none", d)
+	}
+	a := accountAfter(r, now, at, 1, 9)
+	if !a.peek(r, now, 1, &d) || !d.OK || d.Remaining != 99 || d.ResetAt != now+60*sec {
+		t.Errorf("peek = %+v, want OK, 99 remaining, reset at %d", d, now+60*sec)
+	}
+	a.remaining = [2]uint32{}
+	a.deny(now, now, &limiter.LeaseRequest{Rule: r, Need: 5, Decision: limiter.Decision{At: at, RetryAt: at + 60*sec}}, 0)
+	if a.peek(r, now, 5, &d); d.OK || d.RetryAt != now+60*sec {
+		t.Errorf("peek at what was denied = %+v, want a denial until %d", d, now+60*sec)
+	}
+	if other := mustRule(t, fixed, limiter.Limit{Events: 50, Window: time.Minute}); a.peek(other, now, 1, &d) {
+		t.Errorf("peek under another limit = %+v, want none", d)
+	}
+}
+
 // TestTakeLate decides takes by the newest known state: of a new account, of one with a reply, and
 // of one with a denial.
 func TestTakeLate(t *testing.T) {
@@ -79,28 +101,6 @@ func TestRemainingAccruesForYears(t *testing.T) {
 	}
 }
 
-// TestAccountPeek peeks at accounts with and without a reply of the store.
-func TestAccountPeek(t *testing.T) {
-	const now, at = 1000 * sec, 6000 * sec
-	r := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})
-	var d limiter.Decision
-	if newAccount().peek(r, now, 1, &d) {
-		t.Errorf("peek at an account that knows nothing = %+v, want none", d)
-	}
-	a := accountAfter(r, now, at, 1, 9)
-	if !a.peek(r, now, 1, &d) || !d.OK || d.Remaining != 99 || d.ResetAt != now+60*sec {
-		t.Errorf("peek = %+v, want OK, 99 remaining, reset at %d", d, now+60*sec)
-	}
-	a.remaining = [2]uint32{}
-	a.deny(now, now, &limiter.LeaseRequest{Rule: r, Need: 5, Decision: limiter.Decision{At: at, RetryAt: at + 60*sec}}, 0)
-	if a.peek(r, now, 5, &d); d.OK || d.RetryAt != now+60*sec {
-		t.Errorf("peek at what was denied = %+v, want a denial until %d", d, now+60*sec)
-	}
-	if other := mustRule(t, fixed, limiter.Limit{Events: 50, Window: time.Minute}); a.peek(other, now, 1, &d) {
-		t.Errorf("peek under another limit = %+v, want none", d)
-	}
-}
-
 // TestCancelServedRestoresRemaining cancels served events, which then remain as before.
 func TestCancelServedRestoresRemaining(t *testing.T) {
 	const now = 1000 * sec
@@ -122,7 +122,8 @@ func TestRemainingAccrues(t *testing.T) {
 	for i := range int64(334) {
 		at := limiter.Instant(now + 3*ms*i)
 		a.request(r, at, 0, 0, new(limiter.LeaseRequest))
-		a.applyReply(r, at, at, &limiter.LeaseRequest{Rule: r, Incarnation: 1, Decision: limiter.Decision{OK: true, At: at, Remaining: 700}}, 0, false)
+		a.applyReply(r, at, at, &limiter.LeaseRequest{
+			Rule: r, Incarnation: 1, Decision: limiter.Decision{OK: true, At: at, Remaining: 700}}, 0, false)
 	}
 	var d limiter.Decision
 	if a.peek(r, now+sec, 1, &d); d.Remaining != 600 {

@@ -8,31 +8,6 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestAccountUnusedForYears looks at accounts that were not used for years. Their leases are not
-// spent, their denials are not remembered, and they are idle.
-func TestAccountUnusedForYears(t *testing.T) {
-	for _, window := range longWindows {
-		for _, days := range longTimes {
-			now := testStart + limiter.Instant(days*day)
-			r := mustRule(t, bucket, limiter.Limit{Events: 1000, Window: window})
-			leased, denied := accountAfter(r, testStart, testStart, 40, 60), accountAfter(r, testStart, testStart, 1000, 0)
-			denied.deny(testStart, testStart, &limiter.LeaseRequest{Rule: r, Need: 1, Decision: limiter.Decision{
-				At: testStart, RetryAt: testStart + limiter.Instant(r.Limit.Window.Microseconds())}}, 0)
-			var d limiter.Decision
-			if takeWith(leased, r, now, 1, 0, &d) {
-				t.Errorf("window %v: take from a lease of %d days ago = %+v, want none", window, days, d)
-			}
-			if expired, next := leased.nextReturn(r, now); !expired || next != 0 {
-				t.Errorf("window %v: expired after %d days = %v, next return at %d, want true and 0", window, days, expired, next)
-			}
-			if denied.denies(now, 1) || !denied.idle(r, now, 0) {
-				t.Errorf("window %v: after %d days denies %v, idle %v, want false and true", window, days, denied.denies(now, 1),
-					denied.idle(r, now, 0))
-			}
-		}
-	}
-}
-
 // TestAccountSize pins the bytes of an account. With a key of 16 bytes and 16 more of its entry, a
 // hot half is 96 bytes, which are never in more than two cache lines when entries follow one
 // another. A cold half is one cache line.
@@ -119,6 +94,31 @@ func TestIdle(t *testing.T) {
 	} {
 		if got := test.idle(r, now+limiter.Instant(test.after), idleFor); got != test.want {
 			t.Errorf("idle, %s = %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+// TestAccountUnusedForYears looks at accounts that were not used for years. Their leases are not
+// spent, their denials are not remembered, and they are idle.
+func TestAccountUnusedForYears(t *testing.T) {
+	for _, window := range longWindows {
+		for _, days := range longTimes {
+			now := testStart + limiter.Instant(days*day)
+			r := mustRule(t, bucket, limiter.Limit{Events: 1000, Window: window})
+			leased, denied := accountAfter(r, testStart, testStart, 40, 60), accountAfter(r, testStart, testStart, 1000, 0)
+			denied.deny(testStart, testStart, &limiter.LeaseRequest{Rule: r, Need: 1, Decision: limiter.Decision{
+				At: testStart, RetryAt: testStart + limiter.Instant(r.Limit.Window.Microseconds())}}, 0)
+			var d limiter.Decision
+			if takeWith(leased, r, now, 1, 0, &d) {
+				t.Errorf("window %v: take from a lease of %d days ago = %+v, want none", window, days, d)
+			}
+			if expired, next := leased.nextReturn(r, now); !expired || next != 0 {
+				t.Errorf("window %v: expired after %d days = %v, next return at %d, want true and 0", window, days, expired, next)
+			}
+			if denied.denies(now, 1) || !denied.idle(r, now, 0) {
+				t.Errorf("window %v: after %d days denies %v, idle %v, want false and true", window, days, denied.denies(now, 1),
+					denied.idle(r, now, 0))
+			}
 		}
 	}
 }

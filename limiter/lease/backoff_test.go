@@ -8,6 +8,31 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
+// TestPause doubles the pause with every failure. A pause is at least half of the longest one.
+func TestPause(t *testing.T) {
+	const ms = 1000
+	for _, line := range []struct {
+		failures uint8
+		part     float64
+		want     limiter.Instant
+	}{
+		{0, 0, 125 * ms},
+		{0, 0.5, 93_750},
+		{0, 1, 62_500},
+		{1, 0, 250 * ms},
+		{1, 1, 125 * ms},
+		{2, 0, 500 * ms},
+		{3, 0, 1000 * ms},
+		{4, 0, 2000 * ms},
+		{4, 1, 1000 * ms},
+		{255, 0, 2000 * ms},
+	} {
+		if got := pause(line.failures, line.part); got != line.want {
+			t.Errorf("pause after %d failures and another, at %v = %d µs, want %d", line.failures, line.part, got, line.want)
+		}
+	}
+}
+
 // TestBackoffAfterFailures spends a lease while the lender fails. The account sends one request
 // when the lease is low and another after a pause. Once the lender replies, the lease is refilled
 // again.
@@ -46,31 +71,6 @@ func TestBackoffAfterFailures(t *testing.T) {
 		synctest.Wait()
 		n.checkIdle(r)
 	})
-}
-
-// TestPause doubles the pause with every failure. A pause is at least half of the longest one.
-func TestPause(t *testing.T) {
-	const ms = 1000
-	for _, line := range []struct {
-		failures uint8
-		part     float64
-		want     limiter.Instant
-	}{
-		{0, 0, 125 * ms},
-		{0, 0.5, 93_750},
-		{0, 1, 62_500},
-		{1, 0, 250 * ms},
-		{1, 1, 125 * ms},
-		{2, 0, 500 * ms},
-		{3, 0, 1000 * ms},
-		{4, 0, 2000 * ms},
-		{4, 1, 1000 * ms},
-		{255, 0, 2000 * ms},
-	} {
-		if got := pause(line.failures, line.part); got != line.want {
-			t.Errorf("pause after %d failures and another, at %v = %d µs, want %d", line.failures, line.part, got, line.want)
-		}
-	}
 }
 
 // TestDebtIsRetriedWithBackoff sends debt again about 100 ms after the first failure, then less and

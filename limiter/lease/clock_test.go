@@ -40,6 +40,17 @@ func TestReading(t *testing.T) {
 	}
 }
 
+// TestClock reads the same clock in both ways.
+func TestClock(t *testing.T) {
+	s := New(deadLender{}, Options{})
+	defer s.Close()
+	before := s.At(time.Now())
+	now := s.Now()
+	if after := s.At(time.Now()); now < before || now > after {
+		t.Errorf("now = %d, want it between %d and %d", now, before, after)
+	}
+}
+
 // TestClockNeverGoesBack reads a clock from several goroutines while the host is suspended and the
 // wall clock is set.
 func TestClockNeverGoesBack(t *testing.T) {
@@ -90,15 +101,4 @@ func TestSuspendedNode(t *testing.T) {
 		time.Sleep(creditWindow + 2*tick*time.Microsecond)
 		n.allowed(generous, "new", 1, limiter.FromCredit)
 	})
-}
-
-// TestClock reads the same clock in both ways.
-func TestClock(t *testing.T) {
-	s := New(deadLender{}, Options{})
-	defer s.Close()
-	before := s.At(time.Now())
-	now := s.Now()
-	if after := s.At(time.Now()); now < before || now > after {
-		t.Errorf("now = %d, want it between %d and %d", now, before, after)
-	}
 }

@@ -8,45 +8,6 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// checkIdle checks that no background call is under way and that no account of the zone of r backs
-// off.
-func (n node) checkIdle(r *limiter.Rule) {
-	n.t.Helper()
-	synctest.Wait()
-	if got := n.background.calls.Load(); got != 0 {
-		n.t.Errorf("background calls in the end = %d, want none", got)
-	}
-	z := n.zoneOf(r)
-	for i := range uint64(1) << shardBits {
-		if got := z.accounts.Shard(i << (64 - shardBits)).State.backoffs; got != nil {
-			n.t.Errorf("backoffs of shard %d in the end = %v, want none and no memory for them", i, got)
-		}
-	}
-}
-
-// fillBackground makes this number of background calls seem to be under way until release is called.
-func (n node) fillBackground(calls int64) (release func()) {
-	n.background.calls.Add(calls)
-	return func() { n.background.calls.Add(-calls) }
-}
-
-// creditRule returns a rule under which each of two nodes has a credit of 5 events per window of 10
-// seconds.
-func (n node) creditRule(maxKeys int) *limiter.Rule {
-	n.t.Helper()
-	return n.rule(limiter.Rule{
-		Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxOvershoot: 0.02, MaxKeys: maxKeys,
-		Limit: limiter.Limit{Events: 1000, Window: creditWindow},
-	})
-}
-
-// creditWindow is the window of creditRule.
-const creditWindow = 10 * time.Second
-
-func twoNodes() int { return 2 }
-
-func alwaysSettled() bool { return true }
-
 // rtt is how long the lenders of tests take to reply, unless a test is about that.
 const rtt = 2 * time.Millisecond
 
@@ -105,6 +66,34 @@ func (n node) fixed(zone string, id uint32, events int64) *limiter.Rule {
 		Limit: limiter.Limit{Events: events, Window: time.Hour},
 	})
 }
+
+// boundedRule returns a rule of a zone with room for maxKeys keys.
+func (n node) boundedRule(events int64, maxKeys int) *limiter.Rule {
+	n.t.Helper()
+	return n.rule(limiter.Rule{
+		Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: maxKeys,
+		Limit: limiter.Limit{Events: events, Window: time.Hour},
+	})
+}
+
+// creditRule returns a rule under which each of two nodes has a credit of 5 events per window of 10
+// seconds.
+func (n node) creditRule(maxKeys int) *limiter.Rule {
+	n.t.Helper()
+	return n.rule(limiter.Rule{
+		Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxOvershoot: 0.02, MaxKeys: maxKeys,
+		Limit: limiter.Limit{Events: 1000, Window: creditWindow},
+	})
+}
+
+// creditWindow is the window of creditRule.
+const creditWindow = 10 * time.Second
+
+var kinds = []limiter.Kind{limiter.TokenBucket, limiter.SlidingWindowLog, limiter.SlidingWindow, limiter.FixedWindow}
+
+func twoNodes() int { return 2 }
+
+func alwaysSettled() bool { return true }
 
 // takeOf returns a take.
 func takeOf(r *limiter.Rule, key string, cost int64) limiter.Take {
@@ -168,6 +157,49 @@ func (n node) warm(r *limiter.Rule, key string) (taken int64) {
 		n.t.Fatalf("leased of %q after 200 takes = %d, want 5 or more", key, leased)
 	}
 	return 200
+}
+
+// grant gives an account a lease of this size, as if the lender had just granted it.
+func (n node) grant(r *limiter.Rule, key string, events int64) {
+	n.t.Helper()
+	requests := []limiter.LeaseRequest{{Rule: r, Key: []byte(key), Want: events}}
+	n.lender.lend(requests)
+	p := n.locationOf(r, key)
+	now := n.options.Clock()
+	p.shard.Lock()
+	a, ok := p.findLocked()
+	if !ok {
+		a, _, _ = p.addLocked(r, now)
+	}
+	var l limiter.LeaseRequest
+	a.request(r, now, 0, 0, &l)
+	a.applyReply(r, now, now, &requests[0], 0, false)
+	p.zone.rules.add(r)
+	_, next := a.nextReturn(r, now)
+	p.shard.Unlock()
+	n.wheel.add(due{next, p.zone, p.key.Hash})
+}
+
+// checkIdle checks that no background call is under way and that no account of the zone of r backs
+// off.
+func (n node) checkIdle(r *limiter.Rule) {
+	n.t.Helper()
+	synctest.Wait()
+	if got := n.background.calls.Load(); got != 0 {
+		n.t.Errorf("background calls in the end = %d, want none", got)
+	}
+	z := n.zoneOf(r)
+	for i := range uint64(1) << shardBits {
+		if got := z.accounts.Shard(i << (64 - shardBits)).State.backoffs; got != nil {
+			n.t.Errorf("backoffs of shard %d in the end = %v, want none and no memory for them", i, got)
+		}
+	}
+}
+
+// fillBackground makes this number of background calls seem to be under way until release is called.
+func (n node) fillBackground(calls int64) (release func()) {
+	n.background.calls.Add(calls)
+	return func() { n.background.calls.Add(-calls) }
 }
 
 // suspend lets time pass by the wall clock only: the store seems to have begun earlier by that
@@ -251,36 +283,4 @@ func (n node) checkAccounts(want int) {
 	if got := n.Stats().Accounts; got != want {
 		n.t.Errorf("accounts = %d, want %d", got, want)
 	}
-}
-
-var kinds = []limiter.Kind{limiter.TokenBucket, limiter.SlidingWindowLog, limiter.SlidingWindow, limiter.FixedWindow}
-
-// grant gives an account a lease of this size, as if the lender had just granted it.
-func (n node) grant(r *limiter.Rule, key string, events int64) {
-	n.t.Helper()
-	requests := []limiter.LeaseRequest{{Rule: r, Key: []byte(key), Want: events}}
-	n.lender.lend(requests)
-	p := n.locationOf(r, key)
-	now := n.options.Clock()
-	p.shard.Lock()
-	a, ok := p.findLocked()
-	if !ok {
-		a, _, _ = p.addLocked(r, now)
-	}
-	var l limiter.LeaseRequest
-	a.request(r, now, 0, 0, &l)
-	a.applyReply(r, now, now, &requests[0], 0, false)
-	p.zone.rules.add(r)
-	_, next := a.nextReturn(r, now)
-	p.shard.Unlock()
-	n.wheel.add(due{next, p.zone, p.key.Hash})
-}
-
-// boundedRule returns a rule of a zone with room for maxKeys keys.
-func (n node) boundedRule(events int64, maxKeys int) *limiter.Rule {
-	n.t.Helper()
-	return n.rule(limiter.Rule{
-		Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: maxKeys,
-		Limit: limiter.Limit{Events: events, Window: time.Hour},
-	})
 }

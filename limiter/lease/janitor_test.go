@@ -10,6 +10,54 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
+// TestExpiredLeasesAreReturned returns unspent events although no take comes, after at most one
+// further lease.
+func TestExpiredLeasesAreReturned(t *testing.T) {
+	for _, kind := range kinds {
+		t.Run(kind.String(), func(t *testing.T) {
+			inBubble(t, Options{}, func(t *testing.T, n node) {
+				r := n.rule(limiter.Rule{
+					Algorithm: limiter.Algorithm{Kind: kind}, MaxOvershoot: 0.01,
+					Limit: limiter.Limit{Events: 100_000, Window: time.Hour},
+				})
+				taken := n.warm(r, "key")
+				n.waitForReturns()
+				n.waitForReturns() // a lease lasts for up to two slots
+				if leased := n.leased(r, "key"); leased != 0 {
+					t.Errorf("leased 24 s later = %d, want none", leased)
+				}
+				if kind == limiter.TokenBucket { // 27 a second accrue
+					time.Sleep(10 * time.Second)
+					taken = 0
+				}
+				n.checkUsed(r, "key", taken)
+			})
+		})
+	}
+}
+
+// TestLeasesAreRenewed takes a key steadily. After a while no take waits for the lender, although
+// leases expire between two takes and with windows.
+func TestLeasesAreRenewed(t *testing.T) {
+	for _, kind := range kinds {
+		t.Run(kind.String(), func(t *testing.T) {
+			inBubble(t, Options{}, func(t *testing.T, n node) {
+				r := n.rule(limiter.Rule{
+					Algorithm: limiter.Algorithm{Kind: kind}, MaxOvershoot: 0.05,
+					Limit: limiter.Limit{Events: 100_000, Window: time.Minute},
+				})
+				n.warm(r, "key")
+				for i := range 600 {
+					time.Sleep(300 * time.Millisecond)
+					if d := n.take(r, "key", 1); d.Source != limiter.FromLease && i > 50 {
+						t.Errorf("take %d = %+v, want it from a lease", i, d)
+					}
+				}
+			})
+		})
+	}
+}
+
 // TestReturnWithFullBackground returns an expired lease as soon as a background call may begin.
 func TestReturnWithFullBackground(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
@@ -70,54 +118,6 @@ func TestAttendWithFullBackground(t *testing.T) {
 		}
 		n.checkIdle(r)
 	})
-}
-
-// TestExpiredLeasesAreReturned returns unspent events although no take comes, after at most one
-// further lease.
-func TestExpiredLeasesAreReturned(t *testing.T) {
-	for _, kind := range kinds {
-		t.Run(kind.String(), func(t *testing.T) {
-			inBubble(t, Options{}, func(t *testing.T, n node) {
-				r := n.rule(limiter.Rule{
-					Algorithm: limiter.Algorithm{Kind: kind}, MaxOvershoot: 0.01,
-					Limit: limiter.Limit{Events: 100_000, Window: time.Hour},
-				})
-				taken := n.warm(r, "key")
-				n.waitForReturns()
-				n.waitForReturns() // a lease lasts for up to two slots
-				if leased := n.leased(r, "key"); leased != 0 {
-					t.Errorf("leased 24 s later = %d, want none", leased)
-				}
-				if kind == limiter.TokenBucket { // 27 a second accrue
-					time.Sleep(10 * time.Second)
-					taken = 0
-				}
-				n.checkUsed(r, "key", taken)
-			})
-		})
-	}
-}
-
-// TestLeasesAreRenewed takes a key steadily. After a while no take waits for the lender, although
-// leases expire between two takes and with windows.
-func TestLeasesAreRenewed(t *testing.T) {
-	for _, kind := range kinds {
-		t.Run(kind.String(), func(t *testing.T) {
-			inBubble(t, Options{}, func(t *testing.T, n node) {
-				r := n.rule(limiter.Rule{
-					Algorithm: limiter.Algorithm{Kind: kind}, MaxOvershoot: 0.05,
-					Limit: limiter.Limit{Events: 100_000, Window: time.Minute},
-				})
-				n.warm(r, "key")
-				for i := range 600 {
-					time.Sleep(300 * time.Millisecond)
-					if d := n.take(r, "key", 1); d.Source != limiter.FromLease && i > 50 {
-						t.Errorf("take %d = %+v, want it from a lease", i, d)
-					}
-				}
-			})
-		})
-	}
 }
 
 // TestLeaseExpiresDuringRequest returns a lease that expired during a request with the next one: at

@@ -11,6 +11,85 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
+// TestSeveralZones takes from a user, a tenant and all, each with another limit: all or nothing,
+// whatever is leased already.
+func TestSeveralZones(t *testing.T) {
+	for _, warm := range []bool{false, true} {
+		t.Run(fmt.Sprintf("warm=%v", warm), func(t *testing.T) {
+			inBubble(t, Options{}, func(t *testing.T, n node) {
+				user, tenant, all := n.fixed("a", 1, 3), n.fixed("b", 2, 1000), n.fixed("c", 3, 10_000)
+				var before int64
+				if warm {
+					before = n.warm(tenant, "acme")
+					n.warm(all, "")
+				}
+				for i, ok := range []bool{true, true, true, false, false} {
+					takes := []limiter.Take{takeOf(all, "", 1), takeOf(user, "alice", 1), takeOf(tenant, "acme", 1)}
+					n.fails(nil, takes...)
+					for j, want := range []bool{true, ok, true} {
+						if d := takes[j].Decision; d.OK != want {
+							t.Errorf("take %d of zone %d = %+v, want OK %v", i, j, d, want)
+						}
+					}
+				}
+				n.waitForReturns()
+				n.checkUsed(user, "alice", 3)
+				n.checkUsed(tenant, "acme", before+3)
+				n.checkUsed(all, "", before+3)
+			})
+		})
+	}
+}
+
+// TestZonesOfOneKeyShareACall sends the requests of all zones of one key in one call. A denial of
+// one serves none.
+func TestZonesOfOneKeyShareACall(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		a, b, c := n.fixed("a", 1, 10), n.fixed("b", 2, 1), n.fixed("c", 3, 10)
+		takes := []limiter.Take{takeOf(a, "key", 1), takeOf(b, "key", 2), takeOf(c, "key", 1)}
+		n.fails(nil, takes...)
+		if n.lender.calls != 1 || n.lender.received() != 3 {
+			t.Errorf("calls = %d with %d requests, want 1 with 3", n.lender.calls, n.lender.received())
+		}
+		for i, want := range []bool{true, false, true} {
+			if d := takes[i].Decision; d.OK != want {
+				t.Errorf("take %d = %+v, want OK %v", i, d, want)
+			}
+		}
+		n.waitForReplies()
+		for _, r := range []*limiter.Rule{a, b, c} {
+			n.checkUsed(r, "key", 0)
+		}
+	})
+}
+
+// TestManyTakes takes more keys and rules at once than a call has room for.
+func TestManyTakes(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		var takes []limiter.Take
+		for i := range 40 {
+			takes = append(takes, takeOf(n.fixed("zone", uint32(i+1), 2), fmt.Sprint("key", i%2), 1))
+		}
+		for range 2 {
+			n.fails(nil, takes...)
+			for i, k := range takes {
+				if !k.Decision.OK {
+					t.Errorf("take %d = %+v, want it allowed", i, k.Decision)
+				}
+			}
+		}
+		if got := n.lender.calls; got != 2*6 { // 20 requests of each key, at most 8 in a call
+			t.Errorf("calls = %d, want 12", got)
+		}
+		n.fails(nil, takes...)
+		for i, k := range takes {
+			if k.Decision.OK {
+				t.Errorf("take %d above the limit = %+v, want it denied", i, k.Decision)
+			}
+		}
+	})
+}
+
 // TestRejectedClientDrainsNobody has 256 connections of one address send requests that also take a
 // shared key. The shared key loses the events of admitted requests only, whenever replies come.
 func TestRejectedClientDrainsNobody(t *testing.T) {
@@ -133,85 +212,6 @@ func TestSeveralDeniedLast(t *testing.T) {
 			n.fails(nil, takeOf(soon, "a", 1), takeOf(late, "b", 1))
 			if len(requested) != len(step.want) || requested[0] != step.want[0] || requested[len(requested)-1] != step.want[len(step.want)-1] {
 				t.Errorf("after %v: %d requests, want %d in this order", step.wait, len(requested), len(step.want))
-			}
-		}
-	})
-}
-
-// TestSeveralZones takes from a user, a tenant and all, each with another limit: all or nothing,
-// whatever is leased already.
-func TestSeveralZones(t *testing.T) {
-	for _, warm := range []bool{false, true} {
-		t.Run(fmt.Sprintf("warm=%v", warm), func(t *testing.T) {
-			inBubble(t, Options{}, func(t *testing.T, n node) {
-				user, tenant, all := n.fixed("a", 1, 3), n.fixed("b", 2, 1000), n.fixed("c", 3, 10_000)
-				var before int64
-				if warm {
-					before = n.warm(tenant, "acme")
-					n.warm(all, "")
-				}
-				for i, ok := range []bool{true, true, true, false, false} {
-					takes := []limiter.Take{takeOf(all, "", 1), takeOf(user, "alice", 1), takeOf(tenant, "acme", 1)}
-					n.fails(nil, takes...)
-					for j, want := range []bool{true, ok, true} {
-						if d := takes[j].Decision; d.OK != want {
-							t.Errorf("take %d of zone %d = %+v, want OK %v", i, j, d, want)
-						}
-					}
-				}
-				n.waitForReturns()
-				n.checkUsed(user, "alice", 3)
-				n.checkUsed(tenant, "acme", before+3)
-				n.checkUsed(all, "", before+3)
-			})
-		})
-	}
-}
-
-// TestZonesOfOneKeyShareACall sends the requests of all zones of one key in one call. A denial of
-// one serves none.
-func TestZonesOfOneKeyShareACall(t *testing.T) {
-	inBubble(t, Options{}, func(t *testing.T, n node) {
-		a, b, c := n.fixed("a", 1, 10), n.fixed("b", 2, 1), n.fixed("c", 3, 10)
-		takes := []limiter.Take{takeOf(a, "key", 1), takeOf(b, "key", 2), takeOf(c, "key", 1)}
-		n.fails(nil, takes...)
-		if n.lender.calls != 1 || n.lender.received() != 3 {
-			t.Errorf("calls = %d with %d requests, want 1 with 3", n.lender.calls, n.lender.received())
-		}
-		for i, want := range []bool{true, false, true} {
-			if d := takes[i].Decision; d.OK != want {
-				t.Errorf("take %d = %+v, want OK %v", i, d, want)
-			}
-		}
-		n.waitForReplies()
-		for _, r := range []*limiter.Rule{a, b, c} {
-			n.checkUsed(r, "key", 0)
-		}
-	})
-}
-
-// TestManyTakes takes more keys and rules at once than a call has room for.
-func TestManyTakes(t *testing.T) {
-	inBubble(t, Options{}, func(t *testing.T, n node) {
-		var takes []limiter.Take
-		for i := range 40 {
-			takes = append(takes, takeOf(n.fixed("zone", uint32(i+1), 2), fmt.Sprint("key", i%2), 1))
-		}
-		for range 2 {
-			n.fails(nil, takes...)
-			for i, k := range takes {
-				if !k.Decision.OK {
-					t.Errorf("take %d = %+v, want it allowed", i, k.Decision)
-				}
-			}
-		}
-		if got := n.lender.calls; got != 2*6 { // 20 requests of each key, at most 8 in a call
-			t.Errorf("calls = %d, want 12", got)
-		}
-		n.fails(nil, takes...)
-		for i, k := range takes {
-			if k.Decision.OK {
-				t.Errorf("take %d above the limit = %+v, want it denied", i, k.Decision)
 			}
 		}
 	})

@@ -10,6 +10,114 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
+// TestUndoManyAtOnce serves many takes of one key by one request. Another zone denies all of them.
+// Few requests cancel what was served, once.
+func TestUndoManyAtOnce(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
+		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+			if requests[0].Rule == narrow {
+				return answered, 10 * rtt // by then wide has served all
+			}
+			return answered, rtt
+		})
+		var wg sync.WaitGroup
+		for i := range 50 {
+			wg.Go(func() {
+				takes := []limiter.Take{takeOf(wide, "shared", 2), takeOf(narrow, fmt.Sprint("own", i), 2)}
+				n.fails(nil, takes...)
+				if !takes[0].Decision.OK || takes[1].Decision.OK {
+					t.Errorf("takes = %+v, want the second denied", takes)
+				}
+			})
+		}
+		wg.Wait()
+		time.Sleep(6 * time.Second)
+		synctest.Wait()
+		n.checkUsed(wide, "shared", 0)
+		if got := n.lender.received() - 50; got > 10 {
+			t.Errorf("requests of the shared key for 50 takes that were undone = %d, want at most 10", got)
+		}
+	})
+}
+
+// TestUndoDuringRequest cancels what was served while the account has a request under way: with the
+// next request.
+func TestUndoDuringRequest(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		wide, narrow := n.fixed("a", 1, 8), n.fixed("b", 2, 1)
+		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+			if requests[0].Rule == narrow {
+				return answered, 3 * rtt
+			}
+			return answered, 2 * rtt
+		})
+		var wg sync.WaitGroup
+		wg.Go(func() { // served at 2, denied at 3
+			n.fails(nil, takeOf(wide, "shared", 8), takeOf(narrow, "key", 2))
+		})
+		time.Sleep(5 * rtt / 2)
+		// This request is sent at 2.5 and denied because of events that are canceled right after it. So
+		// the denial is not remembered.
+		n.denied(wide, "shared", 1, limiter.FromStore)
+		wg.Wait()
+		n.waitForReplies()
+		n.allowed(wide, "shared", 8, limiter.FromStore)
+		n.checkUsed(wide, "shared", 8)
+	})
+}
+
+// TestUndoAfterLeaseExpired denies a take by another zone after its lease has expired. Its events
+// are returned at once.
+func TestUndoAfterLeaseExpired(t *testing.T) {
+	inBubble(t, Options{Timeout: 20 * time.Second}, func(t *testing.T, n node) {
+		wide, slow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
+		before := n.warm(wide, "key")
+		lasts := n.expiresIn(wide, "key")
+		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+			if requests[0].Rule == slow {
+				return answered, lasts
+			}
+			return answered, rtt
+		})
+		n.fails(nil, takeOf(wide, "key", n.leased(wide, "key")-1), takeOf(slow, "key", 2))
+		n.waitForReplies()
+		n.checkUsed(wide, "key", before)
+	})
+}
+
+// TestUndoAfterLeaseWasReturned denies a take by another zone after its lease was returned. Its
+// events are returned too.
+func TestUndoAfterLeaseWasReturned(t *testing.T) {
+	for _, requesting := range []bool{false, true} {
+		inBubble(t, Options{}, func(t *testing.T, n node) {
+			wide, narrow := n.fixed("a", 1, 10_000), n.fixed("b", 2, 1)
+			before := n.warm(wide, "shared")
+			n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+				if requests[0].Rule == narrow {
+					return answered, 10 * rtt
+				}
+				return answered, 2 * rtt
+			})
+			var wg sync.WaitGroup
+			wg.Go(func() { n.fails(nil, takeOf(wide, "shared", 3), takeOf(narrow, "own", 2)) })
+			synctest.Wait()
+			if requesting {
+				time.Sleep(9 * rtt)
+			}
+			more := n.leased(wide, "shared") + 1
+			n.allowed(wide, "shared", more, limiter.FromStore) // returns what is leased, and brings another lease
+			wg.Wait()
+			n.waitForReplies()
+			n.Open("a").Close()
+			n.checkUsed(wide, "shared", before+more)
+			if s := n.Stats(); s.Lost != 0 {
+				t.Errorf("stats = %+v, want nothing lost", s)
+			}
+		})
+	}
+}
+
 // TestUndoWithFullBackground undoes a take from a lease that has expired since. The lease is
 // returned as soon as a background call may begin.
 func TestUndoWithFullBackground(t *testing.T) {
@@ -127,38 +235,6 @@ func TestUndoLateTakeSpentFromLease(t *testing.T) {
 	})
 }
 
-// TestUndoAfterLeaseWasReturned denies a take by another zone after its lease was returned. Its
-// events are returned too.
-func TestUndoAfterLeaseWasReturned(t *testing.T) {
-	for _, requesting := range []bool{false, true} {
-		inBubble(t, Options{}, func(t *testing.T, n node) {
-			wide, narrow := n.fixed("a", 1, 10_000), n.fixed("b", 2, 1)
-			before := n.warm(wide, "shared")
-			n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
-				if requests[0].Rule == narrow {
-					return answered, 10 * rtt
-				}
-				return answered, 2 * rtt
-			})
-			var wg sync.WaitGroup
-			wg.Go(func() { n.fails(nil, takeOf(wide, "shared", 3), takeOf(narrow, "own", 2)) })
-			synctest.Wait()
-			if requesting {
-				time.Sleep(9 * rtt)
-			}
-			more := n.leased(wide, "shared") + 1
-			n.allowed(wide, "shared", more, limiter.FromStore) // returns what is leased, and brings another lease
-			wg.Wait()
-			n.waitForReplies()
-			n.Open("a").Close()
-			n.checkUsed(wide, "shared", before+more)
-			if s := n.Stats(); s.Lost != 0 {
-				t.Errorf("stats = %+v, want nothing lost", s)
-			}
-		})
-	}
-}
-
 // TestUndoWithoutAccountIsLost counts as lost what a take has spent of a lease whose account was
 // removed.
 func TestUndoWithoutAccountIsLost(t *testing.T) {
@@ -180,82 +256,6 @@ func TestUndoWithoutAccountIsLost(t *testing.T) {
 		if got := n.Stats().Lost; got != 3 {
 			t.Errorf("lost = %d, want 3", got)
 		}
-	})
-}
-
-// TestUndoManyAtOnce serves many takes of one key by one request. Another zone denies all of them.
-// Few requests cancel what was served, once.
-func TestUndoManyAtOnce(t *testing.T) {
-	inBubble(t, Options{}, func(t *testing.T, n node) {
-		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
-		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
-			if requests[0].Rule == narrow {
-				return answered, 10 * rtt // by then wide has served all
-			}
-			return answered, rtt
-		})
-		var wg sync.WaitGroup
-		for i := range 50 {
-			wg.Go(func() {
-				takes := []limiter.Take{takeOf(wide, "shared", 2), takeOf(narrow, fmt.Sprint("own", i), 2)}
-				n.fails(nil, takes...)
-				if !takes[0].Decision.OK || takes[1].Decision.OK {
-					t.Errorf("takes = %+v, want the second denied", takes)
-				}
-			})
-		}
-		wg.Wait()
-		time.Sleep(6 * time.Second)
-		synctest.Wait()
-		n.checkUsed(wide, "shared", 0)
-		if got := n.lender.received() - 50; got > 10 {
-			t.Errorf("requests of the shared key for 50 takes that were undone = %d, want at most 10", got)
-		}
-	})
-}
-
-// TestUndoDuringRequest cancels what was served while the account has a request under way: with the
-// next request.
-func TestUndoDuringRequest(t *testing.T) {
-	inBubble(t, Options{}, func(t *testing.T, n node) {
-		wide, narrow := n.fixed("a", 1, 8), n.fixed("b", 2, 1)
-		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
-			if requests[0].Rule == narrow {
-				return answered, 3 * rtt
-			}
-			return answered, 2 * rtt
-		})
-		var wg sync.WaitGroup
-		wg.Go(func() { // served at 2, denied at 3
-			n.fails(nil, takeOf(wide, "shared", 8), takeOf(narrow, "key", 2))
-		})
-		time.Sleep(5 * rtt / 2)
-		// This request is sent at 2.5 and denied because of events that are canceled right after it. So
-		// the denial is not remembered.
-		n.denied(wide, "shared", 1, limiter.FromStore)
-		wg.Wait()
-		n.waitForReplies()
-		n.allowed(wide, "shared", 8, limiter.FromStore)
-		n.checkUsed(wide, "shared", 8)
-	})
-}
-
-// TestUndoAfterLeaseExpired denies a take by another zone after its lease has expired. Its events
-// are returned at once.
-func TestUndoAfterLeaseExpired(t *testing.T) {
-	inBubble(t, Options{Timeout: 20 * time.Second}, func(t *testing.T, n node) {
-		wide, slow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
-		before := n.warm(wide, "key")
-		lasts := n.expiresIn(wide, "key")
-		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
-			if requests[0].Rule == slow {
-				return answered, lasts
-			}
-			return answered, rtt
-		})
-		n.fails(nil, takeOf(wide, "key", n.leased(wide, "key")-1), takeOf(slow, "key", 2))
-		n.waitForReplies()
-		n.checkUsed(wide, "key", before)
 	})
 }
 

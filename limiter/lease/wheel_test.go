@@ -54,7 +54,7 @@ func TestWheelTakesAtMost(t *testing.T) {
 		{3, "[2 3 4]"},
 		{0, "[]"},
 		{4, "[10 11 12 13]"},
-		{4, "[14 99]"}, // that came when the fourth call had been answered
+		{4, "[14 99]"}, // 99 was added after the fifth call
 		{4, "[]"},
 	} {
 		hashes := []uint64{}

@@ -10,59 +10,6 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestTakeLateInClosedZone fails a take whose account was removed before it is decided by the
-// newest known state.
-func TestTakeLateInClosedZone(t *testing.T) {
-	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := n.fixed("a", 1, 10)
-		n.lender.busy()
-		k := &n.newRequest(takeOf(r, "key", 1)).takes[0]
-		k.waiter = &waiter{status: replied, err: limiter.ErrLate}
-		k.shard.Lock()
-		n.takeLateLocked(k, n.options.Clock())
-		k.shard.Unlock()
-		if k.state != failed || k.Err != ErrTimeout {
-			t.Errorf("take = %+v in state %d, want %v", k.Take, k.state, ErrTimeout)
-		}
-	})
-}
-
-// TestZoneClosedBetweenSteps closes a zone between two steps of a take. A take that does not wait
-// yet is left to the lender, and nothing is refilled.
-func TestZoneClosedBetweenSteps(t *testing.T) {
-	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := n.fixed("zone", 1, 10)
-		n.Open("zone").Close()
-		q := n.newRequest(takeOf(r, "key", 1))
-		k := &q.takes[0]
-		if n.round(t.Context(), q); k.Err != nil || k.state != delegated {
-			t.Errorf("take = %+v in state %d, want it in %d: delegated", k.Take, k.state, delegated)
-		}
-		n.refill(k, q.now)
-		if got := n.lender.received(); got != 0 {
-			t.Errorf("requests of a closed zone = %d, want none", got)
-		}
-	})
-}
-
-// TestTakeInClosedZoneFails fails a take that is left to the lender, and keeps what the other zones
-// took.
-func TestTakeInClosedZoneFails(t *testing.T) {
-	inBubble(t, Options{}, func(t *testing.T, n node) {
-		closed, open := n.fixed("a", 1, 10), n.fixed("b", 2, 10)
-		n.Open("a").Close()
-		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
-			if requests[0].Rule == closed {
-				return lostRequest, rtt
-			}
-			return answered, rtt
-		})
-		n.fails(errCut, takeOf(closed, "key", 1), takeOf(open, "key", 1))
-		n.waitForReturns()
-		n.checkUsed(open, "key", 1)
-	})
-}
-
 // TestCloseZoneReturnsLeases closes a zone with leases. They are returned before Close returns, and
 // the zone is empty when it is opened again.
 func TestCloseZoneReturnsLeases(t *testing.T) {
@@ -140,5 +87,58 @@ func TestTakeInClosedZone(t *testing.T) {
 			t.Errorf("an account was added to a closed zone, which has %d", zone.accounts.Len())
 		}
 		n.checkUsed(r, "key", 2)
+	})
+}
+
+// TestTakeLateInClosedZone fails a take whose account was removed before it is decided by the
+// newest known state.
+func TestTakeLateInClosedZone(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.fixed("a", 1, 10)
+		n.lender.busy()
+		k := &n.newRequest(takeOf(r, "key", 1)).takes[0]
+		k.waiter = &waiter{status: replied, err: limiter.ErrLate}
+		k.shard.Lock()
+		n.takeLateLocked(k, n.options.Clock())
+		k.shard.Unlock()
+		if k.state != failed || k.Err != ErrTimeout {
+			t.Errorf("take = %+v in state %d, want %v", k.Take, k.state, ErrTimeout)
+		}
+	})
+}
+
+// TestZoneClosedBetweenSteps closes a zone between two steps of a take. A take that does not wait
+// yet is left to the lender, and nothing is refilled.
+func TestZoneClosedBetweenSteps(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.fixed("zone", 1, 10)
+		n.Open("zone").Close()
+		q := n.newRequest(takeOf(r, "key", 1))
+		k := &q.takes[0]
+		if n.round(t.Context(), q); k.Err != nil || k.state != delegated {
+			t.Errorf("take = %+v in state %d, want it in %d: delegated", k.Take, k.state, delegated)
+		}
+		n.refill(k, q.now)
+		if got := n.lender.received(); got != 0 {
+			t.Errorf("requests of a closed zone = %d, want none", got)
+		}
+	})
+}
+
+// TestTakeInClosedZoneFails fails a take that is left to the lender, and keeps what the other zones
+// took.
+func TestTakeInClosedZoneFails(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		closed, open := n.fixed("a", 1, 10), n.fixed("b", 2, 10)
+		n.Open("a").Close()
+		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+			if requests[0].Rule == closed {
+				return lostRequest, rtt
+			}
+			return answered, rtt
+		})
+		n.fails(errCut, takeOf(closed, "key", 1), takeOf(open, "key", 1))
+		n.waitForReturns()
+		n.checkUsed(open, "key", 1)
 	})
 }

@@ -9,34 +9,6 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestEvictionWithFullBackground evicts accounts that have nothing to return. When there are none,
-// the lender decides the new key.
-func TestEvictionWithFullBackground(t *testing.T) {
-	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := n.boundedRule(10_000, 2)
-		taken := n.warm(r, "leased")
-		n.allowed(r, "empty", 1, limiter.FromStore)
-		leased := n.leased(r, "leased")
-		release := n.fillBackground(maxBackground)
-		n.allowed(r, "new", 1, limiter.FromStore) // in place of the empty one, although that was used later
-		n.grant(r, "new", 5)
-		n.allowed(r, "newer", 1, limiter.FromStore)
-		if got := n.leased(r, "leased"); got != leased {
-			t.Errorf("leased = %d, want %d as before", got, leased)
-		}
-		n.checkUsed(r, "newer", 1)
-		n.checkAccounts(2)
-		release()
-		n.allowed(r, "newest", 1, limiter.FromStore)
-		n.waitForReplies()
-		n.checkAccounts(2)
-		if got := n.lender.used(r, "leased") + n.lender.used(r, "new"); got != taken+1+5 && got != taken+1+leased {
-			t.Errorf("used when calls may begin = %d, want one lease to be returned: %d or %d", got, taken+1+5, taken+1+leased)
-		}
-		n.checkIdle(r)
-	})
-}
-
 // TestEvictionReturnsLease evicts an account with a lease, which is returned.
 func TestEvictionReturnsLease(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
@@ -106,6 +78,34 @@ func TestAccountsNotEvictable(t *testing.T) {
 		}
 		n.denied(r, "denied", 11, limiter.FromRememberedDenial)
 		time.Sleep(time.Second)
+	})
+}
+
+// TestEvictionWithFullBackground evicts accounts that have nothing to return. When there are none,
+// the lender decides the new key.
+func TestEvictionWithFullBackground(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.boundedRule(10_000, 2)
+		taken := n.warm(r, "leased")
+		n.allowed(r, "empty", 1, limiter.FromStore)
+		leased := n.leased(r, "leased")
+		release := n.fillBackground(maxBackground)
+		n.allowed(r, "new", 1, limiter.FromStore) // in place of the empty one, although that was used later
+		n.grant(r, "new", 5)
+		n.allowed(r, "newer", 1, limiter.FromStore)
+		if got := n.leased(r, "leased"); got != leased {
+			t.Errorf("leased = %d, want %d as before", got, leased)
+		}
+		n.checkUsed(r, "newer", 1)
+		n.checkAccounts(2)
+		release()
+		n.allowed(r, "newest", 1, limiter.FromStore)
+		n.waitForReplies()
+		n.checkAccounts(2)
+		if got := n.lender.used(r, "leased") + n.lender.used(r, "new"); got != taken+1+5 && got != taken+1+leased {
+			t.Errorf("used when calls may begin = %d, want one lease to be returned: %d or %d", got, taken+1+5, taken+1+leased)
+		}
+		n.checkIdle(r)
 	})
 }
 

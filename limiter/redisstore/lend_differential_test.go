@@ -204,7 +204,8 @@ func (h *leaseHistory) lend(t *testing.T) error {
 	written := true
 	for i, got := range requests {
 		l, a := want[i], account{key, got.Rule.ID}
-		if got.Decision != l.Decision || got.Served != l.Served || got.Granted != l.Granted || got.Expires != l.Expires || got.Incarnation != l.Incarnation {
+		if got.Decision != l.Decision || got.Served != l.Served || got.Granted != l.Granted || got.Expires != l.Expires ||
+			got.Incarnation != l.Incarnation {
 			return fmt.Errorf("request %d of %d under %v with %+v, sent %s:\n got %+v, served %d, granted %d until %d\nwant %+v, %d, %d, %d",
 				i+1, len(requests), got.Rule.Algorithm, got.Rule.Limit, sent,
 				got.Decision, got.Served, got.Granted, got.Expires, l.Decision, l.Served, l.Granted, l.Expires)
@@ -348,7 +349,9 @@ func (h *leaseHistory) refund(t *testing.T) error {
 	var requests []limiter.LeaseRequest
 	for _, k := range refund {
 		seen := k.Decision.Seen()
-		requests = append(requests, limiter.LeaseRequest{Rule: k.Rule, Cancel: limiter.Events{At: seen.At, N: k.Cost}, Seen: seen, Incarnation: h.incarnation})
+		requests = append(requests, limiter.LeaseRequest{
+			Rule: k.Rule, Cancel: limiter.Events{At: seen.At, N: k.Cost}, Seen: seen, Incarnation: h.incarnation,
+		})
 	}
 	leasetest.Lend(0, h.incarnation, h.now, h.ledgersOf(string(refund[0].Key), requests), requests)
 	return h.nodes[0].Refund(t.Context(), h.now, refund)
