@@ -196,7 +196,8 @@ func (n node) checkIdle(r *limiter.Rule) {
 	}
 }
 
-// fillBackground makes this number of background calls seem to be under way until release is called.
+// fillBackground makes this number of background calls seem to be under way until release is
+// called.
 func (n node) fillBackground(calls int64) (release func()) {
 	n.background.calls.Add(calls)
 	return func() { n.background.calls.Add(-calls) }

@@ -16,11 +16,11 @@ import (
 // TestWaitersShareRequests begins takes of one key at the same time. One request is sent for the
 // first and another for those that came meanwhile, and exactly the limit is admitted.
 func TestWaitersShareRequests(t *testing.T) {
-	for _, takers := range []int{1, 2, 6, 7, 8, 50} {
+	for _, waiters := range []int{1, 2, 6, 7, 8, 50} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
 			r := n.fixed("zone", 1, 7) // so few that nothing is leased
 			var wg sync.WaitGroup
-			takes := make([]limiter.Take, takers)
+			takes := make([]limiter.Take, waiters)
 			for i := range takes {
 				wg.Go(func() {
 					takes[i] = takeOf(r, "key", 1)
@@ -36,14 +36,14 @@ func TestWaitersShareRequests(t *testing.T) {
 					admitted++
 				}
 			}
-			if want := min(7, takers); admitted != want {
-				t.Errorf("admitted %d of %d, want %d", admitted, takers, want)
+			if want := min(7, waiters); admitted != want {
+				t.Errorf("admitted %d of %d, want %d", admitted, waiters, want)
 			}
 			if got := n.lender.received(); got > 3 {
-				t.Errorf("requests for %d takes at the same time = %d, want at most 3", takers, got)
+				t.Errorf("requests for %d takes at the same time = %d, want at most 3", waiters, got)
 			}
 			n.waitForReplies()
-			n.checkUsed(r, "key", int64(min(7, takers)))
+			n.checkUsed(r, "key", int64(min(7, waiters)))
 		})
 	}
 }
