@@ -187,10 +187,10 @@ func openLeases(kind limiter.Kind) func(*testing.B) func() func(string) bool {
 // plenty grants more than is spent here, for longer than it takes.
 type plenty struct{ limiter.Lender }
 
-func (plenty) Lend(loans []limiter.LeaseRequest, answered func(error)) {
+func (plenty) Lend(requests []limiter.LeaseRequest, answered func(error)) {
 	now := limiter.At(time.Now())
-	for i := range loans {
-		l := &loans[i]
+	for i := range requests {
+		l := &requests[i]
 		l.Served, l.Granted, l.Expires = l.Need, events/4, now+limiter.Instant(time.Hour/time.Microsecond)
 		l.Decision = limiter.Decision{OK: true, At: now, Limit: events, Remaining: events / 2, RetryAt: now, ResetAt: now}
 	}

@@ -17,7 +17,7 @@ func TestAdmissionBounds(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		Algorithm
-		span, most int64 // events in any span of so many µs, its end not included
+		span, most int64 // events in any span of this many µs, without its end
 	}{
 		{"log, window", slidingWindowLog, window, 20},
 		{"fixed, window", fixed, window, 40},

@@ -85,7 +85,8 @@ func (r *Rule) Accrue(us int64) (events, took int64) {
 	return events, took
 }
 
-// AccruedAt returns the instant at which the rate has given so many events since at, or Never.
+// AccruedAt returns the instant at which the rate has given that number of events since at,
+// or Never.
 func (r *Rule) AccruedAt(at Instant, events int64) Instant {
 	return at.plus(mulDivUp(events, r.per, r.refill))
 }
@@ -93,7 +94,7 @@ func (r *Rule) AccruedAt(at Instant, events int64) Instant {
 // MaxCredit is the most events of credit that a node may owe for a key.
 const MaxCredit = 1<<12 - 1
 
-// Credit returns how many events each of so many nodes may admit for a key before the store has
+// Credit returns how many events each of the nodes may admit for a key before the store has
 // replied, once per window. All nodes together may admit half of what MaxOvershoot allows beyond
 // the refill of a bucket whose leases are out, and at most half of the capacity, as a store debits
 // no more than twice that.

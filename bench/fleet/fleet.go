@@ -19,7 +19,7 @@ import (
 // process.
 type fleet struct {
 	nodes    []*node
-	requests tally
+	requests requestCounts
 }
 
 // A node is what one gateway of a fleet decides with.
@@ -35,7 +35,7 @@ func newFleet(c *cluster, nodes, trials int) (*fleet, error) {
 	if err := c.flush(); err != nil {
 		return nil, err
 	}
-	f := &fleet{requests: make(tally, trials+1)}
+	f := &fleet{requests: make(requestCounts, trials+1)}
 	for range nodes {
 		client := redisconn.New(redisconn.Options{Mode: redisconn.Cluster, Addresses: c.addrs, Timeout: timeout})
 		n := &node{client: client}
@@ -98,11 +98,11 @@ func (f *fleet) close() {
 	}
 }
 
-// A tally counts requests to the store by rule ID. Nodes connect with rule 0.
-type tally []atomic.Int64
+// requestCounts counts requests to the store by rule ID. Nodes connect with rule 0.
+type requestCounts []atomic.Int64
 
 // read returns the counts.
-func (t tally) read() []int64 {
+func (t requestCounts) read() []int64 {
 	counts := make([]int64, len(t))
 	for i := range t {
 		counts[i] = t[i].Load()
@@ -113,15 +113,15 @@ func (t tally) read() []int64 {
 // A countedLender counts the requests to a store.
 type countedLender struct {
 	*redisstore.Store
-	requests tally
+	counts requestCounts
 }
 
-func (l *countedLender) Lend(loans []limiter.LeaseRequest, answered func(error)) {
-	l.requests[loans[0].Rule.ID].Add(1)
-	l.Store.Lend(loans, answered)
+func (l *countedLender) Lend(requests []limiter.LeaseRequest, answered func(error)) {
+	l.counts[requests[0].Rule.ID].Add(1)
+	l.Store.Lend(requests, answered)
 }
 
 func (l *countedLender) Take(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
-	l.requests[takes[0].Rule.ID].Add(1)
+	l.counts[takes[0].Rule.ID].Add(1)
 	return l.Store.Take(ctx, now, takes)
 }

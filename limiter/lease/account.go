@@ -7,9 +7,8 @@ import (
 )
 
 // An account is what a node knows and holds for one key under one rule: a pure calculator, which
-// knows no lock. It has no pointers to anything but its two halves, and these have none, so that
-// millions of accounts cost the garbage collector nothing. A take from a lease needs the hot half
-// alone. Two zero halves know nothing.
+// knows no lock. A take from a lease needs the hot half alone. The halves have no pointers, so
+// millions of accounts cost the garbage collector nothing. Two zero halves are a new account.
 //
 // Its limiter.Instants are by the node's clock, which is never set.
 type account struct {
@@ -36,7 +35,7 @@ type hot struct {
 
 	shown int64 // the remaining events that clients were told at shownAt
 
-	limit uint32 // the ID of the limit that all this is about
+	limitID uint32 // of the limit that the account was last used under
 
 	// Demand: the events of takes since the newest request, and before it, each weighed by its age.
 	taken  uint32
@@ -44,7 +43,7 @@ type hot struct {
 
 	requesting bool // a lease request is under way
 	assumed    bool // shown starts from the limit, as the store has not replied about this window: see takeLate
-	denied     bool // the newest reply was a denial, which may still be remembered
+	denied     bool // the last denial stands: it is repeated until rememberUntil, see clearDenial
 	inDebt     bool // unpaid is not 0
 }
 
@@ -52,7 +51,7 @@ type hot struct {
 type cold struct {
 	grantedAt [2]storeInstant // when the leases were granted: their name in returns
 
-	// The newest denial, which is remembered if denied is set.
+	// The last denial. It has a meaning while denied is set.
 	retryAt       limiter.Instant // what clients are told
 	rememberUntil limiter.Instant
 
@@ -134,18 +133,19 @@ func (h *hot) usableFor(lease int, now limiter.Instant) int64 {
 
 func (h *hot) sinceBase(now limiter.Instant) int64 { return max(0, int64(now-h.base)) }
 
-// appliesTo reports whether the account was last used under the limit of r.
-func (h *hot) appliesTo(r *limiter.Rule) bool { return h.limit == r.LimitID() }
+// appliesTo reports whether what the account holds and remembers applies under the limit of r.
+func (h *hot) appliesTo(r *limiter.Rule) bool { return h.limitID == r.LimitID() }
 
-// switchLimit puts the account under the limit of r. Leases of another limit go back, and its
-// denial is cleared.
+// switchLimit puts the account under the limit of r. If it was under another limit, its leases
+// expire, so that the next request returns them; its denial is cleared; and clients are told what
+// remains of the new limit.
 func (h *hot) switchLimit(r *limiter.Rule) {
-	if h.limit != 0 {
+	if h.limitID != 0 {
 		h.expires = [2]uint16{}
-		h.denied = false
+		h.clearDenial()
 		h.shown = max(0, r.Capacity()-h.used)
 	}
-	h.limit = r.LimitID()
+	h.limitID = r.LimitID()
 }
 
 // outstanding returns how many events are leased, and how many are owed.

@@ -15,8 +15,8 @@ const (
 	// Below, returning it costs the store more requests than it saves.
 	roundUpBias = 0.3
 
-	// lowParts says when a lease is low: when one of so many parts of its expected demand, or of
-	// the usual lease time, is left.
+	// lowParts says when a lease is low: when an eighth of its expected demand, or of the usual
+	// lease time, is left.
 	lowParts = 8
 
 	// maxWant bounds what is wanted at a time.

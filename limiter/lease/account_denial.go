@@ -6,8 +6,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// maxDenialMemory is how long a denial is remembered at most, in µs: other nodes may return what
-// they have leased.
+// maxDenialMemory is how long a denial is remembered at most, in µs. Other nodes may return leased
+// events before the store's retry instant.
 const maxDenialMemory = 1_000_000
 
 // denies reports whether a take of cost events meets the remembered denial.
@@ -15,16 +15,19 @@ func (a account) denies(now limiter.Instant, cost int64) bool {
 	return a.denied && a.meetsDenial(now, cost)
 }
 
-// meetsDenial is apart from denies, which is inlined: where nothing was denied, it costs no call.
+// meetsDenial is a function of its own so that denies is inlined, and costs no call where nothing
+// was denied.
 func (a account) meetsDenial(now limiter.Instant, cost int64) bool {
 	return cost >= int64(a.deniedCost) && now < a.rememberUntil && a.leased(now) < cost
 }
 
-// deny remembers the denial in the reply to a request that was sent at sent. It marks the denial
-// when it is the node's first in a window: nodes deny most takes without the store.
+// deny remembers the denial in the reply to a request that was sent at sent, until clearDenial. It
+// marks the node's first denial in a window as the breach: the store cannot, as it does not hear of
+// the denials that nodes repeat.
 //
-// Under a strict rule there are no leases, and the denial is repeated exactly: retryAt counts from
-// the latest instant at which the store can have decided, and the memory ends by the earliest.
+// Under a strict rule there are no leases, and the denial is repeated exactly. The store has decided
+// at an unknown instant between sent and now: retryAt assumes the latest, rememberUntil the
+// earliest.
 func (a account) deny(sent, now limiter.Instant, l *limiter.LeaseRequest, jitter int64) {
 	d := &l.Decision
 	second := uint32(now / 1_000_000)
@@ -69,8 +72,8 @@ func (a account) repeatDenial(d *limiter.Decision, r *limiter.Rule, now limiter.
 	}
 }
 
-// lastDenial returns the retry instant of the newest reply, if that denied a take of at most cost
-// events under r, remembered or not. Else it is 0.
+// lastDenial returns the retry instant of the last denial, if that was of a take of at most cost
+// events under r and was not cleared since. It may be past. Without such a denial it is 0.
 func (a account) lastDenial(r *limiter.Rule, cost int64) limiter.Instant {
 	if !a.denied || !a.appliesTo(r) || cost < int64(a.deniedCost) {
 		return 0
@@ -81,5 +84,9 @@ func (a account) lastDenial(r *limiter.Rule, cost int64) limiter.Instant {
 // refunded notes that the store refunds events, so that the denied take may now be allowed.
 func (h *hot) refunded(events int64) {
 	h.cancelServed(events)
-	h.denied = false
+	h.clearDenial()
 }
+
+// clearDenial clears the remembered denial: the limit was changed, or the store has admitted or
+// refunded since.
+func (h *hot) clearDenial() { h.denied = false }

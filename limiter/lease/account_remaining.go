@@ -100,7 +100,7 @@ func (h *hot) cancelServed(cost int64) {
 	h.used = max(0, h.used-cost)
 }
 
-// withhold has clients told that so many events fewer remain.
+// withhold reduces the remaining events that clients are shown.
 func (h *hot) withhold(events int64) { h.shown = max(0, h.shown-events) }
 
 // accrue adds the events that the rate has given since shownAt. The fraction of the next one is

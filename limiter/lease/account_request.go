@@ -6,10 +6,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// request fills in a lease request at now: what waiting takes need, what takes will probably spend
-// once these are served, and what goes back. Expired leases go back, and all leases when a take
-// needs more than they hold: so no take is denied for what its own node holds. There is one
-// request at a time.
+// request fills in a lease request at now: the events that the waiting takes need, those that later
+// takes will probably spend, and those that are returned. Expired leases are returned, and all
+// leases if a take needs more than they hold: so no take is denied for what its own node holds.
+// There is one request at a time.
 func (a account) request(r *limiter.Rule, now limiter.Instant, need, more int64, l *limiter.LeaseRequest) {
 	if !a.appliesTo(r) {
 		a.switchLimit(r)
@@ -33,9 +33,9 @@ func (a account) request(r *limiter.Rule, now limiter.Instant, need, more int64,
 	a.noteRequest(now)
 }
 
-// requestRefill fills in a request that no take waits for, as the leases run low or expire. Their
-// events go back with it, except those kept until the reply: so a key in steady use costs the store
-// one request per lease.
+// requestRefill fills in a request that no take waits for, as the leases run low or expire. It
+// returns their events, except those that are kept to be spent until the reply. So a key in steady
+// use costs the store one request per lease.
 func (a account) requestRefill(r *limiter.Rule, now limiter.Instant, l *limiter.LeaseRequest) {
 	a.request(r, now, 0, 0, l)
 	if l.Want = a.want(r, now); l.Want == 0 {
@@ -52,7 +52,8 @@ func (a account) requestRefill(r *limiter.Rule, now limiter.Instant, l *limiter.
 
 // applyReply applies the store's reply to a request that was sent at sent. A denial is remembered
 // for jitter µs longer than the store said, so that not all nodes ask again at once. It is not
-// remembered when unreturned says that this node still had events to give back.
+// remembered if the limit has changed since the request, or if unreturned is set: this node still
+// had events to return, and they may admit the take.
 func (a account) applyReply(r *limiter.Rule, sent, now limiter.Instant, l *limiter.LeaseRequest, jitter int64, unreturned bool) {
 	d := &l.Decision
 	at := storeInstant(d.At)
@@ -66,7 +67,7 @@ func (a account) applyReply(r *limiter.Rule, sent, now limiter.Instant, l *limit
 	a.rebase(sent)
 	a.settle(l.CreditTotal - a.paid()) // negative when the credit is of a later window
 	a.credit = 0
-	switched := !a.appliesTo(r) // since the request
+	switched := !a.appliesTo(r) // the limit has changed since the request
 	if l.Granted > 0 {
 		lasts := int64(l.Expires-d.At) - r.LeaseMargin()
 		if r.LeaseSlot() == 0 {
@@ -86,7 +87,7 @@ func (a account) applyReply(r *limiter.Rule, sent, now limiter.Instant, l *limit
 	switch {
 	case l.Need == 0 || switched:
 	case d.OK:
-		a.denied = false
+		a.clearDenial()
 	case !unreturned && l.Need <= math.MaxUint32:
 		a.deny(sent, now, l, jitter)
 	}

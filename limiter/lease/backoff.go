@@ -23,7 +23,7 @@ const (
 	maxFailures = 4
 )
 
-// pause returns how long to pause after so many failures before the newest. part is random in
+// pause returns how long to pause, where failures counts those before the newest. part is random in
 // [0, 1), so that not all accounts come back at the same time.
 func pause(failures uint8, part float64) limiter.Instant {
 	longest := firstPause << min(failures, maxFailures)

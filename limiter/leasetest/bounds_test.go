@@ -4,7 +4,7 @@ import "github.com/fleetlimit/fleetlimit/limiter"
 
 // checkBound checks that no span of what was admitted to a key holds more than its algorithm promises,
 // and what failovers have made the store forget.
-func (c *checker) checkBound(key int, k *tally) {
+func (c *checker) checkBound(key int, k *outcome) {
 	admitted, r := k.inOrder(), c.highest
 	most := r.Capacity() + c.budget() + k.forgotten
 	switch r.Algorithm.Kind {
@@ -27,7 +27,7 @@ func (c *checker) budget() int64 {
 	return int64(c.highest.MaxOvershoot * float64(c.highest.Limit.Events))
 }
 
-// credit returns how many events each of so many nodes may admit before the store has answered: all
+// credit returns how many events each of the nodes may admit before the store has answered: all
 // together half of the overshoot, less what a bucket refills while its leases are out.
 func credit(r *limiter.Rule, nodes int) int64 {
 	budget := r.MaxOvershoot * float64(r.Limit.Events)

@@ -102,7 +102,7 @@ func (h *heldKey) giveUp(e limiter.Events) bool {
 // sent notes a request that a node sends.
 func (c *checker) sent(n *simNode, l *limiter.LeaseRequest) {
 	key := keyOf(l)
-	k, h := &c.tallies[key], n.key(key)
+	k, h := &c.outcomes[key], n.key(key)
 	k.requests++
 	switch {
 	case l.Need > 0:
@@ -144,7 +144,7 @@ func (c *checker) answered(n *simNode, l *limiter.LeaseRequest) {
 
 // decided notes what a node has decided.
 func (c *checker) decided(n *simNode, key int, takes []limiter.Take, waited bool) {
-	take, k := &takes[0], &c.tallies[key]
+	take, k := &takes[0], &c.outcomes[key]
 	d, cost := &take.Decision, take.Cost
 	if !waited {
 		k.local++
@@ -190,7 +190,7 @@ func (c *checker) decided(n *simNode, key int, takes []limiter.Take, waited bool
 
 // deny notes a denied take.
 func (c *checker) deny(n *simNode, key int, take *limiter.Take) {
-	k, d := &c.tallies[key], &take.Decision
+	k, d := &c.outcomes[key], &take.Decision
 	k.denied++
 	if k.exactDenied == 0 && d.RetryAt != limiter.Never {
 		k.longestFalseWait = max(k.longestFalseWait, int64(d.RetryAt-d.At))

@@ -11,7 +11,7 @@ import (
 // thing. The mutex of the simulation guards it.
 type checker struct {
 	*simulation
-	tallies  []tally
+	outcomes []outcome
 	exact    []limiter.Count // what the algorithm decides on the same arrivals, undisturbed
 	err      error
 	wrongKey int
@@ -23,8 +23,8 @@ type checker struct {
 	overturned bool // by a failover: the sums are of a store that is no more
 }
 
-// A tally is what happened to one key.
-type tally struct {
+// An outcome is what happened to one key.
+type outcome struct {
 	admissions []admission
 	denied     int64
 	admitted   int64 // events, those of credit included
@@ -44,7 +44,7 @@ type admission struct {
 }
 
 func newChecker(s *simulation, keys int) *checker {
-	c := &checker{simulation: s, tallies: make([]tally, keys)}
+	c := &checker{simulation: s, outcomes: make([]outcome, keys)}
 	for range keys {
 		c.exact = append(c.exact, limiter.NewCount(s.rule.Algorithm))
 	}
@@ -69,7 +69,7 @@ func (c *checker) failAt(at limiter.Instant, key int, format string, args ...any
 
 // arrived notes a take.
 func (c *checker) arrived(key int, cost int64) {
-	k := &c.tallies[key]
+	k := &c.outcomes[key]
 	k.takes++
 	if c.light {
 		return
@@ -82,7 +82,7 @@ func (c *checker) arrived(key int, cost int64) {
 }
 
 func (c *checker) admit(key int, at limiter.Instant, n int64) {
-	k := &c.tallies[key]
+	k := &c.outcomes[key]
 	k.admitted += n
 	if !c.light {
 		k.admissions = append(k.admissions, admission{at, n})
@@ -141,13 +141,13 @@ func (c *checker) lostAnswer(n *simNode, answers []limiter.LeaseRequest) {
 
 func (c *checker) failedOver(key int, lost int64) {
 	c.overturned = true
-	c.tallies[key].forgotten += lost
+	c.outcomes[key].forgotten += lost
 }
 
 // close checks what must hold in the end, when all is quiet.
 func (c *checker) close() {
-	for key := range c.tallies {
-		k := &c.tallies[key]
+	for key := range c.outcomes {
+		k := &c.outcomes[key]
 		c.checkBound(key, k)
 		if n := k.denied; c.calm && n > 0 && k.exactDenied == 0 && 2*k.exactUsed <= c.rule.Capacity() {
 			c.failf(key, "denied %d, though no more than %d of %d were ever used", n, k.exactUsed, c.rule.Capacity())
@@ -162,9 +162,9 @@ func (c *checker) close() {
 }
 
 // sum returns what happened to all keys together.
-func (c *checker) sum() (s tally) {
-	for i := range c.tallies {
-		k := &c.tallies[i]
+func (c *checker) sum() (s outcome) {
+	for i := range c.outcomes {
+		k := &c.outcomes[i]
 		s.takes += k.takes
 		s.local += k.local
 		s.denied += k.denied
@@ -179,7 +179,7 @@ func (c *checker) sum() (s tally) {
 }
 
 // inOrder returns the admissions of a key, oldest first.
-func (k *tally) inOrder() []admission {
+func (k *outcome) inOrder() []admission {
 	slices.SortStableFunc(k.admissions, func(a, b admission) int { return int(a.at - b.at) })
 	return k.admissions
 }

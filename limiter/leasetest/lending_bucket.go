@@ -187,7 +187,7 @@ func (b *lendingBucket) cancel(r *limiter.Rule, e, seen limiter.Events) {
 	}
 }
 
-// restoreSeen begins without a fraction, as nobody was told of one.
+// restoreSeen begins without a fraction: replies do not have it.
 func (b *lendingBucket) restoreSeen(_ *limiter.Rule, n int64) {
 	if n > b.missing {
 		b.missing, b.part = n, 0

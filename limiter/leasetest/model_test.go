@@ -68,7 +68,7 @@ func newRandomFleet(seed uint64, f fault) *simulation {
 	s.alone = rng.IntN(2) == 0
 	s.lag, s.skew, s.tracing = heartbeat, 1000*sec, true
 	s.tracef(allKeys, "%d nodes, %d keys, %+v, overshoot %v, %+v",
-		nodes, len(s.checker.tallies), limit.Limit, limit.MaxOvershoot, limit.Algorithm)
+		nodes, len(s.checker.outcomes), limit.Limit, limit.MaxOvershoot, limit.Algorithm)
 	s.addNodes(nodes)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +135,7 @@ func (s *simulation) play() {
 	}
 	end := s.now() + limiter.Instant(windows)*window(s.rule)
 	load := oneOf(s.rng, 0.3, 0.9, 1.1, 1.5, 4)
-	for key := range s.checker.tallies {
+	for key := range s.checker.outcomes {
 		s.arrivals(key, load, end)
 	}
 	s.mu.Unlock()

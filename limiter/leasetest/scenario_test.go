@@ -29,7 +29,7 @@ var writeScenarios = flag.Bool("scenarios.write", false, "write what happens in 
 //	at <time>                       lets time pass until so long after the beginning
 //	take <node> [cost] [xN]         has takes arrive, all at the same instant
 //	undone <node> [cost]            has a take arrive whose request another limit denies
-//	want <node> <events>            has the node's next request want so many events
+//	want <node> <events>            sets what the node's next request wants
 //	lose requests|answers|nothing   says what the network loses from now on
 //	delay <time>                    says how long each way takes from now on; it is 1 ms before
 //	crash <node>

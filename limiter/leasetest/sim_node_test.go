@@ -35,7 +35,7 @@ type simNode struct {
 
 var errLost = errors.New("the connection was lost")
 
-// newNode returns a node that was born then and knows of so many.
+// newNode returns a node that starts at born and counts alive nodes.
 func (s *simulation) newNode(born limiter.Instant, alive int) *simNode {
 	s.members++
 	n := &simNode{simulation: s, id: s.members, born: born, keys: make(map[int]*heldKey)}

@@ -42,7 +42,7 @@ type simulation struct {
 
 	alone  bool  // nodes request leases as if there were no others
 	attack bool  // takes come in strikes
-	greed  int64 // nodes want so many times as much as they expect to spend
+	greed  int64 // nodes want this multiple of what they expect to spend
 	steady bool  // a denial is remembered without jitter
 	lag    int64 // µs until nodes know of another node, at most
 	skew   int64 // µs by which their clocks are off, at most
@@ -99,7 +99,7 @@ func (s *simulation) skip(us int64) {
 
 func sleep[T int64 | limiter.Instant](us T) { time.Sleep(time.Duration(us) * time.Microsecond) }
 
-// after has do happen in so many µs, with mu held.
+// after calls do in us µs, with mu held.
 func (s *simulation) after(us int64, do func()) {
 	time.AfterFunc(time.Duration(us)*time.Microsecond, func() {
 		s.mu.Lock()

@@ -100,7 +100,7 @@ func testFalseDenials(t *testing.T, limit limiter.Rule, f flow, nodes int) {
 }
 
 // flood has takes arrive at random, at load times the limit, and returns what happened.
-func (s *simulation) flood(f flow, takes int64, load float64) tally {
+func (s *simulation) flood(f flow, takes int64, load float64) outcome {
 	gap, busy, began := float64(window(s.rule))/(load*float64(s.rule.Limit.Events)), 0.0, s.now()
 	for range takes {
 		s.mu.Lock()
@@ -186,7 +186,7 @@ func (s *simulation) testMovingTraffic(t *testing.T, spread, moved limiter.Insta
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sum := s.checker.sum()
-	share, wait := float64(sum.denied+sum.failed-sum.exactDenied)/float64(s.rule.Limit.Events), s.checker.tallies[0].longestFalseWait
+	share, wait := float64(sum.denied+sum.failed-sum.exactDenied)/float64(s.rule.Limit.Events), s.checker.outcomes[0].longestFalseWait
 	t.Logf("falsely denied = %.2f %% of the limit, falsely told to wait for %.1f s at most, local %.0f %%, requests per 1000 takes %.0f",
 		100*share, float64(wait)/sec, 100*float64(sum.local)/float64(sum.takes), 1000*float64(sum.requests)/float64(sum.takes))
 	if share > 0.02 {

@@ -34,10 +34,10 @@ func (z zipf) key(r *rand.Rand) int { return sort.SearchFloat64s(z, r.Float64()*
 
 // measure has takes of keys arrive at one node, every gap µs on average, and returns what happened
 // within the length of time that comes after the warm-up.
-func (s *simulation) measure(gap float64, key func(*rand.Rand) int, warm, length limiter.Instant) tally {
+func (s *simulation) measure(gap float64, key func(*rand.Rand) int, warm, length limiter.Instant) outcome {
 	s.checker.light = true
 	rng := rand.New(rand.NewPCG(1, 3))
-	arrive := func(end limiter.Instant) tally {
+	arrive := func(end limiter.Instant) outcome {
 		for s.now() < end {
 			s.nodes[0].take(key(rng), 1)
 			sleep(1 + int64(rng.ExpFloat64()*gap))

@@ -44,8 +44,8 @@ func (s *Store) warnOverflow(now limiter.Instant, locations []location) {
 			continue
 		}
 		last := l.zone.lastWarning.Load()
-		since := now - limiter.Instant(last) // negative after the clock was set back
-		if (since < 0 || since >= warnEvery) && l.zone.lastWarning.CompareAndSwap(last, int64(now)) {
+		since := now - limiter.Instant(last) // negative if a later take was faster, or the clock was set back
+		if max(since, -since) >= warnEvery && l.zone.lastWarning.CompareAndSwap(last, int64(now)) {
 			s.onOverflow(l.zone.name)
 		}
 	}

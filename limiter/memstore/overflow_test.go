@@ -108,8 +108,9 @@ func TestOverflowIsReported(t *testing.T) {
 		{60*second - 1, 0, nil},
 		{60 * second, 0, []string{"a"}},
 		{60 * second, 0, nil},
-		{30 * second, 0, []string{"a"}}, // the clock was set back
+		{60*second - 1, 0, nil}, // a later take was faster
 		{61 * second, 1, []string{"b"}},
+		{-second, 0, []string{"a"}}, // the clock was set back
 	} {
 		reported = nil
 		take(t, s, start+step.after, rules[step.rule], "new")

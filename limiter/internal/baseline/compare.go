@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// keyCounts are how many warm keys are counted, in random order: so few that all of them stay in the processor's own caches, and
-// so many that nothing finds its key there by luck.
+// keyCounts are the numbers of warm keys that are counted, in random order: few enough to stay in
+// the caches of the processor, and too many for them.
 var keyCounts = []int{1_000, 100_000}
 
 // A Counter counts one event of a key, and returns how many there are or how many are left; less than 0 when that did not go
