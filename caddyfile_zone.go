@@ -26,8 +26,8 @@ type zoneParser struct {
 	endpointPlaces []*caddyfile.Dispenser          // places by index
 	endpointTiers  []tierUse                       // the zone may define them further down
 
-	// onlyLegacy is the error of what caddy-ratelimit accepts and this grammar does not. Only the
-	// whole zone shows which of the two it is in.
+	// onlyLegacy is the error of a setting that only the syntax of caddy-ratelimit has. It counts if
+	// the whole zone turns out not to be in that syntax.
 	onlyLegacy error
 }
 
@@ -212,7 +212,7 @@ func (p *zoneParser) zoneTier(args []string) error {
 }
 
 // parseTier parses a tier into tiers: its name, its limit if args go on, and the block that may
-// follow. A tier with nothing but its name is nil.
+// follow. A tier without a limit or a block is nil.
 func parseTier(d *caddyfile.Dispenser, args []string, tiers *map[string]*Tier) error {
 	if *tiers == nil {
 		*tiers = make(map[string]*Tier)

@@ -103,7 +103,7 @@ type Algorithm struct {
 // endpoint does not set, it takes from the zone, and that from the app's `defaults`. At an
 // endpoint, its tiers come first, then the endpoint itself, then the zone's tier.
 type Consistency struct {
-	// Decides who decides: with `lease`, nodes decide most requests by themselves, from events that
+	// Selects what decides: with `lease`, nodes decide most requests by themselves, from events that
 	// Redis has handed out to them; with `strict`, Redis decides every request. Default: `lease`.
 	Mode string `json:"mode,omitempty"`
 

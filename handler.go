@@ -169,8 +169,8 @@ func (z *zone) rulesFor(r *http.Request) *endpointRules {
 	return &z.endpoints[last]
 }
 
-// take has the store decide the takes, and sets denied if any zone rejects the request. The error
-// is that of a request that ended meanwhile.
+// take has the store decide the takes, and sets denied if any zone rejects the request. It returns
+// an error only if the client has gone meanwhile.
 func (e *evaluation) take() error {
 	results := e.results()
 	if len(results) == 0 {
@@ -197,7 +197,7 @@ func (e *evaluation) take() error {
 			e.denied = r
 		}
 	}
-	// A failure is no outage to a request that another zone denies: nothing was admitted uncounted.
+	// If another zone denies the request, a failure admits nothing uncounted. So it is not an outage.
 	if len(e.takes) > 0 && (err == nil || e.denied == nil) {
 		e.handler.logTransition(err, now)
 	}

@@ -41,7 +41,7 @@ func (h *Handler) loggedOf(z *zone) string {
 
 // report logs a rejection and emits its event. Events of zones in the syntax of caddy-ratelimit are
 // emitted for every rejection, others for the first of a key and window. First rejections are
-// reported only a few times a second, as a flood of keys has many of them.
+// reported at most ten times a second for a zone, because each key of a flood has one.
 func (e *evaluation) report(denied *zoneResult, wait time.Duration) {
 	h, z, which := e.handler, denied.zone, e.handler.loggedOf(denied.zone)
 	logs, emits := which == logAll, z.legacy

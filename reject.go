@@ -43,7 +43,7 @@ func (h *Handler) styleOf(z *zone) string {
 // errRateLimit is the error that error routes get.
 var errRateLimit = errors.New("rate limit exceeded")
 
-// Header values that all rejections share. They are full, so that adding to one makes a copy.
+// Header values that all rejections share. Their capacity is used up, so appending makes a copy.
 var (
 	noStore     = []string{"no-store"}
 	typeJSON    = []string{"application/json"}
@@ -57,7 +57,7 @@ func (e *evaluation) reject(w http.ResponseWriter) error {
 	if denied.zone.legacy {
 		state.exceeded = highestRate(e.results()).zone.name
 	}
-	wait := h.addJitter(denied.retryAfter())
+	wait := h.addJitter(denied.boundedWait())
 	retry := max(1, int64((wait+time.Second-1)/time.Second))
 	state.formatHeaders(e.first, &denied, retry)
 	header := w.Header()
@@ -81,9 +81,9 @@ func (e *evaluation) reject(w http.ResponseWriter) error {
 	return nil
 }
 
-// retryAfter returns the wait, at most the longest window: a take that can never succeed has no
-// retry.
-func (r *zoneResult) retryAfter() time.Duration {
+// boundedWait returns the wait, at most the longest window that a limit can have: a take that can
+// never succeed would wait for ever.
+func (r *zoneResult) boundedWait() time.Duration {
 	return time.Duration(min(r.wait(), limiter.Instant(limiter.MaxWindow/time.Microsecond))) * time.Microsecond
 }
 

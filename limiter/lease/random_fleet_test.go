@@ -18,7 +18,11 @@ import (
 // accounts are evicted. Never is more admitted of a key than its algorithm allows, and in the end
 // only events that were counted as lost are missing.
 func TestRandomFleets(t *testing.T) {
-	for seed := range uint64(100) {
+	seeds := uint64(100)
+	if raceEnabled {
+		seeds = 30
+	}
+	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {
 			f := newRandomFleet(t, seed)
 			f.play()

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,7 +100,8 @@ func adapt(t *testing.T, input string, refuse bool) string {
 	return indented.String()
 }
 
-// TestEverySubdirectiveIsAccepted checks that every subdirective of the grammar is in an accepted case.
+// TestEverySubdirectiveIsAccepted checks that every subdirective that an error offers is in an
+// accepted case.
 func TestEverySubdirectiveIsAccepted(t *testing.T) {
 	files, err := filepath.Glob("*.caddyfiletest")
 	if err != nil {
@@ -121,15 +123,33 @@ func TestEverySubdirectiveIsAccepted(t *testing.T) {
 			}
 		}
 	}
-	for name := range strings.FieldsSeq(`
-		zone match key on_missing_key on_ambiguous_key ipv4_prefix ipv6_prefix limit algorithm tier keys default endpoint cost max_keys
-		allow_key deny_key events window mode max_overshoot nodes
-		allow deny headers reject log_rejections log_key jitter disable_metrics
-		distributed read_interval write_interval purge_age storage sweep_interval defaults
-		redis address username password db master_name sentinel_password key_prefix timeout pool_size
-		tls server_name insecure_skip_verify`) {
+	for _, name := range subdirectives(t) {
 		if !used[name] {
 			t.Errorf("no accepted Caddyfile has a line that begins with %s", name)
 		}
 	}
+}
+
+// subdirectives returns the subdirectives of all blocks, as the errors about unknown ones list them.
+func subdirectives(t *testing.T) (names []string) {
+	t.Helper()
+	const zone = "rate_limit {\n zone z {\n key k\n limit 1/s\n %s\n }\n}"
+	for block, text := range map[string]string{
+		"rate_limit":  ":80\nrate_limit {\n unknown\n}",
+		"zone":        ":80\n" + fmt.Sprintf(zone, "unknown"),
+		"endpoint":    ":80\n" + fmt.Sprintf(zone, "endpoint / {\n unknown\n }"),
+		"option":      "{\n rate_limit {\n unknown\n }\n}",
+		"defaults":    "{\n rate_limit {\n defaults {\n unknown\n }\n }\n}",
+		"redis":       "{\n rate_limit {\n redis {\n unknown\n }\n }\n}",
+		"tls":         "{\n rate_limit {\n redis {\n tls {\n unknown\n }\n }\n }\n}",
+		"distributed": ":80\nrate_limit {\n distributed {\n unknown\n }\n}",
+	} {
+		_, list, found := strings.Cut(adapt(t, text, true), ": use one of ")
+		if !found {
+			t.Errorf("%s: the error about an unknown subdirective lists none: %s", block, adapt(t, text, true))
+		}
+		list, _, _ = strings.Cut(list, ", at ")
+		names = append(names, strings.Split(list, ", ")...)
+	}
+	return names
 }
