@@ -161,7 +161,8 @@ func (r *zoneResult) remainingFraction() float64 {
 
 // formatHeaders prepares the headers of the response. first is the index of the handler's first
 // result. If an earlier handler has decided one of its zones too, that older result is removed. The
-// X- headers describe shown, or if that is nil, the zone with the least left. retry is the value of Retry-After, 0 for an admitted request.
+// X- headers describe shown, or if that is nil, the zone with the least left. retry is the value of
+// Retry-After, 0 for an admitted request.
 func (s *requestState) formatHeaders(first int, shown *zoneResult, retry int64) {
 	latest := s.results[first:]
 	earlier := slices.DeleteFunc(s.results[:first], func(old zoneResult) bool {

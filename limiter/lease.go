@@ -50,7 +50,8 @@ func (r *Rule) Leases() bool {
 	return true
 }
 
-// LeaseTime returns how long a lease usually lasts, in µs. A lease of a slot lasts to the end of the next slot.
+// LeaseTime returns how long a lease usually lasts, in µs. A lease of a slot lasts to the end of
+// the next slot.
 func (r *Rule) LeaseTime() int64 {
 	if r.slot > 0 {
 		return r.slot + r.slot/2 - r.LeaseMargin()
@@ -73,7 +74,8 @@ func (r *Rule) UntilNext(at Instant) int64 { return r.Period() - at.into(r.Perio
 // that its return arrives in time.
 func (r *Rule) LeaseMargin() int64 { return min(r.slot/4, 100_000) }
 
-// LimitID returns a number that tells the limit of r from other limits of the same count. It is not 0.
+// LimitID returns a number that tells the limit of r from other limits of the same count. It is not
+// 0.
 func (r *Rule) LimitID() uint32 { return r.limitID }
 
 // Accrue returns how many events the rate gives in us µs, and how many µs that many events take.

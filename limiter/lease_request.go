@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A LeaseRequest is what a node requests from a [Lender] for one key under one rule, with the reply.
-// What goes back and what is owed is accounted for before anything is decided.
+// A LeaseRequest is what a node requests from a [Lender] for one key under one rule, with the
+// reply. What goes back and what is owed is accounted for before anything is decided.
 type LeaseRequest struct {
 	Rule *Rule
 	Key  []byte

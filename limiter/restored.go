@@ -1,7 +1,7 @@
 package limiter
 
-// A Restored is consumption that another store keeps, such as Redis, as of the instant at which that
-// store decided. It works out the answers that the store leaves to its nodes.
+// A Restored is consumption that another store keeps, such as Redis, as of the instant at which
+// that store decided. It works out the answers that the store leaves to its nodes.
 type Restored struct{ count restoredCount }
 
 type restoredCount interface {
@@ -19,8 +19,8 @@ type Events struct {
 	N  int64
 }
 
-// LeaseSlots account for leased events that may still be spent, by slots of time: what is leased in a
-// slot can be spent until the end of the next one. The zero value has nothing leased.
+// LeaseSlots account for leased events that may still be spent, by slots of time: what is leased in
+// a slot can be spent until the end of the next one. The zero value has nothing leased.
 type LeaseSlots struct {
 	Ends     Instant // of the current slot
 	Length   int64   // in µs
@@ -43,8 +43,8 @@ func (s *LeaseSlots) leasedUntil() Instant {
 	return 0
 }
 
-// RestoreTokenBucket returns a bucket that lacks missing events. part/microseconds of the next event
-// have accrued; see [Rule.Rate].
+// RestoreTokenBucket returns a bucket that lacks missing events. part/microseconds of the next
+// event have accrued; see [Rule.Rate].
 func RestoreTokenBucket(r *Rule, at Instant, missing, part int64, leases LeaseSlots) Restored {
 	return Restored{&restoredBucket{tokenBucket{at: at, missing: missing, part: part, per: r.per}, leases}}
 }
@@ -55,8 +55,8 @@ func RestoreFixedWindow(r *Rule, at, end Instant, used int64, leased Instant) Re
 	return Restored{&restoredFixed{fixedWindow{at: at, end: end, window: r.window, used: used}, leased}}
 }
 
-// RestoreSlidingWindow returns the events of each sub-window, the newest first, which began at start.
-// There is one more of them than the rule has sub-windows. The last lease expires at leased.
+// RestoreSlidingWindow returns the events of each sub-window, the newest first, which began at
+// start. There is one more of them than the rule has sub-windows. The last lease expires at leased.
 func RestoreSlidingWindow(r *Rule, at, start Instant, counts []int64, leased Instant) Restored {
 	w := &restoredSliding{slidingWindow{at: at, start: start, sub: r.sub, counts: make([]int64, len(counts))}, leased}
 	for age, n := range counts {
@@ -100,8 +100,8 @@ func (s Restored) FillAnswer(l *LeaseRequest) {
 	s.count.decide(&l.Decision, l.Rule, fits || l.Need > 0 && l.Served > 0, cost)
 }
 
-// A restoredBucket does not refill beyond what its leases allow: see limiter/leasetest for the whole
-// rule.
+// A restoredBucket does not refill beyond what its leases allow: see limiter/leasetest for the
+// whole rule.
 type restoredBucket struct {
 	tokenBucket
 	LeaseSlots

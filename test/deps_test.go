@@ -16,11 +16,11 @@ import (
 
 const module = "github.com/fleetlimit/fleetlimit"
 
-// policy is which packages may import which. It is the architecture: do not change it to fix a build,
-// but change the design first.
+// policy is which packages may import which. It is the architecture: do not change it to fix a
+// build, but change the design first.
 //
-// A pattern that ends in /... also stands for the packages below. A package obeys all rules that match
-// it.
+// A pattern that ends in /... also stands for the packages below. A package obeys all rules that
+// match it.
 var policy = []struct {
 	packages string
 	except   []string // packages that the rule does not apply to
@@ -217,7 +217,8 @@ func eachGoFile(t *testing.T, f func(path, text string)) {
 	}
 }
 
-// standard reports whether path is in the standard library: only other modules have a dot in their first element.
+// standard reports whether path is in the standard library: only other modules have a dot in their
+// first element.
 func standard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".")

@@ -56,8 +56,8 @@ const (
 	spaceDigest     = 'd' // the SHA-256 of a long key of the other spaces
 )
 
-// The second byte of the key of a single placeholder is the kind of its value. Templates with several
-// placeholders mark each value.
+// The second byte of the key of a single placeholder is the kind of its value. Templates with
+// several placeholders mark each value.
 const (
 	kindText    = 't' // the value
 	kindAddress = 'a' // a masked address: see appendPrefix

@@ -25,8 +25,8 @@ func (a account) meetsDenial(now limiter.Instant, cost int64) bool {
 // marks the node's first denial in a window as the breach: the store cannot, as it does not hear of
 // the denials that nodes repeat.
 //
-// Under a strict rule there are no leases, and the denial is repeated exactly. The store has decided
-// at an unknown instant between sent and now: retryAt assumes the latest, rememberUntil the
+// Under a strict rule there are no leases, and the denial is repeated exactly. The store has
+// decided at an unknown instant between sent and now: retryAt assumes the latest, rememberUntil the
 // earliest.
 func (a account) deny(sent, now limiter.Instant, l *limiter.LeaseRequest, jitter int64) {
 	d := &l.Decision

@@ -6,8 +6,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// arrivals has takes of a key arrive until the end, at load times its limit, in one of several shapes
-// over time and over nodes.
+// arrivals has takes of a key arrive until the end, at load times its limit, in one of several
+// shapes over time and over nodes.
 func (s *simulation) arrivals(key int, load float64, end limiter.Instant) {
 	gap := float64(window(s.rule)) / (load * float64(s.rule.Limit.Events)) // µs between two events
 	mixed := s.rng.IntN(3) == 0
@@ -101,9 +101,9 @@ func (s *simulation) pace() func(gap float64) int64 {
 	return steady
 }
 
-// strike returns the pace of an attack: leases gather on all nodes for a while, without using up the
-// limit. When they are about to end, takes come for all that there is at once: what is leased, and what
-// has been refilled in its place.
+// strike returns the pace of an attack: leases gather on all nodes for a while, without using up
+// the limit. When they are about to end, takes come for all that there is at once: what is leased,
+// and what has been refilled in its place.
 func (s *simulation) strike() func(gap float64) int64 {
 	r, begun, blows := s.rule, s.now(), int64(0)
 	gather := limiter.Instant(leaseTime(r) * (4 + s.rng.Int64N(8)))

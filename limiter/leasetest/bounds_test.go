@@ -2,8 +2,8 @@ package leasetest
 
 import "github.com/fleetlimit/fleetlimit/limiter"
 
-// checkBound checks that no span of what was admitted to a key holds more than its algorithm promises,
-// and what failovers have made the store forget.
+// checkBound checks that no span of what was admitted to a key holds more than its algorithm
+// promises, and what failovers have made the store forget.
 func (c *checker) checkBound(key int, k *outcome) {
 	admitted, r := k.inOrder(), c.highest
 	most := r.Capacity() + c.budget() + k.forgotten
@@ -37,8 +37,8 @@ func credit(r *limiter.Rule, nodes int) int64 {
 	return max(0, int64(min(budget, float64(r.Capacity()))/float64(2*nodes)))
 }
 
-// checkBucket checks all spans at once: what was admitted does not overflow a bucket of the size of the
-// bound.
+// checkBucket checks all spans at once: what was admitted does not overflow a bucket of the size of
+// the bound.
 func (c *checker) checkBucket(key int, admitted []admission, forgotten int64) {
 	r := c.highest
 	refill, per := r.Rate()

@@ -34,8 +34,8 @@ type denial struct {
 // denialMemory is for how long nodes may repeat a denial, in µs.
 const denialMemory = sec
 
-// repeats reports whether the store has denied such a take lately, under the same limit or, if the take
-// has waited, a later one.
+// repeats reports whether the store has denied such a take lately, under the same limit or, if the
+// take has waited, a later one.
 func (n *simNode) repeats(key int, take *limiter.Take, at limiter.Instant) bool {
 	return slices.ContainsFunc(n.key(key).denials, func(d denial) bool {
 		return n.limits[d.rule] >= n.limits[take.Rule] && d.cost <= take.Cost && d.at <= at && at <= d.at+denialMemory
@@ -207,7 +207,8 @@ func (c *checker) deny(n *simNode, key int, take *limiter.Take) {
 	}
 }
 
-// closeNode checks what became of the events of a node, and that its debts are settled if it is alive.
+// closeNode checks what became of the events of a node, and that its debts are settled if it is
+// alive.
 func (c *checker) closeNode(n *simNode, alive bool) {
 	s, stats := &n.sums, n.store.Stats()
 	left := s.granted + s.served - s.returned - s.cancelled - s.spent - s.admitted

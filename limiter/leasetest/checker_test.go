@@ -7,8 +7,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A checker notes what happens in a simulation and finds what must not happen. It keeps the first such
-// thing. The mutex of the simulation guards it.
+// A checker notes what happens in a simulation and finds what must not happen. It keeps the first
+// such thing. The mutex of the simulation guards it.
 type checker struct {
 	*simulation
 	outcomes []outcome
@@ -52,8 +52,8 @@ func newChecker(s *simulation, keys int) *checker {
 	return c
 }
 
-// failf says what is wrong with a key, and that it shows now. A fault that only the bounds are to find
-// has it say nothing.
+// failf says what is wrong with a key, and that it shows now. A fault that only the bounds are to
+// find has it say nothing.
 func (c *checker) failf(key int, format string, args ...any) {
 	if !c.fault.boundsOnly {
 		c.failAt(c.now(), key, format, args...)
@@ -89,8 +89,8 @@ func (c *checker) admit(key int, at limiter.Instant, n int64) {
 	}
 }
 
-// arrives notes a request before the store decides it. The function it returns notes the answer, and
-// returns how many events were debited.
+// arrives notes a request before the store decides it. The function it returns notes the answer,
+// and returns how many events were debited.
 func (c *checker) arrives(n *simNode, g *Ledger, l limiter.LeaseRequest) func(answer *limiter.LeaseRequest) int64 {
 	count, settledBefore := g.count.(*countedLending), g.settled[n.id]
 	incarnation, before := c.store.incarnation, *count.lendingSums

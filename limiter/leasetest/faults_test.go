@@ -25,9 +25,9 @@ func TestLeaseModelFindsFaults(t *testing.T) {
 	}
 }
 
-// A fault is a bug that is planted in a simulation to be found: what tampers with it between a node and
-// the store, between a node and its clients, or with the options of the node's store. The zero fault
-// is none.
+// A fault is a bug that is planted in a simulation to be found: what tampers with it between a node
+// and the store, between a node and its clients, or with the options of the node's store. The zero
+// fault is none.
 type fault struct {
 	name       string
 	boundsOnly bool               // it must be found by the bounds alone

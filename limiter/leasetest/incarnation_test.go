@@ -23,9 +23,9 @@ func lendTo(g *Ledger, n *memory, incarnation uint64, now limiter.Instant, l lim
 	return l
 }
 
-// TestRestartsWithoutLossChangeNothing plays random histories of several nodes twice: as they are, and
-// with restarts that lose nothing and servers that do not tell their incarnation. All decisions are
-// the same as if the nodes had returned nothing across a restart.
+// TestRestartsWithoutLossChangeNothing plays random histories of several nodes twice: as they are,
+// and with restarts that lose nothing and servers that do not tell their incarnation. All decisions
+// are the same as if the nodes had returned nothing across a restart.
 func TestRestartsWithoutLossChangeNothing(t *testing.T) {
 	for _, a := range algorithms {
 		t.Run(a.name, func(t *testing.T) {
@@ -84,8 +84,8 @@ func randomNeed(rng *rand.Rand, r *limiter.Rule) limiter.LeaseRequest {
 	return limiter.LeaseRequest{Rule: r, Need: rng.Int64N(1 + r.Capacity()/oneOf[int64](rng, 1, 3, 30))}
 }
 
-// TestFailoversRestoreWhatWasSeen sends the store back to an earlier state: the node that has seen what
-// was lost restores it, and never less is used afterwards than if nothing had been lost.
+// TestFailoversRestoreWhatWasSeen sends the store back to an earlier state: the node that has seen
+// what was lost restores it, and never less is used afterwards than if nothing had been lost.
 func TestFailoversRestoreWhatWasSeen(t *testing.T) {
 	for _, a := range algorithms {
 		t.Run(a.name, func(t *testing.T) {
@@ -155,8 +155,8 @@ func TestRestartDoesNotProlongLog(t *testing.T) {
 	}
 }
 
-// TestUnknownIncarnationKeepsRate asks a store that never tells its incarnation for one event after the
-// other.
+// TestUnknownIncarnationKeepsRate asks a store that never tells its incarnation for one event after
+// the other.
 func TestUnknownIncarnationKeepsRate(t *testing.T) {
 	for _, a := range algorithms {
 		r := mustRule(limiter.Rule{Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 7, Window: 10 * time.Second}})

@@ -6,8 +6,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestSlotsOfAnotherLength lends in slots of another length, as after a change of the limit: the old
-// leases are told from the new ones, and count for as long as they can be spent.
+// TestSlotsOfAnotherLength lends in slots of another length, as after a change of the limit: the
+// old leases are told from the new ones, and count for as long as they can be spent.
 func TestSlotsOfAnotherLength(t *testing.T) {
 	var s leaseSlots
 	s.lend(100, 10, 7) // [100, 110)

@@ -9,9 +9,9 @@ import (
 )
 
 // TestAnswersAreExact lends, takes back and denies at random, by clocks that may be set back, and
-// checks every answer: if nothing else is asked for, what was denied is served at RetryAt, and all is
-// left at ResetAt, and neither a microsecond earlier. While leases are out, RetryAt is no later than
-// the end of the last one.
+// checks every answer: if nothing else is asked for, what was denied is served at RetryAt, and all
+// is left at ResetAt, and neither a microsecond earlier. While leases are out, RetryAt is no later
+// than the end of the last one.
 func TestAnswersAreExact(t *testing.T) {
 	for _, a := range algorithms {
 		t.Run(a.name, func(t *testing.T) {
@@ -115,8 +115,8 @@ func TestShareShrinksWithNodes(t *testing.T) {
 	}
 }
 
-// TestDenialDeniesWholeCall sends several requests in one call: when one of them is denied, nothing is
-// served or granted to any. Debts are debited and returns are taken all the same.
+// TestDenialDeniesWholeCall sends several requests in one call: when one of them is denied, nothing
+// is served or granted to any. Debts are debited and returns are taken all the same.
 func TestDenialDeniesWholeCall(t *testing.T) {
 	const now = 1020 * sec
 	wide := mustRule(limiter.Rule{ID: 1, Algorithm: fixed, Limit: limiter.Limit{Events: 100, Window: time.Minute}})
@@ -142,8 +142,8 @@ func TestDenialDeniesWholeCall(t *testing.T) {
 	}
 }
 
-// TestCancelInBucket cancels an event after the bucket has refilled in its place: it must not be there
-// twice.
+// TestCancelInBucket cancels an event after the bucket has refilled in its place: it must not be
+// there twice.
 func TestCancelInBucket(t *testing.T) {
 	r := mustRule(limiter.Rule{Limit: limiter.Limit{Events: 100, Window: 10 * time.Second, Burst: 10}})
 	for _, test := range []struct {
@@ -176,9 +176,9 @@ func TestCancelInBucket(t *testing.T) {
 	}
 }
 
-// TestCancelRestoresSeenBucket cancels events of a bucket in any state, when the node was told what the
-// bucket lacked right after: if nothing else happens, it is as if they had never been served, to the
-// fraction of an event. Others take what has accrued by then.
+// TestCancelRestoresSeenBucket cancels events of a bucket in any state, when the node was told what
+// the bucket lacked right after: if nothing else happens, it is as if they had never been served,
+// to the fraction of an event. Others take what has accrued by then.
 func TestCancelRestoresSeenBucket(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	for range 10_000 {

@@ -33,8 +33,8 @@ func takers(a limiter.Algorithm) []taker {
 	}
 }
 
-// TestLoweredLimits uses most of a limit and lowers it: the key waits no longer than two windows of the
-// new limit, and then gets what that allows.
+// TestLoweredLimits uses most of a limit and lowers it: the key waits no longer than two windows of
+// the new limit, and then gets what that allows.
 func TestLoweredLimits(t *testing.T) {
 	for _, a := range algorithms {
 		high := mustRule(limiter.Rule{Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 10_000, Window: time.Minute}, MaxOvershoot: 0.01})
@@ -60,9 +60,9 @@ func TestLoweredLimits(t *testing.T) {
 	}
 }
 
-// TestAlternatingLimits has nodes with an old and a new limit take from one bucket in turns, as while a
-// configuration rolls out. In no span is more admitted than the larger capacity and what accrues at
-// the larger rate.
+// TestAlternatingLimits has nodes with an old and a new limit take from one bucket in turns, as
+// while a configuration rolls out. In no span is more admitted than the larger capacity and what
+// accrues at the larger rate.
 func TestAlternatingLimits(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 12))

@@ -19,8 +19,8 @@ var (
 // failovers. The checker finds what exceeds the bound of the algorithm in any span, events that are
 // spent, returned or debited twice, and whatever a node must not decide.
 //
-// Goroutines and the random numbers of the nodes make a run with the same seed a similar one, not the
-// same.
+// Goroutines and the random numbers of the nodes make a run with the same seed a similar one, not
+// the same.
 func TestLeaseModel(t *testing.T) {
 	runs := *modelRuns
 	if testing.Short() || raceEnabled {

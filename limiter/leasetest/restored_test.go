@@ -8,8 +8,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestRestoredAnswersAsLedger takes ledgers apart after random requests, as a store that keeps their
-// numbers elsewhere does, and checks that a limiter.Restored of the numbers answers and cancels alike.
+// TestRestoredAnswersAsLedger takes ledgers apart after random requests, as a store that keeps
+// their numbers elsewhere does, and checks that a limiter.Restored of the numbers answers and
+// cancels alike.
 func TestRestoredAnswersAsLedger(t *testing.T) {
 	for _, a := range algorithms {
 		t.Run(a.name, func(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestRollingDeployment restarts the nodes of a fleet one after the other, and has a burst of takes of
-// an exhausted key arrive at each when all others count it: its credit of before the restart is not
-// given again.
+// TestRollingDeployment restarts the nodes of a fleet one after the other, and has a burst of takes
+// of an exhausted key arrive at each when all others count it: its credit of before the restart is
+// not given again.
 func TestRollingDeployment(t *testing.T) {
 	const nodes, burst = 10, 60
 	for _, a := range algorithms {
@@ -37,8 +37,9 @@ func TestRollingDeployment(t *testing.T) {
 	}
 }
 
-// TestNodesLeave has the nodes of a fleet leave one after the other, each right after a burst of takes of
-// an exhausted key: their parts of the credit do not become larger with each that has left.
+// TestNodesLeave has the nodes of a fleet leave one after the other, each right after a burst of
+// takes of an exhausted key: their parts of the credit do not become larger with each that has
+// left.
 func TestNodesLeave(t *testing.T) {
 	const nodes, burst = 20, 1000
 	for _, a := range algorithms {
@@ -57,8 +58,8 @@ func TestNodesLeave(t *testing.T) {
 	}
 }
 
-// inExhaustedFleet runs a test on a fleet that has run for long, under a limit of 100,000 a day that is
-// used up.
+// inExhaustedFleet runs a test on a fleet that has run for long, under a limit of 100,000 a day
+// that is used up.
 func inExhaustedFleet(t *testing.T, a limiter.Algorithm, nodes int, test func(t *testing.T, s *simulation)) {
 	t.Helper()
 	limit := limiter.Rule{Algorithm: a, Limit: limiter.Limit{Events: 100_000, Window: 24 * time.Hour}, MaxOvershoot: 0.01}
@@ -81,8 +82,9 @@ func (n *simNode) burst(takes int) {
 	sleep[int64](100 * ms)
 }
 
-// overAdmission returns how many events were admitted beyond those that the algorithm itself admits, as
-// a fraction of the limit. All takes but the first, which uses up the limit, are of one event.
+// overAdmission returns how many events were admitted beyond those that the algorithm itself
+// admits, as a fraction of the limit. All takes but the first, which uses up the limit, are of one
+// event.
 func (s *simulation) overAdmission(t *testing.T) float64 {
 	t.Helper()
 	if err := s.err(); err != nil {

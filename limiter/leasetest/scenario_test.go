@@ -19,8 +19,8 @@ import (
 
 var writeScenarios = flag.Bool("scenarios.write", false, "write what happens in the scenarios to their files")
 
-// TestScenarios plays the stories in testdata: remarks, commands, and below each of them what happens
-// then.
+// TestScenarios plays the stories in testdata: remarks, commands, and below each of them what
+// happens then.
 //
 //	rule <algorithm> <events>/<window> [burst=N] [overshoot=P] [subwindows=N] [nodes=N] [counted=1]
 //	                                begins a new simulation; nodes are granted leases as if each were
@@ -151,8 +151,8 @@ func (s *scenario) happened(timed bool) string {
 	return strings.Join(lines, "")
 }
 
-// order puts what happens at the same instant in an order, as goroutines may do it in any: takes come
-// before requests, those that leave more before those that leave less.
+// order puts what happens at the same instant in an order, as goroutines may do it in any: takes
+// come before requests, those that leave more before those that leave less.
 func (l traceLine) order(o traceLine) int {
 	takes := func(l traceLine) int {
 		if strings.Contains(l.format, " takes ") {

@@ -143,8 +143,8 @@ type call struct {
 	answered func(error)
 }
 
-// Lend implements [limiter.Lender]. It sends copies of the requests to the store, and answers with an
-// error when no answer has come after callTime.
+// Lend implements [limiter.Lender]. It sends copies of the requests to the store, and answers with
+// an error when no answer has come after callTime.
 func (n *simNode) Lend(requests []limiter.LeaseRequest, answered func(error)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

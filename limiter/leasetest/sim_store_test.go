@@ -7,7 +7,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A simStore is the store of a simulation: a ledger for each count, and what a replica knows of them.
+// A simStore is the store of a simulation: a ledger for each count, and what a replica knows of
+// them.
 type simStore struct {
 	*simulation
 	incarnation uint64

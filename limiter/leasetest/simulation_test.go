@@ -14,8 +14,8 @@ import (
 // A simulation is a fleet of nodes, each with a [lease.Store], and the store that lends to them. It
 // runs in a synctest bubble.
 //
-// Its clock is the store's. Those of the nodes are set to something else. All clocks may skip time in
-// which nothing happens.
+// Its clock is the store's. Those of the nodes are set to something else. All clocks may skip time
+// in which nothing happens.
 type simulation struct {
 	began   time.Time
 	skipped atomic.Int64 // µs
@@ -64,8 +64,8 @@ const (
 	heartbeat = 5_000_000
 )
 
-// inSimulation runs a test in a bubble, on a fleet in which nothing goes wrong and the store is 1.5 ms
-// away.
+// inSimulation runs a test in a bubble, on a fleet in which nothing goes wrong and the store is 1.5
+// ms away.
 func inSimulation(t *testing.T, limit limiter.Rule, nodes, keys int, test func(t *testing.T, s *simulation)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -73,8 +73,8 @@ func (l asRequest) String() string {
 	return b.String()
 }
 
-// asAnswer shows the answer to a request that returned events, of which the store has taken back some,
-// and that has settled debt.
+// asAnswer shows the answer to a request that returned events, of which the store has taken back
+// some, and that has settled debt.
 type asAnswer struct {
 	l                        limiter.LeaseRequest
 	returned, taken, settled int64

@@ -12,8 +12,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// flows are those of TestTuneFalseDenials. The period of the bursts does not divide the windows, so that
-// they meet all parts of them.
+// flows are those of TestTuneFalseDenials. The period of the bursts does not divide the windows, so
+// that they meet all parts of them.
 var flows = []flow{{name: "evenly"}, {name: "pinned", pinned: true}, {name: "bursts", period: 0.7 * sec}}
 
 // A flow is how takes are spread over nodes and time.
@@ -23,9 +23,9 @@ type flow struct {
 	period int64 // in µs; takes come in the first tenth of each; 0: at any time
 }
 
-// TestTuneFalseDenials measures how many takes are denied beyond those that the algorithm itself denies
-// on the same arrivals, at 90 % of the limit. A limit of 44 a second is that of bench/fleet, and one at
-// which chance alone exceeds it often.
+// TestTuneFalseDenials measures how many takes are denied beyond those that the algorithm itself
+// denies on the same arrivals, at 90 % of the limit. A limit of 44 a second is that of bench/fleet,
+// and one at which chance alone exceeds it often.
 func TestTuneFalseDenials(t *testing.T) {
 	fleets := []int{15}
 	limits := []limiter.Limit{
@@ -120,8 +120,8 @@ func (s *simulation) flood(f flow, takes int64, load float64) outcome {
 	return s.checker.sum()
 }
 
-// at returns when a take comes that would come at us if there were no bursts. Both are in µs since the
-// beginning.
+// at returns when a take comes that would come at us if there were no bursts. Both are in µs since
+// the beginning.
 func (f flow) at(us int64) int64 {
 	if f.period == 0 {
 		return us
@@ -130,10 +130,10 @@ func (f flow) at(us int64) int64 {
 	return us/on*f.period + us%on
 }
 
-// TestTuneMovingTraffic has nine tenths of a limit of 10,000 arrive at ten nodes evenly, and a fifth at
-// one node then: in which all that the others have leased is missing. It measures how many takes are
-// denied beyond those that the algorithm itself denies on the same arrivals, as a fraction of the limit,
-// and how long such takes are told to wait: until the last lease expires.
+// TestTuneMovingTraffic has nine tenths of a limit of 10,000 arrive at ten nodes evenly, and a
+// fifth at one node then: in which all that the others have leased is missing. It measures how many
+// takes are denied beyond those that the algorithm itself denies on the same arrivals, as a
+// fraction of the limit, and how long such takes are told to wait: until the last lease expires.
 func TestTuneMovingTraffic(t *testing.T) {
 	for _, a := range []struct {
 		name string

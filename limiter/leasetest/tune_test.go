@@ -56,9 +56,9 @@ func (s *simulation) measure(gap float64, key func(*rand.Rand) int, warm, length
 	return sum
 }
 
-// TestTuneLocalShare measures how many takes are decided without waiting for the store where limits do
-// not bind: 10,000 keys of Zipf 1.1, and 5,000 takes a second on each of 15 nodes. Nodes do not get in
-// each other's way there, so one of them is simulated.
+// TestTuneLocalShare measures how many takes are decided without waiting for the store where limits
+// do not bind: 10,000 keys of Zipf 1.1, and 5,000 takes a second on each of 15 nodes. Nodes do not
+// get in each other's way there, so one of them is simulated.
 func TestTuneLocalShare(t *testing.T) {
 	const (
 		keys, nodes = 10_000, 15
@@ -104,10 +104,10 @@ func TestTuneLocalShare(t *testing.T) {
 	}
 }
 
-// TestTuneSteadyKey measures what a key costs the store that is in steady use on one node, far from its
-// limit: about one request for as long as a lease lasts, which brings what is wanted next and returns
-// what is left from before. Where leases expire with slots, that is one for each slot, of which the
-// longest lease lasts two.
+// TestTuneSteadyKey measures what a key costs the store that is in steady use on one node, far from
+// its limit: about one request for as long as a lease lasts, which brings what is wanted next and
+// returns what is left from before. Where leases expire with slots, that is one for each slot, of
+// which the longest lease lasts two.
 func TestTuneSteadyKey(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -147,8 +147,8 @@ func TestTuneSteadyKey(t *testing.T) {
 	}
 }
 
-// TestTuneOverload measures what of a flood is admitted, beside what the algorithm itself admits of it.
-// The checker checks the bound.
+// TestTuneOverload measures what of a flood is admitted, beside what the algorithm itself admits of
+// it. The checker checks the bound.
 func TestTuneOverload(t *testing.T) {
 	fleets := []int{20}
 	if *tuneAll {

@@ -1,8 +1,9 @@
-// Package adapt tests the Caddyfile grammar from outside, as `caddy adapt` and `caddy validate` use it.
+// Package adapt tests the Caddyfile grammar from outside, as `caddy adapt` and `caddy validate` use
+// it.
 //
-// Each *.caddyfiletest file is one case: a Caddyfile, a line of ten hyphens, and the JSON configuration
-// that the Caddyfile adapts to. If the name of the file begins with refuse_, it is the error instead.
-// `go test ./test/adapt -update` rewrites the results.
+// Each *.caddyfiletest file is one case: a Caddyfile, a line of ten hyphens, and the JSON
+// configuration that the Caddyfile adapts to. If the name of the file begins with refuse_, it is
+// the error instead. `go test ./test/adapt -update` rewrites the results.
 package adapt
 
 import (
@@ -64,7 +65,8 @@ func TestAdapt(t *testing.T) {
 	}
 }
 
-// adapt returns the result of adapting a Caddyfile. An accepted one must also load and be formatted.
+// adapt returns the result of adapting a Caddyfile. An accepted one must also load and be
+// formatted.
 func adapt(t *testing.T, input string, refuse bool) string {
 	t.Helper()
 	adapter, options := caddyconfig.GetAdapter("caddyfile"), map[string]any{"filename": "Caddyfile"}
@@ -130,7 +132,8 @@ func TestEverySubdirectiveIsAccepted(t *testing.T) {
 	}
 }
 
-// subdirectives returns the subdirectives of all blocks, as the errors about unknown ones list them.
+// subdirectives returns the subdirectives of all blocks, as the errors about unknown ones list
+// them.
 func subdirectives(t *testing.T) (names []string) {
 	t.Helper()
 	const zone = "rate_limit {\n zone z {\n key k\n limit 1/s\n %s\n }\n}"

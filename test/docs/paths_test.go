@@ -22,8 +22,8 @@ func TestFilesOfTheWalkExist(t *testing.T) {
 	}
 }
 
-// TestTreeHasEveryFolder compares the tree in README.md with the folders of the repository: all at the
-// top, and those that the tree shows below another one.
+// TestTreeHasEveryFolder compares the tree in README.md with the folders of the repository: all at
+// the top, and those that the tree shows below another one.
 func TestTreeHasEveryFolder(t *testing.T) {
 	_, tree, _ := strings.Cut(read(t, "README.md"), "## Architecture\n\n```text\n")
 	tree, _, _ = strings.Cut(tree, "```")

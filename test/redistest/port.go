@@ -19,8 +19,8 @@ const (
 	portBlocks    = 24
 )
 
-// block is the first port of this process's block, or 0 if all blocks are taken. The listener is kept
-// so that it is not closed.
+// block is the first port of this process's block, or 0 if all blocks are taken. The listener is
+// kept so that it is not closed.
 var block, blockListener = claimBlock()
 
 // lastTried only grows, so that this process gets no port twice until it has tried them all.

@@ -1,5 +1,5 @@
-// Package baseline compares, in benchmarks, what counts by key with the least that any limiter must do: to find a key's
-// counter in a map that is safe for concurrent use, and to add to it.
+// Package baseline compares, in benchmarks, what counts by key with the least that any limiter must
+// do: to find a key's counter in a map that is safe for concurrent use, and to add to it.
 package baseline
 
 import (
@@ -13,8 +13,8 @@ import (
 // the caches of the processor, and too many for them.
 var keyCounts = []int{1_000, 100_000}
 
-// A Counter counts one event of a key, and returns how many there are or how many are left; less than 0 when that did not go
-// as it should. It is made for one goroutine.
+// A Counter counts one event of a key, and returns how many there are or how many are left; less
+// than 0 when that did not go as it should. It is made for one goroutine.
 type Counter func(key []byte) (n int64)
 
 // A Contender is a way to count.
@@ -88,8 +88,8 @@ func parallel(b *testing.B, each func() Counter, order [][]byte) {
 	})
 }
 
-// shuffled returns keys in a random order, copied one behind the other: to read the next one costs as little as to read it
-// out of a request that has just arrived.
+// shuffled returns keys in a random order, copied one behind the other: to read the next one costs
+// as little as to read it out of a request that has just arrived.
 func shuffled(keys [][]byte) [][]byte {
 	var room []byte
 	for _, key := range keys {
