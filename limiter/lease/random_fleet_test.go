@@ -280,7 +280,8 @@ func (f *randomFleet) end() {
 }
 
 // checkBound checks that no span of the admitted takes has more than the algorithm allows. Takes by
-// the newest known state may come on top, as each node may know another state.
+// the newest known state may come on top, as each node may know another state. So may what a bucket
+// gets back for events that were served in vain before the span began, see lendingBucket.cancel.
 func (f *randomFleet) checkBound(r *limiter.Rule, n name) {
 	admitted, window := f.admitted[n], limiter.Instant(r.Limit.Window.Microseconds())
 	slices.SortStableFunc(admitted, func(a, b limiter.Events) int { return int(a.At - b.At) })
@@ -301,7 +302,8 @@ func (f *randomFleet) checkBound(r *limiter.Rule, n name) {
 		most += r.MaxOvershoot * float64(r.Limit.Events)
 		level, at := 0.0, limiter.Instant(0)
 		for _, e := range admitted {
-			level = max(0, level-float64(e.At-at)*float64(r.Limit.Events)/float64(window)) + float64(e.N)
+			accrued := float64(e.At-at) * float64(r.Limit.Events) / float64(window)
+			level = max(-float64(f.uncanceled(n, e.At)), level-accrued) + float64(e.N)
 			at = e.At
 			check(at, level)
 		}
@@ -315,4 +317,59 @@ func (f *randomFleet) checkBound(r *limiter.Rule, n name) {
 			check(e.At, float64(sum))
 		}
 	}
+}
+
+// uncanceled returns how many events of n had been served in vain by the instant at and were
+// canceled no earlier.
+func (f *randomFleet) uncanceled(n name, at limiter.Instant) (events int64) {
+	for _, l := range f.lender.requests {
+		if l.Rule.ID == n.id && string(l.Key) == n.key && l.Cancel.At <= at && at <= l.Decision.At {
+			events += l.Cancel.N
+		}
+	}
+	return events
+}
+
+// TestUncanceledEventsRaiseBound has a bucket of 3 events serve 2 and 1 in vain. The second cancel
+// comes after the bucket was full, but the node saw what the bucket lacked before the first. So it
+// is admitted 1 event too many, which was still to be canceled.
+func TestUncanceledEventsRaiseBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &randomFleet{t: t, lender: fleetLender{newLender(0)}, admitted: make(map[name][]limiter.Events)}
+		r := node{t, nil, nil}.rule(limiter.Rule{
+			Zone: zoneName("a"), MaxOvershoot: 0.05, Limit: limiter.Limit{Events: 3, Window: 400 * time.Millisecond},
+		})
+		n := name{r.ID, "key"}
+		lend := func(l limiter.LeaseRequest) limiter.Decision {
+			t.Helper()
+			l.Rule, l.Key, l.Incarnation = r, []byte(n.key), 1
+			requests := []limiter.LeaseRequest{l}
+			if f.lender.lend(requests); requests[0].Served != l.Need {
+				t.Fatalf("request %+v = %+v, want it served", l, requests[0])
+			}
+			return requests[0].Decision
+		}
+		serve := func(events int64) limiter.Events {
+			t.Helper()
+			d := lend(limiter.LeaseRequest{Need: events})
+			return d.Seen()
+		}
+		admit := func(events int64) {
+			t.Helper()
+			f.admitted[n] = append(f.admitted[n], limiter.Events{At: serve(events).At, N: events})
+		}
+		first, second := serve(2), serve(1)
+		time.Sleep(time.Millisecond)
+		lend(limiter.LeaseRequest{Cancel: limiter.Events{At: first.At, N: 2}, Seen: first})
+		time.Sleep(260 * time.Millisecond)
+		admit(3)
+		lend(limiter.LeaseRequest{Cancel: limiter.Events{At: second.At, N: 1}, Seen: second})
+		admit(1)
+		f.checkBound(r, n)
+		for after, want := range []int64{1, 0} {
+			if got := f.uncanceled(n, f.admitted[n][0].At+limiter.Instant(after)); got != want {
+				t.Errorf("uncanceled %d µs after the second cancel = %d, want %d", after, got, want)
+			}
+		}
+	})
 }
