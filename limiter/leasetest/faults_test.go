@@ -9,22 +9,6 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter/lease"
 )
 
-// TestLeaseModelFindsFaults plants faults, and wants each of them found within a number of runs.
-func TestLeaseModelFindsFaults(t *testing.T) {
-	const runs = 400
-	for _, f := range faults {
-		t.Run(f.name, func(t *testing.T) {
-			for seed := f.from; seed < f.from+runs; seed++ {
-				if err := playRandomFleet(t, seed, f).checker.err; err != nil {
-					t.Logf("seed %d: %v", seed, err)
-					return
-				}
-			}
-			t.Errorf("runs in which the model found it = 0 of %d, want one", runs)
-		})
-	}
-}
-
 // A fault is a bug that is planted in a simulation to be found: what tampers with it between a node
 // and the store, between a node and its clients, or with the options of the node's store. The zero
 // fault is none.

@@ -1,3 +1,5 @@
+//go:build !race
+
 package leasetest
 
 import (
@@ -7,10 +9,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestRollingDeployment restarts the nodes of a fleet one after the other, and has a burst of takes
+// TestLeaseModelRollingDeployment restarts the nodes of a fleet one after the other, and has a burst of takes
 // of an exhausted key arrive at each when all others count it: its credit of before the restart is
 // not given again.
-func TestRollingDeployment(t *testing.T) {
+func TestLeaseModelRollingDeployment(t *testing.T) {
 	const nodes, burst = 10, 60
 	for _, a := range algorithms {
 		for _, rounds := range []int{3, 30} {
@@ -37,10 +39,10 @@ func TestRollingDeployment(t *testing.T) {
 	}
 }
 
-// TestNodesLeave has the nodes of a fleet leave one after the other, each right after a burst of
+// TestLeaseModelNodesLeave has the nodes of a fleet leave one after the other, each right after a burst of
 // takes of an exhausted key: their parts of the credit do not become larger with each that has
 // left.
-func TestNodesLeave(t *testing.T) {
+func TestLeaseModelNodesLeave(t *testing.T) {
 	const nodes, burst = 20, 1000
 	for _, a := range algorithms {
 		inExhaustedFleet(t, a.Algorithm, nodes, func(t *testing.T, s *simulation) {

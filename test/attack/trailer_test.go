@@ -24,10 +24,10 @@ func TestUpstreamTrailersAreRemoved(t *testing.T) {
 		w.Header().Set(name, "999")
 	})
 	insecure := &tls.Config{InsecureSkipVerify: true, ServerName: hostName}
-	over3 := &http3.Transport{TLSClientConfig: insecure}
+	over3 := &http3.Transport{TLSClientConfig: insecure.Clone()}
 	defer func() { _ = over3.Close() }()
-	over2 := &http.Transport{TLSClientConfig: insecure, ForceAttemptHTTP2: true}
-	over1 := &http.Transport{TLSClientConfig: insecure, TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}}
+	over2 := &http.Transport{TLSClientConfig: insecure.Clone(), ForceAttemptHTTP2: true}
+	over1 := &http.Transport{TLSClientConfig: insecure.Clone(), TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}}
 	for major, transport := range map[int]http.RoundTripper{1: over1, 2: over2, 3: over3} {
 		for _, path := range []string{"/announced", "/unannounced"} {
 			req, err := http.NewRequest(http.MethodGet, "https://"+g.tls+path, nil)
