@@ -110,9 +110,10 @@ func (m *bucketModel) advance(r *Rule, _, to Instant) {
 		m.level.Quo(new(big.Rat).SetInt(ceil(m.level.Mul(m.level, unit))), unit)
 		m.rate = rate
 	}
-	if m.capacity != r.capacity {
+	// The bucket tells limits apart by the lower bits of their capacity.
+	if m.capacity != r.capacity&(1<<capacityBits-1) {
 		m.level.Add(m.level, new(big.Rat).SetInt64(m.aside))
-		m.aside, m.capacity = 0, r.capacity
+		m.aside, m.capacity = 0, r.capacity&(1<<capacityBits-1)
 	}
 	if over := ceil(m.level).Int64() - 2*r.capacity; over > 0 {
 		m.level.Sub(m.level, new(big.Rat).SetInt64(over))

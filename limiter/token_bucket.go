@@ -20,7 +20,8 @@ type tokenBucket struct {
 }
 
 // An aside is how many missing events are set aside, in 40 bits, and above them the lower bits of
-// the capacity under which they are. It is 0 when there are none.
+// the capacity under which they are. It is 0 when there are none. Limits whose capacities differ by
+// a multiple of 2^23 are not told apart.
 type aside int64
 
 const (
