@@ -189,15 +189,18 @@ func TestContextEndsDo(t *testing.T) {
 	s.Resume()
 }
 
+// closeCases are the states of a server when a client is closed.
+var closeCases = []struct {
+	name string
+	prep func(s *redistest.Server)
+}{
+	{"hanging", (*redistest.Server).Pause},
+	{"down", (*redistest.Server).Kill},
+	{"up", func(*redistest.Server) {}},
+}
+
 func TestClose(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		prep func(s *redistest.Server)
-	}{
-		{"hanging", (*redistest.Server).Pause},
-		{"down", (*redistest.Server).Kill},
-		{"up", func(*redistest.Server) {}},
-	} {
+	for _, test := range closeCases {
 		t.Run(test.name, func(t *testing.T) {
 			s := redistest.NewServer(t)
 			c := New(Options{Addresses: []string{s.Addr}, Timeout: patience})

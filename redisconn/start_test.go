@@ -172,14 +172,7 @@ func TestStartRetryEnds(t *testing.T) {
 
 // TestCloseEndsStarted closes the client while calls are in each state that they can be in.
 func TestCloseEndsStarted(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		prep func(s *redistest.Server)
-	}{
-		{"hanging", (*redistest.Server).Pause},
-		{"down", (*redistest.Server).Kill},
-		{"up", func(*redistest.Server) {}},
-	} {
+	for _, test := range closeCases {
 		t.Run(test.name, func(t *testing.T) {
 			s := redistest.NewServer(t)
 			c := New(Options{Addresses: []string{s.Addr}})

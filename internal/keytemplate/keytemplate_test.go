@@ -201,7 +201,7 @@ func TestAppendPresence(t *testing.T) {
 		{"cookie once", "{http.request.cookie.sid}", addHeader("Cookie", "sid=a; x=b"), Present},
 		{"cookie twice", "{http.request.cookie.sid}", addHeader("Cookie", "sid=a; sid=b"), AmbiguousCookie},
 		{"cookie twice in two lines", "{http.request.cookie.sid}", addHeader("Cookie", "sid=a", "sid=b"), AmbiguousCookie},
-		{"cookie twice but for case", "{http.request.cookie.sid}", addHeader("Cookie", "sid=a; SID=b"), AmbiguousCookie},
+		{"cookie twice in another case", "{http.request.cookie.sid}", addHeader("Cookie", "sid=a; SID=b"), AmbiguousCookie},
 		{"cookie empty", "{http.request.cookie.sid}", addHeader("Cookie", "sid="), Missing},
 		{"an ambiguous value outweighs a missing one", "{http.vars.none}{http.request.header.A}", addHeader("A", "1", "2"), Ambiguous},
 		{"an ambiguous cookie outweighs a missing value", "{http.vars.none}{http.request.cookie.a}", addHeader("Cookie", "a=1; a=2"),

@@ -53,6 +53,17 @@ func (m *memoryLender) decide(next func(requests []limiter.LeaseRequest) (fate, 
 	m.next = next
 }
 
+// delayAnswers answers all later calls: those whose first request is under r after one delay, the
+// others after another.
+func (m *memoryLender) delayAnswers(r *limiter.Rule, ofRule, ofOthers time.Duration) {
+	m.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+		if requests[0].Rule == r {
+			return answered, ofRule
+		}
+		return answered, ofOthers
+	})
+}
+
 // always makes this the fate of all later calls.
 func (m *memoryLender) always(f fate) {
 	m.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return f, m.delay })

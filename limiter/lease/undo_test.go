@@ -15,12 +15,7 @@ import (
 func TestUndoManyAtOnce(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
-		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
-			if requests[0].Rule == narrow {
-				return answered, 10 * rtt // by then wide has served all
-			}
-			return answered, rtt
-		})
+		n.lender.delayAnswers(narrow, 10*rtt, rtt) // by then wide has served all
 		var wg sync.WaitGroup
 		for i := range 50 {
 			wg.Go(func() {
@@ -46,12 +41,7 @@ func TestUndoManyAtOnce(t *testing.T) {
 func TestUndoDuringRequest(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 8), n.fixed("b", 2, 1)
-		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
-			if requests[0].Rule == narrow {
-				return answered, 3 * rtt
-			}
-			return answered, 2 * rtt
-		})
+		n.lender.delayAnswers(narrow, 3*rtt, 2*rtt)
 		var wg sync.WaitGroup
 		wg.Go(func() { // served at 2, denied at 3
 			n.fails(nil, takeOf(wide, "shared", 8), takeOf(narrow, "key", 2))
@@ -74,12 +64,7 @@ func TestUndoAfterLeaseExpired(t *testing.T) {
 		wide, slow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
 		before := n.warm(wide, "key")
 		lasts := n.expiresIn(wide, "key")
-		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
-			if requests[0].Rule == slow {
-				return answered, lasts
-			}
-			return answered, rtt
-		})
+		n.lender.delayAnswers(slow, lasts, rtt)
 		n.fails(nil, takeOf(wide, "key", n.leased(wide, "key")-1), takeOf(slow, "key", 2))
 		n.waitForReplies()
 		n.checkUsed(wide, "key", before)
@@ -93,12 +78,7 @@ func TestUndoAfterLeaseWasReturned(t *testing.T) {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
 			wide, narrow := n.fixed("a", 1, 10_000), n.fixed("b", 2, 1)
 			before := n.warm(wide, "shared")
-			n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
-				if requests[0].Rule == narrow {
-					return answered, 10 * rtt
-				}
-				return answered, 2 * rtt
-			})
+			n.lender.delayAnswers(narrow, 10*rtt, 2*rtt)
 			var wg sync.WaitGroup
 			wg.Go(func() { n.fails(nil, takeOf(wide, "shared", 3), takeOf(narrow, "own", 2)) })
 			synctest.Wait()
@@ -125,12 +105,7 @@ func TestUndoWithFullBackground(t *testing.T) {
 		wide, slow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
 		taken := n.warm(wide, "key")
 		leased := n.leased(wide, "key")
-		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
-			if requests[0].Rule == slow {
-				return answered, 10 * time.Second
-			}
-			return answered, rtt
-		})
+		n.lender.delayAnswers(slow, 10*time.Second, rtt)
 		var wg sync.WaitGroup
 		wg.Go(func() { n.fails(nil, takeOf(wide, "key", leased), takeOf(slow, "key", 2)) })
 		time.Sleep(rtt)
@@ -241,12 +216,7 @@ func TestUndoWithoutAccountIsLost(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 10_000), n.fixed("b", 2, 1)
 		before := n.warm(wide, "shared")
-		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
-			if requests[0].Rule == narrow {
-				return answered, 10 * rtt
-			}
-			return answered, rtt
-		})
+		n.lender.delayAnswers(narrow, 10*rtt, rtt)
 		var wg sync.WaitGroup
 		wg.Go(func() { n.fails(nil, takeOf(wide, "shared", 3), takeOf(narrow, "own", 2)) })
 		synctest.Wait()
@@ -263,12 +233,7 @@ func TestUndoWithoutAccountIsLost(t *testing.T) {
 func TestUndoInAnotherIncarnation(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
-		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
-			if requests[0].Rule == narrow {
-				return answered, 10 * rtt
-			}
-			return answered, rtt
-		})
+		n.lender.delayAnswers(narrow, 10*rtt, rtt)
 		var wg sync.WaitGroup
 		wg.Go(func() { n.fails(nil, takeOf(wide, "shared", 3), takeOf(narrow, "key", 2)) })
 		time.Sleep(2 * rtt)
@@ -321,12 +286,7 @@ func TestUndoIsLostWithFailure(t *testing.T) {
 func TestUndoInClosedZone(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
-		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
-			if requests[0].Rule == narrow {
-				return answered, 10 * rtt
-			}
-			return answered, 2 * rtt
-		})
+		n.lender.delayAnswers(narrow, 10*rtt, 2*rtt)
 		var wg sync.WaitGroup
 		wg.Go(func() { n.fails(nil, takeOf(wide, "shared", 3), takeOf(narrow, "key", 2)) })
 		time.Sleep(rtt)

@@ -28,14 +28,7 @@ import (
 // Where the gateway listens, by the site of the Caddyfile.
 var httpAddr, plainAddr, grpcAddr = redistest.FreeAddr(), redistest.FreeAddr(), redistest.FreeAddr()
 
-func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { redistest.Exit(run(m)) }
 
 // run runs the tests before a gateway with a gRPC server behind it.
 func run(m *testing.M) (int, error) {

@@ -81,17 +81,22 @@ func TestNodeReadX(t *testing.T) {
 	}
 }
 
+// checkUnparsed checks that ratelimit-header-parser reads nothing in any response.
+func checkUnparsed(t *testing.T, responses []reading) {
+	t.Helper()
+	for i, r := range responses {
+		if got := r.Parsed.String(); got != "NaN" {
+			t.Errorf("response %d: ratelimit-header-parser reads %s, want NaN", i+1, got)
+		}
+	}
+}
+
 // TestNodeReadDraft reads "headers draft" and the body of "reject problem".
 func TestNodeReadDraft(t *testing.T) {
 	t.Parallel()
 	responses := read(t, "draft")
 	checkDraft(t, "draft", responses)
-	for i, r := range responses {
-		// What follows the name in the draft's RateLimit is new to the parser.
-		if got := r.Parsed.String(); got != "NaN" {
-			t.Errorf("response %d: ratelimit-header-parser reads %s, want NaN", i+1, got)
-		}
-	}
+	checkUnparsed(t, responses) // what follows the name in the draft's RateLimit is new to the parser
 	b := responses[3].Body
 	got := fmt.Sprintf("%s %s %d %v retry in %v s", responses[3].Type, b.Type, b.Status, b.ViolatedPolicies,
 		near(b.RetryAfter))
@@ -107,13 +112,9 @@ func TestNodeReadAll(t *testing.T) {
 	t.Parallel()
 	responses := read(t, "all")
 	checkDraft(t, "all", responses)
-	for i, r := range responses {
-		// The parser prefers RateLimit to the X- headers, which it could read. This is why clients
-		// that use it need "headers x".
-		if got := r.Parsed.String(); got != "NaN" {
-			t.Errorf("response %d: ratelimit-header-parser reads %s, want NaN", i+1, got)
-		}
-	}
+	// The parser prefers RateLimit to the X- headers, which it could read. This is why clients that
+	// use it need "headers x".
+	checkUnparsed(t, responses)
 	if got := responses[3].Text; got != "Zone all-user is full." {
 		t.Errorf("rejection reads %q, want the page of handle_errors", got)
 	}

@@ -15,14 +15,7 @@ import (
 // binary is the Caddy that the nodes run.
 var binary string
 
-func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { redistest.Exit(run(m)) }
 
 // run builds Caddy and runs the tests.
 func run(m *testing.M) (int, error) {

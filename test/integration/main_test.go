@@ -25,14 +25,7 @@ var (
 	adminAddr string // of the admin API
 )
 
-func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { redistest.Exit(run(m)) }
 
 // run runs the tests with a Caddy that has only an admin API at first.
 func run(m *testing.M) (code int, err error) {

@@ -19,12 +19,23 @@
 package redistest
 
 import (
+	"fmt"
 	"os"
 	"testing"
 )
 
 // Main runs the tests of a binary, closes the shared servers, and exits.
 func Main(m *testing.M) { os.Exit(Run(m)) }
+
+// Exit ends a TestMain that runs the tests between a set-up and an end of its own. It prints err,
+// which makes the code 1.
+func Exit(code int, err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
 
 // Run is Main without the exit. It returns the exit code.
 func Run(m *testing.M) (code int) {
