@@ -197,6 +197,9 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, config *Zone) (*
 		return nil, err
 	}
 	z.matchers, z.zoneState = matchers, state
+	for _, warning := range z.warnings {
+		h.logger.Warn("the zone is probably not what was meant", zap.String("zone", name), zap.Error(warning))
+	}
 	h.app.mu.Lock()
 	h.app.zones = append(h.app.zones, z)
 	h.app.mu.Unlock()

@@ -32,6 +32,8 @@ type zone struct {
 
 	auth []string // the placeholders of authentication in key and tier
 
+	warnings []error // what is probably a mistake and yet loads
+
 	warned     atomic.Bool // about a missing key
 	warnedAuth atomic.Bool // about authentication after this handler
 }
@@ -165,6 +167,16 @@ func validateZoneName(name string) error {
 	if name == "" || len(name) > 64 || strings.Trim(name, valid) != "" {
 		return fmt.Errorf("the name is not valid: use 1 to 64 of the characters A-Z, a-z, 0-9, _, . and -")
 	}
+	return nil
+}
+
+// refuse returns err, which a mistake in the configuration causes. In a zone in the syntax of
+// caddy-ratelimit it becomes a warning: what loads there loads here.
+func (z *zone) refuse(err error) error {
+	if err == nil || !z.legacy {
+		return err
+	}
+	z.warnings = append(z.warnings, err)
 	return nil
 }
 
