@@ -249,12 +249,13 @@ func (p *directiveParser) jitter(args []string) (err error) {
 	text, percent := strings.CutSuffix(args[0], "%")
 	fraction, notNumber := strconv.ParseFloat(text, 64)
 	if !percent && notNumber == nil && fraction >= 0 && fraction <= 1 {
-		p.h.Jitter = fraction
+		p.h.Jitter = Fraction(fraction)
 		return nil
 	}
-	if p.h.Jitter, err = parsePercent(args[0]); err != nil {
+	if fraction, err = parsePercent(args[0]); err != nil {
 		return p.Errf("jitter %q is not a percentage: use 0%% to 100%%, such as 20%%", args[0])
 	}
+	p.h.Jitter = Fraction(fraction)
 	return nil
 }
 

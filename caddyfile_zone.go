@@ -170,8 +170,8 @@ func (p *zoneParser) tier(args []string) error {
 	p.zone.Tier = c
 	if len(args) > 0 {
 		c.Placeholder = args[0]
-		if err := parseTrusted(p.Dispenser, args, &c.Trusted); err != nil {
-			return err
+		if err := parseTrusted(args, &c.Trusted); err != nil {
+			return p.WrapErr(err)
 		}
 	}
 	var uses []tierUse

@@ -6,6 +6,7 @@
 //	module.go         the handler: its options, and how it is provisioned
 //	app.go            the app: what the handlers of a configuration share
 //	config.go         the JSON configuration of both
+//	config_json.go    the text forms that it accepts too
 //	caddyfile.go      the Caddyfile grammar: the directive. The global option, zones, endpoints and
 //	                  limits are in caddyfile_app.go, caddyfile_zone.go, caddyfile_endpoint.go and
 //	                  caddyfile_limit.go
@@ -60,7 +61,7 @@ func init() {
 type Handler struct {
 	// The zones by name. A name has 1 to 64 of the characters A-Z, a-z, 0-9, `_`, `.` and `-`. A
 	// request takes from all zones that match it, or from none.
-	Zones map[string]*Zone `json:"rate_limits,omitempty"`
+	Zones Zones `json:"rate_limits,omitempty"`
 
 	// Client addresses and ranges that no zone limits.
 	Allow []string `json:"allow,omitempty"`
@@ -84,9 +85,9 @@ type Handler struct {
 	// If true, the keys of rejected requests are logged. Default: false, because keys may be secrets.
 	LogKey bool `json:"log_key,omitempty"`
 
-	// The largest fraction, 0 to 1, by which Retry-After is lengthened at random, so that clients do
-	// not all return at once. Default: 0.
-	Jitter float64 `json:"jitter,omitempty"`
+	// The largest fraction, 0 to 1, or percentage, such as `20%`, by which Retry-After is lengthened
+	// at random, so that clients do not all return at once. Default: 0.
+	Jitter Fraction `json:"jitter,omitempty"`
 
 	// Accepted so that configurations of caddy-ratelimit load unchanged; not used.
 	SweepInterval caddy.Duration `json:"sweep_interval,omitempty"`

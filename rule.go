@@ -71,6 +71,9 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 	if err := b.zone.Consistency.validate(); err != nil {
 		return nil, err
 	}
+	if b.zone.MaxKeys < 0 {
+		return nil, fmt.Errorf("max_keys is %d: use 1 or more", b.zone.MaxKeys)
+	}
 	var all []endpointRules
 	seen := make(map[string]bool)
 	for i, e := range b.zone.Endpoints {
@@ -158,7 +161,7 @@ func (b *ruleBuilder) build(e *Endpoint, r *route) (*endpointRules, error) {
 		}
 		base.Strict, base.MaxOvershoot = consistency.Mode == modeStrict, defaultMaxOvershoot
 		if consistency.MaxOvershoot != nil {
-			base.MaxOvershoot = *consistency.MaxOvershoot
+			base.MaxOvershoot = float64(*consistency.MaxOvershoot)
 		}
 		compiled, err := newRule(b.name, base, limit)
 		if err == nil && compiled.Rule != nil && b.app.Redis != nil {
@@ -214,8 +217,17 @@ func (l *Limit) validate() error {
 		return nil
 	case l.Events == 0:
 		return fmt.Errorf("limit: events is 0: use block to reject every request")
+	case l.Events < 0 || l.Events > limiter.MaxEvents:
+		return fmt.Errorf("limit: events is %d: use 1 to %d", l.Events, int64(limiter.MaxEvents))
+	case l.Burst < 0 || l.Burst > limiter.MaxEvents:
+		return fmt.Errorf("limit: burst is %d: use 1 to %d, or leave it out", l.Burst, int64(limiter.MaxEvents))
+	case l.Window == 0:
+		return fmt.Errorf("limit: the window is missing: use a duration, such as \"1m\"")
 	}
-	return l.compile().Validate()
+	if err := validateWindow(time.Duration(l.Window), time.Duration(l.Window).String()); err != nil {
+		return fmt.Errorf("limit: %w", err)
+	}
+	return nil
 }
 
 // MarshalJSON leaves out the default number of sub-windows, so that equal zones have equal texts.
