@@ -69,6 +69,10 @@ type Zone struct {
 
 	// The number of events per `window` in the syntax of caddy-ratelimit. 0 blocks every request.
 	MaxEvents int64 `json:"max_events,omitempty"`
+
+	// The file and line of the Caddyfile that has the zone, which errors and warnings name. It changes
+	// nothing else. The Caddyfile adapter sets it.
+	Place string `json:"place,omitempty"`
 }
 
 // Limit is a rate: a text such as `100/1m`, `100/1m burst 20`, `unlimited` or `block`, or an object
@@ -242,6 +246,10 @@ type Redis struct {
 
 	// Connects with TLS. An empty object trusts the system's certificate authorities. Default: no TLS.
 	TLS *RedisTLS `json:"tls,omitempty"`
+
+	// The file and line of the Caddyfile that has these settings, which errors name. The Caddyfile
+	// adapter sets it.
+	Place string `json:"place,omitempty"`
 }
 
 // RedisTLS is how Redis proves its identity.

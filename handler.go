@@ -110,7 +110,8 @@ func (e *evaluation) substituteKey(z *zone, has keytemplate.Presence) (*keytempl
 	case missingDefault:
 		if !z.warned.Swap(true) {
 			e.handler.logger.Warn("requests without a key are counted by the client's address: "+
-				"use on_missing_key to change that", zap.String("zone", z.name), zap.String("key", z.key.String()))
+				"use on_missing_key to change that", zap.String("zone", z.name), placeField(z.place),
+				zap.String("key", z.key.String()))
 		}
 	}
 	return z.missing.key, nil
@@ -245,7 +246,7 @@ func (e *evaluation) serveNext(w http.ResponseWriter, next caddyhttp.Handler) (e
 	if z := e.unauthenticated; z != nil && !e.lacksAuth(z) && !z.warnedAuth.Swap(true) {
 		e.handler.logger.Warn("the zone is decided before authentication: "+
 			"put `order rate_limit after basic_auth` into the global options",
-			zap.String("zone", z.name), zap.String("placeholder", z.auth[0]))
+			zap.String("zone", z.name), placeField(z.place), zap.String("placeholder", z.auth[0]))
 	}
 	return err
 }

@@ -16,7 +16,7 @@ import (
 func TestProvisionRefuses(t *testing.T) {
 	for _, tc := range []struct{ name, config, want string }{
 		{"nothing", `{}`, "use at least one zone"},
-		{"null zone", `{"rate_limits": {"z": null}}`, `zone "z": is empty`},
+		{"null zone", `{"rate_limits": {"z": null}}`, `zone "z": is not defined: use a block`},
 		{"name", `{"rate_limits": {"a b": {"key": "k", "limit": {"events": 1, "window": "1s"}}}}`, "use 1 to 64 of the characters"},
 		{"no key", `{"rate_limits": {"z": {"limit": {"events": 1, "window": "1s"}}}}`, "no key: use `key`"},
 		{"no limit", `{"rate_limits": {"z": {"key": "k"}}}`, "no limit: use one"},
