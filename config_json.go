@@ -12,6 +12,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
+	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -175,10 +176,38 @@ func textOf(data []byte) (text string) {
 // to an UnmarshalJSON.
 func unmarshalStrict(data []byte, v any) error {
 	err := caddy.StrictUnmarshalJSON(data, v)
+	if err == nil {
+		return nil
+	}
+	if _, field, unknown := strings.Cut(err.Error(), "unknown field "); unknown {
+		if nearest := subdirective.Nearest(strings.Trim(field, `"`), fieldNames(reflect.TypeOf(v))); nearest != "" {
+			return fmt.Errorf("%w: did you mean %s?", err, nearest)
+		}
+		return err
+	}
 	if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
 		return fmt.Errorf("%s has the type %s: use %s", cmp.Or(wrong.Field, "it"), wrong.Value, jsonKind(wrong.Type))
 	}
 	return err
+}
+
+// fieldNames returns the JSON names of the fields that encoding/json itself sets in a type.
+func fieldNames(t reflect.Type) (names []string) {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		return fieldNames(t.Elem())
+	case reflect.Struct:
+		if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+			return nil
+		}
+		for i := range t.NumField() {
+			if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" {
+				names = append(names, name)
+			}
+			names = append(names, fieldNames(t.Field(i).Type)...)
+		}
+	}
+	return names
 }
 
 // jsonKind describes the JSON values that a Go type takes.

@@ -91,7 +91,7 @@ func TestTextFormsRefuse(t *testing.T) {
 		{`{"cost":""}`, "use a number from 1"},
 		{`{"cost":"{http.request.header.Cost}"}`, "use `trusted`"},
 		{`{"cost":"5 trusted"}`, `unexpected "trusted"`},
-		{`{"cost":{"event":5}}`, `unknown field "event"`},
+		{`{"cost":{"event":5}}`, `unknown field "event": did you mean events?`},
 		{`{"max_overshoot":"1"}`, `"1" is not a percentage: use "0%" to "100%"`},
 		{`{"max_overshoot":true}`, `true is not a percentage`},
 		{`{"tier":{"tiers":{"pro":1000}}}`, "1000 is not a limit"},
@@ -100,7 +100,10 @@ func TestTextFormsRefuse(t *testing.T) {
 		{`{"allow_keys":"a*"}`, "allow_keys has the type string: use a list in square brackets"},
 		{`{"key":5}`, "key has the type number: use a text in quotes"},
 		{`{"endpoints":{"path":"/a"}}`, "endpoints has the type object: use a list"},
-		{`{"lmit":"1/s"}`, `zone "z": json: unknown field "lmit"`},
+		{`{"lmit":"1/s"}`, `zone "z": json: unknown field "lmit": did you mean limit?`},
+		{`{"endpoints":[{"pathh":"/a"}]}`, `unknown field "pathh": did you mean path?`},
+		{`{"tier":{"tiers":{"pro":{"windw":"1m","events":1}}}}`, `unknown field "windw": did you mean window?`},
+		{`{"limit":{"event":1}}`, "did you mean events?"},
 		{`{"endpoints":[{"path":"/a","rate":"1/s"}]}`, `unknown field "rate"`},
 		{`"100/1m"`, `zone "z": it has the type string: use an object in braces`},
 	} {
@@ -108,5 +111,9 @@ func TestTextFormsRefuse(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error = %v, want one with %q", tc.zone, err, tc.want)
 		}
+	}
+	_, err := unmarshalHandler(`{"rate_limits":{"z":{"event":1}}}`)
+	if err == nil || strings.Contains(err.Error(), "did you mean") {
+		t.Errorf("a field of limits in a zone: error = %v, want one without the name of another object's field", err)
 	}
 }
