@@ -26,7 +26,7 @@ type Zones map[string]*Zone
 func (z *Zones) UnmarshalJSON(data []byte) error {
 	var objects map[string]json.RawMessage
 	if err := unmarshalStrict(data, &objects); err != nil {
-		return err
+		return fmt.Errorf("zones by name: %w", err)
 	}
 	*z = make(Zones, len(objects))
 	for name, object := range objects {
@@ -52,8 +52,13 @@ func (t *Tier) UnmarshalJSON(data []byte) error {
 	var object struct {
 		limitObject
 		Consistency
+		Nested json.RawMessage `json:"limit"`
 	}
 	err := unmarshalRate(data, &object.limitFields, &object)
+	if err == nil && object.Nested != nil {
+		return errors.New(`a tier is a limit itself: use a rate such as "1000/1m" in place of the object, or "events" and ` +
+			`"window" in place of "limit"`)
+	}
 	*t = Tier{Limit(object.limitFields), object.Consistency}
 	return err
 }
@@ -186,7 +191,7 @@ func unmarshalStrict(data []byte, v any) error {
 		return err
 	}
 	if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
-		return fmt.Errorf("%s has the type %s: use %s", cmp.Or(wrong.Field, "it"), wrong.Value, jsonKind(wrong.Type))
+		return fmt.Errorf("%s has the type %s: use %s", cmp.Or(wrong.Field, "the value"), wrong.Value, jsonKind(wrong.Type))
 	}
 	return err
 }

@@ -95,7 +95,7 @@ func TestTextFormsRefuse(t *testing.T) {
 		{`{"max_overshoot":"1"}`, `"1" is not a percentage: use "0%" to "100%"`},
 		{`{"max_overshoot":true}`, `true is not a percentage`},
 		{`{"tier":{"tiers":{"pro":1000}}}`, "1000 is not a limit"},
-		{`{"tier":{"tiers":{"pro":{"limit":"1000/1m"}}}}`, `unknown field "limit"`},
+		{`{"tier":{"tiers":{"pro":{"limit":"1000/1m"}}}}`, `a tier is a limit itself: use a rate such as "1000/1m"`},
 		{`{"max_keys":"10"}`, "max_keys has the type string: use a whole number"},
 		{`{"allow_keys":"a*"}`, "allow_keys has the type string: use a list in square brackets"},
 		{`{"key":5}`, "key has the type number: use a text in quotes"},
@@ -105,14 +105,18 @@ func TestTextFormsRefuse(t *testing.T) {
 		{`{"tier":{"tiers":{"pro":{"windw":"1m","events":1}}}}`, `unknown field "windw": did you mean window?`},
 		{`{"limit":{"event":1}}`, "did you mean events?"},
 		{`{"endpoints":[{"path":"/a","rate":"1/s"}]}`, `unknown field "rate"`},
-		{`"100/1m"`, `zone "z": it has the type string: use an object in braces`},
+		{`"100/1m"`, `zone "z": the value has the type string: use an object in braces`},
 	} {
 		_, err := unmarshalHandler(`{"rate_limits":{"z":` + tc.zone + `, "other": null}}`)
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error = %v, want one with %q", tc.zone, err, tc.want)
 		}
 	}
-	_, err := unmarshalHandler(`{"rate_limits":{"z":{"event":1}}}`)
+	_, err := unmarshalHandler(`{"rate_limits":["z"]}`)
+	if err == nil || err.Error() != "zones by name: the value has the type array: use an object in braces" {
+		t.Errorf("a list of zones: error = %v", err)
+	}
+	_, err = unmarshalHandler(`{"rate_limits":{"z":{"event":1}}}`)
 	if err == nil || strings.Contains(err.Error(), "did you mean") {
 		t.Errorf("a field of limits in a zone: error = %v, want one without the name of another object's field", err)
 	}

@@ -33,6 +33,8 @@ func TestProvisionRefuses(t *testing.T) {
 			"burst is -1: use 1 to"},
 		{"algorithm", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"}, "algorithm": {"name": "leaky"}}}}`,
 			`unknown algorithm "leaky"`},
+		{"subwindows", `{"rate_limits": {"z": {"key": "k", "limit": "1/s", "algorithm": {"name": "sliding_window", "subwindows": 1001}}}}`,
+			"subwindows is 1001: use 1 to 1000"},
 		{"burst", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s", "burst": 2},
 			"algorithm": {"name": "fixed_window"}}}}`, "use token_bucket"},
 		{"cost above the limit", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"}, "cost": {"events": 2}}}}`,

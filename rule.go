@@ -248,6 +248,9 @@ func (a *Algorithm) compile() (limiter.Algorithm, error) {
 	if err != nil {
 		return limiter.Algorithm{}, err
 	}
+	if a.Subwindows < 0 || a.Subwindows > limiter.MaxSubWindows {
+		return limiter.Algorithm{}, fmt.Errorf("subwindows is %d: use 1 to %d", a.Subwindows, limiter.MaxSubWindows)
+	}
 	compiled := limiter.Algorithm{Kind: kind, SubWindows: a.Subwindows}
 	if kind == limiter.SlidingWindow {
 		compiled.SubWindows = cmp.Or(a.Subwindows, 1)
