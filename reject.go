@@ -118,19 +118,37 @@ func (r *rule) rate() float64 {
 // newBodies returns the bodies of rejections by r, up to the value of retry_after_seconds.
 func newBodies(zone string, r *rule) (jsonBody, problemBody string) {
 	name, _ := json.Marshal(zone) // Marshal never fails for a string
-	message, limit, window := "Requests are blocked", "0", strconv.FormatFloat(r.window.Seconds(), 'f', -1, 64)
+	message, limits := "Requests are blocked", `"limit":0`
 	if r.Rule != nil {
-		limit = strconv.FormatInt(r.Limit.Events, 10)
-		noun := "seconds"
-		if window == "1" {
-			noun = "second"
+		rate := amount(r.Limit.Events, "request") + " per " + period(r.Limit.Window)
+		limits = `"limit":` + strconv.FormatInt(r.Limit.Events, 10)
+		if r.Capacity() != r.Limit.Events {
+			rate += fmt.Sprintf(" (bursts of %d)", r.Capacity())
+			limits += `,"burst":` + strconv.FormatInt(r.Capacity(), 10)
 		}
-		message = fmt.Sprintf("Rate limit of %s per %s %s exceeded", amount(r.Limit.Events, "request"), window, noun)
+		message = "Rate limit of " + rate + " exceeded"
 	}
+	window := strconv.FormatFloat(r.window.Seconds(), 'f', -1, 64)
 	return `{"error":{"code":"RATE_LIMIT_EXCEEDED","message":"` + message + `","details":{"zone":` + string(name) +
-			`,"limit":` + limit + `,"window_seconds":` + window + `,"retry_after_seconds":`,
+			`,` + limits + `,"window_seconds":` + window + `,"retry_after_seconds":`,
 		`{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Too Many Requests",` +
 			`"status":429,"detail":"` + message + `","violated-policies":[` + string(name) + `],"retry_after_seconds":`
+}
+
+// period returns d as people write it after "per": "minute", "10 seconds", "1.5 seconds".
+func period(d time.Duration) string {
+	for _, unit := range []struct {
+		name   string
+		length time.Duration
+	}{{"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}, {"second", time.Second}} {
+		if d == unit.length {
+			return unit.name
+		}
+		if d%unit.length == 0 {
+			return amount(int64(d/unit.length), unit.name)
+		}
+	}
+	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + " seconds"
 }
 
 func (r *zoneResult) appendJSON(b []byte, retry int64) []byte {
