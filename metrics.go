@@ -18,6 +18,7 @@ type zoneState struct {
 	name            string
 	counters        zoneCounters
 	logged, emitted reportLimit
+	forbiddenLogged reportLimit
 	maxOvershoot    atomic.Uint64 // the bits of a float64: see zone.overshoot; 0 in memory
 }
 

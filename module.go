@@ -17,6 +17,7 @@
 //	header.go         the headers of responses
 //	writer.go         when headers are set
 //	reject.go         the rest of a rejection
+//	forbid.go         the 403 of what is denied whatever its rate is
 //	metrics.go        what Prometheus scrapes
 //	log.go            what is logged, and how often
 //	pool.go           what outlives a configuration: zones, and what they have in stores
@@ -41,7 +42,7 @@ import (
 
 func init() {
 	caddy.RegisterModule(new(App))
-	caddy.RegisterModule(Handler{})
+	caddy.RegisterModule(new(Handler))
 }
 
 // Handler limits the rate of requests. Each of its zones counts requests by a key, such as an API
@@ -109,10 +110,12 @@ type Handler struct {
 	logger      *zap.Logger
 	events      *caddyevents.App
 	releases    []func() // release what Provision acquired
+
+	forbiddenLogged reportLimit // of 403s by the handler's own list
 }
 
 // CaddyModule returns the Caddy module information.
-func (Handler) CaddyModule() caddy.ModuleInfo {
+func (*Handler) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{
 		ID:  "http.handlers.rate_limit",
 		New: func() caddy.Module { return new(Handler) },

@@ -29,12 +29,12 @@ func parseRejectStyle(style string) (string, error) {
 	return "", fmt.Errorf("reject is %q: use json, problem or error", style)
 }
 
-// styleOf returns how to reject the requests that a zone denies.
+// styleOf returns how to reject the requests that a zone denies, or the handler itself if it is nil.
 func (h *Handler) styleOf(z *zone) string {
 	switch {
 	case h.rejectStyle != "":
 		return h.rejectStyle
-	case z.legacy:
+	case z != nil && z.legacy:
 		return rejectError
 	}
 	return rejectJSON
@@ -70,15 +70,20 @@ func (e *evaluation) reject(w http.ResponseWriter) error {
 	case rejectError:
 		return caddyhttp.HandlerError{Err: errRateLimit, StatusCode: http.StatusTooManyRequests}
 	case rejectProblem:
-		header["Content-Type"] = typeProblem
 		e.body = denied.appendProblem(e.body[:0], retry)
+		e.write(w, http.StatusTooManyRequests, typeProblem)
 	default:
-		header["Content-Type"] = typeJSON
 		e.body = denied.appendJSON(e.body[:0], retry)
+		e.write(w, http.StatusTooManyRequests, typeJSON)
 	}
-	w.WriteHeader(http.StatusTooManyRequests)
-	_, _ = w.Write(e.body) // it fails if the client has gone, which needs no error
 	return nil
+}
+
+// write writes a response with the body of e.
+func (e *evaluation) write(w http.ResponseWriter, status int, contentType []string) {
+	w.Header()["Content-Type"] = contentType
+	w.WriteHeader(status)
+	_, _ = w.Write(e.body) // it fails if the client has gone, which needs no error
 }
 
 // boundedWait returns the wait, at most the longest window that a limit can have: a take that can

@@ -50,6 +50,8 @@ type evaluation struct {
 	now     limiter.Instant // of the decisions, by this machine's clock
 	denied  *zoneResult     // the result that rejects the request; of several, the one with the longest wait
 
+	forbidden forbidden // before any decision
+
 	unauthenticated *zone     // reads authentication that is missing, perhaps until a later handler
 	body            []byte    // of a rejection
 	keys            [256]byte // the buffer of keys, one after the other
