@@ -99,8 +99,8 @@ func TestForbiddenIsCounted(t *testing.T) {
 
 // A zone in the syntax of caddy-ratelimit hands a 403 over to the error routes, as it does a 429.
 func TestForbiddenByLegacyZoneIsError(t *testing.T) {
-	h := provisioned(t, `{"rate_limits": {"legacy-forbidden": {"key": "{http.request.header.X-None}", "on_missing_key": "deny",
-		"max_events": 5, "window": "1m"}}}`)
+	h := provisioned(t, `{"rate_limits": {"legacy-forbidden": {
+		"key": "{http.request.header.X-None}", "on_missing_key": "deny", "max_events": 5, "window": "1m"}}}`)
 	var failed caddyhttp.HandlerError
 	err := h.ServeHTTP(httptest.NewRecorder(), benchRequest("k"), handlerThatWritesNothing)
 	if !errors.As(err, &failed) || failed.StatusCode != http.StatusForbidden {

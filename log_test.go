@@ -109,7 +109,8 @@ func TestRejectionSaysWhoIsLimited(t *testing.T) {
 	for i, setting := range []string{`"log_key": false`, `"log_key": true`} {
 		var lines []map[string]any
 		for _, name := range []string{"who-a", "who-b"} {
-			h := provisioned(t, fmt.Sprintf(`{"log_rejections": "all", %s, "rate_limits": {"%s-%d": %s}}`, setting, name, i, zone))
+			h := provisioned(t, fmt.Sprintf(`{"log_rejections": "all", %s, "rate_limits": {"%s-%d": %s}}`,
+				setting, name, i, zone))
 			core, logs := observer.New(zapcore.InfoLevel)
 			h.logger = zap.New(core)
 			r := benchRequest("sk_live_1")
