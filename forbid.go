@@ -78,9 +78,9 @@ func (f *forbidden) appendProblem(b []byte) []byte {
 // reportForbidden logs a 403. It belongs to no window that has a first one, so unless all are
 // logged, a zone logs at most ten a second, and the handler as many by its own list.
 func (e *evaluation) reportForbidden() {
-	f, limit := &e.forbidden, &e.handler.forbiddenLogged
+	f, limit := &e.forbidden, &e.handler.windowless
 	if f.zone != nil {
-		limit = &f.zone.forbiddenLogged
+		limit = &f.zone.windowless
 	}
 	var unlogged uint64
 	switch e.handler.loggedOf(f.zone) {

@@ -115,7 +115,7 @@ func TestForbiddenIsLogged(t *testing.T) {
 		for rejections, bounded := range map[string]bool{"": true, "first": true, "all": false} {
 			h := provisioned(t, `{"log_rejections": "`+rejections+`", "log_key": true, `+tc.config+`}`)
 			if tc.zone != "" {
-				h.zones[1].forbiddenLogged = reportLimit{}
+				h.zones[1].windowless = reportLimit{}
 			}
 			core, logs := observer.New(zapcore.InfoLevel)
 			h.logger = zap.New(core)

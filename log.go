@@ -46,12 +46,17 @@ func (h *Handler) loggedOf(z *zone) string {
 
 // report logs a rejection and emits its event. Events of zones in the syntax of caddy-ratelimit are
 // emitted for every rejection, others for the first of a key and window. First rejections are
-// reported at most ten times a second for a zone, because each key of a flood has one.
+// reported at most ten times a second for a zone, because each key of a flood has one. A limit that
+// blocks has no window, so that as many of its rejections are logged.
 func (e *evaluation) report(denied *zoneResult, wait time.Duration) {
 	h, z, which := e.handler, denied.zone, e.handler.loggedOf(denied.zone)
 	logs, emits := which == logAll, z.legacy
 	var unlogged, unemitted uint64
-	if denied.decision.Breach && which == logFirst {
+	switch {
+	case which != logFirst:
+	case denied.rule.block:
+		logs, unlogged = z.windowless.allow(e.now.Unix())
+	case denied.decision.Breach:
 		logs, unlogged = z.logged.allow(e.now.Unix())
 	}
 	if denied.decision.Breach && !z.legacy {
@@ -100,9 +105,9 @@ func (e *evaluation) describe(key *keytemplate.Template) []zap.Field {
 		remote = r.RemoteAddr
 	}
 	client, _ := caddyhttp.GetVar(r.Context(), caddyhttp.ClientIPVarKey).(string)
-	method, path := r.Method, r.URL.Path
+	method, path := r.Method, r.URL.EscapedPath()
 	if original, ok := r.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request); ok {
-		method, path = original.Method, original.URL.Path
+		method, path = original.Method, original.URL.EscapedPath()
 	}
 	fields := []zap.Field{
 		zap.String("remote_ip", remote),

@@ -103,6 +103,21 @@ func TestReportBoundsFirstRejections(t *testing.T) {
 	}
 }
 
+// A limit that blocks has no window whose first rejection could be logged.
+func TestReportOfBlockedIsBounded(t *testing.T) {
+	h := provisioned(t, `{"rate_limits": {"blocked": {"key": "all", "limit": {"block": true}}}}`)
+	core, logs := observer.New(zapcore.InfoLevel)
+	h.logger = zap.New(core)
+	start := time.Now().Unix()
+	for range 3 * reportsPerSecond {
+		_ = h.ServeHTTP(httptest.NewRecorder(), benchRequest("k"), handlerThatWritesNothing)
+	}
+	seconds := int(time.Now().Unix()-start) + 1
+	if n := logs.Len(); n < reportsPerSecond || n > seconds*reportsPerSecond {
+		t.Errorf("lines in %d s = %d, want %d a second", seconds, n, reportsPerSecond)
+	}
+}
+
 // Two zones with the same key log the same hash, and only log_key logs the key.
 func TestRejectionSaysWhoIsLimited(t *testing.T) {
 	const zone = `{"key": "{http.request.header.X-Api-Key}", "limit": {"block": true}}`
@@ -115,13 +130,13 @@ func TestRejectionSaysWhoIsLimited(t *testing.T) {
 			h.logger = zap.New(core)
 			r := benchRequest("sk_live_1")
 			r.RemoteAddr, r.Host, r.Method = "198.51.100.7:443", "api.example.com", "POST"
-			r.URL = &url.URL{Path: "/v1/search", RawQuery: "token=secret"}
+			r.URL = &url.URL{Path: "/v1/a b", RawQuery: "token=secret"}
 			_ = h.ServeHTTP(httptest.NewRecorder(), r, handlerThatWritesNothing)
 			lines = append(lines, logs.All()[0].ContextMap())
 		}
 		want := map[string]any{
 			"zone": fmt.Sprintf("who-a-%d", i), "wait": blockedFor, "status": int64(429), "remote_ip": "198.51.100.7",
-			"client_ip": "192.0.2.1", "method": "POST", "host": "api.example.com", "path": "/v1/search",
+			"client_ip": "192.0.2.1", "method": "POST", "host": "api.example.com", "path": "/v1/a%20b",
 			"key_hash": "992621cb1579", // printf %s sk_live_1 | sha256sum | cut -c1-12
 		}
 		if i == 1 {

@@ -80,8 +80,8 @@ type Handler struct {
 	Reject string `json:"reject,omitempty"`
 
 	// Which rejections are logged: the `first` of each key and window, `all` or `none`. With `first`, a
-	// zone logs at most ten 429s and ten 403s in a second. Default: `first`, or `all` for zones in the
-	// syntax of caddy-ratelimit.
+	// zone logs at most ten in a second, and as many that belong to no window: 403s, and by `block`.
+	// Default: `first`, or `all` for zones in the syntax of caddy-ratelimit.
 	LogRejections string `json:"log_rejections,omitempty"`
 
 	// If true, the keys of rejected requests are logged, and not only a hash of them. Default: false,
@@ -114,7 +114,7 @@ type Handler struct {
 	events      *caddyevents.App
 	releases    []func() // release what Provision acquired
 
-	forbiddenLogged reportLimit // of 403s by the handler's own list
+	windowless reportLimit // of the lines about 403s by the handler's own list
 }
 
 // CaddyModule returns the Caddy module information.
