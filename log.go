@@ -44,11 +44,11 @@ func (h *Handler) loggedOf(z *zone) string {
 	return logFirst
 }
 
-// report logs a rejection and emits its event. Events of zones in the syntax of caddy-ratelimit are
-// emitted for every rejection, others for the first of a key and window. First rejections are
-// reported at most ten times a second for a zone, because each key of a flood has one. A limit that
-// blocks has no window, so that as many of its rejections are logged.
-func (e *evaluation) report(denied *zoneResult, wait time.Duration) {
+// report logs a rejection and emits its event, with the zone and key of named. Events of zones in
+// the syntax of caddy-ratelimit are emitted for every rejection, others for the first of a key and
+// window. First rejections are reported at most ten times a second for a zone, because each key of
+// a flood has one. A limit that blocks has no window, so that as many of its rejections are logged.
+func (e *evaluation) report(denied, named *zoneResult, wait time.Duration) {
 	h, z, which := e.handler, denied.zone, e.handler.loggedOf(denied.zone)
 	logs, emits := which == logAll, z.legacy
 	var unlogged, unemitted uint64
@@ -65,14 +65,14 @@ func (e *evaluation) report(denied *zoneResult, wait time.Duration) {
 	if !logs && !emits {
 		return
 	}
-	zone := e.state.exceeded
+	zone, key := named.zone.name, named.template
 	if logs {
-		e.log("rate limit exceeded", http.StatusTooManyRequests, denied.template, unlogged,
+		e.log("rate limit exceeded", http.StatusTooManyRequests, key, unlogged,
 			zap.String("zone", zone), zap.Duration("wait", wait))
 	}
 	if emits {
 		data := map[string]any{"zone": zone, "wait": wait}
-		for _, field := range e.describe(denied.template) {
+		for _, field := range e.describe(key) {
 			data[field.Key] = field.String
 		}
 		if unemitted > 0 {

@@ -151,6 +151,20 @@ func TestRejectionSaysWhoIsLimited(t *testing.T) {
 	}
 }
 
+// Of two zones in the syntax of caddy-ratelimit, the one with the highest rate is named, with its
+// key.
+func TestRejectionHasKeyOfNamedZone(t *testing.T) {
+	s := &scriptedStore{decision: limiter.Decision{Limit: 1, RetryAt: 1_000_000}}
+	h, logs := scripted(t, `{"log_key": true, "rate_limits": {
+		"named-a": {"key": "{http.request.header.X-Api-Key}", "max_events": 1, "window": "1h"},
+		"named-b": {"key": "{http.request.header.X-Tenant}", "max_events": 1, "window": "1m"}}}`, s)
+	serve(t, h, t.Context(), nil)
+	line := logs.All()[0].ContextMap()
+	if line["zone"] != "named-b" || line["key"] != "tenant" || line["key_hash"] != keyHash("tenant") {
+		t.Errorf("line = %v, want zone named-b and its key", line)
+	}
+}
+
 // The path is the one in the access log, and a client cannot fill the log with it.
 func TestReportDescribesRequestOfClient(t *testing.T) {
 	long := "/" + strings.Repeat("a", 1<<20)

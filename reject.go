@@ -53,10 +53,11 @@ var (
 // reject answers 429.
 func (e *evaluation) reject(w http.ResponseWriter) error {
 	h, state, denied := e.handler, e.state, *e.denied // a copy, as formatHeaders moves results
-	state.exceeded = denied.zone.name
+	named := denied
 	if denied.zone.legacy {
-		state.exceeded = highestRate(e.results()).zone.name
+		named = *highestRate(e.results())
 	}
+	state.exceeded = named.zone.name
 	wait := h.addJitter(denied.boundedWait())
 	retry := max(1, int64((wait+time.Second-1)/time.Second))
 	state.formatHeaders(e.first, &denied, retry)
@@ -64,7 +65,7 @@ func (e *evaluation) reject(w http.ResponseWriter) error {
 	state.headers.write(header, e.request)
 	header["Retry-After"] = state.headers.retry[:]
 	header["Cache-Control"] = noStore
-	e.report(&denied, wait)
+	e.report(&denied, &named, wait)
 
 	switch h.styleOf(denied.zone) {
 	case rejectError:
