@@ -97,7 +97,7 @@ var wrongOnMissingKey = map[string]string{
 // checkOnMissingKey refuses texts that are neither a word of on_missing_key nor a template: they
 // would be one key, whose count all clients without a key share. limit is that of such requests.
 func checkOnMissingKey(text string, limit *Limit) error {
-	words := strings.Fields(text)
+	words := strings.Fields(strings.ReplaceAll(text, "}", "} ")) // {client_ip}10/1m has a rate too
 	rate := slices.IndexFunc(words, func(word string) bool {
 		_, err := parseEventsPerWindow(word)
 		return err == nil
@@ -108,7 +108,10 @@ func checkOnMissingKey(text string, limit *Limit) error {
 	case text == "", text == onMissingSkip, text == onMissingDeny, text == onMissingShared:
 		return nil
 	case rate >= 0:
-		key := cmp.Or(strings.Join(words[:rate], " "), "{client_ip}")
+		key := strings.Join(words[:rate], " ")
+		if key == "" || key == onMissingSkip || key == onMissingDeny {
+			key = "{client_ip}"
+		}
 		return fmt.Errorf("on_missing_key has a rate in the text %q: use `on_missing_key %s %s` without quotes, or in JSON "+
 			"on_missing_limit for the rate", text, key, strings.Join(words[rate:], " "))
 	case strings.Contains(text, "{"):

@@ -63,7 +63,9 @@ func TestMissingKeyRefuses(t *testing.T) {
 		{`"on_missing_key": "{env.FLEETLIMIT_TEST_WORD}"`, "use shared"},
 		{`"on_missing_key": "10/1m"`, "use `on_missing_key {client_ip} 10/1m` without quotes, or in JSON on_missing_limit"},
 		{`"on_missing_key": "{http.vars.id} 10/1m burst 2"`, "use `on_missing_key {http.vars.id} 10/1m burst 2`"},
+		{`"on_missing_key": "{http.vars.id}10/1m"`, "use `on_missing_key {http.vars.id} 10/1m`"},
 		{`"on_missing_key": "shared 10/1m"`, "use `on_missing_key shared 10/1m`"},
+		{`"on_missing_key": "skip 10/1m"`, "use `on_missing_key {client_ip} 10/1m`"},
 		{`"on_missing_key": "skip"` + limit, "use it without one, or {client_ip}"},
 		{`"on_missing_key": "deny"` + limit, "use it without one, or {client_ip}"},
 		{`"on_missing_key": "{http.auth.user.id}"`, "is missing whenever the key is"},
@@ -72,12 +74,14 @@ func TestMissingKeyRefuses(t *testing.T) {
 		{`"on_missing_limit": {"events": 5, "window": "1m", "burst": 2}, "algorithm": {"name": "fixed_window"}`,
 			"on_missing_key: limit: fixed_window has no burst"},
 	} {
-		wantRefused(t, `{"key": "{http.auth.user.id}", "limit": {"events": 100, "window": "1m"}, `+test.settings+`}`, test.want)
+		zone := `{"key": "{http.auth.user.id}", "limit": {"events": 100, "window": "1m"}, ` + test.settings + `}`
+		wantRefused(t, zone, test.want)
 	}
 	for _, test := range []struct{ zone, want string }{
-		{`{"key": "{http.vars.id}", "on_missing_limit": {"events": 1, "window": "1m"}}`, "use one, such as `limit 100/1m` or `limit unlimited`"},
+		{`{"key": "{http.vars.id}", "on_missing_limit": {"events": 1, "window": "1m"}}`, "100/1m` or `limit unlimited`"},
 		{`{"key": "{http.vars.id}", "on_missing_key": "reject", "max_events": 5, "window": "1m"}`, "use deny"},
-		{`{"key": "{http.vars.id}", "on_missing_limit": {"block": true}, "max_events": 5, "window": "1m"}`, "has no on_missing_limit"},
+		{`{"key": "{http.vars.id}", "on_missing_limit": {"block": true}, "max_events": 5, "window": "1m"}`,
+			"a zone with `window` has no on_ambiguous_key, on_missing_limit"},
 	} {
 		wantRefused(t, test.zone, test.want)
 	}
@@ -104,7 +108,7 @@ func TestMissingKeyOfStaticKey(t *testing.T) {
 		}
 	}
 	// The address is never missing behind a TCP listener, and saying what the default is does no harm.
-	z := compiledZone(t, `{"key": "{http.vars.client_ip}", "on_missing_key": "{http.vars.client_ip}", "limit": {"block": true}}`)
+	z := compiledZone(t, `{"key": "`+clientIP+`", "on_missing_key": "`+clientIP+`", "limit": {"block": true}}`)
 	if len(z.warnings) > 0 {
 		t.Errorf("warnings about the default = %v, want none", z.warnings)
 	}
@@ -134,10 +138,11 @@ func TestRuleWithoutKey(t *testing.T) {
 			[]string{"own", "100/1m", "10/1m", "5/1m", "20/1h", "10/1m burst 2", "unlimited", "block", "own"}},
 		{"limit 100/1m" + endpoints, "block", []string{"own", "own", "own", "own", "own", "own", "unlimited", "own", "own"}},
 		{"endpoint /higher 100/1m", "10/1m", []string{"own", "none"}},
-		{"tier {\nfree 50/1m\npro unlimited\ndefault free\n}\nendpoint /tiers {\ntier {\nfree 1/1m\n}\n}", "10/1m", []string{"own", "own"}},
+		{"tier {\nfree 50/1m\npro unlimited\ndefault free\n}\nendpoint /tiers {\ntier {\nfree 1/1m\n}\n}", "10/1m",
+			[]string{"own", "own"}},
 	} {
-		z := compile(t, "rate_limit {\ntier free 1/s\n}", "rate_limit {\nzone api {\nkey {http.vars.id}\non_missing_key {http.vars.client_ip} "+
-			test.rate+"\n"+test.zone+"\n}\n}")
+		z := compile(t, "rate_limit {\ntier free 1/s\n}", "rate_limit {\nzone api {\nkey {http.vars.id}\n"+
+			"on_missing_key {http.vars.client_ip} "+test.rate+"\n"+test.zone+"\n}\n}")
 		var own *rule
 		for i, want := range test.want {
 			e := z.endpoints[i]
@@ -168,10 +173,11 @@ func TestRuleWithoutKey(t *testing.T) {
 // TestRuleWithoutKeyIsOfTheZone checks what the rule has besides its limit.
 func TestRuleWithoutKeyIsOfTheZone(t *testing.T) {
 	compiled := func(onMissing, settings string) *zone {
-		return compile(t, "rate_limit {\ndefaults {\nmax_overshoot 3%\n}\n}", "rate_limit {\nzone api {\nkey {http.vars.id}\nlimit 100/1m\n"+
-			"on_missing_key "+onMissing+"\n"+settings+"\n}\n}")
+		return compile(t, "rate_limit {\ndefaults {\nmax_overshoot 3%\n}\n}", "rate_limit {\nzone api {\nkey {http.vars.id}\n"+
+			"limit 100/1m\non_missing_key "+onMissing+"\n"+settings+"\n}\n}")
 	}
-	z := compiled("{http.vars.client_ip} 10/1m", "mode strict\nmax_keys 7\nalgorithm sliding_window 3\nendpoint /a 5/1m token_bucket {\nmode lease\n}")
+	z := compiled("{http.vars.client_ip} 10/1m", "mode strict\nmax_keys 7\nalgorithm sliding_window 3\n"+
+		"endpoint /a 5/1m token_bucket {\nmode lease\n}")
 	r, keyed := z.endpoints[1].withoutKey, z.endpoints[1].rules[noTier]
 	if r.Algorithm != keyed.Algorithm || !r.Strict || r.MaxOvershoot != 0.03 || r.MaxKeys != 7 {
 		t.Errorf("rule = %+v, want the algorithm, mode, max_overshoot and max_keys of the zone", r.Rule)
@@ -183,7 +189,8 @@ func TestRuleWithoutKeyIsOfTheZone(t *testing.T) {
 	if r.ID == keyed.ID || r.ID == z.endpoints[0].rules[noTier].ID {
 		t.Errorf("ID of the rule = %d, want one of its own", r.ID)
 	}
-	if id(compiled("{http.vars.client_ip} 11/1m", "")) != id(compiled("{http.vars.client_ip} 10/1m burst 3", "mode strict\nendpoint /a 1/1m")) {
+	changed := compiled("{http.vars.client_ip} 10/1m burst 3", "mode strict\nendpoint /a 1/1m")
+	if id(compiled("{http.vars.client_ip} 11/1m", "")) != id(changed) {
 		t.Error("another limit or endpoint has changed the ID of the rule, so that its counts start at zero")
 	}
 	if id(compiled("shared 10/1m", "")) == id(compiled("{http.vars.client_ip} 10/1m", "")) {
@@ -192,8 +199,8 @@ func TestRuleWithoutKeyIsOfTheZone(t *testing.T) {
 }
 
 func TestOvershootOfRequestsWithoutKey(t *testing.T) {
-	z := compiledZone(t, `{"key": "{http.vars.id}", "limit": {"unlimited": true}, "on_missing_limit": {"events": 10, "window": "1m"},
-		"max_overshoot": 0.04}`)
+	z := compiledZone(t, `{"key": "{http.vars.id}", "limit": {"unlimited": true}, "max_overshoot": 0.04,
+		"on_missing_limit": {"events": 10, "window": "1m"}}`)
 	z.zoneState = new(zoneState)
 	app := App{store: &store{leases: new(lease.Store)}, zones: []*zone{z}}
 	app.publishOvershoot()

@@ -168,9 +168,9 @@ func fromLegacy(z *Zone) (*Zone, error) {
 		return nil, fmt.Errorf("max_events without a window: use \"window\": \"1m\", or `limit`")
 	case z.MaxEvents < 0:
 		return nil, fmt.Errorf("max_events is %d: use 0 to block, or more", z.MaxEvents)
-	case z.OnMissingLimit != nil, z.OnAmbiguousKey != "", z.Algorithm != nil, z.Tier != nil, len(z.Endpoints) > 0, z.Cost != nil,
-		z.Consistency != Consistency{}:
-		return nil, fmt.Errorf("a zone with `window` has no on_missing_limit, on_ambiguous_key, algorithm, tier, endpoint, " +
+	case z.OnAmbiguousKey != "", z.OnMissingLimit != nil, z.Algorithm != nil, z.Tier != nil, len(z.Endpoints) > 0,
+		z.Cost != nil, z.Consistency != Consistency{}:
+		return nil, fmt.Errorf("a zone with `window` has no on_ambiguous_key, on_missing_limit, algorithm, tier, endpoint, " +
 			"cost, mode or max_overshoot, as in caddy-ratelimit: use `limit` instead of `window` and `max_events`")
 	}
 	nilIfZero := func(prefix *int) *int {

@@ -66,7 +66,7 @@ func TestSpellingsOfNoKey(t *testing.T) {
 	g.raw(rawGet("/", address)).admitted(2)
 	g.raw(rawGet("/", address, "X-Api-Key:")).admitted(1)
 	g.raw(rawGet("/", address, "x-api-key: ")).admitted(0)
-	for _, line := range []string{"X-Api-Key:", "X-Api-Key: ", "X-Api-Key:   \t ", "X_Api_Key: alice", "X-Api-Key-: alice"} {
+	for _, line := range []string{"X-Api-Key:", "X-Api-Key: ", "X-Api-Key:   \t ", "X_Api_Key: alice"} {
 		g.raw(rawGet("/", address, line)).rejected()
 	}
 	g.raw(rawGet("/", address, "X-Api-Key:", "X-Api-Key:")).is(400)
