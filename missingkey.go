@@ -146,14 +146,21 @@ func (b *ruleBuilder) compileWithoutKey() error {
 }
 
 // ruleWithoutKey returns the rule of requests without a key at e, whose other rules are compiled.
-// An endpoint that is stricter than on_missing_limit stays so, and what no limit of the zone
-// applies to has none.
+// What e itself sets for keys of an unknown tier stays if it is lower than on_missing_limit. What no
+// limit of the zone applies to has none.
 func (b *ruleBuilder) ruleWithoutKey(e *Endpoint, compiled *endpointRules) (*rule, error) {
-	switch own := e.Limit; {
+	own, tier := e.Limit, noTier
+	if b.tiers != nil {
+		tier = b.tiers.fallback
+		if t := e.Tiers[b.tiers.names[tier]]; t.limited() {
+			own = &t.Limit
+		}
+	}
+	switch {
 	case b.withoutKey == nil, compiled.empty():
 		return nil, nil
 	case own != nil && (own.Unlimited || own.lowerThan(b.zone.OnMissingLimit)):
-		return compiled.rules[noTier], nil
+		return compiled.rules[tier], nil
 	}
 	if err := compiled.cost.fits(b.withoutKey); err != nil {
 		return nil, fmt.Errorf("on_missing_key: %w", err)

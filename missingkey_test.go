@@ -3,6 +3,7 @@ package fleetlimit
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -138,8 +139,27 @@ func TestRuleWithoutKey(t *testing.T) {
 			[]string{"own", "100/1m", "10/1m", "5/1m", "20/1h", "10/1m burst 2", "unlimited", "block", "own"}},
 		{"limit 100/1m" + endpoints, "block", []string{"own", "own", "own", "own", "own", "own", "unlimited", "own", "own"}},
 		{"endpoint /higher 100/1m", "10/1m", []string{"own", "none"}},
-		{"tier {\nfree 50/1m\npro unlimited\ndefault free\n}\nendpoint /tiers {\ntier {\nfree 1/1m\n}\n}", "10/1m",
-			[]string{"own", "own"}},
+		{`tier {
+				free 50/1m
+				pro  unlimited
+				default free
+			}
+			endpoint /default 20/1m {
+				tier {
+					free block
+				}
+			}
+			endpoint /other_tier {
+				tier {
+					pro 1/1m
+				}
+			}
+			endpoint /lower 5/1m {
+				tier {
+					free 20/1m
+				}
+			}
+			endpoint /inherited 5/1m`, "10/1m", []string{"block", "own", "own", "5/1m", "own"}},
 	} {
 		z := compile(t, "rate_limit {\ntier free 1/s\n}", "rate_limit {\nzone api {\nkey {http.vars.id}\n"+
 			"on_missing_key {http.vars.client_ip} "+test.rate+"\n"+test.zone+"\n}\n}")
@@ -149,7 +169,7 @@ func TestRuleWithoutKey(t *testing.T) {
 			got := "none"
 			switch r := e.withoutKey; {
 			case r == nil:
-			case r != e.rules[noTier]:
+			case !slices.Contains(e.rules, r):
 				got = "own"
 				if own == nil {
 					own = r
