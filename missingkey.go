@@ -32,9 +32,9 @@ const (
 	onMissingShared = "shared"
 )
 
-// newMissingKey compiles what config does with requests without a key. byAddress is the default
-// template, and o are the options of others.
-func newMissingKey(config *Zone, byAddress *keytemplate.Template, o keytemplate.Options) (m missingKey, err error) {
+// newMissingKey compiles what config does with requests without a key. o are the options of the
+// template that it may have.
+func (z *zone) newMissingKey(config *Zone, o keytemplate.Options) (m missingKey, err error) {
 	if err := checkOnMissingKey(config.OnMissingKey, config.OnMissingLimit); err != nil {
 		return m, err
 	}
@@ -47,7 +47,7 @@ func newMissingKey(config *Zone, byAddress *keytemplate.Template, o keytemplate.
 		m.action = missingDeny
 		return m, nil
 	case "":
-		m.key = byAddress
+		m.key = z.cookieKey
 		if m.limited { // then the configuration expects them
 			m.action = missingCount
 		}

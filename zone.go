@@ -105,7 +105,7 @@ func (z *zone) compileKeys(config *Zone) (err error) {
 		return err
 	}
 	z.ambiguousIsMissing = isMissing || z.legacy
-	if z.missing, err = newMissingKey(config, z.cookieKey, o); err != nil {
+	if z.missing, err = z.newMissingKey(config, o); err != nil {
 		return err
 	}
 	return z.checkMissingKey(config)
