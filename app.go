@@ -112,7 +112,7 @@ func (a *App) publishOvershoot() {
 	for _, z := range a.zones {
 		most := bounds[z.zoneState]
 		for _, e := range z.endpoints {
-			for _, r := range e.rules {
+			for _, r := range append(slices.Clip(e.rules), e.withoutKey) {
 				if r != nil && r.Rule != nil && !r.Strict && a.store.leases != nil {
 					most = max(most, r.MaxOvershoot)
 				}

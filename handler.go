@@ -137,19 +137,22 @@ func (e *evaluation) ruleOf(z *zone, template *keytemplate.Template) (_ *rule, c
 	if e.unauthenticated == nil && len(z.auth) > 0 && e.lacksAuth(z) {
 		e.unauthenticated = z
 	}
-	tier, has := z.tiers.find(key, e.request, e.repl)
-	if err := z.checkAmbiguous("tier", has); err != nil {
-		return nil, 0, err
-	}
 	endpoint := z.rulesFor(e.request)
-	rule := endpoint.rules[tier]
+	rule := endpoint.withoutKey
+	if template == z.key || !z.missing.limited {
+		tier, has := z.tiers.find(key, e.request, e.repl)
+		if err := z.checkAmbiguous("tier", has); err != nil {
+			return nil, 0, err
+		}
+		rule = endpoint.rules[tier]
+	}
 	switch {
 	case rule == nil || rule.unlimited():
 		return nil, 0, nil
 	case rule.block:
 		return rule, 0, nil
 	}
-	cost, has = endpoint.cost.of(rule, e.request, e.repl)
+	cost, has := endpoint.cost.of(rule, e.request, e.repl)
 	if err := z.checkAmbiguous("cost", has); err != nil {
 		return nil, 0, err
 	}

@@ -12,8 +12,8 @@
 //	handler.go        one request, from ServeHTTP to the store and back
 //	request.go        the state of one request
 //	addressfilter.go  which client addresses are exempt or denied
-//	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, endpoint.go and cost.go;
-//	                  internal/keytemplate makes its keys
+//	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, endpoint.go, cost.go and
+//	                  missingkey.go; internal/keytemplate makes its keys
 //	header.go         the headers of responses
 //	writer.go         when headers are set
 //	reject.go         the rest of a rejection
