@@ -23,8 +23,8 @@ type App struct {
 	// Default: counts are in the memory of this process, and each node admits that much.
 	Redis *Redis `json:"redis,omitempty"`
 
-	// Zones that are defined once, for all handlers. A handler uses one by an empty object, or one that
-	// has only `match`, at its name.
+	// Zones that are defined once, for all handlers. A handler uses one by an empty object, or one
+	// that has only `match`, at its name.
 	Zones Zones `json:"zones,omitempty"`
 
 	// Named limits that zones can use, such as `free` or `pro`.
@@ -41,6 +41,7 @@ type App struct {
 	defaults Defaults
 	store    *store
 	release  func()
+	names    sync.Map // of the zones, as keys
 
 	mu          sync.Mutex // guards the fields below
 	zones       []*zone
@@ -119,7 +120,7 @@ func (a *App) publishOvershoot() {
 	for _, z := range a.zones {
 		most := bounds[z.zoneState]
 		for _, e := range z.endpoints {
-			for _, r := range e.rules {
+			for _, r := range append(slices.Clip(e.rules), e.withoutKey) {
 				if r != nil && r.Rule != nil && !r.Strict && a.store.leases != nil {
 					most = max(most, r.MaxOvershoot)
 				}
@@ -152,6 +153,7 @@ func (a *App) Cleanup() error {
 // define records that a handler defines the zone name as z. It returns an error if another handler
 // defines it differently, and logs a warning if caddy-ratelimit allows that.
 func (a *App) define(name string, z *Zone, logger *zap.Logger) error {
+	a.names.Store(name, nil)
 	a.mu.Lock()
 	earlier := a.definitions[name]
 	if a.definitions == nil {
@@ -168,7 +170,7 @@ func (a *App) define(name string, z *Zone, logger *zap.Logger) error {
 			zap.String("zone", name), placeField(z.Place))
 		return nil
 	}
-	remedy := "use another name for one of them, the same definition to share their counts, or one definition in the app"
+	remedy := "use another name for one of them, the same definition to share their counts, or one in the app"
 	if a.Zones[name] != nil {
 		remedy = "use only `match` here to have the definition of the app, or another name"
 	}
@@ -176,7 +178,14 @@ func (a *App) define(name string, z *Zone, logger *zap.Logger) error {
 	if earlier.Place != "" {
 		other += ", at " + earlier.Place + ","
 	}
-	return fmt.Errorf("two different definitions: %s; %s is %s, this is %s", remedy, other, earlier.definition(), z.definition())
+	return fmt.Errorf("two different definitions: %s; %s is %s, this is %s",
+		remedy, other, earlier.definition(), z.definition())
+}
+
+// hasZone reports whether any handler defines the zone name. It takes no lock: requests call it.
+func (a *App) hasZone(name string) bool {
+	_, found := a.names.Load(name)
+	return found
 }
 
 // canShareCounts reports whether two zones of one name may share their counts: their definitions

@@ -11,11 +11,12 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 )
 
-// isUse reports whether z, a zone of a handler, defines nothing: it uses the app's zone of its name.
+// isUse reports whether z, a zone of a handler, defines nothing: it uses the app's zone of that
+// name.
 func (z *Zone) isUse() bool { return z == nil || z.definition() == "{}" }
 
-// zoneFor returns the definition of a handler's zone: config, or the app's zone if config uses that.
-// The matchers of a use take the place of those in the definition.
+// zoneFor returns the definition of a handler's zone: config, or the app's zone if config uses
+// that. The matchers of a use come in place of those in the definition.
 func (a *App) zoneFor(name string, config *Zone) (*Zone, error) {
 	if !config.isUse() {
 		return config, nil
@@ -37,8 +38,8 @@ func (a *App) undefinedZone(name string) string {
 	if nearest := subdirective.Nearest(name, slices.Collect(maps.Keys(a.Zones))); nearest != "" {
 		other = "did you mean " + nearest + "? Or "
 	}
-	return "is not defined: " + other + "use a block with `key` and `limit`, which opens on the line of the name, here or " +
-		"in the global option rate_limit"
+	return "is not defined: " + other + "use a block with `key` and `limit`, which opens on the line of the name, here " +
+		"or in the global option rate_limit"
 }
 
 // provisionZones checks the app's zones, whether handlers use them or not.
