@@ -52,6 +52,7 @@ func (e *evaluation) addTake(z *zone) error {
 		return err
 	}
 	e.attachState()
+	e.readIdentity(z)
 	key, template, err := e.keyOf(z)
 	if err != nil || template == nil {
 		return err
@@ -127,9 +128,6 @@ func (e *evaluation) ruleOf(z *zone, template *keytemplate.Template) (_ *rule, c
 	if !z.allow.Empty() && z.allow.Match(key()) {
 		z.counters.allowed.Add(1)
 		return nil, 0, nil
-	}
-	if e.unauthenticated == nil && len(z.auth) > 0 && e.lacksAuth(z) {
-		e.unauthenticated = z
 	}
 	tier, has := z.tiers.find(key, e.request, e.repl)
 	if err := z.checkAmbiguous("tier", has); err != nil {
@@ -242,16 +240,6 @@ func (e *evaluation) serveNext(w http.ResponseWriter, next caddyhttp.Handler) (e
 		e.state.formatHeaders(e.first, nil, 0)
 		err = e.state.serve(w, e.request, next)
 	}
-	if z := e.unauthenticated; z != nil && !e.lacksAuth(z) && !z.warnedAuth.Swap(true) {
-		e.handler.logger.Warn("the zone is decided before authentication: "+
-			"put `order rate_limit after basic_auth` into the global options",
-			zap.String("zone", z.name), zap.String("placeholder", z.auth[0]))
-	}
+	e.checkIdentity()
 	return err
-}
-
-// lacksAuth reports whether the zone reads authentication that the request does not have yet.
-func (e *evaluation) lacksAuth(z *zone) bool {
-	user, _ := e.repl.GetString(z.auth[0])
-	return user == ""
 }

@@ -2,7 +2,6 @@ package fleetlimit
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,14 +45,6 @@ func TestMissingKeyActions(t *testing.T) {
 		if z.missing.action != want || (z.missing.key != nil) != counts {
 			t.Errorf("on_missing_key %q: action %v, counts %v; want %v, %v", onMissing, z.missing.action, z.missing.key != nil, want, counts)
 		}
-	}
-}
-
-func TestZoneKnowsAuthentication(t *testing.T) {
-	z := compiledZone(t, `{"key": "{http.auth.user.id}-{client_ip}", "limit": {"block": true},
-		"tier": {"placeholder": "{http.auth.user.tier}", "tiers": {"pro": {"unlimited": true}}}}`)
-	if want := []string{"http.auth.user.id", "http.auth.user.tier"}; !slices.Equal(z.auth, want) {
-		t.Errorf("placeholders of authentication = %q, want %q", z.auth, want)
 	}
 }
 
