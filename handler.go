@@ -232,7 +232,8 @@ func clientGoneError(ctx context.Context) error {
 	return caddyhttp.Error(499, err) // the status that Caddy too logs if the client has gone
 }
 
-// serveNext hands the request on, and sets the headers of its response.
+// serveNext hands the request on, and sets the headers of its response. Then it checks what the zones
+// have read against what the next handlers have set.
 func (e *evaluation) serveNext(w http.ResponseWriter, next caddyhttp.Handler) (err error) {
 	if len(e.results()) == 0 {
 		err = next.ServeHTTP(w, e.request)

@@ -80,9 +80,9 @@ func (e *evaluation) checkIdentity() {
 		counted = z
 		z.counters.beforeAuth.Add(1)
 		if !z.warnedIdentity.Swap(true) {
-			e.handler.logger.Error("the zone is decided before authentication: a later handler sets what the zone reads, "+
-				"until then it is missing or what the client wrote; use rate_limit_authenticated in place of rate_limit, "+
-				"or `route` to put the directive after the one that sets it",
+			e.handler.logger.Error("the zone is decided before authentication: it reads what a later handler sets, and "+
+				"what until then the client chooses; use rate_limit_authenticated in place of rate_limit, or `route` to put the "+
+				"directive after the one that sets it",
 				zap.String("zone", z.name), zap.String("placeholder", "{"+read.value.placeholder+"}"))
 		}
 	}
