@@ -103,6 +103,7 @@ func (a *App) Start() error {
 		servers = app.(*caddyhttp.App).Servers
 	}
 	a.readRoutes(servers)
+	a.watchIdentity()
 	if m := a.store.nodes; m != nil {
 		m.logger.Store(a.logger)
 		m.Define(a, a.fleetDefinitions(), a.Nodes)

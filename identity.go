@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"strings"
+	"sync/atomic"
 
 	"github.com/caddyserver/caddy/v2"
 	"go.uber.org/zap"
@@ -47,6 +48,12 @@ func (v *identityValue) of(r *http.Request, repl *caddy.Replacer) string {
 	return ""
 }
 
+// An identityWatch is what a zone compares after the next handlers.
+type identityWatch struct {
+	values   []identityValue
+	reported *atomic.Bool // shared by all zones of the name in the configuration
+}
+
 // An identityRead is a value as it was when the zone was decided.
 type identityRead struct {
 	zone  *zone
@@ -54,21 +61,37 @@ type identityRead struct {
 	text  string
 }
 
+// watchIdentity makes the zones of the app notice that they were decided before authentication.
+func (a *App) watchIdentity() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	reported := make(map[string]*atomic.Bool)
+	for _, z := range a.zones {
+		if len(z.identity) == 0 {
+			continue
+		}
+		if reported[z.name] == nil {
+			reported[z.name] = new(atomic.Bool)
+		}
+		z.watch.Store(&identityWatch{z.identity, reported[z.name]})
+	}
+}
+
 // readIdentity notes what later handlers may change of what the zone reads.
 func (e *evaluation) readIdentity(z *zone) {
-	values := z.watched.Load()
-	if values == nil {
+	watch := z.watch.Load()
+	if watch == nil {
 		return
 	}
-	for i := range *values {
-		v := &(*values)[i]
+	for i := range watch.values {
+		v := &watch.values[i]
 		e.identity = append(e.identity, identityRead{zone: z, value: v, text: v.of(e.request, e.repl)})
 	}
 }
 
-// checkIdentity counts the zones that were decided before authentication, and logs each once. It is
-// called after the next handlers, which by then have set what they set. A value that is gone proves
-// nothing: sites remove keys before they proxy a request.
+// checkIdentity counts the zones that were decided before authentication, and logs each once in a
+// configuration. It is called after the next handlers, which by then have set what they set. A value
+// that is gone proves nothing: sites remove keys before they proxy a request.
 func (e *evaluation) checkIdentity() {
 	var counted *zone
 	for i := range e.identity {
@@ -79,7 +102,7 @@ func (e *evaluation) checkIdentity() {
 		}
 		counted = z
 		z.counters.beforeAuth.Add(1)
-		if !z.warnedIdentity.Swap(true) {
+		if !z.watch.Load().reported.Swap(true) {
 			e.handler.logger.Error("the zone is decided before authentication: it reads what a later handler sets, and "+
 				"what until then the client chooses; use rate_limit_authenticated in place of rate_limit, or `route` to put the "+
 				"directive after the one that sets it",

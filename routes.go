@@ -132,7 +132,7 @@ func matches429(matcher any) bool {
 }
 
 // readRoutes learns from the routes of all servers what the zones do not show by themselves, and
-// warns about it. From then on, zones notice that they were decided before authentication.
+// warns about it.
 func (a *App) readRoutes(servers map[string]*caddyhttp.Server) {
 	w := routeWarnings{logger: a.logger, logged: make(map[string]bool)}
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
@@ -149,13 +149,6 @@ func (a *App) readRoutes(servers map[string]*caddyhttp.Server) {
 					}
 				}
 			}
-		}
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, z := range a.zones {
-		if len(z.identity) > 0 {
-			z.watched.Store(&z.identity)
 		}
 	}
 }

@@ -29,13 +29,12 @@ type zone struct {
 	tiers     *tierFinder     // nil: no tiers
 	endpoints []endpointRules // in configured order; the last is the rest of the zone
 
-	identity []identityValue                 // what key, tier and costs read
-	watched  atomic.Pointer[[]identityValue] // what later handlers may set of it; nil before Start
+	identity []identityValue               // what key, tier and costs read
+	watch    atomic.Pointer[identityWatch] // over identity; nil before Start
 
 	warnings []error // what is probably a mistake and yet loads
 
-	warned         atomic.Bool // about a missing key
-	warnedIdentity atomic.Bool // about authentication after this handler
+	warned atomic.Bool // about a missing key
 }
 
 // missingKey decides what happens to a request whose key is missing.

@@ -158,6 +158,16 @@ func TestForgedHeadersBeforeAuthentication(t *testing.T) {
 	g.reportsOrder(a.placeholder, 10)
 }
 
+// Two sites with one zone report it together.
+func TestSitesBeforeAuthentication(t *testing.T) {
+	a := authentications(t)[0]
+	g := newGateway(t)
+	g.mustLoad(g.caddyfile("", a.site("rate_limit"), a.site("rate_limit")))
+	g.get("/", a.alice).is(200)
+	g.requestAt(g.second, "GET", "/", a.alice).is(200)
+	g.reportsOrder(a.placeholder, 2)
+}
+
 // reportsOrder checks that one error names the placeholder that the zone user reads too early, and
 // that the metric counts the requests.
 func (g *gateway) reportsOrder(placeholder string, requests float64) {
