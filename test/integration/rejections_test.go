@@ -16,7 +16,7 @@ func exhausted(t *testing.T, settings, site, method string, headers ...string) *
 		rate_limit {
 			zone user {
 				key {header.X-User}
-				on_missing_key all
+				on_missing_key shared
 				limit 2/1m
 			}
 			`+settings+`
