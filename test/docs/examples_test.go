@@ -71,6 +71,15 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// TestRecipeOfGRPC compares how the recipe answers gRPC calls with what test/clients tries.
+func TestRecipeOfGRPC(t *testing.T) {
+	_, answer, _ := strings.Cut(read(t, "test/clients/Caddyfile"), "\t\t@grpc ")
+	answer, _, found := strings.Cut(answer, "\n}\n")
+	if !found || !strings.Contains(read(t, "docs/configuration.md"), "\n\t\t@grpc "+answer+"\n}\n") {
+		t.Errorf("the recipe for gRPC in docs/configuration.md does not answer as test/clients/Caddyfile does:\n%s", answer)
+	}
+}
+
 // examplesOf returns the fenced blocks of a page. A file that is no page is one example.
 func examplesOf(t *testing.T, file string) []example {
 	t.Helper()
