@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// userZone is a global option with a zone that sites use.
-const userZone = "rate_limit {\nzone user {\nkey {header.X-User}\nlimit 10/1h\n}\n}"
+// sharedUserZone is a global option with a zone that sites use.
+const sharedUserZone = "rate_limit {\nzone user {\nkey {header.X-User}\nlimit 10/1h\n}\n}"
 
 // patch replaces one value of the running configuration, and then moves the sites to new addresses:
 // at the old ones, requests may still reach the servers of the old configuration.
@@ -51,7 +51,7 @@ func (g *gateway) sendPatch(path, value string) error {
 func TestPatchChangesZoneOfAllSites(t *testing.T) {
 	const site, limit = "rate_limit {\nzone user\n}\nrespond hello", "apps/rate_limit/zones/user/limit"
 	g := newGateway(t)
-	g.mustLoad(g.caddyfile(userZone, site, site))
+	g.mustLoad(g.caddyfile(sharedUserZone, site, site))
 	both := func(limit, left int) {
 		t.Helper()
 		for i, addr := range []string{g.addr, g.second} {
@@ -99,7 +99,7 @@ func TestPatchChangesZoneOfAllSites(t *testing.T) {
 // The matchers of a site come in place of those of the zone.
 func TestSitesSelectRequestsOfSharedZone(t *testing.T) {
 	g := newGateway(t)
-	g.mustLoad(g.caddyfile(strings.Replace(userZone, "key", "match {\nmethod GET\n}\nkey", 1),
+	g.mustLoad(g.caddyfile(strings.Replace(sharedUserZone, "key", "match {\nmethod GET\n}\nkey", 1),
 		"rate_limit {\nzone user\n}\nrespond hello",
 		"@api path /api\nrate_limit {\nzone user {\nmatch @api\n}\n}\nrespond hello"))
 	g.get("/", alice).admitted(9)
@@ -109,7 +109,7 @@ func TestSitesSelectRequestsOfSharedZone(t *testing.T) {
 }
 
 func TestWarnsAboutUnusedZone(t *testing.T) {
-	g := serveWith(t, userZone, "respond hello")
+	g := serveWith(t, sharedUserZone, "respond hello")
 	unused := g.logged("no site uses the zone")
 	if len(unused) != 1 || unused[0]["zone"] != "user" || !strings.HasPrefix(fmt.Sprint(unused[0]["place"]), "Caddyfile:") {
 		t.Errorf("warnings about zones without a site = %v, want one with the zone and its place", unused)
@@ -125,7 +125,7 @@ func TestProvisioningNamesThePlace(t *testing.T) {
 	const unset = "{env.FLEETLIMIT_TEST_UNSET}"
 	for name, test := range map[string]struct{ options, site, line string }{
 		"zone":          {"", "rate_limit {\nzone user {\nkey " + unset + "\nlimit 1/s\n}\n}", "zone user {"},
-		"zone of sites": {strings.Replace(userZone, "{header.X-User}", unset, 1), "respond hello", "zone user {"},
+		"zone of sites": {strings.Replace(sharedUserZone, "{header.X-User}", unset, 1), "respond hello", "zone user {"},
 		"redis":         {"rate_limit {\nredis {\naddress localhost:1\npassword " + unset + "\n}\n}", "respond hello", "redis {"},
 		"deny":          {"", "rate_limit {\ndeny " + unset + "\n}", "rate_limit {"},
 	} {
