@@ -114,14 +114,19 @@ func OpensBlock(d *caddyfile.Dispenser) bool {
 // suggestion names the known word with the most similar spelling, or else all known words.
 func suggestion(name string, known map[string]Line) string {
 	names := slices.Sorted(maps.Keys(known))
-	best, distance := "", 3
-	for _, n := range names {
-		if d := levenshtein.ComputeDistance(name, n); d < distance {
-			best, distance = n, d
-		}
-	}
-	if best != "" {
-		return fmt.Sprintf("did you mean %s?", best)
+	if nearest := Nearest(name, names); nearest != "" {
+		return fmt.Sprintf("did you mean %s?", nearest)
 	}
 	return "use one of " + strings.Join(names, ", ")
+}
+
+// Nearest returns the one of names with the most similar spelling, or "" if none is similar.
+func Nearest(name string, names []string) string {
+	nearest, distance := "", 3
+	for _, n := range slices.Sorted(slices.Values(names)) {
+		if d := levenshtein.ComputeDistance(name, n); d < distance {
+			nearest, distance = n, d
+		}
+	}
+	return nearest
 }
