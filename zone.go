@@ -24,18 +24,21 @@ type zone struct {
 
 	ambiguousIsMissing bool                  // else it is an error
 	cookieKey          *keytemplate.Template // counts requests with an ambiguous cookie
+	socketKey          *keytemplate.Template // counts requests that have no client address
 
 	allow     glob.Set
 	deny      glob.Set
 	tiers     *tierFinder     // nil: no tiers
 	endpoints []endpointRules // in configured order; the last is the rest of the zone
 
-	auth []string // the placeholders of authentication in key and tier
+	auth   []string            // the placeholders of authentication in key and tier
+	unsure []unsurePlaceholder // those that may not exist
 
 	warnings []error // what is probably a mistake and yet loads
 
-	warned     atomic.Bool // about a missing key
-	warnedAuth atomic.Bool // about authentication after this handler
+	warned        atomic.Bool // about a missing key
+	warnedAuth    atomic.Bool // about authentication after this handler
+	warnedAddress atomic.Bool // about requests without a client address
 }
 
 // missingKey decides what happens to a request whose key is missing.
@@ -90,29 +93,27 @@ func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, e
 	if z.tiers != nil && z.tiers.placeholder != nil {
 		placeholders = append(placeholders, z.tiers.placeholder.Name)
 	}
+	z.unsure = z.unsurePlaceholders()
 	z.auth = slices.DeleteFunc(placeholders, func(p string) bool { return !strings.HasPrefix(p, "http.auth.") })
 	return z, nil
 }
 
 // compileKeys compiles the template of the key and its substitutes.
 func (z *zone) compileKeys(config *Zone) (err error) {
-	o := keytemplate.Options{IPv4Prefix: 32, IPv6Prefix: 64, Lenient: z.legacy && config.OnMissingKey == ""}
-	if z.legacy {
-		o.IPv6Prefix = 128
+	o, err := z.keyOptions(config)
+	if err != nil {
+		return err
 	}
-	if p := config.IPv4Prefix; p != nil {
-		o.IPv4Prefix, o.MaskAll = *p, true
-	}
-	if p := config.IPv6Prefix; p != nil {
-		o.IPv6Prefix, o.MaskAll = *p, true
-	}
-	if z.key, err = keytemplate.Parse(config.Key, o); err != nil {
+	if z.key, err = z.parseKey(config.Key, o); err != nil {
 		return fmt.Errorf("key: %w", err)
 	}
 	// An ambiguous cookie counts by the client's address even if requests without a key are skipped or
 	// denied: browsers send such cookies, and the upstream may read a session from them.
 	o.Substitute, o.Lenient = true, false
 	if z.cookieKey, err = keytemplate.Parse(clientIP, o); err != nil {
+		return err
+	}
+	if z.socketKey, err = keytemplate.Parse("", o); err != nil {
 		return err
 	}
 	isMissing, err := parseOnAmbiguousKey(config.OnAmbiguousKey)
@@ -129,11 +130,44 @@ func (z *zone) compileKeys(config *Zone) (err error) {
 		z.missing.action = missingDeny
 	default:
 		z.missing.action = missingCount
-		if z.missing.key, err = keytemplate.Parse(config.OnMissingKey, o); err != nil {
+		if z.missing.key, err = z.parseKey(config.OnMissingKey, o); err != nil {
 			return fmt.Errorf("on_missing_key: %w", err)
 		}
 	}
 	return nil
+}
+
+// keyOptions returns how the templates of the zone make keys.
+func (z *zone) keyOptions(config *Zone) (keytemplate.Options, error) {
+	o := keytemplate.Options{
+		IPv4Prefix: 32, IPv6Prefix: 64,
+		MaskHeaders: !z.legacy, Lenient: z.legacy && config.OnMissingKey == "",
+	}
+	if z.legacy {
+		o.IPv6Prefix = 128
+	}
+	if p := config.IPv4Prefix; p != nil {
+		if *p == 0 {
+			return o, fmt.Errorf("ipv4_prefix is 0, so all IPv4 clients would share one count: use 1 to 32")
+		}
+		o.IPv4Prefix, o.MaskAll = *p, true
+	}
+	if p := config.IPv6Prefix; p != nil {
+		if *p == 0 {
+			return o, fmt.Errorf("ipv6_prefix is 0, so all IPv6 clients would share one count: use 1 to 128")
+		}
+		o.IPv6Prefix, o.MaskAll = *p, true
+	}
+	return o, nil
+}
+
+// parseKey compiles a template and refuses one that counts something else than it seems to.
+func (z *zone) parseKey(raw string, o keytemplate.Options) (*keytemplate.Template, error) {
+	t, err := keytemplate.Parse(raw, o)
+	if err != nil {
+		return nil, err
+	}
+	return t, z.refuse(t.Check())
 }
 
 func parseOnAmbiguousKey(action string) (isMissing bool, err error) {

@@ -1,0 +1,55 @@
+package keytemplate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fleetlimit/fleetlimit/internal/placeholder"
+)
+
+// Check returns an error if the template counts something else than it seems to: a text that is
+// meant to be a placeholder, a placeholder that does not exist, or a value that is new on each
+// request.
+func (t *Template) Check() error {
+	if err := t.checkTexts(); err != nil {
+		return err
+	}
+	for _, name := range t.names {
+		if err := placeholder.Check(name); err != nil {
+			return err
+		}
+		switch placeholder.FrequencyOf(name) {
+		case placeholder.PerConnection:
+			return fmt.Errorf("{%s} is new on each connection, so a client gets a new count with each: use {client_ip} or "+
+				"{remote_host}", name)
+		case placeholder.PerRequest:
+			return fmt.Errorf("{%s} is new on each request, so no request would ever be limited: use a value that a "+
+				"client keeps, such as {client_ip} or {http.request.header.X-Api-Key}", name)
+		}
+	}
+	return nil
+}
+
+// checkTexts checks the texts between the placeholders.
+func (t *Template) checkTexts() error {
+	if len(t.names) > 0 {
+		for _, p := range t.parts {
+			for _, word := range strings.FieldsFunc(p.text, func(c rune) bool { return strings.ContainsRune(" :,;|/+&", c) }) {
+				if !p.global && hasPrefix(word, "http.request.", "http.vars.", "http.auth.") {
+					return fmt.Errorf("%q is text, the same in all keys: use {%s}", word, word)
+				}
+			}
+		}
+		return nil
+	}
+	for _, p := range t.parts {
+		switch {
+		case p.global && strings.ContainsAny(p.text, "{}"):
+			return fmt.Errorf("%s expands to %q, and placeholders in that are not expanded, so all requests would share "+
+				"one count: use {$NAME} in a Caddyfile, which is expanded before it is read", t.raw, p.text)
+		case p.global:
+			return nil // a common count for all requests that the environment names
+		}
+	}
+	return placeholder.CheckText(t.raw)
+}

@@ -1,0 +1,125 @@
+package placeholder
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+)
+
+// corrected returns the placeholder that is surely meant by name, which Caddy does not have, or "".
+func corrected(name string) string {
+	if right := others[strings.ToLower(name)]; right != "" {
+		return right
+	}
+	rest, cut := name, false
+	for _, prefix := range []string{"http.request.", "http.req.", "http.", "request.", "req.", "caddy."} {
+		if len(name) > len(prefix) && strings.EqualFold(name[:len(prefix)], prefix) {
+			rest, cut = name[len(prefix):], true
+			break
+		}
+	}
+	if right := wordMeans(rest); right != "" && (cut || strings.Contains(rest, ".") || !strings.Contains(right, ".")) {
+		return right
+	}
+	// A word alone may be one that `map` defines, such as {real_ip}.
+	word := plain(rest)
+	if slices.Contains(addressWords, word) && (cut || word == "remoteip" || word == "remoteaddr") {
+		return "client_ip"
+	}
+	return misspelled(name)
+}
+
+// wordMeans returns the shorthand that differs from word only in case and punctuation, or in the
+// name of its family: `client.ip`, `headers.X-Api-Key`.
+func wordMeans(word string) string {
+	if Long(word) != word {
+		return word
+	}
+	for _, s := range shorthands {
+		if !strings.HasSuffix(s, ".") && plain(s) == plain(word) {
+			return s
+		}
+	}
+	family, field, _ := strings.Cut(word, ".")
+	if shorthand := families[plain(family)]; shorthand != "" {
+		if field == "" {
+			return strings.TrimSuffix(Long(shorthand+"x"), "x") + "<name>"
+		}
+		return strings.TrimSuffix(Long(shorthand+"x"), "x") + field
+	}
+	return ""
+}
+
+// plain returns s in lower case without punctuation.
+func plain(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
+			return c
+		}
+		return -1
+	}, strings.ToLower(s))
+}
+
+// misspelled returns the name of Caddy in `http.request.` that differs from name in case or in one
+// or two letters, or "". Of a short name, one letter is too much.
+func misspelled(name string) string {
+	const namespace = "http.request."
+	if !hasPrefix(strings.ToLower(name), namespace) {
+		return ""
+	}
+	best, distance := "", min((len(name)-len(namespace))/5, 2)+1
+	for _, n := range names {
+		right, like := complete(n, name)
+		if !like {
+			continue
+		}
+		written, _, _ := strings.Cut(right, ".<name>")
+		if d := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(written)); d < distance {
+			best, distance = right, d
+		}
+	}
+	return best
+}
+
+// complete returns right with the last word of name if right takes a name, and whether both have
+// the same number of words.
+func complete(right, name string) (string, bool) {
+	dots := strings.Count(name, ".")
+	if !strings.HasSuffix(right, ".") {
+		return right, strings.Count(right, ".") == dots
+	}
+	words := strings.Count(right, ".")
+	if dots == words-1 {
+		return example(right), true
+	}
+	at := -1
+	for range words {
+		next := strings.IndexByte(name[at+1:], '.')
+		if next < 0 {
+			return "", false
+		}
+		at += 1 + next
+	}
+	return right + name[at+1:], !hasSuffix(right, ".path.", ".labels.", ".dns_names.", ".emails.", ".ips.", ".uris.")
+}
+
+// Nearest returns the placeholder of Caddy that a name resembles, or "". It may be a coincidence.
+func Nearest(name string) string {
+	if right := corrected(name); right != "" {
+		return right
+	}
+	if hasPrefix(name, "jwt.", "claims.", "token.", "oidc.", "user.") {
+		return "http.auth.user.id"
+	}
+	best, distance := "", 3
+	for _, n := range slices.Concat(shorthands, names) {
+		if strings.HasSuffix(n, ".") || len(n) < 5 {
+			continue
+		}
+		if d := levenshtein.ComputeDistance(strings.ToLower(name), n); d < distance {
+			best, distance = n, d
+		}
+	}
+	return best
+}
