@@ -24,8 +24,7 @@ type unsurePlaceholder struct {
 // patience is for placeholders that only some requests have.
 const patience = 100
 
-// unsurePlaceholders returns the placeholders of the zone that may not exist. Those of
-// authentication are left out: a request without a user has none.
+// unsurePlaceholders returns the placeholders of the zone that may not exist.
 func (z *zone) unsurePlaceholders() []unsurePlaceholder {
 	names := z.key.Placeholders()
 	if z.missing.key != nil {
@@ -41,7 +40,7 @@ func (z *zone) unsurePlaceholders() []unsurePlaceholder {
 	}
 	slices.Sort(names)
 	names = slices.DeleteFunc(slices.Compact(names), func(name string) bool {
-		return strings.HasPrefix(name, "http.auth.") || placeholder.Provided(name)
+		return name == userID || placeholder.Provided(name)
 	})
 	unsure := make([]unsurePlaceholder, len(names))
 	for i, name := range names {
@@ -52,6 +51,9 @@ func (z *zone) unsurePlaceholders() []unsurePlaceholder {
 	}
 	return unsure
 }
+
+// userID is the placeholder of the user that every authentication provides.
+const userID = "http.auth.user.id"
 
 // checkPlaceholders logs an error for each placeholder of the zone that does not exist, once.
 func (e *evaluation) checkPlaceholders(z *zone) {
@@ -64,6 +66,11 @@ func (e *evaluation) checkPlaceholders(z *zone) {
 			p.settled.Store(true)
 			continue
 		}
+		if strings.HasPrefix(p.name, "http.auth.user.") {
+			if _, authenticated := e.repl.Get(userID); !authenticated {
+				continue
+			}
+		}
 		if p.lacking.Add(1) < p.patience || p.settled.Swap(true) {
 			continue
 		}
@@ -72,10 +79,12 @@ func (e *evaluation) checkPlaceholders(z *zone) {
 			fields = append(fields, zap.String("did_you_mean", "{"+nearest+"}"))
 		}
 		if p.patience > 1 {
-			fields = append(fields, zap.Int32("requests", p.patience))
+			e.handler.logger.Warn("none of many requests had a placeholder of the zone: use one that exists, or put what "+
+				"provides it before this handler", append(fields, zap.Int32("requests", p.patience))...)
+			continue
 		}
 		e.handler.logger.Error("nothing provides a placeholder of the zone, so it is always empty: use one that exists, "+
-			"or put the handler that provides it before this one", fields...)
+			"or put what provides it before this handler", fields...)
 	}
 }
 
@@ -87,8 +96,8 @@ func (e *evaluation) warnNoAddress(z *zone, template *keytemplate.Template) bool
 	}
 	if !z.warnedAddress.Swap(true) {
 		e.handler.logger.Warn("requests have no client address, as on a Unix socket, so they share one count unless "+
-			"on_missing_key says otherwise: use `trusted_proxies_unix` in the global option `servers`, and have the proxy "+
-			"send X-Forwarded-For", zap.String("zone", z.name), zap.String("key", z.key.String()))
+			"on_missing_key says otherwise: use {client_ip} with `trusted_proxies_unix` in the global option `servers`, and "+
+			"a proxy that sends X-Forwarded-For", zap.String("zone", z.name), zap.String("key", z.key.String()))
 	}
 	return true
 }

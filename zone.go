@@ -167,6 +167,9 @@ func (z *zone) parseKey(raw string, o keytemplate.Options) (*keytemplate.Templat
 	if err != nil {
 		return nil, err
 	}
+	if doubt := t.Doubt(); doubt != nil {
+		z.warnings = append(z.warnings, doubt)
+	}
 	return t, z.refuse(t.Check())
 }
 

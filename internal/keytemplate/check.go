@@ -30,10 +30,25 @@ func (t *Template) Check() error {
 	return nil
 }
 
+// Doubt returns an error if the template is probably a mistake.
+func (t *Template) Doubt() error {
+	for _, name := range t.names {
+		if placeholder.NamesRequest(name) {
+			return fmt.Errorf("{%s} usually has a new value on each request, and then no request is ever limited: use a "+
+				"value that a client keeps, such as {client_ip}", name)
+		}
+	}
+	return nil
+}
+
 // checkTexts checks the texts between the placeholders.
 func (t *Template) checkTexts() error {
 	if len(t.names) > 0 {
-		for _, p := range t.parts {
+		for i, p := range t.parts {
+			if bits := prefixBits(p.text); bits != "" && !p.global && i > 0 && isAddress(t.parts[i-1].name) {
+				return fmt.Errorf("%q after an address is text, the same in all keys: use ipv4_prefix %s or ipv6_prefix %s",
+					"/"+bits, bits, bits)
+			}
 			for _, word := range strings.FieldsFunc(p.text, func(c rune) bool { return strings.ContainsRune(" :,;|/+&", c) }) {
 				if !p.global && hasPrefix(word, "http.request.", "http.vars.", "http.auth.") {
 					return fmt.Errorf("%q is text, the same in all keys: use {%s}", word, word)
@@ -52,4 +67,13 @@ func (t *Template) checkTexts() error {
 		}
 	}
 	return placeholder.CheckText(t.raw)
+}
+
+// prefixBits returns the number in a text that begins with a slash and a number, or "".
+func prefixBits(text string) string {
+	rest, ok := strings.CutPrefix(text, "/")
+	if !ok {
+		return ""
+	}
+	return rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789"))]
 }

@@ -27,6 +27,8 @@ func TestCheck(t *testing.T) {
 		{"{header.X-Api-Key}:{remote.ip}", "use {client_ip}"},
 		{"{client_ip}:http.request.uri.path", "use {http.request.uri.path}"},
 		{"{env.FLEETLIMIT_TEST_KEY}", "use {$NAME}"},
+		{"{client_ip}/24", "use ipv4_prefix 24"},
+		{"{client_ip}/{path}", ""},
 		{"{remote}", "new on each connection"},
 		{"{client_ip}:{remote_port}", "new on each connection"},
 		{"{uuid}", "new on each request"},

@@ -59,6 +59,12 @@ var (
 	}
 )
 
+// requestHeaders name one request, by convention.
+var requestHeaders = []string{
+	"Cf-Ray", "Request-Id", "Traceparent", "X-Amz-Cf-Id", "X-Amzn-Requestid", "X-Amzn-Trace-Id", "X-B3-Traceid",
+	"X-Cloud-Trace-Context", "X-Correlation-Id", "X-Request-Id", "X-Trace-Id",
+}
+
 // addressWords are what people call the client's address, in lower case and without punctuation.
 var addressWords = []string{
 	"addr", "address", "binaryremoteaddr", "byip", "clientaddr", "clientaddress", "clientip", "clientipaddress", "ip",

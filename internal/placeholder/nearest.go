@@ -19,7 +19,10 @@ func corrected(name string) string {
 			break
 		}
 	}
-	if right := wordMeans(rest); right != "" && (cut || strings.Contains(rest, ".") || !strings.Contains(right, ".")) {
+	if right := oldSyntax(rest); right != "" {
+		return right
+	}
+	if right := wordMeans(rest); right != "" && (cut || strings.ContainsAny(rest, ".:[") || !strings.Contains(right, ".")) {
 		return right
 	}
 	// A word alone may be one that `map` defines, such as {real_ip}.
@@ -41,14 +44,40 @@ func wordMeans(word string) string {
 			return s
 		}
 	}
-	family, field, _ := strings.Cut(word, ".")
-	if shorthand := families[plain(family)]; shorthand != "" {
-		if field == "" {
-			return strings.TrimSuffix(Long(shorthand+"x"), "x") + "<name>"
+	end := strings.IndexAny(word, ".:[")
+	if end < 0 {
+		end = len(word)
+	}
+	shorthand := families[plain(word[:end])]
+	if shorthand == "" {
+		return ""
+	}
+	field := strings.Trim(word[end:], `.:[]"'`)
+	if !isToken(field) {
+		field = "<name>"
+	}
+	return strings.TrimSuffix(Long(shorthand+"x"), "x") + field
+}
+
+// oldSyntax returns what a name without a namespace means in Caddy 1 (`{>X-Api-Key}`), or if it is
+// the name of a header.
+func oldSyntax(name string) string {
+	for mark, family := range map[string]string{">": "header.", "~": "cookie.", "?": "query."} {
+		if field, ok := strings.CutPrefix(name, mark); ok && isToken(field) {
+			return family + field
 		}
-		return strings.TrimSuffix(Long(shorthand+"x"), "x") + field
+	}
+	if isHeaderName(name) {
+		return "header." + name
 	}
 	return ""
+}
+
+// isHeaderName reports whether text is surely the name of a header.
+func isHeaderName(text string) bool {
+	lower := strings.ToLower(text)
+	return isToken(text) && !strings.Contains(text, ".") &&
+		(hasPrefix(lower, "x-") || hasSuffix(lower, "-client-ip", "-connecting-ip") || lower == "authorization")
 }
 
 // plain returns s in lower case without punctuation.
@@ -109,7 +138,7 @@ func Nearest(name string) string {
 	if right := corrected(name); right != "" {
 		return right
 	}
-	if hasPrefix(name, "jwt.", "claims.", "token.", "oidc.", "user.") {
+	if hasPrefix(strings.TrimPrefix(name, "http."), "jwt.", "claims.", "token.", "oidc.", "user.") {
 		return "http.auth.user.id"
 	}
 	best, distance := "", 3

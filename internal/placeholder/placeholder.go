@@ -50,6 +50,13 @@ func FrequencyOf(name string) Frequency {
 	return Stable
 }
 
+// NamesRequest reports whether a placeholder is a header that has a new value on each request, by
+// convention.
+func NamesRequest(name string) bool {
+	field, ok := strings.CutPrefix(name, "http.request.header.")
+	return ok && slices.Contains(requestHeaders, http.CanonicalHeaderKey(field))
+}
+
 // Provided reports whether Caddy itself knows the placeholder on every request, even if it is
 // empty.
 func Provided(name string) bool {
@@ -86,6 +93,9 @@ func Check(name string) error {
 	}
 	if right := corrected(name); right != "" {
 		return fmt.Errorf("Caddy has no placeholder {%s}: use {%s}", name, right)
+	}
+	if strings.ContainsAny(name, "|: ") {
+		return fmt.Errorf("{%s} is not one name, and placeholders have neither defaults nor alternatives: use one name", name)
 	}
 	for _, namespace := range closed {
 		if strings.HasPrefix(name, namespace) {

@@ -1,6 +1,7 @@
 package placeholder
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -23,7 +24,7 @@ func TestNamesAreCaddys(t *testing.T) {
 		}
 	}
 	for _, list := range [][]string{
-		shorthands, names, closed, sometimes, perConnection, perRequest, addressWords, headerWords,
+		shorthands, names, closed, sometimes, perConnection, perRequest, requestHeaders, addressWords, headerWords,
 	} {
 		if !slices.IsSorted(list) {
 			t.Errorf("%q is not sorted", list)
@@ -113,6 +114,17 @@ func TestCheckRefuses(t *testing.T) {
 		"http.auth.user":                     "use {http.auth.user.id}",
 		"http.response.header.X-Plan":        "empty until the response is written",
 		"http.response.status":               "empty until the response is written",
+		">X-Api-Key":                         "use {header.X-Api-Key}",
+		"~sid":                               "use {cookie.sid}",
+		"X-Api-Key":                          "use {header.X-Api-Key}",
+		"Authorization":                      "use {header.Authorization}",
+		"http.request.X-Api-Key":             "use {header.X-Api-Key}",
+		"header:X-Api-Key":                   "use {http.request.header.X-Api-Key}",
+		"header[X-Api-Key]":                  "use {http.request.header.X-Api-Key}",
+		"header.X-Api-Key:-anonymous":        "use {http.request.header.<name>}",
+		"client_ip|remote_host":              "neither defaults nor alternatives",
+		"user_id:none":                       "neither defaults nor alternatives",
+		"%client_ip":                         "use {client_ip}",
 		"system.host":                        "use {system.arch}, {system.hostname}",
 		"time.hour":                          "{time.now.year}",
 	} {
@@ -148,6 +160,22 @@ func TestSometimes(t *testing.T) {
 	} {
 		if got := Sometimes(name); got != want {
 			t.Errorf("Sometimes(%q) = %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestNamesRequest(t *testing.T) {
+	for name, want := range map[string]bool{
+		"http.request.header.X-Request-ID": true, "http.request.header.cf-ray": true, "http.request.header.X-Api-Key": false,
+		"http.vars.X-Request-Id": false,
+	} {
+		if got := NamesRequest(name); got != want {
+			t.Errorf("NamesRequest(%q) = %v, want %v", name, got, want)
+		}
+	}
+	for _, field := range requestHeaders {
+		if http.CanonicalHeaderKey(field) != field {
+			t.Errorf("%s is not how net/http writes it", field)
 		}
 	}
 }

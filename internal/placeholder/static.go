@@ -42,7 +42,7 @@ func meant(text string) string {
 	switch lower := strings.ToLower(text); {
 	case slices.Contains(addressWords, word), word == "remotehost":
 		return "client_ip"
-	case hasPrefix(lower, "x-"), hasSuffix(lower, "-client-ip", "-connecting-ip"):
+	case hasPrefix(lower, "x-"), isHeaderName(text):
 		return "header." + text
 	case slices.Contains(headerWords, lower):
 		return headerOf(lower, text)
