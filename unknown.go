@@ -24,20 +24,8 @@ type unsurePlaceholder struct {
 // patience is for placeholders that only some requests have.
 const patience = 100
 
-// unsurePlaceholders returns the placeholders of the zone that may not exist.
-func (z *zone) unsurePlaceholders() []unsurePlaceholder {
-	names := z.key.Placeholders()
-	if z.missing.key != nil {
-		names = append(names, z.missing.key.Placeholders()...)
-	}
-	if z.tiers != nil && z.tiers.placeholder != nil {
-		names = append(names, z.tiers.placeholder.Name)
-	}
-	for _, e := range z.endpoints {
-		if e.cost.placeholder != nil {
-			names = append(names, e.cost.placeholder.Name)
-		}
-	}
+// unsurePlaceholders returns those of names that may not exist.
+func unsurePlaceholders(names []string) []unsurePlaceholder {
 	slices.Sort(names)
 	names = slices.DeleteFunc(slices.Compact(names), func(name string) bool {
 		return name == userID || placeholder.Provided(name)

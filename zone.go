@@ -93,9 +93,26 @@ func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, e
 	if z.tiers != nil && z.tiers.placeholder != nil {
 		placeholders = append(placeholders, z.tiers.placeholder.Name)
 	}
-	z.unsure = z.unsurePlaceholders()
 	z.auth = slices.DeleteFunc(placeholders, func(p string) bool { return !strings.HasPrefix(p, "http.auth.") })
+	z.unsure = unsurePlaceholders(z.placeholders())
 	return z, nil
+}
+
+// placeholders returns what decides about requests: key and its substitute, tier and costs.
+func (z *zone) placeholders() []string {
+	names := z.key.Placeholders()
+	if z.missing.key != nil {
+		names = append(names, z.missing.key.Placeholders()...)
+	}
+	if z.tiers != nil && z.tiers.placeholder != nil {
+		names = append(names, z.tiers.placeholder.Name)
+	}
+	for i := range z.endpoints {
+		if p := z.endpoints[i].cost.placeholder; p != nil {
+			names = append(names, p.Name)
+		}
+	}
+	return names
 }
 
 // compileKeys compiles the template of the key and its substitutes.

@@ -15,10 +15,13 @@
 //   - A header or query parameter is ambiguous if it occurs twice, or if programs disagree about
 //     its value. The same holds for cookies, but browsers send ambiguous cookies and no browser
 //     sends ambiguous headers, so they have their own Presence.
-//   - The client's address counts by prefix, in all its spellings. A TLS early data request (0-RTT)
-//     has no address yet, because its sender can write any.
+//   - The client's address counts by prefix, in all its spellings, also in the headers in which
+//     proxies send it. A TLS early data request (0-RTT) has no address yet, because its sender can
+//     write any. A request through a Unix socket has none.
 //   - A key of more than 64 bytes becomes its digest.
 //   - Keys, substitutes for missing keys, and digests are in key spaces of their own.
+//
+// Template.Check finds templates that count something else than they seem to.
 package keytemplate
 
 import (

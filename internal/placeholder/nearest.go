@@ -59,8 +59,7 @@ func wordMeans(word string) string {
 	return strings.TrimSuffix(Long(shorthand+"x"), "x") + field
 }
 
-// oldSyntax returns what a name without a namespace means in Caddy 1 (`{>X-Api-Key}`), or if it is
-// the name of a header.
+// oldSyntax returns what a name means in Caddy 1 (`{>X-Api-Key}`), or the header of that name.
 func oldSyntax(name string) string {
 	for mark, family := range map[string]string{">": "header.", "~": "cookie.", "?": "query."} {
 		if field, ok := strings.CutPrefix(name, mark); ok && isToken(field) {
@@ -111,8 +110,8 @@ func misspelled(name string) string {
 	return best
 }
 
-// complete returns right with the last word of name if right takes a name, and whether both have
-// the same number of words.
+// complete returns right with the end of name if right takes a name, and whether the two may be the
+// same placeholder: they have the same number of words.
 func complete(right, name string) (string, bool) {
 	dots := strings.Count(name, ".")
 	if !strings.HasSuffix(right, ".") {
