@@ -42,3 +42,17 @@ func TestCheck(t *testing.T) {
 		}
 	}
 }
+
+func TestDoubt(t *testing.T) {
+	for raw, want := range map[string]string{
+		"{header.X-Request-ID}": "new value on each request",
+		"{header.X_Api_Key}":    "removes headers with underscores",
+		"{header.X-Api-Key}":    "",
+		"{query.api_key}":       "",
+	} {
+		err := mustTemplate(t, raw, defaults).Doubt()
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("doubt about %s: %v, want %q", raw, err, want)
+		}
+	}
+}

@@ -68,7 +68,8 @@ var requestHeaders = []string{
 // addressWords are what people call the client's address, in lower case and without punctuation.
 var addressWords = []string{
 	"addr", "address", "binaryremoteaddr", "byip", "clientaddr", "clientaddress", "clientip", "clientipaddress", "ip",
-	"ipaddr", "ipaddress", "ips", "peerip", "perip", "realip", "remoteaddr", "remoteaddress", "remoteip", "requestip", "sourceip",
+	"ipaddr", "ipaddress", "ips", "peerip", "perip", "realip", "remoteaddr", "remoteaddress", "remoteip", "requestip",
+	"sourceip",
 	"srcip", "userip", "xforwardedfor",
 }
 
@@ -86,7 +87,8 @@ var others = map[string]string{
 	"http.basic_auth.user": "http.auth.user.id", "http.basicauth.user": "http.auth.user.id",
 	"http.remote_user": "http.auth.user.id", "http.request.user": "http.auth.user.id",
 	"http.request.url": "http.request.uri", "http.request.url.path": "http.request.uri.path",
-	"http.request.url.query": "http.request.uri.query", "http.request.user.id": "http.auth.user.id", "http.user": "http.auth.user.id", "http.user.id": "http.auth.user.id",
+	"http.request.url.query": "http.request.uri.query", "http.request.user.id": "http.auth.user.id",
+	"http.user": "http.auth.user.id", "http.user.id": "http.auth.user.id",
 	"remote_user": "http.auth.user.id",
 }
 

@@ -22,10 +22,11 @@ func corrected(name string) string {
 	if right := oldSyntax(rest); right != "" {
 		return right
 	}
-	if right := wordMeans(rest); right != "" && (cut || strings.ContainsAny(rest, ".:[") || !strings.Contains(right, ".")) {
+	// A word alone may be one that `map` defines, such as {real_ip} and {header}.
+	alone := !cut && !strings.ContainsAny(rest, ".:[")
+	if right := wordMeans(rest); right != "" && !(alone && strings.Contains(right, ".")) {
 		return right
 	}
-	// A word alone may be one that `map` defines, such as {real_ip}.
 	word := plain(rest)
 	if slices.Contains(addressWords, word) && (cut || word == "remoteip" || word == "remoteaddr") {
 		return "client_ip"
@@ -34,7 +35,7 @@ func corrected(name string) string {
 }
 
 // wordMeans returns the shorthand that differs from word only in case and punctuation, or in the
-// name of its family: `client.ip`, `headers.X-Api-Key`.
+// name of its family: `client.ip`, `headers.X-Api-Key`. A word may also lack only `http.request.`.
 func wordMeans(word string) string {
 	if Long(word) != word {
 		return word
@@ -50,6 +51,9 @@ func wordMeans(word string) string {
 	}
 	shorthand := families[plain(word[:end])]
 	if shorthand == "" {
+		if full := "http.request." + word; strings.Contains(word, ".") && Provided(full) {
+			return full
+		}
 		return ""
 	}
 	field := strings.Trim(word[end:], `.:[]"'`)

@@ -91,15 +91,21 @@ func Check(name string) error {
 		return fmt.Errorf("{%s} is empty until the response is written, long after the zone is decided: use a value of "+
 			"the request", name)
 	}
+	if base, _, ok := strings.Cut(name, "/"); ok && slices.Contains([]string{"client_ip", "remote_host"}, base) {
+		return fmt.Errorf("{%s} is not a placeholder of Caddy: use {%s}, and `ipv4_prefix` and `ipv6_prefix`", name, base)
+	}
+	if strings.HasPrefix(name, "args[") {
+		return fmt.Errorf("{%s} is an argument of a snippet: use it in a snippet, and give `import` that argument", name)
+	}
 	if right := corrected(name); right != "" {
-		return fmt.Errorf("Caddy has no placeholder {%s}: use {%s}", name, right)
+		return fmt.Errorf("{%s} is not a placeholder of Caddy: use {%s}", name, right)
 	}
 	if strings.ContainsAny(name, "|: ") {
 		return fmt.Errorf("{%s} is not one name, and placeholders have neither defaults nor alternatives: use one name", name)
 	}
 	for _, namespace := range closed {
 		if strings.HasPrefix(name, namespace) {
-			return fmt.Errorf("Caddy has no placeholder {%s}: use %s", name, listOf(namespace))
+			return fmt.Errorf("{%s} is not a placeholder of Caddy: use %s", name, listOf(namespace))
 		}
 	}
 	return nil

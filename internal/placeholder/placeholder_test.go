@@ -125,6 +125,11 @@ func TestCheckRefuses(t *testing.T) {
 		"client_ip|remote_host":              "neither defaults nor alternatives",
 		"user_id:none":                       "neither defaults nor alternatives",
 		"%client_ip":                         "use {client_ip}",
+		"client_ip/24":                       "use {client_ip}, and `ipv4_prefix`",
+		"args[0]":                            "argument of a snippet",
+		"uri.path":                           "use {http.request.uri.path}",
+		"host.labels.2":                      "use {http.request.host.labels.2}",
+		"tls.server_name":                    "use {http.request.tls.server_name}",
 		"system.host":                        "use {system.arch}, {system.hostname}",
 		"time.hour":                          "{time.now.year}",
 	} {

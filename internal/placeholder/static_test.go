@@ -55,8 +55,11 @@ func TestCheckTextRefuses(t *testing.T) {
 		"%client_ip%":                   "use {client_ip}",
 		"client_ip}":                    "use {client_ip}",
 		`{client_ip}`:                   "use {client_ip}",
-		"api.example.com":               "has a dot or a brace",
-		"a}b":                           "has a dot or a brace",
+		"api.example.com":               "has no placeholder",
+		"@partners":                     "has no placeholder",
+		"$tenant":                       "has no placeholder",
+		"user_id":                       "has no placeholder",
+		"a}b":                           "has no placeholder",
 	} {
 		if err := CheckText(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("CheckText(%q) = %v, want an error that says %q", text, err, want)
