@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 )
 
@@ -33,10 +34,12 @@ type App struct {
 	// nodes count themselves.
 	Nodes int `json:"nodes,omitempty"`
 
+	ctx      caddy.Context // for the http app
 	logger   *zap.Logger
 	defaults Defaults
 	store    *store
 	release  func()
+	names    sync.Map // of the zones, as keys
 
 	mu          sync.Mutex // guards the fields below
 	zones       []*zone
@@ -55,7 +58,7 @@ func (*App) CaddyModule() caddy.ModuleInfo {
 // Provision checks the shared settings and acquires the store. It connects to nothing, so that a
 // configuration loads while Redis is down.
 func (a *App) Provision(ctx caddy.Context) error {
-	a.logger = ctx.Logger()
+	a.ctx, a.logger = ctx, ctx.Logger()
 	if a.Defaults != nil {
 		a.defaults = *a.Defaults
 	}
@@ -92,9 +95,16 @@ func (d *Defaults) validate() error {
 	return cmp.Or(algorithm, headers, reject, d.Consistency.validate())
 }
 
-// Start publishes the definitions of the zones to the other nodes, and their bounds in metrics.
+// Start publishes the definitions of the zones to the other nodes, and their bounds in metrics. All
+// apps are provisioned by then.
 func (a *App) Start() error {
 	a.publishOvershoot()
+	var servers map[string]*caddyhttp.Server
+	if app, err := a.ctx.AppIfConfigured("http"); err == nil {
+		servers = app.(*caddyhttp.App).Servers
+	}
+	a.readRoutes(servers)
+	a.watchIdentity()
 	if m := a.store.nodes; m != nil {
 		m.logger.Store(a.logger)
 		m.Define(a, a.fleetDefinitions(), a.Nodes)
@@ -111,7 +121,7 @@ func (a *App) publishOvershoot() {
 	for _, z := range a.zones {
 		most := bounds[z.zoneState]
 		for _, e := range z.endpoints {
-			for _, r := range e.rules {
+			for _, r := range append(slices.Clip(e.rules), e.withoutKey) {
 				if r != nil && r.Rule != nil && !r.Strict && a.store.leases != nil {
 					most = max(most, r.MaxOvershoot)
 				}
@@ -144,6 +154,7 @@ func (a *App) Cleanup() error {
 // define records that a handler defines the zone name as z. It returns an error if another handler
 // defines it differently, and logs a warning if caddy-ratelimit allows that.
 func (a *App) define(name string, z *Zone, logger *zap.Logger) error {
+	a.names.Store(name, nil)
 	a.mu.Lock()
 	earlier := a.definitions[name]
 	if a.definitions == nil {
@@ -162,6 +173,12 @@ func (a *App) define(name string, z *Zone, logger *zap.Logger) error {
 	}
 	return fmt.Errorf("two different definitions: use another name for one of them, or the same definition to share "+
 		"their counts; the other is %s, this is %s", earlier.definition(), z.definition())
+}
+
+// hasZone reports whether any handler defines the zone name. It takes no lock: requests call it.
+func (a *App) hasZone(name string) bool {
+	_, found := a.names.Load(name)
+	return found
 }
 
 // canShareCounts reports whether two zones of one name may share their counts: their definitions
