@@ -12,7 +12,8 @@ type Zone struct {
 	MatcherSetsRaw caddyhttp.RawMatcherSets `json:"match,omitempty" caddy:"namespace=http.matchers"`
 
 	// Counts requests by this template of placeholders, such as `{http.request.header.X-Api-Key}` or
-	// `{http.vars.client_ip}`. A static text counts all requests together. Required.
+	// `{http.vars.client_ip}`. A text without a placeholder, such as `static`, counts all requests
+	// together; it has no dots and braces and is no placeholder's name. Required.
 	Key string `json:"key,omitempty"`
 
 	// Handles requests in which a placeholder of the key expands to nothing: another template counts
@@ -31,13 +32,14 @@ type Zone struct {
 	// missing one. An ambiguous cookie always counts by the client's address. Default: `reject`.
 	OnAmbiguousKey string `json:"on_ambiguous_key,omitempty"`
 
-	// Counts IPv4 clients by this many leading bits of their address, 0 to 32: with 24, all of
-	// 192.0.2.0/24 is one client. If set, it also applies to addresses in other placeholders, such
-	// as a header. Default: 32.
+	// Counts IPv4 clients by this many leading bits of their address, 1 to 32: with 24, all of
+	// 192.0.2.0/24 is one client. If set, it also applies to addresses in other placeholders than the
+	// client's address and headers such as X-Real-IP. Default: 32.
 	IPv4Prefix *int `json:"ipv4_prefix,omitempty"`
 
-	// Counts IPv6 clients by this many leading bits of their address, 0 to 128. If set, it also
-	// applies to addresses in other placeholders, such as a header. Default: 64.
+	// Counts IPv6 clients by this many leading bits of their address, 1 to 128. If set, it also
+	// applies to addresses in other placeholders than the client's address and headers such as
+	// X-Real-IP. Default: 64.
 	IPv6Prefix *int `json:"ipv6_prefix,omitempty"`
 
 	// Limits each key to this rate. Required unless all keys have tiers or all requests endpoints.

@@ -18,6 +18,7 @@
 //	addressfilter.go  which client addresses are exempt or denied
 //	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, endpoint.go, cost.go and
 //	                  missingkey.go; internal/keytemplate makes its keys
+//	unknown.go        placeholders that nothing provides, clients that have no address
 //	header.go         the headers of responses
 //	writer.go         when headers are set
 //	reject.go         the rest of a rejection

@@ -24,6 +24,7 @@ type zone struct {
 
 	ambiguousIsMissing bool                  // else it is an error
 	cookieKey          *keytemplate.Template // counts requests with an ambiguous cookie
+	socketKey          *keytemplate.Template // counts requests that have no client address
 
 	allow     glob.Set
 	deny      glob.Set
@@ -32,11 +33,13 @@ type zone struct {
 
 	identity []identityValue               // what key, tier and costs read
 	watch    atomic.Pointer[identityWatch] // over identity; nil before Start
+	unsure   []unsurePlaceholder           // placeholders that may not exist
 
 	place    string  // in the Caddyfile; "": unknown
 	warnings []error // what is probably a mistake and yet loads
 
-	warned atomic.Bool // about a missing key
+	warned        atomic.Bool // about a missing key
+	warnedAddress atomic.Bool // about requests without a client address
 }
 
 // clientIP is the placeholder of the client's address as Caddy determines it.
@@ -72,7 +75,8 @@ func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, e
 	if z.endpoints, err = b.endpoints(); err != nil {
 		return nil, err
 	}
-	z.identity = identityValues(z.placeholders())
+	names := z.placeholders()
+	z.identity, z.unsure = identityValues(names), unsurePlaceholders(names)
 	return z, nil
 }
 
@@ -103,23 +107,20 @@ func (z *zone) deciders() (placeholders []*keytemplate.Placeholder) {
 
 // compileKeys compiles the template of the key and its substitutes.
 func (z *zone) compileKeys(config *Zone) (err error) {
-	o := keytemplate.Options{IPv4Prefix: 32, IPv6Prefix: 64, Lenient: z.legacy && config.OnMissingKey == ""}
-	if z.legacy {
-		o.IPv6Prefix = 128
+	o, err := z.keyOptions(config)
+	if err != nil {
+		return err
 	}
-	if p := config.IPv4Prefix; p != nil {
-		o.IPv4Prefix, o.MaskAll = *p, true
-	}
-	if p := config.IPv6Prefix; p != nil {
-		o.IPv6Prefix, o.MaskAll = *p, true
-	}
-	if z.key, err = keytemplate.Parse(config.Key, o); err != nil {
+	if z.key, err = z.parseKey(config.Key, o); err != nil {
 		return fmt.Errorf("key: %w", err)
 	}
 	// An ambiguous cookie counts by the client's address even if requests without a key are skipped or
 	// denied: browsers send such cookies, and the upstream may read a session from them.
 	o.Substitute, o.Lenient = true, false
 	if z.cookieKey, err = keytemplate.Parse(clientIP, o); err != nil {
+		return err
+	}
+	if z.socketKey, err = keytemplate.Parse("", o); err != nil {
 		return err
 	}
 	isMissing, err := parseOnAmbiguousKey(config.OnAmbiguousKey)
@@ -131,6 +132,42 @@ func (z *zone) compileKeys(config *Zone) (err error) {
 		return err
 	}
 	return z.checkMissingKey(config)
+}
+
+// keyOptions returns how the templates of the zone make keys.
+func (z *zone) keyOptions(config *Zone) (keytemplate.Options, error) {
+	o := keytemplate.Options{
+		IPv4Prefix: 32, IPv6Prefix: 64,
+		MaskHeaders: !z.legacy, Lenient: z.legacy && config.OnMissingKey == "",
+	}
+	if z.legacy {
+		o.IPv6Prefix = 128
+	}
+	if p := config.IPv4Prefix; p != nil {
+		if *p == 0 {
+			return o, fmt.Errorf("ipv4_prefix is 0, so all IPv4 clients would share one count: use 1 to 32")
+		}
+		o.IPv4Prefix, o.MaskAll = *p, true
+	}
+	if p := config.IPv6Prefix; p != nil {
+		if *p == 0 {
+			return o, fmt.Errorf("ipv6_prefix is 0, so all IPv6 clients would share one count: use 1 to 128")
+		}
+		o.IPv6Prefix, o.MaskAll = *p, true
+	}
+	return o, nil
+}
+
+// parseKey compiles a template and refuses one that counts something else than it seems to.
+func (z *zone) parseKey(raw string, o keytemplate.Options) (*keytemplate.Template, error) {
+	t, err := keytemplate.Parse(raw, o)
+	if err != nil {
+		return nil, err
+	}
+	if doubt := t.Doubt(); doubt != nil {
+		z.warnings = append(z.warnings, doubt)
+	}
+	return t, z.refuse(t.Check())
 }
 
 func parseOnAmbiguousKey(action string) (isMissing bool, err error) {

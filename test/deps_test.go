@@ -76,8 +76,12 @@ var policy = []struct {
 		reason:   "a set of addresses needs only the standard library",
 	}, {
 		packages: module + "/internal/keytemplate",
-		allow:    []string{module + "/internal/ipset", "github.com/caddyserver/..."},
+		allow:    []string{module + "/internal/ipset", module + "/internal/placeholder", "github.com/caddyserver/..."},
 		reason:   "a key depends on the request and Caddy's placeholders, but on no limit",
+	}, {
+		packages: module + "/internal/placeholder",
+		allow:    []string{"github.com/caddyserver/...", "github.com/agnivade/levenshtein"},
+		reason:   "which placeholders exist depends on Caddy alone",
 	}, {
 		packages: module + "/internal/subdirective",
 		allow:    []string{"github.com/caddyserver/...", "github.com/agnivade/levenshtein"},
