@@ -143,7 +143,7 @@ func (p *directiveParser) parse() error {
 	directive := subdirective.Here(p.Dispenser)
 	p.zones = make(map[string]*caddyfile.Dispenser)
 	d, h := p.Dispenser, p.h
-	b := subdirective.Block{Of: "rate_limit", Lines: map[string]subdirective.Line{
+	b := subdirective.Block{Of: "rate_limit", Remedies: handlerRemedies, Lines: map[string]subdirective.Line{
 		"zone":            {Usage: "zone <name> {", Min: 1, Max: 1, Repeats: true, Parse: p.zone},
 		"allow":           addressesLine(d, "allow", &h.Allow),
 		"deny":            addressesLine(d, "deny", &h.Deny),

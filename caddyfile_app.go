@@ -51,7 +51,7 @@ func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
 		return nil, d.Errf("unexpected %q: use `rate_limit {`", d.Val())
 	}
 	app, many := new(App), subdirective.AnyNumber
-	b := subdirective.Block{Of: "the global option rate_limit", Lines: map[string]subdirective.Line{
+	b := subdirective.Block{Of: "the global option rate_limit", Remedies: globalRemedies, Lines: map[string]subdirective.Line{
 		"redis": {Usage: "redis [standalone|sentinel|cluster] {", Max: 1, Parse: func(args []string) error {
 			return app.parseRedis(d, args)
 		}},
@@ -86,7 +86,7 @@ func (a *App) parseTier(d *caddyfile.Dispenser, args []string) error {
 func (a *App) parseDefaults(d *caddyfile.Dispenser) error {
 	c := new(Defaults)
 	a.Defaults = c
-	return subdirective.Block{Of: "defaults", Lines: map[string]subdirective.Line{
+	return subdirective.Block{Of: "defaults", Remedies: defaultsRemedies, Lines: map[string]subdirective.Line{
 		"algorithm":     algorithmLine(d, &c.Algorithm),
 		"mode":          modeLine(d, &c.Mode),
 		"max_overshoot": maxOvershootLine(d, &c.MaxOvershoot),
@@ -104,7 +104,7 @@ func (a *App) parseRedis(d *caddyfile.Dispenser, args []string) error {
 			return d.WrapErr(err)
 		}
 	}
-	b := subdirective.Block{Of: "redis", Lines: map[string]subdirective.Line{
+	b := subdirective.Block{Of: "redis", Remedies: redisRemedies, Lines: map[string]subdirective.Line{
 		"address":           {Usage: "address <host:port...>", Min: 1, Max: many, Parse: subdirective.List(&c.Addresses)},
 		"username":          subdirective.Text("username <name>", &c.Username),
 		"password":          subdirective.Text("password <secret>", &c.Password),

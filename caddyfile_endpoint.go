@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
-	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 const endpointUsage = "endpoint [<METHOD>[,<METHOD>...]] <path> [<rate> [<algorithm>]]"
@@ -29,7 +28,7 @@ func (p *zoneParser) endpoint(args []string) error {
 	}
 	p.endpoints[route.String()] = place
 	p.zone.Endpoints, p.endpointPlaces = append(p.zone.Endpoints, e), append(p.endpointPlaces, place)
-	return subdirective.Block{Of: "endpoint", Optional: true, Lines: map[string]subdirective.Line{
+	return subdirective.Block{Of: "endpoint", Optional: true, Remedies: endpointRemedies, Lines: map[string]subdirective.Line{
 		"limit":         limitLine(d, &e.Limit),
 		"algorithm":     algorithmLine(d, &e.Algorithm),
 		"cost":          costLine(d, &e.Cost),
@@ -76,7 +75,7 @@ func (p *zoneParser) endpointRate(e *Endpoint, args []string) (err error) {
 	if len(args) == 0 {
 		return nil
 	}
-	if _, err := limiter.ParseKind(args[0]); err != nil {
+	if _, err := parseKind(args[0]); err != nil {
 		return p.Errf("unexpected %q after the rate: use `burst <n>` or an algorithm: %w", args[0], err)
 	}
 	if len(args) > 2 {

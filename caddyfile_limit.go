@@ -47,6 +47,10 @@ func algorithmLine(d *caddyfile.Dispenser, algorithm **Algorithm) subdirective.L
 // parseAlgorithm parses an algorithm and the number of sub-windows that may follow it.
 func parseAlgorithm(d *caddyfile.Dispenser, args []string) (*Algorithm, error) {
 	a := &Algorithm{Name: args[0]}
+	if _, err := parseKind(args[0]); err != nil && len(args) > 1 {
+		_, err = parseKind(strings.Join(args, " "))
+		return nil, d.WrapErr(err)
+	}
 	if len(args) > 1 {
 		n, err := parseEvents(args[1])
 		if err != nil || n < 1 || n > limiter.MaxSubWindows {

@@ -55,7 +55,7 @@ func (p *directiveParser) parseZone(name string) (*Zone, error) {
 
 func (p *zoneParser) block() subdirective.Block {
 	d, c, many := p.Dispenser, p.zone, subdirective.AnyNumber
-	return subdirective.Block{Of: "zone", Lines: map[string]subdirective.Line{
+	return subdirective.Block{Of: "zone", Remedies: zoneRemedies, Lines: map[string]subdirective.Line{
 		"match":            {Usage: matchUsage, Raw: true, Repeats: true, Parse: p.match},
 		"key":              subdirective.Text("key <template>", &c.Key),
 		"on_missing_key":   subdirective.Text("on_missing_key <template> | skip | deny", &c.OnMissingKey),
@@ -176,7 +176,7 @@ func (p *zoneParser) tier(args []string) error {
 	}
 	var uses []tierUse
 	use := func(tier string) { uses = append(uses, tierUse{tier, subdirective.Here(p.Dispenser)}) }
-	b := subdirective.Block{Of: "tier", Lines: map[string]subdirective.Line{
+	b := subdirective.Block{Of: "tier", Remedies: tierRemedies, Lines: map[string]subdirective.Line{
 		"keys": {Usage: "keys <glob...> <tier>", Min: 2, Max: many, Repeats: true, Parse: func(args []string) error {
 			globs, tier := args[:len(args)-1], args[len(args)-1]
 			for _, g := range globs {

@@ -3,7 +3,6 @@ module github.com/fleetlimit/fleetlimit
 go 1.26.0
 
 require (
-	github.com/agnivade/levenshtein v1.2.2
 	github.com/caddyserver/caddy/v2 v2.11.9
 	github.com/dunglas/httpsfv v1.1.2
 	github.com/prometheus/client_golang v1.25.0

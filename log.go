@@ -2,7 +2,6 @@ package fleetlimit
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -25,7 +24,7 @@ func parseRejectionLog(rejections string) (string, error) {
 	case "", logFirst, logAll, logNone:
 		return rejections, nil
 	}
-	return "", fmt.Errorf("log_rejections is %q: use first, all or none", rejections)
+	return "", unknownWord("log_rejections", rejections, logFirst, logAll, logNone)
 }
 
 // loggedOf returns which rejections by a zone are logged.

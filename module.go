@@ -8,10 +8,12 @@
 //	config.go         the JSON configuration of both
 //	caddyfile.go      the Caddyfile grammar: the directive. The global option, zones, endpoints and
 //	                  limits are in caddyfile_app.go, caddyfile_zone.go, caddyfile_endpoint.go and
-//	                  caddyfile_limit.go
+//	                  caddyfile_limit.go; words of other places and programs in
+//	                  caddyfile_remedy.go
 //	handler.go        one request, from ServeHTTP to the store and back
 //	request.go        the state of one request
 //	addressfilter.go  which client addresses are exempt or denied
+//	word.go           what people write instead of the words of a setting
 //	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, endpoint.go and cost.go;
 //	                  internal/keytemplate makes its keys
 //	header.go         the headers of responses

@@ -26,7 +26,7 @@ func TestProvisionRefuses(t *testing.T) {
 		{"two kinds of limit", `{"rate_limits": {"z": {"key": "k", "limit": {"block": true, "unlimited": true}}}}`, "use only one of"},
 		{"window", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": 1000}}}}`, "window = 1µs, want 1ms"},
 		{"algorithm", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"}, "algorithm": {"name": "leaky"}}}}`,
-			`unknown algorithm "leaky"`},
+			`algorithm is "leaky": use token_bucket, sliding_window_log`},
 		{"burst", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s", "burst": 2},
 			"algorithm": {"name": "fixed_window"}}}}`, "use token_bucket"},
 		{"cost above the limit", `{"rate_limits": {"z": {"key": "k", "limit": {"events": 1, "window": "1s"}, "cost": {"events": 2}}}}`,

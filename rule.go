@@ -232,7 +232,7 @@ func (a *Algorithm) compile() (limiter.Algorithm, error) {
 	if a == nil || *a == (Algorithm{}) {
 		return limiter.Algorithm{}, nil
 	}
-	kind, err := limiter.ParseKind(a.Name)
+	kind, err := parseKind(a.Name)
 	if err != nil {
 		return limiter.Algorithm{}, err
 	}
@@ -241,6 +241,15 @@ func (a *Algorithm) compile() (limiter.Algorithm, error) {
 		compiled.SubWindows = cmp.Or(a.Subwindows, 1)
 	}
 	return compiled, compiled.Validate()
+}
+
+func parseKind(name string) (limiter.Kind, error) {
+	kind, err := limiter.ParseKind(name)
+	if err != nil {
+		return 0, unknownWord("algorithm", name, limiter.TokenBucket.String(), limiter.SlidingWindowLog.String(),
+			limiter.SlidingWindow.String(), limiter.FixedWindow.String())
+	}
+	return kind, nil
 }
 
 // The values of Consistency.Mode.
@@ -260,7 +269,7 @@ func parseMode(mode string) (strict bool, err error) {
 	case modeStrict:
 		return true, nil
 	}
-	return false, fmt.Errorf("mode is %q: use strict, so that Redis decides every request, or lease", mode)
+	return false, unknownWord("mode", mode, modeStrict, modeLease)
 }
 
 func (c Consistency) validate() error {

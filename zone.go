@@ -143,7 +143,7 @@ func parseOnAmbiguousKey(action string) (isMissing bool, err error) {
 	case "missing":
 		return true, nil
 	}
-	return false, fmt.Errorf("on_ambiguous_key is %q: use reject or missing", action)
+	return false, unknownWord("on_ambiguous_key", action, "reject", "missing")
 }
 
 // checkAmbiguous counts a request in which what, the key, tier or cost, is ambiguous. It returns

@@ -79,8 +79,12 @@ var policy = []struct {
 		allow:    []string{module + "/internal/ipset", "github.com/caddyserver/..."},
 		reason:   "a key depends on the request and Caddy's placeholders, but on no limit",
 	}, {
+		packages: module + "/internal/spelling",
+		allow:    []string{},
+		reason:   "comparing words needs only the standard library",
+	}, {
 		packages: module + "/internal/subdirective",
-		allow:    []string{"github.com/caddyserver/...", "github.com/agnivade/levenshtein"},
+		allow:    []string{module + "/internal/spelling", "github.com/caddyserver/..."},
 		reason:   "the grammar of a line does not depend on what the line configures",
 	}, {
 		packages: module,
