@@ -11,7 +11,7 @@ func TestEndpointErrorsHaveTheirLine(t *testing.T) {
 		{"endpoint /a 1/s\nendpoint /A 1/s", "endpoint /a is already specified at Caddyfile:5: use it once, at Caddyfile:6"},
 		{"endpoint GET /a 1/s\nendpoint GET,HEAD /a 1/s", "endpoint GET /a is already specified at Caddyfile:5"},
 		{"endpoint /a[ 1/s", "at Caddyfile:5"},
-		{"endpoint GET, /a 1/s", `"" is not a method`},
+		{"endpoint GET, /a 1/s", "use `endpoint GET /a`, at Caddyfile:5"},
 	} {
 		err := parseZones(t, "zone api {\nkey k\nlimit 9/s\n"+tc.endpoints+"\n}")
 		if err == nil || !strings.Contains(err.Error(), tc.want) {

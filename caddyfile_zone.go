@@ -22,9 +22,8 @@ type zoneParser struct {
 	place  *caddyfile.Dispenser            // of the zone
 	places map[string]*caddyfile.Dispenser // of its subdirectives
 
-	endpoints      map[string]*caddyfile.Dispenser // places by methods and path
-	endpointPlaces []*caddyfile.Dispenser          // places by index
-	endpointTiers  []tierUse                       // the zone may define them further down
+	endpoints     []endpointPlace // in written order
+	endpointTiers []tierUse       // the zone may define them further down
 
 	// onlyLegacy is the error of a setting that only the syntax of caddy-ratelimit has. It counts if
 	// the whole zone turns out not to be in that syntax.
@@ -37,6 +36,12 @@ type tierUse struct {
 	place *caddyfile.Dispenser
 }
 
+// An endpointPlace is an endpoint with the place of its definition.
+type endpointPlace struct {
+	route *route
+	place *caddyfile.Dispenser
+}
+
 // parseZone parses the zone whose name is the current token.
 func (p *directiveParser) parseZone(name string) (*Zone, error) {
 	z := &zoneParser{
@@ -44,7 +49,6 @@ func (p *directiveParser) parseZone(name string) (*Zone, error) {
 		name:            name,
 		zone:            new(Zone),
 		place:           subdirective.Here(p.Dispenser),
-		endpoints:       make(map[string]*caddyfile.Dispenser),
 	}
 	var err error
 	if z.places, err = z.block().Read(p.Dispenser); err != nil {

@@ -64,6 +64,8 @@ type ruleBuilder struct {
 	name   string
 	zone   *Zone
 	tiers  *tierFinder
+
+	warnings []error // see zone
 }
 
 // endpoints compiles the endpoints of the zone and, as the last, the rest of the zone.
@@ -72,19 +74,20 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 		return nil, err
 	}
 	var all []endpointRules
-	seen := make(map[string]bool)
 	for i, e := range b.zone.Endpoints {
 		if e == nil {
 			return nil, fmt.Errorf("endpoint %d is empty: use at least a path", i+1)
 		}
 		compiled, err := b.endpoint(e)
-		if err == nil && seen[compiled.route.String()] {
-			err = errors.New("it is there already: use it once")
-		}
 		if err != nil {
 			return nil, fmt.Errorf("endpoint %d (%s): %w", i+1, e.Path, err)
 		}
-		seen[compiled.route.String()] = true
+		for earlier := range all {
+			if r := all[earlier].route; r.covers(compiled.route) {
+				return nil, compiled.route.errShadowed(r, fmt.Sprintf("place %d", earlier+1))
+			}
+		}
+		b.warnings = append(b.warnings, compiled.route.doubts()...)
 		all = append(all, *compiled)
 	}
 	rest, err := b.build(new(Endpoint), nil)

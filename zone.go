@@ -86,6 +86,7 @@ func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, e
 	if z.endpoints, err = b.endpoints(); err != nil {
 		return nil, err
 	}
+	z.warnings = append(z.warnings, b.warnings...)
 	placeholders := z.key.Placeholders()
 	if z.tiers != nil && z.tiers.placeholder != nil {
 		placeholders = append(placeholders, z.tiers.placeholder.Name)

@@ -71,6 +71,10 @@ var policy = []struct {
 		allow:    []string{},
 		reason:   "matching text needs only the standard library",
 	}, {
+		packages: module + "/internal/httpmethod",
+		allow:    []string{module + "/internal/spelling"},
+		reason:   "the methods of HTTP depend on nothing here",
+	}, {
 		packages: module + "/internal/ipset",
 		allow:    []string{},
 		reason:   "a set of addresses needs only the standard library",
@@ -78,6 +82,10 @@ var policy = []struct {
 		packages: module + "/internal/keytemplate",
 		allow:    []string{module + "/internal/ipset", "github.com/caddyserver/..."},
 		reason:   "a key depends on the request and Caddy's placeholders, but on no limit",
+	}, {
+		packages: module + "/internal/pathpattern",
+		allow:    []string{module + "/internal/glob"},
+		reason:   "what a pattern matches depends on no endpoint",
 	}, {
 		packages: module + "/internal/spelling",
 		allow:    []string{},
