@@ -1,6 +1,7 @@
 package fleetlimit
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -98,7 +99,8 @@ func (p *zoneParser) check() error {
 		return nil
 	}
 	if _, err := newZone(p.name, p.zone, p.app, nil); err != nil && !errors.Is(err, keytemplate.ErrUnset) {
-		return p.place.Errf("zone %q: %w", p.name, err)
+		setting, _, _ := strings.Cut(err.Error(), ":")
+		return cmp.Or(p.places[setting], p.place).Errf("zone %q: %w", p.name, err)
 	}
 	return nil
 }

@@ -14,8 +14,8 @@
 //	request.go        the state of one request
 //	addressfilter.go  which client addresses are exempt or denied
 //	word.go           what people write instead of the words of a setting
-//	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, endpoint.go and cost.go;
-//	                  internal/keytemplate makes its keys
+//	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, endpoint.go, cost.go and
+//	                  keylist.go; internal/keytemplate makes its keys
 //	header.go         the headers of responses
 //	writer.go         when headers are set
 //	reject.go         the rest of a rejection

@@ -73,11 +73,8 @@ func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, e
 	if err = z.compileKeys(config); err != nil {
 		return nil, err
 	}
-	if z.allow, err = glob.Parse(config.AllowKeys); err != nil {
-		return nil, fmt.Errorf("allow_key: %w", err)
-	}
-	if z.deny, err = glob.Parse(config.DenyKeys); err != nil {
-		return nil, fmt.Errorf("deny_key: %w", err)
+	if err = z.compileKeyLists(config); err != nil {
+		return nil, err
 	}
 	if z.tiers, err = newTierFinder(config.Tier, app.Tiers); err != nil {
 		return nil, fmt.Errorf("tier: %w", err)

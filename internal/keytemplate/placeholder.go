@@ -29,8 +29,9 @@ var ErrUnset = errors.New("is empty when the configuration loads: use one that h
 
 // A Placeholder reads one placeholder from requests.
 type Placeholder struct {
-	Name string // without braces
-	read reader
+	Name   string // without braces
+	Global bool   // its value is the same for all requests
+	read   reader
 }
 
 // ParsePlaceholder compiles a placeholder, in braces, that decides what a request may do. It
@@ -53,7 +54,7 @@ func ParsePlaceholder(text string, trusted bool) (*Placeholder, error) {
 		return nil, err
 	}
 	name = cmp.Or(shorthands[name], name)
-	p := &Placeholder{Name: name, read: newReader(name)}
+	p := &Placeholder{Name: name, Global: global, read: newReader(name)}
 	if global {
 		p.read = func(*http.Request, *caddy.Replacer) (string, Presence) { return trim(value) }
 	}
