@@ -253,7 +253,7 @@ func (p *directiveParser) jitter(args []string) (err error) {
 		return nil
 	}
 	if p.h.Jitter, err = parsePercent(args[0]); err != nil {
-		return p.Errf("jitter %q is not a percentage: use 0%% to 100%%, such as 20%%", args[0])
+		return p.Errf("jitter %q is not a percentage: use %s", args[0], percentLike(args[0], "20%"))
 	}
 	return nil
 }

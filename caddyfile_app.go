@@ -2,6 +2,8 @@ package fleetlimit
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2/caddyconfig"
@@ -75,7 +77,7 @@ func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
 func (a *App) parseTier(d *caddyfile.Dispenser, args []string) error {
 	name := args[0]
 	switch {
-	case name == "keys" || name == "default" || strings.ContainsAny(name, "{}"):
+	case name == "keys" || name == "default" || strings.ContainsAny(name, "{}") || tierRemedies[name] != "":
 		return d.Errf("a tier cannot be called %s, which has another meaning in a zone: use another name", name)
 	case a.Tiers[name] != nil:
 		return d.Errf("tier %s is already specified as %v: use it once", name, a.Tiers[name])
@@ -100,7 +102,7 @@ func (a *App) parseRedis(d *caddyfile.Dispenser, args []string) error {
 	a.Redis = c
 	if len(args) > 0 {
 		c.Mode = args[0]
-		if _, err := parseRedisMode(c.Mode); err != nil {
+		if err := checkRedisMode(c.Mode); err != nil {
 			return d.WrapErr(err)
 		}
 	}
@@ -125,6 +127,18 @@ func (a *App) parseRedis(d *caddyfile.Dispenser, args []string) error {
 		return cmp.Or(places[setting], place).WrapErr(err)
 	}
 	return nil
+}
+
+// checkRedisMode refuses an address in the place of the kind of Redis too.
+func checkRedisMode(text string) error {
+	_, err := parseRedisMode(text)
+	if err == nil || !strings.ContainsAny(text, ":.") && text != "localhost" {
+		return err
+	}
+	if checkRedisAddress(text) == nil {
+		return fmt.Errorf("an address belongs into the block: use `redis {` and in it `address %s`", text)
+	}
+	return errors.New("an address belongs into the block: use `redis {` and in it `address <host:port>`")
 }
 
 // parseTLS parses the TLS settings. Without a block, TLS has its defaults.

@@ -62,7 +62,7 @@ func (p *zoneParser) block() subdirective.Block {
 	d, c, many := p.Dispenser, p.zone, subdirective.AnyNumber
 	return subdirective.Block{Of: "zone", Remedies: zoneRemedies, Lines: map[string]subdirective.Line{
 		"match":            {Usage: matchUsage, Raw: true, Repeats: true, Parse: p.match},
-		"key":              subdirective.Text("key <template>", &c.Key),
+		"key":              {Usage: keyUsage, Min: 1, Max: many, Parse: p.key},
 		"on_missing_key":   subdirective.Text("on_missing_key <template> | skip | deny", &c.OnMissingKey),
 		"on_ambiguous_key": subdirective.Word(d, "on_ambiguous_key reject | missing", parseOnAmbiguousKey, &c.OnAmbiguousKey),
 		"ipv4_prefix":      prefixLine(d, "ipv4_prefix", 32, &c.IPv4Prefix),
@@ -165,9 +165,27 @@ func prefixLine(d *caddyfile.Dispenser, name string, most int, bits **int) subdi
 	parse := l.Parse
 	l.Parse = func(args []string) error {
 		*bits = n
+		if number := strings.TrimPrefix(args[0], "/"); number != args[0] {
+			return d.Errf("%s is %q: use %s without a slash", name, args[0], number)
+		}
 		return parse(args)
 	}
 	return l
+}
+
+const keyUsage = "key <template>"
+
+// key parses the template of the key, which is one word.
+func (p *zoneParser) key(args []string) error {
+	if len(args) > 1 {
+		one := strings.ReplaceAll(strings.Join(args, ""), ",", "")
+		if slices.ContainsFunc(args, func(a string) bool { return !strings.HasPrefix(a, "{") }) {
+			one = "<template>"
+		}
+		return p.Errf("wrong number of arguments, because a key is one word: use `key %s`, or quotes around spaces", one)
+	}
+	p.zone.Key = args[0]
+	return nil
 }
 
 // tier parses how the tier of a key is found, and the limits of the tiers.

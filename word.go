@@ -41,6 +41,10 @@ var synonyms = map[string]spelling.Synonyms{
 		"deny": "reject", "block": "reject", "refuse": "reject", "error": "reject", "400": "reject",
 		"skip": "missing", "ignore": "missing",
 	},
+	"redis": {
+		"single": "standalone", "simple": "standalone", "server": "standalone", "sentinels": "sentinel", "ha": "sentinel",
+		"failover": "sentinel",
+	},
 	"reject": {
 		"application/json": "json", "application/problem+json": "problem", "problem_json": "problem", "problem+json": "problem",
 		"problem_details": "problem", "rfc9457": "problem", "rfc7807": "problem", "html": "error", "text": "error",

@@ -36,6 +36,7 @@ func TestSynonymsStandForWords(t *testing.T) {
 		"log_rejections":   {"first", "all", "none"},
 		"mode":             {"strict", "lease"},
 		"on_ambiguous_key": {"reject", "missing"},
+		"redis":            {"standalone", "sentinel", "cluster"},
 		"reject":           {"json", "problem", "error"},
 	}
 	for setting, table := range synonyms {
