@@ -37,6 +37,7 @@ type App struct {
 	defaults Defaults
 	store    *store
 	release  func()
+	names    sync.Map // of the zones, as keys
 
 	mu          sync.Mutex // guards the fields below
 	zones       []*zone
@@ -111,7 +112,7 @@ func (a *App) publishOvershoot() {
 	for _, z := range a.zones {
 		most := bounds[z.zoneState]
 		for _, e := range z.endpoints {
-			for _, r := range e.rules {
+			for _, r := range append(slices.Clip(e.rules), e.withoutKey) {
 				if r != nil && r.Rule != nil && !r.Strict && a.store.leases != nil {
 					most = max(most, r.MaxOvershoot)
 				}
@@ -144,6 +145,7 @@ func (a *App) Cleanup() error {
 // define records that a handler defines the zone name as z. It returns an error if another handler
 // defines it differently, and logs a warning if caddy-ratelimit allows that.
 func (a *App) define(name string, z *Zone, logger *zap.Logger) error {
+	a.names.Store(name, nil)
 	a.mu.Lock()
 	earlier := a.definitions[name]
 	if a.definitions == nil {
@@ -162,6 +164,12 @@ func (a *App) define(name string, z *Zone, logger *zap.Logger) error {
 	}
 	return fmt.Errorf("two different definitions: use another name for one of them, or the same definition to share "+
 		"their counts; the other is %s, this is %s", earlier.definition(), z.definition())
+}
+
+// hasZone reports whether any handler defines the zone name. It takes no lock: requests call it.
+func (a *App) hasZone(name string) bool {
+	_, found := a.names.Load(name)
+	return found
 }
 
 // canShareCounts reports whether two zones of one name may share their counts: their definitions

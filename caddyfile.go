@@ -29,7 +29,7 @@ func init() {
 //		zone <name> {                               # name: 1 to 64 of A-Z, a-z, 0-9, _, . and -
 //			match          @<name> | { <matchers> } # repeatable: any of them
 //			key            <template>               # required; such as {http.request.header.X-Api-Key}
-//			on_missing_key <template> | skip | deny # default {client_ip}
+//			on_missing_key <template> [<rate>] | shared [<rate>] | skip | deny # default {client_ip}
 //			on_ambiguous_key reject | missing       # default reject
 //			ipv4_prefix    <bits>                   # default 32
 //			ipv6_prefix    <bits>                   # default 64

@@ -109,6 +109,16 @@ func (p *zoneParser) endpointRate(e *Endpoint, args []string) (err error) {
 	if len(args) == 0 {
 		return nil
 	}
+	method := strings.ToUpper(args[0])
+	doubt, notMethod := httpmethod.Check(method)
+	switch {
+	case pathpattern.Starts(args[0]):
+		return p.Errf("an endpoint has one path: use one `endpoint` for each, and no method for all methods")
+	case args[0] == "limit":
+		return p.Errf("unexpected %q: use the rate without it, or a block with `limit <rate>`", args[0])
+	case notMethod == nil && doubt == "":
+		return p.Errf("the methods come before the path: use `endpoint %s %s`", method, e.Path)
+	}
 	if e.Limit, args, err = cutRate(args); err != nil {
 		return p.WrapErr(err)
 	}

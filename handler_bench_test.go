@@ -34,13 +34,15 @@ func provisioned(tb testing.TB, config string) *Handler {
 }
 
 // BenchmarkHandler measures what the handler adds to a request: with three zones and 1000 warm
-// keys, and for a rejection. impl=next is the request without it.
+// keys, for a rejection, and if no zone matches. impl=next is the request without it.
 func BenchmarkHandler(b *testing.B) {
 	three := provisioned(b, `{"rate_limits": {
 		"user":   {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 1000000000, "window": "1m"}},
 		"tenant": {"key": "{http.request.header.X-Tenant}", "limit": {"events": 1000000000, "window": "1m"}},
 		"ip":     {"key": "{http.vars.client_ip}", "limit": {"events": 1000000000, "window": "1m"}}}}`)
 	exhausted := provisioned(b, `{"rate_limits": {"full": {"key": "all", "limit": {"events": 1, "window": "24h"}}}}`)
+	unmatched := provisioned(b, `{"rate_limits": {"put": {"key": "all", "limit": {"events": 1, "window": "24h"},
+		"match": [{"method": ["PUT"]}]}}}`)
 	next := caddyhttp.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) error {
 		w.WriteHeader(http.StatusOK)
 		return nil
@@ -48,7 +50,7 @@ func BenchmarkHandler(b *testing.B) {
 	for _, bb := range []struct {
 		name  string
 		serve caddyhttp.MiddlewareHandler
-	}{{"next", nil}, {"three-zones", three}, {"rejected", exhausted}} {
+	}{{"next", nil}, {"three-zones", three}, {"rejected", exhausted}, {"no-match", unmatched}} {
 		b.Run("impl="+bb.name, func(b *testing.B) {
 			b.ReportAllocs()
 			keys := make([]string, 1000)

@@ -38,21 +38,6 @@ type zone struct {
 	warnedAuth atomic.Bool // about authentication after this handler
 }
 
-// missingKey decides what happens to a request whose key is missing.
-type missingKey struct {
-	action missingAction
-	key    *keytemplate.Template // for missingDefault and missingCount
-}
-
-type missingAction uint8
-
-const (
-	missingDefault missingAction = iota // count it by the client's address and warn
-	missingCount                        // count it by another key
-	missingSkip                         // leave it out of the zone
-	missingDeny                         // answer 403
-)
-
 // clientIP is the placeholder of the client's address as Caddy determines it.
 const clientIP = "{http.vars.client_ip}"
 
@@ -118,20 +103,10 @@ func (z *zone) compileKeys(config *Zone) (err error) {
 		return err
 	}
 	z.ambiguousIsMissing = isMissing || z.legacy
-	switch config.OnMissingKey {
-	case "":
-		z.missing = missingKey{missingDefault, z.cookieKey}
-	case "skip":
-		z.missing.action = missingSkip
-	case "deny":
-		z.missing.action = missingDeny
-	default:
-		z.missing.action = missingCount
-		if z.missing.key, err = keytemplate.Parse(config.OnMissingKey, o); err != nil {
-			return fmt.Errorf("on_missing_key: %w", err)
-		}
+	if z.missing, err = z.newMissingKey(config, o); err != nil {
+		return err
 	}
-	return nil
+	return z.checkMissingKey(config)
 }
 
 func parseOnAmbiguousKey(action string) (isMissing bool, err error) {
@@ -191,10 +166,10 @@ func fromLegacy(z *Zone) (*Zone, error) {
 		return nil, fmt.Errorf("max_events without a window: use \"window\": \"1m\", or `limit`")
 	case z.MaxEvents < 0:
 		return nil, fmt.Errorf("max_events is %d: use 0 to block, or more", z.MaxEvents)
-	case z.OnAmbiguousKey != "", z.Algorithm != nil, z.Tier != nil, len(z.Endpoints) > 0, z.Cost != nil,
-		z.Consistency != Consistency{}:
-		return nil, fmt.Errorf("a zone with `window` has no on_ambiguous_key, algorithm, tier, endpoint, cost, mode or " +
-			"max_overshoot, as in caddy-ratelimit: use `limit` instead of `window` and `max_events`")
+	case z.OnAmbiguousKey != "", z.OnMissingLimit != nil, z.Algorithm != nil, z.Tier != nil, len(z.Endpoints) > 0,
+		z.Cost != nil, z.Consistency != Consistency{}:
+		return nil, fmt.Errorf("a zone with `window` has no on_ambiguous_key, on_missing_limit, algorithm, tier, endpoint, " +
+			"cost, mode or max_overshoot, as in caddy-ratelimit: use `limit` instead of `window` and `max_events`")
 	}
 	nilIfZero := func(prefix *int) *int {
 		if prefix != nil && *prefix == 0 {

@@ -37,18 +37,6 @@ func TestLegacyZone(t *testing.T) {
 	}
 }
 
-func TestMissingKeyActions(t *testing.T) {
-	for onMissing, want := range map[string]missingAction{
-		"": missingDefault, "skip": missingSkip, "deny": missingDeny, "{http.vars.id}": missingCount,
-	} {
-		z := compiledZone(t, `{"key": "{http.auth.user.id}", "on_missing_key": "`+onMissing+`", "limit": {"block": true}}`)
-		counts := want == missingDefault || want == missingCount
-		if z.missing.action != want || (z.missing.key != nil) != counts {
-			t.Errorf("on_missing_key %q: action %v, counts %v; want %v, %v", onMissing, z.missing.action, z.missing.key != nil, want, counts)
-		}
-	}
-}
-
 func TestZoneKnowsAuthentication(t *testing.T) {
 	z := compiledZone(t, `{"key": "{http.auth.user.id}-{client_ip}", "limit": {"block": true},
 		"tier": {"placeholder": "{http.auth.user.tier}", "tiers": {"pro": {"unlimited": true}}}}`)

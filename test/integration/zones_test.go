@@ -123,7 +123,7 @@ func TestMissingKeys(t *testing.T) {
 	}{
 		{"", 429, 200, 1},
 		{"on_missing_key {client_ip}", 429, 200, 0},
-		{"on_missing_key anonymous", 429, 429, 0},
+		{"on_missing_key shared", 429, 429, 0},
 		{"on_missing_key {header.X-Device}", 429, 200, 0},
 		{"on_missing_key skip", 200, 200, 0},
 		{"on_missing_key deny", 403, 403, 0},
