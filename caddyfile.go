@@ -233,6 +233,9 @@ func addressesLine(d *caddyfile.Dispenser, name string, list *[]string) subdirec
 				}
 				continue
 			}
+			if strings.Contains(arg, ",") {
+				return d.Errf("%q has a comma: use spaces between addresses", arg)
+			}
 			r, err := ipset.ParsePrefix(arg)
 			if err != nil {
 				return d.WrapErr(err)
