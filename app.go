@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 )
 
@@ -33,6 +34,7 @@ type App struct {
 	// nodes count themselves.
 	Nodes int `json:"nodes,omitempty"`
 
+	ctx      caddy.Context // for the http app
 	logger   *zap.Logger
 	defaults Defaults
 	store    *store
@@ -56,7 +58,7 @@ func (*App) CaddyModule() caddy.ModuleInfo {
 // Provision checks the shared settings and acquires the store. It connects to nothing, so that a
 // configuration loads while Redis is down.
 func (a *App) Provision(ctx caddy.Context) error {
-	a.logger = ctx.Logger()
+	a.ctx, a.logger = ctx, ctx.Logger()
 	if a.Defaults != nil {
 		a.defaults = *a.Defaults
 	}
@@ -93,9 +95,16 @@ func (d *Defaults) validate() error {
 	return cmp.Or(algorithm, headers, reject, d.Consistency.validate())
 }
 
-// Start publishes the definitions of the zones to the other nodes, and their bounds in metrics.
+// Start publishes the definitions of the zones to the other nodes, and their bounds in metrics. All
+// apps are provisioned by then.
 func (a *App) Start() error {
 	a.publishOvershoot()
+	var servers map[string]*caddyhttp.Server
+	if app, err := a.ctx.AppIfConfigured("http"); err == nil {
+		servers = app.(*caddyhttp.App).Servers
+	}
+	a.readRoutes(servers)
+	a.watchIdentity()
 	if m := a.store.nodes; m != nil {
 		m.logger.Store(a.logger)
 		m.Define(a, a.fleetDefinitions(), a.Nodes)

@@ -259,6 +259,9 @@ func (p *zoneParser) zoneTier(args []string) error {
 // parseTier parses a tier into tiers: its name, its limit if args go on, and the block that may
 // follow. A tier without a limit or a block is nil.
 func parseTier(d *caddyfile.Dispenser, args []string, tiers *map[string]*Tier) error {
+	if name, colon := strings.CutSuffix(args[0], ":"); colon {
+		return d.Errf("tier %s ends with a colon: use %s without it", args[0], name)
+	}
 	if *tiers == nil {
 		*tiers = make(map[string]*Tier)
 	}

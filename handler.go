@@ -58,6 +58,7 @@ func (e *evaluation) addTake(z *zone) error {
 		return err
 	}
 	e.attachState()
+	e.readIdentity(z)
 	key, template, err := e.keyOf(z)
 	if err != nil || template == nil {
 		return err
@@ -133,9 +134,6 @@ func (e *evaluation) ruleOf(z *zone, template *keytemplate.Template) (_ *rule, c
 	if !z.allow.Empty() && z.allow.Match(key()) {
 		z.counters.allowed.Add(1)
 		return nil, 0, nil
-	}
-	if e.unauthenticated == nil && len(z.auth) > 0 && e.lacksAuth(z) {
-		e.unauthenticated = z
 	}
 	endpoint := z.rulesFor(e.request)
 	rule := endpoint.withoutKey
@@ -243,7 +241,8 @@ func clientGoneError(ctx context.Context) error {
 	return caddyhttp.Error(499, err) // the status that Caddy too logs if the client has gone
 }
 
-// serveNext hands the request on, and sets the headers of its response.
+// serveNext hands the request on, and sets the headers of its response. Then it checks what the zones
+// have read against what the next handlers have set.
 func (e *evaluation) serveNext(w http.ResponseWriter, next caddyhttp.Handler) (err error) {
 	if len(e.results()) == 0 {
 		err = next.ServeHTTP(w, e.request)
@@ -251,16 +250,6 @@ func (e *evaluation) serveNext(w http.ResponseWriter, next caddyhttp.Handler) (e
 		e.state.formatHeaders(e.first, nil, 0)
 		err = e.state.serve(w, e.request, next)
 	}
-	if z := e.unauthenticated; z != nil && !e.lacksAuth(z) && !z.warnedAuth.Swap(true) {
-		e.handler.logger.Warn("the zone is decided before authentication: "+
-			"put `order rate_limit after basic_auth` into the global options",
-			zap.String("zone", z.name), zap.String("placeholder", z.auth[0]))
-	}
+	e.checkIdentity()
 	return err
-}
-
-// lacksAuth reports whether the zone reads authentication that the request does not have yet.
-func (e *evaluation) lacksAuth(z *zone) bool {
-	user, _ := e.repl.GetString(z.auth[0])
-	return user == ""
 }

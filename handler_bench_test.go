@@ -12,7 +12,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// provisioned returns a handler from its JSON configuration, in a configuration of its own.
+// provisioned returns a handler from its JSON configuration, in a configuration of its own that has
+// started.
 func provisioned(tb testing.TB, config string) *Handler {
 	tb.Helper()
 	ctx, err := caddy.ProvisionContext(&caddy.Config{Admin: &caddy.AdminConfig{Disabled: true}})
@@ -24,6 +25,9 @@ func provisioned(tb testing.TB, config string) *Handler {
 		tb.Fatal(err)
 	}
 	if err := h.Provision(ctx); err != nil {
+		tb.Fatal(err)
+	}
+	if err := h.app.Start(); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {

@@ -12,6 +12,8 @@
 //	                  caddyfile_remedy.go
 //	handler.go        one request, from ServeHTTP to the store and back
 //	request.go        the state of one request
+//	identity.go       zones that are decided before authentication
+//	routes.go         what the routes around the handlers show about zones
 //	addressfilter.go  which client addresses are exempt or denied
 //	word.go           what people write instead of the words of a setting
 //	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, endpoint.go, cost.go,

@@ -52,9 +52,9 @@ type evaluation struct {
 
 	forbidden forbidden // before any decision
 
-	unauthenticated *zone     // reads authentication that is missing, perhaps until a later handler
-	body            []byte    // of a rejection
-	keys            [256]byte // the buffer of keys, one after the other
+	identity []identityRead // what later handlers may change of what the zones read
+	body     []byte         // of a rejection
+	keys     [256]byte      // the buffer of keys, one after the other
 }
 
 var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
@@ -78,7 +78,8 @@ func newEvaluation(h *Handler, r *http.Request) *evaluation {
 // when the store may still use the takes.
 func (e *evaluation) release() {
 	clear(e.takes)
-	*e = evaluation{takes: e.takes[:0], body: e.body}
+	clear(e.identity)
+	*e = evaluation{takes: e.takes[:0], identity: e.identity[:0], body: e.body}
 	evaluations.Put(e)
 }
 

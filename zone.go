@@ -3,7 +3,6 @@ package fleetlimit
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -30,12 +29,12 @@ type zone struct {
 	tiers     *tierFinder     // nil: no tiers
 	endpoints []endpointRules // in configured order; the last is the rest of the zone
 
-	auth []string // the placeholders of authentication in key and tier
+	identity []identityValue               // what key, tier and costs read
+	watch    atomic.Pointer[identityWatch] // over identity; nil before Start
 
 	warnings []error // what is probably a mistake and yet loads
 
-	warned     atomic.Bool // about a missing key
-	warnedAuth atomic.Bool // about authentication after this handler
+	warned atomic.Bool // about a missing key
 }
 
 // clientIP is the placeholder of the client's address as Caddy determines it.
@@ -69,12 +68,33 @@ func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, e
 		return nil, err
 	}
 	z.warnings = append(z.warnings, b.warnings...)
-	placeholders := z.key.Placeholders()
-	if z.tiers != nil && z.tiers.placeholder != nil {
-		placeholders = append(placeholders, z.tiers.placeholder.Name)
-	}
-	z.auth = slices.DeleteFunc(placeholders, func(p string) bool { return !strings.HasPrefix(p, "http.auth.") })
+	z.identity = identityValues(z.placeholders())
 	return z, nil
+}
+
+// placeholders returns what decides about requests: key and its substitute, tier and costs.
+func (z *zone) placeholders() []string {
+	names := z.key.Placeholders()
+	if z.missing.key != nil {
+		names = append(names, z.missing.key.Placeholders()...)
+	}
+	for _, p := range z.deciders() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// deciders returns the placeholders of tier and costs, which must not be the client's.
+func (z *zone) deciders() (placeholders []*keytemplate.Placeholder) {
+	if z.tiers != nil && z.tiers.placeholder != nil {
+		placeholders = append(placeholders, z.tiers.placeholder)
+	}
+	for i := range z.endpoints {
+		if p := z.endpoints[i].cost.placeholder; p != nil {
+			placeholders = append(placeholders, p)
+		}
+	}
+	return placeholders
 }
 
 // compileKeys compiles the template of the key and its substitutes.
