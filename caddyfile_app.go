@@ -33,6 +33,7 @@ import (
 //					insecure_skip_verify
 //				}
 //			}
+//			zone <name> { ... }                        # repeatable: a zone that sites use by its name
 //			tier <name> <rate> [{ <consistency> }]     # repeatable: a named limit that zones can use
 //			defaults {                                 # for zones and handlers that do not set these
 //				algorithm     <algorithm>
@@ -53,9 +54,14 @@ func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
 		return nil, d.Errf("unexpected %q: use `rate_limit {`", d.Val())
 	}
 	app, many := new(App), subdirective.AnyNumber
+	var zones []caddyfile.Segment
 	b := subdirective.Block{Of: "the global option rate_limit", Remedies: globalRemedies, Lines: map[string]subdirective.Line{
 		"redis": {Usage: "redis [standalone|sentinel|cluster] {", Max: 1, Parse: func(args []string) error {
 			return app.parseRedis(d, args)
+		}},
+		"zone": {Usage: "zone <name> {", Min: 1, Max: 1, Repeats: true, Parse: func([]string) error {
+			zones = append(zones, d.NextSegment())
+			return nil
 		}},
 		"tier": {Usage: "tier <name> " + rateUsage, Min: 2, Max: many, Repeats: true, Parse: func(args []string) error {
 			return app.parseTier(d, args)
@@ -70,7 +76,30 @@ func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
 	if err := app.checkNodes(); err != nil {
 		return nil, places["nodes"].WrapErr(err)
 	}
+	if err := app.parseZones(zones); err != nil {
+		return nil, err
+	}
 	return httpcaddyfile.App{Name: appName, Value: caddyconfig.JSON(app, nil)}, nil
+}
+
+// parseZones parses the zones that the rest of the global option applies to. Each is a segment of
+// the Caddyfile that begins with its name.
+func (a *App) parseZones(zones []caddyfile.Segment) error {
+	if a.Defaults != nil {
+		a.defaults = *a.Defaults
+	}
+	h, shorthands := new(Handler), httpcaddyfile.NewShorthandReplacer()
+	p := directiveParser{h: h, app: a, inApp: true, zones: make(map[string]*caddyfile.Dispenser)}
+	for _, zone := range zones {
+		shorthands.ApplyToSegment(&zone) // Caddy applies them only to sites
+		p.Dispenser = caddyfile.NewDispenser(zone)
+		p.Next() // the name
+		if err := p.zone([]string{p.Val()}); err != nil {
+			return err
+		}
+	}
+	a.Zones = h.Zones
+	return nil
 }
 
 // parseTier parses the name and the limit of a tier.
@@ -99,7 +128,7 @@ func (a *App) parseDefaults(d *caddyfile.Dispenser) error {
 
 func (a *App) parseRedis(d *caddyfile.Dispenser, args []string) error {
 	c, place, many := new(Redis), subdirective.Here(d), subdirective.AnyNumber
-	a.Redis = c
+	a.Redis, c.Place = c, placeOf(d)
 	if len(args) > 0 {
 		c.Mode = args[0]
 		if err := checkRedisMode(c.Mode); err != nil {

@@ -131,8 +131,10 @@ func (p *zoneParser) endpointRate(e *Endpoint, args []string) (err error) {
 	if len(args) > 2 {
 		return p.Errf("unexpected %q: use `%s`", args[2], endpointUsage)
 	}
-	e.Algorithm, err = parseAlgorithm(p.Dispenser, args)
-	return err
+	if e.Algorithm, err = parseAlgorithm(args); err != nil {
+		return p.WrapErr(err)
+	}
+	return nil
 }
 
 // endpointTier parses the limits of tiers at an endpoint.

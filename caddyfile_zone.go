@@ -48,7 +48,7 @@ func (p *directiveParser) parseZone(name string) (*Zone, error) {
 	z := &zoneParser{
 		directiveParser: p,
 		name:            name,
-		zone:            new(Zone),
+		zone:            &Zone{Place: placeOf(p.Dispenser)},
 		place:           subdirective.Here(p.Dispenser),
 	}
 	var err error
@@ -60,7 +60,7 @@ func (p *directiveParser) parseZone(name string) (*Zone, error) {
 
 func (p *zoneParser) block() subdirective.Block {
 	d, c, many := p.Dispenser, p.zone, subdirective.AnyNumber
-	return subdirective.Block{Of: "zone", Remedies: zoneRemedies, Lines: map[string]subdirective.Line{
+	return subdirective.Block{Of: "zone", Remedies: zoneRemedies, Optional: !p.inApp, Lines: map[string]subdirective.Line{
 		"match":            {Usage: matchUsage, Raw: true, Repeats: true, Parse: p.match},
 		"key":              {Usage: keyUsage, Min: 1, Max: many, Parse: p.key},
 		"on_missing_key":   {Usage: onMissingKeyUsage, Min: 1, Max: many, Parse: p.onMissingKey},
@@ -86,6 +86,15 @@ func (p *zoneParser) block() subdirective.Block {
 // errors have a place in the Caddyfile. The environment is left to provisioning, because the
 // Caddyfile may be adapted on another machine.
 func (p *zoneParser) check() error {
+	if p.zone.isUse() && !p.inApp {
+		return p.checkUse()
+	}
+	if p.app != nil {
+		if shared := p.app.Zones[p.name]; shared != nil && !shared.canShareCounts(p.zone) {
+			return p.place.Errf("zone %q is already defined in the global option, at %s: use it without a block or with "+
+				"`match` alone, or another name", p.name, shared.Place)
+		}
+	}
 	if p.zone.legacy() {
 		if err := p.checkLegacy(); err != nil {
 			return err
@@ -103,6 +112,14 @@ func (p *zoneParser) check() error {
 		return cmp.Or(p.places[setting], p.place).Errf("zone %q: %w", p.name, err)
 	}
 	return nil
+}
+
+// checkUse checks a zone that the global option must define.
+func (p *zoneParser) checkUse() error {
+	if p.app != nil && p.app.Zones[p.name] == nil {
+		return p.place.Errf("zone %q %s", p.name, p.app.undefinedZone(p.name))
+	}
+	return p.onlyLegacy
 }
 
 // checkLegacy checks a zone in the syntax of caddy-ratelimit.
@@ -152,6 +169,9 @@ const matchUsage = "match @<name>` or `match { <matchers> }"
 func (p *zoneParser) match([]string) error {
 	args := subdirective.Here(p.Dispenser).RemainingArgs()
 	switch {
+	case len(args) == 1 && strings.HasPrefix(args[0], "@") && p.inApp:
+		return p.Errf("%s belongs to a site: use `match { <matchers> }` here, or `match %s` where the site uses the zone",
+			args[0], args[0])
 	case len(args) == 1 && strings.HasPrefix(args[0], "@") && p.named == nil:
 		return p.Errf("named matchers are not known here: use `match { <matchers> }`")
 	case len(args) == 1 && strings.HasPrefix(args[0], "@"):
@@ -215,8 +235,8 @@ func (p *zoneParser) tier(args []string) error {
 	p.zone.Tier = c
 	if len(args) > 0 {
 		c.Placeholder = args[0]
-		if err := parseTrusted(p.Dispenser, args, &c.Trusted); err != nil {
-			return err
+		if err := parseTrusted(args, &c.Trusted); err != nil {
+			return p.WrapErr(err)
 		}
 	}
 	var uses []tierUse

@@ -75,9 +75,14 @@ type Zone struct {
 
 	// The number of events per `window` in the syntax of caddy-ratelimit. 0 blocks every request.
 	MaxEvents int64 `json:"max_events,omitempty"`
+
+	// The file and line of the Caddyfile that has the zone, which errors and warnings name. It
+	// changes nothing else. The Caddyfile adapter sets it.
+	Place string `json:"place,omitempty"`
 }
 
-// Limit is a rate. Exactly one of `events` with `window`, `unlimited`, and `block` must be set.
+// Limit is a rate: a text such as `100/1m`, `100/1m burst 20`, `unlimited` or `block`, or an object
+// in which exactly one of `events` with `window`, `unlimited`, and `block` is set.
 type Limit struct {
 	// Admits this many events per window, 1 to 1000000000000.
 	Events int64 `json:"events,omitempty"`
@@ -95,7 +100,8 @@ type Limit struct {
 	Block bool `json:"block,omitempty"`
 }
 
-// Algorithm is a way to enforce a limit.
+// Algorithm is a way to enforce a limit: a text such as `fixed_window` or `sliding_window 10`, or an
+// object.
 type Algorithm struct {
 	// One of `token_bucket`, `sliding_window_log`, `sliding_window` and `fixed_window`.
 	Name string `json:"name,omitempty"`
@@ -113,8 +119,9 @@ type Consistency struct {
 	// Redis has handed out to them; with `strict`, Redis decides every request. Default: `lease`.
 	Mode string `json:"mode,omitempty"`
 
-	// Lets all nodes together exceed the limit by at most this fraction, 0 to 1. Default: 0.01.
-	MaxOvershoot *float64 `json:"max_overshoot,omitempty"`
+	// Lets all nodes together exceed the limit by at most this fraction, 0 to 1, or percentage, such
+	// as `1%`. Default: `1%`.
+	MaxOvershoot *Fraction `json:"max_overshoot,omitempty"`
 }
 
 // ZoneTier gives the keys of a zone tiers, and the tiers limits.
@@ -137,7 +144,7 @@ type ZoneTier struct {
 	Default string `json:"default,omitempty"`
 }
 
-// Tier is the limit of a tier.
+// Tier is the limit of a tier: a rate such as `1000/1m`, or an object.
 type Tier struct {
 	Limit
 	Consistency
@@ -175,8 +182,9 @@ type Endpoint struct {
 	Cost *Cost `json:"cost,omitempty"`
 }
 
-// Cost is the number of events that a request counts as. Exactly one of `events` and `placeholder`
-// must be set.
+// Cost is the number of events that a request counts as: a number, a placeholder such as
+// `{http.vars.cost}`, which `trusted` may follow, or an object in which exactly one of `events` and
+// `placeholder` is set.
 type Cost struct {
 	// A fixed number, from 1 to what the limit allows at once.
 	Events int64 `json:"events,omitempty"`
@@ -244,6 +252,10 @@ type Redis struct {
 
 	// Connects with TLS. An empty object trusts the system's certificate authorities. Default: no TLS.
 	TLS *RedisTLS `json:"tls,omitempty"`
+
+	// The file and line of the Caddyfile that has these settings, which errors name. The Caddyfile
+	// adapter sets it.
+	Place string `json:"place,omitempty"`
 }
 
 // RedisTLS is how Redis proves its identity.

@@ -117,7 +117,8 @@ func (e *evaluation) substituteKey(z *zone, has keytemplate.Presence) (*keytempl
 	case missingDefault:
 		if !z.warned.Swap(true) {
 			e.handler.logger.Warn("requests without a key are counted by the client's address: "+
-				"use on_missing_key to change that", zap.String("zone", z.name), zap.String("key", z.key.String()))
+				"use on_missing_key to change that", zap.String("zone", z.name), placeField(z.place),
+				zap.String("key", z.key.String()))
 		}
 	}
 	return z.missing.key, nil

@@ -61,7 +61,7 @@ func (c *Redis) resolve() (*redisTarget, error) {
 			return nil, fmt.Errorf("tls: %w", err)
 		}
 	}
-	r.KeyPrefix = "" // fleets with different prefixes share a client
+	r.KeyPrefix, r.Place = "", "" // fleets with different prefixes share a client
 	text, err := json.Marshal(struct {
 		*Redis
 		Authorities []byte

@@ -77,6 +77,9 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 	if err := b.zone.Consistency.validate(); err != nil {
 		return nil, err
 	}
+	if b.zone.MaxKeys < 0 {
+		return nil, fmt.Errorf("max_keys is %d: use 1 or more", b.zone.MaxKeys)
+	}
 	if err := b.compileWithoutKey(); err != nil {
 		return nil, err
 	}
@@ -194,7 +197,7 @@ func (b *ruleBuilder) base(own *Algorithm, key, place string) (limiter.Rule, err
 func (b *ruleBuilder) rule(base limiter.Rule, limit *Limit, consistency Consistency) (*rule, error) {
 	base.Strict, base.MaxOvershoot = consistency.Mode == modeStrict, defaultMaxOvershoot
 	if consistency.MaxOvershoot != nil {
-		base.MaxOvershoot = *consistency.MaxOvershoot
+		base.MaxOvershoot = float64(*consistency.MaxOvershoot)
 	}
 	compiled, err := newRule(b.name, base, limit)
 	if err == nil && compiled.Rule != nil && b.app.Redis != nil {
@@ -239,8 +242,17 @@ func (l *Limit) validate() error {
 		return nil
 	case l.Events == 0:
 		return fmt.Errorf("limit: events is 0: use block to reject every request")
+	case l.Events < 0 || l.Events > limiter.MaxEvents:
+		return fmt.Errorf("limit: events is %d: use 1 to %d", l.Events, int64(limiter.MaxEvents))
+	case l.Burst < 0 || l.Burst > limiter.MaxEvents:
+		return fmt.Errorf("limit: burst is %d: use 1 to %d, or leave it out", l.Burst, int64(limiter.MaxEvents))
+	case l.Window == 0:
+		return fmt.Errorf("limit: the window is missing: use a duration, such as \"1m\"")
 	}
-	return l.compile().Validate()
+	if err := validateWindow(time.Duration(l.Window), time.Duration(l.Window).String()); err != nil {
+		return fmt.Errorf("limit: %w", err)
+	}
+	return nil
 }
 
 // MarshalJSON leaves out the default number of sub-windows, so that equal zones have equal texts.
@@ -260,6 +272,9 @@ func (a *Algorithm) compile() (limiter.Algorithm, error) {
 	kind, err := parseKind(a.Name)
 	if err != nil {
 		return limiter.Algorithm{}, err
+	}
+	if a.Subwindows < 0 || a.Subwindows > limiter.MaxSubWindows {
+		return limiter.Algorithm{}, fmt.Errorf("subwindows is %d: use 1 to %d", a.Subwindows, limiter.MaxSubWindows)
 	}
 	compiled := limiter.Algorithm{Kind: kind, SubWindows: a.Subwindows}
 	if kind == limiter.SlidingWindow {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/internal/glob"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
@@ -32,6 +33,7 @@ type zone struct {
 	identity []identityValue               // what key, tier and costs read
 	watch    atomic.Pointer[identityWatch] // over identity; nil before Start
 
+	place    string  // in the Caddyfile; "": unknown
 	warnings []error // what is probably a mistake and yet loads
 
 	warned atomic.Bool // about a missing key
@@ -42,7 +44,7 @@ const clientIP = "{http.vars.client_ip}"
 
 // newZone compiles config into rules that hold handle. The caller sets matchers and zoneState.
 func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, error) {
-	z := &zone{legacy: config.legacy()}
+	z := &zone{legacy: config.legacy(), place: config.Place}
 	var err error
 	if z.legacy {
 		if config, err = fromLegacy(config); err != nil {
@@ -171,6 +173,14 @@ func (z *zone) refuse(err error) error {
 	}
 	z.warnings = append(z.warnings, err)
 	return nil
+}
+
+// logWarnings logs the warnings about z, which is called name.
+func (z *zone) logWarnings(name string, logger *zap.Logger) {
+	for _, warning := range z.warnings {
+		logger.Warn("the zone is probably not what was meant", zap.String("zone", name), placeField(z.place),
+			zap.Error(warning))
+	}
 }
 
 // legacy reports whether z is in the syntax of caddy-ratelimit.
