@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/fleetlimit/fleetlimit/internal/subdirective"
+	"github.com/fleetlimit/fleetlimit/internal/spelling"
 )
 
 // isUse reports whether z, a zone of a handler, defines nothing: it uses the app's zone of that
@@ -35,7 +35,7 @@ func (a *App) zoneFor(name string, config *Zone) (*Zone, error) {
 // undefinedZone describes the use of a zone that the app does not have.
 func (a *App) undefinedZone(name string) string {
 	other := ""
-	if nearest := subdirective.Nearest(name, slices.Collect(maps.Keys(a.Zones))); nearest != "" {
+	if nearest := spelling.Nearest(name, slices.Collect(maps.Keys(a.Zones))); nearest != "" {
 		other = "did you mean " + nearest + "? Or "
 	}
 	return "is not defined: " + other + "use a block with `key` and `limit`, which opens on the line of the name, here " +

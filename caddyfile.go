@@ -156,7 +156,7 @@ func (p *directiveParser) parse() error {
 	p.h.Place = placeOf(directive)
 	p.zones = make(map[string]*caddyfile.Dispenser)
 	d, h := p.Dispenser, p.h
-	b := subdirective.Block{Of: name, Lines: map[string]subdirective.Line{
+	b := subdirective.Block{Of: name, Remedies: handlerRemedies, Lines: map[string]subdirective.Line{
 		"zone":            {Usage: "zone <name> [{ ... }]", Min: 1, Max: 1, Repeats: true, Parse: p.zone},
 		"allow":           addressesLine(d, "allow", &h.Allow),
 		"deny":            addressesLine(d, "deny", &h.Deny),
@@ -252,6 +252,9 @@ func addressesLine(d *caddyfile.Dispenser, name string, list *[]string) subdirec
 				}
 				continue
 			}
+			if strings.Contains(arg, ",") {
+				return d.Errf("%q has a comma: use spaces between addresses", arg)
+			}
 			r, err := ipset.ParsePrefix(arg)
 			if err != nil {
 				return d.WrapErr(err)
@@ -272,7 +275,7 @@ func (p *directiveParser) jitter(args []string) (err error) {
 		return nil
 	}
 	if fraction, err = parsePercent(args[0]); err != nil {
-		return p.Errf("jitter %q is not a percentage: use 0%% to 100%%, such as 20%%", args[0])
+		return p.Errf("jitter %q is not a percentage: use %s", args[0], percentLike(args[0], "20%"))
 	}
 	p.h.Jitter = Fraction(fraction)
 	return nil

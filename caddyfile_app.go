@@ -2,6 +2,8 @@ package fleetlimit
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2/caddyconfig"
@@ -53,7 +55,7 @@ func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
 	}
 	app, many := new(App), subdirective.AnyNumber
 	var zones []caddyfile.Segment
-	b := subdirective.Block{Of: "the global option rate_limit", Lines: map[string]subdirective.Line{
+	b := subdirective.Block{Of: "the global option rate_limit", Remedies: globalRemedies, Lines: map[string]subdirective.Line{
 		"redis": {Usage: "redis [standalone|sentinel|cluster] {", Max: 1, Parse: func(args []string) error {
 			return app.parseRedis(d, args)
 		}},
@@ -104,7 +106,7 @@ func (a *App) parseZones(zones []caddyfile.Segment) error {
 func (a *App) parseTier(d *caddyfile.Dispenser, args []string) error {
 	name := args[0]
 	switch {
-	case name == "keys" || name == "default" || strings.ContainsAny(name, "{}"):
+	case name == "keys" || name == "default" || strings.ContainsAny(name, "{}") || tierRemedies[name] != "":
 		return d.Errf("a tier cannot be called %s, which has another meaning in a zone: use another name", name)
 	case a.Tiers[name] != nil:
 		return d.Errf("tier %s is already specified as %v: use it once", name, a.Tiers[name])
@@ -115,7 +117,7 @@ func (a *App) parseTier(d *caddyfile.Dispenser, args []string) error {
 func (a *App) parseDefaults(d *caddyfile.Dispenser) error {
 	c := new(Defaults)
 	a.Defaults = c
-	return subdirective.Block{Of: "defaults", Lines: map[string]subdirective.Line{
+	return subdirective.Block{Of: "defaults", Remedies: defaultsRemedies, Lines: map[string]subdirective.Line{
 		"algorithm":     algorithmLine(d, &c.Algorithm),
 		"mode":          modeLine(d, &c.Mode),
 		"max_overshoot": maxOvershootLine(d, &c.MaxOvershoot),
@@ -129,11 +131,11 @@ func (a *App) parseRedis(d *caddyfile.Dispenser, args []string) error {
 	a.Redis, c.Place = c, placeOf(d)
 	if len(args) > 0 {
 		c.Mode = args[0]
-		if _, err := parseRedisMode(c.Mode); err != nil {
+		if err := checkRedisMode(c.Mode); err != nil {
 			return d.WrapErr(err)
 		}
 	}
-	b := subdirective.Block{Of: "redis", Lines: map[string]subdirective.Line{
+	b := subdirective.Block{Of: "redis", Remedies: redisRemedies, Lines: map[string]subdirective.Line{
 		"address":           {Usage: "address <host:port...>", Min: 1, Max: many, Parse: subdirective.List(&c.Addresses)},
 		"username":          subdirective.Text("username <name>", &c.Username),
 		"password":          subdirective.Text("password <secret>", &c.Password),
@@ -154,6 +156,18 @@ func (a *App) parseRedis(d *caddyfile.Dispenser, args []string) error {
 		return cmp.Or(places[setting], place).WrapErr(err)
 	}
 	return nil
+}
+
+// checkRedisMode refuses an address in the place of the kind of Redis too.
+func checkRedisMode(text string) error {
+	_, err := parseRedisMode(text)
+	if err == nil || !strings.ContainsAny(text, ":.") && text != "localhost" {
+		return err
+	}
+	if checkRedisAddress(text) == nil {
+		return fmt.Errorf("an address belongs into the block: use `redis {` and in it `address %s`", text)
+	}
+	return errors.New("an address belongs into the block: use `redis {` and in it `address <host:port>`")
 }
 
 // parseTLS parses the TLS settings. Without a block, TLS has its defaults.

@@ -1,6 +1,7 @@
 package fleetlimit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -49,6 +50,10 @@ func algorithmLine(d *caddyfile.Dispenser, algorithm **Algorithm) subdirective.L
 // parseAlgorithm parses an algorithm and the number of sub-windows that may follow it.
 func parseAlgorithm(args []string) (*Algorithm, error) {
 	a := &Algorithm{Name: args[0]}
+	if _, err := parseKind(args[0]); err != nil && len(args) > 1 {
+		_, err = parseKind(strings.Join(args, " "))
+		return nil, err
+	}
 	if len(args) > 1 {
 		n, err := parseEvents(args[1])
 		if err != nil || n < 1 || n > limiter.MaxSubWindows {
@@ -110,7 +115,7 @@ func parseTrusted(args []string, trusted *bool) error {
 func parseRate(args []string) (*Limit, error) {
 	limit, rest, err := cutRate(args)
 	if err == nil && len(rest) > 0 {
-		return nil, fmt.Errorf("unexpected %q after the rate: use only `burst <n>` there", rest[0])
+		return nil, fmt.Errorf("unexpected %q after the rate: use %s", rest[0], afterRate(rest[0]))
 	}
 	return limit, err
 }
@@ -128,7 +133,7 @@ func cutRate(args []string) (limit *Limit, rest []string, err error) {
 		limit = &Limit{Block: true}
 	default:
 		if limit, err = parseEventsPerWindow(first); err != nil {
-			return nil, nil, err
+			return nil, nil, cmp.Or(rateMistake(args), err)
 		}
 	}
 	if len(rest) == 0 || rest[0] != "burst" {
@@ -248,11 +253,24 @@ func maxOvershootLine(d *caddyfile.Dispenser, fraction **Fraction) subdirective.
 	return subdirective.Line{Usage: "max_overshoot <percent>", Min: 1, Max: 1, Parse: func(args []string) error {
 		f, err := parsePercent(args[0])
 		if err != nil {
-			return d.Errf("max_overshoot %q is not a percentage of the limit: use 0%% to 100%%, such as 1%%", args[0])
+			return d.Errf("max_overshoot %q is not a percentage of the limit: use %s", args[0], percentLike(args[0], "1%"))
 		}
 		*fraction = (*Fraction)(&f)
 		return nil
 	}}
+}
+
+// percentLike returns a percentage that a text without % stands for, or else the range with an
+// example.
+func percentLike(text, example string) string {
+	f, err := strconv.ParseFloat(text, 64)
+	if err == nil && strings.Contains(text, ".") && f <= 1 {
+		f *= 100 // a fraction
+	}
+	if err != nil || !(f > 0 && f <= 100) {
+		return "0% to 100%, such as " + example
+	}
+	return strconv.FormatFloat(f, 'g', 4, 64) + "%"
 }
 
 // parsePercent parses a percentage from 0% to 100% as a fraction. It rounds once: 0.7% is equal to

@@ -12,7 +12,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
-	"github.com/fleetlimit/fleetlimit/internal/subdirective"
+	"github.com/fleetlimit/fleetlimit/internal/spelling"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -185,7 +185,7 @@ func unmarshalStrict(data []byte, v any) error {
 		return nil
 	}
 	if _, field, unknown := strings.Cut(err.Error(), "unknown field "); unknown {
-		if nearest := subdirective.Nearest(strings.Trim(field, `"`), fieldNames(reflect.TypeOf(v))); nearest != "" {
+		if nearest := spelling.Nearest(strings.Trim(field, `"`), fieldNames(reflect.TypeOf(v))); nearest != "" {
 			return fmt.Errorf("%w: did you mean %s?", err, nearest)
 		}
 		return err

@@ -10,14 +10,16 @@
 //	config_json.go    the text forms that it accepts too
 //	caddyfile.go      the Caddyfile grammar: the directive. The global option, zones, endpoints and
 //	                  limits are in caddyfile_app.go, caddyfile_zone.go, caddyfile_endpoint.go and
-//	                  caddyfile_limit.go
+//	                  caddyfile_limit.go; words of other places and programs in
+//	                  caddyfile_remedy.go
 //	handler.go        one request, from ServeHTTP to the store and back
 //	request.go        the state of one request
 //	identity.go       zones that are decided before authentication
 //	routes.go         what the routes around the handlers show about zones
 //	addressfilter.go  which client addresses are exempt or denied
-//	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, endpoint.go, cost.go and
-//	                  missingkey.go; internal/keytemplate makes its keys
+//	word.go           what people write instead of the words of a setting
+//	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, endpoint.go, cost.go,
+//	                  missingkey.go and keylist.go; internal/keytemplate makes its keys
 //	unknown.go        placeholders that nothing provides, clients that have no address
 //	header.go         the headers of responses
 //	writer.go         when headers are set

@@ -26,7 +26,7 @@ func parseRejectStyle(style string) (string, error) {
 	case "", rejectJSON, rejectProblem, rejectError:
 		return style, nil
 	}
-	return "", fmt.Errorf("reject is %q: use json, problem or error", style)
+	return "", unknownWord("reject", style, rejectJSON, rejectProblem, rejectError)
 }
 
 // styleOf returns how to reject the requests that a zone denies, or the handler itself if it is nil.

@@ -68,6 +68,8 @@ type ruleBuilder struct {
 	tiers  *tierFinder
 
 	withoutKey *rule // of on_missing_limit; nil: none
+
+	warnings []error // see zone
 }
 
 // endpoints compiles the endpoints of the zone and, as the last, the rest of the zone.
@@ -82,19 +84,20 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 		return nil, err
 	}
 	var all []endpointRules
-	seen := make(map[string]bool)
 	for i, e := range b.zone.Endpoints {
 		if e == nil {
 			return nil, fmt.Errorf("endpoint %d is empty: use at least a path", i+1)
 		}
 		compiled, err := b.endpoint(e)
-		if err == nil && seen[compiled.route.String()] {
-			err = errors.New("it is there already: use it once")
-		}
 		if err != nil {
 			return nil, fmt.Errorf("endpoint %d (%s): %w", i+1, e.Path, err)
 		}
-		seen[compiled.route.String()] = true
+		for earlier := range all {
+			if r := all[earlier].route; r.covers(compiled.route) {
+				return nil, compiled.route.errShadowed(r, fmt.Sprintf("place %d", earlier+1))
+			}
+		}
+		b.warnings = append(b.warnings, compiled.route.doubts()...)
 		all = append(all, *compiled)
 	}
 	rest, err := b.build(new(Endpoint), nil)
@@ -266,7 +269,7 @@ func (a *Algorithm) compile() (limiter.Algorithm, error) {
 	if a == nil || *a == (Algorithm{}) {
 		return limiter.Algorithm{}, nil
 	}
-	kind, err := limiter.ParseKind(a.Name)
+	kind, err := parseKind(a.Name)
 	if err != nil {
 		return limiter.Algorithm{}, err
 	}
@@ -278,6 +281,15 @@ func (a *Algorithm) compile() (limiter.Algorithm, error) {
 		compiled.SubWindows = cmp.Or(a.Subwindows, 1)
 	}
 	return compiled, compiled.Validate()
+}
+
+func parseKind(name string) (limiter.Kind, error) {
+	kind, err := limiter.ParseKind(name)
+	if err != nil {
+		return 0, unknownWord("algorithm", name, limiter.TokenBucket.String(), limiter.SlidingWindowLog.String(),
+			limiter.SlidingWindow.String(), limiter.FixedWindow.String())
+	}
+	return kind, nil
 }
 
 // The values of Consistency.Mode.
@@ -297,7 +309,7 @@ func parseMode(mode string) (strict bool, err error) {
 	case modeStrict:
 		return true, nil
 	}
-	return false, fmt.Errorf("mode is %q: use strict, so that Redis decides every request, or lease", mode)
+	return false, unknownWord("mode", mode, modeStrict, modeLease)
 }
 
 func (c Consistency) validate() error {

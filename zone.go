@@ -62,11 +62,8 @@ func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, e
 	if err = z.compileKeys(config); err != nil {
 		return nil, err
 	}
-	if z.allow, err = glob.Parse(config.AllowKeys); err != nil {
-		return nil, fmt.Errorf("allow_key: %w", err)
-	}
-	if z.deny, err = glob.Parse(config.DenyKeys); err != nil {
-		return nil, fmt.Errorf("deny_key: %w", err)
+	if err = z.compileKeyLists(config); err != nil {
+		return nil, err
 	}
 	if z.tiers, err = newTierFinder(config.Tier, app.Tiers); err != nil {
 		return nil, fmt.Errorf("tier: %w", err)
@@ -75,6 +72,7 @@ func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, e
 	if z.endpoints, err = b.endpoints(); err != nil {
 		return nil, err
 	}
+	z.warnings = append(z.warnings, b.warnings...)
 	names := z.placeholders()
 	z.identity, z.unsure = identityValues(names), unsurePlaceholders(names)
 	return z, nil
@@ -177,7 +175,7 @@ func parseOnAmbiguousKey(action string) (isMissing bool, err error) {
 	case "missing":
 		return true, nil
 	}
-	return false, fmt.Errorf("on_ambiguous_key is %q: use reject or missing", action)
+	return false, unknownWord("on_ambiguous_key", action, "reject", "missing")
 }
 
 // checkAmbiguous counts a request in which what, the key, tier or cost, is ambiguous. It returns

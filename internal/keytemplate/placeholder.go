@@ -32,6 +32,7 @@ var ErrUnset = errors.New("is empty when the configuration loads: use one that h
 type Placeholder struct {
 	Name    string // without braces
 	Trusted bool   // even if clients control it
+	Global  bool   // its value is the same for all requests
 	read    reader
 }
 
@@ -64,7 +65,7 @@ func ParsePlaceholder(text string, trusted bool) (*Placeholder, error) {
 	if err := placeholder.Check(name); err != nil {
 		return nil, err
 	}
-	p := &Placeholder{Name: name, Trusted: trusted, read: newReader(name)}
+	p := &Placeholder{Name: name, Trusted: trusted, Global: global, read: newReader(name)}
 	if global {
 		p.read = func(*http.Request, *caddy.Replacer) (string, Presence) { return trim(value) }
 	}
