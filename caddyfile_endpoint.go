@@ -29,8 +29,7 @@ func (p *zoneParser) endpoint(args []string) error {
 	}
 	for _, earlier := range p.endpoints {
 		if earlier.route.covers(route) {
-			at := fmt.Sprintf("%s:%d", earlier.place.File(), earlier.place.Line())
-			return place.WrapErr(route.errShadowed(earlier.route, at))
+			return place.WrapErr(route.errShadowed(earlier.route, placeOf(earlier.place)))
 		}
 	}
 	p.zone.Endpoints, p.endpoints = append(p.zone.Endpoints, e), append(p.endpoints, endpointPlace{route, place})

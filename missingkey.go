@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.uber.org/zap"
+
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 )
 
@@ -126,6 +128,21 @@ func checkOnMissingKey(text string, limit *Limit) error {
 	}
 	return fmt.Errorf("on_missing_key is %q, which has no placeholder: use `shared` to count all requests without a key "+
 		"together, or a template such as {client_ip}, or skip, or deny", text)
+}
+
+// warnNoAddress reports whether a template has the client's address and the request none, which is
+// so on a Unix socket. It logs that once per zone.
+func (e *evaluation) warnNoAddress(z *zone, template *keytemplate.Template) bool {
+	if !template.LacksAddress(e.request, e.repl) {
+		return false
+	}
+	if !z.warnedAddress.Swap(true) {
+		e.handler.logger.Warn("requests have no client address, as on a Unix socket, so they share one count unless "+
+			"on_missing_key says otherwise: use {client_ip} with `trusted_proxies_unix` in the global option `servers`, and "+
+			"a proxy that sends X-Forwarded-For", zap.String("zone", z.name), placeField(z.place),
+			zap.String("key", z.key.String()))
+	}
+	return true
 }
 
 // compileWithoutKey compiles the limit of requests without a key, if the zone has one. It is one
