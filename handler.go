@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/route"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -174,9 +175,9 @@ func (z *zone) rulesFor(r *http.Request) *endpointRules {
 	if last == 0 {
 		return &z.endpoints[0]
 	}
-	bare := bareRequest(r)
+	bare := route.Bare(r)
 	for i := range z.endpoints[:last] {
-		if endpoint := &z.endpoints[i]; endpoint.route.match(r, bare) {
+		if endpoint := &z.endpoints[i]; endpoint.route.Match(r, bare) {
 			return endpoint
 		}
 	}
