@@ -120,7 +120,8 @@ func TestPlaceholderThatNoRequestHasIsLogged(t *testing.T) {
 			}
 			ask(t, h, "192.0.2.1:4711", tc.set)
 		}
-		if got := logs.FilterField(zap.String("placeholder", tc.key)).FilterField(zap.String("place", "Caddyfile:7")).Len(); got != 1 {
+		warnings := logs.FilterField(zap.String("placeholder", tc.key)).FilterField(zap.String("place", "Caddyfile:7"))
+		if got := warnings.Len(); got != 1 {
 			t.Errorf("%s: %d warnings, want 1", tc.key, got)
 		}
 	}
