@@ -31,7 +31,7 @@ func New(o Options) *Client {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.table.Store(new(table))
 	c.topology = newTopology(c)
-	c.early = newQueue(c.ctx, "", c.topology.wake)
+	c.early = newQueue(c.ctx, "", o.Breaker, c.topology.wake)
 	if c.topology.ask != nil {
 		c.workers.Go(c.topology.run)
 		return c
@@ -223,8 +223,9 @@ func (c *Client) queueLocked(addr string) *queue {
 	}
 	q := c.queues[addr]
 	if q == nil {
-		q = newQueue(c.ctx, addr, c.topology.wake)
+		q = newQueue(c.ctx, addr, c.options.Breaker, c.topology.wake)
 		c.queues[addr] = q
+		c.workers.Go(newWatcher(q, c).run)
 		for range c.options.PoolSize {
 			c.workers.Go((&worker{queue: q, client: c}).run)
 		}

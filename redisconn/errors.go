@@ -19,6 +19,10 @@ var (
 	// ErrNoPrimary means that no server is known for the key. It is wrapped with the reason.
 	ErrNoPrimary = errors.New("redisconn: no primary is known for the key")
 
+	// ErrOpen means that the breaker of the primary is open: see [Breaker]. It is wrapped with the
+	// reason.
+	ErrOpen = errors.New("redisconn: the primary does not answer")
+
 	// ErrBusy means that the queue of the primary is full: calls come faster than it answers.
 	ErrBusy = errors.New("redisconn: too many calls are waiting for the primary")
 

@@ -17,19 +17,23 @@ func (c *Client) Answers(key string, within time.Duration) bool {
 type health struct {
 	began     time.Time    // when the queue was made
 	since     atomic.Int64 // of the first call after its last answer, in ns since began; 0: there is none
-	down      atomic.Bool  // it cannot be reached, or says that it takes no calls
+	last      atomic.Int64 // of its last answer, in ns since began
 	failing   atomic.Bool  // from the first failure or silence until the next answer
 	onFailing func()       // called when failing becomes true
+
+	breaker *breaker
+	lag     lag          // of this process
+	latency atomic.Int64 // of the newest probe, in ns
 }
 
 func (h *health) asked() {
 	h.since.CompareAndSwap(0, int64(max(1, time.Since(h.began))))
 }
 
-// reached notes that the primary answers a new connection.
+// reached notes that the primary answers, though perhaps no call.
 func (h *health) reached() {
 	h.since.Store(0)
-	h.down.Store(false)
+	h.last.Store(int64(time.Since(h.began)))
 }
 
 // answered notes that the primary answered a call.
@@ -45,15 +49,14 @@ func (h *health) fail() {
 	}
 }
 
-// breakDown notes that the primary cannot be reached, or takes no calls at this time.
-func (h *health) breakDown() {
-	h.down.Store(true)
-	h.fail()
-}
-
 func (h *health) answersWithin(d time.Duration) bool {
 	since := h.since.Load()
-	return !h.down.Load() && (since == 0 || time.Since(h.began)-time.Duration(since) <= d)
+	return h.breaker.admits() && (since == 0 || time.Since(h.began)-time.Duration(since) <= d)
+}
+
+// idleFor reports whether the primary was asked nothing, and answered nothing, for d.
+func (h *health) idleFor(d time.Duration) bool {
+	return h.since.Load() == 0 && time.Since(h.began)-time.Duration(h.last.Load()) >= d
 }
 
 const (

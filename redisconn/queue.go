@@ -39,9 +39,9 @@ type queue struct {
 	roleDoubts atomic.Uint64
 }
 
-func newQueue(ctx context.Context, addr string, onFailing func()) *queue {
+func newQueue(ctx context.Context, addr string, o BreakerOptions, onFailing func()) *queue {
 	now := time.Now()
-	q := &queue{addr: addr, used: now, health: health{began: now, onFailing: onFailing}}
+	q := &queue{addr: addr, used: now, health: health{began: now, onFailing: onFailing, breaker: newBreaker(o)}}
 	q.ctx, q.end = context.WithCancel(ctx)
 	q.ready.L = &q.mu
 	return q
@@ -52,10 +52,12 @@ func (q *queue) push(p *pending) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
-	case p.newKey && !q.shortage.admits(time.Now()):
-		return ErrMemory
 	case q.ended:
 		return ErrClosed
+	case !q.breaker.admits():
+		return q.breaker.err()
+	case p.newKey && !q.shortage.admits(time.Now()):
+		return ErrMemory
 	case q.calls.Len() >= maxPending:
 		return ErrBusy
 	}

@@ -161,7 +161,7 @@ func TestStartOutlivesTimeout(t *testing.T) {
 // TestStartRetryEnds has the server refuse a call for ever.
 func TestStartRetryEnds(t *testing.T) {
 	f := newFake(t, nil, func([]string) string { return "-LOADING Redis is loading the dataset in memory\r\n" })
-	c := open(t, Options{Addresses: []string{f.addr}})
+	c := open(t, Options{Addresses: []string{f.addr}, Breaker: staysClosed})
 	begin := time.Now()
 	all := startCalls(c, "k", 1)
 	all.wait(t)
@@ -202,7 +202,7 @@ func TestCloseEndsStarted(t *testing.T) {
 // TestCloseEndsRetries closes the client while calls wait to be retried, and others start.
 func TestCloseEndsRetries(t *testing.T) {
 	f := newFake(t, nil, func([]string) string { return "-LOADING Redis is loading the dataset in memory\r\n" })
-	c := New(Options{Addresses: []string{f.addr}})
+	c := New(Options{Addresses: []string{f.addr}, Breaker: staysClosed})
 	var starters sync.WaitGroup
 	for range 4 {
 		starters.Go(func() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	redis "github.com/redis/go-redis/v9"
@@ -35,8 +36,7 @@ func (w *worker) run() {
 	for w.await() {
 		if err := w.connect(); err != nil {
 			if w.linked.Load() == 0 && w.ctx.Err() == nil { // else other workers send the calls
-				w.breakDown()
-				w.failAll(err)
+				w.trip(err)
 			}
 			select {
 			case <-time.After(connectPause):
@@ -122,6 +122,7 @@ func (w *worker) exchange(batch []*pending, load bool) (unknownScript []*pending
 		calls[i] = redis.NewCmd(ctx, p.args...)
 		cmds = append(cmds, calls[i])
 	}
+	began := time.Now()
 	err := w.link.run(cmds)
 	if err != nil {
 		w.disconnect()
@@ -130,9 +131,10 @@ func (w *worker) exchange(batch []*pending, load bool) (unknownScript []*pending
 		w.client.retry(batch)
 		return nil
 	}
-	if err != nil {
-		w.breakDown()
+	if err == nil && time.Since(began) > w.client.options.Timeout+w.lag.allowance() {
+		err = errSlow
 	}
+	w.count(err)
 	return w.handle(batch, calls)
 }
 
@@ -189,8 +191,25 @@ func (w *worker) handle(batch []*pending, calls []*redis.Cmd) (unknownScript []*
 		w.disconnect() // a new connection looks up the address again
 	}
 	if len(later) > 0 {
-		w.breakDown()
+		w.reached() // it is not silent
+		w.count(calls[slices.Index(batch, later[0])].Err())
 		w.client.retry(later)
 	}
 	return unknownScript
+}
+
+// count counts a pipeline that failed with err, or did not fail.
+func (w *worker) count(err error) {
+	if w.ctx.Err() != nil {
+		return
+	}
+	if err == nil {
+		w.breaker.count(nil)
+		return
+	}
+	w.fail()
+	w.breaker.count(fmt.Errorf("%s: %w", w.addr, err))
+	if !w.breaker.admits() {
+		w.failAll(w.breaker.err())
+	}
 }
