@@ -33,6 +33,10 @@ type App struct {
 	// nodes count themselves.
 	Nodes int `json:"nodes,omitempty"`
 
+	// Stops requests from waiting for a primary of Redis that fails. Only valid with `redis`.
+	Breaker *Breaker `json:"breaker,omitempty"`
+
+	ctx      caddy.Context
 	logger   *zap.Logger
 	defaults Defaults
 	store    *store
@@ -55,7 +59,7 @@ func (*App) CaddyModule() caddy.ModuleInfo {
 // Provision checks the shared settings and acquires the store. It connects to nothing, so that a
 // configuration loads while Redis is down.
 func (a *App) Provision(ctx caddy.Context) error {
-	a.logger = ctx.Logger()
+	a.ctx, a.logger = ctx, ctx.Logger()
 	if a.Defaults != nil {
 		a.defaults = *a.Defaults
 	}
@@ -70,14 +74,14 @@ func (a *App) Provision(ctx caddy.Context) error {
 			return fmt.Errorf("tier %q: %w", name, err)
 		}
 	}
-	if err := a.checkNodes(); err != nil {
+	if err := cmp.Or(a.checkNodes(), a.checkBreaker()); err != nil {
 		return err
 	}
 	if a.Redis == nil {
 		a.store, a.release = acquireMemory()
 		return nil
 	}
-	target, err := a.Redis.resolve()
+	target, err := a.Redis.resolve(a.Breaker)
 	if err != nil {
 		return fmt.Errorf("redis: %w", err)
 	}
@@ -94,6 +98,7 @@ func (d *Defaults) validate() error {
 
 // Start publishes the definitions of the zones to the other nodes, and their bounds in metrics.
 func (a *App) Start() error {
+	newestApp.Store(a)
 	a.publishOvershoot()
 	if m := a.store.nodes; m != nil {
 		m.logger.Store(a.logger)
@@ -126,6 +131,7 @@ func (a *App) publishOvershoot() {
 
 // Stop withdraws the definitions of the zones. Counts outlive it, because reloads call it too.
 func (a *App) Stop() error {
+	newestApp.CompareAndSwap(a, nil)
 	if a.store.nodes != nil {
 		a.store.nodes.Undefine(a)
 	}
