@@ -1,7 +1,6 @@
 package fleetlimit
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -41,30 +40,27 @@ func parseAddresses(texts []string) (ipset.Set, error) {
 	return ipset.Parse(expanded)
 }
 
-// check reports whether the request is exempt from all zones. It returns an error if the request is
-// denied; deny comes before allow. A client without an address, as on a Unix socket, is on no list.
-// The address of a 0-RTT request is unverified and decides nothing: the answer is 425.
-func (f *addressFilter) check(r *http.Request) (exempt bool, err error) {
+// check reports whether the request is exempt from all zones, or denied; deny comes before allow. A
+// client without an address, as on a Unix socket, is on no list. The address of a 0-RTT request is
+// unverified and decides nothing: the answer is 425.
+func (f *addressFilter) check(r *http.Request) (exempt, denied bool, err error) {
 	if len(f.allow) == 0 && len(f.deny) == 0 {
-		return false, nil
+		return false, false, nil
 	}
 	addr, ok, early := clientAddr(r)
 	switch {
 	case early:
-		return false, caddyhttp.Error(http.StatusTooEarly, keytemplate.ErrEarlyData)
+		return false, false, caddyhttp.Error(http.StatusTooEarly, keytemplate.ErrEarlyData)
 	case !ok:
-		return false, nil
+		return false, false, nil
 	case f.deny.Contains(addr):
-		metrics.addressDenied.Add(1)
-		return false, caddyhttp.Error(http.StatusForbidden, errAddressDenied)
+		return false, true, nil
 	case f.allow.Contains(addr):
 		metrics.addressAllowed.Add(1)
-		return true, nil
+		return true, false, nil
 	}
-	return false, nil
+	return false, false, nil
 }
-
-var errAddressDenied = errors.New("the client's address is on the handler's deny list")
 
 // clientAddr returns the address of the client as Caddy determines it, which regards trusted
 // proxies. IPv4 is never written as IPv6, and there is no zone. ok is false if the client has no

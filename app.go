@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 )
 
@@ -36,11 +37,12 @@ type App struct {
 	// Stops requests from waiting for a primary of Redis that fails. Only valid with `redis`.
 	Breaker *Breaker `json:"breaker,omitempty"`
 
-	ctx      caddy.Context
+	ctx      caddy.Context // for the http and events apps
 	logger   *zap.Logger
 	defaults Defaults
 	store    *store
 	release  func()
+	names    sync.Map // of the zones, as keys
 
 	mu          sync.Mutex // guards the fields below
 	zones       []*zone
@@ -96,10 +98,17 @@ func (d *Defaults) validate() error {
 	return cmp.Or(algorithm, headers, reject, d.Consistency.validate())
 }
 
-// Start publishes the definitions of the zones to the other nodes, and their bounds in metrics.
+// Start publishes the definitions of the zones to the other nodes, and their bounds in metrics. All
+// apps are provisioned by then.
 func (a *App) Start() error {
 	newestApp.Store(a)
 	a.publishOvershoot()
+	var servers map[string]*caddyhttp.Server
+	if app, err := a.ctx.AppIfConfigured("http"); err == nil {
+		servers = app.(*caddyhttp.App).Servers
+	}
+	a.readRoutes(servers)
+	a.watchIdentity()
 	if m := a.store.nodes; m != nil {
 		m.logger.Store(a.logger)
 		m.Define(a, a.fleetDefinitions(), a.Nodes)
@@ -116,7 +125,7 @@ func (a *App) publishOvershoot() {
 	for _, z := range a.zones {
 		most := bounds[z.zoneState]
 		for _, e := range z.endpoints {
-			for _, r := range e.rules {
+			for _, r := range append(slices.Clip(e.rules), e.withoutKey) {
 				if r != nil && r.Rule != nil && !r.Strict && a.store.leases != nil {
 					most = max(most, r.MaxOvershoot)
 				}
@@ -150,6 +159,7 @@ func (a *App) Cleanup() error {
 // define records that a handler defines the zone name as z. It returns an error if another handler
 // defines it differently, and logs a warning if caddy-ratelimit allows that.
 func (a *App) define(name string, z *Zone, logger *zap.Logger) error {
+	a.names.Store(name, nil)
 	a.mu.Lock()
 	earlier := a.definitions[name]
 	if a.definitions == nil {
@@ -168,6 +178,12 @@ func (a *App) define(name string, z *Zone, logger *zap.Logger) error {
 	}
 	return fmt.Errorf("two different definitions: use another name for one of them, or the same definition to share "+
 		"their counts; the other is %s, this is %s", earlier.definition(), z.definition())
+}
+
+// hasZone reports whether any handler defines the zone name. It takes no lock: requests call it.
+func (a *App) hasZone(name string) bool {
+	_, found := a.names.Load(name)
+	return found
 }
 
 // canShareCounts reports whether two zones of one name may share their counts: their definitions

@@ -20,16 +20,20 @@ import (
 func init() {
 	httpcaddyfile.RegisterHandlerDirective("rate_limit", parseDirective)
 	httpcaddyfile.RegisterDirectiveOrder("rate_limit", httpcaddyfile.Before, "basic_auth")
+	// After forward_auth, and after what other plugins put directly after it, whoever registers first.
+	httpcaddyfile.RegisterHandlerDirective("rate_limit_authenticated", parseDirective)
+	httpcaddyfile.RegisterDirectiveOrder("rate_limit_authenticated", httpcaddyfile.Before, "request_header")
 	httpcaddyfile.RegisterGlobalOption("rate_limit", parseGlobalOption)
 }
 
-// parseDirective parses the directive:
+// parseDirective parses the directive rate_limit, which is ordered before basic_auth, and the
+// directive rate_limit_authenticated, which is the same but ordered directly after forward_auth:
 //
 //	rate_limit [<matcher>] {
 //		zone <name> {                               # name: 1 to 64 of A-Z, a-z, 0-9, _, . and -
 //			match          @<name> | { <matchers> } # repeatable: any of them
 //			key            <template>               # required; such as {http.request.header.X-Api-Key}
-//			on_missing_key <template> | skip | deny # default {client_ip}
+//			on_missing_key <template> [<rate>] | shared [<rate>] | skip | deny # default {client_ip}
 //			on_ambiguous_key reject | missing       # default reject
 //			ipv4_prefix    <bits>                   # default 32
 //			ipv6_prefix    <bits>                   # default 64
@@ -135,15 +139,16 @@ type directiveParser struct {
 }
 
 func (p *directiveParser) parse() error {
-	p.Next() // the directive's name
+	p.Next()
+	name := p.Val()
 	if p.NextArg() {
-		return p.Errf("unexpected %q: use `rate_limit [<matcher>] {`, where a matcher is *, a path that starts with "+
-			"/, or @<name>", p.Val())
+		return p.Errf("unexpected %q: use `%s [<matcher>] {`, where a matcher is *, a path that starts with "+
+			"/, or @<name>", p.Val(), name)
 	}
 	directive := subdirective.Here(p.Dispenser)
 	p.zones = make(map[string]*caddyfile.Dispenser)
 	d, h := p.Dispenser, p.h
-	b := subdirective.Block{Of: "rate_limit", Lines: map[string]subdirective.Line{
+	b := subdirective.Block{Of: name, Lines: map[string]subdirective.Line{
 		"zone":            {Usage: "zone <name> {", Min: 1, Max: 1, Repeats: true, Parse: p.zone},
 		"allow":           addressesLine(d, "allow", &h.Allow),
 		"deny":            addressesLine(d, "deny", &h.Deny),
@@ -161,7 +166,7 @@ func (p *directiveParser) parse() error {
 		return err
 	}
 	if len(h.Zones) == 0 && len(h.Allow) == 0 && len(h.Deny) == 0 {
-		return directive.Errf("rate_limit has nothing to do: use a zone, `allow` or `deny`")
+		return directive.Errf("%s has nothing to do: use a zone, `allow` or `deny`", name)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func (p *zoneParser) block() subdirective.Block {
 	return subdirective.Block{Of: "zone", Lines: map[string]subdirective.Line{
 		"match":            {Usage: matchUsage, Raw: true, Repeats: true, Parse: p.match},
 		"key":              subdirective.Text("key <template>", &c.Key),
-		"on_missing_key":   subdirective.Text("on_missing_key <template> | skip | deny", &c.OnMissingKey),
+		"on_missing_key":   {Usage: onMissingKeyUsage, Min: 1, Max: many, Parse: p.onMissingKey},
 		"on_ambiguous_key": subdirective.Word(d, "on_ambiguous_key reject | missing", parseOnAmbiguousKey, &c.OnAmbiguousKey),
 		"ipv4_prefix":      prefixLine(d, "ipv4_prefix", 32, &c.IPv4Prefix),
 		"ipv6_prefix":      prefixLine(d, "ipv6_prefix", 128, &c.IPv6Prefix),
@@ -110,11 +110,32 @@ func (p *zoneParser) checkLegacy() error {
 			return place.Errf("%s does not work with events and window: use `limit %s` instead of those two", name, rate)
 		}
 	}
+	if p.zone.OnMissingLimit != nil {
+		return p.places["on_missing_key"].Errf("on_missing_key has no rate beside events and window: use `limit %s` instead "+
+			"of those two", rate)
+	}
 	for _, name := range []string{"events", "window"} {
 		if p.places[name] == nil {
 			return p.place.Errf("zone %q has no %s: use both events and window, or instead `limit <events>/<window>`",
 				p.name, name)
 		}
+	}
+	return nil
+}
+
+const onMissingKeyUsage = "on_missing_key <template> [<rate>] | shared [<rate>] | skip | deny"
+
+// onMissingKey parses what happens to requests without a key, and the limit that they may have.
+func (p *zoneParser) onMissingKey(args []string) (err error) {
+	c := p.zone
+	c.OnMissingKey = args[0]
+	if len(args) > 1 {
+		if c.OnMissingLimit, err = parseRate(args[1:]); err != nil {
+			return p.Errf("on_missing_key: %w", err)
+		}
+	}
+	if err := checkOnMissingKey(c.OnMissingKey, c.OnMissingLimit); err != nil {
+		return p.WrapErr(err)
 	}
 	return nil
 }

@@ -16,9 +16,15 @@ type Zone struct {
 	Key string `json:"key,omitempty"`
 
 	// Handles requests in which a placeholder of the key expands to nothing: another template counts
-	// them by that, `skip` leaves them out of this zone, and `deny` answers 403. Keys made by this
-	// template never equal keys made by `key`. Default: `{http.vars.client_ip}`.
+	// them by that, `shared` counts all of them together, `skip` leaves them out of this zone, and
+	// `deny` answers 403. Keys made here never equal keys made by `key`. Default:
+	// `{http.vars.client_ip}`.
 	OnMissingKey string `json:"on_missing_key,omitempty"`
+
+	// Limits requests without a key to this rate, in place of the limits of the zone and its tiers.
+	// Each key that `on_missing_key` makes has one count for the whole zone. An endpoint with a lower
+	// limit keeps it. Default: none, and they have the limits of keys.
+	OnMissingLimit *Limit `json:"on_missing_limit,omitempty"`
 
 	// Handles requests in which a header or query parameter of the key, tier or cost is ambiguous: it
 	// occurs twice, or programs read it differently. `reject` answers 400, `missing` handles it as a

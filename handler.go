@@ -16,16 +16,13 @@ import (
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	if exempt, err := h.addresses.check(r); err != nil {
-		return err
-	} else if exempt {
-		return next.ServeHTTP(w, r)
-	}
 	e := newEvaluation(h, r)
 	err := e.evaluate()
 	switch {
 	case err != nil:
 		e.rollback()
+	case e.forbidden.reason != nil:
+		err = e.forbid(w)
 	case e.denied != nil:
 		err = e.reject(w)
 	default:
@@ -36,9 +33,18 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 }
 
 // evaluate takes from all zones that apply to the request: from every one of them or from none.
+// There are none if the client's address is allowed, or if anything forbids the request.
 func (e *evaluation) evaluate() error {
+	exempt, denied, err := e.handler.addresses.check(e.request)
+	switch {
+	case exempt || err != nil:
+		return err
+	case denied:
+		e.forbidden = forbidden{reason: deniedAddress}
+		return nil
+	}
 	for _, z := range e.handler.zones {
-		if err := e.addTake(z); err != nil {
+		if err := e.addTake(z); err != nil || e.forbidden.reason != nil {
 			return err
 		}
 	}
@@ -52,6 +58,7 @@ func (e *evaluation) addTake(z *zone) error {
 		return err
 	}
 	e.attachState()
+	e.readIdentity(z)
 	key, template, err := e.keyOf(z)
 	if err != nil || template == nil {
 		return err
@@ -71,7 +78,7 @@ func (e *evaluation) addTake(z *zone) error {
 }
 
 // keyOf returns the key whose count of the zone the request uses, and the template that made it.
-// The template is nil if the zone does not apply.
+// The template is nil if the zone does not apply, or forbids the request.
 func (e *evaluation) keyOf(z *zone) ([]byte, *keytemplate.Template, error) {
 	used := z.key
 	key, has, err := used.Append(e.keyBuffer(), e.request, e.repl)
@@ -92,7 +99,7 @@ func (e *evaluation) keyOf(z *zone) ([]byte, *keytemplate.Template, error) {
 }
 
 // substituteKey returns the template that counts a request without a usable key. It returns nil if
-// the zone does not apply to such requests, and an error if it denies them.
+// the zone does not apply to such requests, or forbids them.
 func (e *evaluation) substituteKey(z *zone, has keytemplate.Presence) (*keytemplate.Template, error) {
 	if err := z.checkAmbiguous("key", has); err != nil {
 		return nil, err
@@ -105,8 +112,8 @@ func (e *evaluation) substituteKey(z *zone, has keytemplate.Presence) (*keytempl
 	case missingSkip:
 		return nil, nil
 	case missingDeny:
-		z.counters.denied.Add(1)
-		return nil, caddyhttp.Error(http.StatusForbidden, fmt.Errorf("the request has no key for zone %q", z.name))
+		e.forbidden = forbidden{reason: noKey, zone: z}
+		return nil, nil
 	case missingDefault:
 		if !z.warned.Swap(true) {
 			e.handler.logger.Warn("requests without a key are counted by the client's address: "+
@@ -117,33 +124,33 @@ func (e *evaluation) substituteKey(z *zone, has keytemplate.Presence) (*keytempl
 }
 
 // ruleOf returns the rule that the request falls under in the zone, and the cost of the request.
-// The rule is nil if the zone does not limit the request.
+// The rule is nil if the zone does not limit the request, or forbids it.
 func (e *evaluation) ruleOf(z *zone, template *keytemplate.Template) (_ *rule, cost int64, _ error) {
 	key := func() string { return template.Text(e.request, e.repl) }
 	if !z.deny.Empty() && z.deny.Match(key()) {
-		z.counters.denied.Add(1)
-		return nil, 0, caddyhttp.Error(http.StatusForbidden, fmt.Errorf("the key is denied in zone %q", z.name))
+		e.forbidden = forbidden{reason: deniedKey, zone: z, key: template}
+		return nil, 0, nil
 	}
 	if !z.allow.Empty() && z.allow.Match(key()) {
 		z.counters.allowed.Add(1)
 		return nil, 0, nil
 	}
-	if e.unauthenticated == nil && len(z.auth) > 0 && e.lacksAuth(z) {
-		e.unauthenticated = z
-	}
-	tier, has := z.tiers.find(key, e.request, e.repl)
-	if err := z.checkAmbiguous("tier", has); err != nil {
-		return nil, 0, err
-	}
 	endpoint := z.rulesFor(e.request)
-	rule := endpoint.rules[tier]
+	rule := endpoint.withoutKey
+	if template == z.key || !z.missing.limited {
+		tier, has := z.tiers.find(key, e.request, e.repl)
+		if err := z.checkAmbiguous("tier", has); err != nil {
+			return nil, 0, err
+		}
+		rule = endpoint.rules[tier]
+	}
 	switch {
 	case rule == nil || rule.unlimited():
 		return nil, 0, nil
 	case rule.block:
 		return rule, 0, nil
 	}
-	cost, has = endpoint.cost.of(rule, e.request, e.repl)
+	cost, has := endpoint.cost.of(rule, e.request, e.repl)
 	if err := z.checkAmbiguous("cost", has); err != nil {
 		return nil, 0, err
 	}
@@ -234,7 +241,8 @@ func clientGoneError(ctx context.Context) error {
 	return caddyhttp.Error(499, err) // the status that Caddy too logs if the client has gone
 }
 
-// serveNext hands the request on, and sets the headers of its response.
+// serveNext hands the request on, and sets the headers of its response. Then it checks what the zones
+// have read against what the next handlers have set.
 func (e *evaluation) serveNext(w http.ResponseWriter, next caddyhttp.Handler) (err error) {
 	if len(e.results()) == 0 {
 		err = next.ServeHTTP(w, e.request)
@@ -242,16 +250,6 @@ func (e *evaluation) serveNext(w http.ResponseWriter, next caddyhttp.Handler) (e
 		e.state.formatHeaders(e.first, nil, 0)
 		err = e.state.serve(w, e.request, next)
 	}
-	if z := e.unauthenticated; z != nil && !e.lacksAuth(z) && !z.warnedAuth.Swap(true) {
-		e.handler.logger.Warn("the zone is decided before authentication: "+
-			"put `order rate_limit after basic_auth` into the global options",
-			zap.String("zone", z.name), zap.String("placeholder", z.auth[0]))
-	}
+	e.checkIdentity()
 	return err
-}
-
-// lacksAuth reports whether the zone reads authentication that the request does not have yet.
-func (e *evaluation) lacksAuth(z *zone) bool {
-	user, _ := e.repl.GetString(z.auth[0])
-	return user == ""
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// provisioned returns a handler from its JSON configuration, in a configuration of its own.
+// provisioned returns a handler from its JSON configuration, in a configuration of its own that has
+// started.
 func provisioned(tb testing.TB, config string) *Handler {
 	tb.Helper()
 	ctx, err := caddy.ProvisionContext(&caddy.Config{Admin: &caddy.AdminConfig{Disabled: true}})
@@ -26,6 +27,9 @@ func provisioned(tb testing.TB, config string) *Handler {
 	if err := h.Provision(ctx); err != nil {
 		tb.Fatal(err)
 	}
+	if err := h.app.Start(); err != nil {
+		tb.Fatal(err)
+	}
 	tb.Cleanup(func() {
 		h.Cleanup()
 		h.app.Cleanup()
@@ -34,13 +38,15 @@ func provisioned(tb testing.TB, config string) *Handler {
 }
 
 // BenchmarkHandler measures what the handler adds to a request: with three zones and 1000 warm
-// keys, and for a rejection. impl=next is the request without it.
+// keys, for a rejection, and if no zone matches. impl=next is the request without it.
 func BenchmarkHandler(b *testing.B) {
 	three := provisioned(b, `{"rate_limits": {
 		"user":   {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 1000000000, "window": "1m"}},
 		"tenant": {"key": "{http.request.header.X-Tenant}", "limit": {"events": 1000000000, "window": "1m"}},
 		"ip":     {"key": "{http.vars.client_ip}", "limit": {"events": 1000000000, "window": "1m"}}}}`)
 	exhausted := provisioned(b, `{"rate_limits": {"full": {"key": "all", "limit": {"events": 1, "window": "24h"}}}}`)
+	unmatched := provisioned(b, `{"rate_limits": {"put": {"key": "all", "limit": {"events": 1, "window": "24h"},
+		"match": [{"method": ["PUT"]}]}}}`)
 	next := caddyhttp.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) error {
 		w.WriteHeader(http.StatusOK)
 		return nil
@@ -48,7 +54,7 @@ func BenchmarkHandler(b *testing.B) {
 	for _, bb := range []struct {
 		name  string
 		serve caddyhttp.MiddlewareHandler
-	}{{"next", nil}, {"three-zones", three}, {"rejected", exhausted}} {
+	}{{"next", nil}, {"three-zones", three}, {"rejected", exhausted}, {"no-match", unmatched}} {
 		b.Run("impl="+bb.name, func(b *testing.B) {
 			b.ReportAllocs()
 			keys := make([]string, 1000)

@@ -1,15 +1,20 @@
 package fleetlimit
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
@@ -28,25 +33,30 @@ func parseRejectionLog(rejections string) (string, error) {
 	return "", fmt.Errorf("log_rejections is %q: use first, all or none", rejections)
 }
 
-// loggedOf returns which rejections by a zone are logged.
+// loggedOf returns which rejections by a zone are logged, or those by the handler if it is nil.
 func (h *Handler) loggedOf(z *zone) string {
 	switch {
 	case h.LogRejections != "":
 		return h.LogRejections
-	case z.legacy:
+	case z != nil && z.legacy:
 		return logAll
 	}
 	return logFirst
 }
 
-// report logs a rejection and emits its event. Events of zones in the syntax of caddy-ratelimit are
-// emitted for every rejection, others for the first of a key and window. First rejections are
-// reported at most ten times a second for a zone, because each key of a flood has one.
-func (e *evaluation) report(denied *zoneResult, wait time.Duration) {
+// report logs a rejection and emits its event, with the zone and key of named. Events of zones in
+// the syntax of caddy-ratelimit are emitted for every rejection, others for the first of a key and
+// window. First rejections are reported at most ten times a second for a zone, because each key of
+// a flood has one. A limit that blocks has no window, so that as many of its rejections are logged.
+func (e *evaluation) report(denied, named *zoneResult, wait time.Duration) {
 	h, z, which := e.handler, denied.zone, e.handler.loggedOf(denied.zone)
 	logs, emits := which == logAll, z.legacy
 	var unlogged, unemitted uint64
-	if denied.decision.Breach && which == logFirst {
+	switch {
+	case which != logFirst:
+	case denied.rule.block:
+		logs, unlogged = z.windowless.allow(e.now.Unix())
+	case denied.decision.Breach:
 		logs, unlogged = z.logged.allow(e.now.Unix())
 	}
 	if denied.decision.Breach && !z.legacy {
@@ -55,31 +65,77 @@ func (e *evaluation) report(denied *zoneResult, wait time.Duration) {
 	if !logs && !emits {
 		return
 	}
-	remote, _, err := net.SplitHostPort(e.request.RemoteAddr)
-	if err != nil {
-		remote = e.request.RemoteAddr
-	}
+	zone, key := named.zone.name, named.template
 	if logs {
-		fields := []zap.Field{
-			zap.String("zone", e.state.exceeded),
-			zap.Duration("wait", wait),
-			zap.String("remote_ip", remote),
-		}
-		if h.LogKey {
-			fields = append(fields, zap.String("key", denied.template.Text(e.request, e.repl)))
-		}
-		if unlogged > 0 {
-			fields = append(fields, zap.Uint64("suppressed", unlogged))
-		}
-		h.logger.Info("rate limit exceeded", fields...)
+		e.log("rate limit exceeded", http.StatusTooManyRequests, key, unlogged,
+			zap.String("zone", zone), zap.Duration("wait", wait))
 	}
 	if emits {
-		data := map[string]any{"zone": e.state.exceeded, "wait": wait, "remote_ip": remote}
+		data := map[string]any{"zone": zone, "wait": wait}
+		for _, field := range e.describe(key) {
+			data[field.Key] = field.String
+		}
 		if unemitted > 0 {
 			data["suppressed"] = unemitted
 		}
 		h.events.Emit(h.ctx, "rate_limit_exceeded", data)
 	}
+}
+
+// log writes a line about the request, which gets status. key is nil if the request has no key.
+func (e *evaluation) log(message string, status int, key *keytemplate.Template, suppressed uint64, about ...zap.Field) {
+	fields := append(about, zap.Int("status", status))
+	fields = append(fields, e.describe(key)...)
+	if key != nil && e.handler.LogKey {
+		fields = append(fields, zap.String("key", key.Text(e.request, e.repl)))
+	}
+	if suppressed > 0 {
+		fields = append(fields, zap.Uint64("suppressed", suppressed))
+	}
+	e.handler.logger.Info(message, fields...)
+}
+
+// describe returns what logs and events say about every request, as texts. It is the request that
+// the client sent, before rewrites, so that it can be found in the access log. The query is left
+// out because it may hold secrets.
+func (e *evaluation) describe(key *keytemplate.Template) []zap.Field {
+	r := e.request
+	remote, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		remote = r.RemoteAddr
+	}
+	client, _ := caddyhttp.GetVar(r.Context(), caddyhttp.ClientIPVarKey).(string)
+	method, path := r.Method, r.URL.EscapedPath()
+	if original, ok := r.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request); ok {
+		method, path = original.Method, original.URL.EscapedPath()
+	}
+	fields := []zap.Field{
+		zap.String("remote_ip", remote),
+		zap.String("client_ip", client),
+		zap.String("method", shortened(method)),
+		zap.String("host", shortened(r.Host)),
+		zap.String("path", shortened(path)),
+	}
+	if key != nil {
+		fields = append(fields, zap.String("key_hash", keyHash(key.Text(r, e.repl))))
+	}
+	return fields
+}
+
+// shortened returns the beginning of a long text, so that clients cannot fill the log with it.
+func shortened(text string) string {
+	const most = 512
+	if len(text) > most {
+		return text[:most] + "..."
+	}
+	return text
+}
+
+// keyHash returns a hash of the text of a key, by which its lines can be found without the key. It
+// is the same in all zones, on all nodes and after a restart.
+func keyHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:6])
 }
 
 // reportsPerSecond is the number of reports that a zone makes in a second.

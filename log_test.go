@@ -1,12 +1,18 @@
 package fleetlimit
 
 import (
+	"context"
 	"fmt"
+	"maps"
+	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
@@ -93,6 +99,86 @@ func TestReportBoundsFirstRejections(t *testing.T) {
 		seconds := int(time.Now().Unix()-start) + 1
 		if n := logs.Len(); bounded && n > seconds*reportsPerSecond || !bounded && n != keys {
 			t.Errorf("log_rejections %s: lines for %d keys in %d s = %d, bounded: %v", rejections, keys, seconds, n, bounded)
+		}
+	}
+}
+
+// A limit that blocks has no window whose first rejection could be logged.
+func TestReportOfBlockedIsBounded(t *testing.T) {
+	h := provisioned(t, `{"rate_limits": {"blocked": {"key": "all", "limit": {"block": true}}}}`)
+	core, logs := observer.New(zapcore.InfoLevel)
+	h.logger = zap.New(core)
+	start := time.Now().Unix()
+	for range 3 * reportsPerSecond {
+		_ = h.ServeHTTP(httptest.NewRecorder(), benchRequest("k"), handlerThatWritesNothing)
+	}
+	seconds := int(time.Now().Unix()-start) + 1
+	if n := logs.Len(); n < reportsPerSecond || n > seconds*reportsPerSecond {
+		t.Errorf("lines in %d s = %d, want %d a second", seconds, n, reportsPerSecond)
+	}
+}
+
+// Two zones with the same key log the same hash, and only log_key logs the key.
+func TestRejectionSaysWhoIsLimited(t *testing.T) {
+	const zone = `{"key": "{http.request.header.X-Api-Key}", "limit": {"block": true}}`
+	for i, setting := range []string{`"log_key": false`, `"log_key": true`} {
+		var lines []map[string]any
+		for _, name := range []string{"who-a", "who-b"} {
+			h := provisioned(t, fmt.Sprintf(`{"log_rejections": "all", %s, "rate_limits": {"%s-%d": %s}}`,
+				setting, name, i, zone))
+			core, logs := observer.New(zapcore.InfoLevel)
+			h.logger = zap.New(core)
+			r := benchRequest("sk_live_1")
+			r.RemoteAddr, r.Host, r.Method = "198.51.100.7:443", "api.example.com", "POST"
+			r.URL = &url.URL{Path: "/v1/a b", RawQuery: "token=secret"}
+			_ = h.ServeHTTP(httptest.NewRecorder(), r, handlerThatWritesNothing)
+			lines = append(lines, logs.All()[0].ContextMap())
+		}
+		want := map[string]any{
+			"zone": fmt.Sprintf("who-a-%d", i), "wait": blockedFor, "status": int64(429), "remote_ip": "198.51.100.7",
+			"client_ip": "192.0.2.1", "method": "POST", "host": "api.example.com", "path": "/v1/a%20b",
+			"key_hash": "992621cb1579", // printf %s sk_live_1 | sha256sum | cut -c1-12
+		}
+		if i == 1 {
+			want["key"] = "sk_live_1"
+		}
+		if !maps.Equal(lines[0], want) {
+			t.Errorf("with %s: line = %v\nwant %v", setting, lines[0], want)
+		}
+		if lines[1]["key_hash"] != want["key_hash"] {
+			t.Errorf("with %s: hash of the key in another zone = %v, want %v", setting, lines[1]["key_hash"], want["key_hash"])
+		}
+	}
+}
+
+// Of two zones in the syntax of caddy-ratelimit, the one with the highest rate is named, with its
+// key.
+func TestRejectionHasKeyOfNamedZone(t *testing.T) {
+	s := &scriptedStore{decision: limiter.Decision{Limit: 1, RetryAt: 1_000_000}}
+	h, logs := scripted(t, `{"log_key": true, "rate_limits": {
+		"named-a": {"key": "{http.request.header.X-Api-Key}", "max_events": 1, "window": "1h"},
+		"named-b": {"key": "{http.request.header.X-Tenant}", "max_events": 1, "window": "1m"}}}`, s)
+	serve(t, h, t.Context(), nil)
+	line := logs.All()[0].ContextMap()
+	if line["zone"] != "named-b" || line["key"] != "tenant" || line["key_hash"] != keyHash("tenant") {
+		t.Errorf("line = %v, want zone named-b and its key", line)
+	}
+}
+
+// The path is the one in the access log, and a client cannot fill the log with it.
+func TestReportDescribesRequestOfClient(t *testing.T) {
+	long := "/" + strings.Repeat("a", 1<<20)
+	for path, want := range map[string]string{"/v1": "/v1", long: long[:512] + "..."} {
+		r := benchRequest("k")
+		original := http.Request{Method: "PUT", URL: &url.URL{Path: path}}
+		r = r.WithContext(context.WithValue(r.Context(), caddyhttp.OriginalRequestCtxKey, original))
+		e := newEvaluation(new(Handler), r)
+		got := make(map[string]string)
+		for _, field := range e.describe(nil) {
+			got[field.Key] = field.String
+		}
+		if got["method"] != "PUT" || got["path"] != want {
+			t.Errorf("report of a request to %.20s that was rewritten = %v, want PUT and %.20s", path, got, want)
 		}
 	}
 }

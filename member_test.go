@@ -2,6 +2,7 @@ package fleetlimit
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"go.uber.org/zap"
@@ -27,6 +28,8 @@ func TestFleetDefinition(t *testing.T) {
 			"endpoints": [{"path": "/a", "mode": "lease", "max_overshoot": 0, "tiers":
 				{"free": {"events": 6, "window": "1m", "max_overshoot": 1}, "pro": {"mode": "strict"}}}]}`, true},
 		{"another limit", app, `{"key": "k", "limit": {"events": 6, "window": "1m"}}`, false},
+		{"a limit of requests without a key", app, strings.Replace(zone, "{", `{"on_missing_limit": {"events": 5, "window": "1m"}, `, 1),
+			false},
 		{"another limit of a tier", `{"tiers": {"pro": {"events": 8, "window": "1m"}}}`, zone, false},
 		{"another algorithm", `{"tiers": {"pro": {"events": 9, "window": "1m"}}, "defaults": {"algorithm": {"name": "fixed_window"}}}`,
 			zone, false},

@@ -19,6 +19,7 @@ type zoneState struct {
 	name            string
 	counters        zoneCounters
 	logged, emitted reportLimit
+	windowless      reportLimit   // of the lines about rejections without a window: 403s, and by block
 	maxOvershoot    atomic.Uint64 // the bits of a float64: see zone.overshoot; 0 in memory
 }
 
@@ -35,6 +36,7 @@ type zoneCounters struct {
 	missingKeys  atomic.Uint64
 	ambiguous    atomic.Uint64 // keys, tiers and costs that programs may read differently
 	invalidCosts atomic.Uint64
+	beforeAuth   atomic.Uint64
 }
 
 // bySource counts decisions by their source.
@@ -113,6 +115,8 @@ var (
 		"parameter or cookie occurred more than once, or programs read it differently.", "zone")
 	descCosts = desc("invalid_costs_total", "Requests whose cost was empty, not a number or below 1, and counted "+
 		"as 1.", "zone")
+	descBeforeAuth = desc("before_authentication_total", "Requests that the zone has decided before authentication: a "+
+		"later handler has set what the zone reads.", "zone")
 	descEvictions = desc("evictions_total", "Keys that were evicted before their reset to make room for others; "+
 		"only for zones counted in memory.", "zone")
 	descOverflow = desc("overflow_total", "Takes of keys that found no room in a zone full of keys at their limit, "+
@@ -211,6 +215,7 @@ func (s scrape) collectZone(z *zoneState) {
 	s.count(descMissing, c.missingKeys.Load(), z.name)
 	s.count(descAmbiguous, c.ambiguous.Load(), z.name)
 	s.count(descCosts, c.invalidCosts.Load(), z.name)
+	s.count(descBeforeAuth, c.beforeAuth.Load(), z.name)
 }
 
 // collectStores collects the stores in Redis. During a reload two of them may have the same name:

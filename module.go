@@ -11,12 +11,15 @@
 //	                  caddyfile_limit.go
 //	handler.go        one request, from ServeHTTP to the store and back
 //	request.go        the state of one request
+//	identity.go       zones that are decided before authentication
+//	routes.go         what the routes around the handlers show about zones
 //	addressfilter.go  which client addresses are exempt or denied
-//	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, endpoint.go and cost.go;
-//	                  internal/keytemplate makes its keys
+//	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, endpoint.go, cost.go and
+//	                  missingkey.go; internal/keytemplate makes its keys
 //	header.go         the headers of responses
 //	writer.go         when headers are set
 //	reject.go         the rest of a rejection
+//	forbid.go         the 403 of what is denied whatever its rate is
 //	metrics.go        what Prometheus scrapes
 //	log.go            what is logged, and how often
 //	pool.go           what outlives a configuration: zones, and what they have in stores
@@ -42,7 +45,7 @@ import (
 
 func init() {
 	caddy.RegisterModule(new(App))
-	caddy.RegisterModule(Handler{})
+	caddy.RegisterModule(new(Handler))
 }
 
 // Handler limits the rate of requests. Each of its zones counts requests by a key, such as an API
@@ -56,8 +59,9 @@ func init() {
 // Responses have the headers `X-RateLimit-Limit`, `-Remaining` and `-Reset`, and the IETF's
 // `RateLimit` and `RateLimit-Policy`. If a request could not be counted, they have
 // `X-RateLimit-Remaining: -1` and `X-RateLimit-Policy: degraded`. Later handlers and logs can use
-// the placeholders `{http.rate_limit.<zone>.limit}`, `.remaining`, `.reset` and `.source`, and for
-// rejected requests `{http.rate_limit.exceeded.name}`, the name of the zone.
+// the placeholders `{http.rate_limit.<zone>.limit}`, `.remaining`, `.reset` and `.source`, which are
+// empty for a zone that did not apply, and for rejected requests `{http.rate_limit.exceeded.name}`,
+// the name of the zone.
 type Handler struct {
 	// The zones by name. A name has 1 to 64 of the characters A-Z, a-z, 0-9, `_`, `.` and `-`. A
 	// request takes from all zones that match it, or from none.
@@ -66,7 +70,7 @@ type Handler struct {
 	// Client addresses and ranges that no zone limits.
 	Allow []string `json:"allow,omitempty"`
 
-	// Client addresses and ranges whose requests are answered with 403.
+	// Client addresses and ranges whose requests get 403.
 	Deny []string `json:"deny,omitempty"`
 
 	// The headers of responses: `x` for X-RateLimit-Limit, -Remaining and -Reset, `draft` for
@@ -74,15 +78,17 @@ type Handler struct {
 	// Default: `all`.
 	Headers string `json:"headers,omitempty"`
 
-	// How requests are rejected: `json` and `problem` (RFC 9457) write a body, `error` invokes the
-	// error routes. Default: `json`, or `error` for zones in the syntax of caddy-ratelimit.
+	// How requests are rejected, with 429 or 403: `json` and `problem` (RFC 9457) write a body, `error`
+	// invokes the error routes. Default: `json`, or `error` for zones in the syntax of caddy-ratelimit.
 	Reject string `json:"reject,omitempty"`
 
-	// Which rejections are logged: the `first` of each key and window, `all` or `none`. Default:
-	// `first`, or `all` for zones in the syntax of caddy-ratelimit.
+	// Which rejections are logged: the `first` of each key and window, `all` or `none`. With `first`, a
+	// zone logs at most ten in a second, and as many that belong to no window: 403s, and by `block`.
+	// Default: `first`, or `all` for zones in the syntax of caddy-ratelimit.
 	LogRejections string `json:"log_rejections,omitempty"`
 
-	// If true, the keys of rejected requests are logged. Default: false, because keys may be secrets.
+	// If true, the keys of rejected requests are logged, and not only a hash of them. Default: false,
+	// because keys may be secrets.
 	LogKey bool `json:"log_key,omitempty"`
 
 	// The largest fraction, 0 to 1, by which Retry-After is lengthened at random, so that clients do
@@ -110,10 +116,12 @@ type Handler struct {
 	logger      *zap.Logger
 	events      *caddyevents.App
 	releases    []func() // release what Provision acquired
+
+	windowless reportLimit // of the lines about 403s by the handler's own list
 }
 
 // CaddyModule returns the Caddy module information.
-func (Handler) CaddyModule() caddy.ModuleInfo {
+func (*Handler) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{
 		ID:  "http.handlers.rate_limit",
 		New: func() caddy.Module { return new(Handler) },

@@ -29,12 +29,12 @@ func parseRejectStyle(style string) (string, error) {
 	return "", fmt.Errorf("reject is %q: use json, problem or error", style)
 }
 
-// styleOf returns how to reject the requests that a zone denies.
+// styleOf returns how to reject the requests that a zone denies, or the handler itself if it is nil.
 func (h *Handler) styleOf(z *zone) string {
 	switch {
 	case h.rejectStyle != "":
 		return h.rejectStyle
-	case z.legacy:
+	case z != nil && z.legacy:
 		return rejectError
 	}
 	return rejectJSON
@@ -53,10 +53,11 @@ var (
 // reject answers 429.
 func (e *evaluation) reject(w http.ResponseWriter) error {
 	h, state, denied := e.handler, e.state, *e.denied // a copy, as formatHeaders moves results
-	state.exceeded = denied.zone.name
+	named := denied
 	if denied.zone.legacy {
-		state.exceeded = highestRate(e.results()).zone.name
+		named = *highestRate(e.results())
 	}
+	state.exceeded = named.zone.name
 	wait := h.addJitter(denied.boundedWait())
 	retry := max(1, int64((wait+time.Second-1)/time.Second))
 	state.formatHeaders(e.first, &denied, retry)
@@ -64,21 +65,26 @@ func (e *evaluation) reject(w http.ResponseWriter) error {
 	state.headers.write(header, e.request)
 	header["Retry-After"] = state.headers.retry[:]
 	header["Cache-Control"] = noStore
-	e.report(&denied, wait)
+	e.report(&denied, &named, wait)
 
 	switch h.styleOf(denied.zone) {
 	case rejectError:
 		return caddyhttp.HandlerError{Err: errRateLimit, StatusCode: http.StatusTooManyRequests}
 	case rejectProblem:
-		header["Content-Type"] = typeProblem
 		e.body = denied.appendProblem(e.body[:0], retry)
+		e.write(w, http.StatusTooManyRequests, typeProblem)
 	default:
-		header["Content-Type"] = typeJSON
 		e.body = denied.appendJSON(e.body[:0], retry)
+		e.write(w, http.StatusTooManyRequests, typeJSON)
 	}
-	w.WriteHeader(http.StatusTooManyRequests)
-	_, _ = w.Write(e.body) // it fails if the client has gone, which needs no error
 	return nil
+}
+
+// write writes a response with the body of e.
+func (e *evaluation) write(w http.ResponseWriter, status int, contentType []string) {
+	w.Header()["Content-Type"] = contentType
+	w.WriteHeader(status)
+	_, _ = w.Write(e.body) // it fails if the client has gone, which needs no error
 }
 
 // boundedWait returns the wait, at most the longest window that a limit can have: a take that can
@@ -118,19 +124,37 @@ func (r *rule) rate() float64 {
 // newBodies returns the bodies of rejections by r, up to the value of retry_after_seconds.
 func newBodies(zone string, r *rule) (jsonBody, problemBody string) {
 	name, _ := json.Marshal(zone) // Marshal never fails for a string
-	message, limit, window := "Requests are blocked", "0", strconv.FormatFloat(r.window.Seconds(), 'f', -1, 64)
+	message, limits := "Requests are blocked", `"limit":0`
 	if r.Rule != nil {
-		limit = strconv.FormatInt(r.Limit.Events, 10)
-		noun := "seconds"
-		if window == "1" {
-			noun = "second"
+		rate := amount(r.Limit.Events, "request") + " per " + period(r.Limit.Window)
+		limits = `"limit":` + strconv.FormatInt(r.Limit.Events, 10)
+		if r.Capacity() != r.Limit.Events {
+			rate += fmt.Sprintf(" (bursts of %d)", r.Capacity())
+			limits += `,"burst":` + strconv.FormatInt(r.Capacity(), 10)
 		}
-		message = fmt.Sprintf("Rate limit of %s per %s %s exceeded", amount(r.Limit.Events, "request"), window, noun)
+		message = "Rate limit of " + rate + " exceeded"
 	}
+	window := strconv.FormatFloat(r.window.Seconds(), 'f', -1, 64)
 	return `{"error":{"code":"RATE_LIMIT_EXCEEDED","message":"` + message + `","details":{"zone":` + string(name) +
-			`,"limit":` + limit + `,"window_seconds":` + window + `,"retry_after_seconds":`,
+			`,` + limits + `,"window_seconds":` + window + `,"retry_after_seconds":`,
 		`{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Too Many Requests",` +
 			`"status":429,"detail":"` + message + `","violated-policies":[` + string(name) + `],"retry_after_seconds":`
+}
+
+// period returns d as people write it after "per": "minute", "10 seconds", "1.5 seconds".
+func period(d time.Duration) string {
+	for _, unit := range []struct {
+		name   string
+		length time.Duration
+	}{{"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}, {"second", time.Second}} {
+		if d == unit.length {
+			return unit.name
+		}
+		if d%unit.length == 0 {
+			return amount(int64(d/unit.length), unit.name)
+		}
+	}
+	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + " seconds"
 }
 
 func (r *zoneResult) appendJSON(b []byte, retry int64) []byte {

@@ -43,16 +43,18 @@ type evaluation struct {
 	handler *Handler
 	request *http.Request
 	repl    *caddy.Replacer
-	state   *requestState   // nil until a zone matches
+	state   *requestState   // nil until a zone matches, of this handler or an earlier one
 	first   int             // the index in state.results of this handler's first result
 	takes   []limiter.Take  // of the results whose rule counts, in the same order
 	blocked bool            // a rule rejects the request, whatever the takes find
 	now     limiter.Instant // of the decisions, by this machine's clock
 	denied  *zoneResult     // the result that rejects the request; of several, the one with the longest wait
 
-	unauthenticated *zone     // reads authentication that is missing, perhaps until a later handler
-	body            []byte    // of a rejection
-	keys            [256]byte // the buffer of keys, one after the other
+	forbidden forbidden // before any decision
+
+	identity []identityRead // what later handlers may change of what the zones read
+	body     []byte         // of a rejection
+	keys     [256]byte      // the buffer of keys, one after the other
 }
 
 var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
@@ -60,7 +62,15 @@ var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
 func newEvaluation(h *Handler, r *http.Request) *evaluation {
 	e := evaluations.Get().(*evaluation)
 	e.handler, e.request = h, r
-	e.repl = r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
+	ctx := r.Context()
+	e.repl = ctx.Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
+	vars, _ := ctx.Value(caddyhttp.VarsCtxKey).(map[string]any)
+	state, found := vars[requestStateVar].(*requestState)
+	if found {
+		e.state, e.first = state, len(state.results)
+	} else {
+		e.repl.Map(h.app.placeholders(vars))
+	}
 	return e
 }
 
@@ -68,27 +78,21 @@ func newEvaluation(h *Handler, r *http.Request) *evaluation {
 // when the store may still use the takes.
 func (e *evaluation) release() {
 	clear(e.takes)
-	*e = evaluation{takes: e.takes[:0], body: e.body}
+	clear(e.identity)
+	*e = evaluation{takes: e.takes[:0], identity: e.identity[:0], body: e.body}
 	evaluations.Put(e)
 }
 
 // requestStateVar is the name of Caddy's variable that holds the state of a request.
 const requestStateVar = "rate_limit.state"
 
-// attachState sets e.state to the state of the request, which the first handler makes.
+// attachState makes the state of the request, unless an earlier zone or handler has.
 func (e *evaluation) attachState() {
-	if e.state != nil {
-		return
+	if e.state == nil {
+		e.state = new(requestState)
+		e.state.results = e.state.inline[:0]
+		caddyhttp.SetVar(e.request.Context(), requestStateVar, e.state)
 	}
-	ctx := e.request.Context()
-	state, found := caddyhttp.GetVar(ctx, requestStateVar).(*requestState)
-	if !found {
-		state = new(requestState)
-		state.results = state.inline[:0]
-		caddyhttp.SetVar(ctx, requestStateVar, state)
-		e.repl.Map(state.placeholder)
-	}
-	e.state, e.first = state, len(state.results)
 }
 
 // results returns one result for each zone of this handler that limits the request.
@@ -188,38 +192,52 @@ func (s *requestState) tightest() *zoneResult {
 	return least
 }
 
-// placeholder returns the values of {http.rate_limit.exceeded.name} and of
-// {http.rate_limit.<zone>.limit|remaining|reset|source}.
-func (s *requestState) placeholder(name string) (any, bool) {
-	name, ours := strings.CutPrefix(name, "http.rate_limit.")
-	if ours && name == "exceeded.name" {
-		return s.exceeded, true
-	}
-	dot := strings.LastIndexByte(name, '.')
-	if !ours || dot < 0 {
-		return nil, false
-	}
-	for i := range s.results {
-		r := &s.results[i]
-		if r.zone.name != name[:dot] {
-			continue
+// placeholders returns the values of {http.rate_limit.exceeded.name} and of
+// {http.rate_limit.<zone>.limit|remaining|reset|source} for the request with vars. Those of a zone
+// that did not apply to it are empty. Those of a zone that does not exist are unknown, which shows
+// the mistake.
+func (a *App) placeholders(vars map[string]any) caddy.ReplacerFunc {
+	return func(name string) (any, bool) {
+		name, ours := strings.CutPrefix(name, "http.rate_limit.")
+		if !ours {
+			return nil, false
 		}
-		switch name[dot+1:] {
-		case "limit":
-			return strconv.FormatInt(r.decision.Limit, 10), true
-		case "remaining":
-			return strconv.FormatInt(r.decision.Remaining, 10), true
-		case "reset":
-			if r.outage {
-				return "", true
-			}
-			return strconv.FormatInt(r.decision.ResetAt.Unix(), 10), true
-		case "source":
-			if r.outage {
-				return degraded, true
-			}
-			return r.decision.Source.String(), true
+		var results []zoneResult
+		exceeded := ""
+		if state, found := vars[requestStateVar].(*requestState); found {
+			results, exceeded = state.results, state.exceeded
 		}
+		if name == "exceeded.name" {
+			return exceeded, true
+		}
+		dot := max(0, strings.LastIndexByte(name, '.'))
+		zone, value := name[:dot], resultValues[name[dot:]]
+		if value == nil {
+			return nil, false
+		}
+		for i := range results {
+			if r := &results[i]; r.zone.name == zone {
+				return value(r), true
+			}
+		}
+		return "", a.hasZone(zone)
 	}
-	return nil, false
+}
+
+// resultValues are the values of placeholders by the end of their name.
+var resultValues = map[string]func(*zoneResult) string{
+	".limit":     func(r *zoneResult) string { return strconv.FormatInt(r.decision.Limit, 10) },
+	".remaining": func(r *zoneResult) string { return strconv.FormatInt(r.decision.Remaining, 10) },
+	".reset": func(r *zoneResult) string {
+		if r.outage {
+			return ""
+		}
+		return strconv.FormatInt(r.decision.ResetAt.Unix(), 10)
+	},
+	".source": func(r *zoneResult) string {
+		if r.outage {
+			return degraded
+		}
+		return r.decision.Source.String()
+	},
 }

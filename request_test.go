@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -33,6 +34,57 @@ func TestReleaseKeepsNothingOfTheRequest(t *testing.T) {
 	}
 	if e.request != nil || e.state != nil || len(e.takes) != 0 {
 		t.Errorf("after release: request %v, state %v, %d takes, want none", e.request, e.state, len(e.takes))
+	}
+}
+
+// The placeholders of a zone that did not apply are empty. Only those of no zone at all are unknown,
+// and so printed literally.
+func TestPlaceholdersOfZones(t *testing.T) {
+	zones := func(matched string) string {
+		rest := fmt.Sprintf(`"limit": {"events": 5, "window": "1m"}, "match": [{"method": [%q]}]`, matched)
+		return `"log_rejections": "none", "rate_limits": {
+			"applies":   {"key": "{http.request.header.X-Api-Key}", ` + rest + `},
+			"no-key":    {"key": "{http.request.header.X-None}", "on_missing_key": "skip", ` + rest + `},
+			"allow.key": {"key": "all", "allow_keys": ["*"], ` + rest + `}}`
+	}
+	for name, tc := range map[string]struct{ config, limit string }{
+		"one zone applies":   {zones("GET"), "5"},
+		"no zone matches":    {zones("PUT"), ""},
+		"address is allowed": {`"allow": ["192.0.2.1"], ` + zones("GET"), ""},
+		"address is denied":  {`"deny": ["192.0.2.1"], ` + zones("GET"), ""},
+	} {
+		h := provisioned(t, "{"+tc.config+"}")
+		r := benchRequest(name)
+		repl := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
+		_ = h.ServeHTTP(httptest.NewRecorder(), r, handlerThatWritesNothing)
+		got := repl.ReplaceKnown("{http.rate_limit.applies.limit}|{http.rate_limit.no-key.reset}|"+
+			"{http.rate_limit.allow.key.source}|{http.rate_limit.exceeded.name}|"+
+			"{http.rate_limit.other.limit}|{http.rate_limit.applies.other}|{http.rate_limit.limit}", "")
+		want := tc.limit + "||||{http.rate_limit.other.limit}|{http.rate_limit.applies.other}|{http.rate_limit.limit}"
+		if got != want {
+			t.Errorf("%s: placeholders = %s, want %s", name, got, want)
+		}
+	}
+}
+
+// A handler in which no zone matches does not hide the zones of a later one.
+func TestPlaceholdersOfLaterHandler(t *testing.T) {
+	first := provisioned(t, `{"rate_limits": {
+		"first": {"key": "all", "limit": {"events": 5, "window": "1m"}, "match": [{"method": ["PUT"]}]}}}`)
+	later := provisioned(t, `{"rate_limits": {"later": {"key": "all", "limit": {"events": 5, "window": "1m"}}}}`)
+	first.app.names.Store("later", nil) // both are in one configuration
+	r := benchRequest("k")
+	repl := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
+	read := func() string { return repl.ReplaceKnown("{http.rate_limit.later.limit}", "") }
+	second := caddyhttp.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		if got := read(); got != "" {
+			t.Errorf("limit before the later handler = %q, want none", got)
+		}
+		return later.ServeHTTP(w, r, handlerThatWritesNothing)
+	})
+	_ = first.ServeHTTP(httptest.NewRecorder(), r, second)
+	if got := read(); got != "5" {
+		t.Errorf("limit after the later handler = %q, want 5", got)
 	}
 }
 

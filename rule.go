@@ -17,6 +17,8 @@ type endpointRules struct {
 	route *route  // nil: all requests
 	rules []*rule // by tier; the first is for keys without a tier
 	cost  cost
+
+	withoutKey *rule // for requests without a key, if the zone has a limit for them
 }
 
 // A rule is the limit of an endpoint for a tier, with the texts that responses have about it.
@@ -64,11 +66,16 @@ type ruleBuilder struct {
 	name   string
 	zone   *Zone
 	tiers  *tierFinder
+
+	withoutKey *rule // of on_missing_limit; nil: none
 }
 
 // endpoints compiles the endpoints of the zone and, as the last, the rest of the zone.
 func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 	if err := b.zone.Consistency.validate(); err != nil {
+		return nil, err
+	}
+	if err := b.compileWithoutKey(); err != nil {
 		return nil, err
 	}
 	var all []endpointRules
@@ -93,6 +100,8 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 		return nil, err
 	case b.tiers != nil && b.tiers.fallback == noTier && rest.rules[noTier] == nil:
 		return nil, fmt.Errorf("keys without a tier have no limit: use `limit`, or `default` in `tier`")
+	case len(all) == 0 && rest.empty() && b.withoutKey != nil:
+		return nil, fmt.Errorf("no limit for requests with a key: use one, such as `limit 100/1m` or `limit unlimited`")
 	case len(all) == 0 && rest.empty():
 		return nil, fmt.Errorf("no limit: use one, such as `limit 100/1m`")
 	}
@@ -134,21 +143,16 @@ func (e *endpointRules) empty() bool { return e.rules[len(e.rules)-1] == nil }
 
 // build compiles the rules of all tiers at an endpoint. The rest of the zone has no route.
 func (b *ruleBuilder) build(e *Endpoint, r *route) (*endpointRules, error) {
-	algorithm, err := cmp.Or(e.Algorithm, b.zone.Algorithm, b.app.defaults.Algorithm).compile()
-	if err != nil {
-		return nil, err
-	}
 	all := &endpointRules{route: r, rules: make([]*rule, b.tiers.rules())}
-	if all.cost, err = newCost(cmp.Or(e.Cost, b.zone.Cost)); err != nil {
-		return nil, err
-	}
 	path := ""
 	if r != nil {
 		path = r.String()
 	}
-	base := limiter.Rule{Zone: b.handle, MaxKeys: b.zone.MaxKeys, Algorithm: algorithm}
-	base.ID, err = b.app.ruleID(b.name, b.zone.Key, path, algorithm.Kind.String(), strconv.Itoa(algorithm.SubWindows))
+	base, err := b.base(e.Algorithm, b.zone.Key, path)
 	if err != nil {
+		return nil, err
+	}
+	if all.cost, err = newCost(cmp.Or(e.Cost, b.zone.Cost)); err != nil {
 		return nil, err
 	}
 	for tier := range all.rules {
@@ -156,14 +160,7 @@ func (b *ruleBuilder) build(e *Endpoint, r *route) (*endpointRules, error) {
 		if limit == nil {
 			continue
 		}
-		base.Strict, base.MaxOvershoot = consistency.Mode == modeStrict, defaultMaxOvershoot
-		if consistency.MaxOvershoot != nil {
-			base.MaxOvershoot = *consistency.MaxOvershoot
-		}
-		compiled, err := newRule(b.name, base, limit)
-		if err == nil && compiled.Rule != nil && b.app.Redis != nil {
-			err = redisstore.Check(compiled.Rule)
-		}
+		compiled, err := b.rule(base, limit, consistency)
 		if err == nil {
 			err = all.cost.fits(compiled)
 		}
@@ -175,7 +172,32 @@ func (b *ruleBuilder) build(e *Endpoint, r *route) (*endpointRules, error) {
 		}
 		all.rules[tier] = compiled
 	}
-	return all, nil
+	all.withoutKey, err = b.ruleWithoutKey(e, all)
+	return all, err
+}
+
+// base returns what rules have in common whose counts belong to one key template at one place of
+// the zone. own is the algorithm there; nil: that of the zone.
+func (b *ruleBuilder) base(own *Algorithm, key, place string) (limiter.Rule, error) {
+	algorithm, err := cmp.Or(own, b.zone.Algorithm, b.app.defaults.Algorithm).compile()
+	if err != nil {
+		return limiter.Rule{}, err
+	}
+	id, err := b.app.ruleID(b.name, key, place, algorithm.Kind.String(), strconv.Itoa(algorithm.SubWindows))
+	return limiter.Rule{Zone: b.handle, ID: id, MaxKeys: b.zone.MaxKeys, Algorithm: algorithm}, err
+}
+
+// rule compiles a limit. base has what it does not set.
+func (b *ruleBuilder) rule(base limiter.Rule, limit *Limit, consistency Consistency) (*rule, error) {
+	base.Strict, base.MaxOvershoot = consistency.Mode == modeStrict, defaultMaxOvershoot
+	if consistency.MaxOvershoot != nil {
+		base.MaxOvershoot = *consistency.MaxOvershoot
+	}
+	compiled, err := newRule(b.name, base, limit)
+	if err == nil && compiled.Rule != nil && b.app.Redis != nil {
+		err = redisstore.Check(compiled.Rule)
+	}
+	return compiled, err
 }
 
 // inherit returns what is in force for a tier at an endpoint. The limit is that of the endpoint for

@@ -3,7 +3,6 @@ package fleetlimit
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -30,28 +29,13 @@ type zone struct {
 	tiers     *tierFinder     // nil: no tiers
 	endpoints []endpointRules // in configured order; the last is the rest of the zone
 
-	auth []string // the placeholders of authentication in key and tier
+	identity []identityValue               // what key, tier and costs read
+	watch    atomic.Pointer[identityWatch] // over identity; nil before Start
 
 	warnings []error // what is probably a mistake and yet loads
 
-	warned     atomic.Bool // about a missing key
-	warnedAuth atomic.Bool // about authentication after this handler
+	warned atomic.Bool // about a missing key
 }
-
-// missingKey decides what happens to a request whose key is missing.
-type missingKey struct {
-	action missingAction
-	key    *keytemplate.Template // for missingDefault and missingCount
-}
-
-type missingAction uint8
-
-const (
-	missingDefault missingAction = iota // count it by the client's address and warn
-	missingCount                        // count it by another key
-	missingSkip                         // leave it out of the zone
-	missingDeny                         // answer 403
-)
 
 // clientIP is the placeholder of the client's address as Caddy determines it.
 const clientIP = "{http.vars.client_ip}"
@@ -86,12 +70,33 @@ func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, e
 	if z.endpoints, err = b.endpoints(); err != nil {
 		return nil, err
 	}
-	placeholders := z.key.Placeholders()
-	if z.tiers != nil && z.tiers.placeholder != nil {
-		placeholders = append(placeholders, z.tiers.placeholder.Name)
-	}
-	z.auth = slices.DeleteFunc(placeholders, func(p string) bool { return !strings.HasPrefix(p, "http.auth.") })
+	z.identity = identityValues(z.placeholders())
 	return z, nil
+}
+
+// placeholders returns what decides about requests: key and its substitute, tier and costs.
+func (z *zone) placeholders() []string {
+	names := z.key.Placeholders()
+	if z.missing.key != nil {
+		names = append(names, z.missing.key.Placeholders()...)
+	}
+	for _, p := range z.deciders() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// deciders returns the placeholders of tier and costs, which must not be the client's.
+func (z *zone) deciders() (placeholders []*keytemplate.Placeholder) {
+	if z.tiers != nil && z.tiers.placeholder != nil {
+		placeholders = append(placeholders, z.tiers.placeholder)
+	}
+	for i := range z.endpoints {
+		if p := z.endpoints[i].cost.placeholder; p != nil {
+			placeholders = append(placeholders, p)
+		}
+	}
+	return placeholders
 }
 
 // compileKeys compiles the template of the key and its substitutes.
@@ -120,20 +125,10 @@ func (z *zone) compileKeys(config *Zone) (err error) {
 		return err
 	}
 	z.ambiguousIsMissing = isMissing || z.legacy
-	switch config.OnMissingKey {
-	case "":
-		z.missing = missingKey{missingDefault, z.cookieKey}
-	case "skip":
-		z.missing.action = missingSkip
-	case "deny":
-		z.missing.action = missingDeny
-	default:
-		z.missing.action = missingCount
-		if z.missing.key, err = keytemplate.Parse(config.OnMissingKey, o); err != nil {
-			return fmt.Errorf("on_missing_key: %w", err)
-		}
+	if z.missing, err = z.newMissingKey(config, o); err != nil {
+		return err
 	}
-	return nil
+	return z.checkMissingKey(config)
 }
 
 func parseOnAmbiguousKey(action string) (isMissing bool, err error) {
@@ -193,10 +188,10 @@ func fromLegacy(z *Zone) (*Zone, error) {
 		return nil, fmt.Errorf("max_events without a window: use \"window\": \"1m\", or `limit`")
 	case z.MaxEvents < 0:
 		return nil, fmt.Errorf("max_events is %d: use 0 to block, or more", z.MaxEvents)
-	case z.OnAmbiguousKey != "", z.Algorithm != nil, z.Tier != nil, len(z.Endpoints) > 0, z.Cost != nil,
-		z.Consistency != Consistency{}:
-		return nil, fmt.Errorf("a zone with `window` has no on_ambiguous_key, algorithm, tier, endpoint, cost, mode or " +
-			"max_overshoot, as in caddy-ratelimit: use `limit` instead of `window` and `max_events`")
+	case z.OnAmbiguousKey != "", z.OnMissingLimit != nil, z.Algorithm != nil, z.Tier != nil, len(z.Endpoints) > 0,
+		z.Cost != nil, z.Consistency != Consistency{}:
+		return nil, fmt.Errorf("a zone with `window` has no on_ambiguous_key, on_missing_limit, algorithm, tier, endpoint, " +
+			"cost, mode or max_overshoot, as in caddy-ratelimit: use `limit` instead of `window` and `max_events`")
 	}
 	nilIfZero := func(prefix *int) *int {
 		if prefix != nil && *prefix == 0 {

@@ -2,7 +2,6 @@ package fleetlimit
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,26 +33,6 @@ func TestLegacyZone(t *testing.T) {
 	z = compiledZone(t, `{"key": "k", "window": "10s"}`)
 	if r := z.endpoints[0].rules[noTier]; !r.block || r.window != 10*time.Second {
 		t.Errorf("rule without max_events: block = %v for %v, want a block for 10s", r.block, r.window)
-	}
-}
-
-func TestMissingKeyActions(t *testing.T) {
-	for onMissing, want := range map[string]missingAction{
-		"": missingDefault, "skip": missingSkip, "deny": missingDeny, "{http.vars.id}": missingCount,
-	} {
-		z := compiledZone(t, `{"key": "{http.auth.user.id}", "on_missing_key": "`+onMissing+`", "limit": {"block": true}}`)
-		counts := want == missingDefault || want == missingCount
-		if z.missing.action != want || (z.missing.key != nil) != counts {
-			t.Errorf("on_missing_key %q: action %v, counts %v; want %v, %v", onMissing, z.missing.action, z.missing.key != nil, want, counts)
-		}
-	}
-}
-
-func TestZoneKnowsAuthentication(t *testing.T) {
-	z := compiledZone(t, `{"key": "{http.auth.user.id}-{client_ip}", "limit": {"block": true},
-		"tier": {"placeholder": "{http.auth.user.tier}", "tiers": {"pro": {"unlimited": true}}}}`)
-	if want := []string{"http.auth.user.id", "http.auth.user.tier"}; !slices.Equal(z.auth, want) {
-		t.Errorf("placeholders of authentication = %q, want %q", z.auth, want)
 	}
 }
 

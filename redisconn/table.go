@@ -19,16 +19,25 @@ func slotOf(key string) int {
 			key = tag
 		}
 	}
-	crc := uint16(0) // CRC-16 by the polynomial of XMODEM
+	crc := uint16(0)
 	for i := range len(key) {
-		crc ^= uint16(key[i]) << 8
+		crc = crc<<8 ^ crc16[byte(crc>>8)^key[i]]
+	}
+	return int(crc % slotCount)
+}
+
+// crc16 has the CRC-16 of each byte, by the polynomial of XMODEM.
+var crc16 = func() (table [256]uint16) {
+	for i := range table {
+		crc := uint16(i) << 8
 		for range 8 {
 			carry := crc >> 15
 			crc = crc<<1 ^ carry*0x1021
 		}
+		table[i] = crc
 	}
-	return int(crc % slotCount)
-}
+	return table
+}()
 
 // A table maps slots to the queues of their primaries. It never changes. The zero value is that of
 // a client that knows no primary yet.

@@ -90,7 +90,7 @@ const (
 		Cache-Control no-store
 		Content-Type application/json
 	}
-	respond "{\"error\":{\"code\":\"RATE_LIMIT_EXCEEDED\",\"message\":\"Rate limit of 1 request per 86400 seconds exceeded\"}}" 429
+	respond "{\"error\":{\"code\":\"RATE_LIMIT_EXCEEDED\",\"message\":\"Rate limit of 1 request per day exceeded\"}}" 429
 `
 	respond = "\trespond ok\n"
 	proxy   = "\treverse_proxy 127.0.0.1:%UPSTREAM%\n"

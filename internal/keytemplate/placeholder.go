@@ -29,8 +29,9 @@ var ErrUnset = errors.New("is empty when the configuration loads: use one that h
 
 // A Placeholder reads one placeholder from requests.
 type Placeholder struct {
-	Name string // without braces
-	read reader
+	Name    string // without braces
+	Trusted bool   // even if clients control it
+	read    reader
 }
 
 // ParsePlaceholder compiles a placeholder, in braces, that decides what a request may do. It
@@ -45,15 +46,19 @@ func ParsePlaceholder(text string, trusted bool) (*Placeholder, error) {
 	}
 	name := parts[0].name
 	if !trusted && clientControlled(name) {
+		var such string
+		if strings.HasPrefix(name, headerPrefix) {
+			such = ", such as forward_auth in front of rate_limit_authenticated"
+		}
 		return nil, fmt.Errorf("clients control the value of %s: use `trusted` if something in front of this handler "+
-			"guarantees it", text)
+			"guarantees it%s", text, such)
 	}
 	value, global, err := expandGlobal(name)
 	if err != nil {
 		return nil, err
 	}
 	name = cmp.Or(shorthands[name], name)
-	p := &Placeholder{Name: name, read: newReader(name)}
+	p := &Placeholder{Name: name, Trusted: trusted, read: newReader(name)}
 	if global {
 		p.read = func(*http.Request, *caddy.Replacer) (string, Presence) { return trim(value) }
 	}
@@ -182,6 +187,18 @@ func fromAddress(name string) bool {
 func isHostHeader(name string) bool {
 	field, ok := strings.CutPrefix(name, headerPrefix)
 	return ok && strings.EqualFold(field, "Host")
+}
+
+// ClientControlled returns the first placeholder in text whose value a client decides, without
+// braces, or "".
+func ClientControlled(text string) string {
+	parts, _ := split(text)
+	for _, p := range parts {
+		if clientControlled(p.name) {
+			return p.name
+		}
+	}
+	return ""
 }
 
 // clientControlled reports whether a client decides the value of a placeholder. Values from other

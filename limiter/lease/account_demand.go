@@ -47,12 +47,10 @@ func (a account) shouldRenew(r *limiter.Rule, now limiter.Instant) bool {
 	return inUse && !a.requesting && a.leased(now) == 0 && a.want(r, now) > 0
 }
 
-// lastsFor reports whether the newest lease will probably suffice for us µs, in which takes spend
-// an event or more, and there is no debt.
+// lastsFor reports whether the newest lease will probably suffice for us µs, and there is no debt.
 func (h *hot) lastsFor(r *limiter.Rule, now limiter.Instant, us int64) bool {
 	left, lasts := h.newest(now)
-	expected := h.expected(r, us)
-	return !h.inDebt && lasts > us && expected >= 1 && float32(left) > expected
+	return !h.inDebt && lasts > us && h.expected(r, us) < float32(left)+0.5
 }
 
 // newest returns how many events are left of the lease that expires last, and how long it lasts.

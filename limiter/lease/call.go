@@ -19,6 +19,11 @@ type call struct {
 	background bool   // nobody waits for it, so it counts in Store.background
 	refill     bool   // it wants leases although nobody waits
 	latch      *latch // is done when the call is; may be nil
+
+	room struct { // for one request, in the same allocation
+		targets  [1]target
+		requests [1]limiter.LeaseRequest
+	}
 }
 
 // A target is where the reply to one request of a call belongs.
@@ -29,7 +34,9 @@ type target struct {
 }
 
 func newCall(key []byte, now limiter.Instant) *call {
-	return &call{key: bytes.Clone(key), sent: now}
+	c := &call{key: bytes.Clone(key), sent: now}
+	c.targets, c.requests = c.room.targets[:0], c.room.requests[:0]
+	return c
 }
 
 // hasRoomFor reports whether c, unless it is in the background, can carry one more request of this

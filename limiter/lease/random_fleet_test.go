@@ -15,8 +15,8 @@ import (
 
 // TestRandomFleets plays random histories. Nodes of a fleet take from several zones at once.
 // Requests are late or lost, the lender begins another incarnation, nodes restart, zones close and
-// accounts are evicted. Never is more admitted of a key than its algorithm allows, and in the end
-// only events that were counted as lost are missing.
+// accounts are evicted. Never is more admitted of a key than its algorithm allows, no take spends a
+// lease that has expired, and in the end only events that were counted as lost are missing.
 func TestRandomFleets(t *testing.T) {
 	seeds := uint64(100)
 	if raceEnabled {
@@ -51,7 +51,8 @@ type randomFleet struct {
 	nodes        []*fleetNode
 	lostByClosed uint64 // by nodes that were closed
 	admitted     map[name][]limiter.Events
-	late         map[name]int64 // admitted by the newest known state
+	late         map[name]int64             // admitted by the newest known state
+	leased       map[name][]limiter.Instant // when takes were admitted from leases
 }
 
 // A fleetLender never fails takes: nobody would count what they lose.
@@ -74,7 +75,7 @@ var fleetZones = []string{"a", "b", "c", "denies"}
 func newRandomFleet(t *testing.T, seed uint64) *randomFleet {
 	f := &randomFleet{
 		t: t, rng: rand.New(rand.NewPCG(seed, 5)), lender: fleetLender{newLender(rtt)},
-		admitted: make(map[name][]limiter.Events), late: make(map[name]int64),
+		admitted: make(map[name][]limiter.Events), late: make(map[name]int64), leased: make(map[name][]limiter.Instant),
 	}
 	made := node{t, nil, nil}
 	f.denies = made.rule(limiter.Rule{ID: 9, Zone: zoneName("denies"), MaxKeys: 50, Limit: limiter.Limit{Events: 1, Window: time.Hour}})
@@ -204,8 +205,11 @@ func (f *randomFleet) admit(s *fleetNode, takes []limiter.Take) {
 		if k.Decision.Source != limiter.FromStore {
 			at += limiter.At(time.Now().Add(3*time.Hour)) - s.options.Clock()
 		}
-		if k.Decision.Source == limiter.FromKnownState {
+		switch k.Decision.Source {
+		case limiter.FromKnownState:
 			f.late[n] += k.Cost
+		case limiter.FromLease:
+			f.leased[n] = append(f.leased[n], at)
 		}
 		f.admitted[n] = append(f.admitted[n], limiter.Events{At: at, N: k.Cost})
 	}
@@ -259,6 +263,7 @@ func (f *randomFleet) end() {
 		for key := range 7 {
 			n := name{r.ID, fmt.Sprint("key", key)}
 			f.checkBound(r, n)
+			f.checkLeases(r, n)
 			kind := r.Algorithm.Kind
 			if r.Limit.Window < time.Hour || kind == limiter.TokenBucket || kind == limiter.SlidingWindowLog {
 				continue // what is returned too late is not counted as lost
@@ -315,6 +320,22 @@ func (f *randomFleet) checkBound(r *limiter.Rule, n name) {
 				sum -= admitted[first].N
 			}
 			check(e.At, float64(sum))
+		}
+	}
+}
+
+// checkLeases checks that a lease of the key was there whenever a take was admitted from one.
+func (f *randomFleet) checkLeases(r *limiter.Rule, n name) {
+	var leases []limiter.LeaseRequest
+	for _, l := range f.lender.requests {
+		if l.Rule.ID == n.id && string(l.Key) == n.key && l.Granted > 0 {
+			leases = append(leases, l)
+		}
+	}
+	for _, at := range f.leased[n] {
+		usable := func(l limiter.LeaseRequest) bool { return l.Decision.At <= at && at < l.Expires }
+		if !slices.ContainsFunc(leases, usable) {
+			f.t.Errorf("%v %+v: a take of %s at %d was admitted from a lease, want none then", r.Algorithm, r.Limit, n.key, at)
 		}
 	}
 }

@@ -265,7 +265,7 @@ func (s *Store) refill(t *takeState, now limiter.Instant) {
 	t.shard.Lock()
 	if a, ok := t.findLocked(); ok && !t.zone.closed.Load() && a.needsRefill(t.Rule, now) && !t.backingOffLocked() {
 		full := false
-		if a.lastsFor(t.Rule, now, 8*tick) {
+		if a.lastsFor(t.Rule, now, 2*tick) {
 			s.setBackoffLocked(&t.location, backoff{until: now, refill: true})
 		} else if c, full = s.beginLocked(&t.location, a, t.Rule, now, maxRefills, true); full && a.inDebt {
 			s.attendSoonLocked(&t.location, now)

@@ -68,7 +68,7 @@ func (s *Store) takeCall(now limiter.Instant, g group, consume bool) *redisconn.
 	if consume {
 		operation = "take"
 	}
-	b := s.newCall(g[0].Key, len(g), now, operation)
+	b := s.newCall(g[0].Key, now, operation)
 	b.NewKey = consume && !s.known.has(g[0].Key)
 	for _, k := range g {
 		b.add(k.Rule, k.Cost, 0)
@@ -78,9 +78,9 @@ func (s *Store) takeCall(now limiter.Instant, g group, consume bool) *redisconn.
 
 // refundCall returns the call that refunds g: see refund.lua.
 func (s *Store) refundCall(now limiter.Instant, g group) *redisconn.Call {
-	b := s.newCall(g[0].Key, len(g), now, "refund")
+	b := s.newCall(g[0].Key, now, "refund")
 	for _, k := range g {
-		b.add(k.Rule, k.Cost, appendEvents(nil, k.Decision.Seen()))
+		b.add(k.Rule, k.Cost, string(appendEvents(nil, k.Decision.Seen())))
 	}
 	return b.with(&refundScripts)
 }
@@ -88,25 +88,34 @@ func (s *Store) refundCall(now limiter.Instant, g group) *redisconn.Call {
 // lendCall returns the call that answers lease requests of one key: see lease_request.lua.
 func (s *Store) lendCall(requests []limiter.LeaseRequest) *redisconn.Call {
 	key := requests[0].Key
-	b := s.newCall(key, len(requests), 0, redisconn.Incarnation{})
+	b := s.newCall(key, 0, redisconn.Incarnation{})
 	b.NewKey = !s.known.has(key)
 	for i := range requests {
 		l := &requests[i]
-		b.add(l.Rule, l.Need, s.leaseArgs(l))
+		var room [maxLeaseArgs]byte
+		b.add(l.Rule, l.Need, string(s.appendLeaseArgs(room[:0], l)))
 	}
 	return b.with(&lendScripts)
 }
 
 // A callBuilder builds a call for several rules of one key: see args.lua.
 type callBuilder struct {
-	*redisconn.Call
+	redisconn.Call
 	kinds []limiter.Kind
+
+	room struct { // for the call of one rule, in one allocation
+		keys  [2]string
+		args  [2 + 7]any
+		kinds [lua.MaxRules]limiter.Kind
+	}
 }
 
-func (s *Store) newCall(key []byte, rules int, now limiter.Instant, operation any) callBuilder {
-	args := append(make([]any, 0, 2+7*rules), s.clock(now), operation)
-	c := &redisconn.Call{Keys: []string{hashName(s.prefix, key)}, Args: args}
-	return callBuilder{c, make([]limiter.Kind, 0, lua.MaxRules)}
+func (s *Store) newCall(key []byte, now limiter.Instant, operation any) *callBuilder {
+	b := new(callBuilder)
+	b.Keys = append(b.room.keys[:0], hashName(s.prefix, key))
+	b.Args = append(b.room.args[:0], s.clock(now), operation)
+	b.kinds = b.room.kinds[:0]
+	return b
 }
 
 // add adds the key and the arguments for a rule.
@@ -127,12 +136,14 @@ func (b *callBuilder) add(r *limiter.Rule, cost int64, last any) {
 // with returns the call, with the script of an operation.
 func (b *callBuilder) with(operation *scripts) *redisconn.Call {
 	b.Script = operation.of(b.kinds)
-	return b.Call
+	return &b.Call
 }
 
-// leaseArgs returns the fields of a lease request besides its need: see lease_request.lua.
-func (s *Store) leaseArgs(l *limiter.LeaseRequest) []byte {
-	b := make([]byte, 0, 13+19+58)
+// maxLeaseArgs is the most bytes that appendLeaseArgs appends.
+const maxLeaseArgs = 13 + 19 + 58
+
+// appendLeaseArgs appends the fields of a lease request besides its need: see lease_request.lua.
+func (s *Store) appendLeaseArgs(b []byte, l *limiter.LeaseRequest) []byte {
 	want := l.Want
 	if !l.Rule.Leases() {
 		want = 0
@@ -179,10 +190,13 @@ func field(id uint32) string { return string(binary.BigEndian.AppendUint32(nil, 
 // braces, puts all Redis keys of key into one slot. A brace in the key would end the tag early, and
 // an empty tag does not count: so `}` is written as `%7D`, `%` as `%25`, and the empty key as `%`.
 func hashName(prefix string, key []byte) string {
-	if len(key) == 0 {
+	switch {
+	case len(key) == 0:
 		return prefix + ":{%}"
+	case bytes.ContainsAny(key, "%}"):
+		return prefix + ":{" + tagEscapes.Replace(string(key)) + "}"
 	}
-	return prefix + ":{" + tagEscapes.Replace(string(key)) + "}"
+	return prefix + ":{" + string(key) + "}"
 }
 
 var tagEscapes = strings.NewReplacer("%", "%25", "}", "%7D")

@@ -131,7 +131,7 @@ func TestLeaseArgs(t *testing.T) {
 				"\x00\x00\x00\x00\x00\x00\x08" + "\x00\x00\x00\x00\x00\x00\x07" + "\x01\x02\x03\x04\x05\x06\x07\x08"},
 	} {
 		test.Rule = r
-		if got := string(s.leaseArgs(&test.LeaseRequest)); got != test.want {
+		if got := string(s.appendLeaseArgs(nil, &test.LeaseRequest)); got != test.want {
 			t.Errorf("arguments of %+v = %q, want %q", test.LeaseRequest, got, test.want)
 		}
 	}

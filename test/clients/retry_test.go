@@ -25,10 +25,12 @@ func checkRetry(t *testing.T, responses []response) {
 
 func checkStatuses(t *testing.T, responses []response, want ...int) {
 	t.Helper()
-	for i, r := range responses {
-		if len(responses) != len(want) || r.Status != want[i] || (r.RetryAfter != "") != (r.Status == 429) {
-			t.Fatalf("responses = %+v, want %v, and Retry-After with 429 only", responses, want)
-		}
+	ok := len(responses) == len(want)
+	for i := 0; ok && i < len(want); i++ {
+		ok = responses[i].Status == want[i] && (responses[i].RetryAfter != "") == (want[i] == 429)
+	}
+	if !ok {
+		t.Fatalf("responses = %+v, want %v, and Retry-After with 429 only", responses, want)
 	}
 }
 
@@ -55,6 +57,12 @@ func TestNodeGot(t *testing.T) {
 	checkRetry(t, node[[]response](t, "got.js", "/retry", t.Name()))
 }
 
+// TestNodeGotPost shows that got does not retry POST by itself.
+func TestNodeGotPost(t *testing.T) {
+	t.Parallel()
+	checkStatuses(t, node[[]response](t, "got.js", "/retry", t.Name(), "POST"), 200, 200, 429)
+}
+
 func TestNodeUndiciRetryAgent(t *testing.T) {
 	t.Parallel()
 	checkRetry(t, node[[]response](t, "undici.js", "/retry", t.Name(), "agent"))
@@ -63,6 +71,12 @@ func TestNodeUndiciRetryAgent(t *testing.T) {
 func TestNodeUndiciInterceptor(t *testing.T) {
 	t.Parallel()
 	checkRetry(t, node[[]response](t, "undici.js", "/retry", t.Name(), "interceptor"))
+}
+
+// TestNodeUndiciPost shows that undici does not retry POST by itself.
+func TestNodeUndiciPost(t *testing.T) {
+	t.Parallel()
+	checkStatuses(t, node[[]response](t, "undici.js", "/retry", t.Name(), "agent", "{}", "POST"), 200, 200, 429)
 }
 
 // TestNodeUndiciMaxTimeout shows that undici waits no longer than maxTimeout, 30 s unless set, and
@@ -79,18 +93,29 @@ func TestNodeUndiciMaxTimeout(t *testing.T) {
 	checkWait(t, responses, 1)
 }
 
+// TestGoRetryableHTTP has every method retried, POST too.
 func TestGoRetryableHTTP(t *testing.T) {
 	t.Parallel()
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			checkRetry(t, retryableHTTP(t, method))
+		})
+	}
+}
+
+// retryableHTTP sends three requests with go-retryablehttp as it comes.
+func retryableHTTP(t *testing.T, method string) (responses []response) {
+	t.Helper()
 	client := retryablehttp.NewClient()
 	client.Logger = nil
 	start := time.Now()
-	var responses []response
 	client.ResponseLogHook = func(_ retryablehttp.Logger, r *http.Response) {
 		ms := time.Since(start).Seconds() * 1000
 		responses = append(responses, response{r.StatusCode, r.Header.Get("Retry-After"), ms})
 	}
 	for range 3 {
-		request, err := retryablehttp.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+httpAddr+"/retry", nil)
+		request, err := retryablehttp.NewRequestWithContext(t.Context(), method, "http://"+httpAddr+"/retry", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,5 +126,5 @@ func TestGoRetryableHTTP(t *testing.T) {
 		}
 		_ = r.Body.Close()
 	}
-	checkRetry(t, responses)
+	return responses
 }

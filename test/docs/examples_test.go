@@ -9,6 +9,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig"
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 	_ "github.com/caddyserver/caddy/v2/modules/standard"
 
 	"github.com/fleetlimit/fleetlimit"
@@ -22,8 +23,8 @@ var around = map[string]func(text string) string{
 	"global":  func(text string) string { return "{\nrate_limit {\n" + text + "\n}\n}\n:8080 {\nrespond ok\n}\n" },
 }
 
-// TestExamples adapts and validates every configuration in the pages. The words after a fence
-// classify the block:
+// TestExamples adapts and validates every configuration in the pages, and Caddyfile.example.
+// Caddyfiles stand there as caddy fmt writes them. The words after a fence classify the block:
 //
 //	caddyfile [site | handler | global]  a Caddyfile, or an excerpt of one
 //	json twin, json app-twin             the handler or the app of the Caddyfile before it
@@ -31,8 +32,8 @@ var around = map[string]func(text string) string{
 //	json body                            not a configuration
 func TestExamples(t *testing.T) {
 	tested := make(map[string]int)
-	for _, page := range pages(t) {
-		examples, _ := split(t, page)
+	for _, page := range append(pages(t), "Caddyfile.example") {
+		examples := examplesOf(t, page)
 		var adapted []byte // the last Caddyfile of the page, as JSON
 		for _, e := range examples {
 			if len(e.info) == 0 || e.info[0] != "caddyfile" && e.info[0] != "json" {
@@ -42,6 +43,7 @@ func TestExamples(t *testing.T) {
 			t.Run(fmt.Sprintf("%s:%d", e.page, e.line), func(t *testing.T) {
 				switch {
 				case e.info[0] == "caddyfile":
+					checkFormat(t, &e)
 					adapted = adapt(t, &e)
 					validate(t, adapted)
 				case e.is("json", "twin"):
@@ -67,6 +69,41 @@ func TestExamples(t *testing.T) {
 			t.Errorf("%s has no example that was tested: use the words of TestExamples after the fences", page)
 		}
 	}
+}
+
+// TestRecipeOfGRPC compares how the recipe answers gRPC calls with what test/clients tries.
+func TestRecipeOfGRPC(t *testing.T) {
+	_, answer, _ := strings.Cut(read(t, "test/clients/Caddyfile"), "\t\t@grpc ")
+	answer, _, found := strings.Cut(answer, "\n}\n")
+	if !found || !strings.Contains(read(t, "docs/configuration.md"), "\n\t\t@grpc "+answer+"\n}\n") {
+		t.Errorf("the recipe for gRPC in docs/configuration.md does not answer as test/clients/Caddyfile does:\n%s", answer)
+	}
+}
+
+// examplesOf returns the fenced blocks of a page. A file that is no page is one example.
+func examplesOf(t *testing.T, file string) []example {
+	t.Helper()
+	if !strings.HasSuffix(file, ".md") {
+		return []example{{page: file, info: []string{"caddyfile"}, text: read(t, file)}}
+	}
+	examples, _ := split(t, file)
+	return examples
+}
+
+// checkFormat compares a Caddyfile, or an excerpt of one, with what caddy fmt writes.
+func checkFormat(t *testing.T, e *example) {
+	t.Helper()
+	want := string(caddyfile.Format([]byte(e.text)))
+	if e.text == want {
+		return
+	}
+	got, formatted := strings.Split(e.text, "\n"), strings.Split(want, "\n")
+	i := 0
+	for i < min(len(got), len(formatted))-1 && got[i] == formatted[i] {
+		i++
+	}
+	t.Errorf("%s:%d is not formatted: use what caddy fmt writes.\n-%s\n+%s\nThe whole block:\n%s",
+		e.page, e.line+1+i, got[i], formatted[i], want)
 }
 
 // adapt returns the JSON of a Caddyfile.

@@ -194,3 +194,27 @@ func testDeniedRequest(t *testing.T, mode string) {
 		}
 	}
 }
+
+// Nodes share the limit of requests without a key, beside those of keys.
+func TestNodesShareLimitOfRequestsWithoutKey(t *testing.T) {
+	nodes := startAll(t, 2, inCluster(redistest.SharedCluster(t))+inMode("strict"), `
+		rate_limit {
+			zone strangers {
+				key {header.X-Key}
+				on_missing_key {client_ip} 5/24h
+				limit 1000/24h
+				endpoint /search 500/24h
+			}
+		}`)
+	for i := range 5 {
+		h := nodes[i%2].mustGet(200, []string{"/", "/search"}[i%2])
+		if got, want := h.Get("X-RateLimit-Remaining"), fmt.Sprint(4-i); got != want {
+			t.Errorf("remaining after %d requests = %s, want %s", i+1, got, want)
+		}
+	}
+	for _, n := range nodes {
+		n.mustGet(429, "/")
+		n.mustGet(429, "/search")
+		n.mustGet(200, "/", "X-Key: alice")
+	}
+}

@@ -59,7 +59,7 @@ var (
 		{"Content-Type", value("application/json")},
 	}
 	body = []byte(`{"error":{"code":"RATE_LIMIT_EXCEEDED",` +
-		`"message":"Rate limit of 1 request per 86400 seconds exceeded","details":{"zone":"api_key","limit":1,` +
+		`"message":"Rate limit of 1 request per day exceeded","details":{"zone":"api_key","limit":1,` +
 		`"window_seconds":86400,"retry_after_seconds":86400,"reset_at":"2026-11-23T01:10:14Z"}}}` + "\n")
 )
 

@@ -51,7 +51,7 @@ func TestLegacyKeyJoinsRepeatedValues(t *testing.T) {
 }
 
 func TestLegacyAmbiguousKeyIsMissing(t *testing.T) {
-	g := serve(t, legacySite("key {header.X-User}\non_missing_key static", ""))
+	g := serve(t, legacySite("key {header.X-User}\non_missing_key shared", ""))
 	g.get("/", "X-User: alice", "X-User: bob").admitted(1)
 	g.get("/").admitted(0)
 	g.get("/", "X-User: alice", "X-User: alice").rejected()

@@ -89,7 +89,7 @@ func TestOnAmbiguousKeyMissing(t *testing.T) {
 }
 
 func TestAmbiguousCookieCountsByAddress(t *testing.T) {
-	for _, onMissing := range []string{"skip", "deny", "guests", "{client_ip}"} {
+	for _, onMissing := range []string{"skip", "deny", "shared", "{client_ip}"} {
 		t.Run(onMissing, func(t *testing.T) {
 			g := serve(t, `
 				rate_limit {
@@ -234,7 +234,7 @@ func TestHostileQueryKeys(t *testing.T) {
 
 func TestClientsCannotNameSubstituteKeys(t *testing.T) {
 	for onMissing, keys := range map[string][]string{
-		"guest":             {"guest", "mguest", "m:guest", "5:guest", "m"},
+		"shared":            {"shared", "mshared", "m:shared", "6:shared", "m"},
 		"{client_ip}":       {"127.0.0.1", "m127.0.0.1", "127.0.0.1/32", "::ffff:127.0.0.1"},
 		"{header.X-Device}": {"device", "mdevice", "mtdevice"},
 	} {

@@ -16,7 +16,7 @@ func exhausted(t *testing.T, settings, site, method string, headers ...string) *
 		rate_limit {
 			zone user {
 				key {header.X-User}
-				on_missing_key all
+				on_missing_key shared
 				limit 2/1m
 			}
 			`+settings+`
@@ -30,7 +30,7 @@ func exhausted(t *testing.T, settings, site, method string, headers ...string) *
 func TestRejectJSON(t *testing.T) {
 	r := exhausted(t, "", `respond "hello"`, "GET").rejected().has("Content-Type", "application/json").has("Server", "Caddy")
 	reset := time.Unix(r.number("X-RateLimit-Reset"), 0).UTC().Format(time.RFC3339)
-	want := fmt.Sprintf(`{"error":{"code":"RATE_LIMIT_EXCEEDED","message":"Rate limit of 2 requests per 60 seconds exceeded",`+
+	want := fmt.Sprintf(`{"error":{"code":"RATE_LIMIT_EXCEEDED","message":"Rate limit of 2 requests per minute exceeded",`+
 		`"details":{"zone":"user","limit":2,"window_seconds":60,"retry_after_seconds":%d,"reset_at":%q}}}`,
 		r.retryAfter(), reset)
 	if got := strings.TrimSpace(r.body); got != want {
@@ -38,6 +38,18 @@ func TestRejectJSON(t *testing.T) {
 	}
 	if s := r.retryAfter(); s < 29 || s > 30 {
 		t.Errorf("Retry-After = %d, want 30", s)
+	}
+}
+
+// With a burst, the headers have the burst, and the body has both.
+func TestRejectionDescribesBurst(t *testing.T) {
+	const want = `"message":"Rate limit of 100 requests per hour (bursts of 1) exceeded",` +
+		`"details":{"zone":"z","limit":100,"burst":1,"window_seconds":3600,`
+	g := serve(t, "rate_limit {\nzone z {\nkey all\nlimit 100/1h burst 1\n}\n}\nrespond hello")
+	g.get("/").admitted(0)
+	r := g.get("/").rejected().has("X-RateLimit-Limit", "1")
+	if !strings.Contains(r.body, want) {
+		t.Errorf("body = %s, want %s in it", r.body, want)
 	}
 }
 
@@ -50,7 +62,7 @@ func TestRejectProblem(t *testing.T) {
 	for member, want := range map[string]any{
 		"type":              "https://iana.org/assignments/http-problem-types#quota-exceeded",
 		"status":            429.0,
-		"detail":            "Rate limit of 2 requests per 60 seconds exceeded",
+		"detail":            "Rate limit of 2 requests per minute exceeded",
 		"violated-policies": []any{"user"},
 	} {
 		if !reflect.DeepEqual(got[member], want) {

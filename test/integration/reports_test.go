@@ -79,6 +79,13 @@ func TestLegacyZoneReportsEveryRejection(t *testing.T) {
 		if data["zone"] != "z" || data["remote_ip"] != "127.0.0.1" {
 			t.Errorf("event = %v, want the zone and the address of the peer", data)
 		}
+		for name, want := range map[string]any{
+			"client_ip": "192.0.2.1", "method": "GET", "host": g.addr, "path": "/", "key_hash": "37fcff24bf62",
+		} {
+			if entry[name] != want || data[name] != want {
+				t.Errorf("logged and emitted %s = %v and %v, want %v", name, entry[name], data[name], want)
+			}
+		}
 		if wait, _ := data["wait"].(time.Duration); wait <= 3590*time.Second || wait > time.Hour {
 			t.Errorf("wait of the event = %v, want a duration of about an hour", data["wait"])
 		}
@@ -191,6 +198,41 @@ func TestPlaceholdersInAccessLog(t *testing.T) {
 		if e["left"] != "0" || e["limit"] != "1" || e["exceeded"] != exceeded || e["from"] == "" || e["from"] == nil {
 			t.Errorf("entry %d: remaining %v, limit %v, exceeded %v, source %v; want 0, 1, %q and a source",
 				i, e["left"], e["limit"], e["exceeded"], e["from"], exceeded)
+		}
+	}
+}
+
+// The header directive prints placeholders literally that are unknown. Those of a zone are known
+// even if it did not apply, and a misspelled zone shows.
+func TestPlaceholdersOfZoneThatDoesNotApply(t *testing.T) {
+	g := serve(t, `
+		log
+		log_append left {http.rate_limit.user.remaining}
+		log_append exceeded {http.rate_limit.exceeded.name}
+		header >X-Left "left:{http.rate_limit.user.remaining}"
+		header >X-Zone "zone:{http.rate_limit.exceeded.name}"
+		header >X-Wrong {http.rate_limit.usr.remaining}
+		rate_limit {
+			allow 192.0.2.1
+			zone user {
+				match {
+					path /api/*
+				}
+				key {header.X-User}
+				on_missing_key skip
+				limit 5/1h
+			}
+		}
+		respond "hello"
+	`)
+	for _, request := range [][]string{{"/"}, {"/api/"}, {"/api/", "X-User: alice", "X-Forwarded-For: 192.0.2.1"}} {
+		g.get(request[0], request[1:]...).is(200).has("X-Left", "left:").has("X-Zone", "zone:").
+			has("X-Wrong", "{http.rate_limit.usr.remaining}")
+	}
+	g.get("/api/", "X-User: alice").is(200).has("X-Left", "left:4")
+	for i, e := range g.logged("handled request") {
+		if left := []string{"", "", "", "4"}[i]; e["left"] != left || e["exceeded"] != "" {
+			t.Errorf("entry %d: remaining %v, exceeded %v, want %q and nothing", i, e["left"], e["exceeded"], left)
 		}
 	}
 }

@@ -123,7 +123,7 @@ func TestMissingKeys(t *testing.T) {
 	}{
 		{"", 429, 200, 1},
 		{"on_missing_key {client_ip}", 429, 200, 0},
-		{"on_missing_key anonymous", 429, 429, 0},
+		{"on_missing_key shared", 429, 429, 0},
 		{"on_missing_key {header.X-Device}", 429, 200, 0},
 		{"on_missing_key skip", 200, 200, 0},
 		{"on_missing_key deny", 403, 403, 0},
@@ -181,40 +181,6 @@ func TestAddressesCountByPrefix(t *testing.T) {
 			}
 			g.get("/", "X-Forwarded-For: "+test.other).admitted(want)
 		})
-	}
-}
-
-func TestKeysFromAuthentication(t *testing.T) {
-	const site = `
-		basic_auth {
-			alice $2a$04$s0g8Gj9jqQ29sjBOApX.Z.ASrUtprmLIv3wQoZsb3//Klo7T541ai
-		}
-		rate_limit {
-			zone user {
-				key {http.auth.user.id}
-				limit 2/1h
-			}
-		}
-		respond "hello"
-	`
-	const credentials = "Authorization: Basic YWxpY2U6d29uZGVybGFuZA==" // alice:wonderland
-	g := serveWith(t, "order rate_limit after basic_auth", site)
-	g.get("/").is(401).lacks("X-RateLimit-Limit")
-	g.get("/", credentials, "X-Forwarded-For: 192.0.2.1").admitted(1)
-	g.get("/", credentials, "X-Forwarded-For: 192.0.2.2").admitted(0)
-	g.get("/", credentials, "X-Forwarded-For: 192.0.2.3").rejected()
-	if warned := g.logged("before authentication"); len(warned) != 0 {
-		t.Errorf("warnings about the order = %v, want none", warned)
-	}
-
-	// Before authentication no user is known: all count by address, and a warning gives the reason.
-	g.reload(site)
-	for range 2 {
-		g.get("/", credentials, "X-Forwarded-For: 192.0.2.4").is(200)
-	}
-	g.get("/", credentials, "X-Forwarded-For: 192.0.2.4").rejected()
-	if warned := g.logged("before authentication"); len(warned) != 1 || warned[0]["zone"] != "user" || warned[0]["level"] != "warn" {
-		t.Errorf("warnings about the order = %v, want one that names the zone", warned)
 	}
 }
 

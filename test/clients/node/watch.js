@@ -15,3 +15,8 @@ export function watch() {
 	})
 	return responses
 }
+
+// unlessRejected throws the error of a client again, unless a 429 that is not retried is the error.
+export function unlessRejected(error) {
+	if ((error.response ?? error).statusCode !== 429) throw error
+}

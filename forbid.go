@@ -1,0 +1,100 @@
+package fleetlimit
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"go.uber.org/zap"
+
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+)
+
+// forbidden is why a request gets 403, whatever its rate is.
+type forbidden struct {
+	reason *forbidReason         // nil: it does not get 403
+	zone   *zone                 // nil: the handler itself forbids it
+	key    *keytemplate.Template // nil: the request has no key
+}
+
+// A forbidReason is what clients and logs read about a 403.
+type forbidReason struct{ name, message string }
+
+var (
+	deniedAddress = &forbidReason{"denied_address", "The client's address is denied"}
+	deniedKey     = &forbidReason{"denied_key", "The key is denied"}
+	noKey         = &forbidReason{"missing_key", "The request has no key"}
+)
+
+// forbid answers 403. The zones before the one that forbids the request have decided nothing yet.
+func (e *evaluation) forbid(w http.ResponseWriter) error {
+	e.rollback()
+	f := &e.forbidden
+	if f.zone == nil {
+		metrics.addressDenied.Add(1)
+	} else {
+		f.zone.counters.denied.Add(1)
+		e.state.exceeded = f.zone.name
+	}
+	e.reportForbidden()
+	w.Header()["Cache-Control"] = noStore
+	switch e.handler.styleOf(f.zone) {
+	case rejectError:
+		return caddyhttp.HandlerError{Err: errors.New(f.reason.message), StatusCode: http.StatusForbidden}
+	case rejectProblem:
+		e.body = f.appendProblem(e.body[:0])
+		e.write(w, http.StatusForbidden, typeProblem)
+	default:
+		e.body = f.appendJSON(e.body[:0])
+		e.write(w, http.StatusForbidden, typeJSON)
+	}
+	return nil
+}
+
+// details returns the reason and the zone as members of a JSON object.
+func (f *forbidden) details() string {
+	details := `"reason":"` + f.reason.name + `"`
+	if f.zone != nil {
+		name, _ := json.Marshal(f.zone.name) // Marshal never fails for a string
+		details = `"zone":` + string(name) + "," + details
+	}
+	return details
+}
+
+func (f *forbidden) appendJSON(b []byte) []byte {
+	b = append(b, `{"error":{"code":"FORBIDDEN","message":"`+f.reason.message+`","details":{`...)
+	b = append(b, f.details()...)
+	return append(b, "}}}\n"...)
+}
+
+func (f *forbidden) appendProblem(b []byte) []byte {
+	b = append(b, `{"type":"about:blank","title":"Forbidden","status":403,"detail":"`+f.reason.message+`",`...)
+	b = append(b, f.details()...)
+	return append(b, "}\n"...)
+}
+
+// reportForbidden logs a 403. It belongs to no window that has a first one, so unless all are
+// logged, a zone logs at most ten a second, and the handler as many by its own list.
+func (e *evaluation) reportForbidden() {
+	f, limit := &e.forbidden, &e.handler.windowless
+	if f.zone != nil {
+		limit = &f.zone.windowless
+	}
+	var unlogged uint64
+	switch e.handler.loggedOf(f.zone) {
+	case logNone:
+		return
+	case logFirst:
+		var ok bool
+		if ok, unlogged = limit.allow(time.Now().Unix()); !ok {
+			return
+		}
+	}
+	about := []zap.Field{zap.String("reason", f.reason.name)}
+	if f.zone != nil {
+		about = append(about, zap.String("zone", f.zone.name))
+	}
+	e.log("request denied", http.StatusForbidden, f.key, unlogged, about...)
+}

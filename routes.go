@@ -1,0 +1,227 @@
+package fleetlimit
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp/headers"
+	"go.uber.org/zap"
+
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+)
+
+// A site is a top-level route of a server, with what concerns zones among all that is nested in it.
+// Routes that other handlers nest, such as those of reverse_proxy for responses, are not part of it.
+type site struct {
+	hosts      []string // none: all
+	errorRoute bool
+	handlers   []*Handler
+	vars       map[string]string // what the vars directive sets, by name
+	replaced   map[string]bool   // request headers whose values are fixed, or made from the client's
+	page429    bool              // it has routes for errors of status 429
+	returns429 bool              // it returns such errors, whatever the zones do
+}
+
+// sitesOf returns the sites of a server. The app is provisioned.
+func sitesOf(server *caddyhttp.Server) (sites []*site) {
+	add := func(routes caddyhttp.RouteList, errorRoute bool) {
+		for _, route := range routes {
+			s := &site{hosts: hostsOf(route.MatcherSets), errorRoute: errorRoute,
+				vars: make(map[string]string), replaced: make(map[string]bool)}
+			walk := walk{site: s, named: server.NamedRoutes, invoked: make(map[string]bool)}
+			walk.routes(caddyhttp.RouteList{route})
+			sites = append(sites, s)
+		}
+	}
+	add(server.Routes, false)
+	if server.Errors != nil {
+		add(server.Errors.Routes, true)
+	}
+	return sites
+}
+
+// hostsOf returns the hosts that matchers let through, none if those are all.
+func hostsOf(sets caddyhttp.MatcherSets) (hosts []string) {
+	for _, set := range sets {
+		i := slices.IndexFunc(set, func(m any) bool { _, isHost := m.(*caddyhttp.MatchHost); return isHost })
+		if i < 0 {
+			return nil
+		}
+		hosts = append(hosts, *set[i].(*caddyhttp.MatchHost)...)
+	}
+	return hosts
+}
+
+// overlaps reports whether some requests may reach both sites.
+func (s *site) overlaps(other *site) bool {
+	return len(s.hosts) == 0 || len(other.hosts) == 0 ||
+		slices.ContainsFunc(s.hosts, func(host string) bool { return slices.Contains(other.hosts, host) })
+}
+
+// A walk visits the routes of a site.
+type walk struct {
+	*site
+	named   map[string]*caddyhttp.Route
+	invoked map[string]bool // named routes that were visited
+}
+
+func (w *walk) routes(routes caddyhttp.RouteList) {
+	for _, route := range routes {
+		for _, set := range route.MatcherSets {
+			w.page429 = w.page429 || slices.ContainsFunc(set, matches429)
+		}
+		for _, handler := range route.Handlers {
+			w.handler(handler)
+		}
+	}
+}
+
+func (w *walk) handler(handler caddyhttp.MiddlewareHandler) {
+	switch h := handler.(type) {
+	case *Handler:
+		w.handlers = append(w.handlers, h)
+	case *caddyhttp.Subroute:
+		w.routes(h.Routes)
+		if h.Errors != nil {
+			w.routes(h.Errors.Routes)
+		}
+	case *caddyhttp.Invoke:
+		if route := w.named[h.Name]; route != nil && !w.invoked[h.Name] {
+			w.invoked[h.Name] = true
+			w.routes(caddyhttp.RouteList{*route})
+		}
+	case *caddyhttp.VarsMiddleware:
+		for name, value := range *h {
+			if text, isText := value.(string); isText {
+				w.vars[name] = text
+			}
+		}
+	case *caddyhttp.StaticError:
+		w.returns429 = w.returns429 || h.StatusCode.String() == strconv.Itoa(http.StatusTooManyRequests)
+	case *headers.Handler:
+		if h.Request == nil {
+			return
+		}
+		for field, values := range h.Request.Set {
+			if value := strings.Join(values, ""); !strings.Contains(globalPlaceholder.ReplaceAllString(value, ""), "{") {
+				w.replaced[http.CanonicalHeaderKey(field)] = true
+			}
+		}
+		for field := range h.Request.Replace {
+			w.replaced[http.CanonicalHeaderKey(field)] = true
+		}
+	}
+}
+
+// globalPlaceholder finds the start of placeholders that are the same for all requests.
+var globalPlaceholder = regexp.MustCompile(`\{(env|file|system)\.`)
+
+// status429 finds the status among those that an expression names, not in ranges such as 4xx.
+var status429 = regexp.MustCompile(`(==|in \[[0-9, ]*)\s*429\b`)
+
+// matches429 reports whether a matcher is for errors of status 429 in particular.
+func matches429(matcher any) bool {
+	expression, ok := matcher.(*caddyhttp.MatchExpression)
+	return ok && strings.Contains(expression.Expr, "http.error.status_code") && status429.MatchString(expression.Expr)
+}
+
+// readRoutes learns from the routes of all servers what the zones do not show by themselves, and
+// warns about it.
+func (a *App) readRoutes(servers map[string]*caddyhttp.Server) {
+	w := routeWarnings{logger: a.logger, logged: make(map[string]bool)}
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		sites := sitesOf(servers[name])
+		for _, s := range sites {
+			if s.errorRoute && s.page429 {
+				w.unusedPage(s.pageUnusedBy(sites))
+			}
+			for _, z := range s.zones() {
+				for _, other := range sites {
+					if len(other.vars)+len(other.replaced) > 0 && other.overlaps(s) {
+						z.ignoreReplaced(other.replaced)
+						w.copied(z, other.vars)
+					}
+				}
+			}
+		}
+	}
+}
+
+// zones returns the zones of all handlers of the site.
+func (s *site) zones() (zones []*zone) {
+	for _, h := range s.handlers {
+		zones = append(zones, h.zones...)
+	}
+	return zones
+}
+
+// ignoreReplaced removes headers whose change says nothing about who the client is, such as a
+// credential of the gateway's own in place of the client's.
+func (z *zone) ignoreReplaced(headers map[string]bool) {
+	z.identity = slices.DeleteFunc(z.identity, func(v identityValue) bool { return headers[v.header] })
+}
+
+// pageUnusedBy returns the zones that the error routes of s would handle if any of them handed its
+// rejections over.
+func (s *site) pageUnusedBy(sites []*site) (zones []string) {
+	for _, other := range sites {
+		if other.errorRoute || !other.overlaps(s) {
+			continue
+		}
+		if other.returns429 {
+			return nil
+		}
+		for _, h := range other.handlers {
+			for _, z := range h.zones {
+				if h.styleOf(z) == rejectError {
+					return nil
+				}
+				zones = append(zones, z.name)
+			}
+		}
+	}
+	slices.Sort(zones)
+	return slices.Compact(zones)
+}
+
+// routeWarnings are logged once each, even if several servers have a site.
+type routeWarnings struct {
+	logger *zap.Logger
+	logged map[string]bool
+}
+
+func (w *routeWarnings) warn(message string, about zap.Field) {
+	if text := fmt.Sprint(message, about); !w.logged[text] {
+		w.logged[text] = true
+		w.logger.Warn(message, about)
+	}
+}
+
+// unusedPage warns that no zone ever invokes the error routes for status 429.
+func (w *routeWarnings) unusedPage(zones []string) {
+	if len(zones) > 0 {
+		w.warn("handle_errors 429 is not used, because the zones write their own responses: use `reject error` in "+
+			"rate_limit to hand rejections over to it", zap.Strings("zones", zones))
+	}
+}
+
+// copied warns about each tier and cost that vars copies from what the client writes.
+func (w *routeWarnings) copied(z *zone, vars map[string]string) {
+	for _, p := range z.deciders() {
+		name, isVar := strings.CutPrefix(p.Name, "http.vars.")
+		if !isVar || p.Trusted {
+			continue
+		}
+		if source := keytemplate.ClientControlled(vars[name]); source != "" {
+			w.warn(fmt.Sprintf("clients control the value of {%s}, because vars sets it to {%s}: use `trusted` if "+
+				"something in front of this handler guarantees it, or a placeholder of authentication", p.Name, source),
+				zap.String("zone", z.name))
+		}
+	}
+}
