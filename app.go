@@ -101,7 +101,7 @@ func (d *Defaults) validate() error {
 // Start publishes the definitions of the zones to the other nodes, and their bounds in metrics. All
 // apps are provisioned by then.
 func (a *App) Start() error {
-	newestApp.Store(a)
+	a.noteStart()
 	a.publishOvershoot()
 	var servers map[string]*caddyhttp.Server
 	if app, err := a.ctx.AppIfConfigured("http"); err == nil {
@@ -140,7 +140,7 @@ func (a *App) publishOvershoot() {
 
 // Stop withdraws the definitions of the zones. Counts outlive it, because reloads call it too.
 func (a *App) Stop() error {
-	newestApp.CompareAndSwap(a, nil)
+	a.noteStop()
 	if a.store.nodes != nil {
 		a.store.nodes.Undefine(a)
 	}
