@@ -3,6 +3,7 @@ package redisconn
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -68,6 +69,7 @@ func (w *watcher) run() {
 		w.lag.expect(time.Now().Add(pause))
 		select {
 		case <-timer.C:
+			runtime.Gosched() // a timer is served before the goroutines that wait for a processor
 		case err := <-result:
 			w.probed(err)
 		case <-w.ctx.Done():
