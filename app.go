@@ -38,7 +38,10 @@ type App struct {
 	// nodes count themselves.
 	Nodes int `json:"nodes,omitempty"`
 
-	ctx      caddy.Context // for the http app
+	// Stops requests from waiting for a primary of Redis that fails. Only valid with `redis`.
+	Breaker *Breaker `json:"breaker,omitempty"`
+
+	ctx      caddy.Context // for the http and events apps
 	logger   *zap.Logger
 	defaults Defaults
 	store    *store
@@ -77,7 +80,7 @@ func (a *App) Provision(ctx caddy.Context) error {
 			return fmt.Errorf("tier %q: %w", name, err)
 		}
 	}
-	if err := a.checkNodes(); err != nil {
+	if err := cmp.Or(a.checkNodes(), a.checkBreaker()); err != nil {
 		return err
 	}
 	if err := a.provisionZones(); err != nil {
@@ -87,7 +90,7 @@ func (a *App) Provision(ctx caddy.Context) error {
 		a.store, a.release = acquireMemory()
 		return nil
 	}
-	target, err := a.Redis.resolve()
+	target, err := a.Redis.resolve(a.Breaker)
 	if err != nil {
 		return atPlace(a.Redis.Place, fmt.Errorf("redis: %w", err))
 	}
@@ -105,6 +108,7 @@ func (d *Defaults) validate() error {
 // Start publishes the definitions of the zones to the other nodes, and their bounds in metrics. All
 // apps are provisioned by then.
 func (a *App) Start() error {
+	a.noteStart()
 	a.warnUnusedZones()
 	a.publishOvershoot()
 	var servers map[string]*caddyhttp.Server
@@ -144,6 +148,7 @@ func (a *App) publishOvershoot() {
 
 // Stop withdraws the definitions of the zones. Counts outlive it, because reloads call it too.
 func (a *App) Stop() error {
+	a.noteStop()
 	if a.store.nodes != nil {
 		a.store.nodes.Undefine(a)
 	}

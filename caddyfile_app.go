@@ -43,6 +43,12 @@ import (
 //				reject        json | problem | error
 //			}
 //			nodes <n>                                  # with redis; default: counted
+//			breaker {                                  # with redis
+//				failures    <n>                        # default 5
+//				within      <duration>                 # default 10s
+//				probe_every <duration>                 # default 1s
+//				probes      <n>                        # default 3
+//			}
 //		}
 //	}
 func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
@@ -68,6 +74,7 @@ func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
 		}},
 		"defaults": {Usage: "defaults {", Parse: func([]string) error { return app.parseDefaults(d) }},
 		"nodes":    subdirective.Number(d, "nodes", 1, maxNodes, &app.Nodes),
+		"breaker":  {Usage: "breaker {", Parse: func([]string) error { return app.parseBreaker(d) }},
 	}}
 	places, err := b.Read(d)
 	if err != nil {
@@ -75,6 +82,9 @@ func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
 	}
 	if err := app.checkNodes(); err != nil {
 		return nil, places["nodes"].WrapErr(err)
+	}
+	if err := app.checkBreaker(); err != nil {
+		return nil, places["breaker"].WrapErr(err)
 	}
 	if err := app.parseZones(zones); err != nil {
 		return nil, err
@@ -123,6 +133,17 @@ func (a *App) parseDefaults(d *caddyfile.Dispenser) error {
 		"max_overshoot": maxOvershootLine(d, &c.MaxOvershoot),
 		"headers":       subdirective.Word(d, headersUsage, parseHeaderSet, &c.Headers),
 		"reject":        subdirective.Word(d, rejectUsage, parseRejectStyle, &c.Reject),
+	}}.Parse(d)
+}
+
+func (a *App) parseBreaker(d *caddyfile.Dispenser) error {
+	c, many := new(Breaker), subdirective.AnyNumber
+	a.Breaker = c
+	return subdirective.Block{Of: "breaker", Lines: map[string]subdirective.Line{
+		"failures":    subdirective.Number(d, "failures", 1, many, &c.Failures),
+		"within":      subdirective.Duration(d, "within", false, &c.Within),
+		"probe_every": subdirective.Duration(d, "probe_every", false, &c.ProbeEvery),
+		"probes":      subdirective.Number(d, "probes", 1, many, &c.Probes),
 	}}.Parse(d)
 }
 

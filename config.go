@@ -274,6 +274,26 @@ type RedisTLS struct {
 	InsecureSkipVerify bool `json:"insecure_skip_verify,omitempty"`
 }
 
+// Breaker is when requests stop waiting for a primary of Redis that fails, and when they ask it again.
+//
+// A circuit breaker opens at once when its primary refuses connections or is silent. It also opens
+// after `failures` within `within` that are at least a fifth of what was sent to the primary: broken
+// connections, and replies that took longer than the timeout of `redis`. While it is open, requests
+// do not wait. The primary is probed, and the breaker closes after some good probes.
+type Breaker struct {
+	// Opens after this many failures. Default: 5.
+	Failures int `json:"failures,omitempty"`
+
+	// Counts failures over this time. Default: 10s.
+	Within caddy.Duration `json:"within,omitempty"`
+
+	// Probes a primary whose breaker is open this often. Default: 1s.
+	ProbeEvery caddy.Duration `json:"probe_every,omitempty"`
+
+	// Closes after this many good probes in a row. Default: 3.
+	Probes int `json:"probes,omitempty"`
+}
+
 // Distributed has no effect. It lets configurations of caddy-ratelimit load unchanged.
 type Distributed struct {
 	ReadInterval  caddy.Duration `json:"read_interval,omitempty"`

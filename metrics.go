@@ -11,6 +11,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/lease"
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
+	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
 // zoneState is what outlives a configuration of a zone besides its counts.
@@ -132,6 +133,10 @@ var (
 	descAccounts = desc("accounts", "Keys that this node has an account for.", "store")
 	descForeign  = desc("store_foreign_values_total", "Values in Redis that this plugin cannot have written. They "+
 		"count as nothing, and the next write replaces them.", "store")
+	descBreaker = desc("breaker_state", "The circuit breaker of a primary of Redis: 0 is closed, 1 half-open, 2 open.",
+		"store", "primary")
+	descLatency = desc("redis_latency_seconds", "How long a primary of Redis took to answer the newest pipeline or probe.",
+		"store", "primary")
 	descNodes = desc("nodes", "Nodes of the fleet, including this one.", "store")
 
 	// The names of caddy-ratelimit. Their label key is always empty.
@@ -218,15 +223,16 @@ func (s scrape) collectZone(z *zoneState) {
 func (s scrape) collectStores() {
 	type numbers struct {
 		lease.Stats
-		nodes   int
-		foreign uint64
+		nodes    int
+		foreign  uint64
+		breakers []redisconn.Breaker
 	}
 	byName := make(map[string]numbers)
 	for _, store := range pooledStores() {
 		if store.leases != nil {
 			n := byName[store.name]
 			n.Stats, n.nodes = n.Stats.Plus(store.leases.Stats()), max(n.nodes, store.nodes.Nodes())
-			n.foreign += store.counts.Foreign()
+			n.foreign, n.breakers = n.foreign+store.counts.Foreign(), store.breakers()
 			byName[store.name] = n
 		}
 	}
@@ -242,6 +248,10 @@ func (s scrape) collectStores() {
 		s.gauge(descDebt, float64(n.Debt), name)
 		s.gauge(descAccounts, float64(n.Accounts), name)
 		s.gauge(descNodes, float64(n.nodes), name)
+		for _, b := range n.breakers {
+			s.gauge(descBreaker, float64(b.State), name, b.Addr)
+			s.gauge(descLatency, b.Latency.Seconds(), name, b.Addr)
+		}
 	}
 }
 

@@ -34,7 +34,7 @@ type redisTarget struct {
 }
 
 // resolve replaces the placeholders of c, checks the result and reads the file of authorities.
-func (c *Redis) resolve() (*redisTarget, error) {
+func (c *Redis) resolve(b *Breaker) (*redisTarget, error) {
 	r, err := c.replaced()
 	if err != nil {
 		return nil, err
@@ -54,6 +54,7 @@ func (c *Redis) resolve() (*redisTarget, error) {
 		SentinelPassword: r.SentinelPassword,
 		Timeout:          time.Duration(r.Timeout),
 		PoolSize:         r.PoolSize,
+		Breaker:          b.options(),
 	}
 	var authorities []byte
 	if r.TLS != nil {
@@ -64,8 +65,9 @@ func (c *Redis) resolve() (*redisTarget, error) {
 	r.KeyPrefix, r.Place = "", "" // fleets with different prefixes share a client
 	text, err := json.Marshal(struct {
 		*Redis
+		Breaker     redisconn.BreakerOptions
 		Authorities []byte
-	}{r, authorities})
+	}{r, target.options.Breaker, authorities})
 	if err != nil {
 		return nil, err
 	}

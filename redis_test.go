@@ -87,7 +87,7 @@ func TestRedisResolve(t *testing.T) {
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := redisConfig(t, tc.config).resolve()
+			got, err := redisConfig(t, tc.config).resolve(nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +107,7 @@ func TestRedisResolve(t *testing.T) {
 func TestRedisAuthority(t *testing.T) {
 	file := authority(t)
 	c := &Redis{Addresses: []string{"localhost:6379"}, TLS: &RedisTLS{CA: file}}
-	first, err := c.resolve()
+	first, err := c.resolve(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestRedisAuthority(t *testing.T) {
 
 	// Moving the lines in the Caddyfile keeps the client and its connections.
 	c.Place = "Caddyfile:9"
-	moved, err := c.resolve()
+	moved, err := c.resolve(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestRedisAuthority(t *testing.T) {
 	if err := os.WriteFile(file, other, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	second, err := c.resolve()
+	second, err := c.resolve(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestRedisRefuses(t *testing.T) {
 		{"unknown placeholder in the prefix", `{"key_prefix": "a{b}", ` + at + `}`, "key_prefix: ", "{env."},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := redisConfig(t, tc.config).resolve()
+			_, err := redisConfig(t, tc.config).resolve(nil)
 			if err == nil || !strings.HasPrefix(err.Error(), tc.place) || !strings.Contains(err.Error(), tc.remedy) {
 				t.Fatalf("resolve = %v, want an error at %q that says %q", err, tc.place, tc.remedy)
 			}

@@ -23,8 +23,10 @@ type store struct {
 	counts *redisstore.Store // from which leases are; nil in memory
 	nodes  *fleetMember      // nil in memory
 	health health
-	open   func(zone string) zoneHandle
-	close  func()
+
+	breakers func() []redisconn.Breaker // of the primaries; nil in memory
+	open     func(zone string) zoneHandle
+	close    func()
 }
 
 // A storeID identifies a store. The zero value is the store in memory.
@@ -67,7 +69,9 @@ func acquireRedis(target *redisTarget) (*store, func()) {
 	id := storeID{target.identity, target.prefix}
 	return acquire(storePool, id, func() *store {
 		client, release := acquire(clientPool, target.identity, func() pooledClient {
-			return pooledClient{redisconn.New(target.options)}
+			options := target.options
+			options.OnBreaker = target.reportBreaker
+			return pooledClient{redisconn.New(options)}
 		})
 		nodes := joinFleet(client.Client, target)
 		counts := redisstore.New(client.Client, target.prefix)
@@ -77,7 +81,8 @@ func acquireRedis(target *redisTarget) (*store, func()) {
 		})
 		return &store{
 			Store: leases, id: id, name: target.name, leases: leases, counts: counts, nodes: nodes,
-			open: func(zone string) zoneHandle { return zoneHandle{leases.Open(zone)} },
+			breakers: client.Breakers,
+			open:     func(zone string) zoneHandle { return zoneHandle{leases.Open(zone)} },
 			close: func() {
 				leases.Close()
 				nodes.Leave()

@@ -8,14 +8,21 @@ import (
 	"github.com/caddyserver/caddy/v2"
 )
 
-// provisionedApp returns an app from its JSON configuration.
-func provisionedApp(t *testing.T, config string) *App {
+// jsonApp returns an app from its JSON configuration. It is cleaned up with the test.
+func jsonApp(t *testing.T, config string) *App {
 	t.Helper()
 	a := new(App)
 	if err := json.Unmarshal([]byte(config), a); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { a.Cleanup() })
+	return a
+}
+
+// provisionedApp returns an app from its JSON configuration, provisioned.
+func provisionedApp(t *testing.T, config string) *App {
+	t.Helper()
+	a := jsonApp(t, config)
 	if err := a.Provision(caddy.Context{}); err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +57,8 @@ func TestReloadSharesStoreAndClient(t *testing.T) {
 		{"password", redis, `{"redis": {"addresses": ["192.0.2.1:6379"], "password": "other"}}`, false, 2},
 		{"address", redis, `{"redis": {"addresses": ["192.0.2.2:6379"], "password": "secret"}}`, false, 2},
 		{"timeout", redis, `{"redis": {"addresses": ["192.0.2.1:6379"], "password": "secret", "timeout": "60ms"}}`, false, 2},
+		{"breaker", redis, redis[:len(redis)-1] + `, "breaker": {"failures": 3}}`, false, 2},
+		{"same breaker, written otherwise", redis, redis[:len(redis)-1] + `, "breaker": {"failures": 0}}`, true, 1},
 		{"tls", redis, `{"redis": {"addresses": ["192.0.2.1:6379"], "password": "secret", "tls": {}}}`, false, 2},
 		{"memory and Redis", `{}`, redis, false, 1},
 	} {

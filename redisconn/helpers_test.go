@@ -1,6 +1,7 @@
 package redisconn
 
 import (
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -23,6 +24,9 @@ const patience = 10 * time.Second
 // machine with the race detector. It is far less than the second that a pipeline may be out.
 // BenchmarkHang measures the real figure.
 const slack = 200 * time.Millisecond
+
+// staysClosed is for tests of single failures, of which a breaker counts none of this number.
+var staysClosed = BreakerOptions{Failures: math.MaxInt}
 
 // open returns a client that is closed with the test.
 func open(t testing.TB, o Options) *Client {

@@ -46,7 +46,7 @@ func TestHostileReplies(t *testing.T) {
 	defer tlsServer.Close()
 	for _, withTLS := range []bool{false, true} {
 		var hostile atomic.Pointer[string]
-		o := Options{Timeout: patience, PoolSize: 1}
+		o := Options{Timeout: patience, PoolSize: 1, Breaker: staysClosed}
 		var f *fake
 		reply := func(command []string) string {
 			if r := hostile.Load(); r != nil {

@@ -43,10 +43,20 @@ type Options struct {
 	// default of two, one pipeline is written while the other is answered. More connections mean
 	// smaller pipelines, not more calls.
 	PoolSize int
+
+	Breaker BreakerOptions
+
+	// OnBreaker is called when the breaker of a primary has another state, with no lock of the client
+	// held. It must not block for long, as the primary is not watched meanwhile. Default: nothing.
+	OnBreaker func(Breaker)
 }
 
 func (o Options) withDefaults() Options {
 	o.Timeout = cmp.Or(max(o.Timeout, 0), defaultTimeout)
 	o.PoolSize = cmp.Or(max(o.PoolSize, 0), 2)
+	o.Breaker = o.Breaker.withDefaults()
+	if o.OnBreaker == nil {
+		o.OnBreaker = func(Breaker) {}
+	}
 	return o
 }

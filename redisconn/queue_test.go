@@ -7,7 +7,7 @@ import (
 )
 
 func newTestQueue(t *testing.T) *queue {
-	return newQueue(t.Context(), "nowhere", func() {})
+	return newQueue(t.Context(), "nowhere", BreakerOptions{}, func() {})
 }
 
 // pendingUntil returns a held call whose deadline is after d.

@@ -42,7 +42,7 @@ func TestRetryLater(t *testing.T) {
 // has left.
 func TestRetryEndsWithCaller(t *testing.T) {
 	f := newFake(t, nil, func([]string) string { return "-LOADING Redis is loading the dataset in memory\r\n" })
-	c := open(t, Options{Addresses: []string{f.addr}})
+	c := open(t, Options{Addresses: []string{f.addr}, Breaker: staysClosed})
 	start := time.Now()
 	if call := do(t, c, count, "k", 1); call.Err != ErrTimeout {
 		t.Errorf("error = %v, want %v", call.Err, ErrTimeout)

@@ -1,0 +1,95 @@
+package fleetlimit
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyevents"
+	"go.uber.org/zap"
+
+	"github.com/fleetlimit/fleetlimit/redisconn"
+)
+
+// runningApps are the apps that have been started and not stopped, for what outlives
+// configurations. A reload has two for a moment, and one that fails returns to the older.
+var runningApps struct {
+	sync.Mutex
+	apps []*App
+}
+
+func (a *App) noteStart() {
+	runningApps.Lock()
+	defer runningApps.Unlock()
+	runningApps.apps = append(runningApps.apps, a)
+}
+
+func (a *App) noteStop() {
+	runningApps.Lock()
+	defer runningApps.Unlock()
+	runningApps.apps = slices.DeleteFunc(runningApps.apps, func(b *App) bool { return b == a })
+}
+
+// newestApp returns the running app that was started last; nil if none runs.
+func newestApp() *App {
+	runningApps.Lock()
+	defer runningApps.Unlock()
+	if len(runningApps.apps) == 0 {
+		return nil
+	}
+	return runningApps.apps[len(runningApps.apps)-1]
+}
+
+func (a *App) checkBreaker() error {
+	b := a.Breaker
+	switch {
+	case b == nil:
+		return nil
+	case a.Redis == nil:
+		return errors.New("there are no primaries to break off from: use `redis`, or leave out `breaker`")
+	case b.Failures < 0, b.Probes < 0:
+		return fmt.Errorf("failures is %d and probes %d: use 1 or more", b.Failures, b.Probes)
+	case b.Within < 0, b.ProbeEvery < 0:
+		return fmt.Errorf("within is %v and probe_every %v: use durations above 0, such as 10s",
+			time.Duration(b.Within), time.Duration(b.ProbeEvery))
+	}
+	return nil
+}
+
+// options returns the options of the breakers. b may be nil.
+func (b *Breaker) options() redisconn.BreakerOptions {
+	if b == nil {
+		return redisconn.BreakerOptions{}
+	}
+	return redisconn.BreakerOptions{
+		Failures: b.Failures, Within: time.Duration(b.Within), ProbeEvery: time.Duration(b.ProbeEvery), Probes: b.Probes,
+	}
+}
+
+// reportBreaker logs and emits that the breaker of a primary has another state. Without a running
+// configuration there is nobody to tell.
+func (t *redisTarget) reportBreaker(b redisconn.Breaker) {
+	a := newestApp()
+	if a == nil {
+		return
+	}
+	fields := []zap.Field{
+		zap.String("state", b.State.String()), zap.String("primary", b.Addr), zap.String("store", t.name),
+	}
+	switch {
+	case b.Replaced:
+		a.logger.Info("another server has taken over from a primary of Redis", fields...)
+	case b.State == redisconn.Open:
+		a.logger.Error("a primary of Redis fails: requests do not wait for it", append(fields, zap.Error(b.Err))...)
+	case b.State == redisconn.HalfOpen:
+		a.logger.Info("a primary of Redis answers a probe", fields...)
+	default:
+		a.logger.Info("a primary of Redis answers again", fields...)
+	}
+	if events, err := a.ctx.AppIfConfigured("events"); err == nil {
+		data := map[string]any{"state": b.State.String(), "primary": b.Addr, "store": t.name}
+		go events.(*caddyevents.App).Emit(a.ctx, "rate_limit_breaker", data) // a subscriber may block
+	}
+}

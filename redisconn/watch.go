@@ -1,0 +1,209 @@
+package redisconn
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// watchIdle is the pause of a watcher while no call waits for the primary, and the time after
+	// which it probes a primary that has answered nothing lately.
+	watchIdle = 100 * time.Millisecond
+
+	// watchBusy is the pause while something waits for the primary, or the breaker is not closed.
+	watchBusy = 25 * time.Millisecond
+
+	// probePause is the time between two probes of a primary that gets no calls, after a good one.
+	probePause = 100 * time.Millisecond
+
+	// silentTimeouts is how many timeouts a primary may be silent.
+	silentTimeouts = 3
+
+	// lagFactor is how many times as long as this process is late a primary may take in addition.
+	// What waits for a reply goes on after several waits for a processor.
+	lagFactor = 4
+)
+
+var (
+	errSilent  = errors.New("the primary is silent")
+	errSlow    = errors.New("the primary answers too slowly")
+	errReplica = errors.New("the server is a replica")
+	errDown    = errors.New("the cluster is down")
+)
+
+// A watcher finds out when the primary of a queue fails, and when it is back. It sends nothing
+// itself. Workers send its probes, so that a probe finds what calls would find.
+type watcher struct {
+	*queue
+	client *Client
+
+	open      bool         // the breaker, when the watcher looked last
+	probe     *probe       // under way; nil: there is none
+	again     bool         // the newest probe of a primary that gets calls failed
+	nextProbe time.Time    // while the breaker is open
+	told      BreakerState // to Options.OnBreaker
+}
+
+// A probe finds out whether a primary answers.
+type probe struct {
+	thorough bool       // it must also say that it is a primary and that its cluster is up
+	result   chan error // has room for one
+}
+
+// run watches until the queue ends.
+func (w *watcher) run() {
+	for {
+		pause := watchBusy
+		if !w.open && !w.again && w.since.Load() == 0 {
+			pause = watchIdle
+		}
+		var result chan error
+		if w.probe != nil {
+			result = w.probe.result
+		}
+		timer := time.NewTimer(pause)
+		w.lag.expect(time.Now().Add(pause))
+		select {
+		case <-timer.C:
+			runtime.Gosched() // a timer is served before the goroutines that wait for a processor
+		case err := <-result:
+			w.probed(err)
+		case <-w.ctx.Done():
+			timer.Stop()
+			return
+		}
+		timer.Stop()
+		now := time.Now()
+		w.lag.note(now)
+		w.attend(now)
+		w.tell()
+	}
+}
+
+// attend does what is due at now.
+func (w *watcher) attend(now time.Time) {
+	before := w.open
+	w.open = !w.breaker.admits()
+	switch {
+	case w.open && !before:
+		w.probe, w.again, w.nextProbe = nil, false, now.Add(w.client.options.Breaker.ProbeEvery)
+		w.request(nil)
+	case w.open:
+		if w.probe == nil && !now.Before(w.nextProbe) {
+			w.startProbe(true)
+		}
+	case w.silentFor(silentTimeouts*w.client.options.Timeout + w.lag.allowance()):
+		w.trip(errSilent)
+	case w.probe == nil && (w.again || w.idleFor(watchIdle)):
+		w.startProbe(false)
+	}
+}
+
+func (w *watcher) startProbe(thorough bool) {
+	w.probe = &probe{thorough, make(chan error, 1)}
+	w.request(w.probe)
+}
+
+// probed takes the result of the probe under way.
+func (w *watcher) probed(err error) {
+	thorough := w.probe.thorough
+	w.probe = nil
+	if !thorough {
+		w.again = err != nil
+		w.count(err)
+		return
+	}
+	w.breaker.probed(w.named(err))
+	w.nextProbe = time.Now().Add(probePause)
+	if err != nil {
+		w.nextProbe = time.Now().Add(w.client.options.Breaker.ProbeEvery)
+	}
+}
+
+// tell tells the client's owner of a new state.
+func (w *watcher) tell() {
+	now := w.status()
+	if now.State == Closed && w.told == Closed {
+		return
+	}
+	if !slices.Contains(w.client.table.Load().queues, w.queue) {
+		now = Breaker{Addr: w.addr, Replaced: true}
+	}
+	if now.State != w.told {
+		w.told = now.State
+		w.client.options.OnBreaker(now)
+	}
+}
+
+// count counts the result of a pipeline or a probe. It answers what is queued if that opens the
+// breaker.
+func (q *queue) count(err error) {
+	q.breaker.count(q.named(err))
+	if !q.breaker.admits() {
+		q.failAll(q.breaker.err())
+	}
+}
+
+// trip opens the breaker because the primary is gone, and answers what is queued.
+func (q *queue) trip(err error) {
+	q.breaker.trip(q.named(err))
+	q.failAll(q.breaker.err())
+}
+
+// named returns err, if it is one, with the address of the primary.
+func (q *queue) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", q.addr, err)
+}
+
+// status returns the breaker of the primary.
+func (q *queue) status() Breaker {
+	b := Breaker{Addr: q.addr, State: q.breaker.current(), Latency: time.Duration(q.latency.Load())}
+	if b.State != Closed {
+		b.Err = q.breaker.err()
+	}
+	return b
+}
+
+// Breakers returns the breakers of all primaries that are known.
+func (c *Client) Breakers() []Breaker {
+	t := c.table.Load()
+	all := make([]Breaker, len(t.queues))
+	for i, q := range t.queues {
+		all[i] = q.status()
+	}
+	return all
+}
+
+// A lag is how late this process is: how much later than asked for it goes on after a pause. What
+// the process does too late looks like a slow primary, and a client may cause it. So a primary gets
+// more time while the process is late.
+type lag struct {
+	began   time.Time
+	due     atomic.Int64 // end of the pause under way, in ns since began; 0: there is none
+	longest atomic.Int64 // in ns, of the newest pauses
+}
+
+// expect begins a pause.
+func (l *lag) expect(end time.Time) { l.due.Store(int64(end.Sub(l.began))) }
+
+// note ends the pause at now. An old one counts for less with each pause.
+func (l *lag) note(now time.Time) {
+	late := now.Sub(l.began) - time.Duration(l.due.Swap(0))
+	l.longest.Store(max(int64(late), l.longest.Load()*7/8))
+}
+
+// allowance returns how much longer than usual a primary may take.
+func (l *lag) allowance() time.Duration {
+	longest := l.longest.Load()
+	if due := l.due.Load(); due > 0 {
+		longest = max(longest, int64(time.Since(l.began))-due)
+	}
+	return lagFactor * time.Duration(longest)
+}
