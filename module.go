@@ -22,6 +22,7 @@
 //	forbid.go         the 403 of what is denied whatever its rate is
 //	metrics.go        what Prometheus scrapes
 //	log.go            what is logged, and how often
+//	accesslog.go      the field of access logs
 //	pool.go           what outlives a configuration: zones, and what they have in stores
 //	store.go          the store, in memory or in Redis
 //	redis.go          the options of Redis
