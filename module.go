@@ -28,6 +28,9 @@
 //	redis.go          the options of Redis
 //	breaker.go        the circuit breakers of its primaries
 //	member.go         this node as a member of a fleet
+//	adminapi.go       the admin API, with adminapi_health.go and adminapi_emergency.go
+//	health.go         whether the node is healthy, and a handler that tells
+//	emergency.go      emergency mode: a hard limit in front of everything
 package fleetlimit
 
 import (
@@ -47,6 +50,8 @@ import (
 func init() {
 	caddy.RegisterModule(new(App))
 	caddy.RegisterModule(new(Handler))
+	caddy.RegisterModule(new(HealthHandler))
+	caddy.RegisterModule(adminAPI{})
 }
 
 // Handler limits the rate of requests. Each of its zones counts requests by a key, such as an API

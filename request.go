@@ -26,6 +26,7 @@ type requestState struct {
 	writer   responseWriter
 
 	forbidden *forbidReason // why the request gets 403; nil: it does not
+	emergency bool          // the limit of emergency mode has decided
 }
 
 // A zoneResult is the decision of one zone.
