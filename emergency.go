@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
-	"github.com/caddyserver/caddy/v2/modules/caddyevents"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
@@ -112,14 +111,8 @@ func (m *emergencySwitch) end(e *emergency, message string, about ...zap.Field) 
 // report logs a change of emergency mode, and emits its event if a configuration is running.
 func (e *emergency) report(state, message string, about ...zap.Field) {
 	caddy.Log().Named(appName).Warn(message, about...)
-	a := newestApp.Load()
-	if a == nil {
-		return
-	}
-	if events, err := a.ctx.AppIfConfigured("events"); err == nil {
-		events.(*caddyevents.App).Emit(a.ctx, "rate_limit_emergency", map[string]any{
-			"state": state, "limit": e.limit.String(), "reason": e.reason,
-		})
+	if a := newestApp(); a != nil {
+		a.emit("rate_limit_emergency", map[string]any{"state": state, "limit": e.limit.String(), "reason": e.reason})
 	}
 }
 

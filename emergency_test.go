@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net/http"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,6 +65,37 @@ func TestEmergencyThatWasReplacedEndsNothing(t *testing.T) {
 	}
 	if second.counts != first.counts {
 		t.Error("the counts have changed with the limit, want the same")
+	}
+}
+
+// Requests are served while emergency mode is switched on, changed and off.
+func TestEmergencySwitchesWhileRequestsAreServed(t *testing.T) {
+	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"z": {"key": "k", "limit": {"unlimited": true}}}}`)
+	var clients sync.WaitGroup
+	done := make(chan struct{})
+	for range 4 {
+		clients.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if err := h.ServeHTTP(newBenchWriter(), requestOf("192.0.2.1"), handlerThatWritesNothing); err != nil {
+					t.Errorf("error = %v, want none", err)
+				}
+			}
+		})
+	}
+	for range 50 {
+		startEmergency(t, emergencyRequest{Limit: "1/1h"})
+		startEmergency(t, emergencyRequest{Limit: "2/1h", ExpiresIn: "1ms"})
+		endEmergency()
+	}
+	close(done)
+	clients.Wait()
+	if got := emergencyMode.current.Load(); got != nil {
+		t.Errorf("emergency = %v, want none", got)
 	}
 }
 

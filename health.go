@@ -23,7 +23,7 @@ const (
 	statusDegraded healthStatus = "degraded" // requests are served, but limits may not be exact
 )
 
-// maxLatency is how long a primary may take to answer a probe while the node is ready.
+// maxLatency is how long a primary may take to answer while the node is ready.
 const maxLatency = 100 * time.Millisecond
 
 // A readiness is the health of the stores of this process. Those in memory are always healthy, and
@@ -44,7 +44,7 @@ type primaryHealth struct {
 	Address   string       `json:"address"`
 	Status    healthStatus `json:"status"`
 	Breaker   string       `json:"breaker"`
-	LatencyMS float64      `json:"latency_ms"` // of the newest probe; 0: there was none
+	LatencyMS float64      `json:"latency_ms"` // of the newest answer; 0: there was none
 	Error     string       `json:"error,omitempty"`
 }
 
@@ -84,7 +84,7 @@ func newPrimaryHealth(b redisconn.Breaker) primaryHealth {
 	case b.State != redisconn.Closed:
 		p.Status, p.Error = statusDegraded, b.Err.Error()
 	case b.Latency > maxLatency:
-		p.Status, p.Error = statusDegraded, fmt.Sprintf("the newest probe took longer than %v", maxLatency)
+		p.Status, p.Error = statusDegraded, fmt.Sprintf("its newest answer took longer than %v", maxLatency)
 	}
 	return p
 }
@@ -116,8 +116,8 @@ func writeHealth(w http.ResponseWriter, status healthStatus, body any) {
 // `/rate_limit/health/ready`.
 type HealthHandler struct {
 	// What is asked: `ready` is degraded while a primary of Redis has an open circuit breaker or takes
-	// longer than 100 ms to answer a probe, and while none is known; `live` is ok as long as Caddy
-	// answers. Default: `ready`.
+	// longer than 100 ms to answer, and while none is known; `live` is ok as long as Caddy answers.
+	// Default: `ready`.
 	Probe string `json:"probe,omitempty"`
 }
 

@@ -131,7 +131,7 @@ func (g *gateway) emergency(body string) *reply {
 func from(address string) string { return "X-Forwarded-For: " + address }
 
 func TestEmergency(t *testing.T) {
-	g := serve(t, zoneSite("limit 100/1h\nallow_key *\n}\nallow 198.51.100.0/24\ndeny 203.0.113.7\nzone unused {\nkey all\nlimit unlimited"))
+	g := serve(t, zoneSite("limit 100/1h\nallow_key alice\n}\nallow 198.51.100.0/24\ndeny 203.0.113.7\nzone unused {\nkey all\nlimit unlimited"))
 	g.admin("GET", "/rate_limit/emergency", "").is(200).says(`{"active":false}`)
 	g.emergency(startEmergency).has("Cache-Control", "no-store").
 		says(`{"active":true,"limit":"2/1h","reason":"a test","started_by":"127.0.0.1:`, `"expires_at":"`)
@@ -140,6 +140,7 @@ func TestEmergency(t *testing.T) {
 	for _, address := range []string{"192.0.2.1", "2001:db8::1"} {
 		g.get("/", from(address)).is(200)
 		g.get("/", from(address)).is(200)
+		g.get("/", alice, from(address)).rejected() // though allow_key has her
 		r := g.get("/", from(address)).rejected().has("Content-Type", "application/json").
 			says(`"code":"RATE_LIMIT_EXCEEDED","message":"Rate limit of 2 requests per hour exceeded"`, `"zone":"(emergency)"`)
 		if s := r.retryAfter(); s < 1700 || s > 1800 {
@@ -219,12 +220,18 @@ func TestEmergencyCountsRequestOnce(t *testing.T) {
 func TestEmergencyEvents(t *testing.T) {
 	g := serveWith(t, "events {\non rate_limit_emergency witness\n}", zoneSite("limit 5/1h"))
 	takeWitnessed()
-	g.emergency(startEmergency)
-	g.admin("DELETE", "/rate_limit/emergency", "").is(200)
-	want := "[map[limit:2/1h reason:a test state:on] map[limit:2/1h reason:a test state:off]]"
-	if got := fmt.Sprint(takeWitnessed()); got != want {
-		t.Errorf("events = %s, want %s", got, want)
+	check := func(state string) {
+		t.Helper()
+		var got []map[string]any
+		redistest.Eventually(t, "the event "+state, func() bool { got = append(got, takeWitnessed()...); return len(got) > 0 })
+		if want := "[map[limit:2/1h reason:a test state:" + state + "]]"; fmt.Sprint(got) != want {
+			t.Errorf("events = %v, want %s", got, want)
+		}
 	}
+	g.emergency(startEmergency)
+	check("on")
+	g.admin("DELETE", "/rate_limit/emergency", "").is(200)
+	check("off")
 }
 
 // It ends by itself, and not before.
