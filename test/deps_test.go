@@ -51,7 +51,7 @@ var policy = []struct {
 		reason:   "scripts are text: other packages run them",
 	}, {
 		packages: module + "/redisconn",
-		allow:    []string{"github.com/redis/go-redis/v9/..."},
+		allow:    []string{"github.com/redis/go-redis/v9/...", "github.com/sony/gobreaker/v2"},
 		reason:   "connections know no limits: a reader needs only what the package itself promises",
 	}, {
 		packages: module + "/membership",
