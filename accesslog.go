@@ -6,8 +6,8 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// addToAccessLog adds what is decided about the request to its line in the access log, if its server
-// writes one. The line is made when the request has been served.
+// addToAccessLog adds what is decided about the request to its line in the access log, if its
+// server writes one. The line is made when the request has been served.
 func (e *evaluation) addToAccessLog() {
 	ctx := e.request.Context()
 	server, _ := ctx.Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
@@ -19,9 +19,9 @@ func (e *evaluation) addToAccessLog() {
 	}
 }
 
-// An accessLogField is a requestState that writes the field rate_limit of a line, unless nothing was
-// decided. Of several zones, it describes the one that rejects the request, or else the one with the
-// least left.
+// An accessLogField is a requestState that writes the field rate_limit of a line, unless nothing
+// was decided. Of several zones, it describes the one that rejects the request, or else the one with
+// the least left.
 type accessLogField requestState
 
 // MarshalLogObject implements zapcore.ObjectMarshaler.

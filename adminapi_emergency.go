@@ -41,12 +41,14 @@ func (r *emergencyRequest) parse() (*emergency, error) {
 	case err != nil:
 		return nil, apiError(http.StatusBadRequest, "expires_in: %q is not a duration: use one such as 15m", r.ExpiresIn)
 	case expiresIn <= 0:
-		return nil, apiError(http.StatusBadRequest, "expires_in: %s is over already: use DELETE to end an emergency", r.ExpiresIn)
+		return nil, apiError(http.StatusBadRequest, "expires_in: %s is over already: use DELETE to end an emergency",
+			r.ExpiresIn)
 	case expiresIn > maxEmergency:
 		return nil, apiError(http.StatusBadRequest, "expires_in: %s is too long: use 24h or less, and prolong it by another "+
 			"POST, or use a zone for a lasting limit", r.ExpiresIn)
 	case len(r.Reason) > maxEmergencyReason:
-		return nil, apiError(http.StatusBadRequest, "reason: it has %d bytes: use at most %d", len(r.Reason), maxEmergencyReason)
+		return nil, apiError(http.StatusBadRequest, "reason: it has %d bytes: use at most %d",
+			len(r.Reason), maxEmergencyReason)
 	}
 	return &emergency{limit: limit, expiresIn: expiresIn, reason: r.Reason}, nil
 }
@@ -80,7 +82,7 @@ func getEmergency(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// postEmergency answers POST /rate_limit/emergency, which switches emergency mode on, or changes it.
+// postEmergency answers POST /rate_limit/emergency, which switches emergency mode on or changes it.
 func postEmergency(w http.ResponseWriter, r *http.Request) error {
 	var body emergencyRequest
 	if err := readJSON(w, r, &body, exampleEmergency); err != nil {

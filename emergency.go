@@ -19,8 +19,8 @@ import (
 // have this name.
 const emergencyZone = "(emergency)"
 
-// An emergency is a limit for each client address, in front of all zones of this node. It is counted
-// in the memory of this process, whatever the store of the zones is.
+// An emergency is a limit for each client address, in front of all zones of this node. It is
+// counted in the memory of this process, whatever the store of the zones is.
 type emergency struct {
 	limit                *Limit
 	expiresIn            time.Duration
@@ -132,7 +132,7 @@ func (e *evaluation) takeInEmergency() error {
 	case err != nil:
 		return caddyhttp.Error(http.StatusTooEarly, err)
 	case has != keytemplate.Present:
-		if !m.warned.Swap(true) {
+		if !m.warned.Swap(true) { // once for each emergency
 			e.handler.logger.Warn("emergency mode does not limit clients without an address: use trusted_proxies_unix if a " +
 				"proxy connects by a Unix socket")
 		}

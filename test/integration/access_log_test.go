@@ -9,7 +9,8 @@ import (
 
 func TestAccessLogHasDecisions(t *testing.T) {
 	g := newGateway(t)
-	g.mustLoad(g.caddyfile("", "log\n"+zoneSite("limit 2/1h\ndeny_key bad\non_missing_key skip\n}\nallow 198.51.100.1\ndeny 203.0.113.7\nzone all {\nkey all\nlimit 1000000/8760h\nalgorithm fixed_window")))
+	g.mustLoad(g.caddyfile("", "log\n"+zoneSite("limit 2/1h\ndeny_key bad\non_missing_key skip\n}\n"+
+		"allow 198.51.100.1\ndeny 203.0.113.7\nzone all {\nkey all\nlimit 1000000/8760h\nalgorithm fixed_window")))
 	field := func(path string, headers ...string) any {
 		t.Helper()
 		g.get(path, headers...)

@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// admin sends a request to the admin API. Headers are written as "Name: value"; a body is JSON unless
-// they say otherwise.
+// admin sends a request to the admin API. Headers are written as "Name: value". A body is JSON
+// unless they say otherwise.
 func (g *gateway) admin(method, path, body string, headers ...string) *reply {
 	g.t.Helper()
 	g.awaitAdmin()
@@ -56,11 +56,13 @@ func TestAdminPathsAndMethods(t *testing.T) {
 			t.Errorf("body of HEAD %s = %q, want none", path, r.body)
 		}
 		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
-			g.admin(method, path, "").is(405).has("Allow", "GET, HEAD").says(`{"error":"the method is ` + method + `: use one of GET, HEAD"}`)
+			g.admin(method, path, "").is(405).has("Allow", "GET, HEAD").
+				says(`{"error":"the method is ` + method + `: use one of GET, HEAD"}`)
 		}
 	}
 	g.admin("PUT", "/rate_limit/emergency", "{}").is(405).has("Allow", "DELETE, GET, HEAD, POST").says(`{"error":`)
-	for _, path := range []string{"/rate_limit/", "/rate_limit/health", "/rate_limit/health/", "/rate_limit/health/ready/x", "/rate_limit/zones"} {
+	for _, path := range []string{"", "health", "health/", "health/ready/x", "zones"} {
+		path = "/rate_limit/" + path
 		g.admin("GET", path, "").is(404).says(`{"error":"there is no `+path, "use /rate_limit/health/live")
 	}
 }
@@ -77,7 +79,9 @@ func TestReadyFollowsRedis(t *testing.T) {
 	const password = "s3cret"
 	redis := redistest.NewServer(t, "requirepass "+password)
 	site := "rate_limit_health /healthz\nrate_limit_health /livez live\n" + zoneSite("limit 5/1h")
-	g := serveWith(t, "rate_limit {\nredis {\naddress "+redis.Addr+"\npassword "+password+"\n}\nbreaker {\nprobe_every 100ms\n}\n}", site)
+	options := "rate_limit {\nredis {\naddress " + redis.Addr + "\npassword " + password + "\n}\n" +
+		"breaker {\nprobe_every 100ms\n}\n}"
+	g := serveWith(t, options, site)
 	check := func(what string, status int, says ...string) {
 		t.Helper()
 		redistest.Eventually(t, what, func() bool { return g.get("/healthz").status == status })
@@ -131,7 +135,8 @@ func (g *gateway) emergency(body string) *reply {
 func from(address string) string { return "X-Forwarded-For: " + address }
 
 func TestEmergency(t *testing.T) {
-	g := serve(t, zoneSite("limit 100/1h\nallow_key alice\n}\nallow 198.51.100.0/24\ndeny 203.0.113.7\nzone unused {\nkey all\nlimit unlimited"))
+	g := serve(t, zoneSite("limit 100/1h\nallow_key alice\n}\nallow 198.51.100.0/24\ndeny 203.0.113.7\n"+
+		"zone unused {\nkey all\nlimit unlimited"))
 	g.admin("GET", "/rate_limit/emergency", "").is(200).says(`{"active":false}`)
 	g.emergency(startEmergency).has("Cache-Control", "no-store").
 		says(`{"active":true,"limit":"2/1h","reason":"a test","started_by":"127.0.0.1:`, `"expires_at":"`)
@@ -210,7 +215,8 @@ func TestEmergencyFollowsReject(t *testing.T) {
 
 // A request that passes several handlers counts once.
 func TestEmergencyCountsRequestOnce(t *testing.T) {
-	g := serve(t, "route {\nrate_limit {\nzone a {\nkey all\nlimit 50/1h\n}\n}\nrate_limit {\nzone b {\nkey all\nlimit 50/1h\n}\n}\nrespond hello\n}")
+	handler := func(zone string) string { return "rate_limit {\nzone " + zone + " {\nkey all\nlimit 50/1h\n}\n}\n" }
+	g := serve(t, "route {\n"+handler("a")+handler("b")+"respond hello\n}")
 	g.emergency(startEmergency)
 	g.get("/", from("192.0.2.9")).is(200)
 	g.get("/", from("192.0.2.9")).is(200)
@@ -223,7 +229,10 @@ func TestEmergencyEvents(t *testing.T) {
 	check := func(state string) {
 		t.Helper()
 		var got []map[string]any
-		redistest.Eventually(t, "the event "+state, func() bool { got = append(got, takeWitnessed()...); return len(got) > 0 })
+		redistest.Eventually(t, "the event "+state, func() bool {
+			got = append(got, takeWitnessed()...)
+			return len(got) > 0
+		})
 		if want := "[map[limit:2/1h reason:a test state:" + state + "]]"; fmt.Sprint(got) != want {
 			t.Errorf("events = %v, want %s", got, want)
 		}
