@@ -18,9 +18,9 @@
 //	routes.go         what the routes around the handlers show about zones
 //	addressfilter.go  which client addresses are exempt or denied
 //	word.go           what people write instead of the words of a setting
-//	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, endpoint.go, cost.go,
+//	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, cost.go,
 //	                  missingkey.go and keylist.go; internal/keytemplate makes its keys
-//	unknown.go        placeholders that nothing provides, clients that have no address
+//	unknown.go        placeholders that nothing provides
 //	header.go         the headers of responses
 //	writer.go         when headers are set
 //	reject.go         the rest of a rejection

@@ -3,6 +3,7 @@ package fleetlimit
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
@@ -157,5 +158,14 @@ func TestOneSubwindowIsDefault(t *testing.T) {
 	}
 	if a, b := definitionOf(t, "{}", plain), definitionOf(t, "{}", two); a == b {
 		t.Errorf("definition of 2 sub-windows is that of 1: %s", a)
+	}
+}
+
+func TestZoneWarnsAboutDoubtfulEndpoints(t *testing.T) {
+	z := compiledZone(t, `{"key": "k", "limit": {"block": true}, "endpoints": [
+		{"methods": ["GET", "FROBNICATE"], "path": "/a"}, {"path": "/.*"}, {"path": "/b"}]}`)
+	if len(z.warnings) != 2 || !strings.Contains(z.warnings[0].Error(), "FROBNICATE is no method") ||
+		!strings.Contains(z.warnings[1].Error(), "use * for all paths") {
+		t.Errorf("warnings = %v, want one about FROBNICATE and one about /.*", z.warnings)
 	}
 }
