@@ -56,15 +56,17 @@ func (s *requestState) decisive() *zoneResult {
 // MarshalLogObject implements zapcore.ObjectMarshaler.
 func (r *zoneResult) MarshalLogObject(field zapcore.ObjectEncoder) error {
 	field.AddString("zone", r.zone.name)
-	if r.outage {
-		field.AddString("decision", degraded)
-		return nil
-	}
 	decision := "admitted"
-	if !r.decision.OK {
+	switch {
+	case !r.decision.OK:
 		decision = "rejected"
+	case r.outage:
+		decision = degraded
 	}
 	field.AddString("decision", decision)
+	if r.outage {
+		return nil
+	}
 	field.AddString("source", r.decision.Source.String())
 	field.AddInt64("remaining", r.decision.Remaining)
 	return nil
