@@ -20,6 +20,9 @@ import (
 )
 
 func init() {
+	// Before rate_limit, because it is registered first: no limit ever makes a health check fail.
+	httpcaddyfile.RegisterHandlerDirective("rate_limit_health", parseHealthDirective)
+	httpcaddyfile.RegisterDirectiveOrder("rate_limit_health", httpcaddyfile.Before, "basic_auth")
 	httpcaddyfile.RegisterHandlerDirective("rate_limit", parseDirective)
 	httpcaddyfile.RegisterDirectiveOrder("rate_limit", httpcaddyfile.Before, "basic_auth")
 	// After forward_auth, and after what other plugins put directly after it, whoever registers first.

@@ -33,7 +33,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 }
 
 // evaluate takes from all zones that apply to the request: from every one of them or from none.
-// There are none if the client's address is allowed, or if anything forbids the request.
+// There are none if the client's address is allowed, if emergency mode rejects the request, or if
+// anything forbids it.
 func (e *evaluation) evaluate() error {
 	exempt, denied, err := e.handler.addresses.check(e.request)
 	switch {
@@ -42,6 +43,9 @@ func (e *evaluation) evaluate() error {
 	case denied:
 		e.forbidden = forbidden{reason: deniedAddress}
 		return nil
+	}
+	if err := e.takeInEmergency(); err != nil || e.denied != nil {
+		return err
 	}
 	for _, z := range e.handler.zones {
 		if err := e.addTake(z); err != nil || e.forbidden.reason != nil {

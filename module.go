@@ -27,11 +27,15 @@
 //	forbid.go         the 403 of what is denied whatever its rate is
 //	metrics.go        what Prometheus scrapes
 //	log.go            what is logged, and how often
+//	accesslog.go      the field of access logs
 //	pool.go           what outlives a configuration: zones, and what they have in stores
 //	store.go          the store, in memory or in Redis
 //	redis.go          the options of Redis
 //	breaker.go        the circuit breakers of its primaries
 //	member.go         this node as a member of a fleet
+//	adminapi.go       the admin API, with adminapi_health.go and adminapi_emergency.go
+//	health.go         whether the node is healthy, and a handler that tells
+//	emergency.go      emergency mode: a hard limit in front of everything
 package fleetlimit
 
 import (
@@ -51,6 +55,8 @@ import (
 func init() {
 	caddy.RegisterModule(new(App))
 	caddy.RegisterModule(new(Handler))
+	caddy.RegisterModule(new(HealthHandler))
+	caddy.RegisterModule(adminAPI{})
 }
 
 // Handler limits the rate of requests. Each of its zones counts requests by a key, such as an API

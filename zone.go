@@ -1,6 +1,7 @@
 package fleetlimit
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -47,6 +48,9 @@ const clientIP = "{http.vars.client_ip}"
 
 // newZone compiles config into rules that hold handle. The caller sets matchers and zoneState.
 func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, error) {
+	if name == emergencyZone {
+		return nil, errors.New("emergency mode has this name: use another one")
+	}
 	z := &zone{legacy: config.legacy(), place: config.Place}
 	var err error
 	if z.legacy {
