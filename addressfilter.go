@@ -34,7 +34,7 @@ func parseAddresses(texts []string) (ipset.Set, error) {
 	for i, text := range texts {
 		var err error
 		if expanded[i], err = caddy.NewReplacer().ReplaceOrErr(text, true, true); err != nil {
-			return nil, fmt.Errorf("address %q: %w when the configuration loads", text, err)
+			return nil, fmt.Errorf("address %q: %w when the configuration loads: use one that has a value", text, err)
 		}
 	}
 	return ipset.Parse(expanded)
