@@ -70,6 +70,11 @@ func (e *route) covers(other *route) bool {
 		pathpattern.Covers(bare(e), bare(other))
 }
 
+// matchesAll reports whether e matches every request.
+func (e *route) matchesAll() bool {
+	return len(e.methods) == 0 && (e.path[0] == "*" || e.path[0] == "/*")
+}
+
 // errShadowed returns the error about an endpoint that never gets a request, because the earlier
 // one at place covers it.
 func (e *route) errShadowed(earlier *route, place string) error {

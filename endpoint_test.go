@@ -2,6 +2,7 @@ package fleetlimit
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -198,5 +199,20 @@ func TestNewRouteKeepsArguments(t *testing.T) {
 	}
 	if got := strings.Join(methods, ","); got != "post,HEAD,get" {
 		t.Errorf("methods of the configuration became %s", got)
+	}
+}
+
+func TestEndpointForEveryRequest(t *testing.T) {
+	for endpoint, want := range map[string]string{
+		`{"path": "/*", "limit": "5/1m"}`:                      "the limit of the zone is not used",
+		`{"path": "*", "limit": "5/1m"}`:                       "or a narrower path",
+		`{"path": "/*", "limit": "5/1m", "methods": ["POST"]}`: "",
+		`{"path": "/a*", "limit": "5/1m"}`:                     "",
+		`{"path": "/*", "cost": 2}`:                            "",
+	} {
+		z := compiledZone(t, `{"key": "{client_ip}", "limit": "10/1m", "endpoints": [`+endpoint+`]}`)
+		if (len(z.warnings) == 1) != (want != "") || !strings.Contains(fmt.Sprint(z.warnings), want) {
+			t.Errorf("%s: warnings %v, want %q", endpoint, z.warnings, want)
+		}
 	}
 }
