@@ -1,12 +1,26 @@
 package fleetlimit
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
+
+// requestFrom returns a request of a client, with the context that Caddy's server gives it.
+func requestFrom(clientIP string) *http.Request {
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	vars := map[string]any{caddyhttp.ClientIPVarKey: clientIP}
+	r = r.WithContext(context.WithValue(r.Context(), caddyhttp.VarsCtxKey, vars))
+	caddyhttp.NewTestReplacer(r)
+	return r
+}
 
 func TestParseAddresses(t *testing.T) {
 	t.Setenv("FLEETLIMIT_TEST_OFFICE", "203.0.113.0/28")

@@ -13,6 +13,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/route"
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 )
 
@@ -40,7 +41,7 @@ type tierUse struct {
 
 // An endpointPlace is an endpoint with the place of its definition.
 type endpointPlace struct {
-	route *route
+	route *route.Route
 	place *caddyfile.Dispenser
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/pathpattern"
+	"github.com/fleetlimit/fleetlimit/internal/route"
 )
 
 // matchDoubts returns what is probably a mistake in the matchers of z: what never matches, and
@@ -29,7 +30,7 @@ func (z *zone) matchDoubts() (doubts []error) {
 		}
 	}
 	for _, e := range z.endpoints {
-		if e.route != nil && len(z.matchers) > 0 && !slices.ContainsFunc(z.matchers, e.route.mayMatch) {
+		if e.route != nil && len(z.matchers) > 0 && !z.mayReach(e.route) {
 			doubts = append(doubts, fmt.Errorf("endpoint %s gets no request, because the zone's match lets none of its path "+
 				"through: use a wider match, or another zone", e.route))
 		}
@@ -65,13 +66,15 @@ func hostDoubts(hosts []string) (doubts []error) {
 	return doubts
 }
 
+// mayReach reports whether the matchers of z may let requests to e through.
+func (z *zone) mayReach(e *route.Route) bool {
+	return slices.ContainsFunc(z.matchers, func(set caddyhttp.MatcherSet) bool { return mayMatch(e, set) })
+}
+
 // mayMatch reports whether requests to e may match set. It is certain when it says no.
-func (e *route) mayMatch(set caddyhttp.MatcherSet) bool {
-	for _, m := range set {
+func mayMatch(e *route.Route, set caddyhttp.MatcherSet) bool {
+	return !slices.ContainsFunc(set, func(m any) bool {
 		paths, ok := m.(*caddyhttp.MatchPath)
-		if ok && !slices.ContainsFunc(*paths, func(p string) bool { return !pathpattern.Disjoint(p, e.path[len(e.path)-1]) }) {
-			return false
-		}
-	}
-	return true
+		return ok && !e.Within(*paths)
+	})
 }

@@ -19,9 +19,9 @@
 //	addressfilter.go  which client addresses are exempt or denied
 //	match.go          what is probably a mistake in the matchers of a zone
 //	word.go           what people write instead of the words of a setting
-//	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, endpoint.go, cost.go,
+//	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, cost.go,
 //	                  missingkey.go and keylist.go; internal/keytemplate makes its keys
-//	unknown.go        placeholders that nothing provides, clients that have no address
+//	unknown.go        placeholders that nothing provides
 //	header.go         the headers of responses
 //	writer.go         when headers are set
 //	reject.go         the rest of a rejection
