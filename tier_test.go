@@ -97,3 +97,10 @@ func TestTierDoubts(t *testing.T) {
 		}
 	}
 }
+
+func TestTierWithoutTiers(t *testing.T) {
+	if _, err := newTierFinder(&ZoneTier{Placeholder: "{http.auth.user.plan}"}, nil); err == nil ||
+		!strings.Contains(err.Error(), "there are no tiers: use at least one") {
+		t.Errorf("error %v, want one about tiers", err)
+	}
+}
