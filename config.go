@@ -246,7 +246,8 @@ type Redis struct {
 	// braces. Fleets with different prefixes do not share counts. Default: `rl`.
 	KeyPrefix string `json:"key_prefix,omitempty"`
 
-	// Waits at most this long for Redis before a request is admitted uncounted. Default: 50ms.
+	// Waits at most this long for Redis before a request is admitted uncounted: 1ms to 10s. Default:
+	// 50ms.
 	Timeout caddy.Duration `json:"timeout,omitempty"`
 
 	// Opens at most this many connections to each primary. The default suits all measured loads.

@@ -17,6 +17,7 @@
 //	identity.go       zones that are decided before authentication
 //	routes.go         what the routes around the handlers show about zones
 //	addressfilter.go  which client addresses are exempt or denied
+//	match.go          what is probably a mistake in the matchers of a zone
 //	word.go           what people write instead of the words of a setting
 //	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, cost.go,
 //	                  missingkey.go and keylist.go; internal/keytemplate makes its keys
@@ -195,8 +196,13 @@ func (h *Handler) provisionSettings() (err error) {
 	if h.Jitter < 0 || h.Jitter > 1 {
 		return fmt.Errorf("jitter is %v: use a fraction from 0 to 1, such as 0.2 for 20%%", h.Jitter)
 	}
-	h.addresses, err = newAddressFilter(h.Allow, h.Deny)
-	return err
+	if h.addresses, err = newAddressFilter(h.Allow, h.Deny); err != nil {
+		return err
+	}
+	for _, doubt := range h.addresses.doubts() {
+		h.logger.Warn("the addresses are probably not what was meant", placeField(h.Place), zap.Error(doubt))
+	}
+	return nil
 }
 
 // provisionZone compiles a zone and acquires its counts.
@@ -223,9 +229,11 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, use *Zone) (*zon
 		return nil, err
 	}
 	z.matchers, z.zoneState = matchers, state
-	if config == use { // else the app has logged them
-		z.logWarnings(name, h.logger)
+	if config != use {
+		z.warnings = nil // the app has logged them
 	}
+	z.warnings = append(z.warnings, z.matchDoubts()...)
+	z.logWarnings(name, h.logger)
 	h.app.mu.Lock()
 	h.app.zones = append(h.app.zones, z)
 	h.app.mu.Unlock()

@@ -101,6 +101,12 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 		b.warnings = append(b.warnings, compiled.route.Doubts()...)
 		all = append(all, *compiled)
 	}
+	for i := range all {
+		if b.zone.Limit != nil && b.zone.Endpoints[i].Limit != nil && all[i].route.MatchesAll() {
+			b.warnings = append(b.warnings, fmt.Errorf("endpoint %s matches every request, so the limit of the zone is not "+
+				"used: use `limit` without this endpoint, or a narrower path", all[i].route))
+		}
+	}
 	rest, err := b.build(new(Endpoint), nil)
 	switch {
 	case err != nil:

@@ -72,6 +72,12 @@ func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, e
 	if z.tiers, err = newTierFinder(config.Tier, app.Tiers); err != nil {
 		return nil, fmt.Errorf("tier: %w", err)
 	}
+	if z.tiers != nil {
+		z.warnings = append(z.warnings, z.tiers.doubts()...)
+		for _, k := range config.Tier.Keys {
+			z.warnAboutPattern(config.Key, k.Glob)
+		}
+	}
 	b := ruleBuilder{app: app, handle: handle, name: name, zone: config, tiers: z.tiers}
 	if z.endpoints, err = b.endpoints(); err != nil {
 		return nil, err
