@@ -84,6 +84,11 @@ func (e *Route) Within(patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return !pathpattern.Disjoint(p, bare) })
 }
 
+// Under reports whether every path that the route matches begins with prefix and a slash.
+func (e *Route) Under(prefix string) bool {
+	return pathpattern.Covers(strings.TrimRight(prefix, "/")+"/*", e.path[0])
+}
+
 // ShadowedBy returns the error about an endpoint that never gets a request, because the earlier
 // one at place covers it.
 func (e *Route) ShadowedBy(earlier *Route, place string) error {
