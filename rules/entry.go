@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
+	"github.com/fleetlimit/fleetlimit/internal/strictjson"
 )
 
 // Expired reports whether e is over at now. Then it counts as absent.
@@ -135,7 +136,7 @@ func validateList[E listed](v *validator, list string, entries, old []E) {
 	ids, subjects := map[string]int{}, map[string]int{}
 	kept := make([]bool, len(entries))
 	for i, e := range entries {
-		path := fmt.Sprintf("%s[%d]", list, i)
+		path := strictjson.Index(list, i)
 		if e == none {
 			v.report(path, "it is null: use an object, or leave it out")
 			continue

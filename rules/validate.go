@@ -11,6 +11,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
 	"github.com/fleetlimit/fleetlimit/internal/spelling"
+	"github.com/fleetlimit/fleetlimit/internal/strictjson"
 )
 
 // The bounds of a document.
@@ -56,7 +57,7 @@ func Validate(document, old *Document, schema Schema, now time.Time) error {
 	for _, name := range slices.Sorted(maps.Keys(document.Zones)) {
 		z := document.Zones[name]
 		if before, found := old.Zones[name]; !found || !same(z, before) {
-			v.zone(child("zones", name), name, z)
+			v.zone(strictjson.Child("zones", name), name, z)
 		}
 	}
 	validateList(&v, "overrides", document.Overrides, old.Overrides)
@@ -164,7 +165,7 @@ func (v *validator) zone(path, name string, z *Zone) {
 	}
 	v.tierLimits(path+".tiers", known, name, "", z.Tiers)
 	for _, endpoint := range slices.Sorted(maps.Keys(z.Endpoints)) {
-		at := child(path+".endpoints", endpoint)
+		at := strictjson.Child(path+".endpoints", endpoint)
 		e := z.Endpoints[endpoint]
 		switch {
 		case !v.find(at, "endpoint", endpoint, known.endpoints):
@@ -185,7 +186,7 @@ func (v *validator) zone(path, name string, z *Zone) {
 // tierLimits checks limits by the names of tiers.
 func (v *validator) tierLimits(path string, known *knownZone, zone, endpoint string, limits map[string]string) {
 	for _, tier := range slices.Sorted(maps.Keys(limits)) {
-		at := child(path, tier)
+		at := strictjson.Child(path, tier)
 		switch {
 		case !v.find(at, "tier", tier, known.tiers):
 		case limits[tier] == "":
@@ -242,13 +243,4 @@ func (v *validator) reason(path, reason string) {
 	if len(reason) > MaxReason {
 		v.report(path+".reason", "it has %d bytes: use at most %d", len(reason), MaxReason)
 	}
-}
-
-// child returns the path of the member of an object.
-func child(path, name string) string {
-	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
-	if name != "" && strings.Trim(name, plain) == "" {
-		return path + "." + name
-	}
-	return fmt.Sprintf("%s[%q]", path, name)
 }

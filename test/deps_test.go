@@ -59,7 +59,7 @@ var policy = []struct {
 		reason:   "nodes exchange who is alive and what they define, but no counts",
 	}, {
 		packages: module + "/rules",
-		allow:    []string{module + "/internal/ipset", module + "/internal/spelling"},
+		allow:    []string{module + "/internal/ipset", module + "/internal/spelling", module + "/internal/strictjson"},
 		reason:   "the model is what operators write: it must be testable without Caddy, Redis and limits",
 	}, {
 		packages: module + "/...",
@@ -102,6 +102,10 @@ var policy = []struct {
 		packages: module + "/internal/spelling",
 		allow:    []string{"github.com/agnivade/levenshtein"},
 		reason:   "comparing words depends on no setting",
+	}, {
+		packages: module + "/internal/strictjson",
+		allow:    []string{module + "/internal/spelling"},
+		reason:   "reading JSON depends on no setting",
 	}, {
 		packages: module + "/internal/subdirective",
 		allow:    []string{module + "/internal/spelling", "github.com/caddyserver/..."},
