@@ -3,7 +3,6 @@ package rules
 import (
 	"crypto/rand"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -21,12 +20,8 @@ func Parse(data []byte) (*Document, error) {
 }
 
 // Merge returns document as a JSON merge patch changes it (RFC 7396): null removes a member, arrays
-// are replaced whole.
-func Merge[T any](document *T, patch []byte) (*T, error) {
-	changes, err := strictjson.Decode(patch)
-	if err != nil {
-		return nil, err
-	}
+// are replaced whole. patch is decoded JSON.
+func Merge(document *Document, patch any) (*Document, error) {
 	text, err := json.Marshal(document)
 	if err != nil {
 		return nil, err
@@ -35,39 +30,11 @@ func Merge[T any](document *T, patch []byte) (*T, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := new(T)
-	if err := strictjson.Convert(merge(before, changes), d); err != nil {
+	d := new(Document)
+	if err := strictjson.Convert(strictjson.Merge(before, patch), d); err != nil {
 		return nil, err
 	}
 	return d, nil
-}
-
-func merge(target, patch any) any {
-	changes, ok := patch.(map[string]any)
-	if !ok {
-		return patch
-	}
-	object, ok := target.(map[string]any)
-	if !ok {
-		object = map[string]any{}
-	}
-	for name, value := range changes {
-		if value == nil {
-			delete(object, name)
-		} else {
-			object[name] = merge(object[name], value)
-		}
-	}
-	return object
-}
-
-// Copy returns a copy of d whose lists and maps can be changed. The entries and zones in them must
-// not be: d has them, too.
-func (d *Document) Copy() *Document {
-	c := *d
-	c.Zones = maps.Clone(d.Zones)
-	c.Overrides, c.Tiers, c.Access = slices.Clone(d.Overrides), slices.Clone(d.Tiers), slices.Clone(d.Access)
-	return &c
 }
 
 // DropExpired removes what is over at now, which counts as absent already. d is valid.
@@ -85,30 +52,22 @@ func withoutExpired[E listed](entries []E, now time.Time) []E {
 }
 
 // Sign says in the entries that old does not have who made them and when, and gives those an ID that
-// have none. It changes no entry of old.
+// have none. d shares no entry with old.
 func (d *Document) Sign(old *Document, author string, now time.Time) {
-	sign(d.Overrides, old.Overrides, author, now, func(o Override) *Override { return &o })
-	sign(d.Tiers, old.Tiers, author, now, func(a TierAssignment) *TierAssignment { return &a })
-	sign(d.Access, old.Access, author, now, func(a AccessEntry) *AccessEntry { return &a })
+	sign(d.Overrides, old.Overrides, author, now)
+	sign(d.Tiers, old.Tiers, author, now)
+	sign(d.Access, old.Access, author, now)
 }
 
-func sign[T any, E interface {
-	*T
-	listed
-}](entries, old []E, author string, now time.Time, clone func(T) *T) {
+func sign[E listed](entries, old []E, author string, now time.Time) {
+	var none E // nil
 	before := byID(old)
-	for i, e := range entries {
-		if e == nil {
+	for _, e := range entries {
+		if e == none {
 			continue // Validate reports it
 		}
-		known := before[e.common().ID]
-		if known == e {
-			continue
-		}
-		e = clone(*e)
-		entries[i] = e
 		c := e.common()
-		if known != nil {
+		if known, found := before[c.ID]; found {
 			c.CreatedAt, c.CreatedBy = known.common().CreatedAt, known.common().CreatedBy
 			continue
 		}
@@ -117,6 +76,17 @@ func sign[T any, E interface {
 		}
 		c.CreatedAt, c.CreatedBy = now.UTC().Truncate(time.Second), author
 	}
+}
+
+// Other returns an entry of a list, which is in force at now and has another ID, about the same as e.
+// It returns nil if there is none.
+func Other[E listed](entries []E, e E, now time.Time) (other E) {
+	for _, o := range entries {
+		if o.common().ID != e.common().ID && !o.common().Expired(now) && o.about() == e.about() {
+			return o
+		}
+	}
+	return other
 }
 
 // NewID returns an ID for an entry. It is unique.

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/strictjson"
 )
 
 func encode(t *testing.T, v any) string {
@@ -16,32 +18,13 @@ func encode(t *testing.T, v any) string {
 	return string(data)
 }
 
-// The examples of RFC 7396, appendix A.
-func TestMergeValues(t *testing.T) {
-	for _, tc := range [][3]string{
-		{`{"a":"b"}`, `{"a":"c"}`, `{"a":"c"}`},
-		{`{"a":"b"}`, `{"b":"c"}`, `{"a":"b","b":"c"}`},
-		{`{"a":"b"}`, `{"a":null}`, `{}`},
-		{`{"a":"b","b":"c"}`, `{"a":null}`, `{"b":"c"}`},
-		{`{"a":["b"]}`, `{"a":"c"}`, `{"a":"c"}`},
-		{`{"a":"c"}`, `{"a":["b"]}`, `{"a":["b"]}`},
-		{`{"a":{"b":"c"}}`, `{"a":{"b":"d","c":null}}`, `{"a":{"b":"d"}}`},
-		{`{"a":[{"b":"c"}]}`, `{"a":[1]}`, `{"a":[1]}`},
-		{`["a","b"]`, `["c","d"]`, `["c","d"]`},
-		{`{"a":"b"}`, `["c"]`, `["c"]`},
-		{`{"a":"foo"}`, `null`, `null`},
-		{`{"a":"foo"}`, `"bar"`, `"bar"`},
-		{`{"e":null}`, `{"a":1}`, `{"a":1,"e":null}`},
-		{`[1,2]`, `{"a":"b","c":null}`, `{"a":"b"}`},
-		{`{}`, `{"a":{"bb":{"ccc":null}}}`, `{"a":{"bb":{}}}`},
-	} {
-		var target, patch any
-		_ = json.Unmarshal([]byte(tc[0]), &target)
-		_ = json.Unmarshal([]byte(tc[1]), &patch)
-		if got := encode(t, merge(target, patch)); got != tc[2] {
-			t.Errorf("%s with %s = %s, want %s", tc[0], tc[1], got, tc[2])
-		}
+func decode(t *testing.T, text string) any {
+	t.Helper()
+	v, err := strictjson.Decode([]byte(text))
+	if err != nil {
+		t.Fatal(err)
 	}
+	return v
 }
 
 func TestMerge(t *testing.T) {
@@ -53,7 +36,7 @@ func TestMerge(t *testing.T) {
 		`{"zones":null,"emergency":null,"overrides":[{"id":"1","zone":"user","key":"a","multiplier":0.1}]}`: `{"overrides":[{"id":"1","zone":"user","key":"a","multiplier":0.1}]}`,
 	} {
 		d := parseDocument(t, before)
-		got, err := Merge(d, []byte(patch))
+		got, err := Merge(d, decode(t, patch))
 		if err != nil || encode(t, got) != want {
 			t.Errorf("%s = %s, %v, want %s", patch, encode(t, got), err, want)
 		}
@@ -62,13 +45,13 @@ func TestMerge(t *testing.T) {
 		}
 	}
 	for patch, want := range map[string]string{
-		`[]`:                                 "it is an array: use an object",
-		`null`:                               "it is null: use an object",
-		`{"zone": {}}`:                       `zone: there is no such member: use "zones"`,
-		`{"zones": {"user": {"limit": 5}}}`:  "zones.user.limit: it is a number: use a string",
-		`{"zones": {"user": {"limits": ""}}`: "unexpected end of JSON input at byte 34: use valid JSON",
+		`[]`:                                  "it is an array: use an object",
+		`null`:                                "it is null: use an object",
+		`{"zone": {}}`:                        `zone: there is no such member: use "zones"`,
+		`{"zones": {"user": {"limit": 5}}}`:   "zones.user.limit: it is a number: use a string",
+		`{"zones": {"user": {"limits": ""}}}`: `zones.user.limits: there is no such member: use "limit"`,
 	} {
-		if _, err := Merge(parseDocument(t, before), []byte(patch)); text(err) != want {
+		if _, err := Merge(parseDocument(t, before), decode(t, patch)); text(err) != want {
 			t.Errorf("%s: %v, want %s", patch, err, want)
 		}
 	}
@@ -81,7 +64,6 @@ func TestSign(t *testing.T) {
 		{"id":"1","zone":"user","key":"a","multiplier":3,"created_by":"mallory","created_at":"2020-01-01T00:00:00Z"},
 		{"zone":"user","key":"b","multiplier":2,"created_by":"mallory"}, null],
 		"tiers":[{"id":"t","zone":"user","key":"a","tier":"pro"}],"access":[{"action":"deny","address":"192.0.2.1"}]}`)
-	d.Overrides = append(d.Overrides, old.Overrides[0])
 	d.Sign(old, "bob", testNow)
 	first, second := d.Overrides[0], d.Overrides[1]
 	if first.CreatedBy != "alice" || !first.CreatedAt.Equal(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) || first.Multiplier != 3 {
@@ -90,8 +72,8 @@ func TestSign(t *testing.T) {
 	if second.CreatedBy != "bob" || !second.CreatedAt.Equal(testNow) || len(second.ID) != 12 {
 		t.Errorf("the new entry = %+v, want it by bob at %v with an ID", second, testNow)
 	}
-	if d.Overrides[3] != old.Overrides[0] || encode(t, old) != before {
-		t.Error("an entry of the old document has changed")
+	if encode(t, old) != before {
+		t.Error("the old document has changed")
 	}
 	if d.Tiers[0].ID != "t" || d.Tiers[0].CreatedBy != "bob" || d.Access[0].CreatedBy != "bob" || d.Access[0].ID == second.ID {
 		t.Errorf("the document = %s, want all of it signed by bob, with different IDs", encode(t, d))
@@ -102,7 +84,7 @@ func TestDropExpired(t *testing.T) {
 	d := parseDocument(t, `{"overrides":[{"id":"1","zone":"user","key":"a","multiplier":2,"expires_at":"2026-05-04T12:00:00Z"},
 		{"id":"2","zone":"user","key":"a","multiplier":2,"expires_at":"2026-05-04T12:00:00.001Z"},{"id":"3","zone":"user","key":"b","multiplier":2}],
 		"emergency":{"limit":"1/s","expires_at":"2026-05-04T12:00:00Z"}}`)
-	c := d.Copy()
+	c := d.Clone()
 	c.DropExpired(testNow)
 	if len(c.Overrides) != 2 || c.Overrides[0].ID != "2" || c.Emergency != nil {
 		t.Errorf("the document = %s, want the overrides 2 and 3", encode(t, c))
@@ -133,7 +115,7 @@ func TestDiff(t *testing.T) {
 	if !reflect.DeepEqual(gotValue, wantValue) {
 		t.Errorf("differences:\n got %s\nwant %s", got, want)
 	}
-	if got := encode(t, Diff(from, from.Copy())); got != "[]" {
+	if got := encode(t, Diff(from, from.Clone())); got != "[]" {
 		t.Errorf("differences of equal documents = %s, want none", got)
 	}
 }
