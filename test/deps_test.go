@@ -58,6 +58,10 @@ var policy = []struct {
 		allow:    []string{module + "/lua", module + "/redisconn", "github.com/redis/go-redis/v9"},
 		reason:   "nodes exchange who is alive and what they define, but no counts",
 	}, {
+		packages: module + "/rules",
+		allow:    []string{module + "/internal/ipset", module + "/internal/spelling", module + "/internal/strictjson"},
+		reason:   "the model is what operators write: it must be testable without Caddy, Redis and limits",
+	}, {
 		packages: module + "/...",
 		except:   []string{module, module + "/internal/...", module + "/cmd/...", module + "/test/..."},
 		forbid:   []string{"github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...", module},
@@ -99,6 +103,10 @@ var policy = []struct {
 		allow:    []string{"github.com/agnivade/levenshtein"},
 		reason:   "comparing words depends on no setting",
 	}, {
+		packages: module + "/internal/strictjson",
+		allow:    []string{module + "/internal/spelling"},
+		reason:   "reading JSON depends on no setting",
+	}, {
 		packages: module + "/internal/subdirective",
 		allow:    []string{module + "/internal/spelling", "github.com/caddyserver/..."},
 		reason:   "the grammar of a line does not depend on what the line configures",
@@ -106,7 +114,7 @@ var policy = []struct {
 		packages: module,
 		allow: []string{
 			module + "/internal/...", module + "/limiter/...", module + "/redisconn", module + "/membership",
-			"github.com/caddyserver/...", "github.com/dunglas/httpsfv", "github.com/prometheus/...", "go.uber.org/zap/...",
+			module + "/rules/...", "github.com/caddyserver/...", "github.com/dunglas/httpsfv", "github.com/prometheus/...", "go.uber.org/zap/...",
 		},
 		reason: "every Caddy that has this module contains all that the root package imports",
 	}, {

@@ -82,6 +82,32 @@ func (s Set) Contains(a netip.Addr) bool {
 	return found || i > 0 && s[i-1].Contains(a)
 }
 
+// Covers reports whether all addresses of p are in the set, in one range or in several.
+func (s Set) Covers(p netip.Prefix) bool {
+	next := p.Addr() // the first one that may not be in the set
+	for _, r := range s {
+		switch {
+		case r.Bits() <= p.Bits() && r.Contains(p.Addr()):
+			return true
+		case r.Addr() == next:
+			if next = lastAddr(r).Next(); !p.Contains(next) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lastAddr returns the last address of p.
+func lastAddr(p netip.Prefix) netip.Addr {
+	b := p.Addr().AsSlice()
+	for bit := p.Bits(); bit < len(b)*8; bit++ {
+		b[bit/8] |= 0x80 >> (bit % 8)
+	}
+	a, _ := netip.AddrFromSlice(b)
+	return a
+}
+
 // The characters and the greatest length of addresses.
 const (
 	addressChars  = "0123456789abcdefABCDEF.:"

@@ -81,3 +81,31 @@ func TestParseRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestCovers(t *testing.T) {
+	for _, tc := range []struct {
+		ranges, p string
+		want      bool
+	}{
+		{"", "0.0.0.0/0", false},
+		{"0.0.0.0/0", "0.0.0.0/0", true},
+		{"0.0.0.0/0", "::/0", false},
+		{"0.0.0.0/0", "192.0.2.0/24", true},
+		{"0.0.0.0/1 128.0.0.0/1", "0.0.0.0/0", true},
+		{"0.0.0.0/1 128.0.0.0/2", "0.0.0.0/0", false},
+		{"128.0.0.0/1", "0.0.0.0/0", false},
+		{"0.0.0.0/1 192.0.0.0/2", "0.0.0.0/0", false},
+		{"0.0.0.0/1 128.0.0.0/2 192.0.0.0/2 ::/1", "0.0.0.0/0", true},
+		{"1.0.0.0/8 ::/1 8000::/1", "::/0", true},
+		{"192.0.1.0/24 192.0.2.0/25 192.0.2.128/25 192.0.3.0/24", "192.0.2.0/24", true},
+		{"192.0.2.0/25", "192.0.2.0/24", false},
+	} {
+		s, err := Parse(strings.Fields(tc.ranges))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Covers(netip.MustParsePrefix(tc.p)); got != tc.want {
+			t.Errorf("%q covers %s = %t, want %t", tc.ranges, tc.p, got, tc.want)
+		}
+	}
+}

@@ -147,6 +147,7 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now limiter.Inst
 	defer t.shard.Unlock()
 	a, _ := t.findLocked() // an account with a request under way stays
 	q := t.queue
+	dropped := t.endDropLocked(l, err)
 	if err != nil {
 		a.requesting = false
 		s.stats.lost.Add(uint64(q.fail(err)))
@@ -158,6 +159,7 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now limiter.Inst
 	a.withhold(-q.late) // this reply accounts for the late waiters, or a later one
 	a.applyReply(l.Rule, sent, now, l, rand.Int64N(l.Jitter()+1), q.hasReturns())
 	r := t.zone.rules.of(l.Rule.ID, a) // not that of l if takes have come under a new one
+	a.drop(r, dropped)
 	q.serve(a, r, l, now)
 	a.withhold(q.late)
 	if t.zone.closed.Load() {

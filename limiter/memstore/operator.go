@@ -1,0 +1,61 @@
+package memstore
+
+import (
+	"context"
+
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A key that found no room has no count of its own: it is inspected as a fresh one, and what it
+// shares with others is not changed.
+var _ limiter.Operator = (*Store)(nil)
+
+// Inspect implements [limiter.Operator].
+func (s *Store) Inspect(_ context.Context, now limiter.Instant, r *limiter.Rule, key []byte) (i limiter.Inspection, _ error) {
+	s.withCount(r, key, func(_ *Zone, _ *shard, c countRef) { i.Count = c.count().Inspect(r, now) })
+	return i, nil
+}
+
+// Reset implements [limiter.Operator].
+func (s *Store) Reset(_ context.Context, _ limiter.Instant, r *limiter.Rule, key []byte) error {
+	s.withCount(r, key, func(z *Zone, sh *shard, c countRef) {
+		if c.entry != nil {
+			dropSpilledLocked(sh, c.entry)
+			z.counts.RemoveLocked(sh, c.entry)
+		}
+	})
+	return nil
+}
+
+// AddQuota implements [limiter.Operator].
+func (s *Store) AddQuota(
+	_ context.Context, now limiter.Instant, r *limiter.Rule, key []byte, events int64,
+) (state limiter.CountState, _ error) {
+	s.withCount(r, key, func(_ *Zone, _ *shard, c countRef) {
+		c.count().AddQuota(r, now, events)
+		state = c.count().Inspect(r, now)
+		if c.entry != nil {
+			c.Value().idleSince, c.Value().resetAt = state.RetryAt, coarseSecondAfter(state.ResetAt)
+		}
+	})
+	return state, nil
+}
+
+// withCount calls do with the count of key under r, which is a fresh one when it has none.
+func (s *Store) withCount(r *limiter.Rule, key []byte, do func(*Zone, *shard, countRef)) {
+	z := s.zoneOf(r)
+	if z == nil {
+		do(nil, nil, fresh(r))
+		return
+	}
+	var k keyed.Key
+	sh := z.locate(&k, &limiter.Take{Rule: r, Key: key})
+	sh.Lock()
+	defer sh.Unlock()
+	c := findLocked(sh, &k)
+	if c.entry == nil {
+		c = fresh(r)
+	}
+	do(z, sh, c)
+}

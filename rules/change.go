@@ -1,0 +1,95 @@
+package rules
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/strictjson"
+)
+
+// Parse reads a document, and refuses names that documents do not have.
+func Parse(data []byte) (*Document, error) {
+	d := new(Document)
+	if err := strictjson.Unmarshal(data, d); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Merge returns document as a JSON merge patch changes it (RFC 7396): null removes a member, arrays
+// are replaced whole. patch is decoded JSON.
+func Merge(document *Document, patch any) (*Document, error) {
+	text, err := json.Marshal(document)
+	if err != nil {
+		return nil, err
+	}
+	before, err := strictjson.Decode(text)
+	if err != nil {
+		return nil, err
+	}
+	d := new(Document)
+	if err := strictjson.Convert(strictjson.Merge(before, patch), d); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// DropExpired removes what is over at now, which counts as absent already. d is valid.
+func (d *Document) DropExpired(now time.Time) {
+	d.Overrides = withoutExpired(d.Overrides, now)
+	d.Tiers = withoutExpired(d.Tiers, now)
+	d.Access = withoutExpired(d.Access, now)
+	if e := d.Emergency; e != nil && e.ExpiresAt != nil && !now.Before(*e.ExpiresAt) {
+		d.Emergency = nil
+	}
+}
+
+func withoutExpired[E listed](entries []E, now time.Time) []E {
+	return slices.DeleteFunc(entries, func(e E) bool { return e.common().Expired(now) })
+}
+
+// Sign says in the entries that old does not have who made them and when, and gives those an ID that
+// have none. d shares no entry with old.
+func (d *Document) Sign(old *Document, author string, now time.Time) {
+	sign(d.Overrides, old.Overrides, author, now)
+	sign(d.Tiers, old.Tiers, author, now)
+	sign(d.Access, old.Access, author, now)
+}
+
+func sign[E listed](entries, old []E, author string, now time.Time) {
+	var none E // nil
+	before := byID(old)
+	for _, e := range entries {
+		if e == none {
+			continue // Validate reports it
+		}
+		c := e.common()
+		if known, found := before[c.ID]; found {
+			c.CreatedAt, c.CreatedBy = known.common().CreatedAt, known.common().CreatedBy
+			continue
+		}
+		if c.ID == "" {
+			c.ID = NewID()
+		}
+		c.CreatedAt, c.CreatedBy = now.UTC().Truncate(time.Second), author
+	}
+}
+
+// Other returns an entry of a list, which is in force at now and has another ID, about the same as e.
+// It returns nil if there is none.
+func Other[E listed](entries []E, e E, now time.Time) (other E) {
+	for _, o := range entries {
+		if o.common().ID != e.common().ID && !o.common().Expired(now) && o.about() == e.about() {
+			return o
+		}
+	}
+	return other
+}
+
+// NewID returns an ID for an entry. It is unique.
+func NewID() string {
+	return strings.ToLower(rand.Text()[:12]) // 60 bits
+}

@@ -1,0 +1,91 @@
+package rules
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/fleetlimit/fleetlimit/internal/strictjson"
+)
+
+// A Difference is a value that two documents do not have in common.
+type Difference struct {
+	// Path is where the value is, such as zones.user.limit. Entries of lists stand there with their
+	// ID: overrides.7c2a.limit.
+	Path string `json:"path"`
+	From any    `json:"from"` // nil: it was not there
+	To   any    `json:"to"`   // nil: it is not there any more
+}
+
+// Diff returns what to has in place of what from has, sorted by path.
+func Diff(from, to *Document) []Difference {
+	d := differ{list: []Difference{}}
+	for _, name := range bothNames(from.Zones, to.Zones) {
+		before, isBefore := from.Zones[name]
+		after, isAfter := to.Zones[name]
+		d.compare(strictjson.Child("zones", name), present(before, isBefore), present(after, isAfter))
+	}
+	compareLists(&d, "overrides", from.Overrides, to.Overrides)
+	compareLists(&d, "tiers", from.Tiers, to.Tiers)
+	compareLists(&d, "access", from.Access, to.Access)
+	d.compare("emergency", present(from.Emergency, from.Emergency != nil), present(to.Emergency, to.Emergency != nil))
+	return d.list
+}
+
+// present returns v, or nil if it is not there.
+func present(v any, is bool) any {
+	if !is {
+		return nil
+	}
+	return v
+}
+
+func bothNames[V any](a, b map[string]V) []string {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func compareLists[E listed](d *differ, list string, from, to []E) {
+	before, after := byID(from), byID(to)
+	for _, id := range bothNames(before, after) {
+		b, isBefore := before[id]
+		a, isAfter := after[id]
+		d.compare(strictjson.Child(list, id), present(b, isBefore), present(a, isAfter))
+	}
+}
+
+// A differ collects differences.
+type differ struct{ list []Difference }
+
+// compare compares two values of the model, nil for absent ones.
+func (d *differ) compare(path string, from, to any) {
+	if !reflect.DeepEqual(from, to) {
+		d.compareJSON(path, plain(from), plain(to))
+	}
+}
+
+func (d *differ) compareJSON(path string, from, to any) {
+	before, isBefore := from.(map[string]any)
+	after, isAfter := to.(map[string]any)
+	switch {
+	case isBefore && isAfter:
+		for _, name := range bothNames(before, after) {
+			d.compareJSON(strictjson.Child(path, name), before[name], after[name])
+		}
+	case !reflect.DeepEqual(from, to):
+		d.list = append(d.list, Difference{path, from, to})
+	}
+}
+
+// plain returns v as decoded JSON.
+func plain(v any) any {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	var value any
+	_ = json.Unmarshal(data, &value) // it is valid
+	return value
+}

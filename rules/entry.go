@@ -1,0 +1,185 @@
+package rules
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/ipset"
+	"github.com/fleetlimit/fleetlimit/internal/strictjson"
+)
+
+// Expired reports whether e is over at now. Then it counts as absent.
+func (e *Entry) Expired(now time.Time) bool {
+	return e.ExpiresAt != nil && !now.Before(*e.ExpiresAt)
+}
+
+// Bytes returns the text of k.
+func (k Key) Bytes() ([]byte, error) {
+	switch {
+	case k.Base64 == "":
+		return []byte(k.Text), nil
+	case k.Text != "":
+		return nil, errors.New("there are both key and key_base64: use one of them")
+	}
+	b, err := base64.StdEncoding.DecodeString(k.Base64)
+	if err != nil {
+		return nil, errors.New("key_base64 is not base64: use its standard alphabet with padding, or key for text")
+	}
+	return b, nil
+}
+
+// identity is equal for equal keys.
+func (k Key) identity() string {
+	text, err := k.Bytes()
+	if err != nil {
+		text = []byte("\x00" + k.Text + "\x00" + k.Base64)
+	}
+	return fmt.Sprintf("%s\x00%t\x00%s", k.Zone, k.Missing, text)
+}
+
+// A listed is an entry of a list.
+type listed interface {
+	comparable
+	common() *Entry
+
+	// about identifies what the entry is about. No two entries of a list are about the same.
+	about() string
+
+	check(v *validator, path string)
+}
+
+func (e *Entry) common() *Entry { return e }
+
+func (o *Override) about() string       { return o.Key.identity() + "\x00" + o.Endpoint }
+func (a *TierAssignment) about() string { return a.Key.identity() }
+
+func (a *AccessEntry) about() string {
+	if a.Key != nil {
+		return a.Key.identity()
+	}
+	if p, err := ipset.ParsePrefix(a.Address); err == nil {
+		return p.String()
+	}
+	return a.Address
+}
+
+func (o *Override) check(v *validator, path string) {
+	zone, _ := v.key(path, o.Key)
+	if zone == nil || o.Endpoint != "" && !v.find(path+".endpoint", "endpoint", o.Endpoint, zone.endpoints) {
+		return
+	}
+	switch {
+	case o.Limit != "" && o.Multiplier != 0:
+		v.report(path, "there are both limit and multiplier: use one of them")
+	case o.Limit != "":
+		v.check(path+".limit", v.schema.Limit(o.Zone, o.Endpoint, "", o.Limit))
+	case o.Multiplier == 0:
+		v.report(path, `there is neither limit nor multiplier: use one such as "limit": "5000/1m" or "multiplier": 5; the limit `+
+			"block rejects all requests of the key")
+	case !(o.Multiplier > 0 && o.Multiplier <= MaxMultiplier): // NaN, too
+		v.report(path+".multiplier", "it is %v: use a number above 0, and at most %d", o.Multiplier, int(MaxMultiplier))
+	}
+}
+
+func (a *TierAssignment) check(v *validator, path string) {
+	if zone, _ := v.key(path, a.Key); zone != nil {
+		v.find(path+".tier", "tier", a.Tier, zone.tiers)
+	}
+}
+
+func (a *AccessEntry) check(v *validator, path string) {
+	v.find(path+".action", "action", a.Action, []string{Allow, Deny})
+	switch {
+	case a.Key != nil && a.Address != "":
+		v.report(path, "there are both a key and an address: use one entry for each")
+	case a.Address != "":
+		_, err := ipset.ParsePrefix(a.Address)
+		v.check(path+".address", err)
+	case a.Key == nil:
+		v.report(path, `there is neither a key nor an address: use "zone" and "key", or "address"`)
+	default:
+		if _, shared := v.key(path, *a.Key); shared && a.Action == Deny {
+			v.report(path, "all requests of zone %q have this key, so it rejects all of them: use the limit block in the zone",
+				a.Zone)
+		}
+	}
+}
+
+// key checks a key. It returns its zone, nil if there is none, and whether all requests of that have
+// the key.
+func (v *validator) key(path string, k Key) (zone *knownZone, shared bool) {
+	if zone = v.findZone(path+".zone", k.Zone); zone == nil {
+		return nil, false
+	}
+	text, err := k.Bytes()
+	if err == nil && len(text) > MaxKey {
+		err = fmt.Errorf("it has %d bytes: use at most %d", len(text), MaxKey)
+	}
+	if err == nil {
+		shared, err = v.schema.Key(k)
+	}
+	v.check(path+".key", err)
+	return zone, shared && err == nil
+}
+
+// validateList checks the entries of a list that differ from those of old.
+func validateList[E listed](v *validator, list string, entries, old []E) {
+	if len(entries) > MaxEntries {
+		v.report(list, "there are %d entries: use at most %d", len(entries), MaxEntries)
+		return
+	}
+	var none E // nil
+	before := byID(old)
+	ids, subjects := map[string]int{}, map[string]int{}
+	kept := make([]bool, len(entries))
+	for i, e := range entries {
+		path := strictjson.Index(list, i)
+		if e == none {
+			v.report(path, "it is null: use an object, or leave it out")
+			continue
+		}
+		common := e.common()
+		kept[i] = same(before[common.ID], e)
+		if first, found := ids[common.ID]; found {
+			v.report(path+".id", "%s[%d] has the id %q, too: use another one", list, first, common.ID)
+		}
+		ids[common.ID] = i
+		if !kept[i] {
+			v.id(path+".id", common.ID)
+			v.expiry(path, common.ExpiresAt)
+			v.reason(path, common.Reason)
+			e.check(v, path)
+		}
+		if common.Expired(v.now) {
+			continue
+		}
+		subject := e.about()
+		if first, found := subjects[subject]; found && !(kept[first] && kept[i]) {
+			v.report(path, "%s[%d] is about the same: use only one of them, and change or delete that", list, first)
+		}
+		subjects[subject] = i
+	}
+}
+
+// id checks the ID of an entry, which stands in the paths of the admin API.
+func (v *validator) id(path, id string) {
+	const valid = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+	if id == "" || len(id) > 64 || strings.Trim(id, valid) != "" || strings.Trim(id, ".") == "" {
+		v.report(path, "%q is not valid: use 1 to 64 of the characters A-Z, a-z, 0-9, _, . and -", id)
+	}
+}
+
+// byID returns entries by their ID.
+func byID[E listed](entries []E) map[string]E {
+	var none E // nil
+	m := make(map[string]E, len(entries))
+	for _, e := range entries {
+		if e != none {
+			m[e.common().ID] = e
+		}
+	}
+	return m
+}
