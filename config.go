@@ -71,6 +71,11 @@ type Zone struct {
 	// Answers requests with 403 if their key matches any of these globs.
 	DenyKeys []string `json:"deny_keys,omitempty"`
 
+	// Does not enforce the zone for this fraction of keys, 0 to 1, or percentage, such as `10%`: their
+	// requests are decided, counted and logged, but never rejected, and their responses have no headers
+	// of the zone. The same keys are meant on all nodes. Default: 0.
+	DryRun Fraction `json:"dry_run,omitempty"`
+
 	// The length of the window in the syntax of caddy-ratelimit. It makes the zone behave as in that
 	// plugin: a sliding window log of `max_events` per `window`. Use `limit` in new configurations.
 	Window caddy.Duration `json:"window,omitempty"`
