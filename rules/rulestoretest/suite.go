@@ -33,7 +33,7 @@ type Fixture struct {
 	Crash func()
 }
 
-// Run tests stores. fresh returns another fixture each time.
+// Run tests stores, in parallel. fresh returns another fixture each time.
 func Run(t *testing.T, fresh func(t *testing.T) Fixture) {
 	for _, test := range []struct {
 		name string
@@ -54,6 +54,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Fixture) {
 		{"Crash", (*suite).crash},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			test.run(&suite{T: t, Fixture: fresh(t)})
 		})
 	}
@@ -458,15 +459,14 @@ func (s *suite) crash() {
 		return
 	}
 	store := s.open()
+	writing, stop := context.WithCancel(s.Context())
 	var acknowledged atomic.Int64
 	var writer sync.WaitGroup
+	defer func() { stop(); writer.Wait() }()
 	enough := make(chan struct{})
 	writer.Go(func() { // writes until the crash
 		for n := int64(1); ; n++ {
-			ctx, cancel := context.WithTimeout(s.Context(), patience)
-			err := store.Write(ctx, Version(n), n-1)
-			cancel()
-			if err != nil {
+			if err := store.Write(writing, Version(n), n-1); err != nil {
 				return
 			}
 			if acknowledged.Store(n); n == 10 {
@@ -491,7 +491,7 @@ func (s *suite) crash() {
 			s.Fatalf("the store has not come back: %v", err)
 		}
 	}
-	_ = store.Close() // ends a writer that has found its server again
+	stop() // a writer may have found its server again
 	writer.Wait()
 	last := acknowledged.Load()
 	if v.Number < 10 {

@@ -1,0 +1,19 @@
+// Package rulestore has the stores of package rules: Caddy's storage, and Redis.
+//
+// A store keeps the newest 200 versions, and fewer when their documents take more than 64 MB. A
+// document is compressed, and kept once for all versions that have it: those of a reset do not
+// change the document.
+package rulestore
+
+const (
+	// keptVersions and keptBytes are how much a store keeps. The newest version is always kept.
+	keptVersions = 200
+	keptBytes    = 64 << 20
+
+	// maxDocument is the most bytes of a document, compressed. One with 100,000 overrides has some
+	// 2 MB.
+	maxDocument = 32 << 20
+
+	// maxText is the most bytes of a document, not compressed.
+	maxText = 512 << 20
+)

@@ -1,0 +1,209 @@
+package rulestore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	redis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/fleetlimit/fleetlimit/lua"
+	"github.com/fleetlimit/fleetlimit/redisconn"
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+const (
+	// redisTimeout is how long Redis may take for one document. Contexts may end sooner.
+	redisTimeout = 5 * time.Second
+
+	// quiet is after how long without an announcement a connection is tested.
+	quiet = 3 * time.Second
+)
+
+var (
+	readScript  = redis.NewScript(lua.ReadRules())
+	listScript  = redis.NewScript(lua.ListRules())
+	writeScript = redis.NewScript(lua.WriteRules())
+)
+
+// Redis keeps versions in one hash of a Redis.
+//
+// A version is acknowledged when the primary has it. Redis decides how long that lasts: a Redis that
+// persists with "appendfsync always" keeps it when it is killed, one with the default "everysec"
+// may lose the last second, one that does not persist loses all, and a failover loses what the
+// replica has not received. A [rules.Watcher] then writes back the newest version that its node knows.
+// So a version is lost for good only if Redis loses it, and no node that had seen it runs any more.
+//
+// The Redis user must be allowed EVAL, EVALSHA, HGET, HSET, HDEL, HEXISTS, HKEYS, HSTRLEN, PUBLISH and
+// SUBSCRIBE. Without the last two nodes learn of versions when they poll.
+type Redis struct {
+	client  redis.UniversalClient
+	key     string
+	channel string
+	cache   documentCache
+}
+
+// NewRedis returns a store on the Redis that o describes. It dials nothing. Fleets with different
+// prefixes have different rules.
+func NewRedis(o redisconn.Options, prefix string) *Redis {
+	key := prefix + ":{rules}:versions" // counts have no key that ends like this
+	return &Redis{client: newRedisClient(o), key: key, channel: key}
+}
+
+func newRedisClient(o redisconn.Options) redis.UniversalClient {
+	u := &redis.UniversalOptions{
+		Addrs: o.Addresses, Username: o.Username, Password: o.Password, DB: o.DB,
+		MasterName: o.MasterName, SentinelPassword: o.SentinelPassword,
+		Dialer: o.Dialer(2 * maxDocument), Protocol: 2, DisableIdentity: true,
+		ReadTimeout: redisTimeout, WriteTimeout: redisTimeout, ContextTimeoutEnabled: true,
+		DialerRetries: 1, PoolSize: 4, PipelinePoolSize: -1,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}
+	switch o.Mode {
+	case redisconn.Sentinel:
+		return redis.NewFailoverClient(u.Failover())
+	case redisconn.Cluster:
+		return redis.NewClusterClient(u.Cluster())
+	default:
+		return redis.NewClient(u.Simple())
+	}
+}
+
+// Name implements [rules.Store].
+func (r *Redis) Name() string { return "redis" }
+
+// Close implements [rules.Store].
+func (r *Redis) Close() error { return r.client.Close() }
+
+// Latest implements [rules.Store].
+func (r *Redis) Latest(ctx context.Context) (*rules.Version, error) {
+	v, err := r.read(ctx, "")
+	if errors.Is(err, rules.ErrNotFound) {
+		return &rules.Version{Document: new(rules.Document)}, nil
+	}
+	return v, err
+}
+
+// Version implements [rules.Store].
+func (r *Redis) Version(ctx context.Context, number int64) (*rules.Version, error) {
+	return r.read(ctx, fmt.Sprint(number))
+}
+
+// read returns a version, or the newest one if number is empty.
+func (r *Redis) read(ctx context.Context, number string) (*rules.Version, error) {
+	known, knownName := r.cache.get()
+	reply, err := readScript.Run(ctx, r.client, []string{r.key}, number, knownName).StringSlice()
+	switch {
+	case errors.Is(err, redis.Nil): // Redis has a version without its document
+		return nil, damaged(errors.New("a document is missing"))
+	case err != nil:
+		return nil, err
+	case len(reply) == 0:
+		return nil, rules.ErrNotFound
+	}
+	v, name, err := parseVersion(reply[0])
+	if err != nil {
+		return nil, err
+	}
+	if len(reply) == 1 {
+		v.Document = known
+		return v, nil
+	}
+	if v.Document, err = decode(name, []byte(reply[1])); err != nil {
+		return nil, err
+	}
+	if number == "" {
+		r.cache.set(v.Document, name)
+	}
+	return v, nil
+}
+
+// parseVersion returns a version without its document, and the name of that.
+func parseVersion(text string) (v *rules.Version, document string, err error) {
+	if len(text) < nameLength {
+		return nil, "", damaged(errors.New("a version is too short"))
+	}
+	v = new(rules.Version)
+	if err := json.Unmarshal([]byte(text[nameLength:]), v); err != nil {
+		return nil, "", damaged(err)
+	}
+	return v, text[:nameLength], nil
+}
+
+// History implements [rules.Store].
+func (r *Redis) History(ctx context.Context, before int64, limit int) ([]*rules.Version, error) {
+	reply, err := listScript.Run(ctx, r.client, []string{r.key}, before, limit).StringSlice()
+	if err != nil {
+		return nil, err
+	}
+	history := make([]*rules.Version, len(reply))
+	for i, text := range reply {
+		if history[i], _, err = parseVersion(text); err != nil {
+			return nil, err
+		}
+	}
+	return history, nil
+}
+
+// Write implements [rules.Store]. A version that Redis has is not written again. So it may be sent
+// again after an answer was lost.
+func (r *Redis) Write(ctx context.Context, v *rules.Version, after int64) error {
+	var compressed []byte
+	name := r.cache.nameOf(v.Document)
+	for {
+		if name == "" || compressed != nil {
+			var err error
+			if name, compressed, err = encode(v.Document); err != nil {
+				return err
+			}
+		}
+		text, err := json.Marshal(withoutDocument(v))
+		if err != nil {
+			return err
+		}
+		reply, err := writeScript.Run(ctx, r.client, []string{r.key},
+			after, v.Number, name+string(text), compressed, keptVersions, keptBytes, r.channel).Text()
+		switch {
+		case err != nil:
+			return err
+		case reply == "conflict":
+			return rules.ErrConflict
+		case reply == "written":
+			r.cache.set(v.Document, name)
+			return nil
+		}
+		name = "" // Redis has lost the document
+	}
+}
+
+// Watch implements [rules.Store].
+func (r *Redis) Watch(ctx context.Context, changed func()) error {
+	pubsub := r.client.Subscribe(ctx, r.channel)
+	defer pubsub.Close()
+	defer context.AfterFunc(ctx, func() { _ = pubsub.Close() })() // which ends Receive
+	for asked := false; ; {
+		message, err := pubsub.ReceiveTimeout(ctx, quiet)
+		timeout := net.Error(nil)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.As(err, &timeout) && timeout.Timeout() && !asked:
+			if err := pubsub.Ping(ctx); err != nil {
+				return err
+			}
+			asked = true
+			continue
+		case err != nil:
+			return err
+		}
+		asked = false
+		switch message.(type) {
+		case *redis.Subscription, *redis.Message:
+			changed()
+		}
+	}
+}
