@@ -301,6 +301,22 @@ type Breaker struct {
 	Probes int `json:"probes,omitempty"`
 }
 
+// RuleStore is where rules live that operators make while traffic runs: a text, such as `storage` or
+// `postgres postgres://db.example.com/rules`, or an object. All nodes with the same store have the same
+// rules.
+type RuleStore struct {
+	// The kind of store: `storage` is Caddy's storage, `redis` the Redis that has the counts, and
+	// `postgres` a PostgreSQL. Required.
+	Name string `json:"store,omitempty"`
+
+	// The URL of the PostgreSQL. It may contain global placeholders, such as `{env.PGPASSWORD}`.
+	URL string `json:"url,omitempty"`
+
+	// The file and line of the Caddyfile that has the setting, which errors name. The Caddyfile
+	// adapter sets it.
+	Place string `json:"place,omitempty"`
+}
+
 // Distributed has no effect. It lets configurations of caddy-ratelimit load unchanged.
 type Distributed struct {
 	ReadInterval  caddy.Duration `json:"read_interval,omitempty"`

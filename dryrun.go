@@ -13,24 +13,24 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A dryRun is the keys of a zone whose requests it decides and never rejects. They are the same on all
+// dryRunKeys are the keys of a zone whose requests it decides and never rejects. They are the same on all
 // nodes, and a larger fraction has all keys of a smaller one. The zero value has none.
-type dryRun struct {
+type dryRunKeys struct {
 	all   bool
 	below uint64 // the hashes of the keys are
 	seed  uint64 // the hash of the zone's name
 }
 
 // newDryRun returns the dry run of a fraction of the keys of a zone.
-func newDryRun(zone string, fraction float64) dryRun {
+func newDryRun(zone string, fraction float64) dryRunKeys {
 	if fraction >= 1 {
-		return dryRun{all: true}
+		return dryRunKeys{all: true}
 	}
-	return dryRun{below: uint64(fraction * math.MaxUint64), seed: hash64(14695981039346656037, zone)}
+	return dryRunKeys{below: uint64(fraction * math.MaxUint64), seed: hash64(14695981039346656037, zone)}
 }
 
 // includes reports whether requests with key are never rejected.
-func (d *dryRun) includes(key []byte) bool {
+func (d *dryRunKeys) includes(key []byte) bool {
 	if d.below == 0 {
 		return d.all
 	}

@@ -35,7 +35,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 // There are none if the client's address is allowed, if emergency mode rejects the request, or if
 // anything forbids it.
 func (e *evaluation) evaluate() error {
-	exempt, denied, err := e.handler.addresses.check(e.request)
+	exempt, denied, err := e.handler.addresses.check(e.request, e.rules.addresses)
 	switch {
 	case exempt || err != nil:
 		return err

@@ -27,10 +27,10 @@ type zone struct {
 	cookieKey          *keytemplate.Template // counts requests with an ambiguous cookie
 	socketKey          *keytemplate.Template // counts requests that have no client address
 
-	allow     glob.Set
-	deny      glob.Set
-	tiers     *tierFinder // nil: no tiers
-	dryRun    dryRun
+	allow  glob.Set
+	deny   glob.Set
+	tiers  *tierFinder // nil: no tiers
+	dryRun dryRunKeys
 
 	builder    *ruleBuilder
 	configured *zoneRules // in force while there are no rules beside the configuration

@@ -18,7 +18,7 @@ import (
 type zoneRules struct {
 	endpoints []endpointRules // in configured order; the last is the rest of the zone
 	keys      map[string]*keyEntries
-	dryRun    dryRun
+	dryRun    dryRunKeys
 
 	compiled  map[ruleSource]*rule
 	overrides map[overrideText]*override
