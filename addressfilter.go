@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -63,11 +64,11 @@ func parseAddresses(texts []string) (ipset.Set, error) {
 	return ipset.Parse(expanded)
 }
 
-// check reports whether the request is exempt from all zones, or denied; deny comes before allow. A
-// client without an address, as on a Unix socket, is on no list. The address of a 0-RTT request is
+// check reports whether the request is exempt from all zones, or denied, by the lists or by rules; deny
+// comes before allow. A client without an address, as on a Unix socket, is on no list. The address of a 0-RTT request is
 // unverified and decides nothing: the answer is 425.
-func (f *addressFilter) check(r *http.Request) (exempt, denied bool, err error) {
-	if len(f.allow) == 0 && len(f.deny) == 0 {
+func (f *addressFilter) check(r *http.Request, rules *addressEntries) (exempt, denied bool, err error) {
+	if len(f.allow) == 0 && len(f.deny) == 0 && rules == nil {
 		return false, false, nil
 	}
 	addr, ok, early := clientAddr(r)
@@ -76,9 +77,12 @@ func (f *addressFilter) check(r *http.Request) (exempt, denied bool, err error) 
 		return false, false, caddyhttp.Error(http.StatusTooEarly, keytemplate.ErrEarlyData)
 	case !ok:
 		return false, false, nil
-	case f.deny.Contains(addr):
+	}
+	exempt, denied = rules.check(addr, time.Now)
+	switch {
+	case denied || f.deny.Contains(addr):
 		return false, true, nil
-	case f.allow.Contains(addr):
+	case exempt || f.allow.Contains(addr):
 		metrics.addressAllowed.Add(1)
 		return true, false, nil
 	}

@@ -3,7 +3,6 @@ package fleetlimit
 import (
 	"cmp"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
@@ -27,14 +26,9 @@ const (
 
 // parse returns the emergency that is asked for.
 func (r *emergencyRequest) parse() (*emergency, error) {
-	limit, err := parseRate(strings.Fields(cmp.Or(r.Limit, defaultEmergency)))
-	switch {
-	case err != nil:
+	limit, err := parseEmergencyLimit(cmp.Or(r.Limit, defaultEmergency))
+	if err != nil {
 		return nil, apiError(http.StatusBadRequest, "limit: %w", err)
-	case limit.Unlimited:
-		return nil, apiError(http.StatusBadRequest, "limit: unlimited is no emergency: use DELETE to end one")
-	case limit.Block:
-		return nil, apiError(http.StatusBadRequest, "limit: block is no limit for each address: use a rate such as 1/1m")
 	}
 	expiresIn, err := caddy.ParseDuration(cmp.Or(r.ExpiresIn, defaultExpiresIn))
 	switch {

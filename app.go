@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyevents"
@@ -42,12 +43,22 @@ type App struct {
 	// Stops requests from waiting for a primary of Redis that fails. Only valid with `redis`.
 	Breaker *Breaker `json:"breaker,omitempty"`
 
+	// Keeps the rules that operators make while traffic runs in this store. Default: the Redis of
+	// `redis`, or else Caddy's storage.
+	Rules *RuleStore `json:"rules,omitempty"`
+
 	ctx      caddy.Context // for the http and events apps
 	logger   *zap.Logger
 	defaults Defaults
 	store    *store
 	release  func()
 	names    sync.Map // of the zones, as keys
+
+	ruleStore *ruleStoreTarget
+	watcher   *ruleWatcher // nil unless the app runs
+	unwatch   func()
+	applying  sync.Mutex // held while inForce changes
+	inForce   atomic.Pointer[ruleSnapshot]
 
 	mu          sync.Mutex // guards the fields below
 	zones       []*zone
@@ -87,15 +98,21 @@ func (a *App) Provision(ctx caddy.Context) error {
 	if err := a.provisionZones(); err != nil {
 		return err
 	}
+	var redis *redisTarget
 	if a.Redis == nil {
 		a.store, a.release = acquireMemory()
-		return nil
+	} else {
+		target, err := a.Redis.resolve(a.Breaker)
+		if err != nil {
+			return atPlace(a.Redis.Place, fmt.Errorf("redis: %w", err))
+		}
+		redis = target
+		a.store, a.release = acquireRedis(target)
 	}
-	target, err := a.Redis.resolve(a.Breaker)
-	if err != nil {
-		return atPlace(a.Redis.Place, fmt.Errorf("redis: %w", err))
+	var err error
+	if a.ruleStore, err = a.Rules.resolve(ctx, redis); err != nil {
+		return atPlace(a.Rules.place(), fmt.Errorf("rules: %w", err))
 	}
-	a.store, a.release = acquireRedis(target)
 	return nil
 }
 
@@ -111,7 +128,6 @@ func (d *Defaults) validate() error {
 func (a *App) Start() error {
 	a.noteStart()
 	a.warnUnusedZones()
-	a.publishOvershoot()
 	var servers map[string]*caddyhttp.Server
 	if app, err := a.ctx.AppIfConfigured("http"); err == nil {
 		servers = app.(*caddyhttp.App).Servers
@@ -122,20 +138,33 @@ func (a *App) Start() error {
 		m.logger.Store(a.logger)
 		m.Define(a, a.fleetDefinitions(), a.Nodes)
 	}
-	return nil
+	return a.watchRules()
 }
 
-// publishOvershoot sets the metrics of by how much a fleet may exceed the limits of the app's
-// zones.
-func (a *App) publishOvershoot() {
+// addZone adds a zone of a handler.
+func (a *App) addZone(z *zone) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	z.index = len(a.zones)
+	a.zones = append(a.zones, z)
+}
+
+// allZones returns the zones of all handlers that are provisioned.
+func (a *App) allZones() []*zone {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.zones)
+}
+
+// publishOvershoot sets the metrics of by how much a fleet may exceed the limits of the app's zones
+// with the rules in force.
+func (a *App) publishOvershoot(s *ruleSnapshot) {
 	bounds := make(map[*zoneState]float64) // two sites may share a zone
-	for _, z := range a.zones {
+	for _, z := range a.allZones() {
 		most := bounds[z.zoneState]
-		for _, e := range z.endpoints {
-			for _, r := range append(slices.Clip(e.rules), e.withoutKey) {
-				if r != nil && r.Rule != nil && !r.Strict && a.store.leases != nil {
+		for _, e := range s.of(z).endpoints {
+			for _, r := range e.all() {
+				if r.Rule != nil && !r.Strict && a.store.leases != nil {
 					most = max(most, r.MaxOvershoot)
 				}
 			}
@@ -150,6 +179,7 @@ func (a *App) publishOvershoot() {
 // Stop withdraws the definitions of the zones. Counts outlive it, because reloads call it too.
 func (a *App) Stop() error {
 	a.noteStop()
+	a.unwatchRules()
 	if a.store.nodes != nil {
 		a.store.nodes.Undefine(a)
 	}
@@ -245,11 +275,11 @@ func (z *Zone) canShareCounts(other *Zone) bool {
 	return z.legacy() && other.legacy() || z.definition() == other.definition()
 }
 
-// definition returns a text that is equal for zones that differ only in the requests they match,
-// and in their places.
+// definition returns a text that is equal for zones that differ only in the requests they match and
+// reject, and in their places.
 func (z *Zone) definition() string {
 	c := *z
-	c.MatcherSetsRaw, c.Place = nil, ""
+	c.MatcherSetsRaw, c.DryRun, c.Place = nil, 0, ""
 	text, _ := json.Marshal(c) // it was unmarshalled from JSON
 	return string(text)
 }

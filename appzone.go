@@ -1,6 +1,7 @@
 package fleetlimit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,7 +17,8 @@ import (
 func (z *Zone) isUse() bool { return z == nil || z.definition() == "{}" }
 
 // zoneFor returns the definition of a handler's zone: config, or the app's zone if config uses
-// that. The matchers of a use come in place of those in the definition.
+// that. The matchers and the dry run of a use come in place of
+// those in the definition.
 func (a *App) zoneFor(name string, config *Zone) (*Zone, error) {
 	if !config.isUse() {
 		return config, nil
@@ -26,8 +28,11 @@ func (a *App) zoneFor(name string, config *Zone) (*Zone, error) {
 		return nil, errors.New(a.undefinedZone(name))
 	}
 	used := *shared
-	if config != nil && len(config.MatcherSetsRaw) > 0 {
-		used.MatcherSetsRaw = config.MatcherSetsRaw
+	if config != nil {
+		used.DryRun = cmp.Or(config.DryRun, used.DryRun)
+		if len(config.MatcherSetsRaw) > 0 {
+			used.MatcherSetsRaw = config.MatcherSetsRaw
+		}
 	}
 	return &used, nil
 }

@@ -66,9 +66,11 @@ func init() {
 //			max_keys       <n>                      # default 1000000
 //			allow_key      <glob...>                # repeatable; not limited by this zone
 //			deny_key       <glob...>                # repeatable; 403
+//			dry_run        [<percent>]              # of keys: decide, count, log, never reject; default: all
 //		}
 //		zone <name> {                               # as the global option defines it, for other requests
 //			match          @<name> | { <matchers> } # repeatable: any of them
+//			dry_run        [<percent>]
 //		}
 //		allow          <ip|cidr|private_ranges...>  # repeatable; not limited by any zone
 //		deny           <ip|cidr|private_ranges...>  # repeatable; 403

@@ -49,6 +49,7 @@ import (
 //				probe_every <duration>                 # default 1s
 //				probes      <n>                        # default 3
 //			}
+//			rules storage | redis | postgres <url>     # of rules made at run time; default: redis, else storage
 //		}
 //	}
 func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
@@ -75,6 +76,7 @@ func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
 		"defaults": {Usage: "defaults {", Parse: func([]string) error { return app.parseDefaults(d) }},
 		"nodes":    subdirective.Number(d, "nodes", 1, maxNodes, &app.Nodes),
 		"breaker":  {Usage: "breaker {", Parse: func([]string) error { return app.parseBreaker(d) }},
+		"rules":    {Usage: rulesUsage, Min: 1, Max: 2, Parse: func(args []string) error { return app.parseRules(d, args) }},
 	}}
 	places, err := b.Read(d)
 	if err != nil {
@@ -85,6 +87,9 @@ func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
 	}
 	if err := app.checkBreaker(); err != nil {
 		return nil, places["breaker"].WrapErr(err)
+	}
+	if err := app.Rules.check(app.Redis != nil); err != nil {
+		return nil, places["rules"].Errf("rules: %w", err)
 	}
 	if err := app.parseZones(zones); err != nil {
 		return nil, err
@@ -109,6 +114,14 @@ func (a *App) parseZones(zones []caddyfile.Segment) error {
 		}
 	}
 	a.Zones = h.Zones
+	return nil
+}
+
+const rulesUsage = "rules storage | redis | postgres <url>"
+
+// parseRules parses the store of the rules. The whole global option shows whether it is right.
+func (a *App) parseRules(d *caddyfile.Dispenser, args []string) error {
+	a.Rules = &RuleStore{Name: args[0], URL: strings.Join(args[1:], ""), Place: placeOf(d)}
 	return nil
 }
 

@@ -267,6 +267,25 @@ func maxOvershootLine(d *caddyfile.Dispenser, fraction **Fraction) subdirective.
 	}}
 }
 
+// dryRunLine is a subdirective with a percentage of keys. Default: all.
+func dryRunLine(d *caddyfile.Dispenser, fraction *Fraction) subdirective.Line {
+	return subdirective.Line{Usage: "dry_run [<percent>]", Max: 1, Parse: func(args []string) error {
+		*fraction = 1
+		if len(args) == 0 {
+			return nil
+		}
+		f, err := parsePercent(args[0])
+		switch {
+		case err != nil:
+			return d.Errf("dry_run %q is not a percentage of keys: use %s", args[0], percentLike(args[0], "10%"))
+		case f == 0:
+			return d.Errf("dry_run 0%% enforces the zone for all keys: use no dry_run")
+		}
+		*fraction = Fraction(f)
+		return nil
+	}}
+}
+
 // percentLike returns a percentage that a text without % stands for, or else the range with an
 // example.
 func percentLike(text, example string) string {

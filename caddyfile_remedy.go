@@ -13,7 +13,7 @@ import (
 var (
 	handlerRemedies = remedies(
 		"key on_missing_key on_ambiguous_key ipv4_prefix ipv6_prefix limit algorithm mode max_overshoot tier endpoint cost "+
-			"max_keys allow_key deny_key events window match", "it belongs to a zone: use it inside `zone <name> {`",
+			"max_keys allow_key deny_key events window match dry_run", "it belongs to a zone: use it inside `zone <name> {`",
 		"redis nodes defaults", "it belongs to the whole server: use it in the global option rate_limit",
 		"rate rates requests average period per quota rps rpm burst limits", "use `limit <events>/<window> [burst <n>]` "+
 			"inside `zone <name> {`",
@@ -31,7 +31,7 @@ var (
 		"ip per_ip client_ip", "use `key {client_ip}` inside `zone <name> {`",
 		"path method methods", "use `endpoint <path> <rate>` inside a zone, or a matcher after rate_limit",
 		onOutage, onOutageRemedy,
-		dryRun, dryRunRemedy,
+		dryRunSynonyms, "use `dry_run [<percent>]` inside `zone <name> {`",
 	)
 
 	zoneRemedies = remedies(
@@ -79,12 +79,12 @@ var (
 		"strict lease", "use `mode strict` or `mode lease`",
 		"weight price", "use `cost <n>` or `cost <placeholder>`",
 		onOutage, onOutageRemedy,
-		dryRun, dryRunRemedy,
+		dryRunSynonyms, "use `dry_run [<percent>]`",
 	)
 
 	endpointRemedies = remedies(
 		"token_bucket sliding_window sliding_window_log fixed_window", "use it as `algorithm <name>`",
-		"key on_missing_key on_ambiguous_key ipv4_prefix ipv6_prefix max_keys allow_key deny_key", "it belongs to the whole "+
+		"key on_missing_key on_ambiguous_key ipv4_prefix ipv6_prefix max_keys allow_key deny_key dry_run", "it belongs to the whole "+
 			"zone: use it there, or another zone",
 		"match host header path paths method methods", "use `endpoint <METHOD>,<METHOD> <path> {`, and `match` in the zone for "+
 			"everything else",
@@ -109,7 +109,8 @@ var (
 		"address addresses username password db master_name sentinel_password key_prefix timeout pool_size tls cluster sentinel "+
 			"standalone", "it belongs to redis: use it as `redis {` with `address <host:port>` in it",
 		"algorithm mode max_overshoot headers reject", "use it inside `defaults {`",
-		"key limit endpoint cost match allow_key deny_key events window", "it belongs to a zone: use it inside `zone <name> {`",
+		"key limit endpoint cost match allow_key deny_key events window dry_run", "it belongs to a zone: use it inside `zone <name> {`",
+		"postgres postgresql", "use `rules postgres <url>`",
 		"allow deny jitter log_key log_rejections", "it belongs to one site: use it in its rate_limit",
 		"keys default", "it belongs to a zone: use it in its `tier <placeholder> {`",
 		"storage distributed", "use `redis {` to share counts",
@@ -142,8 +143,7 @@ var (
 const (
 	onOutage       = "on_outage on_error on_failure fail_open fail_closed fault_tolerant"
 	onOutageRemedy = "use none of it: while Redis does not answer, requests are admitted"
-	dryRun         = "dry_run dryrun shadow report_only log_only"
-	dryRunRemedy   = "there is none: use a limit that is too high to reach, and read the counts in the metrics"
+	dryRunSynonyms = "dryrun shadow report_only log_only"
 )
 
 // remedies returns a table of pairs: words, separated by spaces, and what to use instead of them.

@@ -71,6 +71,11 @@ type Zone struct {
 	// Answers requests with 403 if their key matches any of these globs.
 	DenyKeys []string `json:"deny_keys,omitempty"`
 
+	// Does not enforce the zone for this fraction of keys, 0 to 1, or percentage, such as `10%`: their
+	// requests are decided, counted and logged, but never rejected, and their responses have no headers
+	// of the zone. The same keys are meant on all nodes. Default: 0.
+	DryRun Fraction `json:"dry_run,omitempty"`
+
 	// The length of the window in the syntax of caddy-ratelimit. It makes the zone behave as in that
 	// plugin: a sliding window log of `max_events` per `window`. Use `limit` in new configurations.
 	Window caddy.Duration `json:"window,omitempty"`
@@ -294,6 +299,22 @@ type Breaker struct {
 
 	// Closes after this many good probes in a row. Default: 3.
 	Probes int `json:"probes,omitempty"`
+}
+
+// RuleStore is where rules live that operators make while traffic runs: a text, such as `storage` or
+// `postgres postgres://db.example.com/rules`, or an object. All nodes with the same store have the same
+// rules.
+type RuleStore struct {
+	// The kind of store: `storage` is Caddy's storage, `redis` the Redis that has the counts, and
+	// `postgres` a PostgreSQL. Required.
+	Name string `json:"store,omitempty"`
+
+	// The URL of the PostgreSQL. It may contain global placeholders, such as `{env.PGPASSWORD}`.
+	URL string `json:"url,omitempty"`
+
+	// The file and line of the Caddyfile that has the setting, which errors name. The Caddyfile
+	// adapter sets it.
+	Place string `json:"place,omitempty"`
 }
 
 // Distributed has no effect. It lets configurations of caddy-ratelimit load unchanged.

@@ -165,6 +165,22 @@ func (c *Cost) UnmarshalJSON(data []byte) error {
 	return err
 }
 
+// UnmarshalJSON accepts the store as a text, with the URL after it.
+func (s *RuleStore) UnmarshalJSON(data []byte) error {
+	switch {
+	case isObject(data):
+		type fields RuleStore // without this method
+		return unmarshalStrict(data, (*fields)(s))
+	case isText(data):
+		args := strings.Fields(textOf(data))
+		if len(args) == 1 || len(args) == 2 {
+			s.Name, s.URL = args[0], strings.Join(args[1:], "")
+			return nil
+		}
+	}
+	return errors.New(`rules is not a store: use "storage", "redis" or "postgres <url>"`)
+}
+
 // A Fraction is a part of a whole, 0 to 1. It may also be a percentage, such as "1%".
 type Fraction float64
 

@@ -61,7 +61,7 @@ func (c cost) fits(r *rule) error {
 // missing.
 func (c cost) of(r *rule, req *http.Request, repl *caddy.Replacer) (int64, keytemplate.Presence) {
 	if c.placeholder == nil {
-		return c.fixed, keytemplate.Present
+		return min(c.fixed, r.Capacity()), keytemplate.Present // an override may lower the limit below it
 	}
 	text, presence := c.placeholder.Value(req, repl)
 	if presence != keytemplate.Present {

@@ -12,7 +12,7 @@ import (
 
 func TestCostOfRequest(t *testing.T) {
 	z := compiledZone(t, `{"key": "k", "limit": {"events": 10, "window": "1m", "burst": 20}, "cost": {"placeholder": "{http.vars.cost}"}}`)
-	e := z.endpoints[0]
+	e := z.configured.endpoints[0]
 	for _, tc := range []struct {
 		value    string
 		want     int64
@@ -59,8 +59,8 @@ func TestNewCost(t *testing.T) {
 func TestCostFromEnvironment(t *testing.T) {
 	const zone = `{"key": "k", "limit": {"events": 10, "window": "1m"}, "cost": {"placeholder": "{env.FLEETLIMIT_TEST_COST}"}}`
 	t.Setenv("FLEETLIMIT_TEST_COST", "7")
-	if z := compiledZone(t, zone); z.endpoints[0].cost.fixed != 7 {
-		t.Errorf("cost = %d, want 7", z.endpoints[0].cost.fixed)
+	if z := compiledZone(t, zone); z.configured.endpoints[0].cost.fixed != 7 {
+		t.Errorf("cost = %d, want 7", z.configured.endpoints[0].cost.fixed)
 	}
 	for value, want := range map[string]string{
 		"11":   "cost is 11, but at most 10 events can pass at once: use a lower cost",

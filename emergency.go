@@ -1,7 +1,10 @@
 package fleetlimit
 
 import (
+	"errors"
 	"net/http"
+	"reflect"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
+	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // emergencyZone is what responses, logs and metrics call the limit of emergency mode. No zone can
@@ -23,9 +27,10 @@ const emergencyZone = "(emergency)"
 // counted in the memory of this process, whatever the store of the zones is.
 type emergency struct {
 	limit                *Limit
-	expiresIn            time.Duration
+	expiresIn            time.Duration // unless expiresAt is set
 	reason               string
-	startedBy            string // the address of the client of the admin API
+	startedBy            string           // the address of the client of the admin API
+	rules                *rules.Emergency // nil: it is not of the rules in force, but of this node alone
 	startedAt, expiresAt time.Time
 
 	zone   *zone
@@ -35,13 +40,15 @@ type emergency struct {
 	warned atomic.Bool // about clients without an address
 }
 
-// An emergencySwitch holds the emergency of this process. It outlives configurations.
+// An emergencySwitch holds the emergency of this process: that of the rules in force, or one of this
+// node alone, which comes first until it ends. It outlives configurations.
 type emergencySwitch struct {
 	current atomic.Pointer[emergency] // nil: off
 	used    atomic.Bool               // it was on once
 	state   zoneState                 // counters and limits of reports
 
-	mu sync.Mutex // guards changes of current
+	mu      sync.Mutex       // guards changes of current
+	ofRules *rules.Emergency // nil: the rules in force have none
 }
 
 var emergencyMode = emergencySwitch{state: zoneState{name: emergencyZone}}
@@ -82,19 +89,74 @@ func (m *emergencySwitch) start(e *emergency) error {
 		earlier.expire.Stop()
 	}
 	e.startedAt = time.Now()
-	e.expiresAt = e.startedAt.Add(e.expiresIn)
-	e.expire = time.AfterFunc(e.expiresIn, func() { m.end(e, "emergency mode is off: it has expired") })
+	if e.expiresAt.IsZero() {
+		e.expiresAt = e.startedAt.Add(e.expiresIn)
+	}
+	e.expire = time.AfterFunc(time.Until(e.expiresAt), func() { m.end(e, "emergency mode is off: it has expired") })
 	m.used.Store(true)
 	m.current.Store(e)
 	m.mu.Unlock()
 
-	e.report("on", "emergency mode is on: each client address has a hard limit on this node",
+	where := "on this node"
+	if e.rules != nil {
+		where = "on all nodes"
+	}
+	e.report("on", "emergency mode is on: each client address has a hard limit "+where,
 		zap.String("limit", e.limit.String()), zap.Time("expires_at", e.expiresAt), zap.String("reason", e.reason),
 		zap.String("by", e.startedBy))
 	return nil
 }
 
-// end ends e, unless another emergency has replaced it, and reports it with message.
+// follow makes the emergency of the rules in force that of this node, unless it is already. nil: they
+// have none.
+func (m *emergencySwitch) follow(of *rules.Emergency) error {
+	if of != nil && of.ExpiresAt != nil && !time.Now().Before(*of.ExpiresAt) {
+		of = nil
+	}
+	m.mu.Lock()
+	current, changed := m.current.Load(), !reflect.DeepEqual(of, m.ofRules)
+	m.ofRules = of
+	m.mu.Unlock()
+	switch {
+	case !changed, current != nil && current.rules == nil: // that of this node ends first
+		return nil
+	case of == nil && current != nil:
+		m.end(current, "emergency mode is off: the rules have none any more")
+		return nil
+	case of == nil:
+		return nil
+	}
+	return m.startOfRules(of)
+}
+
+func (m *emergencySwitch) startOfRules(of *rules.Emergency) error {
+	limit, err := parseEmergencyLimit(of.Limit)
+	if err != nil {
+		return err
+	}
+	e := &emergency{limit: limit, expiresIn: maxEmergency, reason: of.Reason, rules: of}
+	if of.ExpiresAt != nil {
+		e.expiresAt = *of.ExpiresAt
+	}
+	return m.start(e)
+}
+
+// parseEmergencyLimit parses the limit of an emergency.
+func parseEmergencyLimit(text string) (*Limit, error) {
+	limit, err := parseRate(strings.Fields(text))
+	switch {
+	case err != nil:
+		return nil, err
+	case limit.Unlimited:
+		return nil, errors.New("unlimited is no emergency: use DELETE to end one")
+	case limit.Block:
+		return nil, errors.New("block is no limit for each address: use a rate such as 1/1m")
+	}
+	return limit, nil
+}
+
+// end ends e, unless another emergency has replaced it, and reports it with message. After one of
+// this node alone comes that of the rules in force.
 func (m *emergencySwitch) end(e *emergency, message string, about ...zap.Field) {
 	m.mu.Lock()
 	ended := m.current.CompareAndSwap(e, nil)
@@ -102,9 +164,14 @@ func (m *emergencySwitch) end(e *emergency, message string, about ...zap.Field) 
 		e.expire.Stop()
 		e.counts.Close()
 	}
+	of := m.ofRules
 	m.mu.Unlock()
-	if ended {
-		e.report("off", message, append(about, zap.String("limit", e.limit.String()))...)
+	if !ended {
+		return
+	}
+	e.report("off", message, append(about, zap.String("limit", e.limit.String()))...)
+	if e.rules == nil && of != nil && (of.ExpiresAt == nil || time.Now().Before(*of.ExpiresAt)) {
+		_ = m.startOfRules(of) // its limit was right before
 	}
 }
 

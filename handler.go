@@ -10,7 +10,6 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
-	"github.com/fleetlimit/fleetlimit/internal/route"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -36,7 +35,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 // There are none if the client's address is allowed, if emergency mode rejects the request, or if
 // anything forbids it.
 func (e *evaluation) evaluate() error {
-	exempt, denied, err := e.handler.addresses.check(e.request)
+	exempt, denied, err := e.handler.addresses.check(e.request, e.rules.addresses)
 	switch {
 	case exempt || err != nil:
 		return err
@@ -52,7 +51,11 @@ func (e *evaluation) evaluate() error {
 			return err
 		}
 	}
-	return e.take()
+	if err := e.take(); err != nil || e.denied != nil || len(e.trials) == 0 {
+		return err
+	}
+	e.takeTrials()
+	return nil
 }
 
 // addTake adds the take from a zone, unless the zone does not apply to the request.
@@ -64,21 +67,37 @@ func (e *evaluation) addTake(z *zone) error {
 	e.attachState()
 	e.checkPlaceholders(z)
 	e.readIdentity(z)
+	rules := e.rules.of(z)
 	key, template, err := e.keyOf(z)
+	if (err != nil || e.forbidden.reason != nil) && rules.dryRun.all {
+		e.passTrial(z, nil, err)
+		return nil
+	}
 	if err != nil || template == nil {
 		return err
 	}
-	rule, cost, err := e.ruleOf(z, template)
+	inTrial := rules.dryRun.includes(key)
+	rule, cost, err := e.ruleOf(z, rules, template, key)
+	if (err != nil || e.forbidden.reason != nil) && inTrial {
+		e.passTrial(z, template, err)
+		return nil
+	}
 	if err != nil || rule == nil {
 		return err
 	}
-	e.state.results = append(e.state.results,
-		zoneResult{zone: z, rule: rule, template: template, headers: e.handler.headers})
-	if rule.block {
+	e.freeKeys = key[len(key):]
+	result := zoneResult{zone: z, rule: rule, template: template, headers: e.handler.headers}
+	take := limiter.Take{Rule: rule.Rule, Key: key, Cost: cost}
+	switch {
+	case inTrial:
+		e.trials = append(e.trials, trial{result, take})
+		return nil
+	case rule.block:
 		e.blocked = true
-	} else {
-		e.takes = append(e.takes, limiter.Take{Rule: rule.Rule, Key: key, Cost: cost})
+	default:
+		e.takes = append(e.takes, take)
 	}
+	e.state.results = append(e.state.results, result)
 	return nil
 }
 
@@ -105,24 +124,45 @@ func (e *evaluation) keyOf(z *zone) ([]byte, *keytemplate.Template, error) {
 
 // ruleOf returns the rule that the request falls under in the zone, and the cost of the request.
 // The rule is nil if the zone does not limit the request, or forbids it.
-func (e *evaluation) ruleOf(z *zone, template *keytemplate.Template) (_ *rule, cost int64, _ error) {
-	key := func() string { return template.Text(e.request, e.repl) }
-	if !z.deny.Empty() && z.deny.Match(key()) {
+func (e *evaluation) ruleOf(z *zone, rules *zoneRules, template *keytemplate.Template, key []byte) (
+	_ *rule, cost int64, _ error,
+) {
+	text := func() string { return template.Text(e.request, e.repl) }
+	entries, now := rules.keys[string(key)], time.Time{}
+	var allowed, denied bool
+	if entries != nil {
+		now = time.Now()
+		allowed, denied = entries.accessAt(now)
+	}
+	if denied || !z.deny.Empty() && z.deny.Match(text()) {
 		e.forbidden = forbidden{reason: deniedKey, zone: z, key: template}
 		return nil, 0, nil
 	}
-	if !z.allow.Empty() && z.allow.Match(key()) {
+	if allowed || !z.allow.Empty() && z.allow.Match(text()) {
 		z.counters.allowed.Add(1)
 		return nil, 0, nil
 	}
-	endpoint := z.rulesFor(e.request)
+	place := rules.endpointFor(e.request)
+	endpoint := &rules.endpoints[place]
 	rule := endpoint.withoutKey
 	if template == z.key || !z.missing.limited {
-		tier, has := z.tiers.find(key, e.request, e.repl)
-		if err := z.checkAmbiguous("tier", has); err != nil {
-			return nil, 0, err
+		tier, given := noTier, false
+		if entries != nil {
+			tier, given = entries.tierAt(now)
+		}
+		if !given {
+			var has keytemplate.Presence
+			tier, has = z.tiers.find(text, e.request, e.repl)
+			if err := z.checkAmbiguous("tier", has); err != nil {
+				return nil, 0, err
+			}
 		}
 		rule = endpoint.rules[tier]
+	}
+	if entries != nil && rule != nil {
+		if o := entries.overrideAt(now, place); o != nil {
+			rule = o.of(rule)
+		}
 	}
 	switch {
 	case rule == nil || rule.unlimited():
@@ -138,22 +178,6 @@ func (e *evaluation) ruleOf(z *zone, template *keytemplate.Template) (_ *rule, c
 		z.counters.invalidCosts.Add(1)
 	}
 	return rule, cost, nil
-}
-
-// rulesFor returns the rules of the first endpoint that matches the request, else those of the zone
-// itself, which are the last.
-func (z *zone) rulesFor(r *http.Request) *endpointRules {
-	last := len(z.endpoints) - 1
-	if last == 0 {
-		return &z.endpoints[0]
-	}
-	bare := route.Bare(r)
-	for i := range z.endpoints[:last] {
-		if endpoint := &z.endpoints[i]; endpoint.route.Match(r, bare) {
-			return endpoint
-		}
-	}
-	return &z.endpoints[last]
 }
 
 // take has the store decide the takes, and sets denied if any zone rejects the request. It returns

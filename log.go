@@ -48,16 +48,9 @@ func (h *Handler) loggedOf(z *zone) string {
 // window. First rejections are reported at most ten times a second for a zone, because each key of
 // a flood has one. A limit that blocks has no window, so that as many of its rejections are logged.
 func (e *evaluation) report(denied, named *zoneResult, wait time.Duration) {
-	h, z, which := e.handler, denied.zone, e.handler.loggedOf(denied.zone)
-	logs, emits := which == logAll, z.legacy
-	var unlogged, unemitted uint64
-	switch {
-	case which != logFirst:
-	case denied.rule.block:
-		logs, unlogged = z.windowless.allow(e.now.Unix())
-	case denied.decision.Breach:
-		logs, unlogged = z.logged.allow(e.now.Unix())
-	}
+	h, z := e.handler, denied.zone
+	logs, unlogged := e.logsRejection(denied)
+	emits, unemitted := z.legacy, uint64(0)
 	if denied.decision.Breach && !z.legacy {
 		emits, unemitted = z.emitted.allow(e.now.Unix())
 	}
@@ -81,9 +74,27 @@ func (e *evaluation) report(denied, named *zoneResult, wait time.Duration) {
 	}
 }
 
-// log writes a line about the request, which gets status. key is nil if the request has no key.
+// logsRejection reports whether a rejection is logged, and how many were not since the last one.
+func (e *evaluation) logsRejection(denied *zoneResult) (logs bool, unlogged uint64) {
+	z, which := denied.zone, e.handler.loggedOf(denied.zone)
+	switch {
+	case which != logFirst:
+		return which == logAll, 0
+	case denied.rule.block:
+		return z.windowless.allow(e.now.Unix())
+	case denied.decision.Breach:
+		return z.logged.allow(e.now.Unix())
+	}
+	return false, 0
+}
+
+// log writes a line about the request, which gets status, unless that is 0. key is nil if the request
+// has no key.
 func (e *evaluation) log(message string, status int, key *keytemplate.Template, suppressed uint64, about ...zap.Field) {
-	fields := append(about, zap.Int("status", status))
+	fields := about
+	if status != 0 {
+		fields = append(fields, zap.Int("status", status))
+	}
 	fields = append(fields, e.describe(key)...)
 	if key != nil && e.handler.LogKey {
 		fields = append(fields, zap.String("key", key.Text(e.request, e.repl)))

@@ -29,7 +29,7 @@ func (z *zone) matchDoubts() (doubts []error) {
 			}
 		}
 	}
-	for _, e := range z.endpoints {
+	for _, e := range z.configured.endpoints {
 		if e.route != nil && len(z.matchers) > 0 && !z.mayReach(e.route) {
 			doubts = append(doubts, fmt.Errorf("endpoint %s gets no request, because the zone's match lets none of its path "+
 				"through: use a wider match, or another zone", e.route))

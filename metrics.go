@@ -33,6 +33,8 @@ type zoneCounters struct {
 	outage       atomic.Uint64 // admitted without being counted, as the store did not answer
 	allowed      atomic.Uint64 // past the zone by its allow_key list
 	denied       atomic.Uint64 // 403 by its deny_key list, or for lack of a key
+	wouldReject  bySource      // admitted by a dry run
+	wouldDeny    atomic.Uint64 // the same, in place of 403 and 400
 	missingKeys  atomic.Uint64
 	ambiguous    atomic.Uint64 // keys, tiers and costs that programs may read differently
 	invalidCosts atomic.Uint64
@@ -103,8 +105,8 @@ func (c *collector) removeStore(store string) {
 // No label is ever a key or anything else that a client writes.
 var (
 	descDecisions = desc("decisions_total", "Decisions of a zone: admitted, rejected (429), degraded (admitted "+
-		"without being counted, as the store did not answer), allowed (past the zone by its allow_key list) and "+
-		"denied (403 by its deny_key list or for lack of a key). The source is what decided: the store, or this "+
+		"without being counted, as the store did not answer), allowed (past the zone by its allow_key list), "+
+		"denied (403 by its deny_key list or for lack of a key), and of a dry run would_reject and would_deny. The source is what decided: the store, or this "+
 		"node by a lease, on credit, or by a remembered denial.", "zone", "outcome", "source")
 	descAddresses = desc("address_decisions_total", "Requests decided by the client's address before any zone: "+
 		"allowed and denied (403).", "outcome")
@@ -206,12 +208,14 @@ func (s scrape) collectZone(z *zoneState) {
 		}
 		if source != limiter.FromLease && source != limiter.FromCredit {
 			s.count(descDecisions, c.rejected[source].Load(), z.name, "rejected", source.String())
+			s.count(descDecisions, c.wouldReject[source].Load(), z.name, "would_reject", source.String())
 		}
 	}
 	s.count(descDecisions, outage, z.name, "degraded", "")
 	s.count(descDecisions, c.allowed.Load(), z.name, "allowed", "")
 	s.count(descDecisions, c.denied.Load(), z.name, "denied", "")
-	s.count(descRequests, c.admitted.total()+rejected+outage, z.name, "")
+	s.count(descDecisions, c.wouldDeny.Load(), z.name, "would_deny", "")
+	s.count(descRequests, c.admitted.total()+c.wouldReject.total()+rejected+outage, z.name, "")
 	s.count(descDeclined, rejected, z.name, "")
 	s.gauge(descOvershoot, math.Float64frombits(z.maxOvershoot.Load()), z.name)
 	s.count(descMissing, c.missingKeys.Load(), z.name)

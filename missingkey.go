@@ -183,7 +183,7 @@ func (b *ruleBuilder) compileWithoutKey() error {
 	}
 	base, err := b.base(nil, cmp.Or(b.zone.OnMissingKey, clientIP), "on_missing_key")
 	if err == nil {
-		b.withoutKey, err = b.rule(base, limit, b.zone.Consistency.or(b.app.defaults.Consistency))
+		b.withoutKey, err = b.shared(base, limit, b.zone.Consistency.or(b.app.defaults.Consistency))
 	}
 	if err != nil {
 		return fmt.Errorf("on_missing_key: %w", err)

@@ -167,7 +167,7 @@ func TestRuleWithoutKey(t *testing.T) {
 			"on_missing_key {http.vars.client_ip} "+test.rate+"\n"+test.zone+"\n}\n}")
 		var own *rule
 		for i, want := range test.want {
-			e := z.endpoints[i]
+			e := z.configured.endpoints[i]
 			got := "none"
 			switch r := e.withoutKey; {
 			case r == nil:
@@ -200,15 +200,15 @@ func TestRuleWithoutKeyIsOfTheZone(t *testing.T) {
 	}
 	z := compiled("{http.vars.client_ip} 10/1m", "mode strict\nmax_keys 7\nalgorithm sliding_window 3\n"+
 		"endpoint /a 5/1m token_bucket {\nmode lease\n}")
-	r, keyed := z.endpoints[1].withoutKey, z.endpoints[1].rules[noTier]
+	r, keyed := z.configured.endpoints[1].withoutKey, z.configured.endpoints[1].rules[noTier]
 	if r.Algorithm != keyed.Algorithm || !r.Strict || r.MaxOvershoot != 0.03 || r.MaxKeys != 7 {
 		t.Errorf("rule = %+v, want the algorithm, mode, max_overshoot and max_keys of the zone", r.Rule)
 	}
 	if want := `"api";q=10;w=60`; r.texts.policy != want {
 		t.Errorf("policy = %s, want %s", r.texts.policy, want)
 	}
-	id := func(z *zone) uint32 { return z.endpoints[len(z.endpoints)-1].withoutKey.ID }
-	if r.ID == keyed.ID || r.ID == z.endpoints[0].rules[noTier].ID {
+	id := func(z *zone) uint32 { return z.configured.endpoints[len(z.configured.endpoints)-1].withoutKey.ID }
+	if r.ID == keyed.ID || r.ID == z.configured.endpoints[0].rules[noTier].ID {
 		t.Errorf("ID of the rule = %d, want one of its own", r.ID)
 	}
 	changed := compiled("{http.vars.client_ip} 10/1m burst 3", "mode strict\nendpoint /a 1/1m")
@@ -225,7 +225,7 @@ func TestOvershootOfRequestsWithoutKey(t *testing.T) {
 		"on_missing_limit": {"events": 10, "window": "1m"}}`)
 	z.zoneState = new(zoneState)
 	app := App{store: &store{leases: new(lease.Store)}, zones: []*zone{z}}
-	app.publishOvershoot()
+	app.publishOvershoot(&ruleSnapshot{zones: []*zoneRules{z.configured}})
 	if got := math.Float64frombits(z.maxOvershoot.Load()); got != 0.04 {
 		t.Errorf("max overshoot of the zone = %v, want 0.04", got)
 	}

@@ -234,9 +234,7 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, use *Zone) (*zon
 	}
 	z.warnings = append(z.warnings, z.matchDoubts()...)
 	z.logWarnings(name, h.logger)
-	h.app.mu.Lock()
-	h.app.zones = append(h.app.zones, z)
-	h.app.mu.Unlock()
+	h.app.addZone(z)
 	return z, nil
 }
 

@@ -24,6 +24,7 @@ type requestState struct {
 	exceeded string        // the zone that rejected the request
 	headers  headerValues
 	writer   responseWriter
+	rules    *ruleSnapshot
 
 	forbidden *forbidReason // why the request gets 403; nil: it does not
 	emergency bool          // the limit of emergency mode has decided
@@ -53,10 +54,13 @@ type evaluation struct {
 	now     limiter.Instant // of the decisions, by this machine's clock
 	denied  *zoneResult     // the result that rejects the request; of several, the one with the longest wait
 
-	forbidden forbidden // before any decision
+	rules     *ruleSnapshot // the same for all handlers of the request
+	forbidden forbidden     // before any decision
+	trials    []trial       // of zones that do not reject the request
 
 	identity []identityRead // what later handlers may change of what the zones read
 	body     []byte         // of a rejection
+	freeKeys []byte         // the unused end of keys, or of a larger buffer in its place; nil: all
 	keys     [256]byte      // the buffer of keys, one after the other
 }
 
@@ -70,8 +74,9 @@ func newEvaluation(h *Handler, r *http.Request) *evaluation {
 	vars, _ := ctx.Value(caddyhttp.VarsCtxKey).(map[string]any)
 	state, found := vars[requestStateVar].(*requestState)
 	if found {
-		e.state, e.first = state, len(state.results)
+		e.state, e.first, e.rules = state, len(state.results), state.rules
 	} else {
+		e.rules = h.app.rulesInForce()
 		e.repl.Map(h.app.placeholders(vars))
 	}
 	return e
@@ -82,7 +87,8 @@ func newEvaluation(h *Handler, r *http.Request) *evaluation {
 func (e *evaluation) release() {
 	clear(e.takes)
 	clear(e.identity)
-	*e = evaluation{takes: e.takes[:0], identity: e.identity[:0], body: e.body}
+	clear(e.trials)
+	*e = evaluation{takes: e.takes[:0], identity: e.identity[:0], trials: e.trials[:0], body: e.body}
 	evaluations.Put(e)
 }
 
@@ -92,7 +98,7 @@ const requestStateVar = "rate_limit.state"
 // attachState makes the state of the request, unless an earlier zone or handler has.
 func (e *evaluation) attachState() {
 	if e.state == nil {
-		e.state = new(requestState)
+		e.state = &requestState{rules: e.rules}
 		e.state.results = e.state.inline[:0]
 		caddyhttp.SetVar(e.request.Context(), requestStateVar, e.state)
 		e.addToAccessLog()
@@ -116,9 +122,8 @@ func (e *evaluation) rollback() {
 
 // keyBuffer returns the unused end of the buffer for keys.
 func (e *evaluation) keyBuffer() []byte {
-	if n := len(e.takes); n > 0 {
-		last := e.takes[n-1].Key
-		return last[len(last):]
+	if e.freeKeys != nil {
+		return e.freeKeys
 	}
 	return e.keys[:0]
 }

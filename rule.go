@@ -28,6 +28,9 @@ type rule struct {
 	block         bool
 	window        time.Duration // of the limit; for block, the time to stay away
 	texts         ruleTexts
+
+	base  limiter.Rule // what the limit does not set
+	limit Limit
 }
 
 // blockedFor is the time that a blocked client has to wait. Nothing changes for it until the
@@ -39,7 +42,7 @@ func newRule(zone string, base limiter.Rule, limit *Limit) (*rule, error) {
 	if err := limit.validate(); err != nil {
 		return nil, err
 	}
-	r := &rule{block: limit.Block, window: blockedFor}
+	r := &rule{block: limit.Block, window: blockedFor, base: base, limit: *limit}
 	if limit.Window > 0 {
 		r.window = time.Duration(limit.Window)
 	}
@@ -70,11 +73,15 @@ type ruleBuilder struct {
 
 	withoutKey *rule // of on_missing_limit; nil: none
 
+	earlier  map[ruleSource]*rule // that were compiled before
+	compiled map[ruleSource]*rule // that this builder has compiled, or taken from earlier
+
 	warnings []error // see zone
 }
 
 // endpoints compiles the endpoints of the zone and, as the last, the rest of the zone.
 func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
+	b.compiled = make(map[ruleSource]*rule)
 	if err := b.zone.Consistency.validate(); err != nil {
 		return nil, err
 	}
@@ -173,7 +180,7 @@ func (b *ruleBuilder) build(e *Endpoint, r *route.Route) (*endpointRules, error)
 		if limit == nil {
 			continue
 		}
-		compiled, err := b.rule(base, limit, consistency)
+		compiled, err := b.shared(base, limit, consistency)
 		if err == nil {
 			err = all.cost.fits(compiled)
 		}
@@ -200,12 +207,26 @@ func (b *ruleBuilder) base(own *Algorithm, key, place string) (limiter.Rule, err
 	return limiter.Rule{Zone: b.handle, ID: id, MaxKeys: b.zone.MaxKeys, Algorithm: algorithm}, err
 }
 
-// rule compiles a limit. base has what it does not set.
-func (b *ruleBuilder) rule(base limiter.Rule, limit *Limit, consistency Consistency) (*rule, error) {
+// shared compiles a limit, unless there is an equal rule. base has what limit does not set.
+func (b *ruleBuilder) shared(base limiter.Rule, limit *Limit, consistency Consistency) (*rule, error) {
 	base.Strict, base.MaxOvershoot = consistency.Mode == modeStrict, defaultMaxOvershoot
 	if consistency.MaxOvershoot != nil {
 		base.MaxOvershoot = float64(*consistency.MaxOvershoot)
 	}
+	source := ruleSource{base, *limit}
+	if r := cmp.Or(b.compiled[source], b.earlier[source]); r != nil {
+		b.compiled[source] = r
+		return r, nil
+	}
+	r, err := b.rule(base, limit)
+	if err == nil {
+		b.compiled[source] = r
+	}
+	return r, err
+}
+
+// rule compiles a limit. It may be called concurrently.
+func (b *ruleBuilder) rule(base limiter.Rule, limit *Limit) (*rule, error) {
 	compiled, err := newRule(b.name, base, limit)
 	if err == nil && compiled.Rule != nil && b.app.Redis != nil {
 		err = redisstore.Check(compiled.Rule)

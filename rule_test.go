@@ -111,7 +111,7 @@ func TestConsistencyIsInherited(t *testing.T) {
 		{2, "partly", 1000, false, 0.06},
 		{2, "zonal", 100, true, 0.02},
 	} {
-		r := z.endpoints[test.endpoint].rules[slices.Index(z.tiers.names, test.tier)]
+		r := z.configured.endpoints[test.endpoint].rules[slices.Index(z.tiers.names, test.tier)]
 		if r.Limit.Events != test.events || r.Strict != test.strict || r.MaxOvershoot != test.overshoot {
 			t.Errorf("endpoint %d, tier %q: events = %d, strict = %t, max overshoot = %v; want %d, %t, %v", test.endpoint, test.tier,
 				r.Limit.Events, r.Strict, r.MaxOvershoot, test.events, test.strict, test.overshoot)
@@ -122,11 +122,11 @@ func TestConsistencyIsInherited(t *testing.T) {
 func TestConsistencyDefaults(t *testing.T) {
 	for _, zone := range []string{"limit 10/1m", "events 10\nwindow 1m"} {
 		z := compile(t, "rate_limit {\ntier free 1/s\n}", "rate_limit {\nzone api {\nkey k\n"+zone+"\n}\n}")
-		if r := z.endpoints[0].rules[noTier]; r.Strict || r.MaxOvershoot != 0.01 {
+		if r := z.configured.endpoints[0].rules[noTier]; r.Strict || r.MaxOvershoot != 0.01 {
 			t.Errorf("%q: strict = %t, max overshoot = %v; want false and 0.01", zone, r.Strict, r.MaxOvershoot)
 		}
 		z = compile(t, "rate_limit {\ndefaults {\nmode strict\nmax_overshoot 3%\n}\n}", "rate_limit {\nzone api {\nkey k\n"+zone+"\n}\n}")
-		if r := z.endpoints[0].rules[noTier]; !r.Strict || r.MaxOvershoot != 0.03 {
+		if r := z.configured.endpoints[0].rules[noTier]; !r.Strict || r.MaxOvershoot != 0.03 {
 			t.Errorf("%q with defaults: strict = %t, max overshoot = %v; want true and 0.03", zone, r.Strict, r.MaxOvershoot)
 		}
 	}
@@ -136,7 +136,7 @@ func TestConsistencyDoesNotChangeRuleID(t *testing.T) {
 	const option = "rate_limit {\ntier free 1/s\n}"
 	a := compile(t, option, "rate_limit {\nzone api {\nkey k\nlimit 10/1m\n}\n}")
 	b := compile(t, option, "rate_limit {\nzone api {\nkey k\nlimit 10/1m\nmode strict\nmax_overshoot 9%\n}\n}")
-	if x, y := a.endpoints[0].rules[noTier].ID, b.endpoints[0].rules[noTier].ID; x != y {
+	if x, y := a.configured.endpoints[0].rules[noTier].ID, b.configured.endpoints[0].rules[noTier].ID; x != y {
 		t.Errorf("IDs of the rules = %d and %d, want the same", x, y)
 	}
 }
@@ -149,7 +149,7 @@ func TestOneSubwindowIsDefault(t *testing.T) {
 	id := func(config string) uint32 {
 		t.Helper()
 		h := provisioned(t, `{"rate_limits": {"`+t.Name()+`": `+config+`}}`)
-		return h.zones[0].endpoints[0].rules[noTier].ID
+		return h.zones[0].configured.endpoints[0].rules[noTier].ID
 	}
 	if id(plain) != id(one) || id(plain) == id(two) {
 		t.Errorf("rules of no, 1 and 2 sub-windows: %d, %d and %d; want the first two equal", id(plain), id(one), id(two))

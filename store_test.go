@@ -23,7 +23,11 @@ func jsonApp(t *testing.T, config string) *App {
 func provisionedApp(t *testing.T, config string) *App {
 	t.Helper()
 	a := jsonApp(t, config)
-	if err := a.Provision(caddy.Context{}); err != nil {
+	ctx, err := caddy.ProvisionContext(&caddy.Config{Admin: &caddy.AdminConfig{Disabled: true}})
+	if err == nil {
+		err = a.Provision(ctx)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	return a

@@ -27,10 +27,14 @@ type zone struct {
 	cookieKey          *keytemplate.Template // counts requests with an ambiguous cookie
 	socketKey          *keytemplate.Template // counts requests that have no client address
 
-	allow     glob.Set
-	deny      glob.Set
-	tiers     *tierFinder     // nil: no tiers
-	endpoints []endpointRules // in configured order; the last is the rest of the zone
+	allow  glob.Set
+	deny   glob.Set
+	tiers  *tierFinder // nil: no tiers
+	dryRun dryRunKeys
+
+	builder    *ruleBuilder
+	configured *zoneRules // in force while there are no rules beside the configuration
+	index      int        // in App.zones and in ruleSnapshot.zones
 
 	identity []identityValue               // what key, tier and costs read
 	watch    atomic.Pointer[identityWatch] // over identity; nil before Start
@@ -78,11 +82,17 @@ func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, e
 			z.warnAboutPattern(config.Key, k.Glob)
 		}
 	}
-	b := ruleBuilder{app: app, handle: handle, name: name, zone: config, tiers: z.tiers}
-	if z.endpoints, err = b.endpoints(); err != nil {
+	if config.DryRun < 0 || config.DryRun > 1 {
+		return nil, fmt.Errorf("dry_run is %v: use a fraction from 0 to 1, such as 0.1 for 10%%", config.DryRun)
+	}
+	z.dryRun = newDryRun(name, float64(config.DryRun))
+	z.builder = &ruleBuilder{app: app, handle: handle, name: name, zone: config, tiers: z.tiers}
+	endpoints, err := z.builder.endpoints()
+	if err != nil {
 		return nil, err
 	}
-	z.warnings = append(z.warnings, b.warnings...)
+	z.configured = &zoneRules{endpoints: endpoints, dryRun: z.dryRun, compiled: z.builder.compiled}
+	z.warnings = append(z.warnings, z.builder.warnings...)
 	names := z.placeholders()
 	z.identity, z.unsure = identityValues(names), unsurePlaceholders(names)
 	return z, nil
@@ -105,8 +115,8 @@ func (z *zone) deciders() (placeholders []*keytemplate.Placeholder) {
 	if z.tiers != nil && z.tiers.placeholder != nil {
 		placeholders = append(placeholders, z.tiers.placeholder)
 	}
-	for i := range z.endpoints {
-		if p := z.endpoints[i].cost.placeholder; p != nil {
+	for i := range z.configured.endpoints {
+		if p := z.configured.endpoints[i].cost.placeholder; p != nil {
 			placeholders = append(placeholders, p)
 		}
 	}

@@ -28,7 +28,7 @@ func compiledZone(t *testing.T, config string) *zone {
 
 func TestLegacyZone(t *testing.T) {
 	z := compiledZone(t, `{"key": "{http.request.header.X-Api-Key}", "window": "10s", "max_events": 5}`)
-	r := z.endpoints[0].rules[noTier]
+	r := z.configured.endpoints[0].rules[noTier]
 	if got := r.Algorithm.Kind.String(); got != "sliding_window_log" || r.Limit.Events != 5 || r.Limit.Window != 10*time.Second {
 		t.Errorf("rule = %s of %+v, want sliding_window_log of 5 per 10s", got, r.Limit)
 	}
@@ -36,7 +36,7 @@ func TestLegacyZone(t *testing.T) {
 		t.Errorf("legacy = %v, ambiguous keys are missing = %v; want both", z.legacy, z.ambiguousIsMissing)
 	}
 	z = compiledZone(t, `{"key": "k", "window": "10s"}`)
-	if r := z.endpoints[0].rules[noTier]; !r.block || r.window != 10*time.Second {
+	if r := z.configured.endpoints[0].rules[noTier]; !r.block || r.window != 10*time.Second {
 		t.Errorf("rule without max_events: block = %v for %v, want a block for 10s", r.block, r.window)
 	}
 }

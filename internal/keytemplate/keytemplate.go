@@ -186,12 +186,17 @@ func (t *Template) Append(dst []byte, r *http.Request, repl *caddy.Replacer) ([]
 	if worst != Present {
 		return dst, worst, nil
 	}
+	return bound(dst, key), Present, nil
+}
+
+// bound returns key, which begins with dst, with a long key after dst replaced by its digest. The
+// digest goes into dst itself, not into the larger buffer of the long key.
+func bound(dst, key []byte) []byte {
 	if len(key)-len(dst) <= maxKeyLen {
-		return key, Present, nil
+		return key
 	}
-	// The digest goes into dst itself, not into the larger buffer of the long key.
 	sum := sha256.Sum256(key[len(dst):])
-	return append(append(dst, spaceDigest), sum[:]...), Present, nil
+	return append(append(dst, spaceDigest), sum[:]...)
 }
 
 // appendValue appends the encoding of the value text of p.
@@ -223,12 +228,16 @@ func (t *Template) mask(p *part, text string) (prefix netip.Prefix, masked bool)
 	if !ok {
 		return netip.Prefix{}, false
 	}
-	bits := t.options.IPv6Prefix
-	if a.Is4() {
-		bits = t.options.IPv4Prefix
-	}
-	prefix, err := a.Prefix(bits)
+	prefix, err := a.Prefix(t.bits(a))
 	return prefix, err == nil
+}
+
+// bits returns how many leading bits of a count.
+func (t *Template) bits(a netip.Addr) int {
+	if a.Is4() {
+		return t.options.IPv4Prefix
+	}
+	return t.options.IPv6Prefix
 }
 
 // ipv4Mark is added to the bits of IPv4 prefixes. IPv6 prefixes have at most 128 bits.

@@ -1,0 +1,211 @@
+package keytemplate
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+
+	"github.com/fleetlimit/fleetlimit/internal/ipset"
+)
+
+// maxTextLen is the longest text of a key with several placeholders that KeyOf splits. The time that
+// it takes grows with the square of it.
+const maxTextLen = 2048
+
+// KeyOf returns the key of the requests whose Text is text. Values may be written as clients send
+// them: addresses unmasked, hosts in upper case. It returns an error if no request has such a key, or
+// if several have that differ.
+func (t *Template) KeyOf(text string) ([]byte, error) {
+	key := []byte{t.space}
+	if len(t.names) == 0 {
+		if shared := t.sharedText(); text != shared {
+			return nil, fmt.Errorf("%q is no key, because all requests have the same: use %q", text, shared)
+		}
+		return key, nil
+	}
+	values, err := t.valuesOf(text)
+	if err != nil {
+		return nil, err
+	}
+	for i := range t.parts {
+		p := &t.parts[i]
+		if p.read == nil {
+			continue
+		}
+		value := values[0]
+		values = values[1:]
+		if prefix, is := t.prefixOf(p, value); is {
+			if bits := t.bits(prefix.Addr()); bits != prefix.Bits() {
+				return nil, fmt.Errorf("%q is no key, because addresses count by their first %d bits: use an address, or a "+
+					"prefix of that length", value, bits)
+			}
+			value = prefix.Addr().String()
+		}
+		key = t.appendValue(key, p, value)
+	}
+	return bound(nil, key), nil
+}
+
+// sharedText returns the text of a template without placeholders.
+func (t *Template) sharedText() string {
+	var b strings.Builder
+	for i := range t.parts {
+		b.WriteString(t.parts[i].text)
+	}
+	return b.String()
+}
+
+// prefixOf returns the prefix that value writes, if p masks addresses.
+func (t *Template) prefixOf(p *part, value string) (netip.Prefix, bool) {
+	if !p.mask || !strings.Contains(value, "/") {
+		return netip.Prefix{}, false
+	}
+	prefix, err := ipset.ParsePrefix(value)
+	return prefix, err == nil
+}
+
+// valuesOf cuts text into the values of the placeholders.
+func (t *Template) valuesOf(text string) ([]string, error) {
+	s := splitter{t: t, text: text}
+	if len(t.names) > 1 {
+		if len(text) > maxTextLen {
+			return nil, fmt.Errorf("the key has %d bytes: use at most %d", len(text), maxTextLen)
+		}
+		s.known = make(map[[2]int]int)
+	}
+	switch s.ways(0, 0) {
+	case 0:
+		return nil, t.noKey(text)
+	case 1:
+		return s.values(), nil
+	}
+	return nil, fmt.Errorf("%q can be split in several ways at the texts of %s: use a text between its placeholders that "+
+		"no value has", text, t.raw)
+}
+
+// noKey returns the error of a text that no key has.
+func (t *Template) noKey(text string) error {
+	use := "a value in place of the placeholder, and the text around it"
+	switch {
+	case text == "":
+		return fmt.Errorf("the key is empty: use a value for %s", t.raw)
+	case len(t.names) > 1:
+		use = "a value in place of each placeholder, and the text around them"
+	}
+	return fmt.Errorf("%q is no key of %s: use %s", text, t.raw, use)
+}
+
+// A splitter cuts a text into the values of a template in all ways.
+type splitter struct {
+	t     *Template
+	text  string
+	known map[[2]int]int // results of ways, if there are several placeholders
+}
+
+// ways returns in how many ways the parts from part can be in the text from start: 0, 1, or 2 for
+// several.
+func (s *splitter) ways(part, start int) (n int) {
+	if part == len(s.t.parts) {
+		if start == len(s.text) {
+			return 1
+		}
+		return 0
+	}
+	at := [2]int{part, start}
+	if n, found := s.known[at]; found {
+		return n
+	}
+	for end := range s.ends(part, start) {
+		if n += s.ways(part+1, end); n > 1 {
+			n = 2
+			break
+		}
+	}
+	if s.known != nil {
+		s.known[at] = n
+	}
+	return n
+}
+
+// values returns the values of the only way.
+func (s *splitter) values() (values []string) {
+	start := 0
+	for part := range s.t.parts {
+		for end := range s.ends(part, start) {
+			if s.ways(part+1, end) == 0 {
+				continue
+			}
+			if p := &s.t.parts[part]; p.read != nil {
+				value, _ := p.normalize(s.text[start:end])
+				values = append(values, value)
+			}
+			start = end
+			break
+		}
+	}
+	return values
+}
+
+// ends returns where a part that begins at start can end.
+func (s *splitter) ends(part, start int) func(yield func(int) bool) {
+	p, rest := &s.t.parts[part], s.text[start:]
+	return func(yield func(int) bool) {
+		if p.read == nil {
+			if strings.HasPrefix(rest, p.text) {
+				yield(start + len(p.text))
+			}
+			return
+		}
+		first := 0
+		if part == len(s.t.parts)-1 {
+			first = len(rest) // only the last part reaches the end
+		}
+		for n := first; n <= len(rest); n++ {
+			if s.fits(p, rest[:n]) && !yield(start+n) {
+				return
+			}
+		}
+	}
+}
+
+// fits reports whether p can have a value. Between other parts, values have no spaces around them:
+// requests do not have them either.
+func (s *splitter) fits(p *part, value string) bool {
+	if len(s.t.names) > 1 {
+		if trimmed, _ := trim(value); trimmed != value {
+			return false
+		}
+		if isAddress(p.name) && !s.t.isAddressText(p, value) {
+			return false
+		}
+	}
+	_, presence := p.normalize(value)
+	return presence == Present || s.t.options.Lenient
+}
+
+// isAddressText reports whether value is an address or a prefix that counts as one.
+func (t *Template) isAddressText(p *part, value string) bool {
+	if prefix, is := t.prefixOf(p, value); is {
+		return t.bits(prefix.Addr()) == prefix.Bits()
+	}
+	_, is := ipset.ParseAddr(value)
+	return is
+}
+
+// normalize returns a value as the reader of the placeholder returns it.
+func (p *part) normalize(value string) (string, Presence) {
+	value, _ = trim(value)
+	switch {
+	case p.name == "http.request.method":
+		value = strings.ToUpper(value)
+	case p.name == "http.request.host", strings.HasPrefix(p.name, hostLabelPrefix):
+		value, _ = splitHostPort(value)
+	case p.name == "http.request.hostport", isHostHeader(p.name):
+		host, port := splitHostPort(value)
+		if value = host; port != "" {
+			value = net.JoinHostPort(host, port)
+		}
+	}
+	return trim(value)
+}

@@ -1,0 +1,199 @@
+package fleetlimit
+
+import (
+	"context"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"go.uber.org/zap"
+
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+// A ruleSnapshot is a version of the rules, compiled for the zones of an app. It is immutable. A
+// request reads one.
+type ruleSnapshot struct {
+	version   *rules.Version
+	zones     []*zoneRules // by zone.index
+	addresses *addressEntries
+}
+
+// of returns the rules of z.
+func (s *ruleSnapshot) of(z *zone) *zoneRules { return s.zones[z.index] }
+
+// rulesInForce returns the rules that requests read. It is one atomic load. Requests that come before
+// the app has started have the rules that the process knows already: a reload leaves no gap.
+func (a *App) rulesInForce() *ruleSnapshot {
+	if s := a.inForce.Load(); s != nil {
+		return s
+	}
+	a.applying.Lock()
+	defer a.applying.Unlock()
+	if s := a.inForce.Load(); s != nil {
+		return s
+	}
+	version := &rules.Version{Document: new(rules.Document)}
+	for _, w := range values[*ruleWatcher](rulePool) {
+		if w.identity == a.ruleStore.identity {
+			version = w.Latest()
+		}
+	}
+	return a.applyLocked(version)
+}
+
+// applyLocked puts a version in force, for the zones that it changes. It needs a.applying.
+func (a *App) applyLocked(v *rules.Version) *ruleSnapshot {
+	zones, earlier := a.allZones(), a.inForce.Load()
+	changes := changesOf(v.Document, time.Now())
+	s := &ruleSnapshot{version: v, zones: make([]*zoneRules, len(zones)), addresses: newAddressEntries(v.Document.Access)}
+	for i, z := range zones {
+		s.zones[i] = z.configured
+		if changes[z.name] == nil {
+			continue
+		}
+		was := z.configured
+		if earlier != nil {
+			was = earlier.of(z)
+		}
+		var left []error
+		s.zones[i], left = z.compile(was, changes[z.name])
+		for _, err := range left[:min(len(left), 10)] {
+			a.logger.Warn("a rule is not in force, because the zone has changed: use the admin API to change or delete it",
+				zap.String("zone", z.name), placeField(z.place), zap.Error(err), zap.Int("of", len(left)))
+		}
+	}
+	a.inForce.Store(s)
+	a.publishOvershoot(s)
+	return s
+}
+
+// rulePool has the watchers of the rules, which outlive configurations: ruleStoreTarget.identity ->
+// *ruleWatcher.
+var rulePool = caddy.NewUsagePool()
+
+// A ruleWatcher is the watcher of a store of rules.
+type ruleWatcher struct {
+	*rules.Watcher
+	identity string
+	storage  *newestStorage // nil unless the store is Caddy's storage
+}
+
+// Destruct closes the watcher when the last app that uses the store has stopped.
+func (w *ruleWatcher) Destruct() error { return w.Close() }
+
+// newRuleWatcher returns a watcher of the store of t. What it reports is logged by the newest
+// configuration, as what it validates is about that.
+func newRuleWatcher(t *ruleStoreTarget) (*ruleWatcher, error) {
+	w := &ruleWatcher{identity: t.identity}
+	store, storage, err := t.open()
+	if err != nil {
+		return nil, err
+	}
+	w.storage = storage
+	logger, about := caddy.Log().Named(appName), zap.String("store", store.Name())
+	w.Watcher = rules.NewWatcher(store, rules.Options{
+		Validate: validateRules,
+		OnFailure: func(err error) {
+			logger.Warn("the rules cannot be read, so the last known ones stay in force", about, zap.Error(err))
+		},
+		OnRecovery: func() { logger.Info("the rules can be read again", about) },
+		OnRepair: func(restored *rules.Version, newest int64) {
+			logger.Warn("the store had lost the newest version of the rules, which was written back", about,
+				zap.Int64("version", restored.Number), zap.Int64("newest", newest))
+		},
+	})
+	return w, nil
+}
+
+// validateRules returns why a document cannot be put in force in the newest configuration.
+func validateRules(d *rules.Document) error {
+	a := newestApp()
+	if a == nil {
+		return nil
+	}
+	return rules.Validate(d, a.rulesInForce().version.Document, ruleSchema{a}, time.Now())
+}
+
+// maxRulesWait is how long a start waits for the rules, so that the first requests have them.
+const maxRulesWait = 500 * time.Millisecond
+
+// watchRules puts the rules of the store in force, and all versions that follow, until unwatchRules.
+func (a *App) watchRules() error {
+	v, _, err := rulePool.LoadOrNew(a.ruleStore.identity, func() (caddy.Destructor, error) {
+		return newRuleWatcher(a.ruleStore)
+	})
+	if err != nil {
+		return err
+	}
+	w := v.(*ruleWatcher)
+	if w.storage != nil {
+		w.storage.current.Store(&a.ruleStore.storage)
+	}
+	a.watcher = w
+	ctx, cancel := context.WithTimeout(a.ctx, maxRulesWait)
+	defer cancel()
+	select {
+	case <-w.Loaded():
+	case <-ctx.Done():
+	}
+	a.unwatch = w.Subscribe(a.follow)
+	return nil
+}
+
+func (a *App) unwatchRules() {
+	if a.watcher == nil {
+		return
+	}
+	a.unwatch()
+	a.watcher = nil
+	_, _ = rulePool.Delete(a.ruleStore.identity) // the store cannot be closed better
+	newest := newestApp()
+	if newest == nil {
+		_ = emergencyMode.follow(nil) // it never fails
+	}
+}
+
+// follow puts the next version of the rules in force.
+func (a *App) follow(t rules.Transition) {
+	a.applying.Lock()
+	a.applyLocked(t.To)
+	a.applying.Unlock()
+	a.dropCounts(t)
+	if newestApp() != a {
+		return
+	}
+	if err := emergencyMode.follow(t.To.Document.Emergency); err != nil {
+		a.logger.Error("the emergency of the rules cannot be switched on", zap.Error(err))
+	}
+	if t.From.Number == t.To.Number {
+		return
+	}
+	a.logger.Info("the rules have changed", zap.Int64("version", t.To.Number), zap.String("author", t.To.Author),
+		zap.String("note", t.To.Note), zap.String("store", a.watcher.Store().Name()))
+	a.emit("rate_limit_rules", map[string]any{
+		"version": t.To.Number, "author": t.To.Author, "note": t.To.Note, "store": a.watcher.Store().Name(),
+	})
+}
+
+// dropCounts makes this node forget what operators have changed in the store of the counts.
+func (a *App) dropCounts(t rules.Transition) {
+	leases := a.store.leases
+	if leases == nil {
+		return // the counts are in memory: they have been changed themselves
+	}
+	if t.Incomplete {
+		for _, z := range a.allZones() {
+			leases.DropDenials(z.builder.handle)
+		}
+	}
+	for _, action := range t.Actions {
+		counts, _ := a.countsOf(&action.Key, action.Endpoint) // there are none of a key that cannot be
+		for _, c := range counts {
+			if action.Kind == rules.Reset {
+				leases.Drop(c.Rule, c.Key)
+			} else {
+				leases.DropDenial(c.Rule, c.Key)
+			}
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package fleetlimit
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/fleetlimit/fleetlimit/internal/route"
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+// zoneRules are what requests read of the limits of a zone: those of the configuration, with what the
+// rules in force change of them. They are immutable.
+type zoneRules struct {
+	endpoints []endpointRules // in configured order; the last is the rest of the zone
+	keys      map[string]*keyEntries
+	dryRun    dryRunKeys
+
+	compiled  map[ruleSource]*rule
+	overrides map[overrideText]*override
+}
+
+// A ruleSource is what a rule was compiled from.
+type ruleSource struct {
+	base  limiter.Rule
+	limit Limit
+}
+
+// endpointFor returns the index of the first endpoint that matches the request, else that of the rest
+// of the zone, which is the last.
+func (z *zoneRules) endpointFor(r *http.Request) int {
+	last := len(z.endpoints) - 1
+	if last == 0 {
+		return 0
+	}
+	bare := route.Bare(r)
+	for i := range z.endpoints[:last] {
+		if z.endpoints[i].route.Match(r, bare) {
+			return i
+		}
+	}
+	return last
+}
+
+// all returns the rules of e that are not nil.
+func (e *endpointRules) all() (all []*rule) {
+	for _, r := range append(slices.Clip(e.rules), e.withoutKey) {
+		if r != nil {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// name returns the method and path of e, "" for the rest of the zone.
+func (e *endpointRules) name() string {
+	if e.route == nil {
+		return ""
+	}
+	return e.route.String()
+}
+
+// compile returns the rules of z with the changes of an operator. What is equal in earlier stays the
+// same in memory. The errors are about changes that are left out, because the configuration has
+// become another one.
+func (z *zone) compile(earlier *zoneRules, changes *zoneChanges) (*zoneRules, []error) {
+	b, left := z.builder.with(earlier, changes.zone)
+	endpoints, err := b.endpoints()
+	if err != nil { // with has compiled them already
+		return earlier, append(left, err)
+	}
+	compiled := &zoneRules{endpoints: endpoints, dryRun: z.dryRun, compiled: b.compiled}
+	if changes.zone != nil && changes.zone.DryRun != "" {
+		share, err := parsePercent(changes.zone.DryRun)
+		if err != nil {
+			left = append(left, fmt.Errorf("dry_run: %w", err))
+		} else {
+			compiled.dryRun = newDryRun(b.name, share)
+		}
+	}
+	return compiled, append(left, compiled.addEntries(z, earlier, changes)...)
+}
+
+// with returns a builder of the zone with the limits of changes, which may be nil, and the errors of
+// those that the zone cannot have.
+func (b *ruleBuilder) with(earlier *zoneRules, changes *rules.Zone) (changed *ruleBuilder, left []error) {
+	limits := placedLimits(changes)
+	changed = b.copy(earlier)
+	for _, l := range limits {
+		left = append(left, changed.put(l))
+	}
+	if left = nonNil(left); len(left) == 0 {
+		if _, err := changed.endpoints(); err == nil {
+			return changed.copy(earlier), nil
+		}
+	}
+	// Some of the limits do not fit, so each is tried.
+	changed, left = b.copy(earlier), nil
+	for _, l := range limits {
+		tried := changed.copy(earlier)
+		err := tried.put(l)
+		if err == nil {
+			_, err = tried.endpoints()
+		}
+		if err != nil {
+			left = append(left, fmt.Errorf("%s: %w", l, err))
+			continue
+		}
+		changed = tried.copy(earlier)
+	}
+	return changed, left
+}
+
+func nonNil(errs []error) []error {
+	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+}
+
+// copy returns a builder of the same zone that can be changed. It uses compiled rules of earlier.
+func (b *ruleBuilder) copy(earlier *zoneRules) *ruleBuilder {
+	config := *b.zone
+	config.Endpoints = slices.Clone(config.Endpoints)
+	c := &ruleBuilder{app: b.app, handle: b.handle, name: b.name, zone: &config}
+	if b.tiers != nil {
+		tiers := *b.tiers
+		tiers.tiers = slices.Clone(tiers.tiers)
+		c.tiers = &tiers
+	}
+	if earlier != nil {
+		c.earlier = earlier.compiled
+	}
+	return c
+}
+
+// A placedLimit is a limit in place of that of an endpoint, of a tier, of a tier at an endpoint, or
+// of the zone.
+type placedLimit struct{ endpoint, tier, text string }
+
+func (l placedLimit) String() string {
+	where := []string{"limit"}
+	if l.endpoint != "" {
+		where = append(where, "of "+l.endpoint)
+	}
+	if l.tier != "" {
+		where = append(where, "of tier "+l.tier)
+	}
+	return strings.Join(where, " ")
+}
+
+// placedLimits returns the limits of z, which may be nil.
+func placedLimits(z *rules.Zone) (limits []placedLimit) {
+	if z == nil {
+		return nil
+	}
+	add := func(endpoint, limit string, tiers map[string]string) {
+		if limit != "" {
+			limits = append(limits, placedLimit{endpoint, "", limit})
+		}
+		for _, tier := range slices.Sorted(maps.Keys(tiers)) {
+			limits = append(limits, placedLimit{endpoint, tier, tiers[tier]})
+		}
+	}
+	add("", z.Limit, z.Tiers)
+	for _, endpoint := range slices.Sorted(maps.Keys(z.Endpoints)) {
+		if e := z.Endpoints[endpoint]; e != nil {
+			add(endpoint, e.Limit, e.Tiers)
+		}
+	}
+	return limits
+}
+
+// put puts a limit into the zone.
+func (b *ruleBuilder) put(l placedLimit) error {
+	limit, err := parseRate(strings.Fields(l.text))
+	if err != nil {
+		return err
+	}
+	tier := noTier
+	if l.tier != "" {
+		if b.tiers == nil {
+			return errors.New("the zone has no tiers: use a limit without one")
+		}
+		if tier, err = b.tiers.named(l.tier); err != nil {
+			return err
+		}
+	}
+	switch {
+	case l.endpoint == "" && tier == noTier:
+		b.zone.Limit = limit
+		return nil
+	case l.endpoint == "":
+		b.tiers.tiers[tier] = &Tier{*limit, b.tiers.tiers[tier].Consistency}
+		return nil
+	}
+	for i, e := range b.zone.Endpoints {
+		if r, err := route.New(e.Methods, e.Path); err != nil || r.String() != l.endpoint {
+			continue
+		}
+		changed := *e
+		if tier == noTier {
+			changed.Limit = limit
+		} else {
+			t := new(Tier)
+			if configured := e.Tiers[l.tier]; configured != nil {
+				t.Consistency = configured.Consistency
+			}
+			t.Limit = *limit
+			changed.Tiers = maps.Clone(e.Tiers)
+			if changed.Tiers == nil {
+				changed.Tiers = make(map[string]*Tier)
+			}
+			changed.Tiers[l.tier] = t
+		}
+		b.zone.Endpoints[i] = &changed
+		return nil
+	}
+	return fmt.Errorf("the zone has no endpoint %q", l.endpoint)
+}
