@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -27,21 +25,48 @@ func (adminAPI) CaddyModule() caddy.ModuleInfo {
 	}
 }
 
+// adminRoutes are the handlers by path. openapi.json describes them.
+var adminRoutes = map[string]adminMethods{
+	"/rate_limit/health/live":  {http.MethodGet: serveLive},
+	"/rate_limit/health/ready": {http.MethodGet: serveReady},
+	"/rate_limit/emergency": {
+		http.MethodGet: getEmergency, http.MethodPost: postEmergency, http.MethodDelete: deleteEmergency,
+	},
+	"/rate_limit/status":               {http.MethodGet: getStatus},
+	"/rate_limit/openapi.json":         {http.MethodGet: getOpenAPI},
+	"/rate_limit/nodes":                {http.MethodGet: getNodes},
+	"/rate_limit/zones":                {http.MethodGet: getZones},
+	"/rate_limit/zones/{zone}":         {http.MethodGet: getZone},
+	"/rate_limit/zones/{zone}/inspect": {http.MethodPost: postInspect},
+	"/rate_limit/zones/{zone}/reset":   {http.MethodPost: postReset},
+	"/rate_limit/zones/{zone}/quota":   {http.MethodPost: postQuota},
+	"/rate_limit/rules": {
+		http.MethodGet: getRules, http.MethodPut: putRules, http.MethodPatch: patchRules,
+	},
+	"/rate_limit/rules/diff":                       {http.MethodGet: getRulesDiff},
+	"/rate_limit/rules/versions":                   {http.MethodGet: getVersions},
+	"/rate_limit/rules/versions/{number}":          {http.MethodGet: getVersion},
+	"/rate_limit/rules/versions/{number}/rollback": {http.MethodPost: postRollback},
+	"/rate_limit/overrides":                        overrideEntries.collection(),
+	"/rate_limit/overrides/{id}":                   overrideEntries.element(),
+	"/rate_limit/tiers":                            tierEntries.collection(),
+	"/rate_limit/tiers/{id}":                       tierEntries.element(),
+	"/rate_limit/access":                           accessEntries.collection(),
+	"/rate_limit/access/{id}":                      accessEntries.element(),
+}
+
 // Routes implements caddy.AdminRouter.
 func (adminAPI) Routes() []caddy.AdminRoute {
-	return []caddy.AdminRoute{
-		{Pattern: "/rate_limit/", Handler: caddy.AdminHandlerFunc(noRoute)},
-		{Pattern: "/rate_limit/health/live", Handler: adminMethods{http.MethodGet: serveLive}},
-		{Pattern: "/rate_limit/health/ready", Handler: adminMethods{http.MethodGet: serveReady}},
-		{Pattern: "/rate_limit/emergency", Handler: adminMethods{
-			http.MethodGet: getEmergency, http.MethodPost: postEmergency, http.MethodDelete: deleteEmergency,
-		}},
+	routes := []caddy.AdminRoute{{Pattern: "/rate_limit/", Handler: caddy.AdminHandlerFunc(noRoute)}}
+	for path, methods := range adminRoutes {
+		routes = append(routes, caddy.AdminRoute{Pattern: path, Handler: methods})
 	}
+	return routes
 }
 
 func noRoute(_ http.ResponseWriter, r *http.Request) error {
-	return apiError(http.StatusNotFound, "there is no %s: use /rate_limit/health/live, /rate_limit/health/ready or "+
-		"/rate_limit/emergency", r.URL.Path)
+	return apiError(http.StatusNotFound, "there is no %s: use one of %s", r.URL.Path,
+		strings.Join(slices.Sorted(maps.Keys(adminRoutes)), ", "))
 }
 
 // adminMethods are the handlers of a path by method. That of GET answers HEAD too.
@@ -72,34 +97,13 @@ func apiError(status int, format string, args ...any) error {
 	return caddy.APIError{HTTPStatus: status, Err: fmt.Errorf(format, args...)}
 }
 
-// maxAdminBody is the longest body of a request to the admin API in bytes.
-const maxAdminBody = 64 << 10
-
-// readJSON reads the body of a request, which must be one JSON object without unknown members, into
-// v. Errors show example. Browsers send application/json to other origins only if those allow it.
-func readJSON(w http.ResponseWriter, r *http.Request, v any, example string) error {
-	contentType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || contentType != "application/json" {
-		return apiError(http.StatusUnsupportedMediaType, "the content type is %q: use Content-Type: application/json",
-			r.Header.Get("Content-Type"))
+// statusOfError returns the status that Caddy answers err with, 0 if err has none.
+func statusOfError(err error) int {
+	var answer caddy.APIError
+	if errors.As(err, &answer) {
+		return answer.HTTPStatus
 	}
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxAdminBody))
-	d.DisallowUnknownFields()
-	if err = d.Decode(v); err == nil {
-		if _, err = d.Token(); err == nil {
-			err = errors.New("there is more than one value")
-		} else if errors.Is(err, io.EOF) {
-			return nil
-		}
-	}
-	switch {
-	case errors.As(err, new(*http.MaxBytesError)):
-		return apiError(http.StatusRequestEntityTooLarge, "the body is too long: use at most %d bytes", maxAdminBody)
-	case errors.Is(err, io.EOF):
-		err = errors.New("it is empty")
-	}
-	return apiError(http.StatusBadRequest, "the body is not the JSON that is expected: %v: use an object such as %s",
-		err, example)
+	return 0
 }
 
 // writeJSON answers with v.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	"go.uber.org/zap"
+
+	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // An emergencyRequest is the body of POST /rate_limit/emergency.
@@ -14,6 +16,7 @@ type emergencyRequest struct {
 	Limit     string `json:"limit"`      // of each address. Default: 10/1s
 	ExpiresIn string `json:"expires_in"` // Default: 15m
 	Reason    string `json:"reason"`     // for the log
+	AllNodes  bool   `json:"all_nodes"`  // by a version of the rules. Default: this node alone
 }
 
 const (
@@ -55,24 +58,24 @@ type emergencyAnswer struct {
 	StartedBy string     `json:"started_by,omitempty"`
 	StartedAt *time.Time `json:"started_at,omitempty"`
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	AllNodes  bool       `json:"all_nodes,omitempty"`
 }
 
-// writeEmergency answers with e, which may be nil.
-func writeEmergency(w http.ResponseWriter, e *emergency) {
-	var answer emergencyAnswer
-	if e != nil {
-		started, expires := e.startedAt.UTC(), e.expiresAt.UTC()
-		answer = emergencyAnswer{
-			Active: true, Limit: e.limit.String(), Reason: e.reason, StartedBy: e.startedBy,
-			StartedAt: &started, ExpiresAt: &expires,
-		}
+// newEmergencyAnswer describes e, which may be nil.
+func newEmergencyAnswer(e *emergency) emergencyAnswer {
+	if e == nil {
+		return emergencyAnswer{}
 	}
-	writeJSON(w, http.StatusOK, answer)
+	started, expires := e.startedAt.UTC(), e.expiresAt.UTC()
+	return emergencyAnswer{
+		Active: true, Limit: e.limit.String(), Reason: e.reason, StartedBy: e.startedBy,
+		StartedAt: &started, ExpiresAt: &expires, AllNodes: e.rules != nil,
+	}
 }
 
 // getEmergency answers GET /rate_limit/emergency.
 func getEmergency(w http.ResponseWriter, _ *http.Request) error {
-	writeEmergency(w, emergencyMode.active(time.Now()))
+	writeJSON(w, http.StatusOK, newEmergencyAnswer(emergencyMode.active(time.Now())))
 	return nil
 }
 
@@ -86,19 +89,57 @@ func postEmergency(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	e.startedBy = r.RemoteAddr
+	if body.AllNodes {
+		expires := time.Now().Add(e.expiresIn).UTC().Truncate(time.Millisecond)
+		return changeEmergency(w, r, &rules.Emergency{Limit: e.limit.String(), ExpiresAt: &expires, Reason: e.reason})
+	}
+	e.startedBy = clientOf(r)
 	if err := emergencyMode.start(e); err != nil {
 		return caddy.APIError{HTTPStatus: http.StatusBadRequest, Err: err}
 	}
-	writeEmergency(w, e)
+	writeJSON(w, http.StatusOK, newEmergencyAnswer(e))
 	return nil
 }
 
 // deleteEmergency answers DELETE /rate_limit/emergency, which switches emergency mode off.
 func deleteEmergency(w http.ResponseWriter, r *http.Request) error {
-	if e := emergencyMode.current.Load(); e != nil {
-		emergencyMode.end(e, "emergency mode is off", zap.String("by", r.RemoteAddr))
+	allNodes, err := queryBool(r, "all_nodes")
+	if err != nil {
+		return err
 	}
-	writeEmergency(w, nil)
+	if allNodes {
+		return changeEmergency(w, r, nil)
+	}
+	e := emergencyMode.current.Load()
+	if e != nil && e.rules != nil {
+		return apiError(http.StatusConflict, "emergency mode is on at all nodes: use DELETE /rate_limit/emergency?all_nodes=true")
+	}
+	if e != nil {
+		emergencyMode.end(e, "emergency mode is off", zap.String("by", clientOf(r)))
+	}
+	writeJSON(w, http.StatusOK, newEmergencyAnswer(emergencyMode.active(time.Now())))
+	return nil
+}
+
+// changeEmergency writes a version of the rules with an emergency, nil for none, and answers with
+// what is in force on this node then.
+func changeEmergency(w http.ResponseWriter, r *http.Request, e *rules.Emergency) error {
+	change := rulesChange{apply: func(d *rules.Document) error {
+		d.Emergency = e
+		return nil
+	}}
+	if e != nil {
+		change.note = e.Reason
+	}
+	answer, err := changeRules(r, change)
+	if err != nil {
+		return rulesError(err)
+	}
+	if answer.DryRun {
+		writeRulesAnswer(w, answer)
+		return nil
+	}
+	w.Header().Set("ETag", etag(answer.Version))
+	writeJSON(w, http.StatusOK, newEmergencyAnswer(emergencyMode.active(time.Now())))
 	return nil
 }

@@ -34,7 +34,12 @@
 //	redis.go          the options of Redis
 //	breaker.go        the circuit breakers of its primaries
 //	member.go         this node as a member of a fleet
-//	adminapi.go       the admin API, with adminapi_health.go and adminapi_emergency.go
+//	adminapi.go       the admin API. What requests have in common is in adminapi_request.go and
+//	                  adminapi_running.go, and the resources are in adminapi_status.go,
+//	                  adminapi_inspect.go, adminapi_keys.go, adminapi_rules.go, adminapi_versions.go,
+//	                  adminapi_entries.go, adminapi_emergency.go, adminapi_health.go and
+//	                  adminapi_openapi.go
+//	explain.go        where the limit of a key is from
 //	health.go         whether the node is healthy, and a handler that tells
 //	emergency.go      emergency mode: a hard limit in front of everything
 package fleetlimit

@@ -82,7 +82,7 @@ type ruleWatcher struct {
 func (w *ruleWatcher) Destruct() error { return w.Close() }
 
 // newRuleWatcher returns a watcher of the store of t. What it reports is logged by the newest
-// configuration, as what it validates is about that.
+// configuration. The admin API validates changes: a rollback restores what was valid once.
 func newRuleWatcher(t *ruleStoreTarget) (*ruleWatcher, error) {
 	w := &ruleWatcher{identity: t.identity}
 	store, storage, err := t.open()
@@ -92,7 +92,6 @@ func newRuleWatcher(t *ruleStoreTarget) (*ruleWatcher, error) {
 	w.storage = storage
 	logger, about := caddy.Log().Named(appName), zap.String("store", store.Name())
 	w.Watcher = rules.NewWatcher(store, rules.Options{
-		Validate: validateRules,
 		OnFailure: func(err error) {
 			logger.Warn("the rules cannot be read, so the last known ones stay in force", about, zap.Error(err))
 		},
@@ -103,15 +102,6 @@ func newRuleWatcher(t *ruleStoreTarget) (*ruleWatcher, error) {
 		},
 	})
 	return w, nil
-}
-
-// validateRules returns why a document cannot be put in force in the newest configuration.
-func validateRules(d *rules.Document) error {
-	a := newestApp()
-	if a == nil {
-		return nil
-	}
-	return rules.Validate(d, a.rulesInForce().version.Document, ruleSchema{a}, time.Now())
 }
 
 // maxRulesWait is how long a start waits for the rules, so that the first requests have them.

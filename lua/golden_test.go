@@ -15,7 +15,8 @@ var writeGolden = flag.Bool("golden.write", false, "write the generated scripts 
 // show what Redis runs, and make lint checks them.
 func TestGenerated(t *testing.T) {
 	scripts := map[string]string{
-		"announce": Announce(), "rules_read": ReadRules(), "rules_list": ListRules(), "rules_write": WriteRules(),
+		"announce": Announce(), "nodes": Nodes(),
+		"rules_read": ReadRules(), "rules_list": ListRules(), "rules_write": WriteRules(),
 	}
 	for kind := range algorithms {
 		kinds := []limiter.Kind{kind}

@@ -112,6 +112,9 @@ var algorithms = map[limiter.Kind]sections{
 // Announce returns the script by which nodes know of each other: see announce.lua.
 func Announce() string { return read("prelude.lua") + read("announce.lua") }
 
+// Nodes returns the script that lists the nodes: see nodes.lua.
+func Nodes() string { return read("prelude.lua") + read("nodes.lua") }
+
 // ReadRules returns the script that reads a version of the rules: see rules_read.lua.
 func ReadRules() string { return read("rules_read.lua") }
 

@@ -12,7 +12,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-var announceScript = redisconn.NewScript(lua.Announce())
+var (
+	announceScript = redisconn.NewScript(lua.Announce())
+	nodesScript    = redisconn.NewScript(lua.Nodes())
+)
 
 // keys returns the pairs of keys for announcements: see announce.lua. Their hash tags are in slots
 // 15495, 3300 and 7365 of 16384, which belong to three primaries of a cluster whose slots are

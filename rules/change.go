@@ -47,7 +47,7 @@ func (d *Document) DropExpired(now time.Time) {
 	}
 }
 
-func withoutExpired[E listed](entries []E, now time.Time) []E {
+func withoutExpired[E ListEntry](entries []E, now time.Time) []E {
 	return slices.DeleteFunc(entries, func(e E) bool { return e.common().Expired(now) })
 }
 
@@ -59,7 +59,7 @@ func (d *Document) Sign(old *Document, author string, now time.Time) {
 	sign(d.Access, old.Access, author, now)
 }
 
-func sign[E listed](entries, old []E, author string, now time.Time) {
+func sign[E ListEntry](entries, old []E, author string, now time.Time) {
 	var none E // nil
 	before := byID(old)
 	for _, e := range entries {
@@ -80,7 +80,7 @@ func sign[E listed](entries, old []E, author string, now time.Time) {
 
 // Other returns an entry of a list, which is in force at now and has another ID, about the same as e.
 // It returns nil if there is none.
-func Other[E listed](entries []E, e E, now time.Time) (other E) {
+func Other[E ListEntry](entries []E, e E, now time.Time) (other E) {
 	for _, o := range entries {
 		if o.common().ID != e.common().ID && !o.common().Expired(now) && o.about() == e.about() {
 			return o

@@ -47,7 +47,7 @@ func bothNames[V any](a, b map[string]V) []string {
 	return slices.Compact(names)
 }
 
-func compareLists[E listed](d *differ, list string, from, to []E) {
+func compareLists[E ListEntry](d *differ, list string, from, to []E) {
 	before, after := byID(from), byID(to)
 	for _, id := range bothNames(before, after) {
 		b, isBefore := before[id]

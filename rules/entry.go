@@ -40,8 +40,8 @@ func (k Key) identity() string {
 	return fmt.Sprintf("%s\x00%t\x00%s", k.Zone, k.Missing, text)
 }
 
-// A listed is an entry of a list.
-type listed interface {
+// A ListEntry is an entry of a list.
+type ListEntry interface {
 	comparable
 	common() *Entry
 
@@ -126,7 +126,7 @@ func (v *validator) key(path string, k Key) (zone *knownZone, shared bool) {
 }
 
 // validateList checks the entries of a list that differ from those of old.
-func validateList[E listed](v *validator, list string, entries, old []E) {
+func validateList[E ListEntry](v *validator, list string, entries, old []E) {
 	if len(entries) > MaxEntries {
 		v.report(list, "there are %d entries: use at most %d", len(entries), MaxEntries)
 		return
@@ -173,7 +173,7 @@ func (v *validator) id(path, id string) {
 }
 
 // byID returns entries by their ID.
-func byID[E listed](entries []E) map[string]E {
+func byID[E ListEntry](entries []E) map[string]E {
 	var none E // nil
 	m := make(map[string]E, len(entries))
 	for _, e := range entries {

@@ -115,6 +115,7 @@ var policy = []struct {
 		allow: []string{
 			module + "/internal/...", module + "/limiter/...", module + "/redisconn", module + "/membership",
 			module + "/rules/...", "github.com/caddyserver/...", "github.com/dunglas/httpsfv", "github.com/prometheus/...", "go.uber.org/zap/...",
+			"go.yaml.in/yaml/v3",
 		},
 		reason: "every Caddy that has this module contains all that the root package imports",
 	}, {

@@ -1,9 +1,12 @@
 package integration
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,7 +36,39 @@ func (g *gateway) admin(method, path, body string, headers ...string) *reply {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	return readReply(g.t, resp)
+	r := readReply(g.t, resp)
+	recordExchange(g.t, req, body, r)
+	return r
+}
+
+// exchanges is the file that gets all requests to the admin API and their responses. test/openapi
+// compares them with the description of the API.
+var exchanges struct {
+	sync.Mutex
+	file *os.File
+}
+
+func recordExchange(t *testing.T, req *http.Request, body string, r *reply) {
+	name := os.Getenv("FLEETLIMIT_EXCHANGES")
+	if name == "" {
+		return
+	}
+	exchanges.Lock()
+	defer exchanges.Unlock()
+	if exchanges.file == nil {
+		file, err := os.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exchanges.file = file
+	}
+	err := json.NewEncoder(exchanges.file).Encode(map[string]any{
+		"Method": req.Method, "Path": req.URL.RequestURI(), "RequestHeader": req.Header, "RequestBody": []byte(body),
+		"Status": r.status, "ResponseHeader": r.header, "ResponseBody": []byte(r.body),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // says checks that the body has these texts.
@@ -61,9 +96,9 @@ func TestAdminPathsAndMethods(t *testing.T) {
 		}
 	}
 	g.admin("PUT", "/rate_limit/emergency", "{}").is(405).has("Allow", "DELETE, GET, HEAD, POST").says(`{"error":`)
-	for _, path := range []string{"", "health", "health/", "health/ready/x", "zones"} {
+	for _, path := range []string{"", "health", "health/", "health/ready/x", "zone"} {
 		path = "/rate_limit/" + path
-		g.admin("GET", path, "").is(404).says(`{"error":"there is no `+path, "use /rate_limit/health/live")
+		g.admin("GET", path, "").is(404).says(`{"error":"there is no `+path, "/rate_limit/health/live, /rate_limit/health/ready")
 	}
 }
 
@@ -271,17 +306,18 @@ func TestEmergencyRefuses(t *testing.T) {
 		{`{"limit": "0/1s"}`, "use block", 400, nil},
 		{`{"limit": "block"}`, "use a rate such as 1/1m", 400, nil},
 		{`{"limit": "unlimited"}`, "use DELETE", 400, nil},
-		{`{"limit": 10}`, "use an object such as", 400, nil},
+		{`{"limit": 10}`, `limit: it is a number: use a string. An example is {"limit": "10/1s"`, 400, nil},
 		{`{"expires_in": "15"}`, "use one such as 15m", 400, nil},
 		{`{"expires_in": "0s"}`, "use DELETE", 400, nil},
 		{`{"expires_in": "25h"}`, "use 24h or less", 400, nil},
-		{`{"expires": "15m"}`, `unknown field`, 400, nil},
+		{`{"expires": "15m"}`, `expires: there is no such member: use "expires_in"`, 400, nil},
+		{`{"limit": "1/s", "limit": "2/s"}`, "limit: it occurs twice: use it once", 400, nil},
 		{`{"reason": "` + strings.Repeat("x", 1001) + `"}`, "use at most 1000", 400, nil},
 		{`{"reason": "` + strings.Repeat("x", 70_000) + `"}`, "use at most 65536 bytes", 413, nil},
-		{`{}{}`, "more than one value", 400, nil},
-		{`{} x`, "use an object such as", 400, nil},
-		{`[]`, "use an object such as", 400, nil},
-		{`{`, "use an object such as", 400, nil},
+		{`{}{}`, "after top-level value at byte 3: use valid JSON", 400, nil},
+		{`{} x`, "use valid JSON", 400, nil},
+		{`[]`, "it is an array: use an object", 400, nil},
+		{`{`, "use valid JSON", 400, nil},
 		{"", "it is empty", 400, []string{"Content-Type: application/json"}},
 		{`{}`, "use Content-Type: application/json", 415, []string{"Content-Type: text/plain"}},
 		{`{}`, "use Content-Type: application/json", 415, []string{"Content-Type: application/x-www-form-urlencoded"}},

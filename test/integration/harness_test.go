@@ -22,7 +22,8 @@ type gateway struct {
 	addr    string // of the first site
 	second  string // of the second site, if there is one
 	logFile string
-	loads   int // the number of configurations loaded
+	storage string // the directory of Caddy's storage
+	loads   int    // the number of configurations loaded
 	client  *http.Client
 }
 
@@ -34,7 +35,8 @@ func newGateway(t *testing.T) *gateway {
 		t.Fatal(err)
 	}
 	_ = log.Close()
-	g := &gateway{t: t, addr: redistest.FreeAddr(), second: redistest.FreeAddr(), logFile: log.Name(), client: newClient()}
+	g := &gateway{t: t, addr: redistest.FreeAddr(), second: redistest.FreeAddr(), logFile: log.Name(), storage: t.TempDir(),
+		client: newClient()}
 	t.Cleanup(func() {
 		g.client.CloseIdleConnections()
 		if err := g.loadJSON(emptyConfig()); err != nil {
@@ -67,6 +69,7 @@ func (g *gateway) caddyfile(options string, sites ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "{\n\tadmin %s\n\tpersist_config off\n\tauto_https off\n\tdefault_bind 127.0.0.1\n", adminAddr)
 	fmt.Fprintf(&b, "\tlog {\n\t\toutput file %s {\n\t\t\troll_disabled\n\t\t}\n\t\tformat json\n\t}\n", g.logFile)
+	fmt.Fprintf(&b, "\tstorage file_system %s\n", g.storage)
 	fmt.Fprintf(&b, "\tservers {\n\t\tprotocols h1\n\t\tmax_header_size 1MiB\n\t\ttrusted_proxies static 127.0.0.0/8\n\t}\n")
 	fmt.Fprintf(&b, "%s\n}\n", options)
 	for i, site := range sites {

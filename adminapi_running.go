@@ -1,0 +1,51 @@
+package fleetlimit
+
+import (
+	"net/http"
+
+	"github.com/fleetlimit/fleetlimit/internal/spelling"
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+// A runningApp is the app of the running configuration, with the rules in force.
+type runningApp struct {
+	*App
+	schema  ruleSchema
+	watcher *rules.Watcher
+	inForce *ruleSnapshot
+}
+
+// runningRules returns the app of the running configuration.
+func runningRules() (*runningApp, error) {
+	app := newestApp()
+	if app == nil || app.watcher == nil {
+		return nil, apiError(http.StatusNotFound, "the running configuration limits nothing: use one with rate_limit")
+	}
+	return &runningApp{App: app, schema: ruleSchema{app}, watcher: app.watcher.Watcher, inForce: app.rulesInForce()}, nil
+}
+
+// zoneOf returns the zone that the path of a request names.
+func (a *runningApp) zoneOf(r *http.Request) (*zone, error) {
+	name := r.PathValue("zone")
+	if z := a.schema.zone(name); z != nil {
+		return z, nil
+	}
+	names := a.schema.Zones()
+	if nearest := spelling.Nearest(name, names); nearest != "" {
+		names = []string{nearest}
+	}
+	return nil, apiError(http.StatusNotFound, "there is no zone %q: use one of %q", name, names)
+}
+
+// definition returns the configuration of a zone, in the syntax of this package.
+func (a *runningApp) definition(zone string) *Zone {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	config := a.definitions[zone]
+	if config.legacy() {
+		if own, err := fromLegacy(config); err == nil {
+			return own
+		}
+	}
+	return config
+}

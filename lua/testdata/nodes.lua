@@ -1,0 +1,34 @@
+local LATE = 1000000
+local STEP = 86400000000
+local UNIT = 256000000
+local LAST = 16777215 * UNIT
+local MOST = 1099511627775
+local LEASE = 5000000
+local now, longer = tonumber(ARGV[1]), 3600000
+if not now then
+  local time = redis.call('TIME')
+  now, longer = time[1] * 1000000 + time[2], 0
+end
+local function expires(value)
+  return value and #value >= 3 and struct.unpack('>I3', value) or 0
+end
+local function expiry(reset, value)
+  return math.max(math.ceil(math.min(reset, LAST) / UNIT), expires(value))
+end
+local function lengthOf(us)
+  local mantissa, bits = math.frexp(us)
+  return bits * 512 + math.floor((2 * mantissa - 1) * 512)
+end
+local function keep(key, reset)
+  local ms = math.ceil((math.min(reset, LAST) - now) / 1000) + longer
+  if redis.call('PTTL', key) < ms then redis.call('PEXPIRE', key, math.ceil(ms * 1.125)) end
+end
+local all, out = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES'), {}
+for i = 1, #all, 2 do
+  local age = now - tonumber(all[i + 1])
+  if age <= tonumber(ARGV[2]) then
+    out[#out + 1] = all[i]
+    out[#out + 1] = math.max(0, math.floor(age / 1000))
+  end
+end
+return out

@@ -1,0 +1,140 @@
+// Package openapi checks openapi.json of the admin API: that it is valid, and that it describes what
+// the API answers. It is a module of its own, so that users do not inherit the validator.
+package openapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/legacy"
+)
+
+// An exchange is a request to the admin API and its response, as the tests of test/integration record
+// them.
+type exchange struct {
+	Method, Path   string
+	RequestHeader  http.Header
+	RequestBody    []byte
+	Status         int
+	ResponseHeader http.Header
+	ResponseBody   []byte
+}
+
+func load(t *testing.T) (*openapi3.T, routers.Router) {
+	t.Helper()
+	document, err := openapi3.NewLoader().LoadFromFile("../../openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := document.Validate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	router, err := legacy.NewRouter(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return document, router
+}
+
+// TestExchanges has the tests of the admin API record what they send and get, and compares that with
+// the document. Each operation of the document must have been used with success.
+func TestExchanges(t *testing.T) {
+	document, router := load(t)
+	file := filepath.Join(t.TempDir(), "exchanges")
+	command := exec.Command("go", "test", "-count=1", "-run", "Admin|Rules|Emergency|Ready|OperationsPage", "./test/integration")
+	command.Dir = "../.."
+	command.Env = append(os.Environ(), "FLEETLIMIT_EXCHANGES="+file)
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	recorded, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = recorded.Close() }()
+
+	used := make(map[string]bool)
+	n := 0
+	for d := json.NewDecoder(recorded); ; n++ {
+		var e exchange
+		if err := d.Decode(&e); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		operation, err := check(t, router, &e)
+		if err != nil {
+			t.Errorf("%s %s with %.300s: %d %.500s:\n%v", e.Method, e.Path, e.RequestBody, e.Status, e.ResponseBody, err)
+		}
+		if e.Status < 300 {
+			used[operation] = true
+		}
+	}
+	t.Logf("exchanges = %d", n)
+	for path, item := range document.Paths.Map() {
+		for method, operation := range item.Operations() {
+			if !used[operation.OperationID] {
+				t.Errorf("no test has used %s %s with success", method, path)
+			}
+		}
+	}
+}
+
+// check compares an exchange with the document, and returns its operation. A request that the API has
+// refused need not be valid.
+func check(t *testing.T, router routers.Router, e *exchange) (operation string, err error) {
+	method := e.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	r, err := http.NewRequest(method, "http://localhost:2019"+e.Path, bytes.NewReader(e.RequestBody))
+	if err != nil {
+		return "", err
+	}
+	r.Header = e.RequestHeader
+	route, parameters, err := router.FindRoute(r)
+	if err != nil {
+		if e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusForbidden ||
+			e.Status == http.StatusBadRequest {
+			return "", nil
+		}
+		return "", err
+	}
+	input := &openapi3filter.RequestValidationInput{Request: r, Route: route, PathParams: parameters}
+	if e.Status < 400 {
+		if err := openapi3filter.ValidateRequest(t.Context(), input); err != nil {
+			return "", fmt.Errorf("the request: %w", err)
+		}
+	}
+	if e.Status == http.StatusForbidden || e.Method == http.MethodHead || e.Status == http.StatusInternalServerError {
+		if e.Status == http.StatusInternalServerError {
+			return "", fmt.Errorf("the status is 500")
+		}
+		return "", nil // those are Caddy's
+	}
+	if refusedByCaddy(e) {
+		return "", nil
+	}
+	return route.Operation.OperationID, openapi3filter.ValidateResponse(t.Context(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: input, Status: e.Status, Header: e.ResponseHeader,
+		Body:    io.NopCloser(bytes.NewReader(e.ResponseBody)),
+		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},
+	})
+}
+
+// refusedByCaddy reports whether Caddy has refused a request before it reached the API.
+func refusedByCaddy(e *exchange) bool {
+	return e.Status == http.StatusBadRequest && (e.RequestHeader.Get("Origin") == "null" ||
+		strings.Contains(e.RequestHeader.Get("Sec-Fetch-Mode"), "no-cors"))
+}
