@@ -82,20 +82,20 @@ func TestRulesReachAllNodes(t *testing.T) {
 	end := time.Now().Add(2500 * time.Millisecond).Truncate(time.Second)
 	o.change(func(d *rules.Document) { d.Overrides[0].ExpiresAt = &end })
 	for _, n := range nodes {
-		var last time.Time // that was admitted
+		late := 0 // requests admitted after the end
 		n.await("the end of the override", func() bool {
 			sent := time.Now()
 			status, _, err := n.get("/", "X-Api-Key: a")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if status == 200 {
-				last = sent
+			if status == 200 && sent.After(end) {
+				late++
 			}
 			return status == 429
 		})
-		if last.After(end) {
-			t.Errorf("a request %v after the end of the override is admitted", last.Sub(end))
+		if late > 1 { // the usual limit, of which returned leases may leave something
+			t.Errorf("%d requests after the end of the override are admitted, want 1 at most", late)
 		}
 		if rejected := time.Now(); rejected.Before(end) {
 			t.Errorf("a request is rejected %v before the end of the override", end.Sub(rejected))
