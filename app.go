@@ -55,7 +55,7 @@ type App struct {
 	names    sync.Map // of the zones, as keys
 
 	ruleStore *ruleStoreTarget
-	watcher   *ruleWatcher // nil unless the app runs
+	watcher   *ruleWatcher // nil before Start
 	unwatch   func()
 	applying  sync.Mutex // held while inForce changes
 	inForce   atomic.Pointer[ruleSnapshot]
@@ -126,6 +126,9 @@ func (d *Defaults) validate() error {
 // Start publishes the definitions of the zones to the other nodes, and their bounds in metrics. All
 // apps are provisioned by then.
 func (a *App) Start() error {
+	if err := a.acquireRules(); err != nil {
+		return err
+	}
 	a.noteStart()
 	a.warnUnusedZones()
 	var servers map[string]*caddyhttp.Server
@@ -138,7 +141,8 @@ func (a *App) Start() error {
 		m.logger.Store(a.logger)
 		m.Define(a, a.fleetDefinitions(), a.Nodes)
 	}
-	return a.watchRules()
+	a.unwatch = a.watcher.Subscribe(a.follow)
+	return nil
 }
 
 // addZone adds a zone of a handler.
@@ -179,7 +183,7 @@ func (a *App) publishOvershoot(s *ruleSnapshot) {
 // Stop withdraws the definitions of the zones. Counts outlive it, because reloads call it too.
 func (a *App) Stop() error {
 	a.noteStop()
-	a.unwatchRules()
+	a.releaseRules()
 	if a.store.nodes != nil {
 		a.store.nodes.Undefine(a)
 	}

@@ -31,6 +31,7 @@ func provisioned(tb testing.TB, config string) *Handler {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
+		h.app.Stop()
 		h.Cleanup()
 		h.app.Cleanup()
 	})

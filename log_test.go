@@ -187,7 +187,9 @@ func TestReportDescribesRequestOfClient(t *testing.T) {
 		r := benchRequest("k")
 		original := http.Request{Method: "PUT", URL: &url.URL{Path: path}}
 		r = r.WithContext(context.WithValue(r.Context(), caddyhttp.OriginalRequestCtxKey, original))
-		e := newEvaluation(new(Handler), r)
+		app := new(App)
+		app.inForce.Store(new(ruleSnapshot))
+		e := newEvaluation(&Handler{app: app}, r)
 		got := make(map[string]string)
 		for _, field := range e.describe(nil) {
 			got[field.Key] = field.String

@@ -140,6 +140,10 @@ var (
 		"store", "primary")
 	descLatency = desc("redis_latency_seconds", "How long a primary of Redis took to answer the newest pipeline or probe.",
 		"store", "primary")
+	descRulesVersion = desc("rules_version", "The version of the rules that is in force on this node; 0 if there are none.",
+		"store")
+	descRulesFailed = desc("rules_failed_polls_total", "Reads of the rules that have failed. The last known ones stay in "+
+		"force meanwhile.", "store")
 	descNodes = desc("nodes", "Nodes of the fleet, including this one.", "store")
 
 	// The names of caddy-ratelimit. Their label key is always empty.
@@ -176,6 +180,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	s.collectEmergency()
 	s.collectStores()
+	s.collectRules()
 	c.storeSeconds.Collect(ch)
 	c.storeErrors.Collect(ch)
 	for _, h := range pooledHandles() {
@@ -270,6 +275,21 @@ func (s scrape) collectStores() {
 			s.gauge(descBreaker, float64(b.State), name, b.Addr)
 			s.gauge(descLatency, b.Latency.Seconds(), name, b.Addr)
 		}
+	}
+}
+
+// collectRules collects the watchers of rules. During a reload two of them may have stores of the same
+// name: the newer version counts, and failures are summed.
+func (s scrape) collectRules() {
+	versions, failed := make(map[string]int64), make(map[string]uint64)
+	for _, w := range values[*ruleWatcher](rulePool) {
+		name := w.Store().Name()
+		versions[name] = max(versions[name], w.Latest().Number)
+		failed[name] += uint64(w.FailedPolls())
+	}
+	for name, version := range versions {
+		s.gauge(descRulesVersion, float64(version), name)
+		s.count(descRulesFailed, failed[name], name)
 	}
 }
 

@@ -16,11 +16,15 @@
 //	request.go        the state of one request
 //	identity.go       zones that are decided before authentication
 //	routes.go         what the routes around the handlers show about zones
-//	addressfilter.go  which client addresses are exempt or denied
+//	addressfilter.go  which client addresses are exempt or denied, with addressentries.go for those
+//	                  of rules
 //	match.go          what is probably a mistake in the matchers of a zone
 //	word.go           what people write instead of the words of a setting
 //	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, cost.go,
 //	                  missingkey.go and keylist.go; internal/keytemplate makes its keys
+//	zone_rules.go     a zone as rules change it; zone_keys.go has what they say about single keys,
+//	                  override.go what becomes of the limits of those
+//	dryrun.go         zones that decide and do not reject
 //	unknown.go        placeholders that nothing provides
 //	header.go         the headers of responses
 //	writer.go         when headers are set
@@ -32,6 +36,8 @@
 //	pool.go           what outlives a configuration: zones, and what they have in stores
 //	store.go          the store, in memory or in Redis
 //	redis.go          the options of Redis
+//	rules.go          the rules in force: their versions reach the zones of running apps.
+//	                  rules_store.go is where they live, rules_schema.go what they can refer to
 //	breaker.go        the circuit breakers of its primaries
 //	member.go         this node as a member of a fleet
 //	adminapi.go       the admin API. What requests have in common is in adminapi_request.go and

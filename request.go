@@ -76,8 +76,10 @@ func newEvaluation(h *Handler, r *http.Request) *evaluation {
 	if found {
 		e.state, e.first, e.rules = state, len(state.results), state.rules
 	} else {
-		e.rules = h.app.rulesInForce()
 		e.repl.Map(h.app.placeholders(vars))
+	}
+	if e.rules == nil || e.rules.app != h.app {
+		e.rules = h.app.rulesInForce()
 	}
 	return e
 }

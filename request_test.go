@@ -16,7 +16,8 @@ import (
 
 // What the pool holds must not keep keys in memory, nor anything else of a request.
 func TestReleaseKeepsNothingOfTheRequest(t *testing.T) {
-	h := new(Handler)
+	h := &Handler{app: new(App)}
+	h.app.inForce.Store(&ruleSnapshot{app: h.app})
 	e := newEvaluation(h, benchRequest("k"))
 	e.attachState()
 	key := append(e.keyBuffer(), "secret"...)

@@ -1,7 +1,6 @@
 package fleetlimit
 
 import (
-	"context"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
@@ -13,6 +12,7 @@ import (
 // A ruleSnapshot is a version of the rules, compiled for the zones of an app. It is immutable. A
 // request reads one.
 type ruleSnapshot struct {
+	app       *App
 	version   *rules.Version
 	zones     []*zoneRules // by zone.index
 	addresses *addressEntries
@@ -45,7 +45,10 @@ func (a *App) rulesInForce() *ruleSnapshot {
 func (a *App) applyLocked(v *rules.Version) *ruleSnapshot {
 	zones, earlier := a.allZones(), a.inForce.Load()
 	changes := changesOf(v.Document, time.Now())
-	s := &ruleSnapshot{version: v, zones: make([]*zoneRules, len(zones)), addresses: newAddressEntries(v.Document.Access)}
+	s := &ruleSnapshot{
+		app: a, version: v,
+		zones: make([]*zoneRules, len(zones)), addresses: newAddressEntries(v.Document.Access),
+	}
 	for i, z := range zones {
 		s.zones[i] = z.configured
 		if changes[z.name] == nil {
@@ -107,8 +110,9 @@ func newRuleWatcher(t *ruleStoreTarget) (*ruleWatcher, error) {
 // maxRulesWait is how long a start waits for the rules, so that the first requests have them.
 const maxRulesWait = 500 * time.Millisecond
 
-// watchRules puts the rules of the store in force, and all versions that follow, until unwatchRules.
-func (a *App) watchRules() error {
+// acquireRules acquires the watcher of the rules, and waits for them a moment. The app has to follow
+// the watcher then.
+func (a *App) acquireRules() error {
 	v, _, err := rulePool.LoadOrNew(a.ruleStore.identity, func() (caddy.Destructor, error) {
 		return newRuleWatcher(a.ruleStore)
 	})
@@ -120,27 +124,28 @@ func (a *App) watchRules() error {
 		w.storage.current.Store(&a.ruleStore.storage)
 	}
 	a.watcher = w
-	ctx, cancel := context.WithTimeout(a.ctx, maxRulesWait)
-	defer cancel()
+	timer := time.NewTimer(maxRulesWait)
+	defer timer.Stop()
 	select {
 	case <-w.Loaded():
-	case <-ctx.Done():
+	case <-timer.C:
 	}
-	a.unwatch = w.Subscribe(a.follow)
 	return nil
 }
 
-func (a *App) unwatchRules() {
-	if a.watcher == nil {
+// releaseRules ends what Start has begun.
+func (a *App) releaseRules() {
+	if a.unwatch == nil {
 		return
 	}
 	a.unwatch()
-	a.watcher = nil
-	_, _ = rulePool.Delete(a.ruleStore.identity) // the store cannot be closed better
-	newest := newestApp()
-	if newest == nil {
-		_ = emergencyMode.follow(nil) // it never fails
+	a.unwatch = nil
+	_, _ = rulePool.Delete(a.ruleStore.identity) // a store that does not close well is left
+	var of *rules.Emergency
+	if newest := newestApp(); newest != nil {
+		of = newest.rulesInForce().version.Document.Emergency
 	}
+	_ = emergencyMode.follow(of) // it was right before
 }
 
 // follow puts the next version of the rules in force.

@@ -57,7 +57,7 @@ func (s *RuleStore) check(hasRedis bool) error {
 	if strings.Contains(s.Name, "://") {
 		return fmt.Errorf("a URL comes after the word: use `rules postgres <url>`")
 	}
-	return unknownWord("rules", s.Name, rulesInStorage, rulesInRedis, rulesInPostgres)
+	return unknownWord("the store", s.Name, rulesInStorage, rulesInRedis, rulesInPostgres)
 }
 
 func (s *RuleStore) place() string {

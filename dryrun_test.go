@@ -1,0 +1,119 @@
+package fleetlimit
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// The keys are the same on all nodes and in all processes, so their hashes must never change.
+func TestDryRunIsStable(t *testing.T) {
+	count := func(zone string, fraction float64, also func(key []byte, in bool)) (n int) {
+		d := newDryRun(zone, fraction)
+		for i := range 10_000 {
+			key := binary.AppendUvarint([]byte("kt"), uint64(i))
+			in := d.includes(key)
+			if in {
+				n++
+			}
+			also(key, in)
+		}
+		return n
+	}
+	tenth := newDryRun("api", 0.1)
+	both := 0
+	for _, fraction := range []float64{0, 0.001, 0.1, 0.5, 0.99, 1} {
+		n := count("api", fraction, func(key []byte, in bool) {
+			if fraction > 0.1 && tenth.includes(key) && !in {
+				t.Fatalf("key %q is in the dry run of 10 %% and not in that of %v", key, fraction)
+			}
+		})
+		if want := fraction * 10_000; math.Abs(float64(n)-want) > 100 {
+			t.Errorf("a dry run of %v has %d of 10000 keys, want %v", fraction, n, want)
+		}
+	}
+	count("other", 0.1, func(key []byte, in bool) {
+		if in && tenth.includes(key) {
+			both++
+		}
+	})
+	if both > 200 {
+		t.Errorf("%d keys are in the dry runs of two zones, want about 100: they depend on each other", both)
+	}
+	var got string
+	half := newDryRun("api", 0.5)
+	for key := 'a'; key <= 'z'; key++ {
+		if half.includes([]byte("kt" + string(key))) {
+			got += string(key)
+		}
+	}
+	if want := "abcfgjlmnruxz"; got != want {
+		t.Errorf("the keys of a dry run of one half are %s, want %s for ever", got, want)
+	}
+}
+
+func TestDryRunNeverRejects(t *testing.T) {
+	for i, zone := range []string{
+		`"limit": "1/1h"`,
+		`"limit": "block"`,
+		`"limit": "1/1h", "deny_keys": ["k"]`,
+		`"limit": "1/1h", "on_missing_key": "deny", "key": "{http.request.header.X-Nobody}"`,
+		`"limit": "1/1h", "key": "{http.request.header.X-Twice}"`,
+	} {
+		name := fmt.Sprintf("dry-run-%d", i)
+		h, logs := scripted(t, `{"rate_limits": {"`+name+`": {"dry_run": "100%", "key": "{http.request.header.X-Api-Key}", `+
+			zone+`}}}`, &scriptedStore{decision: limiter.Decision{Breach: true}})
+		for range 3 {
+			w, r := httptest.NewRecorder(), benchRequest("k")
+			r.Header["X-Twice"] = []string{"a", "b"}
+			if err := h.ServeHTTP(w, r, handlerThatWritesNothing); err != nil || w.Code != http.StatusOK {
+				t.Fatalf("%s: status %d, %v; want 200", zone, w.Code, err)
+			}
+			for field := range w.Header() {
+				t.Errorf("%s: the response has the header %s", zone, field)
+			}
+		}
+		c := &h.zones[0].counters
+		if got := c.wouldReject.total() + c.wouldDeny.Load(); got != 3 {
+			t.Errorf("%s: %d requests would be rejected, want 3", zone, got)
+		}
+		if got := c.rejected.total() + c.denied.Load() + c.admitted.total(); got != 0 {
+			t.Errorf("%s: %d requests count as decided otherwise", zone, got)
+		}
+		if got := logs.FilterMessage("request would be rejected").Len(); got != 3 {
+			t.Errorf("%s: %d lines in the log, want 3", zone, got)
+		}
+	}
+}
+
+// A zone in a dry run takes nothing from the others, and nothing for requests that those reject.
+func TestDryRunDoesNotChangeOtherZones(t *testing.T) {
+	h := provisioned(t, `{"rate_limits": {
+		"beside-dry-run": {"key": "all", "limit": "3/1h"},
+		"dry-run-beside": {"key": "all", "limit": "2/1h", "dry_run": 1}}}`)
+	if got := h.admitted(t, "k", "/"); got != 3 {
+		t.Errorf("%d requests are admitted, want 3", got)
+	}
+	tried := &h.zones[1].counters
+	if admitted, would := tried.admitted.total(), tried.wouldReject.total(); admitted != 2 || would != 1 {
+		t.Errorf("the dry run has admitted %d and would have rejected %d, want 2 and 1", admitted, would)
+	}
+}
+
+func TestRulesStartAndEndDryRun(t *testing.T) {
+	h := rulesHandler(t, "dry-run-rules")
+	h.app.rulesInForce()
+	putRules(t, h, `{"zones": {"dry-run-rules": {"dry_run": "100%"}}}`)
+	if got := h.admitted(t, "a", "/"); got != 20 {
+		t.Errorf("%d requests are admitted in a dry run, want all", got)
+	}
+	putRules(t, h, `{"zones": {"dry-run-rules": {"dry_run": "0%"}}}`)
+	if got := h.admitted(t, "a", "/"); got != 0 {
+		t.Errorf("%d requests are admitted after the dry run, want none: they have been counted", got)
+	}
+}

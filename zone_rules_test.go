@@ -1,0 +1,188 @@
+package fleetlimit
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+// putRules puts a document in force for h.
+func putRules(tb testing.TB, h *Handler, document string) *ruleSnapshot {
+	tb.Helper()
+	d := new(rules.Document)
+	if err := json.Unmarshal([]byte(document), d); err != nil {
+		tb.Fatal(err)
+	}
+	h.app.applying.Lock()
+	defer h.app.applying.Unlock()
+	return h.app.applyLocked(&rules.Version{Number: h.app.inForce.Load().version.Number + 1, Document: d})
+}
+
+// status returns the status of a request with an API key, whose path is path.
+func (h *Handler) statusOf(t *testing.T, apiKey, path string) int {
+	t.Helper()
+	r, w := benchRequest(apiKey), httptest.NewRecorder()
+	u := *r.URL
+	u.Path = path
+	r.URL = &u
+	if err := h.ServeHTTP(w, r, handlerThatWritesNothing); err != nil {
+		return errorStatus(err)
+	}
+	return w.Code
+}
+
+// admitted returns how many of 20 requests of a key are admitted.
+func (h *Handler) admitted(t *testing.T, apiKey, path string) (n int) {
+	t.Helper()
+	for range 20 {
+		if h.statusOf(t, apiKey, path) == http.StatusOK {
+			n++
+		}
+	}
+	return n
+}
+
+const zoneWithRules = `{"rate_limits": {%q: {
+	"key": "{http.request.header.X-Api-Key}", "limit": "2/1h",
+	"tier": {"tiers": {"pro": "4/1h", "free": "3/1h"}, "keys": [{"glob": "pro-*", "tier": "pro"}, {"glob": "free-*", "tier": "free"}]},
+	"endpoints": [
+		{"methods": ["GET"], "path": "/search*", "limit": "5/1h", "tiers": {"pro": "6/1h"}},
+		{"path": "/other", "limit": "unlimited"}]}}}`
+
+// rulesHandler returns a handler with one zone, called name.
+func rulesHandler(t *testing.T, name string) *Handler {
+	return provisioned(t, fmt.Sprintf(zoneWithRules, name))
+}
+
+// A limit of the rules stands at the place of the one that it replaces, and is inherited as that.
+func TestRulesReplaceLimitsOfZones(t *testing.T) {
+	for i, tc := range []struct {
+		zone                        string // of the document
+		rest, pro, search, proThere int
+	}{
+		{`{}`, 2, 4, 5, 6},
+		{`{"limit": "7/1h"}`, 7, 4, 5, 6},
+		{`{"tiers": {"pro": "8/1h"}}`, 2, 8, 5, 6},
+		{`{"endpoints": {"GET /search*": {"limit": "9/1h"}}}`, 2, 4, 9, 6},
+		{`{"endpoints": {"GET /search*": {"tiers": {"pro": "10/1h burst 11"}}}}`, 2, 4, 5, 11},
+		{`{"limit": "block", "tiers": {"pro": "unlimited"}}`, 0, 20, 5, 6},
+		{`{"limit": "7/1h", "endpoints": {"/gone": {"limit": "8/1h"}}}`, 7, 4, 5, 6}, // of an earlier configuration
+		{`{"limit": "7/0h", "tiers": {"pro": "8/1h", "gone": "1/1h"}}`, 2, 8, 5, 6},
+	} {
+		name := fmt.Sprintf("replaced-%d", i)
+		h := rulesHandler(t, name)
+		h.app.rulesInForce()
+		putRules(t, h, `{"zones": {"`+name+`": `+tc.zone+`}}`)
+		for _, count := range []struct {
+			key, path string
+			want      int
+		}{{"a", "/", tc.rest}, {"pro-a", "/", tc.pro}, {"a", "/search", tc.search}, {"pro-a", "/search", tc.proThere}} {
+			if got := h.admitted(t, count.key, count.path); got != count.want {
+				t.Errorf("%s: %d requests of %s to %s are admitted, want %d", tc.zone, got, count.key, count.path, count.want)
+			}
+		}
+	}
+}
+
+// Counts stay when a limit changes, and a raised limit admits a key at once that was rejected.
+func TestRulesKeepCounts(t *testing.T) {
+	h := rulesHandler(t, "counts-stay")
+	if got := h.admitted(t, "a", "/"); got != 2 {
+		t.Fatalf("%d requests are admitted, want 2", got)
+	}
+	putRules(t, h, `{"zones": {"counts-stay": {"limit": "5/1h"}}}`)
+	if got := h.admitted(t, "a", "/"); got != 3 {
+		t.Errorf("after the limit was raised from 2 to 5, %d requests are admitted, want 3", got)
+	}
+	putRules(t, h, `{}`)
+	if got := h.admitted(t, "a", "/"); got != 0 {
+		t.Errorf("after it was lowered again, %d requests are admitted, want none", got)
+	}
+}
+
+// What does not change stays the same in memory, also the rules that stores have seen.
+func TestUnchangedRulesStay(t *testing.T) {
+	h := rulesHandler(t, "unchanged")
+	z := h.zones[0]
+	if got := h.app.rulesInForce().of(z); got != z.configured {
+		t.Error("without rules, the zone has others than those of its configuration")
+	}
+	first := putRules(t, h, `{"zones": {"unchanged": {"limit": "7/1h"}}}`).of(z)
+	for i, e := range first.endpoints[:2] {
+		for tier, r := range e.rules {
+			if r != z.configured.endpoints[i].rules[tier] {
+				t.Errorf("endpoint %d, tier %d: another rule, though its limit is as configured", i, tier)
+			}
+		}
+	}
+	second := putRules(t, h, `{"zones": {"unchanged": {"limit": "7/1h"}}, "overrides": [
+		{"id": "o", "zone": "unchanged", "key": "a", "multiplier": 2}]}`).of(z)
+	third := putRules(t, h, `{"zones": {"unchanged": {"limit": "7/1h"}}, "overrides": [
+		{"id": "o", "zone": "unchanged", "key": "b", "multiplier": 2}]}`).of(z)
+	if !first.sameRules(second) || !second.sameRules(third) {
+		t.Error("an override has changed the rules of the zone")
+	}
+	text := overrideText{multiplier: 2}
+	if second.overrides[text] == nil || second.overrides[text] != third.overrides[text] {
+		t.Error("equal overrides of two versions are two")
+	}
+	if putRules(t, h, `{}`).of(z) != z.configured {
+		t.Error("after all rules are gone, the zone has others than those of its configuration")
+	}
+}
+
+// All of it must be quick: a node with many overrides gets a version each second.
+func TestManyOverridesCompileQuickly(t *testing.T) {
+	const n = 100_000
+	h := rulesHandler(t, "many-overrides")
+	d := manyOverrides("many-overrides", n)
+	start := time.Now()
+	h.app.rulesInForce()
+	h.app.applying.Lock()
+	s := h.app.applyLocked(&rules.Version{Number: 1, Document: d})
+	h.app.applying.Unlock()
+	if took := time.Since(start); took > 5*time.Second { // 0.1 s alone on a machine
+		t.Errorf("%d overrides took %v", n, took)
+	}
+	if got := len(s.of(h.zones[0]).keys); got != n {
+		t.Errorf("%d keys have entries, want %d", got, n)
+	}
+}
+
+// manyOverrides returns a document with n overrides in a zone.
+func manyOverrides(zone string, n int) *rules.Document {
+	d := new(rules.Document)
+	for i := range n {
+		d.Overrides = append(d.Overrides, &rules.Override{
+			Entry: rules.Entry{ID: fmt.Sprint(i)}, Key: rules.Key{Zone: zone, Text: fmt.Sprintf("overridden-%d", i)},
+			Limit: fmt.Sprintf("%d/1m", 1_000_000+i),
+		})
+	}
+	return d
+}
+
+func TestRulesThatDoNotFitAreLoggedAndLeftOut(t *testing.T) {
+	h, logs := scripted(t, fmt.Sprintf(zoneWithRules, "left-out"), &scriptedStore{decision: limiter.Decision{OK: true}})
+	h.app.logger = h.logger
+	h.app.rulesInForce()
+	putRules(t, h, `{"zones": {"left-out": {"endpoints": {"/gone": {"limit": "8/1h"}}}}, "tiers": [
+		{"id": "t1", "zone": "left-out", "key": "a", "tier": "gone"}], "overrides": [
+		{"id": "o1", "zone": "left-out", "key": "a", "endpoint": "/gone", "multiplier": 2}]}`)
+	var lines []string
+	for _, line := range logs.FilterMessageSnippet("a rule is not in force").All() {
+		lines = append(lines, fmt.Sprint(line.ContextMap()["error"]))
+	}
+	got := strings.Join(lines, "\n")
+	for _, want := range []string{`limit of /gone: the zone has no endpoint "/gone"`, "override o1:", "tier t1:"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the log says\n%s\nwithout %q", got, want)
+		}
+	}
+}
