@@ -10,7 +10,7 @@ BENCHARGS ?=
 FLEETARGS ?=
 
 needs_go := $(word 2,$(shell grep '^go ' go.mod))
-modules  := . bench test/clients tools
+modules  := . bench test/clients test/openapi tools
 linted   := $(filter-out tools,$(modules))
 # The directories with tests that the race detector disturbs: they count allocations or bytes,
 # simulate for a long time, or load a gateway.
@@ -39,7 +39,10 @@ clients: need-go ## Talk to Caddy with clients that people use; says so where th
 	cd test/clients && $(GO) run github.com/fleetlimit/fleetlimit/test/strict $$unless -vet=off -count=1 -shuffle=on . && \
 	{ [ -z "$$unless" ] || echo "Not run: the tests of the clients from npm, TestNode*."; }
 
-verify: need-go need-cc need-redis lint vuln build tidy fuzz-short test bench-short clients ## Everything CI runs
+openapi: need-go need-redis ## Compare what the admin API answers with openapi.json
+	cd test/openapi && $(GO) test -vet=off -count=1 .
+
+verify: need-go need-cc need-redis lint vuln build tidy fuzz-short test bench-short clients openapi ## Everything CI runs
 
 lint: need-go ## Check the format; run go vet (so tests need not), staticcheck and deadcode in every module, and luacheck
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted, use 'make fmt': $$unformatted"; exit 1; }
@@ -116,4 +119,4 @@ need-redis:
 	@test/redistest/need-redis.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test clients verify lint vuln fuzz fuzz-http model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis
+.PHONY: help build run test clients openapi verify lint vuln fuzz fuzz-http model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis

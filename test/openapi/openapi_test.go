@@ -94,19 +94,20 @@ func TestExchanges(t *testing.T) {
 // check compares an exchange with the document, and returns its operation. A request that the API has
 // refused need not be valid.
 func check(t *testing.T, router routers.Router, e *exchange) (operation string, err error) {
-	method := e.Method
-	if method == http.MethodHead {
-		method = http.MethodGet
+	if e.Status >= http.StatusInternalServerError && e.Status != http.StatusServiceUnavailable {
+		return "", fmt.Errorf("the status is %d", e.Status)
 	}
-	r, err := http.NewRequest(method, "http://localhost:2019"+e.Path, bytes.NewReader(e.RequestBody))
+	if refusedByCaddy(e) || e.Method == http.MethodHead {
+		return "", nil
+	}
+	r, err := http.NewRequest(e.Method, "http://localhost:2019"+e.Path, bytes.NewReader(e.RequestBody))
 	if err != nil {
 		return "", err
 	}
 	r.Header = e.RequestHeader
 	route, parameters, err := router.FindRoute(r)
 	if err != nil {
-		if e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusForbidden ||
-			e.Status == http.StatusBadRequest {
+		if e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed {
 			return "", nil
 		}
 		return "", err
@@ -117,24 +118,15 @@ func check(t *testing.T, router routers.Router, e *exchange) (operation string, 
 			return "", fmt.Errorf("the request: %w", err)
 		}
 	}
-	if e.Status == http.StatusForbidden || e.Method == http.MethodHead || e.Status == http.StatusInternalServerError {
-		if e.Status == http.StatusInternalServerError {
-			return "", fmt.Errorf("the status is 500")
-		}
-		return "", nil // those are Caddy's
-	}
-	if refusedByCaddy(e) {
-		return "", nil
-	}
 	return route.Operation.OperationID, openapi3filter.ValidateResponse(t.Context(), &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: input, Status: e.Status, Header: e.ResponseHeader,
 		Body:    io.NopCloser(bytes.NewReader(e.ResponseBody)),
-		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},
+		Options: &openapi3filter.Options{IncludeResponseStatus: true},
 	})
 }
 
 // refusedByCaddy reports whether Caddy has refused a request before it reached the API.
 func refusedByCaddy(e *exchange) bool {
-	return e.Status == http.StatusBadRequest && (e.RequestHeader.Get("Origin") == "null" ||
-		strings.Contains(e.RequestHeader.Get("Sec-Fetch-Mode"), "no-cors"))
+	return e.Status == http.StatusForbidden || e.Status == http.StatusBadRequest &&
+		(e.RequestHeader.Get("Origin") == "null" || strings.Contains(e.RequestHeader.Get("Sec-Fetch-Mode"), "no-cors"))
 }
