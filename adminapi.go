@@ -41,7 +41,7 @@ var adminRoutes = map[string]adminMethods{
 	"/rate_limit/zones/{zone}/reset":   {http.MethodPost: postReset},
 	"/rate_limit/zones/{zone}/quota":   {http.MethodPost: postQuota},
 	"/rate_limit/rules": {
-		http.MethodGet: getRules, http.MethodPut: putRules, http.MethodPatch: patchRules,
+		http.MethodGet: getRules, http.MethodPut: replaceRules, http.MethodPatch: patchRules,
 	},
 	"/rate_limit/rules/diff":                       {http.MethodGet: getRulesDiff},
 	"/rate_limit/rules/versions":                   {http.MethodGet: getVersions},

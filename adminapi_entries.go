@@ -165,7 +165,7 @@ func (s *entryResource[E]) post(w http.ResponseWriter, r *http.Request) error {
 	if common.ID == "" {
 		common.ID = rules.NewID()
 	}
-	written, answer, err := s.change(r, common.ID, func(entries []E) ([]E, error) {
+	written, answer, err := s.change(r, common.ID, common.Reason, func(entries []E) ([]E, error) {
 		if s.index(entries, common.ID) >= 0 {
 			return nil, apiError(http.StatusConflict, "there is an entry %q already: use PATCH /rate_limit/%s/%s to change it",
 				common.ID, s.name, common.ID)
@@ -207,7 +207,7 @@ func (s *entryResource[E]) patch(w http.ResponseWriter, r *http.Request) error {
 		return badBody(err, s.example)
 	}
 	id := r.PathValue("id")
-	written, answer, err := s.change(r, id, func(entries []E) ([]E, error) {
+	written, answer, err := s.change(r, id, "", func(entries []E) ([]E, error) {
 		i, err := s.present(entries, id)
 		if err != nil {
 			return nil, err
@@ -248,7 +248,7 @@ func (s *entryResource[E]) present(entries []E, id string) (int, error) {
 
 // delete answers DELETE of an entry.
 func (s *entryResource[E]) delete(w http.ResponseWriter, r *http.Request) error {
-	_, answer, err := s.change(r, r.PathValue("id"), func(entries []E) ([]E, error) {
+	_, answer, err := s.change(r, r.PathValue("id"), "", func(entries []E) ([]E, error) {
 		i, err := s.present(entries, r.PathValue("id"))
 		if err != nil {
 			return nil, err
@@ -263,12 +263,15 @@ func (s *entryResource[E]) delete(w http.ResponseWriter, r *http.Request) error 
 }
 
 // change writes a version in which apply has changed the list, and returns the entry with an ID as it
-// is then, if there is one.
-func (s *entryResource[E]) change(r *http.Request, id string, apply func([]E) ([]E, error)) (
+// is then, if there is one. note is that of the version unless the query has one.
+func (s *entryResource[E]) change(r *http.Request, id, note string, apply func([]E) ([]E, error)) (
 	written E, answer rulesAnswer, err error,
 ) {
 	var changed *[]E
-	answer, err = changeRules(r, rulesChange{apply: func(d *rules.Document) error {
+	if r.URL.Query().Has("note") || len(note) > rules.MaxReason { // too long a reason is reported as such
+		note = ""
+	}
+	answer, err = changeRules(r, rulesChange{note: note, apply: func(d *rules.Document) error {
 		changed = s.list(d)
 		entries, err := apply(*changed)
 		if err == nil {

@@ -159,8 +159,8 @@ func yamlOf(v any) ([]byte, error) {
 	return yaml.Marshal(value)
 }
 
-// putRules answers PUT /rate_limit/rules, which replaces all rules.
-func putRules(w http.ResponseWriter, r *http.Request) error {
+// replaceRules answers PUT /rate_limit/rules, which replaces all rules.
+func replaceRules(w http.ResponseWriter, r *http.Request) error {
 	body, mediaType, err := readBody(w, r, maxRulesBody, mediaJSON, mediaYAML)
 	if err != nil {
 		return err
