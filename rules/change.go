@@ -10,15 +10,6 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/strictjson"
 )
 
-// Parse reads a document, and refuses names that documents do not have.
-func Parse(data []byte) (*Document, error) {
-	d := new(Document)
-	if err := strictjson.Unmarshal(data, d); err != nil {
-		return nil, err
-	}
-	return d, nil
-}
-
 // Merge returns document as a JSON merge patch changes it (RFC 7396): null removes a member, arrays
 // are replaced whole. patch is decoded JSON.
 func Merge(document *Document, patch any) (*Document, error) {
