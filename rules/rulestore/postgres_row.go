@@ -2,6 +2,7 @@ package rulestore
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -26,27 +27,32 @@ var ruleTables = []struct{ name, primaryKey string }{
 	{emergencyTable, "id"},
 }
 
-// A row is a row of any of the tables, as to_jsonb makes and jsonb_populate_recordset takes it. Each
-// table has some of the columns. Rows are equal if they are equal in the database.
+// A row is a row of any of the tables, as to_jsonb makes and jsonb_populate_recordset takes it, on top
+// of emptyRow. Each table has some of the columns. Rows are equal if they are equal in the database.
 type row struct {
-	ID         string    `json:"id"`
-	Zone       string    `json:"zone"`
-	Key        string    `json:"key"`
-	KeyBase64  string    `json:"key_base64"`
-	Missing    bool      `json:"missing"`
-	Endpoint   string    `json:"endpoint"`
-	Tier       string    `json:"tier"`
-	RateLimit  string    `json:"rate_limit"`
-	DryRun     string    `json:"dry_run"`
+	ID         string    `json:"id,omitempty"`
+	Zone       string    `json:"zone,omitempty"`
+	Key        string    `json:"key,omitempty"`
+	KeyBase64  string    `json:"key_base64,omitempty"`
+	Missing    bool      `json:"missing,omitempty"`
+	Endpoint   string    `json:"endpoint,omitempty"`
+	Tier       string    `json:"tier,omitempty"`
+	RateLimit  string    `json:"rate_limit,omitempty"`
+	DryRun     string    `json:"dry_run,omitempty"`
 	Multiplier float64   `json:"multiplier,omitempty"`
-	Action     string    `json:"action"`
-	Address    string    `json:"address"`
+	Action     string    `json:"action,omitempty"`
+	Address    string    `json:"address,omitempty"`
 	ExpiresAt  time.Time `json:"expires_at,omitzero"`
-	Reason     string    `json:"reason"`
+	Reason     string    `json:"reason,omitempty"`
 	CreatedAt  time.Time `json:"created_at,omitzero"`
-	CreatedBy  string    `json:"created_by"`
-	Position   int64     `json:"position"`
+	CreatedBy  string    `json:"created_by,omitempty"`
+	Position   int64     `json:"position,omitempty"`
 }
+
+// emptyRow has what a row is without the fields that are omitted when they are empty. Other columns
+// are NULL then.
+const emptyRow = `{"zone": "", "key": "", "key_base64": "", "missing": false, "endpoint": "", "tier": "",
+	"rate_limit": "", "dry_run": "", "action": "", "address": "", "reason": "", "created_by": "", "position": 0}`
 
 // A rowID is the primary key of a row in its table.
 type rowID struct{ zone, endpoint, tier, id string }
@@ -124,28 +130,44 @@ func instantOf(t *time.Time) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
-// documentOf makes a document of the rows of all tables.
-func documentOf(tables map[string]map[rowID]*row) *rules.Document {
-	d := &rules.Document{Zones: zonesOf(tables[limitsTable])}
-	for _, r := range inOrder(tables[overridesTable]) {
-		d.Overrides = append(d.Overrides, &rules.Override{
-			Entry: r.entry(), Key: r.key(), Endpoint: r.Endpoint, Limit: r.RateLimit, Multiplier: r.Multiplier,
+// setPart sets the part of a document that a table has.
+func setPart(d *rules.Document, table string, rows map[rowID]*row) {
+	switch table {
+	case limitsTable:
+		d.Zones = zonesOf(rows)
+	case overridesTable:
+		d.Overrides = listOf(rows, func(r *row) *rules.Override {
+			return &rules.Override{
+				Entry: r.entry(), Key: r.key(), Endpoint: r.Endpoint, Limit: r.RateLimit, Multiplier: r.Multiplier,
+			}
 		})
-	}
-	for _, r := range inOrder(tables[assignmentsTable]) {
-		d.Tiers = append(d.Tiers, &rules.TierAssignment{Entry: r.entry(), Key: r.key(), Tier: r.Tier})
-	}
-	for _, r := range inOrder(tables[accessTable]) {
-		a := &rules.AccessEntry{Entry: r.entry(), Action: r.Action, Address: r.Address}
-		if key := r.key(); key != (rules.Key{}) {
-			a.Key = &key
+	case assignmentsTable:
+		d.Tiers = listOf(rows, func(r *row) *rules.TierAssignment {
+			return &rules.TierAssignment{Entry: r.entry(), Key: r.key(), Tier: r.Tier}
+		})
+	case accessTable:
+		d.Access = listOf(rows, func(r *row) *rules.AccessEntry {
+			a := &rules.AccessEntry{Entry: r.entry(), Action: r.Action, Address: r.Address}
+			if key := r.key(); key != (rules.Key{}) {
+				a.Key = &key
+			}
+			return a
+		})
+	case emergencyTable:
+		d.Emergency = nil
+		for _, r := range rows {
+			d.Emergency = &rules.Emergency{Limit: r.RateLimit, ExpiresAt: r.expiry(), Reason: r.Reason}
 		}
-		d.Access = append(d.Access, a)
 	}
-	for _, r := range tables[emergencyTable] {
-		d.Emergency = &rules.Emergency{Limit: r.RateLimit, ExpiresAt: r.expiry(), Reason: r.Reason}
+}
+
+// listOf makes a list of a document, in its order. Without rows it is nil.
+func listOf[E any](rows map[rowID]*row, entry func(*row) E) (list []E) {
+	sorted := slices.SortedFunc(maps.Values(rows), (*row).compare)
+	for _, r := range sorted {
+		list = append(list, entry(r))
 	}
-	return d
+	return list
 }
 
 func zonesOf(limits map[rowID]*row) map[string]*rules.Zone {
@@ -186,16 +208,6 @@ func set[V any](m *map[string]V, key string, value V) {
 		*m = make(map[string]V)
 	}
 	(*m)[key] = value
-}
-
-// inOrder returns rows in the order of the document.
-func inOrder(rows map[rowID]*row) []*row {
-	all := make([]*row, 0, len(rows))
-	for _, r := range rows {
-		all = append(all, r)
-	}
-	slices.SortFunc(all, (*row).compare)
-	return all
 }
 
 // compare orders rows by their positions. Rows that SQL has inserted may have the same one.

@@ -65,7 +65,7 @@ func readNewest(ctx context.Context, tx pgx.Tx, known *snapshot) (*snapshot, err
 			return s, s.deriveFrom(ctx, tx, known)
 		}
 	}
-	s.tables = make(map[string]map[rowID]*row)
+	s.tables, s.Document = make(map[string]map[rowID]*row), new(rules.Document)
 	for _, table := range ruleTables {
 		rows := make(map[rowID]*row)
 		s.tables[table.name] = rows
@@ -84,18 +84,15 @@ func readNewest(ctx context.Context, tx pgx.Tx, known *snapshot) (*snapshot, err
 		if err != nil {
 			return nil, err
 		}
+		setPart(s.Document, table.name, rows)
 	}
-	s.Document = documentOf(s.tables)
 	return s, nil
 }
 
 // deriveFrom sets the tables and the document, from those of another version and the events between
-// the two. The database has both versions, hence all events between them.
+// the two. The database has both versions, hence all events between them. What no event is about is
+// shared.
 func (s *snapshot) deriveFrom(ctx context.Context, tx pgx.Tx, other *snapshot) error {
-	s.tables = make(map[string]map[rowID]*row, len(other.tables))
-	for table, rows := range other.tables {
-		s.tables[table] = maps.Clone(rows)
-	}
 	forward, order := s.Number > other.Number, "id"
 	if !forward {
 		order = "id DESC"
@@ -106,16 +103,22 @@ func (s *snapshot) deriveFrom(ctx context.Context, tx pgx.Tx, other *snapshot) e
 		return err
 	}
 	var (
-		table string
-		added bool
-		entry []byte
+		table   string
+		added   bool
+		entry   []byte
+		changed = make(map[string]map[rowID]*row)
 	)
 	_, err = pgx.ForEachRow(events, []any{&table, &added, &entry}, func() error {
 		r, err := decodeRow(entry)
-		rows := s.tables[table]
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
+		}
+		rows := changed[table]
+		if rows == nil {
+			rows = maps.Clone(other.tables[table])
+			changed[table] = rows
+		}
+		switch {
 		case rows == nil:
 			return fmt.Errorf("an event is of the table %q, which this version of the module does not know", table)
 		case added == forward:
@@ -125,7 +128,14 @@ func (s *snapshot) deriveFrom(ctx context.Context, tx pgx.Tx, other *snapshot) e
 		}
 		return nil
 	})
-	s.Document = documentOf(s.tables)
+	s.tables, s.Document = other.tables, other.Document
+	if len(changed) > 0 {
+		s.tables, s.Document = maps.Clone(s.tables), new(*s.Document)
+		maps.Copy(s.tables, changed)
+		for table, rows := range changed {
+			setPart(s.Document, table, rows)
+		}
+	}
 	return err
 }
 

@@ -52,7 +52,7 @@ func (p *Postgres) write(ctx context.Context, tx pgx.Tx, v *rules.Version, after
 		return nil, err
 	}
 	if last == nil {
-		last = new(snapshot)
+		last = new(snapshot) // whose document is nil, so that all is written
 	}
 	if last.Number != after || v.Number <= after {
 		return last, fmt.Errorf("%w: PostgreSQL has version %d", rules.ErrConflict, last.Number)
@@ -70,6 +70,10 @@ func (p *Postgres) write(ctx context.Context, tx pgx.Tx, v *rules.Version, after
 		v.Number, v.Time, v.Author, v.Note, actions).Scan(&written.transaction, &now)
 	if err != nil {
 		return nil, err
+	}
+	if v.Document == last.Document { // as after an action
+		written.tables = last.tables
+		return written, nil
 	}
 	rows := rowsOf(v.Document)
 	for _, table := range ruleTables {
@@ -132,9 +136,9 @@ func newTableChange(table string, old map[rowID]*row, wanted []*row, now time.Ti
 // apply removes and adds the rows that differ.
 func (c *tableChange) apply(ctx context.Context, tx pgx.Tx, primaryKey string) error {
 	of := func(alias string) string { return alias + "." + strings.ReplaceAll(primaryKey, ", ", ", "+alias+".") }
-	remove := fmt.Sprintf("DELETE FROM %[1]s t USING jsonb_populate_recordset(NULL::%[1]s, $1) r WHERE (%[2]s) = (%[3]s)",
-		c.table, of("t"), of("r"))
-	add := fmt.Sprintf("INSERT INTO %[1]s SELECT * FROM jsonb_populate_recordset(NULL::%[1]s, $1)", c.table)
+	rows := fmt.Sprintf("jsonb_populate_recordset(jsonb_populate_record(NULL::%s, '%s'), $1)", c.table, emptyRow)
+	remove := fmt.Sprintf("DELETE FROM %s t USING %s r WHERE (%s) = (%s)", c.table, rows, of("t"), of("r"))
+	add := fmt.Sprintf("INSERT INTO %s SELECT * FROM %s", c.table, rows)
 	for _, step := range []struct {
 		statement string
 		rows      []*row

@@ -133,25 +133,21 @@ END $$;
 CREATE FUNCTION rate_limit_record() RETURNS trigger
 	LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET timezone = 'UTC' AS $$
 DECLARE
-	removed jsonb[] = '{}';
-	added   jsonb[] = '{}';
 	number  bigint;
 	writer  text;
+	changed boolean;
 BEGIN
-	IF TG_OP = 'TRUNCATE' THEN
-		PERFORM rate_limit_lock();
-		EXECUTE format('SELECT coalesce(array_agg(to_jsonb(o)), ''{}'') FROM %I o', TG_TABLE_NAME) INTO removed;
+	IF TG_OP = 'INSERT' THEN
+		SELECT EXISTS (SELECT FROM new_rows) INTO changed;
 	ELSIF TG_OP = 'DELETE' THEN
-		SELECT coalesce(array_agg(to_jsonb(o)), '{}') INTO removed FROM old_rows o;
-	ELSIF TG_OP = 'INSERT' THEN
-		SELECT coalesce(array_agg(to_jsonb(n)), '{}') INTO added FROM new_rows n;
-	ELSE -- rows that an UPDATE leaves as they were do not count
-		SELECT coalesce(array_agg(r), '{}') INTO removed
-			FROM (SELECT to_jsonb(o) AS r FROM old_rows o EXCEPT SELECT to_jsonb(n) FROM new_rows n) changed;
-		SELECT coalesce(array_agg(r), '{}') INTO added
-			FROM (SELECT to_jsonb(n) AS r FROM new_rows n EXCEPT SELECT to_jsonb(o) FROM old_rows o) changed;
+		SELECT EXISTS (SELECT FROM old_rows) INTO changed;
+	ELSIF TG_OP = 'UPDATE' THEN -- rows that it leaves as they were do not count
+		SELECT EXISTS (SELECT to_jsonb(n) FROM new_rows n EXCEPT SELECT to_jsonb(o) FROM old_rows o) INTO changed;
+	ELSE
+		PERFORM rate_limit_lock();
+		EXECUTE format('SELECT EXISTS (SELECT FROM %I)', TG_TABLE_NAME) INTO changed;
 	END IF;
-	IF removed = '{}' AND added = '{}' THEN
+	IF NOT changed THEN
 		RETURN NULL;
 	END IF;
 	SELECT v.version, v.transaction INTO number, writer FROM rate_limit_versions v ORDER BY v.version DESC LIMIT 1;
@@ -159,10 +155,23 @@ BEGIN
 		number := coalesce(number, 0) + 1;
 		PERFORM rate_limit_write_version(number, clock_timestamp(), session_user, 'SQL', NULL);
 	END IF;
-	INSERT INTO rate_limit_events (version, table_name, added, entry)
-		SELECT number, TG_TABLE_NAME, false, r FROM unnest(removed) r;
-	INSERT INTO rate_limit_events (version, table_name, added, entry)
-		SELECT number, TG_TABLE_NAME, true, a FROM unnest(added) a;
+	IF TG_OP = 'INSERT' THEN
+		INSERT INTO rate_limit_events (version, table_name, added, entry)
+			SELECT number, TG_TABLE_NAME, true, to_jsonb(n) FROM new_rows n;
+	ELSIF TG_OP = 'DELETE' THEN
+		INSERT INTO rate_limit_events (version, table_name, added, entry)
+			SELECT number, TG_TABLE_NAME, false, to_jsonb(o) FROM old_rows o;
+	ELSIF TG_OP = 'UPDATE' THEN
+		INSERT INTO rate_limit_events (version, table_name, added, entry)
+			SELECT number, TG_TABLE_NAME, false, r
+			FROM (SELECT to_jsonb(o) AS r FROM old_rows o EXCEPT SELECT to_jsonb(n) FROM new_rows n) removed;
+		INSERT INTO rate_limit_events (version, table_name, added, entry)
+			SELECT number, TG_TABLE_NAME, true, r
+			FROM (SELECT to_jsonb(n) AS r FROM new_rows n EXCEPT SELECT to_jsonb(o) FROM old_rows o) inserted;
+	ELSE
+		EXECUTE format('INSERT INTO rate_limit_events (version, table_name, added, entry)
+			SELECT $1, %L, false, to_jsonb(o) FROM %I o', TG_TABLE_NAME, TG_TABLE_NAME) USING number;
+	END IF;
 	RETURN NULL;
 END $$;
 
