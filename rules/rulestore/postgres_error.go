@@ -96,11 +96,8 @@ func explain(err error) error {
 	)
 	if errors.As(err, &refused) {
 		remedy = remedies[refused.Code]
-		switch {
-		case remedy == "" && strings.HasPrefix(refused.Code, "57P"): // it shuts down or starts
+		if remedy == "" && strings.HasPrefix(refused.Code, "57P") { // it shuts down or starts
 			remedy = "use a PostgreSQL that runs"
-		case remedy == "" && refused.Detail != "":
-			remedy = refused.Detail
 		}
 	}
 	var (

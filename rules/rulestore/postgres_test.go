@@ -227,6 +227,9 @@ func TestPostgresHung(t *testing.T) {
 	if err := store.Write(ctx, rulestoretest.Version(2), 1); err == nil {
 		t.Error("Write beside an open transaction = nil, want an error")
 	}
+	if err := store.Write(t.Context(), rulestoretest.Version(2), 1); err == nil || !strings.Contains(err.Error(), "COMMIT or ROLLBACK") {
+		t.Errorf("Write beside an open transaction = %v, want one that says what to do", err)
+	}
 	if v := latest(t, store); v.Number != 1 || len(v.Document.Overrides) != 2 {
 		t.Errorf("version %d has %d overrides, want those of version 1", v.Number, len(v.Document.Overrides))
 	}
