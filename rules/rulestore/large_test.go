@@ -19,6 +19,6 @@ func TestLoadLargeDocument(t *testing.T) {
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
 		server := redistest.NewServer(t)
-		rulestoretest.LargeDocument(t, onRedis(redisconn.Options{Addresses: []string{server.Addr}}))
+		rulestoretest.LargeDocument(t, onRedis(t, redisconn.Options{Addresses: []string{server.Addr}}))
 	})
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/redisconn"
 	"github.com/fleetlimit/fleetlimit/rules"
-	"github.com/fleetlimit/fleetlimit/rules/rulestore"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -27,7 +26,7 @@ type fleet struct {
 func newFleet(t *testing.T, o redisconn.Options) *fleet {
 	f := &fleet{t: t, arrived: make(map[int64]chan struct{})}
 	for range fleetSize {
-		w := rules.NewWatcher(rulestore.NewRedis(o, "rl"), rules.Options{})
+		w := rules.NewWatcher(newRedis(t, o, "rl"), rules.Options{})
 		t.Cleanup(func() {
 			if err := w.Close(); err != nil {
 				t.Errorf("Close: %v", err)
@@ -135,7 +134,7 @@ func TestNodesRestoreRedis(t *testing.T) {
 		}
 	}
 	server.Restart()
-	newcomer := rules.NewWatcher(rulestore.NewRedis(redisconn.Options{Addresses: []string{server.Addr}}, "rl"), rules.Options{})
+	newcomer := rules.NewWatcher(newRedis(t, redisconn.Options{Addresses: []string{server.Addr}}, "rl"), rules.Options{})
 	defer newcomer.Close()
 	restored := make(chan struct{})
 	newcomer.Subscribe(func(tr rules.Transition) {

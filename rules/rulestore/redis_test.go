@@ -14,17 +14,24 @@ import (
 
 var prefixes atomic.Int64
 
+// newRedis returns a store with a client of its own, as one node has it. The caller closes the store.
+func newRedis(t *testing.T, o redisconn.Options, prefix string) *rulestore.Redis {
+	client := redisconn.New(o)
+	t.Cleanup(client.Close)
+	return rulestore.NewRedis(client, prefix)
+}
+
 // onRedis returns a place for versions with a prefix of its own.
-func onRedis(o redisconn.Options) rulestoretest.Fixture {
+func onRedis(t *testing.T, o redisconn.Options) rulestoretest.Fixture {
 	prefix := fmt.Sprintf("rl%d", prefixes.Add(1))
-	return rulestoretest.Fixture{Open: func() rules.Store { return rulestore.NewRedis(o, prefix) }}
+	return rulestoretest.Fixture{Open: func() rules.Store { return newRedis(t, o, prefix) }}
 }
 
 func TestRedis(t *testing.T) {
 	t.Parallel()
 	server := redistest.NewServer(t)
 	rulestoretest.Run(t, func(t *testing.T) rulestoretest.Fixture {
-		return onRedis(redisconn.Options{Addresses: []string{server.Addr}})
+		return onRedis(t, redisconn.Options{Addresses: []string{server.Addr}})
 	})
 }
 
@@ -32,7 +39,7 @@ func TestRedisCluster(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.NewCluster(t)
 	rulestoretest.Run(t, func(t *testing.T) rulestoretest.Fixture {
-		return onRedis(redisconn.Options{Mode: redisconn.Cluster, Addresses: cluster.Addrs[1:3]})
+		return onRedis(t, redisconn.Options{Mode: redisconn.Cluster, Addresses: cluster.Addrs[1:3]})
 	})
 }
 
@@ -40,7 +47,7 @@ func TestRedisSentinel(t *testing.T) {
 	t.Parallel()
 	sentinel := redistest.NewSentinel(t)
 	rulestoretest.Run(t, func(t *testing.T) rulestoretest.Fixture {
-		return onRedis(redisconn.Options{
+		return onRedis(t, redisconn.Options{
 			Mode: redisconn.Sentinel, Addresses: sentinel.Addrs, MasterName: sentinel.MasterName,
 		})
 	})
@@ -50,7 +57,7 @@ func TestRedisSentinel(t *testing.T) {
 func TestRedisThatPersists(t *testing.T) {
 	t.Parallel()
 	server := redistest.NewServer(t, "appendonly yes", "appendfsync always")
-	rulestoretest.Crash(t, onRedis(redisconn.Options{Addresses: []string{server.Addr}}), func() {
+	rulestoretest.Crash(t, onRedis(t, redisconn.Options{Addresses: []string{server.Addr}}), func() {
 		server.Kill()
 		server.Restart()
 	})
@@ -59,7 +66,7 @@ func TestRedisThatPersists(t *testing.T) {
 func TestRedisKeepsTheNewestVersions(t *testing.T) {
 	t.Parallel()
 	server := redistest.NewServer(t)
-	wantKept(t, rulestore.NewRedis(redisconn.Options{Addresses: []string{server.Addr}}, "rl"))
+	wantKept(t, newRedis(t, redisconn.Options{Addresses: []string{server.Addr}}, "rl"))
 	fields, err := server.Client().HLen(t.Context(), "rl:{rules}:versions").Result()
 	if err != nil || fields != 401 {
 		t.Errorf("fields = %d, %v, want 200 versions, 200 documents and the newest number", fields, err)
@@ -76,7 +83,7 @@ func TestRedisStoresDocumentsOnce(t *testing.T) {
 	t.Parallel()
 	server := redistest.NewServer(t)
 	o := redisconn.Options{Addresses: []string{server.Addr}}
-	one, other := rulestore.NewRedis(o, "rl"), rulestore.NewRedis(o, "rl")
+	one, other := newRedis(t, o, "rl"), newRedis(t, o, "rl")
 	defer one.Close()
 	defer other.Close()
 	document := rulestoretest.Version(1).Document
@@ -103,7 +110,7 @@ func TestRedisStoresDocumentsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(one, 1, document)
-	if v, err := rulestore.NewRedis(o, "rl").Latest(t.Context()); err != nil || v.Document.Emergency == nil {
+	if v, err := newRedis(t, o, "rl").Latest(t.Context()); err != nil || v.Document.Emergency == nil {
 		t.Errorf("the version written after a loss = %+v, %v", v, err)
 	}
 }
