@@ -15,8 +15,8 @@ const (
 	// connTimeout is how long the server may take for one step of a Conn.
 	connTimeout = 5 * time.Second
 
-	// refusedFor is how long a Conn sends a script again that servers refuse to execute: they load
-	// their data, or have not agreed on a new primary yet.
+	// refusedFor is how long a Conn looks for a primary, and how long it sends a script again that
+	// servers refuse to execute: they load their data, or have not agreed on a new primary yet.
 	refusedFor = 5 * time.Second
 
 	// refusedPause is the time between two attempts.
@@ -60,16 +60,16 @@ func (c *Conn) Close() {
 	<-c.turn
 }
 
-// primary returns the address of the primary. It waits for the first load of the table.
+// primary returns the address of the primary. It waits some time for the first table.
 func (c *Conn) primary(ctx context.Context) (string, error) {
-	for {
+	for began := time.Now(); ; {
 		if t := c.client.table.Load(); len(t.queues) > 0 {
 			if q := t.slots[slotOf(c.key)]; q != nil {
 				return q.addr, nil
 			}
 			return "", ErrNoPrimary
 		}
-		if reason := c.client.reason.Load(); reason != nil {
+		if reason := c.client.reason.Load(); reason != nil && time.Since(began) > refusedFor {
 			return "", fmt.Errorf("%w: %w", ErrNoPrimary, *reason)
 		}
 		if err := c.pause(ctx); err != nil {

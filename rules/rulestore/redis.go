@@ -30,6 +30,7 @@ var (
 type Redis struct {
 	conn    *redisconn.Conn
 	channel string
+	limits  limits
 	cache   documentCache
 }
 
@@ -37,7 +38,7 @@ type Redis struct {
 // client. Fleets with different prefixes have different rules.
 func NewRedis(client *redisconn.Client, prefix string) *Redis {
 	key := prefix + ":{rules}:versions" // counts have no key that ends like this
-	return &Redis{conn: client.NewConn(key), channel: key}
+	return &Redis{conn: client.NewConn(key), channel: key, limits: defaultLimits}
 }
 
 // Name implements [rules.Store].
@@ -151,7 +152,7 @@ func (r *Redis) Write(ctx context.Context, v *rules.Version, after int64) error 
 			return err
 		}
 		reply, err := r.conn.Eval(ctx, writeScript,
-			after, v.Number, name+string(text), compressed, keptVersions, keptBytes, r.channel)
+			after, v.Number, name+string(text), compressed, r.limits.versions, r.limits.bytes, r.channel)
 		switch {
 		case err != nil:
 			return err

@@ -274,20 +274,25 @@ func (s *suite) history() {
 	}
 }
 
-// watching watches a store until the test ends. The channel gets an element for each call.
-func (s *suite) watching(store rules.Store) (changed chan struct{}) {
+// watching watches a store until stop or the end of the test. changed gets an element for each call.
+func (s *suite) watching(store rules.Store) (changed chan struct{}, stop func()) {
 	s.Helper()
 	changed = make(chan struct{}, 1000)
 	ctx, cancel := context.WithCancel(s.Context())
-	var watch sync.WaitGroup
-	watch.Go(func() {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
 		if err := store.Watch(ctx, func() { changed <- struct{}{} }); ctx.Err() == nil {
 			s.Errorf("Watch ended with %v", err)
 		}
-	})
-	s.Cleanup(func() { cancel(); watch.Wait() })
+	}()
+	stop = func() {
+		cancel()
+		s.await(ended, "its context is over")
+	}
+	s.Cleanup(stop)
 	s.await(changed, "of the begin")
-	return changed
+	return changed, stop
 }
 
 func (s *suite) await(changed <-chan struct{}, what string) {
@@ -295,7 +300,7 @@ func (s *suite) await(changed <-chan struct{}, what string) {
 	select {
 	case <-changed:
 	case <-time.After(patience):
-		s.Fatalf("Watch has not called because %s", what)
+		s.Fatalf("Watch has not called or ended because %s", what)
 	}
 }
 
@@ -307,7 +312,8 @@ func (s *suite) watch() {
 	}
 	var all []chan struct{}
 	for _, store := range watchers {
-		all = append(all, s.watching(store))
+		changed, _ := s.watching(store)
+		all = append(all, changed)
 	}
 	for n := int64(1); n <= 3; n++ {
 		for _, changed := range all {
@@ -326,23 +332,14 @@ func (s *suite) watch() {
 }
 
 func (s *suite) watchEnds() {
-	store := s.open()
-	ctx, cancel := context.WithCancel(s.Context())
-	ended := make(chan struct{})
-	began := make(chan struct{}, 10)
-	go func() {
-		_ = store.Watch(ctx, func() { began <- struct{}{} })
-		close(ended)
-	}()
-	s.await(began, "of the begin")
-	cancel()
-	s.await(ended, "its context is over")
+	_, stop := s.watching(s.open())
+	stop()
 }
 
-// concurrentWriters has writers on five nodes add an override each.
+// concurrentWriters has writers on three nodes add an override each.
 func (s *suite) concurrentWriters() {
 	const writers = 50
-	stores := make([]rules.Store, 5)
+	stores := make([]rules.Store, 3)
 	for i := range stores {
 		stores[i] = s.open()
 	}
@@ -401,17 +398,8 @@ func (s *suite) canceled() {
 
 func (s *suite) closed() {
 	store := s.Open()
-	changed := make(chan struct{}, 10)
-	ended := make(chan struct{})
-	ctx, cancel := context.WithTimeout(s.Context(), patience)
-	defer cancel()
-	go func() {
-		defer close(ended)
-		_ = store.Watch(ctx, func() { changed <- struct{}{} })
-	}()
-	s.await(changed, "of the begin")
-	cancel() // a watch ends before its store
-	<-ended
+	_, stop := s.watching(store)
+	stop()
 	s.write(store, Version(1), 0)
 	if err := store.Close(); err != nil {
 		s.Fatalf("Close: %v", err)
