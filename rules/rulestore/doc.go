@@ -6,10 +6,6 @@
 package rulestore
 
 const (
-	// keptVersions and keptBytes are how much a store keeps. The newest version is always kept.
-	keptVersions = 200
-	keptBytes    = 64 << 20
-
 	// maxDocument is the most bytes of a document, compressed. One with 100,000 overrides has some
 	// 2 MB.
 	maxDocument = 32 << 20
@@ -17,3 +13,11 @@ const (
 	// maxText is the most bytes of a document, not compressed.
 	maxText = 512 << 20
 )
+
+// limits are how much a store keeps, at most. The newest version is always kept.
+type limits struct {
+	versions int
+	bytes    int // of documents, compressed
+}
+
+var defaultLimits = limits{versions: 200, bytes: 64 << 20}
