@@ -7,6 +7,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/redisconn"
 	"github.com/fleetlimit/fleetlimit/rules/rulestoretest"
+	"github.com/fleetlimit/fleetlimit/test/pgtest"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -20,5 +21,9 @@ func TestLoadLargeDocument(t *testing.T) {
 		t.Parallel()
 		server := redistest.NewServer(t)
 		rulestoretest.LargeDocument(t, onRedis(t, redisconn.Options{Addresses: []string{server.Addr}}))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		rulestoretest.LargeDocument(t, postgresFixture(t, pgtest.Shared(t)))
 	})
 }

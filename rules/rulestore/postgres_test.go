@@ -15,8 +15,6 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/pgtest"
 )
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
-
 // openPostgres returns a store that is closed after the test.
 func openPostgres(t *testing.T, url string) *rulestore.Postgres {
 	t.Helper()
@@ -46,20 +44,41 @@ func write(t *testing.T, store rules.Store, v *rules.Version) {
 	}
 }
 
-// The server that crashes does not wait for its log, by default: the store must make it do so.
+// postgresFixture returns a database of its own.
+func postgresFixture(t *testing.T, server *pgtest.Server) rulestoretest.Fixture {
+	t.Helper()
+	url := server.URL(server.Database(t))
+	return rulestoretest.Fixture{Open: func() rules.Store { return openPostgres(t, url) }}
+}
+
 func TestPostgres(t *testing.T) {
 	t.Parallel()
-	shared := pgtest.Shared(t)
-	rulestoretest.Run(t, func(t *testing.T) (f rulestoretest.Fixture) {
-		server := shared
-		if strings.HasSuffix(t.Name(), "/Crash") {
-			server = pgtest.NewServer(t, "synchronous_commit = off", "wal_writer_delay = 10s")
-			f.Crash = func() { server.Kill(); server.Restart(t) }
-		}
+	server := pgtest.Shared(t)
+	rulestoretest.Run(t, func(t *testing.T) rulestoretest.Fixture { return postgresFixture(t, server) })
+}
+
+// The server does not wait for its log by default: the store makes it do so.
+func TestPostgresCrash(t *testing.T) {
+	t.Parallel()
+	server := pgtest.NewServer(t, "synchronous_commit = off", "wal_writer_delay = 10s")
+	rulestoretest.Crash(t, postgresFixture(t, server), func() { server.Kill(); server.Restart(t) })
+}
+
+// TestPostgresOfKilledNode kills nodes while they write. What they have acknowledged is there and
+// whole, and the next node can write.
+func TestPostgresOfKilledNode(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t)
+	for i := range 3 {
 		url := server.URL(server.Database(t))
-		f.Open = func() rules.Store { return openPostgres(t, url) }
-		return f
-	})
+		last := killNode(t, url, time.Duration(i)*time.Millisecond)
+		store := openPostgres(t, url)
+		v := latest(t, store)
+		if v.Number != last && v.Number != last+1 || !reflect.DeepEqual(v, rulestoretest.Version(v.Number)) {
+			t.Errorf("the newest version = %+v, want %d or one more", v, last)
+		}
+		write(t, store, rulestoretest.Version(v.Number+1))
+	}
 }
 
 // TestPostgresOrder moves, inserts and removes overrides.

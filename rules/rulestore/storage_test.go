@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,15 +20,23 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 	"github.com/fleetlimit/fleetlimit/rules/rulestore"
 	"github.com/fleetlimit/fleetlimit/rules/rulestoretest"
+	"github.com/fleetlimit/fleetlimit/test/pgtest"
 )
 
-// writeForever names the directory to which this program writes versions instead of running tests,
-// until it is killed.
+// writeForever names the directory, or the URL of PostgreSQL, to which this program writes versions
+// instead of running tests, until it is killed.
 const writeForever = "RULESTORE_TEST_WRITE_FOREVER"
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(writeForever); dir != "" {
-		store := newStorage(dir)
+	if place := os.Getenv(writeForever); place != "" {
+		store, err := rules.Store(newStorage(place)), error(nil)
+		if strings.HasPrefix(place, "postgres://") {
+			store, err = rulestore.OpenPostgres(place)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 		for n := int64(1); ; n++ {
 			if err := store.Write(context.Background(), rulestoretest.Version(n), n-1); err != nil {
 				fmt.Fprintln(os.Stderr, err)
@@ -36,7 +45,40 @@ func TestMain(m *testing.M) {
 			fmt.Println(n)
 		}
 	}
-	os.Exit(m.Run())
+	pgtest.Main(m)
+}
+
+// killNode has a node write to a place, and kills it some time after ten versions. It returns the
+// last one that was acknowledged.
+func killNode(t *testing.T, place string, after time.Duration) (last int64) {
+	t.Helper()
+	node := exec.Command(os.Args[0])
+	node.Env = append(os.Environ(), writeForever+"="+place)
+	node.Stderr = os.Stderr
+	output, err := node.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := node.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(output)
+	for range 10 {
+		if _, err := lines.ReadString('\n'); err != nil {
+			t.Fatalf("the node has ended: %v", err)
+		}
+	}
+	<-time.After(after) // somewhere in a write
+	_ = node.Process.Kill()
+	last = 10
+	for {
+		if _, err := fmt.Fscanln(lines, &last); err != nil {
+			break
+		}
+	}
+	_, _ = io.Copy(io.Discard, lines)
+	_ = node.Wait()
+	return last
 }
 
 func newStorage(dir string) *rulestore.Storage {
@@ -60,32 +102,7 @@ func TestStorageOfKilledNode(t *testing.T) {
 	for i := range 10 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			dir := t.TempDir()
-			node := exec.Command(os.Args[0])
-			node.Env = append(os.Environ(), writeForever+"="+dir)
-			node.Stderr = os.Stderr
-			output, err := node.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := node.Start(); err != nil {
-				t.Fatal(err)
-			}
-			lines := bufio.NewReader(output)
-			for range 10 {
-				if _, err := lines.ReadString('\n'); err != nil {
-					t.Fatalf("the node has ended: %v", err)
-				}
-			}
-			time.Sleep(time.Duration(i) * time.Millisecond) // somewhere in a write
-			_ = node.Process.Kill()
-			last := int64(10)
-			for {
-				if _, err := fmt.Fscanln(lines, &last); err != nil {
-					break
-				}
-			}
-			_, _ = io.Copy(io.Discard, lines)
-			_ = node.Wait()
+			last := killNode(t, dir, time.Duration(i)*time.Millisecond)
 
 			lock := filepath.Join(dir, "locks", "rate_limit_rules.lock")
 			if _, err := os.Stat(lock); err == nil { // as after 10 s
