@@ -58,6 +58,10 @@ var policy = []struct {
 		allow:    []string{module + "/lua", module + "/redisconn", "github.com/redis/go-redis/v9"},
 		reason:   "nodes exchange who is alive and what they define, but no counts",
 	}, {
+		packages: module + "/rules/rulestore",
+		allow:    []string{module + "/lua", module + "/redisconn", module + "/rules", "github.com/jackc/pgx/v5/..."},
+		reason:   "stores keep versions: what they mean, and who asks, is of no concern to them",
+	}, {
 		packages: module + "/...",
 		except:   []string{module, module + "/internal/...", module + "/cmd/...", module + "/test/..."},
 		forbid:   []string{"github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...", module},
