@@ -248,6 +248,9 @@ func (w *Watcher) watch() {
 
 // begin waits for the turn to read the store and to swap versions. end gives it to the next.
 func (w *Watcher) begin(ctx context.Context) error {
+	if w.ctx.Err() != nil {
+		return w.ctx.Err()
+	}
 	select {
 	case w.turn <- struct{}{}:
 		return nil

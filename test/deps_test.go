@@ -62,6 +62,10 @@ var policy = []struct {
 		allow:    []string{module + "/internal/ipset", module + "/internal/spelling", module + "/internal/strictjson"},
 		reason:   "the model is what operators write: it must be testable without Caddy, Redis and limits",
 	}, {
+		packages: module + "/rules/rulestore",
+		allow:    []string{module + "/lua", module + "/redisconn", module + "/rules", "github.com/jackc/pgx/v5/..."},
+		reason:   "stores keep versions: what they mean, and who asks, is of no concern to them",
+	}, {
 		packages: module + "/...",
 		except:   []string{module, module + "/internal/...", module + "/cmd/...", module + "/test/..."},
 		forbid:   []string{"github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...", module},
