@@ -33,7 +33,7 @@ type hot struct {
 	seenAt storeInstant    // 0: there was no reply yet
 	base   limiter.Instant // when its request was sent, in whole ms: the account's times count from here
 
-	shown int64 // the remaining events that clients were told at shownAt
+	shown int64 // the remaining events that clients were told at shownAt; as basis says
 
 	limitID uint32 // of the limit that the account was last used under
 
@@ -42,7 +42,7 @@ type hot struct {
 	demand float32
 
 	requesting bool // a lease request is under way
-	assumed    bool // shown starts from the limit, as the store has not replied about this window: see takeLate
+	basis      basis
 	denied     bool // the last denial stands: it is repeated until rememberUntil, see clearDenial
 	inDebt     bool // unpaid is not 0
 }
@@ -143,7 +143,7 @@ func (h *hot) switchLimit(r *limiter.Rule) {
 	if h.limitID != 0 {
 		h.expires = [2]uint16{}
 		h.clearDenial()
-		h.shown = max(0, r.Capacity()-h.used)
+		h.shown, h.basis = max(0, r.Capacity()-h.used), reported
 	}
 	h.limitID = r.LimitID()
 }
@@ -159,7 +159,7 @@ func (a account) idleSince(now limiter.Instant) limiter.Instant {
 // idle reports whether nothing is lost when the account is removed: it holds nothing, remembers
 // nothing, and was not used for idleFor µs.
 func (a account) idle(r *limiter.Rule, now limiter.Instant, idleFor int64) bool {
-	if a.assumed { // within a window, the whole limit is not there again
+	if a.basis != reported { // within a window, the whole limit is not there again
 		idleFor = max(idleFor, r.Limit.Window.Microseconds())
 	}
 	return !a.requesting && a.held() == 0 && !a.inDebt && !a.hadCredit(r, now) && !a.denies(now, math.MaxInt64) &&

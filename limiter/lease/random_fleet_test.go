@@ -187,7 +187,10 @@ func (f *randomFleet) request() {
 	f.mu.Unlock()
 	defer cancel()
 	err := s.Take(ctx, s.options.Clock(), takes)
-	if (err == nil || ctx.Err() == nil) && !slices.ContainsFunc(takes, func(k limiter.Take) bool { return k.Err == nil && !k.Decision.OK }) {
+	denied := func(k limiter.Take) bool {
+		return (k.Err == nil || k.Decision.Source == limiter.FromOutage) && !k.Decision.OK
+	}
+	if (err == nil || ctx.Err() == nil) && !slices.ContainsFunc(takes, denied) {
 		f.admit(s, takes)
 	}
 }

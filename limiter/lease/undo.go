@@ -1,15 +1,21 @@
 package lease
 
-import "github.com/fleetlimit/fleetlimit/limiter"
+import (
+	"slices"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
 
 // undoAll returns what the takes have taken, and gives those that are not denied the decision that
 // they have without the others.
 func (s *Store) undoAll(r *request) {
-	deniedSome := r.any(denied)
+	byLender := slices.ContainsFunc(r.takes, func(t takeState) bool {
+		return t.state == denied && t.Decision.Source != limiter.FromOutage
+	})
 	for i := range r.takes {
 		switch t := &r.takes[i]; t.state {
 		case decided:
-			if !deniedSome { // nobody waits any more; else the lender has consumed nothing
+			if !byLender { // else it has consumed nothing
 				s.stats.lost.Add(uint64(t.Cost))
 			}
 		case undecided, delegated:
@@ -68,6 +74,8 @@ func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now limiter
 		if c, full = s.beginLocked(&t.location, a, r, now, maxBackground, false); full {
 			s.attendSoonLocked(&t.location, now)
 		}
+	case limiter.FromOutage:
+		a.undoInOutage(t.Cost)
 	case limiter.FromStore:
 		c = t.unserveLocked(a, r, now)
 	case limiter.FromKnownState:

@@ -144,10 +144,13 @@ func (s *Store) collect(t *takeState, now limiter.Instant, gaveUp error, waited 
 			reason = w.err
 		}
 		if reason != errDenied {
-			t.state, t.Err = failed, reason
+			t.fail(reason)
 		}
 	}
 }
+
+// fail notes why the lender could not decide t.
+func (t *takeState) fail(err error) { t.state, t.Err, t.Decision = failed, err, limiter.Decision{} }
 
 const (
 	// silenceFactor is how many times as long as a take has waited a lender must be silent for an

@@ -1,0 +1,83 @@
+package lease
+
+import (
+	"math"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A basis is what the remaining events that an account shows start from.
+type basis uint8
+
+const (
+	reported basis = iota // the newest reply of the store
+	assumed               // the limit, as the store has not replied about this window: see takeLate
+	local                 // the local bucket, as the store is in an outage: see takeInOutage
+)
+
+// takeInOutage decides a take that the store could not decide, by Rule.OnOutage. nodes is how many
+// nodes share the limit. What only the store can admit can be tried again at retry.
+func (a account) takeInOutage(r *limiter.Rule, now limiter.Instant, cost int64, nodes int, retry limiter.Instant, d *limiter.Decision) {
+	if !a.appliesTo(r) {
+		a.switchLimit(r)
+	}
+	*d = limiter.Decision{OK: true, Source: limiter.FromOutage, At: now, Limit: r.Capacity(), RetryAt: now, ResetAt: now}
+	switch r.OnOutage {
+	case limiter.OutageClosed:
+		d.OK, d.RetryAt = false, retry
+	case limiter.OutageLocal:
+		bucket := r.InOutage(nodes)
+		left := a.leftOf(bucket, r, now)
+		switch {
+		case cost <= left:
+			left -= cost
+			a.shown = left
+		case cost > r.Capacity():
+			d.OK, d.RetryAt = false, limiter.Never
+		case cost > bucket.Capacity:
+			d.OK, d.RetryAt = false, retry
+		default:
+			d.OK, d.RetryAt = false, bucket.AccruedAt(now-limiter.Instant(a.sinceShown(now)), cost-left)
+		}
+		d.Remaining = min(max(0, left), d.Limit)
+	}
+	d.ResetAt = d.RetryAt // of an unknown count, it is not known
+}
+
+// leftOf returns how many events the local bucket has, which is what shown is in an outage. The
+// bucket begins with no more than was known to be left.
+func (a account) leftOf(bucket limiter.LocalBucket, r *limiter.Rule, now limiter.Instant) int64 {
+	if a.basis != local {
+		left := a.newestRemaining(r, now)
+		a.basis, a.shown = local, left
+		a.shownAt = roundedUp(float64(now - a.base))
+	} else if events, took := bucket.Accrue(a.sinceShown(now)); events > 0 {
+		a.shown += min(events, bucket.Capacity)
+		a.shownAt = roundedUp(float64(a.shownAt) + float64(took))
+	}
+	a.shown = min(a.shown, bucket.Capacity)
+	return a.shown
+}
+
+// roundedUp returns us as a float32 that is not less: a bucket that is asked a million times must
+// not gain by being rounded.
+func roundedUp(us float64) float32 {
+	f := float32(us)
+	if float64(f) < us {
+		f = math.Nextafter32(f, math.MaxFloat32)
+	}
+	return f
+}
+
+// undoInOutage undoes a take that takeInOutage has admitted.
+func (a account) undoInOutage(cost int64) {
+	if a.basis == local {
+		a.shown += cost
+	}
+}
+
+// atLocalLimit reports whether the local bucket of the account is empty, and was used lately: a
+// new account of the key would have a full one.
+func (a account) atLocalLimit(now limiter.Instant) bool {
+	return a.basis == local && a.shown < 1 && now-a.idleSince(now) < idleFor
+}
