@@ -24,6 +24,10 @@ type App struct {
 	// Default: counts are in the memory of this process, and each node admits that much.
 	Redis *Redis `json:"redis,omitempty"`
 
+	// Zones that are defined once, for all handlers. A handler uses one by an empty object, or one
+	// that has only `match`, at its name.
+	Zones Zones `json:"zones,omitempty"`
+
 	// Named limits that zones can use, such as `free` or `pro`.
 	Tiers map[string]*Tier `json:"tiers,omitempty"`
 
@@ -79,13 +83,16 @@ func (a *App) Provision(ctx caddy.Context) error {
 	if err := cmp.Or(a.checkNodes(), a.checkBreaker()); err != nil {
 		return err
 	}
+	if err := a.provisionZones(); err != nil {
+		return err
+	}
 	if a.Redis == nil {
 		a.store, a.release = acquireMemory()
 		return nil
 	}
 	target, err := a.Redis.resolve(a.Breaker)
 	if err != nil {
-		return fmt.Errorf("redis: %w", err)
+		return atPlace(a.Redis.Place, fmt.Errorf("redis: %w", err))
 	}
 	a.store, a.release = acquireRedis(target)
 	return nil
@@ -101,7 +108,8 @@ func (d *Defaults) validate() error {
 // Start publishes the definitions of the zones to the other nodes, and their bounds in metrics. All
 // apps are provisioned by then.
 func (a *App) Start() error {
-	newestApp.Store(a)
+	a.noteStart()
+	a.warnUnusedZones()
 	a.publishOvershoot()
 	var servers map[string]*caddyhttp.Server
 	if app, err := a.ctx.AppIfConfigured("http"); err == nil {
@@ -140,7 +148,7 @@ func (a *App) publishOvershoot() {
 
 // Stop withdraws the definitions of the zones. Counts outlive it, because reloads call it too.
 func (a *App) Stop() error {
-	newestApp.CompareAndSwap(a, nil)
+	a.noteStop()
 	if a.store.nodes != nil {
 		a.store.nodes.Undefine(a)
 	}
@@ -173,11 +181,19 @@ func (a *App) define(name string, z *Zone, logger *zap.Logger) error {
 		return nil
 	case earlier.canShareCounts(z):
 		logger.Warn("two different zones of one name share their counts: use different names to count them apart",
-			zap.String("zone", name))
+			zap.String("zone", name), placeField(z.Place))
 		return nil
 	}
-	return fmt.Errorf("two different definitions: use another name for one of them, or the same definition to share "+
-		"their counts; the other is %s, this is %s", earlier.definition(), z.definition())
+	remedy := "use another name for one of them, the same definition to share their counts, or one in the app"
+	if a.Zones[name] != nil {
+		remedy = "use only `match` here to have the definition of the app, or another name"
+	}
+	other := "the other"
+	if earlier.Place != "" {
+		other += ", at " + earlier.Place + ","
+	}
+	return fmt.Errorf("two different definitions: %s; %s is %s, this is %s",
+		remedy, other, earlier.definition(), z.definition())
 }
 
 // hasZone reports whether any handler defines the zone name. It takes no lock: requests call it.
@@ -192,10 +208,11 @@ func (z *Zone) canShareCounts(other *Zone) bool {
 	return z.legacy() && other.legacy() || z.definition() == other.definition()
 }
 
-// definition returns a text that is equal for zones that differ only in the requests they match.
+// definition returns a text that is equal for zones that differ only in the requests they match,
+// and in their places.
 func (z *Zone) definition() string {
 	c := *z
-	c.MatcherSetsRaw = nil
+	c.MatcherSetsRaw, c.Place = nil, ""
 	text, _ := json.Marshal(c) // it was unmarshalled from JSON
 	return string(text)
 }

@@ -46,6 +46,8 @@ func TestDefine(t *testing.T) {
 	}{
 		{"equal", `{"key": "k", "limit": {"block": true}}`, `{"limit": {"block": true}, "key": "k"}`, false, false},
 		{"other requests", `{"key": "k"}`, `{"key": "k", "match": [{"path": ["/a"]}]}`, false, false},
+		{"another place", `{"key": "k", "place": "Caddyfile:3"}`, `{"key": "k", "place": "Caddyfile:9"}`, false, false},
+		{"limit as text", `{"key": "k", "limit": {"events": 60, "window": "1m"}}`, `{"key": "k", "limit": "60/m"}`, false, false},
 		{"another limit", `{"key": "k", "limit": {"block": true}}`, `{"key": "k", "limit": {"unlimited": true}}`, true, false},
 		{"another overshoot", `{"key": "k"}`, `{"key": "k", "max_overshoot": 0.5}`, true, false},
 		{"both legacy", `{"key": "k", "window": "1s"}`, `{"key": "k", "window": "2s"}`, false, true},

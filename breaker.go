@@ -3,7 +3,8 @@ package fleetlimit
 import (
 	"errors"
 	"fmt"
-	"sync/atomic"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyevents"
@@ -12,8 +13,34 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// newestApp is the app that was started last, for what outlives configurations; nil if none runs.
-var newestApp atomic.Pointer[App]
+// runningApps are the apps that have been started and not stopped, for what outlives
+// configurations. A reload has two for a moment, and one that fails returns to the older.
+var runningApps struct {
+	sync.Mutex
+	apps []*App
+}
+
+func (a *App) noteStart() {
+	runningApps.Lock()
+	defer runningApps.Unlock()
+	runningApps.apps = append(runningApps.apps, a)
+}
+
+func (a *App) noteStop() {
+	runningApps.Lock()
+	defer runningApps.Unlock()
+	runningApps.apps = slices.DeleteFunc(runningApps.apps, func(b *App) bool { return b == a })
+}
+
+// newestApp returns the running app that was started last; nil if none runs.
+func newestApp() *App {
+	runningApps.Lock()
+	defer runningApps.Unlock()
+	if len(runningApps.apps) == 0 {
+		return nil
+	}
+	return runningApps.apps[len(runningApps.apps)-1]
+}
 
 func (a *App) checkBreaker() error {
 	b := a.Breaker
@@ -44,21 +71,25 @@ func (b *Breaker) options() redisconn.BreakerOptions {
 // reportBreaker logs and emits that the breaker of a primary has another state. Without a running
 // configuration there is nobody to tell.
 func (t *redisTarget) reportBreaker(b redisconn.Breaker) {
-	a := newestApp.Load()
+	a := newestApp()
 	if a == nil {
 		return
 	}
 	fields := []zap.Field{
 		zap.String("state", b.State.String()), zap.String("primary", b.Addr), zap.String("store", t.name),
 	}
-	if b.State == redisconn.Open {
-		a.logger.Error("a primary of Redis does not answer: requests do not wait for it", append(fields, zap.Error(b.Err))...)
-	} else {
+	switch {
+	case b.Replaced:
+		a.logger.Info("another server has taken over from a primary of Redis", fields...)
+	case b.State == redisconn.Open:
+		a.logger.Error("a primary of Redis fails: requests do not wait for it", append(fields, zap.Error(b.Err))...)
+	case b.State == redisconn.HalfOpen:
+		a.logger.Info("a primary of Redis answers a probe", fields...)
+	default:
 		a.logger.Info("a primary of Redis answers again", fields...)
 	}
 	if events, err := a.ctx.AppIfConfigured("events"); err == nil {
-		events.(*caddyevents.App).Emit(a.ctx, "rate_limit_breaker", map[string]any{
-			"state": b.State.String(), "primary": b.Addr, "store": t.name,
-		})
+		data := map[string]any{"state": b.State.String(), "primary": b.Addr, "store": t.name}
+		go events.(*caddyevents.App).Emit(a.ctx, "rate_limit_breaker", data) // a subscriber may block
 	}
 }

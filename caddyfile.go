@@ -1,7 +1,9 @@
 package fleetlimit
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -30,6 +32,7 @@ func init() {
 // directive rate_limit_authenticated, which is the same but ordered directly after forward_auth:
 //
 //	rate_limit [<matcher>] {
+//		zone <name>                                 # as the global option defines it
 //		zone <name> {                               # name: 1 to 64 of A-Z, a-z, 0-9, _, . and -
 //			match          @<name> | { <matchers> } # repeatable: any of them
 //			key            <template>               # required; such as {http.request.header.X-Api-Key}
@@ -62,6 +65,9 @@ func init() {
 //			max_keys       <n>                      # default 1000000
 //			allow_key      <glob...>                # repeatable; not limited by this zone
 //			deny_key       <glob...>                # repeatable; 403
+//		}
+//		zone <name> {                               # as the global option defines it, but for
+//			match          @<name> | { <matchers> } # these requests; repeatable: any of them
 //		}
 //		allow          <ip|cidr|private_ranges...>  # repeatable; not limited by any zone
 //		deny           <ip|cidr|private_ranges...>  # repeatable; 403
@@ -138,6 +144,7 @@ type directiveParser struct {
 	h     *Handler
 	app   *App                                  // the global option; nil: unknown
 	named func() (caddy.ModuleMap, bool, error) // resolves the matcher of the next argument; nil: cannot
+	inApp bool                                  // the zones are the app's, not a directive's
 	zones map[string]*caddyfile.Dispenser       // where each zone is defined
 }
 
@@ -149,10 +156,11 @@ func (p *directiveParser) parse() error {
 			"/, or @<name>", p.Val(), name)
 	}
 	directive := subdirective.Here(p.Dispenser)
+	p.h.Place = placeOf(directive)
 	p.zones = make(map[string]*caddyfile.Dispenser)
 	d, h := p.Dispenser, p.h
-	b := subdirective.Block{Of: name, Lines: map[string]subdirective.Line{
-		"zone":            {Usage: "zone <name> {", Min: 1, Max: 1, Repeats: true, Parse: p.zone},
+	b := subdirective.Block{Of: name, Remedies: handlerRemedies, Lines: map[string]subdirective.Line{
+		"zone":            {Usage: "zone <name> [{ ... }]", Min: 1, Max: 1, Repeats: true, Parse: p.zone},
 		"allow":           addressesLine(d, "allow", &h.Allow),
 		"deny":            addressesLine(d, "deny", &h.Deny),
 		"headers":         subdirective.Word(d, headersUsage, parseHeaderSet, &h.Headers),
@@ -189,7 +197,8 @@ func (p *directiveParser) zone(args []string) error {
 		return err
 	}
 	if earlier, found := p.h.Zones[name]; found && !(earlier.legacy() && z.legacy()) {
-		return definedTwice(name, p.zones[name], place)
+		return place.Errf("zone %q is already specified at %s: use it once, or another name",
+			name, placeOf(p.zones[name]))
 	}
 	if p.h.Zones == nil {
 		p.h.Zones = make(map[string]*Zone)
@@ -208,18 +217,23 @@ type definedZone struct {
 // same names in other directives.
 func (p *directiveParser) compareWithOthers(state map[string]any) error {
 	for _, name := range slices.Sorted(maps.Keys(p.h.Zones)) {
+		if p.h.Zones[name].isUse() {
+			continue
+		}
 		z, key := definedZone{p.h.Zones[name], p.zones[name]}, "rate_limit.zone."+name
 		if other, found := state[key].(definedZone); found && !z.canShareCounts(other.Zone) {
-			return definedTwice(name, other.place, z.place)
+			return z.place.Errf("zone %q is already defined at %s: use another name, or share the counts of one definition "+
+				"by `zone %s {` in the global option rate_limit and `zone %s` in both directives",
+				name, placeOf(other.place), name, name)
 		}
 		state[key] = z
 	}
 	return nil
 }
 
-func definedTwice(name string, earlier, now *caddyfile.Dispenser) error {
-	return now.Errf("zone %q is already defined at %s:%d: use another name, or the same definition in two directives to "+
-		"share their counts", name, earlier.File(), earlier.Line())
+// placeOf returns the file and line of the current token.
+func placeOf(d *caddyfile.Dispenser) string {
+	return fmt.Sprintf("%s:%d", cmp.Or(d.File(), "Caddyfile"), d.Line())
 }
 
 // addressesLine is a subdirective with client addresses, which it adds to list in canonical form.
@@ -241,6 +255,9 @@ func addressesLine(d *caddyfile.Dispenser, name string, list *[]string) subdirec
 				}
 				continue
 			}
+			if strings.Contains(arg, ",") {
+				return d.Errf("%q has a comma: use spaces between addresses", arg)
+			}
 			r, err := ipset.ParsePrefix(arg)
 			if err != nil {
 				return d.WrapErr(err)
@@ -257,12 +274,13 @@ func (p *directiveParser) jitter(args []string) (err error) {
 	text, percent := strings.CutSuffix(args[0], "%")
 	fraction, notNumber := strconv.ParseFloat(text, 64)
 	if !percent && notNumber == nil && fraction >= 0 && fraction <= 1 {
-		p.h.Jitter = fraction
+		p.h.Jitter = Fraction(fraction)
 		return nil
 	}
-	if p.h.Jitter, err = parsePercent(args[0]); err != nil {
-		return p.Errf("jitter %q is not a percentage: use 0%% to 100%%, such as 20%%", args[0])
+	if fraction, err = parsePercent(args[0]); err != nil {
+		return p.Errf("jitter %q is not a percentage: use %s", args[0], percentLike(args[0], "20%"))
 	}
+	p.h.Jitter = Fraction(fraction)
 	return nil
 }
 

@@ -2,6 +2,8 @@ package fleetlimit
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2/caddyconfig"
@@ -31,6 +33,7 @@ import (
 //					insecure_skip_verify
 //				}
 //			}
+//			zone <name> { ... }                        # repeatable: a zone that sites use by its name
 //			tier <name> <rate> [{ <consistency> }]     # repeatable: a named limit that zones can use
 //			defaults {                                 # for zones and handlers that do not set these
 //				algorithm     <algorithm>
@@ -58,9 +61,14 @@ func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
 		return nil, d.Errf("unexpected %q: use `rate_limit {`", d.Val())
 	}
 	app, many := new(App), subdirective.AnyNumber
-	b := subdirective.Block{Of: "the global option rate_limit", Lines: map[string]subdirective.Line{
+	var zones []caddyfile.Segment
+	b := subdirective.Block{Of: "the global option rate_limit", Remedies: globalRemedies, Lines: map[string]subdirective.Line{
 		"redis": {Usage: "redis [standalone|sentinel|cluster] {", Max: 1, Parse: func(args []string) error {
 			return app.parseRedis(d, args)
+		}},
+		"zone": {Usage: "zone <name> {", Min: 1, Max: 1, Repeats: true, Parse: func([]string) error {
+			zones = append(zones, d.NextSegment())
+			return nil
 		}},
 		"tier": {Usage: "tier <name> " + rateUsage, Min: 2, Max: many, Repeats: true, Parse: func(args []string) error {
 			return app.parseTier(d, args)
@@ -79,14 +87,37 @@ func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
 	if err := app.checkBreaker(); err != nil {
 		return nil, places["breaker"].WrapErr(err)
 	}
+	if err := app.parseZones(zones); err != nil {
+		return nil, err
+	}
 	return httpcaddyfile.App{Name: appName, Value: caddyconfig.JSON(app, nil)}, nil
+}
+
+// parseZones parses the zones that the rest of the global option applies to. Each is a segment of
+// the Caddyfile that begins with its name.
+func (a *App) parseZones(zones []caddyfile.Segment) error {
+	if a.Defaults != nil {
+		a.defaults = *a.Defaults
+	}
+	h, shorthands := new(Handler), httpcaddyfile.NewShorthandReplacer()
+	p := directiveParser{h: h, app: a, inApp: true, zones: make(map[string]*caddyfile.Dispenser)}
+	for _, zone := range zones {
+		shorthands.ApplyToSegment(&zone) // Caddy applies them only to sites
+		p.Dispenser = caddyfile.NewDispenser(zone)
+		p.Next() // the name
+		if err := p.zone([]string{p.Val()}); err != nil {
+			return err
+		}
+	}
+	a.Zones = h.Zones
+	return nil
 }
 
 // parseTier parses the name and the limit of a tier.
 func (a *App) parseTier(d *caddyfile.Dispenser, args []string) error {
 	name := args[0]
 	switch {
-	case name == "keys" || name == "default" || strings.ContainsAny(name, "{}"):
+	case name == "keys" || name == "default" || strings.ContainsAny(name, "{}") || tierRemedies[name] != "":
 		return d.Errf("a tier cannot be called %s, which has another meaning in a zone: use another name", name)
 	case a.Tiers[name] != nil:
 		return d.Errf("tier %s is already specified as %v: use it once", name, a.Tiers[name])
@@ -97,7 +128,7 @@ func (a *App) parseTier(d *caddyfile.Dispenser, args []string) error {
 func (a *App) parseDefaults(d *caddyfile.Dispenser) error {
 	c := new(Defaults)
 	a.Defaults = c
-	return subdirective.Block{Of: "defaults", Lines: map[string]subdirective.Line{
+	return subdirective.Block{Of: "defaults", Remedies: defaultsRemedies, Lines: map[string]subdirective.Line{
 		"algorithm":     algorithmLine(d, &c.Algorithm),
 		"mode":          modeLine(d, &c.Mode),
 		"max_overshoot": maxOvershootLine(d, &c.MaxOvershoot),
@@ -120,14 +151,14 @@ func (a *App) parseBreaker(d *caddyfile.Dispenser) error {
 
 func (a *App) parseRedis(d *caddyfile.Dispenser, args []string) error {
 	c, place, many := new(Redis), subdirective.Here(d), subdirective.AnyNumber
-	a.Redis = c
+	a.Redis, c.Place = c, placeOf(d)
 	if len(args) > 0 {
 		c.Mode = args[0]
-		if _, err := parseRedisMode(c.Mode); err != nil {
+		if err := checkRedisMode(c.Mode); err != nil {
 			return d.WrapErr(err)
 		}
 	}
-	b := subdirective.Block{Of: "redis", Lines: map[string]subdirective.Line{
+	b := subdirective.Block{Of: "redis", Remedies: redisRemedies, Lines: map[string]subdirective.Line{
 		"address":           {Usage: "address <host:port...>", Min: 1, Max: many, Parse: subdirective.List(&c.Addresses)},
 		"username":          subdirective.Text("username <name>", &c.Username),
 		"password":          subdirective.Text("password <secret>", &c.Password),
@@ -148,6 +179,18 @@ func (a *App) parseRedis(d *caddyfile.Dispenser, args []string) error {
 		return cmp.Or(places[setting], place).WrapErr(err)
 	}
 	return nil
+}
+
+// checkRedisMode refuses an address in the place of the kind of Redis too.
+func checkRedisMode(text string) error {
+	_, err := parseRedisMode(text)
+	if err == nil || !strings.ContainsAny(text, ":.") && text != "localhost" {
+		return err
+	}
+	if checkRedisAddress(text) == nil {
+		return fmt.Errorf("an address belongs into the block: use `redis {` and in it `address %s`", text)
+	}
+	return errors.New("an address belongs into the block: use `redis {` and in it `address <host:port>`")
 }
 
 // parseTLS parses the TLS settings. Without a block, TLS has its defaults.

@@ -21,6 +21,8 @@ func FuzzGlobalOption(f *testing.F) {
 		"redis sentinel {\naddress a:1 b:2\nmaster_name m\nsentinel_password \"p {\"\n}",
 		"redis cluster {\naddress {env.A}\ntls {\nca f\nserver_name s\ninsecure_skip_verify\n}\n}",
 		"redis {\naddress localhost:6379\n}\nnodes 20\ntier pro 1/s {\nmode strict\nmax_overshoot 5%\n}\ndefaults {\nmode lease\n}", "nodes 1",
+		"zone a {\nkey {client_ip}\ntier {\npro\ndefault pro\n}\n}\ntier pro 1/s\nzone b {\nmatch {\npath /a\n}\nevents 5\nwindow 1m\n}",
+		"zone a", "zone a {", "zone a {\nkey k\nlimit", "zone a {\nmatch {\n", "zone a {\ntier {\nx 1/s {\n", "zone", "zone {\n}", "zone a {\nmatch @b\n}", "zone a {\n}\nzone a {\n}", "zone a b {\nkey k\n}",
 		"redis", "redis {", "redis {\n}", "redis {\ntls {", "redis {\naddress \"\"\n}", "redis cluster {\naddress a:1\ntls {\n{\n}\n}\n}",
 	} {
 		f.Add(seed)

@@ -1,11 +1,14 @@
 package fleetlimit
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/fleetlimit/fleetlimit/internal/httpmethod"
+	"github.com/fleetlimit/fleetlimit/internal/pathpattern"
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
-	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 const endpointUsage = "endpoint [<METHOD>[,<METHOD>...]] <path> [<rate> [<algorithm>]]"
@@ -24,12 +27,14 @@ func (p *zoneParser) endpoint(args []string) error {
 	if err != nil {
 		return p.WrapErr(err)
 	}
-	if earlier := p.endpoints[route.String()]; earlier != nil {
-		return place.Errf("endpoint %s is already specified at %s:%d: use it once", route, earlier.File(), earlier.Line())
+	for _, earlier := range p.endpoints {
+		if earlier.route.covers(route) {
+			at := fmt.Sprintf("%s:%d", earlier.place.File(), earlier.place.Line())
+			return place.WrapErr(route.errShadowed(earlier.route, at))
+		}
 	}
-	p.endpoints[route.String()] = place
-	p.zone.Endpoints, p.endpointPlaces = append(p.zone.Endpoints, e), append(p.endpointPlaces, place)
-	return subdirective.Block{Of: "endpoint", Optional: true, Lines: map[string]subdirective.Line{
+	p.zone.Endpoints, p.endpoints = append(p.zone.Endpoints, e), append(p.endpoints, endpointPlace{route, place})
+	return subdirective.Block{Of: "endpoint", Optional: true, Remedies: endpointRemedies, Lines: map[string]subdirective.Line{
 		"limit":         limitLine(d, &e.Limit),
 		"algorithm":     algorithmLine(d, &e.Algorithm),
 		"cost":          costLine(d, &e.Cost),
@@ -47,23 +52,57 @@ func (p *zoneParser) endpoint(args []string) error {
 
 // endpointRoute parses the methods and the path at the start of args and returns the rest.
 func (p *zoneParser) endpointRoute(e *Endpoint, args []string) (rest []string, err error) {
-	if !startsPath(args[0]) {
-		methods := args[0]
-		if strings.Trim(methods, methodLetters+",") != "" {
-			return nil, p.Errf("%q is neither a path nor methods: use a path that starts with / or *, or methods in "+
-				"upper case such as GET or GET,POST", methods)
-		}
-		e.Methods = strings.Split(methods, ",")
-		if distinct := slices.Compact(slices.Sorted(slices.Values(e.Methods))); len(distinct) < len(e.Methods) {
-			return nil, p.Errf("a method occurs twice in %s: use it once", methods)
+	if !pathpattern.Starts(args[0]) {
+		if e.Methods, err = endpointMethods(args); err != nil {
+			return nil, p.WrapErr(err)
 		}
 		args = args[1:]
-		if len(args) == 0 || !startsPath(args[0]) {
-			return nil, p.Errf("endpoint %s has no path that starts with / or *: use `%s`", methods, endpointUsage)
-		}
 	}
 	e.Path = args[0]
 	return args[1:], nil
+}
+
+// endpointMethods parses the methods that are the first of args. The next is a path.
+func endpointMethods(args []string) ([]string, error) {
+	text := args[0]
+	path := slices.IndexFunc(args, pathpattern.Starts)
+	switch spelled := spelledMethods(strings.Join(args[:max(path, 0)], ",")); {
+	case strings.HasPrefix(text, "@"):
+		return nil, fmt.Errorf("endpoint has no named matchers: use a path, or `match %s` in a zone of its own", text)
+	case strings.ContainsAny(text[:1], "^~"), strings.Contains(text, "://"):
+		return nil, pathpattern.Check(text)
+	case path < 0 && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_-,") == "":
+		return nil, fmt.Errorf("endpoint %s has no path that starts with / or *: use `%s`", text, endpointUsage)
+	case path == 1 && spelled == text:
+		methods := strings.Split(text, ",")
+		if distinct := slices.Compact(slices.Sorted(slices.Values(methods))); len(distinct) < len(methods) {
+			return nil, fmt.Errorf("a method occurs twice in %s: use it once", text)
+		}
+		return methods, nil
+	case spelled != "":
+		return nil, fmt.Errorf("the methods of an endpoint are one word in upper case: use `endpoint %s %s`", spelled, args[path])
+	}
+	if m := methodsAndPath.FindStringSubmatch(text); m != nil && spelledMethods(m[1]) != "" {
+		return nil, fmt.Errorf("%q is neither a path nor methods: use `endpoint %s %s`", text, spelledMethods(m[1]), m[2])
+	}
+	return nil, fmt.Errorf("%q is neither a path nor methods: use a path that starts with / or *, or methods in upper case "+
+		"such as GET or GET,POST", text)
+}
+
+// methodsAndPath matches methods and a path in one word.
+var methodsAndPath = regexp.MustCompile(`^([A-Za-z,|]+):? *(/.*)$`)
+
+// spelledMethods returns methods as an endpoint has them, in upper case with commas between them.
+// It is empty if text, which may separate them otherwise, has anything that is no method.
+func spelledMethods(text string) string {
+	methods := strings.FieldsFunc(strings.ToUpper(text), func(c rune) bool { return strings.ContainsRune(",|;:& ", c) })
+	for _, m := range methods {
+		doubt, err := httpmethod.Check(m)
+		if lower := strings.ToUpper(text) != text; err != nil && lower || doubt != "" && lower {
+			return ""
+		}
+	}
+	return strings.Join(methods, ",")
 }
 
 // endpointRate parses what follows the path on the same line: a rate, and after it an algorithm.
@@ -71,20 +110,32 @@ func (p *zoneParser) endpointRate(e *Endpoint, args []string) (err error) {
 	if len(args) == 0 {
 		return nil
 	}
+	method := strings.ToUpper(args[0])
+	doubt, notMethod := httpmethod.Check(method)
+	switch {
+	case pathpattern.Starts(args[0]):
+		return p.Errf("an endpoint has one path: use one `endpoint` for each, and no method for all methods")
+	case args[0] == "limit":
+		return p.Errf("unexpected %q: use the rate without it, or a block with `limit <rate>`", args[0])
+	case notMethod == nil && doubt == "":
+		return p.Errf("the methods come before the path: use `endpoint %s %s`", method, e.Path)
+	}
 	if e.Limit, args, err = cutRate(args); err != nil {
 		return p.WrapErr(err)
 	}
 	if len(args) == 0 {
 		return nil
 	}
-	if _, err := limiter.ParseKind(args[0]); err != nil {
+	if _, err := parseKind(args[0]); err != nil {
 		return p.Errf("unexpected %q after the rate: use `burst <n>` or an algorithm: %w", args[0], err)
 	}
 	if len(args) > 2 {
 		return p.Errf("unexpected %q: use `%s`", args[2], endpointUsage)
 	}
-	e.Algorithm, err = parseAlgorithm(p.Dispenser, args)
-	return err
+	if e.Algorithm, err = parseAlgorithm(args); err != nil {
+		return p.WrapErr(err)
+	}
+	return nil
 }
 
 // endpointTier parses the limits of tiers at an endpoint.
@@ -114,7 +165,7 @@ func (p *zoneParser) checkEndpoints() error {
 	}
 	for i, e := range p.zone.Endpoints {
 		if e.Limit == nil && p.zone.Limit == nil {
-			return p.endpointPlaces[i].Errf("endpoint %s and its zone have no limit: use `endpoint %s <rate>`", e.Path, e.Path)
+			return p.endpoints[i].place.Errf("endpoint %s and its zone have no limit: use `endpoint %s <rate>`", e.Path, e.Path)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package fleetlimit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -39,58 +40,71 @@ func algorithmLine(d *caddyfile.Dispenser, algorithm **Algorithm) subdirective.L
 		if *algorithm != nil {
 			return d.Errf("the algorithm is already specified before this block: use it once")
 		}
-		*algorithm, err = parseAlgorithm(d, args)
-		return err
+		if *algorithm, err = parseAlgorithm(args); err != nil {
+			return d.WrapErr(err)
+		}
+		return nil
 	}}
 }
 
 // parseAlgorithm parses an algorithm and the number of sub-windows that may follow it.
-func parseAlgorithm(d *caddyfile.Dispenser, args []string) (*Algorithm, error) {
+func parseAlgorithm(args []string) (*Algorithm, error) {
 	a := &Algorithm{Name: args[0]}
+	if _, err := parseKind(args[0]); err != nil && len(args) > 1 {
+		_, err = parseKind(strings.Join(args, " "))
+		return nil, err
+	}
 	if len(args) > 1 {
 		n, err := parseEvents(args[1])
 		if err != nil || n < 1 || n > limiter.MaxSubWindows {
-			return nil, d.Errf("%q is not a number of sub-windows: use 1 to %d", args[1], limiter.MaxSubWindows)
+			return nil, fmt.Errorf("%q is not a number of sub-windows: use 1 to %d", args[1], limiter.MaxSubWindows)
 		}
 		a.Subwindows = int(n)
 	}
 	if _, err := a.compile(); err != nil {
-		return nil, d.WrapErr(err)
+		return nil, err
 	}
 	return a, nil
 }
 
 func costLine(d *caddyfile.Dispenser, cost **Cost) subdirective.Line {
-	return subdirective.Line{Usage: costUsage, Min: 1, Max: 2, Parse: func(args []string) error {
-		c := new(Cost)
-		*cost = c
-		if strings.HasPrefix(args[0], "{") {
-			c.Placeholder = args[0]
-			return parseTrusted(d, args, &c.Trusted)
+	return subdirective.Line{Usage: costUsage, Min: 1, Max: 2, Parse: func(args []string) (err error) {
+		if *cost, err = parseCost(args); err != nil {
+			return d.WrapErr(err)
 		}
-		n, err := parseEvents(args[0])
-		if err != nil || n < 1 {
-			return d.Errf("%q is not a cost: use a number from 1, or a placeholder such as {http.vars.cost}", args[0])
-		}
-		if len(args) > 1 {
-			return d.Errf("unexpected %q: use `%s`", args[1], costUsage)
-		}
-		c.Events = n
 		return nil
 	}}
 }
 
+// parseCost parses a number, or a placeholder and the word that may follow it.
+func parseCost(args []string) (*Cost, error) {
+	c := new(Cost)
+	if strings.HasPrefix(args[0], "{") {
+		c.Placeholder = args[0]
+		return c, parseTrusted(args, &c.Trusted)
+	}
+	n, err := parseEvents(args[0])
+	if err != nil || n < 1 {
+		return nil, fmt.Errorf("%q is not a cost: use a number from 1, or a placeholder such as {http.vars.cost}", args[0])
+	}
+	if len(args) > 1 {
+		return nil, fmt.Errorf("unexpected %q: use `%s`", args[1], costUsage)
+	}
+	c.Events = n
+	return c, nil
+}
+
 // parseTrusted parses what may follow a placeholder that decides what a request may do: args are
 // the placeholder and the rest of the line.
-func parseTrusted(d *caddyfile.Dispenser, args []string, trusted *bool) error {
+func parseTrusted(args []string, trusted *bool) error {
 	if *trusted = len(args) > 1; *trusted && args[1] != "trusted" {
-		return d.Errf("unexpected %q after %s: use `trusted` or nothing", args[1], args[0])
+		return fmt.Errorf("unexpected %q after %s: use `trusted` or nothing", args[1], args[0])
 	}
 	_, err := keytemplate.ParsePlaceholder(args[0], *trusted)
 	if err == nil || errors.Is(err, keytemplate.ErrUnset) {
 		return nil
 	}
-	return d.WrapErr(err)
+	return err
 }
 
 // parseRate parses a rate:
@@ -101,7 +115,7 @@ func parseTrusted(d *caddyfile.Dispenser, args []string, trusted *bool) error {
 func parseRate(args []string) (*Limit, error) {
 	limit, rest, err := cutRate(args)
 	if err == nil && len(rest) > 0 {
-		return nil, fmt.Errorf("unexpected %q after the rate: use only `burst <n>` there", rest[0])
+		return nil, fmt.Errorf("unexpected %q after the rate: use %s", rest[0], afterRate(rest[0]))
 	}
 	return limit, err
 }
@@ -119,7 +133,7 @@ func cutRate(args []string) (limit *Limit, rest []string, err error) {
 		limit = &Limit{Block: true}
 	default:
 		if limit, err = parseEventsPerWindow(first); err != nil {
-			return nil, nil, err
+			return nil, nil, cmp.Or(rateMistake(args), err)
 		}
 	}
 	if len(rest) == 0 || rest[0] != "burst" {
@@ -183,18 +197,24 @@ func parseWindow(s string) (time.Duration, error) {
 		text = "1" + s
 	}
 	w, err := caddy.ParseDuration(text)
-	switch {
-	case err != nil:
+	if err != nil {
 		return 0, fmt.Errorf("window %q is not a duration: use a number with its unit (ms, s, m, h or d), such "+
 			"as 10s or 1m", s)
-	case w < limiter.MinWindow:
-		return 0, fmt.Errorf("window %s is too short: use %v or more", s, limiter.MinWindow)
-	case w > limiter.MaxWindow:
-		return 0, fmt.Errorf("window %s is too long: use %dd or less", s, limiter.MaxWindow/(24*time.Hour))
-	case w%time.Microsecond != 0:
-		return 0, fmt.Errorf("window %s is too fine: use whole microseconds", s)
 	}
-	return w, nil
+	return w, validateWindow(w, s)
+}
+
+// validateWindow checks that w, which was written as text, is within the bounds of a limiter.Limit.
+func validateWindow(w time.Duration, text string) error {
+	switch {
+	case w < limiter.MinWindow:
+		return fmt.Errorf("window %s is too short: use %v or more", text, limiter.MinWindow)
+	case w > limiter.MaxWindow:
+		return fmt.Errorf("window %s is too long: use %dd or less", text, limiter.MaxWindow/(24*time.Hour))
+	case w%time.Microsecond != 0:
+		return fmt.Errorf("window %s is too fine: use whole microseconds", text)
+	}
+	return nil
 }
 
 // String returns l as parseRate reads it.
@@ -233,15 +253,28 @@ func onOutageLine(d *caddyfile.Dispenser, name *string) subdirective.Line {
 	return subdirective.Word(d, "on_outage local | open | closed", parseOnOutage, name)
 }
 
-func maxOvershootLine(d *caddyfile.Dispenser, fraction **float64) subdirective.Line {
+func maxOvershootLine(d *caddyfile.Dispenser, fraction **Fraction) subdirective.Line {
 	return subdirective.Line{Usage: "max_overshoot <percent>", Min: 1, Max: 1, Parse: func(args []string) error {
 		f, err := parsePercent(args[0])
 		if err != nil {
-			return d.Errf("max_overshoot %q is not a percentage of the limit: use 0%% to 100%%, such as 1%%", args[0])
+			return d.Errf("max_overshoot %q is not a percentage of the limit: use %s", args[0], percentLike(args[0], "1%"))
 		}
-		*fraction = &f
+		*fraction = (*Fraction)(&f)
 		return nil
 	}}
+}
+
+// percentLike returns a percentage that a text without % stands for, or else the range with an
+// example.
+func percentLike(text, example string) string {
+	f, err := strconv.ParseFloat(text, 64)
+	if err == nil && strings.Contains(text, ".") && f <= 1 {
+		f *= 100 // a fraction
+	}
+	if err != nil || !(f > 0 && f <= 100) {
+		return "0% to 100%, such as " + example
+	}
+	return strconv.FormatFloat(f, 'g', 4, 64) + "%"
 }
 
 // parsePercent parses a percentage from 0% to 100% as a fraction. It rounds once: 0.7% is equal to

@@ -54,22 +54,22 @@ func TestParseRateRefuses(t *testing.T) {
 	for _, test := range []struct{ text, remedy string }{
 		{"", "use <events>/<window>"},
 		{"100", "use <events>/<window>"},
-		{"100 / 1m", "without spaces"},
-		{"Unlimited", "or unlimited"},
+		{"100 / 1m", "use 100/1m"},
+		{"Unlimited", "use unlimited"},
 		{"/1m", "whole number"},
 		{"0/1m", "use block"},
 		{"00/1m", "use block"},
 		{"-1/1m", "whole number"},
 		{"+1/1m", "whole number"},
 		{"1e3/1m", "whole number"},
-		{"1_000/1m", "whole number"},
+		{"1_000/1m", "use 1000/1m"},
 		{"0.5/1m", "a longer window"},
 		{"٣/1m", "whole number"},
 		{"1000000000001/1m", "1000000000000 or less"},
 		{"9223372036854775808/1m", "1000000000000 or less"},
 		{"100/", "use a duration"},
-		{"100/60", "its unit"},
-		{"100/month", "its unit"},
+		{"100/60", "use 100/60s"},
+		{"100/month", "use 100/30d"},
 		{"100/1m/2", "its unit"},
 		{"100/Infd", "its unit"},
 		{"100/0s", "1ms or more"},
@@ -83,9 +83,27 @@ func TestParseRateRefuses(t *testing.T) {
 		{"100/1m burst 1000000000001", "1000000000000 or less"},
 		{"100/1m burst 5 6", "burst <n>"},
 		{"100/1m 200", "burst <n>"},
+		{"100/1m burst=20", "use `burst 20`"},
+		{"100/1m brust 20", "use `burst <n>`"},
+		{"100/1m nodelay", "never delayed"},
+		{"100/1m 10/1s", "another zone"},
+		{"100 per minute", "use 100/1m"},
+		{"10rps", "use 10/1s"},
+		{"rate=10r/s burst=20", "use 10/1s"},
+		{"1,000/m", "use 1000/1m"},
+		{"100:60", "use 100/60s"},
+		{"off", "use unlimited"},
+		{"none", "use unlimited"},
+		{"-1", "use unlimited"},
+		{"0", "use block"},
+		{"deny", "use block"},
+		{"{env.LIM}", "use {$LIM}"},
+		{"{env.LIM}/1m", "use {$LIM}"},
+		{"$LIM", "use {$LIM}"},
+		{"{http.vars.limit}", "use `tier`"},
 		{"block burst 5", "without `burst`"},
 		{"unlimited burst 5", "without `burst`"},
-		{"block 5/1m", "burst <n>"},
+		{"block 5/1m", "another zone"},
 	} {
 		got, err := parseRate(strings.Fields(test.text))
 		if err == nil {
@@ -124,18 +142,18 @@ func FuzzParseRate(f *testing.F) {
 func TestMaxOvershootLine(t *testing.T) {
 	for _, test := range []struct {
 		text string
-		want float64
+		want Fraction
 	}{
 		{"0%", 0}, {"1%", 0.01}, {"0.7%", 0.007}, {"2.50%", 0.025}, {".5%", 0.005}, {"100%", 1}, {"100.0%", 1}, {"007%", 0.07},
 	} {
-		var got *float64
+		var got *Fraction
 		l := maxOvershootLine(caddyfile.NewTestDispenser(""), &got)
 		if err := l.Parse([]string{test.text}); err != nil || got == nil || *got != test.want {
 			t.Errorf("max_overshoot %s = %v, %v; want %v", test.text, got, err, test.want)
 		}
 	}
 	for _, text := range []string{"", "%", "1", ".%", "1%%", "+1%", "-0%", "100.1%", "1e1%", "0x1p1%", "1_0%", "inf%", "1 %", "1.1.1%"} {
-		var got *float64
+		var got *Fraction
 		l := maxOvershootLine(caddyfile.NewTestDispenser(""), &got)
 		if err := l.Parse([]string{text}); err == nil || got != nil {
 			t.Errorf("max_overshoot %q was accepted as %v", text, *got)

@@ -1,6 +1,7 @@
 package fleetlimit
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -22,9 +23,8 @@ type zoneParser struct {
 	place  *caddyfile.Dispenser            // of the zone
 	places map[string]*caddyfile.Dispenser // of its subdirectives
 
-	endpoints      map[string]*caddyfile.Dispenser // places by methods and path
-	endpointPlaces []*caddyfile.Dispenser          // places by index
-	endpointTiers  []tierUse                       // the zone may define them further down
+	endpoints     []endpointPlace // in written order
+	endpointTiers []tierUse       // the zone may define them further down
 
 	// onlyLegacy is the error of a setting that only the syntax of caddy-ratelimit has. It counts if
 	// the whole zone turns out not to be in that syntax.
@@ -37,14 +37,19 @@ type tierUse struct {
 	place *caddyfile.Dispenser
 }
 
+// An endpointPlace is an endpoint with the place of its definition.
+type endpointPlace struct {
+	route *route
+	place *caddyfile.Dispenser
+}
+
 // parseZone parses the zone whose name is the current token.
 func (p *directiveParser) parseZone(name string) (*Zone, error) {
 	z := &zoneParser{
 		directiveParser: p,
 		name:            name,
-		zone:            new(Zone),
+		zone:            &Zone{Place: placeOf(p.Dispenser)},
 		place:           subdirective.Here(p.Dispenser),
-		endpoints:       make(map[string]*caddyfile.Dispenser),
 	}
 	var err error
 	if z.places, err = z.block().Read(p.Dispenser); err != nil {
@@ -55,9 +60,9 @@ func (p *directiveParser) parseZone(name string) (*Zone, error) {
 
 func (p *zoneParser) block() subdirective.Block {
 	d, c, many := p.Dispenser, p.zone, subdirective.AnyNumber
-	return subdirective.Block{Of: "zone", Lines: map[string]subdirective.Line{
+	return subdirective.Block{Of: "zone", Remedies: zoneRemedies, Optional: !p.inApp, Lines: map[string]subdirective.Line{
 		"match":            {Usage: matchUsage, Raw: true, Repeats: true, Parse: p.match},
-		"key":              subdirective.Text("key <template>", &c.Key),
+		"key":              {Usage: keyUsage, Min: 1, Max: many, Parse: p.key},
 		"on_missing_key":   {Usage: onMissingKeyUsage, Min: 1, Max: many, Parse: p.onMissingKey},
 		"on_ambiguous_key": subdirective.Word(d, "on_ambiguous_key reject | missing", parseOnAmbiguousKey, &c.OnAmbiguousKey),
 		"ipv4_prefix":      prefixLine(d, "ipv4_prefix", 32, &c.IPv4Prefix),
@@ -82,6 +87,15 @@ func (p *zoneParser) block() subdirective.Block {
 // errors have a place in the Caddyfile. The environment is left to provisioning, because the
 // Caddyfile may be adapted on another machine.
 func (p *zoneParser) check() error {
+	if p.zone.isUse() && !p.inApp {
+		return p.checkUse()
+	}
+	if p.app != nil {
+		if shared := p.app.Zones[p.name]; shared != nil && !shared.canShareCounts(p.zone) {
+			return p.place.Errf("zone %q is already defined in the global option, at %s: use it without a block or with "+
+				"`match` alone, or another name", p.name, shared.Place)
+		}
+	}
 	if p.zone.legacy() {
 		if err := p.checkLegacy(); err != nil {
 			return err
@@ -95,9 +109,18 @@ func (p *zoneParser) check() error {
 		return nil
 	}
 	if _, err := newZone(p.name, p.zone, p.app, nil); err != nil && !errors.Is(err, keytemplate.ErrUnset) {
-		return p.place.Errf("zone %q: %w", p.name, err)
+		setting, _, _ := strings.Cut(err.Error(), ":")
+		return cmp.Or(p.places[setting], p.place).Errf("zone %q: %w", p.name, err)
 	}
 	return nil
+}
+
+// checkUse checks a zone that the global option must define.
+func (p *zoneParser) checkUse() error {
+	if p.app != nil && p.app.Zones[p.name] == nil {
+		return p.place.Errf("zone %q %s", p.name, p.app.undefinedZone(p.name))
+	}
+	return p.onlyLegacy
 }
 
 // checkLegacy checks a zone in the syntax of caddy-ratelimit.
@@ -148,6 +171,9 @@ const matchUsage = "match @<name>` or `match { <matchers> }"
 func (p *zoneParser) match([]string) error {
 	args := subdirective.Here(p.Dispenser).RemainingArgs()
 	switch {
+	case len(args) == 1 && strings.HasPrefix(args[0], "@") && p.inApp:
+		return p.Errf("%s belongs to a site: use `match { <matchers> }` here, or `match %s` where the site uses the zone",
+			args[0], args[0])
 	case len(args) == 1 && strings.HasPrefix(args[0], "@") && p.named == nil:
 		return p.Errf("named matchers are not known here: use `match { <matchers> }`")
 	case len(args) == 1 && strings.HasPrefix(args[0], "@"):
@@ -182,9 +208,27 @@ func prefixLine(d *caddyfile.Dispenser, name string, most int, bits **int) subdi
 	parse := l.Parse
 	l.Parse = func(args []string) error {
 		*bits = n
+		if number := strings.TrimPrefix(args[0], "/"); number != args[0] {
+			return d.Errf("%s is %q: use %s without a slash", name, args[0], number)
+		}
 		return parse(args)
 	}
 	return l
+}
+
+const keyUsage = "key <template>"
+
+// key parses the template of the key, which is one word.
+func (p *zoneParser) key(args []string) error {
+	if len(args) > 1 {
+		one := strings.ReplaceAll(strings.Join(args, ""), ",", "")
+		if slices.ContainsFunc(args, func(a string) bool { return !strings.HasPrefix(a, "{") }) {
+			one = "<template>"
+		}
+		return p.Errf("wrong number of arguments, because a key is one word: use `key %s`, or quotes around spaces", one)
+	}
+	p.zone.Key = args[0]
+	return nil
 }
 
 // tier parses how the tier of a key is found, and the limits of the tiers.
@@ -193,13 +237,13 @@ func (p *zoneParser) tier(args []string) error {
 	p.zone.Tier = c
 	if len(args) > 0 {
 		c.Placeholder = args[0]
-		if err := parseTrusted(p.Dispenser, args, &c.Trusted); err != nil {
-			return err
+		if err := parseTrusted(args, &c.Trusted); err != nil {
+			return p.WrapErr(err)
 		}
 	}
 	var uses []tierUse
 	use := func(tier string) { uses = append(uses, tierUse{tier, subdirective.Here(p.Dispenser)}) }
-	b := subdirective.Block{Of: "tier", Lines: map[string]subdirective.Line{
+	b := subdirective.Block{Of: "tier", Remedies: tierRemedies, Lines: map[string]subdirective.Line{
 		"keys": {Usage: "keys <glob...> <tier>", Min: 2, Max: many, Repeats: true, Parse: func(args []string) error {
 			globs, tier := args[:len(args)-1], args[len(args)-1]
 			for _, g := range globs {
@@ -237,6 +281,9 @@ func (p *zoneParser) zoneTier(args []string) error {
 // parseTier parses a tier into tiers: its name, its limit if args go on, and the block that may
 // follow. A tier without a limit or a block is nil.
 func parseTier(d *caddyfile.Dispenser, args []string, tiers *map[string]*Tier) error {
+	if name, colon := strings.CutSuffix(args[0], ":"); colon {
+		return d.Errf("tier %s ends with a colon: use %s without it", args[0], name)
+	}
 	if *tiers == nil {
 		*tiers = make(map[string]*Tier)
 	}

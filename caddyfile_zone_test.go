@@ -33,7 +33,7 @@ func TestLastLegacyZoneWins(t *testing.T) {
 		t.Errorf("two zones of caddy-ratelimit: %v", err)
 	}
 	err := parseZones(t, legacy+"zone api {\nkey k\nlimit 5/1m\n}")
-	if err == nil || !strings.Contains(err.Error(), "already defined at Caddyfile:2") {
+	if err == nil || !strings.Contains(err.Error(), "already specified at Caddyfile:2") {
 		t.Errorf("a zone of caddy-ratelimit and another: error %v, want the place of the first", err)
 	}
 }

@@ -12,7 +12,8 @@ type Zone struct {
 	MatcherSetsRaw caddyhttp.RawMatcherSets `json:"match,omitempty" caddy:"namespace=http.matchers"`
 
 	// Counts requests by this template of placeholders, such as `{http.request.header.X-Api-Key}` or
-	// `{http.vars.client_ip}`. A static text counts all requests together. Required.
+	// `{http.vars.client_ip}`. A text without a placeholder, such as `static`, counts all requests
+	// together; it has no dots and braces and is no placeholder's name. Required.
 	Key string `json:"key,omitempty"`
 
 	// Handles requests in which a placeholder of the key expands to nothing: another template counts
@@ -31,13 +32,14 @@ type Zone struct {
 	// missing one. An ambiguous cookie always counts by the client's address. Default: `reject`.
 	OnAmbiguousKey string `json:"on_ambiguous_key,omitempty"`
 
-	// Counts IPv4 clients by this many leading bits of their address, 0 to 32: with 24, all of
-	// 192.0.2.0/24 is one client. If set, it also applies to addresses in other placeholders, such
-	// as a header. Default: 32.
+	// Counts IPv4 clients by this many leading bits of their address, 1 to 32: with 24, all of
+	// 192.0.2.0/24 is one client. If set, it also applies to addresses in other placeholders than the
+	// client's address and headers such as X-Real-IP. Default: 32.
 	IPv4Prefix *int `json:"ipv4_prefix,omitempty"`
 
-	// Counts IPv6 clients by this many leading bits of their address, 0 to 128. If set, it also
-	// applies to addresses in other placeholders, such as a header. Default: 64.
+	// Counts IPv6 clients by this many leading bits of their address, 1 to 128. If set, it also
+	// applies to addresses in other placeholders than the client's address and headers such as
+	// X-Real-IP. Default: 64.
 	IPv6Prefix *int `json:"ipv6_prefix,omitempty"`
 
 	// Limits each key to this rate. Required unless all keys have tiers or all requests endpoints.
@@ -75,9 +77,14 @@ type Zone struct {
 
 	// The number of events per `window` in the syntax of caddy-ratelimit. 0 blocks every request.
 	MaxEvents int64 `json:"max_events,omitempty"`
+
+	// The file and line of the Caddyfile that has the zone, which errors and warnings name. It
+	// changes nothing else. The Caddyfile adapter sets it.
+	Place string `json:"place,omitempty"`
 }
 
-// Limit is a rate. Exactly one of `events` with `window`, `unlimited`, and `block` must be set.
+// Limit is a rate: a text such as `100/1m`, `100/1m burst 20`, `unlimited` or `block`, or an object
+// in which exactly one of `events` with `window`, `unlimited`, and `block` is set.
 type Limit struct {
 	// Admits this many events per window, 1 to 1000000000000.
 	Events int64 `json:"events,omitempty"`
@@ -95,7 +102,8 @@ type Limit struct {
 	Block bool `json:"block,omitempty"`
 }
 
-// Algorithm is a way to enforce a limit.
+// Algorithm is a way to enforce a limit: a text such as `fixed_window` or `sliding_window 10`, or an
+// object.
 type Algorithm struct {
 	// One of `token_bucket`, `sliding_window_log`, `sliding_window` and `fixed_window`.
 	Name string `json:"name,omitempty"`
@@ -114,8 +122,9 @@ type Consistency struct {
 	// Redis has handed out to them; with `strict`, Redis decides every request. Default: `lease`.
 	Mode string `json:"mode,omitempty"`
 
-	// Lets all nodes together exceed the limit by at most this fraction, 0 to 1. Default: 0.01.
-	MaxOvershoot *float64 `json:"max_overshoot,omitempty"`
+	// Lets all nodes together exceed the limit by at most this fraction, 0 to 1, or percentage, such
+	// as `1%`. Default: `1%`.
+	MaxOvershoot *Fraction `json:"max_overshoot,omitempty"`
 
 	// Decides requests while the primary of Redis that has their count does not answer: `local` keeps
 	// to a share of the limit on each node, `open` admits all of them, and `closed` answers 503.
@@ -143,7 +152,7 @@ type ZoneTier struct {
 	Default string `json:"default,omitempty"`
 }
 
-// Tier is the limit of a tier.
+// Tier is the limit of a tier: a rate such as `1000/1m`, or an object.
 type Tier struct {
 	Limit
 	Consistency
@@ -181,8 +190,9 @@ type Endpoint struct {
 	Cost *Cost `json:"cost,omitempty"`
 }
 
-// Cost is the number of events that a request counts as. Exactly one of `events` and `placeholder`
-// must be set.
+// Cost is the number of events that a request counts as: a number, a placeholder such as
+// `{http.vars.cost}`, which `trusted` may follow, or an object in which exactly one of `events` and
+// `placeholder` is set.
 type Cost struct {
 	// A fixed number, from 1 to what the limit allows at once.
 	Events int64 `json:"events,omitempty"`
@@ -250,6 +260,10 @@ type Redis struct {
 
 	// Connects with TLS. An empty object trusts the system's certificate authorities. Default: no TLS.
 	TLS *RedisTLS `json:"tls,omitempty"`
+
+	// The file and line of the Caddyfile that has these settings, which errors name. The Caddyfile
+	// adapter sets it.
+	Place string `json:"place,omitempty"`
 }
 
 // RedisTLS is how Redis proves its identity.

@@ -26,12 +26,25 @@ func newCost(config *Cost) (c cost, err error) {
 		if c.placeholder, err = keytemplate.ParsePlaceholder(config.Placeholder, config.Trusted); err != nil {
 			return c, fmt.Errorf("cost: %w", err)
 		}
+		if c.placeholder.Global {
+			return fixedCost(c.placeholder)
+		}
 	case config.Events < 1:
 		return c, fmt.Errorf("cost is %d: use 1 or more", config.Events)
 	default:
 		c.fixed = config.Events
 	}
 	return c, nil
+}
+
+// fixedCost returns the cost of a placeholder whose value is the same for all requests.
+func fixedCost(p *keytemplate.Placeholder) (cost, error) {
+	text, _ := p.Value(nil, nil)
+	n, err := parseEvents(text)
+	if err != nil || n < 1 {
+		return cost{}, fmt.Errorf("cost: {%s} is %q when the configuration loads: use a number from 1", p.Name, text)
+	}
+	return cost{fixed: n}, nil
 }
 
 // fits returns an error if no request of this cost can ever pass r.

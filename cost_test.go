@@ -1,6 +1,7 @@
 package fleetlimit
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -51,6 +52,29 @@ func TestNewCost(t *testing.T) {
 	} {
 		if _, err := newCost(&tc.config); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("newCost(%+v) = %v, want an error with %q", tc.config, err, tc.want)
+		}
+	}
+}
+
+func TestCostFromEnvironment(t *testing.T) {
+	const zone = `{"key": "k", "limit": {"events": 10, "window": "1m"}, "cost": {"placeholder": "{env.FLEETLIMIT_TEST_COST}"}}`
+	t.Setenv("FLEETLIMIT_TEST_COST", "7")
+	if z := compiledZone(t, zone); z.endpoints[0].cost.fixed != 7 {
+		t.Errorf("cost = %d, want 7", z.endpoints[0].cost.fixed)
+	}
+	for value, want := range map[string]string{
+		"11":   "cost is 11, but at most 10 events can pass at once: use a lower cost",
+		"many": "cost: {env.FLEETLIMIT_TEST_COST} is \"many\" when the configuration loads: use a number from 1",
+		"0":    "use a number from 1",
+		"1.5":  "use a number from 1",
+	} {
+		t.Setenv("FLEETLIMIT_TEST_COST", value)
+		config := new(Zone)
+		if err := json.Unmarshal([]byte(zone), config); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := newZone("api", config, new(App), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("cost %s: error %v, want one with %q", value, err, want)
 		}
 	}
 }

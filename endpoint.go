@@ -1,14 +1,17 @@
 package fleetlimit
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/httpmethod"
+	"github.com/fleetlimit/fleetlimit/internal/pathpattern"
 )
 
 // A route is the method and path pattern of an endpoint. It is immutable.
@@ -19,7 +22,7 @@ type route struct {
 
 // newRoute compiles a pattern. Methods have no case. The path is a pattern of Caddy's path matcher.
 func newRoute(methods []string, pattern string) (*route, error) {
-	if err := checkPath(pattern); err != nil {
+	if err := pathpattern.Check(pattern); err != nil {
 		return nil, err
 	}
 	e := &route{path: caddyhttp.MatchPath{pattern}}
@@ -31,8 +34,8 @@ func newRoute(methods []string, pattern string) (*route, error) {
 	}
 	for _, m := range methods {
 		m = strings.ToUpper(m)
-		if m == "" || strings.Trim(m, methodLetters) != "" {
-			return nil, fmt.Errorf("%q is not a method: use methods such as GET or POST, or none for all", m)
+		if _, err := httpmethod.Check(m); err != nil {
+			return nil, err
 		}
 		e.methods = append(e.methods, m)
 	}
@@ -44,24 +47,38 @@ func newRoute(methods []string, pattern string) (*route, error) {
 	return e, nil
 }
 
-// methodLetters are the characters of the methods in use.
-const methodLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
-
-// checkPath refuses patterns that never match or do not match what they seem to.
-func checkPath(pattern string) error {
-	if strings.ContainsAny(pattern, "{}") {
-		return fmt.Errorf("path %q has braces: use * for the parts that differ, as in /users/*/posts", pattern)
+// doubts returns what is probably a mistake in e.
+func (e *route) doubts() (doubts []error) {
+	if doubt := pathpattern.Doubtful(e.path[0]); doubt != "" {
+		doubts = append(doubts, errors.New(doubt))
 	}
-	if !startsPath(pattern) {
-		return fmt.Errorf("path %q starts with neither / nor *: use one such as /search, /users/* or *.json", pattern)
+	for _, m := range e.methods {
+		if doubt, _ := httpmethod.Check(m); doubt != "" {
+			doubts = append(doubts, errors.New(doubt))
+		}
 	}
-	if _, err := path.Match(pattern, ""); err != nil {
-		return fmt.Errorf(`path %q has an incomplete "[" or "\": use "]" to close it, or *`, pattern)
-	}
-	return nil
+	return doubts
 }
 
-func startsPath(s string) bool { return strings.HasPrefix(s, "/") || strings.HasPrefix(s, "*") }
+// covers reports whether e matches all requests that other matches. It is certain when it says so.
+func (e *route) covers(other *route) bool {
+	if len(e.methods) > 0 && len(other.methods) == 0 {
+		return false
+	}
+	bare := func(e *route) string { return e.path[len(e.path)-1] } // slashes at the end do not count
+	return !slices.ContainsFunc(other.methods, func(m string) bool { return !e.matchMethod(m) }) &&
+		pathpattern.Covers(bare(e), bare(other))
+}
+
+// errShadowed returns the error about an endpoint that never gets a request, because the earlier
+// one at place covers it.
+func (e *route) errShadowed(earlier *route, place string) error {
+	if e.covers(earlier) {
+		return fmt.Errorf("endpoint %s is already specified at %s: use it once", e, place)
+	}
+	return fmt.Errorf("endpoint %s gets no request, because %s at %s matches them all first: use it before that one",
+		e, earlier, place)
+}
 
 // match reports whether r, or bare if it is not nil, is a request to this endpoint.
 func (e *route) match(r, bare *http.Request) bool {

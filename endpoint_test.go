@@ -146,15 +146,48 @@ func TestNewRouteRefuses(t *testing.T) {
 		{nil, "/users/{http.vars.plan}", "use *"},
 		{nil, "/a}", "use *"},
 		{nil, "/a[", "close it"},
-		{nil, `/a\`, "close it"},
 		{[]string{""}, "/a", "use methods such as GET"},
-		{[]string{"GET", "*"}, "/a", "use methods such as GET"},
+		{[]string{"GET", "*"}, "/a", "use none for all methods"},
+		{[]string{"gets"}, "/a", "did you mean GET?"},
 		{[]string{"GET POST"}, "/a", "use methods such as GET"},
 		{[]string{"GET,POST"}, "/a", "use methods such as GET"},
 	} {
 		if _, err := newRoute(tc.methods, tc.path); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("newRoute(%q, %q) = %v, want an error that says %q", tc.methods, tc.path, err, tc.want)
 		}
+	}
+}
+
+func TestRouteCovers(t *testing.T) {
+	for _, tc := range []struct {
+		wide, wideMethods, narrow, narrowMethods string
+		want                                     bool
+	}{
+		{"/a", "", "/a", "GET", true}, {"/a", "GET", "/a", "", false}, {"/a", "GET", "/a", "HEAD", true},
+		{"/a", "HEAD", "/a", "GET", false}, {"/a", "GET,POST", "/a", "post", true}, {"/a", "GET", "/a", "GET,POST", false},
+		{"/a", "", "/A/", "", true}, {"/a/", "", "/a", "", true}, {"/api/*", "", "/api/users/", "PUT", true},
+		{"/api/*", "", "/api", "", false}, {"/api/*", "", "/api/", "", false}, {"*/", "", "/a", "", false},
+	} {
+		wide, err := newRoute(splitMethods(tc.wideMethods), tc.wide)
+		if err != nil {
+			t.Fatal(err)
+		}
+		narrow, err := newRoute(splitMethods(tc.narrowMethods), tc.narrow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := wide.covers(narrow); got != tc.want {
+			t.Errorf("%s covers %s: %v, want %v", wide, narrow, got, tc.want)
+		}
+	}
+}
+
+func TestZoneWarnsAboutDoubtfulEndpoints(t *testing.T) {
+	z := compiledZone(t, `{"key": "k", "limit": {"block": true}, "endpoints": [
+		{"methods": ["GET", "FROBNICATE"], "path": "/a"}, {"path": "/.*"}, {"path": "/b"}]}`)
+	if len(z.warnings) != 2 || !strings.Contains(z.warnings[0].Error(), "FROBNICATE is no method") ||
+		!strings.Contains(z.warnings[1].Error(), "use * for all paths") {
+		t.Errorf("warnings = %v, want one about FROBNICATE and one about /.*", z.warnings)
 	}
 }
 

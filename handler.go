@@ -58,6 +58,7 @@ func (e *evaluation) addTake(z *zone) error {
 		return err
 	}
 	e.attachState()
+	e.checkPlaceholders(z)
 	e.readIdentity(z)
 	key, template, err := e.keyOf(z)
 	if err != nil || template == nil {
@@ -83,10 +84,15 @@ func (e *evaluation) keyOf(z *zone) ([]byte, *keytemplate.Template, error) {
 	used := z.key
 	key, has, err := used.Append(e.keyBuffer(), e.request, e.repl)
 	if err == nil && has != keytemplate.Present {
+		e.warnNoAddress(z, used)
 		if used, err = e.substituteKey(z, has); used == nil {
 			return nil, nil, err
 		}
 		key, has, err = used.Append(e.keyBuffer(), e.request, e.repl)
+		if err == nil && has == keytemplate.Missing && e.warnNoAddress(z, used) {
+			used = z.socketKey
+			key, has, err = used.Append(e.keyBuffer(), e.request, e.repl)
+		}
 	}
 	switch {
 	case err != nil:
@@ -115,9 +121,10 @@ func (e *evaluation) substituteKey(z *zone, has keytemplate.Presence) (*keytempl
 		e.forbidden = forbidden{reason: noKey, zone: z}
 		return nil, nil
 	case missingDefault:
-		if !z.warned.Swap(true) {
+		if !z.missing.key.LacksAddress(e.request, e.repl) && !z.warned.Swap(true) {
 			e.handler.logger.Warn("requests without a key are counted by the client's address: "+
-				"use on_missing_key to change that", zap.String("zone", z.name), zap.String("key", z.key.String()))
+				"use on_missing_key to change that", zap.String("zone", z.name), placeField(z.place),
+				zap.String("key", z.key.String()))
 		}
 	}
 	return z.missing.key, nil

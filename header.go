@@ -2,7 +2,6 @@ package fleetlimit
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -28,7 +27,7 @@ var headerSets = map[string]headerSet{
 func parseHeaderSet(name string) (headerSet, error) {
 	set, ok := headerSets[cmp.Or(name, "all")]
 	if !ok {
-		return 0, fmt.Errorf("headers is %q: use x, draft, all or none", name)
+		return 0, unknownWord("headers", name, "x", "draft", "all", "none")
 	}
 	return set, nil
 }

@@ -106,7 +106,7 @@ func (e *evaluation) checkIdentity() {
 			e.handler.logger.Error("the zone is decided before authentication: it reads what a later handler sets, and "+
 				"what until then the client chooses; use rate_limit_authenticated in place of rate_limit, or `route` to put the "+
 				"directive after the one that sets it",
-				zap.String("zone", z.name), zap.String("placeholder", "{"+read.value.placeholder+"}"))
+				zap.String("zone", z.name), placeField(z.place), zap.String("placeholder", "{"+read.value.placeholder+"}"))
 		}
 	}
 }

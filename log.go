@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"sync"
@@ -30,7 +29,7 @@ func parseRejectionLog(rejections string) (string, error) {
 	case "", logFirst, logAll, logNone:
 		return rejections, nil
 	}
-	return "", fmt.Errorf("log_rejections is %q: use first, all or none", rejections)
+	return "", unknownWord("log_rejections", rejections, logFirst, logAll, logNone)
 }
 
 // loggedOf returns which rejections by a zone are logged, or those by the handler if it is nil.

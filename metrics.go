@@ -136,7 +136,7 @@ var (
 		"count as nothing, and the next write replaces them.", "store")
 	descBreaker = desc("breaker_state", "The circuit breaker of a primary of Redis: 0 is closed, 1 half-open, 2 open.",
 		"store", "primary")
-	descLatency = desc("redis_latency_seconds", "How long a primary of Redis took to answer the newest probe.",
+	descLatency = desc("redis_latency_seconds", "How long a primary of Redis took to answer the newest pipeline or probe.",
 		"store", "primary")
 	descNodes = desc("nodes", "Nodes of the fleet, including this one.", "store")
 

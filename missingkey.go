@@ -54,7 +54,7 @@ func (z *zone) newMissingKey(config *Zone, o keytemplate.Options) (m missingKey,
 		return m, nil
 	}
 	m.action = missingCount
-	if m.key, err = keytemplate.Parse(config.OnMissingKey, o); err != nil {
+	if m.key, err = z.parseKey(config.OnMissingKey, o); err != nil {
 		return m, fmt.Errorf("on_missing_key: %w", err)
 	}
 	if config.OnMissingKey != onMissingShared && len(m.key.Placeholders()) == 0 {

@@ -142,6 +142,7 @@ func TestRuleWithoutKey(t *testing.T) {
 		{`tier {
 				free 50/1m
 				pro  unlimited
+				keys sk_* pro
 				default free
 			}
 			endpoint /default 20/1m {

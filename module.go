@@ -5,17 +5,22 @@
 //
 //	module.go         the handler: its options, and how it is provisioned
 //	app.go            the app: what the handlers of a configuration share
+//	appzone.go        zones that are defined once, in the app
 //	config.go         the JSON configuration of both
+//	config_json.go    the text forms that it accepts too
 //	caddyfile.go      the Caddyfile grammar: the directive. The global option, zones, endpoints and
 //	                  limits are in caddyfile_app.go, caddyfile_zone.go, caddyfile_endpoint.go and
-//	                  caddyfile_limit.go
+//	                  caddyfile_limit.go; words of other places and programs in
+//	                  caddyfile_remedy.go
 //	handler.go        one request, from ServeHTTP to the store and back
 //	request.go        the state of one request
 //	identity.go       zones that are decided before authentication
 //	routes.go         what the routes around the handlers show about zones
 //	addressfilter.go  which client addresses are exempt or denied
-//	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, endpoint.go, cost.go and
-//	                  missingkey.go; internal/keytemplate makes its keys
+//	word.go           what people write instead of the words of a setting
+//	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, endpoint.go, cost.go,
+//	                  missingkey.go and keylist.go; internal/keytemplate makes its keys
+//	unknown.go        placeholders that nothing provides, clients that have no address
 //	header.go         the headers of responses
 //	writer.go         when headers are set
 //	reject.go         the rest of a rejection
@@ -65,8 +70,9 @@ func init() {
 // the name of the zone.
 type Handler struct {
 	// The zones by name. A name has 1 to 64 of the characters A-Z, a-z, 0-9, `_`, `.` and `-`. A
-	// request takes from all zones that match it, or from none.
-	Zones map[string]*Zone `json:"rate_limits,omitempty"`
+	// request takes from all zones that match it, or from none. An empty object uses the zone of that
+	// name among the app's `zones`. It may have `match`, which comes in place of that zone's.
+	Zones Zones `json:"rate_limits,omitempty"`
 
 	// Client addresses and ranges that no zone limits.
 	Allow []string `json:"allow,omitempty"`
@@ -92,9 +98,9 @@ type Handler struct {
 	// because keys may be secrets.
 	LogKey bool `json:"log_key,omitempty"`
 
-	// The largest fraction, 0 to 1, by which Retry-After is lengthened at random, so that clients do
-	// not all return at once. Default: 0.
-	Jitter float64 `json:"jitter,omitempty"`
+	// The largest fraction, 0 to 1, or percentage, such as `20%`, by which Retry-After is lengthened
+	// at random, so that clients do not all return at once. Default: 0.
+	Jitter Fraction `json:"jitter,omitempty"`
 
 	// Accepted so that configurations of caddy-ratelimit load unchanged; not used.
 	SweepInterval caddy.Duration `json:"sweep_interval,omitempty"`
@@ -107,6 +113,10 @@ type Handler struct {
 
 	// If true, the metrics are not exposed, unless another rate_limit handler exposes them.
 	DisableMetrics bool `json:"disable_metrics,omitempty"`
+
+	// The file and line of the Caddyfile that has the directive, which errors name. The Caddyfile
+	// adapter sets it.
+	Place string `json:"place,omitempty"`
 
 	ctx         caddy.Context // for events
 	app         *App
@@ -150,12 +160,12 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 		}
 	}
 	if err := h.provisionSettings(); err != nil {
-		return err
+		return atPlace(h.Place, err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.Zones)) {
 		z, err := h.provisionZone(ctx, name, h.Zones[name])
 		if err != nil {
-			return fmt.Errorf("zone %q: %w", name, err)
+			return h.Zones[name].wrap(name, err)
 		}
 		h.zones = append(h.zones, z)
 	}
@@ -185,9 +195,10 @@ func (h *Handler) provisionSettings() (err error) {
 }
 
 // provisionZone compiles a zone and acquires its counts.
-func (h *Handler) provisionZone(ctx caddy.Context, name string, config *Zone) (*zone, error) {
-	if config == nil {
-		return nil, errors.New("is empty: use at least `key` and `limit`")
+func (h *Handler) provisionZone(ctx caddy.Context, name string, use *Zone) (*zone, error) {
+	config, err := h.app.zoneFor(name, use)
+	if err != nil {
+		return nil, err
 	}
 	var matchers caddyhttp.MatcherSets
 	loaded, err := ctx.LoadModule(config, "MatcherSetsRaw")
@@ -207,8 +218,8 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, config *Zone) (*
 		return nil, err
 	}
 	z.matchers, z.zoneState = matchers, state
-	for _, warning := range z.warnings {
-		h.logger.Warn("the zone is probably not what was meant", zap.String("zone", name), zap.Error(warning))
+	if config == use { // else the app has logged them
+		z.logWarnings(name, h.logger)
 	}
 	h.app.mu.Lock()
 	h.app.zones = append(h.app.zones, z)

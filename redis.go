@@ -62,7 +62,7 @@ func (c *Redis) resolve(b *Breaker) (*redisTarget, error) {
 			return nil, fmt.Errorf("tls: %w", err)
 		}
 	}
-	r.KeyPrefix = "" // fleets with different prefixes share a client
+	r.KeyPrefix, r.Place = "", "" // fleets with different prefixes share a client
 	text, err := json.Marshal(struct {
 		*Redis
 		Breaker     redisconn.BreakerOptions
@@ -134,7 +134,10 @@ func (c *Redis) check(resolved bool) (setting string, err error) {
 		return "mode", err
 	}
 	sentinel, cluster := c.Mode == "sentinel", c.Mode == "cluster"
+	comma := slices.IndexFunc(c.Addresses, func(a string) bool { return strings.Contains(a, ",") })
 	switch {
+	case comma >= 0:
+		return "address", checkRedisAddress(c.Addresses[comma])
 	case len(c.Addresses) == 0:
 		return "address", fmt.Errorf("redis has no address: use one such as `address localhost:6379`")
 	case len(c.Addresses) > 1 && !sentinel && !cluster:
@@ -180,7 +183,7 @@ func parseRedisMode(mode string) (redisconn.Mode, error) {
 	case "cluster":
 		return redisconn.Cluster, nil
 	}
-	return 0, fmt.Errorf("%q is not a kind of Redis: use standalone, sentinel or cluster", mode)
+	return 0, unknownWord("redis", mode, "standalone", "sentinel", "cluster")
 }
 
 // checkRedisAddress does not repeat an address that may contain a password.
@@ -188,7 +191,16 @@ func checkRedisAddress(address string) error {
 	if strings.Contains(address, "://") || strings.Contains(address, "@") {
 		return fmt.Errorf("an address is not a URL: use host:port, and `username`, `password` and `tls` beside it")
 	}
+	if strings.Contains(address, ",") {
+		return fmt.Errorf("address %q has a comma: use spaces between addresses", address)
+	}
+	if server, db, found := strings.Cut(address, "/"); found {
+		return fmt.Errorf("address %q has a path: use %s, and `db %s` beside it", address, server, cmp.Or(db, "<n>"))
+	}
 	host, port, err := net.SplitHostPort(address)
+	if err != nil && !strings.ContainsAny(address, ":[]") && address != "" {
+		return fmt.Errorf("address %q has no port: use host:port, such as %s:6379", address, address)
+	}
 	if err != nil {
 		return fmt.Errorf("address %q is not host:port: use one such as localhost:6379 or [::1]:6379", address)
 	}

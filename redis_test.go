@@ -121,6 +121,16 @@ func TestRedisAuthority(t *testing.T) {
 		t.Errorf("authorities = %v, want the one in the file", got)
 	}
 
+	// Moving the lines in the Caddyfile keeps the client and its connections.
+	c.Place = "Caddyfile:9"
+	moved, err := c.resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if moved.identity != first.identity {
+		t.Error("the identity is another at another place of the Caddyfile, want the same")
+	}
+
 	// A renewed file makes another client, although the configuration is the same.
 	other, err := os.ReadFile(authority(t))
 	if err != nil {

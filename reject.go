@@ -26,7 +26,7 @@ func parseRejectStyle(style string) (string, error) {
 	case "", rejectJSON, rejectProblem, rejectError:
 		return style, nil
 	}
-	return "", fmt.Errorf("reject is %q: use json, problem or error", style)
+	return "", unknownWord("reject", style, rejectJSON, rejectProblem, rejectError)
 }
 
 // styleOf returns how to reject the requests that a zone denies, or the handler itself if it is nil.
@@ -100,7 +100,7 @@ func (r *zoneResult) boundedWait() time.Duration {
 // addJitter returns wait with the jitter, which never shortens it.
 func (h *Handler) addJitter(wait time.Duration) time.Duration {
 	if h.Jitter > 0 {
-		wait += time.Duration(float64(wait) * h.Jitter * rand.Float64())
+		wait += time.Duration(float64(wait) * float64(h.Jitter) * rand.Float64())
 	}
 	return wait
 }

@@ -45,7 +45,7 @@ func TestPlaceholdersOfZones(t *testing.T) {
 		return `"log_rejections": "none", "rate_limits": {
 			"applies":   {"key": "{http.request.header.X-Api-Key}", ` + rest + `},
 			"no-key":    {"key": "{http.request.header.X-None}", "on_missing_key": "skip", ` + rest + `},
-			"allow.key": {"key": "all", "allow_keys": ["*"], ` + rest + `}}`
+			"allow.key": {"key": "all", "allow_keys": ["a*"], ` + rest + `}}`
 	}
 	for name, tc := range map[string]struct{ config, limit string }{
 		"one zone applies":   {zones("GET"), "5"},

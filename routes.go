@@ -196,10 +196,10 @@ type routeWarnings struct {
 	logged map[string]bool
 }
 
-func (w *routeWarnings) warn(message string, about zap.Field) {
+func (w *routeWarnings) warn(message string, about ...zap.Field) {
 	if text := fmt.Sprint(message, about); !w.logged[text] {
 		w.logged[text] = true
-		w.logger.Warn(message, about)
+		w.logger.Warn(message, about...)
 	}
 }
 
@@ -221,7 +221,7 @@ func (w *routeWarnings) copied(z *zone, vars map[string]string) {
 		if source := keytemplate.ClientControlled(vars[name]); source != "" {
 			w.warn(fmt.Sprintf("clients control the value of {%s}, because vars sets it to {%s}: use `trusted` if "+
 				"something in front of this handler guarantees it, or a placeholder of authentication", p.Name, source),
-				zap.String("zone", z.name))
+				zap.String("zone", z.name), placeField(z.place))
 		}
 	}
 }

@@ -68,6 +68,8 @@ type ruleBuilder struct {
 	tiers  *tierFinder
 
 	withoutKey *rule // of on_missing_limit; nil: none
+
+	warnings []error // see zone
 }
 
 // endpoints compiles the endpoints of the zone and, as the last, the rest of the zone.
@@ -75,23 +77,27 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 	if err := b.zone.Consistency.validate(); err != nil {
 		return nil, err
 	}
+	if b.zone.MaxKeys < 0 {
+		return nil, fmt.Errorf("max_keys is %d: use 1 or more", b.zone.MaxKeys)
+	}
 	if err := b.compileWithoutKey(); err != nil {
 		return nil, err
 	}
 	var all []endpointRules
-	seen := make(map[string]bool)
 	for i, e := range b.zone.Endpoints {
 		if e == nil {
 			return nil, fmt.Errorf("endpoint %d is empty: use at least a path", i+1)
 		}
 		compiled, err := b.endpoint(e)
-		if err == nil && seen[compiled.route.String()] {
-			err = errors.New("it is there already: use it once")
-		}
 		if err != nil {
 			return nil, fmt.Errorf("endpoint %d (%s): %w", i+1, e.Path, err)
 		}
-		seen[compiled.route.String()] = true
+		for earlier := range all {
+			if r := all[earlier].route; r.covers(compiled.route) {
+				return nil, compiled.route.errShadowed(r, fmt.Sprintf("place %d", earlier+1))
+			}
+		}
+		b.warnings = append(b.warnings, compiled.route.doubts()...)
 		all = append(all, *compiled)
 	}
 	rest, err := b.build(new(Endpoint), nil)
@@ -191,7 +197,7 @@ func (b *ruleBuilder) base(own *Algorithm, key, place string) (limiter.Rule, err
 func (b *ruleBuilder) rule(base limiter.Rule, limit *Limit, consistency Consistency) (*rule, error) {
 	base.Strict, base.MaxOvershoot = consistency.Mode == modeStrict, defaultMaxOvershoot
 	if consistency.MaxOvershoot != nil {
-		base.MaxOvershoot = *consistency.MaxOvershoot
+		base.MaxOvershoot = float64(*consistency.MaxOvershoot)
 	}
 	var err error
 	if base.OnOutage, err = parseOnOutage(consistency.OnOutage); err != nil {
@@ -240,8 +246,17 @@ func (l *Limit) validate() error {
 		return nil
 	case l.Events == 0:
 		return fmt.Errorf("limit: events is 0: use block to reject every request")
+	case l.Events < 0 || l.Events > limiter.MaxEvents:
+		return fmt.Errorf("limit: events is %d: use 1 to %d", l.Events, int64(limiter.MaxEvents))
+	case l.Burst < 0 || l.Burst > limiter.MaxEvents:
+		return fmt.Errorf("limit: burst is %d: use 1 to %d, or leave it out", l.Burst, int64(limiter.MaxEvents))
+	case l.Window == 0:
+		return fmt.Errorf("limit: the window is missing: use a duration, such as \"1m\"")
 	}
-	return l.compile().Validate()
+	if err := validateWindow(time.Duration(l.Window), time.Duration(l.Window).String()); err != nil {
+		return fmt.Errorf("limit: %w", err)
+	}
+	return nil
 }
 
 // MarshalJSON leaves out the default number of sub-windows, so that equal zones have equal texts.
@@ -258,15 +273,27 @@ func (a *Algorithm) compile() (limiter.Algorithm, error) {
 	if a == nil || *a == (Algorithm{}) {
 		return limiter.Algorithm{}, nil
 	}
-	kind, err := limiter.ParseKind(a.Name)
+	kind, err := parseKind(a.Name)
 	if err != nil {
 		return limiter.Algorithm{}, err
+	}
+	if a.Subwindows < 0 || a.Subwindows > limiter.MaxSubWindows {
+		return limiter.Algorithm{}, fmt.Errorf("subwindows is %d: use 1 to %d", a.Subwindows, limiter.MaxSubWindows)
 	}
 	compiled := limiter.Algorithm{Kind: kind, SubWindows: a.Subwindows}
 	if kind == limiter.SlidingWindow {
 		compiled.SubWindows = cmp.Or(a.Subwindows, 1)
 	}
 	return compiled, compiled.Validate()
+}
+
+func parseKind(name string) (limiter.Kind, error) {
+	kind, err := limiter.ParseKind(name)
+	if err != nil {
+		return 0, unknownWord("algorithm", name, limiter.TokenBucket.String(), limiter.SlidingWindowLog.String(),
+			limiter.SlidingWindow.String(), limiter.FixedWindow.String())
+	}
+	return kind, nil
 }
 
 // The values of Consistency.Mode.
@@ -286,7 +313,7 @@ func parseMode(mode string) (strict bool, err error) {
 	case modeStrict:
 		return true, nil
 	}
-	return false, fmt.Errorf("mode is %q: use strict, so that Redis decides every request, or lease", mode)
+	return false, unknownWord("mode", mode, modeStrict, modeLease)
 }
 
 func (c Consistency) validate() error {

@@ -51,16 +51,8 @@ func newTierFinder(config *ZoneTier, shared map[string]*Tier) (*tierFinder, erro
 		}
 		f.names, f.tiers = append(f.names, name), append(f.tiers, tier)
 	}
-	for _, k := range config.Keys {
-		tier, err := f.named(k.Tier)
-		if err != nil {
-			return nil, err
-		}
-		g, err := glob.Parse([]string{k.Glob})
-		if err != nil {
-			return nil, err
-		}
-		f.globs = append(f.globs, globTier{g, tier})
+	if err := f.compileKeys(config.Keys); err != nil {
+		return nil, err
 	}
 	var err error
 	if config.Default != "" {
@@ -69,9 +61,62 @@ func newTierFinder(config *ZoneTier, shared map[string]*Tier) (*tierFinder, erro
 		}
 	}
 	if config.Placeholder != "" {
-		f.placeholder, err = keytemplate.ParsePlaceholder(config.Placeholder, config.Trusted)
+		if f.placeholder, err = keytemplate.ParsePlaceholder(config.Placeholder, config.Trusted); err != nil {
+			return nil, err
+		}
 	}
-	return f, err
+	return f, f.checkReachable()
+}
+
+// compileKeys compiles the patterns of keys. Each must match a key that those before it leave to
+// it, unless it gives the same tier.
+func (f *tierFinder) compileKeys(keys []KeyTier) error {
+	earlier := make([]glob.Set, len(f.names)) // by tier
+	for _, k := range keys {
+		tier, err := f.named(k.Tier)
+		if err != nil {
+			return err
+		}
+		if err := glob.Check(k.Glob); err != nil {
+			return fmt.Errorf("keys: %w", err)
+		}
+		g, err := glob.Parse([]string{k.Glob})
+		if err != nil {
+			return err
+		}
+		for other := range earlier {
+			if by, covered := earlier[other].Covers(k.Glob); covered && other != tier {
+				return fmt.Errorf("keys: no key gets %s from %s, because %s, which gives %s, matches them all first: use it "+
+					"before that one", k.Tier, k.Glob, by, f.names[other])
+			}
+		}
+		if err := earlier[tier].Add(k.Glob); err != nil {
+			return err
+		}
+		f.globs = append(f.globs, globTier{g, tier})
+	}
+	return nil
+}
+
+// checkReachable returns an error if no key can ever have one of the tiers.
+func (f *tierFinder) checkReachable() error {
+	reached := map[int]bool{f.fallback: true}
+	for _, g := range f.globs {
+		reached[g.tier] = true
+		if _, all := g.globs.Covers("*"); all && f.placeholder != nil {
+			return fmt.Errorf("the placeholder is never read, because `keys *` gives each key a tier: use `default %s` instead",
+				f.names[g.tier])
+		} else if all && f.fallback != noTier && f.fallback != g.tier {
+			return fmt.Errorf("no key gets the default, because `keys *` gives each key a tier: use only one of them")
+		}
+	}
+	for tier, name := range f.names[1:] {
+		if f.placeholder == nil && !reached[tier+1] {
+			return fmt.Errorf("no key has %q: use `keys <glob...> %s`, `default %s` or a placeholder, or no such tier",
+				name, name, name)
+		}
+	}
+	return nil
 }
 
 // named returns the tier called name.

@@ -1,6 +1,8 @@
 package fleetlimit
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/caddyserver/caddy/v2"
@@ -50,5 +52,33 @@ func TestKeyWithoutTier(t *testing.T) {
 	var none *tierFinder
 	if tier, presence := none.find(nil, r, nil); tier != noTier || presence != keytemplate.Present {
 		t.Errorf("tier without tiers = %d, presence %v; want none, present", tier, presence)
+	}
+}
+
+func TestTiersThatNoKeyHas(t *testing.T) {
+	const free, pro = `"free": {"unlimited": true}`, `"pro": {"unlimited": true}`
+	for _, tc := range []struct{ tier, want string }{
+		{`"keys": [{"glob": "sk_*", "tier": "free"}, {"glob": "sk_live_*", "tier": "pro"}]`,
+			"no key gets pro from sk_live_*, because sk_*, which gives free, matches them all first"},
+		{`"keys": [{"glob": "a", "tier": "free"}, {"glob": "a", "tier": "pro"}]`, "because a, which gives free"},
+		{`"keys": [{"glob": "sk_.*", "tier": "free"}]`, "is a regular expression"},
+		{`"keys": [{"glob": "*", "tier": "free"}], "placeholder": "{http.vars.tier}"`, "use `default free` instead"},
+		{`"keys": [{"glob": "*", "tier": "free"}], "default": "pro"`, "no key gets the default"},
+		{`"keys": [{"glob": "sk_*", "tier": "free"}]`, "no key has \"pro\": use `keys <glob...> pro`"},
+		{`"default": "free"`, "no key has \"pro\""},
+		{`"keys": [{"glob": "sk_live_*", "tier": "pro"}, {"glob": "sk_*", "tier": "free"}]`, ""},
+		{`"keys": [{"glob": "sk_*", "tier": "pro"}, {"glob": "sk_live_*", "tier": "pro"}, {"glob": "*", "tier": "free"}]`, ""},
+		{`"keys": [{"glob": "*", "tier": "free"}, {"glob": "b", "tier": "free"}], "default": "pro"`, "no key gets the default"},
+		{`"keys": [{"glob": "sk_*", "tier": "pro"}], "default": "free"`, ""},
+		{`"placeholder": "{http.vars.tier}"`, ""},
+	} {
+		config := new(ZoneTier)
+		if err := json.Unmarshal([]byte(`{"tiers": {`+free+`, `+pro+`}, `+tc.tier+`}`), config); err != nil {
+			t.Fatal(err)
+		}
+		_, err := newTierFinder(config, nil)
+		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+			t.Errorf("%s: error %v, want %q", tc.tier, err, tc.want)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/internal/glob"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
@@ -23,6 +24,7 @@ type zone struct {
 
 	ambiguousIsMissing bool                  // else it is an error
 	cookieKey          *keytemplate.Template // counts requests with an ambiguous cookie
+	socketKey          *keytemplate.Template // counts requests that have no client address
 
 	allow     glob.Set
 	deny      glob.Set
@@ -31,10 +33,13 @@ type zone struct {
 
 	identity []identityValue               // what key, tier and costs read
 	watch    atomic.Pointer[identityWatch] // over identity; nil before Start
+	unsure   []unsurePlaceholder           // placeholders that may not exist
 
+	place    string  // in the Caddyfile; "": unknown
 	warnings []error // what is probably a mistake and yet loads
 
-	warned atomic.Bool // about a missing key
+	warned        atomic.Bool // about a missing key
+	warnedAddress atomic.Bool // about requests without a client address
 }
 
 // clientIP is the placeholder of the client's address as Caddy determines it.
@@ -42,7 +47,7 @@ const clientIP = "{http.vars.client_ip}"
 
 // newZone compiles config into rules that hold handle. The caller sets matchers and zoneState.
 func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, error) {
-	z := &zone{legacy: config.legacy()}
+	z := &zone{legacy: config.legacy(), place: config.Place}
 	var err error
 	if z.legacy {
 		if config, err = fromLegacy(config); err != nil {
@@ -57,11 +62,8 @@ func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, e
 	if err = z.compileKeys(config); err != nil {
 		return nil, err
 	}
-	if z.allow, err = glob.Parse(config.AllowKeys); err != nil {
-		return nil, fmt.Errorf("allow_key: %w", err)
-	}
-	if z.deny, err = glob.Parse(config.DenyKeys); err != nil {
-		return nil, fmt.Errorf("deny_key: %w", err)
+	if err = z.compileKeyLists(config); err != nil {
+		return nil, err
 	}
 	if z.tiers, err = newTierFinder(config.Tier, app.Tiers); err != nil {
 		return nil, fmt.Errorf("tier: %w", err)
@@ -70,7 +72,9 @@ func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, e
 	if z.endpoints, err = b.endpoints(); err != nil {
 		return nil, err
 	}
-	z.identity = identityValues(z.placeholders())
+	z.warnings = append(z.warnings, b.warnings...)
+	names := z.placeholders()
+	z.identity, z.unsure = identityValues(names), unsurePlaceholders(names)
 	return z, nil
 }
 
@@ -101,23 +105,20 @@ func (z *zone) deciders() (placeholders []*keytemplate.Placeholder) {
 
 // compileKeys compiles the template of the key and its substitutes.
 func (z *zone) compileKeys(config *Zone) (err error) {
-	o := keytemplate.Options{IPv4Prefix: 32, IPv6Prefix: 64, Lenient: z.legacy && config.OnMissingKey == ""}
-	if z.legacy {
-		o.IPv6Prefix = 128
+	o, err := z.keyOptions(config)
+	if err != nil {
+		return err
 	}
-	if p := config.IPv4Prefix; p != nil {
-		o.IPv4Prefix, o.MaskAll = *p, true
-	}
-	if p := config.IPv6Prefix; p != nil {
-		o.IPv6Prefix, o.MaskAll = *p, true
-	}
-	if z.key, err = keytemplate.Parse(config.Key, o); err != nil {
+	if z.key, err = z.parseKey(config.Key, o); err != nil {
 		return fmt.Errorf("key: %w", err)
 	}
 	// An ambiguous cookie counts by the client's address even if requests without a key are skipped or
 	// denied: browsers send such cookies, and the upstream may read a session from them.
 	o.Substitute, o.Lenient = true, false
 	if z.cookieKey, err = keytemplate.Parse(clientIP, o); err != nil {
+		return err
+	}
+	if z.socketKey, err = keytemplate.Parse("", o); err != nil {
 		return err
 	}
 	isMissing, err := parseOnAmbiguousKey(config.OnAmbiguousKey)
@@ -131,6 +132,42 @@ func (z *zone) compileKeys(config *Zone) (err error) {
 	return z.checkMissingKey(config)
 }
 
+// keyOptions returns how the templates of the zone make keys.
+func (z *zone) keyOptions(config *Zone) (keytemplate.Options, error) {
+	o := keytemplate.Options{
+		IPv4Prefix: 32, IPv6Prefix: 64,
+		MaskHeaders: !z.legacy, Lenient: z.legacy && config.OnMissingKey == "",
+	}
+	if z.legacy {
+		o.IPv6Prefix = 128
+	}
+	if p := config.IPv4Prefix; p != nil {
+		if *p == 0 {
+			return o, fmt.Errorf("ipv4_prefix is 0, so all IPv4 clients would share one count: use 1 to 32")
+		}
+		o.IPv4Prefix, o.MaskAll = *p, true
+	}
+	if p := config.IPv6Prefix; p != nil {
+		if *p == 0 {
+			return o, fmt.Errorf("ipv6_prefix is 0, so all IPv6 clients would share one count: use 1 to 128")
+		}
+		o.IPv6Prefix, o.MaskAll = *p, true
+	}
+	return o, nil
+}
+
+// parseKey compiles a template and refuses one that counts something else than it seems to.
+func (z *zone) parseKey(raw string, o keytemplate.Options) (*keytemplate.Template, error) {
+	t, err := keytemplate.Parse(raw, o)
+	if err != nil {
+		return nil, err
+	}
+	if doubt := t.Doubt(); doubt != nil {
+		z.warnings = append(z.warnings, doubt)
+	}
+	return t, z.refuse(t.Check())
+}
+
 func parseOnAmbiguousKey(action string) (isMissing bool, err error) {
 	switch action {
 	case "", "reject":
@@ -138,7 +175,7 @@ func parseOnAmbiguousKey(action string) (isMissing bool, err error) {
 	case "missing":
 		return true, nil
 	}
-	return false, fmt.Errorf("on_ambiguous_key is %q: use reject or missing", action)
+	return false, unknownWord("on_ambiguous_key", action, "reject", "missing")
 }
 
 // checkAmbiguous counts a request in which what, the key, tier or cost, is ambiguous. It returns
@@ -173,6 +210,14 @@ func (z *zone) refuse(err error) error {
 	}
 	z.warnings = append(z.warnings, err)
 	return nil
+}
+
+// logWarnings logs the warnings about z, which is called name.
+func (z *zone) logWarnings(name string, logger *zap.Logger) {
+	for _, warning := range z.warnings {
+		logger.Warn("the zone is probably not what was meant", zap.String("zone", name), placeField(z.place),
+			zap.Error(warning))
+	}
 }
 
 // legacy reports whether z is in the syntax of caddy-ratelimit.

@@ -2,9 +2,14 @@ package fleetlimit
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // compiledZone compiles a zone from its JSON configuration.
@@ -33,6 +38,23 @@ func TestLegacyZone(t *testing.T) {
 	z = compiledZone(t, `{"key": "k", "window": "10s"}`)
 	if r := z.endpoints[0].rules[noTier]; !r.block || r.window != 10*time.Second {
 		t.Errorf("rule without max_events: block = %v for %v, want a block for 10s", r.block, r.window)
+	}
+}
+
+func TestWarningsNameThePlace(t *testing.T) {
+	h, logs := scripted(t, `{"rate_limits": {"api": {"key": "{http.request.header.X-None}", "limit": "1/s", "place": "Caddyfile:7"}}}`,
+		&scriptedStore{decision: limiter.Decision{OK: true}})
+	if got := serve(t, h, t.Context(), nil); !got.admitted { // a request without a key
+		t.Fatalf("the request was answered with %d, %v", got.status, got.err)
+	}
+	z := h.zones[0]
+	z.warnings = []error{errors.New("a mistake")}
+	z.logWarnings("api", h.logger)
+	for _, message := range []string{"without a key", "probably not what was meant"} {
+		lines := logs.FilterMessageSnippet(message).FilterField(zap.String("zone", "api")).FilterField(zap.String("place", "Caddyfile:7"))
+		if lines.Len() != 1 {
+			t.Errorf("lines with %q, the zone and its place = %d, want 1; all: %v", message, lines.Len(), logs.All())
+		}
 	}
 }
 

@@ -1,9 +1,6 @@
 package limiter
 
-import (
-	"errors"
-	"time"
-)
+import "errors"
 
 // A LeaseRequest is what a node requests from a [Lender] for one key under one rule, with the
 // reply. What goes back and what is owed is accounted for before anything is decided.
@@ -71,10 +68,9 @@ type Lender interface {
 	// An error means that the outcome is unknown: the request must not be sent again.
 	Lend(requests []LeaseRequest, done func(error))
 
-	// Answers reports whether the server that has this key answers: nothing that was sent to it has
-	// been without an answer for so long. Then ErrLate means that too much waits for it, not that
-	// there is an outage.
-	Answers(key []byte, within time.Duration) bool
+	// Answers reports whether the server that has this key answers. Then ErrLate means that too much
+	// waits for it, not that there is an outage.
+	Answers(key []byte) bool
 }
 
 // ErrLate is the error of a store that has not answered in time, or has so much to do that it was

@@ -2,8 +2,9 @@ package redisconn
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
+	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,7 +23,7 @@ func (o BreakerOptions) withDefaults() BreakerOptions {
 	o.Failures = cmp.Or(max(o.Failures, 0), 5)
 	o.Within = cmp.Or(max(o.Within, 0), 10*time.Second)
 	o.ProbeEvery = cmp.Or(max(o.ProbeEvery, 0), time.Second)
-	o.Probes = cmp.Or(max(o.Probes, 0), 3)
+	o.Probes = cmp.Or(min(max(o.Probes, 0), math.MaxUint32), 3)
 	return o
 }
 
@@ -39,12 +40,12 @@ func (s BreakerState) String() string { return [...]string{"closed", "half-open"
 
 // A Breaker is the circuit breaker of one primary. It is closed at first. It opens
 //
-//   - when the primary refuses a connection,
+//   - when the primary refuses connections,
 //   - when the primary is silent: it has answered nothing for three times Options.Timeout after it
 //     was asked,
-//   - after some failures that are also a fifth of all pipelines. A pipeline fails when its
-//     connection breaks, when the primary says that it is not ready, and when its replies take
-//     longer than Options.Timeout.
+//   - after some failures in a row, or as many within some time that are also a fifth of all
+//     pipelines. A pipeline fails when its connection breaks, when the primary says that it is not
+//     ready, and when its replies take longer than Options.Timeout.
 //
 // While it is open, calls fail with ErrOpen at once, and probes look for the primary. Some good
 // ones in a row close it.
@@ -52,32 +53,46 @@ type Breaker struct {
 	Addr    string
 	State   BreakerState
 	Err     error         // ErrOpen with the newest failure; nil while it is closed
-	Latency time.Duration // of the newest probe that was answered; 0: there was none
+	Latency time.Duration // of the newest pipeline or probe that was answered; 0: there was none
+
+	// Replaced reports that the server is a primary no more, which closes its breaker too. Only
+	// Options.OnBreaker is told of such a server.
+	Replaced bool
 }
 
-// leastRatio is the fraction of the pipelines that fail at least when failures open a breaker.
+// leastRatio is the fraction of the pipelines that fail at least when failures open a breaker that
+// are not in a row.
 const leastRatio = 0.2
 
-// A breaker is gobreaker's, which counts failures and knows the states. It opens at once when the
-// primary is gone, and no call goes through it, so that only probes close it.
+// A breaker counts failures with gobreaker, which knows the states too. What gobreaker does not
+// carry is added here and in the watcher: it opens at once when the primary is gone, and no call is
+// the probe that finds out whether the primary is back, because that call might wait. So no call
+// goes through gobreaker, which only hears of results, and the watcher says when to probe.
 type breaker struct {
-	counts *gobreaker.TwoStepCircuitBreaker[any]
-	gone   atomic.Bool // a failure opens it, whatever was counted
-	state  atomic.Uint32
+	mu      sync.Mutex
+	results *gobreaker.CircuitBreaker[any]
+	gone    bool // the next failure opens it, whatever was counted
+
+	state  atomic.Uint32         // as gobreaker's, without its lock
 	reason atomic.Pointer[error] // ErrOpen with the newest failure
 }
 
-func newBreaker(o BreakerOptions) *breaker {
+// newBreaker returns a breaker that calls onOpen when it opens. onOpen must not block.
+func newBreaker(o BreakerOptions, onOpen func()) *breaker {
 	b := new(breaker)
 	o = o.withDefaults()
-	b.counts = gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
-		MaxRequests: uint32(o.Probes), Interval: o.Within, BucketPeriod: o.Within / 10, Timeout: o.ProbeEvery,
+	b.results = gobreaker.NewCircuitBreaker[any](gobreaker.Settings{
+		MaxRequests: uint32(o.Probes), Interval: o.Within, BucketPeriod: o.Within / 10,
+		Timeout: 1, // while it is open, the next result is that of a probe
 		ReadyToTrip: func(c gobreaker.Counts) bool {
-			many := int(c.TotalFailures) >= o.Failures && float64(c.TotalFailures) >= leastRatio*float64(c.Requests)
-			return many || b.gone.Load()
+			often := int(c.TotalFailures) >= o.Failures && float64(c.TotalFailures) >= leastRatio*float64(c.Requests)
+			return often || int(c.ConsecutiveFailures) >= o.Failures || b.gone
 		},
 		OnStateChange: func(_ string, _, to gobreaker.State) {
 			b.state.Store(uint32(to)) // the constants have the same order
+			if to == gobreaker.StateOpen {
+				onOpen()
+			}
 		},
 	})
 	return b
@@ -88,33 +103,42 @@ func (b *breaker) current() BreakerState { return BreakerState(b.state.Load()) }
 // admits reports whether the primary gets calls.
 func (b *breaker) admits() bool { return b.current() == Closed }
 
-// count counts a pipeline, or the probe of an open breaker. It does nothing before the time of the
-// next probe.
+// count counts the result of a pipeline. It does nothing after the breaker has opened.
 func (b *breaker) count(err error) {
-	done, notYet := b.counts.Allow()
-	if notYet != nil {
-		return
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.admits() {
+		b.noteLocked(err)
 	}
-	if err != nil {
-		reason := fmt.Errorf("%w: %w", ErrOpen, err)
-		b.reason.Store(&reason)
-	}
-	done(err)
 }
 
 // trip opens the breaker because the primary is gone.
 func (b *breaker) trip(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if b.admits() {
-		b.gone.Store(true)
-		b.count(err)
-		b.gone.Store(false)
+		b.gone = true
+		b.noteLocked(err)
+		b.gone = false
 	}
+}
+
+// probed notes the result of a probe of a primary that gets no calls.
+func (b *breaker) probed(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.admits() {
+		b.noteLocked(err)
+	}
+}
+
+func (b *breaker) noteLocked(err error) {
+	if err != nil {
+		reason := fmt.Errorf("%w: %w", ErrOpen, err)
+		b.reason.Store(&reason)
+	}
+	_, _ = b.results.Execute(func() (any, error) { return nil, err })
 }
 
 // err returns the error of calls that the breaker does not admit. It has failed before.
 func (b *breaker) err() error { return *b.reason.Load() }
-
-var (
-	errSilent = errors.New("the primary is silent")
-	errSlow   = errors.New("the primary answers too slowly")
-)

@@ -20,29 +20,37 @@ func state(c *Client) BreakerState { return c.Breakers()[0].State }
 func TestBreakerCounts(t *testing.T) {
 	failure := errors.New("it failed")
 	for _, test := range []struct {
-		name      string
-		good, bad int
-		pause     time.Duration // before the last failure
-		want      BreakerState
+		name    string
+		good    int
+		results string        // x: it failed
+		pause   time.Duration // before the last one
+		want    BreakerState
 	}{
-		{name: "four failures", bad: 4, want: Closed},
-		{name: "five failures", bad: 5, want: Open},
-		{name: "five of 25", good: 20, bad: 5, want: Open},
-		{name: "five of 26", good: 21, bad: 5, want: Closed},
-		{name: "the fifth comes late", bad: 5, pause: 11 * time.Second, want: Closed},
+		{name: "four failures", results: "xxxx", want: Closed},
+		{name: "five failures", results: "xxxxx", want: Open},
+		{name: "five in a row", good: 1000, results: "xxxxx", want: Open},
+		{name: "five of 25", good: 16, results: "xx.x..x.x", want: Open},
+		{name: "five of 26", good: 17, results: "xx.x..x.x", want: Closed},
+		{name: "the fifth comes late", results: "xxxxx", pause: 11 * time.Second, want: Closed},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBreaker(BreakerOptions{})
+			opened := false
+			b := newBreaker(BreakerOptions{}, func() { opened = true })
 			for range test.good {
 				b.count(nil)
 			}
-			for range test.bad - 1 {
-				b.count(failure)
+			for i, result := range test.results {
+				if i == len(test.results)-1 {
+					time.Sleep(test.pause)
+				}
+				if result == 'x' {
+					b.count(failure)
+				} else {
+					b.count(nil)
+				}
 			}
-			time.Sleep(test.pause)
-			b.count(failure)
-			if got := b.current(); got != test.want {
-				t.Errorf("%s: %v, want %v", test.name, got, test.want)
+			if got := b.current(); got != test.want || opened != (got == Open) {
+				t.Errorf("%s: %v, told: %v, want %v", test.name, got, opened, test.want)
 			}
 			if err := b.err(); !errors.Is(err, ErrOpen) || !errors.Is(err, failure) {
 				t.Errorf("%s: error = %v, want ErrOpen with the reason", test.name, err)
@@ -51,33 +59,39 @@ func TestBreakerCounts(t *testing.T) {
 	}
 }
 
-// TestBreakerCloses trips a breaker and probes it.
+// TestBreakerCloses trips a breaker and probes it. Pipelines that end meanwhile make no difference.
 func TestBreakerCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBreaker(BreakerOptions{})
+		b := newBreaker(BreakerOptions{}, func() {})
 		expect := func(want BreakerState) {
 			t.Helper()
+			time.Sleep(time.Millisecond)
+			b.count(nil)
+			b.count(errSlow)
+			b.trip(errSilent)
 			if got := b.current(); got != want {
 				t.Errorf("state = %v, want %v", got, want)
 			}
 		}
-		b.trip(errSilent)
 		expect(Open)
-		b.count(nil) // it is too early for a probe
+		b.probed(errSilent)
 		expect(Open)
-		time.Sleep(1001 * time.Millisecond)
-		b.count(errSilent)
-		expect(Open)
-		time.Sleep(1001 * time.Millisecond)
-		b.count(nil)
+		b.probed(nil)
 		expect(HalfOpen)
-		b.trip(errSilent) // of a call that was under way
-		expect(HalfOpen)
-		b.count(nil)
-		b.count(nil)
-		expect(Closed)
-		b.count(errSilent)
-		expect(Closed)
+		b.probed(errSilent)
+		expect(Open)
+		for range 2 {
+			b.probed(nil)
+			expect(HalfOpen)
+		}
+		b.probed(nil)
+		if got := b.current(); got != Closed {
+			t.Errorf("after three good probes: %v", got)
+		}
+		b.count(errSlow)
+		if got := b.current(); got != Closed {
+			t.Errorf("after one failure: %v", got)
+		}
 	})
 }
 
@@ -165,7 +179,7 @@ func TestBreakerOfSlowPrimary(t *testing.T) {
 	}
 }
 
-// TestBreakerOfReplica has a server become a replica and stay one.
+// TestBreakerOfReplica has a server become a replica and stay one. It answers, but takes no calls.
 func TestBreakerOfReplica(t *testing.T) {
 	s, primary := redistest.NewServer(t), redistest.NewServer(t)
 	c := open(t, Options{Addresses: []string{s.Addr}, Breaker: quickProbes})
@@ -174,7 +188,10 @@ func TestBreakerOfReplica(t *testing.T) {
 	if err := s.Client().SlaveOf(t.Context(), host, port).Err(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "an open breaker", func() bool { return state(c) == Open })
+	until(t, "an open breaker", func() bool {
+		_ = do(t, c, count, "k", 1)
+		return state(c) == Open
+	})
 	time.Sleep(3 * quickProbes.ProbeEvery)
 	if b := c.Breakers()[0]; b.State != Open {
 		t.Errorf("a replica is %v", b.State)
@@ -185,16 +202,29 @@ func TestBreakerOfReplica(t *testing.T) {
 	ready(t, c, "k")
 }
 
-// TestLag notes pauses that were late.
+// TestLag has pauses end late.
 func TestLag(t *testing.T) {
-	var l lag
-	l.note(10 * time.Millisecond)
-	l.note(0)
-	if got, want := l.allowance(), lagFactor*10*time.Millisecond*7/8; got != want {
-		t.Errorf("allowance = %v, want %v", got, want)
-	}
-	l.note(20 * time.Millisecond)
-	if got, want := l.allowance(), lagFactor*20*time.Millisecond; got != want {
-		t.Errorf("allowance = %v, want %v", got, want)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		l := lag{began: time.Now().Add(-time.Hour)}
+		expect := func(want time.Duration) {
+			t.Helper()
+			if got := l.allowance(); got != lagFactor*want {
+				t.Errorf("allowance = %v, want %v", got, lagFactor*want)
+			}
+		}
+		pause := func(late time.Duration) {
+			l.expect(time.Now().Add(time.Second))
+			time.Sleep(time.Second + late)
+		}
+		pause(10 * time.Millisecond)
+		expect(10 * time.Millisecond) // though it has not ended
+		l.note(time.Now())
+		expect(10 * time.Millisecond)
+		pause(0)
+		l.note(time.Now())
+		expect(10 * time.Millisecond * 7 / 8)
+		pause(20 * time.Millisecond)
+		l.note(time.Now())
+		expect(20 * time.Millisecond)
+	})
 }

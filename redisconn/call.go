@@ -133,10 +133,3 @@ func (p *pending) leave() (answered bool) {
 		}
 	}
 }
-
-// timedOut notes that the primary has not answered p in time.
-func (p *pending) timedOut() {
-	if q := p.queue.Load(); q != nil && p.state.Load() != done {
-		q.fail()
-	}
-}

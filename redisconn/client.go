@@ -95,9 +95,6 @@ func (c *Client) Do(ctx context.Context, calls ...*Call) {
 			continue
 		}
 		call.Reply, call.Err, call.Incarnation = nil, err, 0
-		if err == ErrTimeout {
-			p.timedOut()
-		}
 	}
 }
 
@@ -110,9 +107,7 @@ func (c *Client) Do(ctx context.Context, calls ...*Call) {
 // goroutine. It may start calls, but not in an endless chain: calls that fail at once would nest.
 func (c *Client) Start(call *Call, done func()) {
 	p := &pending{deadline: time.Now().Add(detached)}
-	silent := time.AfterFunc(c.options.Timeout, p.timedOut) // as for a caller that waits
 	p.onDone = func() {
-		silent.Stop()
 		call.Reply, call.Err, call.Incarnation = p.reply, p.err, uint64(p.incarnation)
 		done()
 	}
@@ -225,7 +220,7 @@ func (c *Client) queueLocked(addr string) *queue {
 	if q == nil {
 		q = newQueue(c.ctx, addr, c.options.Breaker, c.topology.wake)
 		c.queues[addr] = q
-		c.workers.Go(newWatcher(q, c).run)
+		c.workers.Go((&watcher{queue: q, client: c}).run)
 		for range c.options.PoolSize {
 			c.workers.Go((&worker{queue: q, client: c}).run)
 		}

@@ -34,7 +34,20 @@
 // ErrNoPrimary until one does. All nodes (Sentinels) are asked at the same time, and the answer
 // with the highest epoch wins. So neither a hanging nor an isolated node can delay or undo a
 // failover. They are asked every few seconds, after a MOVED, and four times a second while a
-// primary fails or is silent.
+// breaker is not closed.
+//
+// # When a primary fails
+//
+// Each primary has a circuit breaker: see [Breaker]. When it opens, all queued calls get ErrOpen. None
+// of those has been sent. Calls that have been sent still get their replies.
+//
+// One goroutine per primary, its watcher, sees that a primary is silent. It also probes: an idle
+// primary every 100 ms, so that a failure is found before a call waits for it, and a primary whose
+// breaker is open every BreakerOptions.ProbeEvery. Workers send the probes, over the connections that
+// calls use. Only probes close a breaker, so no call is risked for that.
+//
+// A process that is overloaded reads replies late, which looks like a slow primary. A watcher measures
+// how late its own goroutine is, and gives the primary a multiple of that in addition.
 //
 // # What a server may send
 //
@@ -43,14 +56,14 @@
 // are followed on a cluster only, to at most 16 servers that the table does not have. A client has
 // at most 2000 queues.
 //
-// A server that refuses a call because it is out of memory has answered: it does not count as
-// failing. For a few seconds after that, few calls with [Call.NewKey] are sent to it.
+// A server that refuses a call because it is out of memory has answered: that is no failure. For a
+// few seconds after that, few calls with [Call.NewKey] are sent to it.
 //
 // # What the Redis user must be allowed
 //
 // EVALSHA and SCRIPT LOAD, and what the scripts do; PING; SELECT for a database other than 0;
 // ASKING, CLUSTER INFO and CLUSTER SLOTS on a cluster. INFO is optional: without it the
-// [Incarnation] of the server is unknown. On Sentinels: SENTINEL GET-MASTER-ADDR-BY-NAME and
+// [Incarnation] of the server is unknown, and a probe takes a replica for a primary. On Sentinels: SENTINEL GET-MASTER-ADDR-BY-NAME and
 // SENTINEL MASTER.
 //
 // The package logs nothing.

@@ -47,7 +47,8 @@ const (
 	noScript   // it does not know the script
 	moved      // the slot belongs to another primary
 	ask        // this key is being moved to another primary, and may be there already
-	retryLater // the server is not ready
+	retryLater // the server does not take this call for now
+	unready    // the server takes no call for now
 	demoted    // the server has become a replica; its address may soon lead to another server
 )
 
@@ -58,9 +59,9 @@ var replyClasses = map[string]replyClass{
 	"READONLY":    demoted,
 	"MOVED":       moved,
 	"ASK":         ask,
-	"LOADING":     retryLater, // it loads its data
-	"MASTERDOWN":  retryLater, // it has lost its primary
-	"CLUSTERDOWN": retryLater, // it has lost its cluster
+	"LOADING":     unready,    // it loads its data
+	"MASTERDOWN":  unready,    // it has lost its primary
+	"CLUSTERDOWN": unready,    // it has lost its cluster
 	"TRYAGAIN":    retryLater, // it is moving the keys of the call
 }
 
@@ -76,6 +77,9 @@ func classify(err error) (class replyClass, to string) {
 	words := strings.Fields(reply.Error())
 	if len(words) > 1 {
 		class = replyClasses[words[0]]
+	}
+	if class == unready && words[1] == "Hash" { // CLUSTERDOWN Hash slot not served
+		class = retryLater
 	}
 	if class != moved && class != ask {
 		return class, ""

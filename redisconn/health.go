@@ -5,53 +5,38 @@ import (
 	"time"
 )
 
-// Answers reports whether the primary of a key answers. It does when nothing that it was asked has
-// been unanswered for longer than within. If a call fails nevertheless with ErrTimeout or ErrBusy,
-// it has waited for others.
-func (c *Client) Answers(key string, within time.Duration) bool {
+// Answers reports whether the breaker of a key's primary is closed. If a call fails nevertheless with
+// ErrTimeout or ErrBusy, it has waited for others, or the primary has failed just now.
+func (c *Client) Answers(key string) bool {
 	q := c.table.Load().slots[slotOf(key)]
-	return q != nil && q.answersWithin(within)
+	return q != nil && q.breaker.admits()
 }
 
 // health is what the answers of a primary, and their absence, say about it.
 type health struct {
-	began     time.Time    // when the queue was made
-	since     atomic.Int64 // of the first call after its last answer, in ns since began; 0: there is none
-	last      atomic.Int64 // of its last answer, in ns since began
-	failing   atomic.Bool  // from the first failure or silence until the next answer
-	onFailing func()       // called when failing becomes true
+	began   time.Time    // when the queue was made
+	since   atomic.Int64 // of the first question after its last answer, in ns since began; 0: there is none
+	last    atomic.Int64 // of its last answer, in ns since began
+	latency atomic.Int64 // of the newest pipeline or probe that was answered, in ns
 
 	breaker *breaker
-	lag     lag          // of this process
-	latency atomic.Int64 // of the newest probe, in ns
+	lag     lag
 }
 
 func (h *health) asked() {
 	h.since.CompareAndSwap(0, int64(max(1, time.Since(h.began))))
 }
 
-// reached notes that the primary answers, though perhaps no call.
-func (h *health) reached() {
+// answered notes that the primary answers.
+func (h *health) answered() {
 	h.since.Store(0)
 	h.last.Store(int64(time.Since(h.began)))
 }
 
-// answered notes that the primary answered a call.
-func (h *health) answered() {
-	h.reached()
-	h.failing.Store(false)
-}
-
-// fail notes that the primary failed or is silent.
-func (h *health) fail() {
-	if h.failing.CompareAndSwap(false, true) {
-		h.onFailing()
-	}
-}
-
-func (h *health) answersWithin(d time.Duration) bool {
+// silentFor reports whether the primary has answered nothing for longer than d after it was asked.
+func (h *health) silentFor(d time.Duration) bool {
 	since := h.since.Load()
-	return h.breaker.admits() && (since == 0 || time.Since(h.began)-time.Duration(since) <= d)
+	return since > 0 && time.Since(h.began)-time.Duration(since) > d
 }
 
 // idleFor reports whether the primary was asked nothing, and answered nothing, for d.

@@ -10,30 +10,27 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestAnswersWithin has a primary that is asked at 0 and 100 ms, answers at 200 ms, and breaks
-// down.
-func TestAnswersWithin(t *testing.T) {
+// TestSilent has a primary that is asked at 0 and 100 ms, and answers at 200 ms.
+func TestSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue(t)
-		answers := func(within time.Duration, want bool) {
+		silent := func(d time.Duration, want bool) {
 			t.Helper()
-			if got := q.answersWithin(within * time.Millisecond); got != want {
-				t.Errorf("answers within %d ms = %v, want %v", within, got, want)
+			if got := q.silentFor(d * time.Millisecond); got != want {
+				t.Errorf("silent for %d ms = %v, want %v", d, got, want)
 			}
 		}
-		answers(0, true)
+		silent(0, false)
 		for range 2 {
 			if err := q.push(pendingUntil(time.Minute)); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
-		answers(200, true)
-		answers(199, false)
+		silent(200, false)
+		silent(199, true)
 		q.answered()
-		answers(0, true)
-		q.breaker.trip(errSilent)
-		answers(1000, false)
+		silent(0, false)
 	})
 }
 
@@ -50,21 +47,20 @@ func TestAnswers(t *testing.T) {
 			}
 		}
 	}
-	const within = 100 * time.Millisecond
 	await("an answer", func() bool { return do(t, c, count, "key", "field").Err == nil })
-	if !c.Answers("key", within) {
+	if !c.Answers("key") {
 		t.Error("a server that has answered does not answer")
 	}
 	redis.Pause()
-	await("silence", func() bool { return do(t, c, count, "key", "field").Err != nil && !c.Answers("key", within) })
+	await("silence", func() bool { return do(t, c, count, "key", "field").Err != nil && !c.Answers("key") })
 	redis.Resume()
-	await("another answer", func() bool { return do(t, c, count, "key", "field").Err == nil && c.Answers("key", within) })
+	await("another answer", func() bool { return do(t, c, count, "key", "field").Err == nil && c.Answers("key") })
 	redis.Kill()
-	await("the end", func() bool { return do(t, c, count, "key", "field").Err != nil && !c.Answers("key", time.Hour) })
+	await("the end", func() bool { return do(t, c, count, "key", "field").Err != nil && !c.Answers("key") })
 
 	unknown := New(Options{Mode: Cluster, Addresses: []string{redis.Addr}})
 	t.Cleanup(unknown.Close)
-	if unknown.Answers("key", time.Hour) {
+	if unknown.Answers("key") {
 		t.Error("a primary that is not known answers")
 	}
 }

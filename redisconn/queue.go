@@ -26,8 +26,9 @@ type queue struct {
 	end context.CancelFunc
 
 	mu       sync.Mutex
-	ready    sync.Cond // calls has one, or the queue has ended
+	ready    sync.Cond // there is a call or a probe, or the queue has ended
 	calls    list.List // of *pending, in the order of their arrival
+	probe    *probe    // that the watcher wants; nil: none
 	ended    bool
 	used     time.Time // when calls were taken last, or when the queue was made
 	shortage shortage
@@ -39,9 +40,10 @@ type queue struct {
 	roleDoubts atomic.Uint64
 }
 
-func newQueue(ctx context.Context, addr string, o BreakerOptions, onFailing func()) *queue {
+// newQueue returns a queue that calls onOpen when its breaker opens. onOpen must not block.
+func newQueue(ctx context.Context, addr string, o BreakerOptions, onOpen func()) *queue {
 	now := time.Now()
-	q := &queue{addr: addr, used: now, health: health{began: now, onFailing: onFailing, breaker: newBreaker(o)}}
+	q := &queue{addr: addr, used: now, health: health{began: now, breaker: newBreaker(o, onOpen), lag: lag{began: now}}}
 	q.ctx, q.end = context.WithCancel(ctx)
 	q.ready.L = &q.mu
 	return q
@@ -85,13 +87,16 @@ func (q *queue) remove(p *pending) {
 // that it is too late to send.
 func (q *queue) take(batch []*pending) []*pending {
 	q.mu.Lock()
-	q.used = time.Now()
+	now := time.Now()
+	if q.calls.Len() > 0 {
+		q.used = now
+	}
 	var late []*pending
 	for q.calls.Len() > 0 && len(batch) < maxBatch {
 		p := q.calls.Remove(q.calls.Front()).(*pending)
 		switch {
 		case !p.state.CompareAndSwap(queued, held): // its caller is leaving
-		case q.used.After(p.deadline):
+		case now.After(p.deadline):
 			late = append(late, p)
 		default:
 			batch = append(batch, p)
@@ -114,11 +119,37 @@ func (q *queue) refused() {
 	q.shortage.refused(time.Now())
 }
 
-// await blocks until a call is queued. It reports false when the queue has ended.
+// request has a worker probe the primary. nil: it shall not any more.
+func (q *queue) request(p *probe) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.probe = p; p != nil {
+		q.asked()
+		q.ready.Signal()
+	}
+}
+
+// takeProbe takes out the probe that the watcher wants. It returns nil if there is none.
+func (q *queue) takeProbe() *probe {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	p := q.probe
+	q.probe = nil
+	return p
+}
+
+// handOver has the other workers look for something to do.
+func (q *queue) handOver() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ready.Broadcast()
+}
+
+// await blocks until there is a call or a probe. It reports false when the queue has ended.
 func (q *queue) await() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for q.calls.Len() == 0 && !q.ended {
+	for q.calls.Len() == 0 && q.probe == nil && !q.ended {
 		q.ready.Wait()
 	}
 	return !q.ended

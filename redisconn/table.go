@@ -46,10 +46,10 @@ type table struct {
 	slots  [slotCount]*queue // nil where no primary is known
 }
 
-// failing reports whether a primary fails or is silent, or none is known.
+// failing reports whether a primary gets no calls, or none is known.
 func (c *Client) failing() bool {
 	all := c.table.Load().queues
-	return len(all) == 0 || slices.ContainsFunc(all, func(q *queue) bool { return q.health.failing.Load() })
+	return len(all) == 0 || slices.ContainsFunc(all, func(q *queue) bool { return !q.breaker.admits() })
 }
 
 const (

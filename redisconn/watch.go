@@ -1,70 +1,84 @@
 package redisconn
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"strings"
+	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
-
-	redis "github.com/redis/go-redis/v9"
 )
 
 const (
 	// watchIdle is the pause of a watcher while no call waits for the primary, and the time after
-	// which it probes a primary that nobody has asked.
+	// which it probes a primary that has answered nothing lately.
 	watchIdle = 100 * time.Millisecond
 
-	// watchBusy is the pause while calls wait for the primary, or while it fails.
+	// watchBusy is the pause while something waits for the primary, or the breaker is not closed.
 	watchBusy = 25 * time.Millisecond
 
-	// probePause is the time between two probes after a good one.
+	// probePause is the time between two probes of a primary that gets no calls, after a good one.
 	probePause = 100 * time.Millisecond
 
 	// silentTimeouts is how many timeouts a primary may be silent.
 	silentTimeouts = 3
 
-	// lagFactor is how many times as long as this process was late a primary may take in addition.
+	// lagFactor is how many times as long as this process is late a primary may take in addition.
+	// What waits for a reply goes on after several waits for a processor.
 	lagFactor = 4
 )
 
-// A watcher finds out when the primary of a queue fails, and when it is back. It is the only user of
-// its link.
+var (
+	errSilent  = errors.New("the primary is silent")
+	errSlow    = errors.New("the primary answers too slowly")
+	errReplica = errors.New("the server is a replica")
+	errDown    = errors.New("the cluster is down")
+)
+
+// A watcher finds out when the primary of a queue fails, and when it is back. It sends nothing
+// itself. Workers send its probes, so that a probe finds what calls would find.
 type watcher struct {
 	*queue
 	client *Client
-	link   *link // nil while not connected
-	login  login
 
+	open      bool         // the breaker, when the watcher looked last
+	probe     *probe       // under way; nil: there is none
+	again     bool         // the newest probe of a primary that gets calls failed
 	nextProbe time.Time    // while the breaker is open
 	told      BreakerState // to Options.OnBreaker
 }
 
-func newWatcher(q *queue, c *Client) *watcher {
-	w := &watcher{queue: q, client: c, login: c.login()}
-	w.login.timeout = c.options.Timeout
-	return w
+// A probe finds out whether a primary answers.
+type probe struct {
+	thorough bool       // it must also say that it is a primary and that its cluster is up
+	result   chan error // has room for one
 }
 
 // run watches until the queue ends.
 func (w *watcher) run() {
-	defer w.disconnect()
 	for {
 		pause := watchBusy
-		if w.breaker.admits() && w.since.Load() == 0 {
+		if !w.open && !w.again && w.since.Load() == 0 {
 			pause = watchIdle
 		}
-		slept := time.Now()
+		var result chan error
+		if w.probe != nil {
+			result = w.probe.result
+		}
+		timer := time.NewTimer(pause)
+		w.lag.expect(time.Now().Add(pause))
 		select {
-		case <-time.After(pause):
+		case <-timer.C:
+			runtime.Gosched() // a timer is served before the goroutines that wait for a processor
+		case err := <-result:
+			w.probed(err)
 		case <-w.ctx.Done():
+			timer.Stop()
 			return
 		}
+		timer.Stop()
 		now := time.Now()
-		w.lag.note(now.Sub(slept) - pause)
+		w.lag.note(now)
 		w.attend(now)
 		w.tell()
 	}
@@ -72,119 +86,80 @@ func (w *watcher) run() {
 
 // attend does what is due at now.
 func (w *watcher) attend(now time.Time) {
+	before := w.open
+	w.open = !w.breaker.admits()
 	switch {
-	case !w.breaker.admits():
-		if !now.Before(w.nextProbe) {
-			w.probeOpen(now)
+	case w.open && !before:
+		w.probe, w.again, w.nextProbe = nil, false, now.Add(w.client.options.Breaker.ProbeEvery)
+		w.request(nil)
+	case w.open:
+		if w.probe == nil && !now.Before(w.nextProbe) {
+			w.startProbe(true)
 		}
-	case !w.answersWithin(silentTimeouts*w.client.options.Timeout + w.lag.allowance()):
+	case w.silentFor(silentTimeouts*w.client.options.Timeout + w.lag.allowance()):
 		w.trip(errSilent)
-	case w.idleFor(watchIdle):
-		w.probeIdle()
+	case w.probe == nil && (w.again || w.idleFor(watchIdle)):
+		w.startProbe(false)
 	}
 }
 
-// probeIdle probes a primary that nobody has asked lately.
-func (w *watcher) probeIdle() {
-	w.asked()
-	err := w.probe()
-	var late net.Error
-	switch {
-	case w.ctx.Err() != nil:
-	case err == nil:
-		w.answered()
-		w.breaker.count(nil)
-	case errors.As(err, &late) && late.Timeout(): // it is silent, or this process is late: attend tells
-	case errors.As(err, new(net.Error)), errors.Is(err, io.EOF):
-		w.trip(err)
-	default:
-		w.reached()
-		w.breaker.count(fmt.Errorf("%s: %w", w.addr, err))
-	}
+func (w *watcher) startProbe(thorough bool) {
+	w.probe = &probe{thorough, make(chan error, 1)}
+	w.request(w.probe)
 }
 
-// probeOpen probes a primary whose breaker is open.
-func (w *watcher) probeOpen(now time.Time) {
-	err := w.probe()
-	if w.ctx.Err() != nil {
+// probed takes the result of the probe under way.
+func (w *watcher) probed(err error) {
+	thorough := w.probe.thorough
+	w.probe = nil
+	if !thorough {
+		w.again = err != nil
+		w.count(err)
 		return
 	}
-	w.breaker.count(err)
-	w.nextProbe = now.Add(probePause)
-	switch {
-	case err != nil:
-		w.nextProbe = now.Add(w.client.options.Breaker.ProbeEvery)
-	case w.breaker.admits():
-		w.answered()
-	}
-}
-
-// probe fails unless the primary answers in time, and says that it is one and ready.
-func (w *watcher) probe() (err error) {
-	if w.link != nil {
-		if err = w.ask(); !errors.Is(err, errNotSent) {
-			return err
-		}
-	}
-	if w.link, err = connect(w.ctx, w.addr, w.login); err != nil {
-		w.link = nil
-		return err
-	}
-	return w.ask()
-}
-
-// ask is probe over the link, which it closes if that is of no more use.
-func (w *watcher) ask() error {
-	ctx, began := context.Background(), time.Now()
-	ping := redis.NewStatusCmd(ctx, "ping")
-	role := redis.NewStringCmd(ctx, "info", "replication") // the user may not be allowed to
-	cmds := []redis.Cmder{ping, role}
-	cluster := redis.NewStringCmd(ctx, "cluster", "info")
-	if w.client.options.Mode == Cluster {
-		cmds = append(cmds, cluster)
-	}
-	if err := w.link.run(cmds); err != nil {
-		w.disconnect()
-		return err
-	}
-	took := time.Since(began)
-	w.latency.Store(int64(took))
-	switch {
-	case ping.Err() != nil:
-		return ping.Err()
-	case infoField(role.Val(), "role") == "slave":
-		w.disconnect() // the name may lead to another server soon
-		return errors.New("the server is a replica")
-	case strings.Contains(cluster.Val(), "cluster_state:fail"):
-		return errors.New("the cluster is down")
-	case took > w.client.options.Timeout+w.lag.allowance():
-		return errSlow
-	}
-	return nil
-}
-
-func (w *watcher) disconnect() {
-	if w.link != nil {
-		w.link.close()
-		w.link = nil
+	w.breaker.probed(w.named(err))
+	w.nextProbe = time.Now().Add(probePause)
+	if err != nil {
+		w.nextProbe = time.Now().Add(w.client.options.Breaker.ProbeEvery)
 	}
 }
 
 // tell tells the client's owner of a new state.
 func (w *watcher) tell() {
-	if now := w.status(); now.State != w.told {
+	now := w.status()
+	if now.State == Closed && w.told == Closed {
+		return
+	}
+	if !slices.Contains(w.client.table.Load().queues, w.queue) {
+		now = Breaker{Addr: w.addr, Replaced: true}
+	}
+	if now.State != w.told {
 		w.told = now.State
 		w.client.options.OnBreaker(now)
 	}
 }
 
-// trip opens the breaker, and answers what is queued.
-func (q *queue) trip(err error) {
-	q.breaker.trip(fmt.Errorf("%s: %w", q.addr, err))
-	q.fail()
+// count counts the result of a pipeline or a probe. It answers what is queued if that opens the
+// breaker.
+func (q *queue) count(err error) {
+	q.breaker.count(q.named(err))
 	if !q.breaker.admits() {
 		q.failAll(q.breaker.err())
 	}
+}
+
+// trip opens the breaker because the primary is gone, and answers what is queued.
+func (q *queue) trip(err error) {
+	q.breaker.trip(q.named(err))
+	q.failAll(q.breaker.err())
+}
+
+// named returns err, if it is one, with the address of the primary.
+func (q *queue) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", q.addr, err)
 }
 
 // status returns the breaker of the primary.
@@ -209,12 +184,26 @@ func (c *Client) Breakers() []Breaker {
 // A lag is how late this process is: how much later than asked for it goes on after a pause. What
 // the process does too late looks like a slow primary, and a client may cause it. So a primary gets
 // more time while the process is late.
-type lag struct{ longest atomic.Int64 } // in ns, of the newest pauses
+type lag struct {
+	began   time.Time
+	due     atomic.Int64 // end of the pause under way, in ns since began; 0: there is none
+	longest atomic.Int64 // in ns, of the newest pauses
+}
 
-// note adds the lateness of a pause. An old one counts for less with each pause.
-func (l *lag) note(late time.Duration) {
+// expect begins a pause.
+func (l *lag) expect(end time.Time) { l.due.Store(int64(end.Sub(l.began))) }
+
+// note ends the pause at now. An old one counts for less with each pause.
+func (l *lag) note(now time.Time) {
+	late := now.Sub(l.began) - time.Duration(l.due.Swap(0))
 	l.longest.Store(max(int64(late), l.longest.Load()*7/8))
 }
 
 // allowance returns how much longer than usual a primary may take.
-func (l *lag) allowance() time.Duration { return lagFactor * time.Duration(l.longest.Load()) }
+func (l *lag) allowance() time.Duration {
+	longest := l.longest.Load()
+	if due := l.due.Load(); due > 0 {
+		longest = max(longest, int64(time.Since(l.began))-due)
+	}
+	return lagFactor * time.Duration(longest)
+}

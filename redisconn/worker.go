@@ -1,10 +1,11 @@
 package redisconn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"net"
 	"time"
 
 	redis "github.com/redis/go-redis/v9"
@@ -35,19 +36,93 @@ func (w *worker) run() {
 	batch := make([]*pending, 0, maxBatch)
 	for w.await() {
 		if err := w.connect(); err != nil {
-			if w.linked.Load() == 0 && w.ctx.Err() == nil { // else other workers send the calls
-				w.trip(err)
-			}
+			w.cannotConnect(err)
 			select {
 			case <-time.After(connectPause):
 			case <-w.ctx.Done():
 			}
 			continue
 		}
+		if p := w.takeProbe(); p != nil {
+			p.result <- w.ask(p.thorough)
+		}
 		batch = w.take(batch[:0])
 		w.send(batch)
 		clear(batch)
 	}
+}
+
+// cannotConnect opens the breaker, unless other workers hold a connection. A primary that only does
+// not answer in time is silent, and that is for the watcher to say.
+func (w *worker) cannotConnect(err error) {
+	if w.ctx.Err() != nil {
+		return
+	}
+	if w.linked.Load() > 0 {
+		w.handOver()
+		return
+	}
+	if p := w.takeProbe(); p != nil {
+		p.result <- err
+	}
+	if late := net.Error(nil); !errors.As(err, &late) || !late.Timeout() {
+		w.trip(err)
+	}
+}
+
+// ask probes the primary. It fails unless that answers in time. A thorough probe also fails if the
+// server says that it is no primary or that its cluster is down.
+func (w *worker) ask(thorough bool) error {
+	ctx := context.Background()
+	ping := redis.NewStatusCmd(ctx, "ping")
+	role := redis.NewStringCmd(ctx, "info", "replication")
+	cluster := redis.NewStringCmd(ctx, "cluster", "info")
+	cmds := []redis.Cmder{ping}
+	if thorough && w.link.server != 0 { // else the user may not be allowed to
+		cmds = append(cmds, role)
+	}
+	if thorough && w.client.options.Mode == Cluster {
+		cmds = append(cmds, cluster)
+	}
+	took, err := w.runTimed(cmds)
+	for errors.Is(err, errNotSent) {
+		if err = w.connect(); err == nil {
+			took, err = w.runTimed(cmds)
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case ping.Err() != nil:
+		return ping.Err()
+	case infoField(role.Val(), "role") == "slave":
+		w.disconnect() // a new connection looks up the address again
+		return errReplica
+	case infoField(cluster.Val(), "cluster_state") == "fail":
+		return errDown
+	}
+	return w.slow(took)
+}
+
+// runTimed runs cmds on the link and returns how long that took. It disconnects if it fails.
+func (w *worker) runTimed(cmds []redis.Cmder) (took time.Duration, err error) {
+	began := time.Now()
+	if err = w.link.run(cmds); err != nil {
+		w.disconnect()
+		return 0, err
+	}
+	took = time.Since(began)
+	w.latency.Store(int64(took))
+	w.answered()
+	return took, nil
+}
+
+// slow returns errSlow if the primary has taken too long to answer.
+func (w *worker) slow(took time.Duration) error {
+	if took > w.client.options.Timeout+w.lag.allowance() {
+		return errSlow
+	}
+	return nil
 }
 
 // connect makes sure of a link on which the server has answered lately.
@@ -72,7 +147,7 @@ func (w *worker) connect() error {
 	}
 	w.link = l
 	w.linked.Add(1)
-	w.reached()
+	w.answered()
 	return nil
 }
 
@@ -122,20 +197,28 @@ func (w *worker) exchange(batch []*pending, load bool) (unknownScript []*pending
 		calls[i] = redis.NewCmd(ctx, p.args...)
 		cmds = append(cmds, calls[i])
 	}
-	began := time.Now()
-	err := w.link.run(cmds)
-	if err != nil {
-		w.disconnect()
-	}
+	took, err := w.runTimed(cmds)
 	if errors.Is(err, errNotSent) {
 		w.client.retry(batch)
 		return nil
 	}
-	if err == nil && time.Since(began) > w.client.options.Timeout+w.lag.allowance() {
-		err = errSlow
+	if err == nil {
+		err = cmp.Or(notReady(calls), w.slow(took))
 	}
-	w.count(err)
+	if w.ctx.Err() == nil { // else that is why it failed
+		w.count(err)
+	}
 	return w.handle(batch, calls)
+}
+
+// notReady returns the reply of a server that takes no calls for now, if there is one.
+func notReady(calls []*redis.Cmd) error {
+	for _, c := range calls {
+		if class, _ := classify(c.Err()); class == unready || class == demoted {
+			return c.Err()
+		}
+	}
+	return nil
 }
 
 // handle handles the replies to batch. It returns the calls whose script Redis does not know.
@@ -155,7 +238,7 @@ func (w *worker) handle(batch []*pending, calls []*redis.Cmd) (unknownScript []*
 			}
 			p.answer(nil, err)
 			continue
-		case class == retryLater, class == demoted:
+		case class == retryLater, class == unready, class == demoted:
 			later, isReplica = append(later, p), isReplica || class == demoted
 			continue
 		case class == noScript && time.Now().After(p.deadline):
@@ -184,32 +267,13 @@ func (w *worker) handle(batch []*pending, calls []*redis.Cmd) (unknownScript []*
 			p.incarnation = p.server
 			p.answer(reply, err)
 		}
-		w.answered()
 	}
 	if isReplica {
 		w.roleDoubts.Add(1)
 		w.disconnect() // a new connection looks up the address again
 	}
 	if len(later) > 0 {
-		w.reached() // it is not silent
-		w.count(calls[slices.Index(batch, later[0])].Err())
 		w.client.retry(later)
 	}
 	return unknownScript
-}
-
-// count counts a pipeline that failed with err, or did not fail.
-func (w *worker) count(err error) {
-	if w.ctx.Err() != nil {
-		return
-	}
-	if err == nil {
-		w.breaker.count(nil)
-		return
-	}
-	w.fail()
-	w.breaker.count(fmt.Errorf("%s: %w", w.addr, err))
-	if !w.breaker.admits() {
-		w.failAll(w.breaker.err())
-	}
 }

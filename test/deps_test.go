@@ -51,7 +51,7 @@ var policy = []struct {
 		reason:   "scripts are text: other packages run them",
 	}, {
 		packages: module + "/redisconn",
-		allow:    []string{"github.com/redis/go-redis/v9/..."},
+		allow:    []string{"github.com/redis/go-redis/v9/...", "github.com/sony/gobreaker/v2"},
 		reason:   "connections know no limits: a reader needs only what the package itself promises",
 	}, {
 		packages: module + "/membership",
@@ -71,16 +71,32 @@ var policy = []struct {
 		allow:    []string{},
 		reason:   "matching text needs only the standard library",
 	}, {
+		packages: module + "/internal/httpmethod",
+		allow:    []string{module + "/internal/spelling"},
+		reason:   "the methods of HTTP depend on nothing here",
+	}, {
 		packages: module + "/internal/ipset",
 		allow:    []string{},
 		reason:   "a set of addresses needs only the standard library",
 	}, {
 		packages: module + "/internal/keytemplate",
-		allow:    []string{module + "/internal/ipset", "github.com/caddyserver/..."},
+		allow:    []string{module + "/internal/ipset", module + "/internal/placeholder", "github.com/caddyserver/..."},
 		reason:   "a key depends on the request and Caddy's placeholders, but on no limit",
 	}, {
-		packages: module + "/internal/subdirective",
+		packages: module + "/internal/placeholder",
 		allow:    []string{"github.com/caddyserver/...", "github.com/agnivade/levenshtein"},
+		reason:   "which placeholders exist depends on Caddy alone",
+	}, {
+		packages: module + "/internal/pathpattern",
+		allow:    []string{module + "/internal/glob"},
+		reason:   "what a pattern matches depends on no endpoint",
+	}, {
+		packages: module + "/internal/spelling",
+		allow:    []string{"github.com/agnivade/levenshtein"},
+		reason:   "comparing words depends on no setting",
+	}, {
+		packages: module + "/internal/subdirective",
+		allow:    []string{module + "/internal/spelling", "github.com/caddyserver/..."},
 		reason:   "the grammar of a line does not depend on what the line configures",
 	}, {
 		packages: module,

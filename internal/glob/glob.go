@@ -20,20 +20,31 @@ type pattern []string
 
 // Parse compiles patterns.
 func Parse(patterns []string) (Set, error) {
-	g := Set{exact: make(map[string]struct{})}
+	var g Set
 	for _, p := range patterns {
-		switch {
-		case p == "":
-			return Set{}, errors.New(`an empty pattern matches no key: use one such as sk_internal_*, or "*" for all keys`)
-		case !utf8.ValidString(p):
-			return Set{}, fmt.Errorf("the pattern %q is not UTF-8: save the file as UTF-8", p)
-		case strings.ContainsAny(p, "*?"):
-			g.patterns = append(g.patterns, strings.Split(p, "*"))
-		default:
-			g.exact[p] = struct{}{}
+		if err := g.Add(p); err != nil {
+			return Set{}, err
 		}
 	}
 	return g, nil
+}
+
+// Add adds a pattern to the set.
+func (g *Set) Add(p string) error {
+	switch {
+	case p == "":
+		return errors.New(`an empty pattern matches no key: use one such as sk_internal_*, or "*" for all keys`)
+	case !utf8.ValidString(p):
+		return fmt.Errorf("the pattern %q is not UTF-8: save the file as UTF-8", p)
+	case strings.ContainsAny(p, "*?"):
+		g.patterns = append(g.patterns, strings.Split(p, "*"))
+	default:
+		if g.exact == nil {
+			g.exact = make(map[string]struct{})
+		}
+		g.exact[p] = struct{}{}
+	}
+	return nil
 }
 
 // Empty reports whether the set has no patterns.

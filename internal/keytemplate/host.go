@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
 // readHost reads the host of the request without its port.
@@ -52,14 +53,28 @@ func hostLabelReader(index string) reader {
 	}
 }
 
+// readClientIP reads the address of the client as Caddy determines it.
+func readClientIP(r *http.Request, _ *caddy.Replacer) (string, Presence) {
+	address, _ := caddyhttp.GetVar(r.Context(), caddyhttp.ClientIPVarKey).(string)
+	return trim(notSocket(address))
+}
+
 // readRemoteHost reads the address of the peer, which may be a proxy.
 func readRemoteHost(r *http.Request, _ *caddy.Replacer) (string, Presence) {
 	if EarlyData(r) {
 		return "", Missing
 	}
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		host = r.RemoteAddr // of a Unix socket
+	address := notSocket(r.RemoteAddr)
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		address = host
 	}
-	return trim(host)
+	return trim(address)
+}
+
+// notSocket returns address, or "" if it is the name of a Unix socket.
+func notSocket(address string) string {
+	if strings.HasPrefix(address, "@") || strings.HasPrefix(address, "/") {
+		return ""
+	}
+	return address
 }

@@ -15,14 +15,16 @@
 //   - A header or query parameter is ambiguous if it occurs twice, or if programs disagree about
 //     its value. The same holds for cookies, but browsers send ambiguous cookies and no browser
 //     sends ambiguous headers, so they have their own Presence.
-//   - The client's address counts by prefix, in all its spellings. A TLS early data request (0-RTT)
-//     has no address yet, because its sender can write any.
+//   - The client's address counts by prefix, in all its spellings, also in the headers in which
+//     proxies send it. A TLS early data request (0-RTT) has no address yet, because its sender can
+//     write any. A request through a Unix socket has none.
 //   - A key of more than 64 bytes becomes its digest.
 //   - Keys, substitutes for missing keys, and digests are in key spaces of their own.
+//
+// Template.Check finds templates that count something else than they seem to.
 package keytemplate
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -35,6 +37,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
+	"github.com/fleetlimit/fleetlimit/internal/placeholder"
 )
 
 // ErrEarlyData reports that a key would contain an address that the client has not proved. Answer
@@ -71,6 +74,9 @@ type Options struct {
 	// MaskAll also masks addresses in placeholders other than the client's address.
 	MaskAll bool
 
+	// MaskHeaders also masks addresses in headers that are known to have the client's address.
+	MaskHeaders bool
+
 	// Substitute makes keys that count requests whose own key is missing. They are in a key space
 	// of their own.
 	Substitute bool
@@ -104,11 +110,15 @@ type part struct {
 	name string // of a placeholder
 	read reader // nil for a text
 	mask bool   // addresses are masked
+
+	global bool // a text that a placeholder expanded to when the configuration loaded
+	port   bool // an address may have a port
 }
 
 // Parse compiles a template. Placeholders and escaped braces mean what they mean to Caddy's
-// replacer. Placeholders that do not depend on the request, such as {env.HOME}, are expanded at
-// once; the error is ErrUnset if one is empty.
+// replacer, and the shorthands of the Caddyfile are known. Placeholders that do not depend on the
+// request, such as {env.HOME}, are expanded at once; the error is ErrUnset if one is empty. Check
+// finds what is correct and yet a mistake.
 func Parse(raw string, o Options) (*Template, error) {
 	if o.IPv4Prefix < 0 || o.IPv4Prefix > 32 {
 		return nil, fmt.Errorf("ipv4_prefix is %d: use 0 to 32", o.IPv4Prefix)
@@ -132,11 +142,12 @@ func Parse(raw string, o Options) (*Template, error) {
 		if text, global, err := expandGlobal(p.name); err != nil && !o.Lenient {
 			return nil, err
 		} else if global {
-			*p = part{text: text}
+			*p = part{text: text, global: true}
 			continue
 		}
-		p.name = cmp.Or(shorthands[p.name], p.name)
-		p.mask = o.MaskAll || isAddress(p.name)
+		p.name = placeholder.Long(p.name)
+		p.port = o.MaskHeaders && isAddressHeader(p.name)
+		p.mask = o.MaskAll || p.port || isAddress(p.name)
 		if o.Lenient {
 			p.read = lenientReader(p.name)
 		} else {
@@ -206,6 +217,9 @@ func (t *Template) mask(p *part, text string) (prefix netip.Prefix, masked bool)
 		return netip.Prefix{}, false
 	}
 	a, ok := ipset.ParseAddr(text)
+	if !ok && p.port {
+		a, ok = parseWithPort(text)
+	}
 	if !ok {
 		return netip.Prefix{}, false
 	}

@@ -6,7 +6,8 @@ import "testing"
 
 // The race detector allocates, so this test runs without it.
 func TestAppendDoesNotAllocate(t *testing.T) {
-	r, repl := keyRequest("2001:db8::1", "X-Api-Key", "sk_live_0123456789", "X-Forwarded-Host", "192.0.2")
+	r, repl := keyRequest("2001:db8::1", "X-Api-Key", "sk_live_0123456789", "X-Forwarded-Host", "192.0.2", "X-Real-Ip",
+		"2001:db8::7")
 	dst := make([]byte, 0, 128)
 	all := Options{IPv4Prefix: 24, IPv6Prefix: 64, MaskAll: true}
 	for _, tc := range []struct {
@@ -16,6 +17,7 @@ func TestAppendDoesNotAllocate(t *testing.T) {
 		{"all", defaults},
 		{"{http.request.header.X-Api-Key}", defaults},
 		{"{http.request.header.X-Api-Key}", all},
+		{"{header.X-Real-IP}", Options{IPv4Prefix: 32, IPv6Prefix: 64, MaskHeaders: true}},
 		{"{client_ip}", defaults},
 		{"{remote_host}", defaults},
 		{"{http.vars.plan}", defaults},

@@ -1,7 +1,6 @@
 package keytemplate
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,6 +9,8 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/placeholder"
 )
 
 // Presence is whether a request has a value that all programs read alike. The presence of
@@ -31,6 +32,7 @@ var ErrUnset = errors.New("is empty when the configuration loads: use one that h
 type Placeholder struct {
 	Name    string // without braces
 	Trusted bool   // even if clients control it
+	Global  bool   // its value is the same for all requests
 	read    reader
 }
 
@@ -45,6 +47,9 @@ func ParsePlaceholder(text string, trusted bool) (*Placeholder, error) {
 		return nil, fmt.Errorf("%q is not a placeholder: use exactly one, such as {http.auth.user.id}", text)
 	}
 	name := parts[0].name
+	if !hasPrefix(name, "file.") {
+		name = placeholder.Long(name)
+	}
 	if !trusted && clientControlled(name) {
 		var such string
 		if strings.HasPrefix(name, headerPrefix) {
@@ -57,8 +62,10 @@ func ParsePlaceholder(text string, trusted bool) (*Placeholder, error) {
 	if err != nil {
 		return nil, err
 	}
-	name = cmp.Or(shorthands[name], name)
-	p := &Placeholder{Name: name, Trusted: trusted, read: newReader(name)}
+	if err := placeholder.Check(name); err != nil {
+		return nil, err
+	}
+	p := &Placeholder{Name: name, Trusted: trusted, Global: global, read: newReader(name)}
 	if global {
 		p.read = func(*http.Request, *caddy.Replacer) (string, Presence) { return trim(value) }
 	}
@@ -107,6 +114,8 @@ func newReader(name string) reader {
 		return readHost
 	case "http.request.hostport":
 		return readHostPort
+	case clientIPName:
+		return readClientIP
 	case remoteHostName:
 		return readRemoteHost
 	}
@@ -170,9 +179,6 @@ func expandGlobal(name string) (value string, global bool, err error) {
 	}
 	return value, global, nil
 }
-
-// shorthands are the Caddyfile's shorthands that people also write in JSON.
-var shorthands = map[string]string{"client_ip": clientIPName, "remote_host": remoteHostName}
 
 // isAddress reports whether a placeholder expands to the client's address alone.
 func isAddress(name string) bool { return name == clientIPName || name == remoteHostName }

@@ -9,8 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+
+	"github.com/fleetlimit/fleetlimit/internal/spelling"
 )
 
 // A Block describes the lines that may be between two braces.
@@ -20,6 +21,10 @@ type Block struct {
 	Other      *Line // reads lines that begin with any other word, its first argument; nil: they are errors
 	Optional   bool  // there may be no block
 	MayBeEmpty bool  // an empty block has a meaning
+
+	// Remedies are what to use instead of words that other blocks and programs have, as in "use
+	// `limit`".
+	Remedies map[string]string
 }
 
 // A Line describes one subdirective of a block.
@@ -56,8 +61,8 @@ func (b Block) Read(d *caddyfile.Dispenser) (map[string]*caddyfile.Dispenser, er
 		var args []string
 		l, known := b.Lines[name]
 		if !known {
-			if b.Other == nil {
-				return nil, d.Errf("unrecognized subdirective %q in %s: %s", name, b.Of, suggestion(name, b.Lines))
+			if b.Other == nil || b.Remedies[name] != "" {
+				return nil, d.Errf("unrecognized subdirective %q in %s: %s", name, b.Of, b.remedy(name))
 			}
 			l, args = *b.Other, []string{name}
 		}
@@ -80,6 +85,9 @@ func (b Block) Read(d *caddyfile.Dispenser) (map[string]*caddyfile.Dispenser, er
 func (l *Line) read(d *caddyfile.Dispenser, args []string) error {
 	if !l.Raw {
 		args = append(args, d.RemainingArgs()...)
+		if l.Max == 0 && len(args) > 0 {
+			return d.Errf("unexpected %q: use `%s`", args[0], l.Usage)
+		}
 		if len(args) < l.Min || len(args) > l.Max {
 			return d.Errf("wrong number of arguments: use `%s`", l.Usage)
 		}
@@ -111,17 +119,14 @@ func OpensBlock(d *caddyfile.Dispenser) bool {
 	return !ahead.NextLine() && ahead.Next() && ahead.Val() == "{" && !ahead.Token().Quoted()
 }
 
-// suggestion names the known word with the most similar spelling, or else all known words.
-func suggestion(name string, known map[string]Line) string {
-	names := slices.Sorted(maps.Keys(known))
-	best, distance := "", 3
-	for _, n := range names {
-		if d := levenshtein.ComputeDistance(name, n); d < distance {
-			best, distance = n, d
-		}
+// remedy says what to use instead of an unknown word.
+func (b Block) remedy(name string) string {
+	if remedy := b.Remedies[strings.ReplaceAll(strings.ToLower(name), "-", "_")]; remedy != "" {
+		return remedy
 	}
-	if best != "" {
-		return fmt.Sprintf("did you mean %s?", best)
+	names := slices.Sorted(maps.Keys(b.Lines))
+	if nearest := spelling.Nearest(name, names); nearest != "" {
+		return fmt.Sprintf("did you mean %s?", nearest)
 	}
 	return "use one of " + strings.Join(names, ", ")
 }

@@ -73,18 +73,23 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-func TestSuggestion(t *testing.T) {
-	known := map[string]Line{"limit": {}, "algorithm": {}, "max_keys": {}}
+func TestRemedy(t *testing.T) {
+	b := Block{
+		Lines:    map[string]Line{"limit": {}, "algorithm": {}, "max_keys": {}},
+		Remedies: map[string]string{"burst": "use `limit`", "max_key": "use `zone`"},
+	}
 	for _, test := range []struct{ name, want string }{
 		{"limits", "did you mean limit?"},
 		{"lmit", "did you mean limit?"},
 		{"maxkeys", "did you mean max_keys?"},
 		{"algorytm", "did you mean algorithm?"},
+		{"burst", "use `limit`"},
+		{"Max-Key", "use `zone`"},
 		{"rate", "use one of algorithm, limit, max_keys"},
 		{"", "use one of algorithm, limit, max_keys"},
 	} {
-		if got := suggestion(test.name, known); got != test.want {
-			t.Errorf("suggestion for %q = %q, want %q", test.name, got, test.want)
+		if got := b.remedy(test.name); got != test.want {
+			t.Errorf("remedy for %q = %q, want %q", test.name, got, test.want)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func (h *hostileLender) Peek(ctx context.Context, now limiter.Instant, takes []l
 	return h.Take(ctx, now, takes)
 }
 
-func (h *hostileLender) Answers([]byte, time.Duration) bool { return true }
+func (h *hostileLender) Answers([]byte) bool { return true }
 
 func (h *hostileLender) Refund(context.Context, limiter.Instant, []limiter.Take) error { return nil }
 

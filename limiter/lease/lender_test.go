@@ -182,7 +182,7 @@ func (m *memoryLender) Refund(_ context.Context, _ limiter.Instant, takes []limi
 }
 
 // Answers reports what the test has set.
-func (m *memoryLender) Answers([]byte, time.Duration) bool {
+func (m *memoryLender) Answers([]byte) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.answers
@@ -222,7 +222,7 @@ type deadLender struct{}
 
 func (deadLender) Lend(_ []limiter.LeaseRequest, done func(error)) { done(errCut) }
 
-func (deadLender) Answers([]byte, time.Duration) bool { return false }
+func (deadLender) Answers([]byte) bool { return false }
 
 func (deadLender) Take(_ context.Context, _ limiter.Instant, takes []limiter.Take) error {
 	return fail(takes, errCut)

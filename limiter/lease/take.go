@@ -2,7 +2,6 @@ package lease
 
 import (
 	"context"
-	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -221,7 +220,6 @@ func (r *request) selectUndecided(strict bool) (found bool) {
 
 // delegate has the lender decide the takes without an account.
 func (s *Store) delegate(ctx context.Context, r *request) {
-	began := time.Now()
 	within, cancel := context.WithTimeout(ctx, s.timeLeft(r))
 	defer cancel()
 	var takes []limiter.Take
@@ -242,7 +240,7 @@ func (s *Store) delegate(ctx context.Context, r *request) {
 		if t.Err != nil && within.Err() != nil && ctx.Err() == nil {
 			t.Err = ErrTimeout
 		}
-		if t.Err != nil && s.zoneOf(t.Rule) != nil && s.busy(t, t.Err, time.Since(began)) {
+		if t.Err != nil && s.zoneOf(t.Rule) != nil && s.busy(t, t.Err) {
 			t.Err = nil
 			t.zone.crowd.decide(t.Rule, func(a account) { a.takeLate(t.Rule, r.now, t.Cost, &t.Decision) })
 		}

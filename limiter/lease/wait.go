@@ -40,13 +40,12 @@ func (s *Store) await(ctx context.Context, r *request, b *batch) {
 	if b.latch == nil {
 		return
 	}
-	began := time.Now()
 	b.latch.done()
 	gaveUp := b.latch.wait(ctx, s.timeLeft(r))
 	r.now = s.options.Clock()
 	for i := range r.takes {
 		if t := &r.takes[i]; t.waiter != nil && t.waiter.latch == b.latch {
-			s.collect(t, r.now, gaveUp, time.Since(began))
+			s.collect(t, r.now, gaveUp)
 		}
 	}
 }
@@ -118,13 +117,13 @@ func (b *batch) callFor(key []byte, now limiter.Instant) *call {
 
 // collect takes over what became of the waiter of t. If nothing has, t waits no longer, and gaveUp
 // says why.
-func (s *Store) collect(t *takeState, now limiter.Instant, gaveUp error, waited time.Duration) {
+func (s *Store) collect(t *takeState, now limiter.Instant, gaveUp error) {
 	w := t.waiter
 	reason := gaveUp
 	if reason == nil {
 		reason = w.err
 	}
-	busy := s.busy(t, reason, waited)
+	busy := s.busy(t, reason)
 	t.shard.Lock()
 	defer t.shard.Unlock()
 	switch {
@@ -152,23 +151,10 @@ func (s *Store) collect(t *takeState, now limiter.Instant, gaveUp error, waited 
 // fail notes why the lender could not decide t.
 func (t *takeState) fail(err error) { t.state, t.Err, t.Decision = failed, err, limiter.Decision{} }
 
-const (
-	// silenceFactor is how many times as long as a take has waited a lender must be silent for an
-	// outage. On a busy node a take waits for longer than its timeout, and replies are read late too.
-	silenceFactor = 3
-
-	// minSilence is the shortest such time: a node with thousands of connections and few processors
-	// may read a reply only after a second.
-	minSilence = 2 * time.Second
-)
-
 // busy reports whether a take that has waited in vain, for this reason, did so because too much
 // waits for the lender. An outage is something else.
-func (s *Store) busy(t *takeState, reason error, waited time.Duration) bool {
-	if reason != ErrTimeout && !errors.Is(reason, limiter.ErrLate) {
-		return false
-	}
-	return s.lender.Answers(t.Key, max(silenceFactor*waited, minSilence))
+func (s *Store) busy(t *takeState, reason error) bool {
+	return (reason == ErrTimeout || errors.Is(reason, limiter.ErrLate)) && s.lender.Answers(t.Key)
 }
 
 // takeLateLocked decides t by what its account knows. If t is admitted, its waiter stays in the
@@ -176,7 +162,7 @@ func (s *Store) busy(t *takeState, reason error, waited time.Duration) bool {
 func (s *Store) takeLateLocked(t *takeState, now limiter.Instant) {
 	a, ok := t.findLocked()
 	if !ok { // the zone was closed meanwhile
-		t.state, t.Err = failed, ErrTimeout
+		t.fail(ErrTimeout)
 		return
 	}
 	w := t.waiter

@@ -173,9 +173,7 @@ func (s *Store) Lend(requests []limiter.LeaseRequest, answered func(error)) {
 }
 
 // Answers implements [limiter.Lender].
-func (s *Store) Answers(key []byte, within time.Duration) bool {
-	return s.client.Answers(hashName(s.prefix, key), within)
-}
+func (s *Store) Answers(key []byte) bool { return s.client.Answers(hashName(s.prefix, key)) }
 
 // late returns err as a [limiter.ErrLate] if it means that the answer comes too late for the
 // caller.

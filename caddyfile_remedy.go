@@ -1,0 +1,192 @@
+package fleetlimit
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/fleetlimit/fleetlimit/internal/spelling"
+)
+
+// This file says what to use instead of words that other blocks or other programs have.
+
+var (
+	handlerRemedies = remedies(
+		"key on_missing_key on_ambiguous_key ipv4_prefix ipv6_prefix limit algorithm mode max_overshoot on_outage tier endpoint "+
+			"cost max_keys allow_key deny_key events window match", "it belongs to a zone: use it inside `zone <name> {`",
+		"redis nodes defaults", "it belongs to the whole server: use it in the global option rate_limit",
+		"rate rates requests average period per quota rps rpm burst limits", "use `limit <events>/<window> [burst <n>]` "+
+			"inside `zone <name> {`",
+		"whitelist allowlist allow_list exempt bypass trusted_ips", "use `allow <ip|cidr...>`",
+		"blacklist blocklist denylist deny_list block ban", "use `deny <ip|cidr...>`",
+		"status status_code code message body response error", "use `reject error`, and `handle_errors 429` for a response "+
+			"of your own",
+		"retry_after", "it is always sent: use `jitter <percent>` to lengthen it at random",
+		"path method methods", "use `endpoint <path> <rate>` inside a zone, or a matcher after rate_limit",
+		onOutage, onOutageRemedy,
+		dryRun, dryRunRemedy,
+	)
+
+	zoneRemedies = remedies(
+		"allow deny headers reject log_rejections log_key jitter disable_metrics distributed storage sweep_interval",
+		"it belongs to rate_limit itself: use it beside the zone, not inside",
+		"redis nodes defaults", "it belongs to the whole server: use it in the global option rate_limit",
+		"zone", "a zone has no zones: use } to close this one first",
+		"keys default placeholder trusted tiers", "use it as `tier <placeholder> {` with a line for each tier, `keys <glob...> "+
+			"<tier>` and `default <tier>`",
+		"rate rates requests average period per quota rps rpm rate_limit count max max_events unlimited block", "use "+
+			"`limit <events>/<window>`, such as `limit 100/1m`",
+		"burst capacity", "use `limit <events>/<window> burst <n>`",
+		"delay nodelay queue", "requests are never delayed: use `limit <events>/<window> burst <n>` to admit some at once",
+		"path paths method methods uri route location", "use `endpoint <path> <rate>` to limit it apart, or "+
+			"`match { path <path> }` to limit nothing else",
+		"host header not query remote_ip client_ip protocol", "use it as a matcher, inside `match {`",
+		"by source identifier id limit_by key_by group_by", "use `key <template>`, such as `key {client_ip}`",
+		"name", "use `zone <name> {`",
+		"whitelist allowlist allow_list exempt bypass exclude allow_ip", "use `allow <ip|cidr...>` in rate_limit itself, or "+
+			"`allow_key <glob...>`",
+		"blacklist blocklist denylist deny_list ban deny_ip", "use `deny <ip|cidr...>` in rate_limit itself, or "+
+			"`deny_key <glob...>`",
+		"status status_code code message body response error", "use `reject error` in rate_limit itself, and `handle_errors "+
+			"429` for a response of your own",
+		"prefix mask netmask ipv6_mask ipv4_mask", "use `ipv4_prefix <bits>` or `ipv6_prefix <bits>`",
+		"size zone_size max_entries max_size capacity_keys", "use `max_keys <n>`",
+		"subwindows sub_windows precision", "use `algorithm sliding_window <subwindows>`",
+		"strict lease", "use `mode strict` or `mode lease`",
+		"weight price", "use `cost <n>` or `cost <placeholder>`",
+		onOutage, onOutageRemedy,
+		dryRun, dryRunRemedy,
+	)
+
+	endpointRemedies = remedies(
+		"key on_missing_key on_ambiguous_key ipv4_prefix ipv6_prefix max_keys allow_key deny_key", "it belongs to the whole "+
+			"zone: use it there, or another zone",
+		"match host header path paths method methods", "use `endpoint <METHOD>,<METHOD> <path> {`, and `match` in the zone for "+
+			"everything else",
+		"burst", "use `limit <events>/<window> burst <n>`",
+		"rate requests average period per events window", "use `limit <events>/<window>`, such as `limit 100/1m`",
+		"endpoint", "an endpoint has no endpoints: use } to close this one first",
+		"headers reject log_rejections log_key jitter allow deny", "it belongs to rate_limit itself: use it beside the zone",
+	)
+
+	// A word that begins a line of a tier block is the name of a tier.
+	tierRemedies = remedies(
+		"key glob", "use `keys <glob...> <tier>`",
+		"fallback", "use `default <tier>`",
+		"tier", "use `<tier> <rate>` without the word tier",
+		"limit rate events window", "use `<tier> <rate>`, such as `free 100/1m`",
+		"burst", "use `<tier> <events>/<window> burst <n>`",
+		"endpoint algorithm cost mode max_overshoot on_outage placeholder trusted", "it belongs to the zone or to one tier, not to all "+
+			"tiers: use it in the zone, or in the block of a tier",
+	)
+
+	globalRemedies = remedies(
+		"address addresses username password db master_name sentinel_password key_prefix timeout pool_size tls cluster sentinel "+
+			"standalone", "it belongs to redis: use it as `redis {` with `address <host:port>` in it",
+		"algorithm mode max_overshoot on_outage headers reject", "use it inside `defaults {`",
+		"key limit endpoint cost match allow_key deny_key events window", "it belongs to a zone: use it inside `zone <name> {`",
+		"allow deny jitter log_key log_rejections", "it belongs to one site: use it in its rate_limit",
+		"keys default", "it belongs to a zone: use it in its `tier <placeholder> {`",
+		"storage distributed", "use `redis {` to share counts",
+		"default_limit", "it belongs to a zone: use `limit` there",
+		onOutage, onOutageRemedy,
+	)
+
+	defaultsRemedies = remedies(
+		"limit key cost tier endpoint match", "zones have no default of it: use it in each zone",
+		"log_rejections log_key jitter allow deny", "use it in the rate_limit of each site",
+		"burst", "use `limit <events>/<window> burst <n>` in each zone",
+	)
+
+	redisRemedies = remedies(
+		"url uri host hosts hostname server servers node nodes endpoint endpoints port sentinels", "use `address "+
+			"<host:port...>`",
+		"user acl_user", "use `username <name>`",
+		"auth pass requirepass secret", "use `password <secret>`",
+		"database", "use `db <n>`",
+		"namespace", "use `key_prefix <prefix>`",
+		"master service_name", "use `master_name <name>`, and `redis sentinel {`",
+		"mode type cluster sentinel standalone", "use `redis standalone {`, `redis sentinel {` or `redis cluster {`",
+		"dial_timeout read_timeout write_timeout connect_timeout", "use `timeout <duration>`",
+		"connections max_connections max_active", "use `pool_size <n>`",
+		"ssl cert key ca insecure_skip_verify server_name tls_enabled", "use `tls`, or `tls {` with `ca`, `server_name` or "+
+			"`insecure_skip_verify` in it",
+	)
+)
+
+const (
+	onOutage       = "on_error on_failure fail_open fail_closed"
+	onOutageRemedy = "use `on_outage local | open | closed` in a zone or in `defaults`, for while Redis does not answer"
+	dryRun         = "dry_run dryrun shadow report_only log_only"
+	dryRunRemedy   = "there is none: use a limit that is too high to reach, and read the counts in the metrics"
+)
+
+// remedies returns a table of pairs: words, separated by spaces, and what to use instead of them.
+func remedies(pairs ...string) map[string]string {
+	table := make(map[string]string)
+	for i := 0; i < len(pairs); i += 2 {
+		for _, word := range strings.Fields(pairs[i]) {
+			table[word] = pairs[i+1]
+		}
+	}
+	return table
+}
+
+// rateMistake returns the error of a rate that is spelled as in other programs, or nil. args are
+// what stands in its place.
+func rateMistake(args []string) error {
+	text := strings.Join(args, " ")
+	if m := environment.FindStringSubmatch(text); m != nil {
+		return fmt.Errorf("%q is no rate when the configuration loads: use {$%s}, which is replaced when the Caddyfile is read",
+			text, m[1]+m[2])
+	}
+	if strings.Contains(args[0], "{") {
+		return fmt.Errorf("%q has a placeholder, which rates have not: use `tier` for limits that differ between keys", text)
+	}
+	if word := spelling.Nearest(args[0], []string{"unlimited", "block"}); word != "" {
+		return fmt.Errorf("%q is not a rate: use %s", args[0], word)
+	}
+	if word := rateSynonyms[strings.ToLower(args[0])]; word != "" {
+		return fmt.Errorf("%q is not a rate: use %s", args[0], word)
+	}
+	if words := strings.Fields(text); len(args) == 1 && len(words) > 1 {
+		if _, rest, err := cutRate(words); err == nil && len(rest) == 0 {
+			return fmt.Errorf("%q is one word: use %s without quotes", text, text)
+		}
+	}
+	for n := len(args); n > 0; n-- {
+		text := strings.Join(args[:n], " ")
+		if spelled := spelling.Rate(text); spelled != "" && spelled != text {
+			if _, err := parseEventsPerWindow(spelled); err == nil {
+				return fmt.Errorf("%q is not a rate: use %s", text, spelled)
+			}
+		}
+	}
+	return nil
+}
+
+// environment matches what stands for a variable of the environment in other places.
+var environment = regexp.MustCompile(`\{env\.(\w+)\}|^\$\{?(\w+)\}?`)
+
+var rateSynonyms = map[string]string{
+	"none": "unlimited", "off": "unlimited", "no": "unlimited", "infinite": "unlimited", "infinity": "unlimited",
+	"inf": "unlimited", "-1": "unlimited", "disabled": "unlimited", "max": "unlimited", "unlimit": "unlimited",
+	"deny": "block", "reject": "block", "forbid": "block", "blocked": "block", "0": "block to reject every request, or unlimited",
+}
+
+// afterRate returns what to use instead of a word after a rate.
+func afterRate(word string) string {
+	lower := strings.ToLower(word)
+	number := strings.TrimLeft(lower, "burst=:")
+	switch {
+	case strings.HasPrefix(lower, "burst") && number != lower && number != "":
+		return "`burst " + number + "`"
+	case lower == "nodelay", strings.HasPrefix(lower, "delay"):
+		return "no such word, because requests are never delayed"
+	case spelling.Nearest(word, []string{"burst"}) != "":
+		return "`burst <n>`"
+	case spelling.Rate(word) != "":
+		return "another zone for a second limit"
+	}
+	return "only `burst <n>` there"
+}

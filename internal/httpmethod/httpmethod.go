@@ -1,0 +1,46 @@
+// Package httpmethod tells the methods of HTTP from misspelled ones.
+package httpmethod
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fleetlimit/fleetlimit/internal/spelling"
+)
+
+// Check returns an error if method, in upper case, is surely a mistake. Programs have methods of
+// their own, so any other unknown method is only doubtful: doubt says why.
+func Check(method string) (doubt string, err error) {
+	switch {
+	case slices.Contains(common, method), slices.Contains(others, method):
+		return "", nil
+	case slices.Contains(every, method):
+		return "", fmt.Errorf("%s is not a method: use none for all methods", method)
+	case method == "" || strings.Trim(method, letters) != "":
+		return "", fmt.Errorf("%q is not a method: use methods such as GET or POST, or none for all", method)
+	}
+	if nearest := spelling.Nearest(method, common); nearest != "" {
+		return "", fmt.Errorf("%s is not a method: did you mean %s?", method, nearest)
+	}
+	return fmt.Sprintf("%s is no method that is registered for HTTP: use GET, POST or another that clients send", method), nil
+}
+
+// letters are the characters of the methods in use.
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
+
+// every is what other programs write for all methods.
+var every = []string{"ANY", "ALL", "*"}
+
+// common are the methods that misspelled ones are compared with.
+var common = []string{"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"}
+
+// others are the rest of the methods that IANA registers, and methods of well-known programs: of
+// caches, UPnP, Icecast, Vault, and Microsoft's remote desktops and WebDAV.
+var others = strings.Fields(`
+	ACL BASELINE-CONTROL BIND CHECKIN CHECKOUT COPY LABEL LINK LOCK MERGE MKACTIVITY MKCALENDAR MKCOL MKREDIRECTREF
+	MKWORKSPACE MOVE ORDERPATCH PRI PROPFIND PROPPATCH QUERY REBIND REPORT SEARCH UNBIND UNCHECKOUT UNLINK UNLOCK UPDATE
+	UPDATEREDIRECTREF VERSION-CONTROL
+	PURGE BAN REFRESH NOTIFY SUBSCRIBE UNSUBSCRIBE M-SEARCH SOURCE LIST POLL TRACK
+	RPC_IN_DATA RPC_OUT_DATA RDG_IN_DATA RDG_OUT_DATA BCOPY BDELETE BMOVE BPROPFIND BPROPPATCH X-MS-ENUMATTS
+`)

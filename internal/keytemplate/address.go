@@ -1,0 +1,56 @@
+package keytemplate
+
+import (
+	"net/http"
+	"net/netip"
+	"net/textproto"
+	"slices"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/fleetlimit/fleetlimit/internal/ipset"
+)
+
+// addressHeaders have the client's address as their value where a proxy sets them.
+var addressHeaders = []string{
+	"Ali-Cdn-Real-Ip", "Cdn-Client-Ip", "Cf-Connecting-Ip", "Cf-Connecting-Ipv6", "Cf-Pseudo-Ipv4", "Client-Ip",
+	"Cloudfront-Viewer-Address", "Do-Connecting-Ip", "Fastly-Client-Ip", "Fly-Client-Ip", "Real-Ip", "Remote-Addr",
+	"True-Client-Ip", "Wl-Proxy-Client-Ip", "X-Appengine-User-Ip", "X-Azure-Clientip", "X-Azure-Socketip", "X-Client-Ip",
+	"X-Cluster-Client-Ip", "X-Envoy-External-Address", "X-Forwarded-For", "X-Nf-Client-Connection-Ip",
+	"X-Original-Forwarded-For", "X-Original-Remote-Addr", "X-Originating-Ip", "X-Real-Ip", "X-Remote-Addr",
+	"X-Remote-Ip", "X-True-Client-Ip", "X-Vercel-Forwarded-For",
+}
+
+// isAddressHeader reports whether a placeholder is a header that has the client's address.
+func isAddressHeader(name string) bool {
+	field, ok := strings.CutPrefix(name, headerPrefix)
+	return ok && slices.Contains(addressHeaders, textproto.CanonicalMIMEHeaderKey(field))
+}
+
+// parseWithPort reads an address that is followed by a port, which is another on each connection.
+// CloudFront writes IPv6 addresses without brackets.
+func parseWithPort(text string) (netip.Addr, bool) {
+	colon := strings.LastIndexByte(text, ':')
+	if colon < 0 {
+		return netip.Addr{}, false
+	}
+	text = text[:colon]
+	if len(text) > 1 && text[0] == '[' && text[len(text)-1] == ']' {
+		text = text[1 : len(text)-1]
+	}
+	return ipset.ParseAddr(text)
+}
+
+// LacksAddress reports whether the template has the client's address and r has none, because it
+// came through a Unix socket.
+func (t *Template) LacksAddress(r *http.Request, repl *caddy.Replacer) bool {
+	for i := range t.parts {
+		if p := &t.parts[i]; p.read != nil && isAddress(p.name) {
+			if _, presence := p.read(r, repl); presence == Missing {
+				return true
+			}
+		}
+	}
+	return false
+}

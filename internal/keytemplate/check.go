@@ -1,0 +1,83 @@
+package keytemplate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fleetlimit/fleetlimit/internal/placeholder"
+)
+
+// Check returns an error if the template counts something else than it seems to: a text that is
+// meant to be a placeholder, a placeholder that does not exist, or a value that is new on each
+// request.
+func (t *Template) Check() error {
+	if err := t.checkTexts(); err != nil {
+		return err
+	}
+	for _, name := range t.names {
+		if err := placeholder.Check(name); err != nil {
+			return err
+		}
+		switch placeholder.FrequencyOf(name) {
+		case placeholder.PerConnection:
+			return fmt.Errorf("{%s} is new on each connection, so a client gets a new count with each: use {client_ip} or "+
+				"{remote_host}", name)
+		case placeholder.PerRequest:
+			return fmt.Errorf("{%s} is new on each request, so no request would ever be limited: use a value that a "+
+				"client keeps, such as {client_ip} or {http.request.header.X-Api-Key}", name)
+		}
+	}
+	return nil
+}
+
+// Doubt returns an error if the template is probably a mistake.
+func (t *Template) Doubt() error {
+	for _, name := range t.names {
+		if placeholder.NamesRequest(name) {
+			return fmt.Errorf("{%s} usually has a new value on each request, and then no request is ever limited: use a "+
+				"value that a client keeps, such as {client_ip}", name)
+		}
+		if field, ok := strings.CutPrefix(name, headerPrefix); ok && strings.ContainsAny(field, "_.") {
+			return fmt.Errorf("{%s} is usually missing, because Caddy removes headers with underscores or dots: use a "+
+				"hyphen, or `expected_underscore_headers` or `expected_dot_headers` in the global option `servers`", name)
+		}
+	}
+	return nil
+}
+
+// checkTexts checks the texts between the placeholders.
+func (t *Template) checkTexts() error {
+	if len(t.names) > 0 {
+		for i, p := range t.parts {
+			if bits := prefixBits(p.text); bits != "" && !p.global && i > 0 && isAddress(t.parts[i-1].name) {
+				return fmt.Errorf("%q after an address is text, the same in all keys: use ipv4_prefix %s or ipv6_prefix %s",
+					"/"+bits, bits, bits)
+			}
+			for _, word := range strings.FieldsFunc(p.text, func(c rune) bool { return strings.ContainsRune(" :,;|/+&", c) }) {
+				if !p.global && hasPrefix(word, "http.request.", "http.vars.", "http.auth.") {
+					return fmt.Errorf("%q is text, the same in all keys: use {%s}", word, word)
+				}
+			}
+		}
+		return nil
+	}
+	for _, p := range t.parts {
+		switch {
+		case p.global && strings.ContainsAny(p.text, "{}"):
+			return fmt.Errorf("%s expands to %q, and placeholders in that are not expanded, so all requests would share "+
+				"one count: use {$NAME} in a Caddyfile, which is expanded before it is read", t.raw, p.text)
+		case p.global:
+			return nil // a common count for all requests that the environment names
+		}
+	}
+	return placeholder.CheckText(t.raw)
+}
+
+// prefixBits returns the number in a text that begins with a slash and a number, or "".
+func prefixBits(text string) string {
+	rest, ok := strings.CutPrefix(text, "/")
+	if !ok {
+		return ""
+	}
+	return rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789"))]
+}

@@ -1,0 +1,105 @@
+// Package pathpattern knows what patterns of Caddy's path matcher can match.
+package pathpattern
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// Starts reports whether s starts as patterns do.
+func Starts(s string) bool { return strings.HasPrefix(s, "/") || strings.HasPrefix(s, "*") }
+
+// Check refuses patterns that never match or do not match what they seem to, such as the patterns
+// of other routers, and regular expressions.
+func Check(pattern string) error {
+	switch {
+	case strings.Contains(pattern, "://"):
+		_, rest, _ := strings.Cut(pattern, "://")
+		_, rest, _ = strings.Cut(rest, "/")
+		return fmt.Errorf("path %q has a scheme and a host: use /%s, and `host` in the zone's `match`", pattern, rest)
+	case strings.HasPrefix(pattern, "^"), strings.HasPrefix(pattern, "~"):
+		return fmt.Errorf("path %q is a regular expression: use a path with * for the parts that differ, as in /users/*/posts",
+			pattern)
+	case !Starts(pattern):
+		return fmt.Errorf("path %q starts with neither / nor *: use one such as /search, /users/* or *.json", pattern)
+	}
+	for _, m := range mistakes {
+		if !m.found.MatchString(pattern) {
+			continue
+		}
+		remedy := m.remedy
+		if m.repair {
+			remedy += " " + m.found.ReplaceAllLiteralString(pattern, m.instead)
+		}
+		return fmt.Errorf("path %q %s: %s", pattern, m.what, remedy)
+	}
+	if matchesSlashes(pattern) && strings.ContainsAny(pattern, `?\[`) {
+		return fmt.Errorf(`path %q has "?", "[" or "\", which are nothing special beside a * at the start or end: use * `+
+			"for the parts that differ", pattern)
+	}
+	if _, err := path.Match(pattern, ""); err != nil {
+		return fmt.Errorf(`path %q has an incomplete "[" or "\": use "]" to close it, or *`, pattern)
+	}
+	return nil
+}
+
+// A mistake is what patterns have that were written for something else.
+type mistake struct {
+	found        *regexp.Regexp
+	what, remedy string
+	repair       bool   // the remedy ends with the pattern in which found is replaced
+	instead      string // by this
+}
+
+var mistakes = []mistake{
+	{
+		found:  regexp.MustCompile(`[|]|\.\*\)|\.\+|\][+{]|\\[A-Za-z0-9]|[^*]/\.\*$|\.\*\$|\$$|\(\?`),
+		what:   "is a regular expression",
+		remedy: "use a path with * for the parts that differ, and one `endpoint` for each alternative",
+	}, {
+		found:  regexp.MustCompile(`\{|\}|<|>|/:[A-Za-z_]|/\[\.*[A-Za-z_]{2,}\]`),
+		what:   "has a named part in braces or after a colon",
+		remedy: "use * for the parts that differ, as in /users/*/posts",
+	}, {
+		found:  regexp.MustCompile(`#.*`),
+		what:   "has a fragment, which clients do not send",
+		remedy: "use %23 for the character, or",
+		repair: true,
+	}, {
+		found:  regexp.MustCompile(`\?([^/.?].*)?$`),
+		what:   "has a query, which no path has",
+		remedy: "use * for a character that differs, `query` in the zone's `match` for a query, or",
+		repair: true,
+	}, {
+		found:   regexp.MustCompile(`\*\*+(/\*+)?`),
+		what:    "has two * in a row, which mean one",
+		remedy:  "use",
+		repair:  true,
+		instead: "*",
+	}, {
+		found:  regexp.MustCompile(`/\.\.?(/|$)`),
+		what:   "has . or .. as a part, which cleaned paths have not",
+		remedy: "use it without",
+	}, {
+		found:  regexp.MustCompile(`,/`),
+		what:   "has several paths",
+		remedy: "use one `endpoint` for each",
+	}, {
+		found:  regexp.MustCompile(`%([^0-9A-Fa-f*]|[0-9A-Fa-f]([^0-9A-Fa-f]|$)|$)`),
+		what:   "has a % that begins no character such as %20",
+		remedy: "use %25 for the character, or * for the parts that differ",
+	},
+}
+
+// Doubtful returns what a pattern matches that was probably meant otherwise, or "".
+func Doubtful(pattern string) string {
+	switch {
+	case pattern == "/.*":
+		return "path \"/.*\" matches only paths whose first part begins with a dot: use * for all paths"
+	case strings.Contains(pattern, "//"):
+		return fmt.Sprintf("path %q matches only paths with two slashes in a row: use one for the others", pattern)
+	}
+	return ""
+}

@@ -1,0 +1,75 @@
+// Package spelling finds the word that a misspelled one stands for.
+package spelling
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+)
+
+// Synonyms are words that other programs use, with the ones to use instead.
+type Synonyms map[string]string
+
+// DidYouMean ends an error about an unknown word. It asks for the word that synonyms have for it,
+// or else for the nearest of words. It is empty if there is none.
+func DidYouMean(word string, words []string, synonyms Synonyms) string {
+	meant := synonyms[plain(word)]
+	if meant == "" {
+		meant = Nearest(word, words)
+	}
+	if meant == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", meant)
+}
+
+// Nearest returns the one of words that differs least from word, or the only one that word is a
+// part of. Case does not count, and a hyphen or space is a _. It returns "" if none is near.
+func Nearest(word string, words []string) string {
+	word = plain(word)
+	best, least := "", len(word)
+	for _, w := range words {
+		if d := distance(word, plain(w)); d <= typos(word, w) && d < least {
+			best, least = w, d
+		}
+	}
+	if best != "" || len(word) < 3 {
+		return best
+	}
+	partOf := slices.DeleteFunc(slices.Clone(words), func(w string) bool {
+		w = plain(w)
+		return !strings.HasPrefix(w, word) && !slices.Contains(strings.Split(w, "_"), word)
+	})
+	if len(partOf) == 1 {
+		return partOf[0]
+	}
+	return ""
+}
+
+// plain returns word without what makes no other word of it.
+func plain(word string) string {
+	return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(word))
+}
+
+// typos is the largest distance at which two words are still near. Short words differ from many.
+func typos(a, b string) int {
+	switch n := min(len(a), len(b)); {
+	case n < 3:
+		return 0
+	case n < 5:
+		return 1
+	}
+	return 2
+}
+
+// distance returns how many letters to insert, remove or replace make b of a. Two letters in the
+// wrong order count as one.
+func distance(a, b string) int {
+	d := levenshtein.ComputeDistance(a, b)
+	if d == 2 && len(a) == len(b) && slices.Equal(slices.Sorted(strings.SplitSeq(a, "")), slices.Sorted(strings.SplitSeq(b, ""))) {
+		return 1
+	}
+	return d
+}

@@ -1,0 +1,67 @@
+package spelling
+
+import "testing"
+
+func TestNearest(t *testing.T) {
+	zone := []string{"algorithm", "allow_key", "cost", "key", "limit", "match", "mode", "on_missing_key", "tier"}
+	redis := []string{"address", "key_prefix", "master_name", "password", "pool_size", "sentinel_password", "tls"}
+	for _, tc := range []struct {
+		word  string
+		words []string
+		want  string
+	}{
+		{"limits", zone, "limit"},
+		{"Key", zone, "key"},
+		{"kye", zone, "key"},
+		{"algoritm", zone, "algorithm"},
+		{"aglorithm", zone, "algorithm"},
+		{"on-missing-key", zone, "on_missing_key"},
+		{"missing", zone, "on_missing_key"},
+		{"allowkey", zone, "allow_key"},
+		{"teir", zone, "tier"},
+		{"deny", zone, ""},
+		{"per", zone, ""},
+		{"not", zone, ""},
+		{"zone", zone, ""},
+		{"by", zone, ""},
+		{"", zone, ""},
+		{"addr", redis, "address"},
+		{"pool", redis, "pool_size"},
+		{"prefix", redis, "key_prefix"},
+		{"TLS", redis, "tls"},
+		{"database", redis, ""},
+		{"PSOT", []string{"GET", "POST", "PUT"}, "POST"},
+		{"POLL", []string{"GET", "POST", "PUT"}, ""},
+		{"DEL", []string{"GET", "DELETE"}, "DELETE"},
+		{"sliding", []string{"sliding_window", "sliding_window_log"}, ""},
+	} {
+		if got := Nearest(tc.word, tc.words); got != tc.want {
+			t.Errorf("Nearest(%q, %v) = %q, want %q", tc.word, tc.words, got, tc.want)
+		}
+	}
+}
+
+func TestDidYouMean(t *testing.T) {
+	words, synonyms := []string{"all", "first", "none"}, Synonyms{"off": "none"}
+	for word, want := range map[string]string{
+		"off": "; did you mean none?", "OFF": "; did you mean none?", "frist": "; did you mean first?", "some": "",
+	} {
+		if got := DidYouMean(word, words, synonyms); got != want {
+			t.Errorf("DidYouMean(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, tc := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"", "ab", 2}, {"ab", "", 2}, {"key", "key", 0}, {"key", "kye", 1}, {"key", "keys", 1}, {"key", "ey", 1},
+		{"key", "kay", 1}, {"abcd", "badc", 3}, {"limit", "mode", 5},
+	} {
+		if got := distance(tc.a, tc.b); got != tc.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", tc.a, tc.b, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package fleetlimit
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fleetlimit/fleetlimit/internal/glob"
+	"github.com/fleetlimit/fleetlimit/internal/ipset"
+)
+
+// compileKeyLists compiles the patterns of the keys that the zone allows and denies.
+func (z *zone) compileKeyLists(config *Zone) (err error) {
+	if z.allow, err = z.compileKeyList(config, config.AllowKeys, "use `limit unlimited`, or no zone"); err != nil {
+		return fmt.Errorf("allow_key: %w", err)
+	}
+	if z.deny, err = z.compileKeyList(config, config.DenyKeys, "use `limit block`"); err != nil {
+		return fmt.Errorf("deny_key: %w", err)
+	}
+	for _, p := range config.AllowKeys {
+		if by, denied := z.deny.Covers(p); denied {
+			return fmt.Errorf("allow_key: %q allows no key, because deny_key %s comes first: use a narrower deny_key, or none",
+				p, by)
+		}
+	}
+	return nil
+}
+
+// compileKeyList compiles patterns of keys. forAll is the remedy of one that matches all keys.
+func (z *zone) compileKeyList(config *Zone, patterns []string, forAll string) (glob.Set, error) {
+	for _, p := range patterns {
+		if p != "" && strings.Trim(p, "*") == "" {
+			return glob.Set{}, fmt.Errorf("%q is every key: %s", p, forAll)
+		}
+		if err := glob.Check(p); err != nil {
+			return glob.Set{}, err
+		}
+		if err := z.checkAddressKey(config, p); err != nil {
+			return glob.Set{}, err
+		}
+		if strings.HasSuffix(p, ",") && !strings.Contains(config.Key, ",") {
+			return glob.Set{}, fmt.Errorf("%q ends with a comma: use spaces between patterns", p)
+		}
+		if doubt := glob.Doubtful(p); doubt != "" {
+			z.warnings = append(z.warnings, errors.New(doubt))
+		}
+	}
+	return glob.Parse(patterns)
+}
+
+// checkAddressKey refuses an address or a range that is no key of a zone by the client's address,
+// because it is not as long as the zone's prefixes.
+func (z *zone) checkAddressKey(config *Zone, pattern string) error {
+	if !slices.Contains([]string{clientIP, "{client_ip}", "{http.request.remote.host}", "{remote_host}"}, config.Key) {
+		return nil
+	}
+	r, err := ipset.ParsePrefix(pattern)
+	if err != nil {
+		return nil
+	}
+	bits, own := 32, config.IPv4Prefix
+	if r.Addr().Is6() {
+		if bits, own = 64, config.IPv6Prefix; z.legacy {
+			bits = 128
+		}
+	}
+	if own != nil {
+		bits = *own
+	}
+	counted, err := r.Addr().Prefix(bits)
+	switch key := ipset.Format(counted); {
+	case err != nil || key == pattern: // the prefix is refused elsewhere
+		return nil
+	case r.Bits() < bits:
+		return fmt.Errorf("%q is a range of keys: use `allow %s` or `deny %s` in rate_limit itself", pattern, pattern, pattern)
+	default:
+		return fmt.Errorf("%q is no key of this zone, which counts it as %s: use that", pattern, key)
+	}
+}

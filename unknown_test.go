@@ -1,0 +1,200 @@
+package fleetlimit
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+)
+
+// observed returns a provisioned handler with one zone, and its log.
+func observed(t *testing.T, zone string) (*Handler, *observer.ObservedLogs) {
+	t.Helper()
+	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"unknown": `+zone+`}}`)
+	core, logs := observer.New(zapcore.InfoLevel)
+	h.logger = zap.New(core)
+	return h, logs
+}
+
+// ask sends a request from an address, for which placeholders are set, and returns the status.
+func ask(t *testing.T, h *Handler, address string, set map[string]string) int {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.RemoteAddr = address
+	repl := caddy.NewReplacer()
+	for name, value := range set {
+		repl.Set(name, value)
+	}
+	w := httptest.NewRecorder()
+	r = caddyhttp.PrepareRequest(r, repl, w, new(caddyhttp.Server))
+	err := h.ServeHTTP(w, r, caddyhttp.HandlerFunc(func(http.ResponseWriter, *http.Request) error { return nil }))
+	if failed, ok := err.(caddyhttp.HandlerError); ok {
+		return failed.StatusCode
+	}
+	return w.Code
+}
+
+func TestUnknownPlaceholderIsLoggedOnce(t *testing.T) {
+	const message = "nothing provides a placeholder of the zone, so it is always empty: use one that exists, or put what " +
+		"provides it before this handler"
+	for _, tc := range []struct {
+		name, zone  string
+		placeholder string
+		nearest     string
+	}{
+		{"skip", `{"key": "{jwt.sub}", "on_missing_key": "skip", "limit": {"unlimited": true}}`, "{jwt.sub}", "{http.auth.user.id}"},
+		{"deny", `{"key": "{jwt.sub}", "on_missing_key": "deny", "limit": {"unlimited": true}}`, "{jwt.sub}", "{http.auth.user.id}"},
+		{"default", `{"key": "{clinet_ip}", "limit": {"unlimited": true}}`, "{clinet_ip}", "{client_ip}"},
+		{"substitute", `{"key": "{http.vars.x}", "on_missing_key": "{tenant}", "limit": {"unlimited": true}}`, "{tenant}", ""},
+		{"tier", `{"key": "static", "limit": {"unlimited": true},
+			"tier": {"placeholder": "{plan}", "tiers": {"pro": {"unlimited": true}}}}`, "{plan}", ""},
+		{"cost", `{"key": "static", "limit": {"events": 5, "window": "1m"}, "cost": {"placeholder": "{price}"}}`, "{price}", ""},
+		{"endpoint", `{"key": "static", "limit": {"events": 5, "window": "1m"}, "endpoints": [
+			{"path": "/x", "cost": {"placeholder": "{price}"}}]}`, "{price}", ""},
+		{"caddy-ratelimit", `{"key": "{remote_ip}", "window": "1m", "max_events": 5}`, "{remote_ip}", "{client_ip}"},
+	} {
+		h, logs := observed(t, tc.zone)
+		for range 3 {
+			ask(t, h, "192.0.2.1:4711", nil)
+		}
+		entries := logs.FilterLevelExact(zapcore.ErrorLevel).All()
+		if len(entries) != 1 || entries[0].Message != message || entries[0].ContextMap()["placeholder"] != tc.placeholder {
+			t.Errorf("%s: errors %+v, want one that names %s", tc.name, entries, tc.placeholder)
+			continue
+		}
+		if got, _ := entries[0].ContextMap()["did_you_mean"].(string); got != tc.nearest {
+			t.Errorf("%s: did you mean %q? Want %q", tc.name, got, tc.nearest)
+		}
+	}
+}
+
+func TestKnownPlaceholderIsNotLogged(t *testing.T) {
+	for _, tc := range []struct {
+		name, zone string
+		set        map[string]string
+	}{
+		{"empty", `{"key": "{my_tier}", "on_missing_key": "skip", "limit": {"unlimited": true}}`, map[string]string{"my_tier": ""}},
+		{"of Caddy", `{"key": "{http.request.uri.query.q}{header.X-None}{http.vars.x}", "on_missing_key": "skip",
+			"limit": {"unlimited": true}}`, nil},
+		{"of some requests", `{"key": "{http.regexp.name.1}", "on_missing_key": "skip", "limit": {"unlimited": true}}`, nil},
+		{"of a user", `{"key": "{http.auth.user.plan}", "on_missing_key": "skip", "limit": {"unlimited": true}}`, nil},
+	} {
+		h, logs := observed(t, tc.zone)
+		ask(t, h, "192.0.2.1:4711", tc.set)
+		for range patience / 2 {
+			ask(t, h, "192.0.2.1:4711", nil)
+		}
+		if got := logs.All(); len(got) != 0 {
+			t.Errorf("%s: logged %+v", tc.name, got)
+		}
+	}
+}
+
+func TestPlaceholderThatNoRequestHasIsLogged(t *testing.T) {
+	user := map[string]string{"http.auth.user.id": "ann"}
+	for _, tc := range []struct {
+		key       string
+		set       map[string]string
+		anonymous int
+	}{
+		{"{http.regexp.nmae.1}", nil, 0},
+		{"{http.auth.user.paln}", user, 2 * patience},
+	} {
+		h, logs := observed(t, `{"key": "`+tc.key+`", "on_missing_key": "skip", "limit": {"unlimited": true}}`)
+		for range tc.anonymous {
+			ask(t, h, "192.0.2.1:4711", nil)
+		}
+		for i := range 2 * patience {
+			if got := logs.Len(); i < patience && got != 0 {
+				t.Fatalf("%s: logged after %d requests", tc.key, i)
+			}
+			ask(t, h, "192.0.2.1:4711", tc.set)
+		}
+		if got := logs.FilterField(zap.String("placeholder", tc.key)).Len(); got != 1 {
+			t.Errorf("%s: %d warnings, want 1", tc.key, got)
+		}
+	}
+}
+
+// Requests through a Unix socket have no address. They share a count, whatever clients send.
+func TestRequestsWithoutAddressShareACount(t *testing.T) {
+	for _, tc := range []struct {
+		name, zone string
+		want       int // the status of the third request
+		logged     bool
+	}{
+		{"key", `{"key": "{client_ip}", "limit": {"events": 2, "window": "1m"}}`, 429, true},
+		{"peer", `{"key": "{remote_host}", "limit": {"events": 2, "window": "1m"}}`, 429, true},
+		{"substitute", `{"key": "{header.X-Api-Key}", "limit": {"events": 2, "window": "1m"}}`, 429, true},
+		{"skip", `{"key": "{client_ip}", "on_missing_key": "skip", "limit": {"events": 2, "window": "1m"}}`, 200, true},
+		{"another key", `{"key": "static", "limit": {"events": 2, "window": "1m"}}`, 429, false},
+	} {
+		h, logs := observed(t, tc.zone)
+		var got int
+		for _, address := range []string{"@", "", "@"} {
+			got = ask(t, h, address, nil)
+		}
+		if got != tc.want {
+			t.Errorf("%s: status %d, want %d", tc.name, got, tc.want)
+		}
+		entries := logs.All()
+		if (len(entries) == 1) != tc.logged || len(entries) > 1 {
+			t.Errorf("%s: logged %+v", tc.name, entries)
+		}
+		if tc.logged && len(entries) == 1 && entries[0].Message == "requests without a key are counted by the client's "+
+			"address: use on_missing_key to change that" {
+			t.Errorf("%s: the log speaks of an address", tc.name)
+		}
+	}
+	h, _ := observed(t, `{"key": "{header.X-Api-Key}", "on_missing_key": "{header.X-None}", "limit": {"unlimited": true}}`)
+	if got := ask(t, h, "@", nil); got != http.StatusBadRequest {
+		t.Errorf("without key and substitute: status %d, want 400", got)
+	}
+}
+
+func TestKnownPlaceholdersCostNothing(t *testing.T) {
+	for _, key := range []string{"{client_ip}", "{header.X-Api-Key}:{http.vars.x}", "static", "{http.auth.user.id}"} {
+		z := compiledZone(t, `{"key": "`+key+`", "limit": {"block": true}}`)
+		if len(z.unsure) != 0 {
+			t.Errorf("%s: %d placeholders are checked on each request, want none", key, len(z.unsure))
+		}
+	}
+}
+
+func TestLegacyZonesAreWarnedAbout(t *testing.T) {
+	for _, key := range []string{"client_ip", "http.request.host", "{remote_ip}", "{remote}", "{uuid}"} {
+		z := compiledZone(t, `{"key": "`+key+`", "window": "1m", "max_events": 5}`)
+		if len(z.warnings) != 1 {
+			t.Errorf("%s: warnings %v, want one", key, z.warnings)
+		}
+	}
+	z := compiledZone(t, `{"key": "{client_ip}", "window": "1m", "max_events": 5, "ipv4_prefix": 0, "ipv6_prefix": 0}`)
+	if len(z.warnings) != 0 {
+		t.Errorf("prefixes of 0: warnings %v, want none: they are unset there", z.warnings)
+	}
+}
+
+func TestDoubtfulKeysAreWarnedAbout(t *testing.T) {
+	z := compiledZone(t, `{"key": "{header.X-Request-ID}", "limit": {"block": true}}`)
+	if len(z.warnings) != 1 {
+		t.Errorf("warnings %v, want one", z.warnings)
+	}
+}
+
+// JSON takes the shorthands of the Caddyfile too.
+func TestShorthandsInJSON(t *testing.T) {
+	z := compiledZone(t, `{"key": "{client_ip}:{header.X-Api-Key}:{path.0}", "limit": {"block": true}}`)
+	r := httptest.NewRequest(http.MethodGet, "/users/7", nil)
+	r.Header.Set("X-Api-Key", "sk")
+	r.RemoteAddr = "192.0.2.1:4711"
+	repl := caddy.NewReplacer()
+	r = caddyhttp.PrepareRequest(r, repl, nil, new(caddyhttp.Server))
+	if got, want := z.key.Text(r, repl), "192.0.2.1:sk:users"; got != want {
+		t.Errorf("key = %q, want %q", got, want)
+	}
+}
