@@ -44,7 +44,7 @@ type hot struct {
 	requesting bool // a lease request is under way
 	basis      basis
 	denied     bool // the last denial stands: it is repeated until rememberUntil, see clearDenial
-	inDebt     bool // unpaid is not 0
+	inDebt     bool // unpaid or owed is not 0
 }
 
 // cold is the half about the store, and about takes that are denied or admitted on credit.
@@ -67,6 +67,11 @@ type cold struct {
 	// Credit: the events that the store has not debited yet, as far as the node knows, and those
 	// that may still be admitted in the window. Both are at most limiter.MaxCredit.
 	unpaid, credit uint16
+
+	// What was admitted in an outage and is still to be debited: see owe. It is at most
+	// limiter.MaxMore.
+	owed      uint32
+	owedAfter uint32 // ms after base, when the first of it was admitted
 }
 
 // take decides a take of cost events into d, from a lease or by the remembered denial, or reports
@@ -149,7 +154,12 @@ func (h *hot) switchLimit(r *limiter.Rule) {
 }
 
 // outstanding returns how many events are leased, and how many are owed.
-func (a account) outstanding() (leased, owed int64) { return a.held(), a.debt() }
+func (a account) outstanding() (leased, owed int64) {
+	if a.inDebt { // nearly never; else the cold half is not needed
+		owed = a.debt() + int64(a.owed)
+	}
+	return a.held(), owed
+}
 
 // idleSince returns when the account was last used, as far as it can tell at now.
 func (a account) idleSince(now limiter.Instant) limiter.Instant {

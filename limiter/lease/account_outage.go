@@ -81,3 +81,41 @@ func (a account) undoInOutage(cost int64) {
 func (a account) atLocalLimit(now limiter.Instant) bool {
 	return a.basis == local && a.shown < 1 && now-a.idleSince(now) < idleFor
 }
+
+// owe notes that cost events were admitted at now which the store has neither debited nor will by a
+// request under way. The next request has them debited as far as there are any left, at most once:
+// if its outcome is unknown, they are forgotten.
+func (a account) owe(r *limiter.Rule, now limiter.Instant, cost int64) {
+	if a.dropOwed(r, now); a.owed == 0 {
+		a.owedAfter = uint32(min(a.sinceBase(now)/1000, math.MaxUint32))
+	}
+	a.owed = uint32(min(int64(a.owed)+cost, r.Capacity(), limiter.MaxMore))
+	a.inDebt = true
+}
+
+// owedAt returns the events that a request at now has debited.
+func (a account) owedAt(r *limiter.Rule, now limiter.Instant) int64 {
+	if !a.inDebt {
+		return 0
+	}
+	a.dropOwed(r, now)
+	return int64(a.owed)
+}
+
+// dropOwed drops what is owed of a window that has passed, or that a bucket has got back since.
+func (a account) dropOwed(r *limiter.Rule, now limiter.Instant) {
+	age := a.sinceBase(now) - int64(a.owedAfter)*1000
+	passed := age >= r.FillTime().Microseconds()
+	if r.Algorithm.Kind == limiter.FixedWindow && a.seenAt != 0 {
+		passed = passed || r.UntilNext(limiter.Instant(a.storeTime(now))-limiter.Instant(age)) <= age
+	}
+	if passed {
+		a.paidOwed(int64(a.owed))
+	}
+}
+
+// paidOwed notes that events of what is owed are debited, or that they must not be any more.
+func (a account) paidOwed(events int64) {
+	a.owed -= uint32(min(events, int64(a.owed)))
+	a.inDebt = a.unpaid > 0 || a.owed > 0
+}

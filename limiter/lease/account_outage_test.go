@@ -130,3 +130,40 @@ func TestRoundedUp(t *testing.T) {
 		}
 	}
 }
+
+// TestOwe owes events of an outage. They are dropped when their window has passed, and are one limit
+// at most.
+func TestOwe(t *testing.T) {
+	const now, at = 1000 * sec, 6030 * sec // at 30 s after a whole minute
+	for _, test := range []struct {
+		algorithm limiter.Algorithm
+		limit     limiter.Limit
+		lasts     limiter.Instant
+	}{
+		{fixed, limiter.Limit{Events: 60, Window: time.Minute}, 30 * sec},
+		{sliding(4), limiter.Limit{Events: 60, Window: time.Minute}, 60 * sec},
+		{slidingWindowLog, limiter.Limit{Events: 60, Window: time.Minute}, 60 * sec},
+		{bucket, limiter.Limit{Events: 60, Window: time.Minute}, 60 * sec},
+		{bucket, limiter.Limit{Events: 60, Window: time.Minute, Burst: 20}, 20 * sec},
+	} {
+		r := mustRule(t, test.algorithm, test.limit)
+		a := accountAfter(r, now, at, 1, 0)
+		owed := func(what string, at limiter.Instant, want int64) {
+			t.Helper()
+			if got := a.owedAt(r, at); got != want || a.inDebt != (want > 0) {
+				t.Errorf("%v, %s: owed = %d (in debt: %v), want %d", test.algorithm, what, got, a.inDebt, want)
+			}
+		}
+		owed("nothing was admitted", now, 0)
+		a.owe(r, now, 3)
+		a.owe(r, now+test.lasts-2, 4)
+		owed("the window is not over", now+test.lasts-1, 7)
+		owed("the window is over", now+test.lasts, 0)
+		a.owe(r, now+test.lasts, 1000)
+		owed("more than the limit", now+test.lasts, r.Capacity())
+		a.paidOwed(r.Capacity() - 1)
+		owed("all but one are paid", now+test.lasts, 1)
+		a.paidOwed(5)
+		owed("all are paid", now+test.lasts, 0)
+	}
+}

@@ -135,5 +135,6 @@ func (a account) rebase(base limiter.Instant) {
 	}
 	a.shownAt -= float32(later)
 	a.requestedAfter = uint32(max(0, int64(a.requestedAfter)-int64(later)/1000))
+	a.owedAfter = uint32(max(0, int64(a.owedAfter)-int64(later)/1000))
 	a.base = base
 }

@@ -165,3 +165,96 @@ func TestClientGoneInOutage(t *testing.T) {
 		}
 	})
 }
+
+// TestDebtOfOutage has the lender come back after takes were admitted without it. It debits them
+// once, although no take comes any more, and no more than a limit.
+func TestDebtOfOutage(t *testing.T) {
+	for _, mode := range []limiter.OutageMode{limiter.OutageLocal, limiter.OutageOpen} {
+		for _, taken := range []int64{1, 5, 14, 60} {
+			inBubble(t, Options{}, func(t *testing.T, n node) {
+				r := n.outage("zone", 1, mode)
+				n.allowed(r, "key", 6, limiter.FromStore)
+				n.lender.always(unreachable)
+				admitted := int64(6)
+				for range taken {
+					takes := []limiter.Take{takeOf(r, "key", 1)}
+					if _ = n.Take(t.Context(), n.options.Clock(), takes); takes[0].Decision.OK { // first from a lease
+						admitted++
+					}
+					time.Sleep(100 * time.Millisecond)
+				}
+				time.Sleep(time.Minute)
+				n.lender.always(answered)
+				time.Sleep(3 * time.Second)
+				n.waitForReturns()
+				n.checkUsed(r, "key", min(admitted, 20))
+				received := n.lender.received()
+				time.Sleep(time.Minute)
+				n.checkUsed(r, "key", min(admitted, 20))
+				if got := n.lender.received() - received; got > 1 { // by checkUsed
+					t.Errorf("requests after the debt was debited = %d, want none", got-1)
+				}
+				if left := 20 - admitted; left > 0 {
+					n.allowed(r, "key", left, limiter.FromStore)
+				}
+				time.Sleep(3 * time.Second)
+				n.denied(r, "key", 1, limiter.FromStore)
+			})
+		}
+	}
+}
+
+// TestFirstTakeAfterOutage takes as soon as the lender is back. It debits first what was admitted
+// without it.
+func TestFirstTakeAfterOutage(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.outage("zone", 1, limiter.OutageLocal)
+		n.lender.always(unreachable)
+		n.takesInOutage(r, "key", 20)
+		n.lender.always(answered)
+		n.denied(r, "key", 1, limiter.FromStore)
+		n.waitForReturns()
+		n.checkUsed(r, "key", 20)
+	})
+}
+
+// TestUnknownOutcomeIsNotOwed fails takes whose requests may have had an effect, and the request
+// that has a debt debited. Nothing is debited twice.
+func TestUnknownOutcomeIsNotOwed(t *testing.T) {
+	for _, f := range []fate{lostRequest, lostReply} {
+		inBubble(t, Options{}, func(t *testing.T, n node) {
+			r := n.outage("zone", 1, limiter.OutageLocal)
+			n.lender.always(f)
+			n.takesInOutage(r, "key", 5) // debited by the request itself, or never
+			n.lender.always(unreachable)
+			n.takesInOutage(r, "key", 2)
+			n.lender.always(f)
+			time.Sleep(3 * time.Second) // the debt is debited, or lost
+			n.lender.always(answered)
+			time.Sleep(3 * time.Second)
+			n.waitForReturns()
+			want := int64(0)
+			if f == lostReply {
+				want = 7
+			}
+			n.checkUsed(r, "key", want+n.lender.lostGrants)
+		})
+	}
+}
+
+// TestUndoneTakesOweNothing undoes takes that were admitted without the lender.
+func TestUndoneTakesOweNothing(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		local, closed := n.outage("local", 1, limiter.OutageLocal), n.outage("closed", 2, limiter.OutageClosed)
+		n.lender.always(unreachable)
+		for range 10 {
+			n.fails(errCut, takeOf(local, "key", 2), takeOf(closed, "key", 1))
+		}
+		n.takesInOutage(local, "key", 3)
+		n.lender.always(answered)
+		time.Sleep(3 * time.Second)
+		n.waitForReturns()
+		n.checkUsed(local, "key", 3)
+		n.checkUsed(closed, "key", 0)
+	})
+}

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -76,22 +77,35 @@ func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now limiter
 		}
 	case limiter.FromOutage:
 		a.undoInOutage(t.Cost)
+		if w != nil {
+			c = s.undoWithoutLenderLocked(t, a, r, now)
+		}
 	case limiter.FromStore:
 		c = t.unserveLocked(a, r, now)
 	case limiter.FromKnownState:
-		switch {
-		case w.status == late:
-			t.queueLocked().giveUp(w)
+		if w.status == late || w.err != nil {
 			a.withhold(-t.Cost)
-		case w.err != nil:
-			a.withhold(-t.Cost)
-		case w.served:
-			c = t.unserveLocked(a, r, now)
-		case w.decision.OK:
-			c = s.unspendLocked(t, a, r, w.spent, now)
 		}
+		c = s.undoWithoutLenderLocked(t, a, r, now)
 	}
 	return c
+}
+
+// undoWithoutLenderLocked undoes concludeWithoutLender, and what was served to the waiter of t since.
+func (s *Store) undoWithoutLenderLocked(t *takeState, a account, r *limiter.Rule, now limiter.Instant) *call {
+	switch w := t.waiter; {
+	case w.status == late:
+		t.queueLocked().giveUp(w)
+	case w.err != nil:
+		if errors.Is(w.err, limiter.ErrNotAsked) {
+			a.paidOwed(t.Cost)
+		}
+	case w.served:
+		return t.unserveLocked(a, r, now)
+	case w.decision.OK:
+		return s.unspendLocked(t, a, r, w.spent, now)
+	}
+	return nil
 }
 
 // unserveLocked has the lender cancel what it served to the waiter of t.

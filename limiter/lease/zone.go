@@ -147,7 +147,7 @@ func (l *location) addLocked(r *limiter.Rule, now limiter.Instant) (a account, o
 // request under way, owes events, remembers a denial or is at its local limit, and while it holds
 // leases that could not be returned.
 func (a account) evictionCost(now limiter.Instant, canReturn bool) (cost int64, evictable bool) {
-	leased, owed := a.outstanding()
+	leased, owed := a.held(), a.debt() // what is owed of an outage is lost: else a flood in an outage would lock out new keys
 	evictable = owed == 0 && (canReturn || leased == 0) && !a.requesting && !a.denies(now, math.MaxInt64) &&
 		!a.atLocalLimit(now)
 	return int64(a.idleSince(now)), evictable

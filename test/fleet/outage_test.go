@@ -117,7 +117,8 @@ func outageSites(limit int) string {
 }
 
 // Redis is killed under four nodes. Each zone is decided as its on_outage says: together, the nodes
-// admit no more than twice the limit where that is local.
+// admit no more than twice the limit where that is local. When Redis is back, what they have admitted is
+// debited, and not given again.
 func TestOnOutage(t *testing.T) {
 	const size, limit = 4, 40
 	redis := redistest.NewServer(t)
@@ -166,4 +167,20 @@ func TestOnOutage(t *testing.T) {
 		}
 		return degraded(h) // else the node remembers a denial of Redis
 	})
+
+	redis.Restart() // it has lost all counts
+	for _, n := range nodes {
+		n.await("the end of the outage", func() bool {
+			_, h, err := n.get("/open", "X-Api-Key: second") // which may be used up by now
+			return err == nil && !degraded(h)
+		})
+	}
+	<-time.After(4 * time.Second) // within 2 s, all debts are debited
+	for _, n := range nodes {
+		for _, path := range []string{"/local", "/open"} {
+			if h := n.mustGet(429, path, "X-Api-Key: fresh"); degraded(h) {
+				t.Errorf("GET %s after the outage = %v, want a decision by Redis", path, h)
+			}
+		}
+	}
 }
