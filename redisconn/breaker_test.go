@@ -185,7 +185,7 @@ func TestBreakerOfReplica(t *testing.T) {
 	c := open(t, Options{Addresses: []string{s.Addr}, Breaker: quickProbes})
 	ready(t, c, "k")
 	host, port, _ := net.SplitHostPort(primary.Addr)
-	if err := s.Client().SlaveOf(t.Context(), host, port).Err(); err != nil {
+	if err := s.Client().ReplicaOf(t.Context(), host, port).Err(); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "an open breaker", func() bool {
@@ -196,7 +196,7 @@ func TestBreakerOfReplica(t *testing.T) {
 	if b := c.Breakers()[0]; b.State != Open {
 		t.Errorf("a replica is %v", b.State)
 	}
-	if err := s.Client().SlaveOf(t.Context(), "no", "one").Err(); err != nil {
+	if err := s.Client().ReplicaOf(t.Context(), "no", "one").Err(); err != nil {
 		t.Fatal(err)
 	}
 	ready(t, c, "k")

@@ -18,7 +18,8 @@ const soon = time.Second
 
 func TestPromotedReplicaIsUsedOnCluster(t *testing.T) {
 	cluster := redistest.NewCluster(t)
-	c := open(t, Options{Mode: Cluster, Addresses: cluster.Addrs})
+	told := make(chan Breaker, 100)
+	c := open(t, Options{Mode: Cluster, Addresses: cluster.Addrs, OnBreaker: func(b Breaker) { told <- b }})
 	const key = "failover"
 	ready(t, c, key)
 	old := cluster.Primary(key)
@@ -28,6 +29,11 @@ func TestPromotedReplicaIsUsedOnCluster(t *testing.T) {
 		role, err := replica.Client().Do(t.Context(), "role").Slice()
 		return err == nil && role[0] == "master"
 	})
+	for _, want := range []Breaker{{State: Open}, {State: Closed, Replaced: true}} {
+		if b := <-told; b.Addr != old.Addr || b.State != want.State || b.Replaced != want.Replaced {
+			t.Errorf("told of %+v, want %v, replaced: %v, of %s", b, want.State, want.Replaced, old.Addr)
+		}
+	}
 }
 
 // TestPromotedReplicaIsUsedWithSentinel counts from when the first Sentinel names the replica. A
@@ -70,6 +76,9 @@ func usedAfter(t *testing.T, c *Client, key string, promoted func() bool) {
 			}
 			if errors.Is(call.Err, ErrClosed) {
 				return // the test has given up
+			}
+			if errors.Is(call.Err, ErrOpen) {
+				<-time.After(time.Millisecond) // it fails at once, and others need the processor
 			}
 		}
 	})

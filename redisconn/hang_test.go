@@ -56,7 +56,7 @@ func startLoad(t testing.TB, c *Client, n int, key func(i int) string) *load {
 					l.failed.Add(1)
 				case errors.Is(call.Err, ErrOpen):
 					l.failed.Add(1)
-					time.Sleep(10 * time.Millisecond) // it fails at once, and others need the processor
+					<-time.After(10 * time.Millisecond) // it fails at once, and others need the processor
 				default:
 					l.other.Add(1)
 				}

@@ -148,7 +148,7 @@ func TestStartOutlivesTimeout(t *testing.T) {
 	c := open(t, Options{Addresses: []string{s.Addr}})
 	ready(t, c, "k")
 	s.Pause()
-	all := startCalls(c, "late", 3)
+	all := startCalls(c, "late", 2) // one for each connection
 	until(t, "an open breaker", func() bool { return state(c) == Open })
 	s.Resume()
 	all.wait(t)

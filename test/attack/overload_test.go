@@ -72,11 +72,18 @@ func TestLoadOfRejectedClientsDrainsNoSharedKey(t *testing.T) {
 	if most := common / 2; load.admitted < 5*addresses || load.admitted > most || load.degraded+load.failed > 0 {
 		t.Fatalf("%+v, want %d to %d admitted, and the rest rejected", load, 5*addresses, most)
 	}
+	// A lease that comes back too late is lost, so that an overloaded gateway admits a little less.
+	const least = common - common/50
 	redistest.Eventually(t, "the other events of the common key", func() bool {
 		admitted += other().admitted
-		return admitted >= common
+		return admitted >= least
 	})
-	if last := other(); last.rejected != 1 {
-		t.Errorf("above the limit of the common key: %+v, want a rejection", last)
+	redistest.Eventually(t, "a rejection by the common key", func() bool {
+		last := other()
+		admitted += last.admitted
+		return last.rejected == 1
+	})
+	if admitted > common {
+		t.Errorf("%d requests were admitted by the common key, want at most %d", admitted, common)
 	}
 }

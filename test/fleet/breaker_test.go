@@ -132,7 +132,7 @@ func (p *slowProxy) serve(conn net.Conn, server string) {
 		if err != nil {
 			return
 		}
-		time.Sleep(time.Duration(p.latency.Load()))
+		<-time.After(time.Duration(p.latency.Load()))
 		if _, err := conn.Write(buf[:size]); err != nil {
 			return
 		}
