@@ -27,6 +27,29 @@ func newAddressFilter(allow, deny []string) (f addressFilter, err error) {
 	return f, nil
 }
 
+// doubts returns what is probably a mistake in the lists.
+func (f *addressFilter) doubts() (doubts []error) {
+	for _, r := range f.allow {
+		if r.Bits() == 0 {
+			doubts = append(doubts, fmt.Errorf("allow %s exempts all those clients from every zone: use a narrower range, or "+
+				"`limit unlimited` in a zone", r))
+		}
+		for _, d := range f.deny {
+			if d.Bits() <= r.Bits() && d.Contains(r.Addr()) {
+				doubts = append(doubts, fmt.Errorf("allow %s has no effect, because deny %s comes first: use a narrower deny",
+					ipset.Format(r), ipset.Format(d)))
+			}
+		}
+	}
+	for _, d := range f.deny {
+		if d.Bits() == 0 {
+			doubts = append(doubts, fmt.Errorf("deny %s answers 403 to all those clients: use a narrower range, or "+
+				"`respond 403` to close a site", d))
+		}
+	}
+	return doubts
+}
+
 // parseAddresses reads a list of addresses and ranges. It expands placeholders that do not depend
 // on a request, such as {env.OFFICE}.
 func parseAddresses(texts []string) (ipset.Set, error) {
@@ -34,7 +57,7 @@ func parseAddresses(texts []string) (ipset.Set, error) {
 	for i, text := range texts {
 		var err error
 		if expanded[i], err = caddy.NewReplacer().ReplaceOrErr(text, true, true); err != nil {
-			return nil, fmt.Errorf("address %q: %w when the configuration loads", text, err)
+			return nil, fmt.Errorf("address %q: %w when the configuration loads: use one that has a value", text, err)
 		}
 	}
 	return ipset.Parse(expanded)

@@ -1,11 +1,26 @@
 package fleetlimit
 
 import (
+	"context"
 	"crypto/tls"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
+
+// requestFrom returns a request of a client, with the context that Caddy's server gives it.
+func requestFrom(clientIP string) *http.Request {
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	vars := map[string]any{caddyhttp.ClientIPVarKey: clientIP}
+	r = r.WithContext(context.WithValue(r.Context(), caddyhttp.VarsCtxKey, vars))
+	caddyhttp.NewTestReplacer(r)
+	return r
+}
 
 func TestParseAddresses(t *testing.T) {
 	t.Setenv("FLEETLIMIT_TEST_OFFICE", "203.0.113.0/28")
@@ -47,6 +62,27 @@ func TestClientAddr(t *testing.T) {
 			if ok != (tc.addr != "") || ok && addr.String() != tc.addr || early != wantEarly {
 				t.Errorf("clientAddr of %.40q = %v, ok %v, early %v; want %q, early %v", tc.text, addr, ok, early, tc.addr, wantEarly)
 			}
+		}
+	}
+}
+
+func TestAddressDoubts(t *testing.T) {
+	for _, tc := range []struct{ allow, deny, want string }{
+		{"10.0.0.0/8", "10.1.0.0/16", ""},
+		{"192.0.2.1", "192.0.2.2", ""},
+		{"2001:db8::/32", "0.0.0.0/1", ""},
+		{"10.1.0.0/16", "10.0.0.0/8", "use a narrower deny"},
+		{"192.0.2.1", "192.0.2.1", "allow 192.0.2.1 has no effect"},
+		{"0.0.0.0/0", "192.0.2.1", "allow 0.0.0.0/0 exempts"},
+		{"192.0.2.1", "::/0", "deny ::/0 answers 403"},
+	} {
+		f, err := newAddressFilter([]string{tc.allow}, []string{tc.deny})
+		if err != nil {
+			t.Fatal(err)
+		}
+		doubts := f.doubts()
+		if (len(doubts) == 1) != (tc.want != "") || !strings.Contains(fmt.Sprint(doubts), tc.want) {
+			t.Errorf("allow %s, deny %s: doubts %v, want %q", tc.allow, tc.deny, doubts, tc.want)
 		}
 	}
 }

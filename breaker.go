@@ -42,6 +42,13 @@ func newestApp() *App {
 	return runningApps.apps[len(runningApps.apps)-1]
 }
 
+// emit emits an event, if the configuration has subscribers of events. It does not wait for them.
+func (a *App) emit(name string, data map[string]any) {
+	if events, err := a.ctx.AppIfConfigured("events"); err == nil {
+		go events.(*caddyevents.App).Emit(a.ctx, name, data)
+	}
+}
+
 func (a *App) checkBreaker() error {
 	b := a.Breaker
 	switch {
@@ -88,8 +95,5 @@ func (t *redisTarget) reportBreaker(b redisconn.Breaker) {
 	default:
 		a.logger.Info("a primary of Redis answers again", fields...)
 	}
-	if events, err := a.ctx.AppIfConfigured("events"); err == nil {
-		data := map[string]any{"state": b.State.String(), "primary": b.Addr, "store": t.name}
-		go events.(*caddyevents.App).Emit(a.ctx, "rate_limit_breaker", data) // a subscriber may block
-	}
+	a.emit("rate_limit_breaker", map[string]any{"state": b.State.String(), "primary": b.Addr, "store": t.name})
 }

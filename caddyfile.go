@@ -20,6 +20,9 @@ import (
 )
 
 func init() {
+	// Before rate_limit, because it is registered first: no limit ever makes a health check fail.
+	httpcaddyfile.RegisterHandlerDirective("rate_limit_health", parseHealthDirective)
+	httpcaddyfile.RegisterDirectiveOrder("rate_limit_health", httpcaddyfile.Before, "basic_auth")
 	httpcaddyfile.RegisterHandlerDirective("rate_limit", parseDirective)
 	httpcaddyfile.RegisterDirectiveOrder("rate_limit", httpcaddyfile.Before, "basic_auth")
 	// After forward_auth, and after what other plugins put directly after it, whoever registers first.
@@ -277,8 +280,13 @@ func (p *directiveParser) jitter(args []string) (err error) {
 		p.h.Jitter = Fraction(fraction)
 		return nil
 	}
+	factor := !percent && notNumber == nil && fraction > 1
 	if fraction, err = parsePercent(args[0]); err != nil {
-		return p.Errf("jitter %q is not a percentage: use %s", args[0], percentLike(args[0], "20%"))
+		remedy := percentLike(args[0], "20%")
+		if factor {
+			remedy += ", because in caddy-ratelimit it is a factor: up to " + args[0] + " times the wait is added"
+		}
+		return p.Errf("jitter %q is not a percentage: use %s", args[0], remedy)
 	}
 	p.h.Jitter = Fraction(fraction)
 	return nil

@@ -168,7 +168,7 @@ func (a *App) parseRedis(d *caddyfile.Dispenser, args []string) error {
 		"key_prefix":        subdirective.Text("key_prefix <prefix>", &c.KeyPrefix),
 		"timeout":           subdirective.Duration(d, "timeout", false, &c.Timeout),
 		"pool_size":         subdirective.Number(d, "pool_size", 1, many, &c.PoolSize),
-		"tls":               {Usage: "tls [{ ... }]", Parse: func([]string) error { return c.parseTLS(d) }},
+		"tls":               {Usage: "tls` or `tls { ... }", Parse: func([]string) error { return c.parseTLS(d) }},
 	}}
 	places, err := b.Read(d)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/httpmethod"
 	"github.com/fleetlimit/fleetlimit/internal/pathpattern"
+	"github.com/fleetlimit/fleetlimit/internal/route"
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 )
 
@@ -23,17 +24,16 @@ func (p *zoneParser) endpoint(args []string) error {
 	if err := p.endpointRate(e, rest); err != nil {
 		return err
 	}
-	route, err := newRoute(e.Methods, e.Path)
+	r, err := route.New(e.Methods, e.Path)
 	if err != nil {
 		return p.WrapErr(err)
 	}
 	for _, earlier := range p.endpoints {
-		if earlier.route.covers(route) {
-			at := fmt.Sprintf("%s:%d", earlier.place.File(), earlier.place.Line())
-			return place.WrapErr(route.errShadowed(earlier.route, at))
+		if earlier.route.Covers(r) {
+			return place.WrapErr(r.ShadowedBy(earlier.route, placeOf(earlier.place)))
 		}
 	}
-	p.zone.Endpoints, p.endpoints = append(p.zone.Endpoints, e), append(p.endpoints, endpointPlace{route, place})
+	p.zone.Endpoints, p.endpoints = append(p.zone.Endpoints, e), append(p.endpoints, endpointPlace{r, place})
 	return subdirective.Block{Of: "endpoint", Optional: true, Remedies: endpointRemedies, Lines: map[string]subdirective.Line{
 		"limit":         limitLine(d, &e.Limit),
 		"algorithm":     algorithmLine(d, &e.Algorithm),

@@ -12,6 +12,7 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/spelling"
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -60,6 +61,9 @@ func parseAlgorithm(args []string) (*Algorithm, error) {
 			return nil, fmt.Errorf("%q is not a number of sub-windows: use 1 to %d", args[1], limiter.MaxSubWindows)
 		}
 		a.Subwindows = int(n)
+	}
+	if a.Subwindows > 0 && a.Name != "sliding_window" {
+		return nil, fmt.Errorf("%s has no sub-windows: use it alone, or `sliding_window %d`", a.Name, a.Subwindows)
 	}
 	if _, err := a.compile(); err != nil {
 		return nil, err
@@ -114,8 +118,11 @@ func parseTrusted(args []string, trusted *bool) error {
 // A window is a duration such as 10s, 1m, 24h or 7d, or a unit: 100/s.
 func parseRate(args []string) (*Limit, error) {
 	limit, rest, err := cutRate(args)
+	if err == nil && len(rest) > 0 && limit.Events == 0 && spelling.Rate(rest[0]) == "" {
+		return nil, fmt.Errorf("unexpected %q after %s: use %s alone", rest[0], args[0], args[0])
+	}
 	if err == nil && len(rest) > 0 {
-		return nil, fmt.Errorf("unexpected %q after the rate: use %s", rest[0], afterRate(rest[0]))
+		return nil, fmt.Errorf("unexpected %q after the rate: use %s", rest[0], afterRate(rest[0], limit))
 	}
 	return limit, err
 }

@@ -22,6 +22,13 @@ var (
 		"status status_code code message body response error", "use `reject error`, and `handle_errors 429` for a response "+
 			"of your own",
 		"retry_after", "it is always sent: use `jitter <percent>` to lengthen it at random",
+		"except skip ignore only if unless", "use a matcher after rate_limit, or `match {` inside a zone",
+		"trusted_proxies", "use it in the global option `servers`",
+		"key_prefix store backend", "use `redis {` in the global option rate_limit",
+		"enabled disabled enable disable", "remove rate_limit to disable it: use no such word",
+		"log", "use `log_rejections first | all | none`",
+		"order", "use it as the global option `order rate_limit ...`",
+		"ip per_ip client_ip", "use `key {client_ip}` inside `zone <name> {`",
 		"path method methods", "use `endpoint <path> <rate>` inside a zone, or a matcher after rate_limit",
 		onOutage, onOutageRemedy,
 		dryRun, dryRunRemedy,
@@ -34,14 +41,31 @@ var (
 		"zone", "a zone has no zones: use } to close this one first",
 		"keys default placeholder trusted tiers", "use it as `tier <placeholder> {` with a line for each tier, `keys <glob...> "+
 			"<tier>` and `default <tier>`",
-		"rate rates requests average period per quota rps rpm rate_limit count max max_events unlimited block", "use "+
+		"rate rates requests average period per quota rps rpm rate_limit count max max_events unlimited block second minute "+
+			"hour day unit requests_per_unit max_requests threshold interval duration time_window window_size limit_count "+
+			"http_req_rate stick_table limit_req limit_req_zone fill_interval refill rate_per_second descriptors", "use "+
 			"`limit <events>/<window>`, such as `limit 100/1m`",
-		"burst capacity", "use `limit <events>/<window> burst <n>`",
+		"burst capacity max_tokens", "use `limit <events>/<window> burst <n>`",
 		"delay nodelay queue", "requests are never delayed: use `limit <events>/<window> burst <n>` to admit some at once",
 		"path paths method methods uri route location", "use `endpoint <path> <rate>` to limit it apart, or "+
 			"`match { path <path> }` to limit nothing else",
 		"host header not query remote_ip client_ip protocol", "use it as a matcher, inside `match {`",
-		"by source identifier id limit_by key_by group_by", "use `key <template>`, such as `key {client_ip}`",
+		"by source sourcecriterion ipstrategy identifier id limit_by key_by group_by characteristics descriptor ip per_ip "+
+			"header_name", "use `key <template>`, such as `key {client_ip}`",
+		"token_bucket sliding_window sliding_window_log fixed_window", "use it as `algorithm <name>`",
+		"except skip ignore only if unless", "use `match { not path <path> }` or another matcher, or `endpoint <path> unlimited`",
+		"limit_conn concurrency max_connections bandwidth", "only the rate of requests is limited: use `limit <events>/<window>`",
+		"ban_time penalty block_duration cooldown mitigation_timeout", "a client is admitted again as soon as the limit allows: "+
+			"use `algorithm fixed_window` to have it wait for the next window",
+		"depth trusted_proxies", "use `trusted_proxies` in the global option `servers`, and `key {client_ip}`",
+		"policy backend store key_prefix redis_prefix", "use `redis {` in the global option rate_limit",
+		"limit_req_status action", "use `reject error` in rate_limit itself, and `handle_errors 429` for a response of your own",
+		"hide_client_headers", "use `headers none` in rate_limit itself",
+		"retry_after", "it is always sent: use `jitter <percent>` in rate_limit itself to lengthen it at random",
+		"plan plans tier_header free pro", "use it as `tier <placeholder> {` with a line for each tier, such as `free 100/1m`",
+		"rule rules", "use `endpoint <path> <rate>` for a path, or one `zone` for each rule",
+		"ttl expire", "counts expire by themselves: use none of it",
+		"enabled disabled enable disable", "remove the zone to disable it: use no such word",
 		"name", "use `zone <name> {`",
 		"whitelist allowlist allow_list exempt bypass exclude allow_ip", "use `allow <ip|cidr...>` in rate_limit itself, or "+
 			"`allow_key <glob...>`",
@@ -59,6 +83,7 @@ var (
 	)
 
 	endpointRemedies = remedies(
+		"token_bucket sliding_window sliding_window_log fixed_window", "use it as `algorithm <name>`",
 		"key on_missing_key on_ambiguous_key ipv4_prefix ipv6_prefix max_keys allow_key deny_key", "it belongs to the whole "+
 			"zone: use it there, or another zone",
 		"match host header path paths method methods", "use `endpoint <METHOD>,<METHOD> <path> {`, and `match` in the zone for "+
@@ -72,7 +97,7 @@ var (
 	// A word that begins a line of a tier block is the name of a tier.
 	tierRemedies = remedies(
 		"key glob", "use `keys <glob...> <tier>`",
-		"fallback", "use `default <tier>`",
+		"fallback * else otherwise", "use `default <tier>`",
 		"tier", "use `<tier> <rate>` without the word tier",
 		"limit rate events window", "use `<tier> <rate>`, such as `free 100/1m`",
 		"burst", "use `<tier> <events>/<window> burst <n>`",
@@ -115,7 +140,7 @@ var (
 )
 
 const (
-	onOutage       = "on_error on_failure fail_open fail_closed"
+	onOutage       = "on_error on_failure fail_open fail_closed fault_tolerant"
 	onOutageRemedy = "use `on_outage local | open | closed` in a zone or in `defaults`, for while Redis does not answer"
 	dryRun         = "dry_run dryrun shadow report_only log_only"
 	dryRunRemedy   = "there is none: use a limit that is too high to reach, and read the counts in the metrics"
@@ -174,13 +199,15 @@ var rateSynonyms = map[string]string{
 	"deny": "block", "reject": "block", "forbid": "block", "blocked": "block", "0": "block to reject every request, or unlimited",
 }
 
-// afterRate returns what to use instead of a word after a rate.
-func afterRate(word string) string {
+// afterRate returns what to use instead of a word after the rate of limit.
+func afterRate(word string, limit *Limit) string {
 	lower := strings.ToLower(word)
 	number := strings.TrimLeft(lower, "burst=:")
 	switch {
 	case strings.HasPrefix(lower, "burst") && number != lower && number != "":
 		return "`burst " + number + "`"
+	case limit.Burst == 0 && strings.Trim(word, "0123456789") == "":
+		return "`burst " + word + "` for events at once, or nothing there"
 	case lower == "nodelay", strings.HasPrefix(lower, "delay"):
 		return "no such word, because requests are never delayed"
 	case spelling.Nearest(word, []string{"burst"}) != "":

@@ -3,6 +3,7 @@ package fleetlimit
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/route"
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 )
 
@@ -39,7 +41,7 @@ type tierUse struct {
 
 // An endpointPlace is an endpoint with the place of its definition.
 type endpointPlace struct {
-	route *route
+	route *route.Route
 	place *caddyfile.Dispenser
 }
 
@@ -109,10 +111,19 @@ func (p *zoneParser) check() error {
 		return nil
 	}
 	if _, err := newZone(p.name, p.zone, p.app, nil); err != nil && !errors.Is(err, keytemplate.ErrUnset) {
-		setting, _, _ := strings.Cut(err.Error(), ":")
-		return cmp.Or(p.places[setting], p.place).Errf("zone %q: %w", p.name, err)
+		return p.placeOfError(err).Errf("zone %q: %w", p.name, err)
 	}
 	return nil
+}
+
+// placeOfError returns the place of the setting that err begins with, or else that of the zone.
+func (p *zoneParser) placeOfError(err error) *caddyfile.Dispenser {
+	var n int
+	if read, _ := fmt.Sscanf(err.Error(), "endpoint %d ", &n); read == 1 && n >= 1 && n <= len(p.endpoints) {
+		return p.endpoints[n-1].place
+	}
+	setting := strings.FieldsFunc(err.Error(), func(c rune) bool { return c == ':' || c == ' ' })[0]
+	return cmp.Or(p.places[setting], p.place)
 }
 
 // checkUse checks a zone that the global option must define.
@@ -237,6 +248,10 @@ func (p *zoneParser) tier(args []string) error {
 	p.zone.Tier = c
 	if len(args) > 0 {
 		c.Placeholder = args[0]
+		if _, _, err := cutRate(args[1:]); err == nil {
+			return p.Errf("a tier of the zone belongs into a block: use `tier {<placeholder>} {`, and `%s` on the next line",
+				strings.Join(args, " "))
+		}
 		if err := parseTrusted(args, &c.Trusted); err != nil {
 			return p.WrapErr(err)
 		}

@@ -252,7 +252,7 @@ type Redis struct {
 	// braces. Fleets with different prefixes do not share counts. Default: `rl`.
 	KeyPrefix string `json:"key_prefix,omitempty"`
 
-	// Waits at most this long for Redis before `on_outage` decides a request. Default: 50ms.
+	// Waits at most this long for Redis before `on_outage` decides a request: 1ms to 10s. Default: 50ms.
 	Timeout caddy.Duration `json:"timeout,omitempty"`
 
 	// Opens at most this many connections to each primary. The default suits all measured loads.

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +39,18 @@ func (z *Zones) UnmarshalJSON(data []byte) error {
 		(*z)[name] = zone
 	}
 	return nil
+}
+
+// UnmarshalJSON has errors name the remedy.
+func (h *Handler) UnmarshalJSON(data []byte) error {
+	type fields Handler // without this method
+	return unmarshalStrict(data, (*fields)(h))
+}
+
+// UnmarshalJSON has errors name the remedy.
+func (a *App) UnmarshalJSON(data []byte) error {
+	type fields App // without this method
+	return unmarshalStrict(data, (*fields)(a))
 }
 
 // UnmarshalJSON accepts a rate, such as "100/1m burst 20".
@@ -184,16 +198,45 @@ func unmarshalStrict(data []byte, v any) error {
 	if err == nil {
 		return nil
 	}
-	if _, field, unknown := strings.Cut(err.Error(), "unknown field "); unknown {
-		if nearest := spelling.Nearest(strings.Trim(field, `"`), fieldNames(reflect.TypeOf(v))); nearest != "" {
+	// What follows the field is the remedy that the UnmarshalJSON of a part has added.
+	if m := unknownField.FindStringSubmatch(err.Error()); m != nil {
+		field, names := m[1], fieldNames(reflect.TypeOf(v))
+		if nearest := cmp.Or(fieldSynonym(field, names), spelling.Nearest(field, names)); nearest != "" {
 			return fmt.Errorf("%w: did you mean %s?", err, nearest)
 		}
-		return err
+		slices.Sort(names)
+		return fmt.Errorf("%w: use one of %s", err, strings.Join(slices.Compact(names), ", "))
 	}
 	if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
-		return fmt.Errorf("%s has the type %s: use %s", cmp.Or(wrong.Field, "the value"), wrong.Value, jsonKind(wrong.Type))
+		return fmt.Errorf("%s has the type %s: use %s", cmp.Or(jsonPath(wrong.Field), "the value"), wrong.Value,
+			jsonKind(wrong.Type))
+	}
+	if strings.HasPrefix(err.Error(), "time: ") {
+		return fmt.Errorf(`%w: use a number with its unit, such as "50ms" or "1m"`, err)
 	}
 	return err
+}
+
+var unknownField = regexp.MustCompile(`unknown field "([^"]*)"$`)
+
+// jsonPath removes the names of embedded Go types, which are no JSON names, from a path of fields.
+func jsonPath(path string) string {
+	fields := strings.Split(path, ".")
+	return strings.Join(slices.DeleteFunc(fields, func(f string) bool { return strings.ToLower(f) != f }), ".")
+}
+
+// fieldSynonym returns the one of names that people call word, or "".
+func fieldSynonym(word string, names []string) string {
+	for _, name := range map[string][]string{
+		"zone": {"rate_limits", "zones"}, "zones": {"rate_limits"}, "rate_limits": {"zones"},
+		"rate": {"limit"}, "requests": {"events", "limit"}, "per": {"window"}, "period": {"window"}, "type": {"name", "mode"},
+		"max_events": {"events"}, "address": {"addresses"}, "host": {"addresses"},
+	}[strings.ToLower(word)] {
+		if slices.Contains(names, name) {
+			return name
+		}
+	}
+	return ""
 }
 
 // fieldNames returns the JSON names of the fields that encoding/json itself sets in a type.
@@ -206,6 +249,9 @@ func fieldNames(t reflect.Type) (names []string) {
 			return nil
 		}
 		for i := range t.NumField() {
+			if !t.Field(i).IsExported() && !t.Field(i).Anonymous {
+				continue
+			}
 			if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" {
 				names = append(names, name)
 			}

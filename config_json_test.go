@@ -121,3 +121,29 @@ func TestTextFormsRefuse(t *testing.T) {
 		t.Errorf("a field of limits in a zone: error = %v, want one without the name of another object's field", err)
 	}
 }
+
+func TestJSONMistakesNameTheRemedy(t *testing.T) {
+	for _, tc := range []struct {
+		into any
+		text string
+		want string
+	}{
+		{new(Handler), `{"zones": {}}`, "did you mean rate_limits?"},
+		{new(Handler), `{"log_keys": true}`, "did you mean log_key?"},
+		{new(Handler), `{"colour": 1}`, ", disable_metrics, "},
+		{new(Handler), `{"headers": 5}`, "headers has the type number: use a text in quotes"},
+		{new(Handler), `{"sweep_interval": "5"}`, `use a number with its unit, such as "50ms"`},
+		{new(Handler), `{"rate_limits": {"a": {"mode": 5}}}`, `zone "a": mode has the type number`},
+		{new(Handler), `{"rate_limits": {"a": {"rate": "5/1m"}}}`, `zone "a": json: unknown field "rate": did you mean limit?`},
+		{new(Handler), `{"rate_limits": {"a": {"limit": {"events": "5"}}}}`, `zone "a": events has the type string`},
+		{new(App), `{"redi": {}}`, "did you mean redis?"},
+		{new(App), `{"redis": {"address": "a:1"}}`, "did you mean addresses?"},
+		{new(App), `{"redis": {"addresses": "a:1"}}`, "redis.addresses has the type string: use a list"},
+		{new(App), `{"redis": {"timeout": "50"}}`, `such as "50ms"`},
+	} {
+		err := caddy.StrictUnmarshalJSON([]byte(tc.text), tc.into)
+		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Count(err.Error(), "did you mean") > 1 {
+			t.Errorf("%s: error %v, want %q", tc.text, err, tc.want)
+		}
+	}
+}

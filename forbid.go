@@ -31,7 +31,9 @@ var (
 // forbid answers 403. The zones before the one that forbids the request have decided nothing yet.
 func (e *evaluation) forbid(w http.ResponseWriter) error {
 	e.rollback()
+	e.attachState()
 	f := &e.forbidden
+	e.state.forbidden = f.reason
 	if f.zone == nil {
 		metrics.addressDenied.Add(1)
 	} else {

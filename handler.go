@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
-	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/route"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -33,7 +33,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 }
 
 // evaluate takes from all zones that apply to the request: from every one of them or from none.
-// There are none if the client's address is allowed, or if anything forbids the request.
+// There are none if the client's address is allowed, if emergency mode rejects the request, or if
+// anything forbids it.
 func (e *evaluation) evaluate() error {
 	exempt, denied, err := e.handler.addresses.check(e.request)
 	switch {
@@ -42,6 +43,9 @@ func (e *evaluation) evaluate() error {
 	case denied:
 		e.forbidden = forbidden{reason: deniedAddress}
 		return nil
+	}
+	if err := e.takeInEmergency(); err != nil || e.denied != nil {
+		return err
 	}
 	for _, z := range e.handler.zones {
 		if err := e.addTake(z); err != nil || e.forbidden.reason != nil {
@@ -84,15 +88,10 @@ func (e *evaluation) keyOf(z *zone) ([]byte, *keytemplate.Template, error) {
 	used := z.key
 	key, has, err := used.Append(e.keyBuffer(), e.request, e.repl)
 	if err == nil && has != keytemplate.Present {
-		e.warnNoAddress(z, used)
 		if used, err = e.substituteKey(z, has); used == nil {
 			return nil, nil, err
 		}
 		key, has, err = used.Append(e.keyBuffer(), e.request, e.repl)
-		if err == nil && has == keytemplate.Missing && e.warnNoAddress(z, used) {
-			used = z.socketKey
-			key, has, err = used.Append(e.keyBuffer(), e.request, e.repl)
-		}
 	}
 	switch {
 	case err != nil:
@@ -102,32 +101,6 @@ func (e *evaluation) keyOf(z *zone) ([]byte, *keytemplate.Template, error) {
 			fmt.Errorf("the request has neither the key of zone %q nor that of on_missing_key", z.name))
 	}
 	return key, used, nil
-}
-
-// substituteKey returns the template that counts a request without a usable key. It returns nil if
-// the zone does not apply to such requests, or forbids them.
-func (e *evaluation) substituteKey(z *zone, has keytemplate.Presence) (*keytemplate.Template, error) {
-	if err := z.checkAmbiguous("key", has); err != nil {
-		return nil, err
-	}
-	if has == keytemplate.AmbiguousCookie {
-		return z.cookieKey, nil
-	}
-	z.counters.missingKeys.Add(1)
-	switch z.missing.action {
-	case missingSkip:
-		return nil, nil
-	case missingDeny:
-		e.forbidden = forbidden{reason: noKey, zone: z}
-		return nil, nil
-	case missingDefault:
-		if !z.missing.key.LacksAddress(e.request, e.repl) && !z.warned.Swap(true) {
-			e.handler.logger.Warn("requests without a key are counted by the client's address: "+
-				"use on_missing_key to change that", zap.String("zone", z.name), placeField(z.place),
-				zap.String("key", z.key.String()))
-		}
-	}
-	return z.missing.key, nil
 }
 
 // ruleOf returns the rule that the request falls under in the zone, and the cost of the request.
@@ -174,9 +147,9 @@ func (z *zone) rulesFor(r *http.Request) *endpointRules {
 	if last == 0 {
 		return &z.endpoints[0]
 	}
-	bare := bareRequest(r)
+	bare := route.Bare(r)
 	for i := range z.endpoints[:last] {
-		if endpoint := &z.endpoints[i]; endpoint.route.match(r, bare) {
+		if endpoint := &z.endpoints[i]; endpoint.route.Match(r, bare) {
 			return endpoint
 		}
 	}

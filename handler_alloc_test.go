@@ -3,6 +3,7 @@
 package fleetlimit
 
 import (
+	"context"
 	"net/http"
 	"testing"
 
@@ -34,6 +35,31 @@ func TestHandlerAllocatesLittle(t *testing.T) {
 		h := provisioned(t, `{"log_rejections": "none", "rate_limits": `+test.zones+`}`)
 		if got := serve(h) - serve(test.baseline); got > test.want {
 			t.Errorf("allocations per request, %s = %v, want at most %v", test.name, got, test.want)
+		}
+	}
+}
+
+// withServer returns a request as a server with these access logs hands it to handlers; nil: none.
+func withServer(logs *caddyhttp.ServerLogConfig) *http.Request {
+	r := benchRequest("k")
+	ctx := context.WithValue(r.Context(), caddyhttp.ServerCtxKey, &caddyhttp.Server{Logs: logs})
+	return r.WithContext(context.WithValue(ctx, caddyhttp.ExtraLogFieldsCtxKey, new(caddyhttp.ExtraLogFields)))
+}
+
+// The field of access logs costs three allocations, and nothing for a server without access logs.
+func TestAccessLogFieldAllocatesLittle(t *testing.T) {
+	h := provisioned(t, `{"rate_limits": {
+		"access-log": {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 1000000000, "window": "1m"}}}}`)
+	for _, tc := range []struct {
+		name string
+		logs *caddyhttp.ServerLogConfig
+		want float64
+	}{{"without access logs", nil, 4}, {"with access logs", new(caddyhttp.ServerLogConfig), 7}} {
+		serve := func(h caddyhttp.MiddlewareHandler) float64 {
+			return testing.AllocsPerRun(1000, func() { _ = h.ServeHTTP(newBenchWriter(), withServer(tc.logs), handlerThatWritesNothing) })
+		}
+		if got := serve(h) - serve(passing{}); got > tc.want {
+			t.Errorf("allocations per request %s = %v, want at most %v", tc.name, got, tc.want)
 		}
 	}
 }

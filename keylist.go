@@ -3,6 +3,7 @@ package fleetlimit
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -42,17 +43,34 @@ func (z *zone) compileKeyList(config *Zone, patterns []string, forAll string) (g
 		if strings.HasSuffix(p, ",") && !strings.Contains(config.Key, ",") {
 			return glob.Set{}, fmt.Errorf("%q ends with a comma: use spaces between patterns", p)
 		}
-		if doubt := glob.Doubtful(p); doubt != "" {
-			z.warnings = append(z.warnings, errors.New(doubt))
-		}
+		z.warnAboutPattern(config.Key, p)
 	}
 	return glob.Parse(patterns)
+}
+
+// warnAboutPattern warns about a pattern that probably matches other keys than were meant.
+func (z *zone) warnAboutPattern(key, pattern string) {
+	if doubt := glob.Doubtful(pattern); doubt != "" {
+		z.warnings = append(z.warnings, errors.New(doubt))
+	}
+	if strings.Contains(pattern, ",") && !strings.Contains(key, ",") {
+		z.warnings = append(z.warnings, fmt.Errorf("%q is one pattern with a comma: use spaces between patterns", pattern))
+	}
+	if _, err := netip.ParsePrefix(pattern); err == nil && !isAddressKey(key) {
+		z.warnings = append(z.warnings, fmt.Errorf("%q is compared with keys as text: use `allow %s` or `deny %s` in "+
+			"rate_limit itself for the addresses of clients", pattern, pattern, pattern))
+	}
+}
+
+// isAddressKey reports whether a zone counts by the client's address alone.
+func isAddressKey(key string) bool {
+	return slices.Contains([]string{clientIP, "{client_ip}", "{http.request.remote.host}", "{remote_host}"}, key)
 }
 
 // checkAddressKey refuses an address or a range that is no key of a zone by the client's address,
 // because it is not as long as the zone's prefixes.
 func (z *zone) checkAddressKey(config *Zone, pattern string) error {
-	if !slices.Contains([]string{clientIP, "{client_ip}", "{http.request.remote.host}", "{remote_host}"}, config.Key) {
+	if !isAddressKey(config.Key) {
 		return nil
 	}
 	r, err := ipset.ParsePrefix(pattern)

@@ -36,6 +36,15 @@ func TestKeyListsRefuse(t *testing.T) {
 			t.Errorf("allow %q and deny %q by %s is refused: %v", tc.allow, tc.deny, tc.key, err)
 		}
 	}
+	for pattern, want := range map[string]string{
+		"a,b": "use spaces between patterns", "10.0.0.0/8": "use `allow 10.0.0.0/8`", "sk_%": "use * for any text", "sk_*": "",
+		"org/8": "", "100%": "use * for any text",
+	} {
+		z := compiledZone(t, `{"key": "{http.vars.x}", "limit": {"block": true}, "deny_keys": ["`+pattern+`"]}`)
+		if text := fmt.Sprint(z.warnings); (len(z.warnings) > 0) != (want != "") || !strings.Contains(text, want) {
+			t.Errorf("%s: warnings %v, want %q", pattern, z.warnings, want)
+		}
+	}
 	z := compiledZone(t, `{"key": "{http.vars.x}", "limit": {"block": true}, "deny_keys": ["bad.*", "a"]}`)
 	if len(z.warnings) != 1 || !strings.Contains(z.warnings[0].Error(), "matches a dot") {
 		t.Errorf("warnings = %v, want one about bad.*", z.warnings)

@@ -116,7 +116,9 @@ func (e *evaluation) describe(key *keytemplate.Template) []zap.Field {
 		zap.String("path", shortened(path)),
 	}
 	if key != nil {
-		fields = append(fields, zap.String("key_hash", keyHash(key.Text(r, e.repl))))
+		if text := key.Text(r, e.repl); text != "" { // that of clients without an address is empty
+			fields = append(fields, zap.String("key_hash", keyHash(text)))
+		}
 	}
 	return fields
 }

@@ -165,6 +165,21 @@ func TestRejectionHasKeyOfNamedZone(t *testing.T) {
 	}
 }
 
+// A request through a Unix socket has no address, so the hash of one finds nothing.
+func TestRejectionWithoutAddressHasNoHash(t *testing.T) {
+	h := provisioned(t, `{"rate_limits": {"socket": {"key": "{client_ip}", "limit": {"block": true}}}}`)
+	core, logs := observer.New(zapcore.InfoLevel)
+	h.logger = zap.New(core)
+	ask(t, h, "@", nil)
+	lines := logs.FilterMessage("rate limit exceeded").All()
+	if len(lines) != 1 {
+		t.Fatalf("lines = %v, want one rejection", logs.All())
+	}
+	if hash, found := lines[0].ContextMap()["key_hash"]; found {
+		t.Errorf("key_hash = %v, want none", hash)
+	}
+}
+
 // The path is the one in the access log, and a client cannot fill the log with it.
 func TestReportDescribesRequestOfClient(t *testing.T) {
 	long := "/" + strings.Repeat("a", 1<<20)

@@ -109,6 +109,7 @@ var (
 		"store, or this node by a lease, on credit, by a remembered denial, or by on_outage.", "zone", "outcome", "source")
 	descAddresses = desc("address_decisions_total", "Requests decided by the client's address before any zone: "+
 		"allowed and denied (403).", "outcome")
+	descEmergency = desc("emergency", "Whether emergency mode is on: 1, else 0.")
 	descOvershoot = desc("max_overshoot_ratio", "The largest fraction of a limit of the zone by which a fleet may "+
 		"exceed it; 0 for zones that are strict, or counted in memory.", "zone")
 	descMissing   = desc("missing_keys_total", "Requests in which the zone's key was missing.", "zone")
@@ -172,6 +173,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	for _, z := range pooledZones() {
 		s.collectZone(z)
 	}
+	s.collectEmergency()
 	s.collectStores()
 	c.storeSeconds.Collect(ch)
 	c.storeErrors.Collect(ch)
@@ -218,6 +220,18 @@ func (s scrape) collectZone(z *zoneState) {
 	s.count(descAmbiguous, c.ambiguous.Load(), z.name)
 	s.count(descCosts, c.invalidCosts.Load(), z.name)
 	s.count(descBeforeAuth, c.beforeAuth.Load(), z.name)
+}
+
+// collectEmergency collects whether emergency mode is on, and the decisions of its limit if it ever was.
+func (s scrape) collectEmergency() {
+	on := 0.0
+	if emergencyMode.active(time.Now()) != nil {
+		on = 1
+	}
+	s.gauge(descEmergency, on)
+	if emergencyMode.used.Load() {
+		s.collectZone(&emergencyMode.state)
+	}
 }
 
 // collectStores collects the stores in Redis. During a reload two of them may have the same name:

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.uber.org/zap"
+
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 )
 
@@ -126,6 +128,50 @@ func checkOnMissingKey(text string, limit *Limit) error {
 	}
 	return fmt.Errorf("on_missing_key is %q, which has no placeholder: use `shared` to count all requests without a key "+
 		"together, or a template such as {client_ip}, or skip, or deny", text)
+}
+
+// substituteKey returns the template that counts a request without a usable key. It returns nil if
+// the zone does not apply to such requests, or forbids them.
+func (e *evaluation) substituteKey(z *zone, has keytemplate.Presence) (*keytemplate.Template, error) {
+	if err := z.checkAmbiguous("key", has); err != nil {
+		return nil, err
+	}
+	e.warnNoAddress(z, z.key) // also if the zone skips or denies the request
+	substitute, isMissing := z.cookieKey, has != keytemplate.AmbiguousCookie
+	if isMissing {
+		z.counters.missingKeys.Add(1)
+		switch z.missing.action {
+		case missingSkip:
+			return nil, nil
+		case missingDeny:
+			e.forbidden = forbidden{reason: noKey, zone: z}
+			return nil, nil
+		}
+		substitute = z.missing.key
+	}
+	switch {
+	case e.warnNoAddress(z, substitute):
+		return z.socketKey, nil
+	case isMissing && z.missing.action == missingDefault && !z.warned.Swap(true):
+		e.handler.logger.Warn("requests without a key are counted by the client's address: use on_missing_key to "+
+			"change that", zap.String("zone", z.name), placeField(z.place), zap.String("key", z.key.String()))
+	}
+	return substitute, nil
+}
+
+// warnNoAddress reports whether a template has the client's address and the request none, which is
+// so on a Unix socket. It logs that once per zone.
+func (e *evaluation) warnNoAddress(z *zone, template *keytemplate.Template) bool {
+	if !template.LacksAddress(e.request, e.repl) {
+		return false
+	}
+	if !z.warnedAddress.Swap(true) {
+		e.handler.logger.Warn("requests have no client address, as on a Unix socket, so they share one count unless "+
+			"on_missing_key says otherwise: use {client_ip} with `trusted_proxies_unix` in the global option `servers`, and "+
+			"a proxy that sends X-Forwarded-For", zap.String("zone", z.name), placeField(z.place),
+			zap.String("key", z.key.String()))
+	}
+	return true
 }
 
 // compileWithoutKey compiles the limit of requests without a key, if the zone has one. It is one

@@ -17,22 +17,27 @@
 //	identity.go       zones that are decided before authentication
 //	routes.go         what the routes around the handlers show about zones
 //	addressfilter.go  which client addresses are exempt or denied
+//	match.go          what is probably a mistake in the matchers of a zone
 //	word.go           what people write instead of the words of a setting
-//	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, endpoint.go, cost.go,
+//	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, cost.go,
 //	                  missingkey.go and keylist.go; internal/keytemplate makes its keys
-//	unknown.go        placeholders that nothing provides, clients that have no address
+//	unknown.go        placeholders that nothing provides
 //	header.go         the headers of responses
 //	writer.go         when headers are set
 //	reject.go         the rest of a rejection
 //	forbid.go         the 403 of what is denied whatever its rate is
 //	metrics.go        what Prometheus scrapes
 //	log.go            what is logged, and how often
+//	accesslog.go      the field of access logs
 //	pool.go           what outlives a configuration: zones, and what they have in stores
 //	store.go          the store, in memory or in Redis
 //	redis.go          the options of Redis
 //	outage.go         what is answered while Redis cannot decide
 //	breaker.go        the circuit breakers of its primaries
 //	member.go         this node as a member of a fleet
+//	adminapi.go       the admin API, with adminapi_health.go and adminapi_emergency.go
+//	health.go         whether the node is healthy, and a handler that tells
+//	emergency.go      emergency mode: a hard limit in front of everything
 package fleetlimit
 
 import (
@@ -52,6 +57,8 @@ import (
 func init() {
 	caddy.RegisterModule(new(App))
 	caddy.RegisterModule(new(Handler))
+	caddy.RegisterModule(new(HealthHandler))
+	caddy.RegisterModule(adminAPI{})
 }
 
 // Handler limits the rate of requests. Each of its zones counts requests by a key, such as an API
@@ -190,8 +197,13 @@ func (h *Handler) provisionSettings() (err error) {
 	if h.Jitter < 0 || h.Jitter > 1 {
 		return fmt.Errorf("jitter is %v: use a fraction from 0 to 1, such as 0.2 for 20%%", h.Jitter)
 	}
-	h.addresses, err = newAddressFilter(h.Allow, h.Deny)
-	return err
+	if h.addresses, err = newAddressFilter(h.Allow, h.Deny); err != nil {
+		return err
+	}
+	for _, doubt := range h.addresses.doubts() {
+		h.logger.Warn("the addresses are probably not what was meant", placeField(h.Place), zap.Error(doubt))
+	}
+	return nil
 }
 
 // provisionZone compiles a zone and acquires its counts.
@@ -218,9 +230,11 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, use *Zone) (*zon
 		return nil, err
 	}
 	z.matchers, z.zoneState = matchers, state
-	if config == use { // else the app has logged them
-		z.logWarnings(name, h.logger)
+	if config != use {
+		z.warnings = nil // the app has logged them
 	}
+	z.warnings = append(z.warnings, z.matchDoubts()...)
+	z.logWarnings(name, h.logger)
 	h.app.mu.Lock()
 	h.app.zones = append(h.app.zones, z)
 	h.app.mu.Unlock()

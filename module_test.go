@@ -74,6 +74,8 @@ func TestProvisionRefuses(t *testing.T) {
 			"algorithm, tier, endpoint, cost, mode"},
 		{"on_ambiguous_key", `{"rate_limits": {"z": {"key": "k", "on_ambiguous_key": "skip", "limit": {"events": 1, "window": "1s"}}}}`,
 			"use reject or missing"},
+		{"name of emergency mode", `{"rate_limits": {"(emergency)": {"key": "k", "window": "1s", "max_events": 1}}}`,
+			"use another one"},
 		{"on_ambiguous_key of a legacy zone", `{"rate_limits": {"z": {"key": "k", "window": "1s", "max_events": 1,
 			"on_ambiguous_key": "reject"}}}`, "has no on_ambiguous_key"},
 		{"headers", `{"allow": ["10.0.0.0/8"], "headers": "some"}`, "use x, draft, all or none"},

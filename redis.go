@@ -22,6 +22,12 @@ import (
 // maxKeyPrefix is the longest key prefix in bytes. Every key in Redis has it.
 const maxKeyPrefix = 64
 
+// The bounds of the time that a request may wait for Redis. Below the least, no Redis answers.
+const (
+	minRedisTimeout = time.Millisecond
+	maxRedisTimeout = 10 * time.Second
+)
+
 // A redisTarget is a resolved Redis configuration.
 type redisTarget struct {
 	options redisconn.Options
@@ -155,8 +161,9 @@ func (c *Redis) check(resolved bool) (setting string, err error) {
 		return "db", fmt.Errorf("a cluster has only database 0: use no `db`")
 	case c.DB < 0:
 		return "db", fmt.Errorf("db is %d: use the number of a database, 0 or more", c.DB)
-	case c.Timeout < 0:
-		return "timeout", fmt.Errorf("timeout is negative: use a duration such as 50ms")
+	case c.Timeout != 0 && (c.Timeout < caddy.Duration(minRedisTimeout) || c.Timeout > caddy.Duration(maxRedisTimeout)):
+		return "timeout", fmt.Errorf("timeout is %v: use %v to %v, such as 50ms, because requests may wait that long",
+			time.Duration(c.Timeout), minRedisTimeout, maxRedisTimeout)
 	case c.PoolSize < 0:
 		return "pool_size", fmt.Errorf("pool_size is %d: use a number of connections, 1 or more", c.PoolSize)
 	case c.TLS != nil && c.TLS.CA != "" && c.TLS.InsecureSkipVerify:
@@ -193,6 +200,9 @@ func checkRedisAddress(address string) error {
 	}
 	if strings.Contains(address, ",") {
 		return fmt.Errorf("address %q has a comma: use spaces between addresses", address)
+	}
+	if strings.HasPrefix(address, "/") || strings.HasPrefix(address, "unix/") || strings.HasSuffix(address, ".sock") {
+		return fmt.Errorf("address %q is a Unix socket: use host:port, such as localhost:6379", address)
 	}
 	if server, db, found := strings.Cut(address, "/"); found {
 		return fmt.Errorf("address %q has a path: use %s, and `db %s` beside it", address, server, cmp.Or(db, "<n>"))

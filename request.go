@@ -24,6 +24,9 @@ type requestState struct {
 	exceeded string        // the zone that rejected the request
 	headers  headerValues
 	writer   responseWriter
+
+	forbidden *forbidReason // why the request gets 403; nil: it does not
+	emergency bool          // the limit of emergency mode has decided
 }
 
 // A zoneResult is the decision of one zone.
@@ -92,6 +95,7 @@ func (e *evaluation) attachState() {
 		e.state = new(requestState)
 		e.state.results = e.state.inline[:0]
 		caddyhttp.SetVar(e.request.Context(), requestStateVar, e.state)
+		e.addToAccessLog()
 	}
 }
 
@@ -178,18 +182,18 @@ func (s *requestState) formatHeaders(first int, shown *zoneResult, retry int64) 
 	})
 	s.results = append(earlier, latest...)
 	if shown == nil {
-		shown = s.tightest()
+		shown = s.tightest(xHeaders)
 	}
 	s.headers.format(s.results, shown, retry)
 }
 
 // tightest returns the result with the smallest fraction of its limit remaining, among those of
-// handlers that send X- headers. In an outage nothing is known to remain.
-func (s *requestState) tightest() *zoneResult {
+// handlers that send these headers. In an outage nothing is known to remain.
+func (s *requestState) tightest(headers headerSet) *zoneResult {
 	var least *zoneResult
 	for i := range s.results {
 		r := &s.results[i]
-		if r.headers&xHeaders != 0 && (least == nil || r.remainingFraction() < least.remainingFraction()) {
+		if r.headers&headers == headers && (least == nil || r.remainingFraction() < least.remainingFraction()) {
 			least = r
 		}
 	}

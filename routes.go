@@ -11,6 +11,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/headers"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp/rewrite"
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
@@ -22,10 +23,11 @@ type site struct {
 	hosts      []string // none: all
 	errorRoute bool
 	handlers   []*Handler
-	vars       map[string]string // what the vars directive sets, by name
-	replaced   map[string]bool   // request headers whose values are fixed, or made from the client's
-	page429    bool              // it has routes for errors of status 429
-	returns429 bool              // it returns such errors, whatever the zones do
+	stripped   map[*Handler]string // the prefix that their requests have lost before, if any
+	vars       map[string]string   // what the vars directive sets, by name
+	replaced   map[string]bool     // request headers whose values are fixed, or made from the client's
+	page429    bool                // it has routes for errors of status 429
+	returns429 bool                // it returns such errors, whatever the zones do
 }
 
 // sitesOf returns the sites of a server. The app is provisioned.
@@ -33,7 +35,7 @@ func sitesOf(server *caddyhttp.Server) (sites []*site) {
 	add := func(routes caddyhttp.RouteList, errorRoute bool) {
 		for _, route := range routes {
 			s := &site{hosts: hostsOf(route.MatcherSets), errorRoute: errorRoute,
-				vars: make(map[string]string), replaced: make(map[string]bool)}
+				stripped: make(map[*Handler]string), vars: make(map[string]string), replaced: make(map[string]bool)}
 			walk := walk{site: s, named: server.NamedRoutes, invoked: make(map[string]bool)}
 			walk.routes(caddyhttp.RouteList{route})
 			sites = append(sites, s)
@@ -67,8 +69,9 @@ func (s *site) overlaps(other *site) bool {
 // A walk visits the routes of a site.
 type walk struct {
 	*site
-	named   map[string]*caddyhttp.Route
-	invoked map[string]bool // named routes that were visited
+	named    map[string]*caddyhttp.Route
+	invoked  map[string]bool // named routes that were visited
+	stripped string          // the prefix that requests have lost so far
 }
 
 func (w *walk) routes(routes caddyhttp.RouteList) {
@@ -86,8 +89,13 @@ func (w *walk) handler(handler caddyhttp.MiddlewareHandler) {
 	switch h := handler.(type) {
 	case *Handler:
 		w.handlers = append(w.handlers, h)
+		w.site.stripped[h] = w.stripped
+	case *rewrite.Rewrite:
+		w.stripped += h.StripPathPrefix
 	case *caddyhttp.Subroute:
+		before := w.stripped
 		w.routes(h.Routes)
+		w.stripped = before
 		if h.Errors != nil {
 			w.routes(h.Errors.Routes)
 		}
@@ -140,6 +148,12 @@ func (a *App) readRoutes(servers map[string]*caddyhttp.Server) {
 		for _, s := range sites {
 			if s.errorRoute && s.page429 {
 				w.unusedPage(s.pageUnusedBy(sites))
+			}
+			for _, h := range s.handlers {
+				w.strippedEndpoints(h, s.stripped[h])
+				if s.errorRoute {
+					w.emptyRejections(h)
+				}
 			}
 			for _, z := range s.zones() {
 				for _, other := range sites {
@@ -208,6 +222,29 @@ func (w *routeWarnings) unusedPage(zones []string) {
 	if len(zones) > 0 {
 		w.warn("handle_errors 429 is not used, because the zones write their own responses: use `reject error` in "+
 			"rate_limit to hand rejections over to it", zap.Strings("zones", zones))
+	}
+}
+
+// strippedEndpoints warns about endpoints that need a prefix which an earlier handler has removed.
+func (w *routeWarnings) strippedEndpoints(h *Handler, prefix string) {
+	for _, z := range h.zones {
+		for i := range z.endpoints {
+			if r := z.endpoints[i].route; prefix != "" && r != nil && r.Under(prefix) {
+				w.warn(fmt.Sprintf("endpoint %v matches no request, because %s is removed from the path before: use the rest "+
+					"of the path, or `rate_limit` outside `handle_path`", r, prefix), zap.String("zone", z.name), placeField(z.place))
+			}
+		}
+	}
+}
+
+// emptyRejections warns about a handler in error routes whose rejections have no body: Caddy handles
+// no error of its error routes.
+func (w *routeWarnings) emptyRejections(h *Handler) {
+	for _, z := range h.zones {
+		if h.styleOf(z) == rejectError {
+			w.warn("rejections have no body, because handle_errors does not handle errors of its own routes: use `reject json` "+
+				"or `reject problem` in the rate_limit there", zap.String("zone", z.name), placeField(z.place))
+		}
 	}
 }
 

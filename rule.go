@@ -8,14 +8,15 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/route"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
 )
 
 // endpointRules are the rules of an endpoint, or of the rest of a zone.
 type endpointRules struct {
-	route *route  // nil: all requests
-	rules []*rule // by tier; the first is for keys without a tier
+	route *route.Route // nil: all requests
+	rules []*rule      // by tier; the first is for keys without a tier
 	cost  cost
 
 	withoutKey *rule // for requests without a key, if the zone has a limit for them
@@ -93,12 +94,18 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 			return nil, fmt.Errorf("endpoint %d (%s): %w", i+1, e.Path, err)
 		}
 		for earlier := range all {
-			if r := all[earlier].route; r.covers(compiled.route) {
-				return nil, compiled.route.errShadowed(r, fmt.Sprintf("place %d", earlier+1))
+			if r := all[earlier].route; r.Covers(compiled.route) {
+				return nil, compiled.route.ShadowedBy(r, fmt.Sprintf("place %d", earlier+1))
 			}
 		}
-		b.warnings = append(b.warnings, compiled.route.doubts()...)
+		b.warnings = append(b.warnings, compiled.route.Doubts()...)
 		all = append(all, *compiled)
+	}
+	for i := range all {
+		if b.zone.Limit != nil && b.zone.Endpoints[i].Limit != nil && all[i].route.MatchesAll() {
+			b.warnings = append(b.warnings, fmt.Errorf("endpoint %s matches every request, so the limit of the zone is not "+
+				"used: use `limit` without this endpoint, or a narrower path", all[i].route))
+		}
 	}
 	rest, err := b.build(new(Endpoint), nil)
 	switch {
@@ -116,7 +123,7 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 
 // endpoint compiles an endpoint of the zone.
 func (b *ruleBuilder) endpoint(e *Endpoint) (*endpointRules, error) {
-	r, err := newRoute(e.Methods, e.Path)
+	r, err := route.New(e.Methods, e.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +155,7 @@ func (b *ruleBuilder) endpoint(e *Endpoint) (*endpointRules, error) {
 func (e *endpointRules) empty() bool { return e.rules[len(e.rules)-1] == nil }
 
 // build compiles the rules of all tiers at an endpoint. The rest of the zone has no route.
-func (b *ruleBuilder) build(e *Endpoint, r *route) (*endpointRules, error) {
+func (b *ruleBuilder) build(e *Endpoint, r *route.Route) (*endpointRules, error) {
 	all := &endpointRules{route: r, rules: make([]*rule, b.tiers.rules())}
 	path := ""
 	if r != nil {

@@ -2,7 +2,9 @@ package fleetlimit
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
@@ -163,5 +165,29 @@ func TestOneSubwindowIsDefault(t *testing.T) {
 	}
 	if a, b := definitionOf(t, "{}", plain), definitionOf(t, "{}", two); a == b {
 		t.Errorf("definition of 2 sub-windows is that of 1: %s", a)
+	}
+}
+
+func TestZoneWarnsAboutDoubtfulEndpoints(t *testing.T) {
+	z := compiledZone(t, `{"key": "k", "limit": {"block": true}, "endpoints": [
+		{"methods": ["GET", "FROBNICATE"], "path": "/a"}, {"path": "/.*"}, {"path": "/b"}]}`)
+	if len(z.warnings) != 2 || !strings.Contains(z.warnings[0].Error(), "FROBNICATE is no method") ||
+		!strings.Contains(z.warnings[1].Error(), "use * for all paths") {
+		t.Errorf("warnings = %v, want one about FROBNICATE and one about /.*", z.warnings)
+	}
+}
+
+func TestEndpointForEveryRequest(t *testing.T) {
+	for endpoint, want := range map[string]string{
+		`{"path": "/*", "limit": "5/1m"}`:                      "the limit of the zone is not used",
+		`{"path": "*", "limit": "5/1m"}`:                       "or a narrower path",
+		`{"path": "/*", "limit": "5/1m", "methods": ["POST"]}`: "",
+		`{"path": "/a*", "limit": "5/1m"}`:                     "",
+		`{"path": "/*", "cost": 2}`:                            "",
+	} {
+		z := compiledZone(t, `{"key": "{client_ip}", "limit": "10/1m", "endpoints": [`+endpoint+`]}`)
+		if (len(z.warnings) == 1) != (want != "") || !strings.Contains(fmt.Sprint(z.warnings), want) {
+			t.Errorf("%s: warnings %v, want %q", endpoint, z.warnings, want)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/caddyserver/caddy/v2"
 
@@ -38,6 +39,9 @@ func newTierFinder(config *ZoneTier, shared map[string]*Tier) (*tierFinder, erro
 	}
 	if config.Placeholder == "" && len(config.Keys) == 0 && config.Default == "" {
 		return nil, fmt.Errorf("no key has a tier: use a placeholder, `keys` or `default`")
+	}
+	if len(config.Tiers) == 0 {
+		return nil, fmt.Errorf("there are no tiers: use at least one with its limit, such as `free 100/1m`")
 	}
 	f := &tierFinder{names: []string{""}, tiers: []*Tier{nil}}
 	for _, name := range slices.Sorted(maps.Keys(config.Tiers)) {
@@ -117,6 +121,19 @@ func (f *tierFinder) checkReachable() error {
 		}
 	}
 	return nil
+}
+
+// doubts returns what is probably a mistake in f.
+func (f *tierFinder) doubts() (doubts []error) {
+	for i := 1; i < len(f.names); i++ {
+		for j := 1; j < i; j++ {
+			if strings.EqualFold(f.names[i], f.names[j]) && f.tiers[i].Limit != f.tiers[j].Limit {
+				doubts = append(doubts, fmt.Errorf("the tiers %q and %q differ only in case: use one of them, spelled as its "+
+					"source spells it", f.names[j], f.names[i]))
+			}
+		}
+	}
+	return doubts
 }
 
 // named returns the tier called name.

@@ -2,6 +2,7 @@ package fleetlimit
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -80,5 +81,26 @@ func TestTiersThatNoKeyHas(t *testing.T) {
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("%s: error %v, want %q", tc.tier, err, tc.want)
 		}
+	}
+}
+
+func TestTierDoubts(t *testing.T) {
+	for tiers, want := range map[string]string{
+		`{"free": "1/1m", "Free": "2/1m"}`: `the tiers "Free" and "free" differ only in case`,
+		`{"free": "1/1m", "Free": "1/1m"}`: "", // the source spells it both ways
+		`{"free": "1/1m", "pro": "1/1m"}`:  "",
+	} {
+		z := compiledZone(t, `{"key": "{client_ip}", "limit": "10/1m", "tier": {"placeholder": "{http.auth.user.plan}", "tiers": `+
+			tiers+`}}`)
+		if (len(z.warnings) == 1) != (want != "") || !strings.Contains(fmt.Sprint(z.warnings), want) {
+			t.Errorf("%s: warnings %v, want %q", tiers, z.warnings, want)
+		}
+	}
+}
+
+func TestTierWithoutTiers(t *testing.T) {
+	if _, err := newTierFinder(&ZoneTier{Placeholder: "{http.auth.user.plan}"}, nil); err == nil ||
+		!strings.Contains(err.Error(), "there are no tiers: use at least one") {
+		t.Errorf("error %v, want one about tiers", err)
 	}
 }

@@ -3,6 +3,7 @@ package fleetlimit
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/caddyserver/caddy/v2"
@@ -12,9 +13,10 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// observed returns a provisioned handler with one zone, and its log.
+// observed returns a provisioned handler with one zone, which is from Caddyfile:7, and its log.
 func observed(t *testing.T, zone string) (*Handler, *observer.ObservedLogs) {
 	t.Helper()
+	zone = strings.Replace(zone, "{", `{"place": "Caddyfile:7", `, 1)
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"unknown": `+zone+`}}`)
 	core, logs := observer.New(zapcore.InfoLevel)
 	h.logger = zap.New(core)
@@ -67,6 +69,9 @@ func TestUnknownPlaceholderIsLoggedOnce(t *testing.T) {
 			t.Errorf("%s: errors %+v, want one that names %s", tc.name, entries, tc.placeholder)
 			continue
 		}
+		if got := entries[0].ContextMap()["place"]; got != "Caddyfile:7" {
+			t.Errorf("%s: the error names the place %v, want that of the zone", tc.name, got)
+		}
 		if got, _ := entries[0].ContextMap()["did_you_mean"].(string); got != tc.nearest {
 			t.Errorf("%s: did you mean %q? Want %q", tc.name, got, tc.nearest)
 		}
@@ -86,7 +91,7 @@ func TestKnownPlaceholderIsNotLogged(t *testing.T) {
 	} {
 		h, logs := observed(t, tc.zone)
 		ask(t, h, "192.0.2.1:4711", tc.set)
-		for range patience / 2 {
+		for range enoughOfSome / 2 {
 			ask(t, h, "192.0.2.1:4711", nil)
 		}
 		if got := logs.All(); len(got) != 0 {
@@ -103,57 +108,22 @@ func TestPlaceholderThatNoRequestHasIsLogged(t *testing.T) {
 		anonymous int
 	}{
 		{"{http.regexp.nmae.1}", nil, 0},
-		{"{http.auth.user.paln}", user, 2 * patience},
+		{"{http.auth.user.paln}", user, 2 * enoughOfSome},
 	} {
 		h, logs := observed(t, `{"key": "`+tc.key+`", "on_missing_key": "skip", "limit": {"unlimited": true}}`)
 		for range tc.anonymous {
 			ask(t, h, "192.0.2.1:4711", nil)
 		}
-		for i := range 2 * patience {
-			if got := logs.Len(); i < patience && got != 0 {
+		for i := range 2 * enoughOfSome {
+			if got := logs.Len(); i < enoughOfSome && got != 0 {
 				t.Fatalf("%s: logged after %d requests", tc.key, i)
 			}
 			ask(t, h, "192.0.2.1:4711", tc.set)
 		}
-		if got := logs.FilterField(zap.String("placeholder", tc.key)).Len(); got != 1 {
+		warnings := logs.FilterField(zap.String("placeholder", tc.key)).FilterField(zap.String("place", "Caddyfile:7"))
+		if got := warnings.Len(); got != 1 {
 			t.Errorf("%s: %d warnings, want 1", tc.key, got)
 		}
-	}
-}
-
-// Requests through a Unix socket have no address. They share a count, whatever clients send.
-func TestRequestsWithoutAddressShareACount(t *testing.T) {
-	for _, tc := range []struct {
-		name, zone string
-		want       int // the status of the third request
-		logged     bool
-	}{
-		{"key", `{"key": "{client_ip}", "limit": {"events": 2, "window": "1m"}}`, 429, true},
-		{"peer", `{"key": "{remote_host}", "limit": {"events": 2, "window": "1m"}}`, 429, true},
-		{"substitute", `{"key": "{header.X-Api-Key}", "limit": {"events": 2, "window": "1m"}}`, 429, true},
-		{"skip", `{"key": "{client_ip}", "on_missing_key": "skip", "limit": {"events": 2, "window": "1m"}}`, 200, true},
-		{"another key", `{"key": "static", "limit": {"events": 2, "window": "1m"}}`, 429, false},
-	} {
-		h, logs := observed(t, tc.zone)
-		var got int
-		for _, address := range []string{"@", "", "@"} {
-			got = ask(t, h, address, nil)
-		}
-		if got != tc.want {
-			t.Errorf("%s: status %d, want %d", tc.name, got, tc.want)
-		}
-		entries := logs.All()
-		if (len(entries) == 1) != tc.logged || len(entries) > 1 {
-			t.Errorf("%s: logged %+v", tc.name, entries)
-		}
-		if tc.logged && len(entries) == 1 && entries[0].Message == "requests without a key are counted by the client's "+
-			"address: use on_missing_key to change that" {
-			t.Errorf("%s: the log speaks of an address", tc.name)
-		}
-	}
-	h, _ := observed(t, `{"key": "{header.X-Api-Key}", "on_missing_key": "{header.X-None}", "limit": {"unlimited": true}}`)
-	if got := ask(t, h, "@", nil); got != http.StatusBadRequest {
-		t.Errorf("without key and substitute: status %d, want 400", got)
 	}
 }
 

@@ -1,6 +1,7 @@
 package fleetlimit
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -47,6 +48,9 @@ const clientIP = "{http.vars.client_ip}"
 
 // newZone compiles config into rules that hold handle. The caller sets matchers and zoneState.
 func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, error) {
+	if name == emergencyZone {
+		return nil, errors.New("emergency mode has this name: use another one")
+	}
 	z := &zone{legacy: config.legacy(), place: config.Place}
 	var err error
 	if z.legacy {
@@ -67,6 +71,12 @@ func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, e
 	}
 	if z.tiers, err = newTierFinder(config.Tier, app.Tiers); err != nil {
 		return nil, fmt.Errorf("tier: %w", err)
+	}
+	if z.tiers != nil {
+		z.warnings = append(z.warnings, z.tiers.doubts()...)
+		for _, k := range config.Tier.Keys {
+			z.warnAboutPattern(config.Key, k.Glob)
+		}
 	}
 	b := ruleBuilder{app: app, handle: handle, name: name, zone: config, tiers: z.tiers}
 	if z.endpoints, err = b.endpoints(); err != nil {

@@ -91,6 +91,10 @@ var policy = []struct {
 		allow:    []string{module + "/internal/glob"},
 		reason:   "what a pattern matches depends on no endpoint",
 	}, {
+		packages: module + "/internal/route",
+		allow:    []string{module + "/internal/httpmethod", module + "/internal/pathpattern", "github.com/caddyserver/..."},
+		reason:   "which requests go to an endpoint depends on no limit",
+	}, {
 		packages: module + "/internal/spelling",
 		allow:    []string{"github.com/agnivade/levenshtein"},
 		reason:   "comparing words depends on no setting",

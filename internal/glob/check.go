@@ -25,6 +25,8 @@ func Check(pattern string) error {
 // Doubtful returns what is probably a mistake in a pattern, or "".
 func Doubtful(pattern string) string {
 	switch {
+	case len(pattern) > 1 && strings.HasSuffix(pattern, "%") && !strings.ContainsAny(pattern, "*?"):
+		return fmt.Sprintf("%q matches only with the %% at its end: use * for any text", pattern)
 	case letterDotStar.MatchString(pattern):
 		return fmt.Sprintf("%q matches a dot and then any text: use * alone for any text", pattern)
 	case len(pattern) > 2 && strings.HasPrefix(pattern, "/") && strings.HasSuffix(pattern, "/"):

@@ -2,6 +2,7 @@ package keytemplate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fleetlimit/fleetlimit/internal/placeholder"
@@ -32,7 +33,18 @@ func (t *Template) Check() error {
 
 // Doubt returns an error if the template is probably a mistake.
 func (t *Template) Doubt() error {
+	if len(t.names) == 0 && slices.ContainsFunc(t.parts, func(p part) bool { return p.global }) {
+		return fmt.Errorf("%s is the same for all requests, which share one count: use `static` if that is meant, or a "+
+			"placeholder such as {client_ip}", t.raw)
+	}
+	if err := t.doubtTexts(); err != nil {
+		return err
+	}
 	for _, name := range t.names {
+		if placeholder.ChosenPerRequest(name) {
+			return fmt.Errorf("{%s} has a new value whenever a client likes, and with it a new count: use a value that a "+
+				"client keeps, such as {client_ip}, {path} or {query.<name>}", name)
+		}
 		if placeholder.NamesRequest(name) {
 			return fmt.Errorf("{%s} usually has a new value on each request, and then no request is ever limited: use a "+
 				"value that a client keeps, such as {client_ip}", name)
@@ -40,6 +52,21 @@ func (t *Template) Doubt() error {
 		if field, ok := strings.CutPrefix(name, headerPrefix); ok && strings.ContainsAny(field, "_.") {
 			return fmt.Errorf("{%s} is usually missing, because Caddy removes headers with underscores or dots: use a "+
 				"hyphen, or `expected_underscore_headers` or `expected_dot_headers` in the global option `servers`", name)
+		}
+	}
+	return nil
+}
+
+// doubtTexts returns an error if a text between or around the placeholders is probably a mistake.
+func (t *Template) doubtTexts() error {
+	for i, p := range t.parts {
+		switch {
+		case p.global || p.text == "" || len(t.names) == 0:
+		case i > 0 && i < len(t.parts)-1 && slices.Contains([]string{"||", "??", "or"}, strings.TrimSpace(p.text)):
+			return fmt.Errorf("%q between placeholders is text, not an alternative: use one of them, and `on_missing_key` "+
+				"for requests that do not have it", p.text)
+		case (i == 0 || i == len(t.parts)-1) && strings.Trim(p.text, "$^%;'\"“”‘’") == "":
+			return fmt.Errorf("%q around a placeholder is text, the same in all keys: use the placeholder without it", p.text)
 		}
 	}
 	return nil

@@ -49,6 +49,21 @@ func TestDoubt(t *testing.T) {
 		"{header.X_Api_Key}":    "removes headers with underscores",
 		"{header.X-Api-Key}":    "",
 		"{query.api_key}":       "",
+
+		"{env.HOME}":                      "the same for all requests",
+		"{system.hostname}":               "use `static`",
+		"{env.HOME}:{client_ip}":          "",
+		"static":                          "",
+		"{query}":                         "{http.request.uri.query} has a new value whenever a client likes",
+		"{uri}":                           "such as {client_ip}",
+		"{host}:{http.request.body}":      "a new count",
+		"{path}":                          "",
+		"{header.X-Api-Key}||{client_ip}": "use one of them, and `on_missing_key`",
+		"{client_ip}|{path}":              "",
+		"${client_ip}":                    `"$" around a placeholder`,
+		"'{client_ip}'":                   "use the placeholder without it",
+		"{client_ip}${host}":              "",
+		"{header.Idempotency-Key}":        "new value on each request",
 	} {
 		err := mustTemplate(t, raw, defaults).Doubt()
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

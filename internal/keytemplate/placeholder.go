@@ -65,6 +65,10 @@ func ParsePlaceholder(text string, trusted bool) (*Placeholder, error) {
 	if err := placeholder.Check(name); err != nil {
 		return nil, err
 	}
+	if placeholder.FrequencyOf(name) != placeholder.Stable {
+		return nil, fmt.Errorf("{%s} is new on each request or connection, so it says nothing about the client: use a "+
+			"placeholder such as {http.auth.user.id} or {http.vars.cost}", name)
+	}
 	p := &Placeholder{Name: name, Trusted: trusted, Global: global, read: newReader(name)}
 	if global {
 		p.read = func(*http.Request, *caddy.Replacer) (string, Presence) { return trim(value) }

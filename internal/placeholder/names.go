@@ -59,9 +59,16 @@ var (
 	}
 )
 
+// chosenPerRequest are what a client can write in a new way on each request that asks for the same.
+var chosenPerRequest = []string{
+	"http.request.body", "http.request.body_base64", "http.request.orig_uri", "http.request.orig_uri.prefixed_query",
+	"http.request.orig_uri.query", "http.request.uri", "http.request.uri.prefixed_query", "http.request.uri.query",
+	"http.request.uri.query_escaped", "http.request.uri_escaped",
+}
+
 // requestHeaders name one request, by convention.
 var requestHeaders = []string{
-	"Cf-Ray", "Request-Id", "Traceparent", "X-Amz-Cf-Id", "X-Amzn-Requestid", "X-Amzn-Trace-Id", "X-B3-Traceid",
+	"Cf-Ray", "Idempotency-Key", "Request-Id", "Sec-Websocket-Key", "Traceparent", "X-Amz-Cf-Id", "X-Amzn-Requestid", "X-Amzn-Trace-Id", "X-B3-Traceid",
 	"X-Cloud-Trace-Context", "X-Correlation-Id", "X-Request-Id", "X-Trace-Id",
 }
 

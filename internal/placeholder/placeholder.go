@@ -50,6 +50,10 @@ func FrequencyOf(name string) Frequency {
 	return Stable
 }
 
+// ChosenPerRequest reports whether a client can give a placeholder a new value on each request
+// without asking for something else.
+func ChosenPerRequest(name string) bool { return slices.Contains(chosenPerRequest, name) }
+
 // NamesRequest reports whether a placeholder is a header that has a new value on each request, by
 // convention.
 func NamesRequest(name string) bool {

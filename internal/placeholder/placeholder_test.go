@@ -24,7 +24,7 @@ func TestNamesAreCaddys(t *testing.T) {
 		}
 	}
 	for _, list := range [][]string{
-		shorthands, names, closed, sometimes, perConnection, perRequest, requestHeaders, addressWords, headerWords,
+		shorthands, names, closed, sometimes, perConnection, perRequest, chosenPerRequest, requestHeaders, addressWords, headerWords,
 	} {
 		if !slices.IsSorted(list) {
 			t.Errorf("%q is not sorted", list)

@@ -17,7 +17,7 @@ func CheckText(text string) error {
 	case right != "":
 		return fmt.Errorf("%q is text, not a placeholder, so all requests would share one count: use {%s}, or `static` "+
 			"for one count", text, right)
-	case strings.ContainsAny(text, "{}."), hasPrefix(text, "$", "%", "@", "<"),
+	case strings.ContainsAny(text, "{}.()"), hasPrefix(text, "$", "%", "@", "<"),
 		hasSuffix(strings.ToLower(text), "_id", "-id", "userid"):
 		return fmt.Errorf("%q has no placeholder, so all requests would share one count: use a placeholder such as "+
 			"{client_ip} or {http.request.header.X-Api-Key}, or `static` for one count", text)

@@ -56,6 +56,7 @@ func TestCheckTextRefuses(t *testing.T) {
 		"client_ip}":                    "use {client_ip}",
 		`{client_ip}`:                   "use {client_ip}",
 		"api.example.com":               "has no placeholder",
+		"ip(client)":                    "has no placeholder",
 		"@partners":                     "has no placeholder",
 		"$tenant":                       "has no placeholder",
 		"user_id":                       "has no placeholder",

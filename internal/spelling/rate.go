@@ -7,9 +7,12 @@ import (
 )
 
 // Rate returns a rate that is spelled as in other programs, such as 100r/s, 10rps, "100 per
-// minute", 100/60 and 1k/min, in the spelling <events>/<window>. It returns "" for other text.
+// minute", 100/60, 1m/100 and 1k/min, in the spelling <events>/<window>. It returns "" for other text.
 func Rate(text string) string {
 	m := foreignRate.FindStringSubmatch(strings.ToLower(strings.TrimSpace(text)))
+	if r := reversedRate.FindStringSubmatch(text); r != nil {
+		return Rate(r[2] + "/" + r[1])
+	}
 	if m == nil {
 		return ""
 	}
@@ -46,6 +49,9 @@ func Rate(text string) string {
 // foreignRate matches a number, a noun that may follow it, and a period.
 var foreignRate = regexp.MustCompile(`^(?:rate ?= ?)?(\d{1,3}(?:,\d{3})+|\d[\d_]*) ?([km])?[ -]?` +
 	`(?:(?:events?|requests?|reqs?|calls?|hits?|r)?[ -]?(?:[/:] ?|per[ -]|every |each |in | |a |an )(\d*)[ -]?([a-z]*)|rp(s|m|h|d))[,;]?$`)
+
+// reversedRate matches a period and the number of events in it.
+var reversedRate = regexp.MustCompile(`^(\d*(?:ms|s|m|min|h|d))/(\d+)$`)
 
 // windows are the units of a window by their names without the s at the end.
 var windows = map[string]string{

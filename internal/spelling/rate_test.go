@@ -13,7 +13,7 @@ func TestRate(t *testing.T) {
 		"100 requests/minute": "100/1m", "100req/1m": "100/1m", "100-per-minute": "100/1m", "100 every 10s": "100/10s",
 		"100/1M": "100/1m", "100/1m,": "100/1m", "100/1m;": "100/1m", "5 per second": "5/1s", "5/s": "5/1s", "100/500ms": "100/500ms",
 		"60 requests a minute": "60/1m", "100": "", "": "", "x/1m": "", "100/": "", "100/fortnight": "", "-5/s": "", "1.5/s": "",
-		"10,5/s": "", "100/1m burst 5": "", "1e6/m": "", "100 an hour": "100/1h", "100 20": "", "5/5": "5/5s",
+		"10,5/s": "", "100/1m burst 5": "", "1e6/m": "", "100 an hour": "100/1h", "100 20": "", "5/5": "5/5s", "1m/100": "100/1m", "s/5": "5/1s",
 	} {
 		if got := Rate(text); got != want {
 			t.Errorf("Rate(%q) = %q, want %q", text, got, want)

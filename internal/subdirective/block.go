@@ -88,6 +88,9 @@ func (l *Line) read(d *caddyfile.Dispenser, args []string) error {
 		if l.Max == 0 && len(args) > 0 {
 			return d.Errf("unexpected %q: use `%s`", args[0], l.Usage)
 		}
+		if len(args) == 0 && l.Min > 0 {
+			return d.Errf("an argument is missing: use `%s`, with {$NAME:<default>} for a variable that may be unset", l.Usage)
+		}
 		if len(args) < l.Min || len(args) > l.Max {
 			return d.Errf("wrong number of arguments: use `%s`", l.Usage)
 		}
@@ -123,6 +126,13 @@ func OpensBlock(d *caddyfile.Dispenser) bool {
 func (b Block) remedy(name string) string {
 	if remedy := b.Remedies[strings.ReplaceAll(strings.ToLower(name), "-", "_")]; remedy != "" {
 		return remedy
+	}
+	if word, value, found := strings.Cut(name, "="); found || strings.HasSuffix(name, ":") {
+		word = strings.TrimRight(word, ":")
+		if _, known := b.Lines[word]; known {
+			return fmt.Sprintf("use `%s`", strings.TrimSpace(word+" "+value))
+		}
+		return b.remedy(word)
 	}
 	names := slices.Sorted(maps.Keys(b.Lines))
 	if nearest := spelling.Nearest(name, names); nearest != "" {

@@ -59,7 +59,7 @@ func TestReadRefuses(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{"test", "test needs a block: use { at the end of this line, at Caddyfile:1"},
 		{"test {\n}", "the block of test is empty: use at least one subdirective in it, or no block, at Caddyfile:2"},
-		{"test {\nname\n}", "wrong number of arguments: use `name <text>`, at Caddyfile:2"},
+		{"test {\nname\n}", "an argument is missing: use `name <text>`, with {$NAME:<default>} for a variable that may be unset, at Caddyfile:2"},
 		{"test {\nname a\nname b\n}", "name is already specified at Caddyfile:2: use it once, at Caddyfile:3"},
 		{"test {\nname \"\"\n}", "an argument is empty: use `name <text>`, at Caddyfile:2"},
 		{"test {\non {\nx\n}\n}", "unexpected block: use `on` without one, at Caddyfile:2"},

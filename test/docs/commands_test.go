@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -43,6 +44,26 @@ func TestCommands(t *testing.T) {
 		if found[kind] == 0 {
 			t.Errorf("no page has a command like %s", kind)
 		}
+	}
+}
+
+// response finds a Content-Length in a page, and the one line of the body.
+var response = regexp.MustCompile(`(?m)^Content-Length: (\d+)\n(?:.+\n)*\n(.+\n)`)
+
+// TestResponsesAreWhole compares the lengths of bodies with the headers in front of them.
+func TestResponsesAreWhole(t *testing.T) {
+	found := 0
+	for _, page := range pages(t) {
+		for _, match := range response.FindAllStringSubmatch(read(t, page), -1) {
+			found++
+			length, _ := strconv.Atoi(match[1])
+			if body := match[2]; length != len(body) && length != len(body)-1 { // a text may lack the last line break
+				t.Errorf("%s: Content-Length is %d, but %q has %d bytes", page, length, body, len(body))
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no page has a response with a body")
 	}
 }
 

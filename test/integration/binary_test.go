@@ -19,9 +19,11 @@ func TestBuiltCaddy(t *testing.T) {
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "caddy")
 	command(t, "go", "build", "-o", binary, "../../cmd/caddy")
-	if modules := command(t, binary, "list-modules"); !strings.Contains(modules, "\nhttp.handlers.rate_limit\n") ||
-		!strings.Contains(modules, "\nrate_limit\n") {
-		t.Errorf("list-modules does not list http.handlers.rate_limit and rate_limit:\n%s", modules)
+	modules := command(t, binary, "list-modules")
+	for _, id := range []string{"admin.api.rate_limit", "http.handlers.rate_limit", "http.handlers.rate_limit_health", "rate_limit"} {
+		if !strings.Contains(modules, "\n"+id+"\n") {
+			t.Errorf("list-modules does not list %s:\n%s", id, modules)
+		}
 	}
 
 	admin, config := redistest.FreeAddr(), filepath.Join(dir, "Caddyfile")

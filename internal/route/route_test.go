@@ -1,7 +1,6 @@
-package fleetlimit
+package route
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -11,16 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// requestFrom returns a request of a client, with the context that Caddy's server gives it.
-func requestFrom(clientIP string) *http.Request {
-	r := httptest.NewRequest(http.MethodGet, "/", nil)
-	vars := map[string]any{caddyhttp.ClientIPVarKey: clientIP}
-	r = r.WithContext(context.WithValue(r.Context(), caddyhttp.VarsCtxKey, vars))
-	caddyhttp.NewTestReplacer(r)
-	return r
-}
-
-func TestRouteMatch(t *testing.T) {
+func TestMatch(t *testing.T) {
 	for _, tc := range []struct {
 		methods, path string // methods with commas
 		method, uri   string
@@ -95,16 +85,17 @@ func TestRouteMatch(t *testing.T) {
 		{"PUT,GET", "/x", "DELETE", "/x", false},
 		{"VERSION-CONTROL", "/x", "VERSION-CONTROL", "/x", true},
 	} {
-		e, err := newRoute(splitMethods(tc.methods), tc.path)
+		e, err := New(splitMethods(tc.methods), tc.path)
 		if err != nil {
-			t.Fatalf("newRoute(%q, %q) = %v", tc.methods, tc.path, err)
+			t.Fatalf("New(%q, %q) = %v", tc.methods, tc.path, err)
 		}
-		r := requestFrom("192.0.2.1")
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		caddyhttp.NewTestReplacer(r)
 		r.Method = tc.method
 		if r.URL, err = url.ParseRequestURI(tc.uri); err != nil {
 			t.Fatal(err)
 		}
-		if got := e.match(r, bareRequest(r)); got != tc.want {
+		if got := e.Match(r, Bare(r)); got != tc.want {
 			t.Errorf("%q matches %s %s: %v, want %v", e, tc.method, tc.uri, got, tc.want)
 		}
 	}
@@ -117,16 +108,16 @@ func splitMethods(s string) []string {
 	return strings.Split(s, ",")
 }
 
-func TestRouteString(t *testing.T) {
+func TestString(t *testing.T) {
 	for _, tc := range []struct{ methods, path, want string }{
 		{"", "/search/*", "/search/*"},
 		{"POST,GET", "/Search/*", "GET,POST /search/*"},
 		{"get,Get,HEAD", "*.json", "GET *.json"},
 		{"HEAD", "/x", "HEAD /x"},
 	} {
-		e, err := newRoute(splitMethods(tc.methods), tc.path)
+		e, err := New(splitMethods(tc.methods), tc.path)
 		if err != nil {
-			t.Fatalf("newRoute(%q, %q) = %v", tc.methods, tc.path, err)
+			t.Fatalf("New(%q, %q) = %v", tc.methods, tc.path, err)
 		}
 		if got := e.String(); got != tc.want {
 			t.Errorf("String of %q %q = %q, want %q", tc.methods, tc.path, got, tc.want)
@@ -134,7 +125,7 @@ func TestRouteString(t *testing.T) {
 	}
 }
 
-func TestNewRouteRefuses(t *testing.T) {
+func TestNewRefuses(t *testing.T) {
 	for _, tc := range []struct {
 		methods []string
 		path    string
@@ -152,13 +143,13 @@ func TestNewRouteRefuses(t *testing.T) {
 		{[]string{"GET POST"}, "/a", "use methods such as GET"},
 		{[]string{"GET,POST"}, "/a", "use methods such as GET"},
 	} {
-		if _, err := newRoute(tc.methods, tc.path); err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("newRoute(%q, %q) = %v, want an error that says %q", tc.methods, tc.path, err, tc.want)
+		if _, err := New(tc.methods, tc.path); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("New(%q, %q) = %v, want an error that says %q", tc.methods, tc.path, err, tc.want)
 		}
 	}
 }
 
-func TestRouteCovers(t *testing.T) {
+func TestCovers(t *testing.T) {
 	for _, tc := range []struct {
 		wide, wideMethods, narrow, narrowMethods string
 		want                                     bool
@@ -168,32 +159,23 @@ func TestRouteCovers(t *testing.T) {
 		{"/a", "", "/A/", "", true}, {"/a/", "", "/a", "", true}, {"/api/*", "", "/api/users/", "PUT", true},
 		{"/api/*", "", "/api", "", false}, {"/api/*", "", "/api/", "", false}, {"*/", "", "/a", "", false},
 	} {
-		wide, err := newRoute(splitMethods(tc.wideMethods), tc.wide)
+		wide, err := New(splitMethods(tc.wideMethods), tc.wide)
 		if err != nil {
 			t.Fatal(err)
 		}
-		narrow, err := newRoute(splitMethods(tc.narrowMethods), tc.narrow)
+		narrow, err := New(splitMethods(tc.narrowMethods), tc.narrow)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := wide.covers(narrow); got != tc.want {
+		if got := wide.Covers(narrow); got != tc.want {
 			t.Errorf("%s covers %s: %v, want %v", wide, narrow, got, tc.want)
 		}
 	}
 }
 
-func TestZoneWarnsAboutDoubtfulEndpoints(t *testing.T) {
-	z := compiledZone(t, `{"key": "k", "limit": {"block": true}, "endpoints": [
-		{"methods": ["GET", "FROBNICATE"], "path": "/a"}, {"path": "/.*"}, {"path": "/b"}]}`)
-	if len(z.warnings) != 2 || !strings.Contains(z.warnings[0].Error(), "FROBNICATE is no method") ||
-		!strings.Contains(z.warnings[1].Error(), "use * for all paths") {
-		t.Errorf("warnings = %v, want one about FROBNICATE and one about /.*", z.warnings)
-	}
-}
-
-func TestNewRouteKeepsArguments(t *testing.T) {
+func TestNewKeepsArguments(t *testing.T) {
 	methods := []string{"post", "HEAD", "get"}
-	if _, err := newRoute(methods, "/a"); err != nil {
+	if _, err := New(methods, "/a"); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(methods, ","); got != "post,HEAD,get" {

@@ -1,4 +1,6 @@
-package fleetlimit
+// Package route matches requests with a method and a path, as an endpoint of a zone has them. It
+// ignores more than Caddy's path matcher does, because servers do.
+package route
 
 import (
 	"errors"
@@ -14,18 +16,18 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/pathpattern"
 )
 
-// A route is the method and path pattern of an endpoint. It is immutable.
-type route struct {
+// A Route is the methods and the path pattern of an endpoint. It is immutable.
+type Route struct {
 	methods []string            // sorted, in upper case; none means all. GET includes HEAD
 	path    caddyhttp.MatchPath // the pattern, and the pattern without the slash at its end
 }
 
-// newRoute compiles a pattern. Methods have no case. The path is a pattern of Caddy's path matcher.
-func newRoute(methods []string, pattern string) (*route, error) {
+// New compiles a pattern. Methods have no case. The path is a pattern of Caddy's path matcher.
+func New(methods []string, pattern string) (*Route, error) {
 	if err := pathpattern.Check(pattern); err != nil {
 		return nil, err
 	}
-	e := &route{path: caddyhttp.MatchPath{pattern}}
+	e := &Route{path: caddyhttp.MatchPath{pattern}}
 	if bare := strings.TrimRight(pattern, "/"); bare != pattern && bare != "" && !strings.HasSuffix(bare, "*") {
 		e.path = append(e.path, bare)
 	}
@@ -47,8 +49,8 @@ func newRoute(methods []string, pattern string) (*route, error) {
 	return e, nil
 }
 
-// doubts returns what is probably a mistake in e.
-func (e *route) doubts() (doubts []error) {
+// Doubts returns what is probably a mistake in e.
+func (e *Route) Doubts() (doubts []error) {
 	if doubt := pathpattern.Doubtful(e.path[0]); doubt != "" {
 		doubts = append(doubts, errors.New(doubt))
 	}
@@ -60,34 +62,51 @@ func (e *route) doubts() (doubts []error) {
 	return doubts
 }
 
-// covers reports whether e matches all requests that other matches. It is certain when it says so.
-func (e *route) covers(other *route) bool {
+// Covers reports whether e matches all requests that other matches. It is certain when it says so.
+func (e *Route) Covers(other *Route) bool {
 	if len(e.methods) > 0 && len(other.methods) == 0 {
 		return false
 	}
-	bare := func(e *route) string { return e.path[len(e.path)-1] } // slashes at the end do not count
+	bare := func(e *Route) string { return e.path[len(e.path)-1] } // slashes at the end do not count
 	return !slices.ContainsFunc(other.methods, func(m string) bool { return !e.matchMethod(m) }) &&
 		pathpattern.Covers(bare(e), bare(other))
 }
 
-// errShadowed returns the error about an endpoint that never gets a request, because the earlier
+// MatchesAll reports whether e matches every request.
+func (e *Route) MatchesAll() bool {
+	return len(e.methods) == 0 && (e.path[0] == "*" || e.path[0] == "/*")
+}
+
+// Within reports whether requests to e may have a path that one of patterns, in lower case, matches.
+// It is certain when it says no.
+func (e *Route) Within(patterns []string) bool {
+	bare := e.path[len(e.path)-1] // slashes at the end do not count
+	return slices.ContainsFunc(patterns, func(p string) bool { return !pathpattern.Disjoint(p, bare) })
+}
+
+// Under reports whether every path that the route matches begins with prefix and a slash.
+func (e *Route) Under(prefix string) bool {
+	return pathpattern.Covers(strings.TrimRight(prefix, "/")+"/*", e.path[0])
+}
+
+// ShadowedBy returns the error about an endpoint that never gets a request, because the earlier
 // one at place covers it.
-func (e *route) errShadowed(earlier *route, place string) error {
-	if e.covers(earlier) {
+func (e *Route) ShadowedBy(earlier *Route, place string) error {
+	if e.Covers(earlier) {
 		return fmt.Errorf("endpoint %s is already specified at %s: use it once", e, place)
 	}
 	return fmt.Errorf("endpoint %s gets no request, because %s at %s matches them all first: use it before that one",
 		e, earlier, place)
 }
 
-// match reports whether r, or bare if it is not nil, is a request to this endpoint.
-func (e *route) match(r, bare *http.Request) bool {
+// Match reports whether r, or bare if it is not nil, is a request to this endpoint.
+func (e *Route) Match(r, bare *http.Request) bool {
 	return e.matchMethod(r.Method) && (e.path.Match(r) || bare != nil && e.path.Match(bare))
 }
 
-// bareRequest returns r without what many servers ignore in a path: slashes at the end, and
+// Bare returns r without what many servers ignore in a path: slashes at the end, and
 // parameters of segments, as in /login;v=1/. It returns nil if there is nothing to remove.
-func bareRequest(r *http.Request) *http.Request {
+func Bare(r *http.Request) *http.Request {
 	if p := r.URL.Path; len(p) < 2 || p[len(p)-1] != '/' && !strings.Contains(p, ";") {
 		return nil
 	}
@@ -113,7 +132,7 @@ func barePath(p string) string {
 
 // matchMethod ignores case, because upstreams may do so too: "post" must not avoid the limit of
 // POST.
-func (e *route) matchMethod(method string) bool {
+func (e *Route) matchMethod(method string) bool {
 	if strings.EqualFold(method, http.MethodHead) && slices.Contains(e.methods, http.MethodGet) {
 		return true
 	}
@@ -122,7 +141,7 @@ func (e *route) matchMethod(method string) bool {
 
 // String returns the identity of the endpoint, such as "GET,POST /search/*". It is equal for routes
 // that are equal except for case and order.
-func (e *route) String() string {
+func (e *Route) String() string {
 	if len(e.methods) == 0 {
 		return e.path[0]
 	}

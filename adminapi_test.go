@@ -1,0 +1,53 @@
+package fleetlimit
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2"
+)
+
+// statusOf returns the status that Caddy answers an error of the admin API with, 200 for nil.
+func statusOf(t *testing.T, err error) int {
+	t.Helper()
+	if err == nil {
+		return http.StatusOK
+	}
+	var answer caddy.APIError
+	if !errors.As(err, &answer) {
+		t.Fatalf("the error is a %T, want a caddy.APIError", err)
+	}
+	return answer.HTTPStatus
+}
+
+func TestReadJSON(t *testing.T) {
+	const json = "application/json"
+	for _, tc := range []struct {
+		contentType, body string
+		want              int
+	}{
+		{json, `{"limit": "1/s"}`, 200},
+		{json + "; charset=utf-8", " {} \n", 200},
+		{"Application/JSON", "{}", 200},
+		{json, "", 400},
+		{json, `{"other": 1}`, 400},
+		{json, `{} {}`, 400},
+		{json, `"text"`, 400},
+		{json, `{"reason": "` + strings.Repeat("x", maxAdminBody) + `"}`, 413},
+		{json, `{}` + strings.Repeat(" ", maxAdminBody), 413},
+		{"", "{}", 415},
+		{"text/plain", "{}", 415},
+		{"application/json-patch+json", "{}", 415},
+		{"application/x-www-form-urlencoded", "{}", 415},
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(tc.body))
+		r.Header.Set("Content-Type", tc.contentType)
+		err := readJSON(httptest.NewRecorder(), r, new(emergencyRequest), exampleEmergency)
+		if got := statusOf(t, err); got != tc.want {
+			t.Errorf("%q with %.40q = %d (%v), want %d", tc.contentType, tc.body, got, err, tc.want)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package fleetlimit
+
+import (
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"go.uber.org/zap"
+
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/memstore"
+)
+
+// emergencyZone is what responses, logs and metrics call the limit of emergency mode. No zone can
+// have this name.
+const emergencyZone = "(emergency)"
+
+// An emergency is a limit for each client address, in front of all zones of this node. It is
+// counted in the memory of this process, whatever the store of the zones is.
+type emergency struct {
+	limit                *Limit
+	expiresIn            time.Duration
+	reason               string
+	startedBy            string // the address of the client of the admin API
+	startedAt, expiresAt time.Time
+
+	zone   *zone
+	rule   *rule
+	counts *memstore.Store
+	expire *time.Timer
+	warned atomic.Bool // about clients without an address
+}
+
+// An emergencySwitch holds the emergency of this process. It outlives configurations.
+type emergencySwitch struct {
+	current atomic.Pointer[emergency] // nil: off
+	used    atomic.Bool               // it was on once
+	state   zoneState                 // counters and limits of reports
+
+	mu sync.Mutex // guards changes of current
+}
+
+var emergencyMode = emergencySwitch{state: zoneState{name: emergencyZone}}
+
+// active returns the emergency at now, or nil. While emergency mode is off, it is one atomic load.
+func (m *emergencySwitch) active(now time.Time) *emergency {
+	e := m.current.Load()
+	if e == nil || !now.Before(e.expiresAt) {
+		return nil
+	}
+	return e
+}
+
+// start makes e the emergency. If there is one, its counts go on under the new limit.
+func (m *emergencySwitch) start(e *emergency) error {
+	key, err := keytemplate.Parse(clientIP, keytemplate.Options{IPv4Prefix: 32, IPv6Prefix: 64})
+	if err != nil {
+		return err
+	}
+	e.zone = &zone{zoneState: &m.state, key: key}
+
+	m.mu.Lock()
+	earlier := m.current.Load()
+	if earlier != nil {
+		e.counts = earlier.counts
+	} else {
+		e.counts = memstore.New(memstore.Options{})
+	}
+	e.rule, err = newRule(emergencyZone, limiter.Rule{Zone: e.counts.Open(emergencyZone)}, e.limit)
+	if err != nil {
+		if earlier == nil {
+			e.counts.Close()
+		}
+		m.mu.Unlock()
+		return err
+	}
+	if earlier != nil {
+		earlier.expire.Stop()
+	}
+	e.startedAt = time.Now()
+	e.expiresAt = e.startedAt.Add(e.expiresIn)
+	e.expire = time.AfterFunc(e.expiresIn, func() { m.end(e, "emergency mode is off: it has expired") })
+	m.used.Store(true)
+	m.current.Store(e)
+	m.mu.Unlock()
+
+	e.report("on", "emergency mode is on: each client address has a hard limit on this node",
+		zap.String("limit", e.limit.String()), zap.Time("expires_at", e.expiresAt), zap.String("reason", e.reason),
+		zap.String("by", e.startedBy))
+	return nil
+}
+
+// end ends e, unless another emergency has replaced it, and reports it with message.
+func (m *emergencySwitch) end(e *emergency, message string, about ...zap.Field) {
+	m.mu.Lock()
+	ended := m.current.CompareAndSwap(e, nil)
+	if ended {
+		e.expire.Stop()
+		e.counts.Close()
+	}
+	m.mu.Unlock()
+	if ended {
+		e.report("off", message, append(about, zap.String("limit", e.limit.String()))...)
+	}
+}
+
+// report logs a change of emergency mode, and emits its event if a configuration is running.
+func (e *emergency) report(state, message string, about ...zap.Field) {
+	caddy.Log().Named(appName).Warn(message, about...)
+	if a := newestApp(); a != nil {
+		a.emit("rate_limit_emergency", map[string]any{"state": state, "limit": e.limit.String(), "reason": e.reason})
+	}
+}
+
+// takeInEmergency takes from the limit of emergency mode if that is on. It sets denied if the limit
+// rejects the request. Of several handlers, the first takes for all.
+func (e *evaluation) takeInEmergency() error {
+	if emergencyMode.current.Load() == nil {
+		return nil
+	}
+	now := time.Now()
+	m := emergencyMode.active(now)
+	if m == nil || e.state != nil && e.state.emergency {
+		return nil
+	}
+	key, has, err := m.zone.key.Append(e.keyBuffer(), e.request, e.repl)
+	switch {
+	case err != nil:
+		return caddyhttp.Error(http.StatusTooEarly, err)
+	case has != keytemplate.Present:
+		if !m.warned.Swap(true) { // once for each emergency
+			e.handler.logger.Warn("emergency mode does not limit clients without an address: use trusted_proxies_unix if a " +
+				"proxy connects by a Unix socket")
+		}
+		return nil
+	}
+	e.attachState()
+	e.state.emergency = true
+	e.now = limiter.At(now)
+	e.takes = append(e.takes, limiter.Take{Rule: m.rule.Rule, Key: key, Cost: 1})
+	_ = m.counts.Take(e.request.Context(), e.now, e.takes) // it never fails
+	r := zoneResult{zone: m.zone, rule: m.rule, template: m.zone.key, headers: e.handler.headers}
+	r.decide(&e.takes[0], e.now)
+	end := e.now + limiter.Instant(m.expiresAt.Sub(now)/time.Microsecond) + 1
+	r.decision.RetryAt, r.decision.ResetAt = min(r.decision.RetryAt, end), min(r.decision.ResetAt, end)
+	r.count(!r.decision.OK)
+	clear(e.takes)
+	e.takes = e.takes[:0]
+	if !r.decision.OK {
+		e.state.results = append(e.state.results, r)
+		e.denied = &e.state.results[len(e.state.results)-1]
+	}
+	return nil
+}

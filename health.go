@@ -1,0 +1,190 @@
+package fleetlimit
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/subdirective"
+	"github.com/fleetlimit/fleetlimit/redisconn"
+)
+
+// A healthStatus is what health checks answer.
+type healthStatus string
+
+const (
+	statusOK       healthStatus = "ok"
+	statusDegraded healthStatus = "degraded" // requests are served, but limits may not be exact
+)
+
+// maxLatency is how long a primary may take to answer while the node is ready.
+const maxLatency = 100 * time.Millisecond
+
+// A readiness is the health of the stores of this process. Those in memory are always healthy, and
+// left out.
+type readiness struct {
+	Status healthStatus  `json:"status"`
+	Stores []storeHealth `json:"stores"`
+}
+
+type storeHealth struct {
+	Store     string          `json:"store"`
+	Status    healthStatus    `json:"status"`
+	Error     string          `json:"error,omitempty"`
+	Primaries []primaryHealth `json:"primaries"`
+}
+
+type primaryHealth struct {
+	Address   string       `json:"address"`
+	Status    healthStatus `json:"status"`
+	Breaker   string       `json:"breaker"`
+	LatencyMS float64      `json:"latency_ms"` // of the newest answer; 0: there was none
+	Error     string       `json:"error,omitempty"`
+}
+
+// readReadiness returns the health of the stores now. It reads what the breakers know, and asks no
+// Redis, so that health checks are fast and cannot load it.
+func readReadiness() readiness {
+	r := readiness{Status: statusOK, Stores: []storeHealth{}}
+	for _, s := range pooledStores() {
+		if s.breakers != nil {
+			store := newStoreHealth(s.name, s.breakers())
+			r.Status = worse(r.Status, store.Status)
+			r.Stores = append(r.Stores, store)
+		}
+	}
+	slices.SortFunc(r.Stores, func(a, b storeHealth) int { return cmp.Compare(a.Store, b.Store) })
+	return r
+}
+
+func newStoreHealth(name string, breakers []redisconn.Breaker) storeHealth {
+	s := storeHealth{Store: name, Status: statusOK, Primaries: []primaryHealth{}}
+	if len(breakers) == 0 {
+		s.Status, s.Error = statusDegraded, "no primary is known"
+	}
+	for _, b := range breakers {
+		p := newPrimaryHealth(b)
+		s.Status = worse(s.Status, p.Status)
+		s.Primaries = append(s.Primaries, p)
+	}
+	return s
+}
+
+func newPrimaryHealth(b redisconn.Breaker) primaryHealth {
+	p := primaryHealth{
+		Address: b.Addr, Status: statusOK, Breaker: b.State.String(), LatencyMS: float64(b.Latency.Microseconds()) / 1000,
+	}
+	switch {
+	case b.State != redisconn.Closed:
+		p.Status, p.Error = statusDegraded, b.Err.Error()
+	case b.Latency > maxLatency:
+		p.Status, p.Error = statusDegraded, fmt.Sprintf("its newest answer took longer than %v", maxLatency)
+	}
+	return p
+}
+
+func worse(a, b healthStatus) healthStatus {
+	if a == statusDegraded {
+		return a
+	}
+	return b
+}
+
+// A healthAnswer is what anybody may know about the health.
+type healthAnswer struct {
+	Status healthStatus `json:"status"`
+}
+
+// writeHealth answers with 200, or 503 if the status is not ok.
+func writeHealth(w http.ResponseWriter, status healthStatus, body any) {
+	code := http.StatusOK
+	if status != statusOK {
+		code = http.StatusServiceUnavailable
+	}
+	writeJSON(w, code, body)
+}
+
+// HealthHandler answers health checks, so that a load balancer can ask a node that does not offer it
+// the admin endpoint: 200 with `{"status":"ok"}`, or 503 with `{"status":"degraded"}`. Answers name
+// no store and no address, because anybody may ask. The admin endpoint has those, at
+// `/rate_limit/health/ready`.
+type HealthHandler struct {
+	// What is asked: `ready` is degraded while a primary of Redis has an open circuit breaker or takes
+	// longer than 100 ms to answer, and while none is known; `live` is ok as long as Caddy answers.
+	// Default: `ready`.
+	Probe string `json:"probe,omitempty"`
+}
+
+// The values of HealthHandler.Probe.
+const (
+	probeLive  = "live"
+	probeReady = "ready"
+)
+
+// CaddyModule returns the Caddy module information.
+func (*HealthHandler) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{
+		ID:  "http.handlers.rate_limit_health",
+		New: func() caddy.Module { return new(HealthHandler) },
+	}
+}
+
+// Validate checks the configuration.
+func (h *HealthHandler) Validate() error {
+	switch h.Probe {
+	case "", probeLive, probeReady:
+		return nil
+	}
+	return fmt.Errorf("probe is %q: use live or ready", h.Probe)
+}
+
+// ServeHTTP implements caddyhttp.MiddlewareHandler. It never calls the next handler.
+func (h *HealthHandler) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		return caddyhttp.Error(http.StatusMethodNotAllowed, fmt.Errorf("a health check with %s: use GET or HEAD", r.Method))
+	}
+	status := statusOK
+	if h.Probe != probeLive {
+		status = readReadiness().Status
+	}
+	writeHealth(w, status, healthAnswer{status})
+	return nil
+}
+
+// parseHealthDirective parses
+//
+//	rate_limit_health [<matcher>] [live | ready]
+func parseHealthDirective(helper httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
+	const usage = "rate_limit_health [<matcher>] [live | ready]"
+	h := new(HealthHandler)
+	helper.Next()
+	directive := subdirective.Here(helper.Dispenser)
+	switch args := helper.RemainingArgs(); len(args) {
+	case 0:
+	case 1:
+		h.Probe = args[0]
+		if h.Probe != probeLive && h.Probe != probeReady {
+			return nil, helper.Errf("unexpected %q: use `%s`, where a matcher is *, a path that starts with /, or @<name>",
+				h.Probe, usage)
+		}
+	default:
+		return nil, helper.Errf("unexpected %q: use `%s`", args[1], usage)
+	}
+	if helper.NextBlock(helper.Nesting()) {
+		return nil, directive.Errf("rate_limit_health has no block: use `%s`", usage)
+	}
+	return h, nil
+}
+
+// Interface guards.
+var (
+	_ caddy.Validator             = (*HealthHandler)(nil)
+	_ caddyhttp.MiddlewareHandler = (*HealthHandler)(nil)
+)

@@ -1,0 +1,30 @@
+package pathpattern
+
+import "strings"
+
+// Disjoint reports whether no path matches both patterns, which are in lower case. It is certain
+// when it says so. A slash at the end of a path does not count.
+func Disjoint(a, b string) bool {
+	if unusual(a) || unusual(b) || strings.Contains(a+b, "{") {
+		return false
+	}
+	startA, wildA := start(a)
+	startB, wildB := start(b)
+	switch {
+	case !wildA && !wildB:
+		return startA != startB
+	case !wildA:
+		return !strings.HasPrefix(startA+"/", startB)
+	case !wildB:
+		return !strings.HasPrefix(startB+"/", startA)
+	}
+	return !strings.HasPrefix(startA, startB) && !strings.HasPrefix(startB, startA)
+}
+
+// start returns what all paths that match a pattern begin with, and whether more may follow.
+func start(pattern string) (text string, more bool) {
+	if i := strings.IndexAny(pattern, "*?"); i >= 0 {
+		return pattern[:i], true
+	}
+	return strings.TrimRight(pattern, "/"), false
+}

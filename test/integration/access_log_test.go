@@ -1,0 +1,45 @@
+package integration
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
+)
+
+func TestAccessLogHasDecisions(t *testing.T) {
+	g := newGateway(t)
+	g.mustLoad(g.caddyfile("", "log\n"+zoneSite("limit 2/1h\ndeny_key bad\non_missing_key skip\n}\n"+
+		"allow 198.51.100.1\ndeny 203.0.113.7\nzone all {\nkey all\nlimit 1000000/8760h\nalgorithm fixed_window")))
+	field := func(path string, headers ...string) any {
+		t.Helper()
+		g.get(path, headers...)
+		var found any
+		redistest.Eventually(t, "the line of "+path, func() bool {
+			for _, line := range g.logged("handled request") {
+				if line["request"].(map[string]any)["uri"] == path {
+					found = line["rate_limit"]
+					return true
+				}
+			}
+			return false
+		})
+		return found
+	}
+	for i, tc := range []struct {
+		want    string
+		headers []string
+	}{
+		{"map[decision:admitted remaining:1 source:store zone:user]", []string{alice}},
+		{"map[decision:admitted remaining:0 source:store zone:user]", []string{alice}},
+		{"map[decision:rejected remaining:0 source:store zone:user]", []string{alice}},
+		{"map[decision:admitted remaining:999997 source:store zone:all]", nil},
+		{"map[decision:denied source:denied_key zone:user]", []string{"X-User: bad"}},
+		{"map[decision:denied source:denied_address]", []string{from("203.0.113.7")}},
+		{"<nil>", []string{from("198.51.100.1")}},
+	} {
+		if got := fmt.Sprint(field(fmt.Sprint("/", i), tc.headers...)); got != tc.want {
+			t.Errorf("request %d: rate_limit = %s, want %s", i, got, tc.want)
+		}
+	}
+}
