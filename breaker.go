@@ -3,51 +3,12 @@ package fleetlimit
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 
-	"github.com/caddyserver/caddy/v2/modules/caddyevents"
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
-
-// runningApps are the apps that have been started and not stopped, for what outlives
-// configurations. A reload has two for a moment, and one that fails returns to the older.
-var runningApps struct {
-	sync.Mutex
-	apps []*App
-}
-
-func (a *App) noteStart() {
-	runningApps.Lock()
-	defer runningApps.Unlock()
-	runningApps.apps = append(runningApps.apps, a)
-}
-
-func (a *App) noteStop() {
-	runningApps.Lock()
-	defer runningApps.Unlock()
-	runningApps.apps = slices.DeleteFunc(runningApps.apps, func(b *App) bool { return b == a })
-}
-
-// newestApp returns the running app that was started last; nil if none runs.
-func newestApp() *App {
-	runningApps.Lock()
-	defer runningApps.Unlock()
-	if len(runningApps.apps) == 0 {
-		return nil
-	}
-	return runningApps.apps[len(runningApps.apps)-1]
-}
-
-// emit emits an event, if the configuration has subscribers of events. It does not wait for them.
-func (a *App) emit(name string, data map[string]any) {
-	if events, err := a.ctx.AppIfConfigured("events"); err == nil {
-		go events.(*caddyevents.App).Emit(a.ctx, name, data)
-	}
-}
 
 func (a *App) checkBreaker() error {
 	b := a.Breaker

@@ -69,8 +69,8 @@ func init() {
 //			allow_key      <glob...>                # repeatable; not limited by this zone
 //			deny_key       <glob...>                # repeatable; 403
 //		}
-//		zone <name> {                               # as the global option defines it, but for
-//			match          @<name> | { <matchers> } # these requests; repeatable: any of them
+//		zone <name> {                               # as the global option defines it, for other requests
+//			match          @<name> | { <matchers> } # repeatable: any of them
 //		}
 //		allow          <ip|cidr|private_ranges...>  # repeatable; not limited by any zone
 //		deny           <ip|cidr|private_ranges...>  # repeatable; 403

@@ -7,8 +7,8 @@ import "context"
 type Store interface {
 	// Take decides all takes as one: it consumes either all of them or, when one is denied, none.
 	// It writes each Decision. After a denial, Decision.OK is false for the takes that were in the
-	// way, and each Remaining is as if nothing had been taken. No two takes may have the same rule
-	// ID and key.
+	// way and each Remaining is as if nothing had been taken. A store that asks another one need not
+	// wait for what is in the way besides the first. No two takes may have the same rule ID and key.
 	//
 	// A take that the store could not decide has an error, and a Decision only from FromOutage. It
 	// does not affect the others: they are consumed unless one of them is denied. Take returns the

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -30,22 +29,7 @@ func (g *gateway) patch(path, value string) error {
 }
 
 func (g *gateway) sendPatch(path, value string) error {
-	req, err := http.NewRequest(http.MethodPatch, "http://"+adminAddr+"/config/"+path, strings.NewReader(value))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Close = true // the admin API is replaced by what it loads
-	resp, err := g.client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		body, _ := io.ReadAll(resp.Body)
-		return fmt.Errorf("%s: %s", resp.Status, body)
-	}
-	return nil
+	return g.change(http.MethodPatch, "/config/"+path, value, http.Header{"Content-Type": {"application/json"}})
 }
 
 func TestPatchChangesZoneOfAllSites(t *testing.T) {

@@ -103,12 +103,21 @@ func (g *gateway) load(caddyfile string) error { return g.post("text/caddyfile",
 func (g *gateway) loadJSON(config string) error { return g.post("application/json", config) }
 
 func (g *gateway) post(contentType, config string) error {
-	req, err := http.NewRequest(http.MethodPost, "http://"+adminAddr+"/load", strings.NewReader(config))
+	err := g.change(http.MethodPost, "/load", config,
+		http.Header{"Content-Type": {contentType}, "Cache-Control": {"must-revalidate"}})
+	if err == nil {
+		g.loads++
+	}
+	return err
+}
+
+// change sends a change of the configuration to the admin API.
+func (g *gateway) change(method, path, body string, header http.Header) error {
+	req, err := http.NewRequest(method, "http://"+adminAddr+path, strings.NewReader(body))
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Content-Type", contentType)
-	req.Header.Set("Cache-Control", "must-revalidate")
+	req.Header = header
 	req.Close = true // the admin API is replaced by what it loads
 	resp, err := g.client.Do(req)
 	if err != nil {
@@ -119,7 +128,6 @@ func (g *gateway) post(contentType, config string) error {
 		body, _ := io.ReadAll(resp.Body)
 		return fmt.Errorf("%s: %s", resp.Status, body)
 	}
-	g.loads++
 	return nil
 }
 
