@@ -17,7 +17,9 @@ func (a account) drop(r *limiter.Rule, what dropped) {
 		return
 	}
 	a.clearDenial()
-	a.shown = r.Capacity() // what remains may be more than what clients were told last
+	if !a.assumed || what == allButDebt {
+		a.shown = r.Capacity() // what remains by the store may be more than what clients were told
+	}
 	if what == allButDebt {
 		a.retire() // the leases go back, and the store ignores what it has granted before the reset
 		a.used, a.seenAt, a.assumed = 0, 0, false
