@@ -43,6 +43,10 @@ func TestReset(t *testing.T) {
 				} else if err := n.Reset(t.Context(), n.options.Clock(), r, []byte("key")); err != nil {
 					t.Fatal(err)
 				}
+				takes := []limiter.Take{takeOf(r, "key", 1)}
+				if err := n.Peek(t.Context(), n.options.Clock(), takes); err != nil || takes[0].Decision.Remaining != 10 {
+					t.Errorf("peek after the reset = %+v, %v, want 10 remaining", takes[0].Decision, err)
+				}
 				if d := n.allowed(r, "key", 4, limiter.FromStore); d.Remaining != 6 {
 					t.Errorf("take after the reset = %+v, want 6 remaining", d)
 				}
