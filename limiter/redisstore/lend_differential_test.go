@@ -158,7 +158,7 @@ func (h *leaseHistory) step(t *testing.T) error {
 		return h.peek(t)
 	case n == 3 && !h.stepsBack:
 		return h.refund(t)
-	case n == 4 && !h.stepsBack && h.IntN(2) == 0:
+	case n == 4 && !h.stepsBack:
 		return h.operate(t)
 	}
 	return h.lend(t)

@@ -74,6 +74,28 @@ func TestNothingIsRestoredToEmptyCount(t *testing.T) {
 	}
 }
 
+// TestAddQuotaKeepsLeases gives back all that was consumed while a lease is out. As far as Redis tells
+// leased events from others, they stay consumed until they are returned.
+func TestAddQuotaKeepsLeases(t *testing.T) {
+	client := connect(t, standalone(t))
+	for _, a := range algorithms {
+		s, r, now := withClock(client), leasable(t, a), limiter.Instant(1_800_000_000_000_000)
+		l := lend(t, s, now, limiter.LeaseRequest{Rule: r, Need: 100, Want: 60})
+		got, err := s.AddQuota(t.Context(), now, r, []byte("key"), 1000)
+		want := int64(0)
+		if r.LeaseSlot() > 0 {
+			want = l.Granted
+		}
+		if err != nil || got.Consumed != want || got.Leased != want || got.LeasedUntil != l.Expires || l.Granted == 0 {
+			t.Errorf("%v: state after all was given back = %+v, %v, want the lease of %d alone", a, got, err, l.Granted)
+		}
+		back := limiter.LeaseRequest{Rule: r, Incarnation: l.Incarnation, Returns: [2]limiter.Events{{At: l.Decision.At, N: l.Granted}}}
+		if got := lend(t, s, now, back).Decision.Remaining; got != r.Capacity() {
+			t.Errorf("%v: remaining after the return = %d, want all", a, got)
+		}
+	}
+}
+
 // TestInspectChangesNothing compares what Redis has before and after inspections.
 func TestInspectChangesNothing(t *testing.T) {
 	redis := redistest.Shared(t).Client()

@@ -134,11 +134,11 @@ func testAddQuota(o *operatorTest) {
 	o.has(start, wide, "lowered", 10)
 }
 
-// testAddQuotaNewestFirst adds quota to a key that has consumed some long ago and some just now. The
-// old events leave the window when they would have.
+// testAddQuotaNewestFirst adds quota to a key that has consumed some long ago and some just now. What
+// was consumed just now is given back.
 func testAddQuotaNewestFirst(o *operatorTest) {
 	r := o.perMinute(10)
-	early, late := start, start+55*second
+	early, late := start, start+30*second
 	allowed(o.T, o, early, r, "key", 6, 4)
 	left := peek(o.T, o, late, r, "key", 1).Remaining
 	allowed(o.T, o, late, r, "key", left, 0)
@@ -147,8 +147,9 @@ func testAddQuotaNewestFirst(o *operatorTest) {
 	if want := peek(o.T, o, late, r, "key", 1); before.Remaining != left || want.Remaining != left {
 		o.Errorf("remaining after it was added = %d, want %d", before.Remaining, left)
 	}
-	if most := early + 2*minute; before.ResetAt > most {
-		o.Errorf("reset of the old events at %s, want until %s", offset(before.ResetAt), offset(most))
+	gone := early + minute + limiter.Instant(r.SubWindow()) // when the old events have left
+	if before.ResetAt > gone {
+		o.Errorf("reset after quota was added at %s, want until %s", offset(before.ResetAt), offset(gone))
 	}
 	allowed(o.T, o, before.ResetAt, r, "key", 10, 0)
 
