@@ -75,7 +75,7 @@ if ends_1 % window_1 ~= 0 or at_1 >= ends_1 or at_1 < ends_1 - window_1 then
 end
 leased_1 = leased_1 > written_1 and math.min(leased_1, at_1 + LEASE) or 0
 left_1 = capacity_1 - used_1
-do
+if left_1 < capacity_1 then
   local n, value, reset = cost_1, nil, nil
   
   used_1 = math.max(0, used_1 - n)

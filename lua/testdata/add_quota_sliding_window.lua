@@ -107,7 +107,7 @@ do
   left_1 = capacity_1 - weighed - (rest > 0 and 1 or 0)
   for i = 1, q_1 do left_1 = left_1 - counts_1[i] end
 end
-do
+if left_1 < capacity_1 then
   local n, value, reset = cost_1, nil, nil
   
   do

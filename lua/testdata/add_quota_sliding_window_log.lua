@@ -132,7 +132,7 @@ stored[2] = value
   end
 end
 left_1 = capacity_1 - used_1 - open_1 - before_1
-do
+if left_1 < capacity_1 then
   local n, value, reset = cost_1, nil, nil
   if newest_1 ~= 0 then
   redis.call('ZREMRANGEBYSCORE', KEYS[2], FIRST, decimal(at_1 + back_1 - window_1))

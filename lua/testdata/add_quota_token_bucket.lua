@@ -154,7 +154,7 @@ end
   end
 end
 left_1 = capacity_1 - missing_1
-do
+if left_1 < capacity_1 then
   local n, value, reset = cost_1, nil, nil
   
   missing_1 = math.max(missing_1 - n, math.min(missing_1, open_1 + before_1))
