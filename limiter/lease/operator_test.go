@@ -199,6 +199,52 @@ func TestDropDebt(t *testing.T) {
 	}
 }
 
+// TestDropOutageDebt owes events of an outage when the count is reset, whether or not a request that
+// tells of them is under way. They are dropped then, and never when quota was added. Later ones are
+// debited.
+func TestDropOutageDebt(t *testing.T) {
+	for _, under := range []bool{false, true} {
+		inBubble(t, Options{}, func(t *testing.T, n node) {
+			r := n.outage("zone", 1, limiter.OutageLocal)
+			n.allowed(r, "key", 1, limiter.FromStore)
+			n.lender.always(unreachable)
+			for range 3 {
+				if d := n.takesInOutage(r, "key", 1); !d.OK {
+					t.Fatalf("take = %+v, want it admitted", d)
+				}
+			}
+			n.DropDenial(r, []byte("key"))
+			if a := n.account(r, "key"); a.Debt != 3 {
+				t.Errorf("account after quota was added = %+v, want a debt of 3", a)
+			}
+			if under {
+				n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 100 * rtt })
+				for !n.account(r, "key").Requesting {
+					time.Sleep(time.Millisecond)
+				}
+			}
+			n.reset(r, "key")
+			n.Drop(r, []byte("key"))
+			if a := n.account(r, "key"); a.Debt != 0 || a.Requesting != under {
+				t.Errorf("account after the reset = %+v, want no debt", a)
+			}
+			used := int64(3) // by the request that was sent before the node was told
+			if !under {
+				used = 2
+				n.lender.always(unreachable)
+				n.takesInOutage(r, "key", used)
+			}
+			n.lender.always(answered)
+			time.Sleep(5 * time.Second)
+			n.waitForReturns()
+			n.checkUsed(r, "key", used)
+			if s := n.Stats(); s.OwedDropped != 3 || s.OutageDebt() != 0 {
+				t.Errorf("request under way %v: stats = %+v, want 3 dropped and no debt", under, s)
+			}
+		})
+	}
+}
+
 // TestDropWithFullBackground returns the leases as soon as a background call may begin.
 func TestDropWithFullBackground(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
