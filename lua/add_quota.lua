@@ -7,6 +7,7 @@ if left_N < capacity_N then
   local n, value, reset = cost_N, nil, nil
   <trim>
   <quota>
+  <outlast>
   <save>
   <write>
   <left>

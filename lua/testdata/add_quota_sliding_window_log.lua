@@ -167,6 +167,7 @@ end
   used_1, upto_1 = leave, (gone + leave) % 2 ^ 50
   first_1, events_1 = 0, 0
 end
+  stored[2], last = struct.pack('>I3', expiry(at_1 + window_1, stored[2])), math.max(last, at_1 + window_1)
   written_1 = at_1
 if used_1 == 0 and newest_1 ~= 0 then
   redis.call('DEL', KEYS[2])
