@@ -158,7 +158,7 @@ func (h *leaseHistory) step(t *testing.T) error {
 		return h.peek(t)
 	case n == 3 && !h.stepsBack:
 		return h.refund(t)
-	case n == 4 && !h.stepsBack:
+	case n == 4 && !h.stepsBack && h.failsOver == nil: // a ledger does not know when an empty value expires in Redis
 		return h.operate(t)
 	}
 	return h.lend(t)
