@@ -13,7 +13,8 @@ import (
 
 // A hostileLender replies with arbitrary numbers, as a compromised Redis can.
 type hostileLender struct {
-	mu sync.Mutex
+	limiter.Operator // nil: there are no operators
+	mu               sync.Mutex
 	*rand.Rand
 }
 
@@ -56,6 +57,15 @@ func (h *hostileLender) Peek(ctx context.Context, now limiter.Instant, takes []l
 }
 
 func (h *hostileLender) Answers([]byte) bool { return true }
+
+func (h *hostileLender) Refusal([]byte) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.IntN(4) == 0 {
+		return errCut
+	}
+	return nil
+}
 
 func (h *hostileLender) Refund(context.Context, limiter.Instant, []limiter.Take) error { return nil }
 

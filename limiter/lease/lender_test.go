@@ -23,6 +23,7 @@ const (
 	lostReply        // it fails but has its effect
 	silence          // it has its effect and is never answered
 	refused          // it fails without effect, as too much waits for the lender
+	unreachable      // it fails without effect, as the lender is known to be in an outage
 )
 
 // A memoryLender is a lender in memory. It uses the calculators that specify the scripts of Redis.
@@ -35,6 +36,7 @@ type memoryLender struct {
 	ledgers     map[name]*leasetest.Ledger
 	incarnation uint64
 	answers     bool  // what Answers reports
+	refuses     bool  // what Refusal reports
 	lostGrants  int64 // events granted by replies that were lost
 	calls       int
 	pending     int                    // calls of Lend under way
@@ -95,7 +97,7 @@ func (m *memoryLender) Lend(requests []limiter.LeaseRequest, done func(error)) {
 
 // apply gives requests their fate.
 func (m *memoryLender) apply(f fate, requests []limiter.LeaseRequest, done func(error)) {
-	if f != lostRequest && f != refused {
+	if f != lostRequest && f != refused && f != unreachable {
 		m.lend(requests)
 	}
 	if f == lostReply || f == silence {
@@ -111,7 +113,9 @@ func (m *memoryLender) apply(f fate, requests []limiter.LeaseRequest, done func(
 	case lostRequest, lostReply:
 		done(errCut)
 	case refused:
-		done(fmt.Errorf("a test's lender: %w", limiter.ErrLate))
+		done(fmt.Errorf("a test's lender: %w, %w", limiter.ErrLate, limiter.ErrNotAsked))
+	case unreachable:
+		done(fmt.Errorf("a test's lender: %w, %w", errCut, limiter.ErrNotAsked))
 	}
 }
 
@@ -181,11 +185,60 @@ func (m *memoryLender) Refund(_ context.Context, _ limiter.Instant, takes []limi
 	return nil
 }
 
+// Inspect returns the state of a ledger.
+func (m *memoryLender) Inspect(_ context.Context, _ limiter.Instant, r *limiter.Rule, key []byte) (i limiter.Inspection, _ error) {
+	m.operate(r, key, func(g *leasetest.Ledger, now limiter.Instant) { i.Count = g.Inspect(r, now) })
+	return i, nil
+}
+
+// Reset resets a ledger.
+func (m *memoryLender) Reset(_ context.Context, _ limiter.Instant, r *limiter.Rule, key []byte) error {
+	m.operate(r, key, func(g *leasetest.Ledger, now limiter.Instant) { g.Reset(r, now) })
+	return nil
+}
+
+// AddQuota gives back events of a ledger.
+func (m *memoryLender) AddQuota(
+	_ context.Context, _ limiter.Instant, r *limiter.Rule, key []byte, events int64,
+) (c limiter.CountState, _ error) {
+	m.operate(r, key, func(g *leasetest.Ledger, now limiter.Instant) {
+		g.AddQuota(r, now, events)
+		c = g.Inspect(r, now)
+	})
+	return c, nil
+}
+
+// operate calls do with the ledger of a key, if it has one, and the lender's instant.
+func (m *memoryLender) operate(r *limiter.Rule, key []byte, do func(*leasetest.Ledger, limiter.Instant)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if g := m.ledgers[name{r.ID, string(key)}]; g != nil {
+		do(g, limiter.At(time.Now().Add(3*time.Hour)))
+	}
+}
+
 // Answers reports what the test has set.
 func (m *memoryLender) Answers([]byte) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.answers
+}
+
+// Refusal reports what the test has set.
+func (m *memoryLender) Refusal([]byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.refuses {
+		return errCut
+	}
+	return nil
+}
+
+// refuse has Refusal report an outage, or none, from now on.
+func (m *memoryLender) refuse(on bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.refuses = on
 }
 
 // busy has Answers report true from now on.
@@ -224,6 +277,8 @@ func (deadLender) Lend(_ []limiter.LeaseRequest, done func(error)) { done(errCut
 
 func (deadLender) Answers([]byte) bool { return false }
 
+func (deadLender) Refusal([]byte) error { return nil }
+
 func (deadLender) Take(_ context.Context, _ limiter.Instant, takes []limiter.Take) error {
 	return fail(takes, errCut)
 }
@@ -233,3 +288,15 @@ func (deadLender) Peek(_ context.Context, _ limiter.Instant, takes []limiter.Tak
 }
 
 func (deadLender) Refund(context.Context, limiter.Instant, []limiter.Take) error { return errCut }
+
+func (deadLender) Inspect(context.Context, limiter.Instant, *limiter.Rule, []byte) (i limiter.Inspection, err error) {
+	return i, errCut
+}
+
+func (deadLender) Reset(context.Context, limiter.Instant, *limiter.Rule, []byte) error { return errCut }
+
+func (deadLender) AddQuota(
+	context.Context, limiter.Instant, *limiter.Rule, []byte, int64,
+) (c limiter.CountState, err error) {
+	return c, errCut
+}
