@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"sync"
@@ -348,7 +349,7 @@ func (s *suite) concurrentWriters() {
 	for i := range writers {
 		running.Go(func() {
 			store, id := stores[i%len(stores)], fmt.Sprint(i)
-			for {
+			for most := 10 * time.Millisecond; ; most += 10 * time.Millisecond {
 				v, err := store.Latest(s.Context())
 				if err != nil {
 					s.Errorf("Latest: %v", err)
@@ -364,6 +365,7 @@ func (s *suite) concurrentWriters() {
 					return
 				case errors.Is(err, rules.ErrConflict):
 					conflicts.Add(1)
+					time.Sleep(rand.N(most)) // as a Watcher does
 				default:
 					s.Errorf("Write: %v", err)
 					return
