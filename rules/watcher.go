@@ -42,8 +42,8 @@ type Options struct {
 	OnFailure  func(error)
 	OnRecovery func()
 
-	// OnRepair is called after a version was written back to a store that had lost it. lost is the
-	// number of the newest version that the store had then.
+	// OnRepair is called after a version was written back to a store that had lost it. newest is the
+	// number of the newest version that the store had before.
 	OnRepair func(restored *Version, newest int64)
 }
 

@@ -1,4 +1,4 @@
-// Package rulestore has the stores of package rules: Caddy's storage, and Redis.
+// Package rulestore has stores of versions for package rules: Caddy's storage, and Redis.
 //
 // A store keeps the newest 200 versions, and fewer when their documents take more than 64 MB. A
 // document is compressed, and kept once for all versions that have it: those of a reset do not
