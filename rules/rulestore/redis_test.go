@@ -123,7 +123,8 @@ func TestRedisUser(t *testing.T) {
 	t.Parallel()
 	server := redistest.NewServer(t, "user fleet on >secret ~rl:* &rl:* -@all +evalsha +script|load +ping +info +time"+
 		" +hget +hset +hdel +hexists +hkeys +hstrlen +publish +subscribe")
-	f := newFleet(t, redisconn.Options{Addresses: []string{server.Addr}, Username: "fleet", Password: "secret"}, rules.Options{})
+	o := redisconn.Options{Addresses: []string{server.Addr}, Username: "fleet", Password: "secret"}
+	f := newFleet(t, o, rules.Options{})
 	awaitSubscribers(t, server, fleetSize)
 	if took := f.change(0); took > 5*time.Second {
 		t.Errorf("the change took %v, want the time of an announcement", took)

@@ -72,8 +72,8 @@ func (s *suite) open() rules.Store {
 	return store
 }
 
-// Version returns version n, with all that a version can have. Its document differs from that of other
-// numbers.
+// Version returns version n, with all that a version can have. Its document differs from those of
+// other numbers.
 func Version(n int64) *rules.Version {
 	instant := time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC).Add(time.Duration(n) * time.Second)
 	later := instant.Add(time.Hour)
