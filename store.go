@@ -82,6 +82,7 @@ func acquireRedis(target *redisTarget) (*store, func()) {
 		counts := redisstore.New(client.Client, target.prefix)
 		leases := lease.New(counts, lease.Options{
 			Timeout: client.Timeout(), Nodes: nodes.Nodes, Settled: nodes.Settled,
+			OutageNodes: nodes.kept.inOutage, ProbeEvery: target.options.Breaker.ProbeEvery,
 			Observe: metrics.storeObserver(target.name),
 		})
 		return &store{

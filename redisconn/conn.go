@@ -34,7 +34,7 @@ const (
 // the table of its client, and connects when it is used. It is safe for concurrent use: scripts run
 // one after the other.
 //
-// The Redis user must be allowed EVAL, SUBSCRIBE and PING.
+// Besides the rights for calls, the Redis user needs SUBSCRIBE and the channel for Subscribe.
 type Conn struct {
 	client *Client
 	key    string
@@ -100,7 +100,7 @@ func (c *Conn) login(b bounds) login {
 // Eval runs a script about the key, and returns its reply: nil, an int64, a string, or a []any of
 // these. It is sent once, and again only after Redis has said that it did not execute it. After other
 // errors it may have been executed.
-func (c *Conn) Eval(ctx context.Context, script string, args ...any) (reply any, err error) {
+func (c *Conn) Eval(ctx context.Context, script *Script, args ...any) (reply any, err error) {
 	select {
 	case c.turn <- struct{}{}:
 		defer func() { <-c.turn }()
@@ -131,17 +131,28 @@ func (c *Conn) Eval(ctx context.Context, script string, args ...any) (reply any,
 }
 
 // eval runs a script once.
-func (c *Conn) eval(ctx context.Context, script string, args []any) (any, error) {
+func (c *Conn) eval(ctx context.Context, script *Script, args []any) (any, error) {
 	if err := c.connect(ctx); err != nil {
 		return nil, err
 	}
 	conn := c.link.conn
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	cmd := redis.NewCmd(context.Background(), append([]any{"eval", script, 1, c.key}, args...)...)
-	if err := c.link.run([]redis.Cmder{cmd}); err != nil {
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("%w: %w", ErrTimeout, context.Cause(ctx))
+	reply, err := c.link.command(append([]any{"evalsha", script.digest, 1, c.key}, args...))
+	if class, _ := classify(err); class == noScript {
+		if _, err = c.link.command([]any{"script", "load", script.source}); err == nil {
+			reply, err = c.link.command(append([]any{"evalsha", script.digest, 1, c.key}, args...))
 		}
+	}
+	if class, _ := classify(err); class == unknown && ctx.Err() != nil {
+		err = fmt.Errorf("%w: %w", ErrTimeout, context.Cause(ctx))
+	}
+	return reply, err
+}
+
+// command runs a command. A reply of nil is not an error.
+func (l *link) command(words []any) (any, error) {
+	cmd := redis.NewCmd(context.Background(), words...)
+	if err := l.run([]redis.Cmder{cmd}); err != nil {
 		return nil, err
 	}
 	reply, err := cmd.Result()

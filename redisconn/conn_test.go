@@ -12,8 +12,6 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-const countOne = `return redis.call('HINCRBY', KEYS[1], ARGV[1], 1)`
-
 // conn returns a connection that is closed with the test.
 func conn(t *testing.T, c *Client, key string) *Conn {
 	t.Helper()
@@ -34,7 +32,7 @@ func TestConnReplies(t *testing.T) {
 		`return string.rep('x', 8 * 2^20)`:   long,
 		`return redis.error_reply('ERR no')`: "ERR no",
 	} {
-		reply, err := c.Eval(t.Context(), script, long)
+		reply, err := c.Eval(t.Context(), NewScript(script), long)
 		got := fmt.Sprint(reply)
 		if err != nil {
 			got = err.Error()
@@ -50,7 +48,7 @@ func TestConnAfterRestart(t *testing.T) {
 	server := redistest.NewServer(t)
 	c := conn(t, open(t, Options{Addresses: []string{server.Addr}}), "k")
 	for i := range 3 {
-		if reply, err := c.Eval(t.Context(), countOne, "id"); err != nil || reply != int64(1) {
+		if reply, err := c.Eval(t.Context(), count, "id"); err != nil || reply != int64(1) {
 			t.Errorf("script %d = %v, %v, want 1 by a new server", i, reply, err)
 		}
 		server.Restart()
@@ -60,21 +58,21 @@ func TestConnAfterRestart(t *testing.T) {
 func TestConnToHangingServer(t *testing.T) {
 	server := redistest.NewServer(t)
 	c := conn(t, open(t, Options{Addresses: []string{server.Addr}}), "k")
-	if _, err := c.Eval(t.Context(), countOne, "before"); err != nil {
+	if _, err := c.Eval(t.Context(), count, "before"); err != nil {
 		t.Fatal(err)
 	}
 	server.Pause()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	if _, err := c.Eval(ctx, countOne, "during"); !errors.Is(err, ErrTimeout) {
+	if _, err := c.Eval(ctx, count, "during"); !errors.Is(err, ErrTimeout) {
 		t.Errorf("a script to a hanging server = %v, want ErrTimeout", err)
 	}
 	if took := time.Since(began); took > 2*time.Second {
 		t.Errorf("it took %v, want some 100 ms", took)
 	}
 	server.Resume()
-	if reply, err := c.Eval(t.Context(), countOne, "after"); err != nil || reply != int64(1) {
+	if reply, err := c.Eval(t.Context(), count, "after"); err != nil || reply != int64(1) {
 		t.Errorf("a script after that = %v, %v, want 1", reply, err)
 	}
 }
@@ -88,13 +86,13 @@ func TestConnIsPatient(t *testing.T) {
 	} {
 		var attempts atomic.Int64
 		f := newClusterFake(t, func(command []string) string {
-			if command[0] == "eval" && attempts.Add(1) > 2 {
+			if command[0] == "evalsha" && attempts.Add(1) > 2 {
 				return "+done\r\n"
 			}
 			return refusal
 		})
 		c := conn(t, open(t, Options{Mode: Cluster, Addresses: []string{f.addr}}), "k")
-		if reply, err := c.Eval(t.Context(), "script"); err != nil || reply != "done" {
+		if reply, err := c.Eval(t.Context(), count); err != nil || reply != "done" {
 			t.Errorf("a script after %q = %v, %v, want done", refusal, reply, err)
 		}
 	}
@@ -104,18 +102,18 @@ func TestConnIsPatient(t *testing.T) {
 func TestConnSendsOnce(t *testing.T) {
 	f := newFake(t, nil, func([]string) string { return hangUp })
 	c := conn(t, open(t, Options{Addresses: []string{f.addr}}), "k")
-	if reply, err := c.Eval(t.Context(), "script"); err == nil {
+	if reply, err := c.Eval(t.Context(), count); err == nil {
 		t.Errorf("a script without a reply = %v, want an error", reply)
 	}
-	if got := strings.Join(f.commands(), " "); got != "eval" {
-		t.Errorf("commands = %s, want eval", got)
+	if got := strings.Join(f.commands(), " "); got != "evalsha" {
+		t.Errorf("commands = %s, want evalsha", got)
 	}
 }
 
 func TestConnFollowsPlannedFailover(t *testing.T) {
 	cluster := redistest.SharedCluster(t)
 	c := conn(t, open(t, Options{Mode: Cluster, Addresses: cluster.Addrs}), "k")
-	if _, err := c.Eval(t.Context(), countOne, "id"); err != nil {
+	if _, err := c.Eval(t.Context(), count, "id"); err != nil {
 		t.Fatal(err)
 	}
 	replica := cluster.Replica(cluster.Primary("k"))
@@ -123,7 +121,7 @@ func TestConnFollowsPlannedFailover(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the failover", func() bool { return cluster.Primary("k") == replica })
-	if reply, err := c.Eval(t.Context(), countOne, "id"); err != nil || reply != int64(2) {
+	if reply, err := c.Eval(t.Context(), count, "id"); err != nil || reply != int64(2) {
 		t.Errorf("a script after a failover = %v, %v, want 2", reply, err)
 	}
 }
@@ -166,7 +164,7 @@ func TestSubscribe(t *testing.T) {
 	subscribe()
 	c.Close()
 	<-ended
-	if _, err := c.Eval(t.Context(), "return 1"); !errors.Is(err, ErrClosed) {
+	if _, err := c.Eval(t.Context(), count, "id"); !errors.Is(err, ErrClosed) {
 		t.Errorf("a script after Close = %v, want ErrClosed", err)
 	}
 }

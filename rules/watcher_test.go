@@ -154,6 +154,12 @@ func watcher(t *testing.T, store Store, options Options) *Watcher {
 	return w
 }
 
+// pass lets time pass, and waits until all is idle.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
 // transitions collects those of a watcher, without the first call.
 func transitions(w *Watcher) *[]Transition {
 	all := new([]Transition)
@@ -194,8 +200,7 @@ func TestVersionIsInForceWhenUpdateReturns(t *testing.T) {
 		if want := []string{"a0-0", "b0-0", "a0-1", "b0-1"}; !slices.Equal(calls, want) {
 			t.Errorf("calls = %v, want %v", calls, want)
 		}
-		synctest.Wait() // the announcement of it
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if len(calls) != 4 || store.writes != 1 {
 			t.Errorf("calls = %v after %d writes, want no more", calls, store.writes)
 		}
@@ -244,8 +249,7 @@ func TestAnnouncementsAndPolls(t *testing.T) {
 		}
 		synctest.Wait()
 		wantLatest(t, other, 1)
-		time.Sleep(defaultPoll)
-		synctest.Wait()
+		pass(defaultPoll)
 		wantLatest(t, other, 2)
 	})
 }
@@ -255,16 +259,20 @@ func TestWatchBeginsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeStore{watchErr: errors.New("no channels")}
 		w := watcher(t, store, Options{})
-		time.Sleep(10 * time.Second)
-		if store.watches < 4 {
-			t.Errorf("attempts in 10 s = %d, want 4 or more", store.watches)
+		attempts := func() (n int) {
+			store.set(func() { n = store.watches })
+			return n
 		}
-		time.Sleep(time.Hour)
-		if store.watches > 800 {
-			t.Errorf("attempts in an hour = %d, want at most 800", store.watches)
+		pass(10 * time.Second)
+		if n := attempts(); n < 4 {
+			t.Errorf("attempts in 10 s = %d, want 4 or more", n)
+		}
+		pass(time.Hour)
+		if n := attempts(); n > 800 {
+			t.Errorf("attempts in an hour = %d, want at most 800", n)
 		}
 		store.set(func() { store.watchErr = nil })
-		time.Sleep(15 * time.Second)
+		pass(15 * time.Second)
 		other := watcher(t, store, Options{})
 		if _, err := other.Update(t.Context(), setLimit("1")); err != nil {
 			t.Fatal(err)
@@ -287,14 +295,14 @@ func TestOutageOfTheStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		store.set(func() { store.err = down })
-		time.Sleep(2*defaultPoll + time.Second)
+		pass(2*defaultPoll + time.Second)
 		if len(events) > 0 || w.FailedPolls() != 2 {
 			t.Errorf("events after %d failed polls = %q, want none after 2", w.FailedPolls(), events)
 		}
 		store.set(func() { store.err = nil })
-		time.Sleep(defaultPoll)
+		pass(defaultPoll)
 		store.set(func() { store.err = down })
-		time.Sleep(10 * defaultPoll)
+		pass(10 * defaultPoll)
 		if want := []string{"rules: the store cannot be reached: fake: down"}; !slices.Equal(events, want) {
 			t.Errorf("events = %q, want %q", events, want)
 		}
@@ -307,8 +315,7 @@ func TestOutageOfTheStore(t *testing.T) {
 		}
 		store.set(func() { store.err = nil })
 		store.put(2)
-		time.Sleep(defaultPoll)
-		synctest.Wait()
+		pass(defaultPoll)
 		wantLatest(t, w, 2)
 		if len(events) != 2 || events[1] != "recovered" {
 			t.Errorf("events = %q, want one recovery", events)
@@ -329,6 +336,7 @@ func TestLoadedIsClosedByTheFirstAnswer(t *testing.T) {
 		}
 		store.set(func() { store.err = nil })
 		<-w.Loaded()
+		synctest.Wait()
 		wantLatest(t, w, 7)
 		if len(*got) != 1 || !(*got)[0].Incomplete || (*got)[0].From.Number != 0 {
 			t.Errorf("transitions = %+v, want an incomplete one from version 0", *got)
@@ -351,15 +359,15 @@ func TestMissedVersions(t *testing.T) {
 		"not kept": {[]int64{1, 2}, func(s *fakeStore) {
 			s.put(5)
 			s.put(6)
-			s.versions = s.versions[2:]
+			s.set(func() { s.versions = s.versions[2:] })
 		}, 6, []int64{5, 6}, true},
 		"the first not kept": {nil, func(s *fakeStore) { s.put(5); s.put(6) }, 6, []int64{5, 6}, true},
 		"very many":          {[]int64{1}, func(s *fakeStore) { s.put(5000) }, 5000, []int64{5000}, true},
 		"another of the number": {[]int64{1}, func(s *fakeStore) {
-			s.versions = []*Version{{Number: 1, Author: "another", Document: new(Document)}}
+			s.set(func() { s.versions = []*Version{{Number: 1, Author: "another", Document: new(Document)}} })
 		}, 1, nil, true},
 		"another below": {[]int64{1}, func(s *fakeStore) {
-			s.versions = []*Version{{Number: 1, Author: "another", Document: new(Document)}}
+			s.set(func() { s.versions = []*Version{{Number: 1, Author: "another", Document: new(Document)}} })
 			s.put(2)
 		}, 2, []int64{2}, true},
 	}
@@ -373,8 +381,7 @@ func TestMissedVersions(t *testing.T) {
 				w := watcher(t, store, Options{})
 				got := transitions(w)
 				test.change(store)
-				time.Sleep(defaultPoll)
-				synctest.Wait()
+				pass(defaultPoll)
 				wantLatest(t, w, test.to)
 				if len(*got) != 1 {
 					t.Fatalf("transitions = %+v, want one", *got)
@@ -401,18 +408,12 @@ func TestStoreThatLostItsVersions(t *testing.T) {
 		var watchers []*Watcher
 		var repairs atomic.Int64
 		for n := range int64(nodes) { // node n knows version n + 1
-			store.put(n + 1)
-			own := &fakeStore{versions: store.versions}
-			w := NewWatcher(own, Options{OnRepair: func(*Version, int64) { repairs.Add(1) }})
-			defer w.Close()
-			synctest.Wait()
-			w.store = store
-			watchers = append(watchers, w)
+			store.put(n + 1) // the others learn of it when they poll
+			watchers = append(watchers, watcher(t, store, Options{OnRepair: func(*Version, int64) { repairs.Add(1) }}))
 		}
 		newest := store.versions[nodes-1]
 		store.set(func() { store.versions, store.writes = nil, 0 })
-		time.Sleep(2 * defaultPoll)
-		synctest.Wait()
+		pass(2 * defaultPoll)
 		if got := store.versions[len(store.versions)-1]; got != newest {
 			t.Errorf("the newest version = %+v, want %+v", got, newest)
 		}
@@ -423,7 +424,7 @@ func TestStoreThatLostItsVersions(t *testing.T) {
 			wantLatest(t, w, nodes)
 		}
 		writes := store.writes
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if store.writes != writes {
 			t.Errorf("writes later = %d, want none", store.writes-writes)
 		}

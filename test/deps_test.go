@@ -64,7 +64,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/rules/rulestore",
 		allow:    []string{module + "/lua", module + "/redisconn", module + "/rules", "github.com/jackc/pgx/v5/..."},
-		reason:   "stores keep versions: what they mean, and who asks, is of no concern to them",
+		reason:   "a store keeps versions and does not know what they mean; Caddy's storage is an interface to it",
 	}, {
 		packages: module + "/...",
 		except:   []string{module, module + "/internal/...", module + "/cmd/...", module + "/test/..."},
@@ -125,6 +125,7 @@ var policy = []struct {
 		packages: module,
 		forbid: []string{
 			module + "/cmd/...", module + "/test/...", module + "/limiter/storetest", module + "/limiter/leasetest",
+			module + "/rules/rulestoretest",
 		},
 		reason: "what only commands and tests need does not belong into every Caddy that has this module",
 	},

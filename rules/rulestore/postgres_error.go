@@ -7,10 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -21,30 +22,23 @@ import (
 // connectTimeout is how long one attempt to connect may take, unless the URL has connect_timeout.
 const connectTimeout = 5 * time.Second
 
-const urlForm = "use postgres://<user>:<password>@<host>:5432/<database>"
+const urlForm = "use postgres://<user>:<password>@<host>:5432/<database>, " +
+	"with special characters of the password as in %2F for /"
 
-// parseURL checks a URL. No error has parts of it that may be of the password: in a URL that cannot
-// be parsed, that is any part.
+// parseURL checks a URL. No error has parts of it that may be of the password.
 func parseURL(text string) (*pgxpool.Config, error) {
-	u, err := url.Parse(text)
-	if err != nil {
-		return nil, errors.New("the URL of PostgreSQL cannot be parsed: " + urlForm +
-			" with the special characters of the password as in %2F for /")
-	}
-	if u.Scheme != "postgres" && u.Scheme != "postgresql" {
+	_, rest, _ := strings.Cut(text, "://")
+	if !strings.HasPrefix(text, "postgres://") && !strings.HasPrefix(text, "postgresql://") {
 		return nil, errors.New("the URL of PostgreSQL does not begin with postgres://: " + urlForm)
-	}
-	if u.Fragment != "" {
-		return nil, errors.New("the URL of PostgreSQL has a #: use %23 for it")
 	}
 	config, err := pgxpool.ParseConfig(text)
 	if err != nil {
-		// The text of the error begins with the URL in backquotes.
-		_, problem, _ := strings.Cut(strings.TrimPrefix(err.Error(), "cannot parse `"), "`: ")
-		if password, ok := u.User.Password(); ok {
-			problem = strings.ReplaceAll(problem, password, "xxxxx")
+		problem := err.Error()
+		problem = problem[strings.LastIndex(problem, "`: ")+len("`: "):] // after the URL in backquotes
+		if mentions(problem, rest[:strings.LastIndex(rest, "@")+1]) {
+			return nil, errors.New("the URL of PostgreSQL cannot be parsed: " + urlForm)
 		}
-		return nil, fmt.Errorf("the URL of PostgreSQL is wrong: %s: %s?sslmode=verify-full", problem, urlForm)
+		return nil, fmt.Errorf("the URL of PostgreSQL is wrong: %s: %s", problem, urlForm)
 	}
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = connectTimeout
@@ -55,6 +49,13 @@ func parseURL(text string) (*pgxpool.Config, error) {
 	}}
 	config.ConnConfig.DialFunc = dialer.DialContext
 	return config, nil
+}
+
+// mentions reports whether a text has a word of another one.
+func mentions(text, words string) bool {
+	const shortest = 3
+	all := strings.FieldsFunc(words, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
+	return slices.ContainsFunc(all, func(word string) bool { return len(word) >= shortest && strings.Contains(text, word) })
 }
 
 // The codes of errors of PostgreSQL that are more than text here.

@@ -21,15 +21,14 @@ const secret = "hunter2"
 func TestPostgresURL(t *testing.T) {
 	t.Parallel()
 	for text, problem := range map[string]string{
-		"postgres://u:" + secret + "/3@host/db":                            "special characters of the password",
-		"postgres://u:" + secret + "%zz@host/db":                           "special characters of the password",
-		"postgres://u:#" + secret + "@host/db":                             "use %23",
-		"postgres://u:" + secret + "@host/db#x":                            "use %23",
-		"redis://u:" + secret + "@host":                                    "does not begin with postgres://",
-		"host=localhost password=" + secret:                                "does not begin with postgres://",
-		"":                                                                 "does not begin with postgres://",
+		"postgres://u:" + secret + "/3@host/db":  "invalid port",
+		"postgres://u:" + secret + "%zz@host/db": "invalid percent-encoded",
+		"redis://u:" + secret + "@host":          "does not begin with postgres://",
+		"host=localhost password=" + secret:      "does not begin with postgres://",
+		"":                                       "does not begin with postgres://",
 		"postgres://u:" + secret + "@host/db?sslmode=maybe":                "sslmode is invalid",
-		"postgres://u:" + secret + "@host/db?sslrootcert=/" + secret + "/": "unable to read CA file",
+		"postgres://u:" + secret + "@host/db?sslrootcert=/" + secret + "/": "cannot be parsed",
+		"postgres://u:" + secret + "@host/db?sslrootcert=/none":            "unable to read CA file",
 		"postgres://u:" + secret + "@host/db?connect_timeout=soon":         "connect_timeout",
 		"postgres://u:" + secret + "@host/db?pool_max_conns=0":             "pool_max_conns",
 	} {
@@ -42,6 +41,25 @@ func TestPostgresURL(t *testing.T) {
 		if !strings.Contains(err.Error(), problem) || strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "use ") {
 			t.Errorf("%s: error = %v, want %s, a remedy and no secret", text, err, problem)
 		}
+	}
+}
+
+func TestPostgresURLThatIsRight(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"postgres://u:" + secret + "@a:5432,b:5433/db?target_session_attrs=read-write",
+		"postgresql://u@[::1]:5432/db?sslmode=disable&search_path=rules&pool_max_conns=2&connect_timeout=1",
+		"postgres:///db?host=/var/run/postgresql",
+		"postgres://%2Fvar%2Frun%2Fpostgresql/db",
+		"postgres://u:a%2Fb%23c%25@host",
+		"postgres://u:#" + secret + "@host/db",
+	} {
+		store, err := rulestore.OpenPostgres(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		_ = store.Close()
 	}
 }
 

@@ -76,21 +76,30 @@ func (f *fleet) change(i int) time.Duration {
 	return time.Since(began)
 }
 
+// awaitSubscribers waits until n nodes watch.
+func awaitSubscribers(t *testing.T, server *redistest.Server, n int64) {
+	t.Helper()
+	const channel = "rl:{rules}:versions"
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		subscribers, err := server.Client().PubSubNumSub(t.Context(), channel).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if subscribers[channel] == n {
+			return
+		}
+		if time.Since(began) > 30*time.Second {
+			t.Fatalf("subscribers = %d, want %d", subscribers[channel], n)
+		}
+	}
+}
+
 // TestPropagation has 20 nodes make 100 changes, which are in force on all within 2 s.
 func TestPropagation(t *testing.T) {
 	t.Parallel()
 	server := redistest.NewServer(t)
 	f := newFleet(t, redisconn.Options{Addresses: []string{server.Addr}}, rules.Options{})
-	for { // until all nodes watch
-		subscribers, err := server.Client().PubSubNumSub(t.Context(), "rl:{rules}:versions").Result()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if subscribers["rl:{rules}:versions"] == fleetSize {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	awaitSubscribers(t, server, fleetSize)
 	var took []time.Duration
 	for i := range 100 {
 		took = append(took, f.change(i))

@@ -12,9 +12,9 @@ import (
 )
 
 var (
-	readScript  = lua.ReadRules()
-	listScript  = lua.ListRules()
-	writeScript = lua.WriteRules()
+	readScript  = redisconn.NewScript(lua.ReadRules())
+	listScript  = redisconn.NewScript(lua.ListRules())
+	writeScript = redisconn.NewScript(lua.WriteRules())
 )
 
 // Redis keeps versions in one hash of a Redis.
@@ -22,11 +22,11 @@ var (
 // A version is acknowledged when the primary has it. Redis decides how long that lasts: a Redis that
 // persists with "appendfsync always" keeps it when it is killed, one with the default "everysec"
 // may lose the last second, one that does not persist loses all, and a failover loses what the
-// replica has not received. A [rules.Watcher] then writes back the newest version that its node knows.
-// So a version is lost for good only if Redis loses it, and no node that had seen it runs any more.
+// replica has not received. A [rules.Watcher] then writes back the newest version that its node
+// knows. So a version is lost for good only if Redis loses it, and no node that had seen it runs any more.
 //
-// The Redis user must be allowed EVAL, HGET, HSET, HDEL, HEXISTS, HKEYS, HSTRLEN, PUBLISH and
-// SUBSCRIBE. Without the last two nodes learn of versions when they poll.
+// Redis must allow its user what the scripts do, and to publish and subscribe. Without the last two,
+// nodes learn of versions when they poll.
 type Redis struct {
 	conn    *redisconn.Conn
 	channel string

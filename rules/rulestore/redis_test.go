@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/redisconn"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -114,5 +115,21 @@ func TestRedisStoresDocumentsOnce(t *testing.T) {
 	write(one, 1, document)
 	if v, err := newRedis(t, o, "rl").Latest(t.Context()); err != nil || v.Document.Emergency == nil {
 		t.Errorf("the version written after a loss = %+v, %v", v, err)
+	}
+}
+
+// TestRedisUser has a user with the rights that docs/redis.md lists, on no other keys and channels.
+func TestRedisUser(t *testing.T) {
+	t.Parallel()
+	server := redistest.NewServer(t, "user fleet on >secret ~rl:* &rl:* -@all +evalsha +script|load +ping +info +time"+
+		" +hget +hset +hdel +hexists +hkeys +hstrlen +publish +subscribe")
+	o := redisconn.Options{Addresses: []string{server.Addr}, Username: "fleet", Password: "secret"}
+	f := newFleet(t, o, rules.Options{})
+	awaitSubscribers(t, server, fleetSize)
+	if took := f.change(0); took > 5*time.Second {
+		t.Errorf("the change took %v, want the time of an announcement", took)
+	}
+	if _, err := f.watchers[0].Store().History(t.Context(), 0, 10); err != nil {
+		t.Error(err)
 	}
 }

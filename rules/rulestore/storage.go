@@ -43,9 +43,9 @@ const (
 // but not its directory.
 //
 // Nodes take turns to write by the lock of the storage. A node that dies while it writes holds up the
-// others until they break its lock, after some 10 s. The lock of a file system is not perfect when two
-// nodes break it in the same instant: then the version of one of them may be lost. Nodes learn of
-// versions that others have written when they poll.
+// others until they break its lock, after some 10 s. The lock of a file system is not perfect when
+// two nodes break it in the same instant: then the version of one of them may be lost. Nodes learn
+// of versions that others have written when they poll.
 type Storage struct {
 	storage KeyValueStorage
 	limits  limits

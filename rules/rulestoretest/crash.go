@@ -10,8 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// Crash tests that a store loses nothing that it has acknowledged. kill ends the server that keeps the
-// versions without a warning, and starts it again.
+// Crash tests that a store loses nothing that it has acknowledged. kill ends the server that keeps
+// the versions without a warning, and starts it again.
 func Crash(t *testing.T, fixture Fixture, kill func()) {
 	s := &suite{T: t, Fixture: fixture}
 	store := s.open()

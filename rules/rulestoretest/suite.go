@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"sync"
@@ -71,8 +72,8 @@ func (s *suite) open() rules.Store {
 	return store
 }
 
-// Version returns version n, with all that a version can have. Its document differs from that of other
-// numbers.
+// Version returns version n, with all that a version can have. Its document differs from those of
+// other numbers.
 func Version(n int64) *rules.Version {
 	instant := time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC).Add(time.Duration(n) * time.Second)
 	later := instant.Add(time.Hour)
@@ -348,7 +349,7 @@ func (s *suite) concurrentWriters() {
 	for i := range writers {
 		running.Go(func() {
 			store, id := stores[i%len(stores)], fmt.Sprint(i)
-			for {
+			for most := 10 * time.Millisecond; ; most += 10 * time.Millisecond {
 				v, err := store.Latest(s.Context())
 				if err != nil {
 					s.Errorf("Latest: %v", err)
@@ -364,6 +365,7 @@ func (s *suite) concurrentWriters() {
 					return
 				case errors.Is(err, rules.ErrConflict):
 					conflicts.Add(1)
+					time.Sleep(rand.N(most)) // as a Watcher does
 				default:
 					s.Errorf("Write: %v", err)
 					return
