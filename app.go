@@ -140,6 +140,7 @@ func (a *App) Start() error {
 	if m := a.store.nodes; m != nil {
 		m.logger.Store(a.logger)
 		m.Define(a, a.fleetDefinitions(), a.Nodes)
+		m.kept.use(a.ctx.Storage())
 	}
 	a.unwatch = a.watcher.Subscribe(a.follow)
 	return nil

@@ -75,9 +75,12 @@ func (e *evaluation) takeTrials() {
 			continue
 		}
 		r.zone.counters.wouldReject[r.decision.Source].Add(1)
+		status := http.StatusTooManyRequests
+		if r.unavailable() {
+			status = http.StatusServiceUnavailable
+		}
 		if logs, unlogged := e.logsRejection(r); logs {
-			e.logTrial(r.zone, r.template, unlogged, zap.Int("would_be", http.StatusTooManyRequests),
-				zap.Duration("wait", r.boundedWait()))
+			e.logTrial(r.zone, r.template, unlogged, zap.Int("would_be", status), zap.Duration("wait", r.boundedWait()))
 		}
 	}
 	clear(e.takes)

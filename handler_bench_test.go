@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // provisioned returns a handler from its JSON configuration, in a configuration of its own that has
@@ -71,6 +75,43 @@ func BenchmarkHandler(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkOverrides measures what 100,000 overrides of other keys, and one of the key itself, add to a
+// request. The variants take turns, and the quickest batch of each counts, so that other programs
+// disturb it little.
+func BenchmarkOverrides(b *testing.B) {
+	const batch = 500
+	variants := []struct {
+		name, key string
+		overrides int
+		h         *Handler
+		least     time.Duration
+	}{{name: "none", key: "key"}, {name: "others", key: "key", overrides: 100_000},
+		{name: "own", key: "overridden", overrides: 100_000}}
+	for i := range variants {
+		v := &variants[i]
+		zone := "bench-" + v.name
+		v.h = provisioned(b, `{"rate_limits": {"`+zone+`": {"key": "{http.request.header.X-Api-Key}", "limit": "1000000000/1m"}}}`)
+		v.h.app.applying.Lock()
+		v.h.app.applyLocked(&rules.Version{Number: 1, Document: manyOverrides(zone, v.overrides)})
+		v.h.app.applying.Unlock()
+	}
+	for b.Loop() {
+		for i := range variants {
+			v := &variants[i]
+			start := time.Now()
+			for n := range batch {
+				_ = v.h.ServeHTTP(newBenchWriter(), benchRequest(v.key+"-"+strconv.Itoa(n)), handlerThatWritesNothing)
+			}
+			if took := time.Since(start); v.least == 0 || took < v.least {
+				v.least = took
+			}
+		}
+	}
+	for _, v := range variants {
+		b.ReportMetric(float64(v.least.Nanoseconds())/batch, "ns-with-"+v.name)
 	}
 }
 

@@ -47,11 +47,15 @@ func (h *Handler) loggedOf(z *zone) string {
 // the syntax of caddy-ratelimit are emitted for every rejection, others for the first of a key and
 // window. First rejections are reported at most ten times a second for a zone, because each key of
 // a flood has one. A limit that blocks has no window, so that as many of its rejections are logged.
+// A 503 exceeds no limit: it is logged alike, and has no event.
 func (e *evaluation) report(denied, named *zoneResult, wait time.Duration) {
 	h, z := e.handler, denied.zone
 	logs, unlogged := e.logsRejection(denied)
 	emits, unemitted := z.legacy, uint64(0)
-	if denied.decision.Breach && !z.legacy {
+	message, status := "rate limit exceeded", http.StatusTooManyRequests
+	if denied.unavailable() {
+		message, status, emits = errUnavailable.Error(), http.StatusServiceUnavailable, false
+	} else if denied.decision.Breach && !z.legacy {
 		emits, unemitted = z.emitted.allow(e.now.Unix())
 	}
 	if !logs && !emits {
@@ -59,7 +63,7 @@ func (e *evaluation) report(denied, named *zoneResult, wait time.Duration) {
 	}
 	zone, key := named.zone.name, named.template
 	if logs {
-		e.log("rate limit exceeded", http.StatusTooManyRequests, key, unlogged,
+		e.log(message, status, key, unlogged,
 			zap.String("zone", zone), zap.Duration("wait", wait))
 	}
 	if emits {
@@ -187,7 +191,7 @@ func (h *Handler) logTransition(err error, now time.Time) {
 				zap.String("store", s.name), zap.Uint64("uncounted", failures))
 		}
 	} else if !errors.Is(err, redisconn.ErrClosed) && s.health.failed(now) {
-		h.logger.Warn("the store does not answer: requests are admitted without being counted",
+		h.logger.Warn("the store does not answer: on_outage decides requests",
 			zap.String("store", s.name), zap.Error(err))
 	}
 }

@@ -30,7 +30,8 @@ func (z *zoneState) Destruct() error { return nil }
 type zoneCounters struct {
 	admitted     bySource      // within the limit
 	rejected     bySource      // 429
-	outage       atomic.Uint64 // admitted without being counted, as the store did not answer
+	outage       atomic.Uint64 // admitted by on_outage, as the store did not answer
+	unavailable  atomic.Uint64 // 503 by on_outage, as the store did not answer
 	allowed      atomic.Uint64 // past the zone by its allow_key list
 	denied       atomic.Uint64 // 403 by its deny_key list, or for lack of a key
 	wouldReject  bySource      // admitted by a dry run
@@ -105,9 +106,10 @@ func (c *collector) removeStore(store string) {
 // No label is ever a key or anything else that a client writes.
 var (
 	descDecisions = desc("decisions_total", "Decisions of a zone: admitted, rejected (429), degraded (admitted "+
-		"without being counted, as the store did not answer), allowed (past the zone by its allow_key list), "+
-		"denied (403 by its deny_key list or for lack of a key), and of a dry run would_reject and would_deny. The source is what decided: the store, or this "+
-		"node by a lease, on credit, or by a remembered denial.", "zone", "outcome", "source")
+		"by on_outage, as the store did not answer), unavailable (503 by on_outage), allowed (past the zone by its "+
+		"allow_key list), denied (403 by its deny_key list or for lack of a key), and of a dry run would_reject and "+
+		"would_deny. The source is what decided: the store, or this node by a lease, on credit, by a remembered denial, "+
+		"or by on_outage.", "zone", "outcome", "source")
 	descAddresses = desc("address_decisions_total", "Requests decided by the client's address before any zone: "+
 		"allowed and denied (403).", "outcome")
 	descEmergency = desc("emergency", "Whether emergency mode is on: 1, else 0.")
@@ -133,6 +135,12 @@ var (
 		"answered (admitted), and those that Redis has debited since (settled).", "store", "what")
 	descDebt = desc("debt_events", "Events that this node has admitted on credit and Redis has not debited "+
 		"yet.", "store")
+	descOutage = desc("outage_events_total", "Events that this node has admitted without Redis, which was not "+
+		"asked as it had failed (admitted), those that Redis has debited since (settled), and those that it never will: of "+
+		"a window that has passed, above one limit, of a request that was rejected by another zone, or lost "+
+		"(dropped).", "store", "what")
+	descOutageDebt = desc("outage_debt_events", "Events that this node has admitted without Redis, and Redis is still to "+
+		"debit.", "store")
 	descAccounts = desc("accounts", "Keys that this node has an account for.", "store")
 	descForeign  = desc("store_foreign_values_total", "Values in Redis that this plugin cannot have written. They "+
 		"count as nothing, and the next write replaces them.", "store")
@@ -206,9 +214,9 @@ func (s scrape) gauge(d *prometheus.Desc, value float64, labels ...string) {
 
 func (s scrape) collectZone(z *zoneState) {
 	c := &z.counters
-	outage, rejected := c.outage.Load(), c.rejected.total()
+	outage, unavailable, rejected := c.outage.Load(), c.unavailable.Load(), c.rejected.total()
 	for source := range limiter.Source(limiter.Sources) {
-		if source != limiter.FromRememberedDenial {
+		if source != limiter.FromRememberedDenial && source != limiter.FromOutage {
 			s.count(descDecisions, c.admitted[source].Load(), z.name, "admitted", source.String())
 		}
 		if source != limiter.FromLease && source != limiter.FromCredit {
@@ -217,11 +225,12 @@ func (s scrape) collectZone(z *zoneState) {
 		}
 	}
 	s.count(descDecisions, outage, z.name, "degraded", "")
+	s.count(descDecisions, unavailable, z.name, "unavailable", "")
 	s.count(descDecisions, c.allowed.Load(), z.name, "allowed", "")
 	s.count(descDecisions, c.denied.Load(), z.name, "denied", "")
 	s.count(descDecisions, c.wouldDeny.Load(), z.name, "would_deny", "")
-	s.count(descRequests, c.admitted.total()+c.wouldReject.total()+rejected+outage, z.name, "")
-	s.count(descDeclined, rejected, z.name, "")
+	s.count(descRequests, c.admitted.total()+c.wouldReject.total()+rejected+outage+unavailable, z.name, "")
+	s.count(descDeclined, rejected+unavailable, z.name, "")
 	s.gauge(descOvershoot, math.Float64frombits(z.maxOvershoot.Load()), z.name)
 	s.count(descMissing, c.missingKeys.Load(), z.name)
 	s.count(descAmbiguous, c.ambiguous.Load(), z.name)
@@ -269,6 +278,10 @@ func (s scrape) collectStores() {
 		s.count(descCredit, n.Credited, name, "admitted")
 		s.count(descCredit, n.Settled, name, "settled")
 		s.gauge(descDebt, float64(n.Debt), name)
+		s.count(descOutage, n.Owed, name, "admitted")
+		s.count(descOutage, n.OwedSettled, name, "settled")
+		s.count(descOutage, n.OwedDropped, name, "dropped")
+		s.gauge(descOutageDebt, float64(n.OutageDebt()), name)
 		s.gauge(descAccounts, float64(n.Accounts), name)
 		s.gauge(descNodes, float64(n.nodes), name)
 		for _, b := range n.breakers {

@@ -38,8 +38,10 @@
 //	redis.go          the options of Redis
 //	rules.go          the rules in force: their versions reach the zones of running apps.
 //	                  rules_store.go is where they live, rules_schema.go what they can refer to
+//	outage.go         what is answered while Redis cannot decide
 //	breaker.go        the circuit breakers of its primaries
 //	member.go         this node as a member of a fleet
+//	fleetsize.go      how many nodes a fleet has, kept in Caddy's storage
 //	adminapi.go       the admin API. What requests have in common is in adminapi_request.go and
 //	                  adminapi_running.go, and the resources are in adminapi_status.go,
 //	                  adminapi_inspect.go, adminapi_keys.go, adminapi_rules.go, adminapi_versions.go,

@@ -79,20 +79,26 @@ type ruleWatcher struct {
 	*rules.Watcher
 	identity string
 	storage  *newestStorage // nil unless the store is Caddy's storage
+	release  func()         // of what the store uses; nil: nothing
 }
 
 // Destruct closes the watcher when the last app that uses the store has stopped.
-func (w *ruleWatcher) Destruct() error { return w.Close() }
+func (w *ruleWatcher) Destruct() error {
+	err := w.Close()
+	if w.release != nil {
+		w.release()
+	}
+	return err
+}
 
 // newRuleWatcher returns a watcher of the store of t. What it reports is logged by the newest
 // configuration. The admin API validates changes: a rollback restores what was valid once.
 func newRuleWatcher(t *ruleStoreTarget) (*ruleWatcher, error) {
 	w := &ruleWatcher{identity: t.identity}
-	store, storage, err := t.open()
+	store, err := t.open(w)
 	if err != nil {
 		return nil, err
 	}
-	w.storage = storage
 	logger, about := caddy.Log().Named(appName), zap.String("store", store.Name())
 	w.Watcher = rules.NewWatcher(store, rules.Options{
 		OnFailure: func(err error) {

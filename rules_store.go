@@ -73,7 +73,7 @@ type keyValueStorage = rulestore.KeyValueStorage
 // A ruleStoreTarget is a store of rules that nothing has connected to yet.
 type ruleStoreTarget struct {
 	identity string // equal for equal stores; without secrets
-	open     func() (rules.Store, *newestStorage, error)
+	open     func(*ruleWatcher) (rules.Store, error)
 	storage  keyValueStorage // of this configuration
 }
 
@@ -93,8 +93,10 @@ func (s *RuleStore) resolve(ctx caddy.Context, redis *redisTarget) (*ruleStoreTa
 	case rulesInRedis:
 		return &ruleStoreTarget{
 			identity: name + " " + redis.identity + " " + redis.prefix,
-			open: func() (rules.Store, *newestStorage, error) {
-				return rulestore.NewRedis(redis.options, redis.prefix), nil, nil
+			open: func(w *ruleWatcher) (rules.Store, error) {
+				client, release := acquireClient(redis)
+				w.release = release
+				return rulestore.NewRedis(client.Client, redis.prefix), nil
 			},
 		}, nil
 	case rulesInPostgres:
@@ -102,8 +104,13 @@ func (s *RuleStore) resolve(ctx caddy.Context, redis *redisTarget) (*ruleStoreTa
 		if err != nil {
 			return nil, err
 		}
-		return &ruleStoreTarget{identity: name + " " + digest(url), open: func() (rules.Store, *newestStorage, error) {
-			return nil, nil, errors.New("rules: postgres is not built in: use storage or redis")
+		checked, err := rulestore.OpenPostgres(url) // it does not connect
+		if err != nil {
+			return nil, err
+		}
+		_ = checked.Close() // it has nothing that could fail
+		return &ruleStoreTarget{identity: name + " " + digest(url), open: func(*ruleWatcher) (rules.Store, error) {
+			return rulestore.OpenPostgres(url)
 		}}, nil
 	}
 	storage := ctx.Storage()
@@ -112,10 +119,10 @@ func (s *RuleStore) resolve(ctx caddy.Context, redis *redisTarget) (*ruleStoreTa
 		config = nil
 	}
 	t := &ruleStoreTarget{identity: fmt.Sprintf("%s %T %s", name, storage, digest(string(config))), storage: storage}
-	t.open = func() (rules.Store, *newestStorage, error) {
-		newest := new(newestStorage)
-		newest.current.Store(&t.storage)
-		return rulestore.NewStorage(newest), newest, nil
+	t.open = func(w *ruleWatcher) (rules.Store, error) {
+		w.storage = new(newestStorage)
+		w.storage.current.Store(&t.storage)
+		return rulestore.NewStorage(w.storage), nil
 	}
 	return t, nil
 }

@@ -64,19 +64,25 @@ func warnOverflow(zone string) {
 		zap.String("zone", zone))
 }
 
+// acquireClient returns the connections to a Redis and a function that releases them.
+func acquireClient(target *redisTarget) (pooledClient, func()) {
+	return acquire(clientPool, target.identity, func() pooledClient {
+		options := target.options
+		options.OnBreaker = target.reportBreaker
+		return pooledClient{redisconn.New(options)}
+	})
+}
+
 // acquireRedis returns the store in a Redis and a function that releases it.
 func acquireRedis(target *redisTarget) (*store, func()) {
 	id := storeID{target.identity, target.prefix}
 	return acquire(storePool, id, func() *store {
-		client, release := acquire(clientPool, target.identity, func() pooledClient {
-			options := target.options
-			options.OnBreaker = target.reportBreaker
-			return pooledClient{redisconn.New(options)}
-		})
+		client, release := acquireClient(target)
 		nodes := joinFleet(client.Client, target)
 		counts := redisstore.New(client.Client, target.prefix)
 		leases := lease.New(counts, lease.Options{
 			Timeout: client.Timeout(), Nodes: nodes.Nodes, Settled: nodes.Settled,
+			OutageNodes: nodes.kept.inOutage, ProbeEvery: target.options.Breaker.ProbeEvery,
 			Observe: metrics.storeObserver(target.name),
 		})
 		return &store{

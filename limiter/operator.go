@@ -71,7 +71,7 @@ type AccountState struct {
 
 	// Credit is how many events may still be admitted before the store has answered, if the key
 	// has credit in this window. Debt is how many admitted events the store has not debited yet, as
-	// far as the node knows.
+	// far as the node knows: of credit and of an outage.
 	Credit, Debt int64
 
 	// DeniedUntil is how long the node repeats the last denial by itself, for takes of DeniedCost

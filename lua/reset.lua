@@ -10,12 +10,10 @@
 <advance>
 do
   local value, reset
-  local kept_N = at_N + <lasts>
-  VALUE = struct.pack('>I3', expiry(kept_N, VALUE))
+  <outlast>
   <save>
   <write>
   redis.call('HDEL', KEYS[1], FIELD .. '!')
-  last = math.max(last, kept_N)
   created = math.max(created or 0, math.min(at_N + 1, now + LATE))
   redis.call('HSET', KEYS[1], '@', struct.pack('>I7', created) .. '!')
 end

@@ -2,10 +2,7 @@ package redisconn
 
 import (
 	"cmp"
-	"context"
 	"crypto/tls"
-	"math"
-	"net"
 	"time"
 )
 
@@ -62,17 +59,4 @@ func (o Options) withDefaults() Options {
 		o.OnBreaker = func(Breaker) {}
 	}
 	return o
-}
-
-// Dialer returns a function that connects to a server of o, for a client of another package. Its
-// connections fail before a reply of more than maxReply bytes reaches their reader.
-func (o Options) Dialer(maxReply int) func(ctx context.Context, network, addr string) (net.Conn, error) {
-	as := login{tls: o.TLS, timeout: detached, bounds: bounds{reply: maxReply, pipeline: math.MaxInt}}
-	return func(ctx context.Context, _, addr string) (net.Conn, error) {
-		conn, err := dial(ctx, addr, as)
-		if err != nil {
-			return nil, err
-		}
-		return conn.forPool(), nil
-	}
 }

@@ -42,8 +42,8 @@ type Options struct {
 	OnFailure  func(error)
 	OnRecovery func()
 
-	// OnRepair is called after a version was written back to a store that had lost it. lost is the
-	// number of the newest version that the store had then.
+	// OnRepair is called after a version was written back to a store that had lost it. newest is the
+	// number of the newest version that the store had before.
 	OnRepair func(restored *Version, newest int64)
 }
 
@@ -84,9 +84,9 @@ type Change struct {
 //
 // While the store cannot be reached, the last version stays in force. A store that has lost its
 // newest versions, such as a Redis that came back empty, gets back the last version that this node
-// knows, with its number. So of all nodes the one that knows the highest number decides. What somebody
-// who knew none of them has written to such a store meanwhile stays in the history, but is not in
-// force.
+// knows, with its number. So of all nodes the one that knows the highest number decides. What
+// somebody who knew none of them has written to such a store meanwhile stays in the history, but is
+// not in force.
 type Watcher struct {
 	store   Store
 	options Options
@@ -248,6 +248,9 @@ func (w *Watcher) watch() {
 
 // begin waits for the turn to read the store and to swap versions. end gives it to the next.
 func (w *Watcher) begin(ctx context.Context) error {
+	if w.ctx.Err() != nil {
+		return w.ctx.Err()
+	}
 	select {
 	case w.turn <- struct{}{}:
 		return nil

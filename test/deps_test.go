@@ -62,6 +62,10 @@ var policy = []struct {
 		allow:    []string{module + "/internal/ipset", module + "/internal/spelling", module + "/internal/strictjson"},
 		reason:   "the model is what operators write: it must be testable without Caddy, Redis and limits",
 	}, {
+		packages: module + "/rules/rulestore",
+		allow:    []string{module + "/lua", module + "/redisconn", module + "/rules", "github.com/jackc/pgx/v5/..."},
+		reason:   "a store keeps versions and does not know what they mean; Caddy's storage is an interface to it",
+	}, {
 		packages: module + "/...",
 		except:   []string{module, module + "/internal/...", module + "/cmd/...", module + "/test/..."},
 		forbid:   []string{"github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...", module},
@@ -122,6 +126,7 @@ var policy = []struct {
 		packages: module,
 		forbid: []string{
 			module + "/cmd/...", module + "/test/...", module + "/limiter/storetest", module + "/limiter/leasetest",
+			module + "/rules/rulestoretest",
 		},
 		reason: "what only commands and tests need does not belong into every Caddy that has this module",
 	},

@@ -1,6 +1,10 @@
 package lease
 
-import "github.com/fleetlimit/fleetlimit/limiter"
+import (
+	"math"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
 
 // dropped says what of an account was dropped because an operator has changed the count.
 type dropped uint8
@@ -17,18 +21,21 @@ func (a account) drop(r *limiter.Rule, what dropped) {
 		return
 	}
 	a.clearDenial()
-	a.shown = r.Capacity() // what remains may be more than what clients were told last
+	if a.basis == reported || what == allButDebt {
+		a.shown = r.Capacity() // what remains by the store may be more than what clients were told
+	}
 	if what == allButDebt {
 		a.retire() // the leases go back, and the store ignores what it has granted before the reset
-		a.used, a.seenAt, a.assumed = 0, 0, false
+		a.used, a.seenAt, a.basis = 0, 0, reported
 		a.credit, a.breachAt = 0, 0
 	}
 }
 
-// dropDebt drops the debt of a, which belongs to a count that was reset, and returns how many events
-// it was.
-func (a account) dropDebt() (events int64) {
-	events = a.debt()
+// dropDebt drops the debt of a, which belongs to a count that was reset. It returns how many events
+// of credit it was, and how many of an outage.
+func (a account) dropDebt() (unpaid, owed int64) {
+	unpaid = a.debt()
+	owed = a.paidOwed(math.MaxInt64)
 	a.unpaid, a.inDebt = 0, false
-	return events
+	return unpaid, owed
 }

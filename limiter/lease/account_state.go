@@ -8,7 +8,8 @@ import (
 
 // state returns what a knows and holds at now, and changes nothing.
 func (a account) state(r *limiter.Rule, now limiter.Instant) *limiter.AccountState {
-	st := &limiter.AccountState{At: now, Debt: a.debt(), Demand: a.demandPerSecond(r, now), Requesting: a.requesting}
+	_, owed := a.outstanding()
+	st := &limiter.AccountState{At: now, Debt: owed, Demand: a.demandPerSecond(r, now), Requesting: a.requesting}
 	if a.inDebt || a.hadCredit(r, now) {
 		st.Credit = int64(a.credit)
 	}

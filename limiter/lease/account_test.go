@@ -10,12 +10,12 @@ import (
 
 // TestAccountSize pins the bytes of an account. With a key of 16 bytes and 16 more of its entry, a
 // hot half is 96 bytes, which are never in more than two cache lines when entries follow one
-// another. A cold half is one cache line.
+// another. A cold half is a cache line and 8 bytes.
 func TestAccountSize(t *testing.T) {
 	if got, most := unsafe.Sizeof(hot{}), uintptr(64); got > most {
 		t.Errorf("bytes of a hot half = %d, want at most %d", got, most)
 	}
-	if got, most := unsafe.Sizeof(cold{}), uintptr(64); got > most {
+	if got, most := unsafe.Sizeof(cold{}), uintptr(72); got > most {
 		t.Errorf("bytes of a cold half = %d, want at most %d", got, most)
 	}
 }
@@ -92,7 +92,7 @@ func TestIdle(t *testing.T) {
 		{"with credit in another", credited, 61 * sec, true},
 		{"denied recently", denied, 30*sec + 5000, false},
 	} {
-		if got := test.idle(r, now+limiter.Instant(test.after), idleFor); got != test.want {
+		if got := test.idle(r, now+limiter.Instant(test.after), idleFor, 1); got != test.want {
 			t.Errorf("idle, %s = %v, want %v", test.name, got, test.want)
 		}
 	}
@@ -115,9 +115,9 @@ func TestAccountUnusedForYears(t *testing.T) {
 			if expired, next := leased.nextReturn(r, now); !expired || next != 0 {
 				t.Errorf("window %v: expired after %d days = %v, next return at %d, want true and 0", window, days, expired, next)
 			}
-			if denied.denies(now, 1) || !denied.idle(r, now, 0) {
+			if denied.denies(now, 1) || !denied.idle(r, now, 0, 1) {
 				t.Errorf("window %v: after %d days denies %v, idle %v, want false and true", window, days, denied.denies(now, 1),
-					denied.idle(r, now, 0))
+					denied.idle(r, now, 0, 1))
 			}
 		}
 	}

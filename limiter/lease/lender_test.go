@@ -23,6 +23,7 @@ const (
 	lostReply        // it fails but has its effect
 	silence          // it has its effect and is never answered
 	refused          // it fails without effect, as too much waits for the lender
+	unreachable      // it fails without effect, as the lender is known to be in an outage
 )
 
 // A memoryLender is a lender in memory. It uses the calculators that specify the scripts of Redis.
@@ -35,6 +36,7 @@ type memoryLender struct {
 	ledgers     map[name]*leasetest.Ledger
 	incarnation uint64
 	answers     bool  // what Answers reports
+	refuses     bool  // what Refusal reports
 	lostGrants  int64 // events granted by replies that were lost
 	calls       int
 	pending     int                    // calls of Lend under way
@@ -95,7 +97,7 @@ func (m *memoryLender) Lend(requests []limiter.LeaseRequest, done func(error)) {
 
 // apply gives requests their fate.
 func (m *memoryLender) apply(f fate, requests []limiter.LeaseRequest, done func(error)) {
-	if f != lostRequest && f != refused {
+	if f != lostRequest && f != refused && f != unreachable {
 		m.lend(requests)
 	}
 	if f == lostReply || f == silence {
@@ -111,7 +113,9 @@ func (m *memoryLender) apply(f fate, requests []limiter.LeaseRequest, done func(
 	case lostRequest, lostReply:
 		done(errCut)
 	case refused:
-		done(fmt.Errorf("a test's lender: %w", limiter.ErrLate))
+		done(fmt.Errorf("a test's lender: %w, %w", limiter.ErrLate, limiter.ErrNotAsked))
+	case unreachable:
+		done(fmt.Errorf("a test's lender: %w, %w", errCut, limiter.ErrNotAsked))
 	}
 }
 
@@ -220,6 +224,23 @@ func (m *memoryLender) Answers([]byte) bool {
 	return m.answers
 }
 
+// Refusal reports what the test has set.
+func (m *memoryLender) Refusal([]byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.refuses {
+		return errCut
+	}
+	return nil
+}
+
+// refuse has Refusal report an outage, or none, from now on.
+func (m *memoryLender) refuse(on bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.refuses = on
+}
+
 // busy has Answers report true from now on.
 func (m *memoryLender) busy() {
 	m.mu.Lock()
@@ -255,6 +276,8 @@ type deadLender struct{}
 func (deadLender) Lend(_ []limiter.LeaseRequest, done func(error)) { done(errCut) }
 
 func (deadLender) Answers([]byte) bool { return false }
+
+func (deadLender) Refusal([]byte) error { return nil }
 
 func (deadLender) Take(_ context.Context, _ limiter.Instant, takes []limiter.Take) error {
 	return fail(takes, errCut)

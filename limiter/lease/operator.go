@@ -74,10 +74,13 @@ func (s *Store) dropLocked(l *location, a account, what dropped, now limiter.Ins
 	if what != allButDebt {
 		return nil
 	}
-	if debt := a.dropDebt(); q != nil {
-		q.droppedDebt += debt
+	unpaid, owed := a.dropDebt()
+	s.stats.owedDropped.Add(uint64(owed))
+	if q != nil {
+		q.droppedUnpaid += unpaid
+		q.droppedOwed += owed
 	} else {
-		l.zone.debt.Add(-debt)
+		l.zone.debt.Add(-unpaid)
 	}
 	l.zone.dropPassed(a, r, now)
 	if a.hasNews(r, now) {
@@ -89,18 +92,20 @@ func (s *Store) dropLocked(l *location, a account, what dropped, now limiter.Ins
 	return c
 }
 
-// endDropLocked returns what was dropped since l was sent, to which there is a reply now. The debt
-// counts as dropped if that reply has not settled it.
-func (t *target) endDropLocked(l *limiter.LeaseRequest, err error) (what dropped) {
+// endDropLocked returns what was dropped since l was sent, to which there is a reply now, and how many
+// of the events that l has told of are still owed. Credit counts as dropped if the reply has not
+// settled it.
+func (t *target) endDropLocked(l *limiter.LeaseRequest, err error) (what dropped, owed int64) {
 	q := t.queue
-	if q.droppedDebt > 0 {
+	if q.droppedUnpaid > 0 {
 		if err == nil {
-			q.droppedDebt -= l.CreditTotal - l.SettledTotal
+			q.droppedUnpaid -= l.CreditTotal - l.SettledTotal
 		}
-		t.zone.debt.Add(-q.droppedDebt)
+		t.zone.debt.Add(-q.droppedUnpaid)
 	}
-	what, q.dropped, q.droppedDebt = q.dropped, nothing, 0
-	return what
+	what, owed = q.dropped, max(0, t.owed-q.droppedOwed)
+	q.dropped, q.droppedUnpaid, q.droppedOwed = nothing, 0, 0
+	return what, owed
 }
 
 // DropDenials drops all denials that this node remembers in a zone, as it may not have been told of

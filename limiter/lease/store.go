@@ -157,11 +157,7 @@ func (s *Store) withAccount(r *limiter.Rule, key []byte, do func(account)) {
 	}
 	var l location
 	l.locate(z, r.ID, key)
-	l.shard.Lock()
-	defer l.shard.Unlock()
-	if a, ok := l.findLocked(); ok {
-		do(a)
-	}
+	l.withAccount(do)
 }
 
 // pick returns the takes at these indices.

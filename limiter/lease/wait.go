@@ -79,6 +79,10 @@ func (s *Store) join(t *takeState, r *request, b *batch) {
 		return
 	}
 	t.zone.rules.add(t.Rule)
+	if s.refuse(t) {
+		a.noteRefusal(t.Rule, r.now, t.Cost)
+		return
+	}
 	if a.takeOnCredit(t.Rule, r.now, t.Cost, s.creditSharers(t.zone, t.Rule, r.now), &t.Decision) {
 		t.concludeLocked(a, r.now)
 		s.stats.credited.Add(uint64(t.Cost))
@@ -128,25 +132,51 @@ func (s *Store) collect(t *takeState, now limiter.Instant, gaveUp error) {
 	defer t.shard.Unlock()
 	switch {
 	case w.status == replied && w.err == nil:
-		t.Decision = w.decision
-		if !w.decision.OK {
-			t.state = denied
-		} else if w.served || w.decision.Source == limiter.FromLease {
-			t.state, t.spent = admitted, w.spent
-		} // else the call denied another take of the request
+		t.adoptReply()
 	case busy:
 		s.takeLateLocked(t, now)
 	default:
-		if w.status == waiting {
-			t.queueLocked().giveUp(w)
-		} else {
+		if w.status != waiting {
 			reason = w.err
 		}
 		if reason != errDenied {
-			t.state, t.Err = failed, reason
+			t.fail(reason) // takeInOutage sees to the waiter
+		} else if w.status == waiting {
+			t.queueLocked().giveUp(w)
 		}
 	}
 }
+
+// adoptReply takes over the reply that the waiter of t has, if that decides t. It does not if the call
+// denied another take of the request.
+func (t *takeState) adoptReply() (decides bool) {
+	w := t.waiter
+	switch {
+	case w.status != replied || w.err != nil:
+		return false
+	case !w.decision.OK:
+		t.state = denied
+	case w.served || w.decision.Source == limiter.FromLease:
+		t.state, t.spent = admitted, w.spent
+	default:
+		return false
+	}
+	t.Decision, t.Err = w.decision, nil
+	return true
+}
+
+// refuse reports whether the lender is known to be in an outage. Then it is not asked, and t fails.
+func (s *Store) refuse(t *takeState) bool {
+	err := s.lender.Refusal(t.Key)
+	if err != nil {
+		t.fail(err)
+		t.refused = true
+	}
+	return err != nil
+}
+
+// fail notes why the lender could not decide t.
+func (t *takeState) fail(err error) { t.state, t.Err, t.Decision = failed, err, limiter.Decision{} }
 
 // busy reports whether a take that has waited in vain, for this reason, did so because too much
 // waits for the lender. An outage is something else.
@@ -159,20 +189,31 @@ func (s *Store) busy(t *takeState, reason error) bool {
 func (s *Store) takeLateLocked(t *takeState, now limiter.Instant) {
 	a, ok := t.findLocked()
 	if !ok { // the zone was closed meanwhile
-		t.state, t.Err = failed, ErrTimeout
+		t.fail(ErrTimeout)
 		return
 	}
-	w := t.waiter
 	a.takeLate(t.Rule, now, t.Cost, &t.Decision)
 	if t.state = admitted; !t.Decision.OK {
 		t.state = denied
 	}
+	t.concludeWithoutLender(a, now)
+}
+
+// concludeWithoutLender has the lender hear of t, which a has decided without it, if t is admitted.
+// Its waiter stays in the queue, or, if the lender was not asked, a later request has it debited.
+func (t *takeState) concludeWithoutLender(a account, now limiter.Instant) {
+	w := t.waiter
 	switch {
-	case w.status != waiting:
-	case t.state == admitted:
+	case w != nil && w.status == waiting && t.state == admitted:
 		w.status = late
 		t.queueLocked().late += t.Cost
-	default:
+	case w != nil && w.status == waiting:
 		t.queueLocked().giveUp(w)
+	case t.state == admitted && (t.refused || w != nil && errors.Is(w.err, limiter.ErrNotAsked)):
+		t.owed = true
+		t.zone.store.owe(a, t.Rule, now, t.Cost)
+		if t.queueLocked() == nil {
+			t.zone.store.backOffLocked(&t.location, a, now)
+		}
 	}
 }

@@ -39,8 +39,8 @@ func (g *Ledger) AddQuota(r *limiter.Rule, now limiter.Instant, n int64) {
 	g.followClock(now)
 	c := g.count.clone()
 	c.advance(r, now)
-	c.addQuota(n)
-	if g.created != 0 {
+	if c.consumed() > 0 {
+		c.addQuota(n)
 		g.count = c
 	}
 }

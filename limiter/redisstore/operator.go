@@ -42,14 +42,9 @@ func (s *Store) AddQuota(
 	if err = s.operate(ctx, c); err != nil {
 		return state, err
 	}
-	reply := newReader(c.Reply)
-	count := reply.count(r, limiter.Instant(reply.next()))
-	foreign, err := reply.end("add_quota.lua")
-	if err != nil {
-		return state, err
-	}
+	state, foreign, err := readCount(c.Reply, r)
 	s.foreign.Add(uint64(foreign))
-	return count.State(r), nil
+	return state, err
 }
 
 // operate makes a call and returns its error.

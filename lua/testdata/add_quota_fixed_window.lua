@@ -75,10 +75,11 @@ if ends_1 % window_1 ~= 0 or at_1 >= ends_1 or at_1 < ends_1 - window_1 then
 end
 leased_1 = leased_1 > written_1 and math.min(leased_1, at_1 + LEASE) or 0
 left_1 = capacity_1 - used_1
-do
+if left_1 < capacity_1 then
   local n, value, reset = cost_1, nil, nil
   
   used_1 = math.max(0, used_1 - n)
+  stored[2], last = struct.pack('>I3', expiry(at_1 + window_1, stored[2])), math.max(last, at_1 + window_1)
   reset = ends_1
 if used_1 > 0 or stored[2] and ends_1 > now then
   local unit = expiry(reset)

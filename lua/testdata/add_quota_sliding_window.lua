@@ -107,7 +107,7 @@ do
   left_1 = capacity_1 - weighed - (rest > 0 and 1 or 0)
   for i = 1, q_1 do left_1 = left_1 - counts_1[i] end
 end
-do
+if left_1 < capacity_1 then
   local n, value, reset = cost_1, nil, nil
   
   do
@@ -128,6 +128,7 @@ do
   end
   counts_1[q_1 + 1] = low
 end
+  stored[2], last = struct.pack('>I3', expiry(at_1 + (q_1 + 2) * p_1, stored[2])), math.max(last, at_1 + (q_1 + 2) * p_1)
   reset = 0
 for i = q_1 + 1, 1, -1 do
   if counts_1[i] > 0 then reset = start_1 + (q_1 + 2 - i) * p_1 end

@@ -132,7 +132,7 @@ stored[2] = value
   end
 end
 left_1 = capacity_1 - used_1 - open_1 - before_1
-do
+if left_1 < capacity_1 then
   local n, value, reset = cost_1, nil, nil
   if newest_1 ~= 0 then
   redis.call('ZREMRANGEBYSCORE', KEYS[2], FIRST, decimal(at_1 + back_1 - window_1))
@@ -167,6 +167,7 @@ end
   used_1, upto_1 = leave, (gone + leave) % 2 ^ 50
   first_1, events_1 = 0, 0
 end
+  stored[2], last = struct.pack('>I3', expiry(at_1 + window_1, stored[2])), math.max(last, at_1 + window_1)
   written_1 = at_1
 if used_1 == 0 and newest_1 ~= 0 then
   redis.call('DEL', KEYS[2])

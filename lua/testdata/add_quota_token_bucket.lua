@@ -154,11 +154,12 @@ end
   end
 end
 left_1 = capacity_1 - missing_1
-do
+if left_1 < capacity_1 then
   local n, value, reset = cost_1, nil, nil
   
   missing_1 = math.max(missing_1 - n, math.min(missing_1, open_1 + before_1))
 if missing_1 == 0 then part_1 = 0 end
+  stored[2], last = struct.pack('>I3', expiry(at_1 + math.ceil(capacity_1 * q_1 / p_1), stored[2])), math.max(last, at_1 + math.ceil(capacity_1 * q_1 / p_1))
   reset = math.max(at_1, open_1 + before_1 > 0 and ends_1 + length_1 or 0) + math.ceil(missing_1 * q_1 / p_1)
 if missing_1 + aside_1 > 0 or open_1 + before_1 > 0 or expires(stored[2]) * UNIT > now then
   local low, us, slots = part_1 % 4294967296, at_1 % 1000000, open_1 + before_1 > 0 and struct.pack('>I7I3I5I5', ends_1, length_1, open_1, before_1) or 0

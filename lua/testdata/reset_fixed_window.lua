@@ -78,8 +78,7 @@ leased_1 = leased_1 > written_1 and math.min(leased_1, at_1 + LEASE) or 0
 left_1 = capacity_1 - used_1
 do
   local value, reset
-  local kept_1 = at_1 + window_1
-  stored[2] = struct.pack('>I3', expiry(kept_1, stored[2]))
+  stored[2], last = struct.pack('>I3', expiry(at_1 + window_1, stored[2])), math.max(last, at_1 + window_1)
   reset = ends_1
 if used_1 > 0 or stored[2] and ends_1 > now then
   local unit = expiry(reset)
@@ -94,7 +93,6 @@ elseif stored[2] then
 end
 stored[2] = value
   redis.call('HDEL', KEYS[1], ARGV[3] .. '!')
-  last = math.max(last, kept_1)
   created = math.max(created or 0, math.min(at_1 + 1, now + LATE))
   redis.call('HSET', KEYS[1], '@', struct.pack('>I7', created) .. '!')
 end

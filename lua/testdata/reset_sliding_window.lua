@@ -111,8 +111,7 @@ do
 end
 do
   local value, reset
-  local kept_1 = at_1 + (q_1 + 2) * p_1
-  stored[2] = struct.pack('>I3', expiry(kept_1, stored[2]))
+  stored[2], last = struct.pack('>I3', expiry(at_1 + (q_1 + 2) * p_1, stored[2])), math.max(last, at_1 + (q_1 + 2) * p_1)
   reset = 0
 for i = q_1 + 1, 1, -1 do
   if counts_1[i] > 0 then reset = start_1 + (q_1 + 2 - i) * p_1 end
@@ -132,7 +131,6 @@ elseif stored[2] then
 end
 stored[2] = value
   redis.call('HDEL', KEYS[1], ARGV[3] .. '!')
-  last = math.max(last, kept_1)
   created = math.max(created or 0, math.min(at_1 + 1, now + LATE))
   redis.call('HSET', KEYS[1], '@', struct.pack('>I7', created) .. '!')
 end

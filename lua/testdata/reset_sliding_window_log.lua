@@ -138,8 +138,7 @@ end
 left_1 = capacity_1 - used_1 - open_1 - before_1
 do
   local value, reset
-  local kept_1 = at_1 + window_1
-  stored[2] = struct.pack('>I3', expiry(kept_1, stored[2]))
+  stored[2], last = struct.pack('>I3', expiry(at_1 + window_1, stored[2])), math.max(last, at_1 + window_1)
   written_1 = at_1
 if used_1 == 0 and newest_1 ~= 0 then
   redis.call('DEL', KEYS[2])
@@ -159,7 +158,6 @@ elseif stored[2] then
 end
 stored[2] = value
   redis.call('HDEL', KEYS[1], ARGV[3] .. '!')
-  last = math.max(last, kept_1)
   created = math.max(created or 0, math.min(at_1 + 1, now + LATE))
   redis.call('HSET', KEYS[1], '@', struct.pack('>I7', created) .. '!')
 end

@@ -158,8 +158,7 @@ end
 left_1 = capacity_1 - missing_1
 do
   local value, reset
-  local kept_1 = at_1 + math.ceil(capacity_1 * q_1 / p_1)
-  stored[2] = struct.pack('>I3', expiry(kept_1, stored[2]))
+  stored[2], last = struct.pack('>I3', expiry(at_1 + math.ceil(capacity_1 * q_1 / p_1), stored[2])), math.max(last, at_1 + math.ceil(capacity_1 * q_1 / p_1))
   reset = math.max(at_1, open_1 + before_1 > 0 and ends_1 + length_1 or 0) + math.ceil(missing_1 * q_1 / p_1)
 if missing_1 + aside_1 > 0 or open_1 + before_1 > 0 or expires(stored[2]) * UNIT > now then
   local low, us, slots = part_1 % 4294967296, at_1 % 1000000, open_1 + before_1 > 0 and struct.pack('>I7I3I5I5', ends_1, length_1, open_1, before_1) or 0
@@ -176,7 +175,6 @@ elseif stored[2] then
 end
 stored[2] = value
   redis.call('HDEL', KEYS[1], ARGV[3] .. '!')
-  last = math.max(last, kept_1)
   created = math.max(created or 0, math.min(at_1 + 1, now + LATE))
   redis.call('HSET', KEYS[1], '@', struct.pack('>I7', created) .. '!')
 end

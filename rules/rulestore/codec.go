@@ -16,9 +16,9 @@ import (
 // nameLength is the length of a document's name: its SHA-256 in hexadecimal digits.
 const nameLength = 2 * sha256.Size
 
-// A documentCache has the document that was read or written last. Most reads and many writes are about
-// that one. Documents do not change, so one that is known by its address or name need not be encoded or
-// read again. The zero value is empty.
+// A documentCache has the document that was read or written last. Most reads and many writes are
+// about that one. Documents do not change, so one that is known by its address or name need not be
+// encoded or read again. The zero value is empty.
 type documentCache struct {
 	mu       sync.Mutex
 	document *rules.Document

@@ -5,29 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
-	"time"
-
-	redis "github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/fleetlimit/fleetlimit/lua"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-const (
-	// redisTimeout is how long Redis may take for one document. Contexts may end sooner.
-	redisTimeout = 5 * time.Second
-
-	// quiet is after how long without an announcement a connection is tested.
-	quiet = 3 * time.Second
-)
-
 var (
-	readScript  = redis.NewScript(lua.ReadRules())
-	listScript  = redis.NewScript(lua.ListRules())
-	writeScript = redis.NewScript(lua.WriteRules())
+	readScript  = redisconn.NewScript(lua.ReadRules())
+	listScript  = redisconn.NewScript(lua.ListRules())
+	writeScript = redisconn.NewScript(lua.WriteRules())
 )
 
 // Redis keeps versions in one hash of a Redis.
@@ -35,49 +22,33 @@ var (
 // A version is acknowledged when the primary has it. Redis decides how long that lasts: a Redis that
 // persists with "appendfsync always" keeps it when it is killed, one with the default "everysec"
 // may lose the last second, one that does not persist loses all, and a failover loses what the
-// replica has not received. A [rules.Watcher] then writes back the newest version that its node knows.
-// So a version is lost for good only if Redis loses it, and no node that had seen it runs any more.
+// replica has not received. A [rules.Watcher] then writes back the newest version that its node
+// knows. So a version is lost for good only if Redis loses it, and no node that had seen it runs any more.
 //
-// The Redis user must be allowed EVAL, EVALSHA, HGET, HSET, HDEL, HEXISTS, HKEYS, HSTRLEN, PUBLISH and
-// SUBSCRIBE. Without the last two nodes learn of versions when they poll.
+// Redis must allow its user what the scripts do, and to publish and subscribe. Without the last two,
+// nodes learn of versions when they poll.
 type Redis struct {
-	client  redis.UniversalClient
-	key     string
+	conn    *redisconn.Conn
 	channel string
+	limits  limits
 	cache   documentCache
 }
 
-// NewRedis returns a store on the Redis that o describes. It dials nothing. Fleets with different
-// prefixes have different rules.
-func NewRedis(o redisconn.Options, prefix string) *Redis {
+// NewRedis returns a store on the Redis of a client. It dials nothing, and must be closed before the
+// client. Fleets with different prefixes have different rules.
+func NewRedis(client *redisconn.Client, prefix string) *Redis {
 	key := prefix + ":{rules}:versions" // counts have no key that ends like this
-	return &Redis{client: newRedisClient(o), key: key, channel: key}
-}
-
-func newRedisClient(o redisconn.Options) redis.UniversalClient {
-	u := &redis.UniversalOptions{
-		Addrs: o.Addresses, Username: o.Username, Password: o.Password, DB: o.DB,
-		MasterName: o.MasterName, SentinelPassword: o.SentinelPassword,
-		Dialer: o.Dialer(2 * maxDocument), Protocol: 2, DisableIdentity: true,
-		ReadTimeout: redisTimeout, WriteTimeout: redisTimeout, ContextTimeoutEnabled: true,
-		DialerRetries: 1, PoolSize: 4, PipelinePoolSize: -1,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	}
-	switch o.Mode {
-	case redisconn.Sentinel:
-		return redis.NewFailoverClient(u.Failover())
-	case redisconn.Cluster:
-		return redis.NewClusterClient(u.Cluster())
-	default:
-		return redis.NewClient(u.Simple())
-	}
+	return &Redis{conn: client.NewConn(key), channel: key, limits: defaultLimits}
 }
 
 // Name implements [rules.Store].
 func (r *Redis) Name() string { return "redis" }
 
 // Close implements [rules.Store].
-func (r *Redis) Close() error { return r.client.Close() }
+func (r *Redis) Close() error {
+	r.conn.Close()
+	return nil
+}
 
 // Latest implements [rules.Store].
 func (r *Redis) Latest(ctx context.Context) (*rules.Version, error) {
@@ -96,13 +67,11 @@ func (r *Redis) Version(ctx context.Context, number int64) (*rules.Version, erro
 // read returns a version, or the newest one if number is empty.
 func (r *Redis) read(ctx context.Context, number string) (*rules.Version, error) {
 	known, knownName := r.cache.get()
-	reply, err := readScript.Run(ctx, r.client, []string{r.key}, number, knownName).StringSlice()
-	switch {
-	case errors.Is(err, redis.Nil): // Redis has a version without its document
-		return nil, damaged(errors.New("a document is missing"))
-	case err != nil:
+	reply, err := texts(r.conn.Eval(ctx, readScript, number, knownName))
+	if err != nil {
 		return nil, err
-	case len(reply) == 0:
+	}
+	if len(reply) == 0 {
 		return nil, rules.ErrNotFound
 	}
 	v, name, err := parseVersion(reply[0])
@@ -122,6 +91,23 @@ func (r *Redis) read(ctx context.Context, number string) (*rules.Version, error)
 	return v, nil
 }
 
+// texts returns a reply that is a list of texts.
+func texts(reply any, err error) ([]string, error) {
+	if err != nil {
+		return nil, err
+	}
+	list, ok := reply.([]any)
+	all := make([]string, len(list))
+	for i, element := range list {
+		text, isText := element.(string)
+		all[i], ok = text, ok && isText
+	}
+	if !ok {
+		return nil, damaged(errors.New("a part is missing"))
+	}
+	return all, nil
+}
+
 // parseVersion returns a version without its document, and the name of that.
 func parseVersion(text string) (v *rules.Version, document string, err error) {
 	if len(text) < nameLength {
@@ -136,7 +122,7 @@ func parseVersion(text string) (v *rules.Version, document string, err error) {
 
 // History implements [rules.Store].
 func (r *Redis) History(ctx context.Context, before int64, limit int) ([]*rules.Version, error) {
-	reply, err := listScript.Run(ctx, r.client, []string{r.key}, before, limit).StringSlice()
+	reply, err := texts(r.conn.Eval(ctx, listScript, before, limit))
 	if err != nil {
 		return nil, err
 	}
@@ -165,8 +151,8 @@ func (r *Redis) Write(ctx context.Context, v *rules.Version, after int64) error 
 		if err != nil {
 			return err
 		}
-		reply, err := writeScript.Run(ctx, r.client, []string{r.key},
-			after, v.Number, name+string(text), compressed, keptVersions, keptBytes, r.channel).Text()
+		reply, err := r.conn.Eval(ctx, writeScript,
+			after, v.Number, name+string(text), compressed, r.limits.versions, r.limits.bytes, r.channel)
 		switch {
 		case err != nil:
 			return err
@@ -182,28 +168,5 @@ func (r *Redis) Write(ctx context.Context, v *rules.Version, after int64) error 
 
 // Watch implements [rules.Store].
 func (r *Redis) Watch(ctx context.Context, changed func()) error {
-	pubsub := r.client.Subscribe(ctx, r.channel)
-	defer pubsub.Close()
-	defer context.AfterFunc(ctx, func() { _ = pubsub.Close() })() // which ends Receive
-	for asked := false; ; {
-		message, err := pubsub.ReceiveTimeout(ctx, quiet)
-		timeout := net.Error(nil)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case errors.As(err, &timeout) && timeout.Timeout() && !asked:
-			if err := pubsub.Ping(ctx); err != nil {
-				return err
-			}
-			asked = true
-			continue
-		case err != nil:
-			return err
-		}
-		asked = false
-		switch message.(type) {
-		case *redis.Subscription, *redis.Message:
-			changed()
-		}
-	}
+	return r.conn.Subscribe(ctx, r.channel, changed)
 }

@@ -43,11 +43,12 @@ const (
 // but not its directory.
 //
 // Nodes take turns to write by the lock of the storage. A node that dies while it writes holds up the
-// others until they break its lock, after some 10 s. The lock of a file system is not perfect when two
-// nodes break it in the same instant: then the version of one of them may be lost. Nodes learn of
-// versions that others have written when they poll.
+// others until they break its lock, after some 10 s. The lock of a file system is not perfect when
+// two nodes break it in the same instant: then the version of one of them may be lost. Nodes learn
+// of versions that others have written when they poll.
 type Storage struct {
 	storage KeyValueStorage
+	limits  limits
 	cache   documentCache
 	turn    chan struct{} // holds one element while somebody here has the lock, or waits for it
 	clean   bool          // nothing unused was left after the last write; of who has the lock
@@ -58,7 +59,9 @@ type Storage struct {
 
 // NewStorage returns a store on a storage of Caddy.
 func NewStorage(storage KeyValueStorage) *Storage {
-	return &Storage{storage: storage, turn: make(chan struct{}, 1), watchers: make(map[*func()]struct{})}
+	return &Storage{
+		storage: storage, limits: defaultLimits, turn: make(chan struct{}, 1), watchers: make(map[*func()]struct{}),
+	}
 }
 
 // A storedVersion is a version in the index, without its document.
@@ -221,7 +224,7 @@ func (s *Storage) writeLocked(ctx context.Context, v *rules.Version, after int64
 	} else {
 		stored.Size = versions[same].Size
 	}
-	kept := trim(append(versions, stored))
+	kept := s.limits.trim(append(versions, stored))
 	text, err := json.Marshal(kept)
 	if err != nil {
 		return err
@@ -240,7 +243,7 @@ func (s *Storage) writeLocked(ctx context.Context, v *rules.Version, after int64
 }
 
 // trim returns the versions to keep, the oldest first.
-func trim(versions []storedVersion) []storedVersion {
+func (l limits) trim(versions []storedVersion) []storedVersion {
 	size, seen := 0, make(map[string]bool)
 	for i := len(versions) - 1; i >= 0; i-- {
 		v := versions[i]
@@ -248,7 +251,7 @@ func trim(versions []storedVersion) []storedVersion {
 			seen[v.Name] = true
 			size += v.Size
 		}
-		if kept := len(versions) - i; kept > 1 && (kept > keptVersions || size > keptBytes) {
+		if kept := len(versions) - i; kept > 1 && (kept > l.versions || size > l.bytes) {
 			return versions[i+1:]
 		}
 	}

@@ -19,9 +19,12 @@ type operator struct {
 }
 
 func newOperator(t *testing.T, redis *redistest.Server) *operator {
-	store := rulestore.NewRedis(redisconn.Options{Addresses: []string{redis.Addr}}, "rl")
-	o := &operator{t, rules.NewWatcher(store, rules.Options{})}
-	t.Cleanup(func() { _ = o.w.Close() })
+	client := redisconn.New(redisconn.Options{Addresses: []string{redis.Addr}, Timeout: 5 * time.Second})
+	o := &operator{t, rules.NewWatcher(rulestore.NewRedis(client, "rl"), rules.Options{})}
+	t.Cleanup(func() {
+		_ = o.w.Close()
+		client.Close()
+	})
 	return o
 }
 

@@ -1,0 +1,161 @@
+package lease
+
+import (
+	"math"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A basis is what the remaining events that an account shows start from.
+type basis uint8
+
+const (
+	reported basis = iota // the newest reply of the store
+	assumed               // the limit, as the store has not replied about this window: see takeLate
+	local                 // the local bucket, as the store is in an outage: see takeInOutage
+)
+
+// takeInOutage decides a take that the store could not decide, by Rule.OnOutage. nodes is how many
+// nodes share the limit. What only the store can admit can be tried again at retry.
+func (a account) takeInOutage(r *limiter.Rule, now limiter.Instant, cost int64, nodes int, retry limiter.Instant, d *limiter.Decision) {
+	if !a.appliesTo(r) {
+		a.switchLimit(r)
+	}
+	*d = limiter.Decision{OK: true, Source: limiter.FromOutage, At: now, Limit: r.Capacity(), RetryAt: now, ResetAt: now}
+	switch r.OnOutage {
+	case limiter.OutageClosed:
+		d.OK, d.RetryAt = false, retry
+	case limiter.OutageLocal:
+		bucket := r.InOutage(nodes)
+		left := a.leftOf(bucket, r, now)
+		switch {
+		case cost <= left:
+			left -= cost
+			a.shown = left
+		case cost > r.Capacity():
+			d.OK, d.RetryAt = false, limiter.Never
+		case cost > bucket.Capacity:
+			d.OK, d.RetryAt = false, retry
+		default:
+			d.OK, d.RetryAt = false, bucket.AccruedAt(now-limiter.Instant(a.sinceShown(now)), cost-left)
+		}
+		d.Remaining = min(max(0, left), d.Limit)
+	}
+	d.ResetAt = d.RetryAt // of an unknown count, it is not known
+	d.Breach = !d.OK && a.breaches(r, now)
+}
+
+// noteRefusal notes that a take at now has no request, as the lender is known to be in an outage. It
+// shows demand as one with a request does.
+func (a account) noteRefusal(r *limiter.Rule, now limiter.Instant, cost int64) {
+	a.updateDemand(r, now, cost)
+	a.noteRequest(now)
+}
+
+// leftOf returns how many events the local bucket has, which is what shown is in an outage. The
+// bucket begins with no more than was known to be left.
+func (a account) leftOf(bucket limiter.LocalBucket, r *limiter.Rule, now limiter.Instant) int64 {
+	if a.basis != local {
+		left := a.newestRemaining(r, now)
+		a.basis, a.shown = local, left
+		a.shownAt = roundedUp(float64(now - a.base))
+	} else if events, took := bucket.Accrue(a.sinceShown(now)); events > 0 {
+		a.shown += min(events, bucket.Capacity)
+		a.shownAt = roundedUp(float64(a.shownAt) + float64(took))
+		a.forgetState(r, now)
+	}
+	a.shown = min(a.shown, bucket.Capacity)
+	return a.shown
+}
+
+// forgetState forgets the newest reply of the store if it is so old that the limit is full again, and
+// has the account's times count from shownAt, or from when its debt began. A float32 has a precision
+// of 8 ms a day after base: in a long outage, each rounding would cost a bucket as much.
+func (a account) forgetState(r *limiter.Rule, now limiter.Instant) {
+	passed := 2 * max(r.FillTime(), r.Limit.Window).Microseconds() // of a sliding window, a sub-window more
+	if a.sinceBase(now) < passed || a.requesting || a.held() > 0 {
+		return
+	}
+	at := float64(a.shownAt)
+	base := a.base + limiter.Instant(at)
+	if a.owed > 0 {
+		base = min(base, a.base+limiter.Instant(a.owedAfter)*1000)
+	}
+	base -= base % 1000
+	after := at - float64(base-a.base)
+	a.used, a.seenAt = 0, 0
+	a.rebase(base)
+	a.shownAt = roundedUp(after)
+}
+
+// localLacks reports whether the local bucket is not full.
+func (h *hot) localLacks(bucket limiter.LocalBucket, now limiter.Instant) bool {
+	accrued, _ := bucket.Accrue(h.sinceShown(now))
+	return h.shown+min(accrued, bucket.Capacity) < bucket.Capacity
+}
+
+// roundedUp returns us as a float32 that is not less: a bucket that is asked a million times must
+// not gain by being rounded.
+func roundedUp(us float64) float32 {
+	f := float32(us)
+	if float64(f) < us {
+		f = math.Nextafter32(f, math.MaxFloat32)
+	}
+	return f
+}
+
+// undoInOutage undoes a take that takeInOutage has admitted.
+func (a account) undoInOutage(cost int64) {
+	if a.basis == local {
+		a.shown += cost
+	}
+}
+
+// atLocalLimit reports whether the local bucket of the account is empty, and was used lately: a
+// new account of the key would have a full one.
+func (a account) atLocalLimit(now limiter.Instant) bool {
+	return a.basis == local && a.shown < 1 && now-a.idleSince(now) < idleFor
+}
+
+// owe notes that cost events were admitted at now which the store has neither debited nor will by a
+// request under way. The next request has them debited as far as there are any left, at most once:
+// if its outcome is unknown, they are forgotten. It returns how many events are not owed any more,
+// or never were, as that is one limit at most.
+func (a account) owe(r *limiter.Rule, now limiter.Instant, cost int64) (dropped int64) {
+	if dropped = a.dropOwed(r, now); a.owed == 0 {
+		a.owedAfter = uint32(min(a.sinceBase(now)/1000, math.MaxUint32))
+	}
+	owed := min(int64(a.owed)+cost, r.Capacity(), limiter.MaxMore)
+	dropped += int64(a.owed) + cost - owed
+	a.owed, a.inDebt = uint32(owed), true
+	return dropped
+}
+
+// dropOwed drops what is owed of a window that has passed, or that a bucket has got back since. It
+// returns how many events that are.
+func (a account) dropOwed(r *limiter.Rule, now limiter.Instant) (dropped int64) {
+	if !a.inDebt || a.owed == 0 { // nearly always the first; else the cold half is needed
+		return 0
+	}
+	age := a.sinceBase(now) - int64(a.owedAfter)*1000
+	passed := age >= r.FillTime().Microseconds()
+	if r.Algorithm.Kind == limiter.FixedWindow && a.seenAt != 0 {
+		passed = passed || r.UntilNext(limiter.Instant(a.storeTime(now))-limiter.Instant(age)) <= age
+	}
+	if !passed {
+		return 0
+	}
+	return a.paidOwed(int64(a.owed))
+}
+
+// paidOwed notes that events of what is owed are debited, or that they must not be any more. It
+// returns how many were still owed.
+func (a account) paidOwed(events int64) (paid int64) {
+	if !a.inDebt {
+		return 0
+	}
+	paid = min(events, int64(a.owed))
+	a.owed -= uint32(paid)
+	a.inDebt = a.unpaid > 0 || a.owed > 0
+	return paid
+}
