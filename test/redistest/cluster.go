@@ -231,6 +231,15 @@ func (c *Cluster) replica(ctx context.Context, of *Server) (*Server, error) {
 	return nil, errors.New("it has no replica that answers")
 }
 
+// AwaitHealthy waits until all servers see the same three primaries, each with a replica that has its
+// data.
+func (c *Cluster) AwaitHealthy() {
+	c.t.Helper()
+	if err := until(c.healthy); err != nil {
+		c.t.Fatalf("redistest: the cluster does not recover: %v", err)
+	}
+}
+
 // Proxies puts a proxy before each server, in the order of Servers, and returns when all servers
 // announce the addresses of the proxies. Clients then reach them there, and Addrs are those.
 func (c *Cluster) Proxies() []*Proxy {

@@ -1,0 +1,135 @@
+package fault
+
+import (
+	"slices"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
+)
+
+// A scene is a fleet with one fault, on the primary of shard 0.
+type scene struct {
+	*fleet
+	fault   *fault
+	primary *redistest.Server
+	used    string // a key at its limit before the fault
+	half    string // a key at half of its limit before the fault
+	fresh   string // a key that is used first during the fault
+	other   string // as fresh, on another shard; empty if there is none
+
+	undo func() // what ends the fault; set by inject
+}
+
+// run injects a fault and checks what becomes of the requests.
+func (f *fleet) run(ft *fault) *result {
+	f.t.Helper()
+	s := f.prepare(ft)
+	r := &result{fault: ft}
+	for _, p := range s.primaries() {
+		r.primaries = append(r.primaries, f.redis.addr(p))
+	}
+	r.goroutines[0], r.connections[0] = f.goroutines(), f.redis.connections()
+	f.load.resume()
+	wait(200 * time.Millisecond)
+
+	r.injected = time.Now()
+	ft.inject(s)
+	r.keys = []tightKey{{s.fresh, 0}, {s.half, 0}, {s.used, 0}}
+	if s.other != "" {
+		r.keys = append(r.keys, tightKey{s.other, 1})
+	}
+	f.load.tight.Store(&r.keys)
+	if *matrix && !ft.suspends {
+		f.reload()
+	}
+	if ft.promotes {
+		redistest.Eventually(f.t, "the promotion", func() bool { return f.redis.primary(f.load.keys[0][0]) != s.primary })
+	} else {
+		wait(time.Until(r.injected.Add(ft.lasts)))
+		s.undo()
+	}
+	r.healed = time.Now()
+	s.awaitEnd(r.healed)
+	f.load.pause()
+	if ft.promotes && s.undo != nil {
+		s.undo()
+	}
+	r.samples, r.late = f.load.taken()
+	s.settle(r)
+	r.transitions = f.transitions(r.injected)
+	return r
+}
+
+// prepare uses the keys of the scene as they are to be used before the fault. The load is paused.
+func (f *fleet) prepare(ft *fault) *scene {
+	f.t.Helper()
+	f.faults++
+	f.redis.awaitHealthy()
+	s := &scene{fleet: f, fault: ft, primary: f.redis.primary(f.load.keys[0][0])}
+	names := f.names(0, "used", "half", "fresh")
+	s.used, s.half, s.fresh = names[0], names[1], names[2]
+	if f.redis.shards() > 1 && !ft.everywhere {
+		s.other = f.names(1, "other")[0]
+	}
+	f.load.tight.Store(new([]tightKey))
+	f.awaitHealth()
+	f.load.taken()
+	f.exhaust(tightKey{s.used, 0})
+	for i := range limit / 2 {
+		f.load.request(i%len(f.nodes), tight, s.half, 0)
+	}
+	return s
+}
+
+// exhaust asks for a key until Redis has denied it to all nodes.
+func (f *fleet) exhaust(k tightKey) {
+	f.t.Helper()
+	for n := range f.nodes {
+		redistest.Eventually(f.t, "the denial of "+k.name, func() bool {
+			for range 2 * limit {
+				if s := f.load.request(n, tight, k.name, k.shard); s.status == 429 && !s.degraded {
+					return true
+				}
+			}
+			return false
+		})
+	}
+}
+
+// awaitEnd waits until no node has noticed the fault for a while.
+func (s *scene) awaitEnd(healed time.Time) {
+	s.t.Helper()
+	const quiet = 200 * time.Millisecond
+	redistest.Eventually(s.t, "decisions by Redis for a while", func() bool {
+		now := time.Now()
+		return now.Sub(healed) > quiet && !slices.ContainsFunc(s.load.since(now.Add(-quiet)), func(s sample) bool { return s.degraded })
+	})
+	s.awaitHealth()
+	wait(quiet)
+}
+
+// settle asks for the keys at their limits until each node has denied them, while the load is
+// paused, and looks for what the fault has left behind.
+func (s *scene) settle(r *result) {
+	s.t.Helper()
+	s.awaitHealth()
+	for _, k := range r.keys {
+		s.exhaust(k)
+	}
+	samples, _ := s.load.taken()
+	r.samples = append(r.samples, samples...)
+	s.awaitEnds(r)
+}
+
+// awaitEnds waits until the goroutines and connections that the fault has caused have ended.
+func (f *fleet) awaitEnds(r *result) {
+	f.t.Helper()
+	for deadline := time.Now().Add(endsWithin); ; wait(20 * time.Millisecond) {
+		r.goroutines[1], r.connections[1] = f.goroutines(), f.redis.connections()
+		if !r.leaks() || r.keepsFormer() || time.Now().After(deadline) {
+			return
+		}
+	}
+}
+
+func wait(d time.Duration) { <-time.After(d) }
