@@ -88,6 +88,8 @@ type plentyLender struct {
 	deny bool
 }
 
+func (p *plentyLender) Refusal([]byte) error { return nil }
+
 func (p *plentyLender) Lend(requests []limiter.LeaseRequest, done func(error)) {
 	const at, lasts = limiter.Instant(1_000_000_000_000), 1_000_000_000
 	for i := range requests {

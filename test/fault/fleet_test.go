@@ -23,8 +23,8 @@ const (
 
 // A fleet is nodes on a Redis, under load.
 type fleet struct {
-	t       *testing.T
-	redis   *topology
+	t     *testing.T
+	redis *topology
 	settings
 	nodes   []*nodetest.Node
 	load    *load
