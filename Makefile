@@ -70,6 +70,9 @@ fuzz: need-go ## Run each fuzz target for FUZZTIME, by default one minute
 fuzz-http: need-go ## Send two million random raw requests to a whole Caddy, in a quarter of an hour
 	$(GO) test -count=1 -timeout 2h -run 'TestRawRequests$$' -v ./test/attack -attack.requests 2000000
 
+fault: need-go need-redis ## Inject every fault of Redis into fleets, with reloads, in some minutes
+	$(GO) test -count=1 -timeout 1h -v ./test/fault -fault.matrix
+
 model: need-go ## Play 10,000 random fleets that lease, in some minutes
 	$(GO) test -run 'TestLeaseModel$$' ./limiter/leasetest -model.runs 10000
 
@@ -116,4 +119,4 @@ need-redis:
 	@test/redistest/need-redis.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test clients verify lint vuln fuzz fuzz-http model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis
+.PHONY: help build run test clients verify lint vuln fuzz fuzz-http fault model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis

@@ -17,8 +17,17 @@ type result struct {
 	samples     []sample // since then, and from before for the keys
 	late        time.Duration
 	transitions []transition
-	goroutines  [2]int // of all nodes, before and after
-	connections [2]int
+	before      resources
+	after       resources
+}
+
+// Resources are what nodes have open, all together.
+type resources struct{ goroutines, connections int }
+
+// leaks reports whether there is more than before. The number of goroutines varies a little, with the
+// requests for the metrics that tell it.
+func (r resources) leaks(before resources) bool {
+	return r.goroutines > before.goroutines+2*size || r.connections > before.connections
 }
 
 // A timeline has the instants of a fault.
@@ -35,7 +44,7 @@ func (r *result) affects(node, shard int) bool {
 // opened returns when a node opened the breaker of the primary of a shard, or the zero time.
 func (r *result) opened(node, shard int) time.Time {
 	for _, t := range r.transitions {
-		if t.node == node && t.open && t.primary == r.primaries[shard] {
+		if t.node == node && t.state == "open" && t.primary == r.primaries[shard] {
 			return t.at
 		}
 	}
@@ -71,7 +80,7 @@ func (r *result) figures() figures {
 			switch {
 			case s.degraded:
 				f.local[s.key]++
-			case s.begin.After(r.injected) && s.took >= timeout:
+			case s.took >= timeout:
 				f.early[s.key]++
 			}
 			if s.end().After(r.healed) && f.admitted[s.key] > limit {
@@ -148,56 +157,54 @@ const (
 // longer a primary for ten seconds, until it next looks which servers are.
 const endsWithin = 20 * time.Second
 
-// leaks reports whether more goroutines and connections are left than there were. The number of
-// goroutines varies a little, with the requests for the metrics that tell it.
-func (r *result) leaks() bool {
-	return r.goroutines[1] > r.goroutines[0]+2*size || r.connections[1] > r.connections[0]
-}
-
 // keepsFormer reports whether nodes still keep what is for a server that is no longer a primary.
 // fleet.suffer checks that it ends.
 func (r *result) keepsFormer() bool { return r.promotes && !*matrix }
 
-// violations returns what a fault has done that it must not.
-func (r *result) violations() (v []string) {
+// violations returns what a fault has done that it must not. late are those that a machine may cause
+// which is late, as Redis then looks slow or silent to a node.
+func (r *result) violations() (wrong, late []string) {
 	f := r.figures()
-	refuse := func(wrong bool, format string, args ...any) {
-		if wrong {
-			v = append(v, fmt.Sprintf(format, args...))
+	refuse := func(to *[]string, violated bool, format string, args ...any) {
+		if violated {
+			*to = append(*to, fmt.Sprintf(format, args...))
 		}
 	}
+	refuse(&wrong, f.failed > 0, "%d requests failed, want none", f.failed)
+	refuse(&wrong, f.exact > exactWithin, "the last request that was not decided exactly came %v after the end, want at most %v", f.exact, exactWithin)
+	refuse(&wrong, r.after.leaks(r.before) && !r.keepsFormer(), "%+v are left, want %+v", r.after, r.before)
+
 	// What this process notices too late looks slow, and so does what Caddy does.
 	busy := slack + 3*r.late
+	refuse(&late, f.requests < 100, "there were only %d requests: the test is void", f.requests)
+	refuse(&late, f.slowest > timeout+busy, "a request took %v, want at most one timeout, %v, and %v for a busy machine", f.slowest, timeout, busy)
+	refuse(&late, f.slowestOpen > busy, "a request took %v while the breaker was open, want at most %v", f.slowestOpen, busy)
+	refuse(&late, f.medianOpen > timeout/4, "half of the requests took %v or more while the breaker was open, want that they do not wait", f.medianOpen)
+	refuse(&late, f.slowestOther > timeout+busy, "a request to another primary took %v, want at most %v", f.slowestOther, timeout+busy)
+	refuse(&late, f.othersHarmed > 0, "%d requests to other primaries were degraded, want none", f.othersHarmed)
+	refuse(&late, len(f.unopened) > 0, "these breakers did not open: %s", strings.Join(f.unopened, ", "))
+	refuse(&late, !r.mayOpen && f.opened[1] > opensWithin+busy, "a breaker opened after %v, want at most %v", f.opened[1], opensWithin)
 
-	refuse(f.requests < 100, "there were only %d requests: the test is void", f.requests)
-	refuse(f.failed > 0, "%d requests failed, want none", f.failed)
-	refuse(f.slowest > timeout+busy, "a request took %v, want at most one timeout, %v, and %v for a busy machine", f.slowest, timeout, busy)
-	refuse(f.slowestOpen > busy, "a request took %v while the breaker was open, want at most %v", f.slowestOpen, busy)
-	refuse(f.medianOpen > timeout/4, "half of the requests took %v or more while the breaker was open, want that they do not wait", f.medianOpen)
-	refuse(f.slowestOther > timeout+busy, "a request to another primary took %v, want at most %v", f.slowestOther, timeout+busy)
-	refuse(f.othersHarmed > 0, "%d requests to other primaries were degraded, want none", f.othersHarmed)
-	refuse(len(f.unopened) > 0, "these breakers did not open: %s", strings.Join(f.unopened, ", "))
-	refuse(!r.mayOpen && f.opened[1] > opensWithin+busy, "a breaker opened after %v, want at most %v", f.opened[1], opensWithin)
-	refuse(f.exact > exactWithin, "the last request that was not decided exactly came %v after the end, want at most %v", f.exact, exactWithin)
 	for _, k := range r.keys {
-		most := 0
+		local, all := f.local[k.name], f.admitted[k.name]
+		most, inOutage := 0, max(outage, r.fault.local()) // if a machine that is late looks like an outage
 		if r.affects(0, k.shard) {
-			most = r.most
+			most = r.fault.local()
 		}
-		refuse(f.local[k.name] > most, "%d events of %s were admitted without Redis, want at most %d", f.local[k.name], k.name, most)
-		got := f.admitted[k.name]
-		refuse(got < limit, "%d events of %s were admitted, want at least the limit, %d", got, k.name, limit)
-		most += limit + f.early[k.name]
-		refuse(got > most, "%d events of %s were admitted, want at most %d", got, k.name, most)
+		refuse(&late, local > most, "%d events of %s were admitted without Redis, want at most %d", local, k.name, most)
+		refuse(&wrong, local > inOutage, "%d events of %s were admitted without Redis, want at most %d in any outage", local, k.name, inOutage)
+		shared := limit + f.early[k.name]
+		refuse(&late, all > shared+most, "%d events of %s were admitted, want at most %d", all, k.name, shared+most)
+		refuse(&wrong, all > shared+inOutage, "%d events of %s were admitted, want at most %d in any outage", all, k.name, shared+inOutage)
+		refuse(&wrong, all < limit, "%d events of %s were admitted, want at least the limit, %d", all, k.name, limit)
 	}
-	refuse(r.leaks() && !r.keepsFormer(), "goroutines before and after: %v, connections: %v", r.goroutines, r.connections)
-	return v
+	return wrong, late
 }
 
 // columns are the heads of the rows that results print.
 var columns = []string{
 	"fault", "failed", "slowest: waiting, breaker open, other primaries", "breaker open after", "exact after",
-	"admitted of 12 (without Redis): fresh, half used, used, other", "goroutines", "connections", "machine late",
+	"admitted of 24 (without Redis): fresh, half used, used, other", "goroutines", "connections", "machine late",
 }
 
 // row returns the figures of a fault.
@@ -215,7 +222,7 @@ func (r *result) row(where string) string {
 		where + ": " + r.name, fmt.Sprintf("%d of %d", f.failed, f.requests),
 		fmt.Sprintf("%s, %s, %s", ms(f.slowest), ms(f.slowestOpen), ms(f.slowestOther)),
 		opened, ms(f.exact), strings.Join(admitted, ", "),
-		fmt.Sprintf("%d, %d", r.goroutines[0], r.goroutines[1]), fmt.Sprintf("%d, %d", r.connections[0], r.connections[1]), ms(r.late),
+		fmt.Sprintf("%d, %d", r.before.goroutines, r.after.goroutines), fmt.Sprintf("%d, %d", r.before.connections, r.after.connections), ms(r.late),
 	}, " | ") + " |"
 }
 
@@ -224,4 +231,32 @@ func ms(d time.Duration) string {
 		return "-"
 	}
 	return fmt.Sprintf("%d ms", cmp.Or(d.Round(time.Millisecond), time.Millisecond).Milliseconds())
+}
+
+// history returns what happened, in order.
+func (r *result) history() string {
+	type event struct {
+		at   time.Time
+		what string
+	}
+	events := []event{{r.injected, "the fault is injected"}, {r.healed, "it has ended"}}
+	for _, t := range r.transitions {
+		events = append(events, event{t.at, fmt.Sprintf("node %d: the breaker of %s is %s %s", t.node, t.primary, t.state, t.reason)})
+	}
+	for _, s := range r.samples {
+		failed := s.status != 200 && (s.status != 429 || s.path != tight)
+		if s.begin.After(r.injected) && (failed || s.path == tight && (s.status == 200 || s.degraded) || s.took >= timeout) {
+			what := fmt.Sprintf("node %d: %s %s: %d, degraded: %v, after %v", s.node, s.path, s.key, s.status, s.degraded, s.took)
+			if s.err != nil {
+				what += ": " + s.err.Error()
+			}
+			events = append(events, event{s.begin, what})
+		}
+	}
+	slices.SortFunc(events, func(a, b event) int { return a.at.Compare(b.at) })
+	var b strings.Builder
+	for _, e := range events {
+		fmt.Fprintf(&b, "%8.1f ms  %s\n", float64(e.at.Sub(r.injected).Microseconds())/1000, e.what)
+	}
+	return b.String()
 }

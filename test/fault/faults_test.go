@@ -20,32 +20,29 @@ type fault struct {
 	oneNode    bool // only node 0 notices
 	opens      bool // breakers open
 	suspends   bool // node 0 answers nothing while it lasts
-	mayOpen    bool // breakers may open, but later, as the primary answers
+	mayOpen    bool // breakers may open, and later, as the primary answers or is back soon
 	degrades   bool // requests are decided without Redis
-	most       int  // events of a key that the fleet admits without Redis
+	most       int  // events of a key that the fleet admits without Redis, besides nodes that join
+	joins      int  // nodes
+}
+
+// local returns the most events of a key that all nodes admit without Redis. A node that joins has a
+// share for one of 200 nodes, but at least one event.
+func (f *fault) local() int {
+	share := max(1, limit/200)
+	if !*matrix {
+		share = limit / size // as the number of nodes is configured
+	}
+	return f.most + f.joins*share
 }
 
 // lasting is how long faults last: as long as breakers take to open, and clients to use up what is
 // admitted meanwhile.
 const lasting = time.Second
 
-const outage = 2 * limit // the most that on_outage local admits of a key, over all nodes
-
-// The faults of each topology, in the order in which they are injected. Those in one line run on one
-// fleet.
-var (
-	inCluster = [][]*fault{
-		{killed, promotedByHand, slotsMove, scriptsFlushed, cutFromOneNode, restarted},
-		{hangs, slowBy20, slowBy60, slowBy500, outOfMemory, outOfClients, allGone},
-	}
-	inMatrix = [][]*fault{{hangsUntilPromoted}}
-
-	standalone         = []*fault{nodeSuspended, nodeJoins}
-	standaloneInMatrix = []*fault{
-		scriptsFlushed, hangs, cutFromOneNode, slowBy20, slowBy60, slowBy500, restarted, outOfMemory, outOfClients, gone, nodesJoin,
-	}
-	underSentinel = []*fault{scriptsFlushed, restarted, outOfMemory, killed, promotedByHand, hangsUntilPromoted}
-)
+// outage is the most that on_outage local admits of a key, over all nodes, without what the limit
+// gets back meanwhile. Leases come on top, which Redis has debited.
+const outage = limit
 
 var killed = &fault{
 	name: "a primary is killed (-9)", promotes: true, opens: true, degrades: true, most: outage,
@@ -114,7 +111,7 @@ var (
 )
 
 var restarted = &fault{
-	name: "a primary restarts with empty memory", lasts: 300 * time.Millisecond, opens: true, degrades: true, most: outage,
+	name: "a primary restarts with empty memory", lasts: 300 * time.Millisecond, mayOpen: true, degrades: true, most: outage,
 	inject: func(s *scene) {
 		s.primary.Restart()
 		s.undo = func() {}
@@ -211,11 +208,11 @@ var (
 )
 
 // join returns the fault that all primaries are gone while more nodes start. They do not know how
-// many nodes there are, and assume 200.
+// many nodes there are, unless that is configured, and assume 200.
 func join(nodes int, name string) *fault {
 	f := *allGone
 	f.name = name
-	f.most += nodes * max(1, outage/200)
+	f.joins = nodes
 	f.inject = func(s *scene) {
 		allGone.inject(s)
 		for i := range nodes {

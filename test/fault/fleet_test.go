@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/test/nodetest"
+	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
 const (
 	size  = 3  // nodes
-	limit = 12 // of the path tight; nodes share twice as much in an outage
+	limit = 24 // of the path tight
 
 	timeout    = 50 * time.Millisecond // the default of a redis block
 	probeEvery = 200 * time.Millisecond
@@ -41,6 +42,8 @@ type settings struct {
 
 // plain are the settings of fleets in which no mistake is planted.
 var plain settings
+
+func (s settings) String() string { return s.redis + s.breaker + s.tight }
 
 // options returns the content of the rate_limit global option.
 func (f *fleet) options(node int) string {
@@ -127,22 +130,29 @@ func (f *fleet) decides(node int) bool {
 	return true
 }
 
-// awaitHealth waits until nothing of a fault is left that requests could notice.
-func (f *fleet) awaitHealth() {
+// healthy reports whether nothing of a fault is left that requests could notice: Redis decides, and
+// all debts are settled.
+func (f *fleet) healthy() bool {
 	f.t.Helper()
 	for i, n := range f.nodes {
-		n.Await("decisions by Redis, and all debts settled", func() bool {
-			return f.decides(i) && n.Metric(fmt.Sprintf("caddy_rate_limit_debt_events{store=%q}", f.store())) == 0
-		})
+		if !f.decides(i) || n.Metric(fmt.Sprintf("caddy_rate_limit_debt_events{store=%q}", f.store())) != 0 {
+			return false
+		}
 	}
+	return true
 }
 
-// goroutines returns the number of goroutines of all nodes.
-func (f *fleet) goroutines() (n int) {
+// left returns what all nodes have open. It waits until they have all connections that they need.
+func (f *fleet) left() (r resources) {
+	f.t.Helper()
+	redistest.Eventually(f.t, "all connections", func() bool {
+		r.connections = f.redis.connections()
+		return r.connections >= size*f.redis.perNode()
+	})
 	for _, node := range f.nodes {
-		n += int(node.Metric("go_goroutines"))
+		r.goroutines += int(node.Metric("go_goroutines"))
 	}
-	return n
+	return r
 }
 
 // A transition is a state that a breaker of a node has got.
@@ -150,7 +160,8 @@ type transition struct {
 	node    int
 	at      time.Time
 	primary string
-	open    bool // else half-open or closed
+	state   string
+	reason  string // why it is open
 }
 
 // transitions returns what the nodes have logged about their breakers since an instant.
@@ -161,13 +172,14 @@ func (f *fleet) transitions(since time.Time) (all []transition) {
 			var entry struct {
 				TS             float64
 				State, Primary string
+				Error          string
 			}
 			if json.Unmarshal([]byte(line), &entry) != nil || entry.State == "" || entry.Primary == "" {
 				continue
 			}
 			at := time.UnixMicro(int64(entry.TS * 1e6))
 			if at.After(since) {
-				all = append(all, transition{i, at, entry.Primary, entry.State == "open"})
+				all = append(all, transition{i, at, entry.Primary, entry.State, entry.Error})
 			}
 		}
 	}

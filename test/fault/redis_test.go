@@ -151,6 +151,16 @@ func (r *topology) addr(s *redistest.Server) string {
 	return s.Addr
 }
 
+// perNode returns the number of connections of a node: two to each primary, and in a cluster one to
+// each server, which tells the primaries.
+func (r *topology) perNode() int {
+	n := 2 * r.shards()
+	if r.cluster != nil {
+		n += len(r.servers)
+	}
+	return n
+}
+
 // connections returns the number of connections of the first nodes.
 func (r *topology) connections() (n int) {
 	for _, s := range r.servers {

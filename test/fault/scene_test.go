@@ -28,7 +28,7 @@ func (f *fleet) run(ft *fault) *result {
 	for _, p := range s.primaries() {
 		r.primaries = append(r.primaries, f.redis.addr(p))
 	}
-	r.goroutines[0], r.connections[0] = f.goroutines(), f.redis.connections()
+	r.before = f.left()
 	f.load.resume()
 	wait(200 * time.Millisecond)
 
@@ -49,14 +49,16 @@ func (f *fleet) run(ft *fault) *result {
 		s.undo()
 	}
 	r.healed = time.Now()
-	s.awaitEnd(r.healed)
+	ended := s.awaitEnd(r.healed)
 	f.load.pause()
 	if ft.promotes && s.undo != nil {
 		s.undo()
 	}
 	r.samples, r.late = f.load.taken()
-	s.settle(r)
 	r.transitions = f.transitions(r.injected)
+	if ended {
+		s.settle(r)
+	}
 	return r
 }
 
@@ -72,7 +74,7 @@ func (f *fleet) prepare(ft *fault) *scene {
 		s.other = f.names(1, "other")[0]
 	}
 	f.load.tight.Store(new([]tightKey))
-	f.awaitHealth()
+	redistest.Eventually(f.t, "decisions by Redis", f.healthy)
 	f.load.taken()
 	f.exhaust(tightKey{s.used, 0})
 	for i := range limit / 2 {
@@ -96,40 +98,47 @@ func (f *fleet) exhaust(k tightKey) {
 	}
 }
 
-// awaitEnd waits until no node has noticed the fault for a while.
-func (s *scene) awaitEnd(healed time.Time) {
+// awaitEnd waits until no node has noticed the fault for a while, and reports whether that came in
+// time.
+func (s *scene) awaitEnd(healed time.Time) bool {
 	s.t.Helper()
 	const quiet = 200 * time.Millisecond
-	redistest.Eventually(s.t, "decisions by Redis for a while", func() bool {
-		now := time.Now()
-		return now.Sub(healed) > quiet && !slices.ContainsFunc(s.load.since(now.Add(-quiet)), func(s sample) bool { return s.degraded })
-	})
-	s.awaitHealth()
-	wait(quiet)
+	for now := healed; now.Before(healed.Add(2 * exactWithin)); now = time.Now() {
+		noticed := slices.ContainsFunc(s.load.since(now.Add(-quiet)), func(s sample) bool { return s.degraded })
+		if now.Sub(healed) > quiet && !noticed && s.healthy() {
+			wait(quiet)
+			return true
+		}
+		wait(20 * time.Millisecond)
+	}
+	return false
 }
 
 // settle asks for the keys at their limits until each node has denied them, while the load is
 // paused, and looks for what the fault has left behind.
 func (s *scene) settle(r *result) {
 	s.t.Helper()
-	s.awaitHealth()
 	for _, k := range r.keys {
 		s.exhaust(k)
 	}
 	samples, _ := s.load.taken()
 	r.samples = append(r.samples, samples...)
-	s.awaitEnds(r)
+	if r.after = s.left(); !r.keepsFormer() {
+		r.after = s.awaitEnds(r.before)
+	}
 }
 
-// awaitEnds waits until the goroutines and connections that the fault has caused have ended.
-func (f *fleet) awaitEnds(r *result) {
+// awaitEnds waits until goroutines and connections have ended that were not there before. It returns
+// what is left in the end.
+func (f *fleet) awaitEnds(before resources) (now resources) {
 	f.t.Helper()
-	for deadline := time.Now().Add(endsWithin); ; wait(20 * time.Millisecond) {
-		r.goroutines[1], r.connections[1] = f.goroutines(), f.redis.connections()
-		if !r.leaks() || r.keepsFormer() || time.Now().After(deadline) {
-			return
+	for calm, deadline := 0, time.Now().Add(endsWithin); calm < 3 && time.Now().Before(deadline); calm++ {
+		if now = f.left(); now.leaks(before) {
+			calm = -1
 		}
+		wait(20 * time.Millisecond)
 	}
+	return now
 }
 
 func wait(d time.Duration) { <-time.After(d) }
