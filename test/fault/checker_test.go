@@ -70,10 +70,10 @@ func TestCheckerFinds(t *testing.T) {
 			s.begin, s.took = r.injected.Add(time.Millisecond), 101*time.Millisecond
 		}},
 		{"a request took 51ms while the breaker was open", func(r *result) { first(r, strict).took = 51 * time.Millisecond }},
-		{"half of the requests took 20ms or more while the breaker was open", func(r *result) {
+		{"half of the requests took 30ms or more while the breaker was open", func(r *result) {
 			for i := range r.samples {
 				if r.samples[i].path == strict {
-					r.samples[i].took = 20 * time.Millisecond
+					r.samples[i].took = 30 * time.Millisecond
 				}
 			}
 		}},

@@ -160,8 +160,8 @@ var promotedByHand = &fault{
 	name: "a replica is promoted by hand", promotes: true,
 	inject: func(s *scene) {
 		var err error
-		if c := s.redis.cluster; c != nil {
-			err = c.Replica(s.primary).Client().ClusterFailover(s.t.Context()).Err()
+		if s.redis.cluster != nil {
+			err = s.replica.Client().ClusterFailover(s.t.Context()).Err()
 		} else {
 			set := s.redis.sentinel
 			err = set.Sentinels[0].Client().Do(s.t.Context(), "sentinel", "failover", set.MasterName).Err()
@@ -216,8 +216,7 @@ func join(nodes int, name string) *fault {
 	f.inject = func(s *scene) {
 		allGone.inject(s)
 		for i := range nodes {
-			n := len(s.load.nodes)
-			s.load.nodes = append(s.load.nodes, s.start(size+i))
+			n := s.load.add(s.start(size + i))
 			for range 5 {
 				s.load.request(n, tight, s.fresh, 0)
 				s.load.request(n, strict, s.load.keys[0][0], 0)

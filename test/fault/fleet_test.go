@@ -150,6 +150,7 @@ func (f *fleet) left() (r resources) {
 		return r.connections >= size*f.redis.perNode()
 	})
 	for _, node := range f.nodes {
+		node.Client.CloseIdleConnections() // so that what is left is not of the load
 		r.goroutines += int(node.Metric("go_goroutines"))
 	}
 	return r

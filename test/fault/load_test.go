@@ -37,14 +37,14 @@ func (s *sample) end() time.Time { return s.begin.Add(s.took) }
 
 // A load sends requests to all nodes, at a steady pace, and notes what becomes of each.
 type load struct {
-	nodes []*nodetest.Node
-	keys  [][]string // by shard, for the paths strict and leased
+	keys [][]string // by shard, for the paths strict and leased
 
 	running sync.RWMutex // held for writing while the load pauses
 	next    atomic.Int64 // key of the path strict
 	tight   atomic.Pointer[[]tightKey]
 
 	mu      sync.Mutex
+	nodes   []*nodetest.Node
 	samples []sample
 	late    time.Duration // the longest that this process went on later than asked for
 }
@@ -65,7 +65,7 @@ const (
 func (l *load) start(ctx context.Context, workers *sync.WaitGroup) {
 	l.running.Lock()
 	l.tight.Store(new([]tightKey))
-	for n := range l.nodes {
+	for n := range size {
 		for shard := range l.keys {
 			l.every(ctx, workers, pace, func(int) {
 				keys := l.keys[shard]
@@ -121,13 +121,27 @@ func (l *load) resume() { l.running.Unlock() }
 func (l *load) request(node int, p path, key string, shard int) sample {
 	s := sample{node: node, path: p, key: key, shard: shard, begin: time.Now()}
 	var header http.Header
-	s.status, header, s.err = l.nodes[node].Get(string(p), "X-Api-Key: "+key)
+	s.status, header, s.err = l.node(node).Get(string(p), "X-Api-Key: "+key)
 	s.took = time.Since(s.begin)
 	s.degraded = header.Get("X-RateLimit-Policy") == "degraded"
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.samples = append(l.samples, s)
 	return s
+}
+
+func (l *load) node(number int) *nodetest.Node {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.nodes[number]
+}
+
+// add adds a node that gets no load, and returns its number.
+func (l *load) add(n *nodetest.Node) (number int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.nodes = append(l.nodes, n)
+	return len(l.nodes) - 1
 }
 
 // taken returns the samples since the last call, and how late this process was.

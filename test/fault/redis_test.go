@@ -132,6 +132,15 @@ func (r *topology) primary(key string) (found *redistest.Server) {
 	return found
 }
 
+// replica returns the replica of a primary.
+func (r *topology) replica(of *redistest.Server) *redistest.Server {
+	r.t.Helper()
+	if r.cluster != nil {
+		return r.cluster.Replica(of)
+	}
+	return r.sentinel.Replica
+}
+
 // awaitHealthy waits until a replica can take over.
 func (r *topology) awaitHealthy() {
 	r.t.Helper()

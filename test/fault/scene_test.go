@@ -2,6 +2,7 @@ package fault
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/test/redistest"
@@ -12,10 +13,11 @@ type scene struct {
 	*fleet
 	fault   *fault
 	primary *redistest.Server
-	used    string // a key at its limit before the fault
-	half    string // a key at half of its limit before the fault
-	fresh   string // a key that is used first during the fault
-	other   string // as fresh, on another shard; empty if there is none
+	replica *redistest.Server // of the primary, if the fault promotes it
+	used    string            // a key at its limit before the fault
+	half    string            // a key at half of its limit before the fault
+	fresh   string            // a key that is used first during the fault
+	other   string            // as fresh, on another shard; empty if there is none
 
 	undo func() // what ends the fault; set by inject
 }
@@ -43,7 +45,9 @@ func (f *fleet) run(ft *fault) *result {
 		f.reload()
 	}
 	if ft.promotes {
-		redistest.Eventually(f.t, "the promotion", func() bool { return f.redis.primary(f.load.keys[0][0]) != s.primary })
+		redistest.Eventually(f.t, "the promotion", func() bool {
+			return strings.Contains(s.replica.Client().Info(f.t.Context(), "replication").Val(), "role:master")
+		})
 	} else {
 		wait(time.Until(r.injected.Add(ft.lasts)))
 		s.undo()
@@ -68,6 +72,9 @@ func (f *fleet) prepare(ft *fault) *scene {
 	f.faults++
 	f.redis.awaitHealthy()
 	s := &scene{fleet: f, fault: ft, primary: f.redis.primary(f.load.keys[0][0])}
+	if ft.promotes {
+		s.replica = f.redis.replica(s.primary)
+	}
 	names := f.names(0, "used", "half", "fresh")
 	s.used, s.half, s.fresh = names[0], names[1], names[2]
 	if f.redis.shards() > 1 && !ft.everywhere {
@@ -103,7 +110,7 @@ func (f *fleet) exhaust(k tightKey) {
 func (s *scene) awaitEnd(healed time.Time) bool {
 	s.t.Helper()
 	const quiet = 200 * time.Millisecond
-	for now := healed; now.Before(healed.Add(2 * exactWithin)); now = time.Now() {
+	for now := healed; now.Before(healed.Add(endedWithin + time.Second)); now = time.Now() {
 		noticed := slices.ContainsFunc(s.load.since(now.Add(-quiet)), func(s sample) bool { return s.degraded })
 		if now.Sub(healed) > quiet && !noticed && s.healthy() {
 			wait(quiet)
