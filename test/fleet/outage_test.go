@@ -176,7 +176,7 @@ func TestOnOutage(t *testing.T) {
 	})
 
 	store := "redis standalone " + redis.Addr
-	debt := func(n *node) float64 { return n.metric(`caddy_rate_limit_outage_debt_events{store="` + store + `"}`) }
+	debt := func(n *nodetest.Node) float64 { return n.Metric(`caddy_rate_limit_outage_debt_events{store="` + store + `"}`) }
 	for _, n := range nodes {
 		if debt(n) == 0 {
 			t.Error("no event of the outage is owed")
@@ -190,8 +190,8 @@ func TestOnOutage(t *testing.T) {
 		})
 	}
 	for _, n := range nodes {
-		n.await("the end of the debt", func() bool { return debt(n) == 0 })
-		if settled := n.metric(`caddy_rate_limit_outage_events_total{store="` + store + `",what="settled"}`); settled == 0 {
+		n.Await("the end of the debt", func() bool { return debt(n) == 0 })
+		if settled := n.Metric(`caddy_rate_limit_outage_events_total{store="` + store + `",what="settled"}`); settled == 0 {
 			t.Error("no event of the outage was debited")
 		}
 	}

@@ -47,6 +47,7 @@ func Start(t *testing.T, options, site string) *Node {
 	}
 	caddy := exec.Command(binary, "run", "--config", n.config)
 	caddy.Stdout, caddy.Stderr = log, log
+	caddy.Env = append(os.Environ(), "XDG_DATA_HOME="+dir) // its storage, as that of a machine of its own
 	if err := caddy.Start(); err != nil {
 		t.Fatal(err)
 	}
