@@ -176,7 +176,9 @@ func TestOnOutage(t *testing.T) {
 	})
 
 	store := "redis standalone " + redis.Addr
-	debt := func(n *nodetest.Node) float64 { return n.Metric(`caddy_rate_limit_outage_debt_events{store="` + store + `"}`) }
+	debt := func(n *nodetest.Node) float64 {
+		return n.Metric(`caddy_rate_limit_outage_debt_events{store="` + store + `"}`)
+	}
 	for _, n := range nodes {
 		if debt(n) == 0 {
 			t.Error("no event of the outage is owed")
