@@ -217,6 +217,7 @@ func join(nodes int, name string) *fault {
 		allGone.inject(s)
 		for i := range nodes {
 			n := s.load.add(s.start(size + i))
+			s.joined = append(s.joined, n)
 			for range 5 {
 				s.load.request(n, tight, s.fresh, 0)
 				s.load.request(n, strict, s.load.keys[0][0], 0)

@@ -2,9 +2,12 @@ package fault
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/test/nodetest"
@@ -121,7 +124,12 @@ func (l *load) resume() { l.running.Unlock() }
 func (l *load) request(node int, p path, key string, shard int) sample {
 	s := sample{node: node, path: p, key: key, shard: shard, begin: time.Now()}
 	var header http.Header
-	s.status, header, s.err = l.node(node).Get(string(p), "X-Api-Key: "+key)
+	for range 2 { // a server that is replaced by a reload may close a connection on which a request arrives
+		s.status, header, s.err = l.node(node).Get(string(p), "X-Api-Key: "+key)
+		if !errors.Is(s.err, io.EOF) && !errors.Is(s.err, syscall.ECONNRESET) {
+			break
+		}
+	}
 	s.took = time.Since(s.begin)
 	s.degraded = header.Get("X-RateLimit-Policy") == "degraded"
 	l.mu.Lock()

@@ -19,7 +19,8 @@ type scene struct {
 	fresh   string            // a key that is used first during the fault
 	other   string            // as fresh, on another shard; empty if there is none
 
-	undo func() // what ends the fault; set by inject
+	joined []int  // nodes that have started while the fault lasted, besides those of the fleet
+	undo   func() // what ends the fault; set by inject
 }
 
 // run injects a fault and checks what becomes of the requests.
@@ -63,6 +64,9 @@ func (f *fleet) run(ft *fault) *result {
 	if ended {
 		s.settle(r)
 	}
+	for _, n := range s.joined {
+		f.load.node(n).Kill()
+	}
 	return r
 }
 
@@ -83,7 +87,7 @@ func (f *fleet) prepare(ft *fault) *scene {
 	f.load.tight.Store(new([]tightKey))
 	redistest.Eventually(f.t, "decisions by Redis", f.healthy)
 	f.load.taken()
-	f.exhaust(tightKey{s.used, 0})
+	s.exhaust(tightKey{s.used, 0})
 	for i := range limit / 2 {
 		f.load.request(i%len(f.nodes), tight, s.half, 0)
 	}
@@ -91,12 +95,16 @@ func (f *fleet) prepare(ft *fault) *scene {
 }
 
 // exhaust asks for a key until Redis has denied it to all nodes.
-func (f *fleet) exhaust(k tightKey) {
-	f.t.Helper()
-	for n := range f.nodes {
-		redistest.Eventually(f.t, "the denial of "+k.name, func() bool {
+func (s *scene) exhaust(k tightKey) {
+	s.t.Helper()
+	nodes := s.joined
+	for n := range s.nodes {
+		nodes = append(nodes, n)
+	}
+	for _, n := range nodes {
+		redistest.Eventually(s.t, "the denial of "+k.name, func() bool {
 			for range 2 * limit {
-				if s := f.load.request(n, tight, k.name, k.shard); s.status == 429 && !s.degraded {
+				if got := s.load.request(n, tight, k.name, k.shard); got.status == 429 && !got.degraded {
 					return true
 				}
 			}

@@ -27,7 +27,7 @@ type Node struct {
 	config  string // path of its Caddyfile
 	log     string // path of its log
 	process *os.Process
-	exited  chan error
+	exited  chan struct{}
 }
 
 // Start starts a node and returns when it listens. options is the content of the rate_limit global
@@ -38,7 +38,7 @@ func Start(t *testing.T, options, site string) *Node {
 	n := &Node{
 		t: t, Addr: redistest.FreeAddr(), Admin: redistest.FreeAddr(), config: filepath.Join(dir, "Caddyfile"), log: filepath.Join(dir, "log"),
 		Client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 100}},
-		exited: make(chan error, 1),
+		exited: make(chan struct{}),
 	}
 	n.write(options, site)
 	log, err := os.Create(n.log)
@@ -53,12 +53,11 @@ func Start(t *testing.T, options, site string) *Node {
 	}
 	_ = log.Close()
 	n.process = caddy.Process
-	go func() { n.exited <- caddy.Wait() }()
-	t.Cleanup(func() {
-		n.Client.CloseIdleConnections()
-		_ = caddy.Process.Kill()
-		<-n.exited
-	})
+	go func() {
+		_ = caddy.Wait()
+		close(n.exited)
+	}()
+	t.Cleanup(n.Kill)
 	n.Await("its listener", func() bool {
 		conn, err := net.Dial("tcp", n.Addr)
 		if err == nil {
@@ -67,6 +66,13 @@ func Start(t *testing.T, options, site string) *Node {
 		return err == nil
 	})
 	return n
+}
+
+// Kill kills the process by SIGKILL and returns when it has ended.
+func (n *Node) Kill() {
+	n.Client.CloseIdleConnections()
+	_ = n.process.Kill() // fails if the process has ended
+	<-n.exited
 }
 
 // Pause suspends the process, as a virtual machine is. Connections stay open, and the system accepts
