@@ -24,8 +24,8 @@ type result struct {
 // Resources are what nodes have open, all together.
 type resources struct{ goroutines, connections int }
 
-// leaks reports whether there is more than before. The number of goroutines varies a little, with the
-// requests for the metrics that tell it.
+// leaks reports whether there is more than before. The number of goroutines varies a little, with
+// the requests for the metrics that tell it.
 func (r resources) leaks(before resources) bool {
 	return r.goroutines > before.goroutines+2*size || r.connections > before.connections
 }
@@ -69,8 +69,8 @@ type figures struct {
 	local        map[string]int // of them, without Redis: the response says so
 }
 
-// outages returns how many outages of one primary a node may have seen: the fault, and what looked like
-// another one to a machine that was late.
+// outages returns how many outages of one primary a node may have seen: the fault, and what looked
+// like another one to a machine that was late.
 func (r *result) outages() (n int) {
 	opened := make(map[string]int)
 	for _, t := range r.transitions {
