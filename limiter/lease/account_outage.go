@@ -53,8 +53,8 @@ func (a account) noteRefusal(r *limiter.Rule, now limiter.Instant, cost int64) {
 }
 
 // leftOf returns how many events the local bucket has, which is what shown is in an outage. The
-// bucket begins with no more than was known to be left. It lacks what is owed: a reply that comes late
-// ends it, but not the outage.
+// bucket begins with no more than was known to be left. It lacks what is owed: a reply that comes
+// late ends it, but not the outage.
 func (a account) leftOf(bucket limiter.LocalBucket, r *limiter.Rule, now limiter.Instant) int64 {
 	if a.basis != local {
 		left := min(a.newestRemaining(r, now), bucket.Capacity)

@@ -65,8 +65,9 @@ func TestTakeInOutageLocally(t *testing.T) {
 	}
 }
 
-// TestLateReplyFillsNoLocalBucket has a reply come while the outage lasts. The node has used its share of
-// 30 events, which the reply knows nothing of, until they are debited or their window is over.
+// TestLateReplyFillsNoLocalBucket has a reply come while the outage lasts. The node has used its
+// share of 30 events, which the reply knows nothing of, until they are debited or their window is
+// over.
 func TestLateReplyFillsNoLocalBucket(t *testing.T) {
 	const now, at = 1000 * sec, 6000 * sec
 	for _, algorithm := range []limiter.Algorithm{bucket, fixed, sliding(4), slidingWindowLog} {

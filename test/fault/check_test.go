@@ -168,16 +168,16 @@ const (
 	slack = 25 * time.Millisecond
 )
 
-// endsWithin is how long after a fault connections may stay. A node keeps those to a server that is no
-// longer a primary for ten seconds, until it next looks which servers are.
+// endsWithin is how long after a fault connections may stay. A node keeps those to a server that is
+// no longer a primary for ten seconds, until it next looks which servers are.
 const endsWithin = 20 * time.Second
 
 // keepsFormer reports whether nodes still keep what is for a server that is no longer a primary.
 // fleet.suffer checks that it ends.
 func (r *result) keepsFormer() bool { return r.promotes && !*matrix }
 
-// violations returns what a fault has done that it must not. late are those that a machine may cause
-// which is late, as Redis then looks slow or silent to a node.
+// violations returns what a fault has done that it must not. late are those that a machine may
+// cause which is late, as Redis then looks slow or silent to a node.
 func (r *result) violations() (wrong, late []string) {
 	f := r.figures()
 	refuse := func(to *[]string, violated bool, format string, args ...any) {
@@ -186,20 +186,27 @@ func (r *result) violations() (wrong, late []string) {
 		}
 	}
 	refuse(&wrong, f.failed > 0, "%d requests failed, want none", f.failed)
-	refuse(&wrong, f.exact > endedWithin && r.late < opensWithin, "requests were not decided exactly for %v after the end, and longer", f.exact)
+	refuse(&wrong, f.exact > endedWithin && r.late < opensWithin,
+		"requests were not decided exactly for %v after the end, and longer", f.exact)
 	refuse(&wrong, r.after.leaks(r.before) && !r.keepsFormer(), "%+v are left, want %+v", r.after, r.before)
 
 	// What this process notices too late looks slow, and so does what Caddy does.
 	busy := slack + 3*r.late
 	refuse(&late, f.requests < 100, "there were only %d requests: the test is void", f.requests)
-	refuse(&late, f.slowest > timeout+busy, "a request took %v, want at most one timeout, %v, and %v for a busy machine", f.slowest, timeout, busy)
-	refuse(&late, f.slowestOpen > busy, "a request took %v while the breaker was open, want at most %v", f.slowestOpen, busy)
-	refuse(&late, f.exact > exactWithin, "the last request that was not decided exactly came %v after the end, want at most %v", f.exact, exactWithin)
-	refuse(&late, f.medianOpen > timeout/2, "half of the requests took %v or more while the breaker was open, want that they do not wait", f.medianOpen)
-	refuse(&late, f.slowestOther > timeout+busy, "a request to another primary took %v, want at most %v", f.slowestOther, timeout+busy)
+	refuse(&late, f.slowest > timeout+busy,
+		"a request took %v, want at most one timeout, %v, and %v for a busy machine", f.slowest, timeout, busy)
+	refuse(&late, f.slowestOpen > busy,
+		"a request took %v while the breaker was open, want at most %v", f.slowestOpen, busy)
+	refuse(&late, f.exact > exactWithin,
+		"the last request that was not decided exactly came %v after the end, want at most %v", f.exact, exactWithin)
+	refuse(&late, f.medianOpen > timeout/2,
+		"half of the requests took %v or more while the breaker was open, want that they do not wait", f.medianOpen)
+	refuse(&late, f.slowestOther > timeout+busy,
+		"a request to another primary took %v, want at most %v", f.slowestOther, timeout+busy)
 	refuse(&late, f.othersHarmed > 0, "%d requests to other primaries were degraded, want none", f.othersHarmed)
 	refuse(&late, len(f.unopened) > 0, "these breakers did not open: %s", strings.Join(f.unopened, ", "))
-	refuse(&late, !r.mayOpen && f.opened[1] > opensWithin+busy, "a breaker opened after %v, want at most %v", f.opened[1], opensWithin)
+	refuse(&late, !r.mayOpen && f.opened[1] > opensWithin+busy,
+		"a breaker opened after %v, want at most %v", f.opened[1], opensWithin)
 
 	for _, k := range r.keys {
 		local, all := f.local[k.name], f.admitted[k.name]
@@ -207,12 +214,17 @@ func (r *result) violations() (wrong, late []string) {
 		if r.affects(0, k.shard) {
 			most = r.fault.local()
 		}
-		refuse(&late, local > most, "%d events of %s were admitted without Redis, want at most %d", local, k.name, most)
-		refuse(&wrong, local > inOutages, "%d events of %s were admitted without Redis, want at most %d in %d outages", local, k.name, inOutages, r.outages())
+		refuse(&late, local > most,
+			"%d events of %s were admitted without Redis, want at most %d", local, k.name, most)
+		refuse(&wrong, local > inOutages,
+			"%d events of %s were admitted without Redis, want at most %d in %d outages", local, k.name, inOutages, r.outages())
 		shared := limit + f.early[k.name]
-		refuse(&late, all > shared+most, "%d events of %s were admitted, want at most %d", all, k.name, shared+most)
-		refuse(&wrong, all > shared+inOutages, "%d events of %s were admitted, want at most %d in %d outages", all, k.name, shared+inOutages, r.outages())
-		refuse(&wrong, all < limit, "%d events of %s were admitted, want at least the limit, %d", all, k.name, limit)
+		refuse(&late, all > shared+most,
+			"%d events of %s were admitted, want at most %d", all, k.name, shared+most)
+		refuse(&wrong, all > shared+inOutages,
+			"%d events of %s were admitted, want at most %d in %d outages", all, k.name, shared+inOutages, r.outages())
+		refuse(&wrong, all < limit,
+			"%d events of %s were admitted, want at least the limit, %d", all, k.name, limit)
 	}
 	return wrong, late
 }
@@ -238,7 +250,8 @@ func (r *result) row(where string) string {
 		where + ": " + r.name, fmt.Sprintf("%d of %d", f.failed, f.requests),
 		fmt.Sprintf("%s, %s, %s", ms(f.slowest), ms(f.slowestOpen), ms(f.slowestOther)),
 		opened, ms(f.exact), strings.Join(admitted, ", "),
-		fmt.Sprintf("%d, %d", r.before.goroutines, r.after.goroutines), fmt.Sprintf("%d, %d", r.before.connections, r.after.connections), ms(r.late),
+		fmt.Sprintf("%d, %d", r.before.goroutines, r.after.goroutines),
+		fmt.Sprintf("%d, %d", r.before.connections, r.after.connections), ms(r.late),
 	}, " | ") + " |"
 }
 
@@ -257,12 +270,15 @@ func (r *result) history() string {
 	}
 	events := []event{{r.injected, "the fault is injected"}, {r.healed, "it has ended"}}
 	for _, t := range r.transitions {
-		events = append(events, event{t.at, fmt.Sprintf("node %d: the breaker of %s is %s %s", t.node, t.primary, t.state, t.reason)})
+		what := fmt.Sprintf("node %d: the breaker of %s is %s %s", t.node, t.primary, t.state, t.reason)
+		events = append(events, event{t.at, what})
 	}
 	for _, s := range r.samples {
 		failed := s.status != 200 && (s.status != 429 || s.path != tight)
-		if s.begin.After(r.injected) && (failed || s.path == tight && (s.status == 200 || s.degraded) || s.took >= timeout) {
-			what := fmt.Sprintf("node %d: %s %s: %d, degraded: %v, after %v", s.node, s.path, s.key, s.status, s.degraded, s.took)
+		told := s.path == tight && (s.status == 200 || s.degraded)
+		if s.begin.After(r.injected) && (failed || told || s.took >= timeout) {
+			what := fmt.Sprintf("node %d: %s %s: %d, degraded: %v, after %v",
+				s.node, s.path, s.key, s.status, s.degraded, s.took)
 			if s.err != nil {
 				what += ": " + s.err.Error()
 			}

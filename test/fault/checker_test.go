@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// observed returns a result of a fault as it should be: node 0 waits once, the breakers open, all nodes
-// keep to their shares, and Redis decides again at once.
+// observed returns a result of a fault as it should be: node 0 waits once, the breakers open, all
+// nodes keep to their shares, and Redis decides again at once.
 func observed() *result {
 	start := time.Now()
 	r := &result{
@@ -21,7 +21,8 @@ func observed() *result {
 		late:      time.Millisecond,
 	}
 	for node := range size {
-		r.transitions = append(r.transitions, transition{node: node, at: start.Add(150 * time.Millisecond), primary: "a", state: "open"})
+		at := start.Add(150 * time.Millisecond)
+		r.transitions = append(r.transitions, transition{node: node, at: at, primary: "a", state: "open"})
 	}
 	add := func(ms int, node int, p path, key string, shard, status int, degraded bool) {
 		r.samples = append(r.samples, sample{
@@ -45,7 +46,8 @@ func observed() *result {
 	return r
 }
 
-// Each row plants one mistake in a result. The checker finds it, and finds none where there is none.
+// Each row plants one mistake in a result. The checker finds it, and finds none where there is
+// none.
 func TestCheckerFinds(t *testing.T) {
 	first := func(r *result, p path) *sample {
 		return &r.samples[slices.IndexFunc(r.samples, func(s sample) bool { return s.path == p })]
@@ -88,7 +90,9 @@ func TestCheckerFinds(t *testing.T) {
 			again(r, 1, func(s *sample) { s.degraded, s.begin = false, r.healed.Add(5500*time.Millisecond) })
 		}},
 		{"25 events of fresh were admitted without Redis", func(r *result) { again(r, 1, func(*sample) {}) }},
-		{"49 events of fresh were admitted, want at most 48", func(r *result) { again(r, limit+1, func(s *sample) { s.degraded = false }) }},
+		{"49 events of fresh were admitted, want at most 48", func(r *result) {
+			again(r, limit+1, func(s *sample) { s.degraded = false })
+		}},
 		{"25 events of other were admitted, want at most 24", func(r *result) {
 			again(r, 1, func(s *sample) { s.key, s.shard, s.degraded = "other", 1, false })
 		}},

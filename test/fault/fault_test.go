@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// Each fault is injected into fleets on a cluster. In the matrix, all that apply are also injected into
-// fleets on a standalone server and under Sentinel, one after the other, so that no fleet makes
-// another one late.
+// Each fault is injected into fleets on a cluster. In the matrix, all that apply are also injected
+// into fleets on a standalone server and under Sentinel, one after the other, so that no fleet
+// makes another one late.
 func TestFaults(t *testing.T) {
 	fleets := []struct {
 		where  string
@@ -21,7 +21,9 @@ func TestFaults(t *testing.T) {
 		{"standalone", newStandalone, []*fault{
 			scriptsFlushed, hangs, cutFromOneNode, slowBy20, slowBy60, slowBy500, restarted, outOfMemory, outOfClients, gone,
 		}},
-		{"sentinel", newSentinel, []*fault{scriptsFlushed, restarted, outOfMemory, killed, promotedByHand, hangsUntilPromoted}},
+		{"sentinel", newSentinel, []*fault{
+			scriptsFlushed, restarted, outOfMemory, killed, promotedByHand, hangsUntilPromoted,
+		}},
 	}
 	if !*matrix {
 		fleets = fleets[:3]
@@ -88,8 +90,8 @@ func (f *fleet) suffer(where string, faults []*fault) {
 	}
 }
 
-// judge prints a result, and fails the test if that is wrong. It reports false if the machine was too
-// late to tell, so that the fault is to be injected once more.
+// judge prints a result, and fails the test if that is wrong. It reports false if the machine was
+// too late to tell, so that the fault is to be injected once more.
 func (f *fleet) judge(where string, r *result, attempt int) bool {
 	f.t.Helper()
 	f.t.Log(r.row(where))

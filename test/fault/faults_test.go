@@ -26,8 +26,8 @@ type fault struct {
 	joins      int  // nodes
 }
 
-// local returns the most events of a key that all nodes admit without Redis. A node that joins has a
-// share for one of 200 nodes, but at least one event.
+// local returns the most events of a key that all nodes admit without Redis. A node that joins has
+// a share for one of 200 nodes, but at least one event.
 func (f *fault) local() int {
 	share := max(1, limit/200)
 	if !*matrix {
@@ -111,7 +111,8 @@ var (
 )
 
 var restarted = &fault{
-	name: "a primary restarts with empty memory", lasts: 300 * time.Millisecond, mayOpen: true, degrades: true, most: outage,
+	name: "a primary restarts with empty memory", lasts: 300 * time.Millisecond,
+	mayOpen: true, degrades: true, most: outage,
 	inject: func(s *scene) {
 		s.primary.Restart()
 		s.undo = func() {}

@@ -51,14 +51,17 @@ func (f *fleet) options(node int) string {
 	if *matrix {
 		nodes = "" // the nodes find each other, which takes some seconds
 	}
-	return fmt.Sprintf("%s\nbreaker {\n\tprobe_every %v\n\t%s\n}\n%s", f.redis.block(node, f.settings.redis), probeEvery, f.settings.breaker, nodes)
+	return fmt.Sprintf("%s\nbreaker {\n\tprobe_every %v\n\t%s\n}\n%s",
+		f.redis.block(node, f.settings.redis), probeEvery, f.settings.breaker, nodes)
 }
 
 // site returns the site of all nodes.
 func (s *settings) site() string {
-	const zone = "\trate_limit /%[1]s {\n\t\tzone %[1]s {\n\t\t\tkey {header.X-Api-Key}\n\t\t\tlimit %[2]d/24h\n%[3]s\n\t\t}\n\t}\n"
+	const zone = "\trate_limit /%[1]s {\n\t\tzone %[1]s {\n\t\t\tkey {header.X-Api-Key}\n" +
+		"\t\t\tlimit %[2]d/24h\n%[3]s\n\t\t}\n\t}\n"
 	const ample = 1_000_000
-	return fmt.Sprintf(zone, "strict", ample, "mode strict") + fmt.Sprintf(zone, "leased", ample, "") + fmt.Sprintf(zone, "tight", limit, s.tight)
+	return fmt.Sprintf(zone, "strict", ample, "mode strict") + fmt.Sprintf(zone, "leased", ample, "") +
+		fmt.Sprintf(zone, "tight", limit, s.tight)
 }
 
 // newFleet starts a fleet.

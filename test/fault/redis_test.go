@@ -24,8 +24,8 @@ type topology struct {
 	sentinel *redistest.Sentinel // or nil
 }
 
-// users returns the options of servers on which nodes log in with names of their own, so that proxies
-// and CLIENT LIST tell them apart.
+// users returns the options of servers on which nodes log in with names of their own, so that
+// proxies and CLIENT LIST tell them apart.
 func users(nodes int) []string {
 	var options []string
 	for i := range nodes {
@@ -40,9 +40,10 @@ func user(node int) string { return fmt.Sprint("node", node) }
 func newCluster(t *testing.T, nodes int) *topology {
 	t.Helper()
 	c := redistest.NewCluster(t, append(users(nodes), "cluster-require-full-coverage no")...)
-	r := &topology{t: t, mode: "cluster", servers: c.Servers, proxies: make(map[*redistest.Server]*redistest.Proxy), cluster: c}
+	proxies := make(map[*redistest.Server]*redistest.Proxy)
+	r := &topology{t: t, mode: "cluster", servers: c.Servers, proxies: proxies, cluster: c}
 	for i, p := range c.Proxies() {
-		r.proxies[c.Servers[i]] = p
+		proxies[c.Servers[i]] = p
 	}
 	r.addrs = c.Addrs
 	return r
@@ -118,7 +119,8 @@ func (r *topology) primary(key string) (found *redistest.Server) {
 		found = r.cluster.Primary(redisKey(key))
 	case r.sentinel != nil:
 		redistest.Eventually(r.t, "a primary", func() bool {
-			named, err := r.sentinel.Sentinels[0].Client().Do(r.t.Context(), "sentinel", "get-master-addr-by-name", r.sentinel.MasterName).StringSlice()
+			sentinel := r.sentinel.Sentinels[0].Client()
+			named, err := sentinel.Do(r.t.Context(), "sentinel", "get-master-addr-by-name", r.sentinel.MasterName).StringSlice()
 			for _, s := range r.servers {
 				if err == nil && s.Addr == strings.Join(named, ":") {
 					found = s

@@ -143,8 +143,8 @@ func (s *scene) settle(r *result) {
 	}
 }
 
-// awaitEnds waits until goroutines and connections have ended that were not there before. It returns
-// what is left in the end.
+// awaitEnds waits until goroutines and connections have ended that were not there before. It
+// returns what is left in the end.
 func (f *fleet) awaitEnds(before resources) (now resources) {
 	f.t.Helper()
 	for calm, deadline := 0, time.Now().Add(endsWithin); calm < 3 && time.Now().Before(deadline); calm++ {

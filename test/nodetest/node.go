@@ -36,7 +36,8 @@ func Start(t *testing.T, options, site string) *Node {
 	t.Helper()
 	dir := t.TempDir()
 	n := &Node{
-		t: t, Addr: redistest.FreeAddr(), Admin: redistest.FreeAddr(), config: filepath.Join(dir, "Caddyfile"), log: filepath.Join(dir, "log"),
+		t: t, Addr: redistest.FreeAddr(), Admin: redistest.FreeAddr(),
+		config: filepath.Join(dir, "Caddyfile"), log: filepath.Join(dir, "log"),
 		Client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 100}},
 		exited: make(chan struct{}),
 	}
@@ -75,8 +76,8 @@ func (n *Node) Kill() {
 	<-n.exited
 }
 
-// Pause suspends the process, as a virtual machine is. Connections stay open, and the system accepts
-// new ones.
+// Pause suspends the process, as a virtual machine is. Connections stay open, and the system
+// accepts new ones.
 func (n *Node) Pause() { n.signal(syscall.SIGSTOP) }
 
 // Resume continues a process that is suspended.

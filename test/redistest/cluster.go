@@ -231,8 +231,8 @@ func (c *Cluster) replica(ctx context.Context, of *Server) (*Server, error) {
 	return nil, errors.New("it has no replica that answers")
 }
 
-// AwaitHealthy waits until all servers see the same three primaries, each with a replica that has its
-// data.
+// AwaitHealthy waits until all servers see the same three primaries, each with a replica that has
+// its data.
 func (c *Cluster) AwaitHealthy() {
 	c.t.Helper()
 	if err := until(c.healthy); err != nil {

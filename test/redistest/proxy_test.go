@@ -14,7 +14,8 @@ func TestProxy(t *testing.T) {
 	p := NewProxy(t, s.Addr)
 	client := func(user string) *redis.Client {
 		c := redis.NewClient(&redis.Options{
-			Addr: p.Addr, Username: user, Password: "secret", ReadTimeout: time.Minute, ContextTimeoutEnabled: true, MaxRetries: -1,
+			Addr: p.Addr, Username: user, Password: "secret", ReadTimeout: time.Minute,
+			ContextTimeoutEnabled: true, MaxRetries: -1,
 		})
 		t.Cleanup(func() { _ = c.Close() })
 		if err := c.Ping(t.Context()).Err(); err != nil {
@@ -40,7 +41,9 @@ func TestProxy(t *testing.T) {
 	if err := client("b").Ping(t.Context()).Err(); err != nil {
 		t.Error(err)
 	}
-	fresh := redis.NewClient(&redis.Options{Addr: p.Addr, Username: "a", Password: "secret", ContextTimeoutEnabled: true, MaxRetries: -1})
+	fresh := redis.NewClient(&redis.Options{
+		Addr: p.Addr, Username: "a", Password: "secret", ContextTimeoutEnabled: true, MaxRetries: -1,
+	})
 	defer func() { _ = fresh.Close() }()
 	if err := fresh.Ping(ctx).Err(); err == nil {
 		t.Error("PING on a new connection that is cut: an answer, want none")

@@ -113,8 +113,8 @@ func (s *Server) watches(ctx context.Context) (primary string, err error) {
 	return net.JoinHostPort(m["ip"], m["port"]), nil
 }
 
-// AwaitHealthy waits until the Sentinels agree on a primary that has a replica, and see nothing down.
-// It sets Primary and Replica.
+// AwaitHealthy waits until the Sentinels agree on a primary that has a replica, and see nothing
+// down. It sets Primary and Replica.
 func (s *Sentinel) AwaitHealthy() {
 	s.Primary.t.Helper()
 	if err := until(s.healthy); err != nil {
