@@ -112,6 +112,15 @@ var algorithms = map[limiter.Kind]sections{
 // Announce returns the script by which nodes know of each other: see announce.lua.
 func Announce() string { return read("prelude.lua") + read("announce.lua") }
 
+// ReadRules returns the script that reads a version of the rules: see rules_read.lua.
+func ReadRules() string { return read("rules_read.lua") }
+
+// ListRules returns the script that lists versions of the rules: see rules_list.lua.
+func ListRules() string { return read("rules_list.lua") }
+
+// WriteRules returns the script that writes a version of the rules: see rules_write.lua.
+func WriteRules() string { return read("rules_write.lua") }
+
 // Take returns the script that decides takes under rules of these algorithms: see take.lua.
 func Take(kinds []limiter.Kind) string {
 	b := begin(kinds)
