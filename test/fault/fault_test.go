@@ -68,8 +68,8 @@ func TestMistakesAreFound(t *testing.T) {
 }
 
 // attempts is how often a fault is injected at most. What a machine does late looks like a slow
-// Redis. So some violations count only if the machine was not late.
-const attempts = 3
+// Redis. So some violations count only if the machine was not late; they are printed all the same.
+const attempts = 2
 
 // suffer injects faults one after the other. At the end, nothing of them is left.
 func (f *fleet) suffer(where string, faults []*fault) {
