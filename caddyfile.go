@@ -47,6 +47,7 @@ func init() {
 //			algorithm      <algorithm>              # default token_bucket
 //			mode           strict | lease           # default lease
 //			max_overshoot  <percent>                # default 1%
+//			on_outage      local | open | closed    # default local
 //			tier [<placeholder>] [trusted] {
 //				<tier> [<rate>] [{ <consistency> }] # without a rate: that of the global tier
 //				keys <glob...> <tier>               # repeatable; the first that matches the key decides
@@ -58,6 +59,7 @@ func init() {
 //				cost          <n> | <placeholder> [trusted]
 //				mode          strict | lease
 //				max_overshoot <percent>
+//				on_outage     local | open | closed
 //				tier {
 //					<tier> [<rate>] [{ <consistency> }] # a rate, a block, or both
 //				}
@@ -85,7 +87,8 @@ func init() {
 //	<rate>        <events>/<window> [burst <n>] | unlimited | block
 //	<window>      a duration, such as 10s, 1m or 24h, or a unit: s, m, h, d
 //	<algorithm>   token_bucket | sliding_window_log | fixed_window | sliding_window [<subwindows>]
-//	<consistency> mode strict | lease and max_overshoot <percent>, each on its own line
+//	<consistency> mode strict | lease, max_overshoot <percent> and on_outage local | open | closed, each on
+//	              its own line
 //
 // The syntax of caddy-ratelimit is accepted too, with its meaning there: a zone with
 //

@@ -39,6 +39,7 @@ import (
 //				algorithm     <algorithm>
 //				mode          strict | lease
 //				max_overshoot <percent>
+//				on_outage     local | open | closed
 //				headers       x | draft | all | none
 //				reject        json | problem | error
 //			}
@@ -131,6 +132,7 @@ func (a *App) parseDefaults(d *caddyfile.Dispenser) error {
 		"algorithm":     algorithmLine(d, &c.Algorithm),
 		"mode":          modeLine(d, &c.Mode),
 		"max_overshoot": maxOvershootLine(d, &c.MaxOvershoot),
+		"on_outage":     onOutageLine(d, &c.OnOutage),
 		"headers":       subdirective.Word(d, headersUsage, parseHeaderSet, &c.Headers),
 		"reject":        subdirective.Word(d, rejectUsage, parseRejectStyle, &c.Reject),
 	}}.Parse(d)

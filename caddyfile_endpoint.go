@@ -40,6 +40,7 @@ func (p *zoneParser) endpoint(args []string) error {
 		"cost":          costLine(d, &e.Cost),
 		"mode":          modeLine(d, &e.Mode),
 		"max_overshoot": maxOvershootLine(d, &e.MaxOvershoot),
+		"on_outage":     onOutageLine(d, &e.OnOutage),
 		"tier": {Usage: "tier {", Max: subdirective.AnyNumber, Parse: func(args []string) error {
 			if len(args) > 0 {
 				return p.Errf("unexpected %q: use `tier {`, because the zone finds the tier of a key", args[0])

@@ -256,6 +256,10 @@ func modeLine(d *caddyfile.Dispenser, mode *string) subdirective.Line {
 	return subdirective.Word(d, "mode strict | lease", parseMode, mode)
 }
 
+func onOutageLine(d *caddyfile.Dispenser, name *string) subdirective.Line {
+	return subdirective.Word(d, "on_outage local | open | closed", parseOnOutage, name)
+}
+
 func maxOvershootLine(d *caddyfile.Dispenser, fraction **Fraction) subdirective.Line {
 	return subdirective.Line{Usage: "max_overshoot <percent>", Min: 1, Max: 1, Parse: func(args []string) error {
 		f, err := parsePercent(args[0])

@@ -12,8 +12,8 @@ import (
 
 var (
 	handlerRemedies = remedies(
-		"key on_missing_key on_ambiguous_key ipv4_prefix ipv6_prefix limit algorithm mode max_overshoot tier endpoint cost "+
-			"max_keys allow_key deny_key events window match", "it belongs to a zone: use it inside `zone <name> {`",
+		"key on_missing_key on_ambiguous_key ipv4_prefix ipv6_prefix limit algorithm mode max_overshoot on_outage tier endpoint "+
+			"cost max_keys allow_key deny_key events window match", "it belongs to a zone: use it inside `zone <name> {`",
 		"redis nodes defaults", "it belongs to the whole server: use it in the global option rate_limit",
 		"rate rates requests average period per quota rps rpm burst limits", "use `limit <events>/<window> [burst <n>]` "+
 			"inside `zone <name> {`",
@@ -101,14 +101,14 @@ var (
 		"tier", "use `<tier> <rate>` without the word tier",
 		"limit rate events window", "use `<tier> <rate>`, such as `free 100/1m`",
 		"burst", "use `<tier> <events>/<window> burst <n>`",
-		"endpoint algorithm cost mode max_overshoot placeholder trusted", "it belongs to the zone or to one tier, not to all "+
+		"endpoint algorithm cost mode max_overshoot on_outage placeholder trusted", "it belongs to the zone or to one tier, not to all "+
 			"tiers: use it in the zone, or in the block of a tier",
 	)
 
 	globalRemedies = remedies(
 		"address addresses username password db master_name sentinel_password key_prefix timeout pool_size tls cluster sentinel "+
 			"standalone", "it belongs to redis: use it as `redis {` with `address <host:port>` in it",
-		"algorithm mode max_overshoot headers reject", "use it inside `defaults {`",
+		"algorithm mode max_overshoot on_outage headers reject", "use it inside `defaults {`",
 		"key limit endpoint cost match allow_key deny_key events window", "it belongs to a zone: use it inside `zone <name> {`",
 		"allow deny jitter log_key log_rejections", "it belongs to one site: use it in its rate_limit",
 		"keys default", "it belongs to a zone: use it in its `tier <placeholder> {`",
@@ -140,8 +140,8 @@ var (
 )
 
 const (
-	onOutage       = "on_outage on_error on_failure fail_open fail_closed fault_tolerant"
-	onOutageRemedy = "use none of it: while Redis does not answer, requests are admitted"
+	onOutage       = "on_error on_failure fail_open fail_closed fault_tolerant"
+	onOutageRemedy = "use `on_outage local | open | closed` in a zone or in `defaults`, for while Redis does not answer"
 	dryRun         = "dry_run dryrun shadow report_only log_only"
 	dryRunRemedy   = "there is none: use a limit that is too high to reach, and read the counts in the metrics"
 )

@@ -73,6 +73,7 @@ func (p *zoneParser) block() subdirective.Block {
 		"algorithm":        algorithmLine(d, &c.Algorithm),
 		"mode":             modeLine(d, &c.Mode),
 		"max_overshoot":    maxOvershootLine(d, &c.MaxOvershoot),
+		"on_outage":        onOutageLine(d, &c.OnOutage),
 		"tier":             {Usage: "tier [<placeholder>] [trusted] {", Max: 2, Parse: p.tier},
 		"endpoint":         {Usage: endpointUsage, Min: 1, Max: many, Repeats: true, Parse: p.endpoint},
 		"cost":             costLine(d, &c.Cost),
@@ -139,7 +140,8 @@ func (p *zoneParser) checkLegacy() error {
 	if p.zone.MaxEvents != 0 && p.zone.Window != 0 {
 		rate = (&Limit{Events: p.zone.MaxEvents, Window: p.zone.Window}).String()
 	}
-	for _, name := range []string{"limit", "algorithm", "tier", "endpoint", "cost", "mode", "max_overshoot", "on_ambiguous_key"} {
+	for _, name := range []string{"limit", "algorithm", "tier", "endpoint", "cost", "mode", "max_overshoot", "on_outage",
+		"on_ambiguous_key"} {
 		if place := p.places[name]; place != nil {
 			return place.Errf("%s does not work with events and window: use `limit %s` instead of those two", name, rate)
 		}
@@ -316,6 +318,7 @@ func parseTier(d *caddyfile.Dispenser, args []string, tiers *map[string]*Tier) e
 	return subdirective.Block{Of: "a tier", Optional: true, Lines: map[string]subdirective.Line{
 		"mode":          modeLine(d, &t.Mode),
 		"max_overshoot": maxOvershootLine(d, &t.MaxOvershoot),
+		"on_outage":     onOutageLine(d, &t.OnOutage),
 	}}.Parse(d)
 }
 

@@ -113,7 +113,8 @@ type Algorithm struct {
 	Subwindows int `json:"subwindows,omitempty"`
 }
 
-// Consistency is how closely the nodes that share a Redis keep to a limit. What a tier or an
+// Consistency is how closely the nodes that share a Redis keep to a limit, and what they do without
+// it. What a tier or an
 // endpoint does not set, it takes from the zone, and that from the app's `defaults`. At an
 // endpoint, its tiers come first, then the endpoint itself, then the zone's tier.
 type Consistency struct {
@@ -124,6 +125,11 @@ type Consistency struct {
 	// Lets all nodes together exceed the limit by at most this fraction, 0 to 1, or percentage, such
 	// as `1%`. Default: `1%`.
 	MaxOvershoot *Fraction `json:"max_overshoot,omitempty"`
+
+	// Decides requests while the primary of Redis that has their count does not answer: `local` keeps
+	// to a share of the limit on each node, `open` admits all of them, and `closed` answers 503.
+	// Default: `local`.
+	OnOutage string `json:"on_outage,omitempty"`
 }
 
 // ZoneTier gives the keys of a zone tiers, and the tiers limits.
@@ -135,8 +141,8 @@ type ZoneTier struct {
 	// handler guarantees the value. Default: false.
 	Trusted bool `json:"trusted,omitempty"`
 
-	// The tiers by name. A tier without a limit (null, or only `mode` and `max_overshoot`) takes the
-	// limit, and what else it does not set, from the app's tier of the same name.
+	// The tiers by name. A tier without a limit (null, or only `mode`, `max_overshoot` and `on_outage`)
+	// takes the limit, and what else it does not set, from the app's tier of the same name.
 	Tiers map[string]*Tier `json:"tiers,omitempty"`
 
 	// Gives keys tiers by pattern. The first pattern that matches comes before the placeholder.
@@ -246,8 +252,7 @@ type Redis struct {
 	// braces. Fleets with different prefixes do not share counts. Default: `rl`.
 	KeyPrefix string `json:"key_prefix,omitempty"`
 
-	// Waits at most this long for Redis before a request is admitted uncounted: 1ms to 10s. Default:
-	// 50ms.
+	// Waits at most this long for Redis before `on_outage` decides a request: 1ms to 10s. Default: 50ms.
 	Timeout caddy.Duration `json:"timeout,omitempty"`
 
 	// Opens at most this many connections to each primary. The default suits all measured loads.

@@ -180,12 +180,12 @@ func (e *evaluation) take() error {
 			r.decide(&takes[0], e.now)
 			takes = takes[1:]
 		}
-		if !r.decision.OK && (e.denied == nil || r.wait() > e.denied.wait()) {
+		if !r.decision.OK && (e.denied == nil || r.outweighs(e.denied)) {
 			e.denied = r
 		}
 	}
-	// If another zone denies the request, a failure admits nothing uncounted. So it is not an outage.
-	if len(e.takes) > 0 && (err == nil || e.denied == nil) {
+	// If another zone denies the request, a failure decides nothing. So it is not an outage.
+	if len(e.takes) > 0 && (err == nil || e.denied == nil || e.denied.outage) {
 		e.handler.logTransition(err, now)
 	}
 	for i := range results {
@@ -194,8 +194,8 @@ func (e *evaluation) take() error {
 	return nil
 }
 
-// takeFromStore writes the store's decisions into the takes, and returns the first error of those
-// that the store could not decide. Nothing is consumed if a rule rejects the request anyway.
+// takeFromStore writes the decisions into the takes, and returns the first error of those that the
+// store could not decide. Nothing is consumed if a rule rejects the request anyway.
 func (e *evaluation) takeFromStore(now time.Time) error {
 	store := e.handler.app.store
 	switch {

@@ -66,6 +66,7 @@ type served struct {
 	status   int
 	err      error
 	header   http.Header
+	body     string
 	repl     *caddy.Replacer
 	admitted bool // the next handler was called
 }
@@ -85,7 +86,7 @@ func serve(t *testing.T, h *Handler, ctx context.Context, upstream http.Header) 
 		w.WriteHeader(http.StatusOK)
 		return nil
 	}))
-	got.status, got.header = w.Code, w.Result().Header
+	got.status, got.header, got.body = w.Code, w.Result().Header, w.Body.String()
 	return got
 }
 

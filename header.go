@@ -66,6 +66,8 @@ type ruleTexts struct {
 	item    string // the rule's item in RateLimit, up to the value of r
 	json    string // the body of rejections, up to the value of retry_after_seconds
 	problem string // the same for reject problem
+
+	unavailable, unavailableProblem string // the same while its counts are not available
 }
 
 func newRuleTexts(zone string, r *rule) ruleTexts {
@@ -78,6 +80,7 @@ func newRuleTexts(zone string, r *rule) ruleTexts {
 		}
 	}
 	t.json, t.problem = newBodies(zone, r)
+	t.unavailable, t.unavailableProblem = newUnavailableBodies(zone)
 	return t
 }
 

@@ -176,7 +176,7 @@ func (h *Handler) logTransition(err error, now time.Time) {
 				zap.String("store", s.name), zap.Uint64("uncounted", failures))
 		}
 	} else if !errors.Is(err, redisconn.ErrClosed) && s.health.failed(now) {
-		h.logger.Warn("the store does not answer: requests are admitted without being counted",
+		h.logger.Warn("the store does not answer: on_outage decides requests",
 			zap.String("store", s.name), zap.Error(err))
 	}
 }

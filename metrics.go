@@ -30,7 +30,8 @@ func (z *zoneState) Destruct() error { return nil }
 type zoneCounters struct {
 	admitted     bySource      // within the limit
 	rejected     bySource      // 429
-	outage       atomic.Uint64 // admitted without being counted, as the store did not answer
+	outage       atomic.Uint64 // admitted by on_outage, as the store did not answer
+	unavailable  atomic.Uint64 // 503 by on_outage, as the store did not answer
 	allowed      atomic.Uint64 // past the zone by its allow_key list
 	denied       atomic.Uint64 // 403 by its deny_key list, or for lack of a key
 	missingKeys  atomic.Uint64
@@ -103,9 +104,9 @@ func (c *collector) removeStore(store string) {
 // No label is ever a key or anything else that a client writes.
 var (
 	descDecisions = desc("decisions_total", "Decisions of a zone: admitted, rejected (429), degraded (admitted "+
-		"without being counted, as the store did not answer), allowed (past the zone by its allow_key list) and "+
-		"denied (403 by its deny_key list or for lack of a key). The source is what decided: the store, or this "+
-		"node by a lease, on credit, or by a remembered denial.", "zone", "outcome", "source")
+		"by on_outage, as the store did not answer), unavailable (503 by on_outage), allowed (past the zone by its "+
+		"allow_key list) and denied (403 by its deny_key list or for lack of a key). The source is what decided: the "+
+		"store, or this node by a lease, on credit, by a remembered denial, or by on_outage.", "zone", "outcome", "source")
 	descAddresses = desc("address_decisions_total", "Requests decided by the client's address before any zone: "+
 		"allowed and denied (403).", "outcome")
 	descEmergency = desc("emergency", "Whether emergency mode is on: 1, else 0.")
@@ -199,9 +200,9 @@ func (s scrape) gauge(d *prometheus.Desc, value float64, labels ...string) {
 
 func (s scrape) collectZone(z *zoneState) {
 	c := &z.counters
-	outage, rejected := c.outage.Load(), c.rejected.total()
+	outage, unavailable, rejected := c.outage.Load(), c.unavailable.Load(), c.rejected.total()
 	for source := range limiter.Source(limiter.Sources) {
-		if source != limiter.FromRememberedDenial {
+		if source != limiter.FromRememberedDenial && source != limiter.FromOutage {
 			s.count(descDecisions, c.admitted[source].Load(), z.name, "admitted", source.String())
 		}
 		if source != limiter.FromLease && source != limiter.FromCredit {
@@ -209,10 +210,11 @@ func (s scrape) collectZone(z *zoneState) {
 		}
 	}
 	s.count(descDecisions, outage, z.name, "degraded", "")
+	s.count(descDecisions, unavailable, z.name, "unavailable", "")
 	s.count(descDecisions, c.allowed.Load(), z.name, "allowed", "")
 	s.count(descDecisions, c.denied.Load(), z.name, "denied", "")
-	s.count(descRequests, c.admitted.total()+rejected+outage, z.name, "")
-	s.count(descDeclined, rejected, z.name, "")
+	s.count(descRequests, c.admitted.total()+rejected+outage+unavailable, z.name, "")
+	s.count(descDeclined, rejected+unavailable, z.name, "")
 	s.gauge(descOvershoot, math.Float64frombits(z.maxOvershoot.Load()), z.name)
 	s.count(descMissing, c.missingKeys.Load(), z.name)
 	s.count(descAmbiguous, c.ambiguous.Load(), z.name)

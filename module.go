@@ -32,6 +32,7 @@
 //	pool.go           what outlives a configuration: zones, and what they have in stores
 //	store.go          the store, in memory or in Redis
 //	redis.go          the options of Redis
+//	outage.go         what is answered while Redis cannot decide
 //	breaker.go        the circuit breakers of its primaries
 //	member.go         this node as a member of a fleet
 //	adminapi.go       the admin API, with adminapi_health.go and adminapi_emergency.go

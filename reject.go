@@ -50,7 +50,7 @@ var (
 	typeProblem = []string{"application/problem+json"}
 )
 
-// reject answers 429.
+// reject answers 429, or 503 while the count that it needs is not available.
 func (e *evaluation) reject(w http.ResponseWriter) error {
 	h, state, denied := e.handler, e.state, *e.denied // a copy, as formatHeaders moves results
 	named := denied
@@ -65,9 +65,13 @@ func (e *evaluation) reject(w http.ResponseWriter) error {
 	state.headers.write(header, e.request)
 	header["Retry-After"] = state.headers.retry[:]
 	header["Cache-Control"] = noStore
+	style := h.styleOf(denied.zone)
+	if denied.unavailable() {
+		return e.rejectUnavailable(w, &denied, style, retry)
+	}
 	e.report(&denied, &named, wait)
 
-	switch h.styleOf(denied.zone) {
+	switch style {
 	case rejectError:
 		return caddyhttp.HandlerError{Err: errRateLimit, StatusCode: http.StatusTooManyRequests}
 	case rejectProblem:

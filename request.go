@@ -36,7 +36,7 @@ type zoneResult struct {
 	template *keytemplate.Template // of the key
 	decision limiter.Decision
 	headers  headerSet // of the handler
-	outage   bool      // the store did not decide: decision holds only what is known without it
+	outage   bool      // the store did not decide: decision is by on_outage
 }
 
 // An evaluation is the work of one handler on one request. Evaluations are pooled with their takes
@@ -123,15 +123,17 @@ func (e *evaluation) keyBuffer() []byte {
 	return e.keys[:0]
 }
 
-// decide copies the decision of a take. If the store could not decide it, the zone admits the
-// request. Instants become those of this machine's clock: the store has a clock of its own.
+// decide copies the decision of a take. If the store could not decide it, on_outage has, unless
+// another zone rejects the request. Instants become those of this machine's clock: the store has a
+// clock of its own.
 func (r *zoneResult) decide(take *limiter.Take, now limiter.Instant) {
-	r.outage = take.Err != nil
-	if r.outage {
-		r.decision = limiter.Decision{OK: true, At: now, Limit: r.rule.Capacity(), Remaining: -1}
-		return
-	}
 	r.decision = take.Decision
+	if r.outage = take.Err != nil; r.outage {
+		if r.decision.Source != limiter.FromOutage {
+			r.decision = limiter.Decision{OK: true, At: now, Limit: r.rule.Capacity()}
+		}
+		r.decision.Remaining = -1
+	}
 	r.decision.Rebase(now)
 }
 
@@ -147,6 +149,8 @@ func (r *zoneResult) count(rejected bool) {
 	c := &r.zone.counters
 	switch {
 	case rejected && r.decision.OK:
+	case r.unavailable():
+		c.unavailable.Add(1)
 	case rejected:
 		c.rejected[r.decision.Source].Add(1)
 	case r.outage:

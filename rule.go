@@ -206,6 +206,10 @@ func (b *ruleBuilder) rule(base limiter.Rule, limit *Limit, consistency Consiste
 	if consistency.MaxOvershoot != nil {
 		base.MaxOvershoot = float64(*consistency.MaxOvershoot)
 	}
+	var err error
+	if base.OnOutage, err = parseOnOutage(consistency.OnOutage); err != nil {
+		return nil, err
+	}
 	compiled, err := newRule(b.name, base, limit)
 	if err == nil && compiled.Rule != nil && b.app.Redis != nil {
 		err = redisstore.Check(compiled.Rule)
@@ -323,6 +327,9 @@ func (c Consistency) validate() error {
 	if _, err := parseMode(c.Mode); err != nil {
 		return err
 	}
+	if _, err := parseOnOutage(c.OnOutage); err != nil {
+		return err
+	}
 	if p := c.MaxOvershoot; p != nil && !(*p >= 0 && *p <= 1) { // nor NaN
 		return fmt.Errorf("max_overshoot is %v: use a fraction from 0 to 1, such as 0.01 for 1%%", *p)
 	}
@@ -331,7 +338,9 @@ func (c Consistency) validate() error {
 
 // or returns c with what it does not set taken from other.
 func (c Consistency) or(other Consistency) Consistency {
-	return Consistency{cmp.Or(c.Mode, other.Mode), cmp.Or(c.MaxOvershoot, other.MaxOvershoot)}
+	return Consistency{
+		cmp.Or(c.Mode, other.Mode), cmp.Or(c.MaxOvershoot, other.MaxOvershoot), cmp.Or(c.OnOutage, other.OnOutage),
+	}
 }
 
 // amount returns a number with its noun: "1 event", "2 events".

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // compile compiles the zone api of a global option and a directive.
@@ -51,6 +53,7 @@ func TestConsistencyIsInherited(t *testing.T) {
 		}
 		defaults {
 			max_overshoot 2%
+			on_outage open
 		}
 	}`, `rate_limit {
 		zone api {
@@ -60,6 +63,7 @@ func TestConsistencyIsInherited(t *testing.T) {
 			tier {http.vars.tier} {
 				lax 100/1m {
 					mode lease
+					on_outage closed
 				}
 				named
 				other 100/1m
@@ -71,6 +75,7 @@ func TestConsistencyIsInherited(t *testing.T) {
 			endpoint /set 30/1m {
 				mode lease
 				max_overshoot 0%
+				on_outage local
 				tier {
 					named {
 						mode strict
@@ -89,32 +94,33 @@ func TestConsistencyIsInherited(t *testing.T) {
 		events    int64
 		strict    bool
 		overshoot float64
+		onOutage  limiter.OutageMode
 	}{
-		{0, "", 30, false, 0},
-		{0, "lax", 300, false, 1},
-		{0, "named", 30, true, 0},
-		{0, "other", 30, false, 0},
-		{0, "partly", 30, false, 0},
-		{0, "zonal", 30, false, 0},
+		{0, "", 30, false, 0, limiter.OutageLocal},
+		{0, "lax", 300, false, 1, limiter.OutageLocal},
+		{0, "named", 30, true, 0, limiter.OutageLocal},
+		{0, "other", 30, false, 0, limiter.OutageLocal},
+		{0, "partly", 30, false, 0, limiter.OutageLocal},
+		{0, "zonal", 30, false, 0, limiter.OutageLocal},
 
-		{1, "", 60, true, 0.02},
-		{1, "lax", 60, false, 0.02},
-		{1, "named", 60, true, 0.05},
-		{1, "other", 60, true, 0.02}, // with a limit of its own it is another tier than the app's
-		{1, "partly", 60, false, 0.06},
-		{1, "zonal", 60, true, 0.02},
+		{1, "", 60, true, 0.02, limiter.OutageOpen},
+		{1, "lax", 60, false, 0.02, limiter.OutageClosed},
+		{1, "named", 60, true, 0.05, limiter.OutageOpen},
+		{1, "other", 60, true, 0.02, limiter.OutageOpen}, // with a limit of its own it is another tier than the app's
+		{1, "partly", 60, false, 0.06, limiter.OutageOpen},
+		{1, "zonal", 60, true, 0.02, limiter.OutageOpen},
 
-		{2, "", 10, true, 0.02},
-		{2, "lax", 100, false, 0.02},
-		{2, "named", 1000, true, 0.05},
-		{2, "other", 100, true, 0.02},
-		{2, "partly", 1000, false, 0.06},
-		{2, "zonal", 100, true, 0.02},
+		{2, "", 10, true, 0.02, limiter.OutageOpen},
+		{2, "lax", 100, false, 0.02, limiter.OutageClosed},
+		{2, "named", 1000, true, 0.05, limiter.OutageOpen},
+		{2, "other", 100, true, 0.02, limiter.OutageOpen},
+		{2, "partly", 1000, false, 0.06, limiter.OutageOpen},
+		{2, "zonal", 100, true, 0.02, limiter.OutageOpen},
 	} {
 		r := z.endpoints[test.endpoint].rules[slices.Index(z.tiers.names, test.tier)]
-		if r.Limit.Events != test.events || r.Strict != test.strict || r.MaxOvershoot != test.overshoot {
-			t.Errorf("endpoint %d, tier %q: events = %d, strict = %t, max overshoot = %v; want %d, %t, %v", test.endpoint, test.tier,
-				r.Limit.Events, r.Strict, r.MaxOvershoot, test.events, test.strict, test.overshoot)
+		if r.Limit.Events != test.events || r.Strict != test.strict || r.MaxOvershoot != test.overshoot || r.OnOutage != test.onOutage {
+			t.Errorf("endpoint %d, tier %q: events = %d, strict = %t, max overshoot = %v, on outage = %v; want %d, %t, %v, %v", test.endpoint, test.tier,
+				r.Limit.Events, r.Strict, r.MaxOvershoot, r.OnOutage, test.events, test.strict, test.overshoot, test.onOutage)
 		}
 	}
 }
@@ -122,7 +128,7 @@ func TestConsistencyIsInherited(t *testing.T) {
 func TestConsistencyDefaults(t *testing.T) {
 	for _, zone := range []string{"limit 10/1m", "events 10\nwindow 1m"} {
 		z := compile(t, "rate_limit {\ntier free 1/s\n}", "rate_limit {\nzone api {\nkey k\n"+zone+"\n}\n}")
-		if r := z.endpoints[0].rules[noTier]; r.Strict || r.MaxOvershoot != 0.01 {
+		if r := z.endpoints[0].rules[noTier]; r.Strict || r.MaxOvershoot != 0.01 || r.OnOutage != limiter.OutageLocal {
 			t.Errorf("%q: strict = %t, max overshoot = %v; want false and 0.01", zone, r.Strict, r.MaxOvershoot)
 		}
 		z = compile(t, "rate_limit {\ndefaults {\nmode strict\nmax_overshoot 3%\n}\n}", "rate_limit {\nzone api {\nkey k\n"+zone+"\n}\n}")

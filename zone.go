@@ -246,7 +246,7 @@ func fromLegacy(z *Zone) (*Zone, error) {
 	case z.OnAmbiguousKey != "", z.OnMissingLimit != nil, z.Algorithm != nil, z.Tier != nil, len(z.Endpoints) > 0,
 		z.Cost != nil, z.Consistency != Consistency{}:
 		return nil, fmt.Errorf("a zone with `window` has no on_ambiguous_key, on_missing_limit, algorithm, tier, endpoint, " +
-			"cost, mode or max_overshoot, as in caddy-ratelimit: use `limit` instead of `window` and `max_events`")
+			"cost, mode, max_overshoot or on_outage, as in caddy-ratelimit: use `limit` instead of `window` and `max_events`")
 	}
 	nilIfZero := func(prefix *int) *int {
 		if prefix != nil && *prefix == 0 {

@@ -77,6 +77,9 @@ type Lender interface {
 // not asked.
 var ErrLate = errors.New("limiter: the store has not answered in time")
 
+// ErrNotAsked is the error of a store that was not asked: the call had no effect.
+var ErrNotAsked = errors.New("limiter: the store was not asked")
+
 // MaxLeaseRequests bounds the requests of one call of [Lender].Lend.
 const MaxLeaseRequests = 8
 

@@ -31,6 +31,9 @@ type Rule struct {
 	// MaxOvershoot <= 1.
 	MaxOvershoot float64
 
+	// OnOutage is how takes are decided while the store is in an outage.
+	OnOutage OutageMode
+
 	// Derived from the fields above, so that no take has to.
 	window      int64  // µs
 	capacity    int64  // the most that can be taken at once
@@ -56,6 +59,9 @@ func NewRule(r Rule) (*Rule, error) {
 	}
 	if !(r.MaxOvershoot >= 0 && r.MaxOvershoot <= 1) { // not NaN either
 		return nil, fmt.Errorf("limiter: max overshoot = %v, want 0 to 1", r.MaxOvershoot)
+	}
+	if int(r.OnOutage) >= len(outageModes) {
+		return nil, fmt.Errorf("limiter: unknown outage mode %d", r.OnOutage)
 	}
 	if r.MaxKeys == 0 {
 		r.MaxKeys = DefaultMaxKeys

@@ -24,6 +24,7 @@ func TestNewRuleRefuses(t *testing.T) {
 		{Rule{Limit: good, Algorithm: sliding(-1)}, "sub-windows = -1, want 1 to 1000"},
 		{Rule{Limit: good, Algorithm: sliding(1001)}, "sub-windows = 1001"},
 		{Rule{Limit: good, MaxKeys: -1}, "max keys = -1"},
+		{Rule{Limit: good, OnOutage: OutageClosed + 1}, "unknown outage mode 3"},
 	} {
 		_, err := NewRule(test.rule)
 		if err == nil || !strings.Contains(err.Error(), test.want) {

@@ -9,9 +9,10 @@ const (
 	FromCredit                         // credit: admitted before the store has answered
 	FromRememberedDenial               // a denial by the store, repeated by the node
 	FromKnownState                     // the newest known state, as the store was too busy to answer in time
+	FromOutage                         // Rule.OnOutage, as the store could not decide: see Take.Err
 )
 
-var sourceNames = [...]string{"store", "lease", "credit", "remembered_denial", "known_state"}
+var sourceNames = [...]string{"store", "lease", "credit", "remembered_denial", "known_state", "outage"}
 
 // String returns the name of s in metrics and placeholders.
 func (s Source) String() string { return sourceNames[s] }

@@ -98,6 +98,11 @@ func (m *Member) Nodes() int {
 	return int(max(1, m.alive.Load()))
 }
 
+// Known returns what Nodes does, and whether Redis has ever answered or the number is fixed.
+func (m *Member) Known() (nodes int, known bool) {
+	return m.Nodes(), m.fixed.Load() > 0 || m.alive.Load() > 0
+}
+
 // Settled reports whether this node has announced itself for two intervals, so that all others
 // count it. It becomes false when announcements fail for so long that the others may soon forget
 // this node. It does not depend on a fixed number of nodes, because a node that has just started

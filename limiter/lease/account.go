@@ -33,7 +33,7 @@ type hot struct {
 	seenAt storeInstant    // 0: there was no reply yet
 	base   limiter.Instant // when its request was sent, in whole ms: the account's times count from here
 
-	shown int64 // the remaining events that clients were told at shownAt
+	shown int64 // the remaining events that clients were told at shownAt; as basis says
 
 	limitID uint32 // of the limit that the account was last used under
 
@@ -42,9 +42,9 @@ type hot struct {
 	demand float32
 
 	requesting bool // a lease request is under way
-	assumed    bool // shown starts from the limit, as the store has not replied about this window: see takeLate
+	basis      basis
 	denied     bool // the last denial stands: it is repeated until rememberUntil, see clearDenial
-	inDebt     bool // unpaid is not 0
+	inDebt     bool // unpaid or owed is not 0
 }
 
 // cold is the half about the store, and about takes that are denied or admitted on credit.
@@ -67,6 +67,11 @@ type cold struct {
 	// Credit: the events that the store has not debited yet, as far as the node knows, and those
 	// that may still be admitted in the window. Both are at most limiter.MaxCredit.
 	unpaid, credit uint16
+
+	// What was admitted in an outage and is still to be debited: see owe. It is at most
+	// limiter.MaxMore.
+	owed      uint32
+	owedAfter uint32 // ms after base, when the first of it was admitted
 }
 
 // take decides a take of cost events into d, from a lease or by the remembered denial, or reports
@@ -143,13 +148,18 @@ func (h *hot) switchLimit(r *limiter.Rule) {
 	if h.limitID != 0 {
 		h.expires = [2]uint16{}
 		h.clearDenial()
-		h.shown = max(0, r.Capacity()-h.used)
+		h.shown, h.basis = max(0, r.Capacity()-h.used), reported
 	}
 	h.limitID = r.LimitID()
 }
 
 // outstanding returns how many events are leased, and how many are owed.
-func (a account) outstanding() (leased, owed int64) { return a.held(), a.debt() }
+func (a account) outstanding() (leased, owed int64) {
+	if a.inDebt { // nearly never; else the cold half is not needed
+		owed = a.debt() + int64(a.owed)
+	}
+	return a.held(), owed
+}
 
 // idleSince returns when the account was last used, as far as it can tell at now.
 func (a account) idleSince(now limiter.Instant) limiter.Instant {
@@ -159,7 +169,7 @@ func (a account) idleSince(now limiter.Instant) limiter.Instant {
 // idle reports whether nothing is lost when the account is removed: it holds nothing, remembers
 // nothing, and was not used for idleFor µs.
 func (a account) idle(r *limiter.Rule, now limiter.Instant, idleFor int64) bool {
-	if a.assumed { // within a window, the whole limit is not there again
+	if a.basis != reported { // within a window, the whole limit is not there again
 		idleFor = max(idleFor, r.Limit.Window.Microseconds())
 	}
 	return !a.requesting && a.held() == 0 && !a.inDebt && !a.hadCredit(r, now) && !a.denies(now, math.MaxInt64) &&

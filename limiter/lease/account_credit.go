@@ -42,7 +42,7 @@ func (c *cold) paid() int64 { return c.creditTotal - int64(c.unpaid) }
 // settle notes that the store has debited events more of the debt, if they are more than none.
 func (a account) settle(events int64) {
 	a.unpaid -= uint16(max(0, min(events, a.debt())))
-	a.inDebt = a.unpaid > 0
+	a.inDebt = a.unpaid > 0 || a.owed > 0
 }
 
 // debt returns how many admitted events the store has not debited yet, as far as the node knows.

@@ -58,13 +58,13 @@ func (a account) takeLate(r *limiter.Rule, now limiter.Instant, cost int64, d *l
 func (a account) newestRemaining(r *limiter.Rule, now limiter.Instant) int64 {
 	age, window := a.sinceBase(now), r.Limit.Window.Microseconds()
 	if a.seenAt == 0 || a.windowPassed(r, now) || r.Algorithm.Kind != limiter.TokenBucket && age >= window {
-		if a.assumed && a.sinceShown(now) < window {
+		if a.basis != reported && a.sinceShown(now) < window {
 			return a.shown
 		}
 		if a.seenAt == 0 {
 			a.rebase(now)
 		}
-		a.assumed, a.shown, a.shownAt = true, max(0, r.Capacity()-a.debt()), float32(now-a.base)
+		a.basis, a.shown, a.shownAt = assumed, max(0, r.Capacity()-a.debt()), float32(now-a.base)
 		return a.shown
 	}
 	used := a.used
@@ -80,6 +80,10 @@ func (a account) newestRemaining(r *limiter.Rule, now limiter.Instant) int64 {
 // show returns what clients are told remains after cost events. It never rises, except by what
 // has accrued.
 func (a account) show(r *limiter.Rule, now limiter.Instant, cost int64) int64 {
+	if a.basis == local {
+		a.shown -= cost
+		return max(0, a.shown)
+	}
 	if a.seenAt == 0 || a.windowPassed(r, now) { // only credit is spent before the store's first reply about a window
 		return max(0, r.Capacity()-a.debt())
 	}

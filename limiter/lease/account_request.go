@@ -78,10 +78,10 @@ func (a account) applyReply(r *limiter.Rule, sent, now limiter.Instant, l *limit
 		}
 		a.addLease(l.Granted, at, (int64(sent-a.base)+lasts)/1000)
 	}
-	if newWindow || r.Strict {
+	if newWindow || r.Strict || a.basis == local {
 		a.shown, a.shownAt = r.Capacity(), float32(now-a.base)
 	}
-	a.assumed = false
+	a.basis = reported
 	a.accrue(r, now)
 	a.shown = min(a.shown, a.total(r)+l.Served) // until the waiters are served
 	switch {
@@ -135,5 +135,6 @@ func (a account) rebase(base limiter.Instant) {
 	}
 	a.shownAt -= float32(later)
 	a.requestedAfter = uint32(max(0, int64(a.requestedAfter)-int64(later)/1000))
+	a.owedAfter = uint32(max(0, int64(a.owedAfter)-int64(later)/1000))
 	a.base = base
 }

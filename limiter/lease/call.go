@@ -2,6 +2,7 @@ package lease
 
 import (
 	"bytes"
+	"errors"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -58,7 +59,10 @@ func (c *call) addLocked(t target, a account, r *limiter.Rule) {
 	} else {
 		a.request(r, c.sent, need, more, &l)
 	}
+	owed := a.owedAt(r, c.sent)
+	l.More += owed
 	if t.queue != nil {
+		t.queue.owed = owed
 		t.zone.store.stats.lost.Add(uint64(t.queue.addReturns(&l)))
 	}
 	t.incarnation = l.Incarnation
@@ -149,7 +153,14 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now limiter.Inst
 	q := t.queue
 	if err != nil {
 		a.requesting = false
-		s.stats.lost.Add(uint64(q.fail(err)))
+		if !errors.Is(err, limiter.ErrNotAsked) {
+			a.paidOwed(q.owed) // as far as is known
+		}
+		lost, owed := q.fail(err)
+		s.stats.lost.Add(uint64(lost))
+		if owed > 0 {
+			a.owe(l.Rule, now, owed)
+		}
 		t.endRequestLocked(q)
 		s.backOffLocked(&t.location, a, now)
 		return nil
@@ -157,6 +168,10 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now limiter.Inst
 	t.clearBackoffLocked()
 	a.withhold(-q.late) // this reply accounts for the late waiters, or a later one
 	a.applyReply(l.Rule, sent, now, l, rand.Int64N(l.Jitter()+1), q.hasReturns())
+	if l.Need == 0 || l.Served > 0 { // else nothing was debited
+		a.withhold(min(q.owed, l.Served))
+		a.paidOwed(q.owed)
+	}
 	r := t.zone.rules.of(l.Rule.ID, a) // not that of l if takes have come under a new one
 	q.serve(a, r, l, now)
 	a.withhold(q.late)

@@ -6,25 +6,25 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A crowd is the keys that found no room for an account. It has one account per rule: if the lender
-// is too busy to reply in time, all these keys together are admitted at most the limit, per node
-// and window.
+// A crowd is the keys that have no account, as they found no room or their zone is closed. It has
+// one account per rule, by which all these keys together are decided when the lender cannot: like
+// one key.
 type crowd struct {
 	mu       sync.Mutex
 	accounts map[uint32]account // by rule ID
 }
 
-// takeLate decides k by what was admitted to the crowd.
-func (c *crowd) takeLate(k *limiter.Take, now limiter.Instant) {
+// decide has the account of a rule decide.
+func (c *crowd) decide(r *limiter.Rule, decide func(a account)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a, found := c.accounts[k.Rule.ID]
+	a, found := c.accounts[r.ID]
 	if !found {
 		if c.accounts == nil {
 			c.accounts = make(map[uint32]account)
 		}
 		a = account{new(hot), new(cold)}
-		c.accounts[k.Rule.ID] = a
+		c.accounts[r.ID] = a
 	}
-	a.takeLate(k.Rule, now, k.Cost, &k.Decision)
+	decide(a)
 }

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -135,7 +136,7 @@ func (n node) denied(r *limiter.Rule, key string, cost int64, from limiter.Sourc
 func (n node) fails(want error, takes ...limiter.Take) time.Duration {
 	n.t.Helper()
 	begin := time.Now()
-	if err := n.Take(n.t.Context(), n.options.Clock(), takes); err != want {
+	if err := n.Take(n.t.Context(), n.options.Clock(), takes); !errors.Is(err, want) {
 		n.t.Errorf("take = %v, want %v", err, want)
 	}
 	return time.Since(begin)

@@ -153,6 +153,7 @@ func TestLeaseExpiresDuringRequest(t *testing.T) {
 func TestLateGrantIsReturned(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10_000)
+		r.OnOutage = limiter.OutageClosed
 		taken := n.warm(r, "key")
 		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 14 * time.Second })
 		n.fails(ErrTimeout, takeOf(r, "key", 100))

@@ -23,6 +23,7 @@ const (
 	lostReply        // it fails but has its effect
 	silence          // it has its effect and is never answered
 	refused          // it fails without effect, as too much waits for the lender
+	unreachable      // it fails without effect, as the lender is known to be in an outage
 )
 
 // A memoryLender is a lender in memory. It uses the calculators that specify the scripts of Redis.
@@ -95,7 +96,7 @@ func (m *memoryLender) Lend(requests []limiter.LeaseRequest, done func(error)) {
 
 // apply gives requests their fate.
 func (m *memoryLender) apply(f fate, requests []limiter.LeaseRequest, done func(error)) {
-	if f != lostRequest && f != refused {
+	if f != lostRequest && f != refused && f != unreachable {
 		m.lend(requests)
 	}
 	if f == lostReply || f == silence {
@@ -111,7 +112,9 @@ func (m *memoryLender) apply(f fate, requests []limiter.LeaseRequest, done func(
 	case lostRequest, lostReply:
 		done(errCut)
 	case refused:
-		done(fmt.Errorf("a test's lender: %w", limiter.ErrLate))
+		done(fmt.Errorf("a test's lender: %w, %w", limiter.ErrLate, limiter.ErrNotAsked))
+	case unreachable:
+		done(fmt.Errorf("a test's lender: %w, %w", errCut, limiter.ErrNotAsked))
 	}
 }
 

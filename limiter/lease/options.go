@@ -19,6 +19,14 @@ type Options struct {
 	// Default: they never do.
 	Settled func() bool
 
+	// OutageNodes returns how many nodes share the limits while the lender is in an outage. It should
+	// be too large rather than too small. Default: Nodes.
+	OutageNodes func() int
+
+	// ProbeEvery is after what time a lender in an outage is asked again: what takes are told that
+	// nothing but the lender can admit. Default: 1 s.
+	ProbeEvery time.Duration
+
 	// Clock returns the instants that takes are decided at. It must never go back. Default: the
 	// store's own clock, see [Store.At].
 	Clock func() limiter.Instant
@@ -37,6 +45,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Nodes == nil {
 		o.Nodes = func() int { return 1 }
+	}
+	if o.OutageNodes == nil {
+		o.OutageNodes = o.Nodes
+	}
+	if o.ProbeEvery <= 0 {
+		o.ProbeEvery = time.Second
 	}
 	if o.Settled == nil {
 		o.Settled = func() bool { return false }

@@ -1,6 +1,10 @@
 package lease
 
-import "github.com/fleetlimit/fleetlimit/limiter"
+import (
+	"errors"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
 
 // A queue is what waits for the replies to an account with a request under way. The lock of the
 // account's shard guards it and its waiters.
@@ -8,6 +12,7 @@ type queue struct {
 	sent    []*waiter // with the request under way; it needs the cost of the first
 	waiting []*waiter // for the next request
 	late    int64     // events of waiters that are late
+	owed    int64     // events that the request under way has debited: see account.owe
 
 	cancels []granted // for the next requests, one for each
 	returns []granted // for the next requests, as many as fit into each
@@ -94,11 +99,11 @@ func (q *queue) empty() bool { return len(q.waiting) == 0 && !q.hasReturns() }
 // hasReturns reports whether the lender is still to hear of events that it granted in vain.
 func (q *queue) hasReturns() bool { return len(q.cancels) > 0 || len(q.returns) > 0 }
 
-// serve hands out the reply l. Late waiters are served first, for whomever it was requested:
+// serve hands out the reply l, less what is owed. Late waiters are served first, for whomever it was requested:
 // else others would be admitted by the same events. Then come the waiters in sent, and at last the
 // account decides on all that wait. Those without a decision wait on.
 func (q *queue) serve(a account, r *limiter.Rule, l *limiter.LeaseRequest, now limiter.Instant) {
-	left := l.Served
+	left := max(0, l.Served-q.owed)
 	for _, list := range [][]*waiter{q.sent, q.waiting} {
 		for _, w := range list {
 			if w.status == late && w.cost <= left {
@@ -155,9 +160,12 @@ func (q *queue) decideWaiting(a account, r *limiter.Rule, now limiter.Instant) {
 }
 
 // fail answers all waiters with an error. It returns how many events are lost, as no request will
-// return them any more.
-func (q *queue) fail(err error) (lost int64) {
-	for _, w := range append(q.sent, q.waiting...) {
+// return them any more, and how many the late waiters owe, as the store has not heard of them.
+func (q *queue) fail(err error) (lost, owed int64) {
+	for i, w := range append(q.sent, q.waiting...) {
+		if w.status == late && (i >= len(q.sent) || errors.Is(err, limiter.ErrNotAsked)) {
+			owed += w.cost
+		}
 		if w.status != gone {
 			w.err = err
 			q.answer(w, limiter.Decision{})
@@ -166,7 +174,7 @@ func (q *queue) fail(err error) (lost int64) {
 	for _, g := range append(q.cancels, q.returns...) {
 		lost += g.N
 	}
-	return lost
+	return lost, owed
 }
 
 // giveUp notes that nobody waits for w any more.

@@ -19,7 +19,7 @@ func TestQueueReturns(t *testing.T) {
 		t.Errorf("lost %d, returned %+v, empty: %v; want 0, 2 of 4, and nothing left", lost, l.Returns, q.empty())
 	}
 	q.returns = []granted{{e(1, 5), 7}}
-	if lost := q.fail(errCut); lost != 5 {
-		t.Errorf("lost with a request that failed = %d, want 5", lost)
+	if lost, owed := q.fail(errCut); lost != 5 || owed != 0 {
+		t.Errorf("lost with a request that failed = %d, owed = %d, want 5 and 0", lost, owed)
 	}
 }

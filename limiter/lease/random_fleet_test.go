@@ -187,7 +187,10 @@ func (f *randomFleet) request() {
 	f.mu.Unlock()
 	defer cancel()
 	err := s.Take(ctx, s.options.Clock(), takes)
-	if (err == nil || ctx.Err() == nil) && !slices.ContainsFunc(takes, func(k limiter.Take) bool { return k.Err == nil && !k.Decision.OK }) {
+	denied := func(k limiter.Take) bool {
+		return (k.Err == nil || k.Decision.Source == limiter.FromOutage) && !k.Decision.OK
+	}
+	if (err == nil || ctx.Err() == nil) && !slices.ContainsFunc(takes, denied) {
 		f.admit(s, takes)
 	}
 }
@@ -198,7 +201,7 @@ func (f *randomFleet) admit(s *fleetNode, takes []limiter.Take) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, k := range takes {
-		if k.Err != nil {
+		if k.Err != nil && k.Decision.Source != limiter.FromOutage {
 			continue
 		}
 		n, at := name{k.Rule.ID, string(k.Key)}, k.Decision.At
@@ -206,7 +209,7 @@ func (f *randomFleet) admit(s *fleetNode, takes []limiter.Take) {
 			at += limiter.At(time.Now().Add(3*time.Hour)) - s.options.Clock()
 		}
 		switch k.Decision.Source {
-		case limiter.FromKnownState:
+		case limiter.FromKnownState, limiter.FromOutage:
 			f.late[n] += k.Cost
 		case limiter.FromLease:
 			f.leased[n] = append(f.leased[n], at)
@@ -285,7 +288,7 @@ func (f *randomFleet) end() {
 }
 
 // checkBound checks that no span of the admitted takes has more than the algorithm allows. Takes by
-// the newest known state may come on top, as each node may know another state. So may what a bucket
+// the newest known state, or in an outage, may come on top, as nodes decide them alone. So may what a bucket
 // gets back for events that were served in vain before the span began, see lendingBucket.cancel.
 func (f *randomFleet) checkBound(r *limiter.Rule, n name) {
 	admitted, window := f.admitted[n], limiter.Instant(r.Limit.Window.Microseconds())

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"errors"
 	"sync/atomic"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -52,7 +53,10 @@ func (c *counters) replied(l *limiter.LeaseRequest, incarnation uint64, err erro
 		}
 	}
 	if err != nil {
-		c.lost.Add(lost + returned + uint64(l.Need+l.More))
+		if !errors.Is(err, limiter.ErrNotAsked) {
+			lost += uint64(l.Need + l.More)
+		}
+		c.lost.Add(lost + returned)
 		return 0
 	}
 	if incarnation != l.Incarnation {

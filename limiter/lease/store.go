@@ -154,11 +154,7 @@ func (s *Store) withAccount(k *limiter.Take, do func(account)) {
 	}
 	var l location
 	l.locate(z, k.Rule.ID, k.Key)
-	l.shard.Lock()
-	defer l.shard.Unlock()
-	if a, ok := l.findLocked(); ok {
-		do(a)
-	}
+	l.withAccount(do)
 }
 
 // pick returns the takes at these indices.

@@ -15,9 +15,9 @@ const roomFor = 8
 // Take looks at the accounts first. Then it requests what they lack, for all keys at the same time.
 // Keys under strict rules come after that, and takes without an account come last. A key that the
 // lender denied last is requested alone, before anything is taken from the others. So a client that
-// is denied again and again takes nothing from the keys that it shares. If a take is denied, or if
-// nobody waits for the decision any more, Take returns what the others have taken. A take that
-// fails does not change the decisions on the others.
+// is denied again and again takes nothing from the keys that it shares. What the lender could not
+// decide is decided by Rule.OnOutage, unless another take is denied. If a take is denied, or if
+// nobody waits for the decision any more, Take returns what the others have taken.
 func (s *Store) Take(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
 	if len(takes) == 1 {
 		var room [1]takeState
@@ -57,7 +57,7 @@ const (
 	decided         // by the lender after that, and not denied
 	admitted        // by its account or after waiting, as Decision.Source says
 	denied
-	failed
+	failed // the lender could not decide it
 )
 
 func (s *Store) take(ctx context.Context, now limiter.Instant, takes []limiter.Take, room []takeState) error {
@@ -112,6 +112,7 @@ func (s *Store) takeOne(ctx context.Context, r *request) {
 	if t.state == delegated {
 		s.delegate(ctx, r)
 	}
+	s.takeInOutage(ctx, r)
 }
 
 // takeAll decides what leases do not suffice for: it waits in rounds, until a take is denied.
@@ -129,6 +130,7 @@ func (s *Store) takeAll(ctx context.Context, r *request) {
 	if !r.any(denied) && r.any(delegated) {
 		s.delegate(ctx, r)
 	}
+	s.takeInOutage(ctx, r)
 	if r.any(denied) || r.any(failed) && ctx.Err() != nil {
 		s.undoAll(r)
 	}
@@ -240,11 +242,11 @@ func (s *Store) delegate(ctx context.Context, r *request) {
 		}
 		if t.Err != nil && s.zoneOf(t.Rule) != nil && s.busy(t, t.Err) {
 			t.Err = nil
-			t.zone.crowd.takeLate(t.Take, r.now)
+			t.zone.crowd.decide(t.Rule, func(a account) { a.takeLate(t.Rule, r.now, t.Cost, &t.Decision) })
 		}
 		switch {
 		case t.Err != nil:
-			t.state = failed
+			t.fail(t.Err)
 		case t.Decision.OK:
 			t.state = decided
 		default:

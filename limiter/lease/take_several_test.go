@@ -253,7 +253,8 @@ func TestStrictZoneComesLast(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		leased, cold := n.fixed("a", 1, 1000), n.fixed("c", 3, 1000)
 		strict := []*limiter.Rule{
-			n.rule(limiter.Rule{ID: 2, Zone: n.Open("b"), Strict: true, Limit: limiter.Limit{Events: 2, Window: time.Hour}}),
+			n.rule(limiter.Rule{ID: 2, Zone: n.Open("b"), Strict: true, OnOutage: limiter.OutageOpen,
+				Limit: limiter.Limit{Events: 2, Window: time.Hour}}),
 			n.rule(limiter.Rule{ID: 4, Zone: n.Open("b"), Strict: true, Limit: limiter.Limit{Events: 3, Window: time.Hour}}),
 		}
 		before := n.warm(leased, "key")

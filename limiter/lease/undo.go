@@ -1,15 +1,22 @@
 package lease
 
-import "github.com/fleetlimit/fleetlimit/limiter"
+import (
+	"errors"
+	"slices"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
 
 // undoAll returns what the takes have taken, and gives those that are not denied the decision that
 // they have without the others.
 func (s *Store) undoAll(r *request) {
-	deniedSome := r.any(denied)
+	byLender := slices.ContainsFunc(r.takes, func(t takeState) bool {
+		return t.state == denied && t.Decision.Source != limiter.FromOutage
+	})
 	for i := range r.takes {
 		switch t := &r.takes[i]; t.state {
 		case decided:
-			if !deniedSome { // nobody waits any more; else the lender has consumed nothing
+			if !byLender { // else it has consumed nothing
 				s.stats.lost.Add(uint64(t.Cost))
 			}
 		case undecided, delegated:
@@ -68,22 +75,37 @@ func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now limiter
 		if c, full = s.beginLocked(&t.location, a, r, now, maxBackground, false); full {
 			s.attendSoonLocked(&t.location, now)
 		}
+	case limiter.FromOutage:
+		a.undoInOutage(t.Cost)
+		if w != nil {
+			c = s.undoWithoutLenderLocked(t, a, r, now)
+		}
 	case limiter.FromStore:
 		c = t.unserveLocked(a, r, now)
 	case limiter.FromKnownState:
-		switch {
-		case w.status == late:
-			t.queueLocked().giveUp(w)
+		if w.status == late || w.err != nil {
 			a.withhold(-t.Cost)
-		case w.err != nil:
-			a.withhold(-t.Cost)
-		case w.served:
-			c = t.unserveLocked(a, r, now)
-		case w.decision.OK:
-			c = s.unspendLocked(t, a, r, w.spent, now)
 		}
+		c = s.undoWithoutLenderLocked(t, a, r, now)
 	}
 	return c
+}
+
+// undoWithoutLenderLocked undoes concludeWithoutLender, and what was served to the waiter of t since.
+func (s *Store) undoWithoutLenderLocked(t *takeState, a account, r *limiter.Rule, now limiter.Instant) *call {
+	switch w := t.waiter; {
+	case w.status == late:
+		t.queueLocked().giveUp(w)
+	case w.err != nil:
+		if errors.Is(w.err, limiter.ErrNotAsked) {
+			a.paidOwed(t.Cost)
+		}
+	case w.served:
+		return t.unserveLocked(a, r, now)
+	case w.decision.OK:
+		return s.unspendLocked(t, a, r, w.spent, now)
+	}
+	return nil
 }
 
 // unserveLocked has the lender cancel what it served to the waiter of t.

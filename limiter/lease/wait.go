@@ -128,25 +128,41 @@ func (s *Store) collect(t *takeState, now limiter.Instant, gaveUp error) {
 	defer t.shard.Unlock()
 	switch {
 	case w.status == replied && w.err == nil:
-		t.Decision = w.decision
-		if !w.decision.OK {
-			t.state = denied
-		} else if w.served || w.decision.Source == limiter.FromLease {
-			t.state, t.spent = admitted, w.spent
-		} // else the call denied another take of the request
+		t.adoptReply()
 	case busy:
 		s.takeLateLocked(t, now)
 	default:
-		if w.status == waiting {
-			t.queueLocked().giveUp(w)
-		} else {
+		if w.status != waiting {
 			reason = w.err
 		}
 		if reason != errDenied {
-			t.state, t.Err = failed, reason
+			t.fail(reason) // takeInOutage sees to the waiter
+		} else if w.status == waiting {
+			t.queueLocked().giveUp(w)
 		}
 	}
 }
+
+// adoptReply takes over the reply that the waiter of t has, if that decides t. It does not if the call
+// denied another take of the request.
+func (t *takeState) adoptReply() (decides bool) {
+	w := t.waiter
+	switch {
+	case w.status != replied || w.err != nil:
+		return false
+	case !w.decision.OK:
+		t.state = denied
+	case w.served || w.decision.Source == limiter.FromLease:
+		t.state, t.spent = admitted, w.spent
+	default:
+		return false
+	}
+	t.Decision, t.Err = w.decision, nil
+	return true
+}
+
+// fail notes why the lender could not decide t.
+func (t *takeState) fail(err error) { t.state, t.Err, t.Decision = failed, err, limiter.Decision{} }
 
 // busy reports whether a take that has waited in vain, for this reason, did so because too much
 // waits for the lender. An outage is something else.
@@ -159,20 +175,30 @@ func (s *Store) busy(t *takeState, reason error) bool {
 func (s *Store) takeLateLocked(t *takeState, now limiter.Instant) {
 	a, ok := t.findLocked()
 	if !ok { // the zone was closed meanwhile
-		t.state, t.Err = failed, ErrTimeout
+		t.fail(ErrTimeout)
 		return
 	}
-	w := t.waiter
 	a.takeLate(t.Rule, now, t.Cost, &t.Decision)
 	if t.state = admitted; !t.Decision.OK {
 		t.state = denied
 	}
+	t.concludeWithoutLender(a, now)
+}
+
+// concludeWithoutLender has the lender hear of t, which a has decided without it, if t is admitted.
+// Its waiter stays in the queue, or, if the lender was not asked, a later request has it debited.
+func (t *takeState) concludeWithoutLender(a account, now limiter.Instant) {
+	w := t.waiter
 	switch {
-	case w.status != waiting:
-	case t.state == admitted:
+	case w.status == waiting && t.state == admitted:
 		w.status = late
 		t.queueLocked().late += t.Cost
-	default:
+	case w.status == waiting:
 		t.queueLocked().giveUp(w)
+	case t.state == admitted && errors.Is(w.err, limiter.ErrNotAsked):
+		a.owe(t.Rule, now, t.Cost)
+		if t.queueLocked() == nil {
+			t.zone.store.backOffLocked(&t.location, a, now)
+		}
 	}
 }

@@ -105,6 +105,17 @@ func (l *location) findLocked() (a account, ok bool) {
 	return account{e.Value(), c}, true
 }
 
+// withAccount calls do with the account, if there is one, under its lock.
+func (l *location) withAccount(do func(account)) (found bool) {
+	l.shard.Lock()
+	defer l.shard.Unlock()
+	a, found := l.findLocked()
+	if found {
+		do(a)
+	}
+	return found
+}
+
 // addLocked adds an account, of which there is none. It fails when the zone is closed, or when it
 // is full and no account can be evicted. returns are calls that return what evicted accounts held:
 // the caller sends them, whether or not it succeeds.
@@ -133,11 +144,12 @@ func (l *location) addLocked(r *limiter.Rule, now limiter.Instant) (a account, o
 }
 
 // evictionCost returns the more, the later the account was used. It must stay while it has a
-// request under way, owes events or remembers a denial, and while it holds leases that could not
-// be returned.
+// request under way, owes events, remembers a denial or is at its local limit, and while it holds
+// leases that could not be returned.
 func (a account) evictionCost(now limiter.Instant, canReturn bool) (cost int64, evictable bool) {
-	leased, owed := a.outstanding()
-	evictable = owed == 0 && (canReturn || leased == 0) && !a.requesting && !a.denies(now, math.MaxInt64)
+	leased, owed := a.held(), a.debt() // what is owed of an outage is lost: else a flood in an outage would lock out new keys
+	evictable = owed == 0 && (canReturn || leased == 0) && !a.requesting && !a.denies(now, math.MaxInt64) &&
+		!a.atLocalLimit(now)
 	return int64(a.idleSince(now)), evictable
 }
 

@@ -1,6 +1,7 @@
 package leasetest
 
 import (
+	"cmp"
 	"math/rand/v2"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -38,7 +39,9 @@ var algorithms = []struct {
 	{"fixed", fixed},
 }
 
+// mustRule returns r. By default, no take is admitted that the store could not decide.
 func mustRule(r limiter.Rule) *limiter.Rule {
+	r.OnOutage = cmp.Or(r.OnOutage, limiter.OutageClosed)
 	made, err := limiter.NewRule(r)
 	if err != nil {
 		panic(err)

@@ -58,6 +58,7 @@ func (s *simulation) newNode(born limiter.Instant, alive int) *simNode {
 	n.useLimit()
 	n.denies = mustRule(limiter.Rule{
 		ID: 2, Zone: n.store.Open("denies"), Algorithm: fixed, Limit: limiter.Limit{Events: 1, Window: time.Hour},
+		OnOutage: limiter.OutageOpen,
 	})
 	return n
 }

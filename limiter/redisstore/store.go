@@ -176,10 +176,15 @@ func (s *Store) Lend(requests []limiter.LeaseRequest, answered func(error)) {
 func (s *Store) Answers(key []byte) bool { return s.client.Answers(hashName(s.prefix, key)) }
 
 // late returns err as a [limiter.ErrLate] if it means that the answer comes too late for the
-// caller.
+// caller, and as a [limiter.ErrNotAsked] if it means that the call had no effect.
 func late(err error) error {
-	if errors.Is(err, redisconn.ErrTimeout) || errors.Is(err, redisconn.ErrBusy) {
+	switch {
+	case errors.Is(err, redisconn.ErrTimeout):
 		return fmt.Errorf("%w: %w", limiter.ErrLate, err)
+	case errors.Is(err, redisconn.ErrBusy):
+		return fmt.Errorf("%w: %w: %w", limiter.ErrLate, limiter.ErrNotAsked, err)
+	case errors.Is(err, redisconn.ErrOpen), errors.Is(err, redisconn.ErrNoPrimary), errors.Is(err, redisconn.ErrMemory):
+		return fmt.Errorf("%w: %w", limiter.ErrNotAsked, err)
 	}
 	return err
 }

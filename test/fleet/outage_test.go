@@ -25,7 +25,7 @@ func degraded(h http.Header) bool {
 func TestRedisOutage(t *testing.T) {
 	redis := redistest.NewServer(t)
 	redis.Kill()
-	n := start(t, "redis {\n\taddress "+redis.Addr+"\n}", userSite("2/24h"))
+	n := start(t, "redis {\n\taddress "+redis.Addr+"\n}", userSite("2/24h\n\t\t\ton_outage open"))
 	if h := n.mustGet(200, "/", "X-Api-Key: a"); !degraded(h) {
 		t.Errorf("headers without Redis = %v, want degraded ones", h)
 	}
@@ -102,6 +102,85 @@ func TestPasswordsAreNotExposed(t *testing.T) {
 	for what, text := range map[string]string{"log": n.logged(), "metrics": metrics.String()} {
 		if strings.Contains(text, "s3cret") {
 			t.Errorf("the %s has a password:\n%s", what, text)
+		}
+	}
+}
+
+// outageSites returns a handler for each outage mode, with a zone of the limit.
+func outageSites(limit int) string {
+	var b strings.Builder
+	for _, mode := range []string{"local", "open", "closed"} {
+		fmt.Fprintf(&b, "\trate_limit /%[1]s {\n\t\tzone %[1]s {\n\t\t\tkey {header.X-Api-Key}\n\t\t\tlimit %[2]d/24h\n"+
+			"\t\t\talgorithm fixed_window\n\t\t\ton_outage %[1]s\n\t\t}\n\t}\n", mode, limit)
+	}
+	return b.String()
+}
+
+// Redis is killed under four nodes. Each zone is decided as its on_outage says: together, the nodes
+// admit no more than twice the limit where that is local. When Redis is back, what they have admitted is
+// debited, and not given again.
+func TestOnOutage(t *testing.T) {
+	const size, limit = 4, 40
+	redis := redistest.NewServer(t)
+	nodes := startAll(t, size, fmt.Sprintf("redis {\n\taddress %s\n}\nnodes %d", redis.Addr, size), outageSites(limit))
+	for _, n := range nodes {
+		n.await("decisions by Redis", func() bool { return !degraded(n.mustGet(200, "/open", "X-Api-Key: first")) })
+	}
+	for range limit {
+		nodes[0].mustGet(200, "/local", "X-Api-Key: known")
+	}
+	redis.Kill()
+	for _, n := range nodes {
+		n.await("the outage", func() bool { return degraded(n.mustGet(200, "/open", "X-Api-Key: first")) })
+	}
+	counts := func(path, key string) map[int]int {
+		byStatus := make(map[int]int)
+		for _, n := range nodes {
+			for range 2 * limit {
+				status, h, err := n.get(path, key)
+				switch {
+				case err != nil:
+					t.Fatal(err)
+				case !degraded(h):
+					t.Errorf("GET %s = %d with %v, want it degraded", path, status, h)
+				case status != 200 && (h.Get("Retry-After") == "" || h.Get("Cache-Control") != "no-store"):
+					t.Errorf("GET %s = %d with %v, want Retry-After and Cache-Control", path, status, h)
+				}
+				byStatus[status]++
+			}
+		}
+		return byStatus
+	}
+	if got := counts("/local", "X-Api-Key: fresh"); got[200] != 2*limit || got[429] != 2*limit*(size-1) {
+		t.Errorf("local = %v, want %d admitted, twice the limit, and the others 429", got, 2*limit)
+	}
+	if got := counts("/open", "X-Api-Key: fresh"); got[200] != 2*limit*size {
+		t.Errorf("open = %v, want all admitted", got)
+	}
+	if got := counts("/closed", "X-Api-Key: fresh"); got[503] != 2*limit*size {
+		t.Errorf("closed = %v, want 503 for all", got)
+	}
+	nodes[0].await("the outage of a key that was used up", func() bool {
+		status, h, err := nodes[0].get("/local", "X-Api-Key: known")
+		if err != nil || status != 429 {
+			t.Fatalf("a key that was used up before = %d, %v, want 429", status, err)
+		}
+		return degraded(h) // else the node remembers a denial of Redis
+	})
+
+	redis.Restart() // it has lost all counts
+	for _, n := range nodes {
+		n.await("the end of the outage", func() bool {
+			_, h, err := n.get("/open", "X-Api-Key: second") // which may be used up by now
+			return err == nil && !degraded(h)
+		})
+	}
+	<-time.After(4 * time.Second) // within 2 s, all debts are debited
+	for _, n := range nodes {
+		for _, path := range []string{"/local", "/open"} {
+			if h := n.mustGet(429, path, "X-Api-Key: fresh"); degraded(h) {
+				t.Errorf("GET %s after the outage = %v, want a decision by Redis", path, h)
+			}
 		}
 	}
 }

@@ -1,0 +1,121 @@
+package lease
+
+import (
+	"math"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A basis is what the remaining events that an account shows start from.
+type basis uint8
+
+const (
+	reported basis = iota // the newest reply of the store
+	assumed               // the limit, as the store has not replied about this window: see takeLate
+	local                 // the local bucket, as the store is in an outage: see takeInOutage
+)
+
+// takeInOutage decides a take that the store could not decide, by Rule.OnOutage. nodes is how many
+// nodes share the limit. What only the store can admit can be tried again at retry.
+func (a account) takeInOutage(r *limiter.Rule, now limiter.Instant, cost int64, nodes int, retry limiter.Instant, d *limiter.Decision) {
+	if !a.appliesTo(r) {
+		a.switchLimit(r)
+	}
+	*d = limiter.Decision{OK: true, Source: limiter.FromOutage, At: now, Limit: r.Capacity(), RetryAt: now, ResetAt: now}
+	switch r.OnOutage {
+	case limiter.OutageClosed:
+		d.OK, d.RetryAt = false, retry
+	case limiter.OutageLocal:
+		bucket := r.InOutage(nodes)
+		left := a.leftOf(bucket, r, now)
+		switch {
+		case cost <= left:
+			left -= cost
+			a.shown = left
+		case cost > r.Capacity():
+			d.OK, d.RetryAt = false, limiter.Never
+		case cost > bucket.Capacity:
+			d.OK, d.RetryAt = false, retry
+		default:
+			d.OK, d.RetryAt = false, bucket.AccruedAt(now-limiter.Instant(a.sinceShown(now)), cost-left)
+		}
+		d.Remaining = min(max(0, left), d.Limit)
+	}
+	d.ResetAt = d.RetryAt // of an unknown count, it is not known
+}
+
+// leftOf returns how many events the local bucket has, which is what shown is in an outage. The
+// bucket begins with no more than was known to be left.
+func (a account) leftOf(bucket limiter.LocalBucket, r *limiter.Rule, now limiter.Instant) int64 {
+	if a.basis != local {
+		left := a.newestRemaining(r, now)
+		a.basis, a.shown = local, left
+		a.shownAt = roundedUp(float64(now - a.base))
+	} else if events, took := bucket.Accrue(a.sinceShown(now)); events > 0 {
+		a.shown += min(events, bucket.Capacity)
+		a.shownAt = roundedUp(float64(a.shownAt) + float64(took))
+	}
+	a.shown = min(a.shown, bucket.Capacity)
+	return a.shown
+}
+
+// roundedUp returns us as a float32 that is not less: a bucket that is asked a million times must
+// not gain by being rounded.
+func roundedUp(us float64) float32 {
+	f := float32(us)
+	if float64(f) < us {
+		f = math.Nextafter32(f, math.MaxFloat32)
+	}
+	return f
+}
+
+// undoInOutage undoes a take that takeInOutage has admitted.
+func (a account) undoInOutage(cost int64) {
+	if a.basis == local {
+		a.shown += cost
+	}
+}
+
+// atLocalLimit reports whether the local bucket of the account is empty, and was used lately: a
+// new account of the key would have a full one.
+func (a account) atLocalLimit(now limiter.Instant) bool {
+	return a.basis == local && a.shown < 1 && now-a.idleSince(now) < idleFor
+}
+
+// owe notes that cost events were admitted at now which the store has neither debited nor will by a
+// request under way. The next request has them debited as far as there are any left, at most once:
+// if its outcome is unknown, they are forgotten.
+func (a account) owe(r *limiter.Rule, now limiter.Instant, cost int64) {
+	if a.dropOwed(r, now); a.owed == 0 {
+		a.owedAfter = uint32(min(a.sinceBase(now)/1000, math.MaxUint32))
+	}
+	a.owed = uint32(min(int64(a.owed)+cost, r.Capacity(), limiter.MaxMore))
+	a.inDebt = true
+}
+
+// owedAt returns the events that a request at now has debited.
+func (a account) owedAt(r *limiter.Rule, now limiter.Instant) int64 {
+	if !a.inDebt {
+		return 0
+	}
+	a.dropOwed(r, now)
+	return int64(a.owed)
+}
+
+// dropOwed drops what is owed of a window that has passed, or that a bucket has got back since.
+func (a account) dropOwed(r *limiter.Rule, now limiter.Instant) {
+	age := a.sinceBase(now) - int64(a.owedAfter)*1000
+	passed := age >= r.FillTime().Microseconds()
+	if r.Algorithm.Kind == limiter.FixedWindow && a.seenAt != 0 {
+		passed = passed || r.UntilNext(limiter.Instant(a.storeTime(now))-limiter.Instant(age)) <= age
+	}
+	if passed {
+		a.paidOwed(int64(a.owed))
+	}
+}
+
+// paidOwed notes that events of what is owed are debited, or that they must not be any more.
+func (a account) paidOwed(events int64) {
+	a.owed -= uint32(min(events, int64(a.owed)))
+	a.inDebt = a.unpaid > 0 || a.owed > 0
+}

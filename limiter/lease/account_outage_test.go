@@ -1,0 +1,169 @@
+package lease
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// outageRule returns a rule with an outage mode.
+func outageRule(t *testing.T, a limiter.Algorithm, l limiter.Limit, mode limiter.OutageMode) *limiter.Rule {
+	t.Helper()
+	r, err := limiter.NewRule(limiter.Rule{Algorithm: a, Limit: l, OnOutage: mode})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestTakeInOutageLocally takes from the local bucket of one of four nodes, which has 30 events and
+// gets one in 2 seconds, unless less was known to be left.
+func TestTakeInOutageLocally(t *testing.T) {
+	const now, at, probe = 1000 * sec, 6000 * sec, sec
+	for _, algorithm := range []limiter.Algorithm{bucket, fixed, sliding(4), slidingWindowLog} {
+		r := outageRule(t, algorithm, limiter.Limit{Events: 60, Window: time.Minute}, limiter.OutageLocal)
+		take := func(a account, what string, at limiter.Instant, cost int64, ok bool, left int64, retry limiter.Instant) {
+			t.Helper()
+			var d limiter.Decision
+			a.takeInOutage(r, at, cost, 4, at+probe, &d)
+			if d.OK != ok || d.Remaining != left || d.Source != limiter.FromOutage || d.Limit != 60 || d.At != at || d.RetryAt != retry {
+				t.Errorf("%v, %s: %+v, want OK %v with %d remaining, retry at %d", algorithm, what, d, ok, left, retry)
+			}
+		}
+		a := newAccount()
+		take(a, "nothing is known", now, 29, true, 1, now)
+		take(a, "one is left", now+sec, 2, false, 1, now+2*sec)
+		take(a, "one has accrued", now+2*sec, 2, true, 0, now+2*sec)
+		take(a, "nothing is left", now+3*sec, 3, false, 0, now+8*sec)
+		take(a, "more than the bucket holds", now+3*sec, 31, false, 0, now+3*sec+probe)
+		take(a, "more than the limit", now+3*sec, 61, false, 0, limiter.Never)
+		take(a, "the bucket is full", now+1000*sec, 30, true, 0, now+1000*sec)
+		a.undoInOutage(30)
+		take(a, "that is undone", now+1000*sec, 30, true, 0, now+1000*sec)
+		if a.idle(r, now+1030*sec, 1) || !a.idle(r, now+1100*sec, 1) {
+			t.Errorf("%v: idle %v and %v, want it kept for a window",
+				algorithm, a.idle(r, now+1030*sec, 1), a.idle(r, now+1100*sec, 1))
+		}
+		if _, evictable := a.evictionCost(now+1001*sec, true); evictable {
+			t.Errorf("%v: an account with an empty bucket can be evicted", algorithm)
+		}
+
+		a = accountAfter(r, now, at, 55, 0)
+		take(a, "five were left", now, 4, true, 1, now)
+		take(a, "one is left", now, 1, true, 0, now)
+		take(a, "nothing is left", now, 1, false, 0, now+2*sec)
+
+		a.request(r, now+10*sec, 1, 0, new(limiter.LeaseRequest))
+		reply := &limiter.LeaseRequest{Rule: r, Incarnation: 1, Need: 1, Served: 1,
+			Decision: limiter.Decision{OK: true, At: at + 10*sec, Limit: 60, Remaining: 19}}
+		a.applyReply(r, now+10*sec, now+10*sec, reply, 0, false)
+		if got := a.served(1); got != 19 {
+			t.Errorf("%v: remaining after the outage = %d, want 19, as the store says", algorithm, got)
+		}
+	}
+}
+
+// TestTakeInOutageOpenAndClosed takes where everything is admitted, and where nothing is.
+func TestTakeInOutageOpenAndClosed(t *testing.T) {
+	const now = 1000 * sec
+	for _, mode := range []limiter.OutageMode{limiter.OutageOpen, limiter.OutageClosed} {
+		r := outageRule(t, bucket, limiter.Limit{Events: 2, Window: time.Minute}, mode)
+		a := newAccount()
+		for i := range limiter.Instant(10) {
+			retry := now + i
+			if mode == limiter.OutageClosed {
+				retry += sec
+			}
+			var d limiter.Decision
+			if a.takeInOutage(r, now+i, 1, 4, now+i+sec, &d); d.OK != (mode == limiter.OutageOpen) || d.RetryAt != retry {
+				t.Errorf("take %d, %v: %+v, want a retry at %d", i, mode, d, retry)
+			}
+		}
+	}
+}
+
+// TestLocalBucketNeverGains takes from a local bucket again and again, up to a day after the last
+// reply of the store. It admits at most what the bucket had and what has accrued.
+func TestLocalBucketNeverGains(t *testing.T) {
+	r := outageRule(t, fixed, limiter.Limit{Events: 1000, Window: time.Second}, limiter.OutageLocal)
+	for _, after := range []limiter.Instant{0, 3600 * sec, day} {
+		a := accountAfter(r, 1000*sec, 6000*sec, 1, 0)
+		begin, admitted := 1000*sec+after, int64(0)
+		for i := range limiter.Instant(200_000) { // 20 s
+			var d limiter.Decision
+			if a.takeInOutage(r, begin+100*i, 1, 4, begin, &d); d.OK {
+				admitted++
+			}
+		}
+		if most := int64(500 + 20*500); admitted > most || admitted < most/4 { // a float32 of a day has a precision of 8 ms
+			t.Errorf("admitted in 20 s, %d s after the reply = %d, want %d to %d", after/sec, admitted, most/4, most)
+		}
+	}
+}
+
+// TestLeasesInOutage spends and undoes from a lease during an outage. The local bucket does not
+// gain by that.
+func TestLeasesInOutage(t *testing.T) {
+	const now, at = 1000 * sec, 6000 * sec
+	r := outageRule(t, fixed, limiter.Limit{Events: 60, Window: time.Minute}, limiter.OutageLocal)
+	a := accountAfter(r, now, at, 0, 4)
+	var d limiter.Decision
+	a.takeInOutage(r, now, 5, 4, now, &d) // more than the lease has
+	for range 100 {
+		before := a.remaining
+		if !a.take(r, now, 2, &d) || d.Source != limiter.FromLease {
+			t.Fatalf("take = %+v, want it from the lease", d)
+		}
+		a.returnToLease(a.spentSince(before))
+	}
+	if left := a.leftOf(r.InOutage(4), r, now); left != 25 {
+		t.Errorf("left of the local bucket = %d, want 25", left)
+	}
+}
+
+func TestRoundedUp(t *testing.T) {
+	for _, us := range []float64{0, 1, 1 << 24, 1<<24 + 1, 8.64e10 + 1, 1e17 + 1} {
+		if f := roundedUp(us); float64(f) < us || float64(f) > us*(1+1e-6) || f > math.MaxFloat32 {
+			t.Errorf("roundedUp(%v) = %v", us, f)
+		}
+	}
+}
+
+// TestOwe owes events of an outage. They are dropped when their window has passed, and are one limit
+// at most.
+func TestOwe(t *testing.T) {
+	const now, at = 1000 * sec, 6030 * sec // at 30 s after a whole minute
+	for _, test := range []struct {
+		algorithm limiter.Algorithm
+		limit     limiter.Limit
+		lasts     limiter.Instant
+	}{
+		{fixed, limiter.Limit{Events: 60, Window: time.Minute}, 30 * sec},
+		{sliding(4), limiter.Limit{Events: 60, Window: time.Minute}, 60 * sec},
+		{slidingWindowLog, limiter.Limit{Events: 60, Window: time.Minute}, 60 * sec},
+		{bucket, limiter.Limit{Events: 60, Window: time.Minute}, 60 * sec},
+		{bucket, limiter.Limit{Events: 60, Window: time.Minute, Burst: 20}, 20 * sec},
+	} {
+		r := mustRule(t, test.algorithm, test.limit)
+		a := accountAfter(r, now, at, 1, 0)
+		owed := func(what string, at limiter.Instant, want int64) {
+			t.Helper()
+			if got := a.owedAt(r, at); got != want || a.inDebt != (want > 0) {
+				t.Errorf("%v, %s: owed = %d (in debt: %v), want %d", test.algorithm, what, got, a.inDebt, want)
+			}
+		}
+		owed("nothing was admitted", now, 0)
+		a.owe(r, now, 3)
+		a.owe(r, now+test.lasts-2, 4)
+		owed("the window is not over", now+test.lasts-1, 7)
+		owed("the window is over", now+test.lasts, 0)
+		a.owe(r, now+test.lasts, 1000)
+		owed("more than the limit", now+test.lasts, r.Capacity())
+		a.paidOwed(r.Capacity() - 1)
+		owed("all but one are paid", now+test.lasts, 1)
+		a.paidOwed(5)
+		owed("all are paid", now+test.lasts, 0)
+	}
+}

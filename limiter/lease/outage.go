@@ -1,0 +1,53 @@
+package lease
+
+import (
+	"context"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// takeInOutage decides the takes that have failed, unless another one is denied or nobody waits any
+// more. It comes last: a denial that all nodes agree on is worth more.
+func (s *Store) takeInOutage(ctx context.Context, r *request) {
+	for i := range r.takes {
+		t := &r.takes[i]
+		switch {
+		case t.state != failed:
+		case ctx.Err() == nil && !r.any(denied):
+			s.takeFailed(t, r.now)
+		case t.waiter != nil:
+			t.shard.Lock()
+			if t.waiter.status == waiting {
+				t.queueLocked().giveUp(t.waiter)
+			}
+			t.shard.Unlock()
+		}
+	}
+}
+
+// takeFailed decides a take that has failed: by its account, or with all others that have none.
+func (s *Store) takeFailed(t *takeState, now limiter.Instant) {
+	decide := func(a account) {
+		retry := now + limiter.Instant(s.options.ProbeEvery.Microseconds())
+		a.takeInOutage(t.Rule, now, t.Cost, s.options.OutageNodes(), retry, &t.Decision)
+		if t.state = admitted; !t.Decision.OK {
+			t.state = denied
+		}
+	}
+	if t.waiter != nil {
+		found := t.withAccount(func(a account) {
+			if !t.adoptReply() {
+				decide(a)
+				t.concludeWithoutLender(a, now)
+			}
+		})
+		if found {
+			return
+		}
+	}
+	z, _ := t.Rule.Zone.(*Zone) // which may be closed
+	if z == nil {
+		z = new(Zone)
+	}
+	z.crowd.decide(t.Rule, decide)
+}

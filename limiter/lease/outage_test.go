@@ -1,0 +1,260 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// outage returns a rule of 20 events a day with an outage mode, in a zone of this name.
+func (n node) outage(zone string, id uint32, mode limiter.OutageMode) *limiter.Rule {
+	n.t.Helper()
+	return n.rule(limiter.Rule{
+		ID: id, Zone: n.Open(zone), OnOutage: mode, Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow},
+		Limit: limiter.Limit{Events: 20, Window: 24 * time.Hour},
+	})
+}
+
+// takesInOutage takes now, which must fail with errCut and be decided all the same.
+func (n node) takesInOutage(r *limiter.Rule, key string, cost int64) limiter.Decision {
+	n.t.Helper()
+	takes := []limiter.Take{takeOf(r, key, cost)}
+	if n.fails(errCut, takes...); takes[0].Decision.Source != limiter.FromOutage {
+		n.t.Errorf("take in an outage = %+v, want it decided by the outage mode", takes[0])
+	}
+	return takes[0].Decision
+}
+
+// TestOutageModes takes from a lender that fails, in all modes: five nodes share the limits.
+func TestOutageModes(t *testing.T) {
+	inBubble(t, Options{OutageNodes: func() int { return 5 }, ProbeEvery: 3 * time.Second}, func(t *testing.T, n node) {
+		n.lender.always(lostRequest)
+		for mode, most := range map[limiter.OutageMode]int{limiter.OutageLocal: 8, limiter.OutageOpen: 50, limiter.OutageClosed: 0} {
+			r := n.outage("zone", 1+uint32(mode), mode)
+			for i := range 50 {
+				d := n.takesInOutage(r, "key", 1)
+				if d.OK != (i < most) {
+					t.Errorf("%v: take %d = %+v, want OK %v", mode, i, d, i < most)
+				}
+				if want := d.At + 3*sec; mode == limiter.OutageClosed && d.RetryAt != want {
+					t.Errorf("closed: retry at %d, want %d", d.RetryAt, want)
+				}
+			}
+		}
+	})
+}
+
+// TestOutageSpendsLeasesFirst spends a lease while the lender fails. Then nothing is admitted that
+// was not known to be left.
+func TestOutageSpendsLeasesFirst(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.outage("zone", 1, limiter.OutageLocal)
+		n.allowed(r, "key", 6, limiter.FromStore)
+		n.grant(r, "key", 10)
+		n.lender.always(lostRequest)
+		leased := n.leased(r, "key")
+		if leased == 0 {
+			t.Fatal("nothing is leased")
+		}
+		for range leased {
+			n.allowed(r, "key", 1, limiter.FromLease)
+		}
+		for i := range 20 - 6 - leased {
+			if d := n.takesInOutage(r, "key", 1); !d.OK {
+				t.Errorf("take %d of what was left = %+v, want it admitted", i, d)
+			}
+		}
+		if d := n.takesInOutage(r, "key", 1); d.OK {
+			t.Errorf("take of more than was left = %+v, want it denied", d)
+		}
+	})
+}
+
+// TestDenialInOutageUndoesOthers has an outage mode deny one of several takes. What the others have
+// taken, from leases and local buckets, is undone.
+func TestDenialInOutageUndoesOthers(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		local, closed := n.outage("local", 1, limiter.OutageLocal), n.outage("closed", 2, limiter.OutageClosed)
+		healthy := n.fixed("healthy", 3, 1000)
+		n.allowed(healthy, "key", 1, limiter.FromStore)
+		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+			if requests[0].Rule.ID == healthy.ID {
+				return answered, rtt
+			}
+			return lostRequest, rtt
+		})
+		for range 30 {
+			takes := []limiter.Take{takeOf(healthy, "key", 1), takeOf(local, "a", 20), takeOf(closed, "b", 1)}
+			n.fails(errCut, takes...)
+			if takes[0].Err != nil || !takes[0].Decision.OK || takes[2].Decision.OK || takes[2].Decision.Source != limiter.FromOutage {
+				t.Errorf("takes = %+v, want the last denied by its outage mode", takes)
+			}
+		}
+		if d := n.takesInOutage(local, "a", 20); !d.OK {
+			t.Errorf("take from the local bucket = %+v, want it admitted: the others were undone", d)
+		}
+		n.waitForReturns()
+		n.checkUsed(healthy, "key", 1)
+	})
+}
+
+// TestDenialWinsOverOutage takes from a zone that denies and from one whose lender fails. That one
+// decides nothing and takes nothing.
+func TestDenialWinsOverOutage(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		local, denies := n.outage("local", 1, limiter.OutageLocal), n.fixed("denies", 2, 1)
+		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
+			if requests[0].Rule.ID == denies.ID {
+				return answered, 4 * rtt
+			}
+			return lostRequest, rtt
+		})
+		for range 30 {
+			takes := []limiter.Take{takeOf(local, "a", 1), takeOf(denies, "b", 2)}
+			_ = n.Take(t.Context(), n.options.Clock(), takes)
+			if takes[1].Decision.OK || takes[1].Err != nil || takes[0].Decision.Source == limiter.FromOutage {
+				t.Errorf("takes = %+v, want the second denied, and the first not decided", takes)
+			}
+			time.Sleep(time.Second) // the denial is no longer remembered
+		}
+		if d := n.takesInOutage(local, "a", 20); !d.OK {
+			t.Errorf("take from the local bucket = %+v, want it full", d)
+		}
+	})
+}
+
+// TestOutageWithoutAccount takes keys that find no room, and keys of a closed zone, from a lender
+// that fails. Together they have one local bucket.
+func TestOutageWithoutAccount(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.rule(limiter.Rule{
+			MaxKeys: 1, Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, Limit: limiter.Limit{Events: 20, Window: 24 * time.Hour},
+		})
+		n.denied(r, "at its limit, so it stays", 21, limiter.FromStore)
+		n.lender.always(lostRequest)
+		for i := range 30 {
+			if i == 10 {
+				r.Zone.(*Zone).Close()
+			}
+			if d := n.takesInOutage(r, "key"+string(rune('a'+i)), 1); d.OK != (i < 20) {
+				t.Errorf("take %d = %+v, want OK %v", i, d, i < 20)
+			}
+		}
+	})
+}
+
+// TestClientGoneInOutage ends a request while it waits. It takes nothing from the local bucket.
+func TestClientGoneInOutage(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.outage("zone", 1, limiter.OutageLocal)
+		n.lender.always(silence)
+		for range 30 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			takes := []limiter.Take{takeOf(r, "key", 1)}
+			if err := n.Take(ctx, n.options.Clock(), takes); !errors.Is(err, context.DeadlineExceeded) || takes[0].Decision.OK {
+				t.Errorf("take = %+v, %v, want no decision", takes[0], err)
+			}
+			cancel()
+		}
+		takes := []limiter.Take{takeOf(r, "key", 20)}
+		if n.fails(ErrTimeout, takes...); !takes[0].Decision.OK {
+			t.Errorf("take = %+v, want it admitted from a full bucket", takes[0])
+		}
+	})
+}
+
+// TestDebtOfOutage has the lender come back after takes were admitted without it. It debits them
+// once, although no take comes any more, and no more than a limit.
+func TestDebtOfOutage(t *testing.T) {
+	for _, mode := range []limiter.OutageMode{limiter.OutageLocal, limiter.OutageOpen} {
+		for _, taken := range []int64{1, 5, 14, 60} {
+			inBubble(t, Options{}, func(t *testing.T, n node) {
+				r := n.outage("zone", 1, mode)
+				n.allowed(r, "key", 6, limiter.FromStore)
+				n.lender.always(unreachable)
+				admitted := int64(6)
+				for range taken {
+					takes := []limiter.Take{takeOf(r, "key", 1)}
+					if _ = n.Take(t.Context(), n.options.Clock(), takes); takes[0].Decision.OK { // first from a lease
+						admitted++
+					}
+					time.Sleep(100 * time.Millisecond)
+				}
+				time.Sleep(time.Minute)
+				n.lender.always(answered)
+				time.Sleep(3 * time.Second)
+				n.waitForReturns()
+				n.checkUsed(r, "key", min(admitted, 20))
+				received := n.lender.received()
+				time.Sleep(time.Minute)
+				n.checkUsed(r, "key", min(admitted, 20))
+				if got := n.lender.received() - received; got > 1 { // by checkUsed
+					t.Errorf("requests after the debt was debited = %d, want none", got-1)
+				}
+				if left := 20 - admitted; left > 0 {
+					n.allowed(r, "key", left, limiter.FromStore)
+				}
+				time.Sleep(3 * time.Second)
+				n.denied(r, "key", 1, limiter.FromStore)
+			})
+		}
+	}
+}
+
+// TestFirstTakeAfterOutage takes as soon as the lender is back. It debits first what was admitted
+// without it.
+func TestFirstTakeAfterOutage(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.outage("zone", 1, limiter.OutageLocal)
+		n.lender.always(unreachable)
+		n.takesInOutage(r, "key", 20)
+		n.lender.always(answered)
+		n.denied(r, "key", 1, limiter.FromStore)
+		n.waitForReturns()
+		n.checkUsed(r, "key", 20)
+	})
+}
+
+// TestUnknownOutcomeIsNotOwed fails takes whose requests may have had an effect, and the request
+// that has a debt debited. Nothing is debited twice.
+func TestUnknownOutcomeIsNotOwed(t *testing.T) {
+	for _, f := range []fate{lostRequest, lostReply} {
+		inBubble(t, Options{}, func(t *testing.T, n node) {
+			r := n.outage("zone", 1, limiter.OutageLocal)
+			n.lender.always(f)
+			n.takesInOutage(r, "key", 5) // debited by the request itself, or never
+			n.lender.always(unreachable)
+			n.takesInOutage(r, "key", 2)
+			n.lender.always(f)
+			time.Sleep(3 * time.Second) // the debt is debited, or lost
+			n.lender.always(answered)
+			time.Sleep(3 * time.Second)
+			n.waitForReturns()
+			want := int64(0)
+			if f == lostReply {
+				want = 7
+			}
+			n.checkUsed(r, "key", want+n.lender.lostGrants)
+		})
+	}
+}
+
+// TestUndoneTakesOweNothing undoes takes that were admitted without the lender.
+func TestUndoneTakesOweNothing(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		local, closed := n.outage("local", 1, limiter.OutageLocal), n.outage("closed", 2, limiter.OutageClosed)
+		n.lender.always(unreachable)
+		for range 10 {
+			n.fails(errCut, takeOf(local, "key", 2), takeOf(closed, "key", 1))
+		}
+		n.takesInOutage(local, "key", 3)
+		n.lender.always(answered)
+		time.Sleep(3 * time.Second)
+		n.waitForReturns()
+		n.checkUsed(local, "key", 3)
+		n.checkUsed(closed, "key", 0)
+	})
+}

@@ -1,0 +1,63 @@
+package limiter
+
+import "fmt"
+
+// An OutageMode is how takes are decided that the store cannot decide.
+type OutageMode uint8
+
+const (
+	OutageLocal  OutageMode = iota // by a bucket of the node: see Rule.InOutage
+	OutageOpen                     // all are admitted
+	OutageClosed                   // all are denied
+)
+
+var outageModes = [...]string{"local", "open", "closed"}
+
+// String returns the name of m in configurations.
+func (m OutageMode) String() string { return outageModes[m] }
+
+// ParseOutageMode parses the name of an outage mode.
+func ParseOutageMode(name string) (OutageMode, error) {
+	for m, n := range outageModes {
+		if n == name {
+			return OutageMode(m), nil
+		}
+	}
+	return 0, fmt.Errorf("limiter: unknown outage mode %q, want one of %v", name, outageModes)
+}
+
+const (
+	// outageFactor is how many times the limit all nodes together admit in an outage. Traffic is
+	// never spread evenly: with less, a client is denied although it stays below its limit.
+	outageFactor = 2
+
+	// maxOutageNodes bounds the nodes that share a limit, so that nothing overflows.
+	maxOutageNodes = 10_000
+)
+
+// A LocalBucket is the token bucket that each node limits a key by while the store is in an outage.
+type LocalBucket struct {
+	Capacity    int64 // at least 1
+	refill, per int64 // the rate: refill events every per µs
+}
+
+// InOutage returns the bucket of each of the nodes that share the limit of r. All buckets together
+// have twice the rate and twice the capacity of the limit, or one event each if that is more.
+func (r *Rule) InOutage(nodes int) LocalBucket {
+	n := int64(min(max(nodes, 1), maxOutageNodes))
+	return LocalBucket{Capacity: max(1, outageFactor*r.capacity/n), refill: outageFactor * r.refill, per: r.per * n}
+}
+
+// Accrue returns how many events the bucket gets in us µs, and how many µs that many events take.
+func (b LocalBucket) Accrue(us int64) (events, took int64) {
+	if events, _ = mulAddDiv(us, b.refill, 0, b.per); events > 0 {
+		took = mulDivUp(events, b.per, b.refill)
+	}
+	return events, took
+}
+
+// AccruedAt returns the instant at which the bucket has got that number of events since at, or
+// Never.
+func (b LocalBucket) AccruedAt(at Instant, events int64) Instant {
+	return at.plus(mulDivUp(events, b.per, b.refill))
+}

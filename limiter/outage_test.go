@@ -1,0 +1,51 @@
+package limiter
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseOutageMode(t *testing.T) {
+	for _, m := range []OutageMode{OutageLocal, OutageOpen, OutageClosed} {
+		if got, err := ParseOutageMode(m.String()); got != m || err != nil {
+			t.Errorf("ParseOutageMode(%q) = %v, %v, want %v", m, got, err, m)
+		}
+	}
+	if _, err := ParseOutageMode("shut"); err == nil || !strings.Contains(err.Error(), `"shut"`) {
+		t.Errorf("error = %v, want one that names the word", err)
+	}
+}
+
+// TestInOutage checks the buckets of nodes. Together they have twice the limit.
+func TestInOutage(t *testing.T) {
+	const minute = 60_000_000
+	for _, test := range []struct {
+		algorithm Algorithm
+		limit     Limit
+		nodes     int
+		capacity  int64
+		accrued   int64 // in a minute
+	}{
+		{fixed, Limit{Events: 100, Window: time.Minute}, 0, 200, 200},
+		{fixed, Limit{Events: 100, Window: time.Minute}, 1, 200, 200},
+		{sliding(3), Limit{Events: 100, Window: time.Minute}, 4, 50, 50},
+		{slidingWindowLog, Limit{Events: 100, Window: time.Minute}, 20, 10, 10},
+		{bucket, Limit{Events: 100, Window: time.Minute, Burst: 1000}, 20, 100, 10},
+		{bucket, Limit{Events: 100, Window: time.Minute, Burst: 5}, 4, 2, 50},
+		{bucket, Limit{Events: 100, Window: time.Minute}, 200, 1, 1},
+		{fixed, Limit{Events: 100, Window: time.Minute}, 1000, 1, 0},
+		{fixed, Limit{Events: MaxEvents, Window: MaxWindow}, 1 << 30, 2 * MaxEvents / 10_000, 38},
+		{bucket, Limit{Events: MaxEvents, Window: MinWindow, Burst: MaxEvents}, 1, 2 * MaxEvents, 2 * MaxEvents * 60_000},
+	} {
+		b := mustRule(t, test.algorithm, test.limit).InOutage(test.nodes)
+		accrued, took := b.Accrue(minute)
+		if b.Capacity != test.capacity || accrued != test.accrued || took > minute {
+			t.Errorf("%v among %d: capacity = %d, %d accrued in %d µs, want %d and %d within a minute",
+				test.limit, test.nodes, b.Capacity, accrued, took, test.capacity, test.accrued)
+		}
+		if at := b.AccruedAt(7, accrued); accrued > 0 && at != Instant(7+took) {
+			t.Errorf("%v among %d: %d have accrued at %d, want %d", test.limit, test.nodes, accrued, at, 7+took)
+		}
+	}
+}

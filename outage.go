@@ -1,0 +1,89 @@
+package fleetlimit
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/membership"
+)
+
+// parseOnOutage parses what decides requests in an outage. "" is the default.
+func parseOnOutage(name string) (limiter.OutageMode, error) {
+	m, err := limiter.ParseOutageMode(cmp.Or(name, limiter.OutageLocal.String()))
+	if err != nil {
+		err = fmt.Errorf("on_outage is %q: use local, so that each node keeps to a share of the limit, open or closed", name)
+	}
+	return m, err
+}
+
+// unknownNodes is how many nodes share the limits in an outage if the size of the fleet is unknown,
+// because Redis has not answered since this node started.
+const unknownNodes = 200
+
+// outageNodes returns how many nodes share the limits in an outage.
+func outageNodes(m *membership.Member) int {
+	if n, known := m.Known(); known {
+		return n
+	}
+	return unknownNodes
+}
+
+// unavailable reports whether the request is rejected because its count is not available.
+func (r *zoneResult) unavailable() bool {
+	return r.outage && !r.decision.OK && r.rule.OnOutage == limiter.OutageClosed
+}
+
+// outweighs reports whether the response describes the rejection r rather than other: a limit that
+// is exceeded rather than a count that is not available, or else the one with the longer wait.
+func (r *zoneResult) outweighs(other *zoneResult) bool {
+	if r.unavailable() != other.unavailable() {
+		return other.unavailable()
+	}
+	return r.wait() > other.wait()
+}
+
+// errUnavailable is the error that error routes get while a count is not available.
+var errUnavailable = errors.New("rate limit is not available")
+
+// newUnavailableBodies returns the bodies of responses while the counts of a zone are not
+// available, up to the value of retry_after_seconds.
+func newUnavailableBodies(zone string) (jsonBody, problemBody string) {
+	const message = "Requests cannot be counted at the moment"
+	name, _ := json.Marshal(zone) // Marshal never fails for a string
+	return `{"error":{"code":"TEMPORARILY_UNAVAILABLE","message":"` + message + `","details":{"zone":` + string(name) +
+			`,"retry_after_seconds":`,
+		`{"type":"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",` +
+			`"title":"Service Unavailable","status":503,"detail":"` + message + `","violated-policies":[` + string(name) +
+			`],"retry_after_seconds":`
+}
+
+// rejectUnavailable answers 503. Such answers are neither logged nor emitted one by one: see
+// logTransition.
+func (e *evaluation) rejectUnavailable(w http.ResponseWriter, denied *zoneResult, style string, retry int64) error {
+	if style == rejectError {
+		return caddyhttp.HandlerError{Err: errUnavailable, StatusCode: http.StatusServiceUnavailable}
+	}
+	contentType := typeJSON
+	if style == rejectProblem {
+		contentType = typeProblem
+	}
+	e.body = denied.appendUnavailable(e.body[:0], style, retry)
+	e.write(w, http.StatusServiceUnavailable, contentType)
+	return nil
+}
+
+func (r *zoneResult) appendUnavailable(b []byte, style string, retry int64) []byte {
+	if style == rejectProblem {
+		b = strconv.AppendInt(append(b, r.rule.texts.unavailableProblem...), retry, 10)
+		return append(b, "}\n"...)
+	}
+	b = strconv.AppendInt(append(b, r.rule.texts.unavailable...), retry, 10)
+	return append(b, "}}}\n"...)
+}
