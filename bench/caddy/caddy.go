@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -27,8 +28,9 @@ type Process struct {
 }
 
 // Start starts a Caddy with these global options and this site, and returns when it accepts
-// connections. It leaves nothing behind outside of dir.
-func Start(binary, dir, options, site string) (*Process, error) {
+// connections. It leaves nothing behind outside of dir. It calls begin with a function that starts
+// the process.
+func Start(binary, dir, options, site string, begin func(start func() error) error) (*Process, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
@@ -48,13 +50,19 @@ func Start(binary, dir, options, site string) (*Process, error) {
 	p.cmd.Stderr = log
 	p.cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // Caddy dies with an interrupted run
-	if err := p.cmd.Start(); err != nil {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: Pdeathsig means the end of this thread
+		err := begin(p.cmd.Start)
+		started <- err
+		if err == nil {
+			_ = p.cmd.Wait()
+			close(p.ended)
+		}
+	}()
+	if err := <-started; err != nil {
 		return nil, err
 	}
-	go func() {
-		_ = p.cmd.Wait()
-		close(p.ended)
-	}()
 	for deadline := time.After(patience); ; {
 		probe, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err == nil {

@@ -47,6 +47,7 @@ var measurements = []measurement{
 	{"memory", false, measureMemory},
 	{"hot", false, measureHotKey},
 	{"sizes", false, measureSizes},
+	{"outage", false, measureOutage},
 	{"keys", true, measureKeys},
 	{"share", true, measureShare},
 	{"latency", true, measureLatency},
@@ -57,6 +58,7 @@ var measurements = []measurement{
 type lab struct {
 	*options
 	*cluster
+	stopped []int // IDs of Redis processes
 }
 
 // measure makes the measurements that o selects.

@@ -76,17 +76,13 @@ type lab struct {
 }
 
 // start starts a Caddy whose only site has the given directives.
-func (l *lab) start(v *variant, site string) (p *caddy.Process, err error) {
+func (l *lab) start(v *variant, site string) (*caddy.Process, error) {
 	options := ""
 	if v.redis {
 		options = fmt.Sprintf("\trate_limit {\n\t\tredis {\n\t\t\taddress %s\n\t\t\tkey_prefix rl%d\n\t\t}\n\t}\n", l.redis, l.started)
 		l.started++
 	}
-	err = l.pins.onCaddysCPUs(func() (err error) {
-		p, err = caddy.Start(v.binary, l.dir, options, site)
-		return err
-	})
-	return p, err
+	return caddy.Start(v.binary, l.dir, options, site, l.pins.onCaddysCPUs)
 }
 
 func run(o options) error {
