@@ -47,6 +47,7 @@ func (h *Handler) loggedOf(z *zone) string {
 // the syntax of caddy-ratelimit are emitted for every rejection, others for the first of a key and
 // window. First rejections are reported at most ten times a second for a zone, because each key of
 // a flood has one. A limit that blocks has no window, so that as many of its rejections are logged.
+// A 503 exceeds no limit: it is logged alike, and has no event.
 func (e *evaluation) report(denied, named *zoneResult, wait time.Duration) {
 	h, z, which := e.handler, denied.zone, e.handler.loggedOf(denied.zone)
 	logs, emits := which == logAll, z.legacy
@@ -58,7 +59,10 @@ func (e *evaluation) report(denied, named *zoneResult, wait time.Duration) {
 	case denied.decision.Breach:
 		logs, unlogged = z.logged.allow(e.now.Unix())
 	}
-	if denied.decision.Breach && !z.legacy {
+	message, status := "rate limit exceeded", http.StatusTooManyRequests
+	if denied.unavailable() {
+		message, status, emits = errUnavailable.Error(), http.StatusServiceUnavailable, false
+	} else if denied.decision.Breach && !z.legacy {
 		emits, unemitted = z.emitted.allow(e.now.Unix())
 	}
 	if !logs && !emits {
@@ -66,7 +70,7 @@ func (e *evaluation) report(denied, named *zoneResult, wait time.Duration) {
 	}
 	zone, key := named.zone.name, named.template
 	if logs {
-		e.log("rate limit exceeded", http.StatusTooManyRequests, key, unlogged,
+		e.log(message, status, key, unlogged,
 			zap.String("zone", zone), zap.Duration("wait", wait))
 	}
 	if emits {

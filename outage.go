@@ -64,8 +64,7 @@ func newUnavailableBodies(zone string) (jsonBody, problemBody string) {
 			`],"retry_after_seconds":`
 }
 
-// rejectUnavailable answers 503. Such answers are neither logged nor emitted one by one: see
-// logTransition.
+// rejectUnavailable answers 503.
 func (e *evaluation) rejectUnavailable(w http.ResponseWriter, denied *zoneResult, style string, retry int64) error {
 	if style == rejectError {
 		return caddyhttp.HandlerError{Err: errUnavailable, StatusCode: http.StatusServiceUnavailable}

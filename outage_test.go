@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -57,8 +58,37 @@ func testOnOutageClosed(t *testing.T, style, want string) {
 	if z := h.zones[0]; z.counters.unavailable.Load() != 1 || z.counters.rejected.total() != 0 || z.counters.outage.Load() != 0 {
 		t.Errorf("%s: the zone counts %+v, want one unavailable", style, &z.counters)
 	}
-	if n := logs.Len(); n != 1 {
-		t.Errorf("%s: log = %v, want the outage alone", style, logs.All())
+	if n := logs.Len(); n != 2 {
+		t.Errorf("%s: log = %v, want the outage and the rejection", style, logs.All())
+	}
+}
+
+// TestRejectionsInOutageAreLogged has a key rejected five times in an outage. Its first rejection of a
+// window is logged, or all are.
+func TestRejectionsInOutageAreLogged(t *testing.T) {
+	for _, test := range []struct {
+		mode, which, message string
+		status, lines        int
+	}{
+		{"local", "first", "rate limit exceeded", 429, 1},
+		{"local", "all", "rate limit exceeded", 429, 5},
+		{"local", "none", "rate limit exceeded", 429, 0},
+		{"closed", "first", "rate limit is not available", 503, 1},
+		{"closed", "all", "rate limit is not available", 503, 5},
+		{"closed", "none", "rate limit is not available", 503, 0},
+	} {
+		store := &scriptedStore{err: errStore, decision: deniedInOutage}
+		h, logs := scripted(t, `{"log_rejections": "`+test.which+`", "rate_limits": {"user": {"key": "{http.request.header.X-Api-Key}",
+			"limit": {"events": 5, "window": "1m"}, "on_outage": "`+test.mode+`"}}}`, store)
+		for i := range 5 {
+			store.decision.Breach = i == 0
+			serve(t, h, t.Context(), nil)
+		}
+		lines := logs.FilterMessage(test.message).FilterField(zap.Int("status", test.status)).FilterField(zap.String("zone", "user"))
+		if n := lines.Len(); n != test.lines || logs.Len() != n+1 {
+			t.Errorf("log_rejections %s in mode %s: log = %v, want the outage and %d rejections",
+				test.which, test.mode, logs.All(), test.lines)
+		}
 	}
 }
 

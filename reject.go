@@ -66,11 +66,10 @@ func (e *evaluation) reject(w http.ResponseWriter) error {
 	header["Retry-After"] = state.headers.retry[:]
 	header["Cache-Control"] = noStore
 	style := h.styleOf(denied.zone)
+	e.report(&denied, &named, wait)
 	if denied.unavailable() {
 		return e.rejectUnavailable(w, &denied, style, retry)
 	}
-	e.report(&denied, &named, wait)
-
 	switch style {
 	case rejectError:
 		return caddyhttp.HandlerError{Err: errRateLimit, StatusCode: http.StatusTooManyRequests}

@@ -187,6 +187,8 @@ func openLeases(kind limiter.Kind) func(*testing.B) func() func(string) bool {
 // plenty grants more than is spent here, for longer than it takes.
 type plenty struct{ limiter.Lender }
 
+func (plenty) Refusal([]byte) error { return nil }
+
 func (plenty) Lend(requests []limiter.LeaseRequest, answered func(error)) {
 	now := limiter.At(time.Now())
 	for i := range requests {

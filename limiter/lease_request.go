@@ -71,6 +71,10 @@ type Lender interface {
 	// Answers reports whether the server that has this key answers. Then ErrLate means that too much
 	// waits for it, not that there is an outage.
 	Answers(key []byte) bool
+
+	// Refusal returns the error that calls about this key fail with at once and without effect, as
+	// its server is known to be in an outage; nil: it is not. It must not block.
+	Refusal(key []byte) error
 }
 
 // ErrLate is the error of a store that has not answered in time, or has so much to do that it was

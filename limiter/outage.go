@@ -26,14 +26,8 @@ func ParseOutageMode(name string) (OutageMode, error) {
 	return 0, fmt.Errorf("limiter: unknown outage mode %q, want one of %v", name, outageModes)
 }
 
-const (
-	// outageFactor is how many times the limit all nodes together admit in an outage. Traffic is
-	// never spread evenly: with less, a client is denied although it stays below its limit.
-	outageFactor = 2
-
-	// maxOutageNodes bounds the nodes that share a limit, so that nothing overflows.
-	maxOutageNodes = 10_000
-)
+// maxOutageNodes bounds the nodes that share a limit, so that nothing overflows.
+const maxOutageNodes = 10_000
 
 // A LocalBucket is the token bucket that each node limits a key by while the store is in an outage.
 type LocalBucket struct {
@@ -42,10 +36,12 @@ type LocalBucket struct {
 }
 
 // InOutage returns the bucket of each of the nodes that share the limit of r. All buckets together
-// have twice the rate and twice the capacity of the limit, or one event each if that is more.
+// have the rate and the capacity of the limit, or one event each if that is more. So in a window they
+// admit at most twice the limit, and besides at most one event per node: what they hold when it
+// begins, and what they get while it lasts.
 func (r *Rule) InOutage(nodes int) LocalBucket {
 	n := int64(min(max(nodes, 1), maxOutageNodes))
-	return LocalBucket{Capacity: max(1, outageFactor*r.capacity/n), refill: outageFactor * r.refill, per: r.per * n}
+	return LocalBucket{Capacity: max(1, r.capacity/n), refill: r.refill, per: r.per * n}
 }
 
 // Accrue returns how many events the bucket gets in us µs, and how many µs that many events take.

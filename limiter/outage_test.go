@@ -17,7 +17,7 @@ func TestParseOutageMode(t *testing.T) {
 	}
 }
 
-// TestInOutage checks the buckets of nodes. Together they have twice the limit.
+// TestInOutage checks the buckets of nodes. Together they have the limit.
 func TestInOutage(t *testing.T) {
 	const minute = 60_000_000
 	for _, test := range []struct {
@@ -27,16 +27,16 @@ func TestInOutage(t *testing.T) {
 		capacity  int64
 		accrued   int64 // in a minute
 	}{
-		{fixed, Limit{Events: 100, Window: time.Minute}, 0, 200, 200},
-		{fixed, Limit{Events: 100, Window: time.Minute}, 1, 200, 200},
-		{sliding(3), Limit{Events: 100, Window: time.Minute}, 4, 50, 50},
-		{slidingWindowLog, Limit{Events: 100, Window: time.Minute}, 20, 10, 10},
-		{bucket, Limit{Events: 100, Window: time.Minute, Burst: 1000}, 20, 100, 10},
-		{bucket, Limit{Events: 100, Window: time.Minute, Burst: 5}, 4, 2, 50},
-		{bucket, Limit{Events: 100, Window: time.Minute}, 200, 1, 1},
+		{fixed, Limit{Events: 100, Window: time.Minute}, 0, 100, 100},
+		{fixed, Limit{Events: 100, Window: time.Minute}, 1, 100, 100},
+		{sliding(3), Limit{Events: 100, Window: time.Minute}, 4, 25, 25},
+		{slidingWindowLog, Limit{Events: 100, Window: time.Minute}, 20, 5, 5},
+		{bucket, Limit{Events: 100, Window: time.Minute, Burst: 1000}, 20, 50, 5},
+		{bucket, Limit{Events: 100, Window: time.Minute, Burst: 5}, 4, 1, 25},
+		{bucket, Limit{Events: 100, Window: time.Minute}, 100, 1, 1},
 		{fixed, Limit{Events: 100, Window: time.Minute}, 1000, 1, 0},
-		{fixed, Limit{Events: MaxEvents, Window: MaxWindow}, 1 << 30, 2 * MaxEvents / 10_000, 38},
-		{bucket, Limit{Events: MaxEvents, Window: MinWindow, Burst: MaxEvents}, 1, 2 * MaxEvents, 2 * MaxEvents * 60_000},
+		{fixed, Limit{Events: MaxEvents, Window: MaxWindow}, 1 << 30, MaxEvents / 10_000, 19},
+		{bucket, Limit{Events: MaxEvents, Window: MinWindow, Burst: MaxEvents}, 1, MaxEvents, MaxEvents * 60_000},
 	} {
 		b := mustRule(t, test.algorithm, test.limit).InOutage(test.nodes)
 		accrued, took := b.Accrue(minute)

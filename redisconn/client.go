@@ -19,7 +19,7 @@ type Client struct {
 	early    *queue // calls made before the first load; ended by it
 
 	table  atomic.Pointer[table]
-	reason atomic.Pointer[error] // why the last load failed; nil when it did not
+	reason atomic.Pointer[error] // an ErrNoPrimary, why the last load failed; nil when it did not
 
 	mu     sync.Mutex
 	queues map[string]*queue // by address; nil once closed
@@ -167,7 +167,7 @@ func (c *Client) dispatch(p *pending) {
 	if err == ErrClosed && c.ctx.Err() == nil {
 		c.topology.wake()
 		if err = ErrNoPrimary; c.reason.Load() != nil {
-			err = fmt.Errorf("%w: %w", ErrNoPrimary, *c.reason.Load())
+			err = *c.reason.Load()
 		}
 	}
 	p.answer(nil, err)

@@ -12,6 +12,24 @@ func (c *Client) Answers(key string) bool {
 	return q != nil && q.breaker.admits()
 }
 
+// Refusal returns the error that calls with a key get at once, as the breaker of its primary is not
+// closed, or as no primary could be found yet; nil: they do not. It takes no lock. While no primary
+// fails, see [Client.Failing], it is nil for all keys.
+func (c *Client) Refusal(key string) error {
+	t := c.table.Load()
+	if len(t.queues) == 0 {
+		if reason := c.reason.Load(); reason != nil {
+			return *reason
+		}
+		return nil
+	}
+	q := t.slots[slotOf(key)]
+	if q == nil || q.breaker.admits() {
+		return nil // a call without a primary has the primaries looked up
+	}
+	return q.breaker.err()
+}
+
 // health is what the answers of a primary, and their absence, say about it.
 type health struct {
 	began   time.Time    // when the queue was made

@@ -48,8 +48,8 @@ func TestAnswers(t *testing.T) {
 		}
 	}
 	await("an answer", func() bool { return do(t, c, count, "key", "field").Err == nil })
-	if !c.Answers("key") {
-		t.Error("a server that has answered does not answer")
+	if !c.Answers("key") || c.Refusal("key") != nil {
+		t.Errorf("a server that has answered does not answer, or refuses calls: %v", c.Refusal("key"))
 	}
 	redis.Pause()
 	await("silence", func() bool { return do(t, c, count, "key", "field").Err != nil && !c.Answers("key") })
@@ -57,12 +57,16 @@ func TestAnswers(t *testing.T) {
 	await("another answer", func() bool { return do(t, c, count, "key", "field").Err == nil && c.Answers("key") })
 	redis.Kill()
 	await("the end", func() bool { return do(t, c, count, "key", "field").Err != nil && !c.Answers("key") })
+	if refusal, err := c.Refusal("key"), do(t, c, count, "key", "field").Err; !errors.Is(refusal, ErrOpen) || !errors.Is(err, ErrOpen) {
+		t.Errorf("refusal = %v, a call fails with %v, want both %v", refusal, err, ErrOpen)
+	}
 
 	unknown := New(Options{Mode: Cluster, Addresses: []string{redis.Addr}})
 	t.Cleanup(unknown.Close)
 	if unknown.Answers("key") {
 		t.Error("a primary that is not known answers")
 	}
+	await("the primaries cannot be loaded", func() bool { return errors.Is(unknown.Refusal("key"), ErrNoPrimary) })
 }
 
 func TestShortage(t *testing.T) {
@@ -129,7 +133,7 @@ func TestOutOfMemory(t *testing.T) {
 	if call := take("k", false); !errors.Is(call.Err, ErrMemory) || call.Incarnation == 0 {
 		t.Errorf("a call for a key that exists: error = %v, want Redis's refusal", call.Err)
 	}
-	if c.failing() {
+	if c.Failing() {
 		t.Error("the primary counts as failing though it answers")
 	}
 	if err := s.Client().ConfigSet(t.Context(), "maxmemory", "0").Err(); err != nil {

@@ -46,8 +46,8 @@ type table struct {
 	slots  [slotCount]*queue // nil where no primary is known
 }
 
-// failing reports whether a primary gets no calls, or none is known.
-func (c *Client) failing() bool {
+// Failing reports whether a primary gets no calls, or none is known.
+func (c *Client) Failing() bool {
 	all := c.table.Load().queues
 	return len(all) == 0 || slices.ContainsFunc(all, func(q *queue) bool { return !q.breaker.admits() })
 }

@@ -77,6 +77,7 @@ func (t *topology) run() {
 		if err == nil {
 			t.client.reason.Store(nil)
 		} else {
+			err = fmt.Errorf("%w: %w", ErrNoPrimary, err)
 			t.client.reason.Store(&err)
 		}
 		if first {
@@ -101,7 +102,7 @@ func (t *topology) await(pause <-chan time.Time) {
 	case <-t.client.ctx.Done():
 		return
 	}
-	if t.client.failing() {
+	if t.client.Failing() {
 		return
 	}
 	select {

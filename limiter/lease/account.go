@@ -143,12 +143,15 @@ func (h *hot) appliesTo(r *limiter.Rule) bool { return h.limitID == r.LimitID() 
 
 // switchLimit puts the account under the limit of r. If it was under another limit, its leases
 // expire, so that the next request returns them; its denial is cleared; and clients are told what
-// remains of the new limit.
+// remains of the new limit. A local bucket keeps what it has: else a key whose limit changes with
+// each take would have a new one each time.
 func (h *hot) switchLimit(r *limiter.Rule) {
 	if h.limitID != 0 {
 		h.expires = [2]uint16{}
 		h.clearDenial()
-		h.shown, h.basis = max(0, r.Capacity()-h.used), reported
+		if h.basis != local {
+			h.shown, h.basis = max(0, r.Capacity()-h.used), reported
+		}
 	}
 	h.limitID = r.LimitID()
 }
@@ -167,10 +170,13 @@ func (a account) idleSince(now limiter.Instant) limiter.Instant {
 }
 
 // idle reports whether nothing is lost when the account is removed: it holds nothing, remembers
-// nothing, and was not used for idleFor µs.
-func (a account) idle(r *limiter.Rule, now limiter.Instant, idleFor int64) bool {
-	if a.basis != reported { // within a window, the whole limit is not there again
+// nothing, and was not used for idleFor µs. nodes is how many nodes share the limit in an outage.
+func (a account) idle(r *limiter.Rule, now limiter.Instant, idleFor int64, nodes int) bool {
+	switch {
+	case a.basis == assumed: // within a window, the whole limit is not there again
 		idleFor = max(idleFor, r.Limit.Window.Microseconds())
+	case a.basis == local && a.localLacks(r.InOutage(nodes), now):
+		return false
 	}
 	return !a.requesting && a.held() == 0 && !a.inDebt && !a.hadCredit(r, now) && !a.denies(now, math.MaxInt64) &&
 		now-a.idleSince(now) > limiter.Instant(idleFor)

@@ -24,7 +24,7 @@ func TestCreditOncePerLongWindow(t *testing.T) {
 					credited++
 				}
 			}
-			if a.idle(r, now, 0) {
+			if a.idle(r, now, 0, 1) {
 				t.Fatalf("window %v: idle %d days after the credit = true, want false", window, (now-a.creditAt())/day)
 			}
 			l := []limiter.LeaseRequest{{}}
@@ -39,9 +39,9 @@ func TestCreditOncePerLongWindow(t *testing.T) {
 			t.Errorf("window %v: debt in the end = %d, want 0", window, debt)
 		}
 		after := a.creditAt() + limiter.Instant(r.Limit.Window.Microseconds())
-		if a.idle(r, after-1, 0) || !a.idle(r, after+day, 0) {
+		if a.idle(r, after-1, 0, 1) || !a.idle(r, after+day, 0, 1) {
 			t.Errorf("window %v: idle before the window of the credit has passed, and after it = %v and %v, want false and true",
-				window, a.idle(r, after-1, 0), a.idle(r, after+day, 0))
+				window, a.idle(r, after-1, 0, 1), a.idle(r, after+day, 0, 1))
 		}
 	}
 }

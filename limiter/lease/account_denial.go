@@ -30,11 +30,7 @@ func (a account) meetsDenial(now limiter.Instant, cost int64) bool {
 // earliest.
 func (a account) deny(sent, now limiter.Instant, l *limiter.LeaseRequest, jitter int64) {
 	d := &l.Decision
-	second := uint32(now / 1_000_000)
-	d.Breach = a.breachAt == 0 || int64(second-a.breachAt) >= max(1, l.Rule.Limit.Window.Microseconds()/1_000_000)
-	if d.Breach {
-		a.breachAt = second
-	}
+	d.Breach = a.breaches(l.Rule, now)
 	a.denied, a.deniedCost = true, uint32(l.Need)
 	a.retryAt, a.rememberUntil = limiter.Never, now+maxDenialMemory
 	if d.RetryAt == limiter.Never {
@@ -49,6 +45,16 @@ func (a account) deny(sent, now limiter.Instant, l *limiter.LeaseRequest, jitter
 	}
 	a.retryAt = now + wait + limiter.Instant(jitter)
 	a.rememberUntil = min(a.rememberUntil, a.retryAt)
+}
+
+// breaches reports whether a denial at now is the first of a window on this node, and notes it.
+func (c *cold) breaches(r *limiter.Rule, now limiter.Instant) bool {
+	second := uint32(now / 1_000_000)
+	first := c.breachAt == 0 || int64(second-c.breachAt) >= max(1, r.Limit.Window.Microseconds()/1_000_000)
+	if first {
+		c.breachAt = second
+	}
+	return first
 }
 
 // repeatDenial decides a take of cost events, as many as were denied or more, by the remembered

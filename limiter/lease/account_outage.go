@@ -42,6 +42,14 @@ func (a account) takeInOutage(r *limiter.Rule, now limiter.Instant, cost int64, 
 		d.Remaining = min(max(0, left), d.Limit)
 	}
 	d.ResetAt = d.RetryAt // of an unknown count, it is not known
+	d.Breach = !d.OK && a.breaches(r, now)
+}
+
+// noteRefusal notes that a take at now has no request, as the lender is known to be in an outage. It
+// shows demand as one with a request does.
+func (a account) noteRefusal(r *limiter.Rule, now limiter.Instant, cost int64) {
+	a.updateDemand(r, now, cost)
+	a.noteRequest(now)
 }
 
 // leftOf returns how many events the local bucket has, which is what shown is in an outage. The
@@ -57,6 +65,12 @@ func (a account) leftOf(bucket limiter.LocalBucket, r *limiter.Rule, now limiter
 	}
 	a.shown = min(a.shown, bucket.Capacity)
 	return a.shown
+}
+
+// localLacks reports whether the local bucket is not full.
+func (h *hot) localLacks(bucket limiter.LocalBucket, now limiter.Instant) bool {
+	accrued, _ := bucket.Accrue(h.sinceShown(now))
+	return h.shown+min(accrued, bucket.Capacity) < bucket.Capacity
 }
 
 // roundedUp returns us as a float32 that is not less: a bucket that is asked a million times must
@@ -84,38 +98,43 @@ func (a account) atLocalLimit(now limiter.Instant) bool {
 
 // owe notes that cost events were admitted at now which the store has neither debited nor will by a
 // request under way. The next request has them debited as far as there are any left, at most once:
-// if its outcome is unknown, they are forgotten.
-func (a account) owe(r *limiter.Rule, now limiter.Instant, cost int64) {
-	if a.dropOwed(r, now); a.owed == 0 {
+// if its outcome is unknown, they are forgotten. It returns how many events are not owed any more,
+// or never were, as that is one limit at most.
+func (a account) owe(r *limiter.Rule, now limiter.Instant, cost int64) (dropped int64) {
+	if dropped = a.dropOwed(r, now); a.owed == 0 {
 		a.owedAfter = uint32(min(a.sinceBase(now)/1000, math.MaxUint32))
 	}
-	a.owed = uint32(min(int64(a.owed)+cost, r.Capacity(), limiter.MaxMore))
-	a.inDebt = true
+	owed := min(int64(a.owed)+cost, r.Capacity(), limiter.MaxMore)
+	dropped += int64(a.owed) + cost - owed
+	a.owed, a.inDebt = uint32(owed), true
+	return dropped
 }
 
-// owedAt returns the events that a request at now has debited.
-func (a account) owedAt(r *limiter.Rule, now limiter.Instant) int64 {
-	if !a.inDebt {
+// dropOwed drops what is owed of a window that has passed, or that a bucket has got back since. It
+// returns how many events that are.
+func (a account) dropOwed(r *limiter.Rule, now limiter.Instant) (dropped int64) {
+	if !a.inDebt || a.owed == 0 { // nearly always the first; else the cold half is needed
 		return 0
 	}
-	a.dropOwed(r, now)
-	return int64(a.owed)
-}
-
-// dropOwed drops what is owed of a window that has passed, or that a bucket has got back since.
-func (a account) dropOwed(r *limiter.Rule, now limiter.Instant) {
 	age := a.sinceBase(now) - int64(a.owedAfter)*1000
 	passed := age >= r.FillTime().Microseconds()
 	if r.Algorithm.Kind == limiter.FixedWindow && a.seenAt != 0 {
 		passed = passed || r.UntilNext(limiter.Instant(a.storeTime(now))-limiter.Instant(age)) <= age
 	}
-	if passed {
-		a.paidOwed(int64(a.owed))
+	if !passed {
+		return 0
 	}
+	return a.paidOwed(int64(a.owed))
 }
 
-// paidOwed notes that events of what is owed are debited, or that they must not be any more.
-func (a account) paidOwed(events int64) {
-	a.owed -= uint32(min(events, int64(a.owed)))
+// paidOwed notes that events of what is owed are debited, or that they must not be any more. It
+// returns how many were still owed.
+func (a account) paidOwed(events int64) (paid int64) {
+	if !a.inDebt {
+		return 0
+	}
+	paid = min(events, int64(a.owed))
+	a.owed -= uint32(paid)
 	a.inDebt = a.unpaid > 0 || a.owed > 0
+	return paid
 }

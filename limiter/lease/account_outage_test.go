@@ -18,7 +18,7 @@ func outageRule(t *testing.T, a limiter.Algorithm, l limiter.Limit, mode limiter
 	return r
 }
 
-// TestTakeInOutageLocally takes from the local bucket of one of four nodes, which has 30 events and
+// TestTakeInOutageLocally takes from the local bucket of one of two nodes, which has 30 events and
 // gets one in 2 seconds, unless less was known to be left.
 func TestTakeInOutageLocally(t *testing.T) {
 	const now, at, probe = 1000 * sec, 6000 * sec, sec
@@ -27,7 +27,7 @@ func TestTakeInOutageLocally(t *testing.T) {
 		take := func(a account, what string, at limiter.Instant, cost int64, ok bool, left int64, retry limiter.Instant) {
 			t.Helper()
 			var d limiter.Decision
-			a.takeInOutage(r, at, cost, 4, at+probe, &d)
+			a.takeInOutage(r, at, cost, 2, at+probe, &d)
 			if d.OK != ok || d.Remaining != left || d.Source != limiter.FromOutage || d.Limit != 60 || d.At != at || d.RetryAt != retry {
 				t.Errorf("%v, %s: %+v, want OK %v with %d remaining, retry at %d", algorithm, what, d, ok, left, retry)
 			}
@@ -42,9 +42,9 @@ func TestTakeInOutageLocally(t *testing.T) {
 		take(a, "the bucket is full", now+1000*sec, 30, true, 0, now+1000*sec)
 		a.undoInOutage(30)
 		take(a, "that is undone", now+1000*sec, 30, true, 0, now+1000*sec)
-		if a.idle(r, now+1030*sec, 1) || !a.idle(r, now+1100*sec, 1) {
+		if a.idle(r, now+1030*sec, 1, 2) || !a.idle(r, now+1100*sec, 1, 2) {
 			t.Errorf("%v: idle %v and %v, want it kept for a window",
-				algorithm, a.idle(r, now+1030*sec, 1), a.idle(r, now+1100*sec, 1))
+				algorithm, a.idle(r, now+1030*sec, 1, 2), a.idle(r, now+1100*sec, 1, 2))
 		}
 		if _, evictable := a.evictionCost(now+1001*sec, true); evictable {
 			t.Errorf("%v: an account with an empty bucket can be evicted", algorithm)
@@ -80,6 +80,9 @@ func TestTakeInOutageOpenAndClosed(t *testing.T) {
 			if a.takeInOutage(r, now+i, 1, 4, now+i+sec, &d); d.OK != (mode == limiter.OutageOpen) || d.RetryAt != retry {
 				t.Errorf("take %d, %v: %+v, want a retry at %d", i, mode, d, retry)
 			}
+			if d.Breach != (mode == limiter.OutageClosed && i == 0) {
+				t.Errorf("take %d, %v: breach = %v, want it at the first denial", i, mode, d.Breach)
+			}
 		}
 	}
 }
@@ -93,13 +96,65 @@ func TestLocalBucketNeverGains(t *testing.T) {
 		begin, admitted := 1000*sec+after, int64(0)
 		for i := range limiter.Instant(200_000) { // 20 s
 			var d limiter.Decision
-			if a.takeInOutage(r, begin+100*i, 1, 4, begin, &d); d.OK {
+			if a.takeInOutage(r, begin+100*i, 1, 2, begin, &d); d.OK {
 				admitted++
 			}
 		}
 		if most := int64(500 + 20*500); admitted > most || admitted < most/4 { // a float32 of a day has a precision of 8 ms
 			t.Errorf("admitted in 20 s, %d s after the reply = %d, want %d to %d", after/sec, admitted, most/4, most)
 		}
+	}
+}
+
+// TestBreachInOutage is denied by a local bucket for two and a half windows. The first denial of each
+// window is the breach.
+func TestBreachInOutage(t *testing.T) {
+	const now = 1000 * sec
+	r := outageRule(t, fixed, limiter.Limit{Events: 6, Window: time.Minute}, limiter.OutageLocal)
+	a, breaches := newAccount(), 0
+	for at := limiter.Instant(now); at < now+150*sec; at += sec {
+		var d limiter.Decision
+		if a.takeInOutage(r, at, 1, 3, at, &d); d.Breach {
+			breaches++
+		}
+		if d.Breach && d.OK {
+			t.Errorf("an admitted take is a breach: %+v", d)
+		}
+	}
+	if breaches != 3 {
+		t.Errorf("breaches = %d, want one in each window", breaches)
+	}
+}
+
+// TestLocalBucketSurvivesLimits takes under two limits in turn. A change of the limit gives no new
+// bucket.
+func TestLocalBucketSurvivesLimits(t *testing.T) {
+	const now = 1000 * sec
+	rules := []*limiter.Rule{
+		outageRule(t, fixed, limiter.Limit{Events: 60, Window: time.Hour}, limiter.OutageLocal),
+		outageRule(t, fixed, limiter.Limit{Events: 80, Window: time.Hour}, limiter.OutageLocal),
+	}
+	a, admitted := newAccount(), 0
+	for i := range 200 {
+		var d limiter.Decision
+		if a.takeInOutage(rules[i%2], now, 1, 2, now, &d); d.OK {
+			admitted++
+		}
+	}
+	if admitted != 30 {
+		t.Errorf("admitted = %d, want 30, the bucket of the first take", admitted)
+	}
+}
+
+// TestIdleInOutage keeps an account until its local bucket is full, although nothing else uses it.
+func TestIdleInOutage(t *testing.T) {
+	const now = 1000 * sec
+	r := outageRule(t, fixed, limiter.Limit{Events: 60, Window: time.Minute}, limiter.OutageLocal)
+	a := newAccount()
+	var d limiter.Decision
+	a.takeInOutage(r, now, 1, 600, now, &d) // it has one event, and gets one in ten minutes
+	if before, after := a.idle(r, now+599*sec, 1, 600), a.idle(r, now+600*sec+1000, 1, 600); before || !after {
+		t.Errorf("idle before and after the bucket is full = %v, %v, want false, true", before, after)
 	}
 }
 
@@ -110,7 +165,7 @@ func TestLeasesInOutage(t *testing.T) {
 	r := outageRule(t, fixed, limiter.Limit{Events: 60, Window: time.Minute}, limiter.OutageLocal)
 	a := accountAfter(r, now, at, 0, 4)
 	var d limiter.Decision
-	a.takeInOutage(r, now, 5, 4, now, &d) // more than the lease has
+	a.takeInOutage(r, now, 5, 2, now, &d) // more than the lease has
 	for range 100 {
 		before := a.remaining
 		if !a.take(r, now, 2, &d) || d.Source != limiter.FromLease {
@@ -118,7 +173,7 @@ func TestLeasesInOutage(t *testing.T) {
 		}
 		a.returnToLease(a.spentSince(before))
 	}
-	if left := a.leftOf(r.InOutage(4), r, now); left != 25 {
+	if left := a.leftOf(r.InOutage(2), r, now); left != 25 {
 		t.Errorf("left of the local bucket = %d, want 25", left)
 	}
 }
@@ -150,8 +205,9 @@ func TestOwe(t *testing.T) {
 		a := accountAfter(r, now, at, 1, 0)
 		owed := func(what string, at limiter.Instant, want int64) {
 			t.Helper()
-			if got := a.owedAt(r, at); got != want || a.inDebt != (want > 0) {
-				t.Errorf("%v, %s: owed = %d (in debt: %v), want %d", test.algorithm, what, got, a.inDebt, want)
+			before := int64(a.owed)
+			if dropped := a.dropOwed(r, at); int64(a.owed) != want || a.inDebt != (want > 0) || dropped != before-want {
+				t.Errorf("%v, %s: owed = %d (in debt: %v), %d dropped, want %d", test.algorithm, what, a.owed, a.inDebt, dropped, want)
 			}
 		}
 		owed("nothing was admitted", now, 0)
@@ -159,7 +215,9 @@ func TestOwe(t *testing.T) {
 		a.owe(r, now+test.lasts-2, 4)
 		owed("the window is not over", now+test.lasts-1, 7)
 		owed("the window is over", now+test.lasts, 0)
-		a.owe(r, now+test.lasts, 1000)
+		if dropped := a.owe(r, now+test.lasts, 1000); dropped != 1000-r.Capacity() {
+			t.Errorf("%v: dropped of 1000 = %d, want all but one limit", test.algorithm, dropped)
+		}
 		owed("more than the limit", now+test.lasts, r.Capacity())
 		a.paidOwed(r.Capacity() - 1)
 		owed("all but one are paid", now+test.lasts, 1)

@@ -51,8 +51,8 @@ func TestTakeLate(t *testing.T) {
 		if d := late(a, "more than the limit", now+61*sec, 61, false, 0); d.RetryAt != limiter.Never {
 			t.Errorf("%v: retry of more than the limit at %d, want never", algorithm, d.RetryAt)
 		}
-		if a.idle(r, now+90*sec, 1) || !a.idle(r, now+200*sec, 1) {
-			t.Errorf("%v: idle %v and %v, want it kept for a window", algorithm, a.idle(r, now+90*sec, 1), a.idle(r, now+200*sec, 1))
+		if a.idle(r, now+90*sec, 1, 1) || !a.idle(r, now+200*sec, 1, 1) {
+			t.Errorf("%v: idle %v and %v, want it kept for a window", algorithm, a.idle(r, now+90*sec, 1, 1), a.idle(r, now+200*sec, 1, 1))
 		}
 
 		a = accountAfter(r, now, at, 50, 0)

@@ -92,7 +92,7 @@ func TestIdle(t *testing.T) {
 		{"with credit in another", credited, 61 * sec, true},
 		{"denied recently", denied, 30*sec + 5000, false},
 	} {
-		if got := test.idle(r, now+limiter.Instant(test.after), idleFor); got != test.want {
+		if got := test.idle(r, now+limiter.Instant(test.after), idleFor, 1); got != test.want {
 			t.Errorf("idle, %s = %v, want %v", test.name, got, test.want)
 		}
 	}
@@ -115,9 +115,9 @@ func TestAccountUnusedForYears(t *testing.T) {
 			if expired, next := leased.nextReturn(r, now); !expired || next != 0 {
 				t.Errorf("window %v: expired after %d days = %v, next return at %d, want true and 0", window, days, expired, next)
 			}
-			if denied.denies(now, 1) || !denied.idle(r, now, 0) {
+			if denied.denies(now, 1) || !denied.idle(r, now, 0, 1) {
 				t.Errorf("window %v: after %d days denies %v, idle %v, want false and true", window, days, denied.denies(now, 1),
-					denied.idle(r, now, 0))
+					denied.idle(r, now, 0, 1))
 			}
 		}
 	}

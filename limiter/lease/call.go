@@ -32,6 +32,7 @@ type target struct {
 	location           // its key's text is that of the call
 	queue       *queue // nil: the account was removed, and nobody waits
 	incarnation uint64 // of the lender that the request is for
+	owed        int64  // events of LeaseRequest.More that were admitted before: see account.owe
 }
 
 func newCall(key []byte, now limiter.Instant) *call {
@@ -59,10 +60,12 @@ func (c *call) addLocked(t target, a account, r *limiter.Rule) {
 	} else {
 		a.request(r, c.sent, need, more, &l)
 	}
-	owed := a.owedAt(r, c.sent)
-	l.More += owed
+	t.zone.dropOwed(a, r, c.sent)
+	if a.inDebt {
+		t.owed = int64(a.owed)
+		l.More += t.owed
+	}
 	if t.queue != nil {
-		t.queue.owed = owed
 		t.zone.store.stats.lost.Add(uint64(t.queue.addReturns(&l)))
 	}
 	t.incarnation = l.Incarnation
@@ -97,8 +100,13 @@ func (l *location) endRequestLocked(q *queue) {
 }
 
 // beginLocked returns a call for the account a that nobody waits for. full means that there are as
-// many as most of those, and so none is returned.
+// many as most of those, and so none is returned. Nor is one while the lender is known to be in an
+// outage: then the account backs off.
 func (s *Store) beginLocked(l *location, a account, r *limiter.Rule, now limiter.Instant, most int64, refill bool) (c *call, full bool) {
+	if s.lender.Refusal(l.key.Text) != nil {
+		s.backOffLocked(l, a, now)
+		return nil, false
+	}
 	if !s.background.begin(most) {
 		return nil, true
 	}
@@ -128,6 +136,7 @@ func (s *Store) complete(c *call, err error) {
 		t, l := &c.targets[i], &c.requests[i]
 		t.zone.debt.Add(-s.stats.replied(l, t.incarnation, err))
 		if t.queue == nil {
+			s.stats.settledOwed(t.owed, l, err)
 			continue
 		}
 		next := s.reply(t, l, c.sent, now, err)
@@ -154,12 +163,12 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now limiter.Inst
 	if err != nil {
 		a.requesting = false
 		if !errors.Is(err, limiter.ErrNotAsked) {
-			a.paidOwed(q.owed) // as far as is known
+			s.stats.settledOwed(a.paidOwed(t.owed), l, err)
 		}
 		lost, owed := q.fail(err)
 		s.stats.lost.Add(uint64(lost))
 		if owed > 0 {
-			a.owe(l.Rule, now, owed)
+			s.owe(a, l.Rule, now, owed)
 		}
 		t.endRequestLocked(q)
 		s.backOffLocked(&t.location, a, now)
@@ -169,11 +178,11 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now limiter.Inst
 	a.withhold(-q.late) // this reply accounts for the late waiters, or a later one
 	a.applyReply(l.Rule, sent, now, l, rand.Int64N(l.Jitter()+1), q.hasReturns())
 	if l.Need == 0 || l.Served > 0 { // else nothing was debited
-		a.withhold(min(q.owed, l.Served))
-		a.paidOwed(q.owed)
+		a.withhold(min(t.owed, l.Served))
+		s.stats.settledOwed(a.paidOwed(t.owed), l, nil)
 	}
 	r := t.zone.rules.of(l.Rule.ID, a) // not that of l if takes have come under a new one
-	q.serve(a, r, l, now)
+	q.serve(a, r, l, t.owed, now)
 	a.withhold(q.late)
 	if t.zone.closed.Load() {
 		a.retire()
@@ -187,7 +196,7 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now limiter.Inst
 		return nil
 	}
 	next = newCall(l.Key, now)
-	next.addLocked(*t, a, r)
+	next.addLocked(target{location: t.location, queue: q}, a, r)
 	return next
 }
 

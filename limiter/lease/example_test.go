@@ -18,9 +18,11 @@ var (
 
 // A ledgerLender grants leases on one key from a ledger in memory, where a fleet has a Redis.
 type ledgerLender struct {
-	limiter.Lender // nil: the examples need Lend only
+	limiter.Lender // nil: the examples need Lend and Refusal only
 	ledger         *leasetest.Ledger
 }
+
+func (l ledgerLender) Refusal([]byte) error { return nil }
 
 func (l ledgerLender) Lend(requests []limiter.LeaseRequest, done func(error)) {
 	leasetest.Lend(1, 1, now, []*leasetest.Ledger{l.ledger}, requests)

@@ -57,6 +57,15 @@ func (h *hostileLender) Peek(ctx context.Context, now limiter.Instant, takes []l
 
 func (h *hostileLender) Answers([]byte) bool { return true }
 
+func (h *hostileLender) Refusal([]byte) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.IntN(4) == 0 {
+		return errCut
+	}
+	return nil
+}
+
 func (h *hostileLender) Refund(context.Context, limiter.Instant, []limiter.Take) error { return nil }
 
 // TestHostileLender decides every take, whatever the lender replies, and never panics.

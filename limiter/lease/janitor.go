@@ -68,6 +68,7 @@ func (s *Store) attend(d due, now limiter.Instant) {
 		a := accountOf(sh, e)
 		r := d.zone.rules.of(e.ID(), a)
 		d.zone.dropPassed(a, r, now)
+		d.zone.dropOwed(a, r, now)
 		news, renew, most := a.hasNews(r, now), a.shouldRenew(r, now), int64(maxBackground)
 		if !news && !renew && pause.refill && a.needsRefill(r, now) {
 			renew, most = true, maxRefills
@@ -83,7 +84,7 @@ func (s *Store) attend(d due, now limiter.Instant) {
 	})
 	if again {
 		s.wheel.add(d)
-	} else if !requesting {
+	} else if !requesting && sh.State.backoffs[d.hash].until <= now { // else it backs off again
 		l.clearBackoffLocked()
 	}
 	sh.Unlock()
@@ -94,10 +95,11 @@ func (s *Store) attend(d due, now limiter.Instant) {
 
 // sweep removes idle accounts from a part of all shards.
 func (s *Store) sweep(part int, now limiter.Instant) {
+	nodes := s.options.OutageNodes()
 	for _, z := range s.openZones() {
 		z.accounts.Sweep(part, sweepParts, func(sh *shard, e *entry) (idle bool) {
 			a := accountOf(sh, e)
-			return a.idle(z.rules.of(e.ID(), a), now, idleFor)
+			return a.idle(z.rules.of(e.ID(), a), now, idleFor, nodes)
 		})
 	}
 }

@@ -36,6 +36,7 @@ type memoryLender struct {
 	ledgers     map[name]*leasetest.Ledger
 	incarnation uint64
 	answers     bool  // what Answers reports
+	refuses     bool  // what Refusal reports
 	lostGrants  int64 // events granted by replies that were lost
 	calls       int
 	pending     int                    // calls of Lend under way
@@ -191,6 +192,23 @@ func (m *memoryLender) Answers([]byte) bool {
 	return m.answers
 }
 
+// Refusal reports what the test has set.
+func (m *memoryLender) Refusal([]byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.refuses {
+		return errCut
+	}
+	return nil
+}
+
+// refuse has Refusal report an outage, or none, from now on.
+func (m *memoryLender) refuse(on bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.refuses = on
+}
+
 // busy has Answers report true from now on.
 func (m *memoryLender) busy() {
 	m.mu.Lock()
@@ -226,6 +244,8 @@ type deadLender struct{}
 func (deadLender) Lend(_ []limiter.LeaseRequest, done func(error)) { done(errCut) }
 
 func (deadLender) Answers([]byte) bool { return false }
+
+func (deadLender) Refusal([]byte) error { return nil }
 
 func (deadLender) Take(_ context.Context, _ limiter.Instant, takes []limiter.Take) error {
 	return fail(takes, errCut)

@@ -34,9 +34,9 @@ func (s *Store) takeFailed(t *takeState, now limiter.Instant) {
 			t.state = denied
 		}
 	}
-	if t.waiter != nil {
+	if t.waiter != nil || t.refused && t.zone != nil {
 		found := t.withAccount(func(a account) {
-			if !t.adoptReply() {
+			if t.waiter == nil || !t.adoptReply() {
 				decide(a)
 				t.concludeWithoutLender(a, now)
 			}
@@ -50,4 +50,14 @@ func (s *Store) takeFailed(t *takeState, now limiter.Instant) {
 		z = new(Zone)
 	}
 	z.crowd.decide(t.Rule, decide)
+	if t.state == admitted { // without an account, nobody owes it
+		s.stats.owed.Add(uint64(t.Cost))
+		s.stats.owedDropped.Add(uint64(t.Cost))
+	}
+}
+
+// owe has the account a owe cost events, and counts them.
+func (s *Store) owe(a account, r *limiter.Rule, now limiter.Instant, cost int64) {
+	s.stats.owed.Add(uint64(cost))
+	s.stats.owedDropped.Add(uint64(a.owe(r, now, cost)))
 }

@@ -32,7 +32,7 @@ func (n node) takesInOutage(r *limiter.Rule, key string, cost int64) limiter.Dec
 func TestOutageModes(t *testing.T) {
 	inBubble(t, Options{OutageNodes: func() int { return 5 }, ProbeEvery: 3 * time.Second}, func(t *testing.T, n node) {
 		n.lender.always(lostRequest)
-		for mode, most := range map[limiter.OutageMode]int{limiter.OutageLocal: 8, limiter.OutageOpen: 50, limiter.OutageClosed: 0} {
+		for mode, most := range map[limiter.OutageMode]int{limiter.OutageLocal: 4, limiter.OutageOpen: 50, limiter.OutageClosed: 0} {
 			r := n.outage("zone", 1+uint32(mode), mode)
 			for i := range 50 {
 				d := n.takesInOutage(r, "key", 1)
@@ -202,6 +202,84 @@ func TestDebtOfOutage(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestRefusal takes from a lender that is known to be in an outage. No request is built, no take
+// waits, neither for that nor for a request under way, and the debt is debited afterwards.
+func TestRefusal(t *testing.T) {
+	inBubble(t, Options{OutageNodes: twoNodes}, func(t *testing.T, n node) {
+		r := n.outage("zone", 1, limiter.OutageLocal)
+		open := n.outage("zone", 2, limiter.OutageOpen)
+		n.lender.always(silence)
+		n.fails(ErrTimeout, takeOf(open, "waits", 1))
+		n.lender.always(unreachable)
+		n.lender.refuse(true)
+		requests := n.Stats().Requests
+		for i := range 30 {
+			takes := []limiter.Take{takeOf(r, "key", 1)}
+			if took := n.fails(errCut, takes...); took != 0 || takes[0].Decision.OK != (i < 10) {
+				t.Errorf("take %d = %+v after %v, want OK %v at once", i, takes[0].Decision, took, i < 10)
+			}
+		}
+		if took := n.fails(errCut, takeOf(open, "waits", 2)); took != 0 {
+			t.Errorf("a take of a key with a request under way took %v", took)
+		}
+		time.Sleep(time.Minute)
+		if got := n.Stats().Requests; got != requests {
+			t.Errorf("requests in the outage = %d, want none", got-requests)
+		}
+		checkOwed := func(when string, owed, settled, dropped int64) {
+			t.Helper()
+			if s := n.Stats(); s.OutageDebt() != owed || s.OwedSettled != uint64(settled) || s.OwedDropped != uint64(dropped) {
+				t.Errorf("%s: owed = %d, settled = %d, dropped = %d; want %d, %d, %d",
+					when, s.OutageDebt(), s.OwedSettled, s.OwedDropped, owed, settled, dropped)
+			}
+		}
+		checkOwed("in the outage", 12, 0, 0)
+		n.takesInOutage(open, "fresh", 7)
+		checkOwed("in the outage, with another key", 19, 0, 0)
+		n.lender.refuse(false)
+		n.lender.always(answered)
+		time.Sleep(3 * time.Second)
+		n.checkUsed(r, "key", 10)
+		n.checkUsed(open, "fresh", 7)
+		checkOwed("after the outage", 2, 17, 0) // the silent request of the other key is still under way
+	})
+}
+
+// TestRefusalUndone undoes takes that were admitted while the lender is known to be in an outage.
+func TestRefusalUndone(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		local, closed := n.outage("local", 1, limiter.OutageLocal), n.outage("closed", 2, limiter.OutageClosed)
+		n.lender.refuse(true)
+		for range 30 {
+			n.fails(errCut, takeOf(local, "key", 15), takeOf(closed, "key", 1))
+		}
+		if d := n.takesInOutage(local, "key", 20); !d.OK {
+			t.Errorf("take = %+v, want it admitted: the others were undone", d)
+		}
+		n.lender.refuse(false)
+		time.Sleep(3 * time.Second)
+		n.checkUsed(local, "key", 20)
+		n.checkUsed(closed, "key", 0)
+	})
+}
+
+// TestRefusedRefill spends a lease that runs low while the lender is known to be in an outage. It stays
+// whole, and no request is built.
+func TestRefusedRefill(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.fixed("zone", 1, 1000)
+		n.warm(r, "key")
+		n.lender.refuse(true)
+		requests := n.Stats().Requests
+		for range n.leased(r, "key") {
+			n.allowed(r, "key", 1, limiter.FromLease)
+		}
+		if got := n.Stats().Requests; got != requests {
+			t.Errorf("requests = %d, want none", got-requests)
+		}
+	})
 }
 
 // TestFirstTakeAfterOutage takes as soon as the lender is back. It debits first what was admitted

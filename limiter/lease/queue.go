@@ -12,7 +12,6 @@ type queue struct {
 	sent    []*waiter // with the request under way; it needs the cost of the first
 	waiting []*waiter // for the next request
 	late    int64     // events of waiters that are late
-	owed    int64     // events that the request under way has debited: see account.owe
 
 	cancels []granted // for the next requests, one for each
 	returns []granted // for the next requests, as many as fit into each
@@ -99,11 +98,11 @@ func (q *queue) empty() bool { return len(q.waiting) == 0 && !q.hasReturns() }
 // hasReturns reports whether the lender is still to hear of events that it granted in vain.
 func (q *queue) hasReturns() bool { return len(q.cancels) > 0 || len(q.returns) > 0 }
 
-// serve hands out the reply l, less what is owed. Late waiters are served first, for whomever it was requested:
-// else others would be admitted by the same events. Then come the waiters in sent, and at last the
-// account decides on all that wait. Those without a decision wait on.
-func (q *queue) serve(a account, r *limiter.Rule, l *limiter.LeaseRequest, now limiter.Instant) {
-	left := max(0, l.Served-q.owed)
+// serve hands out the reply l, less what was owed. Late waiters are served first, for whomever it was
+// requested: else others would be admitted by the same events. Then come the waiters in sent, and at
+// last the account decides on all that wait. Those without a decision wait on.
+func (q *queue) serve(a account, r *limiter.Rule, l *limiter.LeaseRequest, owed int64, now limiter.Instant) {
+	left := max(0, l.Served-owed)
 	for _, list := range [][]*waiter{q.sent, q.waiting} {
 		for _, w := range list {
 			if w.status == late && w.cost <= left {

@@ -19,6 +19,10 @@ type Stats struct {
 	Credited uint64 // events admitted on credit
 	Settled  uint64 // events of credit that the lender has debited
 
+	Owed        uint64 // events admitted that the lender was not asked for, as it was in an outage
+	OwedSettled uint64 // events of those that the lender has debited since
+	OwedDropped uint64 // events of those that it never will: see account.owe
+
 	Debt     int64 // events of credit that the lender has not debited yet, now
 	Accounts int   // of all zones, now
 }
@@ -32,13 +36,30 @@ func (s Stats) Plus(other Stats) Stats {
 	s.Lost += other.Lost
 	s.Credited += other.Credited
 	s.Settled += other.Settled
+	s.Owed += other.Owed
+	s.OwedSettled += other.OwedSettled
+	s.OwedDropped += other.OwedDropped
 	s.Debt += other.Debt
 	s.Accounts += other.Accounts
 	return s
 }
 
+// OutageDebt returns how many of the events that the lender was not asked for it is still to debit.
+func (s Stats) OutageDebt() int64 { return int64(s.Owed - s.OwedSettled - s.OwedDropped) }
+
 type counters struct {
-	delegated, requests, granted, returned, expired, lost, credited, settled atomic.Uint64
+	delegated, requests, granted, returned, expired, lost, credited, settled, owed, owedSettled, owedDropped atomic.Uint64
+}
+
+// settledOwed counts events that were owed, and that the reply to l has debited as far as there were
+// any. If it has failed, they are dropped.
+func (c *counters) settledOwed(events int64, l *limiter.LeaseRequest, err error) {
+	settled := int64(0)
+	if err == nil {
+		settled = max(0, min(events, l.Served))
+	}
+	c.owedSettled.Add(uint64(settled))
+	c.owedDropped.Add(uint64(events - settled))
 }
 
 // replied counts a reply to l, which was for this incarnation of the lender. It returns how many
@@ -82,6 +103,8 @@ func (s *Store) Stats() Stats {
 		Credited: c.credited.Load(),
 		Settled:  c.settled.Load(),
 	}
+	st.OwedSettled, st.OwedDropped = c.owedSettled.Load(), c.owedDropped.Load()
+	st.Owed = c.owed.Load() // last, so that no less is owed than settled
 	for _, z := range s.openZones() {
 		st.Debt += z.debt.Load()
 		st.Accounts += z.accounts.Len()

@@ -46,6 +46,8 @@ type takeState struct {
 
 	lastDenial limiter.Instant // while undecided: the retry instant of the lender's last reply, if that was a denial
 	spent      spent           // of leases, if that may have to be undone
+	refused    bool            // the lender was not asked, as it is known to be in an outage
+	owed       bool            // by its account: see account.owe
 	waiter     *waiter         // of the newest round; nil: it has not waited
 }
 
@@ -224,9 +226,12 @@ func (s *Store) delegate(ctx context.Context, r *request) {
 	defer cancel()
 	var takes []limiter.Take
 	for i := range r.takes {
-		if t := &r.takes[i]; t.state == delegated {
+		if t := &r.takes[i]; t.state == delegated && !s.refuse(t) {
 			takes = append(takes, *t.Take)
 		}
+	}
+	if len(takes) == 0 {
+		return
 	}
 	s.stats.delegated.Add(1)
 	_ = s.lender.Take(within, r.now, takes) // each take has its error

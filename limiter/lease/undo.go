@@ -76,8 +76,8 @@ func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now limiter
 			s.attendSoonLocked(&t.location, now)
 		}
 	case limiter.FromOutage:
-		a.undoInOutage(t.Cost)
-		if w != nil {
+		if w != nil || t.owed { // else all keys without an account have decided it
+			a.undoInOutage(t.Cost)
 			c = s.undoWithoutLenderLocked(t, a, r, now)
 		}
 	case limiter.FromStore:
@@ -94,12 +94,11 @@ func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now limiter
 // undoWithoutLenderLocked undoes concludeWithoutLender, and what was served to the waiter of t since.
 func (s *Store) undoWithoutLenderLocked(t *takeState, a account, r *limiter.Rule, now limiter.Instant) *call {
 	switch w := t.waiter; {
+	case t.owed, w.err != nil && errors.Is(w.err, limiter.ErrNotAsked):
+		s.stats.owedDropped.Add(uint64(a.paidOwed(t.Cost)))
 	case w.status == late:
 		t.queueLocked().giveUp(w)
 	case w.err != nil:
-		if errors.Is(w.err, limiter.ErrNotAsked) {
-			a.paidOwed(t.Cost)
-		}
 	case w.served:
 		return t.unserveLocked(a, r, now)
 	case w.decision.OK:

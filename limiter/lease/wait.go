@@ -79,6 +79,10 @@ func (s *Store) join(t *takeState, r *request, b *batch) {
 		return
 	}
 	t.zone.rules.add(t.Rule)
+	if s.refuse(t) {
+		a.noteRefusal(t.Rule, r.now, t.Cost)
+		return
+	}
 	if a.takeOnCredit(t.Rule, r.now, t.Cost, s.creditSharers(t.zone, t.Rule, r.now), &t.Decision) {
 		t.concludeLocked(a, r.now)
 		s.stats.credited.Add(uint64(t.Cost))
@@ -161,6 +165,16 @@ func (t *takeState) adoptReply() (decides bool) {
 	return true
 }
 
+// refuse reports whether the lender is known to be in an outage. Then it is not asked, and t fails.
+func (s *Store) refuse(t *takeState) bool {
+	err := s.lender.Refusal(t.Key)
+	if err != nil {
+		t.fail(err)
+		t.refused = true
+	}
+	return err != nil
+}
+
 // fail notes why the lender could not decide t.
 func (t *takeState) fail(err error) { t.state, t.Err, t.Decision = failed, err, limiter.Decision{} }
 
@@ -190,13 +204,14 @@ func (s *Store) takeLateLocked(t *takeState, now limiter.Instant) {
 func (t *takeState) concludeWithoutLender(a account, now limiter.Instant) {
 	w := t.waiter
 	switch {
-	case w.status == waiting && t.state == admitted:
+	case w != nil && w.status == waiting && t.state == admitted:
 		w.status = late
 		t.queueLocked().late += t.Cost
-	case w.status == waiting:
+	case w != nil && w.status == waiting:
 		t.queueLocked().giveUp(w)
-	case t.state == admitted && errors.Is(w.err, limiter.ErrNotAsked):
-		a.owe(t.Rule, now, t.Cost)
+	case t.state == admitted && (t.refused || w != nil && errors.Is(w.err, limiter.ErrNotAsked)):
+		t.owed = true
+		t.zone.store.owe(a, t.Rule, now, t.Cost)
 		if t.queueLocked() == nil {
 			t.zone.store.backOffLocked(&t.location, a, now)
 		}

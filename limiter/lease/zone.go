@@ -175,6 +175,13 @@ func (z *Zone) dropPassed(a account, r *limiter.Rule, now limiter.Instant) {
 	}
 }
 
+// dropOwed drops what is owed of a window that has passed.
+func (z *Zone) dropOwed(a account, r *limiter.Rule, now limiter.Instant) {
+	if n := a.dropOwed(r, now); n > 0 {
+		z.store.stats.owedDropped.Add(uint64(n))
+	}
+}
+
 // rules are those that accounts were last requested under. The janitor needs them, as accounts do
 // not name their rule. Takes of one ID may have several limits: those of tiers, and of an earlier
 // configuration.

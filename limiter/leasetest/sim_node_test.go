@@ -226,6 +226,9 @@ func (c *call) end(answers []limiter.LeaseRequest) {
 // Answers implements [limiter.Lender]: a lender that does not answer in time is down.
 func (n *simNode) Answers([]byte) bool { return false }
 
+// Refusal implements [limiter.Lender].
+func (n *simNode) Refusal([]byte) error { return nil }
+
 // Take implements [limiter.Store]: it fails, as only takes of closed zones come here.
 func (n *simNode) Take(_ context.Context, _ limiter.Instant, takes []limiter.Take) error {
 	for i := range takes {

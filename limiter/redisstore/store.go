@@ -175,6 +175,14 @@ func (s *Store) Lend(requests []limiter.LeaseRequest, answered func(error)) {
 // Answers implements [limiter.Lender].
 func (s *Store) Answers(key []byte) bool { return s.client.Answers(hashName(s.prefix, key)) }
 
+// Refusal implements [limiter.Lender].
+func (s *Store) Refusal(key []byte) error {
+	if !s.client.Failing() {
+		return nil
+	}
+	return s.client.Refusal(hashName(s.prefix, key))
+}
+
 // late returns err as a [limiter.ErrLate] if it means that the answer comes too late for the
 // caller, and as a [limiter.ErrNotAsked] if it means that the call had no effect.
 func late(err error) error {
