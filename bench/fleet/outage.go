@@ -19,7 +19,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/fleetlimit/fleetlimit/bench/caddy"
-	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -87,10 +86,7 @@ type product struct {
 }
 
 // A share is one way in which a product limits in an outage.
-type share struct {
-	name, path string
-	kind       limiter.Kind // its algorithm while there is no outage
-}
+type share struct{ name, path string }
 
 // products returns the products whose binary is given. In their configurations, %ADDRESSES% are those
 // of the cluster, %WINDOW% is that of the shares, and %FLEET% a name.
@@ -109,20 +105,20 @@ func (o *options) products() (all []*product) {
 			options: "\torder metrics first\n\trate_limit {\n\t\tredis cluster {\n\t\t\taddress %ADDRESSES%\n\t\t\tkey_prefix %FLEET%\n\t\t}\n\t}\n",
 			site: "\tmetrics /metrics\n" + zone("v1", "20000/1m") + zone("once", "1/1h") + zone("bucket", fmt.Sprintf("%d/%%WINDOW%%", shareLimit)) +
 				zone("log", fmt.Sprintf("%d/%%WINDOW%%\n\t\t\talgorithm sliding_window_log", shareLimit)) + respond,
-			shares: []share{{"fleetlimit, token_bucket", "/bucket", limiter.TokenBucket}, {"fleetlimit, sliding_window_log", "/log", limiter.SlidingWindowLog}},
+			shares: []share{{"fleetlimit, token_bucket", "/bucket"}, {"fleetlimit, sliding_window_log", "/log"}},
 		},
 		{
 			name: "caddy-ratelimit", binary: o.peer,
 			options: "\tstorage cluster %ADDRESSES%\n",
 			site: "\trate_limit {\n\t\tdistributed {\n\t\t\tread_interval 1s\n\t\t\twrite_interval 1s\n\t\t}\n" + peerZone("v1", 20000, "1m") +
 				peerZone("once", 1, "1h") + peerZone("share", shareLimit, "%WINDOW%") + "\t}\n" + respond,
-			shares: []share{{"caddy-ratelimit", "/share", limiter.SlidingWindowLog}},
+			shares: []share{{"caddy-ratelimit", "/share"}},
 		},
 		{
 			name: "redis_rate", binary: o.peer,
 			site: fmt.Sprintf("\tredis_rate /v1* 20000 1m %%ADDRESSES%%\n\tredis_rate /once* 1 1h %%ADDRESSES%%\n"+
 				"\tredis_rate /share* %d %%WINDOW%% %%ADDRESSES%%\n", shareLimit) + respond,
-			shares: []share{{"redis_rate", "/share", limiter.TokenBucket}},
+			shares: []share{{"redis_rate", "/share"}},
 		},
 	} {
 		if p.binary != "" {

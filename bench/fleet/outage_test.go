@@ -2,12 +2,7 @@
 
 package main
 
-import (
-	"testing"
-	"time"
-
-	"github.com/fleetlimit/fleetlimit/limiter"
-)
+import "testing"
 
 func TestProductsWithoutPeer(t *testing.T) {
 	o, err := parseOptions([]string{"-caddy", "caddy"})
@@ -19,24 +14,5 @@ func TestProductsWithoutPeer(t *testing.T) {
 	}
 	if o.peer = "peer"; len(o.products()) != 4 {
 		t.Errorf("%d products with -peer, want 4", len(o.products()))
-	}
-}
-
-// A bucket admits its burst and the refill in the first window, a log the limit in each.
-func TestExactlyFollowsTheAlgorithm(t *testing.T) {
-	const window = time.Second
-	arrivals := (&trial{shape: shape{keys: 1}, rate: 10 * shareLimit}).arrivals(0, 1, 2*window)
-	for kind, want := range map[limiter.Kind][2]int64{
-		limiter.TokenBucket: {2 * shareLimit, shareLimit}, limiter.SlidingWindowLog: {shareLimit, shareLimit},
-	} {
-		got, err := exactly(kind, arrivals, window)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for w := range want {
-			if n := got[w].Load(); n < want[w]-2 || n > want[w] {
-				t.Errorf("%v admits %d in window %d, want about %d", kind, n, w, want[w])
-			}
-		}
 	}
 }
