@@ -64,20 +64,15 @@ type lab struct {
 // measure makes the measurements that o selects.
 func measure(o *options) error {
 	l := &lab{options: o}
-	defer func() {
-		if l.cluster != nil {
-			l.cluster.stop()
-		}
-	}()
+	defer l.stopCluster()
 	far := false
 	for _, m := range measurements {
 		if !o.wants(m.name) {
 			continue
 		}
 		if l.cluster == nil || m.far != far && o.delay > 0 {
-			if far = m.far; l.cluster != nil {
-				l.cluster.stop()
-			}
+			far = m.far
+			l.stopCluster()
 			if err := l.start(far); err != nil {
 				return err
 			}
@@ -87,6 +82,14 @@ func measure(o *options) error {
 		}
 	}
 	return nil
+}
+
+// stopCluster stops the cluster, if there is one.
+func (l *lab) stopCluster() {
+	if l.cluster != nil {
+		l.cluster.stop()
+		l.cluster = nil
+	}
 }
 
 // start starts a cluster, and prints how far away it is.

@@ -31,6 +31,11 @@ func (l *lab) measurePromotion(all []*gateways) error {
 	}
 	times := make([][]time.Duration, len(all))
 	for trial := range trials {
+		if trial > 0 {
+			if err := l.heal(); err != nil {
+				return err
+			}
+		}
 		if err := l.strike(killed); err != nil {
 			return err
 		}
@@ -53,9 +58,6 @@ func (l *lab) measurePromotion(all []*gateways) error {
 			})
 		}
 		if err := nodes.Wait(); err != nil {
-			return err
-		}
-		if err := l.heal(); err != nil {
 			return err
 		}
 	}

@@ -56,7 +56,7 @@ func (l *lab) measureShare(all []*gateways, window time.Duration, c *curves) err
 			}
 		}
 	}
-	return l.heal()
+	return nil
 }
 
 // drive makes requests when they are due, and counts those that are admitted.
