@@ -5,7 +5,7 @@
 GO       ?= go
 FUZZTIME ?= 60s
 BENCHARGS ?=
-# Flags of go run ./fleet. Without any it takes 25 minutes. One minute takes, for example,
+# Flags of go run ./fleet. Without any it takes half an hour. One minute takes, for example,
 # -only exact -window 1s -length 20s.
 FLEETARGS ?=
 
@@ -76,7 +76,7 @@ model: need-go ## Play 10,000 random fleets that lease, in some minutes
 tune: need-go ## Simulate what leases save and cost, for each algorithm and load
 	$(GO) test -count=1 -run Tune -v ./limiter/leasetest -tune.all
 
-bench: build need-redis ## Measure against the baselines of docs/benchmarks.md, in half an hour
+bench: build need-redis ## Measure against the baselines of docs/benchmarks.md, in an hour
 	cd bench && $(GO) test -run '^$$' -bench . -benchmem .
 	cd bench && $(GO) run ./redis
 	cd bench && $(GO) build -o ../bin/peer ./peer

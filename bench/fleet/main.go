@@ -1,9 +1,9 @@
 // Command fleet measures the gain and the cost of leases: how exact the decisions of a fleet are,
 // how many of them need no store, and how long takes last. It starts its own Redis Cluster of three
 // primaries with a replica each. All nodes are in this process, each with its own accounts and
-// connections.
+// connections. Only outages are measured with real gateways, beside those of peers.
 //
-//	go run ./fleet [-short] [-only <measurements>] [-plot <directory>] [-nodes 15] [-delay 1.5ms] ...
+//	go run ./fleet [-short] [-only <measurements>] [-peer <caddy>] [-plot <directory>] [-nodes 15] ...
 //
 // Without flags it makes all measurements, one after the other. -short only checks that everything
 // works.

@@ -46,7 +46,8 @@ func (l *lab) measureOutageSpeed(all []*gateways) error {
 	text := fmt.Sprintf("One gateway of each product, %d connections, %d keys, limits out of reach. All primaries are killed or stopped, %d times\n"+
 		"each. The gateways take turns in %d rounds of %v before, during and after. Requests per second and processor time\n"+
 		"per request are those without a pause; p99 is that at %g requests per second. Ratio and difference are those of\n"+
-		"during to before. Those of the first row are the machine's: its processors are also Redis's.", connections, hotKeys, outages, rounds, round, pace)
+		"during to before. The ratio of the first row is the machine's, whose processors are also Redis's. The difference is\n"+
+		"that of the p99 above the first row's in the same round.", connections, hotKeys, outages, rounds, round, pace)
 	section("A gateway in an outage of all primaries", text, "primaries", "product",
 		"requests/s before", "during", "after", "ratio (least to greatest)", "goal", "",
 		"CPU before", "during", "p99 before", "during", "after", "difference", "goal", "")
@@ -109,6 +110,7 @@ func (k *contender) measure(p phase, round time.Duration) error {
 
 // printOutageSpeed prints what was measured. The first contender has no limiter.
 func printOutageSpeed(f fault, contenders []*contender) {
+	base := contenders[0].p99
 	for i, k := range contenders {
 		cells := []any{f.name, k.name}
 		medians := func(format string, of ...report.Series) {
@@ -116,7 +118,8 @@ func printOutageSpeed(f fault, contenders []*contender) {
 				cells = append(cells, fmt.Sprintf(format, s.Median()))
 			}
 		}
-		ratio, more := k.rates[during].Over(k.rates[before]), k.p99[during].Minus(k.p99[before]).Median()
+		ratio := k.rates[during].Over(k.rates[before])
+		more := k.p99[during].Minus(base[during]).Minus(k.p99[before].Minus(base[before])).Median()
 		medians("%.0f", k.rates[:]...)
 		cells = append(cells, ratio.Spread("%.2f", ""), goal(i, ">= 0.95"), goal(i, report.Met(ratio.Median() >= 0.95)))
 		medians("%.1f µs", k.cpu[:after]...)
