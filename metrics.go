@@ -132,6 +132,12 @@ var (
 		"answered (admitted), and those that Redis has debited since (settled).", "store", "what")
 	descDebt = desc("debt_events", "Events that this node has admitted on credit and Redis has not debited "+
 		"yet.", "store")
+	descOutage = desc("outage_events_total", "Events that this node has admitted without Redis, which was not "+
+		"asked as it had failed (admitted), those that Redis has debited since (settled), and those that it never will: of "+
+		"a window that has passed, above one limit, of a request that was rejected by another zone, or lost "+
+		"(dropped).", "store", "what")
+	descOutageDebt = desc("outage_debt_events", "Events that this node has admitted without Redis, and Redis is still to "+
+		"debit.", "store")
 	descAccounts = desc("accounts", "Keys that this node has an account for.", "store")
 	descForeign  = desc("store_foreign_values_total", "Values in Redis that this plugin cannot have written. They "+
 		"count as nothing, and the next write replaces them.", "store")
@@ -262,6 +268,10 @@ func (s scrape) collectStores() {
 		s.count(descCredit, n.Credited, name, "admitted")
 		s.count(descCredit, n.Settled, name, "settled")
 		s.gauge(descDebt, float64(n.Debt), name)
+		s.count(descOutage, n.Owed, name, "admitted")
+		s.count(descOutage, n.OwedSettled, name, "settled")
+		s.count(descOutage, n.OwedDropped, name, "dropped")
+		s.gauge(descOutageDebt, float64(n.OutageDebt()), name)
 		s.gauge(descAccounts, float64(n.Accounts), name)
 		s.gauge(descNodes, float64(n.nodes), name)
 		for _, b := range n.breakers {

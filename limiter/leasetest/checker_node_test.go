@@ -150,6 +150,9 @@ func (c *checker) decided(n *simNode, key int, takes []limiter.Take, waited bool
 		k.local++
 	}
 	switch {
+	case d.Source == limiter.FromOutage:
+		c.decidedInOutage(n, key, take)
+		return
 	case take.Err != nil:
 		c.tracef(key, "%v takes %d: %v", n, cost, take.Err)
 		k.failed++
@@ -211,7 +214,7 @@ func (c *checker) deny(n *simNode, key int, take *limiter.Take) {
 // alive.
 func (c *checker) closeNode(n *simNode, alive bool) {
 	s, stats := &n.sums, n.store.Stats()
-	left := s.granted + s.served - s.returned - s.cancelled - s.spent - s.admitted
+	left := s.granted + s.served - s.returned - s.cancelled - s.spent - s.admitted - int64(stats.OwedSettled)
 	knows := !n.gone && (alive || s.failed == 0) // a node that ends does not wait for long
 	if lost := int64(stats.Expired + stats.Lost); left < 0 || left > lost && knows {
 		c.failf(0, "%v: %+v leave %d events, want 0 to %d, those that it has lost", n, *s, left, lost)

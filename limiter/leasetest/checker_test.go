@@ -30,6 +30,7 @@ type outcome struct {
 	admitted   int64 // events, those of credit included
 
 	forgotten int64 // events that failovers lost
+	inOutage  int64 // admitted events that the store was not asked for
 
 	takes, local, failed     int64
 	requests, needs, refills int64

@@ -28,6 +28,7 @@ type fault struct {
 	lend    func(*simNode, *Ledger, *limiter.LeaseRequest) // before the store decides
 	lent    func(*simNode, *Ledger, *limiter.LeaseRequest)
 	answer  func(n *simNode, l *limiter.LeaseRequest, took limiter.Instant)
+	fail    func(n *simNode, l *limiter.LeaseRequest) error // what the node is told of a call that has succeeded
 }
 
 var faults = []fault{
@@ -240,6 +241,13 @@ func (f *fault) beforeAnswer(n *simNode, l *limiter.LeaseRequest, took limiter.I
 	if f.answer != nil {
 		f.answer(n, l, took)
 	}
+}
+
+func (f *fault) result(n *simNode, requests []limiter.LeaseRequest) error {
+	if f.fail == nil {
+		return nil
+	}
+	return f.fail(n, &requests[0])
 }
 
 // playRandomFleet plays the random fleet of a seed to its end.

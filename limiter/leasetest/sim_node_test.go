@@ -33,7 +33,10 @@ type simNode struct {
 	sums   nodeSums
 }
 
-var errLost = errors.New("the connection was lost")
+var (
+	errLost     = errors.New("the connection was lost")
+	errNotAsked = fmt.Errorf("the store is in an outage: %w", limiter.ErrNotAsked)
+)
 
 // newNode returns a node that starts at born and counts alive nodes.
 func (s *simulation) newNode(born limiter.Instant, alive int) *simNode {
@@ -154,6 +157,10 @@ func (n *simNode) Lend(requests []limiter.LeaseRequest, answered func(error)) {
 		time.AfterFunc(0, func() { answered(errLost) })
 		return
 	}
+	if n.outage.Load() {
+		time.AfterFunc(0, func() { answered(errNotAsked) })
+		return
+	}
 	sent := slices.Clone(requests)
 	for i := range sent {
 		l := &sent[i]
@@ -212,11 +219,12 @@ func (c *call) end(answers []limiter.LeaseRequest) {
 			}
 		}
 	}
+	result := n.fault.result(n, c.requests)
 	n.mu.Unlock()
 	switch {
 	case answers != nil && !late:
 		c.timeout.Stop()
-		c.answered(nil)
+		c.answered(result)
 	case first:
 		c.timeout.Stop()
 		c.answered(errLost)
@@ -227,7 +235,12 @@ func (c *call) end(answers []limiter.LeaseRequest) {
 func (n *simNode) Answers([]byte) bool { return false }
 
 // Refusal implements [limiter.Lender].
-func (n *simNode) Refusal([]byte) error { return nil }
+func (n *simNode) Refusal([]byte) error {
+	if n.outage.Load() {
+		return errNotAsked
+	}
+	return nil
+}
 
 // Take implements [limiter.Store]: it fails, as only takes of closed zones come here.
 func (n *simNode) Take(_ context.Context, _ limiter.Instant, takes []limiter.Take) error {

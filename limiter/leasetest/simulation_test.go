@@ -19,6 +19,7 @@ import (
 type simulation struct {
 	began   time.Time
 	skipped atomic.Int64 // µs
+	outage  atomic.Bool  // the store is in an outage, which all nodes know
 	fault   fault        // see faults_test.go
 	driver  sync.WaitGroup
 	idle    chan arrival // goroutines that wait for takes

@@ -174,6 +174,13 @@ func TestOnOutage(t *testing.T) {
 		return degraded(h) // else the node remembers a denial of Redis
 	})
 
+	store := "redis standalone " + redis.Addr
+	debt := func(n *node) float64 { return n.metric(`caddy_rate_limit_outage_debt_events{store="` + store + `"}`) }
+	for _, n := range nodes {
+		if debt(n) == 0 {
+			t.Error("no event of the outage is owed")
+		}
+	}
 	redis.Restart() // it has lost all counts
 	for _, n := range nodes {
 		n.await("the end of the outage", func() bool {
@@ -181,7 +188,12 @@ func TestOnOutage(t *testing.T) {
 			return err == nil && !degraded(h)
 		})
 	}
-	<-time.After(4 * time.Second) // within 2 s, all debts are debited
+	for _, n := range nodes {
+		n.await("the end of the debt", func() bool { return debt(n) == 0 })
+		if settled := n.metric(`caddy_rate_limit_outage_events_total{store="` + store + `",what="settled"}`); settled == 0 {
+			t.Error("no event of the outage was debited")
+		}
+	}
 	for _, n := range nodes {
 		for _, path := range []string{"/local", "/open"} {
 			if h := n.mustGet(429, path, "X-Api-Key: fresh"); degraded(h) {
