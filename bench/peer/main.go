@@ -42,8 +42,8 @@ type handler struct {
 	limiter *redisrate.Limiter
 }
 
-// timeout is how long a request waits for Redis, which is the default of fleetlimit too. Without
-// one, go-redis waits up to four times for three seconds.
+// timeout is how long a request waits for Redis: the default of fleetlimit. Without one, go-redis
+// repeats calls that wait for seconds each.
 const timeout = 50 * time.Millisecond
 
 // CaddyModule implements caddy.Module.
