@@ -121,6 +121,7 @@ func (a *App) Start() error {
 	if m := a.store.nodes; m != nil {
 		m.logger.Store(a.logger)
 		m.Define(a, a.fleetDefinitions(), a.Nodes)
+		m.kept.use(a.ctx.Storage())
 	}
 	return nil
 }

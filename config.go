@@ -114,9 +114,8 @@ type Algorithm struct {
 }
 
 // Consistency is how closely the nodes that share a Redis keep to a limit, and what they do without
-// it. What a tier or an
-// endpoint does not set, it takes from the zone, and that from the app's `defaults`. At an
-// endpoint, its tiers come first, then the endpoint itself, then the zone's tier.
+// it. What a tier or an endpoint does not set, it takes from the zone, and that from the app's
+// `defaults`. At an endpoint, its tiers come first, then the endpoint itself, then the zone's tier.
 type Consistency struct {
 	// Selects what decides: with `lease`, nodes decide most requests by themselves, from events that
 	// Redis has handed out to them; with `strict`, Redis decides every request. Default: `lease`.

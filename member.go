@@ -1,7 +1,9 @@
 package fleetlimit
 
 import (
+	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"go.uber.org/zap"
@@ -16,6 +18,9 @@ type fleetMember struct {
 	*membership.Member
 	store  string // for logs
 	logger atomic.Pointer[zap.Logger]
+	kept   *keptSize
+	end    context.CancelFunc // of kept
+	ended  sync.WaitGroup
 }
 
 // joinFleet joins the fleet that counts in a Redis. The node announces nothing before a
@@ -23,7 +28,20 @@ type fleetMember struct {
 func joinFleet(client *redisconn.Client, target *redisTarget) *fleetMember {
 	m := &fleetMember{store: target.name}
 	m.Member = membership.Join(client, target.prefix, m.warn)
+	m.kept = newKeptSize(target.name, target.prefix, m.Known, func(message string, fields ...zap.Field) {
+		m.logger.Load().Warn(message, append(fields, zap.String("store", m.store))...)
+	})
+	ctx, end := context.WithCancel(context.Background())
+	m.end = end
+	m.ended.Go(func() { m.kept.run(ctx) })
 	return m
+}
+
+// Leave ends the membership.
+func (m *fleetMember) Leave() {
+	m.end()
+	m.ended.Wait()
+	m.Member.Leave()
 }
 
 // warn logs that another node defines a zone differently.

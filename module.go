@@ -35,6 +35,7 @@
 //	outage.go         what is answered while Redis cannot decide
 //	breaker.go        the circuit breakers of its primaries
 //	member.go         this node as a member of a fleet
+//	fleetsize.go      how many nodes a fleet has, kept in Caddy's storage
 //	adminapi.go       the admin API, with adminapi_health.go and adminapi_emergency.go
 //	health.go         whether the node is healthy, and a handler that tells
 //	emergency.go      emergency mode: a hard limit in front of everything

@@ -11,7 +11,6 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/membership"
 )
 
 // parseOnOutage parses what decides requests in an outage. "" is the default.
@@ -21,18 +20,6 @@ func parseOnOutage(name string) (limiter.OutageMode, error) {
 		err = fmt.Errorf("on_outage is %q: use local, so that each node keeps to a share of the limit, open or closed", name)
 	}
 	return m, err
-}
-
-// unknownNodes is how many nodes share the limits in an outage if the size of the fleet is unknown,
-// because Redis has not answered since this node started.
-const unknownNodes = 200
-
-// outageNodes returns how many nodes share the limits in an outage.
-func outageNodes(m *membership.Member) int {
-	if n, known := m.Known(); known {
-		return n
-	}
-	return unknownNodes
 }
 
 // unavailable reports whether the request is rejected because its count is not available.

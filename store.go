@@ -77,7 +77,7 @@ func acquireRedis(target *redisTarget) (*store, func()) {
 		counts := redisstore.New(client.Client, target.prefix)
 		leases := lease.New(counts, lease.Options{
 			Timeout: client.Timeout(), Nodes: nodes.Nodes, Settled: nodes.Settled,
-			OutageNodes: func() int { return outageNodes(nodes.Member) }, ProbeEvery: target.options.Breaker.ProbeEvery,
+			OutageNodes: nodes.kept.inOutage, ProbeEvery: target.options.Breaker.ProbeEvery,
 			Observe: metrics.storeObserver(target.name),
 		})
 		return &store{

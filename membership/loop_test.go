@@ -123,3 +123,37 @@ func TestFixedNumberOfNodes(t *testing.T) {
 	m.Undefine(2)
 	check("when counted again", 4)
 }
+
+// TestKnown asks a member whether it knows the number of nodes: before and after Redis has answered,
+// while it is fixed, and after Redis has failed.
+func TestKnown(t *testing.T) {
+	redis := new(fakeRedis)
+	m := newMember(redis.do, "rl", "a", func(Mismatch) {})
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	check := func(when string, nodes int, known bool) {
+		t.Helper()
+		m.announce(t.Context(), now)
+		now = now.Add(Interval)
+		if n, k := m.Known(); n != nodes || k != known {
+			t.Errorf("%s: known = %d, %v, want %d, %v", when, n, k, nodes, known)
+		}
+	}
+	zones := map[string]string{"user": "10/s"}
+	m.Define(1, zones, 0)
+	check("Redis is down from the start", 1, false)
+	m.Define(2, zones, 50)
+	check("the number is fixed", 50, true)
+	m.Undefine(2)
+	check("it is no more", 1, false)
+	redis.set(20)
+	check("Redis answers", 20, true)
+	redis.set(0)
+	for range 10 {
+		check("Redis has failed", 20, true)
+	}
+	redis.set(3)
+	for range 3 {
+		check("Redis is back, and nodes announce themselves again", 20, true)
+	}
+	check("15 seconds later", 3, true)
+}

@@ -62,9 +62,30 @@ func (a account) leftOf(bucket limiter.LocalBucket, r *limiter.Rule, now limiter
 	} else if events, took := bucket.Accrue(a.sinceShown(now)); events > 0 {
 		a.shown += min(events, bucket.Capacity)
 		a.shownAt = roundedUp(float64(a.shownAt) + float64(took))
+		a.forgetState(r, now)
 	}
 	a.shown = min(a.shown, bucket.Capacity)
 	return a.shown
+}
+
+// forgetState forgets the newest reply of the store if it is so old that the limit is full again, and
+// has the account's times count from shownAt, or from when its debt began. A float32 has a precision
+// of 8 ms a day after base: in a long outage, each rounding would cost a bucket as much.
+func (a account) forgetState(r *limiter.Rule, now limiter.Instant) {
+	passed := 2 * max(r.FillTime(), r.Limit.Window).Microseconds() // of a sliding window, a sub-window more
+	if a.sinceBase(now) < passed || a.requesting || a.held() > 0 {
+		return
+	}
+	at := float64(a.shownAt)
+	base := a.base + limiter.Instant(at)
+	if a.owed > 0 {
+		base = min(base, a.base+limiter.Instant(a.owedAfter)*1000)
+	}
+	base -= base % 1000
+	after := at - float64(base-a.base)
+	a.used, a.seenAt = 0, 0
+	a.rebase(base)
+	a.shownAt = roundedUp(after)
 }
 
 // localLacks reports whether the local bucket is not full.
