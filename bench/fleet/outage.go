@@ -31,7 +31,7 @@ func measureOutage(l *lab) error {
 	logging.Disable() // go-redis would report each server that was killed
 	defer logging.Enable()
 	defer l.stopCluster() // which does not heal: the next measurement starts another
-	window := 10 * time.Second
+	window := 20 * time.Second
 	if l.short {
 		window = 500 * time.Millisecond
 	}
