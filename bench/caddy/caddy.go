@@ -46,7 +46,8 @@ func Start(binary, dir, options, site string, begin func(start func() error) err
 	}
 	defer log.Close()
 
-	p := &Process{Port: port, cmd: exec.Command(binary, "run", "--adapter", "caddyfile", "--config", config), ended: make(chan struct{})}
+	cmd := exec.Command(binary, "run", "--adapter", "caddyfile", "--config", config)
+	p := &Process{Port: port, cmd: cmd, ended: make(chan struct{})}
 	p.cmd.Stderr = log
 	p.cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // Caddy dies with an interrupted run

@@ -22,9 +22,6 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// shareLimit is how many events per window the limits have that an outage puts to the test.
-const shareLimit = 100
-
 // measureOutage prints what happens to fleets of real gateways while all primaries are gone, beside
 // the same with peers.
 func measureOutage(l *lab) error {
@@ -79,59 +76,6 @@ func (l *lab) settle() {
 // settling is longer than go-redis, the products and the cluster need.
 const settling = 2 * time.Second
 
-// A product limits requests in a Caddy, and counts them in the cluster. Its site has
-//   - /v1, with a limit out of reach;
-//   - a path for each of its shares, with shareLimit per window;
-//   - /once, with one request per hour.
-type product struct {
-	name, binary  string
-	options, site string
-	shares        []share
-}
-
-// A share is one way in which a product limits in an outage.
-type share struct{ name, path string }
-
-// products returns the products whose binary is given. In their configurations, %ADDRESSES% are those
-// of the cluster, %WINDOW% is that of the shares, and %FLEET% a name.
-func (o *options) products() (all []*product) {
-	zone := func(path, limit string) string {
-		return fmt.Sprintf("\trate_limit /%[1]s* {\n\t\tzone %[1]s {\n\t\t\tkey {http.request.header.X-Api-Key}\n\t\t\tlimit %[2]s\n\t\t}\n\t}\n", path, limit)
-	}
-	peerZone := func(path string, events int, window string) string {
-		return fmt.Sprintf("\t\tzone %[1]s {\n\t\t\tmatch {\n\t\t\t\tpath /%[1]s*\n\t\t\t}\n\t\t\tkey {http.request.header.X-Api-Key}\n\t\t\tevents %d\n\t\t\twindow %s\n\t\t}\n", path, events, window)
-	}
-	const respond = "\trespond ok\n"
-	for _, p := range []*product{
-		{name: "Caddy without a limiter", binary: o.caddy, site: respond},
-		{
-			name: "fleetlimit", binary: o.caddy,
-			options: "\torder metrics first\n\trate_limit {\n\t\tredis cluster {\n\t\t\taddress %ADDRESSES%\n\t\t\tkey_prefix %FLEET%\n\t\t}\n\t}\n",
-			site: "\tmetrics /metrics\n" + zone("v1", "20000/1m") + zone("once", "1/1h") + zone("bucket", fmt.Sprintf("%d/%%WINDOW%%", shareLimit)) +
-				zone("log", fmt.Sprintf("%d/%%WINDOW%%\n\t\t\talgorithm sliding_window_log", shareLimit)) + respond,
-			shares: []share{{"fleetlimit, token_bucket", "/bucket"}, {"fleetlimit, sliding_window_log", "/log"}},
-		},
-		{
-			name: "caddy-ratelimit", binary: o.peer,
-			options: "\tstorage cluster %ADDRESSES%\n",
-			site: "\trate_limit {\n\t\tdistributed {\n\t\t\tread_interval 1s\n\t\t\twrite_interval 1s\n\t\t}\n" + peerZone("v1", 20000, "1m") +
-				peerZone("once", 1, "1h") + peerZone("share", shareLimit, "%WINDOW%") + "\t}\n" + respond,
-			shares: []share{{"caddy-ratelimit", "/share"}},
-		},
-		{
-			name: "redis_rate", binary: o.peer,
-			site: fmt.Sprintf("\tredis_rate /v1* 20000 1m %%ADDRESSES%%\n\tredis_rate /once* 1 1h %%ADDRESSES%%\n"+
-				"\tredis_rate /share* %d %%WINDOW%% %%ADDRESSES%%\n", shareLimit) + respond,
-			shares: []share{{"redis_rate", "/share"}},
-		},
-	} {
-		if p.binary != "" {
-			all = append(all, p)
-		}
-	}
-	return all
-}
-
 // gateways are those of a fleet, with the same product.
 type gateways struct {
 	*product
@@ -139,7 +83,9 @@ type gateways struct {
 }
 
 // startGateways starts a fleet of each product, and returns when all nodes know of each other.
-func (l *lab) startGateways(products []*product, size int, window time.Duration) (all []*gateways, stop func(), err error) {
+func (l *lab) startGateways(products []*product, size int, window time.Duration) (
+	all []*gateways, stop func(), err error,
+) {
 	dir, err := os.MkdirTemp("", "outage")
 	if err != nil {
 		return nil, nil, err
@@ -160,20 +106,23 @@ func (l *lab) startGateways(products []*product, size int, window time.Duration)
 	for _, p := range products {
 		g := &gateways{product: p, nodes: make([]*caddy.Process, size)}
 		all = append(all, g)
-		filled := strings.NewReplacer("%ADDRESSES%", strings.Join(l.addrs, " "), "%WINDOW%", window.String(), "%FLEET%", filepath.Base(dir))
+		filled := strings.NewReplacer("%ADDRESSES%", strings.Join(l.addrs, " "), "%WINDOW%", window.String(),
+			"%FLEET%", filepath.Base(dir))
 		for i := range g.nodes {
 			starting.Go(func() (err error) {
-				binary, err := filepath.Abs(p.binary)
-				if err == nil {
-					g.nodes[i], err = caddy.Start(binary, dir, filled.Replace(p.options), filled.Replace(p.site),
-						func(start func() error) error { return start() })
-				}
+				g.nodes[i], err = caddy.Start(p.binary, dir, filled.Replace(p.options), filled.Replace(p.site),
+					func(start func() error) error { return start() })
 				return err
 			})
 		}
 	}
-	if err = starting.Wait(); err == nil && !l.short {
-		err = awaitFleet(all, size)
+	err = starting.Wait()
+	for _, g := range all {
+		for _, n := range g.nodes {
+			if err == nil && g.aware && !l.short {
+				err = awaitFleet(n, size)
+			}
+		}
 	}
 	if err != nil {
 		stop()
@@ -181,23 +130,18 @@ func (l *lab) startGateways(products []*product, size int, window time.Duration)
 	return all, stop, err
 }
 
-// awaitFleet returns when every node of a fleet that counts its nodes has counted all.
-func awaitFleet(all []*gateways, size int) error {
+// awaitFleet returns when a node knows that the fleet has this size.
+func awaitFleet(n *caddy.Process, size int) error {
 	want := regexp.MustCompile(fmt.Sprintf("(?m)^caddy_rate_limit_nodes{.*} %d$", size))
-	for _, g := range all {
-		for _, n := range g.nodes {
-			for deadline := time.Now().Add(patience); strings.HasPrefix(g.site, "\tmetrics"); time.Sleep(50 * time.Millisecond) {
-				_, metrics, err := get(n, "/metrics", "")
-				if err == nil && want.MatchString(metrics) {
-					break
-				}
-				if time.Now().After(deadline) {
-					return fmt.Errorf("a node does not know that there are %d (error %v)", size, err)
-				}
-			}
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		_, metrics, err := get(n, "/metrics", "")
+		if err == nil && want.MatchString(metrics) {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("a node does not know that there are %d (error %v)", size, err)
 		}
 	}
-	return nil
 }
 
 var httpClient = &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
@@ -221,7 +165,8 @@ func get(n *caddy.Process, path, key string) (status int, body string, err error
 // withRole returns the running servers that are "master" or "slave".
 func (c *cluster) withRole(role string) (found []*redistest.Server) {
 	for _, s := range c.Servers {
-		if info, err := s.Client().Info(context.Background(), "replication").Result(); err == nil && strings.Contains(info, "role:"+role) {
+		info, err := s.Client().Info(context.Background(), "replication").Result()
+		if err == nil && strings.Contains(info, "role:"+role) {
 			found = append(found, s)
 		}
 	}
@@ -270,12 +215,10 @@ func (c *cluster) promote() error {
 		}
 	}
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		info := func(s *redistest.Server) (string, error) {
-			return s.Client().ClusterInfo(context.Background()).Result()
-		}
 		serving := 0
 		for _, s := range c.withRole("master") {
-			if text, err := info(s); err == nil && strings.Contains(text, "cluster_state:ok") {
+			info, err := s.Client().ClusterInfo(context.Background()).Result()
+			if err == nil && strings.Contains(info, "cluster_state:ok") {
 				serving++
 			}
 		}
