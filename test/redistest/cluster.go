@@ -309,13 +309,22 @@ func (c *Cluster) attach(t testing.TB) {
 }
 
 func (c *Cluster) reset() error {
+	if err := c.Revive(); err != nil {
+		return err
+	}
+	return group(c.Servers).each((*Server).flush)
+}
+
+// Revive resumes or restarts the servers that were paused or killed, and returns when the cluster
+// is healthy.
+func (c *Cluster) Revive() error {
 	if err := group(c.Servers).each((*Server).revive); err != nil {
 		return err
 	}
 	if err := until(c.healthy); err != nil {
 		return fmt.Errorf("redistest: the cluster does not recover: %w", err)
 	}
-	return group(c.Servers).each((*Server).flush)
+	return nil
 }
 
 // Close ends the processes and removes their files.
