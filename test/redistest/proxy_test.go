@@ -67,12 +67,10 @@ func TestClusterProxies(t *testing.T) {
 	const key = "k"
 	primary := c.Primary(key)
 	replica := c.Replica(primary)
-	if err := replica.Client().ClusterFailover(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
-	if got := c.Primary(key); got != replica {
-		t.Errorf("the primary is %s, want the promoted %s", got.Addr, replica.Addr)
-	}
+	Eventually(t, "the link of the replica through the proxy", func() bool {
+		return replica.Client().ClusterFailover(t.Context()).Err() == nil
+	})
+	Eventually(t, "the promotion", func() bool { return c.Primary(key) == replica })
 	primary.Restart()
 	if got := c.Replica(replica); got != primary {
 		t.Errorf("the replica is %s, want %s after its restart", got.Addr, primary.Addr)
