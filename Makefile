@@ -5,7 +5,7 @@
 GO       ?= go
 FUZZTIME ?= 60s
 BENCHARGS ?=
-# Flags of go run ./fleet. Without any it takes 13 minutes. One minute takes, for example,
+# Flags of go run ./fleet. Without any it takes half an hour. One minute takes, for example,
 # -only exact -window 1s -length 20s.
 FLEETARGS ?=
 
@@ -70,18 +70,22 @@ fuzz: need-go ## Run each fuzz target for FUZZTIME, by default one minute
 fuzz-http: need-go ## Send two million random raw requests to a whole Caddy, in a quarter of an hour
 	$(GO) test -count=1 -timeout 2h -run 'TestRawRequests$$' -v ./test/attack -attack.requests 2000000
 
+fault: need-go need-redis ## Inject every fault of Redis into fleets, with reloads, in some minutes
+	$(GO) test -count=1 -timeout 1h -v ./test/fault -fault.matrix
+
 model: need-go ## Play 10,000 random fleets that lease, in some minutes
 	$(GO) test -run 'TestLeaseModel$$' ./limiter/leasetest -model.runs 10000
 
 tune: need-go ## Simulate what leases save and cost, for each algorithm and load
 	$(GO) test -count=1 -run Tune -v ./limiter/leasetest -tune.all
 
-bench: build need-redis ## Measure against the baselines of docs/benchmarks.md, in half an hour
+bench: build need-redis ## Measure against the baselines of docs/benchmarks.md, in an hour
 	cd bench && $(GO) test -run '^$$' -bench . -benchmem .
 	cd bench && $(GO) run ./redis
-	cd bench && $(GO) run ./fleet $(FLEETARGS)
+	cd bench && $(GO) build -o ../bin/peer ./peer
+	cd bench && $(GO) run ./fleet -peer ../bin/peer $(FLEETARGS)
 	$(GO) build -o bin/floor ./test/floor
-	cd bench && $(GO) run ./gateway -caddy ../bin/caddy -floor ../bin/floor $(BENCHARGS)
+	cd bench && $(GO) run ./gateway -peer ../bin/peer -floor ../bin/floor $(BENCHARGS)
 
 fmt: need-go ## Format the code, and apply go fix
 	gofmt -w .
@@ -93,7 +97,7 @@ clean: ## Remove what was built
 fuzz-short:
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=3s
 
-bench-short: need-go need-redis
+bench-short: build need-redis
 	cd bench && $(GO) test ./... && $(GO) run ./fleet -short
 
 tidy: need-go
@@ -119,4 +123,4 @@ need-postgres:
 	@test/pgtest/need-postgres.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test clients verify lint vuln fuzz fuzz-http model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis need-postgres
+.PHONY: help build run test clients verify lint vuln fuzz fuzz-http fault model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis need-postgres
