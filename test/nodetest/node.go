@@ -24,6 +24,7 @@ type Node struct {
 	Addr    string // of its site
 	Admin   string // of its admin endpoint
 	Client  *http.Client
+	Storage string // the directory of Caddy's storage
 	config  string // path of its Caddyfile
 	log     string // path of its log
 	process *os.Process
@@ -38,27 +39,35 @@ func Start(t *testing.T, options, site string) *Node {
 	n := &Node{
 		t: t, Addr: redistest.FreeAddr(), Admin: redistest.FreeAddr(),
 		config: filepath.Join(dir, "Caddyfile"), log: filepath.Join(dir, "log"),
-		Client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 100}},
-		exited: make(chan struct{}),
+		Client:  &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 100}},
+		Storage: filepath.Join(dir, "caddy"),
 	}
 	n.write(options, site)
-	log, err := os.Create(n.log)
+	n.Restart()
+	t.Cleanup(n.Kill)
+	return n
+}
+
+// Restart starts the node again after Kill, with the same files.
+func (n *Node) Restart() {
+	n.t.Helper()
+	log, err := os.OpenFile(n.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		t.Fatal(err)
+		n.t.Fatal(err)
 	}
 	caddy := exec.Command(binary, "run", "--config", n.config)
 	caddy.Stdout, caddy.Stderr = log, log
-	caddy.Env = append(os.Environ(), "XDG_DATA_HOME="+dir) // its storage, as that of a machine of its own
+	caddy.Env = append(os.Environ(), "XDG_DATA_HOME="+filepath.Dir(n.Storage)) // as on a machine of its own
 	if err := caddy.Start(); err != nil {
-		t.Fatal(err)
+		n.t.Fatal(err)
 	}
 	_ = log.Close()
-	n.process = caddy.Process
+	exited := make(chan struct{})
+	n.process, n.exited = caddy.Process, exited
 	go func() {
 		_ = caddy.Wait()
-		close(n.exited)
+		close(exited)
 	}()
-	t.Cleanup(n.Kill)
 	n.Await("its listener", func() bool {
 		conn, err := net.Dial("tcp", n.Addr)
 		if err == nil {
@@ -66,7 +75,6 @@ func Start(t *testing.T, options, site string) *Node {
 		}
 		return err == nil
 	})
-	return n
 }
 
 // Kill kills the process by SIGKILL and returns when it has ended.
@@ -138,11 +146,16 @@ func (n *Node) write(options, site string) {
 // Reload loads another configuration.
 func (n *Node) Reload(options, site string) {
 	n.t.Helper()
-	n.write(options, site)
-	out, err := exec.Command(binary, "reload", "--config", n.config, "--address", n.Admin).CombinedOutput()
-	if err != nil {
+	if out, err := n.TryReload(options, site); err != nil {
 		n.t.Fatalf("reload: %v\n%s", err, out)
 	}
+}
+
+// TryReload is Reload for a configuration that may be wrong. It returns what the command prints.
+func (n *Node) TryReload(options, site string) (out []byte, err error) {
+	n.t.Helper()
+	n.write(options, site)
+	return exec.Command(binary, "reload", "--config", n.config, "--address", n.Admin).CombinedOutput()
 }
 
 // Await polls until done returns true, for 30 seconds at most.
