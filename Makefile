@@ -12,6 +12,8 @@ FLEETARGS ?=
 needs_go := $(word 2,$(shell grep '^go ' go.mod))
 modules  := . bench test/clients test/openapi tools
 linted   := $(filter-out tools,$(modules))
+# What the tests of the admin API send and get, which make test records.
+exchanges = $(CURDIR)/bin/exchanges
 # The directories with tests that the race detector disturbs: they count allocations or bytes,
 # simulate for a long time, or load a gateway.
 quiet = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=bench '^func Test(Load|LeaseModel|[A-Za-z0-9_]*(Alloc|Memory|Tune))' .)))
@@ -32,17 +34,19 @@ run: build ## Serve Caddyfile.example on :8080
 
 test: need-go need-cc need-redis need-postgres ## Run every test under the race detector; a skipped test fails
 	$(GO) run ./test/strict -run 'Alloc|Memory|Tune|^TestLoad|^TestLeaseModel' -vet=off -count=1 $(quiet)
-	$(GO) run ./test/strict -must-run ./test/... -race -vet=off -count=1 -shuffle=on ./...
+	@mkdir -p bin
+	FLEETLIMIT_EXCHANGES=$(exchanges) $(GO) run ./test/strict -must-run ./test/... -race -vet=off -count=1 -shuffle=on ./...
+	cd test/openapi && $(GO) test -vet=off -count=1 . -exchanges $(exchanges)
 
 clients: need-go ## Talk to Caddy with clients that people use; says so where those from npm cannot be had
 	@unless=; test/clients/need-npm.sh || { [ $$? = 75 ] || exit 1; unless='-skip ^TestNode'; }; \
 	cd test/clients && $(GO) run github.com/fleetlimit/fleetlimit/test/strict $$unless -vet=off -count=1 -shuffle=on . && \
 	{ [ -z "$$unless" ] || echo "Not run: the tests of the clients from npm, TestNode*."; }
 
-openapi: need-go need-redis ## Compare what the admin API answers with openapi.json
+openapi: need-go need-redis ## Run the tests of the admin API, and compare what it answers with openapi.json
 	cd test/openapi && $(GO) test -vet=off -count=1 .
 
-verify: need-go need-cc need-redis need-postgres lint vuln build tidy fuzz-short test bench-short clients openapi ## Everything CI runs
+verify: need-go need-cc need-redis need-postgres lint vuln build tidy fuzz-short test bench-short clients ## Everything CI runs
 
 lint: need-go ## Check the format; run go vet (so tests need not), staticcheck and deadcode in every module, and luacheck
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted, use 'make fmt': $$unformatted"; exit 1; }
