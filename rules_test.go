@@ -51,8 +51,12 @@ func inStorage(t *testing.T, dir, zone string) (h *Handler, stop func()) {
 func (h *Handler) update(t *testing.T, document string) error {
 	t.Helper()
 	_, err := h.app.watcher.Update(context.Background(), rules.Change{Author: "test", Apply: func(d *rules.Document) error {
+		old := d.Clone()
 		*d = rules.Document{}
-		return json.Unmarshal([]byte(document), d)
+		if err := json.Unmarshal([]byte(document), d); err != nil {
+			return err
+		}
+		return rules.Validate(d, old, ruleSchema{h.app}, time.Now())
 	}})
 	return err
 }
