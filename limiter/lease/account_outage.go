@@ -119,7 +119,8 @@ func (a account) atLocalLimit(now limiter.Instant) bool {
 
 // owe notes that cost events were admitted at now which the store has neither debited nor will by a
 // request under way. The next request has them debited as far as there are any left, at most once:
-// if its outcome is unknown, they are forgotten. It returns how many events are not owed any more,
+// if its outcome is unknown, they are forgotten. All of them at once: what is not debited yet, the
+// key could use again. It returns how many events are not owed any more,
 // or never were, as that is one limit at most.
 func (a account) owe(r *limiter.Rule, now limiter.Instant, cost int64) (dropped int64) {
 	if dropped = a.dropOwed(r, now); a.owed == 0 {
@@ -131,22 +132,38 @@ func (a account) owe(r *limiter.Rule, now limiter.Instant, cost int64) (dropped 
 	return dropped
 }
 
-// dropOwed drops what is owed of a window that has passed, or that a bucket has got back since. It
-// returns how many events that are.
+// dropOwed drops what is owed of a window that has passed, or that a bucket has got back since, but
+// not while a request may have it debited. It returns how many events that are.
+//
+// Only their number is known, and when the first and the newest were admitted. Unless a fixed window
+// has passed, those between are assumed to be evenly spread. So a key in steady use owes what it used
+// in the last window.
 func (a account) dropOwed(r *limiter.Rule, now limiter.Instant) (dropped int64) {
-	if !a.inDebt || a.owed == 0 { // nearly always the first; else the cold half is needed
+	if !a.inDebt || a.owed == 0 || a.requesting { // nearly always the first; else the cold half is needed
 		return 0
 	}
-	age := a.sinceBase(now) - int64(a.owedAfter)*1000
-	passed := age >= r.FillTime().Microseconds()
-	if r.Algorithm.Kind == limiter.FixedWindow && a.seenAt != 0 {
-		passed = passed || r.UntilNext(limiter.Instant(a.storeTime(now))-limiter.Instant(age)) <= age
+	age, window := a.sinceBase(now)-int64(a.owedAfter)*1000, r.FillTime().Microseconds()
+	passed := age - window
+	switch {
+	case r.Algorithm.Kind == limiter.FixedWindow && a.seenAt != 0:
+		if r.UntilNext(limiter.Instant(a.storeTime(now))-limiter.Instant(age)) > age {
+			return 0
+		}
+		dropped = int64(a.owed)
+	case passed >= 0 && a.sinceRequest(now) >= window:
+		dropped = int64(a.owed)
+	case passed > window/owedSteps:
+		perEvent := float64(age) / float64(a.owed)
+		dropped = int64(float64(passed) / perEvent)
+		first := float64(a.owedAfter) + math.Ceil(float64(dropped)*perEvent/1000)
+		a.owedAfter = uint32(min(first, math.MaxUint32))
 	}
-	if !passed {
-		return 0
-	}
-	return a.paidOwed(int64(a.owed))
+	return a.paidOwed(dropped)
 }
+
+// owedSteps is in how many steps a window drops what is owed. With more, it would matter that
+// owedAfter is rounded to ms.
+const owedSteps = 64
 
 // paidOwed notes that events of what is owed are debited, or that they must not be any more. It
 // returns how many were still owed.
