@@ -118,10 +118,10 @@ func (a account) atLocalLimit(now limiter.Instant) bool {
 }
 
 // owe notes that cost events were admitted at now which the store has neither debited nor will by a
-// request under way. The next request has them debited as far as there are any left, at most once:
-// if its outcome is unknown, they are forgotten. All of them at once: what is not debited yet, the
-// key could use again. It returns how many events are not owed any more,
-// or never were, as that is one limit at most.
+// request under way. The next request has them debited as far as there are any left: all at once, as
+// the key could use again what is not debited yet, and at most once, as they are forgotten if the
+// outcome is unknown. It returns how many events are not owed any more, or never were, as that is one
+// limit at most.
 func (a account) owe(r *limiter.Rule, now limiter.Instant, cost int64) (dropped int64) {
 	if dropped = a.dropOwed(r, now); a.owed == 0 {
 		a.owedAfter = uint32(min(a.sinceBase(now)/1000, math.MaxUint32))
