@@ -30,7 +30,7 @@ build: need-go ## Build bin/caddy: Caddy with this module
 run: build ## Serve Caddyfile.example on :8080
 	bin/caddy run --config Caddyfile.example
 
-test: need-go need-cc need-redis ## Run every test under the race detector; a skipped test fails
+test: need-go need-cc need-redis need-postgres ## Run every test under the race detector; a skipped test fails
 	$(GO) run ./test/strict -run 'Alloc|Memory|Tune|^TestLoad|^TestLeaseModel' -vet=off -count=1 $(quiet)
 	$(GO) run ./test/strict -must-run ./test/... -race -vet=off -count=1 -shuffle=on ./...
 
@@ -39,7 +39,7 @@ clients: need-go ## Talk to Caddy with clients that people use; says so where th
 	cd test/clients && $(GO) run github.com/fleetlimit/fleetlimit/test/strict $$unless -vet=off -count=1 -shuffle=on . && \
 	{ [ -z "$$unless" ] || echo "Not run: the tests of the clients from npm, TestNode*."; }
 
-verify: need-go need-cc need-redis lint vuln build tidy fuzz-short test bench-short clients ## Everything CI runs
+verify: need-go need-cc need-redis need-postgres lint vuln build tidy fuzz-short test bench-short clients ## Everything CI runs
 
 lint: need-go ## Check the format; run go vet (so tests need not), staticcheck and deadcode in every module, and luacheck
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted, use 'make fmt': $$unformatted"; exit 1; }
@@ -115,5 +115,8 @@ need-cc:
 need-redis:
 	@test/redistest/need-redis.sh
 
+need-postgres:
+	@test/pgtest/need-postgres.sh
+
 .DEFAULT_GOAL := help
-.PHONY: help build run test clients verify lint vuln fuzz fuzz-http model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis
+.PHONY: help build run test clients verify lint vuln fuzz fuzz-http model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis need-postgres

@@ -24,6 +24,12 @@ type Count interface {
 	// was seen with the others: in any span, no more is taken than the limit, what accrues in the
 	// span, and what was still to be refunded when it began.
 	Refund(r *Rule, now Instant, seen Events, cost int64)
+
+	// Inspect returns the state of the count at now.
+	Inspect(r *Rule, now Instant) CountState
+
+	// AddQuota gives back up to events of what was consumed: see [Operator].
+	AddQuota(r *Rule, now Instant, events int64)
 }
 
 // NewCount returns a count without consumption for the algorithm a, and for no other.

@@ -61,6 +61,7 @@ type LeaseRequest struct {
 // A Lender is a store that grants leases.
 type Lender interface {
 	Store
+	Operator
 
 	// Lend fills in the replies to requests for one key, which are at most MaxLeaseRequests and of
 	// different rules. Either all needs are served or none, and then nothing else is. It calls

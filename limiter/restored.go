@@ -11,6 +11,10 @@ type restoredCount interface {
 
 	// cancel gives back events that were served.
 	cancel(r *Rule, served Events)
+
+	// leases returns how many leased events may still be spent, if the count knows, and when the
+	// last lease expires, or an instant that has passed if none is out.
+	leases() (events int64, until Instant)
 }
 
 // Events are events of one instant.
@@ -29,6 +33,8 @@ type LeaseSlots struct {
 }
 
 func (s *LeaseSlots) out() int64 { return s.Current + s.Previous }
+
+func (s *LeaseSlots) leases() (events int64, until Instant) { return s.out(), s.leasedUntil() }
 
 func (s *LeaseSlots) lentUntil() Instant { return s.Ends + Instant(s.Length) }
 
@@ -84,6 +90,15 @@ func RestoreSlidingLog(at Instant, leases LeaseSlots, events ...Events) Restored
 func (s Restored) Peek(r *Rule, cost int64) (d Decision) {
 	s.count.decide(&d, r, cost <= r.capacity-s.count.consumed(), cost)
 	return d
+}
+
+// State returns the state of the count.
+func (s Restored) State(r *Rule) CountState {
+	c := stateOf(s.Peek(r, 1), s.count.consumed())
+	if leased, until := s.count.leases(); until > c.At {
+		c.Leased, c.LeasedUntil = leased, until
+	}
+	return c
 }
 
 // Cancel gives back events that were served.
@@ -166,6 +181,8 @@ func (f *restoredFixed) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	d.capRetry(f.leased)
 }
 
+func (f *restoredFixed) leases() (events int64, until Instant) { return 0, f.leased }
+
 func (f *restoredFixed) lentUntil() Instant { return min(f.end, f.at+maxLease) }
 
 func (f *restoredFixed) cancel(r *Rule, e Events) { f.refund(r, f.at, e.At, e.N) }
@@ -182,6 +199,8 @@ func (w *restoredSliding) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	w.slidingWindow.decide(d, r, ok, cost)
 	d.capRetry(w.leased)
 }
+
+func (w *restoredSliding) leases() (events int64, until Instant) { return 0, w.leased }
 
 func (w *restoredSliding) lentUntil() Instant { return min(w.start+Instant(w.sub), w.at+maxLease) }
 

@@ -149,3 +149,21 @@ func (l *slidingLog) Refund(r *Rule, now Instant, seen Events, cost int64) {
 	}
 	l.entries = l.entries[:l.first+len(kept)]
 }
+
+// Inspect implements [Count].
+func (l *slidingLog) Inspect(r *Rule, now Instant) CountState {
+	return stateOf(l.Peek(r, now, 1), l.used())
+}
+
+// AddQuota implements [Count]. It removes the newest events.
+func (l *slidingLog) AddQuota(r *Rule, now Instant, events int64) {
+	l.advance(r, now)
+	kept := max(0, l.used()-events)
+	live := l.window()
+	n := sort.Search(len(live), func(i int) bool { return live[i].upTo-l.gone >= kept })
+	if kept > 0 {
+		live[n].upTo = l.gone + kept
+		n++
+	}
+	l.entries = l.entries[:l.first+n]
+}

@@ -155,3 +155,19 @@ func (w *slidingWindow) refund(r *Rule, now, taken Instant, cost int64) {
 		i = w.previous(i)
 	}
 }
+
+// addQuota reduces what is used by up to events, those of the newest sub-windows first. The oldest
+// sub-window is weighed, so more of its events go for each that is given back.
+func (w *slidingWindow) addQuota(events int64) {
+	left := max(0, w.used()-events)
+	oldest := w.next(w.cur)
+	for i := w.cur; i != oldest; i = w.previous(i) {
+		back := min(events, w.counts[i])
+		w.counts[i] -= back
+		w.full -= back
+		events -= back
+	}
+	if events > 0 && w.counts[oldest] > 0 {
+		w.counts[oldest] = min(w.counts[oldest], mulDiv(left, w.sub, w.sub-int64(w.at-w.start)))
+	}
+}

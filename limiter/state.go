@@ -64,3 +64,40 @@ func (s State) Refund(r *Rule, now Instant, seen Events, cost int64) {
 		w.save(s)
 	}
 }
+
+// Inspect implements [Count].
+func (s State) Inspect(r *Rule, now Instant) CountState {
+	d := s.Peek(r, now, 1)
+	switch r.Algorithm.Kind {
+	case TokenBucket:
+		b := bucketIn(s)
+		return stateOf(d, b.missing)
+	case FixedWindow:
+		f := fixedWindowIn(s)
+		return stateOf(d, f.used)
+	default:
+		w := slidingWindowIn(s)
+		return stateOf(d, w.used())
+	}
+}
+
+// AddQuota implements [Count].
+func (s State) AddQuota(r *Rule, now Instant, events int64) {
+	switch r.Algorithm.Kind {
+	case TokenBucket:
+		b := bucketIn(s)
+		b.advance(r, now)
+		b.addQuota(events)
+		b.save(s)
+	case FixedWindow:
+		f := fixedWindowIn(s)
+		f.advance(r, now)
+		f.used = max(0, f.used-events)
+		f.save(s)
+	default:
+		w := slidingWindowIn(s)
+		w.advance(r, now)
+		w.addQuota(events)
+		w.save(s)
+	}
+}

@@ -150,3 +150,10 @@ func (b *tokenBucket) undo(r *Rule, e Events, lacked int64) {
 		b.missing, b.part = 0, 0
 	}
 }
+
+// addQuota gives back up to events of what the bucket lacks.
+func (b *tokenBucket) addQuota(events int64) {
+	if b.missing -= events; b.missing <= 0 {
+		b.missing, b.part = 0, 0
+	}
+}

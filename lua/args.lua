@@ -3,7 +3,7 @@
 -- KEYS[1]    the hash with the counts of the key
 -- KEYS[2..]  the sorted sets of its sliding window logs; LOG is that of the rule N
 -- ARGV[1]    the instant by a test's clock, or empty
--- ARGV[2]    take, peek or refund; for lease requests, the incarnation of this server
+-- ARGV[2]    the operation; for lease requests, the incarnation of this server
 -- ARGV[3..]  seven for each rule: the field, which is FIELD for the rule N, as its value is VALUE;
 --            the cost; the capacity; the window in µs; two numbers of the algorithm; and one of
 --            the operation: see refund.lua and lease_request.lua
@@ -13,13 +13,15 @@
 -- its instant of the newest write shows other nodes that nothing was lost.
 
 ---- key
--- The field `@` holds the instant at which the hash was created. Events from before it belong to
--- another count and are not returned. It is written anew when the clock has been set back.
-local created, bad = nil, 0
+-- The field `@` holds the instant at which the hash was created, in 7 bytes, or that from which on
+-- events belong to the counts since the last reset of one, in 8: see reset.lua. Events from before it
+-- belong to another count and are not returned. It is written anew when the clock has been set back.
+local created, restarted, bad = nil, 0, 0
 if stored[1] then
-  created = #stored[1] == 7 and struct.unpack('>I7', stored[1]) or nil
+  created = (#stored[1] == 7 or #stored[1] == 8) and struct.unpack('>I7', stored[1]) or nil
   if not created or created > now + STEP then bad = 1 end
   if created and created > now + LATE then created = nil end
+  if created and #stored[1] == 8 then restarted = created end
 end
 
 ---- args

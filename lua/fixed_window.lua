@@ -43,6 +43,9 @@ leased_N = math.min(ends_N, at_N + LEASE)
 ---- refund
 if taken >= ends_N - window_N and taken < ends_N then used_N = math.max(0, used_N - n) end
 
+---- quota
+used_N = math.max(0, used_N - n)
+
 ---- restore
 used_N = math.max(used_N, n)
 

@@ -14,12 +14,16 @@ var writeGolden = flag.Bool("golden.write", false, "write the generated scripts 
 // TestGenerated compares the scripts for one rule of each algorithm with those in testdata. They
 // show what Redis runs, and make lint checks them.
 func TestGenerated(t *testing.T) {
-	scripts := map[string]string{"announce": Announce()}
+	scripts := map[string]string{
+		"announce": Announce(), "rules_read": ReadRules(), "rules_list": ListRules(), "rules_write": WriteRules(),
+	}
 	for kind := range algorithms {
 		kinds := []limiter.Kind{kind}
 		scripts["take_"+kind.String()] = Take(kinds)
 		scripts["lend_"+kind.String()] = Lend(kinds)
 		scripts["refund_"+kind.String()] = Refund(kinds)
+		scripts["reset_"+kind.String()] = Reset(kinds)
+		scripts["add_quota_"+kind.String()] = AddQuota(kinds)
 	}
 	for name, got := range scripts {
 		file := filepath.Join("testdata", name+".lua")

@@ -5,8 +5,8 @@
 // So a script has neither tables nor functions that Redis would have to make for each run, and
 // decides in about half the time. Package redisstore makes the arguments: see args.lua.
 //
-// The files take.lua, refund.lua, lease_request.lua and lease_grant.lua are the operations. They
-// include sections by name: `<consume>` stands for the section under the line `---- consume`. Each
+// The files take.lua, refund.lua, lease_request.lua and lease_grant.lua are the operations of
+// requests, and reset.lua and add_quota.lua those of operators. They include sections by name: `<consume>` stands for the section under the line `---- consume`. Each
 // algorithm has these sections:
 //
 //	read     reads the state, or starts with an empty one; sets written_N, the instant of the newest
@@ -23,6 +23,9 @@
 //	valid    whether events of the instant taken belong to this count
 //	return   gives back n leased events granted at the instant taken; by default like refund
 //	restore  raises what is used to n
+//	empty    like clear, for good; by default the same
+//	quota    gives back n events, the newest first
+//	lasts    for how many µs an event counts at most
 //	reset    sets reset, the instant until which the state is of use
 //	save     sets value, for the hash, and reset; without a value the field is removed
 //	reply    a list of the numbers from which the decision is derived
@@ -75,7 +78,10 @@ type sections map[string]string
 
 // sectionsOf returns the sections of the files of an algorithm, with those of all algorithms.
 func sectionsOf(names ...string) sections {
-	all := sections{"explain": "", "trim": "", "grant": "<consume>", "return": "<refund>", "valid": "taken >= (created or 0)"}
+	all := sections{
+		"explain": "", "trim": "", "grant": "<consume>", "return": "<refund>", "valid": "taken >= (created or 0)",
+		"empty": "<clear>", "lasts": "window_N",
+	}
 	for _, name := range append(names, "args.lua", "save.lua") {
 		text := read(name)
 		headings, parts := heading.FindAllStringSubmatch(text, -1), heading.Split(text, -1)[1:]
@@ -106,6 +112,15 @@ var algorithms = map[limiter.Kind]sections{
 // Announce returns the script by which nodes know of each other: see announce.lua.
 func Announce() string { return read("prelude.lua") + read("announce.lua") }
 
+// ReadRules returns the script that reads a version of the rules: see rules_read.lua.
+func ReadRules() string { return read("rules_read.lua") }
+
+// ListRules returns the script that lists versions of the rules: see rules_list.lua.
+func ListRules() string { return read("rules_list.lua") }
+
+// WriteRules returns the script that writes a version of the rules: see rules_write.lua.
+func WriteRules() string { return read("rules_write.lua") }
+
 // Take returns the script that decides takes under rules of these algorithms: see take.lua.
 func Take(kinds []limiter.Kind) string {
 	b := begin(kinds)
@@ -120,6 +135,21 @@ func Refund(kinds []limiter.Kind) string {
 	b := begin(kinds)
 	b.WriteString(b.list("", "<advance>\n"+read("refund.lua")))
 	return b.finish("")
+}
+
+// Reset returns the script that resets counts under rules of these algorithms: see reset.lua.
+func Reset(kinds []limiter.Kind) string {
+	b := begin(kinds)
+	b.WriteString(b.list("", read("reset.lua")))
+	return b.finish("")
+}
+
+// AddQuota returns the script that gives back events under rules of these algorithms: see
+// add_quota.lua.
+func AddQuota(kinds []limiter.Kind) string {
+	b := begin(kinds)
+	b.WriteString(b.list("", "<advance>\n"+read("add_quota.lua")))
+	return b.finish("at_N, <reply>")
 }
 
 // Lend returns the script that answers lease requests under rules of these algorithms: see

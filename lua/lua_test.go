@@ -29,7 +29,9 @@ func TestScriptsCompile(t *testing.T) {
 
 	left := regexp.MustCompile(`\bN\b|_N\b|--|<\w+>|\bFIELD\b|\bVALUE\b|\bLOG\b`)
 	for _, kinds := range lists {
-		for name, text := range map[string]string{"take": Take(kinds), "refund": Refund(kinds), "lend": Lend(kinds)} {
+		for name, text := range map[string]string{
+			"take": Take(kinds), "refund": Refund(kinds), "lend": Lend(kinds), "reset": Reset(kinds), "add quota": AddQuota(kinds),
+		} {
 			if match := left.FindString(text); match != "" {
 				t.Errorf("the script for %s of %v has %q", name, kinds, match)
 			}

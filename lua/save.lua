@@ -11,6 +11,10 @@ elseif VALUE then
 end
 VALUE = value
 
+---- outlast
+-- Has the value stay for as long as anything that was seen before could count, consumed or not.
+VALUE, last = struct.pack('>I3', expiry(at_N + <lasts>, VALUE)), math.max(last, at_N + <lasts>)
+
 ---- extend
 -- A denial writes no state, but the count has to live until its own reset. Under another limit that
 -- may be later than the expiry of the last write.

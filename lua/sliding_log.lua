@@ -34,6 +34,12 @@ end
 ends_N, length_N, open_N, before_N = 0, 0, 0, 0
 written_N = newest_N
 
+---- empty
+written_N = math.max(written_N, newest_N)
+newest_N, upto_N = 0, 0
+ends_N, length_N, open_N, before_N = 0, 0, 0, 0
+redis.call('DEL', LOG)
+
 ---- advance
 do
   local seen = math.max(newest_N, written_N)

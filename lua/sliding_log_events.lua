@@ -58,7 +58,7 @@ redis.call('ZADD', LOG, decimal(at_N), struct.pack('>I7', upto_N))
 open_N = open_N + n
 
 ---- valid
-true
+taken >= restarted
 
 ---- return
 <close>
@@ -88,6 +88,20 @@ if taken > at_N - window_N then
     end
   end
   used_N = used_N - refunded
+end
+
+---- quota
+-- Removes the newest events. The member of the last one that is left gets another number.
+do
+  local leave, gone = math.max(0, used_N - n), (upto_N - used_N) % 2 ^ 50
+  if leave > 0 then
+    <explain>
+    redis.call('ZREMRANGEBYSCORE', LOG, decimal(first_N), '+inf')
+    redis.call('ZADD', LOG, decimal(first_N), struct.pack('>I7', (gone + leave) % 2 ^ 50))
+    newest_N = first_N
+  end
+  used_N, upto_N = leave, (gone + leave) % 2 ^ 50
+  first_N, events_N = 0, 0
 end
 
 ---- restore

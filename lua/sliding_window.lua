@@ -74,6 +74,29 @@ do
   if counts_N[age] then counts_N[age] = math.max(0, counts_N[age] - n) end
 end
 
+---- quota
+do
+  local used = math.max(0, capacity_N - left_N - n) -- after this
+  for i = 1, q_N do
+    local back = math.min(n, counts_N[i])
+    counts_N[i], n = counts_N[i] - back, n - back
+  end
+  local low, high = n > 0 and 0 or counts_N[q_N + 1], counts_N[q_N + 1]
+  while low < high do
+    local middle = math.ceil((low + high) / 2)
+    local weighed, rest = muldiv(middle, p_N - (at_N - start_N), p_N)
+    if weighed + (rest > 0 and 1 or 0) > used then
+      high = middle - 1
+    else
+      low = middle
+    end
+  end
+  counts_N[q_N + 1] = low
+end
+
+---- lasts
+(q_N + 2) * p_N
+
 ---- restore
 counts_N[1] = counts_N[1] + math.max(0, n - (capacity_N - left_N))
 

@@ -52,6 +52,14 @@ missing_N, open_N = missing_N + n, open_N + n
 missing_N = missing_N - n
 if missing_N <= 0 then missing_N, part_N = 0, 0 end
 
+---- quota
+-- Leased events are not given back: they are when they are returned.
+missing_N = math.max(missing_N - n, math.min(missing_N, open_N + before_N))
+if missing_N == 0 then part_N = 0 end
+
+---- lasts
+math.ceil(capacity_N * q_N / p_N)
+
 ---- restore
 if n > missing_N then missing_N, part_N = n, 0 end
 

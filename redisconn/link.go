@@ -65,6 +65,20 @@ type link struct {
 // connect returns a link to addr on which the server has answered. When ctx ends the connection is
 // closed.
 func connect(ctx context.Context, addr string, as login) (*link, error) {
+	l, err := newLink(ctx, addr, as)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.ping(); err != nil {
+		_ = l.conn.Close() // the client does not own it yet if the login failed
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// newLink returns a link to addr on which nothing was sent. When ctx ends the connection is closed.
+func newLink(ctx context.Context, addr string, as login) (*link, error) {
 	conn, err := dial(ctx, addr, as)
 	if err != nil {
 		return nil, err
@@ -85,11 +99,6 @@ func connect(ctx context.Context, addr string, as login) (*link, error) {
 		MaxRetries: -1, PoolSize: 1, PipelinePoolSize: -1, ConnMaxIdleTime: -1,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
-	if err := l.ping(); err != nil {
-		_ = conn.Close() // the client does not own it yet if the login failed
-		l.close()
-		return nil, err
-	}
 	return l, nil
 }
 

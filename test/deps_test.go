@@ -58,6 +58,14 @@ var policy = []struct {
 		allow:    []string{module + "/lua", module + "/redisconn", "github.com/redis/go-redis/v9"},
 		reason:   "nodes exchange who is alive and what they define, but no counts",
 	}, {
+		packages: module + "/rules",
+		allow:    []string{},
+		reason:   "what operators change is data: it knows no store, no limiter and no Caddy",
+	}, {
+		packages: module + "/rules/rulestore",
+		allow:    []string{module + "/lua", module + "/redisconn", module + "/rules", "github.com/jackc/pgx/v5/..."},
+		reason:   "a store keeps versions and does not know what they mean; Caddy's storage is an interface to it",
+	}, {
 		packages: module + "/...",
 		except:   []string{module, module + "/internal/...", module + "/cmd/...", module + "/test/..."},
 		forbid:   []string{"github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...", module},
@@ -105,7 +113,7 @@ var policy = []struct {
 	}, {
 		packages: module,
 		allow: []string{
-			module + "/internal/...", module + "/limiter/...", module + "/redisconn", module + "/membership",
+			module + "/internal/...", module + "/limiter/...", module + "/redisconn", module + "/membership", module + "/rules/...",
 			"github.com/caddyserver/...", "github.com/dunglas/httpsfv", "github.com/prometheus/...", "go.uber.org/zap/...",
 		},
 		reason: "every Caddy that has this module contains all that the root package imports",
@@ -113,6 +121,7 @@ var policy = []struct {
 		packages: module,
 		forbid: []string{
 			module + "/cmd/...", module + "/test/...", module + "/limiter/storetest", module + "/limiter/leasetest",
+			module + "/rules/rulestoretest",
 		},
 		reason: "what only commands and tests need does not belong into every Caddy that has this module",
 	},

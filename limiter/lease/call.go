@@ -160,10 +160,11 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now limiter.Inst
 	defer t.shard.Unlock()
 	a, _ := t.findLocked() // an account with a request under way stays
 	q := t.queue
+	dropped, owed := t.endDropLocked(l, err)
 	if err != nil {
 		a.requesting = false
 		if !errors.Is(err, limiter.ErrNotAsked) {
-			s.stats.settledOwed(a.paidOwed(t.owed), l, err)
+			s.stats.settledOwed(a.paidOwed(owed), l, err)
 		}
 		lost, owed := q.fail(err)
 		s.stats.lost.Add(uint64(lost))
@@ -179,9 +180,10 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now limiter.Inst
 	a.applyReply(l.Rule, sent, now, l, rand.Int64N(l.Jitter()+1), q.hasReturns())
 	if l.Need == 0 || l.Served > 0 { // else nothing was debited
 		a.withhold(min(t.owed, l.Served))
-		s.stats.settledOwed(a.paidOwed(t.owed), l, nil)
+		s.stats.settledOwed(a.paidOwed(owed), l, nil)
 	}
 	r := t.zone.rules.of(l.Rule.ID, a) // not that of l if takes have come under a new one
+	a.drop(r, dropped)
 	q.serve(a, r, l, t.owed, now)
 	a.withhold(q.late)
 	if t.zone.closed.Load() {

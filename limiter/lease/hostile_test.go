@@ -13,7 +13,8 @@ import (
 
 // A hostileLender replies with arbitrary numbers, as a compromised Redis can.
 type hostileLender struct {
-	mu sync.Mutex
+	limiter.Operator // nil: there are no operators
+	mu               sync.Mutex
 	*rand.Rand
 }
 

@@ -185,6 +185,38 @@ func (m *memoryLender) Refund(_ context.Context, _ limiter.Instant, takes []limi
 	return nil
 }
 
+// Inspect returns the state of a ledger.
+func (m *memoryLender) Inspect(_ context.Context, _ limiter.Instant, r *limiter.Rule, key []byte) (i limiter.Inspection, _ error) {
+	m.operate(r, key, func(g *leasetest.Ledger, now limiter.Instant) { i.Count = g.Inspect(r, now) })
+	return i, nil
+}
+
+// Reset resets a ledger.
+func (m *memoryLender) Reset(_ context.Context, _ limiter.Instant, r *limiter.Rule, key []byte) error {
+	m.operate(r, key, func(g *leasetest.Ledger, now limiter.Instant) { g.Reset(r, now) })
+	return nil
+}
+
+// AddQuota gives back events of a ledger.
+func (m *memoryLender) AddQuota(
+	_ context.Context, _ limiter.Instant, r *limiter.Rule, key []byte, events int64,
+) (c limiter.CountState, _ error) {
+	m.operate(r, key, func(g *leasetest.Ledger, now limiter.Instant) {
+		g.AddQuota(r, now, events)
+		c = g.Inspect(r, now)
+	})
+	return c, nil
+}
+
+// operate calls do with the ledger of a key, if it has one, and the lender's instant.
+func (m *memoryLender) operate(r *limiter.Rule, key []byte, do func(*leasetest.Ledger, limiter.Instant)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if g := m.ledgers[name{r.ID, string(key)}]; g != nil {
+		do(g, limiter.At(time.Now().Add(3*time.Hour)))
+	}
+}
+
 // Answers reports what the test has set.
 func (m *memoryLender) Answers([]byte) bool {
 	m.mu.Lock()
@@ -256,3 +288,15 @@ func (deadLender) Peek(_ context.Context, _ limiter.Instant, takes []limiter.Tak
 }
 
 func (deadLender) Refund(context.Context, limiter.Instant, []limiter.Take) error { return errCut }
+
+func (deadLender) Inspect(context.Context, limiter.Instant, *limiter.Rule, []byte) (i limiter.Inspection, err error) {
+	return i, errCut
+}
+
+func (deadLender) Reset(context.Context, limiter.Instant, *limiter.Rule, []byte) error { return errCut }
+
+func (deadLender) AddQuota(
+	context.Context, limiter.Instant, *limiter.Rule, []byte, int64,
+) (c limiter.CountState, err error) {
+	return c, errCut
+}

@@ -17,6 +17,10 @@ type queue struct {
 	returns []granted // for the next requests, as many as fit into each
 
 	drained *latch // is done when no request is under way any more; may be nil
+
+	// Since the request under way was sent, an operator has changed the count.
+	dropped                    dropped
+	droppedUnpaid, droppedOwed int64 // events of the account's debt that were dropped
 }
 
 // granted are events that a store served or leased in vain.

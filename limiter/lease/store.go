@@ -31,7 +31,10 @@ type Store struct {
 	janitor sync.WaitGroup
 }
 
-var _ limiter.Store = (*Store)(nil)
+var (
+	_ limiter.Store    = (*Store)(nil)
+	_ limiter.Operator = (*Store)(nil)
+)
 
 // New returns a store without zones that leases from lender, and starts its goroutine. Close ends
 // it.
@@ -115,7 +118,7 @@ func (s *Store) Peek(ctx context.Context, now limiter.Instant, takes []limiter.T
 // peek decides k from its account, and reports whether that knows enough. Under a strict rule, it
 // knows denials only.
 func (s *Store) peek(k *limiter.Take, now limiter.Instant) (known bool) {
-	s.withAccount(k, func(a account) {
+	s.withAccount(k.Rule, k.Key, func(a account) {
 		known = a.peek(k.Rule, now, k.Cost, &k.Decision) && !(k.Rule.Strict && k.Decision.OK)
 	})
 	return known
@@ -140,20 +143,20 @@ func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter
 	err := s.lender.Refund(ctx, now, refunds)
 	for i := range refunds {
 		if k := &refunds[i]; k.Decision.OK {
-			s.withAccount(k, func(a account) { a.refunded(k.Cost) })
+			s.withAccount(k.Rule, k.Key, func(a account) { a.refunded(k.Cost) })
 		}
 	}
 	return err
 }
 
-// withAccount calls do with the account of k, if there is one, under its lock.
-func (s *Store) withAccount(k *limiter.Take, do func(account)) {
-	z := s.zoneOf(k.Rule)
+// withAccount calls do with the account of key under r, if there is one, under its lock.
+func (s *Store) withAccount(r *limiter.Rule, key []byte, do func(account)) {
+	z := s.zoneOf(r)
 	if z == nil {
 		return
 	}
 	var l location
-	l.locate(z, k.Rule.ID, k.Key)
+	l.locate(z, r.ID, key)
 	l.withAccount(do)
 }
 

@@ -33,6 +33,38 @@ func TestRaisedLimitClearsDenial(t *testing.T) {
 	})
 }
 
+// TestChangedLimitKeepsCount raises a limit and lowers it, under every algorithm, with and without
+// leases. Each acts on the next take, and what was consumed counts under it.
+func TestChangedLimitKeepsCount(t *testing.T) {
+	for _, kind := range kinds {
+		for _, strict := range []bool{false, true} {
+			inBubble(t, Options{}, func(t *testing.T, n node) {
+				limit := func(events int64) *limiter.Rule {
+					return n.rule(limiter.Rule{
+						Algorithm: limiter.Algorithm{Kind: kind}, Strict: strict, MaxOvershoot: 0.05,
+						Limit: limiter.Limit{Events: events, Window: limiter.MaxWindow},
+					})
+				}
+				old, raised, lowered := limit(1000), limit(1500), limit(600)
+				n.allowed(old, "key", 900, limiter.FromStore)
+				n.denied(old, "key", 101, limiter.FromStore)
+				n.denied(old, "key", 101, limiter.FromRememberedDenial)
+				if d := n.allowed(raised, "key", 101, limiter.FromStore); d.Limit != 1500 || d.Remaining > 499 || d.Remaining < 490 {
+					t.Errorf("%v, strict %v: take under the raised limit = %+v, want 499 remaining", kind, strict, d)
+				}
+				n.denied(lowered, "key", 1, limiter.FromStore)
+				n.denied(lowered, "key", 1, limiter.FromRememberedDenial)
+				n.allowed(raised, "key", 1, limiter.FromStore)
+				n.waitForReturns()
+				n.checkUsed(raised, "key", 1002)
+				if t.Failed() {
+					t.Fatalf("%v, strict %v", kind, strict)
+				}
+			})
+		}
+	}
+}
+
 // TestLimitChangesDuringRequest decides waiters by the new limit after a reply under the old one,
 // and does not remember a denial of the old one.
 func TestLimitChangesDuringRequest(t *testing.T) {

@@ -26,6 +26,10 @@ type Ledger struct {
 	created limiter.Instant  // when something was written first; 0 when nothing was
 	settled map[uint64]int64 // by node: its credit total that was debited last
 
+	// restarted is the instant from which on events belong to the counts of the key since the last
+	// reset of one; 0: none was reset.
+	restarted limiter.Instant
+
 	// The call that is being answered.
 	work  lendingCount // the count, as of the call
 	wrote bool         // work is to replace count
@@ -63,6 +67,9 @@ type lendingCount interface {
 
 	// restoreSeen makes sure that at least n events are consumed.
 	restoreSeen(r *limiter.Rule, n int64)
+
+	// addQuota gives back up to n events, the newest first.
+	addQuota(n int64)
 }
 
 const (
@@ -75,23 +82,24 @@ const (
 
 // NewLedger returns a ledger without consumption for the algorithm a.
 func NewLedger(a limiter.Algorithm) *Ledger {
-	g := &Ledger{settled: make(map[uint64]int64)}
+	return &Ledger{count: newLendingCount(a), settled: make(map[uint64]int64)}
+}
+
+func newLendingCount(a limiter.Algorithm) lendingCount {
 	switch a.Kind {
 	case limiter.TokenBucket:
-		g.count = new(lendingBucket)
+		return new(lendingBucket)
 	case limiter.SlidingWindowLog:
-		g.count = new(lendingLog)
+		return new(lendingLog)
 	case limiter.SlidingWindow:
-		g.count = &lendingSliding{counts: make([]int64, max(1, a.SubWindows)+1)}
-	default:
-		g.count = new(lendingFixed)
+		return &lendingSliding{counts: make([]int64, max(1, a.SubWindows)+1)}
 	}
-	return g
+	return new(lendingFixed)
 }
 
 // Clone returns a copy of g that shares nothing with it.
 func (g *Ledger) Clone() *Ledger {
-	return &Ledger{count: g.count.clone(), created: g.created, settled: maps.Clone(g.settled)}
+	return &Ledger{count: g.count.clone(), created: g.created, settled: maps.Clone(g.settled), restarted: g.restarted}
 }
 
 // Consumed returns how many events are consumed, as of the newest write.
@@ -121,17 +129,15 @@ func (g *Ledger) apply(node, incarnation uint64, now limiter.Instant, l *limiter
 	if c.advance(r, now) {
 		g.wrote = true
 	}
-	if g.created > now+limiter.LateReading { // the clock was set back
-		g.created = now
-	}
+	g.followClock(now)
 	if known && l.Incarnation == incarnation { // events from before the count was created stay lost
 		for _, e := range l.Returns {
-			if e.At >= g.created {
+			if e.At >= max(g.created, g.restarted) {
 				c.takeBack(r, e)
 			}
 		}
 		isLog := r.Algorithm.Kind == limiter.SlidingWindowLog // which finds events by their instant
-		if l.Cancel.N > 0 && (l.Cancel.At >= g.created || isLog) {
+		if l.Cancel.N > 0 && l.Cancel.At >= g.restarted && (l.Cancel.At >= g.created || isLog) {
 			c.cancel(r, l.Cancel, l.Seen)
 		}
 	}
@@ -142,6 +148,16 @@ func (g *Ledger) apply(node, incarnation uint64, now limiter.Instant, l *limiter
 		g.settled[node] = l.CreditTotal
 	}
 	return l.Need == 0 || l.Need <= r.Capacity()-c.consumed()
+}
+
+// followClock follows a clock that was set back.
+func (g *Ledger) followClock(now limiter.Instant) {
+	if g.created > now+limiter.LateReading {
+		g.created = now
+	}
+	if g.restarted > now+limiter.LateReading {
+		g.restarted = 0
+	}
 }
 
 // restore consumes what a node has seen and this incarnation of the store has lost.

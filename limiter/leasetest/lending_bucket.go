@@ -193,3 +193,10 @@ func (b *lendingBucket) restoreSeen(_ *limiter.Rule, n int64) {
 		b.missing, b.part = n, 0
 	}
 }
+
+// addQuota does not give back leased events, which are when they are returned.
+func (b *lendingBucket) addQuota(n int64) {
+	if b.missing = max(b.missing-n, min(b.missing, b.out())); b.missing == 0 {
+		b.part = 0
+	}
+}

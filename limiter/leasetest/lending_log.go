@@ -118,3 +118,17 @@ func (l *lendingLog) cancel(r *limiter.Rule, e, _ limiter.Events) {
 }
 
 func (l *lendingLog) restoreSeen(_ *limiter.Rule, n int64) { l.enter(l.at, n-l.consumed()) }
+
+// addQuota does not give back leased events, which are when they are returned.
+func (l *lendingLog) addQuota(n int64) {
+	for n > 0 && len(l.entries) > 0 {
+		last := &l.entries[len(l.entries)-1]
+		back := min(n, last.N)
+		last.N -= back
+		l.entered -= back
+		n -= back
+		if last.N == 0 {
+			l.entries = l.entries[:len(l.entries)-1]
+		}
+	}
+}

@@ -85,6 +85,8 @@ func (f *lendingFixed) cancel(r *limiter.Rule, e, _ limiter.Events) { f.takeBack
 
 func (f *lendingFixed) restoreSeen(_ *limiter.Rule, n int64) { f.used = max(f.used, n) }
 
+func (f *lendingFixed) addQuota(n int64) { f.used = max(0, f.used-n) }
+
 // A lendingSliding is a sliding window counter that lends.
 type lendingSliding struct {
 	latestLease
@@ -199,4 +201,18 @@ func (w *lendingSliding) cancel(r *limiter.Rule, e, _ limiter.Events) { w.takeBa
 
 func (w *lendingSliding) restoreSeen(_ *limiter.Rule, n int64) {
 	w.counts[0] += max(0, n-w.consumed())
+}
+
+// addQuota reduces the oldest count, which is weighed.
+func (w *lendingSliding) addQuota(n int64) {
+	goal, oldest := max(0, w.consumed()-n), len(w.counts)-1
+	for i := range w.counts[:oldest] {
+		back := min(n, w.counts[i])
+		w.counts[i] -= back
+		n -= back
+	}
+	if w.consumed() > goal { // the most of which no more than goal count
+		most, _ := mulAddDiv(goal, w.sub, 0, w.sub-int64(w.at-w.begins))
+		w.counts[oldest] = min(w.counts[oldest], most)
+	}
 }

@@ -15,6 +15,8 @@ func (c *checker) decidedInOutage(n *simNode, key int, take *limiter.Take) {
 	k, d := &c.outcomes[key], &take.Decision
 	c.tracef(key, "%v takes %d: %v, %d remain", n, take.Cost, asDecision{*d, n.offset}, d.Remaining)
 	switch {
+	case take.Rule.OnOutage == limiter.OutageClosed: // a request without an answer in time
+		k.failed++
 	case !d.OK && take.Cost <= take.Rule.Capacity() && d.RetryAt <= d.At:
 		c.failf(key, "%v: denied in an outage, retry at %d, which is not after %d", n, d.RetryAt, d.At)
 	case !c.outage.Load():

@@ -42,6 +42,9 @@ func checkRestored(t *testing.T, r *limiter.Rule, c lendingCount, at limiter.Ins
 	t.Helper()
 	c = c.clone()
 	c.advance(r, at)
+	if got, want := restored(r, c).State(r), (&Ledger{count: c}).Inspect(r, at); got != want {
+		t.Fatalf("state at %d:\n got %+v\nwant %+v", at, got, want)
+	}
 	for _, cost := range []int64{1, 30, 71} {
 		if got, want := restored(r, c).Peek(r, cost), peek(r, c, cost); got != want {
 			t.Fatalf("take of %d at %d:\n got %+v\nwant %+v", cost, at, got, want)

@@ -16,12 +16,13 @@ import (
 // A simNode is a node of a simulation, and the lender of its store.
 type simNode struct {
 	*simulation
-	id     uint64
-	offset limiter.Instant // of its clock to the simulation's
-	behind atomic.Int64    // by how many µs the clock reads less while the store is made
-	born   limiter.Instant // 0: long ago
-	counts atomic.Int64    // how many nodes it knows of
-	store  *lease.Store
+	limiter.Operator // nil: there are no operators
+	id               uint64
+	offset           limiter.Instant // of its clock to the simulation's
+	behind           atomic.Int64    // by how many µs the clock reads less while the store is made
+	born             limiter.Instant // 0: long ago
+	counts           atomic.Int64    // how many nodes it knows of
+	store            *lease.Store
 
 	// Guarded by simulation.mu.
 	rule   *limiter.Rule         // of the limit in force, in its zone

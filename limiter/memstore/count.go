@@ -95,3 +95,11 @@ func (c countRef) record(k *limiter.Take, now limiter.Instant) {
 		d.Breach = u.breach(limiter.Instant(k.Rule.Limit.Window/time.Microsecond), now)
 	}
 }
+
+// count returns the count itself.
+func (c countRef) count() limiter.Count {
+	if c.spilled != nil {
+		return c.spilled
+	}
+	return limiter.State(c.Numbers())
+}

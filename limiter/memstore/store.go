@@ -62,7 +62,10 @@ type Store struct {
 	janitor sync.WaitGroup
 }
 
-var _ limiter.Store = (*Store)(nil)
+var (
+	_ limiter.Store    = (*Store)(nil)
+	_ limiter.Operator = (*Store)(nil)
+)
 
 // New returns a store without zones and starts its janitor. Close ends it.
 func New(o Options) *Store {
@@ -160,7 +163,7 @@ func (s *Store) Refund(_ context.Context, now limiter.Instant, takes []limiter.T
 	for i := range takes {
 		k := &takes[i]
 		z := s.zoneOf(k.Rule)
-		if z == nil || !k.Decision.OK {
+		if z == nil || !k.Decision.OK || z.wasReset(k.Decision.At, now) {
 			continue
 		}
 		var key keyed.Key

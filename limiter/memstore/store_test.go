@@ -12,7 +12,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, names ...string) (limiter.Store, map[string]limiter.Zone) {
+	storetest.Run(t, func(t *testing.T, names ...string) (storetest.Store, map[string]limiter.Zone) {
 		s, zones := open(t), make(map[string]limiter.Zone)
 		for _, name := range names {
 			zones[name] = s.Open(name)

@@ -26,6 +26,7 @@ type Zone struct {
 	counts   *counts
 	overflow *counts // those that keys without room share; one shard
 
+	lastReset     atomic.Int64 // the instant of the newest reset of a key: takes until then are not refunded
 	lastWarning   atomic.Int64 // the instant at which OnOverflow was called last
 	evictions     atomic.Uint64
 	overflowTakes atomic.Uint64

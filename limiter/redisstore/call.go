@@ -24,9 +24,11 @@ type scripts struct {
 }
 
 var (
-	takeScripts   = scripts{source: lua.Take}
-	refundScripts = scripts{source: lua.Refund}
-	lendScripts   = scripts{source: lua.Lend}
+	takeScripts     = scripts{source: lua.Take}
+	refundScripts   = scripts{source: lua.Refund}
+	lendScripts     = scripts{source: lua.Lend}
+	resetScripts    = scripts{source: lua.Reset}
+	addQuotaScripts = scripts{source: lua.AddQuota}
 )
 
 // of returns the script for rules of these algorithms.

@@ -115,6 +115,11 @@ func (h *history) call(t *testing.T) error {
 			}
 		}
 	}
+	if h.IntN(5) == 0 {
+		if err := h.operate(t); err != nil {
+			return err
+		}
+	}
 	takes := h.randomTakes()
 	peek := h.IntN(5) == 0
 	var answers [2][]limiter.Take
@@ -145,6 +150,39 @@ func (h *history) call(t *testing.T) error {
 	return nil
 }
 
+// operate inspects, resets or adds quota to a count on both stores.
+func (h *history) operate(t *testing.T) error {
+	r, key, n := h.rules[h.IntN(len(h.rules))], []byte(h.randomKey()), h.IntN(8)
+	events := pick(h, 1, 2, 1+h.Int64N(r.Capacity()), r.Capacity(), 1<<50)
+	var counts [2]limiter.CountState
+	for i, s := range []limiter.Operator{h.redis, h.memory} {
+		var err error
+		if n == 0 {
+			err = s.Reset(t.Context(), h.now, r, key)
+		} else if n < 4 {
+			counts[i], err = s.AddQuota(t.Context(), h.now, r, key, events)
+		} else {
+			var inspection limiter.Inspection
+			inspection, err = s.Inspect(t.Context(), h.now, r, key)
+			counts[i] = inspection.Count
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if n == 0 { // in memory, no take of the zone from before is refunded, in Redis none of the key
+		h.taken = slices.DeleteFunc(h.taken, func(takes []limiter.Take) bool {
+			return slices.ContainsFunc(takes, func(k limiter.Take) bool { return string(k.Key) != string(key) })
+		})
+		h.now++ // a take at the same instant may have been before
+	}
+	if counts[0] != counts[1] {
+		return fmt.Errorf("count of %q under %v with %+v, inspected or after %d were added:\n got %+v\nwant %+v as in memory",
+			key, r.Algorithm, r.Limit, events, counts[0], counts[1])
+	}
+	return nil
+}
+
 // changeLimit gives one rule another limit. A bucket keeps its rate, because memory keeps the
 // fraction of an event that has accrued under another rate, and Redis has no room for that. Windows
 // and sub-windows keep their lengths for the same reason.
@@ -165,6 +203,8 @@ func (h *history) changeLimit(t *testing.T) {
 	h.rules[i].Zone = h.zone
 }
 
+func (h *history) randomKey() string { return pick(h, "alice", "bob") }
+
 // randomTakes returns takes of some rules by few keys.
 func (h *history) randomTakes() []limiter.Take {
 	var takes []limiter.Take
@@ -173,7 +213,7 @@ func (h *history) randomTakes() []limiter.Take {
 		limit := r.Capacity()
 		takes = append(takes, limiter.Take{
 			Rule: r,
-			Key:  []byte(pick(h, "alice", "bob")),
+			Key:  []byte(h.randomKey()),
 			Cost: pick(h, 1, 1, 2, 1+h.Int64N(limit), max(1, h.last.Remaining), limit, limit+1),
 		})
 	}

@@ -37,7 +37,9 @@ func FuzzHostileReply(f *testing.F) {
 				take := limiter.Take{Rule: r, Key: []byte("k"), Cost: 3}
 				if a, err := readTakes(whole, group{&take}, true); err == nil {
 					a.rollBack(group{&take})
+					a.counts[0].State(r)
 				}
+				_, _, _ = readCount(whole, r)
 				requests := []limiter.LeaseRequest{{Rule: r, Key: []byte("k"), Need: 3, More: 2, Want: 100}}
 				_, _ = readGrants(&redisconn.Call{Reply: whole, Incarnation: 1}, requests)
 			}

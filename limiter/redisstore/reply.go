@@ -58,6 +58,16 @@ func readGrants(c *redisconn.Call, requests []limiter.LeaseRequest) (foreign int
 	return r.end("lease_grant.lua")
 }
 
+// readCount reads the reply of add_quota.lua. It also returns how many values were foreign.
+func readCount(reply any, rule *limiter.Rule) (state limiter.CountState, foreign int64, err error) {
+	r := newReader(reply)
+	count := r.count(rule, limiter.Instant(r.next()))
+	if foreign, err = r.end("add_quota.lua"); err != nil {
+		return state, 0, err
+	}
+	return count.State(rule), foreign, nil
+}
+
 // A reader reads the numbers of a reply. When one is missing or is none, it returns 0 and has
 // failed.
 type reader struct {

@@ -15,7 +15,7 @@ import (
 // but denials that Redis would repeat.
 func TestStrictAccounts(t *testing.T) {
 	client := connect(t, standalone(t))
-	storetest.Run(t, func(t *testing.T, names ...string) (limiter.Store, map[string]limiter.Zone) {
+	storetest.Run(t, func(t *testing.T, names ...string) (storetest.Store, map[string]limiter.Zone) {
 		s := &strictStore{lender: &watchedLender{Store: withClock(client)}}
 		s.lender.clock = func(limiter.Instant) string { return strconv.FormatInt(int64(s.instant()), 10) }
 		s.Store = lease.New(s.lender, lease.Options{Clock: s.elapsed, Timeout: patience})
@@ -83,6 +83,16 @@ func (s *strictStore) strict(now limiter.Instant, takes []limiter.Take, do func(
 	return err
 }
 
+// strictly returns r as a strict rule and the instant of the node, after the clock was set to now.
+func (s *strictStore) strictly(now limiter.Instant, r *limiter.Rule) (strict *limiter.Rule, elapsed limiter.Instant, err error) {
+	s.lender.open.Wait()
+	takes, elapsed, err := s.begin(now, []limiter.Take{{Rule: r}})
+	if err != nil {
+		return nil, 0, err
+	}
+	return takes[0].Rule, elapsed, nil
+}
+
 // begin sets the clock to now, and returns the takes under strict rules.
 func (s *strictStore) begin(now limiter.Instant, takes []limiter.Take) (strict []limiter.Take, elapsed limiter.Instant, err error) {
 	s.mu.Lock()
@@ -119,4 +129,30 @@ func (s *strictStore) Peek(ctx context.Context, now limiter.Instant, takes []lim
 
 func (s *strictStore) Refund(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
 	return s.strict(now, takes, func(now limiter.Instant, takes []limiter.Take) error { return s.Store.Refund(ctx, now, takes) })
+}
+
+func (s *strictStore) Inspect(ctx context.Context, now limiter.Instant, r *limiter.Rule, key []byte) (i limiter.Inspection, err error) {
+	r, now, err = s.strictly(now, r)
+	if err != nil {
+		return i, err
+	}
+	return s.Store.Inspect(ctx, now, r, key)
+}
+
+func (s *strictStore) Reset(ctx context.Context, now limiter.Instant, r *limiter.Rule, key []byte) error {
+	r, now, err := s.strictly(now, r)
+	if err != nil {
+		return err
+	}
+	return s.Store.Reset(ctx, now, r, key)
+}
+
+func (s *strictStore) AddQuota(
+	ctx context.Context, now limiter.Instant, r *limiter.Rule, key []byte, events int64,
+) (c limiter.CountState, err error) {
+	r, now, err = s.strictly(now, r)
+	if err != nil {
+		return c, err
+	}
+	return s.Store.AddQuota(ctx, now, r, key, events)
 }

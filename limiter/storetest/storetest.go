@@ -15,7 +15,7 @@ import (
 
 // Run runs all tests, each on a store of its own. open returns a store without counts and its
 // handles of the zones with these names. It registers what closes the store with t.Cleanup.
-func Run(t *testing.T, open func(t *testing.T, zones ...string) (limiter.Store, map[string]limiter.Zone)) {
+func Run(t *testing.T, open func(t *testing.T, zones ...string) (Store, map[string]limiter.Zone)) {
 	themes := []struct {
 		name string
 		run  func(*testing.T, opener)
@@ -31,13 +31,20 @@ func Run(t *testing.T, open func(t *testing.T, zones ...string) (limiter.Store, 
 		{"Keys", testKeys},
 		{"Breach", testBreach},
 		{"Concurrent", testConcurrent},
+		{"Operator", testOperator},
 	}
 	for _, theme := range themes {
 		t.Run(theme.name, func(t *testing.T) { theme.run(t, open) })
 	}
 }
 
-type opener func(t *testing.T, zones ...string) (limiter.Store, map[string]limiter.Zone)
+// A Store is a store whose counts a person can change.
+type Store interface {
+	limiter.Store
+	limiter.Operator
+}
+
+type opener func(t *testing.T, zones ...string) (Store, map[string]limiter.Zone)
 
 // start is when tests begin: 2026-01-01T00:00:00Z, the beginning of a minute and of an hour.
 const start limiter.Instant = 1_767_225_600_000_000

@@ -53,11 +53,12 @@ local function upto(member)
   return #member >= 7 and struct.unpack('>I7', member) or 0
 end
 local last, added, stored = now, 0, redis.call('HMGET', KEYS[1], '@', ARGV[3])
-local created, bad = nil, 0
+local created, restarted, bad = nil, 0, 0
 if stored[1] then
-  created = #stored[1] == 7 and struct.unpack('>I7', stored[1]) or nil
+  created = (#stored[1] == 7 or #stored[1] == 8) and struct.unpack('>I7', stored[1]) or nil
   if not created or created > now + STEP then bad = 1 end
   if created and created > now + LATE then created = nil end
+  if created and #stored[1] == 8 then restarted = created end
 end
 local cost_1, capacity_1, window_1 = tonumber(ARGV[7 * 1 - 3]), tonumber(ARGV[7 * 1 - 2]), tonumber(ARGV[7 * 1 - 1])
 local written_1, at_1, left_1, changed_1 = 0, now, capacity_1, false
@@ -221,7 +222,7 @@ end
       end
     end
     local n, taken = struct.unpack('>I5I7', lease, 57)
-    if n > 0 and true then
+    if n > 0 and taken >= restarted then
       local lacked = seen_at == taken and math.max(n, seen) or n
       if newest_1 ~= 0 then
   redis.call('ZREMRANGEBYSCORE', KEYS[2], FIRST, decimal(at_1 + back_1 - window_1))

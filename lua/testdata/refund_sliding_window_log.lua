@@ -53,11 +53,12 @@ local function upto(member)
   return #member >= 7 and struct.unpack('>I7', member) or 0
 end
 local last, added, stored = now, 0, redis.call('HMGET', KEYS[1], '@', ARGV[3])
-local created, bad = nil, 0
+local created, restarted, bad = nil, 0, 0
 if stored[1] then
-  created = #stored[1] == 7 and struct.unpack('>I7', stored[1]) or nil
+  created = (#stored[1] == 7 or #stored[1] == 8) and struct.unpack('>I7', stored[1]) or nil
   if not created or created > now + STEP then bad = 1 end
   if created and created > now + LATE then created = nil end
+  if created and #stored[1] == 8 then restarted = created end
 end
 local cost_1, capacity_1, window_1 = tonumber(ARGV[7 * 1 - 3]), tonumber(ARGV[7 * 1 - 2]), tonumber(ARGV[7 * 1 - 1])
 local written_1, at_1, left_1, changed_1 = 0, now, capacity_1, false
@@ -134,7 +135,7 @@ left_1 = capacity_1 - used_1 - open_1 - before_1
 do
   local n, seen, taken = cost_1, struct.unpack('>I5I7', ARGV[7 * 1 + 2])
   local lacked = math.max(n, seen)
-  if true then
+  if taken >= restarted then
     if newest_1 ~= 0 then
   redis.call('ZREMRANGEBYSCORE', KEYS[2], FIRST, decimal(at_1 + back_1 - window_1))
   redis.call('ZADD', KEYS[2], decimal((upto_1 - used_1) % 2 ^ 50), 'gone')

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -86,17 +88,18 @@ func (s *Server) launchLocked() error {
 	if err != nil {
 		return err
 	}
-	args := []string{confFile}
+	cmd := exec.Command(program, confFile)
 	if s.kind == sentinelNode {
-		args = append(args, "--sentinel")
+		cmd.Args = append(cmd.Args, "--sentinel")
 	}
+	cmd.Dir, cmd.SysProcAttr = s.dir, ChildAttributes(syscall.SIGKILL)
 	before := len(s.log())
-	if s.proc, err = startProcess(program, s.dir, logFile, args...); err != nil {
+	if s.proc, err = StartProcess(cmd, logFile); err != nil {
 		return fmt.Errorf("redistest: %w", err)
 	}
 	running := true
 	err = until(func(context.Context) error {
-		running = s.proc.running() // before the log is read, so that the log is complete if the process has ended
+		running = s.proc.Running() // before the log is read, so that the log is complete if the process has ended
 		if ready.MatchString(s.log()[before:]) || !running {
 			return nil
 		}

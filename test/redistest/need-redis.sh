@@ -3,6 +3,7 @@
 # installs it with the system's package manager, as root or by sudo without a password. If it may
 # not, it prints what to install. It does not replace a redis-server that is too old.
 set -eu
+. "${0%need-redis.sh}../package-manager.sh"
 
 version() { redis-server --version 2>/dev/null | sed -n 's/.* v=\([0-9][0-9.]*\).*/\1/p'; }
 
@@ -24,44 +25,8 @@ print_remedy() {
 	exit 1
 }
 
-# quietly runs a command, and prints its output only if it fails.
-quietly() { printed=$("$@" 2>&1) || { printf '%s\n' "$printed" >&2; return 1; }; }
-
-as_root() {
-	if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
-}
-
-has() { command -v "$1" >/dev/null; }
-
-apt_get() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -y "$@"; }
-
-# The package lists may be missing, as in a fresh container, or too old.
-install_by_apt() {
-	quietly apt_get install --no-install-recommends redis-server 2>/dev/null || {
-		quietly apt_get update && quietly apt_get install --no-install-recommends redis-server
-	}
-}
-
-# install runs the package manager of the system. It fails without one, and without the rights.
-install() {
-	if has apt-get || has dnf || has apk || has pacman; then
-		as_root true 2>/dev/null || return 1
-	fi
-	if has apt-get; then
-		install_by_apt
-	elif has dnf; then
-		quietly as_root dnf install -y redis
-	elif has apk; then
-		quietly as_root apk add --no-cache redis
-	elif has pacman; then
-		quietly as_root pacman -S --noconfirm --needed redis
-	else
-		has brew && quietly brew install redis # brew refuses to run as root
-	fi
-}
-
 if new_enough; then exit 0; fi
-if [ -n "$have" ] || ! install; then print_remedy; fi
+if [ -n "$have" ] || ! install_package redis-server redis redis redis redis; then print_remedy; fi
 hash -r # search PATH again
 if ! new_enough; then print_remedy; fi
 echo "installed redis-server $have"

@@ -32,25 +32,25 @@ func findBinary() (path string, err error) {
 	return path, nil
 }
 
-// A process is a child of the test binary.
-type process struct {
+// A Process is a child of the test binary.
+type Process struct {
 	*os.Process
 	ended chan struct{} // closed when the process has ended
 }
 
-// startProcess runs a program in a directory. Its output is appended to the file log.
+// StartProcess runs a command, whose SysProcAttr are from [ChildAttributes]. Its output is appended
+// to the file log in the directory of the command.
 //
 // One goroutine starts the process and waits for it, on a thread of its own, because
-// childAttributes binds the process to the thread that started it.
-func startProcess(program, dir, log string, args ...string) (*process, error) {
-	out, err := os.OpenFile(filepath.Join(dir, log), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+// ChildAttributes binds the process to the thread that started it.
+func StartProcess(cmd *exec.Cmd, log string) (*Process, error) {
+	out, err := os.OpenFile(filepath.Join(cmd.Dir, log), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer out.Close()
 
-	cmd := exec.Command(program, args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = dir, out, out, childAttributes()
+	cmd.Stdout, cmd.Stderr = out, out
 	ended, started := make(chan struct{}), make(chan error)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
@@ -64,10 +64,11 @@ func startProcess(program, dir, log string, args ...string) (*process, error) {
 	if err := <-started; err != nil {
 		return nil, err
 	}
-	return &process{cmd.Process, ended}, nil
+	return &Process{cmd.Process, ended}, nil
 }
 
-func (p *process) running() bool {
+// Running reports whether the process has not ended.
+func (p *Process) Running() bool {
 	select {
 	case <-p.ended:
 		return false
@@ -77,17 +78,19 @@ func (p *process) running() bool {
 }
 
 // pause stops the process and returns when it is stopped.
-func (p *process) pause() error {
+func (p *Process) pause() error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
 	return p.awaitStopped()
 }
 
-func (p *process) resume() error { return p.Signal(syscall.SIGCONT) }
+func (p *Process) resume() error { return p.Signal(syscall.SIGCONT) }
 
-// kill kills the process and returns when it has ended.
-func (p *process) kill() {
-	_ = p.Kill() // fails if the process has ended
+// End sends a signal that ends the process, and returns when it has ended.
+func (p *Process) End(by syscall.Signal) {
+	_ = p.Signal(by) // fails if the process has ended
 	<-p.ended
 }
+
+func (p *Process) kill() { p.End(syscall.SIGKILL) }

@@ -4,8 +4,8 @@ package redistest
 
 import "syscall"
 
-// childAttributes sets nothing: other systems cannot kill a child with its parent.
-func childAttributes() *syscall.SysProcAttr { return nil }
+// ChildAttributes sets nothing: other systems cannot end a child with its parent.
+func ChildAttributes(syscall.Signal) *syscall.SysProcAttr { return new(syscall.SysProcAttr) }
 
 // awaitStopped does nothing: on other systems a signal arrives before the call returns.
-func (p *process) awaitStopped() error { return nil }
+func (p *Process) awaitStopped() error { return nil }

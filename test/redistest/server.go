@@ -26,7 +26,7 @@ type Server struct {
 	t      testing.TB // the test that has the server; nil in a program
 
 	mu     sync.Mutex // guards the fields below
-	proc   *process
+	proc   *Process
 	paused bool
 }
 
@@ -117,7 +117,7 @@ func (s *Server) closeLocked() {
 func (s *Server) answers() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.proc.running() && !s.paused
+	return s.proc.Running() && !s.paused
 }
 
 func (s *Server) attach(t testing.TB) {
@@ -139,7 +139,7 @@ func (s *Server) revive() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case !s.proc.running():
+	case !s.proc.Running():
 		return s.launchLocked()
 	case s.paused:
 		return s.resumeLocked()

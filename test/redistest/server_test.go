@@ -62,7 +62,7 @@ func TestServerStates(t *testing.T) {
 func goroutines() int {
 	buf := make([]byte, 4<<20)
 	stacks := string(buf[:runtime.Stack(buf, true)])
-	return strings.Count(stacks, "created by github.com/fleetlimit/fleetlimit/test/redistest.startProcess") +
+	return strings.Count(stacks, "created by github.com/fleetlimit/fleetlimit/test/redistest.StartProcess") +
 		strings.Count(stacks, "created by github.com/redis/go-redis")
 }
 

@@ -1,0 +1,140 @@
+package lease
+
+import (
+	"context"
+
+	"github.com/fleetlimit/fleetlimit/internal/keyed"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// Inspect implements [limiter.Operator]. The count is the lender's. If the lender fails, Inspect
+// returns the account of this node all the same.
+func (s *Store) Inspect(ctx context.Context, now limiter.Instant, r *limiter.Rule, key []byte) (limiter.Inspection, error) {
+	i, err := s.lender.Inspect(ctx, now, r, key)
+	s.withAccount(r, key, func(a account) { i.Account = a.state(r, s.options.Clock()) })
+	return i, err
+}
+
+// Reset implements [limiter.Operator]. It also drops the account of this node, as the other nodes
+// should by [Store.Drop].
+func (s *Store) Reset(ctx context.Context, now limiter.Instant, r *limiter.Rule, key []byte) error {
+	if err := s.lender.Reset(ctx, now, r, key); err != nil {
+		s.DropDenial(r, key) // the lender may have done it
+		return err
+	}
+	s.Drop(r, key)
+	return nil
+}
+
+// AddQuota implements [limiter.Operator]. It also drops the denial that this node remembers, as the
+// other nodes should by [Store.DropDenial].
+func (s *Store) AddQuota(
+	ctx context.Context, now limiter.Instant, r *limiter.Rule, key []byte, events int64,
+) (limiter.CountState, error) {
+	c, err := s.lender.AddQuota(ctx, now, r, key, events)
+	s.DropDenial(r, key)
+	return c, err
+}
+
+// Drop drops what this node knows and holds for key under r, as the lender has reset the count. The
+// leases go back, the remembered denial and the debt are dropped, and the next take asks the lender.
+// Nothing of that comes back with the reply to a request that is under way.
+func (s *Store) Drop(r *limiter.Rule, key []byte) { s.dropPart(r, key, allButDebt) }
+
+// DropDenial drops the denial of key that this node remembers under r, as the lender has given back
+// events, so that the next take asks the lender. The reply to a request that is under way is not
+// remembered. Leases and debt stay.
+func (s *Store) DropDenial(r *limiter.Rule, key []byte) { s.dropPart(r, key, denialOnly) }
+
+// dropPart drops a part of the account of key under r, if there is one.
+func (s *Store) dropPart(r *limiter.Rule, key []byte, what dropped) {
+	z := s.zoneOf(r)
+	if z == nil {
+		return
+	}
+	var l location
+	l.locate(z, r.ID, key)
+	var c *call
+	l.shard.Lock()
+	if a, ok := l.findLocked(); ok {
+		c = s.dropLocked(&l, a, what, s.options.Clock())
+	}
+	l.shard.Unlock()
+	s.send(c)
+}
+
+// dropLocked drops a part of a, and returns the call that returns its leases, if that is needed now.
+func (s *Store) dropLocked(l *location, a account, what dropped, now limiter.Instant) (c *call) {
+	r := l.zone.rules.of(l.key.ID, a)
+	q := l.queueLocked()
+	a.drop(r, what)
+	if q != nil {
+		q.dropped = max(q.dropped, what)
+	}
+	if what != allButDebt {
+		return nil
+	}
+	unpaid, owed := a.dropDebt()
+	s.stats.owedDropped.Add(uint64(owed))
+	if q != nil {
+		q.droppedUnpaid += unpaid
+		q.droppedOwed += owed
+	} else {
+		l.zone.debt.Add(-unpaid)
+	}
+	l.zone.dropPassed(a, r, now)
+	if a.hasNews(r, now) {
+		full := false
+		if c, full = s.beginLocked(l, a, r, now, maxBackground, false); full {
+			s.attendSoonLocked(l, now)
+		}
+	}
+	return c
+}
+
+// endDropLocked returns what was dropped since l was sent, to which there is a reply now, and how many
+// of the events that l has told of are still owed. Credit counts as dropped if the reply has not
+// settled it.
+func (t *target) endDropLocked(l *limiter.LeaseRequest, err error) (what dropped, owed int64) {
+	q := t.queue
+	if q.droppedUnpaid > 0 {
+		if err == nil {
+			q.droppedUnpaid -= l.CreditTotal - l.SettledTotal
+		}
+		t.zone.debt.Add(-q.droppedUnpaid)
+	}
+	what, owed = q.dropped, max(0, t.owed-q.droppedOwed)
+	q.dropped, q.droppedUnpaid, q.droppedOwed = nothing, 0, 0
+	return what, owed
+}
+
+// DropDenials drops all denials that this node remembers in a zone, as it may not have been told of
+// what operators have done. See [Store.DropDenial].
+func (s *Store) DropDenials(zone limiter.Zone) {
+	z, _ := zone.(*Zone)
+	if z == nil || z.store != s {
+		return
+	}
+	for i := range uint64(1) << shardBits {
+		sh := z.accounts.Shard(i << (64 - shardBits))
+		for at, more := new(keyed.Cursor), true; more; {
+			more = z.dropDenials(sh, at)
+		}
+	}
+}
+
+// dropDenials does so for some of the accounts of a shard, from at on, and reports whether there are
+// more.
+func (z *Zone) dropDenials(sh *shard, at *keyed.Cursor) (more bool) {
+	sh.Lock()
+	defer sh.Unlock()
+	for _, q := range sh.State.queues {
+		q.dropped = max(q.dropped, denialOnly)
+	}
+	return sh.Entries.Walk(at, drainSlots, func(e *entry) {
+		a := accountOf(sh, e)
+		if a.denied {
+			a.drop(z.rules.of(e.ID(), a), denialOnly)
+		}
+	})
+}

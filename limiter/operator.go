@@ -1,0 +1,101 @@
+package limiter
+
+import "context"
+
+// An Operator lets a person look at the count of one key and change it. Each call is atomic: takes
+// come before it or after it.
+type Operator interface {
+	// Inspect returns what is known of the count of key under r. It changes nothing, takes nothing
+	// and keeps nothing alive.
+	Inspect(ctx context.Context, now Instant, r *Rule, key []byte) (Inspection, error)
+
+	// Reset gives key its full limit again. Nothing of before comes back to the count: neither
+	// leases that are returned later, nor takes that are refunded later, nor what a node has seen
+	// before. Nodes may still spend the leases that they hold, and settle debt, until they are told
+	// to drop their accounts.
+	Reset(ctx context.Context, now Instant, r *Rule, key []byte) error
+
+	// AddQuota gives back up to events of what key has consumed, and returns the count after that.
+	// At most the full limit remains. So key may take that many events more than its limit, and
+	// never more than its limit at once.
+	//
+	// The newest events are given back first. They would have been the last to leave the window, so
+	// the quota is of use for the longest time, and what is announced for the others stays true.
+	// Leased events that may still be spent are not given back as far as the store tells them from
+	// others, which it does for token buckets and sliding window logs.
+	AddQuota(ctx context.Context, now Instant, r *Rule, key []byte, events int64) (CountState, error)
+}
+
+// An Inspection is what is known of the count of one key.
+type Inspection struct {
+	Count CountState
+
+	// Account is what this node knows and holds for the key. It is nil when the node has no account
+	// of it, as in a store without leases.
+	Account *AccountState
+}
+
+// A CountState is what a store has of one key.
+type CountState struct {
+	// At is the instant of this state by the clock of the store. Compare the other instants with
+	// it, not with another clock.
+	At Instant
+
+	// Limit is the most that could ever be taken at once, and Remaining what may be taken now.
+	Limit, Remaining int64
+
+	// Consumed is what counts now, leased events included. After a limit was lowered, it may be
+	// above Limit.
+	Consumed int64
+
+	// RetryAt is the earliest instant at which one event can be taken: At when one can now.
+	RetryAt Instant
+
+	// ResetAt is the instant at which the key is back to its full limit if nothing else is taken.
+	ResetAt Instant
+
+	// LeasedUntil is when the last lease expires; 0 when no node has one. Leased is how many of the
+	// consumed events nodes have leased and not returned. It is 0 for fixed windows and sliding
+	// window counters, which do not tell leased events from others.
+	LeasedUntil Instant
+	Leased      int64
+}
+
+// An AccountState is what a node knows and holds for one key under one rule. Its instants are by the
+// clock of the node.
+type AccountState struct {
+	At Instant // of this state
+
+	// Leases are those that hold events, the older first. An expired one is about to be returned.
+	Leases []LeaseState
+
+	// Credit is how many events may still be admitted before the store has answered, if the key
+	// has credit in this window. Debt is how many admitted events the store has not debited yet, as
+	// far as the node knows: of credit and of an outage.
+	Credit, Debt int64
+
+	// DeniedUntil is how long the node repeats the last denial by itself, for takes of DeniedCost
+	// events and more. It is 0 when there is no denial to repeat.
+	DeniedUntil Instant
+	DeniedCost  int64
+
+	// Demand is how many events takes will probably spend per second.
+	Demand float64
+
+	// Requesting reports whether a lease request is under way.
+	Requesting bool
+}
+
+// A LeaseState is a lease that a node holds.
+type LeaseState struct {
+	Events  int64
+	Expires Instant // from then on it is not spent
+}
+
+// stateOf returns the state of a count with this consumption, and the decision on a take of one
+// event.
+func stateOf(d Decision, consumed int64) CountState {
+	return CountState{
+		At: d.At, Limit: d.Limit, Remaining: d.Remaining, Consumed: consumed, RetryAt: d.RetryAt, ResetAt: d.ResetAt,
+	}
+}

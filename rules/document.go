@@ -1,0 +1,116 @@
+// Package rules is the model of what operators change while traffic runs: limits of zones, overrides
+// of keys, assignments of keys to tiers, access lists and emergency mode.
+//
+// All of it is one [Document]. Each change makes a new [Version] of it, which a [Store] keeps. A
+// document holds texts as the Caddyfile spells them, such as "100/1m burst 20". The package knows
+// nothing of how limits are enforced.
+package rules
+
+import "time"
+
+// A Document is the rules in force beside the configuration. The zero Document changes nothing.
+type Document struct {
+	// Zones replaces limits of the configuration, by the name of the zone.
+	Zones map[string]*Zone `json:"zones,omitempty"`
+
+	// Overrides replaces limits of single keys. They come before everything else.
+	Overrides []*Override `json:"overrides,omitempty"`
+
+	// Tiers gives keys tiers. They come before the zone's own ways to find a tier.
+	Tiers []*TierAssignment `json:"tiers,omitempty"`
+
+	// Access admits or forbids keys and addresses.
+	Access []*AccessEntry `json:"access,omitempty"`
+
+	// Emergency limits each client address on all nodes. Nil: emergency mode is off.
+	Emergency *Emergency `json:"emergency,omitempty"`
+}
+
+// A Zone replaces limits of a zone of the configuration. What is empty stays as configured.
+type Zone struct {
+	// Limit of keys without a tier.
+	Limit string `json:"limit,omitempty"`
+
+	// Tiers has the limits of tiers by name.
+	Tiers map[string]string `json:"tiers,omitempty"`
+
+	// Endpoints has the limits of endpoints, by their method and path as configured:
+	// "POST /v1/search*".
+	Endpoints map[string]*Endpoint `json:"endpoints,omitempty"`
+
+	// DryRun is the percentage of keys that the zone never rejects, such as "100%". "0%" ends a dry
+	// run of the configuration.
+	DryRun string `json:"dry_run,omitempty"`
+}
+
+// An Endpoint replaces limits of an endpoint.
+type Endpoint struct {
+	Limit string            `json:"limit,omitempty"`
+	Tiers map[string]string `json:"tiers,omitempty"`
+}
+
+// A Key is whose count an entry is about, in one zone. Text is what the key template of the zone
+// expands to, and what logs show with log_key. Missing says that the key is one that on_missing_key
+// made.
+type Key struct {
+	Zone string `json:"zone"`
+	// Exactly one of Text and Base64 is set. Base64 is for keys that are not valid UTF-8.
+	Text    string `json:"key,omitempty"`
+	Base64  string `json:"key_base64,omitempty"`
+	Missing bool   `json:"missing,omitempty"`
+}
+
+// An Entry is what entries of lists have in common.
+type Entry struct {
+	// ID is unique among the entries of a document.
+	ID        string     `json:"id"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"` // nil: never
+	Reason    string     `json:"reason,omitempty"`
+	CreatedAt time.Time  `json:"created_at,omitzero"`
+	CreatedBy string     `json:"created_by,omitempty"`
+}
+
+// An Override changes the limit of a key. Exactly one of Limit and Multiplier is set.
+type Override struct {
+	Entry
+	Key
+
+	// Endpoint is the only endpoint that the override is for. Empty: all of the zone.
+	Endpoint string `json:"endpoint,omitempty"`
+
+	// Limit replaces the limit of the key, such as "5000/1m".
+	Limit string `json:"limit,omitempty"`
+
+	// Multiplier multiplies the events and the burst of the limit that the key would have.
+	Multiplier float64 `json:"multiplier,omitempty"`
+}
+
+// A TierAssignment gives a key a tier of its zone.
+type TierAssignment struct {
+	Entry
+	Key
+	Tier string `json:"tier"`
+}
+
+// The values of AccessEntry.Action.
+const (
+	Allow = "allow" // past the zone, or past all limits
+	Deny  = "deny"  // 403
+)
+
+// An AccessEntry admits or forbids either a key of a zone, or the client addresses of a prefix.
+type AccessEntry struct {
+	Entry
+	Action string `json:"action"`
+
+	// Address is an address or a prefix, such as "192.0.2.0/24". Then there is no key.
+	Address string `json:"address,omitempty"`
+	*Key
+}
+
+// An Emergency is a hard limit of each client address, such as "10/1s".
+type Emergency struct {
+	Limit     string     `json:"limit"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	Reason    string     `json:"reason,omitempty"`
+}

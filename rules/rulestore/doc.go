@@ -1,0 +1,24 @@
+// Package rulestore has the stores of package rules: Caddy's storage, Redis, and PostgreSQL.
+//
+// Caddy's storage and Redis keep the newest 200 versions, and fewer when their documents take more
+// than 64 MB. A document is compressed, and kept once for all versions that have it: those of a reset
+// do not change the document. PostgreSQL keeps what each version has changed, for the newest 1000
+// versions: see [Postgres].
+package rulestore
+
+const (
+	// maxDocument is the most bytes of a document, compressed. One with 100,000 overrides has some
+	// 2 MB.
+	maxDocument = 32 << 20
+
+	// maxText is the most bytes of a document, not compressed.
+	maxText = 512 << 20
+)
+
+// limits are how much a store keeps, at most. The newest version is always kept.
+type limits struct {
+	versions int
+	bytes    int // of documents, compressed
+}
+
+var defaultLimits = limits{versions: 200, bytes: 64 << 20}

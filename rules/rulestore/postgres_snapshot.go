@@ -1,0 +1,150 @@
+package rulestore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+// A snapshot is a version with its rows. It does not change.
+type snapshot struct {
+	rules.Version
+	transaction string // that wrote it
+	tables      map[string]map[rowID]*row
+}
+
+const selectVersions = "SELECT version, time, author, note, actions, transaction FROM rate_limit_versions "
+
+// scanVersion reads a row of selectVersions.
+func scanVersion(r pgx.CollectableRow) (*snapshot, error) {
+	s := new(snapshot)
+	var actions []byte
+	err := r.Scan(&s.Number, &s.Time, &s.Author, &s.Note, &actions, &s.transaction)
+	if err == nil && actions != nil {
+		err = json.Unmarshal(actions, &s.Actions)
+	}
+	s.Time = s.Time.UTC()
+	return s, err
+}
+
+// one returns the only row of selectVersions, or nil.
+func one(ctx context.Context, tx pgx.Tx, where string, args ...any) (*snapshot, error) {
+	found, err := tx.Query(ctx, selectVersions+where, args...)
+	if err != nil {
+		return nil, err
+	}
+	s, err := pgx.CollectExactlyOneRow(found, scanVersion)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	return s, err
+}
+
+// readNewest returns the newest version, which is nil if there is none. It reads of the tables only what
+// has changed since known, which may be nil.
+func readNewest(ctx context.Context, tx pgx.Tx, known *snapshot) (*snapshot, error) {
+	s, err := one(ctx, tx, "ORDER BY version DESC LIMIT 1")
+	if s == nil || err != nil {
+		return nil, err
+	}
+	if known != nil {
+		kept, err := one(ctx, tx, "WHERE version = $1 AND transaction = $2", known.Number, known.transaction)
+		switch {
+		case err != nil:
+			return nil, err
+		case kept != nil && known.Number == s.Number:
+			return known, nil
+		case kept != nil:
+			return s, s.deriveFrom(ctx, tx, known)
+		}
+	}
+	s.tables, s.Document = make(map[string]map[rowID]*row), new(rules.Document)
+	for _, table := range ruleTables {
+		rows := make(map[rowID]*row)
+		s.tables[table.name] = rows
+		found, err := tx.Query(ctx, "SELECT to_jsonb(t) FROM "+table.name+" t")
+		if err != nil {
+			return nil, err
+		}
+		var text []byte
+		_, err = pgx.ForEachRow(found, []any{&text}, func() error {
+			r, err := decodeRow(text)
+			if err == nil {
+				rows[r.primaryKey(table.name)] = r
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		setPart(s.Document, table.name, rows)
+	}
+	return s, nil
+}
+
+// deriveFrom sets the tables and the document, from those of another version and the events between
+// the two. The database has both versions, hence all events between them. What no event is about is
+// shared.
+func (s *snapshot) deriveFrom(ctx context.Context, tx pgx.Tx, other *snapshot) error {
+	forward, order := s.Number > other.Number, "id"
+	if !forward {
+		order = "id DESC"
+	}
+	events, err := tx.Query(ctx, "SELECT table_name, added, entry FROM rate_limit_events "+
+		"WHERE version > $1 AND version <= $2 ORDER BY "+order, min(s.Number, other.Number), max(s.Number, other.Number))
+	if err != nil {
+		return err
+	}
+	var (
+		table   string
+		added   bool
+		entry   []byte
+		changed = make(map[string]map[rowID]*row)
+	)
+	_, err = pgx.ForEachRow(events, []any{&table, &added, &entry}, func() error {
+		r, err := decodeRow(entry)
+		if err != nil {
+			return err
+		}
+		rows := changed[table]
+		if rows == nil {
+			rows = maps.Clone(other.tables[table])
+			changed[table] = rows
+		}
+		switch {
+		case rows == nil:
+			return fmt.Errorf("an event is of the table %q, which this version of the module does not know", table)
+		case added == forward:
+			rows[r.primaryKey(table)] = r
+		default:
+			delete(rows, r.primaryKey(table))
+		}
+		return nil
+	})
+	s.tables, s.Document = other.tables, other.Document
+	if len(changed) > 0 {
+		s.tables, s.Document = maps.Clone(s.tables), new(*s.Document)
+		maps.Copy(s.tables, changed)
+		for table, rows := range changed {
+			setPart(s.Document, table, rows)
+		}
+	}
+	return err
+}
+
+// decodeRow reads what to_jsonb has made.
+func decodeRow(text []byte) (*row, error) {
+	r := new(row)
+	err := json.Unmarshal(text, r)
+	for _, t := range []*time.Time{&r.ExpiresAt, &r.CreatedAt} {
+		*t = t.UTC()
+	}
+	return r, err
+}

@@ -1,0 +1,162 @@
+package rulestore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+// rowsPerStatement bounds the size of a statement.
+const rowsPerStatement = 10_000
+
+// beginWrite makes the transaction the only one that writes. A node that vanishes meanwhile does not
+// keep the lock for more than ten seconds. What is acknowledged is on disk, however the database is
+// set up. The lock comes last, in a statement of its own, because statements after it must see what
+// others have written before.
+var beginWrite = []string{
+	`SELECT set_config('lock_timeout', '5s', true), set_config('idle_in_transaction_session_timeout', '10s', true)`,
+	`SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`,
+	`SELECT rate_limit_lock()`,
+}
+
+func (p *Postgres) Write(ctx context.Context, v *rules.Version, after int64) error {
+	var written *snapshot
+	write := func(tx pgx.Tx) (err error) {
+		written, err = p.write(ctx, tx, v, after)
+		return err
+	}
+	err := p.do(ctx, pgx.TxOptions{}, write)
+	if hasCode(err, deadlockDetected) { // with somebody who locks rows in SQL before changing them
+		err = p.do(ctx, pgx.TxOptions{}, write)
+	}
+	p.remember(written) // nil, so that all is read again, if what was known may be wrong
+	return err
+}
+
+// write returns the version as it is after the transaction, or nil.
+func (p *Postgres) write(ctx context.Context, tx pgx.Tx, v *rules.Version, after int64) (*snapshot, error) {
+	for _, statement := range beginWrite {
+		if _, err := tx.Exec(ctx, statement); err != nil {
+			return nil, err
+		}
+	}
+	last, err := p.newest(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	if last == nil {
+		last = new(snapshot) // whose document is nil, so that all is written
+	}
+	if last.Number != after || v.Number <= after {
+		return last, fmt.Errorf("%w: PostgreSQL has version %d", rules.ErrConflict, last.Number)
+	}
+	var actions []byte
+	if len(v.Actions) > 0 {
+		if actions, err = json.Marshal(v.Actions); err != nil {
+			return nil, err
+		}
+	}
+	written := &snapshot{Version: *v, tables: make(map[string]map[rowID]*row)}
+	written.Time = instantOf(&v.Time)
+	var now time.Time
+	err = tx.QueryRow(ctx, "SELECT rate_limit_transaction(), clock_timestamp() FROM rate_limit_write_version($1, $2, $3, $4, $5)",
+		v.Number, v.Time, v.Author, v.Note, actions).Scan(&written.transaction, &now)
+	if err != nil {
+		return nil, err
+	}
+	if v.Document == last.Document { // as after an action
+		written.tables = last.tables
+		return written, nil
+	}
+	rows := rowsOf(v.Document)
+	for _, table := range ruleTables {
+		change := newTableChange(table.name, last.tables[table.name], rows[table.name], now)
+		written.tables[table.name] = change.rows
+		if err := change.apply(ctx, tx, table.primaryKey); err != nil {
+			return nil, err
+		}
+	}
+	return written, nil
+}
+
+// A tableChange is what leads from the rows of a table to others.
+type tableChange struct {
+	table          string
+	removed, added []*row
+	rows           map[rowID]*row // after it
+}
+
+// newTableChange compares the rows of a table with those that it is to have, in their order. It sets
+// positions: a row keeps its own if that is after the row before it.
+func newTableChange(table string, old map[rowID]*row, wanted []*row, now time.Time) *tableChange {
+	c := &tableChange{table: table, rows: make(map[rowID]*row, len(wanted))}
+	next := now.UnixMicro() // as the column's default
+	for _, r := range old {
+		next = max(next, r.Position+1)
+	}
+	before := new(row)
+	for _, r := range wanted {
+		id := r.primaryKey(table)
+		was := old[id]
+		if table != limitsTable && table != emergencyTable { // which have no order
+			if was != nil && was.compare(before) > 0 {
+				r.Position = was.Position
+			} else {
+				r.Position = next
+				next++
+			}
+			before = r
+		}
+		switch {
+		case was != nil && *was == *r:
+			r = was // one copy in memory
+		case was != nil:
+			c.removed = append(c.removed, was)
+			fallthrough
+		default:
+			c.added = append(c.added, r)
+		}
+		c.rows[id] = r
+	}
+	for id, r := range old {
+		if c.rows[id] == nil {
+			c.removed = append(c.removed, r)
+		}
+	}
+	return c
+}
+
+// apply removes and adds the rows that differ.
+func (c *tableChange) apply(ctx context.Context, tx pgx.Tx, primaryKey string) error {
+	of := func(alias string) string { return alias + "." + strings.ReplaceAll(primaryKey, ", ", ", "+alias+".") }
+	rows := fmt.Sprintf("jsonb_populate_recordset(jsonb_populate_record(NULL::%s, '%s'), $1)", c.table, emptyRow)
+	remove := fmt.Sprintf("DELETE FROM %s t USING %s r WHERE (%s) = (%s)", c.table, rows, of("t"), of("r"))
+	add := fmt.Sprintf("INSERT INTO %s SELECT * FROM %s", c.table, rows)
+	for _, step := range []struct {
+		statement string
+		rows      []*row
+	}{{remove, c.removed}, {add, c.added}} {
+		for chunk := range slices.Chunk(step.rows, rowsPerStatement) {
+			text, err := json.Marshal(chunk)
+			if err != nil {
+				return err
+			}
+			done, err := tx.Exec(ctx, step.statement, text)
+			if err != nil {
+				return err
+			}
+			if done.RowsAffected() != int64(len(chunk)) {
+				return fmt.Errorf("%s does not have the rows that its history tells of: "+
+					"use triggers whenever it changes, also when it is restored", c.table)
+			}
+		}
+	}
+	return nil
+}

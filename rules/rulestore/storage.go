@@ -1,0 +1,298 @@
+package rulestore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+// A KeyValueStorage is the part of certmagic.Storage that Storage uses.
+type KeyValueStorage interface {
+	Lock(ctx context.Context, name string) error
+	Unlock(ctx context.Context, name string) error
+	Store(ctx context.Context, key string, value []byte) error
+	Load(ctx context.Context, key string) ([]byte, error)
+	Delete(ctx context.Context, key string) error
+	List(ctx context.Context, path string, recursive bool) ([]string, error)
+}
+
+const (
+	storageDir   = "rate_limit/rules"
+	storageIndex = storageDir + "/versions.json"
+	storageLock  = "rate_limit_rules"
+
+	// lockTrusted is how long the lock is relied on. Others break one that was not refreshed for
+	// 10 s, as when this process was suspended.
+	lockTrusted = 8 * time.Second
+)
+
+// Storage keeps versions in Caddy's storage, for one node, or for several that share it.
+//
+// One file has all versions without their documents, and is replaced as a whole: a version is
+// written entirely or not at all, and is acknowledged after that. It outlives a node that is killed.
+// Whether it outlives the machine depends on the storage; Caddy's file system storage syncs the file,
+// but not its directory.
+//
+// Nodes take turns to write by the lock of the storage. A node that dies while it writes holds up the
+// others until they break its lock, after some 10 s. The lock of a file system is not perfect when
+// two nodes break it in the same instant: then the version of one of them may be lost. Nodes learn
+// of versions that others have written when they poll.
+type Storage struct {
+	storage KeyValueStorage
+	limits  limits
+	cache   documentCache
+	turn    chan struct{} // holds one element while somebody here has the lock, or waits for it
+	clean   bool          // nothing unused was left after the last write; of who has the lock
+
+	mu       sync.Mutex
+	watchers map[*func()]struct{}
+}
+
+// NewStorage returns a store on a storage of Caddy.
+func NewStorage(storage KeyValueStorage) *Storage {
+	return &Storage{
+		storage: storage, limits: defaultLimits, turn: make(chan struct{}, 1), watchers: make(map[*func()]struct{}),
+	}
+}
+
+// A storedVersion is a version in the index, without its document.
+type storedVersion struct {
+	rules.Version
+	Name string `json:"document_name"`
+	Size int    `json:"document_size"` // compressed
+}
+
+func documentKey(name string) string { return path.Join(storageDir, name+".json.gz") }
+
+// Name implements [rules.Store].
+func (s *Storage) Name() string { return "storage" }
+
+// Close implements [rules.Store].
+func (s *Storage) Close() error { return nil }
+
+// index returns the versions, the oldest first.
+func (s *Storage) index(ctx context.Context) (versions []storedVersion, err error) {
+	if err := ctx.Err(); err != nil { // file systems do not look
+		return nil, err
+	}
+	text, err := s.storage.Load(ctx, storageIndex)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &versions); err != nil {
+		return nil, damaged(err)
+	}
+	return versions, nil
+}
+
+// newest returns the number of the newest version.
+func newest(versions []storedVersion) int64 {
+	if len(versions) == 0 {
+		return 0
+	}
+	return versions[len(versions)-1].Number
+}
+
+// Latest implements [rules.Store].
+func (s *Storage) Latest(ctx context.Context) (*rules.Version, error) {
+	v, err := s.read(ctx, func(versions []storedVersion) int { return len(versions) - 1 })
+	if errors.Is(err, rules.ErrNotFound) {
+		return &rules.Version{Document: new(rules.Document)}, nil
+	}
+	return v, err
+}
+
+// Version implements [rules.Store].
+func (s *Storage) Version(ctx context.Context, number int64) (*rules.Version, error) {
+	return s.read(ctx, func(versions []storedVersion) int {
+		return slices.IndexFunc(versions, func(v storedVersion) bool { return v.Number == number })
+	})
+}
+
+// read returns the version that choose chooses by its place, or ErrNotFound if that is negative.
+func (s *Storage) read(ctx context.Context, choose func([]storedVersion) int) (*rules.Version, error) {
+	for missing := ""; ; {
+		versions, err := s.index(ctx)
+		if err != nil {
+			return nil, err
+		}
+		i := choose(versions)
+		if i < 0 {
+			return nil, rules.ErrNotFound
+		}
+		stored := &versions[i]
+		if known, name := s.cache.get(); name == stored.Name {
+			stored.Document = known
+			return &stored.Version, nil
+		}
+		compressed, err := s.storage.Load(ctx, documentKey(stored.Name))
+		if errors.Is(err, fs.ErrNotExist) && stored.Name != missing {
+			missing = stored.Name // it may have been removed since with its last version
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading the document of version %d: %w", stored.Number, err)
+		}
+		if stored.Document, err = decode(stored.Name, compressed); err != nil {
+			return nil, err
+		}
+		if i == len(versions)-1 {
+			s.cache.set(stored.Document, stored.Name)
+		}
+		return &stored.Version, nil
+	}
+}
+
+// History implements [rules.Store].
+func (s *Storage) History(ctx context.Context, before int64, limit int) ([]*rules.Version, error) {
+	versions, err := s.index(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var history []*rules.Version
+	for i := len(versions) - 1; i >= 0 && len(history) < limit; i-- {
+		if v := &versions[i].Version; before <= 0 || v.Number < before {
+			history = append(history, v)
+		}
+	}
+	return history, nil
+}
+
+// Write implements [rules.Store].
+func (s *Storage) Write(ctx context.Context, v *rules.Version, after int64) error {
+	if err := s.checkNewest(ctx, after); err != nil {
+		return err // without the lock, for which nodes wait a second
+	}
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := s.storage.Lock(ctx, storageLock); err != nil {
+		return err
+	}
+	err := s.writeLocked(ctx, v, after, time.Now())
+	// A lock that cannot be removed is broken by the next writer.
+	_ = s.storage.Unlock(context.WithoutCancel(ctx), storageLock)
+	if err == nil {
+		s.announce()
+	}
+	return err
+}
+
+func (s *Storage) checkNewest(ctx context.Context, number int64) error {
+	versions, err := s.index(ctx)
+	if err == nil && newest(versions) != number {
+		return rules.ErrConflict
+	}
+	return err
+}
+
+// writeLocked writes v. The lock of the storage was got at the instant locked.
+func (s *Storage) writeLocked(ctx context.Context, v *rules.Version, after int64, locked time.Time) error {
+	versions, err := s.index(ctx)
+	if err != nil {
+		return err
+	}
+	if newest(versions) != after {
+		return rules.ErrConflict
+	}
+	stored := storedVersion{Version: withoutDocument(v), Name: s.cache.nameOf(v.Document)}
+	same := slices.IndexFunc(versions, func(old storedVersion) bool { return old.Name == stored.Name })
+	if same < 0 {
+		var compressed []byte
+		if stored.Name, compressed, err = encode(v.Document); err != nil {
+			return err
+		}
+		if err := s.storage.Store(ctx, documentKey(stored.Name), compressed); err != nil {
+			return err
+		}
+		stored.Size = len(compressed)
+	} else {
+		stored.Size = versions[same].Size
+	}
+	kept := s.limits.trim(append(versions, stored))
+	text, err := json.Marshal(kept)
+	if err != nil {
+		return err
+	}
+	if time.Since(locked) > lockTrusted {
+		return errors.New("writing has taken so long that others may have broken the lock")
+	}
+	if err := s.storage.Store(ctx, storageIndex, text); err != nil {
+		return err
+	}
+	s.cache.set(v.Document, stored.Name)
+	if !s.clean || len(kept) <= len(versions) {
+		s.clean = s.removeUnusedLocked(ctx, kept)
+	}
+	return nil
+}
+
+// trim returns the versions to keep, the oldest first.
+func (l limits) trim(versions []storedVersion) []storedVersion {
+	size, seen := 0, make(map[string]bool)
+	for i := len(versions) - 1; i >= 0; i-- {
+		v := versions[i]
+		if !seen[v.Name] {
+			seen[v.Name] = true
+			size += v.Size
+		}
+		if kept := len(versions) - i; kept > 1 && (kept > l.versions || size > l.bytes) {
+			return versions[i+1:]
+		}
+	}
+	return versions
+}
+
+// removeUnusedLocked removes what none of the versions has: documents of those that are not kept any
+// more, and what a node left that died while it wrote. It reports whether nothing unused is left.
+func (s *Storage) removeUnusedLocked(ctx context.Context, versions []storedVersion) bool {
+	used := map[string]bool{storageIndex: true}
+	for _, v := range versions {
+		used[documentKey(v.Name)] = true
+	}
+	keys, err := s.storage.List(ctx, storageDir, false)
+	for _, key := range keys {
+		if !used[key] && s.storage.Delete(ctx, key) != nil {
+			return false
+		}
+	}
+	return err == nil
+}
+
+// Watch implements [rules.Store]. It sees what is written through s.
+func (s *Storage) Watch(ctx context.Context, changed func()) error {
+	s.mu.Lock()
+	s.watchers[&changed] = struct{}{}
+	s.mu.Unlock()
+	changed()
+	<-ctx.Done()
+	s.mu.Lock()
+	delete(s.watchers, &changed)
+	s.mu.Unlock()
+	return ctx.Err()
+}
+
+// announce calls the watchers.
+func (s *Storage) announce() {
+	s.mu.Lock()
+	watchers := slices.Collect(maps.Keys(s.watchers))
+	s.mu.Unlock()
+	for _, changed := range watchers {
+		(*changed)()
+	}
+}

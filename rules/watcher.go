@@ -1,0 +1,452 @@
+package rules
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	defaultPoll = 10 * time.Second
+
+	// readTimeout is how long a poll may take.
+	readTimeout = 10 * time.Second
+
+	// updateTimeout is how long a change may take. Caddy's storage makes a node wait for some 10 s
+	// when another one died while it wrote.
+	updateTimeout = 30 * time.Second
+
+	// failuresToReport is after how many failed polls in a row OnFailure is called.
+	failuresToReport = 3
+
+	// mostMissed is how many missed versions are read for their actions.
+	mostMissed = 1000
+)
+
+// Options are what a Watcher may be told. The zero value is of use. The functions but Validate are
+// called like subscribers: see Subscribe.
+type Options struct {
+	// Validate returns why a document must not be written. Nil: all may.
+	Validate func(*Document) error
+
+	// Poll is the time between two polls. Default: 10 s.
+	Poll time.Duration
+
+	// OnFailure is called when three polls in a row have failed, with the last error. OnRecovery is
+	// called at the first good poll after that.
+	OnFailure  func(error)
+	OnRecovery func()
+
+	// OnRepair is called after a version was written back to a store that had lost it. newest is the
+	// number of the newest version that the store had before.
+	OnRepair func(restored *Version, newest int64)
+}
+
+// A Transition is from the version in force to the next.
+type Transition struct {
+	// From is the zero Version at the first transition.
+	From, To *Version
+
+	// Actions are those of all versions after From up to To, in their order.
+	Actions []Action
+
+	// Incomplete says that Actions may lack some: this node has missed versions that the store does
+	// not keep any more. Then no count that the node knows is to be trusted.
+	Incomplete bool
+}
+
+// A Change is what Update does.
+type Change struct {
+	// Expected is the number of the version that the author has seen. Nil: the change applies to
+	// any.
+	Expected *int64
+
+	Author, Note string
+
+	// Apply changes a copy of the document. It is called again when somebody else has written
+	// first. Nil: the document stays as it is.
+	Apply func(*Document) error
+
+	// Actions are those that go with the version.
+	Actions []Action
+
+	// DryRun returns the version that would be written, and writes nothing.
+	DryRun bool
+}
+
+// A Watcher knows the version in force on this node. It polls the store, and at once when the store
+// announces a version.
+//
+// While the store cannot be reached, the last version stays in force. A store that has lost its
+// newest versions, such as a Redis that came back empty, gets back the last version that this node
+// knows, with its number. So of all nodes the one that knows the highest number decides. What
+// somebody who knew none of them has written to such a store meanwhile stays in the history, but is
+// not in force.
+type Watcher struct {
+	store   Store
+	options Options
+	latest  atomic.Pointer[Version]
+	failed  atomic.Int64
+
+	ctx   context.Context // ends with Close
+	stop  context.CancelFunc
+	loops sync.WaitGroup
+
+	wake   chan struct{}       // to poll now
+	turn   chan struct{}       // holds one element while somebody reads the store, and may swap
+	loaded chan struct{}       // closed after the first version
+	calls  chan func()         // for the one goroutine that swaps versions and calls subscribers
+	subs   []*func(Transition) // of that goroutine
+}
+
+// NewWatcher returns a watcher of store, which it closes at the end. Until the store has answered,
+// the zero Version is in force.
+func NewWatcher(store Store, options Options) *Watcher {
+	options.Poll = cmp.Or(options.Poll, defaultPoll)
+	w := &Watcher{
+		store: store, options: options,
+		wake: make(chan struct{}, 1), turn: make(chan struct{}, 1),
+		loaded: make(chan struct{}), calls: make(chan func()),
+	}
+	w.latest.Store(&Version{Document: new(Document)})
+	w.ctx, w.stop = context.WithCancel(context.Background())
+	w.loops.Go(w.serve)
+	w.loops.Go(w.poll)
+	w.loops.Go(w.watch)
+	return w
+}
+
+// Latest returns the version in force. It is never nil, and has a document.
+func (w *Watcher) Latest() *Version { return w.latest.Load() }
+
+// Loaded is closed when the store has answered for the first time.
+func (w *Watcher) Loaded() <-chan struct{} { return w.loaded }
+
+// FailedPolls returns how many polls have failed.
+func (w *Watcher) FailedPolls() int64 { return w.failed.Load() }
+
+// Store returns the store that is watched, to read older versions.
+func (w *Watcher) Store() Store { return w.store }
+
+// Close ends the watcher and closes the store. Subscribers are not called any more when it
+// returns.
+func (w *Watcher) Close() error {
+	w.stop()
+	w.loops.Wait()
+	return w.store.Close()
+}
+
+// Subscribe calls f with the version in force, as a transition from itself, and then after each
+// transition, until cancel returns. The transition has happened: Latest returns To. Subscribers are
+// called one after the other, in the order of their subscription, and never concurrently. They must
+// call neither Update, Rollback, Subscribe, Close nor cancel.
+func (w *Watcher) Subscribe(f func(Transition)) (cancel func()) {
+	sub := &f
+	w.do(func() {
+		w.subs = append(w.subs, sub)
+		f(Transition{From: w.Latest(), To: w.Latest()})
+	})
+	return func() {
+		w.do(func() {
+			for i, s := range w.subs {
+				if s == sub {
+					w.subs = append(w.subs[:i:i], w.subs[i+1:]...)
+					return
+				}
+			}
+		})
+	}
+}
+
+// do has the goroutine of serve call f, and waits for it. After Close it does nothing.
+func (w *Watcher) do(f func()) {
+	done := make(chan struct{})
+	select {
+	case w.calls <- func() { defer close(done); f() }:
+		<-done
+	case <-w.ctx.Done():
+	}
+}
+
+func (w *Watcher) serve() {
+	for {
+		select {
+		case f := <-w.calls:
+			f()
+		case <-w.ctx.Done():
+			return
+		}
+	}
+}
+
+// poll reads the store again and again until Close.
+func (w *Watcher) poll() {
+	ticker := time.NewTicker(w.options.Poll)
+	defer ticker.Stop()
+	inARow := 0
+	for {
+		err := w.read()
+		switch {
+		case w.ctx.Err() != nil:
+			return
+		case err != nil:
+			w.failed.Add(1)
+			if inARow++; inARow == failuresToReport && w.options.OnFailure != nil {
+				w.do(func() { w.options.OnFailure(err) })
+			}
+		default:
+			if inARow >= failuresToReport && w.options.OnRecovery != nil {
+				w.do(w.options.OnRecovery)
+			}
+			inARow = 0
+		}
+		select {
+		case <-ticker.C:
+		case <-w.wake:
+			ticker.Reset(w.options.Poll)
+		case <-w.ctx.Done():
+			return
+		}
+	}
+}
+
+// read refreshes when it is its turn.
+func (w *Watcher) read() error {
+	if err := w.begin(w.ctx); err != nil {
+		return err
+	}
+	defer w.end()
+	ctx, cancel := context.WithTimeout(w.ctx, readTimeout)
+	defer cancel()
+	return w.refresh(ctx)
+}
+
+// watch has the store wake the poll, and begins again when the store cannot announce.
+func (w *Watcher) watch() {
+	const shortest, longest = 100 * time.Millisecond, 10 * time.Second
+	pause := shortest
+	for w.ctx.Err() == nil {
+		began := time.Now()
+		_ = w.store.Watch(w.ctx, func() {
+			select {
+			case w.wake <- struct{}{}:
+			default: // a poll is due already
+			}
+		})
+		if time.Since(began) > longest {
+			pause = shortest
+		}
+		sleep(w.ctx, pause/2+rand.N(pause))
+		pause = min(2*pause, longest)
+	}
+}
+
+// begin waits for the turn to read the store and to swap versions. end gives it to the next.
+func (w *Watcher) begin(ctx context.Context) error {
+	if w.ctx.Err() != nil {
+		return w.ctx.Err()
+	}
+	select {
+	case w.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (w *Watcher) end() { <-w.turn }
+
+// refresh puts the newest version of the store in force, or writes the version in force back to a
+// store that has lost it. It needs the turn.
+func (w *Watcher) refresh(ctx context.Context) error {
+	for {
+		newest, err := w.store.Latest(ctx)
+		if err != nil {
+			return w.unavailable(err)
+		}
+		known := w.Latest()
+		if newest.Number >= known.Number {
+			return w.follow(ctx, newest)
+		}
+		switch err := w.store.Write(ctx, known, newest.Number); {
+		case errors.Is(err, ErrConflict):
+			continue // another node has written it back, or an older one
+		case err != nil:
+			return w.unavailable(err)
+		}
+		if w.options.OnRepair != nil {
+			w.do(func() { w.options.OnRepair(known, newest.Number) })
+		}
+		return nil
+	}
+}
+
+// follow puts a version of the store in force, unless it is.
+func (w *Watcher) follow(ctx context.Context, newest *Version) error {
+	known := w.Latest()
+	t := Transition{From: known, To: newest}
+	select {
+	case <-w.loaded:
+		if newest.is(known) {
+			return nil
+		}
+		var err error
+		if t.Actions, t.Incomplete, err = w.missed(ctx, known, newest); err != nil {
+			return w.unavailable(err)
+		}
+	default:
+		t.Incomplete = newest.Number > 0 // this node may have run for long
+	}
+	w.swap(t)
+	return nil
+}
+
+// missed returns the actions of the versions after known up to newest, and whether some may be
+// lacking.
+func (w *Watcher) missed(ctx context.Context, known, newest *Version) (actions []Action, incomplete bool, err error) {
+	between := newest.Number - known.Number - 1
+	if between < 0 || between > mostMissed {
+		return newest.Actions, true, nil
+	}
+	// The version known is read too: the store may have lost it, and got another of its number.
+	history, err := w.store.History(ctx, newest.Number, int(between)+1)
+	if err != nil {
+		return nil, false, err
+	}
+	actions = newest.Actions
+	number := newest.Number
+	for _, v := range history {
+		if number--; v.Number != number {
+			return actions, true, nil
+		}
+		if number == known.Number {
+			return actions, !v.is(known), nil
+		}
+		actions = append(v.Actions[:len(v.Actions):len(v.Actions)], actions...)
+	}
+	return actions, number != 1 || known.Number != 0, nil
+}
+
+// is reports whether two versions are the same one.
+func (v *Version) is(other *Version) bool {
+	return v.Number == other.Number && v.Time.Equal(other.Time) && v.Author == other.Author && v.Note == other.Note
+}
+
+// swap puts a version in force, and calls the subscribers.
+func (w *Watcher) swap(t Transition) {
+	w.do(func() {
+		w.latest.Store(t.To)
+		for _, f := range w.subs {
+			(*f)(t)
+		}
+		select {
+		case <-w.loaded:
+		default:
+			close(w.loaded)
+		}
+	})
+}
+
+// Update writes a version with a change, and puts it in force on this node before it returns.
+// Other nodes learn of it from the store. The error is ErrConflict when another version than the
+// expected one is in force, that of Apply or Validate, or else ErrUnavailable.
+func (w *Watcher) Update(ctx context.Context, c Change) (*Version, error) {
+	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
+	defer cancel()
+	defer context.AfterFunc(w.ctx, cancel)()
+	if err := w.begin(ctx); err != nil {
+		return nil, w.unavailable(err)
+	}
+	defer w.end()
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
+		if err := w.refresh(ctx); err != nil {
+			return nil, err
+		}
+		known := w.Latest()
+		v, err := w.next(known, c)
+		if err != nil || c.DryRun {
+			return v, err
+		}
+		if err = w.store.Write(ctx, v, known.Number); errors.Is(err, ErrConflict) {
+			sleep(ctx, rand.N(pause)) // or writers on many nodes would meet again
+			continue
+		}
+		if err != nil && !w.written(ctx, v) {
+			return nil, w.unavailable(err)
+		}
+		w.swap(Transition{From: known, To: v, Actions: v.Actions})
+		return v, nil
+	}
+}
+
+// next returns the version after known.
+func (w *Watcher) next(known *Version, c Change) (*Version, error) {
+	if c.Expected != nil && *c.Expected != known.Number {
+		return nil, fmt.Errorf("%w: version %d is in force, not %d", ErrConflict, known.Number, *c.Expected)
+	}
+	v := &Version{
+		Number: known.Number + 1,
+		Time:   time.Now().UTC().Truncate(time.Microsecond), // which all stores keep
+		Author: c.Author, Note: c.Note, Actions: c.Actions, Document: known.Document,
+	}
+	if c.Apply == nil {
+		return v, nil
+	}
+	v.Document = known.Document.Clone()
+	if err := c.Apply(v.Document); err != nil {
+		return nil, err
+	}
+	if w.options.Validate != nil {
+		if err := w.options.Validate(v.Document); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// written reports whether the store has v although Write has failed: the answer may have been lost.
+func (w *Watcher) written(ctx context.Context, v *Version) bool {
+	newest, err := w.store.Latest(ctx)
+	return err == nil && newest.is(v)
+}
+
+// Rollback writes a version with the document of an older one. It is an Update: see there. Version 0
+// has the empty document. The error is ErrNotFound when the store does not keep the version any more.
+func (w *Watcher) Rollback(ctx context.Context, number int64, c Change) (*Version, error) {
+	old := &Version{Document: new(Document)}
+	if number != 0 {
+		var err error
+		old, err = w.store.Version(ctx, number)
+		if errors.Is(err, ErrNotFound) {
+			return nil, err
+		}
+		if err != nil {
+			return nil, w.unavailable(err)
+		}
+	}
+	c.Note = cmp.Or(c.Note, fmt.Sprintf("rollback to version %d", number))
+	c.Apply = func(d *Document) error {
+		*d = *old.Document.Clone()
+		return nil
+	}
+	return w.Update(ctx, c)
+}
+
+func (w *Watcher) unavailable(err error) error {
+	return fmt.Errorf("%w: %s: %w", ErrUnavailable, w.store.Name(), err)
+}
+
+// sleep waits, until ctx ends at most.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,581 @@
+package rules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A fakeStore keeps versions in memory, and fails when a test wants it to.
+type fakeStore struct {
+	mu       sync.Mutex
+	versions []*Version // the oldest first
+	writes   int
+	reads    int
+	watches  int
+	err      error // of reads and writes
+	watchErr error
+	lost     error // of writes that were done
+	mute     bool  // announces nothing
+	watchers []func()
+	closed   bool
+}
+
+func (s *fakeStore) Name() string { return "fake" }
+
+func (s *fakeStore) Latest(context.Context) (*Version, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reads++
+	if len(s.versions) == 0 {
+		return &Version{Document: new(Document)}, s.err
+	}
+	return s.versions[len(s.versions)-1], s.err
+}
+
+func (s *fakeStore) Version(_ context.Context, number int64) (*Version, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, v := range s.versions {
+		if v.Number == number {
+			return v, s.err
+		}
+	}
+	return nil, ErrNotFound
+}
+
+func (s *fakeStore) History(_ context.Context, before int64, limit int) (all []*Version, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, v := range slices.Backward(s.versions) {
+		if (before <= 0 || v.Number < before) && len(all) < limit {
+			c := *v
+			c.Document = nil
+			all = append(all, &c)
+		}
+	}
+	return all, s.err
+}
+
+func (s *fakeStore) Write(_ context.Context, v *Version, after int64) error {
+	s.mu.Lock()
+	if s.err != nil {
+		defer s.mu.Unlock()
+		return s.err
+	}
+	newest := int64(0)
+	if len(s.versions) > 0 {
+		newest = s.versions[len(s.versions)-1].Number
+	}
+	if newest != after {
+		defer s.mu.Unlock()
+		return ErrConflict
+	}
+	s.writes++
+	s.versions = append(s.versions, v)
+	watchers, lost := s.watchers, s.lost
+	if s.mute {
+		watchers = nil
+	}
+	s.mu.Unlock()
+	for _, changed := range watchers {
+		changed()
+	}
+	return lost
+}
+
+func (s *fakeStore) Watch(ctx context.Context, changed func()) error {
+	s.mu.Lock()
+	s.watches++
+	err := s.watchErr
+	if err == nil {
+		s.watchers = append(s.watchers, changed)
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	changed()
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (s *fakeStore) Close() error {
+	s.closed = true
+	return nil
+}
+
+// set changes the store as something outside would.
+func (s *fakeStore) set(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+}
+
+// put writes version number with an action that names it.
+func (s *fakeStore) put(number int64) {
+	s.set(func() { s.versions = append(s.versions, version(number)) })
+}
+
+func version(number int64) *Version {
+	return &Version{
+		Number: number, Time: time.Unix(number, 0), Document: document(fmt.Sprint(number)),
+		Actions: []Action{{Kind: Reset, Events: number}},
+	}
+}
+
+// document has a text in it.
+func document(text string) *Document { return &Document{Zones: map[string]*Zone{"z": {Limit: text}}} }
+
+// setLimit returns a change of the text.
+func setLimit(text string) Change {
+	return Change{Author: "me", Apply: func(d *Document) error {
+		*d = *document(text)
+		return nil
+	}}
+}
+
+// watcher starts a watcher, which ends with the test, and waits until it is idle.
+func watcher(t *testing.T, store Store, options Options) *Watcher {
+	w := NewWatcher(store, options)
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	synctest.Wait()
+	return w
+}
+
+// pass lets time pass, and waits until all is idle.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// transitions collects those of a watcher, without the first call.
+func transitions(w *Watcher) *[]Transition {
+	all := new([]Transition)
+	w.Subscribe(func(t Transition) { *all = append(*all, t) })
+	*all = nil
+	return all
+}
+
+func wantLatest(t *testing.T, w *Watcher, number int64) {
+	t.Helper()
+	if got := w.Latest().Number; got != number {
+		t.Errorf("the version in force = %d, want %d", got, number)
+	}
+}
+
+func TestVersionIsInForceWhenUpdateReturns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(fakeStore)
+		w := watcher(t, store, Options{})
+		wantLatest(t, w, 0)
+		var calls []string
+		for _, name := range []string{"a", "b"} {
+			w.Subscribe(func(tr Transition) {
+				if w.Latest() != tr.To {
+					t.Errorf("subscriber %s is called before the version is in force", name)
+				}
+				calls = append(calls, fmt.Sprintf("%s%d-%d", name, tr.From.Number, tr.To.Number))
+			})
+		}
+		actions := []Action{{Kind: Reset, Key: Key{Zone: "z", Text: "k"}}}
+		v, err := w.Update(t.Context(), Change{Author: "me", Note: "why", Actions: actions})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.Latest() != v || v.Number != 1 || v.Author != "me" || v.Note != "why" || !v.Time.Equal(time.Now()) {
+			t.Errorf("the version in force = %+v, want the written one", w.Latest())
+		}
+		if want := []string{"a0-0", "b0-0", "a0-1", "b0-1"}; !slices.Equal(calls, want) {
+			t.Errorf("calls = %v, want %v", calls, want)
+		}
+		pass(time.Minute)
+		if len(calls) != 4 || store.writes != 1 {
+			t.Errorf("calls = %v after %d writes, want no more", calls, store.writes)
+		}
+	})
+}
+
+func TestCanceledSubscriptionIsNotCalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(fakeStore)
+		w := watcher(t, store, Options{})
+		a, b, c := 0, 0, 0
+		w.Subscribe(func(Transition) { a++ })
+		cancel := w.Subscribe(func(Transition) { b++ })
+		w.Subscribe(func(Transition) { c++ })
+		cancel()
+		cancel()
+		if _, err := w.Update(t.Context(), setLimit("1")); err != nil {
+			t.Fatal(err)
+		}
+		if a != 2 || b != 1 || c != 2 {
+			t.Errorf("calls = %d, %d, %d, want 2, 1, 2", a, b, c)
+		}
+		if err := w.Close(); err != nil || !store.closed {
+			t.Errorf("Close = %v, closed = %v", err, store.closed)
+		}
+		cancel() // must not hang
+		if _, err := w.Update(t.Context(), setLimit("2")); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("Update after Close = %v, want ErrUnavailable", err)
+		}
+	})
+}
+
+func TestAnnouncementsAndPolls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(fakeStore)
+		one, other := watcher(t, store, Options{}), watcher(t, store, Options{})
+		if _, err := one.Update(t.Context(), setLimit("1")); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		wantLatest(t, other, 1)
+
+		store.set(func() { store.mute = true })
+		if _, err := one.Update(t.Context(), setLimit("2")); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		wantLatest(t, other, 1)
+		pass(defaultPoll)
+		wantLatest(t, other, 2)
+	})
+}
+
+// TestWatchBeginsAgain has a store that cannot announce for an hour.
+func TestWatchBeginsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &fakeStore{watchErr: errors.New("no channels")}
+		w := watcher(t, store, Options{})
+		attempts := func() (n int) {
+			store.set(func() { n = store.watches })
+			return n
+		}
+		pass(10 * time.Second)
+		if n := attempts(); n < 4 {
+			t.Errorf("attempts in 10 s = %d, want 4 or more", n)
+		}
+		pass(time.Hour)
+		if n := attempts(); n > 800 {
+			t.Errorf("attempts in an hour = %d, want at most 800", n)
+		}
+		store.set(func() { store.watchErr = nil })
+		pass(15 * time.Second)
+		other := watcher(t, store, Options{})
+		if _, err := other.Update(t.Context(), setLimit("1")); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		wantLatest(t, w, 1)
+	})
+}
+
+func TestOutageOfTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &fakeStore{mute: true}
+		down := errors.New("down")
+		var events []string
+		w := watcher(t, store, Options{
+			OnFailure:  func(err error) { events = append(events, err.Error()) },
+			OnRecovery: func() { events = append(events, "recovered") },
+		})
+		if _, err := w.Update(t.Context(), setLimit("1")); err != nil {
+			t.Fatal(err)
+		}
+		store.set(func() { store.err = down })
+		pass(2*defaultPoll + time.Second)
+		if len(events) > 0 || w.FailedPolls() != 2 {
+			t.Errorf("events after %d failed polls = %q, want none after 2", w.FailedPolls(), events)
+		}
+		store.set(func() { store.err = nil })
+		pass(defaultPoll)
+		store.set(func() { store.err = down })
+		pass(10 * defaultPoll)
+		if want := []string{"rules: the store cannot be reached: fake: down"}; !slices.Equal(events, want) {
+			t.Errorf("events = %q, want %q", events, want)
+		}
+		if got := w.FailedPolls(); got != 12 {
+			t.Errorf("failed polls = %d, want 12", got)
+		}
+		wantLatest(t, w, 1)
+		if _, err := w.Update(t.Context(), setLimit("2")); !errors.Is(err, ErrUnavailable) || !errors.Is(err, down) {
+			t.Errorf("Update = %v, want ErrUnavailable with the reason", err)
+		}
+		store.set(func() { store.err = nil })
+		store.put(2)
+		pass(defaultPoll)
+		wantLatest(t, w, 2)
+		if len(events) != 2 || events[1] != "recovered" {
+			t.Errorf("events = %q, want one recovery", events)
+		}
+	})
+}
+
+func TestLoadedIsClosedByTheFirstAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &fakeStore{err: errors.New("down")}
+		store.put(7)
+		w := watcher(t, store, Options{})
+		got := transitions(w)
+		select {
+		case <-w.Loaded():
+			t.Error("Loaded is closed without an answer")
+		default:
+		}
+		store.set(func() { store.err = nil })
+		<-w.Loaded()
+		synctest.Wait()
+		wantLatest(t, w, 7)
+		if len(*got) != 1 || !(*got)[0].Incomplete || (*got)[0].From.Number != 0 {
+			t.Errorf("transitions = %+v, want an incomplete one from version 0", *got)
+		}
+	})
+}
+
+func TestMissedVersions(t *testing.T) {
+	tests := map[string]struct {
+		known  []int64 // in the store at first
+		change func(*fakeStore)
+
+		to         int64
+		actions    []int64
+		incomplete bool
+	}{
+		"the next":        {[]int64{1}, func(s *fakeStore) { s.put(2) }, 2, []int64{2}, false},
+		"some":            {[]int64{1, 2}, func(s *fakeStore) { s.put(3); s.put(4); s.put(5) }, 5, []int64{3, 4, 5}, false},
+		"since the first": {nil, func(s *fakeStore) { s.put(1); s.put(2) }, 2, []int64{1, 2}, false},
+		"not kept": {[]int64{1, 2}, func(s *fakeStore) {
+			s.put(5)
+			s.put(6)
+			s.set(func() { s.versions = s.versions[2:] })
+		}, 6, []int64{5, 6}, true},
+		"the first not kept": {nil, func(s *fakeStore) { s.put(5); s.put(6) }, 6, []int64{5, 6}, true},
+		"very many":          {[]int64{1}, func(s *fakeStore) { s.put(5000) }, 5000, []int64{5000}, true},
+		"another of the number": {[]int64{1}, func(s *fakeStore) {
+			s.set(func() { s.versions = []*Version{{Number: 1, Author: "another", Document: new(Document)}} })
+		}, 1, nil, true},
+		"another below": {[]int64{1}, func(s *fakeStore) {
+			s.set(func() { s.versions = []*Version{{Number: 1, Author: "another", Document: new(Document)}} })
+			s.put(2)
+		}, 2, []int64{2}, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := new(fakeStore)
+				for _, n := range test.known {
+					store.put(n)
+				}
+				w := watcher(t, store, Options{})
+				got := transitions(w)
+				test.change(store)
+				pass(defaultPoll)
+				wantLatest(t, w, test.to)
+				if len(*got) != 1 {
+					t.Fatalf("transitions = %+v, want one", *got)
+				}
+				var actions []int64
+				for _, a := range (*got)[0].Actions {
+					actions = append(actions, a.Events)
+				}
+				if !slices.Equal(actions, test.actions) || (*got)[0].Incomplete != test.incomplete {
+					t.Errorf("actions = %v, incomplete = %v, want %v, %v",
+						actions, (*got)[0].Incomplete, test.actions, test.incomplete)
+				}
+			})
+		})
+	}
+}
+
+// TestStoreThatLostItsVersions has nodes that know different versions. The newest one is written
+// back, and nobody overwrites it.
+func TestStoreThatLostItsVersions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const nodes = 5
+		store := new(fakeStore)
+		var watchers []*Watcher
+		var repairs atomic.Int64
+		for n := range int64(nodes) { // node n knows version n + 1
+			store.put(n + 1) // the others learn of it when they poll
+			watchers = append(watchers, watcher(t, store, Options{OnRepair: func(*Version, int64) { repairs.Add(1) }}))
+		}
+		newest := store.versions[nodes-1]
+		store.set(func() { store.versions, store.writes = nil, 0 })
+		pass(2 * defaultPoll)
+		if got := store.versions[len(store.versions)-1]; got != newest {
+			t.Errorf("the newest version = %+v, want %+v", got, newest)
+		}
+		if store.writes > nodes || int(repairs.Load()) != store.writes {
+			t.Errorf("writes = %d, reported = %d, want at most one of each node", store.writes, repairs.Load())
+		}
+		for _, w := range watchers {
+			wantLatest(t, w, nodes)
+		}
+		writes := store.writes
+		pass(time.Minute)
+		if store.writes != writes {
+			t.Errorf("writes later = %d, want none", store.writes-writes)
+		}
+	})
+}
+
+// TestUpdateRepairsFirst changes the rules when the store has just lost them.
+func TestUpdateRepairsFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(fakeStore)
+		store.put(8)
+		w := watcher(t, store, Options{})
+		store.set(func() { store.versions = nil })
+		if _, err := w.Update(t.Context(), setLimit("9")); err != nil {
+			t.Fatal(err)
+		}
+		if len(store.versions) != 2 || store.versions[0].Number != 8 || store.versions[1].Number != 9 {
+			t.Errorf("versions in the store = %v, want 8 and 9", store.versions)
+		}
+	})
+}
+
+func TestConcurrentUpdates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const writers = 50
+		store := new(fakeStore)
+		nodes := []*Watcher{watcher(t, store, Options{}), watcher(t, store, Options{}), watcher(t, store, Options{})}
+		var running sync.WaitGroup
+		for i := range writers {
+			running.Go(func() {
+				_, err := nodes[i%len(nodes)].Update(t.Context(), Change{Apply: func(d *Document) error {
+					d.Overrides = append(d.Overrides, &Override{Entry: Entry{ID: fmt.Sprint(i)}})
+					return nil
+				}})
+				if err != nil {
+					t.Errorf("Update: %v", err)
+				}
+			})
+		}
+		running.Wait()
+		synctest.Wait()
+		seen := map[string]bool{}
+		for _, o := range nodes[0].Latest().Document.Overrides {
+			seen[o.ID] = true
+		}
+		if len(seen) != writers {
+			t.Errorf("overrides of %d writers, want %d", len(seen), writers)
+		}
+		for _, w := range nodes {
+			wantLatest(t, w, writers)
+		}
+	})
+}
+
+func TestExpectedVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(fakeStore)
+		w, other := watcher(t, store, Options{}), watcher(t, store, Options{})
+		c := setLimit("1")
+		c.Expected = new(int64)
+		if _, err := w.Update(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.Update(t.Context(), c); !errors.Is(err, ErrConflict) {
+			t.Errorf("a second Update of version 0 = %v, want ErrConflict", err)
+		}
+		// Somebody else writes between the look and the write.
+		c.Expected = new(int64(1))
+		apply := c.Apply
+		c.Apply = func(d *Document) error {
+			if len(store.versions) == 1 {
+				store.put(2)
+			}
+			return apply(d)
+		}
+		if _, err := w.Update(t.Context(), c); !errors.Is(err, ErrConflict) {
+			t.Errorf("Update of version 1 = %v, want ErrConflict", err)
+		}
+		if len(store.versions) != 2 {
+			t.Errorf("versions = %d, want 2", len(store.versions))
+		}
+	})
+}
+
+func TestRefusedUpdates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(fakeStore)
+		wrong := errors.New("wrong")
+		w := watcher(t, store, Options{Validate: func(d *Document) error {
+			if d.Zones["z"].Limit == "wrong" {
+				return wrong
+			}
+			return nil
+		}})
+		if _, err := w.Update(t.Context(), setLimit("wrong")); !errors.Is(err, wrong) || errors.Is(err, ErrUnavailable) {
+			t.Errorf("an invalid document: %v, want the reason", err)
+		}
+		refuse := Change{Apply: func(*Document) error { return wrong }}
+		if _, err := w.Update(t.Context(), refuse); !errors.Is(err, wrong) {
+			t.Errorf("a change that fails: %v, want the reason", err)
+		}
+		try := setLimit("1")
+		try.DryRun = true
+		v, err := w.Update(t.Context(), try)
+		if err != nil || v.Number != 1 || v.Document.Zones["z"].Limit != "1" {
+			t.Errorf("a dry run = %+v, %v, want version 1", v, err)
+		}
+		wantLatest(t, w, 0)
+		if store.writes > 0 {
+			t.Errorf("writes = %d, want none", store.writes)
+		}
+	})
+}
+
+func TestLostAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &fakeStore{lost: errors.New("connection reset")}
+		w := watcher(t, store, Options{})
+		if v, err := w.Update(t.Context(), setLimit("1")); err != nil || w.Latest() != v {
+			t.Errorf("Update = %v, %v, want the version, which the store has", v, err)
+		}
+	})
+}
+
+func TestRollback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(fakeStore)
+		w := watcher(t, store, Options{})
+		for n := range 5 {
+			if _, err := w.Update(t.Context(), setLimit(fmt.Sprint(n+1))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for number := range int64(5) {
+			v, err := w.Rollback(t.Context(), number, Change{Author: "me"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := document(fmt.Sprint(number))
+			if number == 0 {
+				want = new(Document)
+			}
+			if w.Latest() != v || !reflect.DeepEqual(v.Document, want) {
+				t.Errorf("the document in force = %+v, want %+v", v.Document, want)
+			}
+			if want := fmt.Sprintf("rollback to version %d", number); v.Note != want || v.Author != "me" {
+				t.Errorf("the version = %+v, want the note %q", v, want)
+			}
+		}
+		if _, err := w.Rollback(t.Context(), 99, Change{}); !errors.Is(err, ErrNotFound) {
+			t.Errorf("rollback to version 99 = %v, want ErrNotFound", err)
+		}
+	})
+}
