@@ -34,7 +34,6 @@ type outageRun struct {
 	skewed bool       // most takes arrive at one node
 
 	admitted int64 // before the outage
-	leased   int64 // unspent at its begin
 }
 
 // takes has n takes arrive within us µs.
@@ -83,9 +82,6 @@ func (o *outageRun) begin(k *outcome) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.admitted = k.admitted
-	for _, n := range o.nodes {
-		o.leased += n.sums.granted - n.sums.returned - n.sums.spent
-	}
 	o.outage.Store(true)
 }
 
@@ -108,15 +104,21 @@ func (o *outageRun) end(k *outcome, span int64) {
 	}
 }
 
-// checkUsed checks that the store knows of all that was admitted, once.
+// checkUsed checks that the store knows of all that was admitted, once, and of nothing else but what was
+// leased and did not come back.
 func (o *outageRun) checkUsed(k *outcome) {
 	requests := []limiter.LeaseRequest{{Rule: o.rule, Key: []byte("0")}}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	Lend(0, o.store.incarnation, o.now(), []*Ledger{o.store.ledger(&requests[0])}, requests)
+	ledger := o.store.ledger(&requests[0])
+	unspent := -ledger.count.(*countedLending).accepted
+	for _, n := range o.nodes {
+		unspent += n.sums.granted - n.sums.spent
+	}
+	Lend(0, o.store.incarnation, o.now(), []*Ledger{ledger}, requests)
 	capacity := o.rule.Capacity()
 	used, admitted := capacity-requests[0].Decision.Remaining, k.admitted+k.inOutage
-	least, most := min(capacity, admitted), min(capacity, admitted+o.leased)
+	least, most := min(capacity, admitted), min(capacity, admitted+max(0, unspent))
 	if o.rule.Algorithm.Kind == limiter.TokenBucket {
 		least -= capacity*int64(o.now()-epoch)/int64(window(o.rule)) + 1
 	}
