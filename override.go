@@ -46,7 +46,10 @@ func (c *zoneRules) override(z *zone, earlier *zoneRules, o *rules.Override) (ke
 	}
 	if k.override == nil {
 		k.override = &override{builder: z.builder, multiplier: o.Multiplier}
-		if o.Limit != "" {
+		switch {
+		case o.Limit == "" && !(o.Multiplier > 0): // NaN, too
+			return k, fmt.Errorf("the multiplier is %v: use a limit, or a multiplier above 0", o.Multiplier)
+		case o.Limit != "":
 			var err error
 			if k.limit, err = parseRate(strings.Fields(o.Limit)); err != nil {
 				return k, err
@@ -58,7 +61,11 @@ func (c *zoneRules) override(z *zone, earlier *zoneRules, o *rules.Override) (ke
 }
 
 // unfit returns why an endpoint of the zone cannot have the override, which leaves that as it is.
+// Only a burst, which not all algorithms have, is looked at: to compile all overrides takes long.
 func (k *keyOverride) unfit(c *zoneRules) error {
+	if k.limit == nil || k.limit.Burst == 0 {
+		return nil
+	}
 	for i := range c.endpoints {
 		e := &c.endpoints[i]
 		if k.endpoint >= 0 && k.endpoint != i || len(e.all()) == 0 {

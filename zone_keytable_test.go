@@ -12,7 +12,7 @@ func TestKeyTable(t *testing.T) {
 		table := newKeyTable(n)
 		for i := range n {
 			key := []byte("key-" + strconv.Itoa(i))
-			if table.add(key) != table.add(key) {
+			if first := table.add(key); first != table.add(key) {
 				t.Errorf("of %d keys, %s is added twice", n, key)
 			}
 		}

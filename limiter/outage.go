@@ -33,7 +33,12 @@ const maxOutageNodes = 10_000
 type LocalBucket struct {
 	Capacity    int64 // at least 1
 	refill, per int64 // the rate: refill events every per µs
+	step        int64 // it gets so many events at a time
 }
+
+// localSteps is in how many steps a bucket becomes full, if it holds as many events. A node keeps with
+// 24 bits when the newest step was: steps that are too short would be lost by rounding.
+const localSteps = 4096
 
 // InOutage returns the bucket of each of the nodes that share the limit of r. All buckets together
 // have the rate and the capacity of the limit, or one event each if that is more. So in a window they
@@ -41,19 +46,21 @@ type LocalBucket struct {
 // begins, and what they get while it lasts.
 func (r *Rule) InOutage(nodes int) LocalBucket {
 	n := int64(min(max(nodes, 1), maxOutageNodes))
-	return LocalBucket{Capacity: max(1, r.capacity/n), refill: r.refill, per: r.per * n}
+	capacity := max(1, r.capacity/n)
+	return LocalBucket{Capacity: capacity, refill: r.refill, per: r.per * n, step: max(1, capacity/localSteps)}
 }
 
 // Accrue returns how many events the bucket gets in us µs, and how many µs that many events take.
 func (b LocalBucket) Accrue(us int64) (events, took int64) {
-	if events, _ = mulAddDiv(us, b.refill, 0, b.per); events > 0 {
+	events = mulDiv(us, b.refill, b.per)
+	if events -= events % b.step; events > 0 {
 		took = mulDivUp(events, b.per, b.refill)
 	}
 	return events, took
 }
 
-// AccruedAt returns the instant at which the bucket has got that number of events since at, or
-// Never.
+// AccruedAt returns the instant at which the bucket has got at least that number of events since at,
+// or Never.
 func (b LocalBucket) AccruedAt(at Instant, events int64) Instant {
-	return at.plus(mulDivUp(events, b.per, b.refill))
+	return at.plus(mulDivUp((events+b.step-1)/b.step*b.step, b.per, b.refill))
 }

@@ -35,7 +35,8 @@ func TestInOutage(t *testing.T) {
 		{bucket, Limit{Events: 100, Window: time.Minute, Burst: 5}, 4, 1, 25},
 		{bucket, Limit{Events: 100, Window: time.Minute}, 100, 1, 1},
 		{fixed, Limit{Events: 100, Window: time.Minute}, 1000, 1, 0},
-		{fixed, Limit{Events: MaxEvents, Window: MaxWindow}, 1 << 30, MaxEvents / 10_000, 19},
+		{fixed, Limit{Events: MaxEvents, Window: 1000 * time.Minute}, 1 << 30, MaxEvents / 10_000, 97_656}, // 4 steps
+		{fixed, Limit{Events: MaxEvents, Window: MaxWindow}, 1 << 30, MaxEvents / 10_000, 0},
 		{bucket, Limit{Events: MaxEvents, Window: MinWindow, Burst: MaxEvents}, 1, MaxEvents, MaxEvents * 60_000},
 	} {
 		b := mustRule(t, test.algorithm, test.limit).InOutage(test.nodes)

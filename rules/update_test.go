@@ -4,10 +4,44 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 )
+
+func TestVersionIsInForceWhenUpdateReturns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(fakeStore)
+		w := watcher(t, store, Options{})
+		wantLatest(t, w, 0)
+		var calls []string
+		for _, name := range []string{"a", "b"} {
+			w.Subscribe(func(tr Transition) {
+				if w.Latest() != tr.To {
+					t.Errorf("subscriber %s is called before the version is in force", name)
+				}
+				calls = append(calls, fmt.Sprintf("%s%d-%d", name, tr.From.Number, tr.To.Number))
+			})
+		}
+		actions := []Action{{Kind: Reset, Key: Key{Zone: "z", Text: "k"}}}
+		v, err := w.Update(t.Context(), Change{Author: "me", Note: "why", Actions: actions})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.Latest() != v || v.Number != 1 || v.Author != "me" || v.Note != "why" || !v.Time.Equal(time.Now()) {
+			t.Errorf("the version in force = %+v, want the written one", w.Latest())
+		}
+		if want := []string{"a0-0", "b0-0", "a0-1", "b0-1"}; !slices.Equal(calls, want) {
+			t.Errorf("calls = %v, want %v", calls, want)
+		}
+		pass(time.Minute)
+		if len(calls) != 4 || store.writes != 1 {
+			t.Errorf("calls = %v after %d writes, want no more", calls, store.writes)
+		}
+	})
+}
 
 func TestConcurrentUpdates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -138,22 +172,6 @@ func TestRollback(t *testing.T) {
 		}
 		if _, err := w.Rollback(t.Context(), 99, Change{}); !errors.Is(err, ErrNotFound) {
 			t.Errorf("rollback to version 99 = %v, want ErrNotFound", err)
-		}
-	})
-}
-
-// TestUpdateRepairsFirst changes the rules when the store has just lost them.
-func TestUpdateRepairsFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := new(fakeStore)
-		store.put(8)
-		w := watcher(t, store, Options{})
-		store.set(func() { store.versions = nil })
-		if _, err := w.Update(t.Context(), setLimit("9")); err != nil {
-			t.Fatal(err)
-		}
-		if len(store.versions) != 2 || store.versions[0].Number != 8 || store.versions[1].Number != 9 {
-			t.Errorf("versions in the store = %v, want 8 and 9", store.versions)
 		}
 	})
 }

@@ -120,21 +120,34 @@ func TestTakeInOutageOpenAndClosed(t *testing.T) {
 	}
 }
 
-// TestLocalBucketNeverGains takes from a local bucket again and again, up to a day after the last
-// reply of the store. It admits at most what the bucket had and what has accrued.
+// TestLocalBucketNeverGains takes from an empty local bucket again and again, up to a day after the
+// last reply of the store. It admits at most what has accrued, and hardly less.
 func TestLocalBucketNeverGains(t *testing.T) {
-	r := outageRule(t, fixed, limiter.Limit{Events: 1000, Window: time.Second}, limiter.OutageLocal)
-	for _, after := range []limiter.Instant{0, 3600 * sec, day} {
-		a := accountAfter(r, 1000*sec, 6000*sec, 1, 0)
-		begin, admitted := 1000*sec+after, int64(0)
-		for i := range limiter.Instant(200_000) { // 20 s
+	for _, test := range []struct {
+		limit limiter.Limit
+		cost  int64
+		every limiter.Instant
+	}{
+		{limiter.Limit{Events: 1000, Window: time.Second}, 1, 100},
+		{limiter.Limit{Events: 80_000_000, Window: time.Minute}, 1000, 10},
+	} {
+		const takes = 200_000
+		r, window := outageRule(t, fixed, test.limit, limiter.OutageLocal), limiter.Instant(test.limit.Window.Microseconds())
+		for _, after := range []limiter.Instant{0, window, 3600 * sec, day} {
+			a := accountAfter(r, 1000*sec, 6000*sec, 1, 0)
+			begin, admitted := 1000*sec+after, int64(0)
 			var d limiter.Decision
-			if a.takeInOutage(r, begin+100*i, 1, 2, begin, &d); d.OK {
-				admitted++
+			a.takeInOutage(r, begin, test.limit.Events/2-1, 2, begin, &d)
+			for i := range limiter.Instant(takes) {
+				if a.takeInOutage(r, begin+i*test.every, test.cost, 2, begin, &d); d.OK {
+					admitted += test.cost
+				}
 			}
-		}
-		if most := int64(500 + 20*500); admitted > most || admitted < most*98/100 {
-			t.Errorf("admitted in 20 s, %d s after the reply = %d, want %d to %d", after/sec, admitted, most*98/100, most)
+			most := 1 + test.limit.Events/2*int64(takes*test.every)/int64(window)
+			if admitted > most || admitted < most*98/100 {
+				t.Errorf("limit of %d, %d s after the reply: admitted = %d, want %d to %d",
+					test.limit.Events, after/sec, admitted, most*98/100, most)
+			}
 		}
 	}
 }
@@ -219,8 +232,8 @@ func TestRoundedUp(t *testing.T) {
 	}
 }
 
-// TestOwe owes events of an outage. They are dropped when their window has passed, and are one limit
-// at most.
+// TestOwe owes events of an outage. They are dropped when the window of the newest has passed, and are
+// one limit at most.
 func TestOwe(t *testing.T) {
 	const now, at = 1000 * sec, 6030 * sec // at 30 s after a whole minute
 	for _, test := range []struct {
@@ -244,8 +257,7 @@ func TestOwe(t *testing.T) {
 			}
 		}
 		owed("nothing was admitted", now, 0)
-		a.owe(r, now, 3)
-		a.owe(r, now+test.lasts-2, 4)
+		a.owe(r, now, 7)
 		owed("the window is not over", now+test.lasts-1, 7)
 		owed("the window is over", now+test.lasts, 0)
 		if dropped := a.owe(r, now+test.lasts, 1000); dropped != 1000-r.Capacity() {
@@ -256,5 +268,47 @@ func TestOwe(t *testing.T) {
 		owed("all but one are paid", now+test.lasts, 1)
 		a.paidOwed(5)
 		owed("all are paid", now+test.lasts, 0)
+	}
+}
+
+// TestOweInSteadyUse has a key use its whole limit in each window of an outage. It owes the last window
+// at any time, and nothing a window after the newest take.
+func TestOweInSteadyUse(t *testing.T) {
+	const now, at = 1000 * sec, 6000 * sec
+	for _, algorithm := range []limiter.Algorithm{sliding(4), slidingWindowLog, bucket} {
+		for _, events := range []int64{10, 600, 60_000} {
+			r := mustRule(t, algorithm, limiter.Limit{Events: events, Window: time.Minute})
+			a, total, dropped := accountAfter(r, now, at, 1, 0), int64(0), int64(0)
+			newest := limiter.Instant(now)
+			for ; total < 5*events; total++ {
+				newest += limiter.Instant(60 * sec / events)
+				a.noteRefusal(r, newest, 1)
+				dropped += a.owe(r, newest, 1)
+				if want := min(total+1, events); int64(a.owed) < want*97/100-1 || int64(a.owed) > want {
+					t.Fatalf("%v, limit of %d: owed after %d = %d, want %d", algorithm, events, total+1, a.owed, want)
+				}
+			}
+			if got := dropped + int64(a.owed); got != total {
+				t.Errorf("%v, limit of %d: %d are dropped and owed, want %d", algorithm, events, got, total)
+			}
+			if a.dropOwed(r, newest+60*sec+1000); a.owed != 0 {
+				t.Errorf("%v, limit of %d: owed a window later = %d, want 0", algorithm, events, a.owed)
+			}
+		}
+	}
+}
+
+// TestOweDuringRequest has what is owed of a window that passes stay while a request may have it
+// debited: else the reply would pay what was admitted since.
+func TestOweDuringRequest(t *testing.T) {
+	const now, at = 1000 * sec, 6000 * sec
+	r := mustRule(t, slidingWindowLog, limiter.Limit{Events: 60, Window: time.Minute})
+	a := accountAfter(r, now, at, 1, 0)
+	a.noteRefusal(r, now, 10)
+	a.owe(r, now, 10)
+	a.request(r, now+59*sec, 0, 10, new(limiter.LeaseRequest))
+	a.owe(r, now+61*sec, 5)
+	if a.paidOwed(10); a.owed != 5 {
+		t.Errorf("owed after the reply = %d, want the 5 that were admitted since", a.owed)
 	}
 }

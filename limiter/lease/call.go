@@ -55,12 +55,12 @@ func (c *call) addLocked(t target, a account, r *limiter.Rule) {
 		need, more = t.queue.sendWaiting()
 	}
 	t.zone.dropPassed(a, r, c.sent)
+	t.zone.dropOwed(a, r, c.sent)
 	if c.refill {
 		a.requestRefill(r, c.sent, &l)
 	} else {
 		a.request(r, c.sent, need, more, &l)
 	}
-	t.zone.dropOwed(a, r, c.sent)
 	if a.inDebt {
 		t.owed = int64(a.owed)
 		l.More += t.owed

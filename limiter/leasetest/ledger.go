@@ -102,6 +102,9 @@ func (g *Ledger) Clone() *Ledger {
 	return &Ledger{count: g.count.clone(), created: g.created, settled: maps.Clone(g.settled), restarted: g.restarted}
 }
 
+// Newest returns the instant of the newest write; 0 when there was none.
+func (g *Ledger) Newest() limiter.Instant { return g.count.newest() }
+
 // Consumed returns how many events are consumed, as of the newest write.
 func (g *Ledger) Consumed() int64 { return g.count.consumed() }
 

@@ -158,7 +158,7 @@ func (h *leaseHistory) step(t *testing.T) error {
 		return h.peek(t)
 	case n == 3 && !h.stepsBack:
 		return h.refund(t)
-	case n == 4 && !h.stepsBack && h.failsOver == nil: // a ledger does not know when an empty value expires in Redis
+	case n == 4 && !h.stepsBack:
 		return h.operate(t)
 	}
 	return h.lend(t)
@@ -257,6 +257,9 @@ func (h *leaseHistory) randomRequest(s *Store, r *limiter.Rule, key string) limi
 	if h.IntN(3) == 0 {
 		l.Seen = pick(h.history, append(h.seen[a], limiter.Events{})...)
 	}
+	if h.mayHaveExpired(r, key) {
+		l.Seen = limiter.Events{}
+	}
 	if l.Cancel.N > 0 && h.IntN(2) == 0 { // right after it, little else was used
 		l.Seen, l.Incarnation = limiter.Events{At: l.Cancel.At, N: l.Cancel.N + h.Int64N(4)}, h.incarnation
 	}
@@ -264,6 +267,13 @@ func (h *leaseHistory) randomRequest(s *Store, r *limiter.Rule, key string) limi
 		l.CreditTotal, l.SettledTotal = h.randomDebt(debtor{a, s.node}, r)
 	}
 	return l
+}
+
+// mayHaveExpired reports whether Redis may have dropped the value of an account, by chance, with the
+// instant of its newest write, which a ledger keeps. Without that instant more may be restored.
+func (h *leaseHistory) mayHaveExpired(r *limiter.Rule, key string) bool {
+	ledger := h.ledgers[account{key, r.ID}]
+	return ledger != nil && ledger.Newest() > 0 && ledger.Inspect(r, h.now).Consumed == 0
 }
 
 // takeBack returns some of what the account was granted or served, once.

@@ -17,6 +17,7 @@ func TestStrictAccounts(t *testing.T) {
 	client := connect(t, standalone(t))
 	storetest.Run(t, func(t *testing.T, names ...string) (storetest.Store, map[string]limiter.Zone) {
 		s := &strictStore{lender: &watchedLender{Store: withClock(client)}}
+		s.lender.idle.L = &s.lender.mu
 		s.lender.clock = func(limiter.Instant) string { return strconv.FormatInt(int64(s.instant()), 10) }
 		s.Store = lease.New(s.lender, lease.Options{Clock: s.elapsed, Timeout: patience})
 		t.Cleanup(s.Close)
@@ -31,15 +32,34 @@ func TestStrictAccounts(t *testing.T) {
 // A watchedLender counts the lease requests that have no answer yet.
 type watchedLender struct {
 	*Store
-	open sync.WaitGroup
+	mu   sync.Mutex
+	idle sync.Cond // open is 0
+	open int
 }
 
 func (l *watchedLender) Lend(requests []limiter.LeaseRequest, answered func(error)) {
-	l.open.Add(1)
+	l.add(1)
 	l.Store.Lend(requests, func(err error) {
 		answered(err) // may lend again
-		l.open.Done()
+		l.add(-1)
 	})
+}
+
+func (l *watchedLender) add(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open += n; l.open == 0 {
+		l.idle.Broadcast()
+	}
+}
+
+// await waits until no request is without an answer.
+func (l *watchedLender) await() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.open > 0 {
+		l.idle.Wait()
+	}
 }
 
 // A strictStore is a store whose rules are strict. Its lender's clock is at the instant of the last
@@ -85,7 +105,7 @@ func (s *strictStore) strict(now limiter.Instant, takes []limiter.Take, do func(
 
 // strictly returns r as a strict rule and the instant of the node, after the clock was set to now.
 func (s *strictStore) strictly(now limiter.Instant, r *limiter.Rule) (strict *limiter.Rule, elapsed limiter.Instant, err error) {
-	s.lender.open.Wait()
+	s.lender.await()
 	takes, elapsed, err := s.begin(now, []limiter.Take{{Rule: r}})
 	if err != nil {
 		return nil, 0, err
@@ -123,7 +143,7 @@ func (s *strictStore) Take(ctx context.Context, now limiter.Instant, takes []lim
 }
 
 func (s *strictStore) Peek(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
-	s.lender.open.Wait()
+	s.lender.await()
 	return s.strict(now, takes, func(now limiter.Instant, takes []limiter.Take) error { return s.Store.Peek(ctx, now, takes) })
 }
 
