@@ -11,7 +11,7 @@ func TestCommandsOfLists(t *testing.T) {
 		{command: "tier list --zone user --limit 2 --after a", request: "GET tiers?after=a&limit=2&zone=user"},
 		{command: "override remove a/b --note n", request: "DELETE overrides/a%2Fb?note=n"},
 		{command: "tier change a", wrong: "nothing is changed: use the flags of"},
-		{command: "access list all", wrong: "there are 1 arguments"},
+		{command: "access list all", wrong: "the number of arguments is 1"},
 	})
 	ran := runCommand(t, "", `{"tiers":[{"id":"a","zone":"user","key_base64":"/w==","missing":true,"tier":"pro",
 		"expires_at":"2026-01-02T03:04:05.6Z"}],"next":"a"}`, "tier", "list")

@@ -119,7 +119,7 @@ func (c apiCommand[A]) command() *cobra.Command {
 		Use: c.use, Short: c.short, Long: cmp.Or(strings.TrimSpace(c.long), c.short+"."), Example: c.example, RunE: c.run,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < c.least || c.most >= 0 && len(args) > c.most {
-				return wrongUsage(cmd, fmt.Errorf("there are %d arguments: use %s", len(args), cmd.UseLine()))
+				return wrongUsage(cmd, fmt.Errorf("the number of arguments is %d: use %s", len(args), cmd.UseLine()))
 			}
 			return nil
 		},

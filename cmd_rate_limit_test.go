@@ -75,8 +75,8 @@ func TestWrongUsage(t *testing.T) {
 		{command: "frob", wrong: `has no command "frob": use access or add-quota`},
 		{command: "override ad", wrong: `has no command "ad": use add`},
 		{command: "status frob", wrong: `status has no command "frob": use nodes or zones`},
-		{command: "inspect", wrong: "there are 0 arguments: use rate-limit inspect <zone> [<key>]"},
-		{command: "emergency on now", wrong: "there are 1 arguments: use rate-limit emergency on"},
+		{command: "inspect", wrong: "the number of arguments is 0: use rate-limit inspect <zone> [<key>]"},
+		{command: "emergency on now", wrong: "the number of arguments is 1: use rate-limit emergency on"},
 		{command: "status --jsn", wrong: "unknown flag: --jsn: use rate-limit status --help"},
 	})
 }
