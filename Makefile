@@ -5,13 +5,15 @@
 GO       ?= go
 FUZZTIME ?= 60s
 BENCHARGS ?=
-# Flags of go run ./fleet. Without any it takes 13 minutes. One minute takes, for example,
+# Flags of go run ./fleet. Without any it takes half an hour. One minute takes, for example,
 # -only exact -window 1s -length 20s.
 FLEETARGS ?=
 
 needs_go := $(word 2,$(shell grep '^go ' go.mod))
 modules  := . bench test/clients test/openapi tools
 linted   := $(filter-out tools,$(modules))
+# What the tests of the admin API send and get, which make test records.
+exchanges = $(CURDIR)/bin/exchanges
 # The directories with tests that the race detector disturbs: they count allocations or bytes,
 # simulate for a long time, or load a gateway.
 quiet = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=bench '^func Test(Load|LeaseModel|[A-Za-z0-9_]*(Alloc|Memory|Tune))' .)))
@@ -32,17 +34,19 @@ run: build ## Serve Caddyfile.example on :8080
 
 test: need-go need-cc need-redis need-postgres ## Run every test under the race detector; a skipped test fails
 	$(GO) run ./test/strict -run 'Alloc|Memory|Tune|^TestLoad|^TestLeaseModel' -vet=off -count=1 $(quiet)
-	$(GO) run ./test/strict -must-run ./test/... -race -vet=off -count=1 -shuffle=on ./...
+	@mkdir -p bin
+	FLEETLIMIT_EXCHANGES=$(exchanges) $(GO) run ./test/strict -must-run ./test/... -race -vet=off -count=1 -shuffle=on ./...
+	cd test/openapi && $(GO) test -vet=off -count=1 . -exchanges $(exchanges)
 
 clients: need-go ## Talk to Caddy with clients that people use; says so where those from npm cannot be had
 	@unless=; test/clients/need-npm.sh || { [ $$? = 75 ] || exit 1; unless='-skip ^TestNode'; }; \
 	cd test/clients && $(GO) run github.com/fleetlimit/fleetlimit/test/strict $$unless -vet=off -count=1 -shuffle=on . && \
 	{ [ -z "$$unless" ] || echo "Not run: the tests of the clients from npm, TestNode*."; }
 
-openapi: need-go need-redis ## Compare what the admin API answers with openapi.json
+openapi: need-go need-redis ## Run the tests of the admin API, and compare what it answers with openapi.json
 	cd test/openapi && $(GO) test -vet=off -count=1 .
 
-verify: need-go need-cc need-redis need-postgres lint vuln build tidy fuzz-short test bench-short clients openapi ## Everything CI runs
+verify: need-go need-cc need-redis need-postgres lint vuln build tidy fuzz-short test bench-short clients ## Everything CI runs
 
 lint: need-go ## Check the format; run go vet (so tests need not), staticcheck and deadcode in every module, and luacheck
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted, use 'make fmt': $$unformatted"; exit 1; }
@@ -73,18 +77,22 @@ fuzz: need-go ## Run each fuzz target for FUZZTIME, by default one minute
 fuzz-http: need-go ## Send two million random raw requests to a whole Caddy, in a quarter of an hour
 	$(GO) test -count=1 -timeout 2h -run 'TestRawRequests$$' -v ./test/attack -attack.requests 2000000
 
+fault: need-go need-redis ## Inject every fault of Redis into fleets, with reloads, in some minutes
+	$(GO) test -count=1 -timeout 1h -v ./test/fault -fault.matrix
+
 model: need-go ## Play 10,000 random fleets that lease, in some minutes
 	$(GO) test -run 'TestLeaseModel$$' ./limiter/leasetest -model.runs 10000
 
 tune: need-go ## Simulate what leases save and cost, for each algorithm and load
 	$(GO) test -count=1 -run Tune -v ./limiter/leasetest -tune.all
 
-bench: build need-redis ## Measure against the baselines of docs/benchmarks.md, in half an hour
+bench: build need-redis ## Measure against the baselines of docs/benchmarks.md, in an hour
 	cd bench && $(GO) test -run '^$$' -bench . -benchmem .
 	cd bench && $(GO) run ./redis
-	cd bench && $(GO) run ./fleet $(FLEETARGS)
+	cd bench && $(GO) build -o ../bin/peer ./peer
+	cd bench && $(GO) run ./fleet -peer ../bin/peer $(FLEETARGS)
 	$(GO) build -o bin/floor ./test/floor
-	cd bench && $(GO) run ./gateway -caddy ../bin/caddy -floor ../bin/floor $(BENCHARGS)
+	cd bench && $(GO) run ./gateway -peer ../bin/peer -floor ../bin/floor $(BENCHARGS)
 
 fmt: need-go ## Format the code, and apply go fix
 	gofmt -w .
@@ -96,7 +104,7 @@ clean: ## Remove what was built
 fuzz-short:
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=3s
 
-bench-short: need-go need-redis
+bench-short: build need-redis
 	cd bench && $(GO) test ./... && $(GO) run ./fleet -short
 
 tidy: need-go
@@ -122,4 +130,4 @@ need-postgres:
 	@test/pgtest/need-postgres.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test clients openapi verify lint vuln fuzz fuzz-http model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis need-postgres
+.PHONY: help build run test clients openapi verify lint vuln fuzz fuzz-http fault model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis need-postgres

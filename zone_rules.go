@@ -32,14 +32,14 @@ type ruleSource struct {
 
 // endpointFor returns the index of the first endpoint that matches the request, else that of the rest
 // of the zone, which is the last.
-func (z *zoneRules) endpointFor(r *http.Request) int {
-	last := len(z.endpoints) - 1
+func (c *zoneRules) endpointFor(r *http.Request) int {
+	last := len(c.endpoints) - 1
 	if last == 0 {
 		return 0
 	}
 	bare := route.Bare(r)
-	for i := range z.endpoints[:last] {
-		if z.endpoints[i].route.Match(r, bare) {
+	for i := range c.endpoints[:last] {
+		if c.endpoints[i].route.Match(r, bare) {
 			return i
 		}
 	}

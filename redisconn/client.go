@@ -2,6 +2,7 @@ package redisconn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -185,7 +186,11 @@ func (c *Client) redirect(p *pending, addr string) {
 	if q != nil {
 		err = q.push(p)
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+	case errors.Is(err, ErrOpen) && !slices.Contains(c.table.Load().queues, q): // a primary again, which the next table has
+		c.retry([]*pending{p})
+	default:
 		p.answer(nil, err)
 	}
 }

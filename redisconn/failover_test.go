@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	redis "github.com/redis/go-redis/v9"
-
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -138,23 +136,10 @@ func TestSlotMigrationFailsNoCall(t *testing.T) {
 	l := startLoad(t, c, 32, tag)
 	until(t, "some load", func() bool { return l.answered.Load() > 500 })
 
-	// The keys move one by one under load, so that there are instants in which only some have
-	// moved.
-	command(t, to, "cluster", "setslot", slot, "importing", nodeID(t, from))
-	command(t, from, "cluster", "setslot", slot, "migrating", nodeID(t, to))
-	host, port, _ := strings.Cut(to.Addr, ":")
-	for {
-		some := from.Client().ClusterGetKeysInSlot(t.Context(), slot, 1).Val()
-		if len(some) == 0 {
-			break
-		}
-		command(t, from, "migrate", host, port, some[0], 0, 5000)
+	cluster.MoveSlot(slot, from, to, func() {
 		asked := l.answered.Load()
 		until(t, "load between two keys", func() bool { return l.answered.Load() > asked+50 })
-	}
-	for _, s := range []*redistest.Server{to, from} {
-		command(t, s, "cluster", "setslot", slot, "node", nodeID(t, to))
-	}
+	})
 	answered := l.answered.Load()
 	until(t, "load on the new primary", func() bool { return l.answered.Load() > answered+500 })
 	l.end()
@@ -183,19 +168,4 @@ func TestSlotsAsRedis(t *testing.T) {
 			t.Errorf("slotOf(%q) = %d, want %d", key, slotOf(key), want)
 		}
 	}
-}
-
-func nodeID(t *testing.T, s *redistest.Server) string {
-	t.Helper()
-	return command(t, s, "cluster", "myid").(string)
-}
-
-// command runs a command on s.
-func command(t *testing.T, s *redistest.Server, args ...any) any {
-	t.Helper()
-	cmd := redis.NewCmd(t.Context(), args...)
-	if err := s.Client().Process(t.Context(), cmd); err != nil {
-		t.Fatalf("%s at %s: %v", fmt.Sprint(args...), s.Addr, err)
-	}
-	return cmd.Val()
 }

@@ -75,19 +75,20 @@ var (
 )
 
 // use makes v the table in use, unless that needs too many queues. It closes the idle queues of
-// servers that are no longer primaries.
+// servers that are no longer primaries. A server that is a primary again gets a new queue if its
+// breaker is not closed: why it has opened is past.
 func (c *Client) use(v view) error {
 	c.mu.Lock()
-	idle, err := c.useLocked(v)
+	ended, err := c.useLocked(v)
 	c.mu.Unlock()
-	for _, q := range idle {
+	for _, q := range ended {
 		q.close()
 	}
 	return err
 }
 
-// useLocked is use, except that the caller closes the idle queues.
-func (c *Client) useLocked(v view) (idle []*queue, err error) {
+// useLocked is use, except that the caller closes the queues that end.
+func (c *Client) useLocked(v view) (ended []*queue, err error) {
 	if c.queues == nil {
 		return nil, nil
 	}
@@ -97,9 +98,12 @@ func (c *Client) useLocked(v view) (idle []*queue, err error) {
 	}
 	inUse := c.table.Load().queues
 	for addr, q := range c.queues {
-		if !addrs[addr] && !slices.Contains(inUse, q) && q.idleSince(time.Now().Add(-queueIdle)) {
+		if slices.Contains(inUse, q) {
+			continue
+		}
+		if addrs[addr] && !q.breaker.admits() || !addrs[addr] && q.idleSince(time.Now().Add(-queueIdle)) {
 			delete(c.queues, addr)
-			idle = append(idle, q)
+			ended = append(ended, q)
 		}
 	}
 	needed := len(c.queues)
@@ -109,7 +113,7 @@ func (c *Client) useLocked(v view) (idle []*queue, err error) {
 		}
 	}
 	if needed > maxQueues {
-		return idle, errQueues
+		return ended, errQueues
 	}
 	t := new(table)
 	for addr := range addrs {
@@ -121,5 +125,5 @@ func (c *Client) useLocked(v view) (idle []*queue, err error) {
 		}
 	}
 	c.table.Store(t)
-	return idle, nil
+	return ended, nil
 }

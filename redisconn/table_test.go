@@ -1,6 +1,10 @@
 package redisconn
 
 import (
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -58,5 +62,43 @@ func TestIdleQueueOfFormerPrimaryEnds(t *testing.T) {
 	c.use(viewOf(one))
 	if call := do(t, c, count, "k", 1); call.Reply != int64(1) {
 		t.Errorf("a primary again: %v, %v, want 1", call.Reply, call.Err)
+	}
+}
+
+// A server dies, another one takes over, and the first is made the primary again. Calls do not fail
+// because of the breaker that opened when it died.
+func TestPrimaryAgainStartsWithClosedBreaker(t *testing.T) {
+	var redirect atomic.Bool // from two to one
+	redirected := make(chan bool, 1000)
+	answer := func([]string) string { return ":1\r\n" }
+	one := newFake(t, nil, answer)
+	two := newFake(t, nil, func(command []string) string {
+		if redirect.Load() && strings.EqualFold(command[0], "evalsha") {
+			redirected <- true
+			return "-MOVED 12182 " + one.addr + "\r\n"
+		}
+		return answer(command)
+	})
+	c := open(t, Options{Mode: Cluster, Addresses: []string{one.addr}, Timeout: patience, Breaker: BreakerOptions{ProbeEvery: time.Hour}})
+	viewOf := func(f *fake) view { return view{primaries: []slots{{0, slotCount - 1, f.addr}}} }
+	c.use(viewOf(one))
+	c.table.Load().queues[0].trip(errSilent)
+	if call := do(t, c, count, "foo", 1); !errors.Is(call.Err, ErrOpen) {
+		t.Fatalf("while the breaker is open: %v, want %v", call.Err, ErrOpen)
+	}
+	c.use(viewOf(two))
+	if call := do(t, c, count, "foo", 1); call.Err != nil {
+		t.Fatal(call.Err)
+	}
+	redirect.Store(true)
+	var call *Call
+	var caller sync.WaitGroup
+	caller.Go(func() { call = do(t, c, count, "foo", 1) })
+	<-redirected
+	<-redirected // it was tried again
+	c.use(viewOf(one))
+	caller.Wait()
+	if call.Err != nil {
+		t.Errorf("a call that is redirected to a primary again: %v", call.Err)
 	}
 }

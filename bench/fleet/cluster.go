@@ -47,12 +47,17 @@ func startCluster(delay time.Duration) (c *cluster, err error) {
 			return c, fmt.Errorf("moving the cluster away: %w", err)
 		}
 	}
-	for _, s := range c.Servers { // no failover when a server is slow on a busy machine
+	return c, c.keepRoles(ctx)
+}
+
+// keepRoles prevents a failover when a server is slow on a busy machine.
+func (c *cluster) keepRoles(ctx context.Context) error {
+	for _, s := range c.Servers {
 		if err := s.Client().ConfigSet(ctx, "cluster-node-timeout", "30000").Err(); err != nil {
-			return c, err
+			return err
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // moveAway has the servers announce the addresses of a delay line, and returns when all do.

@@ -1,9 +1,9 @@
 // Command fleet measures the gain and the cost of leases: how exact the decisions of a fleet are,
 // how many of them need no store, and how long takes last. It starts its own Redis Cluster of three
 // primaries with a replica each. All nodes are in this process, each with its own accounts and
-// connections.
+// connections. Only outages are measured with real gateways, beside those of peers.
 //
-//	go run ./fleet [-short] [-only <measurements>] [-plot <directory>] [-nodes 15] [-delay 1.5ms] ...
+//	go run ./fleet [-short] [-only <measurements>] [-peer <caddy>] [-plot <directory>] [-nodes 15] ...
 //
 // Without flags it makes all measurements, one after the other. -short only checks that everything
 // works.
@@ -47,6 +47,7 @@ var measurements = []measurement{
 	{"memory", false, measureMemory},
 	{"hot", false, measureHotKey},
 	{"sizes", false, measureSizes},
+	{"outage", false, measureOutage},
 	{"keys", true, measureKeys},
 	{"share", true, measureShare},
 	{"latency", true, measureLatency},
@@ -57,25 +58,21 @@ var measurements = []measurement{
 type lab struct {
 	*options
 	*cluster
+	stopped []int // IDs of Redis processes
 }
 
 // measure makes the measurements that o selects.
 func measure(o *options) error {
 	l := &lab{options: o}
-	defer func() {
-		if l.cluster != nil {
-			l.cluster.stop()
-		}
-	}()
+	defer l.stopCluster()
 	far := false
 	for _, m := range measurements {
 		if !o.wants(m.name) {
 			continue
 		}
 		if l.cluster == nil || m.far != far && o.delay > 0 {
-			if far = m.far; l.cluster != nil {
-				l.cluster.stop()
-			}
+			far = m.far
+			l.stopCluster()
 			if err := l.start(far); err != nil {
 				return err
 			}
@@ -85,6 +82,14 @@ func measure(o *options) error {
 		}
 	}
 	return nil
+}
+
+// stopCluster stops the cluster, if there is one.
+func (l *lab) stopCluster() {
+	if l.cluster != nil {
+		l.cluster.stop()
+		l.cluster = nil
+	}
 }
 
 // start starts a cluster, and prints how far away it is.

@@ -17,6 +17,9 @@ type options struct {
 	short bool
 	plot  string // directory of the figures; empty: none are drawn
 
+	caddy string // the binary with our handler
+	peer  string // the binary of ../peer; empty to leave out its rows
+
 	nodes  int
 	delay  time.Duration
 	length time.Duration // of a run that measures exactness; 0: it depends on the window
@@ -58,10 +61,12 @@ func parseOptions(args []string) (*options, error) {
 	f := flag.NewFlagSet("fleet", flag.ContinueOnError)
 	f.BoolVar(&o.short, "short", o.short, "only check that everything works: few short runs")
 	f.StringVar(&o.plot, "plot", "", "draw the figures into this `directory`")
+	f.StringVar(&o.caddy, "caddy", "../bin/caddy", "`path` of a Caddy with this module")
+	f.StringVar(&o.peer, "peer", "", "`path` of the binary of ./peer, to measure it too")
 	f.IntVar(&o.nodes, "nodes", nodes, "nodes of the runs that measure exactness")
 	f.DurationVar(&o.delay, "delay", 1500*time.Microsecond, "how much longer a request to Redis and its reply take together")
 	f.DurationVar(&o.length, "length", o.length, "duration of each of these runs (default 20 windows, from 20 s to 60 s)")
-	f.Func("only", "only these `measurements`: memory, hot, sizes, keys, share, latency, exact", list(&o.only, measurementNamed))
+	f.Func("only", "only these `measurements`: memory, hot, sizes, outage, keys, share, latency, exact", list(&o.only, measurementNamed))
 	f.Func("shape", "only trials of these `shapes`: uniform, pinned, zipf, bursts, moving", list(&o.shapes, shapeNamed))
 	f.Func("algorithm", "only trials of these `algorithms`, and strict ones", list(&kinds, limiter.ParseKind))
 	f.Func("window", "only trials with these `windows`, such as 1s,60s", list(&o.windows, time.ParseDuration))
@@ -130,5 +135,5 @@ func measurementNamed(name string) (string, error) {
 			return name, nil
 		}
 	}
-	return "", fmt.Errorf("there is no measurement %q: use memory, hot, sizes, keys, share, latency or exact", name)
+	return "", fmt.Errorf("there is no measurement %q: use memory, hot, sizes, outage, keys, share, latency or exact", name)
 }

@@ -23,6 +23,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/bench/caddy"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -62,6 +63,26 @@ func main() {
 		fmt.Fprintln(os.Stderr, "gateway:", err)
 		os.Exit(1)
 	}
+}
+
+// A lab starts Caddys and measures them.
+type lab struct {
+	options
+	dir  string // for their files
+	pins affinity
+
+	redis   string // address of the Redis that some Caddys count in
+	started int    // number of these Caddys: each has its own key prefix
+}
+
+// start starts a Caddy whose only site has the given directives.
+func (l *lab) start(v *variant, site string) (*caddy.Process, error) {
+	options := ""
+	if v.redis {
+		options = fmt.Sprintf("\trate_limit {\n\t\tredis {\n\t\t\taddress %s\n\t\t\tkey_prefix rl%d\n\t\t}\n\t}\n", l.redis, l.started)
+		l.started++
+	}
+	return caddy.Start(v.binary, l.dir, options, site, l.pins.onCaddysCPUs)
 }
 
 func run(o options) error {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/bench/caddy"
+	"github.com/fleetlimit/fleetlimit/bench/load"
 	"github.com/fleetlimit/fleetlimit/bench/report"
 )
 
@@ -30,11 +32,11 @@ func (l *lab) compare(c *comparison) error {
 		if k.gateway, err = l.start(v, site); err != nil {
 			return fmt.Errorf("%s: %w", v.name, err)
 		}
-		defer k.gateway.stop()
-		if k.client, err = dial(k.gateway.port, connections); err != nil {
+		defer k.gateway.Stop()
+		if k.client, err = load.Dial(k.gateway.Port, connections); err != nil {
 			return fmt.Errorf("%s: %w", v.name, err)
 		}
-		defer k.client.close()
+		defer k.client.Close()
 		if err := l.warm(c, k); err != nil {
 			return fmt.Errorf("%s: warming up: %w", v.name, err)
 		}
@@ -45,16 +47,16 @@ func (l *lab) compare(c *comparison) error {
 		return err
 	}
 	c.pace = loadFraction * c.variants[0].rates.Median()
-	steady := steady(time.Duration(float64(time.Second)/c.pace), l.round/2)
+	steady := load.Steady(time.Duration(float64(time.Second)/c.pace), l.round/2)
 	return l.turns(all, func(k *contender) error { return k.delay(steady) })
 }
 
 // A contender is a variant with a running gateway.
 type contender struct {
 	*variant
-	gateway  *caddy
-	client   *client
-	requests *requests
+	gateway  *caddy.Process
+	client   *load.Client
+	requests *load.Requests
 	status   int // of every response
 }
 
@@ -74,36 +76,36 @@ func (l *lab) turns(all []*contender, do func(*contender) error) error {
 // warm sends every request once, and keeps the requests for the rounds.
 func (l *lab) warm(c *comparison, k *contender) error {
 	if !c.exhausted {
-		k.requests = distinct(c.keys)
-		_, _, err := k.client.send(k.requests, load{requests: c.keys}, c.status)
+		k.requests = load.Distinct(c.keys)
+		_, _, err := k.client.Send(k.requests, load.Load{Requests: c.keys}, c.status)
 		return err
 	}
-	k.requests = same()
+	k.requests = load.Same()
 	if !k.unlimited { // exhaust the limit first
-		first, err := dial(k.gateway.port, 1)
+		first, err := load.Dial(k.gateway.Port, 1)
 		if err != nil {
 			return err
 		}
-		defer first.close()
-		if _, _, err := first.send(k.requests, load{requests: 1}, 200); err != nil {
+		defer first.Close()
+		if _, _, err := first.Send(k.requests, load.Load{Requests: 1}, 200); err != nil {
 			return err
 		}
 	}
-	_, _, err := k.client.send(k.requests, load{requests: 1000}, c.status)
+	_, _, err := k.client.Send(k.requests, load.Load{Requests: 1000}, c.status)
 	return err
 }
 
 // saturate measures a round in which all connections are busy.
 func (k *contender) saturate(round time.Duration) error {
-	before, err := k.gateway.cpuTime()
+	before, err := k.gateway.CPUTime()
 	if err != nil {
 		return err
 	}
-	latencies, took, err := k.client.send(k.requests, load{duration: round}, k.status)
+	latencies, took, err := k.client.Send(k.requests, load.Load{Duration: round}, k.status)
 	if err != nil {
 		return err
 	}
-	after, err := k.gateway.cpuTime()
+	after, err := k.gateway.CPUTime()
 	if err != nil {
 		return err
 	}
@@ -114,8 +116,8 @@ func (k *contender) saturate(round time.Duration) error {
 }
 
 // delay measures a round whose load leaves the gateway idle most of the time.
-func (k *contender) delay(l load) error {
-	latencies, _, err := k.client.send(k.requests, l, k.status)
+func (k *contender) delay(l load.Load) error {
+	latencies, _, err := k.client.Send(k.requests, l, k.status)
 	if err != nil {
 		return err
 	}
@@ -131,16 +133,16 @@ func (l *lab) weigh(v *variant) error {
 	if err != nil {
 		return err
 	}
-	defer g.stop()
-	k, err := dial(g.port, connections)
+	defer g.Stop()
+	k, err := load.Dial(g.Port, connections)
 	if err != nil {
 		return err
 	}
-	defer k.close()
-	if _, _, err := k.send(distinct(l.keys), load{requests: l.keys}, 200); err != nil {
+	defer k.Close()
+	if _, _, err := k.Send(load.Distinct(l.keys), load.Load{Requests: l.keys}, 200); err != nil {
 		return err
 	}
-	resident, err := g.resident()
+	resident, err := g.Resident()
 	v.resident = append(v.resident, resident)
 	return err
 }

@@ -53,10 +53,14 @@ func (a account) noteRefusal(r *limiter.Rule, now limiter.Instant, cost int64) {
 }
 
 // leftOf returns how many events the local bucket has, which is what shown is in an outage. The
-// bucket begins with no more than was known to be left.
+// bucket begins with no more than was known to be left. It lacks what is owed: a reply that comes
+// late ends it, but not the outage.
 func (a account) leftOf(bucket limiter.LocalBucket, r *limiter.Rule, now limiter.Instant) int64 {
 	if a.basis != local {
-		left := a.newestRemaining(r, now)
+		left := min(a.newestRemaining(r, now), bucket.Capacity)
+		if a.inDebt && !a.owedPassed(r, now) {
+			left = max(0, left-int64(a.owed))
+		}
 		a.basis, a.shown = local, left
 		a.shownAt = roundedUp(float64(now - a.base))
 	} else if events, took := bucket.Accrue(a.sinceShown(now)); events > 0 {
@@ -131,21 +135,26 @@ func (a account) owe(r *limiter.Rule, now limiter.Instant, cost int64) (dropped 
 	return dropped
 }
 
-// dropOwed drops what is owed of a window that has passed, or that a bucket has got back since. It
-// returns how many events that are.
+// dropOwed drops what is owed if that has passed. It returns how many events that are.
 func (a account) dropOwed(r *limiter.Rule, now limiter.Instant) (dropped int64) {
 	if !a.inDebt || a.owed == 0 { // nearly always the first; else the cold half is needed
 		return 0
 	}
-	age := a.sinceBase(now) - int64(a.owedAfter)*1000
-	passed := age >= r.FillTime().Microseconds()
-	if r.Algorithm.Kind == limiter.FixedWindow && a.seenAt != 0 {
-		passed = passed || r.UntilNext(limiter.Instant(a.storeTime(now))-limiter.Instant(age)) <= age
-	}
-	if !passed {
+	if !a.owedPassed(r, now) {
 		return 0
 	}
 	return a.paidOwed(int64(a.owed))
+}
+
+// owedPassed reports whether what is owed was used in a window that has passed, or whether a bucket
+// has got it back.
+func (a account) owedPassed(r *limiter.Rule, now limiter.Instant) bool {
+	age := a.sinceBase(now) - int64(a.owedAfter)*1000
+	if age >= r.FillTime().Microseconds() {
+		return true
+	}
+	return r.Algorithm.Kind == limiter.FixedWindow && a.seenAt != 0 &&
+		r.UntilNext(limiter.Instant(a.storeTime(now))-limiter.Instant(age)) <= age
 }
 
 // paidOwed notes that events of what is owed are debited, or that they must not be any more. It

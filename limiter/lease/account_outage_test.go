@@ -65,6 +65,39 @@ func TestTakeInOutageLocally(t *testing.T) {
 	}
 }
 
+// TestLateReplyFillsNoLocalBucket has a reply come while the outage lasts. The node has used its
+// share of 30 events, which the reply knows nothing of, until they are debited or their window is
+// over.
+func TestLateReplyFillsNoLocalBucket(t *testing.T) {
+	const now, at = 1000 * sec, 6000 * sec
+	for _, algorithm := range []limiter.Algorithm{bucket, fixed, sliding(4), slidingWindowLog} {
+		r := outageRule(t, algorithm, limiter.Limit{Events: 60, Window: time.Minute}, limiter.OutageLocal)
+		a := newAccount()
+		take := func(what string, after limiter.Instant, cost int64, ok bool) {
+			t.Helper()
+			var d limiter.Decision
+			if a.takeInOutage(r, now+after, cost, 2, now+after+sec, &d); d.OK != ok {
+				t.Errorf("%v, %s: %+v, want OK %v", algorithm, what, d, ok)
+			}
+			if d.OK {
+				a.owe(r, now+after, cost)
+			}
+		}
+		reply := func(after limiter.Instant) {
+			a.applyReply(r, now, now+after, &limiter.LeaseRequest{Rule: r, Incarnation: 1, Need: 1, Served: 1,
+				Decision: limiter.Decision{OK: true, At: at, Limit: 60, Remaining: 59}}, 0, false)
+		}
+		take("the share", 0, 30, true)
+		reply(sec)
+		take("after a late reply", sec, 1, false)
+		a.paidOwed(30)
+		reply(sec)
+		take("once the share is debited", sec, 30, true)
+		reply(sec)
+		take("when its window is over", 70*sec, 30, true)
+	}
+}
+
 // TestTakeInOutageOpenAndClosed takes where everything is admitted, and where nothing is.
 func TestTakeInOutageOpenAndClosed(t *testing.T) {
 	const now = 1000 * sec

@@ -80,7 +80,7 @@ func (f *fleet) change(i int) time.Duration {
 func awaitSubscribers(t *testing.T, server *redistest.Server, n int64) {
 	t.Helper()
 	const channel = "rl:{rules}:versions"
-	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+	for began := time.Now(); ; <-time.After(10 * time.Millisecond) { // Redis does not announce subscribers
 		subscribers, err := server.Client().PubSubNumSub(t.Context(), channel).Result()
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fleetlimit/fleetlimit/test/nodetest"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -50,10 +51,10 @@ func TestLeastPrivilege(t *testing.T) {
 			}
 			// This zone denies first, and the takes of the others, by another key, are refunded.
 			site.WriteString("\t\tzone tight {\n\t\t\tkey static\n\t\t\tlimit 2/24h\n\t\t}\n\t}")
-			n := start(t, options, site.String())
+			n := nodetest.Start(t, options, site.String())
 			for _, status := range []int{200, 200, 429, 429} {
-				if h := n.mustGet(status, "/", "X-Api-Key: a"); degraded(h) {
-					t.Fatalf("headers = %v, want a decision by Redis; the log is\n%s", h, n.logged())
+				if h := n.MustGet(status, "/", "X-Api-Key: a"); degraded(h) {
+					t.Fatalf("headers = %v, want a decision by Redis; the log is\n%s", h, n.Logged())
 				}
 			}
 			for _, s := range test.servers {

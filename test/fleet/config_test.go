@@ -5,17 +5,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fleetlimit/fleetlimit/test/nodetest"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
 func TestReloadKeepsConnections(t *testing.T) {
 	redis := redistest.NewServer(t)
 	options := "redis {\n\taddress " + redis.Addr + "\n\ttimeout 5s\n}"
-	n := start(t, options, userSite("3/24h"))
+	n := nodetest.Start(t, options, userSite("3/24h"))
 	for range 3 {
-		n.mustGet(200, "/", "X-Api-Key: a")
+		n.MustGet(200, "/", "X-Api-Key: a")
 	}
-	n.mustGet(429, "/", "X-Api-Key: a")
+	n.MustGet(429, "/", "X-Api-Key: a")
 	connections := func() (ids []string) {
 		for line := range strings.Lines(redis.Client().ClientList(t.Context()).Val()) {
 			if strings.Contains(line, "cmd=evalsha") || strings.Contains(line, "cmd=ping") {
@@ -25,10 +26,10 @@ func TestReloadKeepsConnections(t *testing.T) {
 		return ids
 	}
 	before := connections()
-	n.reload(options, userSite("5/24h"))
-	n.mustGet(200, "/", "X-Api-Key: a")
-	n.mustGet(200, "/", "X-Api-Key: a")
-	n.mustGet(429, "/", "X-Api-Key: a")
+	n.Reload(options, userSite("5/24h"))
+	n.MustGet(200, "/", "X-Api-Key: a")
+	n.MustGet(200, "/", "X-Api-Key: a")
+	n.MustGet(429, "/", "X-Api-Key: a")
 	after := connections()
 	gone := slices.DeleteFunc(slices.Clone(before), func(id string) bool { return slices.Contains(after, id) })
 	if len(before) == 0 || len(gone) > 0 {
@@ -39,11 +40,11 @@ func TestReloadKeepsConnections(t *testing.T) {
 func TestNodesWithDifferentDefinitionsWarn(t *testing.T) {
 	redis := redistest.NewServer(t)
 	options := "redis {\n\taddress " + redis.Addr + "\n}"
-	a, b := start(t, options, userSite("3/24h")), start(t, options, userSite("30/24h"))
-	for _, n := range []*node{a, b} {
-		n.await("a warning", func() bool { return strings.Contains(n.logged(), "another node defines the zone differently") })
-		if warnings := strings.Count(n.logged(), "another node"); warnings != 1 {
-			t.Errorf("warnings = %d, want one:\n%s", warnings, n.logged())
+	a, b := nodetest.Start(t, options, userSite("3/24h")), nodetest.Start(t, options, userSite("30/24h"))
+	for _, n := range []*nodetest.Node{a, b} {
+		n.Await("a warning", func() bool { return strings.Contains(n.Logged(), "another node defines the zone differently") })
+		if warnings := strings.Count(n.Logged(), "another node"); warnings != 1 {
+			t.Errorf("warnings = %d, want one:\n%s", warnings, n.Logged())
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/test/nodetest"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -54,7 +55,7 @@ func most(zone string, begin time.Time) int64 {
 func TestStrictNodesAdmitExactlyTheLimit(t *testing.T) {
 	for _, size := range []int{2, 10} {
 		t.Run(fmt.Sprint(size, " nodes"), func(t *testing.T) {
-			nodes := startAll(t, size, inCluster(redistest.SharedCluster(t))+inMode("strict"), sites())
+			nodes := nodetest.StartAll(t, size, inCluster(redistest.SharedCluster(t))+inMode("strict"), sites())
 			for zone := range algorithms {
 				begin := time.Now()
 				admitted := hammer(t, nodes, "/"+zone, limit+limit/2)
@@ -71,14 +72,14 @@ func TestStrictNodesAdmitExactlyTheLimit(t *testing.T) {
 func TestLeasingNodesAdmitTheLimit(t *testing.T) {
 	for _, size := range []int{2, 10} {
 		t.Run(fmt.Sprint(size, " nodes"), func(t *testing.T) {
-			nodes := startAll(t, size, inCluster(redistest.SharedCluster(t)), sites())
+			nodes := nodetest.StartAll(t, size, inCluster(redistest.SharedCluster(t)), sites())
 			begin, admitted := time.Now(), make(map[string]int64)
 			for zone := range algorithms {
 				admitted[zone] = hammer(t, nodes, "/"+zone, limit+limit/2)
 				t.Logf("%s: admitted %d of %d requests at first", zone, admitted[zone], limit+limit/2)
 			}
 			for zone := range algorithms {
-				nodes[0].await("the remaining requests of the limit", func() bool {
+				nodes[0].Await("the remaining requests of the limit", func() bool {
 					admitted[zone] += hammer(t, nodes, "/"+zone, 2*size)
 					return admitted[zone] >= limit
 				})
@@ -86,7 +87,7 @@ func TestLeasingNodesAdmitTheLimit(t *testing.T) {
 					t.Errorf("%s: admitted %d requests, want %d at most", zone, admitted[zone], most)
 				}
 			}
-			if local := nodes[0].metric(`caddy_rate_limit_decisions_total{outcome="admitted",source="lease",zone="fixed"}`); local < limit/20 {
+			if local := nodes[0].Metric(`caddy_rate_limit_decisions_total{outcome="admitted",source="lease",zone="fixed"}`); local < limit/20 {
 				t.Errorf("%v requests were admitted from leases, want more: the test is void", local)
 			}
 		})
@@ -95,7 +96,7 @@ func TestLeasingNodesAdmitTheLimit(t *testing.T) {
 
 // hammer sends requests of one key to all nodes at the same time and returns how many were
 // admitted.
-func hammer(t *testing.T, nodes []*node, path string, requests int) int64 {
+func hammer(t *testing.T, nodes []*nodetest.Node, path string, requests int) int64 {
 	t.Helper()
 	var (
 		wg             sync.WaitGroup
@@ -105,7 +106,7 @@ func hammer(t *testing.T, nodes []*node, path string, requests int) int64 {
 		n := nodes[worker%len(nodes)]
 		wg.Go(func() {
 			for sent.Add(1) <= int64(requests) {
-				status, header, err := n.get(path, "X-Api-Key: hot")
+				status, header, err := n.Get(path, "X-Api-Key: hot")
 				switch {
 				case err != nil:
 					t.Error(err)
@@ -150,10 +151,10 @@ func testDeniedRequest(t *testing.T, mode string) {
 			algorithm sliding_window_log
 		}
 	}`
-	nodes := []*node{start(t, options, site), start(t, options, site)}
+	nodes := []*nodetest.Node{nodetest.Start(t, options, site), nodetest.Start(t, options, site)}
 	left := func(i, status int, user string) string {
 		t.Helper()
-		header := nodes[i%2].mustGet(status, "/", "X-User: "+user, "X-Tenant: acme")
+		header := nodes[i%2].MustGet(status, "/", "X-User: "+user, "X-Tenant: acme")
 		var left []string
 		for _, item := range strings.Split(header.Get("RateLimit"), ", ") {
 			left = append(left, strings.Split(item, ";")[1])
@@ -188,8 +189,8 @@ func testDeniedRequest(t *testing.T, mode string) {
 		}
 		if test.status == http.StatusTooManyRequests && mode == "strict" {
 			returned[i%2] += 2
-			nodes[i%2].await("the refund of the other two zones", func() bool {
-				return nodes[i%2].metric(`caddy_rate_limit_lease_events_total{store="`+store+`",what="returned"}`) == returned[i%2]
+			nodes[i%2].Await("the refund of the other two zones", func() bool {
+				return nodes[i%2].Metric(`caddy_rate_limit_lease_events_total{store="`+store+`",what="returned"}`) == returned[i%2]
 			})
 		}
 	}
@@ -197,7 +198,7 @@ func testDeniedRequest(t *testing.T, mode string) {
 
 // Nodes share the limit of requests without a key, beside those of keys.
 func TestNodesShareLimitOfRequestsWithoutKey(t *testing.T) {
-	nodes := startAll(t, 2, inCluster(redistest.SharedCluster(t))+inMode("strict"), `
+	nodes := nodetest.StartAll(t, 2, inCluster(redistest.SharedCluster(t))+inMode("strict"), `
 		rate_limit {
 			zone strangers {
 				key {header.X-Key}
@@ -207,14 +208,14 @@ func TestNodesShareLimitOfRequestsWithoutKey(t *testing.T) {
 			}
 		}`)
 	for i := range 5 {
-		h := nodes[i%2].mustGet(200, []string{"/", "/search"}[i%2])
+		h := nodes[i%2].MustGet(200, []string{"/", "/search"}[i%2])
 		if got, want := h.Get("X-RateLimit-Remaining"), fmt.Sprint(4-i); got != want {
 			t.Errorf("remaining after %d requests = %s, want %s", i+1, got, want)
 		}
 	}
 	for _, n := range nodes {
-		n.mustGet(429, "/")
-		n.mustGet(429, "/search")
-		n.mustGet(200, "/", "X-Key: alice")
+		n.MustGet(429, "/")
+		n.MustGet(429, "/search")
+		n.MustGet(200, "/", "X-Key: alice")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/test/nodetest"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -25,24 +26,24 @@ func degraded(h http.Header) bool {
 func TestRedisOutage(t *testing.T) {
 	redis := redistest.NewServer(t)
 	redis.Kill()
-	n := start(t, "redis {\n\taddress "+redis.Addr+"\n}", userSite("2/24h\n\t\t\ton_outage open"))
-	if h := n.mustGet(200, "/", "X-Api-Key: a"); !degraded(h) {
+	n := nodetest.Start(t, "redis {\n\taddress "+redis.Addr+"\n}", userSite("2/24h\n\t\t\ton_outage open"))
+	if h := n.MustGet(200, "/", "X-Api-Key: a"); !degraded(h) {
 		t.Errorf("headers without Redis = %v, want degraded ones", h)
 	}
 	for _, key := range []string{"X-Api-Key: b", "X-Api-Key: c"} { // the node knows how much of the first was used
 		redis.Restart()
-		n.await("decisions by Redis", func() bool { // about another key, as what is admitted meanwhile is debited
-			_, h, err := n.get("/", "X-Api-Key: any")
+		n.Await("decisions by Redis", func() bool { // about another key, as what is admitted meanwhile is debited
+			_, h, err := n.Get("/", "X-Api-Key: any")
 			return err == nil && !degraded(h)
 		})
 		for _, status := range []int{200, 200, 429} {
-			if h := n.mustGet(status, "/", key); degraded(h) {
+			if h := n.MustGet(status, "/", key); degraded(h) {
 				t.Errorf("headers with Redis = %v, want a decision by Redis", h)
 			}
 		}
 		redis.Kill()
-		n.await("degraded responses", func() bool {
-			status, h, err := n.get("/", key)
+		n.Await("degraded responses", func() bool {
+			status, h, err := n.Get("/", key)
 			switch {
 			case err != nil:
 				t.Fatal(err)
@@ -54,23 +55,23 @@ func TestRedisOutage(t *testing.T) {
 			return degraded(h)
 		})
 	}
-	if warnings := strings.Count(n.logged(), "the store does not answer"); warnings == 0 || warnings > 3 {
-		t.Errorf("warnings = %d, want one for each outage at most:\n%s", warnings, n.logged())
+	if warnings := strings.Count(n.Logged(), "the store does not answer"); warnings == 0 || warnings > 3 {
+		t.Errorf("warnings = %d, want one for each outage at most:\n%s", warnings, n.Logged())
 	}
 }
 
 // When Redis hangs, requests wait for the timeout, and no longer.
 func TestRedisHangDelaysByTimeoutAtMost(t *testing.T) {
 	redis := redistest.NewServer(t)
-	n := start(t, "redis {\n\taddress "+redis.Addr+"\n\ttimeout 50ms\n}", userSite("1000/24h"))
-	n.await("decisions by Redis", func() bool { return !degraded(n.mustGet(200, "/", "X-Api-Key: a")) })
+	n := nodetest.Start(t, "redis {\n\taddress "+redis.Addr+"\n\ttimeout 50ms\n}", userSite("1000/24h"))
+	n.Await("decisions by Redis", func() bool { return !degraded(n.MustGet(200, "/", "X-Api-Key: a")) })
 	redis.Pause()
 	defer redis.Resume()
-	n.await("the outage", func() bool { return degraded(n.mustGet(200, "/", "X-Api-Key: a")) })
+	n.Await("the outage", func() bool { return degraded(n.MustGet(200, "/", "X-Api-Key: a")) })
 	var longest time.Duration
 	for range 40 {
 		begin := time.Now()
-		if h := n.mustGet(200, "/", "X-Api-Key: a"); !degraded(h) {
+		if h := n.MustGet(200, "/", "X-Api-Key: a"); !degraded(h) {
 			t.Errorf("headers while Redis hangs = %v, want degraded ones", h)
 		}
 		longest = max(longest, time.Since(begin))
@@ -90,13 +91,13 @@ func TestPasswordsAreNotExposed(t *testing.T) {
 	options := func(password string) string {
 		return fmt.Sprintf("redis {\n\taddress %s\n\tpassword %s\n}", redis.Addr, password)
 	}
-	n := start(t, options("{env.REDIS_PASSWORD}"), userSite("5/24h"))
-	n.await("decisions by Redis", func() bool { return !degraded(n.mustGet(200, "/", "X-Api-Key: a")) })
-	n.reload(options(wrong), userSite("5/24h"))
-	n.await("degraded responses, as Redis refuses the password", func() bool { return degraded(n.mustGet(200, "/", "X-Api-Key: b")) })
-	n.await("a warning", func() bool { return strings.Contains(n.logged(), "WRONGPASS") })
+	n := nodetest.Start(t, options("{env.REDIS_PASSWORD}"), userSite("5/24h")+"\n\tlog")
+	n.Await("decisions by Redis", func() bool { return !degraded(n.MustGet(200, "/", "X-Api-Key: a")) })
+	n.Reload(options(wrong), userSite("5/24h")+"\n\tlog")
+	n.Await("degraded responses, as Redis refuses the password", func() bool { return degraded(n.MustGet(200, "/", "X-Api-Key: b")) })
+	n.Await("a warning", func() bool { return strings.Contains(n.Logged(), "WRONGPASS") })
 
-	resp, err := n.client.Get("http://" + n.admin + "/metrics")
+	resp, err := n.Client.Get("http://" + n.Admin + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func TestPasswordsAreNotExposed(t *testing.T) {
 	if err := resp.Write(&metrics); err != nil {
 		t.Fatal(err)
 	}
-	for what, text := range map[string]string{"log": n.logged(), "metrics": metrics.String()} {
+	for what, text := range map[string]string{"log": n.Logged(), "metrics": metrics.String()} {
 		if strings.Contains(text, "s3cret") {
 			t.Errorf("the %s has a password:\n%s", what, text)
 		}
@@ -128,22 +129,22 @@ func outageSites(limit int) string {
 func TestOnOutage(t *testing.T) {
 	const size, limit = 4, 40
 	redis := redistest.NewServer(t)
-	nodes := startAll(t, size, fmt.Sprintf("redis {\n\taddress %s\n}\nnodes %d", redis.Addr, size), outageSites(limit))
+	nodes := nodetest.StartAll(t, size, fmt.Sprintf("redis {\n\taddress %s\n}\nnodes %d", redis.Addr, size), outageSites(limit))
 	for _, n := range nodes {
-		n.await("decisions by Redis", func() bool { return !degraded(n.mustGet(200, "/open", "X-Api-Key: first")) })
+		n.Await("decisions by Redis", func() bool { return !degraded(n.MustGet(200, "/open", "X-Api-Key: first")) })
 	}
 	for range limit {
-		nodes[0].mustGet(200, "/local", "X-Api-Key: known")
+		nodes[0].MustGet(200, "/local", "X-Api-Key: known")
 	}
 	redis.Kill()
 	for _, n := range nodes {
-		n.await("the outage", func() bool { return degraded(n.mustGet(200, "/open", "X-Api-Key: first")) })
+		n.Await("the outage", func() bool { return degraded(n.MustGet(200, "/open", "X-Api-Key: first")) })
 	}
 	counts := func(path, key string) map[int]int {
 		byStatus := make(map[int]int)
 		for _, n := range nodes {
 			for range 2 * limit {
-				status, h, err := n.get(path, key)
+				status, h, err := n.Get(path, key)
 				switch {
 				case err != nil:
 					t.Fatal(err)
@@ -166,8 +167,8 @@ func TestOnOutage(t *testing.T) {
 	if got := counts("/closed", "X-Api-Key: fresh"); got[503] != 2*limit*size {
 		t.Errorf("closed = %v, want 503 for all", got)
 	}
-	nodes[0].await("the outage of a key that was used up", func() bool {
-		status, h, err := nodes[0].get("/local", "X-Api-Key: known")
+	nodes[0].Await("the outage of a key that was used up", func() bool {
+		status, h, err := nodes[0].Get("/local", "X-Api-Key: known")
 		if err != nil || status != 429 {
 			t.Fatalf("a key that was used up before = %d, %v, want 429", status, err)
 		}
@@ -175,7 +176,9 @@ func TestOnOutage(t *testing.T) {
 	})
 
 	store := "redis standalone " + redis.Addr
-	debt := func(n *node) float64 { return n.metric(`caddy_rate_limit_outage_debt_events{store="` + store + `"}`) }
+	debt := func(n *nodetest.Node) float64 {
+		return n.Metric(`caddy_rate_limit_outage_debt_events{store="` + store + `"}`)
+	}
 	for _, n := range nodes {
 		if debt(n) == 0 {
 			t.Error("no event of the outage is owed")
@@ -183,20 +186,20 @@ func TestOnOutage(t *testing.T) {
 	}
 	redis.Restart() // it has lost all counts
 	for _, n := range nodes {
-		n.await("the end of the outage", func() bool {
-			_, h, err := n.get("/open", "X-Api-Key: second") // which may be used up by now
+		n.Await("the end of the outage", func() bool {
+			_, h, err := n.Get("/open", "X-Api-Key: second") // which may be used up by now
 			return err == nil && !degraded(h)
 		})
 	}
 	for _, n := range nodes {
-		n.await("the end of the debt", func() bool { return debt(n) == 0 })
-		if settled := n.metric(`caddy_rate_limit_outage_events_total{store="` + store + `",what="settled"}`); settled == 0 {
+		n.Await("the end of the debt", func() bool { return debt(n) == 0 })
+		if settled := n.Metric(`caddy_rate_limit_outage_events_total{store="` + store + `",what="settled"}`); settled == 0 {
 			t.Error("no event of the outage was debited")
 		}
 	}
 	for _, n := range nodes {
 		for _, path := range []string{"/local", "/open"} {
-			if h := n.mustGet(429, path, "X-Api-Key: fresh"); degraded(h) {
+			if h := n.MustGet(429, path, "X-Api-Key: fresh"); degraded(h) {
 				t.Errorf("GET %s after the outage = %v, want a decision by Redis", path, h)
 			}
 		}

@@ -5,6 +5,7 @@ package openapi
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -47,10 +48,14 @@ func load(t *testing.T) (*openapi3.T, routers.Router) {
 	return document, router
 }
 
-// TestExchanges has the tests of the admin API record what they send and get, and compares that with
-// the document. Each operation of the document must have been used with success.
-func TestExchanges(t *testing.T) {
-	document, router := load(t)
+var exchangesFlag = flag.String("exchanges", "",
+	"the exchanges that tests of test/integration have recorded; by default, they run and record some")
+
+// recorded returns the file with the exchanges.
+func recorded(t *testing.T) string {
+	if *exchangesFlag != "" {
+		return *exchangesFlag
+	}
 	file := filepath.Join(t.TempDir(), "exchanges")
 	command := exec.Command("go", "test", "-count=1", "-run", "Admin|Rules|Emergency|Ready|OperationsPage", "./test/integration")
 	command.Dir = "../.."
@@ -58,15 +63,22 @@ func TestExchanges(t *testing.T) {
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	recorded, err := os.Open(file)
+	return file
+}
+
+// TestExchanges compares what the tests of the admin API have sent and got with the document. Each
+// operation of the document must have been used with success.
+func TestExchanges(t *testing.T) {
+	document, router := load(t)
+	file, err := os.Open(recorded(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = recorded.Close() }()
+	defer func() { _ = file.Close() }()
 
 	used := make(map[string]bool)
 	n := 0
-	for d := json.NewDecoder(recorded); ; n++ {
+	for d := json.NewDecoder(file); ; n++ {
 		var e exchange
 		if err := d.Decode(&e); err == io.EOF {
 			break

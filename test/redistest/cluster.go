@@ -231,19 +231,100 @@ func (c *Cluster) replica(ctx context.Context, of *Server) (*Server, error) {
 	return nil, errors.New("it has no replica that answers")
 }
 
+// AwaitHealthy waits until all servers see the same three primaries, each with a replica that has
+// its data.
+func (c *Cluster) AwaitHealthy() {
+	c.t.Helper()
+	if err := until(c.healthy); err != nil {
+		c.t.Fatalf("redistest: the cluster does not recover: %v", err)
+	}
+}
+
+// Proxies puts a proxy before each server, in the order of Servers, and returns when all servers
+// announce the addresses of the proxies. Clients then reach them there, and Addrs are those.
+func (c *Cluster) Proxies() []*Proxy {
+	c.t.Helper()
+	proxies := make([]*Proxy, len(c.Servers))
+	for i, s := range c.Servers {
+		proxies[i] = NewProxy(c.t, s.Addr)
+		c.Addrs[i] = proxies[i].Addr
+		_, port, _ := net.SplitHostPort(c.Addrs[i])
+		err := s.client.ConfigSet(c.t.Context(), "cluster-announce-port", port).Err()
+		if err == nil {
+			err = s.client.ConfigRewrite(c.t.Context()).Err() // for a restart
+		}
+		if err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	err := until(func(ctx context.Context) error {
+		return errors.Join(c.healthy(ctx), group(c.Servers).each(func(s *Server) error {
+			nodes, err := s.client.ClusterNodes(ctx).Result()
+			for _, addr := range c.Addrs {
+				if err == nil && !strings.Contains(nodes, " "+addr+"@") {
+					err = fmt.Errorf("%s does not see %s", s.Addr, addr)
+				}
+			}
+			return err
+		}))
+	})
+	if err != nil {
+		c.t.Fatalf("redistest: putting proxies before a cluster: %v", err)
+	}
+	return proxies
+}
+
+// MoveSlot moves a slot with its keys from one primary to another. The keys move one by one, and
+// moved is called after each, so that there are instants in which only some have moved.
+func (c *Cluster) MoveSlot(slot int, from, to *Server, moved func()) {
+	c.t.Helper()
+	ctx := c.t.Context()
+	do := func(s *Server, args ...any) {
+		c.t.Helper()
+		if err := s.client.Do(ctx, args...).Err(); err != nil {
+			c.t.Fatalf("redistest: %v at %s: %v", args, s.Addr, err)
+		}
+	}
+	do(to, "cluster", "setslot", slot, "importing", from.nodeID)
+	do(from, "cluster", "setslot", slot, "migrating", to.nodeID)
+	_, port, _ := net.SplitHostPort(to.Addr)
+	for {
+		keys, err := from.client.ClusterGetKeysInSlot(ctx, slot, 1).Result()
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if len(keys) == 0 {
+			break
+		}
+		do(from, "migrate", host, port, keys[0], 0, 5000)
+		moved()
+	}
+	do(to, "cluster", "setslot", slot, "node", to.nodeID)
+	do(from, "cluster", "setslot", slot, "node", to.nodeID)
+}
+
 func (c *Cluster) attach(t testing.TB) {
 	c.t = t
 	group(c.Servers).attach(t)
 }
 
 func (c *Cluster) reset() error {
+	if err := c.Revive(); err != nil {
+		return err
+	}
+	return group(c.Servers).each((*Server).flush)
+}
+
+// Revive resumes or restarts the servers that were paused or killed, and returns when the cluster
+// is healthy.
+func (c *Cluster) Revive() error {
 	if err := group(c.Servers).each((*Server).revive); err != nil {
 		return err
 	}
 	if err := until(c.healthy); err != nil {
 		return fmt.Errorf("redistest: the cluster does not recover: %w", err)
 	}
-	return group(c.Servers).each((*Server).flush)
+	return nil
 }
 
 // Close ends the processes and removes their files.

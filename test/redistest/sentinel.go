@@ -21,7 +21,7 @@ type Sentinel struct {
 	Addrs      []string // of the Sentinels
 	MasterName string
 	Sentinels  []*Server // in the order of Addrs
-	Primary    *Server   // when the test got it; a failover does not change it
+	Primary    *Server   // when the test got it; a failover does not change it: see AwaitHealthy
 	Replica    *Server
 }
 
@@ -111,6 +111,15 @@ func (s *Server) watches(ctx context.Context) (primary string, err error) {
 		return "", fmt.Errorf("it sees the primary %v with the replicas %v", m, r)
 	}
 	return net.JoinHostPort(m["ip"], m["port"]), nil
+}
+
+// AwaitHealthy waits until the Sentinels agree on a primary that has a replica, and see nothing
+// down. It sets Primary and Replica.
+func (s *Sentinel) AwaitHealthy() {
+	s.Primary.t.Helper()
+	if err := until(s.healthy); err != nil {
+		s.Primary.t.Fatalf("redistest: the Sentinels do not recover: %v", err)
+	}
 }
 
 func (s *Sentinel) all() group { return append(group{s.Primary, s.Replica}, s.Sentinels...) }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package load
 
 import (
 	"net"
@@ -20,7 +20,7 @@ func TestSteadyLoadMeasuresFromDueInstant(t *testing.T) {
 	k := dialServer(t, 1, func(http.ResponseWriter, *http.Request) {
 		first.Do(func() { <-time.After(held) })
 	})
-	got, _, err := k.send(same(), steady(every, n*every), 200)
+	got, _, err := k.Send(Same(), Steady(every, n*every), 200)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestSteadyLoadMeasuresFromDueInstant(t *testing.T) {
 
 func TestSendRejectsOtherStatus(t *testing.T) {
 	k := dialServer(t, 2, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) })
-	_, _, err := k.send(same(), load{requests: 5}, 200)
+	_, _, err := k.Send(Same(), Load{Requests: 5}, 200)
 	if want := "a response with status 429, want 200"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error = %v, want one with %q", err, want)
 	}
@@ -44,23 +44,23 @@ func TestSendRejectsOtherStatus(t *testing.T) {
 
 func TestSendEndsWithTheLoad(t *testing.T) {
 	k := dialServer(t, 3, func(http.ResponseWriter, *http.Request) {})
-	for _, l := range []load{{requests: 1}, {requests: 50}, {duration: 20 * time.Millisecond}} {
-		latencies, took, err := k.send(same(), l, 200)
-		if err != nil || took < l.duration || len(latencies) == 0 || l.requests > 0 && len(latencies) != l.requests {
+	for _, l := range []Load{{Requests: 1}, {Requests: 50}, {Duration: 20 * time.Millisecond}} {
+		latencies, took, err := k.Send(Same(), l, 200)
+		if err != nil || took < l.Duration || len(latencies) == 0 || l.Requests > 0 && len(latencies) != l.Requests {
 			t.Errorf("%+v: %d responses in %v, error %v", l, len(latencies), took, err)
 		}
 	}
 }
 
 // dialServer returns a client with n connections to a server that answers with h.
-func dialServer(t *testing.T, n int, h http.HandlerFunc) *client {
+func dialServer(t *testing.T, n int, h http.HandlerFunc) *Client {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
-	k, err := dial(s.Listener.Addr().(*net.TCPAddr).Port, n)
+	k, err := Dial(s.Listener.Addr().(*net.TCPAddr).Port, n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(k.close)
+	t.Cleanup(k.Close)
 	return k
 }

@@ -1,6 +1,7 @@
 //go:build linux
 
-package main
+// Package load drives a Caddy with requests, and measures how long they take.
+package load
 
 import (
 	"bytes"
@@ -13,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A client has several connections to one Caddy. Each sends its next request when the response to
+// A Client has several connections to one Caddy. Each sends its next request when the response to
 // the last one is complete. The client must not limit the rate, so it is one thread that waits with
 // epoll and reads no more of a response than necessary.
-type client struct {
+type Client struct {
 	epoll int
 	conns map[int32]*conn // by file descriptor
 }
@@ -31,23 +32,23 @@ type conn struct {
 // patience is how long a client waits for a response.
 const patience = 5 * time.Second
 
-// dial opens n connections to a port on the loopback interface.
-func dial(port, n int) (*client, error) {
+// Dial opens n connections to a port on the loopback interface.
+func Dial(port, n int) (*Client, error) {
 	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, err
 	}
-	c := &client{epoll: epoll, conns: map[int32]*conn{}}
+	c := &Client{epoll: epoll, conns: map[int32]*conn{}}
 	for range n {
 		if err := c.open(port); err != nil {
-			c.close()
+			c.Close()
 			return nil, fmt.Errorf("connecting to port %d: %w", port, err)
 		}
 	}
 	return c, nil
 }
 
-func (c *client) open(port int) error {
+func (c *Client) open(port int) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -63,13 +64,13 @@ func (c *client) open(port int) error {
 }
 
 // watch makes wait return when fd can be read.
-func (c *client) watch(fd int) error {
+func (c *Client) watch(fd int) error {
 	return unix.EpollCtl(c.epoll, unix.EPOLL_CTL_ADD, fd,
 		&unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)})
 }
 
 // wait returns the descriptors that can be read, once there are any.
-func (c *client) wait(events []unix.EpollEvent) ([]unix.EpollEvent, error) {
+func (c *Client) wait(events []unix.EpollEvent) ([]unix.EpollEvent, error) {
 	for {
 		ready, err := unix.EpollWait(c.epoll, events, int(patience.Milliseconds()))
 		switch {
@@ -84,59 +85,59 @@ func (c *client) wait(events []unix.EpollEvent) ([]unix.EpollEvent, error) {
 	}
 }
 
-func (c *client) close() {
+func (c *Client) Close() {
 	for _, k := range c.conns {
 		unix.Close(k.fd)
 	}
 	unix.Close(c.epoll)
 }
 
-// A load is the number and the pace of the requests that a client sends.
-type load struct {
-	requests int           // in all; 0 for no limit
-	duration time.Duration // after it no request is sent; 0 for no end
+// A Load is the number and the pace of the requests that a client sends.
+type Load struct {
+	Requests int           // in all; 0 for no limit
+	Duration time.Duration // after it no request is sent; 0 for no end
 
-	// every is the time from one request to the next in a steady load. If it is 0, each connection
+	// Every is the time from one request to the next in a steady load. If it is 0, each connection
 	// sends a request as soon as it has the response to the last one.
-	every time.Duration
+	Every time.Duration
 }
 
-// steady returns a load of requests that are due at regular intervals.
-func steady(every, duration time.Duration) load {
-	return load{requests: int(duration / every), every: every}
+// Steady returns a load of requests that are due at regular intervals.
+func Steady(every, duration time.Duration) Load {
+	return Load{Requests: int(duration / every), Every: every}
 }
 
-// send sends requests until the load ends, and waits for the last responses. It returns the
+// Send sends requests until the load ends, and waits for the last responses. It returns the
 // duration of each request and of all together. A response with another status than want is an
 // error.
 //
 // In a steady load, a request counts from the instant at which it is due, even if all connections
 // are busy then: a user does not know of the other requests. Otherwise it counts from when it is
 // sent.
-func (c *client) send(r *requests, l load, want int) (latencies []time.Duration, took time.Duration, err error) {
+func (c *Client) Send(r *Requests, l Load, want int) (latencies []time.Duration, took time.Duration, err error) {
 	start, sent := time.Now(), 0
-	end := patience + time.Duration(l.requests)*l.every // of a steady load
-	latencies = make([]time.Duration, 0, l.requests)
-	idle := make([]*conn, 0, len(c.conns)+l.requests) // the longest idle first
+	end := patience + time.Duration(l.Requests)*l.Every // of a steady load
+	latencies = make([]time.Duration, 0, l.Requests)
+	idle := make([]*conn, 0, len(c.conns)+l.Requests) // the longest idle first
 	for _, k := range c.conns {
 		idle = append(idle, k)
 	}
 	timer := -1
-	if l.every > 0 {
-		if timer, err = c.ticks(l.every); err != nil {
+	if l.Every > 0 {
+		if timer, err = c.ticks(l.Every); err != nil {
 			return nil, 0, fmt.Errorf("setting a timer: %w", err)
 		}
 		defer unix.Close(timer)
 	}
 	more := func(now time.Duration) bool {
-		return (l.requests == 0 || sent < l.requests) && (l.duration == 0 || now < l.duration)
+		return (l.Requests == 0 || sent < l.Requests) && (l.Duration == 0 || now < l.Duration)
 	}
 	// sendDue sends the requests that are due at now, while there are idle connections.
 	sendDue := func(now time.Duration) error {
 		for len(idle) > 0 && more(now) {
 			k := idle[0]
-			if k.due = now; l.every > 0 {
-				k.due = time.Duration(sent+1) * l.every // at a tick of the timer, which started after start
+			if k.due = now; l.Every > 0 {
+				k.due = time.Duration(sent+1) * l.Every // at a tick of the timer, which started after start
 			}
 			if k.due > now {
 				return nil
@@ -153,15 +154,15 @@ func (c *client) send(r *requests, l load, want int) (latencies []time.Duration,
 		return nil, 0, err
 	}
 	events, wanted := make([]unix.EpollEvent, len(c.conns)+1), strconv.Itoa(want)
-	for len(latencies) < max(sent, l.requests) {
+	for len(latencies) < max(sent, l.Requests) {
 		ready, err := c.wait(events)
 		if err != nil {
 			return nil, 0, err
 		}
 		now := time.Since(start)
-		if l.every > 0 && now > end {
+		if l.Every > 0 && now > end {
 			return nil, 0, fmt.Errorf("%d of %d requests have no response %v after the last was due",
-				l.requests-len(latencies), l.requests, patience)
+				l.Requests-len(latencies), l.Requests, patience)
 		}
 		for _, e := range ready {
 			if int(e.Fd) == timer {
@@ -188,7 +189,7 @@ func (c *client) send(r *requests, l load, want int) (latencies []time.Duration,
 
 // ticks returns a timer that c also waits for. It uses the kernel's clock, because epoll itself
 // waits for whole milliseconds.
-func (c *client) ticks(every time.Duration) (fd int, err error) {
+func (c *Client) ticks(every time.Duration) (fd int, err error) {
 	fd, err = unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
 	if err != nil {
 		return 0, err
@@ -255,37 +256,37 @@ func (k *conn) read(wanted string) (complete bool, err error) {
 	return true, nil
 }
 
-// requests are sent one after another, and again from the first. They are made before anything is
+// Requests are sent one after another, and again from the first. They are made before anything is
 // measured.
-type requests struct {
+type Requests struct {
 	texts [][]byte
 	next  int
 }
 
 // take returns the next request.
-func (r *requests) take() []byte {
+func (r *Requests) take() []byte {
 	text := r.texts[r.next%len(r.texts)]
 	r.next++
 	return text
 }
 
-// distinct returns n requests in random order, each with its own API key and tenant.
-func distinct(n int) *requests {
-	r := new(requests)
+// Distinct returns n requests in random order, each with its own API key and tenant.
+func Distinct(n int) *Requests {
+	r := new(Requests)
 	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(n) {
 		r.add(fmt.Sprintf("sk_live_%024d", i), fmt.Sprintf("tenant-%08d", i))
 	}
 	return r
 }
 
-// same returns the request of one client.
-func same() *requests {
-	r := new(requests)
+// Same returns the request of one client.
+func Same() *Requests {
+	r := new(Requests)
 	r.add("sk_live_exhausted", "tenant-0")
 	return r
 }
 
-func (r *requests) add(key, tenant string) {
+func (r *Requests) add(key, tenant string) {
 	r.texts = append(r.texts, fmt.Appendf(nil,
 		"GET /v1/items HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Api-Key: %s\r\nX-Tenant: %s\r\n\r\n", key, tenant))
 }

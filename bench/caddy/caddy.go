@@ -1,0 +1,125 @@
+//go:build linux
+
+// Package caddy starts Caddys that are measured.
+package caddy
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/procfs"
+)
+
+// patience is how long a Caddy may take to accept connections.
+const patience = 30 * time.Second
+
+// A Process is a running Caddy with one site.
+type Process struct {
+	Port int // of the site, on the loopback interface
+
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when the process has ended
+}
+
+// Start starts a Caddy with these global options and this site, and returns when it accepts
+// connections. It leaves nothing behind outside of dir. It calls begin with a function that starts
+// the process.
+func Start(binary, dir, options, site string, begin func(start func() error) error) (*Process, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	config := filepath.Join(dir, fmt.Sprintf("Caddyfile.%d", port))
+	text := fmt.Sprintf("{\n\tadmin off\n\tpersist_config off\n%s}\n\nhttp://127.0.0.1:%d {\n%s\n}\n", options, port, site)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	log, err := os.Create(config + ".log")
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+
+	cmd := exec.Command(binary, "run", "--adapter", "caddyfile", "--config", config)
+	p := &Process{Port: port, cmd: cmd, ended: make(chan struct{})}
+	p.cmd.Stderr = log
+	p.cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // Caddy dies with an interrupted run
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: Pdeathsig means the end of this thread
+		err := begin(p.cmd.Start)
+		started <- err
+		if err == nil {
+			_ = p.cmd.Wait()
+			close(p.ended)
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	for deadline := time.After(patience); ; {
+		probe, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			return p, probe.Close()
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+			continue
+		case <-p.ended:
+		case <-deadline:
+		}
+		p.Stop()
+		said, _ := os.ReadFile(log.Name())
+		return nil, fmt.Errorf("%s does not listen with this configuration: %w\n%s\n%s", binary, err, text, said)
+	}
+}
+
+// Stop ends the process.
+func (p *Process) Stop() {
+	_ = p.cmd.Process.Kill()
+	<-p.ended
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// CPUTime returns the processor time of p. It is the sum over the threads, which is exact to the
+// nanosecond; the count of the process has hundredths of a second. Go's threads do not end, so the
+// sum never falls.
+func (p *Process) CPUTime() (sum time.Duration, err error) {
+	threads, err := procfs.AllThreads(p.cmd.Process.Pid)
+	if err != nil {
+		return 0, err
+	}
+	for _, t := range threads {
+		stat, err := t.Schedstat()
+		if err != nil {
+			return 0, err
+		}
+		sum += time.Duration(stat.RunningNanoseconds)
+	}
+	return sum, nil
+}
+
+// Resident returns the memory that p has in RAM, in bytes.
+func (p *Process) Resident() (float64, error) {
+	proc, err := procfs.NewProc(p.cmd.Process.Pid)
+	if err != nil {
+		return 0, err
+	}
+	status, err := proc.NewStatus()
+	return float64(status.VmRSS), err
+}

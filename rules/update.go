@@ -1,0 +1,118 @@
+package rules
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// updateTimeout is how long a change may take. Caddy's storage makes a node wait for some 10 s
+// when another one died while it wrote.
+const updateTimeout = 30 * time.Second
+
+// A Change is what Update does.
+type Change struct {
+	// Expected is the number of the version that the author has seen. Nil: the change applies to
+	// any.
+	Expected *int64
+
+	Author, Note string
+
+	// Apply changes a copy of the document. It is called again when somebody else has written
+	// first. Nil: the document stays as it is.
+	Apply func(*Document) error
+
+	// Actions are those that go with the version.
+	Actions []Action
+
+	// DryRun returns the version that would be written, and writes nothing.
+	DryRun bool
+}
+
+// Update writes a version with a change, and puts it in force on this node before it returns.
+// Other nodes learn of it from the store. The error is ErrConflict when another version than the
+// expected one is in force, that of Apply or Validate, or else ErrUnavailable.
+func (w *Watcher) Update(ctx context.Context, c Change) (*Version, error) {
+	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
+	defer cancel()
+	defer context.AfterFunc(w.ctx, cancel)()
+	if err := w.begin(ctx); err != nil {
+		return nil, w.unavailable(err)
+	}
+	defer w.end()
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
+		if err := w.refresh(ctx); err != nil {
+			return nil, err
+		}
+		known := w.Latest()
+		v, err := w.next(known, c)
+		if err != nil || c.DryRun {
+			return v, err
+		}
+		if err = w.store.Write(ctx, v, known.Number); errors.Is(err, ErrConflict) {
+			sleep(ctx, rand.N(pause)) // or writers on many nodes would meet again
+			continue
+		}
+		if err != nil && !w.written(ctx, v) {
+			return nil, w.unavailable(err)
+		}
+		w.swap(Transition{From: known, To: v, Actions: v.Actions})
+		return v, nil
+	}
+}
+
+// next returns the version after known.
+func (w *Watcher) next(known *Version, c Change) (*Version, error) {
+	if c.Expected != nil && *c.Expected != known.Number {
+		return nil, fmt.Errorf("%w: version %d is in force, not %d", ErrConflict, known.Number, *c.Expected)
+	}
+	v := &Version{
+		Number: known.Number + 1,
+		Time:   time.Now().UTC().Truncate(time.Microsecond), // which all stores keep
+		Author: c.Author, Note: c.Note, Actions: c.Actions, Document: known.Document,
+	}
+	if c.Apply == nil {
+		return v, nil
+	}
+	v.Document = known.Document.Clone()
+	if err := c.Apply(v.Document); err != nil {
+		return nil, err
+	}
+	if w.options.Validate != nil {
+		if err := w.options.Validate(v.Document); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+// written reports whether the store has v although Write has failed: the answer may have been lost.
+func (w *Watcher) written(ctx context.Context, v *Version) bool {
+	newest, err := w.store.Latest(ctx)
+	return err == nil && newest.is(v)
+}
+
+// Rollback writes a version with the document of an older one. It is an Update: see there. Version 0
+// has the empty document. The error is ErrNotFound when the store does not keep the version any more.
+func (w *Watcher) Rollback(ctx context.Context, number int64, c Change) (*Version, error) {
+	old := &Version{Document: new(Document)}
+	if number != 0 {
+		var err error
+		old, err = w.store.Version(ctx, number)
+		if errors.Is(err, ErrNotFound) {
+			return nil, err
+		}
+		if err != nil {
+			return nil, w.unavailable(err)
+		}
+	}
+	c.Note = cmp.Or(c.Note, fmt.Sprintf("rollback to version %d", number))
+	c.Apply = func(d *Document) error {
+		*d = *old.Document.Clone()
+		return nil
+	}
+	return w.Update(ctx, c)
+}

@@ -1,0 +1,211 @@
+package nodetest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
+)
+
+// A Node is a Caddy, used by one test.
+type Node struct {
+	t       *testing.T
+	Addr    string // of its site
+	Admin   string // of its admin endpoint
+	Client  *http.Client
+	Storage string // the directory of Caddy's storage
+	config  string // path of its Caddyfile
+	log     string // path of its log
+	process *os.Process
+	exited  chan struct{}
+}
+
+// Start starts a node and returns when it listens. options is the content of the rate_limit global
+// option. site begins its only site, which ends with "respond ok".
+func Start(t *testing.T, options, site string) *Node {
+	t.Helper()
+	dir := t.TempDir()
+	n := &Node{
+		t: t, Addr: redistest.FreeAddr(), Admin: redistest.FreeAddr(),
+		config: filepath.Join(dir, "Caddyfile"), log: filepath.Join(dir, "log"),
+		Client:  &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 100}},
+		Storage: filepath.Join(dir, "caddy"),
+	}
+	n.write(options, site)
+	n.Restart()
+	t.Cleanup(n.Kill)
+	return n
+}
+
+// Restart starts the node again after Kill, with the same files.
+func (n *Node) Restart() {
+	n.t.Helper()
+	log, err := os.OpenFile(n.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	caddy := exec.Command(binary, "run", "--config", n.config)
+	caddy.Stdout, caddy.Stderr = log, log
+	caddy.Env = append(os.Environ(), "XDG_DATA_HOME="+filepath.Dir(n.Storage)) // as on a machine of its own
+	if err := caddy.Start(); err != nil {
+		n.t.Fatal(err)
+	}
+	_ = log.Close()
+	exited := make(chan struct{})
+	n.process, n.exited = caddy.Process, exited
+	go func() {
+		_ = caddy.Wait()
+		close(exited)
+	}()
+	n.Await("its listener", func() bool {
+		conn, err := net.Dial("tcp", n.Addr)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	})
+}
+
+// Kill kills the process by SIGKILL and returns when it has ended.
+func (n *Node) Kill() {
+	n.Client.CloseIdleConnections()
+	_ = n.process.Kill() // fails if the process has ended
+	<-n.exited
+}
+
+// Pause suspends the process, as a virtual machine is. Connections stay open, and the system
+// accepts new ones.
+func (n *Node) Pause() { n.signal(syscall.SIGSTOP) }
+
+// Resume continues a process that is suspended.
+func (n *Node) Resume() { n.signal(syscall.SIGCONT) }
+
+func (n *Node) signal(s syscall.Signal) {
+	n.t.Helper()
+	if err := n.process.Signal(s); err != nil {
+		n.t.Errorf("nodetest: %v to %s: %v", s, n.Addr, err)
+	}
+}
+
+// StartAll starts nodes with the same configuration.
+func StartAll(t *testing.T, size int, options, site string) []*Node {
+	t.Helper()
+	nodes := make([]*Node, size)
+	for i := range nodes {
+		nodes[i] = Start(t, options, site)
+	}
+	return nodes
+}
+
+// Metric returns the value of a series, or 0 if there is none.
+func (n *Node) Metric(series string) float64 {
+	n.t.Helper()
+	resp, err := n.Client.Get("http://" + n.Admin + "/metrics")
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, found := strings.CutPrefix(line, series+" "); found {
+			f, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			if err != nil {
+				n.t.Fatal(err)
+			}
+			return f
+		}
+	}
+	return 0
+}
+
+// write writes the node's Caddyfile.
+func (n *Node) write(options, site string) {
+	n.t.Helper()
+	_, port, _ := net.SplitHostPort(n.Addr)
+	text := fmt.Sprintf("{\n\tadmin %s\n\tpersist_config off\n\tdefault_bind 127.0.0.1\n\trate_limit {\n%s\n\t}\n}\n"+
+		"http://:%s {\n%s\n\trespond ok\n}\n", n.Admin, options, port, site)
+	if err := os.WriteFile(n.config, []byte(text), 0o600); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// Reload loads another configuration.
+func (n *Node) Reload(options, site string) {
+	n.t.Helper()
+	if out, err := n.TryReload(options, site); err != nil {
+		n.t.Fatalf("reload: %v\n%s", err, out)
+	}
+}
+
+// TryReload is Reload for a configuration that may be wrong. It returns what the command prints.
+func (n *Node) TryReload(options, site string) (out []byte, err error) {
+	n.t.Helper()
+	n.write(options, site)
+	return exec.Command(binary, "reload", "--config", n.config, "--address", n.Admin).CombinedOutput()
+}
+
+// Await polls until done returns true, for 30 seconds at most.
+func (n *Node) Await(what string, done func() bool) {
+	n.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !done(); <-time.After(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			n.t.Fatalf("waited 30 s for %s; the log is\n%s", what, n.Logged())
+		}
+	}
+}
+
+// Logged returns the log.
+func (n *Node) Logged() string {
+	n.t.Helper()
+	text, err := os.ReadFile(n.log)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Get requests a path, with headers as "Name: value".
+func (n *Node) Get(path string, headers ...string) (status int, header http.Header, err error) {
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+n.Addr+path, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ": ")
+		req.Header.Add(name, value)
+	}
+	resp, err := n.Client.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	_, err = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode, resp.Header, err
+}
+
+// MustGet is Get for a response that must have this status.
+func (n *Node) MustGet(status int, path string, headers ...string) http.Header {
+	n.t.Helper()
+	got, header, err := n.Get(path, headers...)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	if got != status {
+		n.t.Errorf("GET %s with %v = %d, want %d; headers %v", path, headers, got, status, header)
+	}
+	return header
+}

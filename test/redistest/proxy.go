@@ -1,0 +1,131 @@
+package redistest
+
+import (
+	"bytes"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A Proxy is the network between a server and its clients. It forwards connections, slowly or not
+// at all if a test says so.
+type Proxy struct {
+	Addr string
+
+	server string
+
+	mu      sync.Mutex // guards the fields below
+	changed *sync.Cond
+	latency time.Duration
+	cut     map[string]bool
+	closed  bool
+}
+
+// NewProxy starts a proxy of a server. It ends with the test.
+func NewProxy(t testing.TB, server string) *Proxy {
+	t.Helper()
+	p := &Proxy{Addr: FreeAddr(), server: server, cut: make(map[string]bool)}
+	p.changed = sync.NewCond(&p.mu)
+	listener, err := net.Listen("tcp", p.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = listener.Close()
+		p.set(func() { p.closed = true })
+	})
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go p.serve(conn)
+		}
+	}()
+	return p
+}
+
+// Delay sets by how much replies are late.
+func (p *Proxy) Delay(d time.Duration) { p.set(func() { p.latency = d }) }
+
+// Cut cuts the connections of the client that logs in as user, until Mend. Like a network that is
+// cut, the proxy closes no connection, accepts new ones and loses nothing: what is sent meanwhile
+// arrives afterwards.
+func (p *Proxy) Cut(user string) { p.set(func() { p.cut[user] = true }) }
+
+// Mend ends Cut.
+func (p *Proxy) Mend() { p.set(func() { clear(p.cut) }) }
+
+func (p *Proxy) set(change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
+	p.changed.Broadcast()
+}
+
+// await returns when the connections of user are not cut, with the latency. It reports false once
+// the proxy is closed.
+func (p *Proxy) await(user string) (latency time.Duration, open bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.cut[user] && !p.closed {
+		p.changed.Wait()
+	}
+	return p.latency, !p.closed
+}
+
+// serve forwards conn until one of the two sides closes it. It closes conn at once if the server
+// refuses the connection.
+func (p *Proxy) serve(conn net.Conn) {
+	defer func() { _ = conn.Close() }()
+	upstream, err := net.Dial("tcp", p.server)
+	if err != nil {
+		return
+	}
+	defer func() { _ = upstream.Close() }()
+	buf := make([]byte, 64<<10)
+	size, err := conn.Read(buf)
+	if err != nil {
+		return
+	}
+	user := userOf(buf[:size])
+	go func() {
+		defer func() { _ = upstream.Close() }()
+		for err == nil {
+			if _, open := p.await(user); !open {
+				return
+			}
+			if _, err = upstream.Write(buf[:size]); err == nil {
+				size, err = conn.Read(buf)
+			}
+		}
+	}()
+	for reply := make([]byte, 64<<10); ; {
+		size, err := upstream.Read(reply)
+		if err != nil {
+			return
+		}
+		latency, open := p.await(user)
+		if !open {
+			return
+		}
+		<-time.After(latency)
+		if _, err := conn.Write(reply[:size]); err != nil {
+			return
+		}
+	}
+}
+
+// userOf returns the name that the first commands of a connection log in with: the word before the
+// password in AUTH <user> <password>, which HELLO may contain too. It is empty without one.
+func userOf(commands []byte) string {
+	words := bytes.Split(commands, []byte("\r\n"))
+	for i, word := range words {
+		if bytes.EqualFold(word, []byte("auth")) && i+4 < len(words) { // each word comes after its length
+			return string(words[i+2])
+		}
+	}
+	return ""
+}
