@@ -1,6 +1,7 @@
 package fleetlimit
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"time"
@@ -18,7 +19,8 @@ type addressEntries struct {
 }
 
 // newAddressEntries compiles the entries of a document that have addresses.
-func newAddressEntries(entries []*rules.AccessEntry) *addressEntries {
+// The errors are about those that are left out, as their addresses are none.
+func newAddressEntries(entries []*rules.AccessEntry) (_ *addressEntries, left []error) {
 	t, texts := &addressEntries{access: make(map[netip.Prefix][]expiring[bool])}, []string(nil)
 	for _, e := range entries {
 		if e == nil || e.Address == "" {
@@ -26,18 +28,19 @@ func newAddressEntries(entries []*rules.AccessEntry) *addressEntries {
 		}
 		p, err := ipset.ParsePrefix(e.Address)
 		if err != nil {
-			continue // it has been validated
+			left = append(left, fmt.Errorf("access %s: %w", e.ID, err))
+			continue
 		}
 		t.access[p] = append(t.access[p], newExpiring(e.Action == rules.Allow, &e.Entry))
 		t.lengths, texts = append(t.lengths, p.Bits()), append(texts, e.Address)
 	}
 	if len(texts) == 0 {
-		return nil
+		return nil, left
 	}
 	slices.Sort(t.lengths)
 	t.lengths = slices.Compact(t.lengths)
 	t.all, _ = ipset.Parse(texts) // each was parsed before
-	return t
+	return t, left
 }
 
 // check returns whether an address is exempt or denied at the instant that now returns. Denials come

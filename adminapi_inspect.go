@@ -220,7 +220,7 @@ func (i *inspector) counts(ctx context.Context, inForce *zoneRules, place int, t
 	}
 	for _, key := range i.keys {
 		r := own
-		if entries := inForce.keys[string(key)]; entries != nil {
+		if entries := inForce.keys.of(key); entries != nil {
 			if override := entries.overrideAt(i.now, place); override != nil {
 				r = override.of(own)
 			}

@@ -134,7 +134,7 @@ func (m *emergencySwitch) startOfRules(of *rules.Emergency) error {
 	if err != nil {
 		return err
 	}
-	e := &emergency{limit: limit, expiresIn: maxEmergency, reason: of.Reason, rules: of}
+	e := &emergency{limit: limit, expiresIn: maxEmergency, reason: of.Reason, startedBy: of.StartedBy, rules: of}
 	if of.ExpiresAt != nil {
 		e.expiresAt = *of.ExpiresAt
 	}

@@ -128,7 +128,7 @@ func (e *evaluation) ruleOf(z *zone, rules *zoneRules, template *keytemplate.Tem
 	_ *rule, cost int64, _ error,
 ) {
 	text := func() string { return template.Text(e.request, e.repl) }
-	entries, now := rules.keys[string(key)], time.Time{}
+	entries, now := rules.keys.of(key), time.Time{}
 	var allowed, denied bool
 	if entries != nil {
 		now = time.Now()

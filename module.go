@@ -23,7 +23,7 @@
 //	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, cost.go,
 //	                  missingkey.go and keylist.go; internal/keytemplate makes its keys
 //	zone_rules.go     a zone as rules change it; zone_keys.go has what they say about single keys,
-//	                  override.go what becomes of the limits of those
+//	                  zone_keytable.go finds those, override.go is what becomes of their limits
 //	dryrun.go         zones that decide and do not reject
 //	unknown.go        placeholders that nothing provides
 //	header.go         the headers of responses

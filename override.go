@@ -57,6 +57,23 @@ func (c *zoneRules) override(z *zone, earlier *zoneRules, o *rules.Override) (ke
 	return k, nil
 }
 
+// unfit returns why an endpoint of the zone cannot have the override, which leaves that as it is.
+func (k *keyOverride) unfit(c *zoneRules) error {
+	for i := range c.endpoints {
+		e := &c.endpoints[i]
+		if k.endpoint >= 0 && k.endpoint != i || len(e.all()) == 0 {
+			continue
+		}
+		if _, err := k.compile(e.all()[0]); err != nil { // all of an endpoint have its algorithm
+			if e.name() == "" {
+				return err
+			}
+			return fmt.Errorf("not at %s: %w", e.name(), err)
+		}
+	}
+	return nil
+}
+
 // sameRules reports whether two zoneRules have the same rules.
 func (c *zoneRules) sameRules(other *zoneRules) bool {
 	return slices.EqualFunc(c.endpoints, other.endpoints, func(a, b endpointRules) bool {
@@ -69,16 +86,20 @@ func (o *override) of(r *rule) *rule {
 	if changed, found := o.rules.Load(r); found {
 		return changed.(*rule)
 	}
-	limit := o.limit
-	if limit == nil {
-		limit = r.limit.times(o.multiplier)
-	}
-	changed, err := o.builder.rule(r.base, limit)
+	changed, err := o.compile(r)
 	if err != nil {
 		changed = r
 	}
 	first, _ := o.rules.LoadOrStore(r, changed)
 	return first.(*rule)
+}
+
+func (o *override) compile(r *rule) (*rule, error) {
+	limit := o.limit
+	if limit == nil {
+		limit = r.limit.times(o.multiplier)
+	}
+	return o.builder.rule(r.base, limit)
 }
 
 // times returns l with its events and burst multiplied by a positive number.

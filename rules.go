@@ -1,6 +1,9 @@
 package fleetlimit
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
@@ -44,11 +47,19 @@ func (a *App) rulesInForce() *ruleSnapshot {
 // applyLocked puts a version in force, for the zones that it changes. It needs a.applying.
 func (a *App) applyLocked(v *rules.Version) *ruleSnapshot {
 	zones, earlier := a.allZones(), a.inForce.Load()
-	changes := changesOf(v.Document, time.Now())
-	s := &ruleSnapshot{
-		app: a, version: v,
-		zones: make([]*zoneRules, len(zones)), addresses: newAddressEntries(v.Document.Access),
+	if earlier != nil && earlier.version == v {
+		return earlier
 	}
+	changes := changesOf(v.Document, time.Now())
+	s := &ruleSnapshot{app: a, version: v, zones: make([]*zoneRules, len(zones))}
+	var left []error
+	s.addresses, left = newAddressEntries(v.Document.Access)
+	for _, name := range slices.Sorted(maps.Keys(changes)) {
+		if schema := (ruleSchema{a}); schema.zone(name) == nil {
+			left = append(left, fmt.Errorf("%s: %w", changes[name].about(), schema.noZone(name)))
+		}
+	}
+	a.logLeftOut(left)
 	for i, z := range zones {
 		s.zones[i] = z.configured
 		if changes[z.name] == nil {
@@ -58,16 +69,21 @@ func (a *App) applyLocked(v *rules.Version) *ruleSnapshot {
 		if earlier != nil {
 			was = earlier.of(z)
 		}
-		var left []error
 		s.zones[i], left = z.compile(was, changes[z.name])
-		for _, err := range left[:min(len(left), 10)] {
-			a.logger.Warn("a rule is not in force, because the zone has changed: use the admin API to change or delete it",
-				zap.String("zone", z.name), placeField(z.place), zap.Error(err), zap.Int("of", len(left)))
-		}
+		a.logLeftOut(left, zap.String("zone", z.name), placeField(z.place))
 	}
 	a.inForce.Store(s)
 	a.publishOvershoot(s)
 	return s
+}
+
+// logLeftOut logs what is left out of a version, as it does not fit the configuration: that has
+// changed, or nobody has validated what was written to the store.
+func (a *App) logLeftOut(left []error, about ...zap.Field) {
+	for _, err := range left[:min(len(left), 10)] {
+		a.logger.Warn("a rule is not in force, because it does not fit the configuration: use rules that do, or delete it",
+			append(about, zap.Error(err), zap.Int("of", len(left)))...)
+	}
 }
 
 // rulePool has the watchers of the rules, which outlive configurations: ruleStoreTarget.identity ->

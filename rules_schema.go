@@ -138,7 +138,7 @@ func (a *App) countsOf(k *rules.Key, endpoint string) (counts []keyCount, err er
 // countOf returns the count of a key at an endpoint, or nil if there is none.
 func (c *zoneRules) countOf(z *zone, place int, k *rules.Key, key []byte) *keyCount {
 	e, now := &c.endpoints[place], time.Now()
-	entries := c.keys[string(key)]
+	entries := c.keys.of(key)
 	if entries == nil {
 		entries = new(keyEntries)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -52,8 +51,12 @@ func inStorage(t *testing.T, dir, zone string) (h *Handler, stop func()) {
 func (h *Handler) update(t *testing.T, document string) error {
 	t.Helper()
 	_, err := h.app.watcher.Update(context.Background(), rules.Change{Author: "test", Apply: func(d *rules.Document) error {
+		old := d.Clone()
 		*d = rules.Document{}
-		return json.Unmarshal([]byte(document), d)
+		if err := json.Unmarshal([]byte(document), d); err != nil {
+			return err
+		}
+		return rules.Validate(d, old, ruleSchema{h.app}, time.Now())
 	}})
 	return err
 }
@@ -161,36 +164,6 @@ func TestEmergencyOfRules(t *testing.T) {
 	put("5/1s")
 	stop()
 	check("after the configuration has stopped", "")
-}
-
-func TestAddressEntries(t *testing.T) {
-	now := time.Now()
-	later := now.Add(time.Minute)
-	entry := func(action, address string, end *time.Time) *rules.AccessEntry {
-		return &rules.AccessEntry{Entry: rules.Entry{ExpiresAt: end}, Action: action, Address: address}
-	}
-	entries := newAddressEntries([]*rules.AccessEntry{
-		entry(rules.Allow, "192.0.2.0/24", nil), entry(rules.Deny, "192.0.2.7", nil), entry(rules.Deny, "192.0.2.8", &now),
-		entry(rules.Deny, "2001:db8::/32", &later), entry(rules.Allow, "2001:db8::1", nil),
-	})
-	for _, tc := range []struct {
-		address        string
-		exempt, denied bool
-	}{
-		{"192.0.2.1", true, false}, {"192.0.2.7", false, true}, {"192.0.2.8", true, false}, {"198.51.100.1", false, false},
-		{"2001:db8::1", false, true}, {"2001:db9::1", false, false},
-	} {
-		exempt, denied := entries.check(netip.MustParseAddr(tc.address), func() time.Time { return now })
-		if exempt != tc.exempt || denied != tc.denied {
-			t.Errorf("%s: exempt %v, denied %v; want %v, %v", tc.address, exempt, denied, tc.exempt, tc.denied)
-		}
-	}
-	if _, denied := entries.check(netip.MustParseAddr("2001:db8::1"), func() time.Time { return later }); denied {
-		t.Error("an entry counts at its end")
-	}
-	if newAddressEntries(nil) != nil {
-		t.Error("without entries, requests look for some")
-	}
 }
 
 // Validating a configuration, or provisioning one that does not start, opens nothing.

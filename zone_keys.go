@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
@@ -52,6 +53,27 @@ func changesOf(d *rules.Document, now time.Time) map[string]*zoneChanges {
 		}
 	}
 	return all
+}
+
+// about names the entries, the first of them if there are many.
+func (c *zoneChanges) about() string {
+	var ids []string
+	if c.zone != nil {
+		ids = append(ids, "limits")
+	}
+	for _, o := range c.overrides {
+		ids = append(ids, "override "+o.ID)
+	}
+	for _, t := range c.tiers {
+		ids = append(ids, "tier "+t.ID)
+	}
+	for _, a := range c.access {
+		ids = append(ids, "access "+a.ID)
+	}
+	if most := 10; len(ids) > most {
+		ids = append(ids[:most], fmt.Sprintf("%d more", len(ids)-most))
+	}
+	return strings.Join(ids, ", ")
 }
 
 // keyEntries are what the rules in force say about one key of a zone, in the order of the document.
@@ -121,9 +143,7 @@ func (k *keyEntries) overrideAt(now time.Time, endpoint int) *override {
 
 // addEntries adds the entries of keys. The errors are about those that are left out.
 func (c *zoneRules) addEntries(z *zone, earlier *zoneRules, changes *zoneChanges) (left []error) {
-	if n := len(changes.overrides) + len(changes.tiers) + len(changes.access); n > 0 {
-		c.keys = make(map[string]*keyEntries, n)
-	}
+	c.keys = newKeyTable(len(changes.overrides) + len(changes.tiers) + len(changes.access))
 	c.overrides = make(map[overrideText]*override)
 	add := func(id string, k *rules.Key, add func(*keyEntries)) {
 		keys, err := z.keysOf(k)
@@ -131,19 +151,22 @@ func (c *zoneRules) addEntries(z *zone, earlier *zoneRules, changes *zoneChanges
 			left = append(left, fmt.Errorf("entry %s: %w", id, err))
 		}
 		for _, key := range keys {
-			entries := c.keys[string(key)]
-			if entries == nil {
-				entries = new(keyEntries)
-				c.keys[string(key)] = entries
-			}
-			add(entries)
+			add(c.keys.add(key))
 		}
 	}
+	fits := make(map[keyOverride]bool) // that were looked at
 	for _, o := range changes.overrides {
 		compiled, err := c.override(z, earlier, o)
 		if err != nil {
 			left = append(left, fmt.Errorf("override %s: %w", o.ID, err))
 			continue
+		}
+		if !fits[compiled] {
+			if err := compiled.unfit(c); err != nil {
+				left = append(left, fmt.Errorf("override %s: %w", o.ID, err))
+			} else {
+				fits[compiled] = true
+			}
 		}
 		add(o.ID, &o.Key, func(k *keyEntries) { k.overrides = append(k.overrides, newExpiring(compiled, &o.Entry)) })
 	}

@@ -17,7 +17,7 @@ import (
 // rules in force change of them. They are immutable.
 type zoneRules struct {
 	endpoints []endpointRules // in configured order; the last is the rest of the zone
-	keys      map[string]*keyEntries
+	keys      keyTable
 	dryRun    dryRunKeys
 
 	compiled  map[ruleSource]*rule

@@ -43,11 +43,19 @@ func withoutExpired[E ListEntry](entries []E, now time.Time) []E {
 }
 
 // Sign says in the entries that old does not have who made them and when, and gives those an ID that
-// have none. d shares no entry with old.
+// have none. It says who has started or changed the emergency. d shares no entry with old.
 func (d *Document) Sign(old *Document, author string, now time.Time) {
 	sign(d.Overrides, old.Overrides, author, now)
 	sign(d.Tiers, old.Tiers, author, now)
 	sign(d.Access, old.Access, author, now)
+	if e := d.Emergency; e != nil {
+		if old.Emergency != nil {
+			e.StartedBy = old.Emergency.StartedBy
+		}
+		if !same(e, old.Emergency) {
+			e.StartedBy = author
+		}
+	}
 }
 
 func sign[E ListEntry](entries, old []E, author string, now time.Time) {

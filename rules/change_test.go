@@ -63,7 +63,8 @@ func TestSign(t *testing.T) {
 	d := parseDocument(t, `{"overrides":[
 		{"id":"1","zone":"user","key":"a","multiplier":3,"created_by":"mallory","created_at":"2020-01-01T00:00:00Z"},
 		{"zone":"user","key":"b","multiplier":2,"created_by":"mallory"}, null],
-		"tiers":[{"id":"t","zone":"user","key":"a","tier":"pro"}],"access":[{"action":"deny","address":"192.0.2.1"}]}`)
+		"tiers":[{"id":"t","zone":"user","key":"a","tier":"pro"}],"access":[{"action":"deny","address":"192.0.2.1"}],
+		"emergency":{"limit":"1/s","started_by":"mallory"}}`)
 	d.Sign(old, "bob", testNow)
 	first, second := d.Overrides[0], d.Overrides[1]
 	if first.CreatedBy != "alice" || !first.CreatedAt.Equal(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) || first.Multiplier != 3 {
@@ -77,6 +78,17 @@ func TestSign(t *testing.T) {
 	}
 	if d.Tiers[0].ID != "t" || d.Tiers[0].CreatedBy != "bob" || d.Access[0].CreatedBy != "bob" || d.Access[0].ID == second.ID {
 		t.Errorf("the document = %s, want all of it signed by bob, with different IDs", encode(t, d))
+	}
+	if got := d.Emergency.StartedBy; got != "bob" {
+		t.Errorf("the new emergency is by %s, want bob", got)
+	}
+	unchanged := parseDocument(t, `{"emergency":{"limit":"1/s"}}`)
+	if unchanged.Sign(d, "carol", testNow); unchanged.Emergency.StartedBy != "bob" {
+		t.Errorf("the emergency that was there is by %s, want bob", unchanged.Emergency.StartedBy)
+	}
+	changed := parseDocument(t, `{"emergency":{"limit":"2/s"}}`)
+	if changed.Sign(d, "carol", testNow); changed.Emergency.StartedBy != "carol" {
+		t.Errorf("the changed emergency is by %s, want carol", changed.Emergency.StartedBy)
 	}
 }
 

@@ -113,4 +113,5 @@ type Emergency struct {
 	Limit     string     `json:"limit"`
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 	Reason    string     `json:"reason,omitempty"`
+	StartedBy string     `json:"started_by,omitempty"` // set by the server
 }

@@ -84,7 +84,7 @@ func rowsOf(d *rules.Document) map[string][]*row {
 	}
 	if e := d.Emergency; e != nil {
 		all[emergencyTable] = []*row{{
-			ID: "emergency", RateLimit: e.Limit, ExpiresAt: instantOf(e.ExpiresAt), Reason: e.Reason,
+			ID: "emergency", RateLimit: e.Limit, ExpiresAt: instantOf(e.ExpiresAt), Reason: e.Reason, CreatedBy: e.StartedBy,
 		}}
 	}
 	return all
@@ -156,7 +156,9 @@ func setPart(d *rules.Document, table string, rows map[rowID]*row) {
 	case emergencyTable:
 		d.Emergency = nil
 		for _, r := range rows {
-			d.Emergency = &rules.Emergency{Limit: r.RateLimit, ExpiresAt: r.expiry(), Reason: r.Reason}
+			d.Emergency = &rules.Emergency{
+				Limit: r.RateLimit, ExpiresAt: r.expiry(), Reason: r.Reason, StartedBy: r.CreatedBy,
+			}
 		}
 	}
 }

@@ -104,7 +104,7 @@ func Version(n int64) *rules.Version {
 				{Entry: entry("a"), Action: rules.Deny, Address: "192.0.2.0/24"},
 				{Entry: entry("b"), Action: rules.Allow, Key: &key},
 			},
-			Emergency: &rules.Emergency{Limit: "10/1s", ExpiresAt: &later, Reason: "attack"},
+			Emergency: &rules.Emergency{Limit: "10/1s", ExpiresAt: &later, Reason: "attack", StartedBy: "alice"},
 		},
 	}
 }

@@ -208,8 +208,10 @@ func removePlaces(config any) {
 			delete(zone.(map[string]any), "place")
 		}
 	}
-	redis, _ := object["redis"].(map[string]any)
-	delete(redis, "place")
+	for _, setting := range []string{"redis", "rules"} {
+		parts, _ := object[setting].(map[string]any)
+		delete(parts, "place")
+	}
 }
 
 // canonical returns config as the module marshals it. Unknown fields are an error.

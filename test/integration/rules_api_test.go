@@ -249,7 +249,7 @@ func TestRulesEmergencyOfAllNodes(t *testing.T) {
 		g.admin("POST", "/rate_limit/emergency?dry_run=true", `{"limit": "1/1h", "all_nodes": true}`).is(200).says(`"dry_run":true`)
 		g.admin("GET", "/rate_limit/emergency", "").says(`{"active":false}`)
 		g.admin("POST", "/rate_limit/emergency", `{"limit": "1/1h", "all_nodes": true, "reason": "flood"}`).is(200).
-			has("ETag", `"1"`).says(`"active":true`, `"all_nodes":true`)
+			has("ETag", `"1"`).says(`"active":true`, `"all_nodes":true`, `"started_by":"127.0.0.1:`)
 		g.admits(1, alice, from("192.0.2.1"))
 		g.admin("GET", "/rate_limit/rules", "").says(`"emergency":{"limit":"1/1h"`)
 		g.admin("GET", "/rate_limit/rules/versions", "").says(`"note":"flood"`)

@@ -72,7 +72,8 @@ CREATE TABLE rate_limit_emergency (
 	id         text PRIMARY KEY DEFAULT 'emergency' CHECK (id = 'emergency'),
 	rate_limit text NOT NULL CHECK (rate_limit <> ''), -- of each client address, such as '10/1s'
 	expires_at timestamptz CHECK (expires_at >= '0001-01-01Z' AND expires_at < '10000-01-01Z'),
-	reason     text NOT NULL DEFAULT ''
+	reason     text NOT NULL DEFAULT '',
+	created_by text NOT NULL DEFAULT session_user
 );
 
 -- One row is a version. transaction tells which transaction has written it: a transaction writes one
