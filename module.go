@@ -47,6 +47,11 @@
 //	                  adminapi_inspect.go, adminapi_keys.go, adminapi_rules.go, adminapi_versions.go,
 //	                  adminapi_entries.go, adminapi_emergency.go, adminapi_health.go and
 //	                  adminapi_openapi.go
+//	cmd_rate_limit.go the command `caddy rate-limit`. cmd_request.go sends its requests to the admin
+//	                  API, cmd_table.go shows the answers, and the subcommands are in
+//	                  cmd_status.go, cmd_inspect.go, cmd_keys.go, cmd_override.go, cmd_tier.go,
+//	                  cmd_access.go, cmd_rules.go and cmd_emergency.go. What those of lists have in
+//	                  common is in cmd_entries.go
 //	explain.go        where the limit of a key is from
 //	health.go         whether the node is healthy, and a handler that tells
 //	emergency.go      emergency mode: a hard limit in front of everything

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,9 +17,7 @@ import (
 
 // cmd/caddy works as users use it: build, validate, run, reload, stop.
 func TestBuiltCaddy(t *testing.T) {
-	dir := t.TempDir()
-	binary := filepath.Join(dir, "caddy")
-	command(t, "go", "build", "-o", binary, "../../cmd/caddy")
+	dir, binary := t.TempDir(), builtCaddy(t)
 	modules := command(t, binary, "list-modules")
 	for _, id := range []string{"admin.api.rate_limit", "http.handlers.rate_limit", "http.handlers.rate_limit_health", "rate_limit"} {
 		if !strings.Contains(modules, "\n"+id+"\n") {
@@ -77,6 +76,16 @@ func TestBuiltCaddy(t *testing.T) {
 		strings.Contains(text, "panic") {
 		t.Errorf("caddy logged errors:\n%s", text)
 	}
+}
+
+var built sync.Once
+
+// builtCaddy returns the path of the program cmd/caddy.
+func builtCaddy(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(home, "bin", "caddy")
+	built.Do(func() { command(t, "go", "build", "-o", binary, "../../cmd/caddy") })
+	return binary
 }
 
 // command runs a command, which must succeed, and returns its output.
