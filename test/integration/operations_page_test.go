@@ -19,7 +19,7 @@ import (
 func TestCommandsOfOperationsPage(t *testing.T) {
 	redis := redistest.NewServer(t)
 	g := newGateway(t)
-	g.mustLoad(g.caddyfile("rate_limit {\nredis {\naddress "+redis.Addr+"\n}\n}",
+	g.mustLoad(g.caddyfile("rate_limit {\nredis {\naddress "+redis.Addr+"\ntimeout 10s\n}\n}",
 		"rate_limit_health /healthz live\nrate_limit_health /readyz\n"+
 			zoneSite("limit 100/1m\ntier {header.X-Tier} trusted {\npro 1000/1m\n}")))
 	t.Cleanup(func() { g.admin("DELETE", "/rate_limit/emergency", "").is(200) })
