@@ -49,8 +49,7 @@ missing_N, open_N = missing_N + n, open_N + n
 
 ---- return
 <close>
-local back = math.min(n, aside_N) -- events that are set aside are given back first
-missing_N, aside_N = missing_N - (n - back), aside_N - back
+missing_N = missing_N - n
 if missing_N <= 0 then missing_N, part_N = 0, 0 end
 
 ---- quota

@@ -148,12 +148,8 @@ func (b *lendingBucket) takeBack(_ *limiter.Rule, e limiter.Events) {
 	b.lack(b.missing-b.leaseSlots.takeBack(e), b.part, 0)
 }
 
-// lack gives back events, so that the bucket lacks n less part, but no less than least. Those that
-// are set aside come first.
+// lack makes the bucket lack n events less part, but no less than least.
 func (b *lendingBucket) lack(n, part, least int64) {
-	back := min(b.missing-n, b.aside)
-	b.aside -= back
-	n += back
 	if b.missing, b.part = n, part; n <= least {
 		b.missing, b.part = least, 0
 	}

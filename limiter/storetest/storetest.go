@@ -28,7 +28,6 @@ func Run(t *testing.T, open func(t *testing.T, zones ...string) (Store, map[stri
 		{"Refund", testRefund},
 		{"Several", testSeveral},
 		{"ChangedLimit", testChangedLimit},
-		{"RefundAfterLoweredLimit", testRefundAfterLoweredLimit},
 		{"Keys", testKeys},
 		{"Breach", testBreach},
 		{"Concurrent", testConcurrent},
