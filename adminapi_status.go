@@ -2,7 +2,6 @@ package fleetlimit
 
 import (
 	"net/http"
-	"os"
 	"strconv"
 	"time"
 )
@@ -77,7 +76,7 @@ func getNodes(w http.ResponseWriter, r *http.Request) error {
 	}
 	m := running.store.nodes
 	if m == nil {
-		self, _ := os.Hostname() // no name is no error here
+		self := running.nodeName()
 		writeJSON(w, http.StatusOK, nodesAnswer{Count: 1, Self: self, Nodes: []nodeAnswer{{Name: self}}})
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 // can be split in several ways. Clients may send a value that looks like a masked address, such as
 // 192.0.2.0/24, and lenient templates may have values with spaces around them.
 func (t *Template) TextOf(key []byte) (text string, ok bool) {
-	if len(key) == 0 || key[0] != t.space {
+	if len(key) == 0 || len(key) > maxKeyLen || key[0] != t.space {
 		return "", false
 	}
 	key = key[1:]
