@@ -30,6 +30,7 @@ type KeyUse struct {
 
 	Use float64
 
-	// RetryAt is not 0 if the key is denied at now: the earliest instant at which that may end.
+	// RetryAt is not 0 if the node knows that takes are denied at now: the earliest instant at which
+	// that may end.
 	RetryAt Instant
 }

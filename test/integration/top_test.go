@@ -89,7 +89,7 @@ func TestAdminTop(t *testing.T) {
 		}
 		send(30, "POST", "/v1/search/x", "X-User: heavy")
 		send(10, "GET", "/", "X-User: pro", "X-Tier: pro")
-		send(5, "GET", "/", "X-User: heavy")
+		send(4, "GET", "/", "X-User: heavy")
 		send(2, "GET", "/", from("192.0.2.7"))
 		send(1, "GET", "/", "X-User: once", "X-Tier: free")
 		heavy, missing := "heavy POST /v1/search* 20/1h denied", "192.0.2.7 - 5/1h missing"
