@@ -113,7 +113,7 @@ func (o *operation) do(
 	if err != nil {
 		return rulesError(err)
 	}
-	writeRulesAnswer(w, answer)
+	answerWritten(w, answer)
 	return nil
 }
 

@@ -8,42 +8,8 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/limiter"
-)
-
-// A topAnswer lists the keys that use a zone most on this node, the greatest use first.
-type topAnswer struct {
-	Zone string   `json:"zone"`
-	Node string   `json:"node"` // whose view it is
-	By   string   `json:"by"`   // the member of keys that says how much
-	Keys []topKey `json:"keys"`
-}
-
-// The values of topAnswer.By.
-const (
-	byDemand   = "demand_per_second" // with Redis
-	byConsumed = "consumed"          // in memory
-)
-
-// A topKey is how much a key uses an endpoint, or the rest of the zone.
-type topKey struct {
-	Key      string `json:"key,omitempty"`
-	Base64   string `json:"key_base64,omitempty"`
-	Stored   string `json:"key_stored,omitempty"` // if neither of them leads to the key
-	Missing  bool   `json:"missing,omitempty"`
-	Endpoint string `json:"endpoint,omitempty"`
-	Limit    string `json:"limit"`
-
-	Demand   *float64 `json:"demand_per_second,omitempty"`
-	Consumed *int64   `json:"consumed,omitempty"`
-
-	Denied  bool       `json:"denied"`
-	RetryAt *time.Time `json:"retry_at,omitempty"`
-}
-
-const (
-	defaultTop = 20
-	maxTop     = 1000
 )
 
 // getTop answers GET /rate_limit/zones/{zone}/top.
@@ -56,12 +22,12 @@ func getTop(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	most, err := queryInt(r, "limit", defaultTop, 1)
+	most, err := queryInt(r, "limit", adminapi.DefaultTop, 1)
 	if err != nil {
 		return err
 	}
-	if most > maxTop {
-		return apiError(http.StatusBadRequest, "limit is %d: use 1 to %d", most, maxTop)
+	if most > adminapi.MaxTop {
+		return apiError(http.StatusBadRequest, "limit is %d: use 1 to %d", most, adminapi.MaxTop)
 	}
 	endpoint := r.URL.Query().Get("endpoint")
 	if err := checkEndpoint(running, z, endpoint); err != nil {
@@ -72,16 +38,16 @@ func getTop(w http.ResponseWriter, r *http.Request) error {
 }
 
 // top returns the keys that use a zone most. An endpoint of "" means all of the zone.
-func (a *runningApp) top(z *zone, most int, endpoint string) topAnswer {
+func (a *runningApp) top(z *zone, most int, endpoint string) adminapi.Top {
 	now := time.Now()
 	at := a.store.instant(now)
 	counted := newCountedRules(z, a.inForce.of(z), endpoint, now)
 	found := a.store.Store.(limiter.Lister).Top(at, &limiter.TopQuery{
 		Zone: z.builder.handle, Most: most, Rules: counted.of,
 	})
-	answer := topAnswer{Zone: z.name, Node: a.nodeName(), By: byConsumed, Keys: []topKey{}}
+	answer := adminapi.Top{Zone: z.name, Node: a.nodeName(), By: adminapi.ByConsumed, Keys: []adminapi.TopKey{}}
 	if a.store.leases != nil {
-		answer.By = byDemand
+		answer.By = adminapi.ByDemand
 	}
 	for i := range found {
 		answer.Keys = append(answer.Keys, counted.describe(&found[i], answer.By, at))
@@ -165,9 +131,9 @@ func (c *countedRules) of(id uint32, key []byte) []*limiter.Rule {
 }
 
 // describe returns a key as operators read it. at is now by the clock of the store.
-func (c *countedRules) describe(k *limiter.KeyUse, by string, at limiter.Instant) topKey {
+func (c *countedRules) describe(k *limiter.KeyUse, by string, at limiter.Instant) adminapi.TopKey {
 	limit := Limit{Events: k.Rule.Limit.Events, Window: caddy.Duration(k.Rule.Limit.Window), Burst: k.Rule.Limit.Burst}
-	answer := topKey{
+	answer := adminapi.TopKey{
 		Endpoint: c.byID[k.Rule.ID].endpoint, Limit: limit.String(),
 		Denied: k.RetryAt != 0, RetryAt: instantAt(k.RetryAt, at, c.now),
 	}
@@ -176,7 +142,7 @@ func (c *countedRules) describe(k *limiter.KeyUse, by string, at limiter.Instant
 	if !exact {
 		answer.Stored = base64.StdEncoding.EncodeToString(k.Key)
 	}
-	if by == byConsumed {
+	if by == adminapi.ByConsumed {
 		consumed := int64(k.Use)
 		answer.Consumed = &consumed
 	} else {

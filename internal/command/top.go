@@ -1,4 +1,4 @@
-package fleetlimit
+package command
 
 import (
 	"strconv"
@@ -6,11 +6,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 func topCommand() *cobra.Command {
-	return apiCommand[topAnswer]{
+	return apiCommand[adminapi.Top]{
 		use: "top <zone>", short: "Lists the keys that use a zone most",
 		long: `Lists the keys that use a zone most right now, as the node that is asked sees it:
 "status nodes" lists the others. With Redis they are sorted by the events per
@@ -23,7 +24,7 @@ add-quota with the flag of that name.`,
 		least: 1, most: 1, ofZone: true,
 		flags: func(f *pflag.FlagSet) {
 			endpointFlag(f)
-			f.Int("limit", defaultTop, "How many, at most "+strconv.Itoa(maxTop))
+			f.Int("limit", adminapi.DefaultTop, "How many, at most "+strconv.Itoa(adminapi.MaxTop))
 		},
 		request: func(cmd *cobra.Command, args []string) (*apiRequest, error) {
 			r := getRequest(zonePath(args[0], "top"))
@@ -34,11 +35,11 @@ add-quota with the flag of that name.`,
 	}.command()
 }
 
-func printTop(t *table, top *topAnswer) {
+func printTop(t *table, top *adminapi.Top) {
 	t.row("node", top.Node)
 	t.line("")
 	use := "PER SECOND"
-	if top.By == byConsumed {
+	if top.By == adminapi.ByConsumed {
 		use = "CONSUMED"
 	}
 	t.row("KEY", "ENDPOINT", "LIMIT", use, "DENIED", "RETRY AT")
