@@ -106,7 +106,7 @@ clean: ## Remove what was built
 	rm -rf bin
 
 fuzz-short:
-	@$(MAKE) --no-print-directory fuzz FUZZTIME=3s
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=2s
 
 bench-short: build need-redis
 	cd bench && $(GO) test ./... && $(GO) run ./fleet -short
