@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // A statusAnswer is what an operator wants to know first.
@@ -96,10 +98,11 @@ func getNodes(w http.ResponseWriter, r *http.Request) error {
 
 // A zoneAnswer describes a zone of the running configuration, with what the rules change of it.
 type zoneAnswer struct {
-	Name   string           `json:"name"`
-	Key    string           `json:"key,omitempty"`
-	DryRun string           `json:"dry_run,omitempty"`
-	Limits []endpointAnswer `json:"limits"`
+	Name    string           `json:"name"`
+	Key     string           `json:"key,omitempty"`
+	DryRun  string           `json:"dry_run,omitempty"`
+	Compare string           `json:"compare,omitempty"` // the percentage of keys
+	Limits  []endpointAnswer `json:"limits"`
 }
 
 // An endpointAnswer has the limits in force at an endpoint, or in the rest of the zone.
@@ -114,6 +117,14 @@ type tierAnswer struct {
 	Limit     string   `json:"limit"`
 	Algorithm string   `json:"algorithm"`
 	From      []origin `json:"from"` // the last is in force
+
+	Compared *comparedAnswer `json:"compared,omitempty"`
+}
+
+// A comparedAnswer is what the limit in force is compared with.
+type comparedAnswer struct {
+	Limit     string `json:"limit"`
+	Algorithm string `json:"algorithm"`
 }
 
 // getZones answers GET /rate_limit/zones.
@@ -160,7 +171,8 @@ func (a *runningApp) describe(z *zone) zoneAnswer {
 				tier = z.tiers.names[number]
 			}
 			described.Tiers = append(described.Tiers, tierAnswer{
-				Tier: tier, Limit: r.limit.String(), Algorithm: r.base.Algorithm.Kind.String(), From: i.origins(e, place, tier),
+				Tier: tier, Limit: r.limit.String(), Algorithm: algorithmText(r.base.Algorithm), From: i.origins(e, place, tier),
+				Compared: inForce.compared.describe(place, number),
 			})
 		}
 		if len(described.Tiers) > 0 {
@@ -168,10 +180,30 @@ func (a *runningApp) describe(z *zone) zoneAnswer {
 		}
 	}
 	if share := i.config.DryRun; share > 0 {
-		answer.DryRun = strconv.FormatFloat(float64(share)*100, 'f', -1, 64) + "%"
+		answer.DryRun = formatPercent(float64(share))
+	}
+	if inForce.compared != nil {
+		answer.Compare = formatPercent(inForce.compared.fraction)
 	}
 	if changes := a.inForce.version.Document.Zones[z.name]; changes != nil && changes.DryRun != "" {
 		answer.DryRun = changes.DryRun
 	}
 	return answer
+}
+
+// describe returns the rule at a place of the zone for a tier, or nil if there is none.
+func (c *comparedRules) describe(place, tier int) *comparedAnswer {
+	if c == nil || c.endpoints[place].rules[tier] == nil {
+		return nil
+	}
+	r := c.endpoints[place].rules[tier]
+	return &comparedAnswer{r.limit.String(), algorithmText(r.base.Algorithm)}
+}
+
+// algorithmText returns an algorithm as parseAlgorithm reads it.
+func algorithmText(a limiter.Algorithm) string {
+	if a.SubWindows > 1 {
+		return a.Kind.String() + " " + strconv.Itoa(a.SubWindows)
+	}
+	return a.Kind.String()
 }

@@ -1,6 +1,10 @@
 package fleetlimit
 
-import "github.com/spf13/cobra"
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
 
 func statusCommand() *cobra.Command {
 	cmd := apiCommand[statusAnswer]{
@@ -44,16 +48,25 @@ func zonesCommand() *cobra.Command {
 		example: "  caddy rate-limit status zones",
 		request: func(*cobra.Command, []string) (*apiRequest, error) { return getRequest("zones"), nil },
 		print: func(t *table, answer *zonesAnswer) {
-			t.row("ZONE", "ENDPOINT", "TIER", "LIMIT", "ALGORITHM", "FROM", "DRY RUN")
+			t.row("ZONE", "ENDPOINT", "TIER", "LIMIT", "ALGORITHM", "FROM", "DRY RUN", "COMPARED WITH")
 			for _, z := range answer.Zones {
 				for _, e := range z.Limits {
 					for _, limit := range e.Tiers {
-						t.row(z.Name, e.Endpoint, limit.Tier, limit.Limit, limit.Algorithm, originTexts(limit.From), z.DryRun)
+						t.row(z.Name, e.Endpoint, limit.Tier, limit.Limit, limit.Algorithm, originTexts(limit.From), z.DryRun,
+							comparedText(&z, &limit))
 					}
 				}
 			}
 		},
 	}.command()
+}
+
+// comparedText returns what a limit is compared with, and for which keys.
+func comparedText(z *zoneAnswer, limit *tierAnswer) string {
+	if limit.Compared == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %s (%s of keys)", limit.Compared.Limit, limit.Compared.Algorithm, z.Compare)
 }
 
 func nodesCommand() *cobra.Command {

@@ -25,6 +25,7 @@
 //	zone_rules.go     a zone as rules change it; zone_keys.go has what they say about single keys,
 //	                  zone_keytable.go finds those, override.go is what becomes of their limits
 //	dryrun.go         zones that decide and do not reject
+//	compare.go        a second limit or algorithm beside that in force
 //	unknown.go        placeholders that nothing provides
 //	header.go         the headers of responses
 //	writer.go         when headers are set
@@ -95,7 +96,8 @@ func init() {
 type Handler struct {
 	// The zones by name. A name has 1 to 64 of the characters A-Z, a-z, 0-9, `_`, `.` and `-`. A
 	// request takes from all zones that match it, or from none. An empty object uses the zone of that
-	// name among the app's `zones`. It may have `match`, which comes in place of that zone's.
+	// name among the app's `zones`. It may have `match`, `dry_run` and `compare`, which come in place of
+	// that zone's.
 	Zones Zones `json:"rate_limits,omitempty"`
 
 	// Client addresses and ranges that no zone limits.
@@ -250,7 +252,7 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, use *Zone) (*zon
 	if config != use {
 		z.warnings = nil // the app has logged them
 	}
-	z.warnings = append(z.warnings, z.matchDoubts()...)
+	z.warnings = append(z.warnings, append(z.matchDoubts(), z.compareDoubts(config)...)...)
 	z.logWarnings(name, h.logger)
 	h.app.addZone(z)
 	return z, nil
