@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/keyshare"
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // comparedRules are what the rules of a zone would be with another limit or algorithm. They decide
@@ -72,6 +74,37 @@ func (c *Comparison) validate() error {
 		return c.Limit.validate()
 	}
 	return nil
+}
+
+// parseComparison returns a comparison of rules, or nil if it ends that of the configuration.
+func parseComparison(text *rules.Comparison) (*Comparison, error) {
+	c := new(Comparison)
+	if text.Keys != "" {
+		keys, err := parsePercent(text.Keys)
+		if err != nil {
+			return nil, fmt.Errorf("keys: %w of keys: use %s", err, percentLike(text.Keys, "10%"))
+		}
+		if keys == 0 {
+			return nil, nil
+		}
+		c.Keys = (*Fraction)(&keys)
+	}
+	var err error
+	if text.Limit != "" {
+		if c.Limit, err = parseRate(strings.Fields(text.Limit)); err != nil {
+			return nil, fmt.Errorf("limit: %w", err)
+		}
+	}
+	switch args := strings.Fields(text.Algorithm); {
+	case len(args) > 2:
+		return nil, fmt.Errorf("algorithm: %q is not an algorithm: use its name, such as token_bucket or sliding_window 10",
+			text.Algorithm)
+	case len(args) > 0:
+		if c.Algorithm, err = parseAlgorithm(args); err != nil {
+			return nil, fmt.Errorf("algorithm: %w", err)
+		}
+	}
+	return c, nil
 }
 
 // compare compiles what the zone compares inForce with. It is nil if that would decide as inForce.

@@ -286,6 +286,63 @@ func TestRulesAndComparisons(t *testing.T) {
 	}
 }
 
+// Rules start, change and end comparisons, also of a zone in the syntax of caddy-ratelimit.
+func TestRulesCompare(t *testing.T) {
+	const zone = "compared-by-rules"
+	for _, own := range []string{
+		`"limit": "5/1000h"`, `"limit": "5/1000h", "compare": {"limit": "9/1000h"}`, `"window": "1000h", "max_events": 5`,
+	} {
+		h := provisioned(t, `{"log_rejections": "none", "reject": "json", "rate_limits": {"`+zone+`": {
+			"key": "{http.request.header.X-Api-Key}", `+own+`}}}`)
+		h.app.rulesInForce()
+		before := h.zones[0].compared()
+		for i, tc := range []struct {
+			rules string
+			want  compared
+		}{
+			{`{"limit": "8/1000h"}`, compared{5, 0, 3, 12}},
+			{`{"keys": "100%", "algorithm": "fixed_window", "limit": "2/1000h"}`, compared{2, 3, 0, 15}},
+			{`{"keys": "0%"}`, compared{}},
+			{`{"limit": "5/1000h"}`, compared{}}, // the same
+		} {
+			s := putRules(t, h, `{"zones": {"`+zone+`": {"compare": `+tc.rules+`}}}`)
+			if err := (ruleSchema{h.app}).Compare(zone, s.version.Document.Zones[zone].Compare); err != nil {
+				t.Errorf("%s: %v", tc.rules, err)
+			}
+			h.admitted(t, fmt.Sprintf("%s-%d", own, i), "/")
+			now := h.zones[0].compared()
+			got := now
+			for i := range got {
+				got[i] -= before[i]
+			}
+			if before = now; got != tc.want {
+				t.Errorf("%s with %s: comparisons = %v, want %v", own, tc.rules, got, tc.want)
+			}
+		}
+	}
+}
+
+// What does not change stays the same in memory, also compared rules.
+func TestUnchangedComparedRulesStay(t *testing.T) {
+	const zone = "compared-unchanged"
+	h := provisioned(t, `{"rate_limits": {"`+zone+`": {"key": "all", "limit": "5/1h", "compare": {"limit": "8/1h"}}}}`)
+	z := h.zones[0]
+	h.app.rulesInForce()
+	versions := []*zoneRules{z.configured}
+	for _, dryRun := range []string{"1%", "2%"} {
+		versions = append(versions, putRules(t, h, `{"zones": {"`+zone+`": {"dry_run": "`+dryRun+`"}}}`).of(z))
+	}
+	for _, v := range versions[1:] {
+		if !v.sameRules(z.configured) {
+			t.Error("a version that changes no limit has other rules")
+		}
+	}
+	other := putRules(t, h, `{"zones": {"`+zone+`": {"compare": {"limit": "9/1h"}}}}`).of(z)
+	if other.sameRules(z.configured) {
+		t.Error("a version with another comparison has the same rules")
+	}
+}
+
 // An override that makes both limits equal leaves nothing to compare.
 func TestOverriddenLimitIsNotCompared(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"compared-override": {"key": "{http.request.header.X-Api-Key}",

@@ -82,6 +82,24 @@ func (ruleSchema) DryRun(text string) error {
 	return nil
 }
 
+// Compare implements rules.Schema.
+func (s ruleSchema) Compare(zone string, with *rules.Comparison) error {
+	z := s.zone(zone)
+	if z == nil {
+		return s.noZone(zone)
+	}
+	b := z.builder.copy(nil)
+	var err error
+	if b.zone.Compare, err = parseComparison(with); err != nil {
+		return err
+	}
+	endpoints, err := b.endpoints()
+	if err == nil {
+		_, err = b.compare(&zoneRules{endpoints: endpoints, compiled: b.compiled})
+	}
+	return err
+}
+
 // Key implements rules.Schema.
 func (s ruleSchema) Key(key rules.Key) (shared bool, err error) {
 	z := s.zone(key.Zone)

@@ -84,6 +84,14 @@ func (z *zone) compile(earlier *zoneRules, changes *zoneChanges) (*zoneRules, []
 			compiled.dryRun = keyshare.New(share, b.name)
 		}
 	}
+	if changes.zone != nil && changes.zone.Compare != nil {
+		with, err := parseComparison(changes.zone.Compare)
+		if err != nil {
+			left = append(left, fmt.Errorf("compare: %w", err))
+		} else {
+			b.zone.Compare = with
+		}
+	}
 	if compiled.compared, err = b.compare(compiled); err != nil {
 		left = append(left, fmt.Errorf("compare: %w", err))
 	}
