@@ -1,13 +1,15 @@
-package fleetlimit
+package command
 
 import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 )
 
 func statusCommand() *cobra.Command {
-	cmd := apiCommand[statusAnswer]{
+	cmd := apiCommand[adminapi.Status]{
 		use: "status", short: "Shows health, rules, nodes and emergency mode",
 		example: `  caddy rate-limit status
   caddy rate-limit status --address unix//run/caddy/admin.sock
@@ -21,7 +23,7 @@ func statusCommand() *cobra.Command {
 	return cmd
 }
 
-func printStatus(t *table, s *statusAnswer) {
+func printStatus(t *table, s *adminapi.Status) {
 	t.row("status", string(s.Status))
 	t.row("counts", s.Store)
 	t.row("nodes", s.Nodes)
@@ -37,17 +39,12 @@ func printStatus(t *table, s *statusAnswer) {
 	printEmergency(t, &s.Emergency)
 }
 
-// A zonesAnswer lists zones.
-type zonesAnswer struct {
-	Zones []zoneAnswer `json:"zones"`
-}
-
 func zonesCommand() *cobra.Command {
-	return apiCommand[zonesAnswer]{
+	return apiCommand[adminapi.Zones]{
 		use: "zones", short: "Lists the limits in force, and where they are from",
 		example: "  caddy rate-limit status zones",
 		request: func(*cobra.Command, []string) (*apiRequest, error) { return getRequest("zones"), nil },
-		print: func(t *table, answer *zonesAnswer) {
+		print: func(t *table, answer *adminapi.Zones) {
 			t.row("ZONE", "ENDPOINT", "TIER", "LIMIT", "ALGORITHM", "FROM", "DRY RUN", "COMPARED WITH")
 			for _, z := range answer.Zones {
 				for _, e := range z.Limits {
@@ -62,7 +59,7 @@ func zonesCommand() *cobra.Command {
 }
 
 // comparedText returns what a limit is compared with, and for which keys.
-func comparedText(z *zoneAnswer, limit *tierAnswer) string {
+func comparedText(z *adminapi.Zone, limit *adminapi.TierLimit) string {
 	if limit.Compared == nil {
 		return ""
 	}
@@ -70,11 +67,11 @@ func comparedText(z *zoneAnswer, limit *tierAnswer) string {
 }
 
 func nodesCommand() *cobra.Command {
-	return apiCommand[nodesAnswer]{
+	return apiCommand[adminapi.Nodes]{
 		use: "nodes", short: "Lists the nodes that share the counts",
 		example: "  caddy rate-limit status nodes",
 		request: func(*cobra.Command, []string) (*apiRequest, error) { return getRequest("nodes"), nil },
-		print: func(t *table, answer *nodesAnswer) {
+		print: func(t *table, answer *adminapi.Nodes) {
 			t.row("NODE", "SEEN", "SELF")
 			for _, n := range answer.Nodes {
 				seen, self := "", ""
