@@ -31,6 +31,8 @@ func TestHandlerAllocatesLittle(t *testing.T) {
 			"alloc-1": {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 1000000000, "window": "1m"}},
 			"alloc-2": {"key": "{http.request.header.X-Tenant}", "limit": {"events": 1000000000, "window": "1m"}},
 			"alloc-3": {"key": "{http.vars.client_ip}", "limit": {"events": 1000000000, "window": "1m"}}}`},
+		{"compared", passing{}, 4, `{"alloc-compared": {"key": "{http.request.header.X-Api-Key}",
+			"limit": {"events": 1000000000, "window": "1m"}, "compare": {"limit": "5/1m", "algorithm": "fixed_window"}}}`},
 	} {
 		h := provisioned(t, `{"log_rejections": "none", "rate_limits": `+test.zones+`}`)
 		if got := serve(h) - serve(test.baseline); got > test.want {

@@ -40,6 +40,7 @@ type zoneCounters struct {
 	ambiguous    atomic.Uint64 // keys, tiers and costs that programs may read differently
 	invalidCosts atomic.Uint64
 	beforeAuth   atomic.Uint64
+	comparisons  comparisonCounters
 }
 
 // bySource counts decisions by their source.
@@ -110,6 +111,9 @@ var (
 		"allow_key list), denied (403 by its deny_key list or for lack of a key), and of a dry run would_reject and "+
 		"would_deny. The source is what decided: the store, or this node by a lease, on credit, by a remembered denial, "+
 		"or by on_outage.", "zone", "outcome", "source")
+	descComparisons = desc("comparisons_total", "Requests that the zone has also decided with its second limit or "+
+		"algorithm, by what the one in force decides (in_force) and what the second would decide (compared): admitted or "+
+		"rejected; only for zones that compare.", "zone", "in_force", "compared")
 	descAddresses = desc("address_decisions_total", "Requests decided by the client's address before any zone: "+
 		"allowed and denied (403).", "outcome")
 	descEmergency = desc("emergency", "Whether emergency mode is on: 1, else 0.")
@@ -236,6 +240,7 @@ func (s scrape) collectZone(z *zoneState) {
 	s.count(descAmbiguous, c.ambiguous.Load(), z.name)
 	s.count(descCosts, c.invalidCosts.Load(), z.name)
 	s.count(descBeforeAuth, c.beforeAuth.Load(), z.name)
+	s.collectComparisons(z)
 }
 
 // collectEmergency collects whether emergency mode is on, and the decisions of its limit if it ever was.

@@ -58,6 +58,8 @@ type evaluation struct {
 	forbidden forbidden     // before any decision
 	trials    []trial       // of zones that do not reject the request
 
+	comparisons []trial // of the rules that zones compare theirs with
+
 	identity []identityRead // what later handlers may change of what the zones read
 	body     []byte         // of a rejection
 	freeKeys []byte         // the unused end of keys, or of a larger buffer in its place; nil: all
@@ -90,7 +92,10 @@ func (e *evaluation) release() {
 	clear(e.takes)
 	clear(e.identity)
 	clear(e.trials)
-	*e = evaluation{takes: e.takes[:0], identity: e.identity[:0], trials: e.trials[:0], body: e.body}
+	clear(e.comparisons)
+	*e = evaluation{
+		takes: e.takes[:0], identity: e.identity[:0], trials: e.trials[:0], comparisons: e.comparisons[:0], body: e.body,
+	}
 	evaluations.Put(e)
 }
 
