@@ -32,7 +32,7 @@ func (f *accessLogField) MarshalLogObject(line zapcore.ObjectEncoder) error {
 			if s.exceeded != "" {
 				field.AddString("zone", s.exceeded)
 			}
-			field.AddString("decision", "denied")
+			field.AddString("decision", outcomeDenied)
 			field.AddString("source", s.forbidden.name)
 			return nil
 		}))
@@ -56,12 +56,12 @@ func (s *requestState) decisive() *zoneResult {
 // MarshalLogObject implements zapcore.ObjectMarshaler.
 func (r *zoneResult) MarshalLogObject(field zapcore.ObjectEncoder) error {
 	field.AddString("zone", r.zone.name)
-	decision := "admitted"
+	decision := outcomeAdmitted
 	switch {
 	case !r.decision.OK:
-		decision = "rejected"
+		decision = outcomeRejected
 	case r.outage:
-		decision = degraded
+		decision = outcomeDegraded
 	}
 	field.AddString("decision", decision)
 	if r.outage {

@@ -71,7 +71,7 @@ func (e *evaluation) takeTrials() {
 			r.decide(&e.takes[0], e.now)
 		}
 		if r.decision.OK {
-			r.count(false)
+			e.count(r, false)
 			continue
 		}
 		r.zone.counters.wouldReject[r.decision.Source].Add(1)
@@ -79,6 +79,7 @@ func (e *evaluation) takeTrials() {
 		if r.unavailable() {
 			status = http.StatusServiceUnavailable
 		}
+		e.tell(decided{outcome: outcomeWouldReject, zone: r.zone, key: r.template, result: r, wouldBe: status})
 		if logs, unlogged := e.logsRejection(r); logs {
 			e.logTrial(r.zone, r.template, unlogged, zap.Int("would_be", status), zap.Duration("wait", r.boundedWait()))
 		}
@@ -95,6 +96,7 @@ func (e *evaluation) passTrial(z *zone, key *keytemplate.Template, err error) {
 	}
 	e.forbidden = forbidden{}
 	z.counters.wouldDeny.Add(1)
+	e.tell(decided{outcome: outcomeWouldDeny, zone: z, key: key, reason: reason, wouldBe: status})
 	logs, unlogged := e.handler.loggedOf(z) == logAll, uint64(0)
 	if e.handler.loggedOf(z) == logFirst {
 		logs, unlogged = z.windowless.allow(time.Now().Unix())

@@ -37,8 +37,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 func (e *evaluation) evaluate() error {
 	exempt, denied, err := e.handler.addresses.check(e.request, e.rules.addresses)
 	switch {
-	case exempt || err != nil:
+	case err != nil:
 		return err
+	case exempt:
+		metrics.addressAllowed.Add(1)
+		e.tell(decided{outcome: outcomeAllowed, reason: allowedAddress})
+		return nil
 	case denied:
 		e.forbidden = forbidden{reason: deniedAddress}
 		return nil
@@ -140,22 +144,16 @@ func (e *evaluation) ruleOf(z *zone, rules *zoneRules, template *keytemplate.Tem
 	}
 	if allowed || !z.allow.Empty() && z.allow.Match(text()) {
 		z.counters.allowed.Add(1)
+		e.tell(decided{outcome: outcomeAllowed, zone: z, key: template, reason: allowedKey})
 		return nil, 0, nil
 	}
 	place := rules.endpointFor(e.request)
 	endpoint := &rules.endpoints[place]
 	rule := endpoint.withoutKey
 	if template == z.key || !z.missing.limited {
-		tier, given := noTier, false
-		if entries != nil {
-			tier, given = entries.tierAt(now)
-		}
-		if !given {
-			var has keytemplate.Presence
-			tier, has = z.tiers.find(text, e.request, e.repl)
-			if err := z.checkAmbiguous("tier", has); err != nil {
-				return nil, 0, err
-			}
+		tier, has := e.tierOf(z, entries, now, text)
+		if err := z.checkAmbiguous("tier", has); err != nil {
+			return nil, 0, err
 		}
 		rule = endpoint.rules[tier]
 	}
@@ -178,6 +176,19 @@ func (e *evaluation) ruleOf(z *zone, rules *zoneRules, template *keytemplate.Tem
 		z.counters.invalidCosts.Add(1)
 	}
 	return rule, cost, nil
+}
+
+// tierOf returns the tier of a key, which the rules in force may give it. presence is that of the
+// placeholder, if it was read.
+func (e *evaluation) tierOf(z *zone, entries *keyEntries, now time.Time, key func() string) (
+	tier int, presence keytemplate.Presence,
+) {
+	if entries != nil {
+		if tier, given := entries.tierAt(now); given {
+			return tier, keytemplate.Present
+		}
+	}
+	return z.tiers.find(key, e.request, e.repl)
 }
 
 // take has the store decide the takes, and sets denied if any zone rejects the request. It returns
@@ -213,7 +224,7 @@ func (e *evaluation) take() error {
 		e.handler.logTransition(err, now)
 	}
 	for i := range results {
-		results[i].count(e.denied != nil)
+		e.count(&results[i], e.denied != nil)
 	}
 	return nil
 }

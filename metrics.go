@@ -181,8 +181,8 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	s := scrape(ch)
-	s.count(descAddresses, c.addressAllowed.Load(), "allowed")
-	s.count(descAddresses, c.addressDenied.Load(), "denied")
+	s.count(descAddresses, c.addressAllowed.Load(), outcomeAllowed)
+	s.count(descAddresses, c.addressDenied.Load(), outcomeDenied)
 	for _, z := range pooledZones() {
 		s.collectZone(z)
 	}
@@ -217,18 +217,18 @@ func (s scrape) collectZone(z *zoneState) {
 	outage, unavailable, rejected := c.outage.Load(), c.unavailable.Load(), c.rejected.total()
 	for source := range limiter.Source(limiter.Sources) {
 		if source != limiter.FromRememberedDenial && source != limiter.FromOutage {
-			s.count(descDecisions, c.admitted[source].Load(), z.name, "admitted", source.String())
+			s.count(descDecisions, c.admitted[source].Load(), z.name, outcomeAdmitted, source.String())
 		}
 		if source != limiter.FromLease && source != limiter.FromCredit {
-			s.count(descDecisions, c.rejected[source].Load(), z.name, "rejected", source.String())
-			s.count(descDecisions, c.wouldReject[source].Load(), z.name, "would_reject", source.String())
+			s.count(descDecisions, c.rejected[source].Load(), z.name, outcomeRejected, source.String())
+			s.count(descDecisions, c.wouldReject[source].Load(), z.name, outcomeWouldReject, source.String())
 		}
 	}
-	s.count(descDecisions, outage, z.name, "degraded", "")
-	s.count(descDecisions, unavailable, z.name, "unavailable", "")
-	s.count(descDecisions, c.allowed.Load(), z.name, "allowed", "")
-	s.count(descDecisions, c.denied.Load(), z.name, "denied", "")
-	s.count(descDecisions, c.wouldDeny.Load(), z.name, "would_deny", "")
+	s.count(descDecisions, outage, z.name, outcomeDegraded, "")
+	s.count(descDecisions, unavailable, z.name, outcomeUnavailable, "")
+	s.count(descDecisions, c.allowed.Load(), z.name, outcomeAllowed, "")
+	s.count(descDecisions, c.denied.Load(), z.name, outcomeDenied, "")
+	s.count(descDecisions, c.wouldDeny.Load(), z.name, outcomeWouldDeny, "")
 	s.count(descRequests, c.admitted.total()+c.wouldReject.total()+rejected+outage+unavailable, z.name, "")
 	s.count(descDeclined, rejected+unavailable, z.name, "")
 	s.gauge(descOvershoot, math.Float64frombits(z.maxOvershoot.Load()), z.name)
