@@ -109,7 +109,7 @@ func (o *operation) do(
 	if err != nil {
 		return rulesError(err)
 	}
-	writeRulesAnswer(w, answer)
+	answerWritten(w, answer)
 	return nil
 }
 

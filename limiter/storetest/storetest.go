@@ -28,6 +28,7 @@ func Run(t *testing.T, open func(t *testing.T, zones ...string) (Store, map[stri
 		{"Refund", testRefund},
 		{"Several", testSeveral},
 		{"ChangedLimit", testChangedLimit},
+		{"RefundAfterLoweredLimit", testRefundAfterLoweredLimit},
 		{"Keys", testKeys},
 		{"Breach", testBreach},
 		{"Concurrent", testConcurrent},

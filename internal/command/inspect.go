@@ -1,4 +1,4 @@
-package fleetlimit
+package command
 
 import (
 	"cmp"
@@ -8,10 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 )
 
 func inspectCommand() *cobra.Command {
-	return apiCommand[inspection]{
+	return apiCommand[adminapi.Inspection]{
 		use: "inspect <zone> [<key>]", short: "Shows what is known of a key",
 		long: "Shows the limits of a key, where they are from, and what it has left." + keyHelp,
 		example: `  caddy rate-limit inspect user sk_live_1
@@ -34,7 +36,7 @@ func inspectCommand() *cobra.Command {
 	}.command()
 }
 
-func printInspection(t *table, i *inspection) {
+func printInspection(t *table, i *adminapi.Inspection) {
 	t.row("zone", i.Zone)
 	t.row("key", cmp.Or(i.Key, i.Base64))
 	if i.Missing {
@@ -69,7 +71,7 @@ func printInspection(t *table, i *inspection) {
 }
 
 // printNode writes what a node holds of a count.
-func printNode(t *table, n *nodeState) {
+func printNode(t *table, n *adminapi.NodeState) {
 	for _, l := range n.Leases {
 		t.row("lease", fmt.Sprintf("%d events until %s", l.Events, cell(l.ExpiresAt)))
 	}
@@ -79,7 +81,7 @@ func printNode(t *table, n *nodeState) {
 }
 
 // decidedText says what decides something about a key.
-func decidedText(by *decidedBy) string {
+func decidedText(by *adminapi.DecidedBy) string {
 	if by == nil {
 		return ""
 	}
@@ -91,7 +93,7 @@ func decidedText(by *decidedBy) string {
 }
 
 // originTexts says where a limit is from: the widest place first, and the one in force last.
-func originTexts(from []origin) string {
+func originTexts(from []adminapi.Origin) string {
 	texts := make([]string, len(from))
 	for i, o := range from {
 		texts[i] = o.Place + " " + limitText(o.Limit, o.Multiplier) + " (" + o.Source

@@ -1,4 +1,4 @@
-package fleetlimit
+package command
 
 import (
 	"github.com/spf13/cobra"
@@ -8,7 +8,7 @@ import (
 )
 
 var overrideCommands = &entryCommands[*rules.Override]{
-	resource: overrideEntries, name: "override", noun: "override",
+	list: "overrides", name: "override", noun: "override",
 	columns: []string{"ZONE", "KEY", "LIMIT", "ENDPOINT"},
 	cells: func(o *rules.Override) []any {
 		return []any{o.Zone, keyCell(&o.Key), limitText(o.Limit, o.Multiplier), o.Endpoint}

@@ -1,4 +1,4 @@
-package fleetlimit
+package command
 
 import (
 	"net/http"
@@ -6,24 +6,26 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 )
 
 func emergencyCommand() *cobra.Command {
 	const about = `
 Emergency mode is a hard limit for every client address, in front of all zones.
 It ends by itself. By default it is of the one node that is asked.`
-	show := apiCommand[emergencyAnswer]{
+	show := apiCommand[adminapi.Emergency]{
 		use: "show", short: "Shows whether emergency mode is on", example: "  caddy rate-limit emergency show",
 		request: func(*cobra.Command, []string) (*apiRequest, error) { return getRequest("emergency"), nil },
 		print:   printEmergency,
 	}.command()
-	on := apiCommand[emergencyAnswer]{
+	on := apiCommand[adminapi.Emergency]{
 		use: "on", short: "Switches emergency mode on, or changes it", long: about,
 		example: `  caddy rate-limit emergency on
   caddy rate-limit emergency on --limit 5/1s --expires-in 1h --reason flood --all-nodes`,
 		flags: func(f *pflag.FlagSet) {
-			f.String("limit", defaultEmergency, "Rate of each client address")
-			f.String("expires-in", defaultExpiresIn, "When it ends, at most 24h")
+			f.String("limit", adminapi.DefaultEmergency, "Rate of each client address")
+			f.String("expires-in", adminapi.DefaultExpiresIn, "When it ends, at most 24h")
 			f.String("reason", "", "Why, for the log")
 			f.Bool("all-nodes", false, "Switch it on at all nodes that share the rules")
 		},
@@ -35,7 +37,7 @@ It ends by itself. By default it is of the one node that is asked.`
 		},
 		print: printEmergency,
 	}.command()
-	off := apiCommand[emergencyAnswer]{
+	off := apiCommand[adminapi.Emergency]{
 		use: "off", short: "Switches emergency mode off", long: about,
 		example: `  caddy rate-limit emergency off
   caddy rate-limit emergency off --all-nodes`,
@@ -54,7 +56,7 @@ It ends by itself. By default it is of the one node that is asked.`
 	return newGroup("emergency", "Limits every client address at once", show, on, off)
 }
 
-func printEmergency(t *table, e *emergencyAnswer) {
+func printEmergency(t *table, e *adminapi.Emergency) {
 	if !e.Active {
 		t.row("emergency", "off")
 		return

@@ -1,4 +1,4 @@
-package fleetlimit
+package command
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -39,7 +40,7 @@ func rulesGetCommand() *cobra.Command {
 			if t.etag != "" {
 				t.line("# version %s", t.etag)
 			}
-			text, err := yamlOf(answer)
+			text, err := adminapi.EncodeYAML(answer)
 			if err != nil {
 				t.line("# %v", err)
 			}
@@ -64,7 +65,7 @@ func rulesPatchCommand() *cobra.Command {
 
 // rulesWriteCommand returns a command that sends a file.
 func rulesWriteCommand(method, use, short, example string) *cobra.Command {
-	cmd := apiCommand[rulesAnswer]{
+	cmd := apiCommand[adminapi.WrittenVersion]{
 		use: use, short: short, example: example,
 		long:  short + ". The file is YAML or JSON; - is the standard input.",
 		least: 1, most: 1,
@@ -79,13 +80,13 @@ func rulesWriteCommand(method, use, short, example string) *cobra.Command {
 			}
 			r := &apiRequest{method: method, path: "rules", body: text}
 			if !json.Valid(text) {
-				if r.body, err = decodeYAML(text); err != nil {
+				if r.body, err = adminapi.DecodeYAML(text); err != nil {
 					return nil, fmt.Errorf("%s: %w", printable(args[0]), err)
 				}
 			}
 			return r.withChangeFlags(cmd.Flags()), nil
 		},
-		print: printRulesAnswer,
+		print: printWrittenVersion,
 	}.command()
 	cmd.ValidArgsFunction = nil // files
 	return cmd
@@ -105,11 +106,11 @@ func readFileOrInput(cmd *cobra.Command, name string) (text []byte, err error) {
 }
 
 func rulesHistoryCommand() *cobra.Command {
-	return apiCommand[versionsAnswer]{
+	return apiCommand[adminapi.Versions]{
 		use: "history", short: "Lists the versions of the rules, the newest first",
 		example: "  caddy rate-limit rules history --limit 10",
 		flags: func(f *pflag.FlagSet) {
-			f.Int("limit", defaultVersions, fmt.Sprintf("How many, at most %d", maxVersions))
+			f.Int("limit", adminapi.DefaultVersions, fmt.Sprintf("How many, at most %d", adminapi.MaxVersions))
 			f.Int64("before", 0, "Only versions before this one")
 		},
 		request: func(cmd *cobra.Command, _ []string) (*apiRequest, error) {
@@ -117,7 +118,7 @@ func rulesHistoryCommand() *cobra.Command {
 			r.query = usedQuery(cmd.Flags(), "limit", "before")
 			return r, nil
 		},
-		print: func(t *table, answer *versionsAnswer) {
+		print: func(t *table, answer *adminapi.Versions) {
 			t.row("VERSION", "TIME", "AUTHOR", "NOTE", "KEYS")
 			for _, v := range answer.Versions {
 				t.row(v.Number, v.Time, v.Author, v.Note, actionsText(v.Actions))
@@ -143,7 +144,7 @@ func actionsText(actions []rules.Action) string {
 }
 
 func rulesDiffCommand() *cobra.Command {
-	return apiCommand[diffAnswer]{
+	return apiCommand[adminapi.Diff]{
 		use: "diff [<from> <to>]", short: "Shows what two versions differ in",
 		long: "Shows what two versions differ in. Default: the version in force, and the one before it.",
 		example: `  caddy rate-limit rules diff
@@ -159,7 +160,7 @@ func rulesDiffCommand() *cobra.Command {
 			}
 			return r, nil
 		},
-		print: func(t *table, answer *diffAnswer) {
+		print: func(t *table, answer *adminapi.Diff) {
 			t.line("version %d to %d", answer.From, answer.To)
 			printChanges(t, answer.Changes, answer.More)
 		},
@@ -167,7 +168,7 @@ func rulesDiffCommand() *cobra.Command {
 }
 
 func rulesRollbackCommand() *cobra.Command {
-	return apiCommand[rulesAnswer]{
+	return apiCommand[adminapi.WrittenVersion]{
 		use: "rollback <version>", short: "Restores the rules of an older version",
 		long:    "Restores the rules of an older version, as a new version. Version 0 has no rules.",
 		example: `  caddy rate-limit rules rollback 7 --note "the flood is over"`,
@@ -180,12 +181,12 @@ func rulesRollbackCommand() *cobra.Command {
 			r := &apiRequest{method: http.MethodPost, path: versionPath(args[0]) + "/rollback", body: struct{}{}}
 			return r.withChangeFlags(cmd.Flags()), nil
 		},
-		print: printRulesAnswer,
+		print: printWrittenVersion,
 	}.command()
 }
 
 // printRulesAnswer writes a version that was written, or would be.
-func printRulesAnswer(t *table, a *rulesAnswer) {
+func printWrittenVersion(t *table, a *adminapi.WrittenVersion) {
 	what := "version"
 	if a.DryRun {
 		what = "dry run: this would be version"

@@ -1,4 +1,4 @@
-package fleetlimit
+package command
 
 import (
 	"errors"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 )
 
 const keyHelp = `
@@ -115,7 +117,7 @@ func usedFlags(f *pflag.FlagSet, names ...string) map[string]any {
 }
 
 func resetCommand() *cobra.Command {
-	return apiCommand[rulesAnswer]{
+	return apiCommand[adminapi.WrittenVersion]{
 		use: "reset <zone> [<key>...]", short: "Gives keys their full limits again",
 		long: "Gives keys their full limits again, on all nodes at once." + keyHelp,
 		example: `  caddy rate-limit reset user sk_live_1 --reason "ticket 4711"
@@ -124,12 +126,12 @@ func resetCommand() *cobra.Command {
 		request: func(cmd *cobra.Command, args []string) (*apiRequest, error) {
 			return operationRequest(cmd, zonePath(args[0], "reset"), nil, args[1:])
 		},
-		print: printRulesAnswer,
+		print: printWrittenVersion,
 	}.command()
 }
 
 func addQuotaCommand() *cobra.Command {
-	return apiCommand[rulesAnswer]{
+	return apiCommand[adminapi.WrittenVersion]{
 		use: "add-quota <zone> <events> [<key>...]", short: "Gives keys back some of what they have consumed",
 		long: "Gives keys back some of what they have consumed, never more than their full limits:\n" +
 			"for more, add an override." + keyHelp,
@@ -143,7 +145,7 @@ func addQuotaCommand() *cobra.Command {
 			}
 			return operationRequest(cmd, zonePath(args[0], "quota"), map[string]any{"events": events}, args[2:])
 		},
-		print: printRulesAnswer,
+		print: printWrittenVersion,
 	}.command()
 }
 

@@ -1,4 +1,4 @@
-package fleetlimit
+package command
 
 import (
 	"encoding/json"
@@ -10,37 +10,38 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // entryCommands are the commands that the lists of the rules have in common.
 type entryCommands[E rules.ListEntry] struct {
-	resource *entryResource[E]
-	name     string   // of the command
-	noun     string   // one entry
-	columns  []string // between the ID and what all entries have
-	cells    func(E) []any
+	list    string   // its name in the rules and in paths
+	name    string   // of the command
+	noun    string   // one entry
+	columns []string // between the ID and what all entries have
+	cells   func(E) []any
 }
 
 // listCommand returns the command that lists entries.
 func (c *entryCommands[E]) listCommand() *cobra.Command {
 	return apiCommand[map[string]json.RawMessage]{
-		use: "list", short: "Lists the " + c.resource.name + " of the rules",
+		use: "list", short: "Lists the " + c.list + " of the rules",
 		example: "  caddy rate-limit " + c.name + " list --zone user",
 		flags: func(f *pflag.FlagSet) {
 			f.String("zone", "", "Only those of this zone")
-			f.Int("limit", defaultEntries, fmt.Sprintf("How many, at most %d", maxEntries))
+			f.Int("limit", adminapi.DefaultEntries, fmt.Sprintf("How many, at most %d", adminapi.MaxEntries))
 			f.String("after", "", "Only those after the entry with this ID")
 		},
 		request: func(cmd *cobra.Command, _ []string) (*apiRequest, error) {
-			r := getRequest(c.resource.name)
+			r := getRequest(c.list)
 			r.query = usedQuery(cmd.Flags(), "zone", "limit", "after")
 			return r, nil
 		},
 		print: func(t *table, answer *map[string]json.RawMessage) {
 			var entries []E
-			var next string                                          // absent on the last page
-			_ = json.Unmarshal((*answer)[c.resource.name], &entries) // the API has made it
+			var next string                                 // absent on the last page
+			_ = json.Unmarshal((*answer)[c.list], &entries) // the API has made it
 			_ = json.Unmarshal((*answer)["next"], &next)
 			c.print(t, entries...)
 			if next != "" {
@@ -64,7 +65,7 @@ func (c *entryCommands[E]) showCommand() *cobra.Command {
 
 // removeCommand returns the command that removes an entry.
 func (c *entryCommands[E]) removeCommand() *cobra.Command {
-	return apiCommand[rulesAnswer]{
+	return apiCommand[adminapi.WrittenVersion]{
 		use: "remove <id>", short: "Removes one " + c.noun,
 		example: "  caddy rate-limit " + c.name + ` remove acme --note "contract ended"`,
 		least:   1, most: 1,
@@ -76,7 +77,7 @@ func (c *entryCommands[E]) removeCommand() *cobra.Command {
 			r := &apiRequest{method: http.MethodDelete, path: c.path(args[0])}
 			return r.withChangeFlags(cmd.Flags()), nil
 		},
-		print: printRulesAnswer,
+		print: printWrittenVersion,
 	}.command()
 }
 
@@ -120,7 +121,7 @@ func (c *entryCommands[E]) add(f *pflag.FlagSet, body map[string]any) *apiReques
 	for name, value := range usedFlags(f, "id", "expires-in", "expires-at", "reason") {
 		body[name] = value
 	}
-	return (&apiRequest{method: http.MethodPost, path: c.resource.name, body: body}).withChangeFlags(f)
+	return (&apiRequest{method: http.MethodPost, path: c.list, body: body}).withChangeFlags(f)
 }
 
 // addFlags adds the flags of commands that add an entry.
@@ -136,7 +137,7 @@ func commonEntryFlags(f *pflag.FlagSet) {
 	f.String("reason", "", "Why")
 }
 
-func (c *entryCommands[E]) path(id string) string { return c.resource.name + "/" + url.PathEscape(id) }
+func (c *entryCommands[E]) path(id string) string { return c.list + "/" + url.PathEscape(id) }
 
 // print writes entries.
 func (c *entryCommands[E]) print(t *table, entries ...E) {
@@ -146,7 +147,7 @@ func (c *entryCommands[E]) print(t *table, entries ...E) {
 	}
 	t.row(append(head, "EXPIRES AT", "REASON", "CREATED BY")...)
 	for _, e := range entries {
-		common := c.resource.common(e)
+		common := e.Common()
 		row := append([]any{common.ID}, c.cells(e)...)
 		t.row(append(row, common.ExpiresAt, common.Reason, common.CreatedBy)...)
 	}

@@ -1,4 +1,4 @@
-package fleetlimit
+package command
 
 import (
 	"bytes"
@@ -15,6 +15,8 @@ import (
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 )
 
 // An apiRequest is a request to the admin API.
@@ -144,7 +146,7 @@ const patienceOfCompletion = 2 * time.Second
 func completeZone(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	found := make(chan []string, 1)
 	go func() {
-		var answer struct{ Zones []zoneAnswer }
+		var answer adminapi.Zones
 		if body, _, err := getRequest("zones").send(cmd); err == nil {
 			_ = json.Unmarshal(body, &answer) // without an answer there are no names
 		}

@@ -1,9 +1,13 @@
-package fleetlimit
+package command
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+)
 
 func statusCommand() *cobra.Command {
-	cmd := apiCommand[statusAnswer]{
+	cmd := apiCommand[adminapi.Status]{
 		use: "status", short: "Shows health, rules, nodes and emergency mode",
 		example: `  caddy rate-limit status
   caddy rate-limit status --address unix//run/caddy/admin.sock
@@ -17,7 +21,7 @@ func statusCommand() *cobra.Command {
 	return cmd
 }
 
-func printStatus(t *table, s *statusAnswer) {
+func printStatus(t *table, s *adminapi.Status) {
 	t.row("status", string(s.Status))
 	t.row("counts", s.Store)
 	t.row("nodes", s.Nodes)
@@ -33,17 +37,12 @@ func printStatus(t *table, s *statusAnswer) {
 	printEmergency(t, &s.Emergency)
 }
 
-// A zonesAnswer lists zones.
-type zonesAnswer struct {
-	Zones []zoneAnswer `json:"zones"`
-}
-
 func zonesCommand() *cobra.Command {
-	return apiCommand[zonesAnswer]{
+	return apiCommand[adminapi.Zones]{
 		use: "zones", short: "Lists the limits in force, and where they are from",
 		example: "  caddy rate-limit status zones",
 		request: func(*cobra.Command, []string) (*apiRequest, error) { return getRequest("zones"), nil },
-		print: func(t *table, answer *zonesAnswer) {
+		print: func(t *table, answer *adminapi.Zones) {
 			t.row("ZONE", "ENDPOINT", "TIER", "LIMIT", "ALGORITHM", "FROM", "DRY RUN")
 			for _, z := range answer.Zones {
 				for _, e := range z.Limits {
@@ -57,11 +56,11 @@ func zonesCommand() *cobra.Command {
 }
 
 func nodesCommand() *cobra.Command {
-	return apiCommand[nodesAnswer]{
+	return apiCommand[adminapi.Nodes]{
 		use: "nodes", short: "Lists the nodes that share the counts",
 		example: "  caddy rate-limit status nodes",
 		request: func(*cobra.Command, []string) (*apiRequest, error) { return getRequest("nodes"), nil },
-		print: func(t *table, answer *nodesAnswer) {
+		print: func(t *table, answer *adminapi.Nodes) {
 			t.row("NODE", "SEEN", "SELF")
 			for _, n := range answer.Nodes {
 				seen, self := "", ""

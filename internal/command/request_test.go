@@ -1,7 +1,8 @@
-package fleetlimit
+package command
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -64,7 +65,7 @@ func TestAdminAddress(t *testing.T) {
 
 func TestCompleteZones(t *testing.T) {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, http.StatusOK, zonesAnswer{[]zoneAnswer{{Name: "user"}, {Name: "ip"}}})
+		_, _ = io.WriteString(w, `{"zones": [{"name": "user"}, {"name": "ip"}]}`)
 	}))
 	defer api.Close()
 	for _, tc := range []struct {

@@ -1,4 +1,4 @@
-package fleetlimit
+package command
 
 import (
 	"github.com/spf13/cobra"
@@ -8,7 +8,7 @@ import (
 )
 
 var tierCommands = &entryCommands[*rules.TierAssignment]{
-	resource: tierEntries, name: "tier", noun: "tier of a key",
+	list: "tiers", name: "tier", noun: "tier of a key",
 	columns: []string{"ZONE", "KEY", "TIER"},
 	cells:   func(a *rules.TierAssignment) []any { return []any{a.Zone, keyCell(&a.Key), a.Tier} },
 }

@@ -1,4 +1,4 @@
-package fleetlimit
+package command
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 )
 
 var accessCommands = &entryCommands[*rules.AccessEntry]{
-	resource: accessEntries, name: "access", noun: "entry of the access list",
+	list: "access", name: "access", noun: "entry of the access list",
 	columns: []string{"ACTION", "ADDRESS", "ZONE", "KEY"},
 	cells: func(a *rules.AccessEntry) []any {
 		if a.Key == nil {

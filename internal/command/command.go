@@ -1,4 +1,6 @@
-package fleetlimit
+// Package command is the command `caddy rate-limit`: it shows and changes limits while traffic runs,
+// through the admin API. Each subcommand sends one request and shows the answer.
+package command
 
 import (
 	"cmp"
@@ -11,8 +13,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func init() {
-	caddycmd.RegisterCommand(caddycmd.Command{
+// RateLimit returns the command `caddy rate-limit`, for Caddy to register.
+func RateLimit() caddycmd.Command {
+	return caddycmd.Command{
 		Name:  "rate-limit",
 		Usage: "<command>",
 		Short: "Shows and changes rate limits while traffic runs",
@@ -32,7 +35,7 @@ A key in the arguments can be seen in the list of processes. Use --key-file to
 read secret keys from a file, or --key-file - from the standard input.
 `,
 		CobraFunc: configureRateLimit,
-	})
+	}
 }
 
 // configureRateLimit makes cmd the command `rate-limit`.
@@ -153,7 +156,7 @@ func (c apiCommand[A]) run(cmd *cobra.Command, args []string) error {
 	t := newTable(cmd.OutOrStdout())
 	t.etag = strings.Trim(etag, `"`)
 	if request.isDryRun() {
-		err = printAnswer(t, body, printRulesAnswer)
+		err = printAnswer(t, body, printWrittenVersion)
 	} else {
 		err = printAnswer(t, body, c.print)
 	}
