@@ -13,6 +13,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -20,9 +21,6 @@ const (
 	maxTails        = 8    // on a node at once
 	maxTailBuffer   = 1000 // decisions between two flushes
 	tailFlushEvery  = 100 * time.Millisecond
-	defaultTail     = "1m"
-	maxTail         = 10 * time.Minute
-	defaultSample   = 0.01
 	exampleFollowed = `{"key": "sk_live_1"}`
 )
 
@@ -32,26 +30,6 @@ type followRequest struct {
 	Base64  string `json:"key_base64"`
 	Missing bool   `json:"missing"`
 }
-
-// The lines of a tail that are no decisions.
-type (
-	// A droppedLine says how many decisions are missing here, because they came too fast.
-	droppedLine struct {
-		Dropped uint64 `json:"dropped"`
-	}
-
-	// An endLine is the last line. Without it, the connection was cut.
-	endLine struct {
-		End string `json:"end"`
-	}
-)
-
-// Why a tail has ended.
-const (
-	endDuration = "duration" // what for says is over
-	endLimit    = "limit"    // it has as many decisions as limit says
-	endReload   = "reload"   // Caddy has loaded a configuration, or stops
-)
 
 // A tailRequest is what a client wants to follow.
 type tailRequest struct {
@@ -131,7 +109,7 @@ func newTailRequest(running *runningApp, r *http.Request) (*tailRequest, error) 
 		return nil, err
 	}
 	t := &tailRequest{filter: decisionFilter{zones: query["zone"], outcomes: query["outcome"]}}
-	t.filter.sample = defaultSample
+	t.filter.sample = adminapi.DefaultSample
 	if r.Method == http.MethodPost {
 		t.filter.sample = 1 // a key has few requests
 	}
@@ -140,13 +118,13 @@ func newTailRequest(running *runningApp, r *http.Request) (*tailRequest, error) 
 			return nil, apiError(http.StatusBadRequest, "%w", err)
 		}
 	}
-	text := cmp.Or(query.Get("for"), defaultTail)
+	text := cmp.Or(query.Get("for"), adminapi.DefaultTail)
 	t.duration, err = caddy.ParseDuration(text)
 	switch {
 	case err != nil:
 		return nil, apiError(http.StatusBadRequest, "for is %q, which is not a duration: use one such as 30s", text)
-	case t.duration <= 0 || t.duration > maxTail:
-		return nil, apiError(http.StatusBadRequest, "for is %s: use more than 0s, and at most %.0fm", text, maxTail.Minutes())
+	case t.duration <= 0 || t.duration > adminapi.MaxTail:
+		return nil, apiError(http.StatusBadRequest, "for is %s: use more than 0s, and at most %.0fm", text, adminapi.MaxTail.Minutes())
 	}
 	t.limit, err = queryInt(r, "limit", 0, 1)
 	return t, err
@@ -170,8 +148,8 @@ func checkTailQuery(running *runningApp, query url.Values) error {
 		}
 	}
 	for _, outcome := range query["outcome"] {
-		if !slices.Contains(outcomes, outcome) {
-			return apiError(http.StatusBadRequest, "%w", unknownWord("outcome", outcome, outcomes...))
+		if !slices.Contains(adminapi.Outcomes, outcome) {
+			return apiError(http.StatusBadRequest, "%w", unknownWord("outcome", outcome, adminapi.Outcomes...))
 		}
 	}
 	return nil
@@ -212,9 +190,9 @@ func (t *tailRequest) serve(w http.ResponseWriter, r *http.Request) error {
 		case <-r.Context().Done():
 			return nil
 		case <-reload:
-			end = endReload
+			end = adminapi.EndReload
 		case <-over.C:
-			end = endDuration
+			end = adminapi.EndDuration
 		case <-flush.C:
 		}
 		for range maxTailBuffer { // then it looks at what ends it
@@ -222,17 +200,17 @@ func (t *tailRequest) serve(w http.ResponseWriter, r *http.Request) error {
 			if !ok || lines.err != nil {
 				break
 			}
-			lines.write(told)
+			lines.write(adminapi.DecisionLine{Decision: told})
 			if t.limit--; t.limit == 0 {
-				end = endLimit
+				end = adminapi.EndLimit
 				break
 			}
 		}
-		if n := tail.Dropped(); n > 0 && end != endLimit {
-			lines.write(droppedLine{n})
+		if n := tail.Dropped(); n > 0 && end != adminapi.EndLimit {
+			lines.write(adminapi.DecisionLine{Dropped: n})
 		}
 		if end != "" {
-			lines.write(endLine{end})
+			lines.write(adminapi.DecisionLine{End: end})
 		}
 		lines.flush()
 	}

@@ -9,35 +9,19 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/tail"
 )
 
-// The outcomes of decisions, as metrics, logs and tails call them.
-const (
-	outcomeAdmitted    = "admitted"     // within the limit
-	outcomeRejected    = "rejected"     // 429
-	outcomeDegraded    = degraded       // admitted by on_outage, as the store did not answer
-	outcomeUnavailable = "unavailable"  // 503 by on_outage, as the store did not answer
-	outcomeAllowed     = "allowed"      // past the zone by its allow_key list
-	outcomeDenied      = "denied"       // 403 by its deny_key list, or for lack of a key
-	outcomeWouldReject = "would_reject" // admitted by a dry run
-	outcomeWouldDeny   = "would_deny"   // the same, in place of 403 and 400
-)
-
-var outcomes = []string{
-	outcomeAdmitted, outcomeRejected, outcomeDegraded, outcomeUnavailable, outcomeAllowed, outcomeDenied,
-	outcomeWouldReject, outcomeWouldDeny,
-}
-
 // passes reports whether requests with an outcome are what a healthy node mostly has. Tails have a
 // sample of them.
 func passes(outcome string) bool {
-	return outcome == outcomeAdmitted || outcome == outcomeAllowed || outcome == outcomeDegraded
+	return outcome == adminapi.Admitted || outcome == adminapi.Allowed || outcome == adminapi.Degraded
 }
 
 // tails are the tails of the decisions of this process.
-var tails tail.List[decisionFilter, *decision]
+var tails tail.List[decisionFilter, *adminapi.Decision]
 
 // A decisionFilter says which decisions a tail has.
 type decisionFilter struct {
@@ -65,7 +49,7 @@ func (d *decided) zoneName() string {
 
 // tell hands a decision to the tails that want it. While there is none, it is one atomic load.
 func (e *evaluation) tell(d decided) {
-	var told *decision // the same for all
+	var told *adminapi.Decision // the same for all
 	for _, t := range tails.All() {
 		if !e.isWanted(&t.Filter, &d) || t.Full() {
 			continue
@@ -96,62 +80,25 @@ func (e *evaluation) isWanted(f *decisionFilter, d *decided) bool {
 		slices.ContainsFunc(wanted, func(other []byte) bool { return string(other) == string(key) })
 }
 
-// A decision is a line of tails. It is immutable. Key, Base64 and Missing are as inspect takes them.
-type decision struct {
-	Time     time.Time `json:"time"`
-	Zone     string    `json:"zone,omitempty"` // empty: the client's address has decided
-	Endpoint string    `json:"endpoint,omitempty"`
-	Tier     string    `json:"tier,omitempty"`
-	Outcome  string    `json:"outcome"`
-	Source   string    `json:"source,omitempty"`
-	Reason   string    `json:"reason,omitempty"`
-
-	Key     string `json:"key,omitempty"` // absent if it is longer than maxToldKey
-	Base64  string `json:"key_base64,omitempty"`
-	Missing bool   `json:"missing,omitempty"`
-	requestDescription
-
-	Status    int    `json:"status,omitempty"` // 0: the request goes on to the next handler
-	WouldBe   int    `json:"would_be,omitempty"`
-	Wait      wait   `json:"wait,omitempty"`
-	Limit     *int64 `json:"limit,omitempty"`
-	Remaining *int64 `json:"remaining,omitempty"` // nil: unknown, in an outage
-}
-
 // maxToldKey is the longest key of a decision in bytes: a client must not fill the memory with what it
 // sends. Longer ones have a key_hash all the same.
 const maxToldKey = 2048
 
-// A wait is a duration that is a text in JSON.
-type wait time.Duration
-
-// MarshalText implements encoding.TextMarshaler.
-func (w wait) MarshalText() ([]byte, error) {
-	return []byte(time.Duration(w).Round(time.Millisecond).String()), nil
-}
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (w *wait) UnmarshalText(text []byte) error {
-	d, err := time.ParseDuration(string(text))
-	*w = wait(d)
-	return err
-}
-
 // newDecision describes a decision. It refers to nothing of the request, which it may outlive.
-func (e *evaluation) newDecision(d *decided) *decision {
-	told := &decision{
+func (e *evaluation) newDecision(d *decided) *adminapi.Decision {
+	told := &adminapi.Decision{
 		Time: time.Now().UTC().Truncate(time.Microsecond), Zone: d.zoneName(), Outcome: d.outcome, Reason: d.reason, WouldBe: d.wouldBe,
-		requestDescription: e.describe(d.key),
+		Request: e.describe(d.key),
 	}
 	for _, text := range []*string{&told.RemoteIP, &told.ClientIP, &told.Method, &told.Host, &told.Path} {
 		*text = strings.Clone(*text) // of a request line that may be much longer
 	}
 	switch d.outcome {
-	case outcomeRejected:
+	case adminapi.Rejected:
 		told.Status = http.StatusTooManyRequests
-	case outcomeUnavailable:
+	case adminapi.Unavailable:
 		told.Status = http.StatusServiceUnavailable
-	case outcomeDenied:
+	case adminapi.Denied:
 		told.Status = http.StatusForbidden
 	}
 	if d.key != nil {
@@ -164,9 +111,9 @@ func (e *evaluation) newDecision(d *decided) *decision {
 			told.Remaining = &remaining
 		}
 		if !r.decision.OK {
-			told.Wait = wait(r.boundedWait())
+			told.Wait = adminapi.Wait(r.boundedWait())
 		}
-		if d.outcome != outcomeDegraded && !r.unavailable() {
+		if d.outcome != adminapi.Degraded && !r.unavailable() {
 			told.Source = r.decision.Source.String()
 		}
 	}
@@ -174,7 +121,7 @@ func (e *evaluation) newDecision(d *decided) *decision {
 }
 
 // addKey adds the key, and what the zone has found for it.
-func (e *evaluation) addKey(told *decision, d *decided) {
+func (e *evaluation) addKey(told *adminapi.Decision, d *decided) {
 	z := d.zone
 	text := d.key.Text(e.request, e.repl)
 	switch {

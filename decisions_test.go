@@ -13,12 +13,13 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/tail"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // follow returns a tail of what is decided while f runs.
-func follow(filter decisionFilter, f func()) *tail.Tail[decisionFilter, *decision] {
+func follow(filter decisionFilter, f func()) *tail.Tail[decisionFilter, *adminapi.Decision] {
 	opened := tails.Open(filter, 100, maxTails)
 	defer tails.Close(opened)
 	f()
@@ -26,7 +27,7 @@ func follow(filter decisionFilter, f func()) *tail.Tail[decisionFilter, *decisio
 }
 
 // told returns what a tail has, as JSON without the times.
-func told(t *testing.T, from *tail.Tail[decisionFilter, *decision]) (lines []string) {
+func told(t *testing.T, from *tail.Tail[decisionFilter, *adminapi.Decision]) (lines []string) {
 	t.Helper()
 	for {
 		d, ok := from.Take()
@@ -208,16 +209,6 @@ func TestTailBoundsTexts(t *testing.T) {
 			!strings.Contains(lines[0], `"key_hash":"`) {
 			t.Errorf("key %.10q: %s, want one line with %s", key, lines, want)
 		}
-	}
-}
-
-func TestWaitIsText(t *testing.T) {
-	var d decision
-	if err := json.Unmarshal([]byte(`{"wait":"1m0.5s"}`), &d); err != nil || time.Duration(d.Wait) != 60_500*time.Millisecond {
-		t.Errorf("wait = %v, %v", d.Wait, err)
-	}
-	if err := json.Unmarshal([]byte(`{"wait":"soon"}`), &d); err == nil {
-		t.Error("a wait that is no duration is accepted")
 	}
 }
 

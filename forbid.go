@@ -9,6 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 )
 
@@ -46,7 +47,7 @@ func (e *evaluation) forbid(w http.ResponseWriter) error {
 		f.zone.counters.denied.Add(1)
 		e.state.exceeded = f.zone.name
 	}
-	e.tell(decided{outcome: outcomeDenied, zone: f.zone, key: f.key, reason: f.reason.name})
+	e.tell(decided{outcome: adminapi.Denied, zone: f.zone, key: f.key, reason: f.reason.name})
 	e.reportForbidden()
 	w.Header()["Cache-Control"] = noStore
 	switch e.handler.styleOf(f.zone) {

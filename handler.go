@@ -9,6 +9,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -41,7 +42,7 @@ func (e *evaluation) evaluate() error {
 		return err
 	case exempt:
 		metrics.addressAllowed.Add(1)
-		e.tell(decided{outcome: outcomeAllowed, reason: allowedAddress})
+		e.tell(decided{outcome: adminapi.Allowed, reason: allowedAddress})
 		return nil
 	case denied:
 		e.forbidden = forbidden{reason: deniedAddress}
@@ -144,7 +145,7 @@ func (e *evaluation) ruleOf(z *zone, rules *zoneRules, template *keytemplate.Tem
 	}
 	if allowed || !z.allow.Empty() && z.allow.Match(text()) {
 		z.counters.allowed.Add(1)
-		e.tell(decided{outcome: outcomeAllowed, zone: z, key: template, reason: allowedKey})
+		e.tell(decided{outcome: adminapi.Allowed, zone: z, key: template, reason: allowedKey})
 		return nil, 0, nil
 	}
 	place := rules.endpointFor(e.request)

@@ -13,6 +13,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
@@ -68,7 +69,7 @@ func (e *evaluation) report(denied, named *zoneResult, wait time.Duration) {
 	}
 	if emits {
 		data := map[string]any{"zone": zone, "wait": wait}
-		for _, field := range e.describe(key).fields() {
+		for _, field := range fieldsOf(e.describe(key)) {
 			data[field.Key] = field.String
 		}
 		if unemitted > 0 {
@@ -99,7 +100,7 @@ func (e *evaluation) log(message string, status int, key *keytemplate.Template, 
 	if status != 0 {
 		fields = append(fields, zap.Int("status", status))
 	}
-	fields = append(fields, e.describe(key).fields()...)
+	fields = append(fields, fieldsOf(e.describe(key))...)
 	if key != nil && e.handler.LogKey {
 		fields = append(fields, zap.String("key", key.Text(e.request, e.repl)))
 	}
@@ -109,34 +110,24 @@ func (e *evaluation) log(message string, status int, key *keytemplate.Template, 
 	e.handler.logger.Info(message, fields...)
 }
 
-// A requestDescription is what logs, events and tails say about every request.
-type requestDescription struct {
-	RemoteIP string `json:"remote_ip"`
-	ClientIP string `json:"client_ip"`
-	Method   string `json:"method"`
-	Host     string `json:"host"`
-	Path     string `json:"path"`
-	KeyHash  string `json:"key_hash,omitempty"` // empty: the request has no key
-}
-
-// fields returns d as fields of a line in the log, which are texts.
-func (d requestDescription) fields() []zap.Field {
+// fieldsOf returns a description of a request as fields of a line in the log, which are texts.
+func fieldsOf(r adminapi.Request) []zap.Field {
 	fields := []zap.Field{
-		zap.String("remote_ip", d.RemoteIP),
-		zap.String("client_ip", d.ClientIP),
-		zap.String("method", d.Method),
-		zap.String("host", d.Host),
-		zap.String("path", d.Path),
+		zap.String("remote_ip", r.RemoteIP),
+		zap.String("client_ip", r.ClientIP),
+		zap.String("method", r.Method),
+		zap.String("host", r.Host),
+		zap.String("path", r.Path),
 	}
-	if d.KeyHash != "" {
-		fields = append(fields, zap.String("key_hash", d.KeyHash))
+	if r.KeyHash != "" {
+		fields = append(fields, zap.String("key_hash", r.KeyHash))
 	}
 	return fields
 }
 
 // describe describes the request that the client sent, before rewrites, so that it can be found in
 // the access log. The query is left out because it may hold secrets.
-func (e *evaluation) describe(key *keytemplate.Template) requestDescription {
+func (e *evaluation) describe(key *keytemplate.Template) adminapi.Request {
 	r := e.request
 	remote, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -147,7 +138,7 @@ func (e *evaluation) describe(key *keytemplate.Template) requestDescription {
 	if original, ok := r.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request); ok {
 		method, path = original.Method, original.URL.EscapedPath()
 	}
-	d := requestDescription{
+	d := adminapi.Request{
 		RemoteIP: remote, ClientIP: client, Method: shortened(method), Host: shortened(r.Host), Path: shortened(path),
 	}
 	if key != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -159,16 +160,16 @@ func (e *evaluation) count(r *zoneResult, rejected bool) {
 		return
 	case r.unavailable():
 		c.unavailable.Add(1)
-		outcome = outcomeUnavailable
+		outcome = adminapi.Unavailable
 	case rejected:
 		c.rejected[r.decision.Source].Add(1)
-		outcome = outcomeRejected
+		outcome = adminapi.Rejected
 	case r.outage:
 		c.outage.Add(1)
-		outcome = outcomeDegraded
+		outcome = adminapi.Degraded
 	default:
 		c.admitted[r.decision.Source].Add(1)
-		outcome = outcomeAdmitted
+		outcome = adminapi.Admitted
 	}
 	e.tell(decided{outcome: outcome, zone: r.zone, key: r.template, result: r})
 }
