@@ -136,8 +136,8 @@ func checkTailQuery(running *runningApp, query url.Values) error {
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		switch {
 		case strings.HasPrefix(name, "key"):
-			return apiError(http.StatusBadRequest, "%s is in the query, which logs have: use POST with a body such as %s", name,
-				exampleFollowed)
+			return apiError(http.StatusBadRequest, "%s is in the query, which logs have: use POST with a body such as %s",
+				name, exampleFollowed)
 		case !slices.Contains(known, name):
 			return apiError(http.StatusBadRequest, "%w", unknownWord("a parameter", name, known...))
 		}

@@ -87,7 +87,8 @@ const maxToldKey = 2048
 // newDecision describes a decision. It refers to nothing of the request, which it may outlive.
 func (e *evaluation) newDecision(d *decided) *adminapi.Decision {
 	told := &adminapi.Decision{
-		Time: time.Now().UTC().Truncate(time.Microsecond), Zone: d.zoneName(), Outcome: d.outcome, Reason: d.reason, WouldBe: d.wouldBe,
+		Time: time.Now().UTC().Truncate(time.Microsecond), Zone: d.zoneName(),
+		Outcome: d.outcome, Reason: d.reason, WouldBe: d.wouldBe,
 		Request: e.describe(d.key),
 	}
 	for _, text := range []*string{&told.RemoteIP, &told.ClientIP, &told.Method, &told.Host, &told.Path} {

@@ -150,8 +150,8 @@ func (l *decisionLines) show(text []byte, line *adminapi.DecisionLine) error {
 		_, err := l.out.Write(text)
 		return err
 	case d != nil:
-		return l.row(d.Time.UTC().Format("2006-01-02T15:04:05.000Z"), outcomeText(d), d.Zone, keyText(d), countText(d), waitText(d),
-			d.ClientIP, d.Method+" "+d.Host+d.Path)
+		return l.row(d.Time.UTC().Format("2006-01-02T15:04:05.000Z"), outcomeText(d), d.Zone, keyText(d),
+			countText(d), waitText(d), d.ClientIP, d.Method+" "+d.Host+d.Path)
 	case line.Dropped > 0:
 		_, err := fmt.Fprintf(l.out, "%d decisions are missing here: they came too fast\n", line.Dropped)
 		return err
