@@ -8,6 +8,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -44,7 +45,7 @@ func (e *evaluation) takeTrials() {
 		r := &e.trials[i].result
 		e.trials[i].decide(e, now)
 		if r.decision.OK {
-			r.count(false)
+			e.count(r, false)
 			continue
 		}
 		r.zone.counters.wouldReject[r.decision.Source].Add(1)
@@ -52,6 +53,7 @@ func (e *evaluation) takeTrials() {
 		if r.unavailable() {
 			status = http.StatusServiceUnavailable
 		}
+		e.tell(decided{outcome: adminapi.WouldReject, zone: r.zone, key: r.template, result: r, wouldBe: status})
 		if logs, unlogged := e.logsRejection(r); logs {
 			e.logTrial(r.zone, r.template, unlogged, zap.Int("would_be", status), zap.Duration("wait", r.boundedWait()))
 		}
@@ -66,6 +68,7 @@ func (e *evaluation) passTrial(z *zone, key *keytemplate.Template, err error) {
 	}
 	e.forbidden = forbidden{}
 	z.counters.wouldDeny.Add(1)
+	e.tell(decided{outcome: adminapi.WouldDeny, zone: z, key: key, reason: reason, wouldBe: status})
 	logs, unlogged := e.handler.loggedOf(z) == logAll, uint64(0)
 	if e.handler.loggedOf(z) == logFirst {
 		logs, unlogged = z.windowless.allow(time.Now().Unix())

@@ -9,6 +9,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -37,8 +38,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 func (e *evaluation) evaluate() error {
 	exempt, denied, err := e.handler.addresses.check(e.request, e.rules.addresses)
 	switch {
-	case exempt || err != nil:
+	case err != nil:
 		return err
+	case exempt:
+		metrics.addressAllowed.Add(1)
+		e.tell(decided{outcome: adminapi.Allowed, reason: allowedAddress})
+		return nil
 	case denied:
 		e.forbidden = forbidden{reason: deniedAddress}
 		return nil
@@ -179,20 +184,15 @@ func (e *evaluation) placementOf(z *zone, rules *zoneRules, template *keytemplat
 	}
 	if allowed || !z.allow.Empty() && z.allow.Match(text()) {
 		z.counters.allowed.Add(1)
+		e.tell(decided{outcome: adminapi.Allowed, zone: z, key: template, reason: allowedKey})
 		return at, false, nil
 	}
 	at = placement{endpoint: rules.endpointFor(e.request), tier: withoutKey}
 	if template == z.key || !z.missing.limited {
-		given := false
-		if entries != nil {
-			at.tier, given = entries.tierAt(now)
-		}
-		if !given {
-			var has keytemplate.Presence
-			at.tier, has = z.tiers.find(text, e.request, e.repl)
-			if err := z.checkAmbiguous("tier", has); err != nil {
-				return at, false, err
-			}
+		var has keytemplate.Presence
+		at.tier, has = e.tierOf(z, entries, now, text)
+		if err := z.checkAmbiguous("tier", has); err != nil {
+			return at, false, err
 		}
 	}
 	if entries != nil {
@@ -219,6 +219,19 @@ func (e *evaluation) ruleOf(z *zone, rules *zoneRules, at *placement) (_ *rule, 
 		z.counters.invalidCosts.Add(1)
 	}
 	return rule, cost, nil
+}
+
+// tierOf returns the tier of a key, which the rules in force may give it. presence is that of the
+// placeholder, if it was read.
+func (e *evaluation) tierOf(z *zone, entries *keyEntries, now time.Time, key func() string) (
+	tier int, presence keytemplate.Presence,
+) {
+	if entries != nil {
+		if tier, given := entries.tierAt(now); given {
+			return tier, keytemplate.Present
+		}
+	}
+	return z.tiers.find(key, e.request, e.repl)
 }
 
 // take has the store decide the takes, and sets denied if any zone rejects the request. It returns
@@ -254,7 +267,7 @@ func (e *evaluation) take() error {
 		e.handler.logTransition(err, now)
 	}
 	for i := range results {
-		results[i].count(e.denied != nil)
+		e.count(&results[i], e.denied != nil)
 	}
 	return nil
 }

@@ -41,6 +41,24 @@ func TestHandlerAllocatesLittle(t *testing.T) {
 	}
 }
 
+// A tail that wants none of the decisions costs no allocation either.
+func TestTailOfOthersAllocatesNothing(t *testing.T) {
+	h := provisioned(t, `{"rate_limits": {
+		"tail-alloc": {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 1000000000, "window": "1m"}}}}`)
+	serve := func() float64 {
+		return testing.AllocsPerRun(1000, func() { _ = h.ServeHTTP(newBenchWriter(), benchRequest("k"), handlerThatWritesNothing) })
+	}
+	alone, followed := serve(), 0.0
+	for _, f := range []decisionFilter{
+		{sample: 0}, {sample: 1, zones: []string{"other"}}, {sample: 1, keys: map[string][][]byte{"tail-alloc": {[]byte("other")}}},
+	} {
+		follow(f, func() { followed = serve() })
+		if followed > alone {
+			t.Errorf("allocations per request with a tail of %+v = %v, want %v", f, followed, alone)
+		}
+	}
+}
+
 // withServer returns a request as a server with these access logs hands it to handlers; nil: none.
 func withServer(logs *caddyhttp.ServerLogConfig) *http.Request {
 	r := benchRequest("k")

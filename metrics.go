@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/lease"
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
@@ -185,8 +186,8 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	s := scrape(ch)
-	s.count(descAddresses, c.addressAllowed.Load(), "allowed")
-	s.count(descAddresses, c.addressDenied.Load(), "denied")
+	s.count(descAddresses, c.addressAllowed.Load(), adminapi.Allowed)
+	s.count(descAddresses, c.addressDenied.Load(), adminapi.Denied)
 	for _, z := range pooledZones() {
 		s.collectZone(z)
 	}
@@ -221,18 +222,18 @@ func (s scrape) collectZone(z *zoneState) {
 	outage, unavailable, rejected := c.outage.Load(), c.unavailable.Load(), c.rejected.total()
 	for source := range limiter.Source(limiter.Sources) {
 		if source != limiter.FromRememberedDenial && source != limiter.FromOutage {
-			s.count(descDecisions, c.admitted[source].Load(), z.name, "admitted", source.String())
+			s.count(descDecisions, c.admitted[source].Load(), z.name, adminapi.Admitted, source.String())
 		}
 		if source != limiter.FromLease && source != limiter.FromCredit {
-			s.count(descDecisions, c.rejected[source].Load(), z.name, "rejected", source.String())
-			s.count(descDecisions, c.wouldReject[source].Load(), z.name, "would_reject", source.String())
+			s.count(descDecisions, c.rejected[source].Load(), z.name, adminapi.Rejected, source.String())
+			s.count(descDecisions, c.wouldReject[source].Load(), z.name, adminapi.WouldReject, source.String())
 		}
 	}
-	s.count(descDecisions, outage, z.name, "degraded", "")
-	s.count(descDecisions, unavailable, z.name, "unavailable", "")
-	s.count(descDecisions, c.allowed.Load(), z.name, "allowed", "")
-	s.count(descDecisions, c.denied.Load(), z.name, "denied", "")
-	s.count(descDecisions, c.wouldDeny.Load(), z.name, "would_deny", "")
+	s.count(descDecisions, outage, z.name, adminapi.Degraded, "")
+	s.count(descDecisions, unavailable, z.name, adminapi.Unavailable, "")
+	s.count(descDecisions, c.allowed.Load(), z.name, adminapi.Allowed, "")
+	s.count(descDecisions, c.denied.Load(), z.name, adminapi.Denied, "")
+	s.count(descDecisions, c.wouldDeny.Load(), z.name, adminapi.WouldDeny, "")
 	s.count(descRequests, c.admitted.total()+c.wouldReject.total()+rejected+outage+unavailable, z.name, "")
 	s.count(descDeclined, rejected+unavailable, z.name, "")
 	s.gauge(descOvershoot, math.Float64frombits(z.maxOvershoot.Load()), z.name)

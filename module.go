@@ -34,6 +34,7 @@
 //	forbid.go         the 403 of what is denied whatever its rate is
 //	metrics.go        what Prometheus scrapes
 //	log.go            what is logged, and how often
+//	decisions.go      what the tails of decisions say
 //	accesslog.go      the field of access logs
 //	pool.go           what outlives a configuration: zones, and what they have in stores
 //	store.go          the store, in memory or in Redis
@@ -45,7 +46,8 @@
 //	member.go         this node as a member of a fleet
 //	fleetsize.go      how many nodes a fleet has, kept in Caddy's storage
 //	adminapi.go       the admin API. What requests have in common is in adminapi_request.go and
-//	                  adminapi_running.go, and the resources are in adminapi_status.go,
+//	                  adminapi_running.go, adminapi_lines.go has answers of lines that come as they
+//	                  happen, and the resources are in adminapi_status.go, adminapi_decisions.go,
 //	                  adminapi_inspect.go, adminapi_top.go, adminapi_keys.go, adminapi_rules.go,
 //	                  adminapi_versions.go, adminapi_entries.go, adminapi_emergency.go,
 //	                  adminapi_health.go and adminapi_openapi.go. internal/adminapi has its answers,

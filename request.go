@@ -11,6 +11,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -155,21 +156,27 @@ func (r *zoneResult) block(now limiter.Instant) {
 	r.decision = limiter.Decision{At: now, RetryAt: until, ResetAt: until}
 }
 
-// count adds the result to the zone's counters. A rejected request counts only in the zones that
-// deny it.
-func (r *zoneResult) count(rejected bool) {
-	c := &r.zone.counters
+// count adds a result to its zone's counters. A rejected request counts only in the zones that deny
+// it.
+func (e *evaluation) count(r *zoneResult, rejected bool) {
+	c, outcome := &r.zone.counters, ""
 	switch {
 	case rejected && r.decision.OK:
+		return
 	case r.unavailable():
 		c.unavailable.Add(1)
+		outcome = adminapi.Unavailable
 	case rejected:
 		c.rejected[r.decision.Source].Add(1)
+		outcome = adminapi.Rejected
 	case r.outage:
 		c.outage.Add(1)
+		outcome = adminapi.Degraded
 	default:
 		c.admitted[r.decision.Source].Add(1)
+		outcome = adminapi.Admitted
 	}
+	e.tell(decided{outcome: outcome, zone: r.zone, key: r.template, result: r})
 }
 
 // wait returns how long the same request would be rejected.
