@@ -131,7 +131,7 @@ func (e *evaluation) ruleOf(z *zone, rules *zoneRules, template *keytemplate.Tem
 	entries, now := rules.keys.of(key), time.Time{}
 	var allowed, denied bool
 	if entries != nil {
-		now = time.Now()
+		now = e.time()
 		allowed, denied = entries.accessAt(now)
 	}
 	if denied || !z.deny.Empty() && z.deny.Match(text()) {
@@ -187,7 +187,7 @@ func (e *evaluation) take() error {
 	if len(results) == 0 {
 		return nil
 	}
-	now := time.Now()
+	now := e.time()
 	e.now = limiter.At(now)
 	err := e.takeFromStore(now)
 	if err != nil {

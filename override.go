@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -19,8 +20,12 @@ type override struct {
 	limit      *Limit  // nil: there is a multiplier
 	multiplier float64 // of the limit
 
-	rules sync.Map // *rule -> *rule with the override
+	first atomic.Pointer[changedRule] // that was compiled: most overrides change one rule
+	rules sync.Map                    // *rule -> *changedRule
 }
+
+// A changedRule is a rule, and the one that an override makes of it.
+type changedRule struct{ from, to *rule }
 
 // An overrideText is what an override was compiled from.
 type overrideText struct {
@@ -90,15 +95,19 @@ func (c *zoneRules) sameRules(other *zoneRules) bool {
 
 // of returns r with the override. It is r itself if r cannot have it.
 func (o *override) of(r *rule) *rule {
-	if changed, found := o.rules.Load(r); found {
-		return changed.(*rule)
+	if c := o.first.Load(); c != nil && c.from == r {
+		return c.to
+	}
+	if c, found := o.rules.Load(r); found {
+		return c.(*changedRule).to
 	}
 	changed, err := o.compile(r)
 	if err != nil {
 		changed = r
 	}
-	first, _ := o.rules.LoadOrStore(r, changed)
-	return first.(*rule)
+	c, _ := o.rules.LoadOrStore(r, &changedRule{r, changed})
+	o.first.CompareAndSwap(nil, c.(*changedRule))
+	return c.(*changedRule).to
 }
 
 func (o *override) compile(r *rule) (*rule, error) {

@@ -146,7 +146,7 @@ func TestManyOverridesCompile(t *testing.T) {
 	h.app.applying.Lock()
 	s := h.app.applyLocked(&rules.Version{Number: 1, Document: d})
 	h.app.applying.Unlock()
-	if got := len(s.of(h.zones[0]).keys.entries); got != n {
+	if got := len(s.of(h.zones[0]).keys.keys); got != n {
 		t.Errorf("%d keys have entries, want %d", got, n)
 	}
 }
