@@ -23,7 +23,8 @@
 //	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, cost.go,
 //	                  missingkey.go and keylist.go; internal/keytemplate makes its keys
 //	zone_rules.go     a zone as rules change it; zone_keys.go has what they say about single keys,
-//	                  zone_keytable.go finds those, override.go is what becomes of their limits
+//	                  zone_keytable.go finds those, override.go is what becomes of their limits,
+//	                  and override_check.go which limits those can be
 //	dryrun.go         zones that decide and do not reject
 //	unknown.go        placeholders that nothing provides
 //	header.go         the headers of responses

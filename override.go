@@ -65,27 +65,6 @@ func (c *zoneRules) override(z *zone, earlier *zoneRules, o *rules.Override) (ke
 	return k, nil
 }
 
-// unfit returns why an endpoint of the zone cannot have the override, which leaves that as it is.
-// Only a burst, which not all algorithms have, is looked at: to compile all overrides takes long.
-func (k *keyOverride) unfit(c *zoneRules) error {
-	if k.limit == nil || k.limit.Burst == 0 {
-		return nil
-	}
-	for i := range c.endpoints {
-		e := &c.endpoints[i]
-		if k.endpoint >= 0 && k.endpoint != i || len(e.all()) == 0 {
-			continue
-		}
-		if _, err := k.compile(e.all()[0]); err != nil { // all of an endpoint have its algorithm
-			if e.name() == "" {
-				return err
-			}
-			return fmt.Errorf("not at %s: %w", e.name(), err)
-		}
-	}
-	return nil
-}
-
 // sameRules reports whether two zoneRules have the same rules.
 func (c *zoneRules) sameRules(other *zoneRules) bool {
 	return slices.EqualFunc(c.endpoints, other.endpoints, func(a, b endpointRules) bool {
@@ -111,11 +90,15 @@ func (o *override) of(r *rule) *rule {
 }
 
 func (o *override) compile(r *rule) (*rule, error) {
-	limit := o.limit
-	if limit == nil {
-		limit = r.limit.times(o.multiplier)
+	return o.builder.rule(r.base, o.limitOf(r))
+}
+
+// limitOf returns the limit of r with the override, which may be too high.
+func (o *override) limitOf(r *rule) *Limit {
+	if o.limit != nil {
+		return o.limit
 	}
-	return o.builder.rule(r.base, limit)
+	return r.limit.times(o.multiplier)
 }
 
 // times returns l with its events and burst multiplied by a positive number.
@@ -125,7 +108,8 @@ func (l *Limit) times(multiplier float64) *Limit {
 	return &times
 }
 
-// multiply returns n * multiplier rounded up, at most limiter.MaxEvents, except that 0 stays 0.
+// multiply returns n * multiplier rounded up, except that 0 stays 0. It is above limiter.MaxEvents if
+// the product is.
 func multiply(n int64, multiplier float64) int64 {
 	product := float64(n) * multiplier
 	rounded := math.Round(product)
@@ -135,5 +119,5 @@ func multiply(n int64, multiplier float64) int64 {
 	if n > 0 {
 		rounded = max(1, rounded)
 	}
-	return int64(min(rounded, limiter.MaxEvents))
+	return int64(min(rounded, 2*limiter.MaxEvents))
 }

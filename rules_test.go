@@ -61,6 +61,16 @@ func (h *Handler) update(t *testing.T, document string) error {
 	return err
 }
 
+// validate returns why the document is refused.
+func (h *Handler) validate(t *testing.T, document string) error {
+	t.Helper()
+	d := new(rules.Document)
+	if err := json.Unmarshal([]byte(document), d); err != nil {
+		t.Fatal(err)
+	}
+	return rules.Validate(d, nil, ruleSchema{h.app}, time.Now())
+}
+
 // Rules are in force when they have been written, outlive reloads without a gap, and also the process.
 func TestRulesOutliveReloads(t *testing.T) {
 	dir := t.TempDir()
