@@ -6,16 +6,23 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	_ "github.com/caddyserver/caddy/v2/modules/filestorage"
 	"github.com/caddyserver/certmagic"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/fleetlimit/fleetlimit/rules"
+	"github.com/fleetlimit/fleetlimit/rules/rulestore"
 )
 
 // inStorage returns a handler with one zone that runs with rules in a storage of its own, and a
@@ -194,4 +201,86 @@ func TestProvisioningOpensNoRules(t *testing.T) {
 	if files, _ := filepath.Glob(dir + "/rate_limit*"); len(files) > 0 {
 		t.Errorf("files %v, want none", files)
 	}
+}
+
+// Rules that the storage does not give stay in force, and metric and log say so. Those that another
+// process writes are in force after the next poll.
+func TestRulesThatCannotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		storage := func() rules.Store { return rulestore.NewStorage(&certmagic.FileStorage{Path: dir}) }
+		core, logs := observer.New(zap.InfoLevel)
+		w, err := newRuleWatcher(&ruleStoreTarget{
+			identity: dir, open: func(*ruleWatcher) (rules.Store, error) { return storage(), nil },
+		}, func() *zap.Logger { return zap.New(core) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		rulePool.LoadOrStore(dir, w)
+		defer func() { _, _ = rulePool.Delete(dir) }()
+		operator := rules.NewWatcher(storage(), rules.Options{})
+		defer operator.Close()
+		change := rules.Change{Apply: func(d *rules.Document) error { return nil }}
+		write := func() {
+			if _, err := operator.Update(t.Context(), change); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check := func(polls time.Duration, version, failed float64, logged ...string) {
+			t.Helper()
+			time.Sleep(polls * 10 * time.Second)
+			synctest.Wait()
+			if got := gauged(t, "caddy_rate_limit_rules_version"); got != version {
+				t.Errorf("the metric of the version = %v, want %v", got, version)
+			}
+			if got := gauged(t, "caddy_rate_limit_rules_failed_polls_total"); got != failed {
+				t.Errorf("the metric of failed polls = %v, want %v", got, failed)
+			}
+			var lines []string
+			for _, line := range logs.TakeAll() {
+				lines = append(lines, line.Level.String()+": "+line.Message)
+			}
+			if !slices.Equal(lines, logged) {
+				t.Errorf("the log says %q, want %q", lines, logged)
+			}
+		}
+		write()
+		time.Sleep(5 * time.Second) // polls come between the checks
+		check(1, 1, 0)
+		files := dir + "/rate_limit/rules"
+		if err := os.Rename(files, files+"-away"); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(files+"/versions.json", 0o700); err != nil { // which is no file
+			t.Fatal(err)
+		}
+		check(2, 1, 2)
+		check(1, 1, 3, "warn: the rules cannot be read, so the last known ones stay in force")
+		check(3, 1, 6)
+		if err := errors.Join(os.RemoveAll(files), os.Rename(files+"-away", files)); err != nil {
+			t.Fatal(err)
+		}
+		write()
+		check(1, 2, 6, "info: the rules can be read again")
+	})
+}
+
+// gauged returns the value of a metric of rules in storage.
+func gauged(t *testing.T, name string) float64 {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(&metrics)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.Metric {
+			if f.GetName() == name && m.Label[0].GetValue() == "storage" {
+				return m.Gauge.GetValue() + m.Counter.GetValue()
+			}
+		}
+	}
+	t.Fatalf("there is no metric %s", name)
+	return 0
 }
