@@ -5,10 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -263,6 +267,70 @@ func TestRulesThatCannotBeRead(t *testing.T) {
 		write()
 		check(1, 2, 6, "info: the rules can be read again")
 	})
+}
+
+// A rollback to any version makes the running zone decide as under that version, whatever the rules
+// have been meanwhile.
+func TestRollbackRestoresDecisions(t *testing.T) {
+	h, _ := inStorage(t, t.TempDir(), "rolled-back")
+	random := rand.New(rand.NewPCG(3, 4))
+	keys, paths := []string{"a", "b", "pro-a", "free-b"}, []string{"/", "/search", "/fixed", "/other"}
+	pick := func(of ...string) string { return of[random.IntN(len(of))] }
+	limit := func() string { // no count of the test reaches it
+		return pick("block", "unlimited", fmt.Sprintf("%d/1h", 1_000_000+random.IntN(1000)))
+	}
+	document := func() string {
+		z := &rules.Zone{
+			Limit: limit(), DryRun: pick("", "", "50%"), Tiers: map[string]string{"pro": limit(), "free": limit()},
+			Endpoints: map[string]*rules.Endpoint{"/fixed": {Limit: limit()}, "/other": {Limit: limit()},
+				"GET /search*": {Limit: limit(), Tiers: map[string]string{"pro": limit()}}},
+		}
+		d := rules.Document{Zones: map[string]*rules.Zone{"rolled-back": z}}
+		for i, key := range keys {
+			e, k := rules.Entry{ID: strconv.Itoa(i)}, rules.Key{Zone: "rolled-back", Text: key}
+			if random.IntN(3) == 0 {
+				d.Overrides = append(d.Overrides, &rules.Override{Entry: e, Key: k, Endpoint: pick("", "/fixed", "/other"), Limit: limit()})
+			}
+			if random.IntN(3) == 0 {
+				d.Tiers = append(d.Tiers, &rules.TierAssignment{Entry: e, Key: k, Tier: pick("pro", "free")})
+			}
+			if random.IntN(6) == 0 {
+				d.Access = append(d.Access, &rules.AccessEntry{Entry: e, Key: &k, Action: pick(rules.Allow, rules.Deny)})
+			}
+		}
+		text, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	decisions := func() (all []string) {
+		for _, key := range keys {
+			for _, path := range paths {
+				r, w := benchRequest(key), httptest.NewRecorder()
+				r.URL = &url.URL{Path: path}
+				err := h.ServeHTTP(w, r, handlerThatWritesNothing)
+				all = append(all, fmt.Sprintf("%s%s %d %v %v", key, path, w.Code, err, w.Header()["X-Ratelimit-Limit"]))
+			}
+		}
+		return all
+	}
+	versions := [][]string{nil} // version 0 has limits that the test reaches
+	for range 30 {
+		if err := h.update(t, document()); err != nil {
+			t.Fatal(err)
+		}
+		versions = append(versions, decisions())
+	}
+	for range 60 {
+		to := 1 + random.IntN(len(versions)-1)
+		if _, err := h.app.watcher.Rollback(t.Context(), int64(to), rules.Change{Author: "test"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := decisions(); !slices.Equal(got, versions[to]) {
+			t.Fatalf("after a rollback to version %d:\n%q\nwant\n%q", to, got, versions[to])
+		}
+	}
 }
 
 // gauged returns the value of a metric of rules in storage.
