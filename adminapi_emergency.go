@@ -8,6 +8,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -21,19 +22,17 @@ type emergencyRequest struct {
 
 const (
 	exampleEmergency   = `{"limit": "10/1s", "expires_in": "15m", "reason": "flood"}`
-	defaultEmergency   = "10/1s"
-	defaultExpiresIn   = "15m"
 	maxEmergency       = 24 * time.Hour
 	maxEmergencyReason = 1000 // bytes
 )
 
 // parse returns the emergency that is asked for.
 func (r *emergencyRequest) parse() (*emergency, error) {
-	limit, err := parseEmergencyLimit(cmp.Or(r.Limit, defaultEmergency))
+	limit, err := parseEmergencyLimit(cmp.Or(r.Limit, adminapi.DefaultEmergency))
 	if err != nil {
 		return nil, apiError(http.StatusBadRequest, "limit: %w", err)
 	}
-	expiresIn, err := caddy.ParseDuration(cmp.Or(r.ExpiresIn, defaultExpiresIn))
+	expiresIn, err := caddy.ParseDuration(cmp.Or(r.ExpiresIn, adminapi.DefaultExpiresIn))
 	switch {
 	case err != nil:
 		return nil, apiError(http.StatusBadRequest, "expires_in: %q is not a duration: use one such as 15m", r.ExpiresIn)
@@ -50,24 +49,13 @@ func (r *emergencyRequest) parse() (*emergency, error) {
 	return &emergency{limit: limit, expiresIn: expiresIn, reason: r.Reason}, nil
 }
 
-// An emergencyAnswer describes whether emergency mode is on.
-type emergencyAnswer struct {
-	Active    bool       `json:"active"`
-	Limit     string     `json:"limit,omitempty"`
-	Reason    string     `json:"reason,omitempty"`
-	StartedBy string     `json:"started_by,omitempty"`
-	StartedAt *time.Time `json:"started_at,omitempty"`
-	ExpiresAt *time.Time `json:"expires_at,omitempty"`
-	AllNodes  bool       `json:"all_nodes,omitempty"`
-}
-
 // newEmergencyAnswer describes e, which may be nil.
-func newEmergencyAnswer(e *emergency) emergencyAnswer {
+func newEmergencyAnswer(e *emergency) adminapi.Emergency {
 	if e == nil {
-		return emergencyAnswer{}
+		return adminapi.Emergency{}
 	}
 	started, expires := e.startedAt.UTC(), e.expiresAt.UTC()
-	return emergencyAnswer{
+	return adminapi.Emergency{
 		Active: true, Limit: e.limit.String(), Reason: e.reason, StartedBy: e.startedBy,
 		StartedAt: &started, ExpiresAt: &expires, AllNodes: e.rules != nil,
 	}
@@ -136,7 +124,7 @@ func changeEmergency(w http.ResponseWriter, r *http.Request, e *rules.Emergency)
 		return rulesError(err)
 	}
 	if answer.DryRun {
-		writeRulesAnswer(w, answer)
+		answerWritten(w, answer)
 		return nil
 	}
 	w.Header().Set("ETag", etag(answer.Version))

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/strictjson"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -20,7 +21,6 @@ type entryResource[E rules.ListEntry] struct {
 	example string
 	list    func(*rules.Document) *[]E
 	newE    func() E
-	common  func(E) *rules.Entry
 	zone    func(E) string // "": of no zone
 }
 
@@ -30,7 +30,6 @@ var (
 		example: `{"zone": "user", "key": "sk_live_1", "limit": "5000/1m", "expires_in": "2h", "reason": "launch day"}`,
 		list:    func(d *rules.Document) *[]*rules.Override { return &d.Overrides },
 		newE:    func() *rules.Override { return new(rules.Override) },
-		common:  func(o *rules.Override) *rules.Entry { return &o.Entry },
 		zone:    func(o *rules.Override) string { return o.Zone },
 	}
 	tierEntries = &entryResource[*rules.TierAssignment]{
@@ -38,7 +37,6 @@ var (
 		example: `{"zone": "user", "key": "sk_live_1", "tier": "pro"}`,
 		list:    func(d *rules.Document) *[]*rules.TierAssignment { return &d.Tiers },
 		newE:    func() *rules.TierAssignment { return new(rules.TierAssignment) },
-		common:  func(a *rules.TierAssignment) *rules.Entry { return &a.Entry },
 		zone:    func(a *rules.TierAssignment) string { return a.Zone },
 	}
 	accessEntries = &entryResource[*rules.AccessEntry]{
@@ -46,7 +44,6 @@ var (
 		example: `{"action": "deny", "address": "192.0.2.0/24", "expires_in": "1h", "reason": "scraper"}`,
 		list:    func(d *rules.Document) *[]*rules.AccessEntry { return &d.Access },
 		newE:    func() *rules.AccessEntry { return new(rules.AccessEntry) },
-		common:  func(a *rules.AccessEntry) *rules.Entry { return &a.Entry },
 		zone: func(a *rules.AccessEntry) string {
 			if a.Key == nil {
 				return ""
@@ -64,22 +61,17 @@ func (s *entryResource[E]) element() adminMethods {
 	return adminMethods{http.MethodGet: s.get, http.MethodPatch: s.patch, http.MethodDelete: s.delete}
 }
 
-const (
-	defaultEntries = 1000
-	maxEntries     = 10_000
-)
-
 // getAll answers GET with the entries from after on, of one zone if the query names it.
 func (s *entryResource[E]) getAll(w http.ResponseWriter, r *http.Request) error {
 	running, err := runningRules()
 	if err != nil {
 		return err
 	}
-	limit, err := queryInt(r, "limit", defaultEntries, 1)
+	limit, err := queryInt(r, "limit", adminapi.DefaultEntries, 1)
 	if err != nil {
 		return err
 	}
-	limit = min(limit, maxEntries)
+	limit = min(limit, adminapi.MaxEntries)
 	v := running.watcher.Latest()
 	entries := *s.list(v.Document)
 	if after := r.URL.Query().Get("after"); after != "" {
@@ -93,10 +85,10 @@ func (s *entryResource[E]) getAll(w http.ResponseWriter, r *http.Request) error 
 	listed, next := make([]E, 0, min(len(entries), int(limit))), ""
 	for _, e := range entries {
 		switch {
-		case s.common(e).Expired(now), zone != "" && s.zone(e) != zone:
+		case e.Common().Expired(now), zone != "" && s.zone(e) != zone:
 			continue
 		case len(listed) == int(limit):
-			next = s.common(listed[len(listed)-1]).ID
+			next = listed[len(listed)-1].Common().ID
 		default:
 			listed = append(listed, e)
 			continue
@@ -115,7 +107,7 @@ func (s *entryResource[E]) getAll(w http.ResponseWriter, r *http.Request) error 
 // count returns how many entries are in force at now.
 func (s *entryResource[E]) count(d *rules.Document, now time.Time) (n int) {
 	for _, e := range *s.list(d) {
-		if !s.common(e).Expired(now) {
+		if !e.Common().Expired(now) {
 			n++
 		}
 	}
@@ -124,7 +116,7 @@ func (s *entryResource[E]) count(d *rules.Document, now time.Time) (n int) {
 
 // index returns the place of the entry with an ID, -1 if there is none.
 func (s *entryResource[E]) index(entries []E, id string) int {
-	return slices.IndexFunc(entries, func(e E) bool { return s.common(e).ID == id })
+	return slices.IndexFunc(entries, func(e E) bool { return e.Common().ID == id })
 }
 
 func (s *entryResource[E]) notFound(id string) error {
@@ -140,7 +132,7 @@ func (s *entryResource[E]) get(w http.ResponseWriter, r *http.Request) error {
 	v := running.watcher.Latest()
 	entries := *s.list(v.Document)
 	i := s.index(entries, r.PathValue("id"))
-	if i < 0 || s.common(entries[i]).Expired(time.Now()) {
+	if i < 0 || entries[i].Common().Expired(time.Now()) {
 		return s.notFound(r.PathValue("id"))
 	}
 	w.Header().Set("ETag", etag(v.Number))
@@ -161,7 +153,7 @@ func (s *entryResource[E]) post(w http.ResponseWriter, r *http.Request) error {
 	if err := strictjson.Convert(object, added); err != nil {
 		return badBody(err, s.example)
 	}
-	common := s.common(added)
+	common := added.Common()
 	if common.ID == "" {
 		common.ID = rules.NewID()
 	}
@@ -171,7 +163,7 @@ func (s *entryResource[E]) post(w http.ResponseWriter, r *http.Request) error {
 				common.ID, s.name, common.ID)
 		}
 		if other := rules.Other(entries, added, time.Now()); other != *new(E) {
-			id := s.common(other).ID
+			id := other.Common().ID
 			return nil, apiError(http.StatusConflict, "the entry %q is about the same already: use PATCH /rate_limit/%s/%s to "+
 				"change it, or DELETE it first", id, s.name, id)
 		}
@@ -224,7 +216,7 @@ func (s *entryResource[E]) patch(w http.ResponseWriter, r *http.Request) error {
 		if err := strictjson.Convert(strictjson.Merge(before, maps.Clone(patch)), changed); err != nil {
 			return nil, badBody(err, s.example)
 		}
-		if s.common(changed).ID != id {
+		if changed.Common().ID != id {
 			return nil, badBody(fmt.Errorf("id: it is %q, and cannot be changed: use POST for another entry", id), s.example)
 		}
 		entries[i] = changed
@@ -240,7 +232,7 @@ func (s *entryResource[E]) patch(w http.ResponseWriter, r *http.Request) error {
 // present returns the place of an entry that has not expired.
 func (s *entryResource[E]) present(entries []E, id string) (int, error) {
 	i := s.index(entries, id)
-	if i < 0 || s.common(entries[i]).Expired(time.Now()) {
+	if i < 0 || entries[i].Common().Expired(time.Now()) {
 		return 0, s.notFound(id)
 	}
 	return i, nil
@@ -258,14 +250,14 @@ func (s *entryResource[E]) delete(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	writeRulesAnswer(w, answer)
+	answerWritten(w, answer)
 	return nil
 }
 
 // change writes a version in which apply has changed the list, and returns the entry with an ID as it
 // is then, if there is one. note is that of the version unless the query has one.
 func (s *entryResource[E]) change(r *http.Request, id, note string, apply func([]E) ([]E, error)) (
-	written E, answer rulesAnswer, err error,
+	written E, answer adminapi.WrittenVersion, err error,
 ) {
 	var changed *[]E
 	if r.URL.Query().Has("note") || len(note) > rules.MaxReason { // too long a reason is reported as such
@@ -311,9 +303,9 @@ func (s *entryResource[E]) inBody(err error, entries *[]E, id string) error {
 }
 
 // write answers with an entry, or with what a dry run would change.
-func (s *entryResource[E]) write(w http.ResponseWriter, status int, written E, answer rulesAnswer) {
+func (s *entryResource[E]) write(w http.ResponseWriter, status int, written E, answer adminapi.WrittenVersion) {
 	if answer.DryRun {
-		writeRulesAnswer(w, answer)
+		answerWritten(w, answer)
 		return
 	}
 	w.Header().Set("ETag", etag(answer.Version))

@@ -1,10 +1,14 @@
 package fleetlimit
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+)
 
 // serveLive answers GET /rate_limit/health/live.
 func serveLive(w http.ResponseWriter, _ *http.Request) error {
-	writeHealth(w, statusOK, healthAnswer{Status: statusOK})
+	writeHealth(w, adminapi.HealthOK, adminapi.Health{Status: adminapi.HealthOK})
 	return nil
 }
 

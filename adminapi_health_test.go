@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 )
 
 // Two fleets in one configuration that is being replaced by another one: each has its entry.
@@ -15,7 +17,7 @@ func TestServeReadyListsStores(t *testing.T) {
 	if err := serveReady(w, nil); err != nil {
 		t.Fatal(err)
 	}
-	var got readiness
+	var got adminapi.Readiness
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package fleetlimit
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/fleetlimit/fleetlimit/internal/strictjson"
 )
@@ -89,19 +87,6 @@ func readObject(w http.ResponseWriter, r *http.Request, example string, types ..
 		return nil, badBody(errors.New("it is not an object: use one"), example)
 	}
 	return object, nil
-}
-
-// decodeYAML returns the YAML document in data as [strictjson.Decode] returns JSON.
-func decodeYAML(data []byte) (any, error) {
-	var value any
-	if err := yaml.Unmarshal(data, &value); err != nil {
-		return nil, fmt.Errorf("%w: use valid YAML", err)
-	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		return nil, fmt.Errorf("%w: use YAML that is like JSON, with texts as names", err)
-	}
-	return strictjson.Decode(text)
 }
 
 // takeExpiry replaces the member expires_in of an entry, which is a duration such as "15m", by

@@ -1,14 +1,12 @@
 package fleetlimit
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/strictjson"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -22,32 +20,19 @@ type rulesChange struct {
 	note    string // empty: that of the query
 }
 
-// A rulesAnswer describes a version that was written, or would be.
-type rulesAnswer struct {
-	Version int64              `json:"version"`
-	Time    time.Time          `json:"time"`
-	Author  string             `json:"author"`
-	Note    string             `json:"note,omitempty"`
-	DryRun  bool               `json:"dry_run,omitempty"`
-	Changes []rules.Difference `json:"changes"`
-
-	// More is how many further changes there are.
-	More int `json:"more,omitempty"`
-}
-
 // maxChanges is how many changes an answer lists.
 const maxChanges = 1000
 
-func newRulesAnswer(v *rules.Version, changes []rules.Difference, dryRun bool) rulesAnswer {
+func newWrittenVersion(v *rules.Version, changes []rules.Difference, dryRun bool) adminapi.WrittenVersion {
 	listed := changes[:min(len(changes), maxChanges)]
-	return rulesAnswer{
+	return adminapi.WrittenVersion{
 		Version: v.Number, Time: v.Time, Author: v.Author, Note: v.Note, DryRun: dryRun,
 		Changes: listed, More: len(changes) - len(listed),
 	}
 }
 
 // changeRules does c for the client of r. Its errors are for rulesError.
-func changeRules(r *http.Request, c rulesChange) (answer rulesAnswer, err error) {
+func changeRules(r *http.Request, c rulesChange) (answer adminapi.WrittenVersion, err error) {
 	running, err := runningRules()
 	if err != nil {
 		return answer, err
@@ -87,7 +72,7 @@ func changeRules(r *http.Request, c rulesChange) (answer rulesAnswer, err error)
 	if err != nil {
 		return answer, err
 	}
-	return newRulesAnswer(v, changes, dryRun), nil
+	return newWrittenVersion(v, changes, dryRun), nil
 }
 
 // noteOf returns the note of a version: note, or else that of the query.
@@ -136,7 +121,7 @@ func getRules(w http.ResponseWriter, r *http.Request) error {
 		writeJSON(w, http.StatusOK, v.Document)
 		return nil
 	}
-	text, err := yamlOf(v.Document)
+	text, err := adminapi.EncodeYAML(v.Document)
 	if err != nil {
 		return err
 	}
@@ -144,19 +129,6 @@ func getRules(w http.ResponseWriter, r *http.Request) error {
 	w.Header()["Cache-Control"] = noStore
 	_, _ = w.Write(text) // it fails if the client has gone, which needs no error
 	return nil
-}
-
-// yamlOf returns v as YAML with the names of its JSON.
-func yamlOf(v any) ([]byte, error) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	var value any
-	if err := json.Unmarshal(text, &value); err != nil {
-		return nil, err
-	}
-	return yaml.Marshal(value)
 }
 
 // replaceRules answers PUT /rate_limit/rules, which replaces all rules.
@@ -167,7 +139,7 @@ func replaceRules(w http.ResponseWriter, r *http.Request) error {
 	}
 	decode := strictjson.Decode
 	if mediaType == mediaYAML {
-		decode = decodeYAML
+		decode = adminapi.DecodeYAML
 	}
 	value, err := decode(body)
 	if err != nil {
@@ -237,11 +209,11 @@ func writeChange(w http.ResponseWriter, r *http.Request, c rulesChange) error {
 	if err != nil {
 		return rulesError(err)
 	}
-	writeRulesAnswer(w, answer)
+	answerWritten(w, answer)
 	return nil
 }
 
-func writeRulesAnswer(w http.ResponseWriter, answer rulesAnswer) {
+func answerWritten(w http.ResponseWriter, answer adminapi.WrittenVersion) {
 	if !answer.DryRun {
 		w.Header().Set("ETag", etag(answer.Version))
 	}

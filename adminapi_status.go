@@ -2,32 +2,11 @@ package fleetlimit
 
 import (
 	"net/http"
-	"os"
 	"strconv"
 	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 )
-
-// A statusAnswer is what an operator wants to know first.
-type statusAnswer struct {
-	Status    healthStatus    `json:"status"`
-	Store     string          `json:"store"` // of the counts
-	Nodes     int             `json:"nodes"`
-	Zones     int             `json:"zones"`
-	Rules     rulesStatus     `json:"rules"`
-	Emergency emergencyAnswer `json:"emergency"`
-}
-
-// A rulesStatus is what this node knows of the rules.
-type rulesStatus struct {
-	Store       string     `json:"store"`
-	Version     int64      `json:"version"`
-	Time        *time.Time `json:"time,omitempty"`
-	Author      string     `json:"author,omitempty"`
-	Overrides   int        `json:"overrides"`
-	Tiers       int        `json:"tiers"`
-	Access      int        `json:"access"`
-	FailedPolls int64      `json:"failed_polls"`
-}
 
 // getStatus answers GET /rate_limit/status.
 func getStatus(w http.ResponseWriter, _ *http.Request) error {
@@ -36,9 +15,9 @@ func getStatus(w http.ResponseWriter, _ *http.Request) error {
 		return err
 	}
 	now, v := time.Now(), running.watcher.Latest()
-	answer := statusAnswer{
+	answer := adminapi.Status{
 		Status: readReadiness().Status, Store: running.store.name, Nodes: 1, Zones: len(running.schema.Zones()),
-		Rules: rulesStatus{
+		Rules: adminapi.RulesStatus{
 			Store: running.watcher.Store().Name(), Version: v.Number, Author: v.Author,
 			Overrides: overrideEntries.count(v.Document, now), Tiers: tierEntries.count(v.Document, now),
 			Access: accessEntries.count(v.Document, now), FailedPolls: running.watcher.FailedPolls(),
@@ -55,20 +34,6 @@ func getStatus(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// A nodesAnswer lists the nodes that share the counts.
-type nodesAnswer struct {
-	// Count is what limits are shared by. It falls some seconds after a node has gone, and is fixed by
-	// the setting nodes.
-	Count int          `json:"count"`
-	Self  string       `json:"self"`
-	Nodes []nodeAnswer `json:"nodes"`
-}
-
-type nodeAnswer struct {
-	Name    string `json:"name"`
-	SeenAgo string `json:"seen_ago,omitempty"`
-}
-
 // getNodes answers GET /rate_limit/nodes. A node that counts in memory is alone.
 func getNodes(w http.ResponseWriter, r *http.Request) error {
 	running, err := runningRules()
@@ -77,8 +42,8 @@ func getNodes(w http.ResponseWriter, r *http.Request) error {
 	}
 	m := running.store.nodes
 	if m == nil {
-		self, _ := os.Hostname() // no name is no error here
-		writeJSON(w, http.StatusOK, nodesAnswer{Count: 1, Self: self, Nodes: []nodeAnswer{{Name: self}}})
+		self := running.nodeName()
+		writeJSON(w, http.StatusOK, adminapi.Nodes{Count: 1, Self: self, Nodes: []adminapi.Node{{Name: self}}})
 		return nil
 	}
 	nodes, err := m.List(r.Context())
@@ -86,34 +51,12 @@ func getNodes(w http.ResponseWriter, r *http.Request) error {
 		return apiError(http.StatusServiceUnavailable, "Redis does not tell which nodes there are: %w: use "+
 			"GET /rate_limit/health/ready to see why", err)
 	}
-	answer := nodesAnswer{Count: m.Nodes(), Self: m.Name(), Nodes: []nodeAnswer{}}
+	answer := adminapi.Nodes{Count: m.Nodes(), Self: m.Name(), Nodes: []adminapi.Node{}}
 	for _, n := range nodes {
-		answer.Nodes = append(answer.Nodes, nodeAnswer{n.Name, n.Seen.String()})
+		answer.Nodes = append(answer.Nodes, adminapi.Node{Name: n.Name, SeenAgo: n.Seen.String()})
 	}
 	writeJSON(w, http.StatusOK, answer)
 	return nil
-}
-
-// A zoneAnswer describes a zone of the running configuration, with what the rules change of it.
-type zoneAnswer struct {
-	Name   string           `json:"name"`
-	Key    string           `json:"key,omitempty"`
-	DryRun string           `json:"dry_run,omitempty"`
-	Limits []endpointAnswer `json:"limits"`
-}
-
-// An endpointAnswer has the limits in force at an endpoint, or in the rest of the zone.
-type endpointAnswer struct {
-	Endpoint string       `json:"endpoint,omitempty"`
-	Tiers    []tierAnswer `json:"tiers"`
-}
-
-// A tierAnswer is a limit in force for a tier, or for keys without one.
-type tierAnswer struct {
-	Tier      string   `json:"tier,omitempty"`
-	Limit     string   `json:"limit"`
-	Algorithm string   `json:"algorithm"`
-	From      []origin `json:"from"` // the last is in force
 }
 
 // getZones answers GET /rate_limit/zones.
@@ -122,11 +65,11 @@ func getZones(w http.ResponseWriter, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
-	zones := []zoneAnswer{}
+	zones := []adminapi.Zone{}
 	for _, name := range running.schema.Zones() {
 		zones = append(zones, running.describe(running.schema.zone(name)))
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"zones": zones})
+	writeJSON(w, http.StatusOK, adminapi.Zones{Zones: zones})
 	return nil
 }
 
@@ -144,13 +87,13 @@ func getZone(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (a *runningApp) describe(z *zone) zoneAnswer {
+func (a *runningApp) describe(z *zone) adminapi.Zone {
 	i := inspector{running: a, zone: z, config: a.definition(z.name)}
-	answer := zoneAnswer{Name: z.name, Key: i.config.Key, Limits: []endpointAnswer{}}
+	answer := adminapi.Zone{Name: z.name, Key: i.config.Key, Limits: []adminapi.EndpointLimits{}}
 	inForce := a.inForce.of(z)
 	for place := range inForce.endpoints {
 		e := &inForce.endpoints[place]
-		described := endpointAnswer{Endpoint: e.name(), Tiers: []tierAnswer{}}
+		described := adminapi.EndpointLimits{Endpoint: e.name(), Tiers: []adminapi.TierLimit{}}
 		for number, r := range e.rules {
 			if r == nil {
 				continue
@@ -159,7 +102,7 @@ func (a *runningApp) describe(z *zone) zoneAnswer {
 			if number != noTier {
 				tier = z.tiers.names[number]
 			}
-			described.Tiers = append(described.Tiers, tierAnswer{
+			described.Tiers = append(described.Tiers, adminapi.TierLimit{
 				Tier: tier, Limit: r.limit.String(), Algorithm: r.base.Algorithm.Kind.String(), From: i.origins(e, place, tier),
 			})
 		}

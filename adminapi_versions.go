@@ -4,27 +4,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/rules"
-)
-
-// A versionsAnswer lists versions, the newest first.
-type versionsAnswer struct {
-	Versions []*rules.Version `json:"versions"`
-
-	// Next is the value of before that lists further versions. 0: there are none.
-	Next int64 `json:"next,omitempty"`
-}
-
-// A versionAnswer is a version with its differences from the one before it.
-type versionAnswer struct {
-	*rules.Version
-	Changes []rules.Difference `json:"changes,omitempty"`
-	More    int                `json:"more,omitempty"`
-}
-
-const (
-	defaultVersions = 100
-	maxVersions     = 1000
 )
 
 // getVersions answers GET /rate_limit/rules/versions.
@@ -37,16 +18,16 @@ func getVersions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, err := queryInt(r, "limit", defaultVersions, 1)
+	limit, err := queryInt(r, "limit", adminapi.DefaultVersions, 1)
 	if err != nil {
 		return err
 	}
-	limit = min(limit, maxVersions)
+	limit = min(limit, adminapi.MaxVersions)
 	versions, err := running.watcher.Store().History(r.Context(), before, int(limit))
 	if err != nil {
 		return storeError(err)
 	}
-	answer := versionsAnswer{Versions: versions}
+	answer := adminapi.Versions{Versions: versions}
 	if versions == nil {
 		answer.Versions = []*rules.Version{}
 	}
@@ -95,24 +76,16 @@ func getVersion(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	answer := versionAnswer{Version: v}
+	answer := adminapi.Version{Version: v}
 	if v.Number > 0 {
 		// The version before it may be gone: then there is nothing to compare with.
 		if before, err := numbered(r, running, strconv.FormatInt(v.Number-1, 10)); err == nil {
-			listed := newRulesAnswer(v, rules.Diff(before.Document, v.Document), false)
+			listed := newWrittenVersion(v, rules.Diff(before.Document, v.Document), false)
 			answer.Changes, answer.More = listed.Changes, listed.More
 		}
 	}
 	writeJSON(w, http.StatusOK, answer)
 	return nil
-}
-
-// A diffAnswer has the differences of two versions.
-type diffAnswer struct {
-	From    int64              `json:"from"`
-	To      int64              `json:"to"`
-	Changes []rules.Difference `json:"changes"`
-	More    int                `json:"more,omitempty"`
 }
 
 // getRulesDiff answers GET /rate_limit/rules/diff. By default it compares the version in force with
@@ -139,8 +112,8 @@ func getRulesDiff(w http.ResponseWriter, r *http.Request) error {
 		}
 		documents[i] = v.Document
 	}
-	listed := newRulesAnswer(new(rules.Version), rules.Diff(documents[0], documents[1]), false)
-	writeJSON(w, http.StatusOK, diffAnswer{From: from, To: to, Changes: listed.Changes, More: listed.More})
+	listed := newWrittenVersion(new(rules.Version), rules.Diff(documents[0], documents[1]), false)
+	writeJSON(w, http.StatusOK, adminapi.Diff{From: from, To: to, Changes: listed.Changes, More: listed.More})
 	return nil
 }
 
@@ -188,6 +161,6 @@ func postRollback(w http.ResponseWriter, r *http.Request) error {
 			before = replaced
 		}
 	}
-	writeRulesAnswer(w, newRulesAnswer(v, rules.Diff(before.Document, v.Document), dryRun))
+	answerWritten(w, newWrittenVersion(v, rules.Diff(before.Document, v.Document), dryRun))
 	return nil
 }

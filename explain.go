@@ -3,36 +3,15 @@ package fleetlimit
 import (
 	"cmp"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/rules"
-)
-
-// An origin is a limit that somebody has written for a place of a zone.
-type origin struct {
-	Limit      string  `json:"limit,omitempty"`
-	Multiplier float64 `json:"multiplier,omitempty"` // of an override
-
-	// Source is configuration, rules or override.
-	Source string `json:"source"`
-
-	// Place is where the limit stands: zone, tier, endpoint, endpoint tier, shared tier, missing key,
-	// or key.
-	Place string `json:"place"`
-
-	Override string `json:"override,omitempty"` // the ID of the override
-}
-
-// The values of origin.Source.
-const (
-	fromConfiguration = "configuration"
-	fromRules         = "rules"
-	fromOverride      = "override"
 )
 
 // originsOf returns the limits for a tier at an endpoint of a zone, those of wider places first. The
 // last is in force. tier is "" and e nil outside of tiers and endpoints. name is that of the endpoint,
 // and shared are the tiers of the app. config is not in the syntax of caddy-ratelimit.
 func originsOf(config *Zone, shared map[string]*Tier, changes *rules.Zone, tier string, e *Endpoint, name string) (
-	origins []origin,
+	origins []adminapi.Origin,
 ) {
 	if changes == nil {
 		changes = new(rules.Zone)
@@ -40,9 +19,9 @@ func originsOf(config *Zone, shared map[string]*Tier, changes *rules.Zone, tier 
 	add := func(place string, configured *Limit, written string) {
 		switch {
 		case written != "":
-			origins = append(origins, origin{Limit: written, Source: fromRules, Place: place})
+			origins = append(origins, adminapi.Origin{Limit: written, Source: adminapi.FromRules, Place: place})
 		case configured != nil && *configured != (Limit{}):
-			origins = append(origins, origin{Limit: configured.String(), Source: fromConfiguration, Place: place})
+			origins = append(origins, adminapi.Origin{Limit: configured.String(), Source: adminapi.FromConfiguration, Place: place})
 		}
 	}
 	add("zone", config.Limit, changes.Limit)

@@ -11,47 +11,18 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 	"github.com/fleetlimit/fleetlimit/redisconn"
-)
-
-// A healthStatus is what health checks answer.
-type healthStatus string
-
-const (
-	statusOK       healthStatus = "ok"
-	statusDegraded healthStatus = "degraded" // requests are served, but limits may not be exact
 )
 
 // maxLatency is how long a primary may take to answer while the node is ready.
 const maxLatency = 100 * time.Millisecond
 
-// A readiness is the health of the stores of this process. Those in memory are always healthy, and
-// left out.
-type readiness struct {
-	Status healthStatus  `json:"status"`
-	Stores []storeHealth `json:"stores"`
-}
-
-type storeHealth struct {
-	Store     string          `json:"store"`
-	Status    healthStatus    `json:"status"`
-	Error     string          `json:"error,omitempty"`
-	Primaries []primaryHealth `json:"primaries"`
-}
-
-type primaryHealth struct {
-	Address   string       `json:"address"`
-	Status    healthStatus `json:"status"`
-	Breaker   string       `json:"breaker"`
-	LatencyMS float64      `json:"latency_ms"` // of the newest answer; 0: there was none
-	Error     string       `json:"error,omitempty"`
-}
-
 // readReadiness returns the health of the stores now. It reads what the breakers know, and asks no
 // Redis, so that health checks are fast and cannot load it.
-func readReadiness() readiness {
-	r := readiness{Status: statusOK, Stores: []storeHealth{}}
+func readReadiness() adminapi.Readiness {
+	r := adminapi.Readiness{Status: adminapi.HealthOK, Stores: []adminapi.StoreHealth{}}
 	for _, s := range pooledStores() {
 		if s.breakers != nil {
 			store := newStoreHealth(s.name, s.breakers())
@@ -59,14 +30,14 @@ func readReadiness() readiness {
 			r.Stores = append(r.Stores, store)
 		}
 	}
-	slices.SortFunc(r.Stores, func(a, b storeHealth) int { return cmp.Compare(a.Store, b.Store) })
+	slices.SortFunc(r.Stores, func(a, b adminapi.StoreHealth) int { return cmp.Compare(a.Store, b.Store) })
 	return r
 }
 
-func newStoreHealth(name string, breakers []redisconn.Breaker) storeHealth {
-	s := storeHealth{Store: name, Status: statusOK, Primaries: []primaryHealth{}}
+func newStoreHealth(name string, breakers []redisconn.Breaker) adminapi.StoreHealth {
+	s := adminapi.StoreHealth{Store: name, Status: adminapi.HealthOK, Primaries: []adminapi.PrimaryHealth{}}
 	if len(breakers) == 0 {
-		s.Status, s.Error = statusDegraded, "no primary is known"
+		s.Status, s.Error = adminapi.HealthDegraded, "no primary is known"
 	}
 	for _, b := range breakers {
 		p := newPrimaryHealth(b)
@@ -76,35 +47,30 @@ func newStoreHealth(name string, breakers []redisconn.Breaker) storeHealth {
 	return s
 }
 
-func newPrimaryHealth(b redisconn.Breaker) primaryHealth {
-	p := primaryHealth{
-		Address: b.Addr, Status: statusOK, Breaker: b.State.String(), LatencyMS: float64(b.Latency.Microseconds()) / 1000,
+func newPrimaryHealth(b redisconn.Breaker) adminapi.PrimaryHealth {
+	p := adminapi.PrimaryHealth{
+		Address: b.Addr, Status: adminapi.HealthOK, Breaker: b.State.String(), LatencyMS: float64(b.Latency.Microseconds()) / 1000,
 	}
 	switch {
 	case b.State != redisconn.Closed:
-		p.Status, p.Error = statusDegraded, b.Err.Error()
+		p.Status, p.Error = adminapi.HealthDegraded, b.Err.Error()
 	case b.Latency > maxLatency:
-		p.Status, p.Error = statusDegraded, fmt.Sprintf("its newest answer took longer than %v", maxLatency)
+		p.Status, p.Error = adminapi.HealthDegraded, fmt.Sprintf("its newest answer took longer than %v", maxLatency)
 	}
 	return p
 }
 
-func worse(a, b healthStatus) healthStatus {
-	if a == statusDegraded {
+func worse(a, b adminapi.HealthStatus) adminapi.HealthStatus {
+	if a == adminapi.HealthDegraded {
 		return a
 	}
 	return b
 }
 
-// A healthAnswer is what anybody may know about the health.
-type healthAnswer struct {
-	Status healthStatus `json:"status"`
-}
-
 // writeHealth answers with 200, or 503 if the status is not ok.
-func writeHealth(w http.ResponseWriter, status healthStatus, body any) {
+func writeHealth(w http.ResponseWriter, status adminapi.HealthStatus, body any) {
 	code := http.StatusOK
-	if status != statusOK {
+	if status != adminapi.HealthOK {
 		code = http.StatusServiceUnavailable
 	}
 	writeJSON(w, code, body)
@@ -150,11 +116,11 @@ func (h *HealthHandler) ServeHTTP(w http.ResponseWriter, r *http.Request, _ cadd
 		w.Header().Set("Allow", "GET, HEAD")
 		return caddyhttp.Error(http.StatusMethodNotAllowed, fmt.Errorf("a health check with %s: use GET or HEAD", r.Method))
 	}
-	status := statusOK
+	status := adminapi.HealthOK
 	if h.Probe != probeLive {
 		status = readReadiness().Status
 	}
-	writeHealth(w, status, healthAnswer{status})
+	writeHealth(w, status, adminapi.Health{Status: status})
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
@@ -16,14 +17,14 @@ func TestStoreHealth(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		breakers []redisconn.Breaker
-		want     healthStatus
+		want     adminapi.HealthStatus
 	}{
-		{"no primary", nil, statusDegraded},
-		{"never probed", []redisconn.Breaker{{Addr: "a"}}, statusOK},
-		{"fast", []redisconn.Breaker{{Addr: "a", Latency: ms}, {Addr: "b", Latency: 100 * ms}}, statusOK},
-		{"slow", []redisconn.Breaker{{Addr: "a", Latency: ms}, {Addr: "b", Latency: 100*ms + 1}}, statusDegraded},
-		{"open", []redisconn.Breaker{{Addr: "a", State: redisconn.Open, Err: failed}, {Addr: "b"}}, statusDegraded},
-		{"half-open", []redisconn.Breaker{{Addr: "a", State: redisconn.HalfOpen, Err: failed}}, statusDegraded},
+		{"no primary", nil, adminapi.HealthDegraded},
+		{"never probed", []redisconn.Breaker{{Addr: "a"}}, adminapi.HealthOK},
+		{"fast", []redisconn.Breaker{{Addr: "a", Latency: ms}, {Addr: "b", Latency: 100 * ms}}, adminapi.HealthOK},
+		{"slow", []redisconn.Breaker{{Addr: "a", Latency: ms}, {Addr: "b", Latency: 100*ms + 1}}, adminapi.HealthDegraded},
+		{"open", []redisconn.Breaker{{Addr: "a", State: redisconn.Open, Err: failed}, {Addr: "b"}}, adminapi.HealthDegraded},
+		{"half-open", []redisconn.Breaker{{Addr: "a", State: redisconn.HalfOpen, Err: failed}}, adminapi.HealthDegraded},
 	} {
 		got := newStoreHealth("redis", tc.breakers)
 		if got.Status != tc.want || len(got.Primaries) != len(tc.breakers) {
@@ -31,7 +32,7 @@ func TestStoreHealth(t *testing.T) {
 		}
 		faults := 0
 		for _, p := range got.Primaries {
-			if (p.Error != "") != (p.Status == statusDegraded) {
+			if (p.Error != "") != (p.Status == adminapi.HealthDegraded) {
 				t.Errorf("%s: primary = %+v, want an error exactly if it is degraded", tc.name, p)
 			}
 			if p.Error != "" {
@@ -41,7 +42,7 @@ func TestStoreHealth(t *testing.T) {
 		if got.Error != "" {
 			faults++
 		}
-		if (faults > 0) != (tc.want == statusDegraded) {
+		if (faults > 0) != (tc.want == adminapi.HealthDegraded) {
 			t.Errorf("%s: errors = %d in %+v", tc.name, faults, got)
 		}
 	}

@@ -24,7 +24,8 @@
 //	                  missingkey.go and keylist.go; internal/keytemplate makes its keys
 //	zone_rules.go     a zone as rules change it; zone_keys.go has what they say about single keys,
 //	                  zone_keytable.go finds those, override.go is what becomes of their limits,
-//	                  and override_check.go which limits those can be
+//	                  override_check.go which limits those can be, and zone_keytext.go is how
+//	                  operators write keys that a store has
 //	dryrun.go         zones that decide and do not reject
 //	unknown.go        placeholders that nothing provides
 //	header.go         the headers of responses
@@ -45,14 +46,10 @@
 //	fleetsize.go      how many nodes a fleet has, kept in Caddy's storage
 //	adminapi.go       the admin API. What requests have in common is in adminapi_request.go and
 //	                  adminapi_running.go, and the resources are in adminapi_status.go,
-//	                  adminapi_inspect.go, adminapi_keys.go, adminapi_rules.go, adminapi_versions.go,
-//	                  adminapi_entries.go, adminapi_emergency.go, adminapi_health.go and
-//	                  adminapi_openapi.go
-//	cmd_rate_limit.go the command `caddy rate-limit`. cmd_request.go sends its requests to the admin
-//	                  API, cmd_table.go shows the answers, and the subcommands are in
-//	                  cmd_status.go, cmd_inspect.go, cmd_keys.go, cmd_override.go, cmd_tier.go,
-//	                  cmd_access.go, cmd_rules.go and cmd_emergency.go. What those of lists have in
-//	                  common is in cmd_entries.go
+//	                  adminapi_inspect.go, adminapi_top.go, adminapi_keys.go, adminapi_rules.go,
+//	                  adminapi_versions.go, adminapi_entries.go, adminapi_emergency.go,
+//	                  adminapi_health.go and adminapi_openapi.go. internal/adminapi has its answers,
+//	                  and internal/command its client, the command `caddy rate-limit`
 //	explain.go        where the limit of a key is from
 //	health.go         whether the node is healthy, and a handler that tells
 //	emergency.go      emergency mode: a hard limit in front of everything
@@ -67,9 +64,12 @@ import (
 	"slices"
 
 	"github.com/caddyserver/caddy/v2"
+	caddycmd "github.com/caddyserver/caddy/v2/cmd"
 	"github.com/caddyserver/caddy/v2/modules/caddyevents"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
+
+	"github.com/fleetlimit/fleetlimit/internal/command"
 )
 
 func init() {
@@ -77,6 +77,7 @@ func init() {
 	caddy.RegisterModule(new(Handler))
 	caddy.RegisterModule(new(HealthHandler))
 	caddy.RegisterModule(adminAPI{})
+	caddycmd.RegisterCommand(command.RateLimit())
 }
 
 // Handler limits the rate of requests. Each of its zones counts requests by a key, such as an API

@@ -139,7 +139,7 @@ func TestUnchangedRulesStay(t *testing.T) {
 }
 
 func TestManyOverridesCompile(t *testing.T) {
-	const n = 100_000
+	const n = 20_000
 	h := rulesHandler(t, "many-overrides")
 	d := manyOverrides("many-overrides", n)
 	h.app.rulesInForce()

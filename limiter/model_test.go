@@ -84,13 +84,15 @@ func (m *reference) refundTake(r *Rule, now Instant, seen Events, cost int64) {
 }
 
 // A bucketModel is a rational level that falls at the rate of the limit. What is above twice the
-// capacity is set aside while the capacity is the same, and falls when the level is 0.
+// capacity is set aside while the capacity is the same, and falls when the level is 0. While the level
+// is above the capacity, refunds come first out of what is set aside.
 type bucketModel struct {
 	rate  *big.Rat // events per µs
 	level *big.Rat
 	at    Instant // of level
 
-	aside, capacity int64
+	aside, under int64 // under the capacity with these lower bits
+	capacity     int64
 }
 
 // levelAt returns the level at t.
@@ -111,10 +113,11 @@ func (m *bucketModel) advance(r *Rule, _, to Instant) {
 		m.rate = rate
 	}
 	// The bucket tells limits apart by the lower bits of their capacity.
-	if m.capacity != r.capacity&(1<<capacityBits-1) {
+	if m.under != r.capacity&(1<<capacityBits-1) {
 		m.level.Add(m.level, new(big.Rat).SetInt64(m.aside))
-		m.aside, m.capacity = 0, r.capacity&(1<<capacityBits-1)
+		m.aside, m.under = 0, r.capacity&(1<<capacityBits-1)
 	}
+	m.capacity = r.capacity
 	if over := ceil(m.level).Int64() - 2*r.capacity; over > 0 {
 		m.level.Sub(m.level, new(big.Rat).SetInt64(over))
 		m.aside += over
@@ -150,7 +153,13 @@ func (m *bucketModel) refund(at Instant, seen Events, cost int64) {
 	if most := new(big.Rat).SetInt64(cost); returned.Cmp(most) > 0 {
 		returned = most
 	}
+	before := ceil(m.level).Int64()
 	m.level.Sub(m.level, returned)
+	if before > m.capacity {
+		back := min(before-ceil(m.level).Int64(), m.aside)
+		m.level.Add(m.level, new(big.Rat).SetInt64(back))
+		m.aside -= back
+	}
 	m.level = m.levelAt(m.at) // never below nothing
 }
 

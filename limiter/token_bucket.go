@@ -11,6 +11,9 @@ package limiter
 // After a limit was lowered, a bucket may lack more than the new limit refills in a reasonable
 // time. So what it lacks beyond twice the capacity is set aside, and nobody waits longer than two
 // windows. It counts again under any other limit, as some nodes may still have the old one.
+//
+// A bucket that lacks more than its capacity was not taken from since the limit was lowered. Events
+// that are given back to it are first those that are set aside, which do not count anyway.
 type tokenBucket struct {
 	at      Instant // the newest reading of the clock, up to which the refill is accounted for
 	missing int64   // whole events that the bucket lacks
@@ -136,6 +139,7 @@ func (b *tokenBucket) undo(r *Rule, e Events, lacked int64) {
 		}
 		part = b.part
 	}
+	before := b.missing
 	switch most := lacked - events; { // less part
 	case most > e.N, most == e.N && part == 0:
 		b.missing -= e.N
@@ -145,6 +149,10 @@ func (b *tokenBucket) undo(r *Rule, e Events, lacked int64) {
 			b.part += r.per
 			b.missing++
 		}
+	}
+	if back := min(before-b.missing, b.aside.events()); back > 0 && before > r.capacity {
+		b.missing += back
+		b.aside = newAside(r, b.aside.events()-back)
 	}
 	if b.missing <= 0 {
 		b.missing, b.part = 0, 0

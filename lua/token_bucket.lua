@@ -49,7 +49,8 @@ missing_N, open_N = missing_N + n, open_N + n
 
 ---- return
 <close>
-missing_N = missing_N - n
+local back = missing_N > capacity_N and math.min(n, aside_N) or 0 -- see limiter/token_bucket.go
+missing_N, aside_N = missing_N - (n - back), aside_N - back
 if missing_N <= 0 then missing_N, part_N = 0, 0 end
 
 ---- quota

@@ -58,6 +58,7 @@ end
 -- Refunds the events that the bucket has lacked ever since taken: see tokenBucket.undo.
 do
   local least = math.min(missing_N, math.max(0, open_N + before_N - accrues_N))
+  local before = missing_N
   if taken <= at_N then
     local rest = (at_N - taken) % q_N
     local events, part = muldiv(p_N, rest, q_N)
@@ -73,5 +74,7 @@ do
       if part_N < 0 then missing_N, part_N = missing_N + 1, part_N + q_N end
     end
   end
+  local back = before > capacity_N and math.min(before - missing_N, aside_N) or 0 -- as for a return
+  missing_N, aside_N = missing_N + back, aside_N - back
   if missing_N <= least then missing_N, part_N = least, 0 end
 end

@@ -39,7 +39,7 @@ func (d *Document) DropExpired(now time.Time) {
 }
 
 func withoutExpired[E ListEntry](entries []E, now time.Time) []E {
-	return slices.DeleteFunc(entries, func(e E) bool { return e.common().Expired(now) })
+	return slices.DeleteFunc(entries, func(e E) bool { return e.Common().Expired(now) })
 }
 
 // Sign says in the entries that old does not have who made them and when, and gives those an ID that
@@ -65,9 +65,9 @@ func sign[E ListEntry](entries, old []E, author string, now time.Time) {
 		if e == none {
 			continue // Validate reports it
 		}
-		c := e.common()
+		c := e.Common()
 		if known, found := before[c.ID]; found {
-			c.CreatedAt, c.CreatedBy = known.common().CreatedAt, known.common().CreatedBy
+			c.CreatedAt, c.CreatedBy = known.Common().CreatedAt, known.Common().CreatedBy
 			continue
 		}
 		if c.ID == "" {
@@ -81,7 +81,7 @@ func sign[E ListEntry](entries, old []E, author string, now time.Time) {
 // It returns nil if there is none.
 func Other[E ListEntry](entries []E, e E, now time.Time) (other E) {
 	for _, o := range entries {
-		if o.common().ID != e.common().ID && !o.common().Expired(now) && o.about() == e.about() {
+		if o.Common().ID != e.Common().ID && !o.Common().Expired(now) && o.about() == e.about() {
 			return o
 		}
 	}

@@ -43,7 +43,9 @@ func (k Key) identity() string {
 // A ListEntry is an entry of a list.
 type ListEntry interface {
 	comparable
-	common() *Entry
+
+	// Common returns what all entries have.
+	Common() *Entry
 
 	// about identifies what the entry is about. No two entries of a list are about the same.
 	about() string
@@ -51,7 +53,8 @@ type ListEntry interface {
 	check(v *validator, path string)
 }
 
-func (e *Entry) common() *Entry { return e }
+// Common returns e. Entries of lists embed it.
+func (e *Entry) Common() *Entry { return e }
 
 func (o *Override) about() string       { return o.Key.identity() + "\x00" + o.Endpoint }
 func (a *TierAssignment) about() string { return a.Key.identity() }
@@ -151,7 +154,7 @@ func validateList[E ListEntry](v *validator, list string, entries, old []E) {
 			v.report(path, "it is null: use an object, or leave it out")
 			continue
 		}
-		common := e.common()
+		common := e.Common()
 		kept[i] = same(before[common.ID], e)
 		if first, found := ids[common.ID]; found {
 			v.report(path+".id", "%s[%d] has the id %q, too: use another one", list, first, common.ID)
@@ -188,7 +191,7 @@ func byID[E ListEntry](entries []E) map[string]E {
 	m := make(map[string]E, len(entries))
 	for _, e := range entries {
 		if e != none {
-			m[e.common().ID] = e
+			m[e.Common().ID] = e
 		}
 	}
 	return m

@@ -125,7 +125,7 @@ func TestOutageOfTheStore(t *testing.T) {
 	})
 }
 
-func TestLoadedIsClosedByTheFirstAnswer(t *testing.T) {
+func TestFirstAnswerClosesLoaded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeStore{err: errors.New("down")}
 		store.put(7)

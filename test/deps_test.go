@@ -35,7 +35,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/limiter/...",
 		except:   []string{module + "/limiter/redisstore"},
-		allow:    []string{module + "/limiter/...", module + "/internal/keyed"},
+		allow:    []string{module + "/limiter/...", module + "/internal/keyed", module + "/internal/largest"},
 		reason:   "stores need the core alone, so that each of them can be used without Caddy and without Redis",
 	}, {
 		packages: module + "/limiter/redisstore",
@@ -45,6 +45,10 @@ var policy = []struct {
 		packages: module + "/internal/keyed",
 		allow:    []string{},
 		reason:   "the table is unsafe code: it must be testable without limits and stores",
+	}, {
+		packages: module + "/internal/largest",
+		allow:    []string{},
+		reason:   "it is an algorithm",
 	}, {
 		packages: module + "/lua",
 		allow:    []string{module + "/limiter"},
@@ -74,6 +78,17 @@ var policy = []struct {
 		packages: module + "/internal/...",
 		forbid:   []string{module, "github.com/prometheus/...", "go.uber.org/zap/..."},
 		reason:   "a part of the root package needs neither App nor Handler, and returns what happened instead of logging it",
+	}, {
+		packages: module + "/internal/adminapi",
+		allow:    []string{module + "/internal/strictjson", module + "/rules", "go.yaml.in/yaml/v3"},
+		reason:   "an answer is the same for the server and for its client, and depends on neither",
+	}, {
+		packages: module + "/internal/command",
+		allow: []string{
+			module + "/internal/adminapi", module + "/rules", "github.com/caddyserver/...", "github.com/spf13/cobra",
+			"github.com/spf13/pflag",
+		},
+		reason: "the command is a client: it knows the admin API, and Caddy's commands, which are those of cobra",
 	}, {
 		packages: module + "/internal/glob",
 		allow:    []string{},
@@ -119,7 +134,6 @@ var policy = []struct {
 		allow: []string{
 			module + "/internal/...", module + "/limiter/...", module + "/redisconn", module + "/membership",
 			module + "/rules/...", "github.com/caddyserver/...", "github.com/dunglas/httpsfv", "github.com/prometheus/...", "go.uber.org/zap/...",
-			"go.yaml.in/yaml/v3",
 		},
 		reason: "every Caddy that has this module contains all that the root package imports",
 	}, {

@@ -15,7 +15,7 @@ import (
 // debt is settled.
 func TestFloodOnCredit(t *testing.T) {
 	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
-		const keys = 100_000
+		const keys = 20_000
 		r, other := n.creditRule(0), n.fixed("a", 2, 10)
 		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
 			if requests[0].Rule == other {

@@ -144,12 +144,18 @@ func (b *lendingBucket) lend(r *limiter.Rule, n int64) {
 	b.missing += n
 }
 
-func (b *lendingBucket) takeBack(_ *limiter.Rule, e limiter.Events) {
-	b.lack(b.missing-b.leaseSlots.takeBack(e), b.part, 0)
+func (b *lendingBucket) takeBack(r *limiter.Rule, e limiter.Events) {
+	b.lack(r, b.missing-b.leaseSlots.takeBack(e), b.part, 0)
 }
 
-// lack makes the bucket lack n events less part, but no less than least.
-func (b *lendingBucket) lack(n, part, least int64) {
+// lack gives back events, so that the bucket lacks n less part, but no less than least. Of a bucket
+// that nothing was taken from since the limit was lowered, those that are set aside come first.
+func (b *lendingBucket) lack(r *limiter.Rule, n, part, least int64) {
+	if b.missing > r.Capacity() {
+		back := min(b.missing-n, b.aside)
+		b.aside -= back
+		n += back
+	}
 	if b.missing, b.part = n, part; n <= least {
 		b.missing, b.part = least, 0
 	}
@@ -177,13 +183,13 @@ func (b *lendingBucket) cancel(r *limiter.Rule, e, seen limiter.Events) {
 	}
 	switch most := lacked - events; { // less part
 	case most > e.N, most == e.N && part == 0:
-		b.lack(b.missing-e.N, b.part, least)
+		b.lack(r, b.missing-e.N, b.part, least)
 	case most <= 0:
-		b.lack(b.missing, b.part, least)
+		b.lack(r, b.missing, b.part, least)
 	case b.part >= part:
-		b.lack(b.missing-most, b.part-part, least)
+		b.lack(r, b.missing-most, b.part-part, least)
 	default:
-		b.lack(b.missing-most+1, b.part-part+per, least)
+		b.lack(r, b.missing-most+1, b.part-part+per, least)
 	}
 }
 

@@ -60,6 +60,36 @@ func TestLoweredLimits(t *testing.T) {
 	}
 }
 
+// TestReturnAfterLoweredLimit lowers a limit of which more is used than the new one has, and returns a
+// lease of before: that gives back none of what the new limit counts.
+func TestReturnAfterLoweredLimit(t *testing.T) {
+	for _, a := range algorithms {
+		high := mustRule(limiter.Rule{Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 10_000, Window: time.Hour}, MaxOvershoot: 0.01})
+		low := mustRule(limiter.Rule{Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 2, Window: time.Hour}, MaxOvershoot: 0.01})
+		g := NewLedger(a.Algorithm)
+		l := lendOne(g, 1, 1, epoch, limiter.LeaseRequest{Rule: high, Need: 100, Want: 100})
+		if l.Served != 100 || l.Granted < 10 {
+			t.Fatalf("%s: served %d, granted %d, want 100 and 10 at least", a.name, l.Served, l.Granted)
+		}
+		back := limiter.LeaseRequest{
+			Rule: low, Need: 1, Incarnation: 1, Returns: [2]limiter.Events{{At: l.Decision.At, N: l.Granted}},
+		}
+		if got := lendOne(g, 1, 1, epoch, back); got.Served != 0 {
+			t.Errorf("%s: a take after the return is admitted, want the 100 events to count", a.name)
+		}
+		canceled := limiter.LeaseRequest{
+			Rule: low, Need: 1, Incarnation: 1, Cancel: limiter.Events{At: l.Decision.At, N: 50},
+			Seen: limiter.Events{At: l.Decision.At, N: 100 + l.Granted},
+		}
+		if got := lendOne(g, 1, 1, epoch, canceled); got.Served != 0 {
+			t.Errorf("%s: a take after 50 are canceled is admitted, want the other 50 to count", a.name)
+		}
+		if got := usedAt(g, high, epoch); got != 50 {
+			t.Errorf("%s: used under the old limit = %d, want 50", a.name, got)
+		}
+	}
+}
+
 // TestAlternatingLimits has nodes with an old and a new limit take from one bucket in turns, as
 // while a configuration rolls out. In no span is more admitted than the larger capacity and what
 // accrues at the larger rate.

@@ -195,7 +195,7 @@ func TestMemoryIsReused(t *testing.T) {
 	}
 }
 
-func TestSweepFreesMemory(t *testing.T) {
+func TestMemoryOfSweptKeysIsFreed(t *testing.T) {
 	const keys = 100_000
 	s := open(t)
 	r := hourly(t, s, 60, keys)

@@ -26,3 +26,17 @@ func testChangedLimit(t *testing.T, open opener) {
 		}
 	})
 }
+
+// testRefundAfterLoweredLimit checks that a refund of what was taken under a larger limit gives back
+// none of what the lowered one counts.
+func testRefundAfterLoweredLimit(t *testing.T, open opener) {
+	eachAlgorithm(t, open, func(t *testing.T, s limiter.Store, perMinute func(int64) *limiter.Rule) {
+		high, low := perMinute(1000), perMinute(2)
+		allowed(t, s, start, high, "key", 200, 800)
+		d := allowed(t, s, start, high, "key", 100, 700)
+		denied(t, s, start, low, "key", 1, 0)
+		refund(t, s, start, low, "key", 100, d)
+		denied(t, s, start, low, "key", 1, 0)
+		remains(t, s, start, high, "key", 800)
+	})
+}

@@ -11,7 +11,7 @@ import (
 // The number of goroutines in the tests of concurrency, and of the takes that each makes.
 const (
 	takers    = 16
-	takesEach = 200
+	takesEach = 100
 )
 
 // testConcurrent checks that concurrent takes sum to exactly the limit.

@@ -251,7 +251,8 @@ else
   n = math.min(n, open_1)
   open_1 = open_1 - n
 end
-missing_1 = missing_1 - n
+local back = missing_1 > capacity_1 and math.min(n, aside_1) or 0
+missing_1, aside_1 = missing_1 - (n - back), aside_1 - back
 if missing_1 <= 0 then missing_1, part_1 = 0, 0 end
       end
     end
@@ -261,6 +262,7 @@ if missing_1 <= 0 then missing_1, part_1 = 0, 0 end
       
       do
   local least = math.min(missing_1, math.max(0, open_1 + before_1 - accrues_1))
+  local before = missing_1
   if taken <= at_1 then
     local rest = (at_1 - taken) % q_1
     local events, part = muldiv(p_1, rest, q_1)
@@ -276,6 +278,8 @@ if missing_1 <= 0 then missing_1, part_1 = 0, 0 end
       if part_1 < 0 then missing_1, part_1 = missing_1 + 1, part_1 + q_1 end
     end
   end
+  local back = before > capacity_1 and math.min(before - missing_1, aside_1) or 0
+  missing_1, aside_1 = missing_1 + back, aside_1 - back
   if missing_1 <= least then missing_1, part_1 = least, 0 end
 end
     end

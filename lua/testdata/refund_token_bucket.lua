@@ -161,6 +161,7 @@ do
     
     do
   local least = math.min(missing_1, math.max(0, open_1 + before_1 - accrues_1))
+  local before = missing_1
   if taken <= at_1 then
     local rest = (at_1 - taken) % q_1
     local events, part = muldiv(p_1, rest, q_1)
@@ -176,6 +177,8 @@ do
       if part_1 < 0 then missing_1, part_1 = missing_1 + 1, part_1 + q_1 end
     end
   end
+  local back = before > capacity_1 and math.min(before - missing_1, aside_1) or 0
+  missing_1, aside_1 = missing_1 + back, aside_1 - back
   if missing_1 <= least then missing_1, part_1 = least, 0 end
 end
     local value, reset

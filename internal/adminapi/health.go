@@ -1,0 +1,39 @@
+package adminapi
+
+// A HealthStatus is what health checks answer.
+type HealthStatus string
+
+// The values of HealthStatus.
+const (
+	HealthOK       HealthStatus = "ok"
+	HealthDegraded HealthStatus = "degraded" // requests are served, but limits may not be exact
+)
+
+// A Readiness is the health of the stores of a node. Those in memory are always healthy, and
+// left out.
+type Readiness struct {
+	Status HealthStatus  `json:"status"`
+	Stores []StoreHealth `json:"stores"`
+}
+
+// A StoreHealth is the health of a Redis, by its primaries.
+type StoreHealth struct {
+	Store     string          `json:"store"`
+	Status    HealthStatus    `json:"status"`
+	Error     string          `json:"error,omitempty"`
+	Primaries []PrimaryHealth `json:"primaries"`
+}
+
+// A PrimaryHealth is the health of a primary of Redis, as the node sees it.
+type PrimaryHealth struct {
+	Address   string       `json:"address"`
+	Status    HealthStatus `json:"status"`
+	Breaker   string       `json:"breaker"`
+	LatencyMS float64      `json:"latency_ms"` // of the newest answer; 0: there was none
+	Error     string       `json:"error,omitempty"`
+}
+
+// A Health is what anybody may know about the health.
+type Health struct {
+	Status HealthStatus `json:"status"`
+}

@@ -1,0 +1,50 @@
+package adminapi
+
+// A Zones lists the zones of the running configuration.
+type Zones struct {
+	Zones []Zone `json:"zones"`
+}
+
+// A Zone describes a zone of the running configuration, with what the rules change of it.
+type Zone struct {
+	Name   string           `json:"name"`
+	Key    string           `json:"key,omitempty"`
+	DryRun string           `json:"dry_run,omitempty"`
+	Limits []EndpointLimits `json:"limits"`
+}
+
+// An EndpointLimits has the limits in force at an endpoint, or in the rest of the zone.
+type EndpointLimits struct {
+	Endpoint string      `json:"endpoint,omitempty"`
+	Tiers    []TierLimit `json:"tiers"`
+}
+
+// A TierLimit is a limit in force for a tier, or for keys without one.
+type TierLimit struct {
+	Tier      string   `json:"tier,omitempty"`
+	Limit     string   `json:"limit"`
+	Algorithm string   `json:"algorithm"`
+	From      []Origin `json:"from"` // the last is in force
+}
+
+// An Origin is a limit that somebody has written for a place of a zone.
+type Origin struct {
+	Limit      string  `json:"limit,omitempty"`
+	Multiplier float64 `json:"multiplier,omitempty"` // of an override
+
+	// Source is FromConfiguration, FromRules or FromOverride.
+	Source string `json:"source"`
+
+	// Place is where the limit stands: zone, tier, endpoint, endpoint tier, shared tier, missing key,
+	// or key.
+	Place string `json:"place"`
+
+	Override string `json:"override,omitempty"` // the ID of the override
+}
+
+// Who has written a limit, or what else decides about a key.
+const (
+	FromConfiguration = "configuration"
+	FromRules         = "rules"
+	FromOverride      = "override"
+)

@@ -1,0 +1,177 @@
+// Package command is the command `caddy rate-limit`: it shows and changes limits while traffic runs,
+// through the admin API. Each subcommand sends one request and shows the answer.
+package command
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	caddycmd "github.com/caddyserver/caddy/v2/cmd"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// RateLimit returns the command `caddy rate-limit`, for Caddy to register.
+func RateLimit() caddycmd.Command {
+	return caddycmd.Command{
+		Name:  "rate-limit",
+		Usage: "<command>",
+		Short: "Shows and changes rate limits while traffic runs",
+		Long: `
+Shows and changes the rate limits of a Caddy that runs, through its admin
+endpoint. What changes is in force at once, on all nodes that share the rules.
+
+The endpoint is that of --address, else that of the configuration file of
+--config, else Caddy's default. The rules belong to the running configuration:
+none of the commands reads or writes a Caddyfile otherwise.
+
+The answers are tables. With --json they are those of the admin API, for
+scripts. The exit code is 0 if it was done, 1 if Caddy has refused it or cannot
+be reached, and 2 if the command is used wrongly.
+
+A key in the arguments can be seen in the list of processes. Use --key-file to
+read secret keys from a file, or --key-file - from the standard input.
+`,
+		CobraFunc: configureRateLimit,
+	}
+}
+
+// configureRateLimit makes cmd the command `rate-limit`.
+func configureRateLimit(cmd *cobra.Command) {
+	cmd.Example = `  caddy rate-limit status
+  caddy rate-limit inspect user sk_live_1
+  caddy rate-limit override add user sk_live_1 --limit 5000/1m --expires-in 2h --reason "launch day"`
+	f := cmd.PersistentFlags()
+	f.String("address", "", "Address of Caddy's admin endpoint")
+	f.StringP("config", "c", "", "Configuration file that says which address it is")
+	f.StringP("adapter", "a", "", "Name of the config adapter for the configuration file")
+	f.Bool("json", false, "Print the answer of the admin API")
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return wrongUsage(cmd, fmt.Errorf("%w: use %s --help to see which flags there are", err, cmd.CommandPath()))
+	})
+	asGroup(cmd, statusCommand(), inspectCommand(), topCommand(), resetCommand(), addQuotaCommand(), overrideCommand(), tierCommand(),
+		accessCommand(), rulesCommand(), emergencyCommand())
+}
+
+// newGroup returns a command that has only subcommands.
+func newGroup(use, short string, subcommands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short}
+	asGroup(cmd, subcommands...)
+	return cmd
+}
+
+func asGroup(cmd *cobra.Command, subcommands ...*cobra.Command) {
+	cmd.AddCommand(subcommands...)
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.Args = refuseUnknownCommand
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+}
+
+// refuseUnknownCommand refuses arguments: they stand where a subcommand does.
+func refuseUnknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	names := cmd.SuggestionsFor(args[0])
+	if len(names) == 0 {
+		for _, sub := range cmd.Commands() {
+			names = append(names, sub.Name())
+		}
+	}
+	return wrongUsage(cmd,
+		fmt.Errorf("%s has no command %q: use %s", cmd.CommandPath(), args[0], strings.Join(names, " or ")))
+}
+
+// A usageError ends Caddy with exit code 2.
+type usageError struct {
+	error
+	exit error // the error by which Caddy knows the exit code
+}
+
+func (e *usageError) Unwrap() []error { return []error{e.error, e.exit} }
+
+const exitWrongUsage = 2
+
+// wrongUsage returns err as an error of how a command is used.
+func wrongUsage(cmd *cobra.Command, err error) error {
+	withCode := caddycmd.WrapCommandFuncForCobra(func(caddycmd.Flags) (int, error) { return exitWrongUsage, nil })
+	return &usageError{err, withCode(cmd, nil)}
+}
+
+// An apiCommand is a command that sends one request to the admin API, which answers with an A.
+type apiCommand[A any] struct {
+	use, short, long, example string
+
+	// least and most are how many arguments there are. most < 0 is any number.
+	least, most int
+
+	ofZone bool // whether the first argument is the name of a zone
+	flags  func(*pflag.FlagSet)
+
+	// request returns what to send. Its errors are of how the command is used.
+	request func(cmd *cobra.Command, args []string) (*apiRequest, error)
+
+	// print writes the answer for people.
+	print func(t *table, answer *A)
+}
+
+func (c apiCommand[A]) command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: c.use, Short: c.short, Long: cmp.Or(strings.TrimSpace(c.long), c.short+"."), Example: c.example, RunE: c.run,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < c.least || c.most >= 0 && len(args) > c.most {
+				return wrongUsage(cmd, fmt.Errorf("the number of arguments is %d: use %s", len(args), cmd.UseLine()))
+			}
+			return nil
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	if c.flags != nil {
+		c.flags(cmd.Flags())
+	}
+	if c.ofZone {
+		cmd.ValidArgsFunction = completeFirstZone
+	}
+	if cmd.Flags().Lookup("zone") != nil {
+		_ = cmd.RegisterFlagCompletionFunc("zone", completeZone) // it fails only without the flag
+	}
+	return cmd
+}
+
+func (c apiCommand[A]) run(cmd *cobra.Command, args []string) error {
+	request, err := c.request(cmd, args)
+	if err != nil {
+		return wrongUsage(cmd, err)
+	}
+	body, etag, err := request.send(cmd)
+	if err != nil {
+		return err
+	}
+	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
+		_, err = cmd.OutOrStdout().Write(body)
+		return err
+	}
+	t := newTable(cmd.OutOrStdout())
+	t.etag = strings.Trim(etag, `"`)
+	if request.isDryRun() {
+		err = printAnswer(t, body, printWrittenVersion)
+	} else {
+		err = printAnswer(t, body, c.print)
+	}
+	if err != nil {
+		return err
+	}
+	return t.Flush()
+}
+
+func printAnswer[A any](t *table, body []byte, print func(*table, *A)) error {
+	answer := new(A)
+	if err := json.Unmarshal(body, answer); err != nil {
+		return fmt.Errorf("the answer of the admin API is not what is expected: %w: use the same version of Caddy here "+
+			"and there, or --json", err)
+	}
+	print(t, answer)
+	return nil
+}

@@ -1,0 +1,176 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+// entryCommands are the commands that the lists of the rules have in common.
+type entryCommands[E rules.ListEntry] struct {
+	list    string   // its name in the rules and in paths
+	name    string   // of the command
+	noun    string   // one entry
+	columns []string // between the ID and what all entries have
+	cells   func(E) []any
+}
+
+// listCommand returns the command that lists entries.
+func (c *entryCommands[E]) listCommand() *cobra.Command {
+	return apiCommand[map[string]json.RawMessage]{
+		use: "list", short: "Lists the " + c.list + " of the rules",
+		example: "  caddy rate-limit " + c.name + " list --zone user",
+		flags: func(f *pflag.FlagSet) {
+			f.String("zone", "", "Only those of this zone")
+			f.Int("limit", adminapi.DefaultEntries, fmt.Sprintf("How many, at most %d", adminapi.MaxEntries))
+			f.String("after", "", "Only those after the entry with this ID")
+		},
+		request: func(cmd *cobra.Command, _ []string) (*apiRequest, error) {
+			r := getRequest(c.list)
+			r.query = usedQuery(cmd.Flags(), "zone", "limit", "after")
+			return r, nil
+		},
+		print: func(t *table, answer *map[string]json.RawMessage) {
+			var entries []E
+			var next string                                 // absent on the last page
+			_ = json.Unmarshal((*answer)[c.list], &entries) // the API has made it
+			_ = json.Unmarshal((*answer)["next"], &next)
+			c.print(t, entries...)
+			if next != "" {
+				t.line("There are more: use --after %s", printable(next))
+			}
+		},
+	}.command()
+}
+
+// showCommand returns the command that shows an entry.
+func (c *entryCommands[E]) showCommand() *cobra.Command {
+	return apiCommand[E]{
+		use: "show <id>", short: "Shows one " + c.noun, example: "  caddy rate-limit " + c.name + " show acme",
+		least: 1, most: 1,
+		request: func(_ *cobra.Command, args []string) (*apiRequest, error) {
+			return getRequest(c.path(args[0])), nil
+		},
+		print: func(t *table, e *E) { c.print(t, *e) },
+	}.command()
+}
+
+// removeCommand returns the command that removes an entry.
+func (c *entryCommands[E]) removeCommand() *cobra.Command {
+	return apiCommand[adminapi.WrittenVersion]{
+		use: "remove <id>", short: "Removes one " + c.noun,
+		example: "  caddy rate-limit " + c.name + ` remove acme --note "contract ended"`,
+		least:   1, most: 1,
+		flags: func(f *pflag.FlagSet) {
+			noteFlag(f)
+			changeFlags(f)
+		},
+		request: func(cmd *cobra.Command, args []string) (*apiRequest, error) {
+			r := &apiRequest{method: http.MethodDelete, path: c.path(args[0])}
+			return r.withChangeFlags(cmd.Flags()), nil
+		},
+		print: printWrittenVersion,
+	}.command()
+}
+
+// changeCommand returns the command that changes an entry by the flags that were used. flags adds
+// those that the list has of its own, and body returns the merge patch of them.
+func (c *entryCommands[E]) changeCommand(
+	example string, flags func(*pflag.FlagSet), body func(*pflag.FlagSet) map[string]any,
+) *cobra.Command {
+	return apiCommand[E]{
+		use: "change <id>", short: "Changes one " + c.noun,
+		long: "Changes what the flags name, and leaves the rest. An empty value removes what is there.", example: example,
+		least: 1, most: 1,
+		flags: func(f *pflag.FlagSet) {
+			flags(f)
+			commonEntryFlags(f)
+			noteFlag(f)
+			changeFlags(f)
+		},
+		request: func(cmd *cobra.Command, args []string) (*apiRequest, error) {
+			patch := body(cmd.Flags())
+			for name, value := range usedFlags(cmd.Flags(), "expires-in", "expires-at", "reason") {
+				patch[name] = value
+			}
+			if len(patch) == 0 {
+				return nil, fmt.Errorf("nothing is changed: use the flags of %s --help", cmd.CommandPath())
+			}
+			for name, value := range patch {
+				if value == "" {
+					patch[name] = nil
+				}
+			}
+			r := &apiRequest{method: http.MethodPatch, path: c.path(args[0]), body: patch}
+			return r.withChangeFlags(cmd.Flags()), nil
+		},
+		print: func(t *table, e *E) { c.print(t, *e) },
+	}.command()
+}
+
+// add returns the request that adds an entry with the members of body and the common flags.
+func (c *entryCommands[E]) add(f *pflag.FlagSet, body map[string]any) *apiRequest {
+	for name, value := range usedFlags(f, "id", "expires-in", "expires-at", "reason") {
+		body[name] = value
+	}
+	return (&apiRequest{method: http.MethodPost, path: c.list, body: body}).withChangeFlags(f)
+}
+
+// addFlags adds the flags of commands that add an entry.
+func addFlags(f *pflag.FlagSet) {
+	f.String("id", "", "ID of the entry; default: a random one")
+	commonEntryFlags(f)
+	changeFlags(f)
+}
+
+func commonEntryFlags(f *pflag.FlagSet) {
+	f.String("expires-in", "", "When it ends, such as 2h; default: never")
+	f.String("expires-at", "", "When it ends, such as 2026-12-01T00:00:00Z")
+	f.String("reason", "", "Why")
+}
+
+func (c *entryCommands[E]) path(id string) string { return c.list + "/" + url.PathEscape(id) }
+
+// print writes entries.
+func (c *entryCommands[E]) print(t *table, entries ...E) {
+	head := []any{"ID"}
+	for _, name := range c.columns {
+		head = append(head, name)
+	}
+	t.row(append(head, "EXPIRES AT", "REASON", "CREATED BY")...)
+	for _, e := range entries {
+		common := e.Common()
+		row := append([]any{common.ID}, c.cells(e)...)
+		t.row(append(row, common.ExpiresAt, common.Reason, common.CreatedBy)...)
+	}
+}
+
+// keyCell returns the key of an entry.
+func keyCell(k *rules.Key) string {
+	text := k.Text
+	if k.Base64 != "" {
+		text = "base64 " + strconv.Quote(k.Base64)
+	}
+	if k.Missing {
+		text += " (missing)"
+	}
+	return text
+}
+
+// storedCell is keyCell for a key that only the store's form of it names, unless stored is "".
+func storedCell(k *rules.Key, stored string) string {
+	text := keyCell(k)
+	if stored != "" {
+		text = strings.TrimSpace(text + " stored " + strconv.Quote(stored))
+	}
+	return text
+}

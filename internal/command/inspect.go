@@ -1,0 +1,115 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+)
+
+func inspectCommand() *cobra.Command {
+	return apiCommand[adminapi.Inspection]{
+		use: "inspect <zone> [<key>]", short: "Shows what is known of a key",
+		long: "Shows the limits of a key, where they are from, and what it has left." + keyHelp,
+		example: `  caddy rate-limit inspect user sk_live_1
+  caddy rate-limit inspect user sk_live_1 --endpoint "POST /v1/search*" --tier pro
+  pass show customer | caddy rate-limit inspect user --key-file -`,
+		least: 1, most: 2, ofZone: true,
+		flags: func(f *pflag.FlagSet) {
+			keyFlags(f)
+			storedFlag(f)
+			endpointFlag(f)
+			f.String("tier", "", "Tier that the placeholder of requests would give")
+		},
+		request: func(cmd *cobra.Command, args []string) (*apiRequest, error) {
+			body := usedFlags(cmd.Flags(), "missing", "endpoint", "tier")
+			if err := addKey(body, cmd, args[1:]); err != nil {
+				return nil, err
+			}
+			return &apiRequest{method: http.MethodPost, path: zonePath(args[0], "inspect"), body: body}, nil
+		},
+		print: printInspection,
+	}.command()
+}
+
+func printInspection(t *table, i *adminapi.Inspection) {
+	t.row("zone", i.Zone)
+	t.row("key", cmp.Or(i.Key, i.Base64, i.Stored))
+	if i.Missing {
+		t.row("missing", "yes")
+	}
+	t.row("access", decidedText(i.Access))
+	t.row("tier", decidedText(i.Tier))
+	t.row("rules", fmt.Sprintf("version %d", i.Version))
+	t.line("")
+	t.row("ENDPOINT", "LIMIT", "CONSUMED", "REMAINING", "RETRY AT", "RESET AT", "LEASED", "FROM")
+	for _, c := range i.Counts {
+		if c.Count == nil {
+			t.row(c.Endpoint, c.Limit, "", "", "", "", "", originTexts(c.From))
+			continue
+		}
+		t.row(c.Endpoint, c.Limit, c.Count.Consumed, c.Count.Remaining, c.Count.RetryAt, c.Count.ResetAt, c.Count.Leased,
+			originTexts(c.From))
+	}
+	for _, c := range i.Counts {
+		where := ""
+		if c.Endpoint != "" {
+			where = " at " + printable(c.Endpoint)
+		}
+		if c.Error != "" {
+			t.line("\nno count%s: %s", where, printable(c.Error))
+		}
+		if c.Node != nil {
+			t.line("\nthis node%s:", where)
+			printNode(t, c.Node)
+		}
+	}
+}
+
+// printNode writes what a node holds of a count.
+func printNode(t *table, n *adminapi.NodeState) {
+	for _, l := range n.Leases {
+		t.row("lease", fmt.Sprintf("%d events until %s", l.Events, cell(l.ExpiresAt)))
+	}
+	t.row("credit", n.Credit)
+	t.row("debt", n.Debt)
+	t.row("denied until", n.DeniedUntil)
+}
+
+// decidedText says what decides something about a key.
+func decidedText(by *adminapi.DecidedBy) string {
+	if by == nil {
+		return ""
+	}
+	text := by.Action + by.Name + " (" + by.Source
+	if by.Entry != "" {
+		text += " " + by.Entry
+	}
+	return text + ")"
+}
+
+// originTexts says where a limit is from: the widest place first, and the one in force last.
+func originTexts(from []adminapi.Origin) string {
+	texts := make([]string, len(from))
+	for i, o := range from {
+		texts[i] = o.Place + " " + limitText(o.Limit, o.Multiplier) + " (" + o.Source
+		if o.Override != "" {
+			texts[i] += " " + o.Override
+		}
+		texts[i] += ")"
+	}
+	return strings.Join(texts, ", ")
+}
+
+// limitText returns a limit or a multiplier.
+func limitText(limit string, multiplier float64) string {
+	if limit != "" {
+		return limit
+	}
+	return fmt.Sprintf("x%v", multiplier)
+}

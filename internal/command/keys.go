@@ -1,0 +1,184 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+)
+
+const keyHelp = `
+
+A key is written as the key template of the zone makes it. A key in the
+arguments can be seen in the list of processes: --key-file reads keys from a
+file, one a line, and --key-file - from the standard input.`
+
+// keyFlags adds the flags of commands that are about keys.
+func keyFlags(f *pflag.FlagSet) {
+	f.String("key-file", "", "File with a key in each line; - is the standard input")
+	f.Bool("base64", false, "The key is in base64, as it is not valid UTF-8")
+	f.Bool("missing", false, "The key is one that on_missing_key has made")
+}
+
+// storedFlag adds the flag of commands that take a key as top shows it.
+func storedFlag(f *pflag.FlagSet) {
+	f.Bool("stored", false, "The key is in base64 as the store has it, as top shows it")
+}
+
+// endpointFlag adds the flag of commands that can be about one endpoint.
+func endpointFlag(f *pflag.FlagSet) {
+	f.String("endpoint", "", `Endpoint of the zone, such as "POST /v1/search*"; default: all of the zone`)
+}
+
+// keysOf returns the keys in the arguments args, or in the file of --key-file.
+func keysOf(cmd *cobra.Command, args []string) ([]string, error) {
+	name, _ := cmd.Flags().GetString("key-file")
+	base64, _ := cmd.Flags().GetBool("base64")
+	stored, _ := cmd.Flags().GetBool("stored")
+	switch {
+	case base64 && stored:
+		return nil, errors.New("there are both --base64 and --stored: use one of them")
+	case name != "" && len(args) > 0:
+		return nil, errors.New("there are both a key and --key-file: use one of them")
+	case name == "" && len(args) == 0:
+		return nil, errors.New("there is no key: use one as an argument, or --key-file")
+	case name == "":
+		return args, nil
+	}
+	text, err := readFileOrInput(cmd, name)
+	if err != nil {
+		return nil, fmt.Errorf("reading the keys: %w", err)
+	}
+	var keys []string
+	for line := range strings.Lines(string(text)) {
+		if key := strings.TrimRight(line, "\r\n"); key != "" {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("the file of --key-file has no key: use one with a key in each line")
+	}
+	return keys, nil
+}
+
+// addKey adds the one key in args, or in the file of --key-file, to the body of a request.
+func addKey(body map[string]any, cmd *cobra.Command, args []string) error {
+	keys, err := keysOf(cmd, args)
+	switch {
+	case err != nil:
+		return err
+	case len(keys) > 1:
+		return fmt.Errorf("there are %d keys: use one", len(keys))
+	}
+	setKey(body, cmd, keys[0])
+	return nil
+}
+
+// setKey sets the member of a body that has the key.
+func setKey(body map[string]any, cmd *cobra.Command, key string) {
+	name := "key"
+	for flag, member := range map[string]string{"base64": "key_base64", "stored": "key_stored"} {
+		if used, _ := cmd.Flags().GetBool(flag); used {
+			name = member
+		}
+	}
+	body[name] = key
+}
+
+// addKeys is as addKey for one key or several.
+func addKeys(body map[string]any, cmd *cobra.Command, args []string) error {
+	keys, err := keysOf(cmd, args)
+	base64, _ := cmd.Flags().GetBool("base64")
+	stored, _ := cmd.Flags().GetBool("stored")
+	switch {
+	case err != nil:
+		return err
+	case len(keys) == 1:
+		setKey(body, cmd, keys[0])
+	case base64:
+		return fmt.Errorf("there are %d keys with --base64: use one", len(keys))
+	case stored:
+		return fmt.Errorf("there are %d keys with --stored: use one", len(keys))
+	default:
+		body["keys"] = keys
+	}
+	return nil
+}
+
+// usedFlags returns the flags among names that were used, as members of an object.
+func usedFlags(f *pflag.FlagSet, names ...string) map[string]any {
+	members := map[string]any{}
+	for _, name := range names {
+		if !f.Changed(name) {
+			continue
+		}
+		member := strings.ReplaceAll(name, "-", "_")
+		switch text := f.Lookup(name).Value.String(); f.Lookup(name).Value.Type() {
+		case "bool":
+			members[member] = text == "true"
+		case "float64":
+			members[member], _ = f.GetFloat64(name)
+		default:
+			members[member] = text
+		}
+	}
+	return members
+}
+
+func resetCommand() *cobra.Command {
+	return apiCommand[adminapi.WrittenVersion]{
+		use: "reset <zone> [<key>...]", short: "Gives keys their full limits again",
+		long: "Gives keys their full limits again, on all nodes at once." + keyHelp,
+		example: `  caddy rate-limit reset user sk_live_1 --reason "ticket 4711"
+  caddy rate-limit reset user --key-file - <keys.txt`,
+		least: 1, most: -1, ofZone: true, flags: operationFlags,
+		request: func(cmd *cobra.Command, args []string) (*apiRequest, error) {
+			return operationRequest(cmd, zonePath(args[0], "reset"), nil, args[1:])
+		},
+		print: printWrittenVersion,
+	}.command()
+}
+
+func addQuotaCommand() *cobra.Command {
+	return apiCommand[adminapi.WrittenVersion]{
+		use: "add-quota <zone> <events> [<key>...]", short: "Gives keys back some of what they have consumed",
+		long: "Gives keys back some of what they have consumed, never more than their full limits:\n" +
+			"for more, add an override." + keyHelp,
+		example: `  caddy rate-limit add-quota user 500 sk_live_1 --reason "ticket 4711"
+  caddy rate-limit add-quota user 500 --key-file - <keys.txt`,
+		least: 2, most: -1, ofZone: true, flags: operationFlags,
+		request: func(cmd *cobra.Command, args []string) (*apiRequest, error) {
+			events, err := strconv.ParseInt(args[1], 10, 64)
+			if err != nil {
+				return nil, fmt.Errorf("%q is no number of events: use one such as 500", args[1])
+			}
+			return operationRequest(cmd, zonePath(args[0], "quota"), map[string]any{"events": events}, args[2:])
+		},
+		print: printWrittenVersion,
+	}.command()
+}
+
+func operationFlags(f *pflag.FlagSet) {
+	keyFlags(f)
+	storedFlag(f)
+	endpointFlag(f)
+	f.String("reason", "", "Why, for the history of the rules")
+}
+
+// operationRequest returns a request that changes the counts of keys. body has what is not about them.
+func operationRequest(cmd *cobra.Command, path string, body map[string]any, keys []string) (*apiRequest, error) {
+	members := usedFlags(cmd.Flags(), "missing", "endpoint", "reason")
+	for name, value := range body {
+		members[name] = value
+	}
+	if err := addKeys(members, cmd, keys); err != nil {
+		return nil, err
+	}
+	return &apiRequest{method: http.MethodPost, path: path, body: members}, nil
+}

@@ -1,0 +1,59 @@
+package command
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+var overrideCommands = &entryCommands[*rules.Override]{
+	list: "overrides", name: "override", noun: "override",
+	columns: []string{"ZONE", "KEY", "LIMIT", "ENDPOINT"},
+	cells: func(o *rules.Override) []any {
+		return []any{o.Zone, keyCell(&o.Key), limitText(o.Limit, o.Multiplier), o.Endpoint}
+	},
+}
+
+func overrideCommand() *cobra.Command {
+	c := overrideCommands
+	limits := func(f *pflag.FlagSet) {
+		f.String("limit", "", "Limit of the key, such as 5000/1m")
+		f.Float64("multiplier", 0, "What multiplies the limit that the key has, in place of --limit")
+		endpointFlag(f)
+	}
+	add := apiCommand[*rules.Override]{
+		use: "add <zone> [<key>]", short: "Gives a key another limit",
+		long: "Gives a key another limit. It comes before all other limits of the key." + keyHelp,
+		example: `  caddy rate-limit override add user sk_live_1 --limit 5000/1m --expires-in 2h --reason "launch day"
+  caddy rate-limit override add user sk_live_1 --multiplier 5 --endpoint "POST /v1/search*"
+  caddy rate-limit override add user --key-file - --limit block <key.txt`,
+		least: 1, most: 2, ofZone: true,
+		flags: func(f *pflag.FlagSet) {
+			limits(f)
+			keyFlags(f)
+			addFlags(f)
+		},
+		request: func(cmd *cobra.Command, args []string) (*apiRequest, error) {
+			body := usedFlags(cmd.Flags(), "limit", "multiplier", "endpoint", "missing")
+			body["zone"] = args[0]
+			if err := addKey(body, cmd, args[1:]); err != nil {
+				return nil, err
+			}
+			return c.add(cmd.Flags(), body), nil
+		},
+		print: func(t *table, o **rules.Override) { c.print(t, *o) },
+	}.command()
+	change := c.changeCommand("  caddy rate-limit override change launch --multiplier 10 --expires-in 1h", limits,
+		func(f *pflag.FlagSet) map[string]any {
+			patch := usedFlags(f, "limit", "multiplier", "endpoint")
+			switch { // one of them comes in place of the other
+			case f.Changed("limit") && !f.Changed("multiplier"):
+				patch["multiplier"] = nil
+			case f.Changed("multiplier") && !f.Changed("limit"):
+				patch["limit"] = nil
+			}
+			return patch
+		})
+	return newGroup("override", "Limits of single keys", add, c.listCommand(), c.showCommand(), change, c.removeCommand())
+}

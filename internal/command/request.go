@@ -1,0 +1,173 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	caddycmd "github.com/caddyserver/caddy/v2/cmd"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+)
+
+// An apiRequest is a request to the admin API.
+type apiRequest struct {
+	method string
+	path   string // below /rate_limit/
+	query  url.Values
+	header http.Header
+	body   any // a []byte is sent as it is, nil is none, anything else becomes JSON
+}
+
+func getRequest(path string) *apiRequest { return &apiRequest{method: http.MethodGet, path: path} }
+
+// zonePath returns the path of a resource of a zone.
+func zonePath(zone, resource string) string { return "zones/" + url.PathEscape(zone) + "/" + resource }
+
+// changeFlags adds the flags of commands that change the rules.
+func changeFlags(f *pflag.FlagSet) {
+	f.Bool("dry-run", false, "Show what would change, and change nothing")
+	f.String("if-match", "", "Version that must be in force, or else nothing changes; * is any")
+}
+
+// noteFlag adds the flag of changes that have no reason of their own.
+func noteFlag(f *pflag.FlagSet) { f.String("note", "", "Why, for the history of the rules") }
+
+// withChangeFlags adds what the flags of changeFlags and noteFlag say.
+func (r *apiRequest) withChangeFlags(f *pflag.FlagSet) *apiRequest {
+	if r.query == nil {
+		r.query = url.Values{}
+	}
+	if dryRun, _ := f.GetBool("dry-run"); dryRun {
+		r.query.Set("dry_run", "true")
+	}
+	if note, _ := f.GetString("note"); note != "" {
+		r.query.Set("note", note)
+	}
+	if version, _ := f.GetString("if-match"); version != "" {
+		if version != "*" {
+			version = `"` + strings.Trim(version, `"`) + `"`
+		}
+		if r.header == nil {
+			r.header = http.Header{}
+		}
+		r.header.Set("If-Match", version)
+	}
+	return r
+}
+
+// usedQuery returns the flags among names that were used, as a query.
+func usedQuery(f *pflag.FlagSet, names ...string) url.Values {
+	query := url.Values{}
+	for _, name := range names {
+		if f.Changed(name) {
+			query.Set(name, f.Lookup(name).Value.String())
+		}
+	}
+	return query
+}
+
+func (r *apiRequest) isDryRun() bool { return r.query.Get("dry_run") == "true" }
+
+// send sends the request to the admin endpoint that the flags of cmd name, and returns the body and
+// the ETag of the answer.
+func (r *apiRequest) send(cmd *cobra.Command) (body []byte, etag string, err error) {
+	address, err := adminAddress(cmd.Flags())
+	if err != nil {
+		return nil, "", err
+	}
+	var content io.Reader
+	switch b := r.body.(type) {
+	case nil:
+	case []byte:
+		content = bytes.NewReader(b)
+	default:
+		text, err := json.Marshal(b)
+		if err != nil {
+			return nil, "", err
+		}
+		content = bytes.NewReader(text)
+	}
+	uri := "/rate_limit/" + r.path
+	if len(r.query) > 0 {
+		uri += "?" + r.query.Encode()
+	}
+	resp, err := caddycmd.AdminAPIRequest(address, r.method, uri, r.header, content)
+	if err != nil {
+		return nil, "", apiFailure(address, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if body, err = io.ReadAll(resp.Body); err != nil {
+		return nil, "", fmt.Errorf("reading the answer of %s: %w", address, err)
+	}
+	return body, resp.Header.Get("ETag"), nil
+}
+
+// adminAddress returns the address of the admin endpoint.
+func adminAddress(f *pflag.FlagSet) (string, error) {
+	address, _ := f.GetString("address")
+	config, _ := f.GetString("config")
+	adapter, _ := f.GetString("adapter")
+	address, err := caddycmd.DetermineAdminAPIAddress(address, nil, config, adapter)
+	if err != nil {
+		return "", fmt.Errorf("reading the address of the admin endpoint from %s: %w: use --address", config, err)
+	}
+	return address, nil
+}
+
+// apiFailure returns err, of AdminAPIRequest, as the admin API has put it.
+func apiFailure(address string, err error) error {
+	_, answer, answered := strings.Cut(err.Error(), "caddy responded with error: HTTP ")
+	if !answered {
+		return fmt.Errorf("there is no answer from %s: %s: use --address for the admin endpoint of a Caddy that runs",
+			address, printable(err.Error()))
+	}
+	status, body, _ := strings.Cut(answer, ": ")
+	var refusal caddy.APIError
+	if json.Unmarshal([]byte(body), &refusal) == nil && refusal.Message != "" {
+		return errors.New(printable(refusal.Message))
+	}
+	return fmt.Errorf("the Caddy at %s answers with status %s: use one that has rate_limit", address, status)
+}
+
+// patienceOfCompletion is how long a shell waits for the names of zones.
+const patienceOfCompletion = 2 * time.Second
+
+// completeZone completes the name of a zone. It offers nothing if Caddy does not answer.
+func completeZone(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	found := make(chan []string, 1)
+	go func() {
+		var answer adminapi.Zones
+		if body, _, err := getRequest("zones").send(cmd); err == nil {
+			_ = json.Unmarshal(body, &answer) // without an answer there are no names
+		}
+		var names []string
+		for _, z := range answer.Zones {
+			names = append(names, z.Name)
+		}
+		found <- names
+	}()
+	select {
+	case names := <-found:
+		return names, cobra.ShellCompDirectiveNoFileComp
+	case <-time.After(patienceOfCompletion):
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeFirstZone completes a first argument that is the name of a zone.
+func completeFirstZone(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return completeZone(cmd, args, toComplete)
+}
