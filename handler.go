@@ -175,7 +175,7 @@ func (e *evaluation) placementOf(z *zone, rules *zoneRules, template *keytemplat
 	entries, now := rules.keys.of(key), time.Time{}
 	var allowed, denied bool
 	if entries != nil {
-		now = time.Now()
+		now = e.time()
 		allowed, denied = entries.accessAt(now)
 	}
 	if denied || !z.deny.Empty() && z.deny.Match(text()) {
@@ -241,7 +241,7 @@ func (e *evaluation) take() error {
 	if len(results) == 0 {
 		return nil
 	}
-	now := time.Now()
+	now := e.time()
 	e.now = limiter.At(now)
 	err := e.takeFromStore(now)
 	if err != nil {

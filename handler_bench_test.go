@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,40 +79,73 @@ func BenchmarkHandler(b *testing.B) {
 	}
 }
 
-// BenchmarkOverrides measures what 100,000 overrides of other keys, and one of the key itself, add to a
-// request. The variants take turns, and the quickest batch of each counts, so that other programs
-// disturb it little.
+// BenchmarkOverrides measures what 100,000 overrides of other keys, and of the keys themselves, add to
+// a request: once with few keys, whose entries stay in the processor's caches, and once with many.
+// The same handler serves the same requests. The variants take turns, and the quickest batch of each
+// counts, so that other programs disturb it little. "own" are different limits, "equal" are equal ones.
 func BenchmarkOverrides(b *testing.B) {
-	const batch = 500
-	variants := []struct {
-		name, key string
-		overrides int
-		h         *Handler
-		least     time.Duration
-	}{{name: "none", key: "key"}, {name: "others", key: "key", overrides: 100_000},
-		{name: "own", key: "overridden", overrides: 100_000}}
-	for i := range variants {
-		v := &variants[i]
-		zone := "bench-" + v.name
-		v.h = provisioned(b, `{"rate_limits": {"`+zone+`": {"key": "{http.request.header.X-Api-Key}", "limit": "1000000000/1m"}}}`)
-		v.h.app.applying.Lock()
-		v.h.app.applyLocked(&rules.Version{Number: 1, Document: manyOverrides(zone, v.overrides)})
-		v.h.app.applying.Unlock()
-	}
-	for b.Loop() {
-		for i := range variants {
-			v := &variants[i]
-			start := time.Now()
-			for n := range batch {
-				_ = v.h.ServeHTTP(newBenchWriter(), benchRequest(v.key+"-"+strconv.Itoa(n)), handlerThatWritesNothing)
-			}
-			if took := time.Since(start); v.least == 0 || took < v.least {
-				v.least = took
-			}
+	const batch, n = 100, 100_000
+	h := provisioned(b, `{"rate_limits": {"bench": {"key": "{http.request.header.X-Api-Key}", "limit": "1000000000/1m"}}}`)
+	document := func(key, limit string) *rules.Document {
+		d := new(rules.Document)
+		for i := range n {
+			d.Overrides = append(d.Overrides, &rules.Override{
+				Entry: rules.Entry{ID: strconv.Itoa(i), ExpiresAt: new(time.Now().Add(time.Hour))},
+				Key:   rules.Key{Zone: "bench", Text: key + strconv.Itoa(i)}, Limit: strings.ReplaceAll(limit, "N", strconv.Itoa(n+i)),
+			})
 		}
+		return d
 	}
-	for _, v := range variants {
-		b.ReportMetric(float64(v.least.Nanoseconds())/batch, "ns-with-"+v.name)
+	var variants []*ruleSnapshot
+	for i, d := range []*rules.Document{{}, document("other-", "N000/1m"), document("key-", "1000000000/1m burst 1N"),
+		document("key-", "1000000000/1m burst 2000000000")} {
+		h.app.applying.Lock()
+		variants = append(variants, h.app.applyLocked(&rules.Version{Number: int64(i), Document: d}))
+		h.app.applying.Unlock()
+	}
+	names := []string{"none", "others", "own", "equal"}
+	for _, keys := range []int{1, n} {
+		b.Run("keys="+strconv.Itoa(keys), func(b *testing.B) {
+			texts := make([]string, keys)
+			for i := range texts {
+				texts[i] = "key-" + strconv.Itoa(i*7919%n)
+			}
+			next := 0
+			var requests [batch]*http.Request
+			var writers [batch]*benchWriter
+			serve := func(s *ruleSnapshot, count int) time.Duration {
+				h.app.inForce.Store(s)
+				var took time.Duration
+				for range count / batch {
+					for i := range requests {
+						requests[i], writers[i] = benchRequest(texts[next]), newBenchWriter()
+						next = (next + 1) % keys
+					}
+					start := time.Now()
+					for i := range requests {
+						_ = h.ServeHTTP(writers[i], requests[i], handlerThatWritesNothing)
+					}
+					took += time.Since(start)
+				}
+				return took
+			}
+			for _, s := range variants {
+				serve(s, max(batch, keys))
+			}
+			var least [4]time.Duration // of a batch
+			for round := 0; b.Loop(); round++ {
+				for turn := range variants {
+					i := (round + turn) % len(variants)
+					if took := serve(variants[i], batch); least[i] == 0 || took < least[i] {
+						least[i] = took
+					}
+				}
+			}
+			b.ReportMetric(float64(least[0].Nanoseconds())/batch, "ns-with-none")
+			for i := 1; i < len(variants); i++ {
+				b.ReportMetric(float64((least[i]-least[0]).Nanoseconds())/batch, "ns-more-with-"+names[i])
+			}
+		})
 	}
 }
 

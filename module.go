@@ -23,8 +23,9 @@
 //	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, cost.go,
 //	                  missingkey.go and keylist.go; internal/keytemplate makes its keys
 //	zone_rules.go     a zone as rules change it; zone_keys.go has what they say about single keys,
-//	                  zone_keytable.go finds those, override.go is what becomes of their limits, and
-//	                  zone_keytext.go is how operators write keys that a store has
+//	                  zone_keytable.go finds those, override.go is what becomes of their limits,
+//	                  override_check.go which limits those can be, and zone_keytext.go is how
+//	                  operators write keys that a store has
 //	dryrun.go         zones that decide and do not reject
 //	compare.go        a second limit or algorithm beside that in force
 //	unknown.go        placeholders that nothing provides

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -19,8 +20,12 @@ type override struct {
 	limit      *Limit  // nil: there is a multiplier
 	multiplier float64 // of the limit
 
-	rules sync.Map // *rule -> *rule with the override
+	first atomic.Pointer[changedRule] // that was compiled: most overrides change one rule
+	rules sync.Map                    // *rule -> *changedRule
 }
+
+// A changedRule is a rule, and the one that an override makes of it.
+type changedRule struct{ from, to *rule }
 
 // An overrideText is what an override was compiled from.
 type overrideText struct {
@@ -60,27 +65,6 @@ func (c *zoneRules) override(z *zone, earlier *zoneRules, o *rules.Override) (ke
 	return k, nil
 }
 
-// unfit returns why an endpoint of the zone cannot have the override, which leaves that as it is.
-// Only a burst, which not all algorithms have, is looked at: to compile all overrides takes long.
-func (k *keyOverride) unfit(c *zoneRules) error {
-	if k.limit == nil || k.limit.Burst == 0 {
-		return nil
-	}
-	for i := range c.endpoints {
-		e := &c.endpoints[i]
-		if k.endpoint >= 0 && k.endpoint != i || len(e.all()) == 0 {
-			continue
-		}
-		if _, err := k.compile(e.all()[0]); err != nil { // all of an endpoint have its algorithm
-			if e.name() == "" {
-				return err
-			}
-			return fmt.Errorf("not at %s: %w", e.name(), err)
-		}
-	}
-	return nil
-}
-
 // sameRules reports whether two zoneRules have the same rules.
 func (c *zoneRules) sameRules(other *zoneRules) bool {
 	return sameRules(c.endpoints, other.endpoints) && sameRules(c.compared.all(), other.compared.all())
@@ -94,26 +78,35 @@ func sameRules(a, b []endpointRules) bool {
 
 // of returns r with the override. It is r itself if r cannot have it.
 func (o *override) of(r *rule) *rule {
-	if changed, found := o.rules.Load(r); found {
-		return changed.(*rule)
+	if c := o.first.Load(); c != nil && c.from == r {
+		return c.to
+	}
+	if c, found := o.rules.Load(r); found {
+		return c.(*changedRule).to
 	}
 	changed, err := o.compile(r)
 	if err != nil {
 		changed = r
 	}
-	first, _ := o.rules.LoadOrStore(r, changed)
-	return first.(*rule)
+	c, _ := o.rules.LoadOrStore(r, &changedRule{r, changed})
+	o.first.CompareAndSwap(nil, c.(*changedRule))
+	return c.(*changedRule).to
 }
 
 func (o *override) compile(r *rule) (*rule, error) {
-	limit := o.limit
-	if limit == nil {
-		limit = r.limit.times(o.multiplier)
-	}
+	limit := o.limitOf(r)
 	if r.compared {
 		limit = limit.withBurstFor(r.base.Algorithm)
 	}
 	return o.builder.rule(r.base, limit)
+}
+
+// limitOf returns the limit of r with the override, which may be too high.
+func (o *override) limitOf(r *rule) *Limit {
+	if o.limit != nil {
+		return o.limit
+	}
+	return r.limit.times(o.multiplier)
 }
 
 // times returns l with its events and burst multiplied by a positive number.
@@ -123,7 +116,8 @@ func (l *Limit) times(multiplier float64) *Limit {
 	return &times
 }
 
-// multiply returns n * multiplier rounded up, at most limiter.MaxEvents, except that 0 stays 0.
+// multiply returns n * multiplier rounded up, except that 0 stays 0. It is above limiter.MaxEvents if
+// the product is.
 func multiply(n int64, multiplier float64) int64 {
 	product := float64(n) * multiplier
 	rounded := math.Round(product)
@@ -133,5 +127,5 @@ func multiply(n int64, multiplier float64) int64 {
 	if n > 0 {
 		rounded = max(1, rounded)
 	}
-	return int64(min(rounded, limiter.MaxEvents))
+	return int64(min(rounded, 2*limiter.MaxEvents))
 }

@@ -53,7 +53,7 @@ func TestMultiply(t *testing.T) {
 		want       int64
 	}{
 		{100, 1.1, 110}, {100, 1.001, 101}, {100, 5, 500}, {1, 0.001, 1}, {3, 0.5, 2}, {0, 5, 0}, {30, 0.1, 3},
-		{limiter.MaxEvents, 2, limiter.MaxEvents}, {7, 1, 7}, {1000, 0.07, 70},
+		{limiter.MaxEvents, 2, 2 * limiter.MaxEvents}, {7, 1, 7}, {1000, 0.07, 70},
 	} {
 		if got := multiply(tc.n, tc.multiplier); got != tc.want {
 			t.Errorf("%d * %v = %d, want %d", tc.n, tc.multiplier, got, tc.want)

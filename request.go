@@ -53,6 +53,7 @@ type evaluation struct {
 	takes   []limiter.Take  // of the results whose rule counts, in the same order
 	blocked bool            // a rule rejects the request, whatever the takes find
 	now     limiter.Instant // of the decisions, by this machine's clock
+	read    time.Time       // when this machine's clock was read; zero: it was not
 	denied  *zoneResult     // the result that rejects the request; of several, the one with the longest wait
 
 	rules     *ruleSnapshot // the same for all handlers of the request
@@ -85,6 +86,15 @@ func newEvaluation(h *Handler, r *http.Request) *evaluation {
 		e.rules = h.app.rulesInForce()
 	}
 	return e
+}
+
+// time returns an instant of the evaluation, the same each time: to read the clock takes longer than
+// most of what an evaluation does.
+func (e *evaluation) time() time.Time {
+	if e.read.IsZero() {
+		e.read = time.Now()
+	}
+	return e.read
 }
 
 // release returns e to the pool, without anything of the request. It is not called after a panic,

@@ -39,27 +39,36 @@ type rule struct {
 // configuration does.
 const blockedFor = 24 * time.Hour
 
+// errNoBurst is about a limit with a burst where the algorithm has none.
+var errNoBurst = errors.New("has no burst: use token_bucket, or a limit without burst")
+
 // newRule returns the rule of limit in a zone. base has what limit has not.
 func newRule(zone string, base limiter.Rule, limit *Limit) (*rule, error) {
-	if err := limit.validate(); err != nil {
+	counted, err := newCountedRule(base, limit)
+	if err != nil {
 		return nil, err
 	}
-	r := &rule{block: limit.Block, window: blockedFor, base: base, limit: *limit}
+	r := &rule{Rule: counted, block: limit.Block, window: blockedFor, base: base, limit: *limit}
 	if limit.Window > 0 {
 		r.window = time.Duration(limit.Window)
 	}
-	if !limit.Block && !limit.Unlimited {
-		if limit.Burst > 0 && base.Algorithm.Kind != limiter.TokenBucket {
-			return nil, fmt.Errorf("limit: %v has no burst: use token_bucket, or a limit without burst", base.Algorithm.Kind)
-		}
-		base.Limit = limit.compile()
-		var err error
-		if r.Rule, err = limiter.NewRule(base); err != nil {
-			return nil, err
-		}
-	}
 	r.texts = newRuleTexts(zone, r)
 	return r, nil
+}
+
+// newCountedRule returns base with limit, nil if that is block or unlimited.
+func newCountedRule(base limiter.Rule, limit *Limit) (*limiter.Rule, error) {
+	if err := limit.validate(); err != nil {
+		return nil, err
+	}
+	if limit.Block || limit.Unlimited {
+		return nil, nil
+	}
+	if limit.Burst > 0 && base.Algorithm.Kind != limiter.TokenBucket {
+		return nil, fmt.Errorf("limit: %v %w", base.Algorithm.Kind, errNoBurst)
+	}
+	base.Limit = limit.compile()
+	return limiter.NewRule(base)
 }
 
 // unlimited reports whether r limits nothing.
@@ -242,11 +251,19 @@ func (b *ruleBuilder) shared(base limiter.Rule, limit *Limit, consistency Consis
 
 // rule compiles a limit. It may be called concurrently.
 func (b *ruleBuilder) rule(base limiter.Rule, limit *Limit) (*rule, error) {
-	compiled, err := newRule(b.name, base, limit)
-	if err == nil && compiled.Rule != nil && b.app.Redis != nil {
-		err = redisstore.Check(compiled.Rule)
+	if _, err := b.counted(base, limit); err != nil {
+		return nil, err
 	}
-	return compiled, err
+	return newRule(b.name, base, limit)
+}
+
+// counted is like newCountedRule, and refuses what the store of the counts cannot count.
+func (b *ruleBuilder) counted(base limiter.Rule, limit *Limit) (*limiter.Rule, error) {
+	counted, err := newCountedRule(base, limit)
+	if err == nil && counted != nil && b.app.Redis != nil {
+		err = redisstore.Check(counted)
+	}
+	return counted, err
 }
 
 // inherit returns what is in force for a tier at an endpoint. The limit is that of the endpoint for

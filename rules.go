@@ -109,22 +109,22 @@ func (w *ruleWatcher) Destruct() error {
 	return err
 }
 
-// newRuleWatcher returns a watcher of the store of t. What it reports is logged by the newest
-// configuration. The admin API validates changes: a rollback restores what was valid once.
-func newRuleWatcher(t *ruleStoreTarget) (*ruleWatcher, error) {
+// newRuleWatcher returns a watcher of the store of t. logger returns that of the newest configuration.
+// The admin API validates changes: a rollback restores what was valid once.
+func newRuleWatcher(t *ruleStoreTarget, logger func() *zap.Logger) (*ruleWatcher, error) {
 	w := &ruleWatcher{identity: t.identity}
 	store, err := t.open(w)
 	if err != nil {
 		return nil, err
 	}
-	logger, about := caddy.Log().Named(appName), zap.String("store", store.Name())
+	about := zap.String("store", store.Name())
 	w.Watcher = rules.NewWatcher(store, rules.Options{
 		OnFailure: func(err error) {
-			logger.Warn("the rules cannot be read, so the last known ones stay in force", about, zap.Error(err))
+			logger().Warn("the rules cannot be read, so the last known ones stay in force", about, zap.Error(err))
 		},
-		OnRecovery: func() { logger.Info("the rules can be read again", about) },
+		OnRecovery: func() { logger().Info("the rules can be read again", about) },
 		OnRepair: func(restored *rules.Version, newest int64) {
-			logger.Warn("the store had lost the newest version of the rules, which was written back", about,
+			logger().Warn("the store had lost the newest version of the rules, which was written back", about,
 				zap.Int64("version", restored.Number), zap.Int64("newest", newest))
 		},
 	})
@@ -138,7 +138,7 @@ const maxRulesWait = 500 * time.Millisecond
 // the watcher then.
 func (a *App) acquireRules() error {
 	v, _, err := rulePool.LoadOrNew(a.ruleStore.identity, func() (caddy.Destructor, error) {
-		return newRuleWatcher(a.ruleStore)
+		return newRuleWatcher(a.ruleStore, func() *zap.Logger { return caddy.Log().Named(appName) })
 	})
 	if err != nil {
 		return err

@@ -5,17 +5,28 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	_ "github.com/caddyserver/caddy/v2/modules/filestorage"
 	"github.com/caddyserver/certmagic"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/fleetlimit/fleetlimit/rules"
+	"github.com/fleetlimit/fleetlimit/rules/rulestore"
 )
 
 // inStorage returns a handler with one zone that runs with rules in a storage of its own, and a
@@ -59,6 +70,16 @@ func (h *Handler) update(t *testing.T, document string) error {
 		return rules.Validate(d, old, ruleSchema{h.app}, time.Now())
 	}})
 	return err
+}
+
+// validate returns why the document is refused.
+func (h *Handler) validate(t *testing.T, document string) error {
+	t.Helper()
+	d := new(rules.Document)
+	if err := json.Unmarshal([]byte(document), d); err != nil {
+		t.Fatal(err)
+	}
+	return rules.Validate(d, nil, ruleSchema{h.app}, time.Now())
 }
 
 // Rules are in force when they have been written, outlive reloads without a gap, and also the process.
@@ -190,4 +211,150 @@ func TestProvisioningOpensNoRules(t *testing.T) {
 	if files, _ := filepath.Glob(dir + "/rate_limit*"); len(files) > 0 {
 		t.Errorf("files %v, want none", files)
 	}
+}
+
+// Rules that the storage does not give stay in force, and metric and log say so. Those that another
+// process writes are in force after the next poll.
+func TestRulesThatCannotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		storage := func() rules.Store { return rulestore.NewStorage(&certmagic.FileStorage{Path: dir}) }
+		core, logs := observer.New(zap.InfoLevel)
+		w, err := newRuleWatcher(&ruleStoreTarget{
+			identity: dir, open: func(*ruleWatcher) (rules.Store, error) { return storage(), nil },
+		}, func() *zap.Logger { return zap.New(core) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		rulePool.LoadOrStore(dir, w)
+		defer func() { _, _ = rulePool.Delete(dir) }()
+		operator := rules.NewWatcher(storage(), rules.Options{})
+		defer operator.Close()
+		change := rules.Change{Apply: func(d *rules.Document) error { return nil }}
+		write := func() {
+			if _, err := operator.Update(t.Context(), change); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check := func(polls time.Duration, version, failed float64, logged ...string) {
+			t.Helper()
+			time.Sleep(polls * 10 * time.Second)
+			synctest.Wait()
+			if got := gauged(t, "caddy_rate_limit_rules_version"); got != version {
+				t.Errorf("the metric of the version = %v, want %v", got, version)
+			}
+			if got := gauged(t, "caddy_rate_limit_rules_failed_polls_total"); got != failed {
+				t.Errorf("the metric of failed polls = %v, want %v", got, failed)
+			}
+			var lines []string
+			for _, line := range logs.TakeAll() {
+				lines = append(lines, line.Level.String()+": "+line.Message)
+			}
+			if !slices.Equal(lines, logged) {
+				t.Errorf("the log says %q, want %q", lines, logged)
+			}
+		}
+		write()
+		time.Sleep(5 * time.Second) // polls come between the checks
+		check(1, 1, 0)
+		files := dir + "/rate_limit/rules"
+		if err := os.Rename(files, files+"-away"); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(files+"/versions.json", 0o700); err != nil { // which is no file
+			t.Fatal(err)
+		}
+		check(2, 1, 2)
+		check(1, 1, 3, "warn: the rules cannot be read, so the last known ones stay in force")
+		check(3, 1, 6)
+		if err := errors.Join(os.RemoveAll(files), os.Rename(files+"-away", files)); err != nil {
+			t.Fatal(err)
+		}
+		write()
+		check(1, 2, 6, "info: the rules can be read again")
+	})
+}
+
+// A rollback to any version makes the running zone decide as under that version, whatever the rules
+// have been meanwhile.
+func TestRollbackRestoresDecisions(t *testing.T) {
+	h, _ := inStorage(t, t.TempDir(), "rolled-back")
+	random := rand.New(rand.NewPCG(3, 4))
+	keys, paths := []string{"a", "b", "pro-a", "free-b"}, []string{"/", "/search", "/fixed", "/other"}
+	pick := func(of ...string) string { return of[random.IntN(len(of))] }
+	limit := func() string { // no count of the test reaches it
+		return pick("block", "unlimited", fmt.Sprintf("%d/1h", 1_000_000+random.IntN(1000)))
+	}
+	document := func() string {
+		z := &rules.Zone{
+			Limit: limit(), DryRun: pick("", "", "50%"), Tiers: map[string]string{"pro": limit(), "free": limit()},
+			Endpoints: map[string]*rules.Endpoint{"/fixed": {Limit: limit()}, "/other": {Limit: limit()},
+				"GET /search*": {Limit: limit(), Tiers: map[string]string{"pro": limit()}}},
+		}
+		d := rules.Document{Zones: map[string]*rules.Zone{"rolled-back": z}}
+		for i, key := range keys {
+			e, k := rules.Entry{ID: strconv.Itoa(i)}, rules.Key{Zone: "rolled-back", Text: key}
+			if random.IntN(3) == 0 {
+				d.Overrides = append(d.Overrides, &rules.Override{Entry: e, Key: k, Endpoint: pick("", "/fixed", "/other"), Limit: limit()})
+			}
+			if random.IntN(3) == 0 {
+				d.Tiers = append(d.Tiers, &rules.TierAssignment{Entry: e, Key: k, Tier: pick("pro", "free")})
+			}
+			if random.IntN(6) == 0 {
+				d.Access = append(d.Access, &rules.AccessEntry{Entry: e, Key: &k, Action: pick(rules.Allow, rules.Deny)})
+			}
+		}
+		text, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	decisions := func() (all []string) {
+		for _, key := range keys {
+			for _, path := range paths {
+				r, w := benchRequest(key), httptest.NewRecorder()
+				r.URL = &url.URL{Path: path}
+				err := h.ServeHTTP(w, r, handlerThatWritesNothing)
+				all = append(all, fmt.Sprintf("%s%s %d %v %v", key, path, w.Code, err, w.Header()["X-Ratelimit-Limit"]))
+			}
+		}
+		return all
+	}
+	versions := [][]string{nil} // version 0 has limits that the test reaches
+	for range 30 {
+		if err := h.update(t, document()); err != nil {
+			t.Fatal(err)
+		}
+		versions = append(versions, decisions())
+	}
+	for range 60 {
+		to := 1 + random.IntN(len(versions)-1)
+		if _, err := h.app.watcher.Rollback(t.Context(), int64(to), rules.Change{Author: "test"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := decisions(); !slices.Equal(got, versions[to]) {
+			t.Fatalf("after a rollback to version %d:\n%q\nwant\n%q", to, got, versions[to])
+		}
+	}
+}
+
+// gauged returns the value of a metric of rules in storage.
+func gauged(t *testing.T, name string) float64 {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(&metrics)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.Metric {
+			if f.GetName() == name && m.Label[0].GetValue() == "storage" {
+				return m.Gauge.GetValue() + m.Counter.GetValue()
+			}
+		}
+	}
+	t.Fatalf("there is no metric %s", name)
+	return 0
 }

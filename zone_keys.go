@@ -154,7 +154,7 @@ func (c *zoneRules) addEntries(z *zone, earlier *zoneRules, changes *zoneChanges
 			add(c.keys.add(key))
 		}
 	}
-	fits := make(map[keyOverride]bool) // that were looked at
+	checker, fits := newOverrideChecker(z.builder, c), make(map[keyOverride]bool)
 	for _, o := range changes.overrides {
 		compiled, err := c.override(z, earlier, o)
 		if err != nil {
@@ -162,7 +162,7 @@ func (c *zoneRules) addEntries(z *zone, earlier *zoneRules, changes *zoneChanges
 			continue
 		}
 		if !fits[compiled] {
-			if err := compiled.unfit(c); err != nil {
+			if _, err := checker.check(&compiled); err != nil {
 				left = append(left, fmt.Errorf("override %s: %w", o.ID, err))
 			} else {
 				fits[compiled] = true

@@ -78,13 +78,23 @@ func (o *Override) check(v *validator, path string) {
 	case o.Limit != "" && o.Multiplier != 0:
 		v.report(path, "there are both limit and multiplier: use one of them")
 	case o.Limit != "":
-		v.check(path+".limit", v.schema.Limit(o.Zone, o.Endpoint, "", o.Limit))
+		v.check(path+".limit", v.override(zone, o))
 	case o.Multiplier == 0:
 		v.report(path, `there is neither limit nor multiplier: use one such as "limit": "5000/1m" or "multiplier": 5; the limit `+
 			"block rejects all requests of the key")
 	case !(o.Multiplier > 0 && o.Multiplier <= MaxMultiplier): // NaN, too
 		v.report(path+".multiplier", "it is %v: use a number above 0, and at most %d", o.Multiplier, int(MaxMultiplier))
+	default:
+		v.check(path+".multiplier", v.override(zone, o))
 	}
+}
+
+// override returns an error unless o, which is of zone, has an effect.
+func (v *validator) override(zone *knownZone, o *Override) error {
+	if zone.override == nil {
+		zone.override = v.schema.Overrides(o.Zone, v.document.Zones[o.Zone])
+	}
+	return zone.override(o)
 }
 
 func (a *TierAssignment) check(v *validator, path string) {

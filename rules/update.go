@@ -34,7 +34,7 @@ type Change struct {
 
 // Update writes a version with a change, and puts it in force on this node before it returns.
 // Other nodes learn of it from the store. The error is ErrConflict when another version than the
-// expected one is in force, that of Apply or Validate, or else ErrUnavailable.
+// expected one is in force, that of Apply, or else ErrUnavailable.
 func (w *Watcher) Update(ctx context.Context, c Change) (*Version, error) {
 	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
@@ -80,11 +80,6 @@ func (w *Watcher) next(known *Version, c Change) (*Version, error) {
 	v.Document = known.Document.Clone()
 	if err := c.Apply(v.Document); err != nil {
 		return nil, err
-	}
-	if w.options.Validate != nil {
-		if err := w.options.Validate(v.Document); err != nil {
-			return nil, err
-		}
 	}
 	return v, nil
 }

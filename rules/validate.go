@@ -53,7 +53,7 @@ func Validate(document, old *Document, schema Schema, now time.Time) error {
 	if old == nil {
 		old = new(Document)
 	}
-	v := validator{schema: schema, now: now, zoneNames: schema.Zones(), known: map[string]*knownZone{}}
+	v := validator{document: document, schema: schema, now: now, zoneNames: schema.Zones(), known: map[string]*knownZone{}}
 	for _, name := range slices.Sorted(maps.Keys(document.Zones)) {
 		z := document.Zones[name]
 		if before, found := old.Zones[name]; !found || !same(z, before) {
@@ -79,6 +79,7 @@ func same[T any](a, b T) bool { return reflect.DeepEqual(a, b) }
 
 // A validator collects the problems of a document.
 type validator struct {
+	document  *Document
 	schema    Schema
 	now       time.Time
 	zoneNames []string
@@ -89,6 +90,7 @@ type validator struct {
 // A knownZone is what a zone of the configuration has.
 type knownZone struct {
 	tiers, endpoints []string
+	override         func(*Override) error // see Schema.Overrides; nil: not needed yet
 }
 
 func (v *validator) report(path, format string, args ...any) {

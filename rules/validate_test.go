@@ -32,6 +32,18 @@ func (testSchema) Limit(zone, endpoint, tier, text string) error {
 	return nil
 }
 
+func (s testSchema) Overrides(zone string, changes *Zone) func(*Override) error {
+	return func(o *Override) error {
+		if o.Limit != "" {
+			return s.Limit(zone, o.Endpoint, "", o.Limit)
+		}
+		if changes != nil && changes.Limit == "1000000000000/1m" && o.Multiplier > 1 {
+			return errors.New("the limit is too high: use a smaller multiplier")
+		}
+		return nil
+	}
+}
+
 func (testSchema) EmergencyLimit(text string) error {
 	if text == "block" {
 		return errors.New("block is no limit for each address: use a rate such as 1/1m")
@@ -133,6 +145,9 @@ func TestValidate(t *testing.T) {
 			`overrides[0].multiplier: it is -1: use a number above 0, and at most 1000000`},
 		{`{"overrides": [{"id": "1", "zone": "user", "key": "a", "multiplier": 1000001}]}`,
 			`overrides[0].multiplier: it is 1.000001e+06: use a number above 0, and at most 1000000`},
+		{`{"zones": {"user": {"limit": "1000000000000/1m"}}, "overrides": [
+			{"id": "1", "zone": "user", "key": "a", "multiplier": 0.5}, {"id": "2", "zone": "user", "key": "b", "multiplier": 2}]}`,
+			`overrides[1].multiplier: the limit is too high: use a smaller multiplier`},
 		{`{"overrides": [{"id": "1", "zone": "user", "key": "a", "multiplier": 2, "expires_at": "2026-05-04T12:00:00Z"}]}`,
 			`overrides[0].expires_at: 2026-05-04T12:00:00Z has passed: use a later instant`},
 		{`{"overrides": [{"id": "1", "zone": "user", "key": "a", "multiplier": 2, "reason": "` + strings.Repeat("x", MaxReason+1) + `"}]}`,

@@ -24,12 +24,9 @@ const (
 	mostMissed = 1000
 )
 
-// Options are what a Watcher may be told. The zero value is of use. The functions but Validate are
-// called like subscribers: see Subscribe.
+// Options are what a Watcher may be told. The zero value is of use. The functions are called like
+// subscribers: see Subscribe.
 type Options struct {
-	// Validate returns why a document must not be written. Nil: all may.
-	Validate func(*Document) error
-
 	// Poll is the time between two polls. Default: 10 s.
 	Poll time.Duration
 

@@ -28,6 +28,8 @@ type variant struct {
 	redis              bool // counts in Redis, for a fleet
 	unlimited          bool // has no limit to exhaust before it rejects
 
+	overridden string // whose keys have overrides, as many as there are keys; empty for nobody's
+
 	same string  // the name of the variant that writes the same responses; empty for none
 	goal float64 // the least ratio of requests per second to that variant; 0 for none
 
@@ -132,6 +134,15 @@ func comparisons(o options) []*comparison {
 			&variant{name: "fleetlimit, one zone", binary: o.caddy, site: oneZone + respond},
 			peer(respond)),
 		within("proxy", "memory", o.keys, threeZones, proxy, false, peer(proxy)),
+		{
+			id: "overrides", status: 200, keys: o.keys,
+			title: fmt.Sprintf("Requests within their limits, one zone, with %d overrides", o.keys),
+			variants: []*variant{
+				{name: "without overrides", binary: o.caddy, site: oneZone + respond},
+				{name: "overrides of other keys", binary: o.caddy, site: oneZone + respond, overridden: ofOthers},
+				{name: "overrides of these keys", binary: o.caddy, site: oneZone + respond, overridden: ofClients},
+			},
+		},
 		within("redis", "Redis", fewKeys, highZones, respond, true,
 			noHeaders(highZones, true),
 			&variant{name: "fleetlimit, `mode strict`", binary: o.caddy, redis: true,

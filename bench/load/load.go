@@ -270,11 +270,14 @@ func (r *Requests) take() []byte {
 	return text
 }
 
+// Key returns the API key of a request of Distinct, which are numbered from 0.
+func Key(i int) string { return fmt.Sprintf("sk_live_%024d", i) }
+
 // Distinct returns n requests in random order, each with its own API key and tenant.
 func Distinct(n int) *Requests {
 	r := new(Requests)
 	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(n) {
-		r.add(fmt.Sprintf("sk_live_%024d", i), fmt.Sprintf("tenant-%08d", i))
+		r.add(Key(i), fmt.Sprintf("tenant-%08d", i))
 	}
 	return r
 }

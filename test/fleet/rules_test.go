@@ -2,10 +2,9 @@ package fleet
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
-
-	"github.com/caddyserver/certmagic"
 
 	"github.com/fleetlimit/fleetlimit/redisconn"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -123,21 +122,20 @@ func TestRulesAreInForceFromTheStart(t *testing.T) {
 	n.MustGet(403, "/", "X-Api-Key: a")
 }
 
-// Without Redis the rules live in the files of the node, also after it was killed. An operator writes
-// them beside it, so it learns of them by polling.
+// Without Redis the rules live in the files of the node, also after it was killed.
 func TestRulesInStorage(t *testing.T) {
 	n := nodetest.Start(t, "rules storage", userSite("2/24h"))
 	if _, err := os.Stat(n.Storage + "/rate_limit"); err == nil {
 		t.Error("a node without rules has written some")
 	}
 	n.MustGet(200, "/", "X-Api-Key: a")
-	o := newOperator(t, rulestore.NewStorage(&certmagic.FileStorage{Path: n.Storage}))
-	o.change(func(d *rules.Document) {
-		d.Access = append(d.Access, &rules.AccessEntry{Entry: rules.Entry{ID: "abuse"}, Action: rules.Deny, Address: "127.0.0.1"})
-	})
-	if took := awaitStatus(t, n, 403, "a"); took > 12*time.Second {
-		t.Errorf("the rules are in force after %v, want 12 s at most", took)
+	const deny = `{"action": "deny", "address": "127.0.0.1"}`
+	answer, err := n.Client.Post("http://"+n.Admin+"/rate_limit/access", "application/json", strings.NewReader(deny))
+	if err != nil {
+		t.Fatal(err)
 	}
+	answer.Body.Close()
+	n.MustGet(403, "/", "X-Api-Key: a")
 	n.Kill()
 	n.Restart()
 	n.MustGet(403, "/", "X-Api-Key: a")

@@ -3,6 +3,7 @@ package integration
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -382,4 +383,38 @@ func TestRulesOutliveConfiguration(t *testing.T) {
 	g.admits(4, alice)
 	g.reload("respond hello")
 	g.admin("GET", "/rate_limit/rules", "").is(404).says("use one with rate_limit")
+}
+
+// Each change of the rules is one line of the log and one event. A reload is no change.
+func TestChangesOfRulesAreReported(t *testing.T) {
+	g := serveWith(t, "events {\non rate_limit_rules witness\n}", rulesZone)
+	takeWitnessed()
+	g.admin("POST", "/rate_limit/overrides?note=a+launch", `{"id": "o", "zone": "user", "key": "alice", "limit": "5/1h"}`).added()
+	g.mustLoad(g.caddyfile("events {\non rate_limit_rules witness\n}", rulesZone))
+	g.admin("DELETE", "/rate_limit/overrides/o", "").is(200)
+	var events []map[string]any
+	redistest.Eventually(t, "the events", func() bool {
+		events = append(events, takeWitnessed()...)
+		return len(events) == 2
+	})
+	slices.SortFunc(events, func(a, b map[string]any) int { return int(a["version"].(int64) - b["version"].(int64)) })
+	logged := g.logged("the rules have changed")
+	if len(logged) != 2 {
+		t.Fatalf("the log has %v, want two lines", logged)
+	}
+	for i, note := range []string{"a launch", ""} {
+		author, _ := events[i]["author"].(string)
+		if !strings.HasPrefix(author, "127.0.0.1:") || logged[i]["author"] != author {
+			t.Errorf("author of change %d = %q, and %q in the log, want the address of the client", i+1, author, logged[i]["author"])
+		}
+		want := fmt.Sprint(map[string]any{"version": i + 1, "author": author, "note": note, "store": "storage"})
+		if got := fmt.Sprint(events[i]); got != want {
+			t.Errorf("event %d = %s, want %s", i+1, got, want)
+		}
+		for name, value := range map[string]any{"level": "info", "version": float64(i + 1), "note": note, "store": "storage"} {
+			if logged[i][name] != value {
+				t.Errorf("change %d: %s in the log = %v, want %v", i+1, name, logged[i][name], value)
+			}
+		}
+	}
 }
