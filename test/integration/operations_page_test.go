@@ -13,6 +13,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
+const operationsPage = "../../docs/operations.md"
+
 // TestCommandsOfOperationsPage runs the commands of docs/operations.md in their order, and compares
 // what they print with what the page shows: the same members, with the same values where those do
 // not depend on the machine or the time.
@@ -25,7 +27,10 @@ func TestCommandsOfOperationsPage(t *testing.T) {
 	t.Cleanup(func() { g.admin("DELETE", "/rate_limit/emergency", "").is(200) })
 	ran := map[string]int{}
 	shell := newShell(t)
-	for _, c := range pageCommands(t, "../../docs/operations.md") {
+	for _, c := range pageCommands(t, operationsPage) {
+		if strings.Contains(c.command, remoteURL) {
+			continue // TestRemoteAdmin runs it
+		}
 		var got, want string
 		if strings.HasPrefix(c.command, "curl ") {
 			ran["curl"]++
@@ -66,11 +71,14 @@ func pageCommands(t *testing.T, name string) (commands []pageCommand) {
 	return commands
 }
 
-// curl does what a command of curl does, which has only the options that the page needs.
-func (g *gateway) curl(command string) *reply {
-	g.t.Helper()
-	method, url, body := "GET", "", ""
-	var headers []string
+// A curlCommand is a command of curl, which has only the options that the page needs.
+type curlCommand struct {
+	method, url, body, cert string
+	headers                 []string
+}
+
+func parseCurl(command string) curlCommand {
+	c := curlCommand{method: "GET"}
 	args := shellWords(command)[1:]
 	for len(args) > 0 {
 		arg := args[0]
@@ -78,33 +86,44 @@ func (g *gateway) curl(command string) *reply {
 		switch arg {
 		case "-s":
 		case "-X":
-			method, args = args[0], args[1:]
+			c.method, args = args[0], args[1:]
 		case "-H":
-			headers, args = append(headers, args[0]), args[1:]
+			c.headers, args = append(c.headers, args[0]), args[1:]
 		case "-d":
-			body, args = args[0], args[1:]
-			if method == "GET" {
-				method = "POST"
+			c.body, args = args[0], args[1:]
+			if c.method == "GET" {
+				c.method = "POST"
 			}
+		case "--cert":
+			c.cert, args = args[0], args[1:]
+		case "--key", "--cacert":
+			args = args[1:]
 		default:
-			url = arg
+			c.url = arg
 		}
 	}
-	if path, ofAdmin := strings.CutPrefix(url, "localhost:2019"); ofAdmin {
-		if body != "" && !slices.Contains(headers, "Content-Type: application/json") {
-			headers = append(headers, "Content-Type: application/x-www-form-urlencoded") // as curl does
-		}
-		r := g.admin(method, path, body, headers...)
+	if c.body != "" && !slices.Contains(c.headers, "Content-Type: application/json") {
+		c.headers = append(c.headers, "Content-Type: application/x-www-form-urlencoded") // as curl does
+	}
+	return c
+}
+
+// curl does what a command of curl does.
+func (g *gateway) curl(command string) *reply {
+	g.t.Helper()
+	c := parseCurl(command)
+	if path, ofAdmin := strings.CutPrefix(c.url, "localhost:2019"); ofAdmin {
+		r := g.admin(c.method, path, c.body, c.headers...)
 		if r.status/100 != 2 {
 			g.t.Errorf("%s = %d %s", command, r.status, r.body)
 		}
 		return r
 	}
-	path, ofSite := strings.CutPrefix(url, "localhost:8080")
+	path, ofSite := strings.CutPrefix(c.url, "localhost:8080")
 	if !ofSite {
 		g.t.Fatalf("the address in %q is neither that of the admin endpoint nor that of the site", command)
 	}
-	return g.request(method, path, headers...).is(200)
+	return g.request(c.method, path, c.headers...).is(200)
 }
 
 // shellWords splits a command at spaces outside of single quotes.
