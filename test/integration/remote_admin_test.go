@@ -43,8 +43,12 @@ func TestRemoteAdmin(t *testing.T) {
 		}
 	}
 
-	const inspect, reset, overrides = "/rate_limit/zones/user/inspect", "/rate_limit/zones/user/reset", "/rate_limit/overrides"
-	const override = `{"id": "launch", "zone": "user", "key": "a", "limit": "2/1h"}`
+	const (
+		overrides = "/rate_limit/overrides"
+		inspect   = "/rate_limit/zones/user/inspect"
+		reset     = "/rate_limit/zones/user/reset"
+		override  = `{"id": "launch", "zone": "user", "key": "a", "limit": "2/1h"}`
+	)
 	for _, tc := range []struct {
 		who                *tls.Certificate
 		method, path, body string
@@ -80,7 +84,8 @@ func TestRemoteAdmin(t *testing.T) {
 
 	g.mustRemote(alice, "POST", overrides, override).is(201).says(`"created_by":"CN=alice,O=ops"`)
 	g.admits(1, "X-User: a")
-	g.mustRemote(monitor, "GET", "/rate_limit/rules/versions", "").is(200).says(`{"version":1,`, `"author":"CN=alice,O=ops"`)
+	g.mustRemote(monitor, "GET", "/rate_limit/rules/versions", "").is(200).
+		says(`{"version":1,`, `"author":"CN=alice,O=ops"`)
 
 	ran := 0
 	for _, c := range pageCommands(t, operationsPage) {
@@ -110,7 +115,8 @@ type remoteAdmin struct {
 // startRemoteAdmin starts a Caddy with the configuration of the page, and one site.
 func startRemoteAdmin(t *testing.T, alice, monitor *tls.Certificate) *remoteAdmin {
 	t.Helper()
-	g := &remoteAdmin{&gateway{t: t, addr: redistest.FreeAddr(), client: newClient()}, redistest.FreeAddr(), x509.NewCertPool()}
+	site := &gateway{t: t, addr: redistest.FreeAddr(), client: newClient()}
+	g := &remoteAdmin{site, redistest.FreeAddr(), x509.NewCertPool()}
 	t.Cleanup(g.client.CloseIdleConnections)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "caddy.json")
@@ -183,7 +189,9 @@ func (g *remoteAdmin) config(alice, monitor *tls.Certificate) []byte {
 }
 
 // remote sends a request to the remote admin endpoint from a client with a certificate; nil: none.
-func (g *remoteAdmin) remote(certificate *tls.Certificate, method, path, body string, headers ...string) (*reply, error) {
+func (g *remoteAdmin) remote(
+	certificate *tls.Certificate, method, path, body string, headers ...string,
+) (*reply, error) {
 	g.t.Helper()
 	config := &tls.Config{ServerName: "gateway.internal", RootCAs: g.roots}
 	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
@@ -192,7 +200,8 @@ func (g *remoteAdmin) remote(certificate *tls.Certificate, method, path, body st
 		}
 		return certificate, nil // also if the server does not ask for it
 	}
-	client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}
+	transport := &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}
+	client := &http.Client{Timeout: 20 * time.Second, Transport: transport}
 	req, err := http.NewRequest(method, "https://"+g.endpoint+path, strings.NewReader(body))
 	if err != nil {
 		g.t.Fatal(err)
