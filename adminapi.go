@@ -38,6 +38,7 @@ var adminRoutes = map[string]adminMethods{
 	"/rate_limit/zones":                {http.MethodGet: getZones},
 	"/rate_limit/zones/{zone}":         {http.MethodGet: getZone},
 	"/rate_limit/zones/{zone}/inspect": {http.MethodPost: postInspect},
+	"/rate_limit/zones/{zone}/top":     {http.MethodGet: getTop},
 	"/rate_limit/zones/{zone}/reset":   {http.MethodPost: postReset},
 	"/rate_limit/zones/{zone}/quota":   {http.MethodPost: postQuota},
 	"/rate_limit/rules": {

@@ -15,6 +15,7 @@ import (
 type inspectRequest struct {
 	Key      string `json:"key"`
 	Base64   string `json:"key_base64"`
+	Stored   string `json:"key_stored"`
 	Missing  bool   `json:"missing"`
 	Endpoint string `json:"endpoint"`
 	Tier     string `json:"tier"` // that the placeholder of requests would give
@@ -49,11 +50,10 @@ func postInspect(w http.ResponseWriter, r *http.Request) error {
 	if err := checkEndpoint(running, z, body.Endpoint); err != nil {
 		return err
 	}
-	i := inspector{
-		running: running, zone: z, config: running.definition(z.name), now: time.Now(),
-		key: rules.Key{Zone: z.name, Text: body.Key, Base64: body.Base64, Missing: body.Missing},
-	}
-	if i.keys, err = z.keysOf(&i.key); err != nil {
+	i := inspector{running: running, zone: z, config: running.definition(z.name), now: time.Now()}
+	ref := keyRef{rules.Key{Zone: z.name, Text: body.Key, Base64: body.Base64, Missing: body.Missing}, body.Stored}
+	i.keys, err = z.resolve(&ref)
+	if i.key = ref.Key; err != nil {
 		return apiError(http.StatusBadRequest, "key: %w", err)
 	}
 	tier, err := i.tier(body.Tier)
@@ -61,7 +61,7 @@ func postInspect(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	answer := adminapi.Inspection{
-		Zone: z.name, Key: body.Key, Base64: body.Base64, Missing: body.Missing,
+		Zone: z.name, Key: i.key.Text, Base64: i.key.Base64, Stored: body.Stored, Missing: i.key.Missing,
 		Version: running.inForce.version.Number, Access: i.access(), Tier: tier, Counts: []adminapi.InspectedCount{},
 	}
 	inForce := running.inForce.of(z)

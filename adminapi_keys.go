@@ -15,6 +15,7 @@ import (
 type keysRequest struct {
 	Key      string   `json:"key"`
 	Base64   string   `json:"key_base64"`
+	Stored   string   `json:"key_stored"`
 	Keys     []string `json:"keys"`
 	Missing  bool     `json:"missing"`
 	Endpoint string   `json:"endpoint"`
@@ -52,26 +53,29 @@ func newOperation(r *http.Request, body *keysRequest, action rules.Action) (*ope
 	}
 	o := &operation{running: running, body: body}
 	action.Endpoint = body.Endpoint
-	add := func(path string, key rules.Key) error {
+	add := func(path string, key keyRef) error {
 		key.Zone, key.Missing = z.name, body.Missing
 		counts, err := running.countsOf(&key, body.Endpoint)
 		if err != nil {
 			return apiError(http.StatusBadRequest, "%s: %w", path, err)
 		}
-		action.Key = key
+		action.Key, action.Stored = key.Key, key.Stored
+		if key.Stored != "" {
+			action.Key.Text, action.Key.Base64 = "", "" // they may name other keys, too
+		}
 		o.actions, o.counts = append(o.actions, action), append(o.counts, counts...)
 		return nil
 	}
 	switch {
 	case len(body.Keys) == 0:
-		return o, add("key", rules.Key{Text: body.Key, Base64: body.Base64})
-	case body.Key != "" || body.Base64 != "":
+		return o, add("key", keyRef{rules.Key{Text: body.Key, Base64: body.Base64}, body.Stored})
+	case body.Key != "" || body.Base64 != "" || body.Stored != "":
 		return nil, apiError(http.StatusBadRequest, "there are both keys and a key: use one of them")
 	case len(body.Keys) > maxKeysInRequest:
 		return nil, apiError(http.StatusBadRequest, "keys: there are %d: use at most %d", len(body.Keys), maxKeysInRequest)
 	}
 	for i, text := range body.Keys {
-		if err := add(fmt.Sprintf("keys[%d]", i), rules.Key{Text: text}); err != nil {
+		if err := add(fmt.Sprintf("keys[%d]", i), keyRef{Key: rules.Key{Text: text}}); err != nil {
 			return nil, err
 		}
 	}

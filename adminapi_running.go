@@ -2,6 +2,7 @@ package fleetlimit
 
 import (
 	"net/http"
+	"os"
 
 	"github.com/fleetlimit/fleetlimit/internal/spelling"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -48,4 +49,13 @@ func (a *runningApp) definition(zone string) *Zone {
 		}
 	}
 	return config
+}
+
+// nodeName returns the name of this node.
+func (a *runningApp) nodeName() string {
+	if m := a.store.nodes; m != nil {
+		return m.Name()
+	}
+	self, _ := os.Hostname() // no name is no error here
+	return self
 }

@@ -2,7 +2,6 @@ package fleetlimit
 
 import (
 	"net/http"
-	"os"
 	"strconv"
 	"time"
 
@@ -43,7 +42,7 @@ func getNodes(w http.ResponseWriter, r *http.Request) error {
 	}
 	m := running.store.nodes
 	if m == nil {
-		self, _ := os.Hostname() // no name is no error here
+		self := running.nodeName()
 		writeJSON(w, http.StatusOK, adminapi.Nodes{Count: 1, Self: self, Nodes: []adminapi.Node{{Name: self}}})
 		return nil
 	}

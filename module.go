@@ -23,7 +23,8 @@
 //	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, cost.go,
 //	                  missingkey.go and keylist.go; internal/keytemplate makes its keys
 //	zone_rules.go     a zone as rules change it; zone_keys.go has what they say about single keys,
-//	                  zone_keytable.go finds those, override.go is what becomes of their limits
+//	                  zone_keytable.go finds those, override.go is what becomes of their limits, and
+//	                  zone_keytext.go is how operators write keys that a store has
 //	dryrun.go         zones that decide and do not reject
 //	unknown.go        placeholders that nothing provides
 //	header.go         the headers of responses
@@ -44,10 +45,10 @@
 //	fleetsize.go      how many nodes a fleet has, kept in Caddy's storage
 //	adminapi.go       the admin API. What requests have in common is in adminapi_request.go and
 //	                  adminapi_running.go, and the resources are in adminapi_status.go,
-//	                  adminapi_inspect.go, adminapi_keys.go, adminapi_rules.go, adminapi_versions.go,
-//	                  adminapi_entries.go, adminapi_emergency.go, adminapi_health.go and
-//	                  adminapi_openapi.go. internal/adminapi has its answers, and
-//	                  internal/command its client, the command `caddy rate-limit`
+//	                  adminapi_inspect.go, adminapi_top.go, adminapi_keys.go, adminapi_rules.go,
+//	                  adminapi_versions.go, adminapi_entries.go, adminapi_emergency.go,
+//	                  adminapi_health.go and adminapi_openapi.go. internal/adminapi has its answers,
+//	                  and internal/command its client, the command `caddy rate-limit`
 //	explain.go        where the limit of a key is from
 //	health.go         whether the node is healthy, and a handler that tells
 //	emergency.go      emergency mode: a hard limit in front of everything

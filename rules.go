@@ -204,7 +204,7 @@ func (a *App) dropCounts(t rules.Transition) {
 		}
 	}
 	for _, action := range t.Actions {
-		counts, _ := a.countsOf(&action.Key, action.Endpoint) // there are none of a key that cannot be
+		counts, _ := a.countsOf(&keyRef{action.Key, action.Stored}, action.Endpoint) // there are none of a key that cannot be
 		for _, c := range counts {
 			if action.Kind == rules.Reset {
 				leases.Drop(c.Rule, c.Key)

@@ -107,12 +107,12 @@ type keyCount struct {
 }
 
 // countsOf returns the counts of a key at an endpoint, or in the whole zone if that is "".
-func (a *App) countsOf(k *rules.Key, endpoint string) (counts []keyCount, err error) {
+func (a *App) countsOf(k *keyRef, endpoint string) (counts []keyCount, err error) {
 	z := ruleSchema{a}.zone(k.Zone)
 	if z == nil {
 		return nil, ruleSchema{a}.noZone(k.Zone)
 	}
-	keys, err := z.keysOf(k)
+	keys, err := z.resolve(k)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (a *App) countsOf(k *rules.Key, endpoint string) (counts []keyCount, err er
 			continue
 		}
 		for _, key := range keys {
-			if c := inForce.countOf(z, i, k, key); c != nil {
+			if c := inForce.countOf(z, i, &k.Key, key); c != nil {
 				counts = append(counts, *c)
 			}
 		}

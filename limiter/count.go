@@ -25,7 +25,8 @@ type Count interface {
 	// span, and what was still to be refunded when it began.
 	Refund(r *Rule, now Instant, seen Events, cost int64)
 
-	// Inspect returns the state of the count at now.
+	// Inspect returns the state of the count at now. It changes nothing, so r may have another limit
+	// than the takes.
 	Inspect(r *Rule, now Instant) CountState
 
 	// AddQuota gives back up to events of what was consumed: see [Operator].

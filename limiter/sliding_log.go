@@ -150,9 +150,28 @@ func (l *slidingLog) Refund(r *Rule, now Instant, seen Events, cost int64) {
 	l.entries = l.entries[:l.first+len(kept)]
 }
 
-// Inspect implements [Count].
+// Inspect implements [Count]. It takes time proportional to the logarithm of the entries.
 func (l *slidingLog) Inspect(r *Rule, now Instant) CountState {
-	return stateOf(l.Peek(r, now, 1), l.used())
+	at, setBack := l.at.follow(now)
+	view := *l // shares the entries and only reads them
+	ahead := Instant(0)
+	if setBack {
+		ahead = l.at - at // the log moves back with the clock, so it is looked at as it is
+	}
+	view.at = at + ahead
+	live := l.window()
+	left := sort.Search(len(live), func(i int) bool { return live[i].at > view.at-Instant(r.window) })
+	if left > 0 {
+		view.gone = live[left-1].upTo
+	}
+	view.first += left
+	state := stateOf(view.decide(r, view.used() < r.capacity, 1), view.used())
+	state.At -= ahead
+	state.ResetAt -= ahead
+	if state.RetryAt != Never {
+		state.RetryAt -= ahead
+	}
+	return state
 }
 
 // AddQuota implements [Count]. It removes the newest events.

@@ -67,6 +67,8 @@ func (s State) Refund(r *Rule, now Instant, seen Events, cost int64) {
 
 // Inspect implements [Count].
 func (s State) Inspect(r *Rule, now Instant) CountState {
+	var room [24]int64
+	s = append(State(room[:0]), s...) // Peek moves on to now
 	d := s.Peek(r, now, 1)
 	switch r.Algorithm.Kind {
 	case TokenBucket:

@@ -32,6 +32,10 @@ const (
 type Action struct {
 	Kind string `json:"kind"`
 	Key
+
+	// Stored is the key as the store of the counts has it, in base64, in place of a text. Some keys
+	// have none that names them.
+	Stored   string `json:"key_stored,omitempty"`
 	Endpoint string `json:"endpoint,omitempty"` // empty: all of the zone
 	Events   int64  `json:"events,omitempty"`   // of AddQuota
 }

@@ -35,7 +35,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/limiter/...",
 		except:   []string{module + "/limiter/redisstore"},
-		allow:    []string{module + "/limiter/...", module + "/internal/keyed"},
+		allow:    []string{module + "/limiter/...", module + "/internal/keyed", module + "/internal/largest"},
 		reason:   "stores need the core alone, so that each of them can be used without Caddy and without Redis",
 	}, {
 		packages: module + "/limiter/redisstore",
@@ -45,6 +45,10 @@ var policy = []struct {
 		packages: module + "/internal/keyed",
 		allow:    []string{},
 		reason:   "the table is unsafe code: it must be testable without limits and stores",
+	}, {
+		packages: module + "/internal/largest",
+		allow:    []string{},
+		reason:   "it is an algorithm",
 	}, {
 		packages: module + "/lua",
 		allow:    []string{module + "/limiter"},

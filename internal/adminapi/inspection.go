@@ -7,6 +7,7 @@ type Inspection struct {
 	Zone    string           `json:"zone"`
 	Key     string           `json:"key,omitempty"`
 	Base64  string           `json:"key_base64,omitempty"`
+	Stored  string           `json:"key_stored,omitempty"`
 	Missing bool             `json:"missing,omitempty"`
 	Version int64            `json:"version"` // of the rules
 	Access  *DecidedBy       `json:"access,omitempty"`

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -161,6 +162,15 @@ func keyCell(k *rules.Key) string {
 	}
 	if k.Missing {
 		text += " (missing)"
+	}
+	return text
+}
+
+// storedCell is keyCell for a key that only the store's form of it names, unless stored is "".
+func storedCell(k *rules.Key, stored string) string {
+	text := keyCell(k)
+	if stored != "" {
+		text = strings.TrimSpace(text + " stored " + strconv.Quote(stored))
 	}
 	return text
 }

@@ -22,6 +22,7 @@ func inspectCommand() *cobra.Command {
 		least: 1, most: 2, ofZone: true,
 		flags: func(f *pflag.FlagSet) {
 			keyFlags(f)
+			storedFlag(f)
 			endpointFlag(f)
 			f.String("tier", "", "Tier that the placeholder of requests would give")
 		},
@@ -38,7 +39,7 @@ func inspectCommand() *cobra.Command {
 
 func printInspection(t *table, i *adminapi.Inspection) {
 	t.row("zone", i.Zone)
-	t.row("key", cmp.Or(i.Key, i.Base64))
+	t.row("key", cmp.Or(i.Key, i.Base64, i.Stored))
 	if i.Missing {
 		t.row("missing", "yes")
 	}

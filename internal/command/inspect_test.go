@@ -10,6 +10,8 @@ func TestInspectCommand(t *testing.T) {
 		{command: "inspect user a", request: `POST zones/user/inspect {"key":"a"}`},
 		{command: "inspect user --key-file - --tier pro", input: "a", request: `POST zones/user/inspect {"key":"a","tier":"pro"}`},
 		{command: "inspect user", wrong: "there is no key"},
+		{command: "inspect user ZA== --stored", request: `POST zones/user/inspect {"key_stored":"ZA=="}`},
+		{command: "inspect user YQ== --base64", request: `POST zones/user/inspect {"key_base64":"YQ=="}`},
 	})
 	ran := runCommand(t, "", `{"zone":"user","key":"a","version":3,"tier":{"name":"pro","source":"rules","entry":"acme"},
 		"counts":[{"endpoint":"/a","limit":"20/1m","from":[{"limit":"10/1m","source":"configuration","place":"zone"},

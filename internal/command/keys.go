@@ -26,6 +26,11 @@ func keyFlags(f *pflag.FlagSet) {
 	f.Bool("missing", false, "The key is one that on_missing_key has made")
 }
 
+// storedFlag adds the flag of commands that take a key as top shows it.
+func storedFlag(f *pflag.FlagSet) {
+	f.Bool("stored", false, "The key is in base64 as the store has it, as top shows it")
+}
+
 // endpointFlag adds the flag of commands that can be about one endpoint.
 func endpointFlag(f *pflag.FlagSet) {
 	f.String("endpoint", "", `Endpoint of the zone, such as "POST /v1/search*"; default: all of the zone`)
@@ -34,7 +39,11 @@ func endpointFlag(f *pflag.FlagSet) {
 // keysOf returns the keys in the arguments args, or in the file of --key-file.
 func keysOf(cmd *cobra.Command, args []string) ([]string, error) {
 	name, _ := cmd.Flags().GetString("key-file")
+	base64, _ := cmd.Flags().GetBool("base64")
+	stored, _ := cmd.Flags().GetBool("stored")
 	switch {
+	case base64 && stored:
+		return nil, errors.New("there are both --base64 and --stored: use one of them")
 	case name != "" && len(args) > 0:
 		return nil, errors.New("there are both a key and --key-file: use one of them")
 	case name == "" && len(args) == 0:
@@ -74,8 +83,10 @@ func addKey(body map[string]any, cmd *cobra.Command, args []string) error {
 // setKey sets the member of a body that has the key.
 func setKey(body map[string]any, cmd *cobra.Command, key string) {
 	name := "key"
-	if base64, _ := cmd.Flags().GetBool("base64"); base64 {
-		name = "key_base64"
+	for flag, member := range map[string]string{"base64": "key_base64", "stored": "key_stored"} {
+		if used, _ := cmd.Flags().GetBool(flag); used {
+			name = member
+		}
 	}
 	body[name] = key
 }
@@ -83,13 +94,17 @@ func setKey(body map[string]any, cmd *cobra.Command, key string) {
 // addKeys is as addKey for one key or several.
 func addKeys(body map[string]any, cmd *cobra.Command, args []string) error {
 	keys, err := keysOf(cmd, args)
-	switch base64, _ := cmd.Flags().GetBool("base64"); {
+	base64, _ := cmd.Flags().GetBool("base64")
+	stored, _ := cmd.Flags().GetBool("stored")
+	switch {
 	case err != nil:
 		return err
 	case len(keys) == 1:
 		setKey(body, cmd, keys[0])
 	case base64:
 		return fmt.Errorf("there are %d keys with --base64: use one", len(keys))
+	case stored:
+		return fmt.Errorf("there are %d keys with --stored: use one", len(keys))
 	default:
 		body["keys"] = keys
 	}
@@ -151,6 +166,7 @@ func addQuotaCommand() *cobra.Command {
 
 func operationFlags(f *pflag.FlagSet) {
 	keyFlags(f)
+	storedFlag(f)
 	endpointFlag(f)
 	f.String("reason", "", "Why, for the history of the rules")
 }

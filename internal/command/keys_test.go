@@ -18,6 +18,9 @@ func TestCommandsOnKeys(t *testing.T) {
 		{command: "reset user --key-file -", wrong: "has no key: use"},
 		{command: "reset user --key-file /does/not/exist", wrong: "use a file that can be read"},
 		{command: "reset user a b --base64", wrong: "2 keys with --base64: use one"},
+		{command: "reset user a b --stored", wrong: "2 keys with --stored: use one"},
+		{command: "reset user a --stored --base64", wrong: "both --base64 and --stored: use one of them"},
+		{command: "reset user ZA== --stored", request: `POST zones/user/reset {"key_stored":"ZA=="}`},
 		{command: "override add user --limit 1/s --key-file -", input: "a\nb\n", wrong: "there are 2 keys: use one"},
 	})
 }

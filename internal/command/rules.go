@@ -136,7 +136,7 @@ func actionsText(actions []rules.Action) string {
 		return ""
 	}
 	a := actions[0]
-	text := a.Kind + " " + a.Zone + " " + keyCell(&a.Key)
+	text := a.Kind + " " + a.Zone + " " + storedCell(&a.Key, a.Stored)
 	if more := len(actions) - 1; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}

@@ -52,6 +52,12 @@ func TestKeyOfIsTheKeyOfRequests(t *testing.T) {
 				t.Errorf("key of %.60q in %s = %q, %v; want %q, which requests have", text, tc.raw, got, err, want)
 			}
 		}
+		if IsDigest([]byte(want)) {
+			continue
+		}
+		if text, ok := tmpl.TextOf([]byte(want)); !ok || text != tmpl.Text(r, repl) {
+			t.Errorf("text of %q in %s = %q, %v; want %q", want, tc.raw, text, ok, tmpl.Text(r, repl))
+		}
 	}
 }
 
@@ -92,6 +98,10 @@ func TestKeyOfIsBounded(t *testing.T) {
 func FuzzKeyOf(f *testing.F) {
 	f.Add("sk_1", "192.0.2.1")
 	f.Add(" a:b ", "2001:db8::1")
+	f.Add("a|b", "::ffff:192.0.2.1")
+	f.Add("\xff\x00", "fe80::1%eth0")
+	f.Add("192.0.2.0/24", "0.0.0.0")
+	f.Add(strings.Repeat("x", 300), "2001:db8::1")
 	f.Fuzz(func(t *testing.T, apiKey, address string) {
 		if _, err := netip.ParseAddr(address); err != nil {
 			return // Caddy never has another text as an address
@@ -107,6 +117,10 @@ func FuzzKeyOf(f *testing.F) {
 			got, err := tmpl.KeyOf(tmpl.Text(r, repl))
 			if err == nil && !bytes.Equal(got, want) {
 				t.Errorf("%s: key of %q is %q, want %q", raw, tmpl.Text(r, repl), got, want)
+			}
+			text, ok := tmpl.TextOf(want)
+			if ok == IsDigest(want) || ok && text != tmpl.Text(r, repl) {
+				t.Errorf("%s: text of the key of %q is %q, %v", raw, tmpl.Text(r, repl), text, ok)
 			}
 		}
 	})

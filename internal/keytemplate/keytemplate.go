@@ -59,6 +59,9 @@ const (
 	spaceDigest     = 'd' // the SHA-256 of a long key of the other spaces
 )
 
+// digestLen is the length of the key of a long key.
+const digestLen = 1 + sha256.Size
+
 // The second byte of the key of a single placeholder is the kind of its value. Templates with
 // several placeholders mark each value.
 const (

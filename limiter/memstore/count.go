@@ -32,9 +32,18 @@ func fresh(r *limiter.Rule) countRef { return countRef{spilled: limiter.NewCount
 
 // findLocked returns the count of k in its shard sh.
 func findLocked(sh *shard, k *keyed.Key) (c countRef) {
-	c.entry, _ = sh.Entries.Find(k)
-	if c.entry != nil && k.Layout&spilledLayout != 0 {
-		c.spilled = sh.State.At(c.Numbers()[0])
+	e, _ := sh.Entries.Find(k)
+	if e == nil {
+		return c
+	}
+	return countOf(sh, e)
+}
+
+// countOf returns the count in an entry of the shard sh.
+func countOf(sh *shard, e *entry) countRef {
+	c := countRef{entry: e}
+	if e.Layout()&spilledLayout != 0 {
+		c.spilled = sh.State.At(e.Numbers()[0])
 	}
 	return c
 }
@@ -79,10 +88,11 @@ func (c countRef) refund(k *limiter.Take, now limiter.Instant) {
 	}
 }
 
-// record updates the usage of the key after the decision on k, and marks the first denial in a
-// window.
+// record updates the usage of the key after the decision on k, notes its limit, and marks the first
+// denial in a window.
 func (c countRef) record(k *limiter.Take, now limiter.Instant) {
 	d, u := &k.Decision, c.Value()
+	c.SetMark(limitMark(k.Rule))
 	u.idleSince, u.resetAt = now, coarseSecondAfter(d.ResetAt)
 	switch {
 	case d.Remaining > 0:

@@ -3,6 +3,7 @@ package storetest
 import (
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -109,6 +110,26 @@ func testInspect(o *operatorTest) {
 	o.has(later, r, "key", 0)
 	o.has(later, r, "key", 0)
 	allowed(o.T, o, later, r, "key", 10, 0)
+	testInspectUnderAnother(o)
+}
+
+// testInspectUnderAnother checks that an inspection changes nothing under a limit that is not that of
+// the takes, as an operator may not know the tier that they have.
+func testInspectUnderAnother(o *operatorTest) {
+	perHour := newRule(o.T, limiter.Rule{
+		ID: 1, Zone: o.zone, Algorithm: o.algorithm, Limit: limiter.Limit{Events: 10, Window: time.Hour},
+	})
+	perSecond := newRule(o.T, limiter.Rule{
+		ID: 1, Zone: o.zone, Algorithm: o.algorithm, Limit: limiter.Limit{Events: 10, Window: time.Second},
+	})
+	allowed(o.T, o, start, perHour, "another", 7, 3)
+	for _, now := range []limiter.Instant{start + 3*second, start + minute, start - 60*minute} {
+		before := o.inspect(now, perHour, "another")
+		o.inspect(now, perSecond, "another")
+		if after := o.inspect(now, perHour, "another"); after != before {
+			o.Errorf("count after an inspection under another limit = %+v, want %+v", after, before)
+		}
+	}
 }
 
 // testAddQuota checks that as many more events can be taken as were added, up to the full limit.

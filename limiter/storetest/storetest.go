@@ -87,9 +87,14 @@ func eachAlgorithm(t *testing.T, open opener, test func(*testing.T, limiter.Stor
 // perMinute returns a rule with this limit per minute.
 func perMinute(t *testing.T, id uint32, zone limiter.Zone, a limiter.Algorithm, events int64) *limiter.Rule {
 	t.Helper()
-	r, err := limiter.NewRule(limiter.Rule{
+	return newRule(t, limiter.Rule{
 		ID: id, Zone: zone, Algorithm: a, Limit: limiter.Limit{Events: events, Window: time.Minute},
 	})
+}
+
+func newRule(t *testing.T, base limiter.Rule) *limiter.Rule {
+	t.Helper()
+	r, err := limiter.NewRule(base)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,10 +37,15 @@ const rulesZone = `
 
 // inEachStore runs test with counts and rules in memory and Caddy's storage, and with both in Redis.
 func inEachStore(t *testing.T, test func(t *testing.T, g *gateway)) {
-	t.Run("memory", func(t *testing.T) { test(t, serve(t, rulesZone)) })
+	inEachStoreOf(t, rulesZone, test)
+}
+
+// inEachStoreOf is inEachStore with another site.
+func inEachStoreOf(t *testing.T, site string, test func(t *testing.T, g *gateway)) {
+	t.Run("memory", func(t *testing.T) { test(t, serve(t, site)) })
 	t.Run("Redis", func(t *testing.T) {
 		redis := redistest.NewServer(t)
-		test(t, serveWith(t, "rate_limit {\nredis {\naddress "+redis.Addr+"\ntimeout 10s\n}\n}", rulesZone))
+		test(t, serveWith(t, "rate_limit {\nredis {\naddress "+redis.Addr+"\ntimeout 10s\n}\n}", site))
 	})
 }
 

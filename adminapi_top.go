@@ -1,0 +1,153 @@
+package fleetlimit
+
+import (
+	"encoding/base64"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// getTop answers GET /rate_limit/zones/{zone}/top.
+func getTop(w http.ResponseWriter, r *http.Request) error {
+	running, err := runningRules()
+	if err != nil {
+		return err
+	}
+	z, err := running.zoneOf(r)
+	if err != nil {
+		return err
+	}
+	most, err := queryInt(r, "limit", adminapi.DefaultTop, 1)
+	if err != nil {
+		return err
+	}
+	if most > adminapi.MaxTop {
+		return apiError(http.StatusBadRequest, "limit is %d: use 1 to %d", most, adminapi.MaxTop)
+	}
+	endpoint := r.URL.Query().Get("endpoint")
+	if err := checkEndpoint(running, z, endpoint); err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, running.top(z, int(most), endpoint))
+	return nil
+}
+
+// top returns the keys that use a zone most. An endpoint of "" means all of the zone.
+func (a *runningApp) top(z *zone, most int, endpoint string) adminapi.Top {
+	now := time.Now()
+	at := a.store.instant(now)
+	counted := newCountedRules(z, a.inForce.of(z), endpoint, now)
+	found := a.store.Store.(limiter.Lister).Top(at, &limiter.TopQuery{
+		Zone: z.builder.handle, Most: most, Rules: counted.of,
+	})
+	answer := adminapi.Top{Zone: z.name, Node: a.nodeName(), By: adminapi.ByConsumed, Keys: []adminapi.TopKey{}}
+	if a.store.leases != nil {
+		answer.By = adminapi.ByDemand
+	}
+	for i := range found {
+		answer.Keys = append(answer.Keys, counted.describe(&found[i], answer.By, at))
+	}
+	return answer
+}
+
+// countedRules are the rules of the counts of a zone.
+type countedRules struct {
+	zone *zone
+	keys keyTable
+	now  time.Time
+	byID map[uint32]*countedPlace
+}
+
+// A countedPlace is where in a zone counts with one ID are.
+type countedPlace struct {
+	place    int // index of the endpoint; -1: there are several
+	endpoint string
+	rules    []*rule         // the likeliest first
+	compiled []*limiter.Rule // those of rules that limit something
+}
+
+// newCountedRules returns the rules of an endpoint, or of all of the zone.
+func newCountedRules(z *zone, inForce *zoneRules, endpoint string, now time.Time) *countedRules {
+	c := &countedRules{zone: z, keys: inForce.keys, now: now, byID: make(map[uint32]*countedPlace)}
+	for i := range inForce.endpoints {
+		e := &inForce.endpoints[i]
+		if endpoint != "" && e.name() != endpoint {
+			continue
+		}
+		if z.tiers != nil {
+			c.add(i, e.name(), e.rules[z.tiers.fallback])
+		}
+		for _, r := range e.all() {
+			c.add(i, e.name(), r)
+		}
+	}
+	return c
+}
+
+func (c *countedRules) add(place int, endpoint string, r *rule) {
+	if r == nil {
+		return
+	}
+	p := c.byID[r.base.ID]
+	switch {
+	case p == nil:
+		p = &countedPlace{place: place, endpoint: endpoint}
+		c.byID[r.base.ID] = p
+	case p.place != place: // that of requests without a key
+		p.place, p.endpoint = -1, ""
+	}
+	p.rules = append(p.rules, r)
+	if r.Rule != nil {
+		p.compiled = append(p.compiled, r.Rule)
+	}
+}
+
+// of is limiter.TopQuery.Rules.
+func (c *countedRules) of(id uint32, key []byte) []*limiter.Rule {
+	p := c.byID[id]
+	if p == nil {
+		return nil
+	}
+	entries := c.keys.of(key)
+	if entries == nil {
+		return p.compiled
+	}
+	o := entries.overrideAt(c.now, p.place)
+	if o == nil {
+		return p.compiled
+	}
+	var changed []*limiter.Rule
+	for _, r := range p.rules {
+		if r := o.of(r); r.Rule != nil {
+			changed = append(changed, r.Rule)
+		}
+	}
+	return changed
+}
+
+// describe returns a key as operators read it. at is now by the clock of the store.
+func (c *countedRules) describe(k *limiter.KeyUse, by string, at limiter.Instant) adminapi.TopKey {
+	limit := Limit{Events: k.Rule.Limit.Events, Window: caddy.Duration(k.Rule.Limit.Window), Burst: k.Rule.Limit.Burst}
+	answer := adminapi.TopKey{
+		Endpoint: c.byID[k.Rule.ID].endpoint, Limit: limit.String(),
+		Denied: k.RetryAt != 0, RetryAt: instantAt(k.RetryAt, at, c.now),
+	}
+	name, exact := c.zone.nameOf(k.Key)
+	answer.Key, answer.Base64, answer.Missing = name.Text, name.Base64, name.Missing
+	if !exact {
+		answer.Stored = base64.StdEncoding.EncodeToString(k.Key)
+	}
+	if by == adminapi.ByConsumed {
+		consumed := int64(k.Use)
+		answer.Consumed = &consumed
+	} else {
+		demand := math.Round(k.Use*100) / 100
+		answer.Demand = &demand
+	}
+	return answer
+}

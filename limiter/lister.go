@@ -1,0 +1,36 @@
+package limiter
+
+// A Lister finds the keys that use a zone most, from what this node has of them anyway: takes pay
+// nothing for it. It keeps no take waiting for more than some microseconds at a time, however many
+// keys there are.
+type Lister interface {
+	// Top returns the keys with the most use at now, the greatest first. What use is depends on the
+	// store. Keys without any are left out. Counts that change meanwhile are seen before or after the
+	// change.
+	Top(now Instant, q *TopQuery) []KeyUse
+}
+
+// A TopQuery says what [Lister.Top] looks for.
+type TopQuery struct {
+	Zone Zone
+	Most int // how many keys are returned at most
+
+	// Rules returns the rules that may be in force for the count of key with this rule ID, the
+	// likeliest first. It returns none for counts that are not looked for. Takes wait for it, so it
+	// must be quick. It must not keep key.
+	Rules func(id uint32, key []byte) []*Rule
+}
+
+// A KeyUse is how much a key uses a rule.
+type KeyUse struct {
+	// Rule is the one of TopQuery.Rules under which the key was used last. It is the likeliest if
+	// that one is not in force any more.
+	Rule *Rule
+	Key  []byte
+
+	Use float64
+
+	// RetryAt is not 0 if the node knows that takes are denied at now: the earliest instant at which
+	// that may end.
+	RetryAt Instant
+}
