@@ -4,6 +4,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 )
 
 // addToAccessLog adds what is decided about the request to its line in the access log, if its
@@ -32,7 +34,7 @@ func (f *accessLogField) MarshalLogObject(line zapcore.ObjectEncoder) error {
 			if s.exceeded != "" {
 				field.AddString("zone", s.exceeded)
 			}
-			field.AddString("decision", "denied")
+			field.AddString("decision", adminapi.Denied)
 			field.AddString("source", s.forbidden.name)
 			return nil
 		}))
@@ -56,12 +58,12 @@ func (s *requestState) decisive() *zoneResult {
 // MarshalLogObject implements zapcore.ObjectMarshaler.
 func (r *zoneResult) MarshalLogObject(field zapcore.ObjectEncoder) error {
 	field.AddString("zone", r.zone.name)
-	decision := "admitted"
+	decision := adminapi.Admitted
 	switch {
 	case !r.decision.OK:
-		decision = "rejected"
+		decision = adminapi.Rejected
 	case r.outage:
-		decision = degraded
+		decision = adminapi.Degraded
 	}
 	field.AddString("decision", decision)
 	if r.outage {

@@ -83,7 +83,6 @@ func (f *addressFilter) check(r *http.Request, rules *addressEntries) (exempt, d
 	case denied || f.deny.Contains(addr):
 		return false, true, nil
 	case exempt || f.allow.Contains(addr):
-		metrics.addressAllowed.Add(1)
 		return true, false, nil
 	}
 	return false, false, nil

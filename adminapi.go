@@ -35,6 +35,7 @@ var adminRoutes = map[string]adminMethods{
 	"/rate_limit/status":               {http.MethodGet: getStatus},
 	"/rate_limit/openapi.json":         {http.MethodGet: getOpenAPI},
 	"/rate_limit/nodes":                {http.MethodGet: getNodes},
+	"/rate_limit/decisions":            {http.MethodGet: getDecisions, http.MethodPost: postDecisions},
 	"/rate_limit/zones":                {http.MethodGet: getZones},
 	"/rate_limit/zones/{zone}":         {http.MethodGet: getZone},
 	"/rate_limit/zones/{zone}/inspect": {http.MethodPost: postInspect},

@@ -2,6 +2,7 @@ package fleetlimit
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -113,18 +114,7 @@ func TestClientOf(t *testing.T) {
 
 // Whatever is sent to the admin API, it answers with a status that says whose mistake it is.
 func FuzzAdminAPI(f *testing.F) {
-	mux := http.NewServeMux()
-	for _, route := range (adminAPI{}).Routes() {
-		mux.HandleFunc(route.Pattern, func(w http.ResponseWriter, r *http.Request) {
-			if err := route.Handler.ServeHTTP(w, r); err != nil {
-				answer, ok := err.(caddy.APIError)
-				if !ok {
-					answer.HTTPStatus = http.StatusInternalServerError
-				}
-				w.WriteHeader(answer.HTTPStatus)
-			}
-		})
-	}
+	mux := adminMux()
 	startWithStorage(f, f.TempDir(), `{"rate_limits": {"user": {"key": "{http.request.header.X-Api-Key}", "limit": "5/1h",
 		"tier": {"placeholder": "{http.auth.user.tier}", "tiers": {"pro": "9/1h"}}, "endpoints": [{"path": "/v1", "limit": "2/1h"}]}}}`)
 	for _, seed := range [][3]string{
@@ -139,6 +129,8 @@ func FuzzAdminAPI(f *testing.F) {
 		{"POST", "/rate_limit/rules/versions/0/rollback", `{"note": "x"}`},
 		{"GET", "/rate_limit/rules/diff?from=1&to=0", ""},
 		{"POST", "/rate_limit/emergency", `{"limit": "1/s", "all_nodes": true}`},
+		{"GET", "/rate_limit/decisions?outcome=rejected&sample=5%25&for=1s&limit=3", ""},
+		{"POST", "/rate_limit/decisions?zone=user", `{"key": "a"}`},
 	} {
 		f.Add(seed[0], seed[1], []byte(seed[2]), false)
 	}
@@ -153,6 +145,11 @@ func FuzzAdminAPI(f *testing.F) {
 		r.Header.Set("Content-Type", "application/json")
 		if yaml {
 			r.Header.Set("Content-Type", "application/yaml")
+		}
+		if r.URL.Path == "/rate_limit/decisions" { // whose answer lasts as long as its client
+			gone, leave := context.WithCancel(r.Context())
+			leave()
+			r = r.WithContext(gone)
 		}
 		w := httptest.NewRecorder()
 		mux.ServeHTTP(w, r)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // getStatus answers GET /rate_limit/status.
@@ -103,7 +104,8 @@ func (a *runningApp) describe(z *zone) adminapi.Zone {
 				tier = z.tiers.names[number]
 			}
 			described.Tiers = append(described.Tiers, adminapi.TierLimit{
-				Tier: tier, Limit: r.limit.String(), Algorithm: r.base.Algorithm.Kind.String(), From: i.origins(e, place, tier),
+				Tier: tier, Limit: r.limit.String(), Algorithm: algorithmText(r.base.Algorithm), From: i.origins(e, place, tier),
+				Compared: inForce.compared.describe(place, number),
 			})
 		}
 		if len(described.Tiers) > 0 {
@@ -111,10 +113,30 @@ func (a *runningApp) describe(z *zone) adminapi.Zone {
 		}
 	}
 	if share := i.config.DryRun; share > 0 {
-		answer.DryRun = strconv.FormatFloat(float64(share)*100, 'f', -1, 64) + "%"
+		answer.DryRun = formatPercent(float64(share))
+	}
+	if inForce.compared != nil {
+		answer.Compare = formatPercent(inForce.compared.fraction)
 	}
 	if changes := a.inForce.version.Document.Zones[z.name]; changes != nil && changes.DryRun != "" {
 		answer.DryRun = changes.DryRun
 	}
 	return answer
+}
+
+// describe returns the rule at a place of the zone for a tier, or nil if there is none.
+func (c *comparedRules) describe(place, tier int) *adminapi.ComparedLimit {
+	if c == nil || c.endpoints[place].rules[tier] == nil {
+		return nil
+	}
+	r := c.endpoints[place].rules[tier]
+	return &adminapi.ComparedLimit{Limit: r.limit.String(), Algorithm: algorithmText(r.base.Algorithm)}
+}
+
+// algorithmText returns an algorithm as parseAlgorithm reads it.
+func algorithmText(a limiter.Algorithm) string {
+	if a.SubWindows > 1 {
+		return a.Kind.String() + " " + strconv.Itoa(a.SubWindows)
+	}
+	return a.Kind.String()
 }

@@ -27,7 +27,7 @@ type App struct {
 	Redis *Redis `json:"redis,omitempty"`
 
 	// Zones that are defined once, for all handlers. A handler uses one by an empty object, or one
-	// that has only `match`, at its name.
+	// that has only `match`, `dry_run` and `compare`, at its name.
 	Zones Zones `json:"zones,omitempty"`
 
 	// Named limits that zones can use, such as `free` or `pro`.
@@ -281,10 +281,10 @@ func (z *Zone) canShareCounts(other *Zone) bool {
 }
 
 // definition returns a text that is equal for zones that differ only in the requests they match and
-// reject, and in their places.
+// reject, in what they compare, and in their places.
 func (z *Zone) definition() string {
 	c := *z
-	c.MatcherSetsRaw, c.DryRun, c.Place = nil, 0, ""
+	c.MatcherSetsRaw, c.DryRun, c.Compare, c.Place = nil, 0, nil, ""
 	text, _ := json.Marshal(c) // it was unmarshalled from JSON
 	return string(text)
 }

@@ -17,8 +17,7 @@ import (
 func (z *Zone) isUse() bool { return z == nil || z.definition() == "{}" }
 
 // zoneFor returns the definition of a handler's zone: config, or the app's zone if config uses
-// that. The matchers and the dry run of a use come in place of
-// those in the definition.
+// that. The matchers, the dry run and the comparison of a use come in place of those in the definition.
 func (a *App) zoneFor(name string, config *Zone) (*Zone, error) {
 	if !config.isUse() {
 		return config, nil
@@ -30,6 +29,7 @@ func (a *App) zoneFor(name string, config *Zone) (*Zone, error) {
 	used := *shared
 	if config != nil {
 		used.DryRun = cmp.Or(config.DryRun, used.DryRun)
+		used.Compare = cmp.Or(config.Compare, used.Compare)
 		if len(config.MatcherSetsRaw) > 0 {
 			used.MatcherSetsRaw = config.MatcherSetsRaw
 		}

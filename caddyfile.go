@@ -69,10 +69,18 @@ func init() {
 //			allow_key      <glob...>                # repeatable; not limited by this zone
 //			deny_key       <glob...>                # repeatable; 403
 //			dry_run        [<percent>]              # of keys: decide, count, log, never reject; default: all
+//			compare        [<percent>] {            # of keys: count how often these would decide differently
+//				limit          <rate>               # default: that of the zone
+//				algorithm      <algorithm>          # default: that of the zone
+//			}
 //		}
 //		zone <name> {                               # as the global option defines it, for other requests
 //			match          @<name> | { <matchers> } # repeatable: any of them
 //			dry_run        [<percent>]
+//			compare        [<percent>] {            # as above
+//				limit          <rate>
+//				algorithm      <algorithm>
+//			}
 //		}
 //		allow          <ip|cidr|private_ranges...>  # repeatable; not limited by any zone
 //		deny           <ip|cidr|private_ranges...>  # repeatable; 403

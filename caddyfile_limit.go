@@ -278,16 +278,22 @@ func dryRunLine(d *caddyfile.Dispenser, fraction *Fraction) subdirective.Line {
 		if len(args) == 0 {
 			return nil
 		}
-		f, err := parsePercent(args[0])
-		switch {
-		case err != nil:
-			return d.Errf("dry_run %q is not a percentage of keys: use %s", args[0], percentLike(args[0], "10%"))
-		case f == 0:
+		f, err := parsePercentOfKeys(d, "dry_run", args[0])
+		if err == nil && f == 0 {
 			return d.Errf("dry_run 0%% enforces the zone for all keys: use no dry_run")
 		}
-		*fraction = Fraction(f)
-		return nil
+		*fraction = f
+		return err
 	}}
+}
+
+// parsePercentOfKeys parses the argument of a subdirective that applies to a part of the keys.
+func parsePercentOfKeys(d *caddyfile.Dispenser, name, text string) (Fraction, error) {
+	f, err := parsePercent(text)
+	if err != nil {
+		return 0, d.Errf("%s %q is not a percentage of keys: use %s", name, text, percentLike(text, "10%"))
+	}
+	return Fraction(f), nil
 }
 
 // percentLike returns a percentage that a text without % stands for, or else the range with an
@@ -301,6 +307,11 @@ func percentLike(text, example string) string {
 		return "0% to 100%, such as " + example
 	}
 	return strconv.FormatFloat(f, 'g', 4, 64) + "%"
+}
+
+// formatPercent returns a fraction as a percentage.
+func formatPercent(fraction float64) string {
+	return strconv.FormatFloat(fraction*100, 'g', 10, 64) + "%"
 }
 
 // parsePercent parses a percentage from 0% to 100% as a fraction. It rounds once: 0.7% is equal to

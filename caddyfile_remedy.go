@@ -13,7 +13,8 @@ import (
 var (
 	handlerRemedies = remedies(
 		"key on_missing_key on_ambiguous_key ipv4_prefix ipv6_prefix limit algorithm mode max_overshoot on_outage tier endpoint "+
-			"cost max_keys allow_key deny_key events window match dry_run", "it belongs to a zone: use it inside `zone <name> {`",
+			"cost max_keys allow_key deny_key events window match dry_run compare", "it belongs to a zone: use it inside "+
+			"`zone <name> {`",
 		"redis nodes defaults", "it belongs to the whole server: use it in the global option rate_limit",
 		"rate rates requests average period per quota rps rpm burst limits", "use `limit <events>/<window> [burst <n>]` "+
 			"inside `zone <name> {`",
@@ -80,12 +81,22 @@ var (
 		"weight price", "use `cost <n>` or `cost <placeholder>`",
 		onOutage, onOutageRemedy,
 		dryRunSynonyms, "use `dry_run [<percent>]`",
+		"comparison experiment candidate alternative canary second", "use `compare [<percent>] {`",
+	)
+
+	compareRemedies = remedies(
+		"keys percent percentage fraction share sample", "use `compare <percent> {`",
+		"token_bucket sliding_window sliding_window_log fixed_window", "use it as `algorithm <name>`",
+		"rate rates requests events window per period", "use `limit <events>/<window>`, such as `limit 100/1m`",
+		"burst", "use `limit <events>/<window> burst <n>`",
+		"key tier endpoint cost match mode max_overshoot on_outage on_missing_key on_ambiguous_key ipv4_prefix ipv6_prefix "+
+			"max_keys allow_key deny_key dry_run", "it is that of the zone: use `limit`, `algorithm` or both",
 	)
 
 	endpointRemedies = remedies(
 		"token_bucket sliding_window sliding_window_log fixed_window", "use it as `algorithm <name>`",
-		"key on_missing_key on_ambiguous_key ipv4_prefix ipv6_prefix max_keys allow_key deny_key dry_run", "it belongs to the whole "+
-			"zone: use it there, or another zone",
+		"key on_missing_key on_ambiguous_key ipv4_prefix ipv6_prefix max_keys allow_key deny_key dry_run compare", "it belongs to "+
+			"the whole zone: use it there, or another zone",
 		"match host header path paths method methods", "use `endpoint <METHOD>,<METHOD> <path> {`, and `match` in the zone for "+
 			"everything else",
 		"burst", "use `limit <events>/<window> burst <n>`",
@@ -109,7 +120,8 @@ var (
 		"address addresses username password db master_name sentinel_password key_prefix timeout pool_size tls cluster sentinel "+
 			"standalone", "it belongs to redis: use it as `redis {` with `address <host:port>` in it",
 		"algorithm mode max_overshoot on_outage headers reject", "use it inside `defaults {`",
-		"key limit endpoint cost match allow_key deny_key events window dry_run", "it belongs to a zone: use it inside `zone <name> {`",
+		"key limit endpoint cost match allow_key deny_key events window dry_run compare", "it belongs to a zone: use it inside "+
+			"`zone <name> {`",
 		"postgres postgresql", "use `rules postgres <url>`",
 		"allow deny jitter log_key log_rejections", "it belongs to one site: use it in its rate_limit",
 		"keys default", "it belongs to a zone: use it in its `tier <placeholder> {`",

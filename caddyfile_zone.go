@@ -81,6 +81,7 @@ func (p *zoneParser) block() subdirective.Block {
 		"allow_key":        {Usage: "allow_key <glob...>", Min: 1, Max: many, Repeats: true, Parse: subdirective.List(&c.AllowKeys)},
 		"deny_key":         {Usage: "deny_key <glob...>", Min: 1, Max: many, Repeats: true, Parse: subdirective.List(&c.DenyKeys)},
 		"dry_run":          dryRunLine(d, &c.DryRun),
+		"compare":          {Usage: compareUsage, Max: many, Parse: p.compare},
 		"events":           {Usage: "events <n>", Min: 1, Max: 1, Parse: p.events},
 		"window":           {Usage: "window <duration>", Min: 1, Max: 1, Parse: p.window},
 	}}
@@ -111,7 +112,12 @@ func (p *zoneParser) check() error {
 	if p.app == nil {
 		return nil
 	}
-	if _, err := newZone(p.name, p.zone, p.app, nil); err != nil && !errors.Is(err, keytemplate.ErrUnset) {
+	return p.compile(p.zone)
+}
+
+// compile checks the zone as provisioning will.
+func (p *zoneParser) compile(config *Zone) error {
+	if _, err := newZone(p.name, config, p.app, nil); err != nil && !errors.Is(err, keytemplate.ErrUnset) {
 		return p.placeOfError(err).Errf("zone %q: %w", p.name, err)
 	}
 	return nil
@@ -132,7 +138,14 @@ func (p *zoneParser) checkUse() error {
 	if p.app != nil && p.app.Zones[p.name] == nil {
 		return p.place.Errf("zone %q %s", p.name, p.app.undefinedZone(p.name))
 	}
-	return p.onlyLegacy
+	if p.app == nil || p.zone.Compare == nil {
+		return p.onlyLegacy
+	}
+	config, err := p.app.zoneFor(p.name, p.zone)
+	if err != nil {
+		return p.place.WrapErr(err)
+	}
+	return p.compile(config)
 }
 
 // checkLegacy checks a zone in the syntax of caddy-ratelimit.
@@ -142,7 +155,7 @@ func (p *zoneParser) checkLegacy() error {
 		rate = (&Limit{Events: p.zone.MaxEvents, Window: p.zone.Window}).String()
 	}
 	for _, name := range []string{"limit", "algorithm", "tier", "endpoint", "cost", "mode", "max_overshoot", "on_outage",
-		"on_ambiguous_key"} {
+		"on_ambiguous_key", "compare"} {
 		if place := p.places[name]; place != nil {
 			return place.Errf("%s does not work with events and window: use `limit %s` instead of those two", name, rate)
 		}
@@ -330,6 +343,45 @@ func checkTiers(uses []tierUse, tiers map[string]*Tier) error {
 			return u.place.Errf("%s is not a tier of the zone: use one of %v, or `%s <rate>` in the zone's tier block",
 				u.tier, slices.Sorted(maps.Keys(tiers)), u.tier)
 		}
+	}
+	return nil
+}
+
+const compareUsage = "compare [<percent>] {"
+
+// compare parses the limit and the algorithm that stand in place of the zone's.
+func (p *zoneParser) compare(args []string) error {
+	c, d, place := new(Comparison), p.Dispenser, subdirective.Here(p.Dispenser)
+	p.zone.Compare = c
+	if len(args) > 0 {
+		if _, _, err := cutRate(args); err == nil {
+			return p.Errf("the limit of compare belongs into its block: use `compare {`, and `limit %s` on the next line",
+				strings.Join(args, " "))
+		}
+		if _, err := parseAlgorithm(args[:min(2, len(args))]); err == nil {
+			return p.Errf("the algorithm of compare belongs into its block: use `compare {`, and `algorithm %s` on the next line",
+				strings.Join(args, " "))
+		}
+		keys, err := parsePercentOfKeys(d, "compare", args[0])
+		switch {
+		case err != nil:
+			return err
+		case keys == 0:
+			return p.Errf("compare 0%% compares nothing: use no compare")
+		case len(args) > 1:
+			return p.Errf("unexpected %q: use `%s`", args[1], compareUsage)
+		}
+		c.Keys = &keys
+	}
+	err := subdirective.Block{Of: "compare", Remedies: compareRemedies, MayBeEmpty: true, Lines: map[string]subdirective.Line{
+		"limit":     limitLine(d, &c.Limit),
+		"algorithm": algorithmLine(d, &c.Algorithm),
+	}}.Parse(d)
+	if err != nil {
+		return err
+	}
+	if err := c.validate(); err != nil {
+		return place.Errf("compare: %w", err)
 	}
 	return nil
 }

@@ -76,6 +76,10 @@ type Zone struct {
 	// of the zone. The same keys are meant on all nodes. Default: 0.
 	DryRun Fraction `json:"dry_run,omitempty"`
 
+	// Decides requests a second time with another limit or algorithm, which rejects none of them. The
+	// metrics say how often that would have made a difference. Default: none.
+	Compare *Comparison `json:"compare,omitempty"`
+
 	// The length of the window in the syntax of caddy-ratelimit. It makes the zone behave as in that
 	// plugin: a sliding window log of `max_events` per `window`. Use `limit` in new configurations.
 	Window caddy.Duration `json:"window,omitempty"`
@@ -192,6 +196,21 @@ type Endpoint struct {
 
 	// Counts each request as this many events. Default: the zone's cost.
 	Cost *Cost `json:"cost,omitempty"`
+}
+
+// Comparison is what a zone would do with another limit or algorithm. The rest of the zone is the
+// same, so endpoints and tiers keep what they set themselves, except that an algorithm without bursts
+// leaves out theirs. Its counts are its own.
+type Comparison struct {
+	// Compares requests of this fraction of keys, above 0 to 1, or percentage, such as `10%`. The same
+	// keys are meant on all nodes. Default: 1.
+	Keys *Fraction `json:"keys,omitempty"`
+
+	// Stands in place of the zone's limit. Default: the same.
+	Limit *Limit `json:"limit,omitempty"`
+
+	// Stands in place of the zone's algorithm. Default: the same.
+	Algorithm *Algorithm `json:"algorithm,omitempty"`
 }
 
 // Cost is the number of events that a request counts as: a number, a placeholder such as

@@ -1,61 +1,13 @@
 package fleetlimit
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
-
-// The keys are the same on all nodes and in all processes, so their hashes must never change.
-func TestDryRunIsStable(t *testing.T) {
-	count := func(zone string, fraction float64, also func(key []byte, in bool)) (n int) {
-		d := newDryRun(zone, fraction)
-		for i := range 10_000 {
-			key := binary.AppendUvarint([]byte("kt"), uint64(i))
-			in := d.includes(key)
-			if in {
-				n++
-			}
-			also(key, in)
-		}
-		return n
-	}
-	tenth := newDryRun("api", 0.1)
-	both := 0
-	for _, fraction := range []float64{0, 0.001, 0.1, 0.5, 0.99, 1} {
-		n := count("api", fraction, func(key []byte, in bool) {
-			if fraction > 0.1 && tenth.includes(key) && !in {
-				t.Fatalf("key %q is in the dry run of 10 %% and not in that of %v", key, fraction)
-			}
-		})
-		if want := fraction * 10_000; math.Abs(float64(n)-want) > 100 {
-			t.Errorf("a dry run of %v has %d of 10000 keys, want %v", fraction, n, want)
-		}
-	}
-	count("other", 0.1, func(key []byte, in bool) {
-		if in && tenth.includes(key) {
-			both++
-		}
-	})
-	if both > 200 {
-		t.Errorf("%d keys are in the dry runs of two zones, want about 100: they depend on each other", both)
-	}
-	var got string
-	half := newDryRun("api", 0.5)
-	for key := 'a'; key <= 'z'; key++ {
-		if half.includes([]byte("kt" + string(key))) {
-			got += string(key)
-		}
-	}
-	if want := "abcfgjlmnruxz"; got != want {
-		t.Errorf("the keys of a dry run of one half are %s, want %s for ever", got, want)
-	}
-}
 
 func TestDryRunNeverRejects(t *testing.T) {
 	for i, zone := range []string{

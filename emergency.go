@@ -214,7 +214,7 @@ func (e *evaluation) takeInEmergency() error {
 	r.decide(&e.takes[0], e.now)
 	end := e.now + limiter.Instant(m.expiresAt.Sub(now)/time.Microsecond) + 1
 	r.decision.RetryAt, r.decision.ResetAt = min(r.decision.RetryAt, end), min(r.decision.ResetAt, end)
-	r.count(!r.decision.OK)
+	e.count(&r, !r.decision.OK)
 	clear(e.takes)
 	e.takes = e.takes[:0]
 	if !r.decision.OK {

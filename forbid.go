@@ -9,6 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 )
 
@@ -28,6 +29,12 @@ var (
 	noKey         = &forbidReason{"missing_key", "The request has no key"}
 )
 
+// Why a request passes limits, in tails.
+const (
+	allowedAddress = "allowed_address"
+	allowedKey     = "allowed_key"
+)
+
 // forbid answers 403. The zones before the one that forbids the request have decided nothing yet.
 func (e *evaluation) forbid(w http.ResponseWriter) error {
 	e.rollback()
@@ -40,6 +47,7 @@ func (e *evaluation) forbid(w http.ResponseWriter) error {
 		f.zone.counters.denied.Add(1)
 		e.state.exceeded = f.zone.name
 	}
+	e.tell(decided{outcome: adminapi.Denied, zone: f.zone, key: f.key, reason: f.reason.name})
 	e.reportForbidden()
 	w.Header()["Cache-Control"] = noStore
 	switch e.handler.styleOf(f.zone) {

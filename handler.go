@@ -9,6 +9,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -37,8 +38,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyht
 func (e *evaluation) evaluate() error {
 	exempt, denied, err := e.handler.addresses.check(e.request, e.rules.addresses)
 	switch {
-	case exempt || err != nil:
+	case err != nil:
 		return err
+	case exempt:
+		metrics.addressAllowed.Add(1)
+		e.tell(decided{outcome: adminapi.Allowed, reason: allowedAddress})
+		return nil
 	case denied:
 		e.forbidden = forbidden{reason: deniedAddress}
 		return nil
@@ -51,10 +56,15 @@ func (e *evaluation) evaluate() error {
 			return err
 		}
 	}
-	if err := e.take(); err != nil || e.denied != nil || len(e.trials) == 0 {
+	if err := e.take(); err != nil {
 		return err
 	}
-	e.takeTrials()
+	if len(e.trials) > 0 && e.denied == nil {
+		e.takeTrials()
+	}
+	if len(e.comparisons) > 0 {
+		e.takeComparisons()
+	}
 	return nil
 }
 
@@ -69,23 +79,34 @@ func (e *evaluation) addTake(z *zone) error {
 	e.readIdentity(z)
 	rules := e.rules.of(z)
 	key, template, err := e.keyOf(z)
-	if (err != nil || e.forbidden.reason != nil) && rules.dryRun.all {
+	if (err != nil || e.forbidden.reason != nil) && rules.dryRun.All() {
 		e.passTrial(z, nil, err)
 		return nil
 	}
 	if err != nil || template == nil {
 		return err
 	}
-	inTrial := rules.dryRun.includes(key)
-	rule, cost, err := e.ruleOf(z, rules, template, key)
+	inTrial := rules.dryRun.Includes(key)
+	at, limited, err := e.placementOf(z, rules, template, key)
+	var rule *rule
+	var cost int64
+	if err == nil && limited {
+		rule, cost, err = e.ruleOf(z, rules, &at)
+	}
 	if (err != nil || e.forbidden.reason != nil) && inTrial {
 		e.passTrial(z, template, err)
 		return nil
 	}
-	if err != nil || rule == nil {
+	if err != nil || !limited {
 		return err
 	}
 	e.freeKeys = key[len(key):]
+	if rules.compared != nil {
+		e.addComparison(z, rules, &at, rule, key)
+	}
+	if rule == nil {
+		return nil
+	}
 	result := zoneResult{zone: z, rule: rule, template: template, headers: e.handler.headers}
 	take := limiter.Take{Rule: rule.Rule, Key: key, Cost: cost}
 	switch {
@@ -122,10 +143,33 @@ func (e *evaluation) keyOf(z *zone) ([]byte, *keytemplate.Template, error) {
 	return key, used, nil
 }
 
-// ruleOf returns the rule that the request falls under in the zone, and the cost of the request.
-// The rule is nil if the zone does not limit the request, or forbids it.
-func (e *evaluation) ruleOf(z *zone, rules *zoneRules, template *keytemplate.Template, key []byte) (
-	_ *rule, cost int64, _ error,
+// A placement is what decides which rule of its zone a request falls under.
+type placement struct {
+	endpoint int // its index
+	tier     int // or withoutKey
+	override *override
+}
+
+// withoutKey is the tier of requests that fall under endpointRules.withoutKey.
+const withoutKey = -1
+
+// rule returns the rule of endpoints at a placement, or nil if there is none.
+func (p *placement) rule(endpoints []endpointRules) *rule {
+	e := &endpoints[p.endpoint]
+	r := e.withoutKey
+	if p.tier != withoutKey {
+		r = e.rules[p.tier]
+	}
+	if r != nil && p.override != nil {
+		return p.override.of(r)
+	}
+	return r
+}
+
+// placementOf returns where the request falls in the zone. It does not if lists of the zone allow or
+// deny its key.
+func (e *evaluation) placementOf(z *zone, rules *zoneRules, template *keytemplate.Template, key []byte) (
+	at placement, limited bool, _ error,
 ) {
 	text := func() string { return template.Text(e.request, e.repl) }
 	entries, now := rules.keys.of(key), time.Time{}
@@ -136,41 +180,38 @@ func (e *evaluation) ruleOf(z *zone, rules *zoneRules, template *keytemplate.Tem
 	}
 	if denied || !z.deny.Empty() && z.deny.Match(text()) {
 		e.forbidden = forbidden{reason: deniedKey, zone: z, key: template}
-		return nil, 0, nil
+		return at, false, nil
 	}
 	if allowed || !z.allow.Empty() && z.allow.Match(text()) {
 		z.counters.allowed.Add(1)
-		return nil, 0, nil
+		e.tell(decided{outcome: adminapi.Allowed, zone: z, key: template, reason: allowedKey})
+		return at, false, nil
 	}
-	place := rules.endpointFor(e.request)
-	endpoint := &rules.endpoints[place]
-	rule := endpoint.withoutKey
+	at = placement{endpoint: rules.endpointFor(e.request), tier: withoutKey}
 	if template == z.key || !z.missing.limited {
-		tier, given := noTier, false
-		if entries != nil {
-			tier, given = entries.tierAt(now)
-		}
-		if !given {
-			var has keytemplate.Presence
-			tier, has = z.tiers.find(text, e.request, e.repl)
-			if err := z.checkAmbiguous("tier", has); err != nil {
-				return nil, 0, err
-			}
-		}
-		rule = endpoint.rules[tier]
-	}
-	if entries != nil && rule != nil {
-		if o := entries.overrideAt(now, place); o != nil {
-			rule = o.of(rule)
+		var has keytemplate.Presence
+		at.tier, has = e.tierOf(z, entries, now, text)
+		if err := z.checkAmbiguous("tier", has); err != nil {
+			return at, false, err
 		}
 	}
+	if entries != nil {
+		at.override = entries.overrideAt(now, at.endpoint)
+	}
+	return at, true, nil
+}
+
+// ruleOf returns the rule in force at a placement, and the cost of the request. The rule is nil if it
+// does not limit the request.
+func (e *evaluation) ruleOf(z *zone, rules *zoneRules, at *placement) (_ *rule, cost int64, _ error) {
+	rule := at.rule(rules.endpoints)
 	switch {
 	case rule == nil || rule.unlimited():
 		return nil, 0, nil
 	case rule.block:
 		return rule, 0, nil
 	}
-	cost, has := endpoint.cost.of(rule, e.request, e.repl)
+	cost, has := rules.endpoints[at.endpoint].cost.of(rule, e.request, e.repl)
 	if err := z.checkAmbiguous("cost", has); err != nil {
 		return nil, 0, err
 	}
@@ -178,6 +219,19 @@ func (e *evaluation) ruleOf(z *zone, rules *zoneRules, template *keytemplate.Tem
 		z.counters.invalidCosts.Add(1)
 	}
 	return rule, cost, nil
+}
+
+// tierOf returns the tier of a key, which the rules in force may give it. presence is that of the
+// placeholder, if it was read.
+func (e *evaluation) tierOf(z *zone, entries *keyEntries, now time.Time, key func() string) (
+	tier int, presence keytemplate.Presence,
+) {
+	if entries != nil {
+		if tier, given := entries.tierAt(now); given {
+			return tier, keytemplate.Present
+		}
+	}
+	return z.tiers.find(key, e.request, e.repl)
 }
 
 // take has the store decide the takes, and sets denied if any zone rejects the request. It returns
@@ -213,7 +267,7 @@ func (e *evaluation) take() error {
 		e.handler.logTransition(err, now)
 	}
 	for i := range results {
-		results[i].count(e.denied != nil)
+		e.count(&results[i], e.denied != nil)
 	}
 	return nil
 }

@@ -31,10 +31,30 @@ func TestHandlerAllocatesLittle(t *testing.T) {
 			"alloc-1": {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 1000000000, "window": "1m"}},
 			"alloc-2": {"key": "{http.request.header.X-Tenant}", "limit": {"events": 1000000000, "window": "1m"}},
 			"alloc-3": {"key": "{http.vars.client_ip}", "limit": {"events": 1000000000, "window": "1m"}}}`},
+		{"compared", passing{}, 4, `{"alloc-compared": {"key": "{http.request.header.X-Api-Key}",
+			"limit": {"events": 1000000000, "window": "1m"}, "compare": {"limit": "5/1m", "algorithm": "fixed_window"}}}`},
 	} {
 		h := provisioned(t, `{"log_rejections": "none", "rate_limits": `+test.zones+`}`)
 		if got := serve(h) - serve(test.baseline); got > test.want {
 			t.Errorf("allocations per request, %s = %v, want at most %v", test.name, got, test.want)
+		}
+	}
+}
+
+// A tail that wants none of the decisions costs no allocation either.
+func TestTailOfOthersAllocatesNothing(t *testing.T) {
+	h := provisioned(t, `{"rate_limits": {
+		"tail-alloc": {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 1000000000, "window": "1m"}}}}`)
+	serve := func() float64 {
+		return testing.AllocsPerRun(1000, func() { _ = h.ServeHTTP(newBenchWriter(), benchRequest("k"), handlerThatWritesNothing) })
+	}
+	alone, followed := serve(), 0.0
+	for _, f := range []decisionFilter{
+		{sample: 0}, {sample: 1, zones: []string{"other"}}, {sample: 1, keys: map[string][][]byte{"tail-alloc": {[]byte("other")}}},
+	} {
+		follow(f, func() { followed = serve() })
+		if followed > alone {
+			t.Errorf("allocations per request with a tail of %+v = %v, want %v", f, followed, alone)
 		}
 	}
 }

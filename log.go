@@ -13,6 +13,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
@@ -68,7 +69,7 @@ func (e *evaluation) report(denied, named *zoneResult, wait time.Duration) {
 	}
 	if emits {
 		data := map[string]any{"zone": zone, "wait": wait}
-		for _, field := range e.describe(key) {
+		for _, field := range fieldsOf(e.describe(key)) {
 			data[field.Key] = field.String
 		}
 		if unemitted > 0 {
@@ -99,7 +100,7 @@ func (e *evaluation) log(message string, status int, key *keytemplate.Template, 
 	if status != 0 {
 		fields = append(fields, zap.Int("status", status))
 	}
-	fields = append(fields, e.describe(key)...)
+	fields = append(fields, fieldsOf(e.describe(key))...)
 	if key != nil && e.handler.LogKey {
 		fields = append(fields, zap.String("key", key.Text(e.request, e.repl)))
 	}
@@ -109,10 +110,24 @@ func (e *evaluation) log(message string, status int, key *keytemplate.Template, 
 	e.handler.logger.Info(message, fields...)
 }
 
-// describe returns what logs and events say about every request, as texts. It is the request that
-// the client sent, before rewrites, so that it can be found in the access log. The query is left
-// out because it may hold secrets.
-func (e *evaluation) describe(key *keytemplate.Template) []zap.Field {
+// fieldsOf returns a description of a request as fields of a line in the log, which are texts.
+func fieldsOf(r adminapi.Request) []zap.Field {
+	fields := []zap.Field{
+		zap.String("remote_ip", r.RemoteIP),
+		zap.String("client_ip", r.ClientIP),
+		zap.String("method", r.Method),
+		zap.String("host", r.Host),
+		zap.String("path", r.Path),
+	}
+	if r.KeyHash != "" {
+		fields = append(fields, zap.String("key_hash", r.KeyHash))
+	}
+	return fields
+}
+
+// describe describes the request that the client sent, before rewrites, so that it can be found in
+// the access log. The query is left out because it may hold secrets.
+func (e *evaluation) describe(key *keytemplate.Template) adminapi.Request {
 	r := e.request
 	remote, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -123,19 +138,15 @@ func (e *evaluation) describe(key *keytemplate.Template) []zap.Field {
 	if original, ok := r.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request); ok {
 		method, path = original.Method, original.URL.EscapedPath()
 	}
-	fields := []zap.Field{
-		zap.String("remote_ip", remote),
-		zap.String("client_ip", client),
-		zap.String("method", shortened(method)),
-		zap.String("host", shortened(r.Host)),
-		zap.String("path", shortened(path)),
+	d := adminapi.Request{
+		RemoteIP: remote, ClientIP: client, Method: shortened(method), Host: shortened(r.Host), Path: shortened(path),
 	}
 	if key != nil {
 		if text := key.Text(r, e.repl); text != "" { // that of clients without an address is empty
-			fields = append(fields, zap.String("key_hash", keyHash(text)))
+			d.KeyHash = keyHash(text)
 		}
 	}
-	return fields
+	return d
 }
 
 // shortened returns the beginning of a long text, so that clients cannot fill the log with it.

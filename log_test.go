@@ -191,7 +191,7 @@ func TestReportDescribesRequestOfClient(t *testing.T) {
 		app.inForce.Store(new(ruleSnapshot))
 		e := newEvaluation(&Handler{app: app}, r)
 		got := make(map[string]string)
-		for _, field := range e.describe(nil) {
+		for _, field := range fieldsOf(e.describe(nil)) {
 			got[field.Key] = field.String
 		}
 		if got["method"] != "PUT" || got["path"] != want {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/lease"
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
@@ -40,6 +41,7 @@ type zoneCounters struct {
 	ambiguous    atomic.Uint64 // keys, tiers and costs that programs may read differently
 	invalidCosts atomic.Uint64
 	beforeAuth   atomic.Uint64
+	comparisons  comparisonCounters
 }
 
 // bySource counts decisions by their source.
@@ -110,6 +112,9 @@ var (
 		"allow_key list), denied (403 by its deny_key list or for lack of a key), and of a dry run would_reject and "+
 		"would_deny. The source is what decided: the store, or this node by a lease, on credit, by a remembered denial, "+
 		"or by on_outage.", "zone", "outcome", "source")
+	descComparisons = desc("comparisons_total", "Requests that the zone has also decided with its second limit or "+
+		"algorithm, by what the one in force decides (in_force) and what the second would decide (compared): admitted or "+
+		"rejected; only for zones that compare.", "zone", "in_force", "compared")
 	descAddresses = desc("address_decisions_total", "Requests decided by the client's address before any zone: "+
 		"allowed and denied (403).", "outcome")
 	descEmergency = desc("emergency", "Whether emergency mode is on: 1, else 0.")
@@ -181,8 +186,8 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	s := scrape(ch)
-	s.count(descAddresses, c.addressAllowed.Load(), "allowed")
-	s.count(descAddresses, c.addressDenied.Load(), "denied")
+	s.count(descAddresses, c.addressAllowed.Load(), adminapi.Allowed)
+	s.count(descAddresses, c.addressDenied.Load(), adminapi.Denied)
 	for _, z := range pooledZones() {
 		s.collectZone(z)
 	}
@@ -217,18 +222,18 @@ func (s scrape) collectZone(z *zoneState) {
 	outage, unavailable, rejected := c.outage.Load(), c.unavailable.Load(), c.rejected.total()
 	for source := range limiter.Source(limiter.Sources) {
 		if source != limiter.FromRememberedDenial && source != limiter.FromOutage {
-			s.count(descDecisions, c.admitted[source].Load(), z.name, "admitted", source.String())
+			s.count(descDecisions, c.admitted[source].Load(), z.name, adminapi.Admitted, source.String())
 		}
 		if source != limiter.FromLease && source != limiter.FromCredit {
-			s.count(descDecisions, c.rejected[source].Load(), z.name, "rejected", source.String())
-			s.count(descDecisions, c.wouldReject[source].Load(), z.name, "would_reject", source.String())
+			s.count(descDecisions, c.rejected[source].Load(), z.name, adminapi.Rejected, source.String())
+			s.count(descDecisions, c.wouldReject[source].Load(), z.name, adminapi.WouldReject, source.String())
 		}
 	}
-	s.count(descDecisions, outage, z.name, "degraded", "")
-	s.count(descDecisions, unavailable, z.name, "unavailable", "")
-	s.count(descDecisions, c.allowed.Load(), z.name, "allowed", "")
-	s.count(descDecisions, c.denied.Load(), z.name, "denied", "")
-	s.count(descDecisions, c.wouldDeny.Load(), z.name, "would_deny", "")
+	s.count(descDecisions, outage, z.name, adminapi.Degraded, "")
+	s.count(descDecisions, unavailable, z.name, adminapi.Unavailable, "")
+	s.count(descDecisions, c.allowed.Load(), z.name, adminapi.Allowed, "")
+	s.count(descDecisions, c.denied.Load(), z.name, adminapi.Denied, "")
+	s.count(descDecisions, c.wouldDeny.Load(), z.name, adminapi.WouldDeny, "")
 	s.count(descRequests, c.admitted.total()+c.wouldReject.total()+rejected+outage+unavailable, z.name, "")
 	s.count(descDeclined, rejected+unavailable, z.name, "")
 	s.gauge(descOvershoot, math.Float64frombits(z.maxOvershoot.Load()), z.name)
@@ -236,6 +241,7 @@ func (s scrape) collectZone(z *zoneState) {
 	s.count(descAmbiguous, c.ambiguous.Load(), z.name)
 	s.count(descCosts, c.invalidCosts.Load(), z.name)
 	s.count(descBeforeAuth, c.beforeAuth.Load(), z.name)
+	s.collectComparisons(z)
 }
 
 // collectEmergency collects whether emergency mode is on, and the decisions of its limit if it ever was.

@@ -26,6 +26,7 @@
 //	                  zone_keytable.go finds those, override.go is what becomes of their limits, and
 //	                  zone_keytext.go is how operators write keys that a store has
 //	dryrun.go         zones that decide and do not reject
+//	compare.go        a second limit or algorithm beside that in force
 //	unknown.go        placeholders that nothing provides
 //	header.go         the headers of responses
 //	writer.go         when headers are set
@@ -33,6 +34,7 @@
 //	forbid.go         the 403 of what is denied whatever its rate is
 //	metrics.go        what Prometheus scrapes
 //	log.go            what is logged, and how often
+//	decisions.go      what the tails of decisions say
 //	accesslog.go      the field of access logs
 //	pool.go           what outlives a configuration: zones, and what they have in stores
 //	store.go          the store, in memory or in Redis
@@ -44,7 +46,8 @@
 //	member.go         this node as a member of a fleet
 //	fleetsize.go      how many nodes a fleet has, kept in Caddy's storage
 //	adminapi.go       the admin API. What requests have in common is in adminapi_request.go and
-//	                  adminapi_running.go, and the resources are in adminapi_status.go,
+//	                  adminapi_running.go, adminapi_lines.go has answers of lines that come as they
+//	                  happen, and the resources are in adminapi_status.go, adminapi_decisions.go,
 //	                  adminapi_inspect.go, adminapi_top.go, adminapi_keys.go, adminapi_rules.go,
 //	                  adminapi_versions.go, adminapi_entries.go, adminapi_emergency.go,
 //	                  adminapi_health.go and adminapi_openapi.go. internal/adminapi has its answers,
@@ -96,7 +99,8 @@ func init() {
 type Handler struct {
 	// The zones by name. A name has 1 to 64 of the characters A-Z, a-z, 0-9, `_`, `.` and `-`. A
 	// request takes from all zones that match it, or from none. An empty object uses the zone of that
-	// name among the app's `zones`. It may have `match`, which comes in place of that zone's.
+	// name among the app's `zones`. It may have `match`, `dry_run` and `compare`, which come in place of
+	// that zone's.
 	Zones Zones `json:"rate_limits,omitempty"`
 
 	// Client addresses and ranges that no zone limits.
@@ -251,7 +255,7 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, use *Zone) (*zon
 	if config != use {
 		z.warnings = nil // the app has logged them
 	}
-	z.warnings = append(z.warnings, z.matchDoubts()...)
+	z.warnings = append(z.warnings, append(z.matchDoubts(), z.compareDoubts(config)...)...)
 	z.logWarnings(name, h.logger)
 	h.app.addZone(z)
 	return z, nil

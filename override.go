@@ -83,7 +83,11 @@ func (k *keyOverride) unfit(c *zoneRules) error {
 
 // sameRules reports whether two zoneRules have the same rules.
 func (c *zoneRules) sameRules(other *zoneRules) bool {
-	return slices.EqualFunc(c.endpoints, other.endpoints, func(a, b endpointRules) bool {
+	return sameRules(c.endpoints, other.endpoints) && sameRules(c.compared.all(), other.compared.all())
+}
+
+func sameRules(a, b []endpointRules) bool {
+	return slices.EqualFunc(a, b, func(a, b endpointRules) bool {
 		return a.withoutKey == b.withoutKey && slices.Equal(a.rules, b.rules)
 	})
 }
@@ -105,6 +109,9 @@ func (o *override) compile(r *rule) (*rule, error) {
 	limit := o.limit
 	if limit == nil {
 		limit = r.limit.times(o.multiplier)
+	}
+	if r.compared {
+		limit = limit.withBurstFor(r.base.Algorithm)
 	}
 	return o.builder.rule(r.base, limit)
 }

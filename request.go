@@ -11,6 +11,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -58,6 +59,8 @@ type evaluation struct {
 	forbidden forbidden     // before any decision
 	trials    []trial       // of zones that do not reject the request
 
+	comparisons []trial // of the rules that zones compare theirs with
+
 	identity []identityRead // what later handlers may change of what the zones read
 	body     []byte         // of a rejection
 	freeKeys []byte         // the unused end of keys, or of a larger buffer in its place; nil: all
@@ -90,7 +93,10 @@ func (e *evaluation) release() {
 	clear(e.takes)
 	clear(e.identity)
 	clear(e.trials)
-	*e = evaluation{takes: e.takes[:0], identity: e.identity[:0], trials: e.trials[:0], body: e.body}
+	clear(e.comparisons)
+	*e = evaluation{
+		takes: e.takes[:0], identity: e.identity[:0], trials: e.trials[:0], comparisons: e.comparisons[:0], body: e.body,
+	}
 	evaluations.Put(e)
 }
 
@@ -150,21 +156,27 @@ func (r *zoneResult) block(now limiter.Instant) {
 	r.decision = limiter.Decision{At: now, RetryAt: until, ResetAt: until}
 }
 
-// count adds the result to the zone's counters. A rejected request counts only in the zones that
-// deny it.
-func (r *zoneResult) count(rejected bool) {
-	c := &r.zone.counters
+// count adds a result to its zone's counters. A rejected request counts only in the zones that deny
+// it.
+func (e *evaluation) count(r *zoneResult, rejected bool) {
+	c, outcome := &r.zone.counters, ""
 	switch {
 	case rejected && r.decision.OK:
+		return
 	case r.unavailable():
 		c.unavailable.Add(1)
+		outcome = adminapi.Unavailable
 	case rejected:
 		c.rejected[r.decision.Source].Add(1)
+		outcome = adminapi.Rejected
 	case r.outage:
 		c.outage.Add(1)
+		outcome = adminapi.Degraded
 	default:
 		c.admitted[r.decision.Source].Add(1)
+		outcome = adminapi.Admitted
 	}
+	e.tell(decided{outcome: outcome, zone: r.zone, key: r.template, result: r})
 }
 
 // wait returns how long the same request would be rejected.

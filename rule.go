@@ -31,6 +31,8 @@ type rule struct {
 
 	base  limiter.Rule // what the limit does not set
 	limit Limit
+
+	compared bool // it is not in force, but compared with the one that is
 }
 
 // blockedFor is the time that a blocked client has to wait. Nothing changes for it until the
@@ -72,6 +74,7 @@ type ruleBuilder struct {
 	tiers  *tierFinder
 
 	withoutKey *rule // of on_missing_limit; nil: none
+	compared   bool  // it compiles comparedRules
 
 	earlier  map[ruleSource]*rule // that were compiled before
 	compiled map[ruleSource]*rule // that this builder has compiled, or taken from earlier
@@ -203,7 +206,11 @@ func (b *ruleBuilder) base(own *Algorithm, key, place string) (limiter.Rule, err
 	if err != nil {
 		return limiter.Rule{}, err
 	}
-	id, err := b.app.ruleID(b.name, key, place, algorithm.Kind.String(), strconv.Itoa(algorithm.SubWindows))
+	identity := []string{b.name, key, place, algorithm.Kind.String(), strconv.Itoa(algorithm.SubWindows)}
+	if b.compared {
+		identity = append(identity, "compared")
+	}
+	id, err := b.app.ruleID(identity...)
 	return limiter.Rule{Zone: b.handle, ID: id, MaxKeys: b.zone.MaxKeys, Algorithm: algorithm}, err
 }
 
@@ -217,6 +224,9 @@ func (b *ruleBuilder) shared(base limiter.Rule, limit *Limit, consistency Consis
 	if base.OnOutage, err = parseOnOutage(consistency.OnOutage); err != nil {
 		return nil, err
 	}
+	if b.compared {
+		limit = limit.withBurstFor(base.Algorithm)
+	}
 	source := ruleSource{base, *limit}
 	if r := cmp.Or(b.compiled[source], b.earlier[source]); r != nil {
 		b.compiled[source] = r
@@ -224,6 +234,7 @@ func (b *ruleBuilder) shared(base limiter.Rule, limit *Limit, consistency Consis
 	}
 	r, err := b.rule(base, limit)
 	if err == nil {
+		r.compared = b.compared
 		b.compiled[source] = r
 	}
 	return r, err

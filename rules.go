@@ -62,15 +62,17 @@ func (a *App) applyLocked(v *rules.Version) *ruleSnapshot {
 	a.logLeftOut(left)
 	for i, z := range zones {
 		s.zones[i] = z.configured
-		if changes[z.name] == nil {
-			continue
+		if changes[z.name] != nil {
+			was := z.configured
+			if earlier != nil {
+				was = earlier.of(z)
+			}
+			s.zones[i], left = z.compile(was, changes[z.name])
+			a.logLeftOut(left, zap.String("zone", z.name), placeField(z.place))
 		}
-		was := z.configured
-		if earlier != nil {
-			was = earlier.of(z)
+		if s.zones[i].compared != nil {
+			z.counters.comparisons.used.Store(true)
 		}
-		s.zones[i], left = z.compile(was, changes[z.name])
-		a.logLeftOut(left, zap.String("zone", z.name), placeField(z.place))
 	}
 	a.inForce.Store(s)
 	a.publishOvershoot(s)

@@ -82,6 +82,24 @@ func (ruleSchema) DryRun(text string) error {
 	return nil
 }
 
+// Compare implements rules.Schema.
+func (s ruleSchema) Compare(zone string, with *rules.Comparison) error {
+	z := s.zone(zone)
+	if z == nil {
+		return s.noZone(zone)
+	}
+	b := z.builder.copy(nil)
+	var err error
+	if b.zone.Compare, err = parseComparison(with); err != nil {
+		return err
+	}
+	endpoints, err := b.endpoints()
+	if err == nil {
+		_, err = b.compare(&zoneRules{endpoints: endpoints, compiled: b.compiled})
+	}
+	return err
+}
+
 // Key implements rules.Schema.
 func (s ruleSchema) Key(key rules.Key) (shared bool, err error) {
 	z := s.zone(key.Zone)
@@ -123,9 +141,7 @@ func (a *App) countsOf(k *keyRef, endpoint string) (counts []keyCount, err error
 			continue
 		}
 		for _, key := range keys {
-			if c := inForce.countOf(z, i, &k.Key, key); c != nil {
-				counts = append(counts, *c)
-			}
+			counts = append(counts, inForce.countsOf(z, i, &k.Key, key)...)
 		}
 	}
 	if len(counts) == 0 {
@@ -135,39 +151,41 @@ func (a *App) countsOf(k *keyRef, endpoint string) (counts []keyCount, err error
 	return counts, err
 }
 
-// countOf returns the count of a key at an endpoint, or nil if there is none.
-func (c *zoneRules) countOf(z *zone, place int, k *rules.Key, key []byte) *keyCount {
-	e, now := &c.endpoints[place], time.Now()
+// countsOf returns the counts of a key at an endpoint: one, or none, or with a comparison two.
+func (c *zoneRules) countsOf(z *zone, place int, k *rules.Key, key []byte) (counts []keyCount) {
+	now := time.Now()
 	entries := c.keys.of(key)
 	if entries == nil {
 		entries = new(keyEntries)
 	}
-	r, tier := e.withoutKey, noTier
+	at := placement{endpoint: place, tier: withoutKey, override: entries.overrideAt(now, place)}
 	if !k.Missing || !z.missing.limited {
 		var given bool
-		if tier, given = entries.tierAt(now); !given {
-			tier = z.tiers.ofText(k)
+		if at.tier, given = entries.tierAt(now); !given {
+			at.tier = z.tiers.ofText(k)
 		}
-		r = e.rules[tier]
 	}
-	if r == nil {
-		return nil
+	add := func(endpoints []endpointRules) {
+		r, e := at.rule(endpoints), &endpoints[place]
+		if r == nil {
+			return
+		}
+		count := keyCount{Endpoint: e.name(), Key: key, Override: at.override != nil, Limit: r.limit, Rule: r.Rule}
+		if at.tier > noTier {
+			count.Tier = z.tiers.names[at.tier]
+		}
+		if i := slices.IndexFunc(e.all(), func(r *rule) bool { return r.Rule != nil }); r.Rule == nil && i >= 0 {
+			count.Rule = e.all()[i].Rule // of the same count
+		}
+		if count.Rule != nil {
+			counts = append(counts, count)
+		}
 	}
-	count := &keyCount{Endpoint: e.name(), Key: key}
-	if tier != noTier {
-		count.Tier = z.tiers.names[tier]
+	add(c.endpoints)
+	if c.compared != nil && c.compared.keys.Includes(key) {
+		add(c.compared.endpoints)
 	}
-	if o := entries.overrideAt(now, place); o != nil {
-		r, count.Override = o.of(r), true
-	}
-	count.Limit, count.Rule = r.limit, r.Rule
-	if i := slices.IndexFunc(e.all(), func(r *rule) bool { return r.Rule != nil }); r.Rule == nil && i >= 0 {
-		count.Rule = e.all()[i].Rule // of the same count
-	}
-	if count.Rule == nil {
-		return nil
-	}
-	return count
+	return counts
 }
 
 // ofText returns the tier of a key as far as its text decides it.

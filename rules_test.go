@@ -107,14 +107,20 @@ func TestRulesBeforeStart(t *testing.T) {
 func TestWrongRulesAreRefused(t *testing.T) {
 	h, _ := inStorage(t, t.TempDir(), "refused-rules")
 	for document, want := range map[string]string{
-		`{"zones": {"refused-rule": {"limit": "1/1h"}}}`:                                    `use "refused-rules"`,
-		`{"zones": {"refused-rules": {"limit": "0/1h"}}}`:                                   "use block",
-		`{"zones": {"refused-rules": {"tiers": {"free": "x"}}}}`:                            "free",
-		`{"zones": {"refused-rules": {"tiers": {"gold": "1/1h"}}}}`:                         "gold",
-		`{"zones": {"refused-rules": {"endpoints": {"/search": {"limit": "1/1h"}}}}}`:       `use one of "GET /search*"`,
-		`{"zones": {"refused-rules": {"dry_run": "0.1"}}}`:                                  "use 10%",
-		`{"overrides": [{"id": "a", "zone": "refused-rules", "key": "", "limit": "1/1h"}]}`: "empty",
-		`{"emergency": {"limit": "block", "expires_at": "2100-01-01T00:00:00Z"}}`:           "block is no limit",
+		`{"zones": {"refused-rule": {"limit": "1/1h"}}}`:                                                    `use "refused-rules"`,
+		`{"zones": {"refused-rules": {"limit": "0/1h"}}}`:                                                   "use block",
+		`{"zones": {"refused-rules": {"tiers": {"free": "x"}}}}`:                                            "free",
+		`{"zones": {"refused-rules": {"tiers": {"gold": "1/1h"}}}}`:                                         "gold",
+		`{"zones": {"refused-rules": {"endpoints": {"/search": {"limit": "1/1h"}}}}}`:                       `use one of "GET /search*"`,
+		`{"zones": {"refused-rules": {"dry_run": "0.1"}}}`:                                                  "use 10%",
+		`{"zones": {"refused-rules": {"compare": {}}}}`:                                                     "use `limit`, `algorithm` or both",
+		`{"zones": {"refused-rules": {"compare": {"keys": "0.1"}}}}`:                                        "keys: \"0.1\" is not a percentage of keys: use 10%",
+		`{"zones": {"refused-rules": {"compare": {"limit": "5"}}}}`:                                         "compare: limit: ",
+		`{"zones": {"refused-rules": {"compare": {"algorithm": "sliding_window 6 6"}}}}`:                    "sliding_window 10",
+		`{"zones": {"refused-rules": {"compare": {"algorithm": "bucket"}}}}`:                                "token_bucket",
+		`{"zones": {"refused-rules": {"compare": {"algorithm": "fixed_window", "limit": "5/1m burst 2"}}}}`: "fixed_window has no burst",
+		`{"overrides": [{"id": "a", "zone": "refused-rules", "key": "", "limit": "1/1h"}]}`:                 "empty",
+		`{"emergency": {"limit": "block", "expires_at": "2100-01-01T00:00:00Z"}}`:                           "block is no limit",
 	} {
 		if err := h.update(t, document); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one that says %q", document, err, want)

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/internal/glob"
+	"github.com/fleetlimit/fleetlimit/internal/keyshare"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -30,7 +31,7 @@ type zone struct {
 	allow  glob.Set
 	deny   glob.Set
 	tiers  *tierFinder // nil: no tiers
-	dryRun dryRunKeys
+	dryRun keyshare.Share
 
 	builder    *ruleBuilder
 	configured *zoneRules // in force while there are no rules beside the configuration
@@ -85,13 +86,16 @@ func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, e
 	if config.DryRun < 0 || config.DryRun > 1 {
 		return nil, fmt.Errorf("dry_run is %v: use a fraction from 0 to 1, such as 0.1 for 10%%", config.DryRun)
 	}
-	z.dryRun = newDryRun(name, float64(config.DryRun))
+	z.dryRun = keyshare.New(float64(config.DryRun), name)
 	z.builder = &ruleBuilder{app: app, handle: handle, name: name, zone: config, tiers: z.tiers}
 	endpoints, err := z.builder.endpoints()
 	if err != nil {
 		return nil, err
 	}
 	z.configured = &zoneRules{endpoints: endpoints, dryRun: z.dryRun, compiled: z.builder.compiled}
+	if z.configured.compared, err = z.builder.compare(z.configured); err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
 	z.warnings = append(z.warnings, z.builder.warnings...)
 	names := z.placeholders()
 	z.identity, z.unsure = identityValues(names), unsurePlaceholders(names)
@@ -254,9 +258,10 @@ func fromLegacy(z *Zone) (*Zone, error) {
 	case z.MaxEvents < 0:
 		return nil, fmt.Errorf("max_events is %d: use 0 to block, or more", z.MaxEvents)
 	case z.OnAmbiguousKey != "", z.OnMissingLimit != nil, z.Algorithm != nil, z.Tier != nil, len(z.Endpoints) > 0,
-		z.Cost != nil, z.Consistency != Consistency{}:
+		z.Cost != nil, z.Compare != nil, z.Consistency != Consistency{}:
 		return nil, fmt.Errorf("a zone with `window` has no on_ambiguous_key, on_missing_limit, algorithm, tier, endpoint, " +
-			"cost, mode, max_overshoot or on_outage, as in caddy-ratelimit: use `limit` instead of `window` and `max_events`")
+			"cost, compare, mode, max_overshoot or on_outage, as in caddy-ratelimit: use `limit` instead of `window` and " +
+			"`max_events`")
 	}
 	nilIfZero := func(prefix *int) *int {
 		if prefix != nil && *prefix == 0 {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fleetlimit/fleetlimit/internal/keyshare"
 	"github.com/fleetlimit/fleetlimit/internal/route"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -18,7 +19,8 @@ import (
 type zoneRules struct {
 	endpoints []endpointRules // in configured order; the last is the rest of the zone
 	keys      keyTable
-	dryRun    dryRunKeys
+	dryRun    keyshare.Share
+	compared  *comparedRules // nil: none
 
 	compiled  map[ruleSource]*rule
 	overrides map[overrideText]*override
@@ -79,8 +81,19 @@ func (z *zone) compile(earlier *zoneRules, changes *zoneChanges) (*zoneRules, []
 		if err != nil {
 			left = append(left, fmt.Errorf("dry_run: %w", err))
 		} else {
-			compiled.dryRun = newDryRun(b.name, share)
+			compiled.dryRun = keyshare.New(share, b.name)
 		}
+	}
+	if changes.zone != nil && changes.zone.Compare != nil {
+		with, err := parseComparison(changes.zone.Compare)
+		if err != nil {
+			left = append(left, fmt.Errorf("compare: %w", err))
+		} else {
+			b.zone.Compare = with
+		}
+	}
+	if compiled.compared, err = b.compare(compiled); err != nil {
+		left = append(left, fmt.Errorf("compare: %w", err))
 	}
 	return compiled, append(left, compiled.addEntries(z, earlier, changes)...)
 }

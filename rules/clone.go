@@ -35,7 +35,7 @@ func (d *Document) Clone() *Document {
 
 func (z *Zone) clone() *Zone {
 	c := *z
-	c.Tiers = maps.Clone(z.Tiers)
+	c.Tiers, c.Compare = maps.Clone(z.Tiers), clonePointer(z.Compare)
 	c.Endpoints = cloneMap(z.Endpoints, func(e *Endpoint) *Endpoint {
 		return &Endpoint{Limit: e.Limit, Tiers: maps.Clone(e.Tiers)}
 	})

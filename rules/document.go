@@ -41,6 +41,19 @@ type Zone struct {
 	// DryRun is the percentage of keys that the zone never rejects, such as "100%". "0%" ends a dry
 	// run of the configuration.
 	DryRun string `json:"dry_run,omitempty"`
+
+	// Compare comes in place of the whole comparison of the configuration. Nil: that stays.
+	Compare *Comparison `json:"compare,omitempty"`
+}
+
+// A Comparison has what a zone decides requests with a second time, to count how often that would
+// make a difference.
+type Comparison struct {
+	// Keys is the percentage of keys, such as "10%". Empty: all. "0%" ends the comparison.
+	Keys string `json:"keys,omitempty"`
+
+	Limit     string `json:"limit,omitempty"`     // in place of that of the zone
+	Algorithm string `json:"algorithm,omitempty"` // such as "sliding_window 6"
 }
 
 // An Endpoint replaces limits of an endpoint.

@@ -22,6 +22,9 @@ type Schema interface {
 	// DryRun returns an error unless text is a percentage of keys, such as "10%".
 	DryRun(text string) error
 
+	// Compare returns an error unless a zone, which exists, can be compared so.
+	Compare(zone string, with *Comparison) error
+
 	// Key returns an error unless requests can have the key, whose zone exists. shared reports that
 	// all requests of the zone have it. Only such a key may be without a text.
 	Key(key Key) (shared bool, err error)

@@ -181,6 +181,9 @@ func (v *validator) zone(path, name string, z *Zone) {
 	if z.DryRun != "" {
 		v.check(path+".dry_run", v.schema.DryRun(z.DryRun))
 	}
+	if z.Compare != nil {
+		v.check(path+".compare", v.schema.Compare(name, z.Compare))
+	}
 }
 
 // tierLimits checks limits by the names of tiers.

@@ -46,6 +46,13 @@ func (testSchema) DryRun(text string) error {
 	return nil
 }
 
+func (testSchema) Compare(zone string, with *Comparison) error {
+	if *with == (Comparison{}) {
+		return fmt.Errorf("%q has nothing to compare with: use a limit", zone)
+	}
+	return nil
+}
+
 func (testSchema) Key(k Key) (shared bool, err error) {
 	if k.Zone == "user" && k.Text == "" && k.Base64 == "" {
 		return false, errors.New("it is empty: use the text of the key")
@@ -69,6 +76,7 @@ func TestValidate(t *testing.T) {
 		{`{}`, ""},
 		{`{"zones": {"user": {}}}`, ""},
 		{`{"zones": {"user": {"limit": "1/s", "tiers": {"pro": "2/s", "free": "block"}, "dry_run": "10%",
+			"compare": {"keys": "10%", "limit": "1/s", "algorithm": "fixed_window"},
 			"endpoints": {"POST /v1/search*": {"limit": "1/s", "tiers": {"pro": "unlimited"}}, "/v1/items": {}}}}}`, ""},
 		{`{"zones": {"usr": {"limit": "1/s"}}}`, `zones.usr: there is no zone "usr": use "user"`},
 		{`{"zones": {"a.b": {"limit": "1/s"}}}`, `zones["a.b"]: there is no zone "a.b": use one of "all", "user"`},
@@ -87,6 +95,7 @@ func TestValidate(t *testing.T) {
 				`zones.user.endpoints["/v1/items"].tiers.prO: there is no tier "prO": use "pro"; ` +
 				`zones.user.endpoints["/v1/items"].tiers.pro: "y" at "/v1/items" of "user" and "pro" is not a rate: use 100/1m`},
 		{`{"zones": {"user": {"dry_run": "0.5"}}}`, `zones.user.dry_run: "0.5" is not a percentage: use 10%`},
+		{`{"zones": {"user": {"compare": {}}}}`, `zones.user.compare: "user" has nothing to compare with: use a limit`},
 
 		{`{"overrides": [{"id": "1", "zone": "user", "key": "a", "limit": "5/s"},
 			{"id": "2", "zone": "user", "key": "a", "endpoint": "/v1/items", "multiplier": 1e6},

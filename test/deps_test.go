@@ -102,6 +102,10 @@ var policy = []struct {
 		allow:    []string{},
 		reason:   "a set of addresses needs only the standard library",
 	}, {
+		packages: module + "/internal/keyshare",
+		allow:    []string{},
+		reason:   "which keys a part has depends on the keys alone",
+	}, {
 		packages: module + "/internal/keytemplate",
 		allow:    []string{module + "/internal/ipset", module + "/internal/placeholder", "github.com/caddyserver/..."},
 		reason:   "a key depends on the request and Caddy's placeholders, but on no limit",

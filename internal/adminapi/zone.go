@@ -7,10 +7,11 @@ type Zones struct {
 
 // A Zone describes a zone of the running configuration, with what the rules change of it.
 type Zone struct {
-	Name   string           `json:"name"`
-	Key    string           `json:"key,omitempty"`
-	DryRun string           `json:"dry_run,omitempty"`
-	Limits []EndpointLimits `json:"limits"`
+	Name    string           `json:"name"`
+	Key     string           `json:"key,omitempty"`
+	DryRun  string           `json:"dry_run,omitempty"`
+	Compare string           `json:"compare,omitempty"` // the percentage of keys that are compared
+	Limits  []EndpointLimits `json:"limits"`
 }
 
 // An EndpointLimits has the limits in force at an endpoint, or in the rest of the zone.
@@ -25,6 +26,14 @@ type TierLimit struct {
 	Limit     string   `json:"limit"`
 	Algorithm string   `json:"algorithm"`
 	From      []Origin `json:"from"` // the last is in force
+
+	Compared *ComparedLimit `json:"compared,omitempty"` // nil: the limit is not compared
+}
+
+// A ComparedLimit is what a limit in force is compared with.
+type ComparedLimit struct {
+	Limit     string `json:"limit"`
+	Algorithm string `json:"algorithm"`
 }
 
 // An Origin is a limit that somebody has written for a place of a zone.

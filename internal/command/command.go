@@ -51,8 +51,8 @@ func configureRateLimit(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return wrongUsage(cmd, fmt.Errorf("%w: use %s --help to see which flags there are", err, cmd.CommandPath()))
 	})
-	asGroup(cmd, statusCommand(), inspectCommand(), topCommand(), resetCommand(), addQuotaCommand(), overrideCommand(), tierCommand(),
-		accessCommand(), rulesCommand(), emergencyCommand())
+	asGroup(cmd, statusCommand(), decisionsCommand(), inspectCommand(), topCommand(), resetCommand(), addQuotaCommand(),
+		overrideCommand(), tierCommand(), accessCommand(), rulesCommand(), emergencyCommand())
 }
 
 // newGroup returns a command that has only subcommands.

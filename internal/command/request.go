@@ -81,9 +81,22 @@ func (r *apiRequest) isDryRun() bool { return r.query.Get("dry_run") == "true" }
 // send sends the request to the admin endpoint that the flags of cmd name, and returns the body and
 // the ETag of the answer.
 func (r *apiRequest) send(cmd *cobra.Command) (body []byte, etag string, err error) {
-	address, err := adminAddress(cmd.Flags())
+	resp, err := r.open(cmd)
 	if err != nil {
 		return nil, "", err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if body, err = io.ReadAll(resp.Body); err != nil {
+		return nil, "", fmt.Errorf("reading the answer of the admin endpoint: %w: use the command again", err)
+	}
+	return body, resp.Header.Get("ETag"), nil
+}
+
+// open is as send for an answer that the caller reads.
+func (r *apiRequest) open(cmd *cobra.Command) (*http.Response, error) {
+	address, err := adminAddress(cmd.Flags())
+	if err != nil {
+		return nil, err
 	}
 	var content io.Reader
 	switch b := r.body.(type) {
@@ -93,7 +106,7 @@ func (r *apiRequest) send(cmd *cobra.Command) (body []byte, etag string, err err
 	default:
 		text, err := json.Marshal(b)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		content = bytes.NewReader(text)
 	}
@@ -103,13 +116,9 @@ func (r *apiRequest) send(cmd *cobra.Command) (body []byte, etag string, err err
 	}
 	resp, err := caddycmd.AdminAPIRequest(address, r.method, uri, r.header, content)
 	if err != nil {
-		return nil, "", apiFailure(address, err)
+		return nil, apiFailure(address, err)
 	}
-	defer func() { _ = resp.Body.Close() }()
-	if body, err = io.ReadAll(resp.Body); err != nil {
-		return nil, "", fmt.Errorf("reading the answer of %s: %w", address, err)
-	}
-	return body, resp.Header.Get("ETag"), nil
+	return resp, nil
 }
 
 // adminAddress returns the address of the admin endpoint.

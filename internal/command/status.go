@@ -1,6 +1,8 @@
 package command
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
@@ -43,16 +45,25 @@ func zonesCommand() *cobra.Command {
 		example: "  caddy rate-limit status zones",
 		request: func(*cobra.Command, []string) (*apiRequest, error) { return getRequest("zones"), nil },
 		print: func(t *table, answer *adminapi.Zones) {
-			t.row("ZONE", "ENDPOINT", "TIER", "LIMIT", "ALGORITHM", "FROM", "DRY RUN")
+			t.row("ZONE", "ENDPOINT", "TIER", "LIMIT", "ALGORITHM", "FROM", "DRY RUN", "COMPARED WITH")
 			for _, z := range answer.Zones {
 				for _, e := range z.Limits {
 					for _, limit := range e.Tiers {
-						t.row(z.Name, e.Endpoint, limit.Tier, limit.Limit, limit.Algorithm, originTexts(limit.From), z.DryRun)
+						t.row(z.Name, e.Endpoint, limit.Tier, limit.Limit, limit.Algorithm, originTexts(limit.From), z.DryRun,
+							comparedText(&z, &limit))
 					}
 				}
 			}
 		},
 	}.command()
+}
+
+// comparedText returns what a limit is compared with, and for which keys.
+func comparedText(z *adminapi.Zone, limit *adminapi.TierLimit) string {
+	if limit.Compared == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %s (%s of keys)", limit.Compared.Limit, limit.Compared.Algorithm, z.Compare)
 }
 
 func nodesCommand() *cobra.Command {

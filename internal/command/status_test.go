@@ -13,4 +13,13 @@ func TestStatusCommand(t *testing.T) {
 	if ran.err != nil || ran.output != want {
 		t.Errorf("%v, output\n%s, want\n%s", ran.err, ran.output, want)
 	}
+	ran = runCommand(t, "", `{"zones":[{"name":"user","compare":"10%","limits":[{"tiers":[
+		{"limit":"100/1m","algorithm":"token_bucket","from":[],"compared":{"limit":"50/1m","algorithm":"sliding_window 6"}},
+		{"tier":"pro","limit":"200/1m","algorithm":"token_bucket","from":[]}]}]}]}`, "status", "zones")
+	const wantZones = "ZONE  ENDPOINT  TIER  LIMIT   ALGORITHM     FROM  DRY RUN  COMPARED WITH\n" +
+		"user  -         -     100/1m  token_bucket  -     -        50/1m sliding_window 6 (10% of keys)\n" +
+		"user  -         pro   200/1m  token_bucket  -     -        -\n"
+	if ran.err != nil || ran.output != wantZones {
+		t.Errorf("%v, output\n%s, want\n%s", ran.err, ran.output, wantZones)
+	}
 }

@@ -30,29 +30,32 @@ var ruleTables = []struct{ name, primaryKey string }{
 // A row is a row of any of the tables, as to_jsonb makes and jsonb_populate_recordset takes it, on top
 // of emptyRow. Each table has some of the columns. Rows are equal if they are equal in the database.
 type row struct {
-	ID         string    `json:"id,omitempty"`
-	Zone       string    `json:"zone,omitempty"`
-	Key        string    `json:"key,omitempty"`
-	KeyBase64  string    `json:"key_base64,omitempty"`
-	Missing    bool      `json:"missing,omitempty"`
-	Endpoint   string    `json:"endpoint,omitempty"`
-	Tier       string    `json:"tier,omitempty"`
-	RateLimit  string    `json:"rate_limit,omitempty"`
-	DryRun     string    `json:"dry_run,omitempty"`
-	Multiplier float64   `json:"multiplier,omitempty"`
-	Action     string    `json:"action,omitempty"`
-	Address    string    `json:"address,omitempty"`
-	ExpiresAt  time.Time `json:"expires_at,omitzero"`
-	Reason     string    `json:"reason,omitempty"`
-	CreatedAt  time.Time `json:"created_at,omitzero"`
-	CreatedBy  string    `json:"created_by,omitempty"`
-	Position   int64     `json:"position,omitempty"`
+	ID               string    `json:"id,omitempty"`
+	Zone             string    `json:"zone,omitempty"`
+	Key              string    `json:"key,omitempty"`
+	KeyBase64        string    `json:"key_base64,omitempty"`
+	Missing          bool      `json:"missing,omitempty"`
+	Endpoint         string    `json:"endpoint,omitempty"`
+	Tier             string    `json:"tier,omitempty"`
+	RateLimit        string    `json:"rate_limit,omitempty"`
+	DryRun           string    `json:"dry_run,omitempty"`
+	CompareKeys      string    `json:"compare_keys,omitempty"`
+	CompareLimit     string    `json:"compare_limit,omitempty"`
+	CompareAlgorithm string    `json:"compare_algorithm,omitempty"`
+	Multiplier       float64   `json:"multiplier,omitempty"`
+	Action           string    `json:"action,omitempty"`
+	Address          string    `json:"address,omitempty"`
+	ExpiresAt        time.Time `json:"expires_at,omitzero"`
+	Reason           string    `json:"reason,omitempty"`
+	CreatedAt        time.Time `json:"created_at,omitzero"`
+	CreatedBy        string    `json:"created_by,omitempty"`
+	Position         int64     `json:"position,omitempty"`
 }
 
 // emptyRow has what a row is without the fields that are omitted when they are empty. Other columns
 // are NULL then.
 const emptyRow = `{"zone": "", "key": "", "key_base64": "", "missing": false, "endpoint": "", "tier": "",
-	"rate_limit": "", "dry_run": "", "action": "", "address": "", "reason": "", "created_by": "", "position": 0}`
+	"rate_limit": "", "dry_run": "", "compare_keys": "", "compare_limit": "", "compare_algorithm": "", "action": "", "address": "", "reason": "", "created_by": "", "position": 0}`
 
 // A rowID is the primary key of a row in its table.
 type rowID struct{ zone, endpoint, tier, id string }
@@ -91,20 +94,25 @@ func rowsOf(d *rules.Document) map[string][]*row {
 }
 
 func limitRows(zones map[string]*rules.Zone) (all []*row) {
-	place := func(zone, endpoint, limit, dryRun string, tiers map[string]string) {
-		if limit != "" || dryRun != "" || len(tiers) == 0 {
-			all = append(all, &row{Zone: zone, Endpoint: endpoint, RateLimit: limit, DryRun: dryRun})
+	place := func(own *row, tiers map[string]string) {
+		if *own != (row{Zone: own.Zone, Endpoint: own.Endpoint}) || len(tiers) == 0 {
+			all = append(all, own)
 		}
 		for tier, limit := range tiers {
-			all = append(all, &row{Zone: zone, Endpoint: endpoint, Tier: tier, RateLimit: limit})
+			all = append(all, &row{Zone: own.Zone, Endpoint: own.Endpoint, Tier: tier, RateLimit: limit})
 		}
 	}
 	for name, z := range zones {
-		if z.Limit != "" || z.DryRun != "" || len(z.Tiers) > 0 || len(z.Endpoints) == 0 {
-			place(name, "", z.Limit, z.DryRun, z.Tiers)
+		compare := cmp.Or(z.Compare, new(rules.Comparison))
+		own := &row{
+			Zone: name, RateLimit: z.Limit, DryRun: z.DryRun,
+			CompareKeys: compare.Keys, CompareLimit: compare.Limit, CompareAlgorithm: compare.Algorithm,
+		}
+		if *own != (row{Zone: name}) || len(z.Tiers) > 0 || len(z.Endpoints) == 0 {
+			place(own, z.Tiers)
 		}
 		for pattern, e := range z.Endpoints {
-			place(name, pattern, e.Limit, "", e.Tiers)
+			place(&row{Zone: name, Endpoint: pattern, RateLimit: e.Limit}, e.Tiers)
 		}
 	}
 	return all
@@ -199,6 +207,10 @@ func zonesOf(limits map[rowID]*row) map[string]*rules.Zone {
 		*limit = r.RateLimit
 		if r.Endpoint == "" {
 			z.DryRun = r.DryRun
+			c := rules.Comparison{Keys: r.CompareKeys, Limit: r.CompareLimit, Algorithm: r.CompareAlgorithm}
+			if c != (rules.Comparison{}) {
+				z.Compare = &c
+			}
 		}
 	}
 	return zones

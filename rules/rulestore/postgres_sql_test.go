@@ -206,6 +206,7 @@ func TestPostgresChecks(t *testing.T) {
 	for statement, problem := range map[string]string{
 		"INSERT INTO rate_limit_limits (zone, rate_limit) VALUES ('', '1/1s')":                                  "zone_check",
 		"INSERT INTO rate_limit_limits (zone, tier, dry_run) VALUES ('z', 'pro', '5%')":                         "rate_limit_limits_check",
+		"INSERT INTO rate_limit_limits (zone, endpoint, compare_limit) VALUES ('z', '/a', '1/1s')":              "compare_is_of_zone",
 		"INSERT INTO rate_limit_overrides (zone, key) VALUES ('z', 'k')":                                        "either_rate_limit_or_multiplier",
 		"INSERT INTO rate_limit_overrides (zone, key, rate_limit, multiplier) VALUES ('z', 'k', '1/1s', 2)":     "either_rate_limit_or_multiplier",
 		"INSERT INTO rate_limit_overrides (zone, key, multiplier) VALUES ('z', 'k', 'NaN')":                     "multiplier_check",

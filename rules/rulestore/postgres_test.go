@@ -127,6 +127,7 @@ func TestPostgresKeepsEmptyPlaces(t *testing.T) {
 	v := &rules.Version{Number: 1, Document: &rules.Document{Zones: map[string]*rules.Zone{
 		"empty":    {},
 		"dry":      {DryRun: "5%"},
+		"compare":  {Compare: &rules.Comparison{Algorithm: "fixed_window"}, Tiers: map[string]string{"pro": "1/1s"}},
 		"tier":     {Tiers: map[string]string{"pro": "1/1s"}},
 		"endpoint": {Endpoints: map[string]*rules.Endpoint{"/v1": {}, "/v2": {Tiers: map[string]string{"pro": ""}}}},
 	}}}

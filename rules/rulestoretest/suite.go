@@ -93,6 +93,7 @@ func Version(n int64) *rules.Version {
 		Document: &rules.Document{
 			Zones: map[string]*rules.Zone{"user": {
 				Limit: fmt.Sprintf("%d/1m", n), Tiers: map[string]string{"pro": "5/1s"}, DryRun: "5%",
+				Compare:   &rules.Comparison{Keys: "10%", Limit: "3/1s", Algorithm: "sliding_window 6"},
 				Endpoints: map[string]*rules.Endpoint{"POST /v1/*": {Limit: "1/1s", Tiers: map[string]string{"pro": "2/1s"}}},
 			}},
 			Overrides: []*rules.Override{

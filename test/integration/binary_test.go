@@ -63,7 +63,9 @@ func TestBuiltCaddy(t *testing.T) {
 	g.get("/", alice).admitted(6)
 	g.client.CloseIdleConnections()
 
+	f := follow(t, g.client, admin, "for=10m", "")
 	command(t, binary, "stop", "--address", admin)
+	f.ends("reload")
 	select {
 	case err := <-exited:
 		if err != nil {

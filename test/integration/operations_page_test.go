@@ -1,13 +1,16 @@
 package integration
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/fleetlimit/fleetlimit/test/redistest"
@@ -37,6 +40,10 @@ func TestCommandsOfOperationsPage(t *testing.T) {
 			}
 		}
 		var got, want string
+		stop := func() {}
+		if strings.Contains(c.command, "decisions") { // there is something to see
+			stop = g.exceedLimit("X-User: sk_live_3")
+		}
 		if strings.HasPrefix(c.command, "curl ") {
 			ran["curl"]++
 			got, want = shape(t, g.curl(c.command).body), shape(t, c.output)
@@ -44,12 +51,36 @@ func TestCommandsOfOperationsPage(t *testing.T) {
 			ran["caddy"]++
 			got, want = tableShape(shell.run(c.command)), tableShape(c.output)
 		}
+		stop()
 		if got != want {
 			t.Errorf("%s\nprints   %s\nthe page %s", c.command, got, want)
 		}
 	}
 	if ran["curl"] < 22 || ran["caddy"] < 22 {
 		t.Errorf("commands that ran = %v, want 22 or more of each program", ran)
+	}
+}
+
+// exceedLimit sends requests with a header until the function that it returns is called.
+func (g *gateway) exceedLimit(header string) (stop func()) {
+	name, value, _ := strings.Cut(header, ": ")
+	ctx, cancel := context.WithCancel(g.t.Context())
+	var sending sync.WaitGroup
+	sending.Go(func() {
+		for ctx.Err() == nil {
+			r, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+g.addr+"/", nil)
+			r.Header.Set(name, value)
+			if resp, err := g.client.Do(r); err == nil {
+				_ = resp.Body.Close()
+			} else if ctx.Err() == nil {
+				g.t.Error(err)
+				return
+			}
+		}
+	})
+	return func() {
+		cancel()
+		sending.Wait()
 	}
 }
 
@@ -89,7 +120,7 @@ func parseCurl(command string) curlCommand {
 		arg := args[0]
 		args = args[1:]
 		switch arg {
-		case "-s":
+		case "-s", "-sN":
 		case "-X":
 			c.method, args = args[0], args[1:]
 		case "-H":
@@ -146,12 +177,16 @@ func shellWords(command string) []string {
 	return words
 }
 
-// shape returns a JSON object with sorted members, and without the values that differ each time.
+// shape returns JSON objects with sorted members, and without the values that differ each time.
 func shape(t *testing.T, text string) string {
 	t.Helper()
-	var object map[string]any
-	if err := json.Unmarshal([]byte(text), &object); err != nil {
-		t.Fatalf("%v: %s", err, text)
+	var objects []any
+	for d := json.NewDecoder(strings.NewReader(text)); d.More(); {
+		var object map[string]any
+		if err := d.Decode(&object); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		objects = append(objects, object)
 	}
 	var blank func(v any) any
 	blank = func(v any) any {
@@ -160,7 +195,7 @@ func shape(t *testing.T, text string) string {
 			for _, name := range slices.Collect(maps.Keys(v)) {
 				switch name {
 				case "store", "address", "latency_ms", "started_by", "started_at", "expires_at", "created_at", "created_by",
-					"time", "author", "reset_at", "demand_per_second":
+					"time", "author", "reset_at", "wait", "host", "demand_per_second":
 					v[name] = "..."
 				case "node":
 					if _, isName := v[name].(string); isName {
@@ -170,6 +205,9 @@ func shape(t *testing.T, text string) string {
 					v[name] = blank(v[name])
 				}
 			}
+			if v["outcome"] != nil { // several sources can decide the same
+				v["source"] = "..."
+			}
 		case []any:
 			for i := range v {
 				v[i] = blank(v[i])
@@ -177,12 +215,13 @@ func shape(t *testing.T, text string) string {
 		}
 		return v
 	}
-	return fmt.Sprint(blank(object))
+	return fmt.Sprint(blank(objects))
 }
 
 var (
 	instantText = regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z`)
 	addressText = regexp.MustCompile(`(localhost|127\.0\.0\.1):\d+`)
+	waitText    = regexp.MustCompile(` \d+(\.\d+)?m?s `)
 	gapText     = regexp.MustCompile(` +`)
 	nodeText    = regexp.MustCompile(`(?m)^node +\S+$`)
 	numberText  = regexp.MustCompile(`\b\d+\.\d+\b`)
@@ -192,5 +231,5 @@ var (
 func tableShape(text string) string {
 	text = addressText.ReplaceAllString(instantText.ReplaceAllString(text, "TIME"), "ADDRESS")
 	text = numberText.ReplaceAllString(nodeText.ReplaceAllString(text, "node NAME"), "NUMBER")
-	return strings.TrimSpace(gapText.ReplaceAllString(text, " "))
+	return strings.TrimSpace(gapText.ReplaceAllString(waitText.ReplaceAllString(text, " WAIT "), " "))
 }

@@ -48,6 +48,23 @@ func load(t *testing.T) (*openapi3.T, routers.Router) {
 	return document, router
 }
 
+// The validator knows no lines of JSON: the document describes them as the array of their values.
+func init() {
+	openapi3filter.RegisterBodyDecoder("application/x-ndjson",
+		func(body io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
+			values := []any{}
+			for d := json.NewDecoder(body); ; {
+				var value any
+				if err := d.Decode(&value); err == io.EOF {
+					return values, nil
+				} else if err != nil {
+					return nil, err
+				}
+				values = append(values, value)
+			}
+		})
+}
+
 var exchangesFlag = flag.String("exchanges", "",
 	"the exchanges that tests of test/integration have recorded; by default, they run and record some")
 

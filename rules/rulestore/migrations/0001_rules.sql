@@ -11,7 +11,12 @@ CREATE TABLE rate_limit_limits (
 	tier       text NOT NULL DEFAULT '',
 	rate_limit text NOT NULL DEFAULT '', -- such as '100/1m burst 20'
 	dry_run    text NOT NULL DEFAULT '' CHECK (dry_run = '' OR (endpoint = '' AND tier = '')), -- such as '100%'
-	PRIMARY KEY (zone, endpoint, tier)
+	compare_keys      text NOT NULL DEFAULT '', -- such as '10%'
+	compare_limit     text NOT NULL DEFAULT '',
+	compare_algorithm text NOT NULL DEFAULT '', -- such as 'sliding_window 6'
+	PRIMARY KEY (zone, endpoint, tier),
+	CONSTRAINT compare_is_of_zone
+		CHECK (compare_keys || compare_limit || compare_algorithm = '' OR (endpoint = '' AND tier = ''))
 );
 
 -- position is the order of the entries: by default, that of their creation. Instants that JSON

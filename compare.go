@@ -1,0 +1,250 @@
+package fleetlimit
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/keyshare"
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+// comparedRules are what the rules of a zone would be with another limit or algorithm. They decide
+// beside those in force, for some keys, and reject no request. nil has none.
+type comparedRules struct {
+	fraction  float64 // of the keys
+	keys      keyshare.Share
+	endpoints []endpointRules // as those in force; a rule is nil where it would decide as that in force
+}
+
+// all returns the compared endpoints.
+func (c *comparedRules) all() []endpointRules {
+	if c == nil {
+		return nil
+	}
+	return c.endpoints
+}
+
+// limits reports whether r is a rule that limits anything.
+func (r *rule) limits() bool { return r != nil && !r.unlimited() }
+
+// decidesAs reports whether two rules have the same limit and algorithm. nil limits nothing.
+func (r *rule) decidesAs(other *rule) bool {
+	switch {
+	case !r.limits() || !other.limits():
+		return r.limits() == other.limits()
+	case r.block || other.block:
+		return r.block == other.block
+	}
+	return r.Algorithm == other.Algorithm && r.Capacity() == other.Capacity() && r.Limit.Events == other.Limit.Events &&
+		r.Limit.Window == other.Limit.Window
+}
+
+// unless returns r, or nil if it decides as other.
+func (r *rule) unless(other *rule) *rule {
+	if r.decidesAs(other) {
+		return nil
+	}
+	return r
+}
+
+// withBurstFor returns l, without its burst if the algorithm has none.
+func (l *Limit) withBurstFor(a limiter.Algorithm) *Limit {
+	if l.Burst == 0 || a.Kind == limiter.TokenBucket {
+		return l
+	}
+	without := *l
+	without.Burst = 0
+	return &without
+}
+
+func (c *Comparison) validate() error {
+	if c.Limit == nil && c.Algorithm == nil {
+		return errors.New("there is nothing to compare with: use `limit`, `algorithm` or both")
+	}
+	if k := c.Keys; k != nil && !(*k > 0 && *k <= 1) { // nor NaN
+		return fmt.Errorf("keys is %v: use a fraction above 0 and up to 1, such as 0.1 for 10%%", *k)
+	}
+	if c.Limit != nil {
+		return c.Limit.validate()
+	}
+	return nil
+}
+
+// parseComparison returns a comparison of rules, or nil if it ends that of the configuration.
+func parseComparison(text *rules.Comparison) (*Comparison, error) {
+	c := new(Comparison)
+	if text.Keys != "" {
+		keys, err := parsePercent(text.Keys)
+		if err != nil {
+			return nil, fmt.Errorf("keys: %w of keys: use %s", err, percentLike(text.Keys, "10%"))
+		}
+		if keys == 0 {
+			return nil, nil
+		}
+		c.Keys = (*Fraction)(&keys)
+	}
+	var err error
+	if text.Limit != "" {
+		if c.Limit, err = parseRate(strings.Fields(text.Limit)); err != nil {
+			return nil, fmt.Errorf("limit: %w", err)
+		}
+	}
+	switch args := strings.Fields(text.Algorithm); {
+	case len(args) > 2:
+		return nil, fmt.Errorf("algorithm: %q is not an algorithm: use its name, such as token_bucket or sliding_window 10",
+			text.Algorithm)
+	case len(args) > 0:
+		if c.Algorithm, err = parseAlgorithm(args); err != nil {
+			return nil, fmt.Errorf("algorithm: %w", err)
+		}
+	}
+	return c, nil
+}
+
+// compare compiles what the zone compares inForce with. It is nil if that would decide as inForce.
+func (b *ruleBuilder) compare(inForce *zoneRules) (*comparedRules, error) {
+	config := b.zone.Compare
+	if config == nil {
+		return nil, nil
+	}
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	c := b.copy(nil)
+	c.compared, c.earlier = true, b.earlier
+	c.zone.Limit = cmp.Or(config.Limit, c.zone.Limit)
+	c.zone.Algorithm = cmp.Or(config.Algorithm, c.zone.Algorithm)
+	if config.Limit != nil && config.Limit.Burst > 0 { // that of another place may be left out
+		base, err := c.base(nil, c.zone.Key, "")
+		if err == nil {
+			_, err = newRule(b.name, base, config.Limit)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	endpoints, err := c.endpoints()
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(inForce.compiled, c.compiled)
+	differs := false
+	for i := range endpoints {
+		compared, e := &endpoints[i], &inForce.endpoints[i]
+		for tier, r := range compared.rules {
+			compared.rules[tier] = r.unless(e.rules[tier])
+		}
+		compared.withoutKey = compared.withoutKey.unless(e.withoutKey)
+		differs = differs || len(compared.all()) > 0
+	}
+	if !differs {
+		return nil, nil
+	}
+	fraction := 1.0
+	if config.Keys != nil {
+		fraction = float64(*config.Keys)
+	}
+	return &comparedRules{fraction, keyshare.New(fraction, b.name+" compare"), endpoints}, nil
+}
+
+// compareDoubts returns what is probably a mistake in the comparison that config has.
+func (z *zone) compareDoubts(config *Zone) []error {
+	if config.Compare == nil || z.configured.compared != nil {
+		return nil
+	}
+	return []error{errors.New("compare makes no difference, because the zone has the same limit and algorithm, or its tiers " +
+		"and endpoints have their own: use another limit or algorithm in it")}
+}
+
+// addComparison adds the take from the rule that is compared with inForce, if there is one for the
+// key. inForce is nil if the zone does not limit the request.
+func (e *evaluation) addComparison(z *zone, rules *zoneRules, at *placement, inForce *rule, key []byte) {
+	if !rules.compared.keys.Includes(key) {
+		return
+	}
+	compared := at.rule(rules.compared.endpoints)
+	if compared == nil || at.override != nil && compared.decidesAs(inForce) {
+		return
+	}
+	take := limiter.Take{Rule: compared.Rule, Key: key}
+	if compared.Rule != nil {
+		take.Cost, _ = rules.endpoints[at.endpoint].cost.of(compared, e.request, e.repl)
+	}
+	e.comparisons = append(e.comparisons, trial{zoneResult{zone: z, rule: compared}, take})
+}
+
+// takeComparisons decides the comparisons, each by itself, after the rules in force have decided.
+// It counts how both have decided. What the store could not decide is no comparison.
+func (e *evaluation) takeComparisons() {
+	now := time.Now()
+	for i := range e.comparisons {
+		c := &e.comparisons[i]
+		admitted, decided := e.decisionOf(c.result.zone)
+		if !decided {
+			continue
+		}
+		c.decide(e, now)
+		if !c.result.outage {
+			c.result.zone.counters.comparisons.add(admitted, c.result.decision.OK)
+		}
+	}
+}
+
+// decisionOf returns whether the rule in force of a zone admits the request, also one in a dry run. It
+// is not decided in an outage, and if another zone rejects the request, which then counts in none.
+func (e *evaluation) decisionOf(z *zone) (admitted, decided bool) {
+	of := func(r *zoneResult) (admitted, decided bool) { return r.decision.OK, !r.outage }
+	admitted, decided = true, true // unless the zone limits the request
+	results := e.results()
+	for i := range results {
+		switch r := &results[i]; {
+		case r.zone == z:
+			admitted, decided = of(r)
+		case !r.decision.OK:
+			return false, false
+		}
+	}
+	for i := range e.trials {
+		if r := &e.trials[i].result; r.zone == z {
+			return of(r)
+		}
+	}
+	return admitted, decided
+}
+
+// comparisonCounters count comparisons by what the rule in force and the compared one decide.
+type comparisonCounters struct {
+	used atomic.Bool // the zone compares, or did once
+
+	bothAdmit, bothReject, inForceAdmits, comparedAdmits atomic.Uint64
+}
+
+func (c *comparisonCounters) add(inForceAdmits, comparedAdmits bool) {
+	n := &c.bothReject
+	switch {
+	case inForceAdmits && comparedAdmits:
+		n = &c.bothAdmit
+	case inForceAdmits:
+		n = &c.inForceAdmits
+	case comparedAdmits:
+		n = &c.comparedAdmits
+	}
+	n.Add(1)
+}
+
+func (s scrape) collectComparisons(z *zoneState) {
+	c := &z.counters.comparisons
+	if !c.used.Load() {
+		return
+	}
+	s.count(descComparisons, c.bothAdmit.Load(), z.name, "admitted", "admitted")
+	s.count(descComparisons, c.inForceAdmits.Load(), z.name, "admitted", "rejected")
+	s.count(descComparisons, c.comparedAdmits.Load(), z.name, "rejected", "admitted")
+	s.count(descComparisons, c.bothReject.Load(), z.name, "rejected", "rejected")
+}

@@ -1,0 +1,150 @@
+package fleetlimit
+
+import (
+	"encoding/base64"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/tail"
+)
+
+// passes reports whether requests with an outcome are what a healthy node mostly has. Tails have a
+// sample of them.
+func passes(outcome string) bool {
+	return outcome == adminapi.Admitted || outcome == adminapi.Allowed || outcome == adminapi.Degraded
+}
+
+// tails are the tails of the decisions of this process.
+var tails tail.List[decisionFilter, *adminapi.Decision]
+
+// A decisionFilter says which decisions a tail has.
+type decisionFilter struct {
+	zones, outcomes []string            // empty: all
+	keys            map[string][][]byte // by zone, as requests have them; nil: all keys
+	sample          float64             // the fraction of the requests that pass
+}
+
+// decided is what a tail can ask about a decision.
+type decided struct {
+	outcome string
+	zone    *zone                 // nil: the client's address has decided, before any zone
+	key     *keytemplate.Template // nil: the request has no key
+	result  *zoneResult           // nil: no count was needed
+	reason  string                // of denied and would_deny
+	wouldBe int                   // the status of the response without the dry run
+}
+
+func (d *decided) zoneName() string {
+	if d.zone == nil {
+		return ""
+	}
+	return d.zone.name
+}
+
+// tell hands a decision to the tails that want it. While there is none, it is one atomic load.
+func (e *evaluation) tell(d decided) {
+	var told *adminapi.Decision // the same for all
+	for _, t := range tails.All() {
+		if !e.isWanted(&t.Filter, &d) || t.Full() {
+			continue
+		}
+		if told == nil {
+			told = e.newDecision(&d)
+		}
+		t.Put(told)
+	}
+}
+
+func (e *evaluation) isWanted(f *decisionFilter, d *decided) bool {
+	if len(f.zones) > 0 && !slices.Contains(f.zones, d.zoneName()) ||
+		len(f.outcomes) > 0 && !slices.Contains(f.outcomes, d.outcome) ||
+		f.sample < 1 && passes(d.outcome) && rand.Float64() >= f.sample {
+		return false
+	}
+	if f.keys == nil {
+		return true
+	}
+	wanted := f.keys[d.zoneName()]
+	if len(wanted) == 0 || d.key == nil {
+		return false
+	}
+	var buffer [256]byte
+	key, has, err := d.key.Append(buffer[:0], e.request, e.repl)
+	return err == nil && has == keytemplate.Present &&
+		slices.ContainsFunc(wanted, func(other []byte) bool { return string(other) == string(key) })
+}
+
+// maxToldKey is the longest key of a decision in bytes: a client must not fill the memory with what it
+// sends. Longer ones have a key_hash all the same.
+const maxToldKey = 2048
+
+// newDecision describes a decision. It refers to nothing of the request, which it may outlive.
+func (e *evaluation) newDecision(d *decided) *adminapi.Decision {
+	told := &adminapi.Decision{
+		Time: time.Now().UTC().Truncate(time.Microsecond), Zone: d.zoneName(),
+		Outcome: d.outcome, Reason: d.reason, WouldBe: d.wouldBe,
+		Request: e.describe(d.key),
+	}
+	for _, text := range []*string{&told.RemoteIP, &told.ClientIP, &told.Method, &told.Host, &told.Path} {
+		*text = strings.Clone(*text) // of a request line that may be much longer
+	}
+	switch d.outcome {
+	case adminapi.Rejected:
+		told.Status = http.StatusTooManyRequests
+	case adminapi.Unavailable:
+		told.Status = http.StatusServiceUnavailable
+	case adminapi.Denied:
+		told.Status = http.StatusForbidden
+	}
+	if d.key != nil {
+		e.addKey(told, d)
+	}
+	if r := d.result; r != nil {
+		limit, remaining := r.decision.Limit, r.decision.Remaining
+		told.Limit = &limit
+		if !r.outage || remaining >= 0 {
+			told.Remaining = &remaining
+		}
+		if !r.decision.OK {
+			told.Wait = adminapi.Wait(r.boundedWait())
+		}
+		if d.outcome != adminapi.Degraded && !r.unavailable() {
+			told.Source = r.decision.Source.String()
+		}
+	}
+	return told
+}
+
+// addKey adds the key, and what the zone has found for it.
+func (e *evaluation) addKey(told *adminapi.Decision, d *decided) {
+	z := d.zone
+	text := d.key.Text(e.request, e.repl)
+	switch {
+	case len(text) > maxToldKey:
+	case utf8.ValidString(text):
+		told.Key = text
+	default:
+		told.Base64 = base64.StdEncoding.EncodeToString([]byte(text))
+	}
+	if z.configured == nil { // of emergency mode
+		return
+	}
+	told.Missing = d.key != z.key // then it is what stands in for one
+	rules := e.rules.of(z)
+	told.Endpoint = rules.endpoints[rules.endpointFor(e.request)].name()
+	if z.tiers == nil || told.Missing && z.missing.limited {
+		return
+	}
+	if key, has, err := d.key.Append(nil, e.request, e.repl); err == nil && has == keytemplate.Present {
+		tier, _ := e.tierOf(z, rules.keys.of(key), time.Now(), func() string { return text })
+		if tier != noTier {
+			told.Tier = z.tiers.names[tier]
+		}
+	}
+}
