@@ -16,6 +16,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
+const operationsPage = "../../docs/operations.md"
+
 // TestCommandsOfOperationsPage runs the commands of docs/operations.md in their order, and compares
 // what they print with what the page shows: the same members, with the same values where those do
 // not depend on the machine or the time.
@@ -28,16 +30,16 @@ func TestCommandsOfOperationsPage(t *testing.T) {
 	t.Cleanup(func() { g.admin("DELETE", "/rate_limit/emergency", "").is(200) })
 	ran := map[string]int{}
 	shell := newShell(t)
-	for _, c := range pageCommands(t, "../../docs/operations.md") {
-		if strings.Contains(c.command, "top") { // of a key that has come just now
-			for range 20 {
-				g.get("/", "X-User: sk_live_3").is(200)
-			}
+	for _, c := range pageCommands(t, operationsPage) {
+		if strings.Contains(c.command, remoteURL) {
+			continue // TestRemoteAdmin runs it
 		}
 		var got, want string
 		stop := func() {}
-		if strings.Contains(c.command, "decisions") { // there is something to see
+		if showsTraffic.MatchString(c.command) {
 			stop = g.exceedLimit("X-User: sk_live_3")
+			for g.get("/", "X-User: sk_live_3").status != 429 {
+			}
 		}
 		if strings.HasPrefix(c.command, "curl ") {
 			ran["curl"]++
@@ -102,11 +104,14 @@ func pageCommands(t *testing.T, name string) (commands []pageCommand) {
 	return commands
 }
 
-// curl does what a command of curl does, which has only the options that the page needs.
-func (g *gateway) curl(command string) *reply {
-	g.t.Helper()
-	method, url, body := "GET", "", ""
-	var headers []string
+// A curlCommand is a command of curl, which has only the options that the page needs.
+type curlCommand struct {
+	method, url, body, cert string
+	headers                 []string
+}
+
+func parseCurl(command string) curlCommand {
+	c := curlCommand{method: "GET"}
 	args := shellWords(command)[1:]
 	for len(args) > 0 {
 		arg := args[0]
@@ -114,33 +119,44 @@ func (g *gateway) curl(command string) *reply {
 		switch arg {
 		case "-s", "-sN":
 		case "-X":
-			method, args = args[0], args[1:]
+			c.method, args = args[0], args[1:]
 		case "-H":
-			headers, args = append(headers, args[0]), args[1:]
+			c.headers, args = append(c.headers, args[0]), args[1:]
 		case "-d":
-			body, args = args[0], args[1:]
-			if method == "GET" {
-				method = "POST"
+			c.body, args = args[0], args[1:]
+			if c.method == "GET" {
+				c.method = "POST"
 			}
+		case "--cert":
+			c.cert, args = args[0], args[1:]
+		case "--key", "--cacert":
+			args = args[1:]
 		default:
-			url = arg
+			c.url = arg
 		}
 	}
-	if path, ofAdmin := strings.CutPrefix(url, "localhost:2019"); ofAdmin {
-		if body != "" && !slices.Contains(headers, "Content-Type: application/json") {
-			headers = append(headers, "Content-Type: application/x-www-form-urlencoded") // as curl does
-		}
-		r := g.admin(method, path, body, headers...)
+	if c.body != "" && !slices.Contains(c.headers, "Content-Type: application/json") {
+		c.headers = append(c.headers, "Content-Type: application/x-www-form-urlencoded") // as curl does
+	}
+	return c
+}
+
+// curl does what a command of curl does.
+func (g *gateway) curl(command string) *reply {
+	g.t.Helper()
+	c := parseCurl(command)
+	if path, ofAdmin := strings.CutPrefix(c.url, "localhost:2019"); ofAdmin {
+		r := g.admin(c.method, path, c.body, c.headers...)
 		if r.status/100 != 2 {
 			g.t.Errorf("%s = %d %s", command, r.status, r.body)
 		}
 		return r
 	}
-	path, ofSite := strings.CutPrefix(url, "localhost:8080")
+	path, ofSite := strings.CutPrefix(c.url, "localhost:8080")
 	if !ofSite {
 		g.t.Fatalf("the address in %q is neither that of the admin endpoint nor that of the site", command)
 	}
-	return g.request(method, path, headers...).is(200)
+	return g.request(c.method, path, c.headers...).is(200)
 }
 
 // shellWords splits a command at spaces outside of single quotes.
@@ -178,6 +194,8 @@ func shape(t *testing.T, text string) string {
 				case "store", "address", "latency_ms", "started_by", "started_at", "expires_at", "created_at", "created_by",
 					"time", "author", "reset_at", "wait", "host", "demand_per_second":
 					v[name] = "..."
+				case "denied", "retry_at": // the key is denied, and then not, several times a second
+					delete(v, name)
 				case "node":
 					if _, isName := v[name].(string); isName {
 						v[name] = "..."
@@ -199,6 +217,9 @@ func shape(t *testing.T, text string) string {
 	return fmt.Sprint(blank(objects))
 }
 
+// showsTraffic matches the commands that show what requests do.
+var showsTraffic = regexp.MustCompile(`\b(decisions|top)\b`)
+
 var (
 	instantText = regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z`)
 	addressText = regexp.MustCompile(`(localhost|127\.0\.0\.1):\d+`)
@@ -206,11 +227,13 @@ var (
 	gapText     = regexp.MustCompile(` +`)
 	nodeText    = regexp.MustCompile(`(?m)^node +\S+$`)
 	numberText  = regexp.MustCompile(`\b\d+\.\d+\b`)
+	deniedText  = regexp.MustCompile(`(?m)(yes|-) (TIME|-)$`)
 )
 
 // tableShape returns a table without its alignment, and without the values that differ each time.
 func tableShape(text string) string {
 	text = addressText.ReplaceAllString(instantText.ReplaceAllString(text, "TIME"), "ADDRESS")
 	text = numberText.ReplaceAllString(nodeText.ReplaceAllString(text, "node NAME"), "NUMBER")
-	return strings.TrimSpace(gapText.ReplaceAllString(waitText.ReplaceAllString(text, " WAIT "), " "))
+	text = gapText.ReplaceAllString(waitText.ReplaceAllString(text, " WAIT "), " ")
+	return strings.TrimSpace(deniedText.ReplaceAllString(text, "DENIED"))
 }

@@ -1,13 +1,17 @@
 package integration
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/caddyserver/caddy/v2"
 
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
@@ -327,11 +331,27 @@ func TestRulesBrowsersCanChangeNothing(t *testing.T) {
 	check(g, "Host: attacker.example:"+port(adminAddr), "Origin: http://attacker.example:"+port(adminAddr))
 	check(g, "Sec-Fetch-Mode: no-cors", "Origin: http://"+adminAddr)
 
-	wildcard := strings.Replace(g.caddyfile("", rulesZone), "admin "+adminAddr, "admin :"+port(adminAddr), 1)
-	g.mustLoad(wildcard)
+	rebound := "attacker.example:" + port(adminAddr)
+	g.mustLoad(strings.Replace(g.caddyfile("", rulesZone), "admin "+adminAddr, "admin loopback/:"+port(adminAddr), 1))
 	check(g, "Origin: http://attacker.example")
-	check(g, "Host: attacker.example:"+port(adminAddr), "Origin: http://attacker.example:"+port(adminAddr))
-	g.admin("GET", "/rate_limit/rules", "").is(200).has("ETag", `"0"`)
+	check(g, "Host: "+rebound, "Origin: http://"+rebound)
+	if len(g.logged("admin endpoint on open interface; host checking disabled")) == 0 {
+		t.Error("Caddy checks the Host, want an endpoint where it does not")
+	}
+	g.admin("OPTIONS", "/rate_limit/rules", "", "Host: "+rebound, "Origin: http://"+rebound).is(403)
+	g.admin("GET", "/rate_limit/rules", "", "Host: "+rebound).is(200).has("ETag", `"0"`)
+}
+
+// The network loopback listens on the loopback interface alone. For Caddy, its address :2019 is one
+// of all interfaces.
+func init() {
+	caddy.RegisterNetwork("loopback", func(ctx context.Context, _, _, ports string, offset uint, config net.ListenConfig) (any, error) {
+		address, err := caddy.ParseNetworkAddress(net.JoinHostPort("127.0.0.1", ports))
+		if err != nil {
+			return nil, err
+		}
+		return address.Listen(ctx, offset, config)
+	})
 }
 
 // A rollback to any version restores exactly its rules and what they do.
