@@ -3,15 +3,15 @@ package largest
 
 import (
 	"cmp"
+	"container/heap"
 	"slices"
 )
 
 // A Set has the values with the greatest sizes of all that were added. The zero Set keeps none: use
 // [New].
 type Set[K cmp.Ordered, V any] struct {
-	most  int
-	items []item[K, V] // a heap: the smallest comes first
-	index map[K]int    // in items
+	most int
+	kept items[K, V]
 }
 
 type item[K cmp.Ordered, V any] struct {
@@ -22,74 +22,67 @@ type item[K cmp.Ordered, V any] struct {
 
 // New returns a set of at most most values.
 func New[K cmp.Ordered, V any](most int) *Set[K, V] {
-	return &Set[K, V]{most: most, index: make(map[K]int)}
+	return &Set[K, V]{most: most, kept: items[K, V]{index: make(map[K]int)}}
 }
 
 // Fits reports whether a value of this size would be kept now, so that one that would not need not be
 // made.
 func (s *Set[K, V]) Fits(size float64) bool {
-	return len(s.items) < s.most || len(s.items) > 0 && size > s.items[0].size
+	return s.kept.Len() < s.most || s.kept.Len() > 0 && size > s.kept.all[0].size
 }
 
 // Add adds a value, in place of one with the same key.
 func (s *Set[K, V]) Add(key K, size float64, value V) {
-	i, found := s.index[key]
-	switch {
-	case found:
-	case len(s.items) < s.most:
-		i = len(s.items)
-		s.items = append(s.items, item[K, V]{})
-	case !s.Fits(size):
+	added := item[K, V]{key, size, value}
+	if i, found := s.kept.index[key]; found {
+		s.kept.all[i] = added
+		heap.Fix(&s.kept, i)
 		return
-	default:
-		i = 0
-		delete(s.index, s.items[0].key)
 	}
-	s.items[i] = item[K, V]{key, size, value}
-	s.index[key] = i
-	s.down(s.up(i))
-}
-
-// up moves an item towards the beginning until none before it is greater, and returns where it is.
-func (s *Set[K, V]) up(i int) int {
-	for i > 0 && s.items[i].size < s.items[(i-1)/2].size {
-		s.swap(i, (i-1)/2)
-		i = (i - 1) / 2
+	if !s.Fits(size) {
+		return
 	}
-	return i
-}
-
-// down moves an item towards the end until none after it is smaller.
-func (s *Set[K, V]) down(i int) {
-	for {
-		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(s.items); child++ {
-			if s.items[child].size < s.items[least].size {
-				least = child
-			}
-		}
-		if least == i {
-			return
-		}
-		s.swap(i, least)
-		i = least
+	if s.kept.Len() == s.most {
+		heap.Pop(&s.kept)
 	}
-}
-
-func (s *Set[K, V]) swap(i, j int) {
-	s.items[i], s.items[j] = s.items[j], s.items[i]
-	s.index[s.items[i].key], s.index[s.items[j].key] = i, j
+	heap.Push(&s.kept, added)
 }
 
 // Sorted returns the values, the greatest first. Those of one size are in the order of their keys.
 func (s *Set[K, V]) Sorted() []V {
-	items := slices.Clone(s.items)
-	slices.SortFunc(items, func(a, b item[K, V]) int {
+	all := slices.Clone(s.kept.all)
+	slices.SortFunc(all, func(a, b item[K, V]) int {
 		return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.key, b.key))
 	})
-	values := make([]V, len(items))
-	for i := range items {
-		values[i] = items[i].value
+	values := make([]V, len(all))
+	for i := range all {
+		values[i] = all[i].value
 	}
 	return values
+}
+
+// items are a heap with the smallest first.
+type items[K cmp.Ordered, V any] struct {
+	all   []item[K, V]
+	index map[K]int // in all
+}
+
+func (h *items[K, V]) Len() int           { return len(h.all) }
+func (h *items[K, V]) Less(i, j int) bool { return h.all[i].size < h.all[j].size }
+
+func (h *items[K, V]) Swap(i, j int) {
+	h.all[i], h.all[j] = h.all[j], h.all[i]
+	h.index[h.all[i].key], h.index[h.all[j].key] = i, j
+}
+
+func (h *items[K, V]) Push(x any) {
+	h.index[x.(item[K, V]).key] = len(h.all)
+	h.all = append(h.all, x.(item[K, V]))
+}
+
+func (h *items[K, V]) Pop() any {
+	last := h.all[len(h.all)-1]
+	h.all = h.all[:len(h.all)-1]
+	delete(h.index, last.key)
+	return last
 }
