@@ -16,7 +16,7 @@ linted   := $(filter-out tools,$(modules))
 exchanges = $(CURDIR)/bin/exchanges
 # Tests without the race detector. It disturbs those that count bytes or load a gateway. The others
 # take ten times as long under it, in which it has nothing to find: one goroutine compares results.
-unraced  := Test(Load|Memory|Tune|SameAsMemory|LendAsSpecified|ManyPrimaries)|Test[A-Za-z0-9_]*Alloc
+unraced  := Test(Load|Memory|Tune|SameAsMemory|LendAsSpecified)|Test[A-Za-z0-9_]*Alloc
 # Tests that play all of their seeds without the race detector, and a few of them under it.
 seeded   := Test(LeaseModel|RandomFleets)
 # The directories with any of these.
