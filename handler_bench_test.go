@@ -13,15 +13,26 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	_ "github.com/caddyserver/caddy/v2/modules/filestorage"
 
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// provisioned returns a handler from its JSON configuration, in a configuration of its own that has
-// started.
+// provisioned returns a handler from its JSON configuration, in a configuration of its own that runs
+// until the test ends.
 func provisioned(tb testing.TB, config string) *Handler {
 	tb.Helper()
-	ctx, err := caddy.ProvisionContext(&caddy.Config{Admin: &caddy.AdminConfig{Disabled: true}})
+	return provisionedIn(tb, "", config)
+}
+
+// provisionedIn is as provisioned, with Caddy's storage in a directory; "" is the default.
+func provisionedIn(tb testing.TB, dir, config string) *Handler {
+	tb.Helper()
+	shared := &caddy.Config{Admin: &caddy.AdminConfig{Disabled: true}}
+	if dir != "" {
+		shared.StorageRaw = json.RawMessage(fmt.Sprintf(`{"module": "file_system", "root": %q}`, dir))
+	}
+	ctx, err := caddy.ProvisionContext(shared)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -180,7 +180,7 @@ func TestEmergencyOfRules(t *testing.T) {
 	}
 	put("5/1s")
 	check("after the rules have one", (&Limit{Events: 5, Window: caddy.Duration(time.Second)}).String())
-	own := startEmergency(t, emergencyRequest{Limit: "1/1h"})
+	own := startEmergency(t, "1/1h", time.Hour)
 	check("after the node has its own", own.limit.String())
 	put("7/1s")
 	check("after the rules have another one", own.limit.String())

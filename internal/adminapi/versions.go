@@ -1,16 +1,45 @@
-package fleetlimit
+package adminapi
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
+// A Versions lists versions, the newest first.
+type Versions struct {
+	Versions []*rules.Version `json:"versions"`
+
+	// Next is the value of before that lists further versions. 0: there are none.
+	Next int64 `json:"next,omitempty"`
+}
+
+// A Version is a version with its differences from the one before it.
+type Version struct {
+	*rules.Version
+	Changes []rules.Difference `json:"changes,omitempty"`
+	More    int                `json:"more,omitempty"`
+}
+
+// A Diff has the differences of two versions.
+type Diff struct {
+	From    int64              `json:"from"`
+	To      int64              `json:"to"`
+	Changes []rules.Difference `json:"changes"`
+	More    int                `json:"more,omitempty"`
+}
+
+// How many versions an answer lists.
+const (
+	DefaultVersions = 100
+	MaxVersions     = 1000
+)
+
 // getVersions answers GET /rate_limit/rules/versions.
-func getVersions(w http.ResponseWriter, r *http.Request) error {
-	running, err := runningRules()
+func getVersions(p Process, w http.ResponseWriter, r *http.Request) error {
+	c, err := runningOf(p)
 	if err != nil {
 		return err
 	}
@@ -18,16 +47,16 @@ func getVersions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, err := queryInt(r, "limit", adminapi.DefaultVersions, 1)
+	limit, err := queryInt(r, "limit", DefaultVersions, 1)
 	if err != nil {
 		return err
 	}
-	limit = min(limit, adminapi.MaxVersions)
-	versions, err := running.watcher.Store().History(r.Context(), before, int(limit))
+	limit = min(limit, MaxVersions)
+	versions, err := c.Watcher().Store().History(r.Context(), before, int(limit))
 	if err != nil {
 		return storeError(err)
 	}
-	answer := adminapi.Versions{Versions: versions}
+	answer := Versions{Versions: versions}
 	if versions == nil {
 		answer.Versions = []*rules.Version{}
 	}
@@ -47,19 +76,25 @@ func storeError(err error) error {
 		"answers", err)
 }
 
-// numbered returns the version with the number that text has. Version 0 has no rules.
-func numbered(r *http.Request, running *runningApp, text string) (*rules.Version, error) {
+// versionOf returns the version that the path of r names.
+func versionOf(c Configuration, r *http.Request) (*rules.Version, error) {
+	text := r.PathValue("number")
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || number < 0 {
 		return nil, apiError(http.StatusBadRequest, "%q is no version: use its number", text)
 	}
+	return numbered(r.Context(), c, number)
+}
+
+// numbered returns the version with a number. Version 0 has no rules.
+func numbered(ctx context.Context, c Configuration, number int64) (*rules.Version, error) {
 	if number == 0 {
 		return &rules.Version{Document: new(rules.Document)}, nil
 	}
-	if latest := running.watcher.Latest(); latest.Number == number {
+	if latest := c.Watcher().Latest(); latest.Number == number {
 		return latest, nil
 	}
-	v, err := running.watcher.Store().Version(r.Context(), number)
+	v, err := c.Watcher().Store().Version(ctx, number)
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -67,21 +102,20 @@ func numbered(r *http.Request, running *runningApp, text string) (*rules.Version
 }
 
 // getVersion answers GET /rate_limit/rules/versions/{number}.
-func getVersion(w http.ResponseWriter, r *http.Request) error {
-	running, err := runningRules()
+func getVersion(p Process, w http.ResponseWriter, r *http.Request) error {
+	c, err := runningOf(p)
 	if err != nil {
 		return err
 	}
-	v, err := numbered(r, running, r.PathValue("number"))
+	v, err := versionOf(c, r)
 	if err != nil {
 		return err
 	}
-	answer := adminapi.Version{Version: v}
+	answer := Version{Version: v}
 	if v.Number > 0 {
 		// The version before it may be gone: then there is nothing to compare with.
-		if before, err := numbered(r, running, strconv.FormatInt(v.Number-1, 10)); err == nil {
-			listed := newWrittenVersion(v, rules.Diff(before.Document, v.Document), false)
-			answer.Changes, answer.More = listed.Changes, listed.More
+		if before, err := numbered(r.Context(), c, v.Number-1); err == nil {
+			answer.Changes, answer.More = listChanges(rules.Diff(before.Document, v.Document))
 		}
 	}
 	writeJSON(w, http.StatusOK, answer)
@@ -90,12 +124,12 @@ func getVersion(w http.ResponseWriter, r *http.Request) error {
 
 // getRulesDiff answers GET /rate_limit/rules/diff. By default it compares the version in force with
 // the one before it.
-func getRulesDiff(w http.ResponseWriter, r *http.Request) error {
-	running, err := runningRules()
+func getRulesDiff(p Process, w http.ResponseWriter, r *http.Request) error {
+	c, err := runningOf(p)
 	if err != nil {
 		return err
 	}
-	latest := running.watcher.Latest().Number
+	latest := c.Watcher().Latest().Number
 	to, err := queryInt(r, "to", latest, 0)
 	if err != nil {
 		return err
@@ -106,14 +140,15 @@ func getRulesDiff(w http.ResponseWriter, r *http.Request) error {
 	}
 	var documents [2]*rules.Document
 	for i, number := range []int64{from, to} {
-		v, err := numbered(r, running, strconv.FormatInt(number, 10))
+		v, err := numbered(r.Context(), c, number)
 		if err != nil {
 			return err
 		}
 		documents[i] = v.Document
 	}
-	listed := newWrittenVersion(new(rules.Version), rules.Diff(documents[0], documents[1]), false)
-	writeJSON(w, http.StatusOK, adminapi.Diff{From: from, To: to, Changes: listed.Changes, More: listed.More})
+	answer := Diff{From: from, To: to}
+	answer.Changes, answer.More = listChanges(rules.Diff(documents[0], documents[1]))
+	writeJSON(w, http.StatusOK, answer)
 	return nil
 }
 
@@ -124,43 +159,33 @@ type noteRequest struct {
 
 // postRollback answers POST /rate_limit/rules/versions/{number}/rollback, which writes a version with
 // the rules of an older one. What the configuration has lost since does not prevent it.
-func postRollback(w http.ResponseWriter, r *http.Request) error {
+func postRollback(p Process, w http.ResponseWriter, r *http.Request) error {
 	var body noteRequest
 	if err := readJSON(w, r, &body, `{"note": "the launch is over"}`); err != nil {
 		return err
 	}
-	running, err := runningRules()
+	c, err := runningOf(p)
 	if err != nil {
 		return err
 	}
-	old, err := numbered(r, running, r.PathValue("number"))
+	old, err := versionOf(c, r)
 	if err != nil {
 		return err
 	}
-	expected, _, err := ifMatch(r)
+	change, err := newChange(r, body.Note)
 	if err != nil {
 		return err
 	}
-	dryRun, err := queryBool(r, "dry_run")
-	if err != nil {
-		return err
-	}
-	note, err := noteOf(r, body.Note)
-	if err != nil {
-		return err
-	}
-	before := running.watcher.Latest()
-	v, err := running.watcher.Rollback(r.Context(), old.Number, rules.Change{
-		Expected: expected, Author: clientOf(r), Note: note, DryRun: dryRun,
-	})
+	before := c.Watcher().Latest()
+	v, err := c.Watcher().Rollback(r.Context(), old.Number, change)
 	if err != nil {
 		return rulesError(err)
 	}
 	if before.Number != v.Number-1 { // somebody has written meanwhile
-		if replaced, err := numbered(r, running, strconv.FormatInt(v.Number-1, 10)); err == nil {
+		if replaced, err := numbered(r.Context(), c, v.Number-1); err == nil {
 			before = replaced
 		}
 	}
-	answerWritten(w, newWrittenVersion(v, rules.Diff(before.Document, v.Document), dryRun))
+	answerWritten(w, newWrittenVersion(v, rules.Diff(before.Document, v.Document), change.DryRun))
 	return nil
 }
