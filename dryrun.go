@@ -69,11 +69,7 @@ func (e *evaluation) passTrial(z *zone, key *keytemplate.Template, err error) {
 	e.forbidden = forbidden{}
 	z.counters.wouldDeny.Add(1)
 	e.tell(decided{outcome: adminapi.WouldDeny, zone: z, key: key, reason: reason, wouldBe: status})
-	logs, unlogged := e.handler.loggedOf(z) == logAll, uint64(0)
-	if e.handler.loggedOf(z) == logFirst {
-		logs, unlogged = z.windowless.allow(time.Now().Unix())
-	}
-	if logs {
+	if logs, unlogged := e.handler.logsForbidden(z); logs {
 		e.logTrial(z, key, unlogged, zap.Int("would_be", status), zap.String("reason", reason))
 	}
 }
