@@ -46,7 +46,7 @@ func (e *evaluation) forbid(w http.ResponseWriter) error {
 		f.zone.counters.denied.Add(1)
 		e.state.exceeded = f.zone.name
 	}
-	e.tell(decided{outcome: adminapi.Denied, zone: f.zone, key: f.key, reason: f.reason.name})
+	e.publish(decided{outcome: adminapi.Denied, zone: f.zone, key: f.key, reason: f.reason.name})
 	e.reportForbidden()
 	w.Header()["Cache-Control"] = noStore
 	switch e.handler.styleOf(f.zone) {
