@@ -1,6 +1,7 @@
 package fleetlimit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -114,10 +115,5 @@ func (f *tierFinder) ofText(k *rules.Key) int {
 		return noTier
 	}
 	text, _ := k.Bytes() // it has been checked
-	for _, g := range f.globs {
-		if g.globs.Match(string(text)) {
-			return g.tier
-		}
-	}
-	return f.fallback
+	return cmp.Or(f.ofPattern(string(text)), f.fallback)
 }
