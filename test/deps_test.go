@@ -84,7 +84,7 @@ var policy = []struct {
 			module + "/internal/spelling", module + "/internal/strictjson", module + "/internal/tail", module + "/limiter",
 			module + "/rules", "github.com/caddyserver/caddy/v2", "go.yaml.in/yaml/v3",
 		},
-		reason: "the admin API reads requests and keeps rules; what limits requests is behind its interfaces",
+		reason: "the admin API reads requests and changes rules; what needs the app or a zone is behind its interfaces",
 	}, {
 		packages: module + "/internal/command",
 		allow: []string{

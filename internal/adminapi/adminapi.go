@@ -1,6 +1,6 @@
-// Package adminapi is the admin API, whose paths begin with /rate_limit/: it reads requests, keeps
-// the rules by them, and writes the answers. What only the process knows that limits requests, it
-// asks for through [Process] and [Configuration]. openapi.json describes the whole API.
+// Package adminapi is the admin API, whose paths begin with /rate_limit/. It reads requests, changes
+// the rules, and writes answers. What needs the app or a compiled zone is behind [Process] and
+// [Configuration], which the root package implements. openapi.json describes the whole API.
 //
 // Each resource has a file with its answers and its handlers. The client, the command
 // `caddy rate-limit`, uses the answers, and the defaults and maxima of requests.
@@ -18,8 +18,7 @@ import (
 //go:embed openapi.json
 var OpenAPI []byte
 
-// A Process is the Caddy process that the API shows and changes. All of it but the running
-// configuration outlives reloads.
+// A Process is the Caddy process that the API shows and changes. It outlives configurations.
 type Process interface {
 	// Running returns the running configuration, or nil if that limits nothing.
 	Running() Configuration
@@ -46,8 +45,8 @@ type Process interface {
 	EndEmergency(by string) bool
 }
 
-// A Configuration is the running configuration with the rules in force. Zones and endpoints that are
-// handed to it exist. An endpoint of "" is all of the zone.
+// A Configuration is the running configuration with the rules in force. Its methods need zones and
+// endpoints that exist. The endpoint "" means all of the zone.
 type Configuration interface {
 	// Schema returns what rules can refer to.
 	Schema() rules.Schema

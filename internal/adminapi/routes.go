@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
-
-	"github.com/fleetlimit/fleetlimit/internal/spelling"
 )
 
 // A handler answers a request about a process.
@@ -86,37 +84,5 @@ func (m methods) serve(p Process, w http.ResponseWriter, r *http.Request) error 
 // getOpenAPI answers GET /rate_limit/openapi.json.
 func getOpenAPI(_ Process, w http.ResponseWriter, _ *http.Request) error {
 	writeText(w, mediaJSON, OpenAPI)
-	return nil
-}
-
-// runningOf returns the running configuration.
-func runningOf(p Process) (Configuration, error) {
-	if c := p.Running(); c != nil {
-		return c, nil
-	}
-	return nil, apiError(http.StatusNotFound, "the running configuration limits nothing: use one with rate_limit")
-}
-
-// zoneOf returns the running configuration, and the name of its zone that the path of r has.
-func zoneOf(p Process, r *http.Request) (c Configuration, zone string, err error) {
-	if c, err = runningOf(p); err != nil {
-		return nil, "", err
-	}
-	zone = r.PathValue("zone")
-	names := c.Schema().Zones()
-	if slices.Contains(names, zone) {
-		return c, zone, nil
-	}
-	if nearest := spelling.Nearest(zone, names); nearest != "" {
-		names = []string{nearest}
-	}
-	return nil, "", apiError(http.StatusNotFound, "there is no zone %q: use one of %q", zone, names)
-}
-
-// checkEndpoint refuses an endpoint that a zone does not have.
-func checkEndpoint(c Configuration, zone, endpoint string) error {
-	if names := c.Schema().Endpoints(zone); endpoint != "" && !slices.Contains(names, endpoint) {
-		return apiError(http.StatusBadRequest, "endpoint: there is no endpoint %q: use one of %q", endpoint, names)
-	}
 	return nil
 }
