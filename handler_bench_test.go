@@ -3,11 +3,13 @@ package fleetlimit
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,11 +24,13 @@ import (
 // until the test ends.
 func provisioned(tb testing.TB, config string) *Handler {
 	tb.Helper()
-	return provisionedIn(tb, "", config)
+	h, _ := provisionedIn(tb, "", config)
+	return h
 }
 
-// provisionedIn is as provisioned, with Caddy's storage in a directory; "" is the default.
-func provisionedIn(tb testing.TB, dir, config string) *Handler {
+// provisionedIn is as provisioned, with Caddy's storage in a directory; "" is the default. stop stops
+// the configuration before the test ends.
+func provisionedIn(tb testing.TB, dir, config string) (h *Handler, stop func()) {
 	tb.Helper()
 	shared := &caddy.Config{Admin: &caddy.AdminConfig{Disabled: true}}
 	if dir != "" {
@@ -36,7 +40,7 @@ func provisionedIn(tb testing.TB, dir, config string) *Handler {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	h := new(Handler)
+	h = new(Handler)
 	if err := json.Unmarshal([]byte(config), h); err != nil {
 		tb.Fatal(err)
 	}
@@ -46,12 +50,9 @@ func provisionedIn(tb testing.TB, dir, config string) *Handler {
 	if err := h.app.Start(); err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() {
-		h.app.Stop()
-		h.Cleanup()
-		h.app.Cleanup()
-	})
-	return h
+	stop = sync.OnceFunc(func() { _ = errors.Join(h.app.Stop(), h.Cleanup(), h.app.Cleanup()) })
+	tb.Cleanup(stop)
+	return h, stop
 }
 
 // BenchmarkHandler measures what the handler adds to a request: with three zones and 1000 warm

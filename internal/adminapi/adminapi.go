@@ -1,6 +1,6 @@
-// Package adminapi is the admin API, whose paths begin with /rate_limit/. It reads requests, changes
-// the rules, and writes answers. What needs the app or a compiled zone is behind [Process] and
-// [Configuration], which the root package implements. openapi.json describes the whole API.
+// Package adminapi is the admin API, whose paths begin with /rate_limit/. It reads requests,
+// changes the rules, and writes answers. What needs the app or a compiled zone is behind [Process]
+// and [Configuration], which the root package implements. openapi.json describes the whole API.
 //
 // Each resource has a file with its answers and its handlers. The client, the command
 // `caddy rate-limit`, uses the answers, and the defaults and maxima of requests.
@@ -32,12 +32,12 @@ type Process interface {
 	// Emergency describes the emergency that is on.
 	Emergency() Emergency
 
-	// ParseEmergencyLimit returns the standard form of a limit for each client address. Its error is a
-	// mistake in the text.
+	// ParseEmergencyLimit returns the standard form of a limit for each client address. Its error is
+	// a mistake in the text.
 	ParseEmergencyLimit(text string) (string, error)
 
-	// StartEmergency makes e the emergency of this node alone, and describes it. Its error is a mistake
-	// in e.
+	// StartEmergency makes e the emergency of this node alone, and describes it. Its error is a
+	// mistake in e.
 	StartEmergency(e *rules.Emergency) (Emergency, error)
 
 	// EndEmergency ends the emergency of this node alone. It reports false if that of the rules is on,
@@ -75,7 +75,7 @@ type Configuration interface {
 	// Keys returns the keys of requests that key names. Its error is a mistake in the key.
 	Keys(key rules.Key) ([][]byte, error)
 
-	// Operation returns a function that does an action to the counts of its key, and completes the name
-	// of the key. Its error is a mistake in the action. That of the function is of the store.
+	// Operation returns a function that does an action to the counts of its key, and completes the
+	// name of the key. Its error is a mistake in the action. That of the function is of the store.
 	Operation(action *rules.Action) (do func(context.Context) error, err error)
 }

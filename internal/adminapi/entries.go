@@ -241,8 +241,8 @@ func (s *entryResource[E]) delete(p Process, w http.ResponseWriter, r *http.Requ
 	return nil
 }
 
-// change writes a version in which apply has changed the list, and returns the entry with an ID as it
-// is then, if there is one. note is that of the version unless the query has one.
+// change writes a version in which apply has changed the list, and returns the entry with an ID as
+// it is then, if there is one. note is that of the version unless the query has one.
 func (s *entryResource[E]) change(p Process, r *http.Request, id, note string, apply func([]E) ([]E, error)) (
 	written E, answer *WrittenVersion, err error,
 ) {

@@ -35,7 +35,8 @@ func operate(p Process, w http.ResponseWriter, r *http.Request, body *keysReques
 		return err
 	}
 	if r.URL.Query().Has("dry_run") {
-		return apiError(http.StatusBadRequest, "dry_run is about rules, not counts: use POST /rate_limit/zones/%s/inspect", zone)
+		return apiError(http.StatusBadRequest, "dry_run is about rules, not counts: use POST /rate_limit/zones/%s/inspect",
+			zone)
 	}
 	action.Zone, action.Endpoint = zone, body.Endpoint
 	actions, err := body.actions(action)
@@ -60,8 +61,8 @@ func operate(p Process, w http.ResponseWriter, r *http.Request, body *keysReques
 	ctx := context.WithoutCancel(r.Context()) // all of it is done, even if the client has gone
 	for _, do := range operations {
 		if err := do(ctx); err != nil {
-			return apiError(http.StatusServiceUnavailable, "the store of the counts has failed: %w: use the same request again, "+
-				"as it may have been done in part", err)
+			return apiError(http.StatusServiceUnavailable, "the store of the counts has failed: %w: use the same request "+
+				"again, as it may have been done in part", err)
 		}
 	}
 	answer, err := update(ctx, c, change, nil)

@@ -83,8 +83,8 @@ func postDecisions(p Process, w http.ResponseWriter, r *http.Request) error {
 	return t.serve(p.Tails(), w, r)
 }
 
-// keysInZones returns the keys of requests that key names, by zone. It returns an error if it can be a
-// key of none of zones, which are all if it is empty.
+// keysInZones returns the keys of requests that key names, by zone. It returns an error if it can
+// be a key of none of zones, which are all if it is empty.
 func keysInZones(c Configuration, key rules.Key, zones []string) (map[string][][]byte, error) {
 	var first error
 	keys := make(map[string][][]byte)
@@ -169,8 +169,8 @@ func checkTailQuery(c Configuration, query url.Values) error {
 // unknownWord returns the error about a text that is none of words, which mean what.
 func unknownWord(what, text string, words []string) error {
 	last := len(words) - 1
-	return apiError(http.StatusBadRequest, "%s is %q: use %s or %s%s", what, text, strings.Join(words[:last], ", "), words[last],
-		spelling.DidYouMean(text, words, nil))
+	return apiError(http.StatusBadRequest, "%s is %q: use %s or %s%s", what, text, strings.Join(words[:last], ", "),
+		words[last], spelling.DidYouMean(text, words, nil))
 }
 
 // parseSample parses a fraction or a percentage.
@@ -186,8 +186,9 @@ func parseSample(text string) (float64, error) {
 	return f, nil
 }
 
-// serve writes the decisions as they come, and a line at the end that says why it is one. It collects
-// them for a moment before it writes, so that a flood costs little. What does not fit then is dropped.
+// serve writes the decisions as they come, and a line at the end that says why it is one. It
+// collects them for a moment before it writes, so that a flood costs little. What does not fit then
+// is dropped.
 func (t *tailRequest) serve(tails *Tails, w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead {
 		startResponse(w, http.StatusOK, mediaJSONLines)

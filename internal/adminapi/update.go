@@ -60,8 +60,8 @@ func newChange(r *http.Request, note string) (c rules.Change, err error) {
 	return c, nil
 }
 
-// update writes a version with change, in which apply has changed the document. If apply is nil, there
-// are only actions.
+// update writes a version with change, in which apply has changed the document. If apply is nil,
+// there are only actions.
 func update(ctx context.Context, c Configuration, change rules.Change, apply func(*rules.Document) error) (
 	*WrittenVersion, error,
 ) {

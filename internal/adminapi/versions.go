@@ -157,8 +157,8 @@ type noteRequest struct {
 	Note string `json:"note"`
 }
 
-// postRollback answers POST /rate_limit/rules/versions/{number}/rollback, which writes a version with
-// the rules of an older one. What the configuration has lost since does not prevent it.
+// postRollback answers POST /rate_limit/rules/versions/{number}/rollback, which writes a version
+// with the rules of an older one. What the configuration has lost since does not prevent it.
 func postRollback(p Process, w http.ResponseWriter, r *http.Request) error {
 	var body noteRequest
 	if err := readJSON(w, r, &body, `{"note": "the launch is over"}`); err != nil {

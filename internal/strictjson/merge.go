@@ -2,9 +2,9 @@ package strictjson
 
 import "encoding/json"
 
-// MergePatch stores before, as a JSON merge patch changes it (RFC 7396), in the struct that after points
-// to: null removes a member, arrays are replaced whole. before is what json.Marshal accepts, and patch
-// has the types that [Decode] returns.
+// MergePatch stores before, as a JSON merge patch changes it (RFC 7396), in the struct that after
+// points to: null removes a member, arrays are replaced whole. before is what json.Marshal accepts,
+// and patch has the types that [Decode] returns.
 func MergePatch(before, patch, after any) error {
 	text, err := json.Marshal(before)
 	if err != nil {
