@@ -381,7 +381,7 @@ func TestOperatorFails(t *testing.T) {
 // withDenial gives an account a remembered denial, as if the lender had just denied a take.
 func (n node) withDenial(r *limiter.Rule, key string) {
 	p := n.locationOf(r, key)
-	now := n.options.Clock()
+	now := n.now()
 	p.shard.Lock()
 	defer p.shard.Unlock()
 	a, _, _ := p.addLocked(r, now)

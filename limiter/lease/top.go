@@ -18,7 +18,7 @@ func (s *Store) Top(now limiter.Instant, q *limiter.TopQuery) []limiter.KeyUse {
 	if z == nil {
 		return nil
 	}
-	top := largest.New[string, limiter.KeyUse](q.Most)
+	at, top := fromCaller(now), largest.New[string, limiter.KeyUse](q.Most)
 	z.accounts.Each(func(sh *shard, e *entry) {
 		key := sh.Entries.Text(e)
 		a := accountOf(sh, e)
@@ -26,13 +26,13 @@ func (s *Store) Top(now limiter.Instant, q *limiter.TopQuery) []limiter.KeyUse {
 		if r == nil {
 			return
 		}
-		use := a.demandPerSecond(r, now)
+		use := a.demandPerSecond(r, at)
 		if use < leastDemand || !top.Fits(use) {
 			return
 		}
 		found := limiter.KeyUse{Rule: r, Key: append([]byte(nil), key...), Use: use}
-		if a.denied && a.appliesTo(r) && a.retryAt > now {
-			found.RetryAt = a.retryAt
+		if a.denied && a.appliesTo(r) && a.retryAt > at {
+			found.RetryAt = a.retryAt.forCaller()
 		}
 		top.Add(string(binary.BigEndian.AppendUint32(found.Key[:len(key):len(key)], e.ID())), use, found)
 	})
