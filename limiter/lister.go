@@ -1,5 +1,7 @@
 package limiter
 
+import "slices"
+
 // A Lister finds the keys that use a zone most, from what this node has of them anyway: takes pay
 // nothing for it. It keeps no take waiting for more than some microseconds at a time, however many
 // keys there are.
@@ -19,6 +21,19 @@ type TopQuery struct {
 	// likeliest first. It returns none for counts that are not looked for. Takes wait for it, so it
 	// must be quick. It must not keep key.
 	Rules func(id uint32, key []byte) []*Rule
+}
+
+// RuleOf returns the rule that the count of key was last used under: the first of Rules for which
+// used reports true, else the likeliest. It returns nil for a count that is not looked for.
+func (q *TopQuery) RuleOf(id uint32, key []byte, used func(*Rule) bool) *Rule {
+	rules := q.Rules(id, key)
+	if i := slices.IndexFunc(rules, used); i >= 0 {
+		return rules[i]
+	}
+	if len(rules) == 0 {
+		return nil
+	}
+	return rules[0]
 }
 
 // A KeyUse is how much a key uses a rule.

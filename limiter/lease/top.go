@@ -22,7 +22,7 @@ func (s *Store) Top(now limiter.Instant, q *limiter.TopQuery) []limiter.KeyUse {
 	z.accounts.Each(func(sh *shard, e *entry) {
 		key := sh.Entries.Text(e)
 		a := accountOf(sh, e)
-		r := a.ruleOf(q.Rules(e.ID(), key))
+		r := q.RuleOf(e.ID(), key, a.appliesTo)
 		if r == nil {
 			return
 		}
@@ -41,16 +41,3 @@ func (s *Store) Top(now limiter.Instant, q *limiter.TopQuery) []limiter.KeyUse {
 
 // leastDemand is the least demand that counts as use. It never falls to 0.
 const leastDemand = 0.01
-
-// ruleOf returns the rule among rules that the account was last used under, else the first, or nil.
-func (h *hot) ruleOf(rules []*limiter.Rule) *limiter.Rule {
-	for _, r := range rules {
-		if h.appliesTo(r) {
-			return r
-		}
-	}
-	if len(rules) == 0 {
-		return nil
-	}
-	return rules[0]
-}

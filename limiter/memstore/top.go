@@ -20,7 +20,7 @@ func (s *Store) Top(now limiter.Instant, q *limiter.TopQuery) []limiter.KeyUse {
 	top := largest.New[string, limiter.KeyUse](q.Most)
 	z.counts.Each(func(sh *shard, e *entry) {
 		key := sh.Entries.Text(e)
-		r := ruleOf(e, q.Rules(e.ID(), key))
+		r := q.RuleOf(e.ID(), key, func(r *limiter.Rule) bool { return limitMark(r) == e.Mark() })
 		if r == nil {
 			return
 		}
@@ -40,17 +40,4 @@ func (s *Store) Top(now limiter.Instant, q *limiter.TopQuery) []limiter.KeyUse {
 		top.Add(string(binary.BigEndian.AppendUint32(found.Key[:len(key):len(key)], e.ID())), use, found)
 	})
 	return top.Sorted()
-}
-
-// ruleOf returns the rule among rules that the key of e was last used under, else the first, or nil.
-func ruleOf(e *entry, rules []*limiter.Rule) *limiter.Rule {
-	for _, r := range rules {
-		if limitMark(r) == e.Mark() {
-			return r
-		}
-	}
-	if len(rules) == 0 {
-		return nil
-	}
-	return rules[0]
 }
