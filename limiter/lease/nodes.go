@@ -30,8 +30,8 @@ func (s *Store) countNodes(now instant) {
 // there is no credit, while other nodes may not count this one, and for a window after this node
 // has started, was suspended, or has removed an account that may have had credit.
 func (s *Store) creditSharers(z *Zone, r *limiter.Rule, now instant) int {
-	f := s.fleet.Load()
-	if !s.options.Settled() || f.skipped != s.clock.skipped() || now.since(instant(z.removedAt.Load())) < r.Limit.Window.Microseconds() {
+	f, removedAt := s.fleet.Load(), instant(z.removedAt.Load())
+	if !s.options.Settled() || f.skipped != s.clock.skipped() || now.since(removedAt) < r.Limit.Window.Microseconds() {
 		return 0
 	}
 	return f.size.sharers(r, now)
