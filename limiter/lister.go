@@ -45,7 +45,11 @@ type KeyUse struct {
 
 	Use float64
 
-	// RetryAt is not 0 if the node knows that takes are denied at now: the earliest instant at which
-	// that may end.
+	// At is the instant of this use by the clock of the store. Compare RetryAt with it, not with
+	// another clock.
+	At Instant
+
+	// RetryAt is not 0 if the node knows that takes are denied: the earliest instant at which that
+	// may end.
 	RetryAt Instant
 }

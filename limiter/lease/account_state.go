@@ -2,6 +2,7 @@ package lease
 
 import (
 	"math"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -9,19 +10,20 @@ import (
 // state returns what a knows and holds at now, and changes nothing.
 func (a account) state(r *limiter.Rule, now instant) *limiter.AccountState {
 	_, owed := a.outstanding()
-	st := &limiter.AccountState{At: now.forCaller(), Debt: owed, Demand: a.demandPerSecond(r, now), Requesting: a.requesting}
+	st := &limiter.AccountState{Debt: owed, Demand: a.demandPerSecond(r, now), Requesting: a.requesting}
 	if a.inDebt || a.hadCredit(r, now) {
 		st.Credit = int64(a.credit)
 	}
 	for i, events := range a.remaining {
 		if events > 0 {
 			st.Leases = append(st.Leases, limiter.LeaseState{
-				Events: int64(events), Expires: a.base.plus(int64(a.expires[i]) * 1000).forCaller(),
+				Events: int64(events), Lasts: time.Duration(a.usableFor(i, now)) * time.Microsecond,
 			})
 		}
 	}
 	if a.appliesTo(r) && a.denies(now, math.MaxInt64) {
-		st.DeniedUntil, st.DeniedCost = a.rememberUntil.forCaller(), int64(a.deniedCost)
+		st.DeniedFor = time.Duration(a.rememberUntil.since(now)) * time.Microsecond
+		st.DeniedCost = int64(a.deniedCost)
 	}
 	return st
 }

@@ -30,7 +30,7 @@ func (s *Store) Top(now limiter.Instant, q *limiter.TopQuery) []limiter.KeyUse {
 		if use < leastDemand || !top.Fits(use) {
 			return
 		}
-		found := limiter.KeyUse{Rule: r, Key: append([]byte(nil), key...), Use: use}
+		found := limiter.KeyUse{Rule: r, Key: append([]byte(nil), key...), Use: use, At: now}
 		if a.denied && a.appliesTo(r) && a.retryAt > at {
 			found.RetryAt = a.retryAt.forCaller()
 		}

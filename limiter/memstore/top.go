@@ -33,9 +33,9 @@ func (s *Store) Top(now limiter.Instant, q *limiter.TopQuery) []limiter.KeyUse {
 		if use == 0 || !top.Fits(use) {
 			return
 		}
-		found := limiter.KeyUse{Rule: r, Key: append([]byte(nil), key...), Use: use}
+		found := limiter.KeyUse{Rule: r, Key: append([]byte(nil), key...), Use: use, At: state.At}
 		if state.RetryAt > state.At {
-			found.RetryAt = now + (state.RetryAt - state.At)
+			found.RetryAt = state.RetryAt
 		}
 		top.Add(string(binary.BigEndian.AppendUint32(found.Key[:len(key):len(key)], e.ID())), use, found)
 	})
