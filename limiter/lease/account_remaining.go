@@ -133,15 +133,18 @@ func (h *hot) total(r *limiter.Rule) int64 {
 
 // resetAt returns the instant at which the key is back to its full limit.
 func (h *hot) resetAt(r *limiter.Rule, now instant) instant {
+	var wait int64
 	switch r.Algorithm.Kind {
 	case limiter.TokenBucket:
-		return now.plus(r.TimeFor(r.Capacity() - h.shown))
+		wait = r.TimeFor(r.Capacity() - h.shown)
 	case limiter.SlidingWindowLog:
-		return now.plus(r.Limit.Window.Microseconds())
+		wait = r.Limit.Window.Microseconds()
 	case limiter.SlidingWindow:
-		return now.plus(h.untilNext(r, now) + r.Limit.Window.Microseconds())
+		wait = h.untilNext(r, now) + r.Limit.Window.Microseconds()
+	default:
+		wait = h.untilNext(r, now)
 	}
-	return now.plus(h.untilNext(r, now))
+	return now.plus(wait)
 }
 
 // storeTime returns what the store's clock reads at now, or a little more.
