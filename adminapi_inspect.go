@@ -126,10 +126,8 @@ func (i *inspector) tier(asked string) (*adminapi.DecidedBy, error) {
 			return &adminapi.DecidedBy{Name: a.Tier, Source: adminapi.FromRules, Entry: a.ID}, nil
 		}
 	}
-	for _, g := range f.globs {
-		if g.globs.Match(i.text()) {
-			return &adminapi.DecidedBy{Name: f.names[g.tier], Source: "keys"}, nil
-		}
+	if tier := f.ofPattern(i.text()); tier != noTier {
+		return &adminapi.DecidedBy{Name: f.names[tier], Source: "keys"}, nil
 	}
 	switch {
 	case asked != "":

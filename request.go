@@ -186,7 +186,7 @@ func (e *evaluation) count(r *zoneResult, rejected bool) {
 		c.admitted[r.decision.Source].Add(1)
 		outcome = adminapi.Admitted
 	}
-	e.tell(decided{outcome: outcome, zone: r.zone, key: r.template, result: r})
+	e.publish(decided{outcome: outcome, zone: r.zone, key: r.template, result: r})
 }
 
 // wait returns how long the same request would be rejected.
