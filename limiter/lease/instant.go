@@ -3,11 +3,13 @@ package lease
 import "github.com/fleetlimit/fleetlimit/limiter"
 
 // An instant is a point in time by this node's clock, in whole microseconds since the Unix epoch.
-// That clock never steps back: see clock. Within this package, a limiter.Instant is by the lender's
-// clock, and only the time between two instants, in µs, goes from one clock to the other.
+// That clock never steps back: see clock.
 //
-// Callers of a [Store] see no other clock than this node's. So their limiter.Instants are converted
-// where they come in, and those of a Decision where an account decides.
+// A limiter.Instant is by the clock of the lender. The two cannot be compared. Only the time between
+// two instants, in µs, means the same by both clocks.
+//
+// Callers of a [Store] know no type but limiter.Instant. fromCaller converts what they give, and
+// forCaller what they get in a decision of an account.
 type instant int64
 
 // never is later than every instant.
