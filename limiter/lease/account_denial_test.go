@@ -16,7 +16,8 @@ func TestSuccessiveDenials(t *testing.T) {
 	for _, lasts := range []int64{400 * ms, 30 * ms, 900 * ms} {
 		var l limiter.LeaseRequest
 		a.request(r, now, 1, 0, &l)
-		l.Decision = limiter.Decision{At: 5000 * sec, RetryAt: 5000*sec + limiter.Instant(lasts)} // by the store's clock
+		at := limiter.Instant(now) + 3*sec // by the store's clock
+		l.Decision = limiter.Decision{At: at, RetryAt: at + limiter.Instant(lasts)}
 		a.applyReply(r, now, now, &l, 0, false)
 		var d limiter.Decision
 		if !takeWith(a, r, now.plus(lasts-1), 1, 0, &d) || d.OK || d.RetryAt != now.plus(lasts).forCaller() {
@@ -86,13 +87,13 @@ func TestStrictDenialIsExact(t *testing.T) {
 // TestBreachOncePerWindow marks only the first denial in a window.
 func TestBreachOncePerWindow(t *testing.T) {
 	r, a := mustRule(t, fixed, limiter.Limit{Events: 9, Window: time.Minute}), newAccount()
-	for at := int64(0); at < 200*sec; at += 2 * sec {
-		now := instant(1000*sec + at)
-		l := &limiter.LeaseRequest{Rule: r, Need: 1, Incarnation: 1, Decision: limiter.Decision{At: 5000 * sec, RetryAt: 5001 * sec}}
+	for after := int64(0); after < 200*sec; after += 2 * sec {
+		now, at := instant(1000*sec+after), limiter.Instant(5000*sec+after)
+		l := &limiter.LeaseRequest{Rule: r, Need: 1, Incarnation: 1, Decision: limiter.Decision{At: at, RetryAt: at + sec}}
 		a.request(r, now, 1, 0, new(limiter.LeaseRequest))
 		a.applyReply(r, now, now, l, 0, false)
-		if want := at%(60*sec) == 0; l.Decision.Breach != want {
-			t.Errorf("denial after %d s: breach = %v, want %v", at/sec, l.Decision.Breach, want)
+		if want := after%(60*sec) == 0; l.Decision.Breach != want {
+			t.Errorf("denial after %d s: breach = %v, want %v", after/sec, l.Decision.Breach, want)
 		}
 	}
 }

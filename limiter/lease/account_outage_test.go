@@ -28,7 +28,8 @@ func TestTakeInOutageLocally(t *testing.T) {
 			t.Helper()
 			var d limiter.Decision
 			a.takeInOutage(r, at, cost, 2, at+probe, &d)
-			if d.OK != ok || d.Remaining != left || d.Source != limiter.FromOutage || d.Limit != 60 || fromCaller(d.At) != at || fromCaller(d.RetryAt) != retry {
+			if d.OK != ok || d.Remaining != left || d.Source != limiter.FromOutage || d.Limit != 60 ||
+				fromCaller(d.At) != at || fromCaller(d.RetryAt) != retry {
 				t.Errorf("%v, %s: %+v, want OK %v with %d remaining, retry at %d", algorithm, what, d, ok, left, retry)
 			}
 		}

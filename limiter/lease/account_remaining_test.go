@@ -37,7 +37,8 @@ func TestTakeLate(t *testing.T) {
 		r := mustRule(t, algorithm, limiter.Limit{Events: 60, Window: time.Minute})
 		late := func(a account, what string, at instant, cost int64, ok bool, left int64) (d limiter.Decision) {
 			t.Helper()
-			if a.takeLate(r, at, cost, &d); d.OK != ok || d.Remaining != left || d.Source != limiter.FromKnownState || d.Limit != 60 || d.At != at.forCaller() {
+			if a.takeLate(r, at, cost, &d); d.OK != ok || d.Remaining != left || d.Source != limiter.FromKnownState || d.Limit != 60 ||
+				fromCaller(d.At) != at {
 				t.Errorf("%v, %s: %+v, want OK %v with %d remaining", algorithm, what, d, ok, left)
 			}
 			return d
