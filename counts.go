@@ -34,7 +34,7 @@ func (a *runningApp) Operation(action *rules.Action) (do func(context.Context) e
 }
 
 func (a *runningApp) changeCount(ctx context.Context, c *keyCount, kind string, events int64) error {
-	store, now := a.app.store.Store.(limiter.Operator), a.app.store.instant(time.Now())
+	store, now := a.app.store, time.Now()
 	if kind == rules.Reset {
 		return store.Reset(ctx, now, c.Rule, c.Key)
 	}
