@@ -13,7 +13,9 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/spelling"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -139,7 +141,7 @@ func checkTailQuery(running *runningApp, query url.Values) error {
 			return apiError(http.StatusBadRequest, "%s is in the query, which logs have: use POST with a body such as %s",
 				name, exampleFollowed)
 		case !slices.Contains(known, name):
-			return apiError(http.StatusBadRequest, "%w", unknownWord("a parameter", name, known...))
+			return apiError(http.StatusBadRequest, "%w", spelling.UnknownWord("a parameter", name, known, nil))
 		}
 	}
 	for _, name := range query["zone"] {
@@ -149,7 +151,7 @@ func checkTailQuery(running *runningApp, query url.Values) error {
 	}
 	for _, outcome := range query["outcome"] {
 		if !slices.Contains(adminapi.Outcomes, outcome) {
-			return apiError(http.StatusBadRequest, "%w", unknownWord("outcome", outcome, adminapi.Outcomes...))
+			return apiError(http.StatusBadRequest, "%w", spelling.UnknownWord("outcome", outcome, adminapi.Outcomes, nil))
 		}
 	}
 	return nil
@@ -157,7 +159,7 @@ func checkTailQuery(running *runningApp, query url.Values) error {
 
 // parseSample parses a fraction or a percentage.
 func parseSample(text string) (float64, error) {
-	if f, err := parsePercent(text); err == nil {
+	if f, err := config.ParsePercent(text); err == nil {
 		return f, nil
 	}
 	f, err := strconv.ParseFloat(text, 64)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/spelling"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -39,16 +40,16 @@ func (a *runningApp) zoneOf(r *http.Request) (*zone, error) {
 }
 
 // definition returns the configuration of a zone, in the syntax of this package.
-func (a *runningApp) definition(zone string) *Zone {
+func (a *runningApp) definition(zone string) *config.Zone {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	config := a.definitions[zone]
-	if config.legacy() {
-		if own, err := fromLegacy(config); err == nil {
+	settings := a.definitions[zone]
+	if settings.Legacy() {
+		if own, err := config.FromLegacy(settings); err == nil {
 			return own
 		}
 	}
-	return config
+	return settings
 }
 
 // nodeName returns the name of this node.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -113,10 +114,10 @@ func (a *runningApp) describe(z *zone) adminapi.Zone {
 		}
 	}
 	if share := i.config.DryRun; share > 0 {
-		answer.DryRun = formatPercent(float64(share))
+		answer.DryRun = config.FormatPercent(float64(share))
 	}
 	if inForce.compared != nil {
-		answer.Compare = formatPercent(inForce.compared.fraction)
+		answer.Compare = config.FormatPercent(inForce.compared.fraction)
 	}
 	if changes := a.inForce.version.Document.Zones[z.name]; changes != nil && changes.DryRun != "" {
 		answer.DryRun = changes.DryRun

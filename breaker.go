@@ -1,33 +1,16 @@
 package fleetlimit
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-func (a *App) checkBreaker() error {
-	b := a.Breaker
-	switch {
-	case b == nil:
-		return nil
-	case a.Redis == nil:
-		return errors.New("there are no primaries to break off from: use `redis`, or leave out `breaker`")
-	case b.Failures < 0, b.Probes < 0:
-		return fmt.Errorf("failures is %d and probes %d: use 1 or more", b.Failures, b.Probes)
-	case b.Within < 0, b.ProbeEvery < 0:
-		return fmt.Errorf("within is %v and probe_every %v: use durations above 0, such as 10s",
-			time.Duration(b.Within), time.Duration(b.ProbeEvery))
-	}
-	return nil
-}
-
-// options returns the options of the breakers. b may be nil.
-func (b *Breaker) options() redisconn.BreakerOptions {
+// breakerOptions returns the options of the breakers that b describes, if it is not nil.
+func breakerOptions(b *config.Breaker) redisconn.BreakerOptions {
 	if b == nil {
 		return redisconn.BreakerOptions{}
 	}

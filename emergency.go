@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
@@ -26,7 +26,7 @@ const emergencyZone = "(emergency)"
 // An emergency is a limit for each client address, in front of all zones of this node. It is
 // counted in the memory of this process, whatever the store of the zones is.
 type emergency struct {
-	limit                *Limit
+	limit                *config.Limit
 	expiresIn            time.Duration // unless expiresAt is set
 	reason               string
 	startedBy            string           // the address of the client of the admin API
@@ -142,8 +142,8 @@ func (m *emergencySwitch) startOfRules(of *rules.Emergency) error {
 }
 
 // parseEmergencyLimit parses the limit of an emergency.
-func parseEmergencyLimit(text string) (*Limit, error) {
-	limit, err := parseRate(strings.Fields(text))
+func parseEmergencyLimit(text string) (*config.Limit, error) {
+	limit, err := config.ParseLimit(text)
 	switch {
 	case err != nil:
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -77,10 +78,8 @@ func (ruleSchema) EmergencyLimit(text string) error {
 
 // DryRun implements rules.Schema.
 func (ruleSchema) DryRun(text string) error {
-	if _, err := parsePercent(text); err != nil {
-		return fmt.Errorf("%w of keys: use %s", err, percentLike(text, "10%"))
-	}
-	return nil
+	_, err := config.ParseShareOfKeys(text)
+	return err
 }
 
 // Compare implements rules.Schema.
@@ -91,7 +90,7 @@ func (s ruleSchema) Compare(zone string, with *rules.Comparison) error {
 	}
 	b := z.builder.copy(nil)
 	var err error
-	if b.zone.Compare, err = parseComparison(with); err != nil {
+	if b.zone.Compare, err = config.ParseComparison(with.Keys, with.Limit, with.Algorithm); err != nil {
 		return err
 	}
 	endpoints, err := b.endpoints()
@@ -122,7 +121,7 @@ type keyCount struct {
 	Override bool
 	Key      []byte // as requests have it
 	Rule     *limiter.Rule
-	Limit    Limit // "block" and "unlimited" have a Rule, too: that of the count
+	Limit    config.Limit // "block" and "unlimited" have a Rule, too: that of the count
 }
 
 // countsOf returns the counts of a key at an endpoint, or in the whole zone if that is "".

@@ -1,4 +1,4 @@
-package fleetlimit
+package config
 
 import (
 	"strings"
@@ -8,22 +8,7 @@ import (
 // parseZones parses a directive with these zones.
 func parseZones(t *testing.T, zones string) error {
 	t.Helper()
-	p := directiveParser{Dispenser: dispenser(t, "rate_limit {\n"+zones+"\n}"), h: new(Handler), app: new(App)}
-	return p.parse()
-}
-
-// TestEnvironmentIsReadWhenConfigurationLoads adapts a Caddyfile without the environment of the
-// machine that runs it.
-func TestEnvironmentIsReadWhenConfigurationLoads(t *testing.T) {
-	for _, zone := range []string{
-		"key {env.FLEETLIMIT_TEST_UNSET}-{client_ip}\nlimit 1/s",
-		"key k\nlimit 1/s\non_missing_key {env.FLEETLIMIT_TEST_UNSET}",
-		"key k\nlimit 5/s\ncost {env.FLEETLIMIT_TEST_UNSET}",
-	} {
-		if err := parseZones(t, "zone api {\n"+zone+"\n}"); err != nil {
-			t.Errorf("%q is refused: %v", zone, err)
-		}
-	}
+	return new(Handler).ParseCaddyfile(dispenser(t, "rate_limit {\n"+zones+"\n}"), Caddyfile{App: new(App)})
 }
 
 // TestLastLegacyZoneWins repeats a name, which caddy-ratelimit allows.
