@@ -3,7 +3,7 @@
 //
 // The package adapts Caddy to package limiter, which decides. Each file holds one idea:
 //
-//	module.go         the handler: its options, and how it is provisioned
+//	module.go         the handler, and how it is provisioned
 //	app.go            the app: what the handlers of a configuration share
 //	appzone.go        zones that are defined once, in the app
 //	caddyfile.go      the directive and the global option of Caddyfiles. Package config has their
@@ -12,8 +12,7 @@
 //	request.go        the state of one request
 //	identity.go       zones that are decided before authentication
 //	routes.go         what the routes around the handlers show about zones
-//	addressfilter.go  which client addresses are exempt or denied, with addressentries.go for those
-//	                  of rules
+//	addressfilter.go  which client addresses are exempt or denied, by the configuration or by rules
 //	match.go          what is probably a mistake in the matchers of a zone
 //	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, cost.go,
 //	                  missingkey.go and keylist.go; internal/keytemplate makes its keys
@@ -34,11 +33,10 @@
 //	accesslog.go      the field of access logs
 //	pool.go           what outlives a configuration: zones, and what they have in stores
 //	store.go          the store, in memory or in Redis
-//	redis.go          the options of Redis
+//	redis.go          the options of Redis, and of the circuit breakers of its primaries
 //	rules.go          the rules in force: their versions reach the zones of running apps.
 //	                  rules_store.go is where they live, rules_schema.go what they can refer to
 //	outage.go         what is answered while Redis cannot decide
-//	breaker.go        the circuit breakers of its primaries
 //	member.go         this node as a member of a fleet
 //	fleetsize.go      how many nodes a fleet has, kept in Caddy's storage
 //	adminapi.go       the admin API. What requests have in common is in adminapi_request.go and
