@@ -15,15 +15,15 @@ import (
 // compileKeyLists compiles the patterns of the keys that the zone allows and denies.
 func (z *zone) compileKeyLists(settings *config.Zone) (err error) {
 	if z.allow, err = z.compileKeyList(settings, settings.AllowKeys, "use `limit unlimited`, or no zone"); err != nil {
-		return fmt.Errorf("allow_key: %w", err)
+		return config.ErrorIn("allow_key", fmt.Errorf("allow_key: %w", err))
 	}
 	if z.deny, err = z.compileKeyList(settings, settings.DenyKeys, "use `limit block`"); err != nil {
-		return fmt.Errorf("deny_key: %w", err)
+		return config.ErrorIn("deny_key", fmt.Errorf("deny_key: %w", err))
 	}
 	for _, p := range settings.AllowKeys {
 		if by, denied := z.deny.Covers(p); denied {
-			return fmt.Errorf("allow_key: %q allows no key, because deny_key %s comes first: use a narrower deny_key, or none",
-				p, by)
+			return config.ErrorIn("allow_key", fmt.Errorf("allow_key: %q allows no key, because deny_key %s comes first: use a "+
+				"narrower deny_key, or none", p, by))
 		}
 	}
 	return nil

@@ -131,7 +131,7 @@ func (b *ruleBuilder) compileWithoutKey() error {
 		b.withoutKey, err = b.shared(base, limit, b.zone.Consistency.Or(b.app.DefaultSettings().Consistency))
 	}
 	if err != nil {
-		return fmt.Errorf("on_missing_key: %w", err)
+		return config.ErrorIn("on_missing_key", fmt.Errorf("on_missing_key: %w", err))
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (b *ruleBuilder) ruleWithoutKey(e *config.Endpoint, compiled *endpointRules
 		return compiled.rules[tier], nil
 	}
 	if err := compiled.cost.fits(b.withoutKey); err != nil {
-		return nil, fmt.Errorf("on_missing_key: %w", err)
+		return nil, config.ErrorIn("on_missing_key", fmt.Errorf("on_missing_key: %w", err))
 	}
 	return b.withoutKey, nil
 }

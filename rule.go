@@ -59,13 +59,13 @@ func newRule(zone string, base limiter.Rule, limit *config.Limit) (*rule, error)
 // newCountedRule returns base with limit, nil if that is block or unlimited.
 func newCountedRule(base limiter.Rule, limit *config.Limit) (*limiter.Rule, error) {
 	if err := limit.Check(); err != nil {
-		return nil, err
+		return nil, config.ErrorIn("limit", err)
 	}
 	if limit.Block || limit.Unlimited {
 		return nil, nil
 	}
 	if limit.Burst > 0 && base.Algorithm.Kind != limiter.TokenBucket {
-		return nil, fmt.Errorf("limit: %v %w", base.Algorithm.Kind, errNoBurst)
+		return nil, config.ErrorIn("limit", fmt.Errorf("limit: %v %w", base.Algorithm.Kind, errNoBurst))
 	}
 	base.Limit = limit.Compile()
 	return limiter.NewRule(base)
@@ -110,7 +110,7 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 		}
 		compiled, err := b.endpoint(e)
 		if err != nil {
-			return nil, fmt.Errorf("endpoint %d (%s): %w", i+1, e.Path, err)
+			return nil, &config.SettingError{Endpoint: i + 1, Err: fmt.Errorf("endpoint %d (%s): %w", i+1, e.Path, err)}
 		}
 		for earlier := range all {
 			if r := all[earlier].route; r.Covers(compiled.route) {
@@ -185,7 +185,7 @@ func (b *ruleBuilder) build(e *config.Endpoint, r *route.Route) (*endpointRules,
 		return nil, err
 	}
 	if all.cost, err = newCost(cmp.Or(e.Cost, b.zone.Cost)); err != nil {
-		return nil, err
+		return nil, config.ErrorIn("cost", err)
 	}
 	for tier := range all.rules {
 		limit, consistency := b.inherit(e, tier)
@@ -198,7 +198,7 @@ func (b *ruleBuilder) build(e *config.Endpoint, r *route.Route) (*endpointRules,
 		}
 		if err != nil {
 			if tier != noTier {
-				err = fmt.Errorf("tier %q: %w", b.tiers.names[tier], err)
+				err = config.ErrorIn("tier", fmt.Errorf("tier %q: %w", b.tiers.names[tier], err))
 			}
 			return nil, err
 		}

@@ -76,7 +76,7 @@ func newZone(name string, settings *config.Zone, app *App, handle limiter.Zone) 
 		return nil, err
 	}
 	if z.tiers, err = newTierFinder(settings.Tier, app.Tiers); err != nil {
-		return nil, fmt.Errorf("tier: %w", err)
+		return nil, config.ErrorIn("tier", fmt.Errorf("tier: %w", err))
 	}
 	if z.tiers != nil {
 		z.warnings = append(z.warnings, z.tiers.doubts()...)
@@ -85,7 +85,8 @@ func newZone(name string, settings *config.Zone, app *App, handle limiter.Zone) 
 		}
 	}
 	if settings.DryRun < 0 || settings.DryRun > 1 {
-		return nil, fmt.Errorf("dry_run is %v: use a fraction from 0 to 1, such as 0.1 for 10%%", settings.DryRun)
+		return nil, config.ErrorIn("dry_run",
+			fmt.Errorf("dry_run is %v: use a fraction from 0 to 1, such as 0.1 for 10%%", settings.DryRun))
 	}
 	z.dryRun = keyshare.New(float64(settings.DryRun), name)
 	z.builder = &ruleBuilder{app: app, handle: handle, name: name, zone: settings, tiers: z.tiers}
@@ -95,7 +96,7 @@ func newZone(name string, settings *config.Zone, app *App, handle limiter.Zone) 
 	}
 	z.configured = &zoneRules{endpoints: endpoints, dryRun: z.dryRun, compiled: z.builder.compiled}
 	if z.configured.compared, err = z.builder.compare(z.configured); err != nil {
-		return nil, fmt.Errorf("compare: %w", err)
+		return nil, config.ErrorIn("compare", fmt.Errorf("compare: %w", err))
 	}
 	z.warnings = append(z.warnings, z.builder.warnings...)
 	names := z.placeholders()
@@ -135,7 +136,7 @@ func (z *zone) compileKeys(settings *config.Zone) (err error) {
 		return err
 	}
 	if z.key, err = z.parseKey(settings.Key, o); err != nil {
-		return fmt.Errorf("key: %w", err)
+		return config.ErrorIn("key", fmt.Errorf("key: %w", err))
 	}
 	// An ambiguous cookie counts by the client's address even if requests without a key are skipped or
 	// denied: browsers send such cookies, and the upstream may read a session from them.
@@ -147,13 +148,13 @@ func (z *zone) compileKeys(settings *config.Zone) (err error) {
 		return err
 	}
 	if err := config.CheckWord("on_ambiguous_key", settings.OnAmbiguousKey); err != nil {
-		return err
+		return config.ErrorIn("on_ambiguous_key", err)
 	}
 	z.ambiguousIsMissing = settings.OnAmbiguousKey == config.AmbiguousMissing || z.legacy
-	if z.missing, err = z.newMissingKey(settings, o); err != nil {
-		return err
+	if z.missing, err = z.newMissingKey(settings, o); err == nil {
+		err = z.checkMissingKey(settings)
 	}
-	return z.checkMissingKey(settings)
+	return config.ErrorIn("on_missing_key", err)
 }
 
 // keyOptions returns how the templates of the zone make keys.
@@ -167,13 +168,15 @@ func (z *zone) keyOptions(settings *config.Zone) (keytemplate.Options, error) {
 	}
 	if p := settings.IPv4Prefix; p != nil {
 		if *p == 0 {
-			return o, fmt.Errorf("ipv4_prefix is 0, so all IPv4 clients would share one count: use 1 to 32")
+			return o, config.ErrorIn("ipv4_prefix",
+				errors.New("ipv4_prefix is 0, so all IPv4 clients would share one count: use 1 to 32"))
 		}
 		o.IPv4Prefix, o.MaskAll = *p, true
 	}
 	if p := settings.IPv6Prefix; p != nil {
 		if *p == 0 {
-			return o, fmt.Errorf("ipv6_prefix is 0, so all IPv6 clients would share one count: use 1 to 128")
+			return o, config.ErrorIn("ipv6_prefix",
+				errors.New("ipv6_prefix is 0, so all IPv6 clients would share one count: use 1 to 128"))
 		}
 		o.IPv6Prefix, o.MaskAll = *p, true
 	}

@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -116,14 +115,16 @@ func (p *zoneParser) compile(z *Zone) error {
 	return nil
 }
 
-// placeOfError returns the place of the setting that err begins with, or else that of the zone.
+// placeOfError returns the place of the outermost setting that err is about, or else that of the zone.
 func (p *zoneParser) placeOfError(err error) *caddyfile.Dispenser {
-	var n int
-	if read, _ := fmt.Sscanf(err.Error(), "endpoint %d ", &n); read == 1 && n >= 1 && n <= len(p.endpoints) {
-		return p.endpoints[n-1].place
+	var in *SettingError
+	switch {
+	case !errors.As(err, &in):
+		return p.place
+	case in.Endpoint > 0 && in.Endpoint <= len(p.endpoints):
+		return p.endpoints[in.Endpoint-1].place
 	}
-	setting := strings.FieldsFunc(err.Error(), func(c rune) bool { return c == ':' || c == ' ' })[0]
-	return cmp.Or(p.places[setting], p.place)
+	return cmp.Or(p.places[in.Setting], p.place)
 }
 
 // checkUse checks a zone that the global option must define.

@@ -19,6 +19,7 @@
 //	definition.go          which zones are the same, and which are uses of another
 //	redis.go               where the counts are; breaker.go is when requests stop waiting for it
 //	rulestore.go           where rules are
+//	settingerror.go        which setting of a zone is wrong
 //	json.go                texts in place of objects
 //	strict.go              mistakes in JSON, with their remedies
 //	caddyfile.go           the grammar of the directive. The rest of the grammar is in
