@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -23,7 +23,7 @@ import (
 // An emergency is a limit for each client address, in front of all zones of this node. It is
 // counted in the memory of this process, whatever the store of the zones is.
 type emergency struct {
-	limit     *Limit
+	limit     *config.Limit
 	reason    string
 	startedBy string           // the client of the admin API
 	rules     *rules.Emergency // nil: it is not of the rules in force, but of this node alone
@@ -146,8 +146,8 @@ func newEmergency(of *rules.Emergency) (*emergency, error) {
 }
 
 // parseEmergencyLimit parses the limit of an emergency.
-func parseEmergencyLimit(text string) (*Limit, error) {
-	limit, err := parseRate(strings.Fields(text))
+func parseEmergencyLimit(text string) (*config.Limit, error) {
+	limit, err := config.ParseLimit(text)
 	switch {
 	case err != nil:
 		return nil, err

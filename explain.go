@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strconv"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -36,10 +37,10 @@ func (a *runningApp) Zone(name string) adminapi.Zone {
 		}
 	}
 	if share := i.config.DryRun; share > 0 {
-		answer.DryRun = formatPercent(float64(share))
+		answer.DryRun = config.FormatPercent(float64(share))
 	}
 	if inForce.compared != nil {
-		answer.Compare = formatPercent(inForce.compared.fraction)
+		answer.Compare = config.FormatPercent(inForce.compared.fraction)
 	}
 	if changes := a.inForce.version.Document.Zones[z.name]; changes != nil && changes.DryRun != "" {
 		answer.DryRun = changes.DryRun
@@ -56,7 +57,7 @@ func (c *comparedRules) describe(place, tier int) *adminapi.ComparedLimit {
 	return &adminapi.ComparedLimit{Limit: r.limit.String(), Algorithm: algorithmText(r.base.Algorithm)}
 }
 
-// algorithmText returns an algorithm as parseAlgorithm reads it.
+// algorithmText returns an algorithm in the syntax of the Caddyfile.
 func algorithmText(a limiter.Algorithm) string {
 	if a.SubWindows > 1 {
 		return a.Kind.String() + " " + strconv.Itoa(a.SubWindows)
@@ -66,28 +67,28 @@ func algorithmText(a limiter.Algorithm) string {
 
 // originsOf returns the limits for a tier at an endpoint of a zone, those of wider places first. The
 // last is in force. tier is "" and e nil outside of tiers and endpoints. name is that of the endpoint,
-// and shared are the tiers of the app. config is not in the syntax of caddy-ratelimit.
-func originsOf(config *Zone, shared map[string]*Tier, changes *rules.Zone, tier string, e *Endpoint, name string) (
+// and shared are the tiers of the app. settings are not in the syntax of caddy-ratelimit.
+func originsOf(settings *config.Zone, shared map[string]*config.Tier, changes *rules.Zone, tier string, e *config.Endpoint, name string) (
 	origins []adminapi.Origin,
 ) {
 	if changes == nil {
 		changes = new(rules.Zone)
 	}
-	add := func(place string, configured *Limit, written string) {
+	add := func(place string, configured *config.Limit, written string) {
 		switch {
 		case written != "":
 			origins = append(origins, adminapi.Origin{Limit: written, Source: adminapi.FromRules, Place: place})
-		case configured != nil && *configured != (Limit{}):
+		case configured != nil && *configured != (config.Limit{}):
 			origins = append(origins, adminapi.Origin{Limit: configured.String(), Source: adminapi.FromConfiguration, Place: place})
 		}
 	}
-	add("zone", config.Limit, changes.Limit)
+	add("zone", settings.Limit, changes.Limit)
 	if tier != "" {
-		var own *Tier
-		if config.Tier != nil {
-			own = config.Tier.Tiers[tier]
+		var own *config.Tier
+		if settings.Tier != nil {
+			own = settings.Tier.Tiers[tier]
 		}
-		if own.limited() || changes.Tiers[tier] != "" {
+		if own.Limited() || changes.Tiers[tier] != "" {
 			add("tier", limitOf(own), changes.Tiers[tier])
 		} else {
 			add("shared tier", limitOf(shared[tier]), "")
@@ -105,8 +106,8 @@ func originsOf(config *Zone, shared map[string]*Tier, changes *rules.Zone, tier 
 }
 
 // limitOf returns the limit of a tier, nil if it has none.
-func limitOf(t *Tier) *Limit {
-	if !t.limited() {
+func limitOf(t *config.Tier) *config.Limit {
+	if !t.Limited() {
 		return nil
 	}
 	return &t.Limit

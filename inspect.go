@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -15,7 +16,7 @@ import (
 type inspector struct {
 	running *runningApp
 	zone    *zone
-	config  *Zone
+	config  *config.Zone
 	key     rules.Key
 	keys    [][]byte // as requests have it
 	now     time.Time
@@ -150,7 +151,7 @@ func (i *inspector) counts(ctx context.Context, inForce *zoneRules, place int, t
 
 // origins returns where the limits of a tier at a place are from, without those of the key itself.
 func (i *inspector) origins(e *endpointRules, place int, tier string) []adminapi.Origin {
-	var configured *Endpoint
+	var configured *config.Endpoint
 	if e.route != nil {
 		configured = i.config.Endpoints[place]
 	}

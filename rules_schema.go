@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -74,10 +75,8 @@ func (ruleSchema) EmergencyLimit(text string) error {
 
 // DryRun implements rules.Schema.
 func (ruleSchema) DryRun(text string) error {
-	if _, err := parsePercent(text); err != nil {
-		return fmt.Errorf("%w of keys: use %s", err, percentLike(text, "10%"))
-	}
-	return nil
+	_, err := config.ParseShareOfKeys(text)
+	return err
 }
 
 // Compare implements rules.Schema.
@@ -88,7 +87,7 @@ func (s ruleSchema) Compare(zone string, with *rules.Comparison) error {
 	}
 	b := z.builder.copy(nil)
 	var err error
-	if b.zone.Compare, err = parseComparison(with); err != nil {
+	if b.zone.Compare, err = config.ParseComparison(with.Keys, with.Limit, with.Algorithm); err != nil {
 		return err
 	}
 	endpoints, err := b.endpoints()

@@ -24,6 +24,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/rules"
 	"github.com/fleetlimit/fleetlimit/rules/rulestore"
 )
@@ -160,13 +161,13 @@ func TestEmergencyOfRules(t *testing.T) {
 		}
 	}
 	put("5/1s")
-	check("after the rules have one", (&Limit{Events: 5, Window: caddy.Duration(time.Second)}).String())
+	check("after the rules have one", (&config.Limit{Events: 5, Window: caddy.Duration(time.Second)}).String())
 	own := startEmergency(t, "1/1h", time.Hour)
 	check("after the node has its own", own.limit.String())
 	put("7/1s")
 	check("after the rules have another one", own.limit.String())
 	emergencyMode.end(own, "the test ends it")
-	check("after the node's own has ended", (&Limit{Events: 7, Window: caddy.Duration(time.Second)}).String())
+	check("after the node's own has ended", (&config.Limit{Events: 7, Window: caddy.Duration(time.Second)}).String())
 	put("")
 	check("after the rules have none", "")
 	put("5/1s")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -65,16 +66,16 @@ func (a *runningApp) Keys(key rules.Key) ([][]byte, error) {
 }
 
 // definition returns the configuration of a zone, in the syntax of this package.
-func (a *runningApp) definition(zone string) *Zone {
+func (a *runningApp) definition(zone string) *config.Zone {
 	a.app.mu.Lock()
 	defer a.app.mu.Unlock()
-	config := a.app.definitions[zone]
-	if config.legacy() {
-		if own, err := fromLegacy(config); err == nil {
+	settings := a.app.definitions[zone]
+	if settings.Legacy() {
+		if own, err := config.FromLegacy(settings); err == nil {
 			return own
 		}
 	}
-	return config
+	return settings
 }
 
 // nodeName returns the name of this node.

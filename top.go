@@ -7,6 +7,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -104,7 +105,7 @@ func (c *countedRules) of(id uint32, key []byte) []*limiter.Rule {
 
 // describe returns a key as operators read it.
 func (c *countedRules) describe(k *limiter.KeyUse, by string) adminapi.TopKey {
-	limit := Limit{Events: k.Rule.Limit.Events, Window: caddy.Duration(k.Rule.Limit.Window), Burst: k.Rule.Limit.Burst}
+	limit := config.Limit{Events: k.Rule.Limit.Events, Window: caddy.Duration(k.Rule.Limit.Window), Burst: k.Rule.Limit.Burst}
 	answer := adminapi.TopKey{
 		Endpoint: c.byID[k.Rule.ID].endpoint, Limit: limit.String(),
 		Denied: k.RetryAt != 0, RetryAt: instantAt(k.RetryAt, k.At, c.now),

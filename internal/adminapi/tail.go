@@ -149,7 +149,7 @@ func checkTailQuery(c Configuration, query url.Values) error {
 			return apiError(http.StatusBadRequest, "%s is in the query, which logs have: use POST with a body such as %s",
 				name, exampleFollowed)
 		case !slices.Contains(known, name):
-			return unknownWord("a parameter", name, known)
+			return apiError(http.StatusBadRequest, "%w", spelling.UnknownWord("a parameter", name, known, nil))
 		}
 	}
 	zones := c.Schema().Zones()
@@ -160,17 +160,10 @@ func checkTailQuery(c Configuration, query url.Values) error {
 	}
 	for _, outcome := range query["outcome"] {
 		if !slices.Contains(Outcomes, outcome) {
-			return unknownWord("outcome", outcome, Outcomes)
+			return apiError(http.StatusBadRequest, "%w", spelling.UnknownWord("outcome", outcome, Outcomes, nil))
 		}
 	}
 	return nil
-}
-
-// unknownWord returns the error about a text that is none of words, which mean what.
-func unknownWord(what, text string, words []string) error {
-	last := len(words) - 1
-	return apiError(http.StatusBadRequest, "%s is %q: use %s or %s%s", what, text, strings.Join(words[:last], ", "),
-		words[last], spelling.DidYouMean(text, words, nil))
 }
 
 // parseSample parses a fraction or a percentage.

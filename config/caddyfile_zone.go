@@ -1,10 +1,8 @@
-package fleetlimit
+package config
 
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -19,7 +17,7 @@ import (
 
 // A zoneParser parses the block of one zone.
 type zoneParser struct {
-	*directiveParser
+	*zonesParser
 	name   string
 	zone   *Zone
 	place  *caddyfile.Dispenser            // of the zone
@@ -33,12 +31,6 @@ type zoneParser struct {
 	onlyLegacy error
 }
 
-// A tierUse is a place that names a tier, which must be one of the zone's.
-type tierUse struct {
-	tier  string
-	place *caddyfile.Dispenser
-}
-
 // An endpointPlace is an endpoint with the place of its definition.
 type endpointPlace struct {
 	route *route.Route
@@ -46,12 +38,12 @@ type endpointPlace struct {
 }
 
 // parseZone parses the zone whose name is the current token.
-func (p *directiveParser) parseZone(name string) (*Zone, error) {
+func (p *zonesParser) parseZone(name string) (*Zone, error) {
 	z := &zoneParser{
-		directiveParser: p,
-		name:            name,
-		zone:            &Zone{Place: placeOf(p.Dispenser)},
-		place:           subdirective.Here(p.Dispenser),
+		zonesParser: p,
+		name:        name,
+		zone:        &Zone{Place: placeOf(p.Dispenser)},
+		place:       subdirective.Here(p.Dispenser),
 	}
 	var err error
 	if z.places, err = z.block().Read(p.Dispenser); err != nil {
@@ -66,12 +58,12 @@ func (p *zoneParser) block() subdirective.Block {
 		"match":            {Usage: matchUsage, Raw: true, Repeats: true, Parse: p.match},
 		"key":              {Usage: keyUsage, Min: 1, Max: many, Parse: p.key},
 		"on_missing_key":   {Usage: onMissingKeyUsage, Min: 1, Max: many, Parse: p.onMissingKey},
-		"on_ambiguous_key": subdirective.Word(d, "on_ambiguous_key reject | missing", parseOnAmbiguousKey, &c.OnAmbiguousKey),
+		"on_ambiguous_key": wordLine(d, "on_ambiguous_key", &c.OnAmbiguousKey),
 		"ipv4_prefix":      prefixLine(d, "ipv4_prefix", 32, &c.IPv4Prefix),
 		"ipv6_prefix":      prefixLine(d, "ipv6_prefix", 128, &c.IPv6Prefix),
 		"limit":            limitLine(d, &c.Limit),
 		"algorithm":        algorithmLine(d, &c.Algorithm),
-		"mode":             modeLine(d, &c.Mode),
+		"mode":             wordLine(d, "mode", &c.Mode),
 		"max_overshoot":    maxOvershootLine(d, &c.MaxOvershoot),
 		"on_outage":        onOutageLine(d, &c.OnOutage),
 		"tier":             {Usage: "tier [<placeholder>] [trusted] {", Max: 2, Parse: p.tier},
@@ -87,20 +79,20 @@ func (p *zoneParser) block() subdirective.Block {
 	}}
 }
 
-// check checks what only the whole zone shows. It compiles the zone as provisioning will, so that
+// Check checks what only the whole zone shows. It compiles the zone as provisioning will, so that
 // errors have a place in the Caddyfile. The environment is left to provisioning, because the
 // Caddyfile may be adapted on another machine.
 func (p *zoneParser) check() error {
-	if p.zone.isUse() && !p.inApp {
+	if p.zone.IsUse() && !p.inApp {
 		return p.checkUse()
 	}
-	if p.app != nil {
-		if shared := p.app.Zones[p.name]; shared != nil && !shared.canShareCounts(p.zone) {
+	if app := p.rest.App; app != nil {
+		if shared := app.Zones[p.name]; shared != nil && !shared.CanShareCounts(p.zone) {
 			return p.place.Errf("zone %q is already defined in the global option, at %s: use it without a block or with "+
 				"`match` alone, or another name", p.name, shared.Place)
 		}
 	}
-	if p.zone.legacy() {
+	if p.zone.Legacy() {
 		if err := p.checkLegacy(); err != nil {
 			return err
 		}
@@ -109,43 +101,46 @@ func (p *zoneParser) check() error {
 	} else if err := p.checkEndpoints(); err != nil {
 		return err
 	}
-	if p.app == nil {
-		return nil
-	}
 	return p.compile(p.zone)
 }
 
-// compile checks the zone as provisioning will.
-func (p *zoneParser) compile(config *Zone) error {
-	if _, err := newZone(p.name, config, p.app, nil); err != nil && !errors.Is(err, keytemplate.ErrUnset) {
+// Compile checks the zone as provisioning will, if it is to be compiled.
+func (p *zoneParser) compile(z *Zone) error {
+	if p.rest.CheckZone == nil {
+		return nil
+	}
+	if err := p.rest.CheckZone(p.name, z); err != nil && !errors.Is(err, keytemplate.ErrUnset) {
 		return p.placeOfError(err).Errf("zone %q: %w", p.name, err)
 	}
 	return nil
 }
 
-// placeOfError returns the place of the setting that err begins with, or else that of the zone.
+// placeOfError returns the place of the outermost setting that err is about, or else that of the zone.
 func (p *zoneParser) placeOfError(err error) *caddyfile.Dispenser {
-	var n int
-	if read, _ := fmt.Sscanf(err.Error(), "endpoint %d ", &n); read == 1 && n >= 1 && n <= len(p.endpoints) {
-		return p.endpoints[n-1].place
+	var in *SettingError
+	switch {
+	case !errors.As(err, &in):
+		return p.place
+	case in.Endpoint > 0 && in.Endpoint <= len(p.endpoints):
+		return p.endpoints[in.Endpoint-1].place
 	}
-	setting := strings.FieldsFunc(err.Error(), func(c rune) bool { return c == ':' || c == ' ' })[0]
-	return cmp.Or(p.places[setting], p.place)
+	return cmp.Or(p.places[in.Setting], p.place)
 }
 
 // checkUse checks a zone that the global option must define.
 func (p *zoneParser) checkUse() error {
-	if p.app != nil && p.app.Zones[p.name] == nil {
-		return p.place.Errf("zone %q %s", p.name, p.app.undefinedZone(p.name))
-	}
-	if p.app == nil || p.zone.Compare == nil {
+	app := p.rest.App
+	if app == nil {
 		return p.onlyLegacy
 	}
-	config, err := p.app.zoneFor(p.name, p.zone)
-	if err != nil {
-		return p.place.WrapErr(err)
+	z, err := app.Zones.DefinitionFor(p.name, p.zone)
+	switch {
+	case err != nil:
+		return p.place.Errf("zone %q %w", p.name, err)
+	case p.zone.Compare == nil:
+		return p.onlyLegacy
 	}
-	return p.compile(config)
+	return p.compile(z)
 }
 
 // checkLegacy checks a zone in the syntax of caddy-ratelimit.
@@ -184,7 +179,7 @@ func (p *zoneParser) onMissingKey(args []string) (err error) {
 			return p.Errf("on_missing_key: %w", err)
 		}
 	}
-	if err := checkOnMissingKey(c.OnMissingKey, c.OnMissingLimit); err != nil {
+	if err := CheckOnMissingKey(c.OnMissingKey, c.OnMissingLimit); err != nil {
 		return p.WrapErr(err)
 	}
 	return nil
@@ -199,10 +194,10 @@ func (p *zoneParser) match([]string) error {
 	case len(args) == 1 && strings.HasPrefix(args[0], "@") && p.inApp:
 		return p.Errf("%s belongs to a site: use `match { <matchers> }` here, or `match %s` where the site uses the zone",
 			args[0], args[0])
-	case len(args) == 1 && strings.HasPrefix(args[0], "@") && p.named == nil:
+	case len(args) == 1 && strings.HasPrefix(args[0], "@") && p.rest.Matcher == nil:
 		return p.Errf("named matchers are not known here: use `match { <matchers> }`")
 	case len(args) == 1 && strings.HasPrefix(args[0], "@"):
-		set, _, err := p.named()
+		set, _, err := p.rest.Matcher()
 		if err != nil {
 			return p.WrapErr(err)
 		}
@@ -256,97 +251,6 @@ func (p *zoneParser) key(args []string) error {
 	return nil
 }
 
-// tier parses how the tier of a key is found, and the limits of the tiers.
-func (p *zoneParser) tier(args []string) error {
-	c, place, many := new(ZoneTier), subdirective.Here(p.Dispenser), subdirective.AnyNumber
-	p.zone.Tier = c
-	if len(args) > 0 {
-		c.Placeholder = args[0]
-		if _, _, err := cutRate(args[1:]); err == nil {
-			return p.Errf("a tier of the zone belongs into a block: use `tier {<placeholder>} {`, and `%s` on the next line",
-				strings.Join(args, " "))
-		}
-		if err := parseTrusted(args, &c.Trusted); err != nil {
-			return p.WrapErr(err)
-		}
-	}
-	var uses []tierUse
-	use := func(tier string) { uses = append(uses, tierUse{tier, subdirective.Here(p.Dispenser)}) }
-	b := subdirective.Block{Of: "tier", Remedies: tierRemedies, Lines: map[string]subdirective.Line{
-		"keys": {Usage: "keys <glob...> <tier>", Min: 2, Max: many, Repeats: true, Parse: func(args []string) error {
-			globs, tier := args[:len(args)-1], args[len(args)-1]
-			for _, g := range globs {
-				c.Keys = append(c.Keys, KeyTier{Glob: g, Tier: tier})
-			}
-			use(tier)
-			return nil
-		}},
-		"default": {Usage: "default <tier>", Min: 1, Max: 1, Parse: func(args []string) error {
-			c.Default = args[0]
-			use(c.Default)
-			return nil
-		}},
-	}, Other: &subdirective.Line{Usage: "<tier> [" + rateUsage + "]", Min: 1, Max: many, Parse: p.zoneTier}}
-	if err := b.Parse(p.Dispenser); err != nil {
-		return err
-	}
-	if c.Placeholder == "" && len(c.Keys) == 0 && c.Default == "" {
-		return place.Errf("no key has a tier: use `tier {<placeholder>} {`, or `keys <glob...> <tier>` or " +
-			"`default <tier>` in the block")
-	}
-	return checkTiers(uses, c.Tiers)
-}
-
-// zoneTier parses a tier of the zone. Without a limit it has that of the global option.
-func (p *zoneParser) zoneTier(args []string) error {
-	name := args[0]
-	if len(args) == 1 && p.app != nil && p.app.Tiers[name] == nil {
-		return p.Errf("tier %s has no limit: use one here, such as `%s 100/1m`, or `tier %s <rate>` in the global "+
-			"rate_limit option", name, name, name)
-	}
-	return parseTier(p.Dispenser, args, &p.zone.Tier.Tiers)
-}
-
-// parseTier parses a tier into tiers: its name, its limit if args go on, and the block that may
-// follow. A tier without a limit or a block is nil.
-func parseTier(d *caddyfile.Dispenser, args []string, tiers *map[string]*Tier) error {
-	if name, colon := strings.CutSuffix(args[0], ":"); colon {
-		return d.Errf("tier %s ends with a colon: use %s without it", args[0], name)
-	}
-	if *tiers == nil {
-		*tiers = make(map[string]*Tier)
-	}
-	if len(args) == 1 && !subdirective.OpensBlock(d) {
-		(*tiers)[args[0]] = nil
-		return nil
-	}
-	t := new(Tier)
-	(*tiers)[args[0]] = t
-	if len(args) > 1 {
-		limit, err := parseRate(args[1:])
-		if err != nil {
-			return d.Errf("tier %s: %w", args[0], err)
-		}
-		t.Limit = *limit
-	}
-	return subdirective.Block{Of: "a tier", Optional: true, Lines: map[string]subdirective.Line{
-		"mode":          modeLine(d, &t.Mode),
-		"max_overshoot": maxOvershootLine(d, &t.MaxOvershoot),
-		"on_outage":     onOutageLine(d, &t.OnOutage),
-	}}.Parse(d)
-}
-
-// checkTiers returns an error for the first use of a tier that is not among tiers.
-func checkTiers(uses []tierUse, tiers map[string]*Tier) error {
-	for _, u := range uses {
-		if _, found := tiers[u.tier]; !found {
-			return u.place.Errf("%s is not a tier of the zone: use one of %v, or `%s <rate>` in the zone's tier block",
-				u.tier, slices.Sorted(maps.Keys(tiers)), u.tier)
-		}
-	}
-	return nil
-}
-
 const compareUsage = "compare [<percent>] {"
 
 // compare parses the limit and the algorithm that stand in place of the zone's.
@@ -362,7 +266,7 @@ func (p *zoneParser) compare(args []string) error {
 			return p.Errf("the algorithm of compare belongs into its block: use `compare {`, and `algorithm %s` on the next line",
 				strings.Join(args, " "))
 		}
-		keys, err := parsePercentOfKeys(d, "compare", args[0])
+		keys, err := percentOfKeys(d, "compare", args[0])
 		switch {
 		case err != nil:
 			return err
@@ -380,7 +284,7 @@ func (p *zoneParser) compare(args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.validate(); err != nil {
+	if err := c.Check(); err != nil {
 		return place.Errf("compare: %w", err)
 	}
 	return nil
@@ -388,7 +292,7 @@ func (p *zoneParser) compare(args []string) error {
 
 // events parses the number of events per window.
 func (p *zoneParser) events(args []string) (err error) {
-	if p.zone.MaxEvents, err = parseEvents(args[0]); err != nil {
+	if p.zone.MaxEvents, err = ParseEvents(args[0]); err != nil {
 		return p.WrapErr(err)
 	}
 	if p.zone.MaxEvents == 0 {

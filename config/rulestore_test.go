@@ -1,4 +1,4 @@
-package fleetlimit
+package config
 
 import (
 	"strings"
@@ -22,7 +22,7 @@ func TestRuleStoreCheck(t *testing.T) {
 		{RuleStore{Name: "postgres://u:secret@db"}, false, "after the word"},
 		{RuleStore{Name: "reddis"}, true, "redis"},
 	} {
-		err := tc.store.check(tc.hasRedis)
+		err := tc.store.Check(tc.hasRedis)
 		switch {
 		case tc.want == "" && err != nil:
 			t.Errorf("%+v: %v, want no error", tc.store, err)

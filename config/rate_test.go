@@ -1,4 +1,4 @@
-package fleetlimit
+package config
 
 import (
 	"strings"
@@ -6,10 +6,9 @@ import (
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
-	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 )
 
-func TestParseRate(t *testing.T) {
+func TestParseLimit(t *testing.T) {
 	per := func(events int64, window time.Duration, burst int64) Limit {
 		return Limit{Events: events, Window: caddy.Duration(window), Burst: burst}
 	}
@@ -36,7 +35,7 @@ func TestParseRate(t *testing.T) {
 		{"unlimited", Limit{Unlimited: true}, "unlimited"},
 		{"block", Limit{Block: true}, "block"},
 	} {
-		got, err := parseRate(strings.Fields(test.text))
+		got, err := ParseLimit(test.text)
 		if err != nil {
 			t.Errorf("%s: %v", test.text, err)
 			continue
@@ -50,7 +49,7 @@ func TestParseRate(t *testing.T) {
 	}
 }
 
-func TestParseRateRefuses(t *testing.T) {
+func TestParseLimitRefuses(t *testing.T) {
 	for _, test := range []struct{ text, remedy string }{
 		{"", "use <events>/<window>"},
 		{"100", "use <events>/<window>"},
@@ -105,7 +104,7 @@ func TestParseRateRefuses(t *testing.T) {
 		{"unlimited burst 5", "without `burst`"},
 		{"block 5/1m", "another zone"},
 	} {
-		got, err := parseRate(strings.Fields(test.text))
+		got, err := ParseLimit(test.text)
 		if err == nil {
 			t.Errorf("%q = %v, want an error", test.text, got)
 		} else if !strings.Contains(err.Error(), test.remedy) {
@@ -114,22 +113,22 @@ func TestParseRateRefuses(t *testing.T) {
 	}
 }
 
-// FuzzParseRate checks that accepted rates are valid and that parseRate reads what String writes.
-func FuzzParseRate(f *testing.F) {
+// FuzzParseLimit checks that accepted rates are valid and that ParseLimit reads what String writes.
+func FuzzParseLimit(f *testing.F) {
 	for _, seed := range []string{
 		"100/1m", "1/s burst 5", "unlimited", "block", "7/1d12h", "0.5/s", "1/999999h", "5/1µs", "1/-d",
 	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		limit, err := parseRate(strings.Fields(text))
+		limit, err := ParseLimit(text)
 		if err != nil {
 			return
 		}
-		if err := limit.validate(); err != nil {
+		if err := limit.Check(); err != nil {
 			t.Fatalf("%q was accepted as %+v, which is not valid: %v", text, *limit, err)
 		}
-		again, err := parseRate(strings.Fields(limit.String()))
+		again, err := ParseLimit(limit.String())
 		if err != nil {
 			t.Fatalf("%q is written %q, which is refused: %v", text, limit, err)
 		}
@@ -137,26 +136,4 @@ func FuzzParseRate(f *testing.F) {
 			t.Fatalf("%q is written %q, which reads as %+v, want %+v", text, limit, *again, *limit)
 		}
 	})
-}
-
-func TestMaxOvershootLine(t *testing.T) {
-	for _, test := range []struct {
-		text string
-		want Fraction
-	}{
-		{"0%", 0}, {"1%", 0.01}, {"0.7%", 0.007}, {"2.50%", 0.025}, {".5%", 0.005}, {"100%", 1}, {"100.0%", 1}, {"007%", 0.07},
-	} {
-		var got *Fraction
-		l := maxOvershootLine(caddyfile.NewTestDispenser(""), &got)
-		if err := l.Parse([]string{test.text}); err != nil || got == nil || *got != test.want {
-			t.Errorf("max_overshoot %s = %v, %v; want %v", test.text, got, err, test.want)
-		}
-	}
-	for _, text := range []string{"", "%", "1", ".%", "1%%", "+1%", "-0%", "100.1%", "1e1%", "0x1p1%", "1_0%", "inf%", "1 %", "1.1.1%"} {
-		var got *Fraction
-		l := maxOvershootLine(caddyfile.NewTestDispenser(""), &got)
-		if err := l.Parse([]string{text}); err == nil || got != nil {
-			t.Errorf("max_overshoot %q was accepted as %v", text, *got)
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package fleetlimit
+package config
 
 import (
 	"strings"
@@ -18,7 +18,11 @@ func TestCheckBreaker(t *testing.T) {
 		{`{` + redis + `, "breaker": {"within": "-1s"}}`, "use durations above 0"},
 		{`{` + redis + `, "breaker": {"probe_every": "-1s"}}`, "use durations above 0"},
 	} {
-		err := jsonApp(t, tc.config).Provision(caddy.Context{})
+		a := new(App)
+		if err := caddy.StrictUnmarshalJSON([]byte(tc.config), a); err != nil {
+			t.Fatal(err)
+		}
+		err := a.Check()
 		if got := err == nil; got != (tc.want == "") || !got && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error = %v, want %q", tc.config, err, tc.want)
 		}

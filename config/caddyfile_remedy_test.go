@@ -1,4 +1,4 @@
-package fleetlimit
+package config
 
 import (
 	"fmt"
@@ -65,7 +65,7 @@ func TestRemedies(t *testing.T) {
 		text := fmt.Sprintf(blocks[tc.block], tc.line)
 		var err error
 		if tc.block == "option" || tc.block == "defaults" || tc.block == "redis" {
-			_, err = parseGlobalOption(dispenser(t, text), nil)
+			err = new(App).ParseCaddyfile(dispenser(t, text), nil)
 		} else {
 			err = new(Handler).UnmarshalCaddyfile(dispenser(t, text))
 		}
@@ -77,7 +77,7 @@ func TestRemedies(t *testing.T) {
 
 // A remedy for a word that its block has would never be read.
 func TestRemediesAreForUnknownWords(t *testing.T) {
-	p := &zoneParser{directiveParser: &directiveParser{Dispenser: caddyfile.NewTestDispenser("")}, zone: new(Zone)}
+	p := &zoneParser{zonesParser: &zonesParser{Dispenser: caddyfile.NewTestDispenser("")}, zone: new(Zone)}
 	for word := range zoneRemedies {
 		if _, known := p.block().Lines[word]; known {
 			t.Errorf("%s has a remedy in a zone, which knows it", word)

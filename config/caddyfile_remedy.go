@@ -1,11 +1,7 @@
-package fleetlimit
+package config
 
 import (
-	"fmt"
-	"regexp"
 	"strings"
-
-	"github.com/fleetlimit/fleetlimit/internal/spelling"
 )
 
 // This file says what to use instead of words that other blocks or other programs have.
@@ -167,65 +163,4 @@ func remedies(pairs ...string) map[string]string {
 		}
 	}
 	return table
-}
-
-// rateMistake returns the error of a rate that is spelled as in other programs, or nil. args are
-// what stands in its place.
-func rateMistake(args []string) error {
-	text := strings.Join(args, " ")
-	if m := environment.FindStringSubmatch(text); m != nil {
-		return fmt.Errorf("%q is no rate when the configuration loads: use {$%s}, which is replaced when the Caddyfile is read",
-			text, m[1]+m[2])
-	}
-	if strings.Contains(args[0], "{") {
-		return fmt.Errorf("%q has a placeholder, which rates have not: use `tier` for limits that differ between keys", text)
-	}
-	if word := spelling.Nearest(args[0], []string{"unlimited", "block"}); word != "" {
-		return fmt.Errorf("%q is not a rate: use %s", args[0], word)
-	}
-	if word := rateSynonyms[strings.ToLower(args[0])]; word != "" {
-		return fmt.Errorf("%q is not a rate: use %s", args[0], word)
-	}
-	if words := strings.Fields(text); len(args) == 1 && len(words) > 1 {
-		if _, rest, err := cutRate(words); err == nil && len(rest) == 0 {
-			return fmt.Errorf("%q is one word: use %s without quotes", text, text)
-		}
-	}
-	for n := len(args); n > 0; n-- {
-		text := strings.Join(args[:n], " ")
-		if spelled := spelling.Rate(text); spelled != "" && spelled != text {
-			if _, err := parseEventsPerWindow(spelled); err == nil {
-				return fmt.Errorf("%q is not a rate: use %s", text, spelled)
-			}
-		}
-	}
-	return nil
-}
-
-// environment matches what stands for a variable of the environment in other places.
-var environment = regexp.MustCompile(`\{env\.(\w+)\}|^\$\{?(\w+)\}?`)
-
-var rateSynonyms = map[string]string{
-	"none": "unlimited", "off": "unlimited", "no": "unlimited", "infinite": "unlimited", "infinity": "unlimited",
-	"inf": "unlimited", "-1": "unlimited", "disabled": "unlimited", "max": "unlimited", "unlimit": "unlimited",
-	"deny": "block", "reject": "block", "forbid": "block", "blocked": "block", "0": "block to reject every request, or unlimited",
-}
-
-// afterRate returns what to use instead of a word after the rate of limit.
-func afterRate(word string, limit *Limit) string {
-	lower := strings.ToLower(word)
-	number := strings.TrimLeft(lower, "burst=:")
-	switch {
-	case strings.HasPrefix(lower, "burst") && number != lower && number != "":
-		return "`burst " + number + "`"
-	case limit.Burst == 0 && strings.Trim(word, "0123456789") == "":
-		return "`burst " + word + "` for events at once, or nothing there"
-	case lower == "nodelay", strings.HasPrefix(lower, "delay"):
-		return "no such word, because requests are never delayed"
-	case spelling.Nearest(word, []string{"burst"}) != "":
-		return "`burst <n>`"
-	case spelling.Rate(word) != "":
-		return "another zone for a second limit"
-	}
-	return "only `burst <n>` there"
 }

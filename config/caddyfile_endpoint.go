@@ -1,4 +1,4 @@
-package fleetlimit
+package config
 
 import (
 	"fmt"
@@ -38,7 +38,7 @@ func (p *zoneParser) endpoint(args []string) error {
 		"limit":         limitLine(d, &e.Limit),
 		"algorithm":     algorithmLine(d, &e.Algorithm),
 		"cost":          costLine(d, &e.Cost),
-		"mode":          modeLine(d, &e.Mode),
+		"mode":          wordLine(d, "mode", &e.Mode),
 		"max_overshoot": maxOvershootLine(d, &e.MaxOvershoot),
 		"on_outage":     onOutageLine(d, &e.OnOutage),
 		"tier": {Usage: "tier {", Max: subdirective.AnyNumber, Parse: func(args []string) error {

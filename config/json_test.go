@@ -1,4 +1,4 @@
-package fleetlimit
+package config
 
 import (
 	"encoding/json"

@@ -1,17 +1,65 @@
-package fleetlimit
+package config
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+
 	"github.com/fleetlimit/fleetlimit/internal/spelling"
+	"github.com/fleetlimit/fleetlimit/internal/subdirective"
+	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
+// The values of log_rejections.
+const (
+	LogFirst = "first" // the first of a key and window
+	LogAll   = "all"
+	LogNone  = "none"
+)
+
+// The values of reject.
+const (
+	RejectJSON    = "json"
+	RejectProblem = "problem"
+	RejectError   = "error"
+)
+
+// AmbiguousMissing is the value of on_ambiguous_key with which an ambiguous value counts as missing.
+const AmbiguousMissing = "missing"
+
+// words are the values of the settings that have few. A setting that is left out has a default.
+var words = map[string][]string{
+	"algorithm": {
+		limiter.TokenBucket.String(), limiter.SlidingWindowLog.String(), limiter.SlidingWindow.String(),
+		limiter.FixedWindow.String(),
+	},
+	"headers":          {"x", "draft", "all", "none"},
+	"log_rejections":   {LogFirst, LogAll, LogNone},
+	"mode":             {modeStrict, modeLease},
+	"on_ambiguous_key": {"reject", AmbiguousMissing},
+	"redis":            {RedisStandalone, RedisSentinel, RedisCluster},
+	"reject":           {RejectJSON, RejectProblem, RejectError},
+	"the store":        {RulesInStorage, RulesInRedis, RulesInPostgres},
+}
+
+// CheckWord refuses a value that is none of the words of its setting. "" is the default.
+func CheckWord(setting, value string) error {
+	if value == "" || slices.Contains(words[setting], value) {
+		return nil
+	}
+	return unknownWord(setting, value)
+}
+
 // unknownWord returns the error about a value that is none of the words of its setting.
-func unknownWord(setting, value string, words ...string) error {
-	last := len(words) - 1
-	return fmt.Errorf("%s is %q: use %s or %s%s", setting, value, strings.Join(words[:last], ", "), words[last],
-		spelling.DidYouMean(value, words, synonyms[setting]))
+func unknownWord(setting, value string) error {
+	return spelling.UnknownWord(setting, value, words[setting], synonyms[setting])
+}
+
+// wordLine is a subdirective with one of the words of a setting.
+func wordLine(d *caddyfile.Dispenser, setting string, word *string) subdirective.Line {
+	usage := setting + " " + strings.Join(words[setting], " | ")
+	return subdirective.Word(d, usage, func(value string) error { return CheckWord(setting, value) }, word)
 }
 
 // synonyms are what people write instead of the words of a setting.
