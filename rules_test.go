@@ -78,11 +78,6 @@ func TestRulesOutliveReloads(t *testing.T) {
 	if got := second.statusOf(t, "k", "/"); got != http.StatusForbidden {
 		t.Errorf("status after a reload = %d, want 403", got)
 	}
-	// A reload replaces the storage, and nothing uses the old one any longer.
-	first.app.ruleStore.storage.(*certmagic.FileStorage).Path = filepath.Join(os.DevNull, "closed")
-	if err := second.update(t, `{"access": [{"id": "a", "action": "deny", "zone": "reloaded-rules", "key": "k"}]}`); err != nil {
-		t.Errorf("a change after the reload: %v", err)
-	}
 	stopSecond() // as when the process ends
 	third, _ := inStorage(t, dir, "reloaded-rules")
 	if third.app.watcher == watcher {
@@ -90,6 +85,38 @@ func TestRulesOutliveReloads(t *testing.T) {
 	}
 	if got := third.statusOf(t, "k", "/"); got != http.StatusForbidden {
 		t.Errorf("status after a restart = %d, want 403", got)
+	}
+}
+
+// A reload gives the watcher the storage of the new configuration.
+func TestRulesUseTheNewestStorage(t *testing.T) {
+	started := func(path string) *App {
+		ctx, err := caddy.ProvisionContext(&caddy.Config{
+			Admin: &caddy.AdminConfig{Disabled: true}, StorageRaw: json.RawMessage(`{"module": "file_system", "root": "configured"}`),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := new(App)
+		if a.ruleStore, err = resolveRuleStore(nil, ctx, nil); err != nil {
+			t.Fatal(err)
+		}
+		a.ruleStore.storage.(*certmagic.FileStorage).Path = path // so that it shows which one is used
+		if err := a.acquireRules(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _, _ = rulePool.Delete(a.ruleStore.identity) })
+		return a
+	}
+	started(t.TempDir())
+	dir := t.TempDir()
+	second := started(dir)
+	change := rules.Change{Apply: func(*rules.Document) error { return nil }}
+	if _, err := second.watcher.Update(t.Context(), change); err != nil {
+		t.Fatal(err)
+	}
+	if files, _ := filepath.Glob(dir + "/rate_limit/rules/*"); len(files) == 0 {
+		t.Error("the storage of the second configuration has no rules")
 	}
 }
 
