@@ -163,7 +163,7 @@ func resetCounts(t *testing.T, h *Handler) {
 		for _, key := range []string{"alice", "bob", "evil"} {
 			key, _, err := z.key.Append(nil, benchRequest(key), nil)
 			if err == nil {
-				err = h.app.store.Store.(limiter.Operator).Reset(t.Context(), h.app.store.instant(time.Now()), rule, key)
+				err = h.app.store.Reset(t.Context(), time.Now(), rule, key)
 			}
 			if err != nil {
 				t.Fatal(err)

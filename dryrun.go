@@ -30,8 +30,7 @@ func (t *trial) decide(e *evaluation, now time.Time) {
 	default:
 		clear(e.takes) // results have their decisions
 		e.takes = append(e.takes[:0], t.take)
-		store := e.handler.app.store
-		_ = store.Take(e.request.Context(), store.instant(now), e.takes) // the take has the error
+		_ = e.handler.app.store.Take(e.request.Context(), now, e.takes) // the take has the error
 		r.decide(&e.takes[0], at)
 	}
 }

@@ -280,9 +280,9 @@ func (e *evaluation) takeFromStore(now time.Time) error {
 	case len(e.takes) == 0:
 		return nil
 	case e.blocked:
-		return store.Peek(e.request.Context(), store.instant(now), e.takes)
+		return store.Peek(e.request.Context(), now, e.takes)
 	}
-	return store.Take(e.request.Context(), store.instant(now), e.takes)
+	return store.Take(e.request.Context(), now, e.takes)
 }
 
 // clientGoneError returns the error of a request that ended while it waited for the store, else
