@@ -2,10 +2,67 @@ package fleetlimit
 
 import (
 	"cmp"
+	"strconv"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
+
+// Zone implements adminapi.Configuration.
+func (a *runningApp) Zone(name string) adminapi.Zone {
+	z := a.schema.zone(name)
+	i := inspector{running: a, zone: z, config: a.definition(z.name)}
+	answer := adminapi.Zone{Name: z.name, Key: i.config.Key, Limits: []adminapi.EndpointLimits{}}
+	inForce := a.inForce.of(z)
+	for place := range inForce.endpoints {
+		e := &inForce.endpoints[place]
+		described := adminapi.EndpointLimits{Endpoint: e.name(), Tiers: []adminapi.TierLimit{}}
+		for number, r := range e.rules {
+			if r == nil {
+				continue
+			}
+			tier := ""
+			if number != noTier {
+				tier = z.tiers.names[number]
+			}
+			described.Tiers = append(described.Tiers, adminapi.TierLimit{
+				Tier: tier, Limit: r.limit.String(), Algorithm: algorithmText(r.base.Algorithm), From: i.origins(e, place, tier),
+				Compared: inForce.compared.describe(place, number),
+			})
+		}
+		if len(described.Tiers) > 0 {
+			answer.Limits = append(answer.Limits, described)
+		}
+	}
+	if share := i.config.DryRun; share > 0 {
+		answer.DryRun = formatPercent(float64(share))
+	}
+	if inForce.compared != nil {
+		answer.Compare = formatPercent(inForce.compared.fraction)
+	}
+	if changes := a.inForce.version.Document.Zones[z.name]; changes != nil && changes.DryRun != "" {
+		answer.DryRun = changes.DryRun
+	}
+	return answer
+}
+
+// describe returns the rule at a place of the zone for a tier, or nil if there is none.
+func (c *comparedRules) describe(place, tier int) *adminapi.ComparedLimit {
+	if c == nil || c.endpoints[place].rules[tier] == nil {
+		return nil
+	}
+	r := c.endpoints[place].rules[tier]
+	return &adminapi.ComparedLimit{Limit: r.limit.String(), Algorithm: algorithmText(r.base.Algorithm)}
+}
+
+// algorithmText returns an algorithm as parseAlgorithm reads it.
+func algorithmText(a limiter.Algorithm) string {
+	if a.SubWindows > 1 {
+		return a.Kind.String() + " " + strconv.Itoa(a.SubWindows)
+	}
+	return a.Kind.String()
+}
 
 // originsOf returns the limits for a tier at an endpoint of a zone, those of wider places first. The
 // last is in force. tier is "" and e nil outside of tiers and endpoints. name is that of the endpoint,

@@ -46,14 +46,12 @@
 //	breaker.go        the circuit breakers of its primaries
 //	member.go         this node as a member of a fleet
 //	fleetsize.go      how many nodes a fleet has, kept in Caddy's storage
-//	adminapi.go       the admin API. What requests have in common is in adminapi_request.go and
-//	                  adminapi_running.go, adminapi_lines.go has answers of lines that come as they
-//	                  happen, and the resources are in adminapi_status.go, adminapi_decisions.go,
-//	                  adminapi_inspect.go, adminapi_top.go, adminapi_keys.go, adminapi_rules.go,
-//	                  adminapi_versions.go, adminapi_entries.go, adminapi_emergency.go,
-//	                  adminapi_health.go and adminapi_openapi.go. internal/adminapi has its answers,
-//	                  and internal/command its client, the command `caddy rate-limit`
-//	explain.go        where the limit of a key is from
+//	adminapi.go       the admin API, whose requests internal/adminapi answers: what it asks the process
+//	                  for. running.go is what it asks the running configuration for, inspect.go is
+//	                  what is known of a key, top.go which keys use a zone most, and counts.go
+//	                  changes the counts of a key. internal/command is its client, the command
+//	                  `caddy rate-limit`
+//	explain.go        the limits of a zone in force, and where they are from
 //	health.go         whether the node is healthy, and a handler that tells
 //	emergency.go      emergency mode: a hard limit in front of everything
 package fleetlimit

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
-	_ "github.com/caddyserver/caddy/v2/modules/filestorage"
 	"github.com/caddyserver/certmagic"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
@@ -33,30 +32,7 @@ import (
 // function that stops it.
 func inStorage(t *testing.T, dir, zone string) (h *Handler, stop func()) {
 	t.Helper()
-	storage, _ := json.Marshal(map[string]string{"module": "file_system", "root": dir})
-	ctx, err := caddy.ProvisionContext(&caddy.Config{Admin: &caddy.AdminConfig{Disabled: true}, StorageRaw: storage})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, is := ctx.Storage().(*certmagic.FileStorage); !is {
-		t.Fatalf("the storage is %T", ctx.Storage())
-	}
-	h = new(Handler)
-	if err := json.Unmarshal(fmt.Appendf(nil, zoneWithRules, zone), h); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(h.Provision(ctx), h.app.Start()); err != nil {
-		t.Fatal(err)
-	}
-	stopped := false
-	stop = func() {
-		if !stopped {
-			stopped = true
-			_ = errors.Join(h.app.Stop(), h.Cleanup(), h.app.Cleanup())
-		}
-	}
-	t.Cleanup(stop)
-	return h, stop
+	return provisionedIn(t, dir, fmt.Sprintf(zoneWithRules, zone))
 }
 
 func (h *Handler) update(t *testing.T, document string) error {
@@ -185,7 +161,7 @@ func TestEmergencyOfRules(t *testing.T) {
 	}
 	put("5/1s")
 	check("after the rules have one", (&Limit{Events: 5, Window: caddy.Duration(time.Second)}).String())
-	own := startEmergency(t, emergencyRequest{Limit: "1/1h"})
+	own := startEmergency(t, "1/1h", time.Hour)
 	check("after the node has its own", own.limit.String())
 	put("7/1s")
 	check("after the rules have another one", own.limit.String())

@@ -10,6 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/glob"
 	"github.com/fleetlimit/fleetlimit/internal/keyshare"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
@@ -53,7 +54,7 @@ const clientIP = "{http.vars.client_ip}"
 
 // newZone compiles config into rules that hold handle. The caller sets matchers and zoneState.
 func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, error) {
-	if name == emergencyZone {
+	if name == adminapi.EmergencyZone {
 		return nil, errors.New("emergency mode has this name: use another one")
 	}
 	z := &zone{legacy: config.legacy(), place: config.Place}

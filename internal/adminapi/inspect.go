@@ -1,6 +1,21 @@
 package adminapi
 
-import "time"
+import (
+	"net/http"
+	"time"
+)
+
+// An InspectRequest is the body of POST /rate_limit/zones/{zone}/inspect.
+type InspectRequest struct {
+	Key      string `json:"key"`
+	Base64   string `json:"key_base64"`
+	Stored   string `json:"key_stored"`
+	Missing  bool   `json:"missing"`
+	Endpoint string `json:"endpoint"`
+	Tier     string `json:"tier"` // that the placeholder of requests would give
+}
+
+const exampleInspect = `{"key": "sk_live_1"}`
 
 // An Inspection is what is known of a key.
 type Inspection struct {
@@ -62,4 +77,25 @@ type NodeState struct {
 type NodeLease struct {
 	Events    int64     `json:"events"`
 	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// postInspect answers POST /rate_limit/zones/{zone}/inspect.
+func postInspect(p Process, w http.ResponseWriter, r *http.Request) error {
+	var body InspectRequest
+	if err := readJSON(w, r, &body, exampleInspect); err != nil {
+		return err
+	}
+	c, zone, err := zoneOf(p, r)
+	if err != nil {
+		return err
+	}
+	if err := checkEndpoint(c, zone, body.Endpoint); err != nil {
+		return err
+	}
+	answer, err := c.Inspect(r.Context(), zone, &body)
+	if err != nil {
+		return apiError(http.StatusBadRequest, "%w", err)
+	}
+	writeJSON(w, http.StatusOK, answer)
+	return nil
 }

@@ -1,18 +1,21 @@
-package fleetlimit
+package adminapi
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/strictjson"
 	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+// How many entries of a list of the rules an answer lists.
+const (
+	DefaultEntries = 1000
+	MaxEntries     = 10_000
 )
 
 // An entryResource serves a list of the rules, and its entries by ID. E is the pointer to an entry.
@@ -53,26 +56,26 @@ var (
 	}
 )
 
-func (s *entryResource[E]) collection() adminMethods {
-	return adminMethods{http.MethodGet: s.getAll, http.MethodPost: s.post}
+func (s *entryResource[E]) collection() methods {
+	return methods{http.MethodGet: s.getAll, http.MethodPost: s.post}
 }
 
-func (s *entryResource[E]) element() adminMethods {
-	return adminMethods{http.MethodGet: s.get, http.MethodPatch: s.patch, http.MethodDelete: s.delete}
+func (s *entryResource[E]) element() methods {
+	return methods{http.MethodGet: s.get, http.MethodPatch: s.patch, http.MethodDelete: s.delete}
 }
 
 // getAll answers GET with the entries from after on, of one zone if the query names it.
-func (s *entryResource[E]) getAll(w http.ResponseWriter, r *http.Request) error {
-	running, err := runningRules()
+func (s *entryResource[E]) getAll(p Process, w http.ResponseWriter, r *http.Request) error {
+	c, err := runningOf(p)
 	if err != nil {
 		return err
 	}
-	limit, err := queryInt(r, "limit", adminapi.DefaultEntries, 1)
+	limit, err := queryInt(r, "limit", DefaultEntries, 1)
 	if err != nil {
 		return err
 	}
-	limit = min(limit, adminapi.MaxEntries)
-	v := running.watcher.Latest()
+	limit = min(limit, MaxEntries)
+	v := c.Watcher().Latest()
 	entries := *s.list(v.Document)
 	if after := r.URL.Query().Get("after"); after != "" {
 		i := s.index(entries, after)
@@ -124,16 +127,16 @@ func (s *entryResource[E]) notFound(id string) error {
 }
 
 // get answers GET of an entry.
-func (s *entryResource[E]) get(w http.ResponseWriter, r *http.Request) error {
-	running, err := runningRules()
+func (s *entryResource[E]) get(p Process, w http.ResponseWriter, r *http.Request) error {
+	c, err := runningOf(p)
 	if err != nil {
 		return err
 	}
-	v := running.watcher.Latest()
+	v := c.Watcher().Latest()
 	entries := *s.list(v.Document)
-	i := s.index(entries, r.PathValue("id"))
-	if i < 0 || entries[i].Common().Expired(time.Now()) {
-		return s.notFound(r.PathValue("id"))
+	i, err := s.present(entries, r.PathValue("id"))
+	if err != nil {
+		return err
 	}
 	w.Header().Set("ETag", etag(v.Number))
 	writeJSON(w, http.StatusOK, entries[i])
@@ -141,7 +144,7 @@ func (s *entryResource[E]) get(w http.ResponseWriter, r *http.Request) error {
 }
 
 // post answers POST, which adds an entry.
-func (s *entryResource[E]) post(w http.ResponseWriter, r *http.Request) error {
+func (s *entryResource[E]) post(p Process, w http.ResponseWriter, r *http.Request) error {
 	object, err := readObject(w, r, s.example, mediaJSON)
 	if err != nil {
 		return err
@@ -157,7 +160,7 @@ func (s *entryResource[E]) post(w http.ResponseWriter, r *http.Request) error {
 	if common.ID == "" {
 		common.ID = rules.NewID()
 	}
-	written, answer, err := s.change(r, common.ID, common.Reason, func(entries []E) ([]E, error) {
+	written, answer, err := s.change(p, r, common.ID, common.Reason, func(entries []E) ([]E, error) {
 		if s.index(entries, common.ID) >= 0 {
 			return nil, apiError(http.StatusConflict, "there is an entry %q already: use PATCH /rate_limit/%s/%s to change it",
 				common.ID, s.name, common.ID)
@@ -167,7 +170,7 @@ func (s *entryResource[E]) post(w http.ResponseWriter, r *http.Request) error {
 			return nil, apiError(http.StatusConflict, "the entry %q is about the same already: use PATCH /rate_limit/%s/%s to "+
 				"change it, or DELETE it first", id, s.name, id)
 		}
-		return append(entries, s.copyOf(added)), nil
+		return append(entries, added), nil
 	})
 	if err != nil {
 		return err
@@ -181,16 +184,8 @@ func (s *entryResource[E]) post(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// copyOf returns a copy of e, which may become part of a document.
-func (s *entryResource[E]) copyOf(e E) E {
-	c := s.newE()
-	text, _ := json.Marshal(e) // it was unmarshalled from JSON
-	_ = json.Unmarshal(text, c)
-	return c
-}
-
 // patch answers PATCH of an entry, which is a JSON merge patch.
-func (s *entryResource[E]) patch(w http.ResponseWriter, r *http.Request) error {
+func (s *entryResource[E]) patch(p Process, w http.ResponseWriter, r *http.Request) error {
 	patch, err := readObject(w, r, s.example, mediaJSON, mediaMergePatch)
 	if err != nil {
 		return err
@@ -199,21 +194,13 @@ func (s *entryResource[E]) patch(w http.ResponseWriter, r *http.Request) error {
 		return badBody(err, s.example)
 	}
 	id := r.PathValue("id")
-	written, answer, err := s.change(r, id, "", func(entries []E) ([]E, error) {
+	written, answer, err := s.change(p, r, id, "", func(entries []E) ([]E, error) {
 		i, err := s.present(entries, id)
 		if err != nil {
 			return nil, err
 		}
-		text, err := json.Marshal(entries[i])
-		if err != nil {
-			return nil, err
-		}
-		before, err := strictjson.Decode(text)
-		if err != nil {
-			return nil, err
-		}
 		changed := s.newE()
-		if err := strictjson.Convert(strictjson.Merge(before, maps.Clone(patch)), changed); err != nil {
+		if err := strictjson.MergePatch(entries[i], patch, changed); err != nil {
 			return nil, badBody(err, s.example)
 		}
 		if changed.Common().ID != id {
@@ -239,8 +226,8 @@ func (s *entryResource[E]) present(entries []E, id string) (int, error) {
 }
 
 // delete answers DELETE of an entry.
-func (s *entryResource[E]) delete(w http.ResponseWriter, r *http.Request) error {
-	_, answer, err := s.change(r, r.PathValue("id"), "", func(entries []E) ([]E, error) {
+func (s *entryResource[E]) delete(p Process, w http.ResponseWriter, r *http.Request) error {
+	_, answer, err := s.change(p, r, r.PathValue("id"), "", func(entries []E) ([]E, error) {
 		i, err := s.present(entries, r.PathValue("id"))
 		if err != nil {
 			return nil, err
@@ -254,25 +241,25 @@ func (s *entryResource[E]) delete(w http.ResponseWriter, r *http.Request) error 
 	return nil
 }
 
-// change writes a version in which apply has changed the list, and returns the entry with an ID as it
-// is then, if there is one. note is that of the version unless the query has one.
-func (s *entryResource[E]) change(r *http.Request, id, note string, apply func([]E) ([]E, error)) (
-	written E, answer adminapi.WrittenVersion, err error,
+// change writes a version in which apply has changed the list, and returns the entry with an ID as
+// it is then, if there is one. note is that of the version unless the query has one.
+func (s *entryResource[E]) change(p Process, r *http.Request, id, note string, apply func([]E) ([]E, error)) (
+	written E, answer *WrittenVersion, err error,
 ) {
 	var changed *[]E
 	if r.URL.Query().Has("note") || len(note) > rules.MaxReason { // too long a reason is reported as such
 		note = ""
 	}
-	answer, err = changeRules(r, rulesChange{note: note, apply: func(d *rules.Document) error {
+	answer, err = updateFor(p, r, note, func(d *rules.Document) error {
 		changed = s.list(d)
 		entries, err := apply(*changed)
 		if err == nil {
 			*changed = entries
 		}
 		return err
-	}})
+	})
 	if err != nil {
-		return written, answer, rulesError(s.inBody(err, changed, id))
+		return written, nil, rulesError(s.inBody(err, changed, id))
 	}
 	if i := s.index(*changed, id); i >= 0 {
 		written = (*changed)[i]
@@ -303,7 +290,7 @@ func (s *entryResource[E]) inBody(err error, entries *[]E, id string) error {
 }
 
 // write answers with an entry, or with what a dry run would change.
-func (s *entryResource[E]) write(w http.ResponseWriter, status int, written E, answer adminapi.WrittenVersion) {
+func (s *entryResource[E]) write(w http.ResponseWriter, status int, written E, answer *WrittenVersion) {
 	if answer.DryRun {
 		answerWritten(w, answer)
 		return

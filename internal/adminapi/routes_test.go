@@ -1,4 +1,4 @@
-package fleetlimit
+package adminapi
 
 import (
 	"encoding/json"
@@ -6,16 +6,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 )
 
-// The document has each path and method of the admin API, and no other. test/openapi checks the rest.
+// The document has each path and method of the API, and no other. test/openapi checks the rest.
 func TestOpenAPIHasAllRoutes(t *testing.T) {
 	var document struct {
 		Paths map[string]map[string]json.RawMessage `json:"paths"`
 	}
-	if err := json.Unmarshal(adminapi.OpenAPI, &document); err != nil {
+	if err := json.Unmarshal(OpenAPI, &document); err != nil {
 		t.Fatal(err)
 	}
 	described, served := map[string]bool{}, map[string]bool{}
@@ -24,7 +22,7 @@ func TestOpenAPIHasAllRoutes(t *testing.T) {
 			described[strings.ToUpper(method)+" "+path] = true
 		}
 	}
-	for path, methods := range adminRoutes {
+	for path, methods := range routes {
 		for method := range methods {
 			served[method+" "+path] = true
 		}

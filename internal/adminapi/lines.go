@@ -1,4 +1,4 @@
-package fleetlimit
+package adminapi
 
 import (
 	"encoding/json"
@@ -13,13 +13,6 @@ const mediaJSONLines = "application/x-ndjson"
 // waits for its requests when it stops an admin endpoint.
 const linePatience = 5 * time.Second
 
-// startLines begins an answer of lines of JSON.
-func startLines(w http.ResponseWriter) {
-	w.Header()["Content-Type"] = []string{mediaJSONLines}
-	w.Header()["Cache-Control"] = noStore
-	w.WriteHeader(http.StatusOK)
-}
-
 // A lineWriter writes lines of JSON until the reader is gone, or takes nothing for linePatience.
 type lineWriter struct {
 	controller *http.ResponseController
@@ -29,7 +22,7 @@ type lineWriter struct {
 
 func newLineWriter(w http.ResponseWriter) *lineWriter {
 	l := &lineWriter{controller: http.NewResponseController(w), encoder: json.NewEncoder(w)}
-	startLines(w)
+	startResponse(w, http.StatusOK, mediaJSONLines)
 	l.flush()
 	return l
 }

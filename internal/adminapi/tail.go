@@ -1,4 +1,4 @@
-package fleetlimit
+package adminapi
 
 import (
 	"cmp"
@@ -13,7 +13,8 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/spelling"
+	"github.com/fleetlimit/fleetlimit/internal/tail"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -24,6 +25,16 @@ const (
 	exampleFollowed = `{"key": "sk_live_1"}`
 )
 
+// Tails are live tails of decisions.
+type Tails = tail.List[DecisionFilter, *Decision]
+
+// A DecisionFilter says which decisions a tail has.
+type DecisionFilter struct {
+	Zones, Outcomes []string            // empty: all
+	Keys            map[string][][]byte // by zone, as requests have them; nil: all keys
+	Sample          float64             // the fraction of the requests that pass
+}
+
 // A followRequest is the body of POST /rate_limit/decisions, so that the key is in no log of paths.
 type followRequest struct {
 	Key     string `json:"key"`
@@ -33,59 +44,58 @@ type followRequest struct {
 
 // A tailRequest is what a client wants to follow.
 type tailRequest struct {
-	filter   decisionFilter
+	filter   DecisionFilter
 	duration time.Duration
 	limit    int64 // 0: none
 }
 
 // getDecisions answers GET /rate_limit/decisions with a live tail of the decisions of this node.
-func getDecisions(w http.ResponseWriter, r *http.Request) error {
-	running, err := runningRules()
+func getDecisions(p Process, w http.ResponseWriter, r *http.Request) error {
+	c, err := runningOf(p)
 	if err != nil {
 		return err
 	}
-	t, err := newTailRequest(running, r)
+	t, err := newTailRequest(c, r)
 	if err != nil {
 		return err
 	}
-	return t.serve(w, r)
+	return t.serve(p.Tails(), w, r)
 }
 
 // postDecisions answers POST /rate_limit/decisions with a live tail of the decisions about a key.
-func postDecisions(w http.ResponseWriter, r *http.Request) error {
+func postDecisions(p Process, w http.ResponseWriter, r *http.Request) error {
 	var body followRequest
 	if err := readJSON(w, r, &body, exampleFollowed); err != nil {
 		return err
 	}
-	running, err := runningRules()
+	c, err := runningOf(p)
 	if err != nil {
 		return err
 	}
-	t, err := newTailRequest(running, r)
+	t, err := newTailRequest(c, r)
 	if err != nil {
 		return err
 	}
 	key := rules.Key{Text: body.Key, Base64: body.Base64, Missing: body.Missing}
-	if t.filter.keys, err = running.keysInZones(key, t.filter.zones); err != nil {
+	if t.filter.Keys, err = keysInZones(c, key, t.filter.Zones); err != nil {
 		return apiError(http.StatusBadRequest, "key: %w", err)
 	}
-	return t.serve(w, r)
+	return t.serve(p.Tails(), w, r)
 }
 
-// keysInZones returns the keys of requests that key names, by zone. It returns an error if it can be a
-// key of none of zones, which are all if it is empty.
-func (a *runningApp) keysInZones(key rules.Key, zones []string) (map[string][][]byte, error) {
+// keysInZones returns the keys of requests that key names, by zone. It returns an error if it can
+// be a key of none of zones, which are all if it is empty.
+func keysInZones(c Configuration, key rules.Key, zones []string) (map[string][][]byte, error) {
 	var first error
 	keys := make(map[string][][]byte)
-	for _, name := range a.schema.Zones() {
+	for _, name := range c.Schema().Zones() {
 		if len(zones) > 0 && !slices.Contains(zones, name) {
 			continue
 		}
-		found, err := a.schema.zone(name).keysOf(&key)
+		key.Zone = name
+		found, err := c.Keys(key)
 		if err != nil {
-			if first == nil {
-				first = fmt.Errorf("zone %q: %w", name, err)
-			}
+			first = cmp.Or(first, fmt.Errorf("zone %q: %w", name, err))
 			continue
 		}
 		keys[name] = found
@@ -94,44 +104,44 @@ func (a *runningApp) keysInZones(key rules.Key, zones []string) (map[string][][]
 	case len(keys) > 0:
 		return keys, nil
 	case first == nil:
-		first = fmt.Errorf("%s counts no keys of zones: use the name of a zone", emergencyZone)
+		first = fmt.Errorf("%s counts no keys of zones: use the name of a zone", EmergencyZone)
 	}
 	return nil, first
 }
 
 // newTailRequest reads the query of r.
-func newTailRequest(running *runningApp, r *http.Request) (*tailRequest, error) {
+func newTailRequest(c Configuration, r *http.Request) (*tailRequest, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return nil, apiError(http.StatusBadRequest, "the query cannot be read: %w: use %%25 for a percent sign", err)
 	}
-	if err := checkTailQuery(running, query); err != nil {
+	if err := checkTailQuery(c, query); err != nil {
 		return nil, err
 	}
-	t := &tailRequest{filter: decisionFilter{zones: query["zone"], outcomes: query["outcome"]}}
-	t.filter.sample = adminapi.DefaultSample
+	t := &tailRequest{filter: DecisionFilter{Zones: query["zone"], Outcomes: query["outcome"]}}
+	t.filter.Sample = DefaultSample
 	if r.Method == http.MethodPost {
-		t.filter.sample = 1 // a key has few requests
+		t.filter.Sample = 1 // a key has few requests
 	}
 	if text := query.Get("sample"); text != "" {
-		if t.filter.sample, err = parseSample(text); err != nil {
+		if t.filter.Sample, err = parseSample(text); err != nil {
 			return nil, apiError(http.StatusBadRequest, "%w", err)
 		}
 	}
-	text := cmp.Or(query.Get("for"), adminapi.DefaultTail)
+	text := cmp.Or(query.Get("for"), DefaultTail)
 	t.duration, err = caddy.ParseDuration(text)
 	switch {
 	case err != nil:
 		return nil, apiError(http.StatusBadRequest, "for is %q, which is not a duration: use one such as 30s", text)
-	case t.duration <= 0 || t.duration > adminapi.MaxTail:
-		return nil, apiError(http.StatusBadRequest, "for is %s: use more than 0s, and at most %.0fm", text, adminapi.MaxTail.Minutes())
+	case t.duration <= 0 || t.duration > MaxTail:
+		return nil, apiError(http.StatusBadRequest, "for is %s: use more than 0s, and at most %.0fm", text, MaxTail.Minutes())
 	}
 	t.limit, err = queryInt(r, "limit", 0, 1)
 	return t, err
 }
 
 // checkTailQuery refuses what would follow something else than was meant.
-func checkTailQuery(running *runningApp, query url.Values) error {
+func checkTailQuery(c Configuration, query url.Values) error {
 	known := []string{"zone", "outcome", "sample", "for", "limit"}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		switch {
@@ -139,47 +149,57 @@ func checkTailQuery(running *runningApp, query url.Values) error {
 			return apiError(http.StatusBadRequest, "%s is in the query, which logs have: use POST with a body such as %s",
 				name, exampleFollowed)
 		case !slices.Contains(known, name):
-			return apiError(http.StatusBadRequest, "%w", unknownWord("a parameter", name, known...))
+			return unknownWord("a parameter", name, known)
 		}
 	}
+	zones := c.Schema().Zones()
 	for _, name := range query["zone"] {
-		if name != emergencyZone && running.schema.zone(name) == nil {
-			return apiError(http.StatusBadRequest, "zone: %w", running.schema.noZone(name))
+		if name != EmergencyZone && !slices.Contains(zones, name) {
+			return apiError(http.StatusBadRequest, "zone: there is no zone %q: use one of %q", name, zones)
 		}
 	}
 	for _, outcome := range query["outcome"] {
-		if !slices.Contains(adminapi.Outcomes, outcome) {
-			return apiError(http.StatusBadRequest, "%w", unknownWord("outcome", outcome, adminapi.Outcomes...))
+		if !slices.Contains(Outcomes, outcome) {
+			return unknownWord("outcome", outcome, Outcomes)
 		}
 	}
 	return nil
 }
 
+// unknownWord returns the error about a text that is none of words, which mean what.
+func unknownWord(what, text string, words []string) error {
+	last := len(words) - 1
+	return apiError(http.StatusBadRequest, "%s is %q: use %s or %s%s", what, text, strings.Join(words[:last], ", "),
+		words[last], spelling.DidYouMean(text, words, nil))
+}
+
 // parseSample parses a fraction or a percentage.
 func parseSample(text string) (float64, error) {
-	if f, err := parsePercent(text); err == nil {
-		return f, nil
+	number, isPercent := strings.CutSuffix(text, "%")
+	if isPercent {
+		number += "e-2"
 	}
-	f, err := strconv.ParseFloat(text, 64)
+	f, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(f >= 0 && f <= 1) { // nor NaN
 		return 0, fmt.Errorf("sample is %q: use a fraction from 0 to 1, such as 0.01", text)
 	}
 	return f, nil
 }
 
-// serve writes the decisions as they come, and a line at the end that says why it is one. It collects
-// them for a moment before it writes, so that a flood costs little. What does not fit then is dropped.
-func (t *tailRequest) serve(w http.ResponseWriter, r *http.Request) error {
+// serve writes the decisions as they come, and a line at the end that says why it is one. It
+// collects them for a moment before it writes, so that a flood costs little. What does not fit then
+// is dropped.
+func (t *tailRequest) serve(tails *Tails, w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead {
-		startLines(w)
+		startResponse(w, http.StatusOK, mediaJSONLines)
 		return nil
 	}
-	tail := tails.Open(t.filter, maxTailBuffer, maxTails)
-	if tail == nil {
+	opened := tails.Open(t.filter, maxTailBuffer, maxTails)
+	if opened == nil {
 		return apiError(http.StatusTooManyRequests, "%d clients follow the decisions of this node already: use one of their "+
 			"tails, or wait until one ends", maxTails)
 	}
-	defer tails.Close(tail)
+	defer tails.Close(opened)
 	reload := shutdownOfServer(r)
 	lines := newLineWriter(w)
 	over, flush := time.NewTimer(t.duration), time.NewTicker(tailFlushEvery)
@@ -190,27 +210,27 @@ func (t *tailRequest) serve(w http.ResponseWriter, r *http.Request) error {
 		case <-r.Context().Done():
 			return nil
 		case <-reload:
-			end = adminapi.EndReload
+			end = EndReload
 		case <-over.C:
-			end = adminapi.EndDuration
+			end = EndDuration
 		case <-flush.C:
 		}
 		for range maxTailBuffer { // then it looks at what ends it
-			told, ok := tail.Take()
+			told, ok := opened.Take()
 			if !ok || lines.err != nil {
 				break
 			}
-			lines.write(adminapi.DecisionLine{Decision: told})
+			lines.write(DecisionLine{Decision: told})
 			if t.limit--; t.limit == 0 {
-				end = adminapi.EndLimit
+				end = EndLimit
 				break
 			}
 		}
-		if n := tail.Dropped(); n > 0 && end != adminapi.EndLimit {
-			lines.write(adminapi.DecisionLine{Dropped: n})
+		if n := opened.Dropped(); n > 0 && end != EndLimit {
+			lines.write(DecisionLine{Dropped: n})
 		}
 		if end != "" {
-			lines.write(adminapi.DecisionLine{End: end})
+			lines.write(DecisionLine{End: end})
 		}
 		lines.flush()
 	}

@@ -2,7 +2,7 @@ package fleetlimit
 
 import (
 	"context"
-	"net/http"
+	"fmt"
 	"slices"
 	"time"
 
@@ -10,18 +10,6 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
-
-// An inspectRequest is the body of POST /rate_limit/zones/{zone}/inspect.
-type inspectRequest struct {
-	Key      string `json:"key"`
-	Base64   string `json:"key_base64"`
-	Stored   string `json:"key_stored"`
-	Missing  bool   `json:"missing"`
-	Endpoint string `json:"endpoint"`
-	Tier     string `json:"tier"` // that the placeholder of requests would give
-}
-
-const exampleInspect = `{"key": "sk_live_1"}`
 
 // An inspector looks at a key.
 type inspector struct {
@@ -33,45 +21,31 @@ type inspector struct {
 	now     time.Time
 }
 
-// postInspect answers POST /rate_limit/zones/{zone}/inspect.
-func postInspect(w http.ResponseWriter, r *http.Request) error {
-	var body inspectRequest
-	if err := readJSON(w, r, &body, exampleInspect); err != nil {
-		return err
-	}
-	running, err := runningRules()
+// Inspect implements adminapi.Configuration.
+func (a *runningApp) Inspect(ctx context.Context, zone string, r *adminapi.InspectRequest) (*adminapi.Inspection, error) {
+	z := a.schema.zone(zone)
+	i := inspector{running: a, zone: z, config: a.definition(zone), now: time.Now()}
+	ref := keyRef{rules.Key{Zone: zone, Text: r.Key, Base64: r.Base64, Missing: r.Missing}, r.Stored}
+	keys, err := z.resolve(&ref)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("key: %w", err)
 	}
-	z, err := running.zoneOf(r)
+	i.key, i.keys = ref.Key, keys
+	tier, err := i.tier(r.Tier)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("tier: %w", err)
 	}
-	if err := checkEndpoint(running, z, body.Endpoint); err != nil {
-		return err
+	answer := &adminapi.Inspection{
+		Zone: zone, Key: i.key.Text, Base64: i.key.Base64, Stored: r.Stored, Missing: i.key.Missing,
+		Version: a.inForce.version.Number, Access: i.access(), Tier: tier, Counts: []adminapi.InspectedCount{},
 	}
-	i := inspector{running: running, zone: z, config: running.definition(z.name), now: time.Now()}
-	ref := keyRef{rules.Key{Zone: z.name, Text: body.Key, Base64: body.Base64, Missing: body.Missing}, body.Stored}
-	i.keys, err = z.resolve(&ref)
-	if i.key = ref.Key; err != nil {
-		return apiError(http.StatusBadRequest, "key: %w", err)
-	}
-	tier, err := i.tier(body.Tier)
-	if err != nil {
-		return err
-	}
-	answer := adminapi.Inspection{
-		Zone: z.name, Key: i.key.Text, Base64: i.key.Base64, Stored: body.Stored, Missing: i.key.Missing,
-		Version: running.inForce.version.Number, Access: i.access(), Tier: tier, Counts: []adminapi.InspectedCount{},
-	}
-	inForce := running.inForce.of(z)
+	inForce := a.inForce.of(z)
 	for place := range inForce.endpoints {
-		if body.Endpoint == "" || inForce.endpoints[place].name() == body.Endpoint {
-			answer.Counts = append(answer.Counts, i.counts(r.Context(), inForce, place, tier)...)
+		if r.Endpoint == "" || inForce.endpoints[place].name() == r.Endpoint {
+			answer.Counts = append(answer.Counts, i.counts(ctx, inForce, place, tier)...)
 		}
 	}
-	writeJSON(w, http.StatusOK, answer)
-	return nil
+	return answer, nil
 }
 
 // is reports whether an entry of the rules is about the key.
@@ -113,12 +87,12 @@ func (i *inspector) tier(asked string) (*adminapi.DecidedBy, error) {
 	f := i.zone.tiers
 	switch {
 	case f == nil && asked != "":
-		return nil, apiError(http.StatusBadRequest, "tier: zone %q has no tiers: use a request without it", i.zone.name)
+		return nil, fmt.Errorf("zone %q has no tiers: use a request without it", i.zone.name)
 	case f == nil, i.key.Missing && i.zone.missing.limited:
 		return nil, nil
 	case asked != "":
 		if _, err := f.named(asked); err != nil {
-			return nil, apiError(http.StatusBadRequest, "tier: %w", err)
+			return nil, err
 		}
 	}
 	for _, a := range slices.Backward(i.running.inForce.version.Document.Tiers) {
@@ -143,28 +117,27 @@ func (i *inspector) tier(asked string) (*adminapi.DecidedBy, error) {
 func (i *inspector) counts(ctx context.Context, inForce *zoneRules, place int, tier *adminapi.DecidedBy) (
 	counts []adminapi.InspectedCount,
 ) {
-	e, number, name := &inForce.endpoints[place], noTier, ""
+	e, at, name := &inForce.endpoints[place], placement{endpoint: place, tier: noTier}, ""
 	if tier != nil {
-		number, name = slices.Index(i.zone.tiers.names, tier.Name), tier.Name
+		at.tier, name = slices.Index(i.zone.tiers.names, tier.Name), tier.Name
 	}
-	own, from := e.rules[number], i.origins(e, place, name)
+	from := i.origins(e, place, name)
 	if i.key.Missing && i.zone.missing.limited {
-		own = e.withoutKey
+		at.tier = withoutKey
 		from = []adminapi.Origin{{Limit: i.config.OnMissingLimit.String(), Source: adminapi.FromConfiguration, Place: "missing key"}}
-	}
-	if own == nil {
-		return nil
 	}
 	from = append(from, i.overrides("")...)
 	if e.route != nil {
 		from = append(from, i.overrides(e.name())...) // these come before those of the whole zone
 	}
 	for _, key := range i.keys {
-		r := own
+		at.override = nil
 		if entries := inForce.keys.of(key); entries != nil {
-			if override := entries.overrideAt(i.now, place); override != nil {
-				r = override.of(own)
-			}
+			at.override = entries.overrideAt(i.now, place)
+		}
+		r := at.rule(inForce.endpoints)
+		if r == nil {
+			return nil
 		}
 		c := adminapi.InspectedCount{Endpoint: e.name(), Limit: r.limit.String(), From: from}
 		if r.Rule != nil {
@@ -182,7 +155,7 @@ func (i *inspector) origins(e *endpointRules, place int, tier string) []adminapi
 		configured = i.config.Endpoints[place]
 	}
 	changes := i.running.inForce.version.Document.Zones[i.zone.name]
-	return originsOf(i.config, i.running.Tiers, changes, tier, configured, e.name())
+	return originsOf(i.config, i.running.app.Tiers, changes, tier, configured, e.name())
 }
 
 // overrides returns those of the key at an endpoint, or of the whole zone.
@@ -199,7 +172,7 @@ func (i *inspector) overrides(endpoint string) (origins []adminapi.Origin) {
 
 // count asks the store for the count of a key.
 func (i *inspector) count(ctx context.Context, c *adminapi.InspectedCount, r *limiter.Rule, key []byte) {
-	found, err := i.running.store.Inspect(ctx, i.now, r, key)
+	found, err := i.running.app.store.Inspect(ctx, i.now, r, key)
 	if err != nil {
 		c.Error = err.Error()
 	} else {

@@ -1,4 +1,4 @@
-package fleetlimit
+package adminapi
 
 import (
 	"errors"
@@ -6,18 +6,20 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
 
+	"github.com/fleetlimit/fleetlimit/internal/spelling"
 	"github.com/fleetlimit/fleetlimit/internal/strictjson"
 )
 
-// The longest bodies of requests to the admin API in bytes.
+// The longest bodies of requests in bytes.
 const (
-	maxAdminBody = 64 << 10
+	maxBody      = 64 << 10
 	maxKeysBody  = 4 << 20  // with many keys
 	maxRulesBody = 64 << 20 // of all rules
 )
@@ -28,15 +30,43 @@ const (
 	mediaYAML       = "application/yaml"
 )
 
+// runningOf returns the running configuration.
+func runningOf(p Process) (Configuration, error) {
+	if c := p.Running(); c != nil {
+		return c, nil
+	}
+	return nil, apiError(http.StatusNotFound, "the running configuration limits nothing: use one with rate_limit")
+}
+
+// zoneOf returns the running configuration, and the name of its zone that the path of r has.
+func zoneOf(p Process, r *http.Request) (c Configuration, zone string, err error) {
+	if c, err = runningOf(p); err != nil {
+		return nil, "", err
+	}
+	zone = r.PathValue("zone")
+	names := c.Schema().Zones()
+	if slices.Contains(names, zone) {
+		return c, zone, nil
+	}
+	if nearest := spelling.Nearest(zone, names); nearest != "" {
+		names = []string{nearest}
+	}
+	return nil, "", apiError(http.StatusNotFound, "there is no zone %q: use one of %q", zone, names)
+}
+
+// checkEndpoint refuses an endpoint that a zone does not have.
+func checkEndpoint(c Configuration, zone, endpoint string) error {
+	if names := c.Schema().Endpoints(zone); endpoint != "" && !slices.Contains(names, endpoint) {
+		return apiError(http.StatusBadRequest, "endpoint: there is no endpoint %q: use one of %q", endpoint, names)
+	}
+	return nil
+}
+
 // readBody returns the body of a request, of at most most bytes, and its media type, which must be
 // one of types. A page of another origin can send those only if Caddy's admin endpoint allows it.
 func readBody(w http.ResponseWriter, r *http.Request, most int64, types ...string) (body []byte, mediaType string, err error) {
 	mediaType, _, err = mime.ParseMediaType(r.Header.Get("Content-Type"))
-	known := false
-	for _, t := range types {
-		known = known || err == nil && mediaType == t
-	}
-	if !known {
+	if err != nil || !slices.Contains(types, mediaType) {
 		return nil, "", apiError(http.StatusUnsupportedMediaType, "the content type is %q: use Content-Type: %s",
 			r.Header.Get("Content-Type"), strings.Join(types, ", or "))
 	}
@@ -53,7 +83,7 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64, types ...strin
 // readJSON reads the body of a request, which must be one JSON object with no other members than
 // those of v, into v. Errors show example.
 func readJSON(w http.ResponseWriter, r *http.Request, v any, example string) error {
-	return readLongJSON(w, r, maxAdminBody, v, example)
+	return readLongJSON(w, r, maxBody, v, example)
 }
 
 func readLongJSON(w http.ResponseWriter, r *http.Request, most int64, v any, example string) error {
@@ -74,7 +104,7 @@ func badBody(err error, example string) error {
 
 // readObject reads a body that is one JSON object.
 func readObject(w http.ResponseWriter, r *http.Request, example string, types ...string) (map[string]any, error) {
-	body, _, err := readBody(w, r, maxAdminBody, types...)
+	body, _, err := readBody(w, r, maxBody, types...)
 	if err != nil {
 		return nil, err
 	}
@@ -152,44 +182,4 @@ func queryBool(r *http.Request, name string) (bool, error) {
 	default:
 		return false, apiError(http.StatusBadRequest, "%s is %q: use true or false", name, text)
 	}
-}
-
-// etag returns the entity tag of a version of the rules.
-func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
-
-// ifMatch returns the version that a request wants to change; nil: any. found says whether the
-// request says so.
-func ifMatch(r *http.Request) (version *int64, found bool, err error) {
-	lines := r.Header.Values("If-Match")
-	if len(lines) == 0 {
-		return nil, false, nil
-	}
-	tag := strings.TrimSpace(lines[0])
-	switch {
-	case len(lines) > 1 || strings.Contains(tag, ","):
-		return nil, true, apiError(http.StatusBadRequest, "If-Match has several tags: use the ETag of what you have read")
-	case tag == "*":
-		return nil, true, nil
-	}
-	number, err := strconv.ParseInt(strings.Trim(tag, `"`), 10, 64)
-	if err != nil || etag(number) != tag {
-		return nil, true, apiError(http.StatusPreconditionFailed, "If-Match is %s, which is no version of the rules: use the "+
-			"ETag of what you have read", tag)
-	}
-	return &number, true, nil
-}
-
-// notModified reports whether the client has a version already, and answers it if so.
-func notModified(w http.ResponseWriter, r *http.Request, version int64) bool {
-	w.Header().Set("ETag", etag(version))
-	for _, line := range r.Header.Values("If-None-Match") {
-		for tag := range strings.SplitSeq(line, ",") {
-			if tag = strings.TrimSpace(tag); tag == "*" || strings.TrimPrefix(tag, "W/") == etag(version) {
-				w.Header()["Cache-Control"] = noStore
-				w.WriteHeader(http.StatusNotModified)
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -1,9 +1,8 @@
-package fleetlimit
+package adminapi
 
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,30 +13,36 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/caddyserver/caddy/v2"
+	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// followed starts a handler with a zone for tests of its tails.
-func followed(t *testing.T, zone string) *Handler {
-	t.Helper()
-	return provisioned(t, `{"log_rejections": "none", "rate_limits": {"`+zone+`": {
-		"key": "{http.request.header.X-Api-Key}", "limit": "2/1h"}}}`)
+// A fakeProcess has one zone, and publishes decisions to its tails.
+type fakeProcess struct {
+	Process
+	tails *Tails
 }
 
-// adminMux returns the routes of the admin API as Caddy serves them.
-func adminMux() *http.ServeMux {
-	mux := http.NewServeMux()
-	for _, route := range (adminAPI{}).Routes() {
-		mux.HandleFunc(route.Pattern, func(w http.ResponseWriter, r *http.Request) {
-			if err := route.Handler.ServeHTTP(w, r); err != nil {
-				answer := caddy.APIError{HTTPStatus: http.StatusInternalServerError}
-				_ = errors.As(err, &answer)
-				http.Error(w, err.Error(), answer.HTTPStatus)
+func (p fakeProcess) Tails() *Tails          { return p.tails }
+func (p fakeProcess) Running() Configuration { return fakeConfiguration{} }
+
+// publish publishes n decisions.
+func (p fakeProcess) publish(n int) {
+	for range n {
+		for _, open := range p.tails.All() {
+			if !open.Full() {
+				open.Put(&Decision{Outcome: Rejected})
 			}
-		})
+		}
 	}
-	return mux
 }
+
+type fakeConfiguration struct{ Configuration }
+
+func (fakeConfiguration) Schema() rules.Schema { return fakeSchema{} }
+
+type fakeSchema struct{ rules.Schema }
+
+func (fakeSchema) Zones() []string { return []string{"zone"} }
 
 // A pipeServer is an admin endpoint with the timeouts of Caddy's, whose connections are pipes. They
 // have no buffer: a client that reads nothing stops the server at once.
@@ -47,9 +52,17 @@ type pipeServer struct {
 	done  chan struct{}
 }
 
-func newPipeServer() *pipeServer {
+func newPipeServer(p Process) *pipeServer {
+	mux := http.NewServeMux()
+	for _, route := range Routes(p) {
+		mux.HandleFunc(route.Pattern, func(w http.ResponseWriter, r *http.Request) {
+			if err := route.Handler.ServeHTTP(w, r); err != nil {
+				http.Error(w, err.Error(), statusOfError(err))
+			}
+		})
+	}
 	s := &pipeServer{
-		Server: &http.Server{Handler: adminMux(), ReadTimeout: 10 * time.Second},
+		Server: &http.Server{Handler: mux, ReadTimeout: 10 * time.Second},
 		conns:  make(chan net.Conn), done: make(chan struct{}),
 	}
 	go func() { _ = s.Serve(s) }()
@@ -109,37 +122,30 @@ func linesOf(t *testing.T, c net.Conn) (decisions, dropped int, end string) {
 }
 
 // inTime runs f with a server in a time of its own.
-func inTime(t *testing.T, zone string, f func(t *testing.T, h *Handler, s *pipeServer)) {
-	h := followed(t, zone)
+func inTime(t *testing.T, f func(t *testing.T, p fakeProcess, s *pipeServer)) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newPipeServer()
-		f(t, h, s)
+		p := fakeProcess{tails: new(Tails)}
+		s := newPipeServer(p)
+		f(t, p, s)
 		if err := s.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
 		synctest.Wait()
-		if open := len(tails.All()); open != 0 || len(shutdowns.of) != 0 {
+		if open := len(p.tails.All()); open != 0 || len(shutdowns.of) != 0 {
 			t.Errorf("tails left = %d, servers left = %d", open, len(shutdowns.of))
 		}
 	})
 }
 
-// request sends requests with a key through h.
-func (h *Handler) request(key string, n int) {
-	for range n {
-		_ = h.ServeHTTP(newBenchWriter(), benchRequest(key), handlerThatWritesNothing)
-	}
-}
-
 // A tail is live for as long as it is meant to be, also after the time in which Caddy reads requests.
 func TestTailLastsItsDuration(t *testing.T) {
-	inTime(t, "lasting", func(t *testing.T, h *Handler, s *pipeServer) {
+	inTime(t, func(t *testing.T, p fakeProcess, s *pipeServer) {
 		for query, want := range map[string]time.Duration{"sample=1": time.Minute, "sample=1&for=10m": 10 * time.Minute} {
 			start := time.Now()
 			c := s.follow(t, query)
 			go func() {
 				time.Sleep(want - time.Second)
-				h.request(query, 3)
+				p.publish(3)
 			}()
 			decisions, dropped, end := linesOf(t, c)
 			if took := time.Since(start); decisions != 3 || dropped != 0 || end != "duration" || took != want {
@@ -152,9 +158,9 @@ func TestTailLastsItsDuration(t *testing.T) {
 }
 
 func TestTailEndsAtItsLimit(t *testing.T) {
-	inTime(t, "limited", func(t *testing.T, h *Handler, s *pipeServer) {
+	inTime(t, func(t *testing.T, p fakeProcess, s *pipeServer) {
 		c := s.follow(t, "sample=1&limit=4")
-		h.request("k", 10)
+		p.publish(10)
 		if decisions, dropped, end := linesOf(t, c); decisions != 4 || dropped != 0 || end != "limit" {
 			t.Errorf("decisions = %d, dropped = %d, end = %q, want 4, 0 and limit", decisions, dropped, end)
 		}
@@ -162,19 +168,14 @@ func TestTailEndsAtItsLimit(t *testing.T) {
 	})
 }
 
-// What comes faster than it is read is dropped and counted. Requests wait for nothing: time stands
-// still while they are served.
+// What comes faster than it is read is dropped and counted.
 func TestTailOfFloodDrops(t *testing.T) {
-	inTime(t, "flooded", func(t *testing.T, h *Handler, s *pipeServer) {
+	inTime(t, func(t *testing.T, p fakeProcess, s *pipeServer) {
 		c := s.follow(t, "for=3s")
-		start := time.Now()
-		h.request("k", 3000) // two of them are admitted
-		if waited := time.Since(start); waited != 0 {
-			t.Errorf("requests have waited %v for a reader", waited)
-		}
+		p.publish(3000)
 		decisions, dropped, end := linesOf(t, c)
-		if decisions < maxTailBuffer || decisions+dropped < 2998 || decisions+dropped > 3000 || dropped == 0 || end != "duration" {
-			t.Errorf("decisions = %d, dropped = %d, end = %q, want 2998 and duration", decisions, dropped, end)
+		if decisions < maxTailBuffer || decisions+dropped != 3000 || dropped == 0 || end != "duration" {
+			t.Errorf("decisions = %d, dropped = %d, end = %q, want 3000 and duration", decisions, dropped, end)
 		}
 		_ = c.Close()
 	})
@@ -182,12 +183,12 @@ func TestTailOfFloodDrops(t *testing.T) {
 
 // A reader that takes nothing loses its tail.
 func TestTailOfStalledReaderEnds(t *testing.T) {
-	inTime(t, "stalled", func(t *testing.T, h *Handler, s *pipeServer) {
+	inTime(t, func(t *testing.T, p fakeProcess, s *pipeServer) {
 		c := s.follow(t, "for=10m")
-		h.request("k", 100)
+		p.publish(100)
 		time.Sleep(linePatience + tailFlushEvery)
 		synctest.Wait()
-		if open := len(tails.All()); open != 0 {
+		if open := len(p.tails.All()); open != 0 {
 			t.Errorf("tails = %d, want none", open)
 		}
 		_ = c.Close()
@@ -195,16 +196,16 @@ func TestTailOfStalledReaderEnds(t *testing.T) {
 }
 
 func TestTailEndsWithItsClient(t *testing.T) {
-	inTime(t, "left", func(t *testing.T, h *Handler, s *pipeServer) {
+	inTime(t, func(t *testing.T, p fakeProcess, s *pipeServer) {
 		c := s.follow(t, "for=10m")
-		if open := len(tails.All()); open != 1 {
+		if open := len(p.tails.All()); open != 1 {
 			t.Fatalf("tails = %d, want 1", open)
 		}
 		go func() { _, _ = io.Copy(io.Discard, c) }()
 		synctest.Wait()
 		_ = c.Close()
 		synctest.Wait()
-		if open := len(tails.All()); open != 0 {
+		if open := len(p.tails.All()); open != 0 {
 			t.Errorf("tails after the client has gone = %d, want none", open)
 		}
 	})
@@ -213,11 +214,11 @@ func TestTailEndsWithItsClient(t *testing.T) {
 // Caddy shuts an admin endpoint down at each reload, and waits for its requests. It waits for no tail,
 // and what was decided before is in it.
 func TestTailEndsWithItsServer(t *testing.T) {
-	inTime(t, "reloaded", func(t *testing.T, h *Handler, s *pipeServer) {
-		other := newPipeServer()
+	inTime(t, func(t *testing.T, p fakeProcess, s *pipeServer) {
+		other := newPipeServer(p)
 		kept := other.follow(t, "for=1s")
 		first, second := s.follow(t, "sample=1"), s.follow(t, "outcome=denied")
-		h.request("k", 2)
+		p.publish(2)
 		start := time.Now()
 		shut := make(chan error)
 		go func() { shut <- s.Shutdown(t.Context()) }()
@@ -238,7 +239,7 @@ func TestTailEndsWithItsServer(t *testing.T) {
 }
 
 func TestTailsAreBounded(t *testing.T) {
-	inTime(t, "bounded", func(t *testing.T, h *Handler, s *pipeServer) {
+	inTime(t, func(t *testing.T, p fakeProcess, s *pipeServer) {
 		open := make([]net.Conn, maxTails)
 		for i := range open {
 			open[i] = s.follow(t, "")
@@ -252,54 +253,4 @@ func TestTailsAreBounded(t *testing.T) {
 			_ = c.Close()
 		}
 	})
-}
-
-func TestTailRequests(t *testing.T) {
-	followed(t, "asked")
-	mux := adminMux()
-	for _, tc := range []struct {
-		method, query, body string
-		status              int
-		says                string
-	}{
-		{"GET", "for=1ms", "", 200, `{"end":"duration"}`},
-		{"GET", "zone=asked&zone=(emergency)&outcome=rejected&outcome=denied&sample=5%25&limit=9&for=1ms", "", 200, "duration"},
-		{"HEAD", "", "", 200, ""},
-		{"GET", "zone=askd", "", 400, `there is no zone "askd": use one of ["asked"]`},
-		{"GET", "outcome=reject", "", 400, "did you mean rejected?"},
-		{"GET", "outcomes=rejected", "", 400, "did you mean outcome?"},
-		{"GET", "key=alice", "", 400, "use POST with a body"},
-		{"GET", "key_hash=12", "", 400, "use POST with a body"},
-		{"GET", "sample=5%", "", 400, "use %25 for a percent sign"},
-		{"GET", "sample=NaN", "", 400, "use a fraction from 0 to 1"},
-		{"GET", "sample=1.1", "", 400, "use a fraction from 0 to 1"},
-		{"GET", "for=30", "", 400, "use one such as 30s"},
-		{"GET", "for=601s", "", 400, "use more than 0s, and at most 10m"},
-		{"GET", "for=-1s", "", 400, "use more than 0s, and at most 10m"},
-		{"GET", "limit=0", "", 400, "use a number from 1"},
-		{"POST", "for=1ms", `{"key": "alice"}`, 200, "duration"},
-		{"POST", "for=1ms&zone=asked", `{"key_base64": "/w=="}`, 200, "duration"},
-		{"POST", "for=1ms", `{"key": "192.0.2.1", "missing": true}`, 200, "duration"},
-		{"POST", "", `{}`, 400, `key: zone "asked": the key is empty: use`},
-		{"POST", "", `{"keys": ["a"]}`, 400, "An example is"},
-		{"POST", "zone=(emergency)", `{"key": "alice"}`, 400, "use the name of a zone"},
-		{"DELETE", "", "", 405, "use one of GET, HEAD, POST"},
-	} {
-		r := httptest.NewRequest(tc.method, "/rate_limit/decisions", strings.NewReader(tc.body))
-		r.URL.RawQuery = tc.query
-		r.Header.Set("Content-Type", "application/json")
-		w := httptest.NewRecorder()
-		mux.ServeHTTP(w, r)
-		if w.Code != tc.status || !strings.Contains(w.Body.String(), tc.says) {
-			t.Errorf("%s ?%s %s = %d %s, want %d %s", tc.method, tc.query, tc.body, w.Code, w.Body, tc.status, tc.says)
-		}
-	}
-}
-
-func TestTailNeedsZones(t *testing.T) {
-	w := httptest.NewRecorder()
-	adminMux().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/rate_limit/decisions", nil))
-	if w.Code != http.StatusNotFound {
-		t.Errorf("answer without a configuration = %d %s, want 404", w.Code, w.Body)
-	}
 }

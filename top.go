@@ -3,7 +3,6 @@ package fleetlimit
 import (
 	"encoding/base64"
 	"math"
-	"net/http"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
@@ -12,38 +11,14 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// getTop answers GET /rate_limit/zones/{zone}/top.
-func getTop(w http.ResponseWriter, r *http.Request) error {
-	running, err := runningRules()
-	if err != nil {
-		return err
-	}
-	z, err := running.zoneOf(r)
-	if err != nil {
-		return err
-	}
-	most, err := queryInt(r, "limit", adminapi.DefaultTop, 1)
-	if err != nil {
-		return err
-	}
-	if most > adminapi.MaxTop {
-		return apiError(http.StatusBadRequest, "limit is %d: use 1 to %d", most, adminapi.MaxTop)
-	}
-	endpoint := r.URL.Query().Get("endpoint")
-	if err := checkEndpoint(running, z, endpoint); err != nil {
-		return err
-	}
-	writeJSON(w, http.StatusOK, running.top(z, int(most), endpoint))
-	return nil
-}
-
-// top returns the keys that use a zone most. An endpoint of "" means all of the zone.
-func (a *runningApp) top(z *zone, most int, endpoint string) adminapi.Top {
+// Top implements adminapi.Configuration.
+func (a *runningApp) Top(zone, endpoint string, most int) *adminapi.Top {
+	z := a.schema.zone(zone)
 	now := time.Now()
 	counted := newCountedRules(z, a.inForce.of(z), endpoint, now)
-	found := a.store.Top(now, &limiter.TopQuery{Zone: z.builder.handle, Most: most, Rules: counted.of})
-	answer := adminapi.Top{Zone: z.name, Node: a.nodeName(), By: adminapi.ByConsumed, Keys: []adminapi.TopKey{}}
-	if a.store.leases != nil {
+	found := a.app.store.Top(now, &limiter.TopQuery{Zone: z.builder.handle, Most: most, Rules: counted.of})
+	answer := &adminapi.Top{Zone: z.name, Node: a.nodeName(), By: adminapi.ByConsumed, Keys: []adminapi.TopKey{}}
+	if a.app.store.leases != nil {
 		answer.By = adminapi.ByDemand
 	}
 	for i := range found {
