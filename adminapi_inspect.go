@@ -126,10 +126,8 @@ func (i *inspector) tier(asked string) (*adminapi.DecidedBy, error) {
 			return &adminapi.DecidedBy{Name: a.Tier, Source: adminapi.FromRules, Entry: a.ID}, nil
 		}
 	}
-	for _, g := range f.globs {
-		if g.globs.Match(i.text()) {
-			return &adminapi.DecidedBy{Name: f.names[g.tier], Source: "keys"}, nil
-		}
+	if tier := f.ofPattern(i.text()); tier != noTier {
+		return &adminapi.DecidedBy{Name: f.names[tier], Source: "keys"}, nil
 	}
 	switch {
 	case asked != "":
@@ -201,8 +199,7 @@ func (i *inspector) overrides(endpoint string) (origins []adminapi.Origin) {
 
 // count asks the store for the count of a key.
 func (i *inspector) count(ctx context.Context, c *adminapi.InspectedCount, r *limiter.Rule, key []byte) {
-	store := i.running.store
-	found, err := store.Store.(limiter.Operator).Inspect(ctx, store.instant(i.now), r, key)
+	found, err := i.running.store.Inspect(ctx, i.now, r, key)
 	if err != nil {
 		c.Error = err.Error()
 	} else {
@@ -223,11 +220,11 @@ func newCountState(c *limiter.CountState, now time.Time) *adminapi.CountState {
 
 func newNodeState(a *limiter.AccountState, now time.Time) *adminapi.NodeState {
 	n := &adminapi.NodeState{
-		Leases: []adminapi.NodeLease{}, Credit: a.Credit, Debt: a.Debt, DeniedUntil: instantAt(a.DeniedUntil, a.At, now),
+		Leases: []adminapi.NodeLease{}, Credit: a.Credit, Debt: a.Debt, DeniedUntil: timeIn(a.DeniedFor, now),
 		DeniedCost: a.DeniedCost, Demand: a.Demand, Requesting: a.Requesting,
 	}
 	for _, l := range a.Leases {
-		if expires := instantAt(l.Expires, a.At, now); expires != nil {
+		if expires := timeIn(l.Lasts, now); expires != nil {
 			n.Leases = append(n.Leases, adminapi.NodeLease{Events: l.Events, ExpiresAt: *expires})
 		}
 	}
@@ -237,9 +234,17 @@ func newNodeState(a *limiter.AccountState, now time.Time) *adminapi.NodeState {
 // instantAt returns i, by a clock that reads at, by the clock of this node, which reads now. It is nil
 // if i has passed, or never comes.
 func instantAt(i, at limiter.Instant, now time.Time) *time.Time {
-	if i <= at || i == limiter.Never {
+	if i == limiter.Never {
 		return nil
 	}
-	t := now.Add(time.Duration(i-at) * time.Microsecond).UTC().Truncate(time.Millisecond)
+	return timeIn(time.Duration(i-at)*time.Microsecond, now)
+}
+
+// timeIn returns the time when d has passed from now on; nil: it has passed already.
+func timeIn(d time.Duration, now time.Time) *time.Time {
+	if d <= 0 {
+		return nil
+	}
+	t := now.Add(d).UTC().Truncate(time.Millisecond)
 	return &t
 }

@@ -93,7 +93,7 @@ func checkEndpoint(running *runningApp, z *zone, name string) error {
 // do changes each count by change, and writes a version that says so, from which all nodes know that
 // they must drop what they know of the keys.
 func (o *operation) do(
-	w http.ResponseWriter, r *http.Request, change func(ctx context.Context, now limiter.Instant, c *keyCount) error,
+	w http.ResponseWriter, r *http.Request, change func(ctx context.Context, now time.Time, c *keyCount) error,
 ) error {
 	note, err := noteOf(r, o.body.Reason)
 	if err != nil {
@@ -104,7 +104,7 @@ func (o *operation) do(
 	}
 	ctx := context.WithoutCancel(r.Context()) // all of it is done, even if the client has gone
 	for i := range o.counts {
-		if err := change(ctx, o.running.store.instant(time.Now()), &o.counts[i]); err != nil {
+		if err := change(ctx, time.Now(), &o.counts[i]); err != nil {
 			return apiError(http.StatusServiceUnavailable, "the store of the counts has failed: %w: use the same request again, "+
 				"as it may have been done in part", err)
 		}
@@ -116,9 +116,6 @@ func (o *operation) do(
 	answerWritten(w, answer)
 	return nil
 }
-
-// operator returns the store of the counts of the running configuration.
-func (o *operation) operator() limiter.Operator { return o.running.store.Store.(limiter.Operator) }
 
 const exampleReset = `{"key": "sk_live_1", "reason": "they asked for it"}`
 
@@ -132,8 +129,8 @@ func postReset(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return o.do(w, r, func(ctx context.Context, now limiter.Instant, c *keyCount) error {
-		return o.operator().Reset(ctx, now, c.Rule, c.Key)
+	return o.do(w, r, func(ctx context.Context, now time.Time, c *keyCount) error {
+		return o.running.store.Reset(ctx, now, c.Rule, c.Key)
 	})
 }
 
@@ -159,8 +156,8 @@ func postQuota(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return o.do(w, r, func(ctx context.Context, now limiter.Instant, c *keyCount) error {
-		_, err := o.operator().AddQuota(ctx, now, c.Rule, c.Key, body.Events)
+	return o.do(w, r, func(ctx context.Context, now time.Time, c *keyCount) error {
+		_, err := o.running.store.AddQuota(ctx, now, c.Rule, c.Key, body.Events)
 		return err
 	})
 }

@@ -40,17 +40,14 @@ func getTop(w http.ResponseWriter, r *http.Request) error {
 // top returns the keys that use a zone most. An endpoint of "" means all of the zone.
 func (a *runningApp) top(z *zone, most int, endpoint string) adminapi.Top {
 	now := time.Now()
-	at := a.store.instant(now)
 	counted := newCountedRules(z, a.inForce.of(z), endpoint, now)
-	found := a.store.Store.(limiter.Lister).Top(at, &limiter.TopQuery{
-		Zone: z.builder.handle, Most: most, Rules: counted.of,
-	})
+	found := a.store.Top(now, &limiter.TopQuery{Zone: z.builder.handle, Most: most, Rules: counted.of})
 	answer := adminapi.Top{Zone: z.name, Node: a.nodeName(), By: adminapi.ByConsumed, Keys: []adminapi.TopKey{}}
 	if a.store.leases != nil {
 		answer.By = adminapi.ByDemand
 	}
 	for i := range found {
-		answer.Keys = append(answer.Keys, counted.describe(&found[i], answer.By, at))
+		answer.Keys = append(answer.Keys, counted.describe(&found[i], answer.By))
 	}
 	return answer
 }
@@ -130,12 +127,12 @@ func (c *countedRules) of(id uint32, key []byte) []*limiter.Rule {
 	return changed
 }
 
-// describe returns a key as operators read it. at is now by the clock of the store.
-func (c *countedRules) describe(k *limiter.KeyUse, by string, at limiter.Instant) adminapi.TopKey {
+// describe returns a key as operators read it.
+func (c *countedRules) describe(k *limiter.KeyUse, by string) adminapi.TopKey {
 	limit := Limit{Events: k.Rule.Limit.Events, Window: caddy.Duration(k.Rule.Limit.Window), Burst: k.Rule.Limit.Burst}
 	answer := adminapi.TopKey{
 		Endpoint: c.byID[k.Rule.ID].endpoint, Limit: limit.String(),
-		Denied: k.RetryAt != 0, RetryAt: instantAt(k.RetryAt, at, c.now),
+		Denied: k.RetryAt != 0, RetryAt: instantAt(k.RetryAt, k.At, c.now),
 	}
 	name, exact := c.zone.nameOf(k.Key)
 	answer.Key, answer.Base64, answer.Missing = name.Text, name.Base64, name.Missing

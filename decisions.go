@@ -47,17 +47,17 @@ func (d *decided) zoneName() string {
 	return d.zone.name
 }
 
-// tell hands a decision to the tails that want it. While there is none, it is one atomic load.
-func (e *evaluation) tell(d decided) {
-	var told *adminapi.Decision // the same for all
+// publish hands a decision to the tails that want it. While there is none, it is one atomic load.
+func (e *evaluation) publish(d decided) {
+	var decision *adminapi.Decision // the same for all
 	for _, t := range tails.All() {
 		if !e.isWanted(&t.Filter, &d) || t.Full() {
 			continue
 		}
-		if told == nil {
-			told = e.newDecision(&d)
+		if decision == nil {
+			decision = e.newDecision(&d)
 		}
-		t.Put(told)
+		t.Put(decision)
 	}
 }
 
@@ -80,71 +80,71 @@ func (e *evaluation) isWanted(f *decisionFilter, d *decided) bool {
 		slices.ContainsFunc(wanted, func(other []byte) bool { return string(other) == string(key) })
 }
 
-// maxToldKey is the longest key of a decision in bytes: a client must not fill the memory with what it
+// maxTailKey is the longest key of a decision in bytes: a client must not fill the memory with what it
 // sends. Longer ones have a key_hash all the same.
-const maxToldKey = 2048
+const maxTailKey = 2048
 
 // newDecision describes a decision. It refers to nothing of the request, which it may outlive.
 func (e *evaluation) newDecision(d *decided) *adminapi.Decision {
-	told := &adminapi.Decision{
+	decision := &adminapi.Decision{
 		Time: time.Now().UTC().Truncate(time.Microsecond), Zone: d.zoneName(),
 		Outcome: d.outcome, Reason: d.reason, WouldBe: d.wouldBe,
 		Request: e.describe(d.key),
 	}
-	for _, text := range []*string{&told.RemoteIP, &told.ClientIP, &told.Method, &told.Host, &told.Path} {
+	for _, text := range []*string{&decision.RemoteIP, &decision.ClientIP, &decision.Method, &decision.Host, &decision.Path} {
 		*text = strings.Clone(*text) // of a request line that may be much longer
 	}
 	switch d.outcome {
 	case adminapi.Rejected:
-		told.Status = http.StatusTooManyRequests
+		decision.Status = http.StatusTooManyRequests
 	case adminapi.Unavailable:
-		told.Status = http.StatusServiceUnavailable
+		decision.Status = http.StatusServiceUnavailable
 	case adminapi.Denied:
-		told.Status = http.StatusForbidden
+		decision.Status = http.StatusForbidden
 	}
 	if d.key != nil {
-		e.addKey(told, d)
+		e.addKey(decision, d)
 	}
 	if r := d.result; r != nil {
 		limit, remaining := r.decision.Limit, r.decision.Remaining
-		told.Limit = &limit
+		decision.Limit = &limit
 		if !r.outage || remaining >= 0 {
-			told.Remaining = &remaining
+			decision.Remaining = &remaining
 		}
 		if !r.decision.OK {
-			told.Wait = adminapi.Wait(r.boundedWait())
+			decision.Wait = adminapi.Wait(r.boundedWait())
 		}
 		if d.outcome != adminapi.Degraded && !r.unavailable() {
-			told.Source = r.decision.Source.String()
+			decision.Source = r.decision.Source.String()
 		}
 	}
-	return told
+	return decision
 }
 
 // addKey adds the key, and what the zone has found for it.
-func (e *evaluation) addKey(told *adminapi.Decision, d *decided) {
+func (e *evaluation) addKey(decision *adminapi.Decision, d *decided) {
 	z := d.zone
 	text := d.key.Text(e.request, e.repl)
 	switch {
-	case len(text) > maxToldKey:
+	case len(text) > maxTailKey:
 	case utf8.ValidString(text):
-		told.Key = text
+		decision.Key = text
 	default:
-		told.Base64 = base64.StdEncoding.EncodeToString([]byte(text))
+		decision.Base64 = base64.StdEncoding.EncodeToString([]byte(text))
 	}
 	if z.configured == nil { // of emergency mode
 		return
 	}
-	told.Missing = d.key != z.key // then it is what stands in for one
+	decision.Missing = d.key != z.key // then it is what stands in for one
 	rules := e.rules.of(z)
-	told.Endpoint = rules.endpoints[rules.endpointFor(e.request)].name()
-	if z.tiers == nil || told.Missing && z.missing.limited {
+	decision.Endpoint = rules.endpoints[rules.endpointFor(e.request)].name()
+	if z.tiers == nil || decision.Missing && z.missing.limited {
 		return
 	}
 	if key, has, err := d.key.Append(nil, e.request, e.repl); err == nil && has == keytemplate.Present {
 		tier, _ := e.tierOf(z, rules.keys.of(key), time.Now(), func() string { return text })
 		if tier != noTier {
-			told.Tier = z.tiers.names[tier]
+			decision.Tier = z.tiers.names[tier]
 		}
 	}
 }

@@ -163,7 +163,7 @@ func resetCounts(t *testing.T, h *Handler) {
 		for _, key := range []string{"alice", "bob", "evil"} {
 			key, _, err := z.key.Append(nil, benchRequest(key), nil)
 			if err == nil {
-				err = h.app.store.Store.(limiter.Operator).Reset(t.Context(), h.app.store.instant(time.Now()), rule, key)
+				err = h.app.store.Reset(t.Context(), time.Now(), rule, key)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -193,8 +193,8 @@ func TestTailBoundsTexts(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {
 		"texts": {"key": "{http.request.header.X-Api-Key}", "limit": "1000/1h"}}}`)
 	for key, want := range map[string]string{
-		strings.Repeat("k", maxToldKey):   `"key":"kkk`,
-		strings.Repeat("k", maxToldKey+1): `"admitted","source":"store","remote_ip"`,
+		strings.Repeat("k", maxTailKey):   `"key":"kkk`,
+		strings.Repeat("k", maxTailKey+1): `"admitted","source":"store","remote_ip"`,
 		"\xff":                            `"key_base64":"/w=="`,
 	} {
 		r := benchRequest(key)
@@ -205,7 +205,7 @@ func TestTailBoundsTexts(t *testing.T) {
 		lines := told(t, follow(decisionFilter{sample: 1}, func() {
 			_ = h.ServeHTTP(newBenchWriter(), r, handlerThatWritesNothing)
 		}))
-		if len(lines) != 1 || !strings.Contains(lines[0], want) || len(lines[0]) > maxToldKey+3*600 ||
+		if len(lines) != 1 || !strings.Contains(lines[0], want) || len(lines[0]) > maxTailKey+3*600 ||
 			!strings.Contains(lines[0], `"key_hash":"`) {
 			t.Errorf("key %.10q: %s, want one line with %s", key, lines, want)
 		}

@@ -30,8 +30,7 @@ func (t *trial) decide(e *evaluation, now time.Time) {
 	default:
 		clear(e.takes) // results have their decisions
 		e.takes = append(e.takes[:0], t.take)
-		store := e.handler.app.store
-		_ = store.Take(e.request.Context(), store.instant(now), e.takes) // the take has the error
+		_ = e.handler.app.store.Take(e.request.Context(), now, e.takes) // the take has the error
 		r.decide(&e.takes[0], at)
 	}
 }
@@ -53,7 +52,7 @@ func (e *evaluation) takeTrials() {
 		if r.unavailable() {
 			status = http.StatusServiceUnavailable
 		}
-		e.tell(decided{outcome: adminapi.WouldReject, zone: r.zone, key: r.template, result: r, wouldBe: status})
+		e.publish(decided{outcome: adminapi.WouldReject, zone: r.zone, key: r.template, result: r, wouldBe: status})
 		if logs, unlogged := e.logsRejection(r); logs {
 			e.logTrial(r.zone, r.template, unlogged, zap.Int("would_be", status), zap.Duration("wait", r.boundedWait()))
 		}
@@ -68,12 +67,8 @@ func (e *evaluation) passTrial(z *zone, key *keytemplate.Template, err error) {
 	}
 	e.forbidden = forbidden{}
 	z.counters.wouldDeny.Add(1)
-	e.tell(decided{outcome: adminapi.WouldDeny, zone: z, key: key, reason: reason, wouldBe: status})
-	logs, unlogged := e.handler.loggedOf(z) == logAll, uint64(0)
-	if e.handler.loggedOf(z) == logFirst {
-		logs, unlogged = z.windowless.allow(time.Now().Unix())
-	}
-	if logs {
+	e.publish(decided{outcome: adminapi.WouldDeny, zone: z, key: key, reason: reason, wouldBe: status})
+	if logs, unlogged := e.handler.logsForbidden(z); logs {
 		e.logTrial(z, key, unlogged, zap.Int("would_be", status), zap.String("reason", reason))
 	}
 }

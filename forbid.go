@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
@@ -47,7 +46,7 @@ func (e *evaluation) forbid(w http.ResponseWriter) error {
 		f.zone.counters.denied.Add(1)
 		e.state.exceeded = f.zone.name
 	}
-	e.tell(decided{outcome: adminapi.Denied, zone: f.zone, key: f.key, reason: f.reason.name})
+	e.publish(decided{outcome: adminapi.Denied, zone: f.zone, key: f.key, reason: f.reason.name})
 	e.reportForbidden()
 	w.Header()["Cache-Control"] = noStore
 	switch e.handler.styleOf(f.zone) {
@@ -85,22 +84,12 @@ func (f *forbidden) appendProblem(b []byte) []byte {
 	return append(b, "}\n"...)
 }
 
-// reportForbidden logs a 403. It belongs to no window that has a first one, so unless all are
-// logged, a zone logs at most ten a second, and the handler as many by its own list.
+// reportForbidden logs a 403.
 func (e *evaluation) reportForbidden() {
-	f, limit := &e.forbidden, &e.handler.windowless
-	if f.zone != nil {
-		limit = &f.zone.windowless
-	}
-	var unlogged uint64
-	switch e.handler.loggedOf(f.zone) {
-	case logNone:
+	f := &e.forbidden
+	logs, unlogged := e.handler.logsForbidden(f.zone)
+	if !logs {
 		return
-	case logFirst:
-		var ok bool
-		if ok, unlogged = limit.allow(time.Now().Unix()); !ok {
-			return
-		}
 	}
 	about := []zap.Field{zap.String("reason", f.reason.name)}
 	if f.zone != nil {

@@ -42,7 +42,7 @@ func (e *evaluation) evaluate() error {
 		return err
 	case exempt:
 		metrics.addressAllowed.Add(1)
-		e.tell(decided{outcome: adminapi.Allowed, reason: allowedAddress})
+		e.publish(decided{outcome: adminapi.Allowed, reason: allowedAddress})
 		return nil
 	case denied:
 		e.forbidden = forbidden{reason: deniedAddress}
@@ -184,7 +184,7 @@ func (e *evaluation) placementOf(z *zone, rules *zoneRules, template *keytemplat
 	}
 	if allowed || !z.allow.Empty() && z.allow.Match(text()) {
 		z.counters.allowed.Add(1)
-		e.tell(decided{outcome: adminapi.Allowed, zone: z, key: template, reason: allowedKey})
+		e.publish(decided{outcome: adminapi.Allowed, zone: z, key: template, reason: allowedKey})
 		return at, false, nil
 	}
 	at = placement{endpoint: rules.endpointFor(e.request), tier: withoutKey}
@@ -280,9 +280,9 @@ func (e *evaluation) takeFromStore(now time.Time) error {
 	case len(e.takes) == 0:
 		return nil
 	case e.blocked:
-		return store.Peek(e.request.Context(), store.instant(now), e.takes)
+		return store.Peek(e.request.Context(), now, e.takes)
 	}
-	return store.Take(e.request.Context(), store.instant(now), e.takes)
+	return store.Take(e.request.Context(), now, e.takes)
 }
 
 // clientGoneError returns the error of a request that ended while it waited for the store, else

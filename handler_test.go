@@ -24,10 +24,12 @@ import (
 // A scriptedStore returns the decision of a test. A real store cannot be made to fail for one
 // request and not for the next.
 type scriptedStore struct {
-	err      error
-	failing  string // the only zone with the error; "": all have it
-	decision limiter.Decision
-	takes    []context.Context // of the requests that took
+	limiter.Operator // nil: there are no operators
+	limiter.Lister   // nil
+	err              error
+	failing          string // the only zone with the error; "": all have it
+	decision         limiter.Decision
+	takes            []context.Context // of the requests that took
 }
 
 func (s *scriptedStore) Take(ctx context.Context, _ limiter.Instant, takes []limiter.Take) error {
@@ -55,7 +57,7 @@ var errStore = errors.New("dial tcp 192.0.2.1:6379: connection refused")
 func scripted(t *testing.T, config string, s *scriptedStore) (*Handler, *observer.ObservedLogs) {
 	t.Helper()
 	h := provisioned(t, config)
-	h.app.store = &store{Store: s, name: "redis standalone 192.0.2.1:6379"}
+	h.app.store = &store{limits: s, name: "redis standalone 192.0.2.1:6379"}
 	core, logs := observer.New(zapcore.InfoLevel)
 	h.logger = zap.New(core)
 	return h, logs

@@ -16,7 +16,12 @@ type overrideChecker struct {
 	builder *ruleBuilder
 	rules   *zoneRules
 	changed map[overridePlace][]placedRule
+	checked map[keyOverride]checkedOverride
 }
+
+// A checkedOverride says why an override must not be written, and why a rule cannot have it that is
+// in force already. Both are nil if all is well.
+type checkedOverride struct{ refused, left error }
 
 // An overridePlace is what an override changes.
 type overridePlace struct {
@@ -31,7 +36,7 @@ type placedRule struct {
 }
 
 func newOverrideChecker(b *ruleBuilder, c *zoneRules) *overrideChecker {
-	return &overrideChecker{b, c, make(map[overridePlace][]placedRule)}
+	return &overrideChecker{b, c, make(map[overridePlace][]placedRule), make(map[keyOverride]checkedOverride)}
 }
 
 // rulesOf returns the rules that an override changes, without those for which the result is the same.
@@ -66,12 +71,14 @@ func (c *overrideChecker) rulesOf(p overridePlace) []placedRule {
 	return all
 }
 
-// check returns why o must not be written, and why a rule cannot have it that is in force already.
-// Both are nil if all is well. An override may be written if only some algorithms lack its burst, or
-// if only some endpoints have a higher cost: it is meant for the others.
-func (c *overrideChecker) check(k *keyOverride) (refused, left error) {
+// check checks an override. Many keys may have the same one. It may be written if only some algorithms
+// lack its burst, or if only some endpoints have a higher cost: it is meant for the others.
+func (c *overrideChecker) check(k keyOverride) checkedOverride {
+	if known, ok := c.checked[k]; ok {
+		return known
+	}
+	var refused, partly, left error
 	fits := false
-	var partly error
 	changed := c.rulesOf(overridePlace{k.endpoint, k.limit != nil})
 	for _, r := range changed {
 		counted, err := c.builder.counted(r.base, k.limitOf(r.rule))
@@ -97,7 +104,8 @@ func (c *overrideChecker) check(k *keyOverride) (refused, left error) {
 	if !fits {
 		refused = cmp.Or(refused, partly)
 	}
-	return refused, left
+	c.checked[k] = checkedOverride{refused, left}
+	return c.checked[k]
 }
 
 // at returns err with the endpoint.
@@ -119,17 +127,12 @@ func (s ruleSchema) Overrides(name string, changes *rules.Zone) func(*rules.Over
 	if endpoints, err := b.endpoints(); err == nil {
 		inForce.endpoints = endpoints
 	}
-	checker, refused := newOverrideChecker(z.builder, inForce), make(map[keyOverride]error)
+	checker := newOverrideChecker(z.builder, inForce)
 	return func(o *rules.Override) error {
 		k, err := inForce.override(z, nil, o)
 		if err != nil {
 			return err
 		}
-		err, known := refused[k]
-		if !known {
-			err, _ = checker.check(&k)
-			refused[k] = err
-		}
-		return err
+		return checker.check(k).refused
 	}
 }

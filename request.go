@@ -52,7 +52,7 @@ type evaluation struct {
 	first   int             // the index in state.results of this handler's first result
 	takes   []limiter.Take  // of the results whose rule counts, in the same order
 	blocked bool            // a rule rejects the request, whatever the takes find
-	now     limiter.Instant // of the decisions, by this machine's clock
+	now     limiter.Instant // of the decisions, by the wall clock
 	read    time.Time       // when this machine's clock was read; zero: it was not
 	denied  *zoneResult     // the result that rejects the request; of several, the one with the longest wait
 
@@ -147,8 +147,8 @@ func (e *evaluation) keyBuffer() []byte {
 }
 
 // decide copies the decision of a take. If the store could not decide it, on_outage has, unless
-// another zone rejects the request. Instants become those of this machine's clock: the store has a
-// clock of its own.
+// another zone rejects the request. Its instants become those of the wall clock, which reads now: the
+// store has a clock of its own.
 func (r *zoneResult) decide(take *limiter.Take, now limiter.Instant) {
 	r.decision = take.Decision
 	if r.outage = take.Err != nil; r.outage {
@@ -186,7 +186,7 @@ func (e *evaluation) count(r *zoneResult, rejected bool) {
 		c.admitted[r.decision.Source].Add(1)
 		outcome = adminapi.Admitted
 	}
-	e.tell(decided{outcome: outcome, zone: r.zone, key: r.template, result: r})
+	e.publish(decided{outcome: outcome, zone: r.zone, key: r.template, result: r})
 }
 
 // wait returns how long the same request would be rejected.

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/rules"
+	"github.com/fleetlimit/fleetlimit/rules/rulestore"
 )
 
 // A ruleSnapshot is a version of the rules, compiled for the zones of an app. It is immutable. A
@@ -96,8 +97,8 @@ var rulePool = caddy.NewUsagePool()
 type ruleWatcher struct {
 	*rules.Watcher
 	identity string
-	storage  *newestStorage // nil unless the store is Caddy's storage
-	release  func()         // of what the store uses; nil: nothing
+	storage  *rulestore.Storage // nil unless the store is Caddy's storage
+	release  func()             // of what the store uses; nil: nothing
 }
 
 // Destruct closes the watcher when the last app that uses the store has stopped.
@@ -145,7 +146,7 @@ func (a *App) acquireRules() error {
 	}
 	w := v.(*ruleWatcher)
 	if w.storage != nil {
-		w.storage.current.Store(&a.ruleStore.storage)
+		w.storage.Use(a.ruleStore.storage)
 	}
 	a.watcher = w
 	timer := time.NewTimer(maxRulesWait)

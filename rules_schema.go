@@ -1,6 +1,7 @@
 package fleetlimit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -12,8 +13,8 @@ import (
 // A ruleSchema is what rules can refer to in the configuration of an app.
 type ruleSchema struct{ app *App }
 
-// zone returns the zone of a name, one of those that are equal but for their requests; nil: there is
-// none.
+// zone returns the zone of a name, nil if there is none. Zones of one name have equal limits; any of
+// them is returned.
 func (s ruleSchema) zone(name string) *zone {
 	for _, z := range s.app.allZones() {
 		if z.name == name {
@@ -194,12 +195,7 @@ func (f *tierFinder) ofText(k *rules.Key) int {
 		return noTier
 	}
 	text, _ := k.Bytes() // it has been checked
-	for _, g := range f.globs {
-		if g.globs.Match(string(text)) {
-			return g.tier
-		}
-	}
-	return f.fallback
+	return cmp.Or(f.ofPattern(string(text)), f.fallback)
 }
 
 // Interface guard.

@@ -1,16 +1,15 @@
 package fleetlimit
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 
 	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/certmagic"
 
 	"github.com/fleetlimit/fleetlimit/rules"
 	"github.com/fleetlimit/fleetlimit/rules/rulestore"
@@ -67,14 +66,11 @@ func (s *RuleStore) place() string {
 	return s.Place
 }
 
-// A keyValueStorage is Caddy's storage.
-type keyValueStorage = rulestore.KeyValueStorage
-
 // A ruleStoreTarget is a store of rules that nothing has connected to yet.
 type ruleStoreTarget struct {
 	identity string // equal for equal stores; without secrets
 	open     func(*ruleWatcher) (rules.Store, error)
-	storage  keyValueStorage // of this configuration
+	storage  certmagic.Storage // of this configuration
 }
 
 // resolve returns the store that s describes. redis has the counts, nil: they are in memory.
@@ -118,47 +114,17 @@ func (s *RuleStore) resolve(ctx caddy.Context, redis *redisTarget) (*ruleStoreTa
 	if err != nil {
 		config = nil
 	}
-	t := &ruleStoreTarget{identity: fmt.Sprintf("%s %T %s", name, storage, digest(string(config))), storage: storage}
-	t.open = func(w *ruleWatcher) (rules.Store, error) {
-		w.storage = new(newestStorage)
-		w.storage.current.Store(&t.storage)
-		return rulestore.NewStorage(w.storage), nil
-	}
-	return t, nil
+	return &ruleStoreTarget{
+		identity: fmt.Sprintf("%s %T %s", name, storage, digest(string(config))), storage: storage,
+		open: func(w *ruleWatcher) (rules.Store, error) {
+			w.storage = rulestore.NewStorage(storage)
+			return w.storage, nil
+		},
+	}, nil
 }
 
 // digest returns a text that is equal for equal texts and shows nothing of them.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
-}
-
-// A newestStorage is the storage of the newest configuration: a reload replaces that, even if it is
-// configured as before.
-type newestStorage struct {
-	current atomic.Pointer[keyValueStorage]
-}
-
-func (s *newestStorage) Lock(ctx context.Context, name string) error {
-	return (*s.current.Load()).Lock(ctx, name)
-}
-
-func (s *newestStorage) Unlock(ctx context.Context, name string) error {
-	return (*s.current.Load()).Unlock(ctx, name)
-}
-
-func (s *newestStorage) Store(ctx context.Context, key string, value []byte) error {
-	return (*s.current.Load()).Store(ctx, key, value)
-}
-
-func (s *newestStorage) Load(ctx context.Context, key string) ([]byte, error) {
-	return (*s.current.Load()).Load(ctx, key)
-}
-
-func (s *newestStorage) Delete(ctx context.Context, key string) error {
-	return (*s.current.Load()).Delete(ctx, key)
-}
-
-func (s *newestStorage) List(ctx context.Context, path string, recursive bool) ([]string, error) {
-	return (*s.current.Load()).List(ctx, path, recursive)
 }

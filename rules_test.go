@@ -101,6 +101,11 @@ func TestRulesOutliveReloads(t *testing.T) {
 	if got := second.statusOf(t, "k", "/"); got != http.StatusForbidden {
 		t.Errorf("status after a reload = %d, want 403", got)
 	}
+	// A reload replaces the storage, and nothing uses the old one any longer.
+	first.app.ruleStore.storage.(*certmagic.FileStorage).Path = filepath.Join(os.DevNull, "closed")
+	if err := second.update(t, `{"access": [{"id": "a", "action": "deny", "zone": "reloaded-rules", "key": "k"}]}`); err != nil {
+		t.Errorf("a change after the reload: %v", err)
+	}
 	stopSecond() // as when the process ends
 	third, _ := inStorage(t, dir, "reloaded-rules")
 	if third.app.watcher == watcher {

@@ -1,6 +1,7 @@
 package fleetlimit
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 
 // A store is where the counts of a configuration are.
 type store struct {
-	limiter.Store
+	limits limitStore
 	id     storeID
 	name   string            // for logs and metrics
 	leases *lease.Store      // the same store; nil: the counts are in memory
@@ -29,6 +30,13 @@ type store struct {
 	close    func()
 }
 
+// A limitStore decides takes, and operators can look into it.
+type limitStore interface {
+	limiter.Store
+	limiter.Operator
+	limiter.Lister
+}
+
 // A storeID identifies a store. The zero value is the store in memory.
 type storeID struct{ client, prefix string }
 
@@ -39,6 +47,7 @@ func (s *store) Destruct() error {
 }
 
 // instant returns t, which was just read, by the clock of the store. Leases have a monotonic clock.
+// Decisions of requests are by the wall clock instead, so only the methods below call limits.
 func (s *store) instant(t time.Time) limiter.Instant {
 	if s.leases != nil {
 		return s.leases.At(t)
@@ -46,12 +55,44 @@ func (s *store) instant(t time.Time) limiter.Instant {
 	return limiter.At(t)
 }
 
+// Take calls [limiter.Store.Take].
+func (s *store) Take(ctx context.Context, now time.Time, takes []limiter.Take) error {
+	return s.limits.Take(ctx, s.instant(now), takes)
+}
+
+// Peek calls [limiter.Store.Peek].
+func (s *store) Peek(ctx context.Context, now time.Time, takes []limiter.Take) error {
+	return s.limits.Peek(ctx, s.instant(now), takes)
+}
+
+// Inspect calls [limiter.Operator.Inspect].
+func (s *store) Inspect(ctx context.Context, now time.Time, r *limiter.Rule, key []byte) (limiter.Inspection, error) {
+	return s.limits.Inspect(ctx, s.instant(now), r, key)
+}
+
+// Reset calls [limiter.Operator.Reset].
+func (s *store) Reset(ctx context.Context, now time.Time, r *limiter.Rule, key []byte) error {
+	return s.limits.Reset(ctx, s.instant(now), r, key)
+}
+
+// AddQuota calls [limiter.Operator.AddQuota].
+func (s *store) AddQuota(
+	ctx context.Context, now time.Time, r *limiter.Rule, key []byte, events int64,
+) (limiter.CountState, error) {
+	return s.limits.AddQuota(ctx, s.instant(now), r, key, events)
+}
+
+// Top calls [limiter.Lister.Top].
+func (s *store) Top(now time.Time, q *limiter.TopQuery) []limiter.KeyUse {
+	return s.limits.Top(s.instant(now), q)
+}
+
 // acquireMemory returns the store in memory and a function that releases it.
 func acquireMemory() (*store, func()) {
 	return acquire(storePool, storeID{}, func() *store {
 		m := memstore.New(memstore.Options{OnOverflow: warnOverflow})
 		return &store{
-			Store: m, name: "memory", close: m.Close,
+			limits: m, name: "memory", close: m.Close,
 			open: func(zone string) zoneHandle { return zoneHandle{m.Open(zone)} },
 		}
 	})
@@ -86,7 +127,7 @@ func acquireRedis(target *redisTarget) (*store, func()) {
 			Observe: metrics.storeObserver(target.name),
 		})
 		return &store{
-			Store: leases, id: id, name: target.name, leases: leases, counts: counts, nodes: nodes,
+			limits: leases, id: id, name: target.name, leases: leases, counts: counts, nodes: nodes,
 			breakers: client.Breakers,
 			open:     func(zone string) zoneHandle { return zoneHandle{leases.Open(zone)} },
 			close: func() {

@@ -83,7 +83,7 @@ func TestReloadSharesStoreAndClient(t *testing.T) {
 
 			a.Cleanup()
 			a.Cleanup() // releases only once
-			if got := b.store.Store; got == nil || len(clientsInUse()) != min(tc.clients, 1) {
+			if got := b.store.limits; got == nil || len(clientsInUse()) != min(tc.clients, 1) {
 				t.Errorf("the later configuration has store %v and clients %v after the earlier one ended", got, clientsInUse())
 			}
 			b.Cleanup()

@@ -155,11 +155,8 @@ func (f *tierFinder) find(key func() string, r *http.Request, repl *caddy.Replac
 		return noTier, keytemplate.Present
 	}
 	if len(f.globs) > 0 {
-		text := key()
-		for _, g := range f.globs {
-			if g.globs.Match(text) {
-				return g.tier, keytemplate.Present
-			}
+		if tier = f.ofPattern(key()); tier != noTier {
+			return tier, keytemplate.Present
 		}
 	}
 	if f.placeholder != nil {
@@ -170,6 +167,16 @@ func (f *tierFinder) find(key func() string, r *http.Request, repl *caddy.Replac
 		}
 	}
 	return f.fallback, presence
+}
+
+// ofPattern returns the tier of the first pattern that matches the key as text, or noTier.
+func (f *tierFinder) ofPattern(text string) int {
+	for _, g := range f.globs {
+		if g.globs.Match(text) {
+			return g.tier
+		}
+	}
+	return noTier
 }
 
 // rules returns how many rules an endpoint needs: one for each tier, and one for keys without.

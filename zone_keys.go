@@ -154,19 +154,15 @@ func (c *zoneRules) addEntries(z *zone, earlier *zoneRules, changes *zoneChanges
 			add(c.keys.add(key))
 		}
 	}
-	checker, fits := newOverrideChecker(z.builder, c), make(map[keyOverride]bool)
+	checker := newOverrideChecker(z.builder, c)
 	for _, o := range changes.overrides {
 		compiled, err := c.override(z, earlier, o)
 		if err != nil {
 			left = append(left, fmt.Errorf("override %s: %w", o.ID, err))
 			continue
 		}
-		if !fits[compiled] {
-			if _, err := checker.check(&compiled); err != nil {
-				left = append(left, fmt.Errorf("override %s: %w", o.ID, err))
-			} else {
-				fits[compiled] = true
-			}
+		if err := checker.check(compiled).left; err != nil {
+			left = append(left, fmt.Errorf("override %s: %w", o.ID, err))
 		}
 		add(o.ID, &o.Key, func(k *keyEntries) { k.overrides = append(k.overrides, newExpiring(compiled, &o.Entry)) })
 	}

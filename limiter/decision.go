@@ -13,8 +13,8 @@ type Decision struct {
 	// Source is what the take was decided by.
 	Source Source
 
-	// At is the instant of the decision by the clock of the store: the newest reading that the
-	// count has seen. Compare the other instants with it, not with another clock.
+	// At is the instant of the decision by the clock of the store that decided: the newest reading
+	// that the count has seen. Compare the other instants with it, not with another clock.
 	At Instant
 
 	// Limit is the most that could ever be taken at once: the burst of a token bucket, the events

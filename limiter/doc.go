@@ -10,10 +10,10 @@
 //
 // # Units
 //
-// Instants are whole microseconds since the Unix epoch ([Instant]); durations are whole
-// microseconds too. Every decision takes its instant as an argument, so nothing in this package
-// reads a clock. All arithmetic is on integers, with 128-bit intermediates where needed. It neither
-// drifts nor overflows within the bounds that [NewRule] accepts.
+// Instants are whole microseconds since the Unix epoch, by the clock of a store ([Instant]);
+// durations are whole microseconds too. Every decision takes its instant as an argument, so nothing
+// in this package reads a clock. All arithmetic is on integers, with 128-bit intermediates where
+// needed. It neither drifts nor overflows within the bounds that [NewRule] accepts.
 //
 // # Counts hold consumption
 //

@@ -5,9 +5,12 @@ import (
 	"time"
 )
 
-// An Instant is a point in time in whole microseconds since the Unix epoch.
+// An Instant is a point in time in whole microseconds since the Unix epoch, by the clock of a store.
+// For counts in memory that is the wall clock of the node, for counts in Redis the clock of Redis.
+// Instants by different clocks cannot be compared: only the time between two instants means the
+// same by both.
 //
-// Instants come from a clock that may step back. A reading that is at most [LateReading] older than
+// The clock of a store may step back. A reading that is at most [LateReading] older than
 // the newest one that a count has seen is late: a goroutine read the clock and was then overtaken.
 // The count decides as of the newest. An older reading means that the clock was set back. The count
 // moves to the new time and keeps its consumption, so nobody waits for the clock to catch up and

@@ -87,11 +87,9 @@ func (r *Rule) Accrue(us int64) (events, took int64) {
 	return events, took
 }
 
-// AccruedAt returns the instant at which the rate has given that number of events since at,
-// or Never.
-func (r *Rule) AccruedAt(at Instant, events int64) Instant {
-	return at.plus(mulDivUp(events, r.per, r.refill))
-}
+// TimeFor returns how many µs the rate takes to give that number of events, or math.MaxInt64 if that
+// does not fit.
+func (r *Rule) TimeFor(events int64) int64 { return mulDivUp(events, r.per, r.refill) }
 
 // MaxCredit is the most events of credit that a node may owe for a key.
 const MaxCredit = 1<<12 - 1

@@ -105,3 +105,22 @@ func mustNew(r Rule) *Rule {
 
 // oneOf returns one of choices.
 func oneOf[T any](r *rand.Rand, choices ...T) T { return choices[r.IntN(len(choices))] }
+
+// TestTimeFor has events accrue for exactly as long as they take.
+func TestTimeFor(t *testing.T) {
+	for _, limit := range []Limit{
+		{Events: 7, Window: time.Minute}, {Events: MaxEvents, Window: time.Second}, {Events: 1, Window: MaxWindow},
+	} {
+		r := mustRule(t, bucket, limit)
+		for _, events := range []int64{1, 3, 1000} {
+			us := r.TimeFor(events)
+			before, _ := r.Accrue(us - 1)
+			if then, _ := r.Accrue(us); before >= events || then < events {
+				t.Errorf("%v: accrued before %d µs and then = %d and %d, want %d then", limit, us, before, then, events)
+			}
+		}
+	}
+	if got := mustRule(t, bucket, Limit{Events: 1, Window: MaxWindow}).TimeFor(MaxEvents); got != math.MaxInt64 {
+		t.Errorf("time for more than an instant holds = %d, want %d", got, int64(math.MaxInt64))
+	}
+}

@@ -1,5 +1,7 @@
 package limiter
 
+import "slices"
+
 // A Lister finds the keys that use a zone most, from what this node has of them anyway: takes pay
 // nothing for it. It keeps no take waiting for more than some microseconds at a time, however many
 // keys there are.
@@ -21,6 +23,19 @@ type TopQuery struct {
 	Rules func(id uint32, key []byte) []*Rule
 }
 
+// RuleOf returns the rule that the count of key was last used under: the first of Rules for which
+// used reports true, else the likeliest. It returns nil for a count that is not looked for.
+func (q *TopQuery) RuleOf(id uint32, key []byte, used func(*Rule) bool) *Rule {
+	rules := q.Rules(id, key)
+	if i := slices.IndexFunc(rules, used); i >= 0 {
+		return rules[i]
+	}
+	if len(rules) == 0 {
+		return nil
+	}
+	return rules[0]
+}
+
 // A KeyUse is how much a key uses a rule.
 type KeyUse struct {
 	// Rule is the one of TopQuery.Rules under which the key was used last. It is the likeliest if
@@ -30,7 +45,11 @@ type KeyUse struct {
 
 	Use float64
 
-	// RetryAt is not 0 if the node knows that takes are denied at now: the earliest instant at which
-	// that may end.
+	// At is the instant of this use by the clock of the store. Compare RetryAt with it, not with
+	// another clock.
+	At Instant
+
+	// RetryAt is not 0 if the node knows that takes are denied: the earliest instant at which that
+	// may end.
 	RetryAt Instant
 }

@@ -1,6 +1,9 @@
 package limiter
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // An Operator lets a person look at the count of one key and change it. Each call is atomic: takes
 // come before it or after it.
@@ -61,11 +64,9 @@ type CountState struct {
 	Leased      int64
 }
 
-// An AccountState is what a node knows and holds for one key under one rule. Its instants are by the
-// clock of the node.
+// An AccountState is what a node knows and holds for one key under one rule. It has no instants: the
+// clock of the node is not that of the count.
 type AccountState struct {
-	At Instant // of this state
-
 	// Leases are those that hold events, the older first. An expired one is about to be returned.
 	Leases []LeaseState
 
@@ -74,10 +75,10 @@ type AccountState struct {
 	// far as the node knows: of credit and of an outage.
 	Credit, Debt int64
 
-	// DeniedUntil is how long the node repeats the last denial by itself, for takes of DeniedCost
+	// DeniedFor is how long the node will repeat the last denial by itself, for takes of DeniedCost
 	// events and more. It is 0 when there is no denial to repeat.
-	DeniedUntil Instant
-	DeniedCost  int64
+	DeniedFor  time.Duration
+	DeniedCost int64
 
 	// Demand is how many events takes will probably spend per second.
 	Demand float64
@@ -88,8 +89,8 @@ type AccountState struct {
 
 // A LeaseState is a lease that a node holds.
 type LeaseState struct {
-	Events  int64
-	Expires Instant // from then on it is not spent
+	Events int64
+	Lasts  time.Duration // until it is not spent any more; 0: it has expired
 }
 
 // stateOf returns the state of a count with this consumption, and the decision on a take of one

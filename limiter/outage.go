@@ -33,7 +33,7 @@ const maxOutageNodes = 10_000
 type LocalBucket struct {
 	Capacity    int64 // at least 1
 	refill, per int64 // the rate: refill events every per µs
-	step        int64 // it gets so many events at a time
+	step        int64 // how many events it gets at a time
 }
 
 // localSteps is in how many steps a bucket becomes full, if it holds as many events. A node keeps with
@@ -59,8 +59,8 @@ func (b LocalBucket) Accrue(us int64) (events, took int64) {
 	return events, took
 }
 
-// AccruedAt returns the instant at which the bucket has got at least that number of events since at,
-// or Never.
-func (b LocalBucket) AccruedAt(at Instant, events int64) Instant {
-	return at.plus(mulDivUp((events+b.step-1)/b.step*b.step, b.per, b.refill))
+// TimeFor returns in how many µs the bucket gets at least that number of events, or math.MaxInt64 if
+// that does not fit.
+func (b LocalBucket) TimeFor(events int64) int64 {
+	return mulDivUp((events+b.step-1)/b.step*b.step, b.per, b.refill)
 }

@@ -45,8 +45,8 @@ func TestInOutage(t *testing.T) {
 			t.Errorf("%v among %d: capacity = %d, %d accrued in %d µs, want %d and %d within a minute",
 				test.limit, test.nodes, b.Capacity, accrued, took, test.capacity, test.accrued)
 		}
-		if at := b.AccruedAt(7, accrued); accrued > 0 && at != Instant(7+took) {
-			t.Errorf("%v among %d: %d have accrued at %d, want %d", test.limit, test.nodes, accrued, at, 7+took)
+		if us := b.TimeFor(accrued); accrued > 0 && us != took {
+			t.Errorf("%v among %d: time for %d = %d µs, want %d", test.limit, test.nodes, accrued, us, took)
 		}
 	}
 }

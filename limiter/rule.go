@@ -98,7 +98,7 @@ func (r *Rule) FillTime() time.Duration {
 	if r.Algorithm.Kind != TokenBucket {
 		return r.Limit.Window
 	}
-	return time.Duration(min(mulDivUp(r.capacity, r.per, r.refill), int64(Never)/1000)) * time.Microsecond
+	return time.Duration(min(r.TimeFor(r.capacity), int64(Never)/1000)) * time.Microsecond
 }
 
 // Rate returns the rate of the limit in lowest terms: events per microseconds.

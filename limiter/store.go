@@ -4,6 +4,9 @@ import "context"
 
 // A Store keeps the authoritative counts and decides takes on them. Stores are safe for concurrent
 // use and keep no reference to their arguments. Every store passes the tests of package storetest.
+//
+// now is by the clock of the store that is called. A store whose clock is elsewhere, as in Redis,
+// ignores it.
 type Store interface {
 	// Take decides all takes as one: it consumes either all of them or, when one is denied, none.
 	// It writes each Decision. After a denial, Decision.OK is false for the takes that were in the

@@ -56,7 +56,7 @@ type Breaker struct {
 	Latency time.Duration // of the newest pipeline or probe that was answered; 0: there was none
 
 	// Replaced reports that the server is a primary no more, which closes its breaker too. Only
-	// Options.OnBreaker is told of such a server.
+	// Options.OnBreaker gets such a server.
 	Replaced bool
 }
 

@@ -50,7 +50,7 @@ func TestBreakerCounts(t *testing.T) {
 				}
 			}
 			if got := b.current(); got != test.want || opened != (got == Open) {
-				t.Errorf("%s: %v, told: %v, want %v", test.name, got, opened, test.want)
+				t.Errorf("%s: %v, reported: %v, want %v", test.name, got, opened, test.want)
 			}
 			if err := b.err(); !errors.Is(err, ErrOpen) || !errors.Is(err, failure) {
 				t.Errorf("%s: error = %v, want ErrOpen with the reason", test.name, err)
@@ -99,20 +99,20 @@ func TestBreakerCloses(t *testing.T) {
 // calls do not wait.
 func TestBreakerOfDeadPrimary(t *testing.T) {
 	s := redistest.NewServer(t)
-	told := make(chan Breaker, 100)
-	c := open(t, Options{Addresses: []string{s.Addr}, Breaker: quickProbes, OnBreaker: func(b Breaker) { told <- b }})
+	reported := make(chan Breaker, 100)
+	c := open(t, Options{Addresses: []string{s.Addr}, Breaker: quickProbes, OnBreaker: func(b Breaker) { reported <- b }})
 	ready(t, c, "k")
 	until(t, "a probe", func() bool { return c.Breakers()[0].Latency > 0 })
 	s.Kill()
-	if b := <-told; b.State != Open || b.Err == nil || b.Addr != s.Addr {
-		t.Errorf("told of %+v, want an open breaker of %s", b, s.Addr)
+	if b := <-reported; b.State != Open || b.Err == nil || b.Addr != s.Addr {
+		t.Errorf("reported of %+v, want an open breaker of %s", b, s.Addr)
 	}
 	call := do(t, c, count, "k", 1)
 	if !errors.Is(call.Err, ErrOpen) {
 		t.Errorf("error = %v, want %v", call.Err, ErrOpen)
 	}
 	s.Restart()
-	for b := range told {
+	for b := range reported {
 		if b.State == Closed {
 			break
 		}

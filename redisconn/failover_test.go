@@ -16,8 +16,8 @@ const soon = time.Second
 
 func TestPromotedReplicaIsUsedOnCluster(t *testing.T) {
 	cluster := redistest.NewCluster(t)
-	told := make(chan Breaker, 100)
-	c := open(t, Options{Mode: Cluster, Addresses: cluster.Addrs, OnBreaker: func(b Breaker) { told <- b }})
+	reported := make(chan Breaker, 100)
+	c := open(t, Options{Mode: Cluster, Addresses: cluster.Addrs, OnBreaker: func(b Breaker) { reported <- b }})
 	const key = "failover"
 	ready(t, c, key)
 	old := cluster.Primary(key)
@@ -28,8 +28,8 @@ func TestPromotedReplicaIsUsedOnCluster(t *testing.T) {
 		return err == nil && role[0] == "master"
 	})
 	for _, want := range []Breaker{{State: Open}, {State: Closed, Replaced: true}} {
-		if b := <-told; b.Addr != old.Addr || b.State != want.State || b.Replaced != want.Replaced {
-			t.Errorf("told of %+v, want %v, replaced: %v, of %s", b, want.State, want.Replaced, old.Addr)
+		if b := <-reported; b.Addr != old.Addr || b.State != want.State || b.Replaced != want.Replaced {
+			t.Errorf("reported of %+v, want %v, replaced: %v, of %s", b, want.State, want.Replaced, old.Addr)
 		}
 	}
 }

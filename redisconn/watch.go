@@ -45,7 +45,7 @@ type watcher struct {
 	probe     *probe       // under way; nil: there is none
 	again     bool         // the newest probe of a primary that gets calls failed
 	nextProbe time.Time    // while the breaker is open
-	told      BreakerState // to Options.OnBreaker
+	reported  BreakerState // to Options.OnBreaker
 }
 
 // A probe finds out whether a primary answers.
@@ -80,7 +80,7 @@ func (w *watcher) run() {
 		now := time.Now()
 		w.lag.note(now)
 		w.attend(now)
-		w.tell()
+		w.report()
 	}
 }
 
@@ -124,17 +124,17 @@ func (w *watcher) probed(err error) {
 	}
 }
 
-// tell tells the client's owner of a new state.
-func (w *watcher) tell() {
+// report calls OnBreaker when the state is another one.
+func (w *watcher) report() {
 	now := w.status()
-	if now.State == Closed && w.told == Closed {
+	if now.State == Closed && w.reported == Closed {
 		return
 	}
 	if !slices.Contains(w.client.table.Load().queues, w.queue) {
 		now = Breaker{Addr: w.addr, Replaced: true}
 	}
-	if now.State != w.told {
-		w.told = now.State
+	if now.State != w.reported {
+		w.reported = now.State
 		w.client.options.OnBreaker(now)
 	}
 }

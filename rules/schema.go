@@ -19,7 +19,7 @@ type Schema interface {
 	// Overrides returns a function that returns an error unless an override has an effect: its limit, or
 	// its multiplier of the limits that it changes, is one that the zone can have. The zone and the
 	// endpoint exist, and changes, which may be nil, are the limits of the document for the zone. The
-	// function is quick for overrides that are equal but for their keys.
+	// function remembers its results, so overrides that differ only in their keys are quick.
 	Overrides(zone string, changes *Zone) func(*Override) error
 
 	// EmergencyLimit returns an error unless text is a limit for each client address.

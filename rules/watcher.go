@@ -24,7 +24,7 @@ const (
 	mostMissed = 1000
 )
 
-// Options are what a Watcher may be told. The zero value is of use. The functions are called like
+// Options configure a Watcher. The zero value has the defaults. The functions are called like
 // subscribers: see Subscribe.
 type Options struct {
 	// Poll is the time between two polls. Default: 10 s.
@@ -147,6 +147,7 @@ func (w *Watcher) do(f func()) {
 	}
 }
 
+// serve calls what do gets, one after the other, until Close.
 func (w *Watcher) serve() {
 	for {
 		select {

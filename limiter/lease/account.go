@@ -9,16 +9,10 @@ import (
 // An account is what a node knows and holds for one key under one rule: a pure calculator, which
 // knows no lock. A take from a lease needs the hot half alone. The halves have no pointers, so
 // millions of accounts cost the garbage collector nothing. Two zero halves are a new account.
-//
-// Its limiter.Instants are by the node's clock, which is never set.
 type account struct {
 	*hot
 	*cold
 }
-
-// A storeInstant is an instant by the clock of the store that grants leases. An account keeps it to
-// send it back, and cannot compare it with one by the node's clock.
-type storeInstant limiter.Instant
 
 // hot is the half that a take from a lease needs.
 type hot struct {
@@ -30,8 +24,8 @@ type hot struct {
 
 	// The newest reply of the store.
 	used   int64           // events of the limit
-	seenAt storeInstant    // 0: there was no reply yet
-	base   limiter.Instant // when its request was sent, in whole ms: the account's times count from here
+	seenAt limiter.Instant // 0: there was no reply yet
+	base   instant         // when its request was sent, in whole ms: the account's times count from here
 
 	shown int64 // the remaining events that clients were told at shownAt; as basis says
 
@@ -49,11 +43,11 @@ type hot struct {
 
 // cold is the half about the store, and about takes that are denied or admitted on credit.
 type cold struct {
-	grantedAt [2]storeInstant // when the leases were granted: their name in returns
+	grantedAt [2]limiter.Instant // when the leases were granted: their name in returns
 
 	// The last denial. It has a meaning while denied is set.
-	retryAt       limiter.Instant // what clients are told
-	rememberUntil limiter.Instant
+	retryAt       instant // what clients are told
+	rememberUntil instant
 
 	creditTotal int64 // the number of the last event of credit; 0: there was none yet. See creditAt
 
@@ -76,7 +70,7 @@ type cold struct {
 
 // take decides a take of cost events into d, from a lease or by the remembered denial, or reports
 // that it cannot.
-func (a account) take(r *limiter.Rule, now limiter.Instant, cost int64, d *limiter.Decision) (decided bool) {
+func (a account) take(r *limiter.Rule, now instant, cost int64, d *limiter.Decision) (decided bool) {
 	if !a.appliesTo(r) {
 		a.switchLimit(r)
 	}
@@ -94,7 +88,7 @@ func (a account) take(r *limiter.Rule, now limiter.Instant, cost int64, d *limit
 
 // takeOnCredit admits a take that take does not decide, if there is credit. nodes is how many nodes
 // share the credit of the limit; 0 for none.
-func (a account) takeOnCredit(r *limiter.Rule, now limiter.Instant, cost int64, nodes int, d *limiter.Decision) bool {
+func (a account) takeOnCredit(r *limiter.Rule, now instant, cost int64, nodes int, d *limiter.Decision) bool {
 	if nodes == 0 || !a.spendCredit(r, now, cost, nodes) {
 		return false
 	}
@@ -106,7 +100,7 @@ func (a account) takeOnCredit(r *limiter.Rule, now limiter.Instant, cost int64, 
 func (h *hot) addTaken(events int64) { h.taken += uint32(min(events, int64(math.MaxUint32-h.taken))) }
 
 // spend spends cost events of the leases, the older first, or none when they do not hold as many.
-func (h *hot) spend(now limiter.Instant, cost int64) bool {
+func (h *hot) spend(now instant, cost int64) bool {
 	older, newer := h.usable(0, now), h.usable(1, now)
 	if older+newer < cost {
 		return false
@@ -121,10 +115,10 @@ func (h *hot) spend(now limiter.Instant, cost int64) bool {
 func (h *hot) held() int64 { return int64(h.remaining[0]) + int64(h.remaining[1]) }
 
 // leased returns the events that may be spent.
-func (h *hot) leased(now limiter.Instant) int64 { return h.usable(0, now) + h.usable(1, now) }
+func (h *hot) leased(now instant) int64 { return h.usable(0, now) + h.usable(1, now) }
 
 // usable returns the events of a lease that may be spent.
-func (h *hot) usable(lease int, now limiter.Instant) int64 {
+func (h *hot) usable(lease int, now instant) int64 {
 	if h.remaining[lease] > 0 && h.usableFor(lease, now) > 0 {
 		return int64(h.remaining[lease])
 	}
@@ -132,11 +126,11 @@ func (h *hot) usable(lease int, now limiter.Instant) int64 {
 }
 
 // usableFor returns for how many µs a lease may still be spent.
-func (h *hot) usableFor(lease int, now limiter.Instant) int64 {
+func (h *hot) usableFor(lease int, now instant) int64 {
 	return max(0, int64(h.expires[lease])*1000-h.sinceBase(now))
 }
 
-func (h *hot) sinceBase(now limiter.Instant) int64 { return max(0, int64(now-h.base)) }
+func (h *hot) sinceBase(now instant) int64 { return max(0, now.since(h.base)) }
 
 // appliesTo reports whether what the account holds and remembers applies under the limit of r.
 func (h *hot) appliesTo(r *limiter.Rule) bool { return h.limitID == r.LimitID() }
@@ -165,13 +159,13 @@ func (a account) outstanding() (leased, owed int64) {
 }
 
 // idleSince returns when the account was last used, as far as it can tell at now.
-func (a account) idleSince(now limiter.Instant) limiter.Instant {
-	return min(now, max(a.base+limiter.Instant(a.shownAt), a.requestedAt()))
+func (a account) idleSince(now instant) instant {
+	return min(now, max(a.base.plus(int64(a.shownAt)), a.requestedAt()))
 }
 
 // idle reports whether nothing is lost when the account is removed: it holds nothing, remembers
 // nothing, and was not used for idleFor µs. nodes is how many nodes share the limit in an outage.
-func (a account) idle(r *limiter.Rule, now limiter.Instant, idleFor int64, nodes int) bool {
+func (a account) idle(r *limiter.Rule, now instant, idleFor int64, nodes int) bool {
 	switch {
 	case a.basis == assumed: // within a window, the whole limit is not there again
 		idleFor = max(idleFor, r.Limit.Window.Microseconds())
@@ -179,5 +173,5 @@ func (a account) idle(r *limiter.Rule, now limiter.Instant, idleFor int64, nodes
 		return false
 	}
 	return !a.requesting && a.held() == 0 && !a.inDebt && !a.hadCredit(r, now) && !a.denies(now, math.MaxInt64) &&
-		now-a.idleSince(now) > limiter.Instant(idleFor)
+		now.since(a.idleSince(now)) > idleFor
 }

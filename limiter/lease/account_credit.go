@@ -4,7 +4,7 @@ import "github.com/fleetlimit/fleetlimit/limiter"
 
 // spendCredit admits cost events before the store has replied. An account has credit once per
 // window, while it holds no lease and no denial, and not while it owes events of another window.
-func (a account) spendCredit(r *limiter.Rule, now limiter.Instant, cost int64, nodes int) bool {
+func (a account) spendCredit(r *limiter.Rule, now instant, cost int64, nodes int) bool {
 	if a.denied || a.leased(now) > 0 {
 		return false
 	}
@@ -22,8 +22,8 @@ func (a account) spendCredit(r *limiter.Rule, now limiter.Instant, cost int64, n
 }
 
 // hadCredit reports whether the window of the newest credit has not passed.
-func (c *cold) hadCredit(r *limiter.Rule, now limiter.Instant) bool {
-	return c.creditTotal != 0 && int64(now-c.creditAt()) < r.Limit.Window.Microseconds()
+func (c *cold) hadCredit(r *limiter.Rule, now instant) bool {
+	return c.creditTotal != 0 && now.since(c.creditAt()) < r.Limit.Window.Microseconds()
 }
 
 // creditAt returns when the window of credit began, in whole ms.
@@ -32,8 +32,8 @@ func (c *cold) hadCredit(r *limiter.Rule, now limiter.Instant) bool {
 // (ms at which the window began) * (limiter.MaxCredit + 1) + n. So the numbers of a window are
 // above those of all windows before, and an account that was removed and made again uses no number
 // twice.
-func (c *cold) creditAt() limiter.Instant {
-	return limiter.Instant(c.creditTotal / (limiter.MaxCredit + 1) * 1000)
+func (c *cold) creditAt() instant {
+	return instant(c.creditTotal / (limiter.MaxCredit + 1) * 1000)
 }
 
 // paid returns the number of the last event of credit that the store is known to have debited.

@@ -25,7 +25,7 @@ const (
 
 // needsRefill reports whether a request should be sent in the background, before takes have to
 // wait: there is a debt, the lease is low, or it expires soon.
-func (h *hot) needsRefill(r *limiter.Rule, now limiter.Instant) bool {
+func (h *hot) needsRefill(r *limiter.Rule, now instant) bool {
 	switch {
 	case h.requesting:
 		return false
@@ -42,19 +42,19 @@ func (h *hot) needsRefill(r *limiter.Rule, now limiter.Instant) bool {
 // shouldRenew reports whether a request should be sent in the background because the lease has
 // expired: takes have spent at least a fourth of what was expected since the newest request. A
 // lease that few takes have spent is not renewed.
-func (a account) shouldRenew(r *limiter.Rule, now limiter.Instant) bool {
+func (a account) shouldRenew(r *limiter.Rule, now instant) bool {
 	inUse := a.taken > 0 && 4*float32(a.taken) >= a.expected(r, a.sinceRequest(now))
 	return inUse && !a.requesting && a.leased(now) == 0 && a.want(r, now) > 0
 }
 
 // lastsFor reports whether the newest lease will probably suffice for us µs, and there is no debt.
-func (h *hot) lastsFor(r *limiter.Rule, now limiter.Instant, us int64) bool {
+func (h *hot) lastsFor(r *limiter.Rule, now instant, us int64) bool {
 	left, lasts := h.newest(now)
 	return !h.inDebt && lasts > us && h.expected(r, us) < float32(left)+0.5
 }
 
 // newest returns how many events are left of the lease that expires last, and how long it lasts.
-func (h *hot) newest(now limiter.Instant) (left, lasts int64) {
+func (h *hot) newest(now instant) (left, lasts int64) {
 	for i := range h.remaining {
 		if n := h.usable(i, now); n > 0 {
 			left, lasts = n, h.usableFor(i, now)
@@ -64,7 +64,7 @@ func (h *hot) newest(now limiter.Instant) (left, lasts int64) {
 }
 
 // nextLasts returns how long a lease that is requested now will last, in µs.
-func (h *hot) nextLasts(r *limiter.Rule, now limiter.Instant) int64 {
+func (h *hot) nextLasts(r *limiter.Rule, now instant) int64 {
 	if h.seenAt == 0 {
 		return r.LeaseTime()
 	}
@@ -80,28 +80,28 @@ func (h *hot) expected(r *limiter.Rule, us int64) float32 {
 }
 
 // updateDemand adds the events that were spent here, and those that a request is sent for.
-func (a account) updateDemand(r *limiter.Rule, now limiter.Instant, requested int64) {
+func (a account) updateDemand(r *limiter.Rule, now instant, requested int64) {
 	elapsed := float64(a.sinceRequest(now))
 	a.demand *= float32(math.Exp(-elapsed / float64(demandHorizon*r.LeaseTime())))
 	a.demand += float32(a.taken) + float32(requested)
 	a.taken = 0
 }
 
-func (a account) sinceRequest(now limiter.Instant) int64 {
-	return max(0, int64(now-a.requestedAt()))
+func (a account) sinceRequest(now instant) int64 {
+	return max(0, now.since(a.requestedAt()))
 }
 
 // nearLimit reports whether the key is so near to its limit that takes may be denied because of
 // events that other nodes hold and do not spend. Random arrivals vary by the square root of their
 // number; five times that is rarely reached by chance.
-func (h *hot) nearLimit(r *limiter.Rule, now limiter.Instant) bool {
+func (h *hot) nearLimit(r *limiter.Rule, now instant) bool {
 	return float64(r.Capacity()-h.used) < 5*math.Sqrt(float64(r.Capacity())) && !h.windowPassed(r, now)
 }
 
 // sizeFor returns the size of a lease of which expected events will probably be spent. Near the
 // limit, it is only what is nearly always spent. In a log it is nothing there, as leased events
 // count for longer than those spent at once.
-func (h *hot) sizeFor(r *limiter.Rule, now limiter.Instant, expected float32) int64 {
+func (h *hot) sizeFor(r *limiter.Rule, now instant, expected float32) int64 {
 	switch {
 	case !h.nearLimit(r, now):
 		expected += roundUpBias
@@ -115,7 +115,7 @@ func (h *hot) sizeFor(r *limiter.Rule, now limiter.Instant, expected float32) in
 
 // want returns how many events to lease beyond those that are kept. It is 0 while the newest lease
 // is not low.
-func (h *hot) want(r *limiter.Rule, now limiter.Instant) int64 {
+func (h *hot) want(r *limiter.Rule, now instant) int64 {
 	if !r.Leases() || h.remaining[0] > 0 && h.remaining[1] > 0 {
 		return 0
 	}

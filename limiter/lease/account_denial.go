@@ -11,13 +11,13 @@ import (
 const maxDenialMemory = 1_000_000
 
 // denies reports whether a take of cost events meets the remembered denial.
-func (a account) denies(now limiter.Instant, cost int64) bool {
+func (a account) denies(now instant, cost int64) bool {
 	return a.denied && a.meetsDenial(now, cost)
 }
 
 // meetsDenial is a function of its own so that denies is inlined, and costs no call where nothing
 // was denied.
-func (a account) meetsDenial(now limiter.Instant, cost int64) bool {
+func (a account) meetsDenial(now instant, cost int64) bool {
 	return cost >= int64(a.deniedCost) && now < a.rememberUntil && a.leased(now) < cost
 }
 
@@ -28,27 +28,27 @@ func (a account) meetsDenial(now limiter.Instant, cost int64) bool {
 // Under a strict rule there are no leases, and the denial is repeated exactly. The store has
 // decided at an unknown instant between sent and now: retryAt assumes the latest, rememberUntil the
 // earliest.
-func (a account) deny(sent, now limiter.Instant, l *limiter.LeaseRequest, jitter int64) {
+func (a account) deny(sent, now instant, l *limiter.LeaseRequest, jitter int64) {
 	d := &l.Decision
 	d.Breach = a.breaches(l.Rule, now)
 	a.denied, a.deniedCost = true, uint32(l.Need)
-	a.retryAt, a.rememberUntil = limiter.Never, now+maxDenialMemory
+	a.retryAt, a.rememberUntil = never, now.plus(maxDenialMemory)
 	if d.RetryAt == limiter.Never {
 		return
 	}
-	wait := d.RetryAt - d.At
+	wait := int64(d.RetryAt - d.At)
 	if l.Rule.Strict {
-		a.retryAt = now + wait
-		a.rememberUntil = min(a.rememberUntil, sent+wait)
+		a.retryAt = now.plus(wait)
+		a.rememberUntil = min(a.rememberUntil, sent.plus(wait))
 		a.fullAfter = uint32(min(max(0, d.ResetAt-d.RetryAt+999)/1000, math.MaxUint32))
 		return
 	}
-	a.retryAt = now + wait + limiter.Instant(jitter)
+	a.retryAt = now.plus(wait + jitter)
 	a.rememberUntil = min(a.rememberUntil, a.retryAt)
 }
 
 // breaches reports whether a denial at now is the first of a window on this node, and notes it.
-func (c *cold) breaches(r *limiter.Rule, now limiter.Instant) bool {
+func (c *cold) breaches(r *limiter.Rule, now instant) bool {
 	second := uint32(now / 1_000_000)
 	first := c.breachAt == 0 || int64(second-c.breachAt) >= max(1, r.Limit.Window.Microseconds()/1_000_000)
 	if first {
@@ -59,28 +59,29 @@ func (c *cold) breaches(r *limiter.Rule, now limiter.Instant) bool {
 
 // repeatDenial decides a take of cost events, as many as were denied or more, by the remembered
 // denial.
-func (a account) repeatDenial(d *limiter.Decision, r *limiter.Rule, now limiter.Instant, cost int64) {
+func (a account) repeatDenial(d *limiter.Decision, r *limiter.Rule, now instant, cost int64) {
 	a.decide(d, r, now, limiter.FromRememberedDenial, 0)
-	d.RetryAt = a.retryAt
-	more := cost - int64(a.deniedCost)
-	if r.Strict && a.retryAt != limiter.Never {
-		d.ResetAt = a.retryAt + limiter.Instant(a.fullAfter)*1000
-		switch {
+	retryAt := a.retryAt
+	if r.Strict && retryAt != never {
+		resetAt := retryAt.plus(int64(a.fullAfter) * 1000)
+		switch more := cost - int64(a.deniedCost); {
 		case more == 0:
 		case r.Algorithm.Kind == limiter.TokenBucket:
-			d.RetryAt = r.AccruedAt(a.retryAt, more)
+			retryAt = retryAt.plus(r.TimeFor(more))
 		default:
-			d.RetryAt = d.ResetAt
+			retryAt = resetAt
 		}
+		d.ResetAt = resetAt.forCaller()
 	}
 	if cost > r.Capacity() {
-		d.RetryAt = limiter.Never
+		retryAt = never
 	}
+	d.RetryAt = retryAt.forCaller()
 }
 
 // lastDenial returns the retry instant of the last denial, if that was of a take of at most cost
 // events under r and was not cleared since. It may be past. Without such a denial it is 0.
-func (a account) lastDenial(r *limiter.Rule, cost int64) limiter.Instant {
+func (a account) lastDenial(r *limiter.Rule, cost int64) instant {
 	if !a.denied || !a.appliesTo(r) || cost < int64(a.deniedCost) {
 		return 0
 	}

@@ -12,17 +12,18 @@ import (
 // retry instant.
 func TestSuccessiveDenials(t *testing.T) {
 	r := mustRule(t, fixed, limiter.Limit{Events: 10, Window: time.Hour})
-	a, now := newAccount(), testStart
-	for _, lasts := range []limiter.Instant{400 * ms, 30 * ms, 900 * ms} {
+	a, now := newAccount(), instant(testStart)
+	for _, lasts := range []int64{400 * ms, 30 * ms, 900 * ms} {
 		var l limiter.LeaseRequest
 		a.request(r, now, 1, 0, &l)
-		l.Decision = limiter.Decision{At: now + 3*sec, RetryAt: now + 3*sec + lasts} // by the store's clock
+		at := limiter.Instant(now) + 3*sec // by the store's clock
+		l.Decision = limiter.Decision{At: at, RetryAt: at + limiter.Instant(lasts)}
 		a.applyReply(r, now, now, &l, 0, false)
 		var d limiter.Decision
-		if !takeWith(a, r, now+lasts-1, 1, 0, &d) || d.OK || d.RetryAt != now+lasts {
-			t.Errorf("take within a denial of %d µs = %+v, want it remembered until %d", lasts, d, now+lasts)
+		if !takeWith(a, r, now.plus(lasts-1), 1, 0, &d) || d.OK || d.RetryAt != now.plus(lasts).forCaller() {
+			t.Errorf("take within a denial of %d µs = %+v, want it remembered until %d", lasts, d, now.plus(lasts))
 		}
-		if now += lasts; takeWith(a, r, now, 1, 0, &d) {
+		if now = now.plus(lasts); takeWith(a, r, now, 1, 0, &d) {
 			t.Errorf("take when a denial of %d µs has passed = %+v, want the store to decide", lasts, d)
 		}
 	}
@@ -35,7 +36,7 @@ func TestStrictDenialIsExact(t *testing.T) {
 	for _, test := range []struct {
 		algorithm  limiter.Algorithm
 		wait, more limiter.Instant // of a take of one, and of two
-		until      limiter.Instant // remembered
+		until      instant         // remembered
 	}{
 		{bucket, 500 * ms, 500*ms + sec, sent + 500*ms},
 		{fixed, 40 * sec, 40 * sec, now + sec},
@@ -85,14 +86,14 @@ func TestStrictDenialIsExact(t *testing.T) {
 
 // TestBreachOncePerWindow marks only the first denial in a window.
 func TestBreachOncePerWindow(t *testing.T) {
-	const now = 1000 * sec
 	r, a := mustRule(t, fixed, limiter.Limit{Events: 9, Window: time.Minute}), newAccount()
-	for at := limiter.Instant(0); at < 200*sec; at += 2 * sec {
-		l := &limiter.LeaseRequest{Rule: r, Need: 1, Incarnation: 1, Decision: limiter.Decision{At: now + at, RetryAt: now + at + sec}}
-		a.request(r, now+at, 1, 0, new(limiter.LeaseRequest))
-		a.applyReply(r, now+at, now+at, l, 0, false)
-		if want := at%(60*sec) == 0; l.Decision.Breach != want {
-			t.Errorf("denial after %d s: breach = %v, want %v", at/sec, l.Decision.Breach, want)
+	for after := int64(0); after < 200*sec; after += 2 * sec {
+		now, at := instant(1000*sec+after), limiter.Instant(5000*sec+after)
+		l := &limiter.LeaseRequest{Rule: r, Need: 1, Incarnation: 1, Decision: limiter.Decision{At: at, RetryAt: at + sec}}
+		a.request(r, now, 1, 0, new(limiter.LeaseRequest))
+		a.applyReply(r, now, now, l, 0, false)
+		if want := after%(60*sec) == 0; l.Decision.Breach != want {
+			t.Errorf("denial after %d s: breach = %v, want %v", after/sec, l.Decision.Breach, want)
 		}
 	}
 }
@@ -102,7 +103,7 @@ func TestBreachOncePerLongWindow(t *testing.T) {
 	for _, window := range longWindows {
 		r := mustRule(t, fixed, limiter.Limit{Events: 1, Window: window})
 		for _, days := range longTimes {
-			a, now := newAccount(), testStart+limiter.Instant(days*day)
+			a, now := newAccount(), instant(testStart+days*day)
 			l := limiter.LeaseRequest{Rule: r, Need: 1, Decision: limiter.Decision{RetryAt: limiter.Never}}
 			a.deny(testStart, testStart, &l, 0)
 			a.deny(now, now, &l, 0)
@@ -128,7 +129,7 @@ func TestLastDenial(t *testing.T) {
 	for _, test := range []struct {
 		rule *limiter.Rule
 		cost int64
-		want limiter.Instant
+		want instant
 	}{{r, 4, 0}, {r, 5, now + 40*sec}, {r, 6, now + 40*sec}, {other, 5, 0}} {
 		if got := a.lastDenial(test.rule, test.cost); got != test.want {
 			t.Errorf("last denial for %d of %d events = %d, want %d", test.cost, test.rule.Capacity(), got, test.want)

@@ -13,8 +13,8 @@ const (
 	sec = 1_000_000
 )
 
-// testStart is when tests begin whose instant does not matter.
-const testStart = limiter.Instant(1_800_000_000 * sec)
+// testStart is when tests begin whose instant does not matter, by any clock.
+const testStart = 1_800_000_000 * sec
 
 var (
 	bucket           = limiter.Algorithm{Kind: limiter.TokenBucket}
@@ -37,7 +37,7 @@ func mustRule(t testing.TB, a limiter.Algorithm, l limiter.Limit) *limiter.Rule 
 }
 
 // takeWith takes from a lease, or on credit that is shared by this number of nodes.
-func takeWith(a account, r *limiter.Rule, now limiter.Instant, cost int64, nodes int, d *limiter.Decision) bool {
+func takeWith(a account, r *limiter.Rule, now instant, cost int64, nodes int, d *limiter.Decision) bool {
 	return a.take(r, now, cost, d) || a.takeOnCredit(r, now, cost, nodes, d)
 }
 
@@ -53,9 +53,9 @@ var (
 	longTimes   = []int64{1, 24, 25, 26, 40, 49, 50, 51, 75, 100, 365, 2000, 3649} // days
 )
 
-// accountAfter returns an account at now. At the instant at of its own clock, the store has served
+// accountAfter returns an account at now. At the instant at by its clock, the store has served
 // it a take of cost events and granted it a lease.
-func accountAfter(r *limiter.Rule, now, at limiter.Instant, cost, granted int64) account {
+func accountAfter(r *limiter.Rule, now instant, at limiter.Instant, cost, granted int64) account {
 	a, l := newAccount(), new(limiter.LeaseRequest)
 	a.request(r, now, cost, 0, l)
 	l.Incarnation, l.Served, l.Granted, l.Expires = 1, cost, granted, at+5*sec

@@ -17,14 +17,15 @@ const (
 
 // takeInOutage decides a take that the store could not decide, by Rule.OnOutage. nodes is how many
 // nodes share the limit. What only the store can admit can be tried again at retry.
-func (a account) takeInOutage(r *limiter.Rule, now limiter.Instant, cost int64, nodes int, retry limiter.Instant, d *limiter.Decision) {
+func (a account) takeInOutage(r *limiter.Rule, now instant, cost int64, nodes int, retry instant, d *limiter.Decision) {
 	if !a.appliesTo(r) {
 		a.switchLimit(r)
 	}
-	*d = limiter.Decision{OK: true, Source: limiter.FromOutage, At: now, Limit: r.Capacity(), RetryAt: now, ResetAt: now}
+	*d = limiter.Decision{OK: true, Source: limiter.FromOutage, At: now.forCaller(), Limit: r.Capacity()}
+	retryAt := now
 	switch r.OnOutage {
 	case limiter.OutageClosed:
-		d.OK, d.RetryAt = false, retry
+		d.OK, retryAt = false, retry
 	case limiter.OutageLocal:
 		bucket := r.InOutage(nodes)
 		left := a.leftOf(bucket, r, now)
@@ -33,21 +34,22 @@ func (a account) takeInOutage(r *limiter.Rule, now limiter.Instant, cost int64, 
 			left -= cost
 			a.shown = left
 		case cost > r.Capacity():
-			d.OK, d.RetryAt = false, limiter.Never
+			d.OK, retryAt = false, never
 		case cost > bucket.Capacity:
-			d.OK, d.RetryAt = false, retry
+			d.OK, retryAt = false, retry
 		default:
-			d.OK, d.RetryAt = false, bucket.AccruedAt(now-limiter.Instant(a.sinceShown(now)), cost-left)
+			d.OK, retryAt = false, now.plus(bucket.TimeFor(cost-left)-a.sinceShown(now))
 		}
 		d.Remaining = min(max(0, left), d.Limit)
 	}
+	d.RetryAt = retryAt.forCaller()
 	d.ResetAt = d.RetryAt // of an unknown count, it is not known
 	d.Breach = !d.OK && a.breaches(r, now)
 }
 
 // noteRefusal notes that a take at now has no request, as the lender is known to be in an outage. It
 // shows demand as one with a request does.
-func (a account) noteRefusal(r *limiter.Rule, now limiter.Instant, cost int64) {
+func (a account) noteRefusal(r *limiter.Rule, now instant, cost int64) {
 	a.updateDemand(r, now, cost)
 	a.noteRequest(now)
 }
@@ -55,14 +57,14 @@ func (a account) noteRefusal(r *limiter.Rule, now limiter.Instant, cost int64) {
 // leftOf returns how many events the local bucket has, which is what shown is in an outage. The
 // bucket begins with no more than was known to be left. It lacks what is owed: a reply that comes
 // late ends it, but not the outage.
-func (a account) leftOf(bucket limiter.LocalBucket, r *limiter.Rule, now limiter.Instant) int64 {
+func (a account) leftOf(bucket limiter.LocalBucket, r *limiter.Rule, now instant) int64 {
 	if a.basis != local {
 		left := min(a.newestRemaining(r, now), bucket.Capacity)
 		if a.inDebt {
 			left = max(0, left-int64(a.owed)+a.passedOwed(r, now))
 		}
 		a.basis, a.shown = local, left
-		a.shownAt = roundedUp(float64(now - a.base))
+		a.shownAt = roundedUp(float64(now.since(a.base)))
 	} else if events, took := bucket.Accrue(a.sinceShown(now)); events > 0 {
 		a.shown += min(events, bucket.Capacity)
 		a.shownAt = roundedUp(float64(a.shownAt) + float64(took))
@@ -75,25 +77,25 @@ func (a account) leftOf(bucket limiter.LocalBucket, r *limiter.Rule, now limiter
 // forgetState forgets the newest reply of the store if it is so old that the limit is full again, and
 // has the account's times count from shownAt, or from when its debt began. A float32 has a precision
 // of 8 ms a day after base: in a long outage, each rounding would cost a bucket as much.
-func (a account) forgetState(r *limiter.Rule, now limiter.Instant) {
+func (a account) forgetState(r *limiter.Rule, now instant) {
 	passed := 2 * max(r.FillTime(), r.Limit.Window).Microseconds() // of a sliding window, a sub-window more
 	if a.sinceBase(now) < passed || a.requesting || a.held() > 0 {
 		return
 	}
 	at := float64(a.shownAt)
-	base := a.base + limiter.Instant(at)
+	base := a.base.plus(int64(at))
 	if a.owed > 0 {
-		base = min(base, a.base+limiter.Instant(a.owedAfter)*1000)
+		base = min(base, a.base.plus(int64(a.owedAfter)*1000))
 	}
 	base -= base % 1000
-	after := at - float64(base-a.base)
+	after := at - float64(base.since(a.base))
 	a.used, a.seenAt = 0, 0
 	a.rebase(base)
 	a.shownAt = roundedUp(after)
 }
 
 // localLacks reports whether the local bucket is not full.
-func (h *hot) localLacks(bucket limiter.LocalBucket, now limiter.Instant) bool {
+func (h *hot) localLacks(bucket limiter.LocalBucket, now instant) bool {
 	accrued, _ := bucket.Accrue(h.sinceShown(now))
 	return h.shown+min(accrued, bucket.Capacity) < bucket.Capacity
 }
@@ -117,8 +119,8 @@ func (a account) undoInOutage(cost int64) {
 
 // atLocalLimit reports whether the local bucket of the account is empty, and was used lately: a
 // new account of the key would have a full one.
-func (a account) atLocalLimit(now limiter.Instant) bool {
-	return a.basis == local && a.shown < 1 && now-a.idleSince(now) < idleFor
+func (a account) atLocalLimit(now instant) bool {
+	return a.basis == local && a.shown < 1 && now.since(a.idleSince(now)) < idleFor
 }
 
 // owe notes that cost events were admitted at now which the store has neither debited nor will by a
@@ -126,7 +128,7 @@ func (a account) atLocalLimit(now limiter.Instant) bool {
 // the key could use again what is not debited yet, and at most once, as they are forgotten if the
 // outcome is unknown. It returns how many events are not owed any more, or never were, as that is one
 // limit at most.
-func (a account) owe(r *limiter.Rule, now limiter.Instant, cost int64) (dropped int64) {
+func (a account) owe(r *limiter.Rule, now instant, cost int64) (dropped int64) {
 	if dropped = a.dropOwed(r, now); a.owed == 0 {
 		a.owedAfter = uint32(min(a.sinceBase(now)/1000, math.MaxUint32))
 	}
@@ -138,7 +140,7 @@ func (a account) owe(r *limiter.Rule, now limiter.Instant, cost int64) (dropped 
 
 // dropOwed drops what is owed of a window that has passed, or that a bucket has got back since, but
 // not while a request may have it debited. It returns how many events that are.
-func (a account) dropOwed(r *limiter.Rule, now limiter.Instant) (dropped int64) {
+func (a account) dropOwed(r *limiter.Rule, now instant) (dropped int64) {
 	if !a.inDebt || a.owed == 0 || a.requesting { // nearly always the first; else the cold half is needed
 		return 0
 	}
@@ -150,7 +152,7 @@ func (a account) dropOwed(r *limiter.Rule, now limiter.Instant) (dropped int64) 
 }
 
 // sinceOwed returns for how many µs the oldest debt has been owed.
-func (a account) sinceOwed(now limiter.Instant) int64 {
+func (a account) sinceOwed(now instant) int64 {
 	return a.sinceBase(now) - int64(a.owedAfter)*1000
 }
 
@@ -159,12 +161,12 @@ func (a account) sinceOwed(now limiter.Instant) int64 {
 // Only their number is known, and when the first and the newest were admitted. Unless a fixed window
 // has passed, those between are assumed to be evenly spread. So a key in steady use owes what it used
 // in the last window.
-func (a account) passedOwed(r *limiter.Rule, now limiter.Instant) int64 {
+func (a account) passedOwed(r *limiter.Rule, now instant) int64 {
 	age, window := a.sinceOwed(now), r.FillTime().Microseconds()
 	passed := age - window
 	switch {
 	case r.Algorithm.Kind == limiter.FixedWindow && a.seenAt != 0:
-		if r.UntilNext(limiter.Instant(a.storeTime(now))-limiter.Instant(age)) > age {
+		if r.UntilNext(a.seenAt+limiter.Instant(a.owedAfter)*1000) > age {
 			return 0
 		}
 		return int64(a.owed)

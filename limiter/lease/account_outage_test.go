@@ -24,11 +24,12 @@ func TestTakeInOutageLocally(t *testing.T) {
 	const now, at, probe = 1000 * sec, 6000 * sec, sec
 	for _, algorithm := range []limiter.Algorithm{bucket, fixed, sliding(4), slidingWindowLog} {
 		r := outageRule(t, algorithm, limiter.Limit{Events: 60, Window: time.Minute}, limiter.OutageLocal)
-		take := func(a account, what string, at limiter.Instant, cost int64, ok bool, left int64, retry limiter.Instant) {
+		take := func(a account, what string, at instant, cost int64, ok bool, left int64, retry instant) {
 			t.Helper()
 			var d limiter.Decision
 			a.takeInOutage(r, at, cost, 2, at+probe, &d)
-			if d.OK != ok || d.Remaining != left || d.Source != limiter.FromOutage || d.Limit != 60 || d.At != at || d.RetryAt != retry {
+			if d.OK != ok || d.Remaining != left || d.Source != limiter.FromOutage || d.Limit != 60 ||
+				fromCaller(d.At) != at || fromCaller(d.RetryAt) != retry {
 				t.Errorf("%v, %s: %+v, want OK %v with %d remaining, retry at %d", algorithm, what, d, ok, left, retry)
 			}
 		}
@@ -38,7 +39,7 @@ func TestTakeInOutageLocally(t *testing.T) {
 		take(a, "one has accrued", now+2*sec, 2, true, 0, now+2*sec)
 		take(a, "nothing is left", now+3*sec, 3, false, 0, now+8*sec)
 		take(a, "more than the bucket holds", now+3*sec, 31, false, 0, now+3*sec+probe)
-		take(a, "more than the limit", now+3*sec, 61, false, 0, limiter.Never)
+		take(a, "more than the limit", now+3*sec, 61, false, 0, never)
 		take(a, "the bucket is full", now+1000*sec, 30, true, 0, now+1000*sec)
 		a.undoInOutage(30)
 		take(a, "that is undone", now+1000*sec, 30, true, 0, now+1000*sec)
@@ -73,7 +74,7 @@ func TestLateReplyFillsNoLocalBucket(t *testing.T) {
 	for _, algorithm := range []limiter.Algorithm{bucket, fixed, sliding(4), slidingWindowLog} {
 		r := outageRule(t, algorithm, limiter.Limit{Events: 60, Window: time.Minute}, limiter.OutageLocal)
 		a := newAccount()
-		take := func(what string, after limiter.Instant, cost int64, ok bool) {
+		take := func(what string, after instant, cost int64, ok bool) {
 			t.Helper()
 			var d limiter.Decision
 			if a.takeInOutage(r, now+after, cost, 2, now+after+sec, &d); d.OK != ok {
@@ -83,7 +84,7 @@ func TestLateReplyFillsNoLocalBucket(t *testing.T) {
 				a.owe(r, now+after, cost)
 			}
 		}
-		reply := func(after limiter.Instant) {
+		reply := func(after instant) {
 			a.applyReply(r, now, now+after, &limiter.LeaseRequest{Rule: r, Incarnation: 1, Need: 1, Served: 1,
 				Decision: limiter.Decision{OK: true, At: at, Limit: 60, Remaining: 59}}, 0, false)
 		}
@@ -104,13 +105,13 @@ func TestTakeInOutageOpenAndClosed(t *testing.T) {
 	for _, mode := range []limiter.OutageMode{limiter.OutageOpen, limiter.OutageClosed} {
 		r := outageRule(t, bucket, limiter.Limit{Events: 2, Window: time.Minute}, mode)
 		a := newAccount()
-		for i := range limiter.Instant(10) {
+		for i := range instant(10) {
 			retry := now + i
 			if mode == limiter.OutageClosed {
 				retry += sec
 			}
 			var d limiter.Decision
-			if a.takeInOutage(r, now+i, 1, 4, now+i+sec, &d); d.OK != (mode == limiter.OutageOpen) || d.RetryAt != retry {
+			if a.takeInOutage(r, now+i, 1, 4, now+i+sec, &d); d.OK != (mode == limiter.OutageOpen) || fromCaller(d.RetryAt) != retry {
 				t.Errorf("take %d, %v: %+v, want a retry at %d", i, mode, d, retry)
 			}
 			if d.Breach != (mode == limiter.OutageClosed && i == 0) {
@@ -126,19 +127,19 @@ func TestLocalBucketNeverGains(t *testing.T) {
 	for _, test := range []struct {
 		limit limiter.Limit
 		cost  int64
-		every limiter.Instant
+		every instant
 	}{
 		{limiter.Limit{Events: 1000, Window: time.Second}, 1, 100},
 		{limiter.Limit{Events: 80_000_000, Window: time.Minute}, 1000, 10},
 	} {
 		const takes = 200_000
-		r, window := outageRule(t, fixed, test.limit, limiter.OutageLocal), limiter.Instant(test.limit.Window.Microseconds())
-		for _, after := range []limiter.Instant{0, window, 3600 * sec, day} {
+		r, window := outageRule(t, fixed, test.limit, limiter.OutageLocal), instant(test.limit.Window.Microseconds())
+		for _, after := range []instant{0, window, 3600 * sec, day} {
 			a := accountAfter(r, 1000*sec, 6000*sec, 1, 0)
 			begin, admitted := 1000*sec+after, int64(0)
 			var d limiter.Decision
 			a.takeInOutage(r, begin, test.limit.Events/2-1, 2, begin, &d)
-			for i := range limiter.Instant(takes) {
+			for i := range instant(takes) {
 				if a.takeInOutage(r, begin+i*test.every, test.cost, 2, begin, &d); d.OK {
 					admitted += test.cost
 				}
@@ -158,7 +159,7 @@ func TestBreachInOutage(t *testing.T) {
 	const now = 1000 * sec
 	r := outageRule(t, fixed, limiter.Limit{Events: 6, Window: time.Minute}, limiter.OutageLocal)
 	a, breaches := newAccount(), 0
-	for at := limiter.Instant(now); at < now+150*sec; at += sec {
+	for at := instant(now); at < now+150*sec; at += sec {
 		var d limiter.Decision
 		if a.takeInOutage(r, at, 1, 3, at, &d); d.Breach {
 			breaches++
@@ -239,7 +240,7 @@ func TestOwe(t *testing.T) {
 	for _, test := range []struct {
 		algorithm limiter.Algorithm
 		limit     limiter.Limit
-		lasts     limiter.Instant
+		lasts     instant
 	}{
 		{fixed, limiter.Limit{Events: 60, Window: time.Minute}, 30 * sec},
 		{sliding(4), limiter.Limit{Events: 60, Window: time.Minute}, 60 * sec},
@@ -249,7 +250,7 @@ func TestOwe(t *testing.T) {
 	} {
 		r := mustRule(t, test.algorithm, test.limit)
 		a := accountAfter(r, now, at, 1, 0)
-		owed := func(what string, at limiter.Instant, want int64) {
+		owed := func(what string, at instant, want int64) {
 			t.Helper()
 			before := int64(a.owed)
 			if dropped := a.dropOwed(r, at); int64(a.owed) != want || a.inDebt != (want > 0) || dropped != before-want {
@@ -279,9 +280,9 @@ func TestOweInSteadyUse(t *testing.T) {
 		for _, events := range []int64{10, 600, 60_000} {
 			r := mustRule(t, algorithm, limiter.Limit{Events: events, Window: time.Minute})
 			a, total, dropped := accountAfter(r, now, at, 1, 0), int64(0), int64(0)
-			newest := limiter.Instant(now)
+			newest := instant(now)
 			for ; total < 5*events; total++ {
-				newest += limiter.Instant(60 * sec / events)
+				newest += instant(60 * sec / events)
 				a.noteRefusal(r, newest, 1)
 				dropped += a.owe(r, newest, 1)
 				if want := min(total+1, events); int64(a.owed) < want*97/100-1 || int64(a.owed) > want {

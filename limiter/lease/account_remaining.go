@@ -4,16 +4,16 @@ import "github.com/fleetlimit/fleetlimit/limiter"
 
 // decide fills in d for a take of cost events that the account decided. The fields are set one by
 // one, as a literal would be built elsewhere and copied.
-func (a account) decide(d *limiter.Decision, r *limiter.Rule, now limiter.Instant, from limiter.Source, cost int64) {
+func (a account) decide(d *limiter.Decision, r *limiter.Rule, now instant, from limiter.Source, cost int64) {
 	remaining := a.show(r, now, cost)
 	d.OK, d.Breach, d.Source = from != limiter.FromRememberedDenial, false, from
-	d.At, d.Limit, d.Remaining = now, r.Capacity(), remaining
-	d.RetryAt, d.ResetAt = now, a.resetAt(r, now) // of what is shown now
+	d.At, d.Limit, d.Remaining = now.forCaller(), r.Capacity(), remaining
+	d.RetryAt, d.ResetAt = d.At, a.resetAt(r, now).forCaller() // of what is shown now
 }
 
 // peek decides a take of cost events into d and spends nothing: a take is allowed unless a denial
 // is remembered. It reports whether the account knows enough.
-func (a account) peek(r *limiter.Rule, now limiter.Instant, cost int64, d *limiter.Decision) bool {
+func (a account) peek(r *limiter.Rule, now instant, cost int64, d *limiter.Decision) bool {
 	if a.seenAt == 0 || !a.appliesTo(r) {
 		return false
 	}
@@ -29,7 +29,7 @@ func (a account) peek(r *limiter.Rule, now limiter.Instant, cost int64, d *limit
 // what clients were told remains, less what was admitted since. Of a key that the store has not
 // replied about, it admits at most the limit per window. The take goes on waiting for the store,
 // whose reply then replaces what was known: see withhold.
-func (a account) takeLate(r *limiter.Rule, now limiter.Instant, cost int64, d *limiter.Decision) {
+func (a account) takeLate(r *limiter.Rule, now instant, cost int64, d *limiter.Decision) {
 	if !a.appliesTo(r) {
 		a.switchLimit(r)
 	}
@@ -38,24 +38,26 @@ func (a account) takeLate(r *limiter.Rule, now limiter.Instant, cost int64, d *l
 	if ok {
 		a.shown -= cost
 	}
-	*d = limiter.Decision{
-		OK: ok, Source: limiter.FromKnownState, At: now, Limit: r.Capacity(), Remaining: a.shown, RetryAt: now, ResetAt: a.resetAt(r, now),
-	}
+	retryAt, resetAt := now, a.resetAt(r, now)
 	switch {
 	case ok:
 	case cost > r.Capacity():
-		d.RetryAt = limiter.Never
+		retryAt = never
 	case a.denied && a.retryAt > now:
-		d.RetryAt = a.retryAt
+		retryAt = a.retryAt
 	case r.Algorithm.Kind == limiter.TokenBucket:
-		d.RetryAt = r.AccruedAt(now, cost-left)
+		retryAt = now.plus(r.TimeFor(cost - left))
 	default:
-		d.RetryAt = d.ResetAt
+		retryAt = resetAt
+	}
+	*d = limiter.Decision{
+		OK: ok, Source: limiter.FromKnownState, At: now.forCaller(), Limit: r.Capacity(), Remaining: a.shown,
+		RetryAt: retryAt.forCaller(), ResetAt: resetAt.forCaller(),
 	}
 }
 
 // newestRemaining returns how many events remain by the newest known state.
-func (a account) newestRemaining(r *limiter.Rule, now limiter.Instant) int64 {
+func (a account) newestRemaining(r *limiter.Rule, now instant) int64 {
 	age, window := a.sinceBase(now), r.Limit.Window.Microseconds()
 	if a.seenAt == 0 || a.windowPassed(r, now) || r.Algorithm.Kind != limiter.TokenBucket && age >= window {
 		if a.basis != reported && a.sinceShown(now) < window {
@@ -64,7 +66,7 @@ func (a account) newestRemaining(r *limiter.Rule, now limiter.Instant) int64 {
 		if a.seenAt == 0 {
 			a.rebase(now)
 		}
-		a.basis, a.shown, a.shownAt = assumed, max(0, r.Capacity()-a.debt()), float32(now-a.base)
+		a.basis, a.shown, a.shownAt = assumed, max(0, r.Capacity()-a.debt()), float32(now.since(a.base))
 		return a.shown
 	}
 	used := a.used
@@ -79,7 +81,7 @@ func (a account) newestRemaining(r *limiter.Rule, now limiter.Instant) int64 {
 
 // show returns what clients are told remains after cost events. It never rises, except by what
 // has accrued.
-func (a account) show(r *limiter.Rule, now limiter.Instant, cost int64) int64 {
+func (a account) show(r *limiter.Rule, now instant, cost int64) int64 {
 	if a.basis == local {
 		a.shown -= cost
 		return max(0, a.shown)
@@ -109,7 +111,7 @@ func (h *hot) withhold(events int64) { h.shown = max(0, h.shown-events) }
 
 // accrue adds the events that the rate has given since shownAt. The fraction of the next one is
 // kept, so nothing is lost however often this is called.
-func (h *hot) accrue(r *limiter.Rule, now limiter.Instant) {
+func (h *hot) accrue(r *limiter.Rule, now instant) {
 	if r.Algorithm.Kind == limiter.FixedWindow {
 		return
 	}
@@ -119,8 +121,8 @@ func (h *hot) accrue(r *limiter.Rule, now limiter.Instant) {
 	}
 }
 
-func (h *hot) sinceShown(now limiter.Instant) int64 {
-	return max(0, int64(now-h.base)-int64(h.shownAt))
+func (h *hot) sinceShown(now instant) int64 {
+	return max(0, now.since(h.base)-int64(h.shownAt))
 }
 
 // total returns the events of the leases and those that the store had left. It is the limit at
@@ -130,34 +132,37 @@ func (h *hot) total(r *limiter.Rule) int64 {
 }
 
 // resetAt returns the instant at which the key is back to its full limit.
-func (h *hot) resetAt(r *limiter.Rule, now limiter.Instant) limiter.Instant {
+func (h *hot) resetAt(r *limiter.Rule, now instant) instant {
+	var wait int64
 	switch r.Algorithm.Kind {
 	case limiter.TokenBucket:
-		return r.AccruedAt(now, r.Capacity()-h.shown)
+		wait = r.TimeFor(r.Capacity() - h.shown)
 	case limiter.SlidingWindowLog:
-		return now + limiter.Instant(r.Limit.Window.Microseconds())
+		wait = r.Limit.Window.Microseconds()
 	case limiter.SlidingWindow:
-		return now + limiter.Instant(h.untilNext(r, now)+r.Limit.Window.Microseconds())
+		wait = h.untilNext(r, now) + r.Limit.Window.Microseconds()
+	default:
+		wait = h.untilNext(r, now)
 	}
-	return now + limiter.Instant(h.untilNext(r, now))
+	return now.plus(wait)
 }
 
 // storeTime returns what the store's clock reads at now, or a little more.
-func (h *hot) storeTime(now limiter.Instant) storeInstant {
-	return h.seenAt + storeInstant(h.sinceBase(now))
+func (h *hot) storeTime(now instant) limiter.Instant {
+	return h.seenAt + limiter.Instant(h.sinceBase(now))
 }
 
 // untilNext returns how long it is to the next window or sub-window, in µs, as far as the node
 // knows.
-func (h *hot) untilNext(r *limiter.Rule, now limiter.Instant) int64 {
+func (h *hot) untilNext(r *limiter.Rule, now instant) int64 {
 	if h.seenAt == 0 {
 		return r.Period()
 	}
-	return r.UntilNext(limiter.Instant(h.storeTime(now)))
+	return r.UntilNext(h.storeTime(now))
 }
 
 // windowPassed reports whether a fixed window has ended since the newest reply, so that what was
 // used in it no longer counts.
-func (h *hot) windowPassed(r *limiter.Rule, now limiter.Instant) bool {
-	return r.Algorithm.Kind == limiter.FixedWindow && r.UntilNext(limiter.Instant(h.seenAt)) <= h.sinceBase(now)
+func (h *hot) windowPassed(r *limiter.Rule, now instant) bool {
+	return r.Algorithm.Kind == limiter.FixedWindow && r.UntilNext(h.seenAt) <= h.sinceBase(now)
 }

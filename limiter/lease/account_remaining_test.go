@@ -35,9 +35,10 @@ func TestTakeLate(t *testing.T) {
 	const now, at = 1000 * sec, 6000 * sec // at a whole minute
 	for _, algorithm := range []limiter.Algorithm{bucket, fixed, sliding(4), slidingWindowLog} {
 		r := mustRule(t, algorithm, limiter.Limit{Events: 60, Window: time.Minute})
-		late := func(a account, what string, at limiter.Instant, cost int64, ok bool, left int64) (d limiter.Decision) {
+		late := func(a account, what string, at instant, cost int64, ok bool, left int64) (d limiter.Decision) {
 			t.Helper()
-			if a.takeLate(r, at, cost, &d); d.OK != ok || d.Remaining != left || d.Source != limiter.FromKnownState || d.Limit != 60 || d.At != at {
+			if a.takeLate(r, at, cost, &d); d.OK != ok || d.Remaining != left || d.Source != limiter.FromKnownState || d.Limit != 60 ||
+				fromCaller(d.At) != at {
 				t.Errorf("%v, %s: %+v, want OK %v with %d remaining", algorithm, what, d, ok, left)
 			}
 			return d
@@ -93,7 +94,7 @@ func TestRemainingAccruesForYears(t *testing.T) {
 		a.used = 0 // what the store has left does not bound what is shown
 		for at := int64(day); at <= r.Limit.Window.Microseconds(); at += day {
 			var d limiter.Decision
-			a.peek(r, testStart+limiter.Instant(at+r.Limit.Window.Microseconds()/1e6), 1, &d)
+			a.peek(r, testStart+instant(at+r.Limit.Window.Microseconds()/1e6), 1, &d)
 			if want := 10 * at / r.Limit.Window.Microseconds(); d.Remaining != want {
 				t.Fatalf("window %v: remaining after %d days = %d, want %d", window, at/day, d.Remaining, want)
 			}
@@ -120,10 +121,10 @@ func TestRemainingAccrues(t *testing.T) {
 	r := mustRule(t, bucket, limiter.Limit{Events: 100, Window: time.Second, Burst: 1000})
 	a := accountAfter(r, now, now, 500, 0)
 	for i := range int64(334) {
-		at := limiter.Instant(now + 3*ms*i)
+		at := instant(now + 3*ms*i)
 		a.request(r, at, 0, 0, new(limiter.LeaseRequest))
 		a.applyReply(r, at, at, &limiter.LeaseRequest{
-			Rule: r, Incarnation: 1, Decision: limiter.Decision{OK: true, At: at, Remaining: 700}}, 0, false)
+			Rule: r, Incarnation: 1, Decision: limiter.Decision{OK: true, At: limiter.Instant(at), Remaining: 700}}, 0, false)
 	}
 	var d limiter.Decision
 	if a.peek(r, now+sec, 1, &d); d.Remaining != 600 {

@@ -10,14 +10,14 @@ import (
 // takes will probably spend, and those that are returned. Expired leases are returned, and all
 // leases if a take needs more than they hold: so no take is denied for what its own node holds.
 // There is one request at a time.
-func (a account) request(r *limiter.Rule, now limiter.Instant, need, more int64, l *limiter.LeaseRequest) {
+func (a account) request(r *limiter.Rule, now instant, need, more int64, l *limiter.LeaseRequest) {
 	if !a.appliesTo(r) {
 		a.switchLimit(r)
 	}
 	*l = limiter.LeaseRequest{
 		Rule: r, Key: l.Key, Need: need, More: more, Nodes: l.Nodes,
 		CreditTotal: a.creditTotal, SettledTotal: a.paid(),
-		Seen: limiter.Events{At: limiter.Instant(a.seenAt), N: a.used}, Incarnation: uint64(a.incarnation),
+		Seen: limiter.Events{At: a.seenAt, N: a.used}, Incarnation: uint64(a.incarnation),
 	}
 	a.updateDemand(r, now, need+more)
 	for i := range a.remaining {
@@ -36,7 +36,7 @@ func (a account) request(r *limiter.Rule, now limiter.Instant, need, more int64,
 // requestRefill fills in a request that no take waits for, as the leases run low or expire. It
 // returns their events, except those that are kept to be spent until the reply. So a key in steady
 // use costs the store one request per lease.
-func (a account) requestRefill(r *limiter.Rule, now limiter.Instant, l *limiter.LeaseRequest) {
+func (a account) requestRefill(r *limiter.Rule, now instant, l *limiter.LeaseRequest) {
 	a.request(r, now, 0, 0, l)
 	if l.Want = a.want(r, now); l.Want == 0 {
 		return
@@ -54,16 +54,15 @@ func (a account) requestRefill(r *limiter.Rule, now limiter.Instant, l *limiter.
 // for jitter µs longer than the store said, so that not all nodes ask again at once. It is not
 // remembered if the limit has changed since the request, or if unreturned is set: this node still
 // had events to return, and they may admit the take.
-func (a account) applyReply(r *limiter.Rule, sent, now limiter.Instant, l *limiter.LeaseRequest, jitter int64, unreturned bool) {
+func (a account) applyReply(r *limiter.Rule, sent, now instant, l *limiter.LeaseRequest, jitter int64, unreturned bool) {
 	d := &l.Decision
-	at := storeInstant(d.At)
 	newWindow := a.seenAt == 0 ||
-		r.Algorithm.Kind == limiter.FixedWindow && r.UntilNext(limiter.Instant(a.seenAt)) <= int64(at-a.seenAt)
+		r.Algorithm.Kind == limiter.FixedWindow && r.UntilNext(a.seenAt) <= int64(d.At-a.seenAt)
 	a.requesting = false
 	if l.Incarnation != uint64(a.incarnation) { // it does not know the leases, or has lost them: they cannot go back
-		a.grantedAt = [2]storeInstant{}
+		a.grantedAt = [2]limiter.Instant{}
 	}
-	a.used, a.seenAt, a.incarnation = r.Capacity()-d.Remaining, at, uint32(l.Incarnation)
+	a.used, a.seenAt, a.incarnation = r.Capacity()-d.Remaining, d.At, uint32(l.Incarnation)
 	a.rebase(sent)
 	a.settle(l.CreditTotal - a.paid()) // negative when the credit is of a later window
 	a.credit = 0
@@ -76,10 +75,10 @@ func (a account) applyReply(r *limiter.Rule, sent, now limiter.Instant, l *limit
 		if switched {
 			lasts = 0
 		}
-		a.addLease(l.Granted, at, (int64(sent-a.base)+lasts)/1000)
+		a.addLease(l.Granted, d.At, (sent.since(a.base)+lasts)/1000)
 	}
 	if newWindow || r.Strict || a.basis == local {
-		a.shown, a.shownAt = r.Capacity(), float32(now-a.base)
+		a.shown, a.shownAt = r.Capacity(), float32(now.since(a.base))
 	}
 	a.basis = reported
 	a.accrue(r, now)
@@ -96,7 +95,7 @@ func (a account) applyReply(r *limiter.Rule, sent, now limiter.Instant, l *limit
 // addLease adds a lease as the newer one; expires is in ms after base. An account with two leases
 // requests no third, but a take that is undone meanwhile may bring one back. Then the two become
 // one, which expires and is named as the older.
-func (a account) addLease(events int64, granted storeInstant, expires int64) {
+func (a account) addLease(events int64, granted limiter.Instant, expires int64) {
 	if a.remaining[0] == 0 {
 		a.grantedAt[0], a.expires[0] = a.grantedAt[1], a.expires[1]
 	}
@@ -114,7 +113,7 @@ func (a account) addLease(events int64, granted storeInstant, expires int64) {
 func leaseSize(events int64) uint32 { return uint32(min(events, math.MaxUint32)) }
 
 // noteRequest notes that a request is sent at now.
-func (a account) noteRequest(now limiter.Instant) {
+func (a account) noteRequest(now instant) {
 	if a.base == 0 {
 		a.rebase(now)
 	}
@@ -122,19 +121,19 @@ func (a account) noteRequest(now limiter.Instant) {
 }
 
 // requestedAt returns when the newest request was sent, in whole ms.
-func (a account) requestedAt() limiter.Instant {
-	return a.base + limiter.Instant(a.requestedAfter)*1000
+func (a account) requestedAt() instant {
+	return a.base.plus(int64(a.requestedAfter) * 1000)
 }
 
 // rebase makes base, in whole ms, the instant that the account's times count from.
-func (a account) rebase(base limiter.Instant) {
+func (a account) rebase(base instant) {
 	base -= base % 1000
-	later := base - a.base
+	later := base.since(a.base)
 	for i := range a.expires {
-		a.expires[i] = uint16(max(0, int64(a.expires[i])-int64(later)/1000))
+		a.expires[i] = uint16(max(0, int64(a.expires[i])-later/1000))
 	}
 	a.shownAt -= float32(later)
-	a.requestedAfter = uint32(max(0, int64(a.requestedAfter)-int64(later)/1000))
-	a.owedAfter = uint32(max(0, int64(a.owedAfter)-int64(later)/1000))
+	a.requestedAfter = uint32(max(0, int64(a.requestedAfter)-later/1000))
+	a.owedAfter = uint32(max(0, int64(a.owedAfter)-later/1000))
 	a.base = base
 }

@@ -10,7 +10,7 @@ type spent struct {
 
 // eventsOf returns n events of a lease.
 func (a account) eventsOf(lease int, n int64) limiter.Events {
-	return limiter.Events{At: limiter.Instant(a.grantedAt[lease]), N: n}
+	return limiter.Events{At: a.grantedAt[lease], N: n}
 }
 
 // spentSince returns what was spent of the leases since they held what before says. There must
@@ -34,9 +34,9 @@ func (a account) returnToLease(s spent) (returns [2]limiter.Events, lost int64) 
 		case e.N == 0:
 		case s.incarnation != uint64(a.incarnation) || e.At == 0:
 			lost += e.N
-		case a.grantedAt[0] == storeInstant(e.At) && a.canTakeBack(0):
+		case a.grantedAt[0] == e.At && a.canTakeBack(0):
 			a.putBack(0, e.N)
-		case a.grantedAt[1] == storeInstant(e.At) && a.grantedAt[1] > a.grantedAt[0] && a.canTakeBack(1): // an older one was spent before the first came
+		case a.grantedAt[1] == e.At && a.grantedAt[1] > a.grantedAt[0] && a.canTakeBack(1): // an older one was spent before the first came
 			a.putBack(1, e.N)
 		default:
 			returns[i] = e
@@ -72,19 +72,19 @@ func addReturn(l *limiter.LeaseRequest, e limiter.Events) bool {
 // nextReturn reports whether leases have expired whose events should go back, and when to look
 // after the others: when they expire, or shortly after the window that they expire with. It is 0 if
 // there are none.
-func (h *hot) nextReturn(r *limiter.Rule, now limiter.Instant) (expired bool, next limiter.Instant) {
+func (h *hot) nextReturn(r *limiter.Rule, now instant) (expired bool, next instant) {
 	for i := range h.remaining {
 		switch lasts := h.usableFor(i, now); {
 		case h.remaining[i] == 0:
 		case lasts > 0:
-			next = max(next, now+limiter.Instant(lasts))
+			next = max(next, now.plus(lasts))
 		case !h.windowPassed(r, now):
 			expired = true
 		}
 	}
 	if r.LeaseSlot() == 0 && next > 0 {
-		if end := now + limiter.Instant(h.untilNext(r, now)); next > end-intoNext {
-			next = end + intoNext
+		if end := now.plus(h.untilNext(r, now)); next > end.plus(-intoNext) {
+			next = end.plus(intoNext)
 		}
 	}
 	return expired && !h.requesting, next
@@ -96,7 +96,7 @@ const intoNext = 2000
 
 // dropPassed drops leases of a window that has passed, which are of no use to anybody, and returns
 // how many events they held.
-func (h *hot) dropPassed(r *limiter.Rule, now limiter.Instant) (events int64) {
+func (h *hot) dropPassed(r *limiter.Rule, now instant) (events int64) {
 	if h.windowPassed(r, now) {
 		for i := range h.remaining {
 			if h.usable(i, now) == 0 {

@@ -79,7 +79,7 @@ func TestReturnToLeaseHoldsTwoLeases(t *testing.T) {
 	takeWith(a, r, now, 1, 0, new(limiter.Decision))
 	a.incarnation = 1
 	a.rebase(now)
-	a.remaining, a.grantedAt, a.expires = [2]uint32{2, 5}, [2]storeInstant{70, 80}, [2]uint16{1000, 2000}
+	a.remaining, a.grantedAt, a.expires = [2]uint32{2, 5}, [2]limiter.Instant{70, 80}, [2]uint16{1000, 2000}
 	left := a.remaining
 	takeWith(a, r, now, 3, 0, new(limiter.Decision))
 	s := a.spentSince(left)

@@ -29,7 +29,7 @@ func TestTakeNeedsHotHalfOnly(t *testing.T) {
 		a.cold = nil
 		for i := range int64(60) {
 			var d limiter.Decision
-			if at := limiter.Instant(now + i*ms); !takeWith(a, r, at, 1, 2, &d) || d.Source != limiter.FromLease || a.needsRefill(r, at) && i < 30 {
+			if at := instant(now + i*ms); !takeWith(a, r, at, 1, 2, &d) || d.Source != limiter.FromLease || a.needsRefill(r, at) && i < 30 {
 				t.Fatalf("%v: take %d = %+v, needs a refill %v, want none before half of the lease is spent", algorithm, i, d, a.needsRefill(r, at))
 			}
 		}
@@ -92,7 +92,7 @@ func TestIdle(t *testing.T) {
 		{"with credit in another", credited, 61 * sec, true},
 		{"denied recently", denied, 30*sec + 5000, false},
 	} {
-		if got := test.idle(r, now+limiter.Instant(test.after), idleFor, 1); got != test.want {
+		if got := test.idle(r, instant(now+test.after), idleFor, 1); got != test.want {
 			t.Errorf("idle, %s = %v, want %v", test.name, got, test.want)
 		}
 	}
@@ -103,7 +103,7 @@ func TestIdle(t *testing.T) {
 func TestAccountUnusedForYears(t *testing.T) {
 	for _, window := range longWindows {
 		for _, days := range longTimes {
-			now := testStart + limiter.Instant(days*day)
+			now := instant(testStart + days*day)
 			r := mustRule(t, bucket, limiter.Limit{Events: 1000, Window: window})
 			leased, denied := accountAfter(r, testStart, testStart, 40, 60), accountAfter(r, testStart, testStart, 1000, 0)
 			denied.deny(testStart, testStart, &limiter.LeaseRequest{Rule: r, Need: 1, Decision: limiter.Decision{

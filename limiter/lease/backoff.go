@@ -1,39 +1,35 @@
 package lease
 
-import (
-	"math/rand/v2"
-
-	"github.com/fleetlimit/fleetlimit/limiter"
-)
+import "math/rand/v2"
 
 // A backoff is a pause of an account in which it sends no request in the background: after a
 // failure, or until the next tick of the wheel, which sends requests together. Invariant: the wheel
 // comes when it is over, or a request is under way whose reply clears it or begins the next one.
 type backoff struct {
-	until    limiter.Instant
+	until    instant
 	failures uint8 // of background requests in a row, before it; at most maxFailures
 	refill   bool  // it is for a refill that waits for the wheel
 }
 
 const (
 	// firstPause is the longest pause after one failure, in µs. It doubles with every further one.
-	firstPause limiter.Instant = 125_000
+	firstPause = 125_000
 
 	// maxFailures is how many failures make a difference. After more, a pause lasts up to 2 s.
 	maxFailures = 4
 )
 
-// pause returns how long to pause, where failures counts those before the newest. part is random in
-// [0, 1), so that not all accounts come back at the same time.
-func pause(failures uint8, part float64) limiter.Instant {
-	longest := firstPause << min(failures, maxFailures)
-	return longest - limiter.Instant(part*float64(longest/2))
+// pause returns for how many µs to pause, where failures counts those before the newest. part is
+// random in [0, 1), so that not all accounts come back at the same time.
+func pause(failures uint8, part float64) int64 {
+	longest := int64(firstPause) << min(failures, maxFailures)
+	return longest - int64(part*float64(longest/2))
 }
 
 // backOffLocked has a pause after a failed request, if it has something to spend or to tell the
 // lender. It soon tells of its debt again, but a store that is down is not asked for leases all
 // the time.
-func (s *Store) backOffLocked(l *location, a account, now limiter.Instant) {
+func (s *Store) backOffLocked(l *location, a account, now instant) {
 	b := l.shard.State.backoffs[l.key.Hash]
 	leased, owed := a.outstanding()
 	switch {
@@ -43,9 +39,9 @@ func (s *Store) backOffLocked(l *location, a account, now limiter.Instant) {
 	case now < b.until: // the failed request was for a waiter
 		return
 	case owed > 0:
-		b.until = now + pause(b.failures, rand.Float64())
+		b.until = now.plus(pause(b.failures, rand.Float64()))
 	default:
-		b.until = now + pause(maxFailures, rand.Float64())
+		b.until = now.plus(pause(maxFailures, rand.Float64()))
 	}
 	b.failures, b.refill = min(b.failures+1, maxFailures), false
 	s.setBackoffLocked(l, b)
@@ -53,7 +49,7 @@ func (s *Store) backOffLocked(l *location, a account, now limiter.Instant) {
 
 // attendSoonLocked has the wheel come soon, as the background is too full for a call of an account
 // that has news for the lender.
-func (s *Store) attendSoonLocked(l *location, now limiter.Instant) {
+func (s *Store) attendSoonLocked(l *location, now instant) {
 	if !l.backingOffLocked() {
 		s.setBackoffLocked(l, backoff{until: now})
 	}

@@ -14,7 +14,7 @@ func TestPause(t *testing.T) {
 	for _, line := range []struct {
 		failures uint8
 		part     float64
-		want     limiter.Instant
+		want     int64
 	}{
 		{0, 0, 125 * ms},
 		{0, 0.5, 93_750},
@@ -194,7 +194,7 @@ func TestRefillAfterBackoff(t *testing.T) {
 func TestAttendSoonKeepsBackoff(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		p := n.locationOf(n.fixed("zone", 1, 10), "key")
-		now := n.options.Clock()
+		now := n.now()
 		want := backoff{until: now + 50*tick, failures: 3}
 		n.setBackoffLocked(p, want)
 		n.attendSoonLocked(p, now)
@@ -226,11 +226,11 @@ func TestNoRenewalDuringBackoff(t *testing.T) {
 		p := n.locationOf(r, "key")
 		d := due{zone: p.zone, hash: p.key.Hash}
 		before := n.Stats().Requests
-		n.attend(d, n.options.Clock())
+		n.attend(d, n.now())
 		if got := n.Stats().Requests - before; got != 0 {
 			t.Errorf("requests during the pause = %d, want none", got)
 		}
-		n.attend(d, n.options.Clock()+pause(maxFailures, 0))
+		n.attend(d, n.now().plus(pause(maxFailures, 0)))
 		if got := n.Stats().Requests - before; got != 1 {
 			t.Errorf("requests after the pause = %d, want 1", got)
 		}

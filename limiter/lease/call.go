@@ -13,7 +13,7 @@ import (
 // A call carries the lease requests of one key to the lender.
 type call struct {
 	key      []byte
-	sent     limiter.Instant
+	sent     instant
 	targets  []target
 	requests []limiter.LeaseRequest
 
@@ -35,7 +35,7 @@ type target struct {
 	owed        int64  // events of LeaseRequest.More that were admitted before: see account.owe
 }
 
-func newCall(key []byte, now limiter.Instant) *call {
+func newCall(key []byte, now instant) *call {
 	c := &call{key: bytes.Clone(key), sent: now}
 	c.targets, c.requests = c.room.targets[:0], c.room.requests[:0]
 	return c
@@ -102,7 +102,7 @@ func (l *location) endRequestLocked(q *queue) {
 // beginLocked returns a call for the account a that nobody waits for. full means that there are as
 // many as most of those, and so none is returned. Nor is one while the lender is known to be in an
 // outage: then the account backs off.
-func (s *Store) beginLocked(l *location, a account, r *limiter.Rule, now limiter.Instant, most int64, refill bool) (c *call, full bool) {
+func (s *Store) beginLocked(l *location, a account, r *limiter.Rule, now instant, most int64, refill bool) (c *call, full bool) {
 	if s.lender.Refusal(l.key.Text) != nil {
 		s.backOffLocked(l, a, now)
 		return nil, false
@@ -130,8 +130,8 @@ func (s *Store) send(c *call) {
 
 // complete deals with the reply to c.
 func (s *Store) complete(c *call, err error) {
-	now := s.options.Clock()
-	s.options.Observe(time.Duration(now-c.sent)*time.Microsecond, err)
+	now := s.now()
+	s.options.Observe(time.Duration(now.since(c.sent))*time.Microsecond, err)
 	for i := range c.targets {
 		t, l := &c.targets[i], &c.requests[i]
 		t.zone.debt.Add(-s.stats.replied(l, t.incarnation, err))
@@ -155,7 +155,7 @@ func (s *Store) complete(c *call, err error) {
 
 // reply applies the reply to l, which was sent at sent, and answers the waiters. It returns the
 // next call, for those that still wait and for what the lender is still to hear.
-func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now limiter.Instant, err error) (next *call) {
+func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now instant, err error) (next *call) {
 	t.shard.Lock()
 	defer t.shard.Unlock()
 	a, _ := t.findLocked() // an account with a request under way stays
@@ -204,7 +204,7 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now limiter.Inst
 
 // hasNews reports whether the lender should hear of expired leases or of debt of a, which has no
 // request under way.
-func (a account) hasNews(r *limiter.Rule, now limiter.Instant) bool {
+func (a account) hasNews(r *limiter.Rule, now instant) bool {
 	expired, _ := a.nextReturn(r, now)
 	return !a.requesting && (expired || a.inDebt)
 }

@@ -3,8 +3,6 @@ package lease
 import (
 	"sync/atomic"
 	"time"
-
-	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 const (
@@ -34,12 +32,12 @@ func newClock(began time.Time) *clock {
 }
 
 // at returns t, which was read from [time.Now] and so from both clocks, as an instant.
-func (c *clock) at(t time.Time) limiter.Instant {
+func (c *clock) at(t time.Time) instant {
 	return c.instant(t.Sub(c.began), time.Duration(t.UnixNano()-c.began.UnixNano()))
 }
 
 // instant returns the instant at which the clocks read mono and wall, counted from the beginning.
-func (c *clock) instant(mono, wall time.Duration) limiter.Instant {
+func (c *clock) instant(mono, wall time.Duration) instant {
 	last := c.last.Load()
 	for last.outdated(mono, wall) {
 		next := last.observe(mono, wall)
@@ -49,7 +47,7 @@ func (c *clock) instant(mono, wall time.Duration) limiter.Instant {
 		}
 		last = c.last.Load()
 	}
-	return limiter.At(c.began) + limiter.Instant((mono+last.skipped)/time.Microsecond)
+	return instant(c.began.UnixMicro()).plus((mono + last.skipped).Microseconds())
 }
 
 // skipped returns how much time the clock has skipped.

@@ -59,7 +59,7 @@ func TestClockNeverGoesBack(t *testing.T) {
 	var readers sync.WaitGroup
 	for range 4 {
 		readers.Go(func() {
-			last := limiter.Instant(0)
+			last := instant(0)
 			for i := range 20_000 {
 				switch i % 300 {
 				case 100:
@@ -90,9 +90,9 @@ func TestSuspendedNode(t *testing.T) {
 		n.warm(wide, "key")
 		n.denied(narrow, "key", 11, limiter.FromStore)
 		n.denied(narrow, "key", 11, limiter.FromRememberedDenial)
-		before := n.options.Clock()
+		before := n.now()
 		n.suspend(time.Hour)
-		if got, want := n.options.Clock()-before, limiter.Instant(time.Hour.Microseconds()); got != want {
+		if got, want := n.now().since(before), time.Hour.Microseconds(); got != want {
 			t.Errorf("time that has passed on the clock while suspended = %d µs, want %d", got, want)
 		}
 		n.allowed(wide, "key", 1, limiter.FromStore)

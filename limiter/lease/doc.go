@@ -39,6 +39,11 @@
 // debt is told again, as it is told as a running total. An account is removed when it holds
 // no lease, no debt and no denial, or after all that was returned.
 //
+// # Clocks
+//
+// Leases expire by a clock of this node that never steps back. The lender decides by a clock of its
+// own. An instant is by the first, a limiter.Instant by the second.
+//
 // # Locks
 //
 // A goroutine that waits for the lock of a shard holds no other lock of a shard. Under it, nothing

@@ -54,7 +54,7 @@ func (d *drainBatch) begin() {
 
 // add removes some of the accounts of a shard, from at on, and reports whether there are more.
 func (d *drainBatch) add(z *Zone, sh *shard, at *keyed.Cursor) (more bool) {
-	now := d.store.options.Clock()
+	now := d.store.now()
 	sh.Lock()
 	defer sh.Unlock()
 	return sh.Entries.Walk(at, drainSlots, func(e *entry) {

@@ -166,7 +166,7 @@ func (n node) grant(r *limiter.Rule, key string, events int64) {
 	requests := []limiter.LeaseRequest{{Rule: r, Key: []byte(key), Want: events}}
 	n.lender.lend(requests)
 	p := n.locationOf(r, key)
-	now := n.options.Clock()
+	now := n.now()
 	p.shard.Lock()
 	a, ok := p.findLocked()
 	if !ok {
@@ -234,7 +234,7 @@ func (n node) locationOf(r *limiter.Rule, key string) *location {
 
 // newRequest returns a request with these takes, all of which are selected.
 func (n node) newRequest(takes ...limiter.Take) *request {
-	now := n.options.Clock()
+	now := n.now()
 	r := &request{began: now, now: now, takes: make([]takeState, len(takes))}
 	for i := range takes {
 		t := &r.takes[i]
@@ -265,10 +265,10 @@ func (n node) expiresIn(r *limiter.Rule, key string) time.Duration {
 	p := n.locationOf(r, key)
 	p.shard.Lock()
 	defer p.shard.Unlock()
-	now := n.options.Clock()
+	now := n.now()
 	a, _ := p.findLocked()
 	_, next := a.nextReturn(r, now)
-	return time.Duration(next-now) * time.Microsecond
+	return time.Duration(next.since(now)) * time.Microsecond
 }
 
 // checkUsed checks what the lender has debited of a key, leases included.

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/keyed"
-	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 const (
@@ -32,7 +31,7 @@ func (s *Store) run() {
 			return
 		case <-ticker.C:
 		}
-		now := s.options.Clock()
+		now := s.now()
 		s.countNodes(now)
 		all = s.wheel.take(now, min(maxDuePerTick, s.background.room()), all[:0])
 		for _, d := range all {
@@ -48,7 +47,7 @@ func (s *Store) run() {
 // attend has accounts return expired leases, renew them and tell of their debt, although no take
 // comes, and send the refills that takes have left to the wheel. Accounts that back off do so when
 // their pause is over.
-func (s *Store) attend(d due, now limiter.Instant) {
+func (s *Store) attend(d due, now instant) {
 	if now < d.at {
 		s.wheel.add(d)
 		return
@@ -94,7 +93,7 @@ func (s *Store) attend(d due, now limiter.Instant) {
 }
 
 // sweep removes idle accounts from a part of all shards.
-func (s *Store) sweep(part int, now limiter.Instant) {
+func (s *Store) sweep(part int, now instant) {
 	nodes := s.options.OutageNodes()
 	for _, z := range s.openZones() {
 		z.accounts.Sweep(part, sweepParts, func(sh *shard, e *entry) (idle bool) {

@@ -101,7 +101,7 @@ func TestAttendWithFullBackground(t *testing.T) {
 		r := n.creditRule(0)
 		release := n.fillBackground(maxBackground)
 		n.allowed(r, "key", 2, limiter.FromCredit)
-		begin := n.options.Clock()
+		begin := n.now()
 		taken := n.wheel.take(begin+tick, 9, nil)
 		if len(taken) != 1 {
 			t.Fatalf("due with a debt and a full background = %v, want one", taken)
@@ -131,7 +131,7 @@ func TestLeaseExpiresDuringRequest(t *testing.T) {
 			p := n.locationOf(r, "key")
 
 			p.shard.Lock() // the call requests nothing, so the lease is not returned with it
-			c := newCall(p.key.Text, n.options.Clock())
+			c := newCall(p.key.Text, n.now())
 			a, _ := p.findLocked()
 			p.requestLocked(c, a, r, new(queue))
 			p.shard.Unlock()
@@ -196,7 +196,7 @@ func TestSweepRemovesIdleAccounts(t *testing.T) {
 // TestAttendFarAhead attends in time to what is further ahead than the wheel knows.
 func TestAttendFarAhead(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
-		now := n.options.Clock()
+		now := n.now()
 		far := due{at: now + 3*wheelSize*tick, zone: n.Open("zone")}
 		n.wheel.add(far)
 		for _, d := range n.wheel.take(now+wheelSize*tick, 9, nil) {

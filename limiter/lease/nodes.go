@@ -15,7 +15,7 @@ type fleet struct {
 }
 
 // countNodes updates the number of nodes.
-func (s *Store) countNodes(now limiter.Instant) {
+func (s *Store) countNodes(now instant) {
 	f := *s.fleet.Load()
 	if skipped := s.clock.skipped(); skipped != f.skipped {
 		f = fleet{skipped: skipped}
@@ -29,9 +29,9 @@ func (s *Store) countNodes(now limiter.Instant) {
 // creditSharers returns how many nodes share the credit of the accounts of z under r. It is 0, so
 // there is no credit, while other nodes may not count this one, and for a window after this node
 // has started, was suspended, or has removed an account that may have had credit.
-func (s *Store) creditSharers(z *Zone, r *limiter.Rule, now limiter.Instant) int {
-	f := s.fleet.Load()
-	if !s.options.Settled() || f.skipped != s.clock.skipped() || int64(now)-z.removedAt.Load() < r.Limit.Window.Microseconds() {
+func (s *Store) creditSharers(z *Zone, r *limiter.Rule, now instant) int {
+	f, removedAt := s.fleet.Load(), instant(z.removedAt.Load())
+	if !s.options.Settled() || f.skipped != s.clock.skipped() || now.since(removedAt) < r.Limit.Window.Microseconds() {
 		return 0
 	}
 	return f.size.sharers(r, now)
@@ -40,7 +40,7 @@ func (s *Store) creditSharers(z *Zone, r *limiter.Rule, now limiter.Instant) int
 // A fleetSize is how many nodes a fleet has had, as far as a node knows. It is an immutable value.
 // The zero value knows nothing.
 type fleetSize struct {
-	since limiter.Instant // when the node began to count
+	since instant // when the node began to count
 	spans []fleetSpan
 }
 
@@ -48,11 +48,11 @@ type fleetSize struct {
 // before it: a span with fewer nodes than a later one is dropped, as the largest size counts.
 type fleetSpan struct {
 	nodes int
-	until limiter.Instant // of all but the last, which goes on
+	until instant // of all but the last, which goes on
 }
 
 // with returns f with another number of nodes from now on.
-func (f fleetSize) with(now limiter.Instant, nodes int) fleetSize {
+func (f fleetSize) with(now instant, nodes int) fleetSize {
 	if len(f.spans) == 0 {
 		return fleetSize{now, []fleetSpan{{nodes: nodes}}}
 	}
@@ -78,8 +78,8 @@ func (f fleetSize) now() int {
 // A node that restarts does not know which keys had its credit before, and while nodes leave one
 // after the other, the share of each grows. With this rule, all nodes that have credit within a
 // window were there when it began, and none has more than its share at that time.
-func (f fleetSize) sharers(r *limiter.Rule, now limiter.Instant) int {
-	begin := now - limiter.Instant(r.Limit.Window.Microseconds())
+func (f fleetSize) sharers(r *limiter.Rule, now instant) int {
+	begin := now.plus(-r.Limit.Window.Microseconds())
 	if len(f.spans) == 0 || f.since > begin {
 		return 0
 	}

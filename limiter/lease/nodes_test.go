@@ -12,13 +12,13 @@ import (
 func TestFleetSize(t *testing.T) {
 	minute := mustRule(t, fixed, limiter.Limit{Events: 100, Window: time.Minute})
 	type count struct {
-		at    limiter.Instant // s
+		at    instant // s
 		nodes int
 	}
 	for _, test := range []struct {
 		name   string
 		counts []count
-		at     limiter.Instant // s
+		at     instant // s
 		want   int
 	}{
 		{"nothing was counted", nil, 1000, 0},

@@ -11,7 +11,7 @@ import (
 // returns the account of this node all the same.
 func (s *Store) Inspect(ctx context.Context, now limiter.Instant, r *limiter.Rule, key []byte) (limiter.Inspection, error) {
 	i, err := s.lender.Inspect(ctx, now, r, key)
-	s.withAccount(r, key, func(a account) { i.Account = a.state(r, s.options.Clock()) })
+	s.withAccount(r, key, func(a account) { i.Account = a.state(r, s.now()) })
 	return i, err
 }
 
@@ -57,14 +57,14 @@ func (s *Store) dropPart(r *limiter.Rule, key []byte, what dropped) {
 	var c *call
 	l.shard.Lock()
 	if a, ok := l.findLocked(); ok {
-		c = s.dropLocked(&l, a, what, s.options.Clock())
+		c = s.dropLocked(&l, a, what, s.now())
 	}
 	l.shard.Unlock()
 	s.send(c)
 }
 
 // dropLocked drops a part of a, and returns the call that returns its leases, if that is needed now.
-func (s *Store) dropLocked(l *location, a account, what dropped, now limiter.Instant) (c *call) {
+func (s *Store) dropLocked(l *location, a account, what dropped, now instant) (c *call) {
 	r := l.zone.rules.of(l.key.ID, a)
 	q := l.queueLocked()
 	a.drop(r, what)

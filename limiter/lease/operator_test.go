@@ -324,11 +324,11 @@ func TestInspect(t *testing.T) {
 			}
 			held := int64(0)
 			for _, l := range a.Leases {
-				if held += l.Events; l.Expires <= a.At || l.Expires > a.At+6_000_000 {
-					t.Errorf("lease until %d, want it within 6 s of %d", l.Expires, a.At)
+				if held += l.Events; l.Lasts <= 0 || l.Lasts > 6*time.Second {
+					t.Errorf("lease lasts %v, want at most 6 s", l.Lasts)
 				}
 			}
-			if held != leased || a.DeniedUntil != 0 || a.Debt != 0 || a.Demand < 10 || a.Demand > 10_000 || a.Requesting {
+			if held != leased || a.DeniedFor != 0 || a.Debt != 0 || a.Demand < 10 || a.Demand > 10_000 || a.Requesting {
 				t.Fatalf("account = %+v, want %d leased and a demand of hundreds per second", a, leased)
 			}
 		}
@@ -338,10 +338,10 @@ func TestInspect(t *testing.T) {
 
 		n.denied(r, "denied", 10_001, limiter.FromStore)
 		a := n.account(r, "denied")
-		if a.DeniedUntil <= a.At || a.DeniedCost != 10_001 {
+		if a.DeniedFor <= 0 || a.DeniedFor > time.Second || a.DeniedCost != 10_001 {
 			t.Errorf("account of a denied key = %+v, want the denial", a)
 		}
-		if a := n.account(n.fixed("zone", 1, 20_000), "denied"); a.DeniedUntil != 0 {
+		if a := n.account(n.fixed("zone", 1, 20_000), "denied"); a.DeniedFor != 0 {
 			t.Errorf("account under a raised limit = %+v, want no denial", a)
 		}
 	})
@@ -357,13 +357,13 @@ func TestOperatorFails(t *testing.T) {
 	n.grant(r, "key", 5)
 	n.withDenial(r, "denied")
 	now := s.Now()
-	if i, err := s.Inspect(t.Context(), now, r, []byte("denied")); err != errCut || i.Account == nil || i.Account.DeniedUntil == 0 {
+	if i, err := s.Inspect(t.Context(), now, r, []byte("denied")); err != errCut || i.Account == nil || i.Account.DeniedFor == 0 {
 		t.Errorf("inspection = %+v, %v, want the account and %v", i, err, errCut)
 	}
 	if err := s.Reset(t.Context(), now, r, []byte("denied")); err != errCut {
 		t.Errorf("reset = %v, want %v", err, errCut)
 	}
-	if i, _ := s.Inspect(t.Context(), now, r, []byte("denied")); i.Account.DeniedUntil != 0 {
+	if i, _ := s.Inspect(t.Context(), now, r, []byte("denied")); i.Account.DeniedFor != 0 {
 		t.Errorf("account after that = %+v, want no denial", i.Account)
 	}
 	if _, err := s.AddQuota(t.Context(), now, r, []byte("key"), 1); err != errCut {
@@ -381,7 +381,7 @@ func TestOperatorFails(t *testing.T) {
 // withDenial gives an account a remembered denial, as if the lender had just denied a take.
 func (n node) withDenial(r *limiter.Rule, key string) {
 	p := n.locationOf(r, key)
-	now := n.options.Clock()
+	now := n.now()
 	p.shard.Lock()
 	defer p.shard.Unlock()
 	a, _, _ := p.addLocked(r, now)

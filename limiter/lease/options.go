@@ -27,8 +27,8 @@ type Options struct {
 	// nothing but the lender can admit. Default: 1 s.
 	ProbeEvery time.Duration
 
-	// Clock returns the instants that takes are decided at. It must never go back. Default: the
-	// store's own clock, see [Store.At].
+	// Clock returns the instants that takes are decided at: it is the clock of this node. It must
+	// never go back. Default: the store's own clock, see [Store.At].
 	Clock func() limiter.Instant
 
 	// Observe is called after each call to the lender with how long it took and how it failed, if

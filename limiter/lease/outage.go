@@ -26,9 +26,9 @@ func (s *Store) takeInOutage(ctx context.Context, r *request) {
 }
 
 // takeFailed decides a take that has failed: by its account, or with all others that have none.
-func (s *Store) takeFailed(t *takeState, now limiter.Instant) {
+func (s *Store) takeFailed(t *takeState, now instant) {
 	decide := func(a account) {
-		retry := now + limiter.Instant(s.options.ProbeEvery.Microseconds())
+		retry := now.plus(s.options.ProbeEvery.Microseconds())
 		a.takeInOutage(t.Rule, now, t.Cost, s.options.OutageNodes(), retry, &t.Decision)
 		if t.state = admitted; !t.Decision.OK {
 			t.state = denied
@@ -57,7 +57,7 @@ func (s *Store) takeFailed(t *takeState, now limiter.Instant) {
 }
 
 // owe has the account a owe cost events, and counts them.
-func (s *Store) owe(a account, r *limiter.Rule, now limiter.Instant, cost int64) {
+func (s *Store) owe(a account, r *limiter.Rule, now instant, cost int64) {
 	s.stats.owed.Add(uint64(cost))
 	s.stats.owedDropped.Add(uint64(a.owe(r, now, cost)))
 }

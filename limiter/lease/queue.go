@@ -105,7 +105,7 @@ func (q *queue) hasReturns() bool { return len(q.cancels) > 0 || len(q.returns) 
 // serve hands out the reply l, less what was owed. Late waiters are served first, for whomever it was
 // requested: else others would be admitted by the same events. Then come the waiters in sent, and at
 // last the account decides on all that wait. Those without a decision wait on.
-func (q *queue) serve(a account, r *limiter.Rule, l *limiter.LeaseRequest, owed int64, now limiter.Instant) {
+func (q *queue) serve(a account, r *limiter.Rule, l *limiter.LeaseRequest, owed int64, now instant) {
 	left := max(0, l.Served-owed)
 	for _, list := range [][]*waiter{q.sent, q.waiting} {
 		for _, w := range list {
@@ -144,7 +144,7 @@ func (q *queue) serveWaiter(a account, w *waiter, l *limiter.LeaseRequest) {
 }
 
 // decideWaiting answers the waiters that the account can decide on.
-func (q *queue) decideWaiting(a account, r *limiter.Rule, now limiter.Instant) {
+func (q *queue) decideWaiting(a account, r *limiter.Rule, now instant) {
 	undecided := q.waiting[:0]
 	for _, w := range q.waiting {
 		var d limiter.Decision

@@ -24,7 +24,7 @@ type Store struct {
 
 	mu       sync.Mutex       // guards what follows
 	zones    map[string]*Zone // that are open, by name
-	closedAt limiter.Instant  // when a zone was closed last; 0: never
+	closedAt instant          // when a zone was closed last; 0: never
 
 	stop    chan struct{}
 	closing sync.Once
@@ -46,7 +46,7 @@ func New(lender limiter.Lender, o Options) *Store {
 	if s.options.Clock == nil {
 		s.options.Clock = s.Now
 	}
-	now := s.options.Clock()
+	now := s.now()
 	s.fleet.Store(new(fleet))
 	s.countNodes(now)
 	s.wheel.next = int64(now) / tick
@@ -56,10 +56,13 @@ func New(lender limiter.Lender, o Options) *Store {
 
 // At returns t, which was just read from [time.Now], as an instant of the store's clock. That clock
 // follows the monotonic clock of the process, and skips the time in which the host was suspended.
-func (s *Store) At(t time.Time) limiter.Instant { return s.clock.at(t) }
+func (s *Store) At(t time.Time) limiter.Instant { return s.clock.at(t).forCaller() }
 
 // Now returns the instant by the store's clock.
 func (s *Store) Now() limiter.Instant { return s.At(time.Now()) }
+
+// now returns the instant by Options.Clock.
+func (s *Store) now() instant { return fromCaller(s.options.Clock()) }
 
 // Close returns what is leased and ends the store's goroutine. Later takes are left to the lender,
 // as requests may outlive their configuration.
@@ -100,7 +103,7 @@ func (s *Store) openZones() []*Zone {
 func (s *Store) Peek(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
 	var unknown []int
 	for i := range takes {
-		if takes[i].Err = nil; !s.peek(&takes[i], now) {
+		if takes[i].Err = nil; !s.peek(&takes[i], fromCaller(now)) {
 			unknown = append(unknown, i)
 		}
 	}
@@ -118,7 +121,7 @@ func (s *Store) Peek(ctx context.Context, now limiter.Instant, takes []limiter.T
 
 // peek decides k from its account, and reports whether that knows enough. Under a strict rule, it
 // knows denials only.
-func (s *Store) peek(k *limiter.Take, now limiter.Instant) (known bool) {
+func (s *Store) peek(k *limiter.Take, now instant) (known bool) {
 	s.withAccount(k.Rule, k.Key, func(a account) {
 		known = a.peek(k.Rule, now, k.Cost, &k.Decision) && !(k.Rule.Strict && k.Decision.OK)
 	})

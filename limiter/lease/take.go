@@ -21,16 +21,16 @@ const roomFor = 8
 func (s *Store) Take(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
 	if len(takes) == 1 {
 		var room [1]takeState
-		return s.take(ctx, now, takes, room[:])
+		return s.take(ctx, fromCaller(now), takes, room[:])
 	}
 	var room [roomFor]takeState
-	return s.take(ctx, now, takes, room[:])
+	return s.take(ctx, fromCaller(now), takes, room[:])
 }
 
 // A request is takes that are decided together.
 type request struct {
-	began limiter.Instant
-	now   limiter.Instant // later than began once it has waited
+	began instant
+	now   instant // later than began once it has waited
 	takes []takeState
 }
 
@@ -44,11 +44,11 @@ type takeState struct {
 	triedAlone  bool // because of lastDenial
 	needsRefill bool // of its account
 
-	lastDenial limiter.Instant // while undecided: the retry instant of the lender's last reply, if that was a denial
-	spent      spent           // of leases, if that may have to be undone
-	refused    bool            // the lender was not asked, as it is known to be in an outage
-	owed       bool            // by its account: see account.owe
-	waiter     *waiter         // of the newest round; nil: it has not waited
+	lastDenial instant // while undecided: the retry instant of the lender's last reply, if that was a denial
+	spent      spent   // of leases, if that may have to be undone
+	refused    bool    // the lender was not asked, as it is known to be in an outage
+	owed       bool    // by its account: see account.owe
+	waiter     *waiter // of the newest round; nil: it has not waited
 }
 
 type state uint8
@@ -62,7 +62,7 @@ const (
 	failed // the lender could not decide it
 )
 
-func (s *Store) take(ctx context.Context, now limiter.Instant, takes []limiter.Take, room []takeState) error {
+func (s *Store) take(ctx context.Context, now instant, takes []limiter.Take, room []takeState) error {
 	if len(takes) > len(room) {
 		room = make([]takeState, len(takes))
 	}
@@ -159,7 +159,7 @@ func (s *Store) spendLeases(r *request) (admits bool) {
 
 // spendLease decides t from its account, if that can. When only denials are looked for, it spends
 // nothing.
-func (s *Store) spendLease(t *takeState, now limiter.Instant, onlyDenials bool) {
+func (s *Store) spendLease(t *takeState, now instant, onlyDenials bool) {
 	t.shard.Lock()
 	defer t.shard.Unlock()
 	a, ok := t.findLocked()
@@ -181,7 +181,7 @@ func (s *Store) spendLease(t *takeState, now limiter.Instant, onlyDenials bool) 
 }
 
 // concludeLocked notes that the account a has decided t.
-func (t *takeState) concludeLocked(a account, now limiter.Instant) {
+func (t *takeState) concludeLocked(a account, now instant) {
 	if !t.Decision.OK {
 		t.state = denied
 		return
@@ -234,8 +234,8 @@ func (s *Store) delegate(ctx context.Context, r *request) {
 		return
 	}
 	s.stats.delegated.Add(1)
-	_ = s.lender.Take(within, r.now, takes) // each take has its error
-	r.now = s.options.Clock()
+	_ = s.lender.Take(within, r.now.forCaller(), takes) // each take has its error
+	r.now = s.now()
 	for i := range r.takes {
 		t := &r.takes[i]
 		if t.state != delegated {
@@ -265,7 +265,7 @@ func (s *Store) delegate(ctx context.Context, r *request) {
 // A refill that can wait is left to the next tick of the wheel: all that are due then travel
 // together, which takes far less processor time than one request each. When too much is under way,
 // the wheel sees to debt; for anything else the next take tries again.
-func (s *Store) refill(t *takeState, now limiter.Instant) {
+func (s *Store) refill(t *takeState, now instant) {
 	var c *call
 	t.shard.Lock()
 	if a, ok := t.findLocked(); ok && !t.zone.closed.Load() && a.needsRefill(t.Rule, now) && !t.backingOffLocked() {

@@ -18,21 +18,21 @@ func (s *Store) Top(now limiter.Instant, q *limiter.TopQuery) []limiter.KeyUse {
 	if z == nil {
 		return nil
 	}
-	top := largest.New[string, limiter.KeyUse](q.Most)
+	at, top := fromCaller(now), largest.New[string, limiter.KeyUse](q.Most)
 	z.accounts.Each(func(sh *shard, e *entry) {
 		key := sh.Entries.Text(e)
 		a := accountOf(sh, e)
-		r := a.ruleOf(q.Rules(e.ID(), key))
+		r := q.RuleOf(e.ID(), key, a.appliesTo)
 		if r == nil {
 			return
 		}
-		use := a.demandPerSecond(r, now)
+		use := a.demandPerSecond(r, at)
 		if use < leastDemand || !top.Fits(use) {
 			return
 		}
-		found := limiter.KeyUse{Rule: r, Key: append([]byte(nil), key...), Use: use}
-		if a.denied && a.appliesTo(r) && a.retryAt > now {
-			found.RetryAt = a.retryAt
+		found := limiter.KeyUse{Rule: r, Key: append([]byte(nil), key...), Use: use, At: now}
+		if a.denied && a.appliesTo(r) && a.retryAt > at {
+			found.RetryAt = a.retryAt.forCaller()
 		}
 		top.Add(string(binary.BigEndian.AppendUint32(found.Key[:len(key):len(key)], e.ID())), use, found)
 	})
@@ -41,16 +41,3 @@ func (s *Store) Top(now limiter.Instant, q *limiter.TopQuery) []limiter.KeyUse {
 
 // leastDemand is the least demand that counts as use. It never falls to 0.
 const leastDemand = 0.01
-
-// ruleOf returns the rule among rules that the account was last used under, else the first, or nil.
-func (h *hot) ruleOf(rules []*limiter.Rule) *limiter.Rule {
-	for _, r := range rules {
-		if h.appliesTo(r) {
-			return r
-		}
-	}
-	if len(rules) == 0 {
-		return nil
-	}
-	return rules[0]
-}

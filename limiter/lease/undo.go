@@ -20,8 +20,9 @@ func (s *Store) undoAll(r *request) {
 				s.stats.lost.Add(uint64(t.Cost))
 			}
 		case undecided, delegated:
+			now := r.now.forCaller()
 			t.Decision = limiter.Decision{
-				OK: true, At: r.now, Limit: t.Rule.Capacity(), Remaining: t.Rule.Capacity(), RetryAt: r.now, ResetAt: r.now,
+				OK: true, At: now, Limit: t.Rule.Capacity(), Remaining: t.Rule.Capacity(), RetryAt: now, ResetAt: now,
 			}
 			fallthrough
 		case admitted:
@@ -44,7 +45,7 @@ func (s *Store) release(r *request) {
 }
 
 // undo returns what t has taken, and decides it as if nothing had been taken.
-func (s *Store) undo(t *takeState, now limiter.Instant) {
+func (s *Store) undo(t *takeState, now instant) {
 	var c *call
 	t.shard.Lock()
 	a, ok := t.findLocked()
@@ -64,7 +65,7 @@ func (s *Store) undo(t *takeState, now limiter.Instant) {
 
 // undoLocked returns what t has taken from a, and the call that tells the lender, if one is needed
 // now. Credit is not returned: the lender may have debited it already.
-func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now limiter.Instant) (c *call) {
+func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now instant) (c *call) {
 	w := t.waiter
 	switch t.Decision.Source {
 	case limiter.FromLease:
@@ -92,7 +93,7 @@ func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now limiter
 }
 
 // undoWithoutLenderLocked undoes concludeWithoutLender, and what was served to the waiter of t since.
-func (s *Store) undoWithoutLenderLocked(t *takeState, a account, r *limiter.Rule, now limiter.Instant) *call {
+func (s *Store) undoWithoutLenderLocked(t *takeState, a account, r *limiter.Rule, now instant) *call {
 	switch w := t.waiter; {
 	case t.owed, w.err != nil && errors.Is(w.err, limiter.ErrNotAsked):
 		s.stats.owedDropped.Add(uint64(a.paidOwed(t.Cost)))
@@ -108,7 +109,7 @@ func (s *Store) undoWithoutLenderLocked(t *takeState, a account, r *limiter.Rule
 }
 
 // unserveLocked has the lender cancel what it served to the waiter of t.
-func (t *takeState) unserveLocked(a account, r *limiter.Rule, now limiter.Instant) *call {
+func (t *takeState) unserveLocked(a account, r *limiter.Rule, now instant) *call {
 	w := t.waiter
 	a.cancelServed(w.cost)
 	return t.tellLocked(a, r, now, queue{cancels: []granted{{limiter.Events{At: w.decision.At, N: w.cost}, w.spent.incarnation}}})
@@ -116,7 +117,7 @@ func (t *takeState) unserveLocked(a account, r *limiter.Rule, now limiter.Instan
 
 // unspendLocked puts what was spent of leases back into those that a holds, and returns the rest to
 // the lender.
-func (s *Store) unspendLocked(t *takeState, a account, r *limiter.Rule, spent spent, now limiter.Instant) *call {
+func (s *Store) unspendLocked(t *takeState, a account, r *limiter.Rule, spent spent, now instant) *call {
 	returns, lost := a.returnToLease(spent)
 	s.stats.lost.Add(uint64(lost))
 	var q queue
@@ -133,7 +134,7 @@ func (s *Store) unspendLocked(t *takeState, a account, r *limiter.Rule, spent sp
 
 // tellLocked has the next request of a carry the cancels and returns of news. If no request is
 // under way, it returns the call for it.
-func (l *location) tellLocked(a account, r *limiter.Rule, now limiter.Instant, news queue) *call {
+func (l *location) tellLocked(a account, r *limiter.Rule, now instant, news queue) *call {
 	if q := l.queueLocked(); q != nil {
 		q.returns = append(q.returns, news.returns...)
 		for _, g := range news.cancels {

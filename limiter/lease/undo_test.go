@@ -203,7 +203,7 @@ func TestUndoLateTakeSpentFromLease(t *testing.T) {
 		}
 		n.lender.always(answered)
 		for range 2 { // the second time, the account was removed
-			n.undo(k, n.options.Clock())
+			n.undo(k, n.now())
 			n.Open("a").Close()
 		}
 		n.checkUsed(r, "key", before)

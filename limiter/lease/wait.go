@@ -42,7 +42,7 @@ func (s *Store) await(ctx context.Context, r *request, b *batch) {
 	}
 	b.latch.done()
 	gaveUp := b.latch.wait(ctx, s.timeLeft(r))
-	r.now = s.options.Clock()
+	r.now = s.now()
 	for i := range r.takes {
 		if t := &r.takes[i]; t.waiter != nil && t.waiter.latch == b.latch {
 			s.collect(t, r.now, gaveUp)
@@ -52,7 +52,7 @@ func (s *Store) await(ctx context.Context, r *request, b *batch) {
 
 // timeLeft returns how long the request may still wait.
 func (s *Store) timeLeft(r *request) time.Duration {
-	return s.options.Timeout - time.Duration(r.now-r.began)*time.Microsecond
+	return s.options.Timeout - time.Duration(r.now.since(r.began))*time.Microsecond
 }
 
 // join decides t from its account, or has it wait for a lease request of the account, which is
@@ -108,7 +108,7 @@ func (b *batch) newWaiter(cost int64) *waiter {
 }
 
 // callFor returns a call with room for a request of this key.
-func (b *batch) callFor(key []byte, now limiter.Instant) *call {
+func (b *batch) callFor(key []byte, now instant) *call {
 	for _, c := range b.calls {
 		if c.hasRoomFor(key) {
 			return c
@@ -121,7 +121,7 @@ func (b *batch) callFor(key []byte, now limiter.Instant) *call {
 
 // collect takes over what became of the waiter of t. If nothing has, t waits no longer, and gaveUp
 // says why.
-func (s *Store) collect(t *takeState, now limiter.Instant, gaveUp error) {
+func (s *Store) collect(t *takeState, now instant, gaveUp error) {
 	w := t.waiter
 	reason := gaveUp
 	if reason == nil {
@@ -186,7 +186,7 @@ func (s *Store) busy(t *takeState, reason error) bool {
 
 // takeLateLocked decides t by what its account knows. If t is admitted, its waiter stays in the
 // queue, so that the lender hears of it.
-func (s *Store) takeLateLocked(t *takeState, now limiter.Instant) {
+func (s *Store) takeLateLocked(t *takeState, now instant) {
 	a, ok := t.findLocked()
 	if !ok { // the zone was closed meanwhile
 		t.fail(ErrTimeout)
@@ -201,7 +201,7 @@ func (s *Store) takeLateLocked(t *takeState, now limiter.Instant) {
 
 // concludeWithoutLender has the lender hear of t, which a has decided without it, if t is admitted.
 // Its waiter stays in the queue, or, if the lender was not asked, a later request has it debited.
-func (t *takeState) concludeWithoutLender(a account, now limiter.Instant) {
+func (t *takeState) concludeWithoutLender(a account, now instant) {
 	w := t.waiter
 	switch {
 	case w != nil && w.status == waiting && t.state == admitted:

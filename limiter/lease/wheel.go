@@ -1,10 +1,6 @@
 package lease
 
-import (
-	"sync"
-
-	"github.com/fleetlimit/fleetlimit/limiter"
-)
+import "sync"
 
 const (
 	// tick is the precision of the wheel, in µs. Expired leases should be returned within
@@ -26,7 +22,7 @@ type wheel struct {
 
 // A due is when to attend to the accounts with a hash: a lease expires, or a pause is over.
 type due struct {
-	at   limiter.Instant
+	at   instant
 	zone *Zone
 	hash uint64
 }
@@ -41,7 +37,7 @@ func (w *wheel) add(d due) {
 
 // take appends to all what is due at now, in the order of ticks, but at most most. The rest is
 // taken next time.
-func (w *wheel) take(now limiter.Instant, most int, all []due) []due {
+func (w *wheel) take(now instant, most int, all []due) []due {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last := int64(now) / tick

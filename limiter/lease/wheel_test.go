@@ -3,8 +3,6 @@ package lease
 import (
 	"fmt"
 	"testing"
-
-	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // TestWheel takes what is due in the first tick after its instant, or in the last tick that the
@@ -12,7 +10,7 @@ import (
 func TestWheel(t *testing.T) {
 	const begin = 7 * tick
 	for _, line := range []struct {
-		at, want limiter.Instant
+		at, want instant
 	}{
 		{begin - 5*tick, begin}, // is late
 		{begin - 1, begin},
@@ -41,7 +39,7 @@ func TestWheel(t *testing.T) {
 // TestWheelTakesAtMost leaves what it does not take to the next call, in the order of ticks.
 func TestWheelTakesAtMost(t *testing.T) {
 	var w wheel
-	for i := range limiter.Instant(5) {
+	for i := range instant(5) {
 		w.add(due{at: 10 * tick, hash: uint64(i)})
 		w.add(due{at: 12 * tick, hash: uint64(10 + i)})
 	}
@@ -95,7 +93,7 @@ func TestWheelFreesMemoryAfterRush(t *testing.T) {
 // TestWheelStoodStill finds everything that was due after a long time without calls.
 func TestWheelStoodStill(t *testing.T) {
 	var w wheel
-	for i := range limiter.Instant(2 * wheelSize) {
+	for i := range instant(2 * wheelSize) {
 		w.add(due{at: i * tick})
 	}
 	if got := len(w.take(100*wheelSize*tick, 3*wheelSize, nil)); got != 2*wheelSize {

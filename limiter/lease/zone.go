@@ -64,7 +64,7 @@ func (z *Zone) Close() {
 	closed := z.closed.Swap(true)
 	if !closed {
 		delete(s.zones, z.name)
-		s.closedAt = s.options.Clock()
+		s.closedAt = s.now()
 	}
 	s.mu.Unlock()
 	if !closed {
@@ -119,7 +119,7 @@ func (l *location) withAccount(do func(account)) (found bool) {
 // addLocked adds an account, of which there is none. It fails when the zone is closed, or when it
 // is full and no account can be evicted. returns are calls that return what evicted accounts held:
 // the caller sends them, whether or not it succeeds.
-func (l *location) addLocked(r *limiter.Rule, now limiter.Instant) (a account, ok bool, returns []*call) {
+func (l *location) addLocked(r *limiter.Rule, now instant) (a account, ok bool, returns []*call) {
 	z := l.zone
 	if z.closed.Load() {
 		return a, false, nil
@@ -146,7 +146,7 @@ func (l *location) addLocked(r *limiter.Rule, now limiter.Instant) (a account, o
 // evictionCost returns the more, the later the account was used. It must stay while it has a
 // request under way, owes events, remembers a denial or is at its local limit, and while it holds
 // leases that could not be returned.
-func (a account) evictionCost(now limiter.Instant, canReturn bool) (cost int64, evictable bool) {
+func (a account) evictionCost(now instant, canReturn bool) (cost int64, evictable bool) {
 	leased, owed := a.held(), a.debt() // what is owed of an outage is lost: else a flood in an outage would lock out new keys
 	evictable = owed == 0 && (canReturn || leased == 0) && !a.requesting && !a.denies(now, math.MaxInt64) &&
 		!a.atLocalLimit(now)
@@ -155,7 +155,7 @@ func (a account) evictionCost(now limiter.Instant, canReturn bool) (cost int64, 
 
 // closeAccountLocked returns the call that tells the lender what the account of e has leased and
 // owes, or nil. The caller removes the account, which must have no request under way.
-func (z *Zone) closeAccountLocked(sh *shard, e *entry, now limiter.Instant) *call {
+func (z *Zone) closeAccountLocked(sh *shard, e *entry, now instant) *call {
 	a := accountOf(sh, e)
 	r := z.rules.of(e.ID(), a)
 	a.retire()
@@ -169,14 +169,14 @@ func (z *Zone) closeAccountLocked(sh *shard, e *entry, now limiter.Instant) *cal
 }
 
 // dropPassed drops the leases of a window that has passed.
-func (z *Zone) dropPassed(a account, r *limiter.Rule, now limiter.Instant) {
+func (z *Zone) dropPassed(a account, r *limiter.Rule, now instant) {
 	if n := a.dropPassed(r, now); n > 0 {
 		z.store.stats.expired.Add(uint64(n))
 	}
 }
 
 // dropOwed drops what is owed of a window that has passed.
-func (z *Zone) dropOwed(a account, r *limiter.Rule, now limiter.Instant) {
+func (z *Zone) dropOwed(a account, r *limiter.Rule, now instant) {
 	if n := a.dropOwed(r, now); n > 0 {
 		z.store.stats.owedDropped.Add(uint64(n))
 	}

@@ -83,7 +83,7 @@ func TestTakeInClosedZone(t *testing.T) {
 		p := n.locationOf(r, "key")
 		p.shard.Lock()
 		defer p.shard.Unlock()
-		if _, ok, _ := p.addLocked(r, n.options.Clock()); ok || zone.accounts.Len() != 0 {
+		if _, ok, _ := p.addLocked(r, n.now()); ok || zone.accounts.Len() != 0 {
 			t.Errorf("an account was added to a closed zone, which has %d", zone.accounts.Len())
 		}
 		n.checkUsed(r, "key", 2)
@@ -99,7 +99,7 @@ func TestTakeLateInClosedZone(t *testing.T) {
 		k := &n.newRequest(takeOf(r, "key", 1)).takes[0]
 		k.waiter = &waiter{status: replied, err: limiter.ErrLate}
 		k.shard.Lock()
-		n.takeLateLocked(k, n.options.Clock())
+		n.takeLateLocked(k, n.now())
 		k.shard.Unlock()
 		if k.state != failed || k.Err != ErrTimeout {
 			t.Errorf("take = %+v in state %d, want %v", k.Take, k.state, ErrTimeout)

@@ -91,7 +91,7 @@ func TestTiersShareARuleID(t *testing.T) {
 		n.warm(pro, "pro")
 		leased := n.leased(free, "free")
 		p := n.locationOf(free, "free")
-		n.attend(due{zone: p.zone, hash: p.key.Hash}, n.options.Clock())
+		n.attend(due{zone: p.zone, hash: p.key.Hash}, n.now())
 		n.waitForReplies()
 		if got := n.leased(free, "free"); got != leased {
 			t.Errorf("leased after attending to it = %d, want %d", got, leased)

@@ -20,7 +20,7 @@ func (s *Store) Top(now limiter.Instant, q *limiter.TopQuery) []limiter.KeyUse {
 	top := largest.New[string, limiter.KeyUse](q.Most)
 	z.counts.Each(func(sh *shard, e *entry) {
 		key := sh.Entries.Text(e)
-		r := ruleOf(e, q.Rules(e.ID(), key))
+		r := q.RuleOf(e.ID(), key, func(r *limiter.Rule) bool { return limitMark(r) == e.Mark() })
 		if r == nil {
 			return
 		}
@@ -33,24 +33,11 @@ func (s *Store) Top(now limiter.Instant, q *limiter.TopQuery) []limiter.KeyUse {
 		if use == 0 || !top.Fits(use) {
 			return
 		}
-		found := limiter.KeyUse{Rule: r, Key: append([]byte(nil), key...), Use: use}
+		found := limiter.KeyUse{Rule: r, Key: append([]byte(nil), key...), Use: use, At: state.At}
 		if state.RetryAt > state.At {
-			found.RetryAt = now + (state.RetryAt - state.At)
+			found.RetryAt = state.RetryAt
 		}
 		top.Add(string(binary.BigEndian.AppendUint32(found.Key[:len(key):len(key)], e.ID())), use, found)
 	})
 	return top.Sorted()
-}
-
-// ruleOf returns the rule among rules that the key of e was last used under, else the first, or nil.
-func ruleOf(e *entry, rules []*limiter.Rule) *limiter.Rule {
-	for _, r := range rules {
-		if limitMark(r) == e.Mark() {
-			return r
-		}
-	}
-	if len(rules) == 0 {
-		return nil
-	}
-	return rules[0]
 }

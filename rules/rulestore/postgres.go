@@ -41,14 +41,16 @@ func OpenPostgres(url string) (*Postgres, error) {
 	return &Postgres{pool: pool}, nil
 }
 
+// Name implements [rules.Store].
 func (*Postgres) Name() string { return "postgres" }
 
-// Close waits for calls that run, and closes the connections.
+// Close implements [rules.Store]. It waits for calls that run, and closes the connections.
 func (p *Postgres) Close() error {
 	p.pool.Close()
 	return nil
 }
 
+// Latest implements [rules.Store].
 func (p *Postgres) Latest(ctx context.Context) (*rules.Version, error) {
 	v := &rules.Version{Document: new(rules.Document)}
 	err := p.read(ctx, func(tx pgx.Tx) error {
@@ -64,6 +66,7 @@ func (p *Postgres) Latest(ctx context.Context) (*rules.Version, error) {
 	return v, nil
 }
 
+// Version implements [rules.Store].
 func (p *Postgres) Version(ctx context.Context, number int64) (*rules.Version, error) {
 	var v *rules.Version
 	err := p.read(ctx, func(tx pgx.Tx) error {
@@ -87,6 +90,7 @@ func (p *Postgres) Version(ctx context.Context, number int64) (*rules.Version, e
 	return v, nil
 }
 
+// History implements [rules.Store].
 func (p *Postgres) History(ctx context.Context, before int64, limit int) (history []*rules.Version, err error) {
 	err = p.read(ctx, func(tx pgx.Tx) error {
 		found, err := tx.Query(ctx, selectVersions+"WHERE version < $1 OR $1 = 0 ORDER BY version DESC LIMIT $2", before, limit)

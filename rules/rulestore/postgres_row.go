@@ -55,7 +55,8 @@ type row struct {
 // emptyRow has what a row is without the fields that are omitted when they are empty. Other columns
 // are NULL then.
 const emptyRow = `{"zone": "", "key": "", "key_base64": "", "missing": false, "endpoint": "", "tier": "",
-	"rate_limit": "", "dry_run": "", "compare_keys": "", "compare_limit": "", "compare_algorithm": "", "action": "", "address": "", "reason": "", "created_by": "", "position": 0}`
+	"rate_limit": "", "dry_run": "", "compare_keys": "", "compare_limit": "", "compare_algorithm": "",
+	"action": "", "address": "", "reason": "", "created_by": "", "position": 0}`
 
 // A rowID is the primary key of a row in its table.
 type rowID struct{ zone, endpoint, tier, id string }

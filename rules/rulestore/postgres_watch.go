@@ -6,7 +6,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Watch listens on a connection of its own. Triggers notify it of versions.
+// Watch implements [rules.Store]. It listens on a connection of its own, which triggers notify of
+// versions.
 func (p *Postgres) Watch(ctx context.Context, changed func()) error {
 	if err := p.migrate(ctx); err != nil {
 		return explain(err)

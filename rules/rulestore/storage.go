@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -47,7 +48,7 @@ const (
 // two nodes break it in the same instant: then the version of one of them may be lost. Nodes learn
 // of versions that others have written when they poll.
 type Storage struct {
-	storage KeyValueStorage
+	storage atomic.Pointer[KeyValueStorage]
 	limits  limits
 	cache   documentCache
 	turn    chan struct{} // holds one element while somebody here has the lock, or waits for it
@@ -59,10 +60,16 @@ type Storage struct {
 
 // NewStorage returns a store on a storage of Caddy.
 func NewStorage(storage KeyValueStorage) *Storage {
-	return &Storage{
-		storage: storage, limits: defaultLimits, turn: make(chan struct{}, 1), watchers: make(map[*func()]struct{}),
-	}
+	s := &Storage{limits: defaultLimits, turn: make(chan struct{}, 1), watchers: make(map[*func()]struct{})}
+	s.Use(storage)
+	return s
 }
+
+// Use replaces the storage by another handle of the same one: a reload gives Caddy a new handle, even
+// if its configuration stays as it was.
+func (s *Storage) Use(storage KeyValueStorage) { s.storage.Store(&storage) }
+
+func (s *Storage) current() KeyValueStorage { return *s.storage.Load() }
 
 // A storedVersion is a version in the index, without its document.
 type storedVersion struct {
@@ -84,7 +91,7 @@ func (s *Storage) index(ctx context.Context) (versions []storedVersion, err erro
 	if err := ctx.Err(); err != nil { // file systems do not look
 		return nil, err
 	}
-	text, err := s.storage.Load(ctx, storageIndex)
+	text, err := s.current().Load(ctx, storageIndex)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -137,7 +144,7 @@ func (s *Storage) read(ctx context.Context, choose func([]storedVersion) int) (*
 			stored.Document = known
 			return &stored.Version, nil
 		}
-		compressed, err := s.storage.Load(ctx, documentKey(stored.Name))
+		compressed, err := s.current().Load(ctx, documentKey(stored.Name))
 		if errors.Is(err, fs.ErrNotExist) && stored.Name != missing {
 			missing = stored.Name // it may have been removed since with its last version
 			continue
@@ -181,12 +188,12 @@ func (s *Storage) Write(ctx context.Context, v *rules.Version, after int64) erro
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if err := s.storage.Lock(ctx, storageLock); err != nil {
+	if err := s.current().Lock(ctx, storageLock); err != nil {
 		return err
 	}
 	err := s.writeLocked(ctx, v, after, time.Now())
 	// A lock that cannot be removed is broken by the next writer.
-	_ = s.storage.Unlock(context.WithoutCancel(ctx), storageLock)
+	_ = s.current().Unlock(context.WithoutCancel(ctx), storageLock)
 	if err == nil {
 		s.announce()
 	}
@@ -217,7 +224,7 @@ func (s *Storage) writeLocked(ctx context.Context, v *rules.Version, after int64
 		if stored.Name, compressed, err = encode(v.Document); err != nil {
 			return err
 		}
-		if err := s.storage.Store(ctx, documentKey(stored.Name), compressed); err != nil {
+		if err := s.current().Store(ctx, documentKey(stored.Name), compressed); err != nil {
 			return err
 		}
 		stored.Size = len(compressed)
@@ -232,7 +239,7 @@ func (s *Storage) writeLocked(ctx context.Context, v *rules.Version, after int64
 	if time.Since(locked) > lockTrusted {
 		return errors.New("writing has taken so long that others may have broken the lock")
 	}
-	if err := s.storage.Store(ctx, storageIndex, text); err != nil {
+	if err := s.current().Store(ctx, storageIndex, text); err != nil {
 		return err
 	}
 	s.cache.set(v.Document, stored.Name)
@@ -265,9 +272,9 @@ func (s *Storage) removeUnusedLocked(ctx context.Context, versions []storedVersi
 	for _, v := range versions {
 		used[documentKey(v.Name)] = true
 	}
-	keys, err := s.storage.List(ctx, storageDir, false)
+	keys, err := s.current().List(ctx, storageDir, false)
 	for _, key := range keys {
-		if !used[key] && s.storage.Delete(ctx, key) != nil {
+		if !used[key] && s.current().Delete(ctx, key) != nil {
 			return false
 		}
 	}
