@@ -1,15 +1,13 @@
 package fleetlimit
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"maps"
-	"net/http"
-	"slices"
-	"strings"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
+	"go.uber.org/zap"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // An adminAPI serves /rate_limit/ at Caddy's admin endpoint, whose checks of hosts and origins
@@ -25,99 +23,64 @@ func (adminAPI) CaddyModule() caddy.ModuleInfo {
 	}
 }
 
-// adminRoutes are the handlers by path. openapi.json describes them.
-var adminRoutes = map[string]adminMethods{
-	"/rate_limit/health/live":  {http.MethodGet: serveLive},
-	"/rate_limit/health/ready": {http.MethodGet: serveReady},
-	"/rate_limit/emergency": {
-		http.MethodGet: getEmergency, http.MethodPost: postEmergency, http.MethodDelete: deleteEmergency,
-	},
-	"/rate_limit/status":               {http.MethodGet: getStatus},
-	"/rate_limit/openapi.json":         {http.MethodGet: getOpenAPI},
-	"/rate_limit/nodes":                {http.MethodGet: getNodes},
-	"/rate_limit/decisions":            {http.MethodGet: getDecisions, http.MethodPost: postDecisions},
-	"/rate_limit/zones":                {http.MethodGet: getZones},
-	"/rate_limit/zones/{zone}":         {http.MethodGet: getZone},
-	"/rate_limit/zones/{zone}/inspect": {http.MethodPost: postInspect},
-	"/rate_limit/zones/{zone}/top":     {http.MethodGet: getTop},
-	"/rate_limit/zones/{zone}/reset":   {http.MethodPost: postReset},
-	"/rate_limit/zones/{zone}/quota":   {http.MethodPost: postQuota},
-	"/rate_limit/rules": {
-		http.MethodGet: getRules, http.MethodPut: replaceRules, http.MethodPatch: patchRules,
-	},
-	"/rate_limit/rules/diff":                       {http.MethodGet: getRulesDiff},
-	"/rate_limit/rules/versions":                   {http.MethodGet: getVersions},
-	"/rate_limit/rules/versions/{number}":          {http.MethodGet: getVersion},
-	"/rate_limit/rules/versions/{number}/rollback": {http.MethodPost: postRollback},
-	"/rate_limit/overrides":                        overrideEntries.collection(),
-	"/rate_limit/overrides/{id}":                   overrideEntries.element(),
-	"/rate_limit/tiers":                            tierEntries.collection(),
-	"/rate_limit/tiers/{id}":                       tierEntries.element(),
-	"/rate_limit/access":                           accessEntries.collection(),
-	"/rate_limit/access/{id}":                      accessEntries.element(),
-}
-
 // Routes implements caddy.AdminRouter.
-func (adminAPI) Routes() []caddy.AdminRoute {
-	routes := []caddy.AdminRoute{{Pattern: "/rate_limit/", Handler: caddy.AdminHandlerFunc(noRoute)}}
-	for path, methods := range adminRoutes {
-		routes = append(routes, caddy.AdminRoute{Pattern: path, Handler: methods})
+func (adminAPI) Routes() []caddy.AdminRoute { return adminapi.Routes(process{}) }
+
+// A process is this process for the admin API.
+type process struct{}
+
+// Running implements adminapi.Process.
+func (process) Running() adminapi.Configuration {
+	if running := newRunningApp(); running != nil {
+		return running
 	}
-	return routes
+	return nil
 }
 
-func noRoute(_ http.ResponseWriter, r *http.Request) error {
-	return apiError(http.StatusNotFound, "there is no %s: use one of %s", r.URL.Path,
-		strings.Join(slices.Sorted(maps.Keys(adminRoutes)), ", "))
-}
+// Readiness implements adminapi.Process.
+func (process) Readiness() adminapi.Readiness { return readReadiness() }
 
-// adminMethods are the handlers of a path by method. That of GET answers HEAD too.
-type adminMethods map[string]caddy.AdminHandlerFunc
+// Tails implements adminapi.Process.
+func (process) Tails() *adminapi.Tails { return &tails }
 
-// ServeHTTP implements caddy.AdminHandler.
-func (m adminMethods) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
-	method := r.Method
-	if method == http.MethodHead {
-		method = http.MethodGet
+// Emergency implements adminapi.Process.
+func (process) Emergency() adminapi.Emergency { return emergencyMode.active(time.Now()).describe() }
+
+// ParseEmergencyLimit implements adminapi.Process.
+func (process) ParseEmergencyLimit(text string) (string, error) {
+	limit, err := parseEmergencyLimit(text)
+	if err != nil {
+		return "", err
 	}
-	handler := m[method]
-	if handler == nil {
-		allowed := slices.Sorted(maps.Keys(m))
-		if m[http.MethodGet] != nil {
-			allowed = append(allowed, http.MethodHead)
-			slices.Sort(allowed)
-		}
-		list := strings.Join(allowed, ", ")
-		w.Header().Set("Allow", list)
-		return apiError(http.StatusMethodNotAllowed, "the method is %s: use one of %s", r.Method, list)
+	return limit.String(), nil
+}
+
+// StartEmergency implements adminapi.Process.
+func (process) StartEmergency(of *rules.Emergency) (adminapi.Emergency, error) {
+	e, err := newEmergency(of)
+	if err == nil {
+		err = emergencyMode.start(e)
 	}
-	return handler(w, r)
-}
-
-// apiError returns an error that Caddy answers with status and a JSON object that has the message.
-func apiError(status int, format string, args ...any) error {
-	return caddy.APIError{HTTPStatus: status, Err: fmt.Errorf(format, args...)}
-}
-
-// statusOfError returns the status that Caddy answers err with, 0 if err has none.
-func statusOfError(err error) int {
-	var answer caddy.APIError
-	if errors.As(err, &answer) {
-		return answer.HTTPStatus
+	if err != nil {
+		return adminapi.Emergency{}, err
 	}
-	return 0
+	return e.describe(), nil
 }
 
-// writeJSON answers with v.
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	w.Header()["Content-Type"] = typeJSON
-	w.Header()["Cache-Control"] = noStore
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // it fails if the client has gone, which needs no error
+// EndEmergency implements adminapi.Process.
+func (process) EndEmergency(by string) bool {
+	e := emergencyMode.current.Load()
+	if e != nil && e.rules != nil {
+		return false
+	}
+	if e != nil {
+		emergencyMode.end(e, "emergency mode is off", zap.String("by", by))
+	}
+	return true
 }
 
 // Interface guards.
 var (
-	_ caddy.AdminRouter  = adminAPI{}
-	_ caddy.AdminHandler = adminMethods(nil)
+	_ caddy.AdminRouter = adminAPI{}
+	_ adminapi.Process  = process{}
 )

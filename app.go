@@ -2,7 +2,6 @@ package fleetlimit
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -15,6 +14,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyevents"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
+
+	"github.com/fleetlimit/fleetlimit/config"
 )
 
 const appName = "rate_limit"
@@ -22,37 +23,13 @@ const appName = "rate_limit"
 // App is what all rate_limit handlers of a configuration share. It is optional: without it,
 // handlers count in the memory of this process.
 type App struct {
-	// Keeps counts in this Redis, so that all nodes of a fleet together admit what the limits allow.
-	// Default: counts are in the memory of this process, and each node admits that much.
-	Redis *Redis `json:"redis,omitempty"`
+	config.App // what operators write
 
-	// Zones that are defined once, for all handlers. A handler uses one by an empty object, or one
-	// that has only `match`, `dry_run` and `compare`, at its name.
-	Zones Zones `json:"zones,omitempty"`
-
-	// Named limits that zones can use, such as `free` or `pro`.
-	Tiers map[string]*Tier `json:"tiers,omitempty"`
-
-	// The settings of zones and handlers that do not set them.
-	Defaults *Defaults `json:"defaults,omitempty"`
-
-	// The number of nodes that share the Redis, 1 to 10000. Only valid with `redis`. Default: the
-	// nodes count themselves.
-	Nodes int `json:"nodes,omitempty"`
-
-	// Stops requests from waiting for a primary of Redis that fails. Only valid with `redis`.
-	Breaker *Breaker `json:"breaker,omitempty"`
-
-	// Keeps the rules that operators make while traffic runs in this store. Default: the Redis of
-	// `redis`, or else Caddy's storage.
-	Rules *RuleStore `json:"rules,omitempty"`
-
-	ctx      caddy.Context // for the http and events apps
-	logger   *zap.Logger
-	defaults Defaults
-	store    *store
-	release  func()
-	names    sync.Map // of the zones, as keys
+	ctx     caddy.Context // for the http and events apps
+	logger  *zap.Logger
+	store   *store
+	release func()
+	names   sync.Map // of the zones, as keys
 
 	ruleStore *ruleStoreTarget
 	watcher   *ruleWatcher // nil before Start
@@ -62,7 +39,7 @@ type App struct {
 
 	mu          sync.Mutex // guards the fields below
 	zones       []*zone
-	definitions map[string]*Zone
+	definitions map[string]*config.Zone
 	ruleIDs     map[uint32]string
 }
 
@@ -78,21 +55,7 @@ func (*App) CaddyModule() caddy.ModuleInfo {
 // configuration loads while Redis is down.
 func (a *App) Provision(ctx caddy.Context) error {
 	a.ctx, a.logger = ctx, ctx.Logger()
-	if a.Defaults != nil {
-		a.defaults = *a.Defaults
-	}
-	if err := a.defaults.validate(); err != nil {
-		return fmt.Errorf("defaults: %w", err)
-	}
-	for name, tier := range a.Tiers {
-		if !tier.limited() {
-			return fmt.Errorf("tier %q has no limit: use one such as {\"events\": 1000, \"window\": \"1m\"}", name)
-		}
-		if err := cmp.Or(tier.Limit.validate(), tier.Consistency.validate()); err != nil {
-			return fmt.Errorf("tier %q: %w", name, err)
-		}
-	}
-	if err := cmp.Or(a.checkNodes(), a.checkBreaker()); err != nil {
+	if err := a.Check(); err != nil {
 		return err
 	}
 	if err := a.provisionZones(); err != nil {
@@ -102,7 +65,7 @@ func (a *App) Provision(ctx caddy.Context) error {
 	if a.Redis == nil {
 		a.store, a.release = acquireMemory()
 	} else {
-		target, err := a.Redis.resolve(a.Breaker)
+		target, err := resolveRedis(a.Redis, a.Breaker)
 		if err != nil {
 			return atPlace(a.Redis.Place, fmt.Errorf("redis: %w", err))
 		}
@@ -110,17 +73,10 @@ func (a *App) Provision(ctx caddy.Context) error {
 		a.store, a.release = acquireRedis(target)
 	}
 	var err error
-	if a.ruleStore, err = a.Rules.resolve(ctx, redis); err != nil {
-		return atPlace(a.Rules.place(), fmt.Errorf("rules: %w", err))
+	if a.ruleStore, err = resolveRuleStore(a.Rules, ctx, redis); err != nil {
+		return atPlace(cmp.Or(a.Rules, new(config.RuleStore)).Place, fmt.Errorf("rules: %w", err))
 	}
 	return nil
-}
-
-func (d *Defaults) validate() error {
-	_, algorithm := d.Algorithm.compile()
-	_, headers := parseHeaderSet(d.Headers)
-	_, reject := parseRejectStyle(d.Reject)
-	return cmp.Or(algorithm, headers, reject, d.Consistency.validate())
 }
 
 // Start publishes the definitions of the zones to the other nodes, and their bounds in metrics. All
@@ -238,20 +194,20 @@ func (a *App) Cleanup() error {
 
 // define records that a handler defines the zone name as z. It returns an error if another handler
 // defines it differently, and logs a warning if caddy-ratelimit allows that.
-func (a *App) define(name string, z *Zone, logger *zap.Logger) error {
+func (a *App) define(name string, z *config.Zone, logger *zap.Logger) error {
 	a.names.Store(name, nil)
 	a.mu.Lock()
 	earlier := a.definitions[name]
 	if a.definitions == nil {
-		a.definitions = make(map[string]*Zone)
+		a.definitions = make(map[string]*config.Zone)
 	}
 	a.definitions[name] = z
 	a.mu.Unlock()
 
 	switch {
-	case earlier == nil || earlier.definition() == z.definition():
+	case earlier == nil || earlier.Definition() == z.Definition():
 		return nil
-	case earlier.canShareCounts(z):
+	case earlier.CanShareCounts(z):
 		logger.Warn("two different zones of one name share their counts: use different names to count them apart",
 			zap.String("zone", name), placeField(z.Place))
 		return nil
@@ -265,59 +221,13 @@ func (a *App) define(name string, z *Zone, logger *zap.Logger) error {
 		other += ", at " + earlier.Place + ","
 	}
 	return fmt.Errorf("two different definitions: %s; %s is %s, this is %s",
-		remedy, other, earlier.definition(), z.definition())
+		remedy, other, earlier.Definition(), z.Definition())
 }
 
 // hasZone reports whether any handler defines the zone name. It takes no lock: requests call it.
 func (a *App) hasZone(name string) bool {
 	_, found := a.names.Load(name)
 	return found
-}
-
-// canShareCounts reports whether two zones of one name may share their counts: their definitions
-// are equal, or both are in the syntax of caddy-ratelimit, which shares them anyway.
-func (z *Zone) canShareCounts(other *Zone) bool {
-	return z.legacy() && other.legacy() || z.definition() == other.definition()
-}
-
-// definition returns a text that is equal for zones that differ only in the requests they match and
-// reject, in what they compare, and in their places.
-func (z *Zone) definition() string {
-	c := *z
-	c.MatcherSetsRaw, c.DryRun, c.Compare, c.Place = nil, 0, nil, ""
-	text, _ := json.Marshal(c) // it was unmarshalled from JSON
-	return string(text)
-}
-
-// fleetDefinition returns the definition of a zone to compare with those of other nodes. Nodes may
-// also differ in how closely they keep to the limits. Defaults and the app's tiers are resolved.
-func (a *App) fleetDefinition(z *Zone) string {
-	c := *z
-	c.Consistency = Consistency{}
-	c.Algorithm = cmp.Or(z.Algorithm, a.defaults.Algorithm)
-	if z.Tier != nil {
-		tier := *z.Tier
-		tier.Tiers = limitsOf(tier.Tiers, a.Tiers)
-		c.Tier = &tier
-	}
-	c.Endpoints = make([]*Endpoint, len(z.Endpoints))
-	for i, e := range z.Endpoints {
-		own := *e
-		own.Consistency, own.Tiers = Consistency{}, limitsOf(e.Tiers, nil)
-		c.Endpoints[i] = &own
-	}
-	return c.definition()
-}
-
-// limitsOf returns the limits of tiers, or of shared where those have none.
-func limitsOf(tiers, shared map[string]*Tier) map[string]*Tier {
-	limits := make(map[string]*Tier)
-	for name, t := range tiers {
-		if t = t.withLimitOf(shared[name]); t.limited() {
-			limits[name] = &Tier{Limit: t.Limit}
-		}
-	}
-	return limits
 }
 
 // ruleID returns the number of a rule's counts, which is the same on all nodes and in all

@@ -8,6 +8,8 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/fleetlimit/fleetlimit/config"
 )
 
 func TestAppProvisionRefuses(t *testing.T) {
@@ -56,9 +58,9 @@ func TestDefine(t *testing.T) {
 		a := new(App)
 		core, logs := observer.New(zap.WarnLevel)
 		var err error
-		for _, config := range []string{tc.earlier, tc.later} {
-			z := new(Zone)
-			if err := json.Unmarshal([]byte(config), z); err != nil {
+		for _, text := range []string{tc.earlier, tc.later} {
+			z := new(config.Zone)
+			if err := json.Unmarshal([]byte(text), z); err != nil {
 				t.Fatal(err)
 			}
 			err = a.define("api", z, zap.New(core))

@@ -1,7 +1,6 @@
 package fleetlimit
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,58 +8,23 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/fleetlimit/fleetlimit/internal/spelling"
+	"github.com/fleetlimit/fleetlimit/config"
 )
-
-// isUse reports whether z, a zone of a handler, defines nothing: it uses the app's zone of that
-// name.
-func (z *Zone) isUse() bool { return z == nil || z.definition() == "{}" }
-
-// zoneFor returns the definition of a handler's zone: config, or the app's zone if config uses
-// that. The matchers, the dry run and the comparison of a use come in place of those in the definition.
-func (a *App) zoneFor(name string, config *Zone) (*Zone, error) {
-	if !config.isUse() {
-		return config, nil
-	}
-	shared := a.Zones[name]
-	if shared == nil {
-		return nil, errors.New(a.undefinedZone(name))
-	}
-	used := *shared
-	if config != nil {
-		used.DryRun = cmp.Or(config.DryRun, used.DryRun)
-		used.Compare = cmp.Or(config.Compare, used.Compare)
-		if len(config.MatcherSetsRaw) > 0 {
-			used.MatcherSetsRaw = config.MatcherSetsRaw
-		}
-	}
-	return &used, nil
-}
-
-// undefinedZone describes the use of a zone that the app does not have.
-func (a *App) undefinedZone(name string) string {
-	other := ""
-	if nearest := spelling.Nearest(name, slices.Collect(maps.Keys(a.Zones))); nearest != "" {
-		other = "did you mean " + nearest + "? Or "
-	}
-	return "is not defined: " + other + "use a block with `key` and `limit`, which opens on the line of the name, here " +
-		"or in the global option rate_limit"
-}
 
 // provisionZones checks the app's zones, whether handlers use them or not.
 func (a *App) provisionZones() error {
 	for _, name := range slices.Sorted(maps.Keys(a.Zones)) {
-		config := a.Zones[name]
-		if config.isUse() {
-			return config.wrap(name, errors.New("is empty: use at least `key` and `limit`"))
+		settings := a.Zones[name]
+		if settings.IsUse() {
+			return errorInZone(name, settings, errors.New("is empty: use at least `key` and `limit`"))
 		}
-		z, err := newZone(name, config, a, nil)
+		z, err := newZone(name, settings, a, nil)
 		if err != nil {
-			return config.wrap(name, err)
+			return errorInZone(name, settings, err)
 		}
 		z.logWarnings(name, a.logger)
-		if err := a.define(name, config, a.logger); err != nil {
-			return config.wrap(name, err)
+		if err := a.define(name, settings, a.logger); err != nil {
+			return errorInZone(name, settings, err)
 		}
 	}
 	return nil
@@ -82,8 +46,8 @@ func (a *App) warnUnusedZones() {
 	}
 }
 
-// wrap returns err with the name of the zone and its place.
-func (z *Zone) wrap(name string, err error) error {
+// errorInZone returns err with the name of a zone and its place.
+func errorInZone(name string, z *config.Zone, err error) error {
 	err = fmt.Errorf("zone %q: %w", name, err)
 	if z == nil {
 		return err

@@ -1,7 +1,6 @@
 package fleetlimit
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -44,37 +43,5 @@ func TestUseOfAppZone(t *testing.T) {
 	}
 	if got := pooledZones(); len(got) != 0 {
 		t.Errorf("zones in use after all were validated = %d, want 0", len(got))
-	}
-}
-
-// A use of the app's zone has all its settings, and may match other requests.
-func TestZoneFor(t *testing.T) {
-	a := new(App)
-	err := json.Unmarshal([]byte(`{"zones":{"user":{"match":[{"method":["GET"]}],"key":"k","limit":"10/1m","place":"Caddyfile:3"}}}`), a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shared := a.Zones["user"]
-	for _, tc := range []struct{ use, match string }{
-		{`null`, `[{"method":["GET"]}]`},
-		{`{"place":"Caddyfile:9"}`, `[{"method":["GET"]}]`},
-		{`{"match":[{"path":["/a"]}]}`, `[{"path":["/a"]}]`},
-	} {
-		var use *Zone
-		if err := json.Unmarshal([]byte(tc.use), &use); err != nil {
-			t.Fatal(err)
-		}
-		z, err := a.zoneFor("user", use)
-		if err != nil {
-			t.Fatal(err)
-		}
-		match, _ := json.Marshal(z.MatcherSetsRaw)
-		if z.definition() != shared.definition() || string(match) != tc.match || z.Place != shared.Place {
-			t.Errorf("%s is %s that matches %s, at %s", tc.use, z.definition(), match, z.Place)
-		}
-		z.MatcherSetsRaw = nil // as Caddy does when it loads them
-		if shared.MatcherSetsRaw == nil {
-			t.Error("loading the matchers of a use removes them from the app's zone")
-		}
 	}
 }

@@ -3,12 +3,14 @@ package fleetlimit
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+
+	"github.com/fleetlimit/fleetlimit/config"
 )
 
 // The cases in test/adapt test the grammar.
@@ -21,43 +23,6 @@ func dispenser(t *testing.T, text string) *caddyfile.Dispenser {
 		t.Fatal(err)
 	}
 	return caddyfile.NewDispenser(tokens)
-}
-
-func TestUnmarshalCaddyfile(t *testing.T) {
-	// Whether a global tier pro exists is left to provisioning.
-	h := new(Handler)
-	err := h.UnmarshalCaddyfile(dispenser(t, `rate_limit {
-		zone api {
-			key {http.vars.client_ip}
-			tier {http.vars.tier} {
-				free 100/1m
-				pro
-			}
-			limit 10/1m
-		}
-		allow 192.0.2.1
-	}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := json.Marshal(h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `{"rate_limits":{"api":{"key":"{http.vars.client_ip}","limit":{"events":10,"window":60000000000},` +
-		`"tier":{"placeholder":"{http.vars.tier}","tiers":{"free":{"events":100,"window":60000000000},"pro":null}},"place":"Caddyfile:2"}},` +
-		`"allow":["192.0.2.1"],"place":"Caddyfile:1"}`
-	if string(got) != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-}
-
-func TestUnmarshalCaddyfileRefusesNamedMatchers(t *testing.T) {
-	err := new(Handler).UnmarshalCaddyfile(dispenser(t, "rate_limit {\n zone api {\n  match @api\n }\n}"))
-	want := "named matchers are not known here: use `match { <matchers> }`, at Caddyfile:3"
-	if err == nil || err.Error() != want {
-		t.Errorf("error = %v, want %s", err, want)
-	}
 }
 
 // FuzzDirective checks that no text makes the parser panic, that errors have a place, and that
@@ -82,12 +47,9 @@ func FuzzDirective(f *testing.F) {
 			return
 		}
 		h := new(Handler)
-		p := directiveParser{
-			Dispenser: caddyfile.NewDispenser(slices.Clone(tokens)),
-			h:         h,
-			app:       &App{ruleIDs: make(map[uint32]string)},
-		}
-		if err := p.parse(); err != nil {
+		app := new(App)
+		rest := config.Caddyfile{App: &app.App, CheckZone: app.checkZone}
+		if err := h.ParseCaddyfile(caddyfile.NewDispenser(tokens), rest); err != nil {
 			if !strings.Contains(err.Error(), "Caddyfile:") {
 				t.Fatalf("the error has no place: %v", err)
 			}
@@ -102,6 +64,65 @@ func FuzzDirective(f *testing.F) {
 			t.Fatalf("%s is not the configuration of a handler: %v", written, err)
 		}
 		again, err := json.Marshal(&read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(again, written) {
+			t.Fatalf("was written  %s\nand reads as %s", written, again)
+		}
+	})
+}
+
+// TestEnvironmentIsReadWhenConfigurationLoads adapts a Caddyfile without the environment of the
+// machine that runs it.
+func TestEnvironmentIsReadWhenConfigurationLoads(t *testing.T) {
+	for _, zone := range []string{
+		"key {env.FLEETLIMIT_TEST_UNSET}-{client_ip}\nlimit 1/s",
+		"key k\nlimit 1/s\non_missing_key {env.FLEETLIMIT_TEST_UNSET}",
+		"key k\nlimit 5/s\ncost {env.FLEETLIMIT_TEST_UNSET}",
+	} {
+		app := new(App)
+		rest := config.Caddyfile{App: &app.App, CheckZone: app.checkZone}
+		if err := new(Handler).ParseCaddyfile(dispenser(t, "rate_limit {\nzone api {\n"+zone+"\n}\n}"), rest); err != nil {
+			t.Errorf("%q is refused: %v", zone, err)
+		}
+	}
+}
+
+// FuzzGlobalOption checks that no text makes the parser panic, that errors have a place, and that
+// accepted configurations survive a round trip through JSON.
+func FuzzGlobalOption(f *testing.F) {
+	for _, seed := range []string{
+		"tier free 100/1m\ntier banned block\ndefaults {\nalgorithm sliding_window 6\nheaders x\nreject error\n}",
+		"redis {\naddress localhost:6379\n}",
+		"redis standalone {\naddress [::1]:6379\nusername u\npassword {env.P}\ndb 3\nkey_prefix a\ntimeout 20ms\npool_size 8\ntls\n}",
+		"redis sentinel {\naddress a:1 b:2\nmaster_name m\nsentinel_password \"p {\"\n}",
+		"redis cluster {\naddress {env.A}\ntls {\nca f\nserver_name s\ninsecure_skip_verify\n}\n}",
+		"redis {\naddress localhost:6379\n}\nnodes 20\ntier pro 1/s {\nmode strict\nmax_overshoot 5%\n}\ndefaults {\nmode lease\n}", "nodes 1",
+		"zone a {\nkey {client_ip}\ntier {\npro\ndefault pro\n}\n}\ntier pro 1/s\nzone b {\nmatch {\npath /a\n}\nevents 5\nwindow 1m\n}",
+		"zone a", "zone a {", "zone a {\nkey k\nlimit", "zone a {\nmatch {\n", "zone a {\ntier {\nx 1/s {\n", "zone", "zone {\n}", "zone a {\nmatch @b\n}", "zone a {\n}\nzone a {\n}", "zone a b {\nkey k\n}",
+		"redis", "redis {", "redis {\n}", "redis {\ntls {", "redis {\naddress \"\"\n}", "redis cluster {\naddress a:1\ntls {\n{\n}\n}\n}",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		tokens, err := caddyfile.Tokenize([]byte("rate_limit {\n"+text+"\n}"), "Caddyfile")
+		if err != nil {
+			return
+		}
+		option, err := parseGlobalOption(caddyfile.NewDispenser(tokens), nil)
+		if err != nil {
+			if !strings.Contains(err.Error(), "Caddyfile:") {
+				t.Fatalf("the error has no place: %v", err)
+			}
+			return
+		}
+		written := option.(httpcaddyfile.App).Value
+		read := new(App)
+		if err := caddy.StrictUnmarshalJSON(written, read); err != nil {
+			t.Fatalf("%s is not the configuration of an app: %v", written, err)
+		}
+		again, err := json.Marshal(read)
 		if err != nil {
 			t.Fatal(err)
 		}

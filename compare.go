@@ -3,15 +3,13 @@ package fleetlimit
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
-	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keyshare"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // comparedRules are what the rules of a zone would be with another limit or algorithm. They decide
@@ -54,7 +52,7 @@ func (r *rule) unless(other *rule) *rule {
 }
 
 // withBurstFor returns l, without its burst if the algorithm has none.
-func (l *Limit) withBurstFor(a limiter.Algorithm) *Limit {
+func withBurstFor(a limiter.Algorithm, l *config.Limit) *config.Limit {
 	if l.Burst == 0 || a.Kind == limiter.TokenBucket {
 		return l
 	}
@@ -63,67 +61,23 @@ func (l *Limit) withBurstFor(a limiter.Algorithm) *Limit {
 	return &without
 }
 
-func (c *Comparison) validate() error {
-	if c.Limit == nil && c.Algorithm == nil {
-		return errors.New("there is nothing to compare with: use `limit`, `algorithm` or both")
-	}
-	if k := c.Keys; k != nil && !(*k > 0 && *k <= 1) { // nor NaN
-		return fmt.Errorf("keys is %v: use a fraction above 0 and up to 1, such as 0.1 for 10%%", *k)
-	}
-	if c.Limit != nil {
-		return c.Limit.validate()
-	}
-	return nil
-}
-
-// parseComparison returns a comparison of rules, or nil if it ends that of the configuration.
-func parseComparison(text *rules.Comparison) (*Comparison, error) {
-	c := new(Comparison)
-	if text.Keys != "" {
-		keys, err := parsePercent(text.Keys)
-		if err != nil {
-			return nil, fmt.Errorf("keys: %w of keys: use %s", err, percentLike(text.Keys, "10%"))
-		}
-		if keys == 0 {
-			return nil, nil
-		}
-		c.Keys = (*Fraction)(&keys)
-	}
-	var err error
-	if text.Limit != "" {
-		if c.Limit, err = parseRate(strings.Fields(text.Limit)); err != nil {
-			return nil, fmt.Errorf("limit: %w", err)
-		}
-	}
-	switch args := strings.Fields(text.Algorithm); {
-	case len(args) > 2:
-		return nil, fmt.Errorf("algorithm: %q is not an algorithm: use its name, such as token_bucket or sliding_window 10",
-			text.Algorithm)
-	case len(args) > 0:
-		if c.Algorithm, err = parseAlgorithm(args); err != nil {
-			return nil, fmt.Errorf("algorithm: %w", err)
-		}
-	}
-	return c, nil
-}
-
 // compare compiles what the zone compares inForce with. It is nil if that would decide as inForce.
 func (b *ruleBuilder) compare(inForce *zoneRules) (*comparedRules, error) {
-	config := b.zone.Compare
-	if config == nil {
+	settings := b.zone.Compare
+	if settings == nil {
 		return nil, nil
 	}
-	if err := config.validate(); err != nil {
+	if err := settings.Check(); err != nil {
 		return nil, err
 	}
 	c := b.copy(nil)
 	c.compared, c.earlier = true, b.earlier
-	c.zone.Limit = cmp.Or(config.Limit, c.zone.Limit)
-	c.zone.Algorithm = cmp.Or(config.Algorithm, c.zone.Algorithm)
-	if config.Limit != nil && config.Limit.Burst > 0 { // that of another place may be left out
+	c.zone.Limit = cmp.Or(settings.Limit, c.zone.Limit)
+	c.zone.Algorithm = cmp.Or(settings.Algorithm, c.zone.Algorithm)
+	if settings.Limit != nil && settings.Limit.Burst > 0 { // that of another place may be left out
 		base, err := c.base(nil, c.zone.Key, "")
 		if err == nil {
-			_, err = newRule(b.name, base, config.Limit)
+			_, err = newRule(b.name, base, settings.Limit)
 		}
 		if err != nil {
 			return nil, err
@@ -147,15 +101,15 @@ func (b *ruleBuilder) compare(inForce *zoneRules) (*comparedRules, error) {
 		return nil, nil
 	}
 	fraction := 1.0
-	if config.Keys != nil {
-		fraction = float64(*config.Keys)
+	if settings.Keys != nil {
+		fraction = float64(*settings.Keys)
 	}
 	return &comparedRules{fraction, keyshare.New(fraction, b.name+" compare"), endpoints}, nil
 }
 
-// compareDoubts returns what is probably a mistake in the comparison that config has.
-func (z *zone) compareDoubts(config *Zone) []error {
-	if config.Compare == nil || z.configured.compared != nil {
+// compareDoubts returns what is probably a mistake in the comparison that settings have.
+func (z *zone) compareDoubts(settings *config.Zone) []error {
+	if settings.Compare == nil || z.configured.compared != nil {
 		return nil
 	}
 	return []error{errors.New("compare makes no difference, because the zone has the same limit and algorithm, or its tiers " +

@@ -423,15 +423,11 @@ func TestUselessComparisonIsWarnedAbout(t *testing.T) {
 }
 
 func TestComparedRulesAreDescribed(t *testing.T) {
-	h := provisioned(t, `{"rate_limits": {"compared-described": {"key": "all", "limit": "5/1000h", "algorithm": "sliding_window 6",
+	provisioned(t, `{"rate_limits": {"compared-described": {"key": "all", "limit": "5/1000h", "algorithm": "sliding_window 6",
 		"tier": {"tiers": {"pro": "6/1000h"}, "default": "pro"},
 		"endpoints": [{"path": "/own", "limit": "7/1000h"}, {"path": "/algorithm", "algorithm": "fixed_window"}],
 		"compare": {"keys": "12.5%", "limit": "8/1000h"}}}}`)
-	running, err := runningRules()
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer := running.describe(h.zones[0])
+	answer := newRunningApp().Zone("compared-described")
 	var got []string
 	for _, e := range answer.Limits {
 		for _, tier := range e.Tiers {

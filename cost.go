@@ -7,6 +7,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 )
 
@@ -16,23 +17,23 @@ type cost struct {
 	placeholder *keytemplate.Placeholder // nil: fixed
 }
 
-func newCost(config *Cost) (c cost, err error) {
+func newCost(settings *config.Cost) (c cost, err error) {
 	switch {
-	case config == nil:
+	case settings == nil:
 		c.fixed = 1
-	case config.Placeholder != "" && config.Events != 0:
+	case settings.Placeholder != "" && settings.Events != 0:
 		return c, fmt.Errorf("cost has both events and a placeholder: use one of them")
-	case config.Placeholder != "":
-		if c.placeholder, err = keytemplate.ParsePlaceholder(config.Placeholder, config.Trusted); err != nil {
+	case settings.Placeholder != "":
+		if c.placeholder, err = keytemplate.ParsePlaceholder(settings.Placeholder, settings.Trusted); err != nil {
 			return c, fmt.Errorf("cost: %w", err)
 		}
 		if c.placeholder.Global {
 			return fixedCost(c.placeholder)
 		}
-	case config.Events < 1:
-		return c, fmt.Errorf("cost is %d: use 1 or more", config.Events)
+	case settings.Events < 1:
+		return c, fmt.Errorf("cost is %d: use 1 or more", settings.Events)
 	default:
-		c.fixed = config.Events
+		c.fixed = settings.Events
 	}
 	return c, nil
 }
@@ -40,7 +41,7 @@ func newCost(config *Cost) (c cost, err error) {
 // fixedCost returns the cost of a placeholder whose value is the same for all requests.
 func fixedCost(p *keytemplate.Placeholder) (cost, error) {
 	text, _ := p.Value(nil, nil)
-	n, err := parseEvents(text)
+	n, err := config.ParseEvents(text)
 	if err != nil || n < 1 {
 		return cost{}, fmt.Errorf("cost: {%s} is %q when the configuration loads: use a number from 1", p.Name, text)
 	}
@@ -50,8 +51,8 @@ func fixedCost(p *keytemplate.Placeholder) (cost, error) {
 // fits returns an error if no request of this cost can ever pass r.
 func (c cost) fits(r *rule) error {
 	if r.Rule != nil && c.fixed > r.Capacity() {
-		return fmt.Errorf("cost is %d, but at most %s can pass at once: use a lower cost, or a higher limit or burst",
-			c.fixed, amount(r.Capacity(), "event"))
+		return config.ErrorIn("cost", fmt.Errorf("cost is %d, but at most %s can pass at once: use a lower cost, or a higher "+
+			"limit or burst", c.fixed, amount(r.Capacity(), "event")))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 )
 
@@ -42,13 +43,13 @@ func TestNewCost(t *testing.T) {
 		t.Errorf("default cost = %d, %v; want 1", c.fixed, err)
 	}
 	for _, tc := range []struct {
-		config Cost
+		config config.Cost
 		want   string
 	}{
-		{Cost{}, "use 1 or more"},
-		{Cost{Events: -1}, "use 1 or more"},
-		{Cost{Events: 1, Placeholder: "{http.vars.cost}"}, "use one of them"},
-		{Cost{Placeholder: "{http.request.header.Cost}"}, "use `trusted`"},
+		{config.Cost{}, "use 1 or more"},
+		{config.Cost{Events: -1}, "use 1 or more"},
+		{config.Cost{Events: 1, Placeholder: "{http.vars.cost}"}, "use one of them"},
+		{config.Cost{Placeholder: "{http.request.header.Cost}"}, "use `trusted`"},
 	} {
 		if _, err := newCost(&tc.config); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("newCost(%+v) = %v, want an error with %q", tc.config, err, tc.want)
@@ -69,11 +70,11 @@ func TestCostFromEnvironment(t *testing.T) {
 		"1.5":  "use a number from 1",
 	} {
 		t.Setenv("FLEETLIMIT_TEST_COST", value)
-		config := new(Zone)
-		if err := json.Unmarshal([]byte(zone), config); err != nil {
+		settings := new(config.Zone)
+		if err := json.Unmarshal([]byte(zone), settings); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := newZone("api", config, new(App), nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := newZone("api", settings, new(App), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("cost %s: error %v, want one with %q", value, err, want)
 		}
 	}

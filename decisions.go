@@ -11,7 +11,6 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
-	"github.com/fleetlimit/fleetlimit/internal/tail"
 )
 
 // passes reports whether requests with an outcome are what a healthy node mostly has. Tails have a
@@ -21,14 +20,7 @@ func passes(outcome string) bool {
 }
 
 // tails are the tails of the decisions of this process.
-var tails tail.List[decisionFilter, *adminapi.Decision]
-
-// A decisionFilter says which decisions a tail has.
-type decisionFilter struct {
-	zones, outcomes []string            // empty: all
-	keys            map[string][][]byte // by zone, as requests have them; nil: all keys
-	sample          float64             // the fraction of the requests that pass
-}
+var tails adminapi.Tails
 
 // decided is what a tail can ask about a decision.
 type decided struct {
@@ -61,16 +53,16 @@ func (e *evaluation) publish(d decided) {
 	}
 }
 
-func (e *evaluation) isWanted(f *decisionFilter, d *decided) bool {
-	if len(f.zones) > 0 && !slices.Contains(f.zones, d.zoneName()) ||
-		len(f.outcomes) > 0 && !slices.Contains(f.outcomes, d.outcome) ||
-		f.sample < 1 && passes(d.outcome) && rand.Float64() >= f.sample {
+func (e *evaluation) isWanted(f *adminapi.DecisionFilter, d *decided) bool {
+	if len(f.Zones) > 0 && !slices.Contains(f.Zones, d.zoneName()) ||
+		len(f.Outcomes) > 0 && !slices.Contains(f.Outcomes, d.outcome) ||
+		f.Sample < 1 && passes(d.outcome) && rand.Float64() >= f.Sample {
 		return false
 	}
-	if f.keys == nil {
+	if f.Keys == nil {
 		return true
 	}
-	wanted := f.keys[d.zoneName()]
+	wanted := f.Keys[d.zoneName()]
 	if len(wanted) == 0 || d.key == nil {
 		return false
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -19,15 +20,15 @@ import (
 )
 
 // follow returns a tail of what is decided while f runs.
-func follow(filter decisionFilter, f func()) *tail.Tail[decisionFilter, *adminapi.Decision] {
-	opened := tails.Open(filter, 100, maxTails)
+func follow(filter adminapi.DecisionFilter, f func()) *tail.Tail[adminapi.DecisionFilter, *adminapi.Decision] {
+	opened := tails.Open(filter, 100, 1)
 	defer tails.Close(opened)
 	f()
 	return opened
 }
 
 // told returns what a tail has, as JSON without the times.
-func told(t *testing.T, from *tail.Tail[decisionFilter, *adminapi.Decision]) (lines []string) {
+func told(t *testing.T, from *tail.Tail[adminapi.DecisionFilter, *adminapi.Decision]) (lines []string) {
 	t.Helper()
 	for {
 		d, ok := from.Take()
@@ -95,7 +96,7 @@ func TestTailTellsEveryOutcome(t *testing.T) {
 			tc.zone += ", " + key
 		}
 		h, _ := scripted(t, fmt.Sprintf(`{%s "rate_limits": {%q: {%s}}}`, tc.handler, zone, tc.zone), &tc.store)
-		opened := follow(decisionFilter{sample: 1}, func() {
+		opened := follow(adminapi.DecisionFilter{Sample: 1}, func() {
 			_ = h.ServeHTTP(httptest.NewRecorder(), benchRequest("k"), handlerThatWritesNothing)
 		})
 		want := "[{" + strings.Replace(tc.want, `"Z"`, `"`+zone+`"`, 1) + "}]"
@@ -107,8 +108,8 @@ func TestTailTellsEveryOutcome(t *testing.T) {
 
 func TestTailTellsEmergency(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"z": {"key": "k", "limit": {"unlimited": true}}}}`)
-	startEmergency(t, emergencyRequest{Limit: "1/1h"})
-	lines := told(t, follow(decisionFilter{zones: []string{emergencyZone}, sample: 1}, func() { h.request("k", 2) }))
+	startEmergency(t, "1/1h", time.Hour)
+	lines := told(t, follow(adminapi.DecisionFilter{Zones: []string{adminapi.EmergencyZone}, Sample: 1}, func() { h.request("k", 2) }))
 	if len(lines) != 2 || !strings.Contains(lines[0], `"zone":"(emergency)","outcome":"admitted","source":"store","key":"192.0.2.1"`) ||
 		!strings.Contains(lines[1], `"outcome":"rejected"`) {
 		t.Errorf("lines = %s", lines)
@@ -128,16 +129,16 @@ func TestTailHasWhatItsFilterSays(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name   string
-		filter decisionFilter
+		filter adminapi.DecisionFilter
 		want   string // the zones and outcomes
 	}{
-		{"all", decisionFilter{sample: 1}, "a admitted b admitted a admitted b admitted a rejected a denied a admitted b admitted"},
-		{"rejections", decisionFilter{sample: 0}, "a rejected a denied"},
-		{"zone", decisionFilter{sample: 1, zones: []string{"filter-b"}}, "b admitted b admitted b admitted"},
-		{"outcomes", decisionFilter{sample: 1, outcomes: []string{"denied", "rejected"}}, "a rejected a denied"},
-		{"key", decisionFilter{sample: 1, keys: map[string][][]byte{"filter-a": keys("alice")}}, "a admitted a admitted a rejected"},
-		{"another key", decisionFilter{sample: 1, keys: map[string][][]byte{"filter-a": keys("bob")}}, "a admitted"},
-		{"keys of no zone", decisionFilter{sample: 1, keys: map[string][][]byte{}}, ""},
+		{"all", adminapi.DecisionFilter{Sample: 1}, "a admitted b admitted a admitted b admitted a rejected a denied a admitted b admitted"},
+		{"rejections", adminapi.DecisionFilter{Sample: 0}, "a rejected a denied"},
+		{"zone", adminapi.DecisionFilter{Sample: 1, Zones: []string{"filter-b"}}, "b admitted b admitted b admitted"},
+		{"outcomes", adminapi.DecisionFilter{Sample: 1, Outcomes: []string{"denied", "rejected"}}, "a rejected a denied"},
+		{"key", adminapi.DecisionFilter{Sample: 1, Keys: map[string][][]byte{"filter-a": keys("alice")}}, "a admitted a admitted a rejected"},
+		{"another key", adminapi.DecisionFilter{Sample: 1, Keys: map[string][][]byte{"filter-a": keys("bob")}}, "a admitted"},
+		{"keys of no zone", adminapi.DecisionFilter{Sample: 1, Keys: map[string][][]byte{}}, ""},
 	} {
 		opened := follow(tc.filter, func() {
 			for _, key := range []string{"alice", "alice", "alice", "evil", "bob"} {
@@ -176,7 +177,7 @@ func TestTailSamplesWhatPasses(t *testing.T) {
 	const n = 20_000
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {
 		"sampled": {"key": "all", "limit": "1000000/1h"}}}`)
-	opened := tails.Open(decisionFilter{sample: 0.1}, n, maxTails)
+	opened := tails.Open(adminapi.DecisionFilter{Sample: 0.1}, n, 1)
 	defer tails.Close(opened)
 	h.request("k", n)
 	got := 0
@@ -202,13 +203,36 @@ func TestTailBoundsTexts(t *testing.T) {
 		original := *r
 		original.URL = r.URL.JoinPath(strings.Repeat("p", 10_000))
 		r = r.WithContext(context.WithValue(r.Context(), caddyhttp.OriginalRequestCtxKey, original))
-		lines := told(t, follow(decisionFilter{sample: 1}, func() {
+		lines := told(t, follow(adminapi.DecisionFilter{Sample: 1}, func() {
 			_ = h.ServeHTTP(newBenchWriter(), r, handlerThatWritesNothing)
 		}))
 		if len(lines) != 1 || !strings.Contains(lines[0], want) || len(lines[0]) > maxTailKey+3*600 ||
 			!strings.Contains(lines[0], `"key_hash":"`) {
 			t.Errorf("key %.10q: %s, want one line with %s", key, lines, want)
 		}
+	}
+}
+
+// Requests do not wait for a tail that nobody reads: time stands still while they are served.
+func TestRequestsDoNotWaitForTails(t *testing.T) {
+	const n, room = 3000, 1000
+	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {
+		"flooded": {"key": "{http.request.header.X-Api-Key}", "limit": "2/1h"}}}`)
+	synctest.Test(t, func(t *testing.T) {
+		opened := tails.Open(adminapi.DecisionFilter{Sample: 1}, room, 1)
+		defer tails.Close(opened)
+		start := time.Now()
+		h.request("k", n)
+		if waited := time.Since(start); waited != 0 || opened.Dropped() != n-room {
+			t.Errorf("requests have waited %v for a reader", waited)
+		}
+	})
+}
+
+// request sends requests with a key through h.
+func (h *Handler) request(key string, n int) {
+	for range n {
+		_ = h.ServeHTTP(newBenchWriter(), benchRequest(key), handlerThatWritesNothing)
 	}
 }
 
@@ -229,7 +253,7 @@ func TestTailsWhileRequestsAreServed(t *testing.T) {
 			return
 		default:
 		}
-		opened := tails.Open(decisionFilter{sample: 1}, 1, maxTails)
+		opened := tails.Open(adminapi.DecisionFilter{Sample: 1}, 1, 1)
 		_, _ = opened.Take()
 		tails.Close(opened)
 	}

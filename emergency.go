@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,25 +12,23 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// emergencyZone is what responses, logs and metrics call the limit of emergency mode. No zone can
-// have this name.
-const emergencyZone = "(emergency)"
-
 // An emergency is a limit for each client address, in front of all zones of this node. It is
 // counted in the memory of this process, whatever the store of the zones is.
 type emergency struct {
-	limit                *Limit
-	expiresIn            time.Duration // unless expiresAt is set
-	reason               string
-	startedBy            string           // the address of the client of the admin API
-	rules                *rules.Emergency // nil: it is not of the rules in force, but of this node alone
-	startedAt, expiresAt time.Time
+	limit     *config.Limit
+	reason    string
+	startedBy string           // the client of the admin API
+	rules     *rules.Emergency // nil: it is not of the rules in force, but of this node alone
+	startedAt time.Time
+	expiresAt time.Time
 
 	zone   *zone
 	rule   *rule
@@ -51,7 +48,7 @@ type emergencySwitch struct {
 	ofRules *rules.Emergency // nil: the rules in force have none
 }
 
-var emergencyMode = emergencySwitch{state: zoneState{name: emergencyZone}}
+var emergencyMode = emergencySwitch{state: zoneState{name: adminapi.EmergencyZone}}
 
 // active returns the emergency at now, or nil. While emergency mode is off, it is one atomic load.
 func (m *emergencySwitch) active(now time.Time) *emergency {
@@ -77,7 +74,7 @@ func (m *emergencySwitch) start(e *emergency) error {
 	} else {
 		e.counts = memstore.New(memstore.Options{})
 	}
-	e.rule, err = newRule(emergencyZone, limiter.Rule{Zone: e.counts.Open(emergencyZone)}, e.limit)
+	e.rule, err = newRule(adminapi.EmergencyZone, limiter.Rule{Zone: e.counts.Open(adminapi.EmergencyZone)}, e.limit)
 	if err != nil {
 		if earlier == nil {
 			e.counts.Close()
@@ -89,9 +86,6 @@ func (m *emergencySwitch) start(e *emergency) error {
 		earlier.expire.Stop()
 	}
 	e.startedAt = time.Now()
-	if e.expiresAt.IsZero() {
-		e.expiresAt = e.startedAt.Add(e.expiresIn)
-	}
 	e.expire = time.AfterFunc(time.Until(e.expiresAt), func() { m.end(e, "emergency mode is off: it has expired") })
 	m.used.Store(true)
 	m.current.Store(e)
@@ -110,7 +104,7 @@ func (m *emergencySwitch) start(e *emergency) error {
 // follow makes the emergency of the rules in force that of this node, unless it is already. nil: they
 // have none.
 func (m *emergencySwitch) follow(of *rules.Emergency) error {
-	if of != nil && of.ExpiresAt != nil && !time.Now().Before(*of.ExpiresAt) {
+	if of.Expired(time.Now()) {
 		of = nil
 	}
 	m.mu.Lock()
@@ -130,20 +124,30 @@ func (m *emergencySwitch) follow(of *rules.Emergency) error {
 }
 
 func (m *emergencySwitch) startOfRules(of *rules.Emergency) error {
-	limit, err := parseEmergencyLimit(of.Limit)
+	e, err := newEmergency(of)
 	if err != nil {
 		return err
 	}
-	e := &emergency{limit: limit, expiresIn: maxEmergency, reason: of.Reason, startedBy: of.StartedBy, rules: of}
-	if of.ExpiresAt != nil {
-		e.expiresAt = *of.ExpiresAt
-	}
+	e.rules = of
 	return m.start(e)
 }
 
+// newEmergency returns what of describes, for this node alone.
+func newEmergency(of *rules.Emergency) (*emergency, error) {
+	limit, err := parseEmergencyLimit(of.Limit)
+	if err != nil {
+		return nil, err
+	}
+	e := &emergency{limit: limit, reason: of.Reason, startedBy: of.StartedBy, expiresAt: time.Now().Add(rules.MaxEmergency)}
+	if of.ExpiresAt != nil {
+		e.expiresAt = *of.ExpiresAt
+	}
+	return e, nil
+}
+
 // parseEmergencyLimit parses the limit of an emergency.
-func parseEmergencyLimit(text string) (*Limit, error) {
-	limit, err := parseRate(strings.Fields(text))
+func parseEmergencyLimit(text string) (*config.Limit, error) {
+	limit, err := config.ParseLimit(text)
 	switch {
 	case err != nil:
 		return nil, err
@@ -170,8 +174,20 @@ func (m *emergencySwitch) end(e *emergency, message string, about ...zap.Field) 
 		return
 	}
 	e.report("off", message, append(about, zap.String("limit", e.limit.String()))...)
-	if e.rules == nil && of != nil && (of.ExpiresAt == nil || time.Now().Before(*of.ExpiresAt)) {
+	if e.rules == nil && !of.Expired(time.Now()) {
 		_ = m.startOfRules(of) // its limit was right before
+	}
+}
+
+// describe returns e, which may be nil, as the admin API has it.
+func (e *emergency) describe() adminapi.Emergency {
+	if e == nil {
+		return adminapi.Emergency{}
+	}
+	started, expires := e.startedAt.UTC(), e.expiresAt.UTC()
+	return adminapi.Emergency{
+		Active: true, Limit: e.limit.String(), Reason: e.reason, StartedBy: e.startedBy,
+		StartedAt: &started, ExpiresAt: &expires, AllNodes: e.rules != nil,
 	}
 }
 

@@ -11,12 +11,14 @@ import (
 	"time"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// startEmergency switches emergency mode on until the test ends.
-func startEmergency(t *testing.T, body emergencyRequest) *emergency {
+// startEmergency switches emergency mode on for some time, or until the test ends.
+func startEmergency(t *testing.T, limit string, expiresIn time.Duration) *emergency {
 	t.Helper()
-	e, err := body.parse()
+	e, err := newEmergency(&rules.Emergency{Limit: limit, ExpiresAt: new(time.Now().Add(expiresIn))})
 	if err == nil {
 		err = emergencyMode.start(e)
 	}
@@ -36,9 +38,9 @@ func endEmergency() {
 func TestEmergencyEndsExactly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		defer endEmergency()
-		startEmergency(t, emergencyRequest{ExpiresIn: "1m"})
+		startEmergency(t, "10/1s", time.Minute)
 		time.Sleep(30 * time.Second)
-		second := startEmergency(t, emergencyRequest{ExpiresIn: "1m"}) // which prolongs it
+		second := startEmergency(t, "10/1s", time.Minute) // which prolongs it
 		time.Sleep(time.Minute - 1)
 		synctest.Wait()
 		if got := emergencyMode.active(time.Now()); got != second {
@@ -57,8 +59,8 @@ func TestEmergencyEndsExactly(t *testing.T) {
 
 // The old one must not end what has replaced it.
 func TestEmergencyThatWasReplacedEndsNothing(t *testing.T) {
-	first := startEmergency(t, emergencyRequest{})
-	second := startEmergency(t, emergencyRequest{Limit: "5/1s"})
+	first := startEmergency(t, "10/1s", time.Hour)
+	second := startEmergency(t, "5/1s", time.Hour)
 	emergencyMode.end(first, "late")
 	if got := emergencyMode.active(time.Now()); got != second {
 		t.Errorf("emergency = %p, want %p", got, second)
@@ -88,8 +90,8 @@ func TestEmergencySwitchesWhileRequestsAreServed(t *testing.T) {
 		})
 	}
 	for range 50 {
-		startEmergency(t, emergencyRequest{Limit: "1/1h"})
-		startEmergency(t, emergencyRequest{Limit: "2/1h", ExpiresIn: "1ms"})
+		startEmergency(t, "1/1h", time.Hour)
+		startEmergency(t, "2/1h", time.Millisecond)
 		endEmergency()
 	}
 	close(done)
@@ -108,7 +110,7 @@ func requestOf(clientIP string) *http.Request {
 
 func TestEmergencyClients(t *testing.T) {
 	h := provisioned(t, `{"allow": ["198.51.100.1"], "rate_limits": {"z": {"key": "k", "limit": {"unlimited": true}}}}`)
-	startEmergency(t, emergencyRequest{Limit: "1/1h"})
+	startEmergency(t, "1/1h", time.Hour)
 	early := requestOf("192.0.2.9")
 	early.TLS = new(tls.ConnectionState)
 	for _, tc := range []struct {
@@ -149,3 +151,14 @@ type statusWriter struct {
 func newStatusWriter() *statusWriter { return &statusWriter{newBenchWriter(), http.StatusOK} }
 
 func (w *statusWriter) WriteHeader(status int) { w.status = status }
+
+func TestParseEmergencyLimit(t *testing.T) {
+	for text, want := range map[string]string{ // "": it is refused
+		"10/1s": "10/1s", "5/s burst 20": "5/1s burst 20", "block": "", "unlimited": "", "5/1s burst": "",
+	} {
+		got, err := process{}.ParseEmergencyLimit(text)
+		if got != want || (err != nil) != (want == "") {
+			t.Errorf("%s = %q, %v, want %q", text, got, err, want)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/membership"
 )
 
@@ -113,7 +114,7 @@ func (k *keptSize) read(ctx context.Context, storage keptIn) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if nodes, bad := strconv.ParseInt(string(text), 10, 64); err == nil && bad == nil && nodes > 0 && nodes <= maxNodes {
+	if nodes, bad := strconv.ParseInt(string(text), 10, 64); err == nil && bad == nil && nodes > 0 && nodes <= config.MaxNodes {
 		k.kept.Store(nodes)
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 )
@@ -50,9 +51,9 @@ func (e *evaluation) forbid(w http.ResponseWriter) error {
 	e.reportForbidden()
 	w.Header()["Cache-Control"] = noStore
 	switch e.handler.styleOf(f.zone) {
-	case rejectError:
+	case config.RejectError:
 		return caddyhttp.HandlerError{Err: errors.New(f.reason.message), StatusCode: http.StatusForbidden}
-	case rejectProblem:
+	case config.RejectProblem:
 		e.body = f.appendProblem(e.body[:0])
 		e.write(w, http.StatusForbidden, typeProblem)
 	default:

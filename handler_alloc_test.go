@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 )
 
 // The handler allocates four times per request: the state, the function that returns placeholders,
@@ -49,8 +51,8 @@ func TestTailOfOthersAllocatesNothing(t *testing.T) {
 		return testing.AllocsPerRun(1000, func() { _ = h.ServeHTTP(newBenchWriter(), benchRequest("k"), handlerThatWritesNothing) })
 	}
 	alone, followed := serve(), 0.0
-	for _, f := range []decisionFilter{
-		{sample: 0}, {sample: 1, zones: []string{"other"}}, {sample: 1, keys: map[string][][]byte{"tail-alloc": {[]byte("other")}}},
+	for _, f := range []adminapi.DecisionFilter{
+		{Sample: 0}, {Sample: 1, Zones: []string{"other"}}, {Sample: 1, Keys: map[string][][]byte{"tail-alloc": {[]byte("other")}}},
 	} {
 		follow(f, func() { followed = serve() })
 		if followed > alone {

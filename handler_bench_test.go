@@ -3,29 +3,44 @@ package fleetlimit
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	_ "github.com/caddyserver/caddy/v2/modules/filestorage"
 
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// provisioned returns a handler from its JSON configuration, in a configuration of its own that has
-// started.
+// provisioned returns a handler from its JSON configuration, in a configuration of its own that runs
+// until the test ends.
 func provisioned(tb testing.TB, config string) *Handler {
 	tb.Helper()
-	ctx, err := caddy.ProvisionContext(&caddy.Config{Admin: &caddy.AdminConfig{Disabled: true}})
+	h, _ := provisionedIn(tb, "", config)
+	return h
+}
+
+// provisionedIn is as provisioned, with Caddy's storage in a directory; "" is the default. stop stops
+// the configuration before the test ends.
+func provisionedIn(tb testing.TB, dir, config string) (h *Handler, stop func()) {
+	tb.Helper()
+	shared := &caddy.Config{Admin: &caddy.AdminConfig{Disabled: true}}
+	if dir != "" {
+		shared.StorageRaw = json.RawMessage(fmt.Sprintf(`{"module": "file_system", "root": %q}`, dir))
+	}
+	ctx, err := caddy.ProvisionContext(shared)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	h := new(Handler)
+	h = new(Handler)
 	if err := json.Unmarshal([]byte(config), h); err != nil {
 		tb.Fatal(err)
 	}
@@ -35,12 +50,9 @@ func provisioned(tb testing.TB, config string) *Handler {
 	if err := h.app.Start(); err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() {
-		h.app.Stop()
-		h.Cleanup()
-		h.app.Cleanup()
-	})
-	return h
+	stop = sync.OnceFunc(func() { _ = errors.Join(h.app.Stop(), h.Cleanup(), h.app.Cleanup()) })
+	tb.Cleanup(stop)
+	return h, stop
 }
 
 // BenchmarkHandler measures what the handler adds to a request: with three zones and 1000 warm

@@ -1,7 +1,6 @@
 package fleetlimit
 
 import (
-	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -22,14 +21,6 @@ const (
 
 var headerSets = map[string]headerSet{
 	"all": xHeaders | draftHeaders, "x": xHeaders, "draft": draftHeaders, "none": noHeaders,
-}
-
-func parseHeaderSet(name string) (headerSet, error) {
-	set, ok := headerSets[cmp.Or(name, "all")]
-	if !ok {
-		return 0, unknownWord("headers", name, "x", "draft", "all", "none")
-	}
-	return set, nil
 }
 
 // The headers that responses get. X-RateLimit-Policy only marks requests that could not be counted.

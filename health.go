@@ -67,15 +67,6 @@ func worse(a, b adminapi.HealthStatus) adminapi.HealthStatus {
 	return b
 }
 
-// writeHealth answers with 200, or 503 if the status is not ok.
-func writeHealth(w http.ResponseWriter, status adminapi.HealthStatus, body any) {
-	code := http.StatusOK
-	if status != adminapi.HealthOK {
-		code = http.StatusServiceUnavailable
-	}
-	writeJSON(w, code, body)
-}
-
 // HealthHandler answers health checks, so that a load balancer can ask a node that does not offer it
 // the admin endpoint: 200 with `{"status":"ok"}`, or 503 with `{"status":"degraded"}`. Answers name
 // no store and no address, because anybody may ask. The admin endpoint has those, at
@@ -120,7 +111,7 @@ func (h *HealthHandler) ServeHTTP(w http.ResponseWriter, r *http.Request, _ cadd
 	if h.Probe != probeLive {
 		status = readReadiness().Status
 	}
-	writeHealth(w, status, adminapi.Health{Status: status})
+	adminapi.WriteHealth(w, status, adminapi.Health{Status: status})
 	return nil
 }
 

@@ -48,6 +48,18 @@ func TestStoreHealth(t *testing.T) {
 	}
 }
 
+// Two fleets in one configuration that is being replaced by another one: each has its entry.
+func TestReadinessListsStores(t *testing.T) {
+	provisionedApp(t, `{"redis": {"addresses": ["192.0.2.2:6379"]}}`)
+	provisionedApp(t, `{"redis": {"addresses": ["192.0.2.1:6379"]}}`)
+	provisionedApp(t, `{}`)
+	got := readReadiness()
+	if len(got.Stores) != 2 || got.Stores[0].Primaries[0].Address != "192.0.2.1:6379" ||
+		got.Stores[1].Primaries[0].Address != "192.0.2.2:6379" {
+		t.Errorf("readiness = %+v, want the two Redis servers in order, and not the store in memory", got)
+	}
+}
+
 func TestHealthHandler(t *testing.T) {
 	provisionedApp(t, `{"redis": {"mode": "cluster", "addresses": ["192.0.2.1:6379"]}}`) // it never answers
 	for _, tc := range []struct {

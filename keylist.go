@@ -7,29 +7,30 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/glob"
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
 )
 
 // compileKeyLists compiles the patterns of the keys that the zone allows and denies.
-func (z *zone) compileKeyLists(config *Zone) (err error) {
-	if z.allow, err = z.compileKeyList(config, config.AllowKeys, "use `limit unlimited`, or no zone"); err != nil {
-		return fmt.Errorf("allow_key: %w", err)
+func (z *zone) compileKeyLists(settings *config.Zone) (err error) {
+	if z.allow, err = z.compileKeyList(settings, settings.AllowKeys, "use `limit unlimited`, or no zone"); err != nil {
+		return config.ErrorIn("allow_key", fmt.Errorf("allow_key: %w", err))
 	}
-	if z.deny, err = z.compileKeyList(config, config.DenyKeys, "use `limit block`"); err != nil {
-		return fmt.Errorf("deny_key: %w", err)
+	if z.deny, err = z.compileKeyList(settings, settings.DenyKeys, "use `limit block`"); err != nil {
+		return config.ErrorIn("deny_key", fmt.Errorf("deny_key: %w", err))
 	}
-	for _, p := range config.AllowKeys {
+	for _, p := range settings.AllowKeys {
 		if by, denied := z.deny.Covers(p); denied {
-			return fmt.Errorf("allow_key: %q allows no key, because deny_key %s comes first: use a narrower deny_key, or none",
-				p, by)
+			return config.ErrorIn("allow_key", fmt.Errorf("allow_key: %q allows no key, because deny_key %s comes first: use a "+
+				"narrower deny_key, or none", p, by))
 		}
 	}
 	return nil
 }
 
 // compileKeyList compiles patterns of keys. forAll is the remedy of one that matches all keys.
-func (z *zone) compileKeyList(config *Zone, patterns []string, forAll string) (glob.Set, error) {
+func (z *zone) compileKeyList(settings *config.Zone, patterns []string, forAll string) (glob.Set, error) {
 	for _, p := range patterns {
 		if p != "" && strings.Trim(p, "*") == "" {
 			return glob.Set{}, fmt.Errorf("%q is every key: %s", p, forAll)
@@ -37,13 +38,13 @@ func (z *zone) compileKeyList(config *Zone, patterns []string, forAll string) (g
 		if err := glob.Check(p); err != nil {
 			return glob.Set{}, err
 		}
-		if err := z.checkAddressKey(config, p); err != nil {
+		if err := z.checkAddressKey(settings, p); err != nil {
 			return glob.Set{}, err
 		}
-		if strings.HasSuffix(p, ",") && !strings.Contains(config.Key, ",") {
+		if strings.HasSuffix(p, ",") && !strings.Contains(settings.Key, ",") {
 			return glob.Set{}, fmt.Errorf("%q ends with a comma: use spaces between patterns", p)
 		}
-		z.warnAboutPattern(config.Key, p)
+		z.warnAboutPattern(settings.Key, p)
 	}
 	return glob.Parse(patterns)
 }
@@ -69,17 +70,17 @@ func isAddressKey(key string) bool {
 
 // checkAddressKey refuses an address or a range that is no key of a zone by the client's address,
 // because it is not as long as the zone's prefixes.
-func (z *zone) checkAddressKey(config *Zone, pattern string) error {
-	if !isAddressKey(config.Key) {
+func (z *zone) checkAddressKey(settings *config.Zone, pattern string) error {
+	if !isAddressKey(settings.Key) {
 		return nil
 	}
 	r, err := ipset.ParsePrefix(pattern)
 	if err != nil {
 		return nil
 	}
-	bits, own := 32, config.IPv4Prefix
+	bits, own := 32, settings.IPv4Prefix
 	if r.Addr().Is6() {
-		if bits, own = 64, config.IPv6Prefix; z.legacy {
+		if bits, own = 64, settings.IPv6Prefix; z.legacy {
 			bits = 128
 		}
 	}

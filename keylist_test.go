@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/fleetlimit/fleetlimit/config"
 )
 
 func TestKeyListsRefuse(t *testing.T) {
@@ -61,11 +63,11 @@ func newKeyLists(t *testing.T, key, allow, deny string) error {
 		}
 		return string(text)
 	}
-	config := new(Zone)
+	settings := new(config.Zone)
 	text := fmt.Sprintf(`{"key": %q, "limit": {"block": true}, "allow_keys": %s, "deny_keys": %s}`, key, list(allow), list(deny))
-	if err := json.Unmarshal([]byte(text), config); err != nil {
+	if err := json.Unmarshal([]byte(text), settings); err != nil {
 		t.Fatal(err)
 	}
-	_, err := newZone("api", config, new(App), nil)
+	_, err := newZone("api", settings, new(App), nil)
 	return err
 }

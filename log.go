@@ -13,25 +13,11 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
-
-// The values of log_rejections.
-const (
-	logFirst = "first" // the first of a key and window
-	logAll   = "all"
-	logNone  = "none"
-)
-
-func parseRejectionLog(rejections string) (string, error) {
-	switch rejections {
-	case "", logFirst, logAll, logNone:
-		return rejections, nil
-	}
-	return "", unknownWord("log_rejections", rejections, logFirst, logAll, logNone)
-}
 
 // loggedOf returns which rejections by a zone are logged, or those by the handler if it is nil.
 func (h *Handler) loggedOf(z *zone) string {
@@ -39,9 +25,9 @@ func (h *Handler) loggedOf(z *zone) string {
 	case h.LogRejections != "":
 		return h.LogRejections
 	case z != nil && z.legacy:
-		return logAll
+		return config.LogAll
 	}
-	return logFirst
+	return config.LogFirst
 }
 
 // report logs a rejection and emits its event, with the zone and key of named. Events of zones in
@@ -83,8 +69,8 @@ func (e *evaluation) report(denied, named *zoneResult, wait time.Duration) {
 func (e *evaluation) logsRejection(denied *zoneResult) (logs bool, unlogged uint64) {
 	z, which := denied.zone, e.handler.loggedOf(denied.zone)
 	switch {
-	case which != logFirst:
-		return which == logAll, 0
+	case which != config.LogFirst:
+		return which == config.LogAll, 0
 	case denied.rule.block:
 		return z.windowless.allow(e.now.Unix())
 	case denied.decision.Breach:
@@ -102,9 +88,9 @@ func (h *Handler) logsForbidden(z *zone) (logs bool, unlogged uint64) {
 		limit = &z.windowless
 	}
 	switch h.loggedOf(z) {
-	case logFirst:
+	case config.LogFirst:
 		return limit.allow(time.Now().Unix())
-	case logAll:
+	case config.LogAll:
 		return true, 0
 	}
 	return false, 0

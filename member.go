@@ -2,7 +2,6 @@ package fleetlimit
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -56,20 +55,7 @@ func (a *App) fleetDefinitions() map[string]string {
 	defer a.mu.Unlock()
 	definitions := make(map[string]string, len(a.definitions))
 	for name, z := range a.definitions {
-		definitions[name] = a.fleetDefinition(z)
+		definitions[name] = a.FleetDefinition(z)
 	}
 	return definitions
-}
-
-// maxNodes is the largest value of App.Nodes.
-const maxNodes = 10000
-
-func (a *App) checkNodes() error {
-	switch {
-	case a.Nodes < 0 || a.Nodes > maxNodes:
-		return fmt.Errorf("nodes is %d: use 1 to %d, or leave it out to have them counted", a.Nodes, maxNodes)
-	case a.Nodes > 0 && a.Redis == nil:
-		return fmt.Errorf("nodes share no Redis: use `redis`, or leave out `nodes`")
-	}
-	return nil
 }

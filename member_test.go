@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"go.uber.org/zap"
+
+	"github.com/fleetlimit/fleetlimit/config"
 )
 
 // TestFleetDefinition compares the definitions of one zone on two nodes.
@@ -46,15 +48,12 @@ func TestFleetDefinition(t *testing.T) {
 // definitionOf returns the definition of a zone in the fleet.
 func definitionOf(t *testing.T, app, zone string) string {
 	t.Helper()
-	a, z := new(App), new(Zone)
+	a, z := new(App), new(config.Zone)
 	if err := json.Unmarshal([]byte(app), a); err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal([]byte(zone), z); err != nil {
 		t.Fatal(err)
-	}
-	if a.Defaults != nil {
-		a.defaults = *a.Defaults
 	}
 	if err := a.define("api", z, zap.NewNop()); err != nil {
 		t.Fatal(err)

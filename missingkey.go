@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 )
 
@@ -27,25 +27,18 @@ const (
 	missingDeny                         // answer 403
 )
 
-// The words of Zone.OnMissingKey. Any other text is a template.
-const (
-	onMissingSkip   = "skip"
-	onMissingDeny   = "deny"
-	onMissingShared = "shared"
-)
-
-// newMissingKey compiles what config does with requests without a key. o are the options of the
+// newMissingKey compiles what settings do with requests without a key. o are the options of the
 // template that it may have.
-func (z *zone) newMissingKey(config *Zone, o keytemplate.Options) (m missingKey, err error) {
-	if err := checkOnMissingKey(config.OnMissingKey, config.OnMissingLimit); err != nil {
+func (z *zone) newMissingKey(settings *config.Zone, o keytemplate.Options) (m missingKey, err error) {
+	if err := config.CheckOnMissingKey(settings.OnMissingKey, settings.OnMissingLimit); err != nil {
 		return m, err
 	}
-	m.limited = config.OnMissingLimit != nil
-	switch config.OnMissingKey {
-	case onMissingSkip:
+	m.limited = settings.OnMissingLimit != nil
+	switch settings.OnMissingKey {
+	case config.OnMissingSkip:
 		m.action = missingSkip
 		return m, nil
-	case onMissingDeny:
+	case config.OnMissingDeny:
 		m.action = missingDeny
 		return m, nil
 	case "":
@@ -56,78 +49,30 @@ func (z *zone) newMissingKey(config *Zone, o keytemplate.Options) (m missingKey,
 		return m, nil
 	}
 	m.action = missingCount
-	if m.key, err = z.parseKey(config.OnMissingKey, o); err != nil {
+	if m.key, err = z.parseKey(settings.OnMissingKey, o); err != nil {
 		return m, fmt.Errorf("on_missing_key: %w", err)
 	}
-	if config.OnMissingKey != onMissingShared && len(m.key.Placeholders()) == 0 {
-		return m, fmt.Errorf("on_missing_key %s is the same for all requests: use shared", config.OnMissingKey)
+	if settings.OnMissingKey != config.OnMissingShared && len(m.key.Placeholders()) == 0 {
+		return m, fmt.Errorf("on_missing_key %s is the same for all requests: use shared", settings.OnMissingKey)
 	}
 	return m, nil
 }
 
 // checkMissingKey refuses a substitute that is missing whenever the key is. It warns about settings
 // for missing keys if the key is never missing.
-func (z *zone) checkMissingKey(config *Zone) error {
+func (z *zone) checkMissingKey(settings *config.Zone) error {
 	names := z.key.Placeholders()
 	switch {
-	case config.OnMissingKey == "" && config.OnMissingLimit == nil:
+	case settings.OnMissingKey == "" && settings.OnMissingLimit == nil:
 	case len(names) == 0:
 		z.warnings = append(z.warnings, fmt.Errorf("on_missing_key has no effect, because the key %q has no placeholder "+
-			"that can be missing: use a key such as {http.request.header.X-Api-Key}, or no on_missing_key", config.Key))
+			"that can be missing: use a key such as {http.request.header.X-Api-Key}, or no on_missing_key", settings.Key))
 	case len(names) == 1 && "{"+names[0]+"}" != clientIP && z.missing.key != nil &&
 		slices.Contains(z.missing.key.Placeholders(), names[0]):
 		return fmt.Errorf("on_missing_key %s is missing whenever the key is: use another placeholder, such as {client_ip}, "+
-			"or shared, skip or deny", config.OnMissingKey)
+			"or shared, skip or deny", settings.OnMissingKey)
 	}
 	return nil
-}
-
-// wrongOnMissingKey has what people write instead of a value of on_missing_key, in lower case.
-var wrongOnMissingKey = map[string]string{
-	"skip": onMissingSkip, "allow": onMissingSkip, "none": onMissingSkip, "ignore": onMissingSkip,
-	"pass": onMissingSkip, "off": onMissingSkip, "unlimited": onMissingSkip, "bypass": onMissingSkip,
-
-	"deny": onMissingDeny, "reject": onMissingDeny, "block": onMissingDeny, "refuse": onMissingDeny,
-	"forbid": onMissingDeny, "error": onMissingDeny, "403": onMissingDeny,
-
-	"shared": onMissingShared, "share": onMissingShared, "static": onMissingShared, "global": onMissingShared,
-
-	"ip": "{client_ip}", "client_ip": "{client_ip}", "remote_ip": "{client_ip}", "address": "{client_ip}",
-	"remote_host": "{remote_host}",
-}
-
-// checkOnMissingKey refuses texts that are neither a word of on_missing_key nor a template: they
-// would be one key, whose count all clients without a key share. limit is that of such requests.
-func checkOnMissingKey(text string, limit *Limit) error {
-	words := strings.Fields(strings.ReplaceAll(text, "}", "} ")) // {client_ip}10/1m has a rate too
-	rate := slices.IndexFunc(words, func(word string) bool {
-		_, err := parseEventsPerWindow(word)
-		return err == nil
-	})
-	switch {
-	case (text == onMissingSkip || text == onMissingDeny) && limit != nil:
-		return fmt.Errorf("on_missing_key %s has no limit: use it without one, or {client_ip} or shared in its place", text)
-	case text == "", text == onMissingSkip, text == onMissingDeny, text == onMissingShared:
-		return nil
-	case rate >= 0:
-		key := strings.Join(words[:rate], " ")
-		if key == "" || key == onMissingSkip || key == onMissingDeny {
-			key = "{client_ip}"
-		}
-		return fmt.Errorf("on_missing_key has a rate in the text %q: use `on_missing_key %s %s` without quotes, or in JSON "+
-			"on_missing_limit for the rate", text, key, strings.Join(words[rate:], " "))
-	case strings.Contains(text, "{"):
-		return nil
-	}
-	right := wrongOnMissingKey[strings.ToLower(text)]
-	if right == "" && len(words) == 1 && strings.Contains(text, ".") {
-		right = "{" + text + "}"
-	}
-	if right != "" {
-		return fmt.Errorf("on_missing_key is %q: use %s", text, right)
-	}
-	return fmt.Errorf("on_missing_key is %q, which has no placeholder: use `shared` to count all requests without a key "+
-		"together, or a template such as {client_ip}, or skip, or deny", text)
 }
 
 // substituteKey returns the template that counts a request without a usable key. It returns nil if
@@ -183,10 +128,10 @@ func (b *ruleBuilder) compileWithoutKey() error {
 	}
 	base, err := b.base(nil, cmp.Or(b.zone.OnMissingKey, clientIP), "on_missing_key")
 	if err == nil {
-		b.withoutKey, err = b.shared(base, limit, b.zone.Consistency.or(b.app.defaults.Consistency))
+		b.withoutKey, err = b.shared(base, limit, b.zone.Consistency.Or(b.app.DefaultSettings().Consistency))
 	}
 	if err != nil {
-		return fmt.Errorf("on_missing_key: %w", err)
+		return config.ErrorIn("on_missing_key", fmt.Errorf("on_missing_key: %w", err))
 	}
 	return nil
 }
@@ -194,36 +139,22 @@ func (b *ruleBuilder) compileWithoutKey() error {
 // ruleWithoutKey returns the rule of requests without a key at e, whose other rules are compiled.
 // What e itself sets for keys of an unknown tier stays if it is lower than on_missing_limit. What no
 // limit of the zone applies to has none.
-func (b *ruleBuilder) ruleWithoutKey(e *Endpoint, compiled *endpointRules) (*rule, error) {
+func (b *ruleBuilder) ruleWithoutKey(e *config.Endpoint, compiled *endpointRules) (*rule, error) {
 	own, tier := e.Limit, noTier
 	if b.tiers != nil {
 		tier = b.tiers.fallback
-		if t := e.Tiers[b.tiers.names[tier]]; t.limited() {
+		if t := e.Tiers[b.tiers.names[tier]]; t.Limited() {
 			own = &t.Limit
 		}
 	}
 	switch {
 	case b.withoutKey == nil, compiled.empty():
 		return nil, nil
-	case own != nil && (own.Unlimited || own.lowerThan(b.zone.OnMissingLimit)):
+	case own != nil && (own.Unlimited || own.LowerThan(b.zone.OnMissingLimit)):
 		return compiled.rules[tier], nil
 	}
 	if err := compiled.cost.fits(b.withoutKey); err != nil {
-		return nil, fmt.Errorf("on_missing_key: %w", err)
+		return nil, config.ErrorIn("on_missing_key", fmt.Errorf("on_missing_key: %w", err))
 	}
 	return b.withoutKey, nil
-}
-
-// lowerThan reports whether l admits less than other in the long run, or as much with a smaller
-// burst.
-func (l *Limit) lowerThan(other *Limit) bool {
-	switch {
-	case l.Unlimited || other.Block:
-		return false
-	case l.Block || other.Unlimited:
-		return true
-	}
-	rate := func(l *Limit) float64 { return float64(l.Events) / float64(l.Window) }
-	burst := func(l *Limit) int64 { return cmp.Or(l.Burst, l.Events) }
-	return cmp.Or(cmp.Compare(rate(l), rate(other)), cmp.Compare(burst(l), burst(other))) < 0
 }

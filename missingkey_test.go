@@ -10,6 +10,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/limiter/lease"
 )
 
@@ -92,7 +93,7 @@ func TestMissingKeyRefuses(t *testing.T) {
 // wantRefused checks that the zone is refused with an error that contains want.
 func wantRefused(t *testing.T, zone, want string) {
 	t.Helper()
-	c := new(Zone)
+	c := new(config.Zone)
 	if err := json.Unmarshal([]byte(zone), c); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +184,7 @@ func TestRuleWithoutKey(t *testing.T) {
 			case r.block:
 				got = "block"
 			default:
-				got = (&Limit{Events: r.Limit.Events, Window: caddy.Duration(r.Limit.Window), Burst: r.Limit.Burst}).String()
+				got = (&config.Limit{Events: r.Limit.Events, Window: caddy.Duration(r.Limit.Window), Burst: r.Limit.Burst}).String()
 			}
 			if got != want {
 				t.Errorf("%s at endpoint %d: limit %s, want %s", test.rate, i, got, want)

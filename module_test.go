@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/caddyserver/caddy/v2"
+
+	"github.com/fleetlimit/fleetlimit/config"
 )
 
 // These configurations are in JSON, so no Caddyfile parser has checked them.
@@ -111,17 +113,17 @@ func TestProvisionRefuses(t *testing.T) {
 }
 
 func TestWarnUnused(t *testing.T) {
-	const config = `{"allow": ["192.0.2.0/24"], "distributed": {}, "storage": {"module": "file_system"}}`
+	const settings = `{"allow": ["192.0.2.0/24"], "distributed": {}, "storage": {"module": "file_system"}}`
 	for _, tc := range []struct {
 		name  string
-		redis *Redis
+		redis *config.Redis
 		want  []string
 	}{
 		{"memory", nil, []string{"counts are per node: N nodes admit N times the limit", "in the memory of this process"}},
-		{"redis", new(Redis), []string{"the nodes share their counts in Redis", "counts live in Redis"}},
+		{"redis", new(config.Redis), []string{"the nodes share their counts in Redis", "counts live in Redis"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			h, logs := scripted(t, config, new(scriptedStore))
+			h, logs := scripted(t, settings, new(scriptedStore))
 			h.app.Redis = tc.redis
 			h.warnUnused()
 			for i, line := range logs.All() {

@@ -1,26 +1,16 @@
 package fleetlimit
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
-
-// parseOnOutage parses what decides requests in an outage. "" is the default.
-func parseOnOutage(name string) (limiter.OutageMode, error) {
-	m, err := limiter.ParseOutageMode(cmp.Or(name, limiter.OutageLocal.String()))
-	if err != nil {
-		err = fmt.Errorf("on_outage is %q: use local, so that each node keeps to a share of the limit, open or closed", name)
-	}
-	return m, err
-}
 
 // unavailable reports whether the request is rejected because its count is not available.
 func (r *zoneResult) unavailable() bool {
@@ -53,11 +43,11 @@ func newUnavailableBodies(zone string) (jsonBody, problemBody string) {
 
 // rejectUnavailable answers 503.
 func (e *evaluation) rejectUnavailable(w http.ResponseWriter, denied *zoneResult, style string, retry int64) error {
-	if style == rejectError {
+	if style == config.RejectError {
 		return caddyhttp.HandlerError{Err: errUnavailable, StatusCode: http.StatusServiceUnavailable}
 	}
 	contentType := typeJSON
-	if style == rejectProblem {
+	if style == config.RejectProblem {
 		contentType = typeProblem
 	}
 	e.body = denied.appendUnavailable(e.body[:0], style, retry)
@@ -66,7 +56,7 @@ func (e *evaluation) rejectUnavailable(w http.ResponseWriter, denied *zoneResult
 }
 
 func (r *zoneResult) appendUnavailable(b []byte, style string, retry int64) []byte {
-	if style == rejectProblem {
+	if style == config.RejectProblem {
 		b = strconv.AppendInt(append(b, r.rule.texts.unavailableProblem...), retry, 10)
 		return append(b, "}\n"...)
 	}

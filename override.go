@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -17,8 +17,8 @@ import (
 // used.
 type override struct {
 	builder    *ruleBuilder
-	limit      *Limit  // nil: there is a multiplier
-	multiplier float64 // of the limit
+	limit      *config.Limit // nil: there is a multiplier
+	multiplier float64       // of the limit
 
 	first atomic.Pointer[changedRule] // that was compiled: most overrides change one rule
 	rules sync.Map                    // *rule -> *changedRule
@@ -56,7 +56,7 @@ func (c *zoneRules) override(z *zone, earlier *zoneRules, o *rules.Override) (ke
 			return k, fmt.Errorf("the multiplier is %v: use a limit, or a multiplier above 0", o.Multiplier)
 		case o.Limit != "":
 			var err error
-			if k.limit, err = parseRate(strings.Fields(o.Limit)); err != nil {
+			if k.limit, err = config.ParseLimit(o.Limit); err != nil {
 				return k, err
 			}
 		}
@@ -96,21 +96,21 @@ func (o *override) of(r *rule) *rule {
 func (o *override) compile(r *rule) (*rule, error) {
 	limit := o.limitOf(r)
 	if r.compared {
-		limit = limit.withBurstFor(r.base.Algorithm)
+		limit = withBurstFor(r.base.Algorithm, limit)
 	}
 	return o.builder.rule(r.base, limit)
 }
 
 // limitOf returns the limit of r with the override, which may be too high.
-func (o *override) limitOf(r *rule) *Limit {
+func (o *override) limitOf(r *rule) *config.Limit {
 	if o.limit != nil {
 		return o.limit
 	}
-	return r.limit.times(o.multiplier)
+	return times(&r.limit, o.multiplier)
 }
 
 // times returns l with its events and burst multiplied by a positive number.
-func (l *Limit) times(multiplier float64) *Limit {
+func times(l *config.Limit, multiplier float64) *config.Limit {
 	times := *l
 	times.Events, times.Burst = multiply(l.Events, multiplier), multiply(l.Burst, multiplier)
 	return &times

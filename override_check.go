@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -48,7 +49,7 @@ func (c *overrideChecker) rulesOf(p overridePlace) []placedRule {
 	type decides struct {
 		algorithm limiter.Algorithm
 		cost      int64
-		limit     Limit
+		limit     config.Limit
 	}
 	seen := make(map[decides]bool)
 	for i := range slices.Backward(c.rules.endpoints) { // errors are about the rest of the zone if they can be

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -20,7 +21,7 @@ const zoneWithAlgorithms = `{"rate_limits": {%q: {
 // What a zone cannot have is refused where it is written, with its place and what to use.
 func TestOverridesWithoutEffectAreRefused(t *testing.T) {
 	h := provisioned(t, fmt.Sprintf(zoneWithAlgorithms, "override-check"))
-	h.app.Redis = new(Redis) // counts whose fractions do not fit into its values are refused
+	h.app.Redis = new(config.Redis) // counts whose fractions do not fit into its values are refused
 	defer func() { h.app.Redis = nil }()
 	for _, tc := range []struct{ document, want string }{
 		{`"limit": "700/8760h"`, ""},
@@ -60,7 +61,7 @@ func TestOverridesWithoutEffectAreRefused(t *testing.T) {
 func TestOverridesWithoutEffectAreLogged(t *testing.T) {
 	h, logs := scripted(t, fmt.Sprintf(zoneWithAlgorithms, "override-left"), &scriptedStore{decision: limiter.Decision{OK: true}})
 	h.app.logger = h.logger
-	h.app.Redis = new(Redis)
+	h.app.Redis = new(config.Redis)
 	defer func() { h.app.Redis = nil }()
 	h.app.rulesInForce()
 	putRules(t, h, `{"overrides": [

@@ -3,6 +3,7 @@ package fleetlimit
 import (
 	"testing"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -59,8 +60,8 @@ func TestMultiply(t *testing.T) {
 			t.Errorf("%d * %v = %d, want %d", tc.n, tc.multiplier, got, tc.want)
 		}
 	}
-	blocked := (&Limit{Block: true}).times(3)
-	if *blocked != (Limit{Block: true}) {
+	blocked := times(&config.Limit{Block: true}, 3)
+	if *blocked != (config.Limit{Block: true}) {
 		t.Errorf("block multiplied = %+v, want block", *blocked)
 	}
 }

@@ -16,13 +16,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
 // redisConfig returns a configuration from its JSON.
-func redisConfig(t *testing.T, text string) *Redis {
+func redisConfig(t *testing.T, text string) *config.Redis {
 	t.Helper()
-	c := new(Redis)
+	c := new(config.Redis)
 	if err := json.Unmarshal([]byte(text), c); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func TestRedisResolve(t *testing.T) {
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := redisConfig(t, tc.config).resolve(nil)
+			got, err := resolveRedis(redisConfig(t, tc.config), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,8 +107,8 @@ func TestRedisResolve(t *testing.T) {
 
 func TestRedisAuthority(t *testing.T) {
 	file := authority(t)
-	c := &Redis{Addresses: []string{"localhost:6379"}, TLS: &RedisTLS{CA: file}}
-	first, err := c.resolve(nil)
+	c := &config.Redis{Addresses: []string{"localhost:6379"}, TLS: &config.RedisTLS{CA: file}}
+	first, err := resolveRedis(c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +124,7 @@ func TestRedisAuthority(t *testing.T) {
 
 	// Moving the lines in the Caddyfile keeps the client and its connections.
 	c.Place = "Caddyfile:9"
-	moved, err := c.resolve(nil)
+	moved, err := resolveRedis(c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func TestRedisAuthority(t *testing.T) {
 	if err := os.WriteFile(file, other, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	second, err := c.resolve(nil)
+	second, err := resolveRedis(c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +187,7 @@ func TestRedisRefuses(t *testing.T) {
 		{"unknown placeholder in the prefix", `{"key_prefix": "a{b}", ` + at + `}`, "key_prefix: ", "{env."},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := redisConfig(t, tc.config).resolve(nil)
+			_, err := resolveRedis(redisConfig(t, tc.config), nil)
 			if err == nil || !strings.HasPrefix(err.Error(), tc.place) || !strings.Contains(err.Error(), tc.remedy) {
 				t.Fatalf("resolve = %v, want an error at %q that says %q", err, tc.place, tc.remedy)
 			}

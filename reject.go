@@ -11,23 +11,9 @@ import (
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
-
-// The values of reject.
-const (
-	rejectJSON    = "json"
-	rejectProblem = "problem"
-	rejectError   = "error"
-)
-
-func parseRejectStyle(style string) (string, error) {
-	switch style {
-	case "", rejectJSON, rejectProblem, rejectError:
-		return style, nil
-	}
-	return "", unknownWord("reject", style, rejectJSON, rejectProblem, rejectError)
-}
 
 // styleOf returns how to reject the requests that a zone denies, or the handler itself if it is nil.
 func (h *Handler) styleOf(z *zone) string {
@@ -35,9 +21,9 @@ func (h *Handler) styleOf(z *zone) string {
 	case h.rejectStyle != "":
 		return h.rejectStyle
 	case z != nil && z.legacy:
-		return rejectError
+		return config.RejectError
 	}
-	return rejectJSON
+	return config.RejectJSON
 }
 
 // errRateLimit is the error that error routes get.
@@ -71,9 +57,9 @@ func (e *evaluation) reject(w http.ResponseWriter) error {
 		return e.rejectUnavailable(w, &denied, style, retry)
 	}
 	switch style {
-	case rejectError:
+	case config.RejectError:
 		return caddyhttp.HandlerError{Err: errRateLimit, StatusCode: http.StatusTooManyRequests}
-	case rejectProblem:
+	case config.RejectProblem:
 		e.body = denied.appendProblem(e.body[:0], retry)
 		e.write(w, http.StatusTooManyRequests, typeProblem)
 	default:

@@ -14,6 +14,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/rewrite"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 )
 
@@ -193,7 +194,7 @@ func (s *site) pageUnusedBy(sites []*site) (zones []string) {
 		}
 		for _, h := range other.handlers {
 			for _, z := range h.zones {
-				if h.styleOf(z) == rejectError {
+				if h.styleOf(z) == config.RejectError {
 					return nil
 				}
 				zones = append(zones, z.name)
@@ -241,7 +242,7 @@ func (w *routeWarnings) strippedEndpoints(h *Handler, prefix string) {
 // no error of its error routes.
 func (w *routeWarnings) emptyRejections(h *Handler) {
 	for _, z := range h.zones {
-		if h.styleOf(z) == rejectError {
+		if h.styleOf(z) == config.RejectError {
 			w.warn("rejections have no body, because handle_errors does not handle errors of its own routes: use `reject json` "+
 				"or `reject problem` in the rate_limit there", zap.String("zone", z.name), placeField(z.place))
 		}

@@ -2,12 +2,12 @@ package fleetlimit
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/route"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
@@ -30,7 +30,7 @@ type rule struct {
 	texts         ruleTexts
 
 	base  limiter.Rule // what the limit does not set
-	limit Limit
+	limit config.Limit
 
 	compared bool // it is not in force, but compared with the one that is
 }
@@ -43,7 +43,7 @@ const blockedFor = 24 * time.Hour
 var errNoBurst = errors.New("has no burst: use token_bucket, or a limit without burst")
 
 // newRule returns the rule of limit in a zone. base has what limit has not.
-func newRule(zone string, base limiter.Rule, limit *Limit) (*rule, error) {
+func newRule(zone string, base limiter.Rule, limit *config.Limit) (*rule, error) {
 	counted, err := newCountedRule(base, limit)
 	if err != nil {
 		return nil, err
@@ -57,17 +57,17 @@ func newRule(zone string, base limiter.Rule, limit *Limit) (*rule, error) {
 }
 
 // newCountedRule returns base with limit, nil if that is block or unlimited.
-func newCountedRule(base limiter.Rule, limit *Limit) (*limiter.Rule, error) {
-	if err := limit.validate(); err != nil {
-		return nil, err
+func newCountedRule(base limiter.Rule, limit *config.Limit) (*limiter.Rule, error) {
+	if err := limit.Check(); err != nil {
+		return nil, config.ErrorIn("limit", err)
 	}
 	if limit.Block || limit.Unlimited {
 		return nil, nil
 	}
 	if limit.Burst > 0 && base.Algorithm.Kind != limiter.TokenBucket {
-		return nil, fmt.Errorf("limit: %v %w", base.Algorithm.Kind, errNoBurst)
+		return nil, config.ErrorIn("limit", fmt.Errorf("limit: %v %w", base.Algorithm.Kind, errNoBurst))
 	}
-	base.Limit = limit.compile()
+	base.Limit = limit.Compile()
 	return limiter.NewRule(base)
 }
 
@@ -79,7 +79,7 @@ type ruleBuilder struct {
 	app    *App
 	handle limiter.Zone
 	name   string
-	zone   *Zone
+	zone   *config.Zone
 	tiers  *tierFinder
 
 	withoutKey *rule // of on_missing_limit; nil: none
@@ -94,7 +94,7 @@ type ruleBuilder struct {
 // endpoints compiles the endpoints of the zone and, as the last, the rest of the zone.
 func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 	b.compiled = make(map[ruleSource]*rule)
-	if err := b.zone.Consistency.validate(); err != nil {
+	if err := b.zone.CheckConsistency(); err != nil {
 		return nil, err
 	}
 	if b.zone.MaxKeys < 0 {
@@ -110,7 +110,7 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 		}
 		compiled, err := b.endpoint(e)
 		if err != nil {
-			return nil, fmt.Errorf("endpoint %d (%s): %w", i+1, e.Path, err)
+			return nil, &config.SettingError{Endpoint: i + 1, Err: fmt.Errorf("endpoint %d (%s): %w", i+1, e.Path, err)}
 		}
 		for earlier := range all {
 			if r := all[earlier].route; r.Covers(compiled.route) {
@@ -126,7 +126,7 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 				"used: use `limit` without this endpoint, or a narrower path", all[i].route))
 		}
 	}
-	rest, err := b.build(new(Endpoint), nil)
+	rest, err := b.build(new(config.Endpoint), nil)
 	switch {
 	case err != nil:
 		return nil, err
@@ -141,12 +141,12 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 }
 
 // endpoint compiles an endpoint of the zone.
-func (b *ruleBuilder) endpoint(e *Endpoint) (*endpointRules, error) {
+func (b *ruleBuilder) endpoint(e *config.Endpoint) (*endpointRules, error) {
 	r, err := route.New(e.Methods, e.Path)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.Consistency.validate(); err != nil {
+	if err := e.CheckConsistency(); err != nil {
 		return nil, err
 	}
 	if len(e.Tiers) > 0 && b.tiers == nil {
@@ -156,10 +156,10 @@ func (b *ruleBuilder) endpoint(e *Endpoint) (*endpointRules, error) {
 		if _, err := b.tiers.named(name); err != nil {
 			return nil, err
 		}
-		if tier == nil || *tier == (Tier{}) {
+		if tier == nil || *tier == (config.Tier{}) {
 			return nil, fmt.Errorf("tier %q is empty: use a limit for this endpoint", name)
 		}
-		if err := tier.Consistency.validate(); err != nil {
+		if err := tier.CheckConsistency(); err != nil {
 			return nil, fmt.Errorf("tier %q: %w", name, err)
 		}
 	}
@@ -174,7 +174,7 @@ func (b *ruleBuilder) endpoint(e *Endpoint) (*endpointRules, error) {
 func (e *endpointRules) empty() bool { return e.rules[len(e.rules)-1] == nil }
 
 // build compiles the rules of all tiers at an endpoint. The rest of the zone has no route.
-func (b *ruleBuilder) build(e *Endpoint, r *route.Route) (*endpointRules, error) {
+func (b *ruleBuilder) build(e *config.Endpoint, r *route.Route) (*endpointRules, error) {
 	all := &endpointRules{route: r, rules: make([]*rule, b.tiers.rules())}
 	path := ""
 	if r != nil {
@@ -185,7 +185,7 @@ func (b *ruleBuilder) build(e *Endpoint, r *route.Route) (*endpointRules, error)
 		return nil, err
 	}
 	if all.cost, err = newCost(cmp.Or(e.Cost, b.zone.Cost)); err != nil {
-		return nil, err
+		return nil, config.ErrorIn("cost", err)
 	}
 	for tier := range all.rules {
 		limit, consistency := b.inherit(e, tier)
@@ -198,7 +198,7 @@ func (b *ruleBuilder) build(e *Endpoint, r *route.Route) (*endpointRules, error)
 		}
 		if err != nil {
 			if tier != noTier {
-				err = fmt.Errorf("tier %q: %w", b.tiers.names[tier], err)
+				err = config.ErrorIn("tier", fmt.Errorf("tier %q: %w", b.tiers.names[tier], err))
 			}
 			return nil, err
 		}
@@ -210,8 +210,8 @@ func (b *ruleBuilder) build(e *Endpoint, r *route.Route) (*endpointRules, error)
 
 // base returns what rules have in common whose counts belong to one key template at one place of
 // the zone. own is the algorithm there; nil: that of the zone.
-func (b *ruleBuilder) base(own *Algorithm, key, place string) (limiter.Rule, error) {
-	algorithm, err := cmp.Or(own, b.zone.Algorithm, b.app.defaults.Algorithm).compile()
+func (b *ruleBuilder) base(own *config.Algorithm, key, place string) (limiter.Rule, error) {
+	algorithm, err := cmp.Or(own, b.zone.Algorithm, b.app.DefaultSettings().Algorithm).Compile()
 	if err != nil {
 		return limiter.Rule{}, err
 	}
@@ -224,17 +224,12 @@ func (b *ruleBuilder) base(own *Algorithm, key, place string) (limiter.Rule, err
 }
 
 // shared compiles a limit, unless there is an equal rule. base has what limit does not set.
-func (b *ruleBuilder) shared(base limiter.Rule, limit *Limit, consistency Consistency) (*rule, error) {
-	base.Strict, base.MaxOvershoot = consistency.Mode == modeStrict, defaultMaxOvershoot
-	if consistency.MaxOvershoot != nil {
-		base.MaxOvershoot = float64(*consistency.MaxOvershoot)
-	}
-	var err error
-	if base.OnOutage, err = parseOnOutage(consistency.OnOutage); err != nil {
+func (b *ruleBuilder) shared(base limiter.Rule, limit *config.Limit, consistency config.Consistency) (*rule, error) {
+	if err := consistency.Apply(&base); err != nil {
 		return nil, err
 	}
 	if b.compared {
-		limit = limit.withBurstFor(base.Algorithm)
+		limit = withBurstFor(base.Algorithm, limit)
 	}
 	source := ruleSource{base, *limit}
 	if r := cmp.Or(b.compiled[source], b.earlier[source]); r != nil {
@@ -250,7 +245,7 @@ func (b *ruleBuilder) shared(base limiter.Rule, limit *Limit, consistency Consis
 }
 
 // rule compiles a limit. It may be called concurrently.
-func (b *ruleBuilder) rule(base limiter.Rule, limit *Limit) (*rule, error) {
+func (b *ruleBuilder) rule(base limiter.Rule, limit *config.Limit) (*rule, error) {
 	if _, err := b.counted(base, limit); err != nil {
 		return nil, err
 	}
@@ -258,7 +253,7 @@ func (b *ruleBuilder) rule(base limiter.Rule, limit *Limit) (*rule, error) {
 }
 
 // counted is like newCountedRule, and refuses what the store of the counts cannot count.
-func (b *ruleBuilder) counted(base limiter.Rule, limit *Limit) (*limiter.Rule, error) {
+func (b *ruleBuilder) counted(base limiter.Rule, limit *config.Limit) (*limiter.Rule, error) {
 	counted, err := newCountedRule(base, limit)
 	if err == nil && counted != nil && b.app.Redis != nil {
 		err = redisstore.Check(counted)
@@ -269,127 +264,24 @@ func (b *ruleBuilder) counted(base limiter.Rule, limit *Limit) (*limiter.Rule, e
 // inherit returns what is in force for a tier at an endpoint. The limit is that of the endpoint for
 // the tier, else of the endpoint, else of the zone for the tier, else of the zone. Consistency is
 // inherited along the same path, whichever place the limit is from.
-func (b *ruleBuilder) inherit(e *Endpoint, tier int) (*Limit, Consistency) {
-	limit, consistency := b.zone.Limit, b.zone.Consistency.or(b.app.defaults.Consistency)
+func (b *ruleBuilder) inherit(e *config.Endpoint, tier int) (*config.Limit, config.Consistency) {
+	limit, consistency := b.zone.Limit, b.zone.Consistency.Or(b.app.DefaultSettings().Consistency)
 	if tier != noTier {
 		t := b.tiers.tiers[tier]
-		limit, consistency = &t.Limit, t.Consistency.or(consistency)
+		limit, consistency = &t.Limit, t.Consistency.Or(consistency)
 	}
-	limit, consistency = cmp.Or(e.Limit, limit), e.Consistency.or(consistency)
+	limit, consistency = cmp.Or(e.Limit, limit), e.Consistency.Or(consistency)
 	if tier == noTier {
 		return limit, consistency
 	}
 	t := e.Tiers[b.tiers.names[tier]]
-	if t.limited() {
+	if t.Limited() {
 		limit = &t.Limit
 	}
 	if t != nil {
-		consistency = t.Consistency.or(consistency)
+		consistency = t.Consistency.Or(consistency)
 	}
 	return limit, consistency
-}
-
-func (l *Limit) compile() limiter.Limit {
-	return limiter.Limit{Events: l.Events, Window: time.Duration(l.Window), Burst: l.Burst}
-}
-
-func (l *Limit) validate() error {
-	counted := l.Events != 0 || l.Burst != 0 || l.Window != 0 && !l.Block
-	switch {
-	case l.Unlimited && l.Block, counted && (l.Unlimited || l.Block):
-		return fmt.Errorf("limit: use only one of events with window, unlimited, and block")
-	case l.Unlimited || l.Block:
-		return nil
-	case l.Events == 0:
-		return fmt.Errorf("limit: events is 0: use block to reject every request")
-	case l.Events < 0 || l.Events > limiter.MaxEvents:
-		return fmt.Errorf("limit: events is %d: use 1 to %d", l.Events, int64(limiter.MaxEvents))
-	case l.Burst < 0 || l.Burst > limiter.MaxEvents:
-		return fmt.Errorf("limit: burst is %d: use 1 to %d, or leave it out", l.Burst, int64(limiter.MaxEvents))
-	case l.Window == 0:
-		return fmt.Errorf("limit: the window is missing: use a duration, such as \"1m\"")
-	}
-	if err := validateWindow(time.Duration(l.Window), time.Duration(l.Window).String()); err != nil {
-		return fmt.Errorf("limit: %w", err)
-	}
-	return nil
-}
-
-// MarshalJSON leaves out the default number of sub-windows, so that equal zones have equal texts.
-func (a Algorithm) MarshalJSON() ([]byte, error) {
-	type plain Algorithm
-	if a.Subwindows == 1 {
-		a.Subwindows = 0
-	}
-	return json.Marshal(plain(a))
-}
-
-// compile returns the algorithm, which by default is the token bucket.
-func (a *Algorithm) compile() (limiter.Algorithm, error) {
-	if a == nil || *a == (Algorithm{}) {
-		return limiter.Algorithm{}, nil
-	}
-	kind, err := parseKind(a.Name)
-	if err != nil {
-		return limiter.Algorithm{}, err
-	}
-	if a.Subwindows < 0 || a.Subwindows > limiter.MaxSubWindows {
-		return limiter.Algorithm{}, fmt.Errorf("subwindows is %d: use 1 to %d", a.Subwindows, limiter.MaxSubWindows)
-	}
-	compiled := limiter.Algorithm{Kind: kind, SubWindows: a.Subwindows}
-	if kind == limiter.SlidingWindow {
-		compiled.SubWindows = cmp.Or(a.Subwindows, 1)
-	}
-	return compiled, compiled.Validate()
-}
-
-func parseKind(name string) (limiter.Kind, error) {
-	kind, err := limiter.ParseKind(name)
-	if err != nil {
-		return 0, unknownWord("algorithm", name, limiter.TokenBucket.String(), limiter.SlidingWindowLog.String(),
-			limiter.SlidingWindow.String(), limiter.FixedWindow.String())
-	}
-	return kind, nil
-}
-
-// The values of Consistency.Mode.
-const (
-	modeLease  = "lease"
-	modeStrict = "strict"
-)
-
-// defaultMaxOvershoot is the default of Consistency.MaxOvershoot.
-const defaultMaxOvershoot = 0.01
-
-// parseMode parses a mode. "" is the default.
-func parseMode(mode string) (strict bool, err error) {
-	switch mode {
-	case "", modeLease:
-		return false, nil
-	case modeStrict:
-		return true, nil
-	}
-	return false, unknownWord("mode", mode, modeStrict, modeLease)
-}
-
-func (c Consistency) validate() error {
-	if _, err := parseMode(c.Mode); err != nil {
-		return err
-	}
-	if _, err := parseOnOutage(c.OnOutage); err != nil {
-		return err
-	}
-	if p := c.MaxOvershoot; p != nil && !(*p >= 0 && *p <= 1) { // nor NaN
-		return fmt.Errorf("max_overshoot is %v: use a fraction from 0 to 1, such as 0.01 for 1%%", *p)
-	}
-	return nil
-}
-
-// or returns c with what it does not set taken from other.
-func (c Consistency) or(other Consistency) Consistency {
-	return Consistency{
-		cmp.Or(c.Mode, other.Mode), cmp.Or(c.MaxOvershoot, other.MaxOvershoot), cmp.Or(c.OnOutage, other.OnOutage),
-	}
 }
 
 // amount returns a number with its noun: "1 event", "2 events".

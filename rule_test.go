@@ -26,9 +26,6 @@ func compile(t *testing.T, option, directive string) *zone {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if app.Defaults != nil {
-		app.defaults = *app.Defaults
-	}
 	z, err := newZone("api", h.Zones["api"], app, nil)
 	if err != nil {
 		t.Fatal(err)

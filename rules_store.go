@@ -4,67 +4,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/certmagic"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/rules"
 	"github.com/fleetlimit/fleetlimit/rules/rulestore"
 )
-
-// The values of RuleStore.Name.
-const (
-	rulesInStorage  = "storage"
-	rulesInRedis    = "redis"
-	rulesInPostgres = "postgres"
-)
-
-// exampleDatabase is a URL of PostgreSQL for errors.
-const exampleDatabase = "postgres://user:{env.PGPASSWORD}@db.example.com/rules"
-
-// check refuses stores that do not exist, or that lack something. hasRedis says that counts are in
-// Redis.
-func (s *RuleStore) check(hasRedis bool) error {
-	if s == nil {
-		return nil
-	}
-	switch s.Name {
-	case rulesInStorage, rulesInRedis:
-		if s.URL != "" {
-			return fmt.Errorf("%s has no URL: use `rules %s`", s.Name, s.Name)
-		}
-		if s.Name == rulesInRedis && !hasRedis {
-			return errors.New("there is no redis: use `redis {` with its address in the global option rate_limit, or " +
-				"`rules storage` or `rules postgres <url>`")
-		}
-		return nil
-	case rulesInPostgres:
-		if s.URL == "" {
-			return fmt.Errorf("postgres has no URL: use `rules postgres %s`", exampleDatabase)
-		}
-		if !strings.HasPrefix(s.URL, "postgres://") && !strings.HasPrefix(s.URL, "postgresql://") &&
-			!strings.HasPrefix(s.URL, "{") {
-			return fmt.Errorf("postgres needs a URL: use one such as %s", exampleDatabase) // the text may have a password
-		}
-		return nil
-	case "":
-		return errors.New("there is no store: use storage, redis or postgres")
-	}
-	if strings.Contains(s.Name, "://") {
-		return fmt.Errorf("a URL comes after the word: use `rules postgres <url>`")
-	}
-	return unknownWord("the store", s.Name, rulesInStorage, rulesInRedis, rulesInPostgres)
-}
-
-func (s *RuleStore) place() string {
-	if s == nil {
-		return ""
-	}
-	return s.Place
-}
 
 // A ruleStoreTarget is a store of rules that nothing has connected to yet.
 type ruleStoreTarget struct {
@@ -73,20 +21,21 @@ type ruleStoreTarget struct {
 	storage  certmagic.Storage // of this configuration
 }
 
-// resolve returns the store that s describes. redis has the counts, nil: they are in memory.
-func (s *RuleStore) resolve(ctx caddy.Context, redis *redisTarget) (*ruleStoreTarget, error) {
-	if err := s.check(redis != nil); err != nil {
+// resolveRuleStore returns the store that s describes; nil: the default. redis has the counts, nil: they
+// are in memory.
+func resolveRuleStore(s *config.RuleStore, ctx caddy.Context, redis *redisTarget) (*ruleStoreTarget, error) {
+	if err := s.Check(redis != nil); err != nil {
 		return nil, err
 	}
-	name := rulesInStorage
+	name := config.RulesInStorage
 	switch {
 	case s != nil:
 		name = s.Name
 	case redis != nil:
-		name = rulesInRedis
+		name = config.RulesInRedis
 	}
 	switch name {
-	case rulesInRedis:
+	case config.RulesInRedis:
 		return &ruleStoreTarget{
 			identity: name + " " + redis.identity + " " + redis.prefix,
 			open: func(w *ruleWatcher) (rules.Store, error) {
@@ -95,8 +44,8 @@ func (s *RuleStore) resolve(ctx caddy.Context, redis *redisTarget) (*ruleStoreTa
 				return rulestore.NewRedis(client.Client, redis.prefix), nil
 			},
 		}, nil
-	case rulesInPostgres:
-		url, err := replaceGlobal(s.URL, true)
+	case config.RulesInPostgres:
+		url, err := s.ResolveURL()
 		if err != nil {
 			return nil, err
 		}
@@ -110,12 +59,12 @@ func (s *RuleStore) resolve(ctx caddy.Context, redis *redisTarget) (*ruleStoreTa
 		}}, nil
 	}
 	storage := ctx.Storage()
-	config, err := json.Marshal(storage) // modules have their configuration in exported fields
+	text, err := json.Marshal(storage) // modules have their configuration in exported fields
 	if err != nil {
-		config = nil
+		text = nil
 	}
 	return &ruleStoreTarget{
-		identity: fmt.Sprintf("%s %T %s", name, storage, digest(string(config))), storage: storage,
+		identity: fmt.Sprintf("%s %T %s", name, storage, digest(string(text))), storage: storage,
 		open: func(w *ruleWatcher) (rules.Store, error) {
 			w.storage = rulestore.NewStorage(storage)
 			return w.storage, nil

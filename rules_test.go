@@ -19,12 +19,12 @@ import (
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
-	_ "github.com/caddyserver/caddy/v2/modules/filestorage"
 	"github.com/caddyserver/certmagic"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/rules"
 	"github.com/fleetlimit/fleetlimit/rules/rulestore"
 )
@@ -33,30 +33,7 @@ import (
 // function that stops it.
 func inStorage(t *testing.T, dir, zone string) (h *Handler, stop func()) {
 	t.Helper()
-	storage, _ := json.Marshal(map[string]string{"module": "file_system", "root": dir})
-	ctx, err := caddy.ProvisionContext(&caddy.Config{Admin: &caddy.AdminConfig{Disabled: true}, StorageRaw: storage})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, is := ctx.Storage().(*certmagic.FileStorage); !is {
-		t.Fatalf("the storage is %T", ctx.Storage())
-	}
-	h = new(Handler)
-	if err := json.Unmarshal(fmt.Appendf(nil, zoneWithRules, zone), h); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(h.Provision(ctx), h.app.Start()); err != nil {
-		t.Fatal(err)
-	}
-	stopped := false
-	stop = func() {
-		if !stopped {
-			stopped = true
-			_ = errors.Join(h.app.Stop(), h.Cleanup(), h.app.Cleanup())
-		}
-	}
-	t.Cleanup(stop)
-	return h, stop
+	return provisionedIn(t, dir, fmt.Sprintf(zoneWithRules, zone))
 }
 
 func (h *Handler) update(t *testing.T, document string) error {
@@ -101,11 +78,6 @@ func TestRulesOutliveReloads(t *testing.T) {
 	if got := second.statusOf(t, "k", "/"); got != http.StatusForbidden {
 		t.Errorf("status after a reload = %d, want 403", got)
 	}
-	// A reload replaces the storage, and nothing uses the old one any longer.
-	first.app.ruleStore.storage.(*certmagic.FileStorage).Path = filepath.Join(os.DevNull, "closed")
-	if err := second.update(t, `{"access": [{"id": "a", "action": "deny", "zone": "reloaded-rules", "key": "k"}]}`); err != nil {
-		t.Errorf("a change after the reload: %v", err)
-	}
 	stopSecond() // as when the process ends
 	third, _ := inStorage(t, dir, "reloaded-rules")
 	if third.app.watcher == watcher {
@@ -113,6 +85,38 @@ func TestRulesOutliveReloads(t *testing.T) {
 	}
 	if got := third.statusOf(t, "k", "/"); got != http.StatusForbidden {
 		t.Errorf("status after a restart = %d, want 403", got)
+	}
+}
+
+// A reload gives the watcher the storage of the new configuration.
+func TestRulesUseTheNewestStorage(t *testing.T) {
+	started := func(path string) *App {
+		ctx, err := caddy.ProvisionContext(&caddy.Config{
+			Admin: &caddy.AdminConfig{Disabled: true}, StorageRaw: json.RawMessage(`{"module": "file_system", "root": "configured"}`),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := new(App)
+		if a.ruleStore, err = resolveRuleStore(nil, ctx, nil); err != nil {
+			t.Fatal(err)
+		}
+		a.ruleStore.storage.(*certmagic.FileStorage).Path = path // so that it shows which one is used
+		if err := a.acquireRules(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _, _ = rulePool.Delete(a.ruleStore.identity) })
+		return a
+	}
+	started(t.TempDir())
+	dir := t.TempDir()
+	second := started(dir)
+	change := rules.Change{Apply: func(*rules.Document) error { return nil }}
+	if _, err := second.watcher.Update(t.Context(), change); err != nil {
+		t.Fatal(err)
+	}
+	if files, _ := filepath.Glob(dir + "/rate_limit/rules/*"); len(files) == 0 {
+		t.Error("the storage of the second configuration has no rules")
 	}
 }
 
@@ -184,13 +188,13 @@ func TestEmergencyOfRules(t *testing.T) {
 		}
 	}
 	put("5/1s")
-	check("after the rules have one", (&Limit{Events: 5, Window: caddy.Duration(time.Second)}).String())
-	own := startEmergency(t, emergencyRequest{Limit: "1/1h"})
+	check("after the rules have one", (&config.Limit{Events: 5, Window: caddy.Duration(time.Second)}).String())
+	own := startEmergency(t, "1/1h", time.Hour)
 	check("after the node has its own", own.limit.String())
 	put("7/1s")
 	check("after the rules have another one", own.limit.String())
 	emergencyMode.end(own, "the test ends it")
-	check("after the node's own has ended", (&Limit{Events: 7, Window: caddy.Duration(time.Second)}).String())
+	check("after the node's own has ended", (&config.Limit{Events: 7, Window: caddy.Duration(time.Second)}).String())
 	put("")
 	check("after the rules have none", "")
 	put("5/1s")

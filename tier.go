@@ -1,7 +1,6 @@
 package fleetlimit
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/glob"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 )
@@ -21,7 +21,7 @@ const noTier = 0
 // nil tierFinder has no tiers.
 type tierFinder struct {
 	names       []string                 // tier -> name
-	tiers       []*Tier                  // tier -> its limit in the zone
+	tiers       []*config.Tier           // tier -> its limit in the zone
 	globs       []globTier               // in configured order
 	placeholder *keytemplate.Placeholder // nil: none
 	fallback    int                      // for a key whose tier is unknown or empty
@@ -33,39 +33,39 @@ type globTier struct {
 }
 
 // newTierFinder compiles config. shared are the app's tiers.
-func newTierFinder(config *ZoneTier, shared map[string]*Tier) (*tierFinder, error) {
-	if config == nil {
+func newTierFinder(settings *config.ZoneTier, shared map[string]*config.Tier) (*tierFinder, error) {
+	if settings == nil {
 		return nil, nil
 	}
-	if config.Placeholder == "" && len(config.Keys) == 0 && config.Default == "" {
+	if settings.Placeholder == "" && len(settings.Keys) == 0 && settings.Default == "" {
 		return nil, fmt.Errorf("no key has a tier: use a placeholder, `keys` or `default`")
 	}
-	if len(config.Tiers) == 0 {
+	if len(settings.Tiers) == 0 {
 		return nil, fmt.Errorf("there are no tiers: use at least one with its limit, such as `free 100/1m`")
 	}
-	f := &tierFinder{names: []string{""}, tiers: []*Tier{nil}}
-	for _, name := range slices.Sorted(maps.Keys(config.Tiers)) {
-		tier := config.Tiers[name].withLimitOf(shared[name])
-		if !tier.limited() {
+	f := &tierFinder{names: []string{""}, tiers: []*config.Tier{nil}}
+	for _, name := range slices.Sorted(maps.Keys(settings.Tiers)) {
+		tier := settings.Tiers[name].WithLimitOf(shared[name])
+		if !tier.Limited() {
 			return nil, fmt.Errorf("%q has no limit: use one here, or `tier %s <rate>` in the global rate_limit option",
 				name, name)
 		}
-		if err := tier.Consistency.validate(); err != nil {
+		if err := tier.CheckConsistency(); err != nil {
 			return nil, fmt.Errorf("%q: %w", name, err)
 		}
 		f.names, f.tiers = append(f.names, name), append(f.tiers, tier)
 	}
-	if err := f.compileKeys(config.Keys); err != nil {
+	if err := f.compileKeys(settings.Keys); err != nil {
 		return nil, err
 	}
 	var err error
-	if config.Default != "" {
-		if f.fallback, err = f.named(config.Default); err != nil {
+	if settings.Default != "" {
+		if f.fallback, err = f.named(settings.Default); err != nil {
 			return nil, err
 		}
 	}
-	if config.Placeholder != "" {
-		if f.placeholder, err = keytemplate.ParsePlaceholder(config.Placeholder, config.Trusted); err != nil {
+	if settings.Placeholder != "" {
+		if f.placeholder, err = keytemplate.ParsePlaceholder(settings.Placeholder, settings.Trusted); err != nil {
 			return nil, err
 		}
 	}
@@ -74,7 +74,7 @@ func newTierFinder(config *ZoneTier, shared map[string]*Tier) (*tierFinder, erro
 
 // compileKeys compiles the patterns of keys. Each must match a key that those before it leave to
 // it, unless it gives the same tier.
-func (f *tierFinder) compileKeys(keys []KeyTier) error {
+func (f *tierFinder) compileKeys(keys []config.KeyTier) error {
 	earlier := make([]glob.Set, len(f.names)) // by tier
 	for _, k := range keys {
 		tier, err := f.named(k.Tier)
@@ -185,16 +185,4 @@ func (f *tierFinder) rules() int {
 		return 1
 	}
 	return len(f.names)
-}
-
-// limited reports whether t has a limit.
-func (t *Tier) limited() bool { return t != nil && t.Limit != (Limit{}) }
-
-// withLimitOf returns a tier of a zone. One without a limit takes all that it does not set from
-// shared, the app's tier of the same name. Either may be nil.
-func (t *Tier) withLimitOf(shared *Tier) *Tier {
-	if t == nil || shared == nil || t.limited() {
-		return cmp.Or(t, shared)
-	}
-	return &Tier{Limit: shared.Limit, Consistency: t.Consistency.or(shared.Consistency)}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 )
 
@@ -73,11 +74,11 @@ func TestTiersThatNoKeyHas(t *testing.T) {
 		{`"keys": [{"glob": "sk_*", "tier": "pro"}], "default": "free"`, ""},
 		{`"placeholder": "{http.vars.tier}"`, ""},
 	} {
-		config := new(ZoneTier)
-		if err := json.Unmarshal([]byte(`{"tiers": {`+free+`, `+pro+`}, `+tc.tier+`}`), config); err != nil {
+		settings := new(config.ZoneTier)
+		if err := json.Unmarshal([]byte(`{"tiers": {`+free+`, `+pro+`}, `+tc.tier+`}`), settings); err != nil {
 			t.Fatal(err)
 		}
-		_, err := newTierFinder(config, nil)
+		_, err := newTierFinder(settings, nil)
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("%s: error %v, want %q", tc.tier, err, tc.want)
 		}
@@ -99,7 +100,7 @@ func TestTierDoubts(t *testing.T) {
 }
 
 func TestTierWithoutTiers(t *testing.T) {
-	if _, err := newTierFinder(&ZoneTier{Placeholder: "{http.auth.user.plan}"}, nil); err == nil ||
+	if _, err := newTierFinder(&config.ZoneTier{Placeholder: "{http.auth.user.plan}"}, nil); err == nil ||
 		!strings.Contains(err.Error(), "there are no tiers: use at least one") {
 		t.Errorf("error %v, want one about tiers", err)
 	}

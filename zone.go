@@ -10,13 +10,15 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/glob"
 	"github.com/fleetlimit/fleetlimit/internal/keyshare"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A zone is a Zone of the configuration, compiled.
+// A zone is a config.Zone, compiled.
 type zone struct {
 	*zoneState
 	legacy   bool // in the syntax of caddy-ratelimit
@@ -51,50 +53,51 @@ type zone struct {
 // clientIP is the placeholder of the client's address as Caddy determines it.
 const clientIP = "{http.vars.client_ip}"
 
-// newZone compiles config into rules that hold handle. The caller sets matchers and zoneState.
-func newZone(name string, config *Zone, app *App, handle limiter.Zone) (*zone, error) {
-	if name == emergencyZone {
+// newZone compiles settings into rules that hold handle. The caller sets matchers and zoneState.
+func newZone(name string, settings *config.Zone, app *App, handle limiter.Zone) (*zone, error) {
+	if name == adminapi.EmergencyZone {
 		return nil, errors.New("emergency mode has this name: use another one")
 	}
-	z := &zone{legacy: config.legacy(), place: config.Place}
+	z := &zone{legacy: settings.Legacy(), place: settings.Place}
 	var err error
 	if z.legacy {
-		if config, err = fromLegacy(config); err != nil {
+		if settings, err = config.FromLegacy(settings); err != nil {
 			return nil, err
 		}
 	} else if err := validateZoneName(name); err != nil {
 		return nil, err
 	}
-	if config.Key == "" && !z.legacy {
+	if settings.Key == "" && !z.legacy {
 		return nil, fmt.Errorf("no key: use `key`, such as %s", clientIP)
 	}
-	if err = z.compileKeys(config); err != nil {
+	if err = z.compileKeys(settings); err != nil {
 		return nil, err
 	}
-	if err = z.compileKeyLists(config); err != nil {
+	if err = z.compileKeyLists(settings); err != nil {
 		return nil, err
 	}
-	if z.tiers, err = newTierFinder(config.Tier, app.Tiers); err != nil {
-		return nil, fmt.Errorf("tier: %w", err)
+	if z.tiers, err = newTierFinder(settings.Tier, app.Tiers); err != nil {
+		return nil, config.ErrorIn("tier", fmt.Errorf("tier: %w", err))
 	}
 	if z.tiers != nil {
 		z.warnings = append(z.warnings, z.tiers.doubts()...)
-		for _, k := range config.Tier.Keys {
-			z.warnAboutPattern(config.Key, k.Glob)
+		for _, k := range settings.Tier.Keys {
+			z.warnAboutPattern(settings.Key, k.Glob)
 		}
 	}
-	if config.DryRun < 0 || config.DryRun > 1 {
-		return nil, fmt.Errorf("dry_run is %v: use a fraction from 0 to 1, such as 0.1 for 10%%", config.DryRun)
+	if settings.DryRun < 0 || settings.DryRun > 1 {
+		return nil, config.ErrorIn("dry_run",
+			fmt.Errorf("dry_run is %v: use a fraction from 0 to 1, such as 0.1 for 10%%", settings.DryRun))
 	}
-	z.dryRun = keyshare.New(float64(config.DryRun), name)
-	z.builder = &ruleBuilder{app: app, handle: handle, name: name, zone: config, tiers: z.tiers}
+	z.dryRun = keyshare.New(float64(settings.DryRun), name)
+	z.builder = &ruleBuilder{app: app, handle: handle, name: name, zone: settings, tiers: z.tiers}
 	endpoints, err := z.builder.endpoints()
 	if err != nil {
 		return nil, err
 	}
 	z.configured = &zoneRules{endpoints: endpoints, dryRun: z.dryRun, compiled: z.builder.compiled}
 	if z.configured.compared, err = z.builder.compare(z.configured); err != nil {
-		return nil, fmt.Errorf("compare: %w", err)
+		return nil, config.ErrorIn("compare", fmt.Errorf("compare: %w", err))
 	}
 	z.warnings = append(z.warnings, z.builder.warnings...)
 	names := z.placeholders()
@@ -128,13 +131,13 @@ func (z *zone) deciders() (placeholders []*keytemplate.Placeholder) {
 }
 
 // compileKeys compiles the template of the key and its substitutes.
-func (z *zone) compileKeys(config *Zone) (err error) {
-	o, err := z.keyOptions(config)
+func (z *zone) compileKeys(settings *config.Zone) (err error) {
+	o, err := z.keyOptions(settings)
 	if err != nil {
 		return err
 	}
-	if z.key, err = z.parseKey(config.Key, o); err != nil {
-		return fmt.Errorf("key: %w", err)
+	if z.key, err = z.parseKey(settings.Key, o); err != nil {
+		return config.ErrorIn("key", fmt.Errorf("key: %w", err))
 	}
 	// An ambiguous cookie counts by the client's address even if requests without a key are skipped or
 	// denied: browsers send such cookies, and the upstream may read a session from them.
@@ -145,35 +148,36 @@ func (z *zone) compileKeys(config *Zone) (err error) {
 	if z.socketKey, err = keytemplate.Parse("", o); err != nil {
 		return err
 	}
-	isMissing, err := parseOnAmbiguousKey(config.OnAmbiguousKey)
-	if err != nil {
-		return err
+	if err := config.CheckWord("on_ambiguous_key", settings.OnAmbiguousKey); err != nil {
+		return config.ErrorIn("on_ambiguous_key", err)
 	}
-	z.ambiguousIsMissing = isMissing || z.legacy
-	if z.missing, err = z.newMissingKey(config, o); err != nil {
-		return err
+	z.ambiguousIsMissing = settings.OnAmbiguousKey == config.AmbiguousMissing || z.legacy
+	if z.missing, err = z.newMissingKey(settings, o); err == nil {
+		err = z.checkMissingKey(settings)
 	}
-	return z.checkMissingKey(config)
+	return config.ErrorIn("on_missing_key", err)
 }
 
 // keyOptions returns how the templates of the zone make keys.
-func (z *zone) keyOptions(config *Zone) (keytemplate.Options, error) {
+func (z *zone) keyOptions(settings *config.Zone) (keytemplate.Options, error) {
 	o := keytemplate.Options{
 		IPv4Prefix: 32, IPv6Prefix: 64,
-		MaskHeaders: !z.legacy, Lenient: z.legacy && config.OnMissingKey == "",
+		MaskHeaders: !z.legacy, Lenient: z.legacy && settings.OnMissingKey == "",
 	}
 	if z.legacy {
 		o.IPv6Prefix = 128
 	}
-	if p := config.IPv4Prefix; p != nil {
+	if p := settings.IPv4Prefix; p != nil {
 		if *p == 0 {
-			return o, fmt.Errorf("ipv4_prefix is 0, so all IPv4 clients would share one count: use 1 to 32")
+			return o, config.ErrorIn("ipv4_prefix",
+				errors.New("ipv4_prefix is 0, so all IPv4 clients would share one count: use 1 to 32"))
 		}
 		o.IPv4Prefix, o.MaskAll = *p, true
 	}
-	if p := config.IPv6Prefix; p != nil {
+	if p := settings.IPv6Prefix; p != nil {
 		if *p == 0 {
-			return o, fmt.Errorf("ipv6_prefix is 0, so all IPv6 clients would share one count: use 1 to 128")
+			return o, config.ErrorIn("ipv6_prefix",
+				errors.New("ipv6_prefix is 0, so all IPv6 clients would share one count: use 1 to 128"))
 		}
 		o.IPv6Prefix, o.MaskAll = *p, true
 	}
@@ -190,16 +194,6 @@ func (z *zone) parseKey(raw string, o keytemplate.Options) (*keytemplate.Templat
 		z.warnings = append(z.warnings, doubt)
 	}
 	return t, z.refuse(t.Check())
-}
-
-func parseOnAmbiguousKey(action string) (isMissing bool, err error) {
-	switch action {
-	case "", "reject":
-		return false, nil
-	case "missing":
-		return true, nil
-	}
-	return false, unknownWord("on_ambiguous_key", action, "reject", "missing")
 }
 
 // checkAmbiguous counts a request in which what, the key, tier or cost, is ambiguous. It returns
@@ -242,37 +236,4 @@ func (z *zone) logWarnings(name string, logger *zap.Logger) {
 		logger.Warn("the zone is probably not what was meant", zap.String("zone", name), placeField(z.place),
 			zap.Error(warning))
 	}
-}
-
-// legacy reports whether z is in the syntax of caddy-ratelimit.
-func (z *Zone) legacy() bool { return z.Window != 0 || z.MaxEvents != 0 }
-
-// fromLegacy returns a zone in the syntax of caddy-ratelimit in this package's own: a sliding
-// window log that counts requests without a key together, by whole IPv6 addresses.
-func fromLegacy(z *Zone) (*Zone, error) {
-	switch {
-	case z.Limit != nil:
-		return nil, fmt.Errorf("both `limit` and `window` with `max_events`: use only `limit`")
-	case z.Window <= 0:
-		return nil, fmt.Errorf("max_events without a window: use \"window\": \"1m\", or `limit`")
-	case z.MaxEvents < 0:
-		return nil, fmt.Errorf("max_events is %d: use 0 to block, or more", z.MaxEvents)
-	case z.OnAmbiguousKey != "", z.OnMissingLimit != nil, z.Algorithm != nil, z.Tier != nil, len(z.Endpoints) > 0,
-		z.Cost != nil, z.Compare != nil, z.Consistency != Consistency{}:
-		return nil, fmt.Errorf("a zone with `window` has no on_ambiguous_key, on_missing_limit, algorithm, tier, endpoint, " +
-			"cost, compare, mode, max_overshoot or on_outage, as in caddy-ratelimit: use `limit` instead of `window` and " +
-			"`max_events`")
-	}
-	nilIfZero := func(prefix *int) *int {
-		if prefix != nil && *prefix == 0 {
-			return nil
-		}
-		return prefix
-	}
-	c := *z
-	c.Window, c.MaxEvents = 0, 0
-	c.Limit = &Limit{Events: z.MaxEvents, Window: z.Window, Block: z.MaxEvents == 0}
-	c.Algorithm = &Algorithm{Name: "sliding_window_log"}
-	c.IPv4Prefix, c.IPv6Prefix = nilIfZero(z.IPv4Prefix), nilIfZero(z.IPv6Prefix)
-	return &c, nil
 }

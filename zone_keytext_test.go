@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -14,33 +15,33 @@ func TestNameOf(t *testing.T) {
 	long := strings.Repeat("x", 100)
 	for _, tc := range []struct {
 		name  string
-		zone  Zone
+		zone  config.Zone
 		key   rules.Key // of requests
 		want  rules.Key
 		exact bool
 	}{
-		{"text", Zone{Key: "{header.X-User}"}, rules.Key{Text: "a"}, rules.Key{Text: "a"}, true},
-		{"no UTF-8", Zone{Key: "{header.X-User}"}, rules.Key{Base64: "//4="}, rules.Key{Base64: "//4="}, true},
-		{"digest", Zone{Key: "{header.X-User}"}, rules.Key{Text: long}, rules.Key{}, false},
-		{"shared", Zone{Key: "everyone"}, rules.Key{Text: "everyone"}, rules.Key{Text: "everyone"}, true},
-		{"address", Zone{Key: clientIP}, rules.Key{Text: "2001:db8::7"}, rules.Key{Text: "2001:db8::/64"}, true},
-		{"like an address", Zone{Key: "{header.X-User}"}, rules.Key{Text: "192.0.2.0/24"}, rules.Key{Text: "192.0.2.0/24"}, true},
-		{"missing", Zone{Key: "{header.X-User}"}, rules.Key{Text: "192.0.2.7", Missing: true}, rules.Key{Text: "192.0.2.7", Missing: true}, true},
+		{"text", config.Zone{Key: "{header.X-User}"}, rules.Key{Text: "a"}, rules.Key{Text: "a"}, true},
+		{"no UTF-8", config.Zone{Key: "{header.X-User}"}, rules.Key{Base64: "//4="}, rules.Key{Base64: "//4="}, true},
+		{"digest", config.Zone{Key: "{header.X-User}"}, rules.Key{Text: long}, rules.Key{}, false},
+		{"shared", config.Zone{Key: "everyone"}, rules.Key{Text: "everyone"}, rules.Key{Text: "everyone"}, true},
+		{"address", config.Zone{Key: clientIP}, rules.Key{Text: "2001:db8::7"}, rules.Key{Text: "2001:db8::/64"}, true},
+		{"like an address", config.Zone{Key: "{header.X-User}"}, rules.Key{Text: "192.0.2.0/24"}, rules.Key{Text: "192.0.2.0/24"}, true},
+		{"missing", config.Zone{Key: "{header.X-User}"}, rules.Key{Text: "192.0.2.7", Missing: true}, rules.Key{Text: "192.0.2.7", Missing: true}, true},
 		{
-			"missing, other template", Zone{Key: "{header.X-User}", OnMissingKey: "{header.X-Device}"},
+			"missing, other template", config.Zone{Key: "{header.X-User}", OnMissingKey: "{header.X-Device}"},
 			rules.Key{Text: "d1", Missing: true}, rules.Key{Text: "d1", Missing: true}, true,
 		},
 		{
-			"ambiguous cookie", Zone{Key: "{cookie.id}", OnMissingKey: "{header.X-Device}-{header.X-Model}"},
+			"ambiguous cookie", config.Zone{Key: "{cookie.id}", OnMissingKey: "{header.X-Device}-{header.X-Model}"},
 			rules.Key{Text: "192.0.2.7", Missing: true}, rules.Key{Text: "192.0.2.7", Missing: true}, true,
 		},
-		{"no address", Zone{Key: "{header.X-User}"}, rules.Key{Missing: true}, rules.Key{Missing: true}, true},
+		{"no address", config.Zone{Key: "{header.X-User}"}, rules.Key{Missing: true}, rules.Key{Missing: true}, true},
 		{
-			"all without a key", Zone{Key: "{header.X-User}", OnMissingKey: "shared"},
+			"all without a key", config.Zone{Key: "{header.X-User}", OnMissingKey: "shared"},
 			rules.Key{Missing: true}, rules.Key{Text: "shared", Missing: true}, true,
 		},
 	} {
-		tc.zone.Limit = &Limit{Events: 1, Window: 1e9}
+		tc.zone.Limit = &config.Limit{Events: 1, Window: 1e9}
 		z, err := newZone("z", &tc.zone, new(App), nil)
 		if err != nil {
 			t.Fatalf("%s: %v", tc.name, err)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keyshare"
 	"github.com/fleetlimit/fleetlimit/internal/route"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -29,7 +30,7 @@ type zoneRules struct {
 // A ruleSource is what a rule was compiled from.
 type ruleSource struct {
 	base  limiter.Rule
-	limit Limit
+	limit config.Limit
 }
 
 // endpointFor returns the index of the first endpoint that matches the request, else that of the rest
@@ -77,7 +78,7 @@ func (z *zone) compile(earlier *zoneRules, changes *zoneChanges) (*zoneRules, []
 	}
 	compiled := &zoneRules{endpoints: endpoints, dryRun: z.dryRun, compiled: b.compiled}
 	if changes.zone != nil && changes.zone.DryRun != "" {
-		share, err := parsePercent(changes.zone.DryRun)
+		share, err := config.ParseShareOfKeys(changes.zone.DryRun)
 		if err != nil {
 			left = append(left, fmt.Errorf("dry_run: %w", err))
 		} else {
@@ -85,7 +86,8 @@ func (z *zone) compile(earlier *zoneRules, changes *zoneChanges) (*zoneRules, []
 		}
 	}
 	if changes.zone != nil && changes.zone.Compare != nil {
-		with, err := parseComparison(changes.zone.Compare)
+		c := changes.zone.Compare
+		with, err := config.ParseComparison(c.Keys, c.Limit, c.Algorithm)
 		if err != nil {
 			left = append(left, fmt.Errorf("compare: %w", err))
 		} else {
@@ -134,9 +136,9 @@ func nonNil(errs []error) []error {
 
 // copy returns a builder of the same zone that can be changed. It uses compiled rules of earlier.
 func (b *ruleBuilder) copy(earlier *zoneRules) *ruleBuilder {
-	config := *b.zone
-	config.Endpoints = slices.Clone(config.Endpoints)
-	c := &ruleBuilder{app: b.app, handle: b.handle, name: b.name, zone: &config}
+	settings := *b.zone
+	settings.Endpoints = slices.Clone(settings.Endpoints)
+	c := &ruleBuilder{app: b.app, handle: b.handle, name: b.name, zone: &settings}
 	if b.tiers != nil {
 		tiers := *b.tiers
 		tiers.tiers = slices.Clone(tiers.tiers)
@@ -187,7 +189,7 @@ func placedLimits(z *rules.Zone) (limits []placedLimit) {
 
 // put puts a limit into the zone.
 func (b *ruleBuilder) put(l placedLimit) error {
-	limit, err := parseRate(strings.Fields(l.text))
+	limit, err := config.ParseLimit(l.text)
 	if err != nil {
 		return err
 	}
@@ -205,7 +207,7 @@ func (b *ruleBuilder) put(l placedLimit) error {
 		b.zone.Limit = limit
 		return nil
 	case l.endpoint == "":
-		b.tiers.tiers[tier] = &Tier{*limit, b.tiers.tiers[tier].Consistency}
+		b.tiers.tiers[tier] = &config.Tier{Limit: *limit, Consistency: b.tiers.tiers[tier].Consistency}
 		return nil
 	}
 	for i, e := range b.zone.Endpoints {
@@ -216,14 +218,14 @@ func (b *ruleBuilder) put(l placedLimit) error {
 		if tier == noTier {
 			changed.Limit = limit
 		} else {
-			t := new(Tier)
+			t := new(config.Tier)
 			if configured := e.Tiers[l.tier]; configured != nil {
 				t.Consistency = configured.Consistency
 			}
 			t.Limit = *limit
 			changed.Tiers = maps.Clone(e.Tiers)
 			if changed.Tiers == nil {
-				changed.Tiers = make(map[string]*Tier)
+				changed.Tiers = make(map[string]*config.Tier)
 			}
 			changed.Tiers[l.tier] = t
 		}

@@ -9,14 +9,15 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // compiledZone compiles a zone from its JSON configuration.
-func compiledZone(t *testing.T, config string) *zone {
+func compiledZone(t *testing.T, text string) *zone {
 	t.Helper()
-	c := new(Zone)
-	if err := json.Unmarshal([]byte(config), c); err != nil {
+	c := new(config.Zone)
+	if err := json.Unmarshal([]byte(text), c); err != nil {
 		t.Fatal(err)
 	}
 	z, err := newZone("api", c, new(App), nil)

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -13,16 +12,8 @@ import (
 // Merge returns document as a JSON merge patch changes it (RFC 7396): null removes a member, arrays
 // are replaced whole. patch is decoded JSON.
 func Merge(document *Document, patch any) (*Document, error) {
-	text, err := json.Marshal(document)
-	if err != nil {
-		return nil, err
-	}
-	before, err := strictjson.Decode(text)
-	if err != nil {
-		return nil, err
-	}
 	d := new(Document)
-	if err := strictjson.Convert(strictjson.Merge(before, patch), d); err != nil {
+	if err := strictjson.MergePatch(document, patch, d); err != nil {
 		return nil, err
 	}
 	return d, nil
@@ -33,7 +24,7 @@ func (d *Document) DropExpired(now time.Time) {
 	d.Overrides = withoutExpired(d.Overrides, now)
 	d.Tiers = withoutExpired(d.Tiers, now)
 	d.Access = withoutExpired(d.Access, now)
-	if e := d.Emergency; e != nil && e.ExpiresAt != nil && !now.Before(*e.ExpiresAt) {
+	if d.Emergency.Expired(now) {
 		d.Emergency = nil
 	}
 }

@@ -12,9 +12,13 @@ import (
 )
 
 // Expired reports whether e is over at now. Then it counts as absent.
-func (e *Entry) Expired(now time.Time) bool {
-	return e.ExpiresAt != nil && !now.Before(*e.ExpiresAt)
-}
+func (e *Entry) Expired(now time.Time) bool { return expired(e.ExpiresAt, now) }
+
+// Expired reports whether e is over at now. A nil e never began.
+func (e *Emergency) Expired(now time.Time) bool { return e == nil || expired(e.ExpiresAt, now) }
+
+// expired reports whether at has passed at now. nil is never.
+func expired(at *time.Time, now time.Time) bool { return at != nil && !now.Before(*at) }
 
 // Bytes returns the text of k.
 func (k Key) Bytes() ([]byte, error) {

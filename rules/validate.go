@@ -239,7 +239,7 @@ func (v *validator) emergency(path string, e *Emergency) {
 }
 
 func (v *validator) expiry(path string, at *time.Time) {
-	if at != nil && !v.now.Before(*at) {
+	if expired(at, v.now) {
 		v.report(path+".expires_at", "%s has passed: use a later instant", at.UTC().Format(time.RFC3339))
 	}
 }

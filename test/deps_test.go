@@ -71,17 +71,32 @@ var policy = []struct {
 		reason:   "a store keeps versions and does not know what they mean; Caddy's storage is an interface to it",
 	}, {
 		packages: module + "/...",
-		except:   []string{module, module + "/internal/...", module + "/cmd/...", module + "/test/..."},
-		forbid:   []string{"github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...", module},
-		reason:   "only the root package and its own parts know Caddy, its logger and its metrics",
+		except: []string{
+			module, module + "/config", module + "/internal/...", module + "/cmd/...", module + "/test/...",
+		},
+		forbid: []string{
+			"github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...", module, module + "/config",
+		},
+		reason: "only the root package and its own parts know Caddy, its logger, its metrics and the configuration",
+	}, {
+		packages: module + "/config",
+		allow: []string{
+			module + "/limiter", module + "/internal/httpmethod", module + "/internal/ipset", module + "/internal/keytemplate",
+			module + "/internal/pathpattern", module + "/internal/route", module + "/internal/spelling",
+			module + "/internal/subdirective", "github.com/caddyserver/...",
+		},
+		reason: "what operators write is texts and numbers within bounds: it is checked without a store, and the root compiles it",
 	}, {
 		packages: module + "/internal/...",
 		forbid:   []string{module, "github.com/prometheus/...", "go.uber.org/zap/..."},
 		reason:   "a part of the root package needs neither App nor Handler, and returns what happened instead of logging it",
 	}, {
 		packages: module + "/internal/adminapi",
-		allow:    []string{module + "/internal/strictjson", module + "/rules", "go.yaml.in/yaml/v3"},
-		reason:   "an answer is the same for the server and for its client, and depends on neither",
+		allow: []string{
+			module + "/internal/spelling", module + "/internal/strictjson", module + "/internal/tail", module + "/limiter",
+			module + "/rules", "github.com/caddyserver/caddy/v2", "go.yaml.in/yaml/v3",
+		},
+		reason: "the admin API reads requests and changes rules; what needs the app or a zone is behind its interfaces",
 	}, {
 		packages: module + "/internal/command",
 		allow: []string{
@@ -136,8 +151,8 @@ var policy = []struct {
 	}, {
 		packages: module,
 		allow: []string{
-			module + "/internal/...", module + "/limiter/...", module + "/redisconn", module + "/membership",
-			module + "/rules/...", "github.com/caddyserver/...", "github.com/dunglas/httpsfv", "github.com/prometheus/...", "go.uber.org/zap/...",
+			module + "/config", module + "/internal/...", module + "/limiter/...", module + "/redisconn",
+			module + "/membership", module + "/rules/...", "github.com/caddyserver/...", "github.com/dunglas/httpsfv", "github.com/prometheus/...", "go.uber.org/zap/...",
 		},
 		reason: "every Caddy that has this module contains all that the root package imports",
 	}, {

@@ -1,11 +1,81 @@
-// Package adminapi has what the server of the admin API and its client, the command
-// `caddy rate-limit`, both know: the answers, the defaults and maxima of requests, and the rules as
-// YAML. openapi.json describes the whole API.
+// Package adminapi is the admin API, whose paths begin with /rate_limit/. It reads requests,
+// changes the rules, and writes answers. What needs the app or a compiled zone is behind [Process]
+// and [Configuration], which the root package implements. openapi.json describes the whole API.
+//
+// Each resource has a file with its answers and its handlers. The client, the command
+// `caddy rate-limit`, uses the answers, and the defaults and maxima of requests.
 package adminapi
 
-import _ "embed"
+import (
+	"context"
+	_ "embed"
+
+	"github.com/fleetlimit/fleetlimit/rules"
+)
 
 // OpenAPI is the description of the admin API.
 //
 //go:embed openapi.json
 var OpenAPI []byte
+
+// A Process is the Caddy process that the API shows and changes. It outlives configurations.
+type Process interface {
+	// Running returns the running configuration, or nil if that limits nothing.
+	Running() Configuration
+
+	// Readiness returns the health of the stores.
+	Readiness() Readiness
+
+	// Tails returns the tails of the decisions.
+	Tails() *Tails
+
+	// Emergency describes the emergency that is on.
+	Emergency() Emergency
+
+	// ParseEmergencyLimit returns the standard form of a limit for each client address. Its error is
+	// a mistake in the text.
+	ParseEmergencyLimit(text string) (string, error)
+
+	// StartEmergency makes e the emergency of this node alone, and describes it. Its error is a
+	// mistake in e.
+	StartEmergency(e *rules.Emergency) (Emergency, error)
+
+	// EndEmergency ends the emergency of this node alone. It reports false if that of the rules is on,
+	// which it does not end.
+	EndEmergency(by string) bool
+}
+
+// A Configuration is the running configuration with the rules in force. Its methods need zones and
+// endpoints that exist. The endpoint "" means all of the zone.
+type Configuration interface {
+	// Schema returns what rules can refer to.
+	Schema() rules.Schema
+
+	// Watcher returns the watcher of the rules.
+	Watcher() *rules.Watcher
+
+	// StoreName returns the name of the store of the counts.
+	StoreName() string
+
+	// NodeCount returns by how many nodes limits are shared.
+	NodeCount() int
+
+	// Nodes lists the nodes. Its error is that the store does not answer.
+	Nodes(ctx context.Context) (*Nodes, error)
+
+	// Zone describes a zone.
+	Zone(name string) Zone
+
+	// Inspect returns what is known of a key. Its error is a mistake in the request.
+	Inspect(ctx context.Context, zone string, r *InspectRequest) (*Inspection, error)
+
+	// Top returns the keys that use a zone most.
+	Top(zone, endpoint string, most int) *Top
+
+	// Keys returns the keys of requests that key names. Its error is a mistake in the key.
+	Keys(key rules.Key) ([][]byte, error)
+
+	// Operation returns a function that does an action to the counts of its key, and completes the
+	// name of the key. Its error is a mistake in the action. That of the function is of the store.
+	Operation(action *rules.Action) (do func(context.Context) error, err error)
+}

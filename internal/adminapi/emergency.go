@@ -1,6 +1,18 @@
 package adminapi
 
-import "time"
+import (
+	"cmp"
+	"net/http"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+// EmergencyZone is what responses, logs and metrics call the limit of emergency mode. No zone can
+// have this name.
+const EmergencyZone = "(emergency)"
 
 // What emergency mode is if the request does not say.
 const (
@@ -17,4 +29,106 @@ type Emergency struct {
 	StartedAt *time.Time `json:"started_at,omitempty"`
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 	AllNodes  bool       `json:"all_nodes,omitempty"`
+}
+
+// An emergencyRequest is the body of POST /rate_limit/emergency.
+type emergencyRequest struct {
+	Limit     string `json:"limit"`      // of each address. Default: 10/1s
+	ExpiresIn string `json:"expires_in"` // Default: 15m
+	Reason    string `json:"reason"`     // for the log
+	AllNodes  bool   `json:"all_nodes"`  // by a version of the rules. Default: this node alone
+}
+
+const exampleEmergency = `{"limit": "10/1s", "expires_in": "15m", "reason": "flood"}`
+
+// parse returns the emergency that is asked for, which begins at now.
+func (r *emergencyRequest) parse(p Process, now time.Time) (*rules.Emergency, error) {
+	limit, err := p.ParseEmergencyLimit(cmp.Or(r.Limit, DefaultEmergency))
+	if err != nil {
+		return nil, apiError(http.StatusBadRequest, "limit: %w", err)
+	}
+	expiresIn, err := caddy.ParseDuration(cmp.Or(r.ExpiresIn, DefaultExpiresIn))
+	switch {
+	case err != nil:
+		return nil, apiError(http.StatusBadRequest, "expires_in: %q is not a duration: use one such as 15m", r.ExpiresIn)
+	case expiresIn <= 0:
+		return nil, apiError(http.StatusBadRequest, "expires_in: %s is over already: use DELETE to end an emergency",
+			r.ExpiresIn)
+	case expiresIn > rules.MaxEmergency:
+		return nil, apiError(http.StatusBadRequest, "expires_in: %s is too long: use 24h or less, and prolong it by another "+
+			"POST, or use a zone for a lasting limit", r.ExpiresIn)
+	case len(r.Reason) > rules.MaxReason:
+		return nil, apiError(http.StatusBadRequest, "reason: it has %d bytes: use at most %d",
+			len(r.Reason), rules.MaxReason)
+	}
+	expires := now.Add(expiresIn)
+	return &rules.Emergency{Limit: limit, ExpiresAt: &expires, Reason: r.Reason}, nil
+}
+
+// getEmergency answers GET /rate_limit/emergency.
+func getEmergency(p Process, w http.ResponseWriter, _ *http.Request) error {
+	writeJSON(w, http.StatusOK, p.Emergency())
+	return nil
+}
+
+// postEmergency answers POST /rate_limit/emergency, which switches emergency mode on or changes it.
+func postEmergency(p Process, w http.ResponseWriter, r *http.Request) error {
+	var body emergencyRequest
+	if err := readJSON(w, r, &body, exampleEmergency); err != nil {
+		return err
+	}
+	e, err := body.parse(p, time.Now())
+	if err != nil {
+		return err
+	}
+	if body.AllNodes {
+		*e.ExpiresAt = e.ExpiresAt.UTC().Truncate(time.Millisecond)
+		return changeEmergency(p, w, r, e)
+	}
+	e.StartedBy = clientOf(r)
+	started, err := p.StartEmergency(e)
+	if err != nil {
+		return apiError(http.StatusBadRequest, "%w", err)
+	}
+	writeJSON(w, http.StatusOK, started)
+	return nil
+}
+
+// deleteEmergency answers DELETE /rate_limit/emergency, which switches emergency mode off.
+func deleteEmergency(p Process, w http.ResponseWriter, r *http.Request) error {
+	allNodes, err := queryBool(r, "all_nodes")
+	if err != nil {
+		return err
+	}
+	if allNodes {
+		return changeEmergency(p, w, r, nil)
+	}
+	if !p.EndEmergency(clientOf(r)) {
+		return apiError(http.StatusConflict, "emergency mode is on at all nodes: use DELETE /rate_limit/emergency?all_nodes=true")
+	}
+	writeJSON(w, http.StatusOK, p.Emergency())
+	return nil
+}
+
+// changeEmergency writes a version of the rules with an emergency, nil for none, and answers with
+// what is in force on this node then.
+func changeEmergency(p Process, w http.ResponseWriter, r *http.Request, e *rules.Emergency) error {
+	note := ""
+	if e != nil {
+		note = e.Reason
+	}
+	answer, err := updateFor(p, r, note, func(d *rules.Document) error {
+		d.Emergency = e
+		return nil
+	})
+	if err != nil {
+		return rulesError(err)
+	}
+	if answer.DryRun {
+		answerWritten(w, answer)
+		return nil
+	}
+	w.Header().Set("ETag", etag(answer.Version))
+	writeJSON(w, http.StatusOK, p.Emergency())
+	return nil
 }

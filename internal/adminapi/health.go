@@ -1,5 +1,7 @@
 package adminapi
 
+import "net/http"
+
 // A HealthStatus is what health checks answer.
 type HealthStatus string
 
@@ -36,4 +38,26 @@ type PrimaryHealth struct {
 // A Health is what anybody may know about the health.
 type Health struct {
 	Status HealthStatus `json:"status"`
+}
+
+// getLive answers GET /rate_limit/health/live.
+func getLive(_ Process, w http.ResponseWriter, _ *http.Request) error {
+	WriteHealth(w, HealthOK, Health{Status: HealthOK})
+	return nil
+}
+
+// getReady answers GET /rate_limit/health/ready.
+func getReady(p Process, w http.ResponseWriter, _ *http.Request) error {
+	r := p.Readiness()
+	WriteHealth(w, r.Status, r)
+	return nil
+}
+
+// WriteHealth answers a health check with 200, or 503 if the status is not ok.
+func WriteHealth(w http.ResponseWriter, status HealthStatus, body any) {
+	code := http.StatusOK
+	if status != HealthOK {
+		code = http.StatusServiceUnavailable
+	}
+	writeJSON(w, code, body)
 }

@@ -1,55 +1,110 @@
 package adminapi
 
 import (
-	"time"
+	"net/http"
+	"strings"
 
+	"github.com/fleetlimit/fleetlimit/internal/strictjson"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// A WrittenVersion describes a version that was written, or would be.
-type WrittenVersion struct {
-	Version int64              `json:"version"`
-	Time    time.Time          `json:"time"`
-	Author  string             `json:"author"`
-	Note    string             `json:"note,omitempty"`
-	DryRun  bool               `json:"dry_run,omitempty"`
-	Changes []rules.Difference `json:"changes"`
+const exampleRules = `{"zones": {"user": {"limit": "100/1m"}}}`
 
-	// More is how many further changes there are.
-	More int `json:"more,omitempty"`
+// getRules answers GET /rate_limit/rules.
+func getRules(p Process, w http.ResponseWriter, r *http.Request) error {
+	c, err := runningOf(p)
+	if err != nil {
+		return err
+	}
+	v := c.Watcher().Latest()
+	if notModified(w, r, v.Number) {
+		return nil
+	}
+	if !strings.Contains(r.Header.Get("Accept"), "yaml") {
+		writeJSON(w, http.StatusOK, v.Document)
+		return nil
+	}
+	text, err := EncodeYAML(v.Document)
+	if err != nil {
+		return err
+	}
+	writeText(w, mediaYAML, text)
+	return nil
 }
 
-// A Versions lists versions, the newest first.
-type Versions struct {
-	Versions []*rules.Version `json:"versions"`
-
-	// Next is the value of before that lists further versions. 0: there are none.
-	Next int64 `json:"next,omitempty"`
+// replaceRules answers PUT /rate_limit/rules, which replaces all rules.
+func replaceRules(p Process, w http.ResponseWriter, r *http.Request) error {
+	body, mediaType, err := readBody(w, r, maxRulesBody, mediaJSON, mediaYAML)
+	if err != nil {
+		return err
+	}
+	decode := strictjson.Decode
+	if mediaType == mediaYAML {
+		decode = DecodeYAML
+	}
+	value, err := decode(body)
+	if err != nil {
+		return badBody(err, exampleRules)
+	}
+	document := new(rules.Document)
+	if err := strictjson.Convert(value, document); err != nil {
+		return badBody(err, exampleRules)
+	}
+	if err := needIfMatch(r); err != nil {
+		return err
+	}
+	return writeRules(p, w, r, func(d *rules.Document) error {
+		*d = *document.Clone()
+		return nil
+	})
 }
 
-// A Version is a version with its differences from the one before it.
-type Version struct {
-	*rules.Version
-	Changes []rules.Difference `json:"changes,omitempty"`
-	More    int                `json:"more,omitempty"`
+// needIfMatch refuses a change that could undo, unseen, what somebody else does at the same time.
+func needIfMatch(r *http.Request) error {
+	if dryRun, _ := queryBool(r, "dry_run"); dryRun {
+		return nil
+	}
+	if _, found, err := ifMatch(r); found || err != nil {
+		return err
+	}
+	return apiError(http.StatusPreconditionRequired, "this replaces what others may have changed meanwhile: use If-Match with "+
+		"the ETag of GET /rate_limit/rules, or with * to replace it whatever it is")
 }
 
-// A Diff has the differences of two versions.
-type Diff struct {
-	From    int64              `json:"from"`
-	To      int64              `json:"to"`
-	Changes []rules.Difference `json:"changes"`
-	More    int                `json:"more,omitempty"`
+// patchRules answers PATCH /rate_limit/rules, which is a JSON merge patch.
+func patchRules(p Process, w http.ResponseWriter, r *http.Request) error {
+	body, _, err := readBody(w, r, maxRulesBody, mediaJSON, mediaMergePatch)
+	if err != nil {
+		return err
+	}
+	patch, err := strictjson.Decode(body)
+	if err != nil {
+		return badBody(err, exampleRules)
+	}
+	members, _ := patch.(map[string]any)
+	for _, member := range members {
+		if _, isList := member.([]any); isList {
+			if err := needIfMatch(r); err != nil {
+				return err
+			}
+		}
+	}
+	return writeRules(p, w, r, func(d *rules.Document) error {
+		merged, err := rules.Merge(d, patch)
+		if err != nil {
+			return badBody(err, exampleRules)
+		}
+		*d = *merged
+		return nil
+	})
 }
 
-// How many versions an answer lists.
-const (
-	DefaultVersions = 100
-	MaxVersions     = 1000
-)
-
-// How many entries of a list of the rules an answer lists.
-const (
-	DefaultEntries = 1000
-	MaxEntries     = 10_000
-)
+// writeRules writes a version in which apply has changed the document, and answers with it.
+func writeRules(p Process, w http.ResponseWriter, r *http.Request, apply func(*rules.Document) error) error {
+	answer, err := updateFor(p, r, "", apply)
+	if err != nil {
+		return rulesError(err)
+	}
+	answerWritten(w, answer)
+	return nil
+}

@@ -1,6 +1,9 @@
 package adminapi
 
-import "time"
+import (
+	"net/http"
+	"time"
+)
 
 // A Status is what an operator wants to know first.
 type Status struct {
@@ -37,4 +40,42 @@ type Nodes struct {
 type Node struct {
 	Name    string `json:"name"`
 	SeenAgo string `json:"seen_ago,omitempty"`
+}
+
+// getStatus answers GET /rate_limit/status.
+func getStatus(p Process, w http.ResponseWriter, _ *http.Request) error {
+	c, err := runningOf(p)
+	if err != nil {
+		return err
+	}
+	now, v := time.Now(), c.Watcher().Latest()
+	answer := Status{
+		Status: p.Readiness().Status, Store: c.StoreName(), Nodes: c.NodeCount(), Zones: len(c.Schema().Zones()),
+		Rules: RulesStatus{
+			Store: c.Watcher().Store().Name(), Version: v.Number, Author: v.Author,
+			Overrides: overrideEntries.count(v.Document, now), Tiers: tierEntries.count(v.Document, now),
+			Access: accessEntries.count(v.Document, now), FailedPolls: c.Watcher().FailedPolls(),
+		},
+		Emergency: p.Emergency(),
+	}
+	if v.Number > 0 {
+		answer.Rules.Time = &v.Time
+	}
+	writeJSON(w, http.StatusOK, answer)
+	return nil
+}
+
+// getNodes answers GET /rate_limit/nodes.
+func getNodes(p Process, w http.ResponseWriter, r *http.Request) error {
+	c, err := runningOf(p)
+	if err != nil {
+		return err
+	}
+	nodes, err := c.Nodes(r.Context())
+	if err != nil {
+		return apiError(http.StatusServiceUnavailable, "Redis does not tell which nodes there are: %w: use "+
+			"GET /rate_limit/health/ready to see why", err)
+	}
+	writeJSON(w, http.StatusOK, nodes)
+	return nil
 }

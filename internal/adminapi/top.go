@@ -1,6 +1,9 @@
 package adminapi
 
-import "time"
+import (
+	"net/http"
+	"time"
+)
 
 // A Top lists the keys that use a zone most on this node, the greatest use first.
 type Top struct {
@@ -37,3 +40,24 @@ const (
 	DefaultTop = 20
 	MaxTop     = 1000
 )
+
+// getTop answers GET /rate_limit/zones/{zone}/top.
+func getTop(p Process, w http.ResponseWriter, r *http.Request) error {
+	c, zone, err := zoneOf(p, r)
+	if err != nil {
+		return err
+	}
+	most, err := queryInt(r, "limit", DefaultTop, 1)
+	if err != nil {
+		return err
+	}
+	if most > MaxTop {
+		return apiError(http.StatusBadRequest, "limit is %d: use 1 to %d", most, MaxTop)
+	}
+	endpoint := r.URL.Query().Get("endpoint")
+	if err := checkEndpoint(c, zone, endpoint); err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, c.Top(zone, endpoint, int(most)))
+	return nil
+}

@@ -1,5 +1,7 @@
 package adminapi
 
+import "net/http"
+
 // A Zones lists the zones of the running configuration.
 type Zones struct {
 	Zones []Zone `json:"zones"`
@@ -57,3 +59,27 @@ const (
 	FromRules         = "rules"
 	FromOverride      = "override"
 )
+
+// getZones answers GET /rate_limit/zones.
+func getZones(p Process, w http.ResponseWriter, _ *http.Request) error {
+	c, err := runningOf(p)
+	if err != nil {
+		return err
+	}
+	zones := []Zone{}
+	for _, name := range c.Schema().Zones() {
+		zones = append(zones, c.Zone(name))
+	}
+	writeJSON(w, http.StatusOK, Zones{Zones: zones})
+	return nil
+}
+
+// getZone answers GET /rate_limit/zones/{zone}.
+func getZone(p Process, w http.ResponseWriter, r *http.Request) error {
+	c, zone, err := zoneOf(p, r)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, c.Zone(zone))
+	return nil
+}

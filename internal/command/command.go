@@ -120,13 +120,7 @@ type apiCommand[A any] struct {
 func (c apiCommand[A]) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: c.use, Short: c.short, Long: cmp.Or(strings.TrimSpace(c.long), c.short+"."), Example: c.example, RunE: c.run,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) < c.least || c.most >= 0 && len(args) > c.most {
-				return wrongUsage(cmd, fmt.Errorf("the number of arguments is %d: use %s", len(args), cmd.UseLine()))
-			}
-			return nil
-		},
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: argumentsBetween(c.least, c.most), ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	if c.flags != nil {
 		c.flags(cmd.Flags())
@@ -138,6 +132,16 @@ func (c apiCommand[A]) command() *cobra.Command {
 		_ = cmd.RegisterFlagCompletionFunc("zone", completeZone) // it fails only without the flag
 	}
 	return cmd
+}
+
+// argumentsBetween refuses other numbers of arguments. most < 0 is any number.
+func argumentsBetween(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || most >= 0 && len(args) > most {
+			return wrongUsage(cmd, fmt.Errorf("the number of arguments is %d: use %s", len(args), cmd.UseLine()))
+		}
+		return nil
+	}
 }
 
 func (c apiCommand[A]) run(cmd *cobra.Command, args []string) error {

@@ -28,14 +28,7 @@ rejections and 1 % of what passes. A reload of Caddy does not end it.` + keyHelp
   caddy rate-limit decisions sk_live_1 --for 30s
   caddy rate-limit decisions --zone user --outcome rejected --outcome denied
   caddy rate-limit decisions --sample 100% --limit 20 --json`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return wrongUsage(cmd, fmt.Errorf("the number of arguments is %d: use %s", len(args), cmd.UseLine()))
-			}
-			return nil
-		},
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              runDecisions,
+		Args: argumentsBetween(0, 1), ValidArgsFunction: cobra.NoFileCompletions, RunE: runDecisions,
 	}
 	f := cmd.Flags()
 	keyFlags(f)
@@ -89,11 +82,7 @@ func decisionsRequest(cmd *cobra.Command, args []string) (*apiRequest, error) {
 			request.query[name] = values
 		}
 	}
-	ofKey := len(args) > 0 || f.Changed("key-file")
-	if !ofKey && (f.Changed("base64") || f.Changed("missing")) {
-		return nil, fmt.Errorf("there is no key: use one as an argument, or --key-file")
-	}
-	if ofKey {
+	if len(args) > 0 || f.Changed("key-file") || f.Changed("base64") || f.Changed("missing") {
 		body := usedFlags(f, "missing")
 		if err := addKey(body, cmd, args); err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package command
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -99,9 +100,7 @@ func (c *entryCommands[E]) changeCommand(
 		},
 		request: func(cmd *cobra.Command, args []string) (*apiRequest, error) {
 			patch := body(cmd.Flags())
-			for name, value := range usedFlags(cmd.Flags(), "expires-in", "expires-at", "reason") {
-				patch[name] = value
-			}
+			maps.Copy(patch, usedFlags(cmd.Flags(), "expires-in", "expires-at", "reason"))
 			if len(patch) == 0 {
 				return nil, fmt.Errorf("nothing is changed: use the flags of %s --help", cmd.CommandPath())
 			}
@@ -119,9 +118,7 @@ func (c *entryCommands[E]) changeCommand(
 
 // add returns the request that adds an entry with the members of body and the common flags.
 func (c *entryCommands[E]) add(f *pflag.FlagSet, body map[string]any) *apiRequest {
-	for name, value := range usedFlags(f, "id", "expires-in", "expires-at", "reason") {
-		body[name] = value
-	}
+	maps.Copy(body, usedFlags(f, "id", "expires-in", "expires-at", "reason"))
 	return (&apiRequest{method: http.MethodPost, path: c.list, body: body}).withChangeFlags(f)
 }
 

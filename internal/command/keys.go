@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -174,9 +175,7 @@ func operationFlags(f *pflag.FlagSet) {
 // operationRequest returns a request that changes the counts of keys. body has what is not about them.
 func operationRequest(cmd *cobra.Command, path string, body map[string]any, keys []string) (*apiRequest, error) {
 	members := usedFlags(cmd.Flags(), "missing", "endpoint", "reason")
-	for name, value := range body {
-		members[name] = value
-	}
+	maps.Copy(members, body)
 	if err := addKeys(members, cmd, keys); err != nil {
 		return nil, err
 	}

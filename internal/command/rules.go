@@ -185,7 +185,7 @@ func rulesRollbackCommand() *cobra.Command {
 	}.command()
 }
 
-// printRulesAnswer writes a version that was written, or would be.
+// printWrittenVersion writes a version that was written, or would be.
 func printWrittenVersion(t *table, a *adminapi.WrittenVersion) {
 	what := "version"
 	if a.DryRun {

@@ -2,6 +2,7 @@
 package spelling
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,17 +13,14 @@ import (
 // Synonyms are words that other programs use, with the ones to use instead.
 type Synonyms map[string]string
 
-// DidYouMean ends an error about an unknown word. It asks for the word that synonyms have for it,
-// or else for the nearest of words. It is empty if there is none.
-func DidYouMean(word string, words []string, synonyms Synonyms) string {
-	meant := synonyms[plain(word)]
-	if meant == "" {
-		meant = Nearest(word, words)
+// UnknownWord returns the error about a value that is none of the words of its setting, which are
+// two or more. It asks for the word that synonyms have for it, or else for the nearest of words.
+func UnknownWord(setting, value string, words []string, synonyms Synonyms) error {
+	last, question := len(words)-1, ""
+	if meant := cmp.Or(synonyms[plain(value)], Nearest(value, words)); meant != "" {
+		question = fmt.Sprintf("; did you mean %s?", meant)
 	}
-	if meant == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %s?", meant)
+	return fmt.Errorf("%s is %q: use %s or %s%s", setting, value, strings.Join(words[:last], ", "), words[last], question)
 }
 
 // Nearest returns the one of words that differs least from word, or the only one that word is a

@@ -41,13 +41,14 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-func TestDidYouMean(t *testing.T) {
+func TestUnknownWord(t *testing.T) {
 	words, synonyms := []string{"all", "first", "none"}, Synonyms{"off": "none"}
-	for word, want := range map[string]string{
+	for value, question := range map[string]string{
 		"off": "; did you mean none?", "OFF": "; did you mean none?", "frist": "; did you mean first?", "some": "",
 	} {
-		if got := DidYouMean(word, words, synonyms); got != want {
-			t.Errorf("DidYouMean(%q) = %q, want %q", word, got, want)
+		want := `log is "` + value + `": use all, first or none` + question
+		if got := UnknownWord("log", value, words, synonyms).Error(); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
 }

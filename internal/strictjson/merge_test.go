@@ -32,7 +32,7 @@ func TestMerge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := json.Marshal(Merge(target, patch)); err != nil || string(got) != tc[2] {
+		if got, err := json.Marshal(merge(target, patch)); err != nil || string(got) != tc[2] {
 			t.Errorf("%s with %s = %s, %v, want %s", tc[0], tc[1], got, err, tc[2])
 		}
 	}

@@ -15,11 +15,11 @@ func Text(usage string, s *string) Line {
 	}}
 }
 
-// Word returns a line with one of several words, which it stores in word. parse refuses other
+// Word returns a line with one of several words, which it stores in word. check refuses other
 // words.
-func Word[T any](d *caddyfile.Dispenser, usage string, parse func(string) (T, error), word *string) Line {
+func Word(d *caddyfile.Dispenser, usage string, check func(string) error, word *string) Line {
 	return Line{Usage: usage, Min: 1, Max: 1, Parse: func(args []string) error {
-		if _, err := parse(args[0]); err != nil {
+		if err := check(args[0]); err != nil {
 			return d.WrapErr(err)
 		}
 		*word = args[0]

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fleetlimit/fleetlimit"
+	"github.com/fleetlimit/fleetlimit/config"
 )
 
 // TestEverySettingIsDocumented looks for the JSON name of each field of the configuration.
 func TestEverySettingIsDocumented(t *testing.T) {
 	text := read(t, "docs/configuration.md") + read(t, "docs/migrating-from-caddy-ratelimit.md")
-	names := settings(reflect.TypeFor[fleetlimit.Handler](), nil)
-	names = settings(reflect.TypeFor[fleetlimit.App](), names)
+	names := settings(reflect.TypeFor[config.Handler](), nil)
+	names = settings(reflect.TypeFor[config.App](), names)
 	for _, name := range names {
 		if !regexp.MustCompile(`\b` + name + `\b`).MatchString(text) {
 			t.Errorf("the setting %s is not in docs/configuration.md", name)

@@ -1,0 +1,218 @@
+package config
+
+import (
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig"
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/ipset"
+	"github.com/fleetlimit/fleetlimit/internal/subdirective"
+)
+
+// A Caddyfile is what the parsers need of a Caddyfile beside the block that they parse. The zero value
+// knows nothing of it.
+type Caddyfile struct {
+	// App is the global option, nil if that is not known.
+	App *App
+
+	// Matcher returns the matcher that the next argument names, nil if names cannot be resolved.
+	Matcher func() (caddy.ModuleMap, bool, error)
+
+	// CheckZone compiles a zone as provisioning will, nil if it is not to be compiled. A [SettingError]
+	// among its errors has the line of that setting.
+	CheckZone func(name string, z *Zone) error
+
+	// State is what the parsers of one Caddyfile share: the zones of the directives, by their names.
+	State map[string]any
+}
+
+// ParseCaddyfile parses the directive rate_limit, or rate_limit_authenticated, which is the same in
+// another place of the order of directives:
+//
+//	rate_limit [<matcher>] {
+//		zone <name>                                 # as the global option defines it
+//		zone <name> {                               # name: 1 to 64 of A-Z, a-z, 0-9, _, . and -
+//			match          @<name> | { <matchers> } # repeatable: any of them
+//			key            <template>               # required; such as {http.request.header.X-Api-Key}
+//			on_missing_key <template> [<rate>] | shared [<rate>] | skip | deny # default {client_ip}
+//			on_ambiguous_key reject | missing       # default reject
+//			ipv4_prefix    <bits>                   # default 32
+//			ipv6_prefix    <bits>                   # default 64
+//			limit          <rate>
+//			algorithm      <algorithm>              # default token_bucket
+//			mode           strict | lease           # default lease
+//			max_overshoot  <percent>                # default 1%
+//			on_outage      local | open | closed    # default local
+//			tier [<placeholder>] [trusted] {
+//				<tier> [<rate>] [{ <consistency> }] # without a rate: that of the global tier
+//				keys <glob...> <tier>               # repeatable; the first that matches the key decides
+//				default <tier>                      # for an unknown or empty tier
+//			}
+//			endpoint [<METHOD>[,<METHOD>...]] <path> [<rate> [<algorithm>]] { # repeatable; block optional
+//				limit         <rate>
+//				algorithm     <algorithm>
+//				cost          <n> | <placeholder> [trusted]
+//				mode          strict | lease
+//				max_overshoot <percent>
+//				on_outage     local | open | closed
+//				tier {
+//					<tier> [<rate>] [{ <consistency> }] # a rate, a block, or both
+//				}
+//			}
+//			cost           <n> | <placeholder> [trusted] # default 1
+//			max_keys       <n>                      # default 1000000
+//			allow_key      <glob...>                # repeatable; not limited by this zone
+//			deny_key       <glob...>                # repeatable; 403
+//			dry_run        [<percent>]              # of keys: decide, count, log, never reject; default: all
+//			compare        [<percent>] {            # of keys: count how often these would decide differently
+//				limit          <rate>               # default: that of the zone
+//				algorithm      <algorithm>          # default: that of the zone
+//			}
+//		}
+//		zone <name> {                               # as the global option defines it, for other requests
+//			match          @<name> | { <matchers> } # repeatable: any of them
+//			dry_run        [<percent>]
+//			compare        [<percent>] {            # as above
+//				limit          <rate>
+//				algorithm      <algorithm>
+//			}
+//		}
+//		allow          <ip|cidr|private_ranges...>  # repeatable; not limited by any zone
+//		deny           <ip|cidr|private_ranges...>  # repeatable; 403
+//		headers        x | draft | all | none       # default all
+//		reject         json | problem | error       # default json
+//		log_rejections first | all | none           # default first
+//		log_key
+//		jitter         <percent>                    # such as 20%; default 0%
+//		disable_metrics
+//	}
+//
+// where
+//
+//	<rate>        <events>/<window> [burst <n>] | unlimited | block
+//	<window>      a duration, such as 10s, 1m or 24h, or a unit: s, m, h, d
+//	<algorithm>   token_bucket | sliding_window_log | fixed_window | sliding_window [<subwindows>]
+//	<consistency> mode strict | lease, max_overshoot <percent> and on_outage local | open | closed, each on
+//	              its own line
+//
+// The syntax of caddy-ratelimit is accepted too, with its meaning there: a zone with
+//
+//	events <n>
+//	window <duration>
+//
+// instead of limit, a jitter such as 0.2, and, without effect,
+//
+//	sweep_interval <duration>
+//	storage        <module...>
+//	distributed {
+//		read_interval  <duration>
+//		write_interval <duration>
+//		purge_age      <duration>
+//	}
+func (h *Handler) ParseCaddyfile(d *caddyfile.Dispenser, rest Caddyfile) error {
+	d.Next()
+	name := d.Val()
+	if d.NextArg() {
+		return d.Errf("unexpected %q: use `%s [<matcher>] {`, where a matcher is *, a path that starts with "+
+			"/, or @<name>", d.Val(), name)
+	}
+	directive := subdirective.Here(d)
+	h.Place = placeOf(directive)
+	zones := zonesParser{Dispenser: d, rest: rest}
+	b := subdirective.Block{Of: name, Remedies: handlerRemedies, Lines: map[string]subdirective.Line{
+		"zone":            {Usage: "zone <name> [{ ... }]", Min: 1, Max: 1, Repeats: true, Parse: zones.parse},
+		"allow":           addressesLine(d, "allow", &h.Allow),
+		"deny":            addressesLine(d, "deny", &h.Deny),
+		"headers":         wordLine(d, "headers", &h.Headers),
+		"reject":          wordLine(d, "reject", &h.Reject),
+		"log_rejections":  wordLine(d, "log_rejections", &h.LogRejections),
+		"log_key":         subdirective.Flag("log_key", &h.LogKey),
+		"jitter":          jitterLine(d, &h.Jitter),
+		"disable_metrics": subdirective.Flag("disable_metrics", &h.DisableMetrics),
+		"distributed":     {Usage: "distributed [{ ... }]", Parse: func([]string) error { return h.parseDistributed(d) }},
+		"storage":         {Usage: "storage <module...>", Raw: true, Parse: func([]string) error { return h.parseStorage(d) }},
+		"sweep_interval":  subdirective.Duration(d, "sweep_interval", true, &h.SweepInterval),
+	}}
+	if err := b.Parse(d); err != nil {
+		return err
+	}
+	h.Zones = zones.zones
+	if len(h.Zones) == 0 && len(h.Allow) == 0 && len(h.Deny) == 0 {
+		return directive.Errf("%s has nothing to do: use a zone, `allow` or `deny`", name)
+	}
+	return zones.compareWithOthers()
+}
+
+// UnmarshalCaddyfile parses the directive as ParseCaddyfile does, but does not know the rest of the
+// Caddyfile: `match @<name>` is an error, and zones are not compiled.
+func (h *Handler) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
+	return h.ParseCaddyfile(d, Caddyfile{})
+}
+
+// addressesLine is a subdirective with client addresses, which it adds to list in canonical form.
+func addressesLine(d *caddyfile.Dispenser, name string, list *[]string) subdirective.Line {
+	l := subdirective.Line{Usage: name + " <ip|cidr|private_ranges...>", Min: 1, Max: subdirective.AnyNumber, Repeats: true}
+	l.Parse = func(args []string) error {
+		for _, arg := range args {
+			if strings.HasPrefix(arg, "{env.") || strings.HasPrefix(arg, "{file.") {
+				*list = append(*list, arg) // read when the configuration loads
+				continue
+			}
+			if arg == "private_ranges" {
+				for _, text := range caddyhttp.PrivateRangesCIDR() {
+					r, err := caddyhttp.CIDRExpressionToPrefix(text)
+					if err != nil {
+						return d.WrapErr(err)
+					}
+					*list = append(*list, ipset.Format(r.Masked()))
+				}
+				continue
+			}
+			if strings.Contains(arg, ",") {
+				return d.Errf("%q has a comma: use spaces between addresses", arg)
+			}
+			r, err := ipset.ParsePrefix(arg)
+			if err != nil {
+				return d.WrapErr(err)
+			}
+			*list = append(*list, ipset.Format(r))
+		}
+		return nil
+	}
+	return l
+}
+
+// parseDistributed parses the intervals of distributed counting, which are optional.
+func (h *Handler) parseDistributed(d *caddyfile.Dispenser) error {
+	c := new(Distributed)
+	h.Distributed = c
+	return subdirective.Block{Of: "distributed", Optional: true, MayBeEmpty: true, Lines: map[string]subdirective.Line{
+		"read_interval":  subdirective.Duration(d, "read_interval", true, &c.ReadInterval),
+		"write_interval": subdirective.Duration(d, "write_interval", true, &c.WriteInterval),
+		"purge_age":      subdirective.Duration(d, "purge_age", true, &c.PurgeAge),
+	}}.Parse(d)
+}
+
+// parseStorage parses a storage module.
+func (h *Handler) parseStorage(d *caddyfile.Dispenser) error {
+	if !d.NextArg() {
+		return d.Errf("wrong number of arguments: use `storage <module...>`")
+	}
+	id := "caddy.storage." + d.Val()
+	module, err := caddyfile.UnmarshalModule(d, id)
+	if err != nil {
+		return err
+	}
+	storage, ok := module.(caddy.StorageConverter)
+	if !ok {
+		return d.Errf("module %s is not a storage: use a module in caddy.storage", id)
+	}
+	h.StorageRaw = caddyconfig.JSONModuleObject(storage, "module", module.(caddy.Module).CaddyModule().ID.Name(), nil)
+	return nil
+}
+
+// Interface guard.
+var _ caddyfile.Unmarshaler = (*Handler)(nil)

@@ -1,0 +1,135 @@
+package config
+
+import (
+	"strings"
+
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+
+	"github.com/fleetlimit/fleetlimit/internal/subdirective"
+)
+
+// ParseCaddyfile parses the global option. See [Handler.ParseCaddyfile] for what is in angle brackets.
+// Check compiles a zone as provisioning will.
+//
+//	{
+//		rate_limit {
+//			redis [standalone|sentinel|cluster] {      # where a fleet keeps its counts; default: in memory
+//				address           <host:port...>
+//				username          <name>
+//				password          <secret>
+//				db                <n>                  # default 0
+//				master_name       <name>               # sentinel
+//				sentinel_password <secret>             # sentinel
+//				key_prefix        <prefix>             # default rl
+//				timeout           <duration>           # default 50ms
+//				pool_size         <n>
+//				tls {                                  # default: no TLS; block optional
+//					ca          <file>
+//					server_name <name>
+//					insecure_skip_verify
+//				}
+//			}
+//			zone <name> { ... }                        # repeatable: a zone that sites use by its name
+//			tier <name> <rate> [{ <consistency> }]     # repeatable: a named limit that zones can use
+//			defaults {                                 # for zones and handlers that do not set these
+//				algorithm     <algorithm>
+//				mode          strict | lease
+//				max_overshoot <percent>
+//				on_outage     local | open | closed
+//				headers       x | draft | all | none
+//				reject        json | problem | error
+//			}
+//			nodes <n>                                  # with redis; default: counted
+//			breaker {                                  # with redis
+//				failures    <n>                        # default 5
+//				within      <duration>                 # default 10s
+//				probe_every <duration>                 # default 1s
+//				probes      <n>                        # default 3
+//			}
+//			rules storage | redis | postgres <url>     # of rules made at run time; default: redis, else storage
+//		}
+//	}
+func (a *App) ParseCaddyfile(d *caddyfile.Dispenser, check func(name string, z *Zone) error) error {
+	d.Next() // the option's name
+	if d.NextArg() {
+		return d.Errf("unexpected %q: use `rate_limit {`", d.Val())
+	}
+	var zones []caddyfile.Segment
+	b := subdirective.Block{Of: "the global option rate_limit", Remedies: globalRemedies, Lines: map[string]subdirective.Line{
+		"redis": {Usage: "redis [standalone|sentinel|cluster] {", Max: 1, Parse: func(args []string) error {
+			return a.parseRedis(d, args)
+		}},
+		"zone": {Usage: "zone <name> {", Min: 1, Max: 1, Repeats: true, Parse: func([]string) error {
+			zones = append(zones, d.NextSegment())
+			return nil
+		}},
+		"tier": {
+			Usage: "tier <name> " + rateUsage, Min: 2, Max: subdirective.AnyNumber, Repeats: true,
+			Parse: func(args []string) error { return a.parseTier(d, args) },
+		},
+		"defaults": {Usage: "defaults {", Parse: func([]string) error { return a.parseDefaults(d) }},
+		"nodes":    subdirective.Number(d, "nodes", 1, MaxNodes, &a.Nodes),
+		"breaker":  {Usage: "breaker {", Parse: func([]string) error { return a.parseBreaker(d) }},
+		"rules": {Usage: "rules storage | redis | postgres <url>", Min: 1, Max: 2, Parse: func(args []string) error {
+			a.Rules = &RuleStore{Name: args[0], URL: strings.Join(args[1:], ""), Place: placeOf(d)}
+			return nil
+		}},
+	}}
+	places, err := b.Read(d)
+	if err != nil {
+		return err
+	}
+	if err := a.checkNodes(); err != nil {
+		return places["nodes"].WrapErr(err)
+	}
+	if err := a.checkBreaker(); err != nil {
+		return places["breaker"].WrapErr(err)
+	}
+	if err := a.Rules.Check(a.Redis != nil); err != nil {
+		return places["rules"].Errf("rules: %w", err)
+	}
+	return a.parseZones(zones, check)
+}
+
+// parseZones parses the zones that the rest of the global option applies to. Each is a segment of
+// the Caddyfile that begins with its name.
+func (a *App) parseZones(zones []caddyfile.Segment, check func(name string, z *Zone) error) error {
+	p := zonesParser{rest: Caddyfile{App: a, CheckZone: check}, inApp: true}
+	shorthands := httpcaddyfile.NewShorthandReplacer()
+	for _, zone := range zones {
+		shorthands.ApplyToSegment(&zone) // Caddy applies them only to sites
+		p.Dispenser = caddyfile.NewDispenser(zone)
+		p.Next() // the name
+		if err := p.parse([]string{p.Val()}); err != nil {
+			return err
+		}
+	}
+	a.Zones = p.zones
+	return nil
+}
+
+// parseTier parses the name and the limit of a tier.
+func (a *App) parseTier(d *caddyfile.Dispenser, args []string) error {
+	name := args[0]
+	switch {
+	case name == "keys" || name == "default" || strings.ContainsAny(name, "{}") || tierRemedies[name] != "":
+		return d.Errf("a tier cannot be called %s, which has another meaning in a zone: use another name", name)
+	case a.Tiers[name] != nil:
+		return d.Errf("tier %s is already specified as %v: use it once", name, a.Tiers[name])
+	}
+	return parseTier(d, args, &a.Tiers)
+}
+
+func (a *App) parseDefaults(d *caddyfile.Dispenser) error {
+	c := new(Defaults)
+	a.Defaults = c
+	return subdirective.Block{Of: "defaults", Remedies: defaultsRemedies, Lines: map[string]subdirective.Line{
+		"algorithm":     algorithmLine(d, &c.Algorithm),
+		"mode":          wordLine(d, "mode", &c.Mode),
+		"max_overshoot": maxOvershootLine(d, &c.MaxOvershoot),
+		"on_outage":     onOutageLine(d, &c.OnOutage),
+		"headers":       wordLine(d, "headers", &c.Headers),
+		"reject":        wordLine(d, "reject", &c.Reject),
+	}}.Parse(d)
+}

@@ -1,0 +1,77 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+
+	"github.com/fleetlimit/fleetlimit/internal/subdirective"
+)
+
+func (a *App) parseRedis(d *caddyfile.Dispenser, args []string) error {
+	c, place, many := new(Redis), subdirective.Here(d), subdirective.AnyNumber
+	a.Redis, c.Place = c, placeOf(d)
+	if len(args) > 0 {
+		c.Mode = args[0]
+		if err := checkRedisMode(c.Mode); err != nil {
+			return d.WrapErr(err)
+		}
+	}
+	b := subdirective.Block{Of: "redis", Remedies: redisRemedies, Lines: map[string]subdirective.Line{
+		"address":           {Usage: "address <host:port...>", Min: 1, Max: many, Parse: subdirective.List(&c.Addresses)},
+		"username":          subdirective.Text("username <name>", &c.Username),
+		"password":          subdirective.Text("password <secret>", &c.Password),
+		"db":                subdirective.Number(d, "db", 0, many, &c.DB),
+		"master_name":       subdirective.Text("master_name <name>", &c.MasterName),
+		"sentinel_password": subdirective.Text("sentinel_password <secret>", &c.SentinelPassword),
+		"key_prefix":        subdirective.Text("key_prefix <prefix>", &c.KeyPrefix),
+		"timeout":           subdirective.Duration(d, "timeout", false, &c.Timeout),
+		"pool_size":         subdirective.Number(d, "pool_size", 1, many, &c.PoolSize),
+		"tls":               {Usage: "tls` or `tls { ... }", Parse: func([]string) error { return c.parseTLS(d) }},
+	}}
+	places, err := b.Read(d)
+	if err != nil {
+		return err
+	}
+	setting, err := c.check(false)
+	if err != nil {
+		return cmp.Or(places[setting], place).WrapErr(err)
+	}
+	return nil
+}
+
+// checkRedisMode refuses an address in the place of the kind of Redis too.
+func checkRedisMode(text string) error {
+	err := CheckWord("redis", text)
+	if err == nil || !strings.ContainsAny(text, ":.") && text != "localhost" {
+		return err
+	}
+	if checkRedisAddress(text) == nil {
+		return fmt.Errorf("an address belongs into the block: use `redis {` and in it `address %s`", text)
+	}
+	return errors.New("an address belongs into the block: use `redis {` and in it `address <host:port>`")
+}
+
+// parseTLS parses the TLS settings. Without a block, TLS has its defaults.
+func (c *Redis) parseTLS(d *caddyfile.Dispenser) error {
+	c.TLS = new(RedisTLS)
+	return subdirective.Block{Of: "tls", Optional: true, MayBeEmpty: true, Lines: map[string]subdirective.Line{
+		"ca":                   subdirective.Text("ca <file>", &c.TLS.CA),
+		"server_name":          subdirective.Text("server_name <name>", &c.TLS.ServerName),
+		"insecure_skip_verify": subdirective.Flag("insecure_skip_verify", &c.TLS.InsecureSkipVerify),
+	}}.Parse(d)
+}
+
+func (a *App) parseBreaker(d *caddyfile.Dispenser) error {
+	c, many := new(Breaker), subdirective.AnyNumber
+	a.Breaker = c
+	return subdirective.Block{Of: "breaker", Lines: map[string]subdirective.Line{
+		"failures":    subdirective.Number(d, "failures", 1, many, &c.Failures),
+		"within":      subdirective.Duration(d, "within", false, &c.Within),
+		"probe_every": subdirective.Duration(d, "probe_every", false, &c.ProbeEvery),
+		"probes":      subdirective.Number(d, "probes", 1, many, &c.Probes),
+	}}.Parse(d)
+}

@@ -1,0 +1,312 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/route"
+	"github.com/fleetlimit/fleetlimit/internal/subdirective"
+)
+
+// A zoneParser parses the block of one zone.
+type zoneParser struct {
+	*zonesParser
+	name   string
+	zone   *Zone
+	place  *caddyfile.Dispenser            // of the zone
+	places map[string]*caddyfile.Dispenser // of its subdirectives
+
+	endpoints     []endpointPlace // in written order
+	endpointTiers []tierUse       // the zone may define them further down
+
+	// onlyLegacy is the error of a setting that only the syntax of caddy-ratelimit has. It counts if
+	// the whole zone turns out not to be in that syntax.
+	onlyLegacy error
+}
+
+// An endpointPlace is an endpoint with the place of its definition.
+type endpointPlace struct {
+	route *route.Route
+	place *caddyfile.Dispenser
+}
+
+// parseZone parses the zone whose name is the current token.
+func (p *zonesParser) parseZone(name string) (*Zone, error) {
+	z := &zoneParser{
+		zonesParser: p,
+		name:        name,
+		zone:        &Zone{Place: placeOf(p.Dispenser)},
+		place:       subdirective.Here(p.Dispenser),
+	}
+	var err error
+	if z.places, err = z.block().Read(p.Dispenser); err != nil {
+		return nil, err
+	}
+	return z.zone, z.check()
+}
+
+func (p *zoneParser) block() subdirective.Block {
+	d, c, many := p.Dispenser, p.zone, subdirective.AnyNumber
+	return subdirective.Block{Of: "zone", Remedies: zoneRemedies, Optional: !p.inApp, Lines: map[string]subdirective.Line{
+		"match":            {Usage: matchUsage, Raw: true, Repeats: true, Parse: p.match},
+		"key":              {Usage: keyUsage, Min: 1, Max: many, Parse: p.key},
+		"on_missing_key":   {Usage: onMissingKeyUsage, Min: 1, Max: many, Parse: p.onMissingKey},
+		"on_ambiguous_key": wordLine(d, "on_ambiguous_key", &c.OnAmbiguousKey),
+		"ipv4_prefix":      prefixLine(d, "ipv4_prefix", 32, &c.IPv4Prefix),
+		"ipv6_prefix":      prefixLine(d, "ipv6_prefix", 128, &c.IPv6Prefix),
+		"limit":            limitLine(d, &c.Limit),
+		"algorithm":        algorithmLine(d, &c.Algorithm),
+		"mode":             wordLine(d, "mode", &c.Mode),
+		"max_overshoot":    maxOvershootLine(d, &c.MaxOvershoot),
+		"on_outage":        onOutageLine(d, &c.OnOutage),
+		"tier":             {Usage: "tier [<placeholder>] [trusted] {", Max: 2, Parse: p.tier},
+		"endpoint":         {Usage: endpointUsage, Min: 1, Max: many, Repeats: true, Parse: p.endpoint},
+		"cost":             costLine(d, &c.Cost),
+		"max_keys":         subdirective.Number(d, "max_keys", 1, many, &c.MaxKeys),
+		"allow_key":        {Usage: "allow_key <glob...>", Min: 1, Max: many, Repeats: true, Parse: subdirective.List(&c.AllowKeys)},
+		"deny_key":         {Usage: "deny_key <glob...>", Min: 1, Max: many, Repeats: true, Parse: subdirective.List(&c.DenyKeys)},
+		"dry_run":          dryRunLine(d, &c.DryRun),
+		"compare":          {Usage: compareUsage, Max: many, Parse: p.compare},
+		"events":           {Usage: "events <n>", Min: 1, Max: 1, Parse: p.events},
+		"window":           {Usage: "window <duration>", Min: 1, Max: 1, Parse: p.window},
+	}}
+}
+
+// Check checks what only the whole zone shows. It compiles the zone as provisioning will, so that
+// errors have a place in the Caddyfile. The environment is left to provisioning, because the
+// Caddyfile may be adapted on another machine.
+func (p *zoneParser) check() error {
+	if p.zone.IsUse() && !p.inApp {
+		return p.checkUse()
+	}
+	if app := p.rest.App; app != nil {
+		if shared := app.Zones[p.name]; shared != nil && !shared.CanShareCounts(p.zone) {
+			return p.place.Errf("zone %q is already defined in the global option, at %s: use it without a block or with "+
+				"`match` alone, or another name", p.name, shared.Place)
+		}
+	}
+	if p.zone.Legacy() {
+		if err := p.checkLegacy(); err != nil {
+			return err
+		}
+	} else if p.onlyLegacy != nil {
+		return p.onlyLegacy
+	} else if err := p.checkEndpoints(); err != nil {
+		return err
+	}
+	return p.compile(p.zone)
+}
+
+// Compile checks the zone as provisioning will, if it is to be compiled.
+func (p *zoneParser) compile(z *Zone) error {
+	if p.rest.CheckZone == nil {
+		return nil
+	}
+	if err := p.rest.CheckZone(p.name, z); err != nil && !errors.Is(err, keytemplate.ErrUnset) {
+		return p.placeOfError(err).Errf("zone %q: %w", p.name, err)
+	}
+	return nil
+}
+
+// placeOfError returns the place of the outermost setting that err is about, or else that of the zone.
+func (p *zoneParser) placeOfError(err error) *caddyfile.Dispenser {
+	var in *SettingError
+	switch {
+	case !errors.As(err, &in):
+		return p.place
+	case in.Endpoint > 0 && in.Endpoint <= len(p.endpoints):
+		return p.endpoints[in.Endpoint-1].place
+	}
+	return cmp.Or(p.places[in.Setting], p.place)
+}
+
+// checkUse checks a zone that the global option must define.
+func (p *zoneParser) checkUse() error {
+	app := p.rest.App
+	if app == nil {
+		return p.onlyLegacy
+	}
+	z, err := app.Zones.DefinitionFor(p.name, p.zone)
+	switch {
+	case err != nil:
+		return p.place.Errf("zone %q %w", p.name, err)
+	case p.zone.Compare == nil:
+		return p.onlyLegacy
+	}
+	return p.compile(z)
+}
+
+// checkLegacy checks a zone in the syntax of caddy-ratelimit.
+func (p *zoneParser) checkLegacy() error {
+	rate := "<events>/<window>"
+	if p.zone.MaxEvents != 0 && p.zone.Window != 0 {
+		rate = (&Limit{Events: p.zone.MaxEvents, Window: p.zone.Window}).String()
+	}
+	for _, name := range []string{"limit", "algorithm", "tier", "endpoint", "cost", "mode", "max_overshoot", "on_outage",
+		"on_ambiguous_key", "compare"} {
+		if place := p.places[name]; place != nil {
+			return place.Errf("%s does not work with events and window: use `limit %s` instead of those two", name, rate)
+		}
+	}
+	if p.zone.OnMissingLimit != nil {
+		return p.places["on_missing_key"].Errf("on_missing_key has no rate beside events and window: use `limit %s` instead "+
+			"of those two", rate)
+	}
+	for _, name := range []string{"events", "window"} {
+		if p.places[name] == nil {
+			return p.place.Errf("zone %q has no %s: use both events and window, or instead `limit <events>/<window>`",
+				p.name, name)
+		}
+	}
+	return nil
+}
+
+const onMissingKeyUsage = "on_missing_key <template> [<rate>] | shared [<rate>] | skip | deny"
+
+// onMissingKey parses what happens to requests without a key, and the limit that they may have.
+func (p *zoneParser) onMissingKey(args []string) (err error) {
+	c := p.zone
+	c.OnMissingKey = args[0]
+	if len(args) > 1 {
+		if c.OnMissingLimit, err = parseRate(args[1:]); err != nil {
+			return p.Errf("on_missing_key: %w", err)
+		}
+	}
+	if err := CheckOnMissingKey(c.OnMissingKey, c.OnMissingLimit); err != nil {
+		return p.WrapErr(err)
+	}
+	return nil
+}
+
+const matchUsage = "match @<name>` or `match { <matchers> }"
+
+// match parses a set of matchers. Of several sets, any may match.
+func (p *zoneParser) match([]string) error {
+	args := subdirective.Here(p.Dispenser).RemainingArgs()
+	switch {
+	case len(args) == 1 && strings.HasPrefix(args[0], "@") && p.inApp:
+		return p.Errf("%s belongs to a site: use `match { <matchers> }` here, or `match %s` where the site uses the zone",
+			args[0], args[0])
+	case len(args) == 1 && strings.HasPrefix(args[0], "@") && p.rest.Matcher == nil:
+		return p.Errf("named matchers are not known here: use `match { <matchers> }`")
+	case len(args) == 1 && strings.HasPrefix(args[0], "@"):
+		set, _, err := p.rest.Matcher()
+		if err != nil {
+			return p.WrapErr(err)
+		}
+		p.zone.MatcherSetsRaw = append(p.zone.MatcherSetsRaw, set)
+		return nil
+	case len(args) == 0 && !subdirective.OpensBlock(p.Dispenser):
+		return p.Errf("wrong number of arguments: use `%s`", matchUsage)
+	case len(args) > 0 && strings.ContainsAny(args[0][:min(1, len(args[0]))], "@/*"):
+		return p.Errf("match %s is not clear: use `%s`, one set on each line", strings.Join(args, " "), matchUsage)
+	case len(args) > 0:
+		p.onlyLegacy = p.Errf("matchers need a block: use `match {`, `%s` on the next line, and `}`", strings.Join(args, " "))
+	}
+	set, err := caddyhttp.ParseCaddyfileNestedMatcherSet(p.Dispenser)
+	if err != nil {
+		return err
+	}
+	if len(set) == 0 {
+		p.onlyLegacy = p.Errf("match is empty: use matchers in it, or remove it to match all requests")
+	}
+	p.zone.MatcherSetsRaw = append(p.zone.MatcherSetsRaw, set)
+	return nil
+}
+
+// prefixLine is a subdirective with a number of leading bits of an address.
+func prefixLine(d *caddyfile.Dispenser, name string, most int, bits **int) subdirective.Line {
+	n := new(int)
+	l := subdirective.Number(d, name, 0, most, n)
+	parse := l.Parse
+	l.Parse = func(args []string) error {
+		*bits = n
+		if number := strings.TrimPrefix(args[0], "/"); number != args[0] {
+			return d.Errf("%s is %q: use %s without a slash", name, args[0], number)
+		}
+		return parse(args)
+	}
+	return l
+}
+
+const keyUsage = "key <template>"
+
+// key parses the template of the key, which is one word.
+func (p *zoneParser) key(args []string) error {
+	if len(args) > 1 {
+		one := strings.ReplaceAll(strings.Join(args, ""), ",", "")
+		if slices.ContainsFunc(args, func(a string) bool { return !strings.HasPrefix(a, "{") }) {
+			one = "<template>"
+		}
+		return p.Errf("wrong number of arguments, because a key is one word: use `key %s`, or quotes around spaces", one)
+	}
+	p.zone.Key = args[0]
+	return nil
+}
+
+const compareUsage = "compare [<percent>] {"
+
+// compare parses the limit and the algorithm that stand in place of the zone's.
+func (p *zoneParser) compare(args []string) error {
+	c, d, place := new(Comparison), p.Dispenser, subdirective.Here(p.Dispenser)
+	p.zone.Compare = c
+	if len(args) > 0 {
+		if _, _, err := cutRate(args); err == nil {
+			return p.Errf("the limit of compare belongs into its block: use `compare {`, and `limit %s` on the next line",
+				strings.Join(args, " "))
+		}
+		if _, err := parseAlgorithm(args[:min(2, len(args))]); err == nil {
+			return p.Errf("the algorithm of compare belongs into its block: use `compare {`, and `algorithm %s` on the next line",
+				strings.Join(args, " "))
+		}
+		keys, err := percentOfKeys(d, "compare", args[0])
+		switch {
+		case err != nil:
+			return err
+		case keys == 0:
+			return p.Errf("compare 0%% compares nothing: use no compare")
+		case len(args) > 1:
+			return p.Errf("unexpected %q: use `%s`", args[1], compareUsage)
+		}
+		c.Keys = &keys
+	}
+	err := subdirective.Block{Of: "compare", Remedies: compareRemedies, MayBeEmpty: true, Lines: map[string]subdirective.Line{
+		"limit":     limitLine(d, &c.Limit),
+		"algorithm": algorithmLine(d, &c.Algorithm),
+	}}.Parse(d)
+	if err != nil {
+		return err
+	}
+	if err := c.Check(); err != nil {
+		return place.Errf("compare: %w", err)
+	}
+	return nil
+}
+
+// events parses the number of events per window.
+func (p *zoneParser) events(args []string) (err error) {
+	if p.zone.MaxEvents, err = ParseEvents(args[0]); err != nil {
+		return p.WrapErr(err)
+	}
+	if p.zone.MaxEvents == 0 {
+		return p.Errf("0 events admit nothing: use `limit block` instead of events and window to reject every request")
+	}
+	return nil
+}
+
+// window parses the length of the window.
+func (p *zoneParser) window(args []string) error {
+	w, err := parseWindow(args[0])
+	if err != nil {
+		return p.WrapErr(err)
+	}
+	p.zone.Window = caddy.Duration(w)
+	return nil
+}

@@ -1,0 +1,199 @@
+// Package config is what operators write: the configuration of the rate_limit handler and of the app
+// of that name, as JSON and in the grammar of the Caddyfile. It checks what needs no more than the
+// text, and compiles nothing.
+//
+// Each file holds one idea:
+//
+//	config.go              the settings of the handler and of the app
+//	zone.go                those of a zone, of its tiers and of its endpoints
+//	limit.go               a limit, and the limit of a tier
+//	rate.go                the syntax of rates, such as 100/1m, and what people write instead
+//	algorithm.go           an algorithm
+//	consistency.go         how closely nodes keep to a limit
+//	cost.go                how many events a request counts as
+//	compare.go             what a zone is compared with
+//	fraction.go            fractions and percentages
+//	missingkey.go          what on_missing_key may be
+//	word.go                settings that have few values, and what people write instead of those
+//	legacy.go              zones in the syntax of caddy-ratelimit
+//	definition.go          which zones are the same, and which are uses of another
+//	redis.go               where the counts are; breaker.go is when requests stop waiting for it
+//	rulestore.go           where rules are
+//	settingerror.go        which setting of a zone is wrong
+//	json.go                texts in place of objects
+//	strict.go              mistakes in JSON, with their remedies
+//	caddyfile.go           the grammar of the directive. The rest of the grammar is in
+//	caddyfile_app.go       the global option
+//	caddyfile_redis.go     its redis and breaker
+//	caddyfile_zones.go     the zones of a block
+//	caddyfile_zone.go      a zone
+//	caddyfile_tier.go      its tiers
+//	caddyfile_endpoint.go  its endpoints
+//	caddyfile_limit.go     lines that several blocks have
+//	caddyfile_remedy.go    words of other blocks and programs
+package config
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/caddyserver/caddy/v2"
+)
+
+// Handler are the settings of a rate_limit handler.
+type Handler struct {
+	// The zones by name. A name has 1 to 64 of the characters A-Z, a-z, 0-9, `_`, `.` and `-`. A
+	// request takes from all zones that match it, or from none. An empty object uses the zone of that
+	// name among the app's `zones`. It may have `match`, `dry_run` and `compare`, which come in place of
+	// that zone's.
+	Zones Zones `json:"rate_limits,omitempty"`
+
+	// Client addresses and ranges that no zone limits.
+	Allow []string `json:"allow,omitempty"`
+
+	// Client addresses and ranges whose requests get 403.
+	Deny []string `json:"deny,omitempty"`
+
+	// The headers of responses: `x` for X-RateLimit-Limit, -Remaining and -Reset, `draft` for
+	// RateLimit and RateLimit-Policy (IETF draft-ietf-httpapi-ratelimit-headers-11), `all` or `none`.
+	// Default: `all`.
+	Headers string `json:"headers,omitempty"`
+
+	// How requests are rejected, with 429 or 403: `json` and `problem` (RFC 9457) write a body, `error`
+	// invokes the error routes. Default: `json`, or `error` for zones in the syntax of caddy-ratelimit.
+	Reject string `json:"reject,omitempty"`
+
+	// Which rejections are logged: the `first` of each key and window, `all` or `none`. With `first`, a
+	// zone logs at most ten in a second, and as many that belong to no window: 403s, and by `block`.
+	// Default: `first`, or `all` for zones in the syntax of caddy-ratelimit.
+	LogRejections string `json:"log_rejections,omitempty"`
+
+	// If true, the keys of rejected requests are logged, and not only a hash of them. Default: false,
+	// because keys may be secrets.
+	LogKey bool `json:"log_key,omitempty"`
+
+	// The largest fraction, 0 to 1, or percentage, such as `20%`, by which Retry-After is lengthened
+	// at random, so that clients do not all return at once. Default: 0.
+	Jitter Fraction `json:"jitter,omitempty"`
+
+	// Accepted so that configurations of caddy-ratelimit load unchanged; not used.
+	SweepInterval caddy.Duration `json:"sweep_interval,omitempty"`
+
+	// Accepted so that configurations of caddy-ratelimit load unchanged; not used.
+	Distributed *Distributed `json:"distributed,omitempty"`
+
+	// Accepted so that configurations of caddy-ratelimit load unchanged; not used.
+	StorageRaw json.RawMessage `json:"storage,omitempty" caddy:"namespace=caddy.storage inline_key=module"`
+
+	// If true, the metrics are not exposed, unless another rate_limit handler exposes them.
+	DisableMetrics bool `json:"disable_metrics,omitempty"`
+
+	// The file and line of the Caddyfile that has the directive, which errors name. The Caddyfile
+	// adapter sets it.
+	Place string `json:"place,omitempty"`
+}
+
+// App are the settings that all rate_limit handlers of a configuration share.
+type App struct {
+	// Keeps counts in this Redis, so that all nodes of a fleet together admit what the limits allow.
+	// Default: counts are in the memory of this process, and each node admits that much.
+	Redis *Redis `json:"redis,omitempty"`
+
+	// Zones that are defined once, for all handlers. A handler uses one by an empty object, or one
+	// that has only `match`, `dry_run` and `compare`, at its name.
+	Zones Zones `json:"zones,omitempty"`
+
+	// Named limits that zones can use, such as `free` or `pro`.
+	Tiers map[string]*Tier `json:"tiers,omitempty"`
+
+	// The settings of zones and handlers that do not set them.
+	Defaults *Defaults `json:"defaults,omitempty"`
+
+	// The number of nodes that share the Redis, 1 to 10000. Only valid with `redis`. Default: the
+	// nodes count themselves.
+	Nodes int `json:"nodes,omitempty"`
+
+	// Stops requests from waiting for a primary of Redis that fails. Only valid with `redis`.
+	Breaker *Breaker `json:"breaker,omitempty"`
+
+	// Keeps the rules that operators make while traffic runs in this store. Default: the Redis of
+	// `redis`, or else Caddy's storage.
+	Rules *RuleStore `json:"rules,omitempty"`
+}
+
+// Defaults are the settings of zones and handlers that do not set them.
+type Defaults struct {
+	// Enforces limits with this algorithm. Default: `token_bucket`.
+	Algorithm *Algorithm `json:"algorithm,omitempty"`
+
+	Consistency
+
+	// Sets these headers on responses: see the handler's `headers`.
+	Headers string `json:"headers,omitempty"`
+
+	// Rejects requests in this form: see the handler's `reject`.
+	Reject string `json:"reject,omitempty"`
+}
+
+// Distributed has no effect. It lets configurations of caddy-ratelimit load unchanged.
+type Distributed struct {
+	ReadInterval  caddy.Duration `json:"read_interval,omitempty"`
+	WriteInterval caddy.Duration `json:"write_interval,omitempty"`
+	PurgeAge      caddy.Duration `json:"purge_age,omitempty"`
+}
+
+// DefaultSettings returns the defaults, which are empty if there are none.
+func (a *App) DefaultSettings() Defaults {
+	if a.Defaults == nil {
+		return Defaults{}
+	}
+	return *a.Defaults
+}
+
+// Check refuses settings of the handler itself that are wrong. Its zones are checked by themselves.
+func (h *Handler) Check() error {
+	if len(h.Zones) == 0 && len(h.Allow) == 0 && len(h.Deny) == 0 {
+		return errors.New("rate_limit has nothing to do: use at least one zone, `allow` or `deny`")
+	}
+	err := cmp.Or(CheckWord("headers", h.Headers), CheckWord("reject", h.Reject), CheckWord("log_rejections", h.LogRejections))
+	if err == nil && (h.Jitter < 0 || h.Jitter > 1) {
+		err = fmt.Errorf("jitter is %v: use a fraction from 0 to 1, such as 0.2 for 20%%", h.Jitter)
+	}
+	return err
+}
+
+// Check refuses shared settings that are wrong. Zones, Redis and the store of rules are checked by
+// themselves.
+func (a *App) Check() error {
+	if d := a.Defaults; d != nil {
+		_, algorithm := d.Algorithm.Compile()
+		err := cmp.Or(algorithm, CheckWord("headers", d.Headers), CheckWord("reject", d.Reject), d.CheckConsistency())
+		if err != nil {
+			return fmt.Errorf("defaults: %w", err)
+		}
+	}
+	for name, tier := range a.Tiers {
+		if !tier.Limited() {
+			return fmt.Errorf("tier %q has no limit: use one such as {\"events\": 1000, \"window\": \"1m\"}", name)
+		}
+		if err := cmp.Or(tier.Limit.Check(), tier.CheckConsistency()); err != nil {
+			return fmt.Errorf("tier %q: %w", name, err)
+		}
+	}
+	return cmp.Or(a.checkNodes(), a.checkBreaker())
+}
+
+// MaxNodes is the largest value of App.Nodes.
+const MaxNodes = 10000
+
+func (a *App) checkNodes() error {
+	switch {
+	case a.Nodes < 0 || a.Nodes > MaxNodes:
+		return fmt.Errorf("nodes is %d: use 1 to %d, or leave it out to have them counted", a.Nodes, MaxNodes)
+	case a.Nodes > 0 && a.Redis == nil:
+		return fmt.Errorf("nodes share no Redis: use `redis`, or leave out `nodes`")
+	}
+	return nil
+}

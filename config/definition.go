@@ -1,0 +1,88 @@
+package config
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/fleetlimit/fleetlimit/internal/spelling"
+)
+
+// IsUse reports whether z, a zone of a handler, defines nothing: it uses the app's zone of that
+// name.
+func (z *Zone) IsUse() bool { return z == nil || z.Definition() == "{}" }
+
+// DefinitionFor returns the definition of the zone name of a handler: use, or the zone of that name in z
+// if use defines nothing. The matchers, the dry run and the comparison of a use come in place of those
+// in the definition.
+func (z Zones) DefinitionFor(name string, use *Zone) (*Zone, error) {
+	if !use.IsUse() {
+		return use, nil
+	}
+	shared := z[name]
+	if shared == nil {
+		other := ""
+		if nearest := spelling.Nearest(name, slices.Collect(maps.Keys(z))); nearest != "" {
+			other = "did you mean " + nearest + "? Or "
+		}
+		return nil, fmt.Errorf("is not defined: %suse a block with `key` and `limit`, which opens on the line of the name, "+
+			"here or in the global option rate_limit", other)
+	}
+	used := *shared
+	if use != nil {
+		used.DryRun = cmp.Or(use.DryRun, used.DryRun)
+		used.Compare = cmp.Or(use.Compare, used.Compare)
+		if len(use.MatcherSetsRaw) > 0 {
+			used.MatcherSetsRaw = use.MatcherSetsRaw
+		}
+	}
+	return &used, nil
+}
+
+// CanShareCounts reports whether two zones of one name may share their counts: their definitions
+// are equal, or both are in the syntax of caddy-ratelimit, which shares them anyway.
+func (z *Zone) CanShareCounts(other *Zone) bool {
+	return z.Legacy() && other.Legacy() || z.Definition() == other.Definition()
+}
+
+// Definition returns a text that is equal for zones that differ only in the requests they match and
+// reject, in what they compare, and in their places.
+func (z *Zone) Definition() string {
+	c := *z
+	c.MatcherSetsRaw, c.DryRun, c.Compare, c.Place = nil, 0, nil, ""
+	text, _ := json.Marshal(c) // it was unmarshalled from JSON
+	return string(text)
+}
+
+// FleetDefinition returns the definition of a zone to compare with those of other nodes. Nodes may
+// also differ in how closely they keep to the limits. Defaults and the app's tiers are resolved.
+func (a *App) FleetDefinition(z *Zone) string {
+	c := *z
+	c.Consistency = Consistency{}
+	c.Algorithm = cmp.Or(z.Algorithm, a.DefaultSettings().Algorithm)
+	if z.Tier != nil {
+		tier := *z.Tier
+		tier.Tiers = limitsOf(tier.Tiers, a.Tiers)
+		c.Tier = &tier
+	}
+	c.Endpoints = make([]*Endpoint, len(z.Endpoints))
+	for i, e := range z.Endpoints {
+		own := *e
+		own.Consistency, own.Tiers = Consistency{}, limitsOf(e.Tiers, nil)
+		c.Endpoints[i] = &own
+	}
+	return c.Definition()
+}
+
+// limitsOf returns the limits of tiers, or of shared where those have none.
+func limitsOf(tiers, shared map[string]*Tier) map[string]*Tier {
+	limits := make(map[string]*Tier)
+	for name, t := range tiers {
+		if t = t.WithLimitOf(shared[name]); t.Limited() {
+			limits[name] = &Tier{Limit: t.Limit}
+		}
+	}
+	return limits
+}

@@ -1,0 +1,149 @@
+package config
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2"
+)
+
+// unmarshalHandler unmarshals the configuration of a handler as Caddy does.
+func unmarshalHandler(config string) (*Handler, error) {
+	h := new(Handler)
+	return h, caddy.StrictUnmarshalJSON([]byte(config), h)
+}
+
+// TestTextForms checks that a setting as text is equal to the setting as an object or a number, and
+// is marshalled as that.
+func TestTextForms(t *testing.T) {
+	for _, tc := range []struct{ text, want string }{
+		{`{"limit":"100/1m"}`, `{"limit":{"events":100,"window":60000000000}}`},
+		{`{"limit":"10/s burst 20"}`, `{"limit":{"events":10,"window":1000000000,"burst":20}}`},
+		{`{"limit":"unlimited"}`, `{"limit":{"unlimited":true}}`},
+		{`{"limit":"block"}`, `{"limit":{"block":true}}`},
+		{`{"limit":{"events":5,"window":"m"}}`, `{"limit":{"events":5,"window":60000000000}}`},
+		{`{"limit":{"window":1000000,"events":5}}`, `{"limit":{"events":5,"window":1000000}}`},
+		{`{"limit":null}`, `{}`},
+		{`{"algorithm":"fixed_window"}`, `{"algorithm":{"name":"fixed_window"}}`},
+		{`{"algorithm":"sliding_window 10"}`, `{"algorithm":{"name":"sliding_window","subwindows":10}}`},
+		{`{"algorithm":{"subwindows":1,"name":"sliding_window"}}`, `{"algorithm":{"name":"sliding_window"}}`},
+		{`{"cost":5}`, `{"cost":{"events":5}}`},
+		{`{"cost":"5"}`, `{"cost":{"events":5}}`},
+		{`{"cost":"{http.vars.cost}"}`, `{"cost":{"placeholder":"{http.vars.cost}"}}`},
+		{`{"cost":"{http.request.header.Cost} trusted"}`, `{"cost":{"placeholder":"{http.request.header.Cost}","trusted":true}}`},
+		{`{"cost":{"events":5}}`, `{"cost":{"events":5}}`},
+		{`{"max_overshoot":"0.7%"}`, `{"max_overshoot":0.007}`},
+		{`{"max_overshoot":1}`, `{"max_overshoot":1}`},
+		{`{"tier":{"tiers":{"pro":"1000/1m burst 9"}}}`, `{"tier":{"tiers":{"pro":{"events":1000,"window":60000000000,"burst":9}}}}`},
+		{`{"tier":{"tiers":{"pro":{"events":1,"window":"1s","mode":"strict","max_overshoot":"5%"}}}}`,
+			`{"tier":{"tiers":{"pro":{"events":1,"window":1000000000,"mode":"strict","max_overshoot":0.05}}}}`},
+		{`{"tier":{"tiers":{"pro":null,"free":{"mode":"strict"}}}}`, `{"tier":{"tiers":{"free":{"mode":"strict"},"pro":null}}}`},
+		{`{"endpoints":[{"path":"/a","limit":"5/1h","algorithm":"fixed_window","cost":2,"tiers":{"pro":"block"}}]}`,
+			`{"endpoints":[{"path":"/a","limit":{"events":5,"window":3600000000000},"algorithm":{"name":"fixed_window"},` +
+				`"tiers":{"pro":{"block":true}},"cost":{"events":2}}]}`},
+	} {
+		h, err := unmarshalHandler(`{"rate_limits":{"z":` + tc.text + `}}`)
+		if err != nil {
+			t.Errorf("%s is refused: %v", tc.text, err)
+			continue
+		}
+		if got, err := json.Marshal(h.Zones["z"]); err != nil || string(got) != tc.want {
+			t.Errorf("%s is\n%s, %v, want\n%s", tc.text, got, err, tc.want)
+		}
+	}
+	h, err := unmarshalHandler(`{"jitter":"20%"}`)
+	if err != nil || h.Jitter != 0.2 {
+		t.Errorf("jitter 20%% is %v, %v; want 0.2", h.Jitter, err)
+	}
+	a := new(App)
+	err = caddy.StrictUnmarshalJSON([]byte(`{"tiers":{"pro":"10/1m"},"defaults":{"algorithm":"fixed_window"}}`), a)
+	if err != nil || a.Tiers["pro"].Events != 10 || a.Defaults.Algorithm.Name != "fixed_window" {
+		t.Errorf("the app is %+v, %v", a, err)
+	}
+}
+
+// What JSON has in the wrong form is refused, with the form to use.
+func TestTextFormsRefuse(t *testing.T) {
+	for _, tc := range []struct{ zone, want string }{
+		{`{"limit":100}`, `zone "z": 100 is not a limit: use a rate such as "100/1m"`},
+		{`{"limit":["100/1m"]}`, `["100/1m"] is not a limit`},
+		{`{"limit":""}`, "limit: the rate is missing"},
+		{`{"limit":"100"}`, `limit: "100" is not a rate: use <events>/<window>`},
+		{`{"limit":"100/1m brust 20"}`, `unexpected "brust" after the rate`},
+		{`{"limit":"0/1m"}`, "use block"},
+		{`{"limit":"5/60"}`, `"5/60" is not a rate: use 5/60s`},
+		{`{"limit":{"events":100,"window":60}}`, `window 60 is not a duration from 1ms, as numbers are nanoseconds: use a text`},
+		{`{"limit":{"events":100,"window":"60"}}`, `window "60" is not a duration`},
+		{`{"limit":{"events":100,"window":true}}`, "window true is not a duration"},
+		{`{"limit":{"events":"100","window":"1m"}}`, "events has the type string: use a whole number without quotes"},
+		{`{"limit":{"events":1.5,"window":"1m"}}`, "events has the type number 1.5: use a whole number"},
+		{`{"limit":{"events":100,"per":"1m"}}`, `unknown field "per"`},
+		{`{"limit":{"block":"yes"}}`, "block has the type string: use true or false"},
+		{`{"algorithm":7}`, `7 is not an algorithm: use its name`},
+		{`{"algorithm":""}`, `"" is not an algorithm: use its name`},
+		{`{"algorithm":"sliding_window 0"}`, `"0" is not a number of sub-windows: use 1 to`},
+		{`{"algorithm":"sliding_window 5 5"}`, "is not an algorithm: use its name"},
+		{`{"algorithm":"leaky"}`, `algorithm is "leaky"`},
+		{`{"algorithm":{"kind":"fixed_window"}}`, `unknown field "kind"`},
+		{`{"cost":0}`, "use a number from 1"},
+		{`{"cost":1.5}`, "use a number from 1"},
+		{`{"cost":""}`, "use a number from 1"},
+		{`{"cost":"{http.request.header.Cost}"}`, "use `trusted`"},
+		{`{"cost":"5 trusted"}`, `unexpected "trusted"`},
+		{`{"cost":{"event":5}}`, `unknown field "event": did you mean events?`},
+		{`{"max_overshoot":"1"}`, `"1" is not a percentage: use "0%" to "100%"`},
+		{`{"max_overshoot":true}`, `true is not a percentage`},
+		{`{"tier":{"tiers":{"pro":1000}}}`, "1000 is not a limit"},
+		{`{"tier":{"tiers":{"pro":{"limit":"1000/1m"}}}}`, `a tier is a limit itself: use a rate such as "1000/1m"`},
+		{`{"max_keys":"10"}`, "max_keys has the type string: use a whole number"},
+		{`{"allow_keys":"a*"}`, "allow_keys has the type string: use a list in square brackets"},
+		{`{"key":5}`, "key has the type number: use a text in quotes"},
+		{`{"endpoints":{"path":"/a"}}`, "endpoints has the type object: use a list"},
+		{`{"lmit":"1/s"}`, `zone "z": json: unknown field "lmit": did you mean limit?`},
+		{`{"endpoints":[{"pathh":"/a"}]}`, `unknown field "pathh": did you mean path?`},
+		{`{"tier":{"tiers":{"pro":{"windw":"1m","events":1}}}}`, `unknown field "windw": did you mean window?`},
+		{`{"limit":{"event":1}}`, "did you mean events?"},
+		{`{"endpoints":[{"path":"/a","rate":"1/s"}]}`, `unknown field "rate"`},
+		{`"100/1m"`, `zone "z": the value has the type string: use an object in braces`},
+	} {
+		_, err := unmarshalHandler(`{"rate_limits":{"z":` + tc.zone + `, "other": null}}`)
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: error = %v, want one with %q", tc.zone, err, tc.want)
+		}
+	}
+	_, err := unmarshalHandler(`{"rate_limits":["z"]}`)
+	if err == nil || err.Error() != "zones by name: the value has the type array: use an object in braces" {
+		t.Errorf("a list of zones: error = %v", err)
+	}
+	_, err = unmarshalHandler(`{"rate_limits":{"z":{"event":1}}}`)
+	if err == nil || strings.Contains(err.Error(), "did you mean") {
+		t.Errorf("a field of limits in a zone: error = %v, want one without the name of another object's field", err)
+	}
+}
+
+func TestJSONMistakesNameTheRemedy(t *testing.T) {
+	for _, tc := range []struct {
+		into any
+		text string
+		want string
+	}{
+		{new(Handler), `{"zones": {}}`, "did you mean rate_limits?"},
+		{new(Handler), `{"log_keys": true}`, "did you mean log_key?"},
+		{new(Handler), `{"colour": 1}`, ", disable_metrics, "},
+		{new(Handler), `{"headers": 5}`, "headers has the type number: use a text in quotes"},
+		{new(Handler), `{"sweep_interval": "5"}`, `use a number with its unit, such as "50ms"`},
+		{new(Handler), `{"rate_limits": {"a": {"mode": 5}}}`, `zone "a": mode has the type number`},
+		{new(Handler), `{"rate_limits": {"a": {"rate": "5/1m"}}}`, `zone "a": json: unknown field "rate": did you mean limit?`},
+		{new(Handler), `{"rate_limits": {"a": {"limit": {"events": "5"}}}}`, `zone "a": events has the type string`},
+		{new(App), `{"redi": {}}`, "did you mean redis?"},
+		{new(App), `{"redis": {"address": "a:1"}}`, "did you mean addresses?"},
+		{new(App), `{"redis": {"addresses": "a:1"}}`, "redis.addresses has the type string: use a list"},
+		{new(App), `{"redis": {"timeout": "50"}}`, `such as "50ms"`},
+	} {
+		err := caddy.StrictUnmarshalJSON([]byte(tc.text), tc.into)
+		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Count(err.Error(), "did you mean") > 1 {
+			t.Errorf("%s: error %v, want %q", tc.text, err, tc.want)
+		}
+	}
+}

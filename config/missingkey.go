@@ -1,0 +1,62 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The words of Zone.OnMissingKey. Any other text is a template.
+const (
+	OnMissingSkip   = "skip"
+	OnMissingDeny   = "deny"
+	OnMissingShared = "shared"
+)
+
+// wrongOnMissingKey has what people write instead of a value of on_missing_key, in lower case.
+var wrongOnMissingKey = map[string]string{
+	"skip": OnMissingSkip, "allow": OnMissingSkip, "none": OnMissingSkip, "ignore": OnMissingSkip,
+	"pass": OnMissingSkip, "off": OnMissingSkip, "unlimited": OnMissingSkip, "bypass": OnMissingSkip,
+
+	"deny": OnMissingDeny, "reject": OnMissingDeny, "block": OnMissingDeny, "refuse": OnMissingDeny,
+	"forbid": OnMissingDeny, "error": OnMissingDeny, "403": OnMissingDeny,
+
+	"shared": OnMissingShared, "share": OnMissingShared, "static": OnMissingShared, "global": OnMissingShared,
+
+	"ip": "{client_ip}", "client_ip": "{client_ip}", "remote_ip": "{client_ip}", "address": "{client_ip}",
+	"remote_host": "{remote_host}",
+}
+
+// CheckOnMissingKey refuses texts that are neither a word of on_missing_key nor a template: they
+// would be one key, whose count all clients without a key share. limit is that of such requests.
+func CheckOnMissingKey(text string, limit *Limit) error {
+	words := strings.Fields(strings.ReplaceAll(text, "}", "} ")) // {client_ip}10/1m has a rate too
+	rate := slices.IndexFunc(words, func(word string) bool {
+		_, err := parseEventsPerWindow(word)
+		return err == nil
+	})
+	switch {
+	case (text == OnMissingSkip || text == OnMissingDeny) && limit != nil:
+		return fmt.Errorf("on_missing_key %s has no limit: use it without one, or {client_ip} or shared in its place", text)
+	case text == "", text == OnMissingSkip, text == OnMissingDeny, text == OnMissingShared:
+		return nil
+	case rate >= 0:
+		key := strings.Join(words[:rate], " ")
+		if key == "" || key == OnMissingSkip || key == OnMissingDeny {
+			key = "{client_ip}"
+		}
+		return fmt.Errorf("on_missing_key has a rate in the text %q: use `on_missing_key %s %s` without quotes, or in JSON "+
+			"on_missing_limit for the rate", text, key, strings.Join(words[rate:], " "))
+	case strings.Contains(text, "{"):
+		return nil
+	}
+	right := wrongOnMissingKey[strings.ToLower(text)]
+	if right == "" && len(words) == 1 && strings.Contains(text, ".") {
+		right = "{" + text + "}"
+	}
+	if right != "" {
+		return fmt.Errorf("on_missing_key is %q: use %s", text, right)
+	}
+	return fmt.Errorf("on_missing_key is %q, which has no placeholder: use `shared` to count all requests without a key "+
+		"together, or a template such as {client_ip}, or skip, or deny", text)
+}

@@ -1,0 +1,145 @@
+package config
+
+import (
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+)
+
+// Zone is a named limit: what is counted, how much of it is allowed, and how that is enforced.
+// Every request that matches a zone is counted in it.
+type Zone struct {
+	// Applies the zone only to requests that match any of these matcher sets. Default: all requests.
+	MatcherSetsRaw caddyhttp.RawMatcherSets `json:"match,omitempty" caddy:"namespace=http.matchers"`
+
+	// Counts requests by this template of placeholders, such as `{http.request.header.X-Api-Key}` or
+	// `{http.vars.client_ip}`. A text without a placeholder, such as `static`, counts all requests
+	// together; it has no dots and braces and is no placeholder's name. Required.
+	Key string `json:"key,omitempty"`
+
+	// Handles requests in which a placeholder of the key expands to nothing: another template counts
+	// them by that, `shared` counts all of them together, `skip` leaves them out of this zone, and
+	// `deny` answers 403. Keys made here never equal keys made by `key`. Default:
+	// `{http.vars.client_ip}`.
+	OnMissingKey string `json:"on_missing_key,omitempty"`
+
+	// Limits requests without a key to this rate, in place of the limits of the zone and its tiers.
+	// Each key that `on_missing_key` makes has one count for the whole zone. An endpoint with a lower
+	// limit keeps it. Default: none, and they have the limits of keys.
+	OnMissingLimit *Limit `json:"on_missing_limit,omitempty"`
+
+	// Handles requests in which a header or query parameter of the key, tier or cost is ambiguous: it
+	// occurs twice, or programs read it differently. `reject` answers 400, `missing` handles it as a
+	// missing one. An ambiguous cookie always counts by the client's address. Default: `reject`.
+	OnAmbiguousKey string `json:"on_ambiguous_key,omitempty"`
+
+	// Counts IPv4 clients by this many leading bits of their address, 1 to 32: with 24, all of
+	// 192.0.2.0/24 is one client. If set, it also applies to addresses in other placeholders than the
+	// client's address and headers such as X-Real-IP. Default: 32.
+	IPv4Prefix *int `json:"ipv4_prefix,omitempty"`
+
+	// Counts IPv6 clients by this many leading bits of their address, 1 to 128. If set, it also
+	// applies to addresses in other placeholders than the client's address and headers such as
+	// X-Real-IP. Default: 64.
+	IPv6Prefix *int `json:"ipv6_prefix,omitempty"`
+
+	// Limits each key to this rate. Required unless all keys have tiers or all requests endpoints.
+	Limit *Limit `json:"limit,omitempty"`
+
+	// Enforces the limit with this algorithm. Default: `token_bucket`.
+	Algorithm *Algorithm `json:"algorithm,omitempty"`
+
+	Consistency
+
+	// Gives keys different limits by their tier, such as `free` or `pro`. Default: no tiers.
+	Tier *ZoneTier `json:"tier,omitempty"`
+
+	// Gives methods and paths limits and counts of their own. A request is counted only at the first
+	// endpoint that matches it, or else in the rest of the zone. Default: no endpoints.
+	Endpoints []*Endpoint `json:"endpoints,omitempty"`
+
+	// Counts each request as this many events. Default: 1.
+	Cost *Cost `json:"cost,omitempty"`
+
+	// Remembers at most this many keys in this process: the idlest make room for new ones. Redis has
+	// no such bound. Default: 1000000.
+	MaxKeys int `json:"max_keys,omitempty"`
+
+	// Does not limit keys that match any of these globs, such as `sk_internal_*`. Other zones still
+	// limit them.
+	AllowKeys []string `json:"allow_keys,omitempty"`
+
+	// Answers requests with 403 if their key matches any of these globs.
+	DenyKeys []string `json:"deny_keys,omitempty"`
+
+	// Does not enforce the zone for this fraction of keys, 0 to 1, or percentage, such as `10%`: their
+	// requests are decided, counted and logged, but never rejected, and their responses have no headers
+	// of the zone. The same keys are meant on all nodes. Default: 0.
+	DryRun Fraction `json:"dry_run,omitempty"`
+
+	// Decides requests a second time with another limit or algorithm, which rejects none of them. The
+	// metrics say how often that would have made a difference. Default: none.
+	Compare *Comparison `json:"compare,omitempty"`
+
+	// The length of the window in the syntax of caddy-ratelimit. It makes the zone behave as in that
+	// plugin: a sliding window log of `max_events` per `window`. Use `limit` in new configurations.
+	Window caddy.Duration `json:"window,omitempty"`
+
+	// The number of events per `window` in the syntax of caddy-ratelimit. 0 blocks every request.
+	MaxEvents int64 `json:"max_events,omitempty"`
+
+	// The file and line of the Caddyfile that has the zone, which errors and warnings name. It
+	// changes nothing else. The Caddyfile adapter sets it.
+	Place string `json:"place,omitempty"`
+}
+
+// ZoneTier gives the keys of a zone tiers, and the tiers limits.
+type ZoneTier struct {
+	// Expands to the name of the key's tier, such as `{http.auth.user.tier}`.
+	Placeholder string `json:"placeholder,omitempty"`
+
+	// Accepts a placeholder whose value clients control. Set it only if something in front of this
+	// handler guarantees the value. Default: false.
+	Trusted bool `json:"trusted,omitempty"`
+
+	// The tiers by name. A tier without a limit (null, or only `mode`, `max_overshoot` and `on_outage`)
+	// takes the limit, and what else it does not set, from the app's tier of the same name.
+	Tiers map[string]*Tier `json:"tiers,omitempty"`
+
+	// Gives keys tiers by pattern. The first pattern that matches comes before the placeholder.
+	Keys []KeyTier `json:"keys,omitempty"`
+
+	// The tier of keys whose tier is unknown or empty. Default: none, and the zone's limit applies.
+	Default string `json:"default,omitempty"`
+}
+
+// KeyTier gives the keys that match a pattern a tier.
+type KeyTier struct {
+	// A glob of keys, such as `sk_enterprise_*`.
+	Glob string `json:"glob,omitempty"`
+
+	// The name of a tier of the zone.
+	Tier string `json:"tier,omitempty"`
+}
+
+// Endpoint is a method and path pattern with a limit, and a count per key, of its own.
+type Endpoint struct {
+	// Matches these methods. GET includes HEAD. Default: all methods.
+	Methods []string `json:"methods,omitempty"`
+
+	// Matches this pattern of Caddy's `path` matcher: `/search`, `/users/*`, `*.json`. Required.
+	Path string `json:"path,omitempty"`
+
+	// Limits each key to this rate at this endpoint. Default: the zone's limit.
+	Limit *Limit `json:"limit,omitempty"`
+
+	// Enforces the limit with this algorithm. Default: the zone's algorithm.
+	Algorithm *Algorithm `json:"algorithm,omitempty"`
+
+	Consistency
+
+	// Gives tiers of the zone limits at this endpoint. Other tiers have the endpoint's limit.
+	Tiers map[string]*Tier `json:"tiers,omitempty"`
+
+	// Counts each request as this many events. Default: the zone's cost.
+	Cost *Cost `json:"cost,omitempty"`
+}

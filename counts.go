@@ -1,0 +1,119 @@
+package fleetlimit
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+// Operation implements adminapi.Configuration.
+func (a *runningApp) Operation(action *rules.Action) (do func(context.Context) error, err error) {
+	key := keyRef{action.Key, action.Stored}
+	counts, err := a.app.countsOf(&key, action.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	action.Key = key.Key
+	if action.Stored != "" {
+		action.Text, action.Base64 = "", "" // they may name other keys, too
+	}
+	kind, events := action.Kind, action.Events
+	return func(ctx context.Context) error {
+		for _, c := range counts {
+			if err := a.changeCount(ctx, &c, kind, events); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+func (a *runningApp) changeCount(ctx context.Context, c *keyCount, kind string, events int64) error {
+	store, now := a.app.store, time.Now()
+	if kind == rules.Reset {
+		return store.Reset(ctx, now, c.Rule, c.Key)
+	}
+	_, err := store.AddQuota(ctx, now, c.Rule, c.Key, events)
+	return err
+}
+
+// A keyCount is a count of a key with the rule that is in force for it.
+type keyCount struct {
+	Key  []byte        // as requests have it
+	Rule *limiter.Rule // of the count, even if the rule in force is "block" or "unlimited"
+}
+
+// countsOf returns the counts of a key at an endpoint, or in the whole zone if that is "".
+func (a *App) countsOf(k *keyRef, endpoint string) (counts []keyCount, err error) {
+	z := ruleSchema{a}.zone(k.Zone)
+	if z == nil {
+		return nil, ruleSchema{a}.noZone(k.Zone)
+	}
+	keys, err := z.resolve(k)
+	if err != nil {
+		return nil, err
+	}
+	inForce := a.rulesInForce().of(z)
+	for i := range inForce.endpoints {
+		e := &inForce.endpoints[i]
+		if endpoint != "" && e.name() != endpoint {
+			continue
+		}
+		for _, key := range keys {
+			counts = append(counts, inForce.countsOf(z, i, &k.Key, key)...)
+		}
+	}
+	if len(counts) == 0 {
+		err = fmt.Errorf("zone %q has no count of the key there: use one of the endpoints %q", k.Zone,
+			ruleSchema{a}.Endpoints(k.Zone))
+	}
+	return counts, err
+}
+
+// countsOf returns the counts of a key at an endpoint: one, or none, or with a comparison two.
+func (c *zoneRules) countsOf(z *zone, place int, k *rules.Key, key []byte) (counts []keyCount) {
+	now := time.Now()
+	entries := c.keys.of(key)
+	if entries == nil {
+		entries = new(keyEntries)
+	}
+	at := placement{endpoint: place, tier: withoutKey, override: entries.overrideAt(now, place)}
+	if !k.Missing || !z.missing.limited {
+		var given bool
+		if at.tier, given = entries.tierAt(now); !given {
+			at.tier = z.tiers.ofText(k)
+		}
+	}
+	add := func(endpoints []endpointRules) {
+		r, e := at.rule(endpoints), &endpoints[place]
+		if r == nil {
+			return
+		}
+		count := keyCount{Key: key, Rule: r.Rule}
+		if i := slices.IndexFunc(e.all(), func(r *rule) bool { return r.Rule != nil }); r.Rule == nil && i >= 0 {
+			count.Rule = e.all()[i].Rule // of the same count
+		}
+		if count.Rule != nil {
+			counts = append(counts, count)
+		}
+	}
+	add(c.endpoints)
+	if c.compared != nil && c.compared.keys.Includes(key) {
+		add(c.compared.endpoints)
+	}
+	return counts
+}
+
+// ofText returns the tier of a key as far as its text decides it.
+func (f *tierFinder) ofText(k *rules.Key) int {
+	if f == nil {
+		return noTier
+	}
+	text, _ := k.Bytes() // it has been checked
+	return cmp.Or(f.ofPattern(string(text)), f.fallback)
+}

@@ -1,0 +1,300 @@
+package adminapi
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/strictjson"
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+// How many entries of a list of the rules an answer lists.
+const (
+	DefaultEntries = 1000
+	MaxEntries     = 10_000
+)
+
+// An entryResource serves a list of the rules, and its entries by ID. E is the pointer to an entry.
+type entryResource[E rules.ListEntry] struct {
+	name    string // of the list in the rules, in paths and in answers
+	example string
+	list    func(*rules.Document) *[]E
+	newE    func() E
+	zone    func(E) string // "": of no zone
+}
+
+var (
+	overrideEntries = &entryResource[*rules.Override]{
+		name:    "overrides",
+		example: `{"zone": "user", "key": "sk_live_1", "limit": "5000/1m", "expires_in": "2h", "reason": "launch day"}`,
+		list:    func(d *rules.Document) *[]*rules.Override { return &d.Overrides },
+		newE:    func() *rules.Override { return new(rules.Override) },
+		zone:    func(o *rules.Override) string { return o.Zone },
+	}
+	tierEntries = &entryResource[*rules.TierAssignment]{
+		name:    "tiers",
+		example: `{"zone": "user", "key": "sk_live_1", "tier": "pro"}`,
+		list:    func(d *rules.Document) *[]*rules.TierAssignment { return &d.Tiers },
+		newE:    func() *rules.TierAssignment { return new(rules.TierAssignment) },
+		zone:    func(a *rules.TierAssignment) string { return a.Zone },
+	}
+	accessEntries = &entryResource[*rules.AccessEntry]{
+		name:    "access",
+		example: `{"action": "deny", "address": "192.0.2.0/24", "expires_in": "1h", "reason": "scraper"}`,
+		list:    func(d *rules.Document) *[]*rules.AccessEntry { return &d.Access },
+		newE:    func() *rules.AccessEntry { return new(rules.AccessEntry) },
+		zone: func(a *rules.AccessEntry) string {
+			if a.Key == nil {
+				return ""
+			}
+			return a.Zone
+		},
+	}
+)
+
+func (s *entryResource[E]) collection() methods {
+	return methods{http.MethodGet: s.getAll, http.MethodPost: s.post}
+}
+
+func (s *entryResource[E]) element() methods {
+	return methods{http.MethodGet: s.get, http.MethodPatch: s.patch, http.MethodDelete: s.delete}
+}
+
+// getAll answers GET with the entries from after on, of one zone if the query names it.
+func (s *entryResource[E]) getAll(p Process, w http.ResponseWriter, r *http.Request) error {
+	c, err := runningOf(p)
+	if err != nil {
+		return err
+	}
+	limit, err := queryInt(r, "limit", DefaultEntries, 1)
+	if err != nil {
+		return err
+	}
+	limit = min(limit, MaxEntries)
+	v := c.Watcher().Latest()
+	entries := *s.list(v.Document)
+	if after := r.URL.Query().Get("after"); after != "" {
+		i := s.index(entries, after)
+		if i < 0 {
+			return s.notFound(after)
+		}
+		entries = entries[i+1:]
+	}
+	zone, now := r.URL.Query().Get("zone"), time.Now()
+	listed, next := make([]E, 0, min(len(entries), int(limit))), ""
+	for _, e := range entries {
+		switch {
+		case e.Common().Expired(now), zone != "" && s.zone(e) != zone:
+			continue
+		case len(listed) == int(limit):
+			next = listed[len(listed)-1].Common().ID
+		default:
+			listed = append(listed, e)
+			continue
+		}
+		break
+	}
+	answer := map[string]any{s.name: listed}
+	if next != "" {
+		answer["next"] = next
+	}
+	w.Header().Set("ETag", etag(v.Number))
+	writeJSON(w, http.StatusOK, answer)
+	return nil
+}
+
+// count returns how many entries are in force at now.
+func (s *entryResource[E]) count(d *rules.Document, now time.Time) (n int) {
+	for _, e := range *s.list(d) {
+		if !e.Common().Expired(now) {
+			n++
+		}
+	}
+	return n
+}
+
+// index returns the place of the entry with an ID, -1 if there is none.
+func (s *entryResource[E]) index(entries []E, id string) int {
+	return slices.IndexFunc(entries, func(e E) bool { return e.Common().ID == id })
+}
+
+func (s *entryResource[E]) notFound(id string) error {
+	return apiError(http.StatusNotFound, "there is no entry %q: use GET /rate_limit/%s to see which there are", id, s.name)
+}
+
+// get answers GET of an entry.
+func (s *entryResource[E]) get(p Process, w http.ResponseWriter, r *http.Request) error {
+	c, err := runningOf(p)
+	if err != nil {
+		return err
+	}
+	v := c.Watcher().Latest()
+	entries := *s.list(v.Document)
+	i, err := s.present(entries, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("ETag", etag(v.Number))
+	writeJSON(w, http.StatusOK, entries[i])
+	return nil
+}
+
+// post answers POST, which adds an entry.
+func (s *entryResource[E]) post(p Process, w http.ResponseWriter, r *http.Request) error {
+	object, err := readObject(w, r, s.example, mediaJSON)
+	if err != nil {
+		return err
+	}
+	if err := takeExpiry(object, time.Now()); err != nil {
+		return badBody(err, s.example)
+	}
+	added := s.newE()
+	if err := strictjson.Convert(object, added); err != nil {
+		return badBody(err, s.example)
+	}
+	common := added.Common()
+	if common.ID == "" {
+		common.ID = rules.NewID()
+	}
+	written, answer, err := s.change(p, r, common.ID, common.Reason, func(entries []E) ([]E, error) {
+		if s.index(entries, common.ID) >= 0 {
+			return nil, apiError(http.StatusConflict, "there is an entry %q already: use PATCH /rate_limit/%s/%s to change it",
+				common.ID, s.name, common.ID)
+		}
+		if other := rules.Other(entries, added, time.Now()); other != *new(E) {
+			id := other.Common().ID
+			return nil, apiError(http.StatusConflict, "the entry %q is about the same already: use PATCH /rate_limit/%s/%s to "+
+				"change it, or DELETE it first", id, s.name, id)
+		}
+		return append(entries, added), nil
+	})
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if !answer.DryRun {
+		status = http.StatusCreated
+		w.Header().Set("Location", "/rate_limit/"+s.name+"/"+common.ID)
+	}
+	s.write(w, status, written, answer)
+	return nil
+}
+
+// patch answers PATCH of an entry, which is a JSON merge patch.
+func (s *entryResource[E]) patch(p Process, w http.ResponseWriter, r *http.Request) error {
+	patch, err := readObject(w, r, s.example, mediaJSON, mediaMergePatch)
+	if err != nil {
+		return err
+	}
+	if err := takeExpiry(patch, time.Now()); err != nil {
+		return badBody(err, s.example)
+	}
+	id := r.PathValue("id")
+	written, answer, err := s.change(p, r, id, "", func(entries []E) ([]E, error) {
+		i, err := s.present(entries, id)
+		if err != nil {
+			return nil, err
+		}
+		changed := s.newE()
+		if err := strictjson.MergePatch(entries[i], patch, changed); err != nil {
+			return nil, badBody(err, s.example)
+		}
+		if changed.Common().ID != id {
+			return nil, badBody(fmt.Errorf("id: it is %q, and cannot be changed: use POST for another entry", id), s.example)
+		}
+		entries[i] = changed
+		return entries, nil
+	})
+	if err != nil {
+		return err
+	}
+	s.write(w, http.StatusOK, written, answer)
+	return nil
+}
+
+// present returns the place of an entry that has not expired.
+func (s *entryResource[E]) present(entries []E, id string) (int, error) {
+	i := s.index(entries, id)
+	if i < 0 || entries[i].Common().Expired(time.Now()) {
+		return 0, s.notFound(id)
+	}
+	return i, nil
+}
+
+// delete answers DELETE of an entry.
+func (s *entryResource[E]) delete(p Process, w http.ResponseWriter, r *http.Request) error {
+	_, answer, err := s.change(p, r, r.PathValue("id"), "", func(entries []E) ([]E, error) {
+		i, err := s.present(entries, r.PathValue("id"))
+		if err != nil {
+			return nil, err
+		}
+		return slices.Delete(entries, i, i+1), nil
+	})
+	if err != nil {
+		return err
+	}
+	answerWritten(w, answer)
+	return nil
+}
+
+// change writes a version in which apply has changed the list, and returns the entry with an ID as
+// it is then, if there is one. note is that of the version unless the query has one.
+func (s *entryResource[E]) change(p Process, r *http.Request, id, note string, apply func([]E) ([]E, error)) (
+	written E, answer *WrittenVersion, err error,
+) {
+	var changed *[]E
+	if r.URL.Query().Has("note") || len(note) > rules.MaxReason { // too long a reason is reported as such
+		note = ""
+	}
+	answer, err = updateFor(p, r, note, func(d *rules.Document) error {
+		changed = s.list(d)
+		entries, err := apply(*changed)
+		if err == nil {
+			*changed = entries
+		}
+		return err
+	})
+	if err != nil {
+		return written, nil, rulesError(s.inBody(err, changed, id))
+	}
+	if i := s.index(*changed, id); i >= 0 {
+		written = (*changed)[i]
+	}
+	return written, answer, nil
+}
+
+// inBody returns err with paths in the body of a request, which is about the entry with an ID, in
+// place of those in the rules.
+func (s *entryResource[E]) inBody(err error, entries *[]E, id string) error {
+	var invalid *rules.InvalidError
+	if entries == nil || !errors.As(err, &invalid) {
+		return err
+	}
+	own := strictjson.Index(s.name, s.index(*entries, id))
+	texts := make([]string, len(invalid.Problems))
+	for i, p := range invalid.Problems {
+		path, isOwn := strings.CutPrefix(p.Path, own)
+		if !isOwn {
+			path = p.Path
+		}
+		if path = strings.TrimPrefix(path, "."); path != "" {
+			path += ": "
+		}
+		texts[i] = path + p.Err.Error()
+	}
+	return apiError(http.StatusBadRequest, "%s", strings.Join(texts, "; "))
+}
+
+// write answers with an entry, or with what a dry run would change.
+func (s *entryResource[E]) write(w http.ResponseWriter, status int, written E, answer *WrittenVersion) {
+	if answer.DryRun {
+		answerWritten(w, answer)
+		return
+	}
+	w.Header().Set("ETag", etag(answer.Version))
+	writeJSON(w, status, written)
+}

@@ -1,0 +1,101 @@
+package adminapi
+
+import (
+	"net/http"
+	"time"
+)
+
+// An InspectRequest is the body of POST /rate_limit/zones/{zone}/inspect.
+type InspectRequest struct {
+	Key      string `json:"key"`
+	Base64   string `json:"key_base64"`
+	Stored   string `json:"key_stored"`
+	Missing  bool   `json:"missing"`
+	Endpoint string `json:"endpoint"`
+	Tier     string `json:"tier"` // that the placeholder of requests would give
+}
+
+const exampleInspect = `{"key": "sk_live_1"}`
+
+// An Inspection is what is known of a key.
+type Inspection struct {
+	Zone    string           `json:"zone"`
+	Key     string           `json:"key,omitempty"`
+	Base64  string           `json:"key_base64,omitempty"`
+	Stored  string           `json:"key_stored,omitempty"`
+	Missing bool             `json:"missing,omitempty"`
+	Version int64            `json:"version"` // of the rules
+	Access  *DecidedBy       `json:"access,omitempty"`
+	Tier    *DecidedBy       `json:"tier,omitempty"`
+	Counts  []InspectedCount `json:"counts"`
+}
+
+// A DecidedBy is what decides something about a key.
+type DecidedBy struct {
+	Action string `json:"action,omitempty"` // allow or deny
+	Name   string `json:"name,omitempty"`   // of a tier
+
+	// Source is FromRules, with the ID of the entry; FromConfiguration; or for tiers keys (a pattern of
+	// the configuration), request (what the request to the admin API says) or default.
+	Source string `json:"source"`
+	Entry  string `json:"entry,omitempty"`
+}
+
+// An InspectedCount is the limit and the count of a key at an endpoint, or in the rest of the zone.
+type InspectedCount struct {
+	Endpoint string      `json:"endpoint,omitempty"`
+	Limit    string      `json:"limit"` // in force
+	From     []Origin    `json:"from"`  // the last is in force
+	Count    *CountState `json:"count,omitempty"`
+	Node     *NodeState  `json:"node,omitempty"`
+	Error    string      `json:"error,omitempty"` // why there is no count
+}
+
+// A CountState is what the store has.
+type CountState struct {
+	Limit       int64      `json:"limit"`
+	Remaining   int64      `json:"remaining"`
+	Consumed    int64      `json:"consumed"`
+	RetryAt     *time.Time `json:"retry_at,omitempty"` // nil: now
+	ResetAt     *time.Time `json:"reset_at,omitempty"` // nil: now
+	Leased      int64      `json:"leased,omitempty"`
+	LeasedUntil *time.Time `json:"leased_until,omitempty"`
+}
+
+// A NodeState is what this node knows and holds.
+type NodeState struct {
+	Leases      []NodeLease `json:"leases"`
+	Credit      int64       `json:"credit"`
+	Debt        int64       `json:"debt"`
+	DeniedUntil *time.Time  `json:"denied_until,omitempty"`
+	DeniedCost  int64       `json:"denied_cost,omitempty"`
+	Demand      float64     `json:"demand_per_second"`
+	Requesting  bool        `json:"requesting"`
+}
+
+// A NodeLease is what a lease of this node has left.
+type NodeLease struct {
+	Events    int64     `json:"events"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// postInspect answers POST /rate_limit/zones/{zone}/inspect.
+func postInspect(p Process, w http.ResponseWriter, r *http.Request) error {
+	var body InspectRequest
+	if err := readJSON(w, r, &body, exampleInspect); err != nil {
+		return err
+	}
+	c, zone, err := zoneOf(p, r)
+	if err != nil {
+		return err
+	}
+	if err := checkEndpoint(c, zone, body.Endpoint); err != nil {
+		return err
+	}
+	answer, err := c.Inspect(r.Context(), zone, &body)
+	if err != nil {
+		return apiError(http.StatusBadRequest, "%w", err)
+	}
+	writeJSON(w, http.StatusOK, answer)
+	return nil
+}

@@ -1,0 +1,126 @@
+package adminapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/fleetlimit/fleetlimit/internal/strictjson"
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+// A keysRequest names keys of a zone in the body of a request, so that they are in no log of paths.
+type keysRequest struct {
+	Key      string   `json:"key"`
+	Base64   string   `json:"key_base64"`
+	Stored   string   `json:"key_stored"`
+	Keys     []string `json:"keys"`
+	Missing  bool     `json:"missing"`
+	Endpoint string   `json:"endpoint"`
+	Reason   string   `json:"reason"`
+}
+
+// maxKeysInRequest is how many keys a request may name.
+const maxKeysInRequest = 1000
+
+// operate does an action to the keys of body, in the zone that the path of r names, and writes a
+// version that says so, from which all nodes know that they must drop what they know of the keys.
+// action has what is not about the keys.
+func operate(p Process, w http.ResponseWriter, r *http.Request, body *keysRequest, action rules.Action) error {
+	c, zone, err := zoneOf(p, r)
+	if err != nil {
+		return err
+	}
+	if err := checkEndpoint(c, zone, body.Endpoint); err != nil {
+		return err
+	}
+	if r.URL.Query().Has("dry_run") {
+		return apiError(http.StatusBadRequest, "dry_run is about rules, not counts: use POST /rate_limit/zones/%s/inspect",
+			zone)
+	}
+	action.Zone, action.Endpoint = zone, body.Endpoint
+	actions, err := body.actions(action)
+	if err != nil {
+		return err
+	}
+	operations := make([]func(context.Context) error, len(actions))
+	for i := range actions {
+		path := "key"
+		if len(body.Keys) > 0 {
+			path = strictjson.Index("keys", i)
+		}
+		if operations[i], err = c.Operation(&actions[i]); err != nil {
+			return apiError(http.StatusBadRequest, "%s: %w", path, err)
+		}
+	}
+	change, err := newChange(r, body.Reason)
+	if err != nil {
+		return err
+	}
+	change.Actions = actions
+	ctx := context.WithoutCancel(r.Context()) // all of it is done, even if the client has gone
+	for _, do := range operations {
+		if err := do(ctx); err != nil {
+			return apiError(http.StatusServiceUnavailable, "the store of the counts has failed: %w: use the same request "+
+				"again, as it may have been done in part", err)
+		}
+	}
+	answer, err := update(ctx, c, change, nil)
+	if err != nil {
+		return rulesError(err)
+	}
+	answerWritten(w, answer)
+	return nil
+}
+
+// actions returns an action like this one for each key.
+func (b *keysRequest) actions(like rules.Action) ([]rules.Action, error) {
+	like.Missing = b.Missing
+	switch {
+	case len(b.Keys) == 0:
+		like.Text, like.Base64, like.Stored = b.Key, b.Base64, b.Stored
+		return []rules.Action{like}, nil
+	case b.Key != "" || b.Base64 != "" || b.Stored != "":
+		return nil, apiError(http.StatusBadRequest, "there are both keys and a key: use one of them")
+	case len(b.Keys) > maxKeysInRequest:
+		return nil, apiError(http.StatusBadRequest, "keys: there are %d: use at most %d", len(b.Keys), maxKeysInRequest)
+	}
+	actions := make([]rules.Action, len(b.Keys))
+	for i, text := range b.Keys {
+		actions[i] = like
+		actions[i].Text = text
+	}
+	return actions, nil
+}
+
+const exampleReset = `{"key": "sk_live_1", "reason": "they asked for it"}`
+
+// postReset answers POST /rate_limit/zones/{zone}/reset, which gives keys their full limits again.
+func postReset(p Process, w http.ResponseWriter, r *http.Request) error {
+	var body keysRequest
+	if err := readLongJSON(w, r, maxKeysBody, &body, exampleReset); err != nil {
+		return err
+	}
+	return operate(p, w, r, &body, rules.Action{Kind: rules.Reset})
+}
+
+// A quotaRequest is the body of POST /rate_limit/zones/{zone}/quota.
+type quotaRequest struct {
+	keysRequest
+	Events int64 `json:"events"`
+}
+
+const exampleQuota = `{"key": "sk_live_1", "events": 500, "reason": "they asked for it"}`
+
+// postQuota answers POST /rate_limit/zones/{zone}/quota, which gives keys back what they have
+// consumed.
+func postQuota(p Process, w http.ResponseWriter, r *http.Request) error {
+	var body quotaRequest
+	if err := readLongJSON(w, r, maxKeysBody, &body, exampleQuota); err != nil {
+		return err
+	}
+	if body.Events < 1 || body.Events > limiter.MaxEvents {
+		return apiError(http.StatusBadRequest, "events: it is %d: use 1 to %d", body.Events, int64(limiter.MaxEvents))
+	}
+	return operate(p, w, r, &body.keysRequest, rules.Action{Kind: rules.AddQuota, Events: body.Events})
+}

@@ -1,0 +1,185 @@
+package adminapi
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/fleetlimit/fleetlimit/internal/spelling"
+	"github.com/fleetlimit/fleetlimit/internal/strictjson"
+)
+
+// The longest bodies of requests in bytes.
+const (
+	maxBody      = 64 << 10
+	maxKeysBody  = 4 << 20  // with many keys
+	maxRulesBody = 64 << 20 // of all rules
+)
+
+const (
+	mediaJSON       = "application/json"
+	mediaMergePatch = "application/merge-patch+json"
+	mediaYAML       = "application/yaml"
+)
+
+// runningOf returns the running configuration.
+func runningOf(p Process) (Configuration, error) {
+	if c := p.Running(); c != nil {
+		return c, nil
+	}
+	return nil, apiError(http.StatusNotFound, "the running configuration limits nothing: use one with rate_limit")
+}
+
+// zoneOf returns the running configuration, and the name of its zone that the path of r has.
+func zoneOf(p Process, r *http.Request) (c Configuration, zone string, err error) {
+	if c, err = runningOf(p); err != nil {
+		return nil, "", err
+	}
+	zone = r.PathValue("zone")
+	names := c.Schema().Zones()
+	if slices.Contains(names, zone) {
+		return c, zone, nil
+	}
+	if nearest := spelling.Nearest(zone, names); nearest != "" {
+		names = []string{nearest}
+	}
+	return nil, "", apiError(http.StatusNotFound, "there is no zone %q: use one of %q", zone, names)
+}
+
+// checkEndpoint refuses an endpoint that a zone does not have.
+func checkEndpoint(c Configuration, zone, endpoint string) error {
+	if names := c.Schema().Endpoints(zone); endpoint != "" && !slices.Contains(names, endpoint) {
+		return apiError(http.StatusBadRequest, "endpoint: there is no endpoint %q: use one of %q", endpoint, names)
+	}
+	return nil
+}
+
+// readBody returns the body of a request, of at most most bytes, and its media type, which must be
+// one of types. A page of another origin can send those only if Caddy's admin endpoint allows it.
+func readBody(w http.ResponseWriter, r *http.Request, most int64, types ...string) (body []byte, mediaType string, err error) {
+	mediaType, _, err = mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || !slices.Contains(types, mediaType) {
+		return nil, "", apiError(http.StatusUnsupportedMediaType, "the content type is %q: use Content-Type: %s",
+			r.Header.Get("Content-Type"), strings.Join(types, ", or "))
+	}
+	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		return nil, "", apiError(http.StatusRequestEntityTooLarge, "the body is too long: use at most %d bytes", most)
+	case err != nil:
+		return nil, "", apiError(http.StatusBadRequest, "reading the body: %w: use a complete request", err)
+	}
+	return body, mediaType, nil
+}
+
+// readJSON reads the body of a request, which must be one JSON object with no other members than
+// those of v, into v. Errors show example.
+func readJSON(w http.ResponseWriter, r *http.Request, v any, example string) error {
+	return readLongJSON(w, r, maxBody, v, example)
+}
+
+func readLongJSON(w http.ResponseWriter, r *http.Request, most int64, v any, example string) error {
+	body, _, err := readBody(w, r, most, mediaJSON)
+	if err != nil {
+		return err
+	}
+	return badBody(strictjson.Unmarshal(body, v), example)
+}
+
+// badBody returns err, which a body causes, as an error that Caddy answers with 400.
+func badBody(err error, example string) error {
+	if err == nil {
+		return nil
+	}
+	return apiError(http.StatusBadRequest, "the body is not what is expected: %w. An example is %s", err, example)
+}
+
+// readObject reads a body that is one JSON object.
+func readObject(w http.ResponseWriter, r *http.Request, example string, types ...string) (map[string]any, error) {
+	body, _, err := readBody(w, r, maxBody, types...)
+	if err != nil {
+		return nil, err
+	}
+	value, err := strictjson.Decode(body)
+	if err != nil {
+		return nil, badBody(err, example)
+	}
+	object, isObject := value.(map[string]any)
+	if !isObject {
+		return nil, badBody(errors.New("it is not an object: use one"), example)
+	}
+	return object, nil
+}
+
+// takeExpiry replaces the member expires_in of an entry, which is a duration such as "15m", by
+// expires_at.
+func takeExpiry(object map[string]any, now time.Time) error {
+	in, found := object["expires_in"]
+	if !found {
+		return nil
+	}
+	delete(object, "expires_in")
+	text, isText := in.(string)
+	_, both := object["expires_at"]
+	switch {
+	case both:
+		return errors.New("there are both expires_in and expires_at: use one of them")
+	case !isText:
+		return errors.New(`expires_in: it is not a string: use a duration such as "15m"`)
+	}
+	d, err := caddy.ParseDuration(text)
+	switch {
+	case err != nil:
+		return fmt.Errorf("expires_in: %q is not a duration: use one such as 15m", text)
+	case d <= 0:
+		return fmt.Errorf("expires_in: %s is over already: use a duration such as 15m", text)
+	}
+	object["expires_at"] = now.Add(d).UTC().Truncate(time.Millisecond).Format(time.RFC3339Nano)
+	return nil
+}
+
+// clientOf returns who sent a request to the admin API: the subject of the client's certificate at
+// Caddy's remote admin endpoint, else the client's address.
+func clientOf(r *http.Request) string {
+	if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
+		certificate := r.TLS.PeerCertificates[0]
+		if subject := certificate.Subject.String(); subject != "" {
+			return subject
+		}
+		return "certificate " + certificate.SerialNumber.String()
+	}
+	return r.RemoteAddr
+}
+
+// queryInt returns a number of the query, at least least, or fallback if it is not there.
+func queryInt(r *http.Request, name string, fallback, least int64) (int64, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return fallback, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < least {
+		return 0, apiError(http.StatusBadRequest, "%s is %q: use a number from %d", name, text, least)
+	}
+	return n, nil
+}
+
+// queryBool returns a truth value of the query.
+func queryBool(r *http.Request, name string) (bool, error) {
+	switch text := r.URL.Query().Get(name); text {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	default:
+		return false, apiError(http.StatusBadRequest, "%s is %q: use true or false", name, text)
+	}
+}

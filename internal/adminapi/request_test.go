@@ -1,0 +1,74 @@
+package adminapi
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2"
+)
+
+// statusOf returns the status that Caddy answers an error of the API with, 200 for nil.
+func statusOf(t *testing.T, err error) int {
+	t.Helper()
+	if err == nil {
+		return http.StatusOK
+	}
+	var answer caddy.APIError
+	if !errors.As(err, &answer) {
+		t.Fatalf("the error is a %T, want a caddy.APIError", err)
+	}
+	return answer.HTTPStatus
+}
+
+func TestReadJSON(t *testing.T) {
+	const json = "application/json"
+	for _, tc := range []struct {
+		contentType, body string
+		want              int
+	}{
+		{json, `{"limit": "1/s"}`, 200},
+		{json + "; charset=utf-8", " {} \n", 200},
+		{"Application/JSON", "{}", 200},
+		{json, "", 400},
+		{json, `{"other": 1}`, 400},
+		{json, `{} {}`, 400},
+		{json, `"text"`, 400},
+		{json, `{"reason": "` + strings.Repeat("x", maxBody) + `"}`, 413},
+		{json, `{}` + strings.Repeat(" ", maxBody), 413},
+		{"", "{}", 415},
+		{"text/plain", "{}", 415},
+		{"application/json-patch+json", "{}", 415},
+		{"application/x-www-form-urlencoded", "{}", 415},
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(tc.body))
+		r.Header.Set("Content-Type", tc.contentType)
+		err := readJSON(httptest.NewRecorder(), r, new(emergencyRequest), exampleEmergency)
+		if got := statusOf(t, err); got != tc.want {
+			t.Errorf("%q with %.40q = %d (%v), want %d", tc.contentType, tc.body, got, err, tc.want)
+		}
+	}
+}
+
+func TestClientOf(t *testing.T) {
+	r := httptest.NewRequest(http.MethodPut, "/", nil)
+	r.RemoteAddr = "192.0.2.1:5"
+	check := func(want string) {
+		t.Helper()
+		if got := clientOf(r); got != want {
+			t.Errorf("client = %q, want %q", got, want)
+		}
+	}
+	check("192.0.2.1:5")
+	certificate := &x509.Certificate{SerialNumber: big.NewInt(7)}
+	r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{certificate}}
+	check("certificate 7")
+	certificate.Subject = pkix.Name{CommonName: "alice", Organization: []string{"ops"}}
+	check("CN=alice,O=ops")
+}

@@ -1,0 +1,88 @@
+package adminapi
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+)
+
+// A handler answers a request about a process.
+type handler func(p Process, w http.ResponseWriter, r *http.Request) error
+
+// methods are the handlers of a path by method. That of GET answers HEAD too.
+type methods map[string]handler
+
+// routes are the handlers by path. openapi.json describes them.
+var routes = map[string]methods{
+	"/rate_limit/health/live":  {http.MethodGet: getLive},
+	"/rate_limit/health/ready": {http.MethodGet: getReady},
+	"/rate_limit/emergency": {
+		http.MethodGet: getEmergency, http.MethodPost: postEmergency, http.MethodDelete: deleteEmergency,
+	},
+	"/rate_limit/status":               {http.MethodGet: getStatus},
+	"/rate_limit/openapi.json":         {http.MethodGet: getOpenAPI},
+	"/rate_limit/nodes":                {http.MethodGet: getNodes},
+	"/rate_limit/decisions":            {http.MethodGet: getDecisions, http.MethodPost: postDecisions},
+	"/rate_limit/zones":                {http.MethodGet: getZones},
+	"/rate_limit/zones/{zone}":         {http.MethodGet: getZone},
+	"/rate_limit/zones/{zone}/inspect": {http.MethodPost: postInspect},
+	"/rate_limit/zones/{zone}/top":     {http.MethodGet: getTop},
+	"/rate_limit/zones/{zone}/reset":   {http.MethodPost: postReset},
+	"/rate_limit/zones/{zone}/quota":   {http.MethodPost: postQuota},
+	"/rate_limit/rules": {
+		http.MethodGet: getRules, http.MethodPut: replaceRules, http.MethodPatch: patchRules,
+	},
+	"/rate_limit/rules/diff":                       {http.MethodGet: getRulesDiff},
+	"/rate_limit/rules/versions":                   {http.MethodGet: getVersions},
+	"/rate_limit/rules/versions/{number}":          {http.MethodGet: getVersion},
+	"/rate_limit/rules/versions/{number}/rollback": {http.MethodPost: postRollback},
+	"/rate_limit/overrides":                        overrideEntries.collection(),
+	"/rate_limit/overrides/{id}":                   overrideEntries.element(),
+	"/rate_limit/tiers":                            tierEntries.collection(),
+	"/rate_limit/tiers/{id}":                       tierEntries.element(),
+	"/rate_limit/access":                           accessEntries.collection(),
+	"/rate_limit/access/{id}":                      accessEntries.element(),
+}
+
+// Routes returns the routes of the API of a process, for Caddy's admin endpoint.
+func Routes(p Process) []caddy.AdminRoute {
+	all := []caddy.AdminRoute{{Pattern: "/rate_limit/", Handler: caddy.AdminHandlerFunc(noRoute)}}
+	for path, methods := range routes {
+		all = append(all, caddy.AdminRoute{Pattern: path, Handler: caddy.AdminHandlerFunc(
+			func(w http.ResponseWriter, r *http.Request) error { return methods.serve(p, w, r) })})
+	}
+	return all
+}
+
+func noRoute(_ http.ResponseWriter, r *http.Request) error {
+	return apiError(http.StatusNotFound, "there is no %s: use one of %s", r.URL.Path,
+		strings.Join(slices.Sorted(maps.Keys(routes)), ", "))
+}
+
+func (m methods) serve(p Process, w http.ResponseWriter, r *http.Request) error {
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	handle := m[method]
+	if handle == nil {
+		allowed := slices.Sorted(maps.Keys(m))
+		if m[http.MethodGet] != nil {
+			allowed = append(allowed, http.MethodHead)
+			slices.Sort(allowed)
+		}
+		list := strings.Join(allowed, ", ")
+		w.Header().Set("Allow", list)
+		return apiError(http.StatusMethodNotAllowed, "the method is %s: use one of %s", r.Method, list)
+	}
+	return handle(p, w, r)
+}
+
+// getOpenAPI answers GET /rate_limit/openapi.json.
+func getOpenAPI(_ Process, w http.ResponseWriter, _ *http.Request) error {
+	writeText(w, mediaJSON, OpenAPI)
+	return nil
+}

@@ -1,0 +1,231 @@
+package adminapi
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/fleetlimit/fleetlimit/internal/spelling"
+	"github.com/fleetlimit/fleetlimit/internal/tail"
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+const (
+	maxTails        = 8    // on a node at once
+	maxTailBuffer   = 1000 // decisions between two flushes
+	tailFlushEvery  = 100 * time.Millisecond
+	exampleFollowed = `{"key": "sk_live_1"}`
+)
+
+// Tails are live tails of decisions.
+type Tails = tail.List[DecisionFilter, *Decision]
+
+// A DecisionFilter says which decisions a tail has.
+type DecisionFilter struct {
+	Zones, Outcomes []string            // empty: all
+	Keys            map[string][][]byte // by zone, as requests have them; nil: all keys
+	Sample          float64             // the fraction of the requests that pass
+}
+
+// A followRequest is the body of POST /rate_limit/decisions, so that the key is in no log of paths.
+type followRequest struct {
+	Key     string `json:"key"`
+	Base64  string `json:"key_base64"`
+	Missing bool   `json:"missing"`
+}
+
+// A tailRequest is what a client wants to follow.
+type tailRequest struct {
+	filter   DecisionFilter
+	duration time.Duration
+	limit    int64 // 0: none
+}
+
+// getDecisions answers GET /rate_limit/decisions with a live tail of the decisions of this node.
+func getDecisions(p Process, w http.ResponseWriter, r *http.Request) error {
+	c, err := runningOf(p)
+	if err != nil {
+		return err
+	}
+	t, err := newTailRequest(c, r)
+	if err != nil {
+		return err
+	}
+	return t.serve(p.Tails(), w, r)
+}
+
+// postDecisions answers POST /rate_limit/decisions with a live tail of the decisions about a key.
+func postDecisions(p Process, w http.ResponseWriter, r *http.Request) error {
+	var body followRequest
+	if err := readJSON(w, r, &body, exampleFollowed); err != nil {
+		return err
+	}
+	c, err := runningOf(p)
+	if err != nil {
+		return err
+	}
+	t, err := newTailRequest(c, r)
+	if err != nil {
+		return err
+	}
+	key := rules.Key{Text: body.Key, Base64: body.Base64, Missing: body.Missing}
+	if t.filter.Keys, err = keysInZones(c, key, t.filter.Zones); err != nil {
+		return apiError(http.StatusBadRequest, "key: %w", err)
+	}
+	return t.serve(p.Tails(), w, r)
+}
+
+// keysInZones returns the keys of requests that key names, by zone. It returns an error if it can
+// be a key of none of zones, which are all if it is empty.
+func keysInZones(c Configuration, key rules.Key, zones []string) (map[string][][]byte, error) {
+	var first error
+	keys := make(map[string][][]byte)
+	for _, name := range c.Schema().Zones() {
+		if len(zones) > 0 && !slices.Contains(zones, name) {
+			continue
+		}
+		key.Zone = name
+		found, err := c.Keys(key)
+		if err != nil {
+			first = cmp.Or(first, fmt.Errorf("zone %q: %w", name, err))
+			continue
+		}
+		keys[name] = found
+	}
+	switch {
+	case len(keys) > 0:
+		return keys, nil
+	case first == nil:
+		first = fmt.Errorf("%s counts no keys of zones: use the name of a zone", EmergencyZone)
+	}
+	return nil, first
+}
+
+// newTailRequest reads the query of r.
+func newTailRequest(c Configuration, r *http.Request) (*tailRequest, error) {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, apiError(http.StatusBadRequest, "the query cannot be read: %w: use %%25 for a percent sign", err)
+	}
+	if err := checkTailQuery(c, query); err != nil {
+		return nil, err
+	}
+	t := &tailRequest{filter: DecisionFilter{Zones: query["zone"], Outcomes: query["outcome"]}}
+	t.filter.Sample = DefaultSample
+	if r.Method == http.MethodPost {
+		t.filter.Sample = 1 // a key has few requests
+	}
+	if text := query.Get("sample"); text != "" {
+		if t.filter.Sample, err = parseSample(text); err != nil {
+			return nil, apiError(http.StatusBadRequest, "%w", err)
+		}
+	}
+	text := cmp.Or(query.Get("for"), DefaultTail)
+	t.duration, err = caddy.ParseDuration(text)
+	switch {
+	case err != nil:
+		return nil, apiError(http.StatusBadRequest, "for is %q, which is not a duration: use one such as 30s", text)
+	case t.duration <= 0 || t.duration > MaxTail:
+		return nil, apiError(http.StatusBadRequest, "for is %s: use more than 0s, and at most %.0fm", text, MaxTail.Minutes())
+	}
+	t.limit, err = queryInt(r, "limit", 0, 1)
+	return t, err
+}
+
+// checkTailQuery refuses what would follow something else than was meant.
+func checkTailQuery(c Configuration, query url.Values) error {
+	known := []string{"zone", "outcome", "sample", "for", "limit"}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		switch {
+		case strings.HasPrefix(name, "key"):
+			return apiError(http.StatusBadRequest, "%s is in the query, which logs have: use POST with a body such as %s",
+				name, exampleFollowed)
+		case !slices.Contains(known, name):
+			return apiError(http.StatusBadRequest, "%w", spelling.UnknownWord("a parameter", name, known, nil))
+		}
+	}
+	zones := c.Schema().Zones()
+	for _, name := range query["zone"] {
+		if name != EmergencyZone && !slices.Contains(zones, name) {
+			return apiError(http.StatusBadRequest, "zone: there is no zone %q: use one of %q", name, zones)
+		}
+	}
+	for _, outcome := range query["outcome"] {
+		if !slices.Contains(Outcomes, outcome) {
+			return apiError(http.StatusBadRequest, "%w", spelling.UnknownWord("outcome", outcome, Outcomes, nil))
+		}
+	}
+	return nil
+}
+
+// parseSample parses a fraction or a percentage.
+func parseSample(text string) (float64, error) {
+	number, isPercent := strings.CutSuffix(text, "%")
+	if isPercent {
+		number += "e-2"
+	}
+	f, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(f >= 0 && f <= 1) { // nor NaN
+		return 0, fmt.Errorf("sample is %q: use a fraction from 0 to 1, such as 0.01", text)
+	}
+	return f, nil
+}
+
+// serve writes the decisions as they come, and a line at the end that says why it is one. It
+// collects them for a moment before it writes, so that a flood costs little. What does not fit then
+// is dropped.
+func (t *tailRequest) serve(tails *Tails, w http.ResponseWriter, r *http.Request) error {
+	if r.Method == http.MethodHead {
+		startResponse(w, http.StatusOK, mediaJSONLines)
+		return nil
+	}
+	opened := tails.Open(t.filter, maxTailBuffer, maxTails)
+	if opened == nil {
+		return apiError(http.StatusTooManyRequests, "%d clients follow the decisions of this node already: use one of their "+
+			"tails, or wait until one ends", maxTails)
+	}
+	defer tails.Close(opened)
+	reload := shutdownOfServer(r)
+	lines := newLineWriter(w)
+	over, flush := time.NewTimer(t.duration), time.NewTicker(tailFlushEvery)
+	defer over.Stop()
+	defer flush.Stop()
+	for end := ""; end == "" && lines.err == nil; {
+		select {
+		case <-r.Context().Done():
+			return nil
+		case <-reload:
+			end = EndReload
+		case <-over.C:
+			end = EndDuration
+		case <-flush.C:
+		}
+		for range maxTailBuffer { // then it looks at what ends it
+			told, ok := opened.Take()
+			if !ok || lines.err != nil {
+				break
+			}
+			lines.write(DecisionLine{Decision: told})
+			if t.limit--; t.limit == 0 {
+				end = EndLimit
+				break
+			}
+		}
+		if n := opened.Dropped(); n > 0 && end != EndLimit {
+			lines.write(DecisionLine{Dropped: n})
+		}
+		if end != "" {
+			lines.write(DecisionLine{End: end})
+		}
+		lines.flush()
+	}
+	return nil
+}

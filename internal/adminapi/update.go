@@ -1,0 +1,131 @@
+package adminapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/strictjson"
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+// A WrittenVersion describes a version that was written, or would be.
+type WrittenVersion struct {
+	Version int64              `json:"version"`
+	Time    time.Time          `json:"time"`
+	Author  string             `json:"author"`
+	Note    string             `json:"note,omitempty"`
+	DryRun  bool               `json:"dry_run,omitempty"`
+	Changes []rules.Difference `json:"changes"`
+
+	// More is how many further changes there are.
+	More int `json:"more,omitempty"`
+}
+
+// maxChanges is how many changes an answer lists.
+const maxChanges = 1000
+
+// listChanges returns the changes that an answer lists, and how many more there are.
+func listChanges(changes []rules.Difference) (listed []rules.Difference, more int) {
+	listed = changes[:min(len(changes), maxChanges)]
+	return listed, len(changes) - len(listed)
+}
+
+func newWrittenVersion(v *rules.Version, changes []rules.Difference, dryRun bool) *WrittenVersion {
+	listed, more := listChanges(changes)
+	return &WrittenVersion{
+		Version: v.Number, Time: v.Time, Author: v.Author, Note: v.Note, DryRun: dryRun, Changes: listed, More: more,
+	}
+}
+
+// newChange returns a change by the client of r, without what it does. note is that of the version
+// unless it is empty: then it is that of the query.
+func newChange(r *http.Request, note string) (c rules.Change, err error) {
+	c.Author = clientOf(r)
+	if c.Expected, _, err = ifMatch(r); err != nil {
+		return c, err
+	}
+	if c.DryRun, err = queryBool(r, "dry_run"); err != nil {
+		return c, err
+	}
+	if note == "" {
+		note = r.URL.Query().Get("note")
+	}
+	if len(note) > rules.MaxReason {
+		return c, apiError(http.StatusBadRequest, "the note has %d bytes: use at most %d", len(note), rules.MaxReason)
+	}
+	c.Note = strings.ToValidUTF8(note, "\uFFFD")
+	return c, nil
+}
+
+// update writes a version with change, in which apply has changed the document. If apply is nil,
+// there are only actions.
+func update(ctx context.Context, c Configuration, change rules.Change, apply func(*rules.Document) error) (
+	*WrittenVersion, error,
+) {
+	changes := []rules.Difference{}
+	if apply != nil {
+		change.Apply = func(d *rules.Document) error {
+			now, old := time.Now(), d.Clone()
+			if err := apply(d); err != nil {
+				return err
+			}
+			d.Sign(old, change.Author, now)
+			if err := rules.Validate(d, old, c.Schema(), now); err != nil {
+				return err
+			}
+			d.DropExpired(now)
+			changes = rules.Diff(old, d)
+			return nil
+		}
+	}
+	v, err := c.Watcher().Update(ctx, change)
+	if err != nil {
+		return nil, err
+	}
+	return newWrittenVersion(v, changes, change.DryRun), nil
+}
+
+// updateFor is update for the client of r. Its errors are for rulesError.
+func updateFor(p Process, r *http.Request, note string, apply func(*rules.Document) error) (*WrittenVersion, error) {
+	c, err := runningOf(p)
+	if err != nil {
+		return nil, err
+	}
+	change, err := newChange(r, note)
+	if err != nil {
+		return nil, err
+	}
+	return update(r.Context(), c, change, apply)
+}
+
+// rulesError returns err, of the package rules, as one that Caddy answers with its status.
+func rulesError(err error) error {
+	status := http.StatusInternalServerError
+	switch {
+	case err == nil:
+		return nil
+	case statusOfError(err) != 0:
+		return err
+	case errors.As(err, new(*rules.InvalidError)), errors.As(err, new(*strictjson.Error)):
+		status = http.StatusBadRequest
+	case errors.Is(err, rules.ErrConflict):
+		return apiError(http.StatusPreconditionFailed, "%w: use the ETag of what is in force now, after you have looked at it", err)
+	case errors.Is(err, rules.ErrNotFound):
+		return apiError(http.StatusNotFound, "%w: use GET /rate_limit/rules/versions to see which there are", err)
+	case errors.Is(err, rules.ErrUnavailable):
+		return apiError(http.StatusServiceUnavailable, "%w; the rules in force stay in force: use GET /rate_limit/rules to see "+
+			"whether it was written, and try again", err)
+	}
+	return apiError(status, "%w", err)
+}
+
+// answerWritten answers with a version that was written, or would be.
+func answerWritten(w http.ResponseWriter, answer *WrittenVersion) {
+	if !answer.DryRun {
+		w.Header().Set("ETag", etag(answer.Version))
+	}
+	writeJSON(w, http.StatusOK, answer)
+}

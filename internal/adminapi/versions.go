@@ -1,0 +1,191 @@
+package adminapi
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+// A Versions lists versions, the newest first.
+type Versions struct {
+	Versions []*rules.Version `json:"versions"`
+
+	// Next is the value of before that lists further versions. 0: there are none.
+	Next int64 `json:"next,omitempty"`
+}
+
+// A Version is a version with its differences from the one before it.
+type Version struct {
+	*rules.Version
+	Changes []rules.Difference `json:"changes,omitempty"`
+	More    int                `json:"more,omitempty"`
+}
+
+// A Diff has the differences of two versions.
+type Diff struct {
+	From    int64              `json:"from"`
+	To      int64              `json:"to"`
+	Changes []rules.Difference `json:"changes"`
+	More    int                `json:"more,omitempty"`
+}
+
+// How many versions an answer lists.
+const (
+	DefaultVersions = 100
+	MaxVersions     = 1000
+)
+
+// getVersions answers GET /rate_limit/rules/versions.
+func getVersions(p Process, w http.ResponseWriter, r *http.Request) error {
+	c, err := runningOf(p)
+	if err != nil {
+		return err
+	}
+	before, err := queryInt(r, "before", 0, 1)
+	if err != nil {
+		return err
+	}
+	limit, err := queryInt(r, "limit", DefaultVersions, 1)
+	if err != nil {
+		return err
+	}
+	limit = min(limit, MaxVersions)
+	versions, err := c.Watcher().Store().History(r.Context(), before, int(limit))
+	if err != nil {
+		return storeError(err)
+	}
+	answer := Versions{Versions: versions}
+	if versions == nil {
+		answer.Versions = []*rules.Version{}
+	}
+	if n := len(versions); n == int(limit) && versions[n-1].Number > 1 {
+		answer.Next = versions[n-1].Number
+	}
+	writeJSON(w, http.StatusOK, answer)
+	return nil
+}
+
+// storeError returns err, of reading a store of rules, as one that Caddy answers with its status.
+func storeError(err error) error {
+	if err := rulesError(err); statusOfError(err) != http.StatusInternalServerError {
+		return err
+	}
+	return apiError(http.StatusServiceUnavailable, "the store of the rules cannot be read: %w: use it again when the store "+
+		"answers", err)
+}
+
+// versionOf returns the version that the path of r names.
+func versionOf(c Configuration, r *http.Request) (*rules.Version, error) {
+	text := r.PathValue("number")
+	number, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || number < 0 {
+		return nil, apiError(http.StatusBadRequest, "%q is no version: use its number", text)
+	}
+	return numbered(r.Context(), c, number)
+}
+
+// numbered returns the version with a number. Version 0 has no rules.
+func numbered(ctx context.Context, c Configuration, number int64) (*rules.Version, error) {
+	if number == 0 {
+		return &rules.Version{Document: new(rules.Document)}, nil
+	}
+	if latest := c.Watcher().Latest(); latest.Number == number {
+		return latest, nil
+	}
+	v, err := c.Watcher().Store().Version(ctx, number)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	return v, nil
+}
+
+// getVersion answers GET /rate_limit/rules/versions/{number}.
+func getVersion(p Process, w http.ResponseWriter, r *http.Request) error {
+	c, err := runningOf(p)
+	if err != nil {
+		return err
+	}
+	v, err := versionOf(c, r)
+	if err != nil {
+		return err
+	}
+	answer := Version{Version: v}
+	if v.Number > 0 {
+		// The version before it may be gone: then there is nothing to compare with.
+		if before, err := numbered(r.Context(), c, v.Number-1); err == nil {
+			answer.Changes, answer.More = listChanges(rules.Diff(before.Document, v.Document))
+		}
+	}
+	writeJSON(w, http.StatusOK, answer)
+	return nil
+}
+
+// getRulesDiff answers GET /rate_limit/rules/diff. By default it compares the version in force with
+// the one before it.
+func getRulesDiff(p Process, w http.ResponseWriter, r *http.Request) error {
+	c, err := runningOf(p)
+	if err != nil {
+		return err
+	}
+	latest := c.Watcher().Latest().Number
+	to, err := queryInt(r, "to", latest, 0)
+	if err != nil {
+		return err
+	}
+	from, err := queryInt(r, "from", max(0, to-1), 0)
+	if err != nil {
+		return err
+	}
+	var documents [2]*rules.Document
+	for i, number := range []int64{from, to} {
+		v, err := numbered(r.Context(), c, number)
+		if err != nil {
+			return err
+		}
+		documents[i] = v.Document
+	}
+	answer := Diff{From: from, To: to}
+	answer.Changes, answer.More = listChanges(rules.Diff(documents[0], documents[1]))
+	writeJSON(w, http.StatusOK, answer)
+	return nil
+}
+
+// A noteRequest is the body of a request that needs nothing but a reason.
+type noteRequest struct {
+	Note string `json:"note"`
+}
+
+// postRollback answers POST /rate_limit/rules/versions/{number}/rollback, which writes a version
+// with the rules of an older one. What the configuration has lost since does not prevent it.
+func postRollback(p Process, w http.ResponseWriter, r *http.Request) error {
+	var body noteRequest
+	if err := readJSON(w, r, &body, `{"note": "the launch is over"}`); err != nil {
+		return err
+	}
+	c, err := runningOf(p)
+	if err != nil {
+		return err
+	}
+	old, err := versionOf(c, r)
+	if err != nil {
+		return err
+	}
+	change, err := newChange(r, body.Note)
+	if err != nil {
+		return err
+	}
+	before := c.Watcher().Latest()
+	v, err := c.Watcher().Rollback(r.Context(), old.Number, change)
+	if err != nil {
+		return rulesError(err)
+	}
+	if before.Number != v.Number-1 { // somebody has written meanwhile
+		if replaced, err := numbered(r.Context(), c, v.Number-1); err == nil {
+			before = replaced
+		}
+	}
+	answerWritten(w, newWrittenVersion(v, rules.Diff(before.Document, v.Document), change.DryRun))
+	return nil
+}
