@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/fleetlimit/fleetlimit/test/nodetest"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -46,11 +47,9 @@ func run(m *testing.M) (int, error) {
 		return 1, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	binary := filepath.Join(dir, "caddy")
-	build := exec.Command("go", "build", "-o", binary, "./cmd/caddy")
-	build.Dir = "../.."
-	if out, err := build.CombinedOutput(); err != nil {
-		return 1, fmt.Errorf("building Caddy: %w\n%s", err, out)
+	binary, err := nodetest.Build(dir)
+	if err != nil {
+		return 1, err
 	}
 
 	log, err := os.Create(filepath.Join(dir, "log"))

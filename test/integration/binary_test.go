@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/test/nodetest"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -80,13 +81,15 @@ func TestBuiltCaddy(t *testing.T) {
 	}
 }
 
-var built sync.Once
+var build = sync.OnceValues(func() (string, error) { return nodetest.Build(home) })
 
 // builtCaddy returns the path of the program cmd/caddy.
 func builtCaddy(t *testing.T) string {
 	t.Helper()
-	binary := filepath.Join(home, "bin", "caddy")
-	built.Do(func() { command(t, "go", "build", "-o", binary, "../../cmd/caddy") })
+	binary, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
 	return binary
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/fleetlimit/fleetlimit/test/redistest"
@@ -32,10 +33,29 @@ func run(m *testing.M) (int, error) {
 			return 1, err
 		}
 	}
-	binary = filepath.Join(dir, "caddy")
-	build := exec.Command("go", "build", "-o", binary, "github.com/fleetlimit/fleetlimit/cmd/caddy")
-	if out, err := build.CombinedOutput(); err != nil {
-		return 1, fmt.Errorf("building Caddy: %w\n%s", err, out)
+	if binary, err = Build(dir); err != nil {
+		return 1, err
 	}
 	return redistest.Run(m), nil
+}
+
+const module = "github.com/fleetlimit/fleetlimit"
+
+// Build returns the path of the program cmd/caddy. make builds it once for all tests, and has its
+// path in FLEETLIMIT_CADDY. Without that, Build builds it in dir.
+func Build(dir string) (string, error) {
+	if made := os.Getenv("FLEETLIMIT_CADDY"); made != "" {
+		return made, nil
+	}
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	if err != nil {
+		return "", fmt.Errorf("looking for %s: %w", module, err)
+	}
+	binary := filepath.Join(dir, "caddy")
+	build := exec.Command("go", "build", "-o", binary, "./cmd/caddy")
+	build.Dir = strings.TrimSpace(string(root))
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building Caddy: %w\n%s", err, out)
+	}
+	return binary, nil
 }
