@@ -78,7 +78,7 @@ func (a *App) countsOf(k *keyRef, endpoint string) (counts []keyCount, err error
 // countsOf returns the counts of a key at an endpoint: one, or none, or with a comparison two.
 func (c *zoneRules) countsOf(z *zone, place int, k *rules.Key, key []byte) (counts []keyCount) {
 	now := time.Now()
-	entries := c.keys.of(key)
+	entries := c.keys.Of(key)
 	if entries == nil {
 		entries = new(keyEntries)
 	}

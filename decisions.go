@@ -134,7 +134,7 @@ func (e *evaluation) addKey(decision *adminapi.Decision, d *decided) {
 		return
 	}
 	if key, has, err := d.key.Append(nil, e.request, e.repl); err == nil && has == keytemplate.Present {
-		tier, _ := e.tierOf(z, rules.keys.of(key), time.Now(), func() string { return text })
+		tier, _ := e.tierOf(z, rules.keys.Of(key), time.Now(), func() string { return text })
 		if tier != noTier {
 			decision.Tier = z.tiers.names[tier]
 		}

@@ -172,7 +172,7 @@ func (e *evaluation) placementOf(z *zone, rules *zoneRules, template *keytemplat
 	at placement, limited bool, _ error,
 ) {
 	text := func() string { return template.Text(e.request, e.repl) }
-	entries, now := rules.keys.of(key), time.Time{}
+	entries, now := rules.keys.Of(key), time.Time{}
 	var allowed, denied bool
 	if entries != nil {
 		now = e.time()

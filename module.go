@@ -17,15 +17,14 @@
 //	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, cost.go,
 //	                  missingkey.go and keylist.go; internal/keytemplate makes its keys
 //	zone_rules.go     a zone as rules change it; zone_keys.go has what they say about single keys,
-//	                  zone_keytable.go finds those, override.go is what becomes of their limits,
-//	                  override_check.go which limits those can be, and zone_keytext.go is how
-//	                  operators write keys that a store has
+//	                  override.go which limits those can have, and what becomes of them.
+//	                  zone_keytext.go is how operators write keys that a store has
 //	dryrun.go         zones that decide and do not reject
 //	compare.go        a second limit or algorithm beside that in force
 //	unknown.go        placeholders that nothing provides
 //	header.go         the headers of responses
 //	writer.go         when headers are set
-//	reject.go         the rest of a rejection
+//	reject.go         the rest of a rejection, with 429, or with 503 while Redis cannot decide
 //	forbid.go         the 403 of what is denied whatever its rate is
 //	metrics.go        what Prometheus scrapes
 //	log.go            what is logged, and how often
@@ -35,16 +34,13 @@
 //	store.go          the store, in memory or in Redis
 //	redis.go          the options of Redis, and of the circuit breakers of its primaries
 //	rules.go          the rules in force: their versions reach the zones of running apps.
-//	                  rules_store.go is where they live, rules_schema.go what they can refer to
-//	outage.go         what is answered while Redis cannot decide
+//	                  rules_schema.go is what they can refer to
 //	member.go         this node as a member of a fleet
 //	fleetsize.go      how many nodes a fleet has, kept in Caddy's storage
-//	adminapi.go       the admin API, whose requests internal/adminapi answers: what it asks the process
-//	                  for. running.go is what it asks the running configuration for, inspect.go is
-//	                  what is known of a key, top.go which keys use a zone most, and counts.go
-//	                  changes the counts of a key. internal/command is its client, the command
-//	                  `caddy rate-limit`
-//	explain.go        the limits of a zone in force, and where they are from
+//	adminapi.go       the admin API, whose requests internal/adminapi answers: what it needs of the
+//	                  process and of the running configuration. inspect.go is what is known of a zone
+//	                  and of a key, top.go which keys use a zone most, and counts.go changes the
+//	                  counts of a key. internal/command is the client, `caddy rate-limit`
 //	health.go         whether the node is healthy, and a handler that tells
 //	emergency.go      emergency mode: a hard limit in front of everything
 package fleetlimit
@@ -78,8 +74,8 @@ func init() {
 // counted in each of them. Otherwise it is rejected with 429 and counted in none.
 //
 // Counts survive config reloads. They are kept in the memory of this process, or in a Redis that
-// all nodes of a fleet share if the rate_limit app names one. While Redis does not answer, requests
-// are admitted without being counted.
+// all nodes of a fleet share if the rate_limit app names one. While that Redis does not answer,
+// `on_outage` decides: by default, each node keeps to its share of the limit.
 //
 // Responses have the headers `X-RateLimit-Limit`, `-Remaining` and `-Reset`, and the IETF's
 // `RateLimit` and `RateLimit-Policy`. If a request could not be counted, they have

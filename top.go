@@ -9,6 +9,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/keytable"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -31,7 +32,7 @@ func (a *runningApp) Top(zone, endpoint string, most int) *adminapi.Top {
 // countedRules are the rules of the counts of a zone.
 type countedRules struct {
 	zone *zone
-	keys keyTable
+	keys keytable.Table[keyEntries]
 	now  time.Time
 	byID map[uint32]*countedPlace
 }
@@ -86,7 +87,7 @@ func (c *countedRules) of(id uint32, key []byte) []*limiter.Rule {
 	if p == nil {
 		return nil
 	}
-	entries := c.keys.of(key)
+	entries := c.keys.Of(key)
 	if entries == nil {
 		return p.compiled
 	}

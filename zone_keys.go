@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/keytable"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -143,7 +144,7 @@ func (k *keyEntries) overrideAt(now time.Time, endpoint int) *override {
 
 // addEntries adds the entries of keys. The errors are about those that are left out.
 func (c *zoneRules) addEntries(z *zone, earlier *zoneRules, changes *zoneChanges) (left []error) {
-	c.keys = newKeyTable(len(changes.overrides) + len(changes.tiers) + len(changes.access))
+	c.keys = keytable.New[keyEntries](len(changes.overrides) + len(changes.tiers) + len(changes.access))
 	c.overrides = make(map[overrideText]*override)
 	add := func(id string, k *rules.Key, add func(*keyEntries)) {
 		keys, err := z.keysOf(k)
@@ -151,7 +152,7 @@ func (c *zoneRules) addEntries(z *zone, earlier *zoneRules, changes *zoneChanges
 			left = append(left, fmt.Errorf("entry %s: %w", id, err))
 		}
 		for _, key := range keys {
-			add(c.keys.add(key))
+			add(c.keys.Add(key))
 		}
 	}
 	checker := newOverrideChecker(z.builder, c)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keyshare"
+	"github.com/fleetlimit/fleetlimit/internal/keytable"
 	"github.com/fleetlimit/fleetlimit/internal/route"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -19,7 +20,7 @@ import (
 // rules in force change of them. They are immutable.
 type zoneRules struct {
 	endpoints []endpointRules // in configured order; the last is the rest of the zone
-	keys      keyTable
+	keys      keytable.Table[keyEntries]
 	dryRun    keyshare.Share
 	compared  *comparedRules // nil: none
 

@@ -46,6 +46,10 @@ var policy = []struct {
 		allow:    []string{},
 		reason:   "the table is unsafe code: it must be testable without limits and stores",
 	}, {
+		packages: module + "/internal/keytable",
+		allow:    []string{},
+		reason:   "it is an algorithm",
+	}, {
 		packages: module + "/internal/largest",
 		allow:    []string{},
 		reason:   "it is an algorithm",

@@ -1,4 +1,4 @@
-package fleetlimit
+package keytable
 
 import (
 	"strconv"
@@ -7,19 +7,19 @@ import (
 )
 
 // All keys that were added are found, and few others get past the filter.
-func TestKeyTable(t *testing.T) {
+func TestTable(t *testing.T) {
 	for _, n := range []int{0, 1, 3, 5000} {
-		table := newKeyTable(n)
+		table := New[int](n)
 		for i := range n {
 			key := []byte("key-" + strconv.Itoa(i))
-			if first := table.add(key); first != table.add(key) {
+			if first := table.Add(key); first != table.Add(key) {
 				t.Errorf("of %d keys, %s is added twice", n, key)
 			}
 		}
 		passed := 0
 		for i := range 2 * n {
 			key := []byte("key-" + strconv.Itoa(i))
-			if found := table.of(key) != nil; found != (i < n) {
+			if found := table.Of(key) != nil; found != (i < n) {
 				t.Errorf("of %d keys, %s is found: %v", n, key, found)
 			}
 			if word, bits := table.filtered(key); i >= n && *word&bits == bits {
@@ -30,25 +30,25 @@ func TestKeyTable(t *testing.T) {
 			t.Errorf("%d of %d other keys pass the filter, want a twentieth at most", passed, n)
 		}
 	}
-	none := newKeyTable(0)
-	if none.of([]byte("key")) != nil {
+	none := New[int](0)
+	if none.Of([]byte("key")) != nil {
 		t.Error("a table without keys has one")
 	}
 }
 
-// BenchmarkKeyTable measures the lookup of keys that have no entries, among 100,000 that have. The
+// BenchmarkTable measures the lookup of keys that have no entries, among 100,000 that have. The
 // quickest batch counts.
-func BenchmarkKeyTable(b *testing.B) {
+func BenchmarkTable(b *testing.B) {
 	const batch = 10_000
-	table, others := newKeyTable(100_000), make([][]byte, batch)
+	table, others := New[int](100_000), make([][]byte, batch)
 	for i := range 100_000 {
-		table.add([]byte("overridden-" + strconv.Itoa(i)))
+		table.Add([]byte("overridden-" + strconv.Itoa(i)))
 	}
 	for i := range others {
 		others[i] = []byte("key-" + strconv.Itoa(i))
 	}
 	var filtered, mapped time.Duration
-	least := func(d *time.Duration, of func(key []byte) *keyEntries) {
+	least := func(d *time.Duration, of func(key []byte) *int) {
 		start := time.Now()
 		for _, key := range others {
 			if of(key) != nil {
@@ -60,8 +60,8 @@ func BenchmarkKeyTable(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		least(&filtered, table.of)
-		least(&mapped, func(key []byte) *keyEntries { return table.entries[string(key)] })
+		least(&filtered, table.Of)
+		least(&mapped, func(key []byte) *int { return table.entries[string(key)] })
 	}
 	b.ReportMetric(float64(filtered.Nanoseconds())/batch, "ns-of-table")
 	b.ReportMetric(float64(mapped.Nanoseconds())/batch, "ns-of-map")
