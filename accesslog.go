@@ -22,8 +22,8 @@ func (e *evaluation) addToAccessLog() {
 }
 
 // An accessLogField is a requestState that writes the field rate_limit of a line, unless nothing
-// was decided. Of several zones, it describes the one that rejects the request, or else the one with
-// the least left.
+// was decided. Of several zones, it describes the one that rejects the request, or else the one
+// with the least left.
 type accessLogField requestState
 
 // MarshalLogObject implements zapcore.ObjectMarshaler.

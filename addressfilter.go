@@ -66,9 +66,9 @@ func parseAddresses(texts []string) (ipset.Set, error) {
 	return ipset.Parse(expanded)
 }
 
-// check reports whether the request is exempt from all zones, or denied, by the lists or by rules; deny
-// comes before allow. A client without an address, as on a Unix socket, is on no list. The address of a 0-RTT request is
-// unverified and decides nothing: the answer is 425.
+// check reports whether the request is exempt from all zones, or denied, by the lists or by rules;
+// deny comes before allow. A client without an address, as on a Unix socket, is on no list. The
+// address of a 0-RTT request is unverified and decides nothing: the answer is 425.
 func (f *addressFilter) check(r *http.Request, rules *addressEntries) (exempt, denied bool, err error) {
 	if len(f.allow) == 0 && len(f.deny) == 0 && rules == nil {
 		return false, false, nil
@@ -100,8 +100,8 @@ func clientAddr(r *http.Request) (addr netip.Addr, ok, early bool) {
 	return addr, ok, keytemplate.EarlyData(r)
 }
 
-// addressEntries are the client addresses that the rules in force exempt from all zones, or deny. They
-// are immutable. nil has none.
+// addressEntries are the client addresses that the rules in force exempt from all zones, or deny.
+// They are immutable. nil has none.
 type addressEntries struct {
 	all     ipset.Set // to be quick with other addresses
 	lengths []int     // of the prefixes, each once
@@ -133,8 +133,8 @@ func newAddressEntries(entries []*rules.AccessEntry) (_ *addressEntries, left []
 	return t, left
 }
 
-// check returns whether an address is exempt or denied at the instant that now returns. Denials come
-// first.
+// check returns whether an address is exempt or denied at the instant that now returns. Denials
+// come first.
 func (t *addressEntries) check(a netip.Addr, now func() time.Time) (exempt, denied bool) {
 	if t == nil || !t.all.Contains(a) {
 		return false, false

@@ -14,8 +14,8 @@ import (
 )
 
 // An adminAPI serves /rate_limit/ at Caddy's admin endpoint, whose checks of hosts and origins
-// apply. It has no state of its own: Caddy makes a new one for each configuration, even for one that
-// fails.
+// apply. It has no state of its own: Caddy makes a new one for each configuration, even for one
+// that fails.
 type adminAPI struct{}
 
 // CaddyModule returns the Caddy module information.

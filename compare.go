@@ -150,8 +150,9 @@ func (e *evaluation) takeComparisons() {
 	}
 }
 
-// decisionOf returns whether the rule in force of a zone admits the request, also one in a dry run. It
-// is not decided in an outage, and if another zone rejects the request, which then counts in none.
+// decisionOf returns whether the rule in force of a zone admits the request, also one in a dry run.
+// It is not decided in an outage, and if another zone rejects the request, which then counts in
+// none.
 func (e *evaluation) decisionOf(z *zone) (admitted, decided bool) {
 	of := func(r *zoneResult) (admitted, decided bool) { return r.decision.OK, !r.outage }
 	admitted, decided = true, true // unless the zone limits the request

@@ -79,8 +79,8 @@ const comparedTiers = `"limit": "5/1000h",
 	"tier": {"tiers": {"pro": "10/1000h burst 6"}, "keys": [{"glob": "pro-*", "tier": "pro"}]},
 	"endpoints": [{"path": "/own", "limit": "7/1000h"}, {"path": "/algorithm", "algorithm": "sliding_window_log", "tiers": {"pro": "6/1000h"}}], `
 
-// A fixed window and a token bucket of one limit differ in both directions: the bucket admits between
-// windows, and the window all of its events at once.
+// A fixed window and a token bucket of one limit differ in both directions: the bucket admits
+// between windows, and the window all of its events at once.
 func TestComparedAlgorithmsDiffer(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"compared-algorithms": {"key": "all", "limit": "20/200ms",
 		"algorithm": "fixed_window", "compare": {"algorithm": "token_bucket"}}}}`)

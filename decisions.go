@@ -72,8 +72,8 @@ func (e *evaluation) isWanted(f *adminapi.DecisionFilter, d *decided) bool {
 		slices.ContainsFunc(wanted, func(other []byte) bool { return string(other) == string(key) })
 }
 
-// maxTailKey is the longest key of a decision in bytes: a client must not fill the memory with what it
-// sends. Longer ones have a key_hash all the same.
+// maxTailKey is the longest key of a decision in bytes: a client must not fill the memory with what
+// it sends. Longer ones have a key_hash all the same.
 const maxTailKey = 2048
 
 // newDecision describes a decision. It refers to nothing of the request, which it may outlive.

@@ -35,8 +35,8 @@ func (t *trial) decide(e *evaluation, now time.Time) {
 	}
 }
 
-// takeTrials decides the trials, each by itself. They follow a request that the zones in force admit,
-// because a rejected one is counted in no zone.
+// takeTrials decides the trials, each by itself. They follow a request that the zones in force
+// admit, because a rejected one is counted in no zone.
 func (e *evaluation) takeTrials() {
 	now := time.Now()
 	e.now = limiter.At(now)

@@ -37,8 +37,8 @@ type emergency struct {
 	warned atomic.Bool // about clients without an address
 }
 
-// An emergencySwitch holds the emergency of this process: that of the rules in force, or one of this
-// node alone, which comes first until it ends. It outlives configurations.
+// An emergencySwitch holds the emergency of this process: that of the rules in force, or one of
+// this node alone, which comes first until it ends. It outlives configurations.
 type emergencySwitch struct {
 	current atomic.Pointer[emergency] // nil: off
 	used    atomic.Bool               // it was on once
@@ -101,8 +101,8 @@ func (m *emergencySwitch) start(e *emergency) error {
 	return nil
 }
 
-// follow makes the emergency of the rules in force that of this node, unless it is already. nil: they
-// have none.
+// follow makes the emergency of the rules in force that of this node, unless it is already. nil:
+// they have none.
 func (m *emergencySwitch) follow(of *rules.Emergency) error {
 	if of.Expired(time.Now()) {
 		of = nil

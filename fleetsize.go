@@ -70,8 +70,8 @@ func (k *keptSize) inOutage() int {
 	return unknownNodes
 }
 
-// run reads the size once, and writes it after each change, until ctx ends. No request waits for the
-// storage.
+// run reads the size once, and writes it after each change, until ctx ends. No request waits for
+// the storage.
 func (k *keptSize) run(ctx context.Context) {
 	ticker := time.NewTicker(membership.Interval)
 	defer ticker.Stop()

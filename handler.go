@@ -166,8 +166,8 @@ func (p *placement) rule(endpoints []endpointRules) *rule {
 	return r
 }
 
-// placementOf returns where the request falls in the zone. It does not if lists of the zone allow or
-// deny its key.
+// placementOf returns where the request falls in the zone. It does not if lists of the zone allow
+// or deny its key.
 func (e *evaluation) placementOf(z *zone, rules *zoneRules, template *keytemplate.Template, key []byte) (
 	at placement, limited bool, _ error,
 ) {
@@ -201,8 +201,8 @@ func (e *evaluation) placementOf(z *zone, rules *zoneRules, template *keytemplat
 	return at, true, nil
 }
 
-// ruleOf returns the rule in force at a placement, and the cost of the request. The rule is nil if it
-// does not limit the request.
+// ruleOf returns the rule in force at a placement, and the cost of the request. The rule is nil if
+// it does not limit the request.
 func (e *evaluation) ruleOf(z *zone, rules *zoneRules, at *placement) (_ *rule, cost int64, _ error) {
 	rule := at.rule(rules.endpoints)
 	switch {
@@ -299,8 +299,8 @@ func clientGoneError(ctx context.Context) error {
 	return caddyhttp.Error(499, err) // the status that Caddy too logs if the client has gone
 }
 
-// serveNext hands the request on, and sets the headers of its response. Then it checks what the zones
-// have read against what the next handlers have set.
+// serveNext hands the request on, and sets the headers of its response. Then it checks what the
+// zones have read against what the next handlers have set.
 func (e *evaluation) serveNext(w http.ResponseWriter, next caddyhttp.Handler) (err error) {
 	if len(e.results()) == 0 {
 		err = next.ServeHTTP(w, e.request)

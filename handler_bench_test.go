@@ -20,16 +20,16 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// provisioned returns a handler from its JSON configuration, in a configuration of its own that runs
-// until the test ends.
+// provisioned returns a handler from its JSON configuration, in a configuration of its own that
+// runs until the test ends.
 func provisioned(tb testing.TB, config string) *Handler {
 	tb.Helper()
 	h, _ := provisionedIn(tb, "", config)
 	return h
 }
 
-// provisionedIn is as provisioned, with Caddy's storage in a directory; "" is the default. stop stops
-// the configuration before the test ends.
+// provisionedIn is as provisioned, with Caddy's storage in a directory; "" is the default. stop
+// stops the configuration before the test ends.
 func provisionedIn(tb testing.TB, dir, config string) (h *Handler, stop func()) {
 	tb.Helper()
 	shared := &caddy.Config{Admin: &caddy.AdminConfig{Disabled: true}}
@@ -91,10 +91,11 @@ func BenchmarkHandler(b *testing.B) {
 	}
 }
 
-// BenchmarkOverrides measures what 100,000 overrides of other keys, and of the keys themselves, add to
-// a request: once with few keys, whose entries stay in the processor's caches, and once with many.
-// The same handler serves the same requests. The variants take turns, and the quickest batch of each
-// counts, so that other programs disturb it little. "own" are different limits, "equal" are equal ones.
+// BenchmarkOverrides measures what 100,000 overrides of other keys, and of the keys themselves, add
+// to a request: once with few keys, whose entries stay in the processor's caches, and once with
+// many. The same handler serves the same requests. The variants take turns, and the quickest batch
+// of each counts, so that other programs disturb it little. "own" are different limits, "equal" are
+// equal ones.
 func BenchmarkOverrides(b *testing.B) {
 	const batch, n = 100, 100_000
 	h := provisioned(b, `{"rate_limits": {"bench": {"key": "{http.request.header.X-Api-Key}", "limit": "1000000000/1m"}}}`)

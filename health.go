@@ -67,9 +67,9 @@ func worse(a, b adminapi.HealthStatus) adminapi.HealthStatus {
 	return b
 }
 
-// HealthHandler answers health checks, so that a load balancer can ask a node that does not offer it
-// the admin endpoint: 200 with `{"status":"ok"}`, or 503 with `{"status":"degraded"}`. Answers name
-// no store and no address, because anybody may ask. The admin endpoint has those, at
+// HealthHandler answers health checks, so that a load balancer can ask a node that does not offer
+// it the admin endpoint: 200 with `{"status":"ok"}`, or 503 with `{"status":"degraded"}`. Answers
+// name no store and no address, because anybody may ask. The admin endpoint has those, at
 // `/rate_limit/health/ready`.
 type HealthHandler struct {
 	// What is asked: `ready` is degraded while a primary of Redis has an open circuit breaker or takes

@@ -90,8 +90,8 @@ func (e *evaluation) readIdentity(z *zone) {
 }
 
 // checkIdentity counts the zones that were decided before authentication, and logs each once in a
-// configuration. It is called after the next handlers, which by then have set what they set. A value
-// that is gone proves nothing: sites remove keys before they proxy a request.
+// configuration. It is called after the next handlers, which by then have set what they set. A
+// value that is gone proves nothing: sites remove keys before they proxy a request.
 func (e *evaluation) checkIdentity() {
 	var counted *zone
 	for i := range e.identity {

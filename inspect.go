@@ -115,8 +115,8 @@ func (i *inspector) tier(asked string) (*adminapi.DecidedBy, error) {
 	return nil, nil
 }
 
-// counts returns the limits and the counts of the key at a place of the zone. There is usually one: a
-// missing key may be made in several ways.
+// counts returns the limits and the counts of the key at a place of the zone. There is usually one:
+// a missing key may be made in several ways.
 func (i *inspector) counts(ctx context.Context, inForce *zoneRules, place int, tier *adminapi.DecidedBy) (
 	counts []adminapi.InspectedCount,
 ) {
@@ -207,8 +207,8 @@ func newNodeState(a *limiter.AccountState, now time.Time) *adminapi.NodeState {
 	return n
 }
 
-// instantAt returns i, by a clock that reads at, by the clock of this node, which reads now. It is nil
-// if i has passed, or never comes.
+// instantAt returns i, by a clock that reads at, by the clock of this node, which reads now. It is
+// nil if i has passed, or never comes.
 func instantAt(i, at limiter.Instant, now time.Time) *time.Time {
 	if i == limiter.Never {
 		return nil
@@ -280,9 +280,9 @@ func algorithmText(a limiter.Algorithm) string {
 	return a.Kind.String()
 }
 
-// originsOf returns the limits for a tier at an endpoint of a zone, those of wider places first. The
-// last is in force. tier is "" and e nil outside of tiers and endpoints. name is that of the endpoint,
-// and shared are the tiers of the app. settings are not in the syntax of caddy-ratelimit.
+// originsOf returns the limits for a tier at an endpoint of a zone, those of wider places first.
+// The last is in force. tier is "" and e nil outside of tiers and endpoints. name is that of the
+// endpoint, and shared are the tiers of the app. settings are not in the syntax of caddy-ratelimit.
 func originsOf(settings *config.Zone, shared map[string]*config.Tier, changes *rules.Zone, tier string, e *config.Endpoint, name string) (
 	origins []adminapi.Origin,
 ) {

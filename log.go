@@ -79,9 +79,9 @@ func (e *evaluation) logsRejection(denied *zoneResult) (logs bool, unlogged uint
 	return false, 0
 }
 
-// logsForbidden reports whether a 403 by a zone is logged, or one by the handler if it is nil, and how
-// many were not since the last one. It belongs to no window that has a first one, so unless all are
-// logged, a zone logs at most ten a second, and the handler as many by its own list.
+// logsForbidden reports whether a 403 by a zone is logged, or one by the handler if it is nil, and
+// how many were not since the last one. It belongs to no window that has a first one, so unless all
+// are logged, a zone logs at most ten a second, and the handler as many by its own list.
 func (h *Handler) logsForbidden(z *zone) (logs bool, unlogged uint64) {
 	limit := &h.windowless
 	if z != nil {
@@ -96,8 +96,8 @@ func (h *Handler) logsForbidden(z *zone) (logs bool, unlogged uint64) {
 	return false, 0
 }
 
-// log writes a line about the request, which gets status, unless that is 0. key is nil if the request
-// has no key.
+// log writes a line about the request, which gets status, unless that is 0. key is nil if the
+// request has no key.
 func (e *evaluation) log(message string, status int, key *keytemplate.Template, suppressed uint64, about ...zap.Field) {
 	fields := about
 	if status != 0 {

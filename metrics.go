@@ -244,7 +244,8 @@ func (s scrape) collectZone(z *zoneState) {
 	s.collectComparisons(z)
 }
 
-// collectEmergency collects whether emergency mode is on, and the decisions of its limit if it ever was.
+// collectEmergency collects whether emergency mode is on, and the decisions of its limit if it ever
+// was.
 func (s scrape) collectEmergency() {
 	on := 0.0
 	if emergencyMode.active(time.Now()) != nil {
@@ -297,8 +298,8 @@ func (s scrape) collectStores() {
 	}
 }
 
-// collectRules collects the watchers of rules. During a reload two of them may have stores of the same
-// name: the newer version counts, and failures are summed.
+// collectRules collects the watchers of rules. During a reload two of them may have stores of the
+// same name: the newer version counts, and failures are summed.
 func (s scrape) collectRules() {
 	versions, failed := make(map[string]int64), make(map[string]uint64)
 	for _, w := range values[*ruleWatcher](rulePool) {

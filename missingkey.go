@@ -137,8 +137,8 @@ func (b *ruleBuilder) compileWithoutKey() error {
 }
 
 // ruleWithoutKey returns the rule of requests without a key at e, whose other rules are compiled.
-// What e itself sets for keys of an unknown tier stays if it is lower than on_missing_limit. What no
-// limit of the zone applies to has none.
+// What e itself sets for keys of an unknown tier stays if it is lower than on_missing_limit. What
+// no limit of the zone applies to has none.
 func (b *ruleBuilder) ruleWithoutKey(e *config.Endpoint, compiled *endpointRules) (*rule, error) {
 	own, tier := e.Limit, noTier
 	if b.tiers != nil {

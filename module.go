@@ -80,9 +80,9 @@ func init() {
 // Responses have the headers `X-RateLimit-Limit`, `-Remaining` and `-Reset`, and the IETF's
 // `RateLimit` and `RateLimit-Policy`. If a request could not be counted, they have
 // `X-RateLimit-Remaining: -1` and `X-RateLimit-Policy: degraded`. Later handlers and logs can use
-// the placeholders `{http.rate_limit.<zone>.limit}`, `.remaining`, `.reset` and `.source`, which are
-// empty for a zone that did not apply, and for rejected requests `{http.rate_limit.exceeded.name}`,
-// the name of the zone.
+// the placeholders `{http.rate_limit.<zone>.limit}`, `.remaining`, `.reset` and `.source`, which
+// are empty for a zone that did not apply, and for rejected requests
+// `{http.rate_limit.exceeded.name}`, the name of the zone.
 type Handler struct {
 	config.Handler // what operators write
 

@@ -14,9 +14,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// An override is a change of rules. Equal overrides of a zone are one, which compiles each rule once,
-// when the first request needs it: a zone may have many rules, and many overrides that are never
-// used.
+// An override is a change of rules. Equal overrides of a zone are one, which compiles each rule
+// once, when the first request needs it: a zone may have many rules, and many overrides that are
+// never used.
 type override struct {
 	builder    *ruleBuilder
 	limit      *config.Limit // nil: there is a multiplier
@@ -118,8 +118,8 @@ func times(l *config.Limit, multiplier float64) *config.Limit {
 	return &times
 }
 
-// multiply returns n * multiplier rounded up, except that 0 stays 0. It is above limiter.MaxEvents if
-// the product is.
+// multiply returns n * multiplier rounded up, except that 0 stays 0. It is above limiter.MaxEvents
+// if the product is.
 func multiply(n int64, multiplier float64) int64 {
 	product := float64(n) * multiplier
 	rounded := math.Round(product)
@@ -132,8 +132,8 @@ func multiply(n int64, multiplier float64) int64 {
 	return int64(min(rounded, 2*limiter.MaxEvents))
 }
 
-// An overrideChecker finds out which overrides the rules of a zone can have. What an override cannot
-// change stays as it is.
+// An overrideChecker finds out which overrides the rules of a zone can have. What an override
+// cannot change stays as it is.
 type overrideChecker struct {
 	builder *ruleBuilder
 	rules   *zoneRules
@@ -161,7 +161,8 @@ func newOverrideChecker(b *ruleBuilder, c *zoneRules) *overrideChecker {
 	return &overrideChecker{b, c, make(map[overridePlace][]placedRule), make(map[keyOverride]checkedOverride)}
 }
 
-// rulesOf returns the rules that an override changes, without those for which the result is the same.
+// rulesOf returns the rules that an override changes, without those for which the result is the
+// same.
 func (c *overrideChecker) rulesOf(p overridePlace) []placedRule {
 	all, known := c.changed[p]
 	if known {
@@ -193,8 +194,9 @@ func (c *overrideChecker) rulesOf(p overridePlace) []placedRule {
 	return all
 }
 
-// check checks an override. Many keys may have the same one. It may be written if only some algorithms
-// lack its burst, or if only some endpoints have a higher cost: it is meant for the others.
+// check checks an override. Many keys may have the same one. It may be written if only some
+// algorithms lack its burst, or if only some endpoints have a higher cost: it is meant for the
+// others.
 func (c *overrideChecker) check(k keyOverride) checkedOverride {
 	if known, ok := c.checked[k]; ok {
 		return known

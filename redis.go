@@ -27,8 +27,8 @@ type redisTarget struct {
 	identity string
 }
 
-// resolveRedis returns the target that c describes, whose breakers b describes, if it is not nil. It
-// reads the file of authorities.
+// resolveRedis returns the target that c describes, whose breakers b describes, if it is not nil.
+// It reads the file of authorities.
 func resolveRedis(c *config.Redis, b *config.Breaker) (*redisTarget, error) {
 	r, err := c.Resolve()
 	if err != nil {
@@ -71,8 +71,8 @@ var redisModes = map[string]redisconn.Mode{
 	config.RedisStandalone: redisconn.Standalone, config.RedisSentinel: redisconn.Sentinel, config.RedisCluster: redisconn.Cluster,
 }
 
-// tlsConfig returns the configuration of TLS that c describes, and the certificates of the authorities
-// if c has a file of them.
+// tlsConfig returns the configuration of TLS that c describes, and the certificates of the
+// authorities if c has a file of them.
 func tlsConfig(c *config.RedisTLS) (*tls.Config, []byte, error) {
 	t := &tls.Config{
 		MinVersion:         tls.VersionTLS12,

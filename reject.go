@@ -15,7 +15,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// styleOf returns how to reject the requests that a zone denies, or the handler itself if it is nil.
+// styleOf returns how to reject the requests that a zone denies, or the handler itself if it is
+// nil.
 func (h *Handler) styleOf(z *zone) string {
 	switch {
 	case h.rejectStyle != "":

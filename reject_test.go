@@ -150,8 +150,8 @@ func testOnOutageClosed(t *testing.T, style, want string) {
 	}
 }
 
-// TestRejectionsInOutageAreLogged has a key rejected five times in an outage. Its first rejection of a
-// window is logged, or all are.
+// TestRejectionsInOutageAreLogged has a key rejected five times in an outage. Its first rejection
+// of a window is logged, or all are.
 func TestRejectionsInOutageAreLogged(t *testing.T) {
 	for _, test := range []struct {
 		mode, which, message string

@@ -88,8 +88,8 @@ func newEvaluation(h *Handler, r *http.Request) *evaluation {
 	return e
 }
 
-// time returns an instant of the evaluation, the same each time: to read the clock takes longer than
-// most of what an evaluation does.
+// time returns an instant of the evaluation, the same each time: to read the clock takes longer
+// than most of what an evaluation does.
 func (e *evaluation) time() time.Time {
 	if e.read.IsZero() {
 		e.read = time.Now()
@@ -147,8 +147,8 @@ func (e *evaluation) keyBuffer() []byte {
 }
 
 // decide copies the decision of a take. If the store could not decide it, on_outage has, unless
-// another zone rejects the request. Its instants become those of the wall clock, which reads now: the
-// store has a clock of its own.
+// another zone rejects the request. Its instants become those of the wall clock, which reads now:
+// the store has a clock of its own.
 func (r *zoneResult) decide(take *limiter.Take, now limiter.Instant) {
 	r.decision = take.Decision
 	if r.outage = take.Err != nil; r.outage {

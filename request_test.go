@@ -38,8 +38,8 @@ func TestReleaseKeepsNothingOfTheRequest(t *testing.T) {
 	}
 }
 
-// The placeholders of a zone that did not apply are empty. Only those of no zone at all are unknown,
-// and so printed literally.
+// The placeholders of a zone that did not apply are empty. Only those of no zone at all are
+// unknown, and so printed literally.
 func TestPlaceholdersOfZones(t *testing.T) {
 	zones := func(matched string) string {
 		rest := fmt.Sprintf(`"limit": {"events": 5, "window": "1m"}, "match": [{"method": [%q]}]`, matched)

@@ -19,7 +19,8 @@ import (
 )
 
 // A site is a top-level route of a server, with what concerns zones among all that is nested in it.
-// Routes that other handlers nest, such as those of reverse_proxy for responses, are not part of it.
+// Routes that other handlers nest, such as those of reverse_proxy for responses, are not part of
+// it.
 type site struct {
 	hosts      []string // none: all
 	errorRoute bool
@@ -238,8 +239,8 @@ func (w *routeWarnings) strippedEndpoints(h *Handler, prefix string) {
 	}
 }
 
-// emptyRejections warns about a handler in error routes whose rejections have no body: Caddy handles
-// no error of its error routes.
+// emptyRejections warns about a handler in error routes whose rejections have no body: Caddy
+// handles no error of its error routes.
 func (w *routeWarnings) emptyRejections(h *Handler) {
 	for _, z := range h.zones {
 		if h.styleOf(z) == config.RejectError {

@@ -30,8 +30,8 @@ type ruleSnapshot struct {
 // of returns the rules of z.
 func (s *ruleSnapshot) of(z *zone) *zoneRules { return s.zones[z.index] }
 
-// rulesInForce returns the rules that requests read. It is one atomic load. Requests that come before
-// the app has started have the rules that the process knows already: a reload leaves no gap.
+// rulesInForce returns the rules that requests read. It is one atomic load. Requests that come
+// before the app has started have the rules that the process knows already: a reload leaves no gap.
 func (a *App) rulesInForce() *ruleSnapshot {
 	if s := a.inForce.Load(); s != nil {
 		return s
@@ -115,8 +115,8 @@ func (w *ruleWatcher) Destruct() error {
 	return err
 }
 
-// newRuleWatcher returns a watcher of the store of t. logger returns that of the newest configuration.
-// The admin API validates changes: a rollback restores what was valid once.
+// newRuleWatcher returns a watcher of the store of t. logger returns that of the newest
+// configuration. The admin API validates changes: a rollback restores what was valid once.
 func newRuleWatcher(t *ruleStoreTarget, logger func() *zap.Logger) (*ruleWatcher, error) {
 	w := &ruleWatcher{identity: t.identity}
 	store, err := t.open(w)
@@ -140,8 +140,8 @@ func newRuleWatcher(t *ruleStoreTarget, logger func() *zap.Logger) (*ruleWatcher
 // maxRulesWait is how long a start waits for the rules, so that the first requests have them.
 const maxRulesWait = 500 * time.Millisecond
 
-// acquireRules acquires the watcher of the rules, and waits for them a moment. The app has to follow
-// the watcher then.
+// acquireRules acquires the watcher of the rules, and waits for them a moment. The app has to
+// follow the watcher then.
 func (a *App) acquireRules() error {
 	v, _, err := rulePool.LoadOrNew(a.ruleStore.identity, func() (caddy.Destructor, error) {
 		return newRuleWatcher(a.ruleStore, func() *zap.Logger { return caddy.Log().Named(appName) })
@@ -230,8 +230,8 @@ type ruleStoreTarget struct {
 	storage  certmagic.Storage // of this configuration
 }
 
-// resolveRuleStore returns the store that s describes; nil: the default. redis has the counts, nil: they
-// are in memory.
+// resolveRuleStore returns the store that s describes; nil: the default. redis has the counts, nil:
+// they are in memory.
 func resolveRuleStore(s *config.RuleStore, ctx caddy.Context, redis *redisTarget) (*ruleStoreTarget, error) {
 	if err := s.Check(redis != nil); err != nil {
 		return nil, err

@@ -11,8 +11,8 @@ import (
 // A ruleSchema is what rules can refer to in the configuration of an app.
 type ruleSchema struct{ app *App }
 
-// zone returns the zone of a name, nil if there is none. Zones of one name have equal limits; any of
-// them is returned.
+// zone returns the zone of a name, nil if there is none. Zones of one name have equal limits; any
+// of them is returned.
 func (s ruleSchema) zone(name string) *zone {
 	for _, z := range s.app.allZones() {
 		if z.name == name {

@@ -59,7 +59,8 @@ func (h *Handler) validate(t *testing.T, document string) error {
 	return rules.Validate(d, nil, ruleSchema{h.app}, time.Now())
 }
 
-// Rules are in force when they have been written, outlive reloads without a gap, and also the process.
+// Rules are in force when they have been written, outlive reloads without a gap, and also the
+// process.
 func TestRulesOutliveReloads(t *testing.T) {
 	dir := t.TempDir()
 	first, stopFirst := inStorage(t, dir, "reloaded-rules")

@@ -20,8 +20,8 @@ type zoneChanges struct {
 	access    []*rules.AccessEntry
 }
 
-// changesOf returns what a document says about the zones, by their names. It leaves out entries that
-// have expired at now.
+// changesOf returns what a document says about the zones, by their names. It leaves out entries
+// that have expired at now.
 func changesOf(d *rules.Document, now time.Time) map[string]*zoneChanges {
 	all := make(map[string]*zoneChanges)
 	of := func(zone string) *zoneChanges {
@@ -125,8 +125,8 @@ func (k *keyEntries) tierAt(now time.Time) (tier int, found bool) {
 	return tier, found
 }
 
-// overrideAt returns the override of the key at an endpoint at now, or nil. One of that endpoint alone
-// comes before one of all endpoints.
+// overrideAt returns the override of the key at an endpoint at now, or nil. One of that endpoint
+// alone comes before one of all endpoints.
 func (k *keyEntries) overrideAt(now time.Time, endpoint int) *override {
 	var found *keyOverride
 	for i := range k.overrides {

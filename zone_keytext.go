@@ -11,8 +11,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// nameOf returns how operators write a key that the store has. It is exact if it names that key: not
-// if the text is not known, because the key is a digest, or if it is the text of several keys.
+// nameOf returns how operators write a key that the store has. It is exact if it names that key:
+// not if the text is not known, because the key is a digest, or if it is the text of several keys.
 func (z *zone) nameOf(key []byte) (name rules.Key, exact bool) {
 	name = rules.Key{Zone: z.name, Missing: keytemplate.IsSubstitute(key)}
 	for _, t := range []*keytemplate.Template{z.key, z.missing.key, z.cookieKey, z.socketKey} {
@@ -35,8 +35,8 @@ func (z *zone) nameOf(key []byte) (name rules.Key, exact bool) {
 	return name, false
 }
 
-// A keyRef is a key as a request to the admin API names it. Stored is the key as the store has it, in
-// base64: for keys that no text names.
+// A keyRef is a key as a request to the admin API names it. Stored is the key as the store has it,
+// in base64: for keys that no text names.
 type keyRef struct {
 	rules.Key
 	Stored string

@@ -10,7 +10,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// The keys that requests have in a zone are named by what operators write. What it names is the key.
+// The keys that requests have in a zone are named by what operators write. What it names is the
+// key.
 func TestNameOf(t *testing.T) {
 	long := strings.Repeat("x", 100)
 	for _, tc := range []struct {

@@ -16,8 +16,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// zoneRules are what requests read of the limits of a zone: those of the configuration, with what the
-// rules in force change of them. They are immutable.
+// zoneRules are what requests read of the limits of a zone: those of the configuration, with what
+// the rules in force change of them. They are immutable.
 type zoneRules struct {
 	endpoints []endpointRules // in configured order; the last is the rest of the zone
 	keys      keytable.Table[keyEntries]
@@ -34,8 +34,8 @@ type ruleSource struct {
 	limit config.Limit
 }
 
-// endpointFor returns the index of the first endpoint that matches the request, else that of the rest
-// of the zone, which is the last.
+// endpointFor returns the index of the first endpoint that matches the request, else that of the
+// rest of the zone, which is the last.
 func (c *zoneRules) endpointFor(r *http.Request) int {
 	last := len(c.endpoints) - 1
 	if last == 0 {
@@ -68,8 +68,8 @@ func (e *endpointRules) name() string {
 	return e.route.String()
 }
 
-// compile returns the rules of z with the changes of an operator. What is equal in earlier stays the
-// same in memory. The errors are about changes that are left out, because the configuration has
+// compile returns the rules of z with the changes of an operator. What is equal in earlier stays
+// the same in memory. The errors are about changes that are left out, because the configuration has
 // become another one.
 func (z *zone) compile(earlier *zoneRules, changes *zoneChanges) (*zoneRules, []error) {
 	b, left := z.builder.with(earlier, changes.zone)
@@ -101,8 +101,8 @@ func (z *zone) compile(earlier *zoneRules, changes *zoneChanges) (*zoneRules, []
 	return compiled, append(left, compiled.addEntries(z, earlier, changes)...)
 }
 
-// with returns a builder of the zone with the limits of changes, which may be nil, and the errors of
-// those that the zone cannot have.
+// with returns a builder of the zone with the limits of changes, which may be nil, and the errors
+// of those that the zone cannot have.
 func (b *ruleBuilder) with(earlier *zoneRules, changes *rules.Zone) (changed *ruleBuilder, left []error) {
 	limits := placedLimits(changes)
 	changed = b.copy(earlier)

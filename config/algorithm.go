@@ -9,8 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// Algorithm is a way to enforce a limit: a text such as `fixed_window` or `sliding_window 10`, or an
-// object.
+// Algorithm is a way to enforce a limit: a text such as `fixed_window` or `sliding_window 10`, or
+// an object.
 type Algorithm struct {
 	// One of `token_bucket`, `sliding_window_log`, `sliding_window` and `fixed_window`.
 	Name string `json:"name,omitempty"`

@@ -10,11 +10,11 @@ import (
 
 // Breaker is when requests stop waiting for a primary of Redis that fails, and when they go on.
 //
-// A circuit breaker opens at once when its primary refuses connections, and soon when the primary is
-// silent. It also opens after `failures` in a row, or as many within `within` that are at least a
-// fifth of what was sent to the primary: broken connections, and replies that took longer than the
-// timeout of `redis`. While it is open, requests do not wait. The primary is probed, and the breaker
-// closes after some good probes.
+// A circuit breaker opens at once when its primary refuses connections, and soon when the primary
+// is silent. It also opens after `failures` in a row, or as many within `within` that are at least
+// a fifth of what was sent to the primary: broken connections, and replies that took longer than
+// the timeout of `redis`. While it is open, requests do not wait. The primary is probed, and the
+// breaker closes after some good probes.
 type Breaker struct {
 	// Opens after this many failures. Default: 5.
 	Failures int `json:"failures,omitempty"`

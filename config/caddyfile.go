@@ -12,8 +12,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 )
 
-// A Caddyfile is what the parsers need of a Caddyfile beside the block that they parse. The zero value
-// knows nothing of it.
+// A Caddyfile is what the parsers need of a Caddyfile beside the block that they parse. The zero
+// value knows nothing of it.
 type Caddyfile struct {
 	// App is the global option, nil if that is not known.
 	App *App
@@ -21,8 +21,8 @@ type Caddyfile struct {
 	// Matcher returns the matcher that the next argument names, nil if names cannot be resolved.
 	Matcher func() (caddy.ModuleMap, bool, error)
 
-	// CheckZone compiles a zone as provisioning will, nil if it is not to be compiled. A [SettingError]
-	// among its errors has the line of that setting.
+	// CheckZone compiles a zone as provisioning will, nil if it is not to be compiled. A
+	// [SettingError] among its errors has the line of that setting.
 	CheckZone func(name string, z *Zone) error
 
 	// State is what the parsers of one Caddyfile share: the zones of the directives, by their names.

@@ -9,8 +9,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
 )
 
-// ParseCaddyfile parses the global option. See [Handler.ParseCaddyfile] for what is in angle brackets.
-// Check compiles a zone as provisioning will.
+// ParseCaddyfile parses the global option. See [Handler.ParseCaddyfile] for what is in angle
+// brackets. Check compiles a zone as provisioning will.
 //
 //	{
 //		rate_limit {

@@ -115,7 +115,8 @@ func (p *zoneParser) compile(z *Zone) error {
 	return nil
 }
 
-// placeOfError returns the place of the outermost setting that err is about, or else that of the zone.
+// placeOfError returns the place of the outermost setting that err is about, or else that of the
+// zone.
 func (p *zoneParser) placeOfError(err error) *caddyfile.Dispenser {
 	var in *SettingError
 	switch {

@@ -20,8 +20,8 @@ type zonesParser struct {
 	defined map[string]*caddyfile.Dispenser // where each of them is defined
 }
 
-// parse parses the zone whose name is the argument. As in caddy-ratelimit, the last zone of a name wins
-// in that plugin's syntax.
+// parse parses the zone whose name is the argument. As in caddy-ratelimit, the last zone of a name
+// wins in that plugin's syntax.
 func (p *zonesParser) parse(args []string) error {
 	name, place := args[0], subdirective.Here(p.Dispenser)
 	z, err := p.parseZone(name)
@@ -38,8 +38,8 @@ func (p *zonesParser) parse(args []string) error {
 	return nil
 }
 
-// compareWithOthers checks that the zones can share their counts with the zones of the same names in
-// other directives.
+// compareWithOthers checks that the zones can share their counts with the zones of the same names
+// in other directives.
 func (p *zonesParser) compareWithOthers() error {
 	if p.rest.State == nil {
 		return nil

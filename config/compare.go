@@ -7,8 +7,8 @@ import (
 )
 
 // Comparison is what a zone would do with another limit or algorithm. The rest of the zone is the
-// same, so endpoints and tiers keep what they set themselves, except that an algorithm without bursts
-// leaves out theirs. Its counts are its own.
+// same, so endpoints and tiers keep what they set themselves, except that an algorithm without
+// bursts leaves out theirs. Its counts are its own.
 type Comparison struct {
 	// Compares requests of this fraction of keys, above 0 to 1, or percentage, such as `10%`. The same
 	// keys are meant on all nodes. Default: 1.
@@ -35,8 +35,8 @@ func (c *Comparison) Check() error {
 	return nil
 }
 
-// ParseComparison parses a comparison whose parts are texts, "" if they are left out. It is nil if that
-// is with no keys.
+// ParseComparison parses a comparison whose parts are texts, "" if they are left out. It is nil if
+// that is with no keys.
 func ParseComparison(keys, limit, algorithm string) (*Comparison, error) {
 	c := new(Comparison)
 	if keys != "" {

@@ -1,6 +1,6 @@
-// Package config is what operators write: the configuration of the rate_limit handler and of the app
-// of that name, as JSON and in the grammar of the Caddyfile. It checks what needs no more than the
-// text, and compiles nothing.
+// Package config is what operators write: the configuration of the rate_limit handler and of the
+// app of that name, as JSON and in the grammar of the Caddyfile. It checks what needs no more than
+// the text, and compiles nothing.
 //
 // Each file holds one idea:
 //
@@ -46,8 +46,8 @@ import (
 type Handler struct {
 	// The zones by name. A name has 1 to 64 of the characters A-Z, a-z, 0-9, `_`, `.` and `-`. A
 	// request takes from all zones that match it, or from none. An empty object uses the zone of that
-	// name among the app's `zones`. It may have `match`, `dry_run` and `compare`, which come in place of
-	// that zone's.
+	// name among the app's `zones`. It may have `match`, `dry_run` and `compare`, which come in place
+	// of that zone's.
 	Zones Zones `json:"rate_limits,omitempty"`
 
 	// Client addresses and ranges that no zone limits.
@@ -61,12 +61,13 @@ type Handler struct {
 	// Default: `all`.
 	Headers string `json:"headers,omitempty"`
 
-	// How requests are rejected, with 429 or 403: `json` and `problem` (RFC 9457) write a body, `error`
-	// invokes the error routes. Default: `json`, or `error` for zones in the syntax of caddy-ratelimit.
+	// How requests are rejected, with 429 or 403: `json` and `problem` (RFC 9457) write a body,
+	// `error` invokes the error routes. Default: `json`, or `error` for zones in the syntax of
+	// caddy-ratelimit.
 	Reject string `json:"reject,omitempty"`
 
-	// Which rejections are logged: the `first` of each key and window, `all` or `none`. With `first`, a
-	// zone logs at most ten in a second, and as many that belong to no window: 403s, and by `block`.
+	// Which rejections are logged: the `first` of each key and window, `all` or `none`. With `first`,
+	// a zone logs at most ten in a second, and as many that belong to no window: 403s, and by `block`.
 	// Default: `first`, or `all` for zones in the syntax of caddy-ratelimit.
 	LogRejections string `json:"log_rejections,omitempty"`
 

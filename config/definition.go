@@ -14,9 +14,9 @@ import (
 // name.
 func (z *Zone) IsUse() bool { return z == nil || z.Definition() == "{}" }
 
-// DefinitionFor returns the definition of the zone name of a handler: use, or the zone of that name in z
-// if use defines nothing. The matchers, the dry run and the comparison of a use come in place of those
-// in the definition.
+// DefinitionFor returns the definition of the zone name of a handler: use, or the zone of that name
+// in z if use defines nothing. The matchers, the dry run and the comparison of a use come in place
+// of those in the definition.
 func (z Zones) DefinitionFor(name string, use *Zone) (*Zone, error) {
 	if !use.IsUse() {
 		return use, nil

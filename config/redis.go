@@ -45,7 +45,8 @@ type Redis struct {
 	// braces. Fleets with different prefixes do not share counts. Default: `rl`.
 	KeyPrefix string `json:"key_prefix,omitempty"`
 
-	// Waits at most this long for Redis before `on_outage` decides a request: 1ms to 10s. Default: 50ms.
+	// Waits at most this long for Redis before `on_outage` decides a request: 1ms to 10s. Default:
+	// 50ms.
 	Timeout caddy.Duration `json:"timeout,omitempty"`
 
 	// Opens at most this many connections to each primary. The default suits all measured loads.
@@ -89,7 +90,8 @@ const (
 	RedisCluster    = "cluster"
 )
 
-// Resolve returns a copy of c with placeholders replaced and defaults set. It refuses what is wrong.
+// Resolve returns a copy of c with placeholders replaced and defaults set. It refuses what is
+// wrong.
 func (c *Redis) Resolve() (*Redis, error) {
 	r, err := c.replaced()
 	if err != nil {

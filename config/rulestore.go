@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// RuleStore is where rules live that operators make while traffic runs: a text, such as `storage` or
-// `postgres postgres://db.example.com/rules`, or an object. All nodes with the same store have the same
-// rules.
+// RuleStore is where rules live that operators make while traffic runs: a text, such as `storage`
+// or `postgres postgres://db.example.com/rules`, or an object. All nodes with the same store have
+// the same rules.
 type RuleStore struct {
 	// The kind of store: `storage` is Caddy's storage, `redis` the Redis that has the counts, and
 	// `postgres` a PostgreSQL. Required.

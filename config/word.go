@@ -25,7 +25,8 @@ const (
 	RejectError   = "error"
 )
 
-// AmbiguousMissing is the value of on_ambiguous_key with which an ambiguous value counts as missing.
+// AmbiguousMissing is the value of on_ambiguous_key with which an ambiguous value counts as
+// missing.
 const AmbiguousMissing = "missing"
 
 // words are the values of the settings that have few. A setting that is left out has a default.

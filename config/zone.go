@@ -72,8 +72,8 @@ type Zone struct {
 	DenyKeys []string `json:"deny_keys,omitempty"`
 
 	// Does not enforce the zone for this fraction of keys, 0 to 1, or percentage, such as `10%`: their
-	// requests are decided, counted and logged, but never rejected, and their responses have no headers
-	// of the zone. The same keys are meant on all nodes. Default: 0.
+	// requests are decided, counted and logged, but never rejected, and their responses have no
+	// headers of the zone. The same keys are meant on all nodes. Default: 0.
 	DryRun Fraction `json:"dry_run,omitempty"`
 
 	// Decides requests a second time with another limit or algorithm, which rejects none of them. The
@@ -101,8 +101,9 @@ type ZoneTier struct {
 	// handler guarantees the value. Default: false.
 	Trusted bool `json:"trusted,omitempty"`
 
-	// The tiers by name. A tier without a limit (null, or only `mode`, `max_overshoot` and `on_outage`)
-	// takes the limit, and what else it does not set, from the app's tier of the same name.
+	// The tiers by name. A tier without a limit (null, or only `mode`, `max_overshoot` and
+	// `on_outage`) takes the limit, and what else it does not set, from the app's tier of the same
+	// name.
 	Tiers map[string]*Tier `json:"tiers,omitempty"`
 
 	// Gives keys tiers by pattern. The first pattern that matches comes before the placeholder.

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// An Instant is a point in time in whole microseconds since the Unix epoch, by the clock of a store.
-// For counts in memory that is the wall clock of the node, for counts in Redis the clock of Redis.
-// Instants by different clocks cannot be compared: only the time between two instants means the
-// same by both.
+// An Instant is a point in time in whole microseconds since the Unix epoch, by the clock of a
+// store. For counts in memory that is the wall clock of the node, for counts in Redis the clock of
+// Redis. Instants by different clocks cannot be compared: only the time between two instants means
+// the same by both.
 //
 // The clock of a store may step back. A reading that is at most [LateReading] older than
 // the newest one that a count has seen is late: a goroutine read the clock and was then overtaken.

@@ -87,8 +87,8 @@ func (r *Rule) Accrue(us int64) (events, took int64) {
 	return events, took
 }
 
-// TimeFor returns how many µs the rate takes to give that number of events, or math.MaxInt64 if that
-// does not fit.
+// TimeFor returns how many µs the rate takes to give that number of events, or math.MaxInt64 if
+// that does not fit.
 func (r *Rule) TimeFor(events int64) int64 { return mulDivUp(events, r.per, r.refill) }
 
 // MaxCredit is the most events of credit that a node may owe for a key.

@@ -58,8 +58,8 @@ type LeaseRequest struct {
 	Expires Instant
 }
 
-// A Lender is a store that grants leases. It has a clock of its own, so it ignores the instants that
-// it is called with. All instants of its replies are by that clock.
+// A Lender is a store that grants leases. It has a clock of its own, so it ignores the instants
+// that it is called with. All instants of its replies are by that clock.
 type Lender interface {
 	Store
 	Operator

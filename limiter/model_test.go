@@ -84,8 +84,8 @@ func (m *reference) refundTake(r *Rule, now Instant, seen Events, cost int64) {
 }
 
 // A bucketModel is a rational level that falls at the rate of the limit. What is above twice the
-// capacity is set aside while the capacity is the same, and falls when the level is 0. While the level
-// is above the capacity, refunds come first out of what is set aside.
+// capacity is set aside while the capacity is the same, and falls when the level is 0. While the
+// level is above the capacity, refunds come first out of what is set aside.
 type bucketModel struct {
 	rate  *big.Rat // events per µs
 	level *big.Rat

@@ -64,8 +64,8 @@ type CountState struct {
 	Leased      int64
 }
 
-// An AccountState is what a node knows and holds for one key under one rule. It has no instants: the
-// clock of the node is not that of the count.
+// An AccountState is what a node knows and holds for one key under one rule. It has no instants:
+// the clock of the node is not that of the count.
 type AccountState struct {
 	// Leases are those that hold events, the older first. An expired one is about to be returned.
 	Leases []LeaseState

@@ -36,14 +36,14 @@ type LocalBucket struct {
 	step        int64 // how many events it gets at a time
 }
 
-// localSteps is in how many steps a bucket becomes full, if it holds as many events. A node keeps with
-// 24 bits when the newest step was: steps that are too short would be lost by rounding.
+// localSteps is in how many steps a bucket becomes full, if it holds as many events. A node keeps
+// with 24 bits when the newest step was: steps that are too short would be lost by rounding.
 const localSteps = 4096
 
 // InOutage returns the bucket of each of the nodes that share the limit of r. All buckets together
-// have the rate and the capacity of the limit, or one event each if that is more. So in a window they
-// admit at most twice the limit, and besides at most one event per node: what they hold when it
-// begins, and what they get while it lasts.
+// have the rate and the capacity of the limit, or one event each if that is more. So in a window
+// they admit at most twice the limit, and besides at most one event per node: what they hold when
+// it begins, and what they get while it lasts.
 func (r *Rule) InOutage(nodes int) LocalBucket {
 	n := int64(min(max(nodes, 1), maxOutageNodes))
 	capacity := max(1, r.capacity/n)
@@ -59,8 +59,8 @@ func (b LocalBucket) Accrue(us int64) (events, took int64) {
 	return events, took
 }
 
-// TimeFor returns in how many µs the bucket gets at least that number of events, or math.MaxInt64 if
-// that does not fit.
+// TimeFor returns in how many µs the bucket gets at least that number of events, or math.MaxInt64
+// if that does not fit.
 func (b LocalBucket) TimeFor(events int64) int64 {
 	return mulDivUp((events+b.step-1)/b.step*b.step, b.per, b.refill)
 }

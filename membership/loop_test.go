@@ -124,8 +124,8 @@ func TestFixedNumberOfNodes(t *testing.T) {
 	check("when counted again", 4)
 }
 
-// TestKnown asks a member whether it knows the number of nodes: before and after Redis has answered,
-// while it is fixed, and after Redis has failed.
+// TestKnown asks a member whether it knows the number of nodes: before and after Redis has
+// answered, while it is fixed, and after Redis has failed.
 func TestKnown(t *testing.T) {
 	redis := new(fakeRedis)
 	m := newMember(redis.do, "rl", "a", func(Mismatch) {})

@@ -95,8 +95,8 @@ func TestBreakerCloses(t *testing.T) {
 	})
 }
 
-// TestBreakerOfDeadPrimary kills a primary that nobody calls, and starts it again. While it is dead,
-// calls do not wait.
+// TestBreakerOfDeadPrimary kills a primary that nobody calls, and starts it again. While it is
+// dead, calls do not wait.
 func TestBreakerOfDeadPrimary(t *testing.T) {
 	s := redistest.NewServer(t)
 	reported := make(chan Breaker, 100)

@@ -30,9 +30,9 @@ const (
 )
 
 // A Conn is a connection to the primary of a key, for scripts that are rare and whose arguments and
-// replies are long. In the queues of a [Client] they would hold up all calls. It finds the primary by
-// the table of its client, and connects when it is used. It is safe for concurrent use: scripts run
-// one after the other.
+// replies are long. In the queues of a [Client] they would hold up all calls. It finds the primary
+// by the table of its client, and connects when it is used. It is safe for concurrent use: scripts
+// run one after the other.
 //
 // Besides the rights for calls, the Redis user needs SUBSCRIBE and the channel for Subscribe.
 type Conn struct {
@@ -98,8 +98,8 @@ func (c *Conn) login(b bounds) login {
 }
 
 // Eval runs a script about the key, and returns its reply: nil, an int64, a string, or a []any of
-// these. It is sent once, and again only after Redis has said that it did not execute it. After other
-// errors it may have been executed.
+// these. It is sent once, and again only after Redis has said that it did not execute it. After
+// other errors it may have been executed.
 func (c *Conn) Eval(ctx context.Context, script *Script, args ...any) (reply any, err error) {
 	select {
 	case c.turn <- struct{}{}:
@@ -192,8 +192,8 @@ func (c *Conn) drop() {
 	}
 }
 
-// Subscribe calls received when it has subscribed to a channel, and after each message, until ctx or
-// the connection ends. It returns why. It uses a connection of its own.
+// Subscribe calls received when it has subscribed to a channel, and after each message, until ctx
+// or the connection ends. It returns why. It uses a connection of its own.
 func (c *Conn) Subscribe(ctx context.Context, channel string, received func()) error {
 	addr, err := c.primary(ctx)
 	if err != nil {

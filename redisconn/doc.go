@@ -38,16 +38,16 @@
 //
 // # When a primary fails
 //
-// Each primary has a circuit breaker: see [Breaker]. When it opens, all queued calls get ErrOpen. None
-// of those has been sent. Calls that have been sent still get their replies.
+// Each primary has a circuit breaker: see [Breaker]. When it opens, all queued calls get ErrOpen.
+// None of those has been sent. Calls that have been sent still get their replies.
 //
 // One goroutine per primary, its watcher, sees that a primary is silent. It also probes: an idle
 // primary every 100 ms, so that a failure is found before a call waits for it, and a primary whose
-// breaker is open every BreakerOptions.ProbeEvery. Workers send the probes, over the connections that
-// calls use. Only probes close a breaker, so no call is risked for that.
+// breaker is open every BreakerOptions.ProbeEvery. Workers send the probes, over the connections
+// that calls use. Only probes close a breaker, so no call is risked for that.
 //
-// A process that is overloaded reads replies late, which looks like a slow primary. A watcher measures
-// how late its own goroutine is, and gives the primary a multiple of that in addition.
+// A process that is overloaded reads replies late, which looks like a slow primary. A watcher
+// measures how late its own goroutine is, and gives the primary a multiple of that in addition.
 //
 // # What a server may send
 //
@@ -63,8 +63,8 @@
 //
 // EVALSHA and SCRIPT LOAD, and what the scripts do; PING; SELECT for a database other than 0;
 // ASKING, CLUSTER INFO and CLUSTER SLOTS on a cluster. INFO is optional: without it the
-// [Incarnation] of the server is unknown, and a probe takes a replica for a primary. On Sentinels: SENTINEL GET-MASTER-ADDR-BY-NAME and
-// SENTINEL MASTER.
+// [Incarnation] of the server is unknown, and a probe takes a replica for a primary. On Sentinels:
+// SENTINEL GET-MASTER-ADDR-BY-NAME and SENTINEL MASTER.
 //
 // The package logs nothing.
 package redisconn

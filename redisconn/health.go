@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Answers reports whether the breaker of a key's primary is closed. If a call fails nevertheless with
-// ErrTimeout or ErrBusy, it has waited for others, or the primary has failed just now.
+// Answers reports whether the breaker of a key's primary is closed. If a call fails nevertheless
+// with ErrTimeout or ErrBusy, it has waited for others, or the primary has failed just now.
 func (c *Client) Answers(key string) bool {
 	q := c.table.Load().slots[slotOf(key)]
 	return q != nil && q.breaker.admits()

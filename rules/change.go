@@ -33,8 +33,8 @@ func withoutExpired[E ListEntry](entries []E, now time.Time) []E {
 	return slices.DeleteFunc(entries, func(e E) bool { return e.Common().Expired(now) })
 }
 
-// Sign says in the entries that old does not have who made them and when, and gives those an ID that
-// have none. It says who has started or changed the emergency. d shares no entry with old.
+// Sign says in the entries that old does not have who made them and when, and gives those an ID
+// that have none. It says who has started or changed the emergency. d shares no entry with old.
 func (d *Document) Sign(old *Document, author string, now time.Time) {
 	sign(d.Overrides, old.Overrides, author, now)
 	sign(d.Tiers, old.Tiers, author, now)
@@ -68,8 +68,8 @@ func sign[E ListEntry](entries, old []E, author string, now time.Time) {
 	}
 }
 
-// Other returns an entry of a list, which is in force at now and has another ID, about the same as e.
-// It returns nil if there is none.
+// Other returns an entry of a list, which is in force at now and has another ID, about the same as
+// e. It returns nil if there is none.
 func Other[E ListEntry](entries []E, e E, now time.Time) (other E) {
 	for _, o := range entries {
 		if o.Common().ID != e.Common().ID && !o.Common().Expired(now) && o.about() == e.about() {

@@ -1,5 +1,5 @@
-// Package rules is the model of what operators change while traffic runs: limits of zones, overrides
-// of keys, assignments of keys to tiers, access lists and emergency mode.
+// Package rules is the model of what operators change while traffic runs: limits of zones,
+// overrides of keys, assignments of keys to tiers, access lists and emergency mode.
 //
 // All of it is one [Document]. Each change makes a new [Version] of it, which a [Store] keeps. A
 // document holds texts as the Caddyfile spells them, such as "100/1m burst 20". The package knows

@@ -125,8 +125,8 @@ func (a *AccessEntry) check(v *validator, path string) {
 	}
 }
 
-// key checks a key. It returns its zone, nil if there is none, and whether all requests of that have
-// the key.
+// key checks a key. It returns its zone, nil if there is none, and whether all requests of that
+// have the key.
 func (v *validator) key(path string, k Key) (zone *knownZone, shared bool) {
 	if zone = v.findZone(path+".zone", k.Zone); zone == nil {
 		return nil, false

@@ -16,8 +16,8 @@ type Schema interface {
 	// are "" outside of endpoints and tiers. The zone, the endpoint and the tier exist.
 	Limit(zone, endpoint, tier, text string) error
 
-	// Overrides returns a function that returns an error unless an override has an effect: its limit, or
-	// its multiplier of the limits that it changes, is one that the zone can have. The zone and the
+	// Overrides returns a function that returns an error unless an override has an effect: its limit,
+	// or its multiplier of the limits that it changes, is one that the zone can have. The zone and the
 	// endpoint exist, and changes, which may be nil, are the limits of the document for the zone. The
 	// function remembers its results, so overrides that differ only in their keys are quick.
 	Overrides(zone string, changes *Zone) func(*Override) error

@@ -90,8 +90,9 @@ func (w *Watcher) written(ctx context.Context, v *Version) bool {
 	return err == nil && newest.is(v)
 }
 
-// Rollback writes a version with the document of an older one. It is an Update: see there. Version 0
-// has the empty document. The error is ErrNotFound when the store does not keep the version any more.
+// Rollback writes a version with the document of an older one. It is an Update: see there. Version
+// 0 has the empty document. The error is ErrNotFound when the store does not keep the version any
+// more.
 func (w *Watcher) Rollback(ctx context.Context, number int64, c Change) (*Version, error) {
 	old := &Version{Document: new(Document)}
 	if number != 0 {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A testSchema has the zones user, with tiers and endpoints, and all, in which all requests have one
-// key. Limits are numbers, unlimited or block.
+// A testSchema has the zones user, with tiers and endpoints, and all, in which all requests have
+// one key. Limits are numbers, unlimited or block.
 type testSchema struct{}
 
 func (testSchema) Zones() []string { return []string{"all", "user"} }

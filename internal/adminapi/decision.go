@@ -7,7 +7,8 @@ const (
 	DefaultTail = "1m"
 	MaxTail     = 10 * time.Minute
 
-	// DefaultSample is the part of the decisions that let requests pass; with a key, it is all of them.
+	// DefaultSample is the part of the decisions that let requests pass; with a key, it is all of
+	// them.
 	DefaultSample = 0.01
 )
 
@@ -44,7 +45,8 @@ const (
 	EndReload   = "reload"   // Caddy loads a configuration, or stops
 )
 
-// A Decision is what was decided about a request. Key, Base64 and Missing are as inspect takes them.
+// A Decision is what was decided about a request. Key, Base64 and Missing are as inspect takes
+// them.
 type Decision struct {
 	Time     time.Time `json:"time"`
 	Zone     string    `json:"zone,omitempty"` // empty: the client's address has decided, before any zone

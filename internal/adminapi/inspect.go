@@ -35,8 +35,8 @@ type DecidedBy struct {
 	Action string `json:"action,omitempty"` // allow or deny
 	Name   string `json:"name,omitempty"`   // of a tier
 
-	// Source is FromRules, with the ID of the entry; FromConfiguration; or for tiers keys (a pattern of
-	// the configuration), request (what the request to the admin API says) or default.
+	// Source is FromRules, with the ID of the entry; FromConfiguration; or for tiers keys (a pattern
+	// of the configuration), request (what the request to the admin API says) or default.
 	Source string `json:"source"`
 	Entry  string `json:"entry,omitempty"`
 }

@@ -51,8 +51,8 @@ var shutdowns struct {
 	of map[*http.Server]chan struct{}
 }
 
-// shutdownOfServer returns a channel that is closed when the server of r shuts down, which waits for
-// its requests. Call it before the first line is written, as that may wait for the reader.
+// shutdownOfServer returns a channel that is closed when the server of r shuts down, which waits
+// for its requests. Call it before the first line is written, as that may wait for the reader.
 func shutdownOfServer(r *http.Request) <-chan struct{} {
 	server, _ := r.Context().Value(http.ServerContextKey).(*http.Server)
 	if server == nil {

@@ -137,7 +137,8 @@ func inTime(t *testing.T, f func(t *testing.T, p fakeProcess, s *pipeServer)) {
 	})
 }
 
-// A tail is live for as long as it is meant to be, also after the time in which Caddy reads requests.
+// A tail is live for as long as it is meant to be, also after the time in which Caddy reads
+// requests.
 func TestTailLastsItsDuration(t *testing.T) {
 	inTime(t, func(t *testing.T, p fakeProcess, s *pipeServer) {
 		for query, want := range map[string]time.Duration{"sample=1": time.Minute, "sample=1&for=10m": 10 * time.Minute} {
@@ -211,8 +212,8 @@ func TestTailEndsWithItsClient(t *testing.T) {
 	})
 }
 
-// Caddy shuts an admin endpoint down at each reload, and waits for its requests. It waits for no tail,
-// and what was decided before is in it.
+// Caddy shuts an admin endpoint down at each reload, and waits for its requests. It waits for no
+// tail, and what was decided before is in it.
 func TestTailEndsWithItsServer(t *testing.T) {
 	inTime(t, func(t *testing.T, p fakeProcess, s *pipeServer) {
 		other := newPipeServer(p)

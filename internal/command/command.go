@@ -1,5 +1,5 @@
-// Package command is the command `caddy rate-limit`: it shows and changes limits while traffic runs,
-// through the admin API. Each subcommand sends one request and shows the answer.
+// Package command is the command `caddy rate-limit`: it shows and changes limits while traffic
+// runs, through the admin API. Each subcommand sends one request and shows the answer.
 package command
 
 import (

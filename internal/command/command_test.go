@@ -20,8 +20,8 @@ type commandRun struct {
 	err     error
 }
 
-// runCommand runs `caddy rate-limit` with input on a Caddy whose admin endpoint gives this answer to
-// each request.
+// runCommand runs `caddy rate-limit` with input on a Caddy whose admin endpoint gives this answer
+// to each request.
 func runCommand(t *testing.T, input, answer string, args ...string) (ran commandRun) {
 	t.Helper()
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -172,7 +172,8 @@ func operationFlags(f *pflag.FlagSet) {
 	f.String("reason", "", "Why, for the history of the rules")
 }
 
-// operationRequest returns a request that changes the counts of keys. body has what is not about them.
+// operationRequest returns a request that changes the counts of keys. body has what is not about
+// them.
 func operationRequest(cmd *cobra.Command, path string, body map[string]any, keys []string) (*apiRequest, error) {
 	members := usedFlags(cmd.Flags(), "missing", "endpoint", "reason")
 	maps.Copy(members, body)

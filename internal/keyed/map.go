@@ -207,8 +207,8 @@ func (m *Map[V, C, S]) Sweep(part, parts int, idle func(*Shard[V, C, S], *Entry[
 	}
 }
 
-// Each calls do with the entries, their shard locked. An entry that is there all the time is visited
-// at least once, a few of them twice.
+// Each calls do with the entries, their shard locked. An entry that is there all the time is
+// visited at least once, a few of them twice.
 //
 // A lock is held for some slots at a time. The other shards come before it is taken again, so that
 // whoever waits for it gets it.

@@ -3,8 +3,8 @@ package keyshare
 
 import "math"
 
-// A Share is a part of all keys. Of one seed, a larger share has all keys of a smaller one. The shares
-// of two seeds do not depend on each other. The zero value has no key.
+// A Share is a part of all keys. Of one seed, a larger share has all keys of a smaller one. The
+// shares of two seeds do not depend on each other. The zero value has no key.
 type Share struct {
 	all   bool
 	below uint64 // the hashes of the keys are

@@ -3,9 +3,9 @@ package keytable
 
 import "hash/maphash"
 
-// A Table has entries of keys. Most keys that it is asked for have none, so a filter comes before the
-// map: it is small enough for the processor's caches, where a map of many keys is not. The zero value
-// is a table without keys, which cannot have any.
+// A Table has entries of keys. Most keys that it is asked for have none, so a filter comes before
+// the map: it is small enough for the processor's caches, where a map of many keys is not. The zero
+// value is a table without keys, which cannot have any.
 type Table[E any] struct {
 	entries map[string]*E
 	seed    maphash.Seed

@@ -9,13 +9,13 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
 )
 
-// maxTextLen is the longest text of a key with several placeholders that KeyOf splits. The time that
-// it takes grows with the square of it.
+// maxTextLen is the longest text of a key with several placeholders that KeyOf splits. The time
+// that it takes grows with the square of it.
 const maxTextLen = 2048
 
 // KeyOf returns the key of the requests whose Text is text. Values may be written as clients send
-// them: addresses unmasked, hosts in upper case. It returns an error if no request has such a key, or
-// if several have that differ.
+// them: addresses unmasked, hosts in upper case. It returns an error if no request has such a key,
+// or if several have that differ.
 func (t *Template) KeyOf(text string) ([]byte, error) {
 	key := []byte{t.space}
 	if len(t.names) == 0 {

@@ -25,8 +25,8 @@ func New[K cmp.Ordered, V any](most int) *Set[K, V] {
 	return &Set[K, V]{most: most, kept: items[K, V]{index: make(map[K]int)}}
 }
 
-// Fits reports whether a value of this size would be kept now, so that one that would not need not be
-// made.
+// Fits reports whether a value of this size would be kept now, so that one that would not need not
+// be made.
 func (s *Set[K, V]) Fits(size float64) bool {
 	return s.kept.Len() < s.most || s.kept.Len() > 0 && size > s.kept.all[0].size
 }

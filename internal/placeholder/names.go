@@ -1,7 +1,7 @@
 package placeholder
 
-// shorthands are the words that stand for placeholders of Caddy in a Caddyfile: `{client_ip}`. Those
-// that end in a dot take a name: `{header.X-Api-Key}`.
+// shorthands are the words that stand for placeholders of Caddy in a Caddyfile: `{client_ip}`.
+// Those that end in a dot take a name: `{header.X-Api-Key}`.
 var shorthands = []string{
 	"client_ip", "cookie.", "dir", "err.", "file", "file.", "file_match.", "header.", "host", "hostport", "labels.",
 	"method", "orig_dir", "orig_file", "orig_method", "orig_path", "orig_query", "orig_uri", "path", "path.", "port",

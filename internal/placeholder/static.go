@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// CheckText returns an error if a text without braces around it is surely meant to be a placeholder.
-// As it stands, it counts all requests together.
+// CheckText returns an error if a text without braces around it is surely meant to be a
+// placeholder. As it stands, it counts all requests together.
 func CheckText(text string) error {
 	right := meant(text)
 	if right != "" && FrequencyOf(Long(right)) != Stable {

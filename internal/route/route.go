@@ -77,8 +77,8 @@ func (e *Route) MatchesAll() bool {
 	return len(e.methods) == 0 && (e.path[0] == "*" || e.path[0] == "/*")
 }
 
-// Within reports whether requests to e may have a path that one of patterns, in lower case, matches.
-// It is certain when it says no.
+// Within reports whether requests to e may have a path that one of patterns, in lower case,
+// matches. It is certain when it says no.
 func (e *Route) Within(patterns []string) bool {
 	bare := e.path[len(e.path)-1] // slashes at the end do not count
 	return slices.ContainsFunc(patterns, func(p string) bool { return !pathpattern.Disjoint(p, bare) })

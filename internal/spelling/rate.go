@@ -7,7 +7,8 @@ import (
 )
 
 // Rate returns a rate that is spelled as in other programs, such as 100r/s, 10rps, "100 per
-// minute", 100/60, 1m/100 and 1k/min, in the spelling <events>/<window>. It returns "" for other text.
+// minute", 100/60, 1m/100 and 1k/min, in the spelling <events>/<window>. It returns "" for other
+// text.
 func Rate(text string) string {
 	m := foreignRate.FindStringSubmatch(strings.ToLower(strings.TrimSpace(text)))
 	if r := reversedRate.FindStringSubmatch(text); r != nil {

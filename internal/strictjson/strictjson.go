@@ -1,5 +1,5 @@
-// Package strictjson decodes JSON that people write. Unlike encoding/json it refuses names that occur
-// twice or differ in case, and its errors say where a mistake is and what to use instead.
+// Package strictjson decodes JSON that people write. Unlike encoding/json it refuses names that
+// occur twice or differ in case, and its errors say where a mistake is and what to use instead.
 package strictjson
 
 import (

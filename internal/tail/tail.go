@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// A List is the open tails of one kind of values. The zero value has none. It is safe for concurrent
-// use.
+// A List is the open tails of one kind of values. The zero value has none. It is safe for
+// concurrent use.
 type List[F, T any] struct {
 	open atomic.Pointer[[]*Tail[F, T]] // nil: none
 	mu   sync.Mutex                    // held while open changes
@@ -57,8 +57,8 @@ func (l *List[F, T]) All() []*Tail[F, T] {
 	return nil
 }
 
-// Full reports whether there is no room. It counts a dropped value then, so that the caller need not
-// make one.
+// Full reports whether there is no room. It counts a dropped value then, so that the caller need
+// not make one.
 func (t *Tail[F, T]) Full() bool {
 	full := len(t.values) == cap(t.values)
 	if full {

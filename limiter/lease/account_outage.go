@@ -47,8 +47,8 @@ func (a account) takeInOutage(r *limiter.Rule, now instant, cost int64, nodes in
 	d.Breach = !d.OK && a.breaches(r, now)
 }
 
-// noteRefusal notes that a take at now has no request, as the lender is known to be in an outage. It
-// shows demand as one with a request does.
+// noteRefusal notes that a take at now has no request, as the lender is known to be in an outage.
+// It shows demand as one with a request does.
 func (a account) noteRefusal(r *limiter.Rule, now instant, cost int64) {
 	a.updateDemand(r, now, cost)
 	a.noteRequest(now)
@@ -74,9 +74,9 @@ func (a account) leftOf(bucket limiter.LocalBucket, r *limiter.Rule, now instant
 	return a.shown
 }
 
-// forgetState forgets the newest reply of the store if it is so old that the limit is full again, and
-// has the account's times count from shownAt, or from when its debt began. A float32 has a precision
-// of 8 ms a day after base: in a long outage, each rounding would cost a bucket as much.
+// forgetState forgets the newest reply of the store if it is so old that the limit is full again,
+// and has the account's times count from shownAt, or from when its debt began. A float32 has a
+// precision of 8 ms a day after base: in a long outage, each rounding would cost a bucket as much.
 func (a account) forgetState(r *limiter.Rule, now instant) {
 	passed := 2 * max(r.FillTime(), r.Limit.Window).Microseconds() // of a sliding window, a sub-window more
 	if a.sinceBase(now) < passed || a.requesting || a.held() > 0 {
@@ -124,10 +124,10 @@ func (a account) atLocalLimit(now instant) bool {
 }
 
 // owe notes that cost events were admitted at now which the store has neither debited nor will by a
-// request under way. The next request has them debited as far as there are any left: all at once, as
-// the key could use again what is not debited yet, and at most once, as they are forgotten if the
-// outcome is unknown. It returns how many events are not owed any more, or never were, as that is one
-// limit at most.
+// request under way. The next request has them debited as far as there are any left: all at once,
+// as the key could use again what is not debited yet, and at most once, as they are forgotten if
+// the outcome is unknown. It returns how many events are not owed any more, or never were, as that
+// is one limit at most.
 func (a account) owe(r *limiter.Rule, now instant, cost int64) (dropped int64) {
 	if dropped = a.dropOwed(r, now); a.owed == 0 {
 		a.owedAfter = uint32(min(a.sinceBase(now)/1000, math.MaxUint32))
@@ -158,9 +158,9 @@ func (a account) sinceOwed(now instant) int64 {
 
 // passedOwed returns how many of the events that are owed have left the window since.
 //
-// Only their number is known, and when the first and the newest were admitted. Unless a fixed window
-// has passed, those between are assumed to be evenly spread. So a key in steady use owes what it used
-// in the last window.
+// Only their number is known, and when the first and the newest were admitted. Unless a fixed
+// window has passed, those between are assumed to be evenly spread. So a key in steady use owes
+// what it used in the last window.
 func (a account) passedOwed(r *limiter.Rule, now instant) int64 {
 	age, window := a.sinceOwed(now), r.FillTime().Microseconds()
 	passed := age - window

@@ -153,8 +153,8 @@ func TestLocalBucketNeverGains(t *testing.T) {
 	}
 }
 
-// TestBreachInOutage is denied by a local bucket for two and a half windows. The first denial of each
-// window is the breach.
+// TestBreachInOutage is denied by a local bucket for two and a half windows. The first denial of
+// each window is the breach.
 func TestBreachInOutage(t *testing.T) {
 	const now = 1000 * sec
 	r := outageRule(t, fixed, limiter.Limit{Events: 6, Window: time.Minute}, limiter.OutageLocal)
@@ -233,8 +233,8 @@ func TestRoundedUp(t *testing.T) {
 	}
 }
 
-// TestOwe owes events of an outage. They are dropped when the window of the newest has passed, and are
-// one limit at most.
+// TestOwe owes events of an outage. They are dropped when the window of the newest has passed, and
+// are one limit at most.
 func TestOwe(t *testing.T) {
 	const now, at = 1000 * sec, 6030 * sec // at 30 s after a whole minute
 	for _, test := range []struct {
@@ -272,8 +272,8 @@ func TestOwe(t *testing.T) {
 	}
 }
 
-// TestOweInSteadyUse has a key use its whole limit in each window of an outage. It owes the last window
-// at any time, and nothing a window after the newest take.
+// TestOweInSteadyUse has a key use its whole limit in each window of an outage. It owes the last
+// window at any time, and nothing a window after the newest take.
 func TestOweInSteadyUse(t *testing.T) {
 	const now, at = 1000 * sec, 6000 * sec
 	for _, algorithm := range []limiter.Algorithm{sliding(4), slidingWindowLog, bucket} {

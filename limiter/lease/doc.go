@@ -47,6 +47,6 @@
 // # Locks
 //
 // A goroutine that waits for the lock of a shard holds no other lock of a shard. Under it, nothing
-// outside the package is called but Lender.Refusal and functions of Options, which do not block, and only
-// the wheel and the rules of a zone are locked.
+// outside the package is called but Lender.Refusal and functions of Options, which do not block,
+// and only the wheel and the rules of a zone are locked.
 package lease

@@ -5,8 +5,8 @@ import "github.com/fleetlimit/fleetlimit/limiter"
 // An instant is a point in time by this node's clock, in whole microseconds since the Unix epoch.
 // That clock never steps back: see clock.
 //
-// A limiter.Instant is by the clock of the lender. The two cannot be compared. Only the time between
-// two instants, in µs, means the same by both clocks.
+// A limiter.Instant is by the clock of the lender. The two cannot be compared. Only the time
+// between two instants, in µs, means the same by both clocks.
 //
 // Callers of a [Store] know no type but limiter.Instant. fromCaller converts what they give, and
 // forCaller what they get in a decision of an account.

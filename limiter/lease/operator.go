@@ -37,8 +37,8 @@ func (s *Store) AddQuota(
 }
 
 // Drop drops what this node knows and holds for key under r, as the lender has reset the count. The
-// leases go back, the remembered denial and the debt are dropped, and the next take asks the lender.
-// Nothing of that comes back with the reply to a request that is under way.
+// leases go back, the remembered denial and the debt are dropped, and the next take asks the
+// lender. Nothing of that comes back with the reply to a request that is under way.
 func (s *Store) Drop(r *limiter.Rule, key []byte) { s.dropPart(r, key, allButDebt) }
 
 // DropDenial drops the denial of key that this node remembers under r, as the lender has given back
@@ -63,7 +63,8 @@ func (s *Store) dropPart(r *limiter.Rule, key []byte, what dropped) {
 	s.send(c)
 }
 
-// dropLocked drops a part of a, and returns the call that returns its leases, if that is needed now.
+// dropLocked drops a part of a, and returns the call that returns its leases, if that is needed
+// now.
 func (s *Store) dropLocked(l *location, a account, what dropped, now instant) (c *call) {
 	r := l.zone.rules.of(l.key.ID, a)
 	q := l.queueLocked()
@@ -92,9 +93,9 @@ func (s *Store) dropLocked(l *location, a account, what dropped, now instant) (c
 	return c
 }
 
-// endDropLocked returns what was dropped since l was sent, to which there is a reply now, and how many
-// of the events that l has told of are still owed. Credit counts as dropped if the reply has not
-// settled it.
+// endDropLocked returns what was dropped since l was sent, to which there is a reply now, and how
+// many of the events that l has told of are still owed. Credit counts as dropped if the reply has
+// not settled it.
 func (t *target) endDropLocked(l *limiter.LeaseRequest, err error) (what dropped, owed int64) {
 	q := t.queue
 	if q.droppedUnpaid > 0 {
@@ -123,8 +124,8 @@ func (s *Store) DropDenials(zone limiter.Zone) {
 	}
 }
 
-// dropDenials does so for some of the accounts of a shard, from at on, and reports whether there are
-// more.
+// dropDenials does so for some of the accounts of a shard, from at on, and reports whether there
+// are more.
 func (z *Zone) dropDenials(sh *shard, at *keyed.Cursor) (more bool) {
 	sh.Lock()
 	defer sh.Unlock()

@@ -122,8 +122,8 @@ func TestDropDuringRequest(t *testing.T) {
 	}
 }
 
-// TestDropGrantDuringRequest grants a lease before the reset, of which the node hears after that. The
-// lease is not spent.
+// TestDropGrantDuringRequest grants a lease before the reset, of which the node hears after that.
+// The lease is not spent.
 func TestDropGrantDuringRequest(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10_000)
@@ -199,9 +199,9 @@ func TestDropDebt(t *testing.T) {
 	}
 }
 
-// TestDropOutageDebt owes events of an outage when the count is reset, whether or not a request that
-// tells of them is under way. They are dropped then, and never when quota was added. Later ones are
-// debited.
+// TestDropOutageDebt owes events of an outage when the count is reset, whether or not a request
+// that tells of them is under way. They are dropped then, and never when quota was added. Later
+// ones are debited.
 func TestDropOutageDebt(t *testing.T) {
 	for _, under := range []bool{false, true} {
 		inBubble(t, Options{}, func(t *testing.T, n node) {
@@ -347,8 +347,8 @@ func TestInspect(t *testing.T) {
 	})
 }
 
-// TestOperatorFails has the lender fail. The node shows its account, and takes ask the lender, which
-// may have done what it was told.
+// TestOperatorFails has the lender fail. The node shows its account, and takes ask the lender,
+// which may have done what it was told.
 func TestOperatorFails(t *testing.T) {
 	s := New(deadLender{}, Options{})
 	defer s.Close()

@@ -265,8 +265,8 @@ func TestRefusalUndone(t *testing.T) {
 	})
 }
 
-// TestRefusedRefill spends a lease that runs low while the lender is known to be in an outage. It stays
-// whole, and no request is built.
+// TestRefusedRefill spends a lease that runs low while the lender is known to be in an outage. It
+// stays whole, and no request is built.
 func TestRefusedRefill(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 1000)

@@ -102,9 +102,9 @@ func (q *queue) empty() bool { return len(q.waiting) == 0 && !q.hasReturns() }
 // hasReturns reports whether the lender is still to hear of events that it granted in vain.
 func (q *queue) hasReturns() bool { return len(q.cancels) > 0 || len(q.returns) > 0 }
 
-// serve hands out the reply l, less what was owed. Late waiters are served first, for whomever it was
-// requested: else others would be admitted by the same events. Then come the waiters in sent, and at
-// last the account decides on all that wait. Those without a decision wait on.
+// serve hands out the reply l, less what was owed. Late waiters are served first, for whomever it
+// was requested: else others would be admitted by the same events. Then come the waiters in sent,
+// and at last the account decides on all that wait. Those without a decision wait on.
 func (q *queue) serve(a account, r *limiter.Rule, l *limiter.LeaseRequest, owed int64, now instant) {
 	left := max(0, l.Served-owed)
 	for _, list := range [][]*waiter{q.sent, q.waiting} {

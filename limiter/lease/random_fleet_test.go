@@ -288,8 +288,9 @@ func (f *randomFleet) end() {
 }
 
 // checkBound checks that no span of the admitted takes has more than the algorithm allows. Takes by
-// the newest known state, or in an outage, may come on top, as nodes decide them alone. So may what a bucket
-// gets back for events that were served in vain before the span began, see lendingBucket.cancel.
+// the newest known state, or in an outage, may come on top, as nodes decide them alone. So may what
+// a bucket gets back for events that were served in vain before the span began, see
+// lendingBucket.cancel.
 func (f *randomFleet) checkBound(r *limiter.Rule, n name) {
 	admitted, window := f.admitted[n], limiter.Instant(r.Limit.Window.Microseconds())
 	slices.SortStableFunc(admitted, func(a, b limiter.Events) int { return int(a.At - b.At) })

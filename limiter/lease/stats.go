@@ -51,8 +51,8 @@ type counters struct {
 	delegated, requests, granted, returned, expired, lost, credited, settled, owed, owedSettled, owedDropped atomic.Uint64
 }
 
-// settledOwed counts events that were owed, and that the reply to l has debited as far as there were
-// any. If it has failed, they are dropped.
+// settledOwed counts events that were owed, and that the reply to l has debited as far as there
+// were any. If it has failed, they are dropped.
 func (c *counters) settledOwed(events int64, l *limiter.LeaseRequest, err error) {
 	settled := int64(0)
 	if err == nil {

@@ -92,7 +92,8 @@ func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now instant
 	return c
 }
 
-// undoWithoutLenderLocked undoes concludeWithoutLender, and what was served to the waiter of t since.
+// undoWithoutLenderLocked undoes concludeWithoutLender, and what was served to the waiter of t
+// since.
 func (s *Store) undoWithoutLenderLocked(t *takeState, a account, r *limiter.Rule, now instant) *call {
 	switch w := t.waiter; {
 	case t.owed, w.err != nil && errors.Is(w.err, limiter.ErrNotAsked):

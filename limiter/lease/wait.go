@@ -147,8 +147,8 @@ func (s *Store) collect(t *takeState, now instant, gaveUp error) {
 	}
 }
 
-// adoptReply takes over the reply that the waiter of t has, if that decides t. It does not if the call
-// denied another take of the request.
+// adoptReply takes over the reply that the waiter of t has, if that decides t. It does not if the
+// call denied another take of the request.
 func (t *takeState) adoptReply() (decides bool) {
 	w := t.waiter
 	switch {

@@ -163,8 +163,8 @@ func (b *lendingBucket) lack(r *limiter.Rule, n, part, least int64) {
 
 // cancel gives back no more than the bucket has lacked ever since.
 //
-// What was seen at the instant of e is what the bucket lacked then, events included. If some of that
-// was returned or canceled since, as much may be given back too much, but never more than e.N.
+// What was seen at the instant of e is what the bucket lacked then, events included. If some of
+// that was returned or canceled since, as much may be given back too much, but never more than e.N.
 func (b *lendingBucket) cancel(r *limiter.Rule, e, seen limiter.Events) {
 	least, lacked := max(0, min(b.missing, b.heldUp(r))), e.N
 	if seen.At == e.At {

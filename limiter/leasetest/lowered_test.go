@@ -60,8 +60,8 @@ func TestLoweredLimits(t *testing.T) {
 	}
 }
 
-// TestReturnAfterLoweredLimit lowers a limit of which more is used than the new one has, and returns a
-// lease of before: that gives back none of what the new limit counts.
+// TestReturnAfterLoweredLimit lowers a limit of which more is used than the new one has, and
+// returns a lease of before: that gives back none of what the new limit counts.
 func TestReturnAfterLoweredLimit(t *testing.T) {
 	for _, a := range algorithms {
 		high := mustRule(limiter.Rule{Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 10_000, Window: time.Hour}, MaxOvershoot: 0.01})

@@ -26,8 +26,8 @@ func (c *checker) decidedInOutage(n *simNode, key int, take *limiter.Take) {
 	}
 }
 
-// An outageRun is a fleet whose store answers, then is in an outage, and then answers again. All that
-// is within one window, so that the store must know of all that was admitted in the end.
+// An outageRun is a fleet whose store answers, then is in an outage, and then answers again. All
+// that is within one window, so that the store must know of all that was admitted in the end.
 type outageRun struct {
 	*simulation
 	rng    *rand.Rand // of the load: that of the simulation is used at the same time
@@ -104,8 +104,8 @@ func (o *outageRun) end(k *outcome, span int64) {
 	}
 }
 
-// checkUsed checks that the store knows of all that was admitted, once, and of nothing else but what was
-// leased and did not come back.
+// checkUsed checks that the store knows of all that was admitted, once, and of nothing else but
+// what was leased and did not come back.
 func (o *outageRun) checkUsed(k *outcome) {
 	requests := []limiter.LeaseRequest{{Rule: o.rule, Key: []byte("0")}}
 	o.mu.Lock()
@@ -145,8 +145,8 @@ func (f fault) playOutage(t *testing.T, seed uint64) (err error) {
 	return err
 }
 
-// TestLeaseModelOutages plays outages: no more is admitted than the local buckets of all nodes hold and
-// get, and the store hears of everything once.
+// TestLeaseModelOutages plays outages: no more is admitted than the local buckets of all nodes hold
+// and get, and the store hears of everything once.
 func TestLeaseModelOutages(t *testing.T) {
 	seeds := uint64(40)
 	if raceEnabled {

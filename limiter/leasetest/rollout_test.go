@@ -9,9 +9,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestLeaseModelRollingDeployment restarts the nodes of a fleet one after the other, and has a burst of takes
-// of an exhausted key arrive at each when all others count it: its credit of before the restart is
-// not given again.
+// TestLeaseModelRollingDeployment restarts the nodes of a fleet one after the other, and has a
+// burst of takes of an exhausted key arrive at each when all others count it: its credit of before
+// the restart is not given again.
 func TestLeaseModelRollingDeployment(t *testing.T) {
 	const nodes, burst = 10, 60
 	for _, a := range algorithms {
@@ -39,9 +39,9 @@ func TestLeaseModelRollingDeployment(t *testing.T) {
 	}
 }
 
-// TestLeaseModelNodesLeave has the nodes of a fleet leave one after the other, each right after a burst of
-// takes of an exhausted key: their parts of the credit do not become larger with each that has
-// left.
+// TestLeaseModelNodesLeave has the nodes of a fleet leave one after the other, each right after a
+// burst of takes of an exhausted key: their parts of the credit do not become larger with each that
+// has left.
 func TestLeaseModelNodesLeave(t *testing.T) {
 	const nodes, burst = 20, 1000
 	for _, a := range algorithms {

@@ -269,8 +269,8 @@ func (h *leaseHistory) randomRequest(s *Store, r *limiter.Rule, key string) limi
 	return l
 }
 
-// mayHaveExpired reports whether Redis may have dropped the value of an account, by chance, with the
-// instant of its newest write, which a ledger keeps. Without that instant more may be restored.
+// mayHaveExpired reports whether Redis may have dropped the value of an account, by chance, with
+// the instant of its newest write, which a ledger keeps. Without that instant more may be restored.
 func (h *leaseHistory) mayHaveExpired(r *limiter.Rule, key string) bool {
 	ledger := h.ledgers[account{key, r.ID}]
 	return ledger != nil && ledger.Newest() > 0 && ledger.Inspect(r, h.now).Consumed == 0

@@ -17,9 +17,9 @@ func reset(t *testing.T, s *Store, now limiter.Instant, r *limiter.Rule) {
 	}
 }
 
-// TestNothingComesBackAfterReset resets a count while a lease is out. Then come, from nodes that have
-// not heard of it: a return, a cancel, a settled debt again, and after a failover the state that was
-// seen. None of them changes the new count. Leases of after the reset are returned.
+// TestNothingComesBackAfterReset resets a count while a lease is out. Then come, from nodes that
+// have not heard of it: a return, a cancel, a settled debt again, and after a failover the state
+// that was seen. None of them changes the new count. Leases of after the reset are returned.
 func TestNothingComesBackAfterReset(t *testing.T) {
 	client := connect(t, standalone(t))
 	for _, a := range algorithms {
@@ -74,8 +74,8 @@ func TestNothingIsRestoredToEmptyCount(t *testing.T) {
 	}
 }
 
-// TestAddQuotaKeepsLeases gives back all that was consumed while a lease is out. As far as Redis tells
-// leased events from others, they stay consumed until they are returned.
+// TestAddQuotaKeepsLeases gives back all that was consumed while a lease is out. As far as Redis
+// tells leased events from others, they stay consumed until they are returned.
 func TestAddQuotaKeepsLeases(t *testing.T) {
 	client := connect(t, standalone(t))
 	for _, a := range algorithms {

@@ -27,8 +27,8 @@ func testChangedLimit(t *testing.T, open opener) {
 	})
 }
 
-// testRefundAfterLoweredLimit checks that a refund of what was taken under a larger limit gives back
-// none of what the lowered one counts.
+// testRefundAfterLoweredLimit checks that a refund of what was taken under a larger limit gives
+// back none of what the lowered one counts.
 func testRefundAfterLoweredLimit(t *testing.T, open opener) {
 	eachAlgorithm(t, open, func(t *testing.T, s limiter.Store, perMinute func(int64) *limiter.Rule) {
 		high, low := perMinute(1000), perMinute(2)

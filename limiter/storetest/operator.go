@@ -113,8 +113,8 @@ func testInspect(o *operatorTest) {
 	testInspectUnderAnother(o)
 }
 
-// testInspectUnderAnother checks that an inspection changes nothing under a limit that is not that of
-// the takes, as an operator may not know the tier that they have.
+// testInspectUnderAnother checks that an inspection changes nothing under a limit that is not that
+// of the takes, as an operator may not know the tier that they have.
 func testInspectUnderAnother(o *operatorTest) {
 	perHour := newRule(o.T, limiter.Rule{
 		ID: 1, Zone: o.zone, Algorithm: o.algorithm, Limit: limiter.Limit{Events: 10, Window: time.Hour},
@@ -155,8 +155,8 @@ func testAddQuota(o *operatorTest) {
 	o.has(start, wide, "lowered", 10)
 }
 
-// testAddQuotaNewestFirst adds quota to a key that has consumed some long ago and some just now. What
-// was consumed just now is given back.
+// testAddQuotaNewestFirst adds quota to a key that has consumed some long ago and some just now.
+// What was consumed just now is given back.
 func testAddQuotaNewestFirst(o *operatorTest) {
 	r := o.perMinute(10)
 	early, late := start, start+30*second

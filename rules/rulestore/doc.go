@@ -1,9 +1,9 @@
 // Package rulestore has the stores of package rules: Caddy's storage, Redis, and PostgreSQL.
 //
 // Caddy's storage and Redis keep the newest 200 versions, and fewer when their documents take more
-// than 64 MB. A document is compressed, and kept once for all versions that have it: those of a reset
-// do not change the document. PostgreSQL keeps what each version has changed, for the newest 1000
-// versions: see [Postgres].
+// than 64 MB. A document is compressed, and kept once for all versions that have it: those of a
+// reset do not change the document. PostgreSQL keeps what each version has changed, for the newest
+// 1000 versions: see [Postgres].
 package rulestore
 
 const (

@@ -11,9 +11,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// Postgres keeps versions in PostgreSQL. The rules in force are rows of tables, which may be changed
-// in SQL, too: a trigger makes each such transaction a version. It connects at the first call, and
-// then makes its tables if necessary.
+// Postgres keeps versions in PostgreSQL. The rules in force are rows of tables, which may be
+// changed in SQL, too: a trigger makes each such transaction a version. It connects at the first
+// call, and then makes its tables if necessary.
 type Postgres struct {
 	pool *pgxpool.Pool
 

@@ -123,7 +123,8 @@ func serverWithoutTLS(t *testing.T) string {
 	})
 }
 
-// serve calls handle for each connection to an address, until the test ends. It returns the address.
+// serve calls handle for each connection to an address, until the test ends. It returns the
+// address.
 func serve(t *testing.T, address string, handle func(net.Conn)) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)

@@ -27,8 +27,9 @@ var ruleTables = []struct{ name, primaryKey string }{
 	{emergencyTable, "id"},
 }
 
-// A row is a row of any of the tables, as to_jsonb makes and jsonb_populate_recordset takes it, on top
-// of emptyRow. Each table has some of the columns. Rows are equal if they are equal in the database.
+// A row is a row of any of the tables, as to_jsonb makes and jsonb_populate_recordset takes it, on
+// top of emptyRow. Each table has some of the columns. Rows are equal if they are equal in the
+// database.
 type row struct {
 	ID               string    `json:"id,omitempty"`
 	Zone             string    `json:"zone,omitempty"`

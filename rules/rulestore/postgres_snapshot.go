@@ -47,8 +47,8 @@ func one(ctx context.Context, tx pgx.Tx, where string, args ...any) (*snapshot, 
 	return s, err
 }
 
-// readNewest returns the newest version, which is nil if there is none. It reads of the tables only what
-// has changed since known, which may be nil.
+// readNewest returns the newest version, which is nil if there is none. It reads of the tables only
+// what has changed since known, which may be nil.
 func readNewest(ctx context.Context, tx pgx.Tx, known *snapshot) (*snapshot, error) {
 	s, err := one(ctx, tx, "ORDER BY version DESC LIMIT 1")
 	if s == nil || err != nil {

@@ -208,8 +208,8 @@ func TestPostgresNodesStartTogether(t *testing.T) {
 	nodes.Wait()
 }
 
-// TestPostgresRestored replaces the database by an empty one, and by one with another version of the
-// same number.
+// TestPostgresRestored replaces the database by an empty one, and by one with another version of
+// the same number.
 func TestPostgresRestored(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Shared(t)

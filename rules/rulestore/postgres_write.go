@@ -16,10 +16,10 @@ import (
 // rowsPerStatement bounds the size of a statement.
 const rowsPerStatement = 10_000
 
-// beginWrite makes the transaction the only one that writes. A node that vanishes meanwhile does not
-// keep the lock for more than ten seconds. What is acknowledged is on disk, however the database is
-// set up. The lock comes last, in a statement of its own, because statements after it must see what
-// others have written before.
+// beginWrite makes the transaction the only one that writes. A node that vanishes meanwhile does
+// not keep the lock for more than ten seconds. What is acknowledged is on disk, however the
+// database is set up. The lock comes last, in a statement of its own, because statements after it
+// must see what others have written before.
 var beginWrite = []string{
 	`SELECT set_config('lock_timeout', '5s', true), set_config('idle_in_transaction_session_timeout', '10s', true)`,
 	`SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`,
@@ -94,8 +94,8 @@ type tableChange struct {
 	rows           map[rowID]*row // after it
 }
 
-// newTableChange compares the rows of a table with those that it is to have, in their order. It sets
-// positions: a row keeps its own if that is after the row before it.
+// newTableChange compares the rows of a table with those that it is to have, in their order. It
+// sets positions: a row keeps its own if that is after the row before it.
 func newTableChange(table string, old map[rowID]*row, wanted []*row, now time.Time) *tableChange {
 	c := &tableChange{table: table, rows: make(map[rowID]*row, len(wanted))}
 	next := now.UnixMicro() // as the column's default

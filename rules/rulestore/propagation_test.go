@@ -124,8 +124,8 @@ func TestPropagationWithoutAnnouncements(t *testing.T) {
 	}
 }
 
-// TestNodesRestoreRedis restarts a Redis that does not persist. The nodes write back what they know,
-// and changes work.
+// TestNodesRestoreRedis restarts a Redis that does not persist. The nodes write back what they
+// know, and changes work.
 func TestNodesRestoreRedis(t *testing.T) {
 	t.Parallel()
 	server := redistest.NewServer(t)

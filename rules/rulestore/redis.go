@@ -19,14 +19,15 @@ var (
 
 // Redis keeps versions in one hash of a Redis.
 //
-// A version is acknowledged when the primary has it. Redis decides how long that lasts: a Redis that
-// persists with "appendfsync always" keeps it when it is killed, one with the default "everysec"
-// may lose the last second, one that does not persist loses all, and a failover loses what the
-// replica has not received. A [rules.Watcher] then writes back the newest version that its node
-// knows. So a version is lost for good only if Redis loses it, and no node that had seen it runs any more.
+// A version is acknowledged when the primary has it. Redis decides how long that lasts: a Redis
+// that persists with "appendfsync always" keeps it when it is killed, one with the default
+// "everysec" may lose the last second, one that does not persist loses all, and a failover loses
+// what the replica has not received. A [rules.Watcher] then writes back the newest version that its
+// node knows. So a version is lost for good only if Redis loses it, and no node that had seen it
+// runs any more.
 //
-// Redis must allow its user what the scripts do, and to publish and subscribe. Without the last two,
-// nodes learn of versions when they poll.
+// Redis must allow its user what the scripts do, and to publish and subscribe. Without the last
+// two, nodes learn of versions when they poll.
 type Redis struct {
 	conn    *redisconn.Conn
 	channel string
@@ -34,8 +35,8 @@ type Redis struct {
 	cache   documentCache
 }
 
-// NewRedis returns a store on the Redis of a client. It dials nothing, and must be closed before the
-// client. Fleets with different prefixes have different rules.
+// NewRedis returns a store on the Redis of a client. It dials nothing, and must be closed before
+// the client. Fleets with different prefixes have different rules.
 func NewRedis(client *redisconn.Client, prefix string) *Redis {
 	key := prefix + ":{rules}:versions" // counts have no key that ends like this
 	return &Redis{conn: client.NewConn(key), channel: key, limits: defaultLimits}

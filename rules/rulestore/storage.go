@@ -39,14 +39,14 @@ const (
 // Storage keeps versions in Caddy's storage, for one node, or for several that share it.
 //
 // One file has all versions without their documents, and is replaced as a whole: a version is
-// written entirely or not at all, and is acknowledged after that. It outlives a node that is killed.
-// Whether it outlives the machine depends on the storage; Caddy's file system storage syncs the file,
-// but not its directory.
+// written entirely or not at all, and is acknowledged after that. It outlives a node that is
+// killed. Whether it outlives the machine depends on the storage; Caddy's file system storage syncs
+// the file, but not its directory.
 //
-// Nodes take turns to write by the lock of the storage. A node that dies while it writes holds up the
-// others until they break its lock, after some 10 s. The lock of a file system is not perfect when
-// two nodes break it in the same instant: then the version of one of them may be lost. Nodes learn
-// of versions that others have written when they poll.
+// Nodes take turns to write by the lock of the storage. A node that dies while it writes holds up
+// the others until they break its lock, after some 10 s. The lock of a file system is not perfect
+// when two nodes break it in the same instant: then the version of one of them may be lost. Nodes
+// learn of versions that others have written when they poll.
 type Storage struct {
 	storage atomic.Pointer[KeyValueStorage]
 	limits  limits
@@ -65,8 +65,8 @@ func NewStorage(storage KeyValueStorage) *Storage {
 	return s
 }
 
-// Use replaces the storage by another handle of the same one: a reload gives Caddy a new handle, even
-// if its configuration stays as it was.
+// Use replaces the storage by another handle of the same one: a reload gives Caddy a new handle,
+// even if its configuration stays as it was.
 func (s *Storage) Use(storage KeyValueStorage) { s.storage.Store(&storage) }
 
 func (s *Storage) current() KeyValueStorage { return *s.storage.Load() }
@@ -265,8 +265,9 @@ func (l limits) trim(versions []storedVersion) []storedVersion {
 	return versions
 }
 
-// removeUnusedLocked removes what none of the versions has: documents of those that are not kept any
-// more, and what a node left that died while it wrote. It reports whether nothing unused is left.
+// removeUnusedLocked removes what none of the versions has: documents of those that are not kept
+// any more, and what a node left that died while it wrote. It reports whether nothing unused is
+// left.
 func (s *Storage) removeUnusedLocked(ctx context.Context, versions []storedVersion) bool {
 	used := map[string]bool{storageIndex: true}
 	for _, v := range versions {

@@ -95,8 +95,8 @@ func TestStorage(t *testing.T) {
 	rulestoretest.Run(t, func(t *testing.T) rulestoretest.Fixture { return onFiles(t.TempDir()) })
 }
 
-// TestStorageOfKilledNode kills nodes while they write. All that they have acknowledged is there and
-// whole, and the next node can write when it has broken the lock.
+// TestStorageOfKilledNode kills nodes while they write. All that they have acknowledged is there
+// and whole, and the next node can write when it has broken the lock.
 func TestStorageOfKilledNode(t *testing.T) {
 	t.Parallel()
 	for i := range 5 {
@@ -185,8 +185,8 @@ type keeper interface {
 	Keep(versions, bytes int)
 }
 
-// wantKept writes more versions than stores keep by their number, and then by the size of documents.
-// It leaves one version.
+// wantKept writes more versions than stores keep by their number, and then by the size of
+// documents. It leaves one version.
 func wantKept(t *testing.T, open func() keeper) {
 	t.Helper()
 	last := int64(0)

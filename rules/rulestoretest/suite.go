@@ -276,7 +276,8 @@ func (s *suite) history() {
 	}
 }
 
-// watching watches a store until stop or the end of the test. changed gets an element for each call.
+// watching watches a store until stop or the end of the test. changed gets an element for each
+// call.
 func (s *suite) watching(store rules.Store) (changed chan struct{}, stop func()) {
 	s.Helper()
 	changed = make(chan struct{}, 1000)

@@ -124,8 +124,8 @@ func outageSites(limit int) string {
 }
 
 // Redis is killed under four nodes. Each zone is decided as its on_outage says: together, the nodes
-// admit no more than the limit at once where that is local. When Redis is back, what they have admitted is
-// debited, and not given again.
+// admit no more than the limit at once where that is local. When Redis is back, what they have
+// admitted is debited, and not given again.
 func TestOnOutage(t *testing.T) {
 	const size, limit = 4, 40
 	redis := redistest.NewServer(t)

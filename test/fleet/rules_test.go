@@ -43,7 +43,8 @@ func (o *operator) change(apply func(*rules.Document), actions ...rules.Action) 
 	}
 }
 
-// awaitStatus waits until n answers requests of a key with a status, and returns how long that took.
+// awaitStatus waits until n answers requests of a key with a status, and returns how long that
+// took.
 func awaitStatus(t *testing.T, n *nodetest.Node, status int, key string) time.Duration {
 	t.Helper()
 	start := time.Now()
@@ -54,8 +55,8 @@ func awaitStatus(t *testing.T, n *nodetest.Node, status int, key string) time.Du
 	return time.Since(start)
 }
 
-// A customer who is flooding a node is helped on all nodes at once, and until the second at which the
-// override ends. Reloads change nothing about that, and neither do those that fail.
+// A customer who is flooding a node is helped on all nodes at once, and until the second at which
+// the override ends. Reloads change nothing about that, and neither do those that fail.
 func TestRulesReachAllNodes(t *testing.T) {
 	redis := redistest.NewServer(t)
 	options := "redis {\n\taddress " + redis.Addr + "\n\ttimeout 5s\n}"

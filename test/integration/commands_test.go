@@ -14,8 +14,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// A shell runs command lines that use the built Caddy, in a directory of its own. Its Caddy commands
-// speak to the Caddy of this process.
+// A shell runs command lines that use the built Caddy, in a directory of its own. Its Caddy
+// commands speak to the Caddy of this process.
 type shell struct {
 	t   *testing.T
 	dir string

@@ -20,8 +20,8 @@ const comparedZone = `
 	}
 	respond hello`
 
-// A compared limit has counts of its own in either store, which leave those in force as they are, and
-// survive reloads and changes by rules.
+// A compared limit has counts of its own in either store, which leave those in force as they are,
+// and survive reloads and changes by rules.
 func TestComparison(t *testing.T) {
 	redis := redistest.NewServer(t)
 	for store, options := range map[string]string{

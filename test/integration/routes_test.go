@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// userZone returns a directive with a zone that counts users, and these lines in the zone and in the
-// directive.
+// userZone returns a directive with a zone that counts users, and these lines in the zone and in
+// the directive.
 func userZone(inZone, inDirective string) string {
 	return "rate_limit {\nzone user {\nkey {header.X-User}\nlimit 5/1h\n" + inZone + "\n}\n" + inDirective + "\n}\n"
 }

@@ -36,7 +36,8 @@ const rulesZone = `
 	}
 	respond hello`
 
-// inEachStore runs test with counts and rules in memory and Caddy's storage, and with both in Redis.
+// inEachStore runs test with counts and rules in memory and Caddy's storage, and with both in
+// Redis.
 func inEachStore(t *testing.T, test func(t *testing.T, g *gateway)) {
 	inEachStoreOf(t, rulesZone, test)
 }

@@ -1,5 +1,5 @@
-// Package openapi checks openapi.json of the admin API: that it is valid, and that it describes what
-// the API answers. It is a module of its own, so that users do not inherit the validator.
+// Package openapi checks openapi.json of the admin API: that it is valid, and that it describes
+// what the API answers. It is a module of its own, so that users do not inherit the validator.
 package openapi
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/getkin/kin-openapi/routers/legacy"
 )
 
-// An exchange is a request to the admin API and its response, as the tests of test/integration record
-// them.
+// An exchange is a request to the admin API and its response, as the tests of test/integration
+// record them.
 type exchange struct {
 	Method, Path   string
 	RequestHeader  http.Header
@@ -120,8 +120,8 @@ func TestExchanges(t *testing.T) {
 	}
 }
 
-// check compares an exchange with the document, and returns its operation. A request that the API has
-// refused need not be valid.
+// check compares an exchange with the document, and returns its operation. A request that the API
+// has refused need not be valid.
 func check(t *testing.T, router routers.Router, e *exchange) (operation string, err error) {
 	if e.Status >= http.StatusInternalServerError && e.Status != http.StatusServiceUnavailable {
 		return "", fmt.Errorf("the status is %d", e.Status)

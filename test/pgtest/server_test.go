@@ -34,8 +34,8 @@ func beVictim() {
 	select {}
 }
 
-// TestServerSurvivesKill kills a server that runs and one that has ended. Nothing remains of it after
-// its test.
+// TestServerSurvivesKill kills a server that runs and one that has ended. Nothing remains of it
+// after its test.
 func TestServerSurvivesKill(t *testing.T) {
 	t.Parallel()
 	var s *Server
