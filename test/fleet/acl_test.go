@@ -18,8 +18,11 @@ func TestLeastPrivilege(t *testing.T) {
 	}
 	_, rules, _ := strings.Cut(string(text), "redis-cli ACL SETUSER ")
 	rules, more, _ := strings.Cut(rules, "```")
-	_, more, _ = strings.Cut(more, "On a cluster also `")
+	_, more, found := strings.Cut(more, "On a cluster, add `")
 	more, _, _ = strings.Cut(more, "`")
+	if !found {
+		t.Fatal("docs/redis.md does not say what a cluster needs besides")
+	}
 	plain := strings.NewReplacer("'", "", `\`, "")
 
 	for name, test := range map[string]struct {
