@@ -22,13 +22,14 @@ type Client struct {
 	table  atomic.Pointer[table]
 	reason atomic.Pointer[error] // an ErrNoPrimary, why the last load failed; nil when it did not
 
-	mu     sync.Mutex
-	queues map[string]*queue // by address; nil once closed
+	mu        sync.Mutex
+	queues    map[string]*queue // by address; nil once closed
+	maxQueues int
 }
 
 // New returns a client of the Redis that o describes. It dials nothing, and works with Redis down.
 func New(o Options) *Client {
-	c := &Client{options: o.withDefaults(), queues: make(map[string]*queue)}
+	c := &Client{options: o.withDefaults(), queues: make(map[string]*queue), maxQueues: maxQueues}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.table.Store(new(table))
 	c.topology = newTopology(c)

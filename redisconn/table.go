@@ -112,7 +112,7 @@ func (c *Client) useLocked(v view) (ended []*queue, err error) {
 			needed++
 		}
 	}
-	if needed > maxQueues {
+	if needed > c.maxQueues {
 		return ended, errQueues
 	}
 	t := new(table)
