@@ -32,7 +32,9 @@ type App struct {
 	names   sync.Map // of the zones, as keys
 
 	ruleStore *ruleStoreTarget
-	watcher   *ruleWatcher // nil before Start
+	served    bool          // a handler is in an HTTP server, which may start before the app
+	started   chan struct{} // closed when Start has the watcher
+	watcher   *ruleWatcher  // nil before Start
 	unwatch   func()
 	applying  sync.Mutex // held while inForce changes
 	inForce   atomic.Pointer[ruleSnapshot]
@@ -54,7 +56,7 @@ func (*App) CaddyModule() caddy.ModuleInfo {
 // Provision checks the shared settings and acquires the store. It connects to nothing, so that a
 // configuration loads while Redis is down.
 func (a *App) Provision(ctx caddy.Context) error {
-	a.ctx, a.logger = ctx, ctx.Logger()
+	a.ctx, a.logger, a.started = ctx, ctx.Logger(), make(chan struct{})
 	if err := a.Check(); err != nil {
 		return err
 	}
@@ -85,6 +87,7 @@ func (a *App) Start() error {
 	if err := a.acquireRules(); err != nil {
 		return err
 	}
+	close(a.started)
 	a.noteStart()
 	a.warnUnusedZones()
 	var servers map[string]*caddyhttp.Server

@@ -119,6 +119,9 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	}
 	h.app, h.events = app.(*App), events.(*caddyevents.App)
 	h.ctx, h.logger = ctx, ctx.Logger()
+	if slices.ContainsFunc(ctx.Modules(), func(m caddy.Module) bool { _, is := m.(*caddyhttp.App); return is }) {
+		h.app.served = true
+	}
 
 	// Metrics come first: Caddy's admin endpoint shows the registry of the last configuration that it
 	// tried, which must have them even if a zone is refused.

@@ -30,8 +30,9 @@ type ruleSnapshot struct {
 // of returns the rules of z.
 func (s *ruleSnapshot) of(z *zone) *zoneRules { return s.zones[z.index] }
 
-// rulesInForce returns the rules that requests read. It is one atomic load. Requests that come
-// before the app has started have the rules that the process knows already: a reload leaves no gap.
+// rulesInForce returns the rules that requests read. It is one atomic load. Servers may start before
+// the app. Requests that come in between have the rules that the process knows already, so a reload
+// leaves no gap. If it knows none yet, they wait for the app.
 func (a *App) rulesInForce() *ruleSnapshot {
 	if s := a.inForce.Load(); s != nil {
 		return s
@@ -41,13 +42,21 @@ func (a *App) rulesInForce() *ruleSnapshot {
 	if s := a.inForce.Load(); s != nil {
 		return s
 	}
-	version := &rules.Version{Document: new(rules.Document)}
+	return a.applyLocked(a.rulesBeforeStart())
+}
+
+// rulesBeforeStart returns the rules that requests have before the app follows its watcher.
+func (a *App) rulesBeforeStart() *rules.Version {
 	for _, w := range values[*ruleWatcher](rulePool) {
 		if w.identity == a.ruleStore.identity {
-			version = w.Latest()
+			waitForRules(w.Loaded())
+			return w.Latest()
 		}
 	}
-	return a.applyLocked(version)
+	if a.served && waitForRules(a.started) {
+		return a.watcher.Latest()
+	}
+	return &rules.Version{Document: new(rules.Document)}
 }
 
 // applyLocked puts a version in force, for the zones that it changes. It needs a.applying.
@@ -140,6 +149,18 @@ func newRuleWatcher(t *ruleStoreTarget, logger func() *zap.Logger) (*ruleWatcher
 // maxRulesWait is how long a start waits for the rules, so that the first requests have them.
 const maxRulesWait = 500 * time.Millisecond
 
+// waitForRules waits until known is closed, and reports whether it is. It does not wait for long.
+func waitForRules(known <-chan struct{}) bool {
+	timer := time.NewTimer(maxRulesWait)
+	defer timer.Stop()
+	select {
+	case <-known:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
 // acquireRules acquires the watcher of the rules, and waits for them a moment. The app has to
 // follow the watcher then.
 func (a *App) acquireRules() error {
@@ -154,12 +175,7 @@ func (a *App) acquireRules() error {
 		w.storage.Use(a.ruleStore.storage)
 	}
 	a.watcher = w
-	timer := time.NewTimer(maxRulesWait)
-	defer timer.Stop()
-	select {
-	case <-w.Loaded():
-	case <-timer.C:
-	}
+	waitForRules(w.Loaded())
 	return nil
 }
 

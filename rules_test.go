@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"github.com/caddyserver/certmagic"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
@@ -86,6 +88,43 @@ func TestRulesOutliveReloads(t *testing.T) {
 	}
 	if got := third.statusOf(t, "k", "/"); got != http.StatusForbidden {
 		t.Errorf("status after a restart = %d, want 403", got)
+	}
+}
+
+// A server may start before the app when the process starts. Its first requests wait for the rules.
+func TestFirstRequestsWaitForRules(t *testing.T) {
+	dir := t.TempDir()
+	operator, stop := inStorage(t, dir, "first-requests")
+	if err := operator.update(t, `{"zones": {"first-requests": {"limit": "block"}}}`); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	ctx, err := caddy.ProvisionContext(&caddy.Config{
+		Admin: &caddy.AdminConfig{Disabled: true}, StorageRaw: fmt.Appendf(nil, `{"module": "file_system", "root": %q}`, dir),
+		AppsRaw: caddy.ModuleMap{"http": fmt.Appendf(nil, `{"servers": {"s": {"listen": ["127.0.0.1:0"], "routes": [{"handle": [%s]}]}}}`,
+			strings.Replace(fmt.Sprintf(zoneWithRules, "first-requests"), "{", `{"handler": "rate_limit", `, 1))},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := ctx.App("http")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := loaded.(*caddyhttp.App).Servers["s"]
+	h := server.Routes[0].Handlers[0].(*Handler)
+	status := make(chan int)
+	go func() { status <- h.statusOf(t, "k", "/") }()
+	for h.app.applying.TryLock() { // until the request waits
+		h.app.applying.Unlock()
+		runtime.Gosched()
+	}
+	if err := h.app.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = errors.Join(h.app.Stop(), h.Cleanup(), h.app.Cleanup()) }()
+	if got := <-status; got != http.StatusTooManyRequests {
+		t.Errorf("status of a request before the start = %d, want 429 by the rules", got)
 	}
 }
 
