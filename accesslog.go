@@ -66,11 +66,11 @@ func (r *zoneResult) MarshalLogObject(field zapcore.ObjectEncoder) error {
 		decision = adminapi.Degraded
 	}
 	field.AddString("decision", decision)
-	if r.outage {
-		return nil
-	}
+	tierUnknownField(r.unknownTier).AddTo(field)
 	field.AddString("source", r.decision.Source.String())
-	field.AddInt64("remaining", r.decision.Remaining)
+	if !r.outage {
+		field.AddInt64("remaining", r.remaining())
+	}
 	return nil
 }
 

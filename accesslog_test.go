@@ -17,7 +17,7 @@ func TestAccessLogField(t *testing.T) {
 		}
 	}
 	outage := result("c", -1)
-	outage.outage = true
+	outage.outage, outage.decision.Source = true, limiter.FromLate
 	denied := result("d", 0)
 	denied.decision.OK = false
 	for _, tc := range []struct {
@@ -29,7 +29,7 @@ func TestAccessLogField(t *testing.T) {
 		{"least left", requestState{results: []zoneResult{result("a", 9), result("b", 8)}},
 			"map[rate_limit:map[decision:admitted remaining:8 source:lease zone:b]]"},
 		{"outage", requestState{results: []zoneResult{result("a", 0), outage}},
-			"map[rate_limit:map[decision:degraded zone:c]]"},
+			"map[rate_limit:map[decision:degraded source:late zone:c]]"},
 		{"rejected", requestState{results: []zoneResult{outage, denied}, exceeded: "d"},
 			"map[rate_limit:map[decision:rejected remaining:0 source:lease zone:d]]"},
 		{"denied", requestState{exceeded: "a", forbidden: deniedKey},

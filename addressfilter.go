@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -88,6 +90,57 @@ func (f *addressFilter) check(r *http.Request, rules *addressEntries) (exempt, d
 		return true, false, nil
 	}
 	return false, false, nil
+}
+
+// exemptVar is the name of Caddy's variable that says that the client's address has been reported
+// as exempt.
+const exemptVar = "rate_limit.exempt"
+
+// reportExempt counts and publishes that the client's address is exempt: once for a request, however
+// many handlers it passes.
+func (e *evaluation) reportExempt() {
+	vars, _ := e.request.Context().Value(caddyhttp.VarsCtxKey).(map[string]any)
+	if vars[exemptVar] != nil {
+		return
+	}
+	if vars != nil {
+		vars[exemptVar] = true
+	}
+	e.noteExempt()
+	e.publish(decided{outcome: adminapi.Allowed, reason: allowedAddress})
+}
+
+// countsAddresses reports whether the keys of z are the addresses of clients. missing is for the
+// keys of requests without a key.
+func (z *zone) countsAddresses(missing bool) bool {
+	t := z.key
+	if missing {
+		t = z.missing.key
+	}
+	return t != nil && slices.Equal(t.Placeholders(), []string{strings.Trim(clientIP, "{}")})
+}
+
+// accessOf returns what allows or denies all addresses of a range, before any zone: entries of the
+// rules, or the lists of a handler with one of zones. Denials come first.
+func accessOf(p netip.Prefix, entries []*rules.AccessEntry, now time.Time, zones []*zone) (by *adminapi.DecidedBy) {
+	for _, e := range entries {
+		if e == nil || e.Address == "" || e.Expired(now) || by != nil && e.Action != rules.Deny {
+			continue
+		}
+		if r, err := ipset.ParsePrefix(e.Address); err == nil && r.Bits() <= p.Bits() && r.Contains(p.Addr()) {
+			by = &adminapi.DecidedBy{Action: e.Action, Source: adminapi.FromRules, Entry: e.ID}
+		}
+	}
+	for _, z := range zones {
+		switch {
+		case by != nil && by.Action == rules.Deny:
+		case z.addresses.deny.Covers(p):
+			by = &adminapi.DecidedBy{Action: rules.Deny, Source: adminapi.FromConfiguration}
+		case by == nil && z.addresses.allow.Covers(p):
+			by = &adminapi.DecidedBy{Action: rules.Allow, Source: adminapi.FromConfiguration}
+		}
+	}
+	return by
 }
 
 // clientAddr returns the address of the client as Caddy determines it, which regards trusted

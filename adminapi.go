@@ -113,6 +113,16 @@ func (a *runningApp) Watcher() *rules.Watcher { return a.app.watcher.Watcher }
 // StoreName implements adminapi.Configuration.
 func (a *runningApp) StoreName() string { return a.app.store.name }
 
+// Mismatches implements adminapi.Configuration.
+func (a *runningApp) Mismatches() (all []adminapi.Mismatch) {
+	if m := a.app.store.nodes; m != nil {
+		for _, d := range m.Mismatches() {
+			all = append(all, adminapi.Mismatch(d))
+		}
+	}
+	return all
+}
+
 // NodeCount implements adminapi.Configuration.
 func (a *runningApp) NodeCount() int {
 	if m := a.app.store.nodes; m != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"hash/fnv"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -30,6 +29,9 @@ type App struct {
 	store   *store
 	release func()
 	names   sync.Map // of the zones, as keys
+
+	unknownTiers unknownTiers
+	warnedProxy  atomic.Bool // about a proxy whose clients are all exempt
 
 	ruleStore *ruleStoreTarget
 	served    bool          // a handler is in an HTTP server, which may start before the app
@@ -63,6 +65,9 @@ func (a *App) Provision(ctx caddy.Context) error {
 	if err := a.provisionZones(); err != nil {
 		return err
 	}
+	if err := a.watchDrain(); err != nil {
+		return err
+	}
 	var redis *redisTarget
 	if a.Redis == nil {
 		a.store, a.release = acquireMemory()
@@ -81,8 +86,8 @@ func (a *App) Provision(ctx caddy.Context) error {
 	return nil
 }
 
-// Start publishes the definitions of the zones to the other nodes, and their bounds in metrics. All
-// apps are provisioned by then.
+// Start publishes the definitions of the zones to the other nodes. All apps are provisioned by
+// then.
 func (a *App) Start() error {
 	if err := a.acquireRules(); err != nil {
 		return err
@@ -120,37 +125,17 @@ func (a *App) allZones() []*zone {
 	return slices.Clone(a.zones)
 }
 
-// publishOvershoot sets the metrics of by how much a fleet may exceed the limits of the app's zones
-// with the rules in force.
-func (a *App) publishOvershoot(s *ruleSnapshot) {
-	bounds := make(map[*zoneState]float64) // two sites may share a zone
-	for _, z := range a.allZones() {
-		most := bounds[z.zoneState]
-		for _, e := range s.of(z).endpoints {
-			for _, r := range e.all() {
-				if r.Rule != nil && !r.Strict && a.store.leases != nil {
-					most = max(most, r.MaxOvershoot)
-				}
-			}
-		}
-		bounds[z.zoneState] = most
-	}
-	for z, most := range bounds {
-		z.maxOvershoot.Store(math.Float64bits(most))
-	}
-}
-
-// Stop withdraws the definitions of the zones. Counts outlive it, because reloads call it too.
+// Stop logs what a reload drops: all apps of the new configuration have started by then. It ends
+// nothing. Requests are served until the HTTP app has stopped, which may be after this one: until
+// then the node is one of its fleet, and follows the rules. Cleanup comes after all.
 func (a *App) Stop() error {
-	a.noteStop()
-	a.releaseRules()
-	if a.store.nodes != nil {
-		a.store.nodes.Undefine(a)
+	if newest := newestApp(); newest != nil && newest != a {
+		newest.logDroppedCounts(a)
 	}
 	return nil
 }
 
-// runningApps are the apps that have been started and not stopped, for what outlives
+// runningApps are the apps that have been started and not cleaned up, for what outlives
 // configurations. A reload has two for a moment, and one that fails returns to the older.
 var runningApps struct {
 	sync.Mutex
@@ -186,8 +171,15 @@ func (a *App) emit(name string, data map[string]any) {
 	}
 }
 
-// Cleanup releases the store. Provision may have failed.
+// Cleanup withdraws the definitions of the zones, and releases the rules and the store. Counts
+// outlive it, because reloads call it too. Provision may have failed, and Start need not have been
+// called.
 func (a *App) Cleanup() error {
+	a.noteStop()
+	a.releaseRules()
+	if a.store != nil && a.store.nodes != nil {
+		a.store.nodes.Undefine(a)
+	}
 	if a.release != nil {
 		a.release()
 		a.release = nil

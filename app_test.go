@@ -16,7 +16,7 @@ func TestAppProvisionRefuses(t *testing.T) {
 	const redis = `"redis": {"addresses": ["localhost:1"]}`
 	for _, tc := range []struct{ config, want string }{
 		{`{"defaults": {"mode": "fast"}}`, `defaults: mode is "fast"`},
-		{`{"defaults": {"max_overshoot": 1.01}}`, "defaults: max_overshoot is 1.01"},
+		{`{"defaults": {"on_outage": "wait"}}`, `defaults: on_outage is "wait"`},
 		{`{"tiers": {"pro": {"mode": "strict"}}}`, `tier "pro" has no limit`},
 		{`{"tiers": {"pro": {"events": 1}}}`, `tier "pro": `},
 		{`{"tiers": {"pro": {"events": 1, "window": "1s", "mode": "fast"}}}`, `tier "pro": mode is "fast"`},
@@ -51,7 +51,7 @@ func TestDefine(t *testing.T) {
 		{"another place", `{"key": "k", "place": "Caddyfile:3"}`, `{"key": "k", "place": "Caddyfile:9"}`, false, false},
 		{"limit as text", `{"key": "k", "limit": {"events": 60, "window": "1m"}}`, `{"key": "k", "limit": "60/m"}`, false, false},
 		{"another limit", `{"key": "k", "limit": {"block": true}}`, `{"key": "k", "limit": {"unlimited": true}}`, true, false},
-		{"another overshoot", `{"key": "k"}`, `{"key": "k", "max_overshoot": 0.5}`, true, false},
+		{"another mode", `{"key": "k"}`, `{"key": "k", "mode": "strict"}`, true, false},
 		{"both legacy", `{"key": "k", "window": "1s"}`, `{"key": "k", "window": "2s"}`, false, true},
 		{"one legacy", `{"key": "k", "window": "1s"}`, `{"key": "k"}`, true, false},
 	} {

@@ -143,7 +143,7 @@ func (e *evaluation) takeComparisons() {
 		if !decided {
 			continue
 		}
-		c.decide(e, now)
+		e.decideTrials(e.comparisons[i:i+1], now)
 		if !c.result.outage {
 			c.result.zone.counters.comparisons.add(admitted, c.result.decision.OK)
 		}

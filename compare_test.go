@@ -53,7 +53,7 @@ func TestComparisonsAreCounted(t *testing.T) {
 		{comparedTiers + `"compare": {"limit": "8/1000h"}`, "k", "/algorithm", 5, compared{5, 0, 3, 12}},
 		{comparedTiers + `"compare": {"algorithm": "fixed_window"}`, "pro-k", "/", 6, compared{6, 0, 4, 10}},
 		{comparedTiers + `"compare": {"algorithm": "fixed_window"}`, "k", "/own", 7, compared{7, 0, 0, 13}},
-		{comparedTiers + `"compare": {"algorithm": "fixed_window"}`, "k", "/algorithm", 5, compared{}},
+		{comparedTiers + `"compare": {"algorithm": "fixed_window"}`, "k", "/algorithm", 5, compared{5, 0, 0, 15}},
 
 		// Requests without a key have a limit of their own.
 		{`"limit": "5/1000h", "on_missing_limit": "3/1000h burst 1", "compare": {"limit": "8/1000h"}`, "", "/", 1, compared{}},
@@ -424,8 +424,8 @@ func TestUselessComparisonIsWarnedAbout(t *testing.T) {
 
 func TestComparedRulesAreDescribed(t *testing.T) {
 	provisioned(t, `{"rate_limits": {"compared-described": {"key": "all", "limit": "5/1000h", "algorithm": "sliding_window 6",
-		"tier": {"tiers": {"pro": "6/1000h"}, "default": "pro"},
-		"endpoints": [{"path": "/own", "limit": "7/1000h"}, {"path": "/algorithm", "algorithm": "fixed_window"}],
+		"tier": {"tiers": {"pro": "6/1000h"}, "keys": [{"glob": "pro_*", "tier": "pro"}]},
+		"endpoints": [{"path": "/own", "limit": "7/1000h"}, {"path": "/cost", "cost": 2}],
 		"compare": {"keys": "12.5%", "limit": "8/1000h"}}}}`)
 	answer := newRunningApp().Zone("compared-described")
 	var got []string
@@ -436,8 +436,7 @@ func TestComparedRulesAreDescribed(t *testing.T) {
 			}
 		}
 	}
-	want := "/algorithm : fixed_window, {Limit:8/1000h Algorithm:fixed_window}\n" +
-		" : sliding_window 6, {Limit:8/1000h Algorithm:sliding_window 6}"
+	want := " : sliding_window 6, {Limit:8/1000h Algorithm:sliding_window 6}"
 	if answer.Compare != "12.5%" || strings.Join(got, "\n") != want {
 		t.Errorf("compare = %s,\n%s\nwant 12.5%%,\n%s", answer.Compare, strings.Join(got, "\n"), want)
 	}

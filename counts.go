@@ -69,34 +69,40 @@ func (a *App) countsOf(k *keyRef, endpoint string) (counts []keyCount, err error
 		}
 	}
 	if len(counts) == 0 {
-		err = fmt.Errorf("zone %q has no count of the key there: use one of the endpoints %q", k.Zone,
-			ruleSchema{a}.Endpoints(k.Zone))
+		err = fmt.Errorf("zone %q has no count of the key there: use one of the endpoints %q that has a limit of its own, or "+
+			"none", k.Zone, ruleSchema{a}.Endpoints(k.Zone))
 	}
 	return counts, err
 }
 
-// countsOf returns the counts of a key at an endpoint: one, or none, or with a comparison two.
+// countsOf returns the counts of a key at an endpoint: one, or with a comparison two, or none if the
+// endpoint has none of its own.
 func (c *zoneRules) countsOf(z *zone, place int, k *rules.Key, key []byte) (counts []keyCount) {
 	now := time.Now()
 	entries := c.keys.Of(key)
 	if entries == nil {
 		entries = new(keyEntries)
 	}
-	at := placement{endpoint: place, tier: withoutKey, override: entries.overrideAt(now, place)}
+	at := placement{endpoint: place, tier: withoutKey}
 	if !k.Missing || !z.missing.limited {
 		var given bool
 		if at.tier, given = entries.tierAt(now); !given {
 			at.tier = z.tiers.ofText(k)
 		}
 	}
+	if c.countedAt(place, at.configured(c.endpoints)) != place {
+		return nil
+	}
+	at.findOverride(c, entries, now)
 	add := func(endpoints []endpointRules) {
 		r, e := at.rule(endpoints), &endpoints[place]
 		if r == nil {
 			return
 		}
 		count := keyCount{Key: key, Rule: r.Rule}
-		if i := slices.IndexFunc(e.all(), func(r *rule) bool { return r.Rule != nil }); r.Rule == nil && i >= 0 {
-			count.Rule = e.all()[i].Rule // of the same count
+		sameCount := func(other *rule) bool { return other.Rule != nil && other.base.ID == r.base.ID }
+		if i := slices.IndexFunc(e.all(), sameCount); r.Rule == nil && i >= 0 {
+			count.Rule = e.all()[i].Rule
 		}
 		if count.Rule != nil {
 			counts = append(counts, count)

@@ -62,6 +62,10 @@ func (e *evaluation) isWanted(f *adminapi.DecisionFilter, d *decided) bool {
 	if f.Keys == nil {
 		return true
 	}
+	if d.zone == nil {
+		addr, ok, _ := clientAddr(e.request)
+		return ok && f.Address.IsValid() && f.Address.Contains(addr)
+	}
 	wanted := f.Keys[d.zoneName()]
 	if len(wanted) == 0 || d.key == nil {
 		return false
@@ -92,23 +96,24 @@ func (e *evaluation) newDecision(d *decided) *adminapi.Decision {
 	case adminapi.Unavailable:
 		decision.Status = http.StatusServiceUnavailable
 	case adminapi.Denied:
-		decision.Status = http.StatusForbidden
+		decision.Status = e.forbidden.reason.status
 	}
 	if d.key != nil {
 		e.addKey(decision, d)
 	}
 	if r := d.result; r != nil {
-		limit, remaining := r.decision.Limit, r.decision.Remaining
+		limit, remaining := r.decision.Limit, r.remaining()
 		decision.Limit = &limit
+		if r.cost > 1 {
+			decision.Cost = r.cost
+		}
 		if !r.outage || remaining >= 0 {
 			decision.Remaining = &remaining
 		}
 		if !r.decision.OK {
 			decision.Wait = adminapi.Wait(r.boundedWait())
 		}
-		if d.outcome != adminapi.Degraded && !r.unavailable() {
-			decision.Source = r.decision.Source.String()
-		}
+		decision.Source = r.decision.Source.String()
 	}
 	return decision
 }
@@ -129,14 +134,16 @@ func (e *evaluation) addKey(decision *adminapi.Decision, d *decided) {
 	}
 	decision.Missing = d.key != z.key // then it is what stands in for one
 	rules := e.rules.of(z)
-	decision.Endpoint = rules.endpoints[rules.endpointFor(e.request)].name()
+	if d.result != nil {
+		decision.Endpoint = rules.endpoints[d.result.endpoint].name()
+	} else {
+		decision.Endpoint = rules.endpoints[e.canonicalEndpoint(rules)].name()
+	}
 	if z.tiers == nil || decision.Missing && z.missing.limited {
 		return
 	}
 	if key, has, err := d.key.Append(nil, e.request, e.repl); err == nil && has == keytemplate.Present {
-		tier, _ := e.tierOf(z, rules.keys.Of(key), time.Now(), func() string { return text })
-		if tier != noTier {
-			decision.Tier = z.tiers.names[tier]
-		}
+		found := e.tierOf(z, rules.keys.Of(key), time.Now(), func() string { return text })
+		decision.Tier, decision.TierUnknown = z.tiers.name(found.tier), strings.Clone(shortened(found.unknown))
 	}
 }

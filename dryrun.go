@@ -3,6 +3,7 @@ package fleetlimit
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -13,36 +14,68 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A trial is the take of a zone that does not reject the request.
+// A trial is a take of a zone that does not reject the request.
 type trial struct {
 	result zoneResult
 	take   limiter.Take // unless the rule blocks or is unlimited
 }
 
-// decide decides t by itself.
-func (t *trial) decide(e *evaluation, now time.Time) {
-	r, at := &t.result, limiter.At(now)
-	switch {
-	case r.rule.block:
-		r.block(at)
-	case r.rule.unlimited():
-		r.decision = limiter.Decision{OK: true, At: at}
-	default:
-		clear(e.takes) // results have their decisions
-		e.takes = append(e.takes[:0], t.take)
-		_ = e.handler.app.store.Take(e.request.Context(), now, e.takes) // the take has the error
-		r.decide(&e.takes[0], at)
+// decideTrials decides the trials of one zone as one, and returns the result that describes them.
+// There are several if the request is at several endpoints.
+func (e *evaluation) decideTrials(trials []trial, now time.Time) *zoneResult {
+	clear(e.takes) // results have their decisions
+	e.takes = e.takes[:0]
+	blocked := false
+	for i := range trials {
+		switch r := trials[i].result.rule; {
+		case r.block:
+			blocked = true
+		case !r.unlimited():
+			e.takes = append(e.takes, trials[i].take)
+		}
 	}
+	switch store := e.handler.app.store; { // takes have the errors
+	case len(e.takes) == 0:
+	case blocked:
+		_ = store.Peek(e.request.Context(), now, e.takes)
+	default:
+		_ = store.Take(e.request.Context(), now, e.takes)
+	}
+	takes, at := e.takes, limiter.At(now)
+	var decisive *zoneResult
+	for i := range trials {
+		r := &trials[i].result
+		switch {
+		case r.rule.block:
+			r.block(at)
+		case r.rule.unlimited():
+			r.decision = limiter.Decision{OK: true, At: at}
+		default:
+			r.decide(&takes[0], at)
+			takes = takes[1:]
+		}
+		if decisive == nil || r.decides(decisive) {
+			decisive = r
+		}
+	}
+	return decisive
 }
 
-// takeTrials decides the trials, each by itself. They follow a request that the zones in force
-// admit, because a rejected one is counted in no zone.
+// takeTrials decides the trials, those of each zone by themselves. They follow a request that the
+// zones in force admit, because a rejected one is counted in no zone.
 func (e *evaluation) takeTrials() {
 	now := time.Now()
 	e.now = limiter.At(now)
-	for i := range e.trials {
-		r := &e.trials[i].result
-		e.trials[i].decide(e, now)
+	for rest := e.trials; len(rest) > 0; {
+		n := slices.IndexFunc(rest, func(t trial) bool { return t.result.zone != rest[0].result.zone })
+		if n < 0 {
+			n = len(rest)
+		}
+		r := e.decideTrials(rest[:n], now)
+		rest = rest[n:]
+		for i := range e.takes {
+			e.state.addCharge(&e.takes[i])
+		}
 		if r.decision.OK {
 			e.count(r, false)
 			continue
@@ -54,16 +87,21 @@ func (e *evaluation) takeTrials() {
 		}
 		e.publish(decided{outcome: adminapi.WouldReject, zone: r.zone, key: r.template, result: r, wouldBe: status})
 		if logs, unlogged := e.logsRejection(r); logs {
-			e.logTrial(r.zone, r.template, unlogged, zap.Int("would_be", status), zap.Duration("wait", r.boundedWait()))
+			e.logTrial(r.zone, r.template, unlogged, zap.Int("would_be", status), zap.Duration("wait", r.boundedWait()),
+				costField(r.cost), tierUnknownField(r.unknownTier))
 		}
 	}
 }
 
+// earlyData is why a request that Caddy would answer with 425 is not counted: its address is
+// unverified.
+const earlyData = "early_data"
+
 // passTrial lets a request pass a zone that would have answered err, or forbidden the request.
 func (e *evaluation) passTrial(z *zone, key *keytemplate.Template, err error) {
-	reason, status := "invalid", errorStatus(err)
-	if e.forbidden.reason != nil {
-		reason, status = e.forbidden.reason.name, http.StatusForbidden
+	reason, status := earlyData, errorStatus(err)
+	if f := e.forbidden.reason; f != nil {
+		reason, status = f.name, f.status
 	}
 	e.forbidden = forbidden{}
 	z.counters.wouldDeny.Add(1)

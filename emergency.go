@@ -226,7 +226,7 @@ func (e *evaluation) takeInEmergency() error {
 	e.now = limiter.At(now)
 	e.takes = append(e.takes, limiter.Take{Rule: m.rule.Rule, Key: key, Cost: 1})
 	_ = m.counts.Take(e.request.Context(), e.now, e.takes) // it never fails
-	r := zoneResult{zone: m.zone, rule: m.rule, template: m.zone.key, headers: e.handler.headers}
+	r := zoneResult{zone: m.zone, rule: m.rule, template: m.zone.key, cost: 1, headers: e.handler.headers}
 	r.decide(&e.takes[0], e.now)
 	end := e.now + limiter.Instant(m.expiresAt.Sub(now)/time.Microsecond) + 1
 	r.decision.RetryAt, r.decision.ResetAt = min(r.decision.RetryAt, end), min(r.decision.ResetAt, end)

@@ -3,7 +3,6 @@ package fleetlimit
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -41,8 +40,7 @@ func (e *evaluation) evaluate() error {
 	case err != nil:
 		return err
 	case exempt:
-		metrics.addressAllowed.Add(1)
-		e.publish(decided{outcome: adminapi.Allowed, reason: allowedAddress})
+		e.reportExempt()
 		return nil
 	case denied:
 		e.forbidden = forbidden{reason: deniedAddress}
@@ -68,17 +66,22 @@ func (e *evaluation) evaluate() error {
 	return nil
 }
 
-// addTake adds the take from a zone, unless the zone does not apply to the request.
+// addTake adds the takes from a zone, unless the zone does not apply to the request. There is one,
+// unless the path may be read in several ways.
 func (e *evaluation) addTake(z *zone) error {
-	matches, err := z.matchers.AnyMatchWithError(e.request)
-	if err != nil || !matches {
+	rules := e.rules.of(z)
+	places, err := e.placesOf(z, rules)
+	if err != nil || len(places) == 0 && e.forbidden.reason == nil {
 		return err
 	}
 	e.attachState()
-	e.checkPlaceholders(z)
-	e.readIdentity(z)
-	rules := e.rules.of(z)
-	key, template, err := e.keyOf(z)
+	var key []byte
+	var template *keytemplate.Template
+	if e.forbidden.reason == nil {
+		e.checkPlaceholders(z)
+		e.readIdentity(z)
+		key, template, err = e.keyOf(z)
+	}
 	if (err != nil || e.forbidden.reason != nil) && rules.dryRun.All() {
 		e.passTrial(z, nil, err)
 		return nil
@@ -87,38 +90,13 @@ func (e *evaluation) addTake(z *zone) error {
 		return err
 	}
 	inTrial := rules.dryRun.Includes(key)
-	at, limited, err := e.placementOf(z, rules, template, key)
-	var rule *rule
-	var cost int64
-	if err == nil && limited {
-		rule, cost, err = e.ruleOf(z, rules, &at)
+	if of, limited := e.keyRulesOf(z, rules, template, key); limited {
+		e.freeKeys = key[len(key):]
+		e.addCounts(&of, places, inTrial)
 	}
-	if (err != nil || e.forbidden.reason != nil) && inTrial {
-		e.passTrial(z, template, err)
-		return nil
+	if e.forbidden.reason != nil && inTrial {
+		e.passTrial(z, template, nil)
 	}
-	if err != nil || !limited {
-		return err
-	}
-	e.freeKeys = key[len(key):]
-	if rules.compared != nil {
-		e.addComparison(z, rules, &at, rule, key)
-	}
-	if rule == nil {
-		return nil
-	}
-	result := zoneResult{zone: z, rule: rule, template: template, headers: e.handler.headers}
-	take := limiter.Take{Rule: rule.Rule, Key: key, Cost: cost}
-	switch {
-	case inTrial:
-		e.trials = append(e.trials, trial{result, take})
-		return nil
-	case rule.block:
-		e.blocked = true
-	default:
-		e.takes = append(e.takes, take)
-	}
-	e.state.results = append(e.state.results, result)
 	return nil
 }
 
@@ -128,107 +106,60 @@ func (e *evaluation) keyOf(z *zone) ([]byte, *keytemplate.Template, error) {
 	used := z.key
 	key, has, err := used.Append(e.keyBuffer(), e.request, e.repl)
 	if err == nil && has != keytemplate.Present {
-		if used, err = e.substituteKey(z, has); used == nil {
-			return nil, nil, err
+		if used = e.substituteKey(z, has); used == nil {
+			return nil, nil, nil
 		}
 		key, has, err = used.Append(e.keyBuffer(), e.request, e.repl)
 	}
 	switch {
 	case err != nil:
 		return nil, nil, caddyhttp.Error(http.StatusTooEarly, err)
-	case has != keytemplate.Present:
-		return nil, nil, caddyhttp.Error(http.StatusBadRequest,
-			fmt.Errorf("the request has neither the key of zone %q nor that of on_missing_key", z.name))
+	case has == keytemplate.Present:
+		return key, used, nil
+	case !e.forbidAmbiguous(z, has, ambiguousKey):
+		e.forbidden = forbidden{reason: noSubstitute, zone: z}
 	}
-	return key, used, nil
+	return nil, nil, nil
 }
 
-// A placement is what decides which rule of its zone a request falls under.
-type placement struct {
-	endpoint int // its index
-	tier     int // or withoutKey
-	override *override
-}
-
-// withoutKey is the tier of requests that fall under endpointRules.withoutKey.
-const withoutKey = -1
-
-// rule returns the rule of endpoints at a placement, or nil if there is none.
-func (p *placement) rule(endpoints []endpointRules) *rule {
-	e := &endpoints[p.endpoint]
-	r := e.withoutKey
-	if p.tier != withoutKey {
-		r = e.rules[p.tier]
-	}
-	if r != nil && p.override != nil {
-		return p.override.of(r)
-	}
-	return r
-}
-
-// placementOf returns where the request falls in the zone. It does not if lists of the zone allow
-// or deny its key.
-func (e *evaluation) placementOf(z *zone, rules *zoneRules, template *keytemplate.Template, key []byte) (
-	at placement, limited bool, _ error,
+// keyRulesOf returns what decides which rules of the zone limit the key. None does if lists of the
+// zone allow or deny it.
+func (e *evaluation) keyRulesOf(z *zone, rules *zoneRules, template *keytemplate.Template, key []byte) (
+	of keyRules, limited bool,
 ) {
 	text := func() string { return template.Text(e.request, e.repl) }
-	entries, now := rules.keys.Of(key), time.Time{}
+	of = keyRules{zone: z, rules: rules, template: template, key: key, entries: rules.keys.Of(key), tier: withoutKey}
 	var allowed, denied bool
-	if entries != nil {
-		now = e.time()
-		allowed, denied = entries.accessAt(now)
+	if of.entries != nil {
+		of.now = e.time()
+		allowed, denied = of.entries.accessAt(of.now)
 	}
 	if denied || !z.deny.Empty() && z.deny.Match(text()) {
 		e.forbidden = forbidden{reason: deniedKey, zone: z, key: template}
-		return at, false, nil
+		return of, false
 	}
 	if allowed || !z.allow.Empty() && z.allow.Match(text()) {
 		z.counters.allowed.Add(1)
 		e.publish(decided{outcome: adminapi.Allowed, zone: z, key: template, reason: allowedKey})
-		return at, false, nil
+		return of, false
 	}
-	at = placement{endpoint: rules.endpointFor(e.request), tier: withoutKey}
 	if template == z.key || !z.missing.limited {
-		var has keytemplate.Presence
-		at.tier, has = e.tierOf(z, entries, now, text)
-		if err := z.checkAmbiguous("tier", has); err != nil {
-			return at, false, err
+		found := e.tierOf(z, of.entries, of.now, text)
+		if e.forbidAmbiguous(z, found.presence, ambiguousTier) {
+			return of, false
+		}
+		if of.tier, of.unknownTier = found.tier, found.unknown; found.unknown != "" {
+			e.noteUnknownTier(z, found.unknown)
 		}
 	}
-	if entries != nil {
-		at.override = entries.overrideAt(now, at.endpoint)
-	}
-	return at, true, nil
+	return of, true
 }
 
-// ruleOf returns the rule in force at a placement, and the cost of the request. The rule is nil if
-// it does not limit the request.
-func (e *evaluation) ruleOf(z *zone, rules *zoneRules, at *placement) (_ *rule, cost int64, _ error) {
-	rule := at.rule(rules.endpoints)
-	switch {
-	case rule == nil || rule.unlimited():
-		return nil, 0, nil
-	case rule.block:
-		return rule, 0, nil
-	}
-	cost, has := rules.endpoints[at.endpoint].cost.of(rule, e.request, e.repl)
-	if err := z.checkAmbiguous("cost", has); err != nil {
-		return nil, 0, err
-	}
-	if has != keytemplate.Present {
-		z.counters.invalidCosts.Add(1)
-	}
-	return rule, cost, nil
-}
-
-// tierOf returns the tier of a key, which the rules in force may give it. presence is that of the
-// placeholder, if it was read.
-func (e *evaluation) tierOf(z *zone, entries *keyEntries, now time.Time, key func() string) (
-	tier int, presence keytemplate.Presence,
-) {
+// tierOf returns the tier of a key, which the rules in force may give it.
+func (e *evaluation) tierOf(z *zone, entries *keyEntries, now time.Time, key func() string) foundTier {
 	if entries != nil {
 		if tier, given := entries.tierAt(now); given {
-			return tier, keytemplate.Present
+			return foundTier{tier: tier}
 		}
 	}
 	return z.tiers.find(key, e.request, e.repl)
@@ -258,7 +189,10 @@ func (e *evaluation) take() error {
 			r.decide(&takes[0], e.now)
 			takes = takes[1:]
 		}
-		if !r.decision.OK && (e.denied == nil || r.outweighs(e.denied)) {
+	}
+	results = e.mergeResults()
+	for i := range results {
+		if r := &results[i]; !r.decision.OK && (e.denied == nil || r.outweighs(e.denied)) {
 			e.denied = r
 		}
 	}
@@ -268,6 +202,11 @@ func (e *evaluation) take() error {
 	}
 	for i := range results {
 		e.count(&results[i], e.denied != nil)
+	}
+	for i := range e.takes {
+		if e.denied == nil {
+			e.state.addCharge(&e.takes[i])
+		}
 	}
 	return nil
 }

@@ -33,6 +33,9 @@ func TestHandlerAllocatesLittle(t *testing.T) {
 			"alloc-1": {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 1000000000, "window": "1m"}},
 			"alloc-2": {"key": "{http.request.header.X-Tenant}", "limit": {"events": 1000000000, "window": "1m"}},
 			"alloc-3": {"key": "{http.vars.client_ip}", "limit": {"events": 1000000000, "window": "1m"}}}`},
+		{"endpoints", passing{}, 4, `{"alloc-endpoints": {"key": "{http.request.header.X-Api-Key}",
+			"limit": {"events": 1000000000, "window": "1m"}, "match": [{"path": ["/*"]}], "endpoints": [
+			{"path": "/a/*", "limit": "5/1m"}, {"path": "*.json", "limit": "5/1m"}, {"path": "/users/*/b", "cost": 5}]}}`},
 		{"compared", passing{}, 4, `{"alloc-compared": {"key": "{http.request.header.X-Api-Key}",
 			"limit": {"events": 1000000000, "window": "1m"}, "compare": {"limit": "5/1m", "algorithm": "fixed_window"}}}`},
 	} {

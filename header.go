@@ -55,8 +55,8 @@ const degraded = "degraded"
 type ruleTexts struct {
 	policy  string // the rule's item in RateLimit-Policy
 	item    string // the rule's item in RateLimit, up to the value of r
-	json    string // the body of rejections, up to the value of retry_after_seconds
-	problem string // the same for reject problem
+	json    bodyTexts
+	problem bodyTexts
 
 	unavailable, unavailableProblem string // the same while its counts are not available
 }
@@ -125,7 +125,7 @@ func (v *headerValues) format(results []zoneResult, shown *zoneResult, retry int
 		case i == xLimit:
 			b = strconv.AppendInt(b, shown.decision.Limit, 10)
 		case i == xRemaining:
-			b = strconv.AppendInt(b, shown.decision.Remaining, 10)
+			b = strconv.AppendInt(b, shown.remaining(), 10)
 		case i == xReset && !shown.outage: // else the reset is unknown
 			b = strconv.AppendInt(b, shown.decision.ResetAt.Unix(), 10)
 		case i == xPolicy && shown.outage:
@@ -168,15 +168,15 @@ func appendDraft(b []byte, results []zoneResult, header int) []byte {
 	return b
 }
 
-// appendItem appends the zone's item of RateLimit. Until a denied request can succeed, nothing
-// remains for it, even if cheaper requests would pass.
+// appendItem appends the zone's item of RateLimit. What remains may be enough for requests of a
+// lower cost, so for a denied one t is when it can succeed.
 func (r *zoneResult) appendItem(b []byte) []byte {
-	remaining, until := r.decision.Remaining, r.decision.ResetAt
+	until := r.decision.ResetAt
 	if !r.decision.OK {
-		remaining, until = 0, r.decision.RetryAt
+		until = r.decision.RetryAt
 	}
 	b = append(b, r.rule.texts.item...)
-	b = strconv.AppendInt(b, remaining, 10)
+	b = strconv.AppendInt(b, r.remaining(), 10)
 	if t := until.SecondsUntil(r.decision.At); t > 0 {
 		b = append(b, ";t="...)
 		b = strconv.AppendInt(b, t, 10)

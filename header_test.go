@@ -51,9 +51,13 @@ func TestHeaderValues(t *testing.T) {
 			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "7", "X-Ratelimit-Reset": "1767225618",
 			"Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=7;t=18`,
 		}},
-		{"denied", []zoneResult{{rule: a, decision: denied, headers: both}}, map[string]string{
-			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "1", "X-Ratelimit-Reset": "1767225660",
+		{"denied", []zoneResult{{rule: a, cost: 1, decision: denied, headers: both}}, map[string]string{
+			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": "1767225660",
 			"Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=0;t=5`,
+		}},
+		{"denied for its cost", []zoneResult{{rule: a, cost: 5, decision: denied, headers: both}}, map[string]string{
+			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "1", "X-Ratelimit-Reset": "1767225660",
+			"Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=1;t=5`,
 		}},
 		{"two zones, one in an outage", []zoneResult{
 			{rule: a, decision: uncounted, headers: both, outage: true}, {rule: b, decision: admitted, headers: both},

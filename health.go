@@ -23,10 +23,13 @@ const maxLatency = 100 * time.Millisecond
 // Redis, so that health checks are fast and cannot load it.
 func readReadiness() adminapi.Readiness {
 	r := adminapi.Readiness{Status: adminapi.HealthOK, Stores: []adminapi.StoreHealth{}}
+	if caddy.Exiting() {
+		r.Status = adminapi.HealthDraining
+	}
 	for _, s := range pooledStores() {
 		if s.breakers != nil {
-			store := newStoreHealth(s.name, s.breakers())
-			r.Status = worse(r.Status, store.Status)
+			store := newStoreHealth(s.name, s.breakers(), s.lookupErr())
+			r.Status = r.Status.Worse(store.Status)
 			r.Stores = append(r.Stores, store)
 		}
 	}
@@ -34,14 +37,18 @@ func readReadiness() adminapi.Readiness {
 	return r
 }
 
-func newStoreHealth(name string, breakers []redisconn.Breaker) adminapi.StoreHealth {
+// newStoreHealth returns the health of a store. lookupErr is why its primaries cannot be looked up.
+func newStoreHealth(name string, breakers []redisconn.Breaker, lookupErr error) adminapi.StoreHealth {
 	s := adminapi.StoreHealth{Store: name, Status: adminapi.HealthOK, Primaries: []adminapi.PrimaryHealth{}}
-	if len(breakers) == 0 {
+	switch {
+	case lookupErr != nil:
+		s.Status, s.Error = adminapi.HealthDegraded, fmt.Sprintf("the primaries cannot be looked up: %v", lookupErr)
+	case len(breakers) == 0:
 		s.Status, s.Error = adminapi.HealthDegraded, "no primary is known"
 	}
 	for _, b := range breakers {
 		p := newPrimaryHealth(b)
-		s.Status = worse(s.Status, p.Status)
+		s.Status = s.Status.Worse(p.Status)
 		s.Primaries = append(s.Primaries, p)
 	}
 	return s
@@ -60,28 +67,23 @@ func newPrimaryHealth(b redisconn.Breaker) adminapi.PrimaryHealth {
 	return p
 }
 
-func worse(a, b adminapi.HealthStatus) adminapi.HealthStatus {
-	if a == adminapi.HealthDegraded {
-		return a
-	}
-	return b
-}
-
 // HealthHandler answers health checks, so that a load balancer can ask a node that does not offer
-// it the admin endpoint: 200 with `{"status":"ok"}`, or 503 with `{"status":"degraded"}`. Answers
-// name no store and no address, because anybody may ask. The admin endpoint has those, at
-// `/rate_limit/health/ready`.
+// it the admin endpoint: 200 with `{"status":"ok"}`, or 503 with the status `draining` or
+// `degraded`. Answers name no store and no address, because anybody may ask. The admin endpoint has
+// those, at `/rate_limit/health/ready`.
 type HealthHandler struct {
-	// What is asked: `ready` is degraded while a primary of Redis has an open circuit breaker or takes
-	// longer than 100 ms to answer, and while none is known; `live` is ok as long as Caddy answers.
-	// Default: `ready`.
+	// What is asked. `live` is ok as long as Caddy answers. `serving` is draining from the instant at
+	// which Caddy begins to shut down, which `shutdown_delay` puts off: it is for load balancers.
+	// `ready` is that too, and degraded while a primary of Redis has an open circuit breaker or takes
+	// longer than 100 ms to answer, and while none is known. Default: `ready`.
 	Probe string `json:"probe,omitempty"`
 }
 
 // The values of HealthHandler.Probe.
 const (
-	probeLive  = "live"
-	probeReady = "ready"
+	probeLive    = "live"
+	probeServing = "serving"
+	probeReady   = "ready"
 )
 
 // CaddyModule returns the Caddy module information.
@@ -94,11 +96,14 @@ func (*HealthHandler) CaddyModule() caddy.ModuleInfo {
 
 // Validate checks the configuration.
 func (h *HealthHandler) Validate() error {
-	switch h.Probe {
-	case "", probeLive, probeReady:
-		return nil
+	if h.Probe != "" && !isProbe(h.Probe) {
+		return fmt.Errorf("probe is %q: use live, serving or ready", h.Probe)
 	}
-	return fmt.Errorf("probe is %q: use live or ready", h.Probe)
+	return nil
+}
+
+func isProbe(text string) bool {
+	return text == probeLive || text == probeServing || text == probeReady
 }
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It never calls the next handler.
@@ -108,7 +113,9 @@ func (h *HealthHandler) ServeHTTP(w http.ResponseWriter, r *http.Request, _ cadd
 		return caddyhttp.Error(http.StatusMethodNotAllowed, fmt.Errorf("a health check with %s: use GET or HEAD", r.Method))
 	}
 	status := adminapi.HealthOK
-	if h.Probe != probeLive {
+	if h.Probe != probeLive && draining(r) {
+		status = adminapi.HealthDraining
+	} else if h.Probe != probeLive && h.Probe != probeServing {
 		status = readReadiness().Status
 	}
 	adminapi.WriteHealth(w, status, adminapi.Health{Status: status})
@@ -117,9 +124,9 @@ func (h *HealthHandler) ServeHTTP(w http.ResponseWriter, r *http.Request, _ cadd
 
 // parseHealthDirective parses
 //
-//	rate_limit_health [<matcher>] [live | ready]
+//	rate_limit_health [<matcher>] [live | serving | ready]
 func parseHealthDirective(helper httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
-	const usage = "rate_limit_health [<matcher>] [live | ready]"
+	const usage = "rate_limit_health [<matcher>] [live | serving | ready]"
 	h := new(HealthHandler)
 	helper.Next()
 	directive := subdirective.Here(helper.Dispenser)
@@ -127,7 +134,7 @@ func parseHealthDirective(helper httpcaddyfile.Helper) (caddyhttp.MiddlewareHand
 	case 0:
 	case 1:
 		h.Probe = args[0]
-		if h.Probe != probeLive && h.Probe != probeReady {
+		if !isProbe(h.Probe) {
 			return nil, helper.Errf("unexpected %q: use `%s`, where a matcher is *, a path that starts with /, or @<name>",
 				h.Probe, usage)
 		}

@@ -15,18 +15,20 @@ func TestStoreHealth(t *testing.T) {
 	const ms = time.Millisecond
 	failed := errors.New("connection refused")
 	for _, tc := range []struct {
-		name     string
-		breakers []redisconn.Breaker
-		want     adminapi.HealthStatus
+		name      string
+		breakers  []redisconn.Breaker
+		lookupErr error
+		want      adminapi.HealthStatus
 	}{
-		{"no primary", nil, adminapi.HealthDegraded},
-		{"never probed", []redisconn.Breaker{{Addr: "a"}}, adminapi.HealthOK},
-		{"fast", []redisconn.Breaker{{Addr: "a", Latency: ms}, {Addr: "b", Latency: 100 * ms}}, adminapi.HealthOK},
-		{"slow", []redisconn.Breaker{{Addr: "a", Latency: ms}, {Addr: "b", Latency: 100*ms + 1}}, adminapi.HealthDegraded},
-		{"open", []redisconn.Breaker{{Addr: "a", State: redisconn.Open, Err: failed}, {Addr: "b"}}, adminapi.HealthDegraded},
-		{"half-open", []redisconn.Breaker{{Addr: "a", State: redisconn.HalfOpen, Err: failed}}, adminapi.HealthDegraded},
+		{"no primary", nil, nil, adminapi.HealthDegraded},
+		{"never probed", []redisconn.Breaker{{Addr: "a"}}, nil, adminapi.HealthOK},
+		{"fast", []redisconn.Breaker{{Addr: "a", Latency: ms}, {Addr: "b", Latency: 100 * ms}}, nil, adminapi.HealthOK},
+		{"slow", []redisconn.Breaker{{Addr: "a", Latency: ms}, {Addr: "b", Latency: 100*ms + 1}}, nil, adminapi.HealthDegraded},
+		{"open", []redisconn.Breaker{{Addr: "a", State: redisconn.Open, Err: failed}, {Addr: "b"}}, nil, adminapi.HealthDegraded},
+		{"no Sentinel", []redisconn.Breaker{{Addr: "a"}}, failed, adminapi.HealthDegraded},
+		{"half-open", []redisconn.Breaker{{Addr: "a", State: redisconn.HalfOpen, Err: failed}}, nil, adminapi.HealthDegraded},
 	} {
-		got := newStoreHealth("redis", tc.breakers)
+		got := newStoreHealth("redis", tc.breakers, tc.lookupErr)
 		if got.Status != tc.want || len(got.Primaries) != len(tc.breakers) {
 			t.Errorf("%s: health = %+v, want %s with %d primaries", tc.name, got, tc.want, len(tc.breakers))
 		}

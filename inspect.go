@@ -1,15 +1,14 @@
 package fleetlimit
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/ipset"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -45,7 +44,13 @@ func (a *runningApp) Inspect(ctx context.Context, zone string, r *adminapi.Inspe
 	inForce := a.inForce.of(z)
 	for place := range inForce.endpoints {
 		if r.Endpoint == "" || inForce.endpoints[place].name() == r.Endpoint {
-			answer.Counts = append(answer.Counts, i.counts(ctx, inForce, place, tier)...)
+			for _, number := range i.possibleTiers(tier) {
+				at := placement{endpoint: place, tier: number}
+				if r.Endpoint == "" && inForce.countedAt(place, at.configured(inForce.endpoints)) != place {
+					continue // it is charged to the count of the zone, which is listed by itself
+				}
+				answer.Counts = append(answer.Counts, i.counts(ctx, inForce, place, number)...)
+			}
 		}
 	}
 	return answer, nil
@@ -68,6 +73,9 @@ func (i *inspector) text() string {
 
 // access returns what allows or denies the key, whatever it consumes.
 func (i *inspector) access() (by *adminapi.DecidedBy) {
+	if by := i.accessByAddress(); by != nil {
+		return by
+	}
 	for _, a := range i.running.inForce.version.Document.Access {
 		// Denials come first.
 		if (by == nil || a.Action == rules.Deny) && i.is(a.Key, &a.Entry) {
@@ -84,81 +92,36 @@ func (i *inspector) access() (by *adminapi.DecidedBy) {
 	return by
 }
 
-// tier returns the tier of the key. asked is what the placeholder of requests would give; "" is
-// unknown.
-func (i *inspector) tier(asked string) (*adminapi.DecidedBy, error) {
-	f := i.zone.tiers
-	switch {
-	case f == nil && asked != "":
-		return nil, fmt.Errorf("zone %q has no tiers: use a request without it", i.zone.name)
-	case f == nil, i.key.Missing && i.zone.missing.limited:
-		return nil, nil
-	case asked != "":
-		if _, err := f.named(asked); err != nil {
-			return nil, err
-		}
+// accessByAddress returns what allows or denies the client whose address is the key, before any zone.
+func (i *inspector) accessByAddress() *adminapi.DecidedBy {
+	p, err := ipset.ParsePrefix(i.text())
+	if err != nil || !i.zone.countsAddresses(i.key.Missing) {
+		return nil
 	}
-	for _, a := range slices.Backward(i.running.inForce.version.Document.Tiers) {
-		if i.is(&a.Key, &a.Entry) {
-			return &adminapi.DecidedBy{Name: a.Tier, Source: adminapi.FromRules, Entry: a.ID}, nil
-		}
-	}
-	if tier := f.ofPattern(i.text()); tier != noTier {
-		return &adminapi.DecidedBy{Name: f.names[tier], Source: "keys"}, nil
-	}
-	switch {
-	case asked != "":
-		return &adminapi.DecidedBy{Name: asked, Source: "request"}, nil
-	case f.fallback != noTier:
-		return &adminapi.DecidedBy{Name: f.names[f.fallback], Source: "default"}, nil
-	}
-	return nil, nil
+	return accessOf(p, i.running.inForce.version.Document.Access, i.now, i.running.schema.zonesCalled(i.zone.name))
 }
 
-// counts returns the limits and the counts of the key at a place of the zone. There is usually one:
-// a missing key may be made in several ways.
-func (i *inspector) counts(ctx context.Context, inForce *zoneRules, place int, tier *adminapi.DecidedBy) (
-	counts []adminapi.InspectedCount,
-) {
-	e, at, name := &inForce.endpoints[place], placement{endpoint: place, tier: noTier}, ""
-	if tier != nil {
-		at.tier, name = slices.Index(i.zone.tiers.names, tier.Name), tier.Name
-	}
-	from := i.origins(e, place, name)
-	if i.key.Missing && i.zone.missing.limited {
-		at.tier = withoutKey
-		from = []adminapi.Origin{{Limit: i.config.OnMissingLimit.String(), Source: adminapi.FromConfiguration, Place: "missing key"}}
-	}
-	from = append(from, i.overrides("")...)
+// counts returns the limits and the counts of the key at a place of the zone, if it has a tier.
+// There is usually one: a missing key may be made in several ways.
+func (i *inspector) counts(ctx context.Context, inForce *zoneRules, place, tier int) (counts []adminapi.InspectedCount) {
+	e, at, name := &inForce.endpoints[place], placement{endpoint: place, tier: tier}, i.zone.tiers.name(tier)
+	from := append(i.origins(e, place, tier), i.overrides("")...)
 	if e.route != nil {
 		from = append(from, i.overrides(e.name())...) // these come before those of the whole zone
 	}
 	for _, key := range i.keys {
-		at.override = nil
-		if entries := inForce.keys.Of(key); entries != nil {
-			at.override = entries.overrideAt(i.now, place)
-		}
+		at.findOverride(inForce, inForce.keys.Of(key), i.now)
 		r := at.rule(inForce.endpoints)
 		if r == nil {
 			return nil
 		}
-		c := adminapi.InspectedCount{Endpoint: e.name(), Limit: r.limit.String(), From: from}
+		c := adminapi.InspectedCount{Endpoint: e.name(), Tier: name, Limit: r.limit.String(), From: from}
 		if r.Rule != nil {
 			i.count(ctx, &c, r.Rule, key)
 		}
 		counts = append(counts, c)
 	}
 	return counts
-}
-
-// origins returns where the limits of a tier at a place are from, without those of the key itself.
-func (i *inspector) origins(e *endpointRules, place int, tier string) []adminapi.Origin {
-	var configured *config.Endpoint
-	if e.route != nil {
-		configured = i.config.Endpoints[place]
-	}
-	changes := i.running.inForce.version.Document.Zones[i.zone.name]
-	return originsOf(i.config, i.running.app.Tiers, changes, tier, configured, e.name())
 }
 
 // overrides returns those of the key at an endpoint, or of the whole zone.
@@ -196,7 +159,7 @@ func newCountState(c *limiter.CountState, now time.Time) *adminapi.CountState {
 
 func newNodeState(a *limiter.AccountState, now time.Time) *adminapi.NodeState {
 	n := &adminapi.NodeState{
-		Leases: []adminapi.NodeLease{}, Credit: a.Credit, Debt: a.Debt, DeniedUntil: timeIn(a.DeniedFor, now),
+		Leases: []adminapi.NodeLease{}, Debt: a.Debt, DeniedUntil: timeIn(a.DeniedFor, now),
 		DeniedCost: a.DeniedCost, Demand: a.Demand, Requesting: a.Requesting,
 	}
 	for _, l := range a.Leases {
@@ -223,107 +186,4 @@ func timeIn(d time.Duration, now time.Time) *time.Time {
 	}
 	t := now.Add(d).UTC().Truncate(time.Millisecond)
 	return &t
-}
-
-// Zone implements adminapi.Configuration.
-func (a *runningApp) Zone(name string) adminapi.Zone {
-	z := a.schema.zone(name)
-	i := inspector{running: a, zone: z, config: a.definition(z.name)}
-	answer := adminapi.Zone{Name: z.name, Key: i.config.Key, Limits: []adminapi.EndpointLimits{}}
-	inForce := a.inForce.of(z)
-	for place := range inForce.endpoints {
-		e := &inForce.endpoints[place]
-		described := adminapi.EndpointLimits{Endpoint: e.name(), Tiers: []adminapi.TierLimit{}}
-		for number, r := range e.rules {
-			if r == nil {
-				continue
-			}
-			tier := ""
-			if number != noTier {
-				tier = z.tiers.names[number]
-			}
-			described.Tiers = append(described.Tiers, adminapi.TierLimit{
-				Tier: tier, Limit: r.limit.String(), Algorithm: algorithmText(r.base.Algorithm), From: i.origins(e, place, tier),
-				Compared: inForce.compared.describe(place, number),
-			})
-		}
-		if len(described.Tiers) > 0 {
-			answer.Limits = append(answer.Limits, described)
-		}
-	}
-	if share := i.config.DryRun; share > 0 {
-		answer.DryRun = config.FormatPercent(float64(share))
-	}
-	if inForce.compared != nil {
-		answer.Compare = config.FormatPercent(inForce.compared.fraction)
-	}
-	if changes := a.inForce.version.Document.Zones[z.name]; changes != nil && changes.DryRun != "" {
-		answer.DryRun = changes.DryRun
-	}
-	return answer
-}
-
-// describe returns the rule at a place of the zone for a tier, or nil if there is none.
-func (c *comparedRules) describe(place, tier int) *adminapi.ComparedLimit {
-	if c == nil || c.endpoints[place].rules[tier] == nil {
-		return nil
-	}
-	r := c.endpoints[place].rules[tier]
-	return &adminapi.ComparedLimit{Limit: r.limit.String(), Algorithm: algorithmText(r.base.Algorithm)}
-}
-
-// algorithmText returns an algorithm in the syntax of the Caddyfile.
-func algorithmText(a limiter.Algorithm) string {
-	if a.SubWindows > 1 {
-		return a.Kind.String() + " " + strconv.Itoa(a.SubWindows)
-	}
-	return a.Kind.String()
-}
-
-// originsOf returns the limits for a tier at an endpoint of a zone, those of wider places first.
-// The last is in force. tier is "" and e nil outside of tiers and endpoints. name is that of the
-// endpoint, and shared are the tiers of the app. settings are not in the syntax of caddy-ratelimit.
-func originsOf(settings *config.Zone, shared map[string]*config.Tier, changes *rules.Zone, tier string, e *config.Endpoint, name string) (
-	origins []adminapi.Origin,
-) {
-	if changes == nil {
-		changes = new(rules.Zone)
-	}
-	add := func(place string, configured *config.Limit, written string) {
-		switch {
-		case written != "":
-			origins = append(origins, adminapi.Origin{Limit: written, Source: adminapi.FromRules, Place: place})
-		case configured != nil && *configured != (config.Limit{}):
-			origins = append(origins, adminapi.Origin{Limit: configured.String(), Source: adminapi.FromConfiguration, Place: place})
-		}
-	}
-	add("zone", settings.Limit, changes.Limit)
-	if tier != "" {
-		var own *config.Tier
-		if settings.Tier != nil {
-			own = settings.Tier.Tiers[tier]
-		}
-		if own.Limited() || changes.Tiers[tier] != "" {
-			add("tier", limitOf(own), changes.Tiers[tier])
-		} else {
-			add("shared tier", limitOf(shared[tier]), "")
-		}
-	}
-	if e == nil {
-		return origins
-	}
-	changed := cmp.Or(changes.Endpoints[name], new(rules.Endpoint))
-	add("endpoint", e.Limit, changed.Limit)
-	if tier != "" {
-		add("endpoint tier", limitOf(e.Tiers[tier]), changed.Tiers[tier])
-	}
-	return origins
-}
-
-// limitOf returns the limit of a tier, nil if it has none.
-func limitOf(t *config.Tier) *config.Limit {
-	if !t.Limited() {
-		return nil
-	}
-	return &t.Limit
 }

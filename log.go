@@ -51,7 +51,7 @@ func (e *evaluation) report(denied, named *zoneResult, wait time.Duration) {
 	zone, key := named.zone.name, named.template
 	if logs {
 		e.log(message, status, key, unlogged,
-			zap.String("zone", zone), zap.Duration("wait", wait))
+			zap.String("zone", zone), zap.Duration("wait", wait), costField(denied.cost), tierUnknownField(denied.unknownTier))
 	}
 	if emits {
 		data := map[string]any{"zone": zone, "wait": wait}
@@ -63,6 +63,14 @@ func (e *evaluation) report(denied, named *zoneResult, wait time.Duration) {
 		}
 		h.events.Emit(h.ctx, "rate_limit_exceeded", data)
 	}
+}
+
+// costField is the cost of a request for a line in the log, which says nothing of 1.
+func costField(cost int64) zap.Field {
+	if cost <= 1 {
+		return zap.Skip()
+	}
+	return zap.Int64("cost", cost)
 }
 
 // logsRejection reports whether a rejection is logged, and how many were not since the last one.

@@ -26,7 +26,7 @@ type fleetMember struct {
 // configuration starts.
 func joinFleet(client *redisconn.Client, target *redisTarget) *fleetMember {
 	m := &fleetMember{store: target.name}
-	m.Member = membership.Join(client, target.prefix, m.warn)
+	m.Member = membership.Join(client, target.prefix, m.logMismatch)
 	m.kept = newKeptSize(target.name, target.prefix, m.Known, func(message string, fields ...zap.Field) {
 		m.logger.Load().Warn(message, append(fields, zap.String("store", m.store))...)
 	})
@@ -43,19 +43,26 @@ func (m *fleetMember) Leave() {
 	m.Member.Leave()
 }
 
-// warn logs that another node defines a zone differently.
-func (m *fleetMember) warn(d membership.Mismatch) {
+// logMismatch logs that another node defines a zone differently, or that none does any more.
+func (m *fleetMember) logMismatch(d membership.Mismatch) {
+	if len(d.Settings) == 0 {
+		m.logger.Load().Info("no other node defines the zone differently any more", zap.String("zone", d.Zone),
+			zap.String("store", m.store))
+		return
+	}
 	m.logger.Load().Warn("another node defines the zone differently: use the same definition on all nodes, or another "+
-		"name or key_prefix", zap.String("zone", d.Zone), zap.String("node", d.Node), zap.String("store", m.store))
+		"name or key_prefix", zap.String("zone", d.Zone), zap.Strings("differs_in", d.Settings), zap.String("node", d.Node),
+		zap.String("store", m.store))
 }
 
 // fleetDefinitions returns the definitions of the app's zones by name.
-func (a *App) fleetDefinitions() map[string]string {
+func (a *App) fleetDefinitions() map[string]membership.Definition {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	definitions := make(map[string]string, len(a.definitions))
+	definitions := make(map[string]membership.Definition, len(a.definitions))
 	for name, z := range a.definitions {
 		definitions[name] = a.FleetDefinition(z)
+		definitions[name]["count_format"] = countFormat
 	}
 	return definitions
 }

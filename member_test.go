@@ -2,12 +2,14 @@ package fleetlimit
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/membership"
 )
 
 // TestFleetDefinition compares the definitions of one zone on two nodes.
@@ -22,13 +24,13 @@ func TestFleetDefinition(t *testing.T) {
 		same            bool
 	}{
 		{"other requests", app, `{"match": [{"path": ["/b"]}], ` + zone[1:], true},
-		{"another consistency", `{"tiers": {"pro": {"events": 9, "window": "1m", "mode": "strict"}},
-			"defaults": {"mode": "strict", "max_overshoot": 0.5}, "nodes": 20}`,
-			`{"key": "k", "limit": {"events": 5, "window": "1m"}, "mode": "strict", "max_overshoot": 0,
+		{"another enforcement", `{"tiers": {"pro": {"events": 9, "window": "1m", "mode": "strict"}},
+			"defaults": {"mode": "strict", "on_outage": "open"}, "nodes": 20}`,
+			`{"key": "k", "limit": {"events": 5, "window": "1m"}, "mode": "strict", "on_outage": "closed",
 			"tier": {"placeholder": "{http.vars.t}", "tiers": {"free": {"events": 5, "window": "1m", "mode": "lease"},
-				"pro": {"max_overshoot": 0.5}}},
-			"endpoints": [{"path": "/a", "mode": "lease", "max_overshoot": 0, "tiers":
-				{"free": {"events": 6, "window": "1m", "max_overshoot": 1}, "pro": {"mode": "strict"}}}]}`, true},
+				"pro": {"on_outage": "local"}}},
+			"endpoints": [{"path": "/a", "mode": "lease", "on_outage": "open", "tiers":
+				{"free": {"events": 6, "window": "1m", "on_outage": "closed"}, "pro": {"mode": "strict"}}}]}`, true},
 		{"another limit", app, `{"key": "k", "limit": {"events": 6, "window": "1m"}}`, false},
 		{"a limit of requests without a key", app, strings.Replace(zone, "{", `{"on_missing_limit": {"events": 5, "window": "1m"}, `, 1),
 			false},
@@ -39,14 +41,14 @@ func TestFleetDefinition(t *testing.T) {
 			"tier": {"placeholder": "{http.vars.t}", "tiers": {"free": {"events": 5, "window": "1m"}}},
 			"endpoints": [{"path": "/a", "tiers": {"free": {"events": 6, "window": "1m"}}}]}`, false},
 	} {
-		if got := definitionOf(t, test.app, test.zone); (got == want) != test.same {
-			t.Errorf("%s: definitions\n%s\n%s\nare the same: %t, want %t", test.name, want, got, got == want, test.same)
+		if got := definitionOf(t, test.app, test.zone); maps.Equal(got, want) != test.same {
+			t.Errorf("%s: definitions\n%v\n%v\nare the same: %t, want %t", test.name, want, got, !test.same, test.same)
 		}
 	}
 }
 
 // definitionOf returns the definition of a zone in the fleet.
-func definitionOf(t *testing.T, app, zone string) string {
+func definitionOf(t *testing.T, app, zone string) membership.Definition {
 	t.Helper()
 	a, z := new(App), new(config.Zone)
 	if err := json.Unmarshal([]byte(app), a); err != nil {

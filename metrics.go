@@ -2,7 +2,6 @@ package fleetlimit
 
 import (
 	"errors"
-	"math"
 	"sync/atomic"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/lease"
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
+	"github.com/fleetlimit/fleetlimit/membership"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
@@ -20,8 +20,7 @@ type zoneState struct {
 	name            string
 	counters        zoneCounters
 	logged, emitted reportLimit
-	windowless      reportLimit   // of the lines about rejections without a window: 403s, and by block
-	maxOvershoot    atomic.Uint64 // the bits of a float64: see zone.overshoot; 0 in memory
+	windowless      reportLimit // of the lines about rejections without a window: 403s, and by block
 }
 
 // Destruct implements caddy.Destructor. It is called after the last configuration with the zone.
@@ -31,15 +30,16 @@ func (z *zoneState) Destruct() error { return nil }
 type zoneCounters struct {
 	admitted     bySource      // within the limit
 	rejected     bySource      // 429
-	outage       atomic.Uint64 // admitted by on_outage, as the store did not answer
-	unavailable  atomic.Uint64 // 503 by on_outage, as the store did not answer
+	outage       bySource      // admitted by on_outage, as the store did not answer
+	unavailable  bySource      // 503 by on_outage, as the store did not answer
 	allowed      atomic.Uint64 // past the zone by its allow_key list
-	denied       atomic.Uint64 // 403 by its deny_key list, or for lack of a key
+	denied       atomic.Uint64 // 403 by its deny_key list, or for lack of a key; 400 if it is ambiguous
 	wouldReject  bySource      // admitted by a dry run
 	wouldDeny    atomic.Uint64 // the same, in place of 403 and 400
 	missingKeys  atomic.Uint64
-	ambiguous    atomic.Uint64 // keys, tiers and costs that programs may read differently
+	ambiguous    atomic.Uint64 // keys, tiers, costs and paths that programs may read differently
 	invalidCosts atomic.Uint64
+	unknownTiers atomic.Uint64
 	beforeAuth   atomic.Uint64
 	comparisons  comparisonCounters
 }
@@ -72,6 +72,7 @@ var metrics = collector{
 type collector struct {
 	addressAllowed atomic.Uint64 // requests past all zones by the allow list
 	addressDenied  atomic.Uint64 // 403 by the deny list
+	exemptProxies  atomic.Uint64 // of addressAllowed, by the address of what is probably a proxy
 	storeSeconds   *prometheus.HistogramVec
 	storeErrors    *prometheus.CounterVec
 }
@@ -109,22 +110,24 @@ func (c *collector) removeStore(store string) {
 var (
 	descDecisions = desc("decisions_total", "Decisions of a zone: admitted, rejected (429), degraded (admitted "+
 		"by on_outage, as the store did not answer), unavailable (503 by on_outage), allowed (past the zone by its "+
-		"allow_key list), denied (403 by its deny_key list or for lack of a key), and of a dry run would_reject and "+
-		"would_deny. The source is what decided: the store, or this node by a lease, on credit, by a remembered denial, "+
+		"allow_key list), denied (403 by its deny_key list or for lack of a key, 400 for a key, tier or cost that is "+
+		"ambiguous), and of a dry run would_reject and would_deny. The source is what decided: the store, or this node by a lease, by a remembered denial, "+
 		"or by on_outage.", "zone", "outcome", "source")
 	descComparisons = desc("comparisons_total", "Requests that the zone has also decided with its second limit or "+
 		"algorithm, by what the one in force decides (in_force) and what the second would decide (compared): admitted or "+
 		"rejected; only for zones that compare.", "zone", "in_force", "compared")
 	descAddresses = desc("address_decisions_total", "Requests decided by the client's address before any zone: "+
 		"allowed and denied (403).", "outcome")
+	descExemptProxies = desc("exempt_proxies_total", "Requests that are allowed by the client's address although that is "+
+		"the peer's, which has forwarded the request for another: probably a proxy, whose clients have no limit.")
 	descEmergency = desc("emergency", "Whether emergency mode is on: 1, else 0.")
-	descOvershoot = desc("max_overshoot_ratio", "The largest fraction of a limit of the zone by which a fleet may "+
-		"exceed it; 0 for zones that are strict, or counted in memory.", "zone")
 	descMissing   = desc("missing_keys_total", "Requests in which the zone's key was missing.", "zone")
-	descAmbiguous = desc("ambiguous_total", "Keys, tiers and costs that were ambiguous: their header, query "+
+	descAmbiguous = desc("ambiguous_total", "Keys, tiers, costs and paths that were ambiguous: their header, query "+
 		"parameter or cookie occurred more than once, or programs read it differently.", "zone")
 	descCosts = desc("invalid_costs_total", "Requests whose cost was empty, not a number or below 1, and counted "+
 		"as 1.", "zone")
+	descUnknownTiers = desc("unknown_tiers_total", "Requests whose tier is none of the zone's, so that they have the "+
+		"default one, or the limit of the zone.", "zone")
 	descBeforeAuth = desc("before_authentication_total", "Requests that the zone has decided before authentication: a "+
 		"later handler has set what the zone reads.", "zone")
 	descEvictions = desc("evictions_total", "Keys that were evicted before their reset to make room for others; "+
@@ -136,10 +139,6 @@ var (
 	descLeases        = desc("lease_events_total", "Events that Redis has leased to this node (granted), that were "+
 		"returned unspent (returned), that were not spent before their window ended (expired), and that were either "+
 		"spent or returned, which is unknown (lost).", "store", "what")
-	descCredit = desc("credit_events_total", "Events that this node has admitted on credit, before Redis had "+
-		"answered (admitted), and those that Redis has debited since (settled).", "store", "what")
-	descDebt = desc("debt_events", "Events that this node has admitted on credit and Redis has not debited "+
-		"yet.", "store")
 	descOutage = desc("outage_events_total", "Events that this node has admitted without Redis, which was not "+
 		"asked as it had failed (admitted), those that Redis has debited since (settled), and those that it never will: of "+
 		"a window that has passed, above one limit, of a request that was rejected by another zone, or lost "+
@@ -157,7 +156,10 @@ var (
 		"store")
 	descRulesFailed = desc("rules_failed_polls_total", "Reads of the rules that have failed. The last known ones stay in "+
 		"force meanwhile.", "store")
-	descNodes = desc("nodes", "Nodes of the fleet, including this one.", "store")
+	descLookup = desc("redis_lookup_failing", "Whether the primaries of Redis cannot be looked up, as no Sentinel or no "+
+		"node of the cluster answers: 1, else 0.", "store")
+	descMismatched = desc("mismatched_zones", "Zones that other nodes define differently.", "store")
+	descNodes      = desc("nodes", "Nodes of the fleet, including this one.", "store")
 
 	// The names of caddy-ratelimit. Their label key is always empty.
 	descKeys     = desc("keys_total", "Keys that the zone holds; only for zones counted in memory.", "zone")
@@ -188,6 +190,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	s := scrape(ch)
 	s.count(descAddresses, c.addressAllowed.Load(), adminapi.Allowed)
 	s.count(descAddresses, c.addressDenied.Load(), adminapi.Denied)
+	s.count(descExemptProxies, c.exemptProxies.Load())
 	for _, z := range pooledZones() {
 		s.collectZone(z)
 	}
@@ -219,27 +222,28 @@ func (s scrape) gauge(d *prometheus.Desc, value float64, labels ...string) {
 
 func (s scrape) collectZone(z *zoneState) {
 	c := &z.counters
-	outage, unavailable, rejected := c.outage.Load(), c.unavailable.Load(), c.rejected.total()
+	outage, unavailable, rejected := c.outage.total(), c.unavailable.total(), c.rejected.total()
 	for source := range limiter.Source(limiter.Sources) {
-		if source != limiter.FromRememberedDenial && source != limiter.FromOutage {
+		if source.WithoutStore() {
+			s.count(descDecisions, c.outage[source].Load(), z.name, adminapi.Degraded, source.String())
+			s.count(descDecisions, c.unavailable[source].Load(), z.name, adminapi.Unavailable, source.String())
+		} else if source != limiter.FromRememberedDenial {
 			s.count(descDecisions, c.admitted[source].Load(), z.name, adminapi.Admitted, source.String())
 		}
-		if source != limiter.FromLease && source != limiter.FromCredit {
+		if source != limiter.FromLease {
 			s.count(descDecisions, c.rejected[source].Load(), z.name, adminapi.Rejected, source.String())
 			s.count(descDecisions, c.wouldReject[source].Load(), z.name, adminapi.WouldReject, source.String())
 		}
 	}
-	s.count(descDecisions, outage, z.name, adminapi.Degraded, "")
-	s.count(descDecisions, unavailable, z.name, adminapi.Unavailable, "")
 	s.count(descDecisions, c.allowed.Load(), z.name, adminapi.Allowed, "")
 	s.count(descDecisions, c.denied.Load(), z.name, adminapi.Denied, "")
 	s.count(descDecisions, c.wouldDeny.Load(), z.name, adminapi.WouldDeny, "")
 	s.count(descRequests, c.admitted.total()+c.wouldReject.total()+rejected+outage+unavailable, z.name, "")
 	s.count(descDeclined, rejected+unavailable, z.name, "")
-	s.gauge(descOvershoot, math.Float64frombits(z.maxOvershoot.Load()), z.name)
 	s.count(descMissing, c.missingKeys.Load(), z.name)
 	s.count(descAmbiguous, c.ambiguous.Load(), z.name)
 	s.count(descCosts, c.invalidCosts.Load(), z.name)
+	s.count(descUnknownTiers, c.unknownTiers.Load(), z.name)
 	s.count(descBeforeAuth, c.beforeAuth.Load(), z.name)
 	s.collectComparisons(z)
 }
@@ -262,9 +266,11 @@ func (s scrape) collectEmergency() {
 func (s scrape) collectStores() {
 	type numbers struct {
 		lease.Stats
-		nodes    int
-		foreign  uint64
-		breakers []redisconn.Breaker
+		nodes      int
+		foreign    uint64
+		breakers   []redisconn.Breaker
+		lookupErr  error
+		mismatches []membership.Mismatch
 	}
 	byName := make(map[string]numbers)
 	for _, store := range pooledStores() {
@@ -272,6 +278,7 @@ func (s scrape) collectStores() {
 			n := byName[store.name]
 			n.Stats, n.nodes = n.Stats.Plus(store.leases.Stats()), max(n.nodes, store.nodes.Nodes())
 			n.foreign, n.breakers = n.foreign+store.counts.Foreign(), store.breakers()
+			n.lookupErr, n.mismatches = store.lookupErr(), append(n.mismatches, store.nodes.Mismatches()...)
 			byName[store.name] = n
 		}
 	}
@@ -282,20 +289,32 @@ func (s scrape) collectStores() {
 		s.count(descLeases, n.Returned, name, "returned")
 		s.count(descLeases, n.Expired, name, "expired")
 		s.count(descLeases, n.Lost, name, "lost")
-		s.count(descCredit, n.Credited, name, "admitted")
-		s.count(descCredit, n.Settled, name, "settled")
-		s.gauge(descDebt, float64(n.Debt), name)
 		s.count(descOutage, n.Owed, name, "admitted")
 		s.count(descOutage, n.OwedSettled, name, "settled")
 		s.count(descOutage, n.OwedDropped, name, "dropped")
 		s.gauge(descOutageDebt, float64(n.OutageDebt()), name)
 		s.gauge(descAccounts, float64(n.Accounts), name)
 		s.gauge(descNodes, float64(n.nodes), name)
+		s.gauge(descMismatched, float64(zonesOf(n.mismatches)), name)
+		failing := 0.0
+		if n.lookupErr != nil {
+			failing = 1
+		}
+		s.gauge(descLookup, failing, name)
 		for _, b := range n.breakers {
 			s.gauge(descBreaker, float64(b.State), name, b.Addr)
 			s.gauge(descLatency, b.Latency.Seconds(), name, b.Addr)
 		}
 	}
+}
+
+// zonesOf returns how many zones have a mismatch.
+func zonesOf(mismatches []membership.Mismatch) int {
+	zones := make(map[string]bool)
+	for _, m := range mismatches {
+		zones[m.Zone] = true
+	}
+	return len(zones)
 }
 
 // collectRules collects the watchers of rules. During a reload two of them may have stores of the

@@ -20,6 +20,7 @@ func TestMetricsByOutcome(t *testing.T) {
 		{limiter.Decision{OK: true, Source: limiter.FromLease}, nil},
 		{limiter.Decision{Source: limiter.FromRememberedDenial}, nil},
 		{limiter.Decision{Source: limiter.FromOutage}, errStore},
+		{limiter.Decision{OK: true, Source: limiter.FromLate}, errStore},
 		{limiter.Decision{}, errStore},
 	} {
 		s.decision, s.err = outcome.decision, outcome.err
@@ -32,9 +33,10 @@ func TestMetricsByOutcome(t *testing.T) {
 	for series, want := range map[string]float64{
 		"decisions_total admitted lease " + zone: 2, "decisions_total admitted store " + zone: 0,
 		"decisions_total rejected remembered_denial " + zone: 1, "decisions_total rejected store " + zone: 0,
-		"decisions_total degraded  " + zone: 2, "decisions_total denied  " + zone: 1,
-		"decisions_total rejected outage " + zone: 1, "decisions_total unavailable  " + zone: 0,
-		"missing_keys_total " + zone: 1, "requests_total  " + zone: 6, "declined_requests_total  " + zone: 2,
+		"decisions_total degraded outage " + zone: 2, "decisions_total degraded late " + zone: 1,
+		"decisions_total denied  " + zone: 1, "decisions_total rejected late " + zone: 0,
+		"decisions_total rejected outage " + zone: 1, "decisions_total unavailable late " + zone: 0,
+		"missing_keys_total " + zone: 1, "requests_total  " + zone: 7, "declined_requests_total  " + zone: 2,
 	} {
 		if value, found := got[series]; !found || value != want {
 			t.Errorf("%s = %v (found: %v), want %v", series, value, found, want)

@@ -77,9 +77,9 @@ func (z *zone) checkMissingKey(settings *config.Zone) error {
 
 // substituteKey returns the template that counts a request without a usable key. It returns nil if
 // the zone does not apply to such requests, or forbids them.
-func (e *evaluation) substituteKey(z *zone, has keytemplate.Presence) (*keytemplate.Template, error) {
-	if err := z.checkAmbiguous("key", has); err != nil {
-		return nil, err
+func (e *evaluation) substituteKey(z *zone, has keytemplate.Presence) *keytemplate.Template {
+	if e.forbidAmbiguous(z, has, ambiguousKey) {
+		return nil
 	}
 	e.warnNoAddress(z, z.key) // also if the zone skips or denies the request
 	substitute, isMissing := z.cookieKey, has != keytemplate.AmbiguousCookie
@@ -87,21 +87,21 @@ func (e *evaluation) substituteKey(z *zone, has keytemplate.Presence) (*keytempl
 		z.counters.missingKeys.Add(1)
 		switch z.missing.action {
 		case missingSkip:
-			return nil, nil
+			return nil
 		case missingDeny:
 			e.forbidden = forbidden{reason: noKey, zone: z}
-			return nil, nil
+			return nil
 		}
 		substitute = z.missing.key
 	}
 	switch {
 	case e.warnNoAddress(z, substitute):
-		return z.socketKey, nil
+		return z.socketKey
 	case isMissing && z.missing.action == missingDefault && !z.warned.Swap(true):
 		e.handler.logger.Warn("requests without a key are counted by the client's address: use on_missing_key to "+
 			"change that", zap.String("zone", z.name), placeField(z.place), zap.String("key", z.key.String()))
 	}
-	return substitute, nil
+	return substitute
 }
 
 // warnNoAddress reports whether a template has the client's address and the request none, which is
@@ -128,7 +128,7 @@ func (b *ruleBuilder) compileWithoutKey() error {
 	}
 	base, err := b.base(nil, cmp.Or(b.zone.OnMissingKey, clientIP), "on_missing_key")
 	if err == nil {
-		b.withoutKey, err = b.shared(base, limit, b.zone.Consistency.Or(b.app.DefaultSettings().Consistency))
+		b.withoutKey, err = b.shared(base, limit, b.zone.Enforcement.Or(b.app.DefaultSettings().Enforcement))
 	}
 	if err != nil {
 		return config.ErrorIn("on_missing_key", fmt.Errorf("on_missing_key: %w", err))
@@ -140,13 +140,11 @@ func (b *ruleBuilder) compileWithoutKey() error {
 // What e itself sets for keys of an unknown tier stays if it is lower than on_missing_limit. What
 // no limit of the zone applies to has none.
 func (b *ruleBuilder) ruleWithoutKey(e *config.Endpoint, compiled *endpointRules) (*rule, error) {
-	own, tier := e.Limit, noTier
+	tier := noTier
 	if b.tiers != nil {
 		tier = b.tiers.fallback
-		if t := e.Tiers[b.tiers.names[tier]]; t.Limited() {
-			own = &t.Limit
-		}
 	}
+	own := b.ownLimit(e, tier)
 	switch {
 	case b.withoutKey == nil, compiled.empty():
 		return nil, nil

@@ -2,7 +2,6 @@ package fleetlimit
 
 import (
 	"encoding/json"
-	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,7 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/limiter/lease"
+	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 func TestMissingKeyActions(t *testing.T) {
@@ -135,7 +134,7 @@ func TestRuleWithoutKey(t *testing.T) {
 		zone, rate string
 		want       []string // by endpoint; the last is the rest of the zone
 	}{
-		{"limit 100/1m\nmode strict\nmax_overshoot 3%" + endpoints, "10/1m",
+		{"limit 100/1m\nmode strict" + endpoints, "10/1m",
 			[]string{"own", "own", "own", "5/1m", "20/1h", "10/1m burst 2", "unlimited", "block", "own"}},
 		{"limit unlimited" + endpoints, "unlimited",
 			[]string{"own", "100/1m", "10/1m", "5/1m", "20/1h", "10/1m burst 2", "unlimited", "block", "own"}},
@@ -196,14 +195,14 @@ func TestRuleWithoutKey(t *testing.T) {
 // TestRuleWithoutKeyIsOfTheZone checks what the rule has besides its limit.
 func TestRuleWithoutKeyIsOfTheZone(t *testing.T) {
 	compiled := func(onMissing, settings string) *zone {
-		return compile(t, "rate_limit {\ndefaults {\nmax_overshoot 3%\n}\n}", "rate_limit {\nzone api {\nkey {http.vars.id}\n"+
+		return compile(t, "rate_limit {\ndefaults {\non_outage open\n}\n}", "rate_limit {\nzone api {\nkey {http.vars.id}\n"+
 			"limit 100/1m\non_missing_key "+onMissing+"\n"+settings+"\n}\n}")
 	}
 	z := compiled("{http.vars.client_ip} 10/1m", "mode strict\nmax_keys 7\nalgorithm sliding_window 3\n"+
 		"endpoint /a 5/1m token_bucket {\nmode lease\n}")
 	r, keyed := z.configured.endpoints[1].withoutKey, z.configured.endpoints[1].rules[noTier]
-	if r.Algorithm != keyed.Algorithm || !r.Strict || r.MaxOvershoot != 0.03 || r.MaxKeys != 7 {
-		t.Errorf("rule = %+v, want the algorithm, mode, max_overshoot and max_keys of the zone", r.Rule)
+	if r.Algorithm != keyed.Algorithm || !r.Strict || r.OnOutage != limiter.OutageOpen || r.MaxKeys != 7 {
+		t.Errorf("rule = %+v, want the algorithm, mode, on_outage and max_keys of the zone", r.Rule)
 	}
 	if want := `"api";q=10;w=60`; r.texts.policy != want {
 		t.Errorf("policy = %s, want %s", r.texts.policy, want)
@@ -218,17 +217,6 @@ func TestRuleWithoutKeyIsOfTheZone(t *testing.T) {
 	}
 	if id(compiled("shared 10/1m", "")) == id(compiled("{http.vars.client_ip} 10/1m", "")) {
 		t.Error("rules of two templates have one ID, and so share counts")
-	}
-}
-
-func TestOvershootOfRequestsWithoutKey(t *testing.T) {
-	z := compiledZone(t, `{"key": "{http.vars.id}", "limit": {"unlimited": true}, "max_overshoot": 0.04,
-		"on_missing_limit": {"events": 10, "window": "1m"}}`)
-	z.zoneState = new(zoneState)
-	app := App{store: &store{leases: new(lease.Store)}, zones: []*zone{z}}
-	app.publishOvershoot(&ruleSnapshot{zones: []*zoneRules{z.configured}})
-	if got := math.Float64frombits(z.maxOvershoot.Load()); got != 0.04 {
-		t.Errorf("max overshoot of the zone = %v, want 0.04", got)
 	}
 }
 

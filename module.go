@@ -9,15 +9,20 @@
 //	caddyfile.go      the directive and the global option of Caddyfiles. Package config has their
 //	                  grammar, and the settings of both modules
 //	handler.go        one request, from ServeHTTP to the store and back
+//	placement.go      which rules of a zone limit the request, and so the counts that it is charged to
+//	places.go         at which endpoints it is, also if servers read its path in several ways
 //	request.go        the state of one request
+//	charge.go         what it has been charged, in all handlers that it passes
 //	identity.go       zones that are decided before authentication
 //	routes.go         what the routes around the handlers show about zones
-//	addressfilter.go  which client addresses are exempt or denied, by the configuration or by rules
+//	addressfilter.go  which client addresses are exempt or denied, by the configuration or by rules;
+//	                  proxied.go notices where those are not the addresses of clients
 //	match.go          what is probably a mistake in the matchers of a zone
-//	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, cost.go,
+//	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, tier_unknown.go, cost.go,
 //	                  missingkey.go and keylist.go; internal/keytemplate makes its keys
 //	zone_rules.go     a zone as rules change it; zone_keys.go has what they say about single keys,
-//	                  override.go which limits those can have, and what becomes of them.
+//	                  override.go which limits those can have, and what becomes of them,
+//	                  override_doubt.go which of them probably have no effect.
 //	                  zone_keytext.go is how operators write keys that a store has
 //	dryrun.go         zones that decide and do not reject
 //	compare.go        a second limit or algorithm beside that in force
@@ -25,22 +30,25 @@
 //	header.go         the headers of responses
 //	writer.go         when headers are set
 //	reject.go         the rest of a rejection, with 429, or with 503 while Redis cannot decide
-//	forbid.go         the 403 of what is denied whatever its rate is
+//	forbid.go         the 403 of what is denied whatever its rate is, the 400 of what is ambiguous
 //	metrics.go        what Prometheus scrapes
 //	log.go            what is logged, and how often
 //	decisions.go      what the tails of decisions say
 //	accesslog.go      the field of access logs
 //	pool.go           what outlives a configuration: zones, and what they have in stores
+//	reload.go         which counts a reload drops
 //	store.go          the store, in memory or in Redis
 //	redis.go          the options of Redis, and of the circuit breakers of its primaries
 //	rules.go          the rules in force: their versions reach the zones of running apps.
-//	                  rules_schema.go is what they can refer to
+//	                  rules_schema.go is what they can refer to, rules_store.go where they are kept
 //	member.go         this node as a member of a fleet
 //	fleetsize.go      how many nodes a fleet has, kept in Caddy's storage
 //	adminapi.go       the admin API, whose requests internal/adminapi answers: what it needs of the
-//	                  process and of the running configuration. inspect.go is what is known of a zone
-//	                  and of a key, top.go which keys use a zone most, and counts.go changes the
-//	                  counts of a key. internal/command is the client, `caddy rate-limit`
+//	                  process and of the running configuration. describe.go is what is known of a
+//	                  zone, inspect.go and inspect_tier.go what is known of a key, top.go which keys
+//	                  use a zone most, and counts.go changes the counts of a key. internal/command is
+//	                  the client, `caddy rate-limit`
+//	drain.go          what happens when Caddy begins to shut down
 //	health.go         whether the node is healthy, and a handler that tells
 //	emergency.go      emergency mode: a hard limit in front of everything
 package fleetlimit
@@ -138,6 +146,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 		if err != nil {
 			return errorInZone(name, h.Zones[name], err)
 		}
+		z.addresses = &h.addresses
 		h.zones = append(h.zones, z)
 	}
 	h.warnUnused()
@@ -188,6 +197,7 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, use *config.Zone
 	if settings != use {
 		z.warnings = nil // the app has logged them
 	}
+	z.usePaths()
 	z.warnings = append(z.warnings, append(z.matchDoubts(), z.compareDoubts(settings)...)...)
 	z.logWarnings(name, h.logger)
 	h.app.addZone(z)

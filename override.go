@@ -43,6 +43,9 @@ func (c *zoneRules) override(z *zone, earlier *zoneRules, o *rules.Override) (ke
 		if k.endpoint < 0 {
 			return k, fmt.Errorf("the zone has no endpoint %q", o.Endpoint)
 		}
+		if !slices.ContainsFunc(c.endpoints[k.endpoint].all(), func(r *rule) bool { return c.countedAt(k.endpoint, r) == k.endpoint }) {
+			return k, fmt.Errorf("endpoint %s has no limit of its own: use the override without `endpoint`", o.Endpoint)
+		}
 	}
 	text := overrideText{o.Limit, o.Multiplier}
 	if k.override = c.overrides[text]; k.override != nil {
@@ -126,9 +129,6 @@ func multiply(n int64, multiplier float64) int64 {
 	if product-rounded > 1e-9*product { // else it is a number like 1.1, which has no exact float64
 		rounded++
 	}
-	if n > 0 {
-		rounded = max(1, rounded)
-	}
 	return int64(min(rounded, 2*limiter.MaxEvents))
 }
 
@@ -180,6 +180,9 @@ func (c *overrideChecker) rulesOf(p overridePlace) []placedRule {
 			continue
 		}
 		for _, r := range e.all() {
+			if p.endpoint >= 0 && c.rules.countedAt(i, r) != i {
+				continue
+			}
 			d := decides{algorithm: r.base.Algorithm, cost: e.cost.fixed}
 			if !p.limits {
 				d.limit = r.limit

@@ -19,6 +19,8 @@ func TestOverrides(t *testing.T) {
 		{"id": "3", "zone": "overridden", "key": "one", "endpoint": "GET /search*", "multiplier": 2},
 		{"id": "4", "zone": "overridden", "key": "both", "endpoint": "GET /search*", "limit": "8/1h"},
 		{"id": "5", "zone": "overridden", "key": "both", "limit": "9/1h"},
+		{"id": "10", "zone": "overridden", "key": "both-after", "limit": "9/1h"},
+		{"id": "11", "zone": "overridden", "key": "both-after", "endpoint": "GET /search*", "limit": "8/1h"},
 		{"id": "6", "zone": "overridden", "key": "blocked", "limit": "block"},
 		{"id": "7", "zone": "overridden", "key": "free", "limit": "unlimited"},
 		{"id": "8", "zone": "overridden", "key": "pro-a", "multiplier": 1.5},
@@ -28,7 +30,7 @@ func TestOverrides(t *testing.T) {
 		rest, search int
 		other        int // which is not limited
 	}{
-		{"all", 7, 7, 7}, {"half", 1, 3, 20}, {"one", 2, 10, 20}, {"both", 9, 8, 9}, {"blocked", 0, 0, 0},
+		{"all", 7, 7, 7}, {"half", 1, 3, 20}, {"one", 2, 10, 20}, {"both", 9, 8, 9}, {"both-after", 9, 8, 9}, {"blocked", 0, 0, 0},
 		{"free", 20, 20, 20}, {"pro-a", 6, 9, 20}, {"ended", 2, 5, 20}, {"none", 2, 5, 20},
 	} {
 		for path, want := range map[string]int{"/": tc.rest, "/search": tc.search, "/other": tc.other} {

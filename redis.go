@@ -116,6 +116,7 @@ func (t *redisTarget) reportBreaker(b redisconn.Breaker) {
 	}
 	switch {
 	case b.Replaced:
+		fields = append(fields, zap.String("successor", b.Successor))
 		a.logger.Info("another server has taken over from a primary of Redis", fields...)
 	case b.State == redisconn.Open:
 		a.logger.Error("a primary of Redis fails: requests do not wait for it", append(fields, zap.Error(b.Err))...)
@@ -124,5 +125,23 @@ func (t *redisTarget) reportBreaker(b redisconn.Breaker) {
 	default:
 		a.logger.Info("a primary of Redis answers again", fields...)
 	}
-	a.emit("rate_limit_breaker", map[string]any{"state": b.State.String(), "primary": b.Addr, "store": t.name})
+	data := map[string]any{"state": b.State.String(), "primary": b.Addr, "store": t.name}
+	if b.Replaced {
+		data["successor"] = b.Successor
+	}
+	a.emit("rate_limit_breaker", data)
+}
+
+// reportLookup logs that the primaries cannot be looked up, or can be again if err is nil.
+func (t *redisTarget) reportLookup(err error) {
+	a := newestApp()
+	if a == nil {
+		return
+	}
+	if err == nil {
+		a.logger.Info("the primaries of Redis can be looked up again", zap.String("store", t.name))
+		return
+	}
+	a.logger.Error("the primaries of Redis cannot be looked up: those that are known stay in use, and a failover is not noticed",
+		zap.String("store", t.name), zap.Error(err))
 }

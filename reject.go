@@ -111,8 +111,14 @@ func (r *rule) rate() float64 {
 	return float64(r.Limit.Events) / r.Limit.Window.Seconds()
 }
 
-// newBodies returns the bodies of rejections by r, up to the value of retry_after_seconds.
-func newBodies(zone string, r *rule) (jsonBody, problemBody string) {
+// bodyTexts are the parts of a rejection's body that depend on nothing but the rule.
+type bodyTexts struct {
+	message string // up to the end of the message, which may go on with the cost of the request
+	details string // from there up to the value of retry_after_seconds
+}
+
+// newBodies returns the bodies of rejections by r.
+func newBodies(zone string, r *rule) (jsonBody, problemBody bodyTexts) {
 	name, _ := json.Marshal(zone) // Marshal never fails for a string
 	message, limits := "Requests are blocked", `"limit":0`
 	if r.Rule != nil {
@@ -125,10 +131,14 @@ func newBodies(zone string, r *rule) (jsonBody, problemBody string) {
 		message = "Rate limit of " + rate + " exceeded"
 	}
 	window := strconv.FormatFloat(r.window.Seconds(), 'f', -1, 64)
-	return `{"error":{"code":"RATE_LIMIT_EXCEEDED","message":"` + message + `","details":{"zone":` + string(name) +
-			`,` + limits + `,"window_seconds":` + window + `,"retry_after_seconds":`,
-		`{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Too Many Requests",` +
-			`"status":429,"detail":"` + message + `","violated-policies":[` + string(name) + `],"retry_after_seconds":`
+	return bodyTexts{
+			`{"error":{"code":"RATE_LIMIT_EXCEEDED","message":"` + message,
+			`","details":{"zone":` + string(name) + `,` + limits + `,"window_seconds":` + window + `,"retry_after_seconds":`,
+		}, bodyTexts{
+			`{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Too Many Requests",` +
+				`"status":429,"detail":"` + message,
+			`","violated-policies":[` + string(name) + `],"retry_after_seconds":`,
+		}
 }
 
 // period returns d as people write it after "per": "minute", "10 seconds", "1.5 seconds".
@@ -148,17 +158,35 @@ func period(d time.Duration) string {
 }
 
 func (r *zoneResult) appendJSON(b []byte, retry int64) []byte {
-	b = append(b, r.rule.texts.json...)
-	b = strconv.AppendInt(b, retry, 10)
+	b = r.appendRejection(b, &r.rule.texts.json, retry)
 	b = append(b, `,"reset_at":"`...)
 	b = time.Unix(r.decision.ResetAt.Unix(), 0).UTC().AppendFormat(b, time.RFC3339)
 	return append(b, "\"}}}\n"...)
 }
 
 func (r *zoneResult) appendProblem(b []byte, retry int64) []byte {
-	b = append(b, r.rule.texts.problem...)
-	b = strconv.AppendInt(b, retry, 10)
-	return append(b, "}\n"...)
+	return append(r.appendRejection(b, &r.rule.texts.problem, retry), "}\n"...)
+}
+
+// appendRejection appends what bodies of both forms say. A cost of 1 needs no word: nothing is left
+// then.
+func (r *zoneResult) appendRejection(b []byte, t *bodyTexts, retry int64) []byte {
+	b = append(b, t.message...)
+	if r.cost > 1 {
+		b = strconv.AppendInt(append(b, ": this request counts as "...), r.cost, 10)
+		if !r.outage {
+			b = strconv.AppendInt(append(b, ", with "...), r.remaining(), 10)
+			b = append(b, " left"...)
+		}
+	}
+	b = strconv.AppendInt(append(b, t.details...), retry, 10)
+	if r.cost > 1 {
+		b = strconv.AppendInt(append(b, `,"cost":`...), r.cost, 10)
+		if !r.outage {
+			b = strconv.AppendInt(append(b, `,"remaining":`...), r.remaining(), 10)
+		}
+	}
+	return b
 }
 
 // unavailable reports whether the request is rejected because its count is not available.

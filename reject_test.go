@@ -68,11 +68,12 @@ func TestBodiesDescribeLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		body, problem := newBodies("user", &rule{Rule: compiled, window: tc.limit.Window})
-		if want := `"message":"` + tc.message + `","details":{"zone":"user",` + tc.details; !strings.Contains(body, want) {
-			t.Errorf("JSON body of %+v =\n%s, want\n%s in it", tc.limit, body, want)
+		text := body.message + body.details
+		if want := `"message":"` + tc.message + `","details":{"zone":"user",` + tc.details; !strings.Contains(text, want) {
+			t.Errorf("JSON body of %+v =\n%s, want\n%s in it", tc.limit, text, want)
 		}
-		if want := `"detail":"` + tc.message + `"`; !strings.Contains(problem, want) {
-			t.Errorf("problem of %+v =\n%s, want\n%s in it", tc.limit, problem, want)
+		if text, want := problem.message+problem.details, `"detail":"`+tc.message+`"`; !strings.Contains(text, want) {
+			t.Errorf("problem of %+v =\n%s, want\n%s in it", tc.limit, text, want)
 		}
 	}
 }
@@ -142,7 +143,7 @@ func testOnOutageClosed(t *testing.T, style, want string) {
 			t.Errorf("%s: %s = %q, want %q", style, name, value, want)
 		}
 	}
-	if z := h.zones[0]; z.counters.unavailable.Load() != 1 || z.counters.rejected.total() != 0 || z.counters.outage.Load() != 0 {
+	if z := h.zones[0]; z.counters.unavailable.total() != 1 || z.counters.rejected.total() != 0 || z.counters.outage.total() != 0 {
 		t.Errorf("%s: the zone counts %+v, want one unavailable", style, &z.counters)
 	}
 	if n := logs.Len(); n != 2 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/pathreading"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -27,7 +28,10 @@ type requestState struct {
 	writer   responseWriter
 	rules    *ruleSnapshot
 
-	forbidden *forbidReason // why the request gets 403; nil: it does not
+	charges       []charge
+	inlineCharges [3]charge // the array of charges, unless there are more
+
+	forbidden *forbidReason // why the request gets 403 or 400; nil: it does not
 	emergency bool          // the limit of emergency mode has decided
 }
 
@@ -35,10 +39,14 @@ type requestState struct {
 type zoneResult struct {
 	zone     *zone
 	rule     *rule
+	endpoint int                   // its index
 	template *keytemplate.Template // of the key
+	cost     int64                 // of the request; 0 if the rule counts nothing
 	decision limiter.Decision
 	headers  headerSet // of the handler
 	outage   bool      // the store did not decide: decision is by on_outage
+
+	unknownTier string // that the request has, if the zone has no such tier
 }
 
 // An evaluation is the work of one handler on one request. Evaluations are pooled with their takes
@@ -61,6 +69,11 @@ type evaluation struct {
 	trials    []trial       // of zones that do not reject the request
 
 	comparisons []trial // of the rules that zones compare theirs with
+
+	path     pathreading.Path
+	pathErr  error
+	pathRead bool                  // path and pathErr are set
+	places   [pathreading.Most]int // the buffer of placesOf
 
 	identity []identityRead // what later handlers may change of what the zones read
 	body     []byte         // of a rejection
@@ -117,7 +130,7 @@ const requestStateVar = "rate_limit.state"
 func (e *evaluation) attachState() {
 	if e.state == nil {
 		e.state = &requestState{rules: e.rules}
-		e.state.results = e.state.inline[:0]
+		e.state.results, e.state.charges = e.state.inline[:0], e.state.inlineCharges[:0]
 		caddyhttp.SetVar(e.request.Context(), requestStateVar, e.state)
 		e.addToAccessLog()
 	}
@@ -152,8 +165,8 @@ func (e *evaluation) keyBuffer() []byte {
 func (r *zoneResult) decide(take *limiter.Take, now limiter.Instant) {
 	r.decision = take.Decision
 	if r.outage = take.Err != nil; r.outage {
-		if r.decision.Source != limiter.FromOutage {
-			r.decision = limiter.Decision{OK: true, At: now, Limit: r.rule.Capacity()}
+		if !r.decision.Source.WithoutStore() {
+			r.decision = limiter.Decision{OK: true, Source: limiter.FromOutage, At: now, Limit: r.rule.Capacity()}
 		}
 		r.decision.Remaining = -1
 	}
@@ -174,13 +187,13 @@ func (e *evaluation) count(r *zoneResult, rejected bool) {
 	case rejected && r.decision.OK:
 		return
 	case r.unavailable():
-		c.unavailable.Add(1)
+		c.unavailable[r.decision.Source].Add(1)
 		outcome = adminapi.Unavailable
 	case rejected:
 		c.rejected[r.decision.Source].Add(1)
 		outcome = adminapi.Rejected
 	case r.outage:
-		c.outage.Add(1)
+		c.outage[r.decision.Source].Add(1)
 		outcome = adminapi.Degraded
 	default:
 		c.admitted[r.decision.Source].Add(1)
@@ -192,12 +205,21 @@ func (e *evaluation) count(r *zoneResult, rejected bool) {
 // wait returns how long the same request would be rejected.
 func (r *zoneResult) wait() limiter.Instant { return r.decision.RetryAt - r.decision.At }
 
+// remaining returns how much of the limit remains, -1 in an outage. A request that is denied shows
+// that less remains than its cost, whatever this node knows.
+func (r *zoneResult) remaining() int64 {
+	if r.decision.OK {
+		return r.decision.Remaining
+	}
+	return min(r.decision.Remaining, max(r.cost-1, 0))
+}
+
 // remainingFraction returns how much of the limit remains, 0 to 1, or less than 0 in an outage.
 func (r *zoneResult) remainingFraction() float64 {
 	if r.decision.Limit == 0 {
 		return 0
 	}
-	return float64(r.decision.Remaining) / float64(r.decision.Limit)
+	return float64(r.remaining()) / float64(r.decision.Limit)
 }
 
 // formatHeaders prepares the headers of the response. first is the index of the handler's first
@@ -264,7 +286,7 @@ func (a *App) placeholders(vars map[string]any) caddy.ReplacerFunc {
 // resultValues are the values of placeholders by the end of their name.
 var resultValues = map[string]func(*zoneResult) string{
 	".limit":     func(r *zoneResult) string { return strconv.FormatInt(r.decision.Limit, 10) },
-	".remaining": func(r *zoneResult) string { return strconv.FormatInt(r.decision.Remaining, 10) },
+	".remaining": func(r *zoneResult) string { return strconv.FormatInt(r.remaining(), 10) },
 	".reset": func(r *zoneResult) string {
 		if r.outage {
 			return ""

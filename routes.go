@@ -153,6 +153,7 @@ func (a *App) readRoutes(servers map[string]*caddyhttp.Server) {
 			}
 			for _, h := range s.handlers {
 				w.strippedEndpoints(h, s.stripped[h])
+				w.writableAddresses(servers[name], h)
 				if s.errorRoute {
 					w.emptyRejections(h)
 				}

@@ -16,6 +16,7 @@ import (
 // endpointRules are the rules of an endpoint, or of the rest of a zone.
 type endpointRules struct {
 	route *route.Route // nil: all requests
+	id    uint32       // of its own counts, which it has only for tiers with a limit there
 	rules []*rule      // by tier; the first is for keys without a tier
 	cost  cost
 
@@ -94,7 +95,7 @@ type ruleBuilder struct {
 // endpoints compiles the endpoints of the zone and, as the last, the rest of the zone.
 func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 	b.compiled = make(map[ruleSource]*rule)
-	if err := b.zone.CheckConsistency(); err != nil {
+	if err := b.zone.CheckEnforcement(); err != nil {
 		return nil, err
 	}
 	if b.zone.MaxKeys < 0 {
@@ -103,12 +104,16 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 	if err := b.compileWithoutKey(); err != nil {
 		return nil, err
 	}
+	rest, err := b.build(new(config.Endpoint), nil, nil)
+	if err != nil {
+		return nil, err
+	}
 	var all []endpointRules
 	for i, e := range b.zone.Endpoints {
 		if e == nil {
 			return nil, fmt.Errorf("endpoint %d is empty: use at least a path", i+1)
 		}
-		compiled, err := b.endpoint(e)
+		compiled, err := b.endpoint(e, rest)
 		if err != nil {
 			return nil, &config.SettingError{Endpoint: i + 1, Err: fmt.Errorf("endpoint %d (%s): %w", i+1, e.Path, err)}
 		}
@@ -126,10 +131,7 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 				"used: use `limit` without this endpoint, or a narrower path", all[i].route))
 		}
 	}
-	rest, err := b.build(new(config.Endpoint), nil)
 	switch {
-	case err != nil:
-		return nil, err
 	case b.tiers != nil && b.tiers.fallback == noTier && rest.rules[noTier] == nil:
 		return nil, fmt.Errorf("keys without a tier have no limit: use `limit`, or `default` in `tier`")
 	case len(all) == 0 && rest.empty() && b.withoutKey != nil:
@@ -140,13 +142,13 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 	return append(all, *rest), nil
 }
 
-// endpoint compiles an endpoint of the zone.
-func (b *ruleBuilder) endpoint(e *config.Endpoint) (*endpointRules, error) {
+// endpoint compiles an endpoint of the zone. rest is the rest of the zone.
+func (b *ruleBuilder) endpoint(e *config.Endpoint, rest *endpointRules) (*endpointRules, error) {
 	r, err := route.New(e.Methods, e.Path)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.CheckConsistency(); err != nil {
+	if err := e.CheckEnforcement(); err != nil {
 		return nil, err
 	}
 	if len(e.Tiers) > 0 && b.tiers == nil {
@@ -159,11 +161,14 @@ func (b *ruleBuilder) endpoint(e *config.Endpoint) (*endpointRules, error) {
 		if tier == nil || *tier == (config.Tier{}) {
 			return nil, fmt.Errorf("tier %q is empty: use a limit for this endpoint", name)
 		}
-		if err := tier.CheckConsistency(); err != nil {
+		if err := tier.CheckEnforcement(); err != nil {
 			return nil, fmt.Errorf("tier %q: %w", name, err)
 		}
 	}
-	compiled, err := b.build(e, r)
+	if err := e.CheckOwnLimit(); err != nil {
+		return nil, err
+	}
+	compiled, err := b.build(e, r, rest)
 	if err == nil && compiled.empty() {
 		err = errors.New("no limit: use one here or in the zone")
 	}
@@ -173,8 +178,9 @@ func (b *ruleBuilder) endpoint(e *config.Endpoint) (*endpointRules, error) {
 // empty reports whether e limits no key. Every tier has a limit, so the last rule decides.
 func (e *endpointRules) empty() bool { return e.rules[len(e.rules)-1] == nil }
 
-// build compiles the rules of all tiers at an endpoint. The rest of the zone has no route.
-func (b *ruleBuilder) build(e *config.Endpoint, r *route.Route) (*endpointRules, error) {
+// build compiles the rules of all tiers at an endpoint. A tier without a limit there has the rule,
+// and so the count, of the rest of the zone. That itself has no route, and no rest.
+func (b *ruleBuilder) build(e *config.Endpoint, r *route.Route, rest *endpointRules) (*endpointRules, error) {
 	all := &endpointRules{route: r, rules: make([]*rule, b.tiers.rules())}
 	path := ""
 	if r != nil {
@@ -184,16 +190,18 @@ func (b *ruleBuilder) build(e *config.Endpoint, r *route.Route) (*endpointRules,
 	if err != nil {
 		return nil, err
 	}
+	all.id = base.ID
 	if all.cost, err = newCost(cmp.Or(e.Cost, b.zone.Cost)); err != nil {
 		return nil, config.ErrorIn("cost", err)
 	}
 	for tier := range all.rules {
-		limit, consistency := b.inherit(e, tier)
-		if limit == nil {
-			continue
+		var compiled *rule
+		if rest != nil && b.ownLimit(e, tier) == nil {
+			compiled = rest.rules[tier]
+		} else if limit, enforcement := b.inherit(e, tier); limit != nil {
+			compiled, err = b.shared(base, limit, enforcement)
 		}
-		compiled, err := b.shared(base, limit, consistency)
-		if err == nil {
+		if err == nil && compiled != nil {
 			err = all.cost.fits(compiled)
 		}
 		if err != nil {
@@ -215,7 +223,7 @@ func (b *ruleBuilder) base(own *config.Algorithm, key, place string) (limiter.Ru
 	if err != nil {
 		return limiter.Rule{}, err
 	}
-	identity := []string{b.name, key, place, algorithm.Kind.String(), strconv.Itoa(algorithm.SubWindows)}
+	identity := []string{b.name, key, place, algorithm.Kind.String(), strconv.Itoa(algorithm.SubWindows), countFormat}
 	if b.compared {
 		identity = append(identity, "compared")
 	}
@@ -224,8 +232,8 @@ func (b *ruleBuilder) base(own *config.Algorithm, key, place string) (limiter.Ru
 }
 
 // shared compiles a limit, unless there is an equal rule. base has what limit does not set.
-func (b *ruleBuilder) shared(base limiter.Rule, limit *config.Limit, consistency config.Consistency) (*rule, error) {
-	if err := consistency.Apply(&base); err != nil {
+func (b *ruleBuilder) shared(base limiter.Rule, limit *config.Limit, enforcement config.Enforcement) (*rule, error) {
+	if err := enforcement.Apply(&base); err != nil {
 		return nil, err
 	}
 	if b.compared {
@@ -261,27 +269,32 @@ func (b *ruleBuilder) counted(base limiter.Rule, limit *config.Limit) (*limiter.
 	return counted, err
 }
 
+// ownLimit returns the limit that an endpoint itself sets for a tier, or nil.
+func (b *ruleBuilder) ownLimit(e *config.Endpoint, tier int) *config.Limit {
+	if tier != noTier {
+		if t := e.Tiers[b.tiers.names[tier]]; t.Limited() {
+			return &t.Limit
+		}
+	}
+	return e.Limit
+}
+
 // inherit returns what is in force for a tier at an endpoint. The limit is that of the endpoint for
-// the tier, else of the endpoint, else of the zone for the tier, else of the zone. Consistency is
+// the tier, else of the endpoint, else of the zone for the tier, else of the zone. Enforcement is
 // inherited along the same path, whichever place the limit is from.
-func (b *ruleBuilder) inherit(e *config.Endpoint, tier int) (*config.Limit, config.Consistency) {
-	limit, consistency := b.zone.Limit, b.zone.Consistency.Or(b.app.DefaultSettings().Consistency)
+func (b *ruleBuilder) inherit(e *config.Endpoint, tier int) (*config.Limit, config.Enforcement) {
+	limit, enforcement := b.zone.Limit, b.zone.Enforcement.Or(b.app.DefaultSettings().Enforcement)
 	if tier != noTier {
 		t := b.tiers.tiers[tier]
-		limit, consistency = &t.Limit, t.Consistency.Or(consistency)
+		limit, enforcement = &t.Limit, t.Enforcement.Or(enforcement)
 	}
-	limit, consistency = cmp.Or(e.Limit, limit), e.Consistency.Or(consistency)
-	if tier == noTier {
-		return limit, consistency
+	limit, enforcement = cmp.Or(b.ownLimit(e, tier), limit), e.Enforcement.Or(enforcement)
+	if tier != noTier {
+		if t := e.Tiers[b.tiers.names[tier]]; t != nil {
+			enforcement = t.Enforcement.Or(enforcement)
+		}
 	}
-	t := e.Tiers[b.tiers.names[tier]]
-	if t.Limited() {
-		limit = &t.Limit
-	}
-	if t != nil {
-		consistency = t.Consistency.Or(consistency)
-	}
-	return limit, consistency
+	return limit, enforcement
 }
 
 // amount returns a number with its noun: "1 event", "2 events".

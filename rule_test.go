@@ -3,6 +3,7 @@ package fleetlimit
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -33,23 +34,22 @@ func compile(t *testing.T, option, directive string) *zone {
 	return z
 }
 
-// TestConsistencyIsInherited sets something at each level and checks all rules.
-func TestConsistencyIsInherited(t *testing.T) {
+// TestEnforcementIsInherited sets something at each level and checks all rules.
+func TestEnforcementIsInherited(t *testing.T) {
 	z := compile(t, `rate_limit {
 		tier named 1000/1m {
 			mode strict
-			max_overshoot 5%
+			on_outage closed
 		}
 		tier partly 1000/1m {
 			mode strict
-			max_overshoot 6%
+			on_outage closed
 		}
 		tier other 1000/1m {
 			mode strict
-			max_overshoot 7%
+			on_outage closed
 		}
 		defaults {
-			max_overshoot 2%
 			on_outage open
 		}
 	}`, `rate_limit {
@@ -71,14 +71,13 @@ func TestConsistencyIsInherited(t *testing.T) {
 			}
 			endpoint /set 30/1m {
 				mode lease
-				max_overshoot 0%
 				on_outage local
 				tier {
 					named {
 						mode strict
 					}
 					lax 300/1m {
-						max_overshoot 100%
+						on_outage open
 					}
 				}
 			}
@@ -86,59 +85,58 @@ func TestConsistencyIsInherited(t *testing.T) {
 		}
 	}`)
 	for _, test := range []struct {
-		endpoint  int
-		tier      string
-		events    int64
-		strict    bool
-		overshoot float64
-		onOutage  limiter.OutageMode
+		endpoint int
+		tier     string
+		events   int64
+		strict   bool
+		onOutage limiter.OutageMode
 	}{
-		{0, "", 30, false, 0, limiter.OutageLocal},
-		{0, "lax", 300, false, 1, limiter.OutageLocal},
-		{0, "named", 30, true, 0, limiter.OutageLocal},
-		{0, "other", 30, false, 0, limiter.OutageLocal},
-		{0, "partly", 30, false, 0, limiter.OutageLocal},
-		{0, "zonal", 30, false, 0, limiter.OutageLocal},
+		{0, "", 30, false, limiter.OutageLocal},
+		{0, "lax", 300, false, limiter.OutageOpen},
+		{0, "named", 30, true, limiter.OutageLocal},
+		{0, "other", 30, false, limiter.OutageLocal},
+		{0, "partly", 30, false, limiter.OutageLocal},
+		{0, "zonal", 30, false, limiter.OutageLocal},
 
-		{1, "", 60, true, 0.02, limiter.OutageOpen},
-		{1, "lax", 60, false, 0.02, limiter.OutageClosed},
-		{1, "named", 60, true, 0.05, limiter.OutageOpen},
-		{1, "other", 60, true, 0.02, limiter.OutageOpen}, // with a limit of its own it is another tier than the app's
-		{1, "partly", 60, false, 0.06, limiter.OutageOpen},
-		{1, "zonal", 60, true, 0.02, limiter.OutageOpen},
+		{1, "", 60, true, limiter.OutageOpen},
+		{1, "lax", 60, false, limiter.OutageClosed},
+		{1, "named", 60, true, limiter.OutageClosed},
+		{1, "other", 60, true, limiter.OutageOpen}, // with a limit of its own it is another tier than the app's
+		{1, "partly", 60, false, limiter.OutageClosed},
+		{1, "zonal", 60, true, limiter.OutageOpen},
 
-		{2, "", 10, true, 0.02, limiter.OutageOpen},
-		{2, "lax", 100, false, 0.02, limiter.OutageClosed},
-		{2, "named", 1000, true, 0.05, limiter.OutageOpen},
-		{2, "other", 100, true, 0.02, limiter.OutageOpen},
-		{2, "partly", 1000, false, 0.06, limiter.OutageOpen},
-		{2, "zonal", 100, true, 0.02, limiter.OutageOpen},
+		{2, "", 10, true, limiter.OutageOpen},
+		{2, "lax", 100, false, limiter.OutageClosed},
+		{2, "named", 1000, true, limiter.OutageClosed},
+		{2, "other", 100, true, limiter.OutageOpen},
+		{2, "partly", 1000, false, limiter.OutageClosed},
+		{2, "zonal", 100, true, limiter.OutageOpen},
 	} {
 		r := z.configured.endpoints[test.endpoint].rules[slices.Index(z.tiers.names, test.tier)]
-		if r.Limit.Events != test.events || r.Strict != test.strict || r.MaxOvershoot != test.overshoot || r.OnOutage != test.onOutage {
-			t.Errorf("endpoint %d, tier %q: events = %d, strict = %t, max overshoot = %v, on outage = %v; want %d, %t, %v, %v", test.endpoint, test.tier,
-				r.Limit.Events, r.Strict, r.MaxOvershoot, r.OnOutage, test.events, test.strict, test.overshoot, test.onOutage)
+		if r.Limit.Events != test.events || r.Strict != test.strict || r.OnOutage != test.onOutage {
+			t.Errorf("endpoint %d, tier %q: events = %d, strict = %t, on outage = %v; want %d, %t, %v", test.endpoint, test.tier,
+				r.Limit.Events, r.Strict, r.OnOutage, test.events, test.strict, test.onOutage)
 		}
 	}
 }
 
-func TestConsistencyDefaults(t *testing.T) {
+func TestEnforcementDefaults(t *testing.T) {
 	for _, zone := range []string{"limit 10/1m", "events 10\nwindow 1m"} {
 		z := compile(t, "rate_limit {\ntier free 1/s\n}", "rate_limit {\nzone api {\nkey k\n"+zone+"\n}\n}")
-		if r := z.configured.endpoints[0].rules[noTier]; r.Strict || r.MaxOvershoot != 0.01 || r.OnOutage != limiter.OutageLocal {
-			t.Errorf("%q: strict = %t, max overshoot = %v; want false and 0.01", zone, r.Strict, r.MaxOvershoot)
+		if r := z.configured.endpoints[0].rules[noTier]; r.Strict || r.OnOutage != limiter.OutageLocal {
+			t.Errorf("%q: strict = %t, on outage = %v; want false and local", zone, r.Strict, r.OnOutage)
 		}
-		z = compile(t, "rate_limit {\ndefaults {\nmode strict\nmax_overshoot 3%\n}\n}", "rate_limit {\nzone api {\nkey k\n"+zone+"\n}\n}")
-		if r := z.configured.endpoints[0].rules[noTier]; !r.Strict || r.MaxOvershoot != 0.03 {
-			t.Errorf("%q with defaults: strict = %t, max overshoot = %v; want true and 0.03", zone, r.Strict, r.MaxOvershoot)
+		z = compile(t, "rate_limit {\ndefaults {\nmode strict\non_outage open\n}\n}", "rate_limit {\nzone api {\nkey k\n"+zone+"\n}\n}")
+		if r := z.configured.endpoints[0].rules[noTier]; !r.Strict || r.OnOutage != limiter.OutageOpen {
+			t.Errorf("%q with defaults: strict = %t, on outage = %v; want true and open", zone, r.Strict, r.OnOutage)
 		}
 	}
 }
 
-func TestConsistencyDoesNotChangeRuleID(t *testing.T) {
+func TestEnforcementDoesNotChangeRuleID(t *testing.T) {
 	const option = "rate_limit {\ntier free 1/s\n}"
 	a := compile(t, option, "rate_limit {\nzone api {\nkey k\nlimit 10/1m\n}\n}")
-	b := compile(t, option, "rate_limit {\nzone api {\nkey k\nlimit 10/1m\nmode strict\nmax_overshoot 9%\n}\n}")
+	b := compile(t, option, "rate_limit {\nzone api {\nkey k\nlimit 10/1m\nmode strict\non_outage open\n}\n}")
 	if x, y := a.configured.endpoints[0].rules[noTier].ID, b.configured.endpoints[0].rules[noTier].ID; x != y {
 		t.Errorf("IDs of the rules = %d and %d, want the same", x, y)
 	}
@@ -157,17 +155,17 @@ func TestOneSubwindowIsDefault(t *testing.T) {
 	if id(plain) != id(one) || id(plain) == id(two) {
 		t.Errorf("rules of no, 1 and 2 sub-windows: %d, %d and %d; want the first two equal", id(plain), id(one), id(two))
 	}
-	if a, b := definitionOf(t, "{}", plain), definitionOf(t, "{}", one); a != b {
+	if a, b := definitionOf(t, "{}", plain), definitionOf(t, "{}", one); !maps.Equal(a, b) {
 		t.Errorf("definitions\n%s\n%s\ndiffer, but mean the same", a, b)
 	}
-	if a, b := definitionOf(t, "{}", plain), definitionOf(t, "{}", two); a == b {
+	if a, b := definitionOf(t, "{}", plain), definitionOf(t, "{}", two); maps.Equal(a, b) {
 		t.Errorf("definition of 2 sub-windows is that of 1: %s", a)
 	}
 }
 
 func TestZoneWarnsAboutDoubtfulEndpoints(t *testing.T) {
 	z := compiledZone(t, `{"key": "k", "limit": {"block": true}, "endpoints": [
-		{"methods": ["GET", "FROBNICATE"], "path": "/a"}, {"path": "/.*"}, {"path": "/b"}]}`)
+		{"methods": ["GET", "FROBNICATE"], "path": "/a", "cost": 2}, {"path": "/.*", "cost": 2}, {"path": "/b", "cost": 2}]}`)
 	if len(z.warnings) != 2 || !strings.Contains(z.warnings[0].Error(), "FROBNICATE is no method") ||
 		!strings.Contains(z.warnings[1].Error(), "use * for all paths") {
 		t.Errorf("warnings = %v, want one about FROBNICATE and one about /.*", z.warnings)

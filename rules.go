@@ -1,21 +1,15 @@
 package fleetlimit
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
-	"github.com/caddyserver/certmagic"
 	"go.uber.org/zap"
 
-	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/rules"
-	"github.com/fleetlimit/fleetlimit/rules/rulestore"
 )
 
 // A ruleSnapshot is a version of the rules, compiled for the zones of an app. It is immutable. A
@@ -90,7 +84,6 @@ func (a *App) applyLocked(v *rules.Version) *ruleSnapshot {
 		}
 	}
 	a.inForce.Store(s)
-	a.publishOvershoot(s)
 	return s
 }
 
@@ -101,49 +94,6 @@ func (a *App) logLeftOut(left []error, about ...zap.Field) {
 		a.logger.Warn("a rule is not in force, because it does not fit the configuration: use rules that do, or delete it",
 			append(about, zap.Error(err), zap.Int("of", len(left)))...)
 	}
-}
-
-// rulePool has the watchers of the rules, which outlive configurations: ruleStoreTarget.identity ->
-// *ruleWatcher.
-var rulePool = caddy.NewUsagePool()
-
-// A ruleWatcher is the watcher of a store of rules.
-type ruleWatcher struct {
-	*rules.Watcher
-	identity string
-	storage  *rulestore.Storage // nil unless the store is Caddy's storage
-	release  func()             // of what the store uses; nil: nothing
-}
-
-// Destruct closes the watcher when the last app that uses the store has stopped.
-func (w *ruleWatcher) Destruct() error {
-	err := w.Close()
-	if w.release != nil {
-		w.release()
-	}
-	return err
-}
-
-// newRuleWatcher returns a watcher of the store of t. logger returns that of the newest
-// configuration. The admin API validates changes: a rollback restores what was valid once.
-func newRuleWatcher(t *ruleStoreTarget, logger func() *zap.Logger) (*ruleWatcher, error) {
-	w := &ruleWatcher{identity: t.identity}
-	store, err := t.open(w)
-	if err != nil {
-		return nil, err
-	}
-	about := zap.String("store", store.Name())
-	w.Watcher = rules.NewWatcher(store, rules.Options{
-		OnFailure: func(err error) {
-			logger().Warn("the rules cannot be read, so the last known ones stay in force", about, zap.Error(err))
-		},
-		OnRecovery: func() { logger().Info("the rules can be read again", about) },
-		OnRepair: func(restored *rules.Version, newest int64) {
-			logger().Warn("the store had lost the newest version of the rules, which was written back", about,
-				zap.Int64("version", restored.Number), zap.Int64("newest", newest))
-		},
-	})
-	return w, nil
 }
 
 // maxRulesWait is how long a start waits for the rules, so that the first requests have them.
@@ -210,9 +160,10 @@ func (a *App) follow(t rules.Transition) {
 		return
 	}
 	a.logger.Info("the rules have changed", zap.Int64("version", t.To.Number), zap.String("author", t.To.Author),
-		zap.String("note", t.To.Note), zap.String("store", a.watcher.Store().Name()))
+		zap.String("note", t.To.Note), zap.String("summary", t.To.Summary), zap.String("store", a.watcher.Store().Name()))
 	a.emit("rate_limit_rules", map[string]any{
-		"version": t.To.Number, "author": t.To.Author, "note": t.To.Note, "store": a.watcher.Store().Name(),
+		"version": t.To.Number, "author": t.To.Author, "note": t.To.Note, "summary": t.To.Summary,
+		"store": a.watcher.Store().Name(),
 	})
 }
 
@@ -237,68 +188,4 @@ func (a *App) dropCounts(t rules.Transition) {
 			}
 		}
 	}
-}
-
-// A ruleStoreTarget is a store of rules that nothing has connected to yet.
-type ruleStoreTarget struct {
-	identity string // equal for equal stores; without secrets
-	open     func(*ruleWatcher) (rules.Store, error)
-	storage  certmagic.Storage // of this configuration
-}
-
-// resolveRuleStore returns the store that s describes; nil: the default. redis has the counts, nil:
-// they are in memory.
-func resolveRuleStore(s *config.RuleStore, ctx caddy.Context, redis *redisTarget) (*ruleStoreTarget, error) {
-	if err := s.Check(redis != nil); err != nil {
-		return nil, err
-	}
-	name := config.RulesInStorage
-	switch {
-	case s != nil:
-		name = s.Name
-	case redis != nil:
-		name = config.RulesInRedis
-	}
-	switch name {
-	case config.RulesInRedis:
-		return &ruleStoreTarget{
-			identity: name + " " + redis.identity + " " + redis.prefix,
-			open: func(w *ruleWatcher) (rules.Store, error) {
-				client, release := acquireClient(redis)
-				w.release = release
-				return rulestore.NewRedis(client.Client, redis.prefix), nil
-			},
-		}, nil
-	case config.RulesInPostgres:
-		url, err := s.ResolveURL()
-		if err != nil {
-			return nil, err
-		}
-		checked, err := rulestore.OpenPostgres(url) // it does not connect
-		if err != nil {
-			return nil, err
-		}
-		_ = checked.Close() // it has nothing that could fail
-		return &ruleStoreTarget{identity: name + " " + digest(url), open: func(*ruleWatcher) (rules.Store, error) {
-			return rulestore.OpenPostgres(url)
-		}}, nil
-	}
-	storage := ctx.Storage()
-	text, err := json.Marshal(storage) // modules have their configuration in exported fields
-	if err != nil {
-		text = nil
-	}
-	return &ruleStoreTarget{
-		identity: fmt.Sprintf("%s %T %s", name, storage, digest(string(text))), storage: storage,
-		open: func(w *ruleWatcher) (rules.Store, error) {
-			w.storage = rulestore.NewStorage(storage)
-			return w.storage, nil
-		},
-	}, nil
-}
-
-// digest returns a text that is equal for equal texts and shows nothing of them.
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
 }

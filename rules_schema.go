@@ -22,6 +22,16 @@ func (s ruleSchema) zone(name string) *zone {
 	return nil
 }
 
+// zonesCalled returns the zones of a name: there may be one in several handlers.
+func (s ruleSchema) zonesCalled(name string) (zones []*zone) {
+	for _, z := range s.app.allZones() {
+		if z.name == name {
+			zones = append(zones, z)
+		}
+	}
+	return zones
+}
+
 // Zones implements rules.Schema.
 func (s ruleSchema) Zones() (names []string) {
 	for _, z := range s.app.allZones() {

@@ -15,6 +15,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
+// countFormat names how counts are stored in Redis. A version of this plugin that stores them in
+// another way has another one: its counts have other IDs and start at zero, so that two versions on
+// one Redis do not read what the other has written. Tests build a version with another one.
+var countFormat = "1"
+
 // A store is where the counts of a configuration are.
 type store struct {
 	limits limitStore
@@ -25,9 +30,10 @@ type store struct {
 	nodes  *fleetMember      // nil in memory
 	health health
 
-	breakers func() []redisconn.Breaker // of the primaries; nil in memory
-	open     func(zone string) zoneHandle
-	close    func()
+	breakers  func() []redisconn.Breaker // of the primaries; nil in memory
+	lookupErr func() error               // why the primaries cannot be looked up
+	open      func(zone string) zoneHandle
+	close     func()
 }
 
 // A limitStore decides takes, and operators can look into it.
@@ -109,7 +115,7 @@ func warnOverflow(zone string) {
 func acquireClient(target *redisTarget) (pooledClient, func()) {
 	return acquire(clientPool, target.identity, func() pooledClient {
 		options := target.options
-		options.OnBreaker = target.reportBreaker
+		options.OnBreaker, options.OnLookup = target.reportBreaker, target.reportLookup
 		return pooledClient{redisconn.New(options)}
 	})
 }
@@ -122,14 +128,13 @@ func acquireRedis(target *redisTarget) (*store, func()) {
 		nodes := joinFleet(client.Client, target)
 		counts := redisstore.New(client.Client, target.prefix)
 		leases := lease.New(counts, lease.Options{
-			Timeout: client.Timeout(), Nodes: nodes.Nodes, Settled: nodes.Settled,
-			OutageNodes: nodes.kept.inOutage, ProbeEvery: target.options.Breaker.ProbeEvery,
-			Observe: metrics.storeObserver(target.name),
+			Timeout: client.Timeout(), Nodes: nodes.Nodes, OutageNodes: nodes.kept.inOutage,
+			ProbeEvery: target.options.Breaker.ProbeEvery, Observe: metrics.storeObserver(target.name),
 		})
 		return &store{
 			limits: leases, id: id, name: target.name, leases: leases, counts: counts, nodes: nodes,
-			breakers: client.Breakers,
-			open:     func(zone string) zoneHandle { return zoneHandle{leases.Open(zone)} },
+			breakers: client.Breakers, lookupErr: client.LookupErr,
+			open: func(zone string) zoneHandle { return zoneHandle{leases.Open(zone)} },
 			close: func() {
 				leases.Close()
 				nodes.Leave()

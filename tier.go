@@ -1,11 +1,11 @@
 package fleetlimit
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/caddyserver/caddy/v2"
 
@@ -43,6 +43,9 @@ func newTierFinder(settings *config.ZoneTier, shared map[string]*config.Tier) (*
 	if len(settings.Tiers) == 0 {
 		return nil, fmt.Errorf("there are no tiers: use at least one with its limit, such as `free 100/1m`")
 	}
+	if err := config.CheckTierNames(settings.Tiers); err != nil {
+		return nil, err
+	}
 	f := &tierFinder{names: []string{""}, tiers: []*config.Tier{nil}}
 	for _, name := range slices.Sorted(maps.Keys(settings.Tiers)) {
 		tier := settings.Tiers[name].WithLimitOf(shared[name])
@@ -50,7 +53,7 @@ func newTierFinder(settings *config.ZoneTier, shared map[string]*config.Tier) (*
 			return nil, fmt.Errorf("%q has no limit: use one here, or `tier %s <rate>` in the global rate_limit option",
 				name, name)
 		}
-		if err := tier.CheckConsistency(); err != nil {
+		if err := tier.CheckEnforcement(); err != nil {
 			return nil, fmt.Errorf("%q: %w", name, err)
 		}
 		f.names, f.tiers = append(f.names, name), append(f.tiers, tier)
@@ -123,17 +126,13 @@ func (f *tierFinder) checkReachable() error {
 	return nil
 }
 
-// doubts returns what is probably a mistake in f.
-func (f *tierFinder) doubts() (doubts []error) {
-	for i := 1; i < len(f.names); i++ {
-		for j := 1; j < i; j++ {
-			if strings.EqualFold(f.names[i], f.names[j]) && f.tiers[i].Limit != f.tiers[j].Limit {
-				doubts = append(doubts, fmt.Errorf("the tiers %q and %q differ only in case: use one of them, spelled as its "+
-					"source spells it", f.names[j], f.names[i]))
-			}
-		}
+// doubts returns what is probably a mistake in f. limit is that of the zone, which has f.
+func (f *tierFinder) doubts(limit *config.Limit) (doubts []error) {
+	if limit == nil || slices.Contains(f.all(), noTier) {
+		return nil
 	}
-	return doubts
+	return []error{errors.New("no request can reach the limit of the zone, because each key has a tier: use `limit` " +
+		"without `default` in `tier`, or no `limit`")}
 }
 
 // named returns the tier called name.
@@ -145,28 +144,32 @@ func (f *tierFinder) named(name string) (int, error) {
 	return tier, nil
 }
 
-// find returns the tier of a request: that of the first pattern that matches the key as text, else
-// the one that the placeholder names, else the default. presence is that of the placeholder, if it
-// was read.
-func (f *tierFinder) find(key func() string, r *http.Request, repl *caddy.Replacer) (
-	tier int, presence keytemplate.Presence,
-) {
+// A foundTier is the tier of a request.
+type foundTier struct {
+	tier     int
+	presence keytemplate.Presence // of the placeholder; Present if it was not read
+	unknown  string               // its value, if that is no tier of the zone
+}
+
+// find returns the tier of the first pattern that matches the key as text, else that which the
+// placeholder names, else the default.
+func (f *tierFinder) find(key func() string, r *http.Request, repl *caddy.Replacer) foundTier {
 	if f == nil {
-		return noTier, keytemplate.Present
+		return foundTier{tier: noTier}
 	}
 	if len(f.globs) > 0 {
-		if tier = f.ofPattern(key()); tier != noTier {
-			return tier, keytemplate.Present
+		if tier := f.ofPattern(key()); tier != noTier {
+			return foundTier{tier: tier}
 		}
 	}
-	if f.placeholder != nil {
-		var name string
-		name, presence = f.placeholder.Value(r, repl)
-		if tier := slices.Index(f.names, name); tier > noTier {
-			return tier, presence
-		}
+	if f.placeholder == nil {
+		return foundTier{tier: f.fallback}
 	}
-	return f.fallback, presence
+	name, presence := f.placeholder.Value(r, repl)
+	if tier := slices.Index(f.names, name); tier > noTier {
+		return foundTier{tier: tier}
+	}
+	return foundTier{f.fallback, presence, name}
 }
 
 // ofPattern returns the tier of the first pattern that matches the key as text, or noTier.
@@ -185,4 +188,35 @@ func (f *tierFinder) rules() int {
 		return 1
 	}
 	return len(f.names)
+}
+
+// all returns the tiers that keys can have, noTier first if it is one of them.
+func (f *tierFinder) all() []int {
+	if f == nil {
+		return []int{noTier}
+	}
+	var all []int
+	if f.fallback == noTier && !f.matchesAll() {
+		all = append(all, noTier)
+	}
+	for tier := range f.names[1:] {
+		all = append(all, tier+1)
+	}
+	return all
+}
+
+// matchesAll reports whether a pattern matches each key.
+func (f *tierFinder) matchesAll() bool {
+	return slices.ContainsFunc(f.globs, func(g globTier) bool {
+		_, all := g.globs.Covers("*")
+		return all
+	})
+}
+
+// name returns the name of a tier, "" for noTier and withoutKey.
+func (f *tierFinder) name(tier int) string {
+	if tier <= noTier {
+		return ""
+	}
+	return f.names[tier]
 }

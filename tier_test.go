@@ -23,20 +23,23 @@ func TestTierOfKey(t *testing.T) {
 		header   []string
 		want     string
 		presence keytemplate.Presence
+		unknown  string
 	}{
-		{"sk_ent_1", []string{"free"}, "enterprise", keytemplate.Present},
-		{"sk_1", []string{"free"}, "pro", keytemplate.Present},
-		{"pk_1", []string{"pro"}, "pro", keytemplate.Present},
-		{"pk_1", []string{"gold"}, "free", keytemplate.Present},
-		{"pk_1", nil, "free", keytemplate.Missing},
-		{"pk_1", []string{"pro", "free"}, "free", keytemplate.Ambiguous},
+		{"sk_ent_1", []string{"free"}, "enterprise", keytemplate.Present, ""},
+		{"sk_1", []string{"Free"}, "pro", keytemplate.Present, ""}, // it is not read
+		{"pk_1", []string{"pro"}, "pro", keytemplate.Present, ""},
+		{"pk_1", []string{"gold"}, "free", keytemplate.Present, "gold"},
+		{"pk_1", []string{"Pro"}, "free", keytemplate.Present, "Pro"},
+		{"pk_1", nil, "free", keytemplate.Missing, ""},
+		{"pk_1", []string{"pro", "free"}, "free", keytemplate.Ambiguous, ""},
 	} {
 		r := requestFrom("192.0.2.1")
 		r.Header["X-Tier"] = tc.header
 		repl := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
-		tier, presence := z.tiers.find(func() string { return tc.key }, r, repl)
-		if got := z.tiers.names[tier]; got != tc.want || presence != tc.presence {
-			t.Errorf("tier of %s with %q = %q, presence %v; want %q, %v", tc.key, tc.header, got, presence, tc.want, tc.presence)
+		found := z.tiers.find(func() string { return tc.key }, r, repl)
+		if got := z.tiers.name(found.tier); got != tc.want || found.presence != tc.presence || found.unknown != tc.unknown {
+			t.Errorf("tier of %s with %q = %q, presence %v, unknown %q; want %q, %v, %q", tc.key, tc.header, got,
+				found.presence, found.unknown, tc.want, tc.presence, tc.unknown)
 		}
 	}
 }
@@ -47,13 +50,13 @@ func TestKeyWithoutTier(t *testing.T) {
 	r := requestFrom("192.0.2.1")
 	for _, name := range []string{"", "gold"} {
 		caddyhttp.SetVar(r.Context(), "tier", name)
-		if tier, _ := z.tiers.find(nil, r, nil); tier != noTier {
-			t.Errorf("tier %q = %d, want none", name, tier)
+		if found := z.tiers.find(nil, r, nil); found.tier != noTier || found.unknown != name {
+			t.Errorf("tier %q = %d, unknown %q; want none, %q", name, found.tier, found.unknown, name)
 		}
 	}
 	var none *tierFinder
-	if tier, presence := none.find(nil, r, nil); tier != noTier || presence != keytemplate.Present {
-		t.Errorf("tier without tiers = %d, presence %v; want none, present", tier, presence)
+	if found := none.find(nil, r, nil); found != (foundTier{}) {
+		t.Errorf("tier without tiers = %v, want none, present", found)
 	}
 }
 
@@ -86,16 +89,35 @@ func TestTiersThatNoKeyHas(t *testing.T) {
 }
 
 func TestTierDoubts(t *testing.T) {
-	for tiers, want := range map[string]string{
-		`{"free": "1/1m", "Free": "2/1m"}`: `the tiers "Free" and "free" differ only in case`,
-		`{"free": "1/1m", "Free": "1/1m"}`: "", // the source spells it both ways
-		`{"free": "1/1m", "pro": "1/1m"}`:  "",
+	const unreachable = "no request can reach the limit of the zone"
+	for _, tc := range []struct{ zone, want string }{
+		{`"limit": "10/1m", "tier": {"placeholder": "{http.auth.user.plan}", "tiers": {"free": "1/1m"}}`, ""},
+		{`"limit": "10/1m", "tier": {"placeholder": "{http.auth.user.plan}", "tiers": {"free": "1/1m"}, "default": "free"}`, unreachable},
+		{`"limit": "10/1m", "tier": {"tiers": {"free": "1/1m"}, "keys": [{"glob": "*", "tier": "free"}]}`, unreachable},
+		{`"tier": {"placeholder": "{http.auth.user.plan}", "tiers": {"free": "1/1m"}, "default": "free"}`, ""},
 	} {
-		z := compiledZone(t, `{"key": "{client_ip}", "limit": "10/1m", "tier": {"placeholder": "{http.auth.user.plan}", "tiers": `+
-			tiers+`}}`)
-		if (len(z.warnings) == 1) != (want != "") || !strings.Contains(fmt.Sprint(z.warnings), want) {
-			t.Errorf("%s: warnings %v, want %q", tiers, z.warnings, want)
+		z := compiledZone(t, `{"key": "{client_ip}", `+tc.zone+`}`)
+		if (len(z.warnings) == 1) != (tc.want != "") || !strings.Contains(fmt.Sprint(z.warnings), tc.want) {
+			t.Errorf("%s: warnings %v, want %q", tc.zone, z.warnings, tc.want)
 		}
+	}
+}
+
+func TestTiersThatDifferOnlyInCase(t *testing.T) {
+	const want = `the tiers "Free" and "free" differ only in case`
+	_, err := newTierFinder(&config.ZoneTier{
+		Placeholder: "{http.auth.user.plan}", Tiers: map[string]*config.Tier{
+			"free": {Limit: config.Limit{Unlimited: true}}, "Free": {Limit: config.Limit{Unlimited: true}},
+		},
+	}, nil)
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("in a zone: error %v, want %q", err, want)
+	}
+	app := config.App{Tiers: map[string]*config.Tier{
+		"free": {Limit: config.Limit{Unlimited: true}}, "Free": {Limit: config.Limit{Unlimited: true}},
+	}}
+	if err := app.Check(); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("in the app: error %v, want %q", err, want)
 	}
 }
 

@@ -53,11 +53,14 @@ func newCountedRules(z *zone, inForce *zoneRules, endpoint string, now time.Time
 		if endpoint != "" && e.name() != endpoint {
 			continue
 		}
+		rules := e.all()
 		if z.tiers != nil {
-			c.add(i, e.name(), e.rules[z.tiers.fallback])
+			rules = append([]*rule{e.rules[z.tiers.fallback]}, rules...)
 		}
-		for _, r := range e.all() {
-			c.add(i, e.name(), r)
+		for _, r := range rules {
+			if endpoint != "" || inForce.countedAt(i, r) == i {
+				c.add(i, e.name(), r)
+			}
 		}
 	}
 	return c

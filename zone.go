@@ -3,7 +3,6 @@ package fleetlimit
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync/atomic"
 
@@ -23,6 +22,7 @@ type zone struct {
 	*zoneState
 	legacy   bool // in the syntax of caddy-ratelimit
 	matchers caddyhttp.MatcherSets
+	paths    pathUse // whether it tells paths apart
 	key      *keytemplate.Template
 	missing  missingKey
 
@@ -30,10 +30,12 @@ type zone struct {
 	cookieKey          *keytemplate.Template // counts requests with an ambiguous cookie
 	socketKey          *keytemplate.Template // counts requests that have no client address
 
-	allow  glob.Set
-	deny   glob.Set
-	tiers  *tierFinder // nil: no tiers
-	dryRun keyshare.Share
+	allow glob.Set
+	deny  glob.Set
+
+	addresses *addressFilter // of the handler; never nil after Provision
+	tiers     *tierFinder    // nil: no tiers
+	dryRun    keyshare.Share
 
 	builder    *ruleBuilder
 	configured *zoneRules // in force while there are no rules beside the configuration
@@ -80,7 +82,7 @@ func newZone(name string, settings *config.Zone, app *App, handle limiter.Zone) 
 		return nil, config.ErrorIn("tier", fmt.Errorf("tier: %w", err))
 	}
 	if z.tiers != nil {
-		z.warnings = append(z.warnings, z.tiers.doubts()...)
+		z.warnings = append(z.warnings, z.tiers.doubts(settings.Limit)...)
 		for _, k := range settings.Tier.Keys {
 			z.warnAboutPattern(settings.Key, k.Glob)
 		}
@@ -194,20 +196,6 @@ func (z *zone) parseKey(raw string, o keytemplate.Options) (*keytemplate.Templat
 		z.warnings = append(z.warnings, doubt)
 	}
 	return t, z.refuse(t.Check())
-}
-
-// checkAmbiguous counts a request in which what, the key, tier or cost, is ambiguous. It returns
-// the error that answers the request, unless an ambiguous value counts as a missing one.
-func (z *zone) checkAmbiguous(what string, presence keytemplate.Presence) error {
-	if presence < keytemplate.AmbiguousCookie {
-		return nil
-	}
-	z.counters.ambiguous.Add(1)
-	if presence == keytemplate.AmbiguousCookie || z.ambiguousIsMissing {
-		return nil
-	}
-	return caddyhttp.Error(http.StatusBadRequest, fmt.Errorf("the %s of zone %q is ambiguous: use its header or query "+
-		"parameter once, in its own spelling", what, z.name))
 }
 
 // validateZoneName refuses names that do not fit into headers and paths. Zones in the syntax of

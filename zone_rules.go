@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keyshare"
 	"github.com/fleetlimit/fleetlimit/internal/keytable"
+	"github.com/fleetlimit/fleetlimit/internal/pathreading"
 	"github.com/fleetlimit/fleetlimit/internal/route"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -34,20 +34,25 @@ type ruleSource struct {
 	limit config.Limit
 }
 
-// endpointFor returns the index of the first endpoint that matches the request, else that of the
-// rest of the zone, which is the last.
-func (c *zoneRules) endpointFor(r *http.Request) int {
+// endpointFor returns the index of the first endpoint that matches a method and a reading of the
+// path, else that of the rest of the zone, which is the last.
+func (c *zoneRules) endpointFor(method string, path *pathreading.Reading) int {
 	last := len(c.endpoints) - 1
-	if last == 0 {
-		return 0
-	}
-	bare := route.Bare(r)
 	for i := range c.endpoints[:last] {
-		if c.endpoints[i].route.Match(r, bare) {
+		if c.endpoints[i].route.Match(method, path) {
 			return i
 		}
 	}
 	return last
+}
+
+// countedAt returns the index of the endpoint whose count a rule at place uses. It is the last, the
+// rest of the zone, if the endpoint there has no limit of its own.
+func (c *zoneRules) countedAt(place int, r *rule) int {
+	if last := len(c.endpoints) - 1; r != nil && r.base.ID == c.endpoints[last].id {
+		return last
+	}
+	return place
 }
 
 // all returns the rules of e that are not nil.
@@ -208,7 +213,7 @@ func (b *ruleBuilder) put(l placedLimit) error {
 		b.zone.Limit = limit
 		return nil
 	case l.endpoint == "":
-		b.tiers.tiers[tier] = &config.Tier{Limit: *limit, Consistency: b.tiers.tiers[tier].Consistency}
+		b.tiers.tiers[tier] = &config.Tier{Limit: *limit, Enforcement: b.tiers.tiers[tier].Enforcement}
 		return nil
 	}
 	for i, e := range b.zone.Endpoints {
@@ -221,7 +226,7 @@ func (b *ruleBuilder) put(l placedLimit) error {
 		} else {
 			t := new(config.Tier)
 			if configured := e.Tiers[l.tier]; configured != nil {
-				t.Consistency = configured.Consistency
+				t.Enforcement = configured.Enforcement
 			}
 			t.Limit = *limit
 			changed.Tiers = maps.Clone(e.Tiers)

@@ -189,7 +189,7 @@ type plenty struct{ limiter.Lender }
 
 func (plenty) Refusal([]byte) error { return nil }
 
-func (plenty) Lend(requests []limiter.LeaseRequest, answered func(error)) {
+func (plenty) Lend(requests []limiter.LeaseRequest, _ func(), answered func(error)) {
 	now := limiter.At(time.Now())
 	for i := range requests {
 		l := &requests[i]
@@ -201,11 +201,10 @@ func (plenty) Lend(requests []limiter.LeaseRequest, answered func(error)) {
 
 func newRule(b *testing.B, zone limiter.Zone, kind limiter.Kind) *limiter.Rule {
 	rule, err := limiter.NewRule(limiter.Rule{
-		ID:           1,
-		Zone:         zone,
-		Algorithm:    limiter.Algorithm{Kind: kind},
-		Limit:        limiter.Limit{Events: events, Window: time.Minute},
-		MaxOvershoot: 0.01,
+		ID:        1,
+		Zone:      zone,
+		Algorithm: limiter.Algorithm{Kind: kind},
+		Limit:     limiter.Limit{Events: events, Window: time.Minute},
 	})
 	if err != nil {
 		b.Fatal(err)

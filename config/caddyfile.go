@@ -44,22 +44,20 @@ type Caddyfile struct {
 //			limit          <rate>
 //			algorithm      <algorithm>              # default token_bucket
 //			mode           strict | lease           # default lease
-//			max_overshoot  <percent>                # default 1%
 //			on_outage      local | open | closed    # default local
 //			tier [<placeholder>] [trusted] {
-//				<tier> [<rate>] [{ <consistency> }] # without a rate: that of the global tier
+//				<tier> [<rate>] [{ <enforcement> }] # without a rate: that of the global tier
 //				keys <glob...> <tier>               # repeatable; the first that matches the key decides
 //				default <tier>                      # for an unknown or empty tier
 //			}
 //			endpoint [<METHOD>[,<METHOD>...]] <path> [<rate> [<algorithm>]] { # repeatable; block optional
-//				limit         <rate>
-//				algorithm     <algorithm>
-//				cost          <n> | <placeholder> [trusted]
-//				mode          strict | lease
-//				max_overshoot <percent>
-//				on_outage     local | open | closed
+//				limit     <rate>
+//				algorithm <algorithm>
+//				cost      <n> | <placeholder> [trusted]
+//				mode      strict | lease
+//				on_outage local | open | closed
 //				tier {
-//					<tier> [<rate>] [{ <consistency> }] # a rate, a block, or both
+//					<tier> [<rate>] [{ <enforcement> }] # a rate, a block, or both
 //				}
 //			}
 //			cost           <n> | <placeholder> [trusted] # default 1
@@ -95,8 +93,7 @@ type Caddyfile struct {
 //	<rate>        <events>/<window> [burst <n>] | unlimited | block
 //	<window>      a duration, such as 10s, 1m or 24h, or a unit: s, m, h, d
 //	<algorithm>   token_bucket | sliding_window_log | fixed_window | sliding_window [<subwindows>]
-//	<consistency> mode strict | lease, max_overshoot <percent> and on_outage local | open | closed, each on
-//	              its own line
+//	<enforcement> mode strict | lease, and on_outage local | open | closed, each on its own line
 //
 // The syntax of caddy-ratelimit is accepted too, with its meaning there: a zone with
 //

@@ -31,14 +31,13 @@ import (
 //				}
 //			}
 //			zone <name> { ... }                        # repeatable: a zone that sites use by its name
-//			tier <name> <rate> [{ <consistency> }]     # repeatable: a named limit that zones can use
+//			tier <name> <rate> [{ <enforcement> }]     # repeatable: a named limit that zones can use
 //			defaults {                                 # for zones and handlers that do not set these
-//				algorithm     <algorithm>
-//				mode          strict | lease
-//				max_overshoot <percent>
-//				on_outage     local | open | closed
-//				headers       x | draft | all | none
-//				reject        json | problem | error
+//				algorithm <algorithm>
+//				mode      strict | lease
+//				on_outage local | open | closed
+//				headers   x | draft | all | none
+//				reject    json | problem | error
 //			}
 //			nodes <n>                                  # with redis; default: counted
 //			breaker {                                  # with redis
@@ -118,18 +117,23 @@ func (a *App) parseTier(d *caddyfile.Dispenser, args []string) error {
 	case a.Tiers[name] != nil:
 		return d.Errf("tier %s is already specified as %v: use it once", name, a.Tiers[name])
 	}
-	return parseTier(d, args, &a.Tiers)
+	if err := parseTier(d, args, &a.Tiers); err != nil {
+		return err
+	}
+	if err := CheckTierNames(a.Tiers); err != nil {
+		return d.WrapErr(err)
+	}
+	return nil
 }
 
 func (a *App) parseDefaults(d *caddyfile.Dispenser) error {
 	c := new(Defaults)
 	a.Defaults = c
 	return subdirective.Block{Of: "defaults", Remedies: defaultsRemedies, Lines: map[string]subdirective.Line{
-		"algorithm":     algorithmLine(d, &c.Algorithm),
-		"mode":          wordLine(d, "mode", &c.Mode),
-		"max_overshoot": maxOvershootLine(d, &c.MaxOvershoot),
-		"on_outage":     onOutageLine(d, &c.OnOutage),
-		"headers":       wordLine(d, "headers", &c.Headers),
-		"reject":        wordLine(d, "reject", &c.Reject),
+		"algorithm": algorithmLine(d, &c.Algorithm),
+		"mode":      wordLine(d, "mode", &c.Mode),
+		"on_outage": onOutageLine(d, &c.OnOutage),
+		"headers":   wordLine(d, "headers", &c.Headers),
+		"reject":    wordLine(d, "reject", &c.Reject),
 	}}.Parse(d)
 }

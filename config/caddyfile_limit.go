@@ -56,17 +56,6 @@ func onOutageLine(d *caddyfile.Dispenser, name *string) subdirective.Line {
 	}, name)
 }
 
-func maxOvershootLine(d *caddyfile.Dispenser, fraction **Fraction) subdirective.Line {
-	return subdirective.Line{Usage: "max_overshoot <percent>", Min: 1, Max: 1, Parse: func(args []string) error {
-		f, err := ParsePercent(args[0])
-		if err != nil {
-			return d.Errf("max_overshoot %q is not a percentage of the limit: use %s", args[0], percentLike(args[0], "1%"))
-		}
-		*fraction = (*Fraction)(&f)
-		return nil
-	}}
-}
-
 // dryRunLine is a subdirective with a percentage of keys. Default: all.
 func dryRunLine(d *caddyfile.Dispenser, fraction *Fraction) subdirective.Line {
 	return subdirective.Line{Usage: "dry_run [<percent>]", Max: 1, Parse: func(args []string) error {
@@ -94,7 +83,7 @@ func jitterLine(d *caddyfile.Dispenser, jitter *Fraction) subdirective.Line {
 		}
 		factor := !percent && notNumber == nil && fraction > 1
 		if fraction, err = ParsePercent(args[0]); err != nil {
-			remedy := percentLike(args[0], "20%")
+			remedy := percentLike(args[0], "0% to 100%, such as 20%")
 			if factor {
 				remedy += ", because in caddy-ratelimit it is a factor: up to " + args[0] + " times the wait is added"
 			}
@@ -109,7 +98,8 @@ func jitterLine(d *caddyfile.Dispenser, jitter *Fraction) subdirective.Line {
 func percentOfKeys(d *caddyfile.Dispenser, name, text string) (Fraction, error) {
 	f, err := ParsePercent(text)
 	if err != nil {
-		return 0, d.Errf("%s %q is not a percentage of keys: use %s", name, text, percentLike(text, "10%"))
+		other := "`" + name + "` without it for all keys, or a percentage above 0%, such as 10%"
+		return 0, d.Errf("%s %q is not a percentage of keys: use %s", name, text, percentLike(text, other))
 	}
 	return Fraction(f), nil
 }

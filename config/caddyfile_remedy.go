@@ -8,8 +8,8 @@ import (
 
 var (
 	handlerRemedies = remedies(
-		"key on_missing_key on_ambiguous_key ipv4_prefix ipv6_prefix limit algorithm mode max_overshoot on_outage tier endpoint "+
-			"cost max_keys allow_key deny_key events window match dry_run compare", "it belongs to a zone: use it inside "+
+		"key on_missing_key on_ambiguous_key ipv4_prefix ipv6_prefix limit algorithm mode on_outage tier endpoint cost "+
+			"max_keys allow_key deny_key events window match dry_run compare", "it belongs to a zone: use it inside "+
 			"`zone <name> {`",
 		"redis nodes defaults", "it belongs to the whole server: use it in the global option rate_limit",
 		"rate rates requests average period per quota rps rpm burst limits", "use `limit <events>/<window> [burst <n>]` "+
@@ -28,6 +28,7 @@ var (
 		"ip per_ip client_ip", "use `key {client_ip}` inside `zone <name> {`",
 		"path method methods", "use `endpoint <path> <rate>` inside a zone, or a matcher after rate_limit",
 		onOutage, onOutageRemedy,
+		maxOvershoot, maxOvershootRemedy,
 		dryRunSynonyms, "use `dry_run [<percent>]` inside `zone <name> {`",
 	)
 
@@ -76,6 +77,7 @@ var (
 		"strict lease", "use `mode strict` or `mode lease`",
 		"weight price", "use `cost <n>` or `cost <placeholder>`",
 		onOutage, onOutageRemedy,
+		maxOvershoot, maxOvershootRemedy,
 		dryRunSynonyms, "use `dry_run [<percent>]`",
 		"comparison experiment candidate alternative canary second", "use `compare [<percent>] {`",
 	)
@@ -85,8 +87,9 @@ var (
 		"token_bucket sliding_window sliding_window_log fixed_window", "use it as `algorithm <name>`",
 		"rate rates requests events window per period", "use `limit <events>/<window>`, such as `limit 100/1m`",
 		"burst", "use `limit <events>/<window> burst <n>`",
-		"key tier endpoint cost match mode max_overshoot on_outage on_missing_key on_ambiguous_key ipv4_prefix ipv6_prefix "+
-			"max_keys allow_key deny_key dry_run", "it is that of the zone: use `limit`, `algorithm` or both",
+		"key tier endpoint cost match mode on_outage on_missing_key on_ambiguous_key ipv4_prefix ipv6_prefix max_keys "+
+			"allow_key deny_key dry_run", "it is that of the zone: use `limit`, `algorithm` or both",
+		maxOvershoot, maxOvershootRemedy,
 	)
 
 	endpointRemedies = remedies(
@@ -99,6 +102,7 @@ var (
 		"rate requests average period per events window", "use `limit <events>/<window>`, such as `limit 100/1m`",
 		"endpoint", "an endpoint has no endpoints: use } to close this one first",
 		"headers reject log_rejections log_key jitter allow deny", "it belongs to rate_limit itself: use it beside the zone",
+		maxOvershoot, maxOvershootRemedy,
 	)
 
 	// A word that begins a line of a tier block is the name of a tier.
@@ -108,14 +112,18 @@ var (
 		"tier", "use `<tier> <rate>` without the word tier",
 		"limit rate events window", "use `<tier> <rate>`, such as `free 100/1m`",
 		"burst", "use `<tier> <events>/<window> burst <n>`",
-		"endpoint algorithm cost mode max_overshoot on_outage placeholder trusted", "it belongs to the zone or to one tier, not to all "+
+		"endpoint algorithm cost mode on_outage placeholder trusted", "it belongs to the zone or to one tier, not to all "+
 			"tiers: use it in the zone, or in the block of a tier",
+		maxOvershoot, maxOvershootRemedy,
 	)
+
+	// These are for the block of one tier.
+	enforcementRemedies = remedies(maxOvershoot, maxOvershootRemedy)
 
 	globalRemedies = remedies(
 		"address addresses username password db master_name sentinel_password key_prefix timeout pool_size tls cluster sentinel "+
 			"standalone", "it belongs to redis: use it as `redis {` with `address <host:port>` in it",
-		"algorithm mode max_overshoot on_outage headers reject", "use it inside `defaults {`",
+		"algorithm mode on_outage headers reject", "use it inside `defaults {`",
 		"key limit endpoint cost match allow_key deny_key events window dry_run compare", "it belongs to a zone: use it inside "+
 			"`zone <name> {`",
 		"postgres postgresql", "use `rules postgres <url>`",
@@ -124,12 +132,14 @@ var (
 		"storage distributed", "use `redis {` to share counts",
 		"default_limit", "it belongs to a zone: use `limit` there",
 		onOutage, onOutageRemedy,
+		maxOvershoot, maxOvershootRemedy,
 	)
 
 	defaultsRemedies = remedies(
 		"limit key cost tier endpoint match", "zones have no default of it: use it in each zone",
 		"log_rejections log_key jitter allow deny", "use it in the rate_limit of each site",
 		"burst", "use `limit <events>/<window> burst <n>` in each zone",
+		maxOvershoot, maxOvershootRemedy,
 	)
 
 	redisRemedies = remedies(
@@ -152,6 +162,9 @@ const (
 	onOutage       = "on_error on_failure fail_open fail_closed fault_tolerant"
 	onOutageRemedy = "use `on_outage local | open | closed` in a zone or in `defaults`, for while Redis does not answer"
 	dryRunSynonyms = "dryrun shadow report_only log_only"
+
+	maxOvershoot       = "max_overshoot"
+	maxOvershootRemedy = "leases never exceed the limit: remove max_overshoot"
 )
 
 // remedies returns a table of pairs: words, separated by spaces, and what to use instead of them.

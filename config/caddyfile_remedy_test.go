@@ -61,6 +61,10 @@ func TestRemedies(t *testing.T) {
 		{"redis", "database 1", "use `db <n>`"},
 		{"redis", "mode cluster", "`redis cluster {`"},
 		{"redis", "pool 5", "did you mean pool_size?"},
+		{"rate_limit", "max_overshoot 1%", "leases never exceed the limit: remove max_overshoot"},
+		{"option", "max_overshoot 1%", "leases never exceed the limit: remove max_overshoot"},
+		{"tier", "max_overshoot 1%", "leases never exceed the limit: remove max_overshoot"},
+		{"zone", "compare {\nmax_overshoot 1%\n}", "leases never exceed the limit: remove max_overshoot"},
 	} {
 		text := fmt.Sprintf(blocks[tc.block], tc.line)
 		var err error

@@ -83,10 +83,9 @@ func parseTier(d *caddyfile.Dispenser, args []string, tiers *map[string]*Tier) e
 		}
 		t.Limit = *limit
 	}
-	return subdirective.Block{Of: "a tier", Optional: true, Lines: map[string]subdirective.Line{
-		"mode":          wordLine(d, "mode", &t.Mode),
-		"max_overshoot": maxOvershootLine(d, &t.MaxOvershoot),
-		"on_outage":     onOutageLine(d, &t.OnOutage),
+	return subdirective.Block{Of: "a tier", Optional: true, Remedies: enforcementRemedies, Lines: map[string]subdirective.Line{
+		"mode":      wordLine(d, "mode", &t.Mode),
+		"on_outage": onOutageLine(d, &t.OnOutage),
 	}}.Parse(d)
 }
 

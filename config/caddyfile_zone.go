@@ -64,7 +64,6 @@ func (p *zoneParser) block() subdirective.Block {
 		"limit":            limitLine(d, &c.Limit),
 		"algorithm":        algorithmLine(d, &c.Algorithm),
 		"mode":             wordLine(d, "mode", &c.Mode),
-		"max_overshoot":    maxOvershootLine(d, &c.MaxOvershoot),
 		"on_outage":        onOutageLine(d, &c.OnOutage),
 		"tier":             {Usage: "tier [<placeholder>] [trusted] {", Max: 2, Parse: p.tier},
 		"endpoint":         {Usage: endpointUsage, Min: 1, Max: many, Repeats: true, Parse: p.endpoint},
@@ -150,8 +149,8 @@ func (p *zoneParser) checkLegacy() error {
 	if p.zone.MaxEvents != 0 && p.zone.Window != 0 {
 		rate = (&Limit{Events: p.zone.MaxEvents, Window: p.zone.Window}).String()
 	}
-	for _, name := range []string{"limit", "algorithm", "tier", "endpoint", "cost", "mode", "max_overshoot", "on_outage",
-		"on_ambiguous_key", "compare"} {
+	for _, name := range []string{"limit", "algorithm", "tier", "endpoint", "cost", "mode", "on_outage", "on_ambiguous_key",
+		"compare"} {
 		if place := p.places[name]; place != nil {
 			return place.Errf("%s does not work with events and window: use `limit %s` instead of those two", name, rate)
 		}

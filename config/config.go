@@ -6,10 +6,12 @@
 //
 //	config.go              the settings of the handler and of the app
 //	zone.go                those of a zone, of its tiers and of its endpoints
+//	endpoint.go            what an endpoint needs a limit of its own for
 //	limit.go               a limit, and the limit of a tier
+//	tiername.go            which tiers can stand side by side
 //	rate.go                the syntax of rates, such as 100/1m, and what people write instead
 //	algorithm.go           an algorithm
-//	consistency.go         how closely nodes keep to a limit
+//	enforcement.go         what decides under a limit
 //	cost.go                how many events a request counts as
 //	compare.go             what a zone is compared with
 //	fraction.go            fractions and percentages
@@ -61,13 +63,14 @@ type Handler struct {
 	// Default: `all`.
 	Headers string `json:"headers,omitempty"`
 
-	// How requests are rejected, with 429 or 403: `json` and `problem` (RFC 9457) write a body,
+	// How requests are rejected, with 429, 403 or 400: `json` and `problem` (RFC 9457) write a body,
 	// `error` invokes the error routes. Default: `json`, or `error` for zones in the syntax of
 	// caddy-ratelimit.
 	Reject string `json:"reject,omitempty"`
 
 	// Which rejections are logged: the `first` of each key and window, `all` or `none`. With `first`,
-	// a zone logs at most ten in a second, and as many that belong to no window: 403s, and by `block`.
+	// a zone logs at most ten in a second, and as many that belong to no window: 403s, 400s, and by
+	// `block`.
 	// Default: `first`, or `all` for zones in the syntax of caddy-ratelimit.
 	LogRejections string `json:"log_rejections,omitempty"`
 
@@ -129,7 +132,7 @@ type Defaults struct {
 	// Enforces limits with this algorithm. Default: `token_bucket`.
 	Algorithm *Algorithm `json:"algorithm,omitempty"`
 
-	Consistency
+	Enforcement
 
 	// Sets these headers on responses: see the handler's `headers`.
 	Headers string `json:"headers,omitempty"`
@@ -170,7 +173,7 @@ func (h *Handler) Check() error {
 func (a *App) Check() error {
 	if d := a.Defaults; d != nil {
 		_, algorithm := d.Algorithm.Compile()
-		err := cmp.Or(algorithm, CheckWord("headers", d.Headers), CheckWord("reject", d.Reject), d.CheckConsistency())
+		err := cmp.Or(algorithm, CheckWord("headers", d.Headers), CheckWord("reject", d.Reject), d.CheckEnforcement())
 		if err != nil {
 			return fmt.Errorf("defaults: %w", err)
 		}
@@ -179,11 +182,11 @@ func (a *App) Check() error {
 		if !tier.Limited() {
 			return fmt.Errorf("tier %q has no limit: use one such as {\"events\": 1000, \"window\": \"1m\"}", name)
 		}
-		if err := cmp.Or(tier.Limit.Check(), tier.CheckConsistency()); err != nil {
+		if err := cmp.Or(tier.Limit.Check(), tier.CheckEnforcement()); err != nil {
 			return fmt.Errorf("tier %q: %w", name, err)
 		}
 	}
-	return cmp.Or(a.checkNodes(), a.checkBreaker())
+	return cmp.Or(CheckTierNames(a.Tiers), a.checkNodes(), a.checkBreaker())
 }
 
 // MaxNodes is the largest value of App.Nodes.

@@ -56,11 +56,12 @@ func (z *Zone) Definition() string {
 	return string(text)
 }
 
-// FleetDefinition returns the definition of a zone to compare with those of other nodes. Nodes may
-// also differ in how closely they keep to the limits. Defaults and the app's tiers are resolved.
-func (a *App) FleetDefinition(z *Zone) string {
+// FleetDefinition returns the settings of a zone to compare with those of other nodes: their texts by
+// the names that they have in JSON. Nodes may also differ in how closely they keep to the limits.
+// Defaults and the app's tiers are resolved.
+func (a *App) FleetDefinition(z *Zone) map[string]string {
 	c := *z
-	c.Consistency = Consistency{}
+	c.Enforcement = Enforcement{}
 	c.Algorithm = cmp.Or(z.Algorithm, a.DefaultSettings().Algorithm)
 	if z.Tier != nil {
 		tier := *z.Tier
@@ -70,10 +71,16 @@ func (a *App) FleetDefinition(z *Zone) string {
 	c.Endpoints = make([]*Endpoint, len(z.Endpoints))
 	for i, e := range z.Endpoints {
 		own := *e
-		own.Consistency, own.Tiers = Consistency{}, limitsOf(e.Tiers, nil)
+		own.Enforcement, own.Tiers = Enforcement{}, limitsOf(e.Tiers, nil)
 		c.Endpoints[i] = &own
 	}
-	return c.Definition()
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal([]byte(c.Definition()), &members) // it was marshalled just now
+	settings := make(map[string]string, len(members))
+	for name, text := range members {
+		settings[name] = string(text)
+	}
+	return settings
 }
 
 // limitsOf returns the limits of tiers, or of shared where those have none.

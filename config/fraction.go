@@ -35,15 +35,14 @@ func ParsePercent(s string) (float64, error) {
 	return f, nil
 }
 
-// percentLike returns a percentage that a text without % stands for, or else the range with an
-// example.
-func percentLike(text, example string) string {
+// percentLike returns a percentage that a text without % stands for, or else other.
+func percentLike(text, other string) string {
 	f, err := strconv.ParseFloat(text, 64)
 	if err == nil && strings.Contains(text, ".") && f <= 1 {
 		f *= 100 // a fraction
 	}
 	if err != nil || !(f > 0 && f <= 100) {
-		return "0% to 100%, such as " + example
+		return other
 	}
 	return strconv.FormatFloat(f, 'g', 4, 64) + "%"
 }
@@ -57,7 +56,7 @@ func FormatPercent(fraction float64) string {
 func ParseShareOfKeys(text string) (float64, error) {
 	share, err := ParsePercent(text)
 	if err != nil {
-		return 0, fmt.Errorf("%w of keys: use %s", err, percentLike(text, "10%"))
+		return 0, fmt.Errorf("%w of keys: use %s", err, percentLike(text, "0% to 100%, such as 10%"))
 	}
 	return share, nil
 }

@@ -60,7 +60,7 @@ func (l *Limit) UnmarshalJSON(data []byte) error {
 func (t *Tier) UnmarshalJSON(data []byte) error {
 	var object struct {
 		limitObject
-		Consistency
+		Enforcement
 		Nested json.RawMessage `json:"limit"`
 	}
 	err := unmarshalRate(data, &object.limitFields, &object)
@@ -68,7 +68,7 @@ func (t *Tier) UnmarshalJSON(data []byte) error {
 		return errors.New(`a tier is a limit itself: use a rate such as "1000/1m" in place of the object, or "events" and ` +
 			`"window" in place of "limit"`)
 	}
-	*t = Tier{Limit(object.limitFields), object.Consistency}
+	*t = Tier{Limit(object.limitFields), object.Enforcement}
 	return err
 }
 

@@ -33,7 +33,7 @@ type Limit struct {
 // Tier is the limit of a tier: a rate such as `1000/1m`, or an object.
 type Tier struct {
 	Limit
-	Consistency
+	Enforcement
 }
 
 // Check refuses a limit that is none, or that is out of bounds.
@@ -128,5 +128,5 @@ func (t *Tier) WithLimitOf(shared *Tier) *Tier {
 	if t == nil || shared == nil || t.Limited() {
 		return cmp.Or(t, shared)
 	}
-	return &Tier{Limit: shared.Limit, Consistency: t.Consistency.Or(shared.Consistency)}
+	return &Tier{Limit: shared.Limit, Enforcement: t.Enforcement.Or(shared.Enforcement)}
 }

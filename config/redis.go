@@ -45,11 +45,12 @@ type Redis struct {
 	// braces. Fleets with different prefixes do not share counts. Default: `rl`.
 	KeyPrefix string `json:"key_prefix,omitempty"`
 
-	// Waits at most this long for Redis before `on_outage` decides a request: 1ms to 10s. Default:
-	// 50ms.
+	// Waits at most this long for Redis to answer a call that is written, and before that to write it:
+	// 1ms to 10s. Default: 50ms.
 	Timeout caddy.Duration `json:"timeout,omitempty"`
 
-	// Opens at most this many connections to each primary. The default suits all measured loads.
+	// Keeps this many connections to each primary open. Up to 16 are opened while replies take so long
+	// that requests would wait for a connection. Default: 2.
 	PoolSize int `json:"pool_size,omitempty"`
 
 	// Connects with TLS. An empty object trusts the system's certificate authorities. Default: no TLS.

@@ -25,6 +25,9 @@ func unmarshalStrict(data []byte, v any) error {
 	// What follows the field is the remedy that the UnmarshalJSON of a part has added.
 	if m := unknownField.FindStringSubmatch(err.Error()); m != nil {
 		field, names := m[1], fieldNames(reflect.TypeOf(v))
+		if field == maxOvershoot {
+			return fmt.Errorf("%w: %s", err, maxOvershootRemedy)
+		}
 		if nearest := cmp.Or(fieldSynonym(field, names), spelling.Nearest(field, names)); nearest != "" {
 			return fmt.Errorf("%w: did you mean %s?", err, nearest)
 		}

@@ -48,13 +48,13 @@ type Zone struct {
 	// Enforces the limit with this algorithm. Default: `token_bucket`.
 	Algorithm *Algorithm `json:"algorithm,omitempty"`
 
-	Consistency
+	Enforcement
 
 	// Gives keys different limits by their tier, such as `free` or `pro`. Default: no tiers.
 	Tier *ZoneTier `json:"tier,omitempty"`
 
-	// Gives methods and paths limits and counts of their own. A request is counted only at the first
-	// endpoint that matches it, or else in the rest of the zone. Default: no endpoints.
+	// Gives methods and paths limits and counts of their own, or costs. The first endpoint that matches
+	// a request decides. Default: no endpoints.
 	Endpoints []*Endpoint `json:"endpoints,omitempty"`
 
 	// Counts each request as this many events. Default: 1.
@@ -101,9 +101,8 @@ type ZoneTier struct {
 	// handler guarantees the value. Default: false.
 	Trusted bool `json:"trusted,omitempty"`
 
-	// The tiers by name. A tier without a limit (null, or only `mode`, `max_overshoot` and
-	// `on_outage`) takes the limit, and what else it does not set, from the app's tier of the same
-	// name.
+	// The tiers by name. A tier without a limit (null, or only `mode` and `on_outage`) takes the
+	// limit, and what else it does not set, from the app's tier of the same name.
 	Tiers map[string]*Tier `json:"tiers,omitempty"`
 
 	// Gives keys tiers by pattern. The first pattern that matches comes before the placeholder.
@@ -122,7 +121,8 @@ type KeyTier struct {
 	Tier string `json:"tier,omitempty"`
 }
 
-// Endpoint is a method and path pattern with a limit, and a count per key, of its own.
+// Endpoint is a method and path pattern. With a limit it has a count per key of its own. Without
+// one it only changes what its requests cost the count of the zone.
 type Endpoint struct {
 	// Matches these methods. GET includes HEAD. Default: all methods.
 	Methods []string `json:"methods,omitempty"`
@@ -130,15 +130,17 @@ type Endpoint struct {
 	// Matches this pattern of Caddy's `path` matcher: `/search`, `/users/*`, `*.json`. Required.
 	Path string `json:"path,omitempty"`
 
-	// Limits each key to this rate at this endpoint. Default: the zone's limit.
+	// Limits each key to this rate at this endpoint, with a count of its own. Default: requests are
+	// charged to the count of the zone.
 	Limit *Limit `json:"limit,omitempty"`
 
-	// Enforces the limit with this algorithm. Default: the zone's algorithm.
+	// Enforces the limits of this endpoint with this algorithm. Default: the zone's algorithm.
 	Algorithm *Algorithm `json:"algorithm,omitempty"`
 
-	Consistency
+	Enforcement
 
-	// Gives tiers of the zone limits at this endpoint. Other tiers have the endpoint's limit.
+	// Gives tiers of the zone limits at this endpoint. Other tiers have the endpoint's limit, or else
+	// are charged to the count of the zone.
 	Tiers map[string]*Tier `json:"tiers,omitempty"`
 
 	// Counts each request as this many events. Default: the zone's cost.

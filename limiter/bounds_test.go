@@ -84,7 +84,7 @@ func TestMemoryPerKey(t *testing.T) {
 		name      string
 		got, want uintptr
 	}{
-		{"token bucket", size(bucket), 40},
+		{"token bucket", size(bucket), 32},
 		{"fixed window", size(fixed), 32},
 		{"sliding window with one sub-window", size(sliding(1)), 56},
 		{"further sub-window", size(sliding(2)) - size(sliding(1)), 8},

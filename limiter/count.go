@@ -5,13 +5,23 @@ package limiter
 // consumed nothing.
 //
 // Each call brings its limit with the rule. A count that was used under another limit of the same
-// algorithm keeps its consumption. cost must be at least 1.
+// algorithm keeps its consumption: what was used when it was written last, less what has passed
+// since. A window, a sub-window and an event in a log pass as under the limit that they were written
+// under, and an event in a log also as under the new one; a bucket refills at the new rate.
+//
+// So that this is the same in all stores, a count is written only when something is consumed or
+// given back, or when it moves into other windows: because their length was changed, or the clock
+// was set back. cost must be at least 1.
 type Count interface {
 	// Take consumes cost events at now when the limit allows them.
 	Take(r *Rule, now Instant, cost int64) Decision
 
 	// Peek returns what Take would, and consumes nothing.
 	Peek(r *Rule, now Instant, cost int64) Decision
+
+	// Follow moves the count into the windows of r, or of a clock that was set back. Take does so by
+	// itself, even if it denies. Peek does not.
+	Follow(r *Rule, now Instant)
 
 	// Refund gives back cost events of a take. seen is what was consumed right after it: see
 	// [Decision.Seen]. Events go into the (sub-)window that they were taken in, or nowhere when

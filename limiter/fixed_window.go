@@ -18,27 +18,31 @@ func (f *fixedWindow) save(s State) {
 }
 
 // advance moves f into the window of now. When the length of windows changed or the clock was set
-// back before the current window ended, its consumption moves along.
-func (f *fixedWindow) advance(r *Rule, now Instant) {
+// back before the current window ended, its consumption moves along, which it reports.
+func (f *fixedWindow) advance(r *Rule, now Instant) (moved bool) {
 	at, setBack := f.at.follow(now)
 	f.at = at
 	if at >= f.end {
 		f.used = 0
 	} else if !setBack && f.window == r.window {
-		return
+		return false
 	}
+	end := f.end
 	f.window = r.window
 	f.end = at + Instant(r.window-at.into(r.window))
+	return setBack || f.used > 0 && f.end != end
 }
 
-// take decides a take, and consumes its cost if consume is set and the limit allows it.
-func (f *fixedWindow) take(d *Decision, r *Rule, now Instant, cost int64, consume bool) {
-	f.advance(r, now)
+// take decides a take, and consumes its cost if consume is set and the limit allows it. It reports
+// whether the count is to be written: see [Count].
+func (f *fixedWindow) take(d *Decision, r *Rule, now Instant, cost int64, consume bool) (write bool) {
+	moved := f.advance(r, now)
 	ok := cost <= r.capacity-f.used
 	if ok && consume {
 		f.used += cost
 	}
 	f.decide(d, r, ok, cost)
+	return ok || moved
 }
 
 // decide writes the answer to a take that is, or is not, allowed. f is as the take left it.

@@ -145,19 +145,20 @@ func (h *history) take(cost int64) error {
 	if err := checkBounds(d, h.rule); err != nil {
 		return err
 	}
-	if !d.OK && !reflect.DeepEqual(h.count, afterPeek) {
-		return fmt.Errorf("denied take of %d: count is %+v, want %+v as before it", cost, h.count, afterPeek)
+	if !reflect.DeepEqual(afterPeek, before) {
+		return fmt.Errorf("peek: count is %+v, want %+v as before it", afterPeek, before)
 	}
-	if !moved {
-		if err := h.sameFrom(h.now, before, afterPeek); err != nil {
-			return fmt.Errorf("peek changed the count: %w", err)
+	if !d.OK && !moved && !reflect.DeepEqual(h.count, before) {
+		return fmt.Errorf("denied take of %d: count is %+v, want %+v as before it", cost, h.count, before)
+	}
+	if d.OK && !moved {
+		if err := h.checkRefund(before, d, cost); err != nil {
+			return fmt.Errorf("take of %d and refund: %w", cost, err)
 		}
 	}
 	if d.OK {
-		if err := h.checkRefund(afterPeek, d, cost); err != nil {
-			return fmt.Errorf("take of %d and refund: %w", cost, err)
-		}
 		h.taken = append(h.taken, refundable{d.Seen(), cost})
+		h.lastRule = h.rule
 	}
 	if err := checkRetry(h.count, h.rule, cost, d); err != nil {
 		return err
@@ -165,13 +166,9 @@ func (h *history) take(cost int64) error {
 	return checkReset(h.count, h.rule, d)
 }
 
-// moved reports whether the next call moves the consumption: to another limit, or to a clock that
-// was set back.
-func (h *history) moved() bool {
-	moved := h.rule != h.lastRule || h.now < h.ref.at-LateReading
-	h.lastRule = h.rule
-	return moved
-}
+// moved reports whether the next call may move the consumption: to another limit than that of the
+// last take that was consumed, or to a clock that was set back.
+func (h *history) moved() bool { return h.rule != h.lastRule || h.now < h.ref.at-LateReading }
 
 // checkRefund checks that a refund undoes the take of cost that was decided as d, when nothing
 // happens in between.

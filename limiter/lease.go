@@ -2,7 +2,7 @@ package limiter
 
 const (
 	// maxLease is how long a lease lasts at most, in µs.
-	maxLease = 5_000_000
+	maxLease = 10_000_000
 
 	// minSlot is the shortest slot worth leasing for, in µs. In a shorter one, a lease would hardly
 	// have arrived.
@@ -11,21 +11,19 @@ const (
 	// leaseParts is how often a window gets back what nodes have leased in it and not spent: leases
 	// last at most one in leaseParts parts of it. In windows of a second, with nodes that keep
 	// their leases to the end, many takes would be denied for events that others do not need.
-	leaseParts = 8
+	leaseParts = 2
 
 	// logSlots is the least number of slots in a window of a sliding window log. Leased events stay
 	// in the log for up to two slots too long. With 30 slots, that costs at most 7 % of the limit.
-	logSlots = 30
+	logSlots = 20
 )
 
-// leaseSlot is LeaseSlot for a rule that is being made. For a token bucket, the slot is what
-// MaxOvershoot pays for: a bucket goes on refilling while its leases are out, by as much as accrues
-// in one slot.
+// leaseSlot is LeaseSlot for a rule that is being made.
 func (r *Rule) leaseSlot() int64 {
 	var slot int64
 	switch r.Algorithm.Kind {
 	case TokenBucket:
-		slot = min(int64(r.MaxOvershoot*float64(r.window)), mulDiv(r.capacity, r.per, r.refill)/4, maxLease)
+		return r.partSlot()
 	case SlidingWindowLog:
 		slot = min(r.window/logSlots, maxLease)
 	}
@@ -90,22 +88,3 @@ func (r *Rule) Accrue(us int64) (events, took int64) {
 // TimeFor returns how many µs the rate takes to give that number of events, or math.MaxInt64 if
 // that does not fit.
 func (r *Rule) TimeFor(events int64) int64 { return mulDivUp(events, r.per, r.refill) }
-
-// MaxCredit is the most events of credit that a node may owe for a key.
-const MaxCredit = 1<<12 - 1
-
-// Credit returns how many events each of the nodes may admit for a key before the store has
-// replied, once per window. All nodes together may admit half of what MaxOvershoot allows beyond
-// the refill of a bucket whose leases are out, and at most half of the capacity, as a store debits
-// no more than twice that.
-func (r *Rule) Credit(nodes int) int64 {
-	if r.Strict {
-		return 0
-	}
-	budget := r.MaxOvershoot
-	if r.Algorithm.Kind == TokenBucket {
-		budget = max(0, budget-float64(r.slot)/float64(r.window))
-	}
-	budget = min(budget*float64(r.Limit.Events), float64(r.capacity))
-	return min(int64(budget/float64(2*max(1, nodes))), MaxCredit)
-}

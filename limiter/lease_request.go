@@ -1,6 +1,9 @@
 package limiter
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // A LeaseRequest is what a node requests from a [Lender] for one key under one rule, with the
 // reply. What goes back and what is owed is accounted for before anything is decided.
@@ -16,25 +19,23 @@ type LeaseRequest struct {
 	// at most MaxMore at a time.
 	More int64
 
-	// Want is how many events the node expects to spend before its next request. At most a share of
-	// what is left is granted, see Divisor: so leases are large far from the limit and vanish near
-	// it.
+	// Want is how many events the node wants at once: of a window, as many as it expects to spend
+	// before its next request. At most one in Divisor of those that are left is granted: so leases
+	// are large far from the limit and vanish near it.
 	Want int64
+
+	// Share is the share of the refill of a bucket that the node wants, in 1/Shares: see Rule.Parts.
+	// At most half of the refill that no part has is granted.
+	Share int64
 
 	// Nodes is how many nodes of the fleet are alive. 0 and 1 mean that the node is alone.
 	Nodes int
 
-	// Returns are events that were granted at the instant At, by the store's clock, and not spent.
-	// They go back to that window or slot, or nowhere when it has passed.
-	Returns [2]Events
+	// Returns are leases, or what is left of them, that the node gives back.
+	Returns [2]Return
 
 	// Cancel are events that were served in vain at the instant At.
 	Cancel Events
-
-	// CreditTotal is the running total of the events that the node has admitted on credit for this
-	// count, SettledTotal the part of it that the store is known to have debited. The store debits
-	// the difference whatever is left, and never twice.
-	CreditTotal, SettledTotal int64
 
 	// Seen is the newest state that the node knows: N events were used at the instant At. Another
 	// incarnation of the store restores it when its own newest state is older.
@@ -52,11 +53,28 @@ type LeaseRequest struct {
 	// Served is how many events are consumed for the waiting takes, Need first.
 	Served int64
 
-	// Granted is how many events were granted for Want. They may be spent until Expires, by the
-	// store's clock.
-	Granted int64
-	Expires Instant
+	// Unserved is the decision on a further take of Need events, if Need was served and not all of
+	// More was. Else it is the zero value.
+	Unserved Decision
+
+	// Granted is how many events were granted for Want, GrantedShare the share of a bucket's refill.
+	// They may be spent until Expires, by the store's clock.
+	Granted, GrantedShare int64
+	Expires               Instant
 }
+
+// A Return gives back what is left of a lease that was granted at the instant At, by the store's
+// clock. It goes back to that window or slot, or nowhere when that has passed.
+//
+// Of a window's lease, N are the events that were not spent. Of a part of a bucket with a Share of
+// the refill, N are the events that were granted at once less those that the node keeps to spend
+// until the part ends, and Spent are the events that it has spent.
+type Return struct {
+	Events
+	Spent, Share int64
+}
+
+func (r *Return) any() bool { return r.N > 0 || r.Share > 0 }
 
 // A Lender is a store that grants leases. It has a clock of its own, so it ignores the instants
 // that it is called with. All instants of its replies are by that clock.
@@ -68,11 +86,14 @@ type Lender interface {
 	// different rules. Either all needs are served or none, and then nothing else is. It calls
 	// done once, when the replies are there and possibly before it returns; done must not block.
 	// An error means that the outcome is unknown: the request must not be sent again.
-	Lend(requests []LeaseRequest, done func(error))
+	//
+	// It calls written, unless that is nil, when the requests have been written to the network, and
+	// again if they have to be written again, but not after done. written must not block.
+	Lend(requests []LeaseRequest, written func(), done func(error))
 
-	// Answers reports whether the server that has this key answers. Then ErrLate means that too much
-	// waits for it, not that there is an outage.
-	Answers(key []byte) bool
+	// Lag returns by how much this process is late at present in dealing with what has arrived for
+	// it; 0: it is punctual.
+	Lag() time.Duration
 
 	// Refusal returns the error that calls about this key fail with at once and without effect, as
 	// its server is known to be in an outage; nil: it is not. It must not block.
@@ -89,10 +110,10 @@ var ErrNotAsked = errors.New("limiter: the store was not asked")
 // MaxLeaseRequests bounds the requests of one call of [Lender].Lend.
 const MaxLeaseRequests = 8
 
-// ChangesCount reports whether l returns, cancels or settles something, so that the count is
+// ChangesCount reports whether l returns or cancels something, so that the count is
 // written.
 func (l *LeaseRequest) ChangesCount() bool {
-	return l.Returns[0].N > 0 || l.Returns[1].N > 0 || l.Cancel.N > 0 || l.CreditTotal > l.SettledTotal
+	return l.Returns[0].any() || l.Returns[1].any() || l.Cancel.N > 0
 }
 
 // MaxMore bounds the events that are served at a time to waiting takes besides the first, to three
@@ -100,9 +121,9 @@ func (l *LeaseRequest) ChangesCount() bool {
 const MaxMore = 1<<24 - 1
 
 const (
-	// share is the part of what is left that is granted to a node that is alone: one in share
-	// events.
-	share = 8
+	// The divisors say which part of the events that are left a node gets at once that is alone: one
+	// in windowDivisor, logDivisor or bucketDivisor.
+	windowDivisor, logDivisor, bucketDivisor = 2, 8, 4
 
 	// maxDivisor bounds Divisor, to two bytes.
 	maxDivisor = 1<<16 - 1
@@ -110,23 +131,44 @@ const (
 
 // Divisor returns the part of what is left that is granted for Want: one in Divisor events. It
 // grows with the number of nodes, as each may hold as much when all traffic moves to another one.
-func (l *LeaseRequest) Divisor() int64 { return min(share*int64(max(1, l.Nodes)), maxDivisor) }
+func (l *LeaseRequest) Divisor() int64 {
+	divisor := int64(windowDivisor)
+	switch l.Rule.Algorithm.Kind {
+	case SlidingWindowLog:
+		divisor = logDivisor
+	case TokenBucket:
+		divisor = bucketDivisor
+	}
+	return min(divisor*int64(max(1, l.Nodes)), maxDivisor)
+}
 
-// leaseJitter bounds Jitter for a denial that ends when a lease expires, in µs.
-const leaseJitter = 20_000
+// maxJitter bounds Jitter, in µs: a take that could be allowed again is denied for so long.
+const maxJitter = 5_000
+
+// Denial returns the decision that denies takes which the reply does not serve; nil: there is none.
+// It is about a take of Need events.
+func (l *LeaseRequest) Denial() *Decision {
+	switch {
+	case l.Need == 0:
+	case !l.Decision.OK:
+		return &l.Decision
+	case l.Unserved.At != 0 && !l.Unserved.OK:
+		return &l.Unserved
+	}
+	return nil
+}
 
 // Jitter returns by how many µs the denial in the reply is remembered too long at most, so that not
-// all nodes ask again at once. For a bucket that soon has enough, about one node asks per event
-// that accrues. Else it is short: an expired lease brings back many events at a time, and a new
-// window all of them.
+// all nodes ask again at once: an expired lease or a new window brings back many events at a time.
+// For a bucket that has enough sooner than that, about one node asks per event that accrues.
 func (l *LeaseRequest) Jitter() int64 {
 	r, retry := l.Rule, int64(l.Decision.RetryAt-l.Decision.At)
 	switch most := r.window / 20; {
 	case l.Need == 0 || l.Decision.OK || l.Nodes < 2 || retry <= 0 || retry > 2*maxLease:
 		return 0
 	case r.Algorithm.Kind == TokenBucket && retry <= most:
-		return min(most, int64(l.Nodes)*retry)
+		return min(most, int64(l.Nodes)*retry, maxJitter)
 	default:
-		return min(r.window/1000, leaseJitter)
+		return min(r.window/1000, maxJitter)
 	}
 }

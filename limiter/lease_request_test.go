@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// TestJitter spreads the requests of all nodes: about one for each event that accrues in a bucket,
-// for at most a twentieth of the window, and a little when a lease may expire.
+// TestJitter spreads the requests of all nodes by a few milliseconds: about one for each event that
+// accrues in a fast bucket, and a little when a lease may expire.
 func TestJitter(t *testing.T) {
+	tiny := mustRule(t, bucket, Limit{Events: 100, Window: 10 * time.Millisecond})
 	bucket := mustRule(t, bucket, Limit{Events: 6000, Window: time.Minute})
 	window := mustRule(t, fixed, Limit{Events: 10, Window: time.Minute})
 	short := mustRule(t, fixed, Limit{Events: 10, Window: 200 * time.Millisecond})
@@ -21,12 +22,14 @@ func TestJitter(t *testing.T) {
 		want  int64
 	}{
 		{"one node", bucket, 1, 1, false, 10 * ms, 0},
-		{"five nodes", bucket, 5, 1, false, 10 * ms, 50 * ms},
-		{"a thousand nodes", bucket, 1000, 1, false, 10 * ms, 3000 * ms},
-		{"when a lease of a bucket may expire", bucket, 5, 1, false, 3001 * ms, 20 * ms},
-		{"when a lease may expire", window, 5, 1, false, 5 * sec, 20 * ms},
+		{"two nodes of a fast bucket", bucket, 2, 1, false, 1 * ms, 2 * ms},
+		{"five nodes", bucket, 5, 1, false, 10 * ms, 5 * ms},
+		{"a thousand nodes", bucket, 1000, 1, false, 10 * ms, 5 * ms},
+		{"a thousand nodes of a tiny window", tiny, 1000, 1, false, 100, 500},
+		{"when a lease of a bucket may expire", bucket, 5, 1, false, 3001 * ms, 5 * ms},
+		{"when a lease may expire", window, 5, 1, false, 5 * sec, 5 * ms},
 		{"when a lease of a short window may expire", short, 5, 1, false, 25 * ms, 200},
-		{"when no lease is left", window, 5, 1, false, 11 * sec, 0},
+		{"when no lease is left", window, 5, 1, false, 21 * sec, 0},
 		{"no retry", bucket, 5, 1, false, Never - begins, 0},
 		{"retry at once", bucket, 5, 1, false, 0, 0},
 		{"no take waits", bucket, 5, 0, false, 10 * ms, 0},

@@ -16,8 +16,10 @@ type reference struct {
 
 // A model is what differs between algorithms.
 type model interface {
-	// advance moves from the instant at to the instant to. From now on the rule is r.
-	advance(r *Rule, at, to Instant)
+	// advance moves from the instant at to the instant to. From now on the rule is r. It reports
+	// whether what is used moves into other windows.
+	advance(r *Rule, at, to Instant) (moved bool)
+	clone() model
 
 	// used returns the events in use at t, rounded up, if nothing else is taken.
 	used(t Instant) int64
@@ -36,12 +38,13 @@ func newReference(a Algorithm) *reference {
 	return &reference{model: &bucketModel{level: new(big.Rat)}}
 }
 
-func (m *reference) advance(r *Rule, now Instant) {
+func (m *reference) advance(r *Rule, now Instant) (moved bool) {
 	if m.at-now > 0 && m.at-now <= 1_000_000 {
 		now = m.at
 	}
-	m.model.advance(r, m.at, now)
+	moved = m.model.advance(r, m.at, now) || now < m.at
 	m.at = now
+	return moved
 }
 
 // first returns the first instant from now on at which at most n events are used. It tries.
@@ -59,9 +62,10 @@ func (m *reference) first(n int64) Instant {
 	return m.at + Instant(sort.Search(int(step), func(us int) bool { return m.used(m.at+Instant(us)) <= n }))
 }
 
-// take decides as Count.Take does.
+// take decides as Count.Take does. A denial changes nothing, unless what is used has moved.
 func (m *reference) take(r *Rule, now Instant, cost int64) Decision {
-	m.advance(r, now)
+	before := reference{m.model.clone(), m.at}
+	moved := m.advance(r, now)
 	d := Decision{At: m.at, Limit: r.Limit.Events, RetryAt: Never}
 	if r.Algorithm.Kind == TokenBucket && r.Limit.Burst != 0 {
 		d.Limit = r.Limit.Burst
@@ -75,6 +79,9 @@ func (m *reference) take(r *Rule, now Instant, cost int64) Decision {
 	}
 	d.Remaining = max(0, d.Limit-m.used(m.at))
 	d.ResetAt = m.first(0)
+	if !d.OK && !moved {
+		*m = before
+	}
 	return d
 }
 
@@ -105,13 +112,24 @@ func (m *bucketModel) levelAt(t Instant) *big.Rat {
 	return level
 }
 
-func (m *bucketModel) advance(r *Rule, _, to Instant) {
+func (m *bucketModel) clone() model {
+	c := *m
+	c.level = new(big.Rat).Set(m.level)
+	return &c
+}
+
+func (m *bucketModel) advance(r *Rule, _, to Instant) (moved bool) {
 	rate := big.NewRat(r.Limit.Events, r.Limit.Window.Microseconds())
-	if m.rate == nil || m.rate.Cmp(rate) != 0 { // the level is kept in the unit of the new rate, rounded up
-		unit := new(big.Rat).SetInt(rate.Denom())
-		m.level.Quo(new(big.Rat).SetInt(ceil(m.level.Mul(m.level, unit))), unit)
-		m.rate = rate
+	if m.rate != nil { // the parts of an event that have accrued are now parts of another size
+		whole := new(big.Rat).SetInt(ceil(m.level))
+		parts := new(big.Rat).Sub(whole, m.level)
+		parts.Mul(parts, new(big.Rat).SetInt(m.rate.Denom()))
+		if parts.Quo(parts, new(big.Rat).SetInt(rate.Denom())); parts.Cmp(big.NewRat(1, 1)) >= 0 {
+			parts.SetInt64(0)
+		}
+		m.level.Sub(whole, parts)
 	}
+	m.rate = rate
 	// The bucket tells limits apart by the lower bits of their capacity.
 	if m.under != r.capacity&(1<<capacityBits-1) {
 		m.level.Add(m.level, new(big.Rat).SetInt64(m.aside))
@@ -131,6 +149,7 @@ func (m *bucketModel) advance(r *Rule, _, to Instant) {
 		m.level = m.levelAt(to)
 	}
 	m.at = to
+	return false
 }
 
 func (m *bucketModel) used(t Instant) int64 { return ceil(m.levelAt(t)).Int64() }
@@ -181,7 +200,9 @@ type logModel struct {
 	taken  []taking
 }
 
-func (m *logModel) advance(r *Rule, at, to Instant) {
+func (m *logModel) clone() model { return &logModel{m.window, slices.Clone(m.taken)} }
+
+func (m *logModel) advance(r *Rule, at, to Instant) (moved bool) {
 	m.window = r.Limit.Window.Microseconds()
 	for i := range m.taken {
 		if to < at {
@@ -189,6 +210,7 @@ func (m *logModel) advance(r *Rule, at, to Instant) {
 		}
 	}
 	m.taken = slices.DeleteFunc(m.taken, func(e taking) bool { return int64(to-e.at) >= m.window || e.n == 0 })
+	return false
 }
 
 func (m *logModel) used(t Instant) (n int64) {
@@ -221,19 +243,27 @@ type windowModel struct {
 	taken   []taking
 }
 
-func (m *windowModel) advance(r *Rule, at, to Instant) {
+func (m *windowModel) clone() model { return &windowModel{m.n, m.part, slices.Clone(m.taken)} }
+
+func (m *windowModel) advance(r *Rule, at, to Instant) (moved bool) {
 	n, window := int64(0), r.Limit.Window.Microseconds()
 	part := window
 	if r.Algorithm.Kind == SlidingWindow {
 		n = int64(r.Algorithm.SubWindows)
 		part = (window + n - 1) / n
 	}
-	if (n != m.n || part != m.part || to < at) && m.taken != nil {
+	others := n != m.n || part != m.part
+	moved = others && m.part != 0
+	if moved && n == 0 && to >= at { // nothing was used, or the window ends as before
+		moved = m.used(to) > 0 && (int64(at)/m.part+1)*m.part != (int64(to)/part+1)*part
+	}
+	if (others || to < at) && m.taken != nil {
 		carried := m.used(max(at, to))
 		m.taken = []taking{{to, carried}}
 	}
 	m.n, m.part = n, part
 	m.taken = slices.DeleteFunc(m.taken, func(e taking) bool { return m.age(e.at, to) > n || e.n == 0 })
+	return moved
 }
 
 // age returns how many parts ago at was at t.

@@ -70,10 +70,9 @@ type AccountState struct {
 	// Leases are those that hold events, the older first. An expired one is about to be returned.
 	Leases []LeaseState
 
-	// Credit is how many events may still be admitted before the store has answered, if the key
-	// has credit in this window. Debt is how many admitted events the store has not debited yet, as
-	// far as the node knows: of credit and of an outage.
-	Credit, Debt int64
+	// Debt is how many events the node has admitted without the store, which has not debited them
+	// yet as far as the node knows.
+	Debt int64
 
 	// DeniedFor is how long the node will repeat the last denial by itself, for takes of DeniedCost
 	// events and more. It is 0 when there is no denial to repeat.

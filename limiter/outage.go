@@ -64,3 +64,9 @@ func (b LocalBucket) Accrue(us int64) (events, took int64) {
 func (b LocalBucket) TimeFor(events int64) int64 {
 	return mulDivUp((events+b.step-1)/b.step*b.step, b.per, b.refill)
 }
+
+// Lacks returns how many events a bucket lacks that is full in us µs.
+func (b LocalBucket) Lacks(us int64) int64 {
+	events := mulDivUp(max(0, us), b.refill, b.per)
+	return min((events+b.step-1)/b.step*b.step, b.Capacity)
+}

@@ -121,7 +121,7 @@ func TestRefundRestoresSeenBucket(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	for range 10_000 {
 		r := mustNew(Rule{Limit: Limit{Events: oneOf[int64](rng, 1, 3, 7, 1009), Window: 7 * time.Second, Burst: 10}})
-		got := tokenBucket{at: begins, missing: 1 + rng.Int64N(9), per: r.per}
+		got := tokenBucket{at: begins, missing: 1 + rng.Int64N(9)}
 		got.advance(r, begins+Instant(rng.Int64N(r.window)))
 		want, at, n := got, got.at, 1+rng.Int64N(r.capacity-got.missing)
 		got.missing += n

@@ -14,7 +14,7 @@ type restoredCount interface {
 
 	// leases returns how many leased events may still be spent, if the count knows, and when the
 	// last lease expires, or an instant that has passed if none is out.
-	leases() (events int64, until Instant)
+	leases(r *Rule) (events int64, until Instant)
 }
 
 // Events are events of one instant.
@@ -34,7 +34,7 @@ type LeaseSlots struct {
 
 func (s *LeaseSlots) out() int64 { return s.Current + s.Previous }
 
-func (s *LeaseSlots) leases() (events int64, until Instant) { return s.out(), s.leasedUntil() }
+func (s *LeaseSlots) leases(_ *Rule) (events int64, until Instant) { return s.out(), s.leasedUntil() }
 
 func (s *LeaseSlots) lentUntil() Instant { return s.Ends + Instant(s.Length) }
 
@@ -49,10 +49,10 @@ func (s *LeaseSlots) leasedUntil() Instant {
 	return 0
 }
 
-// RestoreTokenBucket returns a bucket that lacks missing events. part/microseconds of the next
+// RestoreTokenBucket returns a bucket that lacks missing events. fraction/microseconds of the next
 // event have accrued; see [Rule.Rate].
-func RestoreTokenBucket(r *Rule, at Instant, missing, part int64, leases LeaseSlots) Restored {
-	return Restored{&restoredBucket{tokenBucket{at: at, missing: missing, part: part, per: r.per}, leases}}
+func RestoreTokenBucket(r *Rule, at Instant, missing, fraction int64, parts Parts) Restored {
+	return Restored{&restoredBucket{tokenBucket{at: at, missing: missing, part: fraction}, parts}}
 }
 
 // RestoreFixedWindow returns used events in the window that ends at end. The last lease expires at
@@ -95,7 +95,7 @@ func (s Restored) Peek(r *Rule, cost int64) (d Decision) {
 // State returns the state of the count.
 func (s Restored) State(r *Rule) CountState {
 	c := stateOf(s.Peek(r, 1), s.count.consumed())
-	if leased, until := s.count.leases(); until > c.At {
+	if leased, until := s.count.leases(r); until > c.At {
 		c.Leased, c.LeasedUntil = leased, until
 	}
 	return c
@@ -107,64 +107,14 @@ func (s Restored) Cancel(r *Rule, served Events) { s.count.cancel(r, served) }
 // FillAnswer completes the answer of l, whose Served and Granted are set and counted.
 func (s Restored) FillAnswer(l *LeaseRequest) {
 	l.Expires = 0
-	if l.Granted > 0 {
+	if l.Granted > 0 || l.GrantedShare > 0 {
 		l.Expires = s.count.lentUntil()
 	}
 	cost := max(1, l.Need)
 	fits := cost <= l.Rule.capacity-s.count.consumed()
 	s.count.decide(&l.Decision, l.Rule, fits || l.Need > 0 && l.Served > 0, cost)
-}
-
-// A restoredBucket does not refill beyond what its leases allow: see limiter/leasetest for the
-// whole rule.
-type restoredBucket struct {
-	tokenBucket
-	LeaseSlots
-}
-
-func (b *restoredBucket) consumed() int64 { return b.missing }
-
-func (b *restoredBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {
-	if d.answer(r, b.at, b.missing, ok, cost) {
-		d.RetryAt = b.accrued(r, cost-(r.capacity-b.missing))
-		d.capRetry(b.leasedUntil())
-	}
-	if b.missing > 0 {
-		d.ResetAt = b.accrued(r, b.missing)
-	}
-}
-
-// heldUp returns how many events the bucket lacks to the end of the current slot.
-func (b *restoredBucket) heldUp(r *Rule) int64 {
-	if b.out() == 0 {
-		return 0
-	}
-	return max(0, b.out()-mulDiv(b.Length, r.refill, r.per))
-}
-
-// accrued returns the instant at which n > 0 more events are in the bucket.
-func (b *restoredBucket) accrued(r *Rule, n int64) Instant {
-	c := *b
-	goal := c.missing - n
-	for c.out() > 0 {
-		least := c.heldUp(r)
-		if at := c.tokenBucket.accrued(r, c.missing-goal); goal >= least && at <= c.Ends {
-			return at
-		}
-		least = min(c.missing, least)
-		c.advance(r, c.Ends)
-		if c.missing <= least {
-			c.missing, c.part = least, 0
-		}
-		c.LeaseSlots = LeaseSlots{Ends: c.lentUntil(), Length: c.Length, Previous: c.Current}
-	}
-	return c.tokenBucket.accrued(r, c.missing-goal)
-}
-
-func (b *restoredBucket) cancel(r *Rule, e Events) {
-	least := min(b.missing, b.heldUp(r))
-	if b.undo(r, e, e.N); b.missing <= least {
-		b.missing, b.part = least, 0
+	if l.Unserved = (Decision{}); l.Served > 0 && l.Need > 0 && l.Served < l.Need+l.More {
+		s.count.decide(&l.Unserved, l.Rule, fits, cost)
 	}
 }
 
@@ -181,7 +131,7 @@ func (f *restoredFixed) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	d.capRetry(f.leased)
 }
 
-func (f *restoredFixed) leases() (events int64, until Instant) { return 0, f.leased }
+func (f *restoredFixed) leases(_ *Rule) (events int64, until Instant) { return 0, f.leased }
 
 func (f *restoredFixed) lentUntil() Instant { return min(f.end, f.at+maxLease) }
 
@@ -200,7 +150,7 @@ func (w *restoredSliding) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	d.capRetry(w.leased)
 }
 
-func (w *restoredSliding) leases() (events int64, until Instant) { return 0, w.leased }
+func (w *restoredSliding) leases(_ *Rule) (events int64, until Instant) { return 0, w.leased }
 
 func (w *restoredSliding) lentUntil() Instant { return min(w.start+Instant(w.sub), w.at+maxLease) }
 

@@ -24,12 +24,8 @@ type Rule struct {
 	Algorithm Algorithm
 	Limit     Limit
 
-	// Strict means that the store decides every take: no leases and no credit.
+	// Strict means that the store decides every take: no leases.
 	Strict bool
-
-	// MaxOvershoot is the fraction of the limit by which a fleet with leases may exceed it. 0 <=
-	// MaxOvershoot <= 1.
-	MaxOvershoot float64
 
 	// OnOutage is how takes are decided while the store is in an outage.
 	OnOutage OutageMode
@@ -56,9 +52,6 @@ func NewRule(r Rule) (*Rule, error) {
 	}
 	if r.MaxKeys < 0 {
 		return nil, fmt.Errorf("limiter: max keys = %d, want 1 or more", r.MaxKeys)
-	}
-	if !(r.MaxOvershoot >= 0 && r.MaxOvershoot <= 1) { // not NaN either
-		return nil, fmt.Errorf("limiter: max overshoot = %v, want 0 to 1", r.MaxOvershoot)
 	}
 	if int(r.OnOutage) >= len(outageModes) {
 		return nil, fmt.Errorf("limiter: unknown outage mode %d", r.OnOutage)

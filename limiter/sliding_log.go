@@ -1,6 +1,9 @@
 package limiter
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // A slidingLog remembers the instant of every event. An event at s is in the window until s +
 // window and not at it, so no window, wherever it begins, has more events than the limit.
@@ -42,19 +45,30 @@ func (l *slidingLog) used() int64 {
 	return 0
 }
 
-// advance drops what has left the window at now. When the clock was set back, the whole log moves
-// back with it.
-func (l *slidingLog) advance(r *Rule, now Instant) {
-	at, setBack := l.at.follow(now)
-	if setBack {
-		for i := range l.window() {
-			l.window()[i].at -= l.at - at
+// asOf returns the log as of now, without what has left the window, and whether the clock was set
+// back: then the whole log moves back with it. The log itself stays as it is. It shares its entries,
+// unless the clock was set back.
+func (l *slidingLog) asOf(r *Rule, now Instant) (view slidingLog, moved bool) {
+	view = *l
+	view.at, moved = l.at.follow(now)
+	if moved {
+		view.entries, view.first = slices.Clone(l.window()), 0
+		for i := range view.entries {
+			view.entries[i].at -= l.at - view.at
 		}
 	}
-	l.at = at
-	for ; l.first < len(l.entries) && l.entries[l.first].at <= at-Instant(r.window); l.first++ {
-		l.gone = l.entries[l.first].upTo
+	live, left := view.window(), view.at-Instant(r.window)
+	if len(live) > 0 && live[0].at <= left {
+		gone := sort.Search(len(live), func(i int) bool { return live[i].at > left })
+		view.gone = live[gone-1].upTo
+		view.first += gone
 	}
+	return view, moved
+}
+
+// advance drops what has left the window at now.
+func (l *slidingLog) advance(r *Rule, now Instant) {
+	*l, _ = l.asOf(r, now)
 	l.compact()
 }
 
@@ -88,21 +102,29 @@ func (l *slidingLog) oldest(n int64) Instant {
 }
 
 func (l *slidingLog) Take(r *Rule, now Instant, cost int64) Decision {
-	return l.take(r, now, cost, true)
-}
-
-func (l *slidingLog) Peek(r *Rule, now Instant, cost int64) Decision {
-	return l.take(r, now, cost, false)
-}
-
-// take decides a take, and consumes its cost if consume is set and the limit allows it.
-func (l *slidingLog) take(r *Rule, now Instant, cost int64, consume bool) Decision {
-	l.advance(r, now)
-	ok := cost <= r.capacity-l.used()
-	if ok && consume {
+	view, moved := l.asOf(r, now)
+	ok := cost <= r.capacity-view.used()
+	if !ok && !moved {
+		return view.decide(r, false, cost)
+	}
+	*l = view
+	l.compact()
+	if ok {
 		l.add(cost)
 	}
 	return l.decide(r, ok, cost)
+}
+
+func (l *slidingLog) Peek(r *Rule, now Instant, cost int64) Decision {
+	view, _ := l.asOf(r, now)
+	return view.decide(r, cost <= r.capacity-view.used(), cost)
+}
+
+// Follow implements [Count].
+func (l *slidingLog) Follow(r *Rule, now Instant) {
+	if view, moved := l.asOf(r, now); moved {
+		*l = view
+	}
 }
 
 // decide answers a take that is, or is not, allowed. l is as the take left it.
@@ -150,33 +172,20 @@ func (l *slidingLog) Refund(r *Rule, now Instant, seen Events, cost int64) {
 	l.entries = l.entries[:l.first+len(kept)]
 }
 
-// Inspect implements [Count]. It takes time proportional to the logarithm of the entries.
+// Inspect implements [Count].
 func (l *slidingLog) Inspect(r *Rule, now Instant) CountState {
-	at, setBack := l.at.follow(now)
-	view := *l // shares the entries and only reads them
-	ahead := Instant(0)
-	if setBack {
-		ahead = l.at - at // the log moves back with the clock, so it is looked at as it is
-	}
-	view.at = at + ahead
-	live := l.window()
-	left := sort.Search(len(live), func(i int) bool { return live[i].at > view.at-Instant(r.window) })
-	if left > 0 {
-		view.gone = live[left-1].upTo
-	}
-	view.first += left
-	state := stateOf(view.decide(r, view.used() < r.capacity, 1), view.used())
-	state.At -= ahead
-	state.ResetAt -= ahead
-	if state.RetryAt != Never {
-		state.RetryAt -= ahead
-	}
-	return state
+	view, _ := l.asOf(r, now)
+	return stateOf(view.decide(r, view.used() < r.capacity, 1), view.used())
 }
 
 // AddQuota implements [Count]. It removes the newest events.
 func (l *slidingLog) AddQuota(r *Rule, now Instant, events int64) {
-	l.advance(r, now)
+	view, _ := l.asOf(r, now)
+	if view.used() == 0 {
+		return
+	}
+	*l = view
+	l.compact()
 	kept := max(0, l.used()-events)
 	live := l.window()
 	n := sort.Search(len(live), func(i int) bool { return live[i].upTo-l.gone >= kept })

@@ -75,8 +75,10 @@ func TestSlidingLogChangedWindow(t *testing.T) {
 		{10 * sec, take, 2, true, 3, 10 * sec, 70 * sec},
 		{50 * sec, take, 2, true, 1, 50 * sec, 110 * sec},
 	})
-	run(t, c, short, []step{{55 * sec, peek, 4, false, 3, 60 * sec, 60 * sec}})
-	run(t, c, minute, []step{{55 * sec, peek, 4, false, 3, 110 * sec, 110 * sec}})
+	run(t, c, short, []step{{55 * sec, take, 4, false, 3, 60 * sec, 60 * sec}})
+	run(t, c, minute, []step{{55 * sec, take, 4, false, 1, 110 * sec, 110 * sec}}) // nothing was written
+	run(t, c, short, []step{{55 * sec, take, 1, true, 2, 55 * sec, 65 * sec}})
+	run(t, c, minute, []step{{55 * sec, take, 4, false, 2, 110 * sec, 115 * sec}}) // what had left is gone
 }
 
 func TestSlidingLogClockSetBack(t *testing.T) {
@@ -112,13 +114,13 @@ func TestSlidingLogMemory(t *testing.T) {
 			}
 		}
 		now += sec - Instant(entries)*ms/2 // about the second half stays in the window
-		l.Peek(r, now, 1)
+		l.advance(r, now)
 		if n := len(l.window()); cap(l.entries) > max(minLog, 4*n+3) {
 			t.Errorf("capacity for %d entries = %d, want at most about four times that", n, cap(l.entries))
 		}
 		now += sec
 	}
-	l.Peek(r, now, 1)
+	l.advance(r, now)
 	if n := len(l.window()); n != 0 || cap(l.entries) > minLog {
 		t.Errorf("empty log: %d entries, capacity %d, want 0 and at most %d", n, cap(l.entries), minLog)
 	}

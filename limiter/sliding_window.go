@@ -31,6 +31,13 @@ func (w *slidingWindow) save(s State) {
 	s[0], s[1], s[2], s[3], s[4] = int64(w.at), int64(w.start), w.sub, int64(w.cur), w.full
 }
 
+// moves reports whether advance moves what is used into another sub-window, as their length has
+// changed or the clock was set back. Else it only accounts for the time.
+func (w *slidingWindow) moves(r *Rule, now Instant) bool {
+	_, setBack := w.at.follow(now)
+	return setBack || w.sub != r.sub && w.sub != 0
+}
+
 // advance moves w into the sub-window of now. When the length of sub-windows changed or the clock
 // was set back, what is used moves into the current one.
 func (w *slidingWindow) advance(r *Rule, now Instant) {
@@ -117,8 +124,10 @@ func (w *slidingWindow) resetAt() Instant {
 	return w.at
 }
 
-// take decides a take, and consumes its cost if consume is set and the limit allows it.
-func (w *slidingWindow) take(d *Decision, r *Rule, now Instant, cost int64, consume bool) {
+// take decides a take, and consumes its cost if consume is set and the limit allows it. It reports
+// whether the count is to be written: see [Count].
+func (w *slidingWindow) take(d *Decision, r *Rule, now Instant, cost int64, consume bool) (write bool) {
+	moved := w.moves(r, now)
 	w.advance(r, now)
 	ok := cost <= r.capacity-w.used()
 	if ok && consume {
@@ -126,6 +135,7 @@ func (w *slidingWindow) take(d *Decision, r *Rule, now Instant, cost int64, cons
 		w.full += cost
 	}
 	w.decide(d, r, ok, cost)
+	return ok || moved
 }
 
 // decide writes the answer to a take that is, or is not, allowed. w is as the take left it.

@@ -12,7 +12,7 @@ var _ Count = State(nil)
 func (a Algorithm) StateSize() int {
 	switch a.Kind {
 	case TokenBucket:
-		return 5
+		return 4
 	case FixedWindow:
 		return 4
 	case SlidingWindow:
@@ -27,21 +27,46 @@ func (s State) Take(r *Rule, now Instant, cost int64) Decision { return s.take(r
 // Peek implements [Count].
 func (s State) Peek(r *Rule, now Instant, cost int64) Decision { return s.take(r, now, cost, false) }
 
+// Follow implements [Count].
+func (s State) Follow(r *Rule, now Instant) {
+	switch r.Algorithm.Kind {
+	case TokenBucket:
+		if b := bucketIn(s); b.advance(r, now) {
+			b.save(s)
+		}
+	case FixedWindow:
+		if f := fixedWindowIn(s); f.advance(r, now) {
+			f.save(s)
+		}
+	default:
+		if w := slidingWindowIn(s); w.moves(r, now) {
+			w.advance(r, now)
+			w.save(s)
+		}
+	}
+}
+
 // take decides a take, and consumes its cost if consume is set and the limit allows it.
 func (s State) take(r *Rule, now Instant, cost int64, consume bool) (d Decision) {
 	switch r.Algorithm.Kind {
 	case TokenBucket:
 		b := bucketIn(s)
-		b.take(&d, r, now, cost, consume)
-		b.save(s)
+		if b.take(&d, r, now, cost, consume) && consume {
+			b.save(s)
+		}
 	case FixedWindow:
 		f := fixedWindowIn(s)
-		f.take(&d, r, now, cost, consume)
-		f.save(s)
+		if f.take(&d, r, now, cost, consume) && consume {
+			f.save(s)
+		}
 	default:
-		w := slidingWindowIn(s)
-		w.take(&d, r, now, cost, consume)
-		w.save(s)
+		var room [72]int64
+		written := append(State(room[:0]), s...)
+		w := slidingWindowIn(written)
+		if w.take(&d, r, now, cost, consume) && consume {
+			w.save(written)
+			copy(s, written)
+		}
 	}
 	return d
 }
@@ -67,18 +92,20 @@ func (s State) Refund(r *Rule, now Instant, seen Events, cost int64) {
 
 // Inspect implements [Count].
 func (s State) Inspect(r *Rule, now Instant) CountState {
-	var room [24]int64
-	s = append(State(room[:0]), s...) // Peek moves on to now
-	d := s.Peek(r, now, 1)
+	var d Decision
 	switch r.Algorithm.Kind {
 	case TokenBucket:
 		b := bucketIn(s)
+		b.take(&d, r, now, 1, false)
 		return stateOf(d, b.missing)
 	case FixedWindow:
 		f := fixedWindowIn(s)
+		f.take(&d, r, now, 1, false)
 		return stateOf(d, f.used)
 	default:
-		w := slidingWindowIn(s)
+		var room [24]int64
+		w := slidingWindowIn(append(State(room[:0]), s...)) // with counts of its own
+		w.take(&d, r, now, 1, false)
 		return stateOf(d, w.used())
 	}
 }
@@ -88,9 +115,10 @@ func (s State) AddQuota(r *Rule, now Instant, events int64) {
 	switch r.Algorithm.Kind {
 	case TokenBucket:
 		b := bucketIn(s)
-		b.advance(r, now)
-		b.addQuota(events)
-		b.save(s)
+		if b.advance(r, now); b.missing > 0 {
+			b.addQuota(events)
+			b.save(s)
+		}
 	case FixedWindow:
 		f := fixedWindowIn(s)
 		f.advance(r, now)

@@ -13,9 +13,9 @@ type Store interface {
 	// way and each Remaining is as if nothing had been taken. A store that asks another one need not
 	// wait for what is in the way besides the first. No two takes may have the same rule ID and key.
 	//
-	// A take that the store could not decide has an error, and a Decision only from FromOutage. It
-	// does not affect the others: they are consumed unless one of them is denied. Take returns the
-	// first such error. A denial is not an error.
+	// A take that the store could not decide has an error, and a Decision only if
+	// Source.WithoutStore. It does not affect the others: they are consumed unless one of them is
+	// denied. Take returns the first such error. A denial is not an error.
 	Take(ctx context.Context, now Instant, takes []Take) error
 
 	// Peek decides and fails as Take does, and consumes nothing.
@@ -47,8 +47,8 @@ type Take struct {
 	// Decision is the answer of the store. Refund needs it.
 	Decision Decision
 
-	// Err says why the store could not decide this take. Only stores that can fail write it. If the
-	// source of Decision is FromOutage, that is by Rule.OnOutage; else there is no decision.
+	// Err says why the store could not decide this take. Only stores that can fail write it. If
+	// Decision.Source.WithoutStore, Decision is by Rule.OnOutage; else there is no decision.
 	Err error
 }
 

@@ -3,7 +3,9 @@ package limiter
 // A tokenBucket counts what a bucket of Burst events lacks. It refills at Events per Window.
 //
 // The refill is exact: whole events and the fraction of the next one are separate, the fraction as
-// a numerator over rule.per. So no rounding adds up, however often a key takes.
+// a numerator over rule.per. So no rounding adds up, however often a key takes. The rate under which
+// the fraction has accrued is not known. Under another one the numerator stays if it is less than an
+// event there, else it is dropped: so a change never gives a whole event.
 //
 // What was taken passes with the refill: a bucket that would be full without a take has got back
 // what it has accrued since. A refund gives back the rest.
@@ -17,8 +19,7 @@ package limiter
 type tokenBucket struct {
 	at      Instant // the newest reading of the clock, up to which the refill is accounted for
 	missing int64   // whole events that the bucket lacks
-	part    int64   // accrued towards the next, in 1/per events. Invariant: 0 <= part < per; 0 if missing is
-	per     int64   // the denominator of part; 0 before the first call
+	part    int64   // accrued towards the next, in 1/rule.per events. Invariant: 0 <= part < per; 0 if missing is
 	aside   aside
 }
 
@@ -48,20 +49,18 @@ func (a aside) events() int64 { return int64(a & maxConsumed) }
 func (a aside) under(r *Rule) bool { return a == newAside(r, a.events()) }
 
 func bucketIn(s State) tokenBucket {
-	return tokenBucket{at: Instant(s[0]), missing: s[1], part: s[2], per: s[3], aside: aside(s[4])}
+	return tokenBucket{at: Instant(s[0]), missing: s[1], part: s[2], aside: aside(s[3])}
 }
 
 func (b *tokenBucket) save(s State) {
-	s[0], s[1], s[2], s[3], s[4] = int64(b.at), b.missing, b.part, b.per, int64(b.aside)
+	s[0], s[1], s[2], s[3] = int64(b.at), b.missing, b.part, int64(b.aside)
 }
 
-// advance accounts for the time up to now. Nothing accrues when the clock was set back.
-func (b *tokenBucket) advance(r *Rule, now Instant) {
-	if b.per != r.per { // another limit: convert the fraction of an event
-		if b.part > 0 {
-			b.part = mulDiv(b.part, r.per, b.per)
-		}
-		b.per = r.per
+// advance accounts for the time up to now, and reports whether the clock was set back. Then nothing
+// accrues.
+func (b *tokenBucket) advance(r *Rule, now Instant) (moved bool) {
+	if b.part >= r.per {
+		b.part = 0
 	}
 	if b.aside != 0 && !b.aside.under(r) {
 		b.missing = min(b.missing+b.aside.events(), maxConsumed)
@@ -75,7 +74,7 @@ func (b *tokenBucket) advance(r *Rule, now Instant) {
 	elapsed := int64(at - b.at)
 	b.at = at
 	if setBack || b.missing == 0 && b.aside == 0 {
-		return
+		return setBack
 	}
 	events, part := mulAddDiv(elapsed, r.refill, b.part, r.per)
 	if b.missing -= events; b.missing <= 0 {
@@ -85,6 +84,7 @@ func (b *tokenBucket) advance(r *Rule, now Instant) {
 		b.missing, part = 0, 0
 	}
 	b.part = part
+	return false
 }
 
 // accrued returns the instant at which n > 0 more events are in the bucket: the first µs at which
@@ -102,14 +102,16 @@ func (b *tokenBucket) accrued(r *Rule, n int64) Instant {
 	return b.at.plus(us)
 }
 
-// take decides a take, and consumes its cost if consume is set and the limit allows it.
-func (b *tokenBucket) take(d *Decision, r *Rule, now Instant, cost int64, consume bool) {
-	b.advance(r, now)
+// take decides a take, and consumes its cost if consume is set and the limit allows it. It reports
+// whether the count is to be written: see [Count].
+func (b *tokenBucket) take(d *Decision, r *Rule, now Instant, cost int64, consume bool) (write bool) {
+	moved := b.advance(r, now)
 	ok := cost <= r.capacity-b.missing
 	if ok && consume {
 		b.missing += cost
 	}
 	b.decide(d, r, ok, cost)
+	return ok || moved
 }
 
 // decide writes the answer to a take that is, or is not, allowed. b is as the take left it.

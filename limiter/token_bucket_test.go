@@ -80,27 +80,35 @@ func TestTokenBucketFractions(t *testing.T) {
 	})
 }
 
+// TestTokenBucketClockSetBack sets the clock back after a denial, which is not written. So what has
+// accrued by then is not known.
 func TestTokenBucketClockSetBack(t *testing.T) {
 	r := mustRule(t, bucket, Limit{Events: 1, Window: time.Second, Burst: 5})
 	run(t, NewCount(bucket), r, []step{
 		{100 * sec, take, 5, true, 0, 100 * sec, 105 * sec},
 		{100*sec + 250*ms, take, 1, false, 0, 101 * sec, 105 * sec},
 		{99*sec + 250*ms, take, 1, false, 0, 101 * sec, 105 * sec}, // late by a second
-		{50 * sec, take, 1, false, 0, 50*sec + 750*ms, 54*sec + 750*ms},
-		{50*sec + 750*ms, take, 1, true, 0, 50*sec + 750*ms, 55*sec + 750*ms},
+		{50 * sec, take, 1, false, 0, 51 * sec, 55 * sec},
+		{51 * sec, take, 1, true, 0, 51 * sec, 56 * sec},
 	})
 }
 
-// TestTokenBucketChangedRateKeepsFraction changes the rate when half of an event has accrued.
-func TestTokenBucketChangedRateKeepsFraction(t *testing.T) {
-	c := NewCount(bucket)
+// TestTokenBucketChangedRate changes the rate. A bucket refills at the new one since its newest
+// write. The numerator of a fraction stays if it is less than an event.
+func TestTokenBucketChangedRate(t *testing.T) {
 	slow := mustRule(t, bucket, Limit{Events: 1, Window: 10 * time.Second, Burst: 2})
 	fast := mustRule(t, bucket, Limit{Events: 1, Window: time.Second, Burst: 2})
+	c := NewCount(bucket)
 	run(t, c, slow, []step{
 		{100 * sec, take, 2, true, 0, 100 * sec, 120 * sec},
-		{105 * sec, take, 1, false, 0, 110 * sec, 120 * sec},
+		{101 * sec, take, 1, false, 0, 110 * sec, 120 * sec},
 	})
-	run(t, c, fast, []step{{105 * sec, take, 1, false, 0, 105*sec + 500*ms, 106*sec + 500*ms}})
+	run(t, c, fast, []step{{101 * sec, take, 1, true, 0, 101 * sec, 103 * sec}})
+	run(t, c, slow, []step{{111*sec + 500*ms, take, 1, true, 0, 111*sec + 500*ms, 131 * sec}}) // 1.05 have accrued
+	run(t, c, fast, []step{{111*sec + 500*ms, take, 1, false, 0, 112 * sec, 113 * sec}})       // half of an event is left
+	run(t, c, slow, []step{{115 * sec, take, 1, false, 0, 121 * sec, 131 * sec}})
+	run(t, c, slow, []step{{128 * sec, take, 1, true, 0, 128 * sec, 141 * sec}})  // 1.7 have accrued
+	run(t, c, fast, []step{{128 * sec, take, 1, false, 0, 129 * sec, 130 * sec}}) // 0.7 of a slow one would be 7 fast ones
 }
 
 func TestTokenBucketFillsNever(t *testing.T) {

@@ -18,7 +18,7 @@ ends_N, open_N, before_N = ends_N + length_N, 0, open_N
 -- Makes the current slot one of the rule's length that at_N is in or before. If the slots had
 -- another length, it begins no earlier than at_N, after their end.
 do
-  local slot = struct.unpack('>I3', ARGV[7 * N + 2], 11)
+  local slot = struct.unpack('>I4', ARGV[7 * N + 2], 11)
   if length_N ~= slot or open_N + before_N == 0 then
     local till = at_N - at_N % slot + slot
     if open_N + before_N > 0 then till = math.max(at_N + slot, ends_N + length_N) end

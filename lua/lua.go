@@ -19,11 +19,15 @@
 //	trim     does the writes that come before all others
 //	consume  adds n events
 //	grant    adds n events of a lease; by default like consume
+//	lend     grants want_N events, by grant, or less: want_N is then what is granted
+//	granted  whether something is granted
+//	lent     what is granted, for the reply; by default want_N
 //	refund   gives back those of n events consumed at the instant taken that would not be free again
 //	         by now; right after that instant, a bucket lacked `lacked` events
 //	valid    whether events of the instant taken belong to this count
 //	return   gives back n leased events granted at the instant taken; by default like refund
 //	restore  raises what is used to n
+//	since    the instant from which on lost events are restored; by default taken
 //	empty    like clear, for good; by default the same
 //	quota    gives back n events, the newest first
 //	lasts    for how many µs an event counts at most
@@ -81,7 +85,8 @@ type sections map[string]string
 func sectionsOf(names ...string) sections {
 	all := sections{
 		"explain": "", "trim": "", "grant": "<consume>", "return": "<refund>", "valid": "taken >= (created or 0)",
-		"empty": "<clear>", "lasts": "window_N",
+		"empty": "<clear>", "lasts": "window_N", "functions": "", "granted": "want_N > 0", "lent": "want_N", "since": "taken",
+		"lend": "if want_N > 0 then\n    local n = want_N\n    <grant>\n  end",
 	}
 	for _, name := range append(names, "args.lua", "save.lua") {
 		text := read(name)
@@ -104,7 +109,7 @@ func (s sections) expand(text string) string {
 }
 
 var algorithms = map[limiter.Kind]sections{
-	limiter.TokenBucket:      sectionsOf("token_bucket.lua", "token_bucket_refill.lua", "lease_slots.lua"),
+	limiter.TokenBucket:      sectionsOf("token_bucket.lua", "bucket_parts.lua"),
 	limiter.SlidingWindowLog: sectionsOf("sliding_log.lua", "sliding_log_events.lua", "lease_slots.lua"),
 	limiter.SlidingWindow:    sectionsOf("sliding_window.lua"),
 	limiter.FixedWindow:      sectionsOf("fixed_window.lua"),
@@ -162,7 +167,7 @@ func Lend(kinds []limiter.Kind) string {
 	b := begin(kinds)
 	b.WriteString("local allowed, incarnation = true, tonumber(ARGV[2])\n")
 	b.WriteString(b.list("", read("lease_request.lua")) + b.list("", read("lease_grant.lua")))
-	return b.finish("at_N, more_N, want_N, <reply>")
+	return b.finish("at_N, more_N, <lent>, <reply>")
 }
 
 // A builder writes a script for rules of these algorithms.
@@ -175,8 +180,8 @@ type builder struct {
 func begin(kinds []limiter.Kind) *builder {
 	b := &builder{kinds: kinds}
 	b.WriteString(read("prelude.lua") + read("muldiv.lua"))
-	if slices.Contains(kinds, limiter.SlidingWindowLog) {
-		b.WriteString(algorithms[limiter.SlidingWindowLog].expand("<functions>\n"))
+	for _, kind := range slices.Compact(slices.Sorted(slices.Values(kinds))) {
+		b.WriteString(algorithms[kind].expand("<functions>\n"))
 	}
 	b.WriteString("local last, added, stored = now, 0, redis.call('HMGET', KEYS[1], '@', " + b.list(", ", "FIELD") + ")\n")
 	b.WriteString(algorithms[kinds[0]].expand("<key>\n"))

@@ -2,6 +2,8 @@ package lua
 
 import (
 	"fmt"
+	"math/bits"
+	"math/rand/v2"
 	"regexp"
 	"strings"
 	"testing"
@@ -71,6 +73,40 @@ func TestMuldiv(t *testing.T) {
 		}
 		if want := fmt.Sprint(test.quotient, " ", test.rest); got != want {
 			t.Errorf("muldiv(%d, %d, %d) = %s, want %s", test.a, test.b, test.c, got, want)
+		}
+	}
+}
+
+// TestMuldivOfRandomNumbers compares products around 2^53, beyond which a double is not exact, and
+// up to the largest, with those of 128 bits.
+func TestMuldivOfRandomNumbers(t *testing.T) {
+	rng, redis := rand.New(rand.NewPCG(1, 3)), redistest.Shared(t).Client()
+	var args []any
+	var want strings.Builder
+	for i := range 3000 {
+		c := 2 + rng.Uint64N(1<<(2+rng.IntN(48)))
+		b := 1 + rng.Uint64N(c)
+		a := rng.Uint64N(1 << 51)
+		if i%2 == 0 {
+			a = min(1<<52-1, (1<<53+rng.Uint64N(1<<55))/b)
+		}
+		high, low := bits.Mul64(a, b)
+		quotient, rest := bits.Div64(high, low, c)
+		fmt.Fprintln(&want, quotient, rest)
+		args = append(args, a, b, c)
+	}
+	got, err := redis.Eval(t.Context(), read("muldiv.lua")+`local all = {}
+		for i = 1, #ARGV, 3 do
+			all[#all + 1] = string.format('%.0f %.0f\n', muldiv(tonumber(ARGV[i]), tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])))
+		end
+		return table.concat(all)`, nil, args...).Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted := strings.Split(want.String(), "\n")
+	for i, line := range strings.Split(got, "\n") {
+		if line != wanted[i] {
+			t.Fatalf("muldiv(%d, %d, %d) = %s, want %s", args[3*i], args[3*i+1], args[3*i+2], line, wanted[i])
 		}
 	}
 }

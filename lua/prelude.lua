@@ -17,7 +17,7 @@ local LAST = 16777215 * UNIT
 local MOST = 1099511627775
 
 -- The longest lease of a window: limiter.maxLease.
-local LEASE = 5000000
+local LEASE = 10000000
 
 -- now is the instant of Redis's clock, or that of a test's clock in ARGV[1]. What tests store is
 -- kept an hour longer (in ms), because Redis expires keys by its own clock.
@@ -36,12 +36,6 @@ end
 -- that of the value that it replaces.
 local function expiry(reset, value)
   return math.max(math.ceil(math.min(reset, LAST) / UNIT), expires(value))
-end
-
--- lengthOf returns 15 bits that differ for most lengths of time. The upper six count its bits.
-local function lengthOf(us)
-  local mantissa, bits = math.frexp(us)
-  return bits * 512 + math.floor((2 * mantissa - 1) * 512)
 end
 
 -- keep makes a key live until the instant reset at least. A key that has to live longer gets an

@@ -4,8 +4,6 @@
 -- restores what a node has seen before: the instant of the newest write is a later one. Events of
 -- before are not returned or refunded, as the field `@` says that the counts began right after them.
 -- For the other rules of the key, that means that leases which are out are not returned.
---
--- The totals of settled debt stay: else a node that repeats a debt would be debited twice.
 <empty>
 <advance>
 do

@@ -8,7 +8,7 @@
 --
 -- KEYS[1] the hash
 -- ARGV[1] the number of the version that must be the newest one
--- ARGV[2] the number of the version
+-- ARGV[2] the number of the version. One below ARGV[1] is added to the history
 -- ARGV[3] the version
 -- ARGV[4] its document; empty when the store is expected to have it
 -- ARGV[5] how many versions to keep, at most
@@ -19,11 +19,14 @@ local number, version = ARGV[2], ARGV[3]
 local name = string.sub(version, 1, 64)
 if redis.call('HGET', KEYS[1], number) == version then return 'written' end -- sent twice
 if (redis.call('HGET', KEYS[1], 'newest') or '0') ~= ARGV[1] then return 'conflict' end
+local older = tonumber(number) < tonumber(ARGV[1])
+if older and redis.call('HEXISTS', KEYS[1], number) == 1 then return 'conflict' end
 if redis.call('HEXISTS', KEYS[1], name) == 0 then
   if ARGV[4] == '' then return 'document' end
   redis.call('HSET', KEYS[1], name, ARGV[4])
 end
-redis.call('HSET', KEYS[1], number, version, 'newest', number)
+redis.call('HSET', KEYS[1], number, version)
+if not older then redis.call('HSET', KEYS[1], 'newest', number) end
 
 local numbers, unused = {}, {}
 for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
@@ -48,5 +51,5 @@ for i, n in ipairs(numbers) do
   end
 end
 for document in pairs(unused) do redis.call('HDEL', KEYS[1], document) end
-redis.pcall('PUBLISH', ARGV[7], number) -- which the user may not be allowed to do
+if not older then redis.pcall('PUBLISH', ARGV[7], number) end -- which the user may not be allowed to do
 return 'written'

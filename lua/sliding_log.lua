@@ -75,6 +75,9 @@ do
 end
 <left>
 
+---- since
+math.max(taken, newest_N) -- leases that have expired since are in the log: nothing is entered before them
+
 ---- left
 left_N = capacity_N - used_N - open_N - before_N
 

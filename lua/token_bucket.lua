@@ -1,41 +1,42 @@
 -- The token bucket: what is missing from capacity_N events, which refill by p_N events every q_N
--- µs, and its leases: see lease_slots.lua and limiter/leasetest/lending_bucket.go.
+-- µs, and its open parts: see bucket_parts.lua and limiter/leasetest/lending_bucket.go.
 --
 -- value, 20 bytes: expiry 3; seconds of the instant of the newest write 4; its µs, 20 bits, and the
---   upper 12 bits of part 4; lower 32 bits of part 4; missing 5. While leases are open, 20 more:
---   the slots. While the bucket lacks more than counts, 8 more: what is set aside 5, and the lower
---   bits of the capacity for which it is 3
--- reply: missing; part; the slots
+--   upper 12 bits of fraction 4; lower 32 bits of fraction 4; missing 5. While parts are open, 35
+--   more. While the bucket lacks more than counts, 8 more: what is set aside 5, and the lower bits
+--   of the capacity for which it is 3. With more than 64 bytes, Redis would make the hash a table
+-- reply: missing; fraction; the parts
 
 ---- read
 local p_N, q_N = tonumber(ARGV[7 * N]), tonumber(ARGV[7 * N + 1])
-local missing_N, part_N, aside_N = 0, 0, 0 -- aside: see limiter/token_bucket.go
-local ends_N, length_N, open_N, before_N = 0, 0, 0, 0
-local accrues_N = 0 -- open leases up to this number do not hold up the refill of a slot
-if VALUE and (#VALUE == 20 or #VALUE == 28 or #VALUE == 40 or #VALUE == 48) then
+local missing_N, fraction_N, aside_N = 0, 0, 0 -- aside: see limiter/token_bucket.go
+local parts_N, share_N = nil, 0
+if VALUE and (#VALUE == 20 or #VALUE == 28 or #VALUE == 55 or #VALUE == 63) then
   local seconds, mixed, low
   seconds, mixed, low, missing_N = struct.unpack('>I4I4I4I5', VALUE, 4)
   local high = mixed % 4096
   written_N = seconds * 1000000 + (mixed - high) / 4096
-  part_N = math.min(high * 4294967296 + low, q_N - 1) -- another rate may have a smaller unit
-  if #VALUE % 20 == 8 then
+  fraction_N = high * 4294967296 + low
+  if fraction_N >= q_N then fraction_N = 0 end -- of another rate: see limiter/token_bucket.go
+  if #VALUE == 28 or #VALUE == 63 then
     local under
     aside_N, under = struct.unpack('>I5I3', VALUE, #VALUE - 7)
     if under ~= capacity_N % 8388608 then
       missing_N, aside_N = math.min(missing_N + aside_N, MOST), 0
     end
   end
-  if #VALUE >= 40 then
-    ends_N, length_N, open_N, before_N = struct.unpack('>I7I3I5I5', VALUE, 21)
-    local rest = length_N % q_N
-    accrues_N = (length_N - rest) / q_N * p_N + (muldiv(p_N, rest, q_N))
-    <check_slots>
+  if #VALUE >= 55 then
+    <read_parts>
   end
 end
 
 ---- clear
-missing_N, part_N, aside_N = 0, 0, 0
-ends_N, length_N, open_N, before_N = 0, 0, 0, 0
+missing_N, fraction_N, aside_N = 0, 0, 0
+parts_N = nil
+
+---- empty
+<advance>
+missing_N, fraction_N, aside_N, written_N = 0, 0, 0, at_N -- nodes go on spending their parts
 
 ---- left
 left_N = capacity_N - missing_N
@@ -43,39 +44,119 @@ left_N = capacity_N - missing_N
 ---- consume
 missing_N = missing_N + n
 
----- grant
-<open_slot>
-missing_N, open_N = missing_N + n, open_N + n
+---- advance
+do
+  if missing_N > 2 * capacity_N then
+    missing_N, aside_N = 2 * capacity_N, aside_N + missing_N - 2 * capacity_N
+  end
+  local from, till = written_N, nil
+  at_N = math.max(now, from)
+  if now < from - LATE then
+    if parts_N then parts_N.ends = parts_N.ends + now - from end
+    at_N, from, changed_N = now, now, true
+  end
+  while parts_N and at_N >= parts_N.ends do
+    till = parts_N.ends
+    <refill>
+    from = till
+    <rotate>
+  end
+  till = at_N
+  <refill>
+end
+<left>
 
----- return
-<close>
-local back = missing_N > capacity_N and math.min(n, aside_N) or 0 -- see limiter/token_bucket.go
-missing_N, aside_N = missing_N - (n - back), aside_N - back
-if missing_N <= 0 then missing_N, part_N = 0, 0 end
+---- refill
+-- Refills the bucket by its share, from one instant till another one in the same slot.
+do
+  local elapsed = till - from
+  if parts_N then elapsed = math.floor(elapsed * (SHARES - sharesOf(parts_N)) / SHARES) end
+  if missing_N + aside_N > 0 then
+    local events
+    <accrue>
+    missing_N = missing_N - events
+    if missing_N <= 0 then
+      aside_N = math.max(0, aside_N + missing_N)
+      missing_N, fraction_N = 0, 0
+    end
+  end
+  <cut>
+end
+
+---- accrue
+-- Sets events to what accrues in elapsed µs, and fraction_N to what begins the next one.
+do
+  local rest = elapsed % q_N
+  local more, accrued = muldiv(p_N, rest, q_N)
+  accrued = accrued + fraction_N
+  if accrued >= q_N then more, accrued = more + 1, accrued - q_N end
+  events, fraction_N = (elapsed - rest) / q_N * p_N + more, accrued -- inexact only if far above what is missing
+end
+
+---- lack
+-- Has the bucket lack n events less a fraction, as far as the parts leave room. Of a bucket that
+-- nothing was taken from since the limit was lowered, it gets those back first that are set aside.
+do
+  local back = missing_N > capacity_N and math.min(missing_N - n, aside_N) or 0
+  missing_N, aside_N = n + back, aside_N - back
+  if missing_N <= 0 then missing_N, fraction_N = 0, 0 end
+  local till = at_N
+  <cut>
+end
+
+---- refund
+-- Refunds the events that the bucket has lacked ever since taken: see tokenBucket.undo.
+if taken <= at_N then
+  local rest = (at_N - taken) % q_N
+  local events, fraction = muldiv(p_N, rest, q_N)
+  if lacked > n then
+    if fraction > fraction_N then events = events + 1 end
+    fraction = fraction_N
+  end
+  local most = lacked - events - (at_N - taken - rest) / q_N * p_N -- inexact only if far below 0
+  if most > n or most == n and fraction == 0 then
+    n = missing_N - n
+  elseif most <= 0 then
+    n = missing_N
+  else
+    n, fraction_N = missing_N - most, fraction_N - fraction
+    if fraction_N < 0 then n, fraction_N = n + 1, fraction_N + q_N end
+  end
+  <lack>
+end
 
 ---- quota
--- Leased events are not given back: they are when they are returned.
-missing_N = math.max(missing_N - n, math.min(missing_N, open_N + before_N))
-if missing_N == 0 then part_N = 0 end
+do
+  missing_N = math.max(0, missing_N - n)
+  if missing_N == 0 then fraction_N = 0 end
+  local till = at_N
+  <cut>
+end
 
 ---- lasts
 math.ceil(capacity_N * q_N / p_N)
 
 ---- restore
-if n > missing_N then missing_N, part_N = n, 0 end
+if n > missing_N then missing_N, fraction_N = n, 0 end
 
 ---- reset
-reset = math.max(at_N, open_N + before_N > 0 and ends_N + length_N or 0) + math.ceil(missing_N * q_N / p_N)
+reset = math.max(at_N, parts_N and parts_N.ends + parts_N.length or 0) + math.ceil(missing_N * q_N / p_N)
 
 ---- save
 <reset>
-if missing_N + aside_N > 0 or open_N + before_N > 0 or expires(VALUE) * UNIT > now then
-  local low, us, slots = part_N % 4294967296, at_N % 1000000, <slots>
+if missing_N + aside_N > 0 or parts_N or expires(VALUE) * UNIT > now then
+  local low, us = fraction_N % 4294967296, at_N % 1000000
   value = struct.pack('>I3I4I4I4I5', expiry(reset, VALUE), (at_N - us) / 1000000,
-    us * 4096 + (part_N - low) / 4294967296, low, missing_N)
-  if slots ~= 0 then value = value .. slots end
+    us * 4096 + (fraction_N - low) / 4294967296, low, missing_N)
+  if parts_N then value = value .. <parts> end
   if aside_N > 0 then value = value .. struct.pack('>I5I3', aside_N, capacity_N % 8388608) end
 end
 
+---- granted
+want_N + share_N > 0
+
+---- lent
+want_N, share_N
+
 ---- reply
-missing_N, part_N, <slots>
+missing_N, fraction_N, parts_N and <parts> or 0

@@ -36,26 +36,3 @@ func (c nodeCount) update(now time.Time, announced []int, all bool) nodeCount {
 	}
 	return c
 }
-
-// A liveness is how long the other nodes have known of this one. The zero value is that of a node
-// that has not announced itself. Invariant: since <= last, and no gap between the announcements
-// from since to last is as long as ExpireAfter.
-type liveness struct {
-	since time.Time // of the first announcement after which the others always counted this node
-	last  time.Time // of the latest announcement
-}
-
-// announced returns l after an announcement at now that Redis received.
-func (l liveness) announced(now time.Time) liveness {
-	if l.last.IsZero() || now.Sub(l.last) >= ExpireAfter {
-		l.since = now
-	}
-	l.last = now
-	return l
-}
-
-// settled reports whether every other node counts this one, and will until the next announcement,
-// an Interval after now. All of them count it two intervals after its first announcement.
-func (l liveness) settled(now time.Time) bool {
-	return !l.last.IsZero() && now.Sub(l.since) >= 2*Interval && now.Sub(l.last)+Interval < ExpireAfter
-}

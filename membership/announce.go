@@ -52,20 +52,17 @@ func (m *Member) announce(ctx context.Context, now time.Time) {
 	encoded, _ := json.Marshal(own) // which cannot fail, and equal digests are equal texts
 	text, before := string(encoded), m.announced
 	if text != before {
-		m.announced, m.mismatches = text, nil
+		m.announced, m.mismatches.found = text, nil
 	}
 	counts, others := m.exchange(ctx, text, before)
 	m.nodeCount = m.nodeCount.update(now, counts, len(counts) == len(m.keys))
 	m.alive.Store(int64(m.nodeCount.nodes))
-	if len(counts) > 0 {
-		m.liveness = m.liveness.announced(now)
-	}
-	m.settled.Store(m.liveness.settled(now))
 	if len(counts) == 0 {
 		return
 	}
-	var news []Mismatch
-	m.mismatches, news = m.mismatches.update(own, others)
+	found, all, news := m.mismatches.update(own, others)
+	m.mismatches = found
+	m.differs.Store(&all)
 	for _, mismatch := range news {
 		m.report(mismatch)
 	}
@@ -77,9 +74,9 @@ func (m *Member) withdraw(ctx context.Context) {
 		return
 	}
 	before := m.announced
-	m.announced, m.mismatches, m.liveness = "", nil, liveness{}
+	m.announced, m.mismatches = "", mismatches{}
+	m.differs.Store(nil)
 	m.nodeCount = nodeCount{nodes: m.nodeCount.nodes} // what other nodes do from now on is unknown
-	m.settled.Store(false)
 	m.exchange(ctx, "", before)
 }
 

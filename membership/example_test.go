@@ -12,12 +12,12 @@ func ExampleJoin() {
 	client := redisconn.New(redisconn.Options{Addresses: []string{"localhost:6379"}})
 	defer client.Close()
 	member := membership.Join(client, "rl", func(m membership.Mismatch) {
-		fmt.Printf("%s defines the zone %s differently\n", m.Node, m.Zone)
+		fmt.Printf("%s defines %v of the zone %s differently\n", m.Node, m.Settings, m.Zone)
 	})
 	defer member.Leave()
 
-	member.Define("configuration 1", map[string]string{"user": "100/1m"}, 0)
-	fmt.Println(member.Nodes(), member.Settled())
+	member.Define("configuration 1", map[string]membership.Definition{"user": {"limit": "100/1m"}}, 0)
+	fmt.Println(member.Nodes())
 }
 
 // While a configuration is replaced, both define zones: the newest counts.
@@ -27,7 +27,7 @@ func ExampleMember_Define() {
 	member := membership.Join(client, "rl", func(membership.Mismatch) {})
 	defer member.Leave()
 
-	member.Define("configuration 1", map[string]string{"user": "100/1m"}, 0)
-	member.Define("configuration 2", map[string]string{"user": "200/1m"}, 3) // a fleet of 3 nodes
+	member.Define("configuration 1", map[string]membership.Definition{"user": {"limit": "100/1m"}}, 0)
+	member.Define("configuration 2", map[string]membership.Definition{"user": {"limit": "200/1m"}}, 3) // a fleet of 3 nodes
 	member.Undefine("configuration 1")
 }

@@ -27,12 +27,6 @@ const (
 	ExpireAfter = 3 * Interval
 )
 
-// A Mismatch is a zone that other nodes define differently.
-type Mismatch struct {
-	Zone string
-	Node string // one of the others
-}
-
 // A Member is this node's membership in the fleet. Use [Join].
 type Member struct {
 	do     func(context.Context, ...*redisconn.Call)
@@ -43,7 +37,7 @@ type Member struct {
 	// Requests read these.
 	alive   atomic.Int64 // as nodeCount has it; 0: Redis has not answered yet
 	fixed   atomic.Int64 // 0: the nodes are counted
-	settled atomic.Bool
+	differs atomic.Pointer[[]Mismatch]
 
 	mu      sync.Mutex
 	defined []definitions // by owner; the last ones are announced
@@ -51,7 +45,6 @@ type Member struct {
 	// The following fields belong to the loop.
 	announced  string // the last announcement; empty while there is none
 	mismatches mismatches
-	liveness   liveness
 	nodeCount  nodeCount
 
 	wake chan struct{} // after a change of defined
@@ -59,18 +52,17 @@ type Member struct {
 	loop sync.WaitGroup
 }
 
-// definitions are the zones of one owner, by name. Nodes that define a zone alike have the same
-// text for it.
+// definitions are the zones of one owner, by name.
 type definitions struct {
 	owner any
-	zones map[string]string
+	zones map[string]Definition
 	nodes int
 }
 
 // Join returns a member of the fleet that shares prefix. It announces itself while it has zones:
-// see Define. It calls report for each mismatch that two announcements in a row have found. It
-// reports it once, until it is resolved or the definitions of this node change, and never
-// concurrently. Call Leave to end the membership.
+// see Define. It calls report for each mismatch that two announcements in a row have found,
+// once until it is gone or the definitions of this node change, and when a zone has none any more.
+// It never does so concurrently. Call Leave to end the membership.
 func Join(client *redisconn.Client, prefix string, report func(Mismatch)) *Member {
 	m := newMember(client.Do, prefix, nodeName(), report)
 	m.start()
@@ -89,8 +81,7 @@ func (m *Member) start() {
 }
 
 // Nodes returns how many nodes are alive, this one included, or the number that the definitions
-// fix. A counted number falls only after ExpireAfter. It is 1 until Redis has answered; Settled is
-// false until then.
+// fix. A counted number falls only after ExpireAfter. It is 1 until Redis has answered: see Known.
 func (m *Member) Nodes() int {
 	if n := m.fixed.Load(); n > 0 {
 		return int(n)
@@ -103,16 +94,18 @@ func (m *Member) Known() (nodes int, known bool) {
 	return m.Nodes(), m.fixed.Load() > 0 || m.alive.Load() > 0
 }
 
-// Settled reports whether this node has announced itself for two intervals, so that all others
-// count it. It becomes false when announcements fail for so long that the others may soon forget
-// this node. It does not depend on a fixed number of nodes, because a node that has just started
-// does not know what it did before.
-func (m *Member) Settled() bool { return m.settled.Load() }
+// Mismatches returns the zones that other nodes define differently. The caller does not change them.
+func (m *Member) Mismatches() []Mismatch {
+	if all := m.differs.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
 
 // Define announces zones for owner, and replaces what other owners defined until Undefine. A node
 // is a member, and is counted, while it has zones. nodes fixes what Nodes returns; with 0 the nodes
 // are counted.
-func (m *Member) Define(owner any, zones map[string]string, nodes int) {
+func (m *Member) Define(owner any, zones map[string]Definition, nodes int) {
 	m.change(func() { m.defined = append(m.defined, definitions{owner, maps.Clone(zones), nodes}) })
 }
 

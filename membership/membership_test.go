@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -28,7 +29,7 @@ func newClient(t *testing.T, o redisconn.Options) *redisconn.Client {
 }
 
 // TestMismatchIsReportedOnce has two nodes load one configuration after the other. Both report a
-// mismatch that lasts, once, and none that is gone at once.
+// mismatch that lasts, once, and its end. They report none that is gone at once.
 func TestMismatchIsReportedOnce(t *testing.T) {
 	var byA, byB []Mismatch
 	a := member(t, "a", &byA)
@@ -37,12 +38,12 @@ func TestMismatchIsReportedOnce(t *testing.T) {
 		a.announce(t.Context(), time.Now())
 		b.announce(t.Context(), time.Now())
 	}
-	a.Define(1, map[string]string{"user": "10/s", "address": "100/s"}, 0)
-	b.Define(1, map[string]string{"user": "10/s", "tenant": "5/s"}, 0)
+	a.Define(1, limited(map[string]string{"user": "10/s", "address": "100/s"}), 0)
+	b.Define(1, limited(map[string]string{"user": "10/s", "tenant": "5/s"}), 0)
 	for range 3 {
 		round()
 	}
-	a.Define(2, map[string]string{"user": "20/s", "address": "100/s"}, 0)
+	a.Define(2, limited(map[string]string{"user": "20/s", "address": "100/s"}), 0)
 	a.Undefine(1)
 	round()
 	if len(byA)+len(byB) > 0 {
@@ -51,15 +52,15 @@ func TestMismatchIsReportedOnce(t *testing.T) {
 	for range 3 {
 		round()
 	}
-	if want := []Mismatch{{"user", "b"}}; !slices.Equal(byA, want) {
+	if want := []Mismatch{{"user", "b", []string{"limit"}}}; !reflect.DeepEqual(byA, want) {
 		t.Errorf("reports of a = %v, want %v", byA, want)
 	}
-	if want := []Mismatch{{"user", "a"}}; !slices.Equal(byB, want) {
+	if want := []Mismatch{{"user", "a", []string{"limit"}}}; !reflect.DeepEqual(byB, want) {
 		t.Errorf("reports of b = %v, want %v", byB, want)
 	}
 
 	byA, byB = nil, nil
-	b.Define(2, map[string]string{"user": "20/s"}, 0)
+	b.Define(2, limited(map[string]string{"user": "20/s"}), 0)
 	for range 3 {
 		round()
 	}
@@ -67,21 +68,21 @@ func TestMismatchIsReportedOnce(t *testing.T) {
 	for range 3 {
 		round()
 	}
-	if want := []Mismatch{{"user", "a"}}; !slices.Equal(byB, want) {
+	if want := []Mismatch{{Zone: "user"}, {"user", "a", []string{"limit"}}}; !reflect.DeepEqual(byB, want) {
 		t.Errorf("reports of b, with its first zones again = %v, want %v", byB, want)
 	}
-	if want := []Mismatch{{"user", "b"}}; !slices.Equal(byA, want) {
+	if want := []Mismatch{{Zone: "user"}, {"user", "b", []string{"limit"}}}; !reflect.DeepEqual(byA, want) {
 		t.Errorf("reports of a = %v, want %v", byA, want)
 	}
 
 	byA = nil
 	b.Leave()
-	a.Define(3, map[string]string{"user": "30/s"}, 0)
+	a.Define(3, limited(map[string]string{"user": "30/s"}), 0)
 	for range 3 {
 		a.announce(t.Context(), time.Now())
 	}
-	if len(byA) > 0 {
-		t.Errorf("reports of a = %v, want none after b has left", byA)
+	if want := []Mismatch{{Zone: "user"}}; !reflect.DeepEqual(byA, want) || len(a.Mismatches()) > 0 {
+		t.Errorf("reports of a after b has left = %v, with mismatches %v; want %v, none", byA, a.Mismatches(), want)
 	}
 }
 
@@ -97,7 +98,7 @@ func TestJoin(t *testing.T) {
 	}
 
 	m := Join(newClient(t, redisconn.Options{Addresses: []string{redis.Addr}}), "rl", func(Mismatch) {})
-	m.Define(m, map[string]string{"user": "10/s"}, 0)
+	m.Define(m, limited(map[string]string{"user": "10/s"}), 0)
 	redistest.Eventually(t, "an announcement", func() bool { return slices.Equal(nodes(), []int64{1, 1, 1, 1, 1, 1}) })
 	for _, key := range slices.Concat(keys("rl")...) {
 		if ttl := redis.Client().PTTL(t.Context(), key).Val(); ttl <= 0 || ttl > 2*ExpireAfter {
@@ -106,4 +107,13 @@ func TestJoin(t *testing.T) {
 	}
 	m.Leave()
 	redistest.Eventually(t, "its end", func() bool { return slices.Equal(nodes(), make([]int64, 6)) })
+}
+
+// limited returns definitions of zones, whose only setting is their limit.
+func limited(limits map[string]string) map[string]Definition {
+	zones := make(map[string]Definition)
+	for name, limit := range limits {
+		zones[name] = Definition{"limit": limit}
+	}
+	return zones
 }

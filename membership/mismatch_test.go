@@ -2,37 +2,43 @@ package membership
 
 import (
 	"maps"
-	"slices"
+	"reflect"
 	"testing"
 )
 
 // TestMismatches has three definitions of a zone, one of them by two nodes that differ in another
 // zone.
 func TestMismatches(t *testing.T) {
-	own := map[string]string{"user": "1", "tenant": "1"}
+	own := map[string]Definition{"user": {"key": "k", "limit": "1", "tier": "t"}, "tenant": {"limit": "1"}}
 	others := map[string]string{
-		`{"user":"2","other":"1"}`:  "b",
-		`{"user":"2","tenant":"1"}`: "c",
-		`{"user":"3"}`:              "d",
-		`not of this version`:       "e",
-		`{"other":"5"}`:             "f",
+		`{"user":{"key":"k","limit":"2","tier":"t"},"other":{"limit":"1"}}`:  "b",
+		`{"user":{"key":"k","limit":"2","tier":"t"},"tenant":{"limit":"1"}}`: "c",
+		`{"user":{"key":"x","limit":"1","mode":"m"}}`:                        "d",
+		`not of this version`:        "e",
+		`{"other":{"limit":"5"}}`:    "f",
+		`{"user":"a zone's digest"}`: "g",
 	}
-	var s mismatches
+	byB, byD := Mismatch{"user", "b", []string{"limit"}}, Mismatch{"user", "d", []string{"key", "mode", "tier"}}
+	both := []Mismatch{byB, byD}
+	onlyB := maps.Clone(others)
+	delete(onlyB, `{"user":{"key":"x","limit":"1","mode":"m"}}`)
+	var m mismatches
 	for i, test := range []struct {
-		others map[string]string
-		want   []Mismatch
+		others    map[string]string
+		all, news []Mismatch
 	}{
-		{others, nil},
-		{others, []Mismatch{{"user", "b"}, {"user", "d"}}},
-		{others, nil},
-		{nil, nil},
-		{others, nil},
-		{others, []Mismatch{{"user", "b"}, {"user", "d"}}},
+		{others, nil, nil},
+		{others, both, both},
+		{others, both, nil},
+		{onlyB, []Mismatch{byB}, nil},
+		{nil, nil, []Mismatch{{Zone: "user"}}},
+		{nil, nil, nil},
+		{others, nil, nil},
+		{others, both, both},
 	} {
-		before := maps.Clone(s)
-		var news []Mismatch
-		if s, news = s.update(own, test.others); !slices.Equal(news, test.want) {
-			t.Errorf("announcement %d, after %v: news = %v, want %v", i+1, before, news, test.want)
+		var all, news []Mismatch
+		if m, all, news = m.update(own, test.others); !reflect.DeepEqual(all, test.all) || !reflect.DeepEqual(news, test.news) {
+			t.Errorf("announcement %d: mismatches = %v, news = %v, want %v, %v", i+1, all, news, test.all, test.news)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package membership
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ import (
 func TestNodesAreCounted(t *testing.T) {
 	var none []Mismatch
 	a, b, c := member(t, "a", &none), member(t, "b", &none), member(t, "c", &none)
-	zones := map[string]string{"user": "10/s"}
+	zones := limited(map[string]string{"user": "10/s"})
 	now := time.Now() // as the members think
 	expect := func(when string, members []*Member, want int) {
 		t.Helper()
@@ -34,7 +35,7 @@ func TestNodesAreCounted(t *testing.T) {
 	a.Define(1, zones, 0)
 	expect("alone", []*Member{a}, 1)
 	b.Define(1, zones, 0)
-	c.Define(1, map[string]string{}, 0)
+	c.Define(1, limited(map[string]string{}), 0)
 	expect("with another one, and one without zones", []*Member{a, b}, 2)
 	c.Define(2, zones, 0)
 	expect("when that has zones", []*Member{a, b, c}, 3)
@@ -66,7 +67,7 @@ func TestRedisComesBackEmpty(t *testing.T) {
 		}
 	}
 	for _, m := range members {
-		m.Define(1, map[string]string{"user": "10/s"}, 0)
+		m.Define(1, limited(map[string]string{"user": "10/s"}), 0)
 	}
 	announce("")
 	announce("when all have announced themselves")
@@ -75,7 +76,7 @@ func TestRedisComesBackEmpty(t *testing.T) {
 	if err := redis.FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	members[0].Define(1, map[string]string{"user": "10/s"}, 0)
+	members[0].Define(1, limited(map[string]string{"user": "10/s"}), 0)
 	for range ExpireAfter/Interval + 2 {
 		announce("after Redis came back empty")
 	}
@@ -93,11 +94,11 @@ func TestRolloutIsNoMismatch(t *testing.T) {
 		}
 	}
 	for _, m := range members {
-		m.Define(1, map[string]string{"user": "10/s"}, 0)
+		m.Define(1, limited(map[string]string{"user": "10/s"}), 0)
 	}
 	announce(0, 1, 2, 0, 1)
 	for i, m := range members {
-		m.Define(2, map[string]string{"user": "20/s"}, 0)
+		m.Define(2, limited(map[string]string{"user": "20/s"}), 0)
 		announce(i)
 	}
 	for _, pair := range keys("rl") {
@@ -167,13 +168,13 @@ func TestOnePrimaryHangs(t *testing.T) {
 	}
 	a := newMember(do, "rl", "a", func(d Mismatch) { reports = append(reports, d) })
 	b := newMember(client.Do, "rl", "b", func(Mismatch) {})
-	a.Define(1, map[string]string{"user": "10/s"}, 0)
-	b.Define(1, map[string]string{"user": "20/s"}, 0)
+	a.Define(1, limited(map[string]string{"user": "10/s"}), 0)
+	b.Define(1, limited(map[string]string{"user": "20/s"}), 0)
 	primaries[0].Pause()
 	b.announce(t.Context(), time.Now())
 	a.announce(t.Context(), time.Now())
 	a.announce(t.Context(), time.Now())
-	if want := []Mismatch{{"user", "b"}}; a.Nodes() != 2 || !slices.Equal(reports, want) {
+	if want := []Mismatch{{"user", "b", []string{"limit"}}}; a.Nodes() != 2 || !reflect.DeepEqual(reports, want) {
 		t.Errorf("with a primary that hangs nodes = %d and mismatches = %v, want 2 and %v", a.Nodes(), reports, want)
 	}
 	if failed == 0 {

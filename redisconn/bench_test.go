@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	redis "github.com/redis/go-redis/v9"
 
@@ -63,6 +64,26 @@ func BenchmarkCalls(b *testing.B) {
 			out <- struct{}{}
 		}
 	})
+}
+
+// BenchmarkSlowReplies has calls arrive at 300 per second whose replies are late by 40 ms, with the
+// default timeout of 50 ms, after a second in which connections are made. It reports how many calls
+// had no answer in time, and the times from the call to the write.
+//
+//	go test -run '^$' -bench SlowReplies -benchtime 1200x ./redisconn
+func BenchmarkSlowReplies(b *testing.B) {
+	p := redistest.NewProxy(b, redistest.Shared(b).Addr)
+	c := open(b, Options{Addresses: []string{p.Addr}})
+	ready(b, c, "k")
+	p.Delay(40 * time.Millisecond)
+	key := freshKeys(b)
+	arrive(b, c, 300, 300, key)
+	b.ResetTimer()
+	a := arrive(b, c, 300, b.N, func(i int) string { return key(300 + i) })
+	b.ReportMetric(float64(b.N-len(a.writes)), "late")
+	b.ReportMetric(percentile(a.writes, 50).Seconds()*1000, "write-p50-ms")
+	b.ReportMetric(percentile(a.writes, 99).Seconds()*1000, "write-p99-ms")
+	b.ReportMetric(percentile(a.total, 99).Seconds()*1000, "total-p99-ms")
 }
 
 // spread runs call b.N times in total, by this number of goroutines.

@@ -56,8 +56,10 @@ type Breaker struct {
 	Latency time.Duration // of the newest pipeline or probe that was answered; 0: there was none
 
 	// Replaced reports that the server is a primary no more, which closes its breaker too. Only
-	// Options.OnBreaker gets such a server.
-	Replaced bool
+	// Options.OnBreaker gets such a server. Successor is the address of the primary that has its
+	// slots, or the first of them.
+	Replaced  bool
+	Successor string
 }
 
 // leastRatio is the fraction of the pipelines that fail at least when failures open a breaker that

@@ -30,6 +30,12 @@ type Call struct {
 	Args   []any    // strings, byte slices, integers, and Incarnation{}
 	NewKey bool     // the key may not exist: few such calls are sent to a primary that is out of memory
 
+	// Written, if it is not nil, is called when the call has been written to the socket: each time,
+	// if Redis says that it did not execute it and it is written again. It is called by the goroutine
+	// that writes, never after the call is done, and must not block. A call of Do may be written
+	// after Do has returned.
+	Written func()
+
 	Reply any // as go-redis decodes it: int64, string, []any; nil when the script returned nothing
 	// Err is ErrTimeout, ErrClosed, ErrNoPrimary, ErrBusy, ErrMemory, an error of the network, or
 	// an error that Redis replied (a redis.Error).
@@ -65,13 +71,17 @@ type pending struct {
 	newKey   bool
 	deadline time.Time // not sent after it
 
+	// onWritten is called when the call is written; may be nil. See [Call].
+	onWritten func()
+
 	// onDone is called when the call is answered, by its holder and with no lock held. It must not
 	// block, and may queue further calls.
 	onDone func()
 
 	state   atomic.Uint32
-	queue   atomic.Pointer[queue] // the last queue it was pushed to; changes only while held
-	element *list.Element         // in that queue, guarded by its lock
+	queue   atomic.Pointer[queue]     // the last queue it was pushed to; changes only while held
+	element *list.Element             // in that queue, guarded by its lock
+	written atomic.Pointer[time.Time] // when it was written; nil: it was not
 
 	// The following fields belong to the holder.
 	asking       bool        // send ASKING before it
@@ -88,7 +98,7 @@ func (p *pending) init(c *Call) error {
 	if len(c.Keys) == 0 {
 		return errNoKey
 	}
-	p.script, p.slot, p.newKey = c.Script, slotOf(c.Keys[0]), c.NewKey
+	p.script, p.slot, p.newKey, p.onWritten = c.Script, slotOf(c.Keys[0]), c.NewKey, c.Written
 	p.args = make([]any, 0, 3+len(c.Keys)+len(c.Args))
 	p.args = append(p.args, "evalsha", c.Script.digest, len(c.Keys))
 	for _, key := range c.Keys {
@@ -110,6 +120,14 @@ func (p *pending) init(c *Call) error {
 	return nil
 }
 
+// wrote notes that p was written. The caller of wrote holds p.
+func (p *pending) wrote(at *time.Time) {
+	p.written.Store(at)
+	if p.onWritten != nil {
+		p.onWritten()
+	}
+}
+
 // answer ends p. The caller of answer holds p.
 func (p *pending) answer(reply any, err error) {
 	p.reply, p.err = reply, err
@@ -119,17 +137,17 @@ func (p *pending) answer(reply any, err error) {
 }
 
 // leave ends the caller's wait. It reports whether p was answered before; if not, p is not the
-// caller's any more.
-func (p *pending) leave() (answered bool) {
+// caller's any more. unsent reports that it was not answered and never will be sent.
+func (p *pending) leave() (answered, unsent bool) {
 	for {
 		switch state := p.state.Load(); {
 		case state == done:
-			return true
+			return true, false
 		case p.state.CompareAndSwap(state, abandoned):
 			if state == queued {
 				p.queue.Load().remove(p)
 			}
-			return false
+			return false, state == queued
 		}
 	}
 }

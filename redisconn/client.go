@@ -21,6 +21,7 @@ type Client struct {
 
 	table  atomic.Pointer[table]
 	reason atomic.Pointer[error] // an ErrNoPrimary, why the last load failed; nil when it did not
+	lookup atomic.Pointer[error] // why loads have failed for lookupPatience; nil when they have not
 
 	mu        sync.Mutex
 	queues    map[string]*queue // by address; nil once closed
@@ -33,7 +34,7 @@ func New(o Options) *Client {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.table.Store(new(table))
 	c.topology = newTopology(c)
-	c.early = newQueue(c.ctx, "", o.Breaker, c.topology.wake)
+	c.early = newQueue(c.ctx, "", &c.options, c.topology.wake)
 	if c.topology.ask != nil {
 		c.workers.Go(c.topology.run)
 		return c
@@ -60,55 +61,73 @@ func (c *Client) Close() {
 	c.workers.Wait()
 }
 
-// Timeout returns how long a caller of Do waits at most.
+// Timeout returns Options.Timeout.
 func (c *Client) Timeout() time.Duration { return c.options.Timeout }
 
-// Do runs calls at the same time, sets their results and returns when all have one. Calls without
-// an answer get ErrTimeout after Options.Timeout, or when ctx ends. Those of them that have not
-// been written by then never will be.
+// Do runs calls at the same time, sets their results and returns when all have one. A call that
+// could not be written within Options.Timeout is not written any more, and gets ErrUnsent. One that
+// was written and is not answered within Options.Timeout of that gets ErrTimeout. So Do returns
+// after twice that time at most, and after up to as much again while this process is late: see
+// [Client.Lag]. When ctx ends, calls without an answer get these errors at once.
 func (c *Client) Do(ctx context.Context, calls ...*Call) {
 	if len(calls) == 0 {
 		return
 	}
-	deadline := time.Now().Add(c.options.Timeout)
+	w := wait{client: c, began: time.Now(), pendings: make([]pending, len(calls))}
 	timer := time.NewTimer(c.options.Timeout)
 	defer timer.Stop()
-	pendings := make([]pending, len(calls))
 	answered, done := latch(len(calls))
 	for i, call := range calls {
-		p := &pendings[i]
-		p.onDone, p.deadline = answered, deadline
+		p := &w.pendings[i]
+		p.onDone, p.deadline = answered, w.last()
 		c.submit(p, call)
 	}
-	var err error
-	select {
-	case <-done:
-	case <-timer.C:
-		err = ErrTimeout
-	case <-ctx.Done():
-		err = fmt.Errorf("%w: %w", ErrTimeout, context.Cause(ctx))
-	case <-c.ctx.Done():
-		err = ErrClosed
+	var ended error
+	for more := true; more; {
+		more = false
+		select {
+		case <-done:
+		case <-timer.C:
+			var d time.Duration
+			if d, more = w.more(time.Now()); more {
+				timer.Reset(d)
+			}
+		case <-ctx.Done():
+			ended = context.Cause(ctx)
+		case <-c.ctx.Done():
+		}
 	}
 	for i, call := range calls {
-		p := &pendings[i]
-		if p.leave() {
+		p := &w.pendings[i]
+		answered, unsent := p.leave()
+		if answered {
 			call.Reply, call.Err, call.Incarnation = p.reply, p.err, uint64(p.incarnation)
 			continue
+		}
+		err := ErrTimeout
+		switch {
+		case c.ctx.Err() != nil:
+			err = ErrClosed
+		case unsent:
+			err = ErrUnsent
+		}
+		if ended != nil {
+			err = fmt.Errorf("%w: %w", err, ended)
 		}
 		call.Reply, call.Err, call.Incarnation = nil, err, 0
 	}
 }
 
 // Start runs call without waiting for it. The call is sent within a second or not at all, and ends
-// about a second after that, when a connection without answers is closed.
+// about a second after that, when a connection without answers is closed. A longer Options.Timeout
+// takes the place of both seconds.
 //
 // Start calls done exactly once, when call holds its result, which is ErrClosed after Close. done
 // runs on the goroutine that has the answer, before Start returns if the call fails at once, and
 // with no lock of the client held. It must not block, because other calls wait for the same
 // goroutine. It may start calls, but not in an endless chain: calls that fail at once would nest.
 func (c *Client) Start(call *Call, done func()) {
-	p := &pending{deadline: time.Now().Add(detached)}
+	p := &pending{deadline: time.Now().Add(c.options.detached())}
 	p.onDone = func() {
 		call.Reply, call.Err, call.Incarnation = p.reply, p.err, uint64(p.incarnation)
 		done()
@@ -205,15 +224,20 @@ func (c *Client) retry(calls []*pending) {
 		case <-time.After(retryPause):
 		case <-c.ctx.Done():
 		}
-		for _, p := range calls {
-			if p.asking {
-				c.redirect(p, p.queue.Load().addr)
-				continue
-			}
-			p.moved, p.asked = false, false
-			c.dispatch(p)
-		}
+		c.again(calls)
 	})
+}
+
+// again queues calls again that were not executed. The caller of again holds them.
+func (c *Client) again(calls []*pending) {
+	for _, p := range calls {
+		if p.asking {
+			c.redirect(p, p.queue.Load().addr)
+			continue
+		}
+		p.moved, p.asked = false, false
+		c.dispatch(p)
+	}
 }
 
 // queueLocked returns the queue of the server at addr, and makes it if there is none. It returns
@@ -224,12 +248,10 @@ func (c *Client) queueLocked(addr string) *queue {
 	}
 	q := c.queues[addr]
 	if q == nil {
-		q = newQueue(c.ctx, addr, c.options.Breaker, c.topology.wake)
+		q = newQueue(c.ctx, addr, &c.options, c.topology.wake)
+		q.hire = func() { c.workers.Go((&worker{queue: q, client: c}).run) }
 		c.queues[addr] = q
 		c.workers.Go((&watcher{queue: q, client: c}).run)
-		for range c.options.PoolSize {
-			c.workers.Go((&worker{queue: q, client: c}).run)
-		}
 	}
 	return q
 }

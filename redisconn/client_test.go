@@ -52,6 +52,17 @@ func TestDoReplies(t *testing.T) {
 	}
 }
 
+// TestTimeoutReachesTheConnection has a reply come after more than a second, but within the timeout.
+func TestTimeoutReachesTheConnection(t *testing.T) {
+	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr)
+	c := open(t, Options{Addresses: []string{proxy.Addr}, Timeout: patience})
+	ready(t, c, "k")
+	proxy.Delay(detached + slack)
+	if call := do(t, c, NewScript(`return 7`), "k"); call.Err != nil || call.Reply != int64(7) {
+		t.Errorf("call with a reply after %v = %v, %v, want 7 within %v", detached+slack, call.Reply, call.Err, patience)
+	}
+}
+
 // TestConcurrentDo checks that each call gets its own reply, also among the calls of one Do.
 func TestConcurrentDo(t *testing.T) {
 	c := open(t, Options{Addresses: []string{redistest.Shared(t).Addr}, Timeout: patience})

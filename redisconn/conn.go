@@ -152,7 +152,7 @@ func (c *Conn) eval(ctx context.Context, script *Script, args []any) (any, error
 // command runs a command. A reply of nil is not an error.
 func (l *link) command(words []any) (any, error) {
 	cmd := redis.NewCmd(context.Background(), words...)
-	if err := l.run([]redis.Cmder{cmd}); err != nil {
+	if err := l.run([]redis.Cmder{cmd}, nil); err != nil {
 		return nil, err
 	}
 	reply, err := cmd.Result()

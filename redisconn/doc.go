@@ -3,8 +3,9 @@
 //
 // It keeps four promises:
 //
-//  1. No caller waits longer than Options.Timeout. Callers touch no network: they queue a call and
-//     wait for its answer.
+//  1. A caller waits for a call to be written for Options.Timeout at most, and for its answer for as
+//     long again. Callers touch no network: they queue a call and wait for its answer. No call waits
+//     for a connection because the replies of others are awaited.
 //  2. No script runs twice for one call. A call is written once. It is written again only after
 //     Redis has said that it did not execute it (NOSCRIPT, MOVED, ASK, LOADING and the like). When
 //     a connection breaks after the write, the outcome is unknown, and that is an error.
@@ -19,13 +20,16 @@
 //	                                             queued, as one     one pipeline at a time
 //	                                             pipeline
 //
-// No timer waits for a batch to fill: calls that arrive while a pipeline is out go with the next
-// one. So batches grow with the load, and a lone call leaves at once.
+// A lone call leaves at once. Calls that arrive while Options.PoolSize pipelines are out go with the
+// next one: when one of these is answered, or after a millisecond or a fraction of the time that
+// replies take, over another connection. So batches grow with the load where replies come at once,
+// and there are up to 16 connections where they do not. A connection that is not needed for 10 s is
+// closed.
 //
-// A worker takes calls only when it holds a connection on which Redis has answered lately. So a
-// caller that gives up while Redis cannot be reached cancels its call for good. A call whose caller
-// gives up after the write runs for up to a second, and its reply is dropped. A call sent by Start
-// has no caller that waits: its reply is used whenever it comes.
+// A worker takes calls only when it holds a connection on which Redis has answered, and which it has
+// not closed. So a caller that gives up while Redis cannot be reached cancels its call for good. A
+// call whose caller gives up after the write runs for up to a second, and its reply is dropped. A
+// call sent by Start has no caller that waits: its reply is used whenever it comes.
 //
 // # Which primary
 //
@@ -46,8 +50,13 @@
 // breaker is open every BreakerOptions.ProbeEvery. Workers send the probes, over the connections
 // that calls use. Only probes close a breaker, so no call is risked for that.
 //
+// When a breaker opens, connections are closed as soon as they are free: the network may have lost
+// them all.
+//
 // A process that is overloaded reads replies late, which looks like a slow primary. A watcher
 // measures how late its own goroutine is, and gives the primary a multiple of that in addition.
+// Callers of Do wait longer by that too, at most by another Options.Timeout: so an answer that has
+// arrived in time counts although it is read late.
 //
 // # What a server may send
 //

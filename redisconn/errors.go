@@ -2,6 +2,7 @@ package redisconn
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 
@@ -12,6 +13,9 @@ var (
 	// ErrTimeout means that there was no answer in time. The call may have been executed, or may
 	// still be.
 	ErrTimeout = errors.New("redisconn: Redis did not answer in time")
+
+	// ErrUnsent is the ErrTimeout of a call that could not be sent in time, and had no effect.
+	ErrUnsent = fmt.Errorf("%w: the call could not be sent", ErrTimeout)
 
 	// ErrClosed means that Close was called.
 	ErrClosed = errors.New("redisconn: the client is closed")

@@ -27,10 +27,33 @@ func TestPromotedReplicaIsUsedOnCluster(t *testing.T) {
 		role, err := replica.Client().Do(t.Context(), "role").Slice()
 		return err == nil && role[0] == "master"
 	})
-	for _, want := range []Breaker{{State: Open}, {State: Closed, Replaced: true}} {
-		if b := <-reported; b.Addr != old.Addr || b.State != want.State || b.Replaced != want.Replaced {
-			t.Errorf("reported of %+v, want %v, replaced: %v, of %s", b, want.State, want.Replaced, old.Addr)
+	for _, want := range []Breaker{{State: Open}, {State: Closed, Replaced: true, Successor: replica.Addr}} {
+		b := <-reported
+		if b.Addr != old.Addr || b.State != want.State || b.Replaced != want.Replaced || b.Successor != want.Successor {
+			t.Errorf("reported of %+v, want %+v of %s", b, want, old.Addr)
 		}
+	}
+}
+
+// All Sentinels die. The primary that they named stays in use, and it is reported once that another
+// would not be noticed, until one of them is back.
+func TestNoSentinelAnswers(t *testing.T) {
+	s := redistest.NewSentinel(t)
+	reported := make(chan error, 100)
+	c := open(t, Options{Mode: Sentinel, Addresses: s.Addrs, MasterName: s.MasterName, OnLookup: func(err error) { reported <- err }})
+	ready(t, c, "key")
+	for _, sentinel := range s.Sentinels {
+		sentinel.Kill()
+	}
+	if err := <-reported; err == nil || c.LookupErr() == nil || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("reported %v, then the error is %v; want connection refused", err, c.LookupErr())
+	}
+	if call := do(t, c, count, "key", 1); call.Err != nil || c.Failing() {
+		t.Errorf("a call without Sentinels = %v, failing: %v; want an answer", call.Err, c.Failing())
+	}
+	s.Sentinels[0].Restart()
+	if err := <-reported; err != nil || c.LookupErr() != nil || len(reported) > 0 {
+		t.Errorf("reported %v with a Sentinel, then the error is %v, and %d more; want nil once", err, c.LookupErr(), len(reported))
 	}
 }
 

@@ -22,6 +22,7 @@ type fake struct {
 
 	mu      sync.Mutex
 	seen    [][]string
+	conns   []net.Conn
 	hostile map[string]string // replies to commands by their names, before all others
 }
 
@@ -52,6 +53,9 @@ func newFake(t testing.TB, config *tls.Config, reply func(command []string) stri
 
 func (f *fake) serve(conn net.Conn) {
 	defer conn.Close()
+	f.mu.Lock()
+	f.conns = append(f.conns, conn)
+	f.mu.Unlock()
 	for r := bufio.NewReader(conn); ; {
 		command, err := readCommand(r)
 		if err != nil {
@@ -63,6 +67,16 @@ func (f *fake) serve(conn net.Conn) {
 			return
 		}
 	}
+}
+
+// closeAll closes all connections.
+func (f *fake) closeAll() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, conn := range f.conns {
+		_ = conn.Close()
+	}
+	f.conns = nil
 }
 
 func (f *fake) answer(command []string) string {

@@ -13,7 +13,8 @@ import (
 //
 //   - others-%: the rate of calls to the other primaries while one hangs, in percent of the rate
 //     while none does; the median of the turns
-//   - wait-ms: the longest wait of any caller, with a timeout of 50 ms
+//   - wait-ms: the longest wait of any caller, with a timeout of 50 ms to the write and of 50 ms to
+//     the answer
 //   - timer-ms: the longest that a bare timer of 50 ms took meanwhile, which is what the machine
 //     adds to any timeout
 //

@@ -5,13 +5,6 @@ import (
 	"time"
 )
 
-// Answers reports whether the breaker of a key's primary is closed. If a call fails nevertheless
-// with ErrTimeout or ErrBusy, it has waited for others, or the primary has failed just now.
-func (c *Client) Answers(key string) bool {
-	q := c.table.Load().slots[slotOf(key)]
-	return q != nil && q.breaker.admits()
-}
-
 // Refusal returns the error that calls with a key get at once, as the breaker of its primary is not
 // closed, or as no primary could be found yet; nil: they do not. It takes no lock. While no primary
 // fails, see [Client.Failing], it is nil for all keys.

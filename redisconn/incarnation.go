@@ -1,9 +1,13 @@
 package redisconn
 
 import (
+	"context"
 	"hash/fnv"
 	"strconv"
 	"strings"
+	"time"
+
+	redis "github.com/redis/go-redis/v9"
 )
 
 // Incarnation is an argument of a call that stands for the incarnation of the server that the call
@@ -14,7 +18,8 @@ import (
 // when a primary gets its first replica. An incarnation knows all that it has answered; another one
 // may lack the newest writes.
 //
-// It is 0, unknown, when the server's user may not ask for INFO.
+// It is 0, unknown, when the server's user may not ask for INFO, and when the server was not asked
+// lately: a call does not wait for that.
 type Incarnation struct{}
 
 // An incarnation has 32 bits, because nodes remember one for each key. 0: unknown.
@@ -30,7 +35,11 @@ func (i *incarnation) MarshalBinary() ([]byte, error) {
 // parseIncarnation reads the sections server and replication of INFO. It returns 0 when they name
 // no process.
 func parseIncarnation(info string) incarnation {
-	process := infoField(info, "run_id")
+	return incarnationOfProcess(infoField(info, "run_id"), info)
+}
+
+// incarnationOfProcess returns the incarnation of a process from the section replication of its INFO.
+func incarnationOfProcess(process, info string) incarnation {
 	if process == "" {
 		return 0
 	}
@@ -39,6 +48,73 @@ func parseIncarnation(info string) incarnation {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(process + infoField(info, "master_replid")))
 	return newIncarnation(h.Sum64())
+}
+
+const (
+	// trustFor is how long after an answer to INFO the server counts as the same incarnation. A
+	// failover there and back takes longer, or a call finds out by its error.
+	trustFor = time.Second
+
+	// identifyEvery is the time between two questions for the incarnation. It is so much shorter
+	// than trustFor that calls find an answer, also those that come after a time without any: the
+	// question then goes with a probe.
+	identifyEvery = trustFor / 2
+)
+
+// An identity is what the server that a queue's connections lead to has said about itself. All
+// connections to one process share it. The lock of the queue guards it.
+type identity struct {
+	process     string // its run_id; empty: unknown
+	incarnation incarnation
+	at          time.Time // when the question was sent
+	doubts      uint64    // the roleDoubts of the queue at that time
+
+	asked time.Time // when the newest question was sent
+}
+
+// server returns the incarnation of the server that the link leads to, and 0 unless the server has
+// told it lately.
+func (w *worker) server() incarnation {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.serverLocked(time.Now())
+}
+
+func (w *worker) serverLocked(now time.Time) incarnation {
+	id := &w.identity
+	if id.process != w.link.process || id.doubts != w.roleDoubts.Load() || now.Sub(id.at) >= trustFor {
+		return 0
+	}
+	return id.incarnation
+}
+
+// question returns the question for the server's incarnation if that is due, else nil. A process
+// that does not answer it is not asked again over the same link.
+func (w *worker) question(now time.Time) *redis.StringCmd {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.link.process == "" || w.serverLocked(now) != 0 && now.Sub(w.identity.asked) < identifyEvery {
+		return nil
+	}
+	w.identity.asked = now
+	return redis.NewStringCmd(context.Background(), "info", "replication")
+}
+
+// learn notes the answer to the question that was sent over l at that time, when the queue had
+// these roleDoubts.
+func (w *worker) learn(l *link, answer *redis.StringCmd, at time.Time, doubts uint64) {
+	if err := answer.Err(); err != nil {
+		if !strings.HasPrefix(err.Error(), "BUSY ") { // a script holds the server up
+			l.process = ""
+		}
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if id := &w.identity; !at.Before(id.at) {
+		id.process, id.incarnation = l.process, incarnationOfProcess(l.process, answer.Val())
+		id.at, id.doubts = at, doubts
+	}
 }
 
 // infoField returns the value of a field in INFO, which has a line for each.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
@@ -194,5 +195,45 @@ func TestIncarnationWithoutInfo(t *testing.T) {
 		if err := s.Client().ClientKillByFilter(t.Context(), "USER", "limiter").Err(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestIncarnationIsAskedWithTheCall has a call come when the server was not asked for its
+// incarnation lately. The call does not wait for that: it carries none, and the next one does.
+func TestIncarnationIsAskedWithTheCall(t *testing.T) {
+	p := redistest.NewProxy(t, redistest.Shared(t).Addr)
+	c := open(t, Options{Addresses: []string{p.Addr}, Timeout: patience})
+	want := incarnationOf(t, c, "k")
+	const latency = 200 * time.Millisecond
+	p.Delay(latency)
+	q := c.table.Load().queues[0]
+	until(t, "a call that finds no incarnation", func() bool { // a probe may ask before it
+		q.mu.Lock()
+		q.identity.at = q.identity.at.Add(-trustFor)
+		q.mu.Unlock()
+		began := time.Now()
+		call := do(t, c, echo, "k", Incarnation{})
+		if took := time.Since(began); call.Err != nil || took > latency*3/2 {
+			t.Fatalf("the call took %v, %v, want one round trip of %v", took, call.Err, latency)
+		}
+		return call.Reply == "0" && call.Incarnation == 0
+	})
+	if call := do(t, c, echo, "k", Incarnation{}); call.Incarnation != want {
+		t.Errorf("incarnation of the next call = %d, want %d", call.Incarnation, want)
+	}
+}
+
+// TestIncarnationAfterIdleTime has a client make no call for longer than an incarnation is trusted.
+// Probes have asked for it meanwhile.
+func TestIncarnationAfterIdleTime(t *testing.T) {
+	c := open(t, Options{Addresses: []string{redistest.Shared(t).Addr}, Timeout: patience})
+	want := incarnationOf(t, c, "k")
+	q := c.table.Load().queues[0]
+	q.mu.Lock()
+	begin := q.identity.at
+	q.mu.Unlock()
+	until(t, "the time after which an incarnation is not trusted", func() bool { return time.Since(begin) > 2*trustFor })
+	if call := do(t, c, echo, "k", Incarnation{}); call.Incarnation != want {
+		t.Errorf("incarnation after %v without a call = %d, want %d", time.Since(begin), call.Incarnation, want)
 	}
 }

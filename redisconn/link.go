@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -14,17 +13,9 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-const (
-	// checkAfter is how long a link may be unused and still be trusted with calls. After that the
-	// server is asked first: it may hang, may have closed the connection, or may have been a
-	// replica meanwhile.
-	checkAfter = time.Second
-
-	// identifyEvery is how long a link in steady use is trusted to lead to the same incarnation of
-	// the server. A primary begins another one without a failover when it gets its first replica,
-	// and then its links must not disagree for long.
-	identifyEvery = 10 * time.Second
-)
+// checkAfter is how long the link of a [Conn] may be unused and still be trusted with a script. After
+// that the server is asked first: it may hang, or the network may have lost the connection.
+const checkAfter = time.Second
 
 // A login is how to connect to a server.
 type login struct {
@@ -38,7 +29,7 @@ type login struct {
 // login returns how to connect to a primary.
 func (c *Client) login() login {
 	o := &c.options
-	l := login{username: o.Username, password: o.Password, tls: o.TLS, timeout: detached, bounds: callBounds}
+	l := login{username: o.Username, password: o.Password, tls: o.TLS, timeout: o.detached(), bounds: callBounds}
 	if o.Mode != Cluster {
 		l.db = o.DB
 	}
@@ -55,21 +46,22 @@ type link struct {
 	conn   *boundedConn
 	lost   atomic.Bool // the server had closed the connection before anything was written
 	used   time.Time
+	took   time.Duration // from the newest write to the reply
 	stop   func() bool
 
-	server     incarnation // to which the link leads
-	identified time.Time   // when the server was asked for it last; zero: never
-	roleDoubts uint64      // of the queue at that time
+	// Of the link of a worker:
+	process    string // the run_id of the server; empty: unknown
+	roleDoubts uint64 // of the queue when the newest commands were written that were answered
 }
 
-// connect returns a link to addr on which the server has answered. When ctx ends the connection is
-// closed.
-func connect(ctx context.Context, addr string, as login) (*link, error) {
+// connect returns a link to addr on which the server has answered, also to the commands in with.
+// When ctx ends the connection is closed.
+func connect(ctx context.Context, addr string, as login, with ...redis.Cmder) (*link, error) {
 	l, err := newLink(ctx, addr, as)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.ping(); err != nil {
+	if err := l.ping(with...); err != nil {
 		_ = l.conn.Close() // the client does not own it yet if the login failed
 		l.close()
 		return nil, err
@@ -117,14 +109,16 @@ func dial(ctx context.Context, addr string, as login) (conn *boundedConn, err er
 // errNotSent means that a pipeline was not written because the server had closed the connection.
 var errNotSent = errors.New("redisconn: the server had closed the connection")
 
-// run sends cmds in one pipeline and waits for their replies, which they then hold. It fails unless
-// all were answered: with errNotSent when none was sent. After that the link is of no use.
-func (l *link) run(cmds []redis.Cmder) error {
-	l.conn.scanner.begin()
+// run sends cmds in one pipeline and waits for their replies, which they then hold. It calls
+// written, if that is not nil, when they are written. It fails unless all were answered: with
+// errNotSent when none was sent. After that the link is of no use.
+func (l *link) run(cmds []redis.Cmder, written func(at time.Time)) error {
+	l.conn.begin(written)
 	pipe := l.client.Pipeline()
 	_ = pipe.BatchProcess(context.Background(), cmds...) // only collects them
 	_, err := pipe.Exec(context.Background())
 	l.used = time.Now()
+	l.took = l.used.Sub(l.conn.sent)
 	if l.lost.Load() {
 		return errNotSent
 	}
@@ -135,42 +129,16 @@ func (l *link) run(cmds []redis.Cmder) error {
 	return err // of the network, or of the login, which no command holds
 }
 
-// ping fails when the server does not answer.
-func (l *link) ping() error {
+// ping fails when the server does not answer, also to the commands in with.
+func (l *link) ping(with ...redis.Cmder) error {
 	cmd := redis.NewStatusCmd(context.Background(), "ping")
-	if err := l.run([]redis.Cmder{cmd}); err != nil {
+	if err := l.run(append([]redis.Cmder{cmd}, with...), nil); err != nil {
 		return err
 	}
 	if class, _ := classify(cmd.Err()); class == final || class == noMemory {
 		return cmd.Err()
 	}
 	return nil // it is up, and each call finds out by itself whether it is ready
-}
-
-// doubtful reports whether the server must be asked for its incarnation again before the link is
-// trusted with calls. doubts are the roleDoubts of the queue.
-func (l *link) doubtful(doubts uint64) bool {
-	now := time.Now()
-	return now.Sub(l.used) > checkAfter || now.Sub(l.identified) > identifyEvery || l.roleDoubts != doubts
-}
-
-// identify asks the server for its incarnation. It fails when there is no answer. doubts are the
-// roleDoubts of the queue.
-func (l *link) identify(doubts uint64) error {
-	mute := !l.identified.IsZero() && l.server == 0
-	l.identified, l.roleDoubts = time.Now(), doubts
-	if mute {
-		return l.ping()
-	}
-	info := redis.NewStringCmd(context.Background(), "info", "server", "replication")
-	if err := l.run([]redis.Cmder{info}); err != nil {
-		return err
-	}
-	if err := info.Err(); err != nil && strings.HasPrefix(err.Error(), "BUSY ") {
-		return err // a script holds it up, and would hold up a call
-	}
-	l.server = parseIncarnation(info.Val())
-	return nil
 }
 
 func (l *link) close() {

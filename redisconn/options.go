@@ -18,7 +18,8 @@ const (
 const (
 	defaultTimeout = 50 * time.Millisecond
 
-	// detached is how long a call may run after it was written, and how long a worker can hang.
+	// detached is how long a call may run after it was written, and how long a worker can hang, unless
+	// Options.Timeout is longer.
 	detached = time.Second
 )
 
@@ -36,12 +37,14 @@ type Options struct {
 	// verified by address.
 	TLS *tls.Config
 
-	// Timeout is how long a caller of Do waits at most. Default: 50 ms.
+	// Timeout is how long a caller of Do waits for a call to be written, and then for its answer.
+	// Default: 50 ms.
 	Timeout time.Duration
 
-	// PoolSize is the number of connections to each primary, each with its own pipeline. With the
-	// default of two, one pipeline is written while the other is answered. More connections mean
-	// smaller pipelines, not more calls.
+	// PoolSize is the number of connections to each primary that stay open, each with its own
+	// pipeline. Default: 2, so that one pipeline is written while the other is answered. Up to 16 are
+	// opened when replies take so long that calls would wait for a connection, and closed when they
+	// are not needed.
 	PoolSize int
 
 	Breaker BreakerOptions
@@ -49,7 +52,15 @@ type Options struct {
 	// OnBreaker is called when the breaker of a primary has another state, with no lock of the client
 	// held. It must not block for long, as the primary is not watched meanwhile. Default: nothing.
 	OnBreaker func(Breaker)
+
+	// OnLookup is called when the primaries cannot be looked up for two seconds, because no Sentinel or
+	// no node of the cluster answers, and with nil when they can again. The known primaries stay in
+	// use meanwhile. It must not block for long. Default: nothing.
+	OnLookup func(error)
 }
+
+// detached returns how long a call may run, and a worker hang.
+func (o *Options) detached() time.Duration { return max(detached, o.Timeout) }
 
 func (o Options) withDefaults() Options {
 	o.Timeout = cmp.Or(max(o.Timeout, 0), defaultTimeout)
@@ -57,6 +68,9 @@ func (o Options) withDefaults() Options {
 	o.Breaker = o.Breaker.withDefaults()
 	if o.OnBreaker == nil {
 		o.OnBreaker = func(Breaker) {}
+	}
+	if o.OnLookup == nil {
+		o.OnLookup = func(error) {}
 	}
 	return o
 }

@@ -20,20 +20,25 @@ const (
 // A queue holds the calls to one primary until one of its workers sends them.
 type queue struct {
 	addr string
+	hire func() // starts a worker; nil: the queue has none
 	health
 
 	ctx context.Context // ends with the queue, and its connections with it
 	end context.CancelFunc
 
 	mu       sync.Mutex
-	ready    sync.Cond // there is a call or a probe, or the queue has ended
-	calls    list.List // of *pending, in the order of their arrival
-	probe    *probe    // that the watcher wants; nil: none
+	ready    sync.Cond   // workers with a free connection wait for it: see next
+	calls    list.List   // of *pending, in the order of their arrival
+	wanted   *probe      // by the watcher; nil: none
+	timer    *time.Timer // looks at the calls again when the next pipeline is due
+	armed    bool        // the timer runs
 	ended    bool
 	used     time.Time // when calls were taken last, or when the queue was made
+	pool     pool
 	shortage shortage
+	identity identity
 
-	linked atomic.Int32 // workers that hold a connection
+	successor atomic.Pointer[string] // the address of the primary that has taken over its slots; nil: none has
 
 	// roleDoubts counts the replies of a server that is not, or no longer, the primary. It may have
 	// another incarnation when it is primary again.
@@ -41,11 +46,14 @@ type queue struct {
 }
 
 // newQueue returns a queue that calls onOpen when its breaker opens. onOpen must not block.
-func newQueue(ctx context.Context, addr string, o BreakerOptions, onOpen func()) *queue {
+func newQueue(ctx context.Context, addr string, o *Options, onOpen func()) *queue {
 	now := time.Now()
-	q := &queue{addr: addr, used: now, health: health{began: now, breaker: newBreaker(o, onOpen), lag: lag{began: now}}}
+	q := &queue{addr: addr, used: now, pool: newPool(o.PoolSize, now)}
+	q.health = health{began: now, breaker: newBreaker(o.Breaker, onOpen), lag: lag{began: now}}
 	q.ctx, q.end = context.WithCancel(ctx)
 	q.ready.L = &q.mu
+	q.timer = time.AfterFunc(time.Hour, q.tick)
+	q.timer.Stop()
 	return q
 }
 
@@ -72,7 +80,7 @@ func (q *queue) pushLocked(p *pending) {
 	if p.state.CompareAndSwap(held, queued) { // else its caller has left
 		p.element = q.calls.PushBack(p)
 		q.asked()
-		q.ready.Signal()
+		q.advanceLocked(time.Now())
 	}
 }
 
@@ -83,15 +91,22 @@ func (q *queue) remove(p *pending) {
 	q.calls.Remove(p.element) // does nothing when it was taken out meanwhile
 }
 
-// take takes out the oldest calls and appends at most maxBatch of them to batch. It answers those
-// that it is too late to send.
-func (q *queue) take(batch []*pending) []*pending {
+// take is takeLocked, and answers the calls that are late.
+func (q *queue) take() []*pending {
 	q.mu.Lock()
+	batch, late := q.takeLocked(nil)
+	q.mu.Unlock()
+	answerLate(late)
+	return batch
+}
+
+// takeLocked takes out the oldest calls and appends at most maxBatch of them to batch. late are
+// those that it is too late to send.
+func (q *queue) takeLocked(batch []*pending) (_, late []*pending) {
 	now := time.Now()
 	if q.calls.Len() > 0 {
 		q.used = now
 	}
-	var late []*pending
 	for q.calls.Len() > 0 && len(batch) < maxBatch {
 		p := q.calls.Remove(q.calls.Front()).(*pending)
 		switch {
@@ -102,14 +117,7 @@ func (q *queue) take(batch []*pending) []*pending {
 			batch = append(batch, p)
 		}
 	}
-	if q.calls.Len() > 0 {
-		q.ready.Signal()
-	}
-	q.mu.Unlock()
-	for _, p := range late {
-		p.answer(nil, ErrTimeout)
-	}
-	return batch
+	return batch, late
 }
 
 // refused notes that the primary refused a call because it is out of memory.
@@ -123,9 +131,9 @@ func (q *queue) refused() {
 func (q *queue) request(p *probe) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.probe = p; p != nil {
+	if q.wanted = p; p != nil {
 		q.asked()
-		q.ready.Signal()
+		q.advanceLocked(time.Now())
 	}
 }
 
@@ -133,36 +141,72 @@ func (q *queue) request(p *probe) {
 func (q *queue) takeProbe() *probe {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	p := q.probe
-	q.probe = nil
+	p := q.wanted
+	q.wanted = nil
 	return p
 }
 
-// handOver has the other workers look for something to do.
-func (q *queue) handOver() {
+// advanceLocked has a worker send what waits, if it is due, and has a connection made if one is
+// needed.
+func (q *queue) advanceLocked(now time.Time) {
+	calls := q.calls.Len() > 0
+	if q.hire == nil || q.ended || !calls && q.wanted == nil {
+		return
+	}
+	if q.pool.free > 0 && (q.wanted != nil || q.pool.due(now)) {
+		q.ready.Signal()
+	}
+	if q.pool.grows(now) {
+		q.pool.workers++
+		q.hire()
+	}
+	if calls && !q.armed {
+		q.armed = true
+		q.timer.Reset(q.pool.untilDue(now))
+	}
+}
+
+// tick looks at the calls that wait.
+func (q *queue) tick() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.armed = false
+	q.advanceLocked(time.Now())
+}
+
+// reconnect closes all connections as soon as they are free. The network may have lost them, and
+// then a probe over one of them would find nothing else.
+func (q *queue) reconnect() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.pool.renewed = time.Now()
 	q.ready.Broadcast()
 }
 
-// await blocks until there is a call or a probe. It reports false when the queue has ended.
-func (q *queue) await() bool {
+// shrink closes the connections that are not needed any more.
+func (q *queue) shrink(now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for q.calls.Len() == 0 && q.probe == nil && !q.ended {
-		q.ready.Wait()
+	for range q.pool.shrink(now) {
+		q.ready.Signal()
 	}
-	return !q.ended
 }
 
 // drain takes out all queued calls, and passes each to handle.
 func (q *queue) drain(handle func(*pending)) {
 	for more := true; more; {
-		batch := q.take(nil)
+		batch := q.take()
 		for _, p := range batch {
 			handle(p)
 		}
 		more = len(batch) == maxBatch // a smaller batch is the last; later calls stay
+	}
+}
+
+// answerLate answers calls that it is too late to send.
+func answerLate(calls []*pending) {
+	for _, p := range calls {
+		p.answer(nil, ErrUnsent)
 	}
 }
 
@@ -179,6 +223,7 @@ func (q *queue) close() {
 func (q *queue) stopAccepting() {
 	q.mu.Lock()
 	q.ended = true
+	q.timer.Stop()
 	q.ready.Broadcast()
 	q.mu.Unlock()
 	q.end()

@@ -7,8 +7,14 @@ import (
 )
 
 func newTestQueue(t *testing.T) *queue {
-	return newQueue(t.Context(), "nowhere", BreakerOptions{}, func() {})
+	o := Options{}.withDefaults()
+	q := newQueue(t.Context(), "nowhere", &o, func() {})
+	q.hire = func() {}
+	return q
 }
+
+// newTestWorker returns a worker of q, which has a connection.
+func newTestWorker(q *queue) *worker { return &worker{queue: q, link: new(link)} }
 
 // pendingUntil returns a held call whose deadline is after d.
 func pendingUntil(d time.Duration) *pending {
@@ -25,11 +31,11 @@ func TestQueueKeepsOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got := q.take(nil)
+	got := q.take()
 	if len(got) != maxBatch {
 		t.Errorf("the first batch has %d calls, want %d", len(got), maxBatch)
 	}
-	got = append(got, q.take(nil)...)
+	got = append(got, q.take()...)
 	if len(got) != len(want) {
 		t.Fatalf("%d calls were taken, want %d", len(got), len(want))
 	}
@@ -48,14 +54,14 @@ func TestTakeSkipsAbandonedAndLate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if gone.leave() {
-		t.Error("leave reports an answer that was not given")
+	if answered, unsent := gone.leave(); answered || !unsent {
+		t.Errorf("leave reports answered %t, unsent %t for a queued call, want false, true", answered, unsent)
 	}
-	if got := q.take(nil); len(got) != 1 || got[0] != waiting {
+	if got := q.take(); len(got) != 1 || got[0] != waiting {
 		t.Errorf("%d calls were taken, want the one whose caller waits", len(got))
 	}
-	if !late.leave() || late.err != ErrTimeout {
-		t.Errorf("a call past its deadline: error = %v, want %v", late.err, ErrTimeout)
+	if answered, _ := late.leave(); !answered || late.err != ErrUnsent {
+		t.Errorf("a call past its deadline: error = %v, want %v", late.err, ErrUnsent)
 	}
 	if n := q.calls.Len(); n != 0 {
 		t.Errorf("%d calls are still queued, want none", n)
@@ -74,9 +80,9 @@ func TestTakeAnswersWithoutLock(t *testing.T) {
 	if err := q.push(late); err != nil {
 		t.Fatal(err)
 	}
-	q.take(nil)
-	if late.err != ErrTimeout || locked {
-		t.Errorf("a late call: error = %v, answered with the queue locked: %t; want %v, false", late.err, locked, ErrTimeout)
+	q.take()
+	if late.err != ErrUnsent || locked {
+		t.Errorf("a late call: error = %v, answered with the queue locked: %t; want %v, false", late.err, locked, ErrUnsent)
 	}
 }
 
@@ -103,7 +109,7 @@ func TestFullQueue(t *testing.T) {
 	if n := q.calls.Len(); n != 0 {
 		t.Errorf("%d calls are queued although all callers have left", n)
 	}
-	if got := q.take(nil); len(got) != 0 {
+	if got := q.take(); len(got) != 0 {
 		t.Errorf("%d calls were taken although all callers have left", len(got))
 	}
 }
@@ -124,8 +130,8 @@ func TestClosedQueue(t *testing.T) {
 	if err := q.push(pendingUntil(time.Minute)); err != ErrClosed {
 		t.Errorf("push: error = %v, want %v", err, ErrClosed)
 	}
-	if q.await() {
-		t.Error("await goes on after close")
+	if _, ok := newTestWorker(q).next(nil); ok {
+		t.Error("next goes on after close")
 	}
 }
 
@@ -150,7 +156,7 @@ func TestLeaveWhileTaken(t *testing.T) {
 				if i%3 == 0 {
 					<-done
 				}
-				if p.leave() {
+				if answered, _ := p.leave(); answered {
 					n++
 					if p.reply != "reply" {
 						t.Errorf("reply = %v, want that of the worker", p.reply)
@@ -164,14 +170,20 @@ func TestLeaveWhileTaken(t *testing.T) {
 	}
 	for range 2 {
 		working.Go(func() {
-			for turn := 0; q.await(); turn++ {
-				for i, p := range q.take(nil) {
+			w := newTestWorker(q)
+			for turn := 0; ; turn++ {
+				todo, ok := w.next(nil)
+				if !ok {
+					return
+				}
+				for i, p := range todo.batch {
 					if (i+turn)%2 == 0 {
 						p.answer("reply", nil)
 					} else if err := q.push(p); err != nil {
 						p.answer(nil, err)
 					}
 				}
+				w.endTask()
 			}
 		})
 	}

@@ -2,11 +2,13 @@ package redisconn
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // errBounds means that a server sent what no Redis answers to the commands of this package. It is
@@ -51,12 +53,34 @@ type boundedConn struct {
 	net.Conn
 	scanner scanner
 	err     error // that ended the connection
+
+	unread  bool               // something was written since the last read
+	sent    time.Time          // when the newest commands were written
+	written func(at time.Time) // is called then; may be nil
 }
 
-// Read implements [net.Conn].
+// begin starts a new pipeline, of which written hears when it is written.
+func (c *boundedConn) begin(written func(at time.Time)) {
+	c.scanner.begin()
+	c.written = written
+}
+
+// Write implements [net.Conn].
+func (c *boundedConn) Write(p []byte) (int, error) {
+	c.unread = true
+	return c.Conn.Write(p)
+}
+
+// Read implements [net.Conn]. go-redis reads when it has written all commands.
 func (c *boundedConn) Read(p []byte) (int, error) {
 	if c.err != nil {
 		return 0, c.err
+	}
+	if c.unread {
+		c.unread, c.sent = false, time.Now()
+		if c.written != nil {
+			c.written(c.sent)
+		}
 	}
 	n, err := c.Conn.Read(p)
 	if c.err = c.scanner.scan(p[:n]); c.err != nil {
@@ -67,10 +91,15 @@ func (c *boundedConn) Read(p []byte) (int, error) {
 }
 
 // forPool returns c as go-redis needs it: its pool notices that the server has closed a connection
-// only if that is a [syscall.Conn].
+// only if that is a [syscall.Conn]. With TLS that is the connection below. Between two pipelines
+// nothing but the end of the connection arrives there.
 func (c *boundedConn) forPool() net.Conn {
-	raw, ok := c.Conn.(syscall.Conn)
-	if !ok { // with TLS
+	below := c.Conn
+	if encrypted, ok := below.(*tls.Conn); ok {
+		below = encrypted.NetConn()
+	}
+	raw, ok := below.(syscall.Conn)
+	if !ok {
 		return c
 	}
 	return struct {

@@ -96,7 +96,8 @@ func (c *Client) useLocked(v view) (ended []*queue, err error) {
 	for _, s := range v.primaries {
 		addrs[s.addr] = true
 	}
-	inUse := c.table.Load().queues
+	before := c.table.Load()
+	inUse := before.queues
 	for addr, q := range c.queues {
 		if slices.Contains(inUse, q) {
 			continue
@@ -122,6 +123,11 @@ func (c *Client) useLocked(v view) (ended []*queue, err error) {
 	for _, s := range v.primaries {
 		for slot := s.first; slot <= s.last; slot++ {
 			t.slots[slot] = c.queues[s.addr]
+		}
+	}
+	for slot := slotCount - 1; slot >= 0; slot-- { // so that the first of its slots is noted last
+		if was, is := before.slots[slot], t.slots[slot]; was != nil && is != nil && was != is {
+			was.successor.Store(&is.addr)
 		}
 	}
 	c.table.Store(t)

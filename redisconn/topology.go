@@ -16,6 +16,9 @@ const (
 
 	// answerWithin is how long a load waits for the slower nodes.
 	answerWithin = 200 * time.Millisecond
+
+	// lookupPatience is how long loads fail before that is reported.
+	lookupPatience = 2 * time.Second
 )
 
 // A topology finds out which primaries there are, by asking all nodes at the same time.
@@ -27,8 +30,9 @@ type topology struct {
 	woken  chan struct{}                            // has room for one
 
 	// The following fields belong to the goroutine of run.
-	peers  map[string]*peer // by address
-	asking sync.WaitGroup
+	peers   map[string]*peer // by address
+	asking  sync.WaitGroup
+	failing time.Time // since when loads fail; zero: they do not
 }
 
 // A peer is a node that can be asked.
@@ -74,6 +78,7 @@ func (t *topology) run() {
 		if err == nil {
 			err = t.client.use(v)
 		}
+		t.report(err, time.Now())
 		if err == nil {
 			t.client.reason.Store(nil)
 		} else {
@@ -92,6 +97,33 @@ func (t *topology) run() {
 			p.link.close()
 		}
 	}
+}
+
+// report notes the result of a load at now, and calls OnLookup if loads have failed for long, or do
+// no more.
+func (t *topology) report(err error, now time.Time) {
+	c := t.client
+	switch {
+	case c.ctx.Err() != nil: // Close has ended it
+	case err == nil:
+		t.failing = time.Time{}
+		if c.lookup.Swap(nil) != nil {
+			c.options.OnLookup(nil)
+		}
+	case t.failing.IsZero():
+		t.failing = now
+	case now.Sub(t.failing) >= lookupPatience && c.lookup.Swap(&err) == nil:
+		c.options.OnLookup(err)
+	}
+}
+
+// LookupErr returns why the primaries cannot be looked up, and a failover would not be noticed; nil:
+// they can. See Options.OnLookup.
+func (c *Client) LookupErr() error {
+	if err := c.lookup.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // await waits for the end of the pause. While all is well, it then waits for a wake or for the time

@@ -36,7 +36,7 @@ func askNode(l *link, addr string) (view, error) {
 	ctx := context.Background()
 	info := redis.NewStringCmd(ctx, "cluster", "info")
 	owners := redis.NewClusterSlotsCmd(ctx, "cluster", "slots")
-	if err := l.run([]redis.Cmder{info, owners}); err != nil {
+	if err := l.run([]redis.Cmder{info, owners}, nil); err != nil {
 		return view{}, err
 	}
 	if err := errors.Join(info.Err(), owners.Err()); err != nil {
@@ -90,7 +90,7 @@ func askSentinel(name string) func(l *link, addr string) (view, error) {
 		ctx := context.Background()
 		master := redis.NewStringSliceCmd(ctx, "sentinel", "get-master-addr-by-name", name)
 		state := redis.NewMapStringStringCmd(ctx, "sentinel", "master", name)
-		if err := l.run([]redis.Cmder{master, state}); err != nil {
+		if err := l.run([]redis.Cmder{master, state}, nil); err != nil {
 			return view{}, err
 		}
 		if errors.Is(master.Err(), redis.Nil) {

@@ -26,13 +26,14 @@ const (
 	// lagFactor is how many times as long as this process is late a primary may take in addition.
 	// What waits for a reply goes on after several waits for a processor.
 	lagFactor = 4
+
+	// punctual is how late a pause may end in a process that is not late: timers are not exact.
+	punctual = time.Millisecond
 )
 
 var (
-	errSilent  = errors.New("the primary is silent")
-	errSlow    = errors.New("the primary answers too slowly")
-	errReplica = errors.New("the server is a replica")
-	errDown    = errors.New("the cluster is down")
+	errSilent = errors.New("the primary is silent")
+	errSlow   = errors.New("the primary answers too slowly")
 )
 
 // A watcher finds out when the primary of a queue fails, and when it is back. It sends nothing
@@ -46,12 +47,6 @@ type watcher struct {
 	again     bool         // the newest probe of a primary that gets calls failed
 	nextProbe time.Time    // while the breaker is open
 	reported  BreakerState // to Options.OnBreaker
-}
-
-// A probe finds out whether a primary answers.
-type probe struct {
-	thorough bool       // it must also say that it is a primary and that its cluster is up
-	result   chan error // has room for one
 }
 
 // run watches until the queue ends.
@@ -80,6 +75,7 @@ func (w *watcher) run() {
 		now := time.Now()
 		w.lag.note(now)
 		w.attend(now)
+		w.shrink(now)
 		w.report()
 	}
 }
@@ -92,6 +88,7 @@ func (w *watcher) attend(now time.Time) {
 	case w.open && !before:
 		w.probe, w.again, w.nextProbe = nil, false, now.Add(w.client.options.Breaker.ProbeEvery)
 		w.request(nil)
+		w.reconnect()
 	case w.open:
 		if w.probe == nil && !now.Before(w.nextProbe) {
 			w.startProbe(true)
@@ -132,6 +129,9 @@ func (w *watcher) report() {
 	}
 	if !slices.Contains(w.client.table.Load().queues, w.queue) {
 		now = Breaker{Addr: w.addr, Replaced: true}
+		if successor := w.successor.Load(); successor != nil {
+			now.Successor = *successor
+		}
 	}
 	if now.State != w.reported {
 		w.reported = now.State
@@ -197,6 +197,18 @@ func (l *lag) expect(end time.Time) { l.due.Store(int64(end.Sub(l.began))) }
 func (l *lag) note(now time.Time) {
 	late := now.Sub(l.began) - time.Duration(l.due.Swap(0))
 	l.longest.Store(max(int64(late), l.longest.Load()*7/8))
+}
+
+// Lag returns how late this process is at present in dealing with what has arrived, and 0 while it
+// is punctual. A reply may be that old when it is read.
+func (c *Client) Lag() (most time.Duration) {
+	for _, q := range c.table.Load().queues {
+		most = max(most, q.lag.allowance())
+	}
+	if most < lagFactor*punctual {
+		return 0
+	}
+	return most
 }
 
 // allowance returns how much longer than usual a primary may take.

@@ -23,43 +23,123 @@ const (
 	maxLoads = 3
 )
 
-// A worker sends the calls of its queue, one pipeline at a time.
+// A worker sends the calls of its queue over one connection, one pipeline at a time. It ends with
+// the connection.
 type worker struct {
 	*queue
 	client *Client
-	link   *link // nil while not connected
+	link   *link // nil: it is not connected, or not any more
+
+	connected time.Time     // when the link was made
+	took      time.Duration // from the newest write to the reply; 0: there was no reply
 }
 
-// run works until the queue ends.
+// A task is what a worker does next: one of these.
+type task struct {
+	batch    []*pending
+	probe    *probe
+	identify bool // another connection has found that the server was not the primary
+}
+
+// run connects and works until the connection or the queue ends, or the connection is not needed.
 func (w *worker) run() {
-	defer w.disconnect()
+	defer w.leave()
+	if err := w.connect(); err != nil {
+		w.cannotConnect(err)
+		select {
+		case <-time.After(connectPause):
+		case <-w.ctx.Done():
+		}
+		return
+	}
 	batch := make([]*pending, 0, maxBatch)
-	for w.await() {
-		if err := w.connect(); err != nil {
-			w.cannotConnect(err)
-			select {
-			case <-time.After(connectPause):
-			case <-w.ctx.Done():
+	for w.link != nil {
+		todo, ok := w.next(batch[:0])
+		switch {
+		case !ok:
+			w.disconnect()
+			return
+		case todo.probe != nil:
+			w.answerProbe(todo.probe)
+		case todo.identify:
+			_ = w.ask(false) // which disconnects if it fails
+		default:
+			w.send(todo.batch)
+			clear(todo.batch)
+		}
+		w.endTask()
+	}
+}
+
+// leave notes that w ends. What waits may need another connection.
+func (w *worker) leave() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pool.workers--
+	w.advanceLocked(time.Now())
+}
+
+// endTask notes that w has done what next returned.
+func (w *worker) endTask() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pool.end(w.took)
+}
+
+// next blocks until w has something to do, and takes it. Calls are appended to batch. It reports
+// false when the connection is to be closed.
+func (w *worker) next(batch []*pending) (todo task, ok bool) {
+	for {
+		todo, late, ok := w.await(batch)
+		answerLate(late)
+		if !ok || todo.identify || todo.probe != nil || len(todo.batch) > 0 {
+			return todo, ok
+		}
+	}
+}
+
+// await is next, except that it may find only calls that it is too late to send.
+func (w *worker) await(batch []*pending) (todo task, late []*pending, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for {
+		now := time.Now()
+		calls := w.calls.Len() > 0 && w.pool.due(now)
+		switch {
+		case w.ended:
+			return todo, nil, false
+		case w.pool.dismisses(w.connected):
+			return todo, nil, false
+		case (calls || w.wanted != nil) && w.link.roleDoubts != w.roleDoubts.Load():
+			todo.identify = true
+		case calls:
+			if todo.batch, late = w.takeLocked(batch); len(todo.batch) == 0 {
+				return todo, late, true
 			}
+		case w.wanted != nil:
+			todo.probe, w.wanted = w.wanted, nil
+		default:
+			w.pool.free++
+			w.ready.Wait()
+			w.pool.free--
 			continue
 		}
-		if p := w.takeProbe(); p != nil {
-			p.result <- w.ask(p.thorough)
-		}
-		batch = w.take(batch[:0])
-		w.send(batch)
-		clear(batch)
+		w.pool.start(now)
+		w.advanceLocked(now)
+		return todo, late, true
 	}
 }
 
 // cannotConnect opens the breaker, unless other workers hold a connection. A primary that only does
 // not answer in time is silent, and that is for the watcher to say.
 func (w *worker) cannotConnect(err error) {
-	if w.ctx.Err() != nil {
-		return
+	w.mu.Lock()
+	others := w.pool.linked > 0
+	if others {
+		w.pool.refused = time.Now()
 	}
-	if w.linked.Load() > 0 {
-		w.handOver()
+	w.mu.Unlock()
+	if w.ctx.Err() != nil || others {
 		return
 	}
 	if p := w.takeProbe(); p != nil {
@@ -70,93 +150,66 @@ func (w *worker) cannotConnect(err error) {
 	}
 }
 
-// ask probes the primary. It fails unless that answers in time. A thorough probe also fails if the
-// server says that it is no primary or that its cluster is down.
-func (w *worker) ask(thorough bool) error {
-	ctx := context.Background()
-	ping := redis.NewStatusCmd(ctx, "ping")
-	role := redis.NewStringCmd(ctx, "info", "replication")
-	cluster := redis.NewStringCmd(ctx, "cluster", "info")
-	cmds := []redis.Cmder{ping}
-	if thorough && w.link.server != 0 { // else the user may not be allowed to
-		cmds = append(cmds, role)
+// runTimed runs cmds on the link and notes how long the replies took. It calls written, if that is
+// not nil, as soon as they are written. The question for the server's identity goes with them when
+// it is due. It disconnects if it fails.
+func (w *worker) runTimed(cmds []redis.Cmder, written func(at time.Time)) error {
+	began, doubts := time.Now(), w.roleDoubts.Load()
+	question := w.question(began)
+	if question != nil {
+		cmds = append([]redis.Cmder{question}, cmds...)
 	}
-	if thorough && w.client.options.Mode == Cluster {
-		cmds = append(cmds, cluster)
-	}
-	took, err := w.runTimed(cmds)
-	for errors.Is(err, errNotSent) {
-		if err = w.connect(); err == nil {
-			took, err = w.runTimed(cmds)
-		}
-	}
-	switch {
-	case err != nil:
-		return err
-	case ping.Err() != nil:
-		return ping.Err()
-	case infoField(role.Val(), "role") == "slave":
-		w.disconnect() // a new connection looks up the address again
-		return errReplica
-	case infoField(cluster.Val(), "cluster_state") == "fail":
-		return errDown
-	}
-	return w.slow(took)
-}
-
-// runTimed runs cmds on the link and returns how long that took. It disconnects if it fails.
-func (w *worker) runTimed(cmds []redis.Cmder) (took time.Duration, err error) {
-	began := time.Now()
-	if err = w.link.run(cmds); err != nil {
+	w.took = 0
+	if err := w.link.run(cmds, written); err != nil {
 		w.disconnect()
-		return 0, err
+		return err
 	}
-	took = time.Since(began)
-	w.latency.Store(int64(took))
+	w.took = w.link.took
+	w.latency.Store(int64(w.took))
 	w.answered()
-	return took, nil
+	if question != nil {
+		w.learn(w.link, question, began, doubts)
+	}
+	w.link.roleDoubts = doubts
+	return nil
 }
 
 // slow returns errSlow if the primary has taken too long to answer.
-func (w *worker) slow(took time.Duration) error {
-	if took > w.client.options.Timeout+w.lag.allowance() {
+func (w *worker) slow() error {
+	if w.took > w.client.options.Timeout+w.lag.allowance() {
 		return errSlow
 	}
 	return nil
 }
 
-// connect makes sure of a link on which the server has answered lately.
+// connect makes a link on which the server has answered.
 func (w *worker) connect() error {
-	doubts := w.roleDoubts.Load()
-	if w.link != nil && w.link.doubtful(doubts) {
-		if err := w.link.identify(doubts); err != nil {
-			w.disconnect()
-		}
-	}
-	if w.link != nil {
-		return nil
-	}
-	l, err := connect(w.ctx, w.addr, w.client.login())
-	if err == nil {
-		if err = l.identify(doubts); err != nil {
-			l.close()
-		}
-	}
+	began, doubts := time.Now(), w.roleDoubts.Load()
+	info := redis.NewStringCmd(context.Background(), "info", "server", "replication")
+	l, err := connect(w.ctx, w.addr, w.client.login(), info)
 	if err != nil {
 		return fmt.Errorf("redisconn: %s cannot be used: %w", w.addr, err)
 	}
-	w.link = l
-	w.linked.Add(1)
+	l.process, l.roleDoubts = infoField(info.Val(), "run_id"), doubts
+	w.learn(l, info, began, doubts)
 	w.answered()
+	w.link, w.connected, w.took = l, began, l.took
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pool.linked++
+	w.pool.observe(l.took)
 	return nil
 }
 
 func (w *worker) disconnect() {
-	if w.link != nil {
-		w.link.close()
-		w.link = nil
-		w.linked.Add(-1)
+	if w.link == nil {
+		return
 	}
+	w.link.close()
+	w.link = nil
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pool.linked--
 }
 
 // send sends batch, whose calls the worker holds. Each of them is answered or queued again.
@@ -188,22 +241,26 @@ func (w *worker) exchange(batch []*pending, load bool) (unknownScript []*pending
 			cmds = append(cmds, redis.NewStringCmd(ctx, "script", "load", p.script.source))
 		}
 	}
-	calls := make([]*redis.Cmd, len(batch))
+	calls, server := make([]*redis.Cmd, len(batch)), w.server()
 	for i, p := range batch {
 		if p.asking {
 			cmds = append(cmds, redis.NewStatusCmd(ctx, "asking"))
 		}
-		p.server = w.link.server
+		p.server = server
 		calls[i] = redis.NewCmd(ctx, p.args...)
 		cmds = append(cmds, calls[i])
 	}
-	took, err := w.runTimed(cmds)
+	err := w.runTimed(cmds, func(at time.Time) {
+		for _, p := range batch {
+			p.wrote(&at)
+		}
+	})
 	if errors.Is(err, errNotSent) {
-		w.client.retry(batch)
+		w.client.again(batch)
 		return nil
 	}
 	if err == nil {
-		err = cmp.Or(notReady(calls), w.slow(took))
+		err = cmp.Or(notReady(calls), w.slow())
 	}
 	if w.ctx.Err() == nil { // else that is why it failed
 		w.count(err)
@@ -241,8 +298,8 @@ func (w *worker) handle(batch []*pending, calls []*redis.Cmd) (unknownScript []*
 		case class == retryLater, class == unready, class == demoted:
 			later, isReplica = append(later, p), isReplica || class == demoted
 			continue
-		case class == noScript && time.Now().After(p.deadline):
-			p.answer(nil, ErrTimeout)
+		case class == noScript && (p.state.Load() == abandoned || time.Now().After(p.deadline)):
+			p.answer(nil, ErrUnsent)
 		case class == noScript:
 			p.err = err
 			unknownScript = append(unknownScript, p)

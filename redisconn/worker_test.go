@@ -44,7 +44,7 @@ func TestRetryEndsWithCaller(t *testing.T) {
 	f := newFake(t, nil, func([]string) string { return "-LOADING Redis is loading the dataset in memory\r\n" })
 	c := open(t, Options{Addresses: []string{f.addr}, Breaker: staysClosed})
 	start := time.Now()
-	if call := do(t, c, count, "k", 1); call.Err != ErrTimeout {
+	if call := do(t, c, count, "k", 1); !errors.Is(call.Err, ErrTimeout) {
 		t.Errorf("error = %v, want %v", call.Err, ErrTimeout)
 	}
 	if waited := time.Since(start); waited < defaultTimeout {
@@ -238,5 +238,27 @@ func TestTLS(t *testing.T) {
 	c = open(t, Options{Addresses: []string{f.addr}, TLS: new(tls.Config), Timeout: patience})
 	if call := do(t, c, count, "k", 1); call.Err == nil || !strings.Contains(call.Err.Error(), "certificate") {
 		t.Errorf("with a certificate that is not trusted: error = %v", call.Err)
+	}
+}
+
+// TestClosedConnectionLosesNoCall has a server close its connections, with and without TLS. The next
+// call finds out before it is written.
+func TestClosedConnectionLosesNoCall(t *testing.T) {
+	web := httptest.NewTLSServer(nil) // for its certificate
+	defer web.Close()
+	config := web.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	config.ServerName, config.NextProtos = "example.com", nil
+	for _, test := range []struct {
+		name           string
+		server, client *tls.Config
+	}{{"plain", nil, nil}, {"TLS", web.TLS, config}} {
+		f := newFake(t, test.server, func([]string) string { return ":1\r\n" })
+		c := open(t, Options{Addresses: []string{f.addr}, TLS: test.client, Timeout: patience, PoolSize: 1})
+		for range 10 {
+			if call := do(t, c, count, "k", 1); call.Err != nil {
+				t.Errorf("%s: %v", test.name, call.Err)
+			}
+			f.closeAll()
+		}
 	}
 }

@@ -19,7 +19,7 @@ func Merge(document *Document, patch any) (*Document, error) {
 	return d, nil
 }
 
-// DropExpired removes what is over at now, which counts as absent already. d is valid.
+// DropExpired removes what is over at now, which counts as absent already.
 func (d *Document) DropExpired(now time.Time) {
 	d.Overrides = withoutExpired(d.Overrides, now)
 	d.Tiers = withoutExpired(d.Tiers, now)
@@ -30,7 +30,8 @@ func (d *Document) DropExpired(now time.Time) {
 }
 
 func withoutExpired[E ListEntry](entries []E, now time.Time) []E {
-	return slices.DeleteFunc(entries, func(e E) bool { return e.Common().Expired(now) })
+	var none E // nil
+	return slices.DeleteFunc(entries, func(e E) bool { return e != none && e.Common().Expired(now) })
 }
 
 // Sign says in the entries that old does not have who made them and when, and gives those an ID

@@ -153,6 +153,9 @@ func validateList[E ListEntry](v *validator, list string, entries, old []E) {
 	ids, subjects := map[string]int{}, map[string]int{}
 	kept := make([]bool, len(entries))
 	for i, e := range entries {
+		if len(v.problems) == maxProblems {
+			return
+		}
 		path := strictjson.Index(list, i)
 		if e == none {
 			v.report(path, "it is null: use an object, or leave it out")

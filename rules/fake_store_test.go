@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -71,12 +72,13 @@ func (s *fakeStore) Write(_ context.Context, v *Version, after int64) error {
 	if len(s.versions) > 0 {
 		newest = s.versions[len(s.versions)-1].Number
 	}
-	if newest != after {
+	place, found := slices.BinarySearchFunc(s.versions, v.Number, func(v *Version, n int64) int { return cmp.Compare(v.Number, n) })
+	if newest != after || found {
 		defer s.mu.Unlock()
 		return ErrConflict
 	}
 	s.writes++
-	s.versions = append(s.versions, v)
+	s.versions = slices.Insert(slices.Clone(s.versions), place, v)
 	watchers, lost := s.watchers, s.lost
 	if s.mute {
 		watchers = nil
@@ -104,6 +106,11 @@ func (s *fakeStore) Watch(ctx context.Context, changed func()) error {
 	return ctx.Err()
 }
 
+func (s *fakeStore) Clear(context.Context) error {
+	s.set(func() { s.versions = nil })
+	return nil
+}
+
 func (s *fakeStore) Close() error {
 	s.closed = true
 	return nil
@@ -114,6 +121,23 @@ func (s *fakeStore) set(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change()
+}
+
+// state returns the versions, and how many writes and reads there were.
+func (s *fakeStore) state() (versions []*Version, writes, reads int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.versions), s.writes, s.reads
+}
+
+func (s *fakeStore) kept() []*Version {
+	versions, _, _ := s.state()
+	return versions
+}
+
+func (s *fakeStore) written() int {
+	_, writes, _ := s.state()
+	return writes
 }
 
 // put writes version number with an action that names it.

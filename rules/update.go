@@ -32,10 +32,16 @@ type Change struct {
 	DryRun bool
 }
 
+// A Written is a version that was written, or would be, with what it has changed.
+type Written struct {
+	*Version
+	Changes []Difference // never nil
+}
+
 // Update writes a version with a change, and puts it in force on this node before it returns.
 // Other nodes learn of it from the store. The error is ErrConflict when another version than the
 // expected one is in force, that of Apply, or else ErrUnavailable.
-func (w *Watcher) Update(ctx context.Context, c Change) (*Version, error) {
+func (w *Watcher) Update(ctx context.Context, c Change) (*Written, error) {
 	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
 	defer context.AfterFunc(w.ctx, cancel)()
@@ -52,28 +58,34 @@ func (w *Watcher) Update(ctx context.Context, c Change) (*Version, error) {
 		if err != nil || c.DryRun {
 			return v, err
 		}
-		if err = w.store.Write(ctx, v, known.Number); errors.Is(err, ErrConflict) {
+		if err = w.store.Write(ctx, v.Version, known.Number); errors.Is(err, ErrConflict) {
 			sleep(ctx, rand.N(pause)) // or writers on many nodes would meet again
 			continue
 		}
-		if err != nil && !w.written(ctx, v) {
+		if err != nil && !w.written(ctx, v.Version) {
 			return nil, w.unavailable(err)
 		}
-		w.swap(Transition{From: known, To: v, Actions: v.Actions})
+		w.swap(Transition{From: known, To: v.Version, Actions: v.Actions})
 		return v, nil
 	}
 }
 
+// NotInForce returns the ErrConflict of a change of version expected while known is in force.
+func NotInForce(known *Version, expected int64) error {
+	return fmt.Errorf("%w: version %d is in force, not %d", ErrConflict, known.Number, expected)
+}
+
 // next returns the version after known.
-func (w *Watcher) next(known *Version, c Change) (*Version, error) {
+func (w *Watcher) next(known *Version, c Change) (*Written, error) {
 	if c.Expected != nil && *c.Expected != known.Number {
-		return nil, fmt.Errorf("%w: version %d is in force, not %d", ErrConflict, known.Number, *c.Expected)
+		return nil, NotInForce(known, *c.Expected)
 	}
-	v := &Version{
+	now := time.Now()
+	v := &Written{Changes: []Difference{}, Version: &Version{
 		Number: known.Number + 1,
-		Time:   time.Now().UTC().Truncate(time.Microsecond), // which all stores keep
-		Author: c.Author, Note: c.Note, Actions: c.Actions, Document: known.Document,
-	}
+		Time:   now.UTC().Truncate(time.Microsecond), // which all stores keep
+		Author: c.Author, Note: c.Note, Lineage: cmp.Or(known.Lineage, NewID()), Actions: c.Actions, Document: known.Document,
+	}}
 	if c.Apply == nil {
 		return v, nil
 	}
@@ -81,6 +93,8 @@ func (w *Watcher) next(known *Version, c Change) (*Version, error) {
 	if err := c.Apply(v.Document); err != nil {
 		return nil, err
 	}
+	v.Changes = Diff(known.Document, v.Document)
+	v.Summary = summarize(v.Changes, now)
 	return v, nil
 }
 
@@ -93,7 +107,7 @@ func (w *Watcher) written(ctx context.Context, v *Version) bool {
 // Rollback writes a version with the document of an older one. It is an Update: see there. Version
 // 0 has the empty document. The error is ErrNotFound when the store does not keep the version any
 // more.
-func (w *Watcher) Rollback(ctx context.Context, number int64, c Change) (*Version, error) {
+func (w *Watcher) Rollback(ctx context.Context, number int64, c Change) (*Written, error) {
 	old := &Version{Document: new(Document)}
 	if number != 0 {
 		var err error

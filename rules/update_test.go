@@ -30,7 +30,7 @@ func TestVersionIsInForceWhenUpdateReturns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w.Latest() != v || v.Number != 1 || v.Author != "me" || v.Note != "why" || !v.Time.Equal(time.Now()) {
+		if w.Latest() != v.Version || v.Number != 1 || v.Author != "me" || v.Note != "why" || !v.Time.Equal(time.Now()) {
 			t.Errorf("the version in force = %+v, want the written one", w.Latest())
 		}
 		if want := []string{"a0-0", "b0-0", "a0-1", "b0-1"}; !slices.Equal(calls, want) {
@@ -131,7 +131,7 @@ func TestLostAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeStore{lost: errors.New("connection reset")}
 		w := watcher(t, store, Options{})
-		if v, err := w.Update(t.Context(), setLimit("1")); err != nil || w.Latest() != v {
+		if v, err := w.Update(t.Context(), setLimit("1")); err != nil || w.Latest() != v.Version {
 			t.Errorf("Update = %v, %v, want the version, which the store has", v, err)
 		}
 	})
@@ -155,7 +155,7 @@ func TestRollback(t *testing.T) {
 			if number == 0 {
 				want = new(Document)
 			}
-			if w.Latest() != v || !reflect.DeepEqual(v.Document, want) {
+			if w.Latest() != v.Version || !reflect.DeepEqual(v.Document, want) {
 				t.Errorf("the document in force = %+v, want %+v", v.Document, want)
 			}
 			if want := fmt.Sprintf("rollback to version %d", number); v.Note != want || v.Author != "me" {

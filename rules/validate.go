@@ -16,7 +16,7 @@ import (
 
 // The bounds of a document.
 const (
-	MaxEntries    = 200_000 // of a list
+	MaxEntries    = strictjson.MaxElements // of a list
 	MaxKey        = 16 << 10
 	MaxReason     = 1000 // bytes
 	MaxMultiplier = 1e6

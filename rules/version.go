@@ -14,6 +14,14 @@ type Version struct {
 	Author string    `json:"author,omitempty"`
 	Note   string    `json:"note,omitempty"`
 
+	// Summary says what the version changed, in a line.
+	Summary string `json:"summary,omitempty"`
+
+	// Lineage is the ID of the history that the version belongs to. The first version of an empty
+	// store makes one, and each later version has that of the version before it. So rules that were
+	// made anew in a store that had lost all are told from older ones with the same numbers.
+	Lineage string `json:"lineage,omitempty"`
+
 	// Actions were done to counts with this version. They do not change the document.
 	Actions []Action `json:"actions,omitempty"`
 
@@ -72,7 +80,8 @@ type Store interface {
 
 	// Write adds a version if the number of the newest one is after, which is below v.Number, and
 	// returns ErrConflict otherwise. v.Number is after + 1, except when v is written back to a store
-	// that has lost it.
+	// that has lost it. A number below after adds v to the history, unless there is a version of that
+	// number; only stores that can be a [Copy], or have one, do that.
 	Write(ctx context.Context, v *Version, after int64) error
 
 	// Watch calls changed soon after a version was written by anyone, until ctx ends. It may miss
@@ -82,4 +91,16 @@ type Store interface {
 
 	// Close releases what the store holds.
 	Close() error
+}
+
+// is reports whether two versions are the same one.
+func (v *Version) is(other *Version) bool {
+	return v.Number == other.Number && v.Lineage == other.Lineage && v.Time.Equal(other.Time) &&
+		v.Author == other.Author && v.Note == other.Note
+}
+
+// replaces reports whether a node that knows a version follows v, the newest one of the store. Else
+// the store has lost the known one.
+func (v *Version) replaces(known *Version) bool {
+	return v.Number >= known.Number || v.Number > 0 && v.Lineage != known.Lineage
 }

@@ -38,6 +38,22 @@ type Options struct {
 	// OnRepair is called after a version was written back to a store that had lost it. newest is the
 	// number of the newest version that the store had before.
 	OnRepair func(restored *Version, newest int64)
+
+	// OnNewLineage is called when the store has rules that were made anew, in place of those that
+	// this node knew.
+	OnNewLineage func(known, made *Version)
+
+	// Copy keeps what the store has on this node. It is in force from the start until the store
+	// answers, and a store that has lost all gets it back. The watcher closes it. Nil: there is none.
+	Copy Copy
+
+	// OnCopyInForce is called when a version of the copy is in force at the start, because the store
+	// is empty or does not answer. OnRefill is called after a store has got back the history, with
+	// the number of versions. OnCopyFailure is called when the copy cannot be read or written, at the
+	// first of several failures.
+	OnCopyInForce func(*Version)
+	OnRefill      func(versions int)
+	OnCopyFailure func(error)
 }
 
 // A Transition is from the version in force to the next.
@@ -59,8 +75,9 @@ type Transition struct {
 // While the store cannot be reached, the last version stays in force. A store that has lost its
 // newest versions, such as a Redis that came back empty, gets back the last version that this node
 // knows, with its number. So of all nodes the one that knows the highest number decides. What
-// somebody who knew none of them has written to such a store meanwhile stays in the history, but is
-// not in force.
+// somebody has written meanwhile to the older versions that such a store still had stays in the
+// history, but is not in force. What somebody has made anew in an empty store has another lineage,
+// and all nodes follow it, whatever numbers they know.
 type Watcher struct {
 	store   Store
 	options Options
@@ -71,11 +88,14 @@ type Watcher struct {
 	stop  context.CancelFunc
 	loops sync.WaitGroup
 
-	wake   chan struct{}       // to poll now
-	turn   chan struct{}       // holds one element while somebody reads the store, and may swap
-	loaded chan struct{}       // closed after the first version
-	calls  chan func()         // for the one goroutine that swaps versions and calls subscribers
-	subs   []*func(Transition) // of that goroutine
+	wake    chan struct{}       // to poll now
+	copied  chan struct{}       // to bring the copy up to date
+	changed chan struct{}       // another version is in force
+	refill  atomic.Bool         // whether the store lacks the history of the copy
+	turn    chan struct{}       // holds one element while somebody reads the store, and may swap
+	loaded  chan struct{}       // closed after the first version
+	calls   chan func()         // for the one goroutine that swaps versions and calls subscribers
+	subs    []*func(Transition) // of that goroutine
 }
 
 // NewWatcher returns a watcher of store, which it closes at the end. Until the store has answered,
@@ -84,7 +104,7 @@ func NewWatcher(store Store, options Options) *Watcher {
 	options.Poll = cmp.Or(options.Poll, defaultPoll)
 	w := &Watcher{
 		store: store, options: options,
-		wake: make(chan struct{}, 1), turn: make(chan struct{}, 1),
+		wake: make(chan struct{}, 1), copied: make(chan struct{}, 1), changed: make(chan struct{}, 1), turn: make(chan struct{}, 1),
 		loaded: make(chan struct{}), calls: make(chan func()),
 	}
 	w.latest.Store(&Version{Document: new(Document)})
@@ -92,6 +112,11 @@ func NewWatcher(store Store, options Options) *Watcher {
 	w.loops.Go(w.serve)
 	w.loops.Go(w.poll)
 	w.loops.Go(w.watch)
+	w.loops.Go(w.recordExpiries)
+	if options.Copy != nil {
+		w.loops.Go(w.keepCopy)
+		w.loops.Go(w.startFromCopy)
+	}
 	return w
 }
 
@@ -112,7 +137,11 @@ func (w *Watcher) Store() Store { return w.store }
 func (w *Watcher) Close() error {
 	w.stop()
 	w.loops.Wait()
-	return w.store.Close()
+	err := w.store.Close()
+	if w.options.Copy != nil {
+		err = errors.Join(err, w.options.Copy.Close())
+	}
+	return err
 }
 
 // Subscribe calls f with the version in force, as a transition from itself, and then after each
@@ -207,12 +236,7 @@ func (w *Watcher) watch() {
 	pause := shortest
 	for w.ctx.Err() == nil {
 		began := time.Now()
-		_ = w.store.Watch(w.ctx, func() {
-			select {
-			case w.wake <- struct{}{}:
-			default: // a poll is due already
-			}
-		})
+		_ = w.store.Watch(w.ctx, func() { signal(w.wake) })
 		if time.Since(began) > longest {
 			pause = shortest
 		}
@@ -244,8 +268,11 @@ func (w *Watcher) refresh(ctx context.Context) error {
 		if err != nil {
 			return w.unavailable(err)
 		}
+		if newest.Number == 0 && w.Latest().Number == 0 {
+			w.useCopy(ctx)
+		}
 		known := w.Latest()
-		if newest.Number >= known.Number {
+		if newest.replaces(known) {
 			return w.follow(ctx, newest)
 		}
 		switch err := w.store.Write(ctx, known, newest.Number); {
@@ -254,9 +281,13 @@ func (w *Watcher) refresh(ctx context.Context) error {
 		case err != nil:
 			return w.unavailable(err)
 		}
-		if w.options.OnRepair != nil {
-			w.do(func() { w.options.OnRepair(known, newest.Number) })
-		}
+		w.refill.Store(true)
+		w.do(func() {
+			if w.options.OnRepair != nil {
+				w.options.OnRepair(known, newest.Number)
+			}
+			w.answered()
+		})
 		return nil
 	}
 }
@@ -265,19 +296,21 @@ func (w *Watcher) refresh(ctx context.Context) error {
 func (w *Watcher) follow(ctx context.Context, newest *Version) error {
 	known := w.Latest()
 	t := Transition{From: known, To: newest}
-	select {
-	case <-w.loaded:
-		if newest.is(known) {
-			return nil
-		}
+	switch {
+	case !w.isLoaded():
+		t.Incomplete = newest.Number > 0 // this node may have run for long
+	case newest.is(known):
+		return nil
+	default:
 		var err error
 		if t.Actions, t.Incomplete, err = w.missed(ctx, known, newest); err != nil {
 			return w.unavailable(err)
 		}
-	default:
-		t.Incomplete = newest.Number > 0 // this node may have run for long
 	}
 	w.swap(t)
+	if known.Number > 0 && newest.Lineage != known.Lineage && w.options.OnNewLineage != nil {
+		w.do(func() { w.options.OnNewLineage(known, newest) })
+	}
 	return nil
 }
 
@@ -307,24 +340,46 @@ func (w *Watcher) missed(ctx context.Context, known, newest *Version) (actions [
 	return actions, number != 1 || known.Number != 0, nil
 }
 
-// is reports whether two versions are the same one.
-func (v *Version) is(other *Version) bool {
-	return v.Number == other.Number && v.Time.Equal(other.Time) && v.Author == other.Author && v.Note == other.Note
-}
-
-// swap puts a version in force, and calls the subscribers.
+// swap puts a version of the store in force, and calls the subscribers.
 func (w *Watcher) swap(t Transition) {
 	w.do(func() {
-		w.latest.Store(t.To)
-		for _, f := range w.subs {
-			(*f)(t)
-		}
-		select {
-		case <-w.loaded:
-		default:
-			close(w.loaded)
-		}
+		w.putInForce(t)
+		w.answered()
 	})
+}
+
+// putInForce is for the goroutine of serve.
+func (w *Watcher) putInForce(t Transition) {
+	w.latest.Store(t.To)
+	for _, f := range w.subs {
+		(*f)(t)
+	}
+	signal(w.changed)
+}
+
+// answered is for the goroutine of serve, when the store has the version in force.
+func (w *Watcher) answered() {
+	if !w.isLoaded() {
+		close(w.loaded)
+	}
+	signal(w.copied)
+}
+
+// signal wakes the goroutine that waits for c, now or when it waits next.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+func (w *Watcher) isLoaded() bool {
+	select {
+	case <-w.loaded:
+		return true
+	default:
+		return false
+	}
 }
 
 func (w *Watcher) unavailable(err error) error {

@@ -84,7 +84,7 @@ func TestOutcomesByTrial(t *testing.T) {
 			{at: epoch, took: 9 * ms, verdict: admitted}, // during the warm-up
 			{at: epoch, took: 3 * ms, verdict: admitted, source: limiter.FromLease},
 			{at: epoch, took: 7 * ms, verdict: admitted},
-			{at: epoch, took: 1 * ms, verdict: admitted, source: limiter.FromCredit},
+			{at: epoch, took: 1 * ms, verdict: admitted, source: limiter.FromLease},
 			{at: epoch, took: 2 * ms, verdict: rejected},
 			{at: 0, took: 50 * ms, verdict: failed},
 		}, 10*ms)

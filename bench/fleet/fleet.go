@@ -30,16 +30,14 @@ type node struct {
 	rules  sync.Map // *limiter.Rule -> *limiter.Rule, in the zone
 }
 
-// newFleet empties c and returns a fleet on it. Each node is connected to each primary.
+// newFleet returns a fleet on c. Each node is connected to each primary. Fleets of different sizes
+// have no keys in common.
 func newFleet(c *cluster, nodes, trials int) (*fleet, error) {
-	if err := c.flush(); err != nil {
-		return nil, err
-	}
 	f := &fleet{requests: make(requestCounts, trials+1)}
 	for range nodes {
 		client := redisconn.New(redisconn.Options{Mode: redisconn.Cluster, Addresses: c.addrs, Timeout: timeout})
 		n := &node{client: client}
-		n.store = lease.New(&countedLender{redisstore.New(client, "rl"), f.requests},
+		n.store = lease.New(&countedLender{redisstore.New(client, fmt.Sprint("rl", nodes)), f.requests},
 			lease.Options{Nodes: func() int { return nodes }, Timeout: timeout})
 		n.zone = n.store.Open("bench")
 		f.nodes = append(f.nodes, n)
@@ -116,9 +114,9 @@ type countedLender struct {
 	counts requestCounts
 }
 
-func (l *countedLender) Lend(requests []limiter.LeaseRequest, answered func(error)) {
+func (l *countedLender) Lend(requests []limiter.LeaseRequest, written func(), answered func(error)) {
 	l.counts[requests[0].Rule.ID].Add(1)
-	l.Store.Lend(requests, answered)
+	l.Store.Lend(requests, written, answered)
 }
 
 func (l *countedLender) Take(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {

@@ -35,7 +35,7 @@ func measureKeys(l *lab) error {
 	var results []*result
 	for _, keys := range counts {
 		r := l.newRun(nodes, warm, length)
-		for _, p := range []policy{{overshoot: 0.05}, leases[0], leases[1], leases[3]} {
+		for _, p := range []policy{leases[0], leases[1], leases[3]} {
 			r.add(p, shape{keys: keys, exponent: 1.1}, rate)
 		}
 		res, err := r.on(l.cluster)
@@ -67,7 +67,7 @@ func measureShare(l *lab) error {
 	section("How many takes are decided on the node", text,
 		"algorithm", "local", "goal", "", "store requests per 1000 takes", "p50", "p99", "max")
 	var results []*result
-	for _, p := range append([]policy{{overshoot: 0.05}}, leases...) {
+	for _, p := range leases {
 		goal := 0.85
 		if p == leasing(limiter.TokenBucket) {
 			goal = 0.75

@@ -51,6 +51,7 @@ var measurements = []measurement{
 	{"keys", true, measureKeys},
 	{"share", true, measureShare},
 	{"latency", true, measureLatency},
+	{"typical", true, measureTypical},
 	{"exact", true, measureExactness},
 }
 

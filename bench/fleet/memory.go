@@ -30,7 +30,7 @@ func measureMemory(l *lab) error {
 		return err
 	}
 	defer f.close()
-	// Without credit, each take waits for the store, so keys arrive no faster than it answers.
+	// The first take of each key waits for the store, so keys arrive no faster than it answers.
 	rule, err := policy{kind: limiter.FixedWindow}.rule(ruleOf(0), limiter.Limit{Events: 1000, Window: time.Hour})
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ type options struct {
 
 	nodes  int
 	delay  time.Duration
-	length time.Duration // of a run that measures exactness; 0: it depends on the window
+	length time.Duration // of a run that measures exactness or ordinary limits; 0: it depends on the window
 
 	// The trials that measure exactness are all combinations of these.
 	shapes   []shape
@@ -36,26 +36,16 @@ const (
 	trialRate = 40.0                  // takes per second of each trial that measures exactness
 )
 
-// everyPolicy returns the policies of the trials that measure exactness.
-func everyPolicy(overshoots ...float64) (all []policy) {
-	for kind := limiter.TokenBucket; kind <= limiter.FixedWindow; kind++ {
-		for _, overshoot := range overshoots {
-			all = append(all, policy{kind: kind, overshoot: overshoot})
-		}
-	}
-	return append(all, strict)
-}
-
 func parseOptions(args []string) (*options, error) {
 	o := &options{
 		shapes:   shapes,
-		policies: everyPolicy(0, 0.01, 0.05),
+		policies: slices.Clone(everyPolicy),
 		windows:  []time.Duration{time.Second, time.Minute, time.Hour},
 		loads:    []float64{0.5, 0.9, 0.99, 1.5, 10},
 	}
 	nodes := 15
 	if o.short = slices.Contains(args, "-short"); o.short {
-		nodes, o.length, o.policies, o.windows, o.loads = 5, time.Second, everyPolicy(0.01), o.windows[:2], []float64{0.9, 1.5}
+		nodes, o.length, o.windows, o.loads = 5, time.Second, o.windows[:2], []float64{0.9, 1.5}
 	}
 	var kinds []limiter.Kind
 	f := flag.NewFlagSet("fleet", flag.ContinueOnError)
@@ -65,8 +55,8 @@ func parseOptions(args []string) (*options, error) {
 	f.StringVar(&o.peer, "peer", "", "`path` of the binary of ./peer, to measure it too")
 	f.IntVar(&o.nodes, "nodes", nodes, "nodes of the runs that measure exactness")
 	f.DurationVar(&o.delay, "delay", 1500*time.Microsecond, "how much longer a request to Redis and its reply take together")
-	f.DurationVar(&o.length, "length", o.length, "duration of each of these runs (default 20 windows, from 20 s to 60 s)")
-	f.Func("only", "only these `measurements`: memory, hot, sizes, outage, keys, share, latency, exact", list(&o.only, measurementNamed))
+	f.DurationVar(&o.length, "length", o.length, "duration of each of these runs, and of that of ordinary limits (default 20 windows, from 20 s to 60 s)")
+	f.Func("only", "only these `measurements`: memory, hot, sizes, outage, keys, share, latency, typical, exact", list(&o.only, measurementNamed))
 	f.Func("shape", "only trials of these `shapes`: uniform, pinned, zipf, bursts, moving", list(&o.shapes, shapeNamed))
 	f.Func("algorithm", "only trials of these `algorithms`, and strict ones", list(&kinds, limiter.ParseKind))
 	f.Func("window", "only trials with these `windows`, such as 1s,60s", list(&o.windows, time.ParseDuration))
@@ -135,5 +125,5 @@ func measurementNamed(name string) (string, error) {
 			return name, nil
 		}
 	}
-	return "", fmt.Errorf("there is no measurement %q: use memory, hot, sizes, outage, keys, share, latency or exact", name)
+	return "", fmt.Errorf("there is no measurement %q: use memory, hot, sizes, outage, keys, share, latency, typical or exact", name)
 }

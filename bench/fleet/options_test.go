@@ -25,9 +25,7 @@ func TestOptionsSelectTrials(t *testing.T) {
 	if want := []float64{0.9, 10}; !slices.Equal(o.loads, want) {
 		t.Errorf("loads = %v, want %v", o.loads, want)
 	}
-	want := []policy{
-		{kind: limiter.FixedWindow}, {kind: limiter.FixedWindow, overshoot: 0.01}, {kind: limiter.FixedWindow, overshoot: 0.05}, strict,
-	}
+	want := []policy{{kind: limiter.FixedWindow}, strict}
 	if !slices.Equal(o.policies, want) {
 		t.Errorf("policies = %v, want %v", o.policies, want)
 	}

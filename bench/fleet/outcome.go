@@ -13,6 +13,7 @@ type answer struct {
 	at      limiter.Instant // of the decision
 	late    time.Duration   // how long after it was due the take was made
 	took    time.Duration
+	waited  bool // for the store, even if a lease decided it then
 	source  limiter.Source
 	verdict verdict
 }
@@ -24,6 +25,7 @@ type outcome struct {
 
 	// Of the takes that were due after the warm-up:
 	takes, failed int
+	waited        int   // for the store
 	local         int   // decided on the node
 	requests      int64 // to the store
 	latencies     []time.Duration
@@ -38,6 +40,9 @@ func (o *outcome) falseRejections() float64 { return fraction(o.short, o.takes) 
 
 // localShare returns the fraction of the takes that were decided on the node.
 func (o *outcome) localShare() float64 { return fraction(o.local, o.takes-o.failed) }
+
+// waiting returns the fraction of the takes that waited for the store.
+func (o *outcome) waiting() float64 { return fraction(o.waited, o.takes) }
 
 // perThousand returns the requests to the store per 1000 takes.
 func (o *outcome) perThousand() float64 { return 1000 * float64(o.requests) / float64(max(1, o.takes)) }
@@ -66,6 +71,9 @@ func outcomes(trials []*trial, arrivals []arrival, answers []answer, warm time.D
 		}
 		o.takes++
 		o.latencies = append(o.latencies, a.took)
+		if a.waited {
+			o.waited++
+		}
 		switch {
 		case a.verdict == failed:
 			o.failed++

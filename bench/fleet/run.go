@@ -4,7 +4,10 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/fleetlimit/fleetlimit/bench/report"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -30,6 +33,31 @@ const lead = 100 * time.Millisecond
 
 // on measures r with a fleet of new nodes on c.
 func (r *run) on(c *cluster) (*result, error) {
+	results, err := together(c, []*run{r})
+	if err != nil {
+		return nil, err
+	}
+	return results[0], nil
+}
+
+// together empties c and measures runs on it at the same time, each with a fleet of another size.
+func together(c *cluster, runs []*run) ([]*result, error) {
+	if err := c.flush(); err != nil {
+		return nil, err
+	}
+	results := make([]*result, len(runs))
+	var running errgroup.Group
+	for i, r := range runs {
+		running.Go(func() (err error) {
+			results[i], err = r.beside(c)
+			return err
+		})
+	}
+	return results, running.Wait()
+}
+
+// beside measures r with a fleet of new nodes on c, which runs of other sizes may use too.
+func (r *run) beside(c *cluster) (*result, error) {
 	of := make([][]arrival, len(r.trials))
 	for i, t := range r.trials {
 		of[i] = t.arrivals(i, r.nodes, r.length)
@@ -46,7 +74,11 @@ func (r *run) on(c *cluster) (*result, error) {
 		if windows[t.window] == 0 {
 			windows[t.window] = windowAt(limiter.At(start), t.window)
 		}
-		if err := t.prepare(i, windows[t.window], r.length); err != nil {
+		window := windows[t.window]
+		if t.limit > 0 { // a limit as users write it
+			window = t.window
+		}
+		if err := t.prepare(i, window, r.length); err != nil {
 			return nil, err
 		}
 	}
@@ -87,16 +119,28 @@ func (r *run) drive(f *fleet, arrivals []arrival, start time.Time) (answers []an
 func (n *node) take(t *trial, a *arrival, due time.Time, to *answer) {
 	begin := time.Now()
 	takes := []limiter.Take{{Rule: n.in(t.rule), Key: t.keys[a.key], Cost: 1}}
-	err := n.store.Take(context.Background(), n.store.At(begin), takes)
+	ctx := &observed{Context: context.Background()}
+	err := n.store.Take(ctx, n.store.At(begin), takes)
 	d := &takes[0].Decision
-	*to = answer{at: d.At, late: begin.Sub(due), took: time.Since(begin), source: d.Source}
+	*to = answer{at: d.At, late: begin.Sub(due), took: time.Since(begin), waited: ctx.waited.Load(), source: d.Source}
 	switch {
-	case err != nil || takes[0].Decision.Source == limiter.FromKnownState: // the store did not answer in time
+	case err != nil: // the store did not answer in time
 	case d.OK:
 		to.verdict = admitted
 	default:
 		to.verdict = rejected
 	}
+}
+
+// An observed context notes whether its take waits. Only a wait looks for the end of a context.
+type observed struct {
+	context.Context
+	waited atomic.Bool
+}
+
+func (c *observed) Done() <-chan struct{} {
+	c.waited.Store(true)
+	return c.Context.Done()
 }
 
 // lateness returns how late 99 % of the takes were, at most.

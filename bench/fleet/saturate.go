@@ -90,9 +90,12 @@ func (t *trial) draw(rng *rand.Rand) [][]byte {
 	return keys
 }
 
-// saturated measures policies, one after the other, on a new fleet. It measures for length, after
-// warm.
+// saturated empties c and measures policies, one after the other, on a new fleet. It measures for
+// length, after warm.
 func saturated(c *cluster, policies []policy, h shape, nodes int, warm, length time.Duration) ([]saturation, error) {
+	if err := c.flush(); err != nil {
+		return nil, err
+	}
 	f, err := newFleet(c, nodes, len(policies))
 	if err != nil {
 		return nil, err

@@ -72,7 +72,7 @@ func (l *lab) speedOf(sizes []int, warm, length time.Duration) error {
 		report.Row(nodes, fmt.Sprintf("%.0f", s.rate()), fmt.Sprintf("%.1f", s.rate()/base.rate()), s.perTake(),
 			fmt.Sprintf("%.2f", s.perThousand()), fmt.Sprintf("%.1f", s.requestRate()/float64(nodes)),
 			fmt.Sprintf("%.0f", base.rate()), base.perTake(), s.failed+base.failed)
-		c.add("leases (token_bucket, 1 %)", nodes, s.rate())
+		c.add("leases (token_bucket)", nodes, s.rate())
 		c.add("strict", nodes, base.rate())
 	}
 	return c.save(l.plot, "fleet-speed.svg")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -14,37 +15,36 @@ const (
 
 // A policy is how a limit is enforced.
 type policy struct {
-	kind      limiter.Kind
-	strict    bool
-	overshoot float64 // max_overshoot, as a fraction of the limit
+	kind   limiter.Kind
+	strict bool
 }
 
 // strict is the baseline of leases: the store decides every take.
 var strict = policy{strict: true}
 
-// leasing returns the policy of an algorithm with the default max_overshoot.
-func leasing(kind limiter.Kind) policy { return policy{kind: kind, overshoot: 0.01} }
+// leasing returns the policy of an algorithm with leases.
+func leasing(kind limiter.Kind) policy { return policy{kind: kind} }
 
-// leases are the policies of all algorithms with the default max_overshoot.
+// leases are the policies of all algorithms with leases.
 var leases = []policy{
 	leasing(limiter.TokenBucket), leasing(limiter.SlidingWindowLog), leasing(limiter.SlidingWindow), leasing(limiter.FixedWindow),
 }
+
+// everyPolicy are the policies of the trials that measure exactness.
+var everyPolicy = append(slices.Clone(leases), strict)
 
 func (p policy) String() string {
 	if p.strict {
 		return p.kind.String() + ", strict"
 	}
-	return fmt.Sprintf("%v, %g %%", p.kind, 100*p.overshoot)
+	return p.kind.String()
 }
-
-// bound returns the fraction of the limit by which a fleet may exceed it.
-func (p policy) bound() float64 { return p.overshoot }
 
 // rule returns the rule that enforces a limit.
 func (p policy) rule(id uint32, l limiter.Limit) (*limiter.Rule, error) {
 	return limiter.NewRule(limiter.Rule{
 		ID: id, MaxKeys: maxKeys, Limit: l,
-		Algorithm: limiter.Algorithm{Kind: p.kind}, Strict: p.strict, MaxOvershoot: p.overshoot,
+		Algorithm: limiter.Algorithm{Kind: p.kind}, Strict: p.strict,
 	})
 }
 
@@ -59,6 +59,9 @@ type trial struct {
 	// within the run. With 0, the limit is out of reach.
 	load float64
 
+	// limit is the limit, in events per window. With 0, it depends on load.
+	limit int64
+
 	rule *limiter.Rule // made when the run begins
 	keys [][]byte
 }
@@ -68,7 +71,10 @@ type trial struct {
 // A window algorithm allows the limit in each window of the run, which has at least one. A bucket
 // allows its burst and the refill: in a run as long as the window, twice the limit.
 func (t *trial) events(length time.Duration) int64 {
-	if t.load == 0 {
+	switch {
+	case t.limit > 0:
+		return t.limit
+	case t.load == 0:
 		return unlimited
 	}
 	wanted := t.rate * length.Seconds() * newZipf(t.shape.exponent, t.shape.keys).first()
@@ -80,7 +86,7 @@ func (t *trial) events(length time.Duration) int64 {
 }
 
 // prepare makes the rule and the keys of the trial with this number, for a run of this length. The
-// window is t.window as windowAt adjusts it.
+// window is t.window, adjusted by windowAt unless t.limit is given.
 func (t *trial) prepare(number int, window, length time.Duration) (err error) {
 	t.rule, err = t.policy.rule(ruleOf(number), limiter.Limit{Events: t.events(length), Window: window})
 	t.keys = make([][]byte, t.shape.keys)

@@ -57,6 +57,9 @@ type Configuration interface {
 	// StoreName returns the name of the store of the counts.
 	StoreName() string
 
+	// Mismatches returns the zones that other nodes define differently.
+	Mismatches() []Mismatch
+
 	// NodeCount returns by how many nodes limits are shared.
 	NodeCount() int
 
@@ -74,6 +77,10 @@ type Configuration interface {
 
 	// Keys returns the keys of requests that key names. Its error is a mistake in the key.
 	Keys(key rules.Key) ([][]byte, error)
+
+	// Doubts returns why an entry about a key has probably no effect. With counted, it also tells that
+	// the store has no count of the key.
+	Doubts(ctx context.Context, key rules.Key, counted bool) []string
 
 	// Operation returns a function that does an action to the counts of its key, and completes the
 	// name of the key. Its error is a mistake in the action. That of the function is of the store.

@@ -19,7 +19,7 @@ const (
 	Degraded    = "degraded"     // admitted by on_outage, as the store did not answer
 	Unavailable = "unavailable"  // 503 by on_outage, as the store did not answer
 	Allowed     = "allowed"      // past the zone by its allow_key list
-	Denied      = "denied"       // 403 by its deny_key list, or for lack of a key
+	Denied      = "denied"       // 403 by its deny_key list, or for lack of a key; 400 if it is ambiguous
 	WouldReject = "would_reject" // admitted by a dry run
 	WouldDeny   = "would_deny"   // the same, in place of 403 and 400
 )
@@ -52,9 +52,13 @@ type Decision struct {
 	Zone     string    `json:"zone,omitempty"` // empty: the client's address has decided, before any zone
 	Endpoint string    `json:"endpoint,omitempty"`
 	Tier     string    `json:"tier,omitempty"`
-	Outcome  string    `json:"outcome"`
-	Source   string    `json:"source,omitempty"`
-	Reason   string    `json:"reason,omitempty"` // why it is allowed or denied
+
+	// TierUnknown is the tier that the request has, if the zone has no such tier.
+	TierUnknown string `json:"tier_unknown,omitempty"`
+
+	Outcome string `json:"outcome"`
+	Source  string `json:"source,omitempty"`
+	Reason  string `json:"reason,omitempty"` // why it is allowed or denied
 
 	Key     string `json:"key,omitempty"`
 	Base64  string `json:"key_base64,omitempty"`
@@ -64,6 +68,7 @@ type Decision struct {
 	Status    int    `json:"status,omitempty"` // 0: the request goes on to the next handler
 	WouldBe   int    `json:"would_be,omitempty"`
 	Wait      Wait   `json:"wait,omitempty"`
+	Cost      int64  `json:"cost,omitempty"`      // 0: 1
 	Limit     *int64 `json:"limit,omitempty"`     // nil: no count was needed
 	Remaining *int64 `json:"remaining,omitempty"` // nil: unknown
 }

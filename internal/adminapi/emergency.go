@@ -85,7 +85,9 @@ func postEmergency(p Process, w http.ResponseWriter, r *http.Request) error {
 		*e.ExpiresAt = e.ExpiresAt.UTC().Truncate(time.Millisecond)
 		return changeEmergency(p, w, r, e)
 	}
-	e.StartedBy = clientOf(r)
+	if e.StartedBy, err = authorOf(r); err != nil {
+		return err
+	}
 	started, err := p.StartEmergency(e)
 	if err != nil {
 		return apiError(http.StatusBadRequest, "%w", err)
@@ -103,7 +105,11 @@ func deleteEmergency(p Process, w http.ResponseWriter, r *http.Request) error {
 	if allNodes {
 		return changeEmergency(p, w, r, nil)
 	}
-	if !p.EndEmergency(clientOf(r)) {
+	author, err := authorOf(r)
+	if err != nil {
+		return err
+	}
+	if !p.EndEmergency(author) {
 		return apiError(http.StatusConflict, "emergency mode is on at all nodes: use DELETE /rate_limit/emergency?all_nodes=true")
 	}
 	writeJSON(w, http.StatusOK, p.Emergency())

@@ -1,6 +1,8 @@
 package adminapi
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -24,7 +26,8 @@ type entryResource[E rules.ListEntry] struct {
 	example string
 	list    func(*rules.Document) *[]E
 	newE    func() E
-	zone    func(E) string // "": of no zone
+	key     func(E) *rules.Key // nil: it is about an address
+	counted bool               // the entries are about keys that the store counts
 }
 
 var (
@@ -33,31 +36,36 @@ var (
 		example: `{"zone": "user", "key": "sk_live_1", "limit": "5000/1m", "expires_in": "2h", "reason": "launch day"}`,
 		list:    func(d *rules.Document) *[]*rules.Override { return &d.Overrides },
 		newE:    func() *rules.Override { return new(rules.Override) },
-		zone:    func(o *rules.Override) string { return o.Zone },
+		key:     func(o *rules.Override) *rules.Key { return &o.Key },
+		counted: true,
 	}
 	tierEntries = &entryResource[*rules.TierAssignment]{
 		name:    "tiers",
 		example: `{"zone": "user", "key": "sk_live_1", "tier": "pro"}`,
 		list:    func(d *rules.Document) *[]*rules.TierAssignment { return &d.Tiers },
 		newE:    func() *rules.TierAssignment { return new(rules.TierAssignment) },
-		zone:    func(a *rules.TierAssignment) string { return a.Zone },
+		key:     func(a *rules.TierAssignment) *rules.Key { return &a.Key },
+		counted: true,
 	}
 	accessEntries = &entryResource[*rules.AccessEntry]{
 		name:    "access",
 		example: `{"action": "deny", "address": "192.0.2.0/24", "expires_in": "1h", "reason": "scraper"}`,
 		list:    func(d *rules.Document) *[]*rules.AccessEntry { return &d.Access },
 		newE:    func() *rules.AccessEntry { return new(rules.AccessEntry) },
-		zone: func(a *rules.AccessEntry) string {
-			if a.Key == nil {
-				return ""
-			}
-			return a.Zone
-		},
+		key:     func(a *rules.AccessEntry) *rules.Key { return a.Key },
 	}
 )
 
+// zone returns the name of the zone that an entry is about, "" if it is about an address.
+func (s *entryResource[E]) zone(e E) string {
+	if key := s.key(e); key != nil {
+		return key.Zone
+	}
+	return ""
+}
+
 func (s *entryResource[E]) collection() methods {
-	return methods{http.MethodGet: s.getAll, http.MethodPost: s.post}
+	return methods{http.MethodGet: s.getAll, http.MethodPost: s.post, http.MethodDelete: s.deleteByKey}
 }
 
 func (s *entryResource[E]) element() methods {
@@ -180,7 +188,7 @@ func (s *entryResource[E]) post(p Process, w http.ResponseWriter, r *http.Reques
 		status = http.StatusCreated
 		w.Header().Set("Location", "/rate_limit/"+s.name+"/"+common.ID)
 	}
-	s.write(w, status, written, answer)
+	s.write(p, w, r, status, written, answer)
 	return nil
 }
 
@@ -212,7 +220,7 @@ func (s *entryResource[E]) patch(p Process, w http.ResponseWriter, r *http.Reque
 	if err != nil {
 		return err
 	}
-	s.write(w, http.StatusOK, written, answer)
+	s.write(p, w, r, http.StatusOK, written, answer)
 	return nil
 }
 
@@ -232,6 +240,32 @@ func (s *entryResource[E]) delete(p Process, w http.ResponseWriter, r *http.Requ
 		if err != nil {
 			return nil, err
 		}
+		return slices.Delete(entries, i, i+1), nil
+	})
+	if err != nil {
+		return err
+	}
+	answerWritten(w, answer)
+	return nil
+}
+
+// deleteByKey answers DELETE of a list, which removes the entry about what the body names.
+func (s *entryResource[E]) deleteByKey(p Process, w http.ResponseWriter, r *http.Request) error {
+	object, err := readObject(w, r, s.example, mediaJSON)
+	if err != nil {
+		return err
+	}
+	about := s.newE()
+	if err := strictjson.Convert(object, about); err != nil {
+		return badBody(err, s.example)
+	}
+	about.Common().ID = "" // which no entry has
+	_, answer, err := s.change(p, r, "", "", func(entries []E) ([]E, error) {
+		found := rules.Other(entries, about, time.Now())
+		if found == *new(E) {
+			return nil, apiError(http.StatusNotFound, "there is no such entry: use GET /rate_limit/%s to see which there are", s.name)
+		}
+		i := s.index(entries, found.Common().ID)
 		return slices.Delete(entries, i, i+1), nil
 	})
 	if err != nil {
@@ -289,12 +323,28 @@ func (s *entryResource[E]) inBody(err error, entries *[]E, id string) error {
 	return apiError(http.StatusBadRequest, "%s", strings.Join(texts, "; "))
 }
 
-// write answers with an entry, or with what a dry run would change.
-func (s *entryResource[E]) write(w http.ResponseWriter, status int, written E, answer *WrittenVersion) {
+// write answers with an entry, or with what a dry run would change, and with warnings about it.
+func (s *entryResource[E]) write(
+	p Process, w http.ResponseWriter, r *http.Request, status int, written E, answer *WrittenVersion,
+) {
+	var warnings []string
+	if key := s.key(written); key != nil {
+		if c := p.Running(); c != nil {
+			warnings = c.Doubts(r.Context(), *key, s.counted)
+		}
+	}
 	if answer.DryRun {
+		answer.Warnings = warnings
 		answerWritten(w, answer)
 		return
 	}
 	w.Header().Set("ETag", etag(answer.Version))
-	writeJSON(w, status, written)
+	if len(warnings) == 0 {
+		writeJSON(w, status, written)
+		return
+	}
+	entry, _ := json.Marshal(written) // it was written as JSON
+	text, _ := json.Marshal(warnings)
+	entry = append(bytes.TrimSuffix(entry, []byte("}")), `,"warnings":`...)
+	writeJSON(w, status, json.RawMessage(append(append(entry, text...), '}')))
 }

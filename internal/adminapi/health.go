@@ -9,7 +9,18 @@ type HealthStatus string
 const (
 	HealthOK       HealthStatus = "ok"
 	HealthDegraded HealthStatus = "degraded" // requests are served, but limits may not be exact
+	HealthDraining HealthStatus = "draining" // requests are served, but soon they will not be
 )
+
+// Worse returns the worse of two statuses.
+func (s HealthStatus) Worse(t HealthStatus) HealthStatus {
+	for _, status := range []HealthStatus{HealthDraining, HealthDegraded} {
+		if s == status || t == status {
+			return status
+		}
+	}
+	return HealthOK
+}
 
 // A Readiness is the health of the stores of a node. Those in memory are always healthy, and
 // left out.
@@ -43,6 +54,16 @@ type Health struct {
 // getLive answers GET /rate_limit/health/live.
 func getLive(_ Process, w http.ResponseWriter, _ *http.Request) error {
 	WriteHealth(w, HealthOK, Health{Status: HealthOK})
+	return nil
+}
+
+// getServing answers GET /rate_limit/health/serving.
+func getServing(p Process, w http.ResponseWriter, _ *http.Request) error {
+	status := HealthOK
+	if p.Readiness().Status == HealthDraining {
+		status = HealthDraining
+	}
+	WriteHealth(w, status, Health{Status: status})
 	return nil
 }
 

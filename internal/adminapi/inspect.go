@@ -35,15 +35,27 @@ type DecidedBy struct {
 	Action string `json:"action,omitempty"` // allow or deny
 	Name   string `json:"name,omitempty"`   // of a tier
 
-	// Source is FromRules, with the ID of the entry; FromConfiguration; or for tiers keys (a pattern
-	// of the configuration), request (what the request to the admin API says) or default.
+	// Source is FromRules, with the ID of the entry, or FromConfiguration. For tiers it is FromRules,
+	// FromKeys, FromRequest, FromDefault, or FromPlaceholder without a name.
 	Source string `json:"source"`
 	Entry  string `json:"entry,omitempty"`
+
+	Placeholder string `json:"placeholder,omitempty"` // of FromPlaceholder
 }
 
+// What decides the tier of a key, beside FromRules.
+const (
+	FromKeys        = "keys"        // a pattern of the configuration
+	FromRequest     = "request"     // the request to the admin API
+	FromPlaceholder = "placeholder" // each request of the key for itself
+	FromDefault     = "default"
+)
+
 // An InspectedCount is the limit and the count of a key at an endpoint, or in the rest of the zone.
+// If each request decides its tier, there is one for each tier: the same count under its limit.
 type InspectedCount struct {
 	Endpoint string      `json:"endpoint,omitempty"`
+	Tier     string      `json:"tier,omitempty"`
 	Limit    string      `json:"limit"` // in force
 	From     []Origin    `json:"from"`  // the last is in force
 	Count    *CountState `json:"count,omitempty"`
@@ -65,7 +77,6 @@ type CountState struct {
 // A NodeState is what this node knows and holds.
 type NodeState struct {
 	Leases      []NodeLease `json:"leases"`
-	Credit      int64       `json:"credit"`
 	Debt        int64       `json:"debt"`
 	DeniedUntil *time.Time  `json:"denied_until,omitempty"`
 	DeniedCost  int64       `json:"denied_cost,omitempty"`

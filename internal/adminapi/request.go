@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/caddyserver/caddy/v2"
 
@@ -20,8 +22,8 @@ import (
 // The longest bodies of requests in bytes.
 const (
 	maxBody      = 64 << 10
-	maxKeysBody  = 4 << 20  // with many keys
-	maxRulesBody = 64 << 20 // of all rules
+	maxKeysBody  = 4 << 20 // with many keys
+	maxRulesBody = 8 << 20 // of all rules
 )
 
 const (
@@ -147,16 +149,37 @@ func takeExpiry(object map[string]any, now time.Time) error {
 }
 
 // clientOf returns who sent a request to the admin API: the subject of the client's certificate at
-// Caddy's remote admin endpoint, else the client's address.
-func clientOf(r *http.Request) string {
+// Caddy's remote admin endpoint, else the client's address. verified says that it is a certificate.
+func clientOf(r *http.Request) (client string, verified bool) {
 	if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
 		certificate := r.TLS.PeerCertificates[0]
 		if subject := certificate.Subject.String(); subject != "" {
-			return subject
+			return subject, true
 		}
-		return "certificate " + certificate.SerialNumber.String()
+		return "certificate " + certificate.SerialNumber.String(), true
 	}
-	return r.RemoteAddr
+	return r.RemoteAddr, false
+}
+
+// maxAuthor is the most bytes of an author.
+const maxAuthor = 200
+
+// authorOf returns who changes something, for the history: the author that the query names, else
+// the client. Anybody can name any author, so the subject of a certificate comes first.
+func authorOf(r *http.Request) (string, error) {
+	client, verified := clientOf(r)
+	author := strings.TrimSpace(r.URL.Query().Get("author"))
+	switch {
+	case len(author) > maxAuthor:
+		return "", apiError(http.StatusBadRequest, "the author has %d bytes: use at most %d", len(author), maxAuthor)
+	case strings.ContainsFunc(author, func(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) }):
+		return "", apiError(http.StatusBadRequest, "the author is %q: use a text without control characters", author)
+	case author == "":
+		return client, nil
+	case verified:
+		return client + " for " + author, nil
+	}
+	return author, nil
 }
 
 // queryInt returns a number of the query, at least least, or fallback if it is not there.

@@ -56,19 +56,29 @@ func TestReadJSON(t *testing.T) {
 	}
 }
 
-func TestClientOf(t *testing.T) {
-	r := httptest.NewRequest(http.MethodPut, "/", nil)
-	r.RemoteAddr = "192.0.2.1:5"
-	check := func(want string) {
+// The author is the client unless the request names one. What a certificate says stays.
+func TestAuthorOf(t *testing.T) {
+	check := func(query, want string, certificate *x509.Certificate) {
 		t.Helper()
-		if got := clientOf(r); got != want {
-			t.Errorf("client = %q, want %q", got, want)
+		r := httptest.NewRequest(http.MethodPut, "/?"+query, nil)
+		r.RemoteAddr = "192.0.2.1:5"
+		if certificate != nil {
+			r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{certificate}}
+		}
+		got, err := authorOf(r)
+		if got != want || (want == "") != (statusOfError(err) == 400) {
+			t.Errorf("author of %.40q = %q, %v, want %q", query, got, err, want)
 		}
 	}
-	check("192.0.2.1:5")
+	check("", "192.0.2.1:5", nil)
+	check("author=+alice@host+", "alice@host", nil)
+	check("author="+strings.Repeat("x", 200), strings.Repeat("x", 200), nil)
+	check("author="+strings.Repeat("x", 201), "", nil)
+	check("author=a%0Ab", "", nil)
+	check("author=a%FF", "", nil)
 	certificate := &x509.Certificate{SerialNumber: big.NewInt(7)}
-	r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{certificate}}
-	check("certificate 7")
+	check("", "certificate 7", certificate)
 	certificate.Subject = pkix.Name{CommonName: "alice", Organization: []string{"ops"}}
-	check("CN=alice,O=ops")
+	check("", "CN=alice,O=ops", certificate)
+	check("author=bob", "CN=alice,O=ops for bob", certificate)
 }

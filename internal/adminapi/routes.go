@@ -17,8 +17,9 @@ type methods map[string]handler
 
 // routes are the handlers by path. openapi.json describes them.
 var routes = map[string]methods{
-	"/rate_limit/health/live":  {http.MethodGet: getLive},
-	"/rate_limit/health/ready": {http.MethodGet: getReady},
+	"/rate_limit/health/live":    {http.MethodGet: getLive},
+	"/rate_limit/health/serving": {http.MethodGet: getServing},
+	"/rate_limit/health/ready":   {http.MethodGet: getReady},
 	"/rate_limit/emergency": {
 		http.MethodGet: getEmergency, http.MethodPost: postEmergency, http.MethodDelete: deleteEmergency,
 	},

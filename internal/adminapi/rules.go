@@ -34,6 +34,12 @@ func getRules(p Process, w http.ResponseWriter, r *http.Request) error {
 
 // replaceRules answers PUT /rate_limit/rules, which replaces all rules.
 func replaceRules(p Process, w http.ResponseWriter, r *http.Request) error {
+	if err := needIfMatch(r); err != nil {
+		return err
+	}
+	if err := refuseOutdated(p, r); err != nil {
+		return err
+	}
 	body, mediaType, err := readBody(w, r, maxRulesBody, mediaJSON, mediaYAML)
 	if err != nil {
 		return err
@@ -49,9 +55,6 @@ func replaceRules(p Process, w http.ResponseWriter, r *http.Request) error {
 	document := new(rules.Document)
 	if err := strictjson.Convert(value, document); err != nil {
 		return badBody(err, exampleRules)
-	}
-	if err := needIfMatch(r); err != nil {
-		return err
 	}
 	return writeRules(p, w, r, func(d *rules.Document) error {
 		*d = *document.Clone()
@@ -71,8 +74,25 @@ func needIfMatch(r *http.Request) error {
 		"the ETag of GET /rate_limit/rules, or with * to replace it whatever it is")
 }
 
+// refuseOutdated refuses a change of a version that this node knows to be replaced, before the body
+// is read. Whether the version is in force turns out when the change is written.
+func refuseOutdated(p Process, r *http.Request) error {
+	c, err := runningOf(p)
+	if err != nil {
+		return err
+	}
+	expected, _, err := ifMatch(r)
+	if latest := c.Watcher().Latest(); err == nil && expected != nil && *expected < latest.Number {
+		return rulesError(rules.NotInForce(latest, *expected))
+	}
+	return err
+}
+
 // patchRules answers PATCH /rate_limit/rules, which is a JSON merge patch.
 func patchRules(p Process, w http.ResponseWriter, r *http.Request) error {
+	if err := refuseOutdated(p, r); err != nil {
+		return err
+	}
 	body, _, err := readBody(w, r, maxRulesBody, mediaJSON, mediaMergePatch)
 	if err != nil {
 		return err

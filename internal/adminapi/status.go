@@ -7,12 +7,20 @@ import (
 
 // A Status is what an operator wants to know first.
 type Status struct {
-	Status    HealthStatus `json:"status"`
-	Store     string       `json:"store"` // of the counts
-	Nodes     int          `json:"nodes"`
-	Zones     int          `json:"zones"`
-	Rules     RulesStatus  `json:"rules"`
-	Emergency Emergency    `json:"emergency"`
+	Readiness
+	Mismatches []Mismatch  `json:"mismatches,omitempty"`
+	Store      string      `json:"store"` // of the counts
+	Nodes      int         `json:"nodes"`
+	Zones      int         `json:"zones"`
+	Rules      RulesStatus `json:"rules"`
+	Emergency  Emergency   `json:"emergency"`
+}
+
+// A Mismatch is a zone that another node defines differently.
+type Mismatch struct {
+	Zone     string   `json:"zone"`
+	Node     string   `json:"node"`
+	Settings []string `json:"settings"` // that differ
 }
 
 // A RulesStatus is what this node knows of the rules.
@@ -50,7 +58,7 @@ func getStatus(p Process, w http.ResponseWriter, _ *http.Request) error {
 	}
 	now, v := time.Now(), c.Watcher().Latest()
 	answer := Status{
-		Status: p.Readiness().Status, Store: c.StoreName(), Nodes: c.NodeCount(), Zones: len(c.Schema().Zones()),
+		Readiness: p.Readiness(), Mismatches: c.Mismatches(), Store: c.StoreName(), Nodes: c.NodeCount(), Zones: len(c.Schema().Zones()),
 		Rules: RulesStatus{
 			Store: c.Watcher().Store().Name(), Version: v.Number, Author: v.Author,
 			Overrides: overrideEntries.count(v.Document, now), Tiers: tierEntries.count(v.Document, now),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -33,6 +34,10 @@ type DecisionFilter struct {
 	Zones, Outcomes []string            // empty: all
 	Keys            map[string][][]byte // by zone, as requests have them; nil: all keys
 	Sample          float64             // the fraction of the requests that pass
+
+	// Address has the clients whose requests are wanted that an address has decided before any zone.
+	// The zero value has none.
+	Address netip.Prefix
 }
 
 // A followRequest is the body of POST /rate_limit/decisions, so that the key is in no log of paths.
@@ -77,10 +82,20 @@ func postDecisions(p Process, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	key := rules.Key{Text: body.Key, Base64: body.Base64, Missing: body.Missing}
+	t.filter.Address = addressesIn(key.Text)
 	if t.filter.Keys, err = keysInZones(c, key, t.filter.Zones); err != nil {
 		return apiError(http.StatusBadRequest, "key: %w", err)
 	}
 	return t.serve(p.Tails(), w, r)
+}
+
+// addressesIn returns the address or the range that a key is, or the zero value if it is none.
+func addressesIn(key string) netip.Prefix {
+	if a, err := netip.ParseAddr(key); err == nil {
+		return netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen())
+	}
+	p, _ := netip.ParsePrefix(key) // most keys are none
+	return p
 }
 
 // keysInZones returns the keys of requests that key names, by zone. It returns an error if it can

@@ -22,6 +22,9 @@ type WrittenVersion struct {
 
 	// More is how many further changes there are.
 	More int `json:"more,omitempty"`
+
+	// Warnings say why it has probably no effect.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // maxChanges is how many changes an answer lists.
@@ -33,8 +36,8 @@ func listChanges(changes []rules.Difference) (listed []rules.Difference, more in
 	return listed, len(changes) - len(listed)
 }
 
-func newWrittenVersion(v *rules.Version, changes []rules.Difference, dryRun bool) *WrittenVersion {
-	listed, more := listChanges(changes)
+func newWrittenVersion(v *rules.Written, dryRun bool) *WrittenVersion {
+	listed, more := listChanges(v.Changes)
 	return &WrittenVersion{
 		Version: v.Number, Time: v.Time, Author: v.Author, Note: v.Note, DryRun: dryRun, Changes: listed, More: more,
 	}
@@ -43,7 +46,9 @@ func newWrittenVersion(v *rules.Version, changes []rules.Difference, dryRun bool
 // newChange returns a change by the client of r, without what it does. note is that of the version
 // unless it is empty: then it is that of the query.
 func newChange(r *http.Request, note string) (c rules.Change, err error) {
-	c.Author = clientOf(r)
+	if c.Author, err = authorOf(r); err != nil {
+		return c, err
+	}
 	if c.Expected, _, err = ifMatch(r); err != nil {
 		return c, err
 	}
@@ -65,7 +70,6 @@ func newChange(r *http.Request, note string) (c rules.Change, err error) {
 func update(ctx context.Context, c Configuration, change rules.Change, apply func(*rules.Document) error) (
 	*WrittenVersion, error,
 ) {
-	changes := []rules.Difference{}
 	if apply != nil {
 		change.Apply = func(d *rules.Document) error {
 			now, old := time.Now(), d.Clone()
@@ -77,7 +81,6 @@ func update(ctx context.Context, c Configuration, change rules.Change, apply fun
 				return err
 			}
 			d.DropExpired(now)
-			changes = rules.Diff(old, d)
 			return nil
 		}
 	}
@@ -85,7 +88,7 @@ func update(ctx context.Context, c Configuration, change rules.Change, apply fun
 	if err != nil {
 		return nil, err
 	}
-	return newWrittenVersion(v, changes, change.DryRun), nil
+	return newWrittenVersion(v, change.DryRun), nil
 }
 
 // updateFor is update for the client of r. Its errors are for rulesError.

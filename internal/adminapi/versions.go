@@ -176,16 +176,10 @@ func postRollback(p Process, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	before := c.Watcher().Latest()
 	v, err := c.Watcher().Rollback(r.Context(), old.Number, change)
 	if err != nil {
 		return rulesError(err)
 	}
-	if before.Number != v.Number-1 { // somebody has written meanwhile
-		if replaced, err := numbered(r.Context(), c, v.Number-1); err == nil {
-			before = replaced
-		}
-	}
-	answerWritten(w, newWrittenVersion(v, rules.Diff(before.Document, v.Document), change.DryRun))
+	answerWritten(w, newWrittenVersion(v, change.DryRun))
 	return nil
 }

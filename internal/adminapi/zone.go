@@ -22,12 +22,13 @@ type EndpointLimits struct {
 	Tiers    []TierLimit `json:"tiers"`
 }
 
-// A TierLimit is a limit in force for a tier, or for keys without one.
+// A TierLimit is a limit in force for a tier, for keys without one, or for requests without a key.
 type TierLimit struct {
 	Tier      string   `json:"tier,omitempty"`
+	Missing   bool     `json:"missing,omitempty"` // for requests without a key
 	Limit     string   `json:"limit"`
-	Algorithm string   `json:"algorithm"`
-	From      []Origin `json:"from"` // the last is in force
+	Algorithm string   `json:"algorithm,omitempty"` // "": nobody has set a limit
+	From      []Origin `json:"from"`                // the last is in force
 
 	Compared *ComparedLimit `json:"compared,omitempty"` // nil: the limit is not compared
 }

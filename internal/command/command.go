@@ -5,12 +5,15 @@ package command
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 )
 
 // RateLimit returns the command `caddy rate-limit`, for Caddy to register.
@@ -24,12 +27,14 @@ Shows and changes the rate limits of a Caddy that runs, through its admin
 endpoint. What changes is in force at once, on all nodes that share the rules.
 
 The endpoint is that of --address, else that of the configuration file of
---config, else Caddy's default. The rules belong to the running configuration:
+--config, else Caddy's default. With --client-cert and --client-key, --address
+is Caddy's remote admin endpoint. The rules belong to the running configuration:
 none of the commands reads or writes a Caddyfile otherwise.
 
 The answers are tables. With --json they are those of the admin API, for
 scripts. The exit code is 0 if it was done, 1 if Caddy has refused it or cannot
-be reached, and 2 if the command is used wrongly.
+be reached, and 2 if the command is used wrongly. That of status is 1 if the
+node is not healthy too; health has its own.
 
 A key in the arguments can be seen in the list of processes. Use --key-file to
 read secret keys from a file, or --key-file - from the standard input.
@@ -47,11 +52,12 @@ func configureRateLimit(cmd *cobra.Command) {
 	f.String("address", "", "Address of Caddy's admin endpoint")
 	f.StringP("config", "c", "", "Configuration file that says which address it is")
 	f.StringP("adapter", "a", "", "Name of the config adapter for the configuration file")
+	remoteFlags(f)
 	f.Bool("json", false, "Print the answer of the admin API")
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return wrongUsage(cmd, fmt.Errorf("%w: use %s --help to see which flags there are", err, cmd.CommandPath()))
 	})
-	asGroup(cmd, statusCommand(), decisionsCommand(), inspectCommand(), topCommand(), resetCommand(), addQuotaCommand(),
+	asGroup(cmd, statusCommand(), healthCommand(), decisionsCommand(), inspectCommand(), topCommand(), resetCommand(), addQuotaCommand(),
 		overrideCommand(), tierCommand(), accessCommand(), rulesCommand(), emergencyCommand())
 }
 
@@ -84,21 +90,24 @@ func refuseUnknownCommand(cmd *cobra.Command, args []string) error {
 		fmt.Errorf("%s has no command %q: use %s", cmd.CommandPath(), args[0], strings.Join(names, " or ")))
 }
 
-// A usageError ends Caddy with exit code 2.
-type usageError struct {
+// A codeTwoError ends Caddy with exit code 2. Other errors end it with 1.
+type codeTwoError struct {
 	error
 	exit error // the error by which Caddy knows the exit code
 }
 
-func (e *usageError) Unwrap() []error { return []error{e.error, e.exit} }
-
-const exitWrongUsage = 2
+func (e *codeTwoError) Unwrap() []error { return []error{e.error, e.exit} }
 
 // wrongUsage returns err as an error of how a command is used.
-func wrongUsage(cmd *cobra.Command, err error) error {
-	withCode := caddycmd.WrapCommandFuncForCobra(func(caddycmd.Flags) (int, error) { return exitWrongUsage, nil })
-	return &usageError{err, withCode(cmd, nil)}
+func wrongUsage(cmd *cobra.Command, err error) error { return withCodeTwo(cmd, err) }
+
+func withCodeTwo(cmd *cobra.Command, err error) error {
+	exit := caddycmd.WrapCommandFuncForCobra(func(caddycmd.Flags) (int, error) { return 2, nil })
+	return &codeTwoError{err, exit(cmd, nil)}
 }
+
+// errNotOK ends Caddy with exit code 1 after an answer that says why.
+var errNotOK = errors.New("the answer is that something is wrong")
 
 // An apiCommand is a command that sends one request to the admin API, which answers with an A.
 type apiCommand[A any] struct {
@@ -107,14 +116,21 @@ type apiCommand[A any] struct {
 	// least and most are how many arguments there are. most < 0 is any number.
 	least, most int
 
-	ofZone bool // whether the first argument is the name of a zone
-	flags  func(*pflag.FlagSet)
+	ofZone   bool                 // whether the first argument is the name of a zone
+	complete cobra.CompletionFunc // of the arguments; nil: of the zone, or nothing
+	flags    func(*pflag.FlagSet)
 
 	// request returns what to send. Its errors are of how the command is used.
 	request func(cmd *cobra.Command, args []string) (*apiRequest, error)
 
 	// print writes the answer for people.
 	print func(t *table, answer *A)
+
+	// ok reports whether the answer is good news. Caddy ends with exit code 1 if not. nil: all are.
+	ok func(answer *A) bool
+
+	// isCheck is set by commands that monitoring runs: without an answer, Caddy ends with exit code 2.
+	isCheck bool
 }
 
 func (c apiCommand[A]) command() *cobra.Command {
@@ -125,11 +141,18 @@ func (c apiCommand[A]) command() *cobra.Command {
 	if c.flags != nil {
 		c.flags(cmd.Flags())
 	}
-	if c.ofZone {
+	switch {
+	case c.complete != nil:
+		cmd.ValidArgsFunction = c.complete
+	case c.ofZone:
 		cmd.ValidArgsFunction = completeFirstZone
 	}
-	if cmd.Flags().Lookup("zone") != nil {
-		_ = cmd.RegisterFlagCompletionFunc("zone", completeZone) // it fails only without the flag
+	for flag, complete := range map[string]cobra.CompletionFunc{
+		"zone": completeZone, "tier": completeTier(c.ofZone), "endpoint": completeEndpoint(c.ofZone),
+	} {
+		if cmd.Flags().Lookup(flag) != nil {
+			_ = cmd.RegisterFlagCompletionFunc(flag, complete) // it fails only without the flag
+		}
 	}
 	return cmd
 }
@@ -150,32 +173,57 @@ func (c apiCommand[A]) run(cmd *cobra.Command, args []string) error {
 		return wrongUsage(cmd, err)
 	}
 	body, etag, err := request.send(cmd)
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.show(cmd, request.isDryRun(), body, etag)
 	}
-	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
-		_, err = cmd.OutOrStdout().Write(body)
-		return err
+	if err != nil && err != errNotOK && c.isCheck {
+		return withCodeTwo(cmd, err)
 	}
-	t := newTable(cmd.OutOrStdout())
-	t.etag = strings.Trim(etag, `"`)
-	if request.isDryRun() {
-		err = printAnswer(t, body, printWrittenVersion)
-	} else {
-		err = printAnswer(t, body, c.print)
-	}
-	if err != nil {
-		return err
-	}
-	return t.Flush()
+	return err
 }
 
-func printAnswer[A any](t *table, body []byte, print func(*table, *A)) error {
+// show shows the answer to a request. Its error is errNotOK if the answer is bad news.
+func (c apiCommand[A]) show(cmd *cobra.Command, isDryRun bool, body []byte, etag string) error {
+	printWarnings(cmd, body)
+	t := newTable(cmd.OutOrStdout())
+	t.etag = strings.Trim(etag, `"`)
+	var err error
+	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
+		_, err = cmd.OutOrStdout().Write(body)
+	} else if isDryRun {
+		err = withAnswer(body, func(v *adminapi.WrittenVersion) { printWrittenVersion(t, v) })
+	} else {
+		err = withAnswer(body, func(answer *A) { c.print(t, answer) })
+	}
+	if err = errors.Join(err, t.Flush()); err != nil || c.ok == nil {
+		return err
+	}
+	good := false
+	if err := withAnswer(body, func(answer *A) { good = c.ok(answer) }); err != nil || good {
+		return err
+	}
+	cmd.SilenceErrors = true // the answer was shown
+	return errNotOK
+}
+
+// printWarnings writes what an answer warns about to the standard error.
+func printWarnings(cmd *cobra.Command, body []byte) {
+	var answer struct {
+		Warnings []string `json:"warnings"`
+	}
+	_ = json.Unmarshal(body, &answer) // an answer that is no object has none
+	for _, warning := range answer.Warnings {
+		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", printable(asCommands(warning))) // nobody may be reading
+	}
+}
+
+// withAnswer calls do with the answer in a body.
+func withAnswer[A any](body []byte, do func(*A)) error {
 	answer := new(A)
 	if err := json.Unmarshal(body, answer); err != nil {
 		return fmt.Errorf("the answer of the admin API is not what is expected: %w: use the same version of Caddy here "+
 			"and there, or --json", err)
 	}
-	print(t, answer)
+	do(answer)
 	return nil
 }

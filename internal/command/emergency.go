@@ -28,6 +28,7 @@ It ends by itself. By default it is of the one node that is asked.`
 			f.String("expires-in", adminapi.DefaultExpiresIn, "When it ends, at most 24h")
 			f.String("reason", "", "Why, for the log")
 			f.Bool("all-nodes", false, "Switch it on at all nodes that share the rules")
+			authorFlag(f)
 		},
 		request: func(cmd *cobra.Command, _ []string) (*apiRequest, error) {
 			return &apiRequest{
@@ -43,6 +44,7 @@ It ends by itself. By default it is of the one node that is asked.`
   caddy rate-limit emergency off --all-nodes`,
 		flags: func(f *pflag.FlagSet) {
 			f.Bool("all-nodes", false, "Switch off what --all-nodes has switched on")
+			authorFlag(f)
 		},
 		request: func(cmd *cobra.Command, _ []string) (*apiRequest, error) {
 			r := &apiRequest{method: http.MethodDelete, path: "emergency"}

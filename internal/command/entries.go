@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -23,6 +24,8 @@ type entryCommands[E rules.ListEntry] struct {
 	noun    string   // one entry
 	columns []string // between the ID and what all entries have
 	cells   func(E) []any
+
+	atEndpoints bool // an entry may be about one endpoint
 }
 
 // listCommand returns the command that lists entries.
@@ -57,7 +60,7 @@ func (c *entryCommands[E]) listCommand() *cobra.Command {
 func (c *entryCommands[E]) showCommand() *cobra.Command {
 	return apiCommand[E]{
 		use: "show <id>", short: "Shows one " + c.noun, example: "  caddy rate-limit " + c.name + " show acme",
-		least: 1, most: 1,
+		least: 1, most: 1, complete: completeID(c.list),
 		request: func(_ *cobra.Command, args []string) (*apiRequest, error) {
 			return getRequest(c.path(args[0])), nil
 		},
@@ -65,19 +68,50 @@ func (c *entryCommands[E]) showCommand() *cobra.Command {
 	}.command()
 }
 
-// removeCommand returns the command that removes an entry.
+// removeCommand returns the command that removes an entry, by its ID or by its key.
 func (c *entryCommands[E]) removeCommand() *cobra.Command {
 	return apiCommand[adminapi.WrittenVersion]{
-		use: "remove <id>", short: "Removes one " + c.noun,
-		example: "  caddy rate-limit " + c.name + ` remove acme --note "contract ended"`,
-		least:   1, most: 1,
+		use: "remove [<id>]", short: "Removes one " + c.noun,
+		long: "Removes one " + c.noun + ", by its ID, or with --zone and --key by its key." + keyHelp,
+		example: "  caddy rate-limit " + c.name + ` remove acme --note "contract ended"
+  caddy rate-limit ` + c.name + " remove --zone user --key sk_live_1",
+		most: 1, complete: completeID(c.list),
 		flags: func(f *pflag.FlagSet) {
+			f.String("zone", "", "Zone of the key")
+			f.String("key", "", "Key of the entry, in place of its ID")
+			keyFlags(f)
+			if c.atEndpoints {
+				endpointFlag(f)
+			}
 			noteFlag(f)
 			changeFlags(f)
 		},
 		request: func(cmd *cobra.Command, args []string) (*apiRequest, error) {
-			r := &apiRequest{method: http.MethodDelete, path: c.path(args[0])}
-			return r.withChangeFlags(cmd.Flags()), nil
+			r := &apiRequest{method: http.MethodDelete, path: c.list}
+			f := cmd.Flags()
+			byKey := f.Changed("key") || f.Changed("key-file")
+			switch {
+			case len(args) > 0 && (byKey || f.Changed("zone")):
+				return nil, errors.New("there are both an ID and a key: use one of them")
+			case len(args) > 0:
+				r.path = c.path(args[0])
+				return r.withChangeFlags(f), nil
+			case !byKey || !f.Changed("zone"):
+				return nil, errors.New("there is no entry: use its ID, or --zone with --key or --key-file")
+			}
+			body := usedFlags(f, "zone", "missing")
+			if c.atEndpoints {
+				maps.Copy(body, usedFlags(f, "endpoint"))
+			}
+			var keys []string
+			if key, _ := f.GetString("key"); key != "" {
+				keys = []string{key}
+			}
+			if err := addKey(body, cmd, keys); err != nil {
+				return nil, err
+			}
+			r.body = body
+			return r.withChangeFlags(f), nil
 		},
 		print: printWrittenVersion,
 	}.command()
@@ -91,7 +125,7 @@ func (c *entryCommands[E]) changeCommand(
 	return apiCommand[E]{
 		use: "change <id>", short: "Changes one " + c.noun,
 		long: "Changes what the flags name, and leaves the rest. An empty value removes what is there.", example: example,
-		least: 1, most: 1,
+		least: 1, most: 1, complete: completeID(c.list),
 		flags: func(f *pflag.FlagSet) {
 			flags(f)
 			commonEntryFlags(f)

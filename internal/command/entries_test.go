@@ -10,6 +10,13 @@ func TestCommandsOfLists(t *testing.T) {
 		{command: "override list", request: "GET overrides"},
 		{command: "tier list --zone user --limit 2 --after a", request: "GET tiers?after=a&limit=2&zone=user"},
 		{command: "override remove a/b --note n", request: "DELETE overrides/a%2Fb?note=n"},
+		{command: "override remove --zone user --key k --endpoint /v1", request: `DELETE overrides {"endpoint":"/v1","key":"k","zone":"user"}`},
+		{command: "tier remove --zone user --key-file - --missing", input: "k\n", request: `DELETE tiers {"key":"k","missing":true,"zone":"user"}`},
+		{command: "access remove --zone user --key aw== --base64 --dry-run", request: `DELETE access?dry_run=true {"key_base64":"aw==","zone":"user"}`},
+		{command: "override remove", wrong: "use its ID, or --zone with --key"},
+		{command: "override remove --key k", wrong: "use its ID, or --zone with --key"},
+		{command: "override remove a --zone user --key k", wrong: "there are both an ID and a key"},
+		{command: "override remove --zone user --key k --key-file -", input: "k", wrong: "use one of them"},
 		{command: "tier change a", wrong: "nothing is changed: use the flags of"},
 		{command: "access list all", wrong: "the number of arguments is 1"},
 	})

@@ -44,19 +44,22 @@ func printInspection(t *table, i *adminapi.Inspection) {
 		t.row("missing", "yes")
 	}
 	t.row("access", decidedText(i.Access))
-	t.row("tier", decidedText(i.Tier))
+	t.row("tier", tierText(i.Tier))
 	t.row("rules", fmt.Sprintf("version %d", i.Version))
 	t.line("")
-	t.row("ENDPOINT", "LIMIT", "CONSUMED", "REMAINING", "RETRY AT", "RESET AT", "LEASED", "FROM")
+	t.row("ENDPOINT", "TIER", "LIMIT", "CONSUMED", "REMAINING", "RETRY AT", "RESET AT", "LEASED", "FROM")
 	for _, c := range i.Counts {
 		if c.Count == nil {
-			t.row(c.Endpoint, c.Limit, "", "", "", "", "", originTexts(c.From))
+			t.row(c.Endpoint, c.Tier, c.Limit, "", "", "", "", "", originTexts(c.From))
 			continue
 		}
-		t.row(c.Endpoint, c.Limit, c.Count.Consumed, c.Count.Remaining, c.Count.RetryAt, c.Count.ResetAt, c.Count.Leased,
-			originTexts(c.From))
+		t.row(c.Endpoint, c.Tier, c.Limit, c.Count.Consumed, c.Count.Remaining, c.Count.RetryAt, c.Count.ResetAt,
+			c.Count.Leased, originTexts(c.From))
 	}
-	for _, c := range i.Counts {
+	for place, c := range i.Counts {
+		if place > 0 && i.Counts[place-1].Endpoint == c.Endpoint && i.Counts[place-1].Tier != c.Tier {
+			continue // the same count under the limit of another tier
+		}
 		where := ""
 		if c.Endpoint != "" {
 			where = " at " + printable(c.Endpoint)
@@ -76,7 +79,6 @@ func printNode(t *table, n *adminapi.NodeState) {
 	for _, l := range n.Leases {
 		t.row("lease", fmt.Sprintf("%d events until %s", l.Events, cell(l.ExpiresAt)))
 	}
-	t.row("credit", n.Credit)
 	t.row("debt", n.Debt)
 	t.row("denied until", n.DeniedUntil)
 }
@@ -91,6 +93,14 @@ func decidedText(by *adminapi.DecidedBy) string {
 		text += " " + by.Entry
 	}
 	return text + ")"
+}
+
+// tierText says what decides the tier of a key.
+func tierText(by *adminapi.DecidedBy) string {
+	if by != nil && by.Source == adminapi.FromPlaceholder {
+		return "each request decides, by " + by.Placeholder + ": use --tier to show one"
+	}
+	return decidedText(by)
 }
 
 // originTexts says where a limit is from: the widest place first, and the one in force last.

@@ -170,6 +170,7 @@ func operationFlags(f *pflag.FlagSet) {
 	storedFlag(f)
 	endpointFlag(f)
 	f.String("reason", "", "Why, for the history of the rules")
+	authorFlag(f)
 }
 
 // operationRequest returns a request that changes the counts of keys. body has what is not about

@@ -6,17 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 )
 
 // An apiRequest is a request to the admin API.
@@ -35,6 +33,7 @@ func zonePath(zone, resource string) string { return "zones/" + url.PathEscape(z
 
 // changeFlags adds the flags of commands that change the rules.
 func changeFlags(f *pflag.FlagSet) {
+	authorFlag(f)
 	f.Bool("dry-run", false, "Show what would change, and change nothing")
 	f.String("if-match", "", "Version that must be in force, or else nothing changes; * is any")
 }
@@ -110,9 +109,19 @@ func (r *apiRequest) open(cmd *cobra.Command) (*http.Response, error) {
 		}
 		content = bytes.NewReader(text)
 	}
+	query := maps.Clone(r.query)
+	if author := authorOf(cmd.Flags()); author != "" {
+		if query == nil {
+			query = url.Values{}
+		}
+		query.Set("author", author)
+	}
 	uri := "/rate_limit/" + r.path
-	if len(r.query) > 0 {
-		uri += "?" + r.query.Encode()
+	if len(query) > 0 {
+		uri += "?" + query.Encode()
+	}
+	if isRemote(cmd.Flags()) {
+		return r.openRemote(cmd, address, uri, content)
 	}
 	resp, err := caddycmd.AdminAPIRequest(address, r.method, uri, r.header, content)
 	if err != nil {
@@ -141,42 +150,14 @@ func apiFailure(address string, err error) error {
 			address, printable(err.Error()))
 	}
 	status, body, _ := strings.Cut(answer, ": ")
-	var refusal caddy.APIError
-	if json.Unmarshal([]byte(body), &refusal) == nil && refusal.Message != "" {
-		return errors.New(printable(refusal.Message))
+	return refusal(address, status, []byte(body))
+}
+
+// refusal returns the error of an answer with a status.
+func refusal(address, status string, body []byte) error {
+	var refused caddy.APIError
+	if json.Unmarshal(body, &refused) == nil && refused.Message != "" {
+		return errors.New(printable(asCommands(refused.Message)))
 	}
 	return fmt.Errorf("the Caddy at %s answers with status %s: use one that has rate_limit", address, status)
-}
-
-// patienceOfCompletion is how long a shell waits for the names of zones.
-const patienceOfCompletion = 2 * time.Second
-
-// completeZone completes the name of a zone. It offers nothing if Caddy does not answer.
-func completeZone(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	found := make(chan []string, 1)
-	go func() {
-		var answer adminapi.Zones
-		if body, _, err := getRequest("zones").send(cmd); err == nil {
-			_ = json.Unmarshal(body, &answer) // without an answer there are no names
-		}
-		var names []string
-		for _, z := range answer.Zones {
-			names = append(names, z.Name)
-		}
-		found <- names
-	}()
-	select {
-	case names := <-found:
-		return names, cobra.ShellCompDirectiveNoFileComp
-	case <-time.After(patienceOfCompletion):
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-}
-
-// completeFirstZone completes a first argument that is the name of a zone.
-func completeFirstZone(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return completeZone(cmd, args, toComplete)
 }

@@ -2,16 +2,10 @@ package command
 
 import (
 	"errors"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
 func TestChangeFlags(t *testing.T) {
@@ -59,29 +53,6 @@ func TestAdminAddress(t *testing.T) {
 		got, err := adminAddress(cmd.Flags())
 		if got != tc.want || (tc.fail != "") != (err != nil) || err != nil && !strings.Contains(err.Error(), tc.fail) {
 			t.Errorf("adminAddress of %q = %q, %v; want %q, %q", tc.args, got, err, tc.want, tc.fail)
-		}
-	}
-}
-
-func TestCompleteZones(t *testing.T) {
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"zones": [{"name": "user"}, {"name": "ip"}]}`)
-	}))
-	defer api.Close()
-	for _, tc := range []struct {
-		name, address string
-		args, want    []string
-	}{
-		{"zone", strings.TrimPrefix(api.URL, "http://"), nil, []string{"user", "ip"}},
-		{"key", strings.TrimPrefix(api.URL, "http://"), []string{"user"}, nil},
-		{"nobody answers", redistest.FreeAddr(), nil, nil},
-	} {
-		cmd := rateLimitCommand()
-		if err := cmd.ParseFlags([]string{"--address", tc.address}); err != nil {
-			t.Fatal(err)
-		}
-		if got, _ := completeFirstZone(cmd, tc.args, ""); !slices.Equal(got, tc.want) {
-			t.Errorf("%s: completions = %q, want %q", tc.name, got, tc.want)
 		}
 	}
 }

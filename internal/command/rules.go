@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -119,9 +120,9 @@ func rulesHistoryCommand() *cobra.Command {
 			return r, nil
 		},
 		print: func(t *table, answer *adminapi.Versions) {
-			t.row("VERSION", "TIME", "AUTHOR", "NOTE", "KEYS")
+			t.row("VERSION", "TIME", "AUTHOR", "NOTE", "WHAT")
 			for _, v := range answer.Versions {
-				t.row(v.Number, v.Time, v.Author, v.Note, actionsText(v.Actions))
+				t.row(v.Number, v.Time, v.Author, v.Note, cmp.Or(v.Summary, actionsText(v.Actions)))
 			}
 			if answer.Next > 0 {
 				t.line("There are more: use --before %d", answer.Next)

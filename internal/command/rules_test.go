@@ -34,7 +34,7 @@ and 2 more
 `},
 		{`{"versions":[{"version":2,"time":"2026-01-02T03:04:05Z","author":"me","actions":[{"kind":"reset","zone":"user",
 			"key":"a"},{"kind":"reset","zone":"user","key":"b"}]}],"next":2}`, []string{"rules", "history"},
-			`VERSION  TIME                  AUTHOR  NOTE  KEYS
+			`VERSION  TIME                  AUTHOR  NOTE  WHAT
 2        2026-01-02T03:04:05Z  me      -     reset user a and 1 more
 There are more: use --before 2
 `},

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +16,10 @@ func statusCommand() *cobra.Command {
   caddy rate-limit status --address unix//run/caddy/admin.sock
   caddy rate-limit status zones`,
 		request: func(*cobra.Command, []string) (*apiRequest, error) { return getRequest("status"), nil },
-		print:   printStatus,
+		print:   printStatus, ok: isHealthy,
+		long: `
+Shows health, rules, nodes and emergency mode. The exit code is 1 if the node
+is not healthy: a primary of Redis fails, or Caddy shuts down.`,
 	}.command()
 	cmd.AddCommand(zonesCommand(), nodesCommand())
 	cmd.Args = refuseUnknownCommand
@@ -23,8 +27,42 @@ func statusCommand() *cobra.Command {
 	return cmd
 }
 
-func printStatus(t *table, s *adminapi.Status) {
+// healthCommand is for monitoring: its exit codes are those that checks have.
+func healthCommand() *cobra.Command {
+	return apiCommand[adminapi.Status]{
+		use: "health", short: "Checks whether the node is healthy",
+		long: `
+Checks whether the node is healthy. The exit code is 0 if it is. It is 1 if a
+primary of Redis fails, while requests are served, or if Caddy shuts down. It
+is 2 if that cannot be told, because Caddy does not answer.`,
+		example: "  caddy rate-limit health",
+		request: func(*cobra.Command, []string) (*apiRequest, error) { return getRequest("status"), nil },
+		print:   printHealth, ok: isHealthy, isCheck: true,
+	}.command()
+}
+
+func isHealthy(s *adminapi.Status) bool { return s.Status == adminapi.HealthOK }
+
+// printHealth writes the status of a node, and what is wrong.
+func printHealth(t *table, s *adminapi.Status) {
 	t.row("status", string(s.Status))
+	for _, store := range s.Stores {
+		if store.Error != "" {
+			t.row("store", store.Store+": "+store.Error)
+		}
+		for _, p := range store.Primaries {
+			if p.Error != "" {
+				t.row("primary", p.Address+": "+p.Error)
+			}
+		}
+	}
+	for _, m := range s.Mismatches {
+		t.row("mismatch", fmt.Sprintf("zone %s differs at %s in %s", m.Zone, m.Node, strings.Join(m.Settings, ", ")))
+	}
+}
+
+func printStatus(t *table, s *adminapi.Status) {
+	printHealth(t, s)
 	t.row("counts", s.Store)
 	t.row("nodes", s.Nodes)
 	t.row("zones", s.Zones)
@@ -49,7 +87,11 @@ func zonesCommand() *cobra.Command {
 			for _, z := range answer.Zones {
 				for _, e := range z.Limits {
 					for _, limit := range e.Tiers {
-						t.row(z.Name, e.Endpoint, limit.Tier, limit.Limit, limit.Algorithm, originTexts(limit.From), z.DryRun,
+						tier := limit.Tier
+						if limit.Missing {
+							tier = "without key"
+						}
+						t.row(z.Name, e.Endpoint, tier, limit.Limit, limit.Algorithm, originTexts(limit.From), z.DryRun,
 							comparedText(&z, &limit))
 					}
 				}

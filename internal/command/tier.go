@@ -20,7 +20,7 @@ func tierCommand() *cobra.Command {
 		long: "Gives a key a tier of the zone. It comes before the zone's own ways to find a tier." + keyHelp,
 		example: `  caddy rate-limit tier add user pro sk_live_1 --reason "contract 12"
   caddy rate-limit tier add user pro --key-file - <key.txt`,
-		least: 2, most: 3, ofZone: true,
+		least: 2, most: 3, ofZone: true, complete: completeZoneAndTier,
 		flags: func(f *pflag.FlagSet) {
 			keyFlags(f)
 			addFlags(f)

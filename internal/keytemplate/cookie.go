@@ -10,53 +10,73 @@ import (
 // cookieReader returns a reader of the cookie name. As in the replacer, names have no case. Values
 // are read without quotes and with %XX decoded, because servers differ in both.
 func cookieReader(name string) reader {
+	decoded, _ := unescape(name, false)
+	field, word := newNameMatcher(decoded, "=;", false), newNameMatcher(decoded, "=;, \t", false)
 	return func(r *http.Request, _ *caddy.Replacer) (string, Presence) {
-		var c cookieScan
+		s := cookieScan{name: name, field: field, word: word}
 		for _, line := range r.Header["Cookie"] {
-			c.scan(line, name)
+			s.addHeader(line)
 		}
 		switch {
-		case c.found == 0:
+		case !s.found:
 			return "", Missing
-		case c.found > 1, c.unclear, c.cookies > maxParameters:
+		case s.unclear, s.cookies > maxParameters:
 			return "", AmbiguousCookie
 		}
-		return trim(unescapePercent(c.value))
+		value, _ := unescape(s.value, false)
+		return trim(value)
 	}
 }
 
 // A cookieScan searches the Cookie headers of a request for one cookie.
 type cookieScan struct {
-	value   string
-	found   int  // how often it occurs
-	cookies int  // how many cookies there are
-	unclear bool // servers disagree where a value begins or ends
+	name        string
+	field, word *nameMatcher // of the name up to its `=`, and of the words of a cookie
+	value       string
+	cookies     int // how many there are
+	found       bool
+	unclear     bool // servers disagree about the cookie, or where a value begins or ends
 }
 
-// scan adds a Cookie header.
-func (c *cookieScan) scan(line, name string) {
-	for line != "" {
-		var cookie string
-		cookie, line, _ = strings.Cut(line, ";")
-		c.cookies++
-		if strings.Count(cookie, `"`)%2 != 0 {
-			c.unclear = true // for some servers the value goes on to the next quote
-		}
-		field, value, _ := strings.Cut(cookie, "=")
-		if strings.EqualFold(strings.Trim(field, " \t"), name) {
-			c.found++
-			c.value = unquote(strings.Trim(value, " \t"))
-			c.unclear = c.unclear || strings.ContainsFunc(c.value, notInCookie)
-			cookie = value
-		}
-		// Some servers also split at commas and spaces, and read other spellings of the name.
-		for word := range strings.FieldsFuncSeq(cookie, isSeparator) {
-			field, _, assigns := strings.Cut(word, "=")
-			if assigns && sameParameter(unescapePercent(unquote(field)), name) {
-				c.found, c.unclear = c.found+1, true
+// addHeader adds a Cookie header. Some servers also split cookies at commas, spaces and tabs, and
+// for some a value in quotes goes on to the next quote.
+func (s *cookieScan) addHeader(line string) {
+	for i := 0; i < len(line); s.cookies++ {
+		start, equals, quotes := i, -1, 0
+		similar := s.field.mayBegin(line[i]) && s.field.similar(line[i:])
+		word := -1 // where the last word after a separator begins
+		for ; i < len(line) && line[i] != ';'; i++ {
+			switch line[i] {
+			case ',', ' ', '\t':
+				word = i + 1
+			case '"':
+				quotes++
+			case '=':
+				if (equals >= 0 || !similar) && word >= 0 && s.word.similar(line[word:]) {
+					s.found, s.unclear = true, true
+				}
+				if equals < 0 {
+					equals = i
+				}
+				word = -1
 			}
 		}
+		if similar {
+			s.add(line[start:i])
+		}
+		s.unclear = s.unclear || quotes%2 != 0
+		i++ // the semicolon
 	}
+}
+
+// add adds a cookie with a similar name.
+func (s *cookieScan) add(cookie string) {
+	name, value, _ := strings.Cut(cookie, "=")
+	value = unquote(strings.Trim(value, " \t"))
+	if s.found || !strings.EqualFold(strings.Trim(name, " \t"), s.name) || !isCookieValue(value) {
+		s.unclear = true
+	}
+	s.found, s.value = true, value
 }
 
 // unquote removes a pair of double quotes around s.
@@ -67,7 +87,12 @@ func unquote(s string) string {
 	return s
 }
 
-func isSeparator(c rune) bool { return c == ',' || c == ' ' || c == '\t' }
-
-// notInCookie reports whether net/http drops a cookie that has c in its value.
-func notInCookie(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' }
+// isCookieValue reports whether net/http takes s for the value of a cookie.
+func isCookieValue(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}

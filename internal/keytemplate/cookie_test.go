@@ -37,6 +37,15 @@ func TestCookieReader(t *testing.T) {
 		{[]string{"%73id=b"}, "", AmbiguousCookie},
 		{[]string{`"sid"=b`}, "", AmbiguousCookie},
 		{[]string{"sid[]=b"}, "", AmbiguousCookie},
+		{[]string{"sid=a; [sid]x=b"}, "", AmbiguousCookie},
+		{[]string{"sid=a; sid\xa0=b"}, "", AmbiguousCookie},
+		{[]string{"\x85sid=b; sid=a"}, "", AmbiguousCookie},
+		{[]string{"sid=a; sid%00x=b"}, "", AmbiguousCookie},
+		{[]string{"x=1, sid]=a"}, "", AmbiguousCookie},
+		{[]string{"sid=a; x=1\t\xa0sid=b"}, "", AmbiguousCookie},
+		{[]string{"sid=a; x sid=b"}, "", AmbiguousCookie},
+		{[]string{"sid=a; x=the sid, or sid"}, "a", Present},
+		{[]string{"sid=a; _sid=b; sid2=c; sid_=d; =e; ; sid.x=f"}, "a", Present},
 		{[]string{"x=1, sid=a"}, "", AmbiguousCookie},
 		{[]string{"x=1,sid=a"}, "", AmbiguousCookie},
 		{[]string{"x=1 sid=a"}, "", AmbiguousCookie},
@@ -54,6 +63,15 @@ func TestCookieReader(t *testing.T) {
 		r.Header["Cookie"] = tc.lines
 		if got, has := cookieReader("sid")(r, repl); got != tc.want || has != tc.has {
 			t.Errorf("sid of %.60q: %q, presence %v; want %q, %v", tc.lines, got, has, tc.want, tc.has)
+		}
+	}
+	for cookies, want := range map[string]Presence{
+		"a%5Bb=1": Present, "a[b=1": AmbiguousCookie, "a_b=1": AmbiguousCookie, "a=1; b=2": Missing, "a%5Bb=1; a%5bb=2": AmbiguousCookie,
+	} {
+		r, repl := keyRequest("192.0.2.1")
+		r.Header["Cookie"] = []string{cookies}
+		if _, has := cookieReader("a%5Bb")(r, repl); has != want {
+			t.Errorf("a%%5Bb of %s: presence %v, want %v", cookies, has, want)
 		}
 	}
 }

@@ -59,10 +59,14 @@ func joinList(values []string) string {
 // upstream sees it.
 func removedByProxy(r *http.Request, field string) bool {
 	for _, list := range r.Header["Connection"] {
-		for name := range strings.SplitSeq(list, ",") {
-			if strings.EqualFold(strings.Trim(name, " \t"), field) {
+		for start, i := 0, 0; i <= len(list); i++ {
+			if i < len(list) && list[i] != ',' {
+				continue
+			}
+			if i-start >= len(field) && strings.EqualFold(strings.Trim(list[start:i], " \t"), field) {
 				return true
 			}
+			start = i + 1
 		}
 	}
 	return false

@@ -45,11 +45,13 @@ func hostLabelReader(index string) reader {
 	i, err := strconv.Atoi(index)
 	return func(r *http.Request, _ *caddy.Replacer) (string, Presence) {
 		host, _ := splitHostPort(r.Host)
-		labels := strings.Split(host, ".")
-		if err != nil || i < 0 || i >= len(labels) {
+		if err != nil || i < 0 || i > strings.Count(host, ".") {
 			return "", Missing
 		}
-		return trim(labels[len(labels)-1-i])
+		for range i {
+			host = host[:strings.LastIndexByte(host, '.')]
+		}
+		return trim(host[strings.LastIndexByte(host, '.')+1:])
 	}
 }
 

@@ -87,11 +87,16 @@ type reader func(r *http.Request, repl *caddy.Replacer) (string, Presence)
 // trim removes spaces and tabs around a value. HTTP/2 and HTTP/3 deliver them, but a proxy removes
 // them, so an upstream does not see them.
 func trim(value string) (string, Presence) {
-	if value = strings.Trim(value, " \t"); value == "" {
+	if value != "" && (isSpace(value[0]) || isSpace(value[len(value)-1])) {
+		value = strings.Trim(value, " \t")
+	}
+	if value == "" {
 		return "", Missing
 	}
 	return value, Present
 }
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' }
 
 // The names and name prefixes of Caddy's placeholders that have their own readers.
 const (
@@ -154,8 +159,8 @@ func replacerReader(name string) reader {
 	}
 }
 
-// lenientReader returns the reader of a placeholder in a zone of caddy-ratelimit. Missing and
-// ambiguous values are what the replacer returns.
+// lenientReader returns the reader of a placeholder in a zone of caddy-ratelimit. Missing values are
+// empty, and ambiguous ones are what the replacer returns.
 func lenientReader(name string) reader {
 	replacer := replacerReader(name)
 	read := newReader(name)
@@ -164,7 +169,7 @@ func lenientReader(name string) reader {
 	}
 	return func(r *http.Request, repl *caddy.Replacer) (string, Presence) {
 		value, presence := read(r, repl)
-		if presence != Present {
+		if presence > Missing {
 			value, _ = replacer(r, repl)
 		}
 		return value, Present

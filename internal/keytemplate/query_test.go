@@ -51,6 +51,11 @@ func TestQueryReader(t *testing.T) {
 		{"%20key=a", "", Ambiguous},
 		{"key%00=a", "", Ambiguous},
 		{"key%00x=a", "", Ambiguous},
+		{"[key]=a", "", Ambiguous},
+		{"key=a&[key]x=b", "", Ambiguous},
+		{"key]=b&key=a", "", Ambiguous},
+		{"\u212aey=a", "", Ambiguous},
+		{"=a&key=a&=&&", "a", Present},
 		{"key=a#", "", Ambiguous},
 		{"x#&key=a", "", Ambiguous},
 		{"x=1#y", "", Missing},
@@ -67,12 +72,14 @@ func TestQueryReader(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]Presence{
-		"api_key=a": Present, "api.key=a": Ambiguous, "api+key=a": Ambiguous, "api[key=a": Missing, "api-key=a": Missing,
+		"session_id=a": Present, "session.id=a": Ambiguous, "session+id=a": Ambiguous, "session[id=a": Ambiguous,
+		"session-id=a": Ambiguous, "session_id=a&session[id=b": Ambiguous, "%5bsession.id%5d=b&session_id=a": Ambiguous,
+		"sessionid=a": Missing, "session_id=a&sessionid=b&_session_id=c&userId=d&$filter=e&session_id2=f&\u0438\u043c\u044f=g": Present,
 	} {
 		r, repl := keyRequest("192.0.2.1")
 		r.URL.RawQuery = query
-		if _, has := queryReader("api_key")(r, repl); has != want {
-			t.Errorf("api_key of ?%s: presence %v, want %v", query, has, want)
+		if _, has := queryReader("session_id")(r, repl); has != want {
+			t.Errorf("session_id of ?%s: presence %v, want %v", query, has, want)
 		}
 	}
 }

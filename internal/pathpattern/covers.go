@@ -15,6 +15,9 @@ func Covers(wide, narrow string) bool {
 	if unusual(wide) || unusual(narrow) {
 		return false
 	}
+	if isScript(narrow) && !isScript(wide) && !(matchesSlashes(wide) && strings.HasSuffix(wide, "*")) {
+		return false // what is behind the script
+	}
 	if matchesSlashes(wide) {
 		return glob.Covers(wide, narrow)
 	}

@@ -26,5 +26,5 @@ func start(pattern string) (text string, more bool) {
 	if i := strings.IndexAny(pattern, "*?"); i >= 0 {
 		return pattern[:i], true
 	}
-	return strings.TrimRight(pattern, "/"), false
+	return strings.TrimRight(pattern, "/"), isScript(pattern)
 }

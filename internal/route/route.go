@@ -9,17 +9,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/caddyserver/caddy/v2"
-	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
-
 	"github.com/fleetlimit/fleetlimit/internal/httpmethod"
 	"github.com/fleetlimit/fleetlimit/internal/pathpattern"
 )
 
 // A Route is the methods and the path pattern of an endpoint. It is immutable.
 type Route struct {
-	methods []string            // sorted, in upper case; none means all. GET includes HEAD
-	path    caddyhttp.MatchPath // the pattern, and the pattern without the slash at its end
+	methods []string // sorted, in upper case; none means all. GET includes HEAD
+
+	pattern, bare string                // in lower case; bare has no slash at its end, unless it is one
+	compiled      []pathpattern.Pattern // of both, if they differ
 }
 
 // New compiles a pattern. Methods have no case. The path is a pattern of Caddy's path matcher.
@@ -27,12 +26,11 @@ func New(methods []string, pattern string) (*Route, error) {
 	if err := pathpattern.Check(pattern); err != nil {
 		return nil, err
 	}
-	e := &Route{path: caddyhttp.MatchPath{pattern}}
+	pattern = strings.ToLower(pattern)
+	e := &Route{pattern: pattern, bare: pattern, compiled: []pathpattern.Pattern{pathpattern.Compile(pattern)}}
 	if bare := strings.TrimRight(pattern, "/"); bare != pattern && bare != "" && !strings.HasSuffix(bare, "*") {
-		e.path = append(e.path, bare)
-	}
-	if err := e.path.Provision(caddy.Context{}); err != nil {
-		return nil, fmt.Errorf("path %q: %w", pattern, err)
+		e.bare = bare
+		e.compiled = append(e.compiled, pathpattern.Compile(bare))
 	}
 	for _, m := range methods {
 		m = strings.ToUpper(m)
@@ -51,7 +49,7 @@ func New(methods []string, pattern string) (*Route, error) {
 
 // Doubts returns what is probably a mistake in e.
 func (e *Route) Doubts() (doubts []error) {
-	if doubt := pathpattern.Doubtful(e.path[0]); doubt != "" {
+	if doubt := pathpattern.Doubtful(e.pattern); doubt != "" {
 		doubts = append(doubts, errors.New(doubt))
 	}
 	for _, m := range e.methods {
@@ -67,26 +65,24 @@ func (e *Route) Covers(other *Route) bool {
 	if len(e.methods) > 0 && len(other.methods) == 0 {
 		return false
 	}
-	bare := func(e *Route) string { return e.path[len(e.path)-1] } // slashes at the end do not count
 	return !slices.ContainsFunc(other.methods, func(m string) bool { return !e.matchMethod(m) }) &&
-		pathpattern.Covers(bare(e), bare(other))
+		pathpattern.Covers(e.bare, other.bare)
 }
 
 // MatchesAll reports whether e matches every request.
 func (e *Route) MatchesAll() bool {
-	return len(e.methods) == 0 && (e.path[0] == "*" || e.path[0] == "/*")
+	return len(e.methods) == 0 && (e.pattern == "*" || e.pattern == "/*")
 }
 
 // Within reports whether requests to e may have a path that one of patterns, in lower case,
 // matches. It is certain when it says no.
 func (e *Route) Within(patterns []string) bool {
-	bare := e.path[len(e.path)-1] // slashes at the end do not count
-	return slices.ContainsFunc(patterns, func(p string) bool { return !pathpattern.Disjoint(p, bare) })
+	return slices.ContainsFunc(patterns, func(p string) bool { return !pathpattern.Disjoint(p, e.bare) })
 }
 
 // Under reports whether every path that the route matches begins with prefix and a slash.
 func (e *Route) Under(prefix string) bool {
-	return pathpattern.Covers(strings.TrimRight(prefix, "/")+"/*", e.path[0])
+	return pathpattern.Covers(strings.TrimRight(prefix, "/")+"/*", e.pattern)
 }
 
 // ShadowedBy returns the error about an endpoint that never gets a request, because the earlier
@@ -99,35 +95,18 @@ func (e *Route) ShadowedBy(earlier *Route, place string) error {
 		e, earlier, place)
 }
 
-// Match reports whether r, or bare if it is not nil, is a request to this endpoint.
-func (e *Route) Match(r, bare *http.Request) bool {
-	return e.matchMethod(r.Method) && (e.path.Match(r) || bare != nil && e.path.Match(bare))
-}
-
-// Bare returns r without what many servers ignore in a path: slashes at the end, and
-// parameters of segments, as in /login;v=1/. It returns nil if there is nothing to remove.
-func Bare(r *http.Request) *http.Request {
-	if p := r.URL.Path; len(p) < 2 || p[len(p)-1] != '/' && !strings.Contains(p, ";") {
-		return nil
+// Match reports whether a request with this method is one to this endpoint, if its path is read in
+// this way.
+func (e *Route) Match(method string, path pathpattern.Text) bool {
+	if !e.matchMethod(method) {
+		return false
 	}
-	u := *r.URL
-	u.Path, u.RawPath = barePath(u.Path), barePath(u.RawPath)
-	bare := r.WithContext(r.Context())
-	bare.URL = &u
-	return bare
-}
-
-// barePath removes parameters and the slashes at the end of a path.
-func barePath(p string) string {
-	segments := strings.Split(p, "/")
-	for i := range segments {
-		segments[i], _, _ = strings.Cut(segments[i], ";")
+	for i := range e.compiled {
+		if e.compiled[i].Match(path) {
+			return true
+		}
 	}
-	p = strings.Join(segments, "/")
-	if bare := strings.TrimRight(p, "/"); bare != "" {
-		return bare
-	}
-	return p
+	return false
 }
 
 // matchMethod ignores case, because upstreams may do so too: "post" must not avoid the limit of
@@ -143,7 +122,7 @@ func (e *Route) matchMethod(method string) bool {
 // that are equal except for case and order.
 func (e *Route) String() string {
 	if len(e.methods) == 0 {
-		return e.path[0]
+		return e.pattern
 	}
-	return strings.Join(e.methods, ",") + " " + e.path[0]
+	return strings.Join(e.methods, ",") + " " + e.pattern
 }

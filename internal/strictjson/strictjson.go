@@ -15,8 +15,14 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/spelling"
 )
 
-// maxDepth is how deep values may be nested.
-const maxDepth = 32
+const (
+	// maxDepth is how deep values may be nested.
+	maxDepth = 32
+
+	// MaxElements is how many elements an array may have, and how many members an object. They are
+	// counted while they are read: `[{},{},...]` of a megabyte would take gigabytes of memory.
+	MaxElements = 200_000
+)
 
 // An Error is a mistake in a JSON text.
 type Error struct {
@@ -72,6 +78,9 @@ func decodeValue(d *json.Decoder, path string, depth int) (any, error) {
 			}
 			name := token.(string)
 			at := Child(path, name)
+			if len(object) == MaxElements {
+				return nil, errorAt(path, "there are more than %d members: use fewer", MaxElements)
+			}
 			if _, found := object[name]; found {
 				return nil, errorAt(at, "it occurs twice: use it once")
 			}
@@ -84,6 +93,9 @@ func decodeValue(d *json.Decoder, path string, depth int) (any, error) {
 	case json.Delim('['):
 		list := []any{}
 		for d.More() {
+			if len(list) == MaxElements {
+				return nil, errorAt(path, "there are more than %d entries: use at most %[1]d", MaxElements)
+			}
 			v, err := decodeValue(d, Index(path, len(list)), depth+1)
 			if err != nil {
 				return nil, err

@@ -2,6 +2,7 @@ package strictjson
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -41,8 +42,9 @@ func TestUnmarshal(t *testing.T) {
 
 func TestUnmarshalRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		``:                  "it is empty: use a JSON value",
-		` `:                 "it is empty: use a JSON value",
+		``:  "it is empty: use a JSON value",
+		` `: "it is empty: use a JSON value",
+		`{"parts": [` + strings.Repeat("{},", MaxElements) + `{}]}`: "parts: there are more than 200000 entries: use at most 200000",
 		`{`:                 "unexpected end of JSON input at byte 1: use valid JSON",
 		`{} {}`:             "invalid character '{' after top-level value at byte 4: use valid JSON",
 		`{"name": a}`:       "invalid character 'a' looking for beginning of value at byte 10: use valid JSON",
@@ -85,4 +87,20 @@ func FuzzUnmarshal(f *testing.F) {
 			t.Errorf("%s = %+v, want %+v, %v", data, got, want, err)
 		}
 	})
+}
+
+// An object has at most as many members as an array has elements.
+func TestDecodeCountsMembers(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(`{"0":0`)
+	for i := 1; i < MaxElements; i++ {
+		fmt.Fprintf(&text, `,"%d":0`, i)
+	}
+	if _, err := Decode([]byte(text.String() + "}")); err != nil {
+		t.Errorf("%d members: %v, want none", MaxElements, err)
+	}
+	_, err := Decode([]byte(text.String() + `,"x":0}`))
+	if want := "there are more than 200000 members: use fewer"; err == nil || err.Error() != want {
+		t.Errorf("%d members: %v, want %s", MaxElements+1, err, want)
+	}
 }

@@ -16,9 +16,15 @@ type account struct {
 
 // hot is the half that a take from a lease needs.
 type hot struct {
-	// Two leases, the older first, so that a new one can arrive while the old one is spent.
-	remaining [2]uint32
-	expires   [2]uint16 // ms after base, from when on they must not be spent
+	// Two leases, the older first, so that a new one can arrive while the old one is spent. What is
+	// spent of what a part has accrued makes its remaining negative.
+	remaining [2]int32
+	granted   [2]uint32 // of a bucket: what remaining began with
+	expires   [2]uint16 // ms after base, from when on they must not be spent; 0: at once
+
+	// The newer lease of a bucket is a part of it, which accrues.
+	share        uint16 // of the refill, in 1/limiter.Shares
+	arrivedAfter uint32 // µs after base, from when on it accrues
 
 	shownAt float32 // µs after base: see shown
 
@@ -34,38 +40,36 @@ type hot struct {
 	// Demand: the events of takes since the newest request, and before it, each weighed by its age.
 	taken  uint32
 	demand float32
+	recent float32 // of a bucket: the same with a shorter memory
 
 	requesting bool // a lease request is under way
 	basis      basis
 	denied     bool // the last denial stands: it is repeated until rememberUntil, see clearDenial
-	inDebt     bool // unpaid or owed is not 0
+	inDebt     bool // owed is not 0
+	watched    bool // the wheel has the account, to look after its part
 }
 
-// cold is the half about the store, and about takes that are denied or admitted on credit.
+// cold is the half about the store, and about takes that are denied or admitted in an outage.
 type cold struct {
 	grantedAt [2]limiter.Instant // when the leases were granted: their name in returns
 
 	// The last denial. It has a meaning while denied is set.
 	retryAt       instant // what clients are told
-	rememberUntil instant
-
-	creditTotal int64 // the number of the last event of credit; 0: there was none yet. See creditAt
+	rememberUntil instant // takes ask the store from then on
 
 	incarnation uint32 // of the store that replied last; it has no more bits
 	deniedCost  uint32 // takes of at least this cost are denied
-	fullAfter   uint32 // under strict rules: ms from retryAt until the limit is full again
+	fullAfter   uint32 // ms from retryAt until the limit is full again
 	breachAt    uint32 // s: the newest denial that was the first of a window; 0: there was none yet
 
 	requestedAfter uint32 // ms after base, when the newest request was sent
-
-	// Credit: the events that the store has not debited yet, as far as the node knows, and those
-	// that may still be admitted in the window. Both are at most limiter.MaxCredit.
-	unpaid, credit uint16
 
 	// What was admitted in an outage and is still to be debited: see owe. It is at most
 	// limiter.MaxMore.
 	owed      uint32
 	owedAfter uint32 // ms after base, when the first of it was admitted
+
+	localFull instant // when the local bucket is full, if no more is taken from it: see takeInOutage
 }
 
 // take decides a take of cost events into d, from a lease or by the remembered denial, or reports
@@ -74,11 +78,11 @@ func (a account) take(r *limiter.Rule, now instant, cost int64, d *limiter.Decis
 	if !a.appliesTo(r) {
 		a.switchLimit(r)
 	}
-	if a.denies(now, cost) {
+	if a.denies(r, now, cost) {
 		a.repeatDenial(d, r, now, cost)
 		return true
 	}
-	if !a.spend(now, cost) {
+	if !a.spend(r, now, cost) {
 		return false
 	}
 	a.addTaken(cost)
@@ -86,41 +90,43 @@ func (a account) take(r *limiter.Rule, now instant, cost int64, d *limiter.Decis
 	return true
 }
 
-// takeOnCredit admits a take that take does not decide, if there is credit. nodes is how many nodes
-// share the credit of the limit; 0 for none.
-func (a account) takeOnCredit(r *limiter.Rule, now instant, cost int64, nodes int, d *limiter.Decision) bool {
-	if nodes == 0 || !a.spendCredit(r, now, cost, nodes) {
-		return false
-	}
-	a.addTaken(cost)
-	a.decide(d, r, now, limiter.FromCredit, cost)
-	return true
-}
-
 func (h *hot) addTaken(events int64) { h.taken += uint32(min(events, int64(math.MaxUint32-h.taken))) }
 
 // spend spends cost events of the leases, the older first, or none when they do not hold as many.
-func (h *hot) spend(now instant, cost int64) bool {
-	older, newer := h.usable(0, now), h.usable(1, now)
+func (h *hot) spend(r *limiter.Rule, now instant, cost int64) bool {
+	older, newer := h.usable(r, 0, now), h.usable(r, 1, now)
 	if older+newer < cost {
 		return false
 	}
 	n := min(older, cost)
-	h.remaining[0] -= uint32(n)
-	h.remaining[1] -= uint32(cost - n)
+	h.remaining[0] -= int32(n)
+	h.remaining[1] -= int32(cost - n)
 	return true
 }
 
-// held returns the events of the leases, expired ones included.
-func (h *hot) held() int64 { return int64(h.remaining[0]) + int64(h.remaining[1]) }
+// held returns the events of the leases, expired ones included, and at least one for a part that
+// accrues.
+func (h *hot) held() int64 {
+	n := max(0, int64(h.remaining[0])) + max(0, int64(h.remaining[1]))
+	if h.share > 0 {
+		n = max(1, n)
+	}
+	return n
+}
 
 // leased returns the events that may be spent.
-func (h *hot) leased(now instant) int64 { return h.usable(0, now) + h.usable(1, now) }
+func (h *hot) leased(r *limiter.Rule, now instant) int64 {
+	return h.usable(r, 0, now) + h.usable(r, 1, now)
+}
 
 // usable returns the events of a lease that may be spent.
-func (h *hot) usable(lease int, now instant) int64 {
-	if h.remaining[lease] > 0 && h.usableFor(lease, now) > 0 {
-		return int64(h.remaining[lease])
+func (h *hot) usable(r *limiter.Rule, lease int, now instant) int64 {
+	n := int64(h.remaining[lease])
+	if lease == 1 && h.share > 0 {
+		n += h.accrued(r, now)
+	}
+	if n > 0 && h.usableFor(lease, now) > 0 {
+		return n
 	}
 	return 0
 }
@@ -153,7 +159,7 @@ func (h *hot) switchLimit(r *limiter.Rule) {
 // outstanding returns how many events are leased, and how many are owed.
 func (a account) outstanding() (leased, owed int64) {
 	if a.inDebt { // nearly never; else the cold half is not needed
-		owed = a.debt() + int64(a.owed)
+		owed = int64(a.owed)
 	}
 	return a.held(), owed
 }
@@ -166,12 +172,9 @@ func (a account) idleSince(now instant) instant {
 // idle reports whether nothing is lost when the account is removed: it holds nothing, remembers
 // nothing, and was not used for idleFor µs. nodes is how many nodes share the limit in an outage.
 func (a account) idle(r *limiter.Rule, now instant, idleFor int64, nodes int) bool {
-	switch {
-	case a.basis == assumed: // within a window, the whole limit is not there again
-		idleFor = max(idleFor, r.Limit.Window.Microseconds())
-	case a.basis == local && a.localLacks(r.InOutage(nodes), now):
+	if a.basis == local && a.localLacks(r.InOutage(nodes), now) {
 		return false
 	}
-	return !a.requesting && a.held() == 0 && !a.inDebt && !a.hadCredit(r, now) && !a.denies(now, math.MaxInt64) &&
-		now.since(a.idleSince(now)) > idleFor
+	return !a.requesting && a.held() == 0 && !a.inDebt && !a.denies(r, now, math.MaxInt64) &&
+		now.since(a.idleSince(now)) > idleFor && a.localFull <= now
 }

@@ -25,14 +25,17 @@ const (
 
 // needsRefill reports whether a request should be sent in the background, before takes have to
 // wait: there is a debt, the lease is low, or it expires soon.
-func (h *hot) needsRefill(r *limiter.Rule, now instant) bool {
+func (h *hot) needsRefill(r *limiter.Rule, now instant, roundTrip int64) bool {
 	switch {
 	case h.requesting:
 		return false
 	case h.inDebt:
 		return true
 	}
-	left, lasts := h.newest(now)
+	if r.Algorithm.Kind == limiter.TokenBucket {
+		return h.partLow(r, now, roundTrip)
+	}
+	left, lasts := h.newest(r, now)
 	if float32(left) > 2*h.demand/(demandHorizon*lowParts) && lasts > r.LeaseTime()/lowParts { // mostly: no lease is twice as long as usual
 		return false
 	}
@@ -43,20 +46,23 @@ func (h *hot) needsRefill(r *limiter.Rule, now instant) bool {
 // expired: takes have spent at least a fourth of what was expected since the newest request. A
 // lease that few takes have spent is not renewed.
 func (a account) shouldRenew(r *limiter.Rule, now instant) bool {
+	if r.Algorithm.Kind == limiter.TokenBucket {
+		return a.shouldRenewPart(r, now)
+	}
 	inUse := a.taken > 0 && 4*float32(a.taken) >= a.expected(r, a.sinceRequest(now))
-	return inUse && !a.requesting && a.leased(now) == 0 && a.want(r, now) > 0
+	return inUse && !a.requesting && a.leased(r, now) == 0 && a.want(r, now) > 0
 }
 
 // lastsFor reports whether the newest lease will probably suffice for us µs, and there is no debt.
 func (h *hot) lastsFor(r *limiter.Rule, now instant, us int64) bool {
-	left, lasts := h.newest(now)
+	left, lasts := h.newest(r, now)
 	return !h.inDebt && lasts > us && h.expected(r, us) < float32(left)+0.5
 }
 
 // newest returns how many events are left of the lease that expires last, and how long it lasts.
-func (h *hot) newest(now instant) (left, lasts int64) {
+func (h *hot) newest(r *limiter.Rule, now instant) (left, lasts int64) {
 	for i := range h.remaining {
-		if n := h.usable(i, now); n > 0 {
+		if n := h.usable(r, i, now); n > 0 {
 			left, lasts = n, h.usableFor(i, now)
 		}
 	}
@@ -84,6 +90,8 @@ func (a account) updateDemand(r *limiter.Rule, now instant, requested int64) {
 	elapsed := float64(a.sinceRequest(now))
 	a.demand *= float32(math.Exp(-elapsed / float64(demandHorizon*r.LeaseTime())))
 	a.demand += float32(a.taken) + float32(requested)
+	a.recent *= float32(math.Exp(-elapsed / recentHorizon))
+	a.recent += float32(a.taken) + float32(requested)
 	a.taken = 0
 }
 
@@ -95,7 +103,11 @@ func (a account) sinceRequest(now instant) int64 {
 // events that other nodes hold and do not spend. Random arrivals vary by the square root of their
 // number; five times that is rarely reached by chance.
 func (h *hot) nearLimit(r *limiter.Rule, now instant) bool {
-	return float64(r.Capacity()-h.used) < 5*math.Sqrt(float64(r.Capacity())) && !h.windowPassed(r, now)
+	near := 1.0
+	if r.Algorithm.Kind == limiter.SlidingWindowLog {
+		near = 5
+	}
+	return float64(r.Capacity()-h.used) < near*math.Sqrt(float64(r.Capacity())) && !h.windowPassed(r, now)
 }
 
 // sizeFor returns the size of a lease of which expected events will probably be spent. Near the
@@ -119,7 +131,7 @@ func (h *hot) want(r *limiter.Rule, now instant) int64 {
 	if !r.Leases() || h.remaining[0] > 0 && h.remaining[1] > 0 {
 		return 0
 	}
-	left, lasts := h.newest(now)
+	left, lasts := h.newest(r, now)
 	next := h.nextLasts(r, now)
 	expected := h.expected(r, next)
 	if float32(left) > expected/lowParts && (lasts > r.LeaseTime()/lowParts || next < 2*lasts) {

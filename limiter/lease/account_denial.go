@@ -10,24 +10,31 @@ import (
 // events before the store's retry instant.
 const maxDenialMemory = 1_000_000
 
+// partDenialMemory is how long a denial is remembered at most that came with a part of the bucket,
+// in µs. Meanwhile the node admits what the part accrues.
+const partDenialMemory = 2_000_000
+
 // denies reports whether a take of cost events meets the remembered denial.
-func (a account) denies(now instant, cost int64) bool {
-	return a.denied && a.meetsDenial(now, cost)
+func (a account) denies(r *limiter.Rule, now instant, cost int64) bool {
+	return a.denied && a.meetsDenial(r, now, cost)
 }
 
 // meetsDenial is a function of its own so that denies is inlined, and costs no call where nothing
 // was denied.
-func (a account) meetsDenial(now instant, cost int64) bool {
-	return cost >= int64(a.deniedCost) && now < a.rememberUntil && a.leased(now) < cost
+func (a account) meetsDenial(r *limiter.Rule, now instant, cost int64) bool {
+	return cost >= int64(a.deniedCost) && now < a.rememberUntil && a.leased(r, now) < cost
 }
 
 // deny remembers the denial in the reply to a request that was sent at sent, until clearDenial. It
 // marks the node's first denial in a window as the breach: the store cannot, as it does not hear of
 // the denials that nodes repeat.
 //
-// Under a strict rule there are no leases, and the denial is repeated exactly. The store has
-// decided at an unknown instant between sent and now: retryAt assumes the latest, rememberUntil the
-// earliest.
+// The store has decided at an unknown instant between sent and now. Its retry instant is the latest
+// one that this allows, so that clients never ask too early. Under a strict rule there are no
+// leases, and the denial is repeated only as long as the store is certain to deny. Under others it
+// is repeated until jitter µs after the retry instant, see repeatDenial. With a part of the bucket,
+// the node decides by itself for a while: clients are told when it asks the store again or has
+// accrued enough, if the store's retry instant is earlier.
 func (a account) deny(sent, now instant, l *limiter.LeaseRequest, jitter int64) {
 	d := &l.Decision
 	d.Breach = a.breaches(l.Rule, now)
@@ -37,14 +44,18 @@ func (a account) deny(sent, now instant, l *limiter.LeaseRequest, jitter int64) 
 		return
 	}
 	wait := int64(d.RetryAt - d.At)
+	a.retryAt = now.plus(wait)
+	a.fullAfter = uint32(min(max(0, d.ResetAt-d.RetryAt+999)/1000, math.MaxUint32))
 	if l.Rule.Strict {
-		a.retryAt = now.plus(wait)
 		a.rememberUntil = min(a.rememberUntil, sent.plus(wait))
-		a.fullAfter = uint32(min(max(0, d.ResetAt-d.RetryAt+999)/1000, math.MaxUint32))
-		return
+	} else {
+		a.rememberUntil = min(a.rememberUntil, a.retryAt.plus(jitter))
 	}
-	a.retryAt = now.plus(wait + jitter)
-	a.rememberUntil = min(a.rememberUntil, a.retryAt)
+	if a.share > 0 {
+		a.rememberUntil = now.plus(min(partDenialMemory, a.usableFor(1, now)))
+		a.retryAt = max(a.retryAt, min(a.rememberUntil, a.nextOfPart(l.Rule, now, l.Need)))
+		d.RetryAt = d.At + limiter.Instant(max(1, a.retryAt-now))
+	}
 }
 
 // breaches reports whether a denial at now is the first of a window on this node, and notes it.
@@ -58,20 +69,31 @@ func (c *cold) breaches(r *limiter.Rule, now instant) bool {
 }
 
 // repeatDenial decides a take of cost events, as many as were denied or more, by the remembered
-// denial.
+// denial. Once the store's retry instant has passed, that is the instant from which on a take asks
+// the store again.
 func (a account) repeatDenial(d *limiter.Decision, r *limiter.Rule, now instant, cost int64) {
 	a.decide(d, r, now, limiter.FromRememberedDenial, 0)
 	retryAt := a.retryAt
-	if r.Strict && retryAt != never {
-		resetAt := retryAt.plus(int64(a.fullAfter) * 1000)
+	if now >= retryAt {
+		retryAt = a.rememberUntil
+	}
+	if retryAt != never {
+		resetAt := a.retryAt.plus(int64(a.fullAfter) * 1000)
 		switch more := cost - int64(a.deniedCost); {
 		case more == 0:
 		case r.Algorithm.Kind == limiter.TokenBucket:
 			retryAt = retryAt.plus(r.TimeFor(more))
 		default:
-			retryAt = resetAt
+			retryAt = max(retryAt, resetAt)
 		}
-		d.ResetAt = resetAt.forCaller()
+		if r.Strict {
+			d.ResetAt = resetAt.forCaller()
+		}
+	}
+	if a.share > 0 && retryAt != never {
+		if next := a.nextOfPart(r, now, cost); retryAt <= now || next < retryAt {
+			retryAt = next
+		}
 	}
 	if cost > r.Capacity() {
 		retryAt = never

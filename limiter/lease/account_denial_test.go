@@ -20,10 +20,10 @@ func TestSuccessiveDenials(t *testing.T) {
 		l.Decision = limiter.Decision{At: at, RetryAt: at + limiter.Instant(lasts)}
 		a.applyReply(r, now, now, &l, 0, false)
 		var d limiter.Decision
-		if !takeWith(a, r, now.plus(lasts-1), 1, 0, &d) || d.OK || d.RetryAt != now.plus(lasts).forCaller() {
+		if !a.take(r, now.plus(lasts-1), 1, &d) || d.OK || d.RetryAt != now.plus(lasts).forCaller() {
 			t.Errorf("take within a denial of %d µs = %+v, want it remembered until %d", lasts, d, now.plus(lasts))
 		}
-		if now = now.plus(lasts); takeWith(a, r, now, 1, 0, &d) {
+		if now = now.plus(lasts); a.take(r, now, 1, &d) {
 			t.Errorf("take when a denial of %d µs has passed = %+v, want the store to decide", lasts, d)
 		}
 	}
@@ -62,7 +62,7 @@ func TestStrictDenialIsExact(t *testing.T) {
 				d = limiter.Decision{}
 				if peek {
 					a.peek(r, now, take.cost, &d)
-				} else if !takeWith(a, r, now, take.cost, 0, &d) {
+				} else if !a.take(r, now, take.cost, &d) {
 					t.Fatalf("%v: a take of %d is not decided", test.algorithm, take.cost)
 				}
 				if reset := limiter.Instant(now + 40*sec); d.OK || d.RetryAt != take.retry || d.ResetAt < reset || d.ResetAt > reset+ms {
@@ -70,12 +70,12 @@ func TestStrictDenialIsExact(t *testing.T) {
 				}
 			}
 		}
-		if !a.denies(test.until-ms, 1) || a.denies(test.until, 1) {
+		if !a.denies(r, test.until-ms, 1) || a.denies(r, test.until, 1) {
 			t.Errorf("%v: denies before %d and then = %v and %v, want true and false", test.algorithm, test.until,
-				a.denies(test.until-ms, 1), a.denies(test.until, 1))
+				a.denies(r, test.until-ms, 1), a.denies(r, test.until, 1))
 		}
 		a.refunded(1)
-		if a.denies(now, 1) {
+		if a.denies(r, now, 1) {
 			t.Errorf("%v: denies after a refund, want it cleared", test.algorithm)
 		}
 		if other := mustRule(t, test.algorithm, limiter.Limit{Events: 60, Window: time.Minute}); a.appliesTo(other) {
@@ -146,7 +146,7 @@ func TestHugeDenialIsNotRemembered(t *testing.T) {
 	a.request(r, now, math.MaxUint32+1, 0, l)
 	l.Decision = limiter.Decision{At: now, RetryAt: now + sec}
 	a.applyReply(r, now, now, l, 0, false)
-	if a.denies(now, math.MaxInt64) {
+	if a.denies(r, now, math.MaxInt64) {
 		t.Error("a denial of 2^32 events is remembered, want no memory of it: the cost does not fit")
 	}
 }
@@ -161,26 +161,40 @@ func TestDenialWithReturnsPending(t *testing.T) {
 		a.request(r, now, 1, 0, l)
 		l.Decision = limiter.Decision{At: now, RetryAt: now + sec}
 		a.applyReply(r, now, now, l, 0, unreturned)
-		if got := a.denies(now, 1); got == unreturned {
+		if got := a.denies(r, now, 1); got == unreturned {
 			t.Errorf("unreturned %v: denies = %v, want %v", unreturned, got, !unreturned)
 		}
 	}
 }
 
-// TestJitterDelaysRetry remembers a denial for the jitter too, and includes it in the retry
-// instant.
-func TestJitterDelaysRetry(t *testing.T) {
+// TestJitterDelaysOnlyTheQuestion tells clients the store's retry instant, whatever the jitter. Once
+// that has passed, it tells them the instant at which the store is asked again, and never an
+// instant that has passed.
+func TestJitterDelaysOnlyTheQuestion(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, bucket, limiter.Limit{Events: 100, Window: time.Minute})
 	a, l := newAccount(), new(limiter.LeaseRequest)
 	a.request(r, now, 1, 0, l)
 	l.Decision = limiter.Decision{At: now, RetryAt: now + 600*ms}
-	a.applyReply(r, now, now, l, 7*ms, false)
-	var d limiter.Decision
-	if takeWith(a, r, now+606*ms, 1, 0, &d); d.Source != limiter.FromRememberedDenial || d.RetryAt != now+607*ms {
-		t.Errorf("take before the jitter has passed = %+v, want a remembered denial until %d", d, now+607*ms)
+	a.applyReply(r, now, now, l, 4*ms, false)
+	for _, test := range []struct {
+		at    instant
+		cost  int64
+		retry limiter.Instant
+	}{
+		{now, 1, now + 600*ms},
+		{now, 3, now + 1800*ms},
+		{now + 599*ms, 1, now + 600*ms},
+		{now + 600*ms, 1, now + 604*ms},
+		{now + 603*ms, 1, now + 604*ms},
+	} {
+		var d limiter.Decision
+		if a.take(r, test.at, test.cost, &d); d.Source != limiter.FromRememberedDenial || d.RetryAt != test.retry {
+			t.Errorf("take of %d after %d µs = %+v, want a remembered denial until %d", test.cost, test.at-now, d, test.retry)
+		}
 	}
-	if takeWith(a, r, now+607*ms, 1, 0, &d) {
-		t.Errorf("take after that = %+v, want the store to decide", d)
+	var d limiter.Decision
+	if a.take(r, now+604*ms, 1, &d) {
+		t.Errorf("take after the jitter = %+v, want the store to decide", d)
 	}
 }

@@ -25,17 +25,14 @@ func (a account) drop(r *limiter.Rule, what dropped) {
 		a.shown = r.Capacity() // what remains by the store may be more than what clients were told
 	}
 	if what == allButDebt {
-		a.retire() // the leases go back, and the store ignores what it has granted before the reset
+		if r.Algorithm.Kind != limiter.TokenBucket { // whose parts count against what the bucket has after the reset
+			a.retire() // the leases go back, and the store ignores what it has granted before the reset
+		}
 		a.used, a.seenAt, a.basis = 0, 0, reported
-		a.credit, a.breachAt = 0, 0
+		a.breachAt, a.localFull = 0, 0
 	}
 }
 
 // dropDebt drops the debt of a, which belongs to a count that was reset. It returns how many events
-// of credit it was, and how many of an outage.
-func (a account) dropDebt() (unpaid, owed int64) {
-	unpaid = a.debt()
-	owed = a.paidOwed(math.MaxInt64)
-	a.unpaid, a.inDebt = 0, false
-	return unpaid, owed
-}
+// it was.
+func (a account) dropDebt() (owed int64) { return a.paidOwed(math.MaxInt64) }

@@ -36,11 +36,6 @@ func mustRule(t testing.TB, a limiter.Algorithm, l limiter.Limit) *limiter.Rule 
 	return r
 }
 
-// takeWith takes from a lease, or on credit that is shared by this number of nodes.
-func takeWith(a account, r *limiter.Rule, now instant, cost int64, nodes int, d *limiter.Decision) bool {
-	return a.take(r, now, cost, d) || a.takeOnCredit(r, now, cost, nodes, d)
-}
-
 // newAccount returns an account that knows nothing.
 func newAccount() account { return account{new(hot), new(cold)} }
 

@@ -6,12 +6,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A basis is what the remaining events that an account shows start from.
+// A basis is what the events are that an account shows as remaining.
 type basis uint8
 
 const (
 	reported basis = iota // the newest reply of the store
-	assumed               // the limit, as the store has not replied about this window: see takeLate
 	local                 // the local bucket, as the store is in an outage: see takeInOutage
 )
 
@@ -32,7 +31,7 @@ func (a account) takeInOutage(r *limiter.Rule, now instant, cost int64, nodes in
 		switch {
 		case cost <= left:
 			left -= cost
-			a.shown = left
+			a.setLocal(bucket, left)
 		case cost > r.Capacity():
 			d.OK, retryAt = false, never
 		case cost > bucket.Capacity:
@@ -55,16 +54,16 @@ func (a account) noteRefusal(r *limiter.Rule, now instant, cost int64) {
 }
 
 // leftOf returns how many events the local bucket has, which is what shown is in an outage. The
-// bucket begins with no more than was known to be left. It lacks what is owed: a reply that comes
-// late ends it, but not the outage.
+// bucket begins with no more than is known to be left, and lacks what it lacked when a reply of the
+// store ended it: such a reply may be late, or be followed by others that are.
 func (a account) leftOf(bucket limiter.LocalBucket, r *limiter.Rule, now instant) int64 {
 	if a.basis != local {
-		left := min(a.newestRemaining(r, now), bucket.Capacity)
-		if a.inDebt {
-			left = max(0, left-int64(a.owed)+a.passedOwed(r, now))
+		left, at := min(a.newestRemaining(r, now), bucket.Capacity), now
+		if lacks := bucket.Lacks(a.localFull.since(now)); bucket.Capacity-lacks < left {
+			left, at = bucket.Capacity-lacks, a.localFull.plus(-bucket.TimeFor(lacks))
 		}
 		a.basis, a.shown = local, left
-		a.shownAt = roundedUp(float64(now.since(a.base)))
+		a.shownAt = roundedUp(float64(at.since(a.base)))
 	} else if events, took := bucket.Accrue(a.sinceShown(now)); events > 0 {
 		a.shown += min(events, bucket.Capacity)
 		a.shownAt = roundedUp(float64(a.shownAt) + float64(took))
@@ -72,6 +71,12 @@ func (a account) leftOf(bucket limiter.LocalBucket, r *limiter.Rule, now instant
 	}
 	a.shown = min(a.shown, bucket.Capacity)
 	return a.shown
+}
+
+// setLocal sets how many events the local bucket has, after a take or its undoing.
+func (a account) setLocal(bucket limiter.LocalBucket, left int64) {
+	a.shown = left
+	a.localFull = a.base.plus(int64(a.shownAt)).plus(bucket.TimeFor(max(0, bucket.Capacity-left)))
 }
 
 // forgetState forgets the newest reply of the store if it is so old that the limit is full again,
@@ -110,10 +115,11 @@ func roundedUp(us float64) float32 {
 	return f
 }
 
-// undoInOutage undoes a take that takeInOutage has admitted.
-func (a account) undoInOutage(cost int64) {
+// undoInOutage undoes a take that takeInOutage has admitted. A bucket that a reply has ended since
+// does not get it back.
+func (a account) undoInOutage(bucket limiter.LocalBucket, cost int64) {
 	if a.basis == local {
-		a.shown += cost
+		a.setLocal(bucket, a.shown+cost)
 	}
 }
 
@@ -190,6 +196,6 @@ func (a account) paidOwed(events int64) (paid int64) {
 	}
 	paid = min(events, int64(a.owed))
 	a.owed -= uint32(paid)
-	a.inDebt = a.unpaid > 0 || a.owed > 0
+	a.inDebt = a.owed > 0
 	return paid
 }

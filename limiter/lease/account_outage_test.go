@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -41,13 +42,13 @@ func TestTakeInOutageLocally(t *testing.T) {
 		take(a, "more than the bucket holds", now+3*sec, 31, false, 0, now+3*sec+probe)
 		take(a, "more than the limit", now+3*sec, 61, false, 0, never)
 		take(a, "the bucket is full", now+1000*sec, 30, true, 0, now+1000*sec)
-		a.undoInOutage(30)
+		a.undoInOutage(r.InOutage(2), 30)
 		take(a, "that is undone", now+1000*sec, 30, true, 0, now+1000*sec)
 		if a.idle(r, now+1030*sec, 1, 2) || !a.idle(r, now+1100*sec, 1, 2) {
 			t.Errorf("%v: idle %v and %v, want it kept for a window",
 				algorithm, a.idle(r, now+1030*sec, 1, 2), a.idle(r, now+1100*sec, 1, 2))
 		}
-		if _, evictable := a.evictionCost(now+1001*sec, true); evictable {
+		if _, evictable := a.evictionCost(r, now+1001*sec, true); evictable {
 			t.Errorf("%v: an account with an empty bucket can be evicted", algorithm)
 		}
 
@@ -66,10 +67,10 @@ func TestTakeInOutageLocally(t *testing.T) {
 	}
 }
 
-// TestLateReplyFillsNoLocalBucket has a reply come while the outage lasts. The node has used its
-// share of 30 events, which the reply knows nothing of, until they are debited or their window is
-// over.
-func TestLateReplyFillsNoLocalBucket(t *testing.T) {
+// TestReplyFillsNoLocalBucket has replies come between takes from the local bucket, as they do when
+// they are late. The node has used its share of 30 events, which the replies may know nothing of,
+// and gets it back as fast as without them: one in two seconds.
+func TestReplyFillsNoLocalBucket(t *testing.T) {
 	const now, at = 1000 * sec, 6000 * sec
 	for _, algorithm := range []limiter.Algorithm{bucket, fixed, sliding(4), slidingWindowLog} {
 		r := outageRule(t, algorithm, limiter.Limit{Events: 60, Window: time.Minute}, limiter.OutageLocal)
@@ -80,22 +81,25 @@ func TestLateReplyFillsNoLocalBucket(t *testing.T) {
 			if a.takeInOutage(r, now+after, cost, 2, now+after+sec, &d); d.OK != ok {
 				t.Errorf("%v, %s: %+v, want OK %v", algorithm, what, d, ok)
 			}
-			if d.OK {
-				a.owe(r, now+after, cost)
-			}
 		}
 		reply := func(after instant) {
-			a.applyReply(r, now, now+after, &limiter.LeaseRequest{Rule: r, Incarnation: 1, Need: 1, Served: 1,
-				Decision: limiter.Decision{OK: true, At: at, Limit: 60, Remaining: 59}}, 0, false)
+			a.applyReply(r, now+after, now+after, &limiter.LeaseRequest{Rule: r, Incarnation: 1, Need: 1, Served: 1,
+				Decision: limiter.Decision{OK: true, At: at + limiter.Instant(after), Limit: 60, Remaining: 59}}, 0, false)
 		}
 		take("the share", 0, 30, true)
-		reply(sec)
-		take("after a late reply", sec, 1, false)
-		a.paidOwed(30)
-		reply(sec)
-		take("once the share is debited", sec, 30, true)
-		reply(sec)
-		take("when its window is over", 70*sec, 30, true)
+		for after := instant(0); after < 60*sec; after += 70 * ms {
+			reply(after)
+			took := after/(2*sec) > (after-70*ms)/(2*sec) && after > 70*ms
+			take(fmt.Sprintf("%d ms after it was used", after/ms), after, 1, took)
+			if took {
+				take("and no more", after, 1, false)
+			}
+		}
+		if idle := a.idle(r, now+100*sec, 1, 2); idle {
+			t.Errorf("%v: the account is idle while its bucket is not full", algorithm)
+		}
+		reply(130 * sec)
+		take("a window after all was used", 130*sec, 30, true)
 	}
 }
 

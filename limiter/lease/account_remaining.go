@@ -17,7 +17,7 @@ func (a account) peek(r *limiter.Rule, now instant, cost int64, d *limiter.Decis
 	if a.seenAt == 0 || !a.appliesTo(r) {
 		return false
 	}
-	if a.denies(now, cost) {
+	if a.denies(r, now, cost) {
 		a.repeatDenial(d, r, now, cost)
 	} else {
 		a.decide(d, r, now, limiter.FromLease, 0)
@@ -25,49 +25,12 @@ func (a account) peek(r *limiter.Rule, now instant, cost int64, d *limiter.Decis
 	return true
 }
 
-// takeLate decides a take that the store is too busy to answer in time, by the newest known state:
-// what clients were told remains, less what was admitted since. Of a key that the store has not
-// replied about, it admits at most the limit per window. The take goes on waiting for the store,
-// whose reply then replaces what was known: see withhold.
-func (a account) takeLate(r *limiter.Rule, now instant, cost int64, d *limiter.Decision) {
-	if !a.appliesTo(r) {
-		a.switchLimit(r)
-	}
-	left := a.newestRemaining(r, now)
-	ok := cost <= left
-	if ok {
-		a.shown -= cost
-	}
-	retryAt, resetAt := now, a.resetAt(r, now)
-	switch {
-	case ok:
-	case cost > r.Capacity():
-		retryAt = never
-	case a.denied && a.retryAt > now:
-		retryAt = a.retryAt
-	case r.Algorithm.Kind == limiter.TokenBucket:
-		retryAt = now.plus(r.TimeFor(cost - left))
-	default:
-		retryAt = resetAt
-	}
-	*d = limiter.Decision{
-		OK: ok, Source: limiter.FromKnownState, At: now.forCaller(), Limit: r.Capacity(), Remaining: a.shown,
-		RetryAt: retryAt.forCaller(), ResetAt: resetAt.forCaller(),
-	}
-}
-
-// newestRemaining returns how many events remain by the newest known state.
+// newestRemaining returns how many events remain by the newest reply of the store: what clients
+// were told remains, less what was admitted since.
 func (a account) newestRemaining(r *limiter.Rule, now instant) int64 {
-	age, window := a.sinceBase(now), r.Limit.Window.Microseconds()
-	if a.seenAt == 0 || a.windowPassed(r, now) || r.Algorithm.Kind != limiter.TokenBucket && age >= window {
-		if a.basis != reported && a.sinceShown(now) < window {
-			return a.shown
-		}
-		if a.seenAt == 0 {
-			a.rebase(now)
-		}
-		a.basis, a.shown, a.shownAt = assumed, max(0, r.Capacity()-a.debt()), float32(now.since(a.base))
-		return a.shown
+	age := a.sinceBase(now)
+	if a.seenAt == 0 || a.windowPassed(r, now) || r.Algorithm.Kind != limiter.TokenBucket && age >= r.Limit.Window.Microseconds() {
+		return r.Capacity()
 	}
 	used := a.used
 	if r.Algorithm.Kind == limiter.TokenBucket {
@@ -75,8 +38,7 @@ func (a account) newestRemaining(r *limiter.Rule, now instant) int64 {
 		used -= min(used, accrued)
 	}
 	a.accrue(r, now)
-	a.shown = max(0, min(a.shown, a.held()+r.Capacity()-used, r.Capacity()))
-	return a.shown
+	return max(0, min(a.shown, a.leased(r, now)+r.Capacity()-used, r.Capacity()))
 }
 
 // show returns what clients are told remains after cost events. It never rises, except by what
@@ -86,11 +48,11 @@ func (a account) show(r *limiter.Rule, now instant, cost int64) int64 {
 		a.shown -= cost
 		return max(0, a.shown)
 	}
-	if a.seenAt == 0 || a.windowPassed(r, now) { // only credit is spent before the store's first reply about a window
-		return max(0, r.Capacity()-a.debt())
+	if a.seenAt == 0 || a.windowPassed(r, now) {
+		return r.Capacity()
 	}
 	a.accrue(r, now)
-	a.shown = max(0, min(a.shown-cost, a.total(r)))
+	a.shown = max(0, min(a.shown-cost, a.total(r, now)))
 	return a.shown
 }
 
@@ -105,9 +67,6 @@ func (h *hot) cancelServed(cost int64) {
 	h.shown += cost
 	h.used = max(0, h.used-cost)
 }
-
-// withhold reduces the remaining events that clients are shown.
-func (h *hot) withhold(events int64) { h.shown = max(0, h.shown-events) }
 
 // accrue adds the events that the rate has given since shownAt. The fraction of the next one is
 // kept, so nothing is lost however often this is called.
@@ -127,8 +86,8 @@ func (h *hot) sinceShown(now instant) int64 {
 
 // total returns the events of the leases and those that the store had left. It is the limit at
 // most, though a bucket refills while its leases are out.
-func (h *hot) total(r *limiter.Rule) int64 {
-	return min(r.Capacity(), h.held()+max(0, r.Capacity()-h.used))
+func (h *hot) total(r *limiter.Rule, now instant) int64 {
+	return min(r.Capacity(), h.leased(r, now)+max(0, r.Capacity()-h.used))
 }
 
 // resetAt returns the instant at which the key is back to its full limit.

@@ -19,7 +19,7 @@ func TestAccountPeek(t *testing.T) {
 	if !a.peek(r, now, 1, &d) || !d.OK || d.Remaining != 99 || d.ResetAt != now+60*sec {
 		t.Errorf("peek = %+v, want OK, 99 remaining, reset at %d", d, now+60*sec)
 	}
-	a.remaining = [2]uint32{}
+	a.remaining = [2]int32{}
 	a.deny(now, now, &limiter.LeaseRequest{Rule: r, Need: 5, Decision: limiter.Decision{At: at, RetryAt: at + 60*sec}}, 0)
 	if a.peek(r, now, 5, &d); d.OK || d.RetryAt != now+60*sec {
 		t.Errorf("peek at what was denied = %+v, want a denial until %d", d, now+60*sec)
@@ -29,55 +29,24 @@ func TestAccountPeek(t *testing.T) {
 	}
 }
 
-// TestTakeLate decides takes by the newest known state: of a new account, of one with a reply, and
-// of one with a denial.
-func TestTakeLate(t *testing.T) {
+// TestNewestRemaining asks accounts without a reply, with one, and with one of a window that has
+// passed what remains.
+func TestNewestRemaining(t *testing.T) {
 	const now, at = 1000 * sec, 6000 * sec // at a whole minute
 	for _, algorithm := range []limiter.Algorithm{bucket, fixed, sliding(4), slidingWindowLog} {
 		r := mustRule(t, algorithm, limiter.Limit{Events: 60, Window: time.Minute})
-		late := func(a account, what string, at instant, cost int64, ok bool, left int64) (d limiter.Decision) {
+		remains := func(a account, what string, at instant, want int64) {
 			t.Helper()
-			if a.takeLate(r, at, cost, &d); d.OK != ok || d.Remaining != left || d.Source != limiter.FromKnownState || d.Limit != 60 ||
-				fromCaller(d.At) != at {
-				t.Errorf("%v, %s: %+v, want OK %v with %d remaining", algorithm, what, d, ok, left)
+			if got := a.newestRemaining(r, at); got != want {
+				t.Errorf("%v, %s: remaining = %d, want %d", algorithm, what, got, want)
 			}
-			return d
 		}
-		a := newAccount()
-		late(a, "nothing is known", now, 59, true, 1)
-		late(a, "one is left", now+sec, 2, false, 1)
-		late(a, "one is left", now+2*sec, 1, true, 0)
-		late(a, "nothing is left", now+59*sec, 1, false, 0)
-		late(a, "in the next window", now+61*sec, 60, true, 0)
-		if d := late(a, "more than the limit", now+61*sec, 61, false, 0); d.RetryAt != limiter.Never {
-			t.Errorf("%v: retry of more than the limit at %d, want never", algorithm, d.RetryAt)
-		}
-		if a.idle(r, now+90*sec, 1, 1) || !a.idle(r, now+200*sec, 1, 1) {
-			t.Errorf("%v: idle %v and %v, want it kept for a window", algorithm, a.idle(r, now+90*sec, 1, 1), a.idle(r, now+200*sec, 1, 1))
-		}
-
-		a = accountAfter(r, now, at, 50, 0)
-		late(a, "ten are left", now, 7, true, 3)
-		d := late(a, "three are left", now, 5, false, 3)
-		if least := limiter.Instant(now + 2*sec); d.RetryAt < least || algorithm == bucket && d.RetryAt != least {
-			t.Errorf("%v: retry at %d, want %d or later", algorithm, d.RetryAt, least)
-		}
-		a.withhold(-7) // the store served them
-		late(a, "ten are left again", now, 10, true, 0)
-		late(a, "in the next window", now+61*sec, 60, true, 0)
-
-		a = accountAfter(r, now, at, 60, 0)
-		denied := &limiter.LeaseRequest{Rule: r, Incarnation: 1, Need: 2, Decision: limiter.Decision{
-			At: at, Limit: 60, RetryAt: at + 3*sec, ResetAt: at + 60*sec}}
-		a.request(r, now, 2, 0, new(limiter.LeaseRequest))
-		a.applyReply(r, now, now, denied, 0, false)
-		if d := late(a, "after a denial", now, 2, false, 0); d.RetryAt != now+3*sec {
-			t.Errorf("%v: retry after a denial at %d, want %d", algorithm, d.RetryAt, now+3*sec)
-		}
-		other := mustRule(t, algorithm, limiter.Limit{Events: 100, Window: time.Minute})
-		if a.takeLate(other, now, 40, &d); !d.OK || d.Remaining != 0 {
-			t.Errorf("%v: under a higher limit: %+v, want OK with none remaining", algorithm, d)
-		}
+		remains(newAccount(), "nothing is known", now, 60)
+		a := accountAfter(r, now, at, 50, 0)
+		remains(a, "ten are left", now, 10)
+		a.served(7)
+		remains(a, "seven were served", now, 3)
+		remains(a, "in the next window", now+61*sec, 60)
 	}
 }
 

@@ -1,6 +1,10 @@
 package lease
 
-import "github.com/fleetlimit/fleetlimit/limiter"
+import (
+	"math"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
 
 // spent is what a take has spent of leases.
 type spent struct {
@@ -15,7 +19,7 @@ func (a account) eventsOf(lease int, n int64) limiter.Events {
 
 // spentSince returns what was spent of the leases since they held what before says. There must
 // have been no request in between.
-func (a account) spentSince(before [2]uint32) (s spent) {
+func (a account) spentSince(before [2]int32) (s spent) {
 	s.incarnation = uint64(a.incarnation)
 	for i := range before {
 		s.leases[i] = a.eventsOf(i, int64(before[i])-int64(a.remaining[i]))
@@ -53,7 +57,7 @@ func (h *hot) canTakeBack(lease int) bool {
 }
 
 func (h *hot) putBack(lease int, events int64) {
-	h.remaining[lease] = leaseSize(int64(h.remaining[lease]) + events)
+	h.remaining[lease] = int32(min(int64(h.remaining[lease])+events, math.MaxInt32))
 	h.shown += events
 }
 
@@ -72,22 +76,28 @@ func addReturn(l *limiter.LeaseRequest, e limiter.Events) bool {
 // nextReturn reports whether leases have expired whose events should go back, and when to look
 // after the others: when they expire, or shortly after the window that they expire with. It is 0 if
 // there are none.
-func (h *hot) nextReturn(r *limiter.Rule, now instant) (expired bool, next instant) {
-	for i := range h.remaining {
-		switch lasts := h.usableFor(i, now); {
-		case h.remaining[i] == 0:
+func (a account) nextReturn(r *limiter.Rule, now instant) (expired bool, next instant) {
+	if r.Algorithm.Kind == limiter.TokenBucket {
+		if !a.hasPart() && a.granted[0] == 0 {
+			return false, 0
+		}
+		return a.expires[1] == 0 && !a.requesting, a.lookAt(r, now)
+	}
+	for i := range a.remaining {
+		switch lasts := a.usableFor(i, now); {
+		case a.remaining[i] == 0:
 		case lasts > 0:
 			next = max(next, now.plus(lasts))
-		case !h.windowPassed(r, now):
+		case !a.windowPassed(r, now):
 			expired = true
 		}
 	}
 	if r.LeaseSlot() == 0 && next > 0 {
-		if end := now.plus(h.untilNext(r, now)); next > end.plus(-intoNext) {
+		if end := now.plus(a.untilNext(r, now)); next > end.plus(-intoNext) {
 			next = end.plus(intoNext)
 		}
 	}
-	return expired && !h.requesting, next
+	return expired && !a.requesting, next
 }
 
 // intoNext is how long after the end of a window its leases are looked after, in µs. By then the
@@ -97,9 +107,12 @@ const intoNext = 2000
 // dropPassed drops leases of a window that has passed, which are of no use to anybody, and returns
 // how many events they held.
 func (h *hot) dropPassed(r *limiter.Rule, now instant) (events int64) {
+	if r.Algorithm.Kind == limiter.TokenBucket {
+		return h.dropParts(r, now)
+	}
 	if h.windowPassed(r, now) {
 		for i := range h.remaining {
-			if h.usable(i, now) == 0 {
+			if h.usable(r, i, now) == 0 {
 				events += int64(h.remaining[i])
 				h.remaining[i] = 0
 			}

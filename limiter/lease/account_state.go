@@ -11,17 +11,18 @@ import (
 func (a account) state(r *limiter.Rule, now instant) *limiter.AccountState {
 	_, owed := a.outstanding()
 	st := &limiter.AccountState{Debt: owed, Demand: a.demandPerSecond(r, now), Requesting: a.requesting}
-	if a.inDebt || a.hadCredit(r, now) {
-		st.Credit = int64(a.credit)
-	}
-	for i, events := range a.remaining {
+	for i := range a.remaining {
+		events := int64(a.remaining[i])
+		if i == 1 && a.share > 0 {
+			events += a.accrued(r, now)
+		}
 		if events > 0 {
 			st.Leases = append(st.Leases, limiter.LeaseState{
-				Events: int64(events), Lasts: time.Duration(a.usableFor(i, now)) * time.Microsecond,
+				Events: events, Lasts: time.Duration(a.usableFor(i, now)) * time.Microsecond,
 			})
 		}
 	}
-	if a.appliesTo(r) && a.denies(now, math.MaxInt64) {
+	if a.appliesTo(r) && a.denies(r, now, math.MaxInt64) {
 		st.DeniedFor = time.Duration(a.rememberUntil.since(now)) * time.Microsecond
 		st.DeniedCost = int64(a.deniedCost)
 	}

@@ -76,15 +76,15 @@ func TestBackoffAfterFailures(t *testing.T) {
 // TestDebtIsRetriedWithBackoff sends debt again about 100 ms after the first failure, then less and
 // less often. A success resets the pause.
 func TestDebtIsRetriedWithBackoff(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
-		r := n.creditRule(0)
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.fixed("zone", 1, 1000)
 		for range 2 {
 			var sent []time.Time
 			n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) {
 				sent = append(sent, time.Now())
-				return lostRequest, rtt
+				return unreachable, rtt
 			})
-			n.allowed(r, "key", 5, limiter.FromCredit)
+			n.takesInOutage(r, "key", 5)
 			time.Sleep(10 * time.Second)
 			synctest.Wait()
 			n.lender.always(answered)
@@ -102,8 +102,8 @@ func TestDebtIsRetriedWithBackoff(t *testing.T) {
 					t.Errorf("time from request %d to the next = %v, want %v to %v", i, got, most/2, most+late)
 				}
 			}
+			n.waitForReturns() // a new request has the next take wait again
 			n.checkIdle(r)
-			time.Sleep(10 * time.Second) // the next window has credit again
 		}
 	})
 }
@@ -111,17 +111,15 @@ func TestDebtIsRetriedWithBackoff(t *testing.T) {
 // TestFailedTakeKeepsBackoff has takes wait during a pause of debt. A reply to them ends the pause.
 // A failure does not.
 func TestFailedTakeKeepsBackoff(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
-		r := n.creditRule(0)
-		n.lender.always(lostRequest)
-		n.allowed(r, "key", 5, limiter.FromCredit)
-		n.waitForReplies()
-		for range 10 { // together with the above in less than 62 ms
-			n.fails(errCut, takeOf(r, "key", 1))
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.fixed("zone", 1, 1000)
+		n.lender.always(unreachable)
+		for range 11 { // together in less than 62 ms
+			n.takesInOutage(r, "key", 1)
 			time.Sleep(rtt / 2)
 		}
 		if got := n.Stats().Requests; got != 11 {
-			t.Errorf("requests for 10 takes that wait, and one for the debt = %d, want 11", got)
+			t.Errorf("requests for 11 takes that wait = %d, want 11", got)
 		}
 		time.Sleep(100 * time.Millisecond)
 		if got := n.Stats().Requests; got != 12 {
@@ -144,9 +142,9 @@ func TestLeaseExpiresDuringBackoff(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 1_000_000)
 		taken := n.warm(r, "key")
-		time.Sleep(6 * time.Second)
+		time.Sleep(11 * time.Second)
 		n.grant(r, "key", 30)
-		time.Sleep(4600 * time.Millisecond) // a lease lasts 5 s, less a margin
+		time.Sleep(9 * time.Second) // a lease lasts 10 s
 		n.lender.always(lostRequest)
 		n.allowed(r, "key", 1, limiter.FromLease) // is refilled, as its lease expires soon
 		n.waitForReplies()
@@ -238,36 +236,30 @@ func TestNoRenewalDuringBackoff(t *testing.T) {
 	})
 }
 
-// TestDebtIsSettledAfterFailures settles a debt although requests have failed and no take comes. No
-// debt is settled twice.
+// TestDebtIsSettledAfterFailures settles a debt although requests have failed without effect and no
+// take comes. No debt is settled twice.
 func TestDebtIsSettledAfterFailures(t *testing.T) {
-	for _, f := range []fate{lostRequest, lostReply} {
-		inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
-			r := n.creditRule(0)
-			n.lender.always(f)
-			n.allowed(r, "key", 5, limiter.FromCredit)
-			time.Sleep(4 * time.Second)
-			if got := n.Stats().Requests; got < 6 || got > 8 {
-				t.Errorf("requests in 4 s = %d, want 6 to 8: after pauses of 0.1, 0.2, 0.4 and 0.8 s or so, and of a second or two", got)
-			}
-			if _, debt := n.outstanding(r, "key"); debt != 5 {
-				t.Errorf("debt while requests fail = %d, want 5", debt)
-			}
-			n.lender.always(answered)
-			time.Sleep(3 * time.Second)
-			if _, debt := n.outstanding(r, "key"); debt != 0 {
-				t.Errorf("debt when requests succeed = %d, want 0", debt)
-			}
-			var granted int64 // which the node does not know when the reply was lost
-			for _, l := range n.lender.requests {
-				granted += l.Granted - l.Returns[0].N - l.Returns[1].N
-			}
-			n.checkUsed(r, "key", 5+granted)
-			received := n.lender.received()
-			time.Sleep(time.Minute)
-			if got := n.lender.received(); got != received {
-				t.Errorf("requests after all debt is settled = %d, want none", got-received)
-			}
-		})
-	}
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.fixed("zone", 1, 1000)
+		n.lender.always(unreachable)
+		n.takesInOutage(r, "key", 5)
+		time.Sleep(4 * time.Second)
+		if got := n.Stats().Requests; got < 6 || got > 8 {
+			t.Errorf("requests in 4 s = %d, want 6 to 8: after pauses of 0.1, 0.2, 0.4 and 0.8 s or so, and of a second or two", got)
+		}
+		if _, debt := n.outstanding(r, "key"); debt != 5 {
+			t.Errorf("debt while requests fail = %d, want 5", debt)
+		}
+		n.lender.always(answered)
+		time.Sleep(3 * time.Second)
+		if _, debt := n.outstanding(r, "key"); debt != 0 {
+			t.Errorf("debt when requests succeed = %d, want 0", debt)
+		}
+		n.checkUsed(r, "key", 5)
+		received := n.lender.received()
+		time.Sleep(time.Minute)
+		if got := n.lender.received(); got != received {
+			t.Errorf("requests after all debt is settled = %d, want none", got-received)
+		}
+	})
 }

@@ -39,7 +39,7 @@ func contenderOf(name string, zones int, kind limiter.Kind, from limiter.Source)
 		var rules []*limiter.Rule
 		for z := range zones {
 			r, err := limiter.NewRule(limiter.Rule{
-				ID: uint32(z), Zone: s.Open(fmt.Sprint("zone", z)), Algorithm: limiter.Algorithm{Kind: kind}, MaxOvershoot: 1,
+				ID: uint32(z), Zone: s.Open(fmt.Sprint("zone", z)), Algorithm: limiter.Algorithm{Kind: kind},
 				Limit: limiter.Limit{Events: 1_000_000, Window: time.Hour},
 			})
 			if err != nil {
@@ -92,7 +92,7 @@ type plentyLender struct {
 
 func (p *plentyLender) Refusal([]byte) error { return p.refusal }
 
-func (p *plentyLender) Lend(requests []limiter.LeaseRequest, done func(error)) {
+func (p *plentyLender) Lend(requests []limiter.LeaseRequest, _ func(), done func(error)) {
 	const at, lasts = limiter.Instant(1_000_000_000_000), 1_000_000_000
 	for i := range requests {
 		l := &requests[i]

@@ -14,6 +14,7 @@ import (
 type call struct {
 	key      []byte
 	sent     instant
+	written  atomic.Int64 // the uptime at which it was written to the network last; 0: it was not yet
 	targets  []target
 	requests []limiter.LeaseRequest
 
@@ -31,6 +32,7 @@ type call struct {
 type target struct {
 	location           // its key's text is that of the call
 	queue       *queue // nil: the account was removed, and nobody waits
+	content     content
 	incarnation uint64 // of the lender that the request is for
 	owed        int64  // events of LeaseRequest.More that were admitted before: see account.owe
 }
@@ -47,30 +49,43 @@ func (c *call) hasRoomFor(key []byte) bool {
 	return !c.background && len(c.requests) < limiter.MaxLeaseRequests && bytes.Equal(c.key, key)
 }
 
-// addLocked adds a request for the account a, which has none under way.
+// addLocked adds a request for the account a, which has none under way with the content of t.
 func (c *call) addLocked(t target, a account, r *limiter.Rule) {
 	l := limiter.LeaseRequest{Key: c.key}
 	var need, more int64
 	if t.queue != nil {
-		need, more = t.queue.sendWaiting()
+		need, more = t.queue.sendWaiting(c, t.content)
 	}
+	if t.content == needsOnly {
+		a.requestNeeds(r, c.sent, need, more, &l)
+	} else {
+		t.fillEverything(c, a, r, need, more, &l)
+	}
+	t.incarnation = l.Incarnation
+	c.targets = append(c.targets, t)
+	c.requests = append(c.requests, l)
+}
+
+// fillEverything fills in l, a request of c for the account a that carries all there is.
+func (t *target) fillEverything(c *call, a account, r *limiter.Rule, need, more int64, l *limiter.LeaseRequest) {
 	t.zone.dropPassed(a, r, c.sent)
 	t.zone.dropOwed(a, r, c.sent)
 	if c.refill {
-		a.requestRefill(r, c.sent, &l)
+		a.requestRefill(r, c.sent, t.zone.store.roundTrip.Load(), l)
 	} else {
-		a.request(r, c.sent, need, more, &l)
+		a.request(r, c.sent, need, more, l)
+	}
+	if !t.zone.leases() {
+		l.Want = 0
 	}
 	if a.inDebt {
 		t.owed = int64(a.owed)
 		l.More += t.owed
 	}
-	if t.queue != nil {
-		t.zone.store.stats.lost.Add(uint64(t.queue.addReturns(&l)))
+	if q := t.queue; q != nil {
+		t.zone.store.stats.lost.Add(uint64(q.addReturns(l)))
+		q.requests[everything].bare = !l.ChangesCount() && t.owed == 0
 	}
-	t.incarnation = l.Incarnation
-	c.targets = append(c.targets, t)
-	c.requests = append(c.requests, l)
 }
 
 // queueLocked returns the queue of the account, or nil when it has no request under way.
@@ -78,15 +93,17 @@ func (l *location) queueLocked() *queue {
 	return l.shard.State.queues[name{l.key.ID, string(l.key.Text)}]
 }
 
-// requestLocked has c carry a request for the account a and its new queue q.
-func (l *location) requestLocked(c *call, a account, r *limiter.Rule, q *queue) {
+// requestLocked has c carry a request for the account a and its queue q, which may be new.
+func (l *location) requestLocked(c *call, a account, r *limiter.Rule, q *queue, as content) {
 	st := &l.shard.State
 	if st.queues == nil {
 		st.queues = make(map[name]*queue)
 	}
-	st.queues[name{l.key.ID, string(c.key)}] = q
+	if !q.busy() {
+		st.queues[name{l.key.ID, string(c.key)}] = q
+	}
 	l.zone.rules.add(r)
-	t := target{location: *l, queue: q}
+	t := target{location: *l, queue: q, content: as}
 	t.key.Text = c.key
 	c.addLocked(t, a, r)
 }
@@ -112,7 +129,7 @@ func (s *Store) beginLocked(l *location, a account, r *limiter.Rule, now instant
 	}
 	c = newCall(l.key.Text, now)
 	c.background, c.refill = true, refill
-	l.requestLocked(c, a, r, new(queue))
+	l.requestLocked(c, a, r, new(queue), everything)
 	return c, false
 }
 
@@ -125,16 +142,25 @@ func (s *Store) send(c *call) {
 	for i := range c.requests {
 		c.requests[i].Nodes = s.options.Nodes()
 	}
-	s.lender.Lend(c.requests, func(err error) { s.complete(c, err) })
+	var written func()
+	if !c.background { // else nobody waits
+		written = func() { c.written.Store(int64(s.uptime())) }
+	}
+	s.lender.Lend(c.requests, written, func(err error) { s.complete(c, err) })
 }
 
 // complete deals with the reply to c.
 func (s *Store) complete(c *call, err error) {
 	now := s.now()
-	s.options.Observe(time.Duration(now.since(c.sent))*time.Microsecond, err)
+	took := now.since(c.sent)
+	s.options.Observe(time.Duration(took)*time.Microsecond, err)
+	if err == nil {
+		before := s.roundTrip.Load()
+		s.roundTrip.Store(before + (took-before)/8)
+	}
 	for i := range c.targets {
 		t, l := &c.targets[i], &c.requests[i]
-		t.zone.debt.Add(-s.stats.replied(l, t.incarnation, err))
+		s.stats.replied(l, t.incarnation, err)
 		if t.queue == nil {
 			s.stats.settledOwed(t.owed, l, err)
 			continue
@@ -160,46 +186,65 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now instant, err
 	defer t.shard.Unlock()
 	a, _ := t.findLocked() // an account with a request under way stays
 	q := t.queue
-	dropped, owed := t.endDropLocked(l, err)
+	waiters := q.requests[t.content].waiters
+	dropped, owed := t.endDropLocked()
+	q.requests[t.content] = underWay{}
 	if err != nil {
-		a.requesting = false
+		a.requesting = q.busy()
 		if !errors.Is(err, limiter.ErrNotAsked) {
 			s.stats.settledOwed(a.paidOwed(owed), l, err)
 		}
-		lost, owed := q.fail(err)
+		lost, owes := q.fail(waiters, err)
 		s.stats.lost.Add(uint64(lost))
-		if owed > 0 {
-			s.owe(a, l.Rule, now, owed)
+		s.owe(a, l.Rule, now, owes)
+		if !a.requesting {
+			t.endRequestLocked(q)
 		}
-		t.endRequestLocked(q)
 		s.backOffLocked(&t.location, a, now)
 		return nil
 	}
 	t.clearBackoffLocked()
-	a.withhold(-q.late) // this reply accounts for the late waiters, or a later one
-	a.applyReply(l.Rule, sent, now, l, rand.Int64N(l.Jitter()+1), q.hasReturns())
+	q.cancelUnused(waiters, l, t.owed)
+	if a.olderThanNewest(l, t.incarnation) {
+		a.applyOlderReply(l.Rule, sent, now, l)
+	} else {
+		a.applyReply(l.Rule, sent, now, l, jitterOf(l), q.hasReturns())
+	}
+	a.requesting = q.busy()
 	if l.Need == 0 || l.Served > 0 { // else nothing was debited
-		a.withhold(min(t.owed, l.Served))
+		a.served(min(t.owed, l.Served))
 		s.stats.settledOwed(a.paidOwed(owed), l, nil)
 	}
 	r := t.zone.rules.of(l.Rule.ID, a) // not that of l if takes have come under a new one
 	a.drop(r, dropped)
-	q.serve(a, r, l, t.owed, now)
-	a.withhold(q.late)
+	s.owe(a, r, now, q.serve(waiters, a, r, l, t.owed, now))
 	if t.zone.closed.Load() {
 		a.retire()
 	}
 	t.zone.dropPassed(a, r, now)
-	if _, at := a.nextReturn(r, now); l.Granted > 0 && at > 0 {
+	if _, at := a.nextReturn(r, now); l.Granted+l.GrantedShare > 0 && at > 0 && !a.watched {
+		a.watched = a.hasPart()
 		s.wheel.add(due{at, t.zone, t.key.Hash})
 	}
-	if q.empty() && !a.hasNews(r, now) {
+	content, free := q.next(a)
+	switch {
+	case content == everything && (!q.empty() || a.hasNews(r, now)), free && len(q.waiting) > 0:
+		next = newCall(l.Key, now)
+		next.addLocked(target{location: t.location, queue: q, content: content}, a, r)
+	case !a.requesting:
 		t.endRequestLocked(q)
-		return nil
 	}
-	next = newCall(l.Key, now)
-	next.addLocked(target{location: t.location, queue: q}, a, r)
 	return next
+}
+
+// jitterOf returns for how many µs too long the denial in the reply to l is remembered, if it has
+// one.
+func jitterOf(l *limiter.LeaseRequest) int64 {
+	denied := *l
+	if d := l.Denial(); d != nil {
+		denied.Decision = *d
+	}
+	return rand.Int64N(denied.Jitter() + 1)
 }
 
 // hasNews reports whether the lender should hear of expired leases or of debt of a, which has no

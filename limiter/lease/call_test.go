@@ -10,47 +10,47 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestFloodOnCredit admits a hundred thousand new keys on credit while the lender does not reply.
-// Background calls stay within their bound, a take that has to wait is decided, and in the end all
-// debt is settled.
-func TestFloodOnCredit(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
+// TestFloodOfDebt has the lender come back after it was in an outage for tens of thousands of new
+// keys. Background calls stay within their bound while it does not reply, a take that has to wait is
+// decided, and in the end all debt is debited.
+func TestFloodOfDebt(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
 		const keys = 20_000
-		r, other := n.creditRule(0), n.fixed("a", 2, 10)
+		r, other := n.fixed("zone", 1, 1000), n.fixed("a", 2, 10)
 		n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
 			if requests[0].Rule == other {
 				return answered, rtt
 			}
-			return lostRequest, time.Second // as a connection fails calls without a reply
+			return unreachable, time.Second
 		})
 		for i := range keys {
-			key := fmt.Sprint("key", i)
-			n.allowed(r, key, 1, limiter.FromCredit)
-			if i%100 == 0 { // when the background is full, the wheel comes once for all debt of the key
-				n.allowed(r, key, 2, limiter.FromCredit)
+			n.owes(r, fmt.Sprint("key", i), 1)
+			if i%100 == 0 {
+				n.owes(r, fmt.Sprint("key", i), 2)
 			}
 		}
 		const total = keys + 2*keys/100
-		if got, _ := n.lender.pendingCalls(); got != maxRefills {
-			t.Errorf("calls after %d takes on credit = %d, want %d", keys, got, maxRefills)
+		time.Sleep(900 * time.Millisecond)
+		if got, _ := n.lender.pendingCalls(); got != maxBackground {
+			t.Errorf("calls 0.9 s after the outage = %d, want %d", got, maxBackground)
 		}
 		n.allowed(other, "waits", 1, limiter.FromStore)
 		time.Sleep(3 * time.Second)
-		if got := n.Stats(); got.Credited != total || got.Settled != 0 || got.Debt != total {
-			t.Errorf("stats = %+v, want %d credited and none settled", got, total)
+		if got := n.Stats(); got.Owed != total || got.OwedSettled != 0 || got.OutageDebt() != total {
+			t.Errorf("stats = %+v, want %d owed and none settled", got, total)
 		}
 		n.lender.always(answered)
-		time.Sleep(4 * time.Second)
+		time.Sleep(9 * time.Second) // what is under way fails, and pauses for up to 2 s
 		synctest.Wait()
-		if got := n.Stats(); got.Settled != total || got.Debt != 0 {
-			t.Errorf("settled = %d, with a debt of %d, want %d and none", got.Settled, got.Debt, total)
+		if got := n.Stats(); got.OwedSettled != total || got.OutageDebt() != 0 {
+			t.Errorf("settled = %d, with a debt of %d, want %d and none", got.OwedSettled, got.OutageDebt(), total)
 		}
 		if _, got := n.lender.pendingCalls(); got > maxBackground+1 {
 			t.Errorf("calls at a time = %d, want at most %d and the one that a take waited for", got, maxBackground)
 		}
 		for i := range keys / 100 {
-			n.checkUsed(r, fmt.Sprint("key", 100*i), 3+n.leased(r, fmt.Sprint("key", 100*i)))
-			n.checkUsed(r, fmt.Sprint("key", 100*i+1), 1+n.leased(r, fmt.Sprint("key", 100*i+1)))
+			n.checkUsed(r, fmt.Sprint("key", 100*i), 3)
+			n.checkUsed(r, fmt.Sprint("key", 100*i+1), 1)
 		}
 		n.checkIdle(r)
 	})
@@ -83,11 +83,11 @@ func TestRefillWithFullBackground(t *testing.T) {
 // TestDebtWithFullBackground settles a debt as soon as a background call may begin, although no
 // take comes. The wheel may begin calls that takes may not.
 func TestDebtWithFullBackground(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
-		r := n.creditRule(0)
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.fixed("zone", 1, 1000)
 		release := n.fillBackground(maxBackground)
-		n.allowed(r, "key", 2, limiter.FromCredit)
-		n.allowed(r, "key", 2, limiter.FromCredit)
+		n.owes(r, "key", 2)
+		n.owes(r, "key", 2)
 		time.Sleep(time.Second)
 		if got := n.lender.received(); got != 0 {
 			t.Errorf("requests while the background is full = %d, want none", got)
@@ -96,7 +96,7 @@ func TestDebtWithFullBackground(t *testing.T) {
 		release = n.fillBackground(maxRefills)
 		time.Sleep(2*tick*time.Microsecond + rtt)
 		synctest.Wait()
-		if got := n.Stats(); got.Settled != 4 || got.Requests != 1 {
+		if got := n.Stats(); got.OwedSettled != 4 || got.Requests != 1 {
 			t.Errorf("stats two ticks after calls could begin = %+v, want 4 settled by one request", got)
 		}
 		release()
@@ -107,17 +107,19 @@ func TestDebtWithFullBackground(t *testing.T) {
 // TestDebtGrowsDuringRequest settles new debt with the next call, which takes the place of the one
 // before.
 func TestDebtGrowsDuringRequest(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
-		r := n.creditRule(0)
-		release := n.fillBackground(maxRefills - 1)
-		n.allowed(r, "key", 2, limiter.FromCredit)
-		n.allowed(r, "key", 2, limiter.FromCredit)
-		time.Sleep(rtt + rtt/2)
-		if got := n.background.calls.Load(); got != maxRefills {
-			t.Errorf("calls during the second request = %d, want %d", got, maxRefills)
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.fixed("zone", 1, 1000)
+		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, time.Second })
+		release := n.fillBackground(maxBackground - 1)
+		n.owes(r, "key", 2)
+		time.Sleep(500 * time.Millisecond) // the pause is over
+		n.owes(r, "key", 2)
+		time.Sleep(time.Second)
+		if got, pending := n.Stats(), n.background.calls.Load(); got.OwedSettled != 2 || got.Requests != 2 || pending != maxBackground {
+			t.Errorf("stats during the second request = %+v with %d calls, want 2 settled and %d calls", got, pending, maxBackground)
 		}
-		n.waitForReplies()
-		if got := n.Stats(); got.Settled != 4 || got.Requests != 2 {
+		time.Sleep(time.Second)
+		if got := n.Stats(); got.OwedSettled != 4 || got.Requests != 2 {
 			t.Errorf("stats = %+v, want 4 settled by two requests", got)
 		}
 		release()
@@ -128,16 +130,19 @@ func TestDebtGrowsDuringRequest(t *testing.T) {
 // TestCallForWaitersIsNotBackground follows a background call by one that a take waits for, which
 // does not count.
 func TestCallForWaitersIsNotBackground(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
-		r := n.creditRule(0)
-		n.allowed(r, "key", 5, limiter.FromCredit)
+	inBubble(t, Options{Timeout: 5 * time.Second}, func(t *testing.T, n node) {
+		r := n.fixed("zone", 1, 1000)
+		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, time.Second })
+		n.owes(r, "key", 5)
+		time.Sleep(500 * time.Millisecond) // the pause is over
 		var wg sync.WaitGroup
 		wg.Go(func() { n.allowed(r, "key", 6, limiter.FromStore) }) // is requested with the reply about the debt of 5
-		time.Sleep(rtt + rtt/2)
+		time.Sleep(time.Second)
 		if pending, _ := n.lender.pendingCalls(); pending != 1 || n.background.calls.Load() != 0 {
 			t.Errorf("calls while a take waits = %d, %d of them in the background; want 1 and 0", pending, n.background.calls.Load())
 		}
 		wg.Wait()
+		n.checkUsed(r, "key", 11+n.leased(r, "key"))
 		n.checkIdle(r)
 	})
 }

@@ -82,11 +82,10 @@ func TestClockNeverGoesBack(t *testing.T) {
 	}
 }
 
-// TestSuspendedNode suspends a node that has a lease, a remembered denial and credit. It loses all
-// three.
+// TestSuspendedNode suspends a node that has a lease and a remembered denial. It loses both.
 func TestSuspendedNode(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
-		wide, narrow, generous := n.fixed("zone", 1, 10_000), n.fixed("zone", 2, 10), n.creditRule(0)
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		wide, narrow := n.fixed("zone", 1, 10_000), n.fixed("zone", 2, 10)
 		n.warm(wide, "key")
 		n.denied(narrow, "key", 11, limiter.FromStore)
 		n.denied(narrow, "key", 11, limiter.FromRememberedDenial)
@@ -97,8 +96,5 @@ func TestSuspendedNode(t *testing.T) {
 		}
 		n.allowed(wide, "key", 1, limiter.FromStore)
 		n.denied(narrow, "key", 11, limiter.FromStore)
-		n.allowed(generous, "fresh", 1, limiter.FromStore)
-		time.Sleep(creditWindow + 2*tick*time.Microsecond)
-		n.allowed(generous, "new", 1, limiter.FromCredit)
 	})
 }

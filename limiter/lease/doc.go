@@ -1,7 +1,7 @@
 // Package lease decides takes on this node, from events that the store of a fleet has leased to it.
-// It asks that store, its lender, only where it must. A node spends only what the lender has
-// debited, with the exception of a bounded credit. So any number of nodes together keep the limit,
-// or exceed it by no more than was configured.
+// It asks that store, its lender, only where it must. A node spends only what the lender has handed
+// to it: debited events of a window, or a part of a bucket. So any number of nodes together keep the
+// limit while the lender answers.
 //
 // # The path of a take
 //
@@ -14,7 +14,9 @@
 //	            ▲                  │
 //	            └──── reply ◀──────┘              grants a lease, serves and wakes the waiters
 //
-//	wheel ──▶ account ──▶ call ──▶ lender         expired leases go back, leases in use are renewed
+//	wheel ──▶ account ──▶ call ──▶ lender         idle leases go back, leases in use are renewed
+//
+// The first take of a key waits for the lender, for one round trip.
 //
 // An account is a pure calculator: what it may spend, when it sends a request and for how much
 // (account*.go). It knows no lock. The shell has the locks, the waiting and the time:
@@ -26,18 +28,39 @@
 //   - janitor.go attends to accounts that no take comes for, at the time that the wheel says.
 //
 // An account with a request under way has a queue: of waiters, and of events that the lender is
-// still to take back. A waiter that gave up stays in the queue; what is served to it is canceled by
-// the next request. A take that another zone denied puts what it has spent back into its lease, or
-// returns it to the lender when the account does not hold that lease any more.
+// still to take back. A second request, of what takes need and nothing else, may be under way beside
+// it. Takes that come then wait for the next one. A reply decides all takes that its request
+// carries, so a take waits for two calls at most. Each of them is late once it has not been answered
+// within the timeout of being written.
+//
+// A take that is late is decided by Rule.OnOutage, as in an outage. Its waiter stays: what is served
+// to it stays consumed if it was admitted, and is canceled by the next request if it was not. If an
+// admitted one is not served, the account owes it. A take that another zone denied puts what it has
+// spent back into its lease. When the account does not hold that lease any more, it returns events
+// of a window to the lender. Those of a part the lender cancels, as it was told that they are spent.
 //
 // Calls in the background, which nobody waits for, are bounded. When there are too many, the wheel
 // comes again for debt and for expired leases, and a later take requests what else is wanted.
 //
+// # Windows and buckets
+//
+// A lease of a window is a number of events that expire with the window. What is not spent of it
+// goes back when it expires.
+//
+// A lease of a bucket is a part of it: some events at once, and a share of the refill, which accrue
+// from the arrival of the reply on (account_part.go). A request for a take that waits returns the
+// whole part, with what was spent of it. A request in the background keeps what takes probably spend
+// until the reply. A part is renewed shortly before it ends, or returned when no take comes for it
+// and the bucket is short of events. What is not returned when it ends is lost. A part of another
+// limit is returned at once, one of another incarnation of the lender is dropped, and one of a count
+// that was reset stays.
+//
 // # Nothing is spent twice
 //
-// A request is never sent again. When it fails, its returns are lost, and so are its grants. Only
-// debt is told again, as it is told as a running total. An account is removed when it holds
-// no lease, no debt and no denial, or after all that was returned.
+// A request is never sent again. When it fails, its returns are lost, and so are its grants. Debt is
+// what was admitted in an outage. It is told again only if the lender was certainly not asked, and
+// else dropped. An account is removed when it holds no lease, no debt and no denial, or after all
+// that was returned.
 //
 // # Clocks
 //

@@ -80,7 +80,7 @@ func (d *drainBatch) finish(ctx context.Context) bool {
 		d.store.send(c)
 	}
 	d.latch.done()
-	gaveUp := d.latch.wait(ctx, d.store.options.Timeout)
+	gaveUp := d.latch.wait(ctx, d.store.options.Timeout, noMore)
 	d.begin()
 	return gaveUp == nil
 }

@@ -48,3 +48,35 @@ func TestCloseGivesUp(t *testing.T) {
 		})
 	}
 }
+
+// TestEndLeasing has keys in steady use when their node is about to end: it spends its leases, gets
+// no others, and returns the rest when it is closed.
+func TestEndLeasing(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		busy, idle := n.fixed("zone", 1, 100_000), n.fixed("zone", 2, 100_000)
+		taken := n.warm(busy, "key")
+		n.grant(idle, "key", 10)
+		n.EndLeasing()
+		n.waitForReplies() // a refill may have been under way
+		granted, leased, first := n.Stats().Granted, n.leased(busy, "key"), n.Stats().Requests
+		if leased == 0 {
+			t.Fatal("nothing is leased")
+		}
+		for range leased {
+			n.allowed(busy, "key", 1, limiter.FromLease)
+		}
+		if n := n.Stats().Requests - first; n > 1 {
+			t.Errorf("requests while the leases last = %d, want at most one", n)
+		}
+		for range 100 {
+			n.allowed(busy, "key", 1, limiter.FromStore)
+			time.Sleep(10 * time.Millisecond)
+		}
+		if got := n.Stats().Granted; got != granted {
+			t.Errorf("events leased after EndLeasing = %d, want none", got-granted)
+		}
+		n.Close()
+		n.checkUsed(busy, "key", taken+leased+100)
+		n.checkUsed(idle, "key", 0)
+	})
+}

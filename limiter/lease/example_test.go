@@ -24,8 +24,8 @@ type ledgerLender struct {
 
 func (l ledgerLender) Refusal([]byte) error { return nil }
 
-func (l ledgerLender) Lend(requests []limiter.LeaseRequest, done func(error)) {
-	leasetest.Lend(1, 1, now, []*leasetest.Ledger{l.ledger}, requests)
+func (l ledgerLender) Lend(requests []limiter.LeaseRequest, _ func(), done func(error)) {
+	leasetest.Lend(1, now, []*leasetest.Ledger{l.ledger}, requests)
 	done(nil)
 }
 

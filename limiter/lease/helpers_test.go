@@ -19,18 +19,14 @@ type node struct {
 	lender *memoryLender
 }
 
-// inBubble runs a test under synctest with a node, which has credit under creditRule if the options
-// allow it. The bubble ends only after the goroutine of the node does, so every such test also
-// shows that Close ends it.
+// inBubble runs a test under synctest with a node. The bubble ends only after the goroutine of the
+// node does, so every such test also shows that Close ends it.
 func inBubble(t *testing.T, o Options, test func(t *testing.T, n node)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		n := node{t, nil, newLender(rtt)}
 		n.Store = New(n.lender, o)
 		defer n.Close()
-		if o.Settled != nil {
-			time.Sleep(creditWindow)
-		}
 		test(t, n)
 	})
 }
@@ -77,24 +73,9 @@ func (n node) boundedRule(events int64, maxKeys int) *limiter.Rule {
 	})
 }
 
-// creditRule returns a rule under which each of two nodes has a credit of 5 events per window of 10
-// seconds.
-func (n node) creditRule(maxKeys int) *limiter.Rule {
-	n.t.Helper()
-	return n.rule(limiter.Rule{
-		Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxOvershoot: 0.02, MaxKeys: maxKeys,
-		Limit: limiter.Limit{Events: 1000, Window: creditWindow},
-	})
-}
-
-// creditWindow is the window of creditRule.
-const creditWindow = 10 * time.Second
-
 var kinds = []limiter.Kind{limiter.TokenBucket, limiter.SlidingWindowLog, limiter.SlidingWindow, limiter.FixedWindow}
 
 func twoNodes() int { return 2 }
-
-func alwaysSettled() bool { return true }
 
 // takeOf returns a take.
 func takeOf(r *limiter.Rule, key string, cost int64) limiter.Take {
@@ -221,7 +202,7 @@ func (n node) waitForReplies() {
 // waitForReturns waits until the leases that nobody spends are returned. A lease that was spent may
 // be followed by another.
 func (n node) waitForReturns() {
-	time.Sleep(12 * time.Second)
+	time.Sleep(22 * time.Second)
 	synctest.Wait()
 }
 
@@ -235,7 +216,7 @@ func (n node) locationOf(r *limiter.Rule, key string) *location {
 // newRequest returns a request with these takes, all of which are selected.
 func (n node) newRequest(takes ...limiter.Take) *request {
 	now := n.now()
-	r := &request{began: now, now: now, takes: make([]takeState, len(takes))}
+	r := &request{now: now, takes: make([]takeState, len(takes))}
 	for i := range takes {
 		t := &r.takes[i]
 		t.Take, t.selected = &takes[i], true

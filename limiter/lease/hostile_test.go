@@ -30,11 +30,14 @@ func (h *hostileLender) decision() limiter.Decision {
 	}
 }
 
-func (h *hostileLender) Lend(requests []limiter.LeaseRequest, done func(error)) {
+func (h *hostileLender) Lend(requests []limiter.LeaseRequest, _ func(), done func(error)) {
 	h.mu.Lock()
 	for i := range requests {
 		l := &requests[i]
 		l.Decision, l.Served, l.Granted, l.Expires, l.Incarnation = h.decision(), h.number(), h.number(), limiter.Instant(h.number()), h.Uint64()
+		if l.Unserved = (limiter.Decision{}); h.IntN(4) == 0 {
+			l.Unserved = h.decision()
+		}
 		if h.IntN(4) == 0 {
 			l.Decision.OK, l.Served = true, l.Need
 		}
@@ -56,7 +59,7 @@ func (h *hostileLender) Peek(ctx context.Context, now limiter.Instant, takes []l
 	return h.Take(ctx, now, takes)
 }
 
-func (h *hostileLender) Answers([]byte) bool { return true }
+func (h *hostileLender) Lag() time.Duration { return time.Duration(h.number()) }
 
 func (h *hostileLender) Refusal([]byte) error {
 	h.mu.Lock()
@@ -78,7 +81,7 @@ func TestHostileLender(t *testing.T) {
 		var rules []*limiter.Rule
 		for i, kind := range kinds {
 			rules = append(rules, node{t, s, nil}.rule(limiter.Rule{
-				ID: uint32(i + 1), Algorithm: limiter.Algorithm{Kind: kind}, MaxOvershoot: 0.01,
+				ID: uint32(i + 1), Algorithm: limiter.Algorithm{Kind: kind},
 				Limit: limiter.Limit{Events: 1000, Window: time.Minute},
 			}))
 		}

@@ -32,7 +32,6 @@ func (s *Store) run() {
 		case <-ticker.C:
 		}
 		now := s.now()
-		s.countNodes(now)
 		all = s.wheel.take(now, min(maxDuePerTick, s.background.room()), all[:0])
 		for _, d := range all {
 			s.attend(d, now)
@@ -69,10 +68,10 @@ func (s *Store) attend(d due, now instant) {
 		d.zone.dropPassed(a, r, now)
 		d.zone.dropOwed(a, r, now)
 		news, renew, most := a.hasNews(r, now), a.shouldRenew(r, now), int64(maxBackground)
-		if !news && !renew && pause.refill && a.needsRefill(r, now) {
+		if !news && !renew && pause.refill && a.needsRefill(r, now, s.roundTrip.Load()) {
 			renew, most = true, maxRefills
 		}
-		if renew = renew && !d.zone.closed.Load(); news || renew {
+		if renew = renew && d.zone.leases(); news || renew {
 			c, full := s.beginLocked(&l, a, r, now, most, renew)
 			if c != nil {
 				calls = append(calls, c)
@@ -80,6 +79,10 @@ func (s *Store) attend(d due, now instant) {
 			again = again || full && news // the next take renews
 		}
 		requesting = requesting || a.requesting
+		if a.watched = a.watched && a.hasPart() && !renew; a.watched {
+			_, at := a.nextReturn(r, now)
+			s.wheel.add(due{at, d.zone, d.hash})
+		}
 	})
 	if again {
 		s.wheel.add(d)
@@ -98,7 +101,9 @@ func (s *Store) sweep(part int, now instant) {
 	for _, z := range s.openZones() {
 		z.accounts.Sweep(part, sweepParts, func(sh *shard, e *entry) (idle bool) {
 			a := accountOf(sh, e)
-			return a.idle(z.rules.of(e.ID(), a), now, idleFor, nodes)
+			r := z.rules.of(e.ID(), a)
+			z.dropPassed(a, r, now) // what was kept of a part is not looked after otherwise
+			return a.idle(r, now, idleFor, nodes)
 		})
 	}
 }

@@ -39,10 +39,11 @@ var errDenied = errors.New("lease: another take is denied")
 // minPatience is how long a wait goes on after a denial, if there is time.
 const minPatience = time.Millisecond
 
-// wait waits until the latch is open, for no longer than timeout. After a denial it waits as long
-// again as that took: a lender that replies does so by then, and one that hangs holds up nobody who
-// is denied elsewhere. wait returns why it gave up.
-func (l *latch) wait(ctx context.Context, timeout time.Duration) error {
+// wait waits until the latch is open, and for no longer than timeout at first. Then it asks more
+// how much longer, until that is nothing. After a denial it waits as long again as that took: a
+// lender that replies does so by then, and one that hangs holds up nobody who is denied elsewhere.
+// wait returns why it gave up.
+func (l *latch) wait(ctx context.Context, timeout time.Duration, more func() time.Duration) error {
 	began, reason, denied := time.Now(), ErrTimeout, l.denied
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
@@ -52,17 +53,26 @@ func (l *latch) wait(ctx context.Context, timeout time.Duration) error {
 			return nil
 		case <-denied:
 			took := time.Since(began)
-			timer.Reset(min(max(took, minPatience), timeout-took))
+			timer.Reset(min(max(took, minPatience), max(0, timeout-took)))
 			reason, denied = errDenied, nil
 		case <-timer.C:
 			select {
 			case <-l.open: // on a busy node, both may have happened meanwhile
 				return nil
 			default:
-				return reason
 			}
+			if reason == ErrTimeout {
+				if left := more(); left > 0 {
+					timer.Reset(left)
+					continue
+				}
+			}
+			return reason
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 }
+
+// noMore is for waits that end at their timeout.
+func noMore() time.Duration { return 0 }

@@ -35,10 +35,13 @@ type memoryLender struct {
 	next        func(requests []limiter.LeaseRequest) (fate, time.Duration) // nil: all are answered after delay
 	ledgers     map[name]*leasetest.Ledger
 	incarnation uint64
-	answers     bool  // what Answers reports
-	refuses     bool  // what Refusal reports
-	lostGrants  int64 // events granted by replies that were lost
+	lag         time.Duration   // what Lag returns
+	writes      []time.Duration // when requests are written; nil: at once
+	refuses     bool            // what Refusal reports
+	lostGrants  int64           // events granted by replies that were lost
 	calls       int
+	newest      time.Time              // when the newest call was made
+	before      time.Duration          // the calls before it at that instant, each a nanosecond
 	pending     int                    // calls of Lend under way
 	maxPending  int                    // the most at a time
 	requests    []limiter.LeaseRequest // all so far, with their replies
@@ -71,7 +74,16 @@ func (m *memoryLender) always(f fate) {
 	m.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return f, m.delay })
 }
 
-func (m *memoryLender) Lend(requests []limiter.LeaseRequest, done func(error)) {
+// Lend writes the requests when the test says, and else at once.
+func (m *memoryLender) Lend(requests []limiter.LeaseRequest, written func(), done func(error)) {
+	if written != nil {
+		if m.writes == nil {
+			written()
+		}
+		for _, after := range m.writes {
+			time.AfterFunc(after, written)
+		}
+	}
 	m.mu.Lock()
 	f, delay := answered, m.delay
 	if m.next != nil {
@@ -90,9 +102,23 @@ func (m *memoryLender) Lend(requests []limiter.LeaseRequest, done func(error)) {
 		m.apply(f, requests, complete)
 		return
 	}
-	time.AfterFunc(delay/2, func() {
-		m.apply(f, requests, func(err error) { time.AfterFunc(delay/2, func() { complete(err) }) })
+	there := delay/2 + m.order()
+	time.AfterFunc(there, func() {
+		m.apply(f, requests, func(err error) { time.AfterFunc(delay-there, func() { complete(err) }) })
 	})
+}
+
+// order returns by how much later a call arrives than it would alone: the calls of one instant
+// arrive in their order.
+func (m *memoryLender) order() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now := time.Now(); now.Equal(m.newest) {
+		m.before++
+	} else {
+		m.newest, m.before = now, 0
+	}
+	return m.before
 }
 
 // apply gives requests their fate.
@@ -131,7 +157,7 @@ func (m *memoryLender) lend(requests []limiter.LeaseRequest) {
 		}
 		ledgers[i] = m.ledgers[n]
 	}
-	leasetest.Lend(1, m.incarnation, limiter.At(time.Now().Add(3*time.Hour)), ledgers, requests)
+	leasetest.Lend(m.incarnation, limiter.At(time.Now().Add(3*time.Hour)), ledgers, requests)
 	m.requests = append(m.requests, requests...)
 }
 
@@ -217,11 +243,11 @@ func (m *memoryLender) operate(r *limiter.Rule, key []byte, do func(*leasetest.L
 	}
 }
 
-// Answers reports what the test has set.
-func (m *memoryLender) Answers([]byte) bool {
+// Lag returns what the test has set.
+func (m *memoryLender) Lag() time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.answers
+	return m.lag
 }
 
 // Refusal reports what the test has set.
@@ -239,13 +265,6 @@ func (m *memoryLender) refuse(on bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.refuses = on
-}
-
-// busy has Answers report true from now on.
-func (m *memoryLender) busy() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.answers = true
 }
 
 // used returns what is consumed of a key, leases included.
@@ -273,9 +292,9 @@ func (m *memoryLender) pendingCalls() (now, most int) {
 // A deadLender fails every call.
 type deadLender struct{}
 
-func (deadLender) Lend(_ []limiter.LeaseRequest, done func(error)) { done(errCut) }
+func (deadLender) Lend(_ []limiter.LeaseRequest, _ func(), done func(error)) { done(errCut) }
 
-func (deadLender) Answers([]byte) bool { return false }
+func (deadLender) Lag() time.Duration { return 0 }
 
 func (deadLender) Refusal([]byte) error { return nil }
 

@@ -70,18 +70,15 @@ func (s *Store) dropLocked(l *location, a account, what dropped, now instant) (c
 	q := l.queueLocked()
 	a.drop(r, what)
 	if q != nil {
-		q.dropped = max(q.dropped, what)
+		q.drop(what)
 	}
 	if what != allButDebt {
 		return nil
 	}
-	unpaid, owed := a.dropDebt()
+	owed := a.dropDebt()
 	s.stats.owedDropped.Add(uint64(owed))
-	if q != nil {
-		q.droppedUnpaid += unpaid
-		q.droppedOwed += owed
-	} else {
-		l.zone.debt.Add(-unpaid)
+	if q != nil && q.requests[everything].call != nil {
+		q.requests[everything].droppedOwed += owed
 	}
 	l.zone.dropPassed(a, r, now)
 	if a.hasNews(r, now) {
@@ -94,19 +91,17 @@ func (s *Store) dropLocked(l *location, a account, what dropped, now instant) (c
 }
 
 // endDropLocked returns what was dropped since l was sent, to which there is a reply now, and how
-// many of the events that l has told of are still owed. Credit counts as dropped if the reply has
-// not settled it.
-func (t *target) endDropLocked(l *limiter.LeaseRequest, err error) (what dropped, owed int64) {
-	q := t.queue
-	if q.droppedUnpaid > 0 {
-		if err == nil {
-			q.droppedUnpaid -= l.CreditTotal - l.SettledTotal
-		}
-		t.zone.debt.Add(-q.droppedUnpaid)
+// many of the events that the request has told of are still owed.
+func (t *target) endDropLocked() (what dropped, owed int64) {
+	u := &t.queue.requests[t.content]
+	return u.dropped, max(0, t.owed-u.droppedOwed)
+}
+
+// drop notes for the requests under way that what is dropped of the account.
+func (q *queue) drop(what dropped) {
+	for i := range q.requests {
+		q.requests[i].dropped = max(q.requests[i].dropped, what)
 	}
-	what, owed = q.dropped, max(0, t.owed-q.droppedOwed)
-	q.dropped, q.droppedUnpaid, q.droppedOwed = nothing, 0, 0
-	return what, owed
 }
 
 // DropDenials drops all denials that this node remembers in a zone, as it may not have been told of
@@ -130,7 +125,7 @@ func (z *Zone) dropDenials(sh *shard, at *keyed.Cursor) (more bool) {
 	sh.Lock()
 	defer sh.Unlock()
 	for _, q := range sh.State.queues {
-		q.dropped = max(q.dropped, denialOnly)
+		q.drop(denialOnly)
 	}
 	return sh.Entries.Walk(at, drainSlots, func(e *entry) {
 		a := accountOf(sh, e)

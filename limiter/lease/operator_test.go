@@ -64,9 +64,12 @@ func TestReset(t *testing.T) {
 // at once, and the store ignores it.
 func TestDropReturnsLeases(t *testing.T) {
 	for _, kind := range kinds {
+		if kind == limiter.TokenBucket {
+			continue // see TestDropKeepsParts
+		}
 		inBubble(t, Options{}, func(t *testing.T, n node) {
 			r := n.rule(limiter.Rule{
-				Algorithm: limiter.Algorithm{Kind: kind}, MaxOvershoot: 0.05, Limit: limiter.Limit{Events: 100_000, Window: limiter.MaxWindow},
+				Algorithm: limiter.Algorithm{Kind: kind}, Limit: limiter.Limit{Events: 100_000, Window: limiter.MaxWindow},
 			})
 			n.warm(r, "key")
 			n.reset(r, "key")
@@ -159,16 +162,15 @@ func TestDropDebt(t *testing.T) {
 		{answered, false, 0},
 	} {
 		t.Run(fmt.Sprint(test), func(t *testing.T) {
-			inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
-				r := n.creditRule(0)
-				n.lender.always(test.fate)
-				release := func() {}
-				if !test.under {
-					release = n.fillBackground(maxBackground)
+			inBubble(t, Options{}, func(t *testing.T, n node) {
+				r := n.fixed("zone", 1, 1000)
+				n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return test.fate, 2 * time.Second })
+				n.owes(r, "key", 2)
+				if test.under {
+					time.Sleep(500 * time.Millisecond) // the pause is over
 				}
-				n.allowed(r, "key", 2, limiter.FromCredit)
-				if debt := n.account(r, "key"); debt.Debt != 2 || debt.Credit != 3 || debt.Requesting != test.under {
-					t.Errorf("account = %+v, want a debt of 2 and a credit of 3", debt)
+				if debt := n.account(r, "key"); debt.Debt != 2 || debt.Requesting != test.under {
+					t.Errorf("account = %+v, want a debt of 2", debt)
 				}
 				n.DropDenial(r, []byte("key"))
 				if _, debt := n.outstanding(r, "key"); debt != 2 {
@@ -176,22 +178,20 @@ func TestDropDebt(t *testing.T) {
 				}
 				n.reset(r, "key")
 				n.Drop(r, []byte("key"))
-				release()
 				if _, debt := n.outstanding(r, "key"); debt != 0 {
 					t.Errorf("debt after the reset = %d, want 0", debt)
 				}
-				n.waitForReplies()
-				if debt := n.Stats().Debt; debt != 0 {
+				time.Sleep(3 * time.Second)
+				if debt := n.Stats().OutageDebt(); debt != 0 {
 					t.Errorf("debt of the store = %d, want 0", debt)
 				}
 				n.checkUsed(r, "key", test.used)
 
 				n.lender.always(answered)
-				time.Sleep(creditWindow)
-				n.allowed(r, "key", 3, limiter.FromCredit)
-				n.waitForReplies()
-				n.checkUsed(r, "key", 3+n.leased(r, "key"))
-				if debt := n.Stats().Debt; debt != 0 {
+				n.owes(r, "key", 3)
+				time.Sleep(3 * time.Second)
+				n.checkUsed(r, "key", test.used+3)
+				if debt := n.Stats().OutageDebt(); debt != 0 {
 					t.Errorf("debt of the store in the end = %d, want 0", debt)
 				}
 			})
@@ -306,6 +306,22 @@ func TestDropDenials(t *testing.T) {
 	})
 }
 
+// TestDropKeepsParts has a node that is told of a reset spend its part of the bucket all the same:
+// the store counts it against what the bucket has after the reset.
+func TestDropKeepsParts(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.rule(limiter.Rule{Limit: limiter.Limit{Events: 100_000, Window: time.Hour}})
+		n.allowed(r, "key", 1, limiter.FromStore)
+		n.reset(r, "key")
+		n.Drop(r, []byte("key"))
+		if leased := n.leased(r, "key"); leased != 8 {
+			t.Errorf("leased after the reset = %d, want the 8 from before", leased)
+		}
+		n.checkUsed(r, "key", 9) // these, and what accrues
+		n.allowed(r, "key", 8, limiter.FromLease)
+	})
+}
+
 // TestInspect shows the account of a key, and changes nothing.
 func TestInspect(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
@@ -324,12 +340,12 @@ func TestInspect(t *testing.T) {
 			}
 			held := int64(0)
 			for _, l := range a.Leases {
-				if held += l.Events; l.Lasts <= 0 || l.Lasts > 6*time.Second {
-					t.Errorf("lease lasts %v, want at most 6 s", l.Lasts)
+				if held += l.Events; l.Lasts <= 0 || l.Lasts > 10*time.Second {
+					t.Errorf("lease lasts %v, want at most 10 s", l.Lasts)
 				}
 			}
-			if held != leased || a.DeniedFor != 0 || a.Debt != 0 || a.Demand < 10 || a.Demand > 10_000 || a.Requesting {
-				t.Fatalf("account = %+v, want %d leased and a demand of hundreds per second", a, leased)
+			if held != leased || a.DeniedFor != 0 || a.Debt != 0 || a.Demand < 5 || a.Demand > 20 || a.Requesting {
+				t.Fatalf("account = %+v, want %d leased and a demand of 200 in 20 s", a, leased)
 			}
 		}
 		if n.Stats().Requests != requests || n.leased(r, "key") != leased {

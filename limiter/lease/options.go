@@ -15,10 +15,6 @@ type Options struct {
 	// Nodes returns how many nodes of the fleet are alive, this one included. Default: 1.
 	Nodes func() int
 
-	// Settled reports whether all other nodes count this one. There is credit only while they do.
-	// Default: they never do.
-	Settled func() bool
-
 	// OutageNodes returns how many nodes share the limits while the lender is in an outage. It should
 	// be too large rather than too small. Default: Nodes.
 	OutageNodes func() int
@@ -51,9 +47,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.ProbeEvery <= 0 {
 		o.ProbeEvery = time.Second
-	}
-	if o.Settled == nil {
-		o.Settled = func() bool { return false }
 	}
 	if o.Observe == nil {
 		o.Observe = func(time.Duration, error) {}

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"context"
+	"errors"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -18,7 +19,9 @@ func (s *Store) takeInOutage(ctx context.Context, r *request) {
 		case t.waiter != nil:
 			t.shard.Lock()
 			if t.waiter.status == waiting {
-				t.queueLocked().giveUp(t.waiter)
+				t.queueLocked().leave(t.waiter, false)
+			} else {
+				t.adoptReply() // which has come meanwhile
 			}
 			t.shard.Unlock()
 		}
@@ -30,6 +33,9 @@ func (s *Store) takeFailed(t *takeState, now instant) {
 	decide := func(a account) {
 		retry := now.plus(s.options.ProbeEvery.Microseconds())
 		a.takeInOutage(t.Rule, now, t.Cost, s.options.OutageNodes(), retry, &t.Decision)
+		if isLate(t.Err) {
+			t.Decision.Source = limiter.FromLate
+		}
 		if t.state = admitted; !t.Decision.OK {
 			t.state = denied
 		}
@@ -56,8 +62,14 @@ func (s *Store) takeFailed(t *takeState, now instant) {
 	}
 }
 
+// isLate reports whether err means that the lender has not answered in time.
+func isLate(err error) bool { return errors.Is(err, ErrTimeout) || errors.Is(err, limiter.ErrLate) }
+
 // owe has the account a owe cost events, and counts them.
 func (s *Store) owe(a account, r *limiter.Rule, now instant, cost int64) {
+	if cost == 0 {
+		return
+	}
 	s.stats.owed.Add(uint64(cost))
 	s.stats.owedDropped.Add(uint64(a.owe(r, now, cost)))
 }

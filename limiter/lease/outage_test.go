@@ -28,6 +28,17 @@ func (n node) takesInOutage(r *limiter.Rule, key string, cost int64) limiter.Dec
 	return takes[0].Decision
 }
 
+// owes takes now, while the lender is known to be in an outage. The take must be admitted, so that
+// the account owes it.
+func (n node) owes(r *limiter.Rule, key string, cost int64) {
+	n.t.Helper()
+	n.lender.refuse(true)
+	if d := n.takesInOutage(r, key, cost); !d.OK {
+		n.t.Errorf("take of %d of %q = %+v, want it admitted", cost, key, d)
+	}
+	n.lender.refuse(false)
+}
+
 // TestOutageModes takes from a lender that fails, in all modes: five nodes share the limits.
 func TestOutageModes(t *testing.T) {
 	inBubble(t, Options{OutageNodes: func() int { return 5 }, ProbeEvery: 3 * time.Second}, func(t *testing.T, n node) {
@@ -173,12 +184,13 @@ func TestDebtOfOutage(t *testing.T) {
 		for _, taken := range []int64{1, 5, 14, 60} {
 			inBubble(t, Options{}, func(t *testing.T, n node) {
 				r := n.outage("zone", 1, mode)
+				r.Strict = true // nothing is leased
 				n.allowed(r, "key", 6, limiter.FromStore)
 				n.lender.always(unreachable)
 				admitted := int64(6)
 				for range taken {
 					takes := []limiter.Take{takeOf(r, "key", 1)}
-					if _ = n.Take(t.Context(), n.options.Clock(), takes); takes[0].Decision.OK { // first from a lease
+					if _ = n.Take(t.Context(), n.options.Clock(), takes); takes[0].Decision.OK {
 						admitted++
 					}
 					time.Sleep(100 * time.Millisecond)

@@ -2,25 +2,45 @@ package lease
 
 import (
 	"errors"
+	"slices"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // A queue is what waits for the replies to an account with a request under way. The lock of the
 // account's shard guards it and its waiters.
+//
+// Two requests of an account may be under way at once. The first carries everything. The second
+// carries what takes need, and nothing else: see overlaps. Takes that come while no request can be
+// sent wait for the next one.
 type queue struct {
-	sent    []*waiter // with the request under way; it needs the cost of the first
-	waiting []*waiter // for the next request
-	late    int64     // events of waiters that are late
+	requests [2]underWay
+	waiting  []*waiter // for the next request
 
-	cancels []granted // for the next requests, one for each
-	returns []granted // for the next requests, as many as fit into each
+	cancels []granted // for the next requests with everything, one for each
+	returns []granted // for the next requests with everything, as many as fit into each
 
 	drained *latch // is done when no request is under way any more; may be nil
+}
 
-	// Since the request under way was sent, an operator has changed the count.
-	dropped                    dropped
-	droppedUnpaid, droppedOwed int64 // events of the account's debt that were dropped
+// A content is what a request carries. It is an index of queue.requests.
+type content uint8
+
+const (
+	everything content = iota
+	needsOnly
+)
+
+// An underWay is a request under way, or none when call is nil.
+type underWay struct {
+	call    *call
+	waiters []*waiter // what the request needs is the least of their costs
+	bare    bool      // it returns, cancels and settles nothing
+
+	// Since the request was sent, an operator has changed the count.
+	dropped     dropped
+	droppedOwed int64 // events of the account's debt that were dropped
 }
 
 // granted are events that a store served or leased in vain.
@@ -31,11 +51,14 @@ type granted struct {
 
 // A waiter is a take that waits for the reply to a request.
 type waiter struct {
-	cost  int64
-	latch *latch
+	cost   int64
+	joined time.Duration // the uptime at which it began to wait
+	latch  *latch
+	call   *call // that carries it; nil: it waits for one
 
 	status   waiterStatus
 	served   bool // by the lender; else the account decided
+	owed     bool // by the account: the store has not served it, and it was admitted
 	decision limiter.Decision
 	err      error
 	spent    spent // if the account decided. If the lender did, only the incarnation is set
@@ -50,17 +73,40 @@ const (
 	replied              // decision or err is set
 )
 
-// sendWaiting moves all waiters to sent. It returns what the first needs, and what the others do.
-func (q *queue) sendWaiting() (need, more int64) {
-	q.sent, q.waiting = q.waiting, nil
-	for i, w := range q.sent {
-		if i == 0 {
+// next returns what the next request of the account a may carry, if one can be sent now.
+func (q *queue) next(a account) (c content, ok bool) {
+	if q.requests[everything].call == nil {
+		return everything, true
+	}
+	return needsOnly, q.requests[needsOnly].call == nil && q.overlaps(a)
+}
+
+// overlaps reports whether takes may be requested beside the request under way that carries
+// everything. They may not if events of this node are returned or to be returned, or are still
+// leased: no take is denied for what its own node holds. And debt is settled before more is
+// admitted.
+func (q *queue) overlaps(a account) bool {
+	return q.requests[everything].bare && !q.hasReturns() && !a.inDebt && a.held() == 0
+}
+
+// busy reports whether a request is under way.
+func (q *queue) busy() bool {
+	return q.requests[everything].call != nil || q.requests[needsOnly].call != nil
+}
+
+// sendWaiting has a request of c carry all waiters. It returns the least that one of them needs,
+// and what the others need. So when the least is denied, all are.
+func (q *queue) sendWaiting(c *call, as content) (need, more int64) {
+	q.requests[as] = underWay{call: c, waiters: q.waiting}
+	for i, w := range q.waiting {
+		w.call = c
+		more += w.cost
+		if i == 0 || w.cost < need {
 			need = w.cost
-		} else {
-			more += w.cost
 		}
 	}
-	return need, more
+	q.waiting = nil
+	return need, more - need
 }
 
 // cancelLater has a later request cancel what the lender has served. What it served at one instant
@@ -102,37 +148,49 @@ func (q *queue) empty() bool { return len(q.waiting) == 0 && !q.hasReturns() }
 // hasReturns reports whether the lender is still to hear of events that it granted in vain.
 func (q *queue) hasReturns() bool { return len(q.cancels) > 0 || len(q.returns) > 0 }
 
-// serve hands out the reply l, less what was owed. Late waiters are served first, for whomever it
-// was requested: else others would be admitted by the same events. Then come the waiters in sent,
-// and at last the account decides on all that wait. Those without a decision wait on.
-func (q *queue) serve(a account, r *limiter.Rule, l *limiter.LeaseRequest, owed int64, now instant) {
-	left := max(0, l.Served-owed)
-	for _, list := range [][]*waiter{q.sent, q.waiting} {
-		for _, w := range list {
-			if w.status == late && w.cost <= left {
+// eachServed hands out events to the waiters of a request: first to those that were admitted late,
+// else others would be admitted by the same events. It returns how many are left, in vain.
+func eachServed(sent []*waiter, events int64, serve func(*waiter)) (left int64) {
+	left = max(0, events)
+	for _, status := range []waiterStatus{late, waiting} {
+		for _, w := range sent {
+			if w.status == status && w.cost <= left {
 				left -= w.cost
-				q.serveWaiter(a, w, l)
+				serve(w)
 			}
 		}
 	}
-	var unserved []*waiter
-	for i, w := range q.sent {
-		switch {
-		case w.status == gone, w.status == replied:
-		case w.cost <= left:
-			left -= w.cost
-			q.serveWaiter(a, w, l)
-		case i == 0 && l.Served == 0 && !(w.status == late && l.Decision.OK): // denied, or another take of the call is
-			q.answer(w, l.Decision)
-		default:
-			unserved = append(unserved, w)
-		}
-	}
-	if left > 0 {
+	return left
+}
+
+// cancelUnused has a later request cancel what the reply l serves in vain.
+func (q *queue) cancelUnused(sent []*waiter, l *limiter.LeaseRequest, owed int64) {
+	if left := eachServed(sent, l.Served-owed, func(*waiter) {}); left > 0 {
 		q.cancelLater(granted{limiter.Events{At: l.Decision.At, N: left}, l.Incarnation})
 	}
-	q.sent, q.waiting = nil, append(unserved, q.waiting...)
+}
+
+// serve hands out the reply l, less what was owed, to the waiters of its request. It returns how
+// many events the account owes, as they were admitted late and are not served.
+//
+// A reply decides all waiters of its request, with one exception: it served MaxMore. At last the
+// account decides on all that wait for a request.
+func (q *queue) serve(sent []*waiter, a account, r *limiter.Rule, l *limiter.LeaseRequest, owed int64, now instant) (owes int64) {
+	eachServed(sent, l.Served-owed, func(w *waiter) { q.serveWaiter(a, w, l) })
+	var waitOn []*waiter
+	for _, w := range sent {
+		switch {
+		case w.status == late:
+			owes += w.cost
+			w.owed = true
+			q.answer(w, l.Decision)
+		case w.status == waiting && !q.decideUnserved(w, a, r, l, now):
+			w.call, waitOn = nil, append(waitOn, w)
+		}
+	}
+	q.waiting = append(waitOn, q.waiting...)
 	q.decideWaiting(a, r, now)
+	return owes
 }
 
 // serveWaiter answers a waiter that the lender has served.
@@ -143,14 +201,37 @@ func (q *queue) serveWaiter(a account, w *waiter, l *limiter.LeaseRequest) {
 	q.answer(w, d)
 }
 
-// decideWaiting answers the waiters that the account can decide on.
+// decideUnserved answers a waiter that the reply l does not serve, if l decides it: it denies the
+// waiter, or has denied another take of the same call.
+func (q *queue) decideUnserved(w *waiter, a account, r *limiter.Rule, l *limiter.LeaseRequest, now instant) bool {
+	denial := l.Denial()
+	if denial == nil {
+		if l.Served == 0 {
+			q.answer(w, l.Decision)
+		}
+		return l.Served == 0
+	}
+	d, before := *denial, a.remaining
+	if w.cost != l.Need && a.take(r, now, w.cost, &d) {
+		w.spent = a.spentSince(before)
+	} else if w.cost > r.Capacity() {
+		d.RetryAt = limiter.Never
+	}
+	if !d.OK {
+		d.Breach, denial.Breach = denial.Breach, false // the first of them has it
+	}
+	q.answer(w, d)
+	return true
+}
+
+// decideWaiting answers the waiters that the account can decide on. It drops those that have gone.
 func (q *queue) decideWaiting(a account, r *limiter.Rule, now instant) {
 	undecided := q.waiting[:0]
 	for _, w := range q.waiting {
 		var d limiter.Decision
 		before := a.remaining
 		switch {
-		case w.status == gone, w.status == replied:
+		case w.status != waiting:
 		case a.take(r, now, w.cost, &d):
 			w.spent = a.spentSince(before)
 			q.answer(w, d)
@@ -162,38 +243,48 @@ func (q *queue) decideWaiting(a account, r *limiter.Rule, now instant) {
 	q.waiting = undecided
 }
 
-// fail answers all waiters with an error. It returns how many events are lost, as no request will
-// return them any more, and how many the late waiters owe, as the store has not heard of them.
-func (q *queue) fail(err error) (lost, owed int64) {
-	for i, w := range append(q.sent, q.waiting...) {
-		if w.status == late && (i >= len(q.sent) || errors.Is(err, limiter.ErrNotAsked)) {
-			owed += w.cost
+// fail answers the waiters of a request that has failed, and those that wait for a request, with an
+// error. It returns how many events are lost, as no request will return them any more, and how many
+// the account owes, as they were admitted late and the store was not asked for them.
+func (q *queue) fail(sent []*waiter, err error) (lost, owes int64) {
+	for _, w := range slices.Concat(sent, q.waiting) {
+		if w.status == late && errors.Is(err, limiter.ErrNotAsked) {
+			owes += w.cost
+			w.owed = true
 		}
-		if w.status != gone {
+		if w.status == waiting || w.status == late {
 			w.err = err
 			q.answer(w, limiter.Decision{})
 		}
 	}
-	for _, g := range append(q.cancels, q.returns...) {
-		lost += g.N
+	q.waiting = nil
+	if q.requests[everything].call == nil {
+		for _, g := range slices.Concat(q.cancels, q.returns) {
+			lost += g.N
+		}
+		q.cancels, q.returns = nil, nil
 	}
-	return lost, owed
+	return lost, owes
 }
 
-// giveUp notes that nobody waits for w any more.
-func (q *queue) giveUp(w *waiter) { q.setStatus(w, gone) }
-
-func (q *queue) setStatus(w *waiter, status waiterStatus) {
-	if w.status == late {
-		q.late -= w.cost
+// leave notes that nobody waits for w any more. admitted says whether the take was admitted all the
+// same. Then it returns the events that the store will not hear of.
+func (q *queue) leave(w *waiter, admitted bool) (owes int64) {
+	switch {
+	case !admitted:
+		w.status = gone
+	case w.call != nil:
+		w.status = late
+	default:
+		w.status, w.owed = gone, true
+		return w.cost
 	}
-	w.status = status
+	return 0
 }
 
 // answer answers w, and tells those who wait together with it.
 func (q *queue) answer(w *waiter, d limiter.Decision) {
-	q.setStatus(w, replied)
-	w.decision = d
+	w.status, w.decision = replied, d
 	if !d.OK && w.err == nil {
 		w.latch.deny()
 	}

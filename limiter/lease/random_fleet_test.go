@@ -51,7 +51,7 @@ type randomFleet struct {
 	nodes        []*fleetNode
 	lostByClosed uint64 // by nodes that were closed
 	admitted     map[name][]limiter.Events
-	late         map[name]int64             // admitted by the newest known state
+	late         map[name]int64             // admitted without the lender
 	leased       map[name][]limiter.Instant // when takes were admitted from leases
 }
 
@@ -82,16 +82,13 @@ func newRandomFleet(t *testing.T, seed uint64) *randomFleet {
 	for i, zone := range fleetZones[:3] {
 		kind := append(kinds, limiter.FixedWindow, limiter.FixedWindow)[f.rng.IntN(len(kinds)+2)]
 		f.rules = append(f.rules, made.rule(limiter.Rule{
-			ID: uint32(i + 1), Zone: zoneName(zone), MaxKeys: 2 + f.rng.IntN(4), MaxOvershoot: 0.05, Strict: f.rng.IntN(5) == 0,
+			ID: uint32(i + 1), Zone: zoneName(zone), MaxKeys: 2 + f.rng.IntN(4), Strict: f.rng.IntN(5) == 0,
 			Algorithm: limiter.Algorithm{Kind: kind},
 			Limit: limiter.Limit{
 				Events: []int64{3, 30, 200}[f.rng.IntN(3)],
 				Window: []time.Duration{400 * time.Millisecond, 2 * time.Second, 24 * time.Hour}[f.rng.IntN(3)],
 			},
 		}))
-	}
-	if f.rng.IntN(3) == 0 {
-		f.lender.busy()
 	}
 	f.slow = []int{5, 48}[f.rng.IntN(2)]
 	f.restarts = f.rng.IntN(2) == 0
@@ -188,7 +185,7 @@ func (f *randomFleet) request() {
 	defer cancel()
 	err := s.Take(ctx, s.options.Clock(), takes)
 	denied := func(k limiter.Take) bool {
-		return (k.Err == nil || k.Decision.Source == limiter.FromOutage) && !k.Decision.OK
+		return (k.Err == nil || k.Decision.Source.WithoutStore()) && !k.Decision.OK
 	}
 	if (err == nil || ctx.Err() == nil) && !slices.ContainsFunc(takes, denied) {
 		f.admit(s, takes)
@@ -201,7 +198,7 @@ func (f *randomFleet) admit(s *fleetNode, takes []limiter.Take) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, k := range takes {
-		if k.Err != nil && k.Decision.Source != limiter.FromOutage {
+		if k.Err != nil && !k.Decision.Source.WithoutStore() {
 			continue
 		}
 		n, at := name{k.Rule.ID, string(k.Key)}, k.Decision.At
@@ -209,7 +206,7 @@ func (f *randomFleet) admit(s *fleetNode, takes []limiter.Take) {
 			at += limiter.At(time.Now().Add(3*time.Hour)) - s.options.Clock()
 		}
 		switch k.Decision.Source {
-		case limiter.FromKnownState, limiter.FromOutage:
+		case limiter.FromLate, limiter.FromOutage:
 			f.late[n] += k.Cost
 		case limiter.FromLease:
 			f.leased[n] = append(f.leased[n], at)
@@ -287,8 +284,8 @@ func (f *randomFleet) end() {
 	}
 }
 
-// checkBound checks that no span of the admitted takes has more than the algorithm allows. Takes by
-// the newest known state, or in an outage, may come on top, as nodes decide them alone. So may what
+// checkBound checks that no span of the admitted takes has more than the algorithm allows. Takes
+// without the lender may come on top, as nodes decide them alone. So may what
 // a bucket gets back for events that were served in vain before the span began, see
 // lendingBucket.cancel.
 func (f *randomFleet) checkBound(r *limiter.Rule, n name) {
@@ -308,7 +305,6 @@ func (f *randomFleet) checkBound(r *limiter.Rule, n name) {
 			check(e.At, float64(sums[e.At/window]))
 		}
 	case limiter.TokenBucket:
-		most += r.MaxOvershoot * float64(r.Limit.Events)
 		level, at := 0.0, limiter.Instant(0)
 		for _, e := range admitted {
 			accrued := float64(e.At-at) * float64(r.Limit.Events) / float64(window)
@@ -362,7 +358,7 @@ func TestUncanceledEventsRaiseBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &randomFleet{t: t, lender: fleetLender{newLender(0)}, admitted: make(map[name][]limiter.Events)}
 		r := node{t, nil, nil}.rule(limiter.Rule{
-			Zone: zoneName("a"), MaxOvershoot: 0.05, Limit: limiter.Limit{Events: 3, Window: 400 * time.Millisecond},
+			Zone: zoneName("a"), Limit: limiter.Limit{Events: 3, Window: 400 * time.Millisecond},
 		})
 		n := name{r.ID, "key"}
 		lend := func(l limiter.LeaseRequest) limiter.Decision {

@@ -16,15 +16,11 @@ type Stats struct {
 	Expired  uint64 // events that were not spent before their window had passed
 	Lost     uint64 // events whose return or service has an unknown outcome
 
-	Credited uint64 // events admitted on credit
-	Settled  uint64 // events of credit that the lender has debited
-
 	Owed        uint64 // events admitted that the lender was not asked for, as it was in an outage
 	OwedSettled uint64 // events of those that the lender has debited since
 	OwedDropped uint64 // events of those that it never will: see account.owe
 
-	Debt     int64 // events of credit that the lender has not debited yet, now
-	Accounts int   // of all zones, now
+	Accounts int // of all zones, now
 }
 
 // Plus returns the stats of two stores together.
@@ -34,12 +30,9 @@ func (s Stats) Plus(other Stats) Stats {
 	s.Returned += other.Returned
 	s.Expired += other.Expired
 	s.Lost += other.Lost
-	s.Credited += other.Credited
-	s.Settled += other.Settled
 	s.Owed += other.Owed
 	s.OwedSettled += other.OwedSettled
 	s.OwedDropped += other.OwedDropped
-	s.Debt += other.Debt
 	s.Accounts += other.Accounts
 	return s
 }
@@ -48,7 +41,7 @@ func (s Stats) Plus(other Stats) Stats {
 func (s Stats) OutageDebt() int64 { return int64(s.Owed - s.OwedSettled - s.OwedDropped) }
 
 type counters struct {
-	delegated, requests, granted, returned, expired, lost, credited, settled, owed, owedSettled, owedDropped atomic.Uint64
+	delegated, requests, granted, returned, expired, lost, owed, owedSettled, owedDropped atomic.Uint64
 }
 
 // settledOwed counts events that were owed, and that the reply to l has debited as far as there
@@ -62,15 +55,16 @@ func (c *counters) settledOwed(events int64, l *limiter.LeaseRequest, err error)
 	c.owedDropped.Add(uint64(events - settled))
 }
 
-// replied counts a reply to l, which was for this incarnation of the lender. It returns how many
-// events of debt the lender has debited. Another incarnation takes nothing back.
-func (c *counters) replied(l *limiter.LeaseRequest, incarnation uint64, err error) (settled int64) {
+// replied counts a reply to l, which was for this incarnation of the lender. Another incarnation
+// takes nothing back.
+func (c *counters) replied(l *limiter.LeaseRequest, incarnation uint64, err error) {
 	returned, lost := uint64(l.Cancel.N), uint64(0)
 	for _, e := range l.Returns {
-		if e.At == 0 { // of an earlier incarnation
-			lost += uint64(e.N)
+		unspent := uint64(max(0, e.N-e.Spent)) // of a part, what has accrued is not known here
+		if e.At == 0 {                         // of an earlier incarnation
+			lost += unspent
 		} else {
-			returned += uint64(e.N)
+			returned += unspent
 		}
 	}
 	if err != nil {
@@ -78,7 +72,7 @@ func (c *counters) replied(l *limiter.LeaseRequest, incarnation uint64, err erro
 			lost += uint64(l.Need + l.More)
 		}
 		c.lost.Add(lost + returned)
-		return 0
+		return
 	}
 	if incarnation != l.Incarnation {
 		lost, returned = lost+returned, 0
@@ -86,9 +80,6 @@ func (c *counters) replied(l *limiter.LeaseRequest, incarnation uint64, err erro
 	c.lost.Add(lost)
 	c.returned.Add(returned)
 	c.granted.Add(uint64(l.Granted))
-	settled = l.CreditTotal - l.SettledTotal
-	c.settled.Add(uint64(settled))
-	return settled
 }
 
 // Stats returns what the store has done.
@@ -100,13 +91,10 @@ func (s *Store) Stats() Stats {
 		Returned: c.returned.Load(),
 		Expired:  c.expired.Load(),
 		Lost:     c.lost.Load(),
-		Credited: c.credited.Load(),
-		Settled:  c.settled.Load(),
 	}
 	st.OwedSettled, st.OwedDropped = c.owedSettled.Load(), c.owedDropped.Load()
 	st.Owed = c.owed.Load() // last, so that no less is owed than settled
 	for _, z := range s.openZones() {
-		st.Debt += z.debt.Load()
 		st.Accounts += z.accounts.Len()
 	}
 	return st

@@ -10,9 +10,9 @@ import (
 
 // TestStatsPlus adds every number.
 func TestStatsPlus(t *testing.T) {
-	one := Stats{Requests: 1, Granted: 2, Returned: 3, Expired: 4, Lost: 5, Credited: 6, Settled: 7, Debt: 8, Accounts: 9,
+	one := Stats{Requests: 1, Granted: 2, Returned: 3, Expired: 4, Lost: 5, Accounts: 9,
 		Owed: 12, OwedSettled: 11, OwedDropped: 10}
-	want := Stats{Requests: 3, Granted: 6, Returned: 9, Expired: 12, Lost: 15, Credited: 18, Settled: 21, Debt: 24, Accounts: 27,
+	want := Stats{Requests: 3, Granted: 6, Returned: 9, Expired: 12, Lost: 15, Accounts: 27,
 		Owed: 36, OwedSettled: 33, OwedDropped: 30}
 	if got := one.Plus(one).Plus(one); got != want {
 		t.Errorf("three times %+v = %+v, want %+v", one, got, want)
@@ -26,8 +26,8 @@ func TestStatsExpired(t *testing.T) {
 		r := n.rule(limiter.Rule{
 			Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, Limit: limiter.Limit{Events: 10_000, Window: time.Second},
 		})
-		time.Sleep(700 * time.Millisecond)
-		n.warm(r, "key") // until about 80 ms before the end of the window
+		time.Sleep(500 * time.Millisecond)
+		n.warm(r, "key") // until about 280 ms before the end of the window
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if s := n.Stats(); s.Expired == 0 || s.Expired+s.Returned > s.Granted {
@@ -37,4 +37,23 @@ func TestStatsExpired(t *testing.T) {
 			t.Errorf("leased after the window = %d, want none", leased)
 		}
 	})
+}
+
+// TestStatsOfPart counts what is returned of a part as what was not spent of the events that it had
+// at once. More than those may be spent of it.
+func TestStatsOfPart(t *testing.T) {
+	for _, test := range []struct{ spent, returned int64 }{{0, 8}, {3, 5}, {8, 0}, {9, 0}} {
+		l := &limiter.LeaseRequest{Incarnation: 7, Returns: [2]limiter.Return{1: {
+			Events: limiter.Events{At: 1, N: 8}, Spent: test.spent, Share: 2048,
+		}}}
+		var answered, failed counters
+		answered.replied(l, 7, nil)
+		failed.replied(l, 7, errCut)
+		if got := answered.returned.Load(); got != uint64(test.returned) {
+			t.Errorf("returned after %d were spent = %d, want %d", test.spent, got, test.returned)
+		}
+		if got := failed.lost.Load(); got != uint64(test.returned) {
+			t.Errorf("lost with the request after %d were spent = %d, want %d", test.spent, got, test.returned)
+		}
+	}
 }

@@ -19,12 +19,12 @@ type Store struct {
 	wheel      wheel
 	background backgroundLimit
 	clock      *clock
-	fleet      atomic.Pointer[fleet] // replaced by the janitor alone
+	roundTrip  atomic.Int64 // of calls to the lender, in µs, smoothed
 	stats      counters
+	draining   atomic.Bool // no leases are wanted any more: see EndLeasing
 
-	mu       sync.Mutex       // guards what follows
-	zones    map[string]*Zone // that are open, by name
-	closedAt instant          // when a zone was closed last; 0: never
+	mu    sync.Mutex       // guards what follows
+	zones map[string]*Zone // that are open, by name
 
 	stop    chan struct{}
 	closing sync.Once
@@ -46,10 +46,7 @@ func New(lender limiter.Lender, o Options) *Store {
 	if s.options.Clock == nil {
 		s.options.Clock = s.Now
 	}
-	now := s.now()
-	s.fleet.Store(new(fleet))
-	s.countNodes(now)
-	s.wheel.next = int64(now) / tick
+	s.wheel.next = int64(s.now()) / tick
 	s.janitor.Go(s.run)
 	return s
 }
@@ -63,6 +60,14 @@ func (s *Store) Now() limiter.Instant { return s.At(time.Now()) }
 
 // now returns the instant by Options.Clock.
 func (s *Store) now() instant { return fromCaller(s.options.Clock()) }
+
+// EndLeasing has the store want no leases from now on, as this node is about to end. Takes spend the
+// leases that it holds, and then the lender decides each of them. Close returns what is unspent.
+func (s *Store) EndLeasing() { s.draining.Store(true) }
+
+// uptime returns for how long the store has existed, by the monotonic clock of the process. It is
+// not 0.
+func (s *Store) uptime() time.Duration { return time.Since(s.clock.began) + 1 }
 
 // Close returns what is leased and ends the store's goroutine. Later takes are left to the lender,
 // as requests may outlive their configuration.
@@ -86,7 +91,6 @@ func (s *Store) Open(name string) *Zone {
 	z := s.zones[name]
 	if z == nil {
 		z = &Zone{store: s, name: name, accounts: keyed.New[hot, cold, shardState](shardBits)}
-		z.removedAt.Store(int64(s.closedAt))
 		s.zones[name] = z
 	}
 	return z

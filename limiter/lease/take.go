@@ -2,6 +2,7 @@ package lease
 
 import (
 	"context"
+	"slices"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -12,12 +13,12 @@ const roomFor = 8
 // Take implements [limiter.Store]. now is an instant of Options.Clock. Where accounts can decide,
 // Take waits for nothing but locks, and does not allocate for up to 8 takes.
 //
-// Take looks at the accounts first. Then it requests what they lack, for all keys at the same time.
-// Keys under strict rules come after that, and takes without an account come last. A key that the
-// lender denied last is requested alone, before anything is taken from the others. So a client that
-// is denied again and again takes nothing from the keys that it shares. What the lender could not
-// decide is decided by Rule.OnOutage, unless another take is denied. If a take is denied, or if
-// nobody waits for the decision any more, Take returns what the others have taken.
+// Take looks at the accounts first. A key that the lender denied last is then requested alone,
+// before anything is taken from the others. So a client that is denied again and again takes
+// nothing from the keys that it shares. After that, what the accounts lack is requested for all
+// keys at the same time. So Take waits in two rounds at most. What the lender could not decide, or
+// not in time, is decided by Rule.OnOutage, unless another take is denied. If a take is denied, or
+// if nobody waits for the decision any more, Take returns what the others have taken.
 func (s *Store) Take(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
 	if len(takes) == 1 {
 		var room [1]takeState
@@ -29,9 +30,10 @@ func (s *Store) Take(ctx context.Context, now limiter.Instant, takes []limiter.T
 
 // A request is takes that are decided together.
 type request struct {
-	began instant
-	now   instant // later than began once it has waited
+	now   instant // later than at first once it has waited
 	takes []takeState
+
+	triedAlone bool // a take, because of lastDenial
 }
 
 // A takeState is how far one take of a request is decided.
@@ -41,13 +43,13 @@ type takeState struct {
 	state    state
 
 	selected    bool // for the next round of lease requests
-	triedAlone  bool // because of lastDenial
 	needsRefill bool // of its account
 
 	lastDenial instant // while undecided: the retry instant of the lender's last reply, if that was a denial
 	spent      spent   // of leases, if that may have to be undone
 	refused    bool    // the lender was not asked, as it is known to be in an outage
 	owed       bool    // by its account: see account.owe
+	consumed   bool    // by the lender that has decided it, as it has not denied another one
 	waiter     *waiter // of the newest round; nil: it has not waited
 }
 
@@ -56,7 +58,7 @@ type state uint8
 const (
 	undecided state = iota
 	delegated       // to the lender, as there is no account
-	decided         // by the lender after that, and not denied
+	decided         // by the lender after that, and not denied: see consumed
 	admitted        // by its account or after waiting, as Decision.Source says
 	denied
 	failed // the lender could not decide it
@@ -66,7 +68,7 @@ func (s *Store) take(ctx context.Context, now instant, takes []limiter.Take, roo
 	if len(takes) > len(room) {
 		room = make([]takeState, len(takes))
 	}
-	r := request{began: now, now: now, takes: room[:len(takes)]}
+	r := request{now: now, takes: room[:len(takes)]}
 	for i := range takes {
 		t, k := &r.takes[i], &takes[i]
 		t.Take, k.Err = k, nil
@@ -105,36 +107,31 @@ func (r *request) any(s state) bool {
 // takeOne decides a take that is alone: mostly with one look-up, under one lock.
 func (s *Store) takeOne(ctx context.Context, r *request) {
 	t := &r.takes[0]
+	t.selected = true
+	var b batch
 	if t.state == undecided {
-		var b batch
-		if s.join(t, r, &b); !b.empty() {
-			s.await(ctx, r, &b)
-		}
+		s.join(t, r, &b)
 	}
-	if t.state == delegated {
-		s.delegate(ctx, r)
+	if !b.empty() || t.state == delegated {
+		s.await(ctx, r, &b)
 	}
 	s.takeInOutage(ctx, r)
 }
 
-// takeAll decides what leases do not suffice for: it waits in rounds, until a take is denied.
+// takeAll decides what leases do not suffice for, in two rounds at most.
 func (s *Store) takeAll(ctx context.Context, r *request) {
-	for !r.any(denied) && r.selectDeniedLast() {
-		if s.round(ctx, r); !r.any(denied) {
+	if !r.any(denied) && r.selectDeniedLast() {
+		s.round(ctx, r)
+		if r.triedAlone = true; !r.any(denied) {
 			s.spendLeases(r)
 		}
 	}
-	for _, strict := range []bool{false, true} {
-		if !r.any(denied) && r.selectUndecided(strict) {
-			s.round(ctx, r)
-		}
-	}
-	if !r.any(denied) && r.any(delegated) {
-		s.delegate(ctx, r)
+	if !r.any(denied) && r.selectUndecided() {
+		s.round(ctx, r)
 	}
 	s.takeInOutage(ctx, r)
 	if r.any(denied) || r.any(failed) && ctx.Err() != nil {
-		s.undoAll(r)
+		s.undoAll(ctx, r)
 	}
 }
 
@@ -147,7 +144,7 @@ func (s *Store) spendLeases(r *request) (admits bool) {
 		t := &r.takes[i]
 		if t.state == undecided {
 			s.spendLease(t, r.now, stopped)
-			if !stopped && (t.state == denied || t.lastDenial != 0 && !t.triedAlone) {
+			if !stopped && (t.state == denied || t.lastDenial != 0 && !r.triedAlone) {
 				stopped = true
 				s.release(r)
 			}
@@ -187,46 +184,48 @@ func (t *takeState) concludeLocked(a account, now instant) {
 		return
 	}
 	t.state = admitted
-	t.needsRefill = a.needsRefill(t.Rule, now)
+	t.needsRefill = a.needsRefill(t.Rule, now, t.zone.store.roundTrip.Load())
 }
 
 // selectDeniedLast selects the take for the next round that the lender denied last, and reports
 // whether there is one. Of several it is the one with the latest retry instant, which will most
-// probably be denied again. No take is tried alone twice.
+// probably be denied again.
 func (r *request) selectDeniedLast() bool {
 	var latest *takeState
 	for i := range r.takes {
 		t := &r.takes[i]
-		t.selected = false
-		if t.state == undecided && !t.triedAlone && t.lastDenial != 0 && (latest == nil || t.lastDenial > latest.lastDenial) {
+		if t.state == undecided && t.lastDenial != 0 && (latest == nil || t.lastDenial > latest.lastDenial) {
 			latest = t
 		}
 	}
 	if latest == nil {
 		return false
 	}
-	latest.selected, latest.triedAlone = true, true
+	latest.selected = true
 	return true
 }
 
-// selectUndecided selects the undecided takes for the next round whose rules are strict, or those
-// whose rules are not, and reports whether there are any.
-func (r *request) selectUndecided(strict bool) (found bool) {
+// selectUndecided selects all takes for the next round that are not decided yet, and reports
+// whether there are any.
+func (r *request) selectUndecided() (found bool) {
 	for i := range r.takes {
 		t := &r.takes[i]
-		t.selected = t.state == undecided && t.Rule.Strict == strict
+		t.selected = t.state == undecided || t.state == delegated
 		found = found || t.selected
 	}
 	return found
 }
 
-// delegate has the lender decide the takes without an account.
+// toDelegate reports whether the lender is to decide t in this round, as there is no account.
+func (t *takeState) toDelegate() bool { return t.selected && t.state == delegated }
+
+// delegate has the lender decide the takes of this round that have no account.
 func (s *Store) delegate(ctx context.Context, r *request) {
-	within, cancel := context.WithTimeout(ctx, s.timeLeft(r))
+	within, cancel := context.WithTimeout(ctx, 2*s.options.Timeout)
 	defer cancel()
 	var takes []limiter.Take
 	for i := range r.takes {
-		if t := &r.takes[i]; t.state == delegated && !s.refuse(t) {
+		if t := &r.takes[i]; t.toDelegate() && !s.refuse(t) {
 			takes = append(takes, *t.Take)
 		}
 	}
@@ -236,24 +235,22 @@ func (s *Store) delegate(ctx context.Context, r *request) {
 	s.stats.delegated.Add(1)
 	_ = s.lender.Take(within, r.now.forCaller(), takes) // each take has its error
 	r.now = s.now()
+	denies := func(k limiter.Take) bool { return k.Err == nil && !k.Decision.OK }
+	consumed := !slices.ContainsFunc(takes, denies)
 	for i := range r.takes {
 		t := &r.takes[i]
-		if t.state != delegated {
+		if !t.toDelegate() {
 			continue
 		}
 		t.Decision, t.Err, takes = takes[0].Decision, takes[0].Err, takes[1:]
 		if t.Err != nil && within.Err() != nil && ctx.Err() == nil {
 			t.Err = ErrTimeout
 		}
-		if t.Err != nil && s.zoneOf(t.Rule) != nil && s.busy(t, t.Err) {
-			t.Err = nil
-			t.zone.crowd.decide(t.Rule, func(a account) { a.takeLate(t.Rule, r.now, t.Cost, &t.Decision) })
-		}
 		switch {
 		case t.Err != nil:
 			t.fail(t.Err)
 		case t.Decision.OK:
-			t.state = decided
+			t.state, t.consumed = decided, consumed
 		default:
 			t.state = denied
 		}
@@ -268,11 +265,13 @@ func (s *Store) delegate(ctx context.Context, r *request) {
 func (s *Store) refill(t *takeState, now instant) {
 	var c *call
 	t.shard.Lock()
-	if a, ok := t.findLocked(); ok && !t.zone.closed.Load() && a.needsRefill(t.Rule, now) && !t.backingOffLocked() {
+	a, ok := t.findLocked()
+	leases := t.zone.leases()
+	if ok && (leases || a.inDebt) && !t.zone.closed.Load() && a.needsRefill(t.Rule, now, s.roundTrip.Load()) && !t.backingOffLocked() {
 		full := false
 		if a.lastsFor(t.Rule, now, 2*tick) {
 			s.setBackoffLocked(&t.location, backoff{until: now, refill: true})
-		} else if c, full = s.beginLocked(&t.location, a, t.Rule, now, maxRefills, true); full && a.inDebt {
+		} else if c, full = s.beginLocked(&t.location, a, t.Rule, now, maxRefills, leases); full && a.inDebt {
 			s.attendSoonLocked(&t.location, now)
 		}
 	}

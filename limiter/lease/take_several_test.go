@@ -98,7 +98,7 @@ func TestRejectedClientDrainsNobody(t *testing.T) {
 			inBubble(t, Options{}, func(t *testing.T, n node) {
 				zone := func(id uint32, name string, events int64) *limiter.Rule {
 					return n.rule(limiter.Rule{
-						ID: id, Zone: n.Open(name), Algorithm: limiter.Algorithm{Kind: kind}, MaxOvershoot: 0.01,
+						ID: id, Zone: n.Open(name), Algorithm: limiter.Algorithm{Kind: kind},
 						Limit: limiter.Limit{Events: events, Window: 24 * time.Hour},
 					})
 				}

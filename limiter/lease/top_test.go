@@ -49,13 +49,13 @@ func TestTop(t *testing.T) {
 			inBubble(t, Options{}, func(t *testing.T, n node) {
 				rule := func(id uint32, events int64) *limiter.Rule {
 					return n.rule(limiter.Rule{
-						ID: id, Algorithm: limiter.Algorithm{Kind: kind}, Strict: strict, MaxOvershoot: 0.05,
+						ID: id, Algorithm: limiter.Algorithm{Kind: kind}, Strict: strict,
 						Limit: limiter.Limit{Events: events, Window: 4 * time.Minute},
 					})
 				}
 				free, pro, endpoint := rule(1, 1000), rule(1, 100_000), rule(2, 100_000)
 				n.checkTop(nil, 9, free, pro, endpoint)
-				for i := range 600 { // half a minute
+				for i := range 1800 { // one and a half minutes
 					n.take(pro, "fast", 3)
 					if i%2 == 0 {
 						n.take(endpoint, "fast", 1)
@@ -75,7 +75,7 @@ func TestTop(t *testing.T) {
 						t.Errorf("use of %s = %.1f, want about %v", want[i], use[i], rate)
 					}
 				}
-				time.Sleep(3 * time.Minute)
+				time.Sleep(6 * time.Minute)
 				n.checkTop(nil, 9, free, pro, endpoint)
 				if t.Failed() {
 					t.Fatalf("%v, strict %v", kind, strict)

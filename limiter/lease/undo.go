@@ -1,24 +1,17 @@
 package lease
 
 import (
-	"errors"
-	"slices"
+	"context"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // undoAll returns what the takes have taken, and gives those that are not denied the decision that
 // they have without the others.
-func (s *Store) undoAll(r *request) {
-	byLender := slices.ContainsFunc(r.takes, func(t takeState) bool {
-		return t.state == denied && t.Decision.Source != limiter.FromOutage
-	})
+func (s *Store) undoAll(ctx context.Context, r *request) {
+	s.undoDelegated(ctx, r)
 	for i := range r.takes {
 		switch t := &r.takes[i]; t.state {
-		case decided:
-			if !byLender { // else it has consumed nothing
-				s.stats.lost.Add(uint64(t.Cost))
-			}
 		case undecided, delegated:
 			now := r.now.forCaller()
 			t.Decision = limiter.Decision{
@@ -29,6 +22,22 @@ func (s *Store) undoAll(r *request) {
 			if t.zone != nil {
 				s.undo(t, r.now)
 			}
+		}
+	}
+}
+
+// undoDelegated has the lender refund what it has consumed for takes without an account.
+func (s *Store) undoDelegated(ctx context.Context, r *request) {
+	var taken []limiter.Take
+	for i := range r.takes {
+		if t := &r.takes[i]; t.state == decided && t.consumed {
+			taken = append(taken, *t.Take)
+			t.Decision.Remaining = min(t.Decision.Limit, t.Decision.Remaining+t.Cost)
+		}
+	}
+	if len(taken) > 0 && s.lender.Refund(context.WithoutCancel(ctx), r.now.forCaller(), taken) != nil {
+		for _, k := range taken {
+			s.stats.lost.Add(uint64(k.Cost))
 		}
 	}
 }
@@ -76,18 +85,13 @@ func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now instant
 		if c, full = s.beginLocked(&t.location, a, r, now, maxBackground, false); full {
 			s.attendSoonLocked(&t.location, now)
 		}
-	case limiter.FromOutage:
+	case limiter.FromLate, limiter.FromOutage:
 		if w != nil || t.owed { // else all keys without an account have decided it
-			a.undoInOutage(t.Cost)
+			a.undoInOutage(r.InOutage(s.options.OutageNodes()), t.Cost)
 			c = s.undoWithoutLenderLocked(t, a, r, now)
 		}
 	case limiter.FromStore:
 		c = t.unserveLocked(a, r, now)
-	case limiter.FromKnownState:
-		if w.status == late || w.err != nil {
-			a.withhold(-t.Cost)
-		}
-		c = s.undoWithoutLenderLocked(t, a, r, now)
 	}
 	return c
 }
@@ -96,15 +100,12 @@ func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now instant
 // since.
 func (s *Store) undoWithoutLenderLocked(t *takeState, a account, r *limiter.Rule, now instant) *call {
 	switch w := t.waiter; {
-	case t.owed, w.err != nil && errors.Is(w.err, limiter.ErrNotAsked):
+	case t.owed, w.owed:
 		s.stats.owedDropped.Add(uint64(a.paidOwed(t.Cost)))
 	case w.status == late:
-		t.queueLocked().giveUp(w)
-	case w.err != nil:
+		t.queueLocked().leave(w, false)
 	case w.served:
 		return t.unserveLocked(a, r, now)
-	case w.decision.OK:
-		return s.unspendLocked(t, a, r, w.spent, now)
 	}
 	return nil
 }
@@ -119,12 +120,20 @@ func (t *takeState) unserveLocked(a account, r *limiter.Rule, now instant) *call
 // unspendLocked puts what was spent of leases back into those that a holds, and returns the rest to
 // the lender.
 func (s *Store) unspendLocked(t *takeState, a account, r *limiter.Rule, spent spent, now instant) *call {
-	returns, lost := a.returnToLease(spent)
-	s.stats.lost.Add(uint64(lost))
 	var q queue
-	for _, e := range returns {
-		if e.N > 0 {
-			q.returns = append(q.returns, granted{e, spent.incarnation})
+	if r.Algorithm.Kind == limiter.TokenBucket {
+		cancel, lost := a.returnToPart(now, spent)
+		s.stats.lost.Add(uint64(lost))
+		if cancel.N > 0 {
+			q.cancels = []granted{{cancel, spent.incarnation}}
+		}
+	} else {
+		returns, lost := a.returnToLease(spent)
+		s.stats.lost.Add(uint64(lost))
+		for _, e := range returns {
+			if e.N > 0 {
+				q.returns = append(q.returns, granted{e, spent.incarnation})
+			}
 		}
 	}
 	if !q.hasReturns() {
@@ -144,6 +153,6 @@ func (l *location) tellLocked(a account, r *limiter.Rule, now instant, news queu
 		return nil
 	}
 	c := newCall(l.key.Text, now)
-	l.requestLocked(c, a, r, &news)
+	l.requestLocked(c, a, r, &news, everything)
 	return c
 }

@@ -27,8 +27,7 @@ func TestUndoManyAtOnce(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		time.Sleep(6 * time.Second)
-		synctest.Wait()
+		n.waitForReturns()
 		n.checkUsed(wide, "shared", 0)
 		if got := n.lender.received() - 50; got > 10 {
 			t.Errorf("requests of the shared key for 50 takes that were undone = %d, want at most 10", got)
@@ -119,26 +118,8 @@ func TestUndoWithFullBackground(t *testing.T) {
 	})
 }
 
-// TestCreditIsNotUndone settles credit although another zone denied the take: the lender may have
-// debited it already.
-func TestCreditIsNotUndone(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled}, func(t *testing.T, n node) {
-		r, narrow := n.creditRule(0), n.fixed("b", 2, 1)
-		takes := []limiter.Take{takeOf(r, "key", 2), takeOf(narrow, "other", 2)}
-		n.fails(nil, takes...)
-		if takes[0].Decision.Source != limiter.FromCredit && !takes[0].Decision.OK || takes[1].Decision.OK {
-			t.Errorf("takes = %+v, want the second denied", takes)
-		}
-		n.waitForReplies()
-		n.checkUsed(r, "key", 2+n.leased(r, "key"))
-		if _, debt := n.outstanding(r, "key"); debt != 0 {
-			t.Errorf("debt = %d, want 0", debt)
-		}
-	})
-}
-
-// TestUndoLateTake admits a take by the newest known state, which another zone then denies. In the
-// end nothing is consumed, whatever became of the request in between.
+// TestUndoLateTake admits a take late, whose request another zone then denies. In the end nothing
+// is consumed, whatever became of the request in between.
 func TestUndoLateTake(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -153,7 +134,6 @@ func TestUndoLateTake(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			inBubble(t, Options{}, func(t *testing.T, n node) {
 				wide, narrow := n.fixed("a", 1, 1000), n.fixed("b", 2, 1)
-				n.lender.busy()
 				n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
 					return test.fate, test.delay
 				})
@@ -161,12 +141,13 @@ func TestUndoLateTake(t *testing.T) {
 				k := &q.takes[0]
 				q.takes[1].selected = false
 				n.round(t.Context(), q)
-				if d := k.Decision; k.state != admitted || d.Source != limiter.FromKnownState || d.Remaining != 997 {
+				n.takeInOutage(t.Context(), q)
+				if d := k.Decision; k.state != admitted || d.Source != limiter.FromLate || d.Remaining != 997 {
 					t.Fatalf("take = %+v in state %d, want it admitted late", k.Take, k.state)
 				}
 				time.Sleep(50 * time.Millisecond)
 				q.takes[1].state = denied
-				n.undoAll(q)
+				n.undoAll(t.Context(), q)
 				if d := k.Decision; d.Remaining < 997 {
 					t.Errorf("decision after undoing it = %+v", d)
 				}
@@ -179,35 +160,6 @@ func TestUndoLateTake(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestUndoLateTakeSpentFromLease admits a take by the newest known state, which is then spent from
-// a lease that another take brings.
-func TestUndoLateTakeSpentFromLease(t *testing.T) {
-	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := n.fixed("a", 1, 100_000)
-		before := n.warm(r, "key") + n.leased(r, "key") + 1
-		n.lender.busy()
-		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 80 * time.Millisecond })
-		var wg sync.WaitGroup
-		wg.Go(func() { n.allowed(r, "key", n.leased(r, "key")+1, limiter.FromKnownState) })
-		synctest.Wait()
-		q := n.newRequest(takeOf(r, "key", 1))
-		k := &q.takes[0]
-		n.round(t.Context(), q)
-		wg.Wait()
-		time.Sleep(40 * time.Millisecond)
-		synctest.Wait()
-		if w := k.waiter; k.Decision.Source != limiter.FromKnownState || w.status != replied || w.served {
-			t.Fatalf("waiter = %+v of %+v, want it spent from a lease", w, k.Take)
-		}
-		n.lender.always(answered)
-		for range 2 { // the second time, the account was removed
-			n.undo(k, n.now())
-			n.Open("a").Close()
-		}
-		n.checkUsed(r, "key", before)
-	})
 }
 
 // TestUndoWithoutAccountIsLost counts as lost what a take has spent of a lease whose account was

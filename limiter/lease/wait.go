@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -17,7 +18,7 @@ type batch struct {
 func (b *batch) empty() bool { return b.latch == nil && b.calls == nil }
 
 // round decides the selected takes from their accounts or has them wait for the lender, all at the
-// same time.
+// same time. Those without an account are left to the lender.
 func (s *Store) round(ctx context.Context, r *request) {
 	var b batch
 	for i := range r.takes {
@@ -32,31 +33,77 @@ func (s *Store) round(ctx context.Context, r *request) {
 	s.await(ctx, r, &b)
 }
 
-// await sends the calls of b, and waits until the waiters are answered or the request gives up.
+// await sends the calls of b, leaves takes to the lender, and waits until the waiters are answered
+// or the request gives up.
 func (s *Store) await(ctx context.Context, r *request, b *batch) {
 	for _, c := range b.calls {
 		s.send(c)
+	}
+	if !r.any(denied) {
+		s.delegate(ctx, r)
 	}
 	if b.latch == nil {
 		return
 	}
 	b.latch.done()
-	gaveUp := b.latch.wait(ctx, s.timeLeft(r))
+	gaveUp := b.latch.wait(ctx, s.options.Timeout, func() time.Duration { return s.patience(r, b) })
 	r.now = s.now()
 	for i := range r.takes {
 		if t := &r.takes[i]; t.waiter != nil && t.waiter.latch == b.latch {
-			s.collect(t, r.now, gaveUp)
+			s.collect(t, gaveUp)
 		}
 	}
 }
 
-// timeLeft returns how long the request may still wait.
-func (s *Store) timeLeft(r *request) time.Duration {
-	return s.options.Timeout - time.Duration(r.now.since(r.began))*time.Microsecond
+// patience returns how much longer the request waits for b: as long as one of its takes does.
+func (s *Store) patience(r *request, b *batch) time.Duration {
+	var until time.Duration
+	for i := range r.takes {
+		if t := &r.takes[i]; t.waiter != nil && t.waiter.latch == b.latch {
+			until = max(until, s.patienceOf(t))
+		}
+	}
+	return until - s.uptime()
+}
+
+// patienceOf returns until when t waits, as an uptime: for the timeout from the instant at which
+// the call that carries it was written, and for twice the timeout at most. If the process is late
+// in dealing with replies, t waits longer by as much, and by one timeout at most.
+//
+// If no call carries t, one will when a call under way is answered. When those that are under way
+// are overdue, t is as late as they are, but it waits for a timeout at least.
+func (s *Store) patienceOf(t *takeState) time.Duration {
+	t.shard.Lock()
+	defer t.shard.Unlock()
+	w, timeout := t.waiter, s.options.Timeout
+	if w.status != waiting {
+		return 0
+	}
+	lag := min(max(0, s.lender.Lag()), timeout)
+	last := w.joined + 2*timeout + lag
+	if w.call != nil {
+		return min(last, w.call.overdueAt(timeout+lag))
+	}
+	until := w.joined + timeout + lag
+	for _, u := range t.queueLocked().requests {
+		if u.call != nil {
+			until = max(until, u.call.overdueAt(timeout+lag))
+		}
+	}
+	return min(last, until)
+}
+
+// overdueAt returns when the reply to c is late, as an uptime, if it may take that long from the
+// instant at which c was written: never, while that has not happened.
+func (c *call) overdueAt(within time.Duration) time.Duration {
+	if written := time.Duration(c.written.Load()); written != 0 {
+		return written + within
+	}
+	return math.MaxInt64
 }
 
 // join decides t from its account, or has it wait for a lease request of the account, which is
-// added to b unless one is under way.
+// added to b if one can be sent.
 func (s *Store) join(t *takeState, r *request, b *batch) {
 	t.waiter = nil
 	t.shard.Lock()
@@ -83,28 +130,26 @@ func (s *Store) join(t *takeState, r *request, b *batch) {
 		a.noteRefusal(t.Rule, r.now, t.Cost)
 		return
 	}
-	if a.takeOnCredit(t.Rule, r.now, t.Cost, s.creditSharers(t.zone, t.Rule, r.now), &t.Decision) {
-		t.concludeLocked(a, r.now)
-		s.stats.credited.Add(uint64(t.Cost))
-		t.zone.debt.Add(t.Cost)
-		return
+	t.waiter = b.newWaiter(t.Cost, s.uptime())
+	q := t.queueLocked()
+	if q == nil {
+		q = new(queue)
 	}
-	t.waiter = b.newWaiter(t.Cost)
-	if q := t.queueLocked(); q != nil {
-		q.waiting = append(q.waiting, t.waiter)
-		return
+	others := len(q.waiting)
+	q.waiting = append(q.waiting, t.waiter)
+	if content, free := q.next(a); free && others == 0 {
+		t.requestLocked(b.callFor(t.Key, r.now), a, t.Rule, q, content)
 	}
-	t.requestLocked(b.callFor(t.Key, r.now), a, t.Rule, &queue{waiting: []*waiter{t.waiter}})
 }
 
-// newWaiter returns a waiter for a take of cost events that b waits for.
-func (b *batch) newWaiter(cost int64) *waiter {
+// newWaiter returns a waiter for a take of cost events that b waits for, from the uptime now on.
+func (b *batch) newWaiter(cost int64, now time.Duration) *waiter {
 	if b.latch == nil {
 		b.latch = newLatch()
 		b.latch.add() // until all takes have joined
 	}
 	b.latch.add()
-	return &waiter{cost: cost, latch: b.latch}
+	return &waiter{cost: cost, joined: now, latch: b.latch}
 }
 
 // callFor returns a call with room for a request of this key.
@@ -121,29 +166,19 @@ func (b *batch) callFor(key []byte, now instant) *call {
 
 // collect takes over what became of the waiter of t. If nothing has, t waits no longer, and gaveUp
 // says why.
-func (s *Store) collect(t *takeState, now instant, gaveUp error) {
+func (s *Store) collect(t *takeState, gaveUp error) {
 	w := t.waiter
-	reason := gaveUp
-	if reason == nil {
-		reason = w.err
-	}
-	busy := s.busy(t, reason)
 	t.shard.Lock()
 	defer t.shard.Unlock()
 	switch {
 	case w.status == replied && w.err == nil:
 		t.adoptReply()
-	case busy:
-		s.takeLateLocked(t, now)
+	case w.status == replied:
+		t.fail(w.err)
+	case gaveUp != errDenied:
+		t.fail(gaveUp) // takeInOutage sees to the waiter
 	default:
-		if w.status != waiting {
-			reason = w.err
-		}
-		if reason != errDenied {
-			t.fail(reason) // takeInOutage sees to the waiter
-		} else if w.status == waiting {
-			t.queueLocked().giveUp(w)
-		}
+		t.queueLocked().leave(w, false)
 	}
 }
 
@@ -178,40 +213,19 @@ func (s *Store) refuse(t *takeState) bool {
 // fail notes why the lender could not decide t.
 func (t *takeState) fail(err error) { t.state, t.Err, t.Decision = failed, err, limiter.Decision{} }
 
-// busy reports whether a take that has waited in vain, for this reason, did so because too much
-// waits for the lender. An outage is something else.
-func (s *Store) busy(t *takeState, reason error) bool {
-	return (reason == ErrTimeout || errors.Is(reason, limiter.ErrLate)) && s.lender.Answers(t.Key)
-}
-
-// takeLateLocked decides t by what its account knows. If t is admitted, its waiter stays in the
-// queue, so that the lender hears of it.
-func (s *Store) takeLateLocked(t *takeState, now instant) {
-	a, ok := t.findLocked()
-	if !ok { // the zone was closed meanwhile
-		t.fail(ErrTimeout)
-		return
-	}
-	a.takeLate(t.Rule, now, t.Cost, &t.Decision)
-	if t.state = admitted; !t.Decision.OK {
-		t.state = denied
-	}
-	t.concludeWithoutLender(a, now)
-}
-
-// concludeWithoutLender has the lender hear of t, which a has decided without it, if t is admitted.
-// Its waiter stays in the queue, or, if the lender was not asked, a later request has it debited.
+// concludeWithoutLender has the lender hear of t, which a has decided without it, if t is admitted:
+// by the request under way that carries its waiter, or else by a later one, as debt.
 func (t *takeState) concludeWithoutLender(a account, now instant) {
-	w := t.waiter
+	w, owes := t.waiter, int64(0)
 	switch {
-	case w != nil && w.status == waiting && t.state == admitted:
-		w.status = late
-		t.queueLocked().late += t.Cost
 	case w != nil && w.status == waiting:
-		t.queueLocked().giveUp(w)
+		owes = t.queueLocked().leave(w, t.state == admitted)
 	case t.state == admitted && (t.refused || w != nil && errors.Is(w.err, limiter.ErrNotAsked)):
+		owes = t.Cost
+	}
+	if owes > 0 {
 		t.owed = true
-		t.zone.store.owe(a, t.Rule, now, t.Cost)
+		t.zone.store.owe(a, t.Rule, now, owes)
 		if t.queueLocked() == nil {
 			t.zone.store.backOffLocked(&t.location, a, now)
 		}

@@ -18,16 +18,11 @@ type Zone struct {
 	store    *Store
 	name     string
 	accounts *keyed.Map[hot, cold, shardState]
-	debt     atomic.Int64 // events that accounts owe
 	rules    rules
 	crowd    crowd
 
 	// closed says that no account is added any more, and that nothing stays leased.
 	closed atomic.Bool
-
-	// removedAt is when an account was last removed that may have had credit. It may come back and
-	// know nothing of that, so there is no credit before a window has passed.
-	removedAt atomic.Int64
 }
 
 // A shard has a part of a zone's accounts.
@@ -64,13 +59,15 @@ func (z *Zone) Close() {
 	closed := z.closed.Swap(true)
 	if !closed {
 		delete(s.zones, z.name)
-		s.closedAt = s.now()
 	}
 	s.mu.Unlock()
 	if !closed {
 		s.drain(z)
 	}
 }
+
+// leases reports whether more events are to be leased.
+func (z *Zone) leases() bool { return !z.closed.Load() && !z.store.draining.Load() }
 
 // zoneOf returns the zone of r, or nil when it is not an open zone of s.
 func (s *Store) zoneOf(r *limiter.Rule) *Zone {
@@ -127,10 +124,10 @@ func (l *location) addLocked(r *limiter.Rule, now instant) (a account, ok bool, 
 	room := z.store.background.room() > 0
 	e := z.accounts.AddLocked(l.shard, &l.key, r.MaxKeys,
 		func(sh *shard, e *entry) (cost int64, evictable bool) {
-			return accountOf(sh, e).evictionCost(now, room)
+			a := accountOf(sh, e)
+			return a.evictionCost(z.rules.of(e.ID(), a), now, room)
 		},
 		func(sh *shard, e *entry) {
-			z.removedAt.Store(int64(now))
 			if c := z.closeAccountLocked(sh, e, now); c != nil {
 				z.store.background.calls.Add(1)
 				c.background = true
@@ -140,15 +137,16 @@ func (l *location) addLocked(r *limiter.Rule, now instant) (a account, ok bool, 
 	if e == nil {
 		return a, false, returns
 	}
+	z.rules.add(r)
 	return accountOf(l.shard, e), true, returns
 }
 
 // evictionCost returns the more, the later the account was used. It must stay while it has a
 // request under way, owes events, remembers a denial or is at its local limit, and while it holds
 // leases that could not be returned.
-func (a account) evictionCost(now instant, canReturn bool) (cost int64, evictable bool) {
-	leased, owed := a.held(), a.debt() // what is owed of an outage is lost: else a flood in an outage would lock out new keys
-	evictable = owed == 0 && (canReturn || leased == 0) && !a.requesting && !a.denies(now, math.MaxInt64) &&
+func (a account) evictionCost(r *limiter.Rule, now instant, canReturn bool) (cost int64, evictable bool) {
+	leased := a.held() // what is owed of an outage is lost: else a flood in an outage would lock out new keys
+	evictable = (canReturn || leased == 0) && !a.requesting && !a.denies(r, now, math.MaxInt64) &&
 		!a.atLocalLimit(now)
 	return int64(a.idleSince(now)), evictable
 }

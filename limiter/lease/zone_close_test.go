@@ -90,23 +90,6 @@ func TestTakeInClosedZone(t *testing.T) {
 	})
 }
 
-// TestTakeLateInClosedZone fails a take whose account was removed before it is decided by the
-// newest known state.
-func TestTakeLateInClosedZone(t *testing.T) {
-	inBubble(t, Options{}, func(t *testing.T, n node) {
-		r := n.fixed("a", 1, 10)
-		n.lender.busy()
-		k := &n.newRequest(takeOf(r, "key", 1)).takes[0]
-		k.waiter = &waiter{status: replied, err: limiter.ErrLate}
-		k.shard.Lock()
-		n.takeLateLocked(k, n.now())
-		k.shard.Unlock()
-		if k.state != failed || k.Err != ErrTimeout {
-			t.Errorf("take = %+v in state %d, want %v", k.Take, k.state, ErrTimeout)
-		}
-	})
-}
-
 // TestZoneClosedBetweenSteps closes a zone between two steps of a take. A take that does not wait
 // yet is left to the lender, and nothing is refilled.
 func TestZoneClosedBetweenSteps(t *testing.T) {
@@ -115,12 +98,12 @@ func TestZoneClosedBetweenSteps(t *testing.T) {
 		n.Open("zone").Close()
 		q := n.newRequest(takeOf(r, "key", 1))
 		k := &q.takes[0]
-		if n.round(t.Context(), q); k.Err != nil || k.state != delegated {
-			t.Errorf("take = %+v in state %d, want it in %d: delegated", k.Take, k.state, delegated)
+		if n.round(t.Context(), q); k.Err != nil || k.state != decided {
+			t.Errorf("take = %+v in state %d, want it in %d: decided by the lender", k.Take, k.state, decided)
 		}
 		n.refill(k, q.now)
-		if got := n.lender.received(); got != 0 {
-			t.Errorf("requests of a closed zone = %d, want none", got)
+		if got := n.Stats().Requests; got != 1 {
+			t.Errorf("requests of a closed zone = %d, want that of the take", got)
 		}
 	})
 }

@@ -51,18 +51,16 @@ func TestEvictsLeastRecentlyUsed(t *testing.T) {
 	})
 }
 
-// TestAccountsNotEvictable keeps accounts that remember a denial, are in debt or have a request
-// under way. When there are no others, the lender decides new keys.
+// TestAccountsNotEvictable keeps accounts that remember a denial, are at their local limit or have a
+// request under way. When there are no others, the lender decides new keys.
 func TestAccountsNotEvictable(t *testing.T) {
-	inBubble(t, Options{Nodes: twoNodes, Settled: alwaysSettled, Timeout: time.Second}, func(t *testing.T, n node) {
+	inBubble(t, Options{Timeout: time.Second}, func(t *testing.T, n node) {
 		r := n.rule(limiter.Rule{
-			Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: 3, MaxOvershoot: 0.4,
-			Limit: limiter.Limit{Events: 10, Window: creditWindow},
+			Algorithm: limiter.Algorithm{Kind: limiter.FixedWindow}, MaxKeys: 3,
+			Limit: limiter.Limit{Events: 10, Window: 10 * time.Second},
 		})
 		n.denied(r, "denied", 11, limiter.FromStore)
-		n.lender.always(lostRequest)
-		n.allowed(r, "indebted", 1, limiter.FromCredit)
-		n.waitForReplies()
+		n.owes(r, "limited", 10)
 		n.lender.decide(func([]limiter.LeaseRequest) (fate, time.Duration) { return answered, 500 * time.Millisecond })
 		go n.allowed(r, "requesting", 5, limiter.FromStore)
 		synctest.Wait()
@@ -70,7 +68,7 @@ func TestAccountsNotEvictable(t *testing.T) {
 			n.allowed(r, fmt.Sprint("new", i), 1, limiter.FromStore)
 		}
 		n.checkAccounts(3)
-		for _, key := range []string{"denied", "indebted", "requesting"} {
+		for _, key := range []string{"denied", "limited", "requesting"} {
 			p := n.locationOf(r, key)
 			if _, ok := p.findLocked(); !ok {
 				t.Errorf("the account of the %s key was evicted", key)

@@ -41,7 +41,7 @@ func TestChangedLimitKeepsCount(t *testing.T) {
 			inBubble(t, Options{}, func(t *testing.T, n node) {
 				limit := func(events int64) *limiter.Rule {
 					return n.rule(limiter.Rule{
-						Algorithm: limiter.Algorithm{Kind: kind}, Strict: strict, MaxOvershoot: 0.05,
+						Algorithm: limiter.Algorithm{Kind: kind}, Strict: strict,
 						Limit: limiter.Limit{Events: events, Window: limiter.MaxWindow},
 					})
 				}

@@ -74,7 +74,7 @@ func (s *simulation) pace() func(gap float64) int64 {
 	case 0: // with the windows themselves
 		period = length
 	case 1: // with what leases last
-		period = 1 + s.rng.Int64N(3*leaseTime(s.rule))
+		period = 1 + s.rng.Int64N(3*s.rule.LeaseTime())
 	}
 	on := max(1, period/oneOf[int64](s.rng, 2, 5, 20)) // with none, no time would ever pass
 	steady := func(gap float64) int64 { return int64(s.rng.ExpFloat64() * gap) }
@@ -106,7 +106,7 @@ func (s *simulation) pace() func(gap float64) int64 {
 // and what has been refilled in its place.
 func (s *simulation) strike() func(gap float64) int64 {
 	r, begun, blows := s.rule, s.now(), int64(0)
-	gather := limiter.Instant(leaseTime(r) * (4 + s.rng.Int64N(8)))
+	gather := limiter.Instant(r.LeaseTime() * (4 + s.rng.Int64N(8)))
 	return func(gap float64) int64 {
 		switch {
 		case blows > 0:
@@ -118,7 +118,7 @@ func (s *simulation) strike() func(gap float64) int64 {
 			return int64(s.rng.ExpFloat64() * float64(window(r)) / (0.9 * float64(r.Limit.Events)))
 		}
 		begun, blows = 0, 2*r.Capacity()
-		end := leaseTime(r)
+		end := r.LeaseTime()
 		if slot := r.LeaseSlot(); slot > 0 {
 			end = int64(begin(s.now(), slot)-s.now()) + 2*slot - min(slot/4, 100*ms)
 		}

@@ -6,7 +6,7 @@ import "github.com/fleetlimit/fleetlimit/limiter"
 // promises, and what failovers have made the store forget.
 func (c *checker) checkBound(key int, k *outcome) {
 	admitted, r := k.inOrder(), c.highest
-	most := r.Capacity() + c.budget() + k.forgotten
+	most := r.Capacity() + k.forgotten
 	switch r.Algorithm.Kind {
 	case limiter.TokenBucket:
 		c.checkBucket(key, admitted, k.forgotten)
@@ -19,30 +19,12 @@ func (c *checker) checkBound(key int, k *outcome) {
 	}
 }
 
-// budget returns how many events of credit the bound of a window algorithm allows.
-func (c *checker) budget() int64 {
-	if credit(c.highest, c.fewest) == 0 { // no node has any
-		return 0
-	}
-	return int64(c.highest.MaxOvershoot * float64(c.highest.Limit.Events))
-}
-
-// credit returns how many events each of the nodes may admit before the store has answered: all
-// together half of the overshoot, less what a bucket refills while its leases are out.
-func credit(r *limiter.Rule, nodes int) int64 {
-	budget := r.MaxOvershoot * float64(r.Limit.Events)
-	if r.Algorithm.Kind == limiter.TokenBucket {
-		budget -= float64(r.LeaseSlot()) / float64(window(r)) * float64(r.Limit.Events)
-	}
-	return max(0, int64(min(budget, float64(r.Capacity()))/float64(2*nodes)))
-}
-
 // checkBucket checks all spans at once: what was admitted does not overflow a bucket of the size of
 // the bound.
 func (c *checker) checkBucket(key int, admitted []admission, forgotten int64) {
 	r := c.highest
 	refill, per := r.Rate()
-	bound := float64(r.Capacity()+forgotten) + r.MaxOvershoot*float64(r.Limit.Events)
+	bound := float64(r.Capacity() + forgotten)
 	level, at := 0.0, limiter.Instant(0)
 	for _, e := range admitted {
 		level = max(0, level-float64(int64(e.at-at)*refill)/float64(per)) + float64(e.n)

@@ -12,8 +12,8 @@ type nodeSums struct {
 	returned, cancelled int64 // by requests that it has sent
 	spent               int64 // of leases
 	admitted            int64 // by the store
-	credited, settled   int64
-	failed              int // requests that had no answer in time
+	late                int64 // admitted by the outage mode, as the store has not answered in time
+	failed              int   // requests that had no answer in time
 }
 
 // A heldKey is what the checker knows of one key on a node.
@@ -21,6 +21,9 @@ type heldKey struct {
 	leases  []heldLease
 	denials []denial // by the store, oldest first
 	denied  bool     // by its last answer to a need
+
+	calls  []*call         // under way
+	missed limiter.Instant // when the newest call ended that was not answered in time
 }
 
 // A denial is one that has reached a node, at the instant at of the simulation.
@@ -31,14 +34,23 @@ type denial struct {
 	limiter.Decision
 }
 
-// denialMemory is for how long nodes may repeat a denial, in µs.
-const denialMemory = sec
+// denialMemory is for how long nodes may repeat a denial, in µs, partDenialMemory that for nodes which
+// have a part of the bucket.
+const denialMemory, partDenialMemory = sec, 2 * sec
+
+// lasts returns for how long nodes may repeat the denial, in µs.
+func (d *denial) lasts() limiter.Instant {
+	if d.rule.Algorithm.Kind == limiter.TokenBucket && d.rule.Leases() {
+		return partDenialMemory
+	}
+	return denialMemory
+}
 
 // repeats reports whether the store has denied such a take lately, under the same limit or, if the
 // take has waited, a later one.
 func (n *simNode) repeats(key int, take *limiter.Take, at limiter.Instant) bool {
 	return slices.ContainsFunc(n.key(key).denials, func(d denial) bool {
-		return n.limits[d.rule] >= n.limits[take.Rule] && d.cost <= take.Cost && d.at <= at && at <= d.at+denialMemory
+		return n.limits[d.rule] >= n.limits[take.Rule] && d.cost <= take.Cost && d.at <= at && at <= d.at+d.lasts()
 	})
 }
 
@@ -113,13 +125,15 @@ func (c *checker) sent(n *simNode, l *limiter.LeaseRequest) {
 	if last := len(h.denials) - 1; h.denied && l.ChangesCount() && h.denials[last].at == c.now() {
 		h.denied = false // it had returns to send, so the denial is not remembered
 	}
+	isBucket := l.Rule.Algorithm.Kind == limiter.TokenBucket
 	for _, e := range l.Returns {
 		n.sums.returned += e.N
-		if e.N > 0 && e.At != 0 && !h.giveUp(e) {
+		if e.N > 0 && e.At != 0 && !isBucket && !h.giveUp(e.Events) {
 			c.failf(key, "%v: returns %d of %v, which it has not", n, e.N, sinceEpoch(e.At))
 		}
 	}
-	if n.sums.cancelled += l.Cancel.N; n.sums.cancelled > n.sums.served-n.sums.admitted {
+	n.sums.cancelled += l.Cancel.N // of a bucket, what was spent of a part that was returned since, too
+	if n.sums.cancelled > n.sums.served-n.sums.admitted && !isBucket {
 		c.failf(key, "%v: cancels %d, more than it was served in vain", n, l.Cancel.N)
 	}
 }
@@ -135,34 +149,38 @@ func (c *checker) answered(n *simNode, l *limiter.LeaseRequest) {
 		h.leases = append(h.leases, heldLease{l.Decision.At, l.Expires, l.Granted})
 	}
 	if l.Need > 0 {
-		if h.denied = !l.Decision.OK; h.denied {
-			h.denials = slices.DeleteFunc(h.denials, func(d denial) bool { return d.at < now-denialMemory })
-			h.denials = append(h.denials, denial{l.Rule, now, l.Need, l.Decision})
+		d := l.Denial()
+		if h.denied = d != nil; h.denied {
+			h.denials = slices.DeleteFunc(h.denials, func(d denial) bool { return d.at < now-partDenialMemory })
+			h.denials = append(h.denials, denial{l.Rule, now, l.Need, *d})
 		}
 	}
 }
 
-// decided notes what a node has decided.
-func (c *checker) decided(n *simNode, key int, takes []limiter.Take, waited bool) {
+// decided notes what a node has decided on takes that arrived at the instant arrived.
+func (c *checker) decided(n *simNode, key int, takes []limiter.Take, arrived limiter.Instant) {
 	take, k := &takes[0], &c.outcomes[key]
 	d, cost := &take.Decision, take.Cost
-	if !waited {
+	if arrived == c.now() {
 		k.local++
 	}
 	switch {
 	case d.Source == limiter.FromOutage:
 		c.decidedInOutage(n, key, take)
 		return
-	case take.Err != nil:
-		c.tracef(key, "%v takes %d: %v", n, cost, take.Err)
-		k.failed++
-		return
-	case !d.OK:
+	case !d.OK && take.Err == nil:
 		c.tracef(key, "%v takes %d: %v, %d remain", n, cost, asDecision{*d, n.offset}, d.Remaining)
 		c.deny(n, key, take)
 		return
-	case len(takes) > 1 && takes[1].Err == nil: // else the other limit does not count
+	case len(takes) > 1: // unless both are late, the other limit denies it
 		c.tracef(key, "%v takes %d in vain: another limit denies it", n, cost)
+		return
+	case d.Source == limiter.FromLate:
+		c.decidedLate(n, key, take, arrived)
+		return
+	case take.Err != nil:
+		c.tracef(key, "%v takes %d: %v", n, cost, take.Err)
+		k.failed++
 		return
 	}
 	c.tracef(key, "%v takes %d: %v, %d remain", n, cost, asDecision{*d, n.offset}, d.Remaining)
@@ -176,16 +194,8 @@ func (c *checker) decided(n *simNode, key int, takes []limiter.Take, waited bool
 		n.sums.admitted += cost
 	case limiter.FromLease:
 		n.sums.spent += cost
-		if !h.spend(cost, at) {
+		if take.Rule.Algorithm.Kind != limiter.TokenBucket && !h.spend(cost, at) { // parts accrue: the bound checks them
 			c.failf(key, "%v: spends %d at %v, which no lease has left", n, cost, sinceEpoch(at))
-		}
-	case limiter.FromCredit:
-		n.sums.credited += cost
-		if last := len(h.denials) - 1; h.denied && h.denials[last].rule == take.Rule && h.denials[last].at < at {
-			c.failf(key, "%v: credit of %d after a denial", n, cost)
-		}
-		if at-n.born < max(2*heartbeat, window(take.Rule)) {
-			c.failf(key, "%v: credit of %d when it has run for %d µs", n, cost, at-n.born)
 		}
 	}
 	c.admit(key, at, cost)
@@ -213,16 +223,17 @@ func (c *checker) deny(n *simNode, key int, take *limiter.Take) {
 // closeNode checks what became of the events of a node, and that its debts are settled if it is
 // alive.
 func (c *checker) closeNode(n *simNode, alive bool) {
+	if c.rule.Algorithm.Kind == limiter.TokenBucket {
+		return // what parts accrue is in no sum
+	}
 	s, stats := &n.sums, n.store.Stats()
 	left := s.granted + s.served - s.returned - s.cancelled - s.spent - s.admitted - int64(stats.OwedSettled)
 	knows := !n.gone && (alive || s.failed == 0) // a node that ends does not wait for long
-	if lost := int64(stats.Expired + stats.Lost); left < 0 || left > lost && knows {
-		c.failf(0, "%v: %+v leave %d events, want 0 to %d, those that it has lost", n, *s, left, lost)
+	lost := int64(stats.Expired+stats.Lost) + s.late
+	if !c.regrets { // else what is owed may have been undone
+		lost -= min(s.late, int64(stats.Owed)) // which was not served late
 	}
-	switch credited := int64(stats.Credited); {
-	case s.credited > credited || s.settled > credited && !c.overturned:
-		c.failf(0, "%v: credit of %d, of which %d were seen and %d settled", n, credited, s.credited, s.settled)
-	case !c.overturned && alive && s.settled < credited:
-		c.failf(0, "%v: credit of %d, of which only %d settled", n, credited, s.settled)
+	if left < 0 || left > lost && knows {
+		c.failf(0, "%v: %+v leave %d events, want 0 to %d, those that it has lost or served late", n, *s, left, lost)
 	}
 }

@@ -16,8 +16,6 @@ type fault struct {
 	name       string
 	boundsOnly bool               // it must be found by the bounds alone
 	algorithm  *limiter.Algorithm // where the fault is; nil for all
-	overshoot  float64            // that it needs; 0: any
-	exact      bool               // without overshoot
 	limit      limiter.Limit      // that it needs; without events: any
 	prepare    func(*simulation)  // makes it likely
 	from       uint64             // the first seed: what is rare need not be looked for each time
@@ -35,7 +33,6 @@ var faults = []fault{
 	{
 		name:       "return credited twice",
 		boundsOnly: true,
-		exact:      true,
 		limit:      limiter.Limit{Events: 50, Window: time.Second},
 		prepare:    func(s *simulation) { s.attack, s.greed = true, 20 },
 		lend: func(_ *simNode, _ *Ledger, l *limiter.LeaseRequest) {
@@ -67,7 +64,7 @@ var faults = []fault{
 		prepare: delayMany,
 		answer: func(n *simNode, l *limiter.LeaseRequest, took limiter.Instant) {
 			if l.Expires > 0 && l.Expires <= n.now() {
-				l.Expires += took + limiter.Instant(leaseTime(l.Rule))
+				l.Expires += took + limiter.Instant(l.Rule.LeaseTime())
 			}
 		},
 	},
@@ -77,18 +74,6 @@ var faults = []fault{
 		limit:     limiter.Limit{Events: 50, Window: time.Second},
 		prepare:   delayMany,
 		lend:      func(n *simNode, _ *Ledger, l *limiter.LeaseRequest) { l.Returns[0].At = n.now() },
-	},
-	{
-		name:      "return under the name of another lease",
-		algorithm: &bucket,
-		overshoot: 0.2,
-		limit:     limiter.Limit{Events: 400, Window: 10 * time.Second},
-		prepare:   func(s *simulation) { s.net.late, s.greed = 0.3, 20 },
-		lend: func(n *simNode, _ *Ledger, l *limiter.LeaseRequest) {
-			if leases := n.key(keyOf(l)).leases; l.Returns[0].N > 0 {
-				l.Returns[0].At = leases[len(leases)-1].at
-			}
-		},
 	},
 	{
 		name: "return to a store that does not know of it",
@@ -104,84 +89,75 @@ var faults = []fault{
 		boundsOnly: true,
 		lent: func(_ *simNode, g *Ledger, l *limiter.LeaseRequest) {
 			if l.Granted > 0 && l.Granted < l.Want {
-				g.count.lend(l.Rule, l.Want-l.Granted)
+				g.count.consume(l.Rule, 0)
 				l.Granted = l.Want
 			}
 		},
 	},
 	{
-		name:       "bucket that refills while its leases are out",
+		name:       "bucket that refills as if no part was open",
 		boundsOnly: true,
 		algorithm:  &bucket,
-		overshoot:  0.2,
 		limit:      limiter.Limit{Events: 400, Window: 10 * time.Second},
-		prepare:    func(s *simulation) { s.net, s.attack, s.greed, s.alone = network{delay: 200}, true, 20, true },
-		lend: func(n *simNode, g *Ledger, l *limiter.LeaseRequest) {
+		prepare:    strikeFast,
+		lend: func(_ *simNode, g *Ledger, _ *limiter.LeaseRequest) {
 			b := g.count.(*countedLending).lendingCount.(*lendingBucket)
-			slots := b.leaseSlots
-			b.leaseSlots = leaseSlots{}
-			b.refill(l.Rule, max(b.at, n.now()))
-			for b.leaseSlots = slots; b.out() > 0 && b.at >= b.ends; {
-				b.rotate()
+			b.current.shares, b.current.offset, b.previous.shares, b.previous.offset = 0, 0, 0, 0
+		},
+	},
+	{
+		name:       "part that accrues after its end",
+		boundsOnly: true,
+		algorithm:  &bucket,
+		limit:      limiter.Limit{Events: 400, Window: 10 * time.Second},
+		prepare:    strikeFast,
+		answer: func(_ *simNode, l *limiter.LeaseRequest, _ limiter.Instant) {
+			l.Expires += limiter.Instant(2 * l.Rule.LeaseSlot())
+		},
+	},
+	{
+		name:       "spent events of a part returned",
+		boundsOnly: true,
+		algorithm:  &bucket,
+		limit:      limiter.Limit{Events: 400, Window: 10 * time.Second},
+		prepare:    strikeFast,
+		lend: func(_ *simNode, _ *Ledger, l *limiter.LeaseRequest) {
+			for i := range l.Returns {
+				l.Returns[i].Spent = 0
 			}
 		},
 	},
 	{
 		name: "script run twice",
 		lend: func(n *simNode, g *Ledger, l *limiter.LeaseRequest) {
-			lendOne(g, n.id, n.simulation.store.incarnation, n.now(), *l)
+			lendOne(g, n.simulation.store.incarnation, n.now(), *l)
 		},
 	},
 	{
-		name:      "debt debited twice",
-		overshoot: 1,
-		lend: func(n *simNode, g *Ledger, l *limiter.LeaseRequest) {
-			g.settled[n.id], l.SettledTotal = 0, min(l.SettledTotal, l.CreditTotal-1)
-		},
-	},
-	{
-		name:      "debt told under another window",
-		overshoot: 1,
-		prepare:   loseMany,
-		send: func(n *simNode, l *limiter.LeaseRequest) {
-			if debt := l.CreditTotal - l.SettledTotal; debt > 0 {
-				l.CreditTotal += int64(n.now()-epoch) / ms << 12 // a window that begins when it is told
-				l.SettledTotal = l.CreditTotal - debt
-			}
-		},
-	},
-	{
-		name:      "credit after a denial",
-		overshoot: 1,
-		decide: func(n *simNode, h *heldKey, take *limiter.Take) bool {
-			return h.denied && n.decides(take, limiter.FromCredit)
-		},
-	},
-	{
-		name:       "credit after a restart",
-		from:       55,
+		name:       "late take admitted whatever the local bucket holds",
 		boundsOnly: true,
-		overshoot:  1,
-		prepare: func(s *simulation) {
-			for i := range limiter.Instant(20) {
-				s.after(int64(i*window(s.rule)/20), func() { s.nodes[s.rng.IntN(len(s.nodes))].restart() })
-			}
-		},
-		options: func(n *simNode, o *lease.Options) {
-			n.behind.Store(int64(3 * window(n.simulation.rule)))
-			o.Settled = func() bool { return true }
+		limit:      limiter.Limit{Events: 50, Window: 3 * time.Second},
+		prepare:    delayMany,
+		decide: func(n *simNode, h *heldKey, take *limiter.Take) bool {
+			take.Err = lease.ErrTimeout
+			return h.overdue(n.now()-10*sec, n.now()) && n.decides(take, limiter.FromLate)
 		},
 	},
 	{
-		name:      "credit of a node that is not yet counted",
-		overshoot: 1,
-		limit:     limiter.Limit{Events: 100, Window: time.Second},
-		prepare: func(s *simulation) {
-			for range 3 {
-				s.after(s.rng.Int64N(int64(window(s.rule))), s.join)
+		name: "late take though each request was answered in time",
+		decide: func(n *simNode, h *heldKey, take *limiter.Take) bool {
+			take.Err = lease.ErrTimeout
+			return h.denied && n.decides(take, limiter.FromLate)
+		},
+	},
+	{
+		name:    "late take debited twice",
+		prepare: func(s *simulation) { s.net = network{delay: 24 * ms, jitter: 10 * ms} },
+		answer: func(_ *simNode, l *limiter.LeaseRequest, took limiter.Instant) {
+			if l.Need > 0 && took > timeout {
+				l.Served, l.Decision.OK, l.Unserved = 0, false, limiter.Decision{}
 			}
 		},
-		options: func(_ *simNode, o *lease.Options) { o.Settled = func() bool { return true } },
 	},
 	{
 		name: "denial remembered beyond a raised limit",
@@ -197,6 +173,9 @@ var faults = []fault{
 }
 
 func loseMany(s *simulation) { s.net.loseRequest, s.net.loseAnswer, s.net.late = 0.1, 0.1, 0.1 }
+
+// strikeFast has nodes that want much strike on a fast network.
+func strikeFast(s *simulation) { s.net, s.attack, s.greed = network{delay: 200}, true, 20 }
 
 func delayMany(s *simulation) { s.net.late = 0.3 }
 
@@ -258,16 +237,4 @@ func playRandomFleet(t *testing.T, seed uint64, f fault) (s *simulation) {
 		s.play()
 	})
 	return s
-}
-
-// leaseTime returns how long a lease lasts as a rule, in µs.
-func leaseTime(r *limiter.Rule) int64 {
-	if slot := r.LeaseSlot(); slot > 0 {
-		return slot + slot/2 - min(slot/4, 100*ms)
-	}
-	longest := min(maxLease, r.Limit.Window.Microseconds()/8)
-	if r.Algorithm.Kind == limiter.SlidingWindow {
-		return min(longest, r.SubWindow())
-	}
-	return longest
 }

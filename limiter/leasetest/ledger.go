@@ -12,8 +12,6 @@
 package leasetest
 
 import (
-	"maps"
-
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -22,9 +20,8 @@ import (
 //
 // It changes only when something is written: a denial leaves it as it was.
 type Ledger struct {
-	count   lendingCount     // as of the newest write
-	created limiter.Instant  // when something was written first; 0 when nothing was
-	settled map[uint64]int64 // by node: its credit total that was debited last
+	count   lendingCount    // as of the newest write
+	created limiter.Instant // when something was written first; 0 when nothing was
 
 	// restarted is the instant from which on events belong to the counts of the key since the last
 	// reset of one; 0: none was reset.
@@ -53,23 +50,22 @@ type lendingCount interface {
 	// consume adds n events that are spent now, whether or not they fit.
 	consume(r *limiter.Rule, n int64)
 
-	// lend adds n events that may be spent until lentUntil.
-	lend(r *limiter.Rule, n int64)
-	lentUntil() limiter.Instant
+	// lend grants a part of what is left for l.Want, which may be spent until l.Expires.
+	lend(l *limiter.LeaseRequest)
 
 	// leasedUntil returns when the last lease expires, or an instant that has passed if none is out.
 	leasedUntil() limiter.Instant
 
 	// takeBack subtracts leased events that were not spent, cancel events that were served in vain.
 	// seen is the newest state that the node was told of.
-	takeBack(r *limiter.Rule, leased limiter.Events)
+	takeBack(r *limiter.Rule, lease limiter.Return)
 	cancel(r *limiter.Rule, served, seen limiter.Events)
 
 	// restoreSeen makes sure that at least n events are consumed.
 	restoreSeen(r *limiter.Rule, n int64)
 
 	// addQuota gives back up to n events, the newest first.
-	addQuota(n int64)
+	addQuota(r *limiter.Rule, n int64)
 }
 
 const (
@@ -77,12 +73,12 @@ const (
 	maxConsumed = 1<<40 - 1
 
 	// maxLease is how long a lease lasts at most, in µs.
-	maxLease = 5_000_000
+	maxLease = 10_000_000
 )
 
 // NewLedger returns a ledger without consumption for the algorithm a.
 func NewLedger(a limiter.Algorithm) *Ledger {
-	return &Ledger{count: newLendingCount(a), settled: make(map[uint64]int64)}
+	return &Ledger{count: newLendingCount(a)}
 }
 
 func newLendingCount(a limiter.Algorithm) lendingCount {
@@ -99,7 +95,7 @@ func newLendingCount(a limiter.Algorithm) lendingCount {
 
 // Clone returns a copy of g that shares nothing with it.
 func (g *Ledger) Clone() *Ledger {
-	return &Ledger{count: g.count.clone(), created: g.created, settled: maps.Clone(g.settled), restarted: g.restarted}
+	return &Ledger{count: g.count.clone(), created: g.created, restarted: g.restarted}
 }
 
 // Newest returns the instant of the newest write; 0 when there was none.
@@ -110,19 +106,19 @@ func (g *Ledger) Consumed() int64 { return g.count.consumed() }
 
 // Lend answers the requests of a node for one key, one for each ledger, as one: all needs are
 // served, or none. now is by the store's clock. incarnation is the store's, 0 when it is unknown.
-func Lend(node, incarnation uint64, now limiter.Instant, ledgers []*Ledger, requests []limiter.LeaseRequest) {
+func Lend(incarnation uint64, now limiter.Instant, ledgers []*Ledger, requests []limiter.LeaseRequest) {
 	allowed := true
 	for i := range requests {
-		allowed = ledgers[i].apply(node, incarnation, now, &requests[i]) && allowed
+		allowed = ledgers[i].apply(incarnation, now, &requests[i]) && allowed
 	}
 	for i := range requests {
-		ledgers[i].answer(&requests[i], allowed)
 		requests[i].Incarnation = incarnation
+		ledgers[i].answer(&requests[i], allowed)
 	}
 }
 
 // apply restores, takes back and debits what the request says, and reports whether its need fits.
-func (g *Ledger) apply(node, incarnation uint64, now limiter.Instant, l *limiter.LeaseRequest) bool {
+func (g *Ledger) apply(incarnation uint64, now limiter.Instant, l *limiter.LeaseRequest) bool {
 	r, c := l.Rule, g.count.clone()
 	g.work, g.wrote = c, l.ChangesCount()
 	known := incarnation != 0 && l.Incarnation != 0
@@ -139,18 +135,17 @@ func (g *Ledger) apply(node, incarnation uint64, now limiter.Instant, l *limiter
 				c.takeBack(r, e)
 			}
 		}
-		isLog := r.Algorithm.Kind == limiter.SlidingWindowLog // which finds events by their instant
-		if l.Cancel.N > 0 && l.Cancel.At >= g.restarted && (l.Cancel.At >= g.created || isLog) {
+		if l.Cancel.N > 0 && g.counts(r, l.Cancel.At) {
 			c.cancel(r, l.Cancel, l.Seen)
 		}
 	}
-	if debt := l.CreditTotal - max(l.SettledTotal, g.settled[node]); debt > 0 {
-		if debt = min(debt, maxDebit(r)-c.consumed()); debt > 0 {
-			c.consume(r, debt)
-		}
-		g.settled[node] = l.CreditTotal
-	}
 	return l.Need == 0 || l.Need <= r.Capacity()-c.consumed()
+}
+
+// counts reports whether events that were served at the instant at belong to the count.
+func (g *Ledger) counts(r *limiter.Rule, at limiter.Instant) bool {
+	isLog := r.Algorithm.Kind == limiter.SlidingWindowLog // which finds events by their instant
+	return at >= g.restarted && (isLog || at >= g.created)
 }
 
 // followClock follows a clock that was set back.
@@ -177,25 +172,21 @@ func (g *Ledger) restore(r *limiter.Rule, seen limiter.Events) {
 	g.wrote = true
 }
 
-// maxDebit returns up to which consumption a debt is debited: after a long outage, a key pays for
-// no longer than it takes to get back what the limit allows at once.
-func maxDebit(r *limiter.Rule) int64 { return min(2*r.Capacity(), maxConsumed) }
-
-// answer decides the request, once all of the same call were applied.
+// answer decides the request, once all of the same call were applied. Nothing is served or granted
+// if a need is denied, but a bucket that denies its own grants a share of its refill.
 func (g *Ledger) answer(l *limiter.LeaseRequest, allowed bool) {
 	r, c := l.Rule, g.work
-	l.Served, l.Granted, l.Expires = 0, 0, 0
+	l.Served, l.Granted, l.GrantedShare, l.Expires = 0, 0, 0, 0
+	left := r.Capacity() - c.consumed()
 	if allowed {
-		l.Served, l.Granted = split(l, r.Capacity()-c.consumed())
-		if l.Served > 0 {
+		if l.Served = l.Need + max(0, min(l.More, limiter.MaxMore, left-l.Need)); l.Served > 0 {
 			c.consume(r, l.Served)
 		}
-		if l.Granted > 0 {
-			c.lend(r, l.Granted)
-			l.Expires = c.lentUntil()
-		}
 	}
-	if g.wrote && (g.created != 0 || c.consumed() > 0) || l.Served+l.Granted > 0 {
+	if r.Leases() && (allowed || l.Need > left) {
+		c.lend(l)
+	}
+	if g.wrote && (g.created != 0 || c.consumed() > 0) || l.Served+l.Granted+l.GrantedShare > 0 {
 		g.count = c
 		if g.created == 0 {
 			g.created = c.newest()
@@ -205,14 +196,15 @@ func (g *Ledger) answer(l *limiter.LeaseRequest, allowed bool) {
 	cost := max(1, l.Need)
 	fits := cost <= r.Capacity()-c.consumed()
 	c.decide(&l.Decision, r, fits || l.Need > 0 && l.Served > 0, cost)
+	if l.Unserved = (limiter.Decision{}); l.Need > 0 && l.Served > 0 && l.Served < l.Need+l.More {
+		c.decide(&l.Unserved, r, fits, cost)
+	}
 }
 
-// split returns how many of the events that are left are served, and how many are granted. The
-// request's need fits.
-func split(l *limiter.LeaseRequest, left int64) (served, granted int64) {
-	served = l.Need + max(0, min(l.More, limiter.MaxMore, left-l.Need))
-	if l.Rule.Leases() {
-		granted = max(0, min(l.Want, (left-served)/l.Divisor()))
+// lendable returns how many events are granted for l.Want when left are left.
+func lendable(l *limiter.LeaseRequest, left int64) int64 {
+	if l.Need > 0 && l.Served == 0 {
+		return 0
 	}
-	return served, granted
+	return max(0, min(l.Want, left/l.Divisor()))
 }

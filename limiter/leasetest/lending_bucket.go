@@ -2,18 +2,16 @@ package leasetest
 
 import "github.com/fleetlimit/fleetlimit/limiter"
 
-// A lendingBucket is a token bucket that lends.
+// A lendingBucket is a token bucket that lends parts of itself.
 //
-// A leased event has left the bucket and may be spent much later, when the bucket has refilled in
-// its place. So the bucket stops refilling while its events and the leased ones exceed its capacity
-// by what accrues in a slot. In any span, no more is spent than the capacity, what accrues in the
-// span, and that.
+// A part is some events at once, and a share of the refill until it ends. The bucket has less by
+// these events, and refills by this share less. Its level and what the parts hold never exceed the
+// capacity together, and grow by the rate: so does what is left of them when a part has ended.
 type lendingBucket struct {
-	leaseSlots
-	at      limiter.Instant
-	missing int64 // whole events that the bucket lacks
-	part    int64 // accrued towards the next event, in 1/per events
-	per     int64 // the denominator of part
+	parts
+	at       limiter.Instant
+	missing  int64 // whole events that the bucket lacks
+	fraction int64 // accrued towards the next event, in parts of the rate's denominator
 
 	// Events that the bucket lacks beyond twice the capacity, which do not count under the limit of
 	// this capacity.
@@ -29,15 +27,20 @@ func (b *lendingBucket) newest() limiter.Instant { return b.at }
 
 func (b *lendingBucket) consumed() int64 { return b.missing }
 
-// advance accounts for the time up to now slot by slot, as each holds up the refill by the events
-// that it has lent.
+func (b *lendingBucket) leased(r *limiter.Rule) int64 {
+	events, _ := b.held(r, b.at)
+	return events
+}
+
+// advance accounts for the time up to now slot by slot, as parts end with them.
 func (b *lendingBucket) advance(r *limiter.Rule, now limiter.Instant) (moved bool) {
 	b.switchLimit(r)
 	at, setBack := follow(b.at, now)
 	if setBack {
-		b.leaseSlots.follow(at)
+		b.parts.follow(b.at, at)
+		b.at = at
 	}
-	for b.out() > 0 && at >= b.ends {
+	for b.open() && at >= b.ends {
 		b.refill(r, b.ends)
 		b.rotate()
 	}
@@ -48,13 +51,10 @@ func (b *lendingBucket) advance(r *limiter.Rule, now limiter.Instant) (moved boo
 // asideBits is how many bits of a capacity are known of the events that are set aside.
 const asideBits = 23
 
-// switchLimit carries the bucket over to the limit of r.
+// switchLimit carries the bucket over to the limit of r. The parts keep their share of the refill.
 func (b *lendingBucket) switchLimit(r *limiter.Rule) {
-	if _, per := r.Rate(); per != b.per {
-		if b.part > 0 {
-			b.part, _ = mulAddDiv(b.part, per, 0, b.per)
-		}
-		b.per = per
+	if _, per := r.Rate(); b.fraction >= per {
+		b.fraction = 0
 	}
 	under := r.Capacity() % (1 << asideBits)
 	if b.asideUnder != under {
@@ -67,59 +67,77 @@ func (b *lendingBucket) switchLimit(r *limiter.Rule) {
 	}
 }
 
-// refill accounts for the time up to at, in the current slot. Nothing accrues when the clock was
-// set back.
+// refill accounts for the time up to at, in the current slot. While parts are open, it is rounded
+// down to what accrues in whole µs.
 func (b *lendingBucket) refill(r *limiter.Rule, at limiter.Instant) {
-	least, elapsed := min(b.missing, b.heldUp(r)), max(0, at-b.at)
-	if b.at = at; b.missing+b.aside > 0 {
-		refill, per := r.Rate()
-		events, part := mulAddDiv(int64(elapsed), refill, b.part, per)
-		if b.part = part; events >= b.missing {
-			if b.out() == 0 {
-				b.aside = max(0, b.aside+b.missing-events)
-			}
-			events, b.part = b.missing, 0
+	elapsed := int64(at - b.at)
+	if b.at = at; b.open() {
+		elapsed = elapsed * (limiter.Shares - b.shares()) / limiter.Shares
+	}
+	refill, per := r.Rate()
+	if b.missing+b.aside > 0 {
+		events, fraction := mulAddDiv(elapsed, refill, b.fraction, per)
+		if b.fraction = fraction; events >= b.missing {
+			b.aside = max(0, b.aside+b.missing-events)
+			events, b.fraction = b.missing, 0
 		}
 		b.missing -= events
 	}
-	if b.missing <= least { // without a fraction, so that the number of calls does not matter
-		b.missing, b.part = least, 0
-	}
+	b.cut(r)
 }
 
-// heldUp returns how many events the bucket lacks to the end of the current slot.
-func (b *lendingBucket) heldUp(r *limiter.Rule) int64 {
-	if b.out() == 0 {
-		return 0
+// cut makes sure that the level is at most what the parts leave of the capacity.
+func (b *lendingBucket) cut(r *limiter.Rule) {
+	if !b.open() {
+		return
 	}
-	refill, per := r.Rate()
-	accrues, _ := mulAddDiv(b.length, refill, 0, per)
-	return max(0, b.out()-accrues)
+	missing, numerator := b.held(r, b.at)
+	fraction := int64(0)
+	switch most := 2 * r.Capacity(); { // more than that never counts
+	case missing >= most:
+		missing = most
+	case numerator > 0:
+		_, per := r.Rate()
+		missing, fraction = missing+1, per-numerator
+	}
+	if b.missing < missing || b.missing == missing && b.fraction > fraction {
+		b.missing, b.fraction = missing, fraction
+	}
 }
 
 // accrued returns the instant at which n > 0 more events are in the bucket.
 func (b *lendingBucket) accrued(r *limiter.Rule, n int64) limiter.Instant {
 	c := *b
 	goal := c.missing - n
-	for c.out() > 0 {
-		if at := c.accruedUnheld(r, c.missing-goal); goal >= c.heldUp(r) && at <= c.ends {
+	for c.open() {
+		at := c.accruedAt(r, c.missing-goal)
+		if held, numerator := c.held(r, at); at <= c.ends && (held < goal || held == goal && numerator == 0) {
 			return at
 		}
 		c.refill(r, c.ends)
 		c.rotate()
+		if c.missing <= goal {
+			return c.at
+		}
 	}
-	return c.accruedUnheld(r, c.missing-goal)
+	return c.accruedAt(r, c.missing-goal)
 }
 
-// accruedUnheld is accrued when no lease holds up the refill. It returns the first instant at
-// which part + µs*refill >= n*per.
-func (b *lendingBucket) accruedUnheld(r *limiter.Rule, n int64) limiter.Instant {
+// accruedAt is accrued if no part ends before. It returns the first instant at which
+// fraction + µs*refill >= n*per.
+func (b *lendingBucket) accruedAt(r *limiter.Rule, n int64) limiter.Instant {
 	refill, per := r.Rate()
 	us, rest := mulAddDiv(n, per, 0, refill)
-	if ahead := b.part - rest; ahead >= 0 {
+	if ahead := b.fraction - rest; ahead >= 0 {
 		us -= ahead / refill
 	} else {
 		us++ // rest < refill, so one microsecond is enough
+	}
+	if left := limiter.Shares - b.shares(); left < limiter.Shares {
+		whole, rest := mulAddDiv(us, limiter.Shares, 0, left)
+		if us = whole; rest > 0 {
+			us++
+		}
 	}
 	if us > int64(limiter.Never-b.at) {
 		return limiter.Never
@@ -139,26 +157,58 @@ func (b *lendingBucket) decide(d *limiter.Decision, r *limiter.Rule, ok bool, co
 
 func (b *lendingBucket) consume(_ *limiter.Rule, n int64) { b.missing += n }
 
-func (b *lendingBucket) lend(r *limiter.Rule, n int64) {
-	b.leaseSlots.lend(b.at, r.LeaseSlot(), n)
-	b.missing += n
+// lend grants a part: of what is left at most one event in l.Divisor, and at most half of the
+// refill that no part has. All parts together can hold half of the capacity at most. A part that is
+// too small to be of use is not granted. An empty bucket grants a share alone, and none that does not
+// accrue an event within two seconds.
+func (b *lendingBucket) lend(l *limiter.LeaseRequest) {
+	r := l.Rule
+	room := r.Capacity()/2 - b.most(r)
+	if l.Incarnation == 0 || !b.begin(b.at, r.LeaseSlot()) || room < limiter.MinPart { // else it cannot be returned
+		return
+	}
+	events := min(lendable(l, r.Capacity()-b.missing), room)
+	lasts := int64(b.lentUntil() - b.at)
+	refill, per := r.Rate()
+	fits, _ := mulAddDiv(room-events, per, 0, refill) // µs of the whole refill
+	fits, _ = mulAddDiv(fits, limiter.Shares, 0, lasts)
+	share := min(l.Share, (limiter.Shares-b.shares())/2, fits)
+	if n, _ := mulAddDiv(share*lasts/limiter.Shares, refill, 0, per); events+n < limiter.MinPart {
+		return
+	}
+	if soon, _ := mulAddDiv(share*2_000_000/limiter.Shares, refill, 0, per); soon < 1 && b.missing >= r.Capacity() {
+		return // others would wait for it
+	}
+	b.grant(b.at, events, share)
+	b.missing += events
+	l.Granted, l.GrantedShare, l.Expires = events, share, b.lentUntil()
 }
 
-func (b *lendingBucket) takeBack(r *limiter.Rule, e limiter.Events) {
-	b.lack(r, b.missing-b.leaseSlots.takeBack(e), b.part, 0)
+// takeBack closes a part. The bucket gets what it has accrued and was not spent.
+func (b *lendingBucket) takeBack(r *limiter.Rule, e limiter.Return) {
+	if !b.parts.takeBack(e) {
+		return
+	}
+	refill, per := r.Rate()
+	events, fraction := mulAddDiv(e.Share*int64(b.at-e.At)/limiter.Shares, refill, b.fraction, per)
+	if back := events + e.N - e.Spent; back >= 0 {
+		b.lack(r, b.missing-back, fraction)
+	}
 }
 
-// lack gives back events, so that the bucket lacks n less part, but no less than least. Of a bucket
-// that nothing was taken from since the limit was lowered, those that are set aside come first.
-func (b *lendingBucket) lack(r *limiter.Rule, n, part, least int64) {
+// lack has the bucket lack n events less a fraction, as far as the parts leave room. Of a bucket
+// that nothing was taken from since the limit was lowered, it gets those back first that are set
+// aside.
+func (b *lendingBucket) lack(r *limiter.Rule, n, fraction int64) {
 	if b.missing > r.Capacity() {
 		back := min(b.missing-n, b.aside)
 		b.aside -= back
 		n += back
 	}
-	if b.missing, b.part = n, part; n <= least {
-		b.missing, b.part = least, 0
+	if b.missing, b.fraction = n, fraction; n <= 0 {
+		b.missing, b.fraction = 0, 0
 	}
+	b.cut(r)
 }
 
 // cancel gives back no more than the bucket has lacked ever since.
@@ -166,7 +216,7 @@ func (b *lendingBucket) lack(r *limiter.Rule, n, part, least int64) {
 // What was seen at the instant of e is what the bucket lacked then, events included. If some of
 // that was returned or canceled since, as much may be given back too much, but never more than e.N.
 func (b *lendingBucket) cancel(r *limiter.Rule, e, seen limiter.Events) {
-	least, lacked := max(0, min(b.missing, b.heldUp(r))), e.N
+	lacked := e.N
 	if seen.At == e.At {
 		lacked = max(lacked, seen.N)
 	}
@@ -174,35 +224,36 @@ func (b *lendingBucket) cancel(r *limiter.Rule, e, seen limiter.Events) {
 		return
 	}
 	refill, per := r.Rate()
-	events, part := mulAddDiv(int64(b.at-e.At), refill, 0, per) // accrued since, if never full
+	events, fraction := mulAddDiv(int64(b.at-e.At), refill, 0, per) // accrued since, if never full
 	if lacked > e.N {
-		if part > b.part {
+		if fraction > b.fraction {
 			events++ // the fraction that there was before has become one
 		}
-		part = b.part
+		fraction = b.fraction
 	}
-	switch most := lacked - events; { // less part
-	case most > e.N, most == e.N && part == 0:
-		b.lack(r, b.missing-e.N, b.part, least)
+	switch most := lacked - events; { // less fraction
+	case most > e.N, most == e.N && fraction == 0:
+		b.lack(r, b.missing-e.N, b.fraction)
 	case most <= 0:
-		b.lack(r, b.missing, b.part, least)
-	case b.part >= part:
-		b.lack(r, b.missing-most, b.part-part, least)
+		b.lack(r, b.missing, b.fraction)
+	case b.fraction >= fraction:
+		b.lack(r, b.missing-most, b.fraction-fraction)
 	default:
-		b.lack(r, b.missing-most+1, b.part-part+per, least)
+		b.lack(r, b.missing-most+1, b.fraction-fraction+per)
 	}
 }
 
 // restoreSeen begins without a fraction: replies do not have it.
 func (b *lendingBucket) restoreSeen(_ *limiter.Rule, n int64) {
 	if n > b.missing {
-		b.missing, b.part = n, 0
+		b.missing, b.fraction = n, 0
 	}
 }
 
-// addQuota does not give back leased events, which are when they are returned.
-func (b *lendingBucket) addQuota(n int64) {
-	if b.missing = max(b.missing-n, min(b.missing, b.out())); b.missing == 0 {
-		b.part = 0
+func (b *lendingBucket) addQuota(r *limiter.Rule, n int64) {
+	b.missing = max(0, b.missing-n)
+	if b.missing == 0 {
+		b.fraction = 0
 	}
+	b.cut(r)
 }

@@ -26,6 +26,8 @@ func (l *lendingLog) clone() lendingCount {
 
 func (l *lendingLog) newest() limiter.Instant { return l.at }
 
+func (l *lendingLog) leased(*limiter.Rule) int64 { return l.out() }
+
 func (l *lendingLog) consumed() int64 { return l.entered + l.out() }
 
 func (l *lendingLog) advance(r *limiter.Rule, now limiter.Instant) (moved bool) {
@@ -96,9 +98,14 @@ func (l *lendingLog) oldest(n int64) limiter.Instant {
 
 func (l *lendingLog) consume(_ *limiter.Rule, n int64) { l.enter(l.at, n) }
 
-func (l *lendingLog) lend(r *limiter.Rule, n int64) { l.leaseSlots.lend(l.at, r.LeaseSlot(), n) }
+func (l *lendingLog) lend(q *limiter.LeaseRequest) {
+	if n := lendable(q, q.Rule.Capacity()-l.consumed()); n > 0 {
+		l.leaseSlots.lend(l.at, q.Rule.LeaseSlot(), n)
+		q.Granted, q.Expires = n, l.lentUntil()
+	}
+}
 
-func (l *lendingLog) takeBack(_ *limiter.Rule, e limiter.Events) { l.leaseSlots.takeBack(e) }
+func (l *lendingLog) takeBack(_ *limiter.Rule, e limiter.Return) { l.leaseSlots.takeBack(e.Events) }
 
 // cancel removes events of the instant of e. Those of a late reading were entered as of the newest
 // reading then: they are looked for up to LateReading after it, oldest first.
@@ -120,7 +127,7 @@ func (l *lendingLog) cancel(r *limiter.Rule, e, _ limiter.Events) {
 func (l *lendingLog) restoreSeen(_ *limiter.Rule, n int64) { l.enter(l.at, n-l.consumed()) }
 
 // addQuota does not give back leased events, which are when they are returned.
-func (l *lendingLog) addQuota(n int64) {
+func (l *lendingLog) addQuota(_ *limiter.Rule, n int64) {
 	for n > 0 && len(l.entries) > 0 {
 		last := &l.entries[len(l.entries)-1]
 		back := min(n, last.N)

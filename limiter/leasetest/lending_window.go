@@ -58,12 +58,13 @@ func (f *lendingFixed) advance(r *limiter.Rule, now limiter.Instant) (moved bool
 
 func (f *lendingFixed) consume(_ *limiter.Rule, n int64) { f.used += n }
 
-func (f *lendingFixed) lend(_ *limiter.Rule, n int64) {
-	f.used += n
-	f.leased = f.lentUntil()
+func (f *lendingFixed) lend(l *limiter.LeaseRequest) {
+	if n := lendable(l, l.Rule.Capacity()-f.used); n > 0 {
+		f.used += n
+		f.leased = min(f.ends, f.at+maxLease)
+		l.Granted, l.Expires = n, f.leased
+	}
 }
-
-func (f *lendingFixed) lentUntil() limiter.Instant { return min(f.ends, f.at+maxLease) }
 
 func (f *lendingFixed) decide(d *limiter.Decision, r *limiter.Rule, ok bool, cost int64) {
 	if decide(d, r, f.at, f.used, ok, cost) {
@@ -75,17 +76,19 @@ func (f *lendingFixed) decide(d *limiter.Decision, r *limiter.Rule, ok bool, cos
 	}
 }
 
-func (f *lendingFixed) takeBack(_ *limiter.Rule, e limiter.Events) {
+func (f *lendingFixed) takeBack(r *limiter.Rule, l limiter.Return) {
+	f.cancel(r, l.Events, limiter.Events{})
+}
+
+func (f *lendingFixed) cancel(_ *limiter.Rule, e, _ limiter.Events) {
 	if e.At >= f.ends-f.length && e.At < f.ends {
 		f.used = max(0, f.used-e.N)
 	}
 }
 
-func (f *lendingFixed) cancel(r *limiter.Rule, e, _ limiter.Events) { f.takeBack(r, e) }
-
 func (f *lendingFixed) restoreSeen(_ *limiter.Rule, n int64) { f.used = max(f.used, n) }
 
-func (f *lendingFixed) addQuota(n int64) { f.used = max(0, f.used-n) }
+func (f *lendingFixed) addQuota(_ *limiter.Rule, n int64) { f.used = max(0, f.used-n) }
 
 // A lendingSliding is a sliding window counter that lends.
 type lendingSliding struct {
@@ -148,13 +151,12 @@ func (w *lendingSliding) advance(r *limiter.Rule, now limiter.Instant) (moved bo
 
 func (w *lendingSliding) consume(_ *limiter.Rule, n int64) { w.counts[0] += n }
 
-func (w *lendingSliding) lend(_ *limiter.Rule, n int64) {
-	w.counts[0] += n
-	w.leased = w.lentUntil()
-}
-
-func (w *lendingSliding) lentUntil() limiter.Instant {
-	return min(w.begins+limiter.Instant(w.sub), w.at+maxLease)
+func (w *lendingSliding) lend(l *limiter.LeaseRequest) {
+	if n := lendable(l, l.Rule.Capacity()-w.consumed()); n > 0 {
+		w.counts[0] += n
+		w.leased = min(w.begins+limiter.Instant(w.sub), w.at+maxLease)
+		l.Granted, l.Expires = n, w.leased
+	}
 }
 
 func (w *lendingSliding) decide(d *limiter.Decision, r *limiter.Rule, ok bool, cost int64) {
@@ -183,7 +185,11 @@ func (w *lendingSliding) fallsTo(room int64) limiter.Instant {
 	return begins + limiter.Instant(w.sub-min(w.sub, left))
 }
 
-func (w *lendingSliding) takeBack(_ *limiter.Rule, e limiter.Events) {
+func (w *lendingSliding) takeBack(r *limiter.Rule, l limiter.Return) {
+	w.cancel(r, l.Events, limiter.Events{})
+}
+
+func (w *lendingSliding) cancel(_ *limiter.Rule, e, _ limiter.Events) {
 	if e.At >= w.begins+limiter.Instant(w.sub) {
 		return
 	}
@@ -197,14 +203,12 @@ func (w *lendingSliding) takeBack(_ *limiter.Rule, e limiter.Events) {
 	}
 }
 
-func (w *lendingSliding) cancel(r *limiter.Rule, e, _ limiter.Events) { w.takeBack(r, e) }
-
 func (w *lendingSliding) restoreSeen(_ *limiter.Rule, n int64) {
 	w.counts[0] += max(0, n-w.consumed())
 }
 
 // addQuota reduces the oldest count, which is weighed.
-func (w *lendingSliding) addQuota(n int64) {
+func (w *lendingSliding) addQuota(_ *limiter.Rule, n int64) {
 	goal, oldest := max(0, w.consumed()-n), len(w.counts)-1
 	for i := range w.counts[:oldest] {
 		back := min(n, w.counts[i])

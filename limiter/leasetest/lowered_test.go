@@ -20,13 +20,13 @@ func takers(a limiter.Algorithm) []taker {
 	return []taker{
 		{"memory", func(r *limiter.Rule, now limiter.Instant, cost int64) bool { return count.Take(r, now, cost).OK }},
 		{"strict", func(r *limiter.Rule, now limiter.Instant, cost int64) bool {
-			return lendOne(strict, 1, 1, now, limiter.LeaseRequest{Rule: r, Need: cost}).Served > 0
+			return lendOne(strict, 1, now, limiter.LeaseRequest{Rule: r, Need: cost}).Served > 0
 		}},
 		{"leases", func(r *limiter.Rule, now limiter.Instant, cost int64) bool {
-			l := lendOne(leased, 1, 1, now, limiter.LeaseRequest{Rule: r, Need: cost, Want: cost})
+			l := lendOne(leased, 1, now, limiter.LeaseRequest{Rule: r, Need: cost, Want: cost})
 			if l.Granted > 0 { // and returned at once
-				back := [2]limiter.Events{{At: l.Decision.At, N: l.Granted}}
-				lendOne(leased, 1, 1, now, limiter.LeaseRequest{Rule: r, Incarnation: 1, Returns: back})
+				back := [2]limiter.Return{{Events: limiter.Events{At: l.Decision.At, N: l.Granted}, Share: l.GrantedShare}}
+				lendOne(leased, 1, now, limiter.LeaseRequest{Rule: r, Incarnation: 1, Returns: back})
 			}
 			return l.Served > 0
 		}},
@@ -37,8 +37,8 @@ func takers(a limiter.Algorithm) []taker {
 // the new limit, and then gets what that allows.
 func TestLoweredLimits(t *testing.T) {
 	for _, a := range algorithms {
-		high := mustRule(limiter.Rule{Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 10_000, Window: time.Minute}, MaxOvershoot: 0.01})
-		low := mustRule(limiter.Rule{Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 10, Window: time.Minute}, MaxOvershoot: 0.01})
+		high := mustRule(limiter.Rule{Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 10_000, Window: time.Minute}})
+		low := mustRule(limiter.Rule{Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 10, Window: time.Minute}})
 		for _, l := range takers(a.Algorithm) {
 			if !l.take(high, epoch, 9000) {
 				t.Fatalf("%s, %s: 9000 of 10000 are denied", a.name, l.name)
@@ -64,24 +64,24 @@ func TestLoweredLimits(t *testing.T) {
 // returns a lease of before: that gives back none of what the new limit counts.
 func TestReturnAfterLoweredLimit(t *testing.T) {
 	for _, a := range algorithms {
-		high := mustRule(limiter.Rule{Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 10_000, Window: time.Hour}, MaxOvershoot: 0.01})
-		low := mustRule(limiter.Rule{Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 2, Window: time.Hour}, MaxOvershoot: 0.01})
+		high := mustRule(limiter.Rule{Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 10_000, Window: time.Hour}})
+		low := mustRule(limiter.Rule{Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 2, Window: time.Hour}})
 		g := NewLedger(a.Algorithm)
-		l := lendOne(g, 1, 1, epoch, limiter.LeaseRequest{Rule: high, Need: 100, Want: 100})
+		l := lendOne(g, 1, epoch, limiter.LeaseRequest{Rule: high, Need: 100, Want: 100})
 		if l.Served != 100 || l.Granted < 10 {
 			t.Fatalf("%s: served %d, granted %d, want 100 and 10 at least", a.name, l.Served, l.Granted)
 		}
 		back := limiter.LeaseRequest{
-			Rule: low, Need: 1, Incarnation: 1, Returns: [2]limiter.Events{{At: l.Decision.At, N: l.Granted}},
+			Rule: low, Need: 1, Incarnation: 1, Returns: [2]limiter.Return{{Events: limiter.Events{At: l.Decision.At, N: l.Granted}, Share: l.GrantedShare}},
 		}
-		if got := lendOne(g, 1, 1, epoch, back); got.Served != 0 {
+		if got := lendOne(g, 1, epoch, back); got.Served != 0 {
 			t.Errorf("%s: a take after the return is admitted, want the 100 events to count", a.name)
 		}
 		canceled := limiter.LeaseRequest{
 			Rule: low, Need: 1, Incarnation: 1, Cancel: limiter.Events{At: l.Decision.At, N: 50},
 			Seen: limiter.Events{At: l.Decision.At, N: 100 + l.Granted},
 		}
-		if got := lendOne(g, 1, 1, epoch, canceled); got.Served != 0 {
+		if got := lendOne(g, 1, epoch, canceled); got.Served != 0 {
 			t.Errorf("%s: a take after 50 are canceled is admitted, want the other 50 to count", a.name)
 		}
 		if got := usedAt(g, high, epoch); got != 50 {
@@ -98,7 +98,7 @@ func TestAlternatingLimits(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 12))
 		var rules []*limiter.Rule
 		for range 2 + rng.IntN(2) {
-			rules = append(rules, mustRule(limiter.Rule{MaxOvershoot: 0.01, Limit: limiter.Limit{
+			rules = append(rules, mustRule(limiter.Rule{Limit: limiter.Limit{
 				Events: oneOf[int64](rng, 1, 10, 100, 1000, 10_000), Window: oneOf(rng, time.Second, time.Minute, time.Hour),
 				Burst: oneOf[int64](rng, 0, 0, 5, 500),
 			}}))

@@ -2,6 +2,7 @@ package leasetest
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,11 +16,10 @@ func (c *checker) decidedInOutage(n *simNode, key int, take *limiter.Take) {
 	k, d := &c.outcomes[key], &take.Decision
 	c.tracef(key, "%v takes %d: %v, %d remain", n, take.Cost, asDecision{*d, n.offset}, d.Remaining)
 	switch {
-	case take.Rule.OnOutage == limiter.OutageClosed: // a request without an answer in time
-		k.failed++
 	case !d.OK && take.Cost <= take.Rule.Capacity() && d.RetryAt <= d.At:
 		c.failf(key, "%v: denied in an outage, retry at %d, which is not after %d", n, d.RetryAt, d.At)
-	case !c.outage.Load():
+	case !slices.Contains(c.nodes, n): // it leaves, and its store is closed
+	case !c.outage.Load() && !n.key(key).overdue(c.now()-callTime, c.now()): // a request may have failed
 		c.failf(key, "%v: decided by the outage mode, but there is no outage", n)
 	case d.OK:
 		k.inOutage += take.Cost
@@ -57,10 +57,8 @@ func playOutage(seed uint64, f fault) error {
 	s := newSimulation(rng, limit, 1, f)
 	s.net = network{delay: 700, jitter: 100}
 	load := rand.New(rand.NewPCG(seed, 8))
+	s.onOutage = limiter.OutageLocal
 	s.addNodes(oneOf(load, 1, 4, 20))
-	for _, n := range s.nodes {
-		n.rule.OnOutage = limiter.OutageLocal
-	}
 	o, capacity := &outageRun{simulation: s, rng: load, skewed: load.IntN(2) == 0}, s.rule.Capacity()
 	k := &s.checker.outcomes[0]
 	o.takes(1+load.IntN(int(capacity)), 20*sec)
@@ -115,7 +113,7 @@ func (o *outageRun) checkUsed(k *outcome) {
 	for _, n := range o.nodes {
 		unspent += n.sums.granted - n.sums.spent
 	}
-	Lend(0, o.store.incarnation, o.now(), []*Ledger{ledger}, requests)
+	Lend(o.store.incarnation, o.now(), []*Ledger{ledger}, requests)
 	capacity := o.rule.Capacity()
 	used, admitted := capacity-requests[0].Decision.Remaining, k.admitted+k.inOutage
 	least, most := min(capacity, admitted), min(capacity, admitted+max(0, unspent))

@@ -15,12 +15,12 @@ func TestRestoredAnswersAsLedger(t *testing.T) {
 	for _, a := range algorithms {
 		t.Run(a.name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(3, 9))
-			r := mustRule(limiter.Rule{Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 70, Window: 13 * time.Second}, MaxOvershoot: 0.3})
+			r := mustRule(limiter.Rule{Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 70, Window: 13 * time.Second}})
 			g, now := NewLedger(a.Algorithm), epoch
 			for range 500 {
 				now += limiter.Instant(rng.Int64N(2 * sec))
-				l := limiter.LeaseRequest{Rule: r, Need: rng.Int64N(20), More: rng.Int64N(5), Want: rng.Int64N(70)}
-				want := lendOne(g, 1, 1, now, l)
+				l := limiter.LeaseRequest{Rule: r, Need: rng.Int64N(20), More: rng.Int64N(5), Want: rng.Int64N(70), Share: rng.Int64N(limiter.Shares)}
+				want := lendOne(g, 1, now, l)
 				c := g.count.clone()
 				c.advance(r, now) // a denial was not written
 				got := want
@@ -69,7 +69,7 @@ func peek(r *limiter.Rule, c lendingCount, cost int64) (d limiter.Decision) {
 func restored(r *limiter.Rule, c lendingCount) limiter.Restored {
 	switch c := c.(type) {
 	case *lendingBucket:
-		return limiter.RestoreTokenBucket(r, c.at, c.missing, c.part, c.exported())
+		return limiter.RestoreTokenBucket(r, c.at, c.missing, c.fraction, c.exported())
 	case *lendingFixed:
 		return limiter.RestoreFixedWindow(r, c.at, c.ends, c.used, c.leased)
 	case *lendingSliding:
@@ -81,4 +81,12 @@ func restored(r *limiter.Rule, c lendingCount) limiter.Restored {
 
 func (s *leaseSlots) exported() limiter.LeaseSlots {
 	return limiter.LeaseSlots{Ends: s.ends, Length: s.length, Current: s.current, Previous: s.previous}
+}
+
+func (p *parts) exported() limiter.Parts {
+	return limiter.Parts{Ends: p.ends, Length: p.length, Current: p.current.exported(), Previous: p.previous.exported()}
+}
+
+func (s *slotParts) exported() limiter.SlotParts {
+	return limiter.SlotParts{Shares: s.shares, Offset: s.offset, Events: s.events}
 }

@@ -22,7 +22,7 @@ var writeScenarios = flag.Bool("scenarios.write", false, "write what happens in 
 // TestScenarios plays the stories in testdata: remarks, commands, and below each of them what
 // happens then.
 //
-//	rule <algorithm> <events>/<window> [burst=N] [overshoot=P] [subwindows=N] [nodes=N] [counted=1]
+//	rule <algorithm> <events>/<window> [burst=N] [subwindows=N] [nodes=N] [counted=1]
 //	                                begins a new simulation; nodes are granted leases as if each were
 //	                                alone, unless they are counted
 //	limit <events> [burst=N]        changes the limit
@@ -175,8 +175,7 @@ func newScenario(t *testing.T, words []string) *scenario {
 	}
 	events, length, _ := strings.Cut(words[1], "/")
 	limit := limiter.Rule{
-		Algorithm:    limiter.Algorithm{Kind: kind, SubWindows: int(number(t, option(words, "subwindows")))},
-		MaxOvershoot: float64(number(t, option(words, "overshoot"))) / 100,
+		Algorithm: limiter.Algorithm{Kind: kind, SubWindows: int(number(t, option(words, "subwindows")))},
 		Limit: limiter.Limit{
 			Events: number(t, events), Burst: number(t, option(words, "burst")),
 			Window: time.Duration(microseconds(t, length)) * time.Microsecond,
@@ -188,9 +187,9 @@ func newScenario(t *testing.T, words []string) *scenario {
 	s.addNodes(int(max(2, number(t, option(words, "nodes")))))
 	leases := "no leases"
 	if s.rule.Leases() {
-		leases = fmt.Sprintf("leases of %v", time.Duration(leaseTime(s.rule))*time.Microsecond)
+		leases = fmt.Sprintf("leases of %v", time.Duration(s.rule.LeaseTime())*time.Microsecond)
 	}
-	s.tracef(allKeys, "%s, credit of %d for each of %d nodes", leases, credit(s.rule, len(s.nodes)), len(s.nodes))
+	s.tracef(allKeys, "%s, %d nodes", leases, len(s.nodes))
 	return s
 }
 

@@ -25,13 +25,14 @@ type simNode struct {
 	store            *lease.Store
 
 	// Guarded by simulation.mu.
-	rule   *limiter.Rule         // of the limit in force, in its zone
-	denies *limiter.Rule         // of another limit, which denies all
-	limits map[*limiter.Rule]int // numbers the limits that there were
-	gone   bool                  // it has crashed
-	want   int64                 // what its next request wants, whatever the store says; 0: as that says
-	keys   map[int]*heldKey
-	sums   nodeSums
+	rule    *limiter.Rule         // of the limit in force, in its zone
+	denies  *limiter.Rule         // of another limit, which denies all
+	limits  map[*limiter.Rule]int // numbers the limits that there were
+	gone    bool                  // it has crashed
+	arrives limiter.Instant       // when its newest request arrives
+	want    int64                 // what its next request wants, whatever the store says; 0: as that says
+	keys    map[int]*heldKey
+	sums    nodeSums
 }
 
 var (
@@ -52,9 +53,8 @@ func (s *simulation) newNode(born limiter.Instant, alive int) *simNode {
 		n.behind.Store(3 * s.limit.Limit.Window.Microseconds())
 	}
 	options := lease.Options{
-		Clock:   n.clock,
-		Nodes:   func() int { return int(n.counts.Load()) },
-		Settled: func() bool { return s.now()-n.born >= 2*heartbeat },
+		Clock: n.clock,
+		Nodes: func() int { return int(n.counts.Load()) },
 	}
 	s.fault.changeOptions(n, &options)
 	n.store = lease.New(n, options)
@@ -62,7 +62,7 @@ func (s *simulation) newNode(born limiter.Instant, alive int) *simNode {
 	n.useLimit()
 	n.denies = mustRule(limiter.Rule{
 		ID: 2, Zone: n.store.Open("denies"), Algorithm: fixed, Limit: limiter.Limit{Events: 1, Window: time.Hour},
-		OnOutage: limiter.OutageOpen,
+		OnOutage: limiter.OutageClosed,
 	})
 	return n
 }
@@ -76,6 +76,7 @@ func (n *simNode) useLimit() {
 	limit := n.limit
 	limit.Zone = n.store.Open("zone")
 	n.rule = mustRule(limit)
+	n.rule.OnOutage = n.onOutage
 	n.limits[n.rule] = len(n.limits)
 }
 
@@ -130,11 +131,10 @@ func (n *simNode) decide(key int, cost int64, undone bool) {
 	if !faulty {
 		_ = n.store.Take(context.Background(), n.clock(), takes) // each take has its error
 	}
-	waited := n.now() > arrived
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.gone {
-		n.checker.decided(n, key, takes, waited)
+		n.checker.decided(n, key, takes, arrived)
 	}
 }
 
@@ -148,9 +148,12 @@ type call struct {
 	answered func(error)
 }
 
-// Lend implements [limiter.Lender]. It sends copies of the requests to the store, and answers with
-// an error when no answer has come after callTime.
-func (n *simNode) Lend(requests []limiter.LeaseRequest, answered func(error)) {
+// Lend implements [limiter.Lender]. It writes and sends copies of the requests to the store, and
+// answers with an error when no answer has come after callTime.
+func (n *simNode) Lend(requests []limiter.LeaseRequest, written func(), answered func(error)) {
+	if written != nil {
+		written()
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	c := &call{simNode: n, requests: requests, sent: n.now(), answered: answered}
@@ -168,6 +171,7 @@ func (n *simNode) Lend(requests []limiter.LeaseRequest, answered func(error)) {
 		if l.Rule.ID != 1 {
 			continue
 		}
+		n.key(keyOf(l)).begun(c)
 		n.checker.sent(n, l)
 		l.Want *= n.greed
 		if n.want > 0 {
@@ -184,7 +188,7 @@ func (n *simNode) Lend(requests []limiter.LeaseRequest, answered func(error)) {
 		n.checker.lostRequest(n, sent)
 		return
 	}
-	n.after(n.way(), func() {
+	n.after(n.wayOfRequest(), func() {
 		n.simulation.store.answer(n, sent)
 		if n.happens(n.net.loseAnswer) {
 			n.checker.lostAnswer(n, sent)
@@ -194,12 +198,26 @@ func (n *simNode) Lend(requests []limiter.LeaseRequest, answered func(error)) {
 	})
 }
 
+// wayOfRequest returns how long a request takes, in µs. Where nothing is random, no request
+// overtakes another one of the node.
+func (n *simNode) wayOfRequest() int64 {
+	way := n.way()
+	if n.net.jitter == 0 && n.net.late == 0 {
+		n.arrives = max(n.arrives+1, n.now()+limiter.Instant(way))
+		way = int64(n.arrives - n.now())
+	}
+	return way
+}
+
 // end gives the node its answers, or an error if there are none.
 func (c *call) end(answers []limiter.LeaseRequest) {
 	n := c.simNode
 	n.mu.Lock()
 	late, first := c.over || n.gone, !c.over
 	c.over = true
+	if l := &c.requests[0]; first && l.Rule.ID == 1 {
+		n.key(keyOf(l)).ended(c, answers != nil)
+	}
 	switch {
 	case answers == nil && first:
 		n.sums.failed++
@@ -214,7 +232,8 @@ func (c *call) end(answers []limiter.LeaseRequest) {
 				n.fault.beforeAnswer(n, a, n.now()-c.sent)
 			}
 			l := &c.requests[i]
-			l.Decision, l.Served, l.Granted, l.Expires, l.Incarnation = a.Decision, a.Served, a.Granted, a.Expires, a.Incarnation
+			l.Decision, l.Served, l.Unserved, l.Incarnation = a.Decision, a.Served, a.Unserved, a.Incarnation
+			l.Granted, l.GrantedShare, l.Expires = a.Granted, a.GrantedShare, a.Expires
 			if n.steady {
 				l.Nodes = 1
 			}
@@ -232,8 +251,8 @@ func (c *call) end(answers []limiter.LeaseRequest) {
 	}
 }
 
-// Answers implements [limiter.Lender]: a lender that does not answer in time is down.
-func (n *simNode) Answers([]byte) bool { return false }
+// Lag implements [limiter.Lender].
+func (n *simNode) Lag() time.Duration { return 0 }
 
 // Refusal implements [limiter.Lender].
 func (n *simNode) Refusal([]byte) error {

@@ -28,12 +28,12 @@ func (s *simStore) answer(n *simNode, requests []limiter.LeaseRequest) {
 		l := &requests[i]
 		g := s.ledger(l)
 		if l.Rule.ID != 1 { // that of a limit which is not checked
-			Lend(n.id, s.incarnation, s.now(), []*Ledger{g}, requests[i:i+1])
+			Lend(s.incarnation, s.now(), []*Ledger{g}, requests[i:i+1])
 			continue
 		}
 		done := s.checker.arrives(n, g, *l)
 		s.fault.beforeLend(n, g, l)
-		Lend(n.id, s.incarnation, s.now(), []*Ledger{g}, requests[i:i+1])
+		Lend(s.incarnation, s.now(), []*Ledger{g}, requests[i:i+1])
 		s.fault.afterLend(n, g, l)
 		s.unsynced[keyOf(l)] += done(l)
 	}
@@ -88,12 +88,12 @@ func (c *countedLending) consume(r *limiter.Rule, n int64) {
 	c.debited += n
 }
 
-func (c *countedLending) lend(r *limiter.Rule, n int64) {
-	c.lendingCount.lend(r, n)
-	c.debited += n
+func (c *countedLending) lend(l *limiter.LeaseRequest) {
+	c.lendingCount.lend(l)
+	c.debited += l.Granted
 }
 
-func (c *countedLending) takeBack(r *limiter.Rule, e limiter.Events) {
+func (c *countedLending) takeBack(r *limiter.Rule, e limiter.Return) {
 	before := c.held()
 	c.lendingCount.takeBack(r, e)
 	c.accepted += before - c.held()
@@ -112,8 +112,6 @@ func (c *countedLending) cancel(r *limiter.Rule, e, seen limiter.Events) {
 // held returns the events that can be taken back, each counted as one.
 func (c *countedLending) held() (n int64) {
 	switch c := c.lendingCount.(type) {
-	case *lendingBucket:
-		return c.out()
 	case *lendingSliding:
 		for _, k := range c.counts {
 			n += k

@@ -41,6 +41,8 @@ type simulation struct {
 	tracing bool
 	ended   bool // no more takes arrive
 
+	onOutage limiter.OutageMode // of the limit
+
 	alone  bool  // nodes request leases as if there were no others
 	attack bool  // takes come in strikes
 	greed  int64 // nodes want this multiple of what they expect to spend
@@ -82,7 +84,7 @@ func inSimulation(t *testing.T, limit limiter.Rule, nodes, keys int, test func(t
 func newSimulation(rng *rand.Rand, limit limiter.Rule, keys int, f fault) *simulation {
 	limit.ID = 1
 	s := &simulation{began: time.Now(), rng: rng, fault: f, limit: limit, rule: mustRule(limit), greed: 1, idle: make(chan arrival)}
-	s.highest = s.rule
+	s.highest, s.onOutage = s.rule, limiter.OutageClosed
 	s.store = &simStore{simulation: s, incarnation: 1, ledgers: make(map[ledgerName]*Ledger)}
 	s.checker = newChecker(s, keys)
 	return s

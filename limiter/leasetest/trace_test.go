@@ -67,17 +67,18 @@ func (l asRequest) String() string {
 	add("%d for others", l.More)
 	for _, e := range l.Returns {
 		add("returns %d of %v", e.N, sinceEpoch(e.At))
+		add("with a share of %d", e.Share)
+		add("%d spent", e.Spent)
 	}
 	add("cancels %d of %v", l.Cancel.N, sinceEpoch(l.Cancel.At))
-	add("debt %d", l.CreditTotal-l.SettledTotal)
 	return b.String()
 }
 
 // asAnswer shows the answer to a request that returned events, of which the store has taken back
-// some, and that has settled debt.
+// some.
 type asAnswer struct {
-	l                        limiter.LeaseRequest
-	returned, taken, settled int64
+	l               limiter.LeaseRequest
+	returned, taken int64
 }
 
 func (a asAnswer) String() string {
@@ -85,16 +86,21 @@ func (a asAnswer) String() string {
 	switch l := &a.l; {
 	case l.Need > 0 && l.Served == 0:
 		fmt.Fprintf(&b, " denied until %v", sinceEpoch(l.Decision.RetryAt))
+		if l.GrantedShare > 0 {
+			fmt.Fprintf(&b, ", granted a share of %d until %v", l.GrantedShare, sinceEpoch(l.Expires))
+		}
+	case l.GrantedShare > 0:
+		fmt.Fprintf(&b, " served %d, granted %d and a share of %d until %v", l.Served, l.Granted, l.GrantedShare, sinceEpoch(l.Expires))
 	case l.Granted > 0:
 		fmt.Fprintf(&b, " served %d, granted %d until %v", l.Served, l.Granted, sinceEpoch(l.Expires))
 	default:
 		fmt.Fprintf(&b, " served %d", l.Served)
 	}
-	if a.returned > 0 {
+	switch {
+	case a.returned > 0 && a.l.Rule.Algorithm.Kind == limiter.TokenBucket: // what has accrued too
+		fmt.Fprintf(&b, ", took back %d", a.taken)
+	case a.returned > 0:
 		fmt.Fprintf(&b, ", took back %d of %d", a.taken, a.returned)
-	}
-	if a.settled > 0 {
-		fmt.Fprintf(&b, ", settled %d", a.settled)
 	}
 	fmt.Fprintf(&b, "; %d left", a.l.Decision.Remaining)
 	return b.String()

@@ -43,22 +43,20 @@ func TestTuneFalseDenials(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		limiter.Algorithm
-		overshoot float64
 	}{
-		{"bucket, 1 %", bucket, 0.01},
-		{"bucket, 5 %", bucket, 0.05},
-		{"log", log, 0},
-		{"sliding", sliding(1), 0},
-		{"sliding-5", sliding(5), 0},
-		{"sliding-60", sliding(60), 0},
-		{"fixed", fixed, 0},
+		{"bucket", bucket},
+		{"log", log},
+		{"sliding", sliding(1)},
+		{"sliding-5", sliding(5)},
+		{"sliding-60", sliding(60)},
+		{"fixed", fixed},
 	} {
 		for _, limit := range limits {
 			for _, f := range flows {
 				for _, nodes := range fleets {
 					t.Run(fmt.Sprintf("%s/%d in %v/%s/%d nodes", test.name, limit.Events, limit.Window, f.name, nodes), func(t *testing.T) {
 						t.Parallel()
-						testFalseDenials(t, limiter.Rule{Algorithm: test.Algorithm, Limit: limit, MaxOvershoot: test.overshoot}, f, nodes)
+						testFalseDenials(t, limiter.Rule{Algorithm: test.Algorithm, Limit: limit}, f, nodes)
 					})
 				}
 			}
@@ -90,8 +88,11 @@ func testFalseDenials(t *testing.T, limit limiter.Rule, f flow, nodes int) {
 		t.Logf("%.3f %% denied that the algorithm admits, and %.3f %% with it; local %.0f %%",
 			100*share, 100*float64(sum.exactDenied)/float64(sum.takes), 100*float64(sum.local)/float64(sum.takes))
 		most := 0.001
+		if limit.Algorithm.Kind == limiter.SlidingWindowLog { // leased events count until a window after their lease
+			most = 0.005
+		}
 		if f.period > 0 && limit.Limit.Events > 100 { // the algorithm itself denies a sixth, and large leases are out then
-			most = 0.003
+			most = max(most, 0.003)
 		}
 		if share >= most {
 			t.Errorf("falsely denied = %.4f of all takes, want less than %v", share, most)
@@ -151,7 +152,7 @@ func TestTuneMovingTraffic(t *testing.T) {
 			for _, moved := range []limiter.Instant{sec / 10, sec, 5 * sec} {
 				t.Run(fmt.Sprintf("%s/9000 in %d s, 2000 in %.1f s", a.name, spread/sec, float64(moved)/sec), func(t *testing.T) {
 					t.Parallel()
-					limit := limiter.Rule{Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 10_000, Window: a.window}, MaxOvershoot: 0.01}
+					limit := limiter.Rule{Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 10_000, Window: a.window}}
 					inSimulation(t, limit, 10, 1, func(t *testing.T, s *simulation) {
 						s.testMovingTraffic(t, spread, moved)
 					})
@@ -189,13 +190,18 @@ func (s *simulation) testMovingTraffic(t *testing.T, spread, moved limiter.Insta
 	share, wait := float64(sum.denied+sum.failed-sum.exactDenied)/float64(s.rule.Limit.Events), s.checker.outcomes[0].longestFalseWait
 	t.Logf("falsely denied = %.2f %% of the limit, falsely told to wait for %.1f s at most, local %.0f %%, requests per 1000 takes %.0f",
 		100*share, float64(wait)/sec, 100*float64(sum.local)/float64(sum.takes), 1000*float64(sum.requests)/float64(sum.takes))
-	if share > 0.02 {
-		t.Errorf("falsely denied = %.4f of the limit, want at most 0.02", share)
+	most := 0.02
+	switch s.rule.Algorithm.Kind {
+	case limiter.FixedWindow, limiter.SlidingWindow: // a lease may be half of what is left
+		most = 0.05
 	}
-	if most := int64(2*maxLease + leaseJitter); wait > most {
+	if share > most {
+		t.Errorf("falsely denied = %.4f of the limit, want at most %v", share, most)
+	}
+	if most := int64(2*maxLease + maxJitter); wait > most {
 		t.Errorf("falsely told to wait for %d µs, want at most %d, when the last lease has expired", wait, most)
 	}
 }
 
-// leaseJitter is how much longer than a lease a denial is remembered at most, in µs.
-const leaseJitter = 20_000
+// maxJitter is how much longer than a lease a denial is remembered at most, in µs.
+const maxJitter = 5_000

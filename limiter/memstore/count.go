@@ -79,6 +79,15 @@ func (c countRef) peek(r *limiter.Rule, now limiter.Instant, cost int64) limiter
 	return limiter.State(c.Numbers()).Peek(r, now, cost)
 }
 
+// follow moves the count into the windows of r at now.
+func (c countRef) follow(r *limiter.Rule, now limiter.Instant) {
+	if c.spilled != nil {
+		c.spilled.Follow(r, now)
+	} else {
+		limiter.State(c.Numbers()).Follow(r, now)
+	}
+}
+
 // refund gives back what k consumed.
 func (c countRef) refund(k *limiter.Take, now limiter.Instant) {
 	if c.spilled != nil {

@@ -1,7 +1,9 @@
 package memstore
 
 import (
+	"bytes"
 	"math"
+	"slices"
 
 	"github.com/fleetlimit/fleetlimit/internal/keyed"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -120,23 +122,44 @@ func addOverflowLocked(takes []limiter.Take, locations []location) {
 	}
 }
 
-// takeAllLocked consumes all takes and reports whether they are allowed. When one is not, it gives
-// back what those before consumed, exactly, since their counts have not changed meanwhile. Each
-// take then has the decision that it would have without the others.
+// takeAllLocked consumes all takes and reports whether they are allowed. When one is not, nothing is
+// consumed, and each take has the decision that it would have without the others.
 func takeAllLocked(now limiter.Instant, takes []limiter.Take, locations []location) (allowed bool) {
+	if len(takes) > 1 {
+		peekAllLocked(now, takes, locations)
+		if slices.ContainsFunc(takes, denied) {
+			for i := range takes {
+				locations[i].writeDeniedLocked(takes, i, now)
+			}
+			return false
+		}
+	}
 	for i := range takes {
-		locations[i].take(&takes[i], now)
-		if takes[i].Decision.OK {
+		if locations[i].take(&takes[i], now); takes[i].Decision.OK {
 			continue
 		}
-		for j := range takes[:i] {
+		for j := range takes[:i] { // one of these has the same count: both are in the overflow
 			locations[j].refund(&takes[j], now)
 		}
 		peekAllLocked(now, takes[:i], locations)
-		peekAllLocked(now, takes[i+1:], locations[i+1:])
 		return false
 	}
 	return true
+}
+
+func denied(k limiter.Take) bool { return !k.Decision.OK }
+
+// writeDeniedLocked writes the count of takes[i] when takes are denied as one. A store whose keys
+// are on several servers consumes what each key allows, and refunds it. A count is then the same
+// here as there, also after a change of its limit.
+func (l *location) writeDeniedLocked(takes []limiter.Take, i int, now limiter.Instant) {
+	k := takes[i]
+	if slices.ContainsFunc(takes, func(o limiter.Take) bool { return denied(o) && bytes.Equal(o.Key, k.Key) }) {
+		l.follow(k.Rule, now)
+		return
+	}
+	l.take(&k, now)
+	l.refund(&k, now)
 }
 
 // concludeLocked records the decision on k. If the takes were denied, the key is added only when k

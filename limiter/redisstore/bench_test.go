@@ -31,9 +31,9 @@ func BenchmarkLend(b *testing.B) {
 			runOnKeys(b, func(key []byte) func() error {
 				requests, answer := []limiter.LeaseRequest{{Rule: r, Key: key, Need: 1, Want: 10}}, make(chan error, 1)
 				return func() error {
-					requests[0].Returns[0] = limiter.Events{At: requests[0].Decision.At, N: bench.returned}
+					requests[0].Returns[0].Events = limiter.Events{At: requests[0].Decision.At, N: bench.returned}
 					requests[0].Seen = limiter.Events{At: requests[0].Decision.At, N: 10}
-					s.Lend(requests, func(err error) { answer <- err })
+					s.Lend(requests, nil, func(err error) { answer <- err })
 					return <-answer
 				}
 			})
@@ -45,7 +45,7 @@ func BenchmarkLend(b *testing.B) {
 func spacious(b *testing.B) *limiter.Rule {
 	b.Helper()
 	r, err := limiter.NewRule(limiter.Rule{
-		ID: 1, Limit: limiter.Limit{Events: 1_000_000_000, Window: time.Minute}, MaxOvershoot: 0.05,
+		ID: 1, Limit: limiter.Limit{Events: 1_000_000_000, Window: time.Minute},
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -142,7 +142,7 @@ func (b *callBuilder) with(operation *scripts) *redisconn.Call {
 }
 
 // maxLeaseArgs is the most bytes that appendLeaseArgs appends.
-const maxLeaseArgs = 13 + 19 + 58
+const maxLeaseArgs = 16 + 19 + 50
 
 // appendLeaseArgs appends the fields of a lease request besides its need: see lease_request.lua.
 func (s *Store) appendLeaseArgs(b []byte, l *limiter.LeaseRequest) []byte {
@@ -153,7 +153,8 @@ func (s *Store) appendLeaseArgs(b []byte, l *limiter.LeaseRequest) []byte {
 	b = appendNumber(b, 3, l.More)
 	b = appendNumber(b, 2, l.Divisor())
 	b = appendNumber(b, 5, want)
-	b = appendNumber(b, 3, l.Rule.LeaseSlot())
+	b = appendNumber(b, 4, l.Rule.LeaseSlot())
+	b = appendNumber(b, 2, l.Share)
 	changes := l.ChangesCount()
 	if l.Seen.N <= 0 && !changes {
 		return b
@@ -163,12 +164,12 @@ func (s *Store) appendLeaseArgs(b []byte, l *limiter.LeaseRequest) []byte {
 	if !changes {
 		return b
 	}
-	b = appendEvents(b, l.Returns[0])
-	b = appendEvents(b, l.Returns[1])
-	b = appendEvents(b, l.Cancel)
-	b = appendNumber(b, 7, l.CreditTotal)
-	b = appendNumber(b, 7, l.SettledTotal)
-	return binary.BigEndian.AppendUint64(b, s.node)
+	for _, r := range l.Returns {
+		b = appendEvents(b, r.Events)
+		b = appendNumber(b, 5, r.Spent)
+		b = appendNumber(b, 2, r.Share)
+	}
+	return appendEvents(b, l.Cancel)
 }
 
 func appendEvents(b []byte, e limiter.Events) []byte {

@@ -103,7 +103,9 @@ func (h *history) move() {
 func (h *history) call(t *testing.T) error {
 	h.move()
 	if h.IntN(30) == 0 {
-		h.changeLimit(t)
+		if err := h.changeAndTake(t); err != nil {
+			return err
+		}
 	}
 	if len(h.taken) > 0 && h.IntN(6) == 0 {
 		i := h.IntN(len(h.taken))
@@ -120,8 +122,11 @@ func (h *history) call(t *testing.T) error {
 			return err
 		}
 	}
-	takes := h.randomTakes()
-	peek := h.IntN(5) == 0
+	return h.decide(t, h.randomTakes(), h.IntN(5) == 0)
+}
+
+// decide decides takes on both stores.
+func (h *history) decide(t *testing.T, takes []limiter.Take, peek bool) error {
 	var answers [2][]limiter.Take
 	for i, s := range []limiter.Store{h.redis, h.memory} {
 		answers[i] = slices.Clone(takes)
@@ -183,27 +188,49 @@ func (h *history) operate(t *testing.T) error {
 	return nil
 }
 
-// changeLimit gives one rule another limit. A bucket keeps its rate, because memory keeps the
-// fraction of an event that has accrued under another rate, and Redis has no room for that. Windows
-// and sub-windows keep their lengths for the same reason.
-func (h *history) changeLimit(t *testing.T) {
+// changeAndTake changes a limit, and takes at once. Until the first take Redis keeps a count for as
+// long as the limit of before needs it.
+func (h *history) changeAndTake(t *testing.T) error {
+	r := h.changeLimit(t, func(r *limiter.Rule, key string) bool {
+		i, err := h.memory.Inspect(t.Context(), h.now, r, []byte(key))
+		return err == nil && i.Count.Consumed > 0
+	})
+	for _, key := range keys {
+		if err := h.decide(t, []limiter.Take{{Rule: r, Key: []byte(key), Cost: 1}}, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changeLimit gives one rule another limit, and returns the rule. If all counts are in use, it often
+// changes the rate and the length of the windows too: Redis may have dropped others.
+func (h *history) changeLimit(t *testing.T, inUse func(*limiter.Rule, string) bool) *limiter.Rule {
 	i := h.IntN(len(h.rules))
 	r := h.rules[i]
 	l := r.Limit
+	kept := !slices.ContainsFunc(keys, func(key string) bool { return !inUse(r, key) })
 	if r.Algorithm.Kind == limiter.TokenBucket {
 		l.Burst = 1 + h.Int64N(200)
-		if h.memory != nil { // also a denial under a lowered limit changes what is missing in memory, but not in a ledger
-			l.Burst = min(r.Capacity()+l.Burst, limiter.MaxEvents)
-		}
-	} else {
+	}
+	if r.Algorithm.Kind != limiter.TokenBucket || kept && h.IntN(2) == 0 {
 		l.Events = 1 + h.Int64N(2*l.Events)
+	}
+	if kept && h.IntN(2) == 0 {
+		window := int64(l.Window / time.Microsecond)
+		window = pick(h, max(window/2, 1000), window+1, window*3, 1000+h.Int64N(2*window), 3_600_000_000)
+		l.Window = time.Duration(min(window, 200*86_400_000_000)) * time.Microsecond
 	}
 	l.Events = min(l.Events, limiter.MaxEvents)
 	h.rules[i] = mustRule(t, r.ID, r.Algorithm, l)
 	h.rules[i].Zone = h.zone
+	return h.rules[i]
 }
 
-func (h *history) randomKey() string { return pick(h, "alice", "bob") }
+// keys are those of a history.
+var keys = []string{"alice", "bob"}
+
+func (h *history) randomKey() string { return pick(h, keys...) }
 
 // randomTakes returns takes of some rules by few keys.
 func (h *history) randomTakes() []limiter.Take {

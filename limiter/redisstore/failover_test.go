@@ -51,9 +51,6 @@ func (h *leaseHistory) restore(t *testing.T, r replica) {
 	}
 	h.ledgers = cloned(r.ledgers)
 	h.granted, h.served, h.taken = nil, nil, nil // another incarnation accepts no returns
-	for _, o := range h.debts {
-		o.sentAt = 0 // the store may have lost the total
-	}
 }
 
 func cloned(ledgers map[account]*leasetest.Ledger) map[account]*leasetest.Ledger {

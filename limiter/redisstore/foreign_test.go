@@ -76,7 +76,7 @@ func TestReturnToDeletedKey(t *testing.T) {
 		hash := hashName(s.prefix, []byte("key"))
 		redis.Del(t.Context(), hash, logName(hash, r.ID))
 		other := lend(t, s, now+1000, limiter.LeaseRequest{Rule: r, Need: 100, Want: 400})
-		back := limiter.LeaseRequest{Rule: r, Incarnation: l.Incarnation, Returns: [2]limiter.Events{{At: l.Decision.At, N: l.Granted}}}
+		back := limiter.LeaseRequest{Rule: r, Incarnation: l.Incarnation, Returns: [2]limiter.Return{{Events: limiter.Events{At: l.Decision.At, N: l.Granted}}}}
 		if a.Kind != limiter.SlidingWindowLog {
 			back.Cancel = limiter.Events{At: l.Decision.At, N: 1}
 		}

@@ -19,6 +19,7 @@ func TestLate(t *testing.T) {
 	}{
 		{nil, false, false},
 		{redisconn.ErrTimeout, true, false},
+		{redisconn.ErrUnsent, true, true},
 		{redisconn.ErrBusy, true, true},
 		{redisconn.ErrOpen, false, true},
 		{redisconn.ErrNoPrimary, false, true},

@@ -10,7 +10,7 @@ import (
 )
 
 // TestValuesAreShort pins the sizes that the memory per key depends on: fields of 4 bytes, and
-// values of at most 20 for most rules.
+// values of at most 20 for most rules, and 25 for sliding windows.
 func TestValuesAreShort(t *testing.T) {
 	redis := redistest.Shared(t).Client()
 	s := New(connect(t, standalone(t)), "rl")
@@ -22,10 +22,10 @@ func TestValuesAreShort(t *testing.T) {
 	}{
 		{limiter.Algorithm{}, limiter.Limit{Events: limiter.MaxEvents, Window: time.Hour}, limiter.MaxEvents, 20},
 		{limiter.Algorithm{Kind: limiter.FixedWindow}, limiter.Limit{Events: limiter.MaxEvents, Window: time.Hour}, limiter.MaxEvents, 19},
-		{sliding(1), limiter.Limit{Events: 1 << 32, Window: time.Hour}, 1<<32 - 1, 20},
-		{sliding(2), limiter.Limit{Events: 1 << 24, Window: time.Hour}, 1<<24 - 1, 21},
-		{sliding(3), limiter.Limit{Events: 1 << 16, Window: time.Hour}, 1<<16 - 1, 20},
-		{sliding(3), limiter.Limit{Events: 100, Window: time.Hour}, 1, 16},
+		{sliding(1), limiter.Limit{Events: 1 << 32, Window: time.Hour}, 1<<32 - 1, 24},
+		{sliding(2), limiter.Limit{Events: 1 << 24, Window: time.Hour}, 1<<24 - 1, 25},
+		{sliding(3), limiter.Limit{Events: 1 << 16, Window: time.Hour}, 1<<16 - 1, 24},
+		{sliding(3), limiter.Limit{Events: 100, Window: time.Hour}, 1, 20},
 	} {
 		key := fmt.Sprint("key", i)
 		take(t, s, mustRule(t, 0x01020304, test.Algorithm, test.Limit), key, test.cost)

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -14,20 +15,18 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
+var lendRuns = flag.Int("lend.runs", 50, "how many random histories TestLendAsSpecified plays")
+
 // TestLendAsSpecified plays the same random histories of nodes on this store and on ledgers, which
 // are the specification, and compares every reply.
 func TestLendAsSpecified(t *testing.T) {
 	redis, client := redistest.Shared(t).Client(), connect(t, standalone(t))
-	histories, calls := 50, 300
-	if testing.Short() {
-		histories = 6
-	}
-	for seed := range histories {
+	for seed := range *lendRuns {
 		h := newLeaseHistory(t, withClock(client), uint64(seed), algorithms...)
 		if h.keys = []string{"alice", "bob"}; seed%2 == 1 {
 			h.failsOver = redis
 		}
-		h.play(t, calls)
+		h.play(t, 300)
 	}
 }
 
@@ -45,11 +44,11 @@ func TestLendAsSpecifiedWithClockSetBack(t *testing.T) {
 // A leaseHistory is a random sequence of calls by nodes.
 type leaseHistory struct {
 	*history
+	seed        uint64
 	nodes       []*Store
 	keys        []string
 	ledgers     map[account]*leasetest.Ledger
-	debts       map[debtor]*debtState
-	granted     []returnable                 // that may be returned
+	granted     []grant                      // that may be returned
 	served      []returnable                 // that may be canceled
 	seen        map[account][]limiter.Events // of the last replies
 	incarnation uint64
@@ -67,40 +66,32 @@ type account struct {
 	rule uint32
 }
 
-// A debtor is an account of a node.
-type debtor struct {
-	account
-	node uint64
-}
-
-// A debtState is the debt of a debtor: the running total, the total before the last one, and when
-// the newest was sent.
-type debtState struct {
-	total, settled int64
-	sentAt         limiter.Instant
-}
-
 // A returnable is what an account was granted or served.
 type returnable struct {
 	account
 	limiter.Events
 }
 
+// A grant is what an account was granted.
+type grant struct {
+	account
+	limiter.Return
+}
+
 func newLeaseHistory(t *testing.T, s *Store, seed uint64, kinds ...limiter.Algorithm) *leaseHistory {
-	h := &leaseHistory{history: &history{Rand: rand.New(rand.NewPCG(seed, 11))}}
+	h := &leaseHistory{history: &history{Rand: rand.New(rand.NewPCG(seed, 11))}, seed: seed}
 	h.now = limiter.Instant(1_770_000_000_000_000 + h.Int64N(1<<40))
 	for id, a := range kinds {
 		r := h.randomRule(t, uint32(id), a)
 		if seed%4 != 0 {
 			r = h.usualRule(t, uint32(id), a)
 		}
-		h.rules = append(h.rules, h.leaseRule(t, r))
+		h.rules = append(h.rules, r)
 	}
 	s.clock = func(limiter.Instant) string { return fmt.Sprint(int64(h.now)) }
 	other := *s
-	other.node++
 	h.nodes = []*Store{s, &other}
-	h.ledgers, h.debts = make(map[account]*leasetest.Ledger), make(map[debtor]*debtState)
+	h.ledgers = make(map[account]*leasetest.Ledger)
 	h.seen, h.incarnation = make(map[account][]limiter.Events), 1 // until a server replies
 	return h
 }
@@ -114,23 +105,11 @@ func (h *leaseHistory) usualRule(t *testing.T, id uint32, a limiter.Algorithm) *
 	})
 }
 
-// leaseRule returns r with a random overshoot, which sets the length of the slots of a bucket.
-func (h *leaseHistory) leaseRule(t *testing.T, r *limiter.Rule) *limiter.Rule {
-	t.Helper()
-	again := *r
-	again.MaxOvershoot = pick(h.history, 0, 0.01, 0.05, 0.3, 1)
-	made, err := limiter.NewRule(again)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made
-}
-
 func (h *leaseHistory) play(t *testing.T, calls int) {
 	t.Helper()
 	for call := range calls {
 		if err := h.step(t); err != nil {
-			t.Fatalf("call %d at %d: %v", call, h.now, err)
+			t.Fatalf("seed %d, call %d at %d: %v", h.seed, call, h.now, err)
 		}
 	}
 }
@@ -142,9 +121,8 @@ func (h *leaseHistory) step(t *testing.T) error {
 		h.now = max(h.now, h.last.At)
 	}
 	if h.IntN(20) == 0 {
-		h.changeLimit(t)
-		for i, r := range h.rules {
-			h.rules[i] = h.leaseRule(t, r)
+		if err := h.changeAndTake(t); err != nil {
+			return err
 		}
 	}
 	if h.failsOver != nil {
@@ -162,6 +140,21 @@ func (h *leaseHistory) step(t *testing.T) error {
 		return h.operate(t)
 	}
 	return h.lend(t)
+}
+
+// changeAndTake changes limits, and takes at once: see history.changeAndTake.
+func (h *leaseHistory) changeAndTake(t *testing.T) error {
+	changed := h.changeLimit(t, func(r *limiter.Rule, key string) bool {
+		ledger := h.ledgers[account{key, r.ID}]
+		return !slices.Contains(h.keys, key) || ledger != nil && ledger.Inspect(r, h.now).Consumed > 0
+	})
+	for _, key := range h.keys {
+		r := h.rules[slices.IndexFunc(h.rules, func(r *limiter.Rule) bool { return r.ID == changed.ID })]
+		if err := h.takeOf(t, key, []limiter.Take{{Rule: r, Key: []byte(key), Cost: 1}}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // passTime often ends a lease or a slot, or comes close to it. Now and then it sets the clock back,
@@ -197,22 +190,23 @@ func (h *leaseHistory) lend(t *testing.T) error {
 	want := slices.Clone(requests)
 	sent := fmt.Sprintf("%+v", requests)
 	reply := make(chan error, 1)
-	s.Lend(requests, func(err error) { reply <- err })
+	s.Lend(requests, nil, func(err error) { reply <- err })
 	if err := <-reply; err != nil {
 		return err
 	}
 	h.incarnation = requests[0].Incarnation
-	leasetest.Lend(s.node, h.incarnation, h.now, h.ledgersOf(key, want), want)
+	leasetest.Lend(h.incarnation, h.now, h.ledgersOf(key, want), want)
 	written := true
 	for i, got := range requests {
 		l, a := want[i], account{key, got.Rule.ID}
-		if got.Decision != l.Decision || got.Served != l.Served || got.Granted != l.Granted || got.Expires != l.Expires ||
-			got.Incarnation != l.Incarnation {
-			return fmt.Errorf("request %d of %d under %v with %+v, sent %s:\n got %+v, served %d, granted %d until %d\nwant %+v, %d, %d, %d",
+		if got.Decision != l.Decision || got.Served != l.Served || got.Granted != l.Granted || got.GrantedShare != l.GrantedShare ||
+			got.Expires != l.Expires || got.Incarnation != l.Incarnation || got.Unserved != l.Unserved {
+			return fmt.Errorf("request %d of %d under %v with %+v, sent %s:\n got %+v, served %d, granted %d and %d until %d, then %+v\nwant %+v, %d, %d and %d, %d, %+v",
 				i+1, len(requests), got.Rule.Algorithm, got.Rule.Limit, sent,
-				got.Decision, got.Served, got.Granted, got.Expires, l.Decision, l.Served, l.Granted, l.Expires)
+				got.Decision, got.Served, got.Granted, got.GrantedShare, got.Expires, got.Unserved,
+				l.Decision, l.Served, l.Granted, l.GrantedShare, l.Expires, l.Unserved)
 		}
-		written = written && got.Served+got.Granted > 0
+		written = written && got.Served+got.Granted+got.GrantedShare > 0
 		h.remember(a, got)
 	}
 	h.mayStepBack = h.stepsBack && written
@@ -225,9 +219,11 @@ func (h *leaseHistory) remember(a account, l limiter.LeaseRequest) {
 	if h.seen[a] = append(h.seen[a], l.Decision.Seen()); len(h.seen[a]) > 5 {
 		h.seen[a] = h.seen[a][1:]
 	}
-	if l.Granted > 0 {
+	if l.Granted+l.GrantedShare > 0 {
 		h.expires = l.Expires
-		h.granted = append(h.granted, returnable{a, limiter.Events{At: l.Decision.At, N: l.Granted}})
+		h.granted = append(h.granted, grant{a, limiter.Return{
+			Events: limiter.Events{At: l.Decision.At, N: l.Granted}, Share: l.GrantedShare,
+		}})
 	}
 	if l.Served > 0 {
 		h.served = append(h.served, returnable{a, limiter.Events{At: l.Decision.At, N: l.Served}})
@@ -243,16 +239,17 @@ func (h *leaseHistory) randomRequest(s *Store, r *limiter.Rule, key string) limi
 		Need:        pick(h.history, 0, 0, 1, 1, 1+h.Int64N(limit), max(1, h.last.Remaining), limit, limit+1),
 		More:        pick(h.history, 0, 0, 1, h.Int64N(limit)),
 		Want:        pick(h.history, 0, 1, h.Int64N(limit), 2*limit),
+		Share:       pick(h.history, 0, 1, h.Int64N(limiter.Shares), limiter.Shares),
 		Incarnation: pick(h.history, h.incarnation, h.incarnation, h.incarnation, h.incarnation+1, 0),
 	}
 	l.Nodes = pick(h.history, 0, 1, 10, 10_000)
 	for i := range l.Returns {
 		if h.IntN(3) == 0 {
-			l.Returns[i] = h.takeBack(&h.granted, a)
+			l.Returns[i] = h.giveBack(a)
 		}
 	}
 	if h.IntN(6) == 0 {
-		l.Cancel = h.takeBack(&h.served, a)
+		l.Cancel = h.takeBack(a)
 	}
 	if h.IntN(3) == 0 {
 		l.Seen = pick(h.history, append(h.seen[a], limiter.Events{})...)
@@ -262,9 +259,6 @@ func (h *leaseHistory) randomRequest(s *Store, r *limiter.Rule, key string) limi
 	}
 	if l.Cancel.N > 0 && h.IntN(2) == 0 { // right after it, little else was used
 		l.Seen, l.Incarnation = limiter.Events{At: l.Cancel.At, N: l.Cancel.N + h.Int64N(4)}, h.incarnation
-	}
-	if h.IntN(4) == 0 {
-		l.CreditTotal, l.SettledTotal = h.randomDebt(debtor{a, s.node}, r)
 	}
 	return l
 }
@@ -276,40 +270,38 @@ func (h *leaseHistory) mayHaveExpired(r *limiter.Rule, key string) bool {
 	return ledger != nil && ledger.Newest() > 0 && ledger.Inspect(r, h.now).Consumed == 0
 }
 
-// takeBack returns some of what the account was granted or served, once.
-func (h *leaseHistory) takeBack(from *[]returnable, a account) limiter.Events {
-	for i, o := range *from {
+// giveBack returns some of what the account was granted, once. Of a part it may have spent what the
+// part has not accrued yet.
+func (h *leaseHistory) giveBack(a account) limiter.Return {
+	for i, o := range h.granted {
+		if o.account == a {
+			r := o.Return
+			if h.IntN(4) == 0 {
+				r.N = h.Int64N(r.N + 1)
+			}
+			if r.Share > 0 {
+				r.Spent = pick(h.history, 0, r.N, h.Int64N(2*r.N+2))
+			}
+			h.granted = slices.Delete(h.granted, i, i+1)
+			return r
+		}
+	}
+	return limiter.Return{}
+}
+
+// takeBack returns some of what the account was served, once.
+func (h *leaseHistory) takeBack(a account) limiter.Events {
+	for i, o := range h.served {
 		if o.account == a {
 			e := limiter.Events{At: o.At, N: 1 + h.Int64N(o.N)}
 			if h.IntN(4) > 0 {
 				e.N = o.N
 			}
-			*from = slices.Delete(*from, i, i+1)
+			h.served = slices.Delete(h.served, i, i+1)
 			return e
 		}
 	}
 	return limiter.Events{}
-}
-
-// randomDebt returns the credit of a debtor and how much of it is settled: more credit than the
-// last time, or the same again as if the reply had been lost.
-func (h *leaseHistory) randomDebt(d debtor, r *limiter.Rule) (credit, settled int64) {
-	o := h.debts[d]
-	if o == nil {
-		o = new(debtState)
-		h.debts[d] = o
-	}
-	// The store does not remember a settled total for longer than two windows.
-	expired := h.latest-o.sentAt > limiter.Instant(r.Limit.Window.Microseconds())
-	if again := !expired && h.IntN(3) == 0; !again {
-		o.settled = o.total
-		o.total += pick(h.history, 1, 2, 1+h.Int64N(r.Capacity()))
-	}
-	o.sentAt = h.now
-	if expired || h.IntN(2) == 0 {
-		return o.total, o.settled
-	}
-	return o.total, min(o.settled, pick(h.history, 0, o.settled))
 }
 
 // ledgersOf returns the ledgers of the accounts of requests.
@@ -327,20 +319,28 @@ func (h *leaseHistory) ledgersOf(key string, requests []limiter.LeaseRequest) []
 
 // take has a node take under strict rules. For a ledger, that is a request that needs the cost.
 func (h *leaseHistory) take(t *testing.T) error {
-	s, key := h.nodes[0], pick(h.history, h.keys...)
+	key := pick(h.history, h.keys...)
 	var takes []limiter.Take
-	var requests []limiter.LeaseRequest
 	for _, i := range h.Perm(len(h.rules))[:1+h.IntN(min(2, len(h.rules)))] {
 		r := h.rules[i]
 		limit := r.Capacity()
 		cost := pick(h.history, 1, 1, 1+h.Int64N(limit), max(1, h.last.Remaining), limit)
 		takes = append(takes, limiter.Take{Rule: r, Key: []byte(key), Cost: cost})
-		requests = append(requests, limiter.LeaseRequest{Rule: r, Need: cost})
 	}
+	return h.takeOf(t, key, takes)
+}
+
+// takeOf has a node take from counts of the key.
+func (h *leaseHistory) takeOf(t *testing.T, key string, takes []limiter.Take) error {
+	var requests []limiter.LeaseRequest
+	for _, k := range takes {
+		requests = append(requests, limiter.LeaseRequest{Rule: k.Rule, Need: k.Cost})
+	}
+	s := h.nodes[0]
 	if err := s.Take(t.Context(), h.now, takes); err != nil {
 		return err
 	}
-	leasetest.Lend(s.node, h.incarnation, h.now, h.ledgersOf(key, requests), requests)
+	leasetest.Lend(h.incarnation, h.now, h.ledgersOf(key, requests), requests)
 	if err := h.compare(takes, requests); err != nil {
 		return fmt.Errorf("take: %w", err)
 	}
@@ -348,25 +348,6 @@ func (h *leaseHistory) take(t *testing.T) error {
 		h.taken = append(h.taken, takes)
 	}
 	return nil
-}
-
-// refund refunds some takes.
-func (h *leaseHistory) refund(t *testing.T) error {
-	if len(h.taken) == 0 {
-		return nil
-	}
-	i := h.IntN(len(h.taken))
-	refund := h.taken[i]
-	h.taken = slices.Delete(h.taken, i, i+1)
-	var requests []limiter.LeaseRequest
-	for _, k := range refund {
-		seen := k.Decision.Seen()
-		requests = append(requests, limiter.LeaseRequest{
-			Rule: k.Rule, Cancel: limiter.Events{At: seen.At, N: k.Cost}, Seen: seen, Incarnation: h.incarnation,
-		})
-	}
-	leasetest.Lend(0, h.incarnation, h.now, h.ledgersOf(string(refund[0].Key), requests), requests)
-	return h.nodes[0].Refund(t.Context(), h.now, refund)
 }
 
 // peek peeks at all accounts of a key.
@@ -381,7 +362,9 @@ func (h *leaseHistory) peek(t *testing.T) error {
 	if err := h.nodes[0].Peek(t.Context(), h.now, takes); err != nil {
 		return err
 	}
-	leasetest.Lend(0, h.incarnation, h.now, h.ledgersOf(key, requests), requests)
+	for i, ledger := range h.ledgersOf(key, requests) {
+		requests[i].Decision = ledger.Peek(requests[i].Rule, h.now)
+	}
 	if err := h.compare(takes, requests); err != nil {
 		return fmt.Errorf("peek: %w", err)
 	}
@@ -397,41 +380,6 @@ func (h *leaseHistory) compare(takes []limiter.Take, requests []limiter.LeaseReq
 				i+1, len(takes), k.Cost, k.Key, k.Rule.Algorithm, k.Rule.Limit, got, want)
 		}
 		h.last = got
-	}
-	return nil
-}
-
-// operate inspects an account, or resets it or adds quota to it.
-func (h *leaseHistory) operate(t *testing.T) error {
-	s, r, key := h.nodes[0], h.rules[h.IntN(len(h.rules))], pick(h.history, h.keys...)
-	var ofKey []limiter.LeaseRequest
-	for _, other := range h.rules {
-		ofKey = append(ofKey, limiter.LeaseRequest{Rule: other})
-	}
-	ledger := h.ledgersOf(key, []limiter.LeaseRequest{{Rule: r}})[0]
-	switch h.IntN(6) {
-	case 0:
-		if err := s.Reset(t.Context(), h.now, r, []byte(key)); err != nil {
-			return err
-		}
-		ledger.Reset(r, h.now, h.ledgersOf(key, ofKey)...)
-	case 1, 2:
-		events := pick(h.history, 1, 2, 1+h.Int64N(r.Capacity()), r.Capacity(), 1<<50)
-		got, err := s.AddQuota(t.Context(), h.now, r, []byte(key), events)
-		if err != nil {
-			return err
-		}
-		ledger.AddQuota(r, h.now, events)
-		if want := ledger.Inspect(r, h.now); got != want {
-			return fmt.Errorf("%d added under %v with %+v:\n got %+v\nwant %+v as a ledger", events, r.Algorithm, r.Limit, got, want)
-		}
-	}
-	got, err := s.Inspect(t.Context(), h.now, r, []byte(key))
-	if err != nil {
-		return err
-	}
-	if want := ledger.Inspect(r, h.now); got.Count != want {
-		return fmt.Errorf("inspected under %v with %+v:\n got %+v\nwant %+v as a ledger", r.Algorithm, r.Limit, got.Count, want)
 	}
 	return nil
 }

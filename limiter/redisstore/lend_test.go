@@ -18,11 +18,11 @@ func TestLend(t *testing.T) {
 			s := New(connect(t, topology.options(t)), "rl")
 			r := leasable(t, limiter.Algorithm{Kind: limiter.FixedWindow})
 			l := lend(t, s, 0, limiter.LeaseRequest{Rule: r, Need: 1, More: 2, Want: 1000})
-			if l.Served != 3 || l.Granted != 74 || l.Incarnation == 0 { // an eighth of 597
-				t.Errorf("served %d, granted %d by incarnation %d, want 3 and 74 by one that is not 0", l.Served, l.Granted, l.Incarnation)
+			if l.Served != 3 || l.Granted != 298 || l.Incarnation == 0 { // half of 597
+				t.Errorf("served %d, granted %d by incarnation %d, want 3 and 298 by one that is not 0", l.Served, l.Granted, l.Incarnation)
 			}
-			if now := limiter.At(time.Now()); l.Expires <= l.Decision.At || l.Expires > now+5_000_000 {
-				t.Errorf("the lease expires at %d, want within 5 s of %d", l.Expires, now)
+			if now := limiter.At(time.Now()); l.Expires <= l.Decision.At || l.Expires > now+10_000_000 {
+				t.Errorf("the lease expires at %d, want within 10 s of %d", l.Expires, now)
 			}
 			if l = lend(t, s, 0, limiter.LeaseRequest{Rule: r, Need: 601}); l.Served != 0 || l.Decision.OK {
 				t.Errorf("request above the limit = %+v, want a denial", l)
@@ -54,7 +54,7 @@ func TestRequestAfterRestart(t *testing.T) {
 	server.Restart()
 
 	after := limiter.LeaseRequest{Rule: r, Seen: seen, Incarnation: before.Incarnation}
-	after.Returns[0] = limiter.Events{At: before.Decision.At, N: before.Granted}
+	after.Returns[0].Events = limiter.Events{At: before.Decision.At, N: before.Granted}
 	after = lend(t, s, 0, after)
 	if after.Incarnation == before.Incarnation {
 		t.Errorf("incarnation after a restart = %d, as before", after.Incarnation)
@@ -72,12 +72,12 @@ func TestLendFails(t *testing.T) {
 	if err := redistest.Shared(t).Client().Set(t.Context(), "rl:{key}", "not a hash", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
-	s.Lend(requests, func(err error) { errs <- err })
+	s.Lend(requests, nil, func(err error) { errs <- err })
 	if err := <-errs; err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
 		t.Errorf("error = %v, want Redis's WRONGTYPE", err)
 	}
 	client.Close()
-	s.Lend(requests, func(err error) { errs <- err })
+	s.Lend(requests, nil, func(err error) { errs <- err })
 	if err := <-errs; !errors.Is(err, redisconn.ErrClosed) {
 		t.Errorf("error after Close = %v, want ErrClosed", err)
 	}
@@ -89,19 +89,19 @@ func TestLendFails(t *testing.T) {
 // TestReadGrantsRejectsOtherReplies reads replies that lease_grant.lua does not send.
 func TestReadGrantsRejectsOtherReplies(t *testing.T) {
 	requests := []limiter.LeaseRequest{{Rule: leasable(t, limiter.Algorithm{})}}
-	slots := string(appendNumber(appendNumber(appendNumber(appendNumber(nil, 7, 5_000_000), 3, 2_000_000), 5, 1), 5, 0))
+	parts := strings.Repeat("\x01", 35)
 	for _, test := range []struct {
 		reply any
 		ok    bool
 	}{
-		{[]any{int64(5), int64(1), int64(0), int64(1), int64(0), int64(0)}, true},
-		{[]any{int64(5), int64(1), int64(1), int64(1), int64(0), slots}, true},
-		{[]any{int64(5), int64(1), int64(1), int64(1), int64(0), slots, int64(2)}, true}, // two values belonged to others
+		{[]any{int64(5), int64(1), int64(0), int64(0), int64(1), int64(0), int64(0)}, true},
+		{[]any{int64(5), int64(1), int64(1), int64(9), int64(1), int64(0), parts}, true},
+		{[]any{int64(5), int64(1), int64(1), int64(9), int64(1), int64(0), parts, int64(2)}, true}, // two values belonged to others
 		{nil, false},
 		{[]any{}, false},
-		{[]any{int64(5), int64(1), int64(0), int64(1), int64(0)}, false},
-		{[]any{int64(5), int64(1), int64(0), int64(1), int64(0), slots[1:]}, false},
-		{[]any{int64(5), int64(1), int64(0), int64(1), int64(0), int64(0), int64(0)}, false},
+		{[]any{int64(5), int64(1), int64(0), int64(0), int64(1), int64(0)}, false},
+		{[]any{int64(5), int64(1), int64(0), int64(0), int64(1), int64(0), parts[1:]}, false},
+		{[]any{int64(5), int64(1), int64(0), int64(0), int64(1), int64(0), int64(0), int64(0)}, false},
 	} {
 		if _, err := readGrants(&redisconn.Call{Reply: test.reply}, requests); (err == nil) != test.ok {
 			t.Errorf("reading %v = %v, want no error: %v", test.reply, err, test.ok)
@@ -111,24 +111,24 @@ func TestReadGrantsRejectsOtherReplies(t *testing.T) {
 
 // TestLeaseArgs pins the bytes of a lease request, which lease_request.lua reads by their offsets.
 func TestLeaseArgs(t *testing.T) {
-	s := &Store{node: 0x0102030405060708}
+	s := new(Store)
 	r := leasable(t, limiter.Algorithm{})
 	for _, test := range []struct {
 		limiter.LeaseRequest
 		want string
 	}{
-		{limiter.LeaseRequest{More: 1, Want: 2, Nodes: 3},
-			"\x00\x00\x01\x00\x18\x00\x00\x00\x00\x02\x1e\x84\x80"},
+		{limiter.LeaseRequest{More: 1, Want: 2, Share: 3, Nodes: 3},
+			"\x00\x00\x01\x00\x0c\x00\x00\x00\x00\x02\x00\x98\x96\x80\x00\x03"},
 		{limiter.LeaseRequest{More: 1 << 60, Seen: limiter.Events{At: 3, N: 4}, Incarnation: 5},
-			"\xff\xff\xff\x00\x08\x00\x00\x00\x00\x00\x1e\x84\x80" +
+			"\xff\xff\xff\x00\x04\x00\x00\x00\x00\x00\x00\x98\x96\x80\x00\x00" +
 				"\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x03" + "\x00\x00\x00\x00\x00\x00\x05"},
-		{limiter.LeaseRequest{Incarnation: 5, Returns: [2]limiter.Events{{At: 1, N: 2}, {At: 3, N: 4}},
-			Cancel: limiter.Events{At: 5, N: 6}, CreditTotal: 8, SettledTotal: 7},
-			"\x00\x00\x00\x00\x08\x00\x00\x00\x00\x00\x1e\x84\x80" +
+		{limiter.LeaseRequest{Incarnation: 5, Returns: [2]limiter.Return{{Events: limiter.Events{At: 1, N: 2}, Spent: 9, Share: 8}, {Events: limiter.Events{At: 3, N: 4}}},
+			Cancel: limiter.Events{At: 5, N: 6}},
+			"\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x98\x96\x80\x00\x00" +
 				"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" + "\x00\x00\x00\x00\x00\x00\x05" +
-				"\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x01" + "\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x03" +
-				"\x00\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x05" +
-				"\x00\x00\x00\x00\x00\x00\x08" + "\x00\x00\x00\x00\x00\x00\x07" + "\x01\x02\x03\x04\x05\x06\x07\x08"},
+				"\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x01" + "\x00\x00\x00\x00\x09" + "\x00\x08" +
+				"\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x03" + "\x00\x00\x00\x00\x00" + "\x00\x00" +
+				"\x00\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x05"},
 	} {
 		test.Rule = r
 		if got := string(s.appendLeaseArgs(nil, &test.LeaseRequest)); got != test.want {

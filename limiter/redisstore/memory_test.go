@@ -42,7 +42,7 @@ func TestRedisOutOfMemory(t *testing.T) {
 			t.Fatalf("take of a new key: error = %v, want ErrMemory", err)
 		}
 		answer := make(chan error, 1)
-		s.Lend([]limiter.LeaseRequest{{Rule: r, Key: []byte(fmt.Sprint("lease", i)), Need: 1}}, func(err error) { answer <- err })
+		s.Lend([]limiter.LeaseRequest{{Rule: r, Key: []byte(fmt.Sprint("lease", i)), Need: 1}}, nil, func(err error) { answer <- err })
 		if err := <-answer; !errors.Is(err, redisconn.ErrMemory) {
 			t.Fatalf("lease request of a new key: error = %v, want ErrMemory", err)
 		}

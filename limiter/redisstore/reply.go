@@ -52,7 +52,10 @@ func readGrants(c *redisconn.Call, requests []limiter.LeaseRequest) (foreign int
 	for i := range requests {
 		l := &requests[i]
 		at := limiter.Instant(r.next())
-		l.Served, l.Granted, l.Incarnation = r.next(), r.next(), c.Incarnation
+		l.Served, l.Granted, l.GrantedShare, l.Incarnation = r.next(), r.next(), 0, c.Incarnation
+		if l.Rule.Algorithm.Kind == limiter.TokenBucket {
+			l.GrantedShare = r.next()
+		}
 		r.count(l.Rule, at).FillAnswer(l)
 	}
 	return r.end("lease_grant.lua")
@@ -119,25 +122,39 @@ func (r *reader) list(n int) []int64 {
 	return numbers
 }
 
-// leaseSlots returns the events in leases, from the reply of lease_slots.lua.
-func (r *reader) leaseSlots() limiter.LeaseSlots {
+// packed returns the next item, which is a string of n bytes, or 0 for none.
+func (r *reader) packed(n int) string {
 	switch v := r.item().(type) {
 	case string:
-		if len(v) == 20 {
-			return limiter.LeaseSlots{
-				Ends:     limiter.Instant(number(v[:7])),
-				Length:   number(v[7:10]),
-				Current:  number(v[10:15]),
-				Previous: number(v[15:]),
-			}
+		if len(v) == n {
+			return v
 		}
 	case int64:
 		if v == 0 {
-			return limiter.LeaseSlots{}
+			return ""
 		}
 	}
 	r.failed = true
-	return limiter.LeaseSlots{}
+	return ""
+}
+
+// leaseSlots returns the events in leases, from the reply of lease_slots.lua.
+func (r *reader) leaseSlots() (s limiter.LeaseSlots) {
+	if v := r.packed(20); v != "" {
+		s.Ends, s.Length = limiter.Instant(number(v[:7])), number(v[7:10])
+		s.Current, s.Previous = number(v[10:15]), number(v[15:])
+	}
+	return s
+}
+
+// parts returns the open parts of a bucket, from the reply of bucket_parts.lua.
+func (r *reader) parts() (p limiter.Parts) {
+	if v := r.packed(35); v != "" {
+		p.Ends, p.Length = limiter.Instant(number(v[:7])), number(v[7:11])
+		p.Current = limiter.SlotParts{Shares: number(v[11:13]), Offset: number(v[13:18]), Events: number(v[18:23])}
+		p.Previous = limiter.SlotParts{Shares: number(v[23:25]), Offset: number(v[25:30]), Events: number(v[30:])}
+	}
+	return p
 }
 
 // number returns the number in the bytes of b, big endian.
@@ -152,8 +169,8 @@ func number(b string) (n int64) {
 func (r *reader) count(rule *limiter.Rule, at limiter.Instant) limiter.Restored {
 	switch rule.Algorithm.Kind {
 	case limiter.TokenBucket:
-		missing, part := r.next(), r.next()
-		return limiter.RestoreTokenBucket(rule, at, missing, part, r.leaseSlots())
+		missing, fraction := r.next(), r.next()
+		return limiter.RestoreTokenBucket(rule, at, missing, fraction, r.parts())
 	case limiter.FixedWindow:
 		end, used, leased := r.next(), r.next(), r.next()
 		return limiter.RestoreFixedWindow(rule, at, limiter.Instant(end), used, limiter.Instant(leased))

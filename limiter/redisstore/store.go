@@ -23,7 +23,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -39,7 +38,6 @@ type Store struct {
 	client  *redisconn.Client
 	prefix  string
 	known   *knownKeys
-	node    uint64         // tells this node's debts from those of other nodes
 	foreign *atomic.Uint64 // see Foreign
 
 	// clock returns the instant for the scripts; empty: that of Redis. Only tests set it.
@@ -52,7 +50,6 @@ func New(client *redisconn.Client, prefix string) *Store {
 		client:  client,
 		prefix:  prefix,
 		known:   newKnownKeys(),
-		node:    rand.Uint64(),
 		foreign: new(atomic.Uint64),
 		clock:   func(limiter.Instant) string { return "" },
 	}
@@ -108,7 +105,6 @@ func (s *Store) Refund(ctx context.Context, now limiter.Instant, takes []limiter
 
 // decide decides takes as one. With consume it also consumes them when all are allowed.
 func (s *Store) decide(ctx context.Context, now limiter.Instant, takes []limiter.Take, consume bool) error {
-	deadline := time.Now().Add(s.client.Timeout())
 	groups := groupByKey(takes)
 	calls := make([]*redisconn.Call, len(groups))
 	for i, g := range groups {
@@ -129,15 +125,15 @@ func (s *Store) decide(ctx context.Context, now limiter.Instant, takes []limiter
 		allowed = allowed && (results[i].allowed || err != nil)
 	}
 	if consume && !allowed {
-		s.rollBack(ctx, now, groups, results, deadline)
+		s.rollBack(ctx, now, groups, results)
 	}
 	return limiter.FirstError(takes)
 }
 
 // rollBack refunds the keys that were consumed although another one was denied, and changes their
-// decisions accordingly. It waits for the refunds until the deadline, so that a client that comes
-// back finds what it was told.
-func (s *Store) rollBack(ctx context.Context, now limiter.Instant, groups []group, results []result, deadline time.Time) {
+// decisions accordingly. It waits for the refunds for a while, so that a client that comes back finds
+// what it was told.
+func (s *Store) rollBack(ctx context.Context, now limiter.Instant, groups []group, results []result) {
 	var calls []*redisconn.Call
 	for i, g := range groups {
 		if results[i].allowed {
@@ -148,7 +144,7 @@ func (s *Store) rollBack(ctx context.Context, now limiter.Instant, groups []grou
 	if len(calls) == 0 {
 		return
 	}
-	late := time.NewTimer(time.Until(deadline))
+	late := time.NewTimer(s.client.Timeout())
 	defer late.Stop()
 	select {
 	case <-s.client.Send(calls...):
@@ -158,8 +154,9 @@ func (s *Store) rollBack(ctx context.Context, now limiter.Instant, groups []grou
 }
 
 // Lend implements [limiter.Lender]. The requests are sent within a second or not at all.
-func (s *Store) Lend(requests []limiter.LeaseRequest, answered func(error)) {
+func (s *Store) Lend(requests []limiter.LeaseRequest, written func(), answered func(error)) {
 	c := s.lendCall(requests)
+	c.Written = written
 	s.client.Start(c, func() {
 		err := late(c.Err)
 		if err == nil {
@@ -172,8 +169,8 @@ func (s *Store) Lend(requests []limiter.LeaseRequest, answered func(error)) {
 	})
 }
 
-// Answers implements [limiter.Lender].
-func (s *Store) Answers(key []byte) bool { return s.client.Answers(hashName(s.prefix, key)) }
+// Lag implements [limiter.Lender].
+func (s *Store) Lag() time.Duration { return s.client.Lag() }
 
 // Refusal implements [limiter.Lender].
 func (s *Store) Refusal(key []byte) error {
@@ -187,10 +184,10 @@ func (s *Store) Refusal(key []byte) error {
 // caller, and as a [limiter.ErrNotAsked] if it means that the call had no effect.
 func late(err error) error {
 	switch {
+	case errors.Is(err, redisconn.ErrUnsent), errors.Is(err, redisconn.ErrBusy):
+		return fmt.Errorf("%w: %w: %w", limiter.ErrLate, limiter.ErrNotAsked, err)
 	case errors.Is(err, redisconn.ErrTimeout):
 		return fmt.Errorf("%w: %w", limiter.ErrLate, err)
-	case errors.Is(err, redisconn.ErrBusy):
-		return fmt.Errorf("%w: %w: %w", limiter.ErrLate, limiter.ErrNotAsked, err)
 	case errors.Is(err, redisconn.ErrOpen), errors.Is(err, redisconn.ErrNoPrimary), errors.Is(err, redisconn.ErrMemory):
 		return fmt.Errorf("%w: %w", limiter.ErrNotAsked, err)
 	}

@@ -37,9 +37,9 @@ type watchedLender struct {
 	open int
 }
 
-func (l *watchedLender) Lend(requests []limiter.LeaseRequest, answered func(error)) {
+func (l *watchedLender) Lend(requests []limiter.LeaseRequest, written func(), answered func(error)) {
 	l.add(1)
-	l.Store.Lend(requests, func(err error) {
+	l.Store.Lend(requests, written, func(err error) {
 		answered(err) // may lend again
 		l.add(-1)
 	})

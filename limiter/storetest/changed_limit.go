@@ -40,3 +40,21 @@ func testRefundAfterLoweredLimit(t *testing.T, open opener) {
 		remains(t, s, start, high, "key", 800)
 	})
 }
+
+// testLoweredAndRaisedLimit lowers the limit of a bucket, which sets aside what it lacks beyond
+// twice the new one, and raises it a little. All that the bucket lacks counts again.
+func testLoweredAndRaisedLimit(t *testing.T, open opener) {
+	for _, raise := range []int64{1, 256, 1 << 16} {
+		s, zones := open(t, zone)
+		perMinute := func(events int64) *limiter.Rule {
+			return perMinute(t, 1, zones[zone], limiter.Algorithm{}, events)
+		}
+		low, raised := perMinute(3), perMinute(3+raise)
+		allowed(t, s, start, perMinute(1_000_000), "key", 900_000, 100_000)
+		denied(t, s, start, low, "key", 1, 0)
+		if _, err := s.AddQuota(t.Context(), start, low, []byte("key"), 1); err != nil { // which is written
+			t.Fatal(err)
+		}
+		denied(t, s, start, raised, "key", 1, 0)
+	}
+}

@@ -33,6 +33,27 @@ func testExactInstants(t *testing.T, open opener) {
 	})
 }
 
+// testRepeatedDenials checks that each denial tells the same retry instant while nothing changes,
+// or one that is a little later, and that this is when a take is allowed.
+func testRepeatedDenials(t *testing.T, open opener) {
+	eachAlgorithm(t, open, func(t *testing.T, s limiter.Store, perMinute func(int64) *limiter.Rule) {
+		const late = 10_000 // µs
+		r := perMinute(7)
+		at := start + 12_345_678
+		allowed(t, s, at, r, "key", 7, 0)
+		retryAt := denied(t, s, at, r, "key", 1, 0)
+		for _, part := range []limiter.Instant{1, 2, 50, 99} {
+			again := denied(t, s, at+(retryAt-at)*part/100, r, "key", 1, 0)
+			if again < retryAt || again >= retryAt+late {
+				t.Errorf("retry after %d %% of the time at %s, want %s, or less than 10 ms later", part, offset(again), offset(retryAt))
+			}
+		}
+		if due := take(t, s, retryAt, r, "key", 1); !due.OK {
+			t.Errorf("take at its retry at %s: %+v, want OK", offset(retryAt), due)
+		}
+	})
+}
+
 // testClockSetBack checks that a clock that steps back gives no events, and that nobody waits for
 // it to catch up.
 func testClockSetBack(t *testing.T, open opener) {

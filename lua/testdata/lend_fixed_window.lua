@@ -3,7 +3,7 @@ local STEP = 86400000000
 local UNIT = 256000000
 local LAST = 16777215 * UNIT
 local MOST = 1099511627775
-local LEASE = 5000000
+local LEASE = 10000000
 local now, longer = tonumber(ARGV[1]), 3600000
 if not now then
   local time = redis.call('TIME')
@@ -14,10 +14,6 @@ local function expires(value)
 end
 local function expiry(reset, value)
   return math.max(math.ceil(math.min(reset, LAST) / UNIT), expires(value))
-end
-local function lengthOf(us)
-  local mantissa, bits = math.frexp(us)
-  return bits * 512 + math.floor((2 * mantissa - 1) * 512)
 end
 local function keep(key, reset)
   local ms = math.ceil((math.min(reset, LAST) - now) / 1000) + longer
@@ -45,6 +41,7 @@ local function muldiv(a, b, c)
   end
   return quotient, rest
 end
+
 local last, added, stored = now, 0, redis.call('HMGET', KEYS[1], '@', ARGV[3])
 local created, restarted, bad = nil, 0, 0
 if stored[1] then
@@ -68,8 +65,8 @@ if stored[2] and (written_1 == 0 or written_1 > now + STEP) then
 end
 local allowed, incarnation = true, tonumber(ARGV[2])
 local more_1, want_1 = struct.unpack('>I3xxI5', ARGV[7 * 1 + 2])
-if #ARGV[7 * 1 + 2] > 13 then
-  local n, taken, known = struct.unpack('>I5I7I7', ARGV[7 * 1 + 2], 14)
+if #ARGV[7 * 1 + 2] > 16 then
+  local n, taken, known = struct.unpack('>I5I7I7', ARGV[7 * 1 + 2], 17)
   if known ~= incarnation and known > 0 and incarnation > 0 and n > 0 and written_1 < taken then
     local now = taken
     at_1 = math.max(now, written_1)
@@ -94,64 +91,51 @@ if ends_1 % window_1 ~= 0 or at_1 >= ends_1 or at_1 < ends_1 - window_1 then
 end
 leased_1 = leased_1 > written_1 and math.min(leased_1, at_1 + LEASE) or 0
 left_1 = capacity_1 - used_1
-if #ARGV[7 * 1 + 2] > 32 then
+if #ARGV[7 * 1 + 2] > 35 then
   local lease = ARGV[7 * 1 + 2]
-  local seen, seen_at, known = struct.unpack('>I5I7I7', lease, 14)
+  local seen, seen_at, known = struct.unpack('>I5I7I7', lease, 17)
   changed_1 = true
   if known == incarnation and known > 0 then
-    for at = 33, 45, 12 do
-      local n, taken = struct.unpack('>I5I7', lease, at)
+    for at = 36, 55, 19 do
+      local n, taken, spent, share = struct.unpack('>I5I7I5I2', lease, at)
       if taken >= (created or 0) then
         if taken >= ends_1 - window_1 and taken < ends_1 then used_1 = math.max(0, used_1 - n) end
       end
     end
-    local n, taken = struct.unpack('>I5I7', lease, 57)
+    local n, taken = struct.unpack('>I5I7', lease, 74)
     if n > 0 and taken >= (created or 0) then
       local lacked = seen_at == taken and math.max(n, seen) or n
       
       if taken >= ends_1 - window_1 and taken < ends_1 then used_1 = math.max(0, used_1 - n) end
     end
   end
-  local credit, settled, node = struct.unpack('>I7I7c8', lease, 69)
-  local entry = credit > settled and redis.call('HGET', KEYS[1], ARGV[3] .. node)
-  if entry and #entry ~= 10 then
-    bad = bad + 1
-  elseif entry then
-    settled = math.max(settled, (struct.unpack('>I7', entry, 4)))
-  end
-  if credit > settled then
-    local reset = at_1 + math.max(2 * window_1, 60000000)
-    added = added + redis.call('HSET', KEYS[1], ARGV[3] .. node, struct.pack('>I3I7', expiry(reset), credit))
-    last = math.max(last, reset)
-    left_1 = capacity_1 - used_1
-    local n = math.min(credit - settled, math.min(2 * capacity_1, MOST) - (capacity_1 - left_1))
-    if n > 0 then
-      
-      used_1 = used_1 + n
-    end
-  end
   left_1 = capacity_1 - used_1
 end
 allowed = allowed and (cost_1 == 0 or cost_1 <= left_1)
-if allowed then
-  more_1 = cost_1 + math.max(0, math.min(more_1, left_1 - cost_1))
-  want_1 = math.max(0, math.min(want_1, math.floor((left_1 - more_1) / struct.unpack('>I2', ARGV[7 * 1 + 2], 4))))
-else
-  more_1, want_1 = 0, 0
-end
-if changed_1 or more_1 + want_1 > 0 then
-  local n, value, reset = more_1, nil, nil
-  if changed_1 or n > 0 then
+do
+  local enough = cost_1 <= left_1
+  more_1 = allowed and cost_1 + math.max(0, math.min(more_1, left_1 - cost_1)) or 0
+  if changed_1 or more_1 > 0 then
     
+    changed_1 = true
   end
-  if n > 0 then
+  if more_1 > 0 then
+    local n = more_1
     used_1 = used_1 + n
   end
-  if want_1 > 0 then
-    n = want_1
+  want_1 = allowed and math.max(0, math.min(want_1,
+    math.floor((left_1 - more_1) / struct.unpack('>I2', ARGV[7 * 1 + 2], 4)))) or 0
+  if allowed or not enough then
+    if want_1 > 0 then
+    local n = want_1
     used_1 = used_1 + n
 leased_1 = math.min(ends_1, at_1 + LEASE)
   end
+  end
+end
+left_1 = capacity_1 - used_1
+if changed_1 or want_1 > 0 then
+  local value, reset
   reset = ends_1
 if used_1 > 0 or stored[2] and ends_1 > now then
   local unit = expiry(reset)
@@ -166,12 +150,12 @@ elseif stored[2] then
 end
 stored[2] = value
 end
-left_1 = left_1 - more_1 - want_1
-if (cost_1 == 0 or more_1 == 0) and cost_1 <= capacity_1 and left_1 < math.max(1, cost_1) then
+if cost_1 <= capacity_1 and left_1 < math.max(1, cost_1)
+    and (cost_1 == 0 or more_1 < cost_1 + (struct.unpack('>I3', ARGV[7 * 1 + 2]))) then
   local leave = math.max(1, cost_1) - left_1
   
 end
-if more_1 + want_1 == 0 and left_1 < math.max(1, cost_1) then
+if more_1 == 0 and not (want_1 > 0) and left_1 < math.max(1, cost_1) then
   do
   local reset
   reset = used_1 > 0 and ends_1 or at_1

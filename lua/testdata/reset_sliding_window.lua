@@ -3,7 +3,7 @@ local STEP = 86400000000
 local UNIT = 256000000
 local LAST = 16777215 * UNIT
 local MOST = 1099511627775
-local LEASE = 5000000
+local LEASE = 10000000
 local now, longer = tonumber(ARGV[1]), 3600000
 if not now then
   local time = redis.call('TIME')
@@ -14,10 +14,6 @@ local function expires(value)
 end
 local function expiry(reset, value)
   return math.max(math.ceil(math.min(reset, LAST) / UNIT), expires(value))
-end
-local function lengthOf(us)
-  local mantissa, bits = math.frexp(us)
-  return bits * 512 + math.floor((2 * mantissa - 1) * 512)
 end
 local function keep(key, reset)
   local ms = math.ceil((math.min(reset, LAST) - now) / 1000) + longer
@@ -45,6 +41,7 @@ local function muldiv(a, b, c)
   end
   return quotient, rest
 end
+
 local last, added, stored = now, 0, redis.call('HMGET', KEYS[1], '@', ARGV[3])
 local created, restarted, bad = nil, 0, 0
 if stored[1] then
@@ -56,56 +53,50 @@ end
 local cost_1, capacity_1, window_1 = tonumber(ARGV[7 * 1 - 3]), tonumber(ARGV[7 * 1 - 2]), tonumber(ARGV[7 * 1 - 1])
 local written_1, at_1, left_1, changed_1 = 0, now, capacity_1, false
 local p_1, q_1 = tonumber(ARGV[7 * 1]), tonumber(ARGV[7 * 1 + 1])
-local counts_1, start_1, leased_1 = {}, nil, 0
+local counts_1, start_1, leased_1, length_1 = {}, 0, 0, p_1
 for i = 1, q_1 + 1 do counts_1[i] = 0 end
 if stored[2] then
-  local head = #stored[2] >= 12 and struct.unpack('>I2', stored[2], 11) or 0
-  local leases = head >= 32768
-  local width = (#stored[2] - (leases and 15 or 12)) / (q_1 + 1)
-  if width >= 1 and width <= 5 and width % 1 == 0 then
-    written_1 = struct.unpack('>I7', stored[2], 4)
-    local stored_counts = {struct.unpack('>' .. string.rep('I' .. width, q_1 + 1), stored[2], 13)}
-    if head % 32768 == lengthOf(p_1) then
-      start_1 = written_1 - written_1 % p_1
-      for i = 1, q_1 + 1 do counts_1[i] = stored_counts[i] end
-    else
-      changed_1 = true
-      if now < written_1 + (q_1 + 1) * 2 ^ math.floor(head % 32768 / 512) then
-        for i = 1, q_1 + 1 do counts_1[1] = counts_1[1] + stored_counts[i] end
-      end
-    end
+  local head = #stored[2] >= 16 and struct.unpack('>I6', stored[2], 11) or 0
+  local leases = head >= 2 ^ 47
+  local width = (#stored[2] - (leases and 19 or 16)) / (q_1 + 1)
+  if width >= 1 and width <= 5 and width % 1 == 0 and head % 2 ^ 47 > 0 then
+    written_1, length_1 = struct.unpack('>I7', stored[2], 4), head % 2 ^ 47
+    counts_1 = {struct.unpack('>' .. string.rep('I' .. width, q_1 + 1), stored[2], 17)}
+    counts_1[q_1 + 2] = nil
     leased_1 = leases and written_1 + struct.unpack('>I3', stored[2], #stored[2] - 2) or 0
   end
 end
 if stored[2] and (written_1 == 0 or written_1 > now + STEP) then
   bad, stored[2], written_1 = bad + 1, '', 0
-  start_1, leased_1, changed_1 = nil, 0, false
+  leased_1, length_1 = 0, p_1
 for i = 1, q_1 + 1 do counts_1[i] = 0 end
 end
-start_1, leased_1, changed_1 = nil, 0, false
+leased_1, length_1 = 0, p_1
 for i = 1, q_1 + 1 do counts_1[i] = 0 end
 do
   local back = now < written_1 - LATE
-  if back and start_1 then
-    at_1 = written_1
+  at_1 = back and written_1 or math.max(now, written_1)
+  start_1 = written_1 - written_1 % length_1
+  local passed = (at_1 - at_1 % length_1 - start_1) / length_1
+  if passed > 0 then
+    for i = q_1 + 1, 1, -1 do counts_1[i] = counts_1[i - passed] or 0 end
+  end
+  start_1 = at_1 - at_1 % length_1
+  if back or length_1 ~= p_1 then
     do
-  local weighed, rest = muldiv(counts_1[q_1 + 1], p_1 - (at_1 - start_1), p_1)
+  local weighed, rest = muldiv(counts_1[q_1 + 1], length_1 - (at_1 - start_1), length_1)
   left_1 = capacity_1 - weighed - (rest > 0 and 1 or 0)
   for i = 1, q_1 do left_1 = left_1 - counts_1[i] end
 end
     for i = 1, q_1 + 1 do counts_1[i] = 0 end
-    counts_1[1], start_1 = capacity_1 - left_1, nil
+    counts_1[1], length_1, changed_1 = capacity_1 - left_1, p_1, true
+    at_1 = back and now or at_1
+    start_1 = at_1 - at_1 % p_1
   end
-  changed_1, at_1 = changed_1 or back, back and now or math.max(now, written_1)
-  local passed = start_1 and (at_1 - at_1 % p_1 - start_1) / p_1 or 0
-  if passed > 0 then
-    for i = q_1 + 1, 1, -1 do counts_1[i] = counts_1[i - passed] or 0 end
-  end
-  start_1 = at_1 - at_1 % p_1
 end
 leased_1 = leased_1 > written_1 and math.min(leased_1, at_1 + LEASE) or 0
 do
-  local weighed, rest = muldiv(counts_1[q_1 + 1], p_1 - (at_1 - start_1), p_1)
+  local weighed, rest = muldiv(counts_1[q_1 + 1], length_1 - (at_1 - start_1), length_1)
   left_1 = capacity_1 - weighed - (rest > 0 and 1 or 0)
   for i = 1, q_1 do left_1 = left_1 - counts_1[i] end
 end
@@ -119,8 +110,8 @@ end
 if reset > 0 or expires(stored[2]) * UNIT > now then
   local most, width, leases = math.max(unpack(counts_1)), 1, leased_1 > at_1
   while most >= 256 ^ width do width = width + 1 end
-  value = struct.pack('>I3I7I2' .. string.rep('I' .. width, q_1 + 1), expiry(reset, stored[2]), at_1,
-    lengthOf(p_1) + (leases and 32768 or 0), unpack(counts_1))
+  value = struct.pack('>I3I7I6' .. string.rep('I' .. width, q_1 + 1), expiry(reset, stored[2]), at_1,
+    length_1 + (leases and 2 ^ 47 or 0), unpack(counts_1))
   if leases then value = value .. struct.pack('>I3', leased_1 - at_1) end
 end
   if value then

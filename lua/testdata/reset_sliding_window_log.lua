@@ -3,7 +3,7 @@ local STEP = 86400000000
 local UNIT = 256000000
 local LAST = 16777215 * UNIT
 local MOST = 1099511627775
-local LEASE = 5000000
+local LEASE = 10000000
 local now, longer = tonumber(ARGV[1]), 3600000
 if not now then
   local time = redis.call('TIME')
@@ -14,10 +14,6 @@ local function expires(value)
 end
 local function expiry(reset, value)
   return math.max(math.ceil(math.min(reset, LAST) / UNIT), expires(value))
-end
-local function lengthOf(us)
-  local mantissa, bits = math.frexp(us)
-  return bits * 512 + math.floor((2 * mantissa - 1) * 512)
 end
 local function keep(key, reset)
   local ms = math.ceil((math.min(reset, LAST) - now) / 1000) + longer

@@ -3,7 +3,7 @@ local STEP = 86400000000
 local UNIT = 256000000
 local LAST = 16777215 * UNIT
 local MOST = 1099511627775
-local LEASE = 5000000
+local LEASE = 10000000
 local now, longer = tonumber(ARGV[1]), 3600000
 if not now then
   local time = redis.call('TIME')
@@ -14,10 +14,6 @@ local function expires(value)
 end
 local function expiry(reset, value)
   return math.max(math.ceil(math.min(reset, LAST) / UNIT), expires(value))
-end
-local function lengthOf(us)
-  local mantissa, bits = math.frexp(us)
-  return bits * 512 + math.floor((2 * mantissa - 1) * 512)
 end
 local function keep(key, reset)
   local ms = math.ceil((math.min(reset, LAST) - now) / 1000) + longer
@@ -45,6 +41,20 @@ local function muldiv(a, b, c)
   end
   return quotient, rest
 end
+local SHARES, SLOT = 4096, 60000000
+local function sharesOf(parts) return parts.shares + parts.shares2 end
+local function accrual(us, p, q)
+  us = math.ceil(us / SHARES)
+  local rest = us % q
+  local events, numerator = muldiv(p, rest, q)
+  return (us - rest) / q * p + events, numerator
+end
+local function held(parts, at, p, q)
+  local since = at - parts.ends
+  local events, numerator = accrual(parts.shares * (since + parts.length) - parts.offset +
+    parts.shares2 * (since + 2 * parts.length) - parts.offset2, p, q)
+  return parts.events + parts.events2 + events, numerator
+end
 local last, added, stored = now, 0, redis.call('HMGET', KEYS[1], '@', ARGV[3])
 local created, restarted, bad = nil, 0, 0
 if stored[1] then
@@ -56,102 +66,117 @@ end
 local cost_1, capacity_1, window_1 = tonumber(ARGV[7 * 1 - 3]), tonumber(ARGV[7 * 1 - 2]), tonumber(ARGV[7 * 1 - 1])
 local written_1, at_1, left_1, changed_1 = 0, now, capacity_1, false
 local p_1, q_1 = tonumber(ARGV[7 * 1]), tonumber(ARGV[7 * 1 + 1])
-local missing_1, part_1, aside_1 = 0, 0, 0
-local ends_1, length_1, open_1, before_1 = 0, 0, 0, 0
-local accrues_1 = 0
-if stored[2] and (#stored[2] == 20 or #stored[2] == 28 or #stored[2] == 40 or #stored[2] == 48) then
+local missing_1, fraction_1, aside_1 = 0, 0, 0
+local parts_1, share_1 = nil, 0
+if stored[2] and (#stored[2] == 20 or #stored[2] == 28 or #stored[2] == 55 or #stored[2] == 63) then
   local seconds, mixed, low
   seconds, mixed, low, missing_1 = struct.unpack('>I4I4I4I5', stored[2], 4)
   local high = mixed % 4096
   written_1 = seconds * 1000000 + (mixed - high) / 4096
-  part_1 = math.min(high * 4294967296 + low, q_1 - 1)
-  if #stored[2] % 20 == 8 then
+  fraction_1 = high * 4294967296 + low
+  if fraction_1 >= q_1 then fraction_1 = 0 end
+  if #stored[2] == 28 or #stored[2] == 63 then
     local under
     aside_1, under = struct.unpack('>I5I3', stored[2], #stored[2] - 7)
     if under ~= capacity_1 % 8388608 then
       missing_1, aside_1 = math.min(missing_1 + aside_1, MOST), 0
     end
   end
-  if #stored[2] >= 40 then
-    ends_1, length_1, open_1, before_1 = struct.unpack('>I7I3I5I5', stored[2], 21)
-    local rest = length_1 % q_1
-    accrues_1 = (length_1 - rest) / q_1 * p_1 + (muldiv(p_1, rest, q_1))
-    if length_1 > LEASE or ends_1 > written_1 + 4 * LEASE then written_1 = 0 end
+  if #stored[2] >= 55 then
+    local t = {}
+t.ends, t.length, t.shares, t.offset, t.events, t.shares2, t.offset2, t.events2 =
+  struct.unpack('>I7I4I2I5I5I2I5I5', stored[2], 21)
+if t.length > SLOT or t.length == 0 or t.ends > written_1 + t.length or sharesOf(t) > SHARES then written_1 = 0 end
+parts_1 = t
   end
 end
 if stored[2] and (written_1 == 0 or written_1 > now + STEP) then
   bad, stored[2], written_1 = bad + 1, '', 0
-  missing_1, part_1, aside_1 = 0, 0, 0
-ends_1, length_1, open_1, before_1 = 0, 0, 0, 0
+  missing_1, fraction_1, aside_1 = 0, 0, 0
+parts_1 = nil
 end
 do
   if missing_1 > 2 * capacity_1 then
     missing_1, aside_1 = 2 * capacity_1, aside_1 + missing_1 - 2 * capacity_1
   end
-  local missing, part, before = missing_1, part_1, written_1
-  at_1 = math.max(now, before)
-  if now < before - LATE then
-    at_1, before, changed_1 = now, now, true
-    ends_1 = now + length_1
+  local from, till = written_1, nil
+  at_1 = math.max(now, from)
+  if now < from - LATE then
+    if parts_1 then parts_1.ends = parts_1.ends + now - from end
+    at_1, from, changed_1 = now, now, true
   end
-  local elapsed = at_1 - before
-  if open_1 + before_1 > 0 then
-    while open_1 + before_1 > 0 and at_1 >= ends_1 do
-      elapsed = ends_1 - before
-      do
-  local least = math.min(missing, math.max(0, open_1 + before_1 - accrues_1))
-  do
+  while parts_1 and at_1 >= parts_1.ends do
+    till = parts_1.ends
+    do
+  local elapsed = till - from
+  if parts_1 then elapsed = math.floor(elapsed * (SHARES - sharesOf(parts_1)) / SHARES) end
+  if missing_1 + aside_1 > 0 then
+    local events
+    do
   local rest = elapsed % q_1
-  local events = (elapsed - rest) / q_1 * p_1
-  if events < missing + aside_1 then
-    local more, accrued = muldiv(p_1, rest, q_1)
-    accrued = accrued + part
-    if accrued >= q_1 then more, accrued = more + 1, accrued - q_1 end
-    events, part = events + more, accrued
-  end
-  missing = missing - events
-  if missing < 0 and open_1 + before_1 == 0 then aside_1 = math.max(0, aside_1 + missing) end
+  local more, accrued = muldiv(p_1, rest, q_1)
+  accrued = accrued + fraction_1
+  if accrued >= q_1 then more, accrued = more + 1, accrued - q_1 end
+  events, fraction_1 = (elapsed - rest) / q_1 * p_1 + more, accrued
 end
-  if missing <= least then missing, part = least, 0 end
-end
-      before, elapsed = ends_1, at_1 - ends_1
-      ends_1, open_1, before_1 = ends_1 + length_1, 0, open_1
+    missing_1 = missing_1 - events
+    if missing_1 <= 0 then
+      aside_1 = math.max(0, aside_1 + missing_1)
+      missing_1, fraction_1 = 0, 0
     end
+  end
+  if parts_1 then
+  local least, ahead = held(parts_1, till, p_1, q_1)
+  if least >= 2 * capacity_1 then
+    least, ahead = 2 * capacity_1, 0
+  elseif ahead > 0 then
+    least, ahead = least + 1, q_1 - ahead
+  end
+  if missing_1 < least or missing_1 == least and fraction_1 > ahead then
+    missing_1, fraction_1 = least, ahead
+  end
+end
+end
+    from = till
     do
-  local least = math.min(missing, math.max(0, open_1 + before_1 - accrues_1))
+  local t = parts_1
+  t.shares2, t.offset2, t.events2 = t.shares, t.offset, t.events
+  t.shares, t.offset, t.events = 0, 0, 0
+  t.ends = t.ends + t.length
+end
+if sharesOf(parts_1) + parts_1.events + parts_1.events2 == 0 then parts_1 = nil end
+  end
+  till = at_1
   do
-  local rest = elapsed % q_1
-  local events = (elapsed - rest) / q_1 * p_1
-  if events < missing + aside_1 then
-    local more, accrued = muldiv(p_1, rest, q_1)
-    accrued = accrued + part
-    if accrued >= q_1 then more, accrued = more + 1, accrued - q_1 end
-    events, part = events + more, accrued
-  end
-  missing = missing - events
-  if missing < 0 and open_1 + before_1 == 0 then aside_1 = math.max(0, aside_1 + missing) end
-end
-  if missing <= least then missing, part = least, 0 end
-end
-  elseif missing + aside_1 > 0 then
+  local elapsed = till - from
+  if parts_1 then elapsed = math.floor(elapsed * (SHARES - sharesOf(parts_1)) / SHARES) end
+  if missing_1 + aside_1 > 0 then
+    local events
     do
   local rest = elapsed % q_1
-  local events = (elapsed - rest) / q_1 * p_1
-  if events < missing + aside_1 then
-    local more, accrued = muldiv(p_1, rest, q_1)
-    accrued = accrued + part
-    if accrued >= q_1 then more, accrued = more + 1, accrued - q_1 end
-    events, part = events + more, accrued
-  end
-  missing = missing - events
-  if missing < 0 and open_1 + before_1 == 0 then aside_1 = math.max(0, aside_1 + missing) end
+  local more, accrued = muldiv(p_1, rest, q_1)
+  accrued = accrued + fraction_1
+  if accrued >= q_1 then more, accrued = more + 1, accrued - q_1 end
+  events, fraction_1 = (elapsed - rest) / q_1 * p_1 + more, accrued
 end
+    missing_1 = missing_1 - events
+    if missing_1 <= 0 then
+      aside_1 = math.max(0, aside_1 + missing_1)
+      missing_1, fraction_1 = 0, 0
+    end
   end
-  if missing > 0 then
-    missing_1, part_1 = missing, part
-  else
-    missing_1, part_1 = 0, 0
+  if parts_1 then
+  local least, ahead = held(parts_1, till, p_1, q_1)
+  if least >= 2 * capacity_1 then
+    least, ahead = 2 * capacity_1, 0
+  elseif ahead > 0 then
+    least, ahead = least + 1, q_1 - ahead
   end
+  if missing_1 < least or missing_1 == least and fraction_1 > ahead then
+    missing_1, fraction_1 = least, ahead
+  end
+end
+end
 end
 left_1 = capacity_1 - missing_1
 local allows_1 = cost_1 <= left_1
@@ -174,7 +199,7 @@ end
 if takes and not allows_1 and not changed_1 then
   do
   local reset
-  reset = math.max(at_1, open_1 + before_1 > 0 and ends_1 + length_1 or 0) + math.ceil(missing_1 * q_1 / p_1)
+  reset = math.max(at_1, parts_1 and parts_1.ends + parts_1.length or 0) + math.ceil(missing_1 * q_1 / p_1)
   last = math.max(last, reset)
   if stored[2] and stored[2] ~= '' and reset > at_1 and expiry(reset) > expires(stored[2]) then
     redis.call('HSET', KEYS[1], ARGV[3], struct.pack('>I3', expiry(reset)) .. string.sub(stored[2], 4))
@@ -188,12 +213,13 @@ if takes and (allowed or changed_1) then
     missing_1 = missing_1 + n
   end
   local value, reset
-  reset = math.max(at_1, open_1 + before_1 > 0 and ends_1 + length_1 or 0) + math.ceil(missing_1 * q_1 / p_1)
-if missing_1 + aside_1 > 0 or open_1 + before_1 > 0 or expires(stored[2]) * UNIT > now then
-  local low, us, slots = part_1 % 4294967296, at_1 % 1000000, open_1 + before_1 > 0 and struct.pack('>I7I3I5I5', ends_1, length_1, open_1, before_1) or 0
+  reset = math.max(at_1, parts_1 and parts_1.ends + parts_1.length or 0) + math.ceil(missing_1 * q_1 / p_1)
+if missing_1 + aside_1 > 0 or parts_1 or expires(stored[2]) * UNIT > now then
+  local low, us = fraction_1 % 4294967296, at_1 % 1000000
   value = struct.pack('>I3I4I4I4I5', expiry(reset, stored[2]), (at_1 - us) / 1000000,
-    us * 4096 + (part_1 - low) / 4294967296, low, missing_1)
-  if slots ~= 0 then value = value .. slots end
+    us * 4096 + (fraction_1 - low) / 4294967296, low, missing_1)
+  if parts_1 then value = value .. struct.pack('>I7I4I2I5I5I2I5I5', parts_1.ends, parts_1.length, parts_1.shares, parts_1.offset, parts_1.events,
+  parts_1.shares2, parts_1.offset2, parts_1.events2) end
   if aside_1 > 0 then value = value .. struct.pack('>I5I3', aside_1, capacity_1 % 8388608) end
 end
   if value then
@@ -216,6 +242,7 @@ end
 if not created and (added > 0 or stored[1]) then
   redis.call('HSET', KEYS[1], '@', struct.pack('>I7', now))
 end
-local reply = {allows_1 and 1 or 0, breach_1, at_1, missing_1, part_1, open_1 + before_1 > 0 and struct.pack('>I7I3I5I5', ends_1, length_1, open_1, before_1) or 0}
+local reply = {allows_1 and 1 or 0, breach_1, at_1, missing_1, fraction_1, parts_1 and struct.pack('>I7I4I2I5I5I2I5I5', parts_1.ends, parts_1.length, parts_1.shares, parts_1.offset, parts_1.events,
+  parts_1.shares2, parts_1.offset2, parts_1.events2) or 0}
 if bad > 0 then reply[#reply + 1] = bad end
 return reply

@@ -57,7 +57,7 @@ func TestPostgresPage(t *testing.T) {
 	}
 	for _, statement := range []string{
 		"DELETE FROM rate_limit_access", "DELETE FROM rate_limit_versions", "UPDATE rate_limit_events SET added = true",
-		"SELECT rate_limit_write_version(99, now(), 'mallory', '', NULL)",
+		"SELECT rate_limit_write_version(99, now(), 'mallory', '', '', '', NULL)",
 	} {
 		if _, err := billing.Exec(t.Context(), statement); err == nil || !strings.Contains(err.Error(), "permission denied") {
 			t.Errorf("billing runs %s: error = %v, want that it may not", statement, err)

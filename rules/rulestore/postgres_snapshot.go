@@ -20,13 +20,19 @@ type snapshot struct {
 	tables      map[string]map[rowID]*row
 }
 
-const selectVersions = "SELECT version, time, author, note, actions, transaction FROM rate_limit_versions "
+// selectVersions counts the rows that SQL has changed: such versions have no summary.
+const selectVersions = `SELECT version, time, author, note, coalesce(summary, (
+		SELECT string_agg(format('%s: %s added, %s removed', table_name, added, removed), '; ') FROM (
+			SELECT e.table_name, count(*) FILTER (WHERE e.added) added, count(*) FILTER (WHERE NOT e.added) removed
+			FROM rate_limit_events e WHERE e.version = v.version GROUP BY e.table_name ORDER BY e.table_name
+		) changed), ''), lineage, actions, transaction
+	FROM rate_limit_versions v `
 
 // scanVersion reads a row of selectVersions.
 func scanVersion(r pgx.CollectableRow) (*snapshot, error) {
 	s := new(snapshot)
 	var actions []byte
-	err := r.Scan(&s.Number, &s.Time, &s.Author, &s.Note, &actions, &s.transaction)
+	err := r.Scan(&s.Number, &s.Time, &s.Author, &s.Note, &s.Summary, &s.Lineage, &actions, &s.transaction)
 	if err == nil && actions != nil {
 		err = json.Unmarshal(actions, &s.Actions)
 	}

@@ -128,12 +128,34 @@ func TestPostgresSQL(t *testing.T) {
 		t.Errorf("version 1 after all = %+v, %v, want it as written", old, err)
 	}
 
+	history, err := store.History(t.Context(), 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range history {
+		if v.Lineage != rulestoretest.Version(1).Lineage {
+			t.Errorf("version %d has the lineage %q, want that of the version before", v.Number, v.Lineage)
+		}
+	}
+	if got, want := summaryOf(history, 3), "rate_limit_overrides: 1 added, 1 removed"; got != want {
+		t.Errorf("the summary of version 3 = %q, want %q", got, want)
+	}
+
 	// These change nothing.
 	alice.exec(t, "UPDATE rate_limit_overrides SET reason = reason; DELETE FROM rate_limit_overrides WHERE id = 'none'")
 	alice.exec(t, "BEGIN; DELETE FROM rate_limit_overrides; ROLLBACK")
 	if v := latest(t, store); v.Number != 9 {
 		t.Errorf("after statements that change nothing the newest version = %d, want 9", v.Number)
 	}
+}
+
+func summaryOf(history []*rules.Version, number int64) string {
+	for _, v := range history {
+		if v.Number == number {
+			return v.Summary
+		}
+	}
+	return ""
 }
 
 // awaitTransition waits for the next version, for half a second at most.

@@ -67,8 +67,9 @@ func (p *Postgres) write(ctx context.Context, tx pgx.Tx, v *rules.Version, after
 	written := &snapshot{Version: *v, tables: make(map[string]map[rowID]*row)}
 	written.Time = instantOf(&v.Time)
 	var now time.Time
-	err = tx.QueryRow(ctx, "SELECT rate_limit_transaction(), clock_timestamp() FROM rate_limit_write_version($1, $2, $3, $4, $5)",
-		v.Number, v.Time, v.Author, v.Note, actions).Scan(&written.transaction, &now)
+	err = tx.QueryRow(ctx, "SELECT rate_limit_transaction(), clock_timestamp() "+
+		"FROM rate_limit_write_version($1, $2, $3, $4, $5, $6, $7)",
+		v.Number, v.Time, v.Author, v.Note, v.Summary, v.Lineage, actions).Scan(&written.transaction, &now)
 	if err != nil {
 		return nil, err
 	}

@@ -23,8 +23,8 @@ var (
 // that persists with "appendfsync always" keeps it when it is killed, one with the default
 // "everysec" may lose the last second, one that does not persist loses all, and a failover loses
 // what the replica has not received. A [rules.Watcher] then writes back the newest version that its
-// node knows. So a version is lost for good only if Redis loses it, and no node that had seen it
-// runs any more.
+// node knows or has in its copy, and the history of the copy. So a version is lost for good only if
+// Redis and all nodes that had seen it lose it.
 //
 // Redis must allow its user what the scripts do, and to publish and subscribe. Without the last
 // two, nodes learn of versions when they poll.
@@ -160,11 +160,18 @@ func (r *Redis) Write(ctx context.Context, v *rules.Version, after int64) error 
 		case reply == "conflict":
 			return rules.ErrConflict
 		case reply == "written":
-			r.cache.set(v.Document, name)
+			if v.Number > after {
+				r.cache.set(v.Document, name)
+			}
 			return nil
 		}
 		name = "" // Redis has lost the document
 	}
+}
+
+// Settings returns those of the Redis that has the rules.
+func (r *Redis) Settings(ctx context.Context) (redisconn.Settings, error) {
+	return r.conn.Settings(ctx)
 }
 
 // Watch implements [rules.Store].

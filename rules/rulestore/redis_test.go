@@ -26,7 +26,7 @@ func newRedis(t *testing.T, o redisconn.Options, prefix string) *rulestore.Redis
 // onRedis returns a place for versions with a prefix of its own.
 func onRedis(t *testing.T, o redisconn.Options) rulestoretest.Fixture {
 	prefix := fmt.Sprintf("rl%d", prefixes.Add(1))
-	return rulestoretest.Fixture{Open: func() rules.Store { return newRedis(t, o, prefix) }}
+	return rulestoretest.Fixture{Open: func() rules.Store { return newRedis(t, o, prefix) }, AddsOlder: true}
 }
 
 func TestRedis(t *testing.T) {

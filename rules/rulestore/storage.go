@@ -1,6 +1,7 @@
 package rulestore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,15 +28,9 @@ type KeyValueStorage interface {
 	List(ctx context.Context, path string, recursive bool) ([]string, error)
 }
 
-const (
-	storageDir   = "rate_limit/rules"
-	storageIndex = storageDir + "/versions.json"
-	storageLock  = "rate_limit_rules"
-
-	// lockTrusted is how long the lock is relied on. Others break one that was not refreshed for
-	// 10 s, as when this process was suspended.
-	lockTrusted = 8 * time.Second
-)
+// lockTrusted is how long the lock is relied on. Others break one that was not refreshed for 10 s,
+// as when this process was suspended.
+const lockTrusted = 8 * time.Second
 
 // Storage keeps versions in Caddy's storage, for one node, or for several that share it.
 //
@@ -49,6 +45,7 @@ const (
 // learn of versions that others have written when they poll.
 type Storage struct {
 	storage atomic.Pointer[KeyValueStorage]
+	dir     string
 	limits  limits
 	cache   documentCache
 	turn    chan struct{} // holds one element while somebody here has the lock, or waits for it
@@ -58,9 +55,19 @@ type Storage struct {
 	watchers map[*func()]struct{}
 }
 
+var _ rules.Copy = (*Storage)(nil)
+
 // NewStorage returns a store on a storage of Caddy.
-func NewStorage(storage KeyValueStorage) *Storage {
-	s := &Storage{limits: defaultLimits, turn: make(chan struct{}, 1), watchers: make(map[*func()]struct{})}
+func NewStorage(storage KeyValueStorage) *Storage { return newStorage(storage, "rate_limit/rules") }
+
+// NewCopy returns a copy of another store, on a storage of Caddy. of names that store. Copies of
+// different ones do not meet.
+func NewCopy(storage KeyValueStorage, of string) *Storage {
+	return newStorage(storage, path.Join("rate_limit/rules_copies", of))
+}
+
+func newStorage(storage KeyValueStorage, dir string) *Storage {
+	s := &Storage{dir: dir, limits: defaultLimits, turn: make(chan struct{}, 1), watchers: make(map[*func()]struct{})}
 	s.Use(storage)
 	return s
 }
@@ -78,7 +85,9 @@ type storedVersion struct {
 	Size int    `json:"document_size"` // compressed
 }
 
-func documentKey(name string) string { return path.Join(storageDir, name+".json.gz") }
+func (s *Storage) documentKey(name string) string { return path.Join(s.dir, name+".json.gz") }
+
+func (s *Storage) indexKey() string { return path.Join(s.dir, "versions.json") }
 
 // Name implements [rules.Store].
 func (s *Storage) Name() string { return "storage" }
@@ -91,7 +100,7 @@ func (s *Storage) index(ctx context.Context) (versions []storedVersion, err erro
 	if err := ctx.Err(); err != nil { // file systems do not look
 		return nil, err
 	}
-	text, err := s.current().Load(ctx, storageIndex)
+	text, err := s.current().Load(ctx, s.indexKey())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -144,7 +153,7 @@ func (s *Storage) read(ctx context.Context, choose func([]storedVersion) int) (*
 			stored.Document = known
 			return &stored.Version, nil
 		}
-		compressed, err := s.current().Load(ctx, documentKey(stored.Name))
+		compressed, err := s.current().Load(ctx, s.documentKey(stored.Name))
 		if errors.Is(err, fs.ErrNotExist) && stored.Name != missing {
 			missing = stored.Name // it may have been removed since with its last version
 			continue
@@ -182,18 +191,35 @@ func (s *Storage) Write(ctx context.Context, v *rules.Version, after int64) erro
 	if err := s.checkNewest(ctx, after); err != nil {
 		return err // without the lock, for which nodes wait a second
 	}
+	return s.withLock(ctx, func(locked time.Time) error { return s.writeLocked(ctx, v, after, locked) })
+}
+
+// Clear implements [rules.Copy].
+func (s *Storage) Clear(ctx context.Context) error {
+	return s.withLock(ctx, func(time.Time) error {
+		if err := s.current().Delete(ctx, s.indexKey()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		s.clean = s.removeUnusedLocked(ctx, nil)
+		return nil
+	})
+}
+
+// withLock calls f with the lock of the storage, and then the watchers.
+func (s *Storage) withLock(ctx context.Context, f func(locked time.Time) error) error {
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if err := s.current().Lock(ctx, storageLock); err != nil {
+	lock := strings.ReplaceAll(s.dir, "/", "_")
+	if err := s.current().Lock(ctx, lock); err != nil {
 		return err
 	}
-	err := s.writeLocked(ctx, v, after, time.Now())
+	err := f(time.Now())
 	// A lock that cannot be removed is broken by the next writer.
-	_ = s.current().Unlock(context.WithoutCancel(ctx), storageLock)
+	_ = s.current().Unlock(context.WithoutCancel(ctx), lock)
 	if err == nil {
 		s.announce()
 	}
@@ -224,14 +250,20 @@ func (s *Storage) writeLocked(ctx context.Context, v *rules.Version, after int64
 		if stored.Name, compressed, err = encode(v.Document); err != nil {
 			return err
 		}
-		if err := s.current().Store(ctx, documentKey(stored.Name), compressed); err != nil {
+		if err := s.current().Store(ctx, s.documentKey(stored.Name), compressed); err != nil {
 			return err
 		}
 		stored.Size = len(compressed)
 	} else {
 		stored.Size = versions[same].Size
 	}
-	kept := s.limits.trim(append(versions, stored))
+	place, found := slices.BinarySearchFunc(versions, v.Number, func(old storedVersion, number int64) int {
+		return cmp.Compare(old.Number, number)
+	})
+	if found {
+		return rules.ErrConflict
+	}
+	kept := s.limits.trim(slices.Insert(slices.Clone(versions), place, stored))
 	text, err := json.Marshal(kept)
 	if err != nil {
 		return err
@@ -239,10 +271,12 @@ func (s *Storage) writeLocked(ctx context.Context, v *rules.Version, after int64
 	if time.Since(locked) > lockTrusted {
 		return errors.New("writing has taken so long that others may have broken the lock")
 	}
-	if err := s.current().Store(ctx, storageIndex, text); err != nil {
+	if err := s.current().Store(ctx, s.indexKey(), text); err != nil {
 		return err
 	}
-	s.cache.set(v.Document, stored.Name)
+	if place == len(versions) {
+		s.cache.set(v.Document, stored.Name)
+	}
 	if !s.clean || len(kept) <= len(versions) {
 		s.clean = s.removeUnusedLocked(ctx, kept)
 	}
@@ -269,11 +303,11 @@ func (l limits) trim(versions []storedVersion) []storedVersion {
 // any more, and what a node left that died while it wrote. It reports whether nothing unused is
 // left.
 func (s *Storage) removeUnusedLocked(ctx context.Context, versions []storedVersion) bool {
-	used := map[string]bool{storageIndex: true}
+	used := map[string]bool{s.indexKey(): true}
 	for _, v := range versions {
-		used[documentKey(v.Name)] = true
+		used[s.documentKey(v.Name)] = true
 	}
-	keys, err := s.current().List(ctx, storageDir, false)
+	keys, err := s.current().List(ctx, s.dir, false)
 	for _, key := range keys {
 		if !used[key] && s.current().Delete(ctx, key) != nil {
 			return false

@@ -87,7 +87,7 @@ func newStorage(dir string) *rulestore.Storage {
 
 // onFiles returns a place for versions in a directory.
 func onFiles(dir string) rulestoretest.Fixture {
-	return rulestoretest.Fixture{Open: func() rules.Store { return newStorage(dir) }, WatchesItself: true}
+	return rulestoretest.Fixture{Open: func() rules.Store { return newStorage(dir) }, WatchesItself: true, AddsOlder: true}
 }
 
 func TestStorage(t *testing.T) {

@@ -147,23 +147,29 @@ func http3Client(t *testing.T, g *gateway) client {
 		if conn == nil || conn.Context().Err() != nil {
 			conn = dialHTTP3(ctx, t, g.tls)
 		}
-		stream, err := conn.OpenStreamSync(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = stream.SetDeadline(time.Now().Add(patience))
-		var block bytes.Buffer
-		encoder := qpack.NewEncoder(&block)
-		for _, f := range r.fields() {
-			_ = encoder.WriteField(qpack.HeaderField{Name: f.name, Value: f.value})
-		}
-		frame := append(quicvarint.Append([]byte{headersFrame}, uint64(block.Len())), block.Bytes()...)
-		if _, err := stream.Write(frame); err != nil {
-			return 0
-		}
-		_ = stream.Close()
-		return readStatus(stream)
+		return sendHTTP3(ctx, t, conn, r)()
 	}
+}
+
+// sendHTTP3 sends a request, and returns a function that waits for the status of the response.
+func sendHTTP3(ctx context.Context, t *testing.T, conn *quic.Conn, r request) (status func() int) {
+	t.Helper()
+	stream, err := conn.OpenStreamSync(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = stream.SetDeadline(time.Now().Add(patience))
+	var block bytes.Buffer
+	encoder := qpack.NewEncoder(&block)
+	for _, f := range r.fields() {
+		_ = encoder.WriteField(qpack.HeaderField{Name: f.name, Value: f.value})
+	}
+	frame := append(quicvarint.Append([]byte{headersFrame}, uint64(block.Len())), block.Bytes()...)
+	if _, err := stream.Write(frame); err != nil {
+		return func() int { return 0 }
+	}
+	_ = stream.Close()
+	return func() int { return readStatus(stream) }
 }
 
 const headersFrame, settingsFrame, controlStream = 1, 4, 0
@@ -174,6 +180,13 @@ func dialHTTP3(ctx context.Context, t *testing.T, addr string) *quic.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
+	openControl(t, conn)
+	return conn
+}
+
+// openControl opens the stream without which a server refuses requests.
+func openControl(t *testing.T, conn *quic.Conn) {
+	t.Helper()
 	control, err := conn.OpenUniStream()
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +194,6 @@ func dialHTTP3(ctx context.Context, t *testing.T, addr string) *quic.Conn {
 	if _, err := control.Write([]byte{controlStream, settingsFrame, 0}); err != nil {
 		t.Fatal(err)
 	}
-	return conn
 }
 
 // readStatus returns the status in the first header frame of an HTTP/3 response.

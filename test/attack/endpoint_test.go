@@ -2,20 +2,70 @@ package attack
 
 import (
 	"net/http"
+	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 )
 
+// resources returns what servers take a request for, each as leniently as any of them does: they cut
+// parameters before or after they decode, drop what may be a host, clean the path, and ignore case.
+func resources(r *http.Request) (read []string) {
+	target := r.RequestURI
+	if i := strings.IndexAny(target, "?#"); i >= 0 {
+		target = target[:i]
+	}
+	starts := []string{target}
+	if rest := strings.TrimLeft(target, "/\\"); len(rest) < len(target)-1 {
+		_, host, _ := strings.Cut(rest, "/")
+		_, decoded, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(rest), "%2f", "/"), "/")
+		starts = append(starts, "/"+host, "/"+decoded)
+	}
+	for _, start := range starts {
+		for _, p := range []string{start, withoutParameters(start)} {
+			for range 2 { // some decode twice
+				p = strings.ReplaceAll(unescape(p), `\`, "/")
+				read = append(read, path.Clean(p), path.Clean(withoutParameters(p)))
+			}
+		}
+	}
+	for i := range read {
+		read[i] = strings.ToLower(read[i])
+	}
+	return read
+}
+
+func withoutParameters(p string) string {
+	segments := strings.Split(p, "/")
+	for i := range segments {
+		segments[i], _, _ = strings.Cut(segments[i], ";")
+	}
+	return strings.Join(segments, "/")
+}
+
+func unescape(p string) string {
+	if decoded, err := url.PathUnescape(p); err == nil {
+		return decoded
+	}
+	return p
+}
+
+// spelledPaths are ways to write /login.
+var spelledPaths = []string{
+	"/login", "/login/", "/login//", "//login", "/LOGIN", "/Login/", "/login;a", "/login;a=1;b=2", "/login;/", "/login/;a", "/;a/login",
+	"/login/.", "/./login", "/x/../login", "/x/..;a/login", "/login/x/..", "/login/x;a/..", "/%6cogin", "/login%2f", "/login%3ba",
+	"/%2flogin", "/login?x=1", "/login/?x=1", "/login/.;a/", "/.;/login", "/login;%2f", "/login;%2fx", "/;%2fx/login", "/%6cogin;a%2fb",
+	"//x/login", "///x/login", "//x%2flogin", "//x/%6cogin;a", "/public/..;/login", "/public/../login", "/public/%2e%2e/login", "/public/..%2flogin",
+	"/public/%252e%252e/login", "/public%2f..%2flogin", "/public/%2e%2e%2flogin", "/public%5c..%5clogin", "/api//../login",
+	"/public;/../login", "/public/.%2e/login", "/%2e/login", "/;/;/login", "/login%3b%2fx", "/x;/../login", "/%2f%2flogin", "/login%5c",
+}
+
 // A login form is protected as the docs recommend. The server behind accepts every spelling of it.
+// Beside it is a freer endpoint, under which no spelling gets more.
 func TestSpellingsOfEndpointShareCount(t *testing.T) {
 	u := newUpstream(func(r *http.Request) []string {
-		var segments []string
-		for segment := range strings.SplitSeq(strings.ToLower(r.URL.Path), "/") {
-			segment, _, _ = strings.Cut(segment, ";")
-			segments = append(segments, segment)
-		}
-		if strings.EqualFold(r.Method, "POST") && path.Clean(strings.Join(segments, "/")) == "/login" {
+		if strings.EqualFold(r.Method, "POST") && slices.Contains(resources(r), "/login") {
 			return []string{"login"}
 		}
 		return nil
@@ -24,6 +74,7 @@ func TestSpellingsOfEndpointShareCount(t *testing.T) {
 		zone login {
 			key {client_ip}
 			endpoint POST /login 3/1h sliding_window_log
+			endpoint /public/* 1000/1h
 		}
 	}`, u.ServeHTTP)
 	for range limit {
@@ -32,11 +83,7 @@ func TestSpellingsOfEndpointShareCount(t *testing.T) {
 		}
 	}
 	for protocol, do := range protocols(t, g) {
-		for _, target := range []string{
-			"/login", "/login/", "/login//", "//login", "/LOGIN", "/Login/", "/login;a", "/login;a=1;b=2", "/login;/", "/login/;a", "/;a/login",
-			"/login/.", "/./login", "/x/../login", "/x/..;a/login", "/login/x/..", "/login/x;a/..", "/%6cogin", "/login%2f", "/login%3ba",
-			"/%2flogin", "/login?x=1", "/login/?x=1", "/login/.;a/", "/.;/login", "/login;%2f",
-		} {
+		for _, target := range spelledPaths {
 			for _, method := range []string{"POST", "post", "Post"} {
 				do(request{method: method, target: target, host: "a"})
 				if seen := u.count("login"); seen > limit {
@@ -44,5 +91,68 @@ func TestSpellingsOfEndpointShareCount(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A zone that matches a path with match sees all of its spellings, too.
+func TestSpellingsOfMatchShareCount(t *testing.T) {
+	u := newUpstream(func(r *http.Request) []string {
+		if slices.Contains(resources(r), "/login") {
+			return []string{"login"}
+		}
+		return nil
+	})
+	g := serve(t, `rate_limit {
+		zone login {
+			match {
+				path /login /login/*
+			}
+			key    {client_ip}
+			limit  3/1h
+		}
+	}`, u.ServeHTTP)
+	for protocol, do := range protocols(t, g) {
+		for _, target := range spelledPaths {
+			do(request{method: "POST", target: target, host: "a"})
+			if seen := u.count("login"); seen > limit {
+				t.Fatalf("%s: %s passes the limit of logins", protocol, target)
+			}
+		}
+	}
+	if seen := u.count("login"); seen != limit {
+		t.Errorf("%d logins, want %d", seen, limit)
+	}
+}
+
+// What lies behind the name of a script is PATH_INFO.
+func TestPathInfoSharesCount(t *testing.T) {
+	u := newUpstream(func(r *http.Request) []string {
+		for _, p := range resources(r) {
+			if p == "/login.php" || strings.HasPrefix(p, "/login.php/") {
+				return []string{"login"}
+			}
+		}
+		return nil
+	})
+	g := serve(t, `rate_limit {
+		zone login {
+			key {client_ip}
+			limit 1000/1h
+			endpoint /login.php 3/1h
+		}
+	}`, u.ServeHTTP)
+	for protocol, do := range protocols(t, g) {
+		for _, target := range []string{
+			"/login.php", "/login.php/x", "/login.php/x/y", "/Login.PHP/x", "/login.php%2fx", "/login.php;a/x", "//login.php/x", "//h/login.php/x",
+			"/login.php/;x", "/login%2ephp/x", "/login.php//x",
+		} {
+			do(request{method: "POST", target: target, host: "a"})
+			if seen := u.count("login"); seen > limit {
+				t.Fatalf("%s: %s passes the limit of logins", protocol, target)
+			}
+		}
+	}
+	if seen := u.count("login"); seen != limit {
+		t.Errorf("%d logins, want %d", seen, limit)
 	}
 }

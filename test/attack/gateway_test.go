@@ -77,15 +77,18 @@ func serveWith(t *testing.T, options, directives string, upstream http.HandlerFu
 		tls %s %s
 		%s
 	}`, options, dir, g.logFile, port(g.plain), site, port(g.tls), cert, key, site))
-	t.Cleanup(func() {
-		if err := caddy.Stop(); err != nil {
-			t.Errorf("stopping Caddy: %v", err)
-		}
-		if log := g.log(t); strings.Contains(log, "panic") {
-			t.Errorf("Caddy has logged a panic:\n%s", log)
-		}
-	})
+	t.Cleanup(func() { g.stop(t) })
 	return g
+}
+
+// stop ends Caddy.
+func (g *gateway) stop(t *testing.T) {
+	if err := caddy.Stop(); err != nil {
+		t.Errorf("stopping Caddy: %v", err)
+	}
+	if log := g.log(t); strings.Contains(log, "panic") {
+		t.Errorf("Caddy has logged a panic:\n%s", log)
+	}
 }
 
 // load adapts and runs a Caddyfile.

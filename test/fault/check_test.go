@@ -25,9 +25,10 @@ type result struct {
 type resources struct{ goroutines, connections int }
 
 // leaks reports whether there is more than before. The number of goroutines varies a little, with
-// the requests for the metrics that tell it.
+// the requests for the metrics that tell it. So does that of connections, as a node opens some more
+// while replies are slow, which they also are when the machine is late.
 func (r resources) leaks(before resources) bool {
-	return r.goroutines > before.goroutines+2*size || r.connections > before.connections
+	return r.goroutines > before.goroutines+2*size || r.connections > before.connections+2*size
 }
 
 // A timeline has the instants of a fault.
@@ -168,9 +169,10 @@ const (
 	slack = 25 * time.Millisecond
 )
 
-// endsWithin is how long after a fault connections may stay. A node keeps those to a server that is
-// no longer a primary for ten seconds, until it next looks which servers are.
-const endsWithin = 20 * time.Second
+// endsWithin is how long after a fault connections may stay. A node keeps those that it does not
+// need any more for ten to twenty seconds, and those to a server that is no longer a primary for ten
+// seconds, until it next looks which servers are.
+const endsWithin = 30 * time.Second
 
 // keepsFormer reports whether nodes still keep what is for a server that is no longer a primary.
 // fleet.suffer checks that it ends.

@@ -33,7 +33,7 @@ func TestBreaker(t *testing.T) {
 			}
 			request := func() (counted bool) { return !degraded(n.MustGet(200, "/", "X-Api-Key: a")) }
 			n.Await("decisions by Redis", request)
-			// Each key is new, so that no lease or credit spares its request the wait.
+			// Each key is new, so that no lease spares its request the wait.
 			keys := 0
 			longest := func(requests int) (longest time.Duration) {
 				for range requests {
@@ -53,8 +53,10 @@ func TestBreaker(t *testing.T) {
 				return state() == 2
 			})
 			opened := time.Since(began)
-			if most := timeout + timeout/2; waited > most {
-				t.Errorf("a request waited %v before the breaker opened, want at most %v", waited, timeout)
+			// On a machine that is busy, the gateway waits longer by as much as it is late itself, and by
+			// one timeout at most.
+			if most := 2*timeout + timeout/2; waited > most {
+				t.Errorf("a request waited %v before the breaker opened, want at most %v", waited, most)
 			}
 			open := longest(200)
 			n.Reload(options, userSite("200000/24h")+"\n\tmetrics /metrics")

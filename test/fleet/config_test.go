@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -37,14 +38,28 @@ func TestReloadKeepsConnections(t *testing.T) {
 	}
 }
 
+// Two nodes define a zone differently, until one of them is reloaded.
 func TestNodesWithDifferentDefinitionsWarn(t *testing.T) {
 	redis := redistest.NewServer(t)
 	options := "redis {\n\taddress " + redis.Addr + "\n}"
 	a, b := nodetest.Start(t, options, userSite("3/24h")), nodetest.Start(t, options, userSite("30/24h"))
+	mismatched := fmt.Sprintf("caddy_rate_limit_mismatched_zones{store=%q}", "redis standalone "+redis.Addr)
 	for _, n := range []*nodetest.Node{a, b} {
 		n.Await("a warning", func() bool { return strings.Contains(n.Logged(), "another node defines the zone differently") })
-		if warnings := strings.Count(n.Logged(), "another node"); warnings != 1 {
-			t.Errorf("warnings = %d, want one:\n%s", warnings, n.Logged())
+		if warnings := strings.Count(n.Logged(), "another node"); warnings != 1 || !strings.Contains(n.Logged(), `"differs_in":["limit"]`) {
+			t.Errorf("warnings = %d, want one about the limit:\n%s", warnings, n.Logged())
+		}
+		if zones := n.Metric(mismatched); zones != 1 {
+			t.Errorf("mismatched zones = %v, want 1", zones)
+		}
+	}
+	b.Reload(options, userSite("3/24h"))
+	for _, n := range []*nodetest.Node{a, b} {
+		n.Await("the end of that", func() bool {
+			return strings.Contains(n.Logged(), "no other node defines the zone differently any more")
+		})
+		if zones := n.Metric(mismatched); zones != 0 {
+			t.Errorf("mismatched zones after that = %v, want 0", zones)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -140,4 +141,104 @@ func TestRulesInStorage(t *testing.T) {
 	n.Kill()
 	n.Restart()
 	n.MustGet(403, "/", "X-Api-Key: a")
+}
+
+// A Redis that keeps nothing loses the rules when it is restarted. The first node that starts after
+// that gives them back, with their history, from the copy in its storage. It has said before that
+// Redis may lose them.
+func TestRulesOutliveRedisAndNodes(t *testing.T) {
+	redis := redistest.NewServer(t, "maxmemory 100mb", "maxmemory-policy allkeys-lru")
+	options := "redis {\n\taddress " + redis.Addr + "\n\ttimeout 5s\n}"
+	n := nodetest.Start(t, options, userSite("2/24h"))
+	o := newOperator(t, rulesIn(t, redis))
+	for _, id := range []string{"first", "second"} {
+		o.change(func(d *rules.Document) {
+			d.Access = append(d.Access, &rules.AccessEntry{Entry: rules.Entry{ID: id}, Action: rules.Deny, Address: "127.0.0.1"})
+		})
+	}
+	awaitStatus(t, n, 403, "a")
+	for _, warning := range []string{"use appendonly yes", "use maxmemory-policy volatile-ttl"} {
+		n.Await("a warning", func() bool { return strings.Contains(n.Logged(), warning) })
+	}
+	n.Await("the copy", func() bool {
+		files, _ := filepath.Glob(n.Storage + "/rate_limit/rules_copies/*/versions.json")
+		if len(files) != 1 {
+			return false
+		}
+		text, _ := os.ReadFile(files[0])
+		return strings.Contains(string(text), `"version":1,`) && strings.Contains(string(text), `"version":2,`)
+	})
+	n.Kill()
+	if err := o.w.Close(); err != nil { // it knows the rules, too
+		t.Fatal(err)
+	}
+	redis.Kill()
+	n.Restart()
+	awaitStatus(t, n, 403, "a") // from the copy, while Redis does not answer
+	redis.Restart()
+	store := rulesIn(t, redis)
+	n.Await("the rules in Redis", func() bool {
+		history, err := store.History(t.Context(), 0, 10)
+		return err == nil && len(history) == 2
+	})
+	if v, err := store.Version(t.Context(), 1); err != nil || len(v.Document.Access) != 1 || v.Document.Access[0].ID != "first" {
+		t.Errorf("version 1 = %+v, %v, want it as it was", v, err)
+	}
+	n.MustGet(403, "/", "X-Api-Key: a")
+	for _, line := range []string{"those of the copy in Caddy's storage are in force", "which was written back"} {
+		n.Await("a line of the log", func() bool { return strings.Contains(n.Logged(), line) })
+	}
+}
+
+// A node that knows older rules with higher numbers follows those that operators have made anew in
+// an empty Redis.
+func TestRulesMadeAnewStay(t *testing.T) {
+	redis := redistest.NewServer(t, "appendonly yes")
+	options := "redis {\n\taddress " + redis.Addr + "\n\ttimeout 5s\n}"
+	n := nodetest.Start(t, options, userSite("2/24h"))
+	old := newOperator(t, rulesIn(t, redis))
+	for range 3 {
+		old.change(func(d *rules.Document) {
+			d.Access = []*rules.AccessEntry{{Entry: rules.Entry{ID: "old"}, Action: rules.Deny, Address: "127.0.0.1"}}
+		})
+	}
+	awaitStatus(t, n, 403, "a")
+	if err := old.w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n.Kill()
+	if err := redis.Client().FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	newOperator(t, rulesIn(t, redis)).change(func(d *rules.Document) {
+		d.Overrides = append(d.Overrides, &rules.Override{
+			Entry: rules.Entry{ID: "new"}, Key: rules.Key{Zone: "user", Text: "a"}, Limit: "3/24h",
+		})
+	})
+	n.Restart()
+	awaitStatus(t, n, 200, "a")
+	if v, err := rulesIn(t, redis).Latest(t.Context()); err != nil || v.Number != 1 || len(v.Document.Overrides) != 1 {
+		t.Errorf("the newest version = %+v, %v, want that which was made anew", v, err)
+	}
+	if strings.Contains(n.Logged(), "use appendonly yes") {
+		t.Error("the node warns about a Redis that persists")
+	}
+}
+
+// A reset at one node ends the denials that the others repeat by themselves.
+func TestResetReachesAllNodes(t *testing.T) {
+	redis := redistest.NewServer(t)
+	nodes := nodetest.StartAll(t, 2, "redis {\n\taddress "+redis.Addr+"\n\ttimeout 5s\n}", userSite("2/24h"))
+	for _, n := range nodes {
+		awaitStatus(t, n, 429, "a")
+	}
+	resp, err := nodes[0].Client.Post("http://"+nodes[0].Admin+"/rate_limit/zones/user/reset", "application/json",
+		strings.NewReader(`{"key": "a"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if took := awaitStatus(t, nodes[1], 200, "a"); took > 5*time.Second {
+		t.Errorf("the other node admits the key after %v, want less than 5 s", took)
+	}
 }

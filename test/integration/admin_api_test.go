@@ -84,7 +84,7 @@ func (r *reply) says(texts ...string) *reply {
 
 func TestAdminPathsAndMethods(t *testing.T) {
 	g := serve(t, zoneSite("limit 5/1h"))
-	for _, path := range []string{"/rate_limit/health/live", "/rate_limit/health/ready"} {
+	for _, path := range []string{"/rate_limit/health/live", "/rate_limit/health/serving", "/rate_limit/health/ready"} {
 		g.admin("GET", path, "").is(200).has("Content-Type", "application/json").has("Cache-Control", "no-store").
 			says(`"status":"ok"`)
 		if r := g.admin("HEAD", path, "").is(200); r.body != "" {

@@ -81,7 +81,14 @@ func TestBuiltCaddy(t *testing.T) {
 	}
 }
 
-var build = sync.OnceValues(func() (string, error) { return nodetest.Build(home) })
+// build builds Caddy in a directory of its own: home has one that is called caddy, with its data.
+var build = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp(home, "bin")
+	if err != nil {
+		return "", err
+	}
+	return nodetest.Build(dir)
+})
 
 // builtCaddy returns the path of the program cmd/caddy.
 func builtCaddy(t *testing.T) string {

@@ -23,8 +23,11 @@ type follower struct {
 // A line is one of a tail.
 type line struct {
 	Zone, Outcome, Key, Path, Wait string
+	ClientIP                       string `json:"client_ip"`
 	Status, Dropped                int
 	Limit, Remaining               *int
+	TierUnknown                    string `json:"tier_unknown"`
+	Reason                         string
 	End                            string
 }
 

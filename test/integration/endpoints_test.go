@@ -73,7 +73,7 @@ func TestEndpointsInheritLimitAndAlgorithm(t *testing.T) {
 			zone user {
 				key all
 				limit 3/1d
-				endpoint /own
+				endpoint /own 3/1d
 				endpoint /free unlimited
 				endpoint /closed block
 				endpoint /log 2/1h sliding_window_log
@@ -95,6 +95,43 @@ func TestEndpointsInheritLimitAndAlgorithm(t *testing.T) {
 	}
 	g.get("/block").admitted(0).has("X-RateLimit-Limit", "5")
 	g.get("/other").admitted(1)
+}
+
+// An endpoint without a limit of its own has no count of its own: it only changes what its requests
+// cost the count of the zone, in every tier without a limit there.
+func TestEndpointWithoutLimitSharesCount(t *testing.T) {
+	g := serve(t, `
+		rate_limit {
+			zone user {
+				key {header.X-Api-Key}
+				limit 10/1h
+				tier {header.X-Plan} trusted {
+					pro 30/1h
+				}
+				endpoint /export {
+					cost 4
+					tier {
+						pro 20/1h
+					}
+				}
+				endpoint /report {
+					cost 3
+				}
+			}
+		}
+		respond "hello"
+	`)
+	const key, pro = "X-Api-Key: a", "X-Plan: pro"
+	g.get("/", key).admitted(9)
+	g.get("/export", key).admitted(5)
+	g.get("/report", key).admitted(2)
+	g.get("/export", key).rejected()
+	g.get("/", key).admitted(1)
+	g.get("/", key).admitted(0)
+	g.get("/", key).rejected()
+	g.get("/export", "X-Api-Key: b", pro).admitted(16) // it has a limit there, so a count of its own
+	g.get("/report", "X-Api-Key: b", pro).admitted(27)
+	g.get("/", "X-Api-Key: b", pro).admitted(26)
 }
 
 func TestTiers(t *testing.T) {

@@ -152,33 +152,3 @@ func TestMetricsAreDocumented(t *testing.T) {
 		t.Errorf("docs/metrics.md documents\n%v, want what Caddy offers,\n%v", got, want)
 	}
 }
-
-// A reload moves a zone from Redis, where a fleet may exceed its limit, to memory, which is exact.
-func TestMaxOvershootRatio(t *testing.T) {
-	const zones = `rate_limit {
-	zone loose {
-		key all
-		limit 1000/1m
-		max_overshoot 2%
-		endpoint /a 10/1m {
-			max_overshoot 5%
-		}
-	}
-	zone exact {
-		key all
-		limit 1000/1m
-		mode strict
-	}
-}`
-	g := serveWith(t, "rate_limit {\nredis {\naddress 192.0.2.1:6379\n}\n}", zones) // where nothing answers
-	ratio := func(zone string) float64 {
-		return g.metric(`caddy_rate_limit_max_overshoot_ratio{zone="` + zone + `"}`)
-	}
-	if loose, exact := ratio("loose"), ratio("exact"); loose != 0.05 || exact != 0 {
-		t.Errorf("max_overshoot_ratio = %v and %v, want 0.05 and 0", loose, exact)
-	}
-	g.reload(zones)
-	if loose := ratio("loose"); loose != 0 {
-		t.Errorf("max_overshoot_ratio in memory = %v, want 0", loose)
-	}
-}

@@ -41,6 +41,10 @@ func TestCommandsOfOperationsPage(t *testing.T) {
 			for g.get("/", "X-User: sk_live_3").status != 429 {
 			}
 		}
+		if needsRequests.MatchString(c.command) {
+			stop = g.exceedLimit("X-User: sk_live_1")
+			g.get("/", "X-User: sk_live_1")
+		}
 		if strings.HasPrefix(c.command, "curl ") {
 			ran["curl"]++
 			got, want = shape(t, g.curl(c.command).body), shape(t, c.output)
@@ -192,7 +196,7 @@ func shape(t *testing.T, text string) string {
 			for _, name := range slices.Collect(maps.Keys(v)) {
 				switch name {
 				case "store", "address", "latency_ms", "started_by", "started_at", "expires_at", "created_at", "created_by",
-					"time", "author", "reset_at", "wait", "host", "demand_per_second":
+					"time", "author", "lineage", "reset_at", "wait", "host", "demand_per_second":
 					v[name] = "..."
 				case "denied", "retry_at": // the key is denied, and then not, several times a second
 					delete(v, name)
@@ -217,12 +221,17 @@ func shape(t *testing.T, text string) string {
 	return fmt.Sprint(blank(objects))
 }
 
-// showsTraffic matches the commands that show what requests do.
-var showsTraffic = regexp.MustCompile(`\b(decisions|top)\b`)
+var (
+	// showsTraffic matches the commands that show what requests do.
+	showsTraffic = regexp.MustCompile(`\b(decisions|top)\b`)
+
+	// needsRequests matches those that warn about a key without requests.
+	needsRequests = regexp.MustCompile(`^caddy rate-limit (override|tier) (add|change) `)
+)
 
 var (
 	instantText = regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z`)
-	addressText = regexp.MustCompile(`(localhost|127\.0\.0\.1):\d+`)
+	addressText = regexp.MustCompile(`(localhost|127\.0\.0\.1):\d+|[\w.-]+@[\w.-]+`) // or who is there
 	waitText    = regexp.MustCompile(` \d+(\.\d+)?m?s `)
 	gapText     = regexp.MustCompile(` +`)
 	nodeText    = regexp.MustCompile(`(?m)^node +\S+$`)

@@ -10,6 +10,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"math/big"
 	"net/http"
@@ -87,6 +88,19 @@ func TestRemoteAdmin(t *testing.T) {
 	g.mustRemote(monitor, "GET", "/rate_limit/rules/versions", "").is(200).
 		says(`{"version":1,`, `"author":"CN=alice,O=ops"`)
 
+	// The commands do the same. Nobody can name another author than that of the certificate.
+	change := g.command(t, alice, "override", "change", "launch", "--limit", "3/1h", "--author", "mallory")
+	if !strings.Contains(change, "3/1h") {
+		t.Errorf("override change prints %s, want the limit", change)
+	}
+	g.mustRemote(monitor, "GET", "/rate_limit/rules/versions?limit=1", "").is(200).
+		says(`"author":"CN=alice,O=ops for mallory"`, `"summary":"overrides.launch.limit: 2/1h to 3/1h"`)
+	g.command(t, alice, "override", "change", "launch", "--limit", "2/1h")
+	g.mustRemote(monitor, "GET", "/rate_limit/rules/versions?limit=1", "").is(200).says(`"author":"CN=alice,O=ops"`)
+	if out := g.command(t, monitor, "override", "remove", "launch"); !strings.Contains(out, "not authorized") {
+		t.Errorf("override remove by the monitor prints %s, want a refusal", out)
+	}
+
 	ran := 0
 	for _, c := range pageCommands(t, operationsPage) {
 		if !strings.Contains(c.command, remoteURL) {
@@ -110,15 +124,16 @@ type remoteAdmin struct {
 	*gateway
 	endpoint string         // the address of the remote admin endpoint
 	roots    *x509.CertPool // that vouch for it
+	root     string         // the file of them
 }
 
 // startRemoteAdmin starts a Caddy with the configuration of the page, and one site.
 func startRemoteAdmin(t *testing.T, alice, monitor *tls.Certificate) *remoteAdmin {
 	t.Helper()
 	site := &gateway{t: t, addr: redistest.FreeAddr(), client: newClient()}
-	g := &remoteAdmin{site, redistest.FreeAddr(), x509.NewCertPool()}
-	t.Cleanup(g.client.CloseIdleConnections)
 	dir := t.TempDir()
+	g := &remoteAdmin{site, redistest.FreeAddr(), x509.NewCertPool(), filepath.Join(dir, "caddy/pki/authorities/local/root.crt")}
+	t.Cleanup(g.client.CloseIdleConnections)
 	file := filepath.Join(dir, "caddy.json")
 	if err := os.WriteFile(file, g.config(alice, monitor), 0o600); err != nil {
 		t.Fatal(err)
@@ -140,7 +155,7 @@ func startRemoteAdmin(t *testing.T, alice, monitor *tls.Certificate) *remoteAdmi
 		}
 	})
 	redistest.Eventually(t, "the root certificate", func() bool {
-		root, _ := os.ReadFile(filepath.Join(dir, "caddy/pki/authorities/local/root.crt"))
+		root, _ := os.ReadFile(g.root)
 		return g.roots.AppendCertsFromPEM(root)
 	})
 	redistest.Eventually(t, "the remote admin endpoint", func() bool {
@@ -162,6 +177,7 @@ func (g *remoteAdmin) config(alice, monitor *tls.Certificate) []byte {
 	text, _, _ = strings.Cut(text, "\n```\n")
 	for shown, own := range map[string]string{
 		"10.0.0.5:2021":           g.endpoint,
+		`["gateway.internal"]`:    `["gateway.internal", "localhost"]`,
 		"<alice.crt in base64>":   base64.StdEncoding.EncodeToString(alice.Certificate[0]),
 		"<monitor.crt in base64>": base64.StdEncoding.EncodeToString(monitor.Certificate[0]),
 	} {
@@ -216,6 +232,28 @@ func (g *remoteAdmin) remote(
 		return nil, err
 	}
 	return readReply(g.t, resp), nil
+}
+
+// command runs `caddy rate-limit` on the remote admin endpoint, and returns what it prints.
+func (g *remoteAdmin) command(t *testing.T, certificate *tls.Certificate, args ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	key, err := x509.MarshalPKCS8PrivateKey(certificate.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, block := range map[string]*pem.Block{
+		"client.crt": {Type: "CERTIFICATE", Bytes: certificate.Certificate[0]}, "client.key": {Type: "PRIVATE KEY", Bytes: key},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, port, _ := strings.Cut(g.endpoint, ":")
+	args = append([]string{"rate-limit", "--address", "localhost:" + port, "--client-cert", filepath.Join(dir, "client.crt"),
+		"--client-key", filepath.Join(dir, "client.key"), "--ca", g.root}, args...)
+	out, _ := exec.Command(builtCaddy(t), args...).CombinedOutput() // it has the error
+	return string(out)
 }
 
 // mustRemote is remote for a client that gets an answer.

@@ -110,7 +110,11 @@ func TestRulesOverrideExpires(t *testing.T) {
 	}
 	g.admin("GET", path, "").is(404)
 	g.admin("GET", "/rate_limit/overrides", "").is(200).says(`{"overrides":[]}`)
-	g.admin("POST", "/rate_limit/overrides", `{"zone": "user", "key": "alice", "limit": "unlimited"}`).added()
+	redistest.Eventually(t, "the version of the expiry", func() bool {
+		return strings.Contains(g.admin("GET", "/rate_limit/rules/versions?limit=1", "").body, `"author":"expiry","summary":"overrides.`)
+	})
+	g.admin("POST", "/rate_limit/overrides?author=alice", `{"zone": "user", "key": "alice", "limit": "unlimited"}`).
+		says(`"created_by":"alice"`).added()
 	g.get("/", alice).is(200)
 }
 
@@ -423,16 +427,17 @@ func TestChangesOfRulesAreReported(t *testing.T) {
 	if len(logged) != 2 {
 		t.Fatalf("the log has %v, want two lines", logged)
 	}
-	for i, note := range []string{"a launch", ""} {
+	for i, change := range []struct{ note, what string }{{"a launch", "added"}, {"", "removed"}} {
+		note, summary := change.note, "overrides.o "+change.what+": limit 5/1h, zone user"
 		author, _ := events[i]["author"].(string)
 		if !strings.HasPrefix(author, "127.0.0.1:") || logged[i]["author"] != author {
 			t.Errorf("author of change %d = %q, and %q in the log, want the address of the client", i+1, author, logged[i]["author"])
 		}
-		want := fmt.Sprint(map[string]any{"version": i + 1, "author": author, "note": note, "store": "storage"})
+		want := fmt.Sprint(map[string]any{"version": i + 1, "author": author, "note": note, "store": "storage", "summary": summary})
 		if got := fmt.Sprint(events[i]); got != want {
 			t.Errorf("event %d = %s, want %s", i+1, got, want)
 		}
-		for name, value := range map[string]any{"level": "info", "version": float64(i + 1), "note": note, "store": "storage"} {
+		for name, value := range map[string]any{"level": "info", "version": float64(i + 1), "note": note, "store": "storage", "summary": summary} {
 			if logged[i][name] != value {
 				t.Errorf("change %d: %s in the log = %v, want %v", i+1, name, logged[i][name], value)
 			}

@@ -25,6 +25,7 @@ type Node struct {
 	Admin   string // of its admin endpoint
 	Client  *http.Client
 	Storage string // the directory of Caddy's storage
+	Binary  string // the program; a test may start another version by Restart
 	config  string // path of its Caddyfile
 	log     string // path of its log
 	process *os.Process
@@ -40,7 +41,7 @@ func Start(t *testing.T, options, site string) *Node {
 		t: t, Addr: redistest.FreeAddr(), Admin: redistest.FreeAddr(),
 		config: filepath.Join(dir, "Caddyfile"), log: filepath.Join(dir, "log"),
 		Client:  &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 100}},
-		Storage: filepath.Join(dir, "caddy"),
+		Storage: filepath.Join(dir, "caddy"), Binary: binary,
 	}
 	n.write(options, site)
 	n.Restart()
@@ -55,7 +56,7 @@ func (n *Node) Restart() {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	caddy := exec.Command(binary, "run", "--config", n.config)
+	caddy := exec.Command(n.Binary, "run", "--config", n.config)
 	caddy.Stdout, caddy.Stderr = log, log
 	caddy.Env = append(os.Environ(), "XDG_DATA_HOME="+filepath.Dir(n.Storage)) // as on a machine of its own
 	if err := caddy.Start(); err != nil {
@@ -82,6 +83,25 @@ func (n *Node) Kill() {
 	n.Client.CloseIdleConnections()
 	_ = n.process.Kill() // fails if the process has ended
 	<-n.exited
+}
+
+// ShutdownDelay is how long a node serves requests after Terminate.
+const ShutdownDelay = 2 * time.Second
+
+// Terminate asks the process to shut down, by SIGTERM. AwaitExit returns when it has.
+func (n *Node) Terminate() { n.signal(syscall.SIGTERM) }
+
+// AwaitExit returns when the process has ended.
+func (n *Node) AwaitExit() {
+	n.t.Helper()
+	n.Await("its end", func() bool {
+		select {
+		case <-n.exited:
+			return true
+		default:
+			return false
+		}
+	})
 }
 
 // Pause suspends the process, as a virtual machine is. Connections stay open, and the system
@@ -136,8 +156,8 @@ func (n *Node) Metric(series string) float64 {
 func (n *Node) write(options, site string) {
 	n.t.Helper()
 	_, port, _ := net.SplitHostPort(n.Addr)
-	text := fmt.Sprintf("{\n\tadmin %s\n\tpersist_config off\n\tdefault_bind 127.0.0.1\n\trate_limit {\n%s\n\t}\n}\n"+
-		"http://:%s {\n%s\n\trespond ok\n}\n", n.Admin, options, port, site)
+	text := fmt.Sprintf("{\n\tadmin %s\n\tpersist_config off\n\tdefault_bind 127.0.0.1\n\tshutdown_delay %v\n"+
+		"\trate_limit {\n%s\n\t}\n}\nhttp://:%s {\n%s\n\trespond ok\n}\n", n.Admin, ShutdownDelay, options, port, site)
 	if err := os.WriteFile(n.config, []byte(text), 0o600); err != nil {
 		n.t.Fatal(err)
 	}
@@ -155,7 +175,7 @@ func (n *Node) Reload(options, site string) {
 func (n *Node) TryReload(options, site string) (out []byte, err error) {
 	n.t.Helper()
 	n.write(options, site)
-	return exec.Command(binary, "reload", "--config", n.config, "--address", n.Admin).CombinedOutput()
+	return exec.Command(n.Binary, "reload", "--config", n.config, "--address", n.Admin).CombinedOutput()
 }
 
 // Await polls until done returns true, for 30 seconds at most.

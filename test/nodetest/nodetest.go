@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,15 +48,20 @@ func Build(dir string) (string, error) {
 	if made := os.Getenv("FLEETLIMIT_CADDY"); made != "" {
 		return made, nil
 	}
+	return BuildWith(dir)
+}
+
+// BuildWith builds the program cmd/caddy in dir, with more arguments for go build.
+func BuildWith(dir string, args ...string) (string, error) {
 	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	if err != nil {
 		return "", fmt.Errorf("looking for %s: %w", module, err)
 	}
-	binary := filepath.Join(dir, "caddy")
-	build := exec.Command("go", "build", "-o", binary, "./cmd/caddy")
+	bin := filepath.Join(dir, "bin") + string(filepath.Separator) // not dir/caddy, which Caddy's storage may be
+	build := exec.Command("go", slices.Concat([]string{"build", "-o", bin}, args, []string{"./cmd/caddy"})...)
 	build.Dir = strings.TrimSpace(string(root))
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building Caddy: %w\n%s", err, out)
 	}
-	return binary, nil
+	return bin + "caddy", nil
 }

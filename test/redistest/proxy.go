@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"testing"
@@ -17,8 +18,10 @@ type Proxy struct {
 
 	mu      sync.Mutex // guards the fields below
 	changed *sync.Cond
-	latency time.Duration
+	least   time.Duration // by which replies are late
+	most    time.Duration
 	cut     map[string]bool
+	epoch   int // how often Drop was called
 	closed  bool
 }
 
@@ -48,12 +51,19 @@ func NewProxy(t testing.TB, server string) *Proxy {
 }
 
 // Delay sets by how much replies are late.
-func (p *Proxy) Delay(d time.Duration) { p.set(func() { p.latency = d }) }
+func (p *Proxy) Delay(d time.Duration) { p.Jitter(d, d) }
+
+// Jitter has replies be late by random times between two.
+func (p *Proxy) Jitter(least, most time.Duration) { p.set(func() { p.least, p.most = least, most }) }
 
 // Cut cuts the connections of the client that logs in as user, until Mend. Like a network that is
 // cut, the proxy closes no connection, accepts new ones and loses nothing: what is sent meanwhile
 // arrives afterwards.
 func (p *Proxy) Cut(user string) { p.set(func() { p.cut[user] = true }) }
+
+// Drop loses all that is sent from now on over the connections that exist. Like a firewall that has
+// forgotten them, the proxy does not close them. New ones work.
+func (p *Proxy) Drop() { p.set(func() { p.epoch++ }) }
 
 // Mend ends Cut.
 func (p *Proxy) Mend() { p.set(func() { clear(p.cut) }) }
@@ -65,21 +75,29 @@ func (p *Proxy) set(change func()) {
 	p.changed.Broadcast()
 }
 
-// await returns when the connections of user are not cut, with the latency. It reports false once
-// the proxy is closed.
-func (p *Proxy) await(user string) (latency time.Duration, open bool) {
+// now returns the epoch.
+func (p *Proxy) now() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for p.cut[user] && !p.closed {
+	return p.epoch
+}
+
+// await returns when the connections of user that were made in this epoch are neither cut nor
+// dropped, with the latency. It reports false once the proxy is closed.
+func (p *Proxy) await(user string, epoch int) (latency time.Duration, open bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for (p.cut[user] || epoch < p.epoch) && !p.closed {
 		p.changed.Wait()
 	}
-	return p.latency, !p.closed
+	return p.least + rand.N(p.most-p.least+1), !p.closed
 }
 
 // serve forwards conn until one of the two sides closes it. It closes conn at once if the server
 // refuses the connection.
 func (p *Proxy) serve(conn net.Conn) {
 	defer func() { _ = conn.Close() }()
+	epoch := p.now()
 	upstream, err := net.Dial("tcp", p.server)
 	if err != nil {
 		return
@@ -94,7 +112,7 @@ func (p *Proxy) serve(conn net.Conn) {
 	go func() {
 		defer func() { _ = upstream.Close() }()
 		for err == nil {
-			if _, open := p.await(user); !open {
+			if _, open := p.await(user, epoch); !open {
 				return
 			}
 			if _, err = upstream.Write(buf[:size]); err == nil {
@@ -107,7 +125,7 @@ func (p *Proxy) serve(conn net.Conn) {
 		if err != nil {
 			return
 		}
-		latency, open := p.await(user)
+		latency, open := p.await(user, epoch)
 		if !open {
 			return
 		}

@@ -88,6 +88,8 @@ CREATE TABLE rate_limit_versions (
 	time        timestamptz NOT NULL,
 	author      text NOT NULL,
 	note        text NOT NULL,
+	summary     text, -- what it changed; NULL when it was written in SQL
+	lineage     text NOT NULL, -- the history that it belongs to
 	actions     jsonb, -- done to counts
 	transaction text NOT NULL
 );
@@ -113,8 +115,9 @@ CREATE FUNCTION rate_limit_transaction() RETURNS text LANGUAGE sql
 
 -- rate_limit_write_version adds a version, announces it, and removes those that are too old: the
 -- newest 1000 stay, and fewer when they have more than a million events. It needs the lock.
-CREATE FUNCTION rate_limit_write_version(number bigint, at timestamptz, author text, note text, actions jsonb)
-	RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+CREATE FUNCTION rate_limit_write_version(
+	number bigint, at timestamptz, author text, note text, summary text, lineage text, actions jsonb
+) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
 	last_removed bigint;
 BEGIN
@@ -123,7 +126,8 @@ BEGIN
 		INTO last_removed;
 	DELETE FROM rate_limit_events e WHERE e.version <= last_removed;
 	DELETE FROM rate_limit_versions v WHERE v.version <= last_removed;
-	INSERT INTO rate_limit_versions VALUES (number, at, author, note, actions, rate_limit_transaction());
+	INSERT INTO rate_limit_versions VALUES
+		(number, at, author, note, summary, lineage, actions, rate_limit_transaction());
 	PERFORM pg_notify('rate_limit', number::text);
 END $$;
 
@@ -141,6 +145,7 @@ CREATE FUNCTION rate_limit_record() RETURNS trigger
 DECLARE
 	number  bigint;
 	writer  text;
+	lineage text;
 	changed boolean;
 BEGIN
 	IF TG_OP = 'INSERT' THEN
@@ -156,10 +161,11 @@ BEGIN
 	IF NOT changed THEN
 		RETURN NULL;
 	END IF;
-	SELECT v.version, v.transaction INTO number, writer FROM rate_limit_versions v ORDER BY v.version DESC LIMIT 1;
+	SELECT v.version, v.transaction, v.lineage INTO number, writer, lineage FROM rate_limit_versions v ORDER BY v.version DESC LIMIT 1;
 	IF writer IS DISTINCT FROM rate_limit_transaction() THEN
 		number := coalesce(number, 0) + 1;
-		PERFORM rate_limit_write_version(number, clock_timestamp(), session_user, 'SQL', NULL);
+		PERFORM rate_limit_write_version(number, clock_timestamp(), session_user, 'SQL', NULL,
+			coalesce(lineage, gen_random_uuid()::text), NULL);
 	END IF;
 	IF TG_OP = 'INSERT' THEN
 		INSERT INTO rate_limit_events (version, table_name, added, entry)

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/bench/report"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+const (
+	typicalKeys = 20
+	typicalLoad = 0.5 // of what the limit allows each key
+)
+
+// A typical is an ordinary limit on a fleet, and the goals for it.
+type typical struct {
+	policy policy
+	events int64
+	window time.Duration
+	nodes  int
+
+	requests float64 // to the store per 1000 takes, at most
+	waiting  float64 // the fraction of takes that wait for the store, at most; 0: no goal
+}
+
+// typicals returns the rows that the options select, in order of the fleet's size.
+func (o *options) typicals() []typical {
+	bucket := leasing(limiter.TokenBucket)
+	all := []typical{
+		{bucket, 100, time.Minute, 1, 200, 0.10},
+		{bucket, 100, time.Minute, 4, 500, 0.30},
+		{bucket, 1000, time.Minute, 4, 100, 0.04},
+		{bucket, 10_000, time.Minute, 4, 30, 0.02},
+		{bucket, 100, time.Second, 4, 250, 0.04},
+	}
+	for _, kind := range []limiter.Kind{limiter.FixedWindow, limiter.SlidingWindow, limiter.SlidingWindowLog} {
+		all = append(all,
+			typical{leasing(kind), 1000, time.Minute, 4, 150, 0},
+			typical{leasing(kind), 100, time.Second, 4, 300, 0})
+	}
+	return slices.DeleteFunc(all, func(y typical) bool {
+		return !slices.Contains(o.policies, y.policy) || !slices.Contains(o.windows, y.window)
+	})
+}
+
+// limit formats the limit as in a Caddyfile.
+func (y *typical) limit() string {
+	unit := map[time.Duration]string{time.Second: "s", time.Minute: "m"}[y.window]
+	return fmt.Sprintf("%d/1%s", y.events, unit)
+}
+
+// trial returns takes of half of what the limit allows.
+func (y *typical) trial() *trial {
+	return &trial{
+		policy: y.policy, shape: shape{keys: typicalKeys}, window: y.window, limit: y.events,
+		rate: typicalKeys * typicalLoad * float64(y.events) / y.window.Seconds(),
+	}
+}
+
+// typicalRuns returns a run for each size of a fleet. Their trials are in the order of the rows.
+func typicalRuns(rows []typical, warm, length time.Duration) (runs []*run) {
+	for i := range rows {
+		if i == 0 || rows[i].nodes != rows[i-1].nodes {
+			runs = append(runs, &run{nodes: rows[i].nodes, warm: warm, length: warm + length})
+		}
+		r := runs[len(runs)-1]
+		r.trials = append(r.trials, rows[i].trial())
+	}
+	return runs
+}
+
+// measureTypical prints how often ordinary limits need the store, and how often a fleet rejects
+// what the exact algorithm admits.
+func measureTypical(l *lab) error {
+	rows := l.typicals()
+	if len(rows) == 0 {
+		return nil
+	}
+	length := l.lengthFor(time.Minute)
+	warm := (length / 3).Round(time.Millisecond)
+	results, err := together(l.cluster, typicalRuns(rows, warm, length))
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("%d keys at %s of their limit, spread over all nodes. All limits at the same time, measured for %s after %s.\n"+
+		"Waiting takes need a reply of Redis. False rejections are takes that the fleet rejects and the exact algorithm admits.",
+		typicalKeys, percent(typicalLoad, 0), seconds(length), seconds(warm))
+	section("Ordinary limits", text, "algorithm", "limit", "nodes", "takes", "script calls per 1000 takes", "goal", "",
+		"waiting takes", "goal", "", "false rejections")
+	var outcomes []*outcome
+	for _, res := range results {
+		outcomes = append(outcomes, res.outcomes...)
+	}
+	for i, o := range outcomes {
+		rows[i].print(o)
+	}
+	noteTrouble(results...)
+	return nil
+}
+
+// print prints the row with what was measured.
+func (y *typical) print(o *outcome) {
+	goal, state, waiting := "", "", o.waiting()
+	if y.waiting > 0 {
+		goal, state = "<= "+percent(y.waiting, 0), report.Met(waiting <= y.waiting)
+	}
+	report.Row(y.policy, y.limit(), y.nodes, o.takes, fmt.Sprintf("%.0f", o.perThousand()), fmt.Sprintf("<= %.0f", y.requests),
+		report.Met(o.perThousand() <= y.requests), percent(waiting, 1), goal, state, o.short)
+}

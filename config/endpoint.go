@@ -1,0 +1,56 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// CheckOwnLimit refuses settings of e that need a limit of its own, and an endpoint that has neither
+// a limit nor a cost. Without a limit, the requests of e are charged to the count of the zone, which
+// has one algorithm and one enforcement.
+func (e *Endpoint) CheckOwnLimit() error {
+	if e.Limit != nil {
+		return nil
+	}
+	limited := false
+	for _, name := range slices.Sorted(maps.Keys(e.Tiers)) {
+		t := e.Tiers[name]
+		if t == nil {
+			continue
+		}
+		limited = limited || t.Limited()
+		if setting := t.first(); setting != "" && !t.Limited() {
+			return ErrorIn("tier", fmt.Errorf("tier %q: %s needs a limit of its own: use `%s <rate>`, or %s in the tier of the zone",
+				name, setting, name, setting))
+		}
+	}
+	if limited {
+		return nil
+	}
+	setting := e.Enforcement.first()
+	if e.Algorithm != nil {
+		setting = "algorithm"
+	}
+	switch {
+	case setting != "":
+		return ErrorIn(setting, fmt.Errorf("%s needs a limit of its own, because without one the requests are charged to the "+
+			"count of the zone: use `limit <rate>` in the endpoint, or %s in the zone", setting, setting))
+	case e.Cost == nil:
+		return errors.New("has neither a limit nor a cost, so it changes nothing: use `endpoint <path> <rate>` for a count of " +
+			"its own, or `cost <n>` in its block")
+	}
+	return nil
+}
+
+// first returns the name of the first setting that e has, or "".
+func (e Enforcement) first() string {
+	switch {
+	case e.Mode != "":
+		return "mode"
+	case e.OnOutage != "":
+		return "on_outage"
+	}
+	return ""
+}

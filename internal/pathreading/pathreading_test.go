@@ -1,0 +1,149 @@
+package pathreading
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestRead(t *testing.T) {
+	for _, tc := range []struct {
+		path string
+		want []string // in any order
+	}{
+		// Ordinary paths have one reading.
+		{"/", []string{"/"}},
+		{"/Users/12/Posts/", []string{"/users/12/posts/"}},
+		{"/a%20b/caf%C3%A9", []string{"/a b/café"}},
+		{"/%41%2E%2e.b", []string{"/a...b"}},
+		{"/.well-known/x..y/...", []string{"/.well-known/x..y/..."}},
+		{"/100%25", []string{"/100%"}},
+		{"/a%252fb", []string{"/a%2fb"}}, // decoded twice it is two segments, which needs no cleaning
+		{"*", []string{"*"}},
+		{"/a=b&c,d:@!$'()+~", []string{"/a=b&c,d:@!$'()+~"}},
+
+		{"/@scope%2fName", []string{"/@scope/name", "/@scope%2fname"}},
+		{"/projects/a%2Fb/x", []string{"/projects/a/b/x", "/projects/a%2fb/x"}},
+		{"/login;a=1", []string{"/login", "/login;a=1"}},
+		{"/a;x/b;y", []string{"/a/b", "/a;x/b;y"}},
+		{"/login%3ba", []string{"/login", "/login;a"}},
+		{"/bucket//key", []string{"/bucket/key", "/bucket//key"}},
+		{"//x/login", []string{"/login", "//x/login", "/x/login"}},
+		{"///x", []string{"/", "/x", "///x"}},
+		{"/%2flogin", []string{"/login", "//login", "/%2flogin"}},
+		{"/;a/login", []string{"/login", "//login", "/;a/login"}},
+
+		// Where a parameter ends depends on what is decoded first.
+		{"/login;%2fx", []string{"/login", "/login/x", "/login;/x", "/login;%2fx"}},
+		{"/;%2fx/login", []string{"/login", "//login", "//x/login", "/x/login", "/;/x/login", "/;%2fx/login"}},
+		{"/%6cogin;a%2fb", []string{"/login", "/login/b", "/login;a/b", "/login;a%2fb"}},
+		{"//h/a%2fb;c", []string{
+			"//h/a/b;c", "/h/a/b;c", "/a/b;c", "//h/a%2fb;c", "/h/a%2fb;c", "/a%2fb;c",
+			"//h/a/b", "/h/a/b", "/a/b", "//h/a%2fb", "/h/a%2fb", "/a%2fb",
+		}},
+	} {
+		u := parse(t, tc.path)
+		p, err := Read(u)
+		if err != nil {
+			t.Errorf("%s: %v", tc.path, err)
+			continue
+		}
+		var got []string
+		for i := range p.Readings() {
+			got = append(got, p.Readings()[i].Path())
+		}
+		if first := strings.ToLower(u.Path); got[0] != first {
+			t.Errorf("first reading of %s = %s, want Caddy's, %s", tc.path, got[0], first)
+		}
+		slices.Sort(got)
+		if slices.Sort(tc.want); !slices.Equal(got, tc.want) {
+			t.Errorf("readings of %s = %q, want %q", tc.path, got, tc.want)
+		}
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	for path, want := range map[string]error{
+		"/a/../b": ErrDotSegment, "/./a": ErrDotSegment, "/a/..": ErrDotSegment, "/a/.": ErrDotSegment, "/..": ErrDotSegment,
+		"/%2e%2e/a": ErrDotSegment, "/.%2E/a": ErrDotSegment, "/a/%2e": ErrDotSegment, "/a/..;/b": ErrDotSegment, "/a/.;x": ErrDotSegment,
+		"/a/..%3bx/b": ErrDotSegment, "/a/..%2fb": ErrDotSegment, "/a%2f..%2fb": ErrDotSegment, "/export/..%2fpublic%2f1": ErrDotSegment,
+		"/api//../login": ErrDotSegment, "/a/%252e%252e/b": ErrDotSegment, "/a/..%252fb": ErrDotSegment, "/a/..%253b/b": ErrDotSegment,
+		"/a/.%252e": ErrDotSegment, `/a\b`: ErrBackslash, "/a%5cb": ErrBackslash, "/a%5C..%5cb": ErrBackslash, "/a%255cb": ErrBackslash,
+		"/a%00": ErrControl, "/a%0ab": ErrControl, "/a%7F": ErrControl, "/a%2500b": ErrControl, "/%01": ErrControl,
+		"//h/a%2fb;c//d":                           ErrTooMany,
+		"/" + strings.Repeat(";", maxParts+1):      ErrTooMany,
+		"/;" + strings.Repeat("a", MaxLength):      ErrTooLong,
+		"//" + strings.Repeat("%C3%A9", MaxLength): ErrTooLong,
+	} {
+		p, err := Read(parse(t, path))
+		if !errors.Is(err, want) || !strings.Contains(want.Error(), ": use ") {
+			t.Errorf("%.40s: %v, want %v", path, err, want)
+		}
+		if n := len(p.Readings()); n > Most {
+			t.Errorf("%.40s has %d readings, want at most %d", path, n, Most)
+		}
+	}
+}
+
+// The path of a rewritten request may have no RawPath, or one that is no longer its own.
+func TestReadIgnoresStaleRawPath(t *testing.T) {
+	p, err := Read(&url.URL{Path: "/new", RawPath: "/a%2fb"})
+	if err != nil || len(p.Readings()) != 1 || p.Readings()[0].Path() != "/new" {
+		t.Errorf("readings = %+v, %v, want /new", p.Readings(), err)
+	}
+	p, err = Read(&url.URL{Path: "/a;b", RawPath: "/a%2fb"})
+	if err != nil || len(p.Readings()) != 2 {
+		t.Errorf("readings = %+v, %v, want two", p.Readings(), err)
+	}
+	if p, err = Read(&url.URL{Path: "//a%2fb"}); err != nil || p.Readings()[0].Path() != "//a%2fb" {
+		t.Errorf("readings = %+v, %v, want //a%%2fb first", p.Readings(), err)
+	}
+}
+
+func TestPut(t *testing.T) {
+	for path, want := range map[string][]string{ // as Path and as sent
+		"/A%2fB;c": {"/A/B /A%2FB", "/A/B;c /A%2FB;c", "/A%2fB /A%252fB", "/A%2fB;c /A%252fB;c"},
+		"//x/a%20": {"//x/a  //x/a%20", "/x/a  /x/a%20", "/a  /a%20"},
+	} {
+		p, err := Read(parse(t, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for i := range p.Readings() {
+			u := parse(t, path)
+			p.Put(&p.Readings()[i], u)
+			got = append(got, u.Path+" "+u.EscapedPath())
+		}
+		slices.Sort(got)
+		if slices.Sort(want); !slices.Equal(got, want) {
+			t.Errorf("readings of %s = %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestEscaped(t *testing.T) {
+	p, err := Read(parse(t, "/A%2fb;c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range p.Readings() {
+		got = append(got, p.Readings()[i].Escaped())
+	}
+	slices.Sort(got)
+	if want := []string{"/a%2fb", "/a%2fb;c"}; !slices.Equal(slices.Compact(got), want) {
+		t.Errorf("escaped readings = %q, want %q", got, want)
+	}
+}
+
+func TestReadAllocatesNothing(t *testing.T) {
+	for _, path := range []string{"/v1/users/12/posts", "/caf%C3%A9/a%20b", "/caf%c3%a9", "/%61%2e"} {
+		u := parse(t, path)
+		if got := testing.AllocsPerRun(100, func() { _, _ = Read(u) }); got != 0 {
+			t.Errorf("allocations of %s = %v, want 0", path, got)
+		}
+	}
+}

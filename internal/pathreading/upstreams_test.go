@@ -1,0 +1,59 @@
+package pathreading
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestReadingsOfUpstreams compares readings with those of nginx, Tomcat, PHP and Node, which `make
+// upstreams` has written down.
+func TestReadingsOfUpstreams(t *testing.T) {
+	text, err := os.ReadFile("testdata/upstream_paths.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths, refused := 0, 0
+	readers := make(map[string]int)
+	for line := range strings.Lines(string(text)) {
+		path, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if path == "#" || !strings.HasPrefix(path, "/") {
+			continue
+		}
+		paths++
+		p, err := Read(parse(t, path))
+		if err != nil {
+			refused++
+			continue
+		}
+		readings := pathsOf(&p)
+		for rest != "" {
+			quoted, err := strconv.QuotedPrefix(rest)
+			if err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			reading, _ := strconv.Unquote(quoted)
+			var who string
+			who, rest, _ = strings.Cut(rest[len(quoted)+1:], " ")
+			for name := range strings.SplitSeq(who, ",") {
+				readers[name]++
+			}
+			// Node's old parser ends a host at a semicolon or %, and the rest is no path that begins with a slash.
+			// Tomcat keeps %25 beside %2f.
+			reading = strings.ReplaceAll(strings.ToLower(reading), "%25", "%")
+			if strings.HasPrefix(reading, "/") && !slices.Contains(readings, reading) {
+				t.Errorf("%s reads %s as %q, which is none of its readings %q", who, path, reading, readings)
+			}
+		}
+	}
+	if paths < 800 || refused > 10 {
+		t.Errorf("%d paths, of which %d are refused, want 800 or more, and 10 or less", paths, refused)
+	}
+	for _, name := range []string{"nginx", "nginx-unmerged", "php", "tomcat", "tomcat-decode", "tomcat-passthrough", "node-url"} {
+		if readers[name] < 150 {
+			t.Errorf("%s reads %d paths, want 150 or more", name, readers[name])
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package lease
+
+import (
+	"math"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// The newer lease of a bucket is a part of it, which also accrues: see limiter.Rule.PartAccrues. The
+// older one is what the account kept of a part that it has returned.
+
+const (
+	// partFactor is how many times the demand the share of a part is, so that a part is rarely spent
+	// before it ends. A bucket that is far from full has none to spare: see pressed.
+	partFactor = 1.5
+
+	// partEvents is how many events a part has at once, in takes.
+	partEvents = 8
+
+	// lowPart is which fraction of the events at once is left when a part is renewed.
+	lowPart = 6
+
+	// partDue is after which part of its time a part is renewed or returned, in eighths.
+	partDue = 7
+
+	// renewable is how many events takes have to spend of a part, so that it is renewed although the
+	// bucket has enough.
+	renewable = 5
+
+	// A part that no take has come for is returned: after idlePart µs and idleGaps times the mean time
+	// between two events, and after one eighth of the time of the part.
+	idlePart = 250_000
+	idleGaps = 8
+
+	// recentHorizon is how long the recent demand remembers, in µs. A key that was quiet for a while
+	// has less demand than by the longer average, and one that is used in bursts has less than by
+	// the short one. The smaller counts.
+	recentHorizon = 2_000_000
+
+	// sparse is how many events takes may spend within a round trip so that none is kept for the
+	// time of a request.
+	sparse = 0.05
+)
+
+// demandRate returns how many events takes probably spend per µs.
+func (h *hot) demandRate(r *limiter.Rule) float64 {
+	return min(float64(h.recent)/recentHorizon, float64(h.demand)/float64(demandHorizon*r.LeaseTime()))
+}
+
+// pressed reports whether the bucket was so far from full that what is lost is missed.
+func (h *hot) pressed(r *limiter.Rule) bool { return 5*h.used > r.Capacity() }
+
+// wantPart returns what to request of a bucket: events at once, in units of a take, and a share of
+// the refill.
+func (h *hot) wantPart(r *limiter.Rule, unit int64) (events, share int64) {
+	factor := partFactor
+	if h.pressed(r) {
+		factor = 1
+	}
+	refill, per := r.Rate()
+	s := math.Ceil(factor * h.demandRate(r) * float64(per) / float64(refill) * limiter.Shares)
+	return partEvents * max(1, unit), int64(min(s, limiter.Shares))
+}
+
+// hasPart reports whether there is a part that has not been returned.
+func (h *hot) hasPart() bool { return h.share > 0 || h.granted[1] > 0 }
+
+// accrued returns how many events the part has accrued.
+func (h *hot) accrued(r *limiter.Rule, now instant) int64 {
+	if h.share == 0 {
+		return 0
+	}
+	accrued := r.PartAccrues(int64(h.share), h.sinceBase(now)-int64(h.arrivedAfter))
+	return min(accrued, math.MaxInt32) // what is spent of it has to fit into remaining
+}
+
+// addPart adds the part in the reply to a request that was sent at sent, under the name granted.
+func (a account) addPart(r *limiter.Rule, sent, now instant, l *limiter.LeaseRequest, granted limiter.Instant) {
+	lasts := limiter.ByStoreClock(int64(l.Expires - l.Decision.At))
+	if !a.appliesTo(r) {
+		lasts = 0 // the limit has changed since the request: the part is returned at once
+	}
+	a.granted[1], a.share, a.grantedAt[1] = leaseSize(l.Granted), uint16(l.GrantedShare), granted
+	a.remaining[1] = int32(a.granted[1])
+	a.arrivedAfter = uint32(min(now.since(a.base), math.MaxUint32))
+	a.expires[1] = uint16(max(0, min((sent.since(a.base)+lasts)/1000, math.MaxUint16)))
+}
+
+// returnPart returns the parts, and keeps up to keep events of the newest, to be spent until it
+// ends.
+func (a account) returnPart(l *limiter.LeaseRequest, keep int64) {
+	for i := range a.granted {
+		if a.granted[i] > 0 || i == 1 && a.share > 0 {
+			l.Returns[i] = limiter.Return{
+				Events: limiter.Events{At: a.grantedAt[i], N: int64(a.granted[i])},
+				Spent:  int64(a.granted[i]) - int64(a.remaining[i]),
+			}
+		}
+	}
+	if a.share > 0 {
+		l.Returns[1].Share = int64(a.share)
+	}
+	l.Returns[1].N -= keep
+	a.granted[0], a.remaining[0] = uint32(keep), int32(keep)
+	a.expires[0], a.grantedAt[0] = a.expires[1], a.grantedAt[1]
+	a.granted[1], a.remaining[1], a.share = 0, 0, 0
+}
+
+// returnToPart undoes a take that has spent s of parts. Events go back to their part while the account
+// holds it. If it was returned, they were spent by then: the store is to cancel them, as of its
+// newest reply. lost are the events that another incarnation of the store has granted.
+func (a account) returnToPart(now instant, s spent) (cancel limiter.Events, lost int64) {
+	cancel.At = a.seenAt
+	for i, e := range s.leases {
+		a.taken -= uint32(min(e.N, int64(a.taken)))
+		switch {
+		case e.N == 0:
+		case s.incarnation != uint64(a.incarnation) || e.At == 0:
+			lost += e.N
+		case a.partHolds(i, e) && a.usableFor(i, now) > 0:
+			a.putBack(i, e.N)
+		default:
+			cancel.N += e.N
+			a.cancelServed(e.N)
+		}
+	}
+	return cancel, lost
+}
+
+// dropParts drops the parts that have ended, and returns how many events they held.
+func (h *hot) dropParts(r *limiter.Rule, now instant) (events int64) {
+	for i := range h.expires {
+		if h.expires[i] > 0 && h.usableFor(i, now) == 0 {
+			events += max(0, int64(h.remaining[i])) // what has accrued is not known any more
+			h.granted[i], h.remaining[i] = 0, 0
+			if i == 1 {
+				h.share = 0
+			}
+		}
+	}
+	return events
+}
+
+// partHolds reports whether events that were spent of a part may go back to it: it has not been
+// returned since.
+func (a account) partHolds(lease int, e limiter.Events) bool {
+	if a.grantedAt[lease] != e.At {
+		return false
+	}
+	return lease == 1 && a.hasPart() || int64(a.remaining[lease])+e.N <= int64(a.granted[lease])
+}
+
+// partLow reports whether the part should be renewed before takes have to wait.
+func (h *hot) partLow(r *limiter.Rule, now instant, roundTrip int64) bool {
+	switch {
+	case !h.hasPart():
+		return false
+	case h.partIsDue(now):
+		return true
+	}
+	left := h.leased(r, now)
+	return float64(left) < max(1, float64(h.granted[1])/lowPart) && h.demandRate(r)*float64(roundTrip) >= sparse
+}
+
+// partIsDue reports whether the part soon ends.
+func (h *hot) partIsDue(now instant) bool { return h.hasPart() && now >= h.partDueAt() }
+
+// partDueAt returns when the part is looked after.
+func (h *hot) partDueAt() instant {
+	arrived, ends := int64(h.arrivedAfter), int64(h.expires[1])*1000
+	return h.base.plus(arrived + (ends-arrived)*partDue/8)
+}
+
+// lookAt returns when to look after the part next: when it is due, or before that when it is idle by
+// then.
+func (a account) lookAt(r *limiter.Rule, now instant) instant {
+	return max(now+1, min(a.partDueAt(), a.idleSince(now).plus(a.idleAfter(r))))
+}
+
+// idleAfter returns for how many µs no take comes for a part until it counts as idle.
+func (h *hot) idleAfter(r *limiter.Rule) int64 {
+	wait := max(idlePart, (int64(h.expires[1])*1000-int64(h.arrivedAfter))/8)
+	if rate := h.demandRate(r); rate*float64(r.LeaseTime()) > idleGaps {
+		return max(wait, int64(idleGaps/rate))
+	}
+	return r.LeaseTime()
+}
+
+func (a account) partIsIdle(r *limiter.Rule, now instant) bool {
+	return now.since(a.idleSince(now)) >= a.idleAfter(r)
+}
+
+// shouldRenewPart reports whether the part should be renewed in the background, as it soon ends, or
+// returned, as no take comes for it.
+func (a account) shouldRenewPart(r *limiter.Rule, now instant) bool {
+	lasts := a.usableFor(1, now)
+	switch {
+	case a.requesting || !a.hasPart() || lasts == 0:
+		return false
+	case a.pressed(r):
+		return a.partIsDue(now) || a.partIsIdle(r, now)
+	}
+	return a.partIsDue(now) && a.demandRate(r)*float64(8*lasts) >= renewable
+}
+
+// keepOfPart returns how many events takes may spend until the reply to a request. They are of those
+// that were granted at once: these the store goes on to count as held.
+func (h *hot) keepOfPart(r *limiter.Rule, now instant, roundTrip int64) int64 {
+	demand := h.demandRate(r) * float64(roundTrip)
+	if demand < sparse {
+		return 0
+	}
+	return min(h.usable(r, 1, now), int64(h.granted[1]), int64(math.Ceil(2*demand)))
+}
+
+// nextOfPart returns when the part has accrued as much as a take of cost events still lacks, or when
+// it ends.
+func (a account) nextOfPart(r *limiter.Rule, now instant, cost int64) instant {
+	ends := now.plus(a.usableFor(1, now))
+	lacks := cost - a.usable(r, 0, now) - int64(a.remaining[1])
+	at := a.base.plus(int64(a.arrivedAfter)).plus(r.PartTimeFor(int64(a.share), lacks))
+	return min(ends, max(now, at))
+}

@@ -1,0 +1,156 @@
+package lease
+
+import (
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// TestPartsThatGo drops parts that another incarnation of the store does not know, returns those of
+// another limit at once, and keeps those of a count that was reset.
+func TestPartsThatGo(t *testing.T) {
+	r, other := bucketRule(t), mustRule(t, bucket, limiter.Limit{Events: 3000, Window: time.Minute})
+	const now = arrived + sec
+	part := limiter.Return{Events: limiter.Events{At: partAt, N: 8}, Share: 2048}
+	for _, test := range []struct {
+		what            string
+		do              func(a account)
+		under           *limiter.Rule
+		leased          int64
+		expired         bool
+		returns         limiter.Return
+		nothingIsLeased bool
+	}{
+		{"nothing", func(account) {}, r, 57, false, limiter.Return{}, false},
+		{"another incarnation", func(a account) {
+			l := partReply(r, 0, 0, 100)
+			l.Incarnation = 8
+			a.applyReply(r, now, now, l, 0, false)
+		}, r, 0, false, limiter.Return{}, true},
+		{"an unknown incarnation", func(a account) {
+			l := partReply(r, 0, 0, 100)
+			l.Incarnation = 0
+			a.applyReply(r, now, now, l, 0, false)
+		}, r, 0, false, limiter.Return{}, true},
+		{"another limit", func(a account) { a.switchLimit(other) }, other, 0, true, part, false},
+		{"another limit while a request is under way", func(a account) {
+			a.request(r, now, 60, 0, new(limiter.LeaseRequest))
+			a.switchLimit(other)
+			a.applyReply(r, now, now, partReply(r, 8, 2048, 100), 0, false)
+		}, other, 0, true, part, false},
+		{"retired", func(a account) { a.retire() }, r, 0, true, part, false},
+		{"reset", func(a account) { a.drop(r, allButDebt) }, r, 57, false, limiter.Return{}, false},
+	} {
+		a := withPart(r, 8, 2048, 100, 0)
+		test.do(a)
+		expired, _ := a.nextReturn(test.under, now)
+		if got := a.leased(test.under, now); got != test.leased || expired != test.expired {
+			t.Errorf("%s: leased = %d, expired = %v, want %d and %v", test.what, got, expired, test.leased, test.expired)
+		}
+		if got := a.held() == 0; got != test.nothingIsLeased {
+			t.Errorf("%s: held = %d", test.what, a.held())
+		}
+		for _, refill := range []bool{false, true} {
+			if refill && !test.expired {
+				continue // it would return the part because no take has come
+			}
+			a := withPart(r, 8, 2048, 100, 0)
+			test.do(a)
+			var l limiter.LeaseRequest
+			if refill {
+				a.requestRefill(test.under, now, 2*ms, &l)
+			} else {
+				a.request(test.under, now, 0, 0, &l)
+			}
+			if l.Returns != [2]limiter.Return{1: test.returns} {
+				t.Errorf("%s: a request (refill: %v) returns %+v, want %+v", test.what, refill, l.Returns, test.returns)
+			}
+		}
+	}
+}
+
+// TestPartEnds drops what is held of a part that has ended: of it nothing can be returned.
+func TestPartEnds(t *testing.T) {
+	r := bucketRule(t)
+	const ended = arrived + 9993*ms
+	a := withPart(r, 8, 2048, 100, 0)
+	a.take(r, arrived, 3, new(limiter.Decision))
+	if got := a.dropPassed(r, ended-1); got != 0 || !a.hasPart() {
+		t.Errorf("dropped before the end = %d, want none", got)
+	}
+	if got := a.dropPassed(r, ended); got != 5 || a.held() != 0 || a.hasPart() {
+		t.Errorf("dropped = %d, with %d held, want the 5 that are left", got, a.held())
+	}
+	a = withPart(r, 8, 2048, 100, 0)
+	a.returnPart(new(limiter.LeaseRequest), 2)
+	if got := a.dropPassed(r, ended); got != 2 || a.held() != 0 {
+		t.Errorf("dropped of what was kept = %d, with %d held, want 2", got, a.held())
+	}
+}
+
+// TestUndoOfPart undoes a take of three events. They go back to the part. If the store was told that
+// they are spent, it is to cancel them, as of its newest reply.
+func TestUndoOfPart(t *testing.T) {
+	r := bucketRule(t)
+	returnPart := func(keep int64) func(account) {
+		return func(a account) { a.returnPart(new(limiter.LeaseRequest), keep) }
+	}
+	reply := func(a account, events int64, incarnation uint64) {
+		l := partReply(r, events, 0, 100)
+		l.Decision.At, l.Expires, l.Incarnation = l.Decision.At+sec, l.Expires+sec, incarnation
+		a.applyReply(r, partSent+sec, arrived+sec, l, 0, false)
+	}
+	nothing := func(account) {}
+	for _, test := range []struct {
+		what             string
+		before, meantime func(a account)
+		after            int64 // the arrival
+		left             [2]int32
+		cancel           limiter.Events
+		lost             int64
+	}{
+		{"nothing has happened", nothing, nothing, 0, [2]int32{0, 8}, limiter.Events{}, 0},
+		{"all was returned", nothing, returnPart(0), 0, [2]int32{}, limiter.Events{At: partAt, N: 3}, 0},
+		{"some was kept", nothing, returnPart(4), 0, [2]int32{4, 0}, limiter.Events{At: partAt, N: 3}, 0},
+		{"another part has come", nothing, func(a account) {
+			returnPart(4)(a)
+			reply(a, 6, 7)
+		}, sec, [2]int32{4, 6}, limiter.Events{At: partAt + sec, N: 3}, 0},
+		{"it was spent of what is kept", returnPart(4), nothing, 0, [2]int32{4, 0}, limiter.Events{}, 0},
+		{"it was spent of what was kept and is returned", returnPart(4), returnPart(0), 0,
+			[2]int32{}, limiter.Events{At: partAt, N: 3}, 0},
+		{"the part has ended", nothing, nothing, 9993 * ms, [2]int32{0, 5}, limiter.Events{At: partAt, N: 3}, 0},
+		{"another incarnation has replied", nothing, func(a account) { reply(a, 0, 8) }, sec, [2]int32{}, limiter.Events{}, 3},
+	} {
+		a := withPart(r, 8, 0, 100, 0)
+		test.before(a)
+		before := a.remaining
+		a.take(r, arrived, 3, new(limiter.Decision))
+		s := a.spentSince(before)
+		test.meantime(a)
+		cancel, lost := a.returnToPart(arrived+instant(test.after), s)
+		if cancel.N == 0 {
+			cancel.At = 0 // it has no meaning
+		}
+		if a.remaining != test.left || lost != test.lost || cancel != test.cancel {
+			t.Errorf("%s: left %d, lost %d, canceled %+v; want %d, %d and %+v",
+				test.what, a.remaining, lost, cancel, test.left, test.lost, test.cancel)
+		}
+	}
+}
+
+// TestKeptEventsDoNotHoldTheAccount removes an idle account whose last refill has brought no part,
+// so that it holds only what it has kept.
+func TestKeptEventsDoNotHoldTheAccount(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.rule(limiter.Rule{Limit: limiter.Limit{Events: 6000, Window: time.Minute}})
+		n.allowed(r, "key", 1, limiter.FromStore)
+		n.locationOf(r, "key").withAccount(func(a account) { a.returnPart(new(limiter.LeaseRequest), 2) })
+		if got := n.leased(r, "key"); got != 2 {
+			t.Errorf("leased = %d, want the 2 that are kept", got)
+		}
+		time.Sleep(2 * time.Minute)
+		n.checkAccounts(0)
+	})
+}

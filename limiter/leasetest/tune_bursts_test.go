@@ -1,0 +1,69 @@
+//go:build !race
+
+package leasetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// TestTuneBursts has bursts of a fifth of the limit arrive at fifteen nodes, below and above the
+// limit. It measures how many takes are denied beyond those that the algorithm itself denies on the
+// same arrivals. A log denies more, as leased events count until a window after their lease.
+func TestTuneBursts(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		limiter.Algorithm
+		most float64
+	}{
+		{"bucket", bucket, 0.001},
+		{"log", log, 0.04},
+		{"sliding", sliding(1), 0.001},
+		{"sliding-5", sliding(5), 0.001},
+		{"fixed", fixed, 0.001},
+	} {
+		for _, load := range []float64{0.9, 1.5} {
+			t.Run(fmt.Sprintf("%s/load %g", test.name, load), func(t *testing.T) {
+				t.Parallel()
+				limit := limiter.Rule{
+					Algorithm: test.Algorithm, Limit: limiter.Limit{Events: 1000, Window: 20 * time.Second},
+				}
+				inSimulation(t, limit, 15, 1, func(t *testing.T, s *simulation) {
+					sum := s.burst(100, limit.Limit.Events/5, load)
+					share := float64(sum.denied+sum.failed-sum.exactDenied) / float64(sum.takes)
+					t.Logf("%.3f %% denied that the algorithm admits, and %.3f %% with it; local %.0f %%",
+						100*share, 100*float64(sum.exactDenied)/float64(sum.takes), 100*float64(sum.local)/float64(sum.takes))
+					if share >= test.most {
+						t.Errorf("falsely denied = %.4f of all takes, want less than %v", share, test.most)
+					}
+				})
+			})
+		}
+	}
+}
+
+// burst has bursts of takes arrive at random nodes, at load times the limit, and returns what
+// happened.
+func (s *simulation) burst(bursts int, size int64, load float64) outcome {
+	gap := float64(window(s.rule)) / (load * float64(s.rule.Limit.Events)) * float64(size)
+	for range bursts {
+		s.mu.Lock()
+		pause := s.rng.ExpFloat64() * gap
+		s.mu.Unlock()
+		sleep(limiter.Instant(pause))
+		for range size {
+			s.mu.Lock()
+			n := s.nodes[s.rng.IntN(len(s.nodes))]
+			s.mu.Unlock()
+			n.take(0, 1)
+			sleep[int64](ms)
+		}
+	}
+	sleep[int64](100 * ms)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.checker.sum()
+}

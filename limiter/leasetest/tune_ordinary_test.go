@@ -1,0 +1,138 @@
+//go:build !race
+
+package leasetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A shape is how takes arrive over time and over nodes.
+type shape struct {
+	name  string
+	empty bool // the bucket is empty at first
+
+	// next returns how many µs after a take the next one arrives, when that is gap on average, and at
+	// which of the nodes.
+	next func(s *simulation, i int, gap float64) (wait float64, node int)
+}
+
+var (
+	poisson = shape{name: "poisson", next: func(s *simulation, _ int, gap float64) (float64, int) {
+		return s.rng.ExpFloat64() * gap, s.rng.IntN(len(s.nodes))
+	}}
+	fromEmpty = shape{name: "from an empty bucket", empty: true, next: poisson.next}
+
+	// A browser requests a page and what belongs to it, through a balancer that takes turns.
+	pages = shape{name: "pages of 12", next: func(s *simulation, i int, gap float64) (float64, int) {
+		if i%12 > 0 {
+			return 2 * ms, i % len(s.nodes)
+		}
+		return s.rng.ExpFloat64()*12*gap - 11*2*ms, i % len(s.nodes)
+	}}
+
+	// Takes arrive at 4 times their mean rate for half a second in each two.
+	bursts = shape{name: "bursts", next: func(s *simulation, _ int, gap float64) (float64, int) {
+		wait := s.rng.ExpFloat64() * gap / 4
+		if int64(s.now()-epoch+limiter.Instant(wait))%(2*sec) >= sec/2 {
+			wait += 1.5 * sec
+		}
+		return wait, s.rng.IntN(len(s.nodes))
+	}}
+
+	// All takes arrive at one node, and 3 seconds later at the next one.
+	hops = shape{name: "hops", next: func(s *simulation, _ int, gap float64) (float64, int) {
+		return s.rng.ExpFloat64() * gap, int((s.now()-epoch)/(3*sec)) % len(s.nodes)
+	}}
+)
+
+// TestTuneOrdinaryLimits measures what limits that most people write cost on a few nodes: calls of
+// the store, takes that wait for it, and takes that are denied though the algorithm admits them. The
+// checker checks that no span holds more than the limit.
+func TestTuneOrdinaryLimits(t *testing.T) {
+	limit := func(events int64, window time.Duration) limiter.Limit {
+		return limiter.Limit{Events: events, Window: window}
+	}
+	for _, test := range []struct {
+		limiter.Limit
+		nodes int
+		shape
+		load float64
+
+		calls, waiting, denied float64 // at most: per 1000 takes, and in percent
+	}{
+		{limit(1000, time.Minute), 4, poisson, 0.5, 100, 4, 0.1},
+		{limit(1000, time.Minute), 4, poisson, 0.9, 100, 4, 0.1},
+		{limit(1000, time.Minute), 4, pages, 0.8, 100, 4, 0.5},
+		{limit(1000, time.Minute), 4, fromEmpty, 1.5, 400, 40, 0.3},
+		{limit(1000, time.Minute), 4, fromEmpty, 10, 80, 8, 0.1},
+		{limit(1000, time.Minute), 20, poisson, 0.5, 250, 10, 0.1},
+		{limit(100, time.Second), 4, poisson, 0.5, 250, 4, 0.1},
+		{limit(100, time.Second), 4, poisson, 0.9, 200, 9, 0.1},
+		{limit(100, time.Second), 4, bursts, 0.8, 500, 50, 4},
+		{limit(100, time.Second), 4, hops, 0.8, 200, 10, 0.1},
+		{limit(100, time.Minute), 1, poisson, 0.5, 200, 10, 0.1},
+		{limit(100, time.Minute), 4, poisson, 0.5, 500, 30, 0.1},
+		{limit(100, time.Minute), 4, pages, 0.8, 500, 25, 1},
+		{limit(100, time.Minute), 4, poisson, 1.2, 700, 70, 2},
+		{limit(60, time.Minute), 4, poisson, 0.5, 900, 15, 0.1},
+		{limit(10_000, time.Minute), 4, poisson, 0.5, 30, 2, 0.1},
+		{limit(1000, time.Hour), 4, poisson, 0.5, 650, 20, 0.1},
+		{limit(10, time.Minute), 4, poisson, 0.9, 1000, 100, 0.1},
+		{limiter.Limit{Events: 1000, Window: time.Minute, Burst: 50}, 4, poisson, 0.5, 1000, 100, 0.1},
+	} {
+		name := fmt.Sprintf("%d in %v, burst %d/%d nodes/%s, load %g", test.Events, test.Window, test.Burst, test.nodes, test.name, test.load)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inSimulation(t, limiter.Rule{Limit: test.Limit}, test.nodes, 1, func(t *testing.T, s *simulation) {
+				sum := s.arrive(test.shape, test.load)
+				per := func(n int64) float64 { return 1000 * float64(n) / float64(sum.takes) }
+				calls, waiting, denied := per(sum.requests), per(sum.takes-sum.local)/10, per(sum.denied+sum.failed-sum.exactDenied)/10
+				t.Logf("calls per 1000 takes %.0f, waiting %.1f %%, falsely denied %.3f %%", calls, waiting, denied)
+				if err := s.err(); err != nil {
+					t.Error(err)
+				}
+				if calls > test.calls || waiting > test.waiting || denied > test.denied {
+					t.Errorf("calls, waiting, falsely denied = %.0f, %.1f, %.3f, want at most %v, %v, %v",
+						calls, waiting, denied, test.calls, test.waiting, test.denied)
+				}
+			})
+		})
+	}
+}
+
+// arrive has takes arrive for about ten windows, or an hour, at load times the limit. It returns what
+// happened.
+func (s *simulation) arrive(sh shape, load float64) outcome {
+	gap := float64(window(s.rule)) / (load * float64(s.rule.Limit.Events))
+	takes := min(max(int(10*load*float64(s.rule.Limit.Events)), 4000), 10_000, int(3600*sec/gap))
+	if *tuneAll {
+		takes *= 10
+	}
+	if sh.empty {
+		l := limiter.LeaseRequest{Rule: s.rule, Key: []byte("0"), Need: s.rule.Capacity()}
+		s.mu.Lock()
+		lendOne(s.store.ledger(&l), s.store.incarnation, s.now(), l)
+		s.checker.exact[0].Take(s.rule, s.now(), l.Need)
+		s.checker.admit(0, s.now(), l.Need)
+		s.checker.outcomes[0].admitted -= l.Need
+		s.mu.Unlock()
+	}
+	next := float64(s.now())
+	for i := range takes {
+		s.mu.Lock()
+		wait, node := sh.next(s, i, gap)
+		s.mu.Unlock()
+		next += wait
+		sleep(limiter.Instant(next) - s.now())
+		s.nodes[node].take(0, 1)
+	}
+	sleep[int64](100 * ms)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.checker.checkBound(0, &s.checker.outcomes[0])
+	return s.checker.sum()
+}

@@ -1,0 +1,69 @@
+package limiter
+
+import "math"
+
+// A lease of a token bucket is a part of it: some events at once, and a share of its refill until
+// the part ends. The store debits the events, and refills the bucket by the share less meanwhile.
+// The node spends from the events and from what has accrued since the reply arrived.
+//
+// So in any span, the bucket and its parts together admit at most the capacity and what the rate
+// gives in the span. Let S be the level of the bucket and what all parts hold. S never exceeds the
+// capacity, as the store counts the most that parts can hold by now against it. S grows by at most
+// the rate. Each admitted event takes one from S.
+
+const (
+	// Shares is how many shares the refill of a bucket has.
+	Shares = 4096
+
+	// MinPart is how many events a part can hold at least when it ends. Below, a lease request would
+	// save none.
+	MinPart = 2
+
+	// minShared is the smallest capacity that has parts. Of a smaller one, too little would be left
+	// to other nodes.
+	minShared = 32
+
+	// A part lasts about as long as a fraction of the bucket takes to fill, between these bounds in
+	// µs.
+	partsOfFill                        = 4
+	minPartTime, maxPartTime, hourPart = 500_000, 20_000_000, 60_000_000
+)
+
+// partTime returns how long a part usually lasts, in µs; 0 when the bucket has none.
+func (r *Rule) partTime() int64 {
+	if r.capacity < minShared {
+		return 0
+	}
+	longest := int64(maxPartTime)
+	if r.window >= 3_600_000_000 {
+		longest = hourPart
+	}
+	return max(minPartTime, min(longest, r.TimeFor(r.capacity)/partsOfFill))
+}
+
+// partSlot returns the length of the slots of time by which a store accounts for parts, in µs. A
+// part ends at the end of the slot after the one in which it was granted.
+func (r *Rule) partSlot() int64 { return r.partTime() / 3 * 2 }
+
+// clockDrift is by how much the clock of a node may be faster than that of the store: one in
+// clockDrift µs. Both may be wrong by 200 ppm.
+const clockDrift = 2500
+
+// ByStoreClock returns the least time that the store measures while a node measures us µs.
+func ByStoreClock(us int64) int64 { return us - us/clockDrift - 1 }
+
+// PartAccrues returns how many events a part with a share of the refill has accrued in us µs by the
+// clock of its node.
+func (r *Rule) PartAccrues(share, us int64) int64 {
+	return mulDiv(max(0, ByStoreClock(us))*share/Shares, r.refill, r.per)
+}
+
+// PartTimeFor returns after how many µs by the clock of its node a part with a share of the refill
+// has accrued that number of events, or math.MaxInt64 if that does not fit.
+func (r *Rule) PartTimeFor(share, events int64) int64 {
+	us := mulDivUp(mulDivUp(max(0, events), r.per, r.refill), Shares, share)
+	if us > math.MaxInt64/2 {
+		return math.MaxInt64
+	}
+	return mulDivUp(us+1, clockDrift, clockDrift-1) + 1
+}

@@ -1,0 +1,74 @@
+package fleetlimit
+
+import (
+	"net"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"go.uber.org/zap"
+
+	"github.com/fleetlimit/fleetlimit/internal/ipset"
+)
+
+// noteExempt counts a request that the address of its client exempts from all zones. If that is the
+// address of a proxy, so that all of its clients are exempt, it counts that too, and warns about it
+// once in a configuration. It cannot be refused: the proxies of a mesh forward each request.
+func (e *evaluation) noteExempt() {
+	metrics.addressAllowed.Add(1)
+	header := forwardingHeader(e.request.Header)
+	if header == "" || !clientIsPeer(e.request) {
+		return
+	}
+	metrics.exemptProxies.Add(1)
+	if !e.handler.app.warnedProxy.Swap(true) {
+		e.handler.logger.Warn("an address that is allowed past all zones seems to be that of a proxy, so its clients have "+
+			"no limit: use trusted_proxies and trusted_proxies_strict in the global option servers, or an `allow` without it",
+			zap.String("remote_ip", e.describe(nil).RemoteIP), zap.String("header", header), placeField(e.handler.Place))
+	}
+}
+
+// forwardingHeader returns the header by which a proxy says for whom it forwards a request, "" if
+// there is none.
+func forwardingHeader(h http.Header) string {
+	for _, name := range []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip"} {
+		if _, found := h[name]; found {
+			return name
+		}
+	}
+	return ""
+}
+
+// clientIsPeer reports whether the address of the client is that of the other end of the
+// connection.
+func clientIsPeer(r *http.Request) bool {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return false
+	}
+	peer, ok := ipset.ParseAddr(host)
+	client, known, _ := clientAddr(r)
+	return ok && known && peer == client
+}
+
+// writableAddresses warns about a handler that exempts addresses which clients can write: without
+// trusted_proxies_strict, Caddy takes the first address of X-Forwarded-For, and most proxies append
+// theirs to what the client has sent.
+func (w *routeWarnings) writableAddresses(server *caddyhttp.Server, h *Handler) {
+	fromHeader := slices.ContainsFunc(server.ClientIPHeaders, func(name string) bool {
+		return strings.EqualFold(name, "X-Forwarded-For")
+	})
+	if len(h.addresses.allow) > 0 && fromHeader && server.TrustedProxiesStrict == 0 && trustsProxies(server) {
+		w.warn("clients can write an address that `allow` exempts from all zones at the beginning of X-Forwarded-For, unless "+
+			"the proxy removes it: use trusted_proxies_strict in the global option servers", placeField(h.Place))
+	}
+}
+
+// trustsProxies reports whether a server, which is provisioned, has trusted_proxies. Caddy keeps
+// them in a field that is not exported.
+func trustsProxies(server *caddyhttp.Server) bool {
+	proxies := reflect.ValueOf(server).Elem().FieldByName("trustedProxies")
+	return server.TrustedProxiesUnix || proxies.IsValid() && !proxies.IsNil()
+}

@@ -1,0 +1,104 @@
+package redisconn
+
+import (
+	"testing"
+	"time"
+)
+
+// TestPoolStarts has a pool of 2 to 16 connections. One more pipeline starts after some time.
+func TestPoolStarts(t *testing.T) {
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		name      string
+		out       int
+		roundTrip time.Duration
+		want      time.Duration // after the newest pipeline
+	}{
+		{"none is under way", 0, 140 * ms, 0},
+		{"one is under way", 1, 140 * ms, 0},
+		{"both kept ones are under way", 2, 0, ms},
+		{"replies come soon", 2, 7 * ms, ms},
+		{"replies come late", 2, 140 * ms, 10 * ms},
+		{"nearly all are under way", 15, 140 * ms, 10 * ms},
+	} {
+		now := time.Now()
+		p := newPool(2, now)
+		p.out, p.roundTrip, p.started = test.out, test.roundTrip, now
+		if got := p.due(now.Add(test.want)); !got {
+			t.Errorf("%s: no pipeline starts after %v", test.name, test.want)
+		}
+		if test.want == 0 {
+			continue
+		}
+		if got := p.due(now.Add(test.want - 1)); got {
+			t.Errorf("%s: a pipeline starts before %v", test.name, test.want)
+		}
+		if got := p.untilDue(now.Add(ms / 2)); got != test.want-ms/2 {
+			t.Errorf("%s: it is due %v later, want %v", test.name, got, test.want-ms/2)
+		}
+	}
+}
+
+// TestPoolGrows has something to be sent, with connections in these states.
+func TestPoolGrows(t *testing.T) {
+	now := time.Now()
+	for _, test := range []struct {
+		name                       string
+		workers, linked, free, out int
+		started, refused           time.Duration // before now
+		want                       bool
+	}{
+		{"none", 0, 0, 0, 0, time.Hour, time.Hour, true},
+		{"the first is being made", 1, 0, 0, 0, time.Hour, time.Hour, false},
+		{"fewer than are kept", 1, 1, 1, 0, time.Hour, time.Hour, true},
+		{"one is free", 2, 2, 1, 1, time.Hour, time.Hour, false},
+		{"none is free", 2, 2, 0, 2, time.Second, time.Hour, true},
+		{"none is free, but not for long", 2, 2, 0, 2, leastPace - 1, time.Hour, false},
+		{"as many are being made", 4, 2, 0, 2, time.Second, time.Hour, false},
+		{"the server has refused one", 2, 2, 0, 2, time.Second, refusedPool - 1, false},
+		{"all that there may be", 16, 16, 0, 16, time.Second, time.Hour, false},
+	} {
+		p := newPool(2, now)
+		p.workers, p.linked, p.free, p.out = test.workers, test.linked, test.free, test.out
+		p.started, p.refused = now.Add(-test.started), now.Add(-test.refused)
+		if got := p.grows(now); got != test.want {
+			t.Errorf("%s: another connection is made: %t, want %t", test.name, got, test.want)
+		}
+	}
+}
+
+// TestPoolShrinks has at least three of seven connections be free for some time.
+func TestPoolShrinks(t *testing.T) {
+	now := time.Now()
+	p := newPool(2, now)
+	p.linked, p.free = 7, 7
+	p.shrink(now.Add(surplusFor)) // begins to look
+	for p.free = 6; p.free >= 3; p.free-- {
+		p.start(now)
+	}
+	p.excess, p.free = 0, 7
+	if n := p.shrink(now.Add(2*surplusFor - 1)); n != 0 {
+		t.Errorf("%d connections are closed before %v", n, surplusFor)
+	}
+	if n := p.shrink(now.Add(2 * surplusFor)); n != 3 {
+		t.Errorf("%d connections are closed, want the 3 that were always free", n)
+	}
+	dismissed := 0
+	for p.dismisses(now) {
+		p.linked--
+		dismissed++
+	}
+	if dismissed != 3 {
+		t.Errorf("%d connections were dismissed, want 3", dismissed)
+	}
+	p.excess = 100
+	for p.dismisses(now) {
+		p.linked--
+	}
+	if p.linked != p.kept {
+		t.Errorf("%d connections stay, want the %d that are kept", p.linked, p.kept)
+	}
+	if p.renewed = now; p.dismisses(now) || !p.dismisses(now.Add(-1)) {
+		t.Error("a renewed pool keeps an old connection or closes a new one")
+	}
+}

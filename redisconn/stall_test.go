@@ -1,0 +1,37 @@
+//go:build unix
+
+package redisconn
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
+)
+
+// TestReplyToStalledProcess stops this process when it has written a call, and has it go on when the
+// reply has long arrived and the time to wait has passed. The reply counts.
+func TestReplyToStalledProcess(t *testing.T) {
+	c := New(Options{Addresses: []string{redistest.Shared(t).Addr}})
+	self := os.Getpid()
+	goOn := exec.Command("sh", "-c", fmt.Sprintf("while sleep 0.3; do kill -CONT %d || exit; done", self))
+	if err := goOn.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		c.Close() // after that nothing stops this process
+		_ = goOn.Process.Kill()
+		_ = goOn.Wait()
+	}()
+	ready(t, c, "k")
+	for n := range 5 {
+		call := &Call{Script: count, Keys: []string{"stalled"}, Args: []any{n}}
+		call.Written = func() { _ = syscall.Kill(self, syscall.SIGSTOP) }
+		if c.Do(t.Context(), call); call.Err != nil {
+			t.Errorf("call %d: %v", n, call.Err)
+		}
+	}
+}

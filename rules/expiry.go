@@ -1,0 +1,87 @@
+package rules
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+// ExpiryAuthor is the author of versions from which a node has removed what was over.
+const ExpiryAuthor = "expiry"
+
+const (
+	// expirySpread is how long after an expiry the version is written at most. Of all nodes the
+	// quickest writes it.
+	expirySpread = 2 * time.Second
+
+	// expiryPause is the least time between two such versions: many entries that expire one after
+	// the other must not fill the history.
+	expiryPause = 30 * time.Second
+)
+
+var errNothingExpired = errors.New("rules: nothing has expired")
+
+// recordExpiries writes a version when entries or the emergency are over, so that the history says
+// so. They have no effect from the instant at which they expire, whoever writes when.
+func (w *Watcher) recordExpiries() {
+	pause := time.Duration(0) // after a failure
+	for {
+		var due <-chan time.Time
+		if at, found := w.nextExpiry(); found {
+			due = time.After(max(time.Until(at), pause) + rand.N(expirySpread))
+		}
+		select {
+		case <-due:
+		case <-w.changed:
+			continue
+		case <-w.ctx.Done():
+			return
+		}
+		_, err := w.Update(w.ctx, Change{Author: ExpiryAuthor, Apply: func(d *Document) error {
+			now := time.Now()
+			if at, found := d.earliestExpiry(); !found || now.Before(at) {
+				return errNothingExpired
+			}
+			d.DropExpired(now)
+			return nil
+		}})
+		if pause = 0; err != nil {
+			pause = defaultPoll
+		}
+	}
+}
+
+// nextExpiry returns when the next version is due that recordExpiries writes.
+func (w *Watcher) nextExpiry() (at time.Time, found bool) {
+	v := w.Latest()
+	at, found = v.Document.earliestExpiry()
+	if v.Author == ExpiryAuthor && at.Before(v.Time.Add(expiryPause)) {
+		at = v.Time.Add(expiryPause)
+	}
+	return at, found
+}
+
+// earliestExpiry returns when the first of the entries and the emergency is over.
+func (d *Document) earliestExpiry() (earliest time.Time, found bool) {
+	consider := func(at *time.Time) {
+		if at != nil && (!found || at.Before(earliest)) {
+			earliest, found = *at, true
+		}
+	}
+	eachExpiry(d.Overrides, consider)
+	eachExpiry(d.Tiers, consider)
+	eachExpiry(d.Access, consider)
+	if d.Emergency != nil {
+		consider(d.Emergency.ExpiresAt)
+	}
+	return earliest, found
+}
+
+func eachExpiry[E ListEntry](entries []E, f func(*time.Time)) {
+	var none E // nil
+	for _, e := range entries {
+		if e != none {
+			f(e.Common().ExpiresAt)
+		}
+	}
+}

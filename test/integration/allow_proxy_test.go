@@ -1,0 +1,91 @@
+package integration
+
+import (
+	"strings"
+	"testing"
+)
+
+const allowedPrivate = "rate_limit {\nallow private_ranges\nzone address {\nkey {client_ip}\nlimit 1/1h\n}\n}\nrespond ok"
+
+const (
+	proxyIsExempt = "an address that is allowed past all zones seems to be that of a proxy, so its clients have no limit: " +
+		"use trusted_proxies and trusted_proxies_strict in the global option servers, or an `allow` without it"
+	clientsCanWrite = "clients can write an address that `allow` exempts from all zones at the beginning of X-Forwarded-For, " +
+		"unless the proxy removes it: use trusted_proxies_strict in the global option servers"
+)
+
+// TestAllowThatCoversAProxy sends what a private load balancer forwards for clients of the
+// Internet, to a Caddy that does not know the load balancer.
+func TestAllowThatCoversAProxy(t *testing.T) {
+	const exempt = "caddy_rate_limit_exempt_proxies_total"
+	g := newGateway(t)
+	config := strings.Replace(g.caddyfile("", allowedPrivate), "trusted_proxies static 127.0.0.0/8", "", 1)
+	g.mustLoad(config)
+	before := g.metric(exempt)
+	g.get("/").is(200) // no proxy
+	if got := g.logged(proxyIsExempt); len(got) != 0 {
+		t.Errorf("without a proxy, the log has %v", got)
+	}
+	for _, header := range []string{"X-Forwarded-For: 203.0.113.7", "Forwarded: for=203.0.113.7", "X-Real-IP: 203.0.113.7"} {
+		g.get("/", header).is(200)
+	}
+	if got := g.metric(exempt) - before; got != 3 {
+		t.Errorf("exempt_proxies_total = %v, want 3", got)
+	}
+	if got := g.logged(proxyIsExempt); len(got) != 1 || got[0]["remote_ip"] != "127.0.0.1" || got[0]["header"] != "X-Forwarded-For" {
+		t.Errorf("the log has %v, want one line about 127.0.0.1", got)
+	}
+	if got := g.logged(clientsCanWrite); len(got) != 0 {
+		t.Errorf("without trusted_proxies, the log has %v", got)
+	}
+	g.mustLoad(config)
+	g.get("/", "X-Real-IP: 203.0.113.7").is(200)
+	if got := g.logged(proxyIsExempt); len(got) != 2 {
+		t.Errorf("the log has %d lines, want one for each configuration", len(got))
+	}
+}
+
+// TestAllowThatClientsCanWrite checks that a configuration in which clients can write an allowed
+// address is warned about when it starts, and that one in which they cannot is not.
+func TestAllowThatClientsCanWrite(t *testing.T) {
+	g := newGateway(t)
+	loose := g.caddyfile("", allowedPrivate)
+	g.mustLoad(loose)
+	if got := g.logged(clientsCanWrite); len(got) != 1 {
+		t.Errorf("the log has %v, want one line", got)
+	}
+	g.get("/", "X-Forwarded-For: 203.0.113.7").is(200)
+	g.get("/", "X-Forwarded-For: 203.0.113.7").is(429)
+	g.get("/", "X-Forwarded-For: 10.9.9.9, 203.0.113.7").is(200) // what the warning is about
+
+	const trusted = "trusted_proxies static 127.0.0.0/8"
+	for _, safe := range []string{
+		strings.Replace(loose, trusted, trusted+"\n\t\ttrusted_proxies_strict", 1),
+		strings.Replace(loose, trusted, trusted+"\n\t\tclient_ip_headers X-Real-Ip", 1),
+		strings.Replace(loose, "allow private_ranges", "", 1),
+	} {
+		g.mustLoad(safe)
+	}
+	if got := g.logged(clientsCanWrite); len(got) != 1 {
+		t.Errorf("after configurations in which clients cannot, the log has %d lines, want 1", len(got))
+	}
+	g.mustLoad(strings.Replace(loose, trusted, trusted+"\n\t\ttrusted_proxies_strict", 1))
+	g.get("/", "X-Forwarded-For: 10.9.9.9, 203.0.113.7").is(429)
+}
+
+// TestProxyProtocol checks that {client_ip} and allow have the address that a load balancer sends
+// by the PROXY protocol, in the configuration that docs/configuration.md has.
+func TestProxyProtocol(t *testing.T) {
+	g := newGateway(t)
+	g.mustLoad(strings.Replace(g.caddyfile("", allowedPrivate), "trusted_proxies static 127.0.0.0/8",
+		"listener_wrappers {\n\t\t\tproxy_protocol {\n\t\t\t\tallow 127.0.0.0/8\n\t\t\t}\n\t\t}", 1))
+	from := func(address string) string {
+		return "PROXY TCP4 " + address + " 192.0.2.1 4711 80\r\n" + rawGet("/", "X-Forwarded-For: 10.9.9.9")
+	}
+	for _, client := range []string{"203.0.113.7", "203.0.113.8"} {
+		g.raw(from(client)).is(200)
+		g.raw(from(client)).is(429)
+	}
+	g.raw(from("10.0.0.1")).is(200)
+	g.raw(from("10.0.0.1")).is(200)
+}

@@ -1,0 +1,60 @@
+package integration
+
+import (
+	"testing"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
+)
+
+// TestUnknownTierIsSeen sends requests whose tier is spelled in another case than the zone's: they
+// have the default tier, and everything that operators see says why.
+func TestUnknownTierIsSeen(t *testing.T) {
+	g := newGateway(t)
+	g.mustLoad(g.caddyfile("", "log\nrate_limit {\nlog_rejections all\nzone plans {\nkey {header.X-User}\n"+
+		"tier {header.X-Tier} trusted {\nfree 1/1h\npro 9/1h\ndefault free\n}\n}\n}\nrespond ok"))
+	f := g.follow("sample=1", "")
+	g.get("/unknown", alice, "X-Tier: Pro").is(200)
+	g.get("/unknown", alice, "X-Tier: Pro").is(429)
+	g.get("/known", "X-User: bob", "X-Tier: pro").is(200)
+	for _, want := range []string{"Pro", "Pro", ""} {
+		if l := f.next(); l.TierUnknown != want {
+			t.Errorf("a decision has tier_unknown %q, want %q: %+v", l.TierUnknown, want, l)
+		}
+	}
+	if got := g.metric(`caddy_rate_limit_unknown_tiers_total{zone="plans"}`); got != 2 {
+		t.Errorf("unknown_tiers_total = %v, want 2", got)
+	}
+	warnings := g.logged("the tier of a request is none of the zone's: use one of them, spelled as here, in what sets it")
+	if len(warnings) != 1 || warnings[0]["tier_unknown"] != "Pro" || warnings[0]["default"] != "free" {
+		t.Errorf("warnings = %v, want one about Pro", warnings)
+	}
+	if lines := g.logged("rate limit exceeded"); len(lines) != 1 || lines[0]["tier_unknown"] != "Pro" {
+		t.Errorf("rejections in the log = %v, want one with tier_unknown Pro", lines)
+	}
+	redistest.Eventually(t, "the access log", func() bool { return len(g.logged("handled request")) == 3 })
+	for i, want := range []any{"Pro", "Pro", nil} {
+		if field := g.logged("handled request")[i]["rate_limit"].(map[string]any); field["tier_unknown"] != want {
+			t.Errorf("line %d of the access log = %v, want tier_unknown %v", i, field, want)
+		}
+	}
+}
+
+// TestStoredTierInAnotherCase checks that a rule whose tier the configuration does not have any
+// more is left out and logged.
+func TestStoredTierInAnotherCase(t *testing.T) {
+	site := func(tier string) string {
+		return "rate_limit {\nzone plans {\nkey {header.X-User}\ntier {\nfree 1/1h\n" + tier + " 9/1h\nkeys x_* " + tier +
+			"\ndefault free\n}\n}\n}\nrespond ok"
+	}
+	g := serve(t, site("Pro"))
+	g.admin("POST", "/rate_limit/tiers", `{"id": "acme", "zone": "plans", "key": "alice", "tier": "Pro"}`).is(201)
+	g.get("/", alice).is(200)
+	g.get("/", alice).is(200)
+	g.admin("POST", "/rate_limit/tiers", `{"zone": "plans", "key": "bob", "tier": "pro"}`).is(400).says(`use \"Pro\"`)
+	g.reload(site("pro"))
+	g.get("/", alice).is(429) // two are above the limit of free
+	lines := g.logged("a rule is not in force, because it does not fit the configuration: use rules that do, or delete it")
+	if len(lines) == 0 {
+		t.Error("a rule with a tier that is not there is not logged")
+	}
+}

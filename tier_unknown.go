@@ -1,0 +1,67 @@
+package fleetlimit
+
+import (
+	"strings"
+	"sync"
+
+	"go.uber.org/zap"
+)
+
+// maxUnknownTiers is the number of unknown tiers that a configuration warns about. Requests that
+// name more of them are counted by the metric alone.
+const maxUnknownTiers = 100
+
+// unknownTiers are the tiers that requests had and that their zones do not have.
+type unknownTiers struct {
+	mu     sync.RWMutex
+	warned map[unknownTier]bool
+}
+
+// An unknownTier is a value that is no tier of its zone.
+type unknownTier struct{ zone, value string }
+
+// isNew notes t, and reports whether it was not noted before. Once there are maxUnknownTiers,
+// nothing is new.
+func (u *unknownTiers) isNew(t unknownTier) bool {
+	u.mu.RLock()
+	known := u.warned[t] || len(u.warned) == maxUnknownTiers
+	u.mu.RUnlock()
+	if known {
+		return false
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.warned[t] || len(u.warned) == maxUnknownTiers {
+		return false
+	}
+	if u.warned == nil {
+		u.warned = make(map[unknownTier]bool)
+	}
+	u.warned[unknownTier{t.zone, strings.Clone(t.value)}] = true // it is part of the request
+	return true
+}
+
+// noteUnknownTier counts a request whose tier is no tier of the zone. It warns about each such tier
+// once in a configuration.
+func (e *evaluation) noteUnknownTier(z *zone, value string) {
+	z.counters.unknownTiers.Add(1)
+	value = shortened(value)
+	if !e.handler.app.unknownTiers.isNew(unknownTier{z.name, value}) {
+		return
+	}
+	fallback := "none"
+	if z.tiers.fallback != noTier {
+		fallback = z.tiers.name(z.tiers.fallback)
+	}
+	e.handler.logger.Warn("the tier of a request is none of the zone's: use one of them, spelled as here, in what sets it",
+		zap.String("zone", z.name), placeField(z.place), tierUnknownField(value), zap.Strings("tiers", z.tiers.names[1:]),
+		zap.String("default", fallback))
+}
+
+// tierUnknownField is a tier that a zone does not have for a line in the log; "" is none.
+func tierUnknownField(value string) zap.Field {
+	if value == "" {
+		return zap.Skip()
+	}
+	return zap.String("tier_unknown", shortened(value))
+}

@@ -1,0 +1,51 @@
+package fleetlimit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestUnknownTiersAreBounded(t *testing.T) {
+	var u unknownTiers
+	for _, step := range []struct {
+		tier unknownTier
+		want bool
+	}{
+		{unknownTier{"user", "Pro"}, true},
+		{unknownTier{"user", "Pro"}, false},
+		{unknownTier{"search", "Pro"}, true},
+	} {
+		if got := u.isNew(step.tier); got != step.want {
+			t.Errorf("isNew(%v) = %t, want %t", step.tier, got, step.want)
+		}
+	}
+	for i := range 2 * maxUnknownTiers {
+		u.isNew(unknownTier{"user", fmt.Sprint(i)})
+	}
+	if len(u.warned) != maxUnknownTiers || u.isNew(unknownTier{"user", "one more"}) {
+		t.Errorf("%d tiers are noted, want at most %d", len(u.warned), maxUnknownTiers)
+	}
+}
+
+// TestUnknownTierIsNotSilent checks that a request with a tier that its zone does not have is seen
+// in the log, once for each tier, and in the metric.
+func TestUnknownTierIsNotSilent(t *testing.T) {
+	h, logs := observed(t, `{"key": "static", "tier": {"placeholder": "{plan}", "default": "free",
+		"tiers": {"free": "1/1h", "pro": "9/1h"}}}`)
+	long := strings.Repeat("x", 600)
+	for _, tier := range []string{"Pro", "Pro", "pro", "", "gold", long, long} {
+		ask(t, h, "192.0.2.1:1", map[string]string{"plan": tier})
+	}
+	var warned []string
+	for _, line := range logs.FilterMessageSnippet("is none of the zone's").All() {
+		warned = append(warned, line.ContextMap()["tier_unknown"].(string))
+	}
+	if want := []string{"Pro", "gold", long[:512] + "..."}; !slices.Equal(warned, want) {
+		t.Errorf("warned about %q, want %q", warned, want)
+	}
+	if got := h.zones[0].counters.unknownTiers.Load(); got != 5 {
+		t.Errorf("unknown tiers = %d, want 5", got)
+	}
+}
