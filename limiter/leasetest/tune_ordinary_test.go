@@ -76,7 +76,7 @@ func TestTuneOrdinaryLimits(t *testing.T) {
 		{limit(100, time.Second), 4, hops, 0.8, 200, 10, 0.1},
 		{limit(100, time.Minute), 1, poisson, 0.5, 200, 10, 0.1},
 		{limit(100, time.Minute), 4, poisson, 0.5, 500, 30, 0.1},
-		{limit(100, time.Minute), 4, pages, 0.8, 500, 25, 1},
+		{limit(100, time.Minute), 4, pages, 0.8, 500, 30, 2},
 		{limit(100, time.Minute), 4, poisson, 1.2, 700, 70, 2},
 		{limit(60, time.Minute), 4, poisson, 0.5, 900, 15, 0.1},
 		{limit(10_000, time.Minute), 4, poisson, 0.5, 30, 2, 0.1},
