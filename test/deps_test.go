@@ -141,6 +141,10 @@ var policy = []struct {
 		allow:    []string{module + "/internal/httpmethod", module + "/internal/pathpattern", "github.com/caddyserver/..."},
 		reason:   "which requests go to an endpoint depends on no limit",
 	}, {
+		packages: module + "/internal/pool",
+		allow:    []string{"github.com/caddyserver/caddy/v2"},
+		reason:   "how long a value lives depends on no value",
+	}, {
 		packages: module + "/internal/spelling",
 		allow:    []string{"github.com/agnivade/levenshtein"},
 		reason:   "comparing words depends on no setting",
