@@ -3,21 +3,13 @@ package fleetlimit
 import (
 	"github.com/caddyserver/caddy/v2"
 
+	"github.com/fleetlimit/fleetlimit/internal/stores"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// The pools hold what outlives a configuration: consumption, but no limits, which travel with each
-// take. A reload provisions the new configuration, which takes references here, before the old one
-// releases its own.
-//
-// Counts belong to a store, so they do not follow a zone from one store to another. The counters of
-// a zone do: metrics are about zones, wherever they are counted.
-var (
-	clientPool = caddy.NewUsagePool() // redisTarget.identity -> pooledClient
-	storePool  = caddy.NewUsagePool() // storeID -> *store
-	handlePool = caddy.NewUsagePool() // handleID -> zoneHandle
-	zonePool   = caddy.NewUsagePool() // zone name -> *zoneState
-)
+// zonePool has the counters of zones, which outlive configurations: metrics are about zones,
+// wherever they are counted.
+var zonePool = caddy.NewUsagePool() // zone name -> *zoneState
 
 // acquire returns the value of key in pool, which open makes if it is not there, and a function
 // that releases it.
@@ -35,36 +27,13 @@ func values[T any](pool *caddy.UsagePool) (all []T) {
 	return all
 }
 
-func pooledZones() []*zoneState   { return values[*zoneState](zonePool) }
-func pooledStores() []*store      { return values[*store](storePool) }
-func pooledHandles() []zoneHandle { return values[zoneHandle](handlePool) }
-
-// A handleID identifies a zone in a store.
-type handleID struct {
-	store storeID
-	zone  string
-}
-
-// A zoneHandle is what a zone has in a store: its counts in memory, or what this node knows of its
-// counts in Redis. Those in Redis expire by themselves, because other nodes use them.
-type zoneHandle struct {
-	Zone interface {
-		limiter.Zone
-		Close()
-	}
-}
-
-// Destruct closes the zone when the last configuration that has it in that store ends.
-func (h zoneHandle) Destruct() error {
-	h.Zone.Close()
-	return nil
-}
+func pooledZones() []*zoneState { return values[*zoneState](zonePool) }
 
 // acquireZone returns the state of a zone, its handle in s, and a function that releases both.
-func acquireZone(s *store, name string) (*zoneState, limiter.Zone, func()) {
-	handle, releaseHandle := acquire(handlePool, handleID{s.id, name}, func() zoneHandle { return s.open(name) })
+func acquireZone(s *stores.Store, name string) (*zoneState, limiter.Zone, func()) {
+	handle, releaseHandle := s.Open(name)
 	state, releaseState := acquire(zonePool, name, func() *zoneState { return &zoneState{name: name} })
-	return state, handle.Zone, func() {
+	return state, handle, func() {
 		releaseState()
 		releaseHandle()
 	}

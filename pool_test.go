@@ -74,7 +74,7 @@ func TestStoreMetricsSurviveReload(t *testing.T) {
 	const seconds, errs = "store_seconds redis standalone 192.0.2.1:6379", "store_errors_total redis standalone 192.0.2.1:6379"
 	earlier := provisionedApp(t, `{"redis": {"addresses": ["192.0.2.1:6379"]}}`)
 	later := provisionedApp(t, `{"redis": {"addresses": ["192.0.2.1:6379"], "key_prefix": "b"}}`)
-	observe := metrics.storeObserver(later.store.name) // what a store keeps
+	observe := reports.Asked(later.store.Name()) // what a store keeps
 	observe(time.Millisecond, nil)
 	earlier.Cleanup()
 	observe(0, errors.New("refused"))

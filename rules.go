@@ -161,7 +161,7 @@ func (a *App) follow(t rules.Transition) {
 	}
 	a.logger.Info("the rules have changed", zap.Int64("version", t.To.Number), zap.String("author", t.To.Author),
 		zap.String("note", t.To.Note), zap.String("summary", t.To.Summary), zap.String("store", a.watcher.Store().Name()))
-	a.emit("rate_limit_rules", map[string]any{
+	a.log.EmitLater("rate_limit_rules", map[string]any{
 		"version": t.To.Number, "author": t.To.Author, "note": t.To.Note, "summary": t.To.Summary,
 		"store": a.watcher.Store().Name(),
 	})
@@ -169,7 +169,7 @@ func (a *App) follow(t rules.Transition) {
 
 // dropCounts makes this node forget what operators have changed in the store of the counts.
 func (a *App) dropCounts(t rules.Transition) {
-	leases := a.store.leases
+	leases := a.store.Leases()
 	if leases == nil {
 		return // the counts are in memory: they have been changed themselves
 	}

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/stores"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 	"github.com/fleetlimit/fleetlimit/rules"
 	"github.com/fleetlimit/fleetlimit/rules/rulestore"
@@ -141,7 +142,7 @@ type ruleStoreTarget struct {
 
 // resolveRuleStore returns the store that s describes; nil: the default. redis has the counts, nil:
 // they are in memory.
-func resolveRuleStore(s *config.RuleStore, ctx caddy.Context, redis *redisTarget) (*ruleStoreTarget, error) {
+func resolveRuleStore(s *config.RuleStore, ctx caddy.Context, redis *stores.Target) (*ruleStoreTarget, error) {
 	if err := s.Check(redis != nil); err != nil {
 		return nil, err
 	}
@@ -155,12 +156,12 @@ func resolveRuleStore(s *config.RuleStore, ctx caddy.Context, redis *redisTarget
 	switch name {
 	case config.RulesInRedis:
 		return &ruleStoreTarget{
-			identity: name + " " + redis.identity + " " + redis.prefix, storage: ctx.Storage(),
-			copyName: digest(fmt.Sprintf("%s %s %d %s", redis.name, redis.options.MasterName, redis.options.DB, redis.prefix))[:16],
+			identity: name + " " + redis.ID(), storage: ctx.Storage(),
+			copyName: digest(redis.Place())[:16],
 			open: func(w *ruleWatcher) (rules.Store, error) {
-				client, release := acquireClient(redis)
+				client, release := redis.Connect(reports)
 				w.release = release
-				return rulestore.NewRedis(client.Client, redis.prefix), nil
+				return rulestore.NewRedis(client, redis.Prefix()), nil
 			},
 		}, nil
 	case config.RulesInPostgres:

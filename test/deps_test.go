@@ -92,8 +92,27 @@ var policy = []struct {
 		reason: "what operators write is texts and numbers within bounds: it is checked without a store, and the root compiles it",
 	}, {
 		packages: module + "/internal/...",
-		forbid:   []string{module, "github.com/prometheus/...", "go.uber.org/zap/..."},
-		reason:   "a part of the root package needs neither App nor Handler, and returns what happened instead of logging it",
+		forbid:   []string{module},
+		reason:   "a part of the root package needs neither App nor Handler",
+	}, {
+		packages: module + "/internal/...",
+		except:   []string{module + "/internal/report"},
+		forbid:   []string{"github.com/prometheus/...", "go.uber.org/zap/..."},
+		reason:   "a part of the root package returns what happened, and one of them shows it to operators",
+	}, {
+		packages: module + "/internal/report",
+		allow: []string{
+			module + "/internal/stores", module + "/membership", module + "/redisconn",
+			"github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
+		},
+		reason: "operators see what happens; what is reported decides nothing",
+	}, {
+		packages: module + "/internal/stores",
+		allow: []string{
+			module + "/config", module + "/internal/adminapi", module + "/internal/pool", module + "/limiter/...",
+			module + "/membership", module + "/redisconn",
+		},
+		reason: "where the counts are depends on no zone; whether they can be reached is said in the words of the admin API",
 	}, {
 		packages: module + "/internal/adminapi",
 		allow: []string{
