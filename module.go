@@ -67,6 +67,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/command"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 )
 
 func init() {
@@ -104,7 +105,7 @@ type Handler struct {
 	events      *caddyevents.App
 	releases    []func() // release what Provision acquired
 
-	windowless reportLimit // of the lines about 403s by the handler's own list
+	windowless usage.ReportLimit // of the lines about 403s by the handler's own list
 }
 
 // CaddyModule returns the Caddy module information.
@@ -193,7 +194,7 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, use *config.Zone
 	if err != nil {
 		return nil, err
 	}
-	z.matchers, z.zoneState = matchers, state
+	z.matchers, z.usage = matchers, state
 	if settings != use {
 		z.warnings = nil // the app has logged them
 	}

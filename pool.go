@@ -3,6 +3,7 @@ package fleetlimit
 import (
 	"github.com/caddyserver/caddy/v2"
 
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -35,7 +36,7 @@ func values[T any](pool *caddy.UsagePool) (all []T) {
 	return all
 }
 
-func pooledZones() []*zoneState   { return values[*zoneState](zonePool) }
+func pooledZones() []*usage.Zone  { return values[*usage.Zone](zonePool) }
 func pooledStores() []*store      { return values[*store](storePool) }
 func pooledHandles() []zoneHandle { return values[zoneHandle](handlePool) }
 
@@ -61,9 +62,9 @@ func (h zoneHandle) Destruct() error {
 }
 
 // acquireZone returns the state of a zone, its handle in s, and a function that releases both.
-func acquireZone(s *store, name string) (*zoneState, limiter.Zone, func()) {
+func acquireZone(s *store, name string) (*usage.Zone, limiter.Zone, func()) {
 	handle, releaseHandle := acquire(handlePool, handleID{s.id, name}, func() zoneHandle { return s.open(name) })
-	state, releaseState := acquire(zonePool, name, func() *zoneState { return &zoneState{name: name} })
+	state, releaseState := acquire(zonePool, name, func() *usage.Zone { return &usage.Zone{Name: name} })
 	return state, handle.Zone, func() {
 		releaseState()
 		releaseHandle()

@@ -80,7 +80,7 @@ func (a *App) applyLocked(v *rules.Version) *ruleSnapshot {
 			a.logLeftOut(left, zap.String("zone", z.name), placeField(z.place))
 		}
 		if s.zones[i].compared != nil {
-			z.counters.comparisons.used.Store(true)
+			z.usage.Comparisons.Used.Store(true)
 		}
 	}
 	a.inForce.Store(s)
