@@ -6,13 +6,14 @@ import (
 
 	"go.uber.org/zap/zapcore"
 
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 func TestAccessLogField(t *testing.T) {
 	result := func(name string, remaining int64) zoneResult {
 		return zoneResult{
-			zone:     &zone{zoneState: &zoneState{name: name}},
+			zone:     &zone{name: name, usage: &usage.Zone{Name: name}},
 			decision: limiter.Decision{OK: true, Limit: 10, Remaining: remaining, Source: limiter.FromLease},
 		}
 	}

@@ -50,13 +50,14 @@ type App struct {
 	unknownTiers unknownTiers
 	warnedProxy  atomic.Bool // about a proxy whose clients are all exempt
 
-	ruleStore *ruleStoreTarget
-	served    bool          // a handler is in an HTTP server, which may start before the app
-	started   chan struct{} // closed when Start has the watcher
-	watcher   *ruleWatcher  // nil before Start
-	unwatch   func()
-	applying  sync.Mutex // held while inForce changes
-	inForce   atomic.Pointer[ruleSnapshot]
+	ruleStore      *ruleStoreTarget
+	served         bool          // a handler is in an HTTP server, which may start before the app
+	started        chan struct{} // closed when Start has the watcher
+	watcher        *ruleWatcher  // nil before Start
+	unwatch        func()
+	releaseWatcher func()
+	applying       sync.Mutex // held while inForce changes
+	inForce        atomic.Pointer[ruleSnapshot]
 
 	mu          sync.Mutex // guards the fields below
 	zones       []*zone
@@ -104,9 +105,7 @@ func (a *App) Provision(ctx caddy.Context) error {
 // Start publishes the definitions of the zones to the other nodes. All apps are provisioned by
 // then.
 func (a *App) Start() error {
-	if err := a.acquireRules(); err != nil {
-		return err
-	}
+	a.acquireRules()
 	close(a.started)
 	a.noteStart()
 	a.warnUnusedZones()

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"maps"
-	"sync/atomic"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keyshare"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -145,7 +145,7 @@ func (e *evaluation) takeComparisons() {
 		}
 		e.decideTrials(e.comparisons[i:i+1], now)
 		if !c.result.outage {
-			c.result.zone.counters.comparisons.add(admitted, c.result.decision.OK)
+			c.result.zone.usage.Comparisons.Add(admitted, c.result.decision.OK)
 		}
 	}
 }
@@ -173,33 +173,13 @@ func (e *evaluation) decisionOf(z *zone) (admitted, decided bool) {
 	return admitted, decided
 }
 
-// comparisonCounters count comparisons by what the rule in force and the compared one decide.
-type comparisonCounters struct {
-	used atomic.Bool // the zone compares, or did once
-
-	bothAdmit, bothReject, inForceAdmits, comparedAdmits atomic.Uint64
-}
-
-func (c *comparisonCounters) add(inForceAdmits, comparedAdmits bool) {
-	n := &c.bothReject
-	switch {
-	case inForceAdmits && comparedAdmits:
-		n = &c.bothAdmit
-	case inForceAdmits:
-		n = &c.inForceAdmits
-	case comparedAdmits:
-		n = &c.comparedAdmits
-	}
-	n.Add(1)
-}
-
-func (s scrape) collectComparisons(z *zoneState) {
-	c := &z.counters.comparisons
-	if !c.used.Load() {
+func (s scrape) collectComparisons(z *usage.Zone) {
+	c := &z.Comparisons
+	if !c.Used.Load() {
 		return
 	}
-	s.count(descComparisons, c.bothAdmit.Load(), z.name, "admitted", "admitted")
-	s.count(descComparisons, c.inForceAdmits.Load(), z.name, "admitted", "rejected")
-	s.count(descComparisons, c.comparedAdmits.Load(), z.name, "rejected", "admitted")
-	s.count(descComparisons, c.bothReject.Load(), z.name, "rejected", "rejected")
+	s.count(descComparisons, c.BothAdmit.Load(), z.Name, "admitted", "admitted")
+	s.count(descComparisons, c.InForceAdmits.Load(), z.Name, "admitted", "rejected")
+	s.count(descComparisons, c.ComparedAdmits.Load(), z.Name, "rejected", "admitted")
+	s.count(descComparisons, c.BothReject.Load(), z.Name, "rejected", "rejected")
 }

@@ -18,8 +18,8 @@ import (
 type compared [4]uint64
 
 func (z *zone) compared() compared {
-	c := &z.counters.comparisons
-	return compared{c.bothAdmit.Load(), c.inForceAdmits.Load(), c.comparedAdmits.Load(), c.bothReject.Load()}
+	c := &z.usage.Comparisons
+	return compared{c.BothAdmit.Load(), c.InForceAdmits.Load(), c.ComparedAdmits.Load(), c.BothReject.Load()}
 }
 
 // Of 20 requests of a key, some are admitted, and the compared rule decides as often as it should.

@@ -80,7 +80,7 @@ func (e *evaluation) takeTrials() {
 			e.count(r, false)
 			continue
 		}
-		r.zone.counters.wouldReject[r.decision.Source].Add(1)
+		r.zone.usage.WouldReject[r.decision.Source].Add(1)
 		status := http.StatusTooManyRequests
 		if r.unavailable() {
 			status = http.StatusServiceUnavailable
@@ -104,7 +104,7 @@ func (e *evaluation) passTrial(z *zone, key *keytemplate.Template, err error) {
 		reason, status = f.name, f.status
 	}
 	e.forbidden = forbidden{}
-	z.counters.wouldDeny.Add(1)
+	z.usage.WouldDeny.Add(1)
 	e.publish(decided{outcome: adminapi.WouldDeny, zone: z, key: key, reason: reason, wouldBe: status})
 	if logs, unlogged := e.handler.logsForbidden(z); logs {
 		e.logTrial(z, key, unlogged, zap.Int("would_be", status), zap.String("reason", reason))

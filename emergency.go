@@ -15,6 +15,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -42,13 +43,13 @@ type emergency struct {
 type emergencySwitch struct {
 	current atomic.Pointer[emergency] // nil: off
 	used    atomic.Bool               // it was on once
-	state   zoneState                 // counters and limits of reports
+	state   usage.Zone                // counters and limits of reports
 
 	mu      sync.Mutex       // guards changes of current
 	ofRules *rules.Emergency // nil: the rules in force have none
 }
 
-var emergencyMode = emergencySwitch{state: zoneState{name: adminapi.EmergencyZone}}
+var emergencyMode = emergencySwitch{state: usage.Zone{Name: adminapi.EmergencyZone}}
 
 // active returns the emergency at now, or nil. While emergency mode is off, it is one atomic load.
 func (m *emergencySwitch) active(now time.Time) *emergency {
@@ -65,7 +66,7 @@ func (m *emergencySwitch) start(e *emergency) error {
 	if err != nil {
 		return err
 	}
-	e.zone = &zone{zoneState: &m.state, key: key}
+	e.zone = &zone{name: adminapi.EmergencyZone, usage: &m.state, key: key}
 
 	m.mu.Lock()
 	earlier := m.current.Load()

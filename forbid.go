@@ -55,7 +55,7 @@ func (e *evaluation) forbidAmbiguous(z *zone, presence keytemplate.Presence, rea
 	if presence < keytemplate.AmbiguousCookie {
 		return false
 	}
-	z.counters.ambiguous.Add(1)
+	z.usage.Ambiguous.Add(1)
 	if presence == keytemplate.AmbiguousCookie || z.ambiguousIsMissing {
 		return false
 	}
@@ -65,7 +65,7 @@ func (e *evaluation) forbidAmbiguous(z *zone, presence keytemplate.Presence, rea
 
 // forbidPath forbids a request whose path the zone cannot tell from others.
 func (e *evaluation) forbidPath(z *zone, why error) {
-	z.counters.ambiguous.Add(1)
+	z.usage.Ambiguous.Add(1)
 	e.forbidden = forbidden{zone: z, reason: &forbidReason{
 		http.StatusBadRequest, "ambiguous_path", "The" + strings.TrimPrefix(why.Error(), "the"),
 	}}
@@ -82,9 +82,9 @@ func (e *evaluation) forbid(w http.ResponseWriter) error {
 	switch {
 	case again:
 	case f.zone == nil:
-		metrics.addressDenied.Add(1)
+		metrics.addresses.Denied.Add(1)
 	default:
-		f.zone.counters.denied.Add(1)
+		f.zone.usage.Denied.Add(1)
 		e.state.exceeded = f.zone.name
 	}
 	if !again {

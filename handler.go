@@ -139,7 +139,7 @@ func (e *evaluation) keyRulesOf(z *zone, rules *zoneRules, template *keytemplate
 		return of, false
 	}
 	if allowed || !z.allow.Empty() && z.allow.Match(text()) {
-		z.counters.allowed.Add(1)
+		z.usage.Allowed.Add(1)
 		e.publish(decided{outcome: adminapi.Allowed, zone: z, key: template, reason: allowedKey})
 		return of, false
 	}

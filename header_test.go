@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -80,7 +81,7 @@ func TestHeaderValues(t *testing.T) {
 	} {
 		state := requestState{results: slices.Clone(tc.results)}
 		for i := range state.results {
-			state.results[i].zone = &zone{zoneState: new(zoneState)}
+			state.results[i].zone = &zone{usage: new(usage.Zone)}
 		}
 		state.formatHeaders(0, nil, 0)
 		h := http.Header{"X-Ratelimit-Limit": {"theirs"}, "Ratelimit": {"theirs"}}

@@ -101,7 +101,7 @@ func (e *evaluation) checkIdentity() {
 			continue
 		}
 		counted = z
-		z.counters.beforeAuth.Add(1)
+		z.usage.BeforeAuth.Add(1)
 		if !z.watch.Load().reported.Swap(true) {
 			e.handler.logger.Error("the zone is decided before authentication: it reads what a later handler sets, and "+
 				"what until then the client chooses; use rate_limit_authenticated in place of rate_limit, or `route` to put the "+

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -40,7 +39,7 @@ func (e *evaluation) report(denied, named *zoneResult, wait time.Duration) {
 	if denied.unavailable() {
 		message, status, emits = errUnavailable.Error(), http.StatusServiceUnavailable, false
 	} else if denied.decision.Breach && !z.legacy {
-		emits, unemitted = z.emitted.allow(e.now.Unix())
+		emits, unemitted = z.usage.Emitted.Allow(e.now.Unix())
 	}
 	if !logs && !emits {
 		return
@@ -77,9 +76,9 @@ func (e *evaluation) logsRejection(denied *zoneResult) (logs bool, unlogged uint
 	case which != config.LogFirst:
 		return which == config.LogAll, 0
 	case denied.rule.block:
-		return z.windowless.allow(e.now.Unix())
+		return z.usage.Windowless.Allow(e.now.Unix())
 	case denied.decision.Breach:
-		return z.logged.allow(e.now.Unix())
+		return z.usage.Logged.Allow(e.now.Unix())
 	}
 	return false, 0
 }
@@ -90,11 +89,11 @@ func (e *evaluation) logsRejection(denied *zoneResult) (logs bool, unlogged uint
 func (h *Handler) logsForbidden(z *zone) (logs bool, unlogged uint64) {
 	limit := &h.windowless
 	if z != nil {
-		limit = &z.windowless
+		limit = &z.usage.Windowless
 	}
 	switch h.loggedOf(z) {
 	case config.LogFirst:
-		return limit.allow(time.Now().Unix())
+		return limit.Allow(time.Now().Unix())
 	case config.LogAll:
 		return true, 0
 	}
@@ -171,31 +170,4 @@ func shortened(text string) string {
 func keyHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:6])
-}
-
-// reportsPerSecond is the number of reports that a zone makes in a second.
-const reportsPerSecond = 10
-
-// A reportLimit bounds the reports of a zone in each second of the clock.
-type reportLimit struct {
-	mu         sync.Mutex
-	second     int64
-	reports    int    // in this second
-	suppressed uint64 // since the last report
-}
-
-// allow reports whether a report is allowed, and how many were suppressed since the last one.
-func (l *reportLimit) allow(second int64) (ok bool, suppressed uint64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if second != l.second {
-		l.second, l.reports = second, 0
-	}
-	if l.reports == reportsPerSecond {
-		l.suppressed++
-		return false, 0
-	}
-	l.reports++
-	suppressed, l.suppressed = l.suppressed, 0
-	return true, suppressed
 }

@@ -16,42 +16,9 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
-
-func TestReportLimit(t *testing.T) {
-	var l reportLimit
-	for _, step := range []struct {
-		second     int64
-		reports    int // tried
-		ok         int
-		suppressed uint64 // returned with the first
-	}{
-		{100, 3, 3, 0},
-		{100, 12, 7, 0},
-		{101, 1, 1, 5},
-		{101, 9, 9, 0},
-		{101, 1000, 0, 0},
-		{105, 10, 10, 1000},
-		{105, 1, 0, 0},
-		{104, 11, 10, 1}, // the clock steps back
-		{104, 1, 0, 0},
-	} {
-		ok := 0
-		for i := range step.reports {
-			allowed, suppressed := l.allow(step.second)
-			if allowed {
-				ok++
-			}
-			if want := step.suppressed; i == 0 && suppressed != want || i > 0 && suppressed != 0 {
-				t.Errorf("report %d of second %d: suppressed = %d, want %d on the first and 0 on others", i, step.second, suppressed, want)
-			}
-		}
-		if ok != step.ok {
-			t.Errorf("reports allowed of %d in second %d = %d, want %d", step.reports, step.second, ok, step.ok)
-		}
-	}
-}
 
 func TestReportOnFirstOrEveryRejection(t *testing.T) {
 	const (
@@ -82,7 +49,7 @@ func TestReportOnFirstOrEveryRejection(t *testing.T) {
 // A zone logs the first rejections of at most reportsPerSecond keys a second, unless all rejections
 // are logged.
 func TestReportBoundsFirstRejections(t *testing.T) {
-	const keys = 2 * reportsPerSecond
+	const keys = 2 * usage.ReportsPerSecond
 	for rejections, bounded := range map[string]bool{"first": true, "all": false} {
 		h := provisioned(t, `{"log_rejections": "`+rejections+`", "rate_limits": {
 			"keys-`+rejections+`": {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 1, "window": "24h"}}}}`)
@@ -95,7 +62,7 @@ func TestReportBoundsFirstRejections(t *testing.T) {
 			}
 		}
 		seconds := int(time.Now().Unix()-start) + 1
-		if n := logs.Len(); bounded && n > seconds*reportsPerSecond || !bounded && n != keys {
+		if n := logs.Len(); bounded && n > seconds*usage.ReportsPerSecond || !bounded && n != keys {
 			t.Errorf("log_rejections %s: lines for %d keys in %d s = %d, bounded: %v", rejections, keys, seconds, n, bounded)
 		}
 	}
@@ -107,12 +74,12 @@ func TestReportOfBlockedIsBounded(t *testing.T) {
 	core, logs := observer.New(zapcore.InfoLevel)
 	h.logger = zap.New(core)
 	start := time.Now().Unix()
-	for range 3 * reportsPerSecond {
+	for range 3 * usage.ReportsPerSecond {
 		_ = h.ServeHTTP(httptest.NewRecorder(), benchRequest("k"), handlerThatWritesNothing)
 	}
 	seconds := int(time.Now().Unix()-start) + 1
-	if n := logs.Len(); n < reportsPerSecond || n > seconds*reportsPerSecond {
-		t.Errorf("lines in %d s = %d, want %d a second", seconds, n, reportsPerSecond)
+	if n := logs.Len(); n < usage.ReportsPerSecond || n > seconds*usage.ReportsPerSecond {
+		t.Errorf("lines in %d s = %d, want %d a second", seconds, n, usage.ReportsPerSecond)
 	}
 }
 

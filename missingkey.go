@@ -84,7 +84,7 @@ func (e *evaluation) substituteKey(z *zone, has keytemplate.Presence) *keytempla
 	e.warnNoAddress(z, z.key) // also if the zone skips or denies the request
 	substitute, isMissing := z.cookieKey, has != keytemplate.AmbiguousCookie
 	if isMissing {
-		z.counters.missingKeys.Add(1)
+		z.usage.MissingKeys.Add(1)
 		switch z.missing.action {
 		case missingSkip:
 			return nil

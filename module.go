@@ -35,7 +35,6 @@
 //	log.go            what is logged, and how often
 //	decisions.go      what the tails of decisions say
 //	accesslog.go      the field of access logs
-//	pool.go           what outlives a configuration: zones, and what they have in stores
 //	reload.go         which counts a reload drops
 //	rules.go          the rules in force: their versions reach the zones of running apps.
 //	                  rules_schema.go is what they can refer to, rules_store.go where they are kept
@@ -68,6 +67,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/command"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -107,7 +107,7 @@ type Handler struct {
 	events      *caddyevents.App
 	releases    []func() // release what Provision acquired
 
-	windowless reportLimit // of the lines about 403s by the handler's own list
+	windowless usage.ReportLimit // of the lines about 403s by the handler's own list
 }
 
 // A takeStore decides takes, and notes whether it has answered.
@@ -198,13 +198,14 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, use *config.Zone
 	if err := h.app.define(name, settings, h.logger); err != nil {
 		return nil, err
 	}
-	state, handle, release := acquireZone(h.app.store, name)
-	h.releases = append(h.releases, release)
+	counters, releaseCounters := usage.Acquire(name)
+	handle, releaseHandle := h.app.store.Open(name)
+	h.releases = append(h.releases, releaseCounters, releaseHandle)
 	z, err := newZone(name, settings, h.app, handle)
 	if err != nil {
 		return nil, err
 	}
-	z.matchers, z.zoneState = matchers, state
+	z.matchers, z.usage = matchers, counters
 	if settings != use {
 		z.warnings = nil // the app has logged them
 	}

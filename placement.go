@@ -122,7 +122,7 @@ func (e *evaluation) ruleOf(of *keyRules, at *placement) (_ *rule, cost int64) {
 		return nil, 0
 	}
 	if has != keytemplate.Present {
-		of.zone.counters.invalidCosts.Add(1)
+		of.zone.usage.InvalidCosts.Add(1)
 	}
 	return rule, cost
 }

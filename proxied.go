@@ -17,12 +17,12 @@ import (
 // address of a proxy, so that all of its clients are exempt, it counts that too, and warns about it
 // once in a configuration. It cannot be refused: the proxies of a mesh forward each request.
 func (e *evaluation) noteExempt() {
-	metrics.addressAllowed.Add(1)
+	metrics.addresses.Allowed.Add(1)
 	header := forwardingHeader(e.request.Header)
 	if header == "" || !clientIsPeer(e.request) {
 		return
 	}
-	metrics.exemptProxies.Add(1)
+	metrics.addresses.ExemptProxies.Add(1)
 	if !e.handler.app.warnedProxy.Swap(true) {
 		e.handler.logger.Warn("an address that is allowed past all zones seems to be that of a proxy, so its clients have "+
 			"no limit: use trusted_proxies and trusted_proxies_strict in the global option servers, or an `allow` without it",

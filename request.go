@@ -182,21 +182,21 @@ func (r *zoneResult) block(now limiter.Instant) {
 // count adds a result to its zone's counters. A rejected request counts only in the zones that deny
 // it.
 func (e *evaluation) count(r *zoneResult, rejected bool) {
-	c, outcome := &r.zone.counters, ""
+	c, outcome := r.zone.usage, ""
 	switch {
 	case rejected && r.decision.OK:
 		return
 	case r.unavailable():
-		c.unavailable[r.decision.Source].Add(1)
+		c.Unavailable[r.decision.Source].Add(1)
 		outcome = adminapi.Unavailable
 	case rejected:
-		c.rejected[r.decision.Source].Add(1)
+		c.Rejected[r.decision.Source].Add(1)
 		outcome = adminapi.Rejected
 	case r.outage:
-		c.outage[r.decision.Source].Add(1)
+		c.Outage[r.decision.Source].Add(1)
 		outcome = adminapi.Degraded
 	default:
-		c.admitted[r.decision.Source].Add(1)
+		c.Admitted[r.decision.Source].Add(1)
 		outcome = adminapi.Admitted
 	}
 	e.publish(decided{outcome: outcome, zone: r.zone, key: r.template, result: r})
@@ -229,7 +229,7 @@ func (r *zoneResult) remainingFraction() float64 {
 func (s *requestState) formatHeaders(first int, shown *zoneResult, retry int64) {
 	latest := s.results[first:]
 	earlier := slices.DeleteFunc(s.results[:first], func(old zoneResult) bool {
-		return slices.ContainsFunc(latest, func(r zoneResult) bool { return r.zone.zoneState == old.zone.zoneState })
+		return slices.ContainsFunc(latest, func(r zoneResult) bool { return r.zone.usage == old.zone.usage })
 	})
 	s.results = append(earlier, latest...)
 	if shown == nil {

@@ -41,7 +41,7 @@ func (a *App) rulesInForce() *ruleSnapshot {
 
 // rulesBeforeStart returns the rules that requests have before the app follows its watcher.
 func (a *App) rulesBeforeStart() *rules.Version {
-	for _, w := range values[*ruleWatcher](rulePool) {
+	for _, w := range rulePool.All() {
 		if w.identity == a.ruleStore.identity {
 			waitForRules(w.Loaded())
 			return w.Latest()
@@ -80,7 +80,7 @@ func (a *App) applyLocked(v *rules.Version) *ruleSnapshot {
 			a.logLeftOut(left, zap.String("zone", z.name), placeField(z.place))
 		}
 		if s.zones[i].compared != nil {
-			z.counters.comparisons.used.Store(true)
+			z.usage.Comparisons.Used.Store(true)
 		}
 	}
 	a.inForce.Store(s)
@@ -113,20 +113,15 @@ func waitForRules(known <-chan struct{}) bool {
 
 // acquireRules acquires the watcher of the rules, and waits for them a moment. The app has to
 // follow the watcher then.
-func (a *App) acquireRules() error {
-	v, _, err := rulePool.LoadOrNew(a.ruleStore.identity, func() (caddy.Destructor, error) {
+func (a *App) acquireRules() {
+	w, release := rulePool.Acquire(a.ruleStore.identity, func() *ruleWatcher {
 		return newRuleWatcher(a.ruleStore, func() *zap.Logger { return caddy.Log().Named(appName) })
 	})
-	if err != nil {
-		return err
-	}
-	w := v.(*ruleWatcher)
 	if w.storage != nil {
 		w.storage.Use(a.ruleStore.storage)
 	}
-	a.watcher = w
+	a.watcher, a.releaseWatcher = w, release
 	waitForRules(w.Loaded())
-	return nil
 }
 
 // releaseRules ends what Start has begun.
@@ -136,7 +131,7 @@ func (a *App) releaseRules() {
 	}
 	a.unwatch()
 	a.unwatch = nil
-	_, _ = rulePool.Delete(a.ruleStore.identity) // a store that does not close well is left
+	a.releaseWatcher()
 	var of *rules.Emergency
 	if newest := newestApp(); newest != nil {
 		of = newest.rulesInForce().version.Document.Emergency

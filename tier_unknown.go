@@ -44,7 +44,7 @@ func (u *unknownTiers) isNew(t unknownTier) bool {
 // noteUnknownTier counts a request whose tier is no tier of the zone. It warns about each such tier
 // once in a configuration.
 func (e *evaluation) noteUnknownTier(z *zone, value string) {
-	z.counters.unknownTiers.Add(1)
+	z.usage.UnknownTiers.Add(1)
 	value = shortened(value)
 	if !e.handler.app.unknownTiers.isNew(unknownTier{z.name, value}) {
 		return

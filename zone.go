@@ -14,12 +14,14 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/glob"
 	"github.com/fleetlimit/fleetlimit/internal/keyshare"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // A zone is a config.Zone, compiled.
 type zone struct {
-	*zoneState
+	name     string
+	usage    *usage.Zone
 	legacy   bool // in the syntax of caddy-ratelimit
 	matchers caddyhttp.MatcherSets
 	paths    pathUse // whether it tells paths apart
@@ -55,12 +57,12 @@ type zone struct {
 // clientIP is the placeholder of the client's address as Caddy determines it.
 const clientIP = "{http.vars.client_ip}"
 
-// newZone compiles settings into rules that hold handle. The caller sets matchers and zoneState.
+// newZone compiles settings into rules that hold handle. The caller sets matchers and usage.
 func newZone(name string, settings *config.Zone, app *App, handle limiter.Zone) (*zone, error) {
 	if name == adminapi.EmergencyZone {
 		return nil, errors.New("emergency mode has this name: use another one")
 	}
-	z := &zone{legacy: settings.Legacy(), place: settings.Place}
+	z := &zone{name: name, legacy: settings.Legacy(), place: settings.Place}
 	var err error
 	if z.legacy {
 		if settings, err = config.FromLegacy(settings); err != nil {

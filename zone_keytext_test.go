@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -47,7 +48,7 @@ func TestNameOf(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", tc.name, err)
 		}
-		z.zoneState = &zoneState{name: "z"}
+		z.usage = &usage.Zone{Name: "z"}
 		tc.key.Zone, tc.want.Zone = "z", "z"
 		keys, err := z.keysOf(&tc.key)
 		if err != nil {

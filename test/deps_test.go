@@ -176,6 +176,10 @@ var policy = []struct {
 		allow:    []string{module + "/internal/spelling", "github.com/caddyserver/..."},
 		reason:   "the grammar of a line does not depend on what the line configures",
 	}, {
+		packages: module + "/internal/usage",
+		allow:    []string{module + "/internal/pool", module + "/limiter"},
+		reason:   "counters outlive configurations: they refer to nothing of one",
+	}, {
 		packages: module,
 		allow: []string{
 			module + "/config", module + "/internal/...", module + "/limiter/...", module + "/redisconn",
