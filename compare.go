@@ -8,6 +8,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keyshare"
+	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -29,15 +30,15 @@ func (c *comparedRules) all() []endpointRules {
 }
 
 // limits reports whether r is a rule that limits anything.
-func (r *rule) limits() bool { return r != nil && !r.unlimited() }
+func (r *rule) limits() bool { return r != nil && !r.Unlimited() }
 
 // decidesAs reports whether two rules have the same limit and algorithm. nil limits nothing.
 func (r *rule) decidesAs(other *rule) bool {
 	switch {
 	case !r.limits() || !other.limits():
 		return r.limits() == other.limits()
-	case r.block || other.block:
-		return r.block == other.block
+	case r.Block || other.Block:
+		return r.Block == other.Block
 	}
 	return r.Algorithm == other.Algorithm && r.Capacity() == other.Capacity() && r.Limit.Events == other.Limit.Events &&
 		r.Limit.Window == other.Limit.Window
@@ -130,7 +131,7 @@ func (e *evaluation) addComparison(z *zone, rules *zoneRules, at *placement, inF
 	if compared.Rule != nil {
 		take.Cost, _ = rules.endpoints[at.endpoint].cost.of(compared, e.request, e.repl)
 	}
-	e.comparisons = append(e.comparisons, trial{zoneResult{zone: z, rule: compared}, take})
+	e.comparisons = append(e.comparisons, trial{response.Result{Zone: z.usage, Policy: &compared.Policy}, take})
 }
 
 // takeComparisons decides the comparisons, each by itself, after the rules in force have decided.
@@ -139,13 +140,13 @@ func (e *evaluation) takeComparisons() {
 	now := time.Now()
 	for i := range e.comparisons {
 		c := &e.comparisons[i]
-		admitted, decided := e.decisionOf(c.result.zone)
+		admitted, decided := e.decisionOf(c.result.Zone)
 		if !decided {
 			continue
 		}
 		e.decideTrials(e.comparisons[i:i+1], now)
-		if !c.result.outage {
-			c.result.zone.usage.Comparisons.Add(admitted, c.result.decision.OK)
+		if !c.result.Outage {
+			c.result.Zone.Comparisons.Add(admitted, c.result.Decision.OK)
 		}
 	}
 }
@@ -153,20 +154,20 @@ func (e *evaluation) takeComparisons() {
 // decisionOf returns whether the rule in force of a zone admits the request, also one in a dry run.
 // It is not decided in an outage, and if another zone rejects the request, which then counts in
 // none.
-func (e *evaluation) decisionOf(z *zone) (admitted, decided bool) {
-	of := func(r *zoneResult) (admitted, decided bool) { return r.decision.OK, !r.outage }
+func (e *evaluation) decisionOf(z *usage.Zone) (admitted, decided bool) {
+	of := func(r *response.Result) (admitted, decided bool) { return r.Decision.OK, !r.Outage }
 	admitted, decided = true, true // unless the zone limits the request
 	results := e.results()
 	for i := range results {
 		switch r := &results[i]; {
-		case r.zone == z:
+		case r.Zone == z:
 			admitted, decided = of(r)
-		case !r.decision.OK:
+		case !r.Decision.OK:
 			return false, false
 		}
 	}
 	for i := range e.trials {
-		if r := &e.trials[i].result; r.zone == z {
+		if r := &e.trials[i].result; r.Zone == z {
 			return of(r)
 		}
 	}

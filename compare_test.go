@@ -384,7 +384,7 @@ func TestComparisonIsRefused(t *testing.T) {
 		`{"keys": 1.5, "limit": "1/1m"}`:         "compare: keys is 1.5: use a fraction",
 		`{"keys": "5", "limit": "1/1m"}`:         `"5" is not a percentage: use "0%" to "100%"`,
 		`{"limit": {"events": 0}}`:               "compare: limit: events is 0: use block",
-		`{"limit": "4/1m"}`:                      "compare: cost is 5, but at most 4 events can pass at once: use a lower cost",
+		`{"limit": "4/1m"}`:                      "compare: cost is 5, but at most 4 can pass at once: use a lower cost",
 		`{"algorithm": {"name": "leaky"}}`:       "compare: algorithm",
 		`{"percent": 5}`:                         `unknown field "percent"`,
 		`{"limit": "9/1m burst 8"}`:              "compare: limit: fixed_window has no burst: use token_bucket, or a limit without burst",

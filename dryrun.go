@@ -11,26 +11,27 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // A trial is a take of a zone that does not reject the request.
 type trial struct {
-	result zoneResult
+	result response.Result
 	take   limiter.Take // unless the rule blocks or is unlimited
 }
 
 // decideTrials decides the trials of one zone as one, and returns the result that describes them.
 // There are several if the request is at several endpoints.
-func (e *evaluation) decideTrials(trials []trial, now time.Time) *zoneResult {
+func (e *evaluation) decideTrials(trials []trial, now time.Time) *response.Result {
 	clear(e.takes) // results have their decisions
 	e.takes = e.takes[:0]
 	blocked := false
 	for i := range trials {
-		switch r := trials[i].result.rule; {
-		case r.block:
+		switch r := trials[i].result.Policy; {
+		case r.Block:
 			blocked = true
-		case !r.unlimited():
+		case !r.Unlimited():
 			e.takes = append(e.takes, trials[i].take)
 		}
 	}
@@ -42,19 +43,19 @@ func (e *evaluation) decideTrials(trials []trial, now time.Time) *zoneResult {
 		_ = store.Take(e.request.Context(), now, e.takes)
 	}
 	takes, at := e.takes, limiter.At(now)
-	var decisive *zoneResult
+	var decisive *response.Result
 	for i := range trials {
 		r := &trials[i].result
 		switch {
-		case r.rule.block:
-			r.block(at)
-		case r.rule.unlimited():
-			r.decision = limiter.Decision{OK: true, At: at}
+		case r.Policy.Block:
+			r.Block(at)
+		case r.Policy.Unlimited():
+			r.Decision = limiter.Decision{OK: true, At: at}
 		default:
-			r.decide(&takes[0], at)
+			r.Decide(&takes[0], at)
 			takes = takes[1:]
 		}
-		if decisive == nil || r.decides(decisive) {
+		if decisive == nil || r.Decides(decisive) {
 			decisive = r
 		}
 	}
@@ -67,7 +68,7 @@ func (e *evaluation) takeTrials() {
 	now := time.Now()
 	e.now = limiter.At(now)
 	for rest := e.trials; len(rest) > 0; {
-		n := slices.IndexFunc(rest, func(t trial) bool { return t.result.zone != rest[0].result.zone })
+		n := slices.IndexFunc(rest, func(t trial) bool { return t.result.Zone != rest[0].result.Zone })
 		if n < 0 {
 			n = len(rest)
 		}
@@ -76,19 +77,19 @@ func (e *evaluation) takeTrials() {
 		for i := range e.takes {
 			e.state.addCharge(&e.takes[i])
 		}
-		if r.decision.OK {
+		if r.Decision.OK {
 			e.count(r, false)
 			continue
 		}
-		r.zone.usage.WouldReject[r.decision.Source].Add(1)
+		r.Zone.WouldReject[r.Decision.Source].Add(1)
 		status := http.StatusTooManyRequests
-		if r.unavailable() {
+		if r.Unavailable() {
 			status = http.StatusServiceUnavailable
 		}
-		e.publish(decided{outcome: adminapi.WouldReject, zone: r.zone, key: r.template, result: r, wouldBe: status})
+		e.publish(decided{outcome: adminapi.WouldReject, zone: r.Zone, key: r.Template, result: r, wouldBe: status})
 		if logs, unlogged := e.logsRejection(r); logs {
-			e.logTrial(r.zone, r.template, unlogged, zap.Int("would_be", status), zap.Duration("wait", r.boundedWait()),
-				costField(r.cost), tierUnknownField(r.unknownTier))
+			e.logTrial(r.Zone.Name, r.Template, unlogged, zap.Int("would_be", status), zap.Duration("wait", r.BoundedWait()),
+				costField(r.Cost), tierUnknownField(r.UnknownTier))
 		}
 	}
 }
@@ -101,13 +102,13 @@ const earlyData = "early_data"
 func (e *evaluation) passTrial(z *zone, key *keytemplate.Template, err error) {
 	reason, status := earlyData, errorStatus(err)
 	if f := e.forbidden.reason; f != nil {
-		reason, status = f.name, f.status
+		reason, status = f.Reason, f.Status
 	}
 	e.forbidden = forbidden{}
 	z.usage.WouldDeny.Add(1)
-	e.publish(decided{outcome: adminapi.WouldDeny, zone: z, key: key, reason: reason, wouldBe: status})
+	e.publish(decided{outcome: adminapi.WouldDeny, zone: z.usage, key: key, reason: reason, wouldBe: status})
 	if logs, unlogged := e.handler.logsForbidden(z); logs {
-		e.logTrial(z, key, unlogged, zap.Int("would_be", status), zap.String("reason", reason))
+		e.logTrial(z.name, key, unlogged, zap.Int("would_be", status), zap.String("reason", reason))
 	}
 }
 
@@ -121,6 +122,6 @@ func errorStatus(err error) int {
 }
 
 // logTrial logs that a zone would not have let the request pass.
-func (e *evaluation) logTrial(z *zone, key *keytemplate.Template, suppressed uint64, about ...zap.Field) {
-	e.log("request would be rejected", 0, key, suppressed, append(about, zap.String("zone", z.name))...)
+func (e *evaluation) logTrial(zone string, key *keytemplate.Template, suppressed uint64, about ...zap.Field) {
+	e.log("request would be rejected", 0, key, suppressed, append(about, zap.String("zone", zone))...)
 }

@@ -1,44 +1,34 @@
 package fleetlimit
 
 import (
-	"encoding/json"
-	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 
-	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
-	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 )
 
-// forbidden is why a request gets 403, or 400 if what it counts by is not clear, whatever its rate
-// is.
+// forbidden is the refusal of a request.
 type forbidden struct {
-	reason *forbidReason         // nil: it does not get them
-	zone   *zone                 // nil: the handler itself forbids it
+	reason *response.Refusal     // nil: there is none
+	zone   *zone                 // nil: the handler itself refuses it
 	key    *keytemplate.Template // nil: the request has no key
 }
 
-// A forbidReason is what clients and logs read about a 403 or 400.
-type forbidReason struct {
-	status        int
-	name, message string
-}
-
 var (
-	deniedAddress = &forbidReason{http.StatusForbidden, "denied_address", "The client's address is denied"}
-	deniedKey     = &forbidReason{http.StatusForbidden, "denied_key", "The key is denied"}
-	noKey         = &forbidReason{http.StatusForbidden, "missing_key", "The request has no key"}
+	deniedAddress = &response.Refusal{Status: http.StatusForbidden, Reason: "denied_address", Message: "The client's address is denied"}
+	deniedKey     = &response.Refusal{Status: http.StatusForbidden, Reason: "denied_key", Message: "The key is denied"}
+	noKey         = &response.Refusal{Status: http.StatusForbidden, Reason: "missing_key", Message: "The request has no key"}
 
-	noSubstitute = &forbidReason{http.StatusBadRequest, "missing_key",
-		"The request has neither the key nor what stands in for it"}
-	ambiguousKey  = &forbidReason{http.StatusBadRequest, "ambiguous_key", "The key" + isAmbiguous}
-	ambiguousTier = &forbidReason{http.StatusBadRequest, "ambiguous_tier", "The tier" + isAmbiguous}
-	ambiguousCost = &forbidReason{http.StatusBadRequest, "ambiguous_cost", "The cost" + isAmbiguous}
+	noSubstitute = &response.Refusal{Status: http.StatusBadRequest, Reason: "missing_key",
+		Message: "The request has neither the key nor what stands in for it"}
+	ambiguousKey  = &response.Refusal{Status: http.StatusBadRequest, Reason: "ambiguous_key", Message: "The key" + isAmbiguous}
+	ambiguousTier = &response.Refusal{Status: http.StatusBadRequest, Reason: "ambiguous_tier", Message: "The tier" + isAmbiguous}
+	ambiguousCost = &response.Refusal{Status: http.StatusBadRequest, Reason: "ambiguous_cost", Message: "The cost" + isAmbiguous}
 )
 
 const isAmbiguous = " is ambiguous: use its header or query parameter once, in its own spelling"
@@ -51,7 +41,7 @@ const (
 
 // forbidAmbiguous counts a value of the zone that is ambiguous. It forbids the request for a
 // reason, unless an ambiguous value counts as a missing one, and reports whether it does.
-func (e *evaluation) forbidAmbiguous(z *zone, presence keytemplate.Presence, reason *forbidReason) bool {
+func (e *evaluation) forbidAmbiguous(z *zone, presence keytemplate.Presence, reason *response.Refusal) bool {
 	if presence < keytemplate.AmbiguousCookie {
 		return false
 	}
@@ -66,8 +56,8 @@ func (e *evaluation) forbidAmbiguous(z *zone, presence keytemplate.Presence, rea
 // forbidPath forbids a request whose path the zone cannot tell from others.
 func (e *evaluation) forbidPath(z *zone, why error) {
 	z.usage.Ambiguous.Add(1)
-	e.forbidden = forbidden{zone: z, reason: &forbidReason{
-		http.StatusBadRequest, "ambiguous_path", "The" + strings.TrimPrefix(why.Error(), "the"),
+	e.forbidden = forbidden{zone: z, reason: &response.Refusal{
+		Status: http.StatusBadRequest, Reason: "ambiguous_path", Message: "The" + strings.TrimPrefix(why.Error(), "the"),
 	}}
 }
 
@@ -77,60 +67,25 @@ func (e *evaluation) forbid(w http.ResponseWriter) error {
 	e.rollback()
 	e.attachState()
 	f := &e.forbidden
-	again := f.zone == nil && e.state.forbidden == f.reason // error routes have a handler, too
-	e.state.forbidden = f.reason
+	again := f.zone == nil && e.state.Refusal == f.reason // error routes have a handler, too
+	e.state.Refusal = f.reason
 	switch {
 	case again:
 	case f.zone == nil:
 		metrics.addresses.Denied.Add(1)
 	default:
 		f.zone.usage.Denied.Add(1)
-		e.state.exceeded = f.zone.name
+		e.state.Exceeded = f.zone.name
 	}
 	if !again {
-		e.publish(decided{outcome: adminapi.Denied, zone: f.zone, key: f.key, reason: f.reason.name})
+		e.publish(decided{outcome: adminapi.Denied, zone: f.usage(), key: f.key, reason: f.reason.Reason})
 		e.reportForbidden()
 	}
-	w.Header()["Cache-Control"] = noStore
-	switch e.handler.styleOf(f.zone) {
-	case config.RejectError:
-		return caddyhttp.HandlerError{Err: errors.New(f.reason.message), StatusCode: f.reason.status}
-	case config.RejectProblem:
-		e.body = f.appendProblem(e.body[:0])
-		e.write(w, f.reason.status, typeProblem)
-	default:
-		e.body = f.appendJSON(e.body[:0])
-		e.write(w, f.reason.status, typeJSON)
-	}
-	return nil
-}
-
-// details returns the reason and the zone as members of a JSON object.
-func (f *forbidden) details() string {
-	details := `"reason":"` + f.reason.name + `"`
+	zone, legacy := "", false
 	if f.zone != nil {
-		name, _ := json.Marshal(f.zone.name) // Marshal never fails for a string
-		details = `"zone":` + string(name) + "," + details
+		zone, legacy = f.zone.name, f.zone.legacy
 	}
-	return details
-}
-
-func (f *forbidden) appendJSON(b []byte) []byte {
-	code := "FORBIDDEN"
-	if f.reason.status == http.StatusBadRequest {
-		code = "BAD_REQUEST"
-	}
-	b = append(b, `{"error":{"code":"`+code+`","message":"`+f.reason.message+`","details":{`...)
-	b = append(b, f.details()...)
-	return append(b, "}}}\n"...)
-}
-
-func (f *forbidden) appendProblem(b []byte) []byte {
-	b = append(b, `{"type":"about:blank","title":"`+http.StatusText(f.reason.status)+`","status":`...)
-	b = strconv.AppendInt(b, int64(f.reason.status), 10)
-	b = append(b, `,"detail":"`+f.reason.message+`",`...)
-	b = append(b, f.details()...)
-	return append(b, "}\n"...)
+	return f.reason.Write(w, zone, e.handler.styleOf(legacy), &e.body)
 }
 
 // reportForbidden logs a 403 or 400.
@@ -140,9 +95,17 @@ func (e *evaluation) reportForbidden() {
 	if !logs {
 		return
 	}
-	about := []zap.Field{zap.String("reason", f.reason.name)}
+	about := []zap.Field{zap.String("reason", f.reason.Reason)}
 	if f.zone != nil {
 		about = append(about, zap.String("zone", f.zone.name))
 	}
-	e.log("request denied", f.reason.status, f.key, unlogged, about...)
+	e.log("request denied", f.reason.Status, f.key, unlogged, about...)
+}
+
+// usage returns the counters of the zone that refuses the request, nil if the handler itself does.
+func (f *forbidden) usage() *usage.Zone {
+	if f.zone == nil {
+		return nil
+	}
+	return f.zone.usage
 }

@@ -140,7 +140,7 @@ func (e *evaluation) keyRulesOf(z *zone, rules *zoneRules, template *keytemplate
 	}
 	if allowed || !z.allow.Empty() && z.allow.Match(text()) {
 		z.usage.Allowed.Add(1)
-		e.publish(decided{outcome: adminapi.Allowed, zone: z, key: template, reason: allowedKey})
+		e.publish(decided{outcome: adminapi.Allowed, zone: z.usage, key: template, reason: allowedKey})
 		return of, false
 	}
 	if template == z.key || !z.missing.limited {
@@ -183,21 +183,21 @@ func (e *evaluation) take() error {
 	takes := e.takes
 	for i := range results {
 		r := &results[i]
-		if r.rule.block {
-			r.block(e.now)
+		if r.Policy.Block {
+			r.Block(e.now)
 		} else {
-			r.decide(&takes[0], e.now)
+			r.Decide(&takes[0], e.now)
 			takes = takes[1:]
 		}
 	}
-	results = e.mergeResults()
+	results = e.state.Merge(e.first)
 	for i := range results {
-		if r := &results[i]; !r.decision.OK && (e.denied == nil || r.outweighs(e.denied)) {
+		if r := &results[i]; !r.Decision.OK && (e.denied == nil || r.Outweighs(e.denied)) {
 			e.denied = r
 		}
 	}
 	// If another zone denies the request, a failure decides nothing. So it is not an outage.
-	if len(e.takes) > 0 && (err == nil || e.denied == nil || e.denied.outage) {
+	if len(e.takes) > 0 && (err == nil || e.denied == nil || e.denied.Outage) {
 		e.handler.takes.Note(now, err)
 	}
 	for i := range results {
@@ -244,8 +244,7 @@ func (e *evaluation) serveNext(w http.ResponseWriter, next caddyhttp.Handler) (e
 	if len(e.results()) == 0 {
 		err = next.ServeHTTP(w, e.request)
 	} else {
-		e.state.formatHeaders(e.first, nil, 0)
-		err = e.state.serve(w, e.request, next)
+		err = e.state.Serve(w, e.request, e.first, next)
 	}
 	e.checkIdentity()
 	return err

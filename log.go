@@ -13,14 +13,16 @@ import (
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/response"
 )
 
-// loggedOf returns which rejections by a zone are logged, or those by the handler if it is nil.
-func (h *Handler) loggedOf(z *zone) string {
+// loggedOf returns which rejections by a zone are logged. legacy is whether it is in the syntax of
+// caddy-ratelimit.
+func (h *Handler) loggedOf(legacy bool) string {
 	switch {
 	case h.LogRejections != "":
 		return h.LogRejections
-	case z != nil && z.legacy:
+	case legacy:
 		return config.LogAll
 	}
 	return config.LogFirst
@@ -31,23 +33,23 @@ func (h *Handler) loggedOf(z *zone) string {
 // window. First rejections are reported at most ten times a second for a zone, because each key of
 // a flood has one. A limit that blocks has no window, so that as many of its rejections are logged.
 // A 503 exceeds no limit: it is logged alike, and has no event.
-func (e *evaluation) report(denied, named *zoneResult, wait time.Duration) {
-	h, z := e.handler, denied.zone
+func (e *evaluation) report(denied, named *response.Result, wait time.Duration) {
+	h, z := e.handler, denied.Zone
 	logs, unlogged := e.logsRejection(denied)
-	emits, unemitted := z.legacy, uint64(0)
+	emits, unemitted := denied.Legacy, uint64(0)
 	message, status := "rate limit exceeded", http.StatusTooManyRequests
-	if denied.unavailable() {
-		message, status, emits = errUnavailable.Error(), http.StatusServiceUnavailable, false
-	} else if denied.decision.Breach && !z.legacy {
-		emits, unemitted = z.usage.Emitted.Allow(e.now.Unix())
+	if denied.Unavailable() {
+		message, status, emits = "rate limit is not available", http.StatusServiceUnavailable, false
+	} else if denied.Decision.Breach && !denied.Legacy {
+		emits, unemitted = z.Emitted.Allow(e.now.Unix())
 	}
 	if !logs && !emits {
 		return
 	}
-	zone, key := named.zone.name, named.template
+	zone, key := named.Zone.Name, named.Template
 	if logs {
 		e.log(message, status, key, unlogged,
-			zap.String("zone", zone), zap.Duration("wait", wait), costField(denied.cost), tierUnknownField(denied.unknownTier))
+			zap.String("zone", zone), zap.Duration("wait", wait), costField(denied.Cost), tierUnknownField(denied.UnknownTier))
 	}
 	if emits {
 		data := map[string]any{"zone": zone, "wait": wait}
@@ -70,15 +72,15 @@ func costField(cost int64) zap.Field {
 }
 
 // logsRejection reports whether a rejection is logged, and how many were not since the last one.
-func (e *evaluation) logsRejection(denied *zoneResult) (logs bool, unlogged uint64) {
-	z, which := denied.zone, e.handler.loggedOf(denied.zone)
+func (e *evaluation) logsRejection(denied *response.Result) (logs bool, unlogged uint64) {
+	z, which := denied.Zone, e.handler.loggedOf(denied.Legacy)
 	switch {
 	case which != config.LogFirst:
 		return which == config.LogAll, 0
-	case denied.rule.block:
-		return z.usage.Windowless.Allow(e.now.Unix())
-	case denied.decision.Breach:
-		return z.usage.Logged.Allow(e.now.Unix())
+	case denied.Policy.Block:
+		return z.Windowless.Allow(e.now.Unix())
+	case denied.Decision.Breach:
+		return z.Logged.Allow(e.now.Unix())
 	}
 	return false, 0
 }
@@ -87,11 +89,11 @@ func (e *evaluation) logsRejection(denied *zoneResult) (logs bool, unlogged uint
 // how many were not since the last one. It belongs to no window that has a first one, so unless all
 // are logged, a zone logs at most ten a second, and the handler as many by its own list.
 func (h *Handler) logsForbidden(z *zone) (logs bool, unlogged uint64) {
-	limit := &h.windowless
+	limit, legacy := &h.windowless, false
 	if z != nil {
-		limit = &z.usage.Windowless
+		limit, legacy = &z.usage.Windowless, z.legacy
 	}
-	switch h.loggedOf(z) {
+	switch h.loggedOf(legacy) {
 	case config.LogFirst:
 		return limit.Allow(time.Now().Unix())
 	case config.LogAll:

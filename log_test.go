@@ -100,7 +100,7 @@ func TestRejectionSaysWhoIsLimited(t *testing.T) {
 			lines = append(lines, logs.All()[0].ContextMap())
 		}
 		want := map[string]any{
-			"zone": fmt.Sprintf("who-a-%d", i), "wait": blockedFor, "status": int64(429), "remote_ip": "198.51.100.7",
+			"zone": fmt.Sprintf("who-a-%d", i), "wait": 24 * time.Hour, "status": int64(429), "remote_ip": "198.51.100.7",
 			"client_ip": "192.0.2.1", "method": "POST", "host": "api.example.com", "path": "/v1/a%20b",
 			"key_hash": "992621cb1579", // printf %s sk_live_1 | sha256sum | cut -c1-12
 		}

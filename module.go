@@ -27,9 +27,7 @@
 //	dryrun.go         zones that decide and do not reject
 //	compare.go        a second limit or algorithm beside that in force
 //	unknown.go        placeholders that nothing provides
-//	header.go         the headers of responses
-//	writer.go         when headers are set
-//	reject.go         the rest of a rejection, with 429, or with 503 while Redis cannot decide
+//	evaluate_reject.go  which zone a rejection names, and how long it is
 //	forbid.go         the 403 of what is denied whatever its rate is, the 400 of what is ambiguous
 //	metrics.go        what Prometheus scrapes
 //	log.go            what is logged, and how often
@@ -67,6 +65,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/command"
+	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -101,7 +100,7 @@ type Handler struct {
 	takes       takeStore
 	addresses   addressFilter
 	zones       []*zone // by name, so that headers list them in a stable order
-	headers     headerSet
+	headers     response.Headers
 	rejectStyle string
 	logger      *zap.Logger
 	events      *caddyevents.App
@@ -170,7 +169,7 @@ func (h *Handler) provisionSettings() (err error) {
 		return err
 	}
 	defaults := h.app.DefaultSettings()
-	h.headers = headerSets[cmp.Or(h.Headers, defaults.Headers, "all")]
+	h.headers = response.NewHeaders(cmp.Or(h.Headers, defaults.Headers))
 	h.rejectStyle = cmp.Or(h.Reject, defaults.Reject)
 	if h.addresses, err = newAddressFilter(h.Allow, h.Deny); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -214,7 +215,7 @@ func (c *overrideChecker) check(k keyOverride) checkedOverride {
 		}
 		switch {
 		case err == nil && k.limit != nil:
-			if err = r.cost.fits(&rule{Rule: counted}); err == nil {
+			if err = r.cost.fits(&rule{Policy: response.Policy{Rule: counted}}); err == nil {
 				fits = true
 			}
 			partly = cmp.Or(partly, r.at(err))

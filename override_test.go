@@ -92,7 +92,7 @@ func TestOverridesWithoutEffectAreRefused(t *testing.T) {
 		{`"limit": "100/1m burst 9"`, ""}, // for all but one
 		{`"limit": "100/1m burst 9", "endpoint": "/fixed"`, "not at /fixed: limit: fixed_window has no burst: use token_bucket"},
 		{`"limit": "5/1m"`, ""},
-		{`"limit": "5/1m", "endpoint": "/costly"`, "not at /costly: cost is 10, but at most 5 events can pass at once: use a lower cost"},
+		{`"limit": "5/1m", "endpoint": "/costly"`, "not at /costly: cost is 10, but at most 5 can pass at once: use a lower cost"},
 		{`"limit": "block"`, ""},
 		{`"limit": "x"`, `overrides[0].limit: "x" is not a rate`},
 		{`"multiplier": 0.7`, ""},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -80,21 +81,21 @@ func (e *evaluation) addCounts(of *keyRules, places []int, inTrial bool) {
 		if rule == nil || e.raiseCost(rule, cost, results, takes, trials) {
 			continue
 		}
-		result := zoneResult{
-			zone: of.zone, rule: rule, endpoint: place, template: of.template, cost: cost, headers: e.handler.headers,
-			unknownTier: of.unknownTier,
+		result := response.Result{
+			Zone: of.zone.usage, Legacy: of.zone.legacy, Policy: &rule.Policy, Endpoint: place, Template: of.template, Cost: cost, Headers: e.handler.headers,
+			UnknownTier: of.unknownTier,
 		}
 		take := limiter.Take{Rule: rule.Rule, Key: of.key, Cost: cost}
 		switch {
 		case inTrial:
 			e.trials = append(e.trials, trial{result, take})
 			continue
-		case rule.block:
+		case rule.Block:
 			e.blocked = true
 		default:
 			e.takes = append(e.takes, take)
 		}
-		e.state.results = append(e.state.results, result)
+		e.state.Add(result)
 	}
 	if len(e.results())-results+len(e.trials)-trials > mostCounts {
 		e.forbidPath(of.zone, errTooManyEndpoints)
@@ -112,9 +113,9 @@ var errTooManyEndpoints = errors.New("the path is at too many endpoints: use one
 func (e *evaluation) ruleOf(of *keyRules, at *placement) (_ *rule, cost int64) {
 	rule := at.rule(of.rules.endpoints)
 	switch {
-	case rule == nil || rule.unlimited():
+	case rule == nil || rule.Unlimited():
 		return nil, 0
-	case rule.block:
+	case rule.Block:
 		return rule, 0
 	}
 	cost, has := of.rules.endpoints[at.endpoint].cost.of(rule, e.request, e.repl)
@@ -133,11 +134,11 @@ func (e *evaluation) raiseCost(r *rule, cost int64, results, takes, trials int) 
 	if r.Rule == nil {
 		return false
 	}
-	raise := func(result *zoneResult, t *limiter.Take) bool {
+	raise := func(result *response.Result, t *limiter.Take) bool {
 		same := t.Rule.ID == r.ID
 		if same {
 			t.Cost = max(t.Cost, cost)
-			result.cost = t.Cost
+			result.Cost = t.Cost
 		}
 		return same
 	}
@@ -148,7 +149,7 @@ func (e *evaluation) raiseCost(r *rule, cost int64, results, takes, trials int) 
 	}
 	all := e.results()
 	for i := results; i < len(all); i++ {
-		if all[i].rule.Rule == nil { // it blocks, and has no take
+		if all[i].Policy.Rule == nil { // it blocks, and has no take
 			continue
 		}
 		if raise(&all[i], &e.takes[takes]) {
@@ -157,35 +158,4 @@ func (e *evaluation) raiseCost(r *rule, cost int64, results, takes, trials int) 
 		takes++
 	}
 	return false
-}
-
-// mergeResults leaves one of the results of each zone: the one that describes what the zone decides.
-func (e *evaluation) mergeResults() []zoneResult {
-	results := e.results()
-	kept := 0
-	for i := range results {
-		switch {
-		case kept == 0 || results[i].zone != results[kept-1].zone:
-			results[kept] = results[i]
-			kept++
-		case results[i].decides(&results[kept-1]):
-			results[kept-1] = results[i]
-		}
-	}
-	if kept < len(results) {
-		e.state.results = e.state.results[:e.first+kept]
-	}
-	return results[:kept]
-}
-
-// decides reports whether r rather than other describes what their zone decides: the rejection that
-// outweighs others, or else the least that remains.
-func (r *zoneResult) decides(other *zoneResult) bool {
-	switch {
-	case r.decision.OK != other.decision.OK:
-		return other.decision.OK
-	case r.decision.OK:
-		return r.remainingFraction() < other.remainingFraction()
-	}
-	return r.outweighs(other)
 }

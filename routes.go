@@ -196,7 +196,7 @@ func (s *site) pageUnusedBy(sites []*site) (zones []string) {
 		}
 		for _, h := range other.handlers {
 			for _, z := range h.zones {
-				if h.styleOf(z) == config.RejectError {
+				if h.styleOf(z.legacy) == config.RejectError {
 					return nil
 				}
 				zones = append(zones, z.name)
@@ -244,7 +244,7 @@ func (w *routeWarnings) strippedEndpoints(h *Handler, prefix string) {
 // handles no error of its error routes.
 func (w *routeWarnings) emptyRejections(h *Handler) {
 	for _, z := range h.zones {
-		if h.styleOf(z) == config.RejectError {
+		if h.styleOf(z.legacy) == config.RejectError {
 			w.warn("rejections have no body, because handle_errors does not handle errors of its own routes: use `reject json` "+
 				"or `reject problem` in the rate_limit there", zap.String("zone", z.name), placeField(z.place))
 		}

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/route"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
@@ -23,22 +23,14 @@ type endpointRules struct {
 	withoutKey *rule // for requests without a key, if the zone has a limit for them
 }
 
-// A rule is the limit of an endpoint for a tier, with the texts that responses have about it.
+// A rule is the limit of an endpoint for a tier.
 type rule struct {
-	*limiter.Rule // nil: unlimited or block
-	block         bool
-	window        time.Duration // of the limit; for block, the time to stay away
-	texts         ruleTexts
-
+	response.Policy
 	base  limiter.Rule // what the limit does not set
 	limit config.Limit
 
 	compared bool // it is not in force, but compared with the one that is
 }
-
-// blockedFor is the time that a blocked client has to wait. Nothing changes for it until the
-// configuration does.
-const blockedFor = 24 * time.Hour
 
 // errNoBurst is about a limit with a burst where the algorithm has none.
 var errNoBurst = errors.New("has no burst: use token_bucket, or a limit without burst")
@@ -49,12 +41,7 @@ func newRule(zone string, base limiter.Rule, limit *config.Limit) (*rule, error)
 	if err != nil {
 		return nil, err
 	}
-	r := &rule{Rule: counted, block: limit.Block, window: blockedFor, base: base, limit: *limit}
-	if limit.Window > 0 {
-		r.window = time.Duration(limit.Window)
-	}
-	r.texts = newRuleTexts(zone, r)
-	return r, nil
+	return &rule{Policy: response.NewPolicy(zone, counted, limit), base: base, limit: *limit}, nil
 }
 
 // newCountedRule returns base with limit, nil if that is block or unlimited.
@@ -71,9 +58,6 @@ func newCountedRule(base limiter.Rule, limit *config.Limit) (*limiter.Rule, erro
 	base.Limit = limit.Compile()
 	return limiter.NewRule(base)
 }
-
-// unlimited reports whether r limits nothing.
-func (r *rule) unlimited() bool { return r.Rule == nil && !r.block }
 
 // A ruleBuilder compiles the rules of a zone.
 type ruleBuilder struct {
@@ -295,12 +279,4 @@ func (b *ruleBuilder) inherit(e *config.Endpoint, tier int) (*config.Limit, conf
 		}
 	}
 	return limit, enforcement
-}
-
-// amount returns a number with its noun: "1 event", "2 events".
-func amount(n int64, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return strconv.FormatInt(n, 10) + " " + noun
 }

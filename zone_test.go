@@ -37,8 +37,8 @@ func TestLegacyZone(t *testing.T) {
 		t.Errorf("legacy = %v, ambiguous keys are missing = %v; want both", z.legacy, z.ambiguousIsMissing)
 	}
 	z = compiledZone(t, `{"key": "k", "window": "10s"}`)
-	if r := z.configured.endpoints[0].rules[noTier]; !r.block || r.window != 10*time.Second {
-		t.Errorf("rule without max_events: block = %v for %v, want a block for 10s", r.block, r.window)
+	if r := z.configured.endpoints[0].rules[noTier]; !r.Block || r.Window != 10*time.Second {
+		t.Errorf("rule without max_events: block = %v for %v, want a block for 10s", r.Block, r.Window)
 	}
 }
 

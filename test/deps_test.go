@@ -176,6 +176,13 @@ var policy = []struct {
 		allow:    []string{module + "/internal/spelling", "github.com/caddyserver/..."},
 		reason:   "the grammar of a line does not depend on what the line configures",
 	}, {
+		packages: module + "/internal/response",
+		allow: []string{
+			module + "/config", module + "/internal/keytemplate", module + "/internal/usage", module + "/limiter",
+			"github.com/caddyserver/...", "github.com/dunglas/httpsfv",
+		},
+		reason: "what a response says depends on what was decided, and on no zone and no store",
+	}, {
 		packages: module + "/internal/usage",
 		allow:    []string{module + "/internal/pool", module + "/limiter"},
 		reason:   "counters outlive configurations: they refer to nothing of one",
@@ -183,7 +190,7 @@ var policy = []struct {
 		packages: module,
 		allow: []string{
 			module + "/config", module + "/internal/...", module + "/limiter/...", module + "/redisconn",
-			module + "/membership", module + "/rules/...", "github.com/caddyserver/...", "github.com/dunglas/httpsfv", "github.com/prometheus/...", "go.uber.org/zap/...",
+			module + "/membership", module + "/rules/...", "github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
 		},
 		reason: "every Caddy that has this module contains all that the root package imports",
 	}, {
