@@ -2,10 +2,8 @@ package fleetlimit
 
 import (
 	"context"
-	"time"
 
 	"github.com/caddyserver/caddy/v2"
-	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
@@ -46,40 +44,7 @@ func (process) Readiness() adminapi.Readiness { return readiness() }
 func (process) Tails() *adminapi.Tails { return &tails }
 
 // Emergency implements adminapi.Process.
-func (process) Emergency() adminapi.Emergency { return emergencyMode.active(time.Now()).describe() }
-
-// ParseEmergencyLimit implements adminapi.Process.
-func (process) ParseEmergencyLimit(text string) (string, error) {
-	limit, err := parseEmergencyLimit(text)
-	if err != nil {
-		return "", err
-	}
-	return limit.String(), nil
-}
-
-// StartEmergency implements adminapi.Process.
-func (process) StartEmergency(of *rules.Emergency) (adminapi.Emergency, error) {
-	e, err := newEmergency(of)
-	if err == nil {
-		err = emergencyMode.start(e)
-	}
-	if err != nil {
-		return adminapi.Emergency{}, err
-	}
-	return e.describe(), nil
-}
-
-// EndEmergency implements adminapi.Process.
-func (process) EndEmergency(by string) bool {
-	e := emergencyMode.current.Load()
-	if e != nil && e.rules != nil {
-		return false
-	}
-	if e != nil {
-		emergencyMode.end(e, "emergency mode is off", zap.String("by", by))
-	}
-	return true
-}
+func (process) Emergency() adminapi.EmergencySwitch { return emergencyMode }
 
 // Interface guards.
 var (

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/emergency"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/stores"
 	"github.com/fleetlimit/fleetlimit/membership"
@@ -64,6 +65,9 @@ type App struct {
 	definitions map[string]*config.Zone
 	ruleIDs     map[uint32]string
 }
+
+// emergencyMode is the hard limit in front of all zones of this process.
+var emergencyMode = emergency.New(reports)
 
 // CaddyModule returns the Caddy module information.
 func (*App) CaddyModule() caddy.ModuleInfo {

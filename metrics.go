@@ -2,7 +2,6 @@ package fleetlimit
 
 import (
 	"errors"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -122,7 +121,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	for _, z := range usage.All() {
 		s.collectZone(z)
 	}
-	s.collectEmergency()
+	s.gauge(descEmergency, number(emergencyMode.Describe().Active))
 	s.collectStores()
 	s.collectRules()
 	c.process.Collect(ch)
@@ -172,19 +171,6 @@ func (s scrape) collectZone(z *usage.Zone) {
 	s.collectComparisons(z)
 }
 
-// collectEmergency collects whether emergency mode is on, and the decisions of its limit if it ever
-// was.
-func (s scrape) collectEmergency() {
-	on := 0.0
-	if emergencyMode.active(time.Now()) != nil {
-		on = 1
-	}
-	s.gauge(descEmergency, on)
-	if emergencyMode.used.Load() {
-		s.collectZone(&emergencyMode.state)
-	}
-}
-
 // collectStores collects the stores in Redis.
 func (s scrape) collectStores() {
 	for _, store := range stores.States() {
@@ -202,16 +188,20 @@ func (s scrape) collectStores() {
 		s.gauge(descAccounts, float64(n.Accounts), name)
 		s.gauge(descNodes, float64(store.Nodes), name)
 		s.gauge(descMismatched, float64(zonesOf(store.Mismatches)), name)
-		failing := 0.0
-		if store.LookupErr != nil {
-			failing = 1
-		}
-		s.gauge(descLookup, failing, name)
+		s.gauge(descLookup, number(store.LookupErr != nil), name)
 		for _, b := range store.Primaries {
 			s.gauge(descBreaker, float64(b.State), name, b.Addr)
 			s.gauge(descLatency, b.Latency.Seconds(), name, b.Addr)
 		}
 	}
+}
+
+// number returns 1 for true, and 0 for false.
+func number(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // zonesOf returns how many zones have a mismatch.

@@ -65,7 +65,7 @@ func TestMetricsFollowZoneToRedis(t *testing.T) {
 		}
 	}
 	releaseLater()
-	if got := usage.All(); len(got) != 0 {
+	if got := zonesInUse(); len(got) != 0 {
 		t.Errorf("zones in use at the end = %d, want 0", len(got))
 	}
 }

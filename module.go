@@ -43,7 +43,7 @@
 //	                  the client, `caddy rate-limit`
 //	drain.go          what happens when Caddy begins to shut down
 //	health.go         whether the node is healthy, and a handler that tells
-//	emergency.go      emergency mode: a hard limit in front of everything
+//	emergency.go      the hard limit in front of everything, for a request
 //
 // internal/stores knows where the counts are, and which nodes share them. internal/report has what
 // operators see.

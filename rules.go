@@ -136,7 +136,7 @@ func (a *App) releaseRules() {
 	if newest := newestApp(); newest != nil {
 		of = newest.rulesInForce().version.Document.Emergency
 	}
-	_ = emergencyMode.follow(of) // it was right before
+	_ = emergencyMode.Follow(of) // it was right before
 }
 
 // follow puts the next version of the rules in force.
@@ -148,7 +148,7 @@ func (a *App) follow(t rules.Transition) {
 	if newestApp() != a {
 		return
 	}
-	if err := emergencyMode.follow(t.To.Document.Emergency); err != nil {
+	if err := emergencyMode.Follow(t.To.Document.Emergency); err != nil {
 		a.logger.Error("the emergency of the rules cannot be switched on", zap.Error(err))
 	}
 	if t.From.Number == t.To.Number {

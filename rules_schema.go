@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/emergency"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -79,7 +80,7 @@ func (s ruleSchema) Limit(zone, endpoint, tier, text string) error {
 
 // EmergencyLimit implements rules.Schema.
 func (ruleSchema) EmergencyLimit(text string) error {
-	_, err := parseEmergencyLimit(text)
+	_, err := emergency.ParseLimit(text)
 	return err
 }
 

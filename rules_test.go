@@ -26,7 +26,6 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/rules"
 	"github.com/fleetlimit/fleetlimit/rules/rulestore"
 )
@@ -213,26 +212,20 @@ func TestEmergencyOfRules(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	limit := func() string {
-		if e := emergencyMode.active(time.Now()); e != nil {
-			return e.limit.String()
-		}
-		return ""
-	}
 	check := func(when, want string) {
 		t.Helper()
-		if got := limit(); got != want {
+		if got := emergencyMode.Describe().Limit; got != want {
 			t.Errorf("%s, the limit of the emergency is %q, want %q", when, got, want)
 		}
 	}
 	put("5/1s")
-	check("after the rules have one", (&config.Limit{Events: 5, Window: caddy.Duration(time.Second)}).String())
-	own := startEmergency(t, "1/1h", time.Hour)
-	check("after the node has its own", own.limit.String())
+	check("after the rules have one", "5/1s")
+	startEmergency(t, "1/1h", time.Hour)
+	check("after the node has its own", "1/1h")
 	put("7/1s")
-	check("after the rules have another one", own.limit.String())
-	emergencyMode.end(own, "the test ends it")
-	check("after the node's own has ended", (&config.Limit{Events: 7, Window: caddy.Duration(time.Second)}).String())
+	check("after the rules have another one", "1/1h")
+	endEmergency()
+	check("after the node's own has ended", "7/1s")
 	put("")
 	check("after the rules have none", "")
 	put("5/1s")

@@ -102,7 +102,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/report",
 		allow: []string{
-			module + "/internal/stores", module + "/membership", module + "/redisconn",
+			module + "/internal/adminapi", module + "/internal/stores", module + "/membership", module + "/redisconn",
 			"github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
 		},
 		reason: "operators see what happens; what is reported decides nothing",
@@ -127,6 +127,14 @@ var policy = []struct {
 			"github.com/spf13/pflag",
 		},
 		reason: "the command is a client: it knows the admin API, and Caddy's commands, which are those of cobra",
+	}, {
+		packages: module + "/internal/emergency",
+		allow: []string{
+			module + "/config", module + "/internal/adminapi", module + "/internal/keytemplate", module + "/internal/response",
+			module + "/internal/usage", module + "/limiter", module + "/limiter/memstore", module + "/rules",
+			"github.com/caddyserver/caddy/v2",
+		},
+		reason: "the limit in front of everything works without zones and stores",
 	}, {
 		packages: module + "/internal/glob",
 		allow:    []string{},
