@@ -2,7 +2,6 @@ package fleetlimit
 
 import (
 	"context"
-	"os"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
@@ -41,7 +40,7 @@ func (process) Running() adminapi.Configuration {
 }
 
 // Readiness implements adminapi.Process.
-func (process) Readiness() adminapi.Readiness { return readReadiness() }
+func (process) Readiness() adminapi.Readiness { return readiness() }
 
 // Tails implements adminapi.Process.
 func (process) Tails() *adminapi.Tails { return &tails }
@@ -111,40 +110,33 @@ func (a *runningApp) Schema() rules.Schema { return a.schema }
 func (a *runningApp) Watcher() *rules.Watcher { return a.app.watcher.Watcher }
 
 // StoreName implements adminapi.Configuration.
-func (a *runningApp) StoreName() string { return a.app.store.name }
+func (a *runningApp) StoreName() string { return a.app.store.Name() }
 
 // Mismatches implements adminapi.Configuration.
 func (a *runningApp) Mismatches() (all []adminapi.Mismatch) {
-	if m := a.app.store.nodes; m != nil {
-		for _, d := range m.Mismatches() {
-			all = append(all, adminapi.Mismatch(d))
-		}
+	for _, m := range a.app.store.Mismatches() {
+		all = append(all, adminapi.Mismatch(m))
 	}
 	return all
 }
 
 // NodeCount implements adminapi.Configuration.
-func (a *runningApp) NodeCount() int {
-	if m := a.app.store.nodes; m != nil {
-		return m.Nodes()
-	}
-	return 1
-}
+func (a *runningApp) NodeCount() int { return a.app.store.Nodes() }
 
-// Nodes implements adminapi.Configuration. A node that counts in memory is alone.
+// Nodes implements adminapi.Configuration.
 func (a *runningApp) Nodes(ctx context.Context) (*adminapi.Nodes, error) {
-	self := a.nodeName()
-	m := a.app.store.nodes
-	if m == nil {
-		return &adminapi.Nodes{Count: 1, Self: self, Nodes: []adminapi.Node{{Name: self}}}, nil
-	}
-	nodes, err := m.List(ctx)
+	store := a.app.store
+	nodes, err := store.ListNodes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	answer := &adminapi.Nodes{Count: m.Nodes(), Self: self, Nodes: []adminapi.Node{}}
+	answer := &adminapi.Nodes{Count: store.Nodes(), Self: store.Node(), Nodes: []adminapi.Node{}}
 	for _, n := range nodes {
-		answer.Nodes = append(answer.Nodes, adminapi.Node{Name: n.Name, SeenAgo: n.Seen.String()})
+		node := adminapi.Node{Name: n.Name}
+		if store.Leases() != nil {
+			node.SeenAgo = n.Seen.String()
+		}
+		answer.Nodes = append(answer.Nodes, node)
 	}
 	return answer, nil
 }
@@ -165,15 +157,6 @@ func (a *runningApp) definition(zone string) *config.Zone {
 		}
 	}
 	return settings
-}
-
-// nodeName returns the name of this node.
-func (a *runningApp) nodeName() string {
-	if m := a.app.store.nodes; m != nil {
-		return m.Name()
-	}
-	self, _ := os.Hostname() // no name is no error here
-	return self
 }
 
 // Interface guard.

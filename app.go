@@ -10,14 +10,29 @@ import (
 	"sync/atomic"
 
 	"github.com/caddyserver/caddy/v2"
-	"github.com/caddyserver/caddy/v2/modules/caddyevents"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/stores"
+	"github.com/fleetlimit/fleetlimit/membership"
 )
 
 const appName = "rate_limit"
+
+// countFormat names how counts are stored in Redis. A version of this plugin that stores them in
+// another way has another one: its counts have other IDs and start at zero, so that two versions on
+// one Redis do not read what the other has written. Tests build a version with another one.
+var countFormat = "1"
+
+// reports tells operators what happens beside requests.
+var reports = report.NewProcess(func() *report.Log {
+	if a := newestApp(); a != nil {
+		return a.log
+	}
+	return nil
+})
 
 // App is what all rate_limit handlers of a configuration share. It is optional: without it,
 // handlers count in the memory of this process.
@@ -26,20 +41,23 @@ type App struct {
 
 	ctx     caddy.Context // for the http and events apps
 	logger  *zap.Logger
-	store   *store
+	log     *report.Log
+	redis   *stores.Target // nil: the counts are in memory
+	store   *stores.Store
 	release func()
 	names   sync.Map // of the zones, as keys
 
 	unknownTiers unknownTiers
 	warnedProxy  atomic.Bool // about a proxy whose clients are all exempt
 
-	ruleStore *ruleStoreTarget
-	served    bool          // a handler is in an HTTP server, which may start before the app
-	started   chan struct{} // closed when Start has the watcher
-	watcher   *ruleWatcher  // nil before Start
-	unwatch   func()
-	applying  sync.Mutex // held while inForce changes
-	inForce   atomic.Pointer[ruleSnapshot]
+	ruleStore      *ruleStoreTarget
+	served         bool          // a handler is in an HTTP server, which may start before the app
+	started        chan struct{} // closed when Start has the watcher
+	watcher        *ruleWatcher  // nil before Start
+	unwatch        func()
+	releaseWatcher func()
+	applying       sync.Mutex // held while inForce changes
+	inForce        atomic.Pointer[ruleSnapshot]
 
 	mu          sync.Mutex // guards the fields below
 	zones       []*zone
@@ -68,19 +86,17 @@ func (a *App) Provision(ctx caddy.Context) error {
 	if err := a.watchDrain(); err != nil {
 		return err
 	}
-	var redis *redisTarget
-	if a.Redis == nil {
-		a.store, a.release = acquireMemory()
-	} else {
-		target, err := resolveRedis(a.Redis, a.Breaker)
-		if err != nil {
+	var err error
+	if a.log, err = report.NewLog(ctx); err != nil {
+		return err
+	}
+	if a.Redis != nil {
+		if a.redis, err = stores.Resolve(a.Redis, a.Breaker); err != nil {
 			return atPlace(a.Redis.Place, fmt.Errorf("redis: %w", err))
 		}
-		redis = target
-		a.store, a.release = acquireRedis(target)
 	}
-	var err error
-	if a.ruleStore, err = resolveRuleStore(a.Rules, ctx, redis); err != nil {
+	a.store, a.release = stores.Acquire(a.redis, reports)
+	if a.ruleStore, err = resolveRuleStore(a.Rules, ctx, a.redis); err != nil {
 		return atPlace(cmp.Or(a.Rules, new(config.RuleStore)).Place, fmt.Errorf("rules: %w", err))
 	}
 	return nil
@@ -89,9 +105,7 @@ func (a *App) Provision(ctx caddy.Context) error {
 // Start publishes the definitions of the zones to the other nodes. All apps are provisioned by
 // then.
 func (a *App) Start() error {
-	if err := a.acquireRules(); err != nil {
-		return err
-	}
+	a.acquireRules()
 	close(a.started)
 	a.noteStart()
 	a.warnUnusedZones()
@@ -101,11 +115,7 @@ func (a *App) Start() error {
 	}
 	a.readRoutes(servers)
 	a.watchIdentity()
-	if m := a.store.nodes; m != nil {
-		m.logger.Store(a.logger)
-		m.Define(a, a.fleetDefinitions(), a.Nodes)
-		m.kept.use(a.ctx.Storage())
-	}
+	a.store.Announce(a, a.fleetDefinitions(), a.Nodes, a.ctx.Storage())
 	a.unwatch = a.watcher.Subscribe(a.follow)
 	return nil
 }
@@ -164,21 +174,14 @@ func newestApp() *App {
 	return runningApps.apps[len(runningApps.apps)-1]
 }
 
-// emit emits an event, if the configuration has subscribers of events. It does not wait for them.
-func (a *App) emit(name string, data map[string]any) {
-	if events, err := a.ctx.AppIfConfigured("events"); err == nil {
-		go events.(*caddyevents.App).Emit(a.ctx, name, data)
-	}
-}
-
 // Cleanup withdraws the definitions of the zones, and releases the rules and the store. Counts
 // outlive it, because reloads call it too. Provision may have failed, and Start need not have been
 // called.
 func (a *App) Cleanup() error {
 	a.noteStop()
 	a.releaseRules()
-	if a.store != nil && a.store.nodes != nil {
-		a.store.nodes.Undefine(a)
+	if a.store != nil {
+		a.store.Withdraw(a)
 	}
 	if a.release != nil {
 		a.release()
@@ -217,6 +220,18 @@ func (a *App) define(name string, z *config.Zone, logger *zap.Logger) error {
 	}
 	return fmt.Errorf("two different definitions: %s; %s is %s, this is %s",
 		remedy, other, earlier.Definition(), z.Definition())
+}
+
+// fleetDefinitions returns the definitions of the app's zones by name.
+func (a *App) fleetDefinitions() map[string]membership.Definition {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	definitions := make(map[string]membership.Definition, len(a.definitions))
+	for name, z := range a.definitions {
+		definitions[name] = a.FleetDefinition(z)
+		definitions[name]["count_format"] = countFormat
+	}
+	return definitions
 }
 
 // hasZone reports whether any handler defines the zone name. It takes no lock: requests call it.

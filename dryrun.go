@@ -35,7 +35,7 @@ func (e *evaluation) decideTrials(trials []trial, now time.Time) *response.Resul
 			e.takes = append(e.takes, trials[i].take)
 		}
 	}
-	switch store := e.handler.app.store; { // takes have the errors
+	switch store := e.handler.takes; { // takes have the errors
 	case len(e.takes) == 0:
 	case blocked:
 		_ = store.Peek(e.request.Context(), now, e.takes)

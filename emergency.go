@@ -197,7 +197,7 @@ func (e *emergency) describe() adminapi.Emergency {
 func (e *emergency) report(state, message string, about ...zap.Field) {
 	caddy.Log().Named(appName).Warn(message, about...)
 	if a := newestApp(); a != nil {
-		a.emit("rate_limit_emergency", map[string]any{"state": state, "limit": e.limit.String(), "reason": e.reason})
+		a.log.EmitLater("rate_limit_emergency", map[string]any{"state": state, "limit": e.limit.String(), "reason": e.reason})
 	}
 }
 

@@ -198,7 +198,7 @@ func (e *evaluation) take() error {
 	}
 	// If another zone denies the request, a failure decides nothing. So it is not an outage.
 	if len(e.takes) > 0 && (err == nil || e.denied == nil || e.denied.Outage) {
-		e.handler.logTransition(err, now)
+		e.handler.takes.Note(now, err)
 	}
 	for i := range results {
 		e.count(&results[i], e.denied != nil)
@@ -214,7 +214,7 @@ func (e *evaluation) take() error {
 // takeFromStore writes the decisions into the takes, and returns the first error of those that the
 // store could not decide. Nothing is consumed if a rule rejects the request anyway.
 func (e *evaluation) takeFromStore(now time.Time) error {
-	store := e.handler.app.store
+	store := e.handler.takes
 	switch {
 	case len(e.takes) == 0:
 		return nil

@@ -3,11 +3,8 @@ package fleetlimit
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"net"
 	"net/http"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -17,7 +14,6 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/response"
-	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
 // loggedOf returns which rejections by a zone are logged. legacy is whether it is in the syntax of
@@ -176,60 +172,4 @@ func shortened(text string) string {
 func keyHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:6])
-}
-
-// logTransition logs when the store stops answering and when it answers again. A client that is
-// closed belongs to a configuration that has ended, which is no outage.
-func (h *Handler) logTransition(err error, now time.Time) {
-	s := h.app.store
-	if err == nil {
-		if recovered, failures := s.health.answered(now); recovered {
-			h.logger.Info("the store answers again: requests are counted",
-				zap.String("store", s.name), zap.Uint64("uncounted", failures))
-		}
-	} else if !errors.Is(err, redisconn.ErrClosed) && s.health.failed(now) {
-		h.logger.Warn("the store does not answer: on_outage decides requests",
-			zap.String("store", s.name), zap.Error(err))
-	}
-}
-
-// health follows whether a store answers. A store is failing from its first failure until it
-// answers quietAfter or more after its last failure: while one of several primaries is down,
-// answers and failures alternate. The zero value is a store that answers. It is safe for concurrent
-// use.
-type health struct {
-	failing atomic.Bool // written with mu held, read by every request
-
-	mu       sync.Mutex
-	last     time.Time // of the failures
-	failures uint64    // since the store is failing
-}
-
-const quietAfter = 5 * time.Second
-
-// failed notes a failure at now and reports whether it is the first.
-func (h *health) failed(now time.Time) (first bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if now.After(h.last) {
-		h.last = now
-	}
-	h.failures++
-	return !h.failing.Swap(true)
-}
-
-// answered notes an answer at now. It reports whether the store has recovered with it, and after
-// how many failures.
-func (h *health) answered(now time.Time) (recovered bool, failures uint64) {
-	if !h.failing.Load() {
-		return false, 0
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.failing.Load() || now.Sub(h.last) < quietAfter {
-		return false, 0
-	}
-	failures, h.failures = h.failures, 0
-	h.failing.Store(false)
-	return true, failures
 }

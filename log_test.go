@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -19,7 +18,6 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
 func TestReportOnFirstOrEveryRejection(t *testing.T) {
@@ -165,75 +163,4 @@ func TestReportDescribesRequestOfClient(t *testing.T) {
 			t.Errorf("report of a request to %.20s that was rewritten = %v, want PUT and %.20s", path, got, want)
 		}
 	}
-}
-
-func TestHealthTransitions(t *testing.T) {
-	var h health
-	start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	for i, step := range []struct {
-		at       time.Duration
-		fails    bool
-		reported bool   // the first failure, or the recovery
-		failures uint64 // on recovery
-	}{
-		{at: 0},
-		{at: time.Second, fails: true, reported: true},
-		{at: time.Second, fails: true},
-		{at: 2 * time.Second}, // one of several primaries is down
-		{at: 3 * time.Second, fails: true},
-		{at: 2500 * time.Millisecond, fails: true}, // of a request that began earlier
-		{at: 8*time.Second - 1},
-		{at: 8 * time.Second, reported: true, failures: 4},
-		{at: 9 * time.Second},
-		{at: 10 * time.Second, fails: true, reported: true},
-		{at: 20 * time.Second, reported: true, failures: 1},
-		{at: 21 * time.Second},
-	} {
-		now := start.Add(step.at)
-		var got bool
-		var failures uint64
-		if step.fails {
-			got = h.failed(now)
-		} else {
-			got, failures = h.answered(now)
-		}
-		if got != step.reported || failures != step.failures {
-			t.Errorf("step %d at %v: reported = %v with %d failures, want %v with %d",
-				i, step.at, got, failures, step.reported, step.failures)
-		}
-	}
-}
-
-func TestLogTransitionOncePerOutage(t *testing.T) {
-	s := &scriptedStore{decision: limiter.Decision{OK: true, Limit: 5, Remaining: 4}}
-	h, logs := scripted(t, `{"rate_limits": {
-		"user": {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 5, "window": "1m"}}}}`, s)
-	synctest.Test(t, func(t *testing.T) {
-		take := func(n int, err error) {
-			s.err = err
-			for range n {
-				serve(t, h, t.Context(), nil)
-				time.Sleep(time.Millisecond)
-			}
-		}
-		take(10, nil)
-		take(10, redisconn.ErrClosed) // a configuration that has ended
-		if got := logs.Len(); got != 0 {
-			t.Fatalf("lines before the outage = %v, want none", logs.All())
-		}
-		take(1000, errStore)
-		take(10, nil)
-		take(10, errStore)
-		lines := logs.TakeAll()
-		if len(lines) != 1 || lines[0].Level != zapcore.WarnLevel || lines[0].ContextMap()["error"] != errStore.Error() ||
-			lines[0].ContextMap()["store"] != "redis standalone 192.0.2.1:6379" {
-			t.Fatalf("lines of the outage = %v, want one warning with the store and the error", lines)
-		}
-		time.Sleep(quietAfter)
-		take(1000, nil)
-		lines = logs.TakeAll()
-		if len(lines) != 1 || lines[0].Level != zapcore.InfoLevel || lines[0].ContextMap()["uncounted"] != uint64(1010) {
-			t.Errorf("lines afterwards = %v, want one, with 1010 uncounted requests", lines)
-		}
-	})
 }

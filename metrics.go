@@ -7,33 +7,21 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/stores"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/lease"
-	"github.com/fleetlimit/fleetlimit/limiter/memstore"
 	"github.com/fleetlimit/fleetlimit/membership"
-	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
 // metrics are the counts of all zones and stores of this process. One collector serves the
 // registries of all configurations, so counters survive reloads. It reads them when it is scraped,
 // and requests never wait for it.
-var metrics = collector{
-	storeSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name:    "caddy_rate_limit_store_seconds",
-		Help:    "How long Redis took to answer about counts.",
-		Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1},
-	}, []string{"store"}),
-	storeErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "caddy_rate_limit_store_errors_total",
-		Help: "Requests to Redis about counts that were not answered.",
-	}, []string{"store"}),
-}
+var metrics = collector{process: reports}
 
 type collector struct {
-	addresses    usage.Addresses
-	storeSeconds *prometheus.HistogramVec
-	storeErrors  *prometheus.CounterVec
+	process   *report.Process
+	addresses usage.Addresses
 }
 
 // registerMetrics offers the metrics in a configuration's registry.
@@ -45,24 +33,6 @@ func registerMetrics(registry *prometheus.Registry) error {
 		return err
 	}
 	return nil
-}
-
-// storeObserver returns a function that a store calls after each request to Redis.
-func (c *collector) storeObserver(store string) func(time.Duration, error) {
-	seconds, errors := c.storeSeconds.WithLabelValues(store), c.storeErrors.WithLabelValues(store)
-	return func(took time.Duration, err error) {
-		if err != nil {
-			errors.Inc()
-			return
-		}
-		seconds.Observe(took.Seconds())
-	}
-}
-
-// removeStore ends the series of a store.
-func (c *collector) removeStore(store string) {
-	c.storeSeconds.DeleteLabelValues(store)
-	c.storeErrors.DeleteLabelValues(store)
 }
 
 // No label is ever a key or anything else that a client writes.
@@ -140,8 +110,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range descs {
 		ch <- d
 	}
-	c.storeSeconds.Describe(ch)
-	c.storeErrors.Describe(ch)
+	c.process.Describe(ch)
 }
 
 // Collect implements prometheus.Collector.
@@ -150,21 +119,18 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	s.count(descAddresses, c.addresses.Allowed.Load(), adminapi.Allowed)
 	s.count(descAddresses, c.addresses.Denied.Load(), adminapi.Denied)
 	s.count(descExemptProxies, c.addresses.ExemptProxies.Load())
-	for _, z := range pooledZones() {
+	for _, z := range usage.All() {
 		s.collectZone(z)
 	}
 	s.collectEmergency()
 	s.collectStores()
 	s.collectRules()
-	c.storeSeconds.Collect(ch)
-	c.storeErrors.Collect(ch)
-	for _, h := range pooledHandles() {
-		if z, inMemory := h.Zone.(*memstore.Zone); inMemory {
-			stats := z.Stats()
-			s.count(descEvictions, stats.Evictions, z.Name())
-			s.count(descOverflow, stats.OverflowTakes, z.Name())
-			s.gauge(descKeys, float64(stats.Keys), z.Name())
-		}
+	c.process.Collect(ch)
+	for _, z := range stores.MemoryZones() {
+		stats := z.Stats()
+		s.count(descEvictions, stats.Evictions, z.Name())
+		s.count(descOverflow, stats.OverflowTakes, z.Name())
+		s.gauge(descKeys, float64(stats.Keys), z.Name())
 	}
 }
 
@@ -219,30 +185,12 @@ func (s scrape) collectEmergency() {
 	}
 }
 
-// collectStores collects the stores in Redis. During a reload two of them may have the same name:
-// they are summed.
+// collectStores collects the stores in Redis.
 func (s scrape) collectStores() {
-	type numbers struct {
-		lease.Stats
-		nodes      int
-		foreign    uint64
-		breakers   []redisconn.Breaker
-		lookupErr  error
-		mismatches []membership.Mismatch
-	}
-	byName := make(map[string]numbers)
-	for _, store := range pooledStores() {
-		if store.leases != nil {
-			n := byName[store.name]
-			n.Stats, n.nodes = n.Stats.Plus(store.leases.Stats()), max(n.nodes, store.nodes.Nodes())
-			n.foreign, n.breakers = n.foreign+store.counts.Foreign(), store.breakers()
-			n.lookupErr, n.mismatches = store.lookupErr(), append(n.mismatches, store.nodes.Mismatches()...)
-			byName[store.name] = n
-		}
-	}
-	for name, n := range byName {
+	for _, store := range stores.States() {
+		name, n := store.Name, &store.Leases
 		s.count(descStoreRequests, n.Requests, name)
-		s.count(descForeign, n.foreign, name)
+		s.count(descForeign, store.Foreign, name)
 		s.count(descLeases, n.Granted, name, "granted")
 		s.count(descLeases, n.Returned, name, "returned")
 		s.count(descLeases, n.Expired, name, "expired")
@@ -252,14 +200,14 @@ func (s scrape) collectStores() {
 		s.count(descOutage, n.OwedDropped, name, "dropped")
 		s.gauge(descOutageDebt, float64(n.OutageDebt()), name)
 		s.gauge(descAccounts, float64(n.Accounts), name)
-		s.gauge(descNodes, float64(n.nodes), name)
-		s.gauge(descMismatched, float64(zonesOf(n.mismatches)), name)
+		s.gauge(descNodes, float64(store.Nodes), name)
+		s.gauge(descMismatched, float64(zonesOf(store.Mismatches)), name)
 		failing := 0.0
-		if n.lookupErr != nil {
+		if store.LookupErr != nil {
 			failing = 1
 		}
 		s.gauge(descLookup, failing, name)
-		for _, b := range n.breakers {
+		for _, b := range store.Primaries {
 			s.gauge(descBreaker, float64(b.State), name, b.Addr)
 			s.gauge(descLatency, b.Latency.Seconds(), name, b.Addr)
 		}
@@ -279,7 +227,7 @@ func zonesOf(mismatches []membership.Mismatch) int {
 // same name: the newer version counts, and failures are summed.
 func (s scrape) collectRules() {
 	versions, failed := make(map[string]int64), make(map[string]uint64)
-	for _, w := range values[*ruleWatcher](rulePool) {
+	for _, w := range rulePool.All() {
 		name := w.Store().Name()
 		versions[name] = max(versions[name], w.Latest().Number)
 		failed[name] += uint64(w.FailedPolls())

@@ -33,14 +33,9 @@
 //	log.go            what is logged, and how often
 //	decisions.go      what the tails of decisions say
 //	accesslog.go      the field of access logs
-//	pool.go           what outlives a configuration: zones, and what they have in stores
 //	reload.go         which counts a reload drops
-//	store.go          the store, in memory or in Redis
-//	redis.go          the options of Redis, and of the circuit breakers of its primaries
 //	rules.go          the rules in force: their versions reach the zones of running apps.
 //	                  rules_schema.go is what they can refer to, rules_store.go where they are kept
-//	member.go         this node as a member of a fleet
-//	fleetsize.go      how many nodes a fleet has, kept in Caddy's storage
 //	adminapi.go       the admin API, whose requests internal/adminapi answers: what it needs of the
 //	                  process and of the running configuration. describe.go is what is known of a
 //	                  zone, inspect.go and inspect_tier.go what is known of a key, top.go which keys
@@ -49,13 +44,18 @@
 //	drain.go          what happens when Caddy begins to shut down
 //	health.go         whether the node is healthy, and a handler that tells
 //	emergency.go      emergency mode: a hard limit in front of everything
+//
+// internal/stores knows where the counts are, and which nodes share them. internal/report has what
+// operators see.
 package fleetlimit
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
@@ -67,6 +67,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/command"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 func init() {
@@ -96,6 +97,7 @@ type Handler struct {
 
 	ctx         caddy.Context // for events
 	app         *App
+	takes       takeStore
 	addresses   addressFilter
 	zones       []*zone // by name, so that headers list them in a stable order
 	headers     response.Headers
@@ -105,6 +107,13 @@ type Handler struct {
 	releases    []func() // release what Provision acquired
 
 	windowless usage.ReportLimit // of the lines about 403s by the handler's own list
+}
+
+// A takeStore decides takes, and notes whether it has answered.
+type takeStore interface {
+	Take(ctx context.Context, now time.Time, takes []limiter.Take) error
+	Peek(ctx context.Context, now time.Time, takes []limiter.Take) error
+	Note(now time.Time, err error)
 }
 
 // CaddyModule returns the Caddy module information.
@@ -126,6 +135,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 		return fmt.Errorf("loading the events app: %w", err)
 	}
 	h.app, h.events = app.(*App), events.(*caddyevents.App)
+	h.takes = h.app.store
 	h.ctx, h.logger = ctx, ctx.Logger()
 	if slices.ContainsFunc(ctx.Modules(), func(m caddy.Module) bool { _, is := m.(*caddyhttp.App); return is }) {
 		h.app.served = true
@@ -187,13 +197,14 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, use *config.Zone
 	if err := h.app.define(name, settings, h.logger); err != nil {
 		return nil, err
 	}
-	state, handle, release := acquireZone(h.app.store, name)
-	h.releases = append(h.releases, release)
+	counters, releaseCounters := usage.Acquire(name)
+	handle, releaseHandle := h.app.store.Open(name)
+	h.releases = append(h.releases, releaseCounters, releaseHandle)
 	z, err := newZone(name, settings, h.app, handle)
 	if err != nil {
 		return nil, err
 	}
-	z.matchers, z.usage = matchers, state
+	z.matchers, z.usage = matchers, counters
 	if settings != use {
 		z.warnings = nil // the app has logged them
 	}

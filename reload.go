@@ -4,11 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"go.uber.org/zap"
-
-	"github.com/fleetlimit/fleetlimit/config"
 )
 
 // logDroppedCounts logs what a reload that has replaced the app old by a changes of the counts: one
@@ -16,12 +13,11 @@ import (
 func (a *App) logDroppedCounts(old *App) {
 	before, after := old.zonesByName(), a.zonesByName()
 	renamed := renamedZones(before, after)
-	was, is := old.placeOfCounts(), a.placeOfCounts()
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		z, changed := after[name], []string(nil)
 		switch {
-		case z != nil && !sameCounts(was, is):
-			changed = []string{fmt.Sprintf("store: %s is now %s", placeText(was), placeText(is))}
+		case z != nil && !old.redis.SameCounts(a.redis):
+			changed = []string{fmt.Sprintf("store: %v is now %v", old.redis, a.redis)}
 		case z != nil:
 			changed = countChanges(before[name], z)
 		case renamed[name] != nil:
@@ -132,32 +128,4 @@ func (e *endpointRules) algorithm() string {
 		}
 	}
 	return ""
-}
-
-// placeOfCounts returns the Redis that has the counts of a, nil if they are in memory.
-func (a *App) placeOfCounts() *config.Redis {
-	if a.Redis == nil {
-		return nil
-	}
-	resolved, _ := a.Redis.Resolve() // it was resolved before
-	return resolved
-}
-
-// sameCounts reports whether two settings of Redis are about the same counts. The same servers may
-// be found by other addresses, but not by others alone.
-func sameCounts(a, b *config.Redis) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.KeyPrefix == b.KeyPrefix && a.DB == b.DB && a.MasterName == b.MasterName &&
-		slices.ContainsFunc(a.Addresses, func(address string) bool { return slices.Contains(b.Addresses, address) })
-}
-
-// placeText describes a place of counts.
-func placeText(r *config.Redis) string {
-	if r == nil {
-		return "memory"
-	}
-	return strings.TrimSpace(fmt.Sprintf("redis %s db %d key_prefix %s %s", strings.Join(r.Addresses, " "), r.DB, r.KeyPrefix,
-		r.MasterName))
 }

@@ -41,7 +41,7 @@ func (a *App) rulesInForce() *ruleSnapshot {
 
 // rulesBeforeStart returns the rules that requests have before the app follows its watcher.
 func (a *App) rulesBeforeStart() *rules.Version {
-	for _, w := range values[*ruleWatcher](rulePool) {
+	for _, w := range rulePool.All() {
 		if w.identity == a.ruleStore.identity {
 			waitForRules(w.Loaded())
 			return w.Latest()
@@ -113,20 +113,15 @@ func waitForRules(known <-chan struct{}) bool {
 
 // acquireRules acquires the watcher of the rules, and waits for them a moment. The app has to
 // follow the watcher then.
-func (a *App) acquireRules() error {
-	v, _, err := rulePool.LoadOrNew(a.ruleStore.identity, func() (caddy.Destructor, error) {
+func (a *App) acquireRules() {
+	w, release := rulePool.Acquire(a.ruleStore.identity, func() *ruleWatcher {
 		return newRuleWatcher(a.ruleStore, func() *zap.Logger { return caddy.Log().Named(appName) })
 	})
-	if err != nil {
-		return err
-	}
-	w := v.(*ruleWatcher)
 	if w.storage != nil {
 		w.storage.Use(a.ruleStore.storage)
 	}
-	a.watcher = w
+	a.watcher, a.releaseWatcher = w, release
 	waitForRules(w.Loaded())
-	return nil
 }
 
 // releaseRules ends what Start has begun.
@@ -136,7 +131,7 @@ func (a *App) releaseRules() {
 	}
 	a.unwatch()
 	a.unwatch = nil
-	_, _ = rulePool.Delete(a.ruleStore.identity) // a store that does not close well is left
+	a.releaseWatcher()
 	var of *rules.Emergency
 	if newest := newestApp(); newest != nil {
 		of = newest.rulesInForce().version.Document.Emergency
@@ -161,7 +156,7 @@ func (a *App) follow(t rules.Transition) {
 	}
 	a.logger.Info("the rules have changed", zap.Int64("version", t.To.Number), zap.String("author", t.To.Author),
 		zap.String("note", t.To.Note), zap.String("summary", t.To.Summary), zap.String("store", a.watcher.Store().Name()))
-	a.emit("rate_limit_rules", map[string]any{
+	a.log.EmitLater("rate_limit_rules", map[string]any{
 		"version": t.To.Number, "author": t.To.Author, "note": t.To.Note, "summary": t.To.Summary,
 		"store": a.watcher.Store().Name(),
 	})
@@ -169,7 +164,7 @@ func (a *App) follow(t rules.Transition) {
 
 // dropCounts makes this node forget what operators have changed in the store of the counts.
 func (a *App) dropCounts(t rules.Transition) {
-	leases := a.store.leases
+	leases := a.store.Leases()
 	if leases == nil {
 		return // the counts are in memory: they have been changed themselves
 	}

@@ -19,8 +19,8 @@ func (a *runningApp) Top(zone, endpoint string, most int) *adminapi.Top {
 	now := time.Now()
 	counted := newCountedRules(z, a.inForce.of(z), endpoint, now)
 	found := a.app.store.Top(now, &limiter.TopQuery{Zone: z.builder.handle, Most: most, Rules: counted.of})
-	answer := &adminapi.Top{Zone: z.name, Node: a.nodeName(), By: adminapi.ByConsumed, Keys: []adminapi.TopKey{}}
-	if a.app.store.leases != nil {
+	answer := &adminapi.Top{Zone: z.name, Node: a.app.store.Node(), By: adminapi.ByConsumed, Keys: []adminapi.TopKey{}}
+	if a.app.store.Leases() != nil {
 		answer.By = adminapi.ByDemand
 	}
 	for i := range found {

@@ -92,8 +92,27 @@ var policy = []struct {
 		reason: "what operators write is texts and numbers within bounds: it is checked without a store, and the root compiles it",
 	}, {
 		packages: module + "/internal/...",
-		forbid:   []string{module, "github.com/prometheus/...", "go.uber.org/zap/..."},
-		reason:   "a part of the root package needs neither App nor Handler, and returns what happened instead of logging it",
+		forbid:   []string{module},
+		reason:   "a part of the root package needs neither App nor Handler",
+	}, {
+		packages: module + "/internal/...",
+		except:   []string{module + "/internal/report"},
+		forbid:   []string{"github.com/prometheus/...", "go.uber.org/zap/..."},
+		reason:   "a part of the root package returns what happened, and one of them shows it to operators",
+	}, {
+		packages: module + "/internal/report",
+		allow: []string{
+			module + "/internal/stores", module + "/membership", module + "/redisconn",
+			"github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
+		},
+		reason: "operators see what happens; what is reported decides nothing",
+	}, {
+		packages: module + "/internal/stores",
+		allow: []string{
+			module + "/config", module + "/internal/adminapi", module + "/internal/pool", module + "/limiter/...",
+			module + "/membership", module + "/redisconn",
+		},
+		reason: "where the counts are depends on no zone; whether they can be reached is said in the words of the admin API",
 	}, {
 		packages: module + "/internal/adminapi",
 		allow: []string{
@@ -141,6 +160,10 @@ var policy = []struct {
 		allow:    []string{module + "/internal/httpmethod", module + "/internal/pathpattern", "github.com/caddyserver/..."},
 		reason:   "which requests go to an endpoint depends on no limit",
 	}, {
+		packages: module + "/internal/pool",
+		allow:    []string{"github.com/caddyserver/caddy/v2"},
+		reason:   "how long a value lives depends on no value",
+	}, {
 		packages: module + "/internal/spelling",
 		allow:    []string{"github.com/agnivade/levenshtein"},
 		reason:   "comparing words depends on no setting",
@@ -161,7 +184,7 @@ var policy = []struct {
 		reason: "what a response says depends on what was decided, and on no zone and no store",
 	}, {
 		packages: module + "/internal/usage",
-		allow:    []string{module + "/limiter"},
+		allow:    []string{module + "/internal/pool", module + "/limiter"},
 		reason:   "counters outlive configurations: they refer to nothing of one",
 	}, {
 		packages: module,

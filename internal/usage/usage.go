@@ -31,9 +31,6 @@ type Zone struct {
 	Windowless      ReportLimit // of the lines about rejections without a window: 403s, and by block
 }
 
-// Destruct implements caddy.Destructor. It is called after the last configuration with the zone.
-func (z *Zone) Destruct() error { return nil }
-
 // bySource counts decisions by their source.
 type bySource [limiter.Sources]atomic.Uint64
 

@@ -39,9 +39,9 @@ func gathered(t *testing.T) map[string]float64 {
 // TestMetricsFollowZoneToRedis reloads a zone from memory to Redis: metrics go on, counts do not.
 func TestMetricsFollowZoneToRedis(t *testing.T) {
 	acquire := func(a *App) (*usage.Zone, func()) {
-		t.Helper()
-		z, _, release := acquireZone(a.store, "moving")
-		return z, release
+		z, releaseCounters := usage.Acquire("moving")
+		_, releaseZone := a.store.Open("moving")
+		return z, func() { releaseCounters(); releaseZone() }
 	}
 
 	memory := provisionedApp(t, `{}`)
@@ -65,7 +65,7 @@ func TestMetricsFollowZoneToRedis(t *testing.T) {
 		}
 	}
 	releaseLater()
-	if got := pooledZones(); len(got) != 0 {
+	if got := usage.All(); len(got) != 0 {
 		t.Errorf("zones in use at the end = %d, want 0", len(got))
 	}
 }
@@ -75,7 +75,7 @@ func TestStoreMetricsSurviveReload(t *testing.T) {
 	const seconds, errs = "store_seconds redis standalone 192.0.2.1:6379", "store_errors_total redis standalone 192.0.2.1:6379"
 	earlier := provisionedApp(t, `{"redis": {"addresses": ["192.0.2.1:6379"]}}`)
 	later := provisionedApp(t, `{"redis": {"addresses": ["192.0.2.1:6379"], "key_prefix": "b"}}`)
-	observe := metrics.storeObserver(later.store.name) // what a store keeps
+	observe := reports.Asked(later.store.Name()) // what a store keeps
 	observe(time.Millisecond, nil)
 	earlier.Cleanup()
 	observe(0, errors.New("refused"))
