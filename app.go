@@ -3,9 +3,7 @@ package fleetlimit
 import (
 	"cmp"
 	"fmt"
-	"hash/fnv"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -17,6 +15,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/emergency"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/stores"
+	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
 	"github.com/fleetlimit/fleetlimit/membership"
 )
 
@@ -47,9 +46,11 @@ type App struct {
 	store   *stores.Store
 	release func()
 	names   sync.Map // of the zones, as keys
+	set     zoneSet
 
-	unknownTiers unknownTiers
-	warnedProxy  atomic.Bool // about a proxy whose clients are all exempt
+	unknownTiers     unknownTiers
+	warnedProxy      atomic.Bool // about a proxy whose clients are all exempt
+	warnedBeforeAuth sync.Map    // zones, by name
 
 	ruleStore      *ruleStoreTarget
 	served         bool          // a handler is in an HTTP server, which may start before the app
@@ -61,9 +62,7 @@ type App struct {
 	inForce        atomic.Pointer[ruleSnapshot]
 
 	mu          sync.Mutex // guards the fields below
-	zones       []*zone
 	definitions map[string]*config.Zone
-	ruleIDs     map[uint32]string
 }
 
 // emergencyMode is the hard limit in front of all zones of this process.
@@ -118,25 +117,9 @@ func (a *App) Start() error {
 		servers = app.(*caddyhttp.App).Servers
 	}
 	a.readRoutes(servers)
-	a.watchIdentity()
 	a.store.Announce(a, a.fleetDefinitions(), a.Nodes, a.ctx.Storage())
 	a.unwatch = a.watcher.Subscribe(a.follow)
 	return nil
-}
-
-// addZone adds a zone of a handler.
-func (a *App) addZone(z *zone) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	z.index = len(a.zones)
-	a.zones = append(a.zones, z)
-}
-
-// allZones returns the zones of all handlers that are provisioned.
-func (a *App) allZones() []*zone {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.Clone(a.zones)
 }
 
 // Stop logs what a reload drops: all apps of the new configuration have started by then. It ends
@@ -194,6 +177,15 @@ func (a *App) Cleanup() error {
 	return nil
 }
 
+// zones returns the set of the zones of a.
+func (a *App) zones() *zoneSet {
+	a.set.defaults, a.set.tiers, a.set.countFormat = a.DefaultSettings(), a.Tiers, countFormat
+	if a.Redis != nil {
+		a.set.check = redisstore.Check
+	}
+	return &a.set
+}
+
 // define records that a handler defines the zone name as z. It returns an error if another handler
 // defines it differently, and logs a warning if caddy-ratelimit allows that.
 func (a *App) define(name string, z *config.Zone, logger *zap.Logger) error {
@@ -242,26 +234,6 @@ func (a *App) fleetDefinitions() map[string]membership.Definition {
 func (a *App) hasZone(name string) bool {
 	_, found := a.names.Load(name)
 	return found
-}
-
-// ruleID returns the number of a rule's counts, which is the same on all nodes and in all
-// configurations. identity is what the counts belong to: if any of it changes, they start at zero.
-func (a *App) ruleID(identity ...string) (uint32, error) {
-	text := strings.Join(identity, "\x00")
-	hash := fnv.New32a()
-	hash.Write([]byte(text))
-	id := hash.Sum32()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if other, found := a.ruleIDs[id]; found && other != text {
-		return 0, fmt.Errorf("its counts would be mixed with those of %q, whose hash is equal: use another name",
-			slices.Compact(strings.Split(other, "\x00")))
-	}
-	if a.ruleIDs == nil {
-		a.ruleIDs = make(map[uint32]string)
-	}
-	a.ruleIDs[id] = text
-	return id, nil
 }
 
 // Interface guards.

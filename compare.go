@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"maps"
-	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keyshare"
-	"github.com/fleetlimit/fleetlimit/internal/response"
-	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -115,72 +112,4 @@ func (z *zone) compareDoubts(settings *config.Zone) []error {
 	}
 	return []error{errors.New("compare makes no difference, because the zone has the same limit and algorithm, or its tiers " +
 		"and endpoints have their own: use another limit or algorithm in it")}
-}
-
-// addComparison adds the take from the rule that is compared with inForce, if there is one for the
-// key. inForce is nil if the zone does not limit the request.
-func (e *evaluation) addComparison(z *zone, rules *zoneRules, at *placement, inForce *rule, key []byte) {
-	if !rules.compared.keys.Includes(key) {
-		return
-	}
-	compared := at.rule(rules.compared.endpoints)
-	if compared == nil || at.override != nil && compared.decidesAs(inForce) {
-		return
-	}
-	take := limiter.Take{Rule: compared.Rule, Key: key}
-	if compared.Rule != nil {
-		take.Cost, _ = rules.endpoints[at.endpoint].cost.of(compared, e.request, e.repl)
-	}
-	e.comparisons = append(e.comparisons, trial{response.Result{Zone: z.usage, Policy: &compared.Policy}, take})
-}
-
-// takeComparisons decides the comparisons, each by itself, after the rules in force have decided.
-// It counts how both have decided. What the store could not decide is no comparison.
-func (e *evaluation) takeComparisons() {
-	now := time.Now()
-	for i := range e.comparisons {
-		c := &e.comparisons[i]
-		admitted, decided := e.decisionOf(c.result.Zone)
-		if !decided {
-			continue
-		}
-		e.decideTrials(e.comparisons[i:i+1], now)
-		if !c.result.Outage {
-			c.result.Zone.Comparisons.Add(admitted, c.result.Decision.OK)
-		}
-	}
-}
-
-// decisionOf returns whether the rule in force of a zone admits the request, also one in a dry run.
-// It is not decided in an outage, and if another zone rejects the request, which then counts in
-// none.
-func (e *evaluation) decisionOf(z *usage.Zone) (admitted, decided bool) {
-	of := func(r *response.Result) (admitted, decided bool) { return r.Decision.OK, !r.Outage }
-	admitted, decided = true, true // unless the zone limits the request
-	results := e.results()
-	for i := range results {
-		switch r := &results[i]; {
-		case r.Zone == z:
-			admitted, decided = of(r)
-		case !r.Decision.OK:
-			return false, false
-		}
-	}
-	for i := range e.trials {
-		if r := &e.trials[i].result; r.Zone == z {
-			return of(r)
-		}
-	}
-	return admitted, decided
-}
-
-func (s scrape) collectComparisons(z *usage.Zone) {
-	c := &z.Comparisons
-	if !c.Used.Load() {
-		return
-	}
-	s.count(descComparisons, c.BothAdmit.Load(), z.Name, "admitted", "admitted")
-	s.count(descComparisons, c.InForceAdmits.Load(), z.Name, "admitted", "rejected")
-	s.count(descComparisons, c.ComparedAdmits.Load(), z.Name, "rejected", "admitted")
-	s.count(descComparisons, c.BothReject.Load(), z.Name, "rejected", "rejected")
 }

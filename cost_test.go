@@ -74,7 +74,7 @@ func TestCostFromEnvironment(t *testing.T) {
 		if err := json.Unmarshal([]byte(zone), settings); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := newZone("api", settings, new(App), nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := new(zoneSet).newZone("api", settings, zoneOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("cost %s: error %v, want one with %q", value, err, want)
 		}
 	}

@@ -98,7 +98,7 @@ func (e *evaluation) newDecision(d *decided) *adminapi.Decision {
 	case adminapi.Unavailable:
 		decision.Status = http.StatusServiceUnavailable
 	case adminapi.Denied:
-		decision.Status = e.forbidden.reason.Status
+		decision.Status = e.refused.refusal.Status
 	}
 	if d.key != nil {
 		e.addKey(decision, d)
@@ -136,17 +136,6 @@ func (e *evaluation) addKey(decision *adminapi.Decision, d *decided) {
 	}
 	z := e.handler.zones[i]
 	decision.Missing = d.key != z.key // then it is what stands in for one
-	rules := e.rules.of(z)
-	if d.result != nil {
-		decision.Endpoint = rules.endpoints[d.result.Endpoint].name()
-	} else {
-		decision.Endpoint = rules.endpoints[e.canonicalEndpoint(rules)].name()
-	}
-	if z.tiers == nil || decision.Missing && z.missing.limited {
-		return
-	}
-	if key, has, err := d.key.Append(nil, e.request, e.repl); err == nil && has == keytemplate.Present {
-		found := e.tierOf(z, rules.keys.Of(key), time.Now(), func() string { return text })
-		decision.Tier, decision.TierUnknown = z.tiers.name(found.tier), strings.Clone(shortened(found.unknown))
-	}
+	endpoint, tier, unknown := z.lookup(&e.zoneRequest, e.rules, d.key, d.result)
+	decision.Endpoint, decision.Tier, decision.TierUnknown = endpoint, tier, strings.Clone(shortened(unknown))
 }

@@ -171,6 +171,17 @@ func (s scrape) collectZone(z *usage.Zone) {
 	s.collectComparisons(z)
 }
 
+func (s scrape) collectComparisons(z *usage.Zone) {
+	c := &z.Comparisons
+	if !c.Used.Load() {
+		return
+	}
+	s.count(descComparisons, c.BothAdmit.Load(), z.Name, "admitted", "admitted")
+	s.count(descComparisons, c.InForceAdmits.Load(), z.Name, "admitted", "rejected")
+	s.count(descComparisons, c.ComparedAdmits.Load(), z.Name, "rejected", "admitted")
+	s.count(descComparisons, c.BothReject.Load(), z.Name, "rejected", "rejected")
+}
+
 // collectStores collects the stores in Redis.
 func (s scrape) collectStores() {
 	for _, store := range stores.States() {

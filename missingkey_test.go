@@ -97,7 +97,7 @@ func wantRefused(t *testing.T, zone, want string) {
 	if err := json.Unmarshal([]byte(zone), c); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newZone("api", c, new(App), nil); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := new(zoneSet).newZone("api", c, zoneOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%s: error = %v, want one with %q", zone, err, want)
 	}
 }

@@ -12,12 +12,16 @@
 //	placement.go      which rules of a zone limit the request, and so the counts that it is charged to
 //	places.go         at which endpoints it is, also if servers read its path in several ways
 //	request.go        the state of one request
+//	evaluate.go       what its zones decide, with note.go, dryrun.go, comparison.go and shadow.go
 //	charge.go         what it has been charged, in all handlers that it passes
-//	identity.go       zones that are decided before authentication
+//	credentials.go    zones that are decided before authentication
 //	routes.go         what the routes around the handlers show about zones
 //	addressfilter.go  which client addresses are exempt or denied, by the configuration or by rules;
-//	                  proxied.go notices where those are not the addresses of clients
+//	                  proxied.go and writable.go notice where those are not the addresses of clients
 //	match.go          what is probably a mistake in the matchers of a zone
+//	set.go            the zones of a configuration
+//	read.go           what a zone says about a request, which is in zone_request.go; refusals.go has why
+//	                  it must not pass
 //	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, tier_unknown.go, cost.go,
 //	                  missingkey.go and keylist.go; internal/keytemplate makes its keys
 //	zone_rules.go     a zone as rules change it; zone_keys.go has what they say about single keys,
@@ -156,7 +160,6 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 		if err != nil {
 			return errorInZone(name, h.Zones[name], err)
 		}
-		z.addresses = &h.addresses
 		h.zones = append(h.zones, z)
 	}
 	h.warnUnused()
@@ -200,18 +203,15 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, use *config.Zone
 	counters, releaseCounters := usage.Acquire(name)
 	handle, releaseHandle := h.app.store.Open(name)
 	h.releases = append(h.releases, releaseCounters, releaseHandle)
-	z, err := newZone(name, settings, h.app, handle)
+	z, err := h.app.zones().newZone(name, settings, zoneOptions{counters, handle, matchers, &h.addresses})
 	if err != nil {
 		return nil, err
 	}
-	z.matchers, z.usage = matchers, counters
-	if settings != use {
-		z.warnings = nil // the app has logged them
+	if settings == use { // else the app has logged them
+		logWarnings(h.logger, z, z.warnings)
 	}
-	z.usePaths()
-	z.warnings = append(z.warnings, append(z.matchDoubts(), z.compareDoubts(settings)...)...)
-	z.logWarnings(name, h.logger)
-	h.app.addZone(z)
+	logWarnings(h.logger, z, z.matchDoubts())
+	h.app.set.add(z)
 	return z, nil
 }
 

@@ -37,7 +37,7 @@ func (a *App) logDroppedCounts(old *App) {
 // the syntax of caddy-ratelimit.
 func (a *App) zonesByName() map[string]*zone {
 	zones := make(map[string]*zone)
-	for _, z := range a.allZones() {
+	for _, z := range a.set.all() {
 		if zones[z.name] == nil {
 			zones[z.name] = z
 		}

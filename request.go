@@ -4,13 +4,11 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
-	"github.com/fleetlimit/fleetlimit/internal/pathreading"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -19,41 +17,32 @@ import (
 type requestState struct {
 	response.State
 	rules         *ruleSnapshot
-	charges       []charge
-	inlineCharges [3]charge // the array of charges, unless there are more
-	emergency     bool      // the limit of emergency mode has decided
+	charges       []chargedCount
+	inlineCharges [3]chargedCount // the array of charges, unless there are more
+	emergency     bool            // the limit of emergency mode has decided
 }
 
 // An evaluation is the work of one handler on one request. Evaluations are pooled with their takes
 // and keys, so that a request allocates none of them. Stores do not use takes and keys after they
 // have returned, even if the client has gone.
 type evaluation struct {
+	zoneRequest
 	handler *Handler
-	request *http.Request
-	repl    *caddy.Replacer
 	state   *requestState    // nil until a zone matches, of this handler or an earlier one
-	first   int              // the index in state.results of this handler's first result
+	first   int              // the index in state.Results of this handler's first result
 	takes   []limiter.Take   // of the results whose rule counts, in the same order
 	blocked bool             // a rule rejects the request, whatever the takes find
 	now     limiter.Instant  // of the decisions, by the wall clock
-	read    time.Time        // when this machine's clock was read; zero: it was not
 	denied  *response.Result // the result that rejects the request; of several, the one with the longest wait
 
-	rules     *ruleSnapshot // the same for all handlers of the request
-	forbidden forbidden     // before any decision
-	trials    []trial       // of zones that do not reject the request
+	rules       *ruleSnapshot // the same for all handlers of the request
+	reading     reading       // what the zone in hand says
+	refused     refused       // before any decision
+	dryRuns     []shadow      // of zones that do not reject the request
+	comparisons []shadow      // of the rules that zones compare theirs with
 
-	comparisons []trial // of the rules that zones compare theirs with
-
-	path     pathreading.Path
-	pathErr  error
-	pathRead bool                  // path and pathErr are set
-	places   [pathreading.Most]int // the buffer of placesOf
-
-	identity []identityRead // what later handlers may change of what the zones read
-	body     []byte         // of a rejection
-	freeKeys []byte         // the unused end of keys, or of a larger buffer in its place; nil: all
-	keys     [256]byte      // the buffer of keys, one after the other
+	credentials []credentialRead // what later handlers may change of what the zones read
+	body        []byte           // of a rejection
 }
 
 var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
@@ -76,24 +65,15 @@ func newEvaluation(h *Handler, r *http.Request) *evaluation {
 	return e
 }
 
-// time returns an instant of the evaluation, the same each time: to read the clock takes longer
-// than most of what an evaluation does.
-func (e *evaluation) time() time.Time {
-	if e.read.IsZero() {
-		e.read = time.Now()
-	}
-	return e.read
-}
-
 // release returns e to the pool, without anything of the request. It is not called after a panic,
 // when the store may still use the takes.
 func (e *evaluation) release() {
 	clear(e.takes)
-	clear(e.identity)
-	clear(e.trials)
+	clear(e.credentials)
+	clear(e.dryRuns)
 	clear(e.comparisons)
 	*e = evaluation{
-		takes: e.takes[:0], identity: e.identity[:0], trials: e.trials[:0], comparisons: e.comparisons[:0], body: e.body,
+		takes: e.takes[:0], credentials: e.credentials[:0], dryRuns: e.dryRuns[:0], comparisons: e.comparisons[:0], body: e.body,
 	}
 	evaluations.Put(e)
 }
@@ -124,14 +104,6 @@ func (e *evaluation) rollback() {
 	if e.state != nil {
 		e.state.Results = e.state.Results[:e.first]
 	}
-}
-
-// keyBuffer returns the unused end of the buffer for keys.
-func (e *evaluation) keyBuffer() []byte {
-	if e.freeKeys != nil {
-		return e.freeKeys
-	}
-	return e.keys[:0]
 }
 
 // count adds a result to its zone's counters. A rejected request counts only in the zones that deny

@@ -10,7 +10,6 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/route"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
 )
 
 // endpointRules are the rules of an endpoint, or of the rest of a zone.
@@ -61,7 +60,7 @@ func newCountedRule(base limiter.Rule, limit *config.Limit) (*limiter.Rule, erro
 
 // A ruleBuilder compiles the rules of a zone.
 type ruleBuilder struct {
-	app    *App
+	set    *zoneSet
 	handle limiter.Zone
 	name   string
 	zone   *config.Zone
@@ -203,15 +202,15 @@ func (b *ruleBuilder) build(e *config.Endpoint, r *route.Route, rest *endpointRu
 // base returns what rules have in common whose counts belong to one key template at one place of
 // the zone. own is the algorithm there; nil: that of the zone.
 func (b *ruleBuilder) base(own *config.Algorithm, key, place string) (limiter.Rule, error) {
-	algorithm, err := cmp.Or(own, b.zone.Algorithm, b.app.DefaultSettings().Algorithm).Compile()
+	algorithm, err := cmp.Or(own, b.zone.Algorithm, b.set.defaults.Algorithm).Compile()
 	if err != nil {
 		return limiter.Rule{}, err
 	}
-	identity := []string{b.name, key, place, algorithm.Kind.String(), strconv.Itoa(algorithm.SubWindows), countFormat}
+	identity := []string{b.name, key, place, algorithm.Kind.String(), strconv.Itoa(algorithm.SubWindows), b.set.countFormat}
 	if b.compared {
 		identity = append(identity, "compared")
 	}
-	id, err := b.app.ruleID(identity...)
+	id, err := b.set.ruleID(identity...)
 	return limiter.Rule{Zone: b.handle, ID: id, MaxKeys: b.zone.MaxKeys, Algorithm: algorithm}, err
 }
 
@@ -247,8 +246,8 @@ func (b *ruleBuilder) rule(base limiter.Rule, limit *config.Limit) (*rule, error
 // counted is like newCountedRule, and refuses what the store of the counts cannot count.
 func (b *ruleBuilder) counted(base limiter.Rule, limit *config.Limit) (*limiter.Rule, error) {
 	counted, err := newCountedRule(base, limit)
-	if err == nil && counted != nil && b.app.Redis != nil {
-		err = redisstore.Check(counted)
+	if err == nil && counted != nil && b.set.check != nil {
+		err = b.set.check(counted)
 	}
 	return counted, err
 }
@@ -267,7 +266,7 @@ func (b *ruleBuilder) ownLimit(e *config.Endpoint, tier int) *config.Limit {
 // the tier, else of the endpoint, else of the zone for the tier, else of the zone. Enforcement is
 // inherited along the same path, whichever place the limit is from.
 func (b *ruleBuilder) inherit(e *config.Endpoint, tier int) (*config.Limit, config.Enforcement) {
-	limit, enforcement := b.zone.Limit, b.zone.Enforcement.Or(b.app.DefaultSettings().Enforcement)
+	limit, enforcement := b.zone.Limit, b.zone.Enforcement.Or(b.set.defaults.Enforcement)
 	if tier != noTier {
 		t := b.tiers.tiers[tier]
 		limit, enforcement = &t.Limit, t.Enforcement.Or(enforcement)

@@ -55,7 +55,7 @@ func (a *App) rulesBeforeStart() *rules.Version {
 
 // applyLocked puts a version in force, for the zones that it changes. It needs a.applying.
 func (a *App) applyLocked(v *rules.Version) *ruleSnapshot {
-	zones, earlier := a.allZones(), a.inForce.Load()
+	zones, earlier := a.set.all(), a.inForce.Load()
 	if earlier != nil && earlier.version == v {
 		return earlier
 	}
@@ -169,7 +169,7 @@ func (a *App) dropCounts(t rules.Transition) {
 		return // the counts are in memory: they have been changed themselves
 	}
 	if t.Incomplete {
-		for _, z := range a.allZones() {
+		for _, z := range a.set.all() {
 			leases.DropDenials(z.builder.handle)
 		}
 	}

@@ -15,7 +15,7 @@ type ruleSchema struct{ app *App }
 // zone returns the zone of a name, nil if there is none. Zones of one name have equal limits; any
 // of them is returned.
 func (s ruleSchema) zone(name string) *zone {
-	for _, z := range s.app.allZones() {
+	for _, z := range s.app.set.all() {
 		if z.name == name {
 			return z
 		}
@@ -25,7 +25,7 @@ func (s ruleSchema) zone(name string) *zone {
 
 // zonesCalled returns the zones of a name: there may be one in several handlers.
 func (s ruleSchema) zonesCalled(name string) (zones []*zone) {
-	for _, z := range s.app.allZones() {
+	for _, z := range s.app.set.all() {
 		if z.name == name {
 			zones = append(zones, z)
 		}
@@ -35,7 +35,7 @@ func (s ruleSchema) zonesCalled(name string) (zones []*zone) {
 
 // Zones implements rules.Schema.
 func (s ruleSchema) Zones() (names []string) {
-	for _, z := range s.app.allZones() {
+	for _, z := range s.app.set.all() {
 		names = append(names, z.name)
 	}
 	slices.Sort(names)

@@ -44,7 +44,7 @@ func TestNameOf(t *testing.T) {
 		},
 	} {
 		tc.zone.Limit = &config.Limit{Events: 1, Window: 1e9}
-		z, err := newZone("z", &tc.zone, new(App), nil)
+		z, err := new(zoneSet).newZone("z", &tc.zone, zoneOptions{})
 		if err != nil {
 			t.Fatalf("%s: %v", tc.name, err)
 		}

@@ -14,6 +14,7 @@ type Result struct {
 	Legacy   bool // the zone is in the syntax of caddy-ratelimit
 	Policy   *Policy
 	Endpoint int                   // its index in the zone
+	Tier     int                   // its index in the zone
 	Template *keytemplate.Template // of the key
 	Cost     int64                 // of the request; 0 if the rule counts nothing
 	Decision limiter.Decision
