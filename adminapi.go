@@ -41,7 +41,7 @@ func (process) Running() adminapi.Configuration {
 func (process) Readiness() adminapi.Readiness { return readiness() }
 
 // Tails implements adminapi.Process.
-func (process) Tails() *adminapi.Tails { return &tails }
+func (process) Tails() *adminapi.Tails { return &reports.Tails }
 
 // Emergency implements adminapi.Process.
 func (process) Emergency() adminapi.EmergencySwitch { return emergencyMode }

@@ -14,6 +14,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/emergency"
 	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/rulewatch"
 	"github.com/fleetlimit/fleetlimit/internal/stores"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
 	"github.com/fleetlimit/fleetlimit/membership"
@@ -52,10 +53,10 @@ type App struct {
 	warnedProxy      atomic.Bool // about a proxy whose clients are all exempt
 	warnedBeforeAuth sync.Map    // zones, by name
 
-	ruleStore      *ruleStoreTarget
-	served         bool          // a handler is in an HTTP server, which may start before the app
-	started        chan struct{} // closed when Start has the watcher
-	watcher        *ruleWatcher  // nil before Start
+	ruleStore      *rulewatch.Target
+	served         bool               // a handler is in an HTTP server, which may start before the app
+	started        chan struct{}      // closed when Start has the watcher
+	watcher        *rulewatch.Watcher // nil before Start
 	unwatch        func()
 	releaseWatcher func()
 	applying       sync.Mutex // held while inForce changes
@@ -99,7 +100,7 @@ func (a *App) Provision(ctx caddy.Context) error {
 		}
 	}
 	a.store, a.release = stores.Acquire(a.redis, reports)
-	if a.ruleStore, err = resolveRuleStore(a.Rules, ctx, a.redis); err != nil {
+	if a.ruleStore, err = rulewatch.Resolve(a.Rules, ctx.Storage(), a.redis); err != nil {
 		return atPlace(cmp.Or(a.Rules, new(config.RuleStore)).Place, fmt.Errorf("rules: %w", err))
 	}
 	return nil
@@ -203,7 +204,7 @@ func (a *App) define(name string, z *config.Zone, logger *zap.Logger) error {
 		return nil
 	case earlier.CanShareCounts(z):
 		logger.Warn("two different zones of one name share their counts: use different names to count them apart",
-			zap.String("zone", name), placeField(z.Place))
+			zap.String("zone", name), report.PlaceField(z.Place))
 		return nil
 	}
 	remedy := "use another name for one of them, the same definition to share their counts, or one in the app"

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/report"
 )
 
 // provisionZones checks the app's zones, whether handlers use them or not.
@@ -39,7 +40,7 @@ func (a *App) warnUnusedZones() {
 	for _, name := range slices.Sorted(maps.Keys(a.Zones)) {
 		if !used[name] {
 			a.logger.Warn("no site uses the zone, so it limits nothing: use `zone "+name+"` in the rate_limit of a site",
-				zap.String("zone", name), placeField(a.Zones[name].Place))
+				zap.String("zone", name), report.PlaceField(a.Zones[name].Place))
 		}
 	}
 }
@@ -61,18 +62,10 @@ func atPlace(place string, err error) error {
 	return fmt.Errorf("%w, at %s", err, place)
 }
 
-// placeField is a place in a Caddyfile for a log line.
-func placeField(place string) zap.Field {
-	if place == "" {
-		return zap.Skip()
-	}
-	return zap.String("place", place)
-}
-
 // logWarnings logs warnings about z.
 func logWarnings(logger *zap.Logger, z *zone, warnings []error) {
 	for _, warning := range warnings {
-		logger.Warn("the zone is probably not what was meant", zap.String("zone", z.name), placeField(z.place),
+		logger.Warn("the zone is probably not what was meant", zap.String("zone", z.name), report.PlaceField(z.place),
 			zap.Error(warning))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -68,7 +69,7 @@ func (e *evaluation) addTakes(z *zone) error {
 		return nil
 	case found.allowed:
 		z.usage.Allowed.Add(1)
-		e.publish(decided{outcome: adminapi.Allowed, zone: z.usage, key: found.template, reason: allowedKey})
+		e.publish(report.Decision{Outcome: adminapi.Allowed, Zone: z.usage, Key: found.template, Reason: allowedKey})
 		return nil
 	}
 	for i := range found.charges[:found.charged] {

@@ -87,7 +87,7 @@ func TestForbiddenFollowsReject(t *testing.T) {
 func TestForbiddenIsCounted(t *testing.T) {
 	for _, tc := range forbidding {
 		h := provisioned(t, `{"log_rejections": "none", `+tc.config+`}`)
-		count := metrics.addresses.Denied.Load
+		count := reports.Addresses.Denied.Load
 		if tc.zone != "" {
 			count = h.zones[1].usage.Denied.Load
 		}
@@ -124,7 +124,7 @@ func TestForbiddenIsLogged(t *testing.T) {
 				h.zones[1].usage.Windowless = usage.ReportLimit{}
 			}
 			core, logs := observer.New(zapcore.InfoLevel)
-			h.logger = zap.New(core)
+			h.log.Logger = zap.New(core)
 			start := time.Now().Unix()
 			for range requests {
 				_ = h.ServeHTTP(httptest.NewRecorder(), benchRequest("k"), handlerThatWritesNothing)
@@ -141,7 +141,7 @@ func TestForbiddenIsLogged(t *testing.T) {
 				want["zone"] = tc.zone
 			}
 			if tc.reason == "denied_key" {
-				want["key"], want["key_hash"] = "k", keyHash("k")
+				want["key"], want["key_hash"] = "k", "8254c329a928"
 			}
 			for name, value := range want {
 				if got := line.ContextMap()[name]; got != value || line.Message != "request denied" {
@@ -151,7 +151,7 @@ func TestForbiddenIsLogged(t *testing.T) {
 		}
 		h := provisioned(t, `{"log_rejections": "none", `+tc.config+`}`)
 		core, logs := observer.New(zapcore.InfoLevel)
-		h.logger = zap.New(core)
+		h.log.Logger = zap.New(core)
 		_ = h.ServeHTTP(httptest.NewRecorder(), benchRequest("k"), handlerThatWritesNothing)
 		if logs.Len() != 0 {
 			t.Errorf("%s, log_rejections none: %s", tc.reason, fmt.Sprint(logs.All()))

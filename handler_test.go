@@ -57,7 +57,7 @@ func scripted(t *testing.T, config string, s *scriptedStore) (*Handler, *observe
 	h := provisioned(t, config)
 	h.takes = s
 	core, logs := observer.New(zapcore.InfoLevel)
-	h.logger = zap.New(core)
+	h.log.Logger = zap.New(core)
 	return h, logs
 }
 

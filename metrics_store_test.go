@@ -16,7 +16,7 @@ import (
 func gathered(t *testing.T) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
-	if err := registerMetrics(registry); err != nil {
+	if err := reports.Register(registry); err != nil {
 		t.Fatal(err)
 	}
 	families, err := registry.Gather()

@@ -33,13 +33,9 @@
 //	unknown.go        placeholders that nothing provides
 //	evaluate_reject.go  which zone a rejection names, and how long it is
 //	forbid.go         the 403 of what is denied whatever its rate is, the 400 of what is ambiguous
-//	metrics.go        what Prometheus scrapes
-//	log.go            what is logged, and how often
-//	decisions.go      what the tails of decisions say
-//	accesslog.go      the field of access logs
 //	reload.go         which counts a reload drops
 //	rules.go          the rules in force: their versions reach the zones of running apps.
-//	                  rules_schema.go is what they can refer to, rules_store.go where they are kept
+//	                  rules_schema.go is what they can refer to
 //	adminapi.go       the admin API, whose requests internal/adminapi answers: what it needs of the
 //	                  process and of the running configuration. describe.go is what is known of a
 //	                  zone, inspect.go and inspect_tier.go what is known of a key, top.go which keys
@@ -63,12 +59,12 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
-	"github.com/caddyserver/caddy/v2/modules/caddyevents"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/command"
+	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -99,18 +95,16 @@ func init() {
 type Handler struct {
 	config.Handler // what operators write
 
-	ctx         caddy.Context // for events
 	app         *App
 	takes       takeStore
 	addresses   addressFilter
 	zones       []*zone // by name, so that headers list them in a stable order
 	headers     response.Headers
 	rejectStyle string
-	logger      *zap.Logger
-	events      *caddyevents.App
+	log         *report.Log
+	reports     *report.Requests
 	releases    []func() // release what Provision acquired
 
-	windowless usage.ReportLimit // of the lines about 403s by the handler's own list
 }
 
 // A takeStore decides takes, and notes whether it has answered.
@@ -134,13 +128,12 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return fmt.Errorf("loading the rate_limit app: %w", err)
 	}
-	events, err := ctx.App("events")
-	if err != nil {
+	if h.log, err = report.NewLog(ctx); err != nil {
 		return fmt.Errorf("loading the events app: %w", err)
 	}
-	h.app, h.events = app.(*App), events.(*caddyevents.App)
+	h.app = app.(*App)
 	h.takes = h.app.store
-	h.ctx, h.logger = ctx, ctx.Logger()
+	h.reports = reports.Requests(h.log, &h.Handler)
 	if slices.ContainsFunc(ctx.Modules(), func(m caddy.Module) bool { _, is := m.(*caddyhttp.App); return is }) {
 		h.app.served = true
 	}
@@ -148,7 +141,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	// Metrics come first: Caddy's admin endpoint shows the registry of the last configuration that it
 	// tried, which must have them even if a zone is refused.
 	if !h.DisableMetrics {
-		if err := registerMetrics(ctx.GetMetricsRegistry()); err != nil {
+		if err := reports.Register(ctx.GetMetricsRegistry()); err != nil {
 			return fmt.Errorf("registering metrics: %w", err)
 		}
 	}
@@ -178,7 +171,7 @@ func (h *Handler) provisionSettings() (err error) {
 		return err
 	}
 	for _, doubt := range h.addresses.doubts() {
-		h.logger.Warn("the addresses are probably not what was meant", placeField(h.Place), zap.Error(doubt))
+		h.log.Warn("the addresses are probably not what was meant", report.PlaceField(h.Place), zap.Error(doubt))
 	}
 	return nil
 }
@@ -197,7 +190,7 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, use *config.Zone
 	if err != nil {
 		return nil, fmt.Errorf("loading matchers: %w", err)
 	}
-	if err := h.app.define(name, settings, h.logger); err != nil {
+	if err := h.app.define(name, settings, h.log.Logger); err != nil {
 		return nil, err
 	}
 	counters, releaseCounters := usage.Acquire(name)
@@ -208,9 +201,9 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, use *config.Zone
 		return nil, err
 	}
 	if settings == use { // else the app has logged them
-		logWarnings(h.logger, z, z.warnings)
+		logWarnings(h.log.Logger, z, z.warnings)
 	}
-	logWarnings(h.logger, z, z.matchDoubts())
+	logWarnings(h.log.Logger, z, z.matchDoubts())
 	h.app.set.add(z)
 	return z, nil
 }
@@ -220,9 +213,9 @@ func (h *Handler) warnUnused() {
 	inRedis := h.app.Redis != nil
 	if h.Distributed != nil {
 		if inRedis {
-			h.logger.Warn("`distributed` is accepted and not used: the nodes share their counts in Redis")
+			h.log.Warn("`distributed` is accepted and not used: the nodes share their counts in Redis")
 		} else {
-			h.logger.Warn("counts are per node: N nodes admit N times the limit; `distributed` is accepted and " +
+			h.log.Warn("counts are per node: N nodes admit N times the limit; `distributed` is accepted and " +
 				"not used: use `redis` in the global option rate_limit to share counts")
 		}
 	}
@@ -231,7 +224,7 @@ func (h *Handler) warnUnused() {
 		if inRedis {
 			place = "Redis"
 		}
-		h.logger.Warn("`storage` is accepted and not used: counts live in " + place)
+		h.log.Warn("`storage` is accepted and not used: counts live in " + place)
 	}
 }
 

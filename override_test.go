@@ -122,7 +122,7 @@ func TestOverridesWithoutEffectAreRefused(t *testing.T) {
 // Such overrides may come from elsewhere, or the configuration has changed since.
 func TestOverridesWithoutEffectAreLogged(t *testing.T) {
 	h, logs := scripted(t, fmt.Sprintf(zoneWithAlgorithms, "override-left"), &scriptedStore{decision: limiter.Decision{OK: true}})
-	h.app.logger = h.logger
+	h.app.logger = h.log.Logger
 	h.app.set.check = redisstore.Check
 	defer func() { h.app.set.check = nil }()
 	h.app.rulesInForce()

@@ -5,26 +5,24 @@ import (
 	"net/http"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
-	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
+	"github.com/fleetlimit/fleetlimit/internal/report"
 )
 
 // noteExempt counts a request that the address of its client exempts from all zones. If that is the
 // address of a proxy, so that all of its clients are exempt, it counts that too, and warns about it
 // once in a configuration. It cannot be refused: the proxies of a mesh forward each request.
 func (e *evaluation) noteExempt() {
-	metrics.addresses.Allowed.Add(1)
+	e.handler.reports.Addresses.Allowed.Add(1)
 	header := forwardingHeader(e.request.Header)
 	if header == "" || !clientIsPeer(e.request) {
 		return
 	}
-	metrics.addresses.ExemptProxies.Add(1)
+	e.handler.reports.Addresses.ExemptProxies.Add(1)
 	if !e.handler.app.warnedProxy.Swap(true) {
-		e.handler.logger.Warn("an address that is allowed past all zones seems to be that of a proxy, so its clients have "+
-			"no limit: use trusted_proxies and trusted_proxies_strict in the global option servers, or an `allow` without it",
-			zap.String("remote_ip", e.describe(nil).RemoteIP), zap.String("header", header), placeField(e.handler.Place))
+		e.handler.reports.ExemptProxy(e.subject(), header, e.handler.Place)
 	}
 }
 
@@ -66,5 +64,5 @@ func (e *evaluation) reportExempt() {
 		vars[exemptVar] = true
 	}
 	e.noteExempt()
-	e.publish(decided{outcome: adminapi.Allowed, reason: allowedAddress})
+	e.publish(report.Decision{Outcome: adminapi.Allowed, Reason: allowedAddress})
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"go.uber.org/zap"
+
+	"github.com/fleetlimit/fleetlimit/internal/report"
 )
 
 // logDroppedCounts logs what a reload that has replaced the app old by a changes of the counts: one
@@ -28,7 +30,7 @@ func (a *App) logDroppedCounts(old *App) {
 		}
 		if len(changed) > 0 {
 			a.logger.Warn("the reload has dropped counts, so keys of the zone start at their full limit",
-				zap.String("zone", z.name), placeField(z.place), zap.Strings("changed", changed))
+				zap.String("zone", z.name), report.PlaceField(z.place), zap.Strings("changed", changed))
 		}
 	}
 }

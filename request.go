@@ -2,6 +2,7 @@ package fleetlimit
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -9,7 +10,10 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -87,7 +91,7 @@ func (e *evaluation) attachState() {
 		e.state = &requestState{rules: e.rules}
 		e.state.charges = e.state.inlineCharges[:0]
 		caddyhttp.SetVar(e.request.Context(), requestStateVar, e.state)
-		e.addToAccessLog()
+		report.AddToAccessLog(e.request, &e.state.State)
 	}
 }
 
@@ -109,16 +113,16 @@ func (e *evaluation) rollback() {
 // count adds a result to its zone's counters. A rejected request counts only in the zones that deny
 // it.
 func (e *evaluation) count(r *response.Result, rejected bool) {
-	c, outcome := r.Zone, ""
+	c, outcome, status := r.Zone, "", 0
 	switch {
 	case rejected && r.Decision.OK:
 		return
 	case r.Unavailable():
 		c.Unavailable[r.Decision.Source].Add(1)
-		outcome = adminapi.Unavailable
+		outcome, status = adminapi.Unavailable, http.StatusServiceUnavailable
 	case rejected:
 		c.Rejected[r.Decision.Source].Add(1)
-		outcome = adminapi.Rejected
+		outcome, status = adminapi.Rejected, http.StatusTooManyRequests
 	case r.Outage:
 		c.Outage[r.Decision.Source].Add(1)
 		outcome = adminapi.Degraded
@@ -126,7 +130,30 @@ func (e *evaluation) count(r *response.Result, rejected bool) {
 		c.Admitted[r.Decision.Source].Add(1)
 		outcome = adminapi.Admitted
 	}
-	e.publish(decided{outcome: outcome, zone: r.Zone, key: r.Template, result: r})
+	e.publish(report.Decision{Outcome: outcome, Zone: r.Zone, Key: r.Template, Result: r, Status: status})
+}
+
+// subject returns the request as reports are about it.
+func (e *evaluation) subject() report.Request {
+	return report.Request{Request: e.request, Replacer: e.repl}
+}
+
+// publish shows a decision to those who follow them.
+func (e *evaluation) publish(d report.Decision) {
+	d.Request, d.Finder = e.subject(), e
+	e.handler.reports.Decided(d)
+}
+
+// Find implements report.Finder.
+func (e *evaluation) Find(of *usage.Zone, key *keytemplate.Template, r *response.Result) (found report.Found, known bool) {
+	i := slices.IndexFunc(e.handler.zones, func(z *zone) bool { return z.usage == of })
+	if i < 0 {
+		return found, false
+	}
+	z := e.handler.zones[i]
+	found.Missing = key != z.key
+	found.Endpoint, found.Tier, found.UnknownTier = z.lookup(&e.zoneRequest, e.rules, key, r)
+	return found, true
 }
 
 // placeholders returns the values of {http.rate_limit.*} for the request with vars.

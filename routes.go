@@ -16,6 +16,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/report"
 )
 
 // A site is a top-level route of a server, with what concerns zones among all that is nested in it.
@@ -235,7 +236,7 @@ func (w *routeWarnings) strippedEndpoints(h *Handler, prefix string) {
 		for i := range z.configured.endpoints {
 			if r := z.configured.endpoints[i].route; prefix != "" && r != nil && r.Under(prefix) {
 				w.warn(fmt.Sprintf("endpoint %v matches no request, because %s is removed from the path before: use the rest "+
-					"of the path, or `rate_limit` outside `handle_path`", r, prefix), zap.String("zone", z.name), placeField(z.place))
+					"of the path, or `rate_limit` outside `handle_path`", r, prefix), zap.String("zone", z.name), report.PlaceField(z.place))
 			}
 		}
 	}
@@ -247,7 +248,7 @@ func (w *routeWarnings) emptyRejections(h *Handler) {
 	for _, z := range h.zones {
 		if h.styleOf(z.legacy) == config.RejectError {
 			w.warn("rejections have no body, because handle_errors does not handle errors of its own routes: use `reject json` "+
-				"or `reject problem` in the rate_limit there", zap.String("zone", z.name), placeField(z.place))
+				"or `reject problem` in the rate_limit there", zap.String("zone", z.name), report.PlaceField(z.place))
 		}
 	}
 }
@@ -262,7 +263,7 @@ func (w *routeWarnings) copied(z *zone, vars map[string]string) {
 		if source := keytemplate.ClientControlled(vars[name]); source != "" {
 			w.warn(fmt.Sprintf("clients control the value of {%s}, because vars sets it to {%s}: use `trusted` if "+
 				"something in front of this handler guarantees it, or a placeholder of authentication", p.Name, source),
-				zap.String("zone", z.name), placeField(z.place))
+				zap.String("zone", z.name), report.PlaceField(z.place))
 		}
 	}
 }

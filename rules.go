@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/caddyserver/caddy/v2"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -41,11 +41,9 @@ func (a *App) rulesInForce() *ruleSnapshot {
 
 // rulesBeforeStart returns the rules that requests have before the app follows its watcher.
 func (a *App) rulesBeforeStart() *rules.Version {
-	for _, w := range rulePool.All() {
-		if w.identity == a.ruleStore.identity {
-			waitForRules(w.Loaded())
-			return w.Latest()
-		}
+	if w := a.ruleStore.Acquired(); w != nil {
+		waitForRules(w.Loaded())
+		return w.Latest()
 	}
 	if a.served && waitForRules(a.started) {
 		return a.watcher.Latest()
@@ -77,7 +75,7 @@ func (a *App) applyLocked(v *rules.Version) *ruleSnapshot {
 				was = earlier.of(z)
 			}
 			s.zones[i], left = z.compile(was, changes[z.name])
-			a.logLeftOut(left, zap.String("zone", z.name), placeField(z.place))
+			a.logLeftOut(left, zap.String("zone", z.name), report.PlaceField(z.place))
 		}
 		if s.zones[i].compared != nil {
 			z.usage.Comparisons.Used.Store(true)
@@ -114,14 +112,8 @@ func waitForRules(known <-chan struct{}) bool {
 // acquireRules acquires the watcher of the rules, and waits for them a moment. The app has to
 // follow the watcher then.
 func (a *App) acquireRules() {
-	w, release := rulePool.Acquire(a.ruleStore.identity, func() *ruleWatcher {
-		return newRuleWatcher(a.ruleStore, func() *zap.Logger { return caddy.Log().Named(appName) })
-	})
-	if w.storage != nil {
-		w.storage.Use(a.ruleStore.storage)
-	}
-	a.watcher, a.releaseWatcher = w, release
-	waitForRules(w.Loaded())
+	a.watcher, a.releaseWatcher = a.ruleStore.Acquire(reports)
+	waitForRules(a.watcher.Loaded())
 }
 
 // releaseRules ends what Start has begun.
@@ -154,12 +146,7 @@ func (a *App) follow(t rules.Transition) {
 	if t.From.Number == t.To.Number {
 		return
 	}
-	a.logger.Info("the rules have changed", zap.Int64("version", t.To.Number), zap.String("author", t.To.Author),
-		zap.String("note", t.To.Note), zap.String("summary", t.To.Summary), zap.String("store", a.watcher.Store().Name()))
-	a.log.EmitLater("rate_limit_rules", map[string]any{
-		"version": t.To.Number, "author": t.To.Author, "note": t.To.Note, "summary": t.To.Summary,
-		"store": a.watcher.Store().Name(),
-	})
+	reports.RulesChanged(a.watcher.Store().Name(), t.To)
 }
 
 // dropCounts makes this node forget what operators have changed in the store of the counts.

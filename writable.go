@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"github.com/fleetlimit/fleetlimit/internal/report"
 )
 
 // writableAddresses warns about a handler that exempts addresses which clients can write: without
@@ -17,7 +18,7 @@ func (w *routeWarnings) writableAddresses(server *caddyhttp.Server, h *Handler) 
 	})
 	if len(h.addresses.allow) > 0 && fromHeader && server.TrustedProxiesStrict == 0 && trustsProxies(server) {
 		w.warn("clients can write an address that `allow` exempts from all zones at the beginning of X-Forwarded-For, unless "+
-			"the proxy removes it: use trusted_proxies_strict in the global option servers", placeField(h.Place))
+			"the proxy removes it: use trusted_proxies_strict in the global option servers", report.PlaceField(h.Place))
 	}
 }
 

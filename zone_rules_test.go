@@ -204,7 +204,7 @@ func manyOverrides(zone string, n int) *rules.Document {
 
 func TestRulesThatDoNotFitAreLoggedAndLeftOut(t *testing.T) {
 	h, logs := scripted(t, fmt.Sprintf(zoneWithRules, "left-out"), &scriptedStore{decision: limiter.Decision{OK: true}})
-	h.app.logger = h.logger
+	h.app.logger = h.log.Logger
 	h.app.rulesInForce()
 	s := putRules(t, h, `{"zones": {"left-out": {"limit": "x", "endpoints": {"/gone": {"limit": "8/1h"}}}},
 		"tiers": [{"id": "t1", "zone": "left-out", "key": "a", "tier": "gone"}],

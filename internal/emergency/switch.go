@@ -28,7 +28,7 @@ type Switch struct {
 	ofRules *rules.Emergency // nil: the rules in force have none
 }
 
-// An Observer is told what happens in emergency mode. Its methods return at once.
+// An Observer is told what happens in emergency mode, in order. Its methods return at once.
 type Observer interface {
 	// EmergencyOn says that an emergency has begun, or has replaced another one.
 	EmergencyOn(e adminapi.Emergency)
@@ -145,14 +145,6 @@ func (s *Switch) startOfRules(of *rules.Emergency) error {
 
 // start makes e the emergency. If there is one, its counts go on under the new limit.
 func (s *Switch) start(e *emergency) error {
-	if err := s.replace(e); err != nil {
-		return err
-	}
-	s.observer.EmergencyOn(e.describe())
-	return nil
-}
-
-func (s *Switch) replace(e *emergency) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.zone == nil {
@@ -173,6 +165,7 @@ func (s *Switch) replace(e *emergency) error {
 	e.startedAt = time.Now()
 	e.expire = time.AfterFunc(time.Until(e.expiresAt), func() { s.end(e, "it has expired", "") })
 	s.current.Store(e)
+	s.observer.EmergencyOn(e.describe())
 	return nil
 }
 
@@ -184,14 +177,11 @@ func (s *Switch) end(e *emergency, why, by string) {
 	if ended {
 		e.expire.Stop()
 		e.counts.Close()
+		s.observer.EmergencyOff(e.describe(), why, by)
 	}
 	of := s.ofRules
 	s.mu.Unlock()
-	if !ended {
-		return
-	}
-	s.observer.EmergencyOff(e.describe(), why, by)
-	if e.rules == nil && !of.Expired(time.Now()) {
+	if ended && e.rules == nil && !of.Expired(time.Now()) {
 		_ = s.startOfRules(of) // its limit was right before
 	}
 }

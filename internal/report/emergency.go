@@ -8,6 +8,7 @@ import (
 
 // EmergencyOn implements emergency.Observer.
 func (p *Process) EmergencyOn(e adminapi.Emergency) {
+	p.emergency.Store(true)
 	where := "on this node"
 	if e.AllNodes {
 		where = "on all nodes"
@@ -19,6 +20,7 @@ func (p *Process) EmergencyOn(e adminapi.Emergency) {
 
 // EmergencyOff implements emergency.Observer.
 func (p *Process) EmergencyOff(e adminapi.Emergency, why, by string) {
+	p.emergency.Store(false)
 	message, about := "emergency mode is off", []zap.Field{zap.String("limit", e.Limit)}
 	if why != "" {
 		message += ": " + why

@@ -1,6 +1,8 @@
-package fleetlimit
+package report
 
 import (
+	"net/http"
+
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -9,22 +11,22 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/response"
 )
 
-// addToAccessLog adds what is decided about the request to its line in the access log, if its
-// server writes one. The line is made when the request has been served.
-func (e *evaluation) addToAccessLog() {
-	ctx := e.request.Context()
+// AddToAccessLog adds what is decided about a request to its line in the access log, if its server
+// writes one. The line is made when the request has been served.
+func AddToAccessLog(r *http.Request, s *response.State) {
+	ctx := r.Context()
 	server, _ := ctx.Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
 	if server == nil || server.Logs == nil {
 		return
 	}
 	if extra, ok := ctx.Value(caddyhttp.ExtraLogFieldsCtxKey).(*caddyhttp.ExtraLogFields); ok {
-		extra.Add(zap.Inline((*accessLogField)(&e.state.State)))
+		extra.Add(zap.Inline((*accessLogField)(s)))
 	}
 }
 
-// An accessLogField is a responseState that writes the field rate_limit of a line, unless nothing
-// was decided. Of several zones, it describes the one that rejects the request, or else the one
-// with the least left.
+// An accessLogField is the state of a request. It writes the field rate_limit of a line, unless
+// nothing was decided. Of several zones, it describes the one that rejects the request, or else the
+// one with the least left.
 type accessLogField response.State
 
 // MarshalLogObject implements zapcore.ObjectMarshaler.
@@ -46,7 +48,7 @@ func (f *accessLogField) MarshalLogObject(line zapcore.ObjectEncoder) error {
 	return nil
 }
 
-// A loggedResult is a zoneResult that writes its fields.
+// A loggedResult is a result that writes its fields.
 type loggedResult response.Result
 
 // MarshalLogObject implements zapcore.ObjectMarshaler.
@@ -61,7 +63,7 @@ func (l *loggedResult) MarshalLogObject(field zapcore.ObjectEncoder) error {
 		decision = adminapi.Degraded
 	}
 	field.AddString("decision", decision)
-	tierUnknownField(r.UnknownTier).AddTo(field)
+	tierField(r.UnknownTier).AddTo(field)
 	field.AddString("source", r.Decision.Source.String())
 	if !r.Outage {
 		field.AddInt64("remaining", r.Remaining())
