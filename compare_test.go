@@ -306,7 +306,7 @@ func TestRulesCompare(t *testing.T) {
 			{`{"limit": "5/1000h"}`, compared{}}, // the same
 		} {
 			s := putRules(t, h, `{"zones": {"`+zone+`": {"compare": `+tc.rules+`}}}`)
-			if err := (ruleSchema{h.app}).Compare(zone, s.version.Document.Zones[zone].Compare); err != nil {
+			if err := (&h.app.set).Compare(zone, s.version.Document.Zones[zone].Compare); err != nil {
 				t.Errorf("%s: %v", tc.rules, err)
 			}
 			h.admitted(t, fmt.Sprintf("%s-%d", own, i), "/")
@@ -362,7 +362,7 @@ func TestOperationsIncludeComparedCounts(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"compared-counts": {"key": "{http.request.header.X-Api-Key}",
 		"limit": "5/1000h", "endpoints": [{"path": "/own", "limit": "6/1000h"}], "compare": {"limit": "3/1000h"}}}}`)
 	h.admitted(t, "k", "/")
-	counts, err := h.app.countsOf(&keyRef{Key: rules.Key{Zone: "compared-counts", Text: "k"}}, "")
+	counts, err := h.app.rulesInForce().countsOf(&keyRef{Key: rules.Key{Zone: "compared-counts", Text: "k"}}, "")
 	if err != nil || len(counts) != 3 {
 		t.Fatalf("counts = %+v, %v, want two of the zone and one of the endpoint", counts, err)
 	}
