@@ -2,11 +2,13 @@ package fleetlimit
 
 import (
 	"context"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
 
-	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/emergency"
+	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -50,13 +52,13 @@ func (process) Emergency() adminapi.EmergencySwitch { return emergencyMode }
 var (
 	_ caddy.AdminRouter = adminAPI{}
 	_ adminapi.Process  = process{}
+	_ rules.Schema      = ruleSchema{}
 )
 
 // A runningApp is the app of the running configuration, with the rules in force, for the admin API.
 type runningApp struct {
-	app     *App
-	schema  ruleSchema
-	inForce *ruleSnapshot
+	app *App
+	*ruleSnapshot
 }
 
 // newRunningApp returns the app of the running configuration, or nil if there is none.
@@ -65,11 +67,11 @@ func newRunningApp() *runningApp {
 	if app == nil || app.watcher == nil {
 		return nil
 	}
-	return &runningApp{app: app, schema: ruleSchema{app}, inForce: app.rulesInForce()}
+	return &runningApp{app, app.rulesInForce()}
 }
 
 // Schema implements adminapi.Configuration.
-func (a *runningApp) Schema() rules.Schema { return a.schema }
+func (a *runningApp) Schema() rules.Schema { return ruleSchema{&a.app.set} }
 
 // Watcher implements adminapi.Configuration.
 func (a *runningApp) Watcher() *rules.Watcher { return a.app.watcher.Watcher }
@@ -107,21 +109,67 @@ func (a *runningApp) Nodes(ctx context.Context) (*adminapi.Nodes, error) {
 }
 
 // Keys implements adminapi.Configuration.
-func (a *runningApp) Keys(key rules.Key) ([][]byte, error) {
-	return a.schema.zone(key.Zone).keysOf(&key)
+func (a *runningApp) Keys(key rules.Key) ([][]byte, error) { return a.app.set.keysOf(&key) }
+
+// Inspect implements adminapi.Configuration.
+func (a *runningApp) Inspect(ctx context.Context, zone string, r *adminapi.InspectRequest) (*adminapi.Inspection, error) {
+	return a.ruleSnapshot.Inspect(ctx, a.app.store, zone, r)
 }
 
-// definition returns the configuration of a zone, in the syntax of this package.
-func (a *runningApp) definition(zone string) *config.Zone {
-	a.app.mu.Lock()
-	defer a.app.mu.Unlock()
-	settings := a.app.definitions[zone]
-	if settings.Legacy() {
-		if own, err := config.FromLegacy(settings); err == nil {
-			return own
-		}
+// Doubts implements adminapi.Configuration.
+func (a *runningApp) Doubts(ctx context.Context, key rules.Key, counted bool) []string {
+	return a.ruleSnapshot.Doubts(ctx, a.app.store, key, counted)
+}
+
+// Top implements adminapi.Configuration.
+func (a *runningApp) Top(zone, endpoint string, most int) *adminapi.Top {
+	by := adminapi.ByConsumed
+	if a.app.store.Leases() != nil {
+		by = adminapi.ByDemand
 	}
-	return settings
+	top := a.ruleSnapshot.Top(zone, endpoint, most, by, a.app.store.Top)
+	top.Node = a.app.store.Node()
+	return top
+}
+
+// Operation implements adminapi.Configuration.
+func (a *runningApp) Operation(action *rules.Action) (do func(context.Context) error, err error) {
+	key := keyRef{action.Key, action.Stored}
+	counts, err := a.countsOf(&key, action.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	action.Key = key.Key
+	if action.Stored != "" {
+		action.Text, action.Base64 = "", "" // they may name other keys, too
+	}
+	kind, events := action.Kind, action.Events
+	return func(ctx context.Context) error {
+		for _, c := range counts {
+			if err := a.changeCount(ctx, c.Rule, c.Key, kind, events); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+func (a *runningApp) changeCount(ctx context.Context, r *limiter.Rule, key []byte, kind string, events int64) error {
+	store, now := a.app.store, time.Now()
+	if kind == rules.Reset {
+		return store.Reset(ctx, now, r, key)
+	}
+	_, err := store.AddQuota(ctx, now, r, key, events)
+	return err
+}
+
+// A ruleSchema is what rules can refer to in the configuration of an app.
+type ruleSchema struct{ *zoneSet }
+
+// EmergencyLimit implements rules.Schema.
+func (ruleSchema) EmergencyLimit(text string) error {
+	_, err := emergency.ParseLimit(text)
+	return err
 }
 
 // Interface guard.

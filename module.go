@@ -19,7 +19,8 @@
 //	addressfilter.go  which client addresses are exempt or denied, by the configuration or by rules;
 //	                  proxied.go and writable.go notice where those are not the addresses of clients
 //	match.go          what is probably a mistake in the matchers of a zone
-//	set.go            the zones of a configuration
+//	set.go            the zones of a configuration, snapshot.go with a version of the rules; changes.go
+//	                  compares two configurations
 //	read.go           what a zone says about a request, which is in zone_request.go; refusals.go has why
 //	                  it must not pass
 //	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, tier_unknown.go, cost.go,

@@ -1,6 +1,10 @@
 package fleetlimit
 
-import "github.com/fleetlimit/fleetlimit/internal/report"
+import (
+	"cmp"
+
+	"github.com/fleetlimit/fleetlimit/internal/report"
+)
 
 // note counts what a zone has found in the request besides what it decides, and warns about what is
 // probably a mistake in the configuration, once.
@@ -25,11 +29,9 @@ func (e *evaluation) note(found *reading) {
 	if found.byDefault && !z.warned.Swap(true) {
 		e.handler.reports.WithoutKey(z.reported(), z.key.String())
 	}
-	for i := range z.unsure {
-		if p := &z.unsure[i]; p.lacks(&e.zoneRequest) {
-			e.handler.reports.UnknownPlaceholder(z.reported(), p.name, p.enough)
-		}
-	}
+	z.eachUnprovided(&e.zoneRequest, func(placeholder string, requests int32) {
+		e.handler.reports.UnknownPlaceholder(z.reported(), placeholder, requests)
+	})
 	e.credentials = z.appendCredentials(e.credentials, &e.zoneRequest)
 }
 
@@ -39,11 +41,8 @@ func (e *evaluation) noteUnknownTier(z *zone, value string) {
 	if !e.handler.app.unknownTiers.isNew(unknownTier{z.name, value}) {
 		return
 	}
-	fallback := "none"
-	if z.tiers.fallback != noTier {
-		fallback = z.tiers.name(z.tiers.fallback)
-	}
-	e.handler.reports.UnknownTier(z.reported(), value, z.tiers.names[1:], fallback)
+	tiers, fallback := z.tierNames()
+	e.handler.reports.UnknownTier(z.reported(), value, tiers, cmp.Or(fallback, "none"))
 }
 
 // reported returns how warnings name the zone.

@@ -245,8 +245,8 @@ func (r placedRule) at(err error) error {
 }
 
 // Overrides implements rules.Schema.
-func (s ruleSchema) Overrides(name string, changes *rules.Zone) func(*rules.Override) error {
-	z := s.zone(name)
+func (s *zoneSet) Overrides(name string, changes *rules.Zone) func(*rules.Override) error {
+	z := s.named(name)
 	if z == nil {
 		return func(*rules.Override) error { return s.noZone(name) }
 	}

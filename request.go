@@ -63,7 +63,7 @@ func newEvaluation(h *Handler, r *http.Request) *evaluation {
 	} else {
 		e.repl.Map(h.app.placeholders(vars))
 	}
-	if e.rules == nil || e.rules.app != h.app {
+	if e.rules == nil || !e.rules.belongsTo(&h.app.set) {
 		e.rules = h.app.rulesInForce()
 	}
 	return e

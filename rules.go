@@ -1,9 +1,6 @@
 package fleetlimit
 
 import (
-	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -11,18 +8,6 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
-
-// A ruleSnapshot is a version of the rules, compiled for the zones of an app. It is immutable. A
-// request reads one.
-type ruleSnapshot struct {
-	app       *App
-	version   *rules.Version
-	zones     []*zoneRules // by zone.index
-	addresses *addressEntries
-}
-
-// of returns the rules of z.
-func (s *ruleSnapshot) of(z *zone) *zoneRules { return s.zones[z.index] }
 
 // rulesInForce returns the rules that requests read. It is one atomic load. Servers may start before
 // the app. Requests that come in between have the rules that the process knows already, so a reload
@@ -53,33 +38,17 @@ func (a *App) rulesBeforeStart() *rules.Version {
 
 // applyLocked puts a version in force, for the zones that it changes. It needs a.applying.
 func (a *App) applyLocked(v *rules.Version) *ruleSnapshot {
-	zones, earlier := a.set.all(), a.inForce.Load()
+	earlier := a.inForce.Load()
 	if earlier != nil && earlier.version == v {
 		return earlier
 	}
-	changes := changesOf(v.Document, time.Now())
-	s := &ruleSnapshot{app: a, version: v, zones: make([]*zoneRules, len(zones))}
-	var left []error
-	s.addresses, left = newAddressEntries(v.Document.Access)
-	for _, name := range slices.Sorted(maps.Keys(changes)) {
-		if schema := (ruleSchema{a}); schema.zone(name) == nil {
-			left = append(left, fmt.Errorf("%s: %w", changes[name].about(), schema.noZone(name)))
+	s, left := a.set.compile(v, earlier, time.Now())
+	for _, l := range left {
+		var about []zap.Field
+		if l.zone != nil {
+			about = append(about, zap.String("zone", l.zone.name), report.PlaceField(l.zone.place))
 		}
-	}
-	a.logLeftOut(left)
-	for i, z := range zones {
-		s.zones[i] = z.configured
-		if changes[z.name] != nil {
-			was := z.configured
-			if earlier != nil {
-				was = earlier.of(z)
-			}
-			s.zones[i], left = z.compile(was, changes[z.name])
-			a.logLeftOut(left, zap.String("zone", z.name), report.PlaceField(z.place))
-		}
-		if s.zones[i].compared != nil {
-			z.usage.Comparisons.Used.Store(true)
-		}
+		a.logLeftOut(l.errs, about...)
 	}
 	a.inForce.Store(s)
 	return s
@@ -157,11 +126,12 @@ func (a *App) dropCounts(t rules.Transition) {
 	}
 	if t.Incomplete {
 		for _, z := range a.set.all() {
-			leases.DropDenials(z.builder.handle)
+			leases.DropDenials(z.handle())
 		}
 	}
 	for _, action := range t.Actions {
-		counts, _ := a.countsOf(&keyRef{action.Key, action.Stored}, action.Endpoint) // there are none of a key that cannot be
+		ref := keyRef{action.Key, action.Stored}
+		counts, _ := a.rulesInForce().countsOf(&ref, action.Endpoint) // there are none of a key that cannot be
 		for _, c := range counts {
 			if action.Kind == rules.Reset {
 				leases.Drop(c.Rule, c.Key)

@@ -39,7 +39,7 @@ func (h *Handler) update(t *testing.T, document string) error {
 		if err := json.Unmarshal([]byte(document), d); err != nil {
 			return err
 		}
-		return rules.Validate(d, old, ruleSchema{h.app}, time.Now())
+		return rules.Validate(d, old, ruleSchema{&h.app.set}, time.Now())
 	}})
 	return err
 }
@@ -51,7 +51,7 @@ func (h *Handler) validate(t *testing.T, document string) error {
 	if err := json.Unmarshal([]byte(document), d); err != nil {
 		t.Fatal(err)
 	}
-	return rules.Validate(d, nil, ruleSchema{h.app}, time.Now())
+	return rules.Validate(d, nil, ruleSchema{&h.app.set}, time.Now())
 }
 
 // Rules are in force when they have been written, outlive reloads without a gap, and also the
