@@ -23,6 +23,12 @@ func gathered(t *testing.T, p *Process) map[string]float64 {
 	if err := p.Register(registry); err != nil {
 		t.Fatal(err)
 	}
+	return seriesOf(t, registry)
+}
+
+// seriesOf returns the values of a registry by name and labels.
+func seriesOf(t *testing.T, registry *prometheus.Registry) map[string]float64 {
+	t.Helper()
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatalf("metrics cannot be gathered: %v", err)
