@@ -8,6 +8,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/emergency"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -61,7 +62,7 @@ var (
 // A runningApp is the app of the running configuration, with the rules in force, for the admin API.
 type runningApp struct {
 	app *App
-	*ruleSnapshot
+	*zone.Snapshot
 }
 
 // newRunningApp returns the app of the running configuration, or nil if there is none.
@@ -112,16 +113,16 @@ func (a *runningApp) Nodes(ctx context.Context) (*adminapi.Nodes, error) {
 }
 
 // Keys implements adminapi.Configuration.
-func (a *runningApp) Keys(key rules.Key) ([][]byte, error) { return a.app.set.keysOf(&key) }
+func (a *runningApp) Keys(key rules.Key) ([][]byte, error) { return a.app.set.Keys(&key) }
 
 // Inspect implements adminapi.Configuration.
 func (a *runningApp) Inspect(ctx context.Context, zone string, r *adminapi.InspectRequest) (*adminapi.Inspection, error) {
-	return a.ruleSnapshot.Inspect(ctx, a.app.store, zone, r)
+	return a.Snapshot.Inspect(ctx, a.app.store, zone, r)
 }
 
 // Doubts implements adminapi.Configuration.
 func (a *runningApp) Doubts(ctx context.Context, key rules.Key, counted bool) []string {
-	return a.ruleSnapshot.Doubts(ctx, a.app.store, key, counted)
+	return a.Snapshot.Doubts(ctx, a.app.store, key, counted)
 }
 
 // Top implements adminapi.Configuration.
@@ -130,15 +131,15 @@ func (a *runningApp) Top(zone, endpoint string, most int) *adminapi.Top {
 	if a.app.store.Leases() != nil {
 		by = adminapi.ByDemand
 	}
-	top := a.ruleSnapshot.Top(zone, endpoint, most, by, a.app.store.Top)
+	top := a.Snapshot.Top(zone, endpoint, most, by, a.app.store.Top)
 	top.Node = a.app.store.Node()
 	return top
 }
 
 // Operation implements adminapi.Configuration.
 func (a *runningApp) Operation(action *rules.Action) (do func(context.Context) error, err error) {
-	key := keyRef{action.Key, action.Stored}
-	counts, err := a.countsOf(&key, action.Endpoint)
+	key := zone.KeyRef{Key: action.Key, Stored: action.Stored}
+	counts, err := a.CountsOf(&key, action.Endpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +168,7 @@ func (a *runningApp) changeCount(ctx context.Context, r *limiter.Rule, key []byt
 }
 
 // A ruleSchema is what rules can refer to in the configuration of an app.
-type ruleSchema struct{ *zoneSet }
+type ruleSchema struct{ *zone.Set }
 
 // EmergencyLimit implements rules.Schema.
 func (ruleSchema) EmergencyLimit(text string) error {

@@ -16,6 +16,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/rulewatch"
 	"github.com/fleetlimit/fleetlimit/internal/stores"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
 	"github.com/fleetlimit/fleetlimit/membership"
 )
@@ -47,7 +48,7 @@ type App struct {
 	store   *stores.Store
 	release func()
 	names   sync.Map // of the zones, as keys
-	set     zoneSet
+	set     zone.Set
 
 	unknownTiers     unknownTiers
 	warnedProxy      atomic.Bool // about a proxy whose clients are all exempt
@@ -60,7 +61,7 @@ type App struct {
 	unwatch        func()
 	releaseWatcher func()
 	applying       sync.Mutex // held while inForce changes
-	inForce        atomic.Pointer[ruleSnapshot]
+	inForce        atomic.Pointer[zone.Snapshot]
 
 	mu          sync.Mutex // guards the fields below
 	definitions map[string]*config.Zone
@@ -179,10 +180,10 @@ func (a *App) Cleanup() error {
 }
 
 // zones returns the set of the zones of a.
-func (a *App) zones() *zoneSet {
-	a.set.defaults, a.set.tiers, a.set.countFormat = a.DefaultSettings(), a.Tiers, countFormat
+func (a *App) zones() *zone.Set {
+	a.set.Defaults, a.set.SharedTiers, a.set.CountFormat = a.DefaultSettings(), a.Tiers, countFormat
 	if a.Redis != nil {
-		a.set.check = redisstore.Check
+		a.set.Check = redisstore.Check
 	}
 	return &a.set
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 )
 
 // provisionZones checks the app's zones, whether handlers use them or not.
@@ -19,11 +20,11 @@ func (a *App) provisionZones() error {
 		if settings.IsUse() {
 			return errorInZone(name, settings, errors.New("is empty: use at least `key` and `limit`"))
 		}
-		z, err := a.zones().newZone(name, settings, zoneOptions{})
+		z, err := a.zones().New(name, settings, zone.Options{})
 		if err != nil {
 			return errorInZone(name, settings, err)
 		}
-		logWarnings(a.logger, z, z.warnings)
+		logWarnings(a.logger, z, z.Warnings)
 		if err := a.define(name, settings, a.logger); err != nil {
 			return errorInZone(name, settings, err)
 		}
@@ -34,8 +35,8 @@ func (a *App) provisionZones() error {
 // warnUnusedZones warns about zones of the app that limit nothing.
 func (a *App) warnUnusedZones() {
 	used := make(map[string]bool)
-	for _, z := range a.set.all() {
-		used[z.name] = true
+	for _, z := range a.set.All() {
+		used[z.Name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Zones)) {
 		if !used[name] {
@@ -63,9 +64,9 @@ func atPlace(place string, err error) error {
 }
 
 // logWarnings logs warnings about z.
-func logWarnings(logger *zap.Logger, z *zone, warnings []error) {
+func logWarnings(logger *zap.Logger, z *zone.Zone, warnings []error) {
 	for _, warning := range warnings {
-		logger.Warn("the zone is probably not what was meant", zap.String("zone", z.name), report.PlaceField(z.place),
+		logger.Warn("the zone is probably not what was meant", zap.String("zone", z.Name), report.PlaceField(z.Place),
 			zap.Error(warning))
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/tail"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -123,7 +124,7 @@ func TestTailHasWhatItsFilterSays(t *testing.T) {
 		"filter-a": {"key": "{http.request.header.X-Api-Key}", "limit": "2/1h", "deny_keys": ["evil"]},
 		"filter-b": {"key": "{http.vars.client_ip}", "limit": "1000/1h"}}}`)
 	keys := func(of string) [][]byte {
-		key, _, err := h.zones[0].key.Append(nil, benchRequest(of), nil)
+		key, _, err := h.zones[0].Key.Append(nil, benchRequest(of), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +164,7 @@ func resetCounts(t *testing.T, h *Handler) {
 	t.Helper()
 	for _, z := range h.zones {
 		for _, key := range []string{"alice", "bob", "evil"} {
-			counts, err := h.app.rulesInForce().countsOf(&keyRef{Key: rules.Key{Zone: z.name, Text: key}}, "")
+			counts, err := h.app.rulesInForce().CountsOf(&zone.KeyRef{Key: rules.Key{Zone: z.Name, Text: key}}, "")
 			for _, c := range counts {
 				err = cmp.Or(err, h.app.store.Reset(t.Context(), time.Now(), c.Rule, c.Key))
 			}

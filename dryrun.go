@@ -10,6 +10,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -47,14 +48,14 @@ func (e *evaluation) takeDryRuns() {
 const earlyData = "early_data"
 
 // passDryRun lets a request pass a zone that would have answered err, or refused the request.
-func (e *evaluation) passDryRun(found *reading, err error) {
-	z, reason, status := found.zone, earlyData, errorStatus(err)
-	if f := found.refusal; f != nil {
+func (e *evaluation) passDryRun(found *zone.Reading, err error) {
+	z, reason, status := found.Zone, earlyData, errorStatus(err)
+	if f := found.Refusal; f != nil {
 		reason, status = f.Reason, f.Status
 	}
-	z.usage.WouldDeny.Add(1)
-	e.publish(report.Decision{Outcome: adminapi.WouldDeny, Zone: z.usage, Key: found.template, Reason: reason, WouldBe: status})
-	e.handler.reports.DryRunRefused(e.subject(), z.usage, z.legacy, found.template, reason, status)
+	z.Usage.WouldDeny.Add(1)
+	e.publish(report.Decision{Outcome: adminapi.WouldDeny, Zone: z.Usage, Key: found.Template, Reason: reason, WouldBe: status})
+	e.handler.reports.DryRunRefused(e.subject(), z.Usage, z.Legacy, found.Template, reason, status)
 }
 
 // errorStatus returns the status that Caddy answers err with.

@@ -14,7 +14,7 @@ func (e *evaluation) takeInEmergency() error {
 	if e.state != nil && e.state.emergency {
 		return nil
 	}
-	result, taken, err := emergencyMode.Take(e.request, e.repl, emergency.Buffers{Key: e.keyBuffer(), Takes: e.takes})
+	result, taken, err := emergencyMode.Take(e.HTTP, e.Repl, emergency.Buffers{Key: e.KeyBuffer(), Takes: e.takes})
 	if err != nil {
 		return caddyhttp.Error(http.StatusTooEarly, err)
 	}

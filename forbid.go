@@ -8,12 +8,13 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 )
 
 // A refused request gets 403, or 400 if what it counts by is not clear, whatever its rate is.
 type refused struct {
 	refusal *response.Refusal     // nil: the request is not refused
-	zone    *zone                 // nil: the handler itself refuses it
+	zone    *zone.Zone            // nil: the handler itself refuses it
 	key     *keytemplate.Template // nil: the request has no key
 }
 
@@ -37,7 +38,7 @@ func (e *evaluation) refuse(w http.ResponseWriter) error {
 	e.state.Refusal = f.refusal
 	name, legacy, counters := "", false, (*usage.Zone)(nil)
 	if f.zone != nil {
-		name, legacy, counters = f.zone.name, f.zone.legacy, f.zone.usage
+		name, legacy, counters = f.zone.Name, f.zone.Legacy, f.zone.Usage
 		counters.Denied.Add(1)
 		e.state.Exceeded = name
 	} else if !again {

@@ -4,64 +4,65 @@ import (
 	"cmp"
 
 	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 )
 
 // note counts what a zone has found in the request besides what it decides, and warns about what is
 // probably a mistake in the configuration, once.
-func (e *evaluation) note(found *reading) {
-	z := found.zone
-	if found.missing {
-		z.usage.MissingKeys.Add(1)
+func (e *evaluation) note(found *zone.Reading) {
+	z := found.Zone
+	if found.Missing {
+		z.Usage.MissingKeys.Add(1)
 	}
-	if found.ambiguous > 0 {
-		z.usage.Ambiguous.Add(uint64(found.ambiguous))
+	if found.Ambiguous > 0 {
+		z.Usage.Ambiguous.Add(uint64(found.Ambiguous))
 	}
-	if found.invalidCosts > 0 {
-		z.usage.InvalidCosts.Add(uint64(found.invalidCosts))
+	if found.InvalidCosts > 0 {
+		z.Usage.InvalidCosts.Add(uint64(found.InvalidCosts))
 	}
-	if found.unknownTier != "" {
-		z.usage.UnknownTiers.Add(1)
-		e.noteUnknownTier(z, found.unknownTier)
+	if found.UnknownTier != "" {
+		z.Usage.UnknownTiers.Add(1)
+		e.noteUnknownTier(z, found.UnknownTier)
 	}
-	if found.noAddress && !z.warnedAddress.Swap(true) {
-		e.handler.reports.WithoutAddress(z.reported(), z.key.String())
+	if found.NoAddress && !z.WarnedNoAddress.Swap(true) {
+		e.handler.reports.WithoutAddress(reported(z), z.Key.String())
 	}
-	if found.byDefault && !z.warned.Swap(true) {
-		e.handler.reports.WithoutKey(z.reported(), z.key.String())
+	if found.ByDefault && !z.WarnedNoKey.Swap(true) {
+		e.handler.reports.WithoutKey(reported(z), z.Key.String())
 	}
-	z.eachUnprovided(&e.zoneRequest, func(placeholder string, requests int32) {
-		e.handler.reports.UnknownPlaceholder(z.reported(), placeholder, requests)
+	z.EachUnprovided(&e.Request, func(placeholder string, requests int32) {
+		e.handler.reports.UnknownPlaceholder(reported(z), placeholder, requests)
 	})
-	e.credentials = z.appendCredentials(e.credentials, &e.zoneRequest)
+	e.credentials = z.AppendCredentials(e.credentials, &e.Request)
 }
 
 // noteUnknownTier warns about a tier of a request that is no tier of the zone, once for each such
 // tier in a configuration.
-func (e *evaluation) noteUnknownTier(z *zone, value string) {
-	if !e.handler.app.unknownTiers.isNew(unknownTier{z.name, value}) {
+func (e *evaluation) noteUnknownTier(z *zone.Zone, value string) {
+	if !e.handler.app.unknownTiers.isNew(unknownTier{z.Name, value}) {
 		return
 	}
-	tiers, fallback := z.tierNames()
-	e.handler.reports.UnknownTier(z.reported(), value, tiers, cmp.Or(fallback, "none"))
+	tiers, fallback := z.TierNames()
+	e.handler.reports.UnknownTier(reported(z), value, tiers, cmp.Or(fallback, "none"))
 }
 
 // reported returns how warnings name the zone.
-func (z *zone) reported() report.Zone { return report.Zone{Name: z.name, Place: z.place} }
+func reported(z *zone.Zone) report.Zone { return report.Zone{Name: z.Name, Place: z.Place} }
 
 // checkCredentials counts the zones that were decided before authentication, and logs each once in a
 // configuration. It is called after the next handlers, which by then have set what they set.
 func (e *evaluation) checkCredentials() {
-	var counted *zone
+	var counted *zone.Zone
 	for i := range e.credentials {
 		read := &e.credentials[i]
-		z := read.zone
-		if z == counted || !read.changed(&e.zoneRequest) {
+		z := read.Zone
+		if z == counted || !read.Changed(&e.Request) {
 			continue
 		}
 		counted = z
-		z.usage.BeforeAuth.Add(1)
-		if _, warned := e.handler.app.warnedBeforeAuth.LoadOrStore(z.name, nil); !warned {
-			e.handler.reports.BeforeAuthentication(z.reported(), read.placeholder)
+		z.Usage.BeforeAuth.Add(1)
+		if _, warned := e.handler.app.warnedBeforeAuth.LoadOrStore(z.Name, nil); !warned {
+			e.handler.reports.BeforeAuthentication(reported(z), read.Placeholder)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
 	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 )
 
 // noteExempt counts a request that the address of its client exempts from all zones. If that is the
@@ -16,8 +17,8 @@ import (
 // once in a configuration. It cannot be refused: the proxies of a mesh forward each request.
 func (e *evaluation) noteExempt() {
 	e.handler.reports.Addresses.Allowed.Add(1)
-	header := forwardingHeader(e.request.Header)
-	if header == "" || !clientIsPeer(e.request) {
+	header := forwardingHeader(e.HTTP.Header)
+	if header == "" || !clientIsPeer(e.HTTP) {
 		return
 	}
 	e.handler.reports.Addresses.ExemptProxies.Add(1)
@@ -45,7 +46,7 @@ func clientIsPeer(r *http.Request) bool {
 		return false
 	}
 	peer, ok := ipset.ParseAddr(host)
-	client, known, _ := clientAddr(r)
+	client, known, _ := zone.ClientAddr(r)
 	return ok && known && peer == client
 }
 
@@ -56,7 +57,7 @@ const exemptVar = "rate_limit.exempt"
 // reportExempt counts and publishes that the client's address is exempt: once for a request, however
 // many handlers it passes.
 func (e *evaluation) reportExempt() {
-	vars, _ := e.request.Context().Value(caddyhttp.VarsCtxKey).(map[string]any)
+	vars, _ := e.HTTP.Context().Value(caddyhttp.VarsCtxKey).(map[string]any)
 	if vars[exemptVar] != nil {
 		return
 	}

@@ -14,13 +14,14 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // A requestState is what the rate_limit handlers of one request share.
 type requestState struct {
 	response.State
-	rules         *ruleSnapshot
+	rules         *zone.Snapshot
 	charges       []chargedCount
 	inlineCharges [3]chargedCount // the array of charges, unless there are more
 	emergency     bool            // the limit of emergency mode has decided
@@ -30,7 +31,7 @@ type requestState struct {
 // and keys, so that a request allocates none of them. Stores do not use takes and keys after they
 // have returned, even if the client has gone.
 type evaluation struct {
-	zoneRequest
+	zone.Request
 	handler *Handler
 	state   *requestState    // nil until a zone matches, of this handler or an earlier one
 	first   int              // the index in state.Results of this handler's first result
@@ -39,31 +40,31 @@ type evaluation struct {
 	now     limiter.Instant  // of the decisions, by the wall clock
 	denied  *response.Result // the result that rejects the request; of several, the one with the longest wait
 
-	rules       *ruleSnapshot // the same for all handlers of the request
-	reading     reading       // what the zone in hand says
-	refused     refused       // before any decision
-	dryRuns     []shadow      // of zones that do not reject the request
-	comparisons []shadow      // of the rules that zones compare theirs with
+	rules       *zone.Snapshot // the same for all handlers of the request
+	reading     zone.Reading   // what the zone in hand says
+	refused     refused        // before any decision
+	dryRuns     []shadow       // of zones that do not reject the request
+	comparisons []shadow       // of the rules that zones compare theirs with
 
-	credentials []credentialRead // what later handlers may change of what the zones read
-	body        []byte           // of a rejection
+	credentials []zone.CredentialRead // what later handlers may change of what the zones read
+	body        []byte                // of a rejection
 }
 
 var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
 
 func newEvaluation(h *Handler, r *http.Request) *evaluation {
 	e := evaluations.Get().(*evaluation)
-	e.handler, e.request = h, r
+	e.handler, e.HTTP = h, r
 	ctx := r.Context()
-	e.repl = ctx.Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
+	e.Repl = ctx.Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
 	vars, _ := ctx.Value(caddyhttp.VarsCtxKey).(map[string]any)
 	state, found := vars[requestStateVar].(*requestState)
 	if found {
 		e.state, e.first, e.rules = state, len(state.Results), state.rules
 	} else {
-		e.repl.Map(h.app.placeholders(vars))
+		e.Repl.Map(h.app.placeholders(vars))
 	}
-	if e.rules == nil || !e.rules.belongsTo(&h.app.set) {
+	if e.rules == nil || !e.rules.BelongsTo(&h.app.set) {
 		e.rules = h.app.rulesInForce()
 	}
 	return e
@@ -90,8 +91,8 @@ func (e *evaluation) attachState() {
 	if e.state == nil {
 		e.state = &requestState{rules: e.rules}
 		e.state.charges = e.state.inlineCharges[:0]
-		caddyhttp.SetVar(e.request.Context(), requestStateVar, e.state)
-		report.AddToAccessLog(e.request, &e.state.State)
+		caddyhttp.SetVar(e.HTTP.Context(), requestStateVar, e.state)
+		report.AddToAccessLog(e.HTTP, &e.state.State)
 	}
 }
 
@@ -135,7 +136,7 @@ func (e *evaluation) count(r *response.Result, rejected bool) {
 
 // subject returns the request as reports are about it.
 func (e *evaluation) subject() report.Request {
-	return report.Request{Request: e.request, Replacer: e.repl}
+	return report.Request{Request: e.HTTP, Replacer: e.Repl}
 }
 
 // publish shows a decision to those who follow them.
@@ -146,13 +147,13 @@ func (e *evaluation) publish(d report.Decision) {
 
 // Find implements report.Finder.
 func (e *evaluation) Find(of *usage.Zone, key *keytemplate.Template, r *response.Result) (found report.Found, known bool) {
-	i := slices.IndexFunc(e.handler.zones, func(z *zone) bool { return z.usage == of })
+	i := slices.IndexFunc(e.handler.zones, func(z *zone.Zone) bool { return z.Usage == of })
 	if i < 0 {
 		return found, false
 	}
 	z := e.handler.zones[i]
-	found.Missing = key != z.key
-	found.Endpoint, found.Tier, found.UnknownTier = z.lookup(&e.zoneRequest, e.rules, key, r)
+	found.Missing = key != z.Key
+	found.Endpoint, found.Tier, found.UnknownTier = z.Lookup(&e.Request, e.rules, key, r)
 	return found, true
 }
 

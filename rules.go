@@ -6,13 +6,14 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // rulesInForce returns the rules that requests read. It is one atomic load. Servers may start before
 // the app. Requests that come in between have the rules that the process knows already, so a reload
 // leaves no gap. If it knows none yet, they wait for the app.
-func (a *App) rulesInForce() *ruleSnapshot {
+func (a *App) rulesInForce() *zone.Snapshot {
 	if s := a.inForce.Load(); s != nil {
 		return s
 	}
@@ -37,18 +38,18 @@ func (a *App) rulesBeforeStart() *rules.Version {
 }
 
 // applyLocked puts a version in force, for the zones that it changes. It needs a.applying.
-func (a *App) applyLocked(v *rules.Version) *ruleSnapshot {
+func (a *App) applyLocked(v *rules.Version) *zone.Snapshot {
 	earlier := a.inForce.Load()
-	if earlier != nil && earlier.version == v {
+	if earlier != nil && earlier.Version == v {
 		return earlier
 	}
-	s, left := a.set.compile(v, earlier, time.Now())
+	s, left := a.set.Compile(v, earlier, time.Now())
 	for _, l := range left {
 		var about []zap.Field
-		if l.zone != nil {
-			about = append(about, zap.String("zone", l.zone.name), report.PlaceField(l.zone.place))
+		if l.Zone != nil {
+			about = append(about, zap.String("zone", l.Zone.Name), report.PlaceField(l.Zone.Place))
 		}
-		a.logLeftOut(l.errs, about...)
+		a.logLeftOut(l.Errs, about...)
 	}
 	a.inForce.Store(s)
 	return s
@@ -95,7 +96,7 @@ func (a *App) releaseRules() {
 	a.releaseWatcher()
 	var of *rules.Emergency
 	if newest := newestApp(); newest != nil {
-		of = newest.rulesInForce().version.Document.Emergency
+		of = newest.rulesInForce().Version.Document.Emergency
 	}
 	_ = emergencyMode.Follow(of) // it was right before
 }
@@ -125,13 +126,13 @@ func (a *App) dropCounts(t rules.Transition) {
 		return // the counts are in memory: they have been changed themselves
 	}
 	if t.Incomplete {
-		for _, z := range a.set.all() {
-			leases.DropDenials(z.handle())
+		for _, z := range a.set.All() {
+			leases.DropDenials(z.Handle())
 		}
 	}
 	for _, action := range t.Actions {
-		ref := keyRef{action.Key, action.Stored}
-		counts, _ := a.rulesInForce().countsOf(&ref, action.Endpoint) // there are none of a key that cannot be
+		ref := zone.KeyRef{Key: action.Key, Stored: action.Stored}
+		counts, _ := a.rulesInForce().CountsOf(&ref, action.Endpoint) // there are none of a key that cannot be
 		for _, c := range counts {
 			if action.Kind == rules.Reset {
 				leases.Drop(c.Rule, c.Key)

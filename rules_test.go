@@ -157,7 +157,7 @@ func TestWrongRulesAreRefused(t *testing.T) {
 			t.Errorf("%s: error %v, want one that says %q", document, err, want)
 		}
 	}
-	if got := h.app.rulesInForce().version.Number; got != 0 {
+	if got := h.app.rulesInForce().Version.Number; got != 0 {
 		t.Errorf("version = %d, want 0", got)
 	}
 }

@@ -8,12 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // putRules puts a document in force for h.
-func putRules(tb testing.TB, h *Handler, document string) *ruleSnapshot {
+func putRules(tb testing.TB, h *Handler, document string) *zone.Snapshot {
 	tb.Helper()
 	d := new(rules.Document)
 	if err := json.Unmarshal([]byte(document), d); err != nil {
@@ -21,7 +22,7 @@ func putRules(tb testing.TB, h *Handler, document string) *ruleSnapshot {
 	}
 	h.app.applying.Lock()
 	defer h.app.applying.Unlock()
-	return h.app.applyLocked(&rules.Version{Number: h.app.inForce.Load().version.Number + 1, Document: d})
+	return h.app.applyLocked(&rules.Version{Number: h.app.inForce.Load().Version.Number + 1, Document: d})
 }
 
 // status returns the status of a request with an API key, whose path is path.
@@ -137,7 +138,7 @@ func TestRulesThatDoNotFitAreLoggedAndLeftOut(t *testing.T) {
 		}
 	}
 	h.app.applying.Lock()
-	h.app.applyLocked(s.version) // as at a start
+	h.app.applyLocked(s.Version) // as at a start
 	h.app.applying.Unlock()
 	var lines []string
 	for _, line := range logs.FilterMessageSnippet("a rule is not in force").All() {

@@ -204,6 +204,16 @@ var policy = []struct {
 		allow:    []string{module + "/internal/pool", module + "/limiter"},
 		reason:   "counters outlive configurations: they refer to nothing of one",
 	}, {
+		packages: module + "/internal/zone",
+		allow: []string{
+			module + "/config", module + "/internal/adminapi", module + "/internal/glob", module + "/internal/ipset",
+			module + "/internal/keyshare", module + "/internal/keytable", module + "/internal/keytemplate",
+			module + "/internal/pathpattern", module + "/internal/pathreading", module + "/internal/placeholder",
+			module + "/internal/response", module + "/internal/route", module + "/internal/usage", module + "/limiter",
+			module + "/rules", "github.com/caddyserver/caddy/v2/...",
+		},
+		reason: "what a zone says about a request depends on its settings and the rules, and on no store and no log",
+	}, {
 		packages: module,
 		allow: []string{
 			module + "/config", module + "/internal/...", module + "/limiter/...", module + "/redisconn",
