@@ -40,6 +40,9 @@ func (process) Running() adminapi.Configuration {
 	return nil
 }
 
+// Starting implements adminapi.Process. Caddy has no context before its first configuration runs.
+func (process) Starting() bool { return caddy.ActiveContext().Context == nil }
+
 // Readiness implements adminapi.Process.
 func (process) Readiness() adminapi.Readiness { return readiness() }
 

@@ -23,6 +23,9 @@ type Process interface {
 	// Running returns the running configuration, or nil if that limits nothing.
 	Running() Configuration
 
+	// Starting reports whether no configuration has run yet, so that one may limit something soon.
+	Starting() bool
+
 	// Readiness returns the health of the stores.
 	Readiness() Readiness
 

@@ -53,7 +53,7 @@ func Routes(p Process) []caddy.AdminRoute {
 	all := []caddy.AdminRoute{{Pattern: "/rate_limit/", Handler: caddy.AdminHandlerFunc(noRoute)}}
 	for path, methods := range routes {
 		all = append(all, caddy.AdminRoute{Pattern: path, Handler: caddy.AdminHandlerFunc(
-			func(w http.ResponseWriter, r *http.Request) error { return methods.serve(p, w, r) })})
+			func(w http.ResponseWriter, r *http.Request) error { return methods.serve(path, p, w, r) })})
 	}
 	return all
 }
@@ -63,7 +63,7 @@ func noRoute(_ http.ResponseWriter, r *http.Request) error {
 		strings.Join(slices.Sorted(maps.Keys(routes)), ", "))
 }
 
-func (m methods) serve(p Process, w http.ResponseWriter, r *http.Request) error {
+func (m methods) serve(path string, p Process, w http.ResponseWriter, r *http.Request) error {
 	method := r.Method
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -78,6 +78,9 @@ func (m methods) serve(p Process, w http.ResponseWriter, r *http.Request) error 
 		list := strings.Join(allowed, ", ")
 		w.Header().Set("Allow", list)
 		return apiError(http.StatusMethodNotAllowed, "the method is %s: use one of %s", r.Method, list)
+	}
+	if err := checkQuery(path, method, r); err != nil {
+		return err
 	}
 	return handle(p, w, r)
 }
