@@ -13,6 +13,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/emergency"
+	"github.com/fleetlimit/fleetlimit/internal/evaluate"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/rulewatch"
 	"github.com/fleetlimit/fleetlimit/internal/stores"
@@ -50,9 +51,7 @@ type App struct {
 	names   sync.Map // of the zones, as keys
 	set     zone.Set
 
-	unknownTiers     unknownTiers
-	warnedProxy      atomic.Bool // about a proxy whose clients are all exempt
-	warnedBeforeAuth sync.Map    // zones, by name
+	requests evaluate.App
 
 	ruleStore      *rulewatch.Target
 	served         bool               // a handler is in an HTTP server, which may start before the app
@@ -81,6 +80,8 @@ func (*App) CaddyModule() caddy.ModuleInfo {
 // Provision checks the shared settings and acquires the store. It connects to nothing, so that a
 // configuration loads while Redis is down.
 func (a *App) Provision(ctx caddy.Context) error {
+	a.requests.Zones, a.requests.Rules, a.requests.HasZone = &a.set, a.rulesInForce, a.hasZone
+	a.requests.Emergency = emergencyMode
 	a.ctx, a.logger, a.started = ctx, ctx.Logger(), make(chan struct{})
 	if err := a.Check(); err != nil {
 		return err

@@ -71,7 +71,7 @@ func TestComparisonsAreCounted(t *testing.T) {
 		if got := h.admitted(t, tc.key, tc.path); got != tc.admitted {
 			t.Errorf("%s: %d requests are admitted, want %d", tc.zone, got, tc.admitted)
 		}
-		if got := comparedOf(h.zones[0]); got != tc.want {
+		if got := comparedOf(h.requests.Zones[0]); got != tc.want {
 			t.Errorf("%s: comparisons = %v, want %v", tc.zone, got, tc.want)
 		}
 	}
@@ -86,7 +86,7 @@ const comparedTiers = `"limit": "5/1000h",
 func TestComparedAlgorithmsDiffer(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"compared-algorithms": {"key": "all", "limit": "20/200ms",
 		"algorithm": "fixed_window", "compare": {"algorithm": "token_bucket"}}}}`)
-	z, requests, admitted := h.zones[0], uint64(0), uint64(0)
+	z, requests, admitted := h.requests.Zones[0], uint64(0), uint64(0)
 	var got compared
 	for deadline := time.Now().Add(10 * time.Second); got[1] == 0 || got[2] == 0; got = comparedOf(z) {
 		if time.Now().After(deadline) {
@@ -151,7 +151,7 @@ func TestComparisonBesideOtherZones(t *testing.T) {
 	if got := h.admitted(t, "k", "/"); got != 3 {
 		t.Errorf("%d requests are admitted, want 3", got)
 	}
-	if got, want := comparedOf(h.zones[0]), (compared{3, 0, 0, 0}); got != want {
+	if got, want := comparedOf(h.requests.Zones[0]), (compared{3, 0, 0, 0}); got != want {
 		t.Errorf("comparisons = %v, want %v", got, want)
 	}
 	putRules(t, h, `{"zones": {"other-beside": {"limit": "block"}}}`)
@@ -160,7 +160,7 @@ func TestComparisonBesideOtherZones(t *testing.T) {
 	if got := h.admitted(t, "k", "/"); got != 1 {
 		t.Errorf("%d requests are admitted without the other zone, want 1", got)
 	}
-	if got, want := comparedOf(h.zones[0]), (compared{4, 0, 6, 13}); got != want {
+	if got, want := comparedOf(h.requests.Zones[0]), (compared{4, 0, 6, 13}); got != want {
 		t.Errorf("comparisons = %v, want %v", got, want)
 	}
 }
@@ -170,7 +170,7 @@ func TestOutageIsNotCompared(t *testing.T) {
 	h, _ := scripted(t, `{"rate_limits": {"compared-outage": {"key": "all", "limit": "5/1m", "compare": {"limit": "3/1m"}},
 		"other-outage": {"key": "all", "limit": "unlimited", "compare": {"limit": "3/1m"}}}}`, s)
 	h.admitted(t, "k", "/")
-	for _, z := range h.zones {
+	for _, z := range h.requests.Zones {
 		if got := comparedOf(z); got != (compared{}) {
 			t.Errorf("%s: comparisons in an outage = %v, want none", z.Name, got)
 		}
@@ -180,7 +180,7 @@ func TestOutageIsNotCompared(t *testing.T) {
 	}
 	s.err, s.decision = nil, limiter.Decision{OK: true}
 	h.admitted(t, "k", "/")
-	if got, want := comparedOf(h.zones[0]), (compared{20, 0, 0, 0}); got != want {
+	if got, want := comparedOf(h.requests.Zones[0]), (compared{20, 0, 0, 0}); got != want {
 		t.Errorf("comparisons after the outage = %v, want %v", got, want)
 	}
 }
@@ -197,7 +197,7 @@ func TestComparedKeysAreStable(t *testing.T) {
 		var before compared
 		for i := range keys {
 			h.statusOf(t, fmt.Sprintf("key-%d", i), "/")
-			if now := comparedOf(h.zones[0]); now != before {
+			if now := comparedOf(h.requests.Zones[0]); now != before {
 				which[i], before = true, now
 				encoded, err := h.app.set.Keys(&rules.Key{Zone: "compared-keys", Text: fmt.Sprintf("key-%d", i)})
 				if err != nil {
@@ -238,12 +238,12 @@ func TestReloadKeepsComparedCounts(t *testing.T) {
 	h.admitted(t, "k", "/")
 	h = provisioned(t, config("25/1000h"))
 	h.admitted(t, "k", "/")
-	if got, want := comparedOf(h.zones[0]), (compared{25, 15, 0, 0}); got != want {
+	if got, want := comparedOf(h.requests.Zones[0]), (compared{25, 15, 0, 0}); got != want {
 		t.Errorf("comparisons after a reload = %v, want %v", got, want)
 	}
 	h = provisioned(t, config("30/1000h"))
 	h.admitted(t, "k", "/")
-	if got, want := comparedOf(h.zones[0]), (compared{30, 30, 0, 0}); got != want {
+	if got, want := comparedOf(h.requests.Zones[0]), (compared{30, 30, 0, 0}); got != want {
 		t.Errorf("comparisons after a reload with a raised limit = %v, want %v", got, want)
 	}
 }
@@ -254,7 +254,7 @@ func TestRulesAndComparisons(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"`+zone+`": {"key": "{http.request.header.X-Api-Key}",
 		"limit": "5/1000h", "endpoints": [{"path": "/own", "limit": "6/1000h burst 3"}],
 		"compare": {"limit": "8/1000h", "algorithm": "fixed_window"}}}}`)
-	z := h.zones[0]
+	z := h.requests.Zones[0]
 	h.app.rulesInForce()
 	var before compared
 	for i, tc := range []struct {
@@ -298,7 +298,7 @@ func TestRulesCompare(t *testing.T) {
 		h := provisioned(t, `{"log_rejections": "none", "reject": "json", "rate_limits": {"`+zone+`": {
 			"key": "{http.request.header.X-Api-Key}", `+own+`}}}`)
 		h.app.rulesInForce()
-		before := comparedOf(h.zones[0])
+		before := comparedOf(h.requests.Zones[0])
 		for i, tc := range []struct {
 			rules string
 			want  compared
@@ -313,7 +313,7 @@ func TestRulesCompare(t *testing.T) {
 				t.Errorf("%s: %v", tc.rules, err)
 			}
 			h.admitted(t, fmt.Sprintf("%s-%d", own, i), "/")
-			now := comparedOf(h.zones[0])
+			now := comparedOf(h.requests.Zones[0])
 			got := now
 			for i := range got {
 				got[i] -= before[i]
@@ -334,7 +334,7 @@ func TestOverriddenLimitIsNotCompared(t *testing.T) {
 	if got := h.admitted(t, "k", "/"); got != 9 {
 		t.Errorf("%d requests are admitted, want 9", got)
 	}
-	if got := comparedOf(h.zones[0]); got != (compared{}) {
+	if got := comparedOf(h.requests.Zones[0]); got != (compared{}) {
 		t.Errorf("comparisons = %v, want none", got)
 	}
 }
@@ -354,7 +354,7 @@ func TestOperationsIncludeComparedCounts(t *testing.T) {
 		}
 	}
 	h.admitted(t, "k", "/")
-	if got, want := comparedOf(h.zones[0]), (compared{6, 4, 0, 30}); got != want {
+	if got, want := comparedOf(h.requests.Zones[0]), (compared{6, 4, 0, 30}); got != want {
 		t.Errorf("comparisons = %v, want %v", got, want)
 	}
 }

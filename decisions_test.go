@@ -124,7 +124,7 @@ func TestTailHasWhatItsFilterSays(t *testing.T) {
 		"filter-a": {"key": "{http.request.header.X-Api-Key}", "limit": "2/1h", "deny_keys": ["evil"]},
 		"filter-b": {"key": "{http.vars.client_ip}", "limit": "1000/1h"}}}`)
 	keys := func(of string) [][]byte {
-		key, _, err := h.zones[0].Key.Append(nil, benchRequest(of), nil)
+		key, _, err := h.requests.Zones[0].Key.Append(nil, benchRequest(of), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +162,7 @@ func TestTailHasWhatItsFilterSays(t *testing.T) {
 // resetCounts gives all keys of the tests their limits again.
 func resetCounts(t *testing.T, h *Handler) {
 	t.Helper()
-	for _, z := range h.zones {
+	for _, z := range h.requests.Zones {
 		for _, key := range []string{"alice", "bob", "evil"} {
 			counts, err := h.app.rulesInForce().CountsOf(&zone.KeyRef{Key: rules.Key{Zone: z.Name, Text: key}}, "")
 			for _, c := range counts {

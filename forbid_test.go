@@ -49,7 +49,7 @@ func TestForbiddenFollowsReject(t *testing.T) {
 			"error": {},
 		} {
 			h := provisioned(t, `{"log_rejections": "none", "reject": "`+style+`", `+tc.config+`}`)
-			counting := h.zones[0].Usage
+			counting := h.requests.Zones[0].Usage
 			admitted := counting.Admitted.Total()
 			w, r := httptest.NewRecorder(), benchRequest("k")
 			err := h.ServeHTTP(w, r, caddyhttp.HandlerFunc(func(http.ResponseWriter, *http.Request) error {
@@ -89,7 +89,7 @@ func TestForbiddenIsCounted(t *testing.T) {
 		h := provisioned(t, `{"log_rejections": "none", `+tc.config+`}`)
 		count := reports.Addresses.Denied.Load
 		if tc.zone != "" {
-			count = h.zones[1].Usage.Denied.Load
+			count = h.requests.Zones[1].Usage.Denied.Load
 		}
 		before := count()
 		r := benchRequest("k")
@@ -121,7 +121,7 @@ func TestForbiddenIsLogged(t *testing.T) {
 		for rejections, bounded := range map[string]bool{"": true, "first": true, "all": false} {
 			h := provisioned(t, `{"log_rejections": "`+rejections+`", "log_key": true, `+tc.config+`}`)
 			if tc.zone != "" {
-				h.zones[1].Usage.Windowless = usage.ReportLimit{}
+				h.requests.Zones[1].Usage.Windowless = usage.ReportLimit{}
 			}
 			core, logs := observer.New(zapcore.InfoLevel)
 			h.log.Logger = zap.New(core)

@@ -8,18 +8,18 @@ import (
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
-	e := newEvaluation(h, r)
-	err := e.decide()
+	e := h.requests.Begin(r)
+	err := e.Decide()
 	switch {
 	case err != nil:
-		e.rollback()
-	case e.refused.refusal != nil:
-		err = e.refuse(w)
-	case e.denied != nil:
-		err = e.reject(w)
+		e.Rollback()
+	case e.IsRefused():
+		err = e.Refuse(w)
+	case e.IsRejected():
+		err = e.Reject(w)
 	default:
-		err = e.admit(w, next)
+		err = e.Admit(w, next)
 	}
-	e.release()
+	e.Release()
 	return err
 }

@@ -55,7 +55,7 @@ var errStore = errors.New("dial tcp 192.0.2.1:6379: connection refused")
 func scripted(t *testing.T, config string, s *scriptedStore) (*Handler, *observer.ObservedLogs) {
 	t.Helper()
 	h := provisioned(t, config)
-	h.takes = s
+	h.requests.Store = s
 	core, logs := observer.New(zapcore.InfoLevel)
 	h.log.Logger = zap.New(core)
 	return h, logs
@@ -158,7 +158,7 @@ func TestOutageOfAllZones(t *testing.T) {
 			t.Errorf("placeholder %s = %q (known: %v), want %q", name, value, known, want)
 		}
 	}
-	for _, z := range h.zones {
+	for _, z := range h.requests.Zones {
 		if n := z.Usage.Outage.Total(); n != 1 || z.Usage.Admitted.Total() != 0 {
 			t.Errorf("zone %s counts %d in the outage and %d admitted, want 1 and 0", z.Name, n, z.Usage.Admitted.Total())
 		}
@@ -194,7 +194,7 @@ func testOutageOfOneZone(t *testing.T, ok bool) {
 			t.Errorf("%s = %q, want %q", name, got.header.Get(name), value)
 		}
 	}
-	for _, z := range h.zones {
+	for _, z := range h.requests.Zones {
 		counts := [3]uint64{z.Usage.Admitted.Total(), z.Usage.Rejected.Total(), z.Usage.Outage.Total()}
 		if counts != counters[z.Name] {
 			t.Errorf("zone %s: admitted, rejected, outage = %d, want %d", z.Name, counts, counters[z.Name])
@@ -223,7 +223,7 @@ func TestOutageDoesNotLiftBlock(t *testing.T) {
 			t.Errorf("%s = %q, want %q", name, value, want)
 		}
 	}
-	for _, z := range h.zones {
+	for _, z := range h.requests.Zones {
 		rejected, outage := z.Usage.Rejected.Total(), z.Usage.Outage.Total()
 		if want := map[string]uint64{"banned": 1}[z.Name]; rejected != want || outage != 0 {
 			t.Errorf("zone %s: rejected, outage = %d, %d, want %d, 0", z.Name, rejected, outage, want)
@@ -270,7 +270,7 @@ func TestClientGone(t *testing.T) {
 			if len(s.takes) != 1 || s.takes[0].Err() == nil {
 				t.Errorf("takes = %d, want 1, with the context of the request", len(s.takes))
 			}
-			if n := h.zones[0].Usage.Outage.Total(); n != 0 || logs.Len() != 0 || len(s.noted) != 0 {
+			if n := h.requests.Zones[0].Usage.Outage.Total(); n != 0 || logs.Len() != 0 || len(s.noted) != 0 {
 				t.Errorf("requests counted in the outage = %d, log = %v, noted %v, want none", n, logs.All(), s.noted)
 			}
 		})

@@ -7,9 +7,7 @@
 //	app.go        the app: what the handlers of a configuration share; appzone.go has zones that are
 //	              defined once, in the app
 //	caddyfile.go  the directive and the global option of Caddyfiles
-//	handler.go    one request. What is done for it is in evaluate.go, request.go, charge.go, note.go,
-//	              dryrun.go, comparison.go, shadow.go, evaluate_reject.go, forbid.go, proxied.go,
-//	              emergency.go and tier_unknown.go
+//	handler.go    one request
 //	routes.go     what the routes around the handlers show about zones; writable.go, about addresses
 //	rules.go      the rules in force
 //	reload.go     which counts a reload drops
@@ -19,6 +17,7 @@
 //
 // The packages, each of which knows only those below it:
 //
+//	internal/evaluate   one request, decided: its takes over all zones, dry runs and comparisons
 //	internal/zone       a zone, compiled: what it says about a request, and about a key to operators
 //	internal/emergency  the hard limit in front of everything
 //	internal/report     what operators see: metrics, logs and events
@@ -34,11 +33,9 @@ package fleetlimit
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
@@ -47,11 +44,11 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/command"
+	"github.com/fleetlimit/fleetlimit/internal/evaluate"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
-	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 func init() {
@@ -79,23 +76,10 @@ func init() {
 type Handler struct {
 	config.Handler // what operators write
 
-	app         *App
-	takes       takeStore
-	addresses   zone.Addresses
-	zones       []*zone.Zone // by name, so that headers list them in a stable order
-	headers     response.Headers
-	rejectStyle string
-	log         *report.Log
-	reports     *report.Requests
-	releases    []func() // release what Provision acquired
-
-}
-
-// A takeStore decides takes, and notes whether it has answered.
-type takeStore interface {
-	Take(ctx context.Context, now time.Time, takes []limiter.Take) error
-	Peek(ctx context.Context, now time.Time, takes []limiter.Take) error
-	Note(now time.Time, err error)
+	app      *App
+	requests evaluate.Handler
+	log      *report.Log
+	releases []func() // release what Provision acquired
 }
 
 // CaddyModule returns the Caddy module information.
@@ -116,8 +100,10 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 		return fmt.Errorf("loading the events app: %w", err)
 	}
 	h.app = app.(*App)
-	h.takes = h.app.store
-	h.reports = reports.Requests(h.log, &h.Handler)
+	h.requests = evaluate.Handler{
+		App: &h.app.requests, Store: h.app.store, Jitter: float64(h.Jitter), Place: h.Place,
+		Reports: reports.Requests(h.log, &h.Handler),
+	}
 	if slices.ContainsFunc(ctx.Modules(), func(m caddy.Module) bool { _, is := m.(*caddyhttp.App); return is }) {
 		h.app.served = true
 	}
@@ -137,7 +123,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 		if err != nil {
 			return errorInZone(name, h.Zones[name], err)
 		}
-		h.zones = append(h.zones, z)
+		h.requests.Zones = append(h.requests.Zones, z)
 	}
 	h.warnUnused()
 	return nil
@@ -149,12 +135,12 @@ func (h *Handler) provisionSettings() (err error) {
 		return err
 	}
 	defaults := h.app.DefaultSettings()
-	h.headers = response.NewHeaders(cmp.Or(h.Headers, defaults.Headers))
-	h.rejectStyle = cmp.Or(h.Reject, defaults.Reject)
-	if h.addresses, err = zone.NewAddresses(h.Allow, h.Deny); err != nil {
+	h.requests.Headers = response.NewHeaders(cmp.Or(h.Headers, defaults.Headers))
+	h.requests.Reject = cmp.Or(h.Reject, defaults.Reject)
+	if h.requests.Addresses, err = zone.NewAddresses(h.Allow, h.Deny); err != nil {
 		return err
 	}
-	for _, doubt := range h.addresses.Doubts() {
+	for _, doubt := range h.requests.Addresses.Doubts() {
 		h.log.Warn("the addresses are probably not what was meant", report.PlaceField(h.Place), zap.Error(doubt))
 	}
 	return nil
@@ -181,7 +167,7 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, use *config.Zone
 	handle, releaseHandle := h.app.store.Open(name)
 	h.releases = append(h.releases, releaseCounters, releaseHandle)
 	z, err := h.app.zones().New(name, settings, zone.Options{
-		Usage: counters, Handle: handle, Matchers: matchers, Addresses: &h.addresses,
+		Usage: counters, Handle: handle, Matchers: matchers, Addresses: &h.requests.Addresses,
 	})
 	if err != nil {
 		return nil, err

@@ -182,7 +182,7 @@ func (a *App) readRoutes(servers map[string]*caddyhttp.Server) {
 // zones returns the zones of all handlers of the site.
 func (s *site) zones() (zones []*zone.Zone) {
 	for _, h := range s.handlers {
-		zones = append(zones, h.zones...)
+		zones = append(zones, h.requests.Zones...)
 	}
 	return zones
 }
@@ -198,8 +198,8 @@ func (s *site) pageUnusedBy(sites []*site) (zones []string) {
 			return nil
 		}
 		for _, h := range other.handlers {
-			for _, z := range h.zones {
-				if h.styleOf(z.Legacy) == config.RejectError {
+			for _, z := range h.requests.Zones {
+				if h.requests.StyleOf(z.Legacy) == config.RejectError {
 					return nil
 				}
 				zones = append(zones, z.Name)
@@ -233,7 +233,7 @@ func (w *routeWarnings) unusedPage(zones []string) {
 
 // strippedEndpoints warns about endpoints that need a prefix which an earlier handler has removed.
 func (w *routeWarnings) strippedEndpoints(h *Handler, prefix string) {
-	for _, z := range h.zones {
+	for _, z := range h.requests.Zones {
 		for _, r := range z.Routes() {
 			if prefix != "" && r.Under(prefix) {
 				w.warn(fmt.Sprintf("endpoint %v matches no request, because %s is removed from the path before: use the rest "+
@@ -246,8 +246,8 @@ func (w *routeWarnings) strippedEndpoints(h *Handler, prefix string) {
 // emptyRejections warns about a handler in error routes whose rejections have no body: Caddy
 // handles no error of its error routes.
 func (w *routeWarnings) emptyRejections(h *Handler) {
-	for _, z := range h.zones {
-		if h.styleOf(z.Legacy) == config.RejectError {
+	for _, z := range h.requests.Zones {
+		if h.requests.StyleOf(z.Legacy) == config.RejectError {
 			w.warn("rejections have no body, because handle_errors does not handle errors of its own routes: use `reject json` "+
 				"or `reject problem` in the rate_limit there", zap.String("zone", z.Name), report.PlaceField(z.Place))
 		}

@@ -15,7 +15,7 @@ func TestWarningsNameThePlace(t *testing.T) {
 	if got := serve(t, h, t.Context(), nil); !got.admitted { // a request without a key
 		t.Fatalf("the request was answered with %d, %v", got.status, got.err)
 	}
-	z := h.zones[0]
+	z := h.requests.Zones[0]
 	logWarnings(h.log.Logger, z, []error{errors.New("a mistake")})
 	for _, message := range []string{"without a key", "probably not what was meant"} {
 		lines := logs.FilterMessageSnippet(message).FilterField(zap.String("zone", "api")).FilterField(zap.String("place", "Caddyfile:7"))

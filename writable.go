@@ -17,7 +17,7 @@ func (w *routeWarnings) writableAddresses(server *caddyhttp.Server, h *Handler) 
 	fromHeader := slices.ContainsFunc(server.ClientIPHeaders, func(name string) bool {
 		return strings.EqualFold(name, "X-Forwarded-For")
 	})
-	if h.addresses.Exempts() && fromHeader && server.TrustedProxiesStrict == 0 && trustsProxies(server) {
+	if h.requests.Addresses.Exempts() && fromHeader && server.TrustedProxiesStrict == 0 && trustsProxies(server) {
 		w.warn("clients can write an address that `allow` exempts from all zones at the beginning of X-Forwarded-For, unless "+
 			"the proxy removes it: use trusted_proxies_strict in the global option servers", report.PlaceField(h.Place))
 	}

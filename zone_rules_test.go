@@ -2,11 +2,14 @@ package fleetlimit
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -32,8 +35,9 @@ func (h *Handler) statusOf(t *testing.T, apiKey, path string) int {
 	u := *r.URL
 	u.Path = path
 	r.URL = &u
-	if err := h.ServeHTTP(w, r, handlerThatWritesNothing); err != nil {
-		return errorStatus(err)
+	err := h.ServeHTTP(w, r, handlerThatWritesNothing)
+	if failed := (caddyhttp.HandlerError{}); errors.As(err, &failed) {
+		return failed.StatusCode
 	}
 	return w.Code
 }

@@ -204,6 +204,14 @@ var policy = []struct {
 		allow:    []string{module + "/internal/pool", module + "/limiter"},
 		reason:   "counters outlive configurations: they refer to nothing of one",
 	}, {
+		packages: module + "/internal/evaluate",
+		allow: []string{
+			module + "/config", module + "/internal/adminapi", module + "/internal/emergency", module + "/internal/ipset",
+			module + "/internal/keytemplate", module + "/internal/report", module + "/internal/response",
+			module + "/internal/usage", module + "/internal/zone", module + "/limiter", "github.com/caddyserver/caddy/v2/...",
+		},
+		reason: "a request is decided by zones and a store that it is handed; reports are the only way out",
+	}, {
 		packages: module + "/internal/zone",
 		allow: []string{
 			module + "/config", module + "/internal/adminapi", module + "/internal/glob", module + "/internal/ipset",

@@ -1,4 +1,4 @@
-package fleetlimit
+package evaluate
 
 import (
 	"math/rand/v2"
@@ -8,20 +8,20 @@ import (
 	"github.com/fleetlimit/fleetlimit/config"
 )
 
-// styleOf returns how to reject the requests that a zone denies. legacy is whether that is in the
+// StyleOf returns how to reject the requests that a zone denies. legacy is whether that is in the
 // syntax of caddy-ratelimit.
-func (h *Handler) styleOf(legacy bool) string {
+func (h *Handler) StyleOf(legacy bool) string {
 	switch {
-	case h.rejectStyle != "":
-		return h.rejectStyle
+	case h.Reject != "":
+		return h.Reject
 	case legacy:
 		return config.RejectError
 	}
 	return config.RejectJSON
 }
 
-// reject answers 429, or 503 while the count that it needs is not available.
-func (e *evaluation) reject(w http.ResponseWriter) error {
+// Reject answers 429, or 503 while the count that it needs is not available.
+func (e *Evaluation) Reject(w http.ResponseWriter) error {
 	denied := *e.denied // a copy, as the state moves results
 	named := denied
 	if denied.Legacy {
@@ -29,8 +29,8 @@ func (e *evaluation) reject(w http.ResponseWriter) error {
 	}
 	e.state.Exceeded = named.Zone.Name
 	wait := e.handler.addJitter(denied.BoundedWait())
-	e.handler.reports.Rejected(e.subject(), &denied, &named, wait)
-	return e.state.Reject(w, e.HTTP, denied, e.first, e.handler.styleOf(denied.Legacy), wait, &e.body)
+	e.handler.Reports.Rejected(e.subject(), &denied, &named, wait)
+	return e.state.Reject(w, e.HTTP, denied, e.first, e.handler.StyleOf(denied.Legacy), wait, &e.body)
 }
 
 // addJitter returns wait with the jitter, which never shortens it.

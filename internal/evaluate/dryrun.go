@@ -1,4 +1,4 @@
-package fleetlimit
+package evaluate
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 
 // takeDryRuns decides the dry runs, those of each zone by themselves. They follow a request that the
 // zones in force admit, because a rejected one is counted in no zone.
-func (e *evaluation) takeDryRuns() {
+func (e *Evaluation) takeDryRuns() {
 	now := time.Now()
 	e.now = limiter.At(now)
 	for rest := e.dryRuns; len(rest) > 0; {
@@ -39,7 +39,7 @@ func (e *evaluation) takeDryRuns() {
 			status = http.StatusServiceUnavailable
 		}
 		e.publish(report.Decision{Outcome: adminapi.WouldReject, Zone: r.Zone, Key: r.Template, Result: r, WouldBe: status})
-		e.handler.reports.DryRunRejected(e.subject(), r, status)
+		e.handler.Reports.DryRunRejected(e.subject(), r, status)
 	}
 }
 
@@ -48,14 +48,14 @@ func (e *evaluation) takeDryRuns() {
 const earlyData = "early_data"
 
 // passDryRun lets a request pass a zone that would have answered err, or refused the request.
-func (e *evaluation) passDryRun(found *zone.Reading, err error) {
+func (e *Evaluation) passDryRun(found *zone.Reading, err error) {
 	z, reason, status := found.Zone, earlyData, errorStatus(err)
 	if f := found.Refusal; f != nil {
 		reason, status = f.Reason, f.Status
 	}
 	z.Usage.WouldDeny.Add(1)
 	e.publish(report.Decision{Outcome: adminapi.WouldDeny, Zone: z.Usage, Key: found.Template, Reason: reason, WouldBe: status})
-	e.handler.reports.DryRunRefused(e.subject(), z.Usage, z.Legacy, found.Template, reason, status)
+	e.handler.Reports.DryRunRefused(e.subject(), z.Usage, z.Legacy, found.Template, reason, status)
 }
 
 // errorStatus returns the status that Caddy answers err with.

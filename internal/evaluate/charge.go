@@ -1,4 +1,4 @@
-package fleetlimit
+package evaluate
 
 import (
 	"hash/maphash"
@@ -21,7 +21,7 @@ var chargeSeed = maphash.MakeSeed()
 
 // charged returns what the request has been charged before for the count of a key. Zones in the
 // syntax of caddy-ratelimit charge each pass, as they do there.
-func (e *evaluation) charged(z *zone.Zone, r *limiter.Rule, key []byte) (cost int64) {
+func (e *Evaluation) charged(z *zone.Zone, r *limiter.Rule, key []byte) (cost int64) {
 	if len(e.state.charges) == 0 || z.Legacy {
 		return 0
 	}

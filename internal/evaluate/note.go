@@ -1,4 +1,4 @@
-package fleetlimit
+package evaluate
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 
 // note counts what a zone has found in the request besides what it decides, and warns about what is
 // probably a mistake in the configuration, once.
-func (e *evaluation) note(found *zone.Reading) {
+func (e *Evaluation) note(found *zone.Reading) {
 	z := found.Zone
 	if found.Missing {
 		z.Usage.MissingKeys.Add(1)
@@ -25,25 +25,25 @@ func (e *evaluation) note(found *zone.Reading) {
 		e.noteUnknownTier(z, found.UnknownTier)
 	}
 	if found.NoAddress && !z.WarnedNoAddress.Swap(true) {
-		e.handler.reports.WithoutAddress(reported(z), z.Key.String())
+		e.handler.Reports.WithoutAddress(reported(z), z.Key.String())
 	}
 	if found.ByDefault && !z.WarnedNoKey.Swap(true) {
-		e.handler.reports.WithoutKey(reported(z), z.Key.String())
+		e.handler.Reports.WithoutKey(reported(z), z.Key.String())
 	}
 	z.EachUnprovided(&e.Request, func(placeholder string, requests int32) {
-		e.handler.reports.UnknownPlaceholder(reported(z), placeholder, requests)
+		e.handler.Reports.UnknownPlaceholder(reported(z), placeholder, requests)
 	})
 	e.credentials = z.AppendCredentials(e.credentials, &e.Request)
 }
 
 // noteUnknownTier warns about a tier of a request that is no tier of the zone, once for each such
 // tier in a configuration.
-func (e *evaluation) noteUnknownTier(z *zone.Zone, value string) {
-	if !e.handler.app.unknownTiers.isNew(unknownTier{z.Name, value}) {
+func (e *Evaluation) noteUnknownTier(z *zone.Zone, value string) {
+	if !e.handler.App.unknownTiers.isNew(unknownTier{z.Name, value}) {
 		return
 	}
 	tiers, fallback := z.TierNames()
-	e.handler.reports.UnknownTier(reported(z), value, tiers, cmp.Or(fallback, "none"))
+	e.handler.Reports.UnknownTier(reported(z), value, tiers, cmp.Or(fallback, "none"))
 }
 
 // reported returns how warnings name the zone.
@@ -51,7 +51,7 @@ func reported(z *zone.Zone) report.Zone { return report.Zone{Name: z.Name, Place
 
 // checkCredentials counts the zones that were decided before authentication, and logs each once in a
 // configuration. It is called after the next handlers, which by then have set what they set.
-func (e *evaluation) checkCredentials() {
+func (e *Evaluation) checkCredentials() {
 	var counted *zone.Zone
 	for i := range e.credentials {
 		read := &e.credentials[i]
@@ -61,8 +61,8 @@ func (e *evaluation) checkCredentials() {
 		}
 		counted = z
 		z.Usage.BeforeAuth.Add(1)
-		if _, warned := e.handler.app.warnedBeforeAuth.LoadOrStore(z.Name, nil); !warned {
-			e.handler.reports.BeforeAuthentication(reported(z), read.Placeholder)
+		if _, warned := e.handler.App.warnedBeforeAuth.LoadOrStore(z.Name, nil); !warned {
+			e.handler.Reports.BeforeAuthentication(reported(z), read.Placeholder)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package fleetlimit
+package evaluate
 
 import (
 	"net"
@@ -15,15 +15,15 @@ import (
 // noteExempt counts a request that the address of its client exempts from all zones. If that is the
 // address of a proxy, so that all of its clients are exempt, it counts that too, and warns about it
 // once in a configuration. It cannot be refused: the proxies of a mesh forward each request.
-func (e *evaluation) noteExempt() {
-	e.handler.reports.Addresses.Allowed.Add(1)
+func (e *Evaluation) noteExempt() {
+	e.handler.Reports.Addresses.Allowed.Add(1)
 	header := forwardingHeader(e.HTTP.Header)
 	if header == "" || !clientIsPeer(e.HTTP) {
 		return
 	}
-	e.handler.reports.Addresses.ExemptProxies.Add(1)
-	if !e.handler.app.warnedProxy.Swap(true) {
-		e.handler.reports.ExemptProxy(e.subject(), header, e.handler.Place)
+	e.handler.Reports.Addresses.ExemptProxies.Add(1)
+	if !e.handler.App.warnedProxy.Swap(true) {
+		e.handler.Reports.ExemptProxy(e.subject(), header, e.handler.Place)
 	}
 }
 
@@ -56,7 +56,7 @@ const exemptVar = "rate_limit.exempt"
 
 // reportExempt counts and publishes that the client's address is exempt: once for a request, however
 // many handlers it passes.
-func (e *evaluation) reportExempt() {
+func (e *Evaluation) reportExempt() {
 	vars, _ := e.HTTP.Context().Value(caddyhttp.VarsCtxKey).(map[string]any)
 	if vars[exemptVar] != nil {
 		return

@@ -1,4 +1,4 @@
-package fleetlimit
+package evaluate
 
 import (
 	"time"
@@ -9,7 +9,7 @@ import (
 
 // takeComparisons decides the comparisons, each by itself, after the rules in force have decided.
 // It counts how both have decided. What the store could not decide is no comparison.
-func (e *evaluation) takeComparisons() {
+func (e *Evaluation) takeComparisons() {
 	now := time.Now()
 	for i := range e.comparisons {
 		c := &e.comparisons[i]
@@ -27,7 +27,7 @@ func (e *evaluation) takeComparisons() {
 // decisionOf returns whether the rule in force of a zone admits the request, also one in a dry run.
 // It is not decided in an outage, and if another zone rejects the request, which then counts in
 // none.
-func (e *evaluation) decisionOf(z *usage.Zone) (admitted, decided bool) {
+func (e *Evaluation) decisionOf(z *usage.Zone) (admitted, decided bool) {
 	of := func(r *response.Result) (admitted, decided bool) { return r.Decision.OK, !r.Outage }
 	admitted, decided = true, true // unless the zone limits the request
 	results := e.results()

@@ -1,4 +1,4 @@
-package fleetlimit
+package evaluate
 
 import (
 	"time"
@@ -21,7 +21,7 @@ func newShadow(found *zone.Reading, c *zone.Charge) shadow {
 
 // decideShadows decides the shadows of one zone as one, and returns the result that describes them.
 // There are several if the request is at several endpoints.
-func (e *evaluation) decideShadows(shadows []shadow, now time.Time) *response.Result {
+func (e *Evaluation) decideShadows(shadows []shadow, now time.Time) *response.Result {
 	clear(e.takes) // results have their decisions
 	e.takes = e.takes[:0]
 	e.blocked = false

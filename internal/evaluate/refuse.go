@@ -1,4 +1,4 @@
-package fleetlimit
+package evaluate
 
 import (
 	"net/http"
@@ -28,10 +28,10 @@ const (
 	allowedKey     = "allowed_key"
 )
 
-// refuse answers 403 or 400. The zones before the one that refuses the request have decided nothing
+// Refuse answers 403 or 400. The zones before the one that refuses the request have decided nothing
 // yet.
-func (e *evaluation) refuse(w http.ResponseWriter) error {
-	e.rollback()
+func (e *Evaluation) Refuse(w http.ResponseWriter) error {
+	e.Rollback()
 	e.attachState()
 	f := &e.refused
 	again := f.zone == nil && e.state.Refusal == f.refusal // error routes have a handler, too
@@ -42,13 +42,13 @@ func (e *evaluation) refuse(w http.ResponseWriter) error {
 		counters.Denied.Add(1)
 		e.state.Exceeded = name
 	} else if !again {
-		e.handler.reports.Addresses.Denied.Add(1)
+		e.handler.Reports.Addresses.Denied.Add(1)
 	}
 	if !again {
 		e.publish(report.Decision{
 			Outcome: adminapi.Denied, Zone: counters, Key: f.key, Reason: f.refusal.Reason, Status: f.refusal.Status,
 		})
-		e.handler.reports.Refused(e.subject(), counters, legacy, f.key, f.refusal)
+		e.handler.Reports.Refused(e.subject(), counters, legacy, f.key, f.refusal)
 	}
-	return f.refusal.Write(w, name, e.handler.styleOf(legacy), &e.body)
+	return f.refusal.Write(w, name, e.handler.StyleOf(legacy), &e.body)
 }

@@ -1,4 +1,4 @@
-package fleetlimit
+package evaluate
 
 import (
 	"strings"

@@ -1,4 +1,6 @@
-package fleetlimit
+// Package evaluate decides one request: it takes from all zones that apply, from every one of them or
+// from none, and answers a request that is not admitted.
+package evaluate
 
 import (
 	"context"
@@ -14,11 +16,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// decide takes from all zones that apply to the request: from every one of them or from none. There
+// Decide takes from all zones that apply to the request: from every one of them or from none. There
 // are none if the client's address is allowed, if emergency mode rejects the request, or if anything
 // refuses it.
-func (e *evaluation) decide() error {
-	exempt, denied, err := e.handler.addresses.Check(e.HTTP, e.rules)
+func (e *Evaluation) Decide() error {
+	exempt, denied, err := e.handler.Addresses.Check(e.HTTP, e.rules)
 	switch {
 	case err != nil:
 		return err
@@ -32,7 +34,7 @@ func (e *evaluation) decide() error {
 	if err := e.takeInEmergency(); err != nil || e.denied != nil {
 		return err
 	}
-	for _, z := range e.handler.zones {
+	for _, z := range e.handler.Zones {
 		if err := e.addTakes(z); err != nil || e.refused.refusal != nil {
 			return err
 		}
@@ -49,9 +51,15 @@ func (e *evaluation) decide() error {
 	return nil
 }
 
+// IsRefused reports whether the request gets 403 or 400.
+func (e *Evaluation) IsRefused() bool { return e.refused.refusal != nil }
+
+// IsRejected reports whether a zone rejects the request.
+func (e *Evaluation) IsRejected() bool { return e.denied != nil }
+
 // addTakes adds the takes from a zone, unless the zone does not apply to the request. There is one,
 // unless the path may be read in several ways.
-func (e *evaluation) addTakes(z *zone.Zone) error {
+func (e *Evaluation) addTakes(z *zone.Zone) error {
 	found := &e.reading
 	applies, err := z.Read(&e.Request, e.rules, found)
 	if !applies {
@@ -90,7 +98,7 @@ func (e *evaluation) addTakes(z *zone.Zone) error {
 }
 
 // addTake adds a take.
-func (e *evaluation) addTake(found *zone.Reading, c *zone.Charge) {
+func (e *Evaluation) addTake(found *zone.Reading, c *zone.Charge) {
 	if found.DryRun {
 		e.dryRuns = append(e.dryRuns, newShadow(found, c))
 		return
@@ -101,13 +109,13 @@ func (e *evaluation) addTake(found *zone.Reading, c *zone.Charge) {
 		e.takes = append(e.takes, limiter.Take{Rule: c.Policy.Rule, Key: found.Key, Cost: c.Cost})
 	}
 	r := found.Result(c)
-	r.Headers = e.handler.headers
+	r.Headers = e.handler.Headers
 	e.state.Add(r)
 }
 
 // take has the store decide the takes, and sets denied if any zone rejects the request. It returns
 // an error only if the client has gone meanwhile.
-func (e *evaluation) take() error {
+func (e *Evaluation) take() error {
 	results := e.results()
 	if len(results) == 0 {
 		return nil
@@ -138,7 +146,7 @@ func (e *evaluation) take() error {
 	}
 	// If another zone denies the request, a failure decides nothing. So it is not an outage.
 	if len(e.takes) > 0 && (err == nil || e.denied == nil || e.denied.Outage) {
-		e.handler.takes.Note(now, err)
+		e.handler.Store.Note(now, err)
 	}
 	for i := range results {
 		e.count(&results[i], e.denied != nil)
@@ -153,8 +161,8 @@ func (e *evaluation) take() error {
 
 // takeFromStore writes the decisions into the takes, and returns the first error of those that the
 // store could not decide. Nothing is consumed if a rule rejects the request anyway.
-func (e *evaluation) takeFromStore(now time.Time) error {
-	store := e.handler.takes
+func (e *Evaluation) takeFromStore(now time.Time) error {
+	store := e.handler.Store
 	switch {
 	case len(e.takes) == 0:
 		return nil
@@ -178,9 +186,9 @@ func clientGoneError(ctx context.Context) error {
 	return caddyhttp.Error(499, err) // the status that Caddy too logs if the client has gone
 }
 
-// admit hands the request on, and sets the headers of its response. Then it checks what the zones
+// Admit hands the request on, and sets the headers of its response. Then it checks what the zones
 // have read against what the next handlers have set.
-func (e *evaluation) admit(w http.ResponseWriter, next caddyhttp.Handler) (err error) {
+func (e *Evaluation) Admit(w http.ResponseWriter, next caddyhttp.Handler) (err error) {
 	if len(e.results()) == 0 {
 		err = next.ServeHTTP(w, e.HTTP)
 	} else {

@@ -1,4 +1,4 @@
-package fleetlimit
+package evaluate
 
 import (
 	"net/http"
@@ -27,10 +27,10 @@ type requestState struct {
 	emergency     bool            // the limit of emergency mode has decided
 }
 
-// An evaluation is the work of one handler on one request. Evaluations are pooled with their takes
+// An Evaluation is the work of one handler on one request. Evaluations are pooled with their takes
 // and keys, so that a request allocates none of them. Stores do not use takes and keys after they
 // have returned, even if the client has gone.
-type evaluation struct {
+type Evaluation struct {
 	zone.Request
 	handler *Handler
 	state   *requestState    // nil until a zone matches, of this handler or an earlier one
@@ -50,10 +50,11 @@ type evaluation struct {
 	body        []byte                // of a rejection
 }
 
-var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
+var evaluations = sync.Pool{New: func() any { return new(Evaluation) }}
 
-func newEvaluation(h *Handler, r *http.Request) *evaluation {
-	e := evaluations.Get().(*evaluation)
+// Begin begins the evaluation of a request. It ends with release.
+func (h *Handler) Begin(r *http.Request) *Evaluation {
+	e := evaluations.Get().(*Evaluation)
 	e.handler, e.HTTP = h, r
 	ctx := r.Context()
 	e.Repl = ctx.Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
@@ -62,22 +63,22 @@ func newEvaluation(h *Handler, r *http.Request) *evaluation {
 	if found {
 		e.state, e.first, e.rules = state, len(state.Results), state.rules
 	} else {
-		e.Repl.Map(h.app.placeholders(vars))
+		e.Repl.Map(h.App.placeholders(vars))
 	}
-	if e.rules == nil || !e.rules.BelongsTo(&h.app.set) {
-		e.rules = h.app.rulesInForce()
+	if e.rules == nil || !e.rules.BelongsTo(h.App.Zones) {
+		e.rules = h.App.Rules()
 	}
 	return e
 }
 
-// release returns e to the pool, without anything of the request. It is not called after a panic,
+// Release returns e to the pool, without anything of the request. It is not called after a panic,
 // when the store may still use the takes.
-func (e *evaluation) release() {
+func (e *Evaluation) Release() {
 	clear(e.takes)
 	clear(e.credentials)
 	clear(e.dryRuns)
 	clear(e.comparisons)
-	*e = evaluation{
+	*e = Evaluation{
 		takes: e.takes[:0], credentials: e.credentials[:0], dryRuns: e.dryRuns[:0], comparisons: e.comparisons[:0], body: e.body,
 	}
 	evaluations.Put(e)
@@ -87,7 +88,7 @@ func (e *evaluation) release() {
 const requestStateVar = "rate_limit.state"
 
 // attachState makes the state of the request, unless an earlier zone or handler has.
-func (e *evaluation) attachState() {
+func (e *Evaluation) attachState() {
 	if e.state == nil {
 		e.state = &requestState{rules: e.rules}
 		e.state.charges = e.state.inlineCharges[:0]
@@ -97,15 +98,15 @@ func (e *evaluation) attachState() {
 }
 
 // results returns one result for each zone of this handler that limits the request.
-func (e *evaluation) results() []response.Result {
+func (e *Evaluation) results() []response.Result {
 	if e.state == nil {
 		return nil
 	}
 	return e.state.Results[e.first:]
 }
 
-// rollback removes results that were not decided.
-func (e *evaluation) rollback() {
+// Rollback removes results that were not decided.
+func (e *Evaluation) Rollback() {
 	if e.state != nil {
 		e.state.Results = e.state.Results[:e.first]
 	}
@@ -113,7 +114,7 @@ func (e *evaluation) rollback() {
 
 // count adds a result to its zone's counters. A rejected request counts only in the zones that deny
 // it.
-func (e *evaluation) count(r *response.Result, rejected bool) {
+func (e *Evaluation) count(r *response.Result, rejected bool) {
 	c, outcome, status := r.Zone, "", 0
 	switch {
 	case rejected && r.Decision.OK:
@@ -135,23 +136,23 @@ func (e *evaluation) count(r *response.Result, rejected bool) {
 }
 
 // subject returns the request as reports are about it.
-func (e *evaluation) subject() report.Request {
+func (e *Evaluation) subject() report.Request {
 	return report.Request{Request: e.HTTP, Replacer: e.Repl}
 }
 
 // publish shows a decision to those who follow them.
-func (e *evaluation) publish(d report.Decision) {
+func (e *Evaluation) publish(d report.Decision) {
 	d.Request, d.Finder = e.subject(), e
-	e.handler.reports.Decided(d)
+	e.handler.Reports.Decided(d)
 }
 
 // Find implements report.Finder.
-func (e *evaluation) Find(of *usage.Zone, key *keytemplate.Template, r *response.Result) (found report.Found, known bool) {
-	i := slices.IndexFunc(e.handler.zones, func(z *zone.Zone) bool { return z.Usage == of })
+func (e *Evaluation) Find(of *usage.Zone, key *keytemplate.Template, r *response.Result) (found report.Found, known bool) {
+	i := slices.IndexFunc(e.handler.Zones, func(z *zone.Zone) bool { return z.Usage == of })
 	if i < 0 {
 		return found, false
 	}
-	z := e.handler.zones[i]
+	z := e.handler.Zones[i]
 	found.Missing = key != z.Key
 	found.Endpoint, found.Tier, found.UnknownTier = z.Lookup(&e.Request, e.rules, key, r)
 	return found, true
@@ -168,6 +169,6 @@ func (a *App) placeholders(vars map[string]any) caddy.ReplacerFunc {
 		if state, found := vars[requestStateVar].(*requestState); found {
 			s = &state.State
 		}
-		return s.Placeholder(name, a.hasZone)
+		return s.Placeholder(name, a.HasZone)
 	}
 }

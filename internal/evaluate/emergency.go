@@ -1,4 +1,4 @@
-package fleetlimit
+package evaluate
 
 import (
 	"net/http"
@@ -10,11 +10,11 @@ import (
 
 // takeInEmergency takes from the limit of emergency mode if that is on. It sets denied if the limit
 // rejects the request. Of several handlers, the first takes for all.
-func (e *evaluation) takeInEmergency() error {
+func (e *Evaluation) takeInEmergency() error {
 	if e.state != nil && e.state.emergency {
 		return nil
 	}
-	result, taken, err := emergencyMode.Take(e.HTTP, e.Repl, emergency.Buffers{Key: e.KeyBuffer(), Takes: e.takes})
+	result, taken, err := e.handler.App.Emergency.Take(e.HTTP, e.Repl, emergency.Buffers{Key: e.KeyBuffer(), Takes: e.takes})
 	if err != nil {
 		return caddyhttp.Error(http.StatusTooEarly, err)
 	}
@@ -24,7 +24,7 @@ func (e *evaluation) takeInEmergency() error {
 	e.attachState()
 	e.state.emergency = true
 	e.now = result.Decision.At
-	result.Headers = e.handler.headers
+	result.Headers = e.handler.Headers
 	e.state.Add(result)
 	last := len(e.state.Results) - 1
 	r := &e.state.Results[last]
