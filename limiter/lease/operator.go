@@ -2,8 +2,12 @@ package lease
 
 import (
 	"context"
+	"encoding/binary"
+	"math"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/keyed"
+	"github.com/fleetlimit/fleetlimit/internal/largest"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -134,3 +138,98 @@ func (z *Zone) dropDenials(sh *shard, at *keyed.Cursor) (more bool) {
 		}
 	})
 }
+
+// dropped says what of an account was dropped because an operator has changed the count.
+type dropped uint8
+
+const (
+	nothing    dropped = iota
+	denialOnly         // events were given back, or may have been
+	allButDebt         // the count was reset. Debt is dropped by itself, see dropDebt
+)
+
+// drop drops a part of a, so that the next take asks the store.
+func (a account) drop(r *limiter.Rule, what dropped) {
+	if what == nothing {
+		return
+	}
+	a.clearDenial()
+	if a.basis == reported || what == allButDebt {
+		a.shown = r.Capacity() // what remains by the store may be more than what clients were told
+	}
+	if what == allButDebt {
+		if r.Algorithm.Kind != limiter.TokenBucket { // whose parts count against what the bucket has after the reset
+			a.retire() // the leases go back, and the store ignores what it has granted before the reset
+		}
+		a.used, a.seenAt, a.basis = 0, 0, reported
+		a.breachAt, a.localFull = 0, 0
+	}
+}
+
+// dropDebt drops the debt of a, which belongs to a count that was reset. It returns how many events
+// it was.
+func (a account) dropDebt() (owed int64) { return a.paidOwed(math.MaxInt64) }
+
+// state returns what a knows and holds at now, and changes nothing.
+func (a account) state(r *limiter.Rule, now instant) *limiter.AccountState {
+	_, owed := a.outstanding()
+	st := &limiter.AccountState{Debt: owed, Demand: a.demandPerSecond(r, now), Requesting: a.requesting}
+	for i := range a.remaining {
+		events := int64(a.remaining[i])
+		if i == 1 && a.share > 0 {
+			events += a.accrued(r, now)
+		}
+		if events > 0 {
+			st.Leases = append(st.Leases, limiter.LeaseState{
+				Events: events, Lasts: time.Duration(a.usableFor(i, now)) * time.Microsecond,
+			})
+		}
+	}
+	if a.appliesTo(r) && a.denies(r, now, math.MaxInt64) {
+		st.DeniedFor = time.Duration(a.rememberUntil.since(now)) * time.Microsecond
+		st.DeniedCost = int64(a.deniedCost)
+	}
+	return st
+}
+
+// demandPerSecond returns how many events takes will probably spend per second.
+func (a account) demandPerSecond(r *limiter.Rule, now instant) float64 {
+	horizon := float64(demandHorizon * r.LeaseTime())
+	demand := float64(a.demand)*math.Exp(-float64(a.sinceRequest(now))/horizon) + float64(a.taken)
+	return demand / horizon * 1e6
+}
+
+// Top implements [limiter.Lister]. The use of a key is the demand of its account: the events per
+// second that takes on this node have spent or requested lately. Denials that the node repeats by
+// itself do not count. What other nodes do is not known, and keys without an account are not.
+//
+// now must be an instant of Options.Clock. Demand is measured over twice the time that a lease
+// lasts, under strict rules too.
+func (s *Store) Top(now limiter.Instant, q *limiter.TopQuery) []limiter.KeyUse {
+	z := s.zoneOf(&limiter.Rule{Zone: q.Zone})
+	if z == nil {
+		return nil
+	}
+	at, top := fromCaller(now), largest.New[string, limiter.KeyUse](q.Most)
+	z.accounts.Each(func(sh *shard, e *entry) {
+		key := sh.Entries.Text(e)
+		a := accountOf(sh, e)
+		r := q.RuleOf(e.ID(), key, a.appliesTo)
+		if r == nil {
+			return
+		}
+		use := a.demandPerSecond(r, at)
+		if use < leastDemand || !top.Fits(use) {
+			return
+		}
+		found := limiter.KeyUse{Rule: r, Key: append([]byte(nil), key...), Use: use, At: now}
+		if a.denied && a.appliesTo(r) && a.retryAt > at {
+			found.RetryAt = a.retryAt.forCaller()
+		}
+		top.Add(string(binary.BigEndian.AppendUint32(found.Key[:len(key):len(key)], e.ID())), use, found)
+	})
+	return top.Sorted()
+}
+
+// leastDemand is the least demand that counts as use. It never falls to 0.
+const leastDemand = 0.01
