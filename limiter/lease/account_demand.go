@@ -32,25 +32,7 @@ func (h *hot) needsRefill(r *limiter.Rule, now instant, roundTrip int64) bool {
 	case h.inDebt:
 		return true
 	}
-	if r.Algorithm.Kind == limiter.TokenBucket {
-		return h.partLow(r, now, roundTrip)
-	}
-	left, lasts := h.newest(r, now)
-	if float32(left) > 2*h.demand/(demandHorizon*lowParts) && lasts > r.LeaseTime()/lowParts { // mostly: no lease is twice as long as usual
-		return false
-	}
-	return h.want(r, now) > 0
-}
-
-// shouldRenew reports whether a request should be sent in the background because the lease has
-// expired: takes have spent at least a fourth of what was expected since the newest request. A
-// lease that few takes have spent is not renewed.
-func (a account) shouldRenew(r *limiter.Rule, now instant) bool {
-	if r.Algorithm.Kind == limiter.TokenBucket {
-		return a.shouldRenewPart(r, now)
-	}
-	inUse := a.taken > 0 && 4*float32(a.taken) >= a.expected(r, a.sinceRequest(now))
-	return inUse && !a.requesting && a.leased(r, now) == 0 && a.want(r, now) > 0
+	return kindOf(r).isLow(h, r, now, roundTrip)
 }
 
 // lastsFor reports whether the newest lease will probably suffice for us µs, and there is no debt.

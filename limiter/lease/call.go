@@ -51,19 +51,19 @@ func (c *call) hasRoomFor(key []byte) bool {
 
 // addLocked adds a request for the account a, which has none under way with the content of t.
 func (c *call) addLocked(t target, a account, r *limiter.Rule) {
-	l := limiter.LeaseRequest{Key: c.key}
+	c.requests = append(c.requests, limiter.LeaseRequest{Key: c.key})
+	l := &c.requests[len(c.requests)-1]
 	var need, more int64
 	if t.queue != nil {
 		need, more = t.queue.sendWaiting(c, t.content)
 	}
 	if t.content == needsOnly {
-		a.requestNeeds(r, c.sent, need, more, &l)
+		a.requestNeeds(r, c.sent, need, more, l)
 	} else {
-		t.fillEverything(c, a, r, need, more, &l)
+		t.fillEverything(c, a, r, need, more, l)
 	}
 	t.incarnation = l.Incarnation
 	c.targets = append(c.targets, t)
-	c.requests = append(c.requests, l)
 }
 
 // fillEverything fills in l, a request of c for the account a that carries all there is.
@@ -83,7 +83,7 @@ func (t *target) fillEverything(c *call, a account, r *limiter.Rule, need, more 
 		l.More += t.owed
 	}
 	if q := t.queue; q != nil {
-		t.zone.store.stats.lost.Add(uint64(q.addReturns(l)))
+		t.zone.store.stats.lost.Add(uint64(q.returns.moveTo(l)))
 		q.requests[everything].bare = !l.ChangesCount() && t.owed == 0
 	}
 }
@@ -208,7 +208,7 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now instant, err
 	if a.olderThanNewest(l, t.incarnation) {
 		a.applyOlderReply(l.Rule, sent, now, l)
 	} else {
-		a.applyReply(l.Rule, sent, now, l, jitterOf(l), q.hasReturns())
+		a.applyReply(l.Rule, sent, now, l, jitterOf(l), q.returns.any())
 	}
 	a.requesting = q.busy()
 	if l.Need == 0 || l.Served > 0 { // else nothing was debited
@@ -245,13 +245,6 @@ func jitterOf(l *limiter.LeaseRequest) int64 {
 		denied.Decision = *d
 	}
 	return rand.Int64N(denied.Jitter() + 1)
-}
-
-// hasNews reports whether the lender should hear of expired leases or of debt of a, which has no
-// request under way.
-func (a account) hasNews(r *limiter.Rule, now instant) bool {
-	expired, _ := a.nextReturn(r, now)
-	return !a.requesting && (expired || a.inDebt)
 }
 
 const (

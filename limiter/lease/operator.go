@@ -158,9 +158,7 @@ func (a account) drop(r *limiter.Rule, what dropped) {
 		a.shown = r.Capacity() // what remains by the store may be more than what clients were told
 	}
 	if what == allButDebt {
-		if r.Algorithm.Kind != limiter.TokenBucket { // whose parts count against what the bucket has after the reset
-			a.retire() // the leases go back, and the store ignores what it has granted before the reset
-		}
+		kindOf(r).outlive(a.hot, true)
 		a.used, a.seenAt, a.basis = 0, 0, reported
 		a.breachAt, a.localFull = 0, 0
 	}

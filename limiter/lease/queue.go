@@ -18,8 +18,7 @@ type queue struct {
 	requests [2]underWay
 	waiting  []*waiter // for the next request
 
-	cancels []granted // for the next requests with everything, one for each
-	returns []granted // for the next requests with everything, as many as fit into each
+	returns pendingReturns // for the next requests with everything
 
 	drained *latch // is done when no request is under way any more; may be nil
 }
@@ -41,12 +40,6 @@ type underWay struct {
 	// Since the request was sent, an operator has changed the count.
 	dropped     dropped
 	droppedOwed int64 // events of the account's debt that were dropped
-}
-
-// granted are events that a store served or leased in vain.
-type granted struct {
-	limiter.Events
-	incarnation uint64 // of the store
 }
 
 // A waiter is a take that waits for the reply to a request.
@@ -86,7 +79,7 @@ func (q *queue) next(a account) (c content, ok bool) {
 // leased: no take is denied for what its own node holds. And debt is settled before more is
 // admitted.
 func (q *queue) overlaps(a account) bool {
-	return q.requests[everything].bare && !q.hasReturns() && !a.inDebt && a.held() == 0
+	return q.requests[everything].bare && !q.returns.any() && !a.inDebt && a.held() == 0
 }
 
 // busy reports whether a request is under way.
@@ -109,44 +102,7 @@ func (q *queue) sendWaiting(c *call, as content) (need, more int64) {
 	return need, more - need
 }
 
-// cancelLater has a later request cancel what the lender has served. What it served at one instant
-// is canceled by one request.
-func (q *queue) cancelLater(g granted) {
-	for i := range q.cancels {
-		if q.cancels[i].At == g.At && q.cancels[i].incarnation == g.incarnation {
-			q.cancels[i].N += g.N
-			return
-		}
-	}
-	q.cancels = append(q.cancels, g)
-}
-
-// addReturns has l cancel and return what was served and leased in vain, as far as there is room.
-// What another incarnation of the lender has granted is lost.
-func (q *queue) addReturns(l *limiter.LeaseRequest) (lost int64) {
-	for len(q.cancels) > 0 && l.Cancel.N == 0 {
-		if q.cancels[0].incarnation == l.Incarnation {
-			l.Cancel = q.cancels[0].Events
-		} else {
-			lost += q.cancels[0].N
-		}
-		q.cancels = q.cancels[1:]
-	}
-	for len(q.returns) > 0 {
-		if g := q.returns[0]; g.incarnation != l.Incarnation {
-			lost += g.N
-		} else if !addReturn(l, g.Events) {
-			break
-		}
-		q.returns = q.returns[1:]
-	}
-	return lost
-}
-
-func (q *queue) empty() bool { return len(q.waiting) == 0 && !q.hasReturns() }
-
-// hasReturns reports whether the lender is still to hear of events that it granted in vain.
-func (q *queue) hasReturns() bool { return len(q.cancels) > 0 || len(q.returns) > 0 }
+func (q *queue) empty() bool { return len(q.waiting) == 0 && !q.returns.any() }
 
 // eachServed hands out events to the waiters of a request: first to those that were admitted late,
 // else others would be admitted by the same events. It returns how many are left, in vain.
@@ -166,7 +122,7 @@ func eachServed(sent []*waiter, events int64, serve func(*waiter)) (left int64) 
 // cancelUnused has a later request cancel what the reply l serves in vain.
 func (q *queue) cancelUnused(sent []*waiter, l *limiter.LeaseRequest, owed int64) {
 	if left := eachServed(sent, l.Served-owed, func(*waiter) {}); left > 0 {
-		q.cancelLater(granted{limiter.Events{At: l.Decision.At, N: left}, l.Incarnation})
+		q.returns.cancel(granted{limiter.Events{At: l.Decision.At, N: left}, l.Incarnation})
 	}
 }
 
@@ -259,10 +215,7 @@ func (q *queue) fail(sent []*waiter, err error) (lost, owes int64) {
 	}
 	q.waiting = nil
 	if q.requests[everything].call == nil {
-		for _, g := range slices.Concat(q.cancels, q.returns) {
-			lost += g.N
-		}
-		q.cancels, q.returns = nil, nil
+		lost = q.returns.drop()
 	}
 	return lost, owes
 }

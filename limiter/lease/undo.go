@@ -114,45 +114,28 @@ func (s *Store) undoWithoutLenderLocked(t *takeState, a account, r *limiter.Rule
 func (t *takeState) unserveLocked(a account, r *limiter.Rule, now instant) *call {
 	w := t.waiter
 	a.cancelServed(w.cost)
-	return t.tellLocked(a, r, now, queue{cancels: []granted{{limiter.Events{At: w.decision.At, N: w.cost}, w.spent.incarnation}}})
+	return t.tellLocked(a, r, now, pendingReturns{cancels: []granted{{limiter.Events{At: w.decision.At, N: w.cost}, w.spent.incarnation}}})
 }
 
 // unspendLocked puts what was spent of leases back into those that a holds, and returns the rest to
 // the lender.
 func (s *Store) unspendLocked(t *takeState, a account, r *limiter.Rule, spent spent, now instant) *call {
-	var q queue
-	if r.Algorithm.Kind == limiter.TokenBucket {
-		cancel, lost := a.returnToPart(now, spent)
-		s.stats.lost.Add(uint64(lost))
-		if cancel.N > 0 {
-			q.cancels = []granted{{cancel, spent.incarnation}}
-		}
-	} else {
-		returns, lost := a.returnToLease(spent)
-		s.stats.lost.Add(uint64(lost))
-		for _, e := range returns {
-			if e.N > 0 {
-				q.returns = append(q.returns, granted{e, spent.incarnation})
-			}
-		}
-	}
-	if !q.hasReturns() {
+	returns, lost := a.takeBack(r, now, spent)
+	s.stats.lost.Add(uint64(lost))
+	if !returns.any() {
 		return nil
 	}
-	return t.tellLocked(a, r, now, q)
+	return t.tellLocked(a, r, now, returns)
 }
 
-// tellLocked has the next request of a carry the cancels and returns of news. If no request is
-// under way, it returns the call for it.
-func (l *location) tellLocked(a account, r *limiter.Rule, now instant, news queue) *call {
+// tellLocked has the next request of a carry these returns. If no request is under way, it returns
+// the call for it.
+func (l *location) tellLocked(a account, r *limiter.Rule, now instant, returns pendingReturns) *call {
 	if q := l.queueLocked(); q != nil {
-		q.returns = append(q.returns, news.returns...)
-		for _, g := range news.cancels {
-			q.cancelLater(g)
-		}
+		q.returns.add(returns)
 		return nil
 	}
 	c := newCall(l.key.Text, now)
-	l.requestLocked(c, a, r, &news, everything)
+	l.requestLocked(c, a, r, &queue{returns: returns}, everything)
 	return c
 }
