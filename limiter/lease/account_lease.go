@@ -67,7 +67,7 @@ func (a account) nextReturn(r *limiter.Rule, now instant) (expired bool, next in
 // request under way.
 func (a account) hasNews(r *limiter.Rule, now instant) bool {
 	expired, _ := a.nextReturn(r, now)
-	return !a.requesting && (expired || a.inDebt)
+	return !a.requesting && (expired || a.owed > 0)
 }
 
 // dropPassed drops leases that are of no use to anybody any more, and returns how many events they
@@ -115,7 +115,7 @@ func (a account) takeBack(r *limiter.Rule, now instant, s spent) (returns pendin
 			lost += e.N
 		case held:
 			a.remaining[lease] = int32(min(int64(a.remaining[lease])+e.N, math.MaxInt32))
-			a.shown += e.N
+			a.addShown(e.N)
 		case kindOf(r).returnedAsSpent():
 			returns.cancel(granted{limiter.Events{At: a.seenAt, N: e.N}, s.incarnation})
 			a.cancelServed(e.N)

@@ -53,10 +53,10 @@ func (a account) applyReply(r *limiter.Rule, sent, now instant, l *limiter.Lease
 	a.used, a.seenAt, a.incarnation = r.Capacity()-d.Remaining, d.At, uint32(l.Incarnation)
 	a.rebase(sent)
 	a.applyGrant(r, sent, now, l, d.At)
-	if newWindow || r.Strict || a.basis == local {
+	if newWindow || r.Strict || a.inOutage {
 		a.shown, a.shownAt = r.Capacity(), float32(now.since(a.base))
 	}
-	a.basis = reported
+	a.inOutage = false
 	a.accrue(r, now)
 	a.shown = min(a.shown, a.total(r, now)+l.Served) // until the waiters are served
 	switch denial := l.Denial(); {

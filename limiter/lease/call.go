@@ -78,7 +78,7 @@ func (t *target) fillEverything(c *call, a account, r *limiter.Rule, need, more 
 	if !t.zone.leases() {
 		l.Want = 0
 	}
-	if a.inDebt {
+	if a.owed > 0 {
 		t.owed = int64(a.owed)
 		l.More += t.owed
 	}

@@ -154,13 +154,11 @@ func (a account) drop(r *limiter.Rule, what dropped) {
 		return
 	}
 	a.clearDenial()
-	if a.basis == reported || what == allButDebt {
-		a.shown = r.Capacity() // what remains by the store may be more than what clients were told
-	}
+	a.shown = r.Capacity() // what remains by the store may be more than what clients were told
 	if what == allButDebt {
 		kindOf(r).outlive(a.hot, true)
-		a.used, a.seenAt, a.basis = 0, 0, reported
-		a.breachAt, a.localFull = 0, 0
+		a.used, a.seenAt, a.inOutage = 0, 0, false
+		a.breachAt, a.local, a.localAt = 0, 0, 0
 	}
 }
 

@@ -79,7 +79,7 @@ func (q *queue) next(a account) (c content, ok bool) {
 // leased: no take is denied for what its own node holds. And debt is settled before more is
 // admitted.
 func (q *queue) overlaps(a account) bool {
-	return q.requests[everything].bare && !q.returns.any() && !a.inDebt && a.held() == 0
+	return q.requests[everything].bare && !q.returns.any() && a.owed == 0 && a.held() == 0
 }
 
 // busy reports whether a request is under way.

@@ -267,11 +267,11 @@ func (s *Store) refill(t *takeState, now instant) {
 	t.shard.Lock()
 	a, ok := t.findLocked()
 	leases := t.zone.leases()
-	if ok && (leases || a.inDebt) && !t.zone.closed.Load() && a.needsRefill(t.Rule, now, s.roundTrip.Load()) && !t.backingOffLocked() {
+	if ok && (leases || a.owed > 0) && !t.zone.closed.Load() && a.needsRefill(t.Rule, now, s.roundTrip.Load()) && !t.backingOffLocked() {
 		full := false
 		if a.lastsFor(t.Rule, now, 2*tick) {
 			s.setBackoffLocked(&t.location, backoff{until: now, refill: true})
-		} else if c, full = s.beginLocked(&t.location, a, t.Rule, now, maxRefills, leases); full && a.inDebt {
+		} else if c, full = s.beginLocked(&t.location, a, t.Rule, now, maxRefills, leases); full && a.owed > 0 {
 			s.attendSoonLocked(&t.location, now)
 		}
 	}

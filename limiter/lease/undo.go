@@ -87,7 +87,7 @@ func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now instant
 		}
 	case limiter.FromLate, limiter.FromOutage:
 		if w != nil || t.owed { // else all keys without an account have decided it
-			a.undoInOutage(r.InOutage(s.options.OutageNodes()), t.Cost)
+			a.undoInOutage(t.Cost)
 			c = s.undoWithoutLenderLocked(t, a, r, now)
 		}
 	case limiter.FromStore:
