@@ -133,6 +133,16 @@ func (s *Store) beginLocked(l *location, a account, r *limiter.Rule, now instant
 	return c, false
 }
 
+// beginSoonLocked returns a call that tells the lender of the news that the account a has. When the
+// background is too full for it, the wheel comes soon.
+func (s *Store) beginSoonLocked(l *location, a account, r *limiter.Rule, now instant) *call {
+	c, full := s.beginLocked(l, a, r, now, maxBackground, false)
+	if full {
+		s.attendSoonLocked(l, now)
+	}
+	return c
+}
+
 // send sends c to the lender, unless it is nil. No lock is held.
 func (s *Store) send(c *call) {
 	if c == nil {

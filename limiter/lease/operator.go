@@ -69,7 +69,7 @@ func (s *Store) dropPart(r *limiter.Rule, key []byte, what dropped) {
 
 // dropLocked drops a part of a, and returns the call that returns its leases, if that is needed
 // now.
-func (s *Store) dropLocked(l *location, a account, what dropped, now instant) (c *call) {
+func (s *Store) dropLocked(l *location, a account, what dropped, now instant) *call {
 	r := l.zone.rules.of(l.key.ID, a)
 	q := l.queueLocked()
 	a.drop(r, what)
@@ -86,12 +86,9 @@ func (s *Store) dropLocked(l *location, a account, what dropped, now instant) (c
 	}
 	l.zone.dropPassed(a, r, now)
 	if a.hasNews(r, now) {
-		full := false
-		if c, full = s.beginLocked(l, a, r, now, maxBackground, false); full {
-			s.attendSoonLocked(l, now)
-		}
+		return s.beginSoonLocked(l, a, r, now)
 	}
-	return c
+	return nil
 }
 
 // endDropLocked returns what was dropped since l was sent, to which there is a reply now, and how

@@ -9,13 +9,13 @@ import (
 
 // takeInOutage decides the takes that have failed, unless another one is denied or nobody waits any
 // more. It comes last: a denial that all nodes agree on is worth more.
-func (s *Store) takeInOutage(ctx context.Context, r *request) {
-	for i := range r.takes {
-		t := &r.takes[i]
+func (s *Store) takeInOutage(ctx context.Context, set *takeSet) {
+	for i := range set.takes {
+		t := &set.takes[i]
 		switch {
 		case t.state != failed:
-		case ctx.Err() == nil && !r.any(denied):
-			s.takeFailed(t, r.now)
+		case ctx.Err() == nil && !set.any(denied):
+			s.takeFailed(t, set.now)
 		case t.waiter != nil:
 			t.shard.Lock()
 			if t.waiter.status == waiting {
@@ -59,6 +59,25 @@ func (s *Store) takeFailed(t *takeState, now instant) {
 	if t.state == admitted { // without an account, nobody owes it
 		s.stats.owed.Add(uint64(t.Cost))
 		s.stats.owedDropped.Add(uint64(t.Cost))
+	}
+}
+
+// concludeWithoutLender has the lender hear of t, which a has decided without it, if t is admitted:
+// by the request under way that carries its waiter, or else by a later one, as debt.
+func (t *takeState) concludeWithoutLender(a account, now instant) {
+	w, owes := t.waiter, int64(0)
+	switch {
+	case w != nil && w.status == waiting:
+		owes = t.queueLocked().leave(w, t.state == admitted)
+	case t.state == admitted && (t.refused || w != nil && errors.Is(w.err, limiter.ErrNotAsked)):
+		owes = t.Cost
+	}
+	if owes > 0 {
+		t.owed = true
+		t.zone.store.owe(a, t.Rule, now, owes)
+		if t.queueLocked() == nil {
+			t.zone.store.backOffLocked(&t.location, a, now)
+		}
 	}
 }
 

@@ -50,8 +50,6 @@ type waiter struct {
 	call   *call // that carries it; nil: it waits for one
 
 	status   waiterStatus
-	served   bool // by the lender; else the account decided
-	owed     bool // by the account: the store has not served it, and it was admitted
 	decision limiter.Decision
 	err      error
 	spent    spent // if the account decided. If the lender did, only the incarnation is set
@@ -60,10 +58,12 @@ type waiter struct {
 type waiterStatus uint8
 
 const (
-	waiting waiterStatus = iota
-	late                 // nobody waits any more, but the take was admitted: what is served to it stays consumed
-	gone                 // nobody waits any more: what is served to it is canceled
-	replied              // decision or err is set
+	waiting  waiterStatus = iota
+	late                  // nobody waits any more, but the take was admitted: what is served to it stays consumed
+	gone                  // nobody waits any more: what is served to it is canceled
+	indebted              // as late, but the lender does not serve it: the account owes its events
+	served                // by the lender, as decision says
+	replied               // the account decides it, as decision says, or err is set
 )
 
 // next returns what the next request of the account a may carry, if one can be sent now.
@@ -138,8 +138,7 @@ func (q *queue) serve(sent []*waiter, a account, r *limiter.Rule, l *limiter.Lea
 		switch {
 		case w.status == late:
 			owes += w.cost
-			w.owed = true
-			q.answer(w, l.Decision)
+			q.answer(w, indebted, l.Decision)
 		case w.status == waiting && !q.decideUnserved(w, a, r, l, now):
 			w.call, waitOn = nil, append(waitOn, w)
 		}
@@ -151,10 +150,10 @@ func (q *queue) serve(sent []*waiter, a account, r *limiter.Rule, l *limiter.Lea
 
 // serveWaiter answers a waiter that the lender has served.
 func (q *queue) serveWaiter(a account, w *waiter, l *limiter.LeaseRequest) {
-	w.served, w.spent.incarnation = true, l.Incarnation
+	w.spent.incarnation = l.Incarnation
 	d := l.Decision
 	d.Remaining = a.served(w.cost)
-	q.answer(w, d)
+	q.answer(w, served, d)
 }
 
 // decideUnserved answers a waiter that the reply l does not serve, if l decides it: it denies the
@@ -163,7 +162,7 @@ func (q *queue) decideUnserved(w *waiter, a account, r *limiter.Rule, l *limiter
 	denial := l.Denial()
 	if denial == nil {
 		if l.Served == 0 {
-			q.answer(w, l.Decision)
+			q.answer(w, replied, l.Decision)
 		}
 		return l.Served == 0
 	}
@@ -176,7 +175,7 @@ func (q *queue) decideUnserved(w *waiter, a account, r *limiter.Rule, l *limiter
 	if !d.OK {
 		d.Breach, denial.Breach = denial.Breach, false // the first of them has it
 	}
-	q.answer(w, d)
+	q.answer(w, replied, d)
 	return true
 }
 
@@ -190,7 +189,7 @@ func (q *queue) decideWaiting(a account, r *limiter.Rule, now instant) {
 		case w.status != waiting:
 		case a.take(r, now, w.cost, &d):
 			w.spent = a.spentSince(before)
-			q.answer(w, d)
+			q.answer(w, replied, d)
 		default:
 			undecided = append(undecided, w)
 		}
@@ -204,14 +203,16 @@ func (q *queue) decideWaiting(a account, r *limiter.Rule, now instant) {
 // the account owes, as they were admitted late and the store was not asked for them.
 func (q *queue) fail(sent []*waiter, err error) (lost, owes int64) {
 	for _, w := range slices.Concat(sent, q.waiting) {
-		if w.status == late && errors.Is(err, limiter.ErrNotAsked) {
+		status := replied
+		switch {
+		case w.status == late && errors.Is(err, limiter.ErrNotAsked):
 			owes += w.cost
-			w.owed = true
+			status = indebted
+		case w.status != waiting && w.status != late:
+			continue
 		}
-		if w.status == waiting || w.status == late {
-			w.err = err
-			q.answer(w, limiter.Decision{})
-		}
+		w.err = err
+		q.answer(w, status, limiter.Decision{})
 	}
 	q.waiting = nil
 	if q.requests[everything].call == nil {
@@ -229,15 +230,15 @@ func (q *queue) leave(w *waiter, admitted bool) (owes int64) {
 	case w.call != nil:
 		w.status = late
 	default:
-		w.status, w.owed = gone, true
+		w.status = gone
 		return w.cost
 	}
 	return 0
 }
 
 // answer answers w, and tells those who wait together with it.
-func (q *queue) answer(w *waiter, d limiter.Decision) {
-	w.status, w.decision = replied, d
+func (q *queue) answer(w *waiter, status waiterStatus, d limiter.Decision) {
+	w.status, w.decision = status, d
 	if !d.OK && w.err == nil {
 		w.latch.deny()
 	}
