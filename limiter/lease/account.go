@@ -44,9 +44,7 @@ type hot struct {
 	demand float32
 	recent float32 // of a bucket: the same with a shorter memory
 
-	// What was admitted in an outage and is still to be debited: see owe. It is at most
-	// limiter.MaxMore.
-	owed uint32
+	debt uint32 // events of an outage that the store is still to debit; at most limiter.MaxMore
 
 	inOutage bool // since the newest reply, the local bucket has decided a take
 	denied   bool // the last denial stands: it is repeated until rememberUntil, see clearDenial
@@ -67,7 +65,7 @@ type cold struct {
 
 	requestedAfter uint32 // ms after base, when the newest request was sent
 
-	owedAfter uint32 // ms after base, when the first of what is owed was admitted
+	debtAfter uint32 // ms after base, when the first event of the debt was admitted
 
 	// The local bucket had local events at localAt: see takeInOutage. It is full when localAt is 0.
 	local   int64
@@ -156,9 +154,9 @@ func (h *hot) switchLimit(r *limiter.Rule) {
 	h.limitID = r.LimitID()
 }
 
-// outstanding returns how many events are leased, and how many are owed.
-func (h *hot) outstanding() (leased, owed int64) {
-	return h.held(), int64(h.owed)
+// outstanding returns how many events are leased, and the debt.
+func (h *hot) outstanding() (leased, debt int64) {
+	return h.held(), int64(h.debt)
 }
 
 // idleSince returns when the account was last used, as far as it can tell at now.
@@ -169,6 +167,6 @@ func (a account) idleSince(now instant) instant {
 // idle reports whether nothing is lost when the account is removed: it holds nothing, remembers
 // nothing, and was not used for idleFor µs. nodes is how many nodes share the limit in an outage.
 func (a account) idle(r *limiter.Rule, now instant, idleFor int64, nodes int) bool {
-	return !a.localLacks(r.InOutage(nodes), now) && !a.requesting && a.held() == 0 && a.owed == 0 && !a.denies(r, now, math.MaxInt64) &&
+	return !a.localLacks(r.InOutage(nodes), now) && !a.requesting && a.held() == 0 && a.debt == 0 && !a.denies(r, now, math.MaxInt64) &&
 		now.since(a.idleSince(now)) > idleFor
 }

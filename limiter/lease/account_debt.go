@@ -6,69 +6,68 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// owe notes that cost events were admitted at now which the store has neither debited nor will by a
-// request under way. The next request has them debited as far as there are any left: all at once,
-// as the key could use again what is not debited yet, and at most once, as they are forgotten if
-// the outcome is unknown. It returns how many events are not owed any more, or never were, as that
-// is one limit at most.
-func (a account) owe(r *limiter.Rule, now instant, cost int64) (dropped int64) {
-	if dropped = a.dropOwed(r, now); a.owed == 0 {
-		a.owedAfter = uint32(min(a.sinceBase(now)/1000, math.MaxUint32))
+// addDebt notes that cost events were admitted at now which the store has not debited, and will not
+// debit by a request under way. The next request settles the whole debt, as far as there are events
+// left: else the key could use them again. A debt is told once. It is dropped if the outcome of that
+// is unknown. It is one limit at most: addDebt returns how many events it drops.
+func (a account) addDebt(r *limiter.Rule, now instant, cost int64) (dropped int64) {
+	if dropped = a.dropPassedDebt(r, now); a.debt == 0 {
+		a.debtAfter = uint32(min(a.sinceBase(now)/1000, math.MaxUint32))
 	}
-	owed := min(int64(a.owed)+cost, r.Capacity(), limiter.MaxMore)
-	dropped += int64(a.owed) + cost - owed
-	a.owed = uint32(owed)
+	debt := min(int64(a.debt)+cost, r.Capacity(), limiter.MaxMore)
+	dropped += int64(a.debt) + cost - debt
+	a.debt = uint32(debt)
 	return dropped
 }
 
-// dropOwed drops what is owed of a window that has passed, or that a bucket has got back since, but
-// not while a request may have it debited. It returns how many events that are.
-func (a account) dropOwed(r *limiter.Rule, now instant) (dropped int64) {
-	if a.owed == 0 || a.requesting {
+// dropPassedDebt drops the debt of a window that has passed, or that a bucket has got back since, but
+// not while a request may settle it. It returns how many events it drops.
+func (a account) dropPassedDebt(r *limiter.Rule, now instant) (dropped int64) {
+	if a.debt == 0 || a.requesting {
 		return 0
 	}
-	if dropped = a.passedOwed(r, now); dropped > 0 && dropped < int64(a.owed) {
-		took := math.Ceil(float64(dropped) / float64(a.owed) * float64(a.sinceOwed(now)) / 1000)
-		a.owedAfter = uint32(min(float64(a.owedAfter)+took, math.MaxUint32))
+	if dropped = a.passedDebt(r, now); dropped > 0 && dropped < int64(a.debt) {
+		took := math.Ceil(float64(dropped) / float64(a.debt) * float64(a.debtAge(now)) / 1000)
+		a.debtAfter = uint32(min(float64(a.debtAfter)+took, math.MaxUint32))
 	}
-	return a.paidOwed(dropped)
+	return a.reduceDebt(dropped)
 }
 
-// sinceOwed returns for how many µs the oldest debt has been owed.
-func (a account) sinceOwed(now instant) int64 {
-	return a.sinceBase(now) - int64(a.owedAfter)*1000
+// debtAge returns how long ago the first event of the debt was admitted, in µs.
+func (a account) debtAge(now instant) int64 {
+	return a.sinceBase(now) - int64(a.debtAfter)*1000
 }
 
-// passedOwed returns how many of the events that are owed have left the window since.
+// passedDebt returns how many events of the debt have left the window since.
 //
 // Only their number is known, and when the first and the newest were admitted. Unless a fixed
-// window has passed, those between are assumed to be evenly spread. So a key in steady use owes
-// what it used in the last window.
-func (a account) passedOwed(r *limiter.Rule, now instant) int64 {
-	age, window := a.sinceOwed(now), r.FillTime().Microseconds()
+// window has passed, those between are assumed to be evenly spread. So the debt of a key in steady
+// use is what it used in the last window.
+func (a account) passedDebt(r *limiter.Rule, now instant) int64 {
+	age, window := a.debtAge(now), r.FillTime().Microseconds()
 	passed := age - window
 	switch {
 	case r.Algorithm.Kind == limiter.FixedWindow && a.seenAt != 0:
-		if r.UntilNext(a.seenAt+limiter.Instant(a.owedAfter)*1000) > age {
+		if r.UntilNext(a.seenAt+limiter.Instant(a.debtAfter)*1000) > age {
 			return 0
 		}
-		return int64(a.owed)
+		return int64(a.debt)
 	case passed >= 0 && a.sinceRequest(now) >= window:
-		return int64(a.owed)
-	case passed > window/owedSteps:
-		return int64(float64(passed) / float64(age) * float64(a.owed))
+		return int64(a.debt)
+	case passed > window/debtSteps:
+		return int64(float64(passed) / float64(age) * float64(a.debt))
 	}
 	return 0
 }
 
-// owedSteps is in how many steps a window drops what is owed. With more, it would matter that
-// owedAfter is rounded to ms.
-const owedSteps = 64
+// debtSteps is in how many steps the debt of a window is dropped. With more, it would matter that
+// debtAfter is rounded to ms.
+const debtSteps = 64
 
-// paidOwed notes that events of what is owed are debited, or that they must not be any more. It
-// returns how many were still owed.
-func (h *hot) paidOwed(events int64) (paid int64) {
-	paid = min(events, int64(h.owed))
-	h.owed -= uint32(paid)
-	return paid
+// reduceDebt notes that events of the debt are settled or dropped. It returns how many there were
+// still.
+func (h *hot) reduceDebt(events int64) (were int64) {
+	were = min(events, int64(h.debt))
+	h.debt -= uint32(were)
+	return were
 }

@@ -29,7 +29,7 @@ func (h *hot) needsRefill(r *limiter.Rule, now instant, roundTrip int64) bool {
 	switch {
 	case h.requesting:
 		return false
-	case h.owed > 0:
+	case h.debt > 0:
 		return true
 	}
 	return kindOf(r).isLow(h, r, now, roundTrip)
@@ -38,7 +38,7 @@ func (h *hot) needsRefill(r *limiter.Rule, now instant, roundTrip int64) bool {
 // lastsFor reports whether the newest lease will probably suffice for us µs, and there is no debt.
 func (h *hot) lastsFor(r *limiter.Rule, now instant, us int64) bool {
 	left, lasts := h.newest(r, now)
-	return h.owed == 0 && lasts > us && h.expected(r, us) < float32(left)+0.5
+	return h.debt == 0 && lasts > us && h.expected(r, us) < float32(left)+0.5
 }
 
 // newest returns how many events are left of the lease that expires last, and how long it lasts.

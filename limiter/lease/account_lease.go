@@ -67,7 +67,7 @@ func (a account) nextReturn(r *limiter.Rule, now instant) (expired bool, next in
 // request under way.
 func (a account) hasNews(r *limiter.Rule, now instant) bool {
 	expired, _ := a.nextReturn(r, now)
-	return !a.requesting && (expired || a.owed > 0)
+	return !a.requesting && (expired || a.debt > 0)
 }
 
 // dropPassed drops leases that are of no use to anybody any more, and returns how many events they

@@ -45,7 +45,7 @@ func (a account) noteRefusal(r *limiter.Rule, now instant, cost int64) {
 // more than are known to be left. The bucket goes on to lack what it lacks when a reply of the store
 // ends the outage: such a reply may be late, or be followed by others that are.
 func (a account) leftOf(bucket limiter.LocalBucket, r *limiter.Rule, now instant) int64 {
-	if events, took := bucket.Accrue(a.sinceLocal(now)); a.localAt == 0 || a.local+events >= bucket.Capacity {
+	if events, took := bucket.Accrue(a.sinceLocal(now)); a.localAt == 0 || events >= bucket.Capacity-a.local {
 		a.local, a.localAt = bucket.Capacity, now
 	} else {
 		a.local, a.localAt = a.local+events, a.localAt.plus(took)

@@ -124,6 +124,6 @@ func (a account) rebase(base instant) {
 	a.arrivedAfter = uint32(max(0, int64(a.arrivedAfter)-later))
 	a.shownAt -= float32(later)
 	a.requestedAfter = uint32(max(0, int64(a.requestedAfter)-later/1000))
-	a.owedAfter = uint32(max(0, int64(a.owedAfter)-later/1000))
+	a.debtAfter = uint32(max(0, int64(a.debtAfter)-later/1000))
 	a.base = base
 }

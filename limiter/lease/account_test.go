@@ -74,7 +74,7 @@ func TestIdle(t *testing.T) {
 	used := func(granted int64) account { return accountAfter(r, now, now, 1, granted) }
 	requesting, inDebt, denied := used(0), used(0), used(0)
 	requesting.request(r, now, 0, 0, new(limiter.LeaseRequest))
-	inDebt.owe(r, now, 1)
+	inDebt.addDebt(r, now, 1)
 	denied.deny(now+30*sec, now+30*sec, &limiter.LeaseRequest{Rule: r, Need: 1, Decision: limiter.Decision{At: now, RetryAt: now + 60*sec}}, 0)
 	for _, test := range []struct {
 		name string

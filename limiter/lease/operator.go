@@ -79,10 +79,10 @@ func (s *Store) dropLocked(l *location, a account, what dropped, now instant) *c
 	if what != allButDebt {
 		return nil
 	}
-	owed := a.dropDebt()
-	s.stats.owedDropped.Add(uint64(owed))
+	debt := a.reduceDebt(math.MaxInt64)
+	s.stats.debtDropped.Add(uint64(debt))
 	if q != nil && q.requests[everything].call != nil {
-		q.requests[everything].droppedOwed += owed
+		q.requests[everything].droppedDebt += debt
 	}
 	l.zone.dropPassed(a, r, now)
 	if a.hasNews(r, now) {
@@ -91,11 +91,11 @@ func (s *Store) dropLocked(l *location, a account, what dropped, now instant) *c
 	return nil
 }
 
-// endDropLocked returns what was dropped since l was sent, to which there is a reply now, and how
-// many of the events that the request has told of are still owed.
-func (t *target) endDropLocked() (what dropped, owed int64) {
+// endDropLocked returns what was dropped since the request of t was sent, to which there is a reply
+// now, and how much is left of the debt that it told of.
+func (t *target) endDropLocked() (what dropped, debt int64) {
 	u := &t.queue.requests[t.content]
-	return u.dropped, max(0, t.owed-u.droppedOwed)
+	return u.dropped, max(0, t.debt-u.droppedDebt)
 }
 
 // drop notes for the requests under way that what is dropped of the account.
@@ -142,7 +142,7 @@ type dropped uint8
 const (
 	nothing    dropped = iota
 	denialOnly         // events were given back, or may have been
-	allButDebt         // the count was reset. Debt is dropped by itself, see dropDebt
+	allButDebt         // the count was reset. Debt is dropped by itself, see dropLocked
 )
 
 // drop drops a part of a, so that the next take asks the store.
@@ -159,14 +159,10 @@ func (a account) drop(r *limiter.Rule, what dropped) {
 	}
 }
 
-// dropDebt drops the debt of a, which belongs to a count that was reset. It returns how many events
-// it was.
-func (a account) dropDebt() (owed int64) { return a.paidOwed(math.MaxInt64) }
-
 // state returns what a knows and holds at now, and changes nothing.
 func (a account) state(r *limiter.Rule, now instant) *limiter.AccountState {
-	_, owed := a.outstanding()
-	st := &limiter.AccountState{Debt: owed, Demand: a.demandPerSecond(r, now), Requesting: a.requesting}
+	_, debt := a.outstanding()
+	st := &limiter.AccountState{Debt: debt, Demand: a.demandPerSecond(r, now), Requesting: a.requesting}
 	for i := range a.remaining {
 		events := int64(a.remaining[i])
 		if i == 1 && a.share > 0 {

@@ -56,25 +56,25 @@ func (s *Store) takeFailed(t *takeState, now instant) {
 		z = new(Zone)
 	}
 	z.crowd.decide(t.Rule, decide)
-	if t.state == admitted { // without an account, nobody owes it
-		s.stats.owed.Add(uint64(t.Cost))
-		s.stats.owedDropped.Add(uint64(t.Cost))
+	if t.state == admitted { // without an account, nobody tells the lender
+		s.stats.debt.Add(uint64(t.Cost))
+		s.stats.debtDropped.Add(uint64(t.Cost))
 	}
 }
 
 // concludeWithoutLender has the lender hear of t, which a has decided without it, if t is admitted:
 // by the request under way that carries its waiter, or else by a later one, as debt.
 func (t *takeState) concludeWithoutLender(a account, now instant) {
-	w, owes := t.waiter, int64(0)
+	w, debt := t.waiter, int64(0)
 	switch {
 	case w != nil && w.status == waiting:
-		owes = t.queueLocked().leave(w, t.state == admitted)
+		debt = t.queueLocked().leave(w, t.state == admitted)
 	case t.state == admitted && (t.refused || w != nil && errors.Is(w.err, limiter.ErrNotAsked)):
-		owes = t.Cost
+		debt = t.Cost
 	}
-	if owes > 0 {
-		t.owed = true
-		t.zone.store.owe(a, t.Rule, now, owes)
+	if debt > 0 {
+		t.indebted = true
+		t.zone.store.addDebt(a, t.Rule, now, debt)
 		if t.queueLocked() == nil {
 			t.zone.store.backOffLocked(&t.location, a, now)
 		}
@@ -84,11 +84,11 @@ func (t *takeState) concludeWithoutLender(a account, now instant) {
 // isLate reports whether err means that the lender has not answered in time.
 func isLate(err error) bool { return errors.Is(err, ErrTimeout) || errors.Is(err, limiter.ErrLate) }
 
-// owe has the account a owe cost events, and counts them.
-func (s *Store) owe(a account, r *limiter.Rule, now instant, cost int64) {
+// addDebt adds cost events to the debt of a, and counts them.
+func (s *Store) addDebt(a account, r *limiter.Rule, now instant, cost int64) {
 	if cost == 0 {
 		return
 	}
-	s.stats.owed.Add(uint64(cost))
-	s.stats.owedDropped.Add(uint64(a.owe(r, now, cost)))
+	s.stats.debt.Add(uint64(cost))
+	s.stats.debtDropped.Add(uint64(a.addDebt(r, now, cost)))
 }

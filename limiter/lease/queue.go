@@ -39,7 +39,7 @@ type underWay struct {
 
 	// Since the request was sent, an operator has changed the count.
 	dropped     dropped
-	droppedOwed int64 // events of the account's debt that were dropped
+	droppedDebt int64 // events of the account's debt that were dropped
 }
 
 // A waiter is a take that waits for the reply to a request.
@@ -61,7 +61,7 @@ const (
 	waiting  waiterStatus = iota
 	late                  // nobody waits any more, but the take was admitted: what is served to it stays consumed
 	gone                  // nobody waits any more: what is served to it is canceled
-	indebted              // as late, but the lender does not serve it: the account owes its events
+	indebted              // as late, but the lender does not serve it: its events are debt
 	served                // by the lender, as decision says
 	replied               // the account decides it, as decision says, or err is set
 )
@@ -79,7 +79,7 @@ func (q *queue) next(a account) (c content, ok bool) {
 // leased: no take is denied for what its own node holds. And debt is settled before more is
 // admitted.
 func (q *queue) overlaps(a account) bool {
-	return q.requests[everything].bare && !q.returns.any() && a.owed == 0 && a.held() == 0
+	return q.requests[everything].bare && !q.returns.any() && a.debt == 0 && a.held() == 0
 }
 
 // busy reports whether a request is under way.
@@ -119,25 +119,26 @@ func eachServed(sent []*waiter, events int64, serve func(*waiter)) (left int64) 
 	return left
 }
 
-// cancelUnused has a later request cancel what the reply l serves in vain.
-func (q *queue) cancelUnused(sent []*waiter, l *limiter.LeaseRequest, owed int64) {
-	if left := eachServed(sent, l.Served-owed, func(*waiter) {}); left > 0 {
+// cancelUnused has a later request cancel what the reply l serves in vain, beyond the debt that its
+// request told of.
+func (q *queue) cancelUnused(sent []*waiter, l *limiter.LeaseRequest, told int64) {
+	if left := eachServed(sent, l.Served-told, func(*waiter) {}); left > 0 {
 		q.returns.cancel(granted{limiter.Events{At: l.Decision.At, N: left}, l.Incarnation})
 	}
 }
 
-// serve hands out the reply l, less what was owed, to the waiters of its request. It returns how
-// many events the account owes, as they were admitted late and are not served.
+// serve hands out the reply l, less the debt that the request told of, to the waiters of the request.
+// It returns as debt what was admitted late and is not served.
 //
-// A reply decides all waiters of its request, with one exception: it served MaxMore. At last the
-// account decides on all that wait for a request.
-func (q *queue) serve(sent []*waiter, a account, r *limiter.Rule, l *limiter.LeaseRequest, owed int64, now instant) (owes int64) {
-	eachServed(sent, l.Served-owed, func(w *waiter) { q.serveWaiter(a, w, l) })
+// A reply decides all waiters of its request, unless it serves MaxMore events. Then the others wait
+// on. At last the account decides all waiters that it can.
+func (q *queue) serve(sent []*waiter, a account, r *limiter.Rule, l *limiter.LeaseRequest, told int64, now instant) (debt int64) {
+	eachServed(sent, l.Served-told, func(w *waiter) { q.serveWaiter(a, w, l) })
 	var waitOn []*waiter
 	for _, w := range sent {
 		switch {
 		case w.status == late:
-			owes += w.cost
+			debt += w.cost
 			q.answer(w, indebted, l.Decision)
 		case w.status == waiting && !q.decideUnserved(w, a, r, l, now):
 			w.call, waitOn = nil, append(waitOn, w)
@@ -145,7 +146,7 @@ func (q *queue) serve(sent []*waiter, a account, r *limiter.Rule, l *limiter.Lea
 	}
 	q.waiting = append(waitOn, q.waiting...)
 	q.decideWaiting(a, r, now)
-	return owes
+	return debt
 }
 
 // serveWaiter answers a waiter that the lender has served.
@@ -200,13 +201,13 @@ func (q *queue) decideWaiting(a account, r *limiter.Rule, now instant) {
 
 // fail answers the waiters of a request that has failed, and those that wait for a request, with an
 // error. It returns how many events are lost, as no request will return them any more, and how many
-// the account owes, as they were admitted late and the store was not asked for them.
-func (q *queue) fail(sent []*waiter, err error) (lost, owes int64) {
+// are debt, as they were admitted late and the store was not asked for them.
+func (q *queue) fail(sent []*waiter, err error) (lost, debt int64) {
 	for _, w := range slices.Concat(sent, q.waiting) {
 		status := replied
 		switch {
 		case w.status == late && errors.Is(err, limiter.ErrNotAsked):
-			owes += w.cost
+			debt += w.cost
 			status = indebted
 		case w.status != waiting && w.status != late:
 			continue
@@ -218,12 +219,12 @@ func (q *queue) fail(sent []*waiter, err error) (lost, owes int64) {
 	if q.requests[everything].call == nil {
 		lost = q.returns.drop()
 	}
-	return lost, owes
+	return lost, debt
 }
 
 // leave notes that nobody waits for w any more. admitted says whether the take was admitted all the
-// same. Then it returns the events that the store will not hear of.
-func (q *queue) leave(w *waiter, admitted bool) (owes int64) {
+// same. Then its events are debt, unless a request under way carries w.
+func (q *queue) leave(w *waiter, admitted bool) (debt int64) {
 	switch {
 	case !admitted:
 		w.status = gone

@@ -48,7 +48,7 @@ type takeState struct {
 	lastDenial instant // while undecided: the retry instant of the lender's last reply, if that was a denial
 	spent      spent   // of leases, if that may have to be undone
 	refused    bool    // the lender was not asked, as it is known to be in an outage
-	owed       bool    // by its account: see account.owe
+	indebted   bool    // its events are debt of its account
 	consumed   bool    // by the lender that has decided it, as it has not denied another one
 	waiter     *waiter // of the newest round; nil: it has not waited
 }
@@ -267,11 +267,11 @@ func (s *Store) refill(t *takeState, now instant) {
 	t.shard.Lock()
 	a, ok := t.findLocked()
 	leases := t.zone.leases()
-	if ok && (leases || a.owed > 0) && !t.zone.closed.Load() && a.needsRefill(t.Rule, now, s.roundTrip.Load()) && !t.backingOffLocked() {
+	if ok && (leases || a.debt > 0) && !t.zone.closed.Load() && a.needsRefill(t.Rule, now, s.roundTrip.Load()) && !t.backingOffLocked() {
 		full := false
 		if a.lastsFor(t.Rule, now, 2*tick) {
 			s.setBackoffLocked(&t.location, backoff{until: now, refill: true})
-		} else if c, full = s.beginLocked(&t.location, a, t.Rule, now, maxRefills, leases); full && a.owed > 0 {
+		} else if c, full = s.beginLocked(&t.location, a, t.Rule, now, maxRefills, leases); full && a.debt > 0 {
 			s.attendSoonLocked(&t.location, now)
 		}
 	}

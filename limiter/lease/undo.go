@@ -77,7 +77,7 @@ func (s *Store) undo(t *takeState, now instant) {
 func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now instant) *call {
 	w := t.waiter
 	if t.Decision.Source.WithoutStore() {
-		if w == nil && !t.owed { // all keys without an account have decided it
+		if w == nil && !t.indebted { // all keys without an account have decided it
 			return nil
 		}
 		a.undoInOutage(t.Cost)
@@ -85,8 +85,8 @@ func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now instant
 	switch {
 	case t.Decision.Source == limiter.FromLease:
 		return s.undoSpentLocked(t, a, r, now)
-	case t.owed || w.status == indebted:
-		s.stats.owedDropped.Add(uint64(a.paidOwed(t.Cost)))
+	case t.indebted || w.status == indebted:
+		s.stats.debtDropped.Add(uint64(a.reduceDebt(t.Cost)))
 	case w.status == late:
 		t.queueLocked().leave(w, false)
 	case w.status == served:

@@ -94,14 +94,14 @@ func pause(failures uint8, part float64) int64 {
 // the time.
 func (s *Store) backOffLocked(l *location, a account, now instant) {
 	b := l.shard.State.backoffs[l.key.Hash]
-	leased, owed := a.outstanding()
+	leased, debt := a.outstanding()
 	switch {
-	case leased+owed == 0: // each take has to wait
+	case leased+debt == 0: // each take has to wait
 		l.clearBackoffLocked()
 		return
 	case now < b.until: // the failed request was for a waiter
 		return
-	case owed > 0:
+	case debt > 0:
 		b.until = now.plus(pause(b.failures, rand.Float64()))
 	default:
 		b.until = now.plus(pause(maxFailures, rand.Float64()))
