@@ -136,7 +136,15 @@ func (h *hot) usableFor(lease int, now instant) int64 {
 	return max(0, int64(h.expires[lease])*1000-h.sinceBase(now))
 }
 
-func (h *hot) sinceBase(now instant) int64 { return max(0, now.since(h.base)) }
+// newest returns how many events are left of the lease that expires last, and how long it lasts.
+func (h *hot) newest(r *limiter.Rule, now instant) (left, lasts int64) {
+	for i := range h.remaining {
+		if n := h.usable(r, i, now); n > 0 {
+			left, lasts = n, h.usableFor(i, now)
+		}
+	}
+	return left, lasts
+}
 
 // appliesTo reports whether what the account holds and remembers applies under the limit of r.
 func (h *hot) appliesTo(r *limiter.Rule) bool { return h.limitID == r.LimitID() }
@@ -157,11 +165,6 @@ func (h *hot) switchLimit(r *limiter.Rule) {
 // outstanding returns how many events are leased, and the debt.
 func (h *hot) outstanding() (leased, debt int64) {
 	return h.held(), int64(h.debt)
-}
-
-// idleSince returns when the account was last used, as far as it can tell at now.
-func (a account) idleSince(now instant) instant {
-	return min(now, max(a.base.plus(int64(a.shownAt)), a.requestedAt(), a.localAt))
 }
 
 // idle reports whether nothing is lost when the account is removed: it holds nothing, remembers

@@ -41,16 +41,6 @@ func (h *hot) lastsFor(r *limiter.Rule, now instant, us int64) bool {
 	return h.debt == 0 && lasts > us && h.expected(r, us) < float32(left)+0.5
 }
 
-// newest returns how many events are left of the lease that expires last, and how long it lasts.
-func (h *hot) newest(r *limiter.Rule, now instant) (left, lasts int64) {
-	for i := range h.remaining {
-		if n := h.usable(r, i, now); n > 0 {
-			left, lasts = n, h.usableFor(i, now)
-		}
-	}
-	return left, lasts
-}
-
 // nextLasts returns how long a lease that is requested now will last, in µs.
 func (h *hot) nextLasts(r *limiter.Rule, now instant) int64 {
 	if h.seenAt == 0 {
@@ -75,10 +65,6 @@ func (a account) updateDemand(r *limiter.Rule, now instant, requested int64) {
 	a.recent *= float32(math.Exp(-elapsed / recentHorizon))
 	a.recent += float32(a.taken) + float32(requested)
 	a.taken = 0
-}
-
-func (a account) sinceRequest(now instant) int64 {
-	return max(0, now.since(a.requestedAt()))
 }
 
 // nearLimit reports whether the key is so near to its limit that takes may be denied because of

@@ -63,13 +63,6 @@ func (a account) nextReturn(r *limiter.Rule, now instant) (expired bool, next in
 	return expired && !a.requesting, next
 }
 
-// hasNews reports whether the lender should hear of expired leases or of debt of a, which has no
-// request under way.
-func (a account) hasNews(r *limiter.Rule, now instant) bool {
-	expired, _ := a.nextReturn(r, now)
-	return !a.requesting && (expired || a.debt > 0)
-}
-
 // dropPassed drops leases that are of no use to anybody any more, and returns how many events they
 // held.
 func (h *hot) dropPassed(r *limiter.Rule, now instant) (events int64) {
@@ -85,17 +78,12 @@ type spent struct {
 	incarnation uint64            // of that store
 }
 
-// eventsOf returns n events of a lease.
-func (a account) eventsOf(lease int, n int64) limiter.Events {
-	return limiter.Events{At: a.grantedAt[lease], N: n}
-}
-
 // spentSince returns what was spent of the leases since they held what before says. There must
 // have been no request in between.
 func (a account) spentSince(before [2]int32) (s spent) {
 	s.incarnation = uint64(a.incarnation)
 	for i := range before {
-		s.leases[i] = a.eventsOf(i, int64(before[i])-int64(a.remaining[i]))
+		s.leases[i] = limiter.Events{At: a.grantedAt[i], N: int64(before[i]) - int64(a.remaining[i])}
 	}
 	return s
 }

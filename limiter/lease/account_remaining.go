@@ -115,23 +115,3 @@ func (h *hot) resetAt(r *limiter.Rule, now instant, remaining int64) instant {
 	}
 	return now.plus(wait)
 }
-
-// storeTime returns what the store's clock reads at now, or a little more.
-func (h *hot) storeTime(now instant) limiter.Instant {
-	return h.seenAt + limiter.Instant(h.sinceBase(now))
-}
-
-// untilNext returns how long it is to the next window or sub-window, in µs, as far as the node
-// knows.
-func (h *hot) untilNext(r *limiter.Rule, now instant) int64 {
-	if h.seenAt == 0 {
-		return r.Period()
-	}
-	return r.UntilNext(h.storeTime(now))
-}
-
-// windowPassed reports whether a fixed window has ended since the newest reply, so that what was
-// used in it no longer counts.
-func (h *hot) windowPassed(r *limiter.Rule, now instant) bool {
-	return r.Algorithm.Kind == limiter.FixedWindow && r.UntilNext(h.seenAt) <= h.sinceBase(now)
-}

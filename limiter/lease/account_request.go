@@ -37,6 +37,13 @@ func (a account) requestRefill(r *limiter.Rule, now instant, roundTrip int64, l 
 	kindOf(r).refill(a, r, now, roundTrip, idle, l)
 }
 
+// hasNews reports whether the lender should hear of expired leases or of debt of a, which has no
+// request under way.
+func (a account) hasNews(r *limiter.Rule, now instant) bool {
+	expired, _ := a.nextReturn(r, now)
+	return !a.requesting && (expired || a.debt > 0)
+}
+
 // applyReply applies the store's reply to a request that was sent at sent. A denial is remembered
 // for jitter µs longer than the store said, so that not all nodes ask again at once. It is not
 // remembered if the limit has changed since the request, or if unreturned is set: this node still
@@ -99,31 +106,4 @@ func (a account) applyGrant(r *limiter.Rule, sent, now instant, l *limiter.Lease
 	if l.Granted+l.GrantedShare > 0 {
 		kindOf(r).add(a, r, sent, now, l, granted)
 	}
-}
-
-// noteRequest notes that a request is sent at now.
-func (a account) noteRequest(now instant) {
-	if a.base == 0 {
-		a.rebase(now)
-	}
-	a.requestedAfter = uint32(min(a.sinceBase(now)/1000, math.MaxUint32))
-}
-
-// requestedAt returns when the newest request was sent, in whole ms.
-func (a account) requestedAt() instant {
-	return a.base.plus(int64(a.requestedAfter) * 1000)
-}
-
-// rebase makes base, in whole ms, the instant that the account's times count from.
-func (a account) rebase(base instant) {
-	base -= base % 1000
-	later := base.since(a.base)
-	for i := range a.expires {
-		a.expires[i] = uint16(max(0, int64(a.expires[i])-later/1000))
-	}
-	a.arrivedAfter = uint32(max(0, int64(a.arrivedAfter)-later))
-	a.shownAt -= float32(later)
-	a.requestedAfter = uint32(max(0, int64(a.requestedAfter)-later/1000))
-	a.debtAfter = uint32(max(0, int64(a.debtAfter)-later/1000))
-	a.base = base
 }

@@ -15,7 +15,7 @@ var _ leaseKind = windowLeases{}
 func (windowLeases) fill(a account, r *limiter.Rule, now instant, l *limiter.LeaseRequest) {
 	for i := range a.remaining {
 		if a.remaining[i] > 0 && (l.Need > 0 || a.usable(r, i, now) == 0) {
-			l.Returns[i].Events = a.eventsOf(i, int64(a.remaining[i]))
+			l.Returns[i].Events = limiter.Events{At: a.grantedAt[i], N: int64(a.remaining[i])}
 			a.remaining[i] = 0
 		}
 	}
@@ -31,7 +31,7 @@ func (windowLeases) refill(a account, r *limiter.Rule, now instant, _ int64, _ b
 	for i := range a.remaining {
 		if n := a.usable(r, i, now); n > 0 {
 			kept := a.keepDuringRefill(r, n, a.usableFor(i, now))
-			l.Returns[i].Events = a.eventsOf(i, n-kept)
+			l.Returns[i].Events = limiter.Events{At: a.grantedAt[i], N: n - kept}
 			a.remaining[i] = int32(kept)
 		}
 	}

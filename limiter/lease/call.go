@@ -143,6 +143,18 @@ func (s *Store) beginSoonLocked(l *location, a account, r *limiter.Rule, now ins
 	return c
 }
 
+// tellLocked has the next request of a carry these returns. If no request is under way, it returns
+// the call for it.
+func (l *location) tellLocked(a account, r *limiter.Rule, now instant, returns pendingReturns) *call {
+	if q := l.queueLocked(); q != nil {
+		q.returns.add(returns)
+		return nil
+	}
+	c := newCall(l.key.Text, now)
+	l.requestLocked(c, a, r, &queue{returns: returns}, everything)
+	return c
+}
+
 // send sends c to the lender, unless it is nil. No lock is held.
 func (s *Store) send(c *call) {
 	if c == nil {

@@ -110,15 +110,3 @@ func (s *Store) undoSpentLocked(t *takeState, a account, r *limiter.Rule, now in
 	}
 	return nil
 }
-
-// tellLocked has the next request of a carry these returns. If no request is under way, it returns
-// the call for it.
-func (l *location) tellLocked(a account, r *limiter.Rule, now instant, returns pendingReturns) *call {
-	if q := l.queueLocked(); q != nil {
-		q.returns.add(returns)
-		return nil
-	}
-	c := newCall(l.key.Text, now)
-	l.requestLocked(c, a, r, &queue{returns: returns}, everything)
-	return c
-}
