@@ -34,7 +34,7 @@ func (r *simulation) print(t *table) {
 	t.row("keys", r.Trace.Keys)
 	t.line("")
 	t.row("LIMIT", "", "KEYS REJECTED", "", "REQUESTS REJECTED", "")
-	for _, o := range r.Curve {
+	for _, o := range untilNone(r.Curve) {
 		mark := ""
 		if o.InForce {
 			mark = "first"
@@ -70,6 +70,17 @@ func (r *simulation) print(t *table) {
 		t.line("")
 		t.line("Recommended: limit %s", rate(limit))
 	}
+}
+
+// untilNone returns a curve without the limits that are above one that rejects nothing, except the
+// first limit of the command.
+func untilNone(curve []sim.Outcome) []sim.Outcome {
+	for i, o := range curve {
+		if o.RequestsRejected == 0 && !slices.ContainsFunc(curve[i+1:], func(o sim.Outcome) bool { return o.InForce }) {
+			return curve[:i+1]
+		}
+	}
+	return curve
 }
 
 func orNone(n int64) string {
