@@ -38,7 +38,7 @@ a log, that is an error.
 
 With --fail-if, the exit code is 1 if more is rejected by the first limit.`,
 		Example: `  caddy rate-limit simulate access.log --limit 100/1m
-  caddy rate-limit simulate access.log.*.gz --key request.headers.X-Api-Key --limit 60/1m,100/1m,200/1m
+  caddy rate-limit simulate access.log --key request.headers.X-Api-Key --limit 60/1m,100/1m,200/1m
   caddy rate-limit simulate access.log --limit 100/1m --fail-if "rejected_keys > 0.1%"`,
 		RunE: runSimulate,
 		Args: argumentsBetween(1, -1),
@@ -147,6 +147,10 @@ func replay(study *sim.Study, sources []logs.Source, from, to limiter.Instant, p
 // readable refuses logs of which more than 1 % cannot be read.
 func readable(summaries []logs.Summary) error {
 	for _, s := range summaries {
+		if s.Requests == 0 && s.Keyless > 0 {
+			return fmt.Errorf("%s: none of %d lines has the field of the key: use --key with the name of one that they have",
+				s.Name, s.Lines)
+		}
 		if 100*s.Unreadable > s.Lines {
 			return fmt.Errorf("%s: %d of %d lines cannot be read, the first at line %d: %s: use --format, --time and --key to say "+
 				"how they are written", s.Name, s.Unreadable, s.Lines, s.FirstLine, s.First)

@@ -21,6 +21,9 @@ import (
 func (r *simulation) print(t *table) {
 	for _, log := range r.Logs {
 		t.row(log.Name, fmt.Sprintf("%d requests in %d lines", log.Requests, log.Lines), "instants: "+log.Instants)
+		if log.Keyless > 0 {
+			t.row("", fmt.Sprintf("%d lines without key are not limited", log.Keyless))
+		}
 		if log.Unreadable > 0 {
 			t.row("", fmt.Sprintf("%d lines cannot be read", log.Unreadable), fmt.Sprintf("line %d: %s", log.FirstLine, log.First))
 		}

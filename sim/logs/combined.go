@@ -44,7 +44,7 @@ func (c *combinedFormat) Record(line []byte) (Record, error) {
 	key := words[0]
 	if c.user {
 		if key = words[2]; string(key) == "-" {
-			return Record{}, noFieldError{"user"}
+			return Record{}, errKeyless
 		}
 	}
 	const second = 1_000_000

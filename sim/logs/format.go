@@ -18,15 +18,17 @@ type Record struct {
 // A Format reads lines of one file.
 type Format interface {
 	// Record returns what a line says. Its error is errNoRecord for a line that stands for no
-	// request, as a comment or the names of a table do.
+	// request, as the names of a table do, and errKeyless for one without a key.
 	Record(line []byte) (Record, error)
 
 	// Instants says how the format has read instants.
 	Instants() string
 }
 
-// errNoRecord is the error of a line that is no request.
-var errNoRecord = errors.New("the line is no request")
+var (
+	errNoRecord = errors.New("the line is no request")
+	errKeyless  = errors.New("the line has no key")
+)
 
 // Fields name what to read in a line. Names in JSON are paths: request.headers.X-Api-Key.
 type Fields struct {
@@ -36,19 +38,14 @@ type Fields struct {
 	Cost     string // optional: 1
 }
 
-// noFieldError is the error of a line that lacks a field.
-type noFieldError struct{ name string }
-
-func (e noFieldError) Error() string { return fmt.Sprintf("the line has no %s", e.name) }
-
 // newRecord returns the record of the texts of a line's fields, in the order of Fields. nil is a
 // field that is not there.
 func (f *Fields) newRecord(c *clock, at, took, key, cost []byte) (Record, error) {
 	switch {
 	case at == nil:
-		return Record{}, noFieldError{f.Time}
+		return Record{}, fmt.Errorf("the line has no %s", f.Time)
 	case len(key) == 0:
-		return Record{}, noFieldError{f.Key}
+		return Record{}, errKeyless
 	}
 	r := Record{Key: key, Cost: 1}
 	var err error

@@ -64,16 +64,16 @@ func TestFormats(t *testing.T) {
 		{"bad costs", NewJSON(fields), `{"at":1700000000,"who":"a","cost":-3}` + "\n" + `{"at":1700000000,"who":"b","cost":"x"}`,
 			[]string{"1700000000000000 a 1", "1700000000000000 b 1"}, 0},
 		{"bad lines", NewJSON(fields), strings.Join([]string{
-			`{"at":1700000000,"who":"a"}`, ``, `x`, `{"at":1700000000`, `{"who":"a"}`, `{"at":1,"who":""}`, `{"at":"x","who":"a"}`,
+			`{"at":1700000000,"who":"a"}`, ``, `x`, `{"at":1700000000`, `{"who":"a"}`, `{"at":"x","who":"a"}`,
 			`{"at":-1,"who":"a"}`, `{"at":1700000000,"who":"a","took":"x"}`, strings.Repeat("y", 3*maxLine), `{"at":1700000001,"who":"b"}`,
-		}, "\n"), []string{"1700000000000000 a 1", "1700000001000000 b 1"}, 8},
+		}, "\n"), []string{"1700000000000000 a 1", "1700000001000000 b 1"}, 7},
 		{"CSV", NewTable(fields, ','), "who,cost,at,took\n\"a,b\",2,1700000000,0\r\nc,,1700000001,0.5", []string{
 			"1700000000000000 a,b 2", "1700000000500000 c 1"}, 0},
 		{"TSV", NewTable(Fields{Time: "at", Key: "who"}, '\t'), "at\twho\n1700000000\ta\"b\n", []string{`1700000000000000 a"b 1`}, 0},
 		{"combined", combined("address"), `192.0.2.1 - - [14/Nov/2023:22:13:20 +0000] "GET / HTTP/1.1" 200 5 "-" "x [y]"`,
 			[]string{"1700000000 192.0.2.1 1"}, 0},
 		{"users", combined("user"), `192.0.2.1 - bob [14/Nov/2023:22:13:20 +0000] "GET /" 200 5` + "\n" +
-			`192.0.2.1 - - [14/Nov/2023:22:13:20 +0000] "GET /" 200 5`, []string{"1700000000 bob 1"}, 1},
+			`192.0.2.1 - - [14/Nov/2023:22:13:20 +0000] "GET /" 200 5`, []string{"1700000000 bob 1"}, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, summaries := read(t, 0, 0, source(t, test.text, test.format))
@@ -87,6 +87,14 @@ func TestFormats(t *testing.T) {
 					got, summaries[0].Unreadable, summaries[0].First, test.want, test.failed)
 			}
 		})
+	}
+}
+
+func TestKeyless(t *testing.T) {
+	got, summaries := read(t, 0, 0, source(t, `{"ts":1,"msg":"started"}`+"\n"+`{"ts":2,"key":""}`+"\n"+`{"ts":3,"key":"a"}`,
+		NewJSON(Fields{Time: "ts", Key: "key"})))
+	if len(got) != 1 || summaries[0].Keyless != 2 || summaries[0].Unreadable != 0 {
+		t.Errorf("requests = %q, %+v, want 1, and 2 without key", got, summaries[0])
 	}
 }
 

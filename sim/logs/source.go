@@ -23,6 +23,7 @@ type Summary struct {
 	Name       string `json:"name"`
 	Lines      int64  `json:"lines"`
 	Requests   int64  `json:"requests"`
+	Keyless    int64  `json:"lines_without_key"` // they are not limited
 	Unreadable int64  `json:"unreadable_lines"`
 	Late       int64  `json:"late_requests"` // out of order by more than the bound
 	Instants   string `json:"instants"`      // how they are written
@@ -87,6 +88,9 @@ func (s *stream) read() error {
 	var header *HeaderError
 	switch {
 	case err == errNoRecord:
+		return nil
+	case err == errKeyless:
+		s.Keyless++
 		return nil
 	case errors.As(err, &header):
 		return err
