@@ -33,7 +33,7 @@ func TestRulesRefuse(t *testing.T) {
 		{"POST", "overrides", `{"zone": "user", "key": "taken", "limit": "6/1h"}`, 409, `use PATCH /rate_limit/overrides/one`, nil},
 		{"POST", "overrides", `{"id": "one", "zone": "user", "key": "b", "limit": "6/1h"}`, 409, `use PATCH`, nil},
 		{"POST", "overrides", `[]`, 400, `it is not an object`, nil},
-		{"POST", "overrides", `{"limt": "5/1h"}`, 400, `limt: there is no such member: use "limit"`, nil},
+		{"POST", "overrides", `{"limt": "5/1h"}`, 400, `unknown field "limt": use "limit"`, nil},
 		{"POST", "overrides", `{}`, 415, `use Content-Type: application/json`, []string{"Content-Type: text/plain"}},
 		{"POST", "overrides", `{"reason": "` + strings.Repeat("x", 70_000) + `"}`, 413, `use at most 65536 bytes`, nil},
 		{"POST", "overrides?dry_run=yes", `{"zone": "user", "key": "a", "limit": "5/1h"}`, 400, `use true or false`, nil},
