@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -219,6 +220,32 @@ func TestWholeExampleIsWhole(t *testing.T) {
 				t.Errorf("the example in %s has the field %s: %v, want %v", jsonPage, name, shown[name], !unshown[name])
 			}
 		}
+	}
+}
+
+// otherWords are names that the example gives, and words of Caddy.
+var otherWords = []string{"not", "free", "pro", "internal", "respond", "rate_limit"}
+
+// TestGrammarHasEverySubdirective looks in docs/configure/grammar.md for the first words of the lines
+// of the example, which has every setting.
+func TestGrammarHasEverySubdirective(t *testing.T) {
+	examples, _ := split(t, "docs/configure/grammar.md")
+	grammar := strings.Fields(examples[0].text)
+	examples, _ = split(t, jsonPage)
+	example := examples[slices.IndexFunc(examples, func(e example) bool { return e.is("caddyfile") })]
+	looked := 0
+	for line := range strings.Lines(example.text) {
+		word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if strings.Trim(word, "abcdefghijklmnopqrstuvwxyz_0123456789") != "" || word == "" || slices.Contains(otherWords, word) {
+			continue
+		}
+		looked++
+		if !slices.Contains(grammar, word) {
+			t.Errorf("docs/configure/grammar.md lacks %s, which the example in %s has", word, jsonPage)
+		}
+	}
+	if looked < 60 {
+		t.Errorf("%d subdirectives were looked for, want 60 or more", looked)
 	}
 }
 
