@@ -153,6 +153,18 @@ func checkRateLimit(args []string) (wrong string) {
 	return ""
 }
 
+// TestEveryCommandIsOnItsPage looks for the commands of caddy rate-limit in their page.
+func TestEveryCommandIsOnItsPage(t *testing.T) {
+	top := &cobra.Command{Use: "rate-limit"}
+	command.RateLimit().CobraFunc(top)
+	page := read(t, "docs/operate/commands.md")
+	for _, c := range top.Commands() {
+		if !strings.Contains(page, "| `"+c.Name()) && !strings.Contains(page, "`, `"+c.Name()) {
+			t.Errorf("the table of docs/operate/commands.md lacks %s", c.Name())
+		}
+	}
+}
+
 // isWord reports whether an argument is neither a flag nor what a page writes in place of one.
 func isWord(arg string) bool { return !strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "<") }
 
