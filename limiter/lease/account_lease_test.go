@@ -1,15 +1,16 @@
 package lease
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestReturnToLease undoes a take of three events. They return to their lease. If the account no
+// TestTakeBack undoes a take of three events. They return to their lease. If the account no
 // longer holds that lease, they return to the store or are lost.
-func TestReturnToLease(t *testing.T) {
+func TestTakeBack(t *testing.T) {
 	const now, at, next = 1000 * sec, 6000 * sec, 6002 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: 1000, Window: time.Hour})
 	grant := func(a account, events, served int64, incarnation uint64) {
@@ -52,15 +53,15 @@ func TestReturnToLease(t *testing.T) {
 		s := a.spentSince(left)
 		test.meantime(a)
 		shown := a.shown
-		returns, lost := a.returnToLease(s)
+		returns, lost := a.takeBack(r, now, s)
 		if a.remaining != test.left || lost != test.lost {
 			t.Errorf("%s: left %d, lost %d, want %d and %d", test.name, a.remaining, lost, test.left, test.lost)
 		}
-		var want [2]limiter.Events
+		var want []granted
 		if test.returns > 0 {
-			want[0] = limiter.Events{At: at, N: test.returns}
+			want = []granted{{limiter.Events{At: at, N: test.returns}, 1}}
 		}
-		if returns != want {
+		if !slices.Equal(returns.returns, want) {
 			t.Errorf("%s: returns %+v, want %d of %d", test.name, returns, test.returns, at)
 		}
 		if want := 3 - test.lost; a.shown-shown != want {
@@ -69,10 +70,10 @@ func TestReturnToLease(t *testing.T) {
 	}
 }
 
-// TestReturnToLeaseHoldsTwoLeases undoes a take from two leases while a third one is requested. The
+// TestTakeBackHoldsTwoLeases undoes a take from two leases while a third one is requested. The
 // events of the first lease, which is spent, return to the store, so that the account never holds
 // three.
-func TestReturnToLeaseHoldsTwoLeases(t *testing.T) {
+func TestTakeBackHoldsTwoLeases(t *testing.T) {
 	const now = 1000 * sec
 	r := mustRule(t, fixed, limiter.Limit{Events: 1000, Window: time.Hour})
 	a := newAccount()
@@ -87,12 +88,12 @@ func TestReturnToLeaseHoldsTwoLeases(t *testing.T) {
 		t.Fatalf("spent = %+v, want %+v", s.leases, want)
 	}
 	a.requesting = true
-	if returns, _ := a.returnToLease(s); returns != [2]limiter.Events{{At: 70, N: 2}} || a.remaining != [2]int32{0, 5} {
+	if returns, _ := a.takeBack(r, now, s); !slices.Equal(returns.returns, []granted{{limiter.Events{At: 70, N: 2}, 1}}) || a.remaining != [2]int32{0, 5} {
 		t.Errorf("returns %+v and has %d left, want 2 of 70, and 5 of the second", returns, a.remaining)
 	}
 	a.requesting = false
-	returns, _ := a.returnToLease(spent{leases: [2]limiter.Events{{At: 70, N: 2}}, incarnation: 1})
-	if returns != [2]limiter.Events{} || a.remaining != [2]int32{2, 5} {
+	returns, _ := a.takeBack(r, now, spent{leases: [2]limiter.Events{{At: 70, N: 2}}, incarnation: 1})
+	if returns.any() || a.remaining != [2]int32{2, 5} {
 		t.Errorf("returns %+v and has %d left without a request under way, want 2 and 5 left", returns, a.remaining)
 	}
 }

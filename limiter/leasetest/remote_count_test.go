@@ -8,10 +8,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// TestRestoredAnswersAsLedger takes ledgers apart after random requests, as a store that keeps
-// their numbers elsewhere does, and checks that a limiter.Restored of the numbers answers and
+// TestRemoteCountAnswersAsLedger takes ledgers apart after random requests, as a store that keeps
+// their numbers elsewhere does, and checks that a limiter.RemoteCount of the numbers answers and
 // cancels alike.
-func TestRestoredAnswersAsLedger(t *testing.T) {
+func TestRemoteCountAnswersAsLedger(t *testing.T) {
 	for _, a := range algorithms {
 		t.Run(a.name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(3, 9))
@@ -25,33 +25,33 @@ func TestRestoredAnswersAsLedger(t *testing.T) {
 				c.advance(r, now) // a denial was not written
 				got := want
 				got.Decision, got.Expires = limiter.Decision{}, 0
-				restored(r, c).FillAnswer(&got)
+				remote(r, c).FillAnswer(&got)
 				if got.Decision != want.Decision || got.Expires != want.Expires {
 					t.Fatalf("request at %d:\n got %+v\nwant %+v", now, got, want)
 				}
 				for _, after := range []limiter.Instant{0, sec, 7 * sec, 20 * sec} {
-					checkRestored(t, r, c, now+after)
+					checkRemote(t, r, c, now+after)
 				}
 			}
 		})
 	}
 }
 
-// checkRestored compares c at the instant at with what is restored of it.
-func checkRestored(t *testing.T, r *limiter.Rule, c lendingCount, at limiter.Instant) {
+// checkRemote compares c at the instant at with a limiter.RemoteCount of its numbers.
+func checkRemote(t *testing.T, r *limiter.Rule, c lendingCount, at limiter.Instant) {
 	t.Helper()
 	c = c.clone()
 	c.advance(r, at)
-	if got, want := restored(r, c).State(r), (&Ledger{count: c}).Inspect(r, at); got != want {
+	if got, want := remote(r, c).State(r), (&Ledger{count: c}).Inspect(r, at); got != want {
 		t.Fatalf("state at %d:\n got %+v\nwant %+v", at, got, want)
 	}
 	for _, cost := range []int64{1, 30, 71} {
-		if got, want := restored(r, c).Peek(r, cost), peek(r, c, cost); got != want {
+		if got, want := remote(r, c).Peek(r, cost), peek(r, c, cost); got != want {
 			t.Fatalf("take of %d at %d:\n got %+v\nwant %+v", cost, at, got, want)
 		}
 	}
 	for _, served := range []limiter.Events{{At: at, N: 1}, {At: at, N: 1000}, {At: at - 5*sec, N: 2}, {At: at - 20*sec, N: 2}} {
-		got, want := restored(r, c), c.clone()
+		got, want := remote(r, c), c.clone()
 		got.Cancel(r, served)
 		want.cancel(r, served, limiter.Events{})
 		if got, want := got.Peek(r, 30), peek(r, want, 30); got != want {
@@ -65,18 +65,18 @@ func peek(r *limiter.Rule, c lendingCount, cost int64) (d limiter.Decision) {
 	return d
 }
 
-// restored returns what is restored of the numbers of c.
-func restored(r *limiter.Rule, c lendingCount) limiter.Restored {
+// remote returns the numbers of c as a limiter.RemoteCount.
+func remote(r *limiter.Rule, c lendingCount) limiter.RemoteCount {
 	switch c := c.(type) {
 	case *lendingBucket:
-		return limiter.RestoreTokenBucket(r, c.at, c.missing, c.fraction, c.exported())
+		return limiter.RemoteTokenBucket(r, c.at, c.missing, c.fraction, c.exported())
 	case *lendingFixed:
-		return limiter.RestoreFixedWindow(r, c.at, c.ends, c.used, c.leased)
+		return limiter.RemoteFixedWindow(r, c.at, c.ends, c.used, c.leased)
 	case *lendingSliding:
-		return limiter.RestoreSlidingWindow(r, c.at, c.begins, c.counts, c.leased)
+		return limiter.RemoteSlidingWindow(r, c.at, c.begins, c.counts, c.leased)
 	}
 	l := c.(*lendingLog)
-	return limiter.RestoreSlidingLog(l.at, l.exported(), append([]limiter.Events{{N: 0}}, l.entries...)...)
+	return limiter.RemoteSlidingLog(l.at, l.exported(), append([]limiter.Events{{N: 0}}, l.entries...)...)
 }
 
 func (s *leaseSlots) exported() limiter.LeaseSlots {

@@ -46,24 +46,24 @@ func (p *Parts) rotate() {
 	p.Ends, p.Current, p.Previous = p.lentUntil(), SlotParts{}, p.Current
 }
 
-// A restoredBucket lends parts of itself: see limiter/leasetest for the whole rule.
-type restoredBucket struct {
+// A remoteBucket lends parts of itself: see limiter/leasetest for the whole rule.
+type remoteBucket struct {
 	tokenBucket
 	Parts
 }
 
-func (b *restoredBucket) consumed() int64 { return b.missing }
+func (b *remoteBucket) consumed() int64 { return b.missing }
 
-func (b *restoredBucket) leases(r *Rule) (events int64, until Instant) {
+func (b *remoteBucket) leases(r *Rule) (events int64, until Instant) {
 	if b.open() {
 		events, _ = b.held(r, b.at)
 	}
 	return events, b.leasedUntil()
 }
 
-func (b *restoredBucket) lentUntil() Instant { return b.Parts.lentUntil() }
+func (b *remoteBucket) lentUntil() Instant { return b.Parts.lentUntil() }
 
-func (b *restoredBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {
+func (b *remoteBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	if d.answer(r, b.at, b.missing, ok, cost) {
 		d.RetryAt = b.accrued(r, cost-(r.capacity-b.missing))
 		d.capRetry(b.leasedUntil())
@@ -74,14 +74,14 @@ func (b *restoredBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {
 }
 
 // refill accounts for the time up to at, in the current slot.
-func (b *restoredBucket) refill(r *Rule, at Instant) {
+func (b *remoteBucket) refill(r *Rule, at Instant) {
 	b.at += Instant((int64(at-b.at)*b.shares() + Shares - 1) / Shares) // less time passes for the bucket
 	b.advance(r, at)
 	b.cut(r)
 }
 
 // cut makes sure that the level is at most what the parts leave of the capacity.
-func (b *restoredBucket) cut(r *Rule) {
+func (b *remoteBucket) cut(r *Rule) {
 	if !b.open() {
 		return
 	}
@@ -99,7 +99,7 @@ func (b *restoredBucket) cut(r *Rule) {
 }
 
 // accrued returns the instant at which n > 0 more events are in the bucket.
-func (b *restoredBucket) accrued(r *Rule, n int64) Instant {
+func (b *remoteBucket) accrued(r *Rule, n int64) Instant {
 	c := *b
 	goal := c.missing - n
 	for c.open() {
@@ -116,7 +116,7 @@ func (b *restoredBucket) accrued(r *Rule, n int64) Instant {
 }
 
 // accruedInSlot is accrued while the open parts have their shares of the refill.
-func (b *restoredBucket) accruedInSlot(r *Rule, n int64) Instant {
+func (b *remoteBucket) accruedInSlot(r *Rule, n int64) Instant {
 	at := b.tokenBucket.accrued(r, n)
 	if at == Never {
 		return at
@@ -125,7 +125,7 @@ func (b *restoredBucket) accruedInSlot(r *Rule, n int64) Instant {
 }
 
 // cancel gives back events that were served, as far as the parts leave room.
-func (b *restoredBucket) cancel(r *Rule, e Events) {
+func (b *remoteBucket) cancel(r *Rule, e Events) {
 	b.undo(r, e, e.N)
 	b.cut(r)
 }

@@ -1,10 +1,10 @@
 package limiter
 
-// A Restored is consumption that another store keeps, such as Redis, as of the instant at which
+// A RemoteCount is consumption that another store keeps, such as Redis, as of the instant at which
 // that store decided. It works out the answers that the store leaves to its nodes.
-type Restored struct{ count restoredCount }
+type RemoteCount struct{ count remoteCount }
 
-type restoredCount interface {
+type remoteCount interface {
 	consumed() int64
 	decide(d *Decision, r *Rule, ok bool, cost int64)
 	lentUntil() Instant // when a lease expires that is granted now
@@ -49,51 +49,51 @@ func (s *LeaseSlots) leasedUntil() Instant {
 	return 0
 }
 
-// RestoreTokenBucket returns a bucket that lacks missing events. fraction/microseconds of the next
+// RemoteTokenBucket returns a bucket that lacks missing events. fraction/microseconds of the next
 // event have accrued; see [Rule.Rate].
-func RestoreTokenBucket(r *Rule, at Instant, missing, fraction int64, parts Parts) Restored {
-	return Restored{&restoredBucket{tokenBucket{at: at, missing: missing, part: fraction}, parts}}
+func RemoteTokenBucket(r *Rule, at Instant, missing, fraction int64, parts Parts) RemoteCount {
+	return RemoteCount{&remoteBucket{tokenBucket{at: at, missing: missing, part: fraction}, parts}}
 }
 
-// RestoreFixedWindow returns used events in the window that ends at end. The last lease expires at
+// RemoteFixedWindow returns used events in the window that ends at end. The last lease expires at
 // leased.
-func RestoreFixedWindow(r *Rule, at, end Instant, used int64, leased Instant) Restored {
-	return Restored{&restoredFixed{fixedWindow{at: at, end: end, window: r.window, used: used}, leased}}
+func RemoteFixedWindow(r *Rule, at, end Instant, used int64, leased Instant) RemoteCount {
+	return RemoteCount{&remoteFixed{fixedWindow{at: at, end: end, window: r.window, used: used}, leased}}
 }
 
-// RestoreSlidingWindow returns the events of each sub-window, the newest first, which began at
+// RemoteSlidingWindow returns the events of each sub-window, the newest first, which began at
 // start. There is one more of them than the rule has sub-windows. The last lease expires at leased.
-func RestoreSlidingWindow(r *Rule, at, start Instant, counts []int64, leased Instant) Restored {
-	w := &restoredSliding{slidingWindow{at: at, start: start, sub: r.sub, counts: make([]int64, len(counts))}, leased}
+func RemoteSlidingWindow(r *Rule, at, start Instant, counts []int64, leased Instant) RemoteCount {
+	w := &remoteSliding{slidingWindow{at: at, start: start, sub: r.sub, counts: make([]int64, len(counts))}, leased}
 	for age, n := range counts {
 		w.counts[(len(counts)-age)%len(counts)] = n // the oldest comes after the current one in the ring
 		if age < len(counts)-1 {
 			w.full += n
 		}
 	}
-	return Restored{w}
+	return RemoteCount{w}
 }
 
-// RestoreSlidingLog returns the events in the window, oldest first. Entries without events are left
+// RemoteSlidingLog returns the events in the window, oldest first. Entries without events are left
 // out.
-func RestoreSlidingLog(at Instant, leases LeaseSlots, events ...Events) Restored {
-	l := &restoredLog{slidingLog{at: at}, leases}
+func RemoteSlidingLog(at Instant, leases LeaseSlots, events ...Events) RemoteCount {
+	l := &remoteLog{slidingLog{at: at}, leases}
 	for _, e := range events {
 		if e.N > 0 {
 			l.entries = append(l.entries, logEntry{e.At, l.used() + e.N})
 		}
 	}
-	return Restored{l}
+	return RemoteCount{l}
 }
 
 // Peek returns the answer to a take of cost events.
-func (s Restored) Peek(r *Rule, cost int64) (d Decision) {
+func (s RemoteCount) Peek(r *Rule, cost int64) (d Decision) {
 	s.count.decide(&d, r, cost <= r.capacity-s.count.consumed(), cost)
 	return d
 }
 
 // State returns the state of the count.
-func (s Restored) State(r *Rule) CountState {
+func (s RemoteCount) State(r *Rule) CountState {
 	c := stateOf(s.Peek(r, 1), s.count.consumed())
 	if leased, until := s.count.leases(r); until > c.At {
 		c.Leased, c.LeasedUntil = leased, until
@@ -102,10 +102,10 @@ func (s Restored) State(r *Rule) CountState {
 }
 
 // Cancel gives back events that were served.
-func (s Restored) Cancel(r *Rule, served Events) { s.count.cancel(r, served) }
+func (s RemoteCount) Cancel(r *Rule, served Events) { s.count.cancel(r, served) }
 
 // FillAnswer completes the answer of l, whose Served and Granted are set and counted.
-func (s Restored) FillAnswer(l *LeaseRequest) {
+func (s RemoteCount) FillAnswer(l *LeaseRequest) {
 	l.Expires = 0
 	if l.Granted > 0 || l.GrantedShare > 0 {
 		l.Expires = s.count.lentUntil()
@@ -118,53 +118,53 @@ func (s Restored) FillAnswer(l *LeaseRequest) {
 	}
 }
 
-// A restoredFixed expires its leases with its window.
-type restoredFixed struct {
+// A remoteFixed expires its leases with its window.
+type remoteFixed struct {
 	fixedWindow
 	leased Instant // when the last lease expires
 }
 
-func (f *restoredFixed) consumed() int64 { return f.used }
+func (f *remoteFixed) consumed() int64 { return f.used }
 
-func (f *restoredFixed) decide(d *Decision, r *Rule, ok bool, cost int64) {
+func (f *remoteFixed) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	f.fixedWindow.decide(d, r, ok, cost)
 	d.capRetry(f.leased)
 }
 
-func (f *restoredFixed) leases(_ *Rule) (events int64, until Instant) { return 0, f.leased }
+func (f *remoteFixed) leases(_ *Rule) (events int64, until Instant) { return 0, f.leased }
 
-func (f *restoredFixed) lentUntil() Instant { return min(f.end, f.at+maxLease) }
+func (f *remoteFixed) lentUntil() Instant { return min(f.end, f.at+maxLease) }
 
-func (f *restoredFixed) cancel(r *Rule, e Events) { f.refund(r, f.at, e.At, e.N) }
+func (f *remoteFixed) cancel(r *Rule, e Events) { f.refund(r, f.at, e.At, e.N) }
 
-// A restoredSliding expires its leases with its sub-windows.
-type restoredSliding struct {
+// A remoteSliding expires its leases with its sub-windows.
+type remoteSliding struct {
 	slidingWindow
 	leased Instant // when the last lease expires
 }
 
-func (w *restoredSliding) consumed() int64 { return w.used() }
+func (w *remoteSliding) consumed() int64 { return w.used() }
 
-func (w *restoredSliding) decide(d *Decision, r *Rule, ok bool, cost int64) {
+func (w *remoteSliding) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	w.slidingWindow.decide(d, r, ok, cost)
 	d.capRetry(w.leased)
 }
 
-func (w *restoredSliding) leases(_ *Rule) (events int64, until Instant) { return 0, w.leased }
+func (w *remoteSliding) leases(_ *Rule) (events int64, until Instant) { return 0, w.leased }
 
-func (w *restoredSliding) lentUntil() Instant { return min(w.start+Instant(w.sub), w.at+maxLease) }
+func (w *remoteSliding) lentUntil() Instant { return min(w.start+Instant(w.sub), w.at+maxLease) }
 
-func (w *restoredSliding) cancel(r *Rule, e Events) { w.refund(r, w.at, e.At, e.N) }
+func (w *remoteSliding) cancel(r *Rule, e Events) { w.refund(r, w.at, e.At, e.N) }
 
-// A restoredLog holds leased events, which are entered into the log when they expire.
-type restoredLog struct {
+// A remoteLog holds leased events, which are entered into the log when they expire.
+type remoteLog struct {
 	slidingLog
 	LeaseSlots
 }
 
-func (l *restoredLog) consumed() int64 { return l.used() + l.out() }
+func (l *remoteLog) consumed() int64 { return l.used() + l.out() }
 
-func (l *restoredLog) decide(d *Decision, r *Rule, ok bool, cost int64) {
+func (l *remoteLog) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	entered, used := l.used(), l.consumed()
 	if d.answer(r, l.at, used, ok, cost) {
 		switch leave := used - (r.capacity - cost); {
@@ -186,4 +186,4 @@ func (l *restoredLog) decide(d *Decision, r *Rule, ok bool, cost int64) {
 	}
 }
 
-func (l *restoredLog) cancel(r *Rule, e Events) { l.Refund(r, l.at, e, e.N) }
+func (l *remoteLog) cancel(r *Rule, e Events) { l.Refund(r, l.at, e, e.N) }
