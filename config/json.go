@@ -86,11 +86,7 @@ func unmarshalRate(data []byte, limit *Limit, object any) error {
 func (a *Algorithm) UnmarshalJSON(data []byte) error {
 	switch {
 	case isText(data):
-		args := strings.Fields(textOf(data))
-		if len(args) == 0 || len(args) > 2 {
-			return fmt.Errorf(`%s is not an algorithm: use its name, such as "token_bucket" or "sliding_window 10"`, data)
-		}
-		parsed, err := parseAlgorithm(args)
+		parsed, err := ParseAlgorithm(textOf(data))
 		if err == nil {
 			*a = *parsed
 		}

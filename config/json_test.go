@@ -82,7 +82,7 @@ func TestTextFormsRefuse(t *testing.T) {
 		{`{"algorithm":7}`, `7 is not an algorithm: use its name`},
 		{`{"algorithm":""}`, `"" is not an algorithm: use its name`},
 		{`{"algorithm":"sliding_window 0"}`, `"0" is not a number of sub-windows: use 1 to`},
-		{`{"algorithm":"sliding_window 5 5"}`, "is not an algorithm: use its name"},
+		{`{"algorithm":"sliding_window 5 5"}`, `"sliding_window 5 5" is not an algorithm: use its name`},
 		{`{"algorithm":"leaky"}`, `algorithm is "leaky"`},
 		{`{"algorithm":{"kind":"fixed_window"}}`, `unknown field "kind"`},
 		{`{"cost":0}`, "use a number from 1"},

@@ -15,10 +15,9 @@ import (
 
 // elsewhere are errors that no configuration meets here.
 var elsewhere = []string{
-	"named matchers are not known here: use `match { <matchers> }`",                              // in blocks of other modules
-	"module %s is not a storage: use a module in caddy.storage",                                  // which only a faulty one is
-	"algorithm: %q is not an algorithm: use its name, such as token_bucket or sliding_window 10", // in rules
-	"the rate is missing: use <events>/<window>, such as 100/1m",                                 // in rules
+	"named matchers are not known here: use `match { <matchers> }`", // in blocks of other modules
+	"module %s is not a storage: use a module in caddy.storage",     // which only a faulty one is
+	"the rate is missing: use <events>/<window>, such as 100/1m",    // in rules
 }
 
 // TestEveryRefusalHasACase checks that every error in the source of the settings and of the grammar
