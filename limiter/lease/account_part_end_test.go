@@ -129,9 +129,10 @@ func TestUndoOfPart(t *testing.T) {
 		a.take(r, arrived, 3, new(limiter.Decision))
 		s := a.spentSince(before)
 		test.meantime(a)
-		cancel, lost := a.returnToPart(arrived+instant(test.after), s)
-		if cancel.N == 0 {
-			cancel.At = 0 // it has no meaning
+		returns, lost := a.takeBack(r, arrived+instant(test.after), s)
+		var cancel limiter.Events
+		if len(returns.cancels) == 1 {
+			cancel = returns.cancels[0].Events
 		}
 		if a.remaining != test.left || lost != test.lost || cancel != test.cancel {
 			t.Errorf("%s: left %d, lost %d, canceled %+v; want %d, %d and %+v",
