@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/fleetlimit/fleetlimit/internal/spelling"
 )
@@ -15,6 +16,25 @@ import (
 // A checker compares values with the types that they are to be stored in.
 type checker struct {
 	remedy func(field string, known []string) string // may be nil; see [UnmarshalWith]
+	parts  bool                                      // also compares values whose type reads them itself
+}
+
+// store stores data, which is the JSON of value, in the struct that v points to. Types that read
+// their values themselves are asked once, and again only to find the place of a mistake.
+func (c *checker) store(value any, data []byte, v any) error {
+	t := reflect.TypeOf(v).Elem()
+	if err := c.check("", value, t); err != nil {
+		return err
+	}
+	err := json.Unmarshal(data, v)
+	if err == nil {
+		return nil
+	}
+	c.parts = true
+	if err := c.check("", value, t); err != nil {
+		return err
+	}
+	return errorAt("", "%w: use valid JSON", err)
 }
 
 var (
@@ -23,7 +43,7 @@ var (
 )
 
 // check returns an error unless value can be stored in a t.
-func (c checker) check(path string, value any, t reflect.Type) error {
+func (c *checker) check(path string, value any, t reflect.Type) error {
 	for t.Kind() == reflect.Pointer {
 		if value == nil {
 			return nil
@@ -34,6 +54,9 @@ func (c checker) check(path string, value any, t reflect.Type) error {
 		return checkText(path, value, t)
 	}
 	if reflect.PointerTo(t).Implements(jsonUnmarshaler) {
+		if !c.parts {
+			return nil
+		}
 		return checkJSON(path, value, t)
 	}
 	switch t.Kind() {
@@ -118,17 +141,12 @@ func checkJSON(path string, value any, t reflect.Type) error {
 	return &Error{Path: path, Err: err}
 }
 
-func (c checker) checkStruct(path string, value any, t reflect.Type) error {
+func (c *checker) checkStruct(path string, value any, t reflect.Type) error {
 	object, ok := value.(map[string]any)
 	if !ok {
 		return wrongType(path, value, "an object")
 	}
-	members := map[string]reflect.Type{}
-	for _, f := range reflect.VisibleFields(t) {
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
-			members[name] = f.Type
-		}
-	}
+	members := membersOf(t)
 	for _, name := range sortedNames(object) {
 		t, found := members[name]
 		if !found {
@@ -141,8 +159,26 @@ func (c checker) checkStruct(path string, value any, t reflect.Type) error {
 	return nil
 }
 
+// membersOf returns the types of the members of a struct by their names in JSON.
+func membersOf(t reflect.Type) map[string]reflect.Type {
+	if known, found := membersByType.Load(t); found {
+		return known.(map[string]reflect.Type)
+	}
+	members := map[string]reflect.Type{}
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
+			members[name] = f.Type
+		}
+	}
+	membersByType.Store(t, members)
+	return members
+}
+
+// membersByType has what membersOf has returned.
+var membersByType sync.Map
+
 // instead returns what to use instead of an unknown field.
-func (c checker) instead(name string, known []string) string {
+func (c *checker) instead(name string, known []string) string {
 	if c.remedy != nil {
 		if remedy := c.remedy(name, known); remedy != "" {
 			return remedy

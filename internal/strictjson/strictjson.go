@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 )
 
@@ -106,14 +105,11 @@ func decodeValue(d *json.Decoder, path string, depth int) (any, error) {
 
 // Convert stores value, which has the types that [Decode] returns, in the struct that v points to.
 func Convert(value, v any) error {
-	if err := (checker{}).check("", value, reflect.TypeOf(v).Elem()); err != nil {
-		return err
-	}
 	data, err := json.Marshal(value)
 	if err != nil {
 		return errorAt("", "%w: use valid JSON", err)
 	}
-	return unmarshal(data, v)
+	return (&checker{}).store(value, data, v)
 }
 
 // Unmarshal is json.Unmarshal for JSON that people write.
@@ -126,18 +122,7 @@ func UnmarshalWith(remedy func(field string, known []string) string, data []byte
 	if err != nil {
 		return err
 	}
-	if err := (checker{remedy}).check("", value, reflect.TypeOf(v).Elem()); err != nil {
-		return err
-	}
-	return unmarshal(data, v)
-}
-
-// unmarshal stores JSON that has been checked in the struct that v points to.
-func unmarshal(data []byte, v any) error {
-	if err := json.Unmarshal(data, v); err != nil {
-		return errorAt("", "%w: use valid JSON", err)
-	}
-	return nil
+	return (&checker{remedy: remedy}).store(value, data, v)
 }
 
 // Child returns the path of a member of the object at path.
