@@ -29,6 +29,15 @@ func (a Algorithm) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(a))
 }
 
+// ParseAlgorithm parses an algorithm such as `fixed_window` or `sliding_window 10`.
+func ParseAlgorithm(text string) (*Algorithm, error) {
+	words := strings.Fields(text)
+	if len(words) == 0 || len(words) > 2 {
+		return nil, fmt.Errorf("%q is not an algorithm: use its name, such as token_bucket or sliding_window 10", text)
+	}
+	return parseAlgorithm(words)
+}
+
 // parseAlgorithm parses an algorithm and the number of sub-windows that may follow it.
 func parseAlgorithm(args []string) (*Algorithm, error) {
 	a := &Algorithm{Name: args[0]}
