@@ -122,7 +122,7 @@ func TestTailRequests(t *testing.T) {
 func TestTailNeedsZones(t *testing.T) {
 	w := httptest.NewRecorder()
 	adminMux().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/rate_limit/decisions", nil))
-	if w.Code != http.StatusNotFound {
-		t.Errorf("answer without a configuration = %d %s, want 404", w.Code, w.Body)
+	if w.Code != http.StatusServiceUnavailable {
+		t.Errorf("answer without a configuration = %d %s, want 503", w.Code, w.Body)
 	}
 }
