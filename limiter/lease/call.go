@@ -76,7 +76,7 @@ func (t *target) fillEverything(c *call, a account, r *limiter.Rule, need, more 
 		a.request(r, c.sent, need, more, l)
 	}
 	if !t.zone.leases() {
-		l.Want = 0
+		l.Want, l.Share = 0, 0
 	}
 	if a.debt > 0 {
 		t.debt = int64(a.debt)
