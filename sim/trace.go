@@ -35,9 +35,6 @@ func (k *Keys) Number(name []byte) Key {
 // Name returns the key with this number.
 func (k *Keys) Name(n Key) string { return k.names[n] }
 
-// Len returns how many keys there are.
-func (k *Keys) Len() int { return len(k.names) }
-
 // at returns a pointer to the value of a key in a slice that grows with the keys.
 func at[T any](values *[]T, k Key) *T {
 	for int(k) >= len(*values) {

@@ -155,3 +155,18 @@ func TestKeptEventsDoNotHoldTheAccount(t *testing.T) {
 		n.checkAccounts(0)
 	})
 }
+
+// TestResetBesidePart takes from a bucket of which the node gets a part. Clients are told when what
+// they have taken is back, and not when the part ends.
+func TestResetBesidePart(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.rule(limiter.Rule{Limit: limiter.Limit{Events: 100, Window: time.Minute}})
+		d := n.allowed(r, "key", 1, limiter.FromStore)
+		if n.leased(r, "key") == 0 {
+			t.Fatal("nothing is leased")
+		}
+		if got := time.Duration(d.ResetAt-d.At) * time.Microsecond; got > time.Second {
+			t.Errorf("reset after the first take in %v, want 600ms", got)
+		}
+	})
+}
