@@ -127,7 +127,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	}
 	h.app, h.events = app.(*App), events.(*caddyevents.App)
 	h.ctx, h.logger = ctx, ctx.Logger()
-	if slices.ContainsFunc(ctx.Modules(), func(m caddy.Module) bool { _, is := m.(*caddyhttp.App); return is }) {
+	if !h.app.served && slices.ContainsFunc(ctx.Modules(), func(m caddy.Module) bool { _, is := m.(*caddyhttp.App); return is }) {
 		h.app.served = true
 	}
 
