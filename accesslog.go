@@ -6,6 +6,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/response"
 )
 
 // addToAccessLog adds what is decided about the request to its line in the access log, if its
@@ -17,59 +18,53 @@ func (e *evaluation) addToAccessLog() {
 		return
 	}
 	if extra, ok := ctx.Value(caddyhttp.ExtraLogFieldsCtxKey).(*caddyhttp.ExtraLogFields); ok {
-		extra.Add(zap.Inline((*accessLogField)(e.state)))
+		extra.Add(zap.Inline((*accessLogField)(&e.state.State)))
 	}
 }
 
-// An accessLogField is a requestState that writes the field rate_limit of a line, unless nothing
+// An accessLogField is a responseState that writes the field rate_limit of a line, unless nothing
 // was decided. Of several zones, it describes the one that rejects the request, or else the one
 // with the least left.
-type accessLogField requestState
+type accessLogField response.State
 
 // MarshalLogObject implements zapcore.ObjectMarshaler.
 func (f *accessLogField) MarshalLogObject(line zapcore.ObjectEncoder) error {
-	s := (*requestState)(f)
-	if s.forbidden != nil {
+	s := (*response.State)(f)
+	if s.Refusal != nil {
 		return line.AddObject("rate_limit", zapcore.ObjectMarshalerFunc(func(field zapcore.ObjectEncoder) error {
-			if s.exceeded != "" {
-				field.AddString("zone", s.exceeded)
+			if s.Exceeded != "" {
+				field.AddString("zone", s.Exceeded)
 			}
 			field.AddString("decision", adminapi.Denied)
-			field.AddString("source", s.forbidden.name)
+			field.AddString("source", s.Refusal.Reason)
 			return nil
 		}))
 	}
-	if r := s.decisive(); r != nil {
-		return line.AddObject("rate_limit", r)
+	if r := s.Decisive(); r != nil {
+		return line.AddObject("rate_limit", (*loggedResult)(r))
 	}
 	return nil
 }
 
-// decisive returns the result that rejects the request, or else the one with the least left.
-func (s *requestState) decisive() *zoneResult {
-	for i := range s.results {
-		if r := &s.results[i]; !r.decision.OK && r.zone.name == s.exceeded {
-			return r
-		}
-	}
-	return s.tightest(noHeaders)
-}
+// A loggedResult is a zoneResult that writes its fields.
+type loggedResult response.Result
 
 // MarshalLogObject implements zapcore.ObjectMarshaler.
-func (r *zoneResult) MarshalLogObject(field zapcore.ObjectEncoder) error {
-	field.AddString("zone", r.zone.name)
+func (l *loggedResult) MarshalLogObject(field zapcore.ObjectEncoder) error {
+	r := (*response.Result)(l)
+	field.AddString("zone", r.Zone.Name)
 	decision := adminapi.Admitted
 	switch {
-	case !r.decision.OK:
+	case !r.Decision.OK:
 		decision = adminapi.Rejected
-	case r.outage:
+	case r.Outage:
 		decision = adminapi.Degraded
 	}
 	field.AddString("decision", decision)
-	tierUnknownField(r.unknownTier).AddTo(field)
-	field.AddString("source", r.decision.Source.String())
-	if !r.outage {
-		field.AddInt64("remaining", r.remaining())
+	tierUnknownField(r.UnknownTier).AddTo(field)
+	field.AddString("source", r.Decision.Source.String())
+	if !r.Outage {
+		field.AddInt64("remaining", r.Remaining())
 	}
 	return nil
 }
@@ -77,5 +72,5 @@ func (r *zoneResult) MarshalLogObject(field zapcore.ObjectEncoder) error {
 // Interface guards.
 var (
 	_ zapcore.ObjectMarshaler = (*accessLogField)(nil)
-	_ zapcore.ObjectMarshaler = (*zoneResult)(nil)
+	_ zapcore.ObjectMarshaler = (*loggedResult)(nil)
 )

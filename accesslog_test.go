@@ -6,33 +6,35 @@ import (
 
 	"go.uber.org/zap/zapcore"
 
+	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 func TestAccessLogField(t *testing.T) {
-	result := func(name string, remaining int64) zoneResult {
-		return zoneResult{
-			zone:     &zone{zoneState: &zoneState{name: name}},
-			decision: limiter.Decision{OK: true, Limit: 10, Remaining: remaining, Source: limiter.FromLease},
+	result := func(name string, remaining int64) response.Result {
+		return response.Result{
+			Zone:     &usage.Zone{Name: name},
+			Decision: limiter.Decision{OK: true, Limit: 10, Remaining: remaining, Source: limiter.FromLease},
 		}
 	}
 	outage := result("c", -1)
-	outage.outage, outage.decision.Source = true, limiter.FromLate
+	outage.Outage, outage.Decision.Source = true, limiter.FromLate
 	denied := result("d", 0)
-	denied.decision.OK = false
+	denied.Decision.OK = false
 	for _, tc := range []struct {
 		name  string
-		state requestState
+		state response.State
 		want  string
 	}{
-		{"nothing", requestState{}, "map[]"},
-		{"least left", requestState{results: []zoneResult{result("a", 9), result("b", 8)}},
+		{"nothing", response.State{}, "map[]"},
+		{"least left", response.State{Results: []response.Result{result("a", 9), result("b", 8)}},
 			"map[rate_limit:map[decision:admitted remaining:8 source:lease zone:b]]"},
-		{"outage", requestState{results: []zoneResult{result("a", 0), outage}},
+		{"outage", response.State{Results: []response.Result{result("a", 0), outage}},
 			"map[rate_limit:map[decision:degraded source:late zone:c]]"},
-		{"rejected", requestState{results: []zoneResult{outage, denied}, exceeded: "d"},
+		{"rejected", response.State{Results: []response.Result{outage, denied}, Exceeded: "d"},
 			"map[rate_limit:map[decision:rejected remaining:0 source:lease zone:d]]"},
-		{"denied", requestState{exceeded: "a", forbidden: deniedKey},
+		{"denied", response.State{Exceeded: "a", Refusal: deniedKey},
 			"map[rate_limit:map[decision:denied source:denied_key zone:a]]"},
 	} {
 		line := zapcore.NewMapObjectEncoder()

@@ -92,24 +92,6 @@ func (f *addressFilter) check(r *http.Request, rules *addressEntries) (exempt, d
 	return false, false, nil
 }
 
-// exemptVar is the name of Caddy's variable that says that the client's address has been reported
-// as exempt.
-const exemptVar = "rate_limit.exempt"
-
-// reportExempt counts and publishes that the client's address is exempt: once for a request, however
-// many handlers it passes.
-func (e *evaluation) reportExempt() {
-	vars, _ := e.request.Context().Value(caddyhttp.VarsCtxKey).(map[string]any)
-	if vars[exemptVar] != nil {
-		return
-	}
-	if vars != nil {
-		vars[exemptVar] = true
-	}
-	e.noteExempt()
-	e.publish(decided{outcome: adminapi.Allowed, reason: allowedAddress})
-}
-
 // countsAddresses reports whether the keys of z are the addresses of clients. missing is for the
 // keys of requests without a key.
 func (z *zone) countsAddresses(missing bool) bool {

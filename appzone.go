@@ -18,11 +18,11 @@ func (a *App) provisionZones() error {
 		if settings.IsUse() {
 			return errorInZone(name, settings, errors.New("is empty: use at least `key` and `limit`"))
 		}
-		z, err := newZone(name, settings, a, nil)
+		z, err := a.zones().newZone(name, settings, zoneOptions{})
 		if err != nil {
 			return errorInZone(name, settings, err)
 		}
-		z.logWarnings(name, a.logger)
+		logWarnings(a.logger, z, z.warnings)
 		if err := a.define(name, settings, a.logger); err != nil {
 			return errorInZone(name, settings, err)
 		}
@@ -32,10 +32,8 @@ func (a *App) provisionZones() error {
 
 // warnUnusedZones warns about zones of the app that limit nothing.
 func (a *App) warnUnusedZones() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	used := make(map[string]bool)
-	for _, z := range a.zones {
+	for _, z := range a.set.all() {
 		used[z.name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Zones)) {
@@ -69,4 +67,12 @@ func placeField(place string) zap.Field {
 		return zap.Skip()
 	}
 	return zap.String("place", place)
+}
+
+// logWarnings logs warnings about z.
+func logWarnings(logger *zap.Logger, z *zone, warnings []error) {
+	for _, warning := range warnings {
+		logger.Warn("the zone is probably not what was meant", zap.String("zone", z.name), placeField(z.place),
+			zap.Error(warning))
+	}
 }

@@ -72,6 +72,6 @@ func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
 
 // checkZone compiles a zone of a Caddyfile as provisioning will.
 func (a *App) checkZone(name string, z *config.Zone) error {
-	_, err := newZone(name, z, a, nil)
+	_, err := a.zones().newZone(name, z, zoneOptions{})
 	return err
 }

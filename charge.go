@@ -6,10 +6,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A charge is what a request has been charged to one count. A request may pass a zone several times,
+// A chargedCount is what a request has been charged to one count. A request may pass a zone several times,
 // in several handlers, and is charged to each count once: a later pass that costs more is charged
 // the difference.
-type charge struct {
+type chargedCount struct {
 	rule uint32 // its ID
 	key  uint64 // its hash: the bytes are in a buffer that the next handler uses
 	cost int64
@@ -35,5 +35,5 @@ func (e *evaluation) charged(z *zone, r *limiter.Rule, key []byte) (cost int64) 
 
 // addCharge remembers a take that has consumed its cost.
 func (s *requestState) addCharge(t *limiter.Take) {
-	s.charges = append(s.charges, charge{t.Rule.ID, maphash.Bytes(chargeSeed, t.Key), t.Cost})
+	s.charges = append(s.charges, chargedCount{t.Rule.ID, maphash.Bytes(chargeSeed, t.Key), t.Cost})
 }

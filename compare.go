@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"maps"
-	"sync/atomic"
-	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keyshare"
@@ -29,15 +27,15 @@ func (c *comparedRules) all() []endpointRules {
 }
 
 // limits reports whether r is a rule that limits anything.
-func (r *rule) limits() bool { return r != nil && !r.unlimited() }
+func (r *rule) limits() bool { return r != nil && !r.Unlimited() }
 
 // decidesAs reports whether two rules have the same limit and algorithm. nil limits nothing.
 func (r *rule) decidesAs(other *rule) bool {
 	switch {
 	case !r.limits() || !other.limits():
 		return r.limits() == other.limits()
-	case r.block || other.block:
-		return r.block == other.block
+	case r.Block || other.Block:
+		return r.Block == other.Block
 	}
 	return r.Algorithm == other.Algorithm && r.Capacity() == other.Capacity() && r.Limit.Events == other.Limit.Events &&
 		r.Limit.Window == other.Limit.Window
@@ -114,92 +112,4 @@ func (z *zone) compareDoubts(settings *config.Zone) []error {
 	}
 	return []error{errors.New("compare makes no difference, because the zone has the same limit and algorithm, or its tiers " +
 		"and endpoints have their own: use another limit or algorithm in it")}
-}
-
-// addComparison adds the take from the rule that is compared with inForce, if there is one for the
-// key. inForce is nil if the zone does not limit the request.
-func (e *evaluation) addComparison(z *zone, rules *zoneRules, at *placement, inForce *rule, key []byte) {
-	if !rules.compared.keys.Includes(key) {
-		return
-	}
-	compared := at.rule(rules.compared.endpoints)
-	if compared == nil || at.override != nil && compared.decidesAs(inForce) {
-		return
-	}
-	take := limiter.Take{Rule: compared.Rule, Key: key}
-	if compared.Rule != nil {
-		take.Cost, _ = rules.endpoints[at.endpoint].cost.of(compared, e.request, e.repl)
-	}
-	e.comparisons = append(e.comparisons, trial{zoneResult{zone: z, rule: compared}, take})
-}
-
-// takeComparisons decides the comparisons, each by itself, after the rules in force have decided.
-// It counts how both have decided. What the store could not decide is no comparison.
-func (e *evaluation) takeComparisons() {
-	now := time.Now()
-	for i := range e.comparisons {
-		c := &e.comparisons[i]
-		admitted, decided := e.decisionOf(c.result.zone)
-		if !decided {
-			continue
-		}
-		e.decideTrials(e.comparisons[i:i+1], now)
-		if !c.result.outage {
-			c.result.zone.counters.comparisons.add(admitted, c.result.decision.OK)
-		}
-	}
-}
-
-// decisionOf returns whether the rule in force of a zone admits the request, also one in a dry run.
-// It is not decided in an outage, and if another zone rejects the request, which then counts in
-// none.
-func (e *evaluation) decisionOf(z *zone) (admitted, decided bool) {
-	of := func(r *zoneResult) (admitted, decided bool) { return r.decision.OK, !r.outage }
-	admitted, decided = true, true // unless the zone limits the request
-	results := e.results()
-	for i := range results {
-		switch r := &results[i]; {
-		case r.zone == z:
-			admitted, decided = of(r)
-		case !r.decision.OK:
-			return false, false
-		}
-	}
-	for i := range e.trials {
-		if r := &e.trials[i].result; r.zone == z {
-			return of(r)
-		}
-	}
-	return admitted, decided
-}
-
-// comparisonCounters count comparisons by what the rule in force and the compared one decide.
-type comparisonCounters struct {
-	used atomic.Bool // the zone compares, or did once
-
-	bothAdmit, bothReject, inForceAdmits, comparedAdmits atomic.Uint64
-}
-
-func (c *comparisonCounters) add(inForceAdmits, comparedAdmits bool) {
-	n := &c.bothReject
-	switch {
-	case inForceAdmits && comparedAdmits:
-		n = &c.bothAdmit
-	case inForceAdmits:
-		n = &c.inForceAdmits
-	case comparedAdmits:
-		n = &c.comparedAdmits
-	}
-	n.Add(1)
-}
-
-func (s scrape) collectComparisons(z *zoneState) {
-	c := &z.counters.comparisons
-	if !c.used.Load() {
-		return
-	}
-	s.count(descComparisons, c.bothAdmit.Load(), z.name, "admitted", "admitted")
-	s.count(descComparisons, c.inForceAdmits.Load(), z.name, "admitted", "rejected")
-	s.count(descComparisons, c.comparedAdmits.Load(), z.name, "rejected", "admitted")
-	s.count(descComparisons, c.bothReject.Load(), z.name, "rejected", "rejected")
 }

@@ -18,8 +18,8 @@ import (
 type compared [4]uint64
 
 func (z *zone) compared() compared {
-	c := &z.counters.comparisons
-	return compared{c.bothAdmit.Load(), c.inForceAdmits.Load(), c.comparedAdmits.Load(), c.bothReject.Load()}
+	c := &z.usage.Comparisons
+	return compared{c.BothAdmit.Load(), c.InForceAdmits.Load(), c.ComparedAdmits.Load(), c.BothReject.Load()}
 }
 
 // Of 20 requests of a key, some are admitted, and the compared rule decides as often as it should.
@@ -306,7 +306,7 @@ func TestRulesCompare(t *testing.T) {
 			{`{"limit": "5/1000h"}`, compared{}}, // the same
 		} {
 			s := putRules(t, h, `{"zones": {"`+zone+`": {"compare": `+tc.rules+`}}}`)
-			if err := (ruleSchema{h.app}).Compare(zone, s.version.Document.Zones[zone].Compare); err != nil {
+			if err := (&h.app.set).Compare(zone, s.version.Document.Zones[zone].Compare); err != nil {
 				t.Errorf("%s: %v", tc.rules, err)
 			}
 			h.admitted(t, fmt.Sprintf("%s-%d", own, i), "/")
@@ -362,7 +362,7 @@ func TestOperationsIncludeComparedCounts(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"compared-counts": {"key": "{http.request.header.X-Api-Key}",
 		"limit": "5/1000h", "endpoints": [{"path": "/own", "limit": "6/1000h"}], "compare": {"limit": "3/1000h"}}}}`)
 	h.admitted(t, "k", "/")
-	counts, err := h.app.countsOf(&keyRef{Key: rules.Key{Zone: "compared-counts", Text: "k"}}, "")
+	counts, err := h.app.rulesInForce().countsOf(&keyRef{Key: rules.Key{Zone: "compared-counts", Text: "k"}}, "")
 	if err != nil || len(counts) != 3 {
 		t.Fatalf("counts = %+v, %v, want two of the zone and one of the endpoint", counts, err)
 	}
@@ -384,7 +384,7 @@ func TestComparisonIsRefused(t *testing.T) {
 		`{"keys": 1.5, "limit": "1/1m"}`:         "compare: keys is 1.5: use a fraction",
 		`{"keys": "5", "limit": "1/1m"}`:         `"5" is not a percentage: use "0%" to "100%"`,
 		`{"limit": {"events": 0}}`:               "compare: limit: events is 0: use block",
-		`{"limit": "4/1m"}`:                      "compare: cost is 5, but at most 4 events can pass at once: use a lower cost",
+		`{"limit": "4/1m"}`:                      "compare: cost is 5, but at most 4 can pass at once: use a lower cost",
 		`{"algorithm": {"name": "leaky"}}`:       "compare: algorithm",
 		`{"percent": 5}`:                         `unknown field "percent"`,
 		`{"limit": "9/1m burst 8"}`:              "compare: limit: fixed_window has no burst: use token_bucket, or a limit without burst",

@@ -51,8 +51,8 @@ func fixedCost(p *keytemplate.Placeholder) (cost, error) {
 // fits returns an error if no request of this cost can ever pass r.
 func (c cost) fits(r *rule) error {
 	if r.Rule != nil && c.fixed > r.Capacity() {
-		return config.ErrorIn("cost", fmt.Errorf("cost is %d, but at most %s can pass at once: use a lower cost, or a higher "+
-			"limit or burst", c.fixed, amount(r.Capacity(), "event")))
+		return config.ErrorIn("cost", fmt.Errorf("cost is %d, but at most %d can pass at once: use a lower cost, or a higher "+
+			"limit or burst", c.fixed, r.Capacity()))
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func TestCostFromEnvironment(t *testing.T) {
 		t.Errorf("cost = %d, want 7", z.configured.endpoints[0].cost.fixed)
 	}
 	for value, want := range map[string]string{
-		"11":   "cost is 11, but at most 10 events can pass at once: use a lower cost",
+		"11":   "cost is 11, but at most 10 can pass at once: use a lower cost",
 		"many": "cost: {env.FLEETLIMIT_TEST_COST} is \"many\" when the configuration loads: use a number from 1",
 		"0":    "use a number from 1",
 		"1.5":  "use a number from 1",
@@ -74,7 +74,7 @@ func TestCostFromEnvironment(t *testing.T) {
 		if err := json.Unmarshal([]byte(zone), settings); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := newZone("api", settings, new(App), nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := new(zoneSet).newZone("api", settings, zoneOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("cost %s: error %v, want one with %q", value, err, want)
 		}
 	}

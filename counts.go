@@ -2,7 +2,6 @@ package fleetlimit
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -11,37 +10,6 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// Operation implements adminapi.Configuration.
-func (a *runningApp) Operation(action *rules.Action) (do func(context.Context) error, err error) {
-	key := keyRef{action.Key, action.Stored}
-	counts, err := a.app.countsOf(&key, action.Endpoint)
-	if err != nil {
-		return nil, err
-	}
-	action.Key = key.Key
-	if action.Stored != "" {
-		action.Text, action.Base64 = "", "" // they may name other keys, too
-	}
-	kind, events := action.Kind, action.Events
-	return func(ctx context.Context) error {
-		for _, c := range counts {
-			if err := a.changeCount(ctx, &c, kind, events); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, nil
-}
-
-func (a *runningApp) changeCount(ctx context.Context, c *keyCount, kind string, events int64) error {
-	store, now := a.app.store, time.Now()
-	if kind == rules.Reset {
-		return store.Reset(ctx, now, c.Rule, c.Key)
-	}
-	_, err := store.AddQuota(ctx, now, c.Rule, c.Key, events)
-	return err
-}
-
 // A keyCount is a count of a key with the rule that is in force for it.
 type keyCount struct {
 	Key  []byte        // as requests have it
@@ -49,16 +17,16 @@ type keyCount struct {
 }
 
 // countsOf returns the counts of a key at an endpoint, or in the whole zone if that is "".
-func (a *App) countsOf(k *keyRef, endpoint string) (counts []keyCount, err error) {
-	z := ruleSchema{a}.zone(k.Zone)
+func (s *ruleSnapshot) countsOf(k *keyRef, endpoint string) (counts []keyCount, err error) {
+	z := s.set.named(k.Zone)
 	if z == nil {
-		return nil, ruleSchema{a}.noZone(k.Zone)
+		return nil, s.set.noZone(k.Zone)
 	}
 	keys, err := z.resolve(k)
 	if err != nil {
 		return nil, err
 	}
-	inForce := a.rulesInForce().of(z)
+	inForce := s.of(z)
 	for i := range inForce.endpoints {
 		e := &inForce.endpoints[i]
 		if endpoint != "" && e.name() != endpoint {
@@ -70,7 +38,7 @@ func (a *App) countsOf(k *keyRef, endpoint string) (counts []keyCount, err error
 	}
 	if len(counts) == 0 {
 		err = fmt.Errorf("zone %q has no count of the key there: use one of the endpoints %q that has a limit of its own, or "+
-			"none", k.Zone, ruleSchema{a}.Endpoints(k.Zone))
+			"none", k.Zone, s.set.Endpoints(k.Zone))
 	}
 	return counts, err
 }

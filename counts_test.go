@@ -19,7 +19,7 @@ func TestSharedCountIsOne(t *testing.T) {
 	for key, want := range map[string][]string{"k": {""}, "pro-k": {"", "/pro"}} {
 		h.admitted(t, key, "/")
 		h.admitted(t, key, "/pro")
-		counts, err := h.app.countsOf(&keyRef{Key: rules.Key{Zone: zone, Text: key}}, "")
+		counts, err := h.app.rulesInForce().countsOf(&keyRef{Key: rules.Key{Zone: zone, Text: key}}, "")
 		if err != nil || len(counts) != len(want) {
 			t.Errorf("counts of %s = %+v, %v, want those of %q", key, counts, err, want)
 		}
@@ -44,7 +44,7 @@ func TestSharedCountIsOne(t *testing.T) {
 			t.Errorf("top counts of %s = %q, want those of %q", key, top, want)
 		}
 	}
-	if _, err := h.app.countsOf(&keyRef{Key: rules.Key{Zone: zone, Text: "k"}}, "/cost"); err == nil ||
+	if _, err := h.app.rulesInForce().countsOf(&keyRef{Key: rules.Key{Zone: zone, Text: "k"}}, "/cost"); err == nil ||
 		!strings.Contains(err.Error(), "that has a limit of its own, or none") {
 		t.Errorf("counts at /cost: %v, want an error", err)
 	}
@@ -59,7 +59,7 @@ func TestSharedCountIsOne(t *testing.T) {
 		t.Errorf("limits of the zone = %q, want %q", listed, want)
 	}
 
-	schema := ruleSchema{h.app}.Overrides(zone, nil)
+	schema := h.app.set.Overrides(zone, nil)
 	if err := schema(&rules.Override{Key: rules.Key{Zone: zone, Text: "k"}, Endpoint: "/cost", Multiplier: 2}); err == nil ||
 		!strings.Contains(err.Error(), "endpoint /cost has no limit of its own: use the override without `endpoint`") {
 		t.Errorf("an override at /cost: %v, want an error", err)

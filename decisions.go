@@ -11,6 +11,8 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 )
 
 // passes reports whether requests with an outcome are what a healthy node mostly has. Tails have a
@@ -25,9 +27,9 @@ var tails adminapi.Tails
 // decided is what a tail can ask about a decision.
 type decided struct {
 	outcome string
-	zone    *zone                 // nil: the client's address has decided, before any zone
+	zone    *usage.Zone           // nil: the client's address has decided, before any zone
 	key     *keytemplate.Template // nil: the request has no key
-	result  *zoneResult           // nil: no count was needed
+	result  *response.Result      // nil: no count was needed
 	reason  string                // of denied and would_deny
 	wouldBe int                   // the status of the response without the dry run
 }
@@ -36,7 +38,7 @@ func (d *decided) zoneName() string {
 	if d.zone == nil {
 		return ""
 	}
-	return d.zone.name
+	return d.zone.Name
 }
 
 // publish hands a decision to the tails that want it. While there is none, it is one atomic load.
@@ -96,31 +98,30 @@ func (e *evaluation) newDecision(d *decided) *adminapi.Decision {
 	case adminapi.Unavailable:
 		decision.Status = http.StatusServiceUnavailable
 	case adminapi.Denied:
-		decision.Status = e.forbidden.reason.status
+		decision.Status = e.refused.refusal.Status
 	}
 	if d.key != nil {
 		e.addKey(decision, d)
 	}
 	if r := d.result; r != nil {
-		limit, remaining := r.decision.Limit, r.remaining()
+		limit, remaining := r.Decision.Limit, r.Remaining()
 		decision.Limit = &limit
-		if r.cost > 1 {
-			decision.Cost = r.cost
+		if r.Cost > 1 {
+			decision.Cost = r.Cost
 		}
-		if !r.outage || remaining >= 0 {
+		if !r.Outage || remaining >= 0 {
 			decision.Remaining = &remaining
 		}
-		if !r.decision.OK {
-			decision.Wait = adminapi.Wait(r.boundedWait())
+		if !r.Decision.OK {
+			decision.Wait = adminapi.Wait(r.BoundedWait())
 		}
-		decision.Source = r.decision.Source.String()
+		decision.Source = r.Decision.Source.String()
 	}
 	return decision
 }
 
 // addKey adds the key, and what the zone has found for it.
 func (e *evaluation) addKey(decision *adminapi.Decision, d *decided) {
-	z := d.zone
 	text := d.key.Text(e.request, e.repl)
 	switch {
 	case len(text) > maxTailKey:
@@ -129,21 +130,12 @@ func (e *evaluation) addKey(decision *adminapi.Decision, d *decided) {
 	default:
 		decision.Base64 = base64.StdEncoding.EncodeToString([]byte(text))
 	}
-	if z.configured == nil { // of emergency mode
+	i := slices.IndexFunc(e.handler.zones, func(z *zone) bool { return z.usage == d.zone })
+	if i < 0 { // that of emergency mode
 		return
 	}
+	z := e.handler.zones[i]
 	decision.Missing = d.key != z.key // then it is what stands in for one
-	rules := e.rules.of(z)
-	if d.result != nil {
-		decision.Endpoint = rules.endpoints[d.result.endpoint].name()
-	} else {
-		decision.Endpoint = rules.endpoints[e.canonicalEndpoint(rules)].name()
-	}
-	if z.tiers == nil || decision.Missing && z.missing.limited {
-		return
-	}
-	if key, has, err := d.key.Append(nil, e.request, e.repl); err == nil && has == keytemplate.Present {
-		found := e.tierOf(z, rules.keys.Of(key), time.Now(), func() string { return text })
-		decision.Tier, decision.TierUnknown = z.tiers.name(found.tier), strings.Clone(shortened(found.unknown))
-	}
+	endpoint, tier, unknown := z.lookup(&e.zoneRequest, e.rules, d.key, d.result)
+	decision.Endpoint, decision.Tier, decision.TierUnknown = endpoint, tier, strings.Clone(shortened(unknown))
 }

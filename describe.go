@@ -10,12 +10,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// Zone implements adminapi.Configuration.
-func (a *runningApp) Zone(name string) adminapi.Zone {
-	z := a.schema.zone(name)
-	i := inspector{running: a, zone: z, config: a.definition(z.name)}
+// Zone describes a zone.
+func (s *ruleSnapshot) Zone(name string) adminapi.Zone {
+	z, inForce := s.rulesOf(name)
+	i := inspector{snapshot: s, zone: z, config: z.builder.zone}
 	answer := adminapi.Zone{Name: z.name, Key: i.config.Key, Limits: []adminapi.EndpointLimits{}}
-	inForce := a.inForce.of(z)
 	for place := range inForce.endpoints {
 		if limits := i.limitsAt(inForce, place); len(limits.Tiers) > 0 {
 			answer.Limits = append(answer.Limits, limits)
@@ -27,7 +26,7 @@ func (a *runningApp) Zone(name string) adminapi.Zone {
 	if inForce.compared != nil {
 		answer.Compare = config.FormatPercent(inForce.compared.fraction)
 	}
-	if changes := a.inForce.version.Document.Zones[z.name]; changes != nil && changes.DryRun != "" {
+	if changes := s.version.Document.Zones[z.name]; changes != nil && changes.DryRun != "" {
 		answer.DryRun = changes.DryRun
 	}
 	return answer
@@ -75,8 +74,8 @@ func (i *inspector) origins(e *endpointRules, place, tier int) []adminapi.Origin
 	if e.route != nil {
 		configured = i.config.Endpoints[place]
 	}
-	changes := i.running.inForce.version.Document.Zones[i.zone.name]
-	return originsOf(i.config, i.running.app.Tiers, changes, i.zone.tiers.name(tier), configured, e.name())
+	changes := i.snapshot.version.Document.Zones[i.zone.name]
+	return originsOf(i.config, i.snapshot.set.tiers, changes, i.zone.tiers.name(tier), configured, e.name())
 }
 
 // describe returns the rule at a place of the zone for a tier, or nil if there is none.

@@ -14,81 +14,34 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A trial is a take of a zone that does not reject the request.
-type trial struct {
-	result zoneResult
-	take   limiter.Take // unless the rule blocks or is unlimited
-}
-
-// decideTrials decides the trials of one zone as one, and returns the result that describes them.
-// There are several if the request is at several endpoints.
-func (e *evaluation) decideTrials(trials []trial, now time.Time) *zoneResult {
-	clear(e.takes) // results have their decisions
-	e.takes = e.takes[:0]
-	blocked := false
-	for i := range trials {
-		switch r := trials[i].result.rule; {
-		case r.block:
-			blocked = true
-		case !r.unlimited():
-			e.takes = append(e.takes, trials[i].take)
-		}
-	}
-	switch store := e.handler.app.store; { // takes have the errors
-	case len(e.takes) == 0:
-	case blocked:
-		_ = store.Peek(e.request.Context(), now, e.takes)
-	default:
-		_ = store.Take(e.request.Context(), now, e.takes)
-	}
-	takes, at := e.takes, limiter.At(now)
-	var decisive *zoneResult
-	for i := range trials {
-		r := &trials[i].result
-		switch {
-		case r.rule.block:
-			r.block(at)
-		case r.rule.unlimited():
-			r.decision = limiter.Decision{OK: true, At: at}
-		default:
-			r.decide(&takes[0], at)
-			takes = takes[1:]
-		}
-		if decisive == nil || r.decides(decisive) {
-			decisive = r
-		}
-	}
-	return decisive
-}
-
-// takeTrials decides the trials, those of each zone by themselves. They follow a request that the
+// takeDryRuns decides the dry runs, those of each zone by themselves. They follow a request that the
 // zones in force admit, because a rejected one is counted in no zone.
-func (e *evaluation) takeTrials() {
+func (e *evaluation) takeDryRuns() {
 	now := time.Now()
 	e.now = limiter.At(now)
-	for rest := e.trials; len(rest) > 0; {
-		n := slices.IndexFunc(rest, func(t trial) bool { return t.result.zone != rest[0].result.zone })
+	for rest := e.dryRuns; len(rest) > 0; {
+		n := slices.IndexFunc(rest, func(s shadow) bool { return s.result.Zone != rest[0].result.Zone })
 		if n < 0 {
 			n = len(rest)
 		}
-		r := e.decideTrials(rest[:n], now)
+		r := e.decideShadows(rest[:n], now)
 		rest = rest[n:]
 		for i := range e.takes {
 			e.state.addCharge(&e.takes[i])
 		}
-		if r.decision.OK {
+		if r.Decision.OK {
 			e.count(r, false)
 			continue
 		}
-		r.zone.counters.wouldReject[r.decision.Source].Add(1)
+		r.Zone.WouldReject[r.Decision.Source].Add(1)
 		status := http.StatusTooManyRequests
-		if r.unavailable() {
+		if r.Unavailable() {
 			status = http.StatusServiceUnavailable
 		}
-		e.publish(decided{outcome: adminapi.WouldReject, zone: r.zone, key: r.template, result: r, wouldBe: status})
+		e.publish(decided{outcome: adminapi.WouldReject, zone: r.Zone, key: r.Template, result: r, wouldBe: status})
 		if logs, unlogged := e.logsRejection(r); logs {
-			e.logTrial(r.zone, r.template, unlogged, zap.Int("would_be", status), zap.Duration("wait", r.boundedWait()),
-				costField(r.cost), tierUnknownField(r.unknownTier))
+			e.logDryRun(r.Zone.Name, r.Template, unlogged, zap.Int("would_be", status), zap.Duration("wait", r.BoundedWait()),
+				costField(r.Cost), tierUnknownField(r.UnknownTier))
 		}
 	}
 }
@@ -97,17 +50,16 @@ func (e *evaluation) takeTrials() {
 // unverified.
 const earlyData = "early_data"
 
-// passTrial lets a request pass a zone that would have answered err, or forbidden the request.
-func (e *evaluation) passTrial(z *zone, key *keytemplate.Template, err error) {
-	reason, status := earlyData, errorStatus(err)
-	if f := e.forbidden.reason; f != nil {
-		reason, status = f.name, f.status
+// passDryRun lets a request pass a zone that would have answered err, or refused the request.
+func (e *evaluation) passDryRun(found *reading, err error) {
+	z, reason, status := found.zone, earlyData, errorStatus(err)
+	if f := found.refusal; f != nil {
+		reason, status = f.Reason, f.Status
 	}
-	e.forbidden = forbidden{}
-	z.counters.wouldDeny.Add(1)
-	e.publish(decided{outcome: adminapi.WouldDeny, zone: z, key: key, reason: reason, wouldBe: status})
+	z.usage.WouldDeny.Add(1)
+	e.publish(decided{outcome: adminapi.WouldDeny, zone: z.usage, key: found.template, reason: reason, wouldBe: status})
 	if logs, unlogged := e.handler.logsForbidden(z); logs {
-		e.logTrial(z, key, unlogged, zap.Int("would_be", status), zap.String("reason", reason))
+		e.logDryRun(z.name, found.template, unlogged, zap.Int("would_be", status), zap.String("reason", reason))
 	}
 }
 
@@ -120,7 +72,7 @@ func errorStatus(err error) int {
 	return http.StatusInternalServerError
 }
 
-// logTrial logs that a zone would not have let the request pass.
-func (e *evaluation) logTrial(z *zone, key *keytemplate.Template, suppressed uint64, about ...zap.Field) {
-	e.log("request would be rejected", 0, key, suppressed, append(about, zap.String("zone", z.name))...)
+// logDryRun logs that a zone would not have let the request pass.
+func (e *evaluation) logDryRun(zone string, key *keytemplate.Template, suppressed uint64, about ...zap.Field) {
+	e.log("request would be rejected", 0, key, suppressed, append(about, zap.String("zone", zone))...)
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -42,13 +44,13 @@ type emergency struct {
 type emergencySwitch struct {
 	current atomic.Pointer[emergency] // nil: off
 	used    atomic.Bool               // it was on once
-	state   zoneState                 // counters and limits of reports
+	state   usage.Zone                // counters and limits of reports
 
 	mu      sync.Mutex       // guards changes of current
 	ofRules *rules.Emergency // nil: the rules in force have none
 }
 
-var emergencyMode = emergencySwitch{state: zoneState{name: adminapi.EmergencyZone}}
+var emergencyMode = emergencySwitch{state: usage.Zone{Name: adminapi.EmergencyZone}}
 
 // active returns the emergency at now, or nil. While emergency mode is off, it is one atomic load.
 func (m *emergencySwitch) active(now time.Time) *emergency {
@@ -65,7 +67,7 @@ func (m *emergencySwitch) start(e *emergency) error {
 	if err != nil {
 		return err
 	}
-	e.zone = &zone{zoneState: &m.state, key: key}
+	e.zone = &zone{name: adminapi.EmergencyZone, usage: &m.state, key: key}
 
 	m.mu.Lock()
 	earlier := m.current.Load()
@@ -195,7 +197,7 @@ func (e *emergency) describe() adminapi.Emergency {
 func (e *emergency) report(state, message string, about ...zap.Field) {
 	caddy.Log().Named(appName).Warn(message, about...)
 	if a := newestApp(); a != nil {
-		a.emit("rate_limit_emergency", map[string]any{"state": state, "limit": e.limit.String(), "reason": e.reason})
+		a.log.EmitLater("rate_limit_emergency", map[string]any{"state": state, "limit": e.limit.String(), "reason": e.reason})
 	}
 }
 
@@ -226,16 +228,16 @@ func (e *evaluation) takeInEmergency() error {
 	e.now = limiter.At(now)
 	e.takes = append(e.takes, limiter.Take{Rule: m.rule.Rule, Key: key, Cost: 1})
 	_ = m.counts.Take(e.request.Context(), e.now, e.takes) // it never fails
-	r := zoneResult{zone: m.zone, rule: m.rule, template: m.zone.key, cost: 1, headers: e.handler.headers}
-	r.decide(&e.takes[0], e.now)
+	r := response.Result{Zone: &emergencyMode.state, Policy: &m.rule.Policy, Template: m.zone.key, Cost: 1, Headers: e.handler.headers}
+	r.Decide(&e.takes[0], e.now)
 	end := e.now + limiter.Instant(m.expiresAt.Sub(now)/time.Microsecond) + 1
-	r.decision.RetryAt, r.decision.ResetAt = min(r.decision.RetryAt, end), min(r.decision.ResetAt, end)
-	e.count(&r, !r.decision.OK)
+	r.Decision.RetryAt, r.Decision.ResetAt = min(r.Decision.RetryAt, end), min(r.Decision.ResetAt, end)
+	e.count(&r, !r.Decision.OK)
 	clear(e.takes)
 	e.takes = e.takes[:0]
-	if !r.decision.OK {
-		e.state.results = append(e.state.results, r)
-		e.denied = &e.state.results[len(e.state.results)-1]
+	if !r.Decision.OK {
+		e.state.Add(r)
+		e.denied = &e.state.Results[len(e.state.Results)-1]
 	}
 	return nil
 }

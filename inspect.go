@@ -15,18 +15,26 @@ import (
 
 // An inspector looks at a key.
 type inspector struct {
-	running *runningApp
-	zone    *zone
-	config  *config.Zone
-	key     rules.Key
-	keys    [][]byte // as requests have it
-	now     time.Time
+	snapshot *ruleSnapshot
+	store    inspectedStore
+	zone     *zone
+	config   *config.Zone
+	key      rules.Key
+	keys     [][]byte // as requests have it
+	now      time.Time
 }
 
-// Inspect implements adminapi.Configuration.
-func (a *runningApp) Inspect(ctx context.Context, zone string, r *adminapi.InspectRequest) (*adminapi.Inspection, error) {
-	z := a.schema.zone(zone)
-	i := inspector{running: a, zone: z, config: a.definition(zone), now: time.Now()}
+// An inspectedStore has the counts of keys.
+type inspectedStore interface {
+	Inspect(ctx context.Context, now time.Time, r *limiter.Rule, key []byte) (limiter.Inspection, error)
+}
+
+// Inspect returns what is known of a key of a zone.
+func (s *ruleSnapshot) Inspect(ctx context.Context, store inspectedStore, zone string, r *adminapi.InspectRequest) (
+	*adminapi.Inspection, error,
+) {
+	z, inForce := s.rulesOf(zone)
+	i := inspector{snapshot: s, store: store, zone: z, config: z.builder.zone, now: time.Now()}
 	ref := keyRef{rules.Key{Zone: zone, Text: r.Key, Base64: r.Base64, Missing: r.Missing}, r.Stored}
 	keys, err := z.resolve(&ref)
 	if err != nil {
@@ -39,9 +47,8 @@ func (a *runningApp) Inspect(ctx context.Context, zone string, r *adminapi.Inspe
 	}
 	answer := &adminapi.Inspection{
 		Zone: zone, Key: i.key.Text, Base64: i.key.Base64, Stored: r.Stored, Missing: i.key.Missing,
-		Version: a.inForce.version.Number, Access: i.access(), Tier: tier, Counts: []adminapi.InspectedCount{},
+		Version: s.version.Number, Access: i.access(), Tier: tier, Counts: []adminapi.InspectedCount{},
 	}
-	inForce := a.inForce.of(z)
 	for place := range inForce.endpoints {
 		if r.Endpoint == "" || inForce.endpoints[place].name() == r.Endpoint {
 			for _, number := range i.possibleTiers(tier) {
@@ -76,7 +83,7 @@ func (i *inspector) access() (by *adminapi.DecidedBy) {
 	if by := i.accessByAddress(); by != nil {
 		return by
 	}
-	for _, a := range i.running.inForce.version.Document.Access {
+	for _, a := range i.snapshot.version.Document.Access {
 		// Denials come first.
 		if (by == nil || a.Action == rules.Deny) && i.is(a.Key, &a.Entry) {
 			by = &adminapi.DecidedBy{Action: a.Action, Source: adminapi.FromRules, Entry: a.ID}
@@ -98,7 +105,7 @@ func (i *inspector) accessByAddress() *adminapi.DecidedBy {
 	if err != nil || !i.zone.countsAddresses(i.key.Missing) {
 		return nil
 	}
-	return accessOf(p, i.running.inForce.version.Document.Access, i.now, i.running.schema.zonesCalled(i.zone.name))
+	return accessOf(p, i.snapshot.version.Document.Access, i.now, i.snapshot.set.zonesCalled(i.zone.name))
 }
 
 // counts returns the limits and the counts of the key at a place of the zone, if it has a tier.
@@ -126,7 +133,7 @@ func (i *inspector) counts(ctx context.Context, inForce *zoneRules, place, tier 
 
 // overrides returns those of the key at an endpoint, or of the whole zone.
 func (i *inspector) overrides(endpoint string) (origins []adminapi.Origin) {
-	for _, o := range i.running.inForce.version.Document.Overrides {
+	for _, o := range i.snapshot.version.Document.Overrides {
 		if o.Endpoint == endpoint && i.is(&o.Key, &o.Entry) {
 			origins = append(origins, adminapi.Origin{
 				Limit: o.Limit, Multiplier: o.Multiplier, Source: adminapi.FromOverride, Place: "key", Override: o.ID,
@@ -138,7 +145,7 @@ func (i *inspector) overrides(endpoint string) (origins []adminapi.Origin) {
 
 // count asks the store for the count of a key.
 func (i *inspector) count(ctx context.Context, c *adminapi.InspectedCount, r *limiter.Rule, key []byte) {
-	found, err := i.running.app.store.Inspect(ctx, i.now, r, key)
+	found, err := i.store.Inspect(ctx, i.now, r, key)
 	if err != nil {
 		c.Error = err.Error()
 	} else {

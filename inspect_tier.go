@@ -21,7 +21,7 @@ func (i *inspector) tier(asked string) (*adminapi.DecidedBy, error) {
 			return nil, err
 		}
 	}
-	for _, a := range slices.Backward(i.running.inForce.version.Document.Tiers) {
+	for _, a := range slices.Backward(i.snapshot.version.Document.Tiers) {
 		if i.is(&a.Key, &a.Entry) {
 			return &adminapi.DecidedBy{Name: a.Tier, Source: adminapi.FromRules, Entry: a.ID}, nil
 		}

@@ -68,6 +68,6 @@ func newKeyLists(t *testing.T, key, allow, deny string) error {
 	if err := json.Unmarshal([]byte(text), settings); err != nil {
 		t.Fatal(err)
 	}
-	_, err := newZone("api", settings, new(App), nil)
+	_, err := new(zoneSet).newZone("api", settings, zoneOptions{})
 	return err
 }

@@ -3,11 +3,8 @@ package fleetlimit
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"net"
 	"net/http"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -16,15 +13,16 @@ import (
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
-	"github.com/fleetlimit/fleetlimit/redisconn"
+	"github.com/fleetlimit/fleetlimit/internal/response"
 )
 
-// loggedOf returns which rejections by a zone are logged, or those by the handler if it is nil.
-func (h *Handler) loggedOf(z *zone) string {
+// loggedOf returns which rejections by a zone are logged. legacy is whether it is in the syntax of
+// caddy-ratelimit.
+func (h *Handler) loggedOf(legacy bool) string {
 	switch {
 	case h.LogRejections != "":
 		return h.LogRejections
-	case z != nil && z.legacy:
+	case legacy:
 		return config.LogAll
 	}
 	return config.LogFirst
@@ -35,23 +33,23 @@ func (h *Handler) loggedOf(z *zone) string {
 // window. First rejections are reported at most ten times a second for a zone, because each key of
 // a flood has one. A limit that blocks has no window, so that as many of its rejections are logged.
 // A 503 exceeds no limit: it is logged alike, and has no event.
-func (e *evaluation) report(denied, named *zoneResult, wait time.Duration) {
-	h, z := e.handler, denied.zone
+func (e *evaluation) report(denied, named *response.Result, wait time.Duration) {
+	h, z := e.handler, denied.Zone
 	logs, unlogged := e.logsRejection(denied)
-	emits, unemitted := z.legacy, uint64(0)
+	emits, unemitted := denied.Legacy, uint64(0)
 	message, status := "rate limit exceeded", http.StatusTooManyRequests
-	if denied.unavailable() {
-		message, status, emits = errUnavailable.Error(), http.StatusServiceUnavailable, false
-	} else if denied.decision.Breach && !z.legacy {
-		emits, unemitted = z.emitted.allow(e.now.Unix())
+	if denied.Unavailable() {
+		message, status, emits = "rate limit is not available", http.StatusServiceUnavailable, false
+	} else if denied.Decision.Breach && !denied.Legacy {
+		emits, unemitted = z.Emitted.Allow(e.now.Unix())
 	}
 	if !logs && !emits {
 		return
 	}
-	zone, key := named.zone.name, named.template
+	zone, key := named.Zone.Name, named.Template
 	if logs {
 		e.log(message, status, key, unlogged,
-			zap.String("zone", zone), zap.Duration("wait", wait), costField(denied.cost), tierUnknownField(denied.unknownTier))
+			zap.String("zone", zone), zap.Duration("wait", wait), costField(denied.Cost), tierUnknownField(denied.UnknownTier))
 	}
 	if emits {
 		data := map[string]any{"zone": zone, "wait": wait}
@@ -74,15 +72,15 @@ func costField(cost int64) zap.Field {
 }
 
 // logsRejection reports whether a rejection is logged, and how many were not since the last one.
-func (e *evaluation) logsRejection(denied *zoneResult) (logs bool, unlogged uint64) {
-	z, which := denied.zone, e.handler.loggedOf(denied.zone)
+func (e *evaluation) logsRejection(denied *response.Result) (logs bool, unlogged uint64) {
+	z, which := denied.Zone, e.handler.loggedOf(denied.Legacy)
 	switch {
 	case which != config.LogFirst:
 		return which == config.LogAll, 0
-	case denied.rule.block:
-		return z.windowless.allow(e.now.Unix())
-	case denied.decision.Breach:
-		return z.logged.allow(e.now.Unix())
+	case denied.Policy.Block:
+		return z.Windowless.Allow(e.now.Unix())
+	case denied.Decision.Breach:
+		return z.Logged.Allow(e.now.Unix())
 	}
 	return false, 0
 }
@@ -91,13 +89,13 @@ func (e *evaluation) logsRejection(denied *zoneResult) (logs bool, unlogged uint
 // how many were not since the last one. It belongs to no window that has a first one, so unless all
 // are logged, a zone logs at most ten a second, and the handler as many by its own list.
 func (h *Handler) logsForbidden(z *zone) (logs bool, unlogged uint64) {
-	limit := &h.windowless
+	limit, legacy := &h.windowless, false
 	if z != nil {
-		limit = &z.windowless
+		limit, legacy = &z.usage.Windowless, z.legacy
 	}
-	switch h.loggedOf(z) {
+	switch h.loggedOf(legacy) {
 	case config.LogFirst:
-		return limit.allow(time.Now().Unix())
+		return limit.Allow(time.Now().Unix())
 	case config.LogAll:
 		return true, 0
 	}
@@ -174,87 +172,4 @@ func shortened(text string) string {
 func keyHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:6])
-}
-
-// reportsPerSecond is the number of reports that a zone makes in a second.
-const reportsPerSecond = 10
-
-// A reportLimit bounds the reports of a zone in each second of the clock.
-type reportLimit struct {
-	mu         sync.Mutex
-	second     int64
-	reports    int    // in this second
-	suppressed uint64 // since the last report
-}
-
-// allow reports whether a report is allowed, and how many were suppressed since the last one.
-func (l *reportLimit) allow(second int64) (ok bool, suppressed uint64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if second != l.second {
-		l.second, l.reports = second, 0
-	}
-	if l.reports == reportsPerSecond {
-		l.suppressed++
-		return false, 0
-	}
-	l.reports++
-	suppressed, l.suppressed = l.suppressed, 0
-	return true, suppressed
-}
-
-// logTransition logs when the store stops answering and when it answers again. A client that is
-// closed belongs to a configuration that has ended, which is no outage.
-func (h *Handler) logTransition(err error, now time.Time) {
-	s := h.app.store
-	if err == nil {
-		if recovered, failures := s.health.answered(now); recovered {
-			h.logger.Info("the store answers again: requests are counted",
-				zap.String("store", s.name), zap.Uint64("uncounted", failures))
-		}
-	} else if !errors.Is(err, redisconn.ErrClosed) && s.health.failed(now) {
-		h.logger.Warn("the store does not answer: on_outage decides requests",
-			zap.String("store", s.name), zap.Error(err))
-	}
-}
-
-// health follows whether a store answers. A store is failing from its first failure until it
-// answers quietAfter or more after its last failure: while one of several primaries is down,
-// answers and failures alternate. The zero value is a store that answers. It is safe for concurrent
-// use.
-type health struct {
-	failing atomic.Bool // written with mu held, read by every request
-
-	mu       sync.Mutex
-	last     time.Time // of the failures
-	failures uint64    // since the store is failing
-}
-
-const quietAfter = 5 * time.Second
-
-// failed notes a failure at now and reports whether it is the first.
-func (h *health) failed(now time.Time) (first bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if now.After(h.last) {
-		h.last = now
-	}
-	h.failures++
-	return !h.failing.Swap(true)
-}
-
-// answered notes an answer at now. It reports whether the store has recovered with it, and after
-// how many failures.
-func (h *health) answered(now time.Time) (recovered bool, failures uint64) {
-	if !h.failing.Load() {
-		return false, 0
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.failing.Load() || now.Sub(h.last) < quietAfter {
-		return false, 0
-	}
-	failures, h.failures = h.failures, 0
-	h.failing.Store(false)
-	return true, failures
 }

@@ -2,79 +2,26 @@ package fleetlimit
 
 import (
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/stores"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/lease"
-	"github.com/fleetlimit/fleetlimit/limiter/memstore"
 	"github.com/fleetlimit/fleetlimit/membership"
-	"github.com/fleetlimit/fleetlimit/redisconn"
 )
-
-// zoneState is what outlives a configuration of a zone besides its counts.
-type zoneState struct {
-	name            string
-	counters        zoneCounters
-	logged, emitted reportLimit
-	windowless      reportLimit // of the lines about rejections without a window: 403s, and by block
-}
-
-// Destruct implements caddy.Destructor. It is called after the last configuration with the zone.
-func (z *zoneState) Destruct() error { return nil }
-
-// zoneCounters count what became of requests since the zone exists.
-type zoneCounters struct {
-	admitted     bySource      // within the limit
-	rejected     bySource      // 429
-	outage       bySource      // admitted by on_outage, as the store did not answer
-	unavailable  bySource      // 503 by on_outage, as the store did not answer
-	allowed      atomic.Uint64 // past the zone by its allow_key list
-	denied       atomic.Uint64 // 403 by its deny_key list, or for lack of a key; 400 if it is ambiguous
-	wouldReject  bySource      // admitted by a dry run
-	wouldDeny    atomic.Uint64 // the same, in place of 403 and 400
-	missingKeys  atomic.Uint64
-	ambiguous    atomic.Uint64 // keys, tiers, costs and paths that programs may read differently
-	invalidCosts atomic.Uint64
-	unknownTiers atomic.Uint64
-	beforeAuth   atomic.Uint64
-	comparisons  comparisonCounters
-}
-
-// bySource counts decisions by their source.
-type bySource [limiter.Sources]atomic.Uint64
-
-func (b *bySource) total() (n uint64) {
-	for i := range b {
-		n += b[i].Load()
-	}
-	return n
-}
 
 // metrics are the counts of all zones and stores of this process. One collector serves the
 // registries of all configurations, so counters survive reloads. It reads them when it is scraped,
 // and requests never wait for it.
-var metrics = collector{
-	storeSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name:    "caddy_rate_limit_store_seconds",
-		Help:    "How long Redis took to answer about counts.",
-		Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1},
-	}, []string{"store"}),
-	storeErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "caddy_rate_limit_store_errors_total",
-		Help: "Requests to Redis about counts that were not answered.",
-	}, []string{"store"}),
-}
+var metrics = collector{process: reports}
 
 type collector struct {
-	addressAllowed atomic.Uint64 // requests past all zones by the allow list
-	addressDenied  atomic.Uint64 // 403 by the deny list
-	exemptProxies  atomic.Uint64 // of addressAllowed, by the address of what is probably a proxy
-	storeSeconds   *prometheus.HistogramVec
-	storeErrors    *prometheus.CounterVec
+	process   *report.Process
+	addresses usage.Addresses
 }
 
 // registerMetrics offers the metrics in a configuration's registry.
@@ -86,24 +33,6 @@ func registerMetrics(registry *prometheus.Registry) error {
 		return err
 	}
 	return nil
-}
-
-// storeObserver returns a function that a store calls after each request to Redis.
-func (c *collector) storeObserver(store string) func(time.Duration, error) {
-	seconds, errors := c.storeSeconds.WithLabelValues(store), c.storeErrors.WithLabelValues(store)
-	return func(took time.Duration, err error) {
-		if err != nil {
-			errors.Inc()
-			return
-		}
-		seconds.Observe(took.Seconds())
-	}
-}
-
-// removeStore ends the series of a store.
-func (c *collector) removeStore(store string) {
-	c.storeSeconds.DeleteLabelValues(store)
-	c.storeErrors.DeleteLabelValues(store)
 }
 
 // No label is ever a key or anything else that a client writes.
@@ -181,31 +110,27 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range descs {
 		ch <- d
 	}
-	c.storeSeconds.Describe(ch)
-	c.storeErrors.Describe(ch)
+	c.process.Describe(ch)
 }
 
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	s := scrape(ch)
-	s.count(descAddresses, c.addressAllowed.Load(), adminapi.Allowed)
-	s.count(descAddresses, c.addressDenied.Load(), adminapi.Denied)
-	s.count(descExemptProxies, c.exemptProxies.Load())
-	for _, z := range pooledZones() {
+	s.count(descAddresses, c.addresses.Allowed.Load(), adminapi.Allowed)
+	s.count(descAddresses, c.addresses.Denied.Load(), adminapi.Denied)
+	s.count(descExemptProxies, c.addresses.ExemptProxies.Load())
+	for _, z := range usage.All() {
 		s.collectZone(z)
 	}
 	s.collectEmergency()
 	s.collectStores()
 	s.collectRules()
-	c.storeSeconds.Collect(ch)
-	c.storeErrors.Collect(ch)
-	for _, h := range pooledHandles() {
-		if z, inMemory := h.Zone.(*memstore.Zone); inMemory {
-			stats := z.Stats()
-			s.count(descEvictions, stats.Evictions, z.Name())
-			s.count(descOverflow, stats.OverflowTakes, z.Name())
-			s.gauge(descKeys, float64(stats.Keys), z.Name())
-		}
+	c.process.Collect(ch)
+	for _, z := range stores.MemoryZones() {
+		stats := z.Stats()
+		s.count(descEvictions, stats.Evictions, z.Name())
+		s.count(descOverflow, stats.OverflowTakes, z.Name())
+		s.gauge(descKeys, float64(stats.Keys), z.Name())
 	}
 }
 
@@ -220,32 +145,42 @@ func (s scrape) gauge(d *prometheus.Desc, value float64, labels ...string) {
 	s <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 }
 
-func (s scrape) collectZone(z *zoneState) {
-	c := &z.counters
-	outage, unavailable, rejected := c.outage.total(), c.unavailable.total(), c.rejected.total()
+func (s scrape) collectZone(z *usage.Zone) {
+	outage, unavailable, rejected := z.Outage.Total(), z.Unavailable.Total(), z.Rejected.Total()
 	for source := range limiter.Source(limiter.Sources) {
 		if source.WithoutStore() {
-			s.count(descDecisions, c.outage[source].Load(), z.name, adminapi.Degraded, source.String())
-			s.count(descDecisions, c.unavailable[source].Load(), z.name, adminapi.Unavailable, source.String())
+			s.count(descDecisions, z.Outage[source].Load(), z.Name, adminapi.Degraded, source.String())
+			s.count(descDecisions, z.Unavailable[source].Load(), z.Name, adminapi.Unavailable, source.String())
 		} else if source != limiter.FromRememberedDenial {
-			s.count(descDecisions, c.admitted[source].Load(), z.name, adminapi.Admitted, source.String())
+			s.count(descDecisions, z.Admitted[source].Load(), z.Name, adminapi.Admitted, source.String())
 		}
 		if source != limiter.FromLease {
-			s.count(descDecisions, c.rejected[source].Load(), z.name, adminapi.Rejected, source.String())
-			s.count(descDecisions, c.wouldReject[source].Load(), z.name, adminapi.WouldReject, source.String())
+			s.count(descDecisions, z.Rejected[source].Load(), z.Name, adminapi.Rejected, source.String())
+			s.count(descDecisions, z.WouldReject[source].Load(), z.Name, adminapi.WouldReject, source.String())
 		}
 	}
-	s.count(descDecisions, c.allowed.Load(), z.name, adminapi.Allowed, "")
-	s.count(descDecisions, c.denied.Load(), z.name, adminapi.Denied, "")
-	s.count(descDecisions, c.wouldDeny.Load(), z.name, adminapi.WouldDeny, "")
-	s.count(descRequests, c.admitted.total()+c.wouldReject.total()+rejected+outage+unavailable, z.name, "")
-	s.count(descDeclined, rejected+unavailable, z.name, "")
-	s.count(descMissing, c.missingKeys.Load(), z.name)
-	s.count(descAmbiguous, c.ambiguous.Load(), z.name)
-	s.count(descCosts, c.invalidCosts.Load(), z.name)
-	s.count(descUnknownTiers, c.unknownTiers.Load(), z.name)
-	s.count(descBeforeAuth, c.beforeAuth.Load(), z.name)
+	s.count(descDecisions, z.Allowed.Load(), z.Name, adminapi.Allowed, "")
+	s.count(descDecisions, z.Denied.Load(), z.Name, adminapi.Denied, "")
+	s.count(descDecisions, z.WouldDeny.Load(), z.Name, adminapi.WouldDeny, "")
+	s.count(descRequests, z.Admitted.Total()+z.WouldReject.Total()+rejected+outage+unavailable, z.Name, "")
+	s.count(descDeclined, rejected+unavailable, z.Name, "")
+	s.count(descMissing, z.MissingKeys.Load(), z.Name)
+	s.count(descAmbiguous, z.Ambiguous.Load(), z.Name)
+	s.count(descCosts, z.InvalidCosts.Load(), z.Name)
+	s.count(descUnknownTiers, z.UnknownTiers.Load(), z.Name)
+	s.count(descBeforeAuth, z.BeforeAuth.Load(), z.Name)
 	s.collectComparisons(z)
+}
+
+func (s scrape) collectComparisons(z *usage.Zone) {
+	c := &z.Comparisons
+	if !c.Used.Load() {
+		return
+	}
+	s.count(descComparisons, c.BothAdmit.Load(), z.Name, "admitted", "admitted")
+	s.count(descComparisons, c.InForceAdmits.Load(), z.Name, "admitted", "rejected")
+	s.count(descComparisons, c.ComparedAdmits.Load(), z.Name, "rejected", "admitted")
+	s.count(descComparisons, c.BothReject.Load(), z.Name, "rejected", "rejected")
 }
 
 // collectEmergency collects whether emergency mode is on, and the decisions of its limit if it ever
@@ -261,30 +196,12 @@ func (s scrape) collectEmergency() {
 	}
 }
 
-// collectStores collects the stores in Redis. During a reload two of them may have the same name:
-// they are summed.
+// collectStores collects the stores in Redis.
 func (s scrape) collectStores() {
-	type numbers struct {
-		lease.Stats
-		nodes      int
-		foreign    uint64
-		breakers   []redisconn.Breaker
-		lookupErr  error
-		mismatches []membership.Mismatch
-	}
-	byName := make(map[string]numbers)
-	for _, store := range pooledStores() {
-		if store.leases != nil {
-			n := byName[store.name]
-			n.Stats, n.nodes = n.Stats.Plus(store.leases.Stats()), max(n.nodes, store.nodes.Nodes())
-			n.foreign, n.breakers = n.foreign+store.counts.Foreign(), store.breakers()
-			n.lookupErr, n.mismatches = store.lookupErr(), append(n.mismatches, store.nodes.Mismatches()...)
-			byName[store.name] = n
-		}
-	}
-	for name, n := range byName {
+	for _, store := range stores.States() {
+		name, n := store.Name, &store.Leases
 		s.count(descStoreRequests, n.Requests, name)
-		s.count(descForeign, n.foreign, name)
+		s.count(descForeign, store.Foreign, name)
 		s.count(descLeases, n.Granted, name, "granted")
 		s.count(descLeases, n.Returned, name, "returned")
 		s.count(descLeases, n.Expired, name, "expired")
@@ -294,14 +211,14 @@ func (s scrape) collectStores() {
 		s.count(descOutage, n.OwedDropped, name, "dropped")
 		s.gauge(descOutageDebt, float64(n.OutageDebt()), name)
 		s.gauge(descAccounts, float64(n.Accounts), name)
-		s.gauge(descNodes, float64(n.nodes), name)
-		s.gauge(descMismatched, float64(zonesOf(n.mismatches)), name)
+		s.gauge(descNodes, float64(store.Nodes), name)
+		s.gauge(descMismatched, float64(zonesOf(store.Mismatches)), name)
 		failing := 0.0
-		if n.lookupErr != nil {
+		if store.LookupErr != nil {
 			failing = 1
 		}
 		s.gauge(descLookup, failing, name)
-		for _, b := range n.breakers {
+		for _, b := range store.Primaries {
 			s.gauge(descBreaker, float64(b.State), name, b.Addr)
 			s.gauge(descLatency, b.Latency.Seconds(), name, b.Addr)
 		}
@@ -321,7 +238,7 @@ func zonesOf(mismatches []membership.Mismatch) int {
 // same name: the newer version counts, and failures are summed.
 func (s scrape) collectRules() {
 	versions, failed := make(map[string]int64), make(map[string]uint64)
-	for _, w := range values[*ruleWatcher](rulePool) {
+	for _, w := range rulePool.All() {
 		name := w.Store().Name()
 		versions[name] = max(versions[name], w.Latest().Number)
 		failed[name] += uint64(w.FailedPolls())

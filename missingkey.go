@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"go.uber.org/zap"
-
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 )
@@ -75,50 +73,6 @@ func (z *zone) checkMissingKey(settings *config.Zone) error {
 	return nil
 }
 
-// substituteKey returns the template that counts a request without a usable key. It returns nil if
-// the zone does not apply to such requests, or forbids them.
-func (e *evaluation) substituteKey(z *zone, has keytemplate.Presence) *keytemplate.Template {
-	if e.forbidAmbiguous(z, has, ambiguousKey) {
-		return nil
-	}
-	e.warnNoAddress(z, z.key) // also if the zone skips or denies the request
-	substitute, isMissing := z.cookieKey, has != keytemplate.AmbiguousCookie
-	if isMissing {
-		z.counters.missingKeys.Add(1)
-		switch z.missing.action {
-		case missingSkip:
-			return nil
-		case missingDeny:
-			e.forbidden = forbidden{reason: noKey, zone: z}
-			return nil
-		}
-		substitute = z.missing.key
-	}
-	switch {
-	case e.warnNoAddress(z, substitute):
-		return z.socketKey
-	case isMissing && z.missing.action == missingDefault && !z.warned.Swap(true):
-		e.handler.logger.Warn("requests without a key are counted by the client's address: use on_missing_key to "+
-			"change that", zap.String("zone", z.name), placeField(z.place), zap.String("key", z.key.String()))
-	}
-	return substitute
-}
-
-// warnNoAddress reports whether a template has the client's address and the request none, which is
-// so on a Unix socket. It logs that once per zone.
-func (e *evaluation) warnNoAddress(z *zone, template *keytemplate.Template) bool {
-	if !template.LacksAddress(e.request, e.repl) {
-		return false
-	}
-	if !z.warnedAddress.Swap(true) {
-		e.handler.logger.Warn("requests have no client address, as on a Unix socket, so they share one count unless "+
-			"on_missing_key says otherwise: use {client_ip} with `trusted_proxies_unix` in the global option `servers`, and "+
-			"a proxy that sends X-Forwarded-For", zap.String("zone", z.name), placeField(z.place),
-			zap.String("key", z.key.String()))
-	}
-	return true
-}
-
 // compileWithoutKey compiles the limit of requests without a key, if the zone has one. It is one
 // rule for the whole zone.
 func (b *ruleBuilder) compileWithoutKey() error {
@@ -128,7 +82,7 @@ func (b *ruleBuilder) compileWithoutKey() error {
 	}
 	base, err := b.base(nil, cmp.Or(b.zone.OnMissingKey, clientIP), "on_missing_key")
 	if err == nil {
-		b.withoutKey, err = b.shared(base, limit, b.zone.Enforcement.Or(b.app.DefaultSettings().Enforcement))
+		b.withoutKey, err = b.shared(base, limit, b.zone.Enforcement.Or(b.set.defaults.Enforcement))
 	}
 	if err != nil {
 		return config.ErrorIn("on_missing_key", fmt.Errorf("on_missing_key: %w", err))

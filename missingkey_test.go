@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
 
@@ -96,7 +97,7 @@ func wantRefused(t *testing.T, zone, want string) {
 	if err := json.Unmarshal([]byte(zone), c); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newZone("api", c, new(App), nil); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := new(zoneSet).newZone("api", c, zoneOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%s: error = %v, want one with %q", zone, err, want)
 	}
 }
@@ -178,9 +179,9 @@ func TestRuleWithoutKey(t *testing.T) {
 				} else if own != r {
 					t.Errorf("%s at endpoint %d: a rule of its own, want one for the whole zone", test.rate, i)
 				}
-			case r.unlimited():
+			case r.Unlimited():
 				got = "unlimited"
-			case r.block:
+			case r.Block:
 				got = "block"
 			default:
 				got = (&config.Limit{Events: r.Limit.Events, Window: caddy.Duration(r.Limit.Window), Burst: r.Limit.Burst}).String()
@@ -204,8 +205,8 @@ func TestRuleWithoutKeyIsOfTheZone(t *testing.T) {
 	if r.Algorithm != keyed.Algorithm || !r.Strict || r.OnOutage != limiter.OutageOpen || r.MaxKeys != 7 {
 		t.Errorf("rule = %+v, want the algorithm, mode, on_outage and max_keys of the zone", r.Rule)
 	}
-	if want := `"api";q=10;w=60`; r.texts.policy != want {
-		t.Errorf("policy = %s, want %s", r.texts.policy, want)
+	if r.Limit.Events != 10 || r.Limit.Window != time.Minute {
+		t.Errorf("limit = %+v, want 10 per minute", r.Limit)
 	}
 	id := func(z *zone) uint32 { return z.configured.endpoints[len(z.configured.endpoints)-1].withoutKey.ID }
 	if r.ID == keyed.ID || r.ID == z.configured.endpoints[0].rules[noTier].ID {

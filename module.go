@@ -12,12 +12,17 @@
 //	placement.go      which rules of a zone limit the request, and so the counts that it is charged to
 //	places.go         at which endpoints it is, also if servers read its path in several ways
 //	request.go        the state of one request
+//	evaluate.go       what its zones decide, with note.go, dryrun.go, comparison.go and shadow.go
 //	charge.go         what it has been charged, in all handlers that it passes
-//	identity.go       zones that are decided before authentication
+//	credentials.go    zones that are decided before authentication
 //	routes.go         what the routes around the handlers show about zones
 //	addressfilter.go  which client addresses are exempt or denied, by the configuration or by rules;
-//	                  proxied.go notices where those are not the addresses of clients
+//	                  proxied.go and writable.go notice where those are not the addresses of clients
 //	match.go          what is probably a mistake in the matchers of a zone
+//	set.go            the zones of a configuration, snapshot.go with a version of the rules; changes.go
+//	                  compares two configurations
+//	read.go           what a zone says about a request, which is in zone_request.go; refusals.go has why
+//	                  it must not pass
 //	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, tier_unknown.go, cost.go,
 //	                  missingkey.go and keylist.go; internal/keytemplate makes its keys
 //	zone_rules.go     a zone as rules change it; zone_keys.go has what they say about single keys,
@@ -27,22 +32,15 @@
 //	dryrun.go         zones that decide and do not reject
 //	compare.go        a second limit or algorithm beside that in force
 //	unknown.go        placeholders that nothing provides
-//	header.go         the headers of responses
-//	writer.go         when headers are set
-//	reject.go         the rest of a rejection, with 429, or with 503 while Redis cannot decide
+//	evaluate_reject.go  which zone a rejection names, and how long it is
 //	forbid.go         the 403 of what is denied whatever its rate is, the 400 of what is ambiguous
 //	metrics.go        what Prometheus scrapes
 //	log.go            what is logged, and how often
 //	decisions.go      what the tails of decisions say
 //	accesslog.go      the field of access logs
-//	pool.go           what outlives a configuration: zones, and what they have in stores
 //	reload.go         which counts a reload drops
-//	store.go          the store, in memory or in Redis
-//	redis.go          the options of Redis, and of the circuit breakers of its primaries
 //	rules.go          the rules in force: their versions reach the zones of running apps.
 //	                  rules_schema.go is what they can refer to, rules_store.go where they are kept
-//	member.go         this node as a member of a fleet
-//	fleetsize.go      how many nodes a fleet has, kept in Caddy's storage
 //	adminapi.go       the admin API, whose requests internal/adminapi answers: what it needs of the
 //	                  process and of the running configuration. describe.go is what is known of a
 //	                  zone, inspect.go and inspect_tier.go what is known of a key, top.go which keys
@@ -51,13 +49,18 @@
 //	drain.go          what happens when Caddy begins to shut down
 //	health.go         whether the node is healthy, and a handler that tells
 //	emergency.go      emergency mode: a hard limit in front of everything
+//
+// internal/stores knows where the counts are, and which nodes share them. internal/report has what
+// operators see.
 package fleetlimit
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
@@ -67,6 +70,9 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/command"
+	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 func init() {
@@ -96,15 +102,23 @@ type Handler struct {
 
 	ctx         caddy.Context // for events
 	app         *App
+	takes       takeStore
 	addresses   addressFilter
 	zones       []*zone // by name, so that headers list them in a stable order
-	headers     headerSet
+	headers     response.Headers
 	rejectStyle string
 	logger      *zap.Logger
 	events      *caddyevents.App
 	releases    []func() // release what Provision acquired
 
-	windowless reportLimit // of the lines about 403s by the handler's own list
+	windowless usage.ReportLimit // of the lines about 403s by the handler's own list
+}
+
+// A takeStore decides takes, and notes whether it has answered.
+type takeStore interface {
+	Take(ctx context.Context, now time.Time, takes []limiter.Take) error
+	Peek(ctx context.Context, now time.Time, takes []limiter.Take) error
+	Note(now time.Time, err error)
 }
 
 // CaddyModule returns the Caddy module information.
@@ -126,6 +140,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 		return fmt.Errorf("loading the events app: %w", err)
 	}
 	h.app, h.events = app.(*App), events.(*caddyevents.App)
+	h.takes = h.app.store
 	h.ctx, h.logger = ctx, ctx.Logger()
 	if !h.app.served && slices.ContainsFunc(ctx.Modules(), func(m caddy.Module) bool { _, is := m.(*caddyhttp.App); return is }) {
 		h.app.served = true
@@ -146,7 +161,6 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 		if err != nil {
 			return errorInZone(name, h.Zones[name], err)
 		}
-		z.addresses = &h.addresses
 		h.zones = append(h.zones, z)
 	}
 	h.warnUnused()
@@ -159,7 +173,7 @@ func (h *Handler) provisionSettings() (err error) {
 		return err
 	}
 	defaults := h.app.DefaultSettings()
-	h.headers = headerSets[cmp.Or(h.Headers, defaults.Headers, "all")]
+	h.headers = response.NewHeaders(cmp.Or(h.Headers, defaults.Headers))
 	h.rejectStyle = cmp.Or(h.Reject, defaults.Reject)
 	if h.addresses, err = newAddressFilter(h.Allow, h.Deny); err != nil {
 		return err
@@ -187,20 +201,18 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, use *config.Zone
 	if err := h.app.define(name, settings, h.logger); err != nil {
 		return nil, err
 	}
-	state, handle, release := acquireZone(h.app.store, name)
-	h.releases = append(h.releases, release)
-	z, err := newZone(name, settings, h.app, handle)
+	counters, releaseCounters := usage.Acquire(name)
+	handle, releaseHandle := h.app.store.Open(name)
+	h.releases = append(h.releases, releaseCounters, releaseHandle)
+	z, err := h.app.zones().newZone(name, settings, zoneOptions{counters, handle, matchers, &h.addresses})
 	if err != nil {
 		return nil, err
 	}
-	z.matchers, z.zoneState = matchers, state
-	if settings != use {
-		z.warnings = nil // the app has logged them
+	if settings == use { // else the app has logged them
+		logWarnings(h.logger, z, z.warnings)
 	}
-	z.usePaths()
-	z.warnings = append(z.warnings, append(z.matchDoubts(), z.compareDoubts(settings)...)...)
-	z.logWarnings(name, h.logger)
-	h.app.addZone(z)
+	logWarnings(h.logger, z, z.matchDoubts())
+	h.app.set.add(z)
 	return z, nil
 }
 

@@ -1,6 +1,8 @@
 package fleetlimit
 
 import (
+	"github.com/fleetlimit/fleetlimit/internal/usage"
+
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -117,7 +119,7 @@ func TestProvisionRefuses(t *testing.T) {
 			}
 		})
 	}
-	if got := pooledZones(); len(got) != 0 {
+	if got := usage.All(); len(got) != 0 {
 		t.Errorf("zones in use after all were refused = %d, want 0", len(got))
 	}
 }

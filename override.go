@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -214,7 +215,7 @@ func (c *overrideChecker) check(k keyOverride) checkedOverride {
 		}
 		switch {
 		case err == nil && k.limit != nil:
-			if err = r.cost.fits(&rule{Rule: counted}); err == nil {
+			if err = r.cost.fits(&rule{Policy: response.Policy{Rule: counted}}); err == nil {
 				fits = true
 			}
 			partly = cmp.Or(partly, r.at(err))
@@ -244,8 +245,8 @@ func (r placedRule) at(err error) error {
 }
 
 // Overrides implements rules.Schema.
-func (s ruleSchema) Overrides(name string, changes *rules.Zone) func(*rules.Override) error {
-	z := s.zone(name)
+func (s *zoneSet) Overrides(name string, changes *rules.Zone) func(*rules.Override) error {
+	z := s.named(name)
 	if z == nil {
 		return func(*rules.Override) error { return s.noZone(name) }
 	}

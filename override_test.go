@@ -8,6 +8,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
 )
 
 func TestOverrides(t *testing.T) {
@@ -82,8 +83,8 @@ const zoneWithAlgorithms = `{"rate_limits": {%q: {
 // What a zone cannot have is refused where it is written, with its place and what to use.
 func TestOverridesWithoutEffectAreRefused(t *testing.T) {
 	h := provisioned(t, fmt.Sprintf(zoneWithAlgorithms, "override-check"))
-	h.app.Redis = new(config.Redis) // counts whose fractions do not fit into its values are refused
-	defer func() { h.app.Redis = nil }()
+	h.app.set.check = redisstore.Check // counts whose fractions do not fit into its values are refused
+	defer func() { h.app.set.check = nil }()
 	for _, tc := range []struct{ document, want string }{
 		{`"limit": "700/8760h"`, ""},
 		{`"limit": "7/8760h"`, "overrides[0].limit: 7 events per 8760h0m0s cannot be counted exactly in Redis: use a shorter window"},
@@ -92,7 +93,7 @@ func TestOverridesWithoutEffectAreRefused(t *testing.T) {
 		{`"limit": "100/1m burst 9"`, ""}, // for all but one
 		{`"limit": "100/1m burst 9", "endpoint": "/fixed"`, "not at /fixed: limit: fixed_window has no burst: use token_bucket"},
 		{`"limit": "5/1m"`, ""},
-		{`"limit": "5/1m", "endpoint": "/costly"`, "not at /costly: cost is 10, but at most 5 events can pass at once: use a lower cost"},
+		{`"limit": "5/1m", "endpoint": "/costly"`, "not at /costly: cost is 10, but at most 5 can pass at once: use a lower cost"},
 		{`"limit": "block"`, ""},
 		{`"limit": "x"`, `overrides[0].limit: "x" is not a rate`},
 		{`"multiplier": 0.7`, ""},
@@ -122,8 +123,8 @@ func TestOverridesWithoutEffectAreRefused(t *testing.T) {
 func TestOverridesWithoutEffectAreLogged(t *testing.T) {
 	h, logs := scripted(t, fmt.Sprintf(zoneWithAlgorithms, "override-left"), &scriptedStore{decision: limiter.Decision{OK: true}})
 	h.app.logger = h.logger
-	h.app.Redis = new(config.Redis)
-	defer func() { h.app.Redis = nil }()
+	h.app.set.check = redisstore.Check
+	defer func() { h.app.set.check = nil }()
 	h.app.rulesInForce()
 	putRules(t, h, `{"overrides": [
 		{"id": "o1", "zone": "override-left", "key": "a", "limit": "7/8760h"},

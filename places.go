@@ -39,37 +39,29 @@ func readsPath(set caddyhttp.MatcherSet) bool {
 	})
 }
 
-// paths returns the readings of the request's path.
-func (e *evaluation) paths() (*pathreading.Path, error) {
-	if !e.pathRead {
-		e.pathRead = true
-		e.path, e.pathErr = pathreading.Read(e.request.URL)
-	}
-	return &e.path, e.pathErr
-}
-
 // placesOf returns the indices of the endpoints that the request is at, of which the last of the
 // zone is the rest of it. There is one, or none if the zone does not apply. If servers may read the
 // path in several ways, there is one for each endpoint that a reading matches. They are valid until
-// the next call. It forbids the request if no server should get the path.
-func (e *evaluation) placesOf(z *zone, rules *zoneRules) ([]int, error) {
-	places := e.places[:0]
+// the next call. It refuses the request if no server should get the path.
+func (z *zone) placesOf(r *zoneRequest, rules *zoneRules, found *reading) ([]int, error) {
+	places := r.places[:0]
 	if z.paths == (pathUse{}) {
-		matches, err := z.matchers.AnyMatchWithError(e.request)
+		matches, err := z.matchers.AnyMatchWithError(r.request)
 		if matches {
 			places = append(places, len(rules.endpoints)-1)
 		}
 		return places, err
 	}
-	path, err := e.paths()
+	path, err := r.readings()
 	if err != nil {
-		e.forbidPath(z, err)
+		found.refusal = ambiguousPath(err)
+		found.ambiguous++
 		return nil, nil
 	}
 	readings := path.Readings()
 	for i := range slices.Backward(readings) { // the request as it is comes last, as matchers set placeholders
 		if z.paths.match || i == len(readings)-1 {
-			matches, err := e.matchReading(z, path, i)
+			matches, err := z.matchReading(r, path, i)
 			if err != nil || !matches && !z.paths.match {
 				return nil, err
 			}
@@ -77,7 +69,7 @@ func (e *evaluation) placesOf(z *zone, rules *zoneRules) ([]int, error) {
 				continue
 			}
 		}
-		if place := rules.endpointFor(e.request.Method, &readings[i]); !slices.Contains(places, place) {
+		if place := rules.endpointFor(r.request.Method, &readings[i]); !slices.Contains(places, place) {
 			places = append(places, place)
 		}
 	}
@@ -87,19 +79,11 @@ func (e *evaluation) placesOf(z *zone, rules *zoneRules) ([]int, error) {
 // matchReading reports whether the matchers of z let the request through with a reading of its path.
 // The first is how Caddy reads it. Matchers see the path of the request, also in placeholders, so
 // that is the reading meanwhile.
-func (e *evaluation) matchReading(z *zone, path *pathreading.Path, i int) (bool, error) {
+func (z *zone) matchReading(r *zoneRequest, path *pathreading.Path, i int) (bool, error) {
 	if i > 0 {
-		u := e.request.URL
+		u := r.request.URL
 		defer func(original url.URL) { *u = original }(*u)
 		path.Put(&path.Readings()[i], u)
 	}
-	return z.matchers.AnyMatchWithError(e.request)
-}
-
-// canonicalEndpoint returns the index of the endpoint that the request is at as Caddy reads its path.
-func (e *evaluation) canonicalEndpoint(rules *zoneRules) int {
-	if path, err := e.paths(); err == nil {
-		return rules.endpointFor(e.request.Method, &path.Readings()[0])
-	}
-	return len(rules.endpoints) - 1
+	return z.matchers.AnyMatchWithError(r.request)
 }

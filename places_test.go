@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-const zoneWithEndpoints = `{"rate_limits": {"places": {"key": "all", "limit": "1000000000/1m", "endpoints": [
+const zoneWithEndpoints = `{"key": "all", "limit": "1000000000/1m", "endpoints": [
 	{"methods": ["POST"], "path": "/login", "limit": "5/1m"}, {"path": "/users/*/export", "limit": "5/1m"},
 	{"path": "*/admin/*", "limit": "5/1m"}, {"path": "*.json", "limit": "5/1m"}, {"path": "/a*b*c/*/x", "limit": "5/1m"},
-	{"path": "/@scope%2f*", "limit": "5/1m"}, {"path": "/login.php", "limit": "5/1m"}, {"path": "/public/*", "limit": "5/1m"}]}}}`
+	{"path": "/@scope%2f*", "limit": "5/1m"}, {"path": "/login.php", "limit": "5/1m"}, {"path": "/public/*", "limit": "5/1m"}]}`
 
 // hostilePaths are paths with several readings, of at most 4 or 8 kB, whose endpoints take longest to
 // find.
@@ -25,22 +25,18 @@ var hostilePaths = map[string]string{
 	"double escapes": "/" + strings.Repeat("%2541", 1600),
 }
 
-// places returns the indices of the endpoints of a path, and how long the fastest of many searches
+// placesAt returns the indices of the endpoints of a path, and how long the fastest of many searches
 // took.
-func (h *Handler) placesOf(tb testing.TB, path string, times int) (places []int, fastest time.Duration) {
-	tb.Helper()
-	r := benchRequest("k")
-	r.Method, r.URL = "POST", httptest.NewRequest("POST", "http://a"+path, nil).URL
-	z := h.zones[0]
+func placesAt(z *zone, path string, times int) (places []int, fastest time.Duration) {
+	post := httptest.NewRequest("POST", "http://a"+path, nil)
 	for i := range times {
-		e := newEvaluation(h, r)
+		r := zoneRequest{request: post}
 		start := time.Now()
-		found, _ := e.placesOf(z, e.rules.of(z))
+		found, _ := z.placesOf(&r, z.configured, new(reading))
 		if took := time.Since(start); i == 0 || took < fastest {
 			fastest = took
 		}
 		places = append(places[:0], found...)
-		e.release()
 	}
 	return places, fastest
 }
@@ -48,9 +44,9 @@ func (h *Handler) placesOf(tb testing.TB, path string, times int) (places []int,
 // The bound is four times what the slowest takes on a machine that is not busy.
 func TestLoadOfHostilePathsAtEndpoints(t *testing.T) {
 	const most = 400 * time.Microsecond
-	h := provisioned(t, zoneWithEndpoints)
+	z := compiledZone(t, zoneWithEndpoints)
 	for name, path := range hostilePaths {
-		places, fastest := h.placesOf(t, path, 50)
+		places, fastest := placesAt(z, path, 50)
 		t.Logf("%s, %d bytes: %v, endpoints %v", name, len(path), fastest, places)
 		if fastest > most {
 			t.Errorf("%s: the endpoints are found in %v, want at most %v", name, fastest, most)
@@ -59,7 +55,7 @@ func TestLoadOfHostilePathsAtEndpoints(t *testing.T) {
 }
 
 func BenchmarkEndpoints(b *testing.B) {
-	h := provisioned(b, zoneWithEndpoints)
+	z := compiledZone(b, zoneWithEndpoints)
 	paths := map[string]string{"plain": "/v1/users/12345/posts", "first": "/login", "semicolon": "/v1/users;a=1/posts"}
 	for name, path := range hostilePaths {
 		paths["hostile-"+strings.ReplaceAll(name, " ", "-")] = path
@@ -68,7 +64,7 @@ func BenchmarkEndpoints(b *testing.B) {
 		b.Run("path="+name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				h.placesOf(b, path, 1)
+				placesAt(z, path, 1)
 			}
 		})
 	}

@@ -3,13 +3,11 @@ package fleetlimit
 import (
 	"net"
 	"net/http"
-	"reflect"
-	"slices"
-	"strings"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
 )
 
@@ -17,12 +15,12 @@ import (
 // address of a proxy, so that all of its clients are exempt, it counts that too, and warns about it
 // once in a configuration. It cannot be refused: the proxies of a mesh forward each request.
 func (e *evaluation) noteExempt() {
-	metrics.addressAllowed.Add(1)
+	metrics.addresses.Allowed.Add(1)
 	header := forwardingHeader(e.request.Header)
 	if header == "" || !clientIsPeer(e.request) {
 		return
 	}
-	metrics.exemptProxies.Add(1)
+	metrics.addresses.ExemptProxies.Add(1)
 	if !e.handler.app.warnedProxy.Swap(true) {
 		e.handler.logger.Warn("an address that is allowed past all zones seems to be that of a proxy, so its clients have "+
 			"no limit: use trusted_proxies and trusted_proxies_strict in the global option servers, or an `allow` without it",
@@ -53,22 +51,20 @@ func clientIsPeer(r *http.Request) bool {
 	return ok && known && peer == client
 }
 
-// writableAddresses warns about a handler that exempts addresses which clients can write: without
-// trusted_proxies_strict, Caddy takes the first address of X-Forwarded-For, and most proxies append
-// theirs to what the client has sent.
-func (w *routeWarnings) writableAddresses(server *caddyhttp.Server, h *Handler) {
-	fromHeader := slices.ContainsFunc(server.ClientIPHeaders, func(name string) bool {
-		return strings.EqualFold(name, "X-Forwarded-For")
-	})
-	if len(h.addresses.allow) > 0 && fromHeader && server.TrustedProxiesStrict == 0 && trustsProxies(server) {
-		w.warn("clients can write an address that `allow` exempts from all zones at the beginning of X-Forwarded-For, unless "+
-			"the proxy removes it: use trusted_proxies_strict in the global option servers", placeField(h.Place))
-	}
-}
+// exemptVar is the name of Caddy's variable that says that the client's address has been reported
+// as exempt.
+const exemptVar = "rate_limit.exempt"
 
-// trustsProxies reports whether a server, which is provisioned, has trusted_proxies. Caddy keeps
-// them in a field that is not exported.
-func trustsProxies(server *caddyhttp.Server) bool {
-	proxies := reflect.ValueOf(server).Elem().FieldByName("trustedProxies")
-	return server.TrustedProxiesUnix || proxies.IsValid() && !proxies.IsNil()
+// reportExempt counts and publishes that the client's address is exempt: once for a request, however
+// many handlers it passes.
+func (e *evaluation) reportExempt() {
+	vars, _ := e.request.Context().Value(caddyhttp.VarsCtxKey).(map[string]any)
+	if vars[exemptVar] != nil {
+		return
+	}
+	if vars != nil {
+		vars[exemptVar] = true
+	}
+	e.noteExempt()
+	e.publish(decided{outcome: adminapi.Allowed, reason: allowedAddress})
 }

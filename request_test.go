@@ -17,7 +17,7 @@ import (
 // What the pool holds must not keep keys in memory, nor anything else of a request.
 func TestReleaseKeepsNothingOfTheRequest(t *testing.T) {
 	h := &Handler{app: new(App)}
-	h.app.inForce.Store(&ruleSnapshot{app: h.app})
+	h.app.inForce.Store(&ruleSnapshot{set: &h.app.set})
 	e := newEvaluation(h, benchRequest("k"))
 	e.attachState()
 	key := append(e.keyBuffer(), "secret"...)

@@ -145,6 +145,7 @@ func matches429(matcher any) bool {
 // warns about it.
 func (a *App) readRoutes(servers map[string]*caddyhttp.Server) {
 	w := routeWarnings{logger: a.logger, logged: make(map[string]bool)}
+	replaced := make(map[*zone]map[string]bool)
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		sites := sitesOf(servers[name])
 		for _, s := range sites {
@@ -161,12 +162,18 @@ func (a *App) readRoutes(servers map[string]*caddyhttp.Server) {
 			for _, z := range s.zones() {
 				for _, other := range sites {
 					if len(other.vars)+len(other.replaced) > 0 && other.overlaps(s) {
-						z.ignoreReplaced(other.replaced)
+						if replaced[z] == nil {
+							replaced[z] = make(map[string]bool)
+						}
+						maps.Copy(replaced[z], other.replaced)
 						w.copied(z, other.vars)
 					}
 				}
 			}
 		}
+	}
+	for _, z := range a.set.all() {
+		z.watchCredentials(replaced[z])
 	}
 }
 
@@ -176,12 +183,6 @@ func (s *site) zones() (zones []*zone) {
 		zones = append(zones, h.zones...)
 	}
 	return zones
-}
-
-// ignoreReplaced removes headers whose change says nothing about who the client is, such as a
-// credential of the gateway's own in place of the client's.
-func (z *zone) ignoreReplaced(headers map[string]bool) {
-	z.identity = slices.DeleteFunc(z.identity, func(v identityValue) bool { return headers[v.header] })
 }
 
 // pageUnusedBy returns the zones that the error routes of s would handle if any of them handed its
@@ -196,7 +197,7 @@ func (s *site) pageUnusedBy(sites []*site) (zones []string) {
 		}
 		for _, h := range other.handlers {
 			for _, z := range h.zones {
-				if h.styleOf(z) == config.RejectError {
+				if h.styleOf(z.legacy) == config.RejectError {
 					return nil
 				}
 				zones = append(zones, z.name)
@@ -244,7 +245,7 @@ func (w *routeWarnings) strippedEndpoints(h *Handler, prefix string) {
 // handles no error of its error routes.
 func (w *routeWarnings) emptyRejections(h *Handler) {
 	for _, z := range h.zones {
-		if h.styleOf(z) == config.RejectError {
+		if h.styleOf(z.legacy) == config.RejectError {
 			w.warn("rejections have no body, because handle_errors does not handle errors of its own routes: use `reject json` "+
 				"or `reject problem` in the rate_limit there", zap.String("zone", z.name), placeField(z.place))
 		}

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/route"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
 )
 
 // endpointRules are the rules of an endpoint, or of the rest of a zone.
@@ -23,22 +22,14 @@ type endpointRules struct {
 	withoutKey *rule // for requests without a key, if the zone has a limit for them
 }
 
-// A rule is the limit of an endpoint for a tier, with the texts that responses have about it.
+// A rule is the limit of an endpoint for a tier.
 type rule struct {
-	*limiter.Rule // nil: unlimited or block
-	block         bool
-	window        time.Duration // of the limit; for block, the time to stay away
-	texts         ruleTexts
-
+	response.Policy
 	base  limiter.Rule // what the limit does not set
 	limit config.Limit
 
 	compared bool // it is not in force, but compared with the one that is
 }
-
-// blockedFor is the time that a blocked client has to wait. Nothing changes for it until the
-// configuration does.
-const blockedFor = 24 * time.Hour
 
 // errNoBurst is about a limit with a burst where the algorithm has none.
 var errNoBurst = errors.New("has no burst: use token_bucket, or a limit without burst")
@@ -49,12 +40,7 @@ func newRule(zone string, base limiter.Rule, limit *config.Limit) (*rule, error)
 	if err != nil {
 		return nil, err
 	}
-	r := &rule{Rule: counted, block: limit.Block, window: blockedFor, base: base, limit: *limit}
-	if limit.Window > 0 {
-		r.window = time.Duration(limit.Window)
-	}
-	r.texts = newRuleTexts(zone, r)
-	return r, nil
+	return &rule{Policy: response.NewPolicy(zone, counted, limit), base: base, limit: *limit}, nil
 }
 
 // newCountedRule returns base with limit, nil if that is block or unlimited.
@@ -72,12 +58,9 @@ func newCountedRule(base limiter.Rule, limit *config.Limit) (*limiter.Rule, erro
 	return limiter.NewRule(base)
 }
 
-// unlimited reports whether r limits nothing.
-func (r *rule) unlimited() bool { return r.Rule == nil && !r.block }
-
 // A ruleBuilder compiles the rules of a zone.
 type ruleBuilder struct {
-	app    *App
+	set    *zoneSet
 	handle limiter.Zone
 	name   string
 	zone   *config.Zone
@@ -219,15 +202,15 @@ func (b *ruleBuilder) build(e *config.Endpoint, r *route.Route, rest *endpointRu
 // base returns what rules have in common whose counts belong to one key template at one place of
 // the zone. own is the algorithm there; nil: that of the zone.
 func (b *ruleBuilder) base(own *config.Algorithm, key, place string) (limiter.Rule, error) {
-	algorithm, err := cmp.Or(own, b.zone.Algorithm, b.app.DefaultSettings().Algorithm).Compile()
+	algorithm, err := cmp.Or(own, b.zone.Algorithm, b.set.defaults.Algorithm).Compile()
 	if err != nil {
 		return limiter.Rule{}, err
 	}
-	identity := []string{b.name, key, place, algorithm.Kind.String(), strconv.Itoa(algorithm.SubWindows), countFormat}
+	identity := []string{b.name, key, place, algorithm.Kind.String(), strconv.Itoa(algorithm.SubWindows), b.set.countFormat}
 	if b.compared {
 		identity = append(identity, "compared")
 	}
-	id, err := b.app.ruleID(identity...)
+	id, err := b.set.ruleID(identity...)
 	return limiter.Rule{Zone: b.handle, ID: id, MaxKeys: b.zone.MaxKeys, Algorithm: algorithm}, err
 }
 
@@ -263,8 +246,8 @@ func (b *ruleBuilder) rule(base limiter.Rule, limit *config.Limit) (*rule, error
 // counted is like newCountedRule, and refuses what the store of the counts cannot count.
 func (b *ruleBuilder) counted(base limiter.Rule, limit *config.Limit) (*limiter.Rule, error) {
 	counted, err := newCountedRule(base, limit)
-	if err == nil && counted != nil && b.app.Redis != nil {
-		err = redisstore.Check(counted)
+	if err == nil && counted != nil && b.set.check != nil {
+		err = b.set.check(counted)
 	}
 	return counted, err
 }
@@ -283,7 +266,7 @@ func (b *ruleBuilder) ownLimit(e *config.Endpoint, tier int) *config.Limit {
 // the tier, else of the endpoint, else of the zone for the tier, else of the zone. Enforcement is
 // inherited along the same path, whichever place the limit is from.
 func (b *ruleBuilder) inherit(e *config.Endpoint, tier int) (*config.Limit, config.Enforcement) {
-	limit, enforcement := b.zone.Limit, b.zone.Enforcement.Or(b.app.DefaultSettings().Enforcement)
+	limit, enforcement := b.zone.Limit, b.zone.Enforcement.Or(b.set.defaults.Enforcement)
 	if tier != noTier {
 		t := b.tiers.tiers[tier]
 		limit, enforcement = &t.Limit, t.Enforcement.Or(enforcement)
@@ -295,12 +278,4 @@ func (b *ruleBuilder) inherit(e *config.Endpoint, tier int) (*config.Limit, conf
 		}
 	}
 	return limit, enforcement
-}
-
-// amount returns a number with its noun: "1 event", "2 events".
-func amount(n int64, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return strconv.FormatInt(n, 10) + " " + noun
 }

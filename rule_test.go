@@ -27,7 +27,7 @@ func compile(t *testing.T, option, directive string) *zone {
 	if err != nil {
 		t.Fatal(err)
 	}
-	z, err := newZone("api", h.Zones["api"], app, nil)
+	z, err := app.zones().newZone("api", h.Zones["api"], zoneOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,6 @@
 package fleetlimit
 
 import (
-	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
@@ -11,18 +8,6 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/rules"
 )
-
-// A ruleSnapshot is a version of the rules, compiled for the zones of an app. It is immutable. A
-// request reads one.
-type ruleSnapshot struct {
-	app       *App
-	version   *rules.Version
-	zones     []*zoneRules // by zone.index
-	addresses *addressEntries
-}
-
-// of returns the rules of z.
-func (s *ruleSnapshot) of(z *zone) *zoneRules { return s.zones[z.index] }
 
 // rulesInForce returns the rules that requests read. It is one atomic load. Servers may start before
 // the app. Requests that come in between have the rules that the process knows already, so a reload
@@ -41,7 +26,7 @@ func (a *App) rulesInForce() *ruleSnapshot {
 
 // rulesBeforeStart returns the rules that requests have before the app follows its watcher.
 func (a *App) rulesBeforeStart() *rules.Version {
-	for _, w := range values[*ruleWatcher](rulePool) {
+	for _, w := range rulePool.All() {
 		if w.identity == a.ruleStore.identity {
 			waitForRules(w.Loaded())
 			return w.Latest()
@@ -55,33 +40,17 @@ func (a *App) rulesBeforeStart() *rules.Version {
 
 // applyLocked puts a version in force, for the zones that it changes. It needs a.applying.
 func (a *App) applyLocked(v *rules.Version) *ruleSnapshot {
-	zones, earlier := a.allZones(), a.inForce.Load()
+	earlier := a.inForce.Load()
 	if earlier != nil && earlier.version == v {
 		return earlier
 	}
-	changes := changesOf(v.Document, time.Now())
-	s := &ruleSnapshot{app: a, version: v, zones: make([]*zoneRules, len(zones))}
-	var left []error
-	s.addresses, left = newAddressEntries(v.Document.Access)
-	for _, name := range slices.Sorted(maps.Keys(changes)) {
-		if schema := (ruleSchema{a}); schema.zone(name) == nil {
-			left = append(left, fmt.Errorf("%s: %w", changes[name].about(), schema.noZone(name)))
+	s, left := a.set.compile(v, earlier, time.Now())
+	for _, l := range left {
+		var about []zap.Field
+		if l.zone != nil {
+			about = append(about, zap.String("zone", l.zone.name), placeField(l.zone.place))
 		}
-	}
-	a.logLeftOut(left)
-	for i, z := range zones {
-		s.zones[i] = z.configured
-		if changes[z.name] != nil {
-			was := z.configured
-			if earlier != nil {
-				was = earlier.of(z)
-			}
-			s.zones[i], left = z.compile(was, changes[z.name])
-			a.logLeftOut(left, zap.String("zone", z.name), placeField(z.place))
-		}
-		if s.zones[i].compared != nil {
-			z.counters.comparisons.used.Store(true)
-		}
+		a.logLeftOut(l.errs, about...)
 	}
 	a.inForce.Store(s)
 	return s
@@ -113,20 +82,15 @@ func waitForRules(known <-chan struct{}) bool {
 
 // acquireRules acquires the watcher of the rules, and waits for them a moment. The app has to
 // follow the watcher then.
-func (a *App) acquireRules() error {
-	v, _, err := rulePool.LoadOrNew(a.ruleStore.identity, func() (caddy.Destructor, error) {
+func (a *App) acquireRules() {
+	w, release := rulePool.Acquire(a.ruleStore.identity, func() *ruleWatcher {
 		return newRuleWatcher(a.ruleStore, func() *zap.Logger { return caddy.Log().Named(appName) })
 	})
-	if err != nil {
-		return err
-	}
-	w := v.(*ruleWatcher)
 	if w.storage != nil {
 		w.storage.Use(a.ruleStore.storage)
 	}
-	a.watcher = w
+	a.watcher, a.releaseWatcher = w, release
 	waitForRules(w.Loaded())
-	return nil
 }
 
 // releaseRules ends what Start has begun.
@@ -136,7 +100,7 @@ func (a *App) releaseRules() {
 	}
 	a.unwatch()
 	a.unwatch = nil
-	_, _ = rulePool.Delete(a.ruleStore.identity) // a store that does not close well is left
+	a.releaseWatcher()
 	var of *rules.Emergency
 	if newest := newestApp(); newest != nil {
 		of = newest.rulesInForce().version.Document.Emergency
@@ -161,7 +125,7 @@ func (a *App) follow(t rules.Transition) {
 	}
 	a.logger.Info("the rules have changed", zap.Int64("version", t.To.Number), zap.String("author", t.To.Author),
 		zap.String("note", t.To.Note), zap.String("summary", t.To.Summary), zap.String("store", a.watcher.Store().Name()))
-	a.emit("rate_limit_rules", map[string]any{
+	a.log.EmitLater("rate_limit_rules", map[string]any{
 		"version": t.To.Number, "author": t.To.Author, "note": t.To.Note, "summary": t.To.Summary,
 		"store": a.watcher.Store().Name(),
 	})
@@ -169,17 +133,18 @@ func (a *App) follow(t rules.Transition) {
 
 // dropCounts makes this node forget what operators have changed in the store of the counts.
 func (a *App) dropCounts(t rules.Transition) {
-	leases := a.store.leases
+	leases := a.store.Leases()
 	if leases == nil {
 		return // the counts are in memory: they have been changed themselves
 	}
 	if t.Incomplete {
-		for _, z := range a.allZones() {
+		for _, z := range a.set.all() {
 			leases.DropDenials(z.builder.handle)
 		}
 	}
 	for _, action := range t.Actions {
-		counts, _ := a.countsOf(&keyRef{action.Key, action.Stored}, action.Endpoint) // there are none of a key that cannot be
+		ref := keyRef{action.Key, action.Stored}
+		counts, _ := a.rulesInForce().countsOf(&ref, action.Endpoint) // there are none of a key that cannot be
 		for _, c := range counts {
 			if action.Kind == rules.Reset {
 				leases.Drop(c.Rule, c.Key)

@@ -8,13 +8,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// A ruleSchema is what rules can refer to in the configuration of an app.
-type ruleSchema struct{ app *App }
-
-// zone returns the zone of a name, nil if there is none. Zones of one name have equal limits; any
+// named returns the zone of a name, nil if there is none. Zones of one name have equal limits; any
 // of them is returned.
-func (s ruleSchema) zone(name string) *zone {
-	for _, z := range s.app.allZones() {
+func (s *zoneSet) named(name string) *zone {
+	for _, z := range s.all() {
 		if z.name == name {
 			return z
 		}
@@ -23,8 +20,8 @@ func (s ruleSchema) zone(name string) *zone {
 }
 
 // zonesCalled returns the zones of a name: there may be one in several handlers.
-func (s ruleSchema) zonesCalled(name string) (zones []*zone) {
-	for _, z := range s.app.allZones() {
+func (s *zoneSet) zonesCalled(name string) (zones []*zone) {
+	for _, z := range s.all() {
 		if z.name == name {
 			zones = append(zones, z)
 		}
@@ -33,8 +30,8 @@ func (s ruleSchema) zonesCalled(name string) (zones []*zone) {
 }
 
 // Zones implements rules.Schema.
-func (s ruleSchema) Zones() (names []string) {
-	for _, z := range s.app.allZones() {
+func (s *zoneSet) Zones() (names []string) {
+	for _, z := range s.all() {
 		names = append(names, z.name)
 	}
 	slices.Sort(names)
@@ -42,16 +39,16 @@ func (s ruleSchema) Zones() (names []string) {
 }
 
 // Tiers implements rules.Schema.
-func (s ruleSchema) Tiers(zone string) []string {
-	if z := s.zone(zone); z != nil && z.tiers != nil {
+func (s *zoneSet) Tiers(zone string) []string {
+	if z := s.named(zone); z != nil && z.tiers != nil {
 		return slices.Clone(z.tiers.names[1:])
 	}
 	return nil
 }
 
 // Endpoints implements rules.Schema.
-func (s ruleSchema) Endpoints(zone string) (names []string) {
-	z := s.zone(zone)
+func (s *zoneSet) Endpoints(zone string) (names []string) {
+	z := s.named(zone)
 	if z == nil {
 		return nil
 	}
@@ -64,8 +61,8 @@ func (s ruleSchema) Endpoints(zone string) (names []string) {
 }
 
 // Limit implements rules.Schema.
-func (s ruleSchema) Limit(zone, endpoint, tier, text string) error {
-	z := s.zone(zone)
+func (s *zoneSet) Limit(zone, endpoint, tier, text string) error {
+	z := s.named(zone)
 	if z == nil {
 		return s.noZone(zone)
 	}
@@ -77,21 +74,15 @@ func (s ruleSchema) Limit(zone, endpoint, tier, text string) error {
 	return err
 }
 
-// EmergencyLimit implements rules.Schema.
-func (ruleSchema) EmergencyLimit(text string) error {
-	_, err := parseEmergencyLimit(text)
-	return err
-}
-
 // DryRun implements rules.Schema.
-func (ruleSchema) DryRun(text string) error {
+func (*zoneSet) DryRun(text string) error {
 	_, err := config.ParseShareOfKeys(text)
 	return err
 }
 
 // Compare implements rules.Schema.
-func (s ruleSchema) Compare(zone string, with *rules.Comparison) error {
-	z := s.zone(zone)
+func (s *zoneSet) Compare(zone string, with *rules.Comparison) error {
+	z := s.named(zone)
 	if z == nil {
 		return s.noZone(zone)
 	}
@@ -108,8 +99,8 @@ func (s ruleSchema) Compare(zone string, with *rules.Comparison) error {
 }
 
 // Key implements rules.Schema.
-func (s ruleSchema) Key(key rules.Key) (shared bool, err error) {
-	z := s.zone(key.Zone)
+func (s *zoneSet) Key(key rules.Key) (shared bool, err error) {
+	z := s.named(key.Zone)
 	if z == nil {
 		return false, s.noZone(key.Zone)
 	}
@@ -117,9 +108,6 @@ func (s ruleSchema) Key(key rules.Key) (shared bool, err error) {
 	return !key.Missing && len(z.key.Placeholders()) == 0, err
 }
 
-func (s ruleSchema) noZone(name string) error {
+func (s *zoneSet) noZone(name string) error {
 	return fmt.Errorf("there is no zone %q: use one of %q", name, s.Zones())
 }
-
-// Interface guard.
-var _ rules.Schema = ruleSchema{}

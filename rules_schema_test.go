@@ -10,7 +10,7 @@ import (
 // A schema has what the configuration has, as the errors of validation name it.
 func TestRuleSchema(t *testing.T) {
 	h := rulesHandler(t, "schema")
-	s := ruleSchema{h.app}
+	s := &h.app.set
 	if got := s.Zones(); !slices.Equal(got, []string{"schema"}) {
 		t.Errorf("zones = %q", got)
 	}

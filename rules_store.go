@@ -13,6 +13,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/pool"
+	"github.com/fleetlimit/fleetlimit/internal/stores"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 	"github.com/fleetlimit/fleetlimit/rules"
 	"github.com/fleetlimit/fleetlimit/rules/rulestore"
@@ -20,7 +22,7 @@ import (
 
 // rulePool has the watchers of the rules, which outlive configurations: ruleStoreTarget.identity ->
 // *ruleWatcher.
-var rulePool = caddy.NewUsagePool()
+var rulePool = pool.New[string, *ruleWatcher]()
 
 // A ruleWatcher is the watcher of a store of rules.
 type ruleWatcher struct {
@@ -31,26 +33,22 @@ type ruleWatcher struct {
 	endCheck func()             // of the settings of Redis; nil: there is none
 }
 
-// Destruct closes the watcher when the last app that uses the store has stopped.
-func (w *ruleWatcher) Destruct() error {
+// Close closes the watcher when the last app that uses the store has stopped.
+func (w *ruleWatcher) Close() {
 	if w.endCheck != nil {
 		w.endCheck()
 	}
-	err := w.Close()
+	_ = w.Watcher.Close() // a store that does not close well is left
 	if w.release != nil {
 		w.release()
 	}
-	return err
 }
 
 // newRuleWatcher returns a watcher of the store of t. logger returns that of the newest
 // configuration. The admin API validates changes: a rollback restores what was valid once.
-func newRuleWatcher(t *ruleStoreTarget, logger func() *zap.Logger) (*ruleWatcher, error) {
+func newRuleWatcher(t *ruleStoreTarget, logger func() *zap.Logger) *ruleWatcher {
 	w := &ruleWatcher{identity: t.identity}
-	store, err := t.open(w)
-	if err != nil {
-		return nil, err
-	}
+	store := t.open(w)
 	about := zap.String("store", store.Name())
 	options := rules.Options{
 		OnFailure: func(err error) {
@@ -87,7 +85,7 @@ func newRuleWatcher(t *ruleStoreTarget, logger func() *zap.Logger) (*ruleWatcher
 	if inRedis {
 		w.endCheck = w.checkSettings(redis, func() *zap.Logger { return logger().With(about) })
 	}
-	return w, nil
+	return w
 }
 
 // checkSettings warns once about settings by which Redis loses rules. It waits for the first answer
@@ -134,14 +132,14 @@ func settingsWarnings(s redisconn.Settings) (warnings []string) {
 // A ruleStoreTarget is a store of rules that nothing has connected to yet.
 type ruleStoreTarget struct {
 	identity string // equal for equal stores; without secrets
-	open     func(*ruleWatcher) (rules.Store, error)
+	open     func(*ruleWatcher) rules.Store
 	storage  certmagic.Storage // of this configuration
 	copyName string            // of the copy of a Redis in storage. It stays when a password changes
 }
 
 // resolveRuleStore returns the store that s describes; nil: the default. redis has the counts, nil:
 // they are in memory.
-func resolveRuleStore(s *config.RuleStore, ctx caddy.Context, redis *redisTarget) (*ruleStoreTarget, error) {
+func resolveRuleStore(s *config.RuleStore, ctx caddy.Context, redis *stores.Target) (*ruleStoreTarget, error) {
 	if err := s.Check(redis != nil); err != nil {
 		return nil, err
 	}
@@ -155,12 +153,12 @@ func resolveRuleStore(s *config.RuleStore, ctx caddy.Context, redis *redisTarget
 	switch name {
 	case config.RulesInRedis:
 		return &ruleStoreTarget{
-			identity: name + " " + redis.identity + " " + redis.prefix, storage: ctx.Storage(),
-			copyName: digest(fmt.Sprintf("%s %s %d %s", redis.name, redis.options.MasterName, redis.options.DB, redis.prefix))[:16],
-			open: func(w *ruleWatcher) (rules.Store, error) {
-				client, release := acquireClient(redis)
+			identity: name + " " + redis.ID(), storage: ctx.Storage(),
+			copyName: digest(redis.Place())[:16],
+			open: func(w *ruleWatcher) rules.Store {
+				client, release := redis.Connect(reports)
 				w.release = release
-				return rulestore.NewRedis(client.Client, redis.prefix), nil
+				return rulestore.NewRedis(client, redis.Prefix())
 			},
 		}, nil
 	case config.RulesInPostgres:
@@ -173,8 +171,9 @@ func resolveRuleStore(s *config.RuleStore, ctx caddy.Context, redis *redisTarget
 			return nil, err
 		}
 		_ = checked.Close() // it has nothing that could fail
-		return &ruleStoreTarget{identity: name + " " + digest(url), open: func(*ruleWatcher) (rules.Store, error) {
-			return rulestore.OpenPostgres(url)
+		return &ruleStoreTarget{identity: name + " " + digest(url), open: func(*ruleWatcher) rules.Store {
+			store, _ := rulestore.OpenPostgres(url) // it was checked
+			return store
 		}}, nil
 	}
 	storage := ctx.Storage()
@@ -184,9 +183,9 @@ func resolveRuleStore(s *config.RuleStore, ctx caddy.Context, redis *redisTarget
 	}
 	return &ruleStoreTarget{
 		identity: fmt.Sprintf("%s %T %s", name, storage, digest(string(text))), storage: storage,
-		open: func(w *ruleWatcher) (rules.Store, error) {
+		open: func(w *ruleWatcher) rules.Store {
 			w.storage = rulestore.NewStorage(storage)
-			return w.storage, nil
+			return w.storage
 		},
 	}, nil
 }

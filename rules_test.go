@@ -46,7 +46,7 @@ func (h *Handler) update(t *testing.T, document string) error {
 		if err := json.Unmarshal([]byte(document), d); err != nil {
 			return err
 		}
-		return rules.Validate(d, old, ruleSchema{h.app}, time.Now())
+		return rules.Validate(d, old, ruleSchema{&h.app.set}, time.Now())
 	}})
 	return err
 }
@@ -58,7 +58,7 @@ func (h *Handler) validate(t *testing.T, document string) error {
 	if err := json.Unmarshal([]byte(document), d); err != nil {
 		t.Fatal(err)
 	}
-	return rules.Validate(d, nil, ruleSchema{h.app}, time.Now())
+	return rules.Validate(d, nil, ruleSchema{&h.app.set}, time.Now())
 }
 
 // Rules are in force when they have been written, outlive reloads without a gap, and also the
@@ -142,10 +142,8 @@ func TestRulesUseTheNewestStorage(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.ruleStore.storage.(*certmagic.FileStorage).Path = path // so that it shows which one is used
-		if err := a.acquireRules(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _, _ = rulePool.Delete(a.ruleStore.identity) })
+		a.acquireRules()
+		t.Cleanup(a.releaseWatcher)
 		return a
 	}
 	started(t.TempDir())
@@ -254,8 +252,8 @@ func TestProvisioningOpensNoRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, found := rulePool.References(a.ruleStore.identity); found {
-		t.Errorf("%d apps watch the rules, want none", n)
+	if n := len(rulePool.All()); n > 0 {
+		t.Errorf("%d watchers of rules, want none", n)
 	}
 	if files, _ := filepath.Glob(dir + "/rate_limit*"); len(files) > 0 {
 		t.Errorf("files %v, want none", files)
@@ -269,14 +267,11 @@ func TestRulesThatCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		storage := func() rules.Store { return rulestore.NewStorage(&certmagic.FileStorage{Path: dir}) }
 		core, logs := observer.New(zap.InfoLevel)
-		w, err := newRuleWatcher(&ruleStoreTarget{
-			identity: dir, open: func(*ruleWatcher) (rules.Store, error) { return storage(), nil },
-		}, func() *zap.Logger { return zap.New(core) })
-		if err != nil {
-			t.Fatal(err)
-		}
-		rulePool.LoadOrStore(dir, w)
-		defer func() { _, _ = rulePool.Delete(dir) }()
+		_, release := rulePool.Acquire(dir, func() *ruleWatcher {
+			return newRuleWatcher(&ruleStoreTarget{identity: dir, open: func(*ruleWatcher) rules.Store { return storage() }},
+				func() *zap.Logger { return zap.New(core) })
+		})
+		defer release()
 		operator := rules.NewWatcher(storage(), rules.Options{})
 		defer operator.Close()
 		change := rules.Change{Apply: func(d *rules.Document) error { return nil }}

@@ -41,23 +41,6 @@ func (u *unknownTiers) isNew(t unknownTier) bool {
 	return true
 }
 
-// noteUnknownTier counts a request whose tier is no tier of the zone. It warns about each such tier
-// once in a configuration.
-func (e *evaluation) noteUnknownTier(z *zone, value string) {
-	z.counters.unknownTiers.Add(1)
-	value = shortened(value)
-	if !e.handler.app.unknownTiers.isNew(unknownTier{z.name, value}) {
-		return
-	}
-	fallback := "none"
-	if z.tiers.fallback != noTier {
-		fallback = z.tiers.name(z.tiers.fallback)
-	}
-	e.handler.logger.Warn("the tier of a request is none of the zone's: use one of them, spelled as here, in what sets it",
-		zap.String("zone", z.name), placeField(z.place), tierUnknownField(value), zap.Strings("tiers", z.tiers.names[1:]),
-		zap.String("default", fallback))
-}
-
 // tierUnknownField is a tier that a zone does not have for a line in the log; "" is none.
 func tierUnknownField(value string) zap.Field {
 	if value == "" {

@@ -13,18 +13,16 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// Top implements adminapi.Configuration.
-func (a *runningApp) Top(zone, endpoint string, most int) *adminapi.Top {
-	z := a.schema.zone(zone)
+// Top returns the keys that use a zone most, at an endpoint or, if that is "", in all of the zone. by
+// is what find finds them by: the most keys of a query.
+func (s *ruleSnapshot) Top(zone, endpoint string, most int, by string, find func(time.Time, *limiter.TopQuery) []limiter.KeyUse) *adminapi.Top {
+	z, inForce := s.rulesOf(zone)
 	now := time.Now()
-	counted := newCountedRules(z, a.inForce.of(z), endpoint, now)
-	found := a.app.store.Top(now, &limiter.TopQuery{Zone: z.builder.handle, Most: most, Rules: counted.of})
-	answer := &adminapi.Top{Zone: z.name, Node: a.nodeName(), By: adminapi.ByConsumed, Keys: []adminapi.TopKey{}}
-	if a.app.store.leases != nil {
-		answer.By = adminapi.ByDemand
-	}
+	counted := newCountedRules(z, inForce, endpoint, now)
+	found := find(now, &limiter.TopQuery{Zone: z.builder.handle, Most: most, Rules: counted.of})
+	answer := &adminapi.Top{Zone: z.name, By: by, Keys: []adminapi.TopKey{}}
 	for i := range found {
-		answer.Keys = append(answer.Keys, counted.describe(&found[i], answer.By))
+		answer.Keys = append(answer.Keys, counted.describe(&found[i], by))
 	}
 	return answer
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"go.uber.org/zap"
-
 	"github.com/fleetlimit/fleetlimit/internal/placeholder"
 )
 
@@ -42,35 +40,19 @@ func unsurePlaceholders(names []string) []unsurePlaceholder {
 // userID is the placeholder of the user that every authentication provides.
 const userID = "http.auth.user.id"
 
-// checkPlaceholders logs an error for each placeholder of the zone that does not exist, once.
-func (e *evaluation) checkPlaceholders(z *zone) {
-	for i := range z.unsure {
-		p := &z.unsure[i]
-		if p.decided.Load() {
-			continue
-		}
-		if _, known := e.repl.Get(p.name); known {
-			p.decided.Store(true)
-			continue
-		}
-		if strings.HasPrefix(p.name, "http.auth.user.") {
-			if _, authenticated := e.repl.Get(userID); !authenticated {
-				continue
-			}
-		}
-		if p.lacking.Add(1) < p.enough || p.decided.Swap(true) {
-			continue
-		}
-		fields := []zap.Field{zap.String("zone", z.name), placeField(z.place), zap.String("placeholder", "{"+p.name+"}")}
-		if nearest := placeholder.Nearest(p.name); nearest != "" {
-			fields = append(fields, zap.String("did_you_mean", "{"+nearest+"}"))
-		}
-		if p.enough > 1 {
-			e.handler.logger.Warn("none of many requests had a placeholder of the zone: use one that exists, or put what "+
-				"provides it before this handler", append(fields, zap.Int32("requests", p.enough))...)
-			continue
-		}
-		e.handler.logger.Error("nothing provides a placeholder of the zone, so it is always empty: use one that exists, "+
-			"or put what provides it before this handler", fields...)
+// lacks reports whether a request shows that nobody provides p. It does so once.
+func (p *unsurePlaceholder) lacks(r *zoneRequest) bool {
+	if p.decided.Load() {
+		return false
 	}
+	if _, known := r.repl.Get(p.name); known {
+		p.decided.Store(true)
+		return false
+	}
+	if strings.HasPrefix(p.name, "http.auth.user.") {
+		if _, authenticated := r.repl.Get(userID); !authenticated {
+			return false
+		}
+	}
+	return p.lacking.Add(1) >= p.enough && !p.decided.Swap(true)
 }

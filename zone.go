@@ -7,19 +7,20 @@ import (
 	"sync/atomic"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
-	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/glob"
 	"github.com/fleetlimit/fleetlimit/internal/keyshare"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // A zone is a config.Zone, compiled.
 type zone struct {
-	*zoneState
+	name     string
+	usage    *usage.Zone
 	legacy   bool // in the syntax of caddy-ratelimit
 	matchers caddyhttp.MatcherSets
 	paths    pathUse // whether it tells paths apart
@@ -41,9 +42,8 @@ type zone struct {
 	configured *zoneRules // in force while there are no rules beside the configuration
 	index      int        // in App.zones and in ruleSnapshot.zones
 
-	identity []identityValue               // what key, tier and costs read
-	watch    atomic.Pointer[identityWatch] // over identity; nil before Start
-	unsure   []unsurePlaceholder           // placeholders that may not exist
+	watched atomic.Pointer[[]credential] // nil before Start
+	unsure  []unsurePlaceholder          // placeholders that may not exist
 
 	place    string  // in the Caddyfile; "": unknown
 	warnings []error // what is probably a mistake and yet loads
@@ -55,12 +55,23 @@ type zone struct {
 // clientIP is the placeholder of the client's address as Caddy determines it.
 const clientIP = "{http.vars.client_ip}"
 
-// newZone compiles settings into rules that hold handle. The caller sets matchers and zoneState.
-func newZone(name string, settings *config.Zone, app *App, handle limiter.Zone) (*zone, error) {
+// zoneOptions are what a zone has besides its settings. A zone without them is compiled only to find
+// out what is wrong with it.
+type zoneOptions struct {
+	usage     *usage.Zone
+	handle    limiter.Zone // of its rules
+	matchers  caddyhttp.MatcherSets
+	addresses *addressFilter // of its handler
+}
+
+// newZone compiles settings. The zone is not in s yet.
+func (s *zoneSet) newZone(name string, settings *config.Zone, o zoneOptions) (*zone, error) {
 	if name == adminapi.EmergencyZone {
 		return nil, errors.New("emergency mode has this name: use another one")
 	}
-	z := &zone{legacy: settings.Legacy(), place: settings.Place}
+	z := &zone{
+		name: name, usage: o.usage, legacy: settings.Legacy(), matchers: o.matchers, addresses: o.addresses, place: settings.Place,
+	}
 	var err error
 	if z.legacy {
 		if settings, err = config.FromLegacy(settings); err != nil {
@@ -78,7 +89,7 @@ func newZone(name string, settings *config.Zone, app *App, handle limiter.Zone) 
 	if err = z.compileKeyLists(settings); err != nil {
 		return nil, err
 	}
-	if z.tiers, err = newTierFinder(settings.Tier, app.Tiers); err != nil {
+	if z.tiers, err = newTierFinder(settings.Tier, s.tiers); err != nil {
 		return nil, config.ErrorIn("tier", fmt.Errorf("tier: %w", err))
 	}
 	if z.tiers != nil {
@@ -92,7 +103,7 @@ func newZone(name string, settings *config.Zone, app *App, handle limiter.Zone) 
 			fmt.Errorf("dry_run is %v: use a fraction from 0 to 1, such as 0.1 for 10%%", settings.DryRun))
 	}
 	z.dryRun = keyshare.New(float64(settings.DryRun), name)
-	z.builder = &ruleBuilder{app: app, handle: handle, name: name, zone: settings, tiers: z.tiers}
+	z.builder = &ruleBuilder{set: s, handle: o.handle, name: name, zone: settings, tiers: z.tiers}
 	endpoints, err := z.builder.endpoints()
 	if err != nil {
 		return nil, err
@@ -101,9 +112,9 @@ func newZone(name string, settings *config.Zone, app *App, handle limiter.Zone) 
 	if z.configured.compared, err = z.builder.compare(z.configured); err != nil {
 		return nil, config.ErrorIn("compare", fmt.Errorf("compare: %w", err))
 	}
-	z.warnings = append(z.warnings, z.builder.warnings...)
-	names := z.placeholders()
-	z.identity, z.unsure = identityValues(names), unsurePlaceholders(names)
+	z.warnings = append(append(z.warnings, z.builder.warnings...), z.compareDoubts(settings)...)
+	z.usePaths()
+	z.unsure = unsurePlaceholders(z.placeholders())
 	return z, nil
 }
 
@@ -216,12 +227,4 @@ func (z *zone) refuse(err error) error {
 	}
 	z.warnings = append(z.warnings, err)
 	return nil
-}
-
-// logWarnings logs the warnings about z, which is called name.
-func (z *zone) logWarnings(name string, logger *zap.Logger) {
-	for _, warning := range z.warnings {
-		logger.Warn("the zone is probably not what was meant", zap.String("zone", name), placeField(z.place),
-			zap.Error(warning))
-	}
 }

@@ -190,6 +190,9 @@ func (z *zone) tierNamed(name string) (int, error) {
 	return z.tiers.named(name)
 }
 
+// keysOf returns the keys of requests that k names. Its zone exists.
+func (s *zoneSet) keysOf(k *rules.Key) ([][]byte, error) { return s.named(k.Zone).keysOf(k) }
+
 // keysOf returns the keys of requests that k names, as the rules and the store have them. It is
 // usually one. A missing key can be what on_missing_key makes, or what stands in for an ambiguous
 // cookie or a missing address.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -43,11 +44,11 @@ func TestNameOf(t *testing.T) {
 		},
 	} {
 		tc.zone.Limit = &config.Limit{Events: 1, Window: 1e9}
-		z, err := newZone("z", &tc.zone, new(App), nil)
+		z, err := new(zoneSet).newZone("z", &tc.zone, zoneOptions{})
 		if err != nil {
 			t.Fatalf("%s: %v", tc.name, err)
 		}
-		z.zoneState = &zoneState{name: "z"}
+		z.usage = &usage.Zone{Name: "z"}
 		tc.key.Zone, tc.want.Zone = "z", "z"
 		keys, err := z.keysOf(&tc.key)
 		if err != nil {

@@ -14,13 +14,13 @@ import (
 )
 
 // compiledZone compiles a zone from its JSON configuration.
-func compiledZone(t *testing.T, text string) *zone {
+func compiledZone(t testing.TB, text string) *zone {
 	t.Helper()
 	c := new(config.Zone)
 	if err := json.Unmarshal([]byte(text), c); err != nil {
 		t.Fatal(err)
 	}
-	z, err := newZone("api", c, new(App), nil)
+	z, err := new(zoneSet).newZone("api", c, zoneOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,8 +37,8 @@ func TestLegacyZone(t *testing.T) {
 		t.Errorf("legacy = %v, ambiguous keys are missing = %v; want both", z.legacy, z.ambiguousIsMissing)
 	}
 	z = compiledZone(t, `{"key": "k", "window": "10s"}`)
-	if r := z.configured.endpoints[0].rules[noTier]; !r.block || r.window != 10*time.Second {
-		t.Errorf("rule without max_events: block = %v for %v, want a block for 10s", r.block, r.window)
+	if r := z.configured.endpoints[0].rules[noTier]; !r.Block || r.Window != 10*time.Second {
+		t.Errorf("rule without max_events: block = %v for %v, want a block for 10s", r.Block, r.Window)
 	}
 }
 
@@ -49,8 +49,7 @@ func TestWarningsNameThePlace(t *testing.T) {
 		t.Fatalf("the request was answered with %d, %v", got.status, got.err)
 	}
 	z := h.zones[0]
-	z.warnings = []error{errors.New("a mistake")}
-	z.logWarnings("api", h.logger)
+	logWarnings(h.logger, z, []error{errors.New("a mistake")})
 	for _, message := range []string{"without a key", "probably not what was meant"} {
 		lines := logs.FilterMessageSnippet(message).FilterField(zap.String("zone", "api")).FilterField(zap.String("place", "Caddyfile:7"))
 		if lines.Len() != 1 {

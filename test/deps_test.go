@@ -92,8 +92,27 @@ var policy = []struct {
 		reason: "what operators write is texts and numbers within bounds: it is checked without a store, and the root compiles it",
 	}, {
 		packages: module + "/internal/...",
-		forbid:   []string{module, "github.com/prometheus/...", "go.uber.org/zap/..."},
-		reason:   "a part of the root package needs neither App nor Handler, and returns what happened instead of logging it",
+		forbid:   []string{module},
+		reason:   "a part of the root package needs neither App nor Handler",
+	}, {
+		packages: module + "/internal/...",
+		except:   []string{module + "/internal/report"},
+		forbid:   []string{"github.com/prometheus/...", "go.uber.org/zap/..."},
+		reason:   "a part of the root package returns what happened, and one of them shows it to operators",
+	}, {
+		packages: module + "/internal/report",
+		allow: []string{
+			module + "/internal/stores", module + "/membership", module + "/redisconn",
+			"github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
+		},
+		reason: "operators see what happens; what is reported decides nothing",
+	}, {
+		packages: module + "/internal/stores",
+		allow: []string{
+			module + "/config", module + "/internal/adminapi", module + "/internal/pool", module + "/limiter/...",
+			module + "/membership", module + "/redisconn",
+		},
+		reason: "where the counts are depends on no zone; whether they can be reached is said in the words of the admin API",
 	}, {
 		packages: module + "/internal/adminapi",
 		allow: []string{
@@ -141,6 +160,10 @@ var policy = []struct {
 		allow:    []string{module + "/internal/httpmethod", module + "/internal/pathpattern", "github.com/caddyserver/..."},
 		reason:   "which requests go to an endpoint depends on no limit",
 	}, {
+		packages: module + "/internal/pool",
+		allow:    []string{"github.com/caddyserver/caddy/v2"},
+		reason:   "how long a value lives depends on no value",
+	}, {
 		packages: module + "/internal/spelling",
 		allow:    []string{"github.com/agnivade/levenshtein"},
 		reason:   "comparing words depends on no setting",
@@ -153,10 +176,21 @@ var policy = []struct {
 		allow:    []string{module + "/internal/spelling", "github.com/caddyserver/..."},
 		reason:   "the grammar of a line does not depend on what the line configures",
 	}, {
+		packages: module + "/internal/response",
+		allow: []string{
+			module + "/config", module + "/internal/keytemplate", module + "/internal/usage", module + "/limiter",
+			"github.com/caddyserver/...", "github.com/dunglas/httpsfv",
+		},
+		reason: "what a response says depends on what was decided, and on no zone and no store",
+	}, {
+		packages: module + "/internal/usage",
+		allow:    []string{module + "/internal/pool", module + "/limiter"},
+		reason:   "counters outlive configurations: they refer to nothing of one",
+	}, {
 		packages: module,
 		allow: []string{
 			module + "/config", module + "/internal/...", module + "/limiter/...", module + "/redisconn",
-			module + "/membership", module + "/rules/...", "github.com/caddyserver/...", "github.com/dunglas/httpsfv", "github.com/prometheus/...", "go.uber.org/zap/...",
+			module + "/membership", module + "/rules/...", "github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
 		},
 		reason: "every Caddy that has this module contains all that the root package imports",
 	}, {

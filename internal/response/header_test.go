@@ -1,4 +1,4 @@
-package fleetlimit
+package response
 
 import (
 	"maps"
@@ -7,6 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -23,16 +27,15 @@ func TestStructuredString(t *testing.T) {
 	}
 }
 
-// headerRule returns a rule of 10 events per minute.
-func headerRule(t *testing.T, zone string) *rule {
+// headerPolicy returns a policy of 10 events per minute.
+func headerPolicy(t *testing.T, zone string) *Policy {
 	t.Helper()
 	made, err := limiter.NewRule(limiter.Rule{Limit: limiter.Limit{Events: 10, Window: time.Minute}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rule{Rule: made, window: time.Minute}
-	r.texts = newRuleTexts(zone, r)
-	return r
+	p := NewPolicy(zone, made, &config.Limit{Window: caddy.Duration(time.Minute)})
+	return &p
 }
 
 func TestHeaderValues(t *testing.T) {
@@ -40,47 +43,47 @@ func TestHeaderValues(t *testing.T) {
 	admitted := limiter.Decision{OK: true, At: at, Limit: 10, Remaining: 7, RetryAt: at, ResetAt: at + 17_500_000}
 	denied := limiter.Decision{At: at, Limit: 10, Remaining: 1, RetryAt: at + 5_000_000, ResetAt: at + 60_000_000}
 	uncounted := limiter.Decision{OK: true, At: at, Limit: 10, Remaining: -1}
-	a, b := headerRule(t, "a"), headerRule(t, "b")
+	a, b := headerPolicy(t, "a"), headerPolicy(t, "b")
 	both := xHeaders | draftHeaders
 	for _, tc := range []struct {
 		name    string
-		results []zoneResult
+		results []Result
 		want    map[string]string
 	}{
-		{"admitted", []zoneResult{{rule: a, decision: admitted, headers: both}}, map[string]string{
+		{"admitted", []Result{{Policy: a, Decision: admitted, Headers: both}}, map[string]string{
 			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "7", "X-Ratelimit-Reset": "1767225618",
 			"Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=7;t=18`,
 		}},
-		{"denied", []zoneResult{{rule: a, cost: 1, decision: denied, headers: both}}, map[string]string{
+		{"denied", []Result{{Policy: a, Cost: 1, Decision: denied, Headers: both}}, map[string]string{
 			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": "1767225660",
 			"Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=0;t=5`,
 		}},
-		{"denied for its cost", []zoneResult{{rule: a, cost: 5, decision: denied, headers: both}}, map[string]string{
+		{"denied for its cost", []Result{{Policy: a, Cost: 5, Decision: denied, Headers: both}}, map[string]string{
 			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "1", "X-Ratelimit-Reset": "1767225660",
 			"Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=1;t=5`,
 		}},
-		{"two zones, one in an outage", []zoneResult{
-			{rule: a, decision: uncounted, headers: both, outage: true}, {rule: b, decision: admitted, headers: both},
+		{"two zones, one in an outage", []Result{
+			{Policy: a, Decision: uncounted, Headers: both, Outage: true}, {Policy: b, Decision: admitted, Headers: both},
 		}, map[string]string{
 			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "-1", "X-Ratelimit-Policy": "degraded",
 			"Ratelimit-Policy": `"a";q=10;w=60, "b";q=10;w=60`, "Ratelimit": `"b";r=7;t=18`,
 		}},
-		{"handlers with different headers", []zoneResult{
-			{rule: a, decision: denied, headers: draftHeaders}, {rule: b, decision: admitted, headers: xHeaders},
+		{"handlers with different headers", []Result{
+			{Policy: a, Decision: denied, Headers: draftHeaders}, {Policy: b, Decision: admitted, Headers: xHeaders},
 		}, map[string]string{
 			"X-Ratelimit-Limit": "10", "X-Ratelimit-Remaining": "7", "X-Ratelimit-Reset": "1767225618",
 			"Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=0;t=5`,
 		}},
-		{"draft alone", []zoneResult{{rule: a, decision: admitted, headers: draftHeaders}}, map[string]string{
+		{"draft alone", []Result{{Policy: a, Decision: admitted, Headers: draftHeaders}}, map[string]string{
 			"X-Ratelimit-Limit": "theirs", "Ratelimit-Policy": `"a";q=10;w=60`, "Ratelimit": `"a";r=7;t=18`,
 		}},
-		{"none", []zoneResult{{rule: a, decision: admitted}}, map[string]string{
+		{"none", []Result{{Policy: a, Decision: admitted}}, map[string]string{
 			"X-Ratelimit-Limit": "theirs", "Ratelimit": "theirs",
 		}},
 	} {
-		state := requestState{results: slices.Clone(tc.results)}
-		for i := range state.results {
-			state.results[i].zone = &zone{zoneState: new(zoneState)}
+		state := State{Results: slices.Clone(tc.results)}
+		for i := range state.Results {
+			state.Results[i].Zone = new(usage.Zone)
 		}
 		state.formatHeaders(0, nil, 0)
 		h := http.Header{"X-Ratelimit-Limit": {"theirs"}, "Ratelimit": {"theirs"}}

@@ -1,4 +1,4 @@
-package fleetlimit
+package response
 
 import (
 	"io"
@@ -26,9 +26,10 @@ const (
 	committed                    // the headers are set
 )
 
-// serve calls next with a writer that sets the headers. Of several handlers on one request, the
-// first wraps the writer for all.
-func (s *requestState) serve(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+// Serve calls next with a writer that sets the headers. first is the index of the handler's first
+// result. Of several handlers on one request, the first wraps the writer for all.
+func (s *State) Serve(w http.ResponseWriter, r *http.Request, first int, next caddyhttp.Handler) error {
+	s.formatHeaders(first, nil, 0)
 	if s.headers.set == noHeaders || s.writer.state == pending {
 		return next.ServeHTTP(w, r)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -37,18 +38,18 @@ func gathered(t *testing.T) map[string]float64 {
 
 // TestMetricsFollowZoneToRedis reloads a zone from memory to Redis: metrics go on, counts do not.
 func TestMetricsFollowZoneToRedis(t *testing.T) {
-	acquire := func(a *App) (*zoneState, func()) {
-		t.Helper()
-		z, _, release := acquireZone(a.store, "moving")
-		return z, release
+	acquire := func(a *App) (*usage.Zone, func()) {
+		z, releaseCounters := usage.Acquire("moving")
+		_, releaseZone := a.store.Open("moving")
+		return z, func() { releaseCounters(); releaseZone() }
 	}
 
 	memory := provisionedApp(t, `{}`)
 	z, release := acquire(memory)
-	z.counters.admitted[limiter.FromStore].Add(3)
+	z.Admitted[limiter.FromStore].Add(3)
 	redis := provisionedApp(t, `{"redis": {"addresses": ["192.0.2.1:6379"]}}`)
 	later, releaseLater := acquire(redis)
-	later.counters.admitted[limiter.FromStore].Add(4)
+	later.Admitted[limiter.FromStore].Add(4)
 	if got := gathered(t); got["decisions_total admitted store moving"] != 7 || got["keys_total moving"] != 0 {
 		t.Errorf("metrics while both configurations are there = %v, want 7 admitted and 0 keys", got)
 	}
@@ -64,7 +65,7 @@ func TestMetricsFollowZoneToRedis(t *testing.T) {
 		}
 	}
 	releaseLater()
-	if got := pooledZones(); len(got) != 0 {
+	if got := usage.All(); len(got) != 0 {
 		t.Errorf("zones in use at the end = %d, want 0", len(got))
 	}
 }
@@ -74,7 +75,7 @@ func TestStoreMetricsSurviveReload(t *testing.T) {
 	const seconds, errs = "store_seconds redis standalone 192.0.2.1:6379", "store_errors_total redis standalone 192.0.2.1:6379"
 	earlier := provisionedApp(t, `{"redis": {"addresses": ["192.0.2.1:6379"]}}`)
 	later := provisionedApp(t, `{"redis": {"addresses": ["192.0.2.1:6379"], "key_prefix": "b"}}`)
-	observe := metrics.storeObserver(later.store.name) // what a store keeps
+	observe := reports.Asked(later.store.Name()) // what a store keeps
 	observe(time.Millisecond, nil)
 	earlier.Cleanup()
 	observe(0, errors.New("refused"))

@@ -1,4 +1,4 @@
-package fleetlimit
+package stores
 
 import (
 	"context"
@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/membership"
 )
@@ -21,30 +19,30 @@ import (
 type keptSize struct {
 	key     string
 	current func() (nodes int, known bool)
-	warn    func(message string, fields ...zap.Field)
+	failed  func(error) // when the storage begins to fail
 
-	storage atomic.Pointer[keptIn]
+	storage atomic.Pointer[Storage]
 	wake    chan struct{} // after a change of storage
 	kept    atomic.Int64  // what the storage has, as far as is known; 0: nothing
 	failing bool          // belongs to run
 }
 
-// keptIn is what a keptSize needs of Caddy's storage.
-type keptIn interface {
+// Storage is what stores need of Caddy's storage.
+type Storage interface {
 	Store(ctx context.Context, key string, value []byte) error
 	Load(ctx context.Context, key string) ([]byte, error)
 }
 
 // newKeptSize returns the size of the fleet that shares a store, as it is kept in no storage yet.
-func newKeptSize(store, prefix string, current func() (int, bool), warn func(string, ...zap.Field)) *keptSize {
+func newKeptSize(store, prefix string, current func() (int, bool), failed func(error)) *keptSize {
 	sum := sha256.Sum256([]byte(store + "\n" + prefix))
 	return &keptSize{
-		key: "rate_limit/nodes/" + hex.EncodeToString(sum[:8]), current: current, warn: warn, wake: make(chan struct{}, 1),
+		key: "rate_limit/nodes/" + hex.EncodeToString(sum[:8]), current: current, failed: failed, wake: make(chan struct{}, 1),
 	}
 }
 
 // use has the size kept in another storage; nil: in the same as before.
-func (k *keptSize) use(storage keptIn) {
+func (k *keptSize) use(storage Storage) {
 	if storage == nil {
 		return
 	}
@@ -91,7 +89,7 @@ func (k *keptSize) run(ctx context.Context) {
 }
 
 // update reads the size from the storage if none is known, else it writes the one that has changed.
-func (k *keptSize) update(ctx context.Context, storage keptIn) {
+func (k *keptSize) update(ctx context.Context, storage Storage) {
 	nodes, known := k.current()
 	var err error
 	switch {
@@ -103,13 +101,13 @@ func (k *keptSize) update(ctx context.Context, storage keptIn) {
 		err = k.read(ctx, storage)
 	}
 	if err != nil && !k.failing && ctx.Err() == nil {
-		k.warn("the number of nodes cannot be kept in Caddy's storage: use `nodes`, or another storage", zap.Error(err))
+		k.failed(err)
 	}
 	k.failing = err != nil
 }
 
 // read reads the size. A text that is no size counts as none.
-func (k *keptSize) read(ctx context.Context, storage keptIn) error {
+func (k *keptSize) read(ctx context.Context, storage Storage) error {
 	text, err := storage.Load(ctx, k.key)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

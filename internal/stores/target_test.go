@@ -1,4 +1,4 @@
-package fleetlimit
+package stores
 
 import (
 	"crypto/ecdsa"
@@ -88,7 +88,7 @@ func TestRedisResolve(t *testing.T) {
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := resolveRedis(redisConfig(t, tc.config), nil)
+			got, err := Resolve(redisConfig(t, tc.config), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +108,7 @@ func TestRedisResolve(t *testing.T) {
 func TestRedisAuthority(t *testing.T) {
 	file := authority(t)
 	c := &config.Redis{Addresses: []string{"localhost:6379"}, TLS: &config.RedisTLS{CA: file}}
-	first, err := resolveRedis(c, nil)
+	first, err := Resolve(c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestRedisAuthority(t *testing.T) {
 
 	// Moving the lines in the Caddyfile keeps the client and its connections.
 	c.Place = "Caddyfile:9"
-	moved, err := resolveRedis(c, nil)
+	moved, err := Resolve(c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestRedisAuthority(t *testing.T) {
 	if err := os.WriteFile(file, other, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	second, err := resolveRedis(c, nil)
+	second, err := Resolve(c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestRedisRefuses(t *testing.T) {
 		{"unknown placeholder in the prefix", `{"key_prefix": "a{b}", ` + at + `}`, "key_prefix: ", "{env."},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := resolveRedis(redisConfig(t, tc.config), nil)
+			_, err := Resolve(redisConfig(t, tc.config), nil)
 			if err == nil || !strings.HasPrefix(err.Error(), tc.place) || !strings.Contains(err.Error(), tc.remedy) {
 				t.Fatalf("resolve = %v, want an error at %q that says %q", err, tc.place, tc.remedy)
 			}

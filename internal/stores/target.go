@@ -1,4 +1,4 @@
-package fleetlimit
+package stores
 
 import (
 	"crypto/sha256"
@@ -7,17 +7,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
-
-	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// A redisTarget is a resolved Redis configuration.
-type redisTarget struct {
+// A Target is a Redis that nothing has connected to yet.
+type Target struct {
 	options redisconn.Options
 	prefix  string
 	name    string // for logs; without secrets
@@ -27,14 +26,14 @@ type redisTarget struct {
 	identity string
 }
 
-// resolveRedis returns the target that c describes, whose breakers b describes, if it is not nil.
+// Resolve returns the target that c describes, whose breakers b describes, if it is not nil.
 // It reads the file of authorities.
-func resolveRedis(c *config.Redis, b *config.Breaker) (*redisTarget, error) {
+func Resolve(c *config.Redis, b *config.Breaker) (*Target, error) {
 	r, err := c.Resolve()
 	if err != nil {
 		return nil, err
 	}
-	target := &redisTarget{prefix: r.KeyPrefix, name: "redis " + r.Mode + " " + strings.Join(r.Addresses, " ")}
+	target := &Target{prefix: r.KeyPrefix, name: "redis " + r.Mode + " " + strings.Join(r.Addresses, " ")}
 	target.options = redisconn.Options{
 		Mode:             redisModes[r.Mode],
 		Addresses:        r.Addresses,
@@ -104,44 +103,46 @@ func breakerOptions(b *config.Breaker) redisconn.BreakerOptions {
 	}
 }
 
-// reportBreaker logs and emits that the breaker of a primary has another state. Without a running
-// configuration there is nobody to tell.
-func (t *redisTarget) reportBreaker(b redisconn.Breaker) {
-	a := newestApp()
-	if a == nil {
-		return
+// String describes where the counts are; nil: in memory.
+func (t *Target) String() string {
+	if t == nil {
+		return "memory"
 	}
-	fields := []zap.Field{
-		zap.String("state", b.State.String()), zap.String("primary", b.Addr), zap.String("store", t.name),
-	}
-	switch {
-	case b.Replaced:
-		fields = append(fields, zap.String("successor", b.Successor))
-		a.logger.Info("another server has taken over from a primary of Redis", fields...)
-	case b.State == redisconn.Open:
-		a.logger.Error("a primary of Redis fails: requests do not wait for it", append(fields, zap.Error(b.Err))...)
-	case b.State == redisconn.HalfOpen:
-		a.logger.Info("a primary of Redis answers a probe", fields...)
-	default:
-		a.logger.Info("a primary of Redis answers again", fields...)
-	}
-	data := map[string]any{"state": b.State.String(), "primary": b.Addr, "store": t.name}
-	if b.Replaced {
-		data["successor"] = b.Successor
-	}
-	a.emit("rate_limit_breaker", data)
+	o := &t.options
+	return strings.TrimSpace(fmt.Sprintf("redis %s db %d key_prefix %s %s", strings.Join(o.Addresses, " "), o.DB, t.prefix, o.MasterName))
 }
 
-// reportLookup logs that the primaries cannot be looked up, or can be again if err is nil.
-func (t *redisTarget) reportLookup(err error) {
-	a := newestApp()
-	if a == nil {
-		return
+// SameCounts reports whether the same counts are at both targets, of which nil is memory. The same
+// servers may be found by other addresses, but not by others alone.
+func (t *Target) SameCounts(other *Target) bool {
+	if t == nil || other == nil {
+		return t == other
 	}
-	if err == nil {
-		a.logger.Info("the primaries of Redis can be looked up again", zap.String("store", t.name))
-		return
-	}
-	a.logger.Error("the primaries of Redis cannot be looked up: those that are known stay in use, and a failover is not noticed",
-		zap.String("store", t.name), zap.Error(err))
+	a, b := &t.options, &other.options
+	return t.prefix == other.prefix && a.DB == b.DB && a.MasterName == b.MasterName &&
+		slices.ContainsFunc(a.Addresses, func(address string) bool { return slices.Contains(b.Addresses, address) })
+}
+
+// ID returns a text that is equal for targets that share a store, and shows no secrets.
+func (t *Target) ID() string { return t.identity + " " + t.prefix }
+
+// Place returns a text that stays when a password changes, or how the target is connected to.
+func (t *Target) Place() string {
+	return fmt.Sprintf("%s %s %d %s", t.name, t.options.MasterName, t.options.DB, t.prefix)
+}
+
+// Prefix returns what the keys in Redis begin with.
+func (t *Target) Prefix() string { return t.prefix }
+
+func (t *Target) storeID() storeID { return storeID{t.identity, t.prefix} }
+
+// Connect returns the connections to the Redis, and a function that releases them. The observer is
+// told of them if nobody has connected before.
+func (t *Target) Connect(observer Observer) (client *redisconn.Client, release func()) {
+	return clients.Acquire(t.identity, func() *redisconn.Client {
+		options, name := t.options, t.name
+		options.OnBreaker = func(b redisconn.Breaker) { observer.Breaker(name, b) }
+		options.OnLookup = func(err error) { observer.Lookup(name, err) }
+		return redisconn.New(options)
+	})
 }

@@ -1,4 +1,4 @@
-package fleetlimit
+package stores
 
 import (
 	"context"
@@ -8,8 +8,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/membership"
 )
@@ -63,7 +61,7 @@ func (f *fakeFleet) set(nodes int) {
 
 // runKeptSize returns the kept size of a node that starts, and a function that ends it.
 func runKeptSize(fleet *fakeFleet, storage *fakeStorage, warnings *int) (k *keptSize, end func()) {
-	k = newKeptSize("redis standalone 192.0.2.1:6379", "rl", fleet.current, func(string, ...zap.Field) { *warnings++ })
+	k = newKeptSize("redis standalone 192.0.2.1:6379", "rl", fleet.current, func(error) { *warnings++ })
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

@@ -1,26 +1,31 @@
-package fleetlimit
+package response
 
 import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
-
-	"github.com/dunglas/httpsfv"
 )
 
-// A headerSet is the set of headers that responses get.
-type headerSet uint8
+// A Headers is the set of headers that responses get.
+type Headers uint8
 
 const (
-	xHeaders     headerSet = 1 << iota // X-RateLimit-*
-	draftHeaders                       // RateLimit and RateLimit-Policy
-	noHeaders    headerSet = 0
+	xHeaders     Headers = 1 << iota // X-RateLimit-*
+	draftHeaders                     // RateLimit and RateLimit-Policy
+	noHeaders    Headers = 0
 )
 
-var headerSets = map[string]headerSet{
-	"all": xHeaders | draftHeaders, "x": xHeaders, "draft": draftHeaders, "none": noHeaders,
+// NewHeaders returns the headers that the setting `headers` names.
+func NewHeaders(name string) Headers {
+	switch name {
+	case "x":
+		return xHeaders
+	case "draft":
+		return draftHeaders
+	case "none":
+		return noHeaders
+	}
+	return xHeaders | draftHeaders
 }
 
 // The headers that responses get. X-RateLimit-Policy only marks requests that could not be counted.
@@ -51,45 +56,9 @@ const (
 // {http.rate_limit.<zone>.source}.
 const degraded = "degraded"
 
-// ruleTexts are the parts of responses that depend on nothing but the rule.
-type ruleTexts struct {
-	policy  string // the rule's item in RateLimit-Policy
-	item    string // the rule's item in RateLimit, up to the value of r
-	json    bodyTexts
-	problem bodyTexts
-
-	unavailable, unavailableProblem string // the same while its counts are not available
-}
-
-func newRuleTexts(zone string, r *rule) ruleTexts {
-	name := structuredString(zone)
-	t := ruleTexts{policy: name + ";q=0", item: name + ";r="}
-	if r.Rule != nil {
-		t.policy = name + ";q=" + strconv.FormatInt(r.Capacity(), 10)
-		if fill := r.FillTime(); fill >= time.Second {
-			t.policy += ";w=" + strconv.FormatInt(int64((fill+time.Second-1)/time.Second), 10)
-		}
-	}
-	t.json, t.problem = newBodies(zone, r)
-	t.unavailable, t.unavailableProblem = newUnavailableBodies(zone)
-	return t
-}
-
-// structuredString returns s as a String of RFC 9651, with question marks for what such a string
-// cannot hold. Only zones in the syntax of caddy-ratelimit have such names.
-func structuredString(s string) string {
-	text, _ := httpsfv.Marshal(httpsfv.NewItem(strings.Map(func(c rune) rune {
-		if c < ' ' || c > '~' {
-			return '?'
-		}
-		return c
-	}, s))) // Marshal never fails for printable ASCII
-	return text
-}
-
 // headerValues are the headers of one response, ready to be set any number of times.
 type headerValues struct {
-	set    headerSet
+	set    Headers
 	values [headerCount]string // "": the response does not have this header
 	retry  [1]string           // of Retry-After, when the request is rejected
 }
@@ -109,10 +78,10 @@ func (v *headerValues) names() (first, end int) {
 // format formats the headers for results. The X- headers describe shown. If retry is 0, Retry-After
 // stays as an earlier handler has formatted it. All values share one string, so that only that is
 // allocated.
-func (v *headerValues) format(results []zoneResult, shown *zoneResult, retry int64) {
+func (v *headerValues) format(results []Result, shown *Result, retry int64) {
 	v.set = noHeaders
 	for i := range results {
-		v.set |= results[i].headers
+		v.set |= results[i].Headers
 	}
 	var buffer [256]byte
 	var ends [headerCount]int
@@ -123,12 +92,12 @@ func (v *headerValues) format(results []zoneResult, shown *zoneResult, retry int
 		case i >= draftPolicy:
 			b = appendDraft(b, results, i)
 		case i == xLimit:
-			b = strconv.AppendInt(b, shown.decision.Limit, 10)
+			b = strconv.AppendInt(b, shown.Decision.Limit, 10)
 		case i == xRemaining:
-			b = strconv.AppendInt(b, shown.remaining(), 10)
-		case i == xReset && !shown.outage: // else the reset is unknown
-			b = strconv.AppendInt(b, shown.decision.ResetAt.Unix(), 10)
-		case i == xPolicy && shown.outage:
+			b = strconv.AppendInt(b, shown.Remaining(), 10)
+		case i == xReset && !shown.Outage: // else the reset is unknown
+			b = strconv.AppendInt(b, shown.Decision.ResetAt.Unix(), 10)
+		case i == xPolicy && shown.Outage:
 			b = append(b, degraded...)
 		}
 		ends[i] = len(b)
@@ -149,18 +118,18 @@ func (v *headerValues) format(results []zoneResult, shown *zoneResult, retry int
 
 // appendDraft appends the value of a draft header: an item for each zone, separated by commas.
 // RateLimit has no item for a zone in an outage.
-func appendDraft(b []byte, results []zoneResult, header int) []byte {
+func appendDraft(b []byte, results []Result, header int) []byte {
 	start := len(b)
 	for i := range results {
 		r := &results[i]
-		if r.headers&draftHeaders == 0 || header == draftRateLimit && r.outage {
+		if r.Headers&draftHeaders == 0 || header == draftRateLimit && r.Outage {
 			continue
 		}
 		if len(b) > start {
 			b = append(b, ", "...)
 		}
 		if header == draftPolicy {
-			b = append(b, r.rule.texts.policy...)
+			b = append(b, r.Policy.texts.policy...)
 		} else {
 			b = r.appendItem(b)
 		}
@@ -170,14 +139,14 @@ func appendDraft(b []byte, results []zoneResult, header int) []byte {
 
 // appendItem appends the zone's item of RateLimit. What remains may be enough for requests of a
 // lower cost, so for a denied one t is when it can succeed.
-func (r *zoneResult) appendItem(b []byte) []byte {
-	until := r.decision.ResetAt
-	if !r.decision.OK {
-		until = r.decision.RetryAt
+func (r *Result) appendItem(b []byte) []byte {
+	until := r.Decision.ResetAt
+	if !r.Decision.OK {
+		until = r.Decision.RetryAt
 	}
-	b = append(b, r.rule.texts.item...)
-	b = strconv.AppendInt(b, r.remaining(), 10)
-	if t := until.SecondsUntil(r.decision.At); t > 0 {
+	b = append(b, r.Policy.texts.item...)
+	b = strconv.AppendInt(b, r.Remaining(), 10)
+	if t := until.SecondsUntil(r.Decision.At); t > 0 {
 		b = append(b, ";t="...)
 		b = strconv.AppendInt(b, t, 10)
 	}

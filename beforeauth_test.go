@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 
@@ -14,21 +13,6 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
-
-func TestZoneKnowsIdentity(t *testing.T) {
-	z := compiledZone(t, `{
-		"key": "{http.auth.user.id}-{http.vars.client_ip}", "on_missing_key": "{http.request.header.x-device}",
-		"limit": {"events": 10, "window": "1m"}, "cost": {"placeholder": "{http.request.header.X-Cost}", "trusted": true},
-		"endpoints": [{"path": "/a", "cost": {"placeholder": "{http.auth.user.cost}"}}],
-		"tier": {"placeholder": "{http.request.header.X-Plan}", "trusted": true, "tiers": {"pro": {"unlimited": true}}}}`)
-	want := []identityValue{
-		{"http.auth.user.id", ""}, {"http.request.header.x-device", "X-Device"},
-		{"http.request.header.X-Plan", "X-Plan"}, {"http.auth.user.cost", ""}, {"http.request.header.X-Cost", "X-Cost"},
-	}
-	if !slices.Equal(z.identity, want) {
-		t.Errorf("identity = %v, want %v", z.identity, want)
-	}
-}
 
 // What later handlers do to a request shows whether the zone was decided before authentication.
 func TestDecidedBeforeAuthentication(t *testing.T) {
@@ -89,7 +73,7 @@ func TestDecidedBeforeAuthentication(t *testing.T) {
 			if tc.want != "" {
 				lines, count = 1, requests
 			}
-			if n := h.zones[0].counters.beforeAuth.Load(); n != count || len(errs) != lines {
+			if n := h.zones[0].usage.BeforeAuth.Load(); n != count || len(errs) != lines {
 				t.Fatalf("requests counted = %d, lines = %v, want %d and %d", n, errs, count, lines)
 			}
 			if lines > 0 && (errs[0].ContextMap()["placeholder"] != tc.want || errs[0].ContextMap()["zone"] != "z" ||

@@ -1,0 +1,189 @@
+package fleetlimit
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// decide takes from all zones that apply to the request: from every one of them or from none. There
+// are none if the client's address is allowed, if emergency mode rejects the request, or if anything
+// refuses it.
+func (e *evaluation) decide() error {
+	exempt, denied, err := e.handler.addresses.check(e.request, e.rules.addresses)
+	switch {
+	case err != nil:
+		return err
+	case exempt:
+		e.reportExempt()
+		return nil
+	case denied:
+		e.refused = refused{refusal: deniedAddress}
+		return nil
+	}
+	if err := e.takeInEmergency(); err != nil || e.denied != nil {
+		return err
+	}
+	for _, z := range e.handler.zones {
+		if err := e.addTakes(z); err != nil || e.refused.refusal != nil {
+			return err
+		}
+	}
+	if err := e.take(); err != nil {
+		return err
+	}
+	if len(e.dryRuns) > 0 && e.denied == nil {
+		e.takeDryRuns()
+	}
+	if len(e.comparisons) > 0 {
+		e.takeComparisons()
+	}
+	return nil
+}
+
+// addTakes adds the takes from a zone, unless the zone does not apply to the request. There is one,
+// unless the path may be read in several ways.
+func (e *evaluation) addTakes(z *zone) error {
+	found := &e.reading
+	applies, err := z.read(&e.zoneRequest, e.rules, found)
+	if !applies {
+		return err
+	}
+	e.attachState()
+	e.note(found)
+	switch {
+	case (err != nil || found.refusal != nil) && found.dryRun:
+		e.passDryRun(found, err)
+		return nil
+	case err != nil:
+		return err
+	case found.refusal != nil:
+		e.refused = refused{found.refusal, z, found.template}
+		return nil
+	case found.allowed:
+		z.usage.Allowed.Add(1)
+		e.publish(decided{outcome: adminapi.Allowed, zone: z.usage, key: found.template, reason: allowedKey})
+		return nil
+	}
+	for i := range found.charges[:found.charged] {
+		c := &found.charges[i]
+		if c.policy.Rule != nil {
+			if c.cost -= e.charged(z, c.policy.Rule, found.key); c.cost <= 0 {
+				found.compared = charge{} // it was compared before
+				continue
+			}
+		}
+		e.addTake(found, c)
+	}
+	if c := &found.compared; c.policy != nil {
+		e.comparisons = append(e.comparisons, newShadow(found, c))
+	}
+	return nil
+}
+
+// addTake adds a take.
+func (e *evaluation) addTake(found *reading, c *charge) {
+	if found.dryRun {
+		e.dryRuns = append(e.dryRuns, newShadow(found, c))
+		return
+	}
+	if c.policy.Block {
+		e.blocked = true
+	} else {
+		e.takes = append(e.takes, limiter.Take{Rule: c.policy.Rule, Key: found.key, Cost: c.cost})
+	}
+	r := found.result(c)
+	r.Headers = e.handler.headers
+	e.state.Add(r)
+}
+
+// take has the store decide the takes, and sets denied if any zone rejects the request. It returns
+// an error only if the client has gone meanwhile.
+func (e *evaluation) take() error {
+	results := e.results()
+	if len(results) == 0 {
+		return nil
+	}
+	now := e.time()
+	e.now = limiter.At(now)
+	err := e.takeFromStore(now)
+	if err != nil {
+		if gone := clientGoneError(e.request.Context()); gone != nil {
+			return gone
+		}
+	}
+	takes := e.takes
+	for i := range results {
+		r := &results[i]
+		if r.Policy.Block {
+			r.Block(e.now)
+		} else {
+			r.Decide(&takes[0], e.now)
+			takes = takes[1:]
+		}
+	}
+	results = e.state.Merge(e.first)
+	for i := range results {
+		if r := &results[i]; !r.Decision.OK && (e.denied == nil || r.Outweighs(e.denied)) {
+			e.denied = r
+		}
+	}
+	// If another zone denies the request, a failure decides nothing. So it is not an outage.
+	if len(e.takes) > 0 && (err == nil || e.denied == nil || e.denied.Outage) {
+		e.handler.takes.Note(now, err)
+	}
+	for i := range results {
+		e.count(&results[i], e.denied != nil)
+	}
+	for i := range e.takes {
+		if e.denied == nil {
+			e.state.addCharge(&e.takes[i])
+		}
+	}
+	return nil
+}
+
+// takeFromStore writes the decisions into the takes, and returns the first error of those that the
+// store could not decide. Nothing is consumed if a rule rejects the request anyway.
+func (e *evaluation) takeFromStore(now time.Time) error {
+	store := e.handler.takes
+	switch {
+	case len(e.takes) == 0:
+		return nil
+	case e.blocked:
+		return store.Peek(e.request.Context(), now, e.takes)
+	}
+	return store.Take(e.request.Context(), now, e.takes)
+}
+
+// clientGoneError returns the error of a request that ended while it waited for the store, else
+// nil. The failure of its takes is no outage. Such a request must not go on: it would be admitted
+// uncounted, and later handlers may act on it before they notice that the client has gone.
+func clientGoneError(ctx context.Context) error {
+	err := ctx.Err()
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return caddyhttp.Error(http.StatusGatewayTimeout, err)
+	}
+	return caddyhttp.Error(499, err) // the status that Caddy too logs if the client has gone
+}
+
+// admit hands the request on, and sets the headers of its response. Then it checks what the zones
+// have read against what the next handlers have set.
+func (e *evaluation) admit(w http.ResponseWriter, next caddyhttp.Handler) (err error) {
+	if len(e.results()) == 0 {
+		err = next.ServeHTTP(w, e.request)
+	} else {
+		err = e.state.Serve(w, e.request, e.first, next)
+	}
+	e.checkCredentials()
+	return err
+}

@@ -1,0 +1,52 @@
+package fleetlimit
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/fleetlimit/fleetlimit/internal/pathreading"
+)
+
+// A zoneRequest is a request as zones read it. The keys that they read stay in its buffer.
+type zoneRequest struct {
+	request *http.Request
+	repl    *caddy.Replacer
+
+	clock time.Time // when this machine's clock was read; zero: it was not
+
+	path     pathreading.Path
+	pathErr  error
+	pathRead bool                  // path and pathErr are set
+	places   [pathreading.Most]int // the buffer of placesOf
+
+	freeKeys []byte    // the unused end of keys, or of a larger buffer in its place; nil: all
+	keys     [256]byte // the buffer of keys, one after the other
+}
+
+// time returns an instant of the request, the same each time: to read the clock takes longer than
+// most of what is done for a request.
+func (r *zoneRequest) time() time.Time {
+	if r.clock.IsZero() {
+		r.clock = time.Now()
+	}
+	return r.clock
+}
+
+// keyBuffer returns the unused end of the buffer for keys.
+func (r *zoneRequest) keyBuffer() []byte {
+	if r.freeKeys != nil {
+		return r.freeKeys
+	}
+	return r.keys[:0]
+}
+
+// readings returns the readings of the path.
+func (r *zoneRequest) readings() (*pathreading.Path, error) {
+	if !r.pathRead {
+		r.pathRead = true
+		r.path, r.pathErr = pathreading.Read(r.request.URL)
+	}
+	return &r.path, r.pathErr
+}
