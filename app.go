@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/stores"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
@@ -49,9 +50,11 @@ type App struct {
 
 	unknownTiers     unknownTiers
 	warnedProxy      atomic.Bool // about a proxy whose clients are all exempt
-	warnedBeforeAuth sync.Map    // zones, by name
+	untrustedProxy   atomic.Pointer[adminapi.UntrustedProxy]
+	warnedBeforeAuth sync.Map // zones, by name
 
 	ruleStore      *ruleStoreTarget
+	metrics        bool          // they are registered
 	served         bool          // a handler is in an HTTP server, which may start before the app
 	started        chan struct{} // closed when Start has the watcher
 	watcher        *ruleWatcher  // nil before Start
@@ -98,20 +101,26 @@ func (a *App) Provision(ctx caddy.Context) error {
 	if a.ruleStore, err = resolveRuleStore(a.Rules, ctx, a.redis); err != nil {
 		return atPlace(cmp.Or(a.Rules, new(config.RuleStore)).Place, fmt.Errorf("rules: %w", err))
 	}
+	for _, doubt := range a.Doubts() {
+		a.logger.Warn("a setting has no effect", zap.Error(doubt))
+	}
 	return nil
 }
 
 // Start publishes the definitions of the zones to the other nodes. All apps are provisioned by
 // then.
 func (a *App) Start() error {
-	a.acquireRules()
-	close(a.started)
-	a.noteStart()
-	a.warnUnusedZones()
 	var servers map[string]*caddyhttp.Server
 	if app, err := a.ctx.AppIfConfigured("http"); err == nil {
 		servers = app.(*caddyhttp.App).Servers
 	}
+	if err := a.checkReached(servers); err != nil {
+		return err
+	}
+	a.acquireRules()
+	close(a.started)
+	a.noteStart()
+	a.warnUnusedZones()
 	a.readRoutes(servers)
 	a.store.Announce(a, a.fleetDefinitions(), a.Nodes, a.ctx.Storage())
 	a.unwatch = a.watcher.Subscribe(a.follow)

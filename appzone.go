@@ -22,7 +22,7 @@ func (a *App) provisionZones() error {
 		if err != nil {
 			return errorInZone(name, settings, err)
 		}
-		logWarnings(a.logger, z, z.warnings)
+		logWarnings(a.logger, z, append(z.warnings, settings.Doubts(&a.App)...))
 		if err := a.define(name, settings, a.logger); err != nil {
 			return errorInZone(name, settings, err)
 		}

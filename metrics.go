@@ -49,6 +49,9 @@ var (
 		"allowed and denied (403).", "outcome")
 	descExemptProxies = desc("exempt_proxies_total", "Requests that are allowed by the client's address although that is "+
 		"the peer's, which has forwarded the request for another: probably a proxy, whose clients have no limit.")
+	descUntrustedProxies = desc("untrusted_proxies_total", "Requests that a zone has counted by the client's address although "+
+		"that is the private address of the peer, which has forwarded the request for another: probably a proxy, whose "+
+		"clients share one count.")
 	descEmergency = desc("emergency", "Whether emergency mode is on: 1, else 0.")
 	descMissing   = desc("missing_keys_total", "Requests in which the zone's key was missing.", "zone")
 	descAmbiguous = desc("ambiguous_total", "Keys, tiers, costs and paths that were ambiguous: their header, query "+
@@ -119,6 +122,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	s.count(descAddresses, c.addresses.Allowed.Load(), adminapi.Allowed)
 	s.count(descAddresses, c.addresses.Denied.Load(), adminapi.Denied)
 	s.count(descExemptProxies, c.addresses.ExemptProxies.Load())
+	s.count(descUntrustedProxies, c.addresses.UntrustedProxies.Load())
 	for _, z := range usage.All() {
 		s.collectZone(z)
 	}

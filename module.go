@@ -16,6 +16,7 @@
 //	charge.go         what it has been charged, in all handlers that it passes
 //	credentials.go    zones that are decided before authentication
 //	routes.go         what the routes around the handlers show about zones
+//	unreached.go      requests that do not reach a handler, because another one answers them
 //	addressfilter.go  which client addresses are exempt or denied, by the configuration or by rules;
 //	                  proxied.go and writable.go notice where those are not the addresses of clients
 //	match.go          what is probably a mistake in the matchers of a zone
@@ -148,10 +149,11 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 
 	// Metrics come first: Caddy's admin endpoint shows the registry of the last configuration that it
 	// tried, which must have them even if a zone is refused.
-	if !h.DisableMetrics {
+	if !h.DisableMetrics && !h.app.metrics {
 		if err := registerMetrics(ctx.GetMetricsRegistry()); err != nil {
 			return fmt.Errorf("registering metrics: %w", err)
 		}
+		h.app.metrics = true
 	}
 	if err := h.provisionSettings(); err != nil {
 		return atPlace(h.Place, err)
@@ -209,7 +211,7 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, use *config.Zone
 		return nil, err
 	}
 	if settings == use { // else the app has logged them
-		logWarnings(h.logger, z, z.warnings)
+		logWarnings(h.logger, z, append(z.warnings, settings.Doubts(&h.app.App)...))
 	}
 	logWarnings(h.logger, z, z.matchDoubts())
 	h.app.set.add(z)

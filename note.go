@@ -13,6 +13,9 @@ func (e *evaluation) note(found *reading) {
 	if found.missing {
 		z.usage.MissingKeys.Add(1)
 	}
+	if found.template != nil && found.template.HasClientIP() {
+		e.noteUntrustedProxy(z)
+	}
 	if found.ambiguous > 0 {
 		z.usage.Ambiguous.Add(uint64(found.ambiguous))
 	}

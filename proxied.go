@@ -28,10 +28,38 @@ func (e *evaluation) noteExempt() {
 	}
 }
 
+// noteUntrustedProxy counts a request that a zone counts by the address of what is probably a proxy,
+// so that all of its clients share one count, and warns about it once in a configuration.
+func (e *evaluation) noteUntrustedProxy(z *zone) {
+	header := forwardingHeader(e.request.Header)
+	if header == "" || !clientIsPeer(e.request) {
+		return
+	}
+	peer, _, _ := clientAddr(e.request)
+	if !peer.IsPrivate() && !peer.IsLoopback() && !peer.IsLinkLocalUnicast() {
+		return // it may be a client that sends the header
+	}
+	metrics.addresses.UntrustedProxies.Add(1)
+	if e.handler.app.untrustedProxy.Load() != nil {
+		return
+	}
+	found := &adminapi.UntrustedProxy{Zone: z.name, Address: peer.String(), Header: header}
+	if e.handler.app.untrustedProxy.CompareAndSwap(nil, found) {
+		e.handler.logger.Warn("what seems to be a proxy is not trusted, so the zone counts all of its clients as one: use "+
+			"trusted_proxies and trusted_proxies_strict in the global option servers",
+			zap.String("zone", z.name), placeField(z.place), zap.String("remote_ip", found.Address), zap.String("header", header))
+	}
+}
+
+// forwardingHeaders are what proxies and CDNs send.
+var forwardingHeaders = []string{
+	"X-Forwarded-For", "Forwarded", "X-Real-Ip", "Cf-Connecting-Ip", "True-Client-Ip", "Fastly-Client-Ip",
+}
+
 // forwardingHeader returns the header by which a proxy says for whom it forwards a request, "" if
 // there is none.
 func forwardingHeader(h http.Header) string {
-	for _, name := range []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip"} {
+	for _, name := range forwardingHeaders {
 		if _, found := h[name]; found {
 			return name
 		}

@@ -21,6 +21,7 @@ type zoneSet struct {
 
 	mu      sync.Mutex // guards the fields below
 	zones   []*zone
+	first   map[string]*zone // of each name
 	ruleIDs map[uint32]string
 }
 
@@ -30,6 +31,12 @@ func (s *zoneSet) add(z *zone) {
 	defer s.mu.Unlock()
 	z.index = len(s.zones)
 	s.zones = append(s.zones, z)
+	if s.first == nil {
+		s.first = make(map[string]*zone)
+	}
+	if s.first[z.name] == nil {
+		s.first[z.name] = z
+	}
 }
 
 // all returns the zones of all handlers that are provisioned.

@@ -13,7 +13,7 @@ func TestDoubts(t *testing.T) {
 			"{client_ip} in the key, or `on_missing_key {client_ip}` if it is meant for requests without a key"
 		log = "sliding_window_log remembers each of 1000000 events, up to 16 MB for each key: use `sliding_window 60`, which " +
 			"takes 528 bytes"
-		sub = "sliding_window 1000 takes 8048 bytes for each key: use `sliding_window 60`, which takes 528 bytes"
+		sub    = "sliding_window 1000 takes 8048 bytes for each key: use `sliding_window 60`, which takes 528 bytes"
 		strict = "mode strict has no effect, because the counts are in this process, which decides each request: use `redis` " +
 			"in the global option rate_limit, or no mode"
 		outage = "on_outage has no effect, because the counts are in this process, which has no outage: use `redis` in the " +

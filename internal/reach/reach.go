@@ -25,8 +25,8 @@ type Gap struct {
 // routes of the server.
 //
 // That no request reaches a handler is certain. That some requests do not is said only of a handler
-// for all requests after routes of a group, which are what `handle` makes: other routes are in the
-// order in which somebody has written them.
+// in nested routes for all requests, after others for some: `route` after `handle` is so, which
+// Caddy puts in this order. In one list, somebody has written the order.
 func Find(routes caddyhttp.RouteList, named map[string]*caddyhttp.Route, wanted func(caddyhttp.MiddlewareHandler) bool) []Gap {
 	w := walk{
 		named: named, wanted: wanted, invoked: make(map[string]bool), reached: make(map[caddyhttp.MiddlewareHandler]bool),
@@ -52,44 +52,55 @@ type walk struct {
 	reached map[caddyhttp.MiddlewareHandler]bool // by some requests: a named route may be invoked twice
 }
 
-// list visits routes. by has answered all requests before them, nil: nothing has. some are gaps for
-// the handlers that are for all requests. It returns what has answered all requests after them.
-func (w *walk) list(routes caddyhttp.RouteList, by caddyhttp.MiddlewareHandler, some []Gap) caddyhttp.MiddlewareHandler {
+// list visits routes. by has answered all requests before them, nil: nothing has. outer are gaps of
+// the routes around these, for handlers that are for all requests. It returns what has answered all
+// requests after them.
+func (w *walk) list(routes caddyhttp.RouteList, by caddyhttp.MiddlewareHandler, outer []Gap) caddyhttp.MiddlewareHandler {
+	some := outer
 	passes := make(map[string]bool) // groups with a route that lets requests on
 	for _, route := range routes {
 		forAll := len(route.MatcherSets) == 0
-		var known []Gap
+		var here, nested []Gap
 		if forAll && route.Group == "" {
-			known = some
+			here, nested = outer, some
 		}
 		before := w.seen
-		answer := w.handlers(route.Handlers, by, known)
+		answer := w.handlers(route.Handlers, by, here, nested)
 		switch {
 		case by != nil:
 		case answer == nil:
 			passes[route.Group] = route.Group != ""
 		case forAll && !passes[route.Group]:
 			by = answer
-		case !forAll && route.Group != "" && w.seen == before && !matchesHost(route.MatcherSets):
+		case !forAll && isNested(route) && w.seen == before && !matchesHost(route.MatcherSets):
 			some = append(some[:len(some):len(some)], Gap{By: answer, Requests: route.MatcherSets})
 		}
 	}
 	return by
 }
 
-// handlers visits the handlers of a route, as list does.
-func (w *walk) handlers(handlers []caddyhttp.MiddlewareHandler, by caddyhttp.MiddlewareHandler, some []Gap) caddyhttp.MiddlewareHandler {
+// handlers visits the handlers of a route, as list does. here are gaps of the handlers themselves,
+// nested those of the routes in them.
+func (w *walk) handlers(
+	handlers []caddyhttp.MiddlewareHandler, by caddyhttp.MiddlewareHandler, here, nested []Gap,
+) caddyhttp.MiddlewareHandler {
 	for _, h := range handlers {
-		switch {
-		case w.wanted(h):
-			w.visit(h, by, some)
-		case by == nil:
-			by = w.nested(h, nil, some)
-		default:
-			w.nested(h, by, some)
+		if w.wanted(h) {
+			w.visit(h, by, here)
+		} else if answer := w.nested(h, by, nested); by == nil {
+			by = answer
 		}
 	}
 	return by
+}
+
+// isNested reports whether a route is one for nested routes, as `handle` makes it.
+func isNested(route caddyhttp.Route) bool {
+	if len(route.Handlers) != 1 {
+		return false
+	}
+	_, is := route.Handlers[0].(*caddyhttp.Subroute)
+	return is
 }
 
 func (w *walk) visit(h, by caddyhttp.MiddlewareHandler, some []Gap) {

@@ -74,6 +74,7 @@ func TestFind(t *testing.T) {
 			caddyhttp.RouteList{handle(music, proxy), handle(nil, respond), route(zone)}, []string{"zone: respond or redir"},
 		},
 		"after a handle that lets requests on": {caddyhttp.RouteList{handle(music), handle(nil, respond), route(zone)}, nil},
+		"after handle, as written":             {caddyhttp.RouteList{handle(music, proxy), route(zone)}, nil},
 		"after a handle with a limit":          {caddyhttp.RouteList{handle(music, other, proxy), route(zone)}, nil},
 		"in the other handle":                  {caddyhttp.RouteList{handle(music, proxy), handle(nil, zone, proxy)}, nil},
 		"for other requests":                   {caddyhttp.RouteList{handle(music, proxy), matched(music, zone)}, nil},
