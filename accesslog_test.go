@@ -34,7 +34,7 @@ func TestAccessLogField(t *testing.T) {
 			"map[rate_limit:map[decision:degraded source:late zone:c]]"},
 		{"rejected", response.State{Results: []response.Result{outage, denied}, Exceeded: "d"},
 			"map[rate_limit:map[decision:rejected remaining:0 source:lease zone:d]]"},
-		{"denied", response.State{Exceeded: "a", Refusal: deniedKey},
+		{"denied", response.State{Exceeded: "a", Refusal: &response.Refusal{Reason: "denied_key"}},
 			"map[rate_limit:map[decision:denied source:denied_key zone:a]]"},
 	} {
 		line := zapcore.NewMapObjectEncoder()

@@ -68,6 +68,15 @@ func parseAddresses(texts []string) (ipset.Set, error) {
 	return ipset.Parse(expanded)
 }
 
+// exempts reports whether the list exempts any address.
+func (f *addressFilter) exempts() bool { return len(f.allow) > 0 }
+
+// Check reports whether the request is exempt from all zones, or denied, by the lists or by the rules
+// of s.
+func (f *addressFilter) Check(r *http.Request, s *ruleSnapshot) (exempt, denied bool, err error) {
+	return f.check(r, s.addresses)
+}
+
 // check reports whether the request is exempt from all zones, or denied, by the lists or by rules;
 // deny comes before allow. A client without an address, as on a Unix socket, is on no list. The
 // address of a 0-RTT request is unverified and decides nothing: the answer is 425.

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -181,7 +182,7 @@ func (a *runningApp) Operation(action *rules.Action) (do func(context.Context) e
 	kind, events := action.Kind, action.Events
 	return func(ctx context.Context) error {
 		for _, c := range counts {
-			if err := a.changeCount(ctx, &c, kind, events); err != nil {
+			if err := a.changeCount(ctx, c.Rule, c.Key, kind, events); err != nil {
 				return err
 			}
 		}
@@ -189,12 +190,12 @@ func (a *runningApp) Operation(action *rules.Action) (do func(context.Context) e
 	}, nil
 }
 
-func (a *runningApp) changeCount(ctx context.Context, c *keyCount, kind string, events int64) error {
+func (a *runningApp) changeCount(ctx context.Context, r *limiter.Rule, key []byte, kind string, events int64) error {
 	store, now := a.app.store, time.Now()
 	if kind == rules.Reset {
-		return store.Reset(ctx, now, c.Rule, c.Key)
+		return store.Reset(ctx, now, r, key)
 	}
-	_, err := store.AddQuota(ctx, now, c.Rule, c.Key, events)
+	_, err := store.AddQuota(ctx, now, r, key, events)
 	return err
 }
 

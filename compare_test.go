@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/keyshare"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -191,16 +192,17 @@ func TestComparedKeysAreStable(t *testing.T) {
 		h := provisioned(t, `{"rate_limits": {"compared-keys": {"key": "{http.request.header.X-Api-Key}", "limit": "5/1h",
 			"dry_run": "10%", "compare": {"keys": "`+percent+`", "limit": "3/1h"}}}}`)
 		which = make(map[int]bool)
+		share := keyshare.New(0.1, "compared-keys")
 		var before compared
 		for i := range keys {
 			h.statusOf(t, fmt.Sprintf("key-%d", i), "/")
 			if now := h.zones[0].compared(); now != before {
 				which[i], before = true, now
-				encoded, err := h.zones[0].keysOf(&rules.Key{Zone: "compared-keys", Text: fmt.Sprintf("key-%d", i)})
+				encoded, err := h.app.set.keysOf(&rules.Key{Zone: "compared-keys", Text: fmt.Sprintf("key-%d", i)})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if h.zones[0].dryRun.Includes(encoded[0]) {
+				if share.Includes(encoded[0]) {
 					dry++
 				}
 			}
@@ -322,27 +324,6 @@ func TestRulesCompare(t *testing.T) {
 	}
 }
 
-// What does not change stays the same in memory, also compared rules.
-func TestUnchangedComparedRulesStay(t *testing.T) {
-	const zone = "compared-unchanged"
-	h := provisioned(t, `{"rate_limits": {"`+zone+`": {"key": "all", "limit": "5/1h", "compare": {"limit": "8/1h"}}}}`)
-	z := h.zones[0]
-	h.app.rulesInForce()
-	versions := []*zoneRules{z.configured}
-	for _, dryRun := range []string{"1%", "2%"} {
-		versions = append(versions, putRules(t, h, `{"zones": {"`+zone+`": {"dry_run": "`+dryRun+`"}}}`).of(z))
-	}
-	for _, v := range versions[1:] {
-		if !v.sameRules(z.configured) {
-			t.Error("a version that changes no limit has other rules")
-		}
-	}
-	other := putRules(t, h, `{"zones": {"`+zone+`": {"compare": {"limit": "9/1h"}}}}`).of(z)
-	if other.sameRules(z.configured) {
-		t.Error("a version with another comparison has the same rules")
-	}
-}
-
 // An override that makes both limits equal leaves nothing to compare.
 func TestOverriddenLimitIsNotCompared(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"compared-override": {"key": "{http.request.header.X-Api-Key}",
@@ -401,24 +382,6 @@ func TestComparisonIsRefused(t *testing.T) {
 		"compare": {"limit": "1/1m"}}}}`)
 	if want := "use `limit` instead of `window`"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a zone in the syntax of caddy-ratelimit: %v, want an error with %q", err, want)
-	}
-}
-
-// What makes no difference is probably a mistake.
-func TestUselessComparisonIsWarnedAbout(t *testing.T) {
-	for compare, doubts := range map[string]int{
-		`{"limit": "9/1m"}`:                                  1,
-		`{"limit": "9/1m burst 9"}`:                          1,
-		`{"algorithm": "token_bucket"}`:                      1,
-		`{"algorithm": "fixed_window"}`:                      0,
-		`{"limit": "9/1m", "algorithm": "token_bucket"}`:     1,
-		`{"limit": "10/1m", "algorithm": "token_bucket"}`:    0,
-		`{"limit": "9/1m", "algorithm": "sliding_window 2"}`: 0,
-	} {
-		h := provisioned(t, `{"rate_limits": {"compared-useless": {"key": "all", "limit": "9/1m", "compare": `+compare+`}}}`)
-		if got := h.zones[0].warnings; len(got) != doubts {
-			t.Errorf("%s: warnings = %v, want %d", compare, got, doubts)
-		}
 	}
 }
 

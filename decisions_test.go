@@ -1,6 +1,7 @@
 package fleetlimit
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/tail"
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // follow returns a tail of what is decided while f runs.
@@ -160,11 +162,10 @@ func TestTailHasWhatItsFilterSays(t *testing.T) {
 func resetCounts(t *testing.T, h *Handler) {
 	t.Helper()
 	for _, z := range h.zones {
-		rule := z.configured.endpoints[0].rules[noTier].Rule
 		for _, key := range []string{"alice", "bob", "evil"} {
-			key, _, err := z.key.Append(nil, benchRequest(key), nil)
-			if err == nil {
-				err = h.app.store.Reset(t.Context(), time.Now(), rule, key)
+			counts, err := h.app.rulesInForce().countsOf(&keyRef{Key: rules.Key{Zone: z.name, Text: key}}, "")
+			for _, c := range counts {
+				err = cmp.Or(err, h.app.store.Reset(t.Context(), time.Now(), c.Rule, c.Key))
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -32,8 +32,8 @@ type emergency struct {
 	startedAt time.Time
 	expiresAt time.Time
 
-	zone   *zone
-	rule   *rule
+	key    *keytemplate.Template
+	policy response.Policy
 	counts *memstore.Store
 	expire *time.Timer
 	warned atomic.Bool // about clients without an address
@@ -63,11 +63,11 @@ func (m *emergencySwitch) active(now time.Time) *emergency {
 
 // start makes e the emergency. If there is one, its counts go on under the new limit.
 func (m *emergencySwitch) start(e *emergency) error {
-	key, err := keytemplate.Parse(clientIP, keytemplate.Options{IPv4Prefix: 32, IPv6Prefix: 64})
+	key, err := keytemplate.Parse("{http.vars.client_ip}", keytemplate.Options{IPv4Prefix: 32, IPv6Prefix: 64})
 	if err != nil {
 		return err
 	}
-	e.zone = &zone{name: adminapi.EmergencyZone, usage: &m.state, key: key}
+	e.key = key
 
 	m.mu.Lock()
 	earlier := m.current.Load()
@@ -76,7 +76,7 @@ func (m *emergencySwitch) start(e *emergency) error {
 	} else {
 		e.counts = memstore.New(memstore.Options{})
 	}
-	e.rule, err = newRule(adminapi.EmergencyZone, limiter.Rule{Zone: e.counts.Open(adminapi.EmergencyZone)}, e.limit)
+	rule, err := limiter.NewRule(limiter.Rule{Zone: e.counts.Open(adminapi.EmergencyZone), Limit: e.limit.Compile()})
 	if err != nil {
 		if earlier == nil {
 			e.counts.Close()
@@ -84,6 +84,7 @@ func (m *emergencySwitch) start(e *emergency) error {
 		m.mu.Unlock()
 		return err
 	}
+	e.policy = response.NewPolicy(adminapi.EmergencyZone, rule, e.limit)
 	if earlier != nil {
 		earlier.expire.Stop()
 	}
@@ -212,7 +213,7 @@ func (e *evaluation) takeInEmergency() error {
 	if m == nil || e.state != nil && e.state.emergency {
 		return nil
 	}
-	key, has, err := m.zone.key.Append(e.keyBuffer(), e.request, e.repl)
+	key, has, err := m.key.Append(e.keyBuffer(), e.request, e.repl)
 	switch {
 	case err != nil:
 		return caddyhttp.Error(http.StatusTooEarly, err)
@@ -226,9 +227,9 @@ func (e *evaluation) takeInEmergency() error {
 	e.attachState()
 	e.state.emergency = true
 	e.now = limiter.At(now)
-	e.takes = append(e.takes, limiter.Take{Rule: m.rule.Rule, Key: key, Cost: 1})
+	e.takes = append(e.takes, limiter.Take{Rule: m.policy.Rule, Key: key, Cost: 1})
 	_ = m.counts.Take(e.request.Context(), e.now, e.takes) // it never fails
-	r := response.Result{Zone: &emergencyMode.state, Policy: &m.rule.Policy, Template: m.zone.key, Cost: 1, Headers: e.handler.headers}
+	r := response.Result{Zone: &emergencyMode.state, Policy: &m.policy, Template: m.key, Cost: 1, Headers: e.handler.headers}
 	r.Decide(&e.takes[0], e.now)
 	end := e.now + limiter.Instant(m.expiresAt.Sub(now)/time.Microsecond) + 1
 	r.Decision.RetryAt, r.Decision.ResetAt = min(r.Decision.RetryAt, end), min(r.Decision.ResetAt, end)

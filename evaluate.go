@@ -16,7 +16,7 @@ import (
 // are none if the client's address is allowed, if emergency mode rejects the request, or if anything
 // refuses it.
 func (e *evaluation) decide() error {
-	exempt, denied, err := e.handler.addresses.check(e.request, e.rules.addresses)
+	exempt, denied, err := e.handler.addresses.Check(e.request, e.rules)
 	switch {
 	case err != nil:
 		return err

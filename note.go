@@ -1,6 +1,8 @@
 package fleetlimit
 
 import (
+	"cmp"
+
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/internal/placeholder"
@@ -36,23 +38,21 @@ func (e *evaluation) note(found *reading) {
 		e.handler.logger.Warn("requests without a key are counted by the client's address: use on_missing_key to "+
 			"change that", zap.String("zone", z.name), placeField(z.place), zap.String("key", z.key.String()))
 	}
-	for i := range z.unsure {
-		if p := &z.unsure[i]; p.lacks(&e.zoneRequest) {
-			e.logUnknownPlaceholder(z, p)
-		}
-	}
+	z.eachUnprovided(&e.zoneRequest, func(placeholder string, requests int32) {
+		e.logUnprovided(z, placeholder, requests)
+	})
 	e.credentials = z.appendCredentials(e.credentials, &e.zoneRequest)
 }
 
-// logUnknownPlaceholder logs that nobody provides a placeholder of a zone.
-func (e *evaluation) logUnknownPlaceholder(z *zone, p *unsurePlaceholder) {
-	fields := []zap.Field{zap.String("zone", z.name), placeField(z.place), zap.String("placeholder", "{"+p.name+"}")}
-	if nearest := placeholder.Nearest(p.name); nearest != "" {
+// logUnprovided logs that nobody provides a placeholder of a zone, as a number of requests shows.
+func (e *evaluation) logUnprovided(z *zone, name string, requests int32) {
+	fields := []zap.Field{zap.String("zone", z.name), placeField(z.place), zap.String("placeholder", "{"+name+"}")}
+	if nearest := placeholder.Nearest(name); nearest != "" {
 		fields = append(fields, zap.String("did_you_mean", "{"+nearest+"}"))
 	}
-	if p.enough > 1 {
+	if requests > 1 {
 		e.handler.logger.Warn("none of many requests had a placeholder of the zone: use one that exists, or put what "+
-			"provides it before this handler", append(fields, zap.Int32("requests", p.enough))...)
+			"provides it before this handler", append(fields, zap.Int32("requests", requests))...)
 		return
 	}
 	e.handler.logger.Error("nothing provides a placeholder of the zone, so it is always empty: use one that exists, "+
@@ -66,13 +66,10 @@ func (e *evaluation) noteUnknownTier(z *zone, value string) {
 	if !e.handler.app.unknownTiers.isNew(unknownTier{z.name, value}) {
 		return
 	}
-	fallback := "none"
-	if z.tiers.fallback != noTier {
-		fallback = z.tiers.name(z.tiers.fallback)
-	}
+	tiers, fallback := z.tierNames()
 	e.handler.logger.Warn("the tier of a request is none of the zone's: use one of them, spelled as here, in what sets it",
-		zap.String("zone", z.name), placeField(z.place), tierUnknownField(value), zap.Strings("tiers", z.tiers.names[1:]),
-		zap.String("default", fallback))
+		zap.String("zone", z.name), placeField(z.place), tierUnknownField(value), zap.Strings("tiers", tiers),
+		zap.String("default", cmp.Or(fallback, "none")))
 }
 
 // checkCredentials counts the zones that were decided before authentication, and logs each once in a

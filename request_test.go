@@ -7,17 +7,20 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // What the pool holds must not keep keys in memory, nor anything else of a request.
 func TestReleaseKeepsNothingOfTheRequest(t *testing.T) {
 	h := &Handler{app: new(App)}
-	h.app.inForce.Store(&ruleSnapshot{set: &h.app.set})
+	s, _ := h.app.set.compile(&rules.Version{Document: new(rules.Document)}, nil, time.Now())
+	h.app.inForce.Store(s)
 	e := newEvaluation(h, benchRequest("k"))
 	e.attachState()
 	key := append(e.keyBuffer(), "secret"...)

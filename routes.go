@@ -232,8 +232,8 @@ func (w *routeWarnings) unusedPage(zones []string) {
 // strippedEndpoints warns about endpoints that need a prefix which an earlier handler has removed.
 func (w *routeWarnings) strippedEndpoints(h *Handler, prefix string) {
 	for _, z := range h.zones {
-		for i := range z.configured.endpoints {
-			if r := z.configured.endpoints[i].route; prefix != "" && r != nil && r.Under(prefix) {
+		for _, r := range z.routes() {
+			if prefix != "" && r.Under(prefix) {
 				w.warn(fmt.Sprintf("endpoint %v matches no request, because %s is removed from the path before: use the rest "+
 					"of the path, or `rate_limit` outside `handle_path`", r, prefix), zap.String("zone", z.name), placeField(z.place))
 			}

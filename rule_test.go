@@ -1,33 +1,31 @@
 package fleetlimit
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // compile compiles the zone api of a global option and a directive.
 func compile(t *testing.T, option, directive string) *zone {
 	t.Helper()
-	h, app := new(Handler), new(App)
-	parsed, err := parseGlobalOption(dispenser(t, option), nil)
+	h, app := new(config.Handler), new(config.App)
+	any := func(string, *config.Zone) error { return nil }
+	err := app.ParseCaddyfile(caddyfile.NewTestDispenser(option), any)
 	if err == nil {
-		err = json.Unmarshal(parsed.(httpcaddyfile.App).Value, app)
-	}
-	if err == nil {
-		err = h.UnmarshalCaddyfile(dispenser(t, directive))
+		err = h.UnmarshalCaddyfile(caddyfile.NewTestDispenser(directive))
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	z, err := app.zones().newZone("api", h.Zones["api"], zoneOptions{})
+	s := &zoneSet{defaults: app.DefaultSettings(), tiers: app.Tiers}
+	z, err := s.newZone("api", h.Zones["api"], zoneOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,27 +140,6 @@ func TestEnforcementDoesNotChangeRuleID(t *testing.T) {
 	}
 }
 
-// TestOneSubwindowIsDefault checks that `sliding_window` and `sliding_window 1` are one rule.
-func TestOneSubwindowIsDefault(t *testing.T) {
-	const plain = `{"key": "k", "limit": {"events": 5, "window": "1m"}, "algorithm": {"name": "sliding_window"}}`
-	const one = `{"key": "k", "limit": {"events": 5, "window": "1m"}, "algorithm": {"name": "sliding_window", "subwindows": 1}}`
-	const two = `{"key": "k", "limit": {"events": 5, "window": "1m"}, "algorithm": {"name": "sliding_window", "subwindows": 2}}`
-	id := func(config string) uint32 {
-		t.Helper()
-		h := provisioned(t, `{"rate_limits": {"`+t.Name()+`": `+config+`}}`)
-		return h.zones[0].configured.endpoints[0].rules[noTier].ID
-	}
-	if id(plain) != id(one) || id(plain) == id(two) {
-		t.Errorf("rules of no, 1 and 2 sub-windows: %d, %d and %d; want the first two equal", id(plain), id(one), id(two))
-	}
-	if a, b := definitionOf(t, "{}", plain), definitionOf(t, "{}", one); !maps.Equal(a, b) {
-		t.Errorf("definitions\n%s\n%s\ndiffer, but mean the same", a, b)
-	}
-	if a, b := definitionOf(t, "{}", plain), definitionOf(t, "{}", two); maps.Equal(a, b) {
-		t.Errorf("definition of 2 sub-windows is that of 1: %s", a)
-	}
-}
-
 func TestZoneWarnsAboutDoubtfulEndpoints(t *testing.T) {
 	z := compiledZone(t, `{"key": "k", "limit": {"block": true}, "endpoints": [
 		{"methods": ["GET", "FROBNICATE"], "path": "/a", "cost": 2}, {"path": "/.*", "cost": 2}, {"path": "/b", "cost": 2}]}`)
@@ -184,5 +161,16 @@ func TestEndpointForEveryRequest(t *testing.T) {
 		if (len(z.warnings) == 1) != (want != "") || !strings.Contains(fmt.Sprint(z.warnings), want) {
 			t.Errorf("%s: warnings %v, want %q", endpoint, z.warnings, want)
 		}
+	}
+}
+
+// TestOneSubwindowIsDefault checks that `sliding_window` and `sliding_window 1` are one rule.
+func TestOneSubwindowIsDefault(t *testing.T) {
+	const plain = `{"key": "k", "limit": {"events": 5, "window": "1m"}, "algorithm": {"name": "sliding_window"}}`
+	const one = `{"key": "k", "limit": {"events": 5, "window": "1m"}, "algorithm": {"name": "sliding_window", "subwindows": 1}}`
+	const two = `{"key": "k", "limit": {"events": 5, "window": "1m"}, "algorithm": {"name": "sliding_window", "subwindows": 2}}`
+	id := func(config string) uint32 { return compiledZone(t, config).configured.endpoints[0].rules[noTier].ID }
+	if id(plain) != id(one) || id(plain) == id(two) {
+		t.Errorf("rules of no, 1 and 2 sub-windows: %d, %d and %d; want the first two equal", id(plain), id(one), id(two))
 	}
 }

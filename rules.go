@@ -139,7 +139,7 @@ func (a *App) dropCounts(t rules.Transition) {
 	}
 	if t.Incomplete {
 		for _, z := range a.set.all() {
-			leases.DropDenials(z.builder.handle)
+			leases.DropDenials(z.handle())
 		}
 	}
 	for _, action := range t.Actions {

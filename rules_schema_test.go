@@ -1,6 +1,7 @@
 package fleetlimit
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -9,8 +10,7 @@ import (
 
 // A schema has what the configuration has, as the errors of validation name it.
 func TestRuleSchema(t *testing.T) {
-	h := rulesHandler(t, "schema")
-	s := &h.app.set
+	s := compiledZones(t, fmt.Sprintf(zoneForRules, "schema"))
 	if got := s.Zones(); !slices.Equal(got, []string{"schema"}) {
 		t.Errorf("zones = %q", got)
 	}

@@ -40,6 +40,16 @@ func unsurePlaceholders(names []string) []unsurePlaceholder {
 // userID is the placeholder of the user that every authentication provides.
 const userID = "http.auth.user.id"
 
+// eachUnprovided calls report for each placeholder of z of which r shows that nobody provides it:
+// once, with the number of requests that show it.
+func (z *zone) eachUnprovided(r *zoneRequest, report func(placeholder string, requests int32)) {
+	for i := range z.unsure {
+		if p := &z.unsure[i]; p.lacks(r) {
+			report(p.name, p.enough)
+		}
+	}
+}
+
 // lacks reports whether a request shows that nobody provides p. It does so once.
 func (p *unsurePlaceholder) lacks(r *zoneRequest) bool {
 	if p.decided.Load() {

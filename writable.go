@@ -15,7 +15,7 @@ func (w *routeWarnings) writableAddresses(server *caddyhttp.Server, h *Handler) 
 	fromHeader := slices.ContainsFunc(server.ClientIPHeaders, func(name string) bool {
 		return strings.EqualFold(name, "X-Forwarded-For")
 	})
-	if len(h.addresses.allow) > 0 && fromHeader && server.TrustedProxiesStrict == 0 && trustsProxies(server) {
+	if h.addresses.exempts() && fromHeader && server.TrustedProxiesStrict == 0 && trustsProxies(server) {
 		w.warn("clients can write an address that `allow` exempts from all zones at the beginning of X-Forwarded-For, unless "+
 			"the proxy removes it: use trusted_proxies_strict in the global option servers", placeField(h.Place))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/glob"
 	"github.com/fleetlimit/fleetlimit/internal/keyshare"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/route"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -141,6 +142,25 @@ func (z *zone) deciders() (placeholders []*keytemplate.Placeholder) {
 		}
 	}
 	return placeholders
+}
+
+// handle returns what z has in its store.
+func (z *zone) handle() limiter.Zone { return z.builder.handle }
+
+// routes returns the routes of the endpoints.
+func (z *zone) routes() (all []*route.Route) {
+	for i := range z.configured.endpoints {
+		if r := z.configured.endpoints[i].route; r != nil {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// tierNames returns the names of the tiers, and that of the one that keys of an unknown tier have;
+// "": they have none.
+func (z *zone) tierNames() (all []string, fallback string) {
+	return z.tiers.names[1:], z.tiers.name(z.tiers.fallback)
 }
 
 // compileKeys compiles the template of the key and its substitutes.

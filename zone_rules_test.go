@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -92,35 +91,6 @@ func TestRulesReplaceLimitsOfZones(t *testing.T) {
 	}
 }
 
-// A limit of the rules replaces nothing but the limit: mode and on_outage stay.
-func TestRulesKeepEnforcement(t *testing.T) {
-	h := provisioned(t, `{"rate_limits": {"stays": {
-		"key": "{http.request.header.X-Api-Key}", "limit": "2/1h",
-		"tier": {"tiers": {"pro": {"events": 4, "window": "1h", "mode": "strict", "on_outage": "closed"}, "free": "3/1h"},
-			"keys": [{"glob": "pro-*", "tier": "pro"}, {"glob": "free-*", "tier": "free"}]},
-		"endpoints": [{"path": "/search", "limit": "5/1h", "on_outage": "open",
-			"tiers": {"pro": {"events": 6, "window": "1h", "mode": "lease"}, "free": {"events": 7, "window": "1h", "mode": "strict"}}}]}}}`)
-	z := h.zones[0]
-	h.app.rulesInForce()
-	changed := putRules(t, h, `{"zones": {"stays": {"limit": "20/1h", "tiers": {"pro": "40/1h", "free": "30/1h"},
-		"endpoints": {"/search": {"limit": "50/1h", "tiers": {"pro": "60/1h"}}}}}}`).of(z)
-	for place, e := range changed.endpoints {
-		for tier, r := range e.rules {
-			before := z.configured.endpoints[place].rules[tier]
-			if r.base != before.base {
-				t.Errorf("the rule of tier %q at %q has %+v, want it as configured, %+v", z.tiers.names[tier], e.name(), r.base, before.base)
-			}
-			raised := before.limit.Events * 10
-			if e.name() != "" && z.tiers.names[tier] == "free" {
-				raised = before.limit.Events // which the rules do not name
-			}
-			if r.limit.Events != raised {
-				t.Errorf("the limit of tier %q at %q is %s, want %d events", z.tiers.names[tier], e.name(), r.limit.String(), raised)
-			}
-		}
-	}
-}
-
 // Counts stay when a limit changes, and a raised limit admits a key at once that was rejected.
 func TestRulesKeepCounts(t *testing.T) {
 	h := rulesHandler(t, "counts-stay")
@@ -134,59 +104,6 @@ func TestRulesKeepCounts(t *testing.T) {
 	putRules(t, h, `{}`)
 	if got := h.admitted(t, "a", "/"); got != 0 {
 		t.Errorf("after it was lowered again, %d requests are admitted, want none", got)
-	}
-}
-
-// What does not change stays the same in memory, also the rules that stores have seen.
-func TestUnchangedRulesStay(t *testing.T) {
-	h := rulesHandler(t, "unchanged")
-	z := h.zones[0]
-	if got := h.app.rulesInForce().of(z); got != z.configured {
-		t.Error("without rules, the zone has others than those of its configuration")
-	}
-	first := putRules(t, h, `{"zones": {"unchanged": {"limit": "7/1h"}}}`).of(z)
-	for i, e := range first.endpoints[:2] {
-		for tier, r := range e.rules {
-			if r != z.configured.endpoints[i].rules[tier] {
-				t.Errorf("endpoint %d, tier %d: another rule, though its limit is as configured", i, tier)
-			}
-		}
-	}
-	second := putRules(t, h, `{"zones": {"unchanged": {"limit": "7/1h"}}, "overrides": [
-		{"id": "o", "zone": "unchanged", "key": "a", "multiplier": 2}]}`).of(z)
-	third := putRules(t, h, `{"zones": {"unchanged": {"limit": "7/1h"}}, "overrides": [
-		{"id": "o", "zone": "unchanged", "key": "b", "multiplier": 2}]}`).of(z)
-	if !first.sameRules(second) || !second.sameRules(third) {
-		t.Error("an override has changed the rules of the zone")
-	}
-	text := overrideText{multiplier: 2}
-	if second.overrides[text] == nil || second.overrides[text] != third.overrides[text] {
-		t.Error("equal overrides of two versions are two")
-	}
-	fourth := putRules(t, h, `{"zones": {"unchanged": {"limit": "8/1h"}}, "overrides": [
-		{"id": "o", "zone": "unchanged", "key": "b", "multiplier": 2}]}`).of(z)
-	if fourth.overrides[text] == third.overrides[text] {
-		t.Error("an override keeps rules that the zone does not have any more")
-	}
-	if putRules(t, h, `{}`).of(z) != z.configured {
-		t.Error("after all rules are gone, the zone has others than those of its configuration")
-	}
-}
-
-func TestManyOverridesCompile(t *testing.T) {
-	const n = 20_000
-	h := rulesHandler(t, "many-overrides")
-	d := manyOverrides("many-overrides", n)
-	h.app.rulesInForce()
-	h.app.applying.Lock()
-	s := h.app.applyLocked(&rules.Version{Number: 1, Document: d})
-	h.app.applying.Unlock()
-	z := h.zones[0]
-	for _, o := range d.Overrides {
-		keys, err := z.keysOf(&o.Key)
-		if err != nil || s.of(z).keys.Of(keys[0]) == nil {
-			t.Fatalf("key %s has no entry, error %v", o.Key.Text, err)
-		}
 	}
 }
 
@@ -232,23 +149,5 @@ func TestRulesThatDoNotFitAreLoggedAndLeftOut(t *testing.T) {
 		if n := strings.Count(got, want); n != 1 {
 			t.Errorf("the log says\n%s\nwith %q %d times, want once", got, want, n)
 		}
-	}
-}
-
-// Entries that have expired cost a zone nothing.
-func TestChangesOfLeavesOutExpiredEntries(t *testing.T) {
-	now := time.Now()
-	over := rules.Entry{ID: "over", ExpiresAt: &now}
-	key := rules.Key{Zone: "z", Text: "k"}
-	d := &rules.Document{
-		Overrides: []*rules.Override{{Entry: over, Key: key, Limit: "1/1s"}},
-		Tiers:     []*rules.TierAssignment{{Entry: over, Key: key, Tier: "pro"}},
-		Access:    []*rules.AccessEntry{{Entry: over, Key: &key, Action: rules.Deny}},
-	}
-	if got := changesOf(d, now); len(got) != 0 {
-		t.Errorf("changes of zones = %v, want none", got["z"])
-	}
-	if c := changesOf(d, now.Add(-1))["z"]; c == nil || len(c.overrides) != 1 || len(c.tiers) != 1 || len(c.access) != 1 {
-		t.Errorf("changes before the end = %+v, want one of each kind", c)
 	}
 }

@@ -2,15 +2,13 @@ package fleetlimit
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/fleetlimit/fleetlimit/config"
-	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // compiledZone compiles a zone from its JSON configuration.
@@ -42,22 +40,6 @@ func TestLegacyZone(t *testing.T) {
 	}
 }
 
-func TestWarningsNameThePlace(t *testing.T) {
-	h, logs := scripted(t, `{"rate_limits": {"api": {"key": "{http.request.header.X-None}", "limit": "1/s", "place": "Caddyfile:7"}}}`,
-		&scriptedStore{decision: limiter.Decision{OK: true}})
-	if got := serve(t, h, t.Context(), nil); !got.admitted { // a request without a key
-		t.Fatalf("the request was answered with %d, %v", got.status, got.err)
-	}
-	z := h.zones[0]
-	logWarnings(h.logger, z, []error{errors.New("a mistake")})
-	for _, message := range []string{"without a key", "probably not what was meant"} {
-		lines := logs.FilterMessageSnippet(message).FilterField(zap.String("zone", "api")).FilterField(zap.String("place", "Caddyfile:7"))
-		if lines.Len() != 1 {
-			t.Errorf("lines with %q, the zone and its place = %d, want 1; all: %v", message, lines.Len(), logs.All())
-		}
-	}
-}
-
 func TestValidateZoneName(t *testing.T) {
 	for _, name := range []string{"a", "A-z_0.9", strings.Repeat("z", 64)} {
 		if err := validateZoneName(name); err != nil {
@@ -69,4 +51,39 @@ func TestValidateZoneName(t *testing.T) {
 			t.Errorf("%q is accepted", name)
 		}
 	}
+}
+
+// zonesInForce are zones with the rules that were put in force for them last.
+type zonesInForce struct {
+	*zoneSet
+	latest *ruleSnapshot
+}
+
+// compiledZones compiles zones from their JSON configuration.
+func compiledZones(t *testing.T, text string) *zonesInForce {
+	t.Helper()
+	settings := make(map[string]*config.Zone)
+	if err := json.Unmarshal([]byte(text), &settings); err != nil {
+		t.Fatal(err)
+	}
+	s := new(zoneSet)
+	for name, c := range settings {
+		z, err := s.newZone(name, c, zoneOptions{usage: new(usage.Zone)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.add(z)
+	}
+	return &zonesInForce{zoneSet: s}
+}
+
+// put puts a document in force.
+func (z *zonesInForce) put(t *testing.T, document string) *ruleSnapshot {
+	t.Helper()
+	d := new(rules.Document)
+	if err := json.Unmarshal([]byte(document), d); err != nil {
+		t.Fatal(err)
+	}
+	z.latest, _ = z.compile(&rules.Version{Document: d}, z.latest, time.Now())
+	return z.latest
 }
