@@ -27,7 +27,7 @@
 //	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, tier_unknown.go, cost.go,
 //	                  missingkey.go and keylist.go; internal/keytemplate makes its keys
 //	zone_rules.go     a zone as rules change it; zone_keys.go has what they say about single keys,
-//	                  override.go which limits those can have, and what becomes of them,
+//	                  zone_patch.go changes that of a few of many, override.go says which limits those can have, and what becomes of them,
 //	                  override_doubt.go which of them probably have no effect.
 //	                  zone_keytext.go is how operators write keys that a store has
 //	dryrun.go         zones that decide and do not reject

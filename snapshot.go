@@ -39,6 +39,9 @@ type leftOut struct {
 
 // compile compiles a version. What it does not change is as in earlier, which may be nil.
 func (s *zoneSet) compile(v *rules.Version, earlier *ruleSnapshot, now time.Time) (_ *ruleSnapshot, left []leftOut) {
+	if compiled, left, ok := s.recompile(v, earlier, now); ok {
+		return compiled, left
+	}
 	zones, changes := s.all(), changesOf(v.Document, now)
 	compiled := &ruleSnapshot{set: s, version: v, zones: make([]*zoneRules, len(zones))}
 	addresses, errs := newAddressEntries(v.Document.Access)

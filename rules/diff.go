@@ -49,10 +49,8 @@ func bothNames[V any](a, b map[string]V) []string {
 
 func compareLists[E ListEntry](d *differ, list string, from, to []E) {
 	changes := Splices(from, to)
-	before, after := removed(from, changes), make(map[string]E)
-	for _, s := range changes {
-		maps.Copy(after, byID(s.Insert))
-	}
+	gone, come := Replaced(from, changes)
+	before, after := byID(gone), byID(come)
 	for _, id := range bothNames(before, after) {
 		b, isBefore := before[id]
 		a, isAfter := after[id]

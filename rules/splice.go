@@ -72,13 +72,18 @@ func spliced[E any](name string, list []E, changes []Splice[E]) ([]E, error) {
 	return append(changed, list[next:]...), nil
 }
 
+// Replaced returns the entries of list that changes remove, and those that they insert.
+func Replaced[E any](list []E, changes []Splice[E]) (removed, inserted []E) {
+	for _, s := range changes {
+		removed, inserted = append(removed, list[s.At:s.At+s.Remove]...), append(inserted, s.Insert...)
+	}
+	return removed, inserted
+}
+
 // removed returns the entries of list that changes remove, by their ID.
 func removed[E ListEntry](list []E, changes []Splice[E]) map[string]E {
-	var all []E
-	for _, s := range changes {
-		all = append(all, list[s.At:s.At+s.Remove]...)
-	}
-	return byID(all)
+	gone, _ := Replaced(list, changes)
+	return byID(gone)
 }
 
 // inserted returns the places of the entries that changes insert, in the list as it is then.
