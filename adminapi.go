@@ -5,9 +5,10 @@ import (
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
-	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/emergency"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -43,43 +44,10 @@ func (process) Running() adminapi.Configuration {
 func (process) Readiness() adminapi.Readiness { return readiness() }
 
 // Tails implements adminapi.Process.
-func (process) Tails() *adminapi.Tails { return &tails }
+func (process) Tails() *adminapi.Tails { return &reports.Tails }
 
 // Emergency implements adminapi.Process.
-func (process) Emergency() adminapi.Emergency { return emergencyMode.active(time.Now()).describe() }
-
-// ParseEmergencyLimit implements adminapi.Process.
-func (process) ParseEmergencyLimit(text string) (string, error) {
-	limit, err := parseEmergencyLimit(text)
-	if err != nil {
-		return "", err
-	}
-	return limit.String(), nil
-}
-
-// StartEmergency implements adminapi.Process.
-func (process) StartEmergency(of *rules.Emergency) (adminapi.Emergency, error) {
-	e, err := newEmergency(of)
-	if err == nil {
-		err = emergencyMode.start(e)
-	}
-	if err != nil {
-		return adminapi.Emergency{}, err
-	}
-	return e.describe(), nil
-}
-
-// EndEmergency implements adminapi.Process.
-func (process) EndEmergency(by string) bool {
-	e := emergencyMode.current.Load()
-	if e != nil && e.rules != nil {
-		return false
-	}
-	if e != nil {
-		emergencyMode.end(e, "emergency mode is off", zap.String("by", by))
-	}
-	return true
-}
+func (process) Emergency() adminapi.EmergencySwitch { return emergencyMode }
 
 // Interface guards.
 var (
@@ -91,7 +59,7 @@ var (
 // A runningApp is the app of the running configuration, with the rules in force, for the admin API.
 type runningApp struct {
 	app *App
-	*ruleSnapshot
+	*zone.Snapshot
 }
 
 // newRunningApp returns the app of the running configuration, or nil if there is none.
@@ -145,16 +113,16 @@ func (a *runningApp) Nodes(ctx context.Context) (*adminapi.Nodes, error) {
 }
 
 // Keys implements adminapi.Configuration.
-func (a *runningApp) Keys(key rules.Key) ([][]byte, error) { return a.app.set.keysOf(&key) }
+func (a *runningApp) Keys(key rules.Key) ([][]byte, error) { return a.app.set.Keys(&key) }
 
 // Inspect implements adminapi.Configuration.
 func (a *runningApp) Inspect(ctx context.Context, zone string, r *adminapi.InspectRequest) (*adminapi.Inspection, error) {
-	return a.ruleSnapshot.Inspect(ctx, a.app.store, zone, r)
+	return a.Snapshot.Inspect(ctx, a.app.store, zone, r)
 }
 
 // Doubts implements adminapi.Configuration.
 func (a *runningApp) Doubts(ctx context.Context, key rules.Key, counted bool) []string {
-	return a.ruleSnapshot.Doubts(ctx, a.app.store, key, counted)
+	return a.Snapshot.Doubts(ctx, a.app.store, key, counted)
 }
 
 // Top implements adminapi.Configuration.
@@ -163,15 +131,15 @@ func (a *runningApp) Top(zone, endpoint string, most int) *adminapi.Top {
 	if a.app.store.Leases() != nil {
 		by = adminapi.ByDemand
 	}
-	top := a.ruleSnapshot.Top(zone, endpoint, most, by, a.app.store.Top)
+	top := a.Snapshot.Top(zone, endpoint, most, by, a.app.store.Top)
 	top.Node = a.app.store.Node()
 	return top
 }
 
 // Operation implements adminapi.Configuration.
 func (a *runningApp) Operation(action *rules.Action) (do func(context.Context) error, err error) {
-	key := keyRef{action.Key, action.Stored}
-	counts, err := a.countsOf(&key, action.Endpoint)
+	key := zone.KeyRef{Key: action.Key, Stored: action.Stored}
+	counts, err := a.CountsOf(&key, action.Endpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -200,11 +168,11 @@ func (a *runningApp) changeCount(ctx context.Context, r *limiter.Rule, key []byt
 }
 
 // A ruleSchema is what rules can refer to in the configuration of an app.
-type ruleSchema struct{ *zoneSet }
+type ruleSchema struct{ *zone.Set }
 
 // EmergencyLimit implements rules.Schema.
 func (ruleSchema) EmergencyLimit(text string) error {
-	_, err := parseEmergencyLimit(text)
+	_, err := emergency.ParseLimit(text)
 	return err
 }
 

@@ -13,8 +13,11 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/emergency"
 	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/rulewatch"
 	"github.com/fleetlimit/fleetlimit/internal/stores"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
 	"github.com/fleetlimit/fleetlimit/membership"
 )
@@ -46,26 +49,29 @@ type App struct {
 	store   *stores.Store
 	release func()
 	names   sync.Map // of the zones, as keys
-	set     zoneSet
+	set     zone.Set
 
 	unknownTiers     unknownTiers
 	warnedProxy      atomic.Bool // about a proxy whose clients are all exempt
 	untrustedProxy   atomic.Pointer[adminapi.UntrustedProxy]
 	warnedBeforeAuth sync.Map // zones, by name
 
-	ruleStore      *ruleStoreTarget
-	metrics        bool          // they are registered
-	served         bool          // a handler is in an HTTP server, which may start before the app
-	started        chan struct{} // closed when Start has the watcher
-	watcher        *ruleWatcher  // nil before Start
+	ruleStore      *rulewatch.Target
+	registered     bool               // the metrics are
+	served         bool               // a handler is in an HTTP server, which may start before the app
+	started        chan struct{}      // closed when Start has the watcher
+	watcher        *rulewatch.Watcher // nil before Start
 	unwatch        func()
 	releaseWatcher func()
 	applying       sync.Mutex // held while inForce changes
-	inForce        atomic.Pointer[ruleSnapshot]
+	inForce        atomic.Pointer[zone.Snapshot]
 
 	mu          sync.Mutex // guards the fields below
 	definitions map[string]*config.Zone
 }
+
+// emergencyMode is the hard limit in front of all zones of this process.
+var emergencyMode = emergency.New(reports)
 
 // CaddyModule returns the Caddy module information.
 func (*App) CaddyModule() caddy.ModuleInfo {
@@ -98,7 +104,7 @@ func (a *App) Provision(ctx caddy.Context) error {
 		}
 	}
 	a.store, a.release = stores.Acquire(a.redis, reports)
-	if a.ruleStore, err = resolveRuleStore(a.Rules, ctx, a.redis); err != nil {
+	if a.ruleStore, err = rulewatch.Resolve(a.Rules, ctx.Storage(), a.redis); err != nil {
 		return atPlace(cmp.Or(a.Rules, new(config.RuleStore)).Place, fmt.Errorf("rules: %w", err))
 	}
 	for _, doubt := range a.Doubts() {
@@ -183,10 +189,10 @@ func (a *App) Cleanup() error {
 }
 
 // zones returns the set of the zones of a.
-func (a *App) zones() *zoneSet {
-	a.set.defaults, a.set.tiers, a.set.countFormat = a.DefaultSettings(), a.Tiers, countFormat
+func (a *App) zones() *zone.Set {
+	a.set.Defaults, a.set.SharedTiers, a.set.CountFormat = a.DefaultSettings(), a.Tiers, countFormat
 	if a.Redis != nil {
-		a.set.check = redisstore.Check
+		a.set.Check = redisstore.Check
 	}
 	return &a.set
 }
@@ -208,7 +214,7 @@ func (a *App) define(name string, z *config.Zone, logger *zap.Logger) error {
 		return nil
 	case earlier.CanShareCounts(z):
 		logger.Warn("two different zones of one name share their counts: use different names to count them apart",
-			zap.String("zone", name), placeField(z.Place))
+			zap.String("zone", name), report.PlaceField(z.Place))
 		return nil
 	}
 	remedy := "use another name for one of them, the same definition to share their counts, or one in the app"

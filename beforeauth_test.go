@@ -73,7 +73,7 @@ func TestDecidedBeforeAuthentication(t *testing.T) {
 			if tc.want != "" {
 				lines, count = 1, requests
 			}
-			if n := h.zones[0].usage.BeforeAuth.Load(); n != count || len(errs) != lines {
+			if n := h.zones[0].Usage.BeforeAuth.Load(); n != count || len(errs) != lines {
 				t.Fatalf("requests counted = %d, lines = %v, want %d and %d", n, errs, count, lines)
 			}
 			if lines > 0 && (errs[0].ContextMap()["placeholder"] != tc.want || errs[0].ContextMap()["zone"] != "z" ||

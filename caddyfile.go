@@ -9,6 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 )
 
 func init() {
@@ -72,6 +73,6 @@ func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
 
 // checkZone compiles a zone of a Caddyfile as provisioning will.
 func (a *App) checkZone(name string, z *config.Zone) error {
-	_, err := a.zones().newZone(name, z, zoneOptions{})
+	_, err := a.zones().New(name, z, zone.Options{})
 	return err
 }

@@ -3,6 +3,7 @@ package fleetlimit
 import (
 	"hash/maphash"
 
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -20,8 +21,8 @@ var chargeSeed = maphash.MakeSeed()
 
 // charged returns what the request has been charged before for the count of a key. Zones in the
 // syntax of caddy-ratelimit charge each pass, as they do there.
-func (e *evaluation) charged(z *zone, r *limiter.Rule, key []byte) (cost int64) {
-	if len(e.state.charges) == 0 || z.legacy {
+func (e *evaluation) charged(z *zone.Zone, r *limiter.Rule, key []byte) (cost int64) {
+	if len(e.state.charges) == 0 || z.Legacy {
 		return 0
 	}
 	hash := maphash.Bytes(chargeSeed, key)

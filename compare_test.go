@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/keyshare"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -18,8 +19,8 @@ import (
 // compared one does, and none does.
 type compared [4]uint64
 
-func (z *zone) compared() compared {
-	c := &z.usage.Comparisons
+func comparedOf(z *zone.Zone) compared {
+	c := &z.Usage.Comparisons
 	return compared{c.BothAdmit.Load(), c.InForceAdmits.Load(), c.ComparedAdmits.Load(), c.BothReject.Load()}
 }
 
@@ -70,7 +71,7 @@ func TestComparisonsAreCounted(t *testing.T) {
 		if got := h.admitted(t, tc.key, tc.path); got != tc.admitted {
 			t.Errorf("%s: %d requests are admitted, want %d", tc.zone, got, tc.admitted)
 		}
-		if got := h.zones[0].compared(); got != tc.want {
+		if got := comparedOf(h.zones[0]); got != tc.want {
 			t.Errorf("%s: comparisons = %v, want %v", tc.zone, got, tc.want)
 		}
 	}
@@ -87,7 +88,7 @@ func TestComparedAlgorithmsDiffer(t *testing.T) {
 		"algorithm": "fixed_window", "compare": {"algorithm": "token_bucket"}}}}`)
 	z, requests, admitted := h.zones[0], uint64(0), uint64(0)
 	var got compared
-	for deadline := time.Now().Add(10 * time.Second); got[1] == 0 || got[2] == 0; got = z.compared() {
+	for deadline := time.Now().Add(10 * time.Second); got[1] == 0 || got[2] == 0; got = comparedOf(z) {
 		if time.Now().After(deadline) {
 			t.Fatalf("comparisons = %v, want some of each kind", got)
 		}
@@ -150,7 +151,7 @@ func TestComparisonBesideOtherZones(t *testing.T) {
 	if got := h.admitted(t, "k", "/"); got != 3 {
 		t.Errorf("%d requests are admitted, want 3", got)
 	}
-	if got, want := h.zones[0].compared(), (compared{3, 0, 0, 0}); got != want {
+	if got, want := comparedOf(h.zones[0]), (compared{3, 0, 0, 0}); got != want {
 		t.Errorf("comparisons = %v, want %v", got, want)
 	}
 	putRules(t, h, `{"zones": {"other-beside": {"limit": "block"}}}`)
@@ -159,7 +160,7 @@ func TestComparisonBesideOtherZones(t *testing.T) {
 	if got := h.admitted(t, "k", "/"); got != 1 {
 		t.Errorf("%d requests are admitted without the other zone, want 1", got)
 	}
-	if got, want := h.zones[0].compared(), (compared{4, 0, 6, 13}); got != want {
+	if got, want := comparedOf(h.zones[0]), (compared{4, 0, 6, 13}); got != want {
 		t.Errorf("comparisons = %v, want %v", got, want)
 	}
 }
@@ -170,8 +171,8 @@ func TestOutageIsNotCompared(t *testing.T) {
 		"other-outage": {"key": "all", "limit": "unlimited", "compare": {"limit": "3/1m"}}}}`, s)
 	h.admitted(t, "k", "/")
 	for _, z := range h.zones {
-		if got := z.compared(); got != (compared{}) {
-			t.Errorf("%s: comparisons in an outage = %v, want none", z.name, got)
+		if got := comparedOf(z); got != (compared{}) {
+			t.Errorf("%s: comparisons in an outage = %v, want none", z.Name, got)
 		}
 	}
 	if got := len(s.takes); got != 40 {
@@ -179,7 +180,7 @@ func TestOutageIsNotCompared(t *testing.T) {
 	}
 	s.err, s.decision = nil, limiter.Decision{OK: true}
 	h.admitted(t, "k", "/")
-	if got, want := h.zones[0].compared(), (compared{20, 0, 0, 0}); got != want {
+	if got, want := comparedOf(h.zones[0]), (compared{20, 0, 0, 0}); got != want {
 		t.Errorf("comparisons after the outage = %v, want %v", got, want)
 	}
 }
@@ -196,9 +197,9 @@ func TestComparedKeysAreStable(t *testing.T) {
 		var before compared
 		for i := range keys {
 			h.statusOf(t, fmt.Sprintf("key-%d", i), "/")
-			if now := h.zones[0].compared(); now != before {
+			if now := comparedOf(h.zones[0]); now != before {
 				which[i], before = true, now
-				encoded, err := h.app.set.keysOf(&rules.Key{Zone: "compared-keys", Text: fmt.Sprintf("key-%d", i)})
+				encoded, err := h.app.set.Keys(&rules.Key{Zone: "compared-keys", Text: fmt.Sprintf("key-%d", i)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -237,12 +238,12 @@ func TestReloadKeepsComparedCounts(t *testing.T) {
 	h.admitted(t, "k", "/")
 	h = provisioned(t, config("25/1000h"))
 	h.admitted(t, "k", "/")
-	if got, want := h.zones[0].compared(), (compared{25, 15, 0, 0}); got != want {
+	if got, want := comparedOf(h.zones[0]), (compared{25, 15, 0, 0}); got != want {
 		t.Errorf("comparisons after a reload = %v, want %v", got, want)
 	}
 	h = provisioned(t, config("30/1000h"))
 	h.admitted(t, "k", "/")
-	if got, want := h.zones[0].compared(), (compared{30, 30, 0, 0}); got != want {
+	if got, want := comparedOf(h.zones[0]), (compared{30, 30, 0, 0}); got != want {
 		t.Errorf("comparisons after a reload with a raised limit = %v, want %v", got, want)
 	}
 }
@@ -277,7 +278,7 @@ func TestRulesAndComparisons(t *testing.T) {
 		if got := h.admitted(t, key, tc.path); got != tc.admitted {
 			t.Errorf("%s: %d requests are admitted, want %d", document, got, tc.admitted)
 		}
-		now := z.compared()
+		now := comparedOf(z)
 		got := now
 		for i := range got {
 			got[i] -= before[i]
@@ -297,7 +298,7 @@ func TestRulesCompare(t *testing.T) {
 		h := provisioned(t, `{"log_rejections": "none", "reject": "json", "rate_limits": {"`+zone+`": {
 			"key": "{http.request.header.X-Api-Key}", `+own+`}}}`)
 		h.app.rulesInForce()
-		before := h.zones[0].compared()
+		before := comparedOf(h.zones[0])
 		for i, tc := range []struct {
 			rules string
 			want  compared
@@ -308,11 +309,11 @@ func TestRulesCompare(t *testing.T) {
 			{`{"limit": "5/1000h"}`, compared{}}, // the same
 		} {
 			s := putRules(t, h, `{"zones": {"`+zone+`": {"compare": `+tc.rules+`}}}`)
-			if err := (&h.app.set).Compare(zone, s.version.Document.Zones[zone].Compare); err != nil {
+			if err := (&h.app.set).Compare(zone, s.Version.Document.Zones[zone].Compare); err != nil {
 				t.Errorf("%s: %v", tc.rules, err)
 			}
 			h.admitted(t, fmt.Sprintf("%s-%d", own, i), "/")
-			now := h.zones[0].compared()
+			now := comparedOf(h.zones[0])
 			got := now
 			for i := range got {
 				got[i] -= before[i]
@@ -333,7 +334,7 @@ func TestOverriddenLimitIsNotCompared(t *testing.T) {
 	if got := h.admitted(t, "k", "/"); got != 9 {
 		t.Errorf("%d requests are admitted, want 9", got)
 	}
-	if got := h.zones[0].compared(); got != (compared{}) {
+	if got := comparedOf(h.zones[0]); got != (compared{}) {
 		t.Errorf("comparisons = %v, want none", got)
 	}
 }
@@ -343,7 +344,7 @@ func TestOperationsIncludeComparedCounts(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"compared-counts": {"key": "{http.request.header.X-Api-Key}",
 		"limit": "5/1000h", "endpoints": [{"path": "/own", "limit": "6/1000h"}], "compare": {"limit": "3/1000h"}}}}`)
 	h.admitted(t, "k", "/")
-	counts, err := h.app.rulesInForce().countsOf(&keyRef{Key: rules.Key{Zone: "compared-counts", Text: "k"}}, "")
+	counts, err := h.app.rulesInForce().CountsOf(&zone.KeyRef{Key: rules.Key{Zone: "compared-counts", Text: "k"}}, "")
 	if err != nil || len(counts) != 3 {
 		t.Fatalf("counts = %+v, %v, want two of the zone and one of the endpoint", counts, err)
 	}
@@ -353,7 +354,7 @@ func TestOperationsIncludeComparedCounts(t *testing.T) {
 		}
 	}
 	h.admitted(t, "k", "/")
-	if got, want := h.zones[0].compared(), (compared{6, 4, 0, 30}); got != want {
+	if got, want := comparedOf(h.zones[0]), (compared{6, 4, 0, 30}); got != want {
 		t.Errorf("comparisons = %v, want %v", got, want)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -19,7 +20,7 @@ func TestSharedCountIsOne(t *testing.T) {
 	for key, want := range map[string][]string{"k": {""}, "pro-k": {"", "/pro"}} {
 		h.admitted(t, key, "/")
 		h.admitted(t, key, "/pro")
-		counts, err := h.app.rulesInForce().countsOf(&keyRef{Key: rules.Key{Zone: name, Text: key}}, "")
+		counts, err := h.app.rulesInForce().CountsOf(&zone.KeyRef{Key: rules.Key{Zone: name, Text: key}}, "")
 		if err != nil || len(counts) != len(want) {
 			t.Errorf("counts of %s = %+v, %v, want those of %q", key, counts, err, want)
 		}
@@ -44,7 +45,7 @@ func TestSharedCountIsOne(t *testing.T) {
 			t.Errorf("top counts of %s = %q, want those of %q", key, top, want)
 		}
 	}
-	if _, err := h.app.rulesInForce().countsOf(&keyRef{Key: rules.Key{Zone: name, Text: "k"}}, "/cost"); err == nil ||
+	if _, err := h.app.rulesInForce().CountsOf(&zone.KeyRef{Key: rules.Key{Zone: name, Text: "k"}}, "/cost"); err == nil ||
 		!strings.Contains(err.Error(), "that has a limit of its own, or none") {
 		t.Errorf("counts at /cost: %v, want an error", err)
 	}

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
-	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
-	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -38,11 +38,8 @@ func (e *evaluation) takeDryRuns() {
 		if r.Unavailable() {
 			status = http.StatusServiceUnavailable
 		}
-		e.publish(decided{outcome: adminapi.WouldReject, zone: r.Zone, key: r.Template, result: r, wouldBe: status})
-		if logs, unlogged := e.logsRejection(r); logs {
-			e.logDryRun(r.Zone.Name, r.Template, unlogged, zap.Int("would_be", status), zap.Duration("wait", r.BoundedWait()),
-				costField(r.Cost), tierUnknownField(r.UnknownTier))
-		}
+		e.publish(report.Decision{Outcome: adminapi.WouldReject, Zone: r.Zone, Key: r.Template, Result: r, WouldBe: status})
+		e.handler.reports.DryRunRejected(e.subject(), r, status)
 	}
 }
 
@@ -51,16 +48,14 @@ func (e *evaluation) takeDryRuns() {
 const earlyData = "early_data"
 
 // passDryRun lets a request pass a zone that would have answered err, or refused the request.
-func (e *evaluation) passDryRun(found *reading, err error) {
-	z, reason, status := found.zone, earlyData, errorStatus(err)
-	if f := found.refusal; f != nil {
+func (e *evaluation) passDryRun(found *zone.Reading, err error) {
+	z, reason, status := found.Zone, earlyData, errorStatus(err)
+	if f := found.Refusal; f != nil {
 		reason, status = f.Reason, f.Status
 	}
-	z.usage.WouldDeny.Add(1)
-	e.publish(decided{outcome: adminapi.WouldDeny, zone: z.usage, key: found.template, reason: reason, wouldBe: status})
-	if logs, unlogged := e.handler.logsForbidden(z); logs {
-		e.logDryRun(z.name, found.template, unlogged, zap.Int("would_be", status), zap.String("reason", reason))
-	}
+	z.Usage.WouldDeny.Add(1)
+	e.publish(report.Decision{Outcome: adminapi.WouldDeny, Zone: z.Usage, Key: found.Template, Reason: reason, WouldBe: status})
+	e.handler.reports.DryRunRefused(e.subject(), z.Usage, z.Legacy, found.Template, reason, status)
 }
 
 // errorStatus returns the status that Caddy answers err with.
@@ -70,9 +65,4 @@ func errorStatus(err error) int {
 		return failed.StatusCode
 	}
 	return http.StatusInternalServerError
-}
-
-// logDryRun logs that a zone would not have let the request pass.
-func (e *evaluation) logDryRun(zone string, key *keytemplate.Template, suppressed uint64, about ...zap.Field) {
-	e.log("request would be rejected", 0, key, suppressed, append(about, zap.String("zone", zone))...)
 }

@@ -30,7 +30,7 @@ func TestDryRunNeverRejects(t *testing.T) {
 				t.Errorf("%s: the response has the header %s", zone, field)
 			}
 		}
-		c := h.zones[0].usage
+		c := h.zones[0].Usage
 		if got := c.WouldReject.Total() + c.WouldDeny.Load(); got != 3 {
 			t.Errorf("%s: %d requests would be rejected, want 3", zone, got)
 		}
@@ -51,7 +51,7 @@ func TestDryRunDoesNotChangeOtherZones(t *testing.T) {
 	if got := h.admitted(t, "k", "/"); got != 3 {
 		t.Errorf("%d requests are admitted, want 3", got)
 	}
-	tried := h.zones[1].usage
+	tried := h.zones[1].Usage
 	if admitted, would := tried.Admitted.Total(), tried.WouldReject.Total(); admitted != 2 || would != 1 {
 		t.Errorf("the dry run has admitted %d and would have rejected %d, want 2 and 1", admitted, would)
 	}

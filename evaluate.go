@@ -9,6 +9,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -16,7 +18,7 @@ import (
 // are none if the client's address is allowed, if emergency mode rejects the request, or if anything
 // refuses it.
 func (e *evaluation) decide() error {
-	exempt, denied, err := e.handler.addresses.Check(e.request, e.rules)
+	exempt, denied, err := e.handler.addresses.Check(e.HTTP, e.rules)
 	switch {
 	case err != nil:
 		return err
@@ -49,56 +51,56 @@ func (e *evaluation) decide() error {
 
 // addTakes adds the takes from a zone, unless the zone does not apply to the request. There is one,
 // unless the path may be read in several ways.
-func (e *evaluation) addTakes(z *zone) error {
+func (e *evaluation) addTakes(z *zone.Zone) error {
 	found := &e.reading
-	applies, err := z.read(&e.zoneRequest, e.rules, found)
+	applies, err := z.Read(&e.Request, e.rules, found)
 	if !applies {
 		return err
 	}
 	e.attachState()
 	e.note(found)
 	switch {
-	case (err != nil || found.refusal != nil) && found.dryRun:
+	case (err != nil || found.Refusal != nil) && found.DryRun:
 		e.passDryRun(found, err)
 		return nil
 	case err != nil:
 		return err
-	case found.refusal != nil:
-		e.refused = refused{found.refusal, z, found.template}
+	case found.Refusal != nil:
+		e.refused = refused{found.Refusal, z, found.Template}
 		return nil
-	case found.allowed:
-		z.usage.Allowed.Add(1)
-		e.publish(decided{outcome: adminapi.Allowed, zone: z.usage, key: found.template, reason: allowedKey})
+	case found.Allowed:
+		z.Usage.Allowed.Add(1)
+		e.publish(report.Decision{Outcome: adminapi.Allowed, Zone: z.Usage, Key: found.Template, Reason: allowedKey})
 		return nil
 	}
-	for i := range found.charges[:found.charged] {
-		c := &found.charges[i]
-		if c.policy.Rule != nil {
-			if c.cost -= e.charged(z, c.policy.Rule, found.key); c.cost <= 0 {
-				found.compared = charge{} // it was compared before
+	for i := range found.Charges[:found.Charged] {
+		c := &found.Charges[i]
+		if c.Policy.Rule != nil {
+			if c.Cost -= e.charged(z, c.Policy.Rule, found.Key); c.Cost <= 0 {
+				found.Compared = zone.Charge{} // it was compared before
 				continue
 			}
 		}
 		e.addTake(found, c)
 	}
-	if c := &found.compared; c.policy != nil {
+	if c := &found.Compared; c.Policy != nil {
 		e.comparisons = append(e.comparisons, newShadow(found, c))
 	}
 	return nil
 }
 
 // addTake adds a take.
-func (e *evaluation) addTake(found *reading, c *charge) {
-	if found.dryRun {
+func (e *evaluation) addTake(found *zone.Reading, c *zone.Charge) {
+	if found.DryRun {
 		e.dryRuns = append(e.dryRuns, newShadow(found, c))
 		return
 	}
-	if c.policy.Block {
+	if c.Policy.Block {
 		e.blocked = true
 	} else {
-		e.takes = append(e.takes, limiter.Take{Rule: c.policy.Rule, Key: found.key, Cost: c.cost})
+		e.takes = append(e.takes, limiter.Take{Rule: c.Policy.Rule, Key: found.Key, Cost: c.Cost})
 	}
-	r := found.result(c)
+	r := found.Result(c)
 	r.Headers = e.handler.headers
 	e.state.Add(r)
 }
@@ -110,11 +112,11 @@ func (e *evaluation) take() error {
 	if len(results) == 0 {
 		return nil
 	}
-	now := e.time()
+	now := e.Time()
 	e.now = limiter.At(now)
 	err := e.takeFromStore(now)
 	if err != nil {
-		if gone := clientGoneError(e.request.Context()); gone != nil {
+		if gone := clientGoneError(e.HTTP.Context()); gone != nil {
 			return gone
 		}
 	}
@@ -157,9 +159,9 @@ func (e *evaluation) takeFromStore(now time.Time) error {
 	case len(e.takes) == 0:
 		return nil
 	case e.blocked:
-		return store.Peek(e.request.Context(), now, e.takes)
+		return store.Peek(e.HTTP.Context(), now, e.takes)
 	}
-	return store.Take(e.request.Context(), now, e.takes)
+	return store.Take(e.HTTP.Context(), now, e.takes)
 }
 
 // clientGoneError returns the error of a request that ended while it waited for the store, else
@@ -180,9 +182,9 @@ func clientGoneError(ctx context.Context) error {
 // have read against what the next handlers have set.
 func (e *evaluation) admit(w http.ResponseWriter, next caddyhttp.Handler) (err error) {
 	if len(e.results()) == 0 {
-		err = next.ServeHTTP(w, e.request)
+		err = next.ServeHTTP(w, e.HTTP)
 	} else {
-		err = e.state.Serve(w, e.request, e.first, next)
+		err = e.state.Serve(w, e.HTTP, e.first, next)
 	}
 	e.checkCredentials()
 	return err

@@ -29,8 +29,8 @@ func (e *evaluation) reject(w http.ResponseWriter) error {
 	}
 	e.state.Exceeded = named.Zone.Name
 	wait := e.handler.addJitter(denied.BoundedWait())
-	e.report(&denied, &named, wait)
-	return e.state.Reject(w, e.request, denied, e.first, e.handler.styleOf(denied.Legacy), wait, &e.body)
+	e.handler.reports.Rejected(e.subject(), &denied, &named, wait)
+	return e.state.Reject(w, e.HTTP, denied, e.first, e.handler.styleOf(denied.Legacy), wait, &e.body)
 }
 
 // addJitter returns wait with the jitter, which never shortens it.

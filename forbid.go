@@ -3,18 +3,18 @@ package fleetlimit
 import (
 	"net/http"
 
-	"go.uber.org/zap"
-
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 )
 
 // A refused request gets 403, or 400 if what it counts by is not clear, whatever its rate is.
 type refused struct {
 	refusal *response.Refusal     // nil: the request is not refused
-	zone    *zone                 // nil: the handler itself refuses it
+	zone    *zone.Zone            // nil: the handler itself refuses it
 	key     *keytemplate.Template // nil: the request has no key
 }
 
@@ -38,29 +38,17 @@ func (e *evaluation) refuse(w http.ResponseWriter) error {
 	e.state.Refusal = f.refusal
 	name, legacy, counters := "", false, (*usage.Zone)(nil)
 	if f.zone != nil {
-		name, legacy, counters = f.zone.name, f.zone.legacy, f.zone.usage
+		name, legacy, counters = f.zone.Name, f.zone.Legacy, f.zone.Usage
 		counters.Denied.Add(1)
 		e.state.Exceeded = name
 	} else if !again {
-		metrics.addresses.Denied.Add(1)
+		e.handler.reports.Addresses.Denied.Add(1)
 	}
 	if !again {
-		e.publish(decided{outcome: adminapi.Denied, zone: counters, key: f.key, reason: f.refusal.Reason})
-		e.reportRefusal()
+		e.publish(report.Decision{
+			Outcome: adminapi.Denied, Zone: counters, Key: f.key, Reason: f.refusal.Reason, Status: f.refusal.Status,
+		})
+		e.handler.reports.Refused(e.subject(), counters, legacy, f.key, f.refusal)
 	}
 	return f.refusal.Write(w, name, e.handler.styleOf(legacy), &e.body)
-}
-
-// reportRefusal logs a 403 or 400.
-func (e *evaluation) reportRefusal() {
-	f := &e.refused
-	logs, unlogged := e.handler.logsForbidden(f.zone)
-	if !logs {
-		return
-	}
-	about := []zap.Field{zap.String("reason", f.refusal.Reason)}
-	if f.zone != nil {
-		about = append(about, zap.String("zone", f.zone.name))
-	}
-	e.log("request denied", f.refusal.Status, f.key, unlogged, about...)
 }

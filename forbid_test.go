@@ -49,7 +49,7 @@ func TestForbiddenFollowsReject(t *testing.T) {
 			"error": {},
 		} {
 			h := provisioned(t, `{"log_rejections": "none", "reject": "`+style+`", `+tc.config+`}`)
-			counting := h.zones[0].usage
+			counting := h.zones[0].Usage
 			admitted := counting.Admitted.Total()
 			w, r := httptest.NewRecorder(), benchRequest("k")
 			err := h.ServeHTTP(w, r, caddyhttp.HandlerFunc(func(http.ResponseWriter, *http.Request) error {
@@ -87,9 +87,9 @@ func TestForbiddenFollowsReject(t *testing.T) {
 func TestForbiddenIsCounted(t *testing.T) {
 	for _, tc := range forbidding {
 		h := provisioned(t, `{"log_rejections": "none", `+tc.config+`}`)
-		count := metrics.addresses.Denied.Load
+		count := reports.Addresses.Denied.Load
 		if tc.zone != "" {
-			count = h.zones[1].usage.Denied.Load
+			count = h.zones[1].Usage.Denied.Load
 		}
 		before := count()
 		r := benchRequest("k")
@@ -121,10 +121,10 @@ func TestForbiddenIsLogged(t *testing.T) {
 		for rejections, bounded := range map[string]bool{"": true, "first": true, "all": false} {
 			h := provisioned(t, `{"log_rejections": "`+rejections+`", "log_key": true, `+tc.config+`}`)
 			if tc.zone != "" {
-				h.zones[1].usage.Windowless = usage.ReportLimit{}
+				h.zones[1].Usage.Windowless = usage.ReportLimit{}
 			}
 			core, logs := observer.New(zapcore.InfoLevel)
-			h.logger = zap.New(core)
+			h.log.Logger = zap.New(core)
 			start := time.Now().Unix()
 			for range requests {
 				_ = h.ServeHTTP(httptest.NewRecorder(), benchRequest("k"), handlerThatWritesNothing)
@@ -141,7 +141,7 @@ func TestForbiddenIsLogged(t *testing.T) {
 				want["zone"] = tc.zone
 			}
 			if tc.reason == "denied_key" {
-				want["key"], want["key_hash"] = "k", keyHash("k")
+				want["key"], want["key_hash"] = "k", "8254c329a928"
 			}
 			for name, value := range want {
 				if got := line.ContextMap()[name]; got != value || line.Message != "request denied" {
@@ -151,7 +151,7 @@ func TestForbiddenIsLogged(t *testing.T) {
 		}
 		h := provisioned(t, `{"log_rejections": "none", `+tc.config+`}`)
 		core, logs := observer.New(zapcore.InfoLevel)
-		h.logger = zap.New(core)
+		h.log.Logger = zap.New(core)
 		_ = h.ServeHTTP(httptest.NewRecorder(), benchRequest("k"), handlerThatWritesNothing)
 		if logs.Len() != 0 {
 			t.Errorf("%s, log_rejections none: %s", tc.reason, fmt.Sprint(logs.All()))

@@ -57,7 +57,7 @@ func scripted(t *testing.T, config string, s *scriptedStore) (*Handler, *observe
 	h := provisioned(t, config)
 	h.takes = s
 	core, logs := observer.New(zapcore.InfoLevel)
-	h.logger = zap.New(core)
+	h.log.Logger = zap.New(core)
 	return h, logs
 }
 
@@ -159,8 +159,8 @@ func TestOutageOfAllZones(t *testing.T) {
 		}
 	}
 	for _, z := range h.zones {
-		if n := z.usage.Outage.Total(); n != 1 || z.usage.Admitted.Total() != 0 {
-			t.Errorf("zone %s counts %d in the outage and %d admitted, want 1 and 0", z.name, n, z.usage.Admitted.Total())
+		if n := z.Usage.Outage.Total(); n != 1 || z.Usage.Admitted.Total() != 0 {
+			t.Errorf("zone %s counts %d in the outage and %d admitted, want 1 and 0", z.Name, n, z.Usage.Admitted.Total())
 		}
 	}
 }
@@ -195,9 +195,9 @@ func testOutageOfOneZone(t *testing.T, ok bool) {
 		}
 	}
 	for _, z := range h.zones {
-		counts := [3]uint64{z.usage.Admitted.Total(), z.usage.Rejected.Total(), z.usage.Outage.Total()}
-		if counts != counters[z.name] {
-			t.Errorf("zone %s: admitted, rejected, outage = %d, want %d", z.name, counts, counters[z.name])
+		counts := [3]uint64{z.Usage.Admitted.Total(), z.Usage.Rejected.Total(), z.Usage.Outage.Total()}
+		if counts != counters[z.Name] {
+			t.Errorf("zone %s: admitted, rejected, outage = %d, want %d", z.Name, counts, counters[z.Name])
 		}
 	}
 	if !slices.Equal(s.noted, noted) {
@@ -224,9 +224,9 @@ func TestOutageDoesNotLiftBlock(t *testing.T) {
 		}
 	}
 	for _, z := range h.zones {
-		rejected, outage := z.usage.Rejected.Total(), z.usage.Outage.Total()
-		if want := map[string]uint64{"banned": 1}[z.name]; rejected != want || outage != 0 {
-			t.Errorf("zone %s: rejected, outage = %d, %d, want %d, 0", z.name, rejected, outage, want)
+		rejected, outage := z.Usage.Rejected.Total(), z.Usage.Outage.Total()
+		if want := map[string]uint64{"banned": 1}[z.Name]; rejected != want || outage != 0 {
+			t.Errorf("zone %s: rejected, outage = %d, %d, want %d, 0", z.Name, rejected, outage, want)
 		}
 	}
 }
@@ -270,7 +270,7 @@ func TestClientGone(t *testing.T) {
 			if len(s.takes) != 1 || s.takes[0].Err() == nil {
 				t.Errorf("takes = %d, want 1, with the context of the request", len(s.takes))
 			}
-			if n := h.zones[0].usage.Outage.Total(); n != 0 || logs.Len() != 0 || len(s.noted) != 0 {
+			if n := h.zones[0].Usage.Outage.Total(); n != 0 || logs.Len() != 0 || len(s.noted) != 0 {
 				t.Errorf("requests counted in the outage = %d, log = %v, noted %v, want none", n, logs.All(), s.noted)
 			}
 		})

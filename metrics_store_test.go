@@ -16,7 +16,7 @@ import (
 func gathered(t *testing.T) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
-	if err := registerMetrics(registry); err != nil {
+	if err := reports.Register(registry); err != nil {
 		t.Fatal(err)
 	}
 	families, err := registry.Gather()
@@ -65,7 +65,7 @@ func TestMetricsFollowZoneToRedis(t *testing.T) {
 		}
 	}
 	releaseLater()
-	if got := usage.All(); len(got) != 0 {
+	if got := zonesInUse(); len(got) != 0 {
 		t.Errorf("zones in use at the end = %d, want 0", len(got))
 	}
 }

@@ -63,8 +63,8 @@ const zoneWithAlgorithms = `{"rate_limits": {%q: {
 // What a zone cannot have is refused where it is written, with its place and what to use.
 func TestOverridesWithoutEffectAreRefused(t *testing.T) {
 	h := provisioned(t, fmt.Sprintf(zoneWithAlgorithms, "override-check"))
-	h.app.set.check = redisstore.Check // counts whose fractions do not fit into its values are refused
-	defer func() { h.app.set.check = nil }()
+	h.app.set.Check = redisstore.Check // counts whose fractions do not fit into its values are refused
+	defer func() { h.app.set.Check = nil }()
 	for _, tc := range []struct{ document, want string }{
 		{`"limit": "700/8760h"`, ""},
 		{`"limit": "7/8760h"`, "overrides[0].limit: 7 events per 8760h0m0s cannot be counted exactly in Redis: use a shorter window"},
@@ -102,9 +102,9 @@ func TestOverridesWithoutEffectAreRefused(t *testing.T) {
 // Such overrides may come from elsewhere, or the configuration has changed since.
 func TestOverridesWithoutEffectAreLogged(t *testing.T) {
 	h, logs := scripted(t, fmt.Sprintf(zoneWithAlgorithms, "override-left"), &scriptedStore{decision: limiter.Decision{OK: true}})
-	h.app.logger = h.logger
-	h.app.set.check = redisstore.Check
-	defer func() { h.app.set.check = nil }()
+	h.app.logger = h.log.Logger
+	h.app.set.Check = redisstore.Check
+	defer func() { h.app.set.Check = nil }()
 	h.app.rulesInForce()
 	putRules(t, h, `{"overrides": [
 		{"id": "o1", "zone": "override-left", "key": "a", "limit": "7/8760h"},

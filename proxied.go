@@ -5,49 +5,46 @@ import (
 	"net/http"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
-	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
+	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 )
 
 // noteExempt counts a request that the address of its client exempts from all zones. If that is the
 // address of a proxy, so that all of its clients are exempt, it counts that too, and warns about it
 // once in a configuration. It cannot be refused: the proxies of a mesh forward each request.
 func (e *evaluation) noteExempt() {
-	metrics.addresses.Allowed.Add(1)
-	header := forwardingHeader(e.request.Header)
-	if header == "" || !clientIsPeer(e.request) {
+	e.handler.reports.Addresses.Allowed.Add(1)
+	header := forwardingHeader(e.HTTP.Header)
+	if header == "" || !clientIsPeer(e.HTTP) {
 		return
 	}
-	metrics.addresses.ExemptProxies.Add(1)
+	e.handler.reports.Addresses.ExemptProxies.Add(1)
 	if !e.handler.app.warnedProxy.Swap(true) {
-		e.handler.logger.Warn("an address that is allowed past all zones seems to be that of a proxy, so its clients have "+
-			"no limit: use trusted_proxies and trusted_proxies_strict in the global option servers, or an `allow` without it",
-			zap.String("remote_ip", e.describe(nil).RemoteIP), zap.String("header", header), placeField(e.handler.Place))
+		e.handler.reports.ExemptProxy(e.subject(), header, e.handler.Place)
 	}
 }
 
 // noteUntrustedProxy counts a request that a zone counts by the address of what is probably a proxy,
 // so that all of its clients share one count, and warns about it once in a configuration.
-func (e *evaluation) noteUntrustedProxy(z *zone) {
-	header := forwardingHeader(e.request.Header)
-	if header == "" || !clientIsPeer(e.request) {
+func (e *evaluation) noteUntrustedProxy(z *zone.Zone) {
+	header := forwardingHeader(e.HTTP.Header)
+	if header == "" || !clientIsPeer(e.HTTP) {
 		return
 	}
-	peer, _, _ := clientAddr(e.request)
+	peer, _, _ := zone.ClientAddr(e.HTTP)
 	if !peer.IsPrivate() && !peer.IsLoopback() && !peer.IsLinkLocalUnicast() {
 		return // it may be a client that sends the header
 	}
-	metrics.addresses.UntrustedProxies.Add(1)
+	e.handler.reports.Addresses.UntrustedProxies.Add(1)
 	if e.handler.app.untrustedProxy.Load() != nil {
 		return
 	}
-	found := &adminapi.UntrustedProxy{Zone: z.name, Address: peer.String(), Header: header}
+	found := &adminapi.UntrustedProxy{Zone: z.Name, Address: peer.String(), Header: header}
 	if e.handler.app.untrustedProxy.CompareAndSwap(nil, found) {
-		e.handler.logger.Warn("what seems to be a proxy is not trusted, so the zone counts all of its clients as one: use "+
-			"trusted_proxies and trusted_proxies_strict in the global option servers",
-			zap.String("zone", z.name), placeField(z.place), zap.String("remote_ip", found.Address), zap.String("header", header))
+		e.handler.reports.UntrustedProxy(reported(z), found.Address, header)
 	}
 }
 
@@ -75,7 +72,7 @@ func clientIsPeer(r *http.Request) bool {
 		return false
 	}
 	peer, ok := ipset.ParseAddr(host)
-	client, known, _ := clientAddr(r)
+	client, known, _ := zone.ClientAddr(r)
 	return ok && known && peer == client
 }
 
@@ -86,7 +83,7 @@ const exemptVar = "rate_limit.exempt"
 // reportExempt counts and publishes that the client's address is exempt: once for a request, however
 // many handlers it passes.
 func (e *evaluation) reportExempt() {
-	vars, _ := e.request.Context().Value(caddyhttp.VarsCtxKey).(map[string]any)
+	vars, _ := e.HTTP.Context().Value(caddyhttp.VarsCtxKey).(map[string]any)
 	if vars[exemptVar] != nil {
 		return
 	}
@@ -94,5 +91,5 @@ func (e *evaluation) reportExempt() {
 		vars[exemptVar] = true
 	}
 	e.noteExempt()
-	e.publish(decided{outcome: adminapi.Allowed, reason: allowedAddress})
+	e.publish(report.Decision{Outcome: adminapi.Allowed, Reason: allowedAddress})
 }

@@ -90,8 +90,8 @@ func testOnOutageClosed(t *testing.T, style, want string) {
 			t.Errorf("%s: %s = %q, want %q", style, name, value, want)
 		}
 	}
-	if z := h.zones[0]; z.usage.Unavailable.Total() != 1 || z.usage.Rejected.Total() != 0 || z.usage.Outage.Total() != 0 {
-		t.Errorf("%s: the zone counts %+v, want one unavailable", style, z.usage)
+	if z := h.zones[0]; z.Usage.Unavailable.Total() != 1 || z.Usage.Rejected.Total() != 0 || z.Usage.Outage.Total() != 0 {
+		t.Errorf("%s: the zone counts %+v, want one unavailable", style, z.Usage)
 	}
 	if n := logs.Len(); n != 1 {
 		t.Errorf("%s: log = %v, want the rejection", style, logs.All())
@@ -137,7 +137,7 @@ func TestOnOutageLocalDenies(t *testing.T) {
 		got.header.Get("X-RateLimit-Remaining") != "-1" || got.header.Get("X-RateLimit-Policy") != "degraded" {
 		t.Errorf("response = %d with %v, want 429, Retry-After 3, degraded", got.status, got.header)
 	}
-	if n := h.zones[0].usage.Rejected[limiter.FromOutage].Load(); n != 1 {
+	if n := h.zones[0].Usage.Rejected[limiter.FromOutage].Load(); n != 1 {
 		t.Errorf("rejected by on_outage = %d, want 1", n)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"go.uber.org/zap"
+
+	"github.com/fleetlimit/fleetlimit/internal/report"
 )
 
 // logDroppedCounts logs what a reload that has replaced the app old by a changes of the counts: one
@@ -13,8 +15,8 @@ func (a *App) logDroppedCounts(old *App) {
 	if !old.redis.SameCounts(a.redis) {
 		otherStore = fmt.Sprintf("store: %v is now %v", old.redis, a.redis)
 	}
-	for _, z := range a.set.dropped(&old.set, otherStore) {
+	for _, z := range a.set.Dropped(&old.set, otherStore) {
 		a.logger.Warn("the reload has dropped counts, so keys of the zone start at their full limit",
-			zap.String("zone", z.name), placeField(z.place), zap.Strings("changed", z.changed))
+			zap.String("zone", z.Name), report.PlaceField(z.Place), zap.Strings("changed", z.Changed))
 	}
 }

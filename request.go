@@ -2,6 +2,7 @@ package fleetlimit
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -9,14 +10,18 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
 // A requestState is what the rate_limit handlers of one request share.
 type requestState struct {
 	response.State
-	rules         *ruleSnapshot
+	rules         *zone.Snapshot
 	charges       []chargedCount
 	inlineCharges [3]chargedCount // the array of charges, unless there are more
 	emergency     bool            // the limit of emergency mode has decided
@@ -26,7 +31,7 @@ type requestState struct {
 // and keys, so that a request allocates none of them. Stores do not use takes and keys after they
 // have returned, even if the client has gone.
 type evaluation struct {
-	zoneRequest
+	zone.Request
 	handler *Handler
 	state   *requestState    // nil until a zone matches, of this handler or an earlier one
 	first   int              // the index in state.Results of this handler's first result
@@ -35,31 +40,31 @@ type evaluation struct {
 	now     limiter.Instant  // of the decisions, by the wall clock
 	denied  *response.Result // the result that rejects the request; of several, the one with the longest wait
 
-	rules       *ruleSnapshot // the same for all handlers of the request
-	reading     reading       // what the zone in hand says
-	refused     refused       // before any decision
-	dryRuns     []shadow      // of zones that do not reject the request
-	comparisons []shadow      // of the rules that zones compare theirs with
+	rules       *zone.Snapshot // the same for all handlers of the request
+	reading     zone.Reading   // what the zone in hand says
+	refused     refused        // before any decision
+	dryRuns     []shadow       // of zones that do not reject the request
+	comparisons []shadow       // of the rules that zones compare theirs with
 
-	credentials []credentialRead // what later handlers may change of what the zones read
-	body        []byte           // of a rejection
+	credentials []zone.CredentialRead // what later handlers may change of what the zones read
+	body        []byte                // of a rejection
 }
 
 var evaluations = sync.Pool{New: func() any { return new(evaluation) }}
 
 func newEvaluation(h *Handler, r *http.Request) *evaluation {
 	e := evaluations.Get().(*evaluation)
-	e.handler, e.request = h, r
+	e.handler, e.HTTP = h, r
 	ctx := r.Context()
-	e.repl = ctx.Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
+	e.Repl = ctx.Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
 	vars, _ := ctx.Value(caddyhttp.VarsCtxKey).(map[string]any)
 	state, found := vars[requestStateVar].(*requestState)
 	if found {
 		e.state, e.first, e.rules = state, len(state.Results), state.rules
 	} else {
-		e.repl.Map(h.app.placeholders(vars))
+		e.Repl.Map(h.app.placeholders(vars))
 	}
-	if e.rules == nil || !e.rules.belongsTo(&h.app.set) {
+	if e.rules == nil || !e.rules.BelongsTo(&h.app.set) {
 		e.rules = h.app.rulesInForce()
 	}
 	return e
@@ -86,8 +91,8 @@ func (e *evaluation) attachState() {
 	if e.state == nil {
 		e.state = &requestState{rules: e.rules}
 		e.state.charges = e.state.inlineCharges[:0]
-		caddyhttp.SetVar(e.request.Context(), requestStateVar, e.state)
-		e.addToAccessLog()
+		caddyhttp.SetVar(e.HTTP.Context(), requestStateVar, e.state)
+		report.AddToAccessLog(e.HTTP, &e.state.State)
 	}
 }
 
@@ -109,16 +114,16 @@ func (e *evaluation) rollback() {
 // count adds a result to its zone's counters. A rejected request counts only in the zones that deny
 // it.
 func (e *evaluation) count(r *response.Result, rejected bool) {
-	c, outcome := r.Zone, ""
+	c, outcome, status := r.Zone, "", 0
 	switch {
 	case rejected && r.Decision.OK:
 		return
 	case r.Unavailable():
 		c.Unavailable[r.Decision.Source].Add(1)
-		outcome = adminapi.Unavailable
+		outcome, status = adminapi.Unavailable, http.StatusServiceUnavailable
 	case rejected:
 		c.Rejected[r.Decision.Source].Add(1)
-		outcome = adminapi.Rejected
+		outcome, status = adminapi.Rejected, http.StatusTooManyRequests
 	case r.Outage:
 		c.Outage[r.Decision.Source].Add(1)
 		outcome = adminapi.Degraded
@@ -126,7 +131,30 @@ func (e *evaluation) count(r *response.Result, rejected bool) {
 		c.Admitted[r.Decision.Source].Add(1)
 		outcome = adminapi.Admitted
 	}
-	e.publish(decided{outcome: outcome, zone: r.Zone, key: r.Template, result: r})
+	e.publish(report.Decision{Outcome: outcome, Zone: r.Zone, Key: r.Template, Result: r, Status: status})
+}
+
+// subject returns the request as reports are about it.
+func (e *evaluation) subject() report.Request {
+	return report.Request{Request: e.HTTP, Replacer: e.Repl}
+}
+
+// publish shows a decision to those who follow them.
+func (e *evaluation) publish(d report.Decision) {
+	d.Request, d.Finder = e.subject(), e
+	e.handler.reports.Decided(d)
+}
+
+// Find implements report.Finder.
+func (e *evaluation) Find(of *usage.Zone, key *keytemplate.Template, r *response.Result) (found report.Found, known bool) {
+	i := slices.IndexFunc(e.handler.zones, func(z *zone.Zone) bool { return z.Usage == of })
+	if i < 0 {
+		return found, false
+	}
+	z := e.handler.zones[i]
+	found.Missing = key != z.Key
+	found.Endpoint, found.Tier, found.UnknownTier = z.Lookup(&e.Request, e.rules, key, r)
+	return found, true
 }
 
 // placeholders returns the values of {http.rate_limit.*} for the request with vars.

@@ -19,11 +19,11 @@ import (
 // What the pool holds must not keep keys in memory, nor anything else of a request.
 func TestReleaseKeepsNothingOfTheRequest(t *testing.T) {
 	h := &Handler{app: new(App)}
-	s, _ := h.app.set.compile(&rules.Version{Document: new(rules.Document)}, nil, time.Now())
+	s, _ := h.app.set.Compile(&rules.Version{Document: new(rules.Document)}, nil, time.Now())
 	h.app.inForce.Store(s)
 	e := newEvaluation(h, benchRequest("k"))
 	e.attachState()
-	key := append(e.keyBuffer(), "secret"...)
+	key := append(e.KeyBuffer(), "secret"...)
 	e.takes = append(e.takes, limiter.Take{Rule: new(limiter.Rule), Key: key, Cost: 1},
 		limiter.Take{Rule: new(limiter.Rule), Key: []byte("b"), Cost: 1})
 	all := e.takes
@@ -36,8 +36,8 @@ func TestReleaseKeepsNothingOfTheRequest(t *testing.T) {
 	if string(key) != "\x00\x00\x00\x00\x00\x00" {
 		t.Errorf("key after release = %q, want zeros", key)
 	}
-	if e.request != nil || e.state != nil || len(e.takes) != 0 {
-		t.Errorf("after release: request %v, state %v, %d takes, want none", e.request, e.state, len(e.takes))
+	if e.HTTP != nil || e.state != nil || len(e.takes) != 0 {
+		t.Errorf("after release: request %v, state %v, %d takes, want none", e.HTTP, e.state, len(e.takes))
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 )
 
 // A site is a top-level route of a server, with what concerns zones among all that is nested in it.
@@ -145,7 +147,7 @@ func matches429(matcher any) bool {
 // warns about it.
 func (a *App) readRoutes(servers map[string]*caddyhttp.Server) {
 	w := routeWarnings{logger: a.logger, logged: make(map[string]bool)}
-	replaced := make(map[*zone]map[string]bool)
+	replaced := make(map[*zone.Zone]map[string]bool)
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		sites := sitesOf(servers[name])
 		for _, s := range sites {
@@ -172,13 +174,13 @@ func (a *App) readRoutes(servers map[string]*caddyhttp.Server) {
 			}
 		}
 	}
-	for _, z := range a.set.all() {
-		z.watchCredentials(replaced[z])
+	for _, z := range a.set.All() {
+		z.WatchCredentials(replaced[z])
 	}
 }
 
 // zones returns the zones of all handlers of the site.
-func (s *site) zones() (zones []*zone) {
+func (s *site) zones() (zones []*zone.Zone) {
 	for _, h := range s.handlers {
 		zones = append(zones, h.zones...)
 	}
@@ -197,10 +199,10 @@ func (s *site) pageUnusedBy(sites []*site) (zones []string) {
 		}
 		for _, h := range other.handlers {
 			for _, z := range h.zones {
-				if h.styleOf(z.legacy) == config.RejectError {
+				if h.styleOf(z.Legacy) == config.RejectError {
 					return nil
 				}
-				zones = append(zones, z.name)
+				zones = append(zones, z.Name)
 			}
 		}
 	}
@@ -232,10 +234,10 @@ func (w *routeWarnings) unusedPage(zones []string) {
 // strippedEndpoints warns about endpoints that need a prefix which an earlier handler has removed.
 func (w *routeWarnings) strippedEndpoints(h *Handler, prefix string) {
 	for _, z := range h.zones {
-		for _, r := range z.routes() {
+		for _, r := range z.Routes() {
 			if prefix != "" && r.Under(prefix) {
 				w.warn(fmt.Sprintf("endpoint %v matches no request, because %s is removed from the path before: use the rest "+
-					"of the path, or `rate_limit` outside `handle_path`", r, prefix), zap.String("zone", z.name), placeField(z.place))
+					"of the path, or `rate_limit` outside `handle_path`", r, prefix), zap.String("zone", z.Name), report.PlaceField(z.Place))
 			}
 		}
 	}
@@ -245,16 +247,16 @@ func (w *routeWarnings) strippedEndpoints(h *Handler, prefix string) {
 // handles no error of its error routes.
 func (w *routeWarnings) emptyRejections(h *Handler) {
 	for _, z := range h.zones {
-		if h.styleOf(z.legacy) == config.RejectError {
+		if h.styleOf(z.Legacy) == config.RejectError {
 			w.warn("rejections have no body, because handle_errors does not handle errors of its own routes: use `reject json` "+
-				"or `reject problem` in the rate_limit there", zap.String("zone", z.name), placeField(z.place))
+				"or `reject problem` in the rate_limit there", zap.String("zone", z.Name), report.PlaceField(z.Place))
 		}
 	}
 }
 
 // copied warns about each tier and cost that vars copies from what the client writes.
-func (w *routeWarnings) copied(z *zone, vars map[string]string) {
-	for _, p := range z.deciders() {
+func (w *routeWarnings) copied(z *zone.Zone, vars map[string]string) {
+	for _, p := range z.Deciders() {
 		name, isVar := strings.CutPrefix(p.Name, "http.vars.")
 		if !isVar || p.Trusted {
 			continue
@@ -262,7 +264,7 @@ func (w *routeWarnings) copied(z *zone, vars map[string]string) {
 		if source := keytemplate.ClientControlled(vars[name]); source != "" {
 			w.warn(fmt.Sprintf("clients control the value of {%s}, because vars sets it to {%s}: use `trusted` if "+
 				"something in front of this handler guarantees it, or a placeholder of authentication", p.Name, source),
-				zap.String("zone", z.name), placeField(z.place))
+				zap.String("zone", z.Name), report.PlaceField(z.Place))
 		}
 	}
 }

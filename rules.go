@@ -3,16 +3,17 @@ package fleetlimit
 import (
 	"time"
 
-	"github.com/caddyserver/caddy/v2"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // rulesInForce returns the rules that requests read. It is one atomic load. Servers may start before
 // the app. Requests that come in between have the rules that the process knows already, so a reload
 // leaves no gap. If it knows none yet, they wait for the app.
-func (a *App) rulesInForce() *ruleSnapshot {
+func (a *App) rulesInForce() *zone.Snapshot {
 	if s := a.inForce.Load(); s != nil {
 		return s
 	}
@@ -26,11 +27,9 @@ func (a *App) rulesInForce() *ruleSnapshot {
 
 // rulesBeforeStart returns the rules that requests have before the app follows its watcher.
 func (a *App) rulesBeforeStart() *rules.Version {
-	for _, w := range rulePool.All() {
-		if w.identity == a.ruleStore.identity {
-			waitForRules(w.Loaded())
-			return w.Latest()
-		}
+	if w := a.ruleStore.Acquired(); w != nil {
+		waitForRules(w.Loaded())
+		return w.Latest()
 	}
 	if a.served && waitForRules(a.started) {
 		return a.watcher.Latest()
@@ -39,18 +38,18 @@ func (a *App) rulesBeforeStart() *rules.Version {
 }
 
 // applyLocked puts a version in force, for the zones that it changes. It needs a.applying.
-func (a *App) applyLocked(v *rules.Version) *ruleSnapshot {
+func (a *App) applyLocked(v *rules.Version) *zone.Snapshot {
 	earlier := a.inForce.Load()
-	if earlier != nil && earlier.version == v {
+	if earlier != nil && earlier.Version == v {
 		return earlier
 	}
-	s, left := a.set.compile(v, earlier, time.Now())
+	s, left := a.set.Compile(v, earlier, time.Now())
 	for _, l := range left {
 		var about []zap.Field
-		if l.zone != nil {
-			about = append(about, zap.String("zone", l.zone.name), placeField(l.zone.place))
+		if l.Zone != nil {
+			about = append(about, zap.String("zone", l.Zone.Name), report.PlaceField(l.Zone.Place))
 		}
-		a.logLeftOut(l.errs, about...)
+		a.logLeftOut(l.Errs, about...)
 	}
 	a.inForce.Store(s)
 	return s
@@ -83,14 +82,8 @@ func waitForRules(known <-chan struct{}) bool {
 // acquireRules acquires the watcher of the rules, and waits for them a moment. The app has to
 // follow the watcher then.
 func (a *App) acquireRules() {
-	w, release := rulePool.Acquire(a.ruleStore.identity, func() *ruleWatcher {
-		return newRuleWatcher(a.ruleStore, func() *zap.Logger { return caddy.Log().Named(appName) })
-	})
-	if w.storage != nil {
-		w.storage.Use(a.ruleStore.storage)
-	}
-	a.watcher, a.releaseWatcher = w, release
-	waitForRules(w.Loaded())
+	a.watcher, a.releaseWatcher = a.ruleStore.Acquire(reports)
+	waitForRules(a.watcher.Loaded())
 }
 
 // releaseRules ends what Start has begun.
@@ -103,9 +96,9 @@ func (a *App) releaseRules() {
 	a.releaseWatcher()
 	var of *rules.Emergency
 	if newest := newestApp(); newest != nil {
-		of = newest.rulesInForce().version.Document.Emergency
+		of = newest.rulesInForce().Version.Document.Emergency
 	}
-	_ = emergencyMode.follow(of) // it was right before
+	_ = emergencyMode.Follow(of) // it was right before
 }
 
 // follow puts the next version of the rules in force.
@@ -117,18 +110,13 @@ func (a *App) follow(t rules.Transition) {
 	if newestApp() != a {
 		return
 	}
-	if err := emergencyMode.follow(t.To.Document.Emergency); err != nil {
+	if err := emergencyMode.Follow(t.To.Document.Emergency); err != nil {
 		a.logger.Error("the emergency of the rules cannot be switched on", zap.Error(err))
 	}
 	if t.From.Number == t.To.Number {
 		return
 	}
-	a.logger.Info("the rules have changed", zap.Int64("version", t.To.Number), zap.String("author", t.To.Author),
-		zap.String("note", t.To.Note), zap.String("summary", t.To.Summary), zap.String("store", a.watcher.Store().Name()))
-	a.log.EmitLater("rate_limit_rules", map[string]any{
-		"version": t.To.Number, "author": t.To.Author, "note": t.To.Note, "summary": t.To.Summary,
-		"store": a.watcher.Store().Name(),
-	})
+	reports.RulesChanged(a.watcher.Store().Name(), t.To)
 }
 
 // dropCounts makes this node forget what operators have changed in the store of the counts.
@@ -138,13 +126,13 @@ func (a *App) dropCounts(t rules.Transition) {
 		return // the counts are in memory: they have been changed themselves
 	}
 	if t.Incomplete {
-		for _, z := range a.set.all() {
-			leases.DropDenials(z.handle())
+		for _, z := range a.set.All() {
+			leases.DropDenials(z.Handle())
 		}
 	}
 	for _, action := range t.Actions {
-		ref := keyRef{action.Key, action.Stored}
-		counts, _ := a.rulesInForce().countsOf(&ref, action.Endpoint) // there are none of a key that cannot be
+		ref := zone.KeyRef{Key: action.Key, Stored: action.Stored}
+		counts, _ := a.rulesInForce().CountsOf(&ref, action.Endpoint) // there are none of a key that cannot be
 		for _, c := range counts {
 			if action.Kind == rules.Reset {
 				leases.Drop(c.Rule, c.Key)

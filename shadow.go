@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -14,8 +15,8 @@ type shadow struct {
 	take   limiter.Take // unless the rule blocks or is unlimited
 }
 
-func newShadow(found *reading, c *charge) shadow {
-	return shadow{found.result(c), limiter.Take{Rule: c.policy.Rule, Key: found.key, Cost: c.cost}}
+func newShadow(found *zone.Reading, c *zone.Charge) shadow {
+	return shadow{found.Result(c), limiter.Take{Rule: c.Policy.Rule, Key: found.Key, Cost: c.Cost}}
 }
 
 // decideShadows decides the shadows of one zone as one, and returns the result that describes them.

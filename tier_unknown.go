@@ -3,8 +3,6 @@ package fleetlimit
 import (
 	"strings"
 	"sync"
-
-	"go.uber.org/zap"
 )
 
 // maxUnknownTiers is the number of unknown tiers that a configuration warns about. Requests that
@@ -39,12 +37,4 @@ func (u *unknownTiers) isNew(t unknownTier) bool {
 	}
 	u.warned[unknownTier{t.zone, strings.Clone(t.value)}] = true // it is part of the request
 	return true
-}
-
-// tierUnknownField is a tier that a zone does not have for a line in the log; "" is none.
-func tierUnknownField(value string) zap.Field {
-	if value == "" {
-		return zap.Skip()
-	}
-	return zap.String("tier_unknown", shortened(value))
 }

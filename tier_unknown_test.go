@@ -45,7 +45,7 @@ func TestUnknownTierIsNotSilent(t *testing.T) {
 	if want := []string{"Pro", "gold", long[:512] + "..."}; !slices.Equal(warned, want) {
 		t.Errorf("warned about %q, want %q", warned, want)
 	}
-	if got := h.zones[0].usage.UnknownTiers.Load(); got != 5 {
+	if got := h.zones[0].Usage.UnknownTiers.Load(); got != 5 {
 		t.Errorf("unknown tiers = %d, want 5", got)
 	}
 }

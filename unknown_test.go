@@ -19,7 +19,7 @@ func observed(t *testing.T, zone string) (*Handler, *observer.ObservedLogs) {
 	zone = strings.Replace(zone, "{", `{"place": "Caddyfile:7", `, 1)
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"unknown": `+zone+`}}`)
 	core, logs := observer.New(zapcore.InfoLevel)
-	h.logger = zap.New(core)
+	h.log.Logger = zap.New(core)
 	return h, logs
 }
 

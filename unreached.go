@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/internal/reach"
+	"github.com/fleetlimit/fleetlimit/internal/report"
 )
 
 // checkReached returns an error if no request can reach a handler, because another one before it
@@ -34,7 +35,7 @@ func (a *App) checkReached(servers map[string]*caddyhttp.Server) error {
 			}
 			a.logger.Warn("requests do not reach rate_limit, because a `handle` before it answers them: use rate_limit outside "+
 				"`route`, which Caddy puts before `handle`, or in that `handle` too",
-				placeField(h.Place), zap.String("requests", reach.Describe(gap.Requests)), zap.String("answered_by", gap.Answerer()))
+				report.PlaceField(h.Place), zap.String("requests", reach.Describe(gap.Requests)), zap.String("answered_by", gap.Answerer()))
 		}
 	}
 	return errors.Join(errs...)

@@ -16,7 +16,7 @@ func TestWarningsNameThePlace(t *testing.T) {
 		t.Fatalf("the request was answered with %d, %v", got.status, got.err)
 	}
 	z := h.zones[0]
-	logWarnings(h.logger, z, []error{errors.New("a mistake")})
+	logWarnings(h.log.Logger, z, []error{errors.New("a mistake")})
 	for _, message := range []string{"without a key", "probably not what was meant"} {
 		lines := logs.FilterMessageSnippet(message).FilterField(zap.String("zone", "api")).FilterField(zap.String("place", "Caddyfile:7"))
 		if lines.Len() != 1 {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/report"
 )
 
 // writableAddresses warns about a handler that exempts addresses which clients can write: without
@@ -15,9 +17,9 @@ func (w *routeWarnings) writableAddresses(server *caddyhttp.Server, h *Handler) 
 	fromHeader := slices.ContainsFunc(server.ClientIPHeaders, func(name string) bool {
 		return strings.EqualFold(name, "X-Forwarded-For")
 	})
-	if h.addresses.exempts() && fromHeader && server.TrustedProxiesStrict == 0 && trustsProxies(server) {
+	if h.addresses.Exempts() && fromHeader && server.TrustedProxiesStrict == 0 && trustsProxies(server) {
 		w.warn("clients can write an address that `allow` exempts from all zones at the beginning of X-Forwarded-For, unless "+
-			"the proxy removes it: use trusted_proxies_strict in the global option servers", placeField(h.Place))
+			"the proxy removes it: use trusted_proxies_strict in the global option servers", report.PlaceField(h.Place))
 	}
 }
 

@@ -8,12 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // putRules puts a document in force for h.
-func putRules(tb testing.TB, h *Handler, document string) *ruleSnapshot {
+func putRules(tb testing.TB, h *Handler, document string) *zone.Snapshot {
 	tb.Helper()
 	d := new(rules.Document)
 	if err := json.Unmarshal([]byte(document), d); err != nil {
@@ -21,7 +22,7 @@ func putRules(tb testing.TB, h *Handler, document string) *ruleSnapshot {
 	}
 	h.app.applying.Lock()
 	defer h.app.applying.Unlock()
-	return h.app.applyLocked(&rules.Version{Number: h.app.inForce.Load().version.Number + 1, Document: d})
+	return h.app.applyLocked(&rules.Version{Number: h.app.inForce.Load().Version.Number + 1, Document: d})
 }
 
 // status returns the status of a request with an API key, whose path is path.
@@ -121,7 +122,7 @@ func manyOverrides(zone string, n int) *rules.Document {
 
 func TestRulesThatDoNotFitAreLoggedAndLeftOut(t *testing.T) {
 	h, logs := scripted(t, fmt.Sprintf(zoneWithRules, "left-out"), &scriptedStore{decision: limiter.Decision{OK: true}})
-	h.app.logger = h.logger
+	h.app.logger = h.log.Logger
 	h.app.rulesInForce()
 	s := putRules(t, h, `{"zones": {"left-out": {"limit": "x", "endpoints": {"/gone": {"limit": "8/1h"}}}},
 		"tiers": [{"id": "t1", "zone": "left-out", "key": "a", "tier": "gone"}],
@@ -137,7 +138,7 @@ func TestRulesThatDoNotFitAreLoggedAndLeftOut(t *testing.T) {
 		}
 	}
 	h.app.applying.Lock()
-	h.app.applyLocked(s.version) // as at a start
+	h.app.applyLocked(s.Version) // as at a start
 	h.app.applying.Unlock()
 	var lines []string
 	for _, line := range logs.FilterMessageSnippet("a rule is not in force").All() {

@@ -102,10 +102,19 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/report",
 		allow: []string{
-			module + "/internal/stores", module + "/membership", module + "/redisconn",
-			"github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
+			module + "/config", module + "/internal/adminapi", module + "/internal/ipset", module + "/internal/keytemplate",
+			module + "/internal/placeholder", module + "/internal/response", module + "/internal/rulewatch",
+			module + "/internal/stores", module + "/internal/usage", module + "/limiter", module + "/membership",
+			module + "/redisconn", module + "/rules", "github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
 		},
-		reason: "operators see what happens; what is reported decides nothing",
+		reason: "operators see what happens in stores and to requests; what is reported decides nothing",
+	}, {
+		packages: module + "/internal/rulewatch",
+		allow: []string{
+			module + "/config", module + "/internal/pool", module + "/internal/stores", module + "/redisconn", module + "/rules",
+			module + "/rules/rulestore", "github.com/caddyserver/certmagic",
+		},
+		reason: "where rules are kept does not depend on what they mean; rules in Redis are where its counts are",
 	}, {
 		packages: module + "/internal/stores",
 		allow: []string{
@@ -127,6 +136,14 @@ var policy = []struct {
 			"github.com/spf13/pflag",
 		},
 		reason: "the command is a client: it knows the admin API, and Caddy's commands, which are those of cobra",
+	}, {
+		packages: module + "/internal/emergency",
+		allow: []string{
+			module + "/config", module + "/internal/adminapi", module + "/internal/keytemplate", module + "/internal/response",
+			module + "/internal/usage", module + "/limiter", module + "/limiter/memstore", module + "/rules",
+			"github.com/caddyserver/caddy/v2",
+		},
+		reason: "the limit in front of everything works without zones and stores",
 	}, {
 		packages: module + "/internal/glob",
 		allow:    []string{},
@@ -186,6 +203,16 @@ var policy = []struct {
 		packages: module + "/internal/usage",
 		allow:    []string{module + "/internal/pool", module + "/limiter"},
 		reason:   "counters outlive configurations: they refer to nothing of one",
+	}, {
+		packages: module + "/internal/zone",
+		allow: []string{
+			module + "/config", module + "/internal/adminapi", module + "/internal/glob", module + "/internal/ipset",
+			module + "/internal/keyshare", module + "/internal/keytable", module + "/internal/keytemplate",
+			module + "/internal/pathpattern", module + "/internal/pathreading", module + "/internal/placeholder",
+			module + "/internal/response", module + "/internal/route", module + "/internal/usage", module + "/limiter",
+			module + "/rules", "github.com/caddyserver/caddy/v2/...",
+		},
+		reason: "what a zone says about a request depends on its settings and the rules, and on no store and no log",
 	}, {
 		packages: module,
 		allow: []string{

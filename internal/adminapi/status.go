@@ -76,7 +76,7 @@ func getStatus(p Process, w http.ResponseWriter, _ *http.Request) error {
 			Overrides: overrideEntries.count(v.Document, now), Tiers: tierEntries.count(v.Document, now),
 			Access: accessEntries.count(v.Document, now), FailedPolls: c.Watcher().FailedPolls(),
 		},
-		Emergency: p.Emergency(),
+		Emergency: p.Emergency().Describe(),
 	}
 	if v.Number > 0 {
 		answer.Rules.Time = &v.Time

@@ -21,6 +21,17 @@ func (p Pool[K, V]) Acquire(key K, open func() V) (value V, release func()) {
 	return v.(closer[V]).value, func() { _, _ = p.values.Delete(key) }
 }
 
+// Get returns the value of key, or the zero value if nobody has acquired it.
+func (p Pool[K, V]) Get(key K) (value V) {
+	p.values.Range(func(k, v any) bool {
+		if k == key {
+			value = v.(closer[V]).value
+		}
+		return k != key
+	})
+	return value
+}
+
 // All returns the values in any order.
 func (p Pool[K, V]) All() (all []V) {
 	p.values.Range(func(_, v any) bool {

@@ -21,7 +21,7 @@ func TestPool(t *testing.T) {
 	}
 	releaseFirst()
 	releaseOther()
-	if first.closed != 0 || other.closed != 1 || len(p.All()) != 1 {
+	if first.closed != 0 || p.Get("a") != first || p.Get("b") != nil || other.closed != 1 || len(p.All()) != 1 {
 		t.Errorf("closed = %d and %d with %d left, want only the one that nobody uses", first.closed, other.closed, len(p.All()))
 	}
 	releaseSecond()
