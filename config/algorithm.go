@@ -29,6 +29,19 @@ func (a Algorithm) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(a))
 }
 
+// ParseAlgorithm parses an algorithm such as `fixed_window` or `sliding_window 10`.
+func ParseAlgorithm(text string) (*Algorithm, error) {
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	a, err := parseAlgorithm(words)
+	if err == nil && len(words) > 2 {
+		return nil, fmt.Errorf("unexpected %q after %q: use the algorithm alone", words[2], strings.Join(words[:2], " "))
+	}
+	return a, err
+}
+
 // parseAlgorithm parses an algorithm and the number of sub-windows that may follow it.
 func parseAlgorithm(args []string) (*Algorithm, error) {
 	a := &Algorithm{Name: args[0]}

@@ -144,9 +144,14 @@ type Defaults struct {
 
 // Distributed has no effect. It lets configurations of caddy-ratelimit load unchanged.
 type Distributed struct {
-	ReadInterval  caddy.Duration `json:"read_interval,omitempty"`
+	// Not used.
+	ReadInterval caddy.Duration `json:"read_interval,omitempty"`
+
+	// Not used.
 	WriteInterval caddy.Duration `json:"write_interval,omitempty"`
-	PurgeAge      caddy.Duration `json:"purge_age,omitempty"`
+
+	// Not used.
+	PurgeAge caddy.Duration `json:"purge_age,omitempty"`
 }
 
 // DefaultSettings returns the defaults, which are empty if there are none.

@@ -36,8 +36,8 @@ type LocalBucket struct {
 	step        int64 // how many events it gets at a time
 }
 
-// localSteps is in how many steps a bucket becomes full, if it holds as many events. A node keeps
-// with 24 bits when the newest step was: steps that are too short would be lost by rounding.
+// localSteps is in how many steps a bucket becomes full, if it holds as many events. Each step is
+// rounded up to a µs, of which short steps would lose much.
 const localSteps = 4096
 
 // InOutage returns the bucket of each of the nodes that share the limit of r. All buckets together
@@ -63,10 +63,4 @@ func (b LocalBucket) Accrue(us int64) (events, took int64) {
 // if that does not fit.
 func (b LocalBucket) TimeFor(events int64) int64 {
 	return mulDivUp((events+b.step-1)/b.step*b.step, b.per, b.refill)
-}
-
-// Lacks returns how many events a bucket lacks that is full in us µs.
-func (b LocalBucket) Lacks(us int64) int64 {
-	events := mulDivUp(max(0, us), b.refill, b.per)
-	return min((events+b.step-1)/b.step*b.step, b.Capacity)
 }

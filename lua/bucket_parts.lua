@@ -1,60 +1,56 @@
 -- The open parts of the token bucket, summed by slots of time: see limiter/leasetest/parts.go.
 --
--- parts_N is nil while no part is open. Otherwise it has ends, the end of the current slot, and
--- length, that of a slot in µs. shares, offset and events are the sums over the parts granted in the
--- current slot: of their shares of the refill, in 1/SHARES; of share * (grant - start of the slot),
--- in µs; and of their events at once. shares2, offset2 and events2 are those of the slot before.
+-- parts_N is nil while no part is open. Otherwise it has ends, the end of the current slot; length,
+-- that of a slot in µs; and two slots, current and previous. Each slot has the sums over the parts
+-- granted in it: shares of the refill, in 1/SHARES; offset, of share * (grant - start of the slot),
+-- in µs; and events, those at once.
 --
--- value and reply, 35 bytes: end 7; length 4; shares 2, offset 5, events 5; the three of before
+-- value and reply, 35 bytes: end 7; length 4; of each slot shares 2, offset 5, events 5
 
 ---- functions
 -- The shares of a refill: limiter.Shares. The longest slot.
 local SHARES, SLOT = 4096, 60000000
 
-local function sharesOf(parts) return parts.shares + parts.shares2 end
+local function sharesOf(parts) return parts.current.shares + parts.previous.shares end
 
--- accrual returns what accrues in a number of 1/SHARES µs, rounded up to µs: events, and a
--- numerator over q.
-local function accrual(us, p, q)
-  us = math.ceil(us / SHARES)
+-- given returns what the rate gives in us µs: events, and a numerator over q. It is inexact only if
+-- far above what a bucket can lack.
+local function given(us, p, q)
   local rest = us % q
   local events, numerator = muldiv(p, rest, q)
   return (us - rest) / q * p + events, numerator
 end
 
--- held returns the most that nodes can hold unspent at an instant in the current slot.
-local function held(parts, at, p, q)
-  local since = at - parts.ends
-  local events, numerator = accrual(parts.shares * (since + parts.length) - parts.offset +
-    parts.shares2 * (since + 2 * parts.length) - parts.offset2, p, q)
-  return parts.events + parts.events2 + events, numerator
+-- held returns the most that nodes can hold unspent when a number of µs of the current slot have
+-- passed, as given does.
+local function held(parts, passed, p, q)
+  local current, previous = parts.current, parts.previous
+  local us = current.shares * passed - current.offset + previous.shares * (passed + parts.length) - previous.offset
+  local events, numerator = given(math.ceil(us / SHARES), p, q)
+  return current.events + previous.events + events, numerator
 end
 
 ---- read_parts
-local t = {}
-t.ends, t.length, t.shares, t.offset, t.events, t.shares2, t.offset2, t.events2 =
+local a, b, ends, length = {}, {}, nil, nil
+ends, length, a.shares, a.offset, a.events, b.shares, b.offset, b.events =
   struct.unpack('>I7I4I2I5I5I2I5I5', VALUE, 21)
-if t.length > SLOT or t.length == 0 or t.ends > written_N + t.length or sharesOf(t) > SHARES then written_N = 0 end
-parts_N = t
+parts_N = {ends = ends, length = length, current = a, previous = b}
+if length > SLOT or length == 0 or ends > written_N + length or sharesOf(parts_N) > SHARES then written_N = 0 end
 
 ---- rotate
 -- Makes the next slot the current one. The parts of the one before have ended.
-do
-  local t = parts_N
-  t.shares2, t.offset2, t.events2 = t.shares, t.offset, t.events
-  t.shares, t.offset, t.events = 0, 0, 0
-  t.ends = t.ends + t.length
-end
+parts_N.previous, parts_N.current = parts_N.current, {shares = 0, offset = 0, events = 0}
+parts_N.ends = parts_N.ends + parts_N.length
 <close>
 
 ---- close
 -- Forgets the slots when no part is open.
-if sharesOf(parts_N) + parts_N.events + parts_N.events2 == 0 then parts_N = nil end
+if sharesOf(parts_N) + parts_N.current.events + parts_N.previous.events == 0 then parts_N = nil end
 
 ---- cut
 -- Makes sure that the level at the instant till is at most what the parts leave of the capacity.
 if parts_N then
-  local least, ahead = held(parts_N, till, p_N, q_N)
+  local least, ahead = held(parts_N, till - parts_N.ends + parts_N.length, p_N, q_N)
   if least >= 2 * capacity_N then
     least, ahead = 2 * capacity_N, 0 -- more than that never counts
   elseif ahead > 0 then
@@ -68,23 +64,12 @@ end
 ---- return
 -- Closes a part that was granted at the instant taken, except for what its node keeps.
 if parts_N and taken < parts_N.ends and taken >= parts_N.ends - 2 * parts_N.length then
-  local t, start, known = parts_N, parts_N.ends - parts_N.length, true
-  if taken >= start then
-    local offset = share * (taken - start)
-    known = share <= t.shares and n <= t.events and offset <= t.offset
-    if known then
-      t.shares, t.offset, t.events = t.shares - share, t.offset - offset, t.events - n
-      if t.shares == 0 then t.offset = 0 end
-    end
-  else
-    local offset = share * (taken - start + t.length)
-    known = share <= t.shares2 and n <= t.events2 and offset <= t.offset2
-    if known then
-      t.shares2, t.offset2, t.events2 = t.shares2 - share, t.offset2 - offset, t.events2 - n
-      if t.shares2 == 0 then t.offset2 = 0 end
-    end
-  end
-  if known then
+  local slot, start = parts_N.current, parts_N.ends - parts_N.length
+  if taken < start then slot, start = parts_N.previous, start - parts_N.length end
+  local offset = share * (taken - start)
+  if share <= slot.shares and n <= slot.events and offset <= slot.offset then
+    slot.shares, slot.offset, slot.events = slot.shares - share, slot.offset - offset, slot.events - n
+    if slot.shares == 0 then slot.offset = 0 end
     <close>
     local elapsed, before, events = math.floor(share * (at_N - taken) / SHARES), fraction_N, nil
     <accrue>
@@ -101,41 +86,35 @@ end
 ---- lend
 -- Grants want_N events at once, and as much of the share that is asked for as there is.
 do
-  local slot, share = struct.unpack('>I4I2', ARGV[7 * N + 2], 11)
-  local t = parts_N
-  if incarnation == 0 then slot = 0 end -- nothing could be returned
-  if slot > 0 and not t then
-    t = {ends = at_N - at_N % slot + slot, length = slot,
-      shares = 0, offset = 0, events = 0, shares2 = 0, offset2 = 0, events2 = 0}
+  local length, share = struct.unpack('>I4I2', ARGV[7 * N + 2], 11)
+  local t, room, granted = parts_N, 0, 0
+  if length > 0 and not t then
+    t = {ends = at_N - at_N % length + length, length = length,
+      current = {shares = 0, offset = 0, events = 0}, previous = {shares = 0, offset = 0, events = 0}}
   end
-  local room = 0
-  if slot > 0 and t.length == slot then
-    local most, ahead = accrual(2 * slot * sharesOf(t) - t.offset - t.offset2, p_N, q_N)
-    room = math.floor(capacity_N / 2) - t.events - t.events2 - most - (ahead > 0 and 1 or 0)
+  if length > 0 and t.length == length and incarnation > 0 then -- else nothing could be returned
+    local us = 2 * length * sharesOf(t) - t.current.offset - t.previous.offset
+    local most, ahead = given(math.ceil(us / SHARES), p_N, q_N)
+    room = math.floor(capacity_N / 2) - t.current.events - t.previous.events - most - (ahead > 0 and 1 or 0)
   end
-  want_N = math.min(want_N, room)
   if room >= 2 then
-    local lasts = t.ends + slot - at_N
-    local whole, rest = muldiv(q_N, (room - want_N) % p_N, p_N)
-    whole = whole + math.floor((room - want_N) / p_N) * q_N -- µs in which the whole refill fills the room
-    share = math.min(share, math.floor((SHARES - sharesOf(t)) / 2), math.floor(math.min(whole, lasts) * SHARES / lasts))
-    local us = math.floor(share * lasts / SHARES)
-    local n = muldiv(p_N, us % q_N, q_N) + (us - us % q_N) / q_N * p_N
-    if missing_N >= capacity_N then -- others would wait for a share that does not soon accrue an event
-      us = math.floor(share * 2000000 / SHARES)
-      if muldiv(p_N, us % q_N, q_N) + (us - us % q_N) / q_N * p_N < 1 then n = 0 end
-    end
+    local lasts, slot = t.ends + length - at_N, t.current
+    want_N = math.min(want_N, room)
+    local whole = given(room - want_N, q_N, p_N) -- µs in which the whole refill fills the room
+    share = math.min(share, math.floor((SHARES - sharesOf(t)) / 2),
+      math.floor(math.min(whole, lasts) * SHARES / lasts))
+    local n = given(math.floor(share * lasts / SHARES), p_N, q_N)
+    -- Others would wait for a share that does not soon accrue an event.
+    if missing_N >= capacity_N and given(math.floor(share * 2000000 / SHARES), p_N, q_N) < 1 then n = 0 end
     if want_N + n >= 2 then
-      t.shares, t.offset, t.events = t.shares + share, t.offset + share * (at_N - t.ends + slot), t.events + want_N
-      missing_N, parts_N, share_N = missing_N + want_N, t, share
-    else
-      want_N = 0
+      slot.shares, slot.events = slot.shares + share, slot.events + want_N
+      slot.offset = slot.offset + share * (at_N - t.ends + length)
+      missing_N, parts_N, share_N, granted = missing_N + want_N, t, share, want_N
     end
-  else
-    want_N = 0
   end
+  want_N = granted
 end
 
 ---- parts
-struct.pack('>I7I4I2I5I5I2I5I5', parts_N.ends, parts_N.length, parts_N.shares, parts_N.offset, parts_N.events,
-  parts_N.shares2, parts_N.offset2, parts_N.events2)
+struct.pack('>I7I4I2I5I5I2I5I5', parts_N.ends, parts_N.length, parts_N.current.shares, parts_N.current.offset,
+  parts_N.current.events, parts_N.previous.shares, parts_N.previous.offset, parts_N.previous.events)

@@ -13,16 +13,22 @@
 -- Events of an instant take 12 bytes: the number 5, the instant 7. A return takes 7 more: what was
 -- spent 5, the share 2.
 local more_N, want_N = struct.unpack('>I3xxI5', ARGV[7 * N + 2])
-if #ARGV[7 * N + 2] > 16 then
-  local n, taken, known = struct.unpack('>I5I7I7', ARGV[7 * N + 2], 17)
-  if known ~= incarnation and known > 0 and incarnation > 0 and n > 0 and written_N < taken then
-    local now = <since>
-    <advance>
-    <restore>
-    written_N, changed_N = at_N, true
+do
+  local n, taken, lost = 0, 0, false
+  if #ARGV[7 * N + 2] > 16 then
+    local known
+    n, taken, known = struct.unpack('>I5I7I7', ARGV[7 * N + 2], 17)
+    lost = known ~= incarnation and known > 0 and incarnation > 0 and n > 0 and written_N < taken
   end
+  repeat
+    local restored, now = lost, lost and <since> or now
+    <advance>
+    if lost then
+      <restore>
+      written_N, changed_N, lost = at_N, true, false
+    end
+  until not restored
 end
-<advance>
 if #ARGV[7 * N + 2] > 35 then
   local lease = ARGV[7 * N + 2]
   local seen, seen_at, known = struct.unpack('>I5I7I7', lease, 17)

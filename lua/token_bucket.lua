@@ -49,20 +49,21 @@ do
   if missing_N > 2 * capacity_N then
     missing_N, aside_N = 2 * capacity_N, aside_N + missing_N - 2 * capacity_N
   end
-  local from, till = written_N, nil
+  local from, till, ended = written_N, nil, nil
   at_N = math.max(now, from)
   if now < from - LATE then
     if parts_N then parts_N.ends = parts_N.ends + now - from end
     at_N, from, changed_N = now, now, true
   end
-  while parts_N and at_N >= parts_N.ends do
-    till = parts_N.ends
+  repeat
+    ended = parts_N and at_N >= parts_N.ends
+    till = ended and parts_N.ends or at_N
     <refill>
     from = till
-    <rotate>
-  end
-  till = at_N
-  <refill>
+    if ended then
+      <rotate>
+    end
+  until not ended
 end
 <left>
 
@@ -86,11 +87,10 @@ end
 ---- accrue
 -- Sets events to what accrues in elapsed µs, and fraction_N to what begins the next one.
 do
-  local rest = elapsed % q_N
-  local more, accrued = muldiv(p_N, rest, q_N)
-  accrued = accrued + fraction_N
-  if accrued >= q_N then more, accrued = more + 1, accrued - q_N end
-  events, fraction_N = (elapsed - rest) / q_N * p_N + more, accrued -- inexact only if far above what is missing
+  local numerator
+  events, numerator = given(elapsed, p_N, q_N)
+  fraction_N = fraction_N + numerator
+  if fraction_N >= q_N then events, fraction_N = events + 1, fraction_N - q_N end
 end
 
 ---- lack
@@ -107,13 +107,12 @@ end
 ---- refund
 -- Refunds the events that the bucket has lacked ever since taken: see tokenBucket.undo.
 if taken <= at_N then
-  local rest = (at_N - taken) % q_N
-  local events, fraction = muldiv(p_N, rest, q_N)
+  local events, fraction = given(at_N - taken, p_N, q_N)
   if lacked > n then
     if fraction > fraction_N then events = events + 1 end
     fraction = fraction_N
   end
-  local most = lacked - events - (at_N - taken - rest) / q_N * p_N -- inexact only if far below 0
+  local most = lacked - events
   if most > n or most == n and fraction == 0 then
     n = missing_N - n
   elseif most <= 0 then

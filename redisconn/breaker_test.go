@@ -228,3 +228,15 @@ func TestLag(t *testing.T) {
 		expect(20 * time.Millisecond)
 	})
 }
+
+// TestLongOutage has a primary be away for several probes.
+func TestLongOutage(t *testing.T) {
+	s := redistest.NewServer(t)
+	c := open(t, Options{Addresses: []string{s.Addr}, Breaker: quickProbes})
+	ready(t, c, "k")
+	s.Kill()
+	until(t, "an open breaker", func() bool { return errors.Is(do(t, c, count, "k", 1).Err, ErrOpen) })
+	<-time.After(5 * quickProbes.ProbeEvery)
+	s.Restart()
+	ready(t, c, "k")
+}

@@ -3,6 +3,8 @@ package redisconn
 import (
 	"testing"
 	"time"
+
+	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
 // TestPoolStarts has a pool of 2 to 16 connections. One more pipeline starts after some time.
@@ -100,5 +102,25 @@ func TestPoolShrinks(t *testing.T) {
 	}
 	if p.renewed = now; p.dismisses(now) || !p.dismisses(now.Add(-1)) {
 		t.Error("a renewed pool keeps an old connection or closes a new one")
+	}
+}
+
+// TestRefusedConnections has a primary that takes no more connections than there are. Calls go on
+// over those.
+func TestRefusedConnections(t *testing.T) {
+	s := redistest.NewServer(t)
+	p := redistest.NewProxy(t, s.Addr)
+	c := open(t, Options{Addresses: []string{p.Addr}, Timeout: slowTimeout, PoolSize: 1})
+	ready(t, c, "k")
+	if err := s.Client().ConfigSet(t.Context(), "maxclients", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	p.Delay(slowTimeout / 2)
+	a := arrive(t, c, 75, 75, freshKeys(t))
+	if t.Log(a); a.failed > 0 || len(a.writes) == 0 || !c.table.Load().queues[0].breaker.admits() {
+		t.Errorf("%d calls failed, want none: the connection that exists works", a.failed)
+	}
+	if n := s.Client().Info(t.Context(), "stats"); infoField(n.Val(), "rejected_connections") == "0" {
+		t.Error("no connection was refused: the test is void")
 	}
 }

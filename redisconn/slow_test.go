@@ -234,3 +234,35 @@ func TestSurplusConnectionsAreClosed(t *testing.T) {
 		t.Errorf("goroutines still run:\n%s", stacks)
 	}
 }
+
+// TestCallsAtOnce has calls arrive at once while replies are late. They are written over free
+// connections, without waiting for the replies to each other.
+func TestCallsAtOnce(t *testing.T) {
+	p := redistest.NewProxy(t, redistest.Shared(t).Addr)
+	c := open(t, Options{Addresses: []string{p.Addr}, Timeout: slowTimeout, Breaker: staysClosed})
+	ready(t, c, "k")
+	p.Delay(slowTimeout / 2)
+	key := freshKeys(t)
+	arrive(t, c, 75, 75, key) // connections are made meanwhile
+	var last []time.Duration  // until the last call was written
+	for round := range 3 {
+		<-time.After(slowTimeout)
+		began := time.Now()
+		var calls []*Call
+		var written sync.WaitGroup
+		for i := range 5 {
+			written.Add(1)
+			call := &Call{Script: count, Keys: []string{key(-1 - 5*round - i)}, Args: []any{1}, Written: sync.OnceFunc(written.Done)}
+			if calls = append(calls, call); i < 2 {
+				c.Send(call)
+				<-time.After(time.Millisecond) // so that it does not go with the others
+			}
+		}
+		c.Send(calls[2:]...)
+		written.Wait()
+		last = append(last, time.Since(began))
+	}
+	if got := percentile(last, 50); got > slowTimeout/4 {
+		t.Errorf("the last of five calls was written after %v, want less than the replies take", got)
+	}
+}

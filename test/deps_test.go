@@ -132,10 +132,20 @@ var policy = []struct {
 	}, {
 		packages: module + "/internal/command",
 		allow: []string{
-			module + "/internal/adminapi", module + "/rules", "github.com/caddyserver/...", "github.com/spf13/cobra",
-			"github.com/spf13/pflag",
+			module + "/internal/adminapi", module + "/rules", module + "/config", module + "/limiter", module + "/sim",
+			module + "/sim/logs", "github.com/caddyserver/...", "github.com/spf13/cobra", "github.com/spf13/pflag",
 		},
-		reason: "the command is a client: it knows the admin API, and Caddy's commands, which are those of cobra",
+		reason: "the command is a client: it knows the admin API, the simulator, and Caddy's commands, which are those of cobra",
+	}, {
+		packages: module + "/sim",
+		allow:    []string{module + "/limiter"},
+		reason:   "the simulator decides by the calculators of the core, and neither reads files nor a clock",
+	}, {
+		packages: module + "/sim/logs",
+		allow: []string{
+			module + "/limiter", module + "/sim", "github.com/buger/jsonparser", "github.com/klauspost/compress/...",
+		},
+		reason: "logs are texts: what reads them needs no Caddy",
 	}, {
 		packages: module + "/internal/emergency",
 		allow: []string{

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -115,6 +116,11 @@ func TestExitCodeOfWrongUsage(t *testing.T) {
 
 // Each command explains itself, with an example that can be used.
 func TestExamplesOfCommands(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const log = `{"ts":1,"request":{"client_ip":"192.0.2.1","headers":{"X-Api-Key":["k"]}}}`
+	if err := os.WriteFile("access.log", []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	var examine func(cmd *cobra.Command)
 	examine = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {

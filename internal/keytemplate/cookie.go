@@ -42,26 +42,37 @@ type cookieScan struct {
 // for some a value in quotes goes on to the next quote.
 func (s *cookieScan) addHeader(line string) {
 	for i := 0; i < len(line); s.cookies++ {
+		if line[i] == ';' { // an empty cookie
+			i++
+			continue
+		}
 		start, equals, quotes := i, -1, 0
-		similar := s.field.mayBegin(line[i]) && s.field.similar(line[i:])
+		similar := false
 		word := -1 // where the last word after a separator begins
-		for ; i < len(line) && line[i] != ';'; i++ {
+	cookie:
+		for ; i < len(line); i++ {
+			if cookieBytes[line[i]]&cookieMark == 0 {
+				continue
+			}
 			switch line[i] {
+			case ';':
+				break cookie
 			case ',', ' ', '\t':
 				word = i + 1
 			case '"':
 				quotes++
 			case '=':
-				if (equals >= 0 || !similar) && word >= 0 && s.word.similar(line[word:]) {
-					s.found, s.unclear = true, true
-				}
 				if equals < 0 {
 					equals = i
+					similar = s.field.similar(line[start:i])
+				}
+				if (equals < i || !similar) && word >= 0 && s.word.similar(line[word:i]) {
+					s.found, s.unclear = true, true
 				}
 				word = -1
 			}
 		}
-		if similar {
+		if similar || equals < 0 && s.field.similar(line[start:i]) {
 			s.add(line[start:i])
 		}
 		s.unclear = s.unclear || quotes%2 != 0
@@ -90,9 +101,26 @@ func unquote(s string) string {
 // isCookieValue reports whether net/http takes s for the value of a cookie.
 func isCookieValue(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+		if cookieBytes[s[i]]&cookieValue == 0 {
 			return false
 		}
 	}
 	return true
 }
+
+// What a byte can be in a Cookie header.
+const (
+	cookieMark  = 1 << iota // it separates cookies or words, or is a quote or an equals sign
+	cookieValue             // net/http takes it for a byte of a value
+)
+
+var cookieBytes = func() (bytes [256]uint8) {
+	for c := ' '; c <= '~'; c++ {
+		bytes[c] = cookieValue
+	}
+	bytes['"'], bytes['\\'] = 0, 0
+	for _, c := range "; ,\t\"=" {
+		bytes[c] |= cookieMark
+	}
+	return bytes
+}()

@@ -23,7 +23,7 @@ import (
 // too, and all bytes outside ASCII count as letters beside it.
 type nameMatcher struct {
 	name     string
-	runes    []rune
+	folds    []rune         // of its characters
 	ascii    bool           // the name has no other characters
 	fold     uint32         // the bytes of U+017F or U+212A, if the name can begin with it
 	foldMask uint32         // the bits that fold has
@@ -46,8 +46,11 @@ const (
 // newNameMatcher returns a matcher of a name, which any byte of ends ends. In queries, `+` is a
 // space.
 func newNameMatcher(name, ends string, query bool) *nameMatcher {
-	m := &nameMatcher{name: name, runes: []rune(name), ascii: len([]rune(name)) == len(name)}
-	first := m.runes[0]
+	m := &nameMatcher{name: name, folds: []rune(name), ascii: len([]rune(name)) == len(name)}
+	first := m.folds[0]
+	for i, r := range m.folds {
+		m.folds[i] = fold(r)
+	}
 	for i := range m.decoded {
 		c := byte(i)
 		switch {
@@ -87,11 +90,14 @@ func newNameMatcher(name, ends string, query bool) *nameMatcher {
 	return m
 }
 
-// mayBegin reports whether what begins with c may be similar. It is cheaper than similar.
-func (m *nameMatcher) mayBegin(c byte) bool { return m.written[c]&^(nameLetter|nameGoesOn) != 0 }
-
-// similar reports whether some upstream may read what begins s as the name.
+// similar reports whether some upstream may read what begins s as the name. Most names are too
+// short for that, or begin with another letter.
 func (m *nameMatcher) similar(s string) bool {
+	return len(s) >= len(m.folds) && m.written[s[0]]&^(nameLetter|nameGoesOn) != 0 && m.find(s)
+}
+
+// find is similar for a name of any length and beginning.
+func (m *nameMatcher) find(s string) bool {
 	last := uint32(0) // the last bytes
 	for i := 0; i < len(s); {
 		c, n := s[i], 1
@@ -106,10 +112,16 @@ func (m *nameMatcher) similar(s string) bool {
 			continue
 		}
 		begins := class&nameBegins != 0 || class&nameFolds != 0 && last&m.foldMask == m.fold
-		switch {
-		case begins && m.ascii && m.hasRunes(s[i+n:], m.runes[1:]), begins && !m.ascii && m.hasRunes(s[i:], m.runes):
-			return true
-		case class&nameSkips == 0:
+		if begins {
+			rest, folds := s[i+n:], m.folds[1:]
+			if !m.ascii { // c may be the first byte of several
+				rest, folds = s[i:], m.folds
+			}
+			if m.hasFolds(rest, folds) {
+				return true
+			}
+		}
+		if class&nameSkips == 0 {
 			return false
 		}
 		i += n
@@ -117,10 +129,17 @@ func (m *nameMatcher) similar(s string) bool {
 	return false
 }
 
-// hasRunes reports whether s begins with the last runes of the name, and with nothing after them
-// that makes another name.
-func (m *nameMatcher) hasRunes(s string, runes []rune) bool {
-	for _, want := range runes {
+// hasFolds reports whether s begins with characters of these folds, the last of the name, and with
+// nothing after them that makes another name.
+func (m *nameMatcher) hasFolds(s string, folds []rune) bool {
+	for _, want := range folds {
+		if s != "" && alphanumerics[s[0]] >= 0 {
+			if alphanumerics[s[0]] != want {
+				return false
+			}
+			s = s[1:]
+			continue
+		}
 		c, n := m.next(s)
 		if n == 0 {
 			return false
@@ -132,10 +151,10 @@ func (m *nameMatcher) hasRunes(s string, runes []rune) bool {
 			}
 		case c >= utf8.RuneSelf:
 			var r rune
-			if r, n = m.nextRune(s); !equalFold(r, want) {
+			if r, n = m.nextRune(s); fold(r) != want {
 				return false
 			}
-		case rune(c) != want && !equalFold(rune(c), want):
+		case alphanumerics[c] != want:
 			return false
 		}
 		s = s[n:]
@@ -194,15 +213,25 @@ func (m *nameMatcher) nextRune(s string) (r rune, n int) {
 	return r, n
 }
 
-// equalFold reports whether two characters are the same apart from their case.
-func equalFold(a, b rune) bool {
-	for r := unicode.SimpleFold(a); r != a; r = unicode.SimpleFold(r) {
-		if r == b {
-			return true
+// fold returns the least of the characters that are r apart from their case.
+func fold(r rune) rune {
+	least := r
+	for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+		least = min(least, other)
+	}
+	return least
+}
+
+// alphanumerics has the folds of letters and digits of ASCII, and -1 for other bytes.
+var alphanumerics = func() (folds [256]rune) {
+	for i := range folds {
+		folds[i] = -1
+		if isAlphanumeric(byte(i)) {
+			folds[i] = fold(rune(i))
 		}
 	}
-	return a == b
-}
+	return folds
+}()
 
 // isLetter reports whether a character of a name stands for itself alone.
 func isLetter(r rune) bool { return r >= utf8.RuneSelf || isAlphanumeric(byte(r)) }

@@ -34,12 +34,14 @@ func findParameter(query string, m *nameMatcher) (value string, presence Presenc
 	found, pairs := false, 0
 	for i := 0; i < len(query); pairs++ {
 		start := i
-		similar := m.mayBegin(query[i]) && m.similar(query[i:])
-		split := false
-		for ; i < len(query) && query[i] != '&'; i++ {
-			if query[i] == ';' {
-				split = true
-				similar = similar || m.similar(query[i+1:])
+		similar, split := false, false
+		for from := i; ; from, split = i+1, true {
+			for i = from; i < len(query) && query[i] != '&' && query[i] != ';'; {
+				i++
+			}
+			similar = similar || m.similar(query[from:i])
+			if i == len(query) || query[i] == '&' {
+				break
 			}
 		}
 		if similar {

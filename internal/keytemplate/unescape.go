@@ -14,20 +14,18 @@ func unescape(s string, query bool) (decoded string, ok bool) {
 	if first < 0 {
 		return s, true
 	}
-	var b strings.Builder
-	b.Grow(len(s))
-	b.WriteString(s[:first])
+	bytes, n := []byte(s), first
 	ok = true
-	for i := first; i < len(s); {
-		c, n := s[i], 1
+	for i := first; i < len(s); n++ {
+		c, width := s[i], 1
 		if c == '%' || c == '+' && query {
-			c, n = decode(s[i:])
-			ok = ok && (c != '%' || n > 1)
+			c, width = decode(s[i:])
+			ok = ok && (c != '%' || width > 1)
 		}
-		b.WriteByte(c)
-		i += n
+		bytes[n] = c
+		i += width
 	}
-	return b.String(), ok
+	return string(bytes[:n]), ok
 }
 
 // decode decodes the %XX or + that begins s, and returns how many bytes it has. A % that begins no

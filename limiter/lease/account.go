@@ -24,6 +24,8 @@ type hot struct {
 
 	// The newer lease of a bucket is a part of it, which accrues.
 	share        uint16 // of the refill, in 1/limiter.Shares
+	requesting   bool   // a lease request is under way
+	watched      bool   // the wheel has the account, to look after its part
 	arrivedAfter uint32 // µs after base, from when on it accrues
 
 	shownAt float32 // µs after base: see shown
@@ -33,7 +35,7 @@ type hot struct {
 	seenAt limiter.Instant // 0: there was no reply yet
 	base   instant         // when its request was sent, in whole ms: the account's times count from here
 
-	shown int64 // the remaining events that clients were told at shownAt; as basis says
+	shown int64 // the remaining events of the limit that clients were told at shownAt
 
 	limitID uint32 // of the limit that the account was last used under
 
@@ -42,11 +44,10 @@ type hot struct {
 	demand float32
 	recent float32 // of a bucket: the same with a shorter memory
 
-	requesting bool // a lease request is under way
-	basis      basis
-	denied     bool // the last denial stands: it is repeated until rememberUntil, see clearDenial
-	inDebt     bool // owed is not 0
-	watched    bool // the wheel has the account, to look after its part
+	debt uint32 // events of an outage that the store is still to debit; at most limiter.MaxMore
+
+	inOutage bool // since the newest reply, the local bucket has decided a take
+	denied   bool // the last denial stands: it is repeated until rememberUntil, see clearDenial
 }
 
 // cold is the half about the store, and about takes that are denied or admitted in an outage.
@@ -64,12 +65,11 @@ type cold struct {
 
 	requestedAfter uint32 // ms after base, when the newest request was sent
 
-	// What was admitted in an outage and is still to be debited: see owe. It is at most
-	// limiter.MaxMore.
-	owed      uint32
-	owedAfter uint32 // ms after base, when the first of it was admitted
+	debtAfter uint32 // ms after base, when the first event of the debt was admitted
 
-	localFull instant // when the local bucket is full, if no more is taken from it: see takeInOutage
+	// The local bucket had local events at localAt: see takeInOutage. It is full when localAt is 0.
+	local   int64
+	localAt instant
 }
 
 // take decides a take of cost events into d, from a lease or by the remembered denial, or reports
@@ -136,7 +136,15 @@ func (h *hot) usableFor(lease int, now instant) int64 {
 	return max(0, int64(h.expires[lease])*1000-h.sinceBase(now))
 }
 
-func (h *hot) sinceBase(now instant) int64 { return max(0, now.since(h.base)) }
+// newest returns how many events are left of the lease that expires last, and how long it lasts.
+func (h *hot) newest(r *limiter.Rule, now instant) (left, lasts int64) {
+	for i := range h.remaining {
+		if n := h.usable(r, i, now); n > 0 {
+			left, lasts = n, h.usableFor(i, now)
+		}
+	}
+	return left, lasts
+}
 
 // appliesTo reports whether what the account holds and remembers applies under the limit of r.
 func (h *hot) appliesTo(r *limiter.Rule) bool { return h.limitID == r.LimitID() }
@@ -149,32 +157,19 @@ func (h *hot) switchLimit(r *limiter.Rule) {
 	if h.limitID != 0 {
 		h.expires = [2]uint16{}
 		h.clearDenial()
-		if h.basis != local {
-			h.shown, h.basis = max(0, r.Capacity()-h.used), reported
-		}
+		h.shown = max(0, r.Capacity()-h.used)
 	}
 	h.limitID = r.LimitID()
 }
 
-// outstanding returns how many events are leased, and how many are owed.
-func (a account) outstanding() (leased, owed int64) {
-	if a.inDebt { // nearly never; else the cold half is not needed
-		owed = int64(a.owed)
-	}
-	return a.held(), owed
-}
-
-// idleSince returns when the account was last used, as far as it can tell at now.
-func (a account) idleSince(now instant) instant {
-	return min(now, max(a.base.plus(int64(a.shownAt)), a.requestedAt()))
+// outstanding returns how many events are leased, and the debt.
+func (h *hot) outstanding() (leased, debt int64) {
+	return h.held(), int64(h.debt)
 }
 
 // idle reports whether nothing is lost when the account is removed: it holds nothing, remembers
 // nothing, and was not used for idleFor µs. nodes is how many nodes share the limit in an outage.
 func (a account) idle(r *limiter.Rule, now instant, idleFor int64, nodes int) bool {
-	if a.basis == local && a.localLacks(r.InOutage(nodes), now) {
-		return false
-	}
-	return !a.requesting && a.held() == 0 && !a.inDebt && !a.denies(r, now, math.MaxInt64) &&
-		now.since(a.idleSince(now)) > idleFor && a.localFull <= now
+	return !a.localLacks(r.InOutage(nodes), now) && !a.requesting && a.held() == 0 && a.debt == 0 && !a.denies(r, now, math.MaxInt64) &&
+		now.since(a.idleSince(now)) > idleFor
 }

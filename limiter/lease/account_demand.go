@@ -29,44 +29,16 @@ func (h *hot) needsRefill(r *limiter.Rule, now instant, roundTrip int64) bool {
 	switch {
 	case h.requesting:
 		return false
-	case h.inDebt:
+	case h.debt > 0:
 		return true
 	}
-	if r.Algorithm.Kind == limiter.TokenBucket {
-		return h.partLow(r, now, roundTrip)
-	}
-	left, lasts := h.newest(r, now)
-	if float32(left) > 2*h.demand/(demandHorizon*lowParts) && lasts > r.LeaseTime()/lowParts { // mostly: no lease is twice as long as usual
-		return false
-	}
-	return h.want(r, now) > 0
-}
-
-// shouldRenew reports whether a request should be sent in the background because the lease has
-// expired: takes have spent at least a fourth of what was expected since the newest request. A
-// lease that few takes have spent is not renewed.
-func (a account) shouldRenew(r *limiter.Rule, now instant) bool {
-	if r.Algorithm.Kind == limiter.TokenBucket {
-		return a.shouldRenewPart(r, now)
-	}
-	inUse := a.taken > 0 && 4*float32(a.taken) >= a.expected(r, a.sinceRequest(now))
-	return inUse && !a.requesting && a.leased(r, now) == 0 && a.want(r, now) > 0
+	return kindOf(r).isLow(h, r, now, roundTrip)
 }
 
 // lastsFor reports whether the newest lease will probably suffice for us µs, and there is no debt.
 func (h *hot) lastsFor(r *limiter.Rule, now instant, us int64) bool {
 	left, lasts := h.newest(r, now)
-	return !h.inDebt && lasts > us && h.expected(r, us) < float32(left)+0.5
-}
-
-// newest returns how many events are left of the lease that expires last, and how long it lasts.
-func (h *hot) newest(r *limiter.Rule, now instant) (left, lasts int64) {
-	for i := range h.remaining {
-		if n := h.usable(r, i, now); n > 0 {
-			left, lasts = n, h.usableFor(i, now)
-		}
-	}
-	return left, lasts
+	return h.debt == 0 && lasts > us && h.expected(r, us) < float32(left)+0.5
 }
 
 // nextLasts returns how long a lease that is requested now will last, in µs.
@@ -93,10 +65,6 @@ func (a account) updateDemand(r *limiter.Rule, now instant, requested int64) {
 	a.recent *= float32(math.Exp(-elapsed / recentHorizon))
 	a.recent += float32(a.taken) + float32(requested)
 	a.taken = 0
-}
-
-func (a account) sinceRequest(now instant) int64 {
-	return max(0, now.since(a.requestedAt()))
 }
 
 // nearLimit reports whether the key is so near to its limit that takes may be denied because of

@@ -6,13 +6,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// maxDenialMemory is how long a denial is remembered at most, in µs. Other nodes may return leased
-// events before the store's retry instant.
-const maxDenialMemory = 1_000_000
-
-// partDenialMemory is how long a denial is remembered at most that came with a part of the bucket,
-// in µs. Meanwhile the node admits what the part accrues.
-const partDenialMemory = 2_000_000
+// A denial is remembered for maxDenialMemory µs at most, as other nodes may return leased events
+// before the store's retry instant. One that came with a part of the bucket is remembered for
+// partDenialMemory µs at most. Meanwhile the node admits what the part accrues.
+const maxDenialMemory, partDenialMemory = 1_000_000, 2_000_000
 
 // denies reports whether a take of cost events meets the remembered denial.
 func (a account) denies(r *limiter.Rule, now instant, cost int64) bool {

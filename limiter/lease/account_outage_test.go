@@ -2,7 +2,6 @@ package lease
 
 import (
 	"fmt"
-	"math"
 	"testing"
 	"time"
 
@@ -42,7 +41,7 @@ func TestTakeInOutageLocally(t *testing.T) {
 		take(a, "more than the bucket holds", now+3*sec, 31, false, 0, now+3*sec+probe)
 		take(a, "more than the limit", now+3*sec, 61, false, 0, never)
 		take(a, "the bucket is full", now+1000*sec, 30, true, 0, now+1000*sec)
-		a.undoInOutage(r.InOutage(2), 30)
+		a.undoInOutage(30)
 		take(a, "that is undone", now+1000*sec, 30, true, 0, now+1000*sec)
 		if a.idle(r, now+1030*sec, 1, 2) || !a.idle(r, now+1100*sec, 1, 2) {
 			t.Errorf("%v: idle %v and %v, want it kept for a window",
@@ -222,18 +221,10 @@ func TestLeasesInOutage(t *testing.T) {
 		if !a.take(r, now, 2, &d) || d.Source != limiter.FromLease {
 			t.Fatalf("take = %+v, want it from the lease", d)
 		}
-		a.returnToLease(a.spentSince(before))
+		a.takeBack(r, now, a.spentSince(before))
 	}
 	if left := a.leftOf(r.InOutage(2), r, now); left != 25 {
 		t.Errorf("left of the local bucket = %d, want 25", left)
-	}
-}
-
-func TestRoundedUp(t *testing.T) {
-	for _, us := range []float64{0, 1, 1 << 24, 1<<24 + 1, 8.64e10 + 1, 1e17 + 1} {
-		if f := roundedUp(us); float64(f) < us || float64(f) > us*(1+1e-6) || f > math.MaxFloat32 {
-			t.Errorf("roundedUp(%v) = %v", us, f)
-		}
 	}
 }
 
@@ -256,22 +247,22 @@ func TestOwe(t *testing.T) {
 		a := accountAfter(r, now, at, 1, 0)
 		owed := func(what string, at instant, want int64) {
 			t.Helper()
-			before := int64(a.owed)
-			if dropped := a.dropOwed(r, at); int64(a.owed) != want || a.inDebt != (want > 0) || dropped != before-want {
-				t.Errorf("%v, %s: owed = %d (in debt: %v), %d dropped, want %d", test.algorithm, what, a.owed, a.inDebt, dropped, want)
+			before := int64(a.debt)
+			if dropped := a.dropPassedDebt(r, at); int64(a.debt) != want || dropped != before-want {
+				t.Errorf("%v, %s: owed = %d, %d dropped, want %d", test.algorithm, what, a.debt, dropped, want)
 			}
 		}
 		owed("nothing was admitted", now, 0)
-		a.owe(r, now, 7)
+		a.addDebt(r, now, 7)
 		owed("the window is not over", now+test.lasts-1, 7)
 		owed("the window is over", now+test.lasts, 0)
-		if dropped := a.owe(r, now+test.lasts, 1000); dropped != 1000-r.Capacity() {
+		if dropped := a.addDebt(r, now+test.lasts, 1000); dropped != 1000-r.Capacity() {
 			t.Errorf("%v: dropped of 1000 = %d, want all but one limit", test.algorithm, dropped)
 		}
 		owed("more than the limit", now+test.lasts, r.Capacity())
-		a.paidOwed(r.Capacity() - 1)
+		a.reduceDebt(r.Capacity() - 1)
 		owed("all but one are paid", now+test.lasts, 1)
-		a.paidOwed(5)
+		a.reduceDebt(5)
 		owed("all are paid", now+test.lasts, 0)
 	}
 }
@@ -288,16 +279,16 @@ func TestOweInSteadyUse(t *testing.T) {
 			for ; total < 5*events; total++ {
 				newest += instant(60 * sec / events)
 				a.noteRefusal(r, newest, 1)
-				dropped += a.owe(r, newest, 1)
-				if want := min(total+1, events); int64(a.owed) < want*97/100-1 || int64(a.owed) > want {
-					t.Fatalf("%v, limit of %d: owed after %d = %d, want %d", algorithm, events, total+1, a.owed, want)
+				dropped += a.addDebt(r, newest, 1)
+				if want := min(total+1, events); int64(a.debt) < want*97/100-1 || int64(a.debt) > want {
+					t.Fatalf("%v, limit of %d: owed after %d = %d, want %d", algorithm, events, total+1, a.debt, want)
 				}
 			}
-			if got := dropped + int64(a.owed); got != total {
+			if got := dropped + int64(a.debt); got != total {
 				t.Errorf("%v, limit of %d: %d are dropped and owed, want %d", algorithm, events, got, total)
 			}
-			if a.dropOwed(r, newest+60*sec+1000); a.owed != 0 {
-				t.Errorf("%v, limit of %d: owed a window later = %d, want 0", algorithm, events, a.owed)
+			if a.dropPassedDebt(r, newest+60*sec+1000); a.debt != 0 {
+				t.Errorf("%v, limit of %d: owed a window later = %d, want 0", algorithm, events, a.debt)
 			}
 		}
 	}
@@ -310,10 +301,10 @@ func TestOweDuringRequest(t *testing.T) {
 	r := mustRule(t, slidingWindowLog, limiter.Limit{Events: 60, Window: time.Minute})
 	a := accountAfter(r, now, at, 1, 0)
 	a.noteRefusal(r, now, 10)
-	a.owe(r, now, 10)
+	a.addDebt(r, now, 10)
 	a.request(r, now+59*sec, 0, 10, new(limiter.LeaseRequest))
-	a.owe(r, now+61*sec, 5)
-	if a.paidOwed(10); a.owed != 5 {
-		t.Errorf("owed after the reply = %d, want the 5 that were admitted since", a.owed)
+	a.addDebt(r, now+61*sec, 5)
+	if a.reduceDebt(10); a.debt != 5 {
+		t.Errorf("owed after the reply = %d, want the 5 that were admitted since", a.debt)
 	}
 }

@@ -6,8 +6,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// The newer lease of a bucket is a part of it, which also accrues: see limiter.Rule.PartAccrues. The
-// older one is what the account kept of a part that it has returned.
+// bucketParts lease parts of a bucket. The newer lease is a part, which also accrues: see
+// limiter.Rule.PartAccrues. The older one is what the account kept of a part that it has returned.
+type bucketParts struct{}
+
+var _ leaseKind = bucketParts{}
 
 const (
 	// partFactor is how many times the demand the share of a part is, so that a part is rarely spent
@@ -74,8 +77,25 @@ func (h *hot) accrued(r *limiter.Rule, now instant) int64 {
 	return min(accrued, math.MaxInt32) // what is spent of it has to fit into remaining
 }
 
-// addPart adds the part in the reply to a request that was sent at sent, under the name granted.
-func (a account) addPart(r *limiter.Rule, sent, now instant, l *limiter.LeaseRequest, granted limiter.Instant) {
+func (bucketParts) fill(a account, r *limiter.Rule, _ instant, l *limiter.LeaseRequest) {
+	if l.Need > 0 || a.expires[1] == 0 {
+		a.returnPart(l, 0)
+	}
+	if l.Need > 0 && r.Leases() {
+		l.Want, l.Share = a.wantPart(r, l.Need)
+	}
+}
+
+func (bucketParts) refill(a account, r *limiter.Rule, now instant, roundTrip int64, idle bool, l *limiter.LeaseRequest) {
+	kept := int64(0)
+	if !idle {
+		l.Want, l.Share = a.wantPart(r, int64(a.granted[1])/partEvents)
+		kept = a.keepOfPart(r, now, roundTrip)
+	}
+	a.returnPart(l, kept)
+}
+
+func (bucketParts) add(a account, r *limiter.Rule, sent, now instant, l *limiter.LeaseRequest, granted limiter.Instant) {
 	lasts := limiter.ByStoreClock(int64(l.Expires - l.Decision.At))
 	if !a.appliesTo(r) {
 		lasts = 0 // the limit has changed since the request: the part is returned at once
@@ -106,29 +126,8 @@ func (a account) returnPart(l *limiter.LeaseRequest, keep int64) {
 	a.granted[1], a.remaining[1], a.share = 0, 0, 0
 }
 
-// returnToPart undoes a take that has spent s of parts. Events go back to their part while the account
-// holds it. If it was returned, they were spent by then: the store is to cancel them, as of its
-// newest reply. lost are the events that another incarnation of the store has granted.
-func (a account) returnToPart(now instant, s spent) (cancel limiter.Events, lost int64) {
-	cancel.At = a.seenAt
-	for i, e := range s.leases {
-		a.taken -= uint32(min(e.N, int64(a.taken)))
-		switch {
-		case e.N == 0:
-		case s.incarnation != uint64(a.incarnation) || e.At == 0:
-			lost += e.N
-		case a.partHolds(i, e) && a.usableFor(i, now) > 0:
-			a.putBack(i, e.N)
-		default:
-			cancel.N += e.N
-			a.cancelServed(e.N)
-		}
-	}
-	return cancel, lost
-}
-
-// dropParts drops the parts that have ended, and returns how many events they held.
-func (h *hot) dropParts(r *limiter.Rule, now instant) (events int64) {
+// dropPassed drops the parts that have ended.
+func (bucketParts) dropPassed(h *hot, _ *limiter.Rule, now instant) (events int64) {
 	for i := range h.expires {
 		if h.expires[i] > 0 && h.usableFor(i, now) == 0 {
 			events += max(0, int64(h.remaining[i])) // what has accrued is not known any more
@@ -141,17 +140,22 @@ func (h *hot) dropParts(r *limiter.Rule, now instant) (events int64) {
 	return events
 }
 
-// partHolds reports whether events that were spent of a part may go back to it: it has not been
-// returned since.
-func (a account) partHolds(lease int, e limiter.Events) bool {
-	if a.grantedAt[lease] != e.At {
-		return false
-	}
-	return lease == 1 && a.hasPart() || int64(a.remaining[lease])+e.N <= int64(a.granted[lease])
+func (bucketParts) holds(a account, now instant, before int, e limiter.Events) (lease int, ok bool) {
+	fits := before == 1 && a.hasPart() || int64(a.remaining[before])+e.N <= int64(a.granted[before])
+	return before, fits && a.grantedAt[before] == e.At && a.usableFor(before, now) > 0
 }
 
-// partLow reports whether the part should be renewed before takes have to wait.
-func (h *hot) partLow(r *limiter.Rule, now instant, roundTrip int64) bool {
+func (bucketParts) returnedAsSpent() bool { return true }
+
+// outlive drops the parts of another incarnation, which does not refill less because of them. After
+// a reset they stay: they count against what the bucket has from then on.
+func (bucketParts) outlive(h *hot, reset bool) {
+	if !reset {
+		h.granted, h.remaining, h.share = [2]uint32{}, [2]int32{}, 0
+	}
+}
+
+func (bucketParts) isLow(h *hot, r *limiter.Rule, now instant, roundTrip int64) bool {
 	switch {
 	case !h.hasPart():
 		return false
@@ -171,10 +175,12 @@ func (h *hot) partDueAt() instant {
 	return h.base.plus(arrived + (ends-arrived)*partDue/8)
 }
 
-// lookAt returns when to look after the part next: when it is due, or before that when it is idle by
-// then.
-func (a account) lookAt(r *limiter.Rule, now instant) instant {
-	return max(now+1, min(a.partDueAt(), a.idleSince(now).plus(a.idleAfter(r))))
+// nextReturn has a part looked after when it is due, or before that when it is idle by then.
+func (bucketParts) nextReturn(a account, r *limiter.Rule, now instant) (expired bool, next instant) {
+	if !a.hasPart() && a.granted[0] == 0 {
+		return false, 0
+	}
+	return a.expires[1] == 0, max(now+1, min(a.partDueAt(), a.idleSince(now).plus(a.idleAfter(r))))
 }
 
 // idleAfter returns for how many µs no take comes for a part until it counts as idle.
@@ -190,12 +196,12 @@ func (a account) partIsIdle(r *limiter.Rule, now instant) bool {
 	return now.since(a.idleSince(now)) >= a.idleAfter(r)
 }
 
-// shouldRenewPart reports whether the part should be renewed in the background, as it soon ends, or
-// returned, as no take comes for it.
-func (a account) shouldRenewPart(r *limiter.Rule, now instant) bool {
+// shouldRenew reports whether the part should be renewed, as it soon ends, or returned, as no take
+// comes for it.
+func (bucketParts) shouldRenew(a account, r *limiter.Rule, now instant) bool {
 	lasts := a.usableFor(1, now)
 	switch {
-	case a.requesting || !a.hasPart() || lasts == 0:
+	case !a.hasPart() || lasts == 0:
 		return false
 	case a.pressed(r):
 		return a.partIsDue(now) || a.partIsIdle(r, now)

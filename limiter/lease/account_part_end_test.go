@@ -129,9 +129,10 @@ func TestUndoOfPart(t *testing.T) {
 		a.take(r, arrived, 3, new(limiter.Decision))
 		s := a.spentSince(before)
 		test.meantime(a)
-		cancel, lost := a.returnToPart(arrived+instant(test.after), s)
-		if cancel.N == 0 {
-			cancel.At = 0 // it has no meaning
+		returns, lost := a.takeBack(r, arrived+instant(test.after), s)
+		var cancel limiter.Events
+		if len(returns.cancels) == 1 {
+			cancel = returns.cancels[0].Events
 		}
 		if a.remaining != test.left || lost != test.lost || cancel != test.cancel {
 			t.Errorf("%s: left %d, lost %d, canceled %+v; want %d, %d and %+v",
@@ -152,5 +153,20 @@ func TestKeptEventsDoNotHoldTheAccount(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		n.checkAccounts(0)
+	})
+}
+
+// TestResetBesidePart takes from a bucket of which the node gets a part. Clients are told when what
+// they have taken is back, and not when the part ends.
+func TestResetBesidePart(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.rule(limiter.Rule{Limit: limiter.Limit{Events: 100, Window: time.Minute}})
+		d := n.allowed(r, "key", 1, limiter.FromStore)
+		if n.leased(r, "key") == 0 {
+			t.Fatal("nothing is leased")
+		}
+		if got := time.Duration(d.ResetAt-d.At) * time.Microsecond; got > time.Second {
+			t.Errorf("reset after the first take in %v, want 600ms", got)
+		}
 	})
 }

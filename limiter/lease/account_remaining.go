@@ -8,7 +8,7 @@ func (a account) decide(d *limiter.Decision, r *limiter.Rule, now instant, from 
 	remaining := a.show(r, now, cost)
 	d.OK, d.Breach, d.Source = from != limiter.FromRememberedDenial, false, from
 	d.At, d.Limit, d.Remaining = now.forCaller(), r.Capacity(), remaining
-	d.RetryAt, d.ResetAt = d.At, a.resetAt(r, now).forCaller() // of what is shown now
+	d.RetryAt, d.ResetAt = d.At, a.resetAt(r, now, remaining).forCaller()
 }
 
 // peek decides a take of cost events into d and spends nothing: a take is allowed unless a denial
@@ -44,9 +44,9 @@ func (a account) newestRemaining(r *limiter.Rule, now instant) int64 {
 // show returns what clients are told remains after cost events. It never rises, except by what
 // has accrued.
 func (a account) show(r *limiter.Rule, now instant, cost int64) int64 {
-	if a.basis == local {
-		a.shown -= cost
-		return max(0, a.shown)
+	if a.inOutage {
+		a.local -= cost
+		return max(0, a.local)
 	}
 	if a.seenAt == 0 || a.windowPassed(r, now) {
 		return r.Capacity()
@@ -54,6 +54,15 @@ func (a account) show(r *limiter.Rule, now instant, cost int64) int64 {
 	a.accrue(r, now)
 	a.shown = max(0, min(a.shown-cost, a.total(r, now)))
 	return a.shown
+}
+
+// addShown adds events that a take has given back to what clients are told.
+func (a account) addShown(events int64) {
+	if a.inOutage {
+		a.local += events
+	} else {
+		a.shown += events
+	}
 }
 
 // served notes that the store served cost events to a waiter, and returns what remains after it.
@@ -90,12 +99,13 @@ func (h *hot) total(r *limiter.Rule, now instant) int64 {
 	return min(r.Capacity(), h.leased(r, now)+max(0, r.Capacity()-h.used))
 }
 
-// resetAt returns the instant at which the key is back to its full limit.
-func (h *hot) resetAt(r *limiter.Rule, now instant) instant {
+// resetAt returns the instant at which the key is back to its full limit, of which this number of
+// events remains.
+func (h *hot) resetAt(r *limiter.Rule, now instant, remaining int64) instant {
 	var wait int64
 	switch r.Algorithm.Kind {
 	case limiter.TokenBucket:
-		wait = r.TimeFor(r.Capacity() - h.shown)
+		wait = r.TimeFor(r.Capacity() - remaining)
 	case limiter.SlidingWindowLog:
 		wait = r.Limit.Window.Microseconds()
 	case limiter.SlidingWindow:
@@ -104,24 +114,4 @@ func (h *hot) resetAt(r *limiter.Rule, now instant) instant {
 		wait = h.untilNext(r, now)
 	}
 	return now.plus(wait)
-}
-
-// storeTime returns what the store's clock reads at now, or a little more.
-func (h *hot) storeTime(now instant) limiter.Instant {
-	return h.seenAt + limiter.Instant(h.sinceBase(now))
-}
-
-// untilNext returns how long it is to the next window or sub-window, in µs, as far as the node
-// knows.
-func (h *hot) untilNext(r *limiter.Rule, now instant) int64 {
-	if h.seenAt == 0 {
-		return r.Period()
-	}
-	return r.UntilNext(h.storeTime(now))
-}
-
-// windowPassed reports whether a fixed window has ended since the newest reply, so that what was
-// used in it no longer counts.
-func (h *hot) windowPassed(r *limiter.Rule, now instant) bool {
-	return r.Algorithm.Kind == limiter.FixedWindow && r.UntilNext(h.seenAt) <= h.sinceBase(now)
 }

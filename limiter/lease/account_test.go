@@ -10,12 +10,12 @@ import (
 
 // TestAccountSize pins the bytes of an account. With a key of 16 bytes and 16 more of its entry, a
 // hot half is 120 bytes, which are mostly in two cache lines when entries follow one another. A cold
-// half is a cache line and 16 bytes.
+// half is a cache line and 8 bytes.
 func TestAccountSize(t *testing.T) {
 	if got, most := unsafe.Sizeof(hot{}), uintptr(88); got > most {
 		t.Errorf("bytes of a hot half = %d, want at most %d", got, most)
 	}
-	if got, most := unsafe.Sizeof(cold{}), uintptr(80); got > most {
+	if got, most := unsafe.Sizeof(cold{}), uintptr(72); got > most {
 		t.Errorf("bytes of a cold half = %d, want at most %d", got, most)
 	}
 }
@@ -74,7 +74,7 @@ func TestIdle(t *testing.T) {
 	used := func(granted int64) account { return accountAfter(r, now, now, 1, granted) }
 	requesting, inDebt, denied := used(0), used(0), used(0)
 	requesting.request(r, now, 0, 0, new(limiter.LeaseRequest))
-	inDebt.owe(r, now, 1)
+	inDebt.addDebt(r, now, 1)
 	denied.deny(now+30*sec, now+30*sec, &limiter.LeaseRequest{Rule: r, Need: 1, Decision: limiter.Decision{At: now, RetryAt: now + 60*sec}}, 0)
 	for _, test := range []struct {
 		name string

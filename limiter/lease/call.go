@@ -34,7 +34,7 @@ type target struct {
 	queue       *queue // nil: the account was removed, and nobody waits
 	content     content
 	incarnation uint64 // of the lender that the request is for
-	owed        int64  // events of LeaseRequest.More that were admitted before: see account.owe
+	debt        int64  // events of LeaseRequest.More that settle the debt of the account
 }
 
 func newCall(key []byte, now instant) *call {
@@ -51,40 +51,40 @@ func (c *call) hasRoomFor(key []byte) bool {
 
 // addLocked adds a request for the account a, which has none under way with the content of t.
 func (c *call) addLocked(t target, a account, r *limiter.Rule) {
-	l := limiter.LeaseRequest{Key: c.key}
+	c.requests = append(c.requests, limiter.LeaseRequest{Key: c.key})
+	l := &c.requests[len(c.requests)-1]
 	var need, more int64
 	if t.queue != nil {
 		need, more = t.queue.sendWaiting(c, t.content)
 	}
 	if t.content == needsOnly {
-		a.requestNeeds(r, c.sent, need, more, &l)
+		a.requestNeeds(r, c.sent, need, more, l)
 	} else {
-		t.fillEverything(c, a, r, need, more, &l)
+		t.fillEverything(c, a, r, need, more, l)
 	}
 	t.incarnation = l.Incarnation
 	c.targets = append(c.targets, t)
-	c.requests = append(c.requests, l)
 }
 
 // fillEverything fills in l, a request of c for the account a that carries all there is.
 func (t *target) fillEverything(c *call, a account, r *limiter.Rule, need, more int64, l *limiter.LeaseRequest) {
 	t.zone.dropPassed(a, r, c.sent)
-	t.zone.dropOwed(a, r, c.sent)
+	t.zone.dropPassedDebt(a, r, c.sent)
 	if c.refill {
 		a.requestRefill(r, c.sent, t.zone.store.roundTrip.Load(), l)
 	} else {
 		a.request(r, c.sent, need, more, l)
 	}
 	if !t.zone.leases() {
-		l.Want = 0
+		l.Want, l.Share = 0, 0
 	}
-	if a.inDebt {
-		t.owed = int64(a.owed)
-		l.More += t.owed
+	if a.debt > 0 {
+		t.debt = int64(a.debt)
+		l.More += t.debt
 	}
 	if q := t.queue; q != nil {
-		t.zone.store.stats.lost.Add(uint64(q.addReturns(l)))
-		q.requests[everything].bare = !l.ChangesCount() && t.owed == 0
+		t.zone.store.stats.lost.Add(uint64(q.returns.moveTo(l)))
+		q.requests[everything].bare = !l.ChangesCount() && t.debt == 0
 	}
 }
 
@@ -133,6 +133,28 @@ func (s *Store) beginLocked(l *location, a account, r *limiter.Rule, now instant
 	return c, false
 }
 
+// beginSoonLocked returns a call that tells the lender of the news that the account a has. When the
+// background is too full for it, the wheel comes soon.
+func (s *Store) beginSoonLocked(l *location, a account, r *limiter.Rule, now instant) *call {
+	c, full := s.beginLocked(l, a, r, now, maxBackground, false)
+	if full {
+		s.attendSoonLocked(l, now)
+	}
+	return c
+}
+
+// tellLocked has the next request of a carry these returns. If no request is under way, it returns
+// the call for it.
+func (l *location) tellLocked(a account, r *limiter.Rule, now instant, returns pendingReturns) *call {
+	if q := l.queueLocked(); q != nil {
+		q.returns.add(returns)
+		return nil
+	}
+	c := newCall(l.key.Text, now)
+	l.requestLocked(c, a, r, &queue{returns: returns}, everything)
+	return c
+}
+
 // send sends c to the lender, unless it is nil. No lock is held.
 func (s *Store) send(c *call) {
 	if c == nil {
@@ -162,7 +184,7 @@ func (s *Store) complete(c *call, err error) {
 		t, l := &c.targets[i], &c.requests[i]
 		s.stats.replied(l, t.incarnation, err)
 		if t.queue == nil {
-			s.stats.settledOwed(t.owed, l, err)
+			s.stats.settled(t.debt, l, err)
 			continue
 		}
 		next := s.reply(t, l, c.sent, now, err)
@@ -187,16 +209,16 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now instant, err
 	a, _ := t.findLocked() // an account with a request under way stays
 	q := t.queue
 	waiters := q.requests[t.content].waiters
-	dropped, owed := t.endDropLocked()
+	dropped, debt := t.endDropLocked()
 	q.requests[t.content] = underWay{}
 	if err != nil {
 		a.requesting = q.busy()
 		if !errors.Is(err, limiter.ErrNotAsked) {
-			s.stats.settledOwed(a.paidOwed(owed), l, err)
+			s.stats.settled(a.reduceDebt(debt), l, err)
 		}
-		lost, owes := q.fail(waiters, err)
+		lost, late := q.fail(waiters, err)
 		s.stats.lost.Add(uint64(lost))
-		s.owe(a, l.Rule, now, owes)
+		s.addDebt(a, l.Rule, now, late)
 		if !a.requesting {
 			t.endRequestLocked(q)
 		}
@@ -204,20 +226,20 @@ func (s *Store) reply(t *target, l *limiter.LeaseRequest, sent, now instant, err
 		return nil
 	}
 	t.clearBackoffLocked()
-	q.cancelUnused(waiters, l, t.owed)
+	q.cancelUnused(waiters, l, t.debt)
 	if a.olderThanNewest(l, t.incarnation) {
 		a.applyOlderReply(l.Rule, sent, now, l)
 	} else {
-		a.applyReply(l.Rule, sent, now, l, jitterOf(l), q.hasReturns())
+		a.applyReply(l.Rule, sent, now, l, jitterOf(l), q.returns.any())
 	}
 	a.requesting = q.busy()
 	if l.Need == 0 || l.Served > 0 { // else nothing was debited
-		a.served(min(t.owed, l.Served))
-		s.stats.settledOwed(a.paidOwed(owed), l, nil)
+		a.served(min(t.debt, l.Served))
+		s.stats.settled(a.reduceDebt(debt), l, nil)
 	}
 	r := t.zone.rules.of(l.Rule.ID, a) // not that of l if takes have come under a new one
 	a.drop(r, dropped)
-	s.owe(a, r, now, q.serve(waiters, a, r, l, t.owed, now))
+	s.addDebt(a, r, now, q.serve(waiters, a, r, l, t.debt, now))
 	if t.zone.closed.Load() {
 		a.retire()
 	}
@@ -245,13 +267,6 @@ func jitterOf(l *limiter.LeaseRequest) int64 {
 		denied.Decision = *d
 	}
 	return rand.Int64N(denied.Jitter() + 1)
-}
-
-// hasNews reports whether the lender should hear of expired leases or of debt of a, which has no
-// request under way.
-func (a account) hasNews(r *limiter.Rule, now instant) bool {
-	expired, _ := a.nextReturn(r, now)
-	return !a.requesting && (expired || a.inDebt)
 }
 
 const (

@@ -36,14 +36,14 @@ func TestFloodOfDebt(t *testing.T) {
 		}
 		n.allowed(other, "waits", 1, limiter.FromStore)
 		time.Sleep(3 * time.Second)
-		if got := n.Stats(); got.Owed != total || got.OwedSettled != 0 || got.OutageDebt() != total {
+		if got := n.Stats(); got.Debt != total || got.DebtSettled != 0 || got.OutageDebt() != total {
 			t.Errorf("stats = %+v, want %d owed and none settled", got, total)
 		}
 		n.lender.always(answered)
 		time.Sleep(9 * time.Second) // what is under way fails, and pauses for up to 2 s
 		synctest.Wait()
-		if got := n.Stats(); got.OwedSettled != total || got.OutageDebt() != 0 {
-			t.Errorf("settled = %d, with a debt of %d, want %d and none", got.OwedSettled, got.OutageDebt(), total)
+		if got := n.Stats(); got.DebtSettled != total || got.OutageDebt() != 0 {
+			t.Errorf("settled = %d, with a debt of %d, want %d and none", got.DebtSettled, got.OutageDebt(), total)
 		}
 		if _, got := n.lender.pendingCalls(); got > maxBackground+1 {
 			t.Errorf("calls at a time = %d, want at most %d and the one that a take waited for", got, maxBackground)
@@ -96,7 +96,7 @@ func TestDebtWithFullBackground(t *testing.T) {
 		release = n.fillBackground(maxRefills)
 		time.Sleep(2*tick*time.Microsecond + rtt)
 		synctest.Wait()
-		if got := n.Stats(); got.OwedSettled != 4 || got.Requests != 1 {
+		if got := n.Stats(); got.DebtSettled != 4 || got.Requests != 1 {
 			t.Errorf("stats two ticks after calls could begin = %+v, want 4 settled by one request", got)
 		}
 		release()
@@ -115,11 +115,11 @@ func TestDebtGrowsDuringRequest(t *testing.T) {
 		time.Sleep(500 * time.Millisecond) // the pause is over
 		n.owes(r, "key", 2)
 		time.Sleep(time.Second)
-		if got, pending := n.Stats(), n.background.calls.Load(); got.OwedSettled != 2 || got.Requests != 2 || pending != maxBackground {
+		if got, pending := n.Stats(), n.background.calls.Load(); got.DebtSettled != 2 || got.Requests != 2 || pending != maxBackground {
 			t.Errorf("stats during the second request = %+v with %d calls, want 2 settled and %d calls", got, pending, maxBackground)
 		}
 		time.Sleep(time.Second)
-		if got := n.Stats(); got.OwedSettled != 4 || got.Requests != 2 {
+		if got := n.Stats(); got.DebtSettled != 4 || got.Requests != 2 {
 			t.Errorf("stats = %+v, want 4 settled by two requests", got)
 		}
 		release()

@@ -35,7 +35,7 @@
 //
 // A take that is late is decided by Rule.OnOutage, as in an outage. Its waiter stays: what is served
 // to it stays consumed if it was admitted, and is canceled by the next request if it was not. If an
-// admitted one is not served, the account owes it. A take that another zone denied puts what it has
+// admitted one is not served, it is debt. A take that another zone denied puts what it has
 // spent back into its lease. When the account does not hold that lease any more, it returns events
 // of a window to the lender. Those of a part the lender cancels, as it was told that they are spent.
 //

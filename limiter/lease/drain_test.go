@@ -51,6 +51,28 @@ func TestCloseGivesUp(t *testing.T) {
 
 // TestEndLeasing has keys in steady use when their node is about to end: it spends its leases, gets
 // no others, and returns the rest when it is closed.
+// TestEndLeasingOfBucket drains a node that has a part of a bucket: it gets no other one.
+func TestEndLeasingOfBucket(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.rule(limiter.Rule{ID: 1, Limit: limiter.Limit{Events: 6000, Window: time.Minute}})
+		takeFor := func(d time.Duration) {
+			for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+				n.take(r, "key", 1)
+			}
+		}
+		takeFor(20 * time.Second)
+		if n.leased(r, "key") == 0 {
+			t.Fatal("nothing is leased")
+		}
+		n.EndLeasing()
+		takeFor(30 * time.Second) // what it has
+		n.allowed(r, "key", 1, limiter.FromStore)
+		if n.leased(r, "key") > 0 {
+			t.Error("a part was granted after EndLeasing")
+		}
+	})
+}
+
 func TestEndLeasing(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		busy, idle := n.fixed("zone", 1, 100_000), n.fixed("zone", 2, 100_000)

@@ -213,10 +213,10 @@ func (n node) locationOf(r *limiter.Rule, key string) *location {
 	return &l
 }
 
-// newRequest returns a request with these takes, all of which are selected.
-func (n node) newRequest(takes ...limiter.Take) *request {
+// newTakeSet returns a set of these takes, all of which are selected.
+func (n node) newTakeSet(takes ...limiter.Take) *takeSet {
 	now := n.now()
-	r := &request{now: now, takes: make([]takeState, len(takes))}
+	r := &takeSet{now: now, takes: make([]takeState, len(takes))}
 	for i := range takes {
 		t := &r.takes[i]
 		t.Take, t.selected = &takes[i], true

@@ -66,7 +66,7 @@ func (s *Store) attend(d due, now instant) {
 		a := accountOf(sh, e)
 		r := d.zone.rules.of(e.ID(), a)
 		d.zone.dropPassed(a, r, now)
-		d.zone.dropOwed(a, r, now)
+		d.zone.dropPassedDebt(a, r, now)
 		news, renew, most := a.hasNews(r, now), a.shouldRenew(r, now), int64(maxBackground)
 		if !news && !renew && pause.refill && a.needsRefill(r, now, s.roundTrip.Load()) {
 			renew, most = true, maxRefills

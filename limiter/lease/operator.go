@@ -2,8 +2,12 @@ package lease
 
 import (
 	"context"
+	"encoding/binary"
+	"math"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/keyed"
+	"github.com/fleetlimit/fleetlimit/internal/largest"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -65,7 +69,7 @@ func (s *Store) dropPart(r *limiter.Rule, key []byte, what dropped) {
 
 // dropLocked drops a part of a, and returns the call that returns its leases, if that is needed
 // now.
-func (s *Store) dropLocked(l *location, a account, what dropped, now instant) (c *call) {
+func (s *Store) dropLocked(l *location, a account, what dropped, now instant) *call {
 	r := l.zone.rules.of(l.key.ID, a)
 	q := l.queueLocked()
 	a.drop(r, what)
@@ -75,26 +79,23 @@ func (s *Store) dropLocked(l *location, a account, what dropped, now instant) (c
 	if what != allButDebt {
 		return nil
 	}
-	owed := a.dropDebt()
-	s.stats.owedDropped.Add(uint64(owed))
+	debt := a.reduceDebt(math.MaxInt64)
+	s.stats.debtDropped.Add(uint64(debt))
 	if q != nil && q.requests[everything].call != nil {
-		q.requests[everything].droppedOwed += owed
+		q.requests[everything].droppedDebt += debt
 	}
 	l.zone.dropPassed(a, r, now)
 	if a.hasNews(r, now) {
-		full := false
-		if c, full = s.beginLocked(l, a, r, now, maxBackground, false); full {
-			s.attendSoonLocked(l, now)
-		}
+		return s.beginSoonLocked(l, a, r, now)
 	}
-	return c
+	return nil
 }
 
-// endDropLocked returns what was dropped since l was sent, to which there is a reply now, and how
-// many of the events that the request has told of are still owed.
-func (t *target) endDropLocked() (what dropped, owed int64) {
+// endDropLocked returns what was dropped since the request of t was sent, to which there is a reply
+// now, and how much is left of the debt that it told of.
+func (t *target) endDropLocked() (what dropped, debt int64) {
 	u := &t.queue.requests[t.content]
-	return u.dropped, max(0, t.owed-u.droppedOwed)
+	return u.dropped, max(0, t.debt-u.droppedDebt)
 }
 
 // drop notes for the requests under way that what is dropped of the account.
@@ -135,3 +136,90 @@ func (z *Zone) dropDenials(sh *shard, at *keyed.Cursor) (more bool) {
 		}
 	})
 }
+
+// dropped says what of an account was dropped because an operator has changed the count.
+type dropped uint8
+
+const (
+	nothing    dropped = iota
+	denialOnly         // events were given back, or may have been
+	allButDebt         // the count was reset. Debt is dropped by itself, see dropLocked
+)
+
+// drop drops a part of a, so that the next take asks the store.
+func (a account) drop(r *limiter.Rule, what dropped) {
+	if what == nothing {
+		return
+	}
+	a.clearDenial()
+	a.shown = r.Capacity() // what remains by the store may be more than what clients were told
+	if what == allButDebt {
+		kindOf(r).outlive(a.hot, true)
+		a.used, a.seenAt, a.inOutage = 0, 0, false
+		a.breachAt, a.local, a.localAt = 0, 0, 0
+	}
+}
+
+// state returns what a knows and holds at now, and changes nothing.
+func (a account) state(r *limiter.Rule, now instant) *limiter.AccountState {
+	_, debt := a.outstanding()
+	st := &limiter.AccountState{Debt: debt, Demand: a.demandPerSecond(r, now), Requesting: a.requesting}
+	for i := range a.remaining {
+		events := int64(a.remaining[i])
+		if i == 1 && a.share > 0 {
+			events += a.accrued(r, now)
+		}
+		if events > 0 {
+			st.Leases = append(st.Leases, limiter.LeaseState{
+				Events: events, Lasts: time.Duration(a.usableFor(i, now)) * time.Microsecond,
+			})
+		}
+	}
+	if a.appliesTo(r) && a.denies(r, now, math.MaxInt64) {
+		st.DeniedFor = time.Duration(a.rememberUntil.since(now)) * time.Microsecond
+		st.DeniedCost = int64(a.deniedCost)
+	}
+	return st
+}
+
+// demandPerSecond returns how many events takes will probably spend per second.
+func (a account) demandPerSecond(r *limiter.Rule, now instant) float64 {
+	horizon := float64(demandHorizon * r.LeaseTime())
+	demand := float64(a.demand)*math.Exp(-float64(a.sinceRequest(now))/horizon) + float64(a.taken)
+	return demand / horizon * 1e6
+}
+
+// Top implements [limiter.Lister]. The use of a key is the demand of its account: the events per
+// second that takes on this node have spent or requested lately. Denials that the node repeats by
+// itself do not count. What other nodes do is not known, and keys without an account are not.
+//
+// now must be an instant of Options.Clock. Demand is measured over twice the time that a lease
+// lasts, under strict rules too.
+func (s *Store) Top(now limiter.Instant, q *limiter.TopQuery) []limiter.KeyUse {
+	z := s.zoneOf(&limiter.Rule{Zone: q.Zone})
+	if z == nil {
+		return nil
+	}
+	at, top := fromCaller(now), largest.New[string, limiter.KeyUse](q.Most)
+	z.accounts.Each(func(sh *shard, e *entry) {
+		key := sh.Entries.Text(e)
+		a := accountOf(sh, e)
+		r := q.RuleOf(e.ID(), key, a.appliesTo)
+		if r == nil {
+			return
+		}
+		use := a.demandPerSecond(r, at)
+		if use < leastDemand || !top.Fits(use) {
+			return
+		}
+		found := limiter.KeyUse{Rule: r, Key: append([]byte(nil), key...), Use: use, At: now}
+		if a.denied && a.appliesTo(r) && a.retryAt > at {
+			found.RetryAt = a.retryAt.forCaller()
+		}
+		top.Add(string(binary.BigEndian.AppendUint32(found.Key[:len(key):len(key)], e.ID())), use, found)
+	})
+	return top.Sorted()
+}
+
+// leastDemand is the least demand that counts as use. It never falls to 0.
+const leastDemand = 0.01

@@ -238,7 +238,7 @@ func TestDropOutageDebt(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			n.waitForReturns()
 			n.checkUsed(r, "key", used)
-			if s := n.Stats(); s.OwedDropped != 3 || s.OutageDebt() != 0 {
+			if s := n.Stats(); s.DebtDropped != 3 || s.OutageDebt() != 0 {
 				t.Errorf("request under way %v: stats = %+v, want 3 dropped and no debt", under, s)
 			}
 		})

@@ -9,13 +9,13 @@ import (
 
 // takeInOutage decides the takes that have failed, unless another one is denied or nobody waits any
 // more. It comes last: a denial that all nodes agree on is worth more.
-func (s *Store) takeInOutage(ctx context.Context, r *request) {
-	for i := range r.takes {
-		t := &r.takes[i]
+func (s *Store) takeInOutage(ctx context.Context, set *takeSet) {
+	for i := range set.takes {
+		t := &set.takes[i]
 		switch {
 		case t.state != failed:
-		case ctx.Err() == nil && !r.any(denied):
-			s.takeFailed(t, r.now)
+		case ctx.Err() == nil && !set.any(denied):
+			s.takeFailed(t, set.now)
 		case t.waiter != nil:
 			t.shard.Lock()
 			if t.waiter.status == waiting {
@@ -56,20 +56,39 @@ func (s *Store) takeFailed(t *takeState, now instant) {
 		z = new(Zone)
 	}
 	z.crowd.decide(t.Rule, decide)
-	if t.state == admitted { // without an account, nobody owes it
-		s.stats.owed.Add(uint64(t.Cost))
-		s.stats.owedDropped.Add(uint64(t.Cost))
+	if t.state == admitted { // without an account, nobody tells the lender
+		s.stats.debt.Add(uint64(t.Cost))
+		s.stats.debtDropped.Add(uint64(t.Cost))
+	}
+}
+
+// concludeWithoutLender has the lender hear of t, which a has decided without it, if t is admitted:
+// by the request under way that carries its waiter, or else by a later one, as debt.
+func (t *takeState) concludeWithoutLender(a account, now instant) {
+	w, debt := t.waiter, int64(0)
+	switch {
+	case w != nil && w.status == waiting:
+		debt = t.queueLocked().leave(w, t.state == admitted)
+	case t.state == admitted && (t.refused || w != nil && errors.Is(w.err, limiter.ErrNotAsked)):
+		debt = t.Cost
+	}
+	if debt > 0 {
+		t.indebted = true
+		t.zone.store.addDebt(a, t.Rule, now, debt)
+		if t.queueLocked() == nil {
+			t.zone.store.backOffLocked(&t.location, a, now)
+		}
 	}
 }
 
 // isLate reports whether err means that the lender has not answered in time.
 func isLate(err error) bool { return errors.Is(err, ErrTimeout) || errors.Is(err, limiter.ErrLate) }
 
-// owe has the account a owe cost events, and counts them.
-func (s *Store) owe(a account, r *limiter.Rule, now instant, cost int64) {
+// addDebt adds cost events to the debt of a, and counts them.
+func (s *Store) addDebt(a account, r *limiter.Rule, now instant, cost int64) {
 	if cost == 0 {
 		return
 	}
-	s.stats.owed.Add(uint64(cost))
-	s.stats.owedDropped.Add(uint64(a.owe(r, now, cost)))
+	s.stats.debt.Add(uint64(cost))
+	s.stats.debtDropped.Add(uint64(a.addDebt(r, now, cost)))
 }

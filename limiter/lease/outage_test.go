@@ -242,9 +242,9 @@ func TestRefusal(t *testing.T) {
 		}
 		checkOwed := func(when string, owed, settled, dropped int64) {
 			t.Helper()
-			if s := n.Stats(); s.OutageDebt() != owed || s.OwedSettled != uint64(settled) || s.OwedDropped != uint64(dropped) {
+			if s := n.Stats(); s.OutageDebt() != owed || s.DebtSettled != uint64(settled) || s.DebtDropped != uint64(dropped) {
 				t.Errorf("%s: owed = %d, settled = %d, dropped = %d; want %d, %d, %d",
-					when, s.OutageDebt(), s.OwedSettled, s.OwedDropped, owed, settled, dropped)
+					when, s.OutageDebt(), s.DebtSettled, s.DebtDropped, owed, settled, dropped)
 			}
 		}
 		checkOwed("in the outage", 12, 0, 0)

@@ -18,8 +18,7 @@ type queue struct {
 	requests [2]underWay
 	waiting  []*waiter // for the next request
 
-	cancels []granted // for the next requests with everything, one for each
-	returns []granted // for the next requests with everything, as many as fit into each
+	returns pendingReturns // for the next requests with everything
 
 	drained *latch // is done when no request is under way any more; may be nil
 }
@@ -40,13 +39,7 @@ type underWay struct {
 
 	// Since the request was sent, an operator has changed the count.
 	dropped     dropped
-	droppedOwed int64 // events of the account's debt that were dropped
-}
-
-// granted are events that a store served or leased in vain.
-type granted struct {
-	limiter.Events
-	incarnation uint64 // of the store
+	droppedDebt int64 // events of the account's debt that were dropped
 }
 
 // A waiter is a take that waits for the reply to a request.
@@ -57,8 +50,6 @@ type waiter struct {
 	call   *call // that carries it; nil: it waits for one
 
 	status   waiterStatus
-	served   bool // by the lender; else the account decided
-	owed     bool // by the account: the store has not served it, and it was admitted
 	decision limiter.Decision
 	err      error
 	spent    spent // if the account decided. If the lender did, only the incarnation is set
@@ -67,10 +58,12 @@ type waiter struct {
 type waiterStatus uint8
 
 const (
-	waiting waiterStatus = iota
-	late                 // nobody waits any more, but the take was admitted: what is served to it stays consumed
-	gone                 // nobody waits any more: what is served to it is canceled
-	replied              // decision or err is set
+	waiting  waiterStatus = iota
+	late                  // nobody waits any more, but the take was admitted: what is served to it stays consumed
+	gone                  // nobody waits any more: what is served to it is canceled
+	indebted              // as late, but the lender does not serve it: its events are debt
+	served                // by the lender, as decision says
+	replied               // the account decides it, as decision says, or err is set
 )
 
 // next returns what the next request of the account a may carry, if one can be sent now.
@@ -86,7 +79,7 @@ func (q *queue) next(a account) (c content, ok bool) {
 // leased: no take is denied for what its own node holds. And debt is settled before more is
 // admitted.
 func (q *queue) overlaps(a account) bool {
-	return q.requests[everything].bare && !q.hasReturns() && !a.inDebt && a.held() == 0
+	return q.requests[everything].bare && !q.returns.any() && a.debt == 0 && a.held() == 0
 }
 
 // busy reports whether a request is under way.
@@ -109,44 +102,7 @@ func (q *queue) sendWaiting(c *call, as content) (need, more int64) {
 	return need, more - need
 }
 
-// cancelLater has a later request cancel what the lender has served. What it served at one instant
-// is canceled by one request.
-func (q *queue) cancelLater(g granted) {
-	for i := range q.cancels {
-		if q.cancels[i].At == g.At && q.cancels[i].incarnation == g.incarnation {
-			q.cancels[i].N += g.N
-			return
-		}
-	}
-	q.cancels = append(q.cancels, g)
-}
-
-// addReturns has l cancel and return what was served and leased in vain, as far as there is room.
-// What another incarnation of the lender has granted is lost.
-func (q *queue) addReturns(l *limiter.LeaseRequest) (lost int64) {
-	for len(q.cancels) > 0 && l.Cancel.N == 0 {
-		if q.cancels[0].incarnation == l.Incarnation {
-			l.Cancel = q.cancels[0].Events
-		} else {
-			lost += q.cancels[0].N
-		}
-		q.cancels = q.cancels[1:]
-	}
-	for len(q.returns) > 0 {
-		if g := q.returns[0]; g.incarnation != l.Incarnation {
-			lost += g.N
-		} else if !addReturn(l, g.Events) {
-			break
-		}
-		q.returns = q.returns[1:]
-	}
-	return lost
-}
-
-func (q *queue) empty() bool { return len(q.waiting) == 0 && !q.hasReturns() }
-
-// hasReturns reports whether the lender is still to hear of events that it granted in vain.
-func (q *queue) hasReturns() bool { return len(q.cancels) > 0 || len(q.returns) > 0 }
+func (q *queue) empty() bool { return len(q.waiting) == 0 && !q.returns.any() }
 
 // eachServed hands out events to the waiters of a request: first to those that were admitted late,
 // else others would be admitted by the same events. It returns how many are left, in vain.
@@ -163,42 +119,46 @@ func eachServed(sent []*waiter, events int64, serve func(*waiter)) (left int64) 
 	return left
 }
 
-// cancelUnused has a later request cancel what the reply l serves in vain.
-func (q *queue) cancelUnused(sent []*waiter, l *limiter.LeaseRequest, owed int64) {
-	if left := eachServed(sent, l.Served-owed, func(*waiter) {}); left > 0 {
-		q.cancelLater(granted{limiter.Events{At: l.Decision.At, N: left}, l.Incarnation})
+// cancelUnused has a later request cancel what the reply l serves in vain, beyond the debt that its
+// request told of.
+func (q *queue) cancelUnused(sent []*waiter, l *limiter.LeaseRequest, told int64) {
+	if left := eachServed(sent, l.Served-told, func(*waiter) {}); left > 0 {
+		q.returns.cancel(granted{limiter.Events{At: l.Decision.At, N: left}, l.Incarnation})
 	}
 }
 
-// serve hands out the reply l, less what was owed, to the waiters of its request. It returns how
-// many events the account owes, as they were admitted late and are not served.
+// serve hands out the reply l, less the debt that the request told of, to the waiters of the request.
+// It returns as debt what was admitted late and is not served.
 //
-// A reply decides all waiters of its request, with one exception: it served MaxMore. At last the
-// account decides on all that wait for a request.
-func (q *queue) serve(sent []*waiter, a account, r *limiter.Rule, l *limiter.LeaseRequest, owed int64, now instant) (owes int64) {
-	eachServed(sent, l.Served-owed, func(w *waiter) { q.serveWaiter(a, w, l) })
+// A reply decides all waiters of its request, unless it serves MaxMore events. Then the others wait
+// on. At last the account decides all waiters that it can.
+func (q *queue) serve(sent []*waiter, a account, r *limiter.Rule, l *limiter.LeaseRequest, told int64, now instant) (debt int64) {
+	eachServed(sent, l.Served-told, func(w *waiter) { q.serveWaiter(a, w, r, l) })
 	var waitOn []*waiter
 	for _, w := range sent {
 		switch {
 		case w.status == late:
-			owes += w.cost
-			w.owed = true
-			q.answer(w, l.Decision)
+			debt += w.cost
+			q.answer(w, indebted, l.Decision)
 		case w.status == waiting && !q.decideUnserved(w, a, r, l, now):
 			w.call, waitOn = nil, append(waitOn, w)
 		}
 	}
 	q.waiting = append(waitOn, q.waiting...)
 	q.decideWaiting(a, r, now)
-	return owes
+	return debt
 }
 
-// serveWaiter answers a waiter that the lender has served.
-func (q *queue) serveWaiter(a account, w *waiter, l *limiter.LeaseRequest) {
-	w.served, w.spent.incarnation = true, l.Incarnation
+// serveWaiter answers a waiter that the lender has served. To the lender, a bucket lacks what its
+// parts hold. Clients are told when what remains by their headers is the full limit again.
+func (q *queue) serveWaiter(a account, w *waiter, r *limiter.Rule, l *limiter.LeaseRequest) {
+	w.spent.incarnation = l.Incarnation
 	d := l.Decision
 	d.Remaining = a.served(w.cost)
-	q.answer(w, d)
+	if r.Algorithm.Kind == limiter.TokenBucket {
+		d.ResetAt = min(d.ResetAt, d.At+limiter.Instant(r.TimeFor(r.Capacity()-d.Remaining)))
+	}
+	q.answer(w, served, d)
 }
 
 // decideUnserved answers a waiter that the reply l does not serve, if l decides it: it denies the
@@ -207,7 +167,7 @@ func (q *queue) decideUnserved(w *waiter, a account, r *limiter.Rule, l *limiter
 	denial := l.Denial()
 	if denial == nil {
 		if l.Served == 0 {
-			q.answer(w, l.Decision)
+			q.answer(w, replied, l.Decision)
 		}
 		return l.Served == 0
 	}
@@ -220,7 +180,7 @@ func (q *queue) decideUnserved(w *waiter, a account, r *limiter.Rule, l *limiter
 	if !d.OK {
 		d.Breach, denial.Breach = denial.Breach, false // the first of them has it
 	}
-	q.answer(w, d)
+	q.answer(w, replied, d)
 	return true
 }
 
@@ -234,7 +194,7 @@ func (q *queue) decideWaiting(a account, r *limiter.Rule, now instant) {
 		case w.status != waiting:
 		case a.take(r, now, w.cost, &d):
 			w.spent = a.spentSince(before)
-			q.answer(w, d)
+			q.answer(w, replied, d)
 		default:
 			undecided = append(undecided, w)
 		}
@@ -245,46 +205,45 @@ func (q *queue) decideWaiting(a account, r *limiter.Rule, now instant) {
 
 // fail answers the waiters of a request that has failed, and those that wait for a request, with an
 // error. It returns how many events are lost, as no request will return them any more, and how many
-// the account owes, as they were admitted late and the store was not asked for them.
-func (q *queue) fail(sent []*waiter, err error) (lost, owes int64) {
+// are debt, as they were admitted late and the store was not asked for them.
+func (q *queue) fail(sent []*waiter, err error) (lost, debt int64) {
 	for _, w := range slices.Concat(sent, q.waiting) {
-		if w.status == late && errors.Is(err, limiter.ErrNotAsked) {
-			owes += w.cost
-			w.owed = true
+		status := replied
+		switch {
+		case w.status == late && errors.Is(err, limiter.ErrNotAsked):
+			debt += w.cost
+			status = indebted
+		case w.status != waiting && w.status != late:
+			continue
 		}
-		if w.status == waiting || w.status == late {
-			w.err = err
-			q.answer(w, limiter.Decision{})
-		}
+		w.err = err
+		q.answer(w, status, limiter.Decision{})
 	}
 	q.waiting = nil
 	if q.requests[everything].call == nil {
-		for _, g := range slices.Concat(q.cancels, q.returns) {
-			lost += g.N
-		}
-		q.cancels, q.returns = nil, nil
+		lost = q.returns.drop()
 	}
-	return lost, owes
+	return lost, debt
 }
 
 // leave notes that nobody waits for w any more. admitted says whether the take was admitted all the
-// same. Then it returns the events that the store will not hear of.
-func (q *queue) leave(w *waiter, admitted bool) (owes int64) {
+// same. Then its events are debt, unless a request under way carries w.
+func (q *queue) leave(w *waiter, admitted bool) (debt int64) {
 	switch {
 	case !admitted:
 		w.status = gone
 	case w.call != nil:
 		w.status = late
 	default:
-		w.status, w.owed = gone, true
+		w.status = gone
 		return w.cost
 	}
 	return 0
 }
 
 // answer answers w, and tells those who wait together with it.
-func (q *queue) answer(w *waiter, d limiter.Decision) {
-	w.status, w.decision = replied, d
+func (q *queue) answer(w *waiter, status waiterStatus, d limiter.Decision) {
+	w.status, w.decision = status, d
 	if !d.OK && w.err == nil {
 		w.latch.deny()
 	}

@@ -16,9 +16,9 @@ type Stats struct {
 	Expired  uint64 // events that were not spent before their window had passed
 	Lost     uint64 // events whose return or service has an unknown outcome
 
-	Owed        uint64 // events admitted that the lender was not asked for, as it was in an outage
-	OwedSettled uint64 // events of those that the lender has debited since
-	OwedDropped uint64 // events of those that it never will: see account.owe
+	Debt        uint64 // events admitted that the lender was not asked for, as it was in an outage
+	DebtSettled uint64 // events of those that the lender has debited since
+	DebtDropped uint64 // events of those that it never will: see account.addDebt
 
 	Accounts int // of all zones, now
 }
@@ -30,29 +30,29 @@ func (s Stats) Plus(other Stats) Stats {
 	s.Returned += other.Returned
 	s.Expired += other.Expired
 	s.Lost += other.Lost
-	s.Owed += other.Owed
-	s.OwedSettled += other.OwedSettled
-	s.OwedDropped += other.OwedDropped
+	s.Debt += other.Debt
+	s.DebtSettled += other.DebtSettled
+	s.DebtDropped += other.DebtDropped
 	s.Accounts += other.Accounts
 	return s
 }
 
 // OutageDebt returns how many of the events that the lender was not asked for it is still to debit.
-func (s Stats) OutageDebt() int64 { return int64(s.Owed - s.OwedSettled - s.OwedDropped) }
+func (s Stats) OutageDebt() int64 { return int64(s.Debt - s.DebtSettled - s.DebtDropped) }
 
 type counters struct {
-	delegated, requests, granted, returned, expired, lost, owed, owedSettled, owedDropped atomic.Uint64
+	delegated, requests, granted, returned, expired, lost, debt, debtSettled, debtDropped atomic.Uint64
 }
 
-// settledOwed counts events that were owed, and that the reply to l has debited as far as there
-// were any. If it has failed, they are dropped.
-func (c *counters) settledOwed(events int64, l *limiter.LeaseRequest, err error) {
+// settled counts what the reply to l has debited of a debt. The rest is dropped, and all of it if the
+// request has failed.
+func (c *counters) settled(events int64, l *limiter.LeaseRequest, err error) {
 	settled := int64(0)
 	if err == nil {
 		settled = max(0, min(events, l.Served))
 	}
-	c.owedSettled.Add(uint64(settled))
-	c.owedDropped.Add(uint64(events - settled))
+	c.debtSettled.Add(uint64(settled))
+	c.debtDropped.Add(uint64(events - settled))
 }
 
 // replied counts a reply to l, which was for this incarnation of the lender. Another incarnation
@@ -92,8 +92,8 @@ func (s *Store) Stats() Stats {
 		Expired:  c.expired.Load(),
 		Lost:     c.lost.Load(),
 	}
-	st.OwedSettled, st.OwedDropped = c.owedSettled.Load(), c.owedDropped.Load()
-	st.Owed = c.owed.Load() // last, so that no less is owed than settled
+	st.DebtSettled, st.DebtDropped = c.debtSettled.Load(), c.debtDropped.Load()
+	st.Debt = c.debt.Load() // last, so that it is not less than what is settled
 	for _, z := range s.openZones() {
 		st.Accounts += z.accounts.Len()
 	}

@@ -11,9 +11,9 @@ import (
 // TestStatsPlus adds every number.
 func TestStatsPlus(t *testing.T) {
 	one := Stats{Requests: 1, Granted: 2, Returned: 3, Expired: 4, Lost: 5, Accounts: 9,
-		Owed: 12, OwedSettled: 11, OwedDropped: 10}
+		Debt: 12, DebtSettled: 11, DebtDropped: 10}
 	want := Stats{Requests: 3, Granted: 6, Returned: 9, Expired: 12, Lost: 15, Accounts: 27,
-		Owed: 36, OwedSettled: 33, OwedDropped: 30}
+		Debt: 36, DebtSettled: 33, DebtDropped: 30}
 	if got := one.Plus(one).Plus(one); got != want {
 		t.Errorf("three times %+v = %+v, want %+v", one, got, want)
 	}

@@ -28,15 +28,15 @@ func (s *Store) Take(ctx context.Context, now limiter.Instant, takes []limiter.T
 	return s.take(ctx, fromCaller(now), takes, room[:])
 }
 
-// A request is takes that are decided together.
-type request struct {
+// A takeSet is takes that are decided together, as they are of one request.
+type takeSet struct {
 	now   instant // later than at first once it has waited
 	takes []takeState
 
 	triedAlone bool // a take, because of lastDenial
 }
 
-// A takeState is how far one take of a request is decided.
+// A takeState is how far one take of a set is decided.
 type takeState struct {
 	*limiter.Take
 	location // without a zone, the lender decides
@@ -48,7 +48,7 @@ type takeState struct {
 	lastDenial instant // while undecided: the retry instant of the lender's last reply, if that was a denial
 	spent      spent   // of leases, if that may have to be undone
 	refused    bool    // the lender was not asked, as it is known to be in an outage
-	owed       bool    // by its account: see account.owe
+	indebted   bool    // its events are debt of its account
 	consumed   bool    // by the lender that has decided it, as it has not denied another one
 	waiter     *waiter // of the newest round; nil: it has not waited
 }
@@ -68,9 +68,9 @@ func (s *Store) take(ctx context.Context, now instant, takes []limiter.Take, roo
 	if len(takes) > len(room) {
 		room = make([]takeState, len(takes))
 	}
-	r := request{now: now, takes: room[:len(takes)]}
+	set := takeSet{now: now, takes: room[:len(takes)]}
 	for i := range takes {
-		t, k := &r.takes[i], &takes[i]
+		t, k := &set.takes[i], &takes[i]
 		t.Take, k.Err = k, nil
 		if z := s.zoneOf(k.Rule); z != nil {
 			t.locate(z, k.Rule.ID, k.Key)
@@ -78,26 +78,26 @@ func (s *Store) take(ctx context.Context, now instant, takes []limiter.Take, roo
 			t.state = delegated
 		}
 	}
-	if r.alone() {
-		s.takeOne(ctx, &r)
-	} else if !s.spendLeases(&r) {
-		s.takeAll(ctx, &r)
+	if set.alone() {
+		s.takeOne(ctx, &set)
+	} else if !s.spendLeases(&set) {
+		s.takeAll(ctx, &set)
 	}
-	for i := range r.takes {
-		if r.takes[i].needsRefill {
-			s.refill(&r.takes[i], r.now)
+	for i := range set.takes {
+		if set.takes[i].needsRefill {
+			s.refill(&set.takes[i], set.now)
 		}
 	}
 	return limiter.FirstError(takes)
 }
 
 // alone reports whether there is one take, so that nothing has to be undone.
-func (r *request) alone() bool { return len(r.takes) == 1 }
+func (set *takeSet) alone() bool { return len(set.takes) == 1 }
 
 // any reports whether one of the takes is in a state.
-func (r *request) any(s state) bool {
-	for i := range r.takes {
-		if r.takes[i].state == s {
+func (set *takeSet) any(s state) bool {
+	for i := range set.takes {
+		if set.takes[i].state == s {
 			return true
 		}
 	}
@@ -105,48 +105,48 @@ func (r *request) any(s state) bool {
 }
 
 // takeOne decides a take that is alone: mostly with one look-up, under one lock.
-func (s *Store) takeOne(ctx context.Context, r *request) {
-	t := &r.takes[0]
+func (s *Store) takeOne(ctx context.Context, set *takeSet) {
+	t := &set.takes[0]
 	t.selected = true
 	var b batch
 	if t.state == undecided {
-		s.join(t, r, &b)
+		s.join(t, set, &b)
 	}
 	if !b.empty() || t.state == delegated {
-		s.await(ctx, r, &b)
+		s.await(ctx, set, &b)
 	}
-	s.takeInOutage(ctx, r)
+	s.takeInOutage(ctx, set)
 }
 
 // takeAll decides what leases do not suffice for, in two rounds at most.
-func (s *Store) takeAll(ctx context.Context, r *request) {
-	if !r.any(denied) && r.selectDeniedLast() {
-		s.round(ctx, r)
-		if r.triedAlone = true; !r.any(denied) {
-			s.spendLeases(r)
+func (s *Store) takeAll(ctx context.Context, set *takeSet) {
+	if !set.any(denied) && set.selectDeniedLast() {
+		s.round(ctx, set)
+		if set.triedAlone = true; !set.any(denied) {
+			s.spendLeases(set)
 		}
 	}
-	if !r.any(denied) && r.selectUndecided() {
-		s.round(ctx, r)
+	if !set.any(denied) && set.selectUndecided() {
+		s.round(ctx, set)
 	}
-	s.takeInOutage(ctx, r)
-	if r.any(denied) || r.any(failed) && ctx.Err() != nil {
-		s.undoAll(ctx, r)
+	s.takeInOutage(ctx, set)
+	if set.any(denied) || set.any(failed) && ctx.Err() != nil {
+		s.undoAll(ctx, set)
 	}
 }
 
 // spendLeases decides undecided takes from leases and remembered denials, and reports whether that
-// admits the request. From a take on that is denied, or was denied last and is to be tried alone,
+// admits the set. From a take on that is denied, or was denied last and is to be tried alone,
 // it spends nothing, and it returns what it spent before.
-func (s *Store) spendLeases(r *request) (admits bool) {
+func (s *Store) spendLeases(set *takeSet) (admits bool) {
 	admits, stopped := true, false
-	for i := range r.takes {
-		t := &r.takes[i]
+	for i := range set.takes {
+		t := &set.takes[i]
 		if t.state == undecided {
-			s.spendLease(t, r.now, stopped)
-			if !stopped && (t.state == denied || t.lastDenial != 0 && !r.triedAlone) {
+			s.spendLease(t, set.now, stopped)
+			if !stopped && (t.state == denied || t.lastDenial != 0 && !set.triedAlone) {
 				stopped = true
-				s.release(r)
+				s.release(set)
 			}
 		}
 		admits = admits && t.state == admitted
@@ -190,10 +190,10 @@ func (t *takeState) concludeLocked(a account, now instant) {
 // selectDeniedLast selects the take for the next round that the lender denied last, and reports
 // whether there is one. Of several it is the one with the latest retry instant, which will most
 // probably be denied again.
-func (r *request) selectDeniedLast() bool {
+func (set *takeSet) selectDeniedLast() bool {
 	var latest *takeState
-	for i := range r.takes {
-		t := &r.takes[i]
+	for i := range set.takes {
+		t := &set.takes[i]
 		if t.state == undecided && t.lastDenial != 0 && (latest == nil || t.lastDenial > latest.lastDenial) {
 			latest = t
 		}
@@ -207,9 +207,9 @@ func (r *request) selectDeniedLast() bool {
 
 // selectUndecided selects all takes for the next round that are not decided yet, and reports
 // whether there are any.
-func (r *request) selectUndecided() (found bool) {
-	for i := range r.takes {
-		t := &r.takes[i]
+func (set *takeSet) selectUndecided() (found bool) {
+	for i := range set.takes {
+		t := &set.takes[i]
 		t.selected = t.state == undecided || t.state == delegated
 		found = found || t.selected
 	}
@@ -220,12 +220,12 @@ func (r *request) selectUndecided() (found bool) {
 func (t *takeState) toDelegate() bool { return t.selected && t.state == delegated }
 
 // delegate has the lender decide the takes of this round that have no account.
-func (s *Store) delegate(ctx context.Context, r *request) {
+func (s *Store) delegate(ctx context.Context, set *takeSet) {
 	within, cancel := context.WithTimeout(ctx, 2*s.options.Timeout)
 	defer cancel()
 	var takes []limiter.Take
-	for i := range r.takes {
-		if t := &r.takes[i]; t.toDelegate() && !s.refuse(t) {
+	for i := range set.takes {
+		if t := &set.takes[i]; t.toDelegate() && !s.refuse(t) {
 			takes = append(takes, *t.Take)
 		}
 	}
@@ -233,12 +233,12 @@ func (s *Store) delegate(ctx context.Context, r *request) {
 		return
 	}
 	s.stats.delegated.Add(1)
-	_ = s.lender.Take(within, r.now.forCaller(), takes) // each take has its error
-	r.now = s.now()
+	_ = s.lender.Take(within, set.now.forCaller(), takes) // each take has its error
+	set.now = s.now()
 	denies := func(k limiter.Take) bool { return k.Err == nil && !k.Decision.OK }
 	consumed := !slices.ContainsFunc(takes, denies)
-	for i := range r.takes {
-		t := &r.takes[i]
+	for i := range set.takes {
+		t := &set.takes[i]
 		if !t.toDelegate() {
 			continue
 		}
@@ -258,7 +258,7 @@ func (s *Store) delegate(ctx context.Context, r *request) {
 }
 
 // refill requests leases for the account of t in the background, if it still needs them. It comes
-// after the request is decided, so that it does not request what undoing the request has returned.
+// after the set is decided, so that it does not request what undoing the set has returned.
 // A refill that can wait is left to the next tick of the wheel: all that are due then travel
 // together, which takes far less processor time than one request each. When too much is under way,
 // the wheel sees to debt; for anything else the next take tries again.
@@ -267,11 +267,11 @@ func (s *Store) refill(t *takeState, now instant) {
 	t.shard.Lock()
 	a, ok := t.findLocked()
 	leases := t.zone.leases()
-	if ok && (leases || a.inDebt) && !t.zone.closed.Load() && a.needsRefill(t.Rule, now, s.roundTrip.Load()) && !t.backingOffLocked() {
+	if ok && (leases || a.debt > 0) && !t.zone.closed.Load() && a.needsRefill(t.Rule, now, s.roundTrip.Load()) && !t.backingOffLocked() {
 		full := false
 		if a.lastsFor(t.Rule, now, 2*tick) {
 			s.setBackoffLocked(&t.location, backoff{until: now, refill: true})
-		} else if c, full = s.beginLocked(&t.location, a, t.Rule, now, maxRefills, leases); full && a.inDebt {
+		} else if c, full = s.beginLocked(&t.location, a, t.Rule, now, maxRefills, leases); full && a.debt > 0 {
 			s.attendSoonLocked(&t.location, now)
 		}
 	}

@@ -8,46 +8,46 @@ import (
 
 // undoAll returns what the takes have taken, and gives those that are not denied the decision that
 // they have without the others.
-func (s *Store) undoAll(ctx context.Context, r *request) {
-	s.undoDelegated(ctx, r)
-	for i := range r.takes {
-		switch t := &r.takes[i]; t.state {
+func (s *Store) undoAll(ctx context.Context, set *takeSet) {
+	s.undoDelegated(ctx, set)
+	for i := range set.takes {
+		switch t := &set.takes[i]; t.state {
 		case undecided, delegated:
-			now := r.now.forCaller()
+			now := set.now.forCaller()
 			t.Decision = limiter.Decision{
 				OK: true, At: now, Limit: t.Rule.Capacity(), Remaining: t.Rule.Capacity(), RetryAt: now, ResetAt: now,
 			}
 			fallthrough
 		case admitted:
 			if t.zone != nil {
-				s.undo(t, r.now)
+				s.undo(t, set.now)
 			}
 		}
 	}
 }
 
 // undoDelegated has the lender refund what it has consumed for takes without an account.
-func (s *Store) undoDelegated(ctx context.Context, r *request) {
+func (s *Store) undoDelegated(ctx context.Context, set *takeSet) {
 	var taken []limiter.Take
-	for i := range r.takes {
-		if t := &r.takes[i]; t.state == decided && t.consumed {
+	for i := range set.takes {
+		if t := &set.takes[i]; t.state == decided && t.consumed {
 			taken = append(taken, *t.Take)
 			t.Decision.Remaining = min(t.Decision.Limit, t.Decision.Remaining+t.Cost)
 		}
 	}
-	if len(taken) > 0 && s.lender.Refund(context.WithoutCancel(ctx), r.now.forCaller(), taken) != nil {
+	if len(taken) > 0 && s.lender.Refund(context.WithoutCancel(ctx), set.now.forCaller(), taken) != nil {
 		for _, k := range taken {
 			s.stats.lost.Add(uint64(k.Cost))
 		}
 	}
 }
 
-// release returns what was spent of leases, so that others can take it while the request waits.
-func (s *Store) release(r *request) {
-	for i := range r.takes {
-		t := &r.takes[i]
+// release returns what was spent of leases, so that others can take it while the set waits.
+func (s *Store) release(set *takeSet) {
+	for i := range set.takes {
+		t := &set.takes[i]
 		if t.state == admitted && t.Decision.Source == limiter.FromLease && t.waiter == nil {
-			s.undo(t, r.now)
+			s.undo(t, set.now)
 			t.state, t.needsRefill = undecided, false
 		}
 	}
@@ -73,86 +73,40 @@ func (s *Store) undo(t *takeState, now instant) {
 }
 
 // undoLocked returns what t has taken from a, and the call that tells the lender, if one is needed
-// now. Credit is not returned: the lender may have debited it already.
-func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now instant) (c *call) {
+// now.
+func (s *Store) undoLocked(t *takeState, a account, r *limiter.Rule, now instant) *call {
 	w := t.waiter
-	switch t.Decision.Source {
-	case limiter.FromLease:
-		if c = s.unspendLocked(t, a, r, t.spent, now); c != nil || !a.hasNews(r, now) {
-			return c
+	if t.Decision.Source.WithoutStore() {
+		if w == nil && !t.indebted { // all keys without an account have decided it
+			return nil
 		}
-		var full bool
-		if c, full = s.beginLocked(&t.location, a, r, now, maxBackground, false); full {
-			s.attendSoonLocked(&t.location, now)
-		}
-	case limiter.FromLate, limiter.FromOutage:
-		if w != nil || t.owed { // else all keys without an account have decided it
-			a.undoInOutage(r.InOutage(s.options.OutageNodes()), t.Cost)
-			c = s.undoWithoutLenderLocked(t, a, r, now)
-		}
-	case limiter.FromStore:
-		c = t.unserveLocked(a, r, now)
+		a.undoInOutage(t.Cost)
 	}
-	return c
-}
-
-// undoWithoutLenderLocked undoes concludeWithoutLender, and what was served to the waiter of t
-// since.
-func (s *Store) undoWithoutLenderLocked(t *takeState, a account, r *limiter.Rule, now instant) *call {
-	switch w := t.waiter; {
-	case t.owed, w.owed:
-		s.stats.owedDropped.Add(uint64(a.paidOwed(t.Cost)))
+	switch {
+	case t.Decision.Source == limiter.FromLease:
+		return s.undoSpentLocked(t, a, r, now)
+	case t.indebted || w.status == indebted:
+		s.stats.debtDropped.Add(uint64(a.reduceDebt(t.Cost)))
 	case w.status == late:
 		t.queueLocked().leave(w, false)
-	case w.served:
-		return t.unserveLocked(a, r, now)
+	case w.status == served:
+		a.cancelServed(w.cost)
+		served := granted{limiter.Events{At: w.decision.At, N: w.cost}, w.spent.incarnation}
+		return t.tellLocked(a, r, now, pendingReturns{cancels: []granted{served}})
+	}
+	return nil // the outcome of its request is not known: the lender may have debited it
+}
+
+// undoSpentLocked puts what t has spent of leases back into those that a holds, and returns the
+// rest to the lender.
+func (s *Store) undoSpentLocked(t *takeState, a account, r *limiter.Rule, now instant) *call {
+	returns, lost := a.takeBack(r, now, t.spent)
+	s.stats.lost.Add(uint64(lost))
+	switch {
+	case returns.any():
+		return t.tellLocked(a, r, now, returns)
+	case a.hasNews(r, now):
+		return s.beginSoonLocked(&t.location, a, r, now)
 	}
 	return nil
-}
-
-// unserveLocked has the lender cancel what it served to the waiter of t.
-func (t *takeState) unserveLocked(a account, r *limiter.Rule, now instant) *call {
-	w := t.waiter
-	a.cancelServed(w.cost)
-	return t.tellLocked(a, r, now, queue{cancels: []granted{{limiter.Events{At: w.decision.At, N: w.cost}, w.spent.incarnation}}})
-}
-
-// unspendLocked puts what was spent of leases back into those that a holds, and returns the rest to
-// the lender.
-func (s *Store) unspendLocked(t *takeState, a account, r *limiter.Rule, spent spent, now instant) *call {
-	var q queue
-	if r.Algorithm.Kind == limiter.TokenBucket {
-		cancel, lost := a.returnToPart(now, spent)
-		s.stats.lost.Add(uint64(lost))
-		if cancel.N > 0 {
-			q.cancels = []granted{{cancel, spent.incarnation}}
-		}
-	} else {
-		returns, lost := a.returnToLease(spent)
-		s.stats.lost.Add(uint64(lost))
-		for _, e := range returns {
-			if e.N > 0 {
-				q.returns = append(q.returns, granted{e, spent.incarnation})
-			}
-		}
-	}
-	if !q.hasReturns() {
-		return nil
-	}
-	return t.tellLocked(a, r, now, q)
-}
-
-// tellLocked has the next request of a carry the cancels and returns of news. If no request is
-// under way, it returns the call for it.
-func (l *location) tellLocked(a account, r *limiter.Rule, now instant, news queue) *call {
-	if q := l.queueLocked(); q != nil {
-		q.returns = append(q.returns, news.returns...)
-		for _, g := range news.cancels {
-			q.cancelLater(g)
-		}
-		return nil
-	}
-	c := newCall(l.key.Text, now)
-	l.requestLocked(c, a, r, &news, everything)
-	return c
 }

@@ -137,7 +137,7 @@ func TestUndoLateTake(t *testing.T) {
 				n.lender.decide(func(requests []limiter.LeaseRequest) (fate, time.Duration) {
 					return test.fate, test.delay
 				})
-				q := n.newRequest(takeOf(wide, "wide", 3), takeOf(narrow, "narrow", 1))
+				q := n.newTakeSet(takeOf(wide, "wide", 3), takeOf(narrow, "narrow", 1))
 				k := &q.takes[0]
 				q.takes[1].selected = false
 				n.round(t.Context(), q)

@@ -2,14 +2,13 @@ package lease
 
 import (
 	"context"
-	"errors"
 	"math"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A batch is what one round of a request waits for.
+// A batch is what one round of a takeSet waits for.
 type batch struct {
 	latch *latch // made when the first take waits
 	calls []*call
@@ -19,47 +18,47 @@ func (b *batch) empty() bool { return b.latch == nil && b.calls == nil }
 
 // round decides the selected takes from their accounts or has them wait for the lender, all at the
 // same time. Those without an account are left to the lender.
-func (s *Store) round(ctx context.Context, r *request) {
+func (s *Store) round(ctx context.Context, set *takeSet) {
 	var b batch
-	for i := range r.takes {
-		t := &r.takes[i]
+	for i := range set.takes {
+		t := &set.takes[i]
 		if t.selected && t.state == undecided {
-			s.join(t, r, &b)
+			s.join(t, set, &b)
 		}
 		if t.state == denied { // by a reply to somebody else
 			break
 		}
 	}
-	s.await(ctx, r, &b)
+	s.await(ctx, set, &b)
 }
 
 // await sends the calls of b, leaves takes to the lender, and waits until the waiters are answered
-// or the request gives up.
-func (s *Store) await(ctx context.Context, r *request, b *batch) {
+// or the set gives up.
+func (s *Store) await(ctx context.Context, set *takeSet, b *batch) {
 	for _, c := range b.calls {
 		s.send(c)
 	}
-	if !r.any(denied) {
-		s.delegate(ctx, r)
+	if !set.any(denied) {
+		s.delegate(ctx, set)
 	}
 	if b.latch == nil {
 		return
 	}
 	b.latch.done()
-	gaveUp := b.latch.wait(ctx, s.options.Timeout, func() time.Duration { return s.patience(r, b) })
-	r.now = s.now()
-	for i := range r.takes {
-		if t := &r.takes[i]; t.waiter != nil && t.waiter.latch == b.latch {
+	gaveUp := b.latch.wait(ctx, s.options.Timeout, func() time.Duration { return s.patience(set, b) })
+	set.now = s.now()
+	for i := range set.takes {
+		if t := &set.takes[i]; t.waiter != nil && t.waiter.latch == b.latch {
 			s.collect(t, gaveUp)
 		}
 	}
 }
 
-// patience returns how much longer the request waits for b: as long as one of its takes does.
-func (s *Store) patience(r *request, b *batch) time.Duration {
+// patience returns how much longer the set waits for b: as long as one of its takes does.
+func (s *Store) patience(set *takeSet, b *batch) time.Duration {
 	var until time.Duration
-	for i := range r.takes {
-		if t := &r.takes[i]; t.waiter != nil && t.waiter.latch == b.latch {
+	for i := range set.takes {
+		if t := &set.takes[i]; t.waiter != nil && t.waiter.latch == b.latch {
 			until = max(until, s.patienceOf(t))
 		}
 	}
@@ -104,14 +103,14 @@ func (c *call) overdueAt(within time.Duration) time.Duration {
 
 // join decides t from its account, or has it wait for a lease request of the account, which is
 // added to b if one can be sent.
-func (s *Store) join(t *takeState, r *request, b *batch) {
+func (s *Store) join(t *takeState, set *takeSet, b *batch) {
 	t.waiter = nil
 	t.shard.Lock()
 	defer t.shard.Unlock()
 	a, ok := t.findLocked()
 	if !ok {
 		var returns []*call
-		a, ok, returns = t.addLocked(t.Rule, r.now)
+		a, ok, returns = t.addLocked(t.Rule, set.now)
 		b.calls = append(b.calls, returns...)
 	}
 	if !ok || t.zone.closed.Load() {
@@ -119,15 +118,15 @@ func (s *Store) join(t *takeState, r *request, b *batch) {
 		return
 	}
 	before := a.remaining
-	if a.take(t.Rule, r.now, t.Cost, &t.Decision) {
-		if t.concludeLocked(a, r.now); !r.alone() {
+	if a.take(t.Rule, set.now, t.Cost, &t.Decision) {
+		if t.concludeLocked(a, set.now); !set.alone() {
 			t.spent = a.spentSince(before)
 		}
 		return
 	}
 	t.zone.rules.add(t.Rule)
 	if s.refuse(t) {
-		a.noteRefusal(t.Rule, r.now, t.Cost)
+		a.noteRefusal(t.Rule, set.now, t.Cost)
 		return
 	}
 	t.waiter = b.newWaiter(t.Cost, s.uptime())
@@ -138,7 +137,7 @@ func (s *Store) join(t *takeState, r *request, b *batch) {
 	others := len(q.waiting)
 	q.waiting = append(q.waiting, t.waiter)
 	if content, free := q.next(a); free && others == 0 {
-		t.requestLocked(b.callFor(t.Key, r.now), a, t.Rule, q, content)
+		t.requestLocked(b.callFor(t.Key, set.now), a, t.Rule, q, content)
 	}
 }
 
@@ -171,10 +170,10 @@ func (s *Store) collect(t *takeState, gaveUp error) {
 	t.shard.Lock()
 	defer t.shard.Unlock()
 	switch {
-	case w.status == replied && w.err == nil:
-		t.adoptReply()
-	case w.status == replied:
+	case w.err != nil:
 		t.fail(w.err)
+	case w.status != waiting:
+		t.adoptReply()
 	case gaveUp != errDenied:
 		t.fail(gaveUp) // takeInOutage sees to the waiter
 	default:
@@ -183,15 +182,15 @@ func (s *Store) collect(t *takeState, gaveUp error) {
 }
 
 // adoptReply takes over the reply that the waiter of t has, if that decides t. It does not if the
-// call denied another take of the request.
+// call denied another take of the set.
 func (t *takeState) adoptReply() (decides bool) {
 	w := t.waiter
 	switch {
-	case w.status != replied || w.err != nil:
+	case w.status == waiting || w.err != nil:
 		return false
 	case !w.decision.OK:
 		t.state = denied
-	case w.served || w.decision.Source == limiter.FromLease:
+	case w.status == served || w.decision.Source == limiter.FromLease:
 		t.state, t.spent = admitted, w.spent
 	default:
 		return false
@@ -212,22 +211,3 @@ func (s *Store) refuse(t *takeState) bool {
 
 // fail notes why the lender could not decide t.
 func (t *takeState) fail(err error) { t.state, t.Err, t.Decision = failed, err, limiter.Decision{} }
-
-// concludeWithoutLender has the lender hear of t, which a has decided without it, if t is admitted:
-// by the request under way that carries its waiter, or else by a later one, as debt.
-func (t *takeState) concludeWithoutLender(a account, now instant) {
-	w, owes := t.waiter, int64(0)
-	switch {
-	case w != nil && w.status == waiting:
-		owes = t.queueLocked().leave(w, t.state == admitted)
-	case t.state == admitted && (t.refused || w != nil && errors.Is(w.err, limiter.ErrNotAsked)):
-		owes = t.Cost
-	}
-	if owes > 0 {
-		t.owed = true
-		t.zone.store.owe(a, t.Rule, now, owes)
-		if t.queueLocked() == nil {
-			t.zone.store.backOffLocked(&t.location, a, now)
-		}
-	}
-}

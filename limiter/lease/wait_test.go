@@ -221,7 +221,7 @@ func TestDeniedBetweenRounds(t *testing.T) {
 		narrow, wide := n.fixed("a", 1, 1), n.fixed("b", 2, 10)
 		n.denied(narrow, "key", 2, limiter.FromStore)
 		received := n.lender.received()
-		q := n.newRequest(takeOf(narrow, "key", 2), takeOf(wide, "key", 1)) // both of which had no account before
+		q := n.newTakeSet(takeOf(narrow, "key", 2), takeOf(wide, "key", 1)) // both of which had no account before
 		begin := time.Now()
 		if n.round(t.Context(), q); q.takes[0].state != denied || q.takes[1].state != undecided {
 			t.Errorf("takes in state %d and %d, want %d: denied, and %d: undecided",

@@ -141,24 +141,24 @@ func (l *location) addLocked(r *limiter.Rule, now instant) (a account, ok bool, 
 	return accountOf(l.shard, e), true, returns
 }
 
-// evictionCost returns the more, the later the account was used. It must stay while it has a
-// request under way, owes events, remembers a denial or is at its local limit, and while it holds
-// leases that could not be returned.
+// evictionCost returns the more, the later the account was used. An account stays while it has a
+// request under way, remembers a denial or is at its local limit, and while it holds leases that
+// could not be returned.
 func (a account) evictionCost(r *limiter.Rule, now instant, canReturn bool) (cost int64, evictable bool) {
-	leased := a.held() // what is owed of an outage is lost: else a flood in an outage would lock out new keys
+	leased := a.held() // debt is lost: else a flood in an outage would lock out new keys
 	evictable = (canReturn || leased == 0) && !a.requesting && !a.denies(r, now, math.MaxInt64) &&
 		!a.atLocalLimit(now)
 	return int64(a.idleSince(now)), evictable
 }
 
 // closeAccountLocked returns the call that tells the lender what the account of e has leased and
-// owes, or nil. The caller removes the account, which must have no request under way.
+// its debt, or nil. The caller removes the account, which must have no request under way.
 func (z *Zone) closeAccountLocked(sh *shard, e *entry, now instant) *call {
 	a := accountOf(sh, e)
 	r := z.rules.of(e.ID(), a)
 	a.retire()
 	z.dropPassed(a, r, now)
-	if leased, owed := a.outstanding(); leased+owed == 0 {
+	if leased, debt := a.outstanding(); leased+debt == 0 {
 		return nil
 	}
 	c := newCall(sh.Entries.Text(e), now)
@@ -173,10 +173,10 @@ func (z *Zone) dropPassed(a account, r *limiter.Rule, now instant) {
 	}
 }
 
-// dropOwed drops what is owed of a window that has passed.
-func (z *Zone) dropOwed(a account, r *limiter.Rule, now instant) {
-	if n := a.dropOwed(r, now); n > 0 {
-		z.store.stats.owedDropped.Add(uint64(n))
+// dropPassedDebt drops the debt of a window that has passed.
+func (z *Zone) dropPassedDebt(a account, r *limiter.Rule, now instant) {
+	if n := a.dropPassedDebt(r, now); n > 0 {
+		z.store.stats.debtDropped.Add(uint64(n))
 	}
 }
 
@@ -227,4 +227,27 @@ func (rs *rules) of(id uint32, a account) *limiter.Rule {
 		}
 	}
 	return known[0]
+}
+
+// A crowd is the keys that have no account, as they found no room or their zone is closed. It has
+// one account per rule, by which all these keys together are decided when the lender cannot: like
+// one key.
+type crowd struct {
+	mu       sync.Mutex
+	accounts map[uint32]account // by rule ID
+}
+
+// decide has the account of a rule decide.
+func (c *crowd) decide(r *limiter.Rule, decide func(a account)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a, found := c.accounts[r.ID]
+	if !found {
+		if c.accounts == nil {
+			c.accounts = make(map[uint32]account)
+		}
+		a = account{new(hot), new(cold)}
+		c.accounts[r.ID] = a
+	}
+	decide(a)
 }

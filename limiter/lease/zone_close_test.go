@@ -96,7 +96,7 @@ func TestZoneClosedBetweenSteps(t *testing.T) {
 	inBubble(t, Options{}, func(t *testing.T, n node) {
 		r := n.fixed("zone", 1, 10)
 		n.Open("zone").Close()
-		q := n.newRequest(takeOf(r, "key", 1))
+		q := n.newTakeSet(takeOf(r, "key", 1))
 		k := &q.takes[0]
 		if n.round(t.Context(), q); k.Err != nil || k.state != decided {
 			t.Errorf("take = %+v in state %d, want it in %d: decided by the lender", k.Take, k.state, decided)

@@ -227,11 +227,11 @@ func (c *checker) closeNode(n *simNode, alive bool) {
 		return // what parts accrue is in no sum
 	}
 	s, stats := &n.sums, n.store.Stats()
-	left := s.granted + s.served - s.returned - s.cancelled - s.spent - s.admitted - int64(stats.OwedSettled)
+	left := s.granted + s.served - s.returned - s.cancelled - s.spent - s.admitted - int64(stats.DebtSettled)
 	knows := !n.gone && (alive || s.failed == 0) // a node that ends does not wait for long
 	lost := int64(stats.Expired+stats.Lost) + s.late
 	if !c.regrets { // else what is owed may have been undone
-		lost -= min(s.late, int64(stats.Owed)) // which was not served late
+		lost -= min(s.late, int64(stats.Debt)) // which was not served late
 	}
 	if left < 0 || left > lost && knows {
 		c.failf(0, "%v: %+v leave %d events, want 0 to %d, those that it has lost or served late", n, *s, left, lost)

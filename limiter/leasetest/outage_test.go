@@ -127,7 +127,7 @@ func (o *outageRun) checkUsed(k *outcome) {
 	var owed, settled uint64
 	for _, n := range o.nodes {
 		stats := n.store.Stats()
-		owed, settled = owed+stats.Owed, settled+stats.OwedSettled
+		owed, settled = owed+stats.Debt, settled+stats.DebtSettled
 		if debt := stats.OutageDebt(); debt != 0 {
 			o.checker.failf(0, "%v: %d events of the outage are still owed", n, debt)
 		}

@@ -9,15 +9,15 @@ import (
 
 // A result is what a call found for the takes of a group. Their decisions are in the takes.
 type result struct {
-	allowed bool               // all of them; then they are consumed, except by a peek
-	foreign int64              // values that no script has written
-	counts  []limiter.Restored // after that
+	allowed bool                  // all of them; then they are consumed, except by a peek
+	foreign int64                 // values that no script has written
+	counts  []limiter.RemoteCount // after that
 }
 
 // readTakes reads the reply of take.lua and writes the decisions.
 func readTakes(reply any, g group, consume bool) (result, error) {
 	r := newReader(reply)
-	a := result{allowed: true, counts: make([]limiter.Restored, len(g))}
+	a := result{allowed: true, counts: make([]limiter.RemoteCount, len(g))}
 	for i, k := range g {
 		k.Decision = limiter.Decision{OK: r.next() == 1, Breach: r.next() == 1, At: limiter.Instant(r.next())}
 		a.counts[i] = r.count(k.Rule, k.Decision.At)
@@ -166,20 +166,20 @@ func number(b string) (n int64) {
 }
 
 // count returns what a key has consumed under a rule, from the reply of its algorithm's script.
-func (r *reader) count(rule *limiter.Rule, at limiter.Instant) limiter.Restored {
+func (r *reader) count(rule *limiter.Rule, at limiter.Instant) limiter.RemoteCount {
 	switch rule.Algorithm.Kind {
 	case limiter.TokenBucket:
 		missing, fraction := r.next(), r.next()
-		return limiter.RestoreTokenBucket(rule, at, missing, fraction, r.parts())
+		return limiter.RemoteTokenBucket(rule, at, missing, fraction, r.parts())
 	case limiter.FixedWindow:
 		end, used, leased := r.next(), r.next(), r.next()
-		return limiter.RestoreFixedWindow(rule, at, limiter.Instant(end), used, limiter.Instant(leased))
+		return limiter.RemoteFixedWindow(rule, at, limiter.Instant(end), used, limiter.Instant(leased))
 	case limiter.SlidingWindow:
 		start, counts, leased := r.next(), r.list(rule.Algorithm.SubWindows+1), r.next()
-		return limiter.RestoreSlidingWindow(rule, at, limiter.Instant(start), counts, limiter.Instant(leased))
+		return limiter.RemoteSlidingWindow(rule, at, limiter.Instant(start), counts, limiter.Instant(leased))
 	default:
 		used, newest, first, events := r.next(), r.next(), r.next(), r.next()
-		return limiter.RestoreSlidingLog(at, r.leaseSlots(),
+		return limiter.RemoteSlidingLog(at, r.leaseSlots(),
 			limiter.Events{At: limiter.Instant(first), N: events}, limiter.Events{At: limiter.Instant(newest), N: used - events})
 	}
 }

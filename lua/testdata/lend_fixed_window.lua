@@ -65,10 +65,15 @@ if stored[2] and (written_1 == 0 or written_1 > now + STEP) then
 end
 local allowed, incarnation = true, tonumber(ARGV[2])
 local more_1, want_1 = struct.unpack('>I3xxI5', ARGV[7 * 1 + 2])
-if #ARGV[7 * 1 + 2] > 16 then
-  local n, taken, known = struct.unpack('>I5I7I7', ARGV[7 * 1 + 2], 17)
-  if known ~= incarnation and known > 0 and incarnation > 0 and n > 0 and written_1 < taken then
-    local now = taken
+do
+  local n, taken, lost = 0, 0, false
+  if #ARGV[7 * 1 + 2] > 16 then
+    local known
+    n, taken, known = struct.unpack('>I5I7I7', ARGV[7 * 1 + 2], 17)
+    lost = known ~= incarnation and known > 0 and incarnation > 0 and n > 0 and written_1 < taken
+  end
+  repeat
+    local restored, now = lost, lost and taken or now
     at_1 = math.max(now, written_1)
 if now < written_1 - LATE then at_1, changed_1 = now, true end
 if at_1 >= ends_1 then used_1 = 0 end
@@ -78,19 +83,12 @@ if ends_1 % window_1 ~= 0 or at_1 >= ends_1 or at_1 < ends_1 - window_1 then
 end
 leased_1 = leased_1 > written_1 and math.min(leased_1, at_1 + LEASE) or 0
 left_1 = capacity_1 - used_1
-    used_1 = math.max(used_1, n)
-    written_1, changed_1 = at_1, true
-  end
+    if lost then
+      used_1 = math.max(used_1, n)
+      written_1, changed_1, lost = at_1, true, false
+    end
+  until not restored
 end
-at_1 = math.max(now, written_1)
-if now < written_1 - LATE then at_1, changed_1 = now, true end
-if at_1 >= ends_1 then used_1 = 0 end
-if ends_1 % window_1 ~= 0 or at_1 >= ends_1 or at_1 < ends_1 - window_1 then
-  changed_1 = changed_1 or used_1 > 0
-  ends_1 = at_1 - at_1 % window_1 + window_1
-end
-leased_1 = leased_1 > written_1 and math.min(leased_1, at_1 + LEASE) or 0
-left_1 = capacity_1 - used_1
 if #ARGV[7 * 1 + 2] > 35 then
   local lease = ARGV[7 * 1 + 2]
   local seen, seen_at, known = struct.unpack('>I5I7I7', lease, 17)

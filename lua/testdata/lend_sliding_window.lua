@@ -73,10 +73,15 @@ for i = 1, q_1 + 1 do counts_1[i] = 0 end
 end
 local allowed, incarnation = true, tonumber(ARGV[2])
 local more_1, want_1 = struct.unpack('>I3xxI5', ARGV[7 * 1 + 2])
-if #ARGV[7 * 1 + 2] > 16 then
-  local n, taken, known = struct.unpack('>I5I7I7', ARGV[7 * 1 + 2], 17)
-  if known ~= incarnation and known > 0 and incarnation > 0 and n > 0 and written_1 < taken then
-    local now = taken
+do
+  local n, taken, lost = 0, 0, false
+  if #ARGV[7 * 1 + 2] > 16 then
+    local known
+    n, taken, known = struct.unpack('>I5I7I7', ARGV[7 * 1 + 2], 17)
+    lost = known ~= incarnation and known > 0 and incarnation > 0 and n > 0 and written_1 < taken
+  end
+  repeat
+    local restored, now = lost, lost and taken or now
     do
   local back = now < written_1 - LATE
   at_1 = back and written_1 or math.max(now, written_1)
@@ -104,36 +109,11 @@ do
   left_1 = capacity_1 - weighed - (rest > 0 and 1 or 0)
   for i = 1, q_1 do left_1 = left_1 - counts_1[i] end
 end
-    counts_1[1] = counts_1[1] + math.max(0, n - (capacity_1 - left_1))
-    written_1, changed_1 = at_1, true
-  end
-end
-do
-  local back = now < written_1 - LATE
-  at_1 = back and written_1 or math.max(now, written_1)
-  start_1 = written_1 - written_1 % length_1
-  local passed = (at_1 - at_1 % length_1 - start_1) / length_1
-  if passed > 0 then
-    for i = q_1 + 1, 1, -1 do counts_1[i] = counts_1[i - passed] or 0 end
-  end
-  start_1 = at_1 - at_1 % length_1
-  if back or length_1 ~= p_1 then
-    do
-  local weighed, rest = muldiv(counts_1[q_1 + 1], length_1 - (at_1 - start_1), length_1)
-  left_1 = capacity_1 - weighed - (rest > 0 and 1 or 0)
-  for i = 1, q_1 do left_1 = left_1 - counts_1[i] end
-end
-    for i = 1, q_1 + 1 do counts_1[i] = 0 end
-    counts_1[1], length_1, changed_1 = capacity_1 - left_1, p_1, true
-    at_1 = back and now or at_1
-    start_1 = at_1 - at_1 % p_1
-  end
-end
-leased_1 = leased_1 > written_1 and math.min(leased_1, at_1 + LEASE) or 0
-do
-  local weighed, rest = muldiv(counts_1[q_1 + 1], length_1 - (at_1 - start_1), length_1)
-  left_1 = capacity_1 - weighed - (rest > 0 and 1 or 0)
-  for i = 1, q_1 do left_1 = left_1 - counts_1[i] end
+    if lost then
+      counts_1[1] = counts_1[1] + math.max(0, n - (capacity_1 - left_1))
+      written_1, changed_1, lost = at_1, true, false
+    end
+  until not restored
 end
 if #ARGV[7 * 1 + 2] > 35 then
   local lease = ARGV[7 * 1 + 2]

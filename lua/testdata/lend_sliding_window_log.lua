@@ -86,10 +86,15 @@ written_1 = newest_1
 end
 local allowed, incarnation = true, tonumber(ARGV[2])
 local more_1, want_1 = struct.unpack('>I3xxI5', ARGV[7 * 1 + 2])
-if #ARGV[7 * 1 + 2] > 16 then
-  local n, taken, known = struct.unpack('>I5I7I7', ARGV[7 * 1 + 2], 17)
-  if known ~= incarnation and known > 0 and incarnation > 0 and n > 0 and written_1 < taken then
-    local now = math.max(taken, newest_1)
+do
+  local n, taken, lost = 0, 0, false
+  if #ARGV[7 * 1 + 2] > 16 then
+    local known
+    n, taken, known = struct.unpack('>I5I7I7', ARGV[7 * 1 + 2], 17)
+    lost = known ~= incarnation and known > 0 and incarnation > 0 and n > 0 and written_1 < taken
+  end
+  repeat
+    local restored, now = lost, lost and math.max(taken, newest_1) or now
     do
   local seen = math.max(newest_1, written_1)
   at_1 = math.max(now, seen)
@@ -134,7 +139,8 @@ stored[2] = value
   end
 end
 left_1 = capacity_1 - used_1 - open_1 - before_1
-    n = n - (capacity_1 - left_1)
+    if lost then
+      n = n - (capacity_1 - left_1)
 if n > 0 then
   if newest_1 ~= 0 then
   redis.call('ZREMRANGEBYSCORE', KEYS[2], FIRST, decimal(at_1 + back_1 - window_1))
@@ -151,53 +157,10 @@ upto_1, used_1, newest_1 = (upto_1 + n) % 2 ^ 50, used_1 + n, at_1
 redis.call('ZADD', KEYS[2], decimal(at_1), struct.pack('>I7', upto_1))
   first_1, events_1 = 0, 0
 end
-    written_1, changed_1 = at_1, true
-  end
-end
-do
-  local seen = math.max(newest_1, written_1)
-  at_1 = math.max(now, seen)
-  if now < seen - LATE then
-    at_1, back_1, changed_1 = now, seen - now, true
-    ends_1 = now + length_1
-  end
-  if open_1 + before_1 > 0 and at_1 >= ends_1 then
-    repeat
-      if before_1 > 0 then
-        newest_1, upto_1 = ends_1, (upto_1 + before_1) % 2 ^ 50
-        redis.call('ZADD', KEYS[2], decimal(newest_1), struct.pack('>I7', upto_1))
-        keep(KEYS[2], newest_1 + window_1)
-      end
-      ends_1, open_1, before_1 = ends_1 + length_1, 0, open_1
-    until open_1 + before_1 == 0 or at_1 < ends_1
-    local value, reset
-    if used_1 > 0 then keep(KEYS[2], newest_1 + window_1) end
-reset = (open_1 > 0 and ends_1 + length_1 or before_1 > 0 and ends_1 or math.max(written_1, newest_1)) + window_1
-if open_1 + before_1 > 0 or written_1 ~= newest_1 and (newest_1 ~= 0 or stored[2]) then
-  value = struct.pack('>I3I7', expiry(reset, stored[2]), written_1)
-  if open_1 + before_1 > 0 then value = value .. (open_1 + before_1 > 0 and struct.pack('>I7I3I5I5', ends_1, length_1, open_1, before_1) or 0) end
-end
-    if value then
-  added = added + redis.call('HSET', KEYS[1], ARGV[3], value)
-  last = math.max(last, reset)
-elseif stored[2] then
-  redis.call('HDEL', KEYS[1], ARGV[3])
-end
-stored[2] = value
-  end
-  if newest_1 > 0 then
-    local left = redis.call('ZRANGE', KEYS[2], decimal(at_1 + back_1 - window_1), FIRST, 'BYSCORE', 'REV', 'LIMIT', 0, 1)
-    used_1 = (upto_1 - (left[1] and upto(left[1]) or tonumber(redis.call('ZSCORE', KEYS[2], 'gone') or 0))) % 2 ^ 50
-    if used_1 > MOST then
-      redis.call('DEL', KEYS[2])
-      bad, used_1, newest_1, upto_1, back_1 = bad + 1, 0, 0, 0, 0
+      written_1, changed_1, lost = at_1, true, false
     end
-    newest_1 = newest_1 - back_1
-  else
-    back_1 = 0
-  end
+  until not restored
 end
-left_1 = capacity_1 - used_1 - open_1 - before_1
 if #ARGV[7 * 1 + 2] > 35 then
   local lease = ARGV[7 * 1 + 2]
   local seen, seen_at, known = struct.unpack('>I5I7I7', lease, 17)

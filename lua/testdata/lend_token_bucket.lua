@@ -42,18 +42,17 @@ local function muldiv(a, b, c)
   return quotient, rest
 end
 local SHARES, SLOT = 4096, 60000000
-local function sharesOf(parts) return parts.shares + parts.shares2 end
-local function accrual(us, p, q)
-  us = math.ceil(us / SHARES)
+local function sharesOf(parts) return parts.current.shares + parts.previous.shares end
+local function given(us, p, q)
   local rest = us % q
   local events, numerator = muldiv(p, rest, q)
   return (us - rest) / q * p + events, numerator
 end
-local function held(parts, at, p, q)
-  local since = at - parts.ends
-  local events, numerator = accrual(parts.shares * (since + parts.length) - parts.offset +
-    parts.shares2 * (since + 2 * parts.length) - parts.offset2, p, q)
-  return parts.events + parts.events2 + events, numerator
+local function held(parts, passed, p, q)
+  local current, previous = parts.current, parts.previous
+  local us = current.shares * passed - current.offset + previous.shares * (passed + parts.length) - previous.offset
+  local events, numerator = given(math.ceil(us / SHARES), p, q)
+  return current.events + previous.events + events, numerator
 end
 local last, added, stored = now, 0, redis.call('HMGET', KEYS[1], '@', ARGV[3])
 local created, restarted, bad = nil, 0, 0
@@ -83,11 +82,11 @@ if stored[2] and (#stored[2] == 20 or #stored[2] == 28 or #stored[2] == 55 or #s
     end
   end
   if #stored[2] >= 55 then
-    local t = {}
-t.ends, t.length, t.shares, t.offset, t.events, t.shares2, t.offset2, t.events2 =
+    local a, b, ends, length = {}, {}, nil, nil
+ends, length, a.shares, a.offset, a.events, b.shares, b.offset, b.events =
   struct.unpack('>I7I4I2I5I5I2I5I5', stored[2], 21)
-if t.length > SLOT or t.length == 0 or t.ends > written_1 + t.length or sharesOf(t) > SHARES then written_1 = 0 end
-parts_1 = t
+parts_1 = {ends = ends, length = length, current = a, previous = b}
+if length > SLOT or length == 0 or ends > written_1 + length or sharesOf(parts_1) > SHARES then written_1 = 0 end
   end
 end
 if stored[2] and (written_1 == 0 or written_1 > now + STEP) then
@@ -97,121 +96,38 @@ parts_1 = nil
 end
 local allowed, incarnation = true, tonumber(ARGV[2])
 local more_1, want_1 = struct.unpack('>I3xxI5', ARGV[7 * 1 + 2])
-if #ARGV[7 * 1 + 2] > 16 then
-  local n, taken, known = struct.unpack('>I5I7I7', ARGV[7 * 1 + 2], 17)
-  if known ~= incarnation and known > 0 and incarnation > 0 and n > 0 and written_1 < taken then
-    local now = taken
-    do
-  if missing_1 > 2 * capacity_1 then
-    missing_1, aside_1 = 2 * capacity_1, aside_1 + missing_1 - 2 * capacity_1
-  end
-  local from, till = written_1, nil
-  at_1 = math.max(now, from)
-  if now < from - LATE then
-    if parts_1 then parts_1.ends = parts_1.ends + now - from end
-    at_1, from, changed_1 = now, now, true
-  end
-  while parts_1 and at_1 >= parts_1.ends do
-    till = parts_1.ends
-    do
-  local elapsed = till - from
-  if parts_1 then elapsed = math.floor(elapsed * (SHARES - sharesOf(parts_1)) / SHARES) end
-  if missing_1 + aside_1 > 0 then
-    local events
-    do
-  local rest = elapsed % q_1
-  local more, accrued = muldiv(p_1, rest, q_1)
-  accrued = accrued + fraction_1
-  if accrued >= q_1 then more, accrued = more + 1, accrued - q_1 end
-  events, fraction_1 = (elapsed - rest) / q_1 * p_1 + more, accrued
-end
-    missing_1 = missing_1 - events
-    if missing_1 <= 0 then
-      aside_1 = math.max(0, aside_1 + missing_1)
-      missing_1, fraction_1 = 0, 0
-    end
-  end
-  if parts_1 then
-  local least, ahead = held(parts_1, till, p_1, q_1)
-  if least >= 2 * capacity_1 then
-    least, ahead = 2 * capacity_1, 0
-  elseif ahead > 0 then
-    least, ahead = least + 1, q_1 - ahead
-  end
-  if missing_1 < least or missing_1 == least and fraction_1 > ahead then
-    missing_1, fraction_1 = least, ahead
-  end
-end
-end
-    from = till
-    do
-  local t = parts_1
-  t.shares2, t.offset2, t.events2 = t.shares, t.offset, t.events
-  t.shares, t.offset, t.events = 0, 0, 0
-  t.ends = t.ends + t.length
-end
-if sharesOf(parts_1) + parts_1.events + parts_1.events2 == 0 then parts_1 = nil end
-  end
-  till = at_1
-  do
-  local elapsed = till - from
-  if parts_1 then elapsed = math.floor(elapsed * (SHARES - sharesOf(parts_1)) / SHARES) end
-  if missing_1 + aside_1 > 0 then
-    local events
-    do
-  local rest = elapsed % q_1
-  local more, accrued = muldiv(p_1, rest, q_1)
-  accrued = accrued + fraction_1
-  if accrued >= q_1 then more, accrued = more + 1, accrued - q_1 end
-  events, fraction_1 = (elapsed - rest) / q_1 * p_1 + more, accrued
-end
-    missing_1 = missing_1 - events
-    if missing_1 <= 0 then
-      aside_1 = math.max(0, aside_1 + missing_1)
-      missing_1, fraction_1 = 0, 0
-    end
-  end
-  if parts_1 then
-  local least, ahead = held(parts_1, till, p_1, q_1)
-  if least >= 2 * capacity_1 then
-    least, ahead = 2 * capacity_1, 0
-  elseif ahead > 0 then
-    least, ahead = least + 1, q_1 - ahead
-  end
-  if missing_1 < least or missing_1 == least and fraction_1 > ahead then
-    missing_1, fraction_1 = least, ahead
-  end
-end
-end
-end
-left_1 = capacity_1 - missing_1
-    if n > missing_1 then missing_1, fraction_1 = n, 0 end
-    written_1, changed_1 = at_1, true
-  end
-end
 do
+  local n, taken, lost = 0, 0, false
+  if #ARGV[7 * 1 + 2] > 16 then
+    local known
+    n, taken, known = struct.unpack('>I5I7I7', ARGV[7 * 1 + 2], 17)
+    lost = known ~= incarnation and known > 0 and incarnation > 0 and n > 0 and written_1 < taken
+  end
+  repeat
+    local restored, now = lost, lost and taken or now
+    do
   if missing_1 > 2 * capacity_1 then
     missing_1, aside_1 = 2 * capacity_1, aside_1 + missing_1 - 2 * capacity_1
   end
-  local from, till = written_1, nil
+  local from, till, ended = written_1, nil, nil
   at_1 = math.max(now, from)
   if now < from - LATE then
     if parts_1 then parts_1.ends = parts_1.ends + now - from end
     at_1, from, changed_1 = now, now, true
   end
-  while parts_1 and at_1 >= parts_1.ends do
-    till = parts_1.ends
+  repeat
+    ended = parts_1 and at_1 >= parts_1.ends
+    till = ended and parts_1.ends or at_1
     do
   local elapsed = till - from
   if parts_1 then elapsed = math.floor(elapsed * (SHARES - sharesOf(parts_1)) / SHARES) end
   if missing_1 + aside_1 > 0 then
     local events
     do
-  local rest = elapsed % q_1
-  local more, accrued = muldiv(p_1, rest, q_1)
-  accrued = accrued + fraction_1
-  if accrued >= q_1 then more, accrued = more + 1, accrued - q_1 end
-  events, fraction_1 = (elapsed - rest) / q_1 * p_1 + more, accrued
+  local numerator
+  events, numerator = given(elapsed, p_1, q_1)
+  fraction_1 = fraction_1 + numerator
+  if fraction_1 >= q_1 then events, fraction_1 = events + 1, fraction_1 - q_1 end
 end
     missing_1 = missing_1 - events
     if missing_1 <= 0 then
@@ -220,7 +136,7 @@ end
     end
   end
   if parts_1 then
-  local least, ahead = held(parts_1, till, p_1, q_1)
+  local least, ahead = held(parts_1, till - parts_1.ends + parts_1.length, p_1, q_1)
   if least >= 2 * capacity_1 then
     least, ahead = 2 * capacity_1, 0
   elseif ahead > 0 then
@@ -232,47 +148,20 @@ end
 end
 end
     from = till
-    do
-  local t = parts_1
-  t.shares2, t.offset2, t.events2 = t.shares, t.offset, t.events
-  t.shares, t.offset, t.events = 0, 0, 0
-  t.ends = t.ends + t.length
-end
-if sharesOf(parts_1) + parts_1.events + parts_1.events2 == 0 then parts_1 = nil end
-  end
-  till = at_1
-  do
-  local elapsed = till - from
-  if parts_1 then elapsed = math.floor(elapsed * (SHARES - sharesOf(parts_1)) / SHARES) end
-  if missing_1 + aside_1 > 0 then
-    local events
-    do
-  local rest = elapsed % q_1
-  local more, accrued = muldiv(p_1, rest, q_1)
-  accrued = accrued + fraction_1
-  if accrued >= q_1 then more, accrued = more + 1, accrued - q_1 end
-  events, fraction_1 = (elapsed - rest) / q_1 * p_1 + more, accrued
-end
-    missing_1 = missing_1 - events
-    if missing_1 <= 0 then
-      aside_1 = math.max(0, aside_1 + missing_1)
-      missing_1, fraction_1 = 0, 0
+    if ended then
+      parts_1.previous, parts_1.current = parts_1.current, {shares = 0, offset = 0, events = 0}
+parts_1.ends = parts_1.ends + parts_1.length
+if sharesOf(parts_1) + parts_1.current.events + parts_1.previous.events == 0 then parts_1 = nil end
     end
-  end
-  if parts_1 then
-  local least, ahead = held(parts_1, till, p_1, q_1)
-  if least >= 2 * capacity_1 then
-    least, ahead = 2 * capacity_1, 0
-  elseif ahead > 0 then
-    least, ahead = least + 1, q_1 - ahead
-  end
-  if missing_1 < least or missing_1 == least and fraction_1 > ahead then
-    missing_1, fraction_1 = least, ahead
-  end
-end
-end
+  until not ended
 end
 left_1 = capacity_1 - missing_1
+    if lost then
+      if n > missing_1 then missing_1, fraction_1 = n, 0 end
+      written_1, changed_1, lost = at_1, true, false
+    end
+  until not restored
+end
 if #ARGV[7 * 1 + 2] > 35 then
   local lease = ARGV[7 * 1 + 2]
   local seen, seen_at, known = struct.unpack('>I5I7I7', lease, 17)
@@ -282,31 +171,19 @@ if #ARGV[7 * 1 + 2] > 35 then
       local n, taken, spent, share = struct.unpack('>I5I7I5I2', lease, at)
       if taken >= (created or 0) then
         if parts_1 and taken < parts_1.ends and taken >= parts_1.ends - 2 * parts_1.length then
-  local t, start, known = parts_1, parts_1.ends - parts_1.length, true
-  if taken >= start then
-    local offset = share * (taken - start)
-    known = share <= t.shares and n <= t.events and offset <= t.offset
-    if known then
-      t.shares, t.offset, t.events = t.shares - share, t.offset - offset, t.events - n
-      if t.shares == 0 then t.offset = 0 end
-    end
-  else
-    local offset = share * (taken - start + t.length)
-    known = share <= t.shares2 and n <= t.events2 and offset <= t.offset2
-    if known then
-      t.shares2, t.offset2, t.events2 = t.shares2 - share, t.offset2 - offset, t.events2 - n
-      if t.shares2 == 0 then t.offset2 = 0 end
-    end
-  end
-  if known then
-    if sharesOf(parts_1) + parts_1.events + parts_1.events2 == 0 then parts_1 = nil end
+  local slot, start = parts_1.current, parts_1.ends - parts_1.length
+  if taken < start then slot, start = parts_1.previous, start - parts_1.length end
+  local offset = share * (taken - start)
+  if share <= slot.shares and n <= slot.events and offset <= slot.offset then
+    slot.shares, slot.offset, slot.events = slot.shares - share, slot.offset - offset, slot.events - n
+    if slot.shares == 0 then slot.offset = 0 end
+    if sharesOf(parts_1) + parts_1.current.events + parts_1.previous.events == 0 then parts_1 = nil end
     local elapsed, before, events = math.floor(share * (at_1 - taken) / SHARES), fraction_1, nil
     do
-  local rest = elapsed % q_1
-  local more, accrued = muldiv(p_1, rest, q_1)
-  accrued = accrued + fraction_1
-  if accrued >= q_1 then more, accrued = more + 1, accrued - q_1 end
-  events, fraction_1 = (elapsed - rest) / q_1 * p_1 + more, accrued
+  local numerator
+  events, numerator = given(elapsed, p_1, q_1)
+  fraction_1 = fraction_1 + numerator
+  if fraction_1 >= q_1 then events, fraction_1 = events + 1, fraction_1 - q_1 end
 end
     n = n + events - spent
     if n >= 0 then
@@ -317,7 +194,7 @@ end
   if missing_1 <= 0 then missing_1, fraction_1 = 0, 0 end
   local till = at_1
   if parts_1 then
-  local least, ahead = held(parts_1, till, p_1, q_1)
+  local least, ahead = held(parts_1, till - parts_1.ends + parts_1.length, p_1, q_1)
   if least >= 2 * capacity_1 then
     least, ahead = 2 * capacity_1, 0
   elseif ahead > 0 then
@@ -340,13 +217,12 @@ end
       local lacked = seen_at == taken and math.max(n, seen) or n
       
       if taken <= at_1 then
-  local rest = (at_1 - taken) % q_1
-  local events, fraction = muldiv(p_1, rest, q_1)
+  local events, fraction = given(at_1 - taken, p_1, q_1)
   if lacked > n then
     if fraction > fraction_1 then events = events + 1 end
     fraction = fraction_1
   end
-  local most = lacked - events - (at_1 - taken - rest) / q_1 * p_1
+  local most = lacked - events
   if most > n or most == n and fraction == 0 then
     n = missing_1 - n
   elseif most <= 0 then
@@ -361,7 +237,7 @@ end
   if missing_1 <= 0 then missing_1, fraction_1 = 0, 0 end
   local till = at_1
   if parts_1 then
-  local least, ahead = held(parts_1, till, p_1, q_1)
+  local least, ahead = held(parts_1, till - parts_1.ends + parts_1.length, p_1, q_1)
   if least >= 2 * capacity_1 then
     least, ahead = 2 * capacity_1, 0
   elseif ahead > 0 then
@@ -393,39 +269,32 @@ do
     math.floor((left_1 - more_1) / struct.unpack('>I2', ARGV[7 * 1 + 2], 4)))) or 0
   if allowed or not enough then
     do
-  local slot, share = struct.unpack('>I4I2', ARGV[7 * 1 + 2], 11)
-  local t = parts_1
-  if incarnation == 0 then slot = 0 end
-  if slot > 0 and not t then
-    t = {ends = at_1 - at_1 % slot + slot, length = slot,
-      shares = 0, offset = 0, events = 0, shares2 = 0, offset2 = 0, events2 = 0}
+  local length, share = struct.unpack('>I4I2', ARGV[7 * 1 + 2], 11)
+  local t, room, granted = parts_1, 0, 0
+  if length > 0 and not t then
+    t = {ends = at_1 - at_1 % length + length, length = length,
+      current = {shares = 0, offset = 0, events = 0}, previous = {shares = 0, offset = 0, events = 0}}
   end
-  local room = 0
-  if slot > 0 and t.length == slot then
-    local most, ahead = accrual(2 * slot * sharesOf(t) - t.offset - t.offset2, p_1, q_1)
-    room = math.floor(capacity_1 / 2) - t.events - t.events2 - most - (ahead > 0 and 1 or 0)
+  if length > 0 and t.length == length and incarnation > 0 then
+    local us = 2 * length * sharesOf(t) - t.current.offset - t.previous.offset
+    local most, ahead = given(math.ceil(us / SHARES), p_1, q_1)
+    room = math.floor(capacity_1 / 2) - t.current.events - t.previous.events - most - (ahead > 0 and 1 or 0)
   end
-  want_1 = math.min(want_1, room)
   if room >= 2 then
-    local lasts = t.ends + slot - at_1
-    local whole, rest = muldiv(q_1, (room - want_1) % p_1, p_1)
-    whole = whole + math.floor((room - want_1) / p_1) * q_1
-    share = math.min(share, math.floor((SHARES - sharesOf(t)) / 2), math.floor(math.min(whole, lasts) * SHARES / lasts))
-    local us = math.floor(share * lasts / SHARES)
-    local n = muldiv(p_1, us % q_1, q_1) + (us - us % q_1) / q_1 * p_1
-    if missing_1 >= capacity_1 then
-      us = math.floor(share * 2000000 / SHARES)
-      if muldiv(p_1, us % q_1, q_1) + (us - us % q_1) / q_1 * p_1 < 1 then n = 0 end
-    end
+    local lasts, slot = t.ends + length - at_1, t.current
+    want_1 = math.min(want_1, room)
+    local whole = given(room - want_1, q_1, p_1)
+    share = math.min(share, math.floor((SHARES - sharesOf(t)) / 2),
+      math.floor(math.min(whole, lasts) * SHARES / lasts))
+    local n = given(math.floor(share * lasts / SHARES), p_1, q_1)
+    if missing_1 >= capacity_1 and given(math.floor(share * 2000000 / SHARES), p_1, q_1) < 1 then n = 0 end
     if want_1 + n >= 2 then
-      t.shares, t.offset, t.events = t.shares + share, t.offset + share * (at_1 - t.ends + slot), t.events + want_1
-      missing_1, parts_1, share_1 = missing_1 + want_1, t, share
-    else
-      want_1 = 0
+      slot.shares, slot.events = slot.shares + share, slot.events + want_1
+      slot.offset = slot.offset + share * (at_1 - t.ends + length)
+      missing_1, parts_1, share_1, granted = missing_1 + want_1, t, share, want_1
     end
-  else
-    want_1 = 0
   end
+  want_1 = granted
 end
   end
 end
@@ -437,8 +306,8 @@ if missing_1 + aside_1 > 0 or parts_1 or expires(stored[2]) * UNIT > now then
   local low, us = fraction_1 % 4294967296, at_1 % 1000000
   value = struct.pack('>I3I4I4I4I5', expiry(reset, stored[2]), (at_1 - us) / 1000000,
     us * 4096 + (fraction_1 - low) / 4294967296, low, missing_1)
-  if parts_1 then value = value .. struct.pack('>I7I4I2I5I5I2I5I5', parts_1.ends, parts_1.length, parts_1.shares, parts_1.offset, parts_1.events,
-  parts_1.shares2, parts_1.offset2, parts_1.events2) end
+  if parts_1 then value = value .. struct.pack('>I7I4I2I5I5I2I5I5', parts_1.ends, parts_1.length, parts_1.current.shares, parts_1.current.offset,
+  parts_1.current.events, parts_1.previous.shares, parts_1.previous.offset, parts_1.previous.events) end
   if aside_1 > 0 then value = value .. struct.pack('>I5I3', aside_1, capacity_1 % 8388608) end
 end
   if value then
@@ -476,7 +345,7 @@ end
 if not created and (added > 0 or stored[1]) then
   redis.call('HSET', KEYS[1], '@', struct.pack('>I7', now))
 end
-local reply = {at_1, more_1, want_1, share_1, missing_1, fraction_1, parts_1 and struct.pack('>I7I4I2I5I5I2I5I5', parts_1.ends, parts_1.length, parts_1.shares, parts_1.offset, parts_1.events,
-  parts_1.shares2, parts_1.offset2, parts_1.events2) or 0}
+local reply = {at_1, more_1, want_1, share_1, missing_1, fraction_1, parts_1 and struct.pack('>I7I4I2I5I5I2I5I5', parts_1.ends, parts_1.length, parts_1.current.shares, parts_1.current.offset,
+  parts_1.current.events, parts_1.previous.shares, parts_1.previous.offset, parts_1.previous.events) or 0}
 if bad > 0 then reply[#reply + 1] = bad end
 return reply

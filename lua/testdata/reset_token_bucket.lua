@@ -42,18 +42,17 @@ local function muldiv(a, b, c)
   return quotient, rest
 end
 local SHARES, SLOT = 4096, 60000000
-local function sharesOf(parts) return parts.shares + parts.shares2 end
-local function accrual(us, p, q)
-  us = math.ceil(us / SHARES)
+local function sharesOf(parts) return parts.current.shares + parts.previous.shares end
+local function given(us, p, q)
   local rest = us % q
   local events, numerator = muldiv(p, rest, q)
   return (us - rest) / q * p + events, numerator
 end
-local function held(parts, at, p, q)
-  local since = at - parts.ends
-  local events, numerator = accrual(parts.shares * (since + parts.length) - parts.offset +
-    parts.shares2 * (since + 2 * parts.length) - parts.offset2, p, q)
-  return parts.events + parts.events2 + events, numerator
+local function held(parts, passed, p, q)
+  local current, previous = parts.current, parts.previous
+  local us = current.shares * passed - current.offset + previous.shares * (passed + parts.length) - previous.offset
+  local events, numerator = given(math.ceil(us / SHARES), p, q)
+  return current.events + previous.events + events, numerator
 end
 local last, added, stored = now, 0, redis.call('HMGET', KEYS[1], '@', ARGV[3])
 local created, restarted, bad = nil, 0, 0
@@ -83,11 +82,11 @@ if stored[2] and (#stored[2] == 20 or #stored[2] == 28 or #stored[2] == 55 or #s
     end
   end
   if #stored[2] >= 55 then
-    local t = {}
-t.ends, t.length, t.shares, t.offset, t.events, t.shares2, t.offset2, t.events2 =
+    local a, b, ends, length = {}, {}, nil, nil
+ends, length, a.shares, a.offset, a.events, b.shares, b.offset, b.events =
   struct.unpack('>I7I4I2I5I5I2I5I5', stored[2], 21)
-if t.length > SLOT or t.length == 0 or t.ends > written_1 + t.length or sharesOf(t) > SHARES then written_1 = 0 end
-parts_1 = t
+parts_1 = {ends = ends, length = length, current = a, previous = b}
+if length > SLOT or length == 0 or ends > written_1 + length or sharesOf(parts_1) > SHARES then written_1 = 0 end
   end
 end
 if stored[2] and (written_1 == 0 or written_1 > now + STEP) then
@@ -99,25 +98,25 @@ do
   if missing_1 > 2 * capacity_1 then
     missing_1, aside_1 = 2 * capacity_1, aside_1 + missing_1 - 2 * capacity_1
   end
-  local from, till = written_1, nil
+  local from, till, ended = written_1, nil, nil
   at_1 = math.max(now, from)
   if now < from - LATE then
     if parts_1 then parts_1.ends = parts_1.ends + now - from end
     at_1, from, changed_1 = now, now, true
   end
-  while parts_1 and at_1 >= parts_1.ends do
-    till = parts_1.ends
+  repeat
+    ended = parts_1 and at_1 >= parts_1.ends
+    till = ended and parts_1.ends or at_1
     do
   local elapsed = till - from
   if parts_1 then elapsed = math.floor(elapsed * (SHARES - sharesOf(parts_1)) / SHARES) end
   if missing_1 + aside_1 > 0 then
     local events
     do
-  local rest = elapsed % q_1
-  local more, accrued = muldiv(p_1, rest, q_1)
-  accrued = accrued + fraction_1
-  if accrued >= q_1 then more, accrued = more + 1, accrued - q_1 end
-  events, fraction_1 = (elapsed - rest) / q_1 * p_1 + more, accrued
+  local numerator
+  events, numerator = given(elapsed, p_1, q_1)
+  fraction_1 = fraction_1 + numerator
+  if fraction_1 >= q_1 then events, fraction_1 = events + 1, fraction_1 - q_1 end
 end
     missing_1 = missing_1 - events
     if missing_1 <= 0 then
@@ -126,7 +125,7 @@ end
     end
   end
   if parts_1 then
-  local least, ahead = held(parts_1, till, p_1, q_1)
+  local least, ahead = held(parts_1, till - parts_1.ends + parts_1.length, p_1, q_1)
   if least >= 2 * capacity_1 then
     least, ahead = 2 * capacity_1, 0
   elseif ahead > 0 then
@@ -138,45 +137,12 @@ end
 end
 end
     from = till
-    do
-  local t = parts_1
-  t.shares2, t.offset2, t.events2 = t.shares, t.offset, t.events
-  t.shares, t.offset, t.events = 0, 0, 0
-  t.ends = t.ends + t.length
-end
-if sharesOf(parts_1) + parts_1.events + parts_1.events2 == 0 then parts_1 = nil end
-  end
-  till = at_1
-  do
-  local elapsed = till - from
-  if parts_1 then elapsed = math.floor(elapsed * (SHARES - sharesOf(parts_1)) / SHARES) end
-  if missing_1 + aside_1 > 0 then
-    local events
-    do
-  local rest = elapsed % q_1
-  local more, accrued = muldiv(p_1, rest, q_1)
-  accrued = accrued + fraction_1
-  if accrued >= q_1 then more, accrued = more + 1, accrued - q_1 end
-  events, fraction_1 = (elapsed - rest) / q_1 * p_1 + more, accrued
-end
-    missing_1 = missing_1 - events
-    if missing_1 <= 0 then
-      aside_1 = math.max(0, aside_1 + missing_1)
-      missing_1, fraction_1 = 0, 0
+    if ended then
+      parts_1.previous, parts_1.current = parts_1.current, {shares = 0, offset = 0, events = 0}
+parts_1.ends = parts_1.ends + parts_1.length
+if sharesOf(parts_1) + parts_1.current.events + parts_1.previous.events == 0 then parts_1 = nil end
     end
-  end
-  if parts_1 then
-  local least, ahead = held(parts_1, till, p_1, q_1)
-  if least >= 2 * capacity_1 then
-    least, ahead = 2 * capacity_1, 0
-  elseif ahead > 0 then
-    least, ahead = least + 1, q_1 - ahead
-  end
-  if missing_1 < least or missing_1 == least and fraction_1 > ahead then
-    missing_1, fraction_1 = least, ahead
-  end
-end
-end
+  until not ended
 end
 left_1 = capacity_1 - missing_1
 missing_1, fraction_1, aside_1, written_1 = 0, 0, 0, at_1
@@ -184,25 +150,25 @@ do
   if missing_1 > 2 * capacity_1 then
     missing_1, aside_1 = 2 * capacity_1, aside_1 + missing_1 - 2 * capacity_1
   end
-  local from, till = written_1, nil
+  local from, till, ended = written_1, nil, nil
   at_1 = math.max(now, from)
   if now < from - LATE then
     if parts_1 then parts_1.ends = parts_1.ends + now - from end
     at_1, from, changed_1 = now, now, true
   end
-  while parts_1 and at_1 >= parts_1.ends do
-    till = parts_1.ends
+  repeat
+    ended = parts_1 and at_1 >= parts_1.ends
+    till = ended and parts_1.ends or at_1
     do
   local elapsed = till - from
   if parts_1 then elapsed = math.floor(elapsed * (SHARES - sharesOf(parts_1)) / SHARES) end
   if missing_1 + aside_1 > 0 then
     local events
     do
-  local rest = elapsed % q_1
-  local more, accrued = muldiv(p_1, rest, q_1)
-  accrued = accrued + fraction_1
-  if accrued >= q_1 then more, accrued = more + 1, accrued - q_1 end
-  events, fraction_1 = (elapsed - rest) / q_1 * p_1 + more, accrued
+  local numerator
+  events, numerator = given(elapsed, p_1, q_1)
+  fraction_1 = fraction_1 + numerator
+  if fraction_1 >= q_1 then events, fraction_1 = events + 1, fraction_1 - q_1 end
 end
     missing_1 = missing_1 - events
     if missing_1 <= 0 then
@@ -211,7 +177,7 @@ end
     end
   end
   if parts_1 then
-  local least, ahead = held(parts_1, till, p_1, q_1)
+  local least, ahead = held(parts_1, till - parts_1.ends + parts_1.length, p_1, q_1)
   if least >= 2 * capacity_1 then
     least, ahead = 2 * capacity_1, 0
   elseif ahead > 0 then
@@ -223,45 +189,12 @@ end
 end
 end
     from = till
-    do
-  local t = parts_1
-  t.shares2, t.offset2, t.events2 = t.shares, t.offset, t.events
-  t.shares, t.offset, t.events = 0, 0, 0
-  t.ends = t.ends + t.length
-end
-if sharesOf(parts_1) + parts_1.events + parts_1.events2 == 0 then parts_1 = nil end
-  end
-  till = at_1
-  do
-  local elapsed = till - from
-  if parts_1 then elapsed = math.floor(elapsed * (SHARES - sharesOf(parts_1)) / SHARES) end
-  if missing_1 + aside_1 > 0 then
-    local events
-    do
-  local rest = elapsed % q_1
-  local more, accrued = muldiv(p_1, rest, q_1)
-  accrued = accrued + fraction_1
-  if accrued >= q_1 then more, accrued = more + 1, accrued - q_1 end
-  events, fraction_1 = (elapsed - rest) / q_1 * p_1 + more, accrued
-end
-    missing_1 = missing_1 - events
-    if missing_1 <= 0 then
-      aside_1 = math.max(0, aside_1 + missing_1)
-      missing_1, fraction_1 = 0, 0
+    if ended then
+      parts_1.previous, parts_1.current = parts_1.current, {shares = 0, offset = 0, events = 0}
+parts_1.ends = parts_1.ends + parts_1.length
+if sharesOf(parts_1) + parts_1.current.events + parts_1.previous.events == 0 then parts_1 = nil end
     end
-  end
-  if parts_1 then
-  local least, ahead = held(parts_1, till, p_1, q_1)
-  if least >= 2 * capacity_1 then
-    least, ahead = 2 * capacity_1, 0
-  elseif ahead > 0 then
-    least, ahead = least + 1, q_1 - ahead
-  end
-  if missing_1 < least or missing_1 == least and fraction_1 > ahead then
-    missing_1, fraction_1 = least, ahead
-  end
-end
-end
+  until not ended
 end
 left_1 = capacity_1 - missing_1
 do
@@ -272,8 +205,8 @@ if missing_1 + aside_1 > 0 or parts_1 or expires(stored[2]) * UNIT > now then
   local low, us = fraction_1 % 4294967296, at_1 % 1000000
   value = struct.pack('>I3I4I4I4I5', expiry(reset, stored[2]), (at_1 - us) / 1000000,
     us * 4096 + (fraction_1 - low) / 4294967296, low, missing_1)
-  if parts_1 then value = value .. struct.pack('>I7I4I2I5I5I2I5I5', parts_1.ends, parts_1.length, parts_1.shares, parts_1.offset, parts_1.events,
-  parts_1.shares2, parts_1.offset2, parts_1.events2) end
+  if parts_1 then value = value .. struct.pack('>I7I4I2I5I5I2I5I5', parts_1.ends, parts_1.length, parts_1.current.shares, parts_1.current.offset,
+  parts_1.current.events, parts_1.previous.shares, parts_1.previous.offset, parts_1.previous.events) end
   if aside_1 > 0 then value = value .. struct.pack('>I5I3', aside_1, capacity_1 % 8388608) end
 end
   if value then

@@ -77,7 +77,7 @@ var remedies = map[string]string{
 	"28000": "use a line for this user, database and address in pg_hba.conf of the server",
 	"28P01": "use the user's password in the URL, with special characters as in %2F for /",
 	"3D000": "use createdb to create it, or another database in the URL",
-	"42501": "use GRANT for the user of the URL, as docs/rules-postgres.md says",
+	"42501": "use GRANT for the user of the URL, as docs/operate/postgres.md says",
 	"42704": "use only parameters in the URL that PostgreSQL knows",
 	"53300": "use a greater max_connections: each node needs up to 5",
 	"55P03": "a transaction has changed rules in SQL and has not ended: use COMMIT or ROLLBACK there; " +

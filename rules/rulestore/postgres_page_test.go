@@ -10,11 +10,11 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/pgtest"
 )
 
-// TestPostgresPage runs the statements of docs/rules-postgres.md, in their order: those after `sql
+// TestPostgresPage runs the statements of docs/operate/postgres.md, in their order: those after `sql
 // setup` as the superuser, the others as the owner of the database.
 func TestPostgresPage(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/rules-postgres.md")
+	page, err := os.ReadFile("../../docs/operate/postgres.md")
 	if err != nil {
 		t.Fatal(err)
 	}

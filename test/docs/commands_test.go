@@ -4,47 +4,189 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fleetlimit/fleetlimit/internal/command"
 )
 
 var (
-	goTest = regexp.MustCompile("`go test -run ([A-Za-z]+) \\./([a-z/]+)")
-	goRun  = regexp.MustCompile("`cd bench && go run \\./([a-z/]+)")
-	target = regexp.MustCompile("`make ([a-z-]+)")
+	span      = regexp.MustCompile("`([^`]+)`")
+	joined    = regexp.MustCompile(` *\\\n\s*`) // of a command on several lines
+	separator = regexp.MustCompile(` *(&&|\||;|>) *`)
 )
 
-// TestCommands looks for what the commands in the pages run: tests, programs and make targets.
+// commandsOf returns the commands of a page: its spans of code, and the lines of its blocks for a
+// shell. Commands that && or | joins are several.
+func commandsOf(t *testing.T, page string) (commands []string) {
+	t.Helper()
+	examples, prose := split(t, page)
+	for _, match := range span.FindAllStringSubmatch(strings.Join(strings.Fields(prose), " "), -1) {
+		commands = append(commands, match[1])
+	}
+	for _, e := range examples {
+		switch {
+		case e.is("console"):
+			for line := range strings.Lines(joined.ReplaceAllString(e.text, " ")) {
+				if command, isCommand := strings.CutPrefix(line, "$ "); isCommand {
+					commands = append(commands, command)
+				}
+			}
+		case e.is("sh"):
+			for line := range strings.Lines(joined.ReplaceAllString(e.text, " ")) {
+				line, _, _ = strings.Cut(line, " # ")
+				commands = append(commands, line)
+			}
+		}
+	}
+	var single []string
+	for _, command := range commands {
+		if strings.HasPrefix(command, "go test ") { // its patterns have |
+			single = append(single, strings.TrimSpace(command))
+			continue
+		}
+		for _, part := range separator.Split(command, -1) {
+			single = append(single, strings.TrimSpace(part))
+		}
+	}
+	return single
+}
+
+// TestCommands looks for what the commands in the pages run: tests, programs, make targets, and
+// commands of caddy rate-limit with their flags.
 func TestCommands(t *testing.T) {
-	makefile := "\n" + read(t, "Makefile")
-	found := map[*regexp.Regexp]int{}
+	found := make(map[string]int)
 	for _, page := range pages(t) {
-		text := strings.Join(strings.Fields(read(t, page)), " ") // a command may be on two lines
-		for _, match := range goTest.FindAllStringSubmatch(text, -1) {
-			found[goTest]++
-			if name := regexp.MustCompile(`(?m)^func Test\w*` + strings.TrimPrefix(match[1], "Test")); !hasTest(t, match[2], name) {
-				t.Errorf("%s has %s`: no test in %s has this name", page, match[0], match[2])
+		for _, line := range commandsOf(t, page) {
+			words := shellWords(line)
+			kind, args := strings.Join(words[:min(2, len(words))], " "), words[min(2, len(words)):]
+			kind = strings.TrimPrefix(kind, "bin/")
+			var wrong string
+			switch {
+			case kind == "go test":
+				wrong = checkGoTest(t, args)
+			case kind == "go run":
+				wrong = checkGoRun(args)
+			case kind == "caddy rate-limit":
+				wrong = checkRateLimit(args)
+			case words[0] == "make" && len(words) > 1:
+				kind = "make"
+				if !strings.Contains("\n"+read(t, "Makefile"), "\n"+words[1]+":") {
+					wrong = "Makefile has no such target"
+				}
+			default:
+				continue
 			}
-		}
-		for _, match := range goRun.FindAllStringSubmatch(text, -1) {
-			found[goRun]++
-			if _, err := os.Stat(filepath.Join(root, "bench", match[1], "main.go")); err != nil {
-				t.Errorf("%s has %s`: %v", page, match[0], err)
-			}
-		}
-		for _, match := range target.FindAllStringSubmatch(text, -1) {
-			found[target]++
-			if !strings.Contains(makefile, "\n"+match[1]+":") {
-				t.Errorf("%s has %s`: Makefile has no such target", page, match[0])
+			found[kind]++
+			if wrong != "" {
+				t.Errorf("%s has `%s`: %s", page, line, wrong)
 			}
 		}
 	}
-	for _, kind := range []*regexp.Regexp{goTest, goRun, target} {
-		if found[kind] == 0 {
-			t.Errorf("no page has a command like %s", kind)
+	for _, kind := range []string{"go test", "go run", "caddy rate-limit", "make"} {
+		if found[kind] < 5 {
+			t.Errorf("the pages have %d commands of %s, want 5 or more", found[kind], kind)
 		}
 	}
+}
+
+// checkGoTest looks for the tests and benchmarks that go test would run in its packages.
+func checkGoTest(t *testing.T, args []string) (wrong string) {
+	t.Helper()
+	patterns := map[string]string{"-run": "", "-bench": ""}
+	var packages []string
+	for i, arg := range args {
+		if _, isPattern := patterns[arg]; isPattern && i+1 < len(args) {
+			patterns[arg] = strings.Trim(args[i+1], "^$.")
+		}
+		if (arg == "." || strings.HasPrefix(arg, "./")) && args[i-min(i, 1)] != "-bench" {
+			packages = append(packages, arg)
+		}
+	}
+	if len(packages) == 0 {
+		return "it has no package"
+	}
+	for flag, kind := range map[string]string{"-run": "Test", "-bench": "Benchmark"} {
+		for name := range strings.SplitSeq(patterns[flag], "|") {
+			name = strings.TrimPrefix(name, kind)
+			is := regexp.MustCompile(`(?m)^func ` + kind + `\w*` + name)
+			if name != "" && !slices.ContainsFunc(packages, func(folder string) bool { return hasTest(t, folder, is) }) {
+				return "no " + kind + " of its packages has " + name + " in its name"
+			}
+		}
+	}
+	return ""
+}
+
+// checkGoRun looks for the program that go run would run, in the module bench or in this one.
+func checkGoRun(args []string) (wrong string) {
+	for _, module := range []string{"bench", "."} {
+		if _, err := os.Stat(filepath.Join(root, module, args[0], "main.go")); err == nil {
+			return ""
+		}
+	}
+	return "there is no such program"
+}
+
+// checkRateLimit looks for a command of caddy rate-limit, and for its flags.
+func checkRateLimit(args []string) (wrong string) {
+	top := &cobra.Command{Use: "rate-limit"}
+	command.RateLimit().CobraFunc(top)
+	i := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
+	if i < 0 {
+		return ""
+	}
+	found, rest, err := top.Find(args)
+	switch {
+	case err != nil:
+		return err.Error()
+	case found == top && i == 0, found.HasSubCommands() && slices.ContainsFunc(rest, isWord):
+		return "there is no such command"
+	}
+	if err := found.ParseFlags(rest); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// TestEveryCommandIsOnItsPage looks for the commands of caddy rate-limit in their page.
+func TestEveryCommandIsOnItsPage(t *testing.T) {
+	top := &cobra.Command{Use: "rate-limit"}
+	command.RateLimit().CobraFunc(top)
+	page := read(t, "docs/operate/commands.md")
+	for _, c := range top.Commands() {
+		if !strings.Contains(page, "| `"+c.Name()) && !strings.Contains(page, "`, `"+c.Name()) {
+			t.Errorf("the table of docs/operate/commands.md lacks %s", c.Name())
+		}
+	}
+}
+
+// isWord reports whether an argument is neither a flag nor what a page writes in place of one.
+func isWord(arg string) bool { return !strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "<") }
+
+// shellWords splits a command at spaces outside of quotes.
+func shellWords(command string) []string {
+	var quote rune
+	words := strings.FieldsFunc(command, func(c rune) bool {
+		switch {
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		case c == quote:
+			quote = 0
+		}
+		return c == ' ' && quote == 0
+	})
+	for i := range words {
+		words[i] = strings.Trim(words[i], `'"`)
+	}
+	if len(words) == 0 {
+		return []string{""}
+	}
+	return words
 }
 
 // response finds a Content-Length in a page, and the one line of the body.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +14,8 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 	_ "github.com/caddyserver/caddy/v2/modules/standard"
 
-	"github.com/fleetlimit/fleetlimit"
+	_ "github.com/fleetlimit/fleetlimit"
+	"github.com/fleetlimit/fleetlimit/config"
 )
 
 // around completes an excerpt to a whole Caddyfile, by the word after `caddyfile` on its fence.
@@ -27,8 +30,8 @@ var around = map[string]func(text string) string{
 // Caddyfiles stand there as caddy fmt writes them. The words after a fence classify the block:
 //
 //	caddyfile [site | handler | global]  a Caddyfile, or an excerpt of one
-//	json twin, json app-twin             the handler or the app of the Caddyfile before it
-//	json config, json handler            a whole configuration, a handler
+//	json twin                            the configuration of the Caddyfile before it
+//	json handler                         a handler
 //	json body                            not a configuration
 func TestExamples(t *testing.T) {
 	tested := make(map[string]int)
@@ -47,10 +50,9 @@ func TestExamples(t *testing.T) {
 					adapted = adapt(t, &e)
 					validate(t, adapted)
 				case e.is("json", "twin"):
-					compare[fleetlimit.Handler](t, find(t, adapted, func(m map[string]any) bool { return m["handler"] == "rate_limit" }), e.text)
-				case e.is("json", "app-twin"):
-					compare[fleetlimit.App](t, app(t, adapted), e.text)
-				case e.is("json", "config"):
+					got, twin := decode(t, adapted), decode(t, []byte(e.text))
+					compare[config.Handler](t, handlerOf(t, got), handlerOf(t, twin))
+					compare[config.App](t, appOf(t, got), appOf(t, twin))
 					validate(t, []byte(e.text))
 				case e.is("json", "handler"):
 					validate(t, []byte(`{"apps":{"http":{"servers":{"docs":{"listen":[":8080"],"routes":[{"handle":[`+e.text+`]}]}}}}}`))
@@ -64,7 +66,7 @@ func TestExamples(t *testing.T) {
 			})
 		}
 	}
-	for _, page := range []string{"README.md", "docs/configuration.md", "docs/migrating-from-caddy-ratelimit.md"} {
+	for _, page := range []string{"README.md", "docs/configure/zones.md", "docs/configure/json.md", "docs/migrating.md"} {
 		if tested[page] == 0 {
 			t.Errorf("%s has no example that was tested: use the words of TestExamples after the fences", page)
 		}
@@ -75,8 +77,8 @@ func TestExamples(t *testing.T) {
 func TestRecipeOfGRPC(t *testing.T) {
 	_, answer, _ := strings.Cut(read(t, "test/clients/Caddyfile"), "\t\t@grpc ")
 	answer, _, found := strings.Cut(answer, "\n}\n")
-	if !found || !strings.Contains(read(t, "docs/configuration.md"), "\n\t\t@grpc "+answer+"\n}\n") {
-		t.Errorf("the recipe for gRPC in docs/configuration.md does not answer as test/clients/Caddyfile does:\n%s", answer)
+	if !found || !strings.Contains(read(t, "docs/recipes.md"), "\n\t\t@grpc "+answer+"\n}\n") {
+		t.Errorf("the recipe for gRPC in docs/recipes.md does not answer as test/clients/Caddyfile does:\n%s", answer)
 	}
 }
 
@@ -114,7 +116,7 @@ func adapt(t *testing.T, e *example) []byte {
 	if !known {
 		t.Fatalf("the fence has %q: use site, handler or global, or nothing for a whole Caddyfile", where)
 	}
-	config, warnings, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(whole(e.text)), map[string]any{"filename": "Caddyfile"})
+	adapted, warnings, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(whole(e.text)), map[string]any{"filename": "Caddyfile"})
 	if err != nil {
 		t.Fatalf("adapting: %v\n%s", err, e.text)
 	}
@@ -123,7 +125,7 @@ func adapt(t *testing.T, e *example) []byte {
 			t.Errorf("adapting warns: %v", w)
 		}
 	}
-	return config
+	return adapted
 }
 
 // validate provisions a configuration as `caddy validate` does, with the environment variables of
@@ -132,6 +134,7 @@ func validate(t *testing.T, config []byte) {
 	t.Helper()
 	t.Setenv("REDIS_PASSWORD", "secret")
 	t.Setenv("SENTINEL_PASSWORD", "secret")
+	t.Setenv("RULES_DATABASE_URL", "postgres://fleetlimit@localhost/fleetlimit")
 	var c caddy.Config
 	if err := caddy.StrictUnmarshalJSON(config, &c); err != nil {
 		t.Fatalf("%v\n%s", err, config)
@@ -142,41 +145,44 @@ func validate(t *testing.T, config []byte) {
 }
 
 // find returns the first object in a configuration for which is returns true.
-func find(t *testing.T, config []byte, is func(map[string]any) bool) any {
+func find(t *testing.T, config any, is func(map[string]any) bool) map[string]any {
 	t.Helper()
-	var walk func(v any) any
-	walk = func(v any) any {
+	var walk func(v any) map[string]any
+	walk = func(v any) map[string]any {
+		var parts []any
 		switch v := v.(type) {
 		case map[string]any:
 			if is(v) {
 				return v
 			}
-			for _, inner := range v {
-				if found := walk(inner); found != nil {
-					return found
-				}
-			}
+			parts = slices.Collect(maps.Values(v))
 		case []any:
-			for _, inner := range v {
-				if found := walk(inner); found != nil {
-					return found
-				}
+			parts = v
+		}
+		for _, part := range parts {
+			if found := walk(part); found != nil {
+				return found
 			}
 		}
 		return nil
 	}
-	found := walk(decode(t, config))
+	found := walk(config)
 	if found == nil {
-		t.Fatalf("the Caddyfile before this block has no such object:\n%s", config)
+		t.Fatalf("the configuration has no such object:\n%v", config)
 	}
 	return found
 }
 
-// app returns the rate_limit app of a configuration.
-func app(t *testing.T, config []byte) any {
+// handlerOf returns the rate_limit handler of a configuration.
+func handlerOf(t *testing.T, config any) any {
 	t.Helper()
-	apps := find(t, config, func(m map[string]any) bool { return m["rate_limit"] != nil && m["http"] != nil })
-	return apps.(map[string]any)["rate_limit"]
+	return find(t, config, func(m map[string]any) bool { return m["handler"] == "rate_limit" })
+}
+
+// appOf returns the rate_limit app of a configuration.
+func appOf(t *testing.T, config any) any {
+	t.Helper()
+	return find(t, config, func(m map[string]any) bool { return m["rate_limit"] != nil && m["http"] != nil })["rate_limit"]
 }
 
 func decode(t *testing.T, config []byte) (v any) {
@@ -187,50 +193,54 @@ func decode(t *testing.T, config []byte) (v any) {
 	return v
 }
 
-// compare compares a module's configuration with its twin in a page, which may have durations as
-// text, and has no places.
-func compare[Module any](t *testing.T, got any, twin string) {
+// compare compares a part of a configuration that a Caddyfile has become with its twin in a page,
+// which may have texts in place of objects, and has no places.
+func compare[Part any](t *testing.T, got, twin any) {
 	t.Helper()
 	removePlaces(got)
-	g, w := canonical[Module](t, got), canonical[Module](t, decode(t, []byte(twin)))
+	g, w := canonical[Part](t, got), canonical[Part](t, twin)
 	if !bytes.Equal(g, w) {
 		t.Errorf("the Caddyfile becomes\n%s\nand the page has\n%s", g, w)
 	}
 }
 
-// removePlaces removes where in the Caddyfile a module's configuration is from.
+// removePlaces removes where in the Caddyfile each part of a configuration is from.
 func removePlaces(config any) {
-	object, _ := config.(map[string]any)
-	delete(object, "place")
-	for _, setting := range []string{"rate_limits", "zones"} {
-		zones, _ := object[setting].(map[string]any)
-		for _, zone := range zones {
-			delete(zone.(map[string]any), "place")
+	switch config := config.(type) {
+	case map[string]any:
+		delete(config, "place")
+		for _, part := range config {
+			removePlaces(part)
 		}
-	}
-	for _, setting := range []string{"redis", "rules"} {
-		parts, _ := object[setting].(map[string]any)
-		delete(parts, "place")
+	case []any:
+		for _, part := range config {
+			removePlaces(part)
+		}
 	}
 }
 
-// canonical returns config as the module marshals it. Unknown fields are an error.
-func canonical[Module any](t *testing.T, config any) []byte {
+// canonical returns a part of a configuration as it is marshalled.
+func canonical[Part any](t *testing.T, object any) []byte {
 	t.Helper()
-	if object, ok := config.(map[string]any); ok {
-		delete(object, "handler") // the name of the module, not a setting
-	}
-	raw, err := json.Marshal(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var m Module
-	if err := caddy.StrictUnmarshalJSON(raw, &m); err != nil {
-		t.Fatalf("%v\n%s", err, raw)
-	}
-	text, err := json.MarshalIndent(&m, "", "\t")
+	text, err := json.MarshalIndent(parsePart[Part](t, object), "", "\t")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// parsePart returns a part of a configuration. Unknown fields are an error.
+func parsePart[Part any](t *testing.T, object any) *Part {
+	t.Helper()
+	fields := maps.Clone(object.(map[string]any))
+	delete(fields, "handler") // the name of the module, not a setting
+	raw, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := new(Part)
+	if err := caddy.StrictUnmarshalJSON(raw, part); err != nil {
+		t.Fatalf("%v\n%s", err, raw)
+	}
+	return part
 }

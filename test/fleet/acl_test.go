@@ -9,10 +9,10 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-// TestLeastPrivilege logs in as the user of docs/redis.md, on one server and on a cluster, and uses
+// TestLeastPrivilege logs in as the user of docs/operate/redis.md, on one server and on a cluster, and uses
 // all algorithms and everything else that calls Redis.
 func TestLeastPrivilege(t *testing.T) {
-	text, err := os.ReadFile("../../docs/redis.md")
+	text, err := os.ReadFile("../../docs/operate/redis.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +21,7 @@ func TestLeastPrivilege(t *testing.T) {
 	_, more, found := strings.Cut(more, "On a cluster, add `")
 	more, _, _ = strings.Cut(more, "`")
 	if !found {
-		t.Fatal("docs/redis.md does not say what a cluster needs besides")
+		t.Fatal("docs/operate/redis.md does not say what a cluster needs besides")
 	}
 	plain := strings.NewReplacer("'", "", `\`, "")
 

@@ -76,8 +76,8 @@ func TestSlowRedisDecidesEverything(t *testing.T) {
 	site, paths := slowSites("local")
 	nodes := nodetest.StartAll(t, 3, "redis {\n\taddress "+proxy.Addr+"\n\ttimeout 500ms\n}\nnodes 3", site)
 	awaitRedis(nodes, paths[0])
-	for _, delay := range []time.Duration{0, 240 * time.Millisecond, 350 * time.Millisecond} {
-		proxy.Delay(delay)
+	for _, delay := range [][2]time.Duration{{0, 0}, {0, 350 * time.Millisecond}, {350 * time.Millisecond, 350 * time.Millisecond}} {
+		proxy.Jitter(delay[0], delay[1])
 		for _, path := range paths {
 			admitted, without := burst(t, nodes, path, fmt.Sprint("key", delay))
 			if admitted > burstLimit || without > 0 || admitted < burstLimit && strings.HasSuffix(path, "strict") {

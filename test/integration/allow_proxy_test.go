@@ -107,7 +107,7 @@ func TestAllowThatClientsCanWrite(t *testing.T) {
 }
 
 // TestProxyProtocol checks that {client_ip} and allow have the address that a load balancer sends
-// by the PROXY protocol, in the configuration that docs/configuration.md has.
+// by the PROXY protocol, in the configuration that docs/recipes.md has.
 func TestProxyProtocol(t *testing.T) {
 	g := newGateway(t)
 	g.mustLoad(strings.Replace(g.caddyfile("", allowedPrivate), "trusted_proxies static 127.0.0.0/8",

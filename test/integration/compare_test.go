@@ -61,3 +61,19 @@ func TestComparison(t *testing.T) {
 		})
 	}
 }
+
+// A compared limit may differ by its window alone. A request at several endpoints is not compared.
+func TestComparisonOfWindows(t *testing.T) {
+	g := serve(t, "rate_limit {\nzone user {\nkey all\nlimit 2/1h\nalgorithm fixed_window\nendpoint /a 5/1h\ncompare {\nlimit 2/2h\n}\n}\n}\nrespond hello")
+	compared := func() float64 {
+		return g.metric(`caddy_rate_limit_comparisons_total{compared="admitted",in_force="admitted",zone="user"}`)
+	}
+	g.get("/").admitted(1)
+	if got := compared(); got != 1 {
+		t.Errorf("comparisons = %v, want 1", got)
+	}
+	g.get("/a;x").admitted(0)
+	if got := compared(); got != 1 {
+		t.Errorf("comparisons = %v, want 1: the path is at two endpoints", got)
+	}
+}

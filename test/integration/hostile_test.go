@@ -131,6 +131,9 @@ func TestAmbiguousTierAndCost(t *testing.T) {
 	g.raw(rawGet("/", key, "X-Plan: banned")).rejected()
 	g.raw(rawGet("/", key, "X-Plan: banned", "X-Plan: pro")).is(400)
 	g.raw(rawGet("/?cost=5&cost=1", key)).is(400)
+	if got := g.metric(`caddy_rate_limit_invalid_costs_total{zone="key"}`); got != 0 {
+		t.Errorf("invalid costs = %v, want none: an ambiguous one is refused", got)
+	}
 	g.raw(rawGet("/?cost=5", key)).admitted(5)
 
 	g.reload(fmt.Sprintf(zone, "on_ambiguous_key missing"))

@@ -131,7 +131,7 @@ func TestDisabledMetrics(t *testing.T) {
 }
 
 func TestMetricsAreDocumented(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "metrics.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", "metrics.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,6 +149,6 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 	got, want := slices.Sorted(maps.Keys(documented)), slices.Sorted(maps.Keys(offered))
 	if !slices.Equal(got, want) {
-		t.Errorf("docs/metrics.md documents\n%v, want what Caddy offers,\n%v", got, want)
+		t.Errorf("docs/operate/metrics.md documents\n%v, want what Caddy offers,\n%v", got, want)
 	}
 }

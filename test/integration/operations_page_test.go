@@ -16,12 +16,15 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-const operationsPage = "../../docs/operations.md"
+const (
+	operatePages = "../../docs/operate/"
+	remotePage   = operatePages + "remote.md"
+)
 
-// TestCommandsOfOperationsPage runs the commands of docs/operations.md in their order, and compares
-// what they print with what the page shows: the same members, with the same values where those do
+// TestCommandsOfPages runs the commands of the pages about the admin API in their order, and compares
+// what they print with what the pages show: the same members, with the same values where those do
 // not depend on the machine or the time.
-func TestCommandsOfOperationsPage(t *testing.T) {
+func TestCommandsOfPages(t *testing.T) {
 	redis := redistest.NewServer(t)
 	g := newGateway(t)
 	g.mustLoad(g.caddyfile("rate_limit {\nredis {\naddress "+redis.Addr+"\ntimeout 10s\n}\n}",
@@ -30,10 +33,11 @@ func TestCommandsOfOperationsPage(t *testing.T) {
 	t.Cleanup(func() { g.admin("DELETE", "/rate_limit/emergency", "").is(200) })
 	ran := map[string]int{}
 	shell := newShell(t)
-	for _, c := range pageCommands(t, operationsPage) {
-		if strings.Contains(c.command, remoteURL) {
-			continue // TestRemoteAdmin runs it
-		}
+	var commands []pageCommand
+	for _, page := range []string{"api.md", "commands.md", "health.md", "emergency.md"} {
+		commands = append(commands, pageCommands(t, operatePages+page)...)
+	}
+	for _, c := range commands {
 		var got, want string
 		stop := func() {}
 		if showsTraffic.MatchString(c.command) {
@@ -54,7 +58,7 @@ func TestCommandsOfOperationsPage(t *testing.T) {
 		}
 		stop()
 		if got != want {
-			t.Errorf("%s\nprints   %s\nthe page %s", c.command, got, want)
+			t.Errorf("%s\nprints   %s\nits page %s", c.command, got, want)
 		}
 	}
 	if ran["curl"] < 22 || ran["caddy"] < 22 {

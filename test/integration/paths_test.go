@@ -106,12 +106,18 @@ func TestReadingsOfPathsAreAllOrNothing(t *testing.T) {
 	g.get("/").admitted(6)
 }
 
+// fiveEndpoints are settings of a zone, at whose endpoints one path may be.
+const fiveEndpoints = "limit 5/1h\nendpoint *x/a/b 5/1h\nendpoint *x/a/b;c 5/1h\nendpoint *x/a%2fb 5/1h\n" +
+	"endpoint *//x* 5/1h\nendpoint /a/b* 5/1h\nendpoint /a* 5/1h"
+
 func TestPathsWithTooManyEndpoints(t *testing.T) {
-	g := serve(t, "rate_limit {\nzone user {\nkey all\nlimit 5/1h\nendpoint *x/a/b 5/1h\nendpoint *x/a/b;c 5/1h\n"+
-		"endpoint *x/a%2fb 5/1h\nendpoint *//x* 5/1h\nendpoint /a/b* 5/1h\nendpoint /a* 5/1h\n}\n}\nrespond ok\n")
+	const site = "rate_limit {\nzone user {\nkey all\n%s\n}\n}\nrespond ok\n"
+	g := serve(t, fmt.Sprintf(site, fiveEndpoints))
 	g.get("//x/a%2fb;c").is(400)
 	g.get("/x/a/b").admitted(4)
 	g.get("/a").admitted(4)
+	g.reload(fmt.Sprintf(site, strings.NewReplacer("endpoint *x/a/b;c 5/1h\n", "", "endpoint *//x* 5/1h\n", "").Replace(fiveEndpoints)))
+	g.get("//x/a%2fb;c").admitted(3) // four, one of which has been used
 }
 
 // A zone that tells paths apart refuses a path that only attackers send. Others do not.
@@ -225,5 +231,41 @@ func TestReadingsInDryRun(t *testing.T) {
 		if got := g.metric(`caddy_rate_limit_decisions_total{outcome="` + outcome + `",source="store",zone="user"}`); got != want {
 			t.Errorf("requests counted as %s = %v, want %v", outcome, got, want)
 		}
+	}
+}
+
+// Matchers that do not read the path decide about a zone with endpoints, too.
+func TestMatcherOfZoneWithEndpoints(t *testing.T) {
+	g := serve(t, "rate_limit {\nzone user {\nmatch {\nheader X-Limited *\n}\nkey all\nlimit 4/1h\nendpoint /a 4/1h\n}\n}\nrespond ok")
+	g.get("/a").is(200).lacks("X-RateLimit-Limit")
+	g.get("/a", "X-Limited: yes").admitted(3)
+}
+
+// A path with many readings may be at one endpoint.
+func TestReadingsAtOneEndpoint(t *testing.T) {
+	g := serve(t, "rate_limit {\nzone user {\nkey all\nlimit 4/1h\nendpoint *b* block\n}\n}\nrespond ok")
+	g.get("//secret/a%2fb;c").rejected().has("X-RateLimit-Limit", "0")
+}
+
+// Endpoints without a limit of their own share one count. It is charged the highest of their costs,
+// which the rejection names, whichever reading comes first.
+func TestReadingsShareTheHighestCost(t *testing.T) {
+	for _, tc := range []struct {
+		own, shared    string
+		cost, ofShared int
+	}{
+		{"/public/*", "/login", 1, 5},
+		{"/login", "/public/*", 1, 5},
+		{"/public/*", "/login", 5, 1},
+		{"/login", "/public/*", 5, 1},
+	} {
+		t.Run(fmt.Sprint(tc), func(t *testing.T) {
+			g := serve(t, fmt.Sprintf("rate_limit {\nzone user {\nkey all\nlimit 9/1h\ncost %d\nendpoint %s 100/1h\nendpoint %s {\ncost %d\n}\n}\n}\n"+
+				"respond ok", tc.cost, tc.own, tc.shared, tc.ofShared))
+			g.get("//public/login").admitted(4)
+			if r := g.get("//public/login").rejected(); !strings.Contains(r.body, `"cost":5,"remaining":4`) {
+				t.Errorf("body = %s, want its cost of 5 and the 4 that remain", r.body)
+			}
+		})
 	}
 }

@@ -24,9 +24,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
-const remoteURL = "https://gateway.internal:2021" // of the remote admin endpoint of docs/operations.md
+const remoteURL = "https://gateway.internal:2021" // of the remote admin endpoint of docs/operate/remote.md
 
-// TestRemoteAdmin runs a Caddy with the configuration of docs/operations.md for remote access. Each
+// TestRemoteAdmin runs a Caddy with the configuration of docs/operate/remote.md for remote access. Each
 // client may do what its certificate permits, no client without one may do anything, and the
 // history has the subject of who has changed what.
 func TestRemoteAdmin(t *testing.T) {
@@ -102,7 +102,7 @@ func TestRemoteAdmin(t *testing.T) {
 	}
 
 	ran := 0
-	for _, c := range pageCommands(t, operationsPage) {
+	for _, c := range pageCommands(t, remotePage) {
 		if !strings.Contains(c.command, remoteURL) {
 			continue
 		}
@@ -168,12 +168,11 @@ func startRemoteAdmin(t *testing.T, alice, monitor *tls.Certificate) *remoteAdmi
 // config returns the configuration of the page for these clients, on this machine, with one site.
 func (g *remoteAdmin) config(alice, monitor *tls.Certificate) []byte {
 	g.t.Helper()
-	page, err := os.ReadFile(operationsPage)
+	page, err := os.ReadFile(remotePage)
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	_, text, _ := strings.Cut(string(page), "\n### Remote access\n")
-	_, text, _ = strings.Cut(text, "\n```json body\n")
+	_, text, _ := strings.Cut(string(page), "\n```json body\n")
 	text, _, _ = strings.Cut(text, "\n```\n")
 	for shown, own := range map[string]string{
 		"10.0.0.5:2021":           g.endpoint,

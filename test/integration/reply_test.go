@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -141,4 +142,16 @@ func (r *reply) items(header, required string) map[string]item {
 		items[name] = item{q: parameter("q"), w: parameter("w"), r: parameter("r"), t: parameter("t")}
 	}
 	return items
+}
+
+// time returns the value of a member of the body that is a time.
+func (r *reply) time(member string) time.Time {
+	r.t.Helper()
+	_, tail, _ := strings.Cut(r.body, `"`+member+`":"`)
+	text, _, _ := strings.Cut(tail, `"`)
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		r.t.Fatalf("%s of %s: %v", member, r.body, err)
+	}
+	return at
 }

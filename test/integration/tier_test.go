@@ -58,3 +58,28 @@ func TestStoredTierInAnotherCase(t *testing.T) {
 		t.Error("a rule with a tier that is not there is not logged")
 	}
 }
+
+// A pattern for all keys may give the tier that is the default, too.
+func TestDefaultOfAllKeys(t *testing.T) {
+	g := serve(t, "rate_limit {\nzone user {\nkey {header.X-User}\ntier {\npro 9/1h\nkeys * pro\ndefault pro\n}\n}\n}\nrespond hello")
+	g.get("/", alice).admitted(8)
+}
+
+// A tier that operators give a key decides, whatever the request says.
+func TestStoredTierComesFirst(t *testing.T) {
+	g := serve(t, "rate_limit {\nzone user {\nkey {header.X-User}\nlimit 9/1h\ndeny_key bad\ntier {header.X-Plan} trusted {\npro 20/1h\n}\n}\n}\n"+
+		"respond hello")
+	g.admin("POST", "/rate_limit/tiers", `{"id": "t", "zone": "user", "key": "alice", "tier": "pro"}`).is(201)
+	g.raw(rawGet("/", alice, "X-Plan: a", "X-Plan: b")).admitted(19)
+	g.raw(rawGet("/", "X-User: bob", "X-Plan: a", "X-Plan: b")).is(400)
+	g.admin("POST", "/rate_limit/access", `{"id": "a", "action": "allow", "zone": "user", "key": "bad"}`).is(201)
+	g.get("/", "X-User: bad").is(403) // the configuration denies it
+}
+
+// An override of a key that stands in for a missing one changes the limit of requests without a key.
+func TestOverrideOfMissingKey(t *testing.T) {
+	g := serve(t, "rate_limit {\nzone user {\nkey {header.X-User}\non_missing_key {client_ip} 3/1h\nlimit 9/1h\n}\n}\nrespond hello")
+	g.admin("POST", "/rate_limit/overrides", `{"id": "o", "zone": "user", "key": "192.0.2.1", "missing": true, "limit": "6/1h"}`).is(201)
+	g.get("/", from("192.0.2.1")).admitted(5)
+	g.get("/", from("192.0.2.2")).admitted(2)
+}

@@ -1,0 +1,71 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// A meter counts the bytes that are read of files.
+type meter struct {
+	whole int64 // bytes of all files whose size is known
+	read  atomic.Int64
+}
+
+type meteredReader struct {
+	io.Reader
+	m *meter
+}
+
+func (r meteredReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.m.read.Add(int64(n))
+	return n, err
+}
+
+func (m *meter) of(r io.Reader) io.Reader { return meteredReader{r, m} }
+
+// A progress shows on a terminal how far a replay is. It shows nothing elsewhere.
+type progress struct {
+	w        io.Writer // nil: nowhere
+	size     *meter
+	begin    time.Time
+	shown    time.Time
+	requests int64
+}
+
+func newProgress(w io.Writer, size *meter) *progress {
+	p := &progress{size: size, begin: time.Now()}
+	if file, ok := w.(*os.File); ok {
+		if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			p.w = w
+		}
+	}
+	return p
+}
+
+func (p *progress) add(requests int) {
+	p.requests += int64(requests)
+	if now := time.Now(); p.w != nil && now.Sub(p.shown) > time.Second/5 {
+		p.shown = now
+		_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s", p.line(now.Sub(p.begin))) // nobody may be looking
+	}
+}
+
+// line says how far the replay is after so much time.
+func (p *progress) line(passed time.Duration) string {
+	line := fmt.Sprintf("%d requests, %.0f a second", p.requests, float64(p.requests)/passed.Seconds())
+	if part := float64(p.size.read.Load()) / float64(max(1, p.size.whole)); p.size.whole > 0 && part > 0 && part <= 1 {
+		left := time.Duration(float64(passed) * (1 - part) / part).Round(time.Second)
+		line += fmt.Sprintf(", %.0f %%, %v left", 100*part, left)
+	}
+	return line
+}
+
+func (p *progress) end() {
+	if p.w != nil {
+		_, _ = fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}

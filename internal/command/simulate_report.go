@@ -1,0 +1,181 @@
+package command
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/sim"
+
+	"github.com/caddyserver/caddy/v2"
+)
+
+// print writes the report for people: the sentence that most ask for comes last.
+func (r *simulation) print(t *table) {
+	for _, log := range r.Logs {
+		t.row(log.Name, fmt.Sprintf("%d requests in %d lines", log.Requests, log.Lines), "instants: "+log.Instants)
+		if log.Keyless > 0 {
+			t.row("", fmt.Sprintf("%d lines without key are not limited", log.Keyless))
+		}
+		if log.Unreadable > 0 {
+			t.row("", fmt.Sprintf("%d lines cannot be read", log.Unreadable), fmt.Sprintf("line %d: %s", log.FirstLine, log.First))
+		}
+		if log.Late > 0 {
+			t.row("", fmt.Sprintf("%d requests are out of order by more than a minute", log.Late))
+		}
+	}
+	t.line("")
+	t.row("span", r.Trace.From, r.Trace.To)
+	t.row("requests", r.Trace.Requests)
+	t.row("keys", r.Trace.Keys)
+	t.line("")
+	t.row("LIMIT", "", "KEYS REJECTED", "", "REQUESTS REJECTED", "")
+	for _, o := range untilNone(r.Curve) {
+		mark := ""
+		if o.InForce {
+			mark = "first"
+		}
+		t.row(rate(o.Limit), mark, o.KeysRejected, percent(o.KeysShare), o.RequestsRejected, percent(o.RequestsShare))
+	}
+	if r.Worst != nil {
+		t.line("")
+		t.line("rejected by minute, at most %d: %s", r.Worst.Rejected, sparkline(r.Minutes))
+		t.line("worst minute: %s, %d of %d requests rejected",
+			r.Worst.At.Format(time.RFC3339), r.Worst.Rejected, r.Worst.Rejected+r.Worst.Admitted)
+	}
+	if len(r.Keys) > 0 {
+		t.line("")
+		t.row("KEY", "REQUESTS", "REJECTED", "FIRST", "LAST", "LEAST LIMIT")
+		for _, k := range r.Keys {
+			t.row(k.Key, k.Requests, k.Rejected, k.First, k.Last, orNone(k.Least))
+		}
+	}
+	if len(r.Algorithms) > 0 {
+		t.line("")
+		t.row("ALGORITHM", "ADMITTED", "REJECTED", "NOT AS THE LOG", "WORST EXCESS", "BYTES A KEY")
+		for _, a := range r.Algorithms {
+			t.row(strings.TrimSuffix(fmt.Sprintf("%s %d", a.Name, a.SubWindows), " 0"), a.Admitted, a.Rejected, a.Differs, a.Excess,
+				math.Ceil(a.BytesPerKey))
+		}
+	}
+	t.line("")
+	for _, touch := range r.Touches {
+		t.line("%s", touchSentence(touch))
+	}
+	if limit, ok := recommended(r.Touches); ok {
+		t.line("")
+		t.line("Recommended: limit %s", rate(limit))
+	}
+}
+
+// untilNone returns a curve without the limits that are above one that rejects nothing, except the
+// first limit of the command.
+func untilNone(curve []sim.Outcome) []sim.Outcome {
+	for i, o := range curve {
+		if o.RequestsRejected == 0 && !slices.ContainsFunc(curve[i+1:], func(o sim.Outcome) bool { return o.InForce }) {
+			return curve[:i+1]
+		}
+	}
+	return curve
+}
+
+func orNone(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+func touchSentence(t sim.Touch) string {
+	who := "at most " + percent(t.KeysShare) + " of the keys"
+	if t.KeysShare == 0 {
+		who = "no key"
+	}
+	if t.Exact {
+		return rate(t.Limit) + " is the least limit that rejects " + who
+	}
+	return rate(t.Limit) + " is the least of these limits that rejects " + who
+}
+
+// recommendedShare is the share of the keys that the recommended limit may reject.
+const recommendedShare = 0.001
+
+// recommended returns the limit that rejects at most 0.1 % of the keys, rounded up to two digits.
+func recommended(touches []sim.Touch) (sim.Limit, bool) {
+	i := slices.IndexFunc(touches, func(t sim.Touch) bool { return t.KeysShare == recommendedShare })
+	if i < 0 {
+		return sim.Limit{}, false
+	}
+	limit := touches[i].Limit
+	digit := int64(1)
+	for limit.Events/digit >= 100 {
+		digit *= 10
+	}
+	limit.Events = (limit.Events + digit - 1) / digit * digit
+	return limit, true
+}
+
+// rate returns a limit as it is written in a Caddyfile.
+func rate(l sim.Limit) string {
+	window := time.Duration(math.Round(l.WindowSeconds * float64(time.Second)))
+	limit := config.Limit{Events: l.Events, Window: caddy.Duration(window), Burst: l.Burst}
+	return limit.String()
+}
+
+func percent(share float64) string {
+	return strconv.FormatFloat(100*share, 'g', 3, 64) + " %"
+}
+
+// sparkline draws the rejections over time with characters of eight heights.
+func sparkline(minutes []sim.Minute) string {
+	const width = 60
+	columns := make([]int64, min(width, len(minutes)))
+	for i, m := range minutes {
+		columns[i*len(columns)/len(minutes)] += m.Rejected
+	}
+	most := max(1, slices.Max(columns))
+	heights := []rune(" ▁▂▃▄▅▆▇█")
+	var line strings.Builder
+	for _, n := range columns {
+		line.WriteRune(heights[(n*int64(len(heights)-1)+most-1)/most])
+	}
+	return line.String()
+}
+
+// A failBound is what --fail-if says. The zero value is never exceeded.
+type failBound struct {
+	keys, requests bool
+	share          float64
+}
+
+var failBoundForm = regexp.MustCompile(`^\s*rejected_(keys|requests)\s*>\s*([0-9.]+)\s*%\s*$`)
+
+func failIf(f *pflag.FlagSet) (failBound, error) {
+	text, _ := f.GetString("fail-if")
+	if text == "" {
+		return failBound{}, nil
+	}
+	form := failBoundForm.FindStringSubmatch(text)
+	if form == nil {
+		return failBound{}, fmt.Errorf("--fail-if: %q is no bound: use rejected_keys > 0.1%% or rejected_requests > 1%%", text)
+	}
+	n, err := strconv.ParseFloat(form[2], 64)
+	if err != nil {
+		return failBound{}, fmt.Errorf("--fail-if: %q is not a percentage: use one such as 0.1%%", form[2])
+	}
+	return failBound{keys: form[1] == "keys", requests: form[1] == "requests", share: n / 100}, nil
+}
+
+// exceeded reports whether the first limit rejects more.
+func (b failBound) exceeded(r *sim.Report) bool {
+	i := slices.IndexFunc(r.Curve, func(o sim.Outcome) bool { return o.InForce })
+	o := r.Curve[i]
+	return b.keys && o.KeysShare > b.share || b.requests && o.RequestsShare > b.share
+}

@@ -1,0 +1,121 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/sim"
+)
+
+// simulate runs the command on a log with this text.
+func simulate(t *testing.T, log string, args ...string) commandRun {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "access.log")
+	if err := os.WriteFile(file, []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return runCommand(t, log, "", append([]string{"simulate", file}, args...)...)
+}
+
+const simulated = "ts,client,cost\n1700000000,a,1\n1700000000,a,1\n1700000001,a,1\n1700000002,b,1\n1700000003,a,1\n"
+
+func TestSimulate(t *testing.T) {
+	flags := []string{"--time", "ts", "--duration", "0", "--key", "client"}
+	ran := simulate(t, simulated, append(flags, "--limit", "2/1m,5/1m", "--algorithm", "sliding_window_log")...)
+	const want = `
+span      2023-11-14T22:13:20Z  2023-11-14T22:13:23Z
+requests  5
+keys      2
+
+LIMIT  -      KEYS REJECTED  -     REQUESTS REJECTED  -
+2/1m   first  1              50 %  2                  40 %
+5/1m   -      0              0 %   0                  0 %
+
+rejected by minute, at most 2: █
+worst minute: 2023-11-14T22:13:00Z, 2 of 5 requests rejected
+
+KEY  REQUESTS  REJECTED  FIRST                 LAST                  LEAST LIMIT
+a    4         2         2023-11-14T22:13:21Z  2023-11-14T22:13:23Z  4
+
+4/1m is the least limit that rejects at most 1 % of the keys
+4/1m is the least limit that rejects at most 0.1 % of the keys
+4/1m is the least limit that rejects at most 0.01 % of the keys
+4/1m is the least limit that rejects no key
+
+Recommended: limit 4/1m
+`
+	_, report, _ := strings.Cut(ran.output, "\n")
+	if ran.err != nil || report != want {
+		t.Errorf("%v, output\n%s, want\n%s", ran.err, report, want)
+	}
+	ran = simulate(t, simulated, append(flags, "--limit", "2/1m", "--json")...)
+	var answer sim.Report
+	if err := json.Unmarshal([]byte(ran.output), &answer); err != nil || answer.Trace.Requests != 5 {
+		t.Errorf("JSON: %v, %+v, want 5 requests", err, answer.Trace)
+	}
+}
+
+func TestSimulateBounds(t *testing.T) {
+	flags := []string{"--time", "ts", "--duration", "0", "--key", "client", "--limit", "2/1m"}
+	for _, test := range []struct {
+		bound string
+		want  error
+	}{
+		{"rejected_keys > 49%", errNotOK}, {"rejected_keys > 50%", nil}, {"rejected_requests>39.9%", errNotOK},
+		{" rejected_requests > 40 % ", nil},
+	} {
+		if ran := simulate(t, simulated, append(flags, "--fail-if", test.bound)...); !errors.Is(ran.err, test.want) || ran.output == "" {
+			t.Errorf("%s: error = %v, want %v, output %q", test.bound, ran.err, test.want, ran.output)
+		}
+	}
+}
+
+func TestSimulateRefuses(t *testing.T) {
+	const combined = `192.0.2.1 - - [14/Nov/2023:22:13:20 +0000] "GET / HTTP/1.1" 200 5`
+	for _, test := range []struct {
+		log, args, want string
+	}{
+		{simulated, "", "there is no limit: use --limit"},
+		{simulated, "--limit 100", `"100" is not a rate: use`},
+		{simulated, "--limit 1/1m,block", "block rejects nobody or all: use a rate"},
+		{simulated, "--limit 1/1m --algorithm leaky", `algorithm is "leaky": use token_bucket`},
+		{simulated, "--limit 1/1m --fail-if much", "is no bound: use rejected_keys > 0.1%"},
+		{simulated, "--limit 1/1m --from yesterday", `"yesterday" is not an instant: use one such as`},
+		{simulated, "--limit 1/1m --format xml", `no format "xml": use json`},
+		{simulated, "--limit 1/1m --time when", `no column "when": use one of ts, client, cost`},
+		{simulated, "--limit 1/1m --time ts --duration 0 --key client --from 2030-01-01T00:00:00Z", "no requests in this span"},
+		{`{"ts":1}`, "--limit 1/1m", "none of 1 lines has the field of the key: use --key"},
+		{"{\"ts\":1,\"request\":{\"client_ip\":\"a\"}}\n{", "--limit 1/1m", "1 of 2 lines cannot be read, the first at line 2"},
+		{combined, "--limit 1/1s", "a window of 1s means nothing: use a limit with a window of 5s or more"},
+		{combined, "--limit 1/1m --key cookie", `has no "cookie": use address or user`},
+		{"", "--limit 1/1m", "the log is empty"},
+		{"hello", "--limit 1/1m", "of no known format"},
+	} {
+		if ran := simulate(t, test.log, strings.Fields(test.args)...); ran.err == nil || !strings.Contains(ran.err.Error(), test.want) {
+			t.Errorf("%s: error = %v, want %s", test.args, ran.err, test.want)
+		}
+	}
+	if ran := runCommand(t, "", "", "simulate", "nowhere.log", "--limit", "1/1m"); !errors.Is(ran.err, os.ErrNotExist) {
+		t.Errorf("error = %v, want %v", ran.err, os.ErrNotExist)
+	}
+}
+
+func TestSimulateStandardInput(t *testing.T) {
+	ran := runCommand(t, simulated, "", "simulate", "-", "--limit", "2/1m", "--time", "ts", "--duration", "0", "--key", "client")
+	if ran.err != nil || !strings.Contains(ran.output, "5 requests in 6 lines") {
+		t.Errorf("%v, output %s, want 5 requests", ran.err, ran.output)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	p := &progress{size: &meter{whole: 200}, requests: 1000}
+	p.size.read.Store(50)
+	if got, want := p.line(2*time.Second), "1000 requests, 500 a second, 25 %, 6s left"; got != want {
+		t.Errorf("progress = %q, want %q", got, want)
+	}
+}

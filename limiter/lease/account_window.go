@@ -1,0 +1,146 @@
+package lease
+
+import (
+	"math"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// windowLeases lease debited events of a window, a sub-window or a log, which expire with it. A
+// lease that takes have not spent by then is returned, unless its window has passed.
+type windowLeases struct{}
+
+var _ leaseKind = windowLeases{}
+
+func (windowLeases) fill(a account, r *limiter.Rule, now instant, l *limiter.LeaseRequest) {
+	for i := range a.remaining {
+		if a.remaining[i] > 0 && (l.Need > 0 || a.usable(r, i, now) == 0) {
+			l.Returns[i].Events = limiter.Events{At: a.grantedAt[i], N: int64(a.remaining[i])}
+			a.remaining[i] = 0
+		}
+	}
+	if l.Need > 0 {
+		l.Want = a.want(r, now)
+	}
+}
+
+func (windowLeases) refill(a account, r *limiter.Rule, now instant, _ int64, _ bool, l *limiter.LeaseRequest) {
+	if l.Want = a.want(r, now); l.Want == 0 {
+		return
+	}
+	for i := range a.remaining {
+		if n := a.usable(r, i, now); n > 0 {
+			kept := a.keepDuringRefill(r, n, a.usableFor(i, now))
+			l.Returns[i].Events = limiter.Events{At: a.grantedAt[i], N: n - kept}
+			a.remaining[i] = int32(kept)
+		}
+	}
+}
+
+func (windowLeases) add(a account, r *limiter.Rule, sent, _ instant, l *limiter.LeaseRequest, granted limiter.Instant) {
+	lasts := int64(l.Expires-l.Decision.At) - r.LeaseMargin()
+	if r.LeaseSlot() == 0 {
+		lasts = min(lasts, r.LeaseTime())
+	}
+	if !a.appliesTo(r) { // the limit has changed since the request
+		lasts = 0
+	}
+	a.addLease(l.Granted, granted, (sent.since(a.base)+lasts)/1000)
+}
+
+// addLease adds a lease as the newer one; expires is in ms after base. An account with two leases
+// requests no third, but a take that is undone meanwhile may bring one back. Then the two become
+// one, which expires and is named as the older.
+func (a account) addLease(events int64, granted limiter.Instant, expires int64) {
+	if a.remaining[0] == 0 {
+		a.grantedAt[0], a.expires[0] = a.grantedAt[1], a.expires[1]
+	}
+	a.remaining[0] = int32(leaseSize(a.held()))
+	a.remaining[1] = 0
+	newer := 0
+	if a.remaining[0] > 0 {
+		newer = 1
+	}
+	a.remaining[newer], a.grantedAt[newer] = int32(leaseSize(events)), granted
+	a.expires[newer] = uint16(max(0, min(expires, math.MaxUint16)))
+}
+
+// leaseSize returns events as the size of a lease. What a node wants is far below the largest one.
+func leaseSize(events int64) uint32 { return uint32(min(events, math.MaxInt32)) }
+
+func (windowLeases) isLow(h *hot, r *limiter.Rule, now instant, _ int64) bool {
+	left, lasts := h.newest(r, now)
+	if float32(left) > 2*h.demand/(demandHorizon*lowParts) && lasts > r.LeaseTime()/lowParts { // mostly: no lease is twice as long as usual
+		return false
+	}
+	return h.want(r, now) > 0
+}
+
+// shouldRenew reports whether the lease has expired, and takes have spent at least a fourth of what
+// was expected since the newest request. A lease that few takes have spent is not renewed.
+func (windowLeases) shouldRenew(a account, r *limiter.Rule, now instant) bool {
+	inUse := a.taken > 0 && 4*float32(a.taken) >= a.expected(r, a.sinceRequest(now))
+	return inUse && a.leased(r, now) == 0 && a.want(r, now) > 0
+}
+
+// intoNext is how long after the end of a window its leases are looked after, in µs. By then the
+// next window has begun for the store too, and grants are of that one.
+const intoNext = 2000
+
+// nextReturn has leases looked after when they expire, or shortly after the window that they expire
+// with.
+func (windowLeases) nextReturn(a account, r *limiter.Rule, now instant) (expired bool, next instant) {
+	for i := range a.remaining {
+		switch lasts := a.usableFor(i, now); {
+		case a.remaining[i] == 0:
+		case lasts > 0:
+			next = max(next, now.plus(lasts))
+		case !a.windowPassed(r, now):
+			expired = true
+		}
+	}
+	if r.LeaseSlot() == 0 && next > 0 {
+		if end := now.plus(a.untilNext(r, now)); next > end.plus(-intoNext) {
+			next = end.plus(intoNext)
+		}
+	}
+	return expired, next
+}
+
+func (windowLeases) dropPassed(h *hot, r *limiter.Rule, now instant) (events int64) {
+	if h.windowPassed(r, now) {
+		for i := range h.remaining {
+			if h.usable(r, i, now) == 0 {
+				events += int64(h.remaining[i])
+				h.remaining[i] = 0
+			}
+		}
+	}
+	return events
+}
+
+// holds finds a lease by its name: the newer one may have become the older one.
+func (windowLeases) holds(a account, _ instant, _ int, e limiter.Events) (lease int, ok bool) {
+	switch e.At {
+	case a.grantedAt[0]:
+		return 0, a.canTakeBack(0)
+	case a.grantedAt[1]:
+		return 1, a.grantedAt[1] > a.grantedAt[0] && a.canTakeBack(1) // an older one was spent before the first came
+	}
+	return 0, false
+}
+
+// canTakeBack reports whether events may go back to a lease. They must not revive one that is spent
+// while the other is held and a third is requested.
+func (h *hot) canTakeBack(lease int) bool {
+	return h.remaining[lease] > 0 || h.remaining[1-lease] == 0 || !h.requesting
+}
+
+func (windowLeases) returnedAsSpent() bool { return false }
+
+// outlive returns leases after a reset: the store ignores those that it granted before.
+func (windowLeases) outlive(h *hot, reset bool) {
+	if reset {
+		h.retire()
+	}
+}

@@ -1,0 +1,131 @@
+package limiter
+
+// Parts are the open parts of a bucket, summed by slots of time: a part that is granted in a slot
+// ends at the end of the next one. The zero value has none.
+type Parts struct {
+	Ends              Instant // of the current slot
+	Length            int64   // of a slot, in µs
+	Current, Previous SlotParts
+}
+
+// SlotParts are the sums over the parts that were granted in a slot and are open.
+type SlotParts struct {
+	Shares int64 // of the refill, in 1/Shares
+	Offset int64 // share * (grant - start of the slot), in µs
+	Events int64 // granted at once, less those returned
+}
+
+func (p *Parts) open() bool { return p.Current != SlotParts{} || p.Previous != SlotParts{} }
+
+func (p *Parts) shares() int64 { return p.Current.Shares + p.Previous.Shares }
+
+func (p *Parts) lentUntil() Instant { return p.Ends + Instant(p.Length) }
+
+// leasedUntil returns when the last part ends, and 0 when none is open.
+func (p *Parts) leasedUntil() Instant {
+	switch {
+	case p.Current != SlotParts{}:
+		return p.lentUntil()
+	case p.Previous != SlotParts{}:
+		return p.Ends
+	}
+	return 0
+}
+
+// held returns the most that nodes can hold unspent at the instant at, in the current slot:
+// events + fraction/r.per.
+func (p *Parts) held(r *Rule, at Instant) (events, fraction int64) {
+	since := int64(at - p.Ends)
+	us := p.Current.Shares*(since+p.Length) - p.Current.Offset + p.Previous.Shares*(since+2*p.Length) - p.Previous.Offset
+	events, fraction = mulAddDiv((us+Shares-1)/Shares, r.refill, 0, r.per)
+	return p.Current.Events + p.Previous.Events + events, fraction
+}
+
+// rotate makes the next slot the current one. The parts of the previous one have ended.
+func (p *Parts) rotate() {
+	p.Ends, p.Current, p.Previous = p.lentUntil(), SlotParts{}, p.Current
+}
+
+// A remoteBucket lends parts of itself: see limiter/leasetest for the whole rule.
+type remoteBucket struct {
+	tokenBucket
+	Parts
+}
+
+func (b *remoteBucket) consumed() int64 { return b.missing }
+
+func (b *remoteBucket) leases(r *Rule) (events int64, until Instant) {
+	if b.open() {
+		events, _ = b.held(r, b.at)
+	}
+	return events, b.leasedUntil()
+}
+
+func (b *remoteBucket) lentUntil() Instant { return b.Parts.lentUntil() }
+
+func (b *remoteBucket) decide(d *Decision, r *Rule, ok bool, cost int64) {
+	if d.answer(r, b.at, b.missing, ok, cost) {
+		d.RetryAt = b.accrued(r, cost-(r.capacity-b.missing))
+		d.capRetry(b.leasedUntil())
+	}
+	if b.missing > 0 {
+		d.ResetAt = b.accrued(r, b.missing)
+	}
+}
+
+// refill accounts for the time up to at, in the current slot.
+func (b *remoteBucket) refill(r *Rule, at Instant) {
+	b.at += Instant((int64(at-b.at)*b.shares() + Shares - 1) / Shares) // less time passes for the bucket
+	b.advance(r, at)
+	b.cut(r)
+}
+
+// cut makes sure that the level is at most what the parts leave of the capacity.
+func (b *remoteBucket) cut(r *Rule) {
+	if !b.open() {
+		return
+	}
+	least, ahead := b.held(r, b.at)
+	fraction := int64(0)
+	switch most := 2 * r.capacity; { // more than that never counts
+	case least >= most:
+		least = most
+	case ahead > 0:
+		least, fraction = least+1, r.per-ahead
+	}
+	if b.missing < least || b.missing == least && b.part > fraction {
+		b.missing, b.part = least, fraction
+	}
+}
+
+// accrued returns the instant at which n > 0 more events are in the bucket.
+func (b *remoteBucket) accrued(r *Rule, n int64) Instant {
+	c := *b
+	goal := c.missing - n
+	for c.open() {
+		at := c.accruedInSlot(r, c.missing-goal)
+		if held, fraction := c.held(r, at); at <= c.Ends && (held < goal || held == goal && fraction == 0) {
+			return at
+		}
+		c.refill(r, c.Ends)
+		if c.rotate(); c.missing <= goal {
+			return c.at
+		}
+	}
+	return c.tokenBucket.accrued(r, c.missing-goal)
+}
+
+// accruedInSlot is accrued while the open parts have their shares of the refill.
+func (b *remoteBucket) accruedInSlot(r *Rule, n int64) Instant {
+	at := b.tokenBucket.accrued(r, n)
+	if at == Never {
+		return at
+	}
+	return b.at.plus(mulDivUp(int64(at-b.at), Shares, Shares-b.shares()))
+}
+
+// cancel gives back events that were served, as far as the parts leave room.
+func (b *remoteBucket) cancel(r *Rule, e Events) {
+	b.undo(r, e, e.N)
+	b.cut(r)
+}

@@ -1,0 +1,58 @@
+package logs
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// buffer is how much of a log is read at a time, in bytes.
+const buffer = 128 << 10
+
+// Open returns what r contains, unpacked if it is packed by gzip or zstd.
+func Open(r io.Reader) (*bufio.Reader, error) {
+	packed := bufio.NewReaderSize(r, buffer)
+	begin, err := packed.Peek(4)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	switch {
+	case bytes.HasPrefix(begin, []byte{0x1f, 0x8b}):
+		unpacked, err := gzip.NewReader(packed)
+		return bufio.NewReaderSize(unpacked, buffer), err
+	case bytes.Equal(begin, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		const memory = 64 << 20
+		unpacked, err := zstd.NewReader(packed, zstd.WithDecoderMaxMemory(memory), zstd.WithDecoderConcurrency(1))
+		return bufio.NewReaderSize(unpacked, buffer), err
+	}
+	return packed, nil
+}
+
+// Detect returns the name of the format of a log by its first line: json, combined, csv or tsv.
+func Detect(log *bufio.Reader) (string, error) {
+	begin, err := log.Peek(4096)
+	if len(begin) == 0 {
+		if err == io.EOF {
+			err = fmt.Errorf("the log is empty")
+		}
+		return "", err
+	}
+	line, _, _ := bytes.Cut(begin, []byte("\n"))
+	text := strings.TrimSpace(string(line))
+	switch {
+	case strings.HasPrefix(text, "{"):
+		return "json", nil
+	case strings.Contains(text, " [") && strings.Contains(text, "] "):
+		return "combined", nil
+	case strings.Contains(text, "\t"):
+		return "tsv", nil
+	case strings.Contains(text, ","):
+		return "csv", nil
+	}
+	return "", fmt.Errorf("the first line is of no known format: %.60q: use --format", text)
+}

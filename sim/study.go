@@ -1,0 +1,194 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// Options say what a [Study] tries.
+type Options struct {
+	// Rule is the algorithm and the limit that are looked at most closely: those in force, as a rule.
+	Rule limiter.Rule
+
+	// Candidates are further limits of the same algorithm, for the curve. Limits that cannot be
+	// enforced are an error. nil means a ladder around Rule: see Ladder.
+	Candidates []limiter.Limit
+
+	// Algorithms are compared under the limit of Rule.
+	Algorithms []limiter.Algorithm
+}
+
+// Ladder returns limits with 1, 2 and 5 times each power of ten events per window, from a
+// thousandth to a thousand times the events of l. Bursts keep their ratio to the events.
+func Ladder(l limiter.Limit) []limiter.Limit {
+	var ladder []limiter.Limit
+	for power := int64(1); power <= limiter.MaxEvents; power *= 10 {
+		for _, step := range []int64{1, 2, 5} {
+			events := step * power
+			if events > limiter.MaxEvents || events < l.Events/1000 || events/1000 > l.Events {
+				continue
+			}
+			c := limiter.Limit{Events: events, Window: l.Window}
+			if l.Burst > 0 {
+				c.Burst = max(1, int64(float64(l.Burst)*float64(events)/float64(l.Events)))
+			}
+			ladder = append(ladder, c)
+		}
+	}
+	return ladder
+}
+
+// AllAlgorithms are the four algorithms, and sliding windows with more and more sub-windows.
+func AllAlgorithms() []limiter.Algorithm {
+	all := []limiter.Algorithm{{Kind: limiter.SlidingWindowLog}, {Kind: limiter.TokenBucket}, {Kind: limiter.FixedWindow}}
+	for _, n := range []int{1, 2, 4, 10, 60} {
+		all = append(all, limiter.Algorithm{Kind: limiter.SlidingWindow, SubWindows: n})
+	}
+	return all
+}
+
+// A Study replays a trace and finds out whom limits reject. It is used by one goroutine.
+type Study struct {
+	rule  *limiter.Rule
+	first limiter.Instant
+	last  limiter.Instant
+
+	inForce    *Replay
+	rejections rejections
+	times      timeline
+	least      *Least // nil: not to be found in one pass
+	candidates []*Replay
+	algorithms comparison
+}
+
+// New returns a study of what o says.
+func New(o Options) (*Study, error) {
+	rule, err := limiter.NewRule(o.Rule)
+	if err != nil {
+		return nil, err
+	}
+	s := &Study{rule: rule, inForce: NewReplay(rule)}
+	if o.Rule.Limit.Burst == 0 || o.Rule.Algorithm.Kind != limiter.TokenBucket {
+		if least, ok := NewLeast(rule.Algorithm.Kind, rule.Limit.Window.Microseconds()); ok {
+			s.least = least
+		}
+	}
+	if o.Candidates == nil {
+		o.Candidates = Ladder(o.Rule.Limit)
+	}
+	limits := append(slices.Clone(o.Candidates), o.Rule.Limit)
+	slices.SortStableFunc(limits, func(a, b limiter.Limit) int {
+		return compareRates(a, b)
+	})
+	for _, limit := range slices.Compact(limits) {
+		if limit == o.Rule.Limit {
+			s.candidates = append(s.candidates, s.inForce)
+			continue
+		}
+		candidate := o.Rule
+		candidate.Limit = limit
+		r, err := limiter.NewRule(candidate)
+		if err != nil {
+			return nil, err
+		}
+		s.candidates = append(s.candidates, NewReplay(r))
+	}
+	if len(o.Algorithms) > 0 {
+		if s.algorithms, err = newComparison(o.Rule.Limit, o.Algorithms); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// compareRates orders limits by events per time, then by burst.
+func compareRates(a, b limiter.Limit) int {
+	x, y := float64(a.Events)/float64(a.Window), float64(b.Events)/float64(b.Window)
+	switch {
+	case x < y:
+		return -1
+	case x > y:
+		return 1
+	}
+	return int(min(1, max(-1, a.Burst-b.Burst)))
+}
+
+// Add takes the next request into account. Requests come in the order of their instants.
+func (s *Study) Add(r Request) {
+	if r.At < s.last {
+		panic(fmt.Sprintf("sim: a request of %v after one of %v", r.At.Time(), s.last.Time()))
+	}
+	if s.first == 0 {
+		s.first = r.At
+	}
+	s.last = r.At
+	d := s.inForce.Take(r)
+	s.rejections.add(r, d.OK)
+	s.times.add(r.At, d.OK)
+	if s.least != nil {
+		s.least.Add(r)
+	}
+	for _, c := range s.candidates {
+		if c != s.inForce {
+			c.Take(r)
+		}
+	}
+	s.algorithms.take(r)
+}
+
+// A rejections keeps who was rejected, when and how often.
+type rejections struct{ keys []keyRejections }
+
+type keyRejections struct {
+	requests, rejected int64
+	first, last        limiter.Instant // rejections
+}
+
+func (k *rejections) add(r Request, ok bool) {
+	key := at(&k.keys, r.Key)
+	key.requests++
+	if ok {
+		return
+	}
+	if key.rejected == 0 {
+		key.first = r.At
+	}
+	key.rejected++
+	key.last = r.At
+}
+
+// A timeline counts requests by minute.
+type timeline struct {
+	begin   int64 // the first minute, since the Unix epoch
+	minutes []Minute
+}
+
+// A Minute is what became of the requests of one minute.
+type Minute struct {
+	At       time.Time `json:"at"`
+	Admitted int64     `json:"admitted"`
+	Rejected int64     `json:"rejected"`
+}
+
+// maxMinutes bounds a timeline: a year. Later requests count in its last minute.
+const maxMinutes = 366 * 24 * 60
+
+func (t *timeline) add(at limiter.Instant, ok bool) {
+	const minute = int64(time.Minute / time.Microsecond)
+	n := int64(at) / minute
+	if t.minutes == nil {
+		t.begin = n
+	}
+	for i := min(n-t.begin, maxMinutes); int64(len(t.minutes)) <= i; {
+		t.minutes = append(t.minutes, Minute{At: time.Unix((t.begin+int64(len(t.minutes)))*60, 0).UTC()})
+	}
+	m := &t.minutes[min(n-t.begin, maxMinutes)]
+	if ok {
+		m.Admitted++
+	} else {
+		m.Rejected++
+	}
+}

@@ -1,0 +1,45 @@
+package sim
+
+import "github.com/fleetlimit/fleetlimit/limiter"
+
+// A Request is one request of a trace.
+type Request struct {
+	At   limiter.Instant // when it arrived
+	Key  Key
+	Cost int64 // events that it counts for, at least 1
+}
+
+// A Key is the number of a key in [Keys]: the first one has 0.
+type Key uint32
+
+// Keys numbers the keys of a trace in the order in which they occur.
+type Keys struct {
+	numbers map[string]Key
+	names   []string
+}
+
+// Number returns the number of a key. It keeps a copy of name if the key is new.
+func (k *Keys) Number(name []byte) Key {
+	if n, ok := k.numbers[string(name)]; ok {
+		return n
+	}
+	if k.numbers == nil {
+		k.numbers = make(map[string]Key)
+	}
+	n, s := Key(len(k.names)), string(name)
+	k.numbers[s] = n
+	k.names = append(k.names, s)
+	return n
+}
+
+// Name returns the key with this number.
+func (k *Keys) Name(n Key) string { return k.names[n] }
+
+// at returns a pointer to the value of a key in a slice that grows with the keys.
+func at[T any](values *[]T, k Key) *T {
+	for int(k) >= len(*values) {
+		var none T
+		*values = append(*values, none)
+	}
+	return &(*values)[k]
+}

@@ -1,0 +1,282 @@
+package docs
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/config"
+)
+
+var writeGolden = flag.Bool("golden.write", false, "write the table of fields to docs/configure/json.md")
+
+const (
+	jsonPage    = "docs/configure/json.md"
+	tableHeader = "| object | field | value | meaning |\n|---|---|---|---|\n"
+)
+
+// TestEveryFieldIsInTheTable compares the table of JSON fields with the fields of package config and
+// their comments. `go test ./test/docs -golden.write` writes it.
+func TestEveryFieldIsInTheTable(t *testing.T) {
+	want := tableHeader
+	for _, of := range objects() {
+		for _, f := range fieldsOf(of) {
+			want += row(t, of, f)
+		}
+	}
+	text := read(t, jsonPage)
+	start := strings.Index(text, tableHeader)
+	if start < 0 {
+		t.Fatalf("%s has no table that begins with\n%s", jsonPage, tableHeader)
+	}
+	length := strings.Index(text[start:], "|\n\n") + len("|\n")
+	if got := text[start : start+length]; got == want {
+		return
+	}
+	if !*writeGolden {
+		t.Fatalf("the table in %s is not that of package config: use -golden.write", jsonPage)
+	}
+	text = text[:start] + want + text[start+length:]
+	if err := os.WriteFile(filepath.Join(root, jsonPage), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// objects returns the types of the objects of a configuration, each behind the first that has it.
+func objects() (all []reflect.Type) {
+	known := make(map[reflect.Type]bool)
+	var add func(of reflect.Type)
+	add = func(of reflect.Type) {
+		switch of.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			if of != reflect.TypeFor[json.RawMessage]() {
+				add(of.Elem())
+			}
+		case reflect.Struct:
+			if known[of] {
+				return
+			}
+			known[of] = true
+			all = append(all, of)
+			for _, f := range fieldsOf(of) {
+				add(f.Type)
+			}
+		}
+	}
+	add(reflect.TypeFor[config.Handler]())
+	add(reflect.TypeFor[config.App]())
+	return all
+}
+
+// fieldsOf returns the fields of an object that JSON has, with the embedded objects.
+func fieldsOf(of reflect.Type) (fields []reflect.StructField) {
+	for f := range of.Fields() {
+		if f.Anonymous || f.Tag.Get("json") != "" {
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}
+
+// row returns the line of the table for a field, or for an embedded object.
+func row(t *testing.T, of reflect.Type, f reflect.StructField) string {
+	t.Helper()
+	if f.Anonymous {
+		return fmt.Sprintf("| %s | | | The fields of %s. |\n", words(of), words(f.Type))
+	}
+	comment := strings.ReplaceAll(commentOf(t, of.Name(), f.Name), "|", `\|`)
+	return fmt.Sprintf("| %s | `%s` | %s | %s |\n", words(of), fieldName(f), valueOf(f.Type), comment)
+}
+
+func fieldName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
+}
+
+// words returns the name of a type as words: zone tier.
+func words(of reflect.Type) string {
+	var b strings.Builder
+	for i, c := range of.Name() {
+		if i > 0 && unicode.IsUpper(c) && unicode.IsLower(rune(of.Name()[i-1])) {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(unicode.ToLower(c))
+	}
+	return b.String()
+}
+
+// valueOf returns what JSON has for a type.
+func valueOf(of reflect.Type) string {
+	switch of {
+	case reflect.TypeFor[caddy.Duration]():
+		return "duration"
+	case reflect.TypeFor[config.Fraction]():
+		return "fraction"
+	case reflect.TypeFor[json.RawMessage]():
+		return "module"
+	case reflect.TypeFor[caddyhttp.RawMatcherSets]():
+		return "list of matcher sets"
+	}
+	switch of.Kind() {
+	case reflect.Pointer:
+		return valueOf(of.Elem())
+	case reflect.Slice:
+		return "list of " + valueOf(of.Elem())
+	case reflect.Map:
+		return valueOf(of.Elem()) + " by name"
+	case reflect.Struct:
+		return words(of)
+	case reflect.String:
+		return "text"
+	case reflect.Bool:
+		return "`true`"
+	}
+	return "number"
+}
+
+// comments has the comments of all fields of package config, by type and field.
+var comments map[[2]string]string
+
+// commentOf returns the comment of a field in one line.
+func commentOf(t *testing.T, typeName, field string) string {
+	t.Helper()
+	if comments == nil {
+		comments = parseComments(t)
+	}
+	comment := comments[[2]string{typeName, field}]
+	if comment == "" {
+		t.Errorf("%s.%s in package config has no comment", typeName, field)
+	}
+	return comment
+}
+
+func parseComments(t *testing.T) map[[2]string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, "config", "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make(map[[2]string]string)
+	for _, file := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			spec, isType := n.(*ast.TypeSpec)
+			if !isType {
+				return true
+			}
+			if object, isStruct := spec.Type.(*ast.StructType); isStruct {
+				for _, f := range object.Fields.List {
+					for _, name := range f.Names {
+						all[[2]string{spec.Name.Name, name.Name}] = strings.Join(strings.Fields(f.Doc.Text()), " ")
+					}
+				}
+			}
+			return true
+		})
+	}
+	return all
+}
+
+// unshown are the fields that the example in docs/configure/json.md does not have: those of
+// caddy-ratelimit, those that only the Caddyfile adapter sets, and those that exclude others.
+var unshown = map[string]bool{
+	"handler sweep_interval": true, "handler distributed": true, "handler storage": true,
+	"zone window": true, "zone max_events": true, "distributed read_interval": true,
+	"distributed write_interval": true, "distributed purge_age": true,
+	"handler place": true, "zone place": true, "redis place": true, "rule store place": true,
+	"redis tls ca": true, "redis tls insecure_skip_verify": true,
+}
+
+// TestWholeExampleIsWhole looks for all fields in the example of docs/configure/json.md.
+func TestWholeExampleIsWhole(t *testing.T) {
+	examples, _ := split(t, jsonPage)
+	shown := make(map[string]bool)
+	for _, e := range examples {
+		if e.is("json", "twin") {
+			whole := decode(t, []byte(e.text))
+			mark[config.Handler](t, shown, handlerOf(t, whole))
+			mark[config.App](t, shown, appOf(t, whole))
+		}
+	}
+	for _, of := range objects() {
+		for _, f := range fieldsOf(of) {
+			if name := words(of) + " " + fieldName(f); !f.Anonymous && shown[name] == unshown[name] {
+				t.Errorf("the example in %s has the field %s: %v, want %v", jsonPage, name, shown[name], !unshown[name])
+			}
+		}
+	}
+}
+
+// otherWords are names that the example gives, and words of Caddy.
+var otherWords = []string{"not", "free", "pro", "internal", "respond", "rate_limit"}
+
+// TestGrammarHasEverySubdirective looks in docs/configure/grammar.md for the first words of the lines
+// of the example, which has every setting.
+func TestGrammarHasEverySubdirective(t *testing.T) {
+	examples, _ := split(t, "docs/configure/grammar.md")
+	grammar := strings.Fields(examples[0].text)
+	examples, _ = split(t, jsonPage)
+	example := examples[slices.IndexFunc(examples, func(e example) bool { return e.is("caddyfile") })]
+	looked := 0
+	for line := range strings.Lines(example.text) {
+		word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if strings.Trim(word, "abcdefghijklmnopqrstuvwxyz_0123456789") != "" || word == "" || slices.Contains(otherWords, word) {
+			continue
+		}
+		looked++
+		if !slices.Contains(grammar, word) {
+			t.Errorf("docs/configure/grammar.md lacks %s, which the example in %s has", word, jsonPage)
+		}
+	}
+	if looked < 60 {
+		t.Errorf("%d subdirectives were looked for, want 60 or more", looked)
+	}
+}
+
+// mark adds the fields that a part of a configuration sets to shown.
+func mark[Part any](t *testing.T, shown map[string]bool, object any) {
+	t.Helper()
+	var walk func(v reflect.Value)
+	walk = func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Pointer:
+			if !v.IsNil() {
+				walk(v.Elem())
+			}
+		case reflect.Slice:
+			for i := range v.Len() {
+				walk(v.Index(i))
+			}
+		case reflect.Map:
+			for _, key := range v.MapKeys() {
+				walk(v.MapIndex(key))
+			}
+		case reflect.Struct:
+			for _, f := range fieldsOf(v.Type()) {
+				value := v.FieldByIndex(f.Index)
+				if !value.IsZero() && !f.Anonymous {
+					shown[words(v.Type())+" "+fieldName(f)] = true
+				}
+				walk(value)
+			}
+		}
+	}
+	part := parsePart[Part](t, object)
+	walk(reflect.ValueOf(part))
+}

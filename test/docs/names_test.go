@@ -1,0 +1,36 @@
+package docs
+
+import (
+	"regexp"
+	"testing"
+)
+
+var (
+	metricRow = regexp.MustCompile("(?m)^\\| `(caddy_rate_limit_[a-z_]+)` \\|")
+	metric    = regexp.MustCompile(`caddy_rate_limit_[a-z]+(?:_[a-z]+)*`)
+	histogram = regexp.MustCompile(`_(bucket|sum|count)$`)
+)
+
+// TestMetricsOfPages looks for each metric that a page names in the tables of
+// docs/operate/metrics.md, which a test of test/integration compares with what Caddy offers.
+func TestMetricsOfPages(t *testing.T) {
+	known := make(map[string]bool)
+	for _, row := range metricRow.FindAllStringSubmatch(read(t, "docs/operate/metrics.md"), -1) {
+		known[row[1]] = true
+	}
+	named := 0
+	for _, page := range pages(t) {
+		if page == "docs/migrating.md" { // it has those of another plugin
+			continue
+		}
+		for _, name := range metric.FindAllString(read(t, page), -1) {
+			named++
+			if !known[name] && !known[histogram.ReplaceAllString(name, "")] {
+				t.Errorf("%s names the metric %s, which docs/operate/metrics.md does not list", page, name)
+			}
+		}
+	}
+	if len(known) < 20 || named <= len(known) {
+		t.Errorf("%d metrics are listed and %d named, want 20 and more", len(known), named)
+	}
+}
