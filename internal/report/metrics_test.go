@@ -93,7 +93,7 @@ func TestStoreMetrics(t *testing.T) {
 	ch := make(chan prometheus.Metric, 100)
 	scrape(ch).collectStore(&stores.State{
 		Name: "redis", Nodes: 3, Foreign: 4, LookupErr: errors.New("no Sentinel"),
-		Leases:     lease.Stats{Requests: 1, Granted: 20, Returned: 5, Expired: 6, Lost: 7, Owed: 18, OwedSettled: 9, OwedDropped: 1, Accounts: 11},
+		Leases:     lease.Stats{Requests: 1, Granted: 20, Returned: 5, Expired: 6, Lost: 7, Debt: 18, DebtSettled: 9, DebtDropped: 1, Accounts: 11},
 		Mismatches: []membership.Mismatch{{Zone: "a", Node: "1"}, {Zone: "a", Node: "2"}, {Zone: "b", Node: "2"}},
 		Primaries: []redisconn.Breaker{
 			{Addr: "a:1", State: redisconn.Open, Latency: 250 * time.Millisecond}, {Addr: "b:1", State: redisconn.HalfOpen}, {Addr: "c:1"},
