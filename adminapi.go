@@ -91,6 +91,9 @@ func (a *runningApp) Mismatches() (all []adminapi.Mismatch) {
 	return all
 }
 
+// UntrustedProxy implements adminapi.Configuration.
+func (a *runningApp) UntrustedProxy() *adminapi.UntrustedProxy { return a.app.requests.UntrustedProxy.Load() }
+
 // NodeCount implements adminapi.Configuration.
 func (a *runningApp) NodeCount() int { return a.app.store.Nodes() }
 

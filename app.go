@@ -54,6 +54,7 @@ type App struct {
 	requests evaluate.App
 
 	ruleStore      *rulewatch.Target
+	registered     bool               // the metrics are
 	served         bool               // a handler is in an HTTP server, which may start before the app
 	started        chan struct{}      // closed when Start has the watcher
 	watcher        *rulewatch.Watcher // nil before Start
@@ -105,20 +106,26 @@ func (a *App) Provision(ctx caddy.Context) error {
 	if a.ruleStore, err = rulewatch.Resolve(a.Rules, ctx.Storage(), a.redis); err != nil {
 		return atPlace(cmp.Or(a.Rules, new(config.RuleStore)).Place, fmt.Errorf("rules: %w", err))
 	}
+	for _, doubt := range a.Doubts() {
+		a.logger.Warn("a setting has no effect", zap.Error(doubt))
+	}
 	return nil
 }
 
 // Start publishes the definitions of the zones to the other nodes. All apps are provisioned by
 // then.
 func (a *App) Start() error {
-	a.acquireRules()
-	close(a.started)
-	a.noteStart()
-	a.warnUnusedZones()
 	var servers map[string]*caddyhttp.Server
 	if app, err := a.ctx.AppIfConfigured("http"); err == nil {
 		servers = app.(*caddyhttp.App).Servers
 	}
+	if err := a.checkReached(servers); err != nil {
+		return err
+	}
+	a.acquireRules()
+	close(a.started)
+	a.noteStart()
+	a.warnUnusedZones()
 	a.readRoutes(servers)
 	a.store.Announce(a, a.fleetDefinitions(), a.Nodes, a.ctx.Storage())
 	a.unwatch = a.watcher.Subscribe(a.follow)

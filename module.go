@@ -8,7 +8,8 @@
 //	              defined once, in the app
 //	caddyfile.go  the directive and the global option of Caddyfiles
 //	handler.go    one request
-//	routes.go     what the routes around the handlers show about zones; writable.go, about addresses
+//	routes.go     what the routes around the handlers show about zones; writable.go, about addresses;
+//	              unreached.go, which requests do not come to them
 //	rules.go      the rules in force
 //	reload.go     which counts a reload drops
 //	adminapi.go   what the admin API needs of the process and of the running configuration
@@ -104,16 +105,17 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 		App: &h.app.requests, Store: h.app.store, Jitter: float64(h.Jitter), Place: h.Place,
 		Reports: reports.Requests(h.log, &h.Handler),
 	}
-	if slices.ContainsFunc(ctx.Modules(), func(m caddy.Module) bool { _, is := m.(*caddyhttp.App); return is }) {
+	if !h.app.served && slices.ContainsFunc(ctx.Modules(), func(m caddy.Module) bool { _, is := m.(*caddyhttp.App); return is }) {
 		h.app.served = true
 	}
 
 	// Metrics come first: Caddy's admin endpoint shows the registry of the last configuration that it
 	// tried, which must have them even if a zone is refused.
-	if !h.DisableMetrics {
+	if !h.DisableMetrics && !h.app.registered {
 		if err := reports.Register(ctx.GetMetricsRegistry()); err != nil {
 			return fmt.Errorf("registering metrics: %w", err)
 		}
+		h.app.registered = true
 	}
 	if err := h.provisionSettings(); err != nil {
 		return atPlace(h.Place, err)
@@ -173,7 +175,7 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, use *config.Zone
 		return nil, err
 	}
 	if settings == use { // else the app has logged them
-		logWarnings(h.log.Logger, z, z.Warnings)
+		logWarnings(h.log.Logger, z, append(z.Warnings, settings.Doubts(&h.app.App)...))
 	}
 	logWarnings(h.log.Logger, z, z.MatchDoubts())
 	h.app.set.Add(z)

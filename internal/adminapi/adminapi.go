@@ -68,6 +68,9 @@ type Configuration interface {
 	// Mismatches returns the zones that other nodes define differently.
 	Mismatches() []Mismatch
 
+	// UntrustedProxy returns the first one that was noticed, nil if there was none.
+	UntrustedProxy() *UntrustedProxy
+
 	// NodeCount returns by how many nodes limits are shared.
 	NodeCount() int
 

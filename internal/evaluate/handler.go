@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/emergency"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/response"
@@ -19,6 +20,9 @@ type App struct {
 	Rules     func() *zone.Snapshot // those in force
 	HasZone   func(name string) bool
 	Emergency *emergency.Switch
+
+	// UntrustedProxy is the first one that was noticed, nil if there was none.
+	UntrustedProxy atomic.Pointer[adminapi.UntrustedProxy]
 
 	unknownTiers     unknownTiers
 	warnedProxy      atomic.Bool // about a proxy whose clients are all exempt

@@ -14,6 +14,9 @@ func (e *Evaluation) note(found *zone.Reading) {
 	if found.Missing {
 		z.Usage.MissingKeys.Add(1)
 	}
+	if found.Template != nil && found.Template.HasClientIP() {
+		e.noteUntrustedProxy(z)
+	}
 	if found.Ambiguous > 0 {
 		z.Usage.Ambiguous.Add(uint64(found.Ambiguous))
 	}

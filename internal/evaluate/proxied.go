@@ -27,10 +27,36 @@ func (e *Evaluation) noteExempt() {
 	}
 }
 
+// noteUntrustedProxy counts a request that a zone counts by the address of what is probably a proxy,
+// so that all of its clients share one count, and warns about it once in a configuration.
+func (e *Evaluation) noteUntrustedProxy(z *zone.Zone) {
+	header := forwardingHeader(e.HTTP.Header)
+	if header == "" || !clientIsPeer(e.HTTP) {
+		return
+	}
+	peer, _, _ := zone.ClientAddr(e.HTTP)
+	if !peer.IsPrivate() && !peer.IsLoopback() && !peer.IsLinkLocalUnicast() {
+		return // it may be a client that sends the header
+	}
+	e.handler.Reports.Addresses.UntrustedProxies.Add(1)
+	if e.handler.App.UntrustedProxy.Load() != nil {
+		return
+	}
+	found := &adminapi.UntrustedProxy{Zone: z.Name, Address: peer.String(), Header: header}
+	if e.handler.App.UntrustedProxy.CompareAndSwap(nil, found) {
+		e.handler.Reports.UntrustedProxy(reported(z), found.Address, header)
+	}
+}
+
+// forwardingHeaders are what proxies and CDNs send.
+var forwardingHeaders = []string{
+	"X-Forwarded-For", "Forwarded", "X-Real-Ip", "Cf-Connecting-Ip", "True-Client-Ip", "Fastly-Client-Ip",
+}
+
 // forwardingHeader returns the header by which a proxy says for whom it forwards a request, "" if
 // there is none.
 func forwardingHeader(h http.Header) string {
-	for _, name := range []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip"} {
+	for _, name := range forwardingHeaders {
 		if _, found := h[name]; found {
 			return name
 		}

@@ -27,6 +27,9 @@ var (
 		"allowed and denied (403).", "outcome")
 	descExemptProxies = desc("exempt_proxies_total", "Requests that are allowed by the client's address although that is "+
 		"the peer's, which has forwarded the request for another: probably a proxy, whose clients have no limit.")
+	descUntrustedProxies = desc("untrusted_proxies_total", "Requests that a zone has counted by the client's address although "+
+		"that is the private address of the peer, which has forwarded the request for another: probably a proxy, whose "+
+		"clients share one count.")
 	descEmergency = desc("emergency", "Whether emergency mode is on: 1, else 0.")
 )
 
@@ -55,6 +58,7 @@ func (p *Process) Collect(ch chan<- prometheus.Metric) {
 	s.count(descAddresses, p.Addresses.Allowed.Load(), adminapi.Allowed)
 	s.count(descAddresses, p.Addresses.Denied.Load(), adminapi.Denied)
 	s.count(descExemptProxies, p.Addresses.ExemptProxies.Load())
+	s.count(descUntrustedProxies, p.Addresses.UntrustedProxies.Load())
 	s.gauge(descEmergency, number(p.emergency.Load()))
 	for _, z := range usage.All() {
 		s.collectZone(z)

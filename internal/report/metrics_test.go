@@ -66,6 +66,7 @@ func TestZoneMetrics(t *testing.T) {
 		"comparisons_total rejected rejected z +1":                                                     func() { z.Comparisons.Add(false, false) },
 		"address_decisions_total allowed +1":                                                           func() { p.Addresses.Allowed.Add(1) },
 		"address_decisions_total denied +1":                                                            func() { p.Addresses.Denied.Add(1) },
+		"untrusted_proxies_total +1":                                                                   func() { p.Addresses.UntrustedProxies.Add(1) },
 		"exempt_proxies_total +1":                                                                      func() { p.Addresses.ExemptProxies.Add(1) },
 		"emergency +1":                                                                                 func() { p.EmergencyOn(adminapi.Emergency{ExpiresAt: new(time.Now())}) },
 		"emergency -1":                                                                                 func() { p.EmergencyOff(adminapi.Emergency{}, "", "") },

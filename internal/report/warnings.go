@@ -37,6 +37,13 @@ func (l *Requests) WithoutKey(z Zone, key string) {
 		z.fields(zap.String("key", key))...)
 }
 
+// UntrustedProxy warns that a zone counts the clients of a proxy as one, by the address of that.
+func (l *Requests) UntrustedProxy(z Zone, address, header string) {
+	l.Warn("what seems to be a proxy is not trusted, so the zone counts all of its clients as one: use trusted_proxies and "+
+		"trusted_proxies_strict in the global option servers",
+		z.fields(zap.String("remote_ip", address), zap.String("header", header))...)
+}
+
 // UnknownPlaceholder reports that nothing provides a placeholder of a zone, after a number of
 // requests.
 func (l *Requests) UnknownPlaceholder(z Zone, name string, requests int32) {

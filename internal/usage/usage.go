@@ -47,4 +47,7 @@ type Addresses struct {
 	Allowed       atomic.Uint64 // past all zones by an allow list
 	Denied        atomic.Uint64 // 403 by a deny list
 	ExemptProxies atomic.Uint64 // of allowed, by the address of what is probably a proxy
+
+	// UntrustedProxies are requests that a zone has counted by such an address.
+	UntrustedProxies atomic.Uint64
 }

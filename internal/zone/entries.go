@@ -93,14 +93,16 @@ type keyOverride struct {
 // An expiring value counts as absent from an instant on.
 type expiring[T any] struct {
 	value T
-	end   time.Time // zero: never
+	end   time.Time    // zero: never
+	from  *rules.Entry // what says so
 }
 
 func newExpiring[T any](value T, e *rules.Entry) expiring[T] {
-	if e.ExpiresAt == nil {
-		return expiring[T]{value: value}
+	x := expiring[T]{value: value, from: e}
+	if e.ExpiresAt != nil {
+		x.end = *e.ExpiresAt
 	}
-	return expiring[T]{value, *e.ExpiresAt}
+	return x
 }
 
 func (e *expiring[T]) inForce(now time.Time) bool { return e.end.IsZero() || now.Before(e.end) }
@@ -142,17 +144,22 @@ func (k *keyEntries) overrideAt(now time.Time, endpoint int) *override {
 	return found.override
 }
 
-// addEntries adds the entries of keys. The errors are about those that are left out.
-func (c *zoneRules) addEntries(z *Zone, earlier *zoneRules, changes *zoneChanges) (left []error) {
+// setEntries sets the entries of keys. The errors are about those that are left out.
+func (c *zoneRules) setEntries(z *Zone, earlier *zoneRules, changes *zoneChanges) (left []error) {
 	c.keys = keytable.New[keyEntries](len(changes.overrides) + len(changes.tiers) + len(changes.access))
 	c.overrides = make(map[overrideText]*override)
+	return c.addEntries(z, earlier, changes, c.keys.Add)
+}
+
+// addEntries adds the entries of changes to what of returns for their keys.
+func (c *zoneRules) addEntries(z *Zone, earlier *zoneRules, changes *zoneChanges, of func(key []byte) *keyEntries) (left []error) {
 	add := func(id string, k *rules.Key, add func(*keyEntries)) {
 		keys, err := z.keysOf(k)
 		if err != nil {
 			left = append(left, fmt.Errorf("entry %s: %w", id, err))
 		}
 		for _, key := range keys {
-			add(c.keys.Add(key))
+			add(of(key))
 		}
 	}
 	checker := newOverrideChecker(z.builder, c)

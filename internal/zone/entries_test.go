@@ -12,9 +12,9 @@ import (
 func TestEntriesEndExactly(t *testing.T) {
 	now := time.Now()
 	k := keyEntries{
-		access:    []expiring[bool]{{true, now}},
-		tiers:     []expiring[int]{{1, time.Time{}}, {2, now}},
-		overrides: []expiring[keyOverride]{{keyOverride{-1, new(override)}, now}},
+		access:    []expiring[bool]{{value: true, end: now}},
+		tiers:     []expiring[int]{{value: 1}, {value: 2, end: now}},
+		overrides: []expiring[keyOverride]{{value: keyOverride{-1, new(override)}, end: now}},
 	}
 	before := now.Add(-1)
 	if allowed, _ := k.accessAt(before); !allowed {

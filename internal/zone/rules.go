@@ -103,7 +103,7 @@ func (z *Zone) compile(earlier *zoneRules, changes *zoneChanges) (*zoneRules, []
 	if compiled.compared, err = b.compare(compiled); err != nil {
 		left = append(left, fmt.Errorf("compare: %w", err))
 	}
-	return compiled, append(left, compiled.addEntries(z, earlier, changes)...)
+	return compiled, append(left, compiled.setEntries(z, earlier, changes)...)
 }
 
 // with returns a builder of the zone with the limits of changes, which may be nil, and the errors

@@ -11,12 +11,9 @@ import (
 // named returns the zone of a name, nil if there is none. Zones of one name have equal limits; any
 // of them is returned.
 func (s *Set) named(name string) *Zone {
-	for _, z := range s.All() {
-		if z.Name == name {
-			return z
-		}
-	}
-	return nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.first[name]
 }
 
 // zonesCalled returns the zones of a name: there may be one in several handlers.

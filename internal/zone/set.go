@@ -21,6 +21,7 @@ type Set struct {
 
 	mu      sync.Mutex // guards the fields below
 	zones   []*Zone
+	first   map[string]*Zone // of each name
 	ruleIDs map[uint32]string
 }
 
@@ -30,6 +31,12 @@ func (s *Set) Add(z *Zone) {
 	defer s.mu.Unlock()
 	z.index = len(s.zones)
 	s.zones = append(s.zones, z)
+	if s.first == nil {
+		s.first = make(map[string]*Zone)
+	}
+	if s.first[z.Name] == nil {
+		s.first[z.Name] = z
+	}
 }
 
 // All returns the zones of all handlers that are provisioned.

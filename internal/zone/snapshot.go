@@ -39,6 +39,9 @@ type leftOut struct {
 
 // Compile compiles a version. What it does not change is as in earlier, which may be nil.
 func (s *Set) Compile(v *rules.Version, earlier *Snapshot, now time.Time) (_ *Snapshot, left []leftOut) {
+	if compiled, left, ok := s.recompile(v, earlier, now); ok {
+		return compiled, left
+	}
 	zones, changes := s.All(), changesOf(v.Document, now)
 	compiled := &Snapshot{set: s, Version: v, zones: make([]*zoneRules, len(zones))}
 	addresses, errs := newAddressEntries(v.Document.Access)
