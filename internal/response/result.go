@@ -11,7 +11,6 @@ import (
 // A Result is the decision of one zone.
 type Result struct {
 	Zone     *usage.Zone
-	Legacy   bool // the zone is in the syntax of caddy-ratelimit
 	Policy   *Policy
 	Endpoint int                   // its index in the zone
 	Tier     int                   // its index in the zone
@@ -20,6 +19,7 @@ type Result struct {
 	Decision limiter.Decision
 	Headers  Headers // of the handler
 	Outage   bool    // the store did not decide: decision is by on_outage
+	Legacy   bool    // the zone is in the syntax of caddy-ratelimit
 
 	UnknownTier string // that the request has, if the zone has no such tier
 }
