@@ -112,18 +112,6 @@ func TestRulesKeepCounts(t *testing.T) {
 	}
 }
 
-// manyOverrides returns a document with n overrides in a zone.
-func manyOverrides(zone string, n int) *rules.Document {
-	d := new(rules.Document)
-	for i := range n {
-		d.Overrides = append(d.Overrides, &rules.Override{
-			Entry: rules.Entry{ID: fmt.Sprint(i)}, Key: rules.Key{Zone: zone, Text: fmt.Sprintf("overridden-%d", i)},
-			Limit: fmt.Sprintf("%d/1m", 1_000_000+i),
-		})
-	}
-	return d
-}
-
 func TestRulesThatDoNotFitAreLoggedAndLeftOut(t *testing.T) {
 	h, logs := scripted(t, fmt.Sprintf(zoneWithRules, "left-out"), &scriptedStore{decision: limiter.Decision{OK: true}})
 	h.app.logger = h.log.Logger
