@@ -26,6 +26,8 @@ with_caddy = FLEETLIMIT_CADDY=$(CURDIR)/bin/caddy
 unraced  := Test(Load|Memory|Tune|SameAsMemory|LendAsSpecified)|Test[A-Za-z0-9_]*Alloc
 # Tests that play all of their seeds without the race detector, and a few of them under it.
 seeded   := Test(LeaseModel|RandomFleets|RepliesInTime|LateReplies)
+# Packages whose tests mostly wait, for servers and processes. They begin first and run beside others.
+slow     := ./test/integration ./test/attack ./test/fault ./test/fleet ./redisconn ./rules/rulestore
 # The directories with any of these.
 quiet = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=bench '^func ($(unraced)|$(seeded))' .)))
 # Only our own packages are instrumented for fuzzing. Inputs are to explore them, and Caddy need not
@@ -45,7 +47,7 @@ run: build ## Serve Caddyfile.example on :8080
 
 test: build need-cc need-redis need-postgres ## Run every test under the race detector; a skipped test fails
 	$(GO) run ./test/strict -p 1 -run '^($(unraced)|$(seeded))' -vet=off -count=1 $(default_gc) $(quiet)
-	$(with_caddy) FLEETLIMIT_EXCHANGES=$(exchanges) $(GO) run ./test/strict -must-run ./test/... -race -skip '^($(unraced))' -vet=off -count=1 -shuffle=on $(default_gc) ./...
+	$(with_caddy) FLEETLIMIT_EXCHANGES=$(exchanges) $(GO) run ./test/strict -must-run ./test/... -race -p 3 -skip '^($(unraced))' -vet=off -count=1 -shuffle=on $(default_gc) $(slow) ./...
 	cd test/openapi && $(GO) test -vet=off -count=1 . -exchanges $(exchanges)
 
 clients: build ## Talk to Caddy with clients that people use; says so where those from npm cannot be had
@@ -68,14 +70,19 @@ upstreams: need-go ## Ask real upstreams which names they read as a key, and how
 
 verify: need-go need-cc need-redis need-postgres lint vuln build tidy fuzz-short test bench-short clients ## Everything CI runs
 
+# deadcode keeps nothing between runs, and Caddy is in all modules: one run reads it once for all.
 lint: need-go ## Check the format; run go vet (so tests need not), staticcheck and deadcode in every module, and luacheck
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted, use 'make fmt': $$unformatted"; exit 1; }
-	@set -e; tool="$(GO) tool -modfile=$(CURDIR)/tools/go.mod"; for dir in $(linted); do \
-		echo "go vet, staticcheck, deadcode: $$dir"; cd $(CURDIR)/$$dir; \
-		$(GO) vet ./...; $$tool staticcheck ./...; dead=$$($$tool deadcode -test ./...); \
-		dead=$$(echo "$$dead" | grep -v 'unreachable func: Example' || true); \
-		[ -z "$$dead" ] || { echo "nothing calls these, delete them:"; echo "$$dead"; exit 1; }; \
+	@set -e; for dir in $(linted); do \
+		echo "go vet, staticcheck: $$dir"; cd $(CURDIR)/$$dir; \
+		$(GO) vet ./...; $(GO) tool -modfile=$(CURDIR)/tools/go.mod staticcheck ./...; \
 	done
+	@set -e; echo "deadcode: $(linted)"; work=$$(mktemp -d); trap 'rm -r "$$work"' EXIT; \
+	$(GO) build -modfile=tools/go.mod -o $$work/deadcode golang.org/x/tools/cmd/deadcode; \
+	export GOWORK=$$work/go.work; $(GO) work init $(linted); \
+	dead=$$($$work/deadcode -test $(linted:%=./%/...)); \
+	dead=$$(echo "$$dead" | grep -v 'unreachable func: Example' || true); \
+	[ -z "$$dead" ] || { echo "nothing calls these, delete them:"; echo "$$dead"; exit 1; }
 	lua/lint.sh
 
 vuln: need-go ## Look for known vulnerabilities; reports when their database cannot be reached
@@ -127,7 +134,7 @@ clean: ## Remove what was built
 	rm -rf bin
 
 fuzz-short:
-	@$(MAKE) --no-print-directory fuzz FUZZTIME=2s
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=1s
 
 bench-short: build need-redis
 	cd bench && $(GO) test -vet=off ./... && $(GO) run ./fleet -short

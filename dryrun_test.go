@@ -10,35 +10,35 @@ import (
 )
 
 func TestDryRunNeverRejects(t *testing.T) {
-	for i, zone := range []string{
-		`"limit": "1/1h"`,
-		`"limit": "block"`,
-		`"limit": "1/1h", "deny_keys": ["k"]`,
-		`"limit": "1/1h", "on_missing_key": "deny", "key": "{http.request.header.X-Nobody}"`,
-		`"limit": "1/1h", "key": "{http.request.header.X-Twice}"`,
+	for i, tc := range []struct{ key, zone string }{
+		{"X-Api-Key", `"limit": "1/1h"`},
+		{"X-Api-Key", `"limit": "block"`},
+		{"X-Api-Key", `"limit": "1/1h", "deny_keys": ["k"]`},
+		{"X-Nobody", `"limit": "1/1h", "on_missing_key": "deny"`},
+		{"X-Twice", `"limit": "1/1h"`},
 	} {
 		name := fmt.Sprintf("dry-run-%d", i)
-		h, logs := scripted(t, `{"rate_limits": {"`+name+`": {"dry_run": "100%", "key": "{http.request.header.X-Api-Key}", `+
-			zone+`}}}`, &scriptedStore{decision: limiter.Decision{Breach: true}})
+		h, logs := scripted(t, `{"rate_limits": {"`+name+`": {"dry_run": "100%", "key": "{http.request.header.`+
+			tc.key+`}", `+tc.zone+`}}}`, &scriptedStore{decision: limiter.Decision{Breach: true}})
 		for range 3 {
 			w, r := httptest.NewRecorder(), benchRequest("k")
 			r.Header["X-Twice"] = []string{"a", "b"}
 			if err := h.ServeHTTP(w, r, handlerThatWritesNothing); err != nil || w.Code != http.StatusOK {
-				t.Fatalf("%s: status %d, %v; want 200", zone, w.Code, err)
+				t.Fatalf("%s: status %d, %v; want 200", tc.zone, w.Code, err)
 			}
 			for field := range w.Header() {
-				t.Errorf("%s: the response has the header %s", zone, field)
+				t.Errorf("%s: the response has the header %s", tc.zone, field)
 			}
 		}
 		c := &h.zones[0].counters
 		if got := c.wouldReject.total() + c.wouldDeny.Load(); got != 3 {
-			t.Errorf("%s: %d requests would be rejected, want 3", zone, got)
+			t.Errorf("%s: %d requests would be rejected, want 3", tc.zone, got)
 		}
 		if got := c.rejected.total() + c.denied.Load() + c.admitted.total(); got != 0 {
-			t.Errorf("%s: %d requests count as decided otherwise", zone, got)
+			t.Errorf("%s: %d requests count as decided otherwise", tc.zone, got)
 		}
 		if got := logs.FilterMessage("request would be rejected").Len(); got != 3 {
-			t.Errorf("%s: %d lines in the log, want 3", zone, got)
+			t.Errorf("%s: %d lines in the log, want 3", tc.zone, got)
 		}
 	}
 }

@@ -32,14 +32,10 @@ func (a Algorithm) MarshalJSON() ([]byte, error) {
 // ParseAlgorithm parses an algorithm such as `fixed_window` or `sliding_window 10`.
 func ParseAlgorithm(text string) (*Algorithm, error) {
 	words := strings.Fields(text)
-	if len(words) == 0 {
-		words = []string{""}
+	if len(words) == 0 || len(words) > 2 {
+		return nil, fmt.Errorf("%q is not an algorithm: use its name, such as token_bucket or sliding_window 10", text)
 	}
-	a, err := parseAlgorithm(words)
-	if err == nil && len(words) > 2 {
-		return nil, fmt.Errorf("unexpected %q after %q: use the algorithm alone", words[2], strings.Join(words[:2], " "))
-	}
-	return a, err
+	return parseAlgorithm(words)
 }
 
 // parseAlgorithm parses an algorithm and the number of sub-windows that may follow it.

@@ -119,7 +119,7 @@ func (h *Handler) ParseCaddyfile(d *caddyfile.Dispenser, rest Caddyfile) error {
 	directive := subdirective.Here(d)
 	h.Place = placeOf(directive)
 	zones := zonesParser{Dispenser: d, rest: rest}
-	b := subdirective.Block{Of: name, Remedies: handlerRemedies, Lines: map[string]subdirective.Line{
+	b := subdirective.Block{Of: name, Remedies: remedies["block rate_limit"], Lines: map[string]subdirective.Line{
 		"zone":            {Usage: "zone <name> [{ ... }]", Min: 1, Max: 1, Repeats: true, Parse: zones.parse},
 		"allow":           addressesLine(d, "allow", &h.Allow),
 		"deny":            addressesLine(d, "deny", &h.Deny),

@@ -55,7 +55,7 @@ func (a *App) ParseCaddyfile(d *caddyfile.Dispenser, check func(name string, z *
 		return d.Errf("unexpected %q: use `rate_limit {`", d.Val())
 	}
 	var zones []caddyfile.Segment
-	b := subdirective.Block{Of: "the global option rate_limit", Remedies: globalRemedies, Lines: map[string]subdirective.Line{
+	b := subdirective.Block{Of: "the global option rate_limit", Remedies: remedies["block option"], Lines: map[string]subdirective.Line{
 		"redis": {Usage: "redis [standalone|sentinel|cluster] {", Max: 1, Parse: func(args []string) error {
 			return a.parseRedis(d, args)
 		}},
@@ -112,7 +112,7 @@ func (a *App) parseZones(zones []caddyfile.Segment, check func(name string, z *Z
 func (a *App) parseTier(d *caddyfile.Dispenser, args []string) error {
 	name := args[0]
 	switch {
-	case name == "keys" || name == "default" || strings.ContainsAny(name, "{}") || tierRemedies[name] != "":
+	case name == "keys" || name == "default" || strings.ContainsAny(name, "{}") || remedies["block tier"][name] != "":
 		return d.Errf("a tier cannot be called %s, which has another meaning in a zone: use another name", name)
 	case a.Tiers[name] != nil:
 		return d.Errf("tier %s is already specified as %v: use it once", name, a.Tiers[name])
@@ -129,7 +129,7 @@ func (a *App) parseTier(d *caddyfile.Dispenser, args []string) error {
 func (a *App) parseDefaults(d *caddyfile.Dispenser) error {
 	c := new(Defaults)
 	a.Defaults = c
-	return subdirective.Block{Of: "defaults", Remedies: defaultsRemedies, Lines: map[string]subdirective.Line{
+	return subdirective.Block{Of: "defaults", Remedies: remedies["block defaults"], Lines: map[string]subdirective.Line{
 		"algorithm": algorithmLine(d, &c.Algorithm),
 		"mode":      wordLine(d, "mode", &c.Mode),
 		"on_outage": onOutageLine(d, &c.OnOutage),

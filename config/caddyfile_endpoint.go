@@ -34,7 +34,7 @@ func (p *zoneParser) endpoint(args []string) error {
 		}
 	}
 	p.zone.Endpoints, p.endpoints = append(p.zone.Endpoints, e), append(p.endpoints, endpointPlace{r, place})
-	return subdirective.Block{Of: "endpoint", Optional: true, Remedies: endpointRemedies, Lines: map[string]subdirective.Line{
+	return subdirective.Block{Of: "endpoint", Optional: true, Remedies: remedies["block endpoint"], Lines: map[string]subdirective.Line{
 		"limit":     limitLine(d, &e.Limit),
 		"algorithm": algorithmLine(d, &e.Algorithm),
 		"cost":      costLine(d, &e.Cost),

@@ -20,7 +20,7 @@ func (a *App) parseRedis(d *caddyfile.Dispenser, args []string) error {
 			return d.WrapErr(err)
 		}
 	}
-	b := subdirective.Block{Of: "redis", Remedies: redisRemedies, Lines: map[string]subdirective.Line{
+	b := subdirective.Block{Of: "redis", Remedies: remedies["block redis"], Lines: map[string]subdirective.Line{
 		"address":           {Usage: "address <host:port...>", Min: 1, Max: many, Parse: subdirective.List(&c.Addresses)},
 		"username":          subdirective.Text("username <name>", &c.Username),
 		"password":          subdirective.Text("password <secret>", &c.Password),

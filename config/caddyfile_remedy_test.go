@@ -82,7 +82,7 @@ func TestRemedies(t *testing.T) {
 // A remedy for a word that its block has would never be read.
 func TestRemediesAreForUnknownWords(t *testing.T) {
 	p := &zoneParser{zonesParser: &zonesParser{Dispenser: caddyfile.NewTestDispenser("")}, zone: new(Zone)}
-	for word := range zoneRemedies {
+	for word := range remedies["block zone"] {
 		if _, known := p.block().Lines[word]; known {
 			t.Errorf("%s has a remedy in a zone, which knows it", word)
 		}

@@ -26,7 +26,7 @@ func (p *zoneParser) tier(args []string) error {
 	}
 	var uses []tierUse
 	use := func(tier string) { uses = append(uses, tierUse{tier, subdirective.Here(p.Dispenser)}) }
-	b := subdirective.Block{Of: "tier", Remedies: tierRemedies, Lines: map[string]subdirective.Line{
+	b := subdirective.Block{Of: "tier", Remedies: remedies["block tier"], Lines: map[string]subdirective.Line{
 		"keys": {Usage: "keys <glob...> <tier>", Min: 2, Max: many, Repeats: true, Parse: func(args []string) error {
 			globs, tier := args[:len(args)-1], args[len(args)-1]
 			for _, g := range globs {
@@ -83,7 +83,7 @@ func parseTier(d *caddyfile.Dispenser, args []string, tiers *map[string]*Tier) e
 		}
 		t.Limit = *limit
 	}
-	return subdirective.Block{Of: "a tier", Optional: true, Remedies: enforcementRemedies, Lines: map[string]subdirective.Line{
+	return subdirective.Block{Of: "a tier", Optional: true, Remedies: remedies["block enforcement"], Lines: map[string]subdirective.Line{
 		"mode":      wordLine(d, "mode", &t.Mode),
 		"on_outage": onOutageLine(d, &t.OnOutage),
 	}}.Parse(d)

@@ -54,7 +54,7 @@ func (p *zonesParser) parseZone(name string) (*Zone, error) {
 
 func (p *zoneParser) block() subdirective.Block {
 	d, c, many := p.Dispenser, p.zone, subdirective.AnyNumber
-	return subdirective.Block{Of: "zone", Remedies: zoneRemedies, Optional: !p.inApp, Lines: map[string]subdirective.Line{
+	return subdirective.Block{Of: "zone", Remedies: remedies["block zone"], Optional: !p.inApp, Lines: map[string]subdirective.Line{
 		"match":            {Usage: matchUsage, Raw: true, Repeats: true, Parse: p.match},
 		"key":              {Usage: keyUsage, Min: 1, Max: many, Parse: p.key},
 		"on_missing_key":   {Usage: onMissingKeyUsage, Min: 1, Max: many, Parse: p.onMissingKey},
@@ -277,7 +277,7 @@ func (p *zoneParser) compare(args []string) error {
 		}
 		c.Keys = &keys
 	}
-	err := subdirective.Block{Of: "compare", Remedies: compareRemedies, MayBeEmpty: true, Lines: map[string]subdirective.Line{
+	err := subdirective.Block{Of: "compare", Remedies: remedies["block compare"], MayBeEmpty: true, Lines: map[string]subdirective.Line{
 		"limit":     limitLine(d, &c.Limit),
 		"algorithm": algorithmLine(d, &c.Algorithm),
 	}}.Parse(d)

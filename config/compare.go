@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // Comparison is what a zone would do with another limit or algorithm. The rest of the zone is the
@@ -55,12 +54,8 @@ func ParseComparison(keys, limit, algorithm string) (*Comparison, error) {
 			return nil, fmt.Errorf("limit: %w", err)
 		}
 	}
-	switch args := strings.Fields(algorithm); {
-	case len(args) > 2:
-		return nil, fmt.Errorf("algorithm: %q is not an algorithm: use its name, such as token_bucket or sliding_window 10",
-			algorithm)
-	case len(args) > 0:
-		if c.Algorithm, err = parseAlgorithm(args); err != nil {
+	if algorithm != "" {
+		if c.Algorithm, err = ParseAlgorithm(algorithm); err != nil {
 			return nil, fmt.Errorf("algorithm: %w", err)
 		}
 	}

@@ -23,7 +23,6 @@
 //	rulestore.go           where rules are
 //	settingerror.go        which setting of a zone is wrong
 //	json.go                texts in place of objects
-//	strict.go              mistakes in JSON, with their remedies
 //	caddyfile.go           the grammar of the directive. The rest of the grammar is in
 //	caddyfile_app.go       the global option
 //	caddyfile_redis.go     its redis and breaker
@@ -32,7 +31,7 @@
 //	caddyfile_tier.go      its tiers
 //	caddyfile_endpoint.go  its endpoints
 //	caddyfile_limit.go     lines that several blocks have
-//	caddyfile_remedy.go    words of other blocks and programs
+//	remedies.go            words of other blocks and programs
 package config
 
 import (

@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
-	"time"
 
-	"github.com/caddyserver/caddy/v2"
-
-	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/internal/strictjson"
 )
 
 // The JSON configuration accepts what is one line of a Caddyfile as that text, too. It is always
@@ -19,122 +17,83 @@ import (
 // Zones are zones by name.
 type Zones map[string]*Zone
 
-// UnmarshalJSON has errors name the zone, which encoding/json does not.
-func (z *Zones) UnmarshalJSON(data []byte) error {
-	var objects map[string]json.RawMessage
-	if err := unmarshalStrict(data, &objects); err != nil {
-		return fmt.Errorf("zones by name: %w", err)
+// decode stores JSON in the struct that v points to. Its errors name the place and the remedy.
+func decode(data []byte, v any) error { return strictjson.UnmarshalWith(fieldRemedy, data, v) }
+
+// fieldRemedy returns what to do instead of an unknown field, "" if that is to use the nearest.
+func fieldRemedy(field string, known []string) string {
+	switch {
+	case field == "max_overshoot": // of earlier versions
+		return remedies["block zone"][field]
+	case field == "limit" && slices.Contains(known, "events"):
+		return `use a rate such as "1000/1m" in place of the object, which is a limit itself, or "events" and "window"`
 	}
-	*z = make(Zones, len(objects))
-	for name, object := range objects {
-		var zone *Zone
-		if err := unmarshalStrict(object, &zone); err != nil {
-			return fmt.Errorf("zone %q: %w", name, err)
+	for _, name := range strings.Fields(remedies["json field"][strings.ToLower(field)]) {
+		if slices.Contains(known, name) {
+			return fmt.Sprintf("use %q", name)
 		}
-		(*z)[name] = zone
 	}
-	return nil
+	return ""
 }
 
-// UnmarshalJSON has errors name the remedy.
+// UnmarshalJSON has errors name the place and the remedy.
 func (h *Handler) UnmarshalJSON(data []byte) error {
 	type fields Handler // without this method
-	return unmarshalStrict(data, (*fields)(h))
+	return decode(data, (*fields)(h))
 }
 
-// UnmarshalJSON has errors name the remedy.
+// UnmarshalJSON has errors name the place and the remedy.
 func (a *App) UnmarshalJSON(data []byte) error {
 	type fields App // without this method
-	return unmarshalStrict(data, (*fields)(a))
-}
-
-// UnmarshalJSON accepts a rate, such as "100/1m burst 20".
-func (l *Limit) UnmarshalJSON(data []byte) error {
-	var object limitObject
-	err := unmarshalRate(data, &object.limitFields, &object)
-	*l = Limit(object.limitFields)
-	return err
-}
-
-// UnmarshalJSON accepts a rate in place of the whole tier.
-func (t *Tier) UnmarshalJSON(data []byte) error {
-	var object struct {
-		limitObject
-		Enforcement
-		Nested json.RawMessage `json:"limit"`
-	}
-	err := unmarshalRate(data, &object.limitFields, &object)
-	if err == nil && object.Nested != nil {
-		return errors.New(`a tier is a limit itself: use a rate such as "1000/1m" in place of the object, or "events" and ` +
-			`"window" in place of "limit"`)
-	}
-	*t = Tier{Limit(object.limitFields), object.Enforcement}
-	return err
+	return decode(data, (*fields)(a))
 }
 
 // limitFields is a Limit without its methods.
 type limitFields Limit
 
-// A limitObject is a limit in its form as an object.
-type limitObject struct {
-	limitFields
-	Window jsonWindow `json:"window"`
+// UnmarshalJSON accepts a rate, such as "100/1m burst 20".
+func (l *Limit) UnmarshalJSON(data []byte) error { return unmarshalRate(data, l, (*limitFields)(l)) }
+
+// UnmarshalJSON accepts a rate in place of the whole tier.
+func (t *Tier) UnmarshalJSON(data []byte) error {
+	var object struct {
+		limitFields
+		Enforcement
+	}
+	err := unmarshalRate(data, (*Limit)(&object.limitFields), &object)
+	*t = Tier{Limit(object.limitFields), object.Enforcement}
+	return err
 }
 
-// unmarshalRate unmarshals a rate into limit, or object, which contains limit.
-func unmarshalRate(data []byte, limit *limitFields, object interface{ window() time.Duration }) error {
+// unmarshalRate unmarshals a rate into limit, or an object into object, which contains limit.
+func unmarshalRate(data []byte, limit *Limit, object any) error {
 	switch {
 	case isText(data):
 		rate, err := ParseLimit(textOf(data))
 		if err != nil {
-			return fmt.Errorf("limit: %w", err)
+			return err
 		}
-		*limit = limitFields(*rate)
+		*limit = *rate
 		return nil
 	case isObject(data):
-		err := unmarshalStrict(data, object)
-		limit.Window = caddy.Duration(object.window())
-		return err
+		return decode(data, object)
 	}
 	return fmt.Errorf(`%s is not a limit: use a rate such as "100/1m", "unlimited" or "block", or an object such as `+
 		`{"events": 100, "window": "1m"}`, data)
-}
-
-func (o *limitObject) window() time.Duration { return time.Duration(o.Window) }
-
-// A jsonWindow is the window of a limit: a text as in the Caddyfile, or nanoseconds.
-type jsonWindow time.Duration
-
-func (w *jsonWindow) UnmarshalJSON(data []byte) error {
-	if isText(data) {
-		window, err := parseWindow(textOf(data))
-		*w = jsonWindow(window)
-		return err
-	}
-	err := json.Unmarshal(data, (*time.Duration)(w))
-	if d := time.Duration(*w); err != nil || d != 0 && d < limiter.MinWindow {
-		return fmt.Errorf(`window %s is not a duration from 1ms, as numbers are nanoseconds: use a text with a unit, `+
-			`such as "60s"`, data)
-	}
-	return nil
 }
 
 // UnmarshalJSON accepts an algorithm and its sub-windows, such as "sliding_window 10".
 func (a *Algorithm) UnmarshalJSON(data []byte) error {
 	switch {
 	case isText(data):
-		args := strings.Fields(textOf(data))
-		if len(args) == 0 || len(args) > 2 {
-			return fmt.Errorf(`%s is not an algorithm: use its name, such as "token_bucket" or "sliding_window 10"`, data)
-		}
-		parsed, err := parseAlgorithm(args)
+		parsed, err := ParseAlgorithm(textOf(data))
 		if err == nil {
 			*a = *parsed
 		}
 		return err
 	case isObject(data):
 		type fields Algorithm // without this method
-		return unmarshalStrict(data, (*fields)(a))
+		return decode(data, (*fields)(a))
 	}
 	return fmt.Errorf(`%s is not an algorithm: use its name, such as "token_bucket" or "sliding_window 10"`, data)
 }
@@ -145,7 +104,7 @@ func (c *Cost) UnmarshalJSON(data []byte) error {
 	switch {
 	case isObject(data):
 		type fields Cost // without this method
-		return unmarshalStrict(data, (*fields)(c))
+		return decode(data, (*fields)(c))
 	case isText(data):
 		text = textOf(data)
 	}
@@ -165,7 +124,7 @@ func (s *RuleStore) UnmarshalJSON(data []byte) error {
 	switch {
 	case isObject(data):
 		type fields RuleStore // without this method
-		return unmarshalStrict(data, (*fields)(s))
+		return decode(data, (*fields)(s))
 	case isText(data):
 		args := strings.Fields(textOf(data))
 		if len(args) == 1 || len(args) == 2 {

@@ -52,6 +52,9 @@ func (l *Limit) Check() error {
 		return fmt.Errorf("limit: burst is %d: use 1 to %d, or leave it out", l.Burst, int64(limiter.MaxEvents))
 	case l.Window == 0:
 		return fmt.Errorf("limit: the window is missing: use a duration, such as \"1m\"")
+	case l.Window > 0 && time.Duration(l.Window) < limiter.MinWindow:
+		return fmt.Errorf("limit: window %v is too short, and a number is in nanoseconds: use a text with a unit, such as \"60s\"",
+			time.Duration(l.Window))
 	}
 	if err := validateWindow(time.Duration(l.Window), time.Duration(l.Window).String()); err != nil {
 		return fmt.Errorf("limit: %w", err)

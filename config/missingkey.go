@@ -13,20 +13,6 @@ const (
 	OnMissingShared = "shared"
 )
 
-// wrongOnMissingKey has what people write instead of a value of on_missing_key, in lower case.
-var wrongOnMissingKey = map[string]string{
-	"skip": OnMissingSkip, "allow": OnMissingSkip, "none": OnMissingSkip, "ignore": OnMissingSkip,
-	"pass": OnMissingSkip, "off": OnMissingSkip, "unlimited": OnMissingSkip, "bypass": OnMissingSkip,
-
-	"deny": OnMissingDeny, "reject": OnMissingDeny, "block": OnMissingDeny, "refuse": OnMissingDeny,
-	"forbid": OnMissingDeny, "error": OnMissingDeny, "403": OnMissingDeny,
-
-	"shared": OnMissingShared, "share": OnMissingShared, "static": OnMissingShared, "global": OnMissingShared,
-
-	"ip": "{client_ip}", "client_ip": "{client_ip}", "remote_ip": "{client_ip}", "address": "{client_ip}",
-	"remote_host": "{remote_host}",
-}
-
 // CheckOnMissingKey refuses texts that are neither a word of on_missing_key nor a template: they
 // would be one key, whose count all clients without a key share. limit is that of such requests.
 func CheckOnMissingKey(text string, limit *Limit) error {
@@ -50,7 +36,7 @@ func CheckOnMissingKey(text string, limit *Limit) error {
 	case strings.Contains(text, "{"):
 		return nil
 	}
-	right := wrongOnMissingKey[strings.ToLower(text)]
+	right := remedies["setting on_missing_key"][strings.ToLower(text)]
 	if right == "" && len(words) == 1 && strings.Contains(text, ".") {
 		right = "{" + text + "}"
 	}

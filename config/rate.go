@@ -132,7 +132,7 @@ func rateMistake(args []string) error {
 	if word := spelling.Nearest(args[0], []string{"unlimited", "block"}); word != "" {
 		return fmt.Errorf("%q is not a rate: use %s", args[0], word)
 	}
-	if word := rateSynonyms[strings.ToLower(args[0])]; word != "" {
+	if word := remedies["rate"][strings.ToLower(args[0])]; word != "" {
 		return fmt.Errorf("%q is not a rate: use %s", args[0], word)
 	}
 	if words := strings.Fields(text); len(args) == 1 && len(words) > 1 {
@@ -153,12 +153,6 @@ func rateMistake(args []string) error {
 
 // environment matches what stands for a variable of the environment in other places.
 var environment = regexp.MustCompile(`\{env\.(\w+)\}|^\$\{?(\w+)\}?`)
-
-var rateSynonyms = map[string]string{
-	"none": "unlimited", "off": "unlimited", "no": "unlimited", "infinite": "unlimited", "infinity": "unlimited",
-	"inf": "unlimited", "-1": "unlimited", "disabled": "unlimited", "max": "unlimited", "unlimit": "unlimited",
-	"deny": "block", "reject": "block", "forbid": "block", "blocked": "block", "0": "block to reject every request, or unlimited",
-}
 
 // afterRate returns what to use instead of a word after the rate of limit.
 func afterRate(word string, limit *Limit) string {

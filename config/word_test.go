@@ -30,8 +30,8 @@ func TestCheckWord(t *testing.T) {
 
 // Every synonym stands for a word that its setting has, and is none itself.
 func TestSynonymsStandForWords(t *testing.T) {
-	for setting, table := range synonyms {
-		for synonym, word := range table {
+	for setting := range words {
+		for synonym, word := range remedies["setting "+setting] {
 			if !slices.Contains(words[setting], word) || slices.Contains(words[setting], synonym) {
 				t.Errorf("%s %s stands for %s, want one of %v, which it is not itself", setting, synonym, word, words[setting])
 			}

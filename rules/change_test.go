@@ -47,9 +47,9 @@ func TestMerge(t *testing.T) {
 	for patch, want := range map[string]string{
 		`[]`:                                  "it is an array: use an object",
 		`null`:                                "it is null: use an object",
-		`{"zone": {}}`:                        `zone: there is no such member: use "zones"`,
+		`{"zone": {}}`:                        `unknown field "zone": use "zones"`,
 		`{"zones": {"user": {"limit": 5}}}`:   "zones.user.limit: it is a number: use a string",
-		`{"zones": {"user": {"limits": ""}}}`: `zones.user.limits: there is no such member: use "limit"`,
+		`{"zones": {"user": {"limits": ""}}}`: `zones.user: unknown field "limits": use "limit"`,
 	} {
 		if _, err := Merge(parseDocument(t, before), decode(t, patch)); text(err) != want {
 			t.Errorf("%s: %v, want %s", patch, err, want)

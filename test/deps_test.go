@@ -87,7 +87,7 @@ var policy = []struct {
 		allow: []string{
 			module + "/limiter", module + "/internal/httpmethod", module + "/internal/ipset", module + "/internal/keytemplate",
 			module + "/internal/pathpattern", module + "/internal/route", module + "/internal/spelling",
-			module + "/internal/subdirective", "github.com/caddyserver/...",
+			module + "/internal/strictjson", module + "/internal/subdirective", "github.com/caddyserver/...",
 		},
 		reason: "what operators write is texts and numbers within bounds: it is checked without a store, and the root compiles it",
 	}, {

@@ -4,15 +4,10 @@ package strictjson
 
 import (
 	"bytes"
-	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
-	"slices"
 	"strings"
-
-	"github.com/fleetlimit/fleetlimit/internal/spelling"
 )
 
 const (
@@ -110,158 +105,24 @@ func decodeValue(d *json.Decoder, path string, depth int) (any, error) {
 
 // Convert stores value, which has the types that [Decode] returns, in the struct that v points to.
 func Convert(value, v any) error {
-	if err := check("", value, reflect.TypeOf(v).Elem()); err != nil {
-		return err
-	}
 	data, err := json.Marshal(value)
 	if err != nil {
 		return errorAt("", "%w: use valid JSON", err)
 	}
-	if err := json.Unmarshal(data, v); err != nil {
-		return errorAt("", "%w: use valid JSON", err)
-	}
-	return nil
+	return (&checker{}).store(value, data, v)
 }
 
 // Unmarshal is json.Unmarshal for JSON that people write.
-func Unmarshal(data []byte, v any) error {
+func Unmarshal(data []byte, v any) error { return UnmarshalWith(nil, data, v) }
+
+// UnmarshalWith is Unmarshal with remedies for unknown fields. remedy returns what to do instead of
+// one, or "" if the nearest of the known fields is the remedy.
+func UnmarshalWith(remedy func(field string, known []string) string, data []byte, v any) error {
 	value, err := Decode(data)
 	if err != nil {
 		return err
 	}
-	return Convert(value, v)
-}
-
-var textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
-
-// check returns an error unless value can be stored in a t.
-func check(path string, value any, t reflect.Type) error {
-	for t.Kind() == reflect.Pointer {
-		if value == nil {
-			return nil
-		}
-		t = t.Elem()
-	}
-	if reflect.PointerTo(t).Implements(textUnmarshaler) {
-		return checkText(path, value, t)
-	}
-	switch t.Kind() {
-	case reflect.Struct:
-		return checkStruct(path, value, t)
-	case reflect.Map:
-		object, ok := value.(map[string]any)
-		if !ok && value != nil {
-			return wrongType(path, value, "an object")
-		}
-		for _, name := range sortedNames(object) {
-			if err := check(Child(path, name), object[name], t.Elem()); err != nil {
-				return err
-			}
-		}
-	case reflect.Slice:
-		list, ok := value.([]any)
-		if !ok && value != nil {
-			return wrongType(path, value, "an array")
-		}
-		for i, element := range list {
-			if err := check(Index(path, i), element, t.Elem()); err != nil {
-				return err
-			}
-		}
-	case reflect.String:
-		if _, ok := value.(string); !ok {
-			return wrongType(path, value, "a string")
-		}
-	case reflect.Bool:
-		if _, ok := value.(bool); !ok {
-			return wrongType(path, value, "true or false")
-		}
-	default:
-		return checkNumber(path, value, t)
-	}
-	return nil
-}
-
-func checkNumber(path string, value any, t reflect.Type) error {
-	what := "an integer"
-	if t.Kind() == reflect.Float64 {
-		what = "a number"
-	}
-	number, ok := value.(json.Number)
-	if !ok {
-		return wrongType(path, value, what)
-	}
-	if json.Unmarshal([]byte(number), reflect.New(t).Interface()) != nil {
-		return errorAt(path, "%s is not %s, or it is too large: use %s", number, what, what)
-	}
-	return nil
-}
-
-// checkText checks a value such as an instant.
-func checkText(path string, value any, t reflect.Type) error {
-	text, ok := value.(string)
-	if !ok {
-		return wrongType(path, value, "a string")
-	}
-	if err := reflect.New(t).Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text)); err != nil {
-		return errorAt(path, "%q is not valid: use an instant such as 2026-01-31T12:00:00Z", text)
-	}
-	return nil
-}
-
-func checkStruct(path string, value any, t reflect.Type) error {
-	object, ok := value.(map[string]any)
-	if !ok {
-		return wrongType(path, value, "an object")
-	}
-	members := map[string]reflect.Type{}
-	for _, f := range reflect.VisibleFields(t) {
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
-			members[name] = f.Type
-		}
-	}
-	for _, name := range sortedNames(object) {
-		t, found := members[name]
-		if !found {
-			use := ""
-			if nearest := spelling.Nearest(name, sortedNames(members)); nearest != "" {
-				use = fmt.Sprintf("%q", nearest)
-			} else {
-				use = "one of " + strings.Join(sortedNames(members), ", ")
-			}
-			return errorAt(Child(path, name), "there is no such member: use %s", use)
-		}
-		if err := check(Child(path, name), object[name], t); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func wrongType(path string, value any, want string) error {
-	is := "null"
-	switch value.(type) {
-	case map[string]any:
-		is = "an object"
-	case []any:
-		is = "an array"
-	case string:
-		is = "a string"
-	case json.Number:
-		is = "a number"
-	case bool:
-		is = "a boolean"
-	}
-	return errorAt(path, "it is %s: use %s", is, want)
-}
-
-func sortedNames[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return (&checker{remedy: remedy}).store(value, data, v)
 }
 
 // Child returns the path of a member of the object at path.
@@ -279,4 +140,12 @@ func Child(path, name string) string {
 // Index returns the path of an element of the array at path.
 func Index(path string, i int) string {
 	return fmt.Sprintf("%s[%d]", path, i)
+}
+
+// join returns the path of what is at inner in the value at path.
+func join(path, inner string) string {
+	if path == "" || inner == "" || inner[0] == '[' {
+		return path + inner
+	}
+	return path + "." + inner
 }

@@ -2,8 +2,8 @@ package strictjson
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -42,18 +42,17 @@ func TestUnmarshal(t *testing.T) {
 
 func TestUnmarshalRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		``:  "it is empty: use a JSON value",
-		` `: "it is empty: use a JSON value",
-		`{"parts": [` + strings.Repeat("{},", MaxElements) + `{}]}`: "parts: there are more than 200000 entries: use at most 200000",
+		``:                  "it is empty: use a JSON value",
+		` `:                 "it is empty: use a JSON value",
 		`{`:                 "unexpected end of JSON input at byte 1: use valid JSON",
 		`{} {}`:             "invalid character '{' after top-level value at byte 4: use valid JSON",
 		`{"name": a}`:       "invalid character 'a' looking for beginning of value at byte 10: use valid JSON",
 		`[]`:                "it is an array: use an object",
 		`"x"`:               "it is a string: use an object",
 		`null`:              "it is null: use an object",
-		`{"nam": "a"}`:      `nam: there is no such member: use "name"`,
-		`{"Name": "a"}`:     `Name: there is no such member: use "name"`,
-		`{"private": 1}`:    "private: there is no such member: use one of at, by_name, count, factor, name, on, parts, texts",
+		`{"nam": "a"}`:      `unknown field "nam": use "name"`,
+		`{"Name": "a"}`:     `unknown field "Name": use "name"`,
+		`{"private": 1}`:    `unknown field "private": use one of at, by_name, count, factor, name, on, parts, texts`,
 		`{"on": 1, "on":1}`: "on: it occurs twice: use it once",
 		`{"name": 1}`:       "name: it is a number: use a string",
 		`{"name": null}`:    "name: it is null: use a string",
@@ -89,18 +88,21 @@ func FuzzUnmarshal(f *testing.F) {
 	})
 }
 
-// An object has at most as many members as an array has elements.
-func TestDecodeCountsMembers(t *testing.T) {
-	var text strings.Builder
-	text.WriteString(`{"0":0`)
-	for i := 1; i < MaxElements; i++ {
-		fmt.Fprintf(&text, `,"%d":0`, i)
-	}
-	if _, err := Decode([]byte(text.String() + "}")); err != nil {
-		t.Errorf("%d members: %v, want none", MaxElements, err)
-	}
-	_, err := Decode([]byte(text.String() + `,"x":0}`))
-	if want := "there are more than 200000 members: use fewer"; err == nil || err.Error() != want {
-		t.Errorf("%d members: %v, want %s", MaxElements+1, err, want)
+// Elements and members are counted while they are read.
+func TestMemoryOfManyElements(t *testing.T) {
+	for _, tc := range []struct{ open, element, end, want string }{
+		{"[", "{}", "]", "there are more than 200000 entries: use at most 200000"},
+		{"{", `"%d":0`, "}", "there are more than 200000 members: use fewer"},
+	} {
+		elements := make([]string, MaxElements+1)
+		for i := range elements {
+			elements[i] = strings.Replace(tc.element, "%d", strconv.Itoa(i), 1)
+		}
+		if _, err := Decode([]byte(tc.open + strings.Join(elements[1:], ",") + tc.end)); err != nil {
+			t.Errorf("%d of %s: %v, want no error", MaxElements, tc.element, err)
+		}
+		if _, err := Decode([]byte(tc.open + strings.Join(elements, ",") + tc.end)); err == nil || err.Error() != tc.want {
+			t.Errorf("%d of %s: %v, want %s", MaxElements+1, tc.element, err, tc.want)
+		}
 	}
 }

@@ -200,12 +200,19 @@ func (m *memoryLender) Peek(_ context.Context, _ limiter.Instant, takes []limite
 	return nil
 }
 
+// incarnationNow returns the incarnation that answers now.
+func (m *memoryLender) incarnationNow() uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.incarnation
+}
+
 // Refund refunds what takes consumed.
 func (m *memoryLender) Refund(_ context.Context, _ limiter.Instant, takes []limiter.Take) error {
 	for _, k := range takes {
 		if seen := k.Decision.Seen(); k.Decision.OK {
 			cancel := limiter.Events{At: seen.At, N: k.Cost}
-			m.lend([]limiter.LeaseRequest{{Rule: k.Rule, Key: k.Key, Cancel: cancel, Seen: seen, Incarnation: m.incarnation}})
+			m.lend([]limiter.LeaseRequest{{Rule: k.Rule, Key: k.Key, Cancel: cancel, Seen: seen, Incarnation: m.incarnationNow()}})
 		}
 	}
 	return nil

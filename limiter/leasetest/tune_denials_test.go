@@ -27,19 +27,11 @@ type flow struct {
 // denies on the same arrivals, at 90 % of the limit. A limit of 44 a second is that of bench/fleet,
 // and one at which chance alone exceeds it often.
 func TestTuneFalseDenials(t *testing.T) {
-	fleets := []int{15}
-	limits := []limiter.Limit{
-		{Events: 44, Window: time.Second}, {Events: 1000, Window: time.Second}, {Events: 1000, Window: time.Minute},
-	}
-	if *tuneAll {
-		fleets = []int{2, 5, 15}
-		for _, events := range []int64{100, 300, 10_000} {
-			limits = append(limits, limiter.Limit{Events: events, Window: time.Second})
-		}
-		for _, events := range []int64{44, 10_000} {
-			limits = append(limits, limiter.Limit{Events: events, Window: time.Minute})
-		}
-	}
+	limits := rows([]limiter.Limit{{Events: 44, Window: time.Second}}, []limiter.Limit{
+		{Events: 100, Window: time.Second}, {Events: 300, Window: time.Second}, {Events: 1000, Window: time.Second},
+		{Events: 10_000, Window: time.Second}, {Events: 44, Window: time.Minute}, {Events: 1000, Window: time.Minute},
+		{Events: 10_000, Window: time.Minute},
+	})
 	for _, test := range []struct {
 		name string
 		limiter.Algorithm
@@ -53,7 +45,7 @@ func TestTuneFalseDenials(t *testing.T) {
 	} {
 		for _, limit := range limits {
 			for _, f := range flows {
-				for _, nodes := range fleets {
+				for _, nodes := range rows([]int{15}, []int{2, 5}) {
 					t.Run(fmt.Sprintf("%s/%d in %v/%s/%d nodes", test.name, limit.Events, limit.Window, f.name, nodes), func(t *testing.T) {
 						t.Parallel()
 						testFalseDenials(t, limiter.Rule{Algorithm: test.Algorithm, Limit: limit}, f, nodes)
@@ -148,8 +140,8 @@ func TestTuneMovingTraffic(t *testing.T) {
 		{"sliding-60", sliding(60), time.Minute},
 		{"fixed", fixed, time.Minute},
 	} {
-		for _, spread := range []limiter.Instant{10 * sec, 30 * sec} {
-			for _, moved := range []limiter.Instant{sec / 10, sec, 5 * sec} {
+		for _, spread := range rows([]limiter.Instant{10 * sec}, []limiter.Instant{30 * sec}) {
+			for _, moved := range rows([]limiter.Instant{sec}, []limiter.Instant{sec / 10, 5 * sec}) {
 				t.Run(fmt.Sprintf("%s/9000 in %d s, 2000 in %.1f s", a.name, spread/sec, float64(moved)/sec), func(t *testing.T) {
 					t.Parallel()
 					limit := limiter.Rule{Algorithm: a.Algorithm, Limit: limiter.Limit{Events: 10_000, Window: a.window}}

@@ -1,16 +1,16 @@
 // Package adapt tests the Caddyfile grammar from outside, as `caddy adapt` and `caddy validate` use
 // it.
 //
-// Each *.caddyfiletest file is one case: a Caddyfile, a line of ten hyphens, and the JSON
-// configuration that the Caddyfile adapts to. If the name of the file begins with refuse_, it is
-// the error instead. `go test ./test/adapt -update` rewrites the results.
+// Each file in testdata has the cases of a subdirective or block. A case is a Caddyfile,
+// <case>.caddyfile, and after it what the Caddyfile adapts to, <case>.json, or the error,
+// <case>.error. In place of a Caddyfile there may be the JSON of a handler, <case>.handler, or of
+// the app, <case>.app. `go test ./test/adapt -golden.write` rewrites the results. It gives one to a
+// case that has none.
 package adapt
 
 import (
-	"bytes"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,140 +19,181 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig"
 	_ "github.com/caddyserver/caddy/v2/modules/standard"
+	"golang.org/x/tools/txtar"
 
 	_ "github.com/fleetlimit/fleetlimit"
 )
 
-var update = flag.Bool("update", false, "rewrite the results in the files")
+var writeGolden = flag.Bool("golden.write", false, "write the results to testdata")
 
-const separator = "\n----------\n"
-
-func TestAdapt(t *testing.T) {
-	files, err := filepath.Glob("*.caddyfiletest")
-	if err != nil {
-		t.Fatal(err)
-	}
-	accepted, refused := 0, 0
-	for _, file := range files {
-		refuse := strings.HasPrefix(file, "refuse_")
-		if refuse {
-			refused++
-		} else {
-			accepted++
-		}
-		t.Run(strings.TrimSuffix(file, ".caddyfiletest"), func(t *testing.T) {
-			content, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			input, want, found := strings.Cut(string(content), separator)
-			if !found && !*update {
-				t.Fatalf("the file has no line of ten hyphens")
-			}
-			got := adapt(t, input, refuse)
-			if *update {
-				text := strings.TrimRight(input, "\n") + separator + got + "\n"
-				if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			} else if want = strings.TrimRight(want, "\n"); got != want {
-				t.Errorf("got:\n%s\nwant:\n%s", got, want)
-			}
-		})
-	}
-	if accepted < 20 || refused < 45 {
-		t.Errorf("%d accepted and %d refused Caddyfiles were found, want 20 and 45 or more", accepted, refused)
-	}
+// A goldenCase is a configuration and its result.
+type goldenCase struct {
+	name    string
+	kind    string // ".caddyfile", ".handler" or ".app"
+	text    string // the configuration
+	refused bool
+	result  string // the error, or the JSON; "" if it is still to be written
 }
 
-// adapt returns the result of adapting a Caddyfile. An accepted one must also load and be
-// formatted.
-func adapt(t *testing.T, input string, refuse bool) string {
-	t.Helper()
-	adapter, options := caddyconfig.GetAdapter("caddyfile"), map[string]any{"filename": "Caddyfile"}
-	adapted, warnings, err := adapter.Adapt([]byte(input+"\n"), options)
-	if refuse {
-		if err == nil {
-			t.Fatalf("accepted as:\n%s\nwant an error", adapted)
-		}
-		return err.Error()
-	}
-	if err != nil {
-		t.Fatalf("refused: %v", err)
-	}
-	for _, w := range warnings {
-		t.Errorf("warning: %v", w)
-	}
-	var config caddy.Config
-	if err := caddy.StrictUnmarshalJSON(adapted, &config); err != nil {
-		t.Fatal(err)
-	}
+func TestAdapt(t *testing.T) {
 	// A Caddyfile may be adapted on another machine than the one that runs it.
 	t.Setenv("BLOCKED_ADDRESS", "192.0.2.66")
 	t.Setenv("FLEETLIMIT_TEST_NODE", "a")
 	t.Setenv("FLEETLIMIT_TEST_HOST", "192.0.2.6")
 	t.Setenv("FLEETLIMIT_TEST_PASSWORD", "secret")
-	if err := caddy.Validate(&config); err != nil {
-		t.Errorf("does not load: %v", err)
+	for _, file := range goldenFiles(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive := &txtar.Archive{}
+			for _, c := range readCases(t, file) {
+				t.Run(c.name, func(t *testing.T) {
+					c.test(t)
+				})
+				archive.Files = append(archive.Files, c.files()...)
+			}
+			if *writeGolden && !t.Failed() {
+				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
 	}
-	var indented bytes.Buffer
-	if err := json.Indent(&indented, adapted, "", "\t"); err != nil {
-		t.Fatal(err)
-	}
-	return indented.String()
 }
 
-// TestEverySubdirectiveIsAccepted checks that every subdirective that an error offers is in an
-// accepted case.
-func TestEverySubdirectiveIsAccepted(t *testing.T) {
-	files, err := filepath.Glob("*.caddyfiletest")
+func goldenFiles(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("files in testdata: %v, %v", files, err)
+	}
+	return files
+}
+
+// readCases returns the cases in a file.
+func readCases(t *testing.T, file string) (cases []*goldenCase) {
+	t.Helper()
+	archive, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	used := make(map[string]bool)
-	for _, file := range files {
-		if strings.HasPrefix(file, "refuse_") {
+	for _, f := range archive.Files {
+		ext := filepath.Ext(f.Name)
+		name := strings.TrimSuffix(f.Name, ext)
+		if ext != ".json" && ext != ".error" {
+			cases = append(cases, &goldenCase{name: name, kind: ext, text: string(f.Data)})
 			continue
 		}
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+		if len(cases) == 0 || cases[len(cases)-1].name != name {
+			t.Fatalf("%s: %s does not follow its configuration", file, f.Name)
 		}
-		input, _, _ := strings.Cut(string(content), separator)
-		for line := range strings.Lines(input) {
-			if words := strings.Fields(line); len(words) > 0 {
-				used[words[0]] = true
-			}
-		}
+		c := cases[len(cases)-1]
+		c.refused, c.result = ext == ".error", string(f.Data)
 	}
-	for _, name := range subdirectives(t) {
-		if !used[name] {
-			t.Errorf("no accepted Caddyfile has a line that begins with %s", name)
-		}
+	return cases
+}
+
+// files returns c as it is in an archive.
+func (c *goldenCase) files() []txtar.File {
+	ext := ".json"
+	if c.refused {
+		ext = ".error"
+	}
+	return []txtar.File{{Name: c.name + c.kind, Data: []byte(c.text)}, {Name: c.name + ext, Data: []byte(c.result)}}
+}
+
+// test compares the result of c with that in the file, or writes it to c. A case that was refused
+// is never written as an accepted one, nor the other way round.
+func (c *goldenCase) test(t *testing.T) {
+	t.Helper()
+	config, err := c.load(t)
+	if *writeGolden && c.result == "" {
+		c.refused = err != nil
+	}
+	got := ""
+	switch {
+	case c.refused && err == nil:
+		t.Fatalf("accepted as:\n%s\nwant an error", config)
+	case c.refused:
+		got = err.Error() + "\n"
+	case err != nil:
+		t.Fatalf("refused: %v", err)
+	default:
+		got = layOut(t, config)
+	}
+	if *writeGolden {
+		c.result = got
+	} else if got != c.result {
+		t.Errorf("got:\n%s\nwant:\n%s", got, c.result)
 	}
 }
 
-// subdirectives returns the subdirectives of all blocks, as the errors about unknown ones list
-// them.
-func subdirectives(t *testing.T) (names []string) {
+// load returns the whole configuration in JSON, after it has been provisioned as by `caddy
+// validate`.
+func (c *goldenCase) load(t *testing.T) (config []byte, err error) {
 	t.Helper()
-	const zone = "rate_limit {\n zone z {\n key k\n limit 1/s\n %s\n }\n}"
-	for block, text := range map[string]string{
-		"rate_limit":  ":80\nrate_limit {\n unknown\n}",
-		"zone":        ":80\n" + fmt.Sprintf(zone, "unknown"),
-		"endpoint":    ":80\n" + fmt.Sprintf(zone, "endpoint / {\n unknown\n }"),
-		"option":      "{\n rate_limit {\n unknown\n }\n}",
-		"defaults":    "{\n rate_limit {\n defaults {\n unknown\n }\n }\n}",
-		"redis":       "{\n rate_limit {\n redis {\n unknown\n }\n }\n}",
-		"tls":         "{\n rate_limit {\n redis {\n tls {\n unknown\n }\n }\n }\n}",
-		"distributed": ":80\nrate_limit {\n distributed {\n unknown\n }\n}",
-	} {
-		_, list, found := strings.Cut(adapt(t, text, true), ": use one of ")
-		if !found {
-			t.Errorf("%s: the error about an unknown subdirective lists none: %s", block, adapt(t, text, true))
+	switch c.kind {
+	case ".caddyfile":
+		if config, err = adapt(t, c.text); err != nil {
+			return nil, err
 		}
-		list, _, _ = strings.Cut(list, ", at ")
-		names = append(names, strings.Split(list, ", ")...)
+	case ".handler":
+		config = []byte(`{"apps":{"http":{"servers":{"srv0":{"routes":[{"handle":[` + c.text + `]}]}}}}}`)
+	case ".app":
+		config = []byte(`{"apps":{"rate_limit":` + c.text + `}}`)
+	default:
+		t.Fatalf("%s%s is no configuration: use %[1]s.caddyfile, .handler or .app", c.name, c.kind)
 	}
-	return names
+	loaded := new(caddy.Config)
+	if err := caddy.StrictUnmarshalJSON(config, loaded); err != nil {
+		t.Fatal(err)
+	}
+	return config, caddy.Validate(loaded)
+}
+
+// adapt returns the result of adapting a Caddyfile, which must be formatted if it is accepted.
+func adapt(t *testing.T, caddyfile string) ([]byte, error) {
+	t.Helper()
+	adapted, warnings, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(caddyfile), map[string]any{"filename": "Caddyfile"})
+	if err == nil {
+		for _, w := range warnings {
+			t.Errorf("warning: %v", w)
+		}
+	}
+	return adapted, err
+}
+
+// layOut returns JSON with what fits in a line on one line.
+func layOut(t *testing.T, data []byte) string {
+	t.Helper()
+	var b strings.Builder
+	layOutValue(t, &b, data, "")
+	return b.String() + "\n"
+}
+
+// layOutValue writes a compact JSON value that begins after indent.
+func layOutValue(t *testing.T, b *strings.Builder, data json.RawMessage, indent string) {
+	t.Helper()
+	const width = 100
+	if len(indent)+len(data) <= width || data[0] != '{' && data[0] != '[' {
+		b.Write(data)
+		return
+	}
+	d := json.NewDecoder(strings.NewReader(string(data)))
+	b.WriteByte(data[0])
+	open, _ := d.Token()
+	separator := "\n"
+	for d.More() {
+		b.WriteString(separator + indent + "\t")
+		separator = ",\n"
+		if open == json.Delim('{') {
+			name, _ := d.Token()
+			text, _ := json.Marshal(name)
+			b.WriteString(string(text) + ": ")
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			t.Fatal(err)
+		}
+		layOutValue(t, b, value, indent+"\t")
+	}
+	b.WriteString("\n" + indent + map[json.Token]string{json.Delim('{'): "}", json.Delim('['): "]"}[open])
 }

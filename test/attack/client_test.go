@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -17,8 +16,6 @@ import (
 	"github.com/quic-go/qpack"
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/quicvarint"
-	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 )
 
 // A request is what a client writes, byte by byte.
@@ -89,47 +86,20 @@ func clientTLS(protocol string) *tls.Config {
 	return &tls.Config{InsecureSkipVerify: true, ServerName: hostName, NextProtos: []string{protocol}}
 }
 
-// http2Client returns a client with a connection for each request.
+// http2Client returns a client with one connection, which a request that breaks it replaces.
 func http2Client(t *testing.T, g *gateway) client {
+	var conn *h2conn
+	var stream uint32
 	return func(r request) int {
-		conn, err := tls.Dial("tcp", g.tls, clientTLS("h2"))
-		if err != nil {
-			t.Fatal(err)
+		if conn == nil {
+			conn, stream = dialHTTP2(t, g), 1
 		}
-		defer func() { _ = conn.Close() }()
-		_ = conn.SetDeadline(time.Now().Add(patience))
-		if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
-			t.Fatal(err)
+		status, err := conn.send(stream, r)
+		if stream += 2; err != nil {
+			_ = conn.Close()
+			conn = nil
 		}
-		framer := http2.NewFramer(conn, conn)
-		var block bytes.Buffer
-		encoder := hpack.NewEncoder(&block)
-		for _, f := range r.fields() {
-			_ = encoder.WriteField(hpack.HeaderField{Name: f.name, Value: f.value})
-		}
-		err = errors.Join(framer.WriteSettings(), framer.WriteHeaders(http2.HeadersFrameParam{
-			StreamID: 1, BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
-		for {
-			frame, err := framer.ReadFrame()
-			if err != nil {
-				return 0
-			}
-			switch f := frame.(type) {
-			case *http2.MetaHeadersFrame:
-				status, _ := strconv.Atoi(f.PseudoValue("status"))
-				return status
-			case *http2.RSTStreamFrame, *http2.GoAwayFrame:
-				return 0
-			case *http2.SettingsFrame:
-				if !f.IsAck() {
-					_ = framer.WriteSettingsAck()
-				}
-			}
-		}
+		return status
 	}
 }
 

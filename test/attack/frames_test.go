@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -66,6 +67,42 @@ func (c *h2conn) status() string {
 			return ""
 		}
 	}
+}
+
+// send sends a request in a stream. It returns the status of the response, or 0 if there is none, and
+// an error if the connection is of no more use.
+func (c *h2conn) send(stream uint32, r request) (status int, err error) {
+	_ = c.SetDeadline(time.Now().Add(patience))
+	err = c.WriteHeaders(http2.HeadersFrameParam{
+		StreamID: stream, BlockFragment: c.encode(r.fields()...), EndStream: true, EndHeaders: true})
+	for err == nil {
+		var frame http2.Frame
+		if frame, err = c.ReadFrame(); err != nil {
+			break
+		}
+		ours := frame.Header().StreamID == stream
+		switch f := frame.(type) {
+		case *http2.MetaHeadersFrame:
+			if ours {
+				return strconv.Atoi(f.PseudoValue("status"))
+			}
+		case *http2.RSTStreamFrame:
+			if ours {
+				return 0, nil
+			}
+		case *http2.GoAwayFrame:
+			return 0, io.EOF
+		case *http2.DataFrame: // the body of an earlier response
+			if f.Length > 0 {
+				err = c.WriteWindowUpdate(0, f.Length)
+			}
+		case *http2.SettingsFrame:
+			if !f.IsAck() {
+				err = c.WriteSettingsAck()
+			}
+		}
+	}
+	return 0, err
 }
 
 // A header block in many CONTINUATION frames, each of one byte, is the same request: the key counts.

@@ -310,7 +310,7 @@ func TestEmergencyRefuses(t *testing.T) {
 		{`{"expires_in": "15"}`, "use one such as 15m", 400, nil},
 		{`{"expires_in": "0s"}`, "use DELETE", 400, nil},
 		{`{"expires_in": "25h"}`, "use 24h or less", 400, nil},
-		{`{"expires": "15m"}`, `expires: there is no such member: use "expires_in"`, 400, nil},
+		{`{"expires": "15m"}`, `unknown field "expires": use "expires_in"`, 400, nil},
 		{`{"limit": "1/s", "limit": "2/s"}`, "limit: it occurs twice: use it once", 400, nil},
 		{`{"reason": "` + strings.Repeat("x", 1001) + `"}`, "use at most 1000", 400, nil},
 		{`{"reason": "` + strings.Repeat("x", 70_000) + `"}`, "use at most 65536 bytes", 413, nil},

@@ -113,7 +113,7 @@ func TestRemoveByKey(t *testing.T) {
 		g.admin("DELETE", path, tc.about).is(200).says(`"path":"` + tc.list + `.one"`)
 		g.admin("GET", path+"/one", "").is(404)
 	}
-	g.admin("DELETE", "/rate_limit/overrides", `{"zone": "user", "kye": "k"}`).is(400).says(`kye: there is no such member`)
+	g.admin("DELETE", "/rate_limit/overrides", `{"zone": "user", "kye": "k"}`).is(400).says(`unknown field \"kye\"`)
 }
 
 // A list is read page by page, each entry once.
