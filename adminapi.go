@@ -92,7 +92,9 @@ func (a *runningApp) Mismatches() (all []adminapi.Mismatch) {
 }
 
 // UntrustedProxy implements adminapi.Configuration.
-func (a *runningApp) UntrustedProxy() *adminapi.UntrustedProxy { return a.app.requests.UntrustedProxy.Load() }
+func (a *runningApp) UntrustedProxy() *adminapi.UntrustedProxy {
+	return a.app.requests.UntrustedProxy.Load()
+}
 
 // NodeCount implements adminapi.Configuration.
 func (a *runningApp) NodeCount() int { return a.app.store.Nodes() }
