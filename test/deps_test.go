@@ -183,6 +183,10 @@ var policy = []struct {
 		allow:    []string{module + "/internal/glob"},
 		reason:   "what a pattern matches depends on no endpoint",
 	}, {
+		packages: module + "/internal/reach",
+		allow:    []string{"github.com/caddyserver/caddy/v2/..."},
+		reason:   "which handlers requests come to depends on Caddy's routes alone",
+	}, {
 		packages: module + "/internal/route",
 		allow:    []string{module + "/internal/httpmethod", module + "/internal/pathpattern", "github.com/caddyserver/..."},
 		reason:   "which requests go to an endpoint depends on no limit",
