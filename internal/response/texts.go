@@ -3,6 +3,7 @@ package response
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -26,7 +27,7 @@ func newRuleTexts(zone string, r *Policy) ruleTexts {
 	if r.Rule != nil {
 		t.policy = name + ";q=" + strconv.FormatInt(r.Capacity(), 10)
 		if fill := r.FillTime(); fill >= time.Second {
-			t.policy += ";w=" + strconv.FormatInt(int64((fill+time.Second-1)/time.Second), 10)
+			t.policy += ";w=" + strconv.FormatInt(int64(math.Ceil(fill.Seconds())), 10)
 		}
 	}
 	t.json, t.problem = newBodies(zone, r)

@@ -37,6 +37,18 @@ func TestBodiesDescribeLimit(t *testing.T) {
 	}
 }
 
+// TestLongestFillTime has a bucket that takes more centuries to fill than a time.Duration can hold.
+func TestLongestFillTime(t *testing.T) {
+	rule, err := limiter.NewRule(limiter.Rule{Limit: limiter.Limit{Events: 1, Window: limiter.MaxWindow, Burst: 40}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `"user";q=40;w=9223372037`
+	if got := newRuleTexts("user", &Policy{Rule: rule, Window: limiter.MaxWindow}).policy; got != want {
+		t.Errorf("policy = %s, want %s", got, want)
+	}
+}
+
 func TestPeriod(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		time.Microsecond:        "0.000001 seconds",
