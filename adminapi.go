@@ -2,14 +2,14 @@ package fleetlimit
 
 import (
 	"context"
-	"os"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
-	"go.uber.org/zap"
 
-	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/emergency"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
+	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -40,59 +40,29 @@ func (process) Running() adminapi.Configuration {
 	return nil
 }
 
+// Starting implements adminapi.Process. Caddy has no context before its first configuration runs.
+func (process) Starting() bool { return caddy.ActiveContext().Context == nil }
+
 // Readiness implements adminapi.Process.
-func (process) Readiness() adminapi.Readiness { return readReadiness() }
+func (process) Readiness() adminapi.Readiness { return readiness() }
 
 // Tails implements adminapi.Process.
-func (process) Tails() *adminapi.Tails { return &tails }
+func (process) Tails() *adminapi.Tails { return &reports.Tails }
 
 // Emergency implements adminapi.Process.
-func (process) Emergency() adminapi.Emergency { return emergencyMode.active(time.Now()).describe() }
-
-// ParseEmergencyLimit implements adminapi.Process.
-func (process) ParseEmergencyLimit(text string) (string, error) {
-	limit, err := parseEmergencyLimit(text)
-	if err != nil {
-		return "", err
-	}
-	return limit.String(), nil
-}
-
-// StartEmergency implements adminapi.Process.
-func (process) StartEmergency(of *rules.Emergency) (adminapi.Emergency, error) {
-	e, err := newEmergency(of)
-	if err == nil {
-		err = emergencyMode.start(e)
-	}
-	if err != nil {
-		return adminapi.Emergency{}, err
-	}
-	return e.describe(), nil
-}
-
-// EndEmergency implements adminapi.Process.
-func (process) EndEmergency(by string) bool {
-	e := emergencyMode.current.Load()
-	if e != nil && e.rules != nil {
-		return false
-	}
-	if e != nil {
-		emergencyMode.end(e, "emergency mode is off", zap.String("by", by))
-	}
-	return true
-}
+func (process) Emergency() adminapi.EmergencySwitch { return emergencyMode }
 
 // Interface guards.
 var (
 	_ caddy.AdminRouter = adminAPI{}
 	_ adminapi.Process  = process{}
+	_ rules.Schema      = ruleSchema{}
 )
 
 // A runningApp is the app of the running configuration, with the rules in force, for the admin API.
 type runningApp struct {
-	app     *App
-	schema  ruleSchema
-	inForce *ruleSnapshot
+	app *App
+	*zone.Snapshot
 }
 
 // newRunningApp returns the app of the running configuration, or nil if there is none.
@@ -101,79 +71,114 @@ func newRunningApp() *runningApp {
 	if app == nil || app.watcher == nil {
 		return nil
 	}
-	return &runningApp{app: app, schema: ruleSchema{app}, inForce: app.rulesInForce()}
+	return &runningApp{app, app.rulesInForce()}
 }
 
 // Schema implements adminapi.Configuration.
-func (a *runningApp) Schema() rules.Schema { return a.schema }
+func (a *runningApp) Schema() rules.Schema { return ruleSchema{&a.app.set} }
 
 // Watcher implements adminapi.Configuration.
 func (a *runningApp) Watcher() *rules.Watcher { return a.app.watcher.Watcher }
 
 // StoreName implements adminapi.Configuration.
-func (a *runningApp) StoreName() string { return a.app.store.name }
+func (a *runningApp) StoreName() string { return a.app.store.Name() }
 
 // Mismatches implements adminapi.Configuration.
 func (a *runningApp) Mismatches() (all []adminapi.Mismatch) {
-	if m := a.app.store.nodes; m != nil {
-		for _, d := range m.Mismatches() {
-			all = append(all, adminapi.Mismatch(d))
-		}
+	for _, m := range a.app.store.Mismatches() {
+		all = append(all, adminapi.Mismatch(m))
 	}
 	return all
 }
 
-// NodeCount implements adminapi.Configuration.
-func (a *runningApp) NodeCount() int {
-	if m := a.app.store.nodes; m != nil {
-		return m.Nodes()
-	}
-	return 1
+// UntrustedProxy implements adminapi.Configuration.
+func (a *runningApp) UntrustedProxy() *adminapi.UntrustedProxy {
+	return a.app.requests.UntrustedProxy.Load()
 }
 
-// Nodes implements adminapi.Configuration. A node that counts in memory is alone.
+// NodeCount implements adminapi.Configuration.
+func (a *runningApp) NodeCount() int { return a.app.store.Nodes() }
+
+// Nodes implements adminapi.Configuration.
 func (a *runningApp) Nodes(ctx context.Context) (*adminapi.Nodes, error) {
-	self := a.nodeName()
-	m := a.app.store.nodes
-	if m == nil {
-		return &adminapi.Nodes{Count: 1, Self: self, Nodes: []adminapi.Node{{Name: self}}}, nil
-	}
-	nodes, err := m.List(ctx)
+	store := a.app.store
+	nodes, err := store.ListNodes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	answer := &adminapi.Nodes{Count: m.Nodes(), Self: self, Nodes: []adminapi.Node{}}
+	answer := &adminapi.Nodes{Count: store.Nodes(), Self: store.Node(), Nodes: []adminapi.Node{}}
 	for _, n := range nodes {
-		answer.Nodes = append(answer.Nodes, adminapi.Node{Name: n.Name, SeenAgo: n.Seen.String()})
+		node := adminapi.Node{Name: n.Name}
+		if store.Leases() != nil {
+			node.SeenAgo = n.Seen.String()
+		}
+		answer.Nodes = append(answer.Nodes, node)
 	}
 	return answer, nil
 }
 
 // Keys implements adminapi.Configuration.
-func (a *runningApp) Keys(key rules.Key) ([][]byte, error) {
-	return a.schema.zone(key.Zone).keysOf(&key)
+func (a *runningApp) Keys(key rules.Key) ([][]byte, error) { return a.app.set.Keys(&key) }
+
+// Inspect implements adminapi.Configuration.
+func (a *runningApp) Inspect(ctx context.Context, zone string, r *adminapi.InspectRequest) (*adminapi.Inspection, error) {
+	return a.Snapshot.Inspect(ctx, a.app.store, zone, r)
 }
 
-// definition returns the configuration of a zone, in the syntax of this package.
-func (a *runningApp) definition(zone string) *config.Zone {
-	a.app.mu.Lock()
-	defer a.app.mu.Unlock()
-	settings := a.app.definitions[zone]
-	if settings.Legacy() {
-		if own, err := config.FromLegacy(settings); err == nil {
-			return own
+// Doubts implements adminapi.Configuration.
+func (a *runningApp) Doubts(ctx context.Context, key rules.Key, counted bool) []string {
+	return a.Snapshot.Doubts(ctx, a.app.store, key, counted)
+}
+
+// Top implements adminapi.Configuration.
+func (a *runningApp) Top(zone, endpoint string, most int) *adminapi.Top {
+	by := adminapi.ByConsumed
+	if a.app.store.Leases() != nil {
+		by = adminapi.ByDemand
+	}
+	top := a.Snapshot.Top(zone, endpoint, most, by, a.app.store.Top)
+	top.Node = a.app.store.Node()
+	return top
+}
+
+// Operation implements adminapi.Configuration.
+func (a *runningApp) Operation(action *rules.Action) (do func(context.Context) error, err error) {
+	key := zone.KeyRef{Key: action.Key, Stored: action.Stored}
+	counts, err := a.CountsOf(&key, action.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	action.Key = key.Key
+	if action.Stored != "" {
+		action.Text, action.Base64 = "", "" // they may name other keys, too
+	}
+	kind, events := action.Kind, action.Events
+	return func(ctx context.Context) error {
+		for _, c := range counts {
+			if err := a.changeCount(ctx, c.Rule, c.Key, kind, events); err != nil {
+				return err
+			}
 		}
-	}
-	return settings
+		return nil
+	}, nil
 }
 
-// nodeName returns the name of this node.
-func (a *runningApp) nodeName() string {
-	if m := a.app.store.nodes; m != nil {
-		return m.Name()
+func (a *runningApp) changeCount(ctx context.Context, r *limiter.Rule, key []byte, kind string, events int64) error {
+	store, now := a.app.store, time.Now()
+	if kind == rules.Reset {
+		return store.Reset(ctx, now, r, key)
 	}
-	self, _ := os.Hostname() // no name is no error here
-	return self
+	_, err := store.AddQuota(ctx, now, r, key, events)
+	return err
+}
+
+// A ruleSchema is what rules can refer to in the configuration of an app.
+type ruleSchema struct{ *zone.Set }
+
+// EmergencyLimit implements rules.Schema.
+func (ruleSchema) EmergencyLimit(text string) error {
+	_, err := emergency.ParseLimit(text)
+	return err
 }
 
 // Interface guard.

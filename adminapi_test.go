@@ -122,7 +122,27 @@ func TestTailRequests(t *testing.T) {
 func TestTailNeedsZones(t *testing.T) {
 	w := httptest.NewRecorder()
 	adminMux().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/rate_limit/decisions", nil))
-	if w.Code != http.StatusNotFound {
-		t.Errorf("answer without a configuration = %d %s, want 404", w.Code, w.Body)
+	if w.Code != http.StatusServiceUnavailable {
+		t.Errorf("answer before a configuration = %d %s, want 503", w.Code, w.Body)
+	}
+}
+
+// Overrides are found by their key, however the rules write it.
+func TestOverridesOfKey(t *testing.T) {
+	mux := adminMux()
+	h, _ := provisionedIn(t, t.TempDir(), `{"rate_limits": {"looked-up": {"key": "{http.request.header.X-Api-Key}", "limit": "5/1h"}}}`)
+	if err := h.update(t, `{"overrides": [
+		{"id": "text", "zone": "looked-up", "key": "a", "limit": "6/1h"},
+		{"id": "base64", "zone": "looked-up", "key_base64": "Yg==", "limit": "7/1h"}]}`); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{"a": `"id":"text"`, "b": `"id":"base64"`, "c": `"overrides":[]`} {
+		r := httptest.NewRequest(http.MethodPost, "/rate_limit/zones/looked-up/overrides", strings.NewReader(`{"key": "`+key+`"}`))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) || strings.Count(w.Body.String(), `"id"`) > 1 {
+			t.Errorf("overrides of %q: %d %s, want only %s", key, w.Code, w.Body, want)
+		}
 	}
 }

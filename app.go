@@ -3,21 +3,39 @@ package fleetlimit
 import (
 	"cmp"
 	"fmt"
-	"hash/fnv"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/caddyserver/caddy/v2"
-	"github.com/caddyserver/caddy/v2/modules/caddyevents"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/emergency"
+	"github.com/fleetlimit/fleetlimit/internal/evaluate"
+	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/rulewatch"
+	"github.com/fleetlimit/fleetlimit/internal/stores"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
+	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
+	"github.com/fleetlimit/fleetlimit/membership"
 )
 
 const appName = "rate_limit"
+
+// countFormat names how counts are stored in Redis. A version of this plugin that stores them in
+// another way has another one: its counts have other IDs and start at zero, so that two versions on
+// one Redis do not read what the other has written. Tests build a version with another one.
+var countFormat = "1"
+
+// reports tells operators what happens beside requests.
+var reports = report.NewProcess(func() *report.Log {
+	if a := newestApp(); a != nil {
+		return a.log
+	}
+	return nil
+})
 
 // App is what all rate_limit handlers of a configuration share. It is optional: without it,
 // handlers count in the memory of this process.
@@ -26,26 +44,31 @@ type App struct {
 
 	ctx     caddy.Context // for the http and events apps
 	logger  *zap.Logger
-	store   *store
+	log     *report.Log
+	redis   *stores.Target // nil: the counts are in memory
+	store   *stores.Store
 	release func()
 	names   sync.Map // of the zones, as keys
+	set     zone.Set
 
-	unknownTiers unknownTiers
-	warnedProxy  atomic.Bool // about a proxy whose clients are all exempt
+	requests evaluate.App
 
-	ruleStore *ruleStoreTarget
-	served    bool          // a handler is in an HTTP server, which may start before the app
-	started   chan struct{} // closed when Start has the watcher
-	watcher   *ruleWatcher  // nil before Start
-	unwatch   func()
-	applying  sync.Mutex // held while inForce changes
-	inForce   atomic.Pointer[ruleSnapshot]
+	ruleStore      *rulewatch.Target
+	registered     bool               // the metrics are
+	served         bool               // a handler is in an HTTP server, which may start before the app
+	started        chan struct{}      // closed when Start has the watcher
+	watcher        *rulewatch.Watcher // nil before Start
+	unwatch        func()
+	releaseWatcher func()
+	applying       sync.Mutex // held while inForce changes
+	inForce        atomic.Pointer[zone.Snapshot]
 
 	mu          sync.Mutex // guards the fields below
-	zones       []*zone
 	definitions map[string]*config.Zone
-	ruleIDs     map[uint32]string
 }
+
+// emergencyMode is the hard limit in front of all zones of this process.
+var emergencyMode = emergency.New(reports)
 
 // CaddyModule returns the Caddy module information.
 func (*App) CaddyModule() caddy.ModuleInfo {
@@ -58,6 +81,8 @@ func (*App) CaddyModule() caddy.ModuleInfo {
 // Provision checks the shared settings and acquires the store. It connects to nothing, so that a
 // configuration loads while Redis is down.
 func (a *App) Provision(ctx caddy.Context) error {
+	a.requests.Zones, a.requests.Rules, a.requests.HasZone = &a.set, a.rulesInForce, a.hasZone
+	a.requests.Emergency = emergencyMode
 	a.ctx, a.logger, a.started = ctx, ctx.Logger(), make(chan struct{})
 	if err := a.Check(); err != nil {
 		return err
@@ -68,20 +93,21 @@ func (a *App) Provision(ctx caddy.Context) error {
 	if err := a.watchDrain(); err != nil {
 		return err
 	}
-	var redis *redisTarget
-	if a.Redis == nil {
-		a.store, a.release = acquireMemory()
-	} else {
-		target, err := resolveRedis(a.Redis, a.Breaker)
-		if err != nil {
+	var err error
+	if a.log, err = report.NewLog(ctx); err != nil {
+		return err
+	}
+	if a.Redis != nil {
+		if a.redis, err = stores.Resolve(a.Redis, a.Breaker); err != nil {
 			return atPlace(a.Redis.Place, fmt.Errorf("redis: %w", err))
 		}
-		redis = target
-		a.store, a.release = acquireRedis(target)
 	}
-	var err error
-	if a.ruleStore, err = resolveRuleStore(a.Rules, ctx, redis); err != nil {
+	a.store, a.release = stores.Acquire(a.redis, reports)
+	if a.ruleStore, err = rulewatch.Resolve(a.Rules, ctx.Storage(), a.redis); err != nil {
 		return atPlace(cmp.Or(a.Rules, new(config.RuleStore)).Place, fmt.Errorf("rules: %w", err))
+	}
+	for _, doubt := range a.Doubts() {
+		a.logger.Warn("a setting has no effect", zap.Error(doubt))
 	}
 	return nil
 }
@@ -89,40 +115,21 @@ func (a *App) Provision(ctx caddy.Context) error {
 // Start publishes the definitions of the zones to the other nodes. All apps are provisioned by
 // then.
 func (a *App) Start() error {
-	if err := a.acquireRules(); err != nil {
-		return err
-	}
-	close(a.started)
-	a.noteStart()
-	a.warnUnusedZones()
 	var servers map[string]*caddyhttp.Server
 	if app, err := a.ctx.AppIfConfigured("http"); err == nil {
 		servers = app.(*caddyhttp.App).Servers
 	}
-	a.readRoutes(servers)
-	a.watchIdentity()
-	if m := a.store.nodes; m != nil {
-		m.logger.Store(a.logger)
-		m.Define(a, a.fleetDefinitions(), a.Nodes)
-		m.kept.use(a.ctx.Storage())
+	if err := a.checkReached(servers); err != nil {
+		return err
 	}
+	a.acquireRules()
+	close(a.started)
+	a.noteStart()
+	a.warnUnusedZones()
+	a.readRoutes(servers)
+	a.store.Announce(a, a.fleetDefinitions(), a.Nodes, a.ctx.Storage())
 	a.unwatch = a.watcher.Subscribe(a.follow)
 	return nil
-}
-
-// addZone adds a zone of a handler.
-func (a *App) addZone(z *zone) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	z.index = len(a.zones)
-	a.zones = append(a.zones, z)
-}
-
-// allZones returns the zones of all handlers that are provisioned.
-func (a *App) allZones() []*zone {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.Clone(a.zones)
 }
 
 // Stop logs what a reload drops: all apps of the new configuration have started by then. It ends
@@ -164,27 +171,29 @@ func newestApp() *App {
 	return runningApps.apps[len(runningApps.apps)-1]
 }
 
-// emit emits an event, if the configuration has subscribers of events. It does not wait for them.
-func (a *App) emit(name string, data map[string]any) {
-	if events, err := a.ctx.AppIfConfigured("events"); err == nil {
-		go events.(*caddyevents.App).Emit(a.ctx, name, data)
-	}
-}
-
 // Cleanup withdraws the definitions of the zones, and releases the rules and the store. Counts
 // outlive it, because reloads call it too. Provision may have failed, and Start need not have been
 // called.
 func (a *App) Cleanup() error {
 	a.noteStop()
 	a.releaseRules()
-	if a.store != nil && a.store.nodes != nil {
-		a.store.nodes.Undefine(a)
+	if a.store != nil {
+		a.store.Withdraw(a)
 	}
 	if a.release != nil {
 		a.release()
 		a.release = nil
 	}
 	return nil
+}
+
+// zones returns the set of the zones of a.
+func (a *App) zones() *zone.Set {
+	a.set.Defaults, a.set.SharedTiers, a.set.CountFormat = a.DefaultSettings(), a.Tiers, countFormat
+	if a.Redis != nil {
+		a.set.Check = redisstore.Check
+	}
+	return &a.set
 }
 
 // define records that a handler defines the zone name as z. It returns an error if another handler
@@ -204,7 +213,7 @@ func (a *App) define(name string, z *config.Zone, logger *zap.Logger) error {
 		return nil
 	case earlier.CanShareCounts(z):
 		logger.Warn("two different zones of one name share their counts: use different names to count them apart",
-			zap.String("zone", name), placeField(z.Place))
+			zap.String("zone", name), report.PlaceField(z.Place))
 		return nil
 	}
 	remedy := "use another name for one of them, the same definition to share their counts, or one in the app"
@@ -219,30 +228,22 @@ func (a *App) define(name string, z *config.Zone, logger *zap.Logger) error {
 		remedy, other, earlier.Definition(), z.Definition())
 }
 
+// fleetDefinitions returns the definitions of the app's zones by name.
+func (a *App) fleetDefinitions() map[string]membership.Definition {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	definitions := make(map[string]membership.Definition, len(a.definitions))
+	for name, z := range a.definitions {
+		definitions[name] = a.FleetDefinition(z)
+		definitions[name]["count_format"] = countFormat
+	}
+	return definitions
+}
+
 // hasZone reports whether any handler defines the zone name. It takes no lock: requests call it.
 func (a *App) hasZone(name string) bool {
 	_, found := a.names.Load(name)
 	return found
-}
-
-// ruleID returns the number of a rule's counts, which is the same on all nodes and in all
-// configurations. identity is what the counts belong to: if any of it changes, they start at zero.
-func (a *App) ruleID(identity ...string) (uint32, error) {
-	text := strings.Join(identity, "\x00")
-	hash := fnv.New32a()
-	hash.Write([]byte(text))
-	id := hash.Sum32()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if other, found := a.ruleIDs[id]; found && other != text {
-		return 0, fmt.Errorf("its counts would be mixed with those of %q, whose hash is equal: use another name",
-			slices.Compact(strings.Split(other, "\x00")))
-	}
-	if a.ruleIDs == nil {
-		a.ruleIDs = make(map[uint32]string)
-	}
-	a.ruleIDs[id] = text
-	return id, nil
 }
 
 // Interface guards.

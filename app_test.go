@@ -12,6 +12,42 @@ import (
 	"github.com/fleetlimit/fleetlimit/config"
 )
 
+// jsonApp returns an app from its JSON configuration. It is cleaned up with the test.
+func jsonApp(t *testing.T, config string) *App {
+	t.Helper()
+	a := new(App)
+	if err := json.Unmarshal([]byte(config), a); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Cleanup() })
+	return a
+}
+
+// provisionedApp returns an app from its JSON configuration, provisioned.
+func provisionedApp(t *testing.T, config string) *App {
+	t.Helper()
+	a := jsonApp(t, config)
+	ctx, err := caddy.ProvisionContext(&caddy.Config{Admin: &caddy.AdminConfig{Disabled: true}})
+	if err == nil {
+		err = a.Provision(ctx)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// TestCleanupReleasesOnce cleans up an app twice, as Caddy may. Another app uses the store meanwhile.
+func TestCleanupReleasesOnce(t *testing.T) {
+	const redis = `{"redis": {"addresses": ["192.0.2.1:6379"]}}`
+	earlier, later := provisionedApp(t, redis), provisionedApp(t, redis)
+	earlier.Cleanup()
+	earlier.Cleanup()
+	if again := provisionedApp(t, redis); again.store != later.store {
+		t.Error("a third app has another store, want the one that the second uses")
+	}
+}
+
 func TestAppProvisionRefuses(t *testing.T) {
 	const redis = `"redis": {"addresses": ["localhost:1"]}`
 	for _, tc := range []struct{ config, want string }{

@@ -9,6 +9,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 )
 
 // provisionZones checks the app's zones, whether handlers use them or not.
@@ -18,11 +20,11 @@ func (a *App) provisionZones() error {
 		if settings.IsUse() {
 			return errorInZone(name, settings, errors.New("is empty: use at least `key` and `limit`"))
 		}
-		z, err := newZone(name, settings, a, nil)
+		z, err := a.zones().New(name, settings, zone.Options{})
 		if err != nil {
 			return errorInZone(name, settings, err)
 		}
-		z.logWarnings(name, a.logger)
+		logWarnings(a.logger, z, append(z.Warnings, settings.Doubts(&a.App)...))
 		if err := a.define(name, settings, a.logger); err != nil {
 			return errorInZone(name, settings, err)
 		}
@@ -32,16 +34,14 @@ func (a *App) provisionZones() error {
 
 // warnUnusedZones warns about zones of the app that limit nothing.
 func (a *App) warnUnusedZones() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	used := make(map[string]bool)
-	for _, z := range a.zones {
-		used[z.name] = true
+	for _, z := range a.set.All() {
+		used[z.Name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Zones)) {
 		if !used[name] {
 			a.logger.Warn("no site uses the zone, so it limits nothing: use `zone "+name+"` in the rate_limit of a site",
-				zap.String("zone", name), placeField(a.Zones[name].Place))
+				zap.String("zone", name), report.PlaceField(a.Zones[name].Place))
 		}
 	}
 }
@@ -63,10 +63,10 @@ func atPlace(place string, err error) error {
 	return fmt.Errorf("%w, at %s", err, place)
 }
 
-// placeField is a place in a Caddyfile for a log line.
-func placeField(place string) zap.Field {
-	if place == "" {
-		return zap.Skip()
+// logWarnings logs warnings about z.
+func logWarnings(logger *zap.Logger, z *zone.Zone, warnings []error) {
+	for _, warning := range warnings {
+		logger.Warn("the zone is probably not what was meant", zap.String("zone", z.Name), report.PlaceField(z.Place),
+			zap.Error(warning))
 	}
-	return zap.String("place", place)
 }

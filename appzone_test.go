@@ -41,7 +41,7 @@ func TestUseOfAppZone(t *testing.T) {
 			t.Errorf("%s with the app %s: %v, want %q", tc.zone, tc.app, err, tc.want)
 		}
 	}
-	if got := pooledZones(); len(got) != 0 {
+	if got := zonesInUse(); len(got) != 0 {
 		t.Errorf("zones in use after all were validated = %d, want 0", len(got))
 	}
 }

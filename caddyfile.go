@@ -9,6 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 )
 
 func init() {
@@ -26,17 +27,35 @@ func init() {
 // parseDirective parses the directive rate_limit, which is ordered before basic_auth, and the
 // directive rate_limit_authenticated, which is the same but ordered directly after forward_auth.
 func parseDirective(helper httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
-	app, h := new(App), new(Handler)
-	if option, found := helper.Option(appName).(httpcaddyfile.App); found {
-		if err := json.Unmarshal(option.Value, app); err != nil {
-			return nil, err
-		}
+	app, err := globalOption(helper)
+	if err != nil {
+		return nil, err
 	}
+	h := new(Handler)
 	rest := config.Caddyfile{App: &app.App, Matcher: helper.MatcherToken, CheckZone: app.checkZone, State: helper.State}
 	if err := h.ParseCaddyfile(helper.Dispenser, rest); err != nil {
 		return nil, err
 	}
 	return h, nil
+}
+
+// globalOption returns the app of the global option. The directives of a Caddyfile share it: many
+// sites may use many zones of it.
+func globalOption(helper httpcaddyfile.Helper) (*App, error) {
+	const key = "rate_limit.app"
+	if app, found := helper.State[key].(*App); found {
+		return app, nil
+	}
+	app := new(App)
+	if option, found := helper.Option(appName).(httpcaddyfile.App); found {
+		if err := json.Unmarshal(option.Value, app); err != nil {
+			return nil, err
+		}
+	}
+	if helper.State != nil {
+		helper.State[key] = app
+	}
+	return app, nil
 }
 
 // parseGlobalOption parses the global option rate_limit.
@@ -54,6 +73,6 @@ func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
 
 // checkZone compiles a zone of a Caddyfile as provisioning will.
 func (a *App) checkZone(name string, z *config.Zone) error {
-	_, err := newZone(name, z, a, nil)
+	_, err := a.zones().New(name, z, zone.Options{})
 	return err
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/internal/keyshare"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -17,9 +19,9 @@ import (
 // compared one does, and none does.
 type compared [4]uint64
 
-func (z *zone) compared() compared {
-	c := &z.counters.comparisons
-	return compared{c.bothAdmit.Load(), c.inForceAdmits.Load(), c.comparedAdmits.Load(), c.bothReject.Load()}
+func comparedOf(z *zone.Zone) compared {
+	c := &z.Usage.Comparisons
+	return compared{c.BothAdmit.Load(), c.InForceAdmits.Load(), c.ComparedAdmits.Load(), c.BothReject.Load()}
 }
 
 // Of 20 requests of a key, some are admitted, and the compared rule decides as often as it should.
@@ -69,7 +71,7 @@ func TestComparisonsAreCounted(t *testing.T) {
 		if got := h.admitted(t, tc.key, tc.path); got != tc.admitted {
 			t.Errorf("%s: %d requests are admitted, want %d", tc.zone, got, tc.admitted)
 		}
-		if got := h.zones[0].compared(); got != tc.want {
+		if got := comparedOf(h.requests.Zones[0]); got != tc.want {
 			t.Errorf("%s: comparisons = %v, want %v", tc.zone, got, tc.want)
 		}
 	}
@@ -84,9 +86,9 @@ const comparedTiers = `"limit": "5/1000h",
 func TestComparedAlgorithmsDiffer(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"compared-algorithms": {"key": "all", "limit": "20/200ms",
 		"algorithm": "fixed_window", "compare": {"algorithm": "token_bucket"}}}}`)
-	z, requests, admitted := h.zones[0], uint64(0), uint64(0)
+	z, requests, admitted := h.requests.Zones[0], uint64(0), uint64(0)
 	var got compared
-	for deadline := time.Now().Add(10 * time.Second); got[1] == 0 || got[2] == 0; got = z.compared() {
+	for deadline := time.Now().Add(10 * time.Second); got[1] == 0 || got[2] == 0; got = comparedOf(z) {
 		if time.Now().After(deadline) {
 			t.Fatalf("comparisons = %v, want some of each kind", got)
 		}
@@ -149,7 +151,7 @@ func TestComparisonBesideOtherZones(t *testing.T) {
 	if got := h.admitted(t, "k", "/"); got != 3 {
 		t.Errorf("%d requests are admitted, want 3", got)
 	}
-	if got, want := h.zones[0].compared(), (compared{3, 0, 0, 0}); got != want {
+	if got, want := comparedOf(h.requests.Zones[0]), (compared{3, 0, 0, 0}); got != want {
 		t.Errorf("comparisons = %v, want %v", got, want)
 	}
 	putRules(t, h, `{"zones": {"other-beside": {"limit": "block"}}}`)
@@ -158,7 +160,7 @@ func TestComparisonBesideOtherZones(t *testing.T) {
 	if got := h.admitted(t, "k", "/"); got != 1 {
 		t.Errorf("%d requests are admitted without the other zone, want 1", got)
 	}
-	if got, want := h.zones[0].compared(), (compared{4, 0, 6, 13}); got != want {
+	if got, want := comparedOf(h.requests.Zones[0]), (compared{4, 0, 6, 13}); got != want {
 		t.Errorf("comparisons = %v, want %v", got, want)
 	}
 }
@@ -168,9 +170,9 @@ func TestOutageIsNotCompared(t *testing.T) {
 	h, _ := scripted(t, `{"rate_limits": {"compared-outage": {"key": "all", "limit": "5/1m", "compare": {"limit": "3/1m"}},
 		"other-outage": {"key": "all", "limit": "unlimited", "compare": {"limit": "3/1m"}}}}`, s)
 	h.admitted(t, "k", "/")
-	for _, z := range h.zones {
-		if got := z.compared(); got != (compared{}) {
-			t.Errorf("%s: comparisons in an outage = %v, want none", z.name, got)
+	for _, z := range h.requests.Zones {
+		if got := comparedOf(z); got != (compared{}) {
+			t.Errorf("%s: comparisons in an outage = %v, want none", z.Name, got)
 		}
 	}
 	if got := len(s.takes); got != 40 {
@@ -178,7 +180,7 @@ func TestOutageIsNotCompared(t *testing.T) {
 	}
 	s.err, s.decision = nil, limiter.Decision{OK: true}
 	h.admitted(t, "k", "/")
-	if got, want := h.zones[0].compared(), (compared{20, 0, 0, 0}); got != want {
+	if got, want := comparedOf(h.requests.Zones[0]), (compared{20, 0, 0, 0}); got != want {
 		t.Errorf("comparisons after the outage = %v, want %v", got, want)
 	}
 }
@@ -191,16 +193,17 @@ func TestComparedKeysAreStable(t *testing.T) {
 		h := provisioned(t, `{"rate_limits": {"compared-keys": {"key": "{http.request.header.X-Api-Key}", "limit": "5/1h",
 			"dry_run": "10%", "compare": {"keys": "`+percent+`", "limit": "3/1h"}}}}`)
 		which = make(map[int]bool)
+		share := keyshare.New(0.1, "compared-keys")
 		var before compared
 		for i := range keys {
 			h.statusOf(t, fmt.Sprintf("key-%d", i), "/")
-			if now := h.zones[0].compared(); now != before {
+			if now := comparedOf(h.requests.Zones[0]); now != before {
 				which[i], before = true, now
-				encoded, err := h.zones[0].keysOf(&rules.Key{Zone: "compared-keys", Text: fmt.Sprintf("key-%d", i)})
+				encoded, err := h.app.set.Keys(&rules.Key{Zone: "compared-keys", Text: fmt.Sprintf("key-%d", i)})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if h.zones[0].dryRun.Includes(encoded[0]) {
+				if share.Includes(encoded[0]) {
 					dry++
 				}
 			}
@@ -235,12 +238,12 @@ func TestReloadKeepsComparedCounts(t *testing.T) {
 	h.admitted(t, "k", "/")
 	h = provisioned(t, config("25/1000h"))
 	h.admitted(t, "k", "/")
-	if got, want := h.zones[0].compared(), (compared{25, 15, 0, 0}); got != want {
+	if got, want := comparedOf(h.requests.Zones[0]), (compared{25, 15, 0, 0}); got != want {
 		t.Errorf("comparisons after a reload = %v, want %v", got, want)
 	}
 	h = provisioned(t, config("30/1000h"))
 	h.admitted(t, "k", "/")
-	if got, want := h.zones[0].compared(), (compared{30, 30, 0, 0}); got != want {
+	if got, want := comparedOf(h.requests.Zones[0]), (compared{30, 30, 0, 0}); got != want {
 		t.Errorf("comparisons after a reload with a raised limit = %v, want %v", got, want)
 	}
 }
@@ -251,7 +254,7 @@ func TestRulesAndComparisons(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"`+zone+`": {"key": "{http.request.header.X-Api-Key}",
 		"limit": "5/1000h", "endpoints": [{"path": "/own", "limit": "6/1000h burst 3"}],
 		"compare": {"limit": "8/1000h", "algorithm": "fixed_window"}}}}`)
-	z := h.zones[0]
+	z := h.requests.Zones[0]
 	h.app.rulesInForce()
 	var before compared
 	for i, tc := range []struct {
@@ -275,7 +278,7 @@ func TestRulesAndComparisons(t *testing.T) {
 		if got := h.admitted(t, key, tc.path); got != tc.admitted {
 			t.Errorf("%s: %d requests are admitted, want %d", document, got, tc.admitted)
 		}
-		now := z.compared()
+		now := comparedOf(z)
 		got := now
 		for i := range got {
 			got[i] -= before[i]
@@ -295,7 +298,7 @@ func TestRulesCompare(t *testing.T) {
 		h := provisioned(t, `{"log_rejections": "none", "reject": "json", "rate_limits": {"`+zone+`": {
 			"key": "{http.request.header.X-Api-Key}", `+own+`}}}`)
 		h.app.rulesInForce()
-		before := h.zones[0].compared()
+		before := comparedOf(h.requests.Zones[0])
 		for i, tc := range []struct {
 			rules string
 			want  compared
@@ -306,11 +309,11 @@ func TestRulesCompare(t *testing.T) {
 			{`{"limit": "5/1000h"}`, compared{}}, // the same
 		} {
 			s := putRules(t, h, `{"zones": {"`+zone+`": {"compare": `+tc.rules+`}}}`)
-			if err := (ruleSchema{h.app}).Compare(zone, s.version.Document.Zones[zone].Compare); err != nil {
+			if err := (&h.app.set).Compare(zone, s.Version.Document.Zones[zone].Compare); err != nil {
 				t.Errorf("%s: %v", tc.rules, err)
 			}
 			h.admitted(t, fmt.Sprintf("%s-%d", own, i), "/")
-			now := h.zones[0].compared()
+			now := comparedOf(h.requests.Zones[0])
 			got := now
 			for i := range got {
 				got[i] -= before[i]
@@ -319,27 +322,6 @@ func TestRulesCompare(t *testing.T) {
 				t.Errorf("%s with %s: comparisons = %v, want %v", own, tc.rules, got, tc.want)
 			}
 		}
-	}
-}
-
-// What does not change stays the same in memory, also compared rules.
-func TestUnchangedComparedRulesStay(t *testing.T) {
-	const zone = "compared-unchanged"
-	h := provisioned(t, `{"rate_limits": {"`+zone+`": {"key": "all", "limit": "5/1h", "compare": {"limit": "8/1h"}}}}`)
-	z := h.zones[0]
-	h.app.rulesInForce()
-	versions := []*zoneRules{z.configured}
-	for _, dryRun := range []string{"1%", "2%"} {
-		versions = append(versions, putRules(t, h, `{"zones": {"`+zone+`": {"dry_run": "`+dryRun+`"}}}`).of(z))
-	}
-	for _, v := range versions[1:] {
-		if !v.sameRules(z.configured) {
-			t.Error("a version that changes no limit has other rules")
-		}
-	}
-	other := putRules(t, h, `{"zones": {"`+zone+`": {"compare": {"limit": "9/1h"}}}}`).of(z)
-	if other.sameRules(z.configured) {
-		t.Error("a version with another comparison has the same rules")
 	}
 }
 
@@ -352,7 +334,7 @@ func TestOverriddenLimitIsNotCompared(t *testing.T) {
 	if got := h.admitted(t, "k", "/"); got != 9 {
 		t.Errorf("%d requests are admitted, want 9", got)
 	}
-	if got := h.zones[0].compared(); got != (compared{}) {
+	if got := comparedOf(h.requests.Zones[0]); got != (compared{}) {
 		t.Errorf("comparisons = %v, want none", got)
 	}
 }
@@ -362,7 +344,7 @@ func TestOperationsIncludeComparedCounts(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"compared-counts": {"key": "{http.request.header.X-Api-Key}",
 		"limit": "5/1000h", "endpoints": [{"path": "/own", "limit": "6/1000h"}], "compare": {"limit": "3/1000h"}}}}`)
 	h.admitted(t, "k", "/")
-	counts, err := h.app.countsOf(&keyRef{Key: rules.Key{Zone: "compared-counts", Text: "k"}}, "")
+	counts, err := h.app.rulesInForce().CountsOf(&zone.KeyRef{Key: rules.Key{Zone: "compared-counts", Text: "k"}}, "")
 	if err != nil || len(counts) != 3 {
 		t.Fatalf("counts = %+v, %v, want two of the zone and one of the endpoint", counts, err)
 	}
@@ -372,7 +354,7 @@ func TestOperationsIncludeComparedCounts(t *testing.T) {
 		}
 	}
 	h.admitted(t, "k", "/")
-	if got, want := h.zones[0].compared(), (compared{6, 4, 0, 30}); got != want {
+	if got, want := comparedOf(h.requests.Zones[0]), (compared{6, 4, 0, 30}); got != want {
 		t.Errorf("comparisons = %v, want %v", got, want)
 	}
 }
@@ -384,7 +366,7 @@ func TestComparisonIsRefused(t *testing.T) {
 		`{"keys": 1.5, "limit": "1/1m"}`:         "compare: keys is 1.5: use a fraction",
 		`{"keys": "5", "limit": "1/1m"}`:         `"5" is not a percentage: use "0%" to "100%"`,
 		`{"limit": {"events": 0}}`:               "compare: limit: events is 0: use block",
-		`{"limit": "4/1m"}`:                      "compare: cost is 5, but at most 4 events can pass at once: use a lower cost",
+		`{"limit": "4/1m"}`:                      "compare: cost is 5, but at most 4 can pass at once: use a lower cost",
 		`{"algorithm": {"name": "leaky"}}`:       "compare: algorithm",
 		`{"percent": 5}`:                         `unknown field "percent"`,
 		`{"limit": "9/1m burst 8"}`:              "compare: limit: fixed_window has no burst: use token_bucket, or a limit without burst",
@@ -401,24 +383,6 @@ func TestComparisonIsRefused(t *testing.T) {
 		"compare": {"limit": "1/1m"}}}}`)
 	if want := "use `limit` instead of `window`"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a zone in the syntax of caddy-ratelimit: %v, want an error with %q", err, want)
-	}
-}
-
-// What makes no difference is probably a mistake.
-func TestUselessComparisonIsWarnedAbout(t *testing.T) {
-	for compare, doubts := range map[string]int{
-		`{"limit": "9/1m"}`:                                  1,
-		`{"limit": "9/1m burst 9"}`:                          1,
-		`{"algorithm": "token_bucket"}`:                      1,
-		`{"algorithm": "fixed_window"}`:                      0,
-		`{"limit": "9/1m", "algorithm": "token_bucket"}`:     1,
-		`{"limit": "10/1m", "algorithm": "token_bucket"}`:    0,
-		`{"limit": "9/1m", "algorithm": "sliding_window 2"}`: 0,
-	} {
-		h := provisioned(t, `{"rate_limits": {"compared-useless": {"key": "all", "limit": "9/1m", "compare": `+compare+`}}}`)
-		if got := h.zones[0].warnings; len(got) != doubts {
-			t.Errorf("%s: warnings = %v, want %d", compare, got, doubts)
-		}
 	}
 }
 

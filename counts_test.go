@@ -6,24 +6,25 @@ import (
 	"testing"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // An endpoint without a limit of its own has no count of its own, so operators see and change that
 // of the zone once.
 func TestSharedCountIsOne(t *testing.T) {
-	const zone = "shared-count"
-	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"`+zone+`": {"key": "{http.request.header.X-Api-Key}",
+	const name = "shared-count"
+	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {"`+name+`": {"key": "{http.request.header.X-Api-Key}",
 		"limit": "10/1000h", "tier": {"tiers": {"pro": "20/1000h"}, "keys": [{"glob": "pro-*", "tier": "pro"}]},
 		"endpoints": [{"path": "/cost", "cost": 2}, {"path": "/pro", "cost": 2, "tiers": {"pro": "6/1000h"}}]}}}`)
 	for key, want := range map[string][]string{"k": {""}, "pro-k": {"", "/pro"}} {
 		h.admitted(t, key, "/")
 		h.admitted(t, key, "/pro")
-		counts, err := h.app.countsOf(&keyRef{Key: rules.Key{Zone: zone, Text: key}}, "")
+		counts, err := h.app.rulesInForce().CountsOf(&zone.KeyRef{Key: rules.Key{Zone: name, Text: key}}, "")
 		if err != nil || len(counts) != len(want) {
 			t.Errorf("counts of %s = %+v, %v, want those of %q", key, counts, err, want)
 		}
-		inspection, err := newRunningApp().Inspect(t.Context(), zone, &adminapi.InspectRequest{Key: key})
+		inspection, err := newRunningApp().Inspect(t.Context(), name, &adminapi.InspectRequest{Key: key})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +36,7 @@ func TestSharedCountIsOne(t *testing.T) {
 			t.Errorf("inspected counts of %s = %q, want those of %q", key, inspected, want)
 		}
 		var top []string
-		for _, k := range newRunningApp().Top(zone, "", 10).Keys {
+		for _, k := range newRunningApp().Top(name, "", 10).Keys {
 			if k.Key == key {
 				top = append(top, k.Endpoint)
 			}
@@ -44,13 +45,13 @@ func TestSharedCountIsOne(t *testing.T) {
 			t.Errorf("top counts of %s = %q, want those of %q", key, top, want)
 		}
 	}
-	if _, err := h.app.countsOf(&keyRef{Key: rules.Key{Zone: zone, Text: "k"}}, "/cost"); err == nil ||
+	if _, err := h.app.rulesInForce().CountsOf(&zone.KeyRef{Key: rules.Key{Zone: name, Text: "k"}}, "/cost"); err == nil ||
 		!strings.Contains(err.Error(), "that has a limit of its own, or none") {
 		t.Errorf("counts at /cost: %v, want an error", err)
 	}
 
 	var listed []string
-	for _, l := range newRunningApp().Zone(zone).Limits {
+	for _, l := range newRunningApp().Zone(name).Limits {
 		for _, tier := range l.Tiers {
 			listed = append(listed, l.Endpoint+" "+tier.Tier)
 		}
@@ -59,12 +60,12 @@ func TestSharedCountIsOne(t *testing.T) {
 		t.Errorf("limits of the zone = %q, want %q", listed, want)
 	}
 
-	schema := ruleSchema{h.app}.Overrides(zone, nil)
-	if err := schema(&rules.Override{Key: rules.Key{Zone: zone, Text: "k"}, Endpoint: "/cost", Multiplier: 2}); err == nil ||
+	schema := h.app.set.Overrides(name, nil)
+	if err := schema(&rules.Override{Key: rules.Key{Zone: name, Text: "k"}, Endpoint: "/cost", Multiplier: 2}); err == nil ||
 		!strings.Contains(err.Error(), "endpoint /cost has no limit of its own: use the override without `endpoint`") {
 		t.Errorf("an override at /cost: %v, want an error", err)
 	}
-	putRules(t, h, `{"overrides": [{"id": "1", "zone": "`+zone+`", "key": "x", "endpoint": "/pro", "limit": "9/1000h"}]}`)
+	putRules(t, h, `{"overrides": [{"id": "1", "zone": "`+name+`", "key": "x", "endpoint": "/pro", "limit": "9/1000h"}]}`)
 	if got := h.admitted(t, "x", "/pro"); got != 5 {
 		t.Errorf("%d requests to /pro are admitted, want 5: the override is for its own count, which the key has not", got)
 	}

@@ -1,6 +1,7 @@
 package fleetlimit
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,13 +17,15 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/tail"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // follow returns a tail of what is decided while f runs.
 func follow(filter adminapi.DecisionFilter, f func()) *tail.Tail[adminapi.DecisionFilter, *adminapi.Decision] {
-	opened := tails.Open(filter, 100, 1)
-	defer tails.Close(opened)
+	opened := reports.Tails.Open(filter, 100, 1)
+	defer reports.Tails.Close(opened)
 	f()
 	return opened
 }
@@ -121,7 +124,7 @@ func TestTailHasWhatItsFilterSays(t *testing.T) {
 		"filter-a": {"key": "{http.request.header.X-Api-Key}", "limit": "2/1h", "deny_keys": ["evil"]},
 		"filter-b": {"key": "{http.vars.client_ip}", "limit": "1000/1h"}}}`)
 	keys := func(of string) [][]byte {
-		key, _, err := h.zones[0].key.Append(nil, benchRequest(of), nil)
+		key, _, err := h.requests.Zones[0].Key.Append(nil, benchRequest(of), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,12 +162,11 @@ func TestTailHasWhatItsFilterSays(t *testing.T) {
 // resetCounts gives all keys of the tests their limits again.
 func resetCounts(t *testing.T, h *Handler) {
 	t.Helper()
-	for _, z := range h.zones {
-		rule := z.configured.endpoints[0].rules[noTier].Rule
+	for _, z := range h.requests.Zones {
 		for _, key := range []string{"alice", "bob", "evil"} {
-			key, _, err := z.key.Append(nil, benchRequest(key), nil)
-			if err == nil {
-				err = h.app.store.Reset(t.Context(), time.Now(), rule, key)
+			counts, err := h.app.rulesInForce().CountsOf(&zone.KeyRef{Key: rules.Key{Zone: z.Name, Text: key}}, "")
+			for _, c := range counts {
+				err = cmp.Or(err, h.app.store.Reset(t.Context(), time.Now(), c.Rule, c.Key))
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -177,8 +179,8 @@ func TestTailSamplesWhatPasses(t *testing.T) {
 	const n = 20_000
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {
 		"sampled": {"key": "all", "limit": "1000000/1h"}}}`)
-	opened := tails.Open(adminapi.DecisionFilter{Sample: 0.1}, n, 1)
-	defer tails.Close(opened)
+	opened := reports.Tails.Open(adminapi.DecisionFilter{Sample: 0.1}, n, 1)
+	defer reports.Tails.Close(opened)
 	h.request("k", n)
 	got := 0
 	for _, ok := opened.Take(); ok; _, ok = opened.Take() {
@@ -194,9 +196,9 @@ func TestTailBoundsTexts(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {
 		"texts": {"key": "{http.request.header.X-Api-Key}", "limit": "1000/1h"}}}`)
 	for key, want := range map[string]string{
-		strings.Repeat("k", maxTailKey):   `"key":"kkk`,
-		strings.Repeat("k", maxTailKey+1): `"admitted","source":"store","remote_ip"`,
-		"\xff":                            `"key_base64":"/w=="`,
+		strings.Repeat("k", 2048):   `"key":"kkk`,
+		strings.Repeat("k", 2048+1): `"admitted","source":"store","remote_ip"`,
+		"\xff":                      `"key_base64":"/w=="`,
 	} {
 		r := benchRequest(key)
 		r.Method, r.Host = strings.Repeat("m", 10_000), strings.Repeat("h", 10_000)
@@ -206,7 +208,7 @@ func TestTailBoundsTexts(t *testing.T) {
 		lines := told(t, follow(adminapi.DecisionFilter{Sample: 1}, func() {
 			_ = h.ServeHTTP(newBenchWriter(), r, handlerThatWritesNothing)
 		}))
-		if len(lines) != 1 || !strings.Contains(lines[0], want) || len(lines[0]) > maxTailKey+3*600 ||
+		if len(lines) != 1 || !strings.Contains(lines[0], want) || len(lines[0]) > 2048+3*600 ||
 			!strings.Contains(lines[0], `"key_hash":"`) {
 			t.Errorf("key %.10q: %s, want one line with %s", key, lines, want)
 		}
@@ -219,8 +221,8 @@ func TestRequestsDoNotWaitForTails(t *testing.T) {
 	h := provisioned(t, `{"log_rejections": "none", "rate_limits": {
 		"flooded": {"key": "{http.request.header.X-Api-Key}", "limit": "2/1h"}}}`)
 	synctest.Test(t, func(t *testing.T) {
-		opened := tails.Open(adminapi.DecisionFilter{Sample: 1}, room, 1)
-		defer tails.Close(opened)
+		opened := reports.Tails.Open(adminapi.DecisionFilter{Sample: 1}, room, 1)
+		defer reports.Tails.Close(opened)
 		start := time.Now()
 		h.request("k", n)
 		if waited := time.Since(start); waited != 0 || opened.Dropped() != n-room {
@@ -253,8 +255,8 @@ func TestTailsWhileRequestsAreServed(t *testing.T) {
 			return
 		default:
 		}
-		opened := tails.Open(adminapi.DecisionFilter{Sample: 1}, 1, 1)
+		opened := reports.Tails.Open(adminapi.DecisionFilter{Sample: 1}, 1, 1)
 		_, _ = opened.Take()
-		tails.Close(opened)
+		reports.Tails.Close(opened)
 	}
 }

@@ -33,11 +33,11 @@ func (d drainStart) Handle(context.Context, caddy.Event) error {
 		return nil
 	}
 	s := d.app.store
-	if s.leases != nil {
-		s.leases.EndLeasing()
+	if leases := s.Leases(); leases != nil {
+		leases.EndLeasing()
 	}
 	d.app.logger.Info("Caddy shuts down: health checks get 503, and requests are served until the listeners close",
-		zap.String("store", s.name))
+		zap.String("store", s.Name()))
 	return nil
 }
 

@@ -30,11 +30,11 @@ func TestDryRunNeverRejects(t *testing.T) {
 				t.Errorf("%s: the response has the header %s", tc.zone, field)
 			}
 		}
-		c := &h.zones[0].counters
-		if got := c.wouldReject.total() + c.wouldDeny.Load(); got != 3 {
+		c := h.requests.Zones[0].Usage
+		if got := c.WouldReject.Total() + c.WouldDeny.Load(); got != 3 {
 			t.Errorf("%s: %d requests would be rejected, want 3", tc.zone, got)
 		}
-		if got := c.rejected.total() + c.denied.Load() + c.admitted.total(); got != 0 {
+		if got := c.Rejected.Total() + c.Denied.Load() + c.Admitted.Total(); got != 0 {
 			t.Errorf("%s: %d requests count as decided otherwise", tc.zone, got)
 		}
 		if got := logs.FilterMessage("request would be rejected").Len(); got != 3 {
@@ -51,8 +51,8 @@ func TestDryRunDoesNotChangeOtherZones(t *testing.T) {
 	if got := h.admitted(t, "k", "/"); got != 3 {
 		t.Errorf("%d requests are admitted, want 3", got)
 	}
-	tried := &h.zones[1].counters
-	if admitted, would := tried.admitted.total(), tried.wouldReject.total(); admitted != 2 || would != 1 {
+	tried := h.requests.Zones[1].Usage
+	if admitted, would := tried.Admitted.Total(), tried.WouldReject.Total(); admitted != 2 || would != 1 {
 		t.Errorf("the dry run has admitted %d and would have rejected %d, want 2 and 1", admitted, would)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -16,59 +15,15 @@ import (
 )
 
 // startEmergency switches emergency mode on for some time, or until the test ends.
-func startEmergency(t *testing.T, limit string, expiresIn time.Duration) *emergency {
+func startEmergency(t *testing.T, limit string, expiresIn time.Duration) {
 	t.Helper()
-	e, err := newEmergency(&rules.Emergency{Limit: limit, ExpiresAt: new(time.Now().Add(expiresIn))})
-	if err == nil {
-		err = emergencyMode.start(e)
-	}
-	if err != nil {
+	if _, err := emergencyMode.Start(&rules.Emergency{Limit: limit, ExpiresAt: new(time.Now().Add(expiresIn))}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(endEmergency)
-	return e
 }
 
-func endEmergency() {
-	if e := emergencyMode.current.Load(); e != nil {
-		emergencyMode.end(e, "the test has ended")
-	}
-}
-
-func TestEmergencyEndsExactly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		defer endEmergency()
-		startEmergency(t, "10/1s", time.Minute)
-		time.Sleep(30 * time.Second)
-		second := startEmergency(t, "10/1s", time.Minute) // which prolongs it
-		time.Sleep(time.Minute - 1)
-		synctest.Wait()
-		if got := emergencyMode.active(time.Now()); got != second {
-			t.Errorf("emergency a nanosecond before its end = %p, want %p", got, second)
-		}
-		if got := emergencyMode.active(time.Now().Add(1)); got != nil {
-			t.Errorf("emergency at its end = %p, want none, even if the timer is late", got)
-		}
-		time.Sleep(time.Nanosecond)
-		synctest.Wait()
-		if got := emergencyMode.current.Load(); got != nil {
-			t.Errorf("emergency after its end = %p, want none", got)
-		}
-	})
-}
-
-// The old one must not end what has replaced it.
-func TestEmergencyThatWasReplacedEndsNothing(t *testing.T) {
-	first := startEmergency(t, "10/1s", time.Hour)
-	second := startEmergency(t, "5/1s", time.Hour)
-	emergencyMode.end(first, "late")
-	if got := emergencyMode.active(time.Now()); got != second {
-		t.Errorf("emergency = %p, want %p", got, second)
-	}
-	if second.counts != first.counts {
-		t.Error("the counts have changed with the limit, want the same")
-	}
-}
+func endEmergency() { emergencyMode.End("") }
 
 // Requests are served while emergency mode is switched on, changed and off.
 func TestEmergencySwitchesWhileRequestsAreServed(t *testing.T) {
@@ -96,7 +51,7 @@ func TestEmergencySwitchesWhileRequestsAreServed(t *testing.T) {
 	}
 	close(done)
 	clients.Wait()
-	if got := emergencyMode.current.Load(); got != nil {
+	if got := emergencyMode.Describe(); got.Active {
 		t.Errorf("emergency = %v, want none", got)
 	}
 }
@@ -151,14 +106,3 @@ type statusWriter struct {
 func newStatusWriter() *statusWriter { return &statusWriter{newBenchWriter(), http.StatusOK} }
 
 func (w *statusWriter) WriteHeader(status int) { w.status = status }
-
-func TestParseEmergencyLimit(t *testing.T) {
-	for text, want := range map[string]string{ // "": it is refused
-		"10/1s": "10/1s", "5/s burst 20": "5/1s burst 20", "block": "", "unlimited": "", "5/1s burst": "",
-	} {
-		got, err := process{}.ParseEmergencyLimit(text)
-		if got != want || (err != nil) != (want == "") {
-			t.Errorf("%s = %q, %v, want %q", text, got, err, want)
-		}
-	}
-}

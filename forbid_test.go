@@ -13,6 +13,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 )
 
 // forbidding are handlers that forbid benchRequest("k"), each for another reason. The zone before
@@ -47,8 +49,8 @@ func TestForbiddenFollowsReject(t *testing.T) {
 			"error": {},
 		} {
 			h := provisioned(t, `{"log_rejections": "none", "reject": "`+style+`", `+tc.config+`}`)
-			counting := &h.zones[0].counters
-			admitted := counting.admitted.total()
+			counting := h.requests.Zones[0].Usage
+			admitted := counting.Admitted.Total()
 			w, r := httptest.NewRecorder(), benchRequest("k")
 			err := h.ServeHTTP(w, r, caddyhttp.HandlerFunc(func(http.ResponseWriter, *http.Request) error {
 				t.Errorf("%s, %s: the request was admitted", tc.reason, style)
@@ -75,7 +77,7 @@ func TestForbiddenFollowsReject(t *testing.T) {
 					t.Errorf("%s, %s: placeholder %s = %q (known: %v), want %q", tc.reason, style, name, got, known, want)
 				}
 			}
-			if n := counting.admitted.total() - admitted; n != 0 {
+			if n := counting.Admitted.Total() - admitted; n != 0 {
 				t.Errorf("%s, %s: the other zone has counted the request", tc.reason, style)
 			}
 		}
@@ -85,9 +87,9 @@ func TestForbiddenFollowsReject(t *testing.T) {
 func TestForbiddenIsCounted(t *testing.T) {
 	for _, tc := range forbidding {
 		h := provisioned(t, `{"log_rejections": "none", `+tc.config+`}`)
-		count := metrics.addressDenied.Load
+		count := reports.Addresses.Denied.Load
 		if tc.zone != "" {
-			count = h.zones[1].counters.denied.Load
+			count = h.requests.Zones[1].Usage.Denied.Load
 		}
 		before := count()
 		r := benchRequest("k")
@@ -114,21 +116,21 @@ func TestForbiddenByLegacyZoneIsError(t *testing.T) {
 
 // Without a window there is no first 403, so that log_rejections first is a bound per second.
 func TestForbiddenIsLogged(t *testing.T) {
-	const requests = 3 * reportsPerSecond
+	const requests = 3 * usage.ReportsPerSecond
 	for _, tc := range forbidding {
 		for rejections, bounded := range map[string]bool{"": true, "first": true, "all": false} {
 			h := provisioned(t, `{"log_rejections": "`+rejections+`", "log_key": true, `+tc.config+`}`)
 			if tc.zone != "" {
-				h.zones[1].windowless = reportLimit{}
+				h.requests.Zones[1].Usage.Windowless = usage.ReportLimit{}
 			}
 			core, logs := observer.New(zapcore.InfoLevel)
-			h.logger = zap.New(core)
+			h.log.Logger = zap.New(core)
 			start := time.Now().Unix()
 			for range requests {
 				_ = h.ServeHTTP(httptest.NewRecorder(), benchRequest("k"), handlerThatWritesNothing)
 			}
 			seconds := int(time.Now().Unix()-start) + 1
-			if n := logs.Len(); bounded && (n < reportsPerSecond || n > seconds*reportsPerSecond) || !bounded && n != requests {
+			if n := logs.Len(); bounded && (n < usage.ReportsPerSecond || n > seconds*usage.ReportsPerSecond) || !bounded && n != requests {
 				t.Errorf("%s, log_rejections %q: lines of %d requests in %d s = %d, bounded: %v",
 					tc.reason, rejections, requests, seconds, n, bounded)
 			}
@@ -139,7 +141,7 @@ func TestForbiddenIsLogged(t *testing.T) {
 				want["zone"] = tc.zone
 			}
 			if tc.reason == "denied_key" {
-				want["key"], want["key_hash"] = "k", keyHash("k")
+				want["key"], want["key_hash"] = "k", "8254c329a928"
 			}
 			for name, value := range want {
 				if got := line.ContextMap()[name]; got != value || line.Message != "request denied" {
@@ -149,7 +151,7 @@ func TestForbiddenIsLogged(t *testing.T) {
 		}
 		h := provisioned(t, `{"log_rejections": "none", `+tc.config+`}`)
 		core, logs := observer.New(zapcore.InfoLevel)
-		h.logger = zap.New(core)
+		h.log.Logger = zap.New(core)
 		_ = h.ServeHTTP(httptest.NewRecorder(), benchRequest("k"), handlerThatWritesNothing)
 		if logs.Len() != 0 {
 			t.Errorf("%s, log_rejections none: %s", tc.reason, fmt.Sprint(logs.All()))

@@ -99,9 +99,12 @@ func (passing) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.
 // nineHeaders is a handler that sets headers, nine with Server.
 type nineHeaders struct{}
 
+// headerValue is allocated once.
+var headerValue = []string{"a"}
+
 func (nineHeaders) ServeHTTP(w http.ResponseWriter, _ *http.Request, _ caddyhttp.Handler) error {
 	for _, name := range [...]string{"A", "B", "C", "D", "E", "F", "G", "H"} {
-		w.Header()[name] = noStore
+		w.Header()[name] = headerValue
 	}
 	return nil
 }

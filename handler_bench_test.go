@@ -17,6 +17,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	_ "github.com/caddyserver/caddy/v2/modules/filestorage"
 
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -109,7 +110,7 @@ func BenchmarkOverrides(b *testing.B) {
 		}
 		return d
 	}
-	var variants []*ruleSnapshot
+	var variants []*zone.Snapshot
 	for i, d := range []*rules.Document{{}, document("other-", "N000/1m"), document("key-", "1000000000/1m burst 1N"),
 		document("key-", "1000000000/1m burst 2000000000")} {
 		h.app.applying.Lock()
@@ -126,7 +127,7 @@ func BenchmarkOverrides(b *testing.B) {
 			next := 0
 			var requests [batch]*http.Request
 			var writers [batch]*benchWriter
-			serve := func(s *ruleSnapshot, count int) time.Duration {
+			serve := func(s *zone.Snapshot, count int) time.Duration {
 				h.app.inForce.Store(s)
 				var took time.Duration
 				for range count / batch {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,15 +25,14 @@ import (
 // A scriptedStore returns the decision of a test. A real store cannot be made to fail for one
 // request and not for the next.
 type scriptedStore struct {
-	limiter.Operator // nil: there are no operators
-	limiter.Lister   // nil
-	err              error
-	failing          string // the only zone with the error; "": all have it
-	decision         limiter.Decision
-	takes            []context.Context // of the requests that took
+	err      error
+	failing  string // the only zone with the error; "": all have it
+	decision limiter.Decision
+	takes    []context.Context // of the requests that took
+	noted    []error
 }
 
-func (s *scriptedStore) Take(ctx context.Context, _ limiter.Instant, takes []limiter.Take) error {
+func (s *scriptedStore) Take(ctx context.Context, _ time.Time, takes []limiter.Take) error {
 	s.takes = append(s.takes, ctx)
 	for i := range takes {
 		takes[i].Decision = s.decision
@@ -43,13 +43,11 @@ func (s *scriptedStore) Take(ctx context.Context, _ limiter.Instant, takes []lim
 	return s.err
 }
 
-func (s *scriptedStore) Peek(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
+func (s *scriptedStore) Peek(ctx context.Context, now time.Time, takes []limiter.Take) error {
 	return s.Take(ctx, now, takes)
 }
 
-func (s *scriptedStore) Refund(context.Context, limiter.Instant, []limiter.Take) error {
-	return s.err
-}
+func (s *scriptedStore) Note(_ time.Time, err error) { s.noted = append(s.noted, err) }
 
 var errStore = errors.New("dial tcp 192.0.2.1:6379: connection refused")
 
@@ -57,9 +55,9 @@ var errStore = errors.New("dial tcp 192.0.2.1:6379: connection refused")
 func scripted(t *testing.T, config string, s *scriptedStore) (*Handler, *observer.ObservedLogs) {
 	t.Helper()
 	h := provisioned(t, config)
-	h.app.store = &store{limits: s, name: "redis standalone 192.0.2.1:6379"}
+	h.requests.Store = s
 	core, logs := observer.New(zapcore.InfoLevel)
-	h.logger = zap.New(core)
+	h.log.Logger = zap.New(core)
 	return h, logs
 }
 
@@ -160,9 +158,9 @@ func TestOutageOfAllZones(t *testing.T) {
 			t.Errorf("placeholder %s = %q (known: %v), want %q", name, value, known, want)
 		}
 	}
-	for _, z := range h.zones {
-		if n := z.counters.outage.total(); n != 1 || z.counters.admitted.total() != 0 {
-			t.Errorf("zone %s counts %d in the outage and %d admitted, want 1 and 0", z.name, n, z.counters.admitted.total())
+	for _, z := range h.requests.Zones {
+		if n := z.Usage.Outage.Total(); n != 1 || z.Usage.Admitted.Total() != 0 {
+			t.Errorf("zone %s counts %d in the outage and %d admitted, want 1 and 0", z.Name, n, z.Usage.Admitted.Total())
 		}
 	}
 }
@@ -178,15 +176,15 @@ func testOutageOfOneZone(t *testing.T, ok bool) {
 	s := &scriptedStore{err: errStore, failing: "tenant", decision: limiter.Decision{
 		OK: ok, At: 10_000_000, Limit: 5, Remaining: 0, RetryAt: 11_000_000, ResetAt: 12_000_000,
 	}}
-	h, logs := scripted(t, `{"log_rejections": "none", "rate_limits": {
+	h, _ := scripted(t, `{"log_rejections": "none", "rate_limits": {
 			"tenant": {"key": "{http.request.header.X-Tenant}", "limit": {"events": 9, "window": "1m"}},
 			"user":   {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 5, "window": "1m"}}}}`, s)
 	got := serve(t, h, t.Context(), nil)
 	want := map[string]string{"Ratelimit": `"user";r=0;t=2`, "X-Ratelimit-Remaining": "-1", "X-Ratelimit-Policy": "degraded"}
-	counters, warnings := map[string][3]uint64{"tenant": {0, 0, 1}, "user": {1, 0, 0}}, 1 // admitted, rejected, outage
+	counters, noted := map[string][3]uint64{"tenant": {0, 0, 1}, "user": {1, 0, 0}}, []error{errStore} // admitted, rejected, outage
 	if !ok {
 		want = map[string]string{"Ratelimit": `"user";r=0;t=1`, "X-Ratelimit-Remaining": "0", "X-Ratelimit-Policy": "", "Retry-After": "1"}
-		counters, warnings = map[string][3]uint64{"tenant": {}, "user": {0, 1, 0}}, 0
+		counters, noted = map[string][3]uint64{"tenant": {}, "user": {0, 1, 0}}, nil
 	}
 	if got.admitted != ok {
 		t.Errorf("admitted = %v, want %v", got.admitted, ok)
@@ -196,14 +194,14 @@ func testOutageOfOneZone(t *testing.T, ok bool) {
 			t.Errorf("%s = %q, want %q", name, got.header.Get(name), value)
 		}
 	}
-	for _, z := range h.zones {
-		counts := [3]uint64{z.counters.admitted.total(), z.counters.rejected.total(), z.counters.outage.total()}
-		if counts != counters[z.name] {
-			t.Errorf("zone %s: admitted, rejected, outage = %d, want %d", z.name, counts, counters[z.name])
+	for _, z := range h.requests.Zones {
+		counts := [3]uint64{z.Usage.Admitted.Total(), z.Usage.Rejected.Total(), z.Usage.Outage.Total()}
+		if counts != counters[z.Name] {
+			t.Errorf("zone %s: admitted, rejected, outage = %d, want %d", z.Name, counts, counters[z.Name])
 		}
 	}
-	if logs.Len() != warnings {
-		t.Errorf("log = %v, want %d warnings", logs.All(), warnings)
+	if !slices.Equal(s.noted, noted) {
+		t.Errorf("noted %v, want %v", s.noted, noted)
 	}
 }
 
@@ -225,10 +223,10 @@ func TestOutageDoesNotLiftBlock(t *testing.T) {
 			t.Errorf("%s = %q, want %q", name, value, want)
 		}
 	}
-	for _, z := range h.zones {
-		rejected, outage := z.counters.rejected.total(), z.counters.outage.total()
-		if want := map[string]uint64{"banned": 1}[z.name]; rejected != want || outage != 0 {
-			t.Errorf("zone %s: rejected, outage = %d, %d, want %d, 0", z.name, rejected, outage, want)
+	for _, z := range h.requests.Zones {
+		rejected, outage := z.Usage.Rejected.Total(), z.Usage.Outage.Total()
+		if want := map[string]uint64{"banned": 1}[z.Name]; rejected != want || outage != 0 {
+			t.Errorf("zone %s: rejected, outage = %d, %d, want %d, 0", z.Name, rejected, outage, want)
 		}
 	}
 }
@@ -272,8 +270,8 @@ func TestClientGone(t *testing.T) {
 			if len(s.takes) != 1 || s.takes[0].Err() == nil {
 				t.Errorf("takes = %d, want 1, with the context of the request", len(s.takes))
 			}
-			if n := h.zones[0].counters.outage.total(); n != 0 || logs.Len() != 0 {
-				t.Errorf("requests counted in the outage = %d, log = %v, want none", n, logs.All())
+			if n := h.requests.Zones[0].Usage.Outage.Total(); n != 0 || logs.Len() != 0 || len(s.noted) != 0 {
+				t.Errorf("requests counted in the outage = %d, log = %v, noted %v, want none", n, logs.All(), s.noted)
 			}
 		})
 	}

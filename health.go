@@ -1,70 +1,25 @@
 package fleetlimit
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
-	"slices"
-	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/stores"
 	"github.com/fleetlimit/fleetlimit/internal/subdirective"
-	"github.com/fleetlimit/fleetlimit/redisconn"
 )
 
-// maxLatency is how long a primary may take to answer while the node is ready.
-const maxLatency = 100 * time.Millisecond
-
-// readReadiness returns the health of the stores now. It reads what the breakers know, and asks no
-// Redis, so that health checks are fast and cannot load it.
-func readReadiness() adminapi.Readiness {
-	r := adminapi.Readiness{Status: adminapi.HealthOK, Stores: []adminapi.StoreHealth{}}
+// readiness returns the health of this node.
+func readiness() adminapi.Readiness {
+	r := stores.Readiness()
 	if caddy.Exiting() {
 		r.Status = adminapi.HealthDraining
 	}
-	for _, s := range pooledStores() {
-		if s.breakers != nil {
-			store := newStoreHealth(s.name, s.breakers(), s.lookupErr())
-			r.Status = r.Status.Worse(store.Status)
-			r.Stores = append(r.Stores, store)
-		}
-	}
-	slices.SortFunc(r.Stores, func(a, b adminapi.StoreHealth) int { return cmp.Compare(a.Store, b.Store) })
 	return r
-}
-
-// newStoreHealth returns the health of a store. lookupErr is why its primaries cannot be looked up.
-func newStoreHealth(name string, breakers []redisconn.Breaker, lookupErr error) adminapi.StoreHealth {
-	s := adminapi.StoreHealth{Store: name, Status: adminapi.HealthOK, Primaries: []adminapi.PrimaryHealth{}}
-	switch {
-	case lookupErr != nil:
-		s.Status, s.Error = adminapi.HealthDegraded, fmt.Sprintf("the primaries cannot be looked up: %v", lookupErr)
-	case len(breakers) == 0:
-		s.Status, s.Error = adminapi.HealthDegraded, "no primary is known"
-	}
-	for _, b := range breakers {
-		p := newPrimaryHealth(b)
-		s.Status = s.Status.Worse(p.Status)
-		s.Primaries = append(s.Primaries, p)
-	}
-	return s
-}
-
-func newPrimaryHealth(b redisconn.Breaker) adminapi.PrimaryHealth {
-	p := adminapi.PrimaryHealth{
-		Address: b.Addr, Status: adminapi.HealthOK, Breaker: b.State.String(), LatencyMS: float64(b.Latency.Microseconds()) / 1000,
-	}
-	switch {
-	case b.State != redisconn.Closed:
-		p.Status, p.Error = adminapi.HealthDegraded, b.Err.Error()
-	case b.Latency > maxLatency:
-		p.Status, p.Error = adminapi.HealthDegraded, fmt.Sprintf("its newest answer took longer than %v", maxLatency)
-	}
-	return p
 }
 
 // HealthHandler answers health checks, so that a load balancer can ask a node that does not offer
@@ -116,7 +71,7 @@ func (h *HealthHandler) ServeHTTP(w http.ResponseWriter, r *http.Request, _ cadd
 	if h.Probe != probeLive && draining(r) {
 		status = adminapi.HealthDraining
 	} else if h.Probe != probeLive && h.Probe != probeServing {
-		status = readReadiness().Status
+		status = readiness().Status
 	}
 	adminapi.WriteHealth(w, status, adminapi.Health{Status: status})
 	return nil

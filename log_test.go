@@ -1,59 +1,20 @@
 package fleetlimit
 
 import (
-	"context"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
-	"github.com/fleetlimit/fleetlimit/redisconn"
 )
-
-func TestReportLimit(t *testing.T) {
-	var l reportLimit
-	for _, step := range []struct {
-		second     int64
-		reports    int // tried
-		ok         int
-		suppressed uint64 // returned with the first
-	}{
-		{100, 3, 3, 0},
-		{100, 12, 7, 0},
-		{101, 1, 1, 5},
-		{101, 9, 9, 0},
-		{101, 1000, 0, 0},
-		{105, 10, 10, 1000},
-		{105, 1, 0, 0},
-		{104, 11, 10, 1}, // the clock steps back
-		{104, 1, 0, 0},
-	} {
-		ok := 0
-		for i := range step.reports {
-			allowed, suppressed := l.allow(step.second)
-			if allowed {
-				ok++
-			}
-			if want := step.suppressed; i == 0 && suppressed != want || i > 0 && suppressed != 0 {
-				t.Errorf("report %d of second %d: suppressed = %d, want %d on the first and 0 on others", i, step.second, suppressed, want)
-			}
-		}
-		if ok != step.ok {
-			t.Errorf("reports allowed of %d in second %d = %d, want %d", step.reports, step.second, ok, step.ok)
-		}
-	}
-}
 
 func TestReportOnFirstOrEveryRejection(t *testing.T) {
 	const (
@@ -69,7 +30,7 @@ func TestReportOnFirstOrEveryRejection(t *testing.T) {
 	} {
 		h := provisioned(t, fmt.Sprintf(`{"log_rejections": %q, "rate_limits": {"report-%d": %s}}`, tc.rejections, i, tc.zone))
 		core, logs := observer.New(zapcore.InfoLevel)
-		h.logger = zap.New(core)
+		h.log.Logger = zap.New(core)
 		var lines [4]int
 		for i := range lines {
 			serve(t, h, t.Context(), nil)
@@ -84,12 +45,12 @@ func TestReportOnFirstOrEveryRejection(t *testing.T) {
 // A zone logs the first rejections of at most reportsPerSecond keys a second, unless all rejections
 // are logged.
 func TestReportBoundsFirstRejections(t *testing.T) {
-	const keys = 2 * reportsPerSecond
+	const keys = 2 * usage.ReportsPerSecond
 	for rejections, bounded := range map[string]bool{"first": true, "all": false} {
 		h := provisioned(t, `{"log_rejections": "`+rejections+`", "rate_limits": {
 			"keys-`+rejections+`": {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 1, "window": "24h"}}}}`)
 		core, logs := observer.New(zapcore.InfoLevel)
-		h.logger = zap.New(core)
+		h.log.Logger = zap.New(core)
 		start := time.Now().Unix()
 		for i := range keys {
 			for range 2 {
@@ -97,7 +58,7 @@ func TestReportBoundsFirstRejections(t *testing.T) {
 			}
 		}
 		seconds := int(time.Now().Unix()-start) + 1
-		if n := logs.Len(); bounded && n > seconds*reportsPerSecond || !bounded && n != keys {
+		if n := logs.Len(); bounded && n > seconds*usage.ReportsPerSecond || !bounded && n != keys {
 			t.Errorf("log_rejections %s: lines for %d keys in %d s = %d, bounded: %v", rejections, keys, seconds, n, bounded)
 		}
 	}
@@ -107,14 +68,14 @@ func TestReportBoundsFirstRejections(t *testing.T) {
 func TestReportOfBlockedIsBounded(t *testing.T) {
 	h := provisioned(t, `{"rate_limits": {"blocked": {"key": "all", "limit": {"block": true}}}}`)
 	core, logs := observer.New(zapcore.InfoLevel)
-	h.logger = zap.New(core)
+	h.log.Logger = zap.New(core)
 	start := time.Now().Unix()
-	for range 3 * reportsPerSecond {
+	for range 3 * usage.ReportsPerSecond {
 		_ = h.ServeHTTP(httptest.NewRecorder(), benchRequest("k"), handlerThatWritesNothing)
 	}
 	seconds := int(time.Now().Unix()-start) + 1
-	if n := logs.Len(); n < reportsPerSecond || n > seconds*reportsPerSecond {
-		t.Errorf("lines in %d s = %d, want %d a second", seconds, n, reportsPerSecond)
+	if n := logs.Len(); n < usage.ReportsPerSecond || n > seconds*usage.ReportsPerSecond {
+		t.Errorf("lines in %d s = %d, want %d a second", seconds, n, usage.ReportsPerSecond)
 	}
 }
 
@@ -127,7 +88,7 @@ func TestRejectionSaysWhoIsLimited(t *testing.T) {
 			h := provisioned(t, fmt.Sprintf(`{"log_rejections": "all", %s, "rate_limits": {"%s-%d": %s}}`,
 				setting, name, i, zone))
 			core, logs := observer.New(zapcore.InfoLevel)
-			h.logger = zap.New(core)
+			h.log.Logger = zap.New(core)
 			r := benchRequest("sk_live_1")
 			r.RemoteAddr, r.Host, r.Method = "198.51.100.7:443", "api.example.com", "POST"
 			r.URL = &url.URL{Path: "/v1/a b", RawQuery: "token=secret"}
@@ -135,7 +96,7 @@ func TestRejectionSaysWhoIsLimited(t *testing.T) {
 			lines = append(lines, logs.All()[0].ContextMap())
 		}
 		want := map[string]any{
-			"zone": fmt.Sprintf("who-a-%d", i), "wait": blockedFor, "status": int64(429), "remote_ip": "198.51.100.7",
+			"zone": fmt.Sprintf("who-a-%d", i), "wait": 24 * time.Hour, "status": int64(429), "remote_ip": "198.51.100.7",
 			"client_ip": "192.0.2.1", "method": "POST", "host": "api.example.com", "path": "/v1/a%20b",
 			"key_hash": "992621cb1579", // printf %s sk_live_1 | sha256sum | cut -c1-12
 		}
@@ -160,7 +121,7 @@ func TestRejectionHasKeyOfNamedZone(t *testing.T) {
 		"named-b": {"key": "{http.request.header.X-Tenant}", "max_events": 1, "window": "1m"}}}`, s)
 	serve(t, h, t.Context(), nil)
 	line := logs.All()[0].ContextMap()
-	if line["zone"] != "named-b" || line["key"] != "tenant" || line["key_hash"] != keyHash("tenant") {
+	if line["zone"] != "named-b" || line["key"] != "tenant" || line["key_hash"] != "e9da86d351cf" {
 		t.Errorf("line = %v, want zone named-b and its key", line)
 	}
 }
@@ -169,7 +130,7 @@ func TestRejectionHasKeyOfNamedZone(t *testing.T) {
 func TestRejectionWithoutAddressHasNoHash(t *testing.T) {
 	h := provisioned(t, `{"rate_limits": {"socket": {"key": "{client_ip}", "limit": {"block": true}}}}`)
 	core, logs := observer.New(zapcore.InfoLevel)
-	h.logger = zap.New(core)
+	h.log.Logger = zap.New(core)
 	ask(t, h, "@", nil)
 	lines := logs.FilterMessage("rate limit exceeded").All()
 	if len(lines) != 1 {
@@ -178,95 +139,4 @@ func TestRejectionWithoutAddressHasNoHash(t *testing.T) {
 	if hash, found := lines[0].ContextMap()["key_hash"]; found {
 		t.Errorf("key_hash = %v, want none", hash)
 	}
-}
-
-// The path is the one in the access log, and a client cannot fill the log with it.
-func TestReportDescribesRequestOfClient(t *testing.T) {
-	long := "/" + strings.Repeat("a", 1<<20)
-	for path, want := range map[string]string{"/v1": "/v1", long: long[:512] + "..."} {
-		r := benchRequest("k")
-		original := http.Request{Method: "PUT", URL: &url.URL{Path: path}}
-		r = r.WithContext(context.WithValue(r.Context(), caddyhttp.OriginalRequestCtxKey, original))
-		app := new(App)
-		app.inForce.Store(new(ruleSnapshot))
-		e := newEvaluation(&Handler{app: app}, r)
-		got := make(map[string]string)
-		for _, field := range fieldsOf(e.describe(nil)) {
-			got[field.Key] = field.String
-		}
-		if got["method"] != "PUT" || got["path"] != want {
-			t.Errorf("report of a request to %.20s that was rewritten = %v, want PUT and %.20s", path, got, want)
-		}
-	}
-}
-
-func TestHealthTransitions(t *testing.T) {
-	var h health
-	start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	for i, step := range []struct {
-		at       time.Duration
-		fails    bool
-		reported bool   // the first failure, or the recovery
-		failures uint64 // on recovery
-	}{
-		{at: 0},
-		{at: time.Second, fails: true, reported: true},
-		{at: time.Second, fails: true},
-		{at: 2 * time.Second}, // one of several primaries is down
-		{at: 3 * time.Second, fails: true},
-		{at: 2500 * time.Millisecond, fails: true}, // of a request that began earlier
-		{at: 8*time.Second - 1},
-		{at: 8 * time.Second, reported: true, failures: 4},
-		{at: 9 * time.Second},
-		{at: 10 * time.Second, fails: true, reported: true},
-		{at: 20 * time.Second, reported: true, failures: 1},
-		{at: 21 * time.Second},
-	} {
-		now := start.Add(step.at)
-		var got bool
-		var failures uint64
-		if step.fails {
-			got = h.failed(now)
-		} else {
-			got, failures = h.answered(now)
-		}
-		if got != step.reported || failures != step.failures {
-			t.Errorf("step %d at %v: reported = %v with %d failures, want %v with %d",
-				i, step.at, got, failures, step.reported, step.failures)
-		}
-	}
-}
-
-func TestLogTransitionOncePerOutage(t *testing.T) {
-	s := &scriptedStore{decision: limiter.Decision{OK: true, Limit: 5, Remaining: 4}}
-	h, logs := scripted(t, `{"rate_limits": {
-		"user": {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 5, "window": "1m"}}}}`, s)
-	synctest.Test(t, func(t *testing.T) {
-		take := func(n int, err error) {
-			s.err = err
-			for range n {
-				serve(t, h, t.Context(), nil)
-				time.Sleep(time.Millisecond)
-			}
-		}
-		take(10, nil)
-		take(10, redisconn.ErrClosed) // a configuration that has ended
-		if got := logs.Len(); got != 0 {
-			t.Fatalf("lines before the outage = %v, want none", logs.All())
-		}
-		take(1000, errStore)
-		take(10, nil)
-		take(10, errStore)
-		lines := logs.TakeAll()
-		if len(lines) != 1 || lines[0].Level != zapcore.WarnLevel || lines[0].ContextMap()["error"] != errStore.Error() ||
-			lines[0].ContextMap()["store"] != "redis standalone 192.0.2.1:6379" {
-			t.Fatalf("lines of the outage = %v, want one warning with the store and the error", lines)
-		}
-		time.Sleep(quietAfter)
-		take(1000, nil)
-		lines = logs.TakeAll()
-		if len(lines) != 1 || lines[0].Level != zapcore.InfoLevel || lines[0].ContextMap()["uncounted"] != uint64(1010) {
-			t.Errorf("lines afterwards = %v, want one, with 1010 uncounted requests", lines)
-		}
-	})
 }

@@ -1,56 +1,35 @@
 // Package fleetlimit is a Caddy plugin that limits the rate of requests: the `rate_limit` handler,
 // and the app of the same name that holds what the handlers of a configuration share.
 //
-// The package adapts Caddy to package limiter, which decides. Each file holds one idea:
+// The package adapts Caddy to the packages below. Each of its files holds one idea:
 //
-//	module.go         the handler, and how it is provisioned
-//	app.go            the app: what the handlers of a configuration share
-//	appzone.go        zones that are defined once, in the app
-//	caddyfile.go      the directive and the global option of Caddyfiles. Package config has their
-//	                  grammar, and the settings of both modules
-//	handler.go        one request, from ServeHTTP to the store and back
-//	placement.go      which rules of a zone limit the request, and so the counts that it is charged to
-//	places.go         at which endpoints it is, also if servers read its path in several ways
-//	request.go        the state of one request
-//	charge.go         what it has been charged, in all handlers that it passes
-//	identity.go       zones that are decided before authentication
-//	routes.go         what the routes around the handlers show about zones
-//	addressfilter.go  which client addresses are exempt or denied, by the configuration or by rules;
-//	                  proxied.go notices where those are not the addresses of clients
-//	match.go          what is probably a mistake in the matchers of a zone
-//	zone.go           a zone, compiled. Its parts are in rule.go, tier.go, tier_unknown.go, cost.go,
-//	                  missingkey.go and keylist.go; internal/keytemplate makes its keys
-//	zone_rules.go     a zone as rules change it; zone_keys.go has what they say about single keys,
-//	                  override.go which limits those can have, and what becomes of them,
-//	                  override_doubt.go which of them probably have no effect.
-//	                  zone_keytext.go is how operators write keys that a store has
-//	dryrun.go         zones that decide and do not reject
-//	compare.go        a second limit or algorithm beside that in force
-//	unknown.go        placeholders that nothing provides
-//	header.go         the headers of responses
-//	writer.go         when headers are set
-//	reject.go         the rest of a rejection, with 429, or with 503 while Redis cannot decide
-//	forbid.go         the 403 of what is denied whatever its rate is, the 400 of what is ambiguous
-//	metrics.go        what Prometheus scrapes
-//	log.go            what is logged, and how often
-//	decisions.go      what the tails of decisions say
-//	accesslog.go      the field of access logs
-//	pool.go           what outlives a configuration: zones, and what they have in stores
-//	reload.go         which counts a reload drops
-//	store.go          the store, in memory or in Redis
-//	redis.go          the options of Redis, and of the circuit breakers of its primaries
-//	rules.go          the rules in force: their versions reach the zones of running apps.
-//	                  rules_schema.go is what they can refer to, rules_store.go where they are kept
-//	member.go         this node as a member of a fleet
-//	fleetsize.go      how many nodes a fleet has, kept in Caddy's storage
-//	adminapi.go       the admin API, whose requests internal/adminapi answers: what it needs of the
-//	                  process and of the running configuration. describe.go is what is known of a
-//	                  zone, inspect.go and inspect_tier.go what is known of a key, top.go which keys
-//	                  use a zone most, and counts.go changes the counts of a key. internal/command is
-//	                  the client, `caddy rate-limit`
-//	drain.go          what happens when Caddy begins to shut down
-//	health.go         whether the node is healthy, and a handler that tells
-//	emergency.go      emergency mode: a hard limit in front of everything
+//	module.go     the handler, and how it is provisioned
+//	app.go        the app: what the handlers of a configuration share; appzone.go has zones that are
+//	              defined once, in the app
+//	caddyfile.go  the directive and the global option of Caddyfiles
+//	handler.go    one request
+//	routes.go     what the routes around the handlers show about zones; writable.go, about addresses;
+//	              unreached.go, which requests do not come to them
+//	rules.go      the rules in force
+//	reload.go     which counts a reload drops
+//	adminapi.go   what the admin API needs of the process and of the running configuration
+//	drain.go      what happens when Caddy begins to shut down
+//	health.go     a handler that tells whether the node is healthy
+//
+// The packages, each of which knows only those below it:
+//
+//	internal/evaluate   one request, decided: its takes over all zones, dry runs and comparisons
+//	internal/zone       a zone, compiled: what it says about a request, and about a key to operators
+//	internal/emergency  the hard limit in front of everything
+//	internal/report     what operators see: metrics, logs and events
+//	internal/stores     where the counts are, and which nodes share them
+//	internal/response   what was decided about a request, and what its response says
+//	internal/usage      what outlives the configuration of a zone: the counters of its decisions
+//	internal/rulewatch  where the rules are kept, and who watches them
+//	internal/adminapi   the admin API; internal/command is its client, `caddy rate-limit`
+//	config              what operators write: settings, JSON and the grammar of Caddyfiles
+//	limiter             limits, takes, decisions and the algorithms; its packages are the stores
+//	rules               limits that change while traffic runs
 package fleetlimit
 
 import (
@@ -61,12 +40,16 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
-	"github.com/caddyserver/caddy/v2/modules/caddyevents"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/command"
+	"github.com/fleetlimit/fleetlimit/internal/evaluate"
+	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 )
 
 func init() {
@@ -94,17 +77,10 @@ func init() {
 type Handler struct {
 	config.Handler // what operators write
 
-	ctx         caddy.Context // for events
-	app         *App
-	addresses   addressFilter
-	zones       []*zone // by name, so that headers list them in a stable order
-	headers     headerSet
-	rejectStyle string
-	logger      *zap.Logger
-	events      *caddyevents.App
-	releases    []func() // release what Provision acquired
-
-	windowless reportLimit // of the lines about 403s by the handler's own list
+	app      *App
+	requests evaluate.Handler
+	log      *report.Log
+	releases []func() // release what Provision acquired
 }
 
 // CaddyModule returns the Caddy module information.
@@ -121,22 +97,25 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return fmt.Errorf("loading the rate_limit app: %w", err)
 	}
-	events, err := ctx.App("events")
-	if err != nil {
+	if h.log, err = report.NewLog(ctx); err != nil {
 		return fmt.Errorf("loading the events app: %w", err)
 	}
-	h.app, h.events = app.(*App), events.(*caddyevents.App)
-	h.ctx, h.logger = ctx, ctx.Logger()
-	if slices.ContainsFunc(ctx.Modules(), func(m caddy.Module) bool { _, is := m.(*caddyhttp.App); return is }) {
+	h.app = app.(*App)
+	h.requests = evaluate.Handler{
+		App: &h.app.requests, Store: h.app.store, Jitter: float64(h.Jitter), Place: h.Place,
+		Reports: reports.Requests(h.log, &h.Handler),
+	}
+	if !h.app.served && slices.ContainsFunc(ctx.Modules(), func(m caddy.Module) bool { _, is := m.(*caddyhttp.App); return is }) {
 		h.app.served = true
 	}
 
 	// Metrics come first: Caddy's admin endpoint shows the registry of the last configuration that it
 	// tried, which must have them even if a zone is refused.
-	if !h.DisableMetrics {
-		if err := registerMetrics(ctx.GetMetricsRegistry()); err != nil {
+	if !h.DisableMetrics && !h.app.registered {
+		if err := reports.Register(ctx.GetMetricsRegistry()); err != nil {
 			return fmt.Errorf("registering metrics: %w", err)
 		}
+		h.app.registered = true
 	}
 	if err := h.provisionSettings(); err != nil {
 		return atPlace(h.Place, err)
@@ -146,8 +125,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 		if err != nil {
 			return errorInZone(name, h.Zones[name], err)
 		}
-		z.addresses = &h.addresses
-		h.zones = append(h.zones, z)
+		h.requests.Zones = append(h.requests.Zones, z)
 	}
 	h.warnUnused()
 	return nil
@@ -159,19 +137,19 @@ func (h *Handler) provisionSettings() (err error) {
 		return err
 	}
 	defaults := h.app.DefaultSettings()
-	h.headers = headerSets[cmp.Or(h.Headers, defaults.Headers, "all")]
-	h.rejectStyle = cmp.Or(h.Reject, defaults.Reject)
-	if h.addresses, err = newAddressFilter(h.Allow, h.Deny); err != nil {
+	h.requests.Headers = response.NewHeaders(cmp.Or(h.Headers, defaults.Headers))
+	h.requests.Reject = cmp.Or(h.Reject, defaults.Reject)
+	if h.requests.Addresses, err = zone.NewAddresses(h.Allow, h.Deny); err != nil {
 		return err
 	}
-	for _, doubt := range h.addresses.doubts() {
-		h.logger.Warn("the addresses are probably not what was meant", placeField(h.Place), zap.Error(doubt))
+	for _, doubt := range h.requests.Addresses.Doubts() {
+		h.log.Warn("the addresses are probably not what was meant", report.PlaceField(h.Place), zap.Error(doubt))
 	}
 	return nil
 }
 
 // provisionZone compiles a zone and acquires its counts.
-func (h *Handler) provisionZone(ctx caddy.Context, name string, use *config.Zone) (*zone, error) {
+func (h *Handler) provisionZone(ctx caddy.Context, name string, use *config.Zone) (*zone.Zone, error) {
 	settings, err := h.app.Zones.DefinitionFor(name, use)
 	if err != nil {
 		return nil, err
@@ -184,23 +162,23 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, use *config.Zone
 	if err != nil {
 		return nil, fmt.Errorf("loading matchers: %w", err)
 	}
-	if err := h.app.define(name, settings, h.logger); err != nil {
+	if err := h.app.define(name, settings, h.log.Logger); err != nil {
 		return nil, err
 	}
-	state, handle, release := acquireZone(h.app.store, name)
-	h.releases = append(h.releases, release)
-	z, err := newZone(name, settings, h.app, handle)
+	counters, releaseCounters := usage.Acquire(name)
+	handle, releaseHandle := h.app.store.Open(name)
+	h.releases = append(h.releases, releaseCounters, releaseHandle)
+	z, err := h.app.zones().New(name, settings, zone.Options{
+		Usage: counters, Handle: handle, Matchers: matchers, Addresses: &h.requests.Addresses,
+	})
 	if err != nil {
 		return nil, err
 	}
-	z.matchers, z.zoneState = matchers, state
-	if settings != use {
-		z.warnings = nil // the app has logged them
+	if settings == use { // else the app has logged them
+		logWarnings(h.log.Logger, z, append(z.Warnings, settings.Doubts(&h.app.App)...))
 	}
-	z.usePaths()
-	z.warnings = append(z.warnings, append(z.matchDoubts(), z.compareDoubts(settings)...)...)
-	z.logWarnings(name, h.logger)
-	h.app.addZone(z)
+	logWarnings(h.log.Logger, z, z.MatchDoubts())
+	h.app.set.Add(z)
 	return z, nil
 }
 
@@ -209,9 +187,9 @@ func (h *Handler) warnUnused() {
 	inRedis := h.app.Redis != nil
 	if h.Distributed != nil {
 		if inRedis {
-			h.logger.Warn("`distributed` is accepted and not used: the nodes share their counts in Redis")
+			h.log.Warn("`distributed` is accepted and not used: the nodes share their counts in Redis")
 		} else {
-			h.logger.Warn("counts are per node: N nodes admit N times the limit; `distributed` is accepted and " +
+			h.log.Warn("counts are per node: N nodes admit N times the limit; `distributed` is accepted and " +
 				"not used: use `redis` in the global option rate_limit to share counts")
 		}
 	}
@@ -220,7 +198,7 @@ func (h *Handler) warnUnused() {
 		if inRedis {
 			place = "Redis"
 		}
-		h.logger.Warn("`storage` is accepted and not used: counts live in " + place)
+		h.log.Warn("`storage` is accepted and not used: counts live in " + place)
 	}
 }
 

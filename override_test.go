@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
 )
 
 func TestOverrides(t *testing.T) {
@@ -52,25 +52,6 @@ func TestCostsFitOverrides(t *testing.T) {
 	}
 }
 
-func TestMultiply(t *testing.T) {
-	for _, tc := range []struct {
-		n          int64
-		multiplier float64
-		want       int64
-	}{
-		{100, 1.1, 110}, {100, 1.001, 101}, {100, 5, 500}, {1, 0.001, 1}, {3, 0.5, 2}, {0, 5, 0}, {30, 0.1, 3},
-		{limiter.MaxEvents, 2, 2 * limiter.MaxEvents}, {7, 1, 7}, {1000, 0.07, 70},
-	} {
-		if got := multiply(tc.n, tc.multiplier); got != tc.want {
-			t.Errorf("%d * %v = %d, want %d", tc.n, tc.multiplier, got, tc.want)
-		}
-	}
-	blocked := times(&config.Limit{Block: true}, 3)
-	if *blocked != (config.Limit{Block: true}) {
-		t.Errorf("block multiplied = %+v, want block", *blocked)
-	}
-}
-
 const zoneWithAlgorithms = `{"rate_limits": {%q: {
 	"key": "{http.request.header.X-Api-Key}", "limit": "1000/8760h",
 	"endpoints": [
@@ -82,8 +63,8 @@ const zoneWithAlgorithms = `{"rate_limits": {%q: {
 // What a zone cannot have is refused where it is written, with its place and what to use.
 func TestOverridesWithoutEffectAreRefused(t *testing.T) {
 	h := provisioned(t, fmt.Sprintf(zoneWithAlgorithms, "override-check"))
-	h.app.Redis = new(config.Redis) // counts whose fractions do not fit into its values are refused
-	defer func() { h.app.Redis = nil }()
+	h.app.set.Check = redisstore.Check // counts whose fractions do not fit into its values are refused
+	defer func() { h.app.set.Check = nil }()
 	for _, tc := range []struct{ document, want string }{
 		{`"limit": "700/8760h"`, ""},
 		{`"limit": "7/8760h"`, "overrides[0].limit: 7 events per 8760h0m0s cannot be counted exactly in Redis: use a shorter window"},
@@ -92,7 +73,7 @@ func TestOverridesWithoutEffectAreRefused(t *testing.T) {
 		{`"limit": "100/1m burst 9"`, ""}, // for all but one
 		{`"limit": "100/1m burst 9", "endpoint": "/fixed"`, "not at /fixed: limit: fixed_window has no burst: use token_bucket"},
 		{`"limit": "5/1m"`, ""},
-		{`"limit": "5/1m", "endpoint": "/costly"`, "not at /costly: cost is 10, but at most 5 events can pass at once: use a lower cost"},
+		{`"limit": "5/1m", "endpoint": "/costly"`, "not at /costly: cost is 10, but at most 5 can pass at once: use a lower cost"},
 		{`"limit": "block"`, ""},
 		{`"limit": "x"`, `overrides[0].limit: "x" is not a rate`},
 		{`"multiplier": 0.7`, ""},
@@ -121,9 +102,9 @@ func TestOverridesWithoutEffectAreRefused(t *testing.T) {
 // Such overrides may come from elsewhere, or the configuration has changed since.
 func TestOverridesWithoutEffectAreLogged(t *testing.T) {
 	h, logs := scripted(t, fmt.Sprintf(zoneWithAlgorithms, "override-left"), &scriptedStore{decision: limiter.Decision{OK: true}})
-	h.app.logger = h.logger
-	h.app.Redis = new(config.Redis)
-	defer func() { h.app.Redis = nil }()
+	h.app.logger = h.log.Logger
+	h.app.set.Check = redisstore.Check
+	defer func() { h.app.set.Check = nil }()
 	h.app.rulesInForce()
 	putRules(t, h, `{"overrides": [
 		{"id": "o1", "zone": "override-left", "key": "a", "limit": "7/8760h"},

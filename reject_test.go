@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
@@ -46,58 +45,6 @@ func TestErrorRouteKeepsRetryAfter(t *testing.T) {
 	}
 	if got := w.Header().Get("Retry-After"); got != "86400" {
 		t.Errorf("Retry-After = %q, want 86400", got)
-	}
-}
-
-func TestBodiesDescribeLimit(t *testing.T) {
-	for _, tc := range []struct {
-		limit            limiter.Limit
-		message, details string
-	}{
-		{limiter.Limit{Events: 100, Window: time.Minute}, "Rate limit of 100 requests per minute exceeded",
-			`"limit":100,"window_seconds":60,`},
-		{limiter.Limit{Events: 100, Window: time.Minute, Burst: 100}, "Rate limit of 100 requests per minute exceeded",
-			`"limit":100,"window_seconds":60,`},
-		{limiter.Limit{Events: 100, Window: time.Minute, Burst: 20},
-			"Rate limit of 100 requests per minute (bursts of 20) exceeded", `"limit":100,"burst":20,"window_seconds":60,`},
-		{limiter.Limit{Events: 1, Window: 1500 * time.Millisecond, Burst: 5},
-			"Rate limit of 1 request per 1.5 seconds (bursts of 5) exceeded", `"limit":1,"burst":5,"window_seconds":1.5,`},
-	} {
-		compiled, err := limiter.NewRule(limiter.Rule{Limit: tc.limit})
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, problem := newBodies("user", &rule{Rule: compiled, window: tc.limit.Window})
-		text := body.message + body.details
-		if want := `"message":"` + tc.message + `","details":{"zone":"user",` + tc.details; !strings.Contains(text, want) {
-			t.Errorf("JSON body of %+v =\n%s, want\n%s in it", tc.limit, text, want)
-		}
-		if text, want := problem.message+problem.details, `"detail":"`+tc.message+`"`; !strings.Contains(text, want) {
-			t.Errorf("problem of %+v =\n%s, want\n%s in it", tc.limit, text, want)
-		}
-	}
-}
-
-func TestPeriod(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		time.Microsecond:        "0.000001 seconds",
-		time.Millisecond:        "0.001 seconds",
-		500 * time.Millisecond:  "0.5 seconds",
-		time.Second:             "second",
-		1500 * time.Millisecond: "1.5 seconds",
-		10 * time.Second:        "10 seconds",
-		time.Minute:             "minute",
-		90 * time.Second:        "90 seconds",
-		5 * time.Minute:         "5 minutes",
-		time.Hour:               "hour",
-		90 * time.Minute:        "90 minutes",
-		36 * time.Hour:          "36 hours",
-		24 * time.Hour:          "day",
-		7 * 24 * time.Hour:      "7 days",
-	} {
-		if got := period(d); got != want {
-			t.Errorf("period(%v) = %q, want %q", d, got, want)
-		}
 	}
 }
 
@@ -143,11 +90,11 @@ func testOnOutageClosed(t *testing.T, style, want string) {
 			t.Errorf("%s: %s = %q, want %q", style, name, value, want)
 		}
 	}
-	if z := h.zones[0]; z.counters.unavailable.total() != 1 || z.counters.rejected.total() != 0 || z.counters.outage.total() != 0 {
-		t.Errorf("%s: the zone counts %+v, want one unavailable", style, &z.counters)
+	if z := h.requests.Zones[0]; z.Usage.Unavailable.Total() != 1 || z.Usage.Rejected.Total() != 0 || z.Usage.Outage.Total() != 0 {
+		t.Errorf("%s: the zone counts %+v, want one unavailable", style, z.Usage)
 	}
-	if n := logs.Len(); n != 2 {
-		t.Errorf("%s: log = %v, want the outage and the rejection", style, logs.All())
+	if n := logs.Len(); n != 1 {
+		t.Errorf("%s: log = %v, want the rejection", style, logs.All())
 	}
 }
 
@@ -173,8 +120,8 @@ func TestRejectionsInOutageAreLogged(t *testing.T) {
 			serve(t, h, t.Context(), nil)
 		}
 		lines := logs.FilterMessage(test.message).FilterField(zap.Int("status", test.status)).FilterField(zap.String("zone", "user"))
-		if n := lines.Len(); n != test.lines || logs.Len() != n+1 {
-			t.Errorf("log_rejections %s in mode %s: log = %v, want the outage and %d rejections",
+		if n := lines.Len(); n != test.lines || logs.Len() != n {
+			t.Errorf("log_rejections %s in mode %s: log = %v, want %d rejections",
 				test.which, test.mode, logs.All(), test.lines)
 		}
 	}
@@ -190,7 +137,7 @@ func TestOnOutageLocalDenies(t *testing.T) {
 		got.header.Get("X-RateLimit-Remaining") != "-1" || got.header.Get("X-RateLimit-Policy") != "degraded" {
 		t.Errorf("response = %d with %v, want 429, Retry-After 3, degraded", got.status, got.header)
 	}
-	if n := h.zones[0].counters.rejected[limiter.FromOutage].Load(); n != 1 {
+	if n := h.requests.Zones[0].Usage.Rejected[limiter.FromOutage].Load(); n != 1 {
 		t.Errorf("rejected by on_outage = %d, want 1", n)
 	}
 }
@@ -205,26 +152,6 @@ func TestRejectionWinsOverOutage(t *testing.T) {
 		h, _ := scripted(t, `{"rate_limits": {`+strings.Replace(zones, "%", user, 1)+`}}`, &scriptedStore{err: errStore, decision: long})
 		if got := serve(t, h, t.Context(), nil); got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") != "86400" {
 			t.Errorf("response = %d with %v, want 429 by the zone that blocks", got.status, got.header)
-		}
-	}
-}
-
-func TestOutweighs(t *testing.T) {
-	closed := &rule{Rule: &limiter.Rule{OnOutage: limiter.OutageClosed}}
-	result := func(outage bool, wait limiter.Instant) *zoneResult {
-		return &zoneResult{rule: closed, outage: outage, decision: limiter.Decision{RetryAt: wait}}
-	}
-	for _, test := range []struct {
-		a, b *zoneResult
-		want bool
-	}{
-		{result(false, 1), result(true, 2), true},
-		{result(true, 2), result(false, 1), false},
-		{result(false, 2), result(false, 1), true},
-		{result(true, 1), result(true, 2), false},
-	} {
-		if got := test.a.outweighs(test.b); got != test.want {
-			t.Errorf("outweighs(%+v, %+v) = %v, want %v", test.a, test.b, got, test.want)
 		}
 	}
 }

@@ -2,162 +2,21 @@ package fleetlimit
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"go.uber.org/zap"
 
-	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/report"
 )
 
 // logDroppedCounts logs what a reload that has replaced the app old by a changes of the counts: one
 // line for each zone whose keys start at their full limit, wholly or in part.
 func (a *App) logDroppedCounts(old *App) {
-	before, after := old.zonesByName(), a.zonesByName()
-	renamed := renamedZones(before, after)
-	was, is := old.placeOfCounts(), a.placeOfCounts()
-	for _, name := range slices.Sorted(maps.Keys(before)) {
-		z, changed := after[name], []string(nil)
-		switch {
-		case z != nil && !sameCounts(was, is):
-			changed = []string{fmt.Sprintf("store: %s is now %s", placeText(was), placeText(is))}
-		case z != nil:
-			changed = countChanges(before[name], z)
-		case renamed[name] != nil:
-			z = renamed[name]
-			changed = []string{fmt.Sprintf("name: %s is now %s", name, z.name)}
-		default:
-			z, changed = before[name], []string{"the zone: it is not in the configuration"}
-		}
-		if len(changed) > 0 {
-			a.logger.Warn("the reload has dropped counts, so keys of the zone start at their full limit",
-				zap.String("zone", z.name), placeField(z.place), zap.Strings("changed", changed))
-		}
+	otherStore := ""
+	if !old.redis.SameCounts(a.redis) {
+		otherStore = fmt.Sprintf("store: %v is now %v", old.redis, a.redis)
 	}
-}
-
-// zonesByName returns one zone of each name. Those of one name have equal definitions, or are in
-// the syntax of caddy-ratelimit.
-func (a *App) zonesByName() map[string]*zone {
-	zones := make(map[string]*zone)
-	for _, z := range a.allZones() {
-		if zones[z.name] == nil {
-			zones[z.name] = z
-		}
+	for _, z := range a.set.Dropped(&old.set, otherStore) {
+		a.logger.Warn("the reload has dropped counts, so keys of the zone start at their full limit",
+			zap.String("zone", z.Name), report.PlaceField(z.Place), zap.Strings("changed", z.Changed))
 	}
-	return zones
-}
-
-// renamedZones returns the zones that are equal to one that is gone, by the name of that.
-func renamedZones(before, after map[string]*zone) map[string]*zone {
-	added := make(map[string]*zone) // by definition
-	for name, z := range after {
-		if before[name] == nil {
-			added[z.builder.zone.Definition()] = z
-		}
-	}
-	renamed := make(map[string]*zone)
-	for name, z := range before {
-		if same := added[z.builder.zone.Definition()]; after[name] == nil && same != nil {
-			renamed[name] = same
-		}
-	}
-	return renamed
-}
-
-// countChanges returns what has changed of a zone so that requests do not find their counts.
-func countChanges(before, after *zone) (changed []string) {
-	add := func(what, was, is string) {
-		if was != is {
-			changed = append(changed, fmt.Sprintf("%s: %s is now %s", what, was, is))
-		}
-	}
-	add("key", before.key.String(), after.key.String())
-	if before.missing.key != nil && after.missing.key != nil {
-		add("on_missing_key", before.missing.key.String(), after.missing.key.String())
-	}
-	was, _ := before.keyOptions(before.builder.zone) // they were compiled
-	is, _ := after.keyOptions(after.builder.zone)
-	if before.missing.limited && !after.missing.limited {
-		changed = append(changed, "on_missing_key: it has no limit of its own")
-	}
-	add("ipv4_prefix", fmt.Sprint(was.IPv4Prefix), fmt.Sprint(is.IPv4Prefix))
-	add("ipv6_prefix", fmt.Sprint(was.IPv6Prefix), fmt.Sprint(is.IPv6Prefix))
-	if before.key.String() != after.key.String() {
-		return changed // each count has another number, whatever else there is
-	}
-	kept := make(map[uint32]bool)
-	places := make(map[string]*endpointRules)
-	for i := range after.configured.endpoints {
-		e := &after.configured.endpoints[i]
-		places[e.name()] = e
-		for _, r := range e.all() {
-			kept[r.base.ID] = true
-		}
-	}
-	for i := range before.configured.endpoints {
-		if e := &before.configured.endpoints[i]; !e.keeps(kept) {
-			changed = append(changed, e.change(places[e.name()]))
-		}
-	}
-	return changed
-}
-
-// keeps reports whether the counts of keys at e are among those with the numbers kept.
-func (e *endpointRules) keeps(kept map[uint32]bool) bool {
-	return !slices.ContainsFunc(e.rules, func(r *rule) bool { return r != nil && r.Rule != nil && !kept[r.base.ID] })
-}
-
-// change says why the counts of e are not those of is, which is in its place, or nil.
-func (e *endpointRules) change(is *endpointRules) string {
-	if is == nil {
-		return fmt.Sprintf("endpoint %s: it is not in the zone", e.name())
-	}
-	place := "the rest of the zone"
-	if e.route != nil {
-		place = "endpoint " + e.name()
-	}
-	if was, is := e.algorithm(), is.algorithm(); is != "" && was != is {
-		return fmt.Sprintf("algorithm of %s: %s is now %s", place, was, is)
-	}
-	return place + ": it has no limit of its own"
-}
-
-// algorithm returns the algorithm of e, "" if it limits no key.
-func (e *endpointRules) algorithm() string {
-	for _, r := range e.rules {
-		if r != nil {
-			return algorithmText(r.base.Algorithm)
-		}
-	}
-	return ""
-}
-
-// placeOfCounts returns the Redis that has the counts of a, nil if they are in memory.
-func (a *App) placeOfCounts() *config.Redis {
-	if a.Redis == nil {
-		return nil
-	}
-	resolved, _ := a.Redis.Resolve() // it was resolved before
-	return resolved
-}
-
-// sameCounts reports whether two settings of Redis are about the same counts. The same servers may
-// be found by other addresses, but not by others alone.
-func sameCounts(a, b *config.Redis) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.KeyPrefix == b.KeyPrefix && a.DB == b.DB && a.MasterName == b.MasterName &&
-		slices.ContainsFunc(a.Addresses, func(address string) bool { return slices.Contains(b.Addresses, address) })
-}
-
-// placeText describes a place of counts.
-func placeText(r *config.Redis) string {
-	if r == nil {
-		return "memory"
-	}
-	return strings.TrimSpace(fmt.Sprintf("redis %s db %d key_prefix %s %s", strings.Join(r.Addresses, " "), r.DB, r.KeyPrefix,
-		r.MasterName))
 }

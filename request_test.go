@@ -10,33 +10,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
-
-	"github.com/fleetlimit/fleetlimit/limiter"
 )
-
-// What the pool holds must not keep keys in memory, nor anything else of a request.
-func TestReleaseKeepsNothingOfTheRequest(t *testing.T) {
-	h := &Handler{app: new(App)}
-	h.app.inForce.Store(&ruleSnapshot{app: h.app})
-	e := newEvaluation(h, benchRequest("k"))
-	e.attachState()
-	key := append(e.keyBuffer(), "secret"...)
-	e.takes = append(e.takes, limiter.Take{Rule: new(limiter.Rule), Key: key, Cost: 1},
-		limiter.Take{Rule: new(limiter.Rule), Key: []byte("b"), Cost: 1})
-	all := e.takes
-	e.release()
-	for i, take := range all {
-		if take.Rule != nil || take.Key != nil {
-			t.Errorf("take %d after release = %+v, want nothing", i, take)
-		}
-	}
-	if string(key) != "\x00\x00\x00\x00\x00\x00" {
-		t.Errorf("key after release = %q, want zeros", key)
-	}
-	if e.request != nil || e.state != nil || len(e.takes) != 0 {
-		t.Errorf("after release: request %v, state %v, %d takes, want none", e.request, e.state, len(e.takes))
-	}
-}
 
 // The placeholders of a zone that did not apply are empty. Only those of no zone at all are
 // unknown, and so printed literally.

@@ -16,6 +16,8 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 )
 
 // A site is a top-level route of a server, with what concerns zones among all that is nested in it.
@@ -145,6 +147,7 @@ func matches429(matcher any) bool {
 // warns about it.
 func (a *App) readRoutes(servers map[string]*caddyhttp.Server) {
 	w := routeWarnings{logger: a.logger, logged: make(map[string]bool)}
+	replaced := make(map[*zone.Zone]map[string]bool)
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		sites := sitesOf(servers[name])
 		for _, s := range sites {
@@ -161,27 +164,27 @@ func (a *App) readRoutes(servers map[string]*caddyhttp.Server) {
 			for _, z := range s.zones() {
 				for _, other := range sites {
 					if len(other.vars)+len(other.replaced) > 0 && other.overlaps(s) {
-						z.ignoreReplaced(other.replaced)
+						if replaced[z] == nil {
+							replaced[z] = make(map[string]bool)
+						}
+						maps.Copy(replaced[z], other.replaced)
 						w.copied(z, other.vars)
 					}
 				}
 			}
 		}
 	}
+	for _, z := range a.set.All() {
+		z.WatchCredentials(replaced[z])
+	}
 }
 
 // zones returns the zones of all handlers of the site.
-func (s *site) zones() (zones []*zone) {
+func (s *site) zones() (zones []*zone.Zone) {
 	for _, h := range s.handlers {
-		zones = append(zones, h.zones...)
+		zones = append(zones, h.requests.Zones...)
 	}
 	return zones
-}
-
-// ignoreReplaced removes headers whose change says nothing about who the client is, such as a
-// credential of the gateway's own in place of the client's.
-func (z *zone) ignoreReplaced(headers map[string]bool) {
-	z.identity = slices.DeleteFunc(z.identity, func(v identityValue) bool { return headers[v.header] })
 }
 
 // pageUnusedBy returns the zones that the error routes of s would handle if any of them handed its
@@ -195,11 +198,11 @@ func (s *site) pageUnusedBy(sites []*site) (zones []string) {
 			return nil
 		}
 		for _, h := range other.handlers {
-			for _, z := range h.zones {
-				if h.styleOf(z) == config.RejectError {
+			for _, z := range h.requests.Zones {
+				if h.requests.StyleOf(z.Legacy) == config.RejectError {
 					return nil
 				}
-				zones = append(zones, z.name)
+				zones = append(zones, z.Name)
 			}
 		}
 	}
@@ -230,11 +233,11 @@ func (w *routeWarnings) unusedPage(zones []string) {
 
 // strippedEndpoints warns about endpoints that need a prefix which an earlier handler has removed.
 func (w *routeWarnings) strippedEndpoints(h *Handler, prefix string) {
-	for _, z := range h.zones {
-		for i := range z.configured.endpoints {
-			if r := z.configured.endpoints[i].route; prefix != "" && r != nil && r.Under(prefix) {
+	for _, z := range h.requests.Zones {
+		for _, r := range z.Routes() {
+			if prefix != "" && r.Under(prefix) {
 				w.warn(fmt.Sprintf("endpoint %v matches no request, because %s is removed from the path before: use the rest "+
-					"of the path, or `rate_limit` outside `handle_path`", r, prefix), zap.String("zone", z.name), placeField(z.place))
+					"of the path, or `rate_limit` outside `handle_path`", r, prefix), zap.String("zone", z.Name), report.PlaceField(z.Place))
 			}
 		}
 	}
@@ -243,17 +246,17 @@ func (w *routeWarnings) strippedEndpoints(h *Handler, prefix string) {
 // emptyRejections warns about a handler in error routes whose rejections have no body: Caddy
 // handles no error of its error routes.
 func (w *routeWarnings) emptyRejections(h *Handler) {
-	for _, z := range h.zones {
-		if h.styleOf(z) == config.RejectError {
+	for _, z := range h.requests.Zones {
+		if h.requests.StyleOf(z.Legacy) == config.RejectError {
 			w.warn("rejections have no body, because handle_errors does not handle errors of its own routes: use `reject json` "+
-				"or `reject problem` in the rate_limit there", zap.String("zone", z.name), placeField(z.place))
+				"or `reject problem` in the rate_limit there", zap.String("zone", z.Name), report.PlaceField(z.Place))
 		}
 	}
 }
 
 // copied warns about each tier and cost that vars copies from what the client writes.
-func (w *routeWarnings) copied(z *zone, vars map[string]string) {
-	for _, p := range z.deciders() {
+func (w *routeWarnings) copied(z *zone.Zone, vars map[string]string) {
+	for _, p := range z.Deciders() {
 		name, isVar := strings.CutPrefix(p.Name, "http.vars.")
 		if !isVar || p.Trusted {
 			continue
@@ -261,7 +264,7 @@ func (w *routeWarnings) copied(z *zone, vars map[string]string) {
 		if source := keytemplate.ClientControlled(vars[name]); source != "" {
 			w.warn(fmt.Sprintf("clients control the value of {%s}, because vars sets it to {%s}: use `trusted` if "+
 				"something in front of this handler guarantees it, or a placeholder of authentication", p.Name, source),
-				zap.String("zone", z.name), placeField(z.place))
+				zap.String("zone", z.Name), report.PlaceField(z.Place))
 		}
 	}
 }

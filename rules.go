@@ -1,33 +1,19 @@
 package fleetlimit
 
 import (
-	"fmt"
-	"maps"
-	"slices"
 	"time"
 
-	"github.com/caddyserver/caddy/v2"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
-
-// A ruleSnapshot is a version of the rules, compiled for the zones of an app. It is immutable. A
-// request reads one.
-type ruleSnapshot struct {
-	app       *App
-	version   *rules.Version
-	zones     []*zoneRules // by zone.index
-	addresses *addressEntries
-}
-
-// of returns the rules of z.
-func (s *ruleSnapshot) of(z *zone) *zoneRules { return s.zones[z.index] }
 
 // rulesInForce returns the rules that requests read. It is one atomic load. Servers may start before
 // the app. Requests that come in between have the rules that the process knows already, so a reload
 // leaves no gap. If it knows none yet, they wait for the app.
-func (a *App) rulesInForce() *ruleSnapshot {
+func (a *App) rulesInForce() *zone.Snapshot {
 	if s := a.inForce.Load(); s != nil {
 		return s
 	}
@@ -41,11 +27,9 @@ func (a *App) rulesInForce() *ruleSnapshot {
 
 // rulesBeforeStart returns the rules that requests have before the app follows its watcher.
 func (a *App) rulesBeforeStart() *rules.Version {
-	for _, w := range values[*ruleWatcher](rulePool) {
-		if w.identity == a.ruleStore.identity {
-			waitForRules(w.Loaded())
-			return w.Latest()
-		}
+	if w := a.ruleStore.Acquired(); w != nil {
+		waitForRules(w.Loaded())
+		return w.Latest()
 	}
 	if a.served && waitForRules(a.started) {
 		return a.watcher.Latest()
@@ -54,34 +38,18 @@ func (a *App) rulesBeforeStart() *rules.Version {
 }
 
 // applyLocked puts a version in force, for the zones that it changes. It needs a.applying.
-func (a *App) applyLocked(v *rules.Version) *ruleSnapshot {
-	zones, earlier := a.allZones(), a.inForce.Load()
-	if earlier != nil && earlier.version == v {
+func (a *App) applyLocked(v *rules.Version) *zone.Snapshot {
+	earlier := a.inForce.Load()
+	if earlier != nil && earlier.Version == v {
 		return earlier
 	}
-	changes := changesOf(v.Document, time.Now())
-	s := &ruleSnapshot{app: a, version: v, zones: make([]*zoneRules, len(zones))}
-	var left []error
-	s.addresses, left = newAddressEntries(v.Document.Access)
-	for _, name := range slices.Sorted(maps.Keys(changes)) {
-		if schema := (ruleSchema{a}); schema.zone(name) == nil {
-			left = append(left, fmt.Errorf("%s: %w", changes[name].about(), schema.noZone(name)))
+	s, left := a.set.Compile(v, earlier, time.Now())
+	for _, l := range left {
+		var about []zap.Field
+		if l.Zone != nil {
+			about = append(about, zap.String("zone", l.Zone.Name), report.PlaceField(l.Zone.Place))
 		}
-	}
-	a.logLeftOut(left)
-	for i, z := range zones {
-		s.zones[i] = z.configured
-		if changes[z.name] != nil {
-			was := z.configured
-			if earlier != nil {
-				was = earlier.of(z)
-			}
-			s.zones[i], left = z.compile(was, changes[z.name])
-			a.logLeftOut(left, zap.String("zone", z.name), placeField(z.place))
-		}
-		if s.zones[i].compared != nil {
-			z.counters.comparisons.used.Store(true)
-		}
+		a.logLeftOut(l.Errs, about...)
 	}
 	a.inForce.Store(s)
 	return s
@@ -113,20 +81,9 @@ func waitForRules(known <-chan struct{}) bool {
 
 // acquireRules acquires the watcher of the rules, and waits for them a moment. The app has to
 // follow the watcher then.
-func (a *App) acquireRules() error {
-	v, _, err := rulePool.LoadOrNew(a.ruleStore.identity, func() (caddy.Destructor, error) {
-		return newRuleWatcher(a.ruleStore, func() *zap.Logger { return caddy.Log().Named(appName) })
-	})
-	if err != nil {
-		return err
-	}
-	w := v.(*ruleWatcher)
-	if w.storage != nil {
-		w.storage.Use(a.ruleStore.storage)
-	}
-	a.watcher = w
-	waitForRules(w.Loaded())
-	return nil
+func (a *App) acquireRules() {
+	a.watcher, a.releaseWatcher = a.ruleStore.Acquire(reports)
+	waitForRules(a.watcher.Loaded())
 }
 
 // releaseRules ends what Start has begun.
@@ -136,12 +93,12 @@ func (a *App) releaseRules() {
 	}
 	a.unwatch()
 	a.unwatch = nil
-	_, _ = rulePool.Delete(a.ruleStore.identity) // a store that does not close well is left
+	a.releaseWatcher()
 	var of *rules.Emergency
 	if newest := newestApp(); newest != nil {
-		of = newest.rulesInForce().version.Document.Emergency
+		of = newest.rulesInForce().Version.Document.Emergency
 	}
-	_ = emergencyMode.follow(of) // it was right before
+	_ = emergencyMode.Follow(of) // it was right before
 }
 
 // follow puts the next version of the rules in force.
@@ -153,33 +110,29 @@ func (a *App) follow(t rules.Transition) {
 	if newestApp() != a {
 		return
 	}
-	if err := emergencyMode.follow(t.To.Document.Emergency); err != nil {
+	if err := emergencyMode.Follow(t.To.Document.Emergency); err != nil {
 		a.logger.Error("the emergency of the rules cannot be switched on", zap.Error(err))
 	}
 	if t.From.Number == t.To.Number {
 		return
 	}
-	a.logger.Info("the rules have changed", zap.Int64("version", t.To.Number), zap.String("author", t.To.Author),
-		zap.String("note", t.To.Note), zap.String("summary", t.To.Summary), zap.String("store", a.watcher.Store().Name()))
-	a.emit("rate_limit_rules", map[string]any{
-		"version": t.To.Number, "author": t.To.Author, "note": t.To.Note, "summary": t.To.Summary,
-		"store": a.watcher.Store().Name(),
-	})
+	reports.RulesChanged(a.watcher.Store().Name(), t.To)
 }
 
 // dropCounts makes this node forget what operators have changed in the store of the counts.
 func (a *App) dropCounts(t rules.Transition) {
-	leases := a.store.leases
+	leases := a.store.Leases()
 	if leases == nil {
 		return // the counts are in memory: they have been changed themselves
 	}
 	if t.Incomplete {
-		for _, z := range a.allZones() {
-			leases.DropDenials(z.builder.handle)
+		for _, z := range a.set.All() {
+			leases.DropDenials(z.Handle())
 		}
 	}
 	for _, action := range t.Actions {
-		counts, _ := a.countsOf(&keyRef{action.Key, action.Stored}, action.Endpoint) // there are none of a key that cannot be
+		ref := zone.KeyRef{Key: action.Key, Stored: action.Stored}
+		counts, _ := a.rulesInForce().CountsOf(&ref, action.Endpoint) // there are none of a key that cannot be
 		for _, c := range counts {
 			if action.Kind == rules.Reset {
 				leases.Drop(c.Rule, c.Key)

@@ -9,26 +9,19 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
-	"github.com/caddyserver/certmagic"
-	"github.com/prometheus/client_golang/prometheus"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/rulewatch"
 	"github.com/fleetlimit/fleetlimit/rules"
-	"github.com/fleetlimit/fleetlimit/rules/rulestore"
 )
 
 // inStorage returns a handler with one zone that runs with rules in a storage of its own, and a
@@ -46,7 +39,7 @@ func (h *Handler) update(t *testing.T, document string) error {
 		if err := json.Unmarshal([]byte(document), d); err != nil {
 			return err
 		}
-		return rules.Validate(d, old, ruleSchema{h.app}, time.Now())
+		return rules.Validate(d, old, ruleSchema{&h.app.set}, time.Now())
 	}})
 	return err
 }
@@ -58,7 +51,7 @@ func (h *Handler) validate(t *testing.T, document string) error {
 	if err := json.Unmarshal([]byte(document), d); err != nil {
 		t.Fatal(err)
 	}
-	return rules.Validate(d, nil, ruleSchema{h.app}, time.Now())
+	return rules.Validate(d, nil, ruleSchema{&h.app.set}, time.Now())
 }
 
 // Rules are in force when they have been written, outlive reloads without a gap, and also the
@@ -128,38 +121,6 @@ func TestFirstRequestsWaitForRules(t *testing.T) {
 	}
 }
 
-// A reload gives the watcher the storage of the new configuration.
-func TestRulesUseTheNewestStorage(t *testing.T) {
-	started := func(path string) *App {
-		ctx, err := caddy.ProvisionContext(&caddy.Config{
-			Admin: &caddy.AdminConfig{Disabled: true}, StorageRaw: json.RawMessage(`{"module": "file_system", "root": "configured"}`),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		a := new(App)
-		if a.ruleStore, err = resolveRuleStore(nil, ctx, nil); err != nil {
-			t.Fatal(err)
-		}
-		a.ruleStore.storage.(*certmagic.FileStorage).Path = path // so that it shows which one is used
-		if err := a.acquireRules(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _, _ = rulePool.Delete(a.ruleStore.identity) })
-		return a
-	}
-	started(t.TempDir())
-	dir := t.TempDir()
-	second := started(dir)
-	change := rules.Change{Apply: func(*rules.Document) error { return nil }}
-	if _, err := second.watcher.Update(t.Context(), change); err != nil {
-		t.Fatal(err)
-	}
-	if files, _ := filepath.Glob(dir + "/rate_limit/rules/*"); len(files) == 0 {
-		t.Error("the storage of the second configuration has no rules")
-	}
-}
-
 // Requests may come before the app has started: apps start in any order.
 func TestRulesBeforeStart(t *testing.T) {
 	dir := t.TempDir()
@@ -196,7 +157,7 @@ func TestWrongRulesAreRefused(t *testing.T) {
 			t.Errorf("%s: error %v, want one that says %q", document, err, want)
 		}
 	}
-	if got := h.app.rulesInForce().version.Number; got != 0 {
+	if got := h.app.rulesInForce().Version.Number; got != 0 {
 		t.Errorf("version = %d, want 0", got)
 	}
 }
@@ -215,26 +176,20 @@ func TestEmergencyOfRules(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	limit := func() string {
-		if e := emergencyMode.active(time.Now()); e != nil {
-			return e.limit.String()
-		}
-		return ""
-	}
 	check := func(when, want string) {
 		t.Helper()
-		if got := limit(); got != want {
+		if got := emergencyMode.Describe().Limit; got != want {
 			t.Errorf("%s, the limit of the emergency is %q, want %q", when, got, want)
 		}
 	}
 	put("5/1s")
-	check("after the rules have one", (&config.Limit{Events: 5, Window: caddy.Duration(time.Second)}).String())
-	own := startEmergency(t, "1/1h", time.Hour)
-	check("after the node has its own", own.limit.String())
+	check("after the rules have one", "5/1s")
+	startEmergency(t, "1/1h", time.Hour)
+	check("after the node has its own", "1/1h")
 	put("7/1s")
-	check("after the rules have another one", own.limit.String())
-	emergencyMode.end(own, "the test ends it")
-	check("after the node's own has ended", (&config.Limit{Events: 7, Window: caddy.Duration(time.Second)}).String())
+	check("after the rules have another one", "1/1h")
+	endEmergency()
+	check("after the node's own has ended", "7/1s")
 	put("")
 	check("after the rules have none", "")
 	put("5/1s")
@@ -254,74 +209,12 @@ func TestProvisioningOpensNoRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, found := rulePool.References(a.ruleStore.identity); found {
-		t.Errorf("%d apps watch the rules, want none", n)
+	if n := len(rulewatch.All()); n > 0 {
+		t.Errorf("%d watchers of rules, want none", n)
 	}
 	if files, _ := filepath.Glob(dir + "/rate_limit*"); len(files) > 0 {
 		t.Errorf("files %v, want none", files)
 	}
-}
-
-// Rules that the storage does not give stay in force, and metric and log say so. Those that another
-// process writes are in force after the next poll.
-func TestRulesThatCannotBeRead(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		storage := func() rules.Store { return rulestore.NewStorage(&certmagic.FileStorage{Path: dir}) }
-		core, logs := observer.New(zap.InfoLevel)
-		w, err := newRuleWatcher(&ruleStoreTarget{
-			identity: dir, open: func(*ruleWatcher) (rules.Store, error) { return storage(), nil },
-		}, func() *zap.Logger { return zap.New(core) })
-		if err != nil {
-			t.Fatal(err)
-		}
-		rulePool.LoadOrStore(dir, w)
-		defer func() { _, _ = rulePool.Delete(dir) }()
-		operator := rules.NewWatcher(storage(), rules.Options{})
-		defer operator.Close()
-		change := rules.Change{Apply: func(d *rules.Document) error { return nil }}
-		write := func() {
-			if _, err := operator.Update(t.Context(), change); err != nil {
-				t.Fatal(err)
-			}
-		}
-		check := func(polls time.Duration, version, failed float64, logged ...string) {
-			t.Helper()
-			time.Sleep(polls * 10 * time.Second)
-			synctest.Wait()
-			if got := gauged(t, "caddy_rate_limit_rules_version"); got != version {
-				t.Errorf("the metric of the version = %v, want %v", got, version)
-			}
-			if got := gauged(t, "caddy_rate_limit_rules_failed_polls_total"); got != failed {
-				t.Errorf("the metric of failed polls = %v, want %v", got, failed)
-			}
-			var lines []string
-			for _, line := range logs.TakeAll() {
-				lines = append(lines, line.Level.String()+": "+line.Message)
-			}
-			if !slices.Equal(lines, logged) {
-				t.Errorf("the log says %q, want %q", lines, logged)
-			}
-		}
-		write()
-		time.Sleep(5 * time.Second) // polls come between the checks
-		check(1, 1, 0)
-		files := dir + "/rate_limit/rules"
-		if err := os.Rename(files, files+"-away"); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.MkdirAll(files+"/versions.json", 0o700); err != nil { // which is no file
-			t.Fatal(err)
-		}
-		check(2, 1, 2)
-		check(1, 1, 3, "warn: the rules cannot be read, so the last known ones stay in force")
-		check(3, 1, 6)
-		if err := errors.Join(os.RemoveAll(files), os.Rename(files+"-away", files)); err != nil {
-			t.Fatal(err)
-		}
-		write()
-		check(1, 2, 6, "info: the rules can be read again")
-	})
 }
 
 // A rollback to any version makes the running zone decide as under that version, whatever the rules
@@ -386,24 +279,4 @@ func TestRollbackRestoresDecisions(t *testing.T) {
 			t.Fatalf("after a rollback to version %d:\n%q\nwant\n%q", to, got, versions[to])
 		}
 	}
-}
-
-// gauged returns the value of a metric of rules in storage.
-func gauged(t *testing.T, name string) float64 {
-	t.Helper()
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(&metrics)
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.Metric {
-			if f.GetName() == name && m.Label[0].GetValue() == "storage" {
-				return m.Gauge.GetValue() + m.Counter.GetValue()
-			}
-		}
-	}
-	t.Fatalf("there is no metric %s", name)
-	return 0
 }

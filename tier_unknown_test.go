@@ -1,33 +1,10 @@
 package fleetlimit
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 )
-
-func TestUnknownTiersAreBounded(t *testing.T) {
-	var u unknownTiers
-	for _, step := range []struct {
-		tier unknownTier
-		want bool
-	}{
-		{unknownTier{"user", "Pro"}, true},
-		{unknownTier{"user", "Pro"}, false},
-		{unknownTier{"search", "Pro"}, true},
-	} {
-		if got := u.isNew(step.tier); got != step.want {
-			t.Errorf("isNew(%v) = %t, want %t", step.tier, got, step.want)
-		}
-	}
-	for i := range 2 * maxUnknownTiers {
-		u.isNew(unknownTier{"user", fmt.Sprint(i)})
-	}
-	if len(u.warned) != maxUnknownTiers || u.isNew(unknownTier{"user", "one more"}) {
-		t.Errorf("%d tiers are noted, want at most %d", len(u.warned), maxUnknownTiers)
-	}
-}
 
 // TestUnknownTierIsNotSilent checks that a request with a tier that its zone does not have is seen
 // in the log, once for each tier, and in the metric.
@@ -45,7 +22,7 @@ func TestUnknownTierIsNotSilent(t *testing.T) {
 	if want := []string{"Pro", "gold", long[:512] + "..."}; !slices.Equal(warned, want) {
 		t.Errorf("warned about %q, want %q", warned, want)
 	}
-	if got := h.zones[0].counters.unknownTiers.Load(); got != 5 {
+	if got := h.requests.Zones[0].Usage.UnknownTiers.Load(); got != 5 {
 		t.Errorf("unknown tiers = %d, want 5", got)
 	}
 }

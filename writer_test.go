@@ -3,10 +3,8 @@ package fleetlimit
 import (
 	"errors"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 
@@ -60,22 +58,5 @@ func TestWriterSetsHeadersWhenResponseStarts(t *testing.T) {
 				t.Errorf("X-RateLimit-Limit = %q, want 5", got)
 			}
 		})
-	}
-}
-
-func TestWriterRemovesTrailersOfOurNames(t *testing.T) {
-	v := headerValues{set: draftHeaders}
-	h := http.Header{
-		"Trailer":           {"Checksum, ratelimit", "X-RateLimit-Limit,RateLimit-Policy"},
-		"Trailer:Ratelimit": {"theirs"}, "Trailer:X-Ratelimit-Limit": {"theirs"},
-	}
-	v.removeAnnounced(h)
-	v.removeTrailers(h)
-	if got := h.Get("Trailer"); got != "Checksum, X-RateLimit-Limit" {
-		t.Errorf("Trailer = %q, want Checksum, X-RateLimit-Limit", got)
-	}
-	want := []string{"Trailer", "Trailer:X-Ratelimit-Limit"}
-	if got := slices.Sorted(maps.Keys(h)); !slices.Equal(got, want) {
-		t.Errorf("headers = %q, want %q", got, want)
 	}
 }

@@ -2,19 +2,22 @@ package fleetlimit
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // putRules puts a document in force for h.
-func putRules(tb testing.TB, h *Handler, document string) *ruleSnapshot {
+func putRules(tb testing.TB, h *Handler, document string) *zone.Snapshot {
 	tb.Helper()
 	d := new(rules.Document)
 	if err := json.Unmarshal([]byte(document), d); err != nil {
@@ -22,7 +25,7 @@ func putRules(tb testing.TB, h *Handler, document string) *ruleSnapshot {
 	}
 	h.app.applying.Lock()
 	defer h.app.applying.Unlock()
-	return h.app.applyLocked(&rules.Version{Number: h.app.inForce.Load().version.Number + 1, Document: d})
+	return h.app.applyLocked(&rules.Version{Number: h.app.inForce.Load().Version.Number + 1, Document: d})
 }
 
 // status returns the status of a request with an API key, whose path is path.
@@ -32,8 +35,9 @@ func (h *Handler) statusOf(t *testing.T, apiKey, path string) int {
 	u := *r.URL
 	u.Path = path
 	r.URL = &u
-	if err := h.ServeHTTP(w, r, handlerThatWritesNothing); err != nil {
-		return errorStatus(err)
+	err := h.ServeHTTP(w, r, handlerThatWritesNothing)
+	if failed := (caddyhttp.HandlerError{}); errors.As(err, &failed) {
+		return failed.StatusCode
 	}
 	return w.Code
 }
@@ -92,35 +96,6 @@ func TestRulesReplaceLimitsOfZones(t *testing.T) {
 	}
 }
 
-// A limit of the rules replaces nothing but the limit: mode and on_outage stay.
-func TestRulesKeepEnforcement(t *testing.T) {
-	h := provisioned(t, `{"rate_limits": {"stays": {
-		"key": "{http.request.header.X-Api-Key}", "limit": "2/1h",
-		"tier": {"tiers": {"pro": {"events": 4, "window": "1h", "mode": "strict", "on_outage": "closed"}, "free": "3/1h"},
-			"keys": [{"glob": "pro-*", "tier": "pro"}, {"glob": "free-*", "tier": "free"}]},
-		"endpoints": [{"path": "/search", "limit": "5/1h", "on_outage": "open",
-			"tiers": {"pro": {"events": 6, "window": "1h", "mode": "lease"}, "free": {"events": 7, "window": "1h", "mode": "strict"}}}]}}}`)
-	z := h.zones[0]
-	h.app.rulesInForce()
-	changed := putRules(t, h, `{"zones": {"stays": {"limit": "20/1h", "tiers": {"pro": "40/1h", "free": "30/1h"},
-		"endpoints": {"/search": {"limit": "50/1h", "tiers": {"pro": "60/1h"}}}}}}`).of(z)
-	for place, e := range changed.endpoints {
-		for tier, r := range e.rules {
-			before := z.configured.endpoints[place].rules[tier]
-			if r.base != before.base {
-				t.Errorf("the rule of tier %q at %q has %+v, want it as configured, %+v", z.tiers.names[tier], e.name(), r.base, before.base)
-			}
-			raised := before.limit.Events * 10
-			if e.name() != "" && z.tiers.names[tier] == "free" {
-				raised = before.limit.Events // which the rules do not name
-			}
-			if r.limit.Events != raised {
-				t.Errorf("the limit of tier %q at %q is %s, want %d events", z.tiers.names[tier], e.name(), r.limit.String(), raised)
-			}
-		}
-	}
-}
-
 // Counts stay when a limit changes, and a raised limit admits a key at once that was rejected.
 func TestRulesKeepCounts(t *testing.T) {
 	h := rulesHandler(t, "counts-stay")
@@ -137,74 +112,9 @@ func TestRulesKeepCounts(t *testing.T) {
 	}
 }
 
-// What does not change stays the same in memory, also the rules that stores have seen.
-func TestUnchangedRulesStay(t *testing.T) {
-	h := rulesHandler(t, "unchanged")
-	z := h.zones[0]
-	if got := h.app.rulesInForce().of(z); got != z.configured {
-		t.Error("without rules, the zone has others than those of its configuration")
-	}
-	first := putRules(t, h, `{"zones": {"unchanged": {"limit": "7/1h"}}}`).of(z)
-	for i, e := range first.endpoints[:2] {
-		for tier, r := range e.rules {
-			if r != z.configured.endpoints[i].rules[tier] {
-				t.Errorf("endpoint %d, tier %d: another rule, though its limit is as configured", i, tier)
-			}
-		}
-	}
-	second := putRules(t, h, `{"zones": {"unchanged": {"limit": "7/1h"}}, "overrides": [
-		{"id": "o", "zone": "unchanged", "key": "a", "multiplier": 2}]}`).of(z)
-	third := putRules(t, h, `{"zones": {"unchanged": {"limit": "7/1h"}}, "overrides": [
-		{"id": "o", "zone": "unchanged", "key": "b", "multiplier": 2}]}`).of(z)
-	if !first.sameRules(second) || !second.sameRules(third) {
-		t.Error("an override has changed the rules of the zone")
-	}
-	text := overrideText{multiplier: 2}
-	if second.overrides[text] == nil || second.overrides[text] != third.overrides[text] {
-		t.Error("equal overrides of two versions are two")
-	}
-	fourth := putRules(t, h, `{"zones": {"unchanged": {"limit": "8/1h"}}, "overrides": [
-		{"id": "o", "zone": "unchanged", "key": "b", "multiplier": 2}]}`).of(z)
-	if fourth.overrides[text] == third.overrides[text] {
-		t.Error("an override keeps rules that the zone does not have any more")
-	}
-	if putRules(t, h, `{}`).of(z) != z.configured {
-		t.Error("after all rules are gone, the zone has others than those of its configuration")
-	}
-}
-
-func TestManyOverridesCompile(t *testing.T) {
-	const n = 20_000
-	h := rulesHandler(t, "many-overrides")
-	d := manyOverrides("many-overrides", n)
-	h.app.rulesInForce()
-	h.app.applying.Lock()
-	s := h.app.applyLocked(&rules.Version{Number: 1, Document: d})
-	h.app.applying.Unlock()
-	z := h.zones[0]
-	for _, o := range d.Overrides {
-		keys, err := z.keysOf(&o.Key)
-		if err != nil || s.of(z).keys.Of(keys[0]) == nil {
-			t.Fatalf("key %s has no entry, error %v", o.Key.Text, err)
-		}
-	}
-}
-
-// manyOverrides returns a document with n overrides in a zone.
-func manyOverrides(zone string, n int) *rules.Document {
-	d := new(rules.Document)
-	for i := range n {
-		d.Overrides = append(d.Overrides, &rules.Override{
-			Entry: rules.Entry{ID: fmt.Sprint(i)}, Key: rules.Key{Zone: zone, Text: fmt.Sprintf("overridden-%d", i)},
-			Limit: fmt.Sprintf("%d/1m", 1_000_000+i),
-		})
-	}
-	return d
-}
-
 func TestRulesThatDoNotFitAreLoggedAndLeftOut(t *testing.T) {
 	h, logs := scripted(t, fmt.Sprintf(zoneWithRules, "left-out"), &scriptedStore{decision: limiter.Decision{OK: true}})
-	h.app.logger = h.logger
+	h.app.logger = h.log.Logger
 	h.app.rulesInForce()
 	s := putRules(t, h, `{"zones": {"left-out": {"limit": "x", "endpoints": {"/gone": {"limit": "8/1h"}}}},
 		"tiers": [{"id": "t1", "zone": "left-out", "key": "a", "tier": "gone"}],
@@ -220,7 +130,7 @@ func TestRulesThatDoNotFitAreLoggedAndLeftOut(t *testing.T) {
 		}
 	}
 	h.app.applying.Lock()
-	h.app.applyLocked(s.version) // as at a start
+	h.app.applyLocked(s.Version) // as at a start
 	h.app.applying.Unlock()
 	var lines []string
 	for _, line := range logs.FilterMessageSnippet("a rule is not in force").All() {
@@ -232,23 +142,5 @@ func TestRulesThatDoNotFitAreLoggedAndLeftOut(t *testing.T) {
 		if n := strings.Count(got, want); n != 1 {
 			t.Errorf("the log says\n%s\nwith %q %d times, want once", got, want, n)
 		}
-	}
-}
-
-// Entries that have expired cost a zone nothing.
-func TestChangesOfLeavesOutExpiredEntries(t *testing.T) {
-	now := time.Now()
-	over := rules.Entry{ID: "over", ExpiresAt: &now}
-	key := rules.Key{Zone: "z", Text: "k"}
-	d := &rules.Document{
-		Overrides: []*rules.Override{{Entry: over, Key: key, Limit: "1/1s"}},
-		Tiers:     []*rules.TierAssignment{{Entry: over, Key: key, Tier: "pro"}},
-		Access:    []*rules.AccessEntry{{Entry: over, Key: &key, Action: rules.Deny}},
-	}
-	if got := changesOf(d, now); len(got) != 0 {
-		t.Errorf("changes of zones = %v, want none", got["z"])
-	}
-	if c := changesOf(d, now.Add(-1))["z"]; c == nil || len(c.overrides) != 1 || len(c.tiers) != 1 || len(c.access) != 1 {
-		t.Errorf("changes before the end = %+v, want one of each kind", c)
 	}
 }

@@ -19,6 +19,7 @@
 //	word.go                settings that have few values, and what people write instead of those
 //	legacy.go              zones in the syntax of caddy-ratelimit
 //	definition.go          which zones are the same, and which are uses of another
+//	doubts.go              settings that have no effect, or a high price
 //	redis.go               where the counts are; breaker.go is when requests stop waiting for it
 //	rulestore.go           where rules are
 //	settingerror.go        which setting of a zone is wrong

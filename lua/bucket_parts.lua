@@ -9,7 +9,7 @@
 
 ---- functions
 -- The shares of a refill: limiter.Shares. The longest slot.
-local SHARES, SLOT = 4096, 60000000
+local SHARES, SLOT, MAX_WAIT = 4096, 60000000, 2000000
 
 local function sharesOf(parts) return parts.current.shares + parts.previous.shares end
 
@@ -84,9 +84,10 @@ if parts_N and taken < parts_N.ends and taken >= parts_N.ends - 2 * parts_N.leng
 end
 
 ---- lend
--- Grants want_N events at once, and as much of the share that is asked for as there is.
+-- Grants want_N events at once, and as much of the share that is asked for as there is. A scarce
+-- bucket grants only shares, to nodes that want nothing else.
 do
-  local length, share = struct.unpack('>I4I2', ARGV[7 * N + 2], 11)
+  local wanted, length, share = struct.unpack('>I5I4I2', ARGV[7 * N + 2], 6)
   local t, room, granted = parts_N, 0, 0
   if length > 0 and not t then
     t = {ends = at_N - at_N % length + length, length = length,
@@ -97,15 +98,18 @@ do
     local most, ahead = given(math.ceil(us / SHARES), p_N, q_N)
     room = math.floor(capacity_N / 2) - t.current.events - t.previous.events - most - (ahead > 0 and 1 or 0)
   end
-  if room >= 2 then
+  local scarce = 8 * (capacity_N - missing_N) < capacity_N -- limiter.Rule.Scarce
+  if room >= 2 and not (scarce and wanted > 0) then
     local lasts, slot = t.ends + length - at_N, t.current
     want_N = math.min(want_N, room)
     local whole = given(room - want_N, q_N, p_N) -- µs in which the whole refill fills the room
-    share = math.min(share, math.floor((SHARES - sharesOf(t)) / 2),
-      math.floor(math.min(whole, lasts) * SHARES / lasts))
+    -- A take waits no longer than MAX_WAIT for what no part has of the refill.
+    local free, unshared = SHARES - sharesOf(t), math.floor(SHARES * given(1, q_N, p_N) / MAX_WAIT) + 1
+    share = math.max(0, math.min(share, math.floor(free / 2), free - unshared,
+      math.floor(math.min(whole, lasts) * SHARES / lasts)))
     local n = given(math.floor(share * lasts / SHARES), p_N, q_N)
     -- Others would wait for a share that does not soon accrue an event.
-    if missing_N >= capacity_N and given(math.floor(share * 2000000 / SHARES), p_N, q_N) < 1 then n = 0 end
+    if missing_N >= capacity_N and given(math.floor(share * MAX_WAIT / SHARES), p_N, q_N) < 1 then n = 0 end
     if want_N + n >= 2 then
       slot.shares, slot.events = slot.shares + share, slot.events + want_N
       slot.offset = slot.offset + share * (at_N - t.ends + length)

@@ -16,7 +16,7 @@ var writeGolden = flag.Bool("golden.write", false, "write the generated scripts 
 func TestGenerated(t *testing.T) {
 	scripts := map[string]string{
 		"announce": Announce(), "nodes": Nodes(),
-		"rules_read": ReadRules(), "rules_list": ListRules(), "rules_write": WriteRules(),
+		"rules_read": ReadRules(), "rules_list": ListRules(), "rules_write": WriteRules(), "rules_complete": CompleteRules(),
 	}
 	for kind := range algorithms {
 		kinds := []limiter.Kind{kind}

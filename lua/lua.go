@@ -128,7 +128,10 @@ func ReadRules() string { return read("rules_read.lua") }
 func ListRules() string { return read("rules_list.lua") }
 
 // WriteRules returns the script that writes a version of the rules: see rules_write.lua.
-func WriteRules() string { return read("rules_write.lua") }
+func WriteRules() string { return read("rules_write.lua") + read("rules_trim.lua") }
+
+// CompleteRules returns the script that keeps a document of the rules whole: see rules_complete.lua.
+func CompleteRules() string { return read("rules_complete.lua") }
 
 // Take returns the script that decides takes under rules of these algorithms: see take.lua.
 func Take(kinds []limiter.Kind) string {

@@ -3,11 +3,25 @@
 -- KEYS[1] the hash
 -- ARGV[1] the number; empty for the newest version
 -- ARGV[2] the name of the document that the reader has, or empty
--- returns: the version, and its document unless the reader has it; nothing if there is none
+-- returns: the version; unless the reader has its document, a whole one, empty for that of the reader;
+-- then the patches that lead from there, each with its name, the last first. Nothing if there is no
+-- such version
 local number = ARGV[1]
 if number == '' then number = redis.call('HGET', KEYS[1], 'newest') end
 local version = number and redis.call('HGET', KEYS[1], number)
 if not version then return {} end
-local name = string.sub(version, 1, 64)
-if name == ARGV[2] then return {version} end
-return {version, redis.call('HGET', KEYS[1], name)}
+local name, known = string.sub(version, 1, 64), ARGV[2]
+if name == known then return {version} end
+local whole, patches = nil, {}
+local length -- of the patches that lead from the whole document
+while name ~= known do
+  if not whole and redis.call('HEXISTS', KEYS[1], name) == 1 then whole, length = name, #patches end
+  local patch = redis.call('HGET', KEYS[1], 'patch:' .. name)
+  if not patch then break end
+  patches[#patches + 1] = name
+  patches[#patches + 1] = string.sub(patch, 65)
+  name = string.sub(patch, 1, 64)
+end
+if name == known then return {version, '', unpack(patches)} end
+if not whole then return {version, ''} end
+return {version, whole .. redis.call('HGET', KEYS[1], whole), unpack(patches, 1, length)}

@@ -1,55 +1,35 @@
 -- Write a version of the rules.
 --
 -- All versions are in one hash, so that Redis evicts or loses all of them or none:
---   newest      the number of the newest version
---   <number>    a version: 64 bytes, which are the name of its document, and what package rulestore
---               writes after them
---   <name>      a document. Versions with the same document share it
+--   newest        the number of the newest version
+--   <number>      a version: 64 bytes, which are the name of its document, and what package rulestore
+--                 writes after them
+--   <name>        a document, whole. Versions with the same document share it
+--   patch:<name>  a document as a patch: 64 bytes, which are the name of the document that it
+--                 changes, and the patch
 --
 -- KEYS[1] the hash
 -- ARGV[1] the number of the version that must be the newest one
 -- ARGV[2] the number of the version. One below ARGV[1] is added to the history
 -- ARGV[3] the version
 -- ARGV[4] its document; empty when the store is expected to have it
--- ARGV[5] how many versions to keep, at most
--- ARGV[6] how many bytes of documents to keep, at most, if that is more than the newest version's
--- ARGV[7] the channel for announcements
--- returns: written, conflict, or document if the document is missing
+-- ARGV[5] the name of the document that ARGV[4] is a patch of; empty when it is whole
+-- ARGV[6] how many versions to keep, at most
+-- ARGV[7] how many bytes of documents to keep, at most, if that is more than the newest version's
+-- ARGV[8] the channel for announcements
+-- returns: by how many patches the newest document is kept; or conflict, or document if one is missing
 local number, version = ARGV[2], ARGV[3]
 local name = string.sub(version, 1, 64)
-if redis.call('HGET', KEYS[1], number) == version then return 'written' end -- sent twice
+local function has(document)
+  return redis.call('HEXISTS', KEYS[1], document) + redis.call('HEXISTS', KEYS[1], 'patch:' .. document) > 0
+end
+if redis.call('HGET', KEYS[1], number) == version then return 0 end -- sent twice
 if (redis.call('HGET', KEYS[1], 'newest') or '0') ~= ARGV[1] then return 'conflict' end
 local older = tonumber(number) < tonumber(ARGV[1])
 if older and redis.call('HEXISTS', KEYS[1], number) == 1 then return 'conflict' end
-if redis.call('HEXISTS', KEYS[1], name) == 0 then
-  if ARGV[4] == '' then return 'document' end
-  redis.call('HSET', KEYS[1], name, ARGV[4])
+if not has(name) then
+  if ARGV[4] == '' or ARGV[5] ~= '' and not has(ARGV[5]) then return 'document' end
+  redis.call('HSET', KEYS[1], (ARGV[5] == '' and '' or 'patch:') .. name, ARGV[5] .. ARGV[4])
 end
 redis.call('HSET', KEYS[1], number, version)
 if not older then redis.call('HSET', KEYS[1], 'newest', number) end
-
-local numbers, unused = {}, {}
-for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
-  local n = #field < 64 and tonumber(field)
-  if n then
-    numbers[#numbers + 1] = n
-  elseif field ~= 'newest' then
-    unused[field] = true
-  end
-end
-table.sort(numbers, function(a, b) return a > b end)
-local bytes = 0
-for i, n in ipairs(numbers) do
-  local field = string.format('%.0f', n)
-  local document = string.sub(redis.call('HGET', KEYS[1], field), 1, 64)
-  if unused[document] then bytes = bytes + redis.call('HSTRLEN', KEYS[1], document) end
-  if i > 1 and (i > tonumber(ARGV[5]) or bytes > tonumber(ARGV[6])) then
-    redis.call('HDEL', KEYS[1], field)
-    bytes = math.huge -- all older ones go too
-  else
-    unused[document] = nil
-  end
-end
-for document in pairs(unused) do redis.call('HDEL', KEYS[1], document) end
-if not older then redis.pcall('PUBLISH', ARGV[7], number) end -- which the user may not be allowed to do
-return 'written'

@@ -129,9 +129,7 @@ func (b *breaker) trip(err error) {
 func (b *breaker) probed(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.admits() {
-		b.noteLocked(err)
-	}
+	b.noteLocked(err)
 }
 
 func (b *breaker) noteLocked(err error) {

@@ -13,6 +13,9 @@ import (
 // quickProbes are options with which a breaker closes soon.
 var quickProbes = BreakerOptions{ProbeEvery: 200 * time.Millisecond}
 
+// soonProbes are options for a test in which several probes fail.
+var soonProbes = BreakerOptions{ProbeEvery: 20 * time.Millisecond}
+
 // state returns the state of the only primary of c.
 func state(c *Client) BreakerState { return c.Breakers()[0].State }
 

@@ -77,6 +77,20 @@ func TestConnToHangingServer(t *testing.T) {
 	}
 }
 
+// TestConnFollowsTable has another server become the primary, while the first still answers.
+func TestConnFollowsTable(t *testing.T) {
+	old := newFake(t, nil, func([]string) string { return ":1\r\n" })
+	promoted := newFake(t, nil, func([]string) string { return ":2\r\n" })
+	client := open(t, Options{Addresses: []string{old.addr}})
+	c := conn(t, client, "k")
+	for i, f := range []*fake{old, promoted} {
+		_ = client.use(view{primaries: []slots{{0, slotCount - 1, f.addr}}})
+		if reply, err := c.Eval(t.Context(), count); err != nil || reply != int64(1+i) {
+			t.Errorf("a script = %v, %v, want %d", reply, err, 1+i)
+		}
+	}
+}
+
 // TestConnIsPatient has a server that refuses two attempts.
 func TestConnIsPatient(t *testing.T) {
 	for _, refusal := range []string{
@@ -95,6 +109,25 @@ func TestConnIsPatient(t *testing.T) {
 		if reply, err := c.Eval(t.Context(), count); err != nil || reply != "done" {
 			t.Errorf("a script after %q = %v, %v, want done", refusal, reply, err)
 		}
+	}
+}
+
+// TestConnHasPrimariesLookedUp has the server refuse a script, as another one may be the primary.
+func TestConnHasPrimariesLookedUp(t *testing.T) {
+	refused := false
+	f := newFake(t, nil, func([]string) string {
+		if !refused {
+			refused = true
+			return "-READONLY You can't write against a read only replica.\r\n"
+		}
+		return ":1\r\n"
+	})
+	client := open(t, Options{Addresses: []string{f.addr}})
+	if reply, err := conn(t, client, "k").Eval(t.Context(), count); err != nil || reply != int64(1) {
+		t.Errorf("a script = %v, %v, want 1", reply, err)
+	}
+	if n := len(client.topology.woken); n != 1 {
+		t.Errorf("%d lookups were asked for, want 1", n)
 	}
 }
 

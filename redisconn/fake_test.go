@@ -23,7 +23,7 @@ type fake struct {
 	mu      sync.Mutex
 	seen    [][]string
 	conns   []net.Conn
-	hostile map[string]string // replies to commands by their names, before all others
+	hostile map[string]string // replies to commands by their names, before all others; hangUp: to one
 }
 
 // newFake starts a fake. It answers the commands of a login by itself: HELLO as an old server that
@@ -79,11 +79,38 @@ func (f *fake) closeAll() {
 	f.conns = nil
 }
 
+// sent returns how often f was sent a command that begins with this word.
+func (f *fake) sent(word string) (n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, command := range f.seen {
+		if command[0] == word {
+			n++
+		}
+	}
+	return n
+}
+
+// answerTo has f answer the commands that begin with this word with reply; empty: as before.
+func (f *fake) answerTo(word, reply string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.hostile == nil {
+		f.hostile = make(map[string]string)
+	}
+	if f.hostile[word] = reply; reply == "" {
+		delete(f.hostile, word)
+	}
+}
+
 func (f *fake) answer(command []string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.seen = append(f.seen, command)
 	if reply, ok := f.hostile[command[0]]; ok {
+		if reply == hangUp {
+			delete(f.hostile, command[0])
+		}
 		return reply
 	}
 	switch command[0] {

@@ -87,6 +87,22 @@ func TestIncarnationOfOneServer(t *testing.T) {
 	}
 }
 
+// TestIncarnationInDoubt has a reply tell that the server is not the primary. What it has said about
+// itself before does not count, and it is asked again.
+func TestIncarnationInDoubt(t *testing.T) {
+	q, now := newTestQueue(t), time.Now()
+	w := newTestWorker(q)
+	w.link.process = "process"
+	q.identity = identity{process: "process", incarnation: 7, at: now, asked: now}
+	if got := w.server(); got != 7 || w.question(now) != nil {
+		t.Errorf("incarnation = %d, want 7 without a question", got)
+	}
+	q.roleDoubts.Add(1)
+	if got := w.server(); got != 0 || w.question(now) == nil {
+		t.Errorf("in doubt: incarnation = %d, want 0 and a question", got)
+	}
+}
+
 func TestIncarnationOfErrors(t *testing.T) {
 	c := open(t, Options{Addresses: []string{redistest.Shared(t).Addr}})
 	want := incarnationOf(t, c, "k")

@@ -1,8 +1,11 @@
 package redisconn
 
 import (
+	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -132,6 +135,71 @@ func TestClosedQueue(t *testing.T) {
 	}
 	if _, ok := newTestWorker(q).next(nil); ok {
 		t.Error("next goes on after close")
+	}
+}
+
+// TestBreakerAnswersQueuedCalls has failures open the breaker while a call is queued.
+func TestBreakerAnswersQueuedCalls(t *testing.T) {
+	q := newTestQueue(t)
+	p := pendingUntil(time.Minute)
+	if err := q.push(p); err != nil {
+		t.Fatal(err)
+	}
+	for q.breaker.admits() {
+		if answered := p.state.Load() == done; answered {
+			t.Fatal("the call was answered before the breaker opened")
+		}
+		q.count(errSlow)
+	}
+	if answered, _ := p.leave(); !answered || !errors.Is(p.err, ErrOpen) || !errors.Is(p.err, errSlow) {
+		t.Errorf("answered = %t, error = %v, want %v with the reason", answered, p.err, ErrOpen)
+	}
+}
+
+// TestFreeConnectionsEnd has workers wait for something to send. They end when their connections
+// are not needed any more, and when all connections are made anew.
+func TestFreeConnectionsEnd(t *testing.T) {
+	const kept, surplus = 2, 3
+	for name, test := range map[string]struct {
+		end  func(q *queue)
+		want int // workers that end
+	}{
+		"surplus": {func(q *queue) { q.shrink(time.Now()) }, surplus},
+		"renewed": {func(q *queue) { q.reconnect() }, kept + surplus},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			q := newTestQueue(t)
+			q.pool = newPool(kept, time.Now())
+			var ended atomic.Int64
+			var workers sync.WaitGroup
+			for range kept + surplus {
+				w := newTestWorker(q)
+				w.connected = time.Now()
+				q.pool.linked++
+				workers.Go(func() {
+					_, _ = w.next(nil)
+					w.mu.Lock()
+					w.pool.linked--
+					w.mu.Unlock()
+					ended.Add(1)
+				})
+			}
+			synctest.Wait()
+			time.Sleep(surplusFor)
+			q.shrink(time.Now()) // looks from here on
+			time.Sleep(surplusFor)
+			synctest.Wait()
+			if n := ended.Load(); n != 0 {
+				t.Errorf("%s: %d workers have ended before", name, n)
+			}
+			test.end(q)
+			synctest.Wait()
+			if n := int(ended.Load()); n != test.want {
+				t.Errorf("%s: %d workers have ended, want %d", name, n, test.want)
+			}
+			q.close()
+			workers.Wait()
+		})
 	}
 }
 

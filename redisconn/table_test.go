@@ -20,7 +20,8 @@ func TestSlotOf(t *testing.T) {
 	}
 }
 
-// TestSlotsWithoutPrimary checks that the calls of the other slots go on.
+// TestSlotsWithoutPrimary checks that the calls of the other slots go on, and that a call without a
+// primary has the primaries looked up.
 func TestSlotsWithoutPrimary(t *testing.T) {
 	f := newFake(t, nil, func([]string) string { return ":1\r\n" })
 	c := open(t, Options{Addresses: []string{f.addr}, Timeout: patience})
@@ -28,8 +29,14 @@ func TestSlotsWithoutPrimary(t *testing.T) {
 	if call := do(t, c, count, "foo", 1); call.Err != nil {
 		t.Errorf("foo: %v", call.Err)
 	}
+	if n := len(c.topology.woken); n != 0 {
+		t.Errorf("%d lookups were asked for before a call had no primary", n)
+	}
 	if call := do(t, c, count, "bar", 1); call.Err != ErrNoPrimary {
 		t.Errorf("bar: error = %v, want %v", call.Err, ErrNoPrimary)
+	}
+	if n := len(c.topology.woken); n != 1 {
+		t.Errorf("%d lookups were asked for, want 1", n)
 	}
 }
 

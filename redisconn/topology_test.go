@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -119,4 +120,32 @@ func TestSentinelsDisagree(t *testing.T) {
 	until(t, "the reason", func() bool {
 		return strings.HasSuffix(do(t, c, count, "k", 1).Err.Error(), `the Sentinel watches no master called "main": use its name in SENTINEL MASTERS`)
 	})
+}
+
+// TestLoadsWhileFailing has a client wait for the next load. While no primary is known, or one
+// fails, the pause is all.
+func TestLoadsWhileFailing(t *testing.T) {
+	for name, test := range map[string]struct {
+		primary, failing bool
+		want             time.Duration
+	}{
+		"no primary": {false, false, failingEvery}, "a failing one": {true, true, failingEvery}, "a good one": {true, false, clusterEvery},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := New(Options{})
+			defer c.Close()
+			if c.topology.every = clusterEvery; test.primary {
+				q := newTestQueue(t)
+				c.table.Store(&table{queues: []*queue{q}})
+				if test.failing {
+					q.trip(errSilent)
+				}
+			}
+			began := time.Now()
+			c.topology.await(time.After(failingEvery))
+			if took := time.Since(began); took != test.want {
+				t.Errorf("%s: the pause is %v, want %v", name, took, test.want)
+			}
+		})
+	}
 }

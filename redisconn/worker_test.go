@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	redis "github.com/redis/go-redis/v9"
 )
 
 // TestRetryLater has the server refuse a call several times before it executes it.
@@ -206,6 +208,55 @@ func TestRedirections(t *testing.T) {
 		if got := other.commands(); !slices.Equal(got, test.want) {
 			t.Errorf("%s: the other server was sent %v, want %v", test.word, got, test.want)
 		}
+	}
+}
+
+// TestRefusalAfterRedirection has a server refuse a call that another one redirects to it. The call
+// is tried again there: the other one is still the primary of the slot.
+func TestRefusalAfterRedirection(t *testing.T) {
+	refusals := 2
+	other := newFake(t, nil, func([]string) string {
+		if refusals--; refusals >= 0 {
+			return "-TRYAGAIN Multiple keys request during rehashing of slot\r\n"
+		}
+		return ":1\r\n"
+	})
+	f := newClusterFake(t, func([]string) string { return "-ASK 1 " + other.addr + "\r\n" })
+	c := open(t, Options{Mode: Cluster, Addresses: []string{f.addr}, Timeout: patience})
+	if call := do(t, c, count, "k", 1); call.Err != nil || call.Reply != int64(1) {
+		t.Errorf("%v, %v, want 1", call.Reply, call.Err)
+	}
+	if got := f.commands(); !slices.Equal(got, []string{"evalsha"}) {
+		t.Errorf("the first server was sent %v, want the call once", got)
+	}
+}
+
+// TestMovedAfterAsk has the server to which a call is redirected by ASK redirect it again: its slot
+// has another primary, which needs no ASKING.
+func TestMovedAfterAsk(t *testing.T) {
+	third := newFake(t, nil, func([]string) string { return ":1\r\n" })
+	second := newFake(t, nil, func([]string) string { return "-MOVED 1 " + third.addr + "\r\n" })
+	first := newClusterFake(t, func([]string) string { return "-ASK 1 " + second.addr + "\r\n" })
+	c := open(t, Options{Mode: Cluster, Addresses: []string{first.addr}, Timeout: patience})
+	if call := do(t, c, count, "k", 1); call.Err != nil || call.Reply != int64(1) {
+		t.Errorf("%v, %v, want 1", call.Reply, call.Err)
+	}
+	if got := third.commands(); !slices.Equal(got, []string{"evalsha"}) {
+		t.Errorf("the third server was sent %v, want the call alone", got)
+	}
+}
+
+// TestNoScriptAfterDeadline has a NOSCRIPT come when it is too late to send the call.
+func TestNoScriptAfterDeadline(t *testing.T) {
+	w := newTestWorker(newTestQueue(t))
+	w.client = open(t, Options{})
+	late, waiting := pendingUntil(-time.Second), pendingUntil(time.Minute)
+	calls := []*redis.Cmd{new(redis.Cmd), new(redis.Cmd)}
+	for _, call := range calls {
+		call.SetErr(reply("NOSCRIPT No matching script. Please use EVAL."))
+	}
+	if got := w.handle([]*pending{late, waiting}, calls); !slices.Equal(got, []*pending{waiting}) || late.err != ErrUnsent {
+		t.Errorf("%d calls are sent again, the error of the late one is %v; want the other one, and %v", len(got), late.err, ErrUnsent)
 	}
 }
 

@@ -9,14 +9,34 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/strictjson"
 )
 
+// members are the members of a document as JSON. Each function copies one of them.
+var members = map[string]func(to, from *Document){
+	"zones":     func(to, from *Document) { to.Zones = from.Zones },
+	"overrides": func(to, from *Document) { to.Overrides = from.Overrides },
+	"tiers":     func(to, from *Document) { to.Tiers = from.Tiers },
+	"access":    func(to, from *Document) { to.Access = from.Access },
+	"emergency": func(to, from *Document) { to.Emergency = from.Emergency },
+}
+
 // Merge returns document as a JSON merge patch changes it (RFC 7396): null removes a member, arrays
-// are replaced whole. patch is decoded JSON.
+// are replaced whole. patch is decoded JSON. The members that it does not name stay as they are.
 func Merge(document *Document, patch any) (*Document, error) {
-	d := new(Document)
-	if err := strictjson.MergePatch(document, patch, d); err != nil {
+	named, _ := patch.(map[string]any)
+	part, merged, rest := new(Document), new(Document), document.Clone()
+	for name, take := range members {
+		if _, found := named[name]; found {
+			take(part, rest)
+		}
+	}
+	if err := strictjson.MergePatch(part, patch, merged); err != nil {
 		return nil, err
 	}
-	return d, nil
+	for name, take := range members {
+		if _, found := named[name]; !found {
+			take(merged, rest)
+		}
+	}
+	return merged, nil
 }
 
 // DropExpired removes what is over at now, which counts as absent already.
@@ -35,12 +55,13 @@ func withoutExpired[E ListEntry](entries []E, now time.Time) []E {
 }
 
 // Sign says in the entries that old does not have who made them and when, and gives those an ID
-// that have none. It says who has started or changed the emergency. d shares no entry with old.
+// that have none. It says who has started or changed the emergency. Entries that d shares with old
+// stay as they are.
 func (d *Document) Sign(old *Document, author string, now time.Time) {
 	sign(d.Overrides, old.Overrides, author, now)
 	sign(d.Tiers, old.Tiers, author, now)
 	sign(d.Access, old.Access, author, now)
-	if e := d.Emergency; e != nil {
+	if e := d.Emergency; e != nil && e != old.Emergency {
 		if old.Emergency != nil {
 			e.StartedBy = old.Emergency.StartedBy
 		}
@@ -52,13 +73,18 @@ func (d *Document) Sign(old *Document, author string, now time.Time) {
 
 func sign[E ListEntry](entries, old []E, author string, now time.Time) {
 	var none E // nil
-	before := byID(old)
-	for _, e := range entries {
+	changes := Splices(old, entries)
+	before := removed(old, changes)
+	for _, i := range inserted(changes) {
+		e := entries[i]
 		if e == none {
 			continue // Validate reports it
 		}
 		c := e.Common()
 		if known, found := before[c.ID]; found {
+			if known == e {
+				continue // it has moved
+			}
 			c.CreatedAt, c.CreatedBy = known.Common().CreatedAt, known.Common().CreatedBy
 			continue
 		}
@@ -72,8 +98,9 @@ func sign[E ListEntry](entries, old []E, author string, now time.Time) {
 // Other returns an entry of a list, which is in force at now and has another ID, about the same as
 // e. It returns nil if there is none.
 func Other[E ListEntry](entries []E, e E, now time.Time) (other E) {
+	about := e.about()
 	for _, o := range entries {
-		if o.Common().ID != e.Common().ID && !o.Common().Expired(now) && o.about() == e.about() {
+		if o.Common().ID != e.Common().ID && !o.Common().Expired(now) && o.about() == about {
 			return o
 		}
 	}

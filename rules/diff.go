@@ -48,7 +48,9 @@ func bothNames[V any](a, b map[string]V) []string {
 }
 
 func compareLists[E ListEntry](d *differ, list string, from, to []E) {
-	before, after := byID(from), byID(to)
+	changes := Splices(from, to)
+	gone, come := Replaced(from, changes)
+	before, after := byID(gone), byID(come)
 	for _, id := range bothNames(before, after) {
 		b, isBefore := before[id]
 		a, isAfter := after[id]

@@ -35,13 +35,23 @@ func (k Key) Bytes() ([]byte, error) {
 	return b, nil
 }
 
-// identity is equal for equal keys.
-func (k Key) identity() string {
-	text, err := k.Bytes()
-	if err != nil {
-		text = []byte("\x00" + k.Text + "\x00" + k.Base64)
+// A subject is what an entry is about.
+type subject struct {
+	zone, key, endpoint, address string
+	missing                      bool
+}
+
+// subject returns k at an endpoint. It is equal for equal keys.
+func (k Key) subject(endpoint string) subject {
+	text := k.Text
+	if k.Base64 != "" {
+		if key, err := k.Bytes(); err == nil {
+			text = string(key)
+		} else {
+			text = "\x00" + k.Text + "\x00" + k.Base64
+		}
 	}
-	return fmt.Sprintf("%s\x00%t\x00%s", k.Zone, k.Missing, text)
+	return subject{zone: k.Zone, key: text, endpoint: endpoint, missing: k.Missing}
 }
 
 // A ListEntry is an entry of a list.
@@ -51,8 +61,8 @@ type ListEntry interface {
 	// Common returns what all entries have.
 	Common() *Entry
 
-	// about identifies what the entry is about. No two entries of a list are about the same.
-	about() string
+	// about returns what the entry is about. No two entries of a list are about the same.
+	about() subject
 
 	check(v *validator, path string)
 }
@@ -60,17 +70,17 @@ type ListEntry interface {
 // Common returns e. Entries of lists embed it.
 func (e *Entry) Common() *Entry { return e }
 
-func (o *Override) about() string       { return o.Key.identity() + "\x00" + o.Endpoint }
-func (a *TierAssignment) about() string { return a.Key.identity() }
+func (o *Override) about() subject       { return o.Key.subject(o.Endpoint) }
+func (a *TierAssignment) about() subject { return a.Key.subject("") }
 
-func (a *AccessEntry) about() string {
+func (a *AccessEntry) about() subject {
 	if a.Key != nil {
-		return a.Key.identity()
+		return a.Key.subject("")
 	}
 	if p, err := ipset.ParsePrefix(a.Address); err == nil {
-		return p.String()
+		return subject{address: p.String()}
 	}
-	return a.Address
+	return subject{address: a.Address}
 }
 
 func (o *Override) check(v *validator, path string) {
@@ -142,45 +152,55 @@ func (v *validator) key(path string, k Key) (zone *knownZone, shared bool) {
 	return zone, shared && err == nil
 }
 
-// validateList checks the entries of a list that differ from those of old.
+// validateList checks the entries of a list that differ from those of old, and that no other entry
+// is like one of them.
 func validateList[E ListEntry](v *validator, list string, entries, old []E) {
 	if len(entries) > MaxEntries {
 		v.report(list, "there are %d entries: use at most %d", len(entries), MaxEntries)
 		return
 	}
 	var none E // nil
-	before := byID(old)
-	ids, subjects := map[string]int{}, map[string]int{}
-	kept := make([]bool, len(entries))
+	changes := Splices(old, entries)
+	before := removed(old, changes)
+	differs := make(map[int]bool)
+	ids, subjects := make(map[string]int), make(map[subject]int) // the last place of those that differ
+	for _, i := range inserted(changes) {
+		if e := entries[i]; e != none && !same(before[e.Common().ID], e) {
+			differs[i], ids[e.Common().ID], subjects[e.about()] = true, -1, -1
+		}
+	}
 	for i, e := range entries {
 		if len(v.problems) == maxProblems {
 			return
 		}
-		path := strictjson.Index(list, i)
+		path := func() string { return strictjson.Index(list, i) }
 		if e == none {
-			v.report(path, "it is null: use an object, or leave it out")
+			v.report(path(), "it is null: use an object, or leave it out")
 			continue
 		}
 		common := e.Common()
-		kept[i] = same(before[common.ID], e)
-		if first, found := ids[common.ID]; found {
-			v.report(path+".id", "%s[%d] has the id %q, too: use another one", list, first, common.ID)
+		if last, found := ids[common.ID]; found {
+			if last >= 0 && (differs[last] || differs[i]) {
+				v.report(path()+".id", "%s[%d] has the id %q, too: use another one", list, last, common.ID)
+			}
+			ids[common.ID] = i
 		}
-		ids[common.ID] = i
-		if !kept[i] {
-			v.id(path+".id", common.ID)
-			v.expiry(path, common.ExpiresAt)
-			v.reason(path, common.Reason)
-			e.check(v, path)
+		if differs[i] {
+			v.id(path()+".id", common.ID)
+			v.expiry(path(), common.ExpiresAt)
+			v.reason(path(), common.Reason)
+			e.check(v, path())
 		}
 		if common.Expired(v.now) {
 			continue
 		}
 		subject := e.about()
-		if first, found := subjects[subject]; found && !(kept[first] && kept[i]) {
-			v.report(path, "%s[%d] is about the same: use only one of them, and change or delete that", list, first)
+		if last, found := subjects[subject]; found {
+			if last >= 0 && (differs[last] || differs[i]) {
+				v.report(path(), "%s[%d] is about the same: use only one of them, and change or delete that", list, last)
+			}
+			subjects[subject] = i
 		}
-		subjects[subject] = i
 	}
 }
 

@@ -21,7 +21,7 @@ type Change struct {
 
 	Author, Note string
 
-	// Apply changes a copy of the document. It is called again when somebody else has written
+	// Apply changes a clone of the document. It is called again when somebody else has written
 	// first. Nil: the document stays as it is.
 	Apply func(*Document) error
 
@@ -93,6 +93,7 @@ func (w *Watcher) next(known *Version, c Change) (*Written, error) {
 	if err := c.Apply(v.Document); err != nil {
 		return nil, err
 	}
+	v.Document.Share(known.Document)
 	v.Changes = Diff(known.Document, v.Document)
 	v.Summary = summarize(v.Changes, now)
 	return v, nil

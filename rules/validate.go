@@ -63,7 +63,7 @@ func Validate(document, old *Document, schema Schema, now time.Time) error {
 	validateList(&v, "overrides", document.Overrides, old.Overrides)
 	validateList(&v, "tiers", document.Tiers, old.Tiers)
 	validateList(&v, "access", document.Access, old.Access)
-	if !same(document.Access, old.Access) {
+	if len(Splices(old.Access, document.Access)) > 0 && !same(document.Access, old.Access) {
 		v.deniedAddresses(document.Access)
 	}
 	if e := document.Emergency; e != nil && !same(e, old.Emergency) {

@@ -92,8 +92,36 @@ var policy = []struct {
 		reason: "what operators write is texts and numbers within bounds: it is checked without a store, and the root compiles it",
 	}, {
 		packages: module + "/internal/...",
-		forbid:   []string{module, "github.com/prometheus/...", "go.uber.org/zap/..."},
-		reason:   "a part of the root package needs neither App nor Handler, and returns what happened instead of logging it",
+		forbid:   []string{module},
+		reason:   "a part of the root package needs neither App nor Handler",
+	}, {
+		packages: module + "/internal/...",
+		except:   []string{module + "/internal/report"},
+		forbid:   []string{"github.com/prometheus/...", "go.uber.org/zap/..."},
+		reason:   "a part of the root package returns what happened, and one of them shows it to operators",
+	}, {
+		packages: module + "/internal/report",
+		allow: []string{
+			module + "/config", module + "/internal/adminapi", module + "/internal/ipset", module + "/internal/keytemplate",
+			module + "/internal/placeholder", module + "/internal/response", module + "/internal/rulewatch",
+			module + "/internal/stores", module + "/internal/usage", module + "/limiter", module + "/membership",
+			module + "/redisconn", module + "/rules", "github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
+		},
+		reason: "operators see what happens in stores and to requests; what is reported decides nothing",
+	}, {
+		packages: module + "/internal/rulewatch",
+		allow: []string{
+			module + "/config", module + "/internal/pool", module + "/internal/stores", module + "/redisconn", module + "/rules",
+			module + "/rules/rulestore", "github.com/caddyserver/certmagic",
+		},
+		reason: "where rules are kept does not depend on what they mean; rules in Redis are where its counts are",
+	}, {
+		packages: module + "/internal/stores",
+		allow: []string{
+			module + "/config", module + "/internal/adminapi", module + "/internal/pool", module + "/limiter/...",
+			module + "/membership", module + "/redisconn",
+		},
+		reason: "where the counts are depends on no zone; whether they can be reached is said in the words of the admin API",
 	}, {
 		packages: module + "/internal/adminapi",
 		allow: []string{
@@ -118,6 +146,14 @@ var policy = []struct {
 			module + "/limiter", module + "/sim", "github.com/buger/jsonparser", "github.com/klauspost/compress/...",
 		},
 		reason: "logs are texts: what reads them needs no Caddy",
+	}, {
+		packages: module + "/internal/emergency",
+		allow: []string{
+			module + "/config", module + "/internal/adminapi", module + "/internal/keytemplate", module + "/internal/response",
+			module + "/internal/usage", module + "/limiter", module + "/limiter/memstore", module + "/rules",
+			"github.com/caddyserver/caddy/v2",
+		},
+		reason: "the limit in front of everything works without zones and stores",
 	}, {
 		packages: module + "/internal/glob",
 		allow:    []string{},
@@ -147,9 +183,17 @@ var policy = []struct {
 		allow:    []string{module + "/internal/glob"},
 		reason:   "what a pattern matches depends on no endpoint",
 	}, {
+		packages: module + "/internal/reach",
+		allow:    []string{"github.com/caddyserver/caddy/v2/..."},
+		reason:   "which handlers requests come to depends on Caddy's routes alone",
+	}, {
 		packages: module + "/internal/route",
 		allow:    []string{module + "/internal/httpmethod", module + "/internal/pathpattern", "github.com/caddyserver/..."},
 		reason:   "which requests go to an endpoint depends on no limit",
+	}, {
+		packages: module + "/internal/pool",
+		allow:    []string{"github.com/caddyserver/caddy/v2"},
+		reason:   "how long a value lives depends on no value",
 	}, {
 		packages: module + "/internal/spelling",
 		allow:    []string{"github.com/agnivade/levenshtein"},
@@ -163,10 +207,39 @@ var policy = []struct {
 		allow:    []string{module + "/internal/spelling", "github.com/caddyserver/..."},
 		reason:   "the grammar of a line does not depend on what the line configures",
 	}, {
+		packages: module + "/internal/response",
+		allow: []string{
+			module + "/config", module + "/internal/keytemplate", module + "/internal/usage", module + "/limiter",
+			"github.com/caddyserver/...", "github.com/dunglas/httpsfv",
+		},
+		reason: "what a response says depends on what was decided, and on no zone and no store",
+	}, {
+		packages: module + "/internal/usage",
+		allow:    []string{module + "/internal/pool", module + "/limiter"},
+		reason:   "counters outlive configurations: they refer to nothing of one",
+	}, {
+		packages: module + "/internal/evaluate",
+		allow: []string{
+			module + "/config", module + "/internal/adminapi", module + "/internal/emergency", module + "/internal/ipset",
+			module + "/internal/keytemplate", module + "/internal/report", module + "/internal/response",
+			module + "/internal/usage", module + "/internal/zone", module + "/limiter", "github.com/caddyserver/caddy/v2/...",
+		},
+		reason: "a request is decided by zones and a store that it is handed; reports are the only way out",
+	}, {
+		packages: module + "/internal/zone",
+		allow: []string{
+			module + "/config", module + "/internal/adminapi", module + "/internal/glob", module + "/internal/ipset",
+			module + "/internal/keyshare", module + "/internal/keytable", module + "/internal/keytemplate",
+			module + "/internal/pathpattern", module + "/internal/pathreading", module + "/internal/placeholder",
+			module + "/internal/response", module + "/internal/route", module + "/internal/usage", module + "/limiter",
+			module + "/rules", "github.com/caddyserver/caddy/v2/...",
+		},
+		reason: "what a zone says about a request depends on its settings and the rules, and on no store and no log",
+	}, {
 		packages: module,
 		allow: []string{
 			module + "/config", module + "/internal/...", module + "/limiter/...", module + "/redisconn",
-			module + "/membership", module + "/rules/...", "github.com/caddyserver/...", "github.com/dunglas/httpsfv", "github.com/prometheus/...", "go.uber.org/zap/...",
+			module + "/membership", module + "/rules/...", "github.com/caddyserver/...", "github.com/prometheus/...", "go.uber.org/zap/...",
 		},
 		reason: "every Caddy that has this module contains all that the root package imports",
 	}, {

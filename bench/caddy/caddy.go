@@ -19,9 +19,12 @@ import (
 // patience is how long a Caddy may take to accept connections.
 const patience = 30 * time.Second
 
-// A Process is a running Caddy with one site.
+// A Process is a running Caddy.
 type Process struct {
-	Port int // of the site, on the loopback interface
+	Port  int           // of the site, on the loopback interface
+	Admin string        // the address of its admin endpoint; empty: it has none
+	File  string        // its Caddyfile
+	Took  time.Duration // from its start until it accepted connections
 
 	cmd   *exec.Cmd
 	ended chan struct{} // closed when the process has ended
@@ -35,8 +38,30 @@ func Start(binary, dir, options, site string, begin func(start func() error) err
 	if err != nil {
 		return nil, err
 	}
-	config := filepath.Join(dir, fmt.Sprintf("Caddyfile.%d", port))
 	text := fmt.Sprintf("{\n\tadmin off\n\tpersist_config off\n%s}\n\nhttp://127.0.0.1:%d {\n%s\n}\n", options, port, site)
+	return start(binary, dir, text, &Process{Port: port}, begin)
+}
+
+// StartSites starts a Caddy with an admin endpoint and the sites that the function returns for a
+// port, as [Start] does.
+func StartSites(binary, dir string, sites func(port int) string) (*Process, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	admin, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{Port: port, Admin: fmt.Sprintf("127.0.0.1:%d", admin)}
+	text := fmt.Sprintf("{\n\tadmin %s\n\tpersist_config off\n\tauto_https off\n\tgrace_period 1s\n}\n\n%s", p.Admin, sites(port))
+	return start(binary, dir, text, p, func(start func() error) error { return start() })
+}
+
+// start starts p with a Caddyfile.
+func start(binary, dir, text string, p *Process, begin func(start func() error) error) (*Process, error) {
+	port, config := p.Port, filepath.Join(dir, fmt.Sprintf("Caddyfile.%d", p.Port))
+	p.File = config
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
@@ -47,11 +72,11 @@ func Start(binary, dir, options, site string, begin func(start func() error) err
 	defer log.Close()
 
 	cmd := exec.Command(binary, "run", "--adapter", "caddyfile", "--config", config)
-	p := &Process{Port: port, cmd: cmd, ended: make(chan struct{})}
+	p.cmd, p.ended = cmd, make(chan struct{})
 	p.cmd.Stderr = log
 	p.cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // Caddy dies with an interrupted run
-	started := make(chan error)
+	began, started := time.Now(), make(chan error)
 	go func() {
 		runtime.LockOSThread() // never unlocked: Pdeathsig means the end of this thread
 		err := begin(p.cmd.Start)
@@ -67,6 +92,7 @@ func Start(binary, dir, options, site string, begin func(start func() error) err
 	for deadline := time.After(patience); ; {
 		probe, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err == nil {
+			p.Took = time.Since(began)
 			return p, probe.Close()
 		}
 		select {

@@ -23,26 +23,34 @@ type Process interface {
 	// Running returns the running configuration, or nil if that limits nothing.
 	Running() Configuration
 
+	// Starting reports whether no configuration has run yet, so that one may limit something soon.
+	Starting() bool
+
 	// Readiness returns the health of the stores.
 	Readiness() Readiness
 
 	// Tails returns the tails of the decisions.
 	Tails() *Tails
 
-	// Emergency describes the emergency that is on.
-	Emergency() Emergency
+	// Emergency returns the emergency of this process.
+	Emergency() EmergencySwitch
+}
 
-	// ParseEmergencyLimit returns the standard form of a limit for each client address. Its error is
-	// a mistake in the text.
-	ParseEmergencyLimit(text string) (string, error)
+// An EmergencySwitch switches emergency mode on and off.
+type EmergencySwitch interface {
+	// Describe describes the emergency that is on.
+	Describe() Emergency
 
-	// StartEmergency makes e the emergency of this node alone, and describes it. Its error is a
-	// mistake in e.
-	StartEmergency(e *rules.Emergency) (Emergency, error)
+	// ParseLimit returns the standard form of a limit for each client address. Its error is a mistake
+	// in the text.
+	ParseLimit(text string) (string, error)
 
-	// EndEmergency ends the emergency of this node alone. It reports false if that of the rules is on,
-	// which it does not end.
-	EndEmergency(by string) bool
+	// Start makes e the emergency of this node alone, and describes it. Its error is a mistake in e.
+	Start(e *rules.Emergency) (Emergency, error)
+
+	// End ends the emergency of this node alone. It reports false if that of the rules is on, which it
+	// does not end.
+	End(by string) bool
 }
 
 // A Configuration is the running configuration with the rules in force. Its methods need zones and
@@ -59,6 +67,9 @@ type Configuration interface {
 
 	// Mismatches returns the zones that other nodes define differently.
 	Mismatches() []Mismatch
+
+	// UntrustedProxy returns the first one that was noticed, nil if there was none.
+	UntrustedProxy() *UntrustedProxy
 
 	// NodeCount returns by how many nodes limits are shared.
 	NodeCount() int

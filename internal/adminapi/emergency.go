@@ -43,7 +43,7 @@ const exampleEmergency = `{"limit": "10/1s", "expires_in": "15m", "reason": "flo
 
 // parse returns the emergency that is asked for, which begins at now.
 func (r *emergencyRequest) parse(p Process, now time.Time) (*rules.Emergency, error) {
-	limit, err := p.ParseEmergencyLimit(cmp.Or(r.Limit, DefaultEmergency))
+	limit, err := p.Emergency().ParseLimit(cmp.Or(r.Limit, DefaultEmergency))
 	if err != nil {
 		return nil, apiError(http.StatusBadRequest, "limit: %w", err)
 	}
@@ -67,7 +67,7 @@ func (r *emergencyRequest) parse(p Process, now time.Time) (*rules.Emergency, er
 
 // getEmergency answers GET /rate_limit/emergency.
 func getEmergency(p Process, w http.ResponseWriter, _ *http.Request) error {
-	writeJSON(w, http.StatusOK, p.Emergency())
+	writeJSON(w, http.StatusOK, p.Emergency().Describe())
 	return nil
 }
 
@@ -88,7 +88,7 @@ func postEmergency(p Process, w http.ResponseWriter, r *http.Request) error {
 	if e.StartedBy, err = authorOf(r); err != nil {
 		return err
 	}
-	started, err := p.StartEmergency(e)
+	started, err := p.Emergency().Start(e)
 	if err != nil {
 		return apiError(http.StatusBadRequest, "%w", err)
 	}
@@ -109,10 +109,10 @@ func deleteEmergency(p Process, w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !p.EndEmergency(author) {
+	if !p.Emergency().End(author) {
 		return apiError(http.StatusConflict, "emergency mode is on at all nodes: use DELETE /rate_limit/emergency?all_nodes=true")
 	}
-	writeJSON(w, http.StatusOK, p.Emergency())
+	writeJSON(w, http.StatusOK, p.Emergency().Describe())
 	return nil
 }
 
@@ -135,6 +135,6 @@ func changeEmergency(p Process, w http.ResponseWriter, r *http.Request, e *rules
 		return nil
 	}
 	w.Header().Set("ETag", etag(answer.Version))
-	writeJSON(w, http.StatusOK, p.Emergency())
+	writeJSON(w, http.StatusOK, p.Emergency().Describe())
 	return nil
 }

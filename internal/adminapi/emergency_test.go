@@ -34,8 +34,12 @@ func TestEmergencyRequest(t *testing.T) {
 	}
 }
 
-// ParseEmergencyLimit refuses one text.
-func (fakeProcess) ParseEmergencyLimit(text string) (string, error) {
+// A fakeEmergency refuses one text.
+type fakeEmergency struct{ EmergencySwitch }
+
+func (fakeProcess) Emergency() EmergencySwitch { return fakeEmergency{} }
+
+func (fakeEmergency) ParseLimit(text string) (string, error) {
 	if text == "refused" {
 		return "", errors.New("no limit")
 	}

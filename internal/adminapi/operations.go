@@ -34,10 +34,6 @@ func operate(p Process, w http.ResponseWriter, r *http.Request, body *keysReques
 	if err := checkEndpoint(c, zone, body.Endpoint); err != nil {
 		return err
 	}
-	if r.URL.Query().Has("dry_run") {
-		return apiError(http.StatusBadRequest, "dry_run is about rules, not counts: use POST /rate_limit/zones/%s/inspect",
-			zone)
-	}
 	action.Zone, action.Endpoint = zone, body.Endpoint
 	actions, err := body.actions(action)
 	if err != nil {

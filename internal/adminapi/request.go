@@ -32,10 +32,13 @@ const (
 	mediaYAML       = "application/yaml"
 )
 
-// runningOf returns the running configuration.
+// runningOf returns the running configuration. The admin endpoint of Caddy answers before that runs.
 func runningOf(p Process) (Configuration, error) {
 	if c := p.Running(); c != nil {
 		return c, nil
+	}
+	if p.Starting() {
+		return nil, apiError(http.StatusServiceUnavailable, "the configuration is not running yet: try again in a moment")
 	}
 	return nil, apiError(http.StatusNotFound, "the running configuration limits nothing: use one with rate_limit")
 }

@@ -23,16 +23,17 @@ var routes = map[string]methods{
 	"/rate_limit/emergency": {
 		http.MethodGet: getEmergency, http.MethodPost: postEmergency, http.MethodDelete: deleteEmergency,
 	},
-	"/rate_limit/status":               {http.MethodGet: getStatus},
-	"/rate_limit/openapi.json":         {http.MethodGet: getOpenAPI},
-	"/rate_limit/nodes":                {http.MethodGet: getNodes},
-	"/rate_limit/decisions":            {http.MethodGet: getDecisions, http.MethodPost: postDecisions},
-	"/rate_limit/zones":                {http.MethodGet: getZones},
-	"/rate_limit/zones/{zone}":         {http.MethodGet: getZone},
-	"/rate_limit/zones/{zone}/inspect": {http.MethodPost: postInspect},
-	"/rate_limit/zones/{zone}/top":     {http.MethodGet: getTop},
-	"/rate_limit/zones/{zone}/reset":   {http.MethodPost: postReset},
-	"/rate_limit/zones/{zone}/quota":   {http.MethodPost: postQuota},
+	"/rate_limit/status":                 {http.MethodGet: getStatus},
+	"/rate_limit/openapi.json":           {http.MethodGet: getOpenAPI},
+	"/rate_limit/nodes":                  {http.MethodGet: getNodes},
+	"/rate_limit/decisions":              {http.MethodGet: getDecisions, http.MethodPost: postDecisions},
+	"/rate_limit/zones":                  {http.MethodGet: getZones},
+	"/rate_limit/zones/{zone}":           {http.MethodGet: getZone},
+	"/rate_limit/zones/{zone}/inspect":   {http.MethodPost: postInspect},
+	"/rate_limit/zones/{zone}/overrides": {http.MethodPost: postLookup},
+	"/rate_limit/zones/{zone}/top":       {http.MethodGet: getTop},
+	"/rate_limit/zones/{zone}/reset":     {http.MethodPost: postReset},
+	"/rate_limit/zones/{zone}/quota":     {http.MethodPost: postQuota},
 	"/rate_limit/rules": {
 		http.MethodGet: getRules, http.MethodPut: replaceRules, http.MethodPatch: patchRules,
 	},
@@ -53,7 +54,7 @@ func Routes(p Process) []caddy.AdminRoute {
 	all := []caddy.AdminRoute{{Pattern: "/rate_limit/", Handler: caddy.AdminHandlerFunc(noRoute)}}
 	for path, methods := range routes {
 		all = append(all, caddy.AdminRoute{Pattern: path, Handler: caddy.AdminHandlerFunc(
-			func(w http.ResponseWriter, r *http.Request) error { return methods.serve(p, w, r) })})
+			func(w http.ResponseWriter, r *http.Request) error { return methods.serve(path, p, w, r) })})
 	}
 	return all
 }
@@ -63,7 +64,7 @@ func noRoute(_ http.ResponseWriter, r *http.Request) error {
 		strings.Join(slices.Sorted(maps.Keys(routes)), ", "))
 }
 
-func (m methods) serve(p Process, w http.ResponseWriter, r *http.Request) error {
+func (m methods) serve(path string, p Process, w http.ResponseWriter, r *http.Request) error {
 	method := r.Method
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -78,6 +79,9 @@ func (m methods) serve(p Process, w http.ResponseWriter, r *http.Request) error 
 		list := strings.Join(allowed, ", ")
 		w.Header().Set("Allow", list)
 		return apiError(http.StatusMethodNotAllowed, "the method is %s: use one of %s", r.Method, list)
+	}
+	if err := checkQuery(path, method, r); err != nil {
+		return err
 	}
 	return handle(p, w, r)
 }

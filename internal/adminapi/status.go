@@ -8,12 +8,24 @@ import (
 // A Status is what an operator wants to know first.
 type Status struct {
 	Readiness
-	Mismatches []Mismatch  `json:"mismatches,omitempty"`
-	Store      string      `json:"store"` // of the counts
-	Nodes      int         `json:"nodes"`
-	Zones      int         `json:"zones"`
-	Rules      RulesStatus `json:"rules"`
-	Emergency  Emergency   `json:"emergency"`
+	Mismatches []Mismatch `json:"mismatches,omitempty"`
+
+	// UntrustedProxy was noticed first since the configuration has been loaded.
+	UntrustedProxy *UntrustedProxy `json:"untrusted_proxy,omitempty"`
+
+	Store     string      `json:"store"` // of the counts
+	Nodes     int         `json:"nodes"`
+	Zones     int         `json:"zones"`
+	Rules     RulesStatus `json:"rules"`
+	Emergency Emergency   `json:"emergency"`
+}
+
+// An UntrustedProxy is what seems to be a proxy and is not trusted, so that a zone counts all of its
+// clients as one.
+type UntrustedProxy struct {
+	Zone    string `json:"zone"`
+	Address string `json:"address"` // of the proxy
+	Header  string `json:"header"`  // by which it says for whom it forwards
 }
 
 // A Mismatch is a zone that another node defines differently.
@@ -58,13 +70,13 @@ func getStatus(p Process, w http.ResponseWriter, _ *http.Request) error {
 	}
 	now, v := time.Now(), c.Watcher().Latest()
 	answer := Status{
-		Readiness: p.Readiness(), Mismatches: c.Mismatches(), Store: c.StoreName(), Nodes: c.NodeCount(), Zones: len(c.Schema().Zones()),
+		Readiness: p.Readiness(), Mismatches: c.Mismatches(), UntrustedProxy: c.UntrustedProxy(), Store: c.StoreName(), Nodes: c.NodeCount(), Zones: len(c.Schema().Zones()),
 		Rules: RulesStatus{
 			Store: c.Watcher().Store().Name(), Version: v.Number, Author: v.Author,
 			Overrides: overrideEntries.count(v.Document, now), Tiers: tierEntries.count(v.Document, now),
 			Access: accessEntries.count(v.Document, now), FailedPolls: c.Watcher().FailedPolls(),
 		},
-		Emergency: p.Emergency(),
+		Emergency: p.Emergency().Describe(),
 	}
 	if v.Number > 0 {
 		answer.Rules.Time = &v.Time

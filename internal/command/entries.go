@@ -26,6 +26,7 @@ type entryCommands[E rules.ListEntry] struct {
 	cells   func(E) []any
 
 	atEndpoints bool // an entry may be about one endpoint
+	byKey       bool // the API lists those of a key
 }
 
 // listCommand returns the command that lists entries.
@@ -35,10 +36,17 @@ func (c *entryCommands[E]) listCommand() *cobra.Command {
 		example: "  caddy rate-limit " + c.name + " list --zone user",
 		flags: func(f *pflag.FlagSet) {
 			f.String("zone", "", "Only those of this zone")
+			if c.byKey {
+				f.String("key", "", "Only those of this key, with --zone")
+				keyFlags(f)
+			}
 			f.Int("limit", adminapi.DefaultEntries, fmt.Sprintf("How many, at most %d", adminapi.MaxEntries))
 			f.String("after", "", "Only those after the entry with this ID")
 		},
 		request: func(cmd *cobra.Command, _ []string) (*apiRequest, error) {
+			if f := cmd.Flags(); c.byKey && (f.Changed("key") || f.Changed("key-file")) {
+				return c.lookup(cmd)
+			}
 			r := getRequest(c.list)
 			r.query = usedQuery(cmd.Flags(), "zone", "limit", "after")
 			return r, nil
@@ -54,6 +62,28 @@ func (c *entryCommands[E]) listCommand() *cobra.Command {
 			}
 		},
 	}.command()
+}
+
+// lookup returns the request for the entries of a key.
+func (c *entryCommands[E]) lookup(cmd *cobra.Command) (*apiRequest, error) {
+	f := cmd.Flags()
+	zone, _ := f.GetString("zone")
+	if zone == "" || f.Changed("limit") || f.Changed("after") {
+		return nil, errors.New("a key needs its zone, and no page: use --zone with --key or --key-file")
+	}
+	body := usedFlags(f, "missing")
+	if err := addKey(body, cmd, keyFlag(f)); err != nil {
+		return nil, err
+	}
+	return &apiRequest{method: http.MethodPost, path: "zones/" + url.PathEscape(zone) + "/" + c.list, body: body}, nil
+}
+
+// keyFlag returns the key of the flag --key, if there is one.
+func keyFlag(f *pflag.FlagSet) []string {
+	if key, _ := f.GetString("key"); key != "" {
+		return []string{key}
+	}
+	return nil
 }
 
 // showCommand returns the command that shows an entry.
@@ -103,11 +133,7 @@ func (c *entryCommands[E]) removeCommand() *cobra.Command {
 			if c.atEndpoints {
 				maps.Copy(body, usedFlags(f, "endpoint"))
 			}
-			var keys []string
-			if key, _ := f.GetString("key"); key != "" {
-				keys = []string{key}
-			}
-			if err := addKey(body, cmd, keys); err != nil {
+			if err := addKey(body, cmd, keyFlag(f)); err != nil {
 				return nil, err
 			}
 			r.body = body

@@ -8,6 +8,8 @@ import (
 func TestCommandsOfLists(t *testing.T) {
 	testCommands(t, []commandCase{
 		{command: "override list", request: "GET overrides"},
+		{command: "override list --zone user --key a", request: `POST zones/user/overrides {"key":"a"}`},
+		{command: "override list --key a", wrong: "use --zone with --key"},
 		{command: "tier list --zone user --limit 2 --after a", request: "GET tiers?after=a&limit=2&zone=user"},
 		{command: "override remove a/b --note n", request: "DELETE overrides/a%2Fb?note=n"},
 		{command: "override remove --zone user --key k --endpoint /v1", request: `DELETE overrides {"endpoint":"/v1","key":"k","zone":"user"}`},

@@ -9,7 +9,7 @@ import (
 
 var overrideCommands = &entryCommands[*rules.Override]{
 	list: "overrides", name: "override", noun: "override",
-	columns: []string{"ZONE", "KEY", "LIMIT", "ENDPOINT"}, atEndpoints: true,
+	columns: []string{"ZONE", "KEY", "LIMIT", "ENDPOINT"}, atEndpoints: true, byKey: true,
 	cells: func(o *rules.Override) []any {
 		return []any{o.Zone, keyCell(&o.Key), limitText(o.Limit, o.Multiplier), o.Endpoint}
 	},

@@ -110,7 +110,7 @@ func (r *apiRequest) open(cmd *cobra.Command) (*http.Response, error) {
 		content = bytes.NewReader(text)
 	}
 	query := maps.Clone(r.query)
-	if author := authorOf(cmd.Flags()); author != "" {
+	if author := authorOf(cmd.Flags()); author != "" && r.method != http.MethodGet {
 		if query == nil {
 			query = url.Values{}
 		}

@@ -63,8 +63,8 @@ const (
 
 // A Map has the entries of many keys. Use [New]. The type parameters are those of [Shard].
 type Map[V, C, S any] struct {
-	seed   maphash.Seed // secret: no client can choose keys that share a shard or a group
-	shards []Shard[V, C, S]
+	seed   maphash.Seed                     // secret: no client can choose keys that share a shard or a group
+	shards atomic.Pointer[[]Shard[V, C, S]] // nil until the first use: many maps may have no keys
 	shift  uint
 	len    atomic.Int64 // Invariant: grows only below the bound of the key that is added
 }
@@ -86,13 +86,27 @@ var ranks atomic.Uint64
 
 // New returns a map with 1<<shardBits shards.
 func New[V, C, S any](shardBits int) *Map[V, C, S] {
-	n := uint64(1) << shardBits
-	m := &Map[V, C, S]{seed: maphash.MakeSeed(), shards: make([]Shard[V, C, S], n), shift: 64 - uint(shardBits)}
+	return &Map[V, C, S]{seed: maphash.MakeSeed(), shift: 64 - uint(shardBits)}
+}
+
+// makeShards returns the shards, which it makes unless somebody else does at the same time.
+func (m *Map[V, C, S]) makeShards() []Shard[V, C, S] {
+	n := uint64(1) << (64 - m.shift)
+	shards := make([]Shard[V, C, S], n)
 	first := ranks.Add(n) - n
-	for i := range m.shards {
-		m.shards[i].rank = first + uint64(i)
+	for i := range shards {
+		shards[i].rank = first + uint64(i)
 	}
-	return m
+	m.shards.CompareAndSwap(nil, &shards)
+	return *m.shards.Load()
+}
+
+// Shards returns the shards, none before the first use of one.
+func (m *Map[V, C, S]) Shards() []Shard[V, C, S] {
+	if shards := m.shards.Load(); shards != nil {
+		return *shards
+	}
+	return nil
 }
 
 // Hash returns the [Key.Hash] of the key with this ID and text.
@@ -101,7 +115,13 @@ func (m *Map[V, C, S]) Hash(id uint32, text []byte) uint64 {
 }
 
 // Shard returns the shard of the keys with this hash. Its upper bits choose.
-func (m *Map[V, C, S]) Shard(hash uint64) *Shard[V, C, S] { return &m.shards[hash>>m.shift] }
+func (m *Map[V, C, S]) Shard(hash uint64) *Shard[V, C, S] {
+	shards := m.Shards()
+	if shards == nil {
+		shards = m.makeShards()
+	}
+	return &shards[hash>>m.shift]
+}
 
 // Len returns the number of entries.
 func (m *Map[V, C, S]) Len() int { return int(m.len.Load()) }
@@ -145,8 +165,9 @@ func (m *Map[V, C, S]) evictLocked(
 	var victim *Entry[V]
 	holder, least := home, int64(0) // holder has the victim and is locked
 	sampled, seen := 0, 0
-	for i := range uint64(len(m.shards)) {
-		s := &m.shards[(home.rank-m.shards[0].rank+i)%uint64(len(m.shards))]
+	shards := m.Shards()
+	for i := range uint64(len(shards)) {
+		s := &shards[(home.rank-shards[0].rank+i)%uint64(len(shards))]
 		if s != home && !s.TryLock() {
 			continue
 		}
@@ -190,8 +211,9 @@ func (m *Map[V, C, S]) RemoveLocked(s *Shard[V, C, S], e *Entry[V]) {
 // Sweep removes the entries that are idle from every parts-th shard, beginning with the shard part,
 // and frees memory that is not needed any more. idle is called with the shard locked.
 func (m *Map[V, C, S]) Sweep(part, parts int, idle func(*Shard[V, C, S], *Entry[V]) bool) {
-	for i := part; i < len(m.shards); i += parts {
-		s := &m.shards[i]
+	shards := m.Shards()
+	for i := part; i < len(shards); i += parts {
+		s := &shards[i]
 		for c, more := new(Cursor), true; more; {
 			s.Lock()
 			more = s.Entries.Walk(c, sweepSlots, func(e *Entry[V]) {
@@ -213,14 +235,15 @@ func (m *Map[V, C, S]) Sweep(part, parts int, idle func(*Shard[V, C, S], *Entry[
 // A lock is held for some slots at a time. The other shards come before it is taken again, so that
 // whoever waits for it gets it.
 func (m *Map[V, C, S]) Each(do func(*Shard[V, C, S], *Entry[V])) {
-	cursors := make([]Cursor, len(m.shards))
-	more := make([]bool, len(m.shards))
+	shards := m.Shards()
+	cursors := make([]Cursor, len(shards))
+	more := make([]bool, len(shards))
 	for first := true; first || slices.Contains(more, true); first = false {
-		for i := range m.shards {
+		for i := range shards {
 			if !first && !more[i] {
 				continue
 			}
-			s := &m.shards[i]
+			s := &shards[i]
 			s.Lock()
 			more[i] = s.Entries.Walk(&cursors[i], eachSlots, func(e *Entry[V]) { do(s, e) })
 			s.Unlock()

@@ -92,29 +92,29 @@ func TestEvictionSkipsLockedShards(t *testing.T) {
 	for n := range uint64(20) {
 		k := keyOf(m, n)
 		value := int64(0) // can be evicted
-		if m.Shard(k.Hash) == &m.shards[0] {
+		if m.Shard(k.Hash) == &m.Shards()[0] {
 			value = -1
 		}
 		add(m, n, 20, value)
 	}
 	n := uint64(20)
-	for m.Shard(keyOf(m, n).Hash) != &m.shards[0] {
+	for m.Shard(keyOf(m, n).Hash) != &m.Shards()[0] {
 		n++
 	}
-	for i := 1; i < len(m.shards); i++ {
-		m.shards[i].Lock()
+	for i := 1; i < len(m.Shards()); i++ {
+		m.Shards()[i].Lock()
 	}
 	if evicted, ok := add(m, n, 20, 1); ok {
 		t.Errorf("add with all other shards locked: evicted %v, want no room", evicted)
 	}
-	for i := 1; i < len(m.shards); i++ {
-		m.shards[i].Unlock()
+	for i := 1; i < len(m.Shards()); i++ {
+		m.Shards()[i].Unlock()
 	}
 	if evicted, ok := add(m, n, 20, 1); !ok || !slices.Equal(evicted, []int64{0}) {
 		t.Errorf("add with all other shards unlocked: evicted %v, ok = %v, want one entry and true", evicted, ok)
 	}
-	for i := range m.shards { // and unlocks those it has locked
-		if !m.shards[i].TryLock() {
+	for i := range m.Shards() { // and unlocks those it has locked
+		if !m.Shards()[i].TryLock() {
 			t.Errorf("shard %d is locked after an eviction", i)
 		}
 	}
@@ -126,15 +126,15 @@ func TestSweep(t *testing.T) {
 	for n := range uint64(4000) {
 		add(m, n, 4000, int64(n%2))
 	}
-	for part := range m.shards {
+	for part := range m.Shards() {
 		before := m.Len()
-		m.Sweep(part, len(m.shards), func(s *intShard, e *intEntry) bool {
-			if s != &m.shards[part] || s.TryLock() {
+		m.Sweep(part, len(m.Shards()), func(s *intShard, e *intEntry) bool {
+			if s != &m.Shards()[part] || s.TryLock() {
 				t.Fatal("sweep of another shard, or without its lock")
 			}
 			return *e.Value() == 0
 		})
-		if left := m.shards[part].Entries.len; left == 0 || m.Len() >= before {
+		if left := m.Shards()[part].Entries.len; left == 0 || m.Len() >= before {
 			t.Errorf("entries of shard %d after its sweep = %d, of all %d, before %d", part, left, m.Len(), before)
 		}
 	}
@@ -142,8 +142,8 @@ func TestSweep(t *testing.T) {
 		t.Errorf("entries after a sweep of half of 4000 = %d, want 2000", m.Len())
 	}
 	m.Sweep(0, 1, func(*intShard, *intEntry) bool { return true })
-	for i := range m.shards {
-		if s := &m.shards[i]; s.Entries.slots() != 0 {
+	for i := range m.Shards() {
+		if s := &m.Shards()[i]; s.Entries.slots() != 0 {
 			t.Errorf("slots of the empty shard %d = %d, want none", i, s.Entries.slots())
 		}
 	}
@@ -206,9 +206,11 @@ func TestMarkIsNoPartOfTheKey(t *testing.T) {
 
 func TestLockAll(t *testing.T) {
 	a, b := newMap(), newMap()
-	given := []*intShard{&b.shards[1], &a.shards[3], &b.shards[0], &a.shards[3], &a.shards[0]}
+	a.makeShards()
+	b.makeShards()
+	given := []*intShard{&b.Shards()[1], &a.Shards()[3], &b.Shards()[0], &a.Shards()[3], &a.Shards()[0]}
 	locked := LockAll(given)
-	if want := []*intShard{&a.shards[0], &a.shards[3], &b.shards[0], &b.shards[1]}; !slices.Equal(locked, want) {
+	if want := []*intShard{&a.Shards()[0], &a.Shards()[3], &b.Shards()[0], &b.Shards()[1]}; !slices.Equal(locked, want) {
 		t.Errorf("locked shards = %v, want each once, in the order in which they were made", locked)
 	}
 	for _, s := range locked {
@@ -245,8 +247,8 @@ func TestBoundHoldsWhenManyAdd(t *testing.T) {
 	}
 	wg.Wait()
 	entries := 0
-	for i := range m.shards {
-		entries += m.shards[i].Entries.len
+	for i := range m.Shards() {
+		entries += m.Shards()[i].Entries.len
 	}
 	if entries != m.Len() {
 		t.Errorf("entries in shards = %d, counted %d", entries, m.Len())

@@ -1,7 +1,10 @@
 // Package keytable finds what is known of a few keys, although most requests have others.
 package keytable
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"maps"
+)
 
 // A Table has entries of keys. Most keys that it is asked for have none, so a filter comes before
 // the map: it is small enough for the processor's caches, where a map of many keys is not. The zero
@@ -9,7 +12,8 @@ import "hash/maphash"
 type Table[E any] struct {
 	entries map[string]*E
 	seed    maphash.Seed
-	filter  []uint64 // each key sets three bits of one word; the length is a power of two, or 0
+	filter  []uint64      // each key sets three bits of one word; the length is a power of two, or 0
+	changed map[string]*E // in place of entries; nil: the key has none
 }
 
 // New returns a table for n keys.
@@ -21,7 +25,7 @@ func New[E any](n int) Table[E] {
 	for words < n/4 {
 		words *= 2
 	}
-	return Table[E]{make(map[string]*E, n), maphash.MakeSeed(), make([]uint64, words)}
+	return Table[E]{make(map[string]*E, n), maphash.MakeSeed(), make([]uint64, words), nil}
 }
 
 // filtered returns the word of a key in the filter, and its bits.
@@ -32,6 +36,11 @@ func (t *Table[E]) filtered(key []byte) (word *uint64, bits uint64) {
 
 // Of returns the entry of a key, or nil if it has none.
 func (t *Table[E]) Of(key []byte) *E {
+	if len(t.changed) > 0 {
+		if entry, found := t.changed[string(key)]; found {
+			return entry
+		}
+	}
 	if len(t.filter) == 0 {
 		return nil
 	}
@@ -40,6 +49,21 @@ func (t *Table[E]) Of(key []byte) *E {
 	}
 	return t.entries[string(key)]
 }
+
+// With returns t with other entries of some keys, nil: none. It takes as long as all that was changed
+// so has entries, which slows down Of a little.
+func (t *Table[E]) With(changed map[string]*E) Table[E] {
+	with := *t
+	with.changed = maps.Clone(t.changed)
+	if with.changed == nil {
+		with.changed = make(map[string]*E, len(changed))
+	}
+	maps.Copy(with.changed, changed)
+	return with
+}
+
+// Changed returns how many keys [Table.With] has changed.
+func (t *Table[E]) Changed() int { return len(t.changed) }
 
 // Add returns the entry of a key, which is new and empty if the key had none.
 func (t *Table[E]) Add(key []byte) *E {

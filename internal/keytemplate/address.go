@@ -42,6 +42,9 @@ func parseWithPort(text string) (netip.Addr, bool) {
 	return ipset.ParseAddr(text)
 }
 
+// HasClientIP reports whether keys have the client's address as Caddy determines it.
+func (t *Template) HasClientIP() bool { return t.clientIP }
+
 // LacksAddress reports whether the template has the client's address and r has none, because it
 // came through a Unix socket.
 func (t *Template) LacksAddress(r *http.Request, repl *caddy.Replacer) bool {

@@ -105,6 +105,8 @@ type Template struct {
 	parts   []part
 	names   []string // of the placeholders
 	address bool     // a placeholder is made from the client's address
+
+	clientIP bool // a placeholder is that address as Caddy determines it
 }
 
 // A part is a text or a placeholder.
@@ -158,6 +160,7 @@ func Parse(raw string, o Options) (*Template, error) {
 		}
 		t.names = append(t.names, p.name)
 		t.address = t.address || fromAddress(p.name)
+		t.clientIP = t.clientIP || p.name == clientIPName
 	}
 	return t, nil
 }

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
@@ -23,10 +24,13 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
+// shorthandReplacer is made once, because it compiles many regular expressions.
+var shorthandReplacer = sync.OnceValue(httpcaddyfile.NewShorthandReplacer)
+
 // Long returns the name that a shorthand of the Caddyfile stands for. Other names stay the same.
 func Long(name string) string {
 	text := caddyfile.Segment{{Text: "{" + name + "}"}}
-	httpcaddyfile.NewShorthandReplacer().ApplyToSegment(&text)
+	shorthandReplacer().ApplyToSegment(&text)
 	return strings.TrimSuffix(strings.TrimPrefix(text[0].Text, "{"), "}")
 }
 

@@ -20,6 +20,9 @@ func UnknownWord(setting, value string, words []string, synonyms Synonyms) error
 	if meant := cmp.Or(synonyms[plain(value)], Nearest(value, words)); meant != "" {
 		question = fmt.Sprintf("; did you mean %s?", meant)
 	}
+	if last == 0 {
+		return fmt.Errorf("%s is %q: use %s%s", setting, value, words[0], question)
+	}
 	return fmt.Errorf("%s is %q: use %s or %s%s", setting, value, strings.Join(words[:last], ", "), words[last], question)
 }
 

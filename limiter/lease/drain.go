@@ -29,8 +29,9 @@ func (s *Store) drain(closed ...*Zone) {
 	d := drainBatch{store: s}
 	d.begin()
 	for _, z := range closed {
-		for i := range uint64(1) << shardBits {
-			sh := z.accounts.Shard(i << (64 - shardBits))
+		shards := z.accounts.Shards()
+		for i := range shards {
+			sh := &shards[i]
 			for at, more := new(keyed.Cursor), true; more; {
 				more = d.add(z, sh, at)
 				if len(d.calls) >= drainSize && !d.finish(ctx) {

@@ -112,8 +112,9 @@ func (s *Store) DropDenials(zone limiter.Zone) {
 	if z == nil || z.store != s {
 		return
 	}
-	for i := range uint64(1) << shardBits {
-		sh := z.accounts.Shard(i << (64 - shardBits))
+	shards := z.accounts.Shards()
+	for i := range shards {
+		sh := &shards[i]
 		for at, more := new(keyed.Cursor), true; more; {
 			more = z.dropDenials(sh, at)
 		}

@@ -159,12 +159,15 @@ func (b *lendingBucket) consume(_ *limiter.Rule, n int64) { b.missing += n }
 
 // lend grants a part: of what is left at most one event in l.Divisor, and at most half of the
 // refill that no part has. All parts together can hold half of the capacity at most. A part that is
-// too small to be of use is not granted. An empty bucket grants a share alone, and none that does not
-// accrue an event within two seconds.
+// too small to be of use is not granted. A scarce bucket grants only shares to nodes that want
+// nothing else, and an empty one none that does not accrue an event within two seconds.
 func (b *lendingBucket) lend(l *limiter.LeaseRequest) {
 	r := l.Rule
 	room := r.Capacity()/2 - b.most(r)
 	if l.Incarnation == 0 || !b.begin(b.at, r.LeaseSlot()) || room < limiter.MinPart { // else it cannot be returned
+		return
+	}
+	if l.Want > 0 && r.Scarce(r.Capacity()-b.missing) {
 		return
 	}
 	events := min(lendable(l, r.Capacity()-b.missing), room)
@@ -172,11 +175,12 @@ func (b *lendingBucket) lend(l *limiter.LeaseRequest) {
 	refill, per := r.Rate()
 	fits, _ := mulAddDiv(room-events, per, 0, refill) // µs of the whole refill
 	fits, _ = mulAddDiv(fits, limiter.Shares, 0, lasts)
-	share := min(l.Share, (limiter.Shares-b.shares())/2, fits)
+	free := limiter.Shares - b.shares()
+	share := max(0, min(l.Share, free/2, free-unshared(r), fits))
 	if n, _ := mulAddDiv(share*lasts/limiter.Shares, refill, 0, per); events+n < limiter.MinPart {
 		return
 	}
-	if soon, _ := mulAddDiv(share*2_000_000/limiter.Shares, refill, 0, per); soon < 1 && b.missing >= r.Capacity() {
+	if soon, _ := mulAddDiv(share*maxWait/limiter.Shares, refill, 0, per); soon < 1 && b.missing >= r.Capacity() {
 		return // others would wait for it
 	}
 	b.grant(b.at, events, share)

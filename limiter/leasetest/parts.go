@@ -62,6 +62,16 @@ func accrual(r *limiter.Rule, us int64) (events, numerator int64) {
 	return mulAddDiv((us+limiter.Shares-1)/limiter.Shares, refill, 0, per)
 }
 
+// maxWait is how long the bucket takes at most to accrue an event by what no part has of the refill,
+// in µs. A take that finds it empty does not wait for longer because of parts.
+const maxWait = 2_000_000
+
+// unshared returns how much of the refill no part may have.
+func unshared(r *limiter.Rule) int64 {
+	refill, per := r.Rate()
+	return limiter.Shares*(per/refill)/maxWait + 1
+}
+
 // begin makes sure of slots of this length in which at lies. It reports false while parts are open
 // in slots of another length: no part is granted until they have ended.
 func (p *parts) begin(at limiter.Instant, length int64) bool {

@@ -44,7 +44,7 @@ func TestNodesTellTheStoresRetry(t *testing.T) {
 
 // TestDeniedByPartsComeBack exhausts a bucket that has parts, and has a take come back to its node
 // when it was told to, until it is allowed. Nodes decide by their parts for up to 2 seconds, so it
-// may be allowed that much later than by the algorithm, or when the parts of other nodes have ended.
+// may be allowed that much later than by the algorithm, or by the time in which an event accrues.
 // It never comes in vain to a node that is alone, and to others a few times at most.
 func TestDeniedByPartsComeBack(t *testing.T) {
 	for _, limit := range []limiter.Limit{
@@ -89,7 +89,7 @@ func (s *simulation) testComeBack(t *testing.T) {
 		vain = 0
 	}
 	t.Logf("come in vain %d times at most, allowed %d ms late at most", most, longest/ms)
-	if late := limiter.Instant(max(2*sec, s.rule.LeaseSlot()) + latest); longest > late || most > vain {
+	if late := limiter.Instant(max(2*sec, s.rule.TimeFor(1)) + latest); longest > late || most > vain {
 		t.Errorf("come in vain %d times, allowed %d µs late, want at most %d and %d", most, longest, vain, late)
 	}
 }

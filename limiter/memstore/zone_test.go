@@ -233,7 +233,7 @@ func TestMemoryOfSweptKeysIsFreed(t *testing.T) {
 // need them, so no method of m returns them.
 func memory(m *counts) (room, spilled int) {
 	const groupSize = 7 // slots
-	shards := reflect.ValueOf(m).Elem().FieldByName("shards")
+	shards := reflect.ValueOf(m.Shards())
 	for i := range shards.Len() {
 		arrays := shards.Index(i).FieldByName("Entries").FieldByName("arrays")
 		for j := range arrays.Len() {

@@ -41,7 +41,7 @@ local function muldiv(a, b, c)
   end
   return quotient, rest
 end
-local SHARES, SLOT = 4096, 60000000
+local SHARES, SLOT, MAX_WAIT = 4096, 60000000, 2000000
 local function sharesOf(parts) return parts.current.shares + parts.previous.shares end
 local function given(us, p, q)
   local rest = us % q
@@ -269,7 +269,7 @@ do
     math.floor((left_1 - more_1) / struct.unpack('>I2', ARGV[7 * 1 + 2], 4)))) or 0
   if allowed or not enough then
     do
-  local length, share = struct.unpack('>I4I2', ARGV[7 * 1 + 2], 11)
+  local wanted, length, share = struct.unpack('>I5I4I2', ARGV[7 * 1 + 2], 6)
   local t, room, granted = parts_1, 0, 0
   if length > 0 and not t then
     t = {ends = at_1 - at_1 % length + length, length = length,
@@ -280,14 +280,16 @@ do
     local most, ahead = given(math.ceil(us / SHARES), p_1, q_1)
     room = math.floor(capacity_1 / 2) - t.current.events - t.previous.events - most - (ahead > 0 and 1 or 0)
   end
-  if room >= 2 then
+  local scarce = 8 * (capacity_1 - missing_1) < capacity_1
+  if room >= 2 and not (scarce and wanted > 0) then
     local lasts, slot = t.ends + length - at_1, t.current
     want_1 = math.min(want_1, room)
     local whole = given(room - want_1, q_1, p_1)
-    share = math.min(share, math.floor((SHARES - sharesOf(t)) / 2),
-      math.floor(math.min(whole, lasts) * SHARES / lasts))
+    local free, unshared = SHARES - sharesOf(t), math.floor(SHARES * given(1, q_1, p_1) / MAX_WAIT) + 1
+    share = math.max(0, math.min(share, math.floor(free / 2), free - unshared,
+      math.floor(math.min(whole, lasts) * SHARES / lasts)))
     local n = given(math.floor(share * lasts / SHARES), p_1, q_1)
-    if missing_1 >= capacity_1 and given(math.floor(share * 2000000 / SHARES), p_1, q_1) < 1 then n = 0 end
+    if missing_1 >= capacity_1 and given(math.floor(share * MAX_WAIT / SHARES), p_1, q_1) < 1 then n = 0 end
     if want_1 + n >= 2 then
       slot.shares, slot.events = slot.shares + share, slot.events + want_1
       slot.offset = slot.offset + share * (at_1 - t.ends + length)

@@ -2,6 +2,18 @@ local number = ARGV[1]
 if number == '' then number = redis.call('HGET', KEYS[1], 'newest') end
 local version = number and redis.call('HGET', KEYS[1], number)
 if not version then return {} end
-local name = string.sub(version, 1, 64)
-if name == ARGV[2] then return {version} end
-return {version, redis.call('HGET', KEYS[1], name)}
+local name, known = string.sub(version, 1, 64), ARGV[2]
+if name == known then return {version} end
+local whole, patches = nil, {}
+local length
+while name ~= known do
+  if not whole and redis.call('HEXISTS', KEYS[1], name) == 1 then whole, length = name, #patches end
+  local patch = redis.call('HGET', KEYS[1], 'patch:' .. name)
+  if not patch then break end
+  patches[#patches + 1] = name
+  patches[#patches + 1] = string.sub(patch, 65)
+  name = string.sub(patch, 1, 64)
+end
+if name == known then return {version, '', unpack(patches)} end
+if not whole then return {version, ''} end
+return {version, whole .. redis.call('HGET', KEYS[1], whole), unpack(patches, 1, length)}

@@ -41,7 +41,7 @@ local function muldiv(a, b, c)
   end
   return quotient, rest
 end
-local SHARES, SLOT = 4096, 60000000
+local SHARES, SLOT, MAX_WAIT = 4096, 60000000, 2000000
 local function sharesOf(parts) return parts.current.shares + parts.previous.shares end
 local function given(us, p, q)
   local rest = us % q

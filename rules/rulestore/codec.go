@@ -8,75 +8,110 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// nameLength is the length of a document's name: its SHA-256 in hexadecimal digits.
+// nameLength is the length of a document's name, in hexadecimal digits.
 const nameLength = 2 * sha256.Size
 
-// A documentCache has the document that was read or written last. Most reads and many writes are
-// about that one. Documents do not change, so one that is known by its address or name need not be
-// encoded or read again. The zero value is empty.
-type documentCache struct {
-	mu       sync.Mutex
-	document *rules.Document
-	name     string
+// An encodedDocument is a document as it is stored: whole, or as a patch of another one.
+type encodedDocument struct {
+	// name tells documents from others. A whole one is named by its text, so that it is stored once.
+	// One that is a patch is named by the base and the patch. So equal names are equal histories.
+	name string
+
+	base string // the name of the document that is patched; empty: it is whole
+	data []byte // compressed
 }
 
-func (c *documentCache) set(document *rules.Document, name string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.document, c.name = document, name
-}
-
-func (c *documentCache) get() (document *rules.Document, name string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.document, c.name
-}
-
-// nameOf returns the name of a document if it is the known one, and else an empty text.
-func (c *documentCache) nameOf(document *rules.Document) string {
-	if known, name := c.get(); known == document {
-		return name
-	}
-	return ""
-}
-
-// encode returns the name of a document, and the document compressed.
-func encode(document *rules.Document) (name string, compressed []byte, err error) {
-	text, err := json.Marshal(document)
+// encode returns a document, whole.
+func encode(document *rules.Document) (*encodedDocument, error) {
+	text, data, err := compress(document)
 	if err != nil {
-		return "", nil, err
+		return nil, err
+	}
+	return &encodedDocument{name: sum(text), data: data}, nil
+}
+
+// encodePatch returns a document as a patch of the one that is called base.
+func encodePatch(base string, p *rules.Patch) (*encodedDocument, error) {
+	_, data, err := compress(p)
+	if err != nil {
+		return nil, err
+	}
+	return &encodedDocument{name: patchedName(base, data), base: base, data: data}, nil
+}
+
+func patchedName(base string, patch []byte) string { return sum([]byte(base), patch) }
+
+func sum(texts ...[]byte) string {
+	h := sha256.New()
+	for _, text := range texts {
+		_, _ = h.Write(text) // which never fails
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+// compress returns v as JSON, and that compressed.
+func compress(v any) (text, data []byte, err error) {
+	if text, err = json.Marshal(v); err != nil {
+		return nil, nil, err
 	}
 	var buffer bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&buffer, gzip.BestSpeed) // which is a level
 	_, _ = w.Write(text)                                 // to memory
 	_ = w.Close()
 	if len(text) > maxText || buffer.Len() > maxDocument {
-		return "", nil, fmt.Errorf("the rules are too long to be stored, %d bytes: use fewer entries", len(text))
+		return nil, nil, fmt.Errorf("the rules are too long to be stored, %d bytes: use fewer entries", len(text))
 	}
-	return fmt.Sprintf("%x", sha256.Sum256(text)), buffer.Bytes(), nil
+	return text, buffer.Bytes(), nil
 }
 
-// decode returns the document that encode has compressed. Its name shows that it is whole.
-func decode(name string, compressed []byte) (*rules.Document, error) {
-	r, err := gzip.NewReader(bytes.NewReader(compressed))
+// decompress reads what compress has made into v. The checksum of gzip shows that it is whole.
+func decompress(data []byte, v any) error {
+	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return nil, damaged(err)
+		return damaged(err)
 	}
 	text, err := io.ReadAll(io.LimitReader(r, maxText+1))
+	if err == nil {
+		err = json.Unmarshal(text, v)
+	}
 	if err != nil {
-		return nil, damaged(err)
+		return damaged(err)
 	}
-	if fmt.Sprintf("%x", sha256.Sum256(text)) != name {
-		return nil, damaged(errors.New("it is not the text that was written"))
-	}
+	return nil
+}
+
+// decode returns a whole document.
+func decode(data []byte) (*rules.Document, error) {
 	document := new(rules.Document)
-	if err := json.Unmarshal(text, document); err != nil {
-		return nil, damaged(err)
+	return document, decompress(data, document)
+}
+
+// A storedPatch is a patch, and the name of the document that it makes.
+type storedPatch struct {
+	name string
+	data []byte
+}
+
+// patched returns a document, which is called base, with patches of it, the oldest first. Their
+// names show that they belong to it.
+func patched(document *rules.Document, base string, patches []storedPatch) (*rules.Document, error) {
+	for _, stored := range patches {
+		if patchedName(base, stored.data) != stored.name {
+			return nil, damaged(errors.New("a change is not the one that was written"))
+		}
+		p := new(rules.Patch)
+		if err := decompress(stored.data, p); err != nil {
+			return nil, err
+		}
+		next, err := p.Apply(document)
+		if err != nil {
+			return nil, damaged(err)
+		}
+		document, base = next, stored.name
 	}
 	return document, nil
 }

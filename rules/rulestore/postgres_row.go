@@ -69,23 +69,15 @@ func (r *row) primaryKey(table string) rowID {
 	return rowID{id: r.ID}
 }
 
-// rowsOf are the rows of a document by their table, in its order, without positions.
-func rowsOf(d *rules.Document) map[string][]*row {
-	all := map[string][]*row{limitsTable: limitRows(d.Zones)}
-	for _, o := range d.Overrides {
-		r := entryRow(&o.Entry, &o.Key)
-		r.Endpoint, r.RateLimit, r.Multiplier = o.Endpoint, o.Limit, o.Multiplier
-		all[overridesTable] = append(all[overridesTable], r)
-	}
-	for _, a := range d.Tiers {
-		r := entryRow(&a.Entry, &a.Key)
-		r.Tier = a.Tier
-		all[assignmentsTable] = append(all[assignmentsTable], r)
-	}
-	for _, a := range d.Access {
-		r := entryRow(&a.Entry, a.Key)
-		r.Action, r.Address = a.Action, a.Address
-		all[accessTable] = append(all[accessTable], r)
+// rowsOf are the rows of a document by their table, in its order. Those of lists are rows of last if
+// the entry is that of last, and have no position otherwise.
+func rowsOf(d *rules.Document, last *snapshot) map[string][]*row {
+	was := cmp.Or(last.Document, new(rules.Document))
+	all := map[string][]*row{
+		limitsTable:      limitRows(d.Zones),
+		overridesTable:   rowsOfList(d.Overrides, was.Overrides, last.tables[overridesTable], overrideRow),
+		assignmentsTable: rowsOfList(d.Tiers, was.Tiers, last.tables[assignmentsTable], assignmentRow),
+		accessTable:      rowsOfList(d.Access, was.Access, last.tables[accessTable], accessRow),
 	}
 	if e := d.Emergency; e != nil {
 		all[emergencyTable] = []*row{{
@@ -93,6 +85,37 @@ func rowsOf(d *rules.Document) map[string][]*row {
 		}}
 	}
 	return all
+}
+
+// rowsOfList are the rows of a list. those are the rows of last.
+func rowsOfList[E comparable](list, last []E, those []*row, rowOf func(E) *row) []*row {
+	rows, next := make([]*row, 0, len(list)), 0
+	for _, s := range rules.Splices(last, list) {
+		rows = append(rows, those[next:s.At]...)
+		for _, e := range s.Insert {
+			rows = append(rows, rowOf(e))
+		}
+		next = s.At + s.Remove
+	}
+	return append(rows, those[next:]...)
+}
+
+func overrideRow(o *rules.Override) *row {
+	r := entryRow(&o.Entry, &o.Key)
+	r.Endpoint, r.RateLimit, r.Multiplier = o.Endpoint, o.Limit, o.Multiplier
+	return r
+}
+
+func assignmentRow(a *rules.TierAssignment) *row {
+	r := entryRow(&a.Entry, &a.Key)
+	r.Tier = a.Tier
+	return r
+}
+
+func accessRow(a *rules.AccessEntry) *row {
+	r := entryRow(&a.Entry, a.Key)
+	r.Action, r.Address = a.Action, a.Address
+	return r
 }
 
 func limitRows(zones map[string]*rules.Zone) (all []*row) {
@@ -141,28 +164,16 @@ func instantOf(t *time.Time) time.Time {
 }
 
 // setPart sets the part of a document that a table has.
-func setPart(d *rules.Document, table string, rows map[rowID]*row) {
+func setPart(d *rules.Document, table string, rows []*row) {
 	switch table {
 	case limitsTable:
 		d.Zones = zonesOf(rows)
 	case overridesTable:
-		d.Overrides = listOf(rows, func(r *row) *rules.Override {
-			return &rules.Override{
-				Entry: r.entry(), Key: r.key(), Endpoint: r.Endpoint, Limit: r.RateLimit, Multiplier: r.Multiplier,
-			}
-		})
+		d.Overrides = listOf(rows, (*row).override)
 	case assignmentsTable:
-		d.Tiers = listOf(rows, func(r *row) *rules.TierAssignment {
-			return &rules.TierAssignment{Entry: r.entry(), Key: r.key(), Tier: r.Tier}
-		})
+		d.Tiers = listOf(rows, (*row).assignment)
 	case accessTable:
-		d.Access = listOf(rows, func(r *row) *rules.AccessEntry {
-			a := &rules.AccessEntry{Entry: r.entry(), Action: r.Action, Address: r.Address}
-			if key := r.key(); key != (rules.Key{}) {
-				a.Key = &key
-			}
-			return a
-		})
+		d.Access = listOf(rows, (*row).access)
 	case emergencyTable:
 		d.Emergency = nil
 		for _, r := range rows {
@@ -173,16 +184,61 @@ func setPart(d *rules.Document, table string, rows map[rowID]*row) {
 	}
 }
 
-// listOf makes a list of a document, in its order. Without rows it is nil.
-func listOf[E any](rows map[rowID]*row, entry func(*row) E) (list []E) {
-	sorted := slices.SortedFunc(maps.Values(rows), (*row).compare)
-	for _, r := range sorted {
+// listOf makes a list of a document. Without rows it is nil.
+func listOf[E any](rows []*row, entry func(*row) E) (list []E) {
+	for _, r := range rows {
 		list = append(list, entry(r))
 	}
 	return list
 }
 
-func zonesOf(limits map[rowID]*row) map[string]*rules.Zone {
+// changePart sets the part of a document that a table has, with some rows of the table changed,
+// nil: removed, and returns all rows. What has not changed is shared.
+func changePart(d *rules.Document, table string, rows []*row, changed map[rowID]*row) (merged []*row) {
+	switch table {
+	case overridesTable:
+		merged, d.Overrides = mergeRows(rows, d.Overrides, changed, (*row).override)
+	case assignmentsTable:
+		merged, d.Tiers = mergeRows(rows, d.Tiers, changed, (*row).assignment)
+	case accessTable:
+		merged, d.Access = mergeRows(rows, d.Access, changed, (*row).access)
+	default: // without an order
+		for _, r := range rows {
+			if _, replaced := changed[r.primaryKey(table)]; !replaced {
+				merged = append(merged, r)
+			}
+		}
+		for _, r := range changed {
+			if r != nil {
+				merged = append(merged, r)
+			}
+		}
+		setPart(d, table, merged)
+	}
+	return merged
+}
+
+// mergeRows returns the rows of a list, in their order, with changed ones in place of theirs, and the
+// list.
+func mergeRows[E any](rows []*row, list []E, changed map[rowID]*row, entry func(*row) E) (merged []*row, entries []E) {
+	added := slices.DeleteFunc(slices.Collect(maps.Values(changed)), func(r *row) bool { return r == nil })
+	slices.SortFunc(added, (*row).compare)
+	addUntil := func(next *row) {
+		for len(added) > 0 && (next == nil || added[0].compare(next) < 0) {
+			merged, entries, added = append(merged, added[0]), append(entries, entry(added[0])), added[1:]
+		}
+	}
+	for i, r := range rows {
+		if _, replaced := changed[rowID{id: r.ID}]; !replaced {
+			addUntil(r)
+			merged, entries = append(merged, r), append(entries, list[i])
+		}
+	}
+	addUntil(nil)
+	return merged, entries
+}
+
+func zonesOf(limits []*row) map[string]*rules.Zone {
 	if len(limits) == 0 {
 		return nil
 	}
@@ -229,6 +285,24 @@ func set[V any](m *map[string]V, key string, value V) {
 // compare orders rows by their positions. Rows that SQL has inserted may have the same one.
 func (r *row) compare(other *row) int {
 	return cmp.Or(cmp.Compare(r.Position, other.Position), cmp.Compare(r.ID, other.ID))
+}
+
+func (r *row) override() *rules.Override {
+	return &rules.Override{
+		Entry: r.entry(), Key: r.key(), Endpoint: r.Endpoint, Limit: r.RateLimit, Multiplier: r.Multiplier,
+	}
+}
+
+func (r *row) assignment() *rules.TierAssignment {
+	return &rules.TierAssignment{Entry: r.entry(), Key: r.key(), Tier: r.Tier}
+}
+
+func (r *row) access() *rules.AccessEntry {
+	a := &rules.AccessEntry{Entry: r.entry(), Action: r.Action, Address: r.Address}
+	if key := r.key(); key != (rules.Key{}) {
+		a.Key = &key
+	}
+	return a
 }
 
 func (r *row) entry() rules.Entry {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,11 +14,12 @@ import (
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
-// A snapshot is a version with its rows. It does not change.
+// A snapshot is a version with its rows. It does not change. The rows of a list are in the order of
+// its entries.
 type snapshot struct {
 	rules.Version
 	transaction string // that wrote it
-	tables      map[string]map[rowID]*row
+	tables      map[string][]*row
 }
 
 // selectVersions counts the rows that SQL has changed: such versions have no summary.
@@ -71,10 +73,9 @@ func readNewest(ctx context.Context, tx pgx.Tx, known *snapshot) (*snapshot, err
 			return s, s.deriveFrom(ctx, tx, known)
 		}
 	}
-	s.tables, s.Document = make(map[string]map[rowID]*row), new(rules.Document)
+	s.tables, s.Document = make(map[string][]*row), new(rules.Document)
 	for _, table := range ruleTables {
-		rows := make(map[rowID]*row)
-		s.tables[table.name] = rows
+		var rows []*row
 		found, err := tx.Query(ctx, "SELECT to_jsonb(t) FROM "+table.name+" t")
 		if err != nil {
 			return nil, err
@@ -82,14 +83,14 @@ func readNewest(ctx context.Context, tx pgx.Tx, known *snapshot) (*snapshot, err
 		var text []byte
 		_, err = pgx.ForEachRow(found, []any{&text}, func() error {
 			r, err := decodeRow(text)
-			if err == nil {
-				rows[r.primaryKey(table.name)] = r
-			}
+			rows = append(rows, r)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
+		slices.SortFunc(rows, (*row).compare)
+		s.tables[table.name] = rows
 		setPart(s.Document, table.name, rows)
 	}
 	return s, nil
@@ -112,34 +113,32 @@ func (s *snapshot) deriveFrom(ctx context.Context, tx pgx.Tx, other *snapshot) e
 		table   string
 		added   bool
 		entry   []byte
-		changed = make(map[string]map[rowID]*row)
+		changed = make(map[string]map[rowID]*row) // nil: removed
 	)
 	_, err = pgx.ForEachRow(events, []any{&table, &added, &entry}, func() error {
 		r, err := decodeRow(entry)
 		if err != nil {
 			return err
 		}
+		if _, known := other.tables[table]; !known {
+			return fmt.Errorf("an event is of the table %q, which this version of the module does not know", table)
+		}
 		rows := changed[table]
 		if rows == nil {
-			rows = maps.Clone(other.tables[table])
+			rows = make(map[rowID]*row)
 			changed[table] = rows
 		}
-		switch {
-		case rows == nil:
-			return fmt.Errorf("an event is of the table %q, which this version of the module does not know", table)
-		case added == forward:
+		rows[r.primaryKey(table)] = nil
+		if added == forward {
 			rows[r.primaryKey(table)] = r
-		default:
-			delete(rows, r.primaryKey(table))
 		}
 		return nil
 	})
 	s.tables, s.Document = other.tables, other.Document
 	if len(changed) > 0 {
 		s.tables, s.Document = maps.Clone(s.tables), new(*s.Document)
-		maps.Copy(s.tables, changed)
 		for table, rows := range changed {
-			setPart(s.Document, table, rows)
+			s.tables[table] = changePart(s.Document, table, s.tables[table], rows)
 		}
 	}
 	return err

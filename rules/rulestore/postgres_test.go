@@ -16,7 +16,7 @@ import (
 )
 
 // openPostgres returns a store that is closed after the test.
-func openPostgres(t *testing.T, url string) *rulestore.Postgres {
+func openPostgres(t testing.TB, url string) *rulestore.Postgres {
 	t.Helper()
 	store, err := rulestore.OpenPostgres(url)
 	if err != nil {
@@ -45,7 +45,7 @@ func write(t *testing.T, store rules.Store, v *rules.Version) {
 }
 
 // postgresFixture returns a database of its own.
-func postgresFixture(t *testing.T, server *pgtest.Server) rulestoretest.Fixture {
+func postgresFixture(t testing.TB, server *pgtest.Server) rulestoretest.Fixture {
 	t.Helper()
 	url := server.URL(server.Database(t))
 	return rulestoretest.Fixture{Open: func() rules.Store { return openPostgres(t, url) }}
@@ -152,7 +152,9 @@ func TestPostgresWritesWhatDiffers(t *testing.T) {
 	write(t, store, first)
 	second := *first
 	second.Number, second.Document = 2, first.Document.Clone()
-	second.Document.Overrides[500].Reason = "changed"
+	changed := *first.Document.Overrides[500]
+	changed.Reason = "changed"
+	second.Document.Overrides[500] = &changed
 	write(t, store, &second)
 	server.Exec(t, database, `DO $$ BEGIN
 		ASSERT (SELECT count(*) = 2 FROM rate_limit_events WHERE version = 2), 'two events';

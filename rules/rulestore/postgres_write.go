@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -64,7 +65,7 @@ func (p *Postgres) write(ctx context.Context, tx pgx.Tx, v *rules.Version, after
 			return nil, err
 		}
 	}
-	written := &snapshot{Version: *v, tables: make(map[string]map[rowID]*row)}
+	written := &snapshot{Version: *v, tables: make(map[string][]*row)}
 	written.Time = instantOf(&v.Time)
 	var now time.Time
 	err = tx.QueryRow(ctx, "SELECT rate_limit_transaction(), clock_timestamp() "+
@@ -77,7 +78,7 @@ func (p *Postgres) write(ctx context.Context, tx pgx.Tx, v *rules.Version, after
 		written.tables = last.tables
 		return written, nil
 	}
-	rows := rowsOf(v.Document)
+	rows := rowsOf(v.Document, last)
 	for _, table := range ruleTables {
 		change := newTableChange(table.name, last.tables[table.name], rows[table.name], now)
 		written.tables[table.name] = change.rows
@@ -92,27 +93,43 @@ func (p *Postgres) write(ctx context.Context, tx pgx.Tx, v *rules.Version, after
 type tableChange struct {
 	table          string
 	removed, added []*row
-	rows           map[rowID]*row // after it
+	rows           []*row // after it
 }
 
 // newTableChange compares the rows of a table with those that it is to have, in their order. It
 // sets positions: a row keeps its own if that is after the row before it.
-func newTableChange(table string, old map[rowID]*row, wanted []*row, now time.Time) *tableChange {
-	c := &tableChange{table: table, rows: make(map[rowID]*row, len(wanted))}
-	next := now.UnixMicro() // as the column's default
+func newTableChange(table string, old, wanted []*row, now time.Time) *tableChange {
+	c := &tableChange{table: table, rows: make([]*row, 0, len(wanted))}
+	changes := rules.Splices(old, wanted)
+	if len(changes) == 0 {
+		c.rows = old
+		return c
+	}
+	ordered := table != limitsTable && table != emergencyTable
+	replaced := make(map[rowID]*row)
+	for _, s := range changes {
+		for _, r := range old[s.At : s.At+s.Remove] {
+			replaced[r.primaryKey(table)] = r
+		}
+	}
+	next, before := now.UnixMicro(), new(row) // as the column's default
 	for _, r := range old {
 		next = max(next, r.Position+1)
 	}
-	before := new(row)
-	for _, r := range wanted {
-		id := r.primaryKey(table)
-		was := old[id]
-		if table != limitsTable && table != emergencyTable { // which have no order
+	place := func(r, was *row) {
+		if ordered {
+			position := next
 			if was != nil && was.compare(before) > 0 {
-				r.Position = was.Position
+				position = was.Position
 			} else {
-				r.Position = next
 				next++
+			}
+			if r == was && r.Position != position {
+				moved := *r // others use it
+				r = &moved
+			}
+			if r != was {
+				r.Position = position
 			}
 			before = r
 		}
@@ -125,13 +142,21 @@ func newTableChange(table string, old map[rowID]*row, wanted []*row, now time.Ti
 		default:
 			c.added = append(c.added, r)
 		}
-		c.rows[id] = r
+		c.rows = append(c.rows, r)
 	}
-	for id, r := range old {
-		if c.rows[id] == nil {
-			c.removed = append(c.removed, r)
+	kept := 0
+	for _, s := range append(changes, rules.Splice[*row]{At: len(old)}) {
+		for _, r := range old[kept:s.At] {
+			place(r, r)
 		}
+		for _, r := range s.Insert {
+			id := r.primaryKey(table)
+			place(r, replaced[id])
+			delete(replaced, id)
+		}
+		kept = s.At + s.Remove
 	}
+	c.removed = slices.AppendSeq(c.removed, maps.Values(replaced))
 	return c
 }
 

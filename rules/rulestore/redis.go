@@ -15,6 +15,8 @@ var (
 	readScript  = redisconn.NewScript(lua.ReadRules())
 	listScript  = redisconn.NewScript(lua.ListRules())
 	writeScript = redisconn.NewScript(lua.WriteRules())
+
+	completeScript = redisconn.NewScript(lua.CompleteRules())
 )
 
 // Redis keeps versions in one hash of a Redis.
@@ -33,13 +35,14 @@ type Redis struct {
 	channel string
 	limits  limits
 	cache   documentCache
+	idle    *background
 }
 
 // NewRedis returns a store on the Redis of a client. It dials nothing, and must be closed before
 // the client. Fleets with different prefixes have different rules.
 func NewRedis(client *redisconn.Client, prefix string) *Redis {
 	key := prefix + ":{rules}:versions" // counts have no key that ends like this
-	return &Redis{conn: client.NewConn(key), channel: key, limits: defaultLimits}
+	return &Redis{conn: client.NewConn(key), channel: key, limits: defaultLimits, idle: newBackground()}
 }
 
 // Name implements [rules.Store].
@@ -47,6 +50,7 @@ func (r *Redis) Name() string { return "redis" }
 
 // Close implements [rules.Store].
 func (r *Redis) Close() error {
+	r.idle.close()
 	r.conn.Close()
 	return nil
 }
@@ -83,13 +87,35 @@ func (r *Redis) read(ctx context.Context, number string) (*rules.Version, error)
 		v.Document = known
 		return v, nil
 	}
-	if v.Document, err = decode(name, []byte(reply[1])); err != nil {
+	if v.Document, err = parseDocument(known, knownName, name, reply[1:]); err != nil {
 		return nil, err
 	}
 	if number == "" {
 		r.cache.set(v.Document, name)
 	}
 	return v, nil
+}
+
+// parseDocument returns the document called name from what the script replies about it: a whole
+// document, or nothing if it is known, and patches.
+func parseDocument(known *rules.Document, knownName, name string, reply []string) (*rules.Document, error) {
+	document, base := known, knownName
+	if whole := reply[0]; whole != "" {
+		var err error
+		if document, err = decode([]byte(whole[nameLength:])); err != nil {
+			return nil, err
+		}
+		base = whole[:nameLength]
+	}
+	var patches []storedPatch
+	for i := len(reply) - 2; i >= 1; i -= 2 {
+		patches = append(patches, storedPatch{reply[i], []byte(reply[i+1])})
+	}
+	document, err := patched(document, base, patches)
+	if last := len(patches) - 1; err == nil && (last < 0 && base != name || last >= 0 && patches[last].name != name) {
+		return nil, damaged(errors.New("the document is missing"))
+	}
+	return document, err
 }
 
 // texts returns a reply that is a list of texts.
@@ -139,33 +165,50 @@ func (r *Redis) History(ctx context.Context, before int64, limit int) ([]*rules.
 // Write implements [rules.Store]. A version that Redis has is not written again. So it may be sent
 // again after an answer was lost.
 func (r *Redis) Write(ctx context.Context, v *rules.Version, after int64) error {
-	var compressed []byte
-	name := r.cache.nameOf(v.Document)
-	for {
-		if name == "" || compressed != nil {
-			var err error
-			if name, compressed, err = encode(v.Document); err != nil {
-				return err
-			}
-		}
-		text, err := json.Marshal(withoutDocument(v))
-		if err != nil {
+	document, err := r.cache.encode(v.Document)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(withoutDocument(v))
+	if err != nil {
+		return err
+	}
+	reply, err := r.write(ctx, v, after, document, text)
+	if reply == "document" { // Redis has lost the known one
+		if document, err = encode(v.Document); err != nil {
 			return err
 		}
-		reply, err := r.conn.Eval(ctx, writeScript,
-			after, v.Number, name+string(text), compressed, r.limits.versions, r.limits.bytes, r.channel)
-		switch {
-		case err != nil:
-			return err
-		case reply == "conflict":
-			return rules.ErrConflict
-		case reply == "written":
-			if v.Number > after {
-				r.cache.set(v.Document, name)
-			}
-			return nil
+		reply, err = r.write(ctx, v, after, document, text)
+	}
+	patches, written := reply.(int64)
+	switch {
+	case err != nil:
+		return err
+	case reply == "conflict":
+		return rules.ErrConflict
+	case !written:
+		return fmt.Errorf("Redis has not written the rules: %v", reply)
+	}
+	if v.Number > after {
+		r.cache.set(v.Document, document.name)
+		if patches >= mostPatches {
+			r.idle.run(func(ctx context.Context) { r.complete(ctx, document.name, v.Document) })
 		}
-		name = "" // Redis has lost the document
+	}
+	return nil
+}
+
+// write sends a version as text with its document.
+func (r *Redis) write(ctx context.Context, v *rules.Version, after int64, d *encodedDocument, text []byte) (any, error) {
+	return r.conn.Eval(ctx, writeScript,
+		after, v.Number, d.name+string(text), d.data, d.base, r.limits.versions, r.limits.bytes, r.channel)
+}
+
+// complete keeps a document whole that is kept as a patch, so that reading it takes no more of them.
+// If it fails, the next version tries again.
+func (r *Redis) complete(ctx context.Context, name string, document *rules.Document) {
+	if whole, err := encode(document); err == nil {
+		_, _ = r.conn.Eval(ctx, completeScript, name, whole.data)
 	}
 }
 

@@ -17,7 +17,7 @@ var prefixes atomic.Int64
 
 // newRedis returns a store with a client of its own, as one node has it. The caller closes the
 // store.
-func newRedis(t *testing.T, o redisconn.Options, prefix string) *rulestore.Redis {
+func newRedis(t testing.TB, o redisconn.Options, prefix string) *rulestore.Redis {
 	client := redisconn.New(o)
 	t.Cleanup(client.Close)
 	return rulestore.NewRedis(client, prefix)

@@ -34,8 +34,8 @@ const lockTrusted = 8 * time.Second
 
 // Storage keeps versions in Caddy's storage, for one node, or for several that share it.
 //
-// One file has all versions without their documents, and is replaced as a whole: a version is
-// written entirely or not at all, and is acknowledged after that. It outlives a node that is
+// One file, the index, has all versions without their documents, and is replaced as a whole: a
+// version is written entirely or not at all, and is acknowledged after that. It outlives a node that is
 // killed. Whether it outlives the machine depends on the storage; Caddy's file system storage syncs
 // the file, but not its directory.
 //
@@ -50,6 +50,7 @@ type Storage struct {
 	cache   documentCache
 	turn    chan struct{} // holds one element while somebody here has the lock, or waits for it
 	clean   bool          // nothing unused was left after the last write; of who has the lock
+	idle    *background
 
 	mu       sync.Mutex
 	watchers map[*func()]struct{}
@@ -67,7 +68,7 @@ func NewCopy(storage KeyValueStorage, of string) *Storage {
 }
 
 func newStorage(storage KeyValueStorage, dir string) *Storage {
-	s := &Storage{dir: dir, limits: defaultLimits, turn: make(chan struct{}, 1), watchers: make(map[*func()]struct{})}
+	s := &Storage{dir: dir, limits: defaultLimits, turn: make(chan struct{}, 1), idle: newBackground(), watchers: make(map[*func()]struct{})}
 	s.Use(storage)
 	return s
 }
@@ -78,14 +79,9 @@ func (s *Storage) Use(storage KeyValueStorage) { s.storage.Store(&storage) }
 
 func (s *Storage) current() KeyValueStorage { return *s.storage.Load() }
 
-// A storedVersion is a version in the index, without its document.
-type storedVersion struct {
-	rules.Version
-	Name string `json:"document_name"`
-	Size int    `json:"document_size"` // compressed
-}
-
 func (s *Storage) documentKey(name string) string { return path.Join(s.dir, name+".json.gz") }
+
+func (s *Storage) patchKey(name string) string { return path.Join(s.dir, name+".patch.gz") }
 
 func (s *Storage) indexKey() string { return path.Join(s.dir, "versions.json") }
 
@@ -93,32 +89,28 @@ func (s *Storage) indexKey() string { return path.Join(s.dir, "versions.json") }
 func (s *Storage) Name() string { return "storage" }
 
 // Close implements [rules.Store].
-func (s *Storage) Close() error { return nil }
+func (s *Storage) Close() error {
+	s.idle.close()
+	return nil
+}
 
-// index returns the versions, the oldest first.
-func (s *Storage) index(ctx context.Context) (versions []storedVersion, err error) {
+// index returns the index, which is empty if there is none.
+func (s *Storage) index(ctx context.Context) (*storageIndex, error) {
 	if err := ctx.Err(); err != nil { // file systems do not look
 		return nil, err
 	}
+	x := &storageIndex{Documents: make(map[string]storedDocument)}
 	text, err := s.current().Load(ctx, s.indexKey())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return x, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(text, &versions); err != nil {
+	if err := json.Unmarshal(text, x); err != nil {
 		return nil, damaged(err)
 	}
-	return versions, nil
-}
-
-// newest returns the number of the newest version.
-func newest(versions []storedVersion) int64 {
-	if len(versions) == 0 {
-		return 0
-	}
-	return versions[len(versions)-1].Number
+	return x, nil
 }
 
 // Latest implements [rules.Store].
@@ -140,20 +132,16 @@ func (s *Storage) Version(ctx context.Context, number int64) (*rules.Version, er
 // read returns the version that choose chooses by its place, or ErrNotFound if that is negative.
 func (s *Storage) read(ctx context.Context, choose func([]storedVersion) int) (*rules.Version, error) {
 	for missing := ""; ; {
-		versions, err := s.index(ctx)
+		x, err := s.index(ctx)
 		if err != nil {
 			return nil, err
 		}
-		i := choose(versions)
+		i := choose(x.Versions)
 		if i < 0 {
 			return nil, rules.ErrNotFound
 		}
-		stored := &versions[i]
-		if known, name := s.cache.get(); name == stored.Name {
-			stored.Document = known
-			return &stored.Version, nil
-		}
-		compressed, err := s.current().Load(ctx, s.documentKey(stored.Name))
+		stored := &x.Versions[i]
+		stored.Document, err = s.document(ctx, x, stored.Name)
 		if errors.Is(err, fs.ErrNotExist) && stored.Name != missing {
 			missing = stored.Name // it may have been removed since with its last version
 			continue
@@ -161,25 +149,52 @@ func (s *Storage) read(ctx context.Context, choose func([]storedVersion) int) (*
 		if err != nil {
 			return nil, fmt.Errorf("reading the document of version %d: %w", stored.Number, err)
 		}
-		if stored.Document, err = decode(stored.Name, compressed); err != nil {
-			return nil, err
-		}
-		if i == len(versions)-1 {
+		if i == len(x.Versions)-1 {
 			s.cache.set(stored.Document, stored.Name)
 		}
 		return &stored.Version, nil
 	}
 }
 
+// document returns a document of the index.
+func (s *Storage) document(ctx context.Context, x *storageIndex, name string) (*rules.Document, error) {
+	document, known := s.cache.get()
+	if document == nil {
+		known = "" // which no document is called
+	}
+	base, names, found := x.path(name, known)
+	if !found {
+		return nil, damaged(errors.New("the document is missing"))
+	}
+	if base != known {
+		data, err := s.current().Load(ctx, s.documentKey(base))
+		if err != nil {
+			return nil, err
+		}
+		if document, err = decode(data); err != nil {
+			return nil, err
+		}
+	}
+	patches := make([]storedPatch, len(names))
+	for i, name := range names {
+		data, err := s.current().Load(ctx, s.patchKey(name))
+		if err != nil {
+			return nil, err
+		}
+		patches[i] = storedPatch{name, data}
+	}
+	return patched(document, base, patches)
+}
+
 // History implements [rules.Store].
 func (s *Storage) History(ctx context.Context, before int64, limit int) ([]*rules.Version, error) {
-	versions, err := s.index(ctx)
+	x, err := s.index(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var history []*rules.Version
-	for i := len(versions) - 1; i >= 0 && len(history) < limit; i-- {
-		if v := &versions[i].Version; before <= 0 || v.Number < before {
+	for i := len(x.Versions) - 1; i >= 0 && len(history) < limit; i-- {
+		if v := &x.Versions[i].Version; before <= 0 || v.Number < before {
 			history = append(history, v)
 		}
 	}
@@ -200,7 +215,7 @@ func (s *Storage) Clear(ctx context.Context) error {
 		if err := s.current().Delete(ctx, s.indexKey()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		s.clean = s.removeUnusedLocked(ctx, nil)
+		s.clean = s.removeUnusedLocked(ctx, new(storageIndex))
 		return nil
 	})
 }
@@ -227,8 +242,8 @@ func (s *Storage) withLock(ctx context.Context, f func(locked time.Time) error) 
 }
 
 func (s *Storage) checkNewest(ctx context.Context, number int64) error {
-	versions, err := s.index(ctx)
-	if err == nil && newest(versions) != number {
+	x, err := s.index(ctx)
+	if err == nil && x.newest() != number {
 		return rules.ErrConflict
 	}
 	return err
@@ -236,76 +251,107 @@ func (s *Storage) checkNewest(ctx context.Context, number int64) error {
 
 // writeLocked writes v. The lock of the storage was got at the instant locked.
 func (s *Storage) writeLocked(ctx context.Context, v *rules.Version, after int64, locked time.Time) error {
-	versions, err := s.index(ctx)
+	x, err := s.index(ctx)
 	if err != nil {
 		return err
 	}
-	if newest(versions) != after {
-		return rules.ErrConflict
-	}
-	stored := storedVersion{Version: withoutDocument(v), Name: s.cache.nameOf(v.Document)}
-	same := slices.IndexFunc(versions, func(old storedVersion) bool { return old.Name == stored.Name })
-	if same < 0 {
-		var compressed []byte
-		if stored.Name, compressed, err = encode(v.Document); err != nil {
-			return err
-		}
-		if err := s.current().Store(ctx, s.documentKey(stored.Name), compressed); err != nil {
-			return err
-		}
-		stored.Size = len(compressed)
-	} else {
-		stored.Size = versions[same].Size
-	}
-	place, found := slices.BinarySearchFunc(versions, v.Number, func(old storedVersion, number int64) int {
+	place, found := slices.BinarySearchFunc(x.Versions, v.Number, func(old storedVersion, number int64) int {
 		return cmp.Compare(old.Number, number)
 	})
-	if found {
+	if x.newest() != after || found {
 		return rules.ErrConflict
 	}
-	kept := s.limits.trim(slices.Insert(slices.Clone(versions), place, stored))
-	text, err := json.Marshal(kept)
+	name, err := s.storeDocument(ctx, x, v.Document)
 	if err != nil {
 		return err
 	}
+	all := len(x.Versions)
+	x.Versions = slices.Insert(x.Versions, place, storedVersion{withoutDocument(v), name})
+	kept := x.trimmed(s.limits)
 	if time.Since(locked) > lockTrusted {
 		return errors.New("writing has taken so long that others may have broken the lock")
 	}
-	if err := s.current().Store(ctx, s.indexKey(), text); err != nil {
+	if err := s.storeIndex(ctx, kept); err != nil {
 		return err
 	}
-	if place == len(versions) {
-		s.cache.set(v.Document, stored.Name)
+	if place == all {
+		s.cache.set(v.Document, name)
+		if _, patches, _ := kept.path(name, ""); len(patches) >= mostPatches {
+			s.idle.run(func(ctx context.Context) { s.complete(ctx, name, v.Document) })
+		}
 	}
-	if !s.clean || len(kept) <= len(versions) {
+	if !s.clean || len(kept.Versions) <= all {
 		s.clean = s.removeUnusedLocked(ctx, kept)
 	}
 	return nil
 }
 
-// trim returns the versions to keep, the oldest first.
-func (l limits) trim(versions []storedVersion) []storedVersion {
-	size, seen := 0, make(map[string]bool)
-	for i := len(versions) - 1; i >= 0; i-- {
-		v := versions[i]
-		if !seen[v.Name] {
-			seen[v.Name] = true
-			size += v.Size
-		}
-		if kept := len(versions) - i; kept > 1 && (kept > l.versions || size > l.bytes) {
-			return versions[i+1:]
-		}
+// storeDocument stores a document unless the index has it, and adds it to the index.
+func (s *Storage) storeDocument(ctx context.Context, x *storageIndex, document *rules.Document) (name string, err error) {
+	d, err := s.cache.encode(document)
+	if err != nil {
+		return "", err
 	}
-	return versions
+	_, isStored := x.Documents[d.name]
+	if _, hasBase := x.Documents[d.base]; !isStored && (d.data == nil || d.base != "" && !hasBase) {
+		if d, err = encode(document); err != nil { // the storage has lost the known one
+			return "", err
+		}
+		_, isStored = x.Documents[d.name]
+	}
+	switch {
+	case isStored:
+	case d.base == "":
+		x.Documents[d.name] = storedDocument{Whole: len(d.data)}
+		err = s.current().Store(ctx, s.documentKey(d.name), d.data)
+	default:
+		x.Documents[d.name] = storedDocument{Patch: len(d.data), Base: d.base}
+		err = s.current().Store(ctx, s.patchKey(d.name), d.data)
+	}
+	return d.name, err
 }
 
-// removeUnusedLocked removes what none of the versions has: documents of those that are not kept
+func (s *Storage) storeIndex(ctx context.Context, x *storageIndex) error {
+	text, err := json.Marshal(x)
+	if err != nil {
+		return err
+	}
+	return s.current().Store(ctx, s.indexKey(), text)
+}
+
+// complete keeps a document whole that is kept as a patch, so that reading it takes no more of them.
+// If it fails, the next version tries again.
+func (s *Storage) complete(ctx context.Context, name string, document *rules.Document) {
+	whole, err := encode(document)
+	if err != nil {
+		return
+	}
+	_ = s.withLock(ctx, func(time.Time) error {
+		x, err := s.index(ctx)
+		if err != nil {
+			return err
+		}
+		d, found := x.Documents[name]
+		if !found || d.Whole > 0 {
+			return nil // nothing needs it any more
+		}
+		if err := s.current().Store(ctx, s.documentKey(name), whole.data); err != nil {
+			return err
+		}
+		d.Whole = len(whole.data)
+		x.Documents[name] = d
+		return s.storeIndex(ctx, x)
+	})
+}
+
+// removeUnusedLocked removes what the index does not have: documents of versions that are not kept
 // any more, and what a node left that died while it wrote. It reports whether nothing unused is
 // left.
-func (s *Storage) removeUnusedLocked(ctx context.Context, versions []storedVersion) bool {
+func (s *Storage) removeUnusedLocked(ctx context.Context, x *storageIndex) bool {
 	used := map[string]bool{s.indexKey(): true}
-	for _, v := range versions {
-		used[s.documentKey(v.Name)] = true
+	for name, d := range x.Documents {
+		used[s.documentKey(name)] = d.Whole > 0
+		used[s.patchKey(name)] = d.Patch > 0
 	}
 	keys, err := s.current().List(ctx, s.dir, false)
 	for _, key := range keys {

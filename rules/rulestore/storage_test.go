@@ -152,6 +152,47 @@ func TestStorageKeepsTheNewestVersions(t *testing.T) {
 	}
 }
 
+// TestStorageKeepsChangesSmall changes an entry of a long document often. The files do not grow with
+// the document.
+func TestStorageKeepsChangesSmall(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	store := newStorage(dir)
+	v := rulestoretest.Version(1)
+	for i := range 3000 {
+		v.Document.Overrides = append(v.Document.Overrides, &rules.Override{
+			Entry: rules.Entry{ID: fmt.Sprint(i), Reason: strings.Repeat(fmt.Sprint(i*7919), 10)},
+		})
+	}
+	size := func() (bytes int64) {
+		t.Helper()
+		files, err := os.ReadDir(filepath.Join(dir, "rate_limit", "rules"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if info, err := file.Info(); err == nil && file.Name() != "versions.json" {
+				bytes += info.Size()
+			}
+		}
+		return bytes
+	}
+	whole := int64(0)
+	for n := int64(1); n <= 60; n++ {
+		v.Number, v.Document = n, v.Document.Clone()
+		v.Document.Overrides = append(v.Document.Overrides, &rules.Override{Entry: rules.Entry{ID: fmt.Sprint("added-", n)}})
+		if err := store.Write(t.Context(), v, n-1); err != nil {
+			t.Fatal(err)
+		}
+		if n == 1 {
+			whole = size()
+		}
+	}
+	if all := size(); all > 2*whole {
+		t.Errorf("60 versions take %d bytes, want less than twice the %d of the first", all, whole)
+	}
+}
+
 // TestStorageReportsDamage has a file that somebody has changed.
 func TestStorageReportsDamage(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 // LargeDocument tests a store with a document of 100,000 overrides, and with changes of nothing or
@@ -31,7 +33,59 @@ func LargeDocument(t *testing.T, fixture Fixture) {
 	}
 	changed := *large
 	changed.Number, changed.Document = 5, large.Document.Clone()
-	changed.Document.Overrides[50_000].Reason = "another"
+	override := *large.Document.Overrides[50_000]
+	override.Reason = "another"
+	changed.Document.Overrides[50_000] = &override
 	s.write(other, &changed, 4)
 	s.equal("the newest version", s.latest(one), &changed)
+}
+
+// manyChanges changes one entry of a long document after the other, more often than a store keeps
+// patches in a row.
+func (s *suite) manyChanges() {
+	const entries, versions = 1000, 110
+	document := Version(1).Document.Clone()
+	for i := range entries {
+		document.Overrides = append(document.Overrides, &rules.Override{
+			Entry: rules.Entry{ID: fmt.Sprint(i)}, Key: rules.Key{Zone: "user", Text: fmt.Sprint(i)}, Limit: "1/1s",
+		})
+	}
+	writer, follower := s.open(), s.open()
+	all := make(map[int64]*rules.Version)
+	for n := int64(1); n <= versions; n++ {
+		v := *Version(n)
+		v.Document = document.Clone()
+		if n > 1 {
+			place := 2 + int(n*7)%entries
+			changed := *document.Overrides[place]
+			changed.Reason = fmt.Sprint("change ", n)
+			v.Document.Overrides[place] = &changed
+		}
+		document = v.Document
+		all[n] = &v
+		s.write(writer, &v, n-1)
+		if n%10 == 0 {
+			before := s.latest(follower)
+			s.equal("the newest version at the follower", before, &v)
+			writer, follower = follower, writer
+		}
+	}
+	for _, n := range []int64{versions, versions - 1, 101, 100, 99, 50, 2, 1} {
+		got, err := s.open().Version(s.Context(), n)
+		if err != nil {
+			s.Fatalf("version %d: %v", n, err)
+		}
+		s.equal("the version", got, all[n])
+	}
+	s.equal("the newest version at a new store", s.latest(s.open()), all[versions])
+	kept, next := s.latest(follower).Document, s.latest(writer)
+	changed := *next
+	changed.Number, changed.Document = versions+1, next.Document.Clone()
+	changed.Document.Overrides = changed.Document.Overrides[:entries]
+	s.write(writer, &changed, versions)
+	after := s.latest(follower)
+	s.equal("the newest version at the follower", after, &changed)
+	if after.Document.Overrides[7] != kept.Overrides[7] {
+		s.Error("an entry that has not changed is read again")
+	}
 }

@@ -46,6 +46,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Fixture) {
 		{"Older", (*suite).older},
 		{"NotFound", (*suite).notFound},
 		{"History", (*suite).history},
+		{"ManyChanges", (*suite).manyChanges},
 		{"Watch", (*suite).watch},
 		{"WatchEnds", (*suite).watchEnds},
 		{"ConcurrentWriters", (*suite).concurrentWriters},

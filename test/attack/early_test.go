@@ -13,7 +13,8 @@ import (
 )
 
 // Requests in early data (0-RTT) come before the client has proved its address, and anybody can send
-// them again. Zones by address answer 425, and let nothing through. Zones by another key count them.
+// them again. Zones by address answer 425, and let nothing through, except in a dry run. Zones by
+// another key count them.
 func TestEarlyData(t *testing.T) {
 	u := newUpstream(keyHeaders)
 	g := serve(t, `log
@@ -24,6 +25,14 @@ func TestEarlyData(t *testing.T) {
 			}
 			key {client_ip}
 			limit 1000/1h
+		}
+		zone dry {
+			match {
+				path /dry
+			}
+			key {client_ip}
+			limit 1000/1h
+			dry_run
 		}
 		zone key {
 			match {
@@ -70,6 +79,9 @@ func TestEarlyData(t *testing.T) {
 		if status := send(get("/address", field{"X-Api-Key", "by address"})); status != 425 {
 			t.Errorf("status where the address decides = %d, want 425", status)
 		}
+	}
+	if status := send(get("/dry")); status != 200 {
+		t.Errorf("status in a dry run = %d, want 200", status)
 	}
 	for n := range limit + 2 {
 		want := 200

@@ -45,6 +45,39 @@ func TestAllowThatCoversAProxy(t *testing.T) {
 	}
 }
 
+// TestUntrustedProxy sends what a private load balancer forwards, to a Caddy that does not know it
+// and counts by address.
+func TestUntrustedProxy(t *testing.T) {
+	const (
+		untrusted = "caddy_rate_limit_untrusted_proxies_total"
+		warning   = "what seems to be a proxy is not trusted, so the zone counts all of its clients as one: use " +
+			"trusted_proxies and trusted_proxies_strict in the global option servers"
+		site = "rate_limit {\nzone address {\nkey {client_ip}\nlimit 100/1h\n}\n}\nrespond ok"
+	)
+	g := newGateway(t)
+	trusting := g.caddyfile("", site)
+	g.mustLoad(trusting)
+	before := g.metric(untrusted)
+	g.get("/", "X-Forwarded-For: 203.0.113.7").is(200)
+	g.mustLoad(strings.Replace(trusting, "trusted_proxies static 127.0.0.0/8", "", 1))
+	g.get("/").is(200)
+	if got := g.logged(warning); len(got) != 0 || g.metric(untrusted) != before {
+		t.Errorf("with a trusted proxy and without one, the log has %v, untrusted_proxies_total = %v", got, g.metric(untrusted)-before)
+	}
+	for _, header := range []string{"CF-Connecting-IP: 203.0.113.7", "X-Forwarded-For: 203.0.113.7"} {
+		g.get("/", header).is(200)
+	}
+	if got := g.logged(warning); len(got) != 1 || got[0]["zone"] != "address" || got[0]["header"] != "Cf-Connecting-Ip" {
+		t.Errorf("the log has %v, want one line about the first", got)
+	}
+	if got := g.metric(untrusted) - before; got != 2 {
+		t.Errorf("untrusted_proxies_total = %v, want 2", got)
+	}
+	if status := g.admin("GET", "/rate_limit/status", "").body; !strings.Contains(status, `"address":"127.0.0.1"`) {
+		t.Errorf("the status = %s, want the address of the proxy", status)
+	}
+}
+
 // TestAllowThatClientsCanWrite checks that a configuration in which clients can write an allowed
 // address is warned about when it starts, and that one in which they cannot is not.
 func TestAllowThatClientsCanWrite(t *testing.T) {

@@ -158,6 +158,14 @@ func TestForgedHeadersBeforeAuthentication(t *testing.T) {
 	g.reportsOrder(a.placeholder, 10)
 }
 
+// A placeholder of the tier is read too early, too, beside keys whose tier the configuration says.
+func TestTierBeforeAuthentication(t *testing.T) {
+	g := serve(t, "rate_limit {\nzone user {\nkey {client_ip}\nlimit 9/1h\ntier {http.auth.user.plan} {\npro 3/1h\nkeys 192.0.2.* pro\n}\n}\n}\n"+
+		"test_token\nrespond hello")
+	g.get("/", "Authorization: Bearer bob.pro").admitted(8)
+	g.reportsOrder("{http.auth.user.plan}", 1)
+}
+
 // Two sites with one zone report it together.
 func TestSitesBeforeAuthentication(t *testing.T) {
 	a := authentications(t)[0]

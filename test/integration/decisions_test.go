@@ -23,6 +23,7 @@ type follower struct {
 // A line is one of a tail.
 type line struct {
 	Zone, Outcome, Key, Path, Wait string
+	Endpoint                       string
 	ClientIP                       string `json:"client_ip"`
 	Status, Dropped                int
 	Limit, Remaining               *int
@@ -118,6 +119,18 @@ func TestAdminDecisionsAreLive(t *testing.T) {
 		f.ends("limit")
 		if strings.Contains(f.reply.body, "secret") {
 			t.Errorf("the tail has the query: %s", f.reply.body)
+		}
+	}
+}
+
+// A request that no endpoint decides is said to be at the one that Caddy reads its path as.
+func TestAdminDecisionsNameTheEndpoint(t *testing.T) {
+	g := serve(t, zoneSite("limit 2/1h\nendpoint /a 1/1h\ndeny_key evil*"))
+	f := g.follow("limit=2", "")
+	for path, want := range map[string]string{"/a": "/a", "/a;x": ""} {
+		g.get(path, "X-User: evil1").is(403)
+		if l := f.next(); l.Path != path || l.Endpoint != want {
+			t.Errorf("line = %+v, want the endpoint %q of %s", l, want, path)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -140,4 +141,20 @@ func TestBlockingZoneHasTheLeastLeft(t *testing.T) {
 			respond error 429
 		}`)
 	g.get("/").is(429).has("X-RateLimit-Limit", "0")
+}
+
+// A rule that comes while a request is under way is not for its later handlers.
+func TestRulesOfRequestStay(t *testing.T) {
+	g := newGateway(t)
+	changed := false
+	auth := upstream(t, func(http.ResponseWriter, *http.Request) {
+		if !changed {
+			changed = true
+			g.admin("POST", "/rate_limit/overrides", `{"id": "o", "zone": "second", "key": "alice", "limit": "20/1h"}`).is(201)
+		}
+	})
+	g.mustLoad(g.caddyfile("", "route {\nrate_limit {\nzone first {\nkey all\nlimit 50/1h\n}\n}\nforward_auth "+auth+" {\nuri /\n}\n"+
+		"rate_limit {\nzone second {\nkey {header.X-User}\nlimit 9/1h\n}\n}\nrespond hello\n}"))
+	g.get("/", alice).admitted(8)
+	g.get("/", alice).admitted(18)
 }

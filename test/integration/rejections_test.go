@@ -245,3 +245,12 @@ func count(list []string, value string) (n int) {
 	}
 	return n
 }
+
+// A bucket may take centuries to fill. The wait is ten years at most, as long as the longest window.
+func TestLongestWait(t *testing.T) {
+	g := serve(t, zoneSite("limit 1/87600h burst 40\ncost 40"))
+	g.get("/", alice).is(200)
+	if s := g.get("/", alice).rejected().retryAfter(); s != 87600*3600 {
+		t.Errorf("Retry-After = %d, want ten years", s)
+	}
+}

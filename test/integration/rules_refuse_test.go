@@ -81,7 +81,7 @@ func TestRulesRefuse(t *testing.T) {
 		{"POST", "zones/user/inspect", `{"key": "a", "endpoint": "/x"}`, 400, `endpoint: there is no endpoint`, nil},
 		{"POST", "zones/user/reset", `{"keys": ["a", ""]}`, 400, `keys[1]: `, nil},
 		{"POST", "zones/user/reset", `{"key": "a", "keys": ["a"]}`, 400, `both keys and a key: use one of them`, nil},
-		{"POST", "zones/user/reset?dry_run=true", `{"key": "a"}`, 400, `inspect`, nil},
+		{"POST", "zones/user/reset?dry_run=true", `{"key": "a"}`, 400, `use author or note`, nil},
 		{"POST", "zones/user/quota", `{"key": "a"}`, 400, `events: it is 0: use 1 to`, nil},
 		{"POST", "zones/user/quota", `{"key": "a", "events": 1.5}`, 400, `events: 1.5 is not an integer`, nil},
 		{"GET", "zones/user/quota", ``, 405, `use one of POST`, nil},

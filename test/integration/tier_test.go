@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/fleetlimit/fleetlimit/test/redistest"
@@ -63,6 +64,16 @@ func TestStoredTierInAnotherCase(t *testing.T) {
 func TestDefaultOfAllKeys(t *testing.T) {
 	g := serve(t, "rate_limit {\nzone user {\nkey {header.X-User}\ntier {\npro 9/1h\nkeys * pro\ndefault pro\n}\n}\n}\nrespond hello")
 	g.get("/", alice).admitted(8)
+}
+
+// The empty text names no tier.
+func TestEmptyTierIsRefused(t *testing.T) {
+	g := serveWith(t, "rate_limit {\nzone user {\nkey {header.X-User}\ntier {\npro 9/1h\nkeys x_* pro\n}\nlimit 3/1h\n}\n}",
+		"rate_limit {\nzone user\n}\nrespond hello")
+	if err := g.patch("apps/rate_limit/zones/user/tier/keys/0/tier", `""`); err == nil || !strings.Contains(err.Error(), "is not a tier of the zone") {
+		t.Errorf("keys of no tier: %v, want an error", err)
+	}
+	g.admin("POST", "/rate_limit/tiers", `{"zone": "user", "key": "alice", "tier": ""}`).is(400)
 }
 
 // A tier that operators give a key decides, whatever the request says.

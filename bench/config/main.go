@@ -1,0 +1,64 @@
+//go:build linux
+
+// Command config measures what many sites with a zone each cost: to adapt, to start with and to
+// reload their configuration, the memory at rest, and the metrics without traffic. The same Caddy
+// without limits is the baseline of the same run.
+//
+//	go run ./config [-caddy ../bin/caddy] [-sites 1000,5000]
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func main() {
+	binary := flag.String("caddy", "../bin/caddy", "`path` of a Caddy with this module")
+	sites := flag.String("sites", "1000,5000", "`numbers` of sites")
+	flag.Parse()
+	if err := run(*binary, *sites); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(binary, sites string) error {
+	fmt.Println("| sites | limits | adapt | start | reload | memory | memory a zone | metrics | metrics a zone | scrape |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|")
+	for number := range strings.SplitSeq(sites, ",") {
+		n, err := strconv.Atoi(number)
+		if err != nil {
+			return err
+		}
+		bare, err := measure(binary, n, false)
+		if err != nil {
+			return err
+		}
+		limited, err := measure(binary, n, true)
+		if err != nil {
+			return err
+		}
+		bare.print(n, "none", nil)
+		limited.print(n, "a zone each", bare)
+	}
+	return nil
+}
+
+// print prints a row. baseline is the same without limits, nil: this is it.
+func (f *figures) print(sites int, limits string, baseline *figures) {
+	perZone := func(of func(*figures) float64) string {
+		if baseline == nil {
+			return ""
+		}
+		return fmt.Sprintf("%.1f kB", (of(f)-of(baseline))/float64(sites)/1000)
+	}
+	seconds := func(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
+	fmt.Printf("| %d | %s | %s | %s | %s | %.0f MB | %s | %.2f MB | %s | %s |\n", sites, limits,
+		seconds(f.adapt), seconds(f.start), seconds(f.reload),
+		f.memory/1e6, perZone(func(f *figures) float64 { return f.memory }),
+		f.metrics/1e6, perZone(func(f *figures) float64 { return f.metrics }), seconds(f.scrape))
+}

@@ -1,0 +1,157 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+const (
+	// manyLogged is how many events of a log are probably more than was meant for each key.
+	manyLogged = 10_000
+
+	// manySubwindows is the same of sub-windows.
+	manySubwindows = 100
+)
+
+// Doubts returns what is probably a mistake in a zone of an app, because it has no effect or a high
+// price.
+func (z *Zone) Doubts(a *App) (doubts []error) {
+	add := func(doubt error) {
+		if doubt != nil && !slices.ContainsFunc(doubts, func(other error) bool { return other.Error() == doubt.Error() }) {
+			doubts = append(doubts, doubt)
+		}
+	}
+	add(z.prefixDoubt())
+	algorithm := cmp.Or(z.Algorithm, a.DefaultSettings().Algorithm)
+	if z.Legacy() {
+		algorithm = &Algorithm{Name: limiter.SlidingWindowLog.String()}
+		add(memoryDoubt(algorithm, &Limit{Events: z.MaxEvents}))
+	}
+	place := func(algorithm *Algorithm, e Enforcement, limit *Limit, tiers map[string]*Tier) {
+		add(memoryDoubt(algorithm, limit))
+		if a.Redis == nil {
+			add(e.doubt())
+		}
+		for _, name := range slices.Sorted(maps.Keys(tiers)) {
+			if t := cmp.Or(tiers[name], a.Tiers[name]); t != nil {
+				add(memoryDoubt(algorithm, cmp.Or(limitOf(t), limitOf(a.Tiers[name]))))
+			}
+			if t := tiers[name]; t != nil && a.Redis == nil {
+				add(t.doubt())
+			}
+		}
+	}
+	var tiers map[string]*Tier
+	if z.Tier != nil {
+		tiers = z.Tier.Tiers
+	}
+	place(algorithm, z.Enforcement, z.Limit, tiers)
+	for _, e := range z.Endpoints {
+		place(cmp.Or(e.Algorithm, algorithm), e.Enforcement, e.Limit, e.Tiers)
+	}
+	return doubts
+}
+
+// Doubts returns what of the settings for all zones has no effect.
+func (a *App) Doubts() (doubts []error) {
+	if a.Redis != nil {
+		return nil
+	}
+	if doubt := a.DefaultSettings().doubt(); doubt != nil {
+		doubts = append(doubts, fmt.Errorf("defaults: %w", doubt))
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Tiers)) {
+		if doubt := a.Tiers[name].doubt(); doubt != nil {
+			doubts = append(doubts, fmt.Errorf("tier %s: %w", name, doubt))
+		}
+	}
+	return doubts
+}
+
+// limitOf returns the limit of a tier, nil if it has none.
+func limitOf(t *Tier) *Limit {
+	if !t.Limited() {
+		return nil
+	}
+	return &t.Limit
+}
+
+// doubt returns why e has no effect where counts are in memory, nil if it is empty or the default.
+func (e Enforcement) doubt() error {
+	switch {
+	case e.Mode == modeStrict:
+		return fmt.Errorf("mode strict has no effect, because the counts are in this process, which decides each request: " +
+			"use `redis` in the global option rate_limit, or no mode")
+	case e.OnOutage != "":
+		return fmt.Errorf("on_outage has no effect, because the counts are in this process, which has no outage: " +
+			"use `redis` in the global option rate_limit, or no on_outage")
+	}
+	return nil
+}
+
+// memoryDoubt returns what a limit takes for each key, if that is much.
+func memoryDoubt(a *Algorithm, l *Limit) error {
+	if a == nil || l == nil || l.Unlimited || l.Block {
+		return nil
+	}
+	switch n := int64(a.Subwindows); {
+	case a.Name == limiter.SlidingWindowLog.String() && l.Events > manyLogged:
+		return fmt.Errorf("sliding_window_log remembers each of %d events, up to %s for each key: use `sliding_window 60`, "+
+			"which takes 528 bytes", l.Events, sizeText(48+16*l.Events))
+	case n > manySubwindows:
+		return fmt.Errorf("sliding_window %d takes %s for each key: use `sliding_window 60`, which takes 528 bytes",
+			n, sizeText(40+8*(n+1)))
+	}
+	return nil
+}
+
+// sizeText returns a number of bytes for people.
+func sizeText(n int64) string {
+	switch {
+	case n >= 10_000_000:
+		return fmt.Sprintf("%d MB", n/1_000_000)
+	case n >= 10_000:
+		return fmt.Sprintf("%d kB", n/1000)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// prefixDoubt returns why a prefix of addresses has probably no effect. What writes on_missing_key
+// may mean it for requests without a key.
+func (z *Zone) prefixDoubt() error {
+	name := "ipv6_prefix"
+	if z.IPv6Prefix == nil {
+		name = "ipv4_prefix"
+	}
+	if z.IPv6Prefix == nil && z.IPv4Prefix == nil || z.OnMissingKey != "" && mayHaveAddress(z.OnMissingKey) || mayHaveAddress(z.Key) {
+		return nil
+	}
+	return fmt.Errorf("%s does not change how keys are counted, because %s is no address: use {client_ip} in the key, or "+
+		"`on_missing_key {client_ip}` if it is meant for requests without a key", name, z.Key)
+}
+
+// mayHaveAddress reports whether a template may expand to an address. Only headers, cookies, query
+// parameters and what authentication sets are told by their names.
+func mayHaveAddress(template string) bool {
+	for i, part := range strings.Split(template, "{") {
+		if i == 0 {
+			continue
+		}
+		name, _, _ := strings.Cut(strings.ToLower(part), "}")
+		namespace := strings.TrimPrefix(strings.TrimPrefix(name, "http."), "request.")
+		named := slices.ContainsFunc([]string{"header.", "cookie.", "query.", "uri.query.", "auth."}, func(prefix string) bool {
+			return strings.HasPrefix(namespace, prefix)
+		})
+		if !named || slices.ContainsFunc([]string{"ip", "addr", "for", "client", "remote", "peer", "host"}, func(word string) bool {
+			return strings.Contains(namespace, word)
+		}) {
+			return true
+		}
+	}
+	return false
+}

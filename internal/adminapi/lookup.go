@@ -1,0 +1,44 @@
+package adminapi
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+// postLookup answers POST /rate_limit/zones/{zone}/overrides with the overrides of a key, which may be
+// written in another way than in the rules. The key is in the body, so that it is in no log.
+func postLookup(p Process, w http.ResponseWriter, r *http.Request) error {
+	var body followRequest
+	if err := readJSON(w, r, &body, exampleFollowed); err != nil {
+		return err
+	}
+	c, zone, err := zoneOf(p, r)
+	if err != nil {
+		return err
+	}
+	wanted, err := c.Keys(rules.Key{Zone: zone, Text: body.Key, Base64: body.Base64, Missing: body.Missing})
+	if err != nil {
+		return apiError(http.StatusBadRequest, "key: %w", err)
+	}
+	v, now, found := c.Watcher().Latest(), time.Now(), []*rules.Override{}
+	for _, o := range v.Document.Overrides {
+		if o.Zone == zone && !o.Expired(now) && namesAny(c, o.Key, wanted) {
+			found = append(found, o)
+		}
+	}
+	w.Header().Set("ETag", etag(v.Number))
+	writeJSON(w, http.StatusOK, map[string]any{overrideEntries.name: found})
+	return nil
+}
+
+// namesAny reports whether key names any of the keys of requests.
+func namesAny(c Configuration, key rules.Key, of [][]byte) bool {
+	keys, err := c.Keys(key) // an override that has become wrong names none
+	return err == nil && slices.ContainsFunc(keys, func(k []byte) bool {
+		return slices.ContainsFunc(of, func(other []byte) bool { return bytes.Equal(k, other) })
+	})
+}

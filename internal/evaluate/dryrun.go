@@ -1,0 +1,68 @@
+package evaluate
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// takeDryRuns decides the dry runs, those of each zone by themselves. They follow a request that the
+// zones in force admit, because a rejected one is counted in no zone.
+func (e *Evaluation) takeDryRuns() {
+	now := time.Now()
+	e.now = limiter.At(now)
+	for rest := e.dryRuns; len(rest) > 0; {
+		n := slices.IndexFunc(rest, func(s shadow) bool { return s.result.Zone != rest[0].result.Zone })
+		if n < 0 {
+			n = len(rest)
+		}
+		r := e.decideShadows(rest[:n], now)
+		rest = rest[n:]
+		for i := range e.takes {
+			e.state.addCharge(&e.takes[i])
+		}
+		if r.Decision.OK {
+			e.count(r, false)
+			continue
+		}
+		r.Zone.WouldReject[r.Decision.Source].Add(1)
+		status := http.StatusTooManyRequests
+		if r.Unavailable() {
+			status = http.StatusServiceUnavailable
+		}
+		e.publish(report.Decision{Outcome: adminapi.WouldReject, Zone: r.Zone, Key: r.Template, Result: r, WouldBe: status})
+		e.handler.Reports.DryRunRejected(e.subject(), r, status)
+	}
+}
+
+// earlyData is why a request that Caddy would answer with 425 is not counted: its address is
+// unverified.
+const earlyData = "early_data"
+
+// passDryRun lets a request pass a zone that would have answered err, or refused the request.
+func (e *Evaluation) passDryRun(found *zone.Reading, err error) {
+	z, reason, status := found.Zone, earlyData, errorStatus(err)
+	if f := found.Refusal; f != nil {
+		reason, status = f.Reason, f.Status
+	}
+	z.Usage.WouldDeny.Add(1)
+	e.publish(report.Decision{Outcome: adminapi.WouldDeny, Zone: z.Usage, Key: found.Template, Reason: reason, WouldBe: status})
+	e.handler.Reports.DryRunRefused(e.subject(), z.Usage, z.Legacy, found.Template, reason, status)
+}
+
+// errorStatus returns the status that Caddy answers err with.
+func errorStatus(err error) int {
+	var failed caddyhttp.HandlerError
+	if errors.As(err, &failed) {
+		return failed.StatusCode
+	}
+	return http.StatusInternalServerError
+}

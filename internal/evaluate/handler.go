@@ -1,0 +1,50 @@
+package evaluate
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/emergency"
+	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// An App is what the handlers of a configuration share.
+type App struct {
+	Zones     *zone.Set
+	Rules     func() *zone.Snapshot // those in force
+	HasZone   func(name string) bool
+	Emergency *emergency.Switch
+
+	// UntrustedProxy is the first one that was noticed, nil if there was none.
+	UntrustedProxy atomic.Pointer[adminapi.UntrustedProxy]
+
+	unknownTiers     unknownTiers
+	warnedProxy      atomic.Bool // about a proxy whose clients are all exempt
+	warnedBeforeAuth sync.Map    // zones, by name
+}
+
+// A Handler is a handler of requests.
+type Handler struct {
+	App       *App
+	Zones     []*zone.Zone // by name, so that headers list them in a stable order
+	Addresses zone.Addresses
+	Store     takeStore
+	Headers   response.Headers
+	Reject    string  // how to reject; "": as each zone does
+	Jitter    float64 // of waits, as a share of them
+	Place     string  // in a Caddyfile
+	Reports   *report.Requests
+}
+
+// A takeStore decides takes, and notes whether it has answered.
+type takeStore interface {
+	Take(ctx context.Context, now time.Time, takes []limiter.Take) error
+	Peek(ctx context.Context, now time.Time, takes []limiter.Take) error
+	Note(now time.Time, err error)
+}

@@ -1,0 +1,95 @@
+package evaluate
+
+import (
+	"net"
+	"net/http"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/ipset"
+	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
+)
+
+// noteExempt counts a request that the address of its client exempts from all zones. If that is the
+// address of a proxy, so that all of its clients are exempt, it counts that too, and warns about it
+// once in a configuration. It cannot be refused: the proxies of a mesh forward each request.
+func (e *Evaluation) noteExempt() {
+	e.handler.Reports.Addresses.Allowed.Add(1)
+	header := forwardingHeader(e.HTTP.Header)
+	if header == "" || !clientIsPeer(e.HTTP) {
+		return
+	}
+	e.handler.Reports.Addresses.ExemptProxies.Add(1)
+	if !e.handler.App.warnedProxy.Swap(true) {
+		e.handler.Reports.ExemptProxy(e.subject(), header, e.handler.Place)
+	}
+}
+
+// noteUntrustedProxy counts a request that a zone counts by the address of what is probably a proxy,
+// so that all of its clients share one count, and warns about it once in a configuration.
+func (e *Evaluation) noteUntrustedProxy(z *zone.Zone) {
+	header := forwardingHeader(e.HTTP.Header)
+	if header == "" || !clientIsPeer(e.HTTP) {
+		return
+	}
+	peer, _, _ := zone.ClientAddr(e.HTTP)
+	if !peer.IsPrivate() && !peer.IsLoopback() && !peer.IsLinkLocalUnicast() {
+		return // it may be a client that sends the header
+	}
+	e.handler.Reports.Addresses.UntrustedProxies.Add(1)
+	if e.handler.App.UntrustedProxy.Load() != nil {
+		return
+	}
+	found := &adminapi.UntrustedProxy{Zone: z.Name, Address: peer.String(), Header: header}
+	if e.handler.App.UntrustedProxy.CompareAndSwap(nil, found) {
+		e.handler.Reports.UntrustedProxy(reported(z), found.Address, header)
+	}
+}
+
+// forwardingHeaders are what proxies and CDNs send.
+var forwardingHeaders = []string{
+	"X-Forwarded-For", "Forwarded", "X-Real-Ip", "Cf-Connecting-Ip", "True-Client-Ip", "Fastly-Client-Ip",
+}
+
+// forwardingHeader returns the header by which a proxy says for whom it forwards a request, "" if
+// there is none.
+func forwardingHeader(h http.Header) string {
+	for _, name := range forwardingHeaders {
+		if _, found := h[name]; found {
+			return name
+		}
+	}
+	return ""
+}
+
+// clientIsPeer reports whether the address of the client is that of the other end of the
+// connection.
+func clientIsPeer(r *http.Request) bool {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return false
+	}
+	peer, ok := ipset.ParseAddr(host)
+	client, known, _ := zone.ClientAddr(r)
+	return ok && known && peer == client
+}
+
+// exemptVar is the name of Caddy's variable that says that the client's address has been reported
+// as exempt.
+const exemptVar = "rate_limit.exempt"
+
+// reportExempt counts and publishes that the client's address is exempt: once for a request, however
+// many handlers it passes.
+func (e *Evaluation) reportExempt() {
+	vars, _ := e.HTTP.Context().Value(caddyhttp.VarsCtxKey).(map[string]any)
+	if vars[exemptVar] != nil {
+		return
+	}
+	if vars != nil {
+		vars[exemptVar] = true
+	}
+	e.noteExempt()
+	e.publish(report.Decision{Outcome: adminapi.Allowed, Reason: allowedAddress})
+}

@@ -1,0 +1,54 @@
+package evaluate
+
+import (
+	"net/http"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
+)
+
+// A refused request gets 403, or 400 if what it counts by is not clear, whatever its rate is.
+type refused struct {
+	refusal *response.Refusal     // nil: the request is not refused
+	zone    *zone.Zone            // nil: the handler itself refuses it
+	key     *keytemplate.Template // nil: the request has no key
+}
+
+var deniedAddress = &response.Refusal{
+	Status: http.StatusForbidden, Reason: "denied_address", Message: "The client's address is denied",
+}
+
+// Why a request passes limits, in tails.
+const (
+	allowedAddress = "allowed_address"
+	allowedKey     = "allowed_key"
+)
+
+// Refuse answers 403 or 400. The zones before the one that refuses the request have decided nothing
+// yet.
+func (e *Evaluation) Refuse(w http.ResponseWriter) error {
+	e.Rollback()
+	e.attachState()
+	f := &e.refused
+	again := f.zone == nil && e.state.Refusal == f.refusal // error routes have a handler, too
+	e.state.Refusal = f.refusal
+	name, legacy, counters := "", false, (*usage.Zone)(nil)
+	if f.zone != nil {
+		name, legacy, counters = f.zone.Name, f.zone.Legacy, f.zone.Usage
+		counters.Denied.Add(1)
+		e.state.Exceeded = name
+	} else if !again {
+		e.handler.Reports.Addresses.Denied.Add(1)
+	}
+	if !again {
+		e.publish(report.Decision{
+			Outcome: adminapi.Denied, Zone: counters, Key: f.key, Reason: f.refusal.Reason, Status: f.refusal.Status,
+		})
+		e.handler.Reports.Refused(e.subject(), counters, legacy, f.key, f.refusal)
+	}
+	return f.refusal.Write(w, name, e.handler.StyleOf(legacy), &e.body)
+}

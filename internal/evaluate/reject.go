@@ -1,0 +1,42 @@
+package evaluate
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/config"
+)
+
+// StyleOf returns how to reject the requests that a zone denies. legacy is whether that is in the
+// syntax of caddy-ratelimit.
+func (h *Handler) StyleOf(legacy bool) string {
+	switch {
+	case h.Reject != "":
+		return h.Reject
+	case legacy:
+		return config.RejectError
+	}
+	return config.RejectJSON
+}
+
+// Reject answers 429, or 503 while the count that it needs is not available.
+func (e *Evaluation) Reject(w http.ResponseWriter) error {
+	denied := *e.denied // a copy, as the state moves results
+	named := denied
+	if denied.Legacy {
+		named = *e.state.HighestRate(e.first)
+	}
+	e.state.Exceeded = named.Zone.Name
+	wait := e.handler.addJitter(denied.BoundedWait())
+	e.handler.Reports.Rejected(e.subject(), &denied, &named, wait)
+	return e.state.Reject(w, e.HTTP, denied, e.first, e.handler.StyleOf(denied.Legacy), wait, &e.body)
+}
+
+// addJitter returns wait with the jitter, which never shortens it.
+func (h *Handler) addJitter(wait time.Duration) time.Duration {
+	if h.Jitter > 0 {
+		wait += time.Duration(float64(wait) * float64(h.Jitter) * rand.Float64())
+	}
+	return wait
+}

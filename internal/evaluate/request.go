@@ -1,0 +1,174 @@
+package evaluate
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A requestState is what the rate_limit handlers of one request share.
+type requestState struct {
+	response.State
+	rules         *zone.Snapshot
+	charges       []chargedCount
+	inlineCharges [3]chargedCount // the array of charges, unless there are more
+	emergency     bool            // the limit of emergency mode has decided
+}
+
+// An Evaluation is the work of one handler on one request. Evaluations are pooled with their takes
+// and keys, so that a request allocates none of them. Stores do not use takes and keys after they
+// have returned, even if the client has gone.
+type Evaluation struct {
+	zone.Request
+	handler *Handler
+	state   *requestState    // nil until a zone matches, of this handler or an earlier one
+	first   int              // the index in state.Results of this handler's first result
+	takes   []limiter.Take   // of the results whose rule counts, in the same order
+	blocked bool             // a rule rejects the request, whatever the takes find
+	now     limiter.Instant  // of the decisions, by the wall clock
+	denied  *response.Result // the result that rejects the request; of several, the one with the longest wait
+
+	rules       *zone.Snapshot // the same for all handlers of the request
+	reading     zone.Reading   // what the zone in hand says
+	refused     refused        // before any decision
+	dryRuns     []shadow       // of zones that do not reject the request
+	comparisons []shadow       // of the rules that zones compare theirs with
+
+	credentials []zone.CredentialRead // what later handlers may change of what the zones read
+	body        []byte                // of a rejection
+}
+
+var evaluations = sync.Pool{New: func() any { return new(Evaluation) }}
+
+// Begin begins the evaluation of a request. It ends with release.
+func (h *Handler) Begin(r *http.Request) *Evaluation {
+	e := evaluations.Get().(*Evaluation)
+	e.handler, e.HTTP = h, r
+	ctx := r.Context()
+	e.Repl = ctx.Value(caddy.ReplacerCtxKey).(*caddy.Replacer)
+	vars, _ := ctx.Value(caddyhttp.VarsCtxKey).(map[string]any)
+	state, found := vars[requestStateVar].(*requestState)
+	if found {
+		e.state, e.first, e.rules = state, len(state.Results), state.rules
+	} else {
+		e.Repl.Map(h.App.placeholders(vars))
+	}
+	if e.rules == nil || !e.rules.BelongsTo(h.App.Zones) {
+		e.rules = h.App.Rules()
+	}
+	return e
+}
+
+// Release returns e to the pool, without anything of the request. It is not called after a panic,
+// when the store may still use the takes.
+func (e *Evaluation) Release() {
+	clear(e.takes)
+	clear(e.credentials)
+	clear(e.dryRuns)
+	clear(e.comparisons)
+	*e = Evaluation{
+		takes: e.takes[:0], credentials: e.credentials[:0], dryRuns: e.dryRuns[:0], comparisons: e.comparisons[:0], body: e.body,
+	}
+	evaluations.Put(e)
+}
+
+// requestStateVar is the name of Caddy's variable that holds the state of a request.
+const requestStateVar = "rate_limit.state"
+
+// attachState makes the state of the request, unless an earlier zone or handler has.
+func (e *Evaluation) attachState() {
+	if e.state == nil {
+		e.state = &requestState{rules: e.rules}
+		e.state.charges = e.state.inlineCharges[:0]
+		caddyhttp.SetVar(e.HTTP.Context(), requestStateVar, e.state)
+		report.AddToAccessLog(e.HTTP, &e.state.State)
+	}
+}
+
+// results returns one result for each zone of this handler that limits the request.
+func (e *Evaluation) results() []response.Result {
+	if e.state == nil {
+		return nil
+	}
+	return e.state.Results[e.first:]
+}
+
+// Rollback removes results that were not decided.
+func (e *Evaluation) Rollback() {
+	if e.state != nil {
+		e.state.Results = e.state.Results[:e.first]
+	}
+}
+
+// count adds a result to its zone's counters. A rejected request counts only in the zones that deny
+// it.
+func (e *Evaluation) count(r *response.Result, rejected bool) {
+	c, outcome, status := r.Zone, "", 0
+	switch {
+	case rejected && r.Decision.OK:
+		return
+	case r.Unavailable():
+		c.Unavailable[r.Decision.Source].Add(1)
+		outcome, status = adminapi.Unavailable, http.StatusServiceUnavailable
+	case rejected:
+		c.Rejected[r.Decision.Source].Add(1)
+		outcome, status = adminapi.Rejected, http.StatusTooManyRequests
+	case r.Outage:
+		c.Outage[r.Decision.Source].Add(1)
+		outcome = adminapi.Degraded
+	default:
+		c.Admitted[r.Decision.Source].Add(1)
+		outcome = adminapi.Admitted
+	}
+	e.publish(report.Decision{Outcome: outcome, Zone: r.Zone, Key: r.Template, Result: r, Status: status})
+}
+
+// subject returns the request as reports are about it.
+func (e *Evaluation) subject() report.Request {
+	return report.Request{Request: e.HTTP, Replacer: e.Repl}
+}
+
+// publish shows a decision to those who follow them.
+func (e *Evaluation) publish(d report.Decision) {
+	d.Request, d.Finder = e.subject(), e
+	e.handler.Reports.Decided(d)
+}
+
+// Find implements report.Finder.
+func (e *Evaluation) Find(of *usage.Zone, key *keytemplate.Template, r *response.Result) (found report.Found, known bool) {
+	i := slices.IndexFunc(e.handler.Zones, func(z *zone.Zone) bool { return z.Usage == of })
+	if i < 0 {
+		return found, false
+	}
+	z := e.handler.Zones[i]
+	found.Missing = key != z.Key
+	found.Endpoint, found.Tier, found.UnknownTier = z.Lookup(&e.Request, e.rules, key, r)
+	return found, true
+}
+
+// placeholders returns the values of {http.rate_limit.*} for the request with vars.
+func (a *App) placeholders(vars map[string]any) caddy.ReplacerFunc {
+	return func(name string) (any, bool) {
+		name, ours := strings.CutPrefix(name, "http.rate_limit.")
+		if !ours {
+			return nil, false
+		}
+		var s *response.State
+		if state, found := vars[requestStateVar].(*requestState); found {
+			s = &state.State
+		}
+		return s.Placeholder(name, a.HasZone)
+	}
+}

@@ -1,0 +1,55 @@
+package evaluate
+
+import (
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A shadow is a take that rejects no request: that of a dry run, or of a rule that is compared with
+// the one in force.
+type shadow struct {
+	result response.Result
+	take   limiter.Take // unless the rule blocks or is unlimited
+}
+
+func newShadow(found *zone.Reading, c *zone.Charge) shadow {
+	return shadow{found.Result(c), limiter.Take{Rule: c.Policy.Rule, Key: found.Key, Cost: c.Cost}}
+}
+
+// decideShadows decides the shadows of one zone as one, and returns the result that describes them.
+// There are several if the request is at several endpoints.
+func (e *Evaluation) decideShadows(shadows []shadow, now time.Time) *response.Result {
+	clear(e.takes) // results have their decisions
+	e.takes = e.takes[:0]
+	e.blocked = false
+	for i := range shadows {
+		switch p := shadows[i].result.Policy; {
+		case p.Block:
+			e.blocked = true
+		case !p.Unlimited():
+			e.takes = append(e.takes, shadows[i].take)
+		}
+	}
+	_ = e.takeFromStore(now) // takes have the errors
+	takes, at := e.takes, limiter.At(now)
+	var decisive *response.Result
+	for i := range shadows {
+		r := &shadows[i].result
+		switch {
+		case r.Policy.Block:
+			r.Block(at)
+		case r.Policy.Unlimited():
+			r.Decision = limiter.Decision{OK: true, At: at}
+		default:
+			r.Decide(&takes[0], at)
+			takes = takes[1:]
+		}
+		if decisive == nil || r.Decides(decisive) {
+			decisive = r
+		}
+	}
+	return decisive
+}

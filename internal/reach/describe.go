@@ -1,0 +1,44 @@
+package reach
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+)
+
+// Answerer returns the name of the directive whose handler answers in a gap.
+func (g Gap) Answerer() string {
+	switch g.By.(type) {
+	case *caddyhttp.StaticResponse:
+		return "respond or redir"
+	case *caddyhttp.StaticError:
+		return "error"
+	}
+	if module, is := g.By.(caddy.Module); is {
+		return module.CaddyModule().ID.Name()
+	}
+	return "a handler"
+}
+
+// Describe returns matchers as a text, such as `path ["/music/*"]`.
+func Describe(sets caddyhttp.MatcherSets) string {
+	var all []string
+	for _, set := range sets {
+		var texts []string
+		for _, m := range set {
+			module, is := m.(caddy.Module)
+			if !is {
+				continue
+			}
+			text := module.CaddyModule().ID.Name()
+			if value, err := json.Marshal(m); err == nil {
+				text += " " + string(value)
+			}
+			texts = append(texts, text)
+		}
+		all = append(all, strings.Join(texts, " and "))
+	}
+	return strings.Join(all, ", or ")
+}

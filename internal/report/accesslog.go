@@ -1,0 +1,78 @@
+package report
+
+import (
+	"net/http"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/response"
+)
+
+// AddToAccessLog adds what is decided about a request to its line in the access log, if its server
+// writes one. The line is made when the request has been served.
+func AddToAccessLog(r *http.Request, s *response.State) {
+	ctx := r.Context()
+	server, _ := ctx.Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
+	if server == nil || server.Logs == nil {
+		return
+	}
+	if extra, ok := ctx.Value(caddyhttp.ExtraLogFieldsCtxKey).(*caddyhttp.ExtraLogFields); ok {
+		extra.Add(zap.Inline((*accessLogField)(s)))
+	}
+}
+
+// An accessLogField is the state of a request. It writes the field rate_limit of a line, unless
+// nothing was decided. Of several zones, it describes the one that rejects the request, or else the
+// one with the least left.
+type accessLogField response.State
+
+// MarshalLogObject implements zapcore.ObjectMarshaler.
+func (f *accessLogField) MarshalLogObject(line zapcore.ObjectEncoder) error {
+	s := (*response.State)(f)
+	if s.Refusal != nil {
+		return line.AddObject("rate_limit", zapcore.ObjectMarshalerFunc(func(field zapcore.ObjectEncoder) error {
+			if s.Exceeded != "" {
+				field.AddString("zone", s.Exceeded)
+			}
+			field.AddString("decision", adminapi.Denied)
+			field.AddString("source", s.Refusal.Reason)
+			return nil
+		}))
+	}
+	if r := s.Decisive(); r != nil {
+		return line.AddObject("rate_limit", (*loggedResult)(r))
+	}
+	return nil
+}
+
+// A loggedResult is a result that writes its fields.
+type loggedResult response.Result
+
+// MarshalLogObject implements zapcore.ObjectMarshaler.
+func (l *loggedResult) MarshalLogObject(field zapcore.ObjectEncoder) error {
+	r := (*response.Result)(l)
+	field.AddString("zone", r.Zone.Name)
+	decision := adminapi.Admitted
+	switch {
+	case !r.Decision.OK:
+		decision = adminapi.Rejected
+	case r.Outage:
+		decision = adminapi.Degraded
+	}
+	field.AddString("decision", decision)
+	tierField(r.UnknownTier).AddTo(field)
+	field.AddString("source", r.Decision.Source.String())
+	if !r.Outage {
+		field.AddInt64("remaining", r.Remaining())
+	}
+	return nil
+}
+
+// Interface guards.
+var (
+	_ zapcore.ObjectMarshaler = (*accessLogField)(nil)
+	_ zapcore.ObjectMarshaler = (*loggedResult)(nil)
+)

@@ -1,0 +1,178 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/stores"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/lease"
+	"github.com/fleetlimit/fleetlimit/membership"
+	"github.com/fleetlimit/fleetlimit/redisconn"
+)
+
+// changes returns what f changes of the metrics, as "name labels +value", and "name labels =value"
+// of series that f makes.
+func changes(t *testing.T, p *Process, f func()) (all []string) {
+	t.Helper()
+	before := gathered(t, p)
+	f()
+	after := gathered(t, p)
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		was, known := before[name]
+		switch {
+		case !known:
+			all = append(all, fmt.Sprintf("%s =%v", name, after[name]))
+		case was != after[name]:
+			all = append(all, fmt.Sprintf("%s %+g", name, after[name]-was))
+		}
+	}
+	return all
+}
+
+// TestZoneMetrics increments each counter of a zone.
+func TestZoneMetrics(t *testing.T) {
+	p, _ := observed()
+	z, release := usage.Acquire("z")
+	defer release()
+	z.Comparisons.Used.Store(true)
+	for want, count := range map[string]func(){
+		"decisions_total admitted lease z +1, requests_total  z +1":                                    func() { z.Admitted[limiter.FromLease].Add(1) },
+		"decisions_total rejected store z +1, declined_requests_total  z +1, requests_total  z +1":     func() { z.Rejected[limiter.FromStore].Add(1) },
+		"decisions_total degraded late z +1, requests_total  z +1":                                     func() { z.Outage[limiter.FromLate].Add(1) },
+		"decisions_total unavailable outage z +1, declined_requests_total  z +1, requests_total  z +1": func() { z.Unavailable[limiter.FromOutage].Add(1) },
+		"decisions_total would_reject store z +1, requests_total  z +1":                                func() { z.WouldReject[limiter.FromStore].Add(1) },
+		"decisions_total would_deny  z +1":                                                             func() { z.WouldDeny.Add(1) },
+		"decisions_total allowed  z +1":                                                                func() { z.Allowed.Add(1) },
+		"decisions_total denied  z +1":                                                                 func() { z.Denied.Add(1) },
+		"missing_keys_total z +1":                                                                      func() { z.MissingKeys.Add(1) },
+		"ambiguous_total z +1":                                                                         func() { z.Ambiguous.Add(1) },
+		"invalid_costs_total z +1":                                                                     func() { z.InvalidCosts.Add(1) },
+		"unknown_tiers_total z +1":                                                                     func() { z.UnknownTiers.Add(1) },
+		"before_authentication_total z +1":                                                             func() { z.BeforeAuth.Add(1) },
+		"comparisons_total admitted admitted z +1":                                                     func() { z.Comparisons.Add(true, true) },
+		"comparisons_total admitted rejected z +1":                                                     func() { z.Comparisons.Add(false, true) },
+		"comparisons_total rejected admitted z +1":                                                     func() { z.Comparisons.Add(true, false) },
+		"comparisons_total rejected rejected z +1":                                                     func() { z.Comparisons.Add(false, false) },
+		"address_decisions_total allowed +1":                                                           func() { p.Addresses.Allowed.Add(1) },
+		"address_decisions_total denied +1":                                                            func() { p.Addresses.Denied.Add(1) },
+		"untrusted_proxies_total +1":                                                                   func() { p.Addresses.UntrustedProxies.Add(1) },
+		"exempt_proxies_total +1":                                                                      func() { p.Addresses.ExemptProxies.Add(1) },
+		"emergency +1":                                                                                 func() { p.EmergencyOn(adminapi.Emergency{ExpiresAt: new(time.Now())}) },
+		"emergency -1":                                                                                 func() { p.EmergencyOff(adminapi.Emergency{}, "", "") },
+		"store_errors_total redis =0, store_seconds redis =1":                                          func() { p.Asked("redis")(time.Millisecond, nil) },
+		"store_errors_total other =1, store_seconds other =0":                                          func() { p.Asked("other")(0, errors.New("refused")) },
+	} {
+		if want == "emergency -1" {
+			p.emergency.Store(true)
+		} else {
+			p.emergency.Store(false)
+		}
+		if got := strings.Join(changes(t, p, count), ", "); got != want {
+			t.Errorf("metrics change by %q, want %q", got, want)
+		}
+	}
+	p.Ended("redis")
+	if got := gathered(t, p); got["store_seconds redis"] != 0 || got["store_errors_total other"] != 1 {
+		t.Errorf("metrics after the end of a store = %v, want those of the other", got)
+	}
+}
+
+// TestStoreMetrics collects a store of which everything is known.
+func TestStoreMetrics(t *testing.T) {
+	ch := make(chan prometheus.Metric, 100)
+	scrape(ch).collectStore(&stores.State{
+		Name: "redis", Nodes: 3, Foreign: 4, LookupErr: errors.New("no Sentinel"),
+		Leases:     lease.Stats{Requests: 1, Granted: 20, Returned: 5, Expired: 6, Lost: 7, Debt: 18, DebtSettled: 9, DebtDropped: 1, Accounts: 11},
+		Mismatches: []membership.Mismatch{{Zone: "a", Node: "1"}, {Zone: "a", Node: "2"}, {Zone: "b", Node: "2"}},
+		Primaries: []redisconn.Breaker{
+			{Addr: "a:1", State: redisconn.Open, Latency: 250 * time.Millisecond}, {Addr: "b:1", State: redisconn.HalfOpen}, {Addr: "c:1"},
+		},
+	})
+	close(ch)
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(collected{ch})
+	got := seriesOf(t, registry)
+	for series, want := range map[string]float64{
+		"store_requests_total redis": 1, "lease_events_total redis granted": 20, "lease_events_total redis returned": 5,
+		"lease_events_total redis expired": 6, "lease_events_total redis lost": 7, "outage_events_total redis admitted": 18,
+		"outage_events_total redis settled": 9, "outage_events_total redis dropped": 1, "outage_debt_events redis": 8,
+		"accounts redis": 11, "nodes redis": 3, "store_foreign_values_total redis": 4, "mismatched_zones redis": 2,
+		"redis_lookup_failing redis": 1, "breaker_state a:1 redis": 2, "breaker_state b:1 redis": 1, "breaker_state c:1 redis": 0,
+		"redis_latency_seconds a:1 redis": 0.25, "redis_latency_seconds b:1 redis": 0, "redis_latency_seconds c:1 redis": 0,
+	} {
+		if value, found := got[series]; !found || value != want {
+			t.Errorf("%s = %v (found: %t), want %v", series, value, found, want)
+		}
+		delete(got, series)
+	}
+	if len(got) > 0 {
+		t.Errorf("there are other series: %v", got)
+	}
+}
+
+// collected are metrics that were collected before.
+type collected struct{ metrics chan prometheus.Metric }
+
+func (collected) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range descs {
+		ch <- d
+	}
+}
+
+func (c collected) Collect(ch chan<- prometheus.Metric) {
+	for m := range c.metrics {
+		ch <- m
+	}
+}
+
+// TestBreakersOfOneName has two stores of one name, whose breakers must not hide each other, as a
+// registry refuses a series that is collected twice.
+func TestBreakersOfOneName(t *testing.T) {
+	p, _ := observed()
+	for _, password := range []string{"", "secret"} {
+		target, err := stores.Resolve(&config.Redis{Addresses: []string{"192.0.2.1:6379"}, Password: password}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, release := stores.Acquire(target, p)
+		defer release()
+	}
+	got := gathered(t, p)
+	const store = "redis standalone 192.0.2.1:6379"
+	if state, found := got["breaker_state 192.0.2.1:6379 "+store]; !found || state != 0 || got["nodes "+store] != 1 {
+		t.Errorf("metrics of two stores = %v, want one closed breaker", got)
+	}
+}
+
+// TestMemoryMetrics counts in memory.
+func TestMemoryMetrics(t *testing.T) {
+	p, _ := observed()
+	s, release := stores.Acquire(nil, p)
+	defer release()
+	z, releaseZone := s.Open("held")
+	defer releaseZone()
+	rule, err := limiter.NewRule(limiter.Rule{Zone: z, Limit: limiter.Limit{Events: 5, Window: time.Minute}, MaxKeys: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Take(t.Context(), time.Now(), []limiter.Take{{Rule: rule, Key: []byte("k"), Cost: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	got := gathered(t, p)
+	for series, want := range map[string]float64{"keys_total held": 1, "evictions_total held": 0, "overflow_total held": 0} {
+		if value, found := got[series]; !found || value != want {
+			t.Errorf("%s = %v (found: %t), want %v", series, value, found, want)
+		}
+	}
+}

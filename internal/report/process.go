@@ -1,0 +1,63 @@
+// Package report shows operators what happens: in metrics, in the log and in events. No other
+// package but those of Caddy's modules knows zap and Prometheus.
+package report
+
+import (
+	"sync/atomic"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyevents"
+	"go.uber.org/zap"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
+)
+
+// A Process reports what happens in this process beside its requests. It outlives configurations,
+// and uses the log of the newest one.
+type Process struct {
+	Addresses usage.Addresses // what the address of clients decides
+	Tails     adminapi.Tails  // of decisions
+
+	newest    func() *Log
+	emergency atomic.Bool // emergency mode is on
+	storeTimes
+}
+
+// NewProcess returns the reports of this process. newest returns the log of the newest running
+// configuration, or nil if none runs.
+func NewProcess(newest func() *Log) *Process {
+	return &Process{newest: newest, storeTimes: newStoreTimes()}
+}
+
+// logger returns the logger of the newest configuration, or else Caddy's own.
+func (p *Process) logger() *zap.Logger {
+	if l := p.newest(); l != nil {
+		return l.Logger
+	}
+	return caddy.Log().Named("rate_limit")
+}
+
+// emit emits an event, if a configuration runs. It does not wait for the subscribers.
+func (p *Process) emit(name string, data map[string]any) {
+	if l := p.newest(); l != nil {
+		go l.emit(name, data)
+	}
+}
+
+// A Log takes what is logged and emitted of a configuration.
+type Log struct {
+	*zap.Logger
+	emit func(name string, data map[string]any)
+}
+
+// NewLog returns the log of the module that ctx provisions.
+func NewLog(ctx caddy.Context) (*Log, error) {
+	events, err := ctx.App("events")
+	if err != nil {
+		return nil, err
+	}
+	return &Log{ctx.Logger(), func(name string, data map[string]any) {
+		events.(*caddyevents.App).Emit(ctx, name, data)
+	}}, nil
+}

@@ -1,0 +1,82 @@
+package report
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net"
+	"net/http"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"go.uber.org/zap"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+)
+
+// A Request is a request that reports are about.
+type Request struct {
+	*http.Request
+	*caddy.Replacer
+}
+
+// describe describes the request that the client sent, before rewrites, so that it can be found in
+// the access log. The query is left out because it may hold secrets. key is nil if the request has
+// no key.
+func (r Request) describe(key *keytemplate.Template) adminapi.Request {
+	remote, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		remote = r.RemoteAddr
+	}
+	method, path := r.Method, r.URL.EscapedPath()
+	if original, ok := r.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request); ok {
+		method, path = original.Method, original.URL.EscapedPath()
+	}
+	d := adminapi.Request{
+		RemoteIP: remote, ClientIP: r.client(), Method: shortened(method), Host: shortened(r.Host), Path: shortened(path),
+	}
+	if key != nil {
+		if text := key.Text(r.Request, r.Replacer); text != "" { // that of clients without an address is empty
+			d.KeyHash = keyHash(text)
+		}
+	}
+	return d
+}
+
+// client returns the address of the client as Caddy determines it.
+func (r Request) client() string {
+	text, _ := caddyhttp.GetVar(r.Context(), caddyhttp.ClientIPVarKey).(string)
+	return text
+}
+
+// fields returns the description of the request as fields of a line in the log, which are texts.
+func (r Request) fields(key *keytemplate.Template) []zap.Field {
+	d := r.describe(key)
+	fields := []zap.Field{
+		zap.String("remote_ip", d.RemoteIP),
+		zap.String("client_ip", d.ClientIP),
+		zap.String("method", d.Method),
+		zap.String("host", d.Host),
+		zap.String("path", d.Path),
+	}
+	if d.KeyHash != "" {
+		fields = append(fields, zap.String("key_hash", d.KeyHash))
+	}
+	return fields
+}
+
+// shortened returns the beginning of a long text, so that clients cannot fill the log with it.
+func shortened(text string) string {
+	const most = 512
+	if len(text) > most {
+		return text[:most] + "..."
+	}
+	return text
+}
+
+// keyHash returns a hash of the text of a key, by which its lines can be found without the key. It
+// is the same in all zones, on all nodes and after a restart.
+func keyHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:6])
+}

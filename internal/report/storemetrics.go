@@ -1,0 +1,110 @@
+package report
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/fleetlimit/fleetlimit/internal/stores"
+	"github.com/fleetlimit/fleetlimit/membership"
+)
+
+var (
+	descStoreRequests = desc("store_requests_total", "Requests of this node to Redis about counts.", "store")
+	descLeases        = desc("lease_events_total", "Events that Redis has leased to this node (granted), that were "+
+		"returned unspent (returned), that were not spent before their window ended (expired), and that were either "+
+		"spent or returned, which is unknown (lost).", "store", "what")
+	descOutage = desc("outage_events_total", "Events that this node has admitted without Redis, which was not "+
+		"asked as it had failed (admitted), those that Redis has debited since (settled), and those that it never will: of "+
+		"a window that has passed, above one limit, of a request that was rejected by another zone, or lost "+
+		"(dropped).", "store", "what")
+	descOutageDebt = desc("outage_debt_events", "Events that this node has admitted without Redis, and Redis is still to "+
+		"debit.", "store")
+	descAccounts = desc("accounts", "Keys that this node has an account for.", "store")
+	descForeign  = desc("store_foreign_values_total", "Values in Redis that this plugin cannot have written. They "+
+		"count as nothing, and the next write replaces them.", "store")
+	descBreaker = desc("breaker_state", "The circuit breaker of a primary of Redis: 0 is closed, 1 half-open, 2 open.",
+		"store", "primary")
+	descLatency = desc("redis_latency_seconds", "How long a primary of Redis took to answer the newest pipeline or probe.",
+		"store", "primary")
+	descLookup = desc("redis_lookup_failing", "Whether the primaries of Redis cannot be looked up, as no Sentinel or no "+
+		"node of the cluster answers: 1, else 0.", "store")
+	descMismatched = desc("mismatched_zones", "Zones that other nodes define differently.", "store")
+	descNodes      = desc("nodes", "Nodes of the fleet, including this one.", "store")
+)
+
+// storeTimes are how long requests to stores took, and how many have failed.
+type storeTimes struct {
+	requests *prometheus.HistogramVec
+	failures *prometheus.CounterVec
+}
+
+func newStoreTimes() storeTimes {
+	return storeTimes{
+		prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "caddy_rate_limit_store_seconds",
+			Help:    "How long Redis took to answer about counts.",
+			Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1},
+		}, []string{"store"}),
+		prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "caddy_rate_limit_store_errors_total",
+			Help: "Requests to Redis about counts that were not answered.",
+		}, []string{"store"}),
+	}
+}
+
+// Asked implements stores.Observer.
+func (t *storeTimes) Asked(store string) func(time.Duration, error) {
+	requests, failures := t.requests.WithLabelValues(store), t.failures.WithLabelValues(store)
+	return func(took time.Duration, err error) {
+		if err != nil {
+			failures.Inc()
+			return
+		}
+		requests.Observe(took.Seconds())
+	}
+}
+
+// Ended implements stores.Observer.
+func (t *storeTimes) Ended(store string) {
+	t.requests.DeleteLabelValues(store)
+	t.failures.DeleteLabelValues(store)
+}
+
+// collectStores collects the stores in Redis.
+func (s scrape) collectStores() {
+	for _, state := range stores.States() {
+		s.collectStore(&state)
+	}
+}
+
+func (s scrape) collectStore(store *stores.State) {
+	name, n := store.Name, &store.Leases
+	s.count(descStoreRequests, n.Requests, name)
+	s.count(descForeign, store.Foreign, name)
+	s.count(descLeases, n.Granted, name, "granted")
+	s.count(descLeases, n.Returned, name, "returned")
+	s.count(descLeases, n.Expired, name, "expired")
+	s.count(descLeases, n.Lost, name, "lost")
+	s.count(descOutage, n.Debt, name, "admitted")
+	s.count(descOutage, n.DebtSettled, name, "settled")
+	s.count(descOutage, n.DebtDropped, name, "dropped")
+	s.gauge(descOutageDebt, float64(n.OutageDebt()), name)
+	s.gauge(descAccounts, float64(n.Accounts), name)
+	s.gauge(descNodes, float64(store.Nodes), name)
+	s.gauge(descMismatched, float64(zonesOf(store.Mismatches)), name)
+	s.gauge(descLookup, number(store.LookupErr != nil), name)
+	for _, b := range store.Primaries {
+		s.gauge(descBreaker, float64(b.State), name, b.Addr)
+		s.gauge(descLatency, b.Latency.Seconds(), name, b.Addr)
+	}
+}
+
+// zonesOf returns how many zones have a mismatch.
+func zonesOf(mismatches []membership.Mismatch) int {
+	zones := make(map[string]bool)
+	for _, m := range mismatches {
+		zones[m.Zone] = true
+	}
+	return len(zones)
+}

@@ -1,0 +1,82 @@
+package report
+
+import (
+	"go.uber.org/zap"
+
+	"github.com/fleetlimit/fleetlimit/internal/placeholder"
+)
+
+// A Zone is how warnings name a zone.
+type Zone struct {
+	Name  string
+	Place string // in a Caddyfile; "": unknown
+}
+
+func (z Zone) fields(about ...zap.Field) []zap.Field {
+	return append([]zap.Field{zap.String("zone", z.Name), PlaceField(z.Place)}, about...)
+}
+
+// PlaceField is a place in a Caddyfile for a line in the log.
+func PlaceField(place string) zap.Field {
+	if place == "" {
+		return zap.Skip()
+	}
+	return zap.String("place", place)
+}
+
+// WithoutAddress warns that clients of a zone have no address, which its key needs.
+func (l *Requests) WithoutAddress(z Zone, key string) {
+	l.Warn("requests have no client address, as on a Unix socket, so they share one count unless on_missing_key says "+
+		"otherwise: use {client_ip} with `trusted_proxies_unix` in the global option `servers`, and a proxy that sends "+
+		"X-Forwarded-For", z.fields(zap.String("key", key))...)
+}
+
+// WithoutKey warns that requests without a key of a zone are counted by an address.
+func (l *Requests) WithoutKey(z Zone, key string) {
+	l.Warn("requests without a key are counted by the client's address: use on_missing_key to change that",
+		z.fields(zap.String("key", key))...)
+}
+
+// UntrustedProxy warns that a zone counts the clients of a proxy as one, by the address of that.
+func (l *Requests) UntrustedProxy(z Zone, address, header string) {
+	l.Warn("what seems to be a proxy is not trusted, so the zone counts all of its clients as one: use trusted_proxies and "+
+		"trusted_proxies_strict in the global option servers",
+		z.fields(zap.String("remote_ip", address), zap.String("header", header))...)
+}
+
+// UnknownPlaceholder reports that nothing provides a placeholder of a zone, after a number of
+// requests.
+func (l *Requests) UnknownPlaceholder(z Zone, name string, requests int32) {
+	fields := z.fields(zap.String("placeholder", "{"+name+"}"))
+	if nearest := placeholder.Nearest(name); nearest != "" {
+		fields = append(fields, zap.String("did_you_mean", "{"+nearest+"}"))
+	}
+	if requests > 1 {
+		l.Warn("none of many requests had a placeholder of the zone: use one that exists, or put what provides it before this "+
+			"handler", append(fields, zap.Int32("requests", requests))...)
+		return
+	}
+	l.Error("nothing provides a placeholder of the zone, so it is always empty: use one that exists, or put what provides it "+
+		"before this handler", fields...)
+}
+
+// UnknownTier warns about a tier that is none of a zone's tiers. fallback is the one in its place.
+func (l *Requests) UnknownTier(z Zone, tier string, tiers []string, fallback string) {
+	l.Warn("the tier of a request is none of the zone's: use one of them, spelled as here, in what sets it",
+		z.fields(tierField(tier), zap.Strings("tiers", tiers), zap.String("default", fallback))...)
+}
+
+// BeforeAuthentication reports that a zone reads a placeholder that a later handler sets.
+func (l *Requests) BeforeAuthentication(z Zone, name string) {
+	l.Error("the zone is decided before authentication: it reads what a later handler sets, and what until then the client "+
+		"chooses; use rate_limit_authenticated in place of rate_limit, or `route` to put the directive after the one that sets it",
+		z.fields(zap.String("placeholder", "{"+name+"}"))...)
+}
+
+// ExemptProxy warns that an address which is allowed past all zones seems to be that of a proxy,
+// which has forwarded the request with header. place is that of the handler.
+func (l *Requests) ExemptProxy(r Request, header, place string) {
+	l.Warn("an address that is allowed past all zones seems to be that of a proxy, so its clients have no limit: use "+
+		"trusted_proxies and trusted_proxies_strict in the global option servers, or an `allow` without it",
+		zap.String("remote_ip", r.describe(nil).RemoteIP), zap.String("header", header), PlaceField(place))
+}

@@ -1,0 +1,41 @@
+package response
+
+import (
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A Policy is the limit of a rule as responses describe it.
+type Policy struct {
+	*limiter.Rule // nil: unlimited or block
+	Block         bool
+	Window        time.Duration // of the limit; for block, the time to stay away
+	texts         ruleTexts
+}
+
+// blockedFor is the time that a blocked client has to wait. Nothing changes for it until the
+// configuration does.
+const blockedFor = 24 * time.Hour
+
+// NewPolicy returns the policy of a limit of zone. counted is nil if that is block or unlimited.
+func NewPolicy(zone string, counted *limiter.Rule, limit *config.Limit) Policy {
+	p := Policy{Rule: counted, Block: limit.Block, Window: blockedFor}
+	if limit.Window > 0 {
+		p.Window = time.Duration(limit.Window)
+	}
+	p.texts = newRuleTexts(zone, &p)
+	return p
+}
+
+// Unlimited reports whether p limits nothing.
+func (p *Policy) Unlimited() bool { return p.Rule == nil && !p.Block }
+
+// rate returns events per second, 0 for block.
+func (p *Policy) rate() float64 {
+	if p.Rule == nil {
+		return 0
+	}
+	return float64(p.Limit.Events) / p.Limit.Window.Seconds()
+}

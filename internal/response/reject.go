@@ -1,0 +1,97 @@
+package response
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/config"
+)
+
+// The errors that error routes get.
+var (
+	errRateLimit   = errors.New("rate limit exceeded")
+	errUnavailable = errors.New("rate limit is not available")
+)
+
+// Header values that all rejections share. Their capacity is used up, so appending makes a copy.
+var (
+	noStore     = []string{"no-store"}
+	typeJSON    = []string{"application/json"}
+	typeProblem = []string{"application/problem+json"}
+)
+
+// Reject answers 429 for the zone of denied, or 503 while the count that it needs is not available.
+// first is the index of the handler's first result, style one of those that `reject` has, and wait
+// how long the client has to wait. The body is written by way of buffer.
+func (s *State) Reject(
+	w http.ResponseWriter, r *http.Request, denied Result, first int, style string, wait time.Duration, buffer *[]byte,
+) error {
+	retry := max(1, int64((wait+time.Second-1)/time.Second))
+	s.formatHeaders(first, &denied, retry)
+	header := w.Header()
+	s.headers.write(header, r)
+	header["Retry-After"] = s.headers.retry[:]
+	header["Cache-Control"] = noStore
+	status, err := http.StatusTooManyRequests, errRateLimit
+	if denied.Unavailable() {
+		status, err = http.StatusServiceUnavailable, errUnavailable
+	}
+	if style == config.RejectError {
+		return caddyhttp.HandlerError{Err: err, StatusCode: status}
+	}
+	*buffer = denied.appendBody((*buffer)[:0], style, retry)
+	write(w, status, style, *buffer)
+	return nil
+}
+
+// write writes a response with a body in a style.
+func write(w http.ResponseWriter, status int, style string, body []byte) {
+	contentType := typeJSON
+	if style == config.RejectProblem {
+		contentType = typeProblem
+	}
+	w.Header()["Content-Type"] = contentType
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // it fails if the client has gone, which needs no error
+}
+
+// appendBody appends the body of a rejection.
+func (r *Result) appendBody(b []byte, style string, retry int64) []byte {
+	t := &r.Policy.texts
+	switch problem := style == config.RejectProblem; {
+	case r.Unavailable() && problem:
+		return append(strconv.AppendInt(append(b, t.unavailableProblem...), retry, 10), "}\n"...)
+	case r.Unavailable():
+		return append(strconv.AppendInt(append(b, t.unavailable...), retry, 10), "}}}\n"...)
+	case problem:
+		return append(r.appendRejection(b, &t.problem, retry), "}\n"...)
+	}
+	b = append(r.appendRejection(b, &t.json, retry), `,"reset_at":"`...)
+	b = time.Unix(r.Decision.ResetAt.Unix(), 0).UTC().AppendFormat(b, time.RFC3339)
+	return append(b, "\"}}}\n"...)
+}
+
+// appendRejection appends what bodies of both forms say. A cost of 1 needs no word: nothing is left
+// then.
+func (r *Result) appendRejection(b []byte, t *bodyTexts, retry int64) []byte {
+	b = append(b, t.message...)
+	if r.Cost > 1 {
+		b = strconv.AppendInt(append(b, ": this request counts as "...), r.Cost, 10)
+		if !r.Outage {
+			b = strconv.AppendInt(append(b, ", with "...), r.Remaining(), 10)
+			b = append(b, " left"...)
+		}
+	}
+	b = strconv.AppendInt(append(b, t.details...), retry, 10)
+	if r.Cost > 1 {
+		b = strconv.AppendInt(append(b, `,"cost":`...), r.Cost, 10)
+		if !r.Outage {
+			b = strconv.AppendInt(append(b, `,"remaining":`...), r.Remaining(), 10)
+		}
+	}
+	return b
+}

@@ -1,0 +1,97 @@
+package response
+
+import (
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A Result is the decision of one zone.
+type Result struct {
+	Zone     *usage.Zone
+	Policy   *Policy
+	Endpoint int                   // its index in the zone
+	Tier     int                   // its index in the zone
+	Template *keytemplate.Template // of the key
+	Cost     int64                 // of the request; 0 if the rule counts nothing
+	Decision limiter.Decision
+	Headers  Headers // of the handler
+	Outage   bool    // the store did not decide: decision is by on_outage
+	Legacy   bool    // the zone is in the syntax of caddy-ratelimit
+
+	UnknownTier string // that the request has, if the zone has no such tier
+}
+
+// Decide copies the decision of a take. If the store could not decide it, on_outage has, unless
+// another zone rejects the request. Its instants become those of the wall clock, which reads now:
+// the store has a clock of its own.
+func (r *Result) Decide(take *limiter.Take, now limiter.Instant) {
+	r.Decision = take.Decision
+	if r.Outage = take.Err != nil; r.Outage {
+		if !r.Decision.Source.WithoutStore() {
+			r.Decision = limiter.Decision{OK: true, Source: limiter.FromOutage, At: now, Limit: r.Policy.Capacity()}
+		}
+		r.Decision.Remaining = -1
+	}
+	r.Decision.Rebase(now)
+}
+
+// Block decides for a rule that rejects every request.
+func (r *Result) Block(now limiter.Instant) {
+	until := now + limiter.Instant(r.Policy.Window/time.Microsecond)
+	r.Decision = limiter.Decision{At: now, RetryAt: until, ResetAt: until}
+}
+
+// wait returns how long the same request would be rejected.
+func (r *Result) wait() limiter.Instant { return r.Decision.RetryAt - r.Decision.At }
+
+// Remaining returns how much of the limit remains, -1 in an outage. A request that is denied shows
+// that less remains than its cost, whatever this node knows.
+func (r *Result) Remaining() int64 {
+	if r.Decision.OK {
+		return r.Decision.Remaining
+	}
+	return min(r.Decision.Remaining, max(r.Cost-1, 0))
+}
+
+// remainingFraction returns how much of the limit remains, 0 to 1, or less than 0 in an outage.
+func (r *Result) remainingFraction() float64 {
+	if r.Decision.Limit == 0 {
+		return 0
+	}
+	return float64(r.Remaining()) / float64(r.Decision.Limit)
+}
+
+// BoundedWait returns the wait, at most the longest window that a limit can have: a take that can
+// never succeed would wait for ever.
+func (r *Result) BoundedWait() time.Duration {
+	return time.Duration(min(r.wait(), limiter.Instant(limiter.MaxWindow/time.Microsecond))) * time.Microsecond
+}
+
+// Unavailable reports whether the request is rejected because its count is not available.
+func (r *Result) Unavailable() bool {
+	return r.Outage && !r.Decision.OK && r.Policy.OnOutage == limiter.OutageClosed
+}
+
+// Outweighs reports whether the response describes the rejection r rather than other: a limit that
+// is exceeded rather than a count that is not available, or else the one with the longer wait.
+func (r *Result) Outweighs(other *Result) bool {
+	if r.Unavailable() != other.Unavailable() {
+		return other.Unavailable()
+	}
+	return r.wait() > other.wait()
+}
+
+// Decides reports whether r rather than other describes what their zone decides: the rejection that
+// outweighs others, or else the least that remains.
+func (r *Result) Decides(other *Result) bool {
+	switch {
+	case r.Decision.OK != other.Decision.OK:
+		return other.Decision.OK
+	case r.Decision.OK:
+		return r.remainingFraction() < other.remainingFraction()
+	}
+	return r.Outweighs(other)
+}

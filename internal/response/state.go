@@ -1,0 +1,141 @@
+// Package response is what was decided about a request, and what its response says: the headers of
+// every response, and the bodies of 429, 503, 403 and 400.
+package response
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A State is what the zones of one request have decided so far. The handlers of the request
+// share it, so that the response describes all their zones. Access logs still read it after the
+// request.
+type State struct {
+	Results  []Result
+	inline   [3]Result // the array of results, unless there are more
+	Exceeded string    // the zone that rejected the request
+	Refusal  *Refusal  // why the request gets 403 or 400; nil: it does not
+	headers  headerValues
+	writer   responseWriter
+}
+
+// Add adds a result.
+func (s *State) Add(r Result) {
+	if s.Results == nil {
+		s.Results = s.inline[:0]
+	}
+	s.Results = append(s.Results, r)
+}
+
+// Merge leaves one of the results of each zone from the index first on: the one that describes what
+// the zone decides.
+func (s *State) Merge(first int) []Result {
+	results := s.Results[first:]
+	kept := 0
+	for i := range results {
+		switch {
+		case kept == 0 || results[i].Zone != results[kept-1].Zone:
+			results[kept] = results[i]
+			kept++
+		case results[i].Decides(&results[kept-1]):
+			results[kept-1] = results[i]
+		}
+	}
+	if kept < len(results) {
+		s.Results = s.Results[:first+kept]
+	}
+	return results[:kept]
+}
+
+// HighestRate returns the result with the highest rate among those from the index first on that
+// reject the request. It is the one that caddy-ratelimit names.
+func (s *State) HighestRate(first int) *Result {
+	var highest *Result
+	for i := range s.Results[first:] {
+		if r := &s.Results[first+i]; !r.Decision.OK && (highest == nil || r.Policy.rate() > highest.Policy.rate()) {
+			highest = r
+		}
+	}
+	return highest
+}
+
+// formatHeaders prepares the headers of the response. first is the index of the handler's first
+// result. If an earlier handler has decided one of its zones too, that older result is removed. The
+// X- headers describe shown, or if that is nil, the zone with the least left. retry is the value of
+// Retry-After, 0 for an admitted request.
+func (s *State) formatHeaders(first int, shown *Result, retry int64) {
+	latest := s.Results[first:]
+	earlier := slices.DeleteFunc(s.Results[:first], func(old Result) bool {
+		return slices.ContainsFunc(latest, func(r Result) bool { return r.Zone == old.Zone })
+	})
+	s.Results = append(earlier, latest...)
+	if shown == nil {
+		shown = s.tightest(xHeaders)
+	}
+	s.headers.format(s.Results, shown, retry)
+}
+
+// tightest returns the result with the smallest fraction of its limit remaining, among those of
+// handlers that send these headers. In an outage nothing is known to remain.
+func (s *State) tightest(headers Headers) *Result {
+	var least *Result
+	for i := range s.Results {
+		r := &s.Results[i]
+		if r.Headers&headers == headers && (least == nil || r.remainingFraction() < least.remainingFraction()) {
+			least = r
+		}
+	}
+	return least
+}
+
+// Decisive returns the result that rejects the request, or else the one with the least left.
+func (s *State) Decisive() *Result {
+	for i := range s.Results {
+		if r := &s.Results[i]; !r.Decision.OK && r.Zone.Name == s.Exceeded {
+			return r
+		}
+	}
+	return s.tightest(noHeaders)
+}
+
+// Placeholder returns the value of {http.rate_limit.<name>}, where name is exceeded.name or
+// <zone>.limit|remaining|reset|source. s may be nil. The values of a zone that did not apply are empty.
+// Those of a zone that hasZone does not know are unknown, which shows the mistake.
+func (s *State) Placeholder(name string, hasZone func(string) bool) (value string, known bool) {
+	if s == nil {
+		s = new(State)
+	}
+	if name == "exceeded.name" {
+		return s.Exceeded, true
+	}
+	dot := max(0, strings.LastIndexByte(name, '.'))
+	zone, of := name[:dot], resultValues[name[dot:]]
+	if of == nil {
+		return "", false
+	}
+	for i := range s.Results {
+		if r := &s.Results[i]; r.Zone.Name == zone {
+			return of(r), true
+		}
+	}
+	return "", hasZone(zone)
+}
+
+// resultValues are the values of placeholders by the end of their name.
+var resultValues = map[string]func(*Result) string{
+	".limit":     func(r *Result) string { return strconv.FormatInt(r.Decision.Limit, 10) },
+	".remaining": func(r *Result) string { return strconv.FormatInt(r.Remaining(), 10) },
+	".reset": func(r *Result) string {
+		if r.Outage {
+			return ""
+		}
+		return strconv.FormatInt(r.Decision.ResetAt.Unix(), 10)
+	},
+	".source": func(r *Result) string {
+		if r.Outage {
+			return degraded
+		}
+		return r.Decision.Source.String()
+	},
+}

@@ -1,0 +1,124 @@
+package response
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+)
+
+// A responseWriter sets our headers when the response starts, so that they replace headers of the
+// same names which later handlers set, such as those of an upstream.
+type responseWriter struct {
+	caddyhttp.ResponseWriterWrapper
+	headers *headerValues
+	request *http.Request
+	state   writerState
+}
+
+type writerState uint8
+
+const (
+	idle      writerState = iota // no later handler is running
+	pending                      // the response has not started
+	committed                    // the headers are set
+)
+
+// Serve calls next with a writer that sets the headers. first is the index of the handler's first
+// result. Of several handlers on one request, the first wraps the writer for all.
+func (s *State) Serve(w http.ResponseWriter, r *http.Request, first int, next caddyhttp.Handler) error {
+	s.formatHeaders(first, nil, 0)
+	if s.headers.set == noHeaders || s.writer.state == pending {
+		return next.ServeHTTP(w, r)
+	}
+	s.writer = responseWriter{headers: &s.headers, request: r, state: pending}
+	s.writer.ResponseWriter = w
+	err := next.ServeHTTP(&s.writer, r)
+	// If next has written nothing, the server is about to. If it has failed, the error routes write to
+	// w, not to our writer.
+	s.writer.commit()
+	s.headers.removeTrailers(w.Header())
+	s.writer.state = idle
+	return err
+}
+
+// commit sets the headers, once.
+func (w *responseWriter) commit() {
+	if w.state != pending {
+		return
+	}
+	w.state = committed
+	w.headers.write(w.Header(), w.request)
+	w.headers.removeAnnounced(w.Header())
+}
+
+// WriteHeader implements http.ResponseWriter. Of the informational statuses only 101 is final.
+func (w *responseWriter) WriteHeader(status int) {
+	if status >= 200 || status == http.StatusSwitchingProtocols {
+		w.commit()
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (w *responseWriter) Write(p []byte) (int, error) {
+	w.commit()
+	return w.ResponseWriter.Write(p)
+}
+
+// ReadFrom implements io.ReaderFrom.
+func (w *responseWriter) ReadFrom(r io.Reader) (int64, error) {
+	w.commit()
+	return w.ResponseWriterWrapper.ReadFrom(r)
+}
+
+// FlushError implements the method that http.ResponseController flushes with.
+func (w *responseWriter) FlushError() error {
+	w.commit()
+	return http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// removeAnnounced removes trailers of our names from those that the response announces: a client
+// could mistake an upstream's trailers for our headers. A trailer that is not announced before the
+// response starts is not sent, unless its name has http.TrailerPrefix; see removeTrailers.
+func (v *headerValues) removeAnnounced(h http.Header) {
+	lists := h["Trailer"]
+	if len(lists) == 0 {
+		return
+	}
+	first, end := v.names()
+	var kept []string
+	for name := range strings.SplitSeq(strings.Join(lists, ","), ",") {
+		name = strings.TrimSpace(name)
+		if name != "" && !slices.Contains(headerNames[first:end], http.CanonicalHeaderKey(name)) {
+			kept = append(kept, name)
+		}
+	}
+	if len(kept) == 0 {
+		delete(h, "Trailer")
+		return
+	}
+	h["Trailer"] = []string{strings.Join(kept, ", ")}
+}
+
+// trailerNames are the names under which a handler sets trailers that it has not announced.
+var trailerNames = func() (names [headerCount]string) {
+	for i, name := range headerNames {
+		names[i] = http.TrailerPrefix + name
+	}
+	return names
+}()
+
+// removeTrailers removes trailers of our names that were not announced. It is called when the
+// response is written.
+func (v *headerValues) removeTrailers(h http.Header) {
+	first, end := v.names()
+	for _, name := range trailerNames[first:end] {
+		delete(h, name)
+	}
+}
+
+// Interface guard.
+var _ io.ReaderFrom = (*responseWriter)(nil)

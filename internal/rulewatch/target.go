@@ -1,0 +1,81 @@
+package rulewatch
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/caddyserver/certmagic"
+
+	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/stores"
+	"github.com/fleetlimit/fleetlimit/rules"
+	"github.com/fleetlimit/fleetlimit/rules/rulestore"
+)
+
+// A Target is a store of rules that nothing has connected to yet.
+type Target struct {
+	identity string // equal for equal stores; without secrets
+	open     func(*Watcher, Observer) rules.Store
+	storage  certmagic.Storage // of this configuration
+	copyName string            // of the copy of a Redis in storage. It stays when a password changes
+}
+
+// Resolve returns the store that s describes; nil: the default. redis has the counts, nil: they are
+// in memory. storage is that of the configuration.
+func Resolve(s *config.RuleStore, storage certmagic.Storage, redis *stores.Target) (*Target, error) {
+	if err := s.Check(redis != nil); err != nil {
+		return nil, err
+	}
+	name := config.RulesInStorage
+	switch {
+	case s != nil:
+		name = s.Name
+	case redis != nil:
+		name = config.RulesInRedis
+	}
+	switch name {
+	case config.RulesInRedis:
+		return &Target{
+			identity: name + " " + redis.ID(), storage: storage,
+			copyName: digest(redis.Place())[:16],
+			open: func(w *Watcher, observer Observer) rules.Store {
+				client, release := redis.Connect(observer)
+				w.release = release
+				return rulestore.NewRedis(client, redis.Prefix())
+			},
+		}, nil
+	case config.RulesInPostgres:
+		url, err := s.ResolveURL()
+		if err != nil {
+			return nil, err
+		}
+		checked, err := rulestore.OpenPostgres(url) // it does not connect
+		if err != nil {
+			return nil, err
+		}
+		_ = checked.Close() // it has nothing that could fail
+		return &Target{identity: name + " " + digest(url), open: func(*Watcher, Observer) rules.Store {
+			store, _ := rulestore.OpenPostgres(url) // it was checked
+			return store
+		}}, nil
+	}
+	text, err := json.Marshal(storage) // modules have their configuration in exported fields
+	if err != nil {
+		text = nil
+	}
+	return &Target{
+		identity: fmt.Sprintf("%s %T %s", name, storage, digest(string(text))), storage: storage,
+		open: func(w *Watcher, _ Observer) rules.Store {
+			w.storage = rulestore.NewStorage(storage)
+			return w.storage
+		},
+	}, nil
+}
+
+// digest returns a text that is equal for equal texts and shows nothing of them.
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}

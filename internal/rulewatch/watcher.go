@@ -1,0 +1,118 @@
+// Package rulewatch knows where the rules of a configuration are kept, and watches them. Watchers
+// outlive configurations.
+package rulewatch
+
+import (
+	"context"
+	"strings"
+
+	"github.com/fleetlimit/fleetlimit/internal/pool"
+	"github.com/fleetlimit/fleetlimit/internal/stores"
+	"github.com/fleetlimit/fleetlimit/redisconn"
+	"github.com/fleetlimit/fleetlimit/rules"
+	"github.com/fleetlimit/fleetlimit/rules/rulestore"
+)
+
+// An Observer is told what happens to the stores of rules, and to the Redis servers that they are
+// in. Its methods return at once.
+type Observer interface {
+	stores.Observer
+
+	// RulesOptions returns options that say what to call when something happens to a store.
+	RulesOptions(store string) rules.Options
+
+	// RulesAtRisk says why a store may lose rules, by the way in which its Redis evicts keys.
+	RulesAtRisk(store, why, eviction string)
+}
+
+// watchers are by Target.identity.
+var watchers = pool.New[string, *Watcher]()
+
+// A Watcher is the watcher of a store of rules.
+type Watcher struct {
+	*rules.Watcher
+	storage  *rulestore.Storage // the store, or the copy of a Redis; nil: neither is in Caddy's storage
+	release  func()             // of what the store uses
+	endCheck func()             // of the settings of Redis
+}
+
+// All returns all watchers.
+func All() []*Watcher { return watchers.All() }
+
+// Acquire returns the watcher of the store, and a function that releases it. The observer is told
+// what happens if nobody has acquired it before.
+func (t *Target) Acquire(observer Observer) (w *Watcher, release func()) {
+	w, release = watchers.Acquire(t.identity, func() *Watcher { return newWatcher(t, observer) })
+	if w.storage != nil {
+		w.storage.Use(t.storage)
+	}
+	return w, release
+}
+
+// Acquired returns the watcher of the store, nil if nobody has acquired it.
+func (t *Target) Acquired() *Watcher { return watchers.Get(t.identity) }
+
+// newWatcher returns a watcher of the store of t. The admin API validates changes: a rollback
+// restores what was valid once.
+func newWatcher(t *Target, observer Observer) *Watcher {
+	w := &Watcher{release: func() {}, endCheck: func() {}}
+	store := t.open(w, observer)
+	options := observer.RulesOptions(store.Name())
+	redis, inRedis := store.(*rulestore.Redis)
+	if inRedis {
+		w.storage = rulestore.NewCopy(t.storage, t.copyName)
+		options.Copy = w.storage
+	}
+	w.Watcher = rules.NewWatcher(store, options)
+	if inRedis {
+		w.endCheck = w.checkSettings(redis, func(why, eviction string) { observer.RulesAtRisk(store.Name(), why, eviction) })
+	}
+	return w
+}
+
+// Close closes the watcher when the last app that uses the store has stopped.
+func (w *Watcher) Close() {
+	w.endCheck()
+	_ = w.Watcher.Close() // a store that does not close well is left
+	w.release()
+}
+
+// checkSettings tells once about settings by which Redis loses rules. It waits for the first answer
+// of Redis, until end is called. A Redis whose user may not read them is not checked.
+func (w *Watcher) checkSettings(redis *rulestore.Redis, atRisk func(why, eviction string)) (end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case <-w.Loaded():
+		case <-ctx.Done():
+			return
+		}
+		settings, err := redis.Settings(ctx)
+		if err != nil {
+			return
+		}
+		for _, why := range risks(settings) {
+			atRisk(why, settings.Eviction)
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// risks returns what is wrong with the settings of a Redis that keeps rules and counts.
+func risks(s redisconn.Settings) (all []string) {
+	if !s.AppendOnly {
+		all = append(all, "Redis may lose the newest rules when it stops: use appendonly yes in its configuration")
+	}
+	switch kept, _, _ := strings.Cut(s.Eviction, "-"); {
+	case kept == "allkeys":
+		all = append(all, "Redis may evict the rules, and counts of keys at their limit: use maxmemory-policy volatile-ttl")
+	case kept == "volatile" && s.Eviction != "volatile-ttl":
+		all = append(all, "Redis may evict counts of keys at their limit: use maxmemory-policy volatile-ttl")
+	}
+	return all
+}

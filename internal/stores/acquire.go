@@ -1,0 +1,83 @@
+package stores
+
+import (
+	"slices"
+
+	"github.com/fleetlimit/fleetlimit/internal/pool"
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/lease"
+	"github.com/fleetlimit/fleetlimit/limiter/memstore"
+	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
+	"github.com/fleetlimit/fleetlimit/redisconn"
+)
+
+// Counts belong to a store, so they do not follow a zone from one store to another.
+var (
+	clients = pool.New[string, *redisconn.Client]() // by Target.identity
+	stores  = pool.New[storeID, *Store]()
+	zones   = pool.New[zoneID, openZone]()
+)
+
+// A storeID identifies a store. The zero value is the store in memory.
+type storeID struct{ client, prefix string }
+
+// A zoneID identifies a zone in a store.
+type zoneID struct {
+	store storeID
+	zone  string
+}
+
+// An openZone is what a zone has in a store: its counts in memory, or what this node knows of its
+// counts in Redis. Those in Redis expire by themselves, because other nodes use them.
+type openZone interface {
+	limiter.Zone
+	Close()
+}
+
+// Acquire returns the store in a Redis, or in memory if target is nil, and a function that releases
+// it. It connects to nothing. The observer is told what happens to the store if nobody has acquired
+// it before.
+func Acquire(target *Target, observer Observer) (s *Store, release func()) {
+	if target == nil {
+		return stores.Acquire(storeID{}, func() *Store { return newInMemory(observer) })
+	}
+	return stores.Acquire(target.storeID(), func() *Store { return newInRedis(target, observer) })
+}
+
+func newInMemory(observer Observer) *Store {
+	m := memstore.New(memstore.Options{OnOverflow: observer.Overflow})
+	return &Store{
+		limits: m, observer: observer, name: "memory", close: m.Close,
+		open: func(zone string) openZone { return m.Open(zone) },
+	}
+}
+
+func newInRedis(target *Target, observer Observer) *Store {
+	name := target.name
+	client, release := target.Connect(observer)
+	node := join(client, target, observer)
+	counts := redisstore.New(client, target.prefix)
+	leases := lease.New(counts, lease.Options{
+		Timeout: client.Timeout(), Nodes: node.Nodes, OutageNodes: node.kept.inOutage,
+		ProbeEvery: target.options.Breaker.ProbeEvery, Observe: observer.Asked(name),
+	})
+	return &Store{
+		limits: leases, observer: observer, id: target.storeID(), name: name,
+		open:  func(zone string) openZone { return leases.Open(zone) },
+		redis: &inRedis{leases, counts, node, client},
+		close: func() {
+			leases.Close()
+			node.leave()
+			release()
+			// A reload may change only the key prefix.
+			if !slices.ContainsFunc(stores.All(), func(s *Store) bool { return s.name == name }) {
+				observer.Ended(name)
+			}
+		},
+	}
+}
+
+// Open returns a zone of the store, and a function that releases it.
+func (s *Store) Open(zone string) (_ limiter.Zone, release func()) {
+	return zones.Acquire(zoneID{s.id, zone}, func() openZone { return s.open(zone) })
+}

@@ -1,0 +1,53 @@
+package stores
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/redisconn"
+)
+
+// maxLatency is how long a primary may take to answer while the node is ready.
+const maxLatency = 100 * time.Millisecond
+
+// Readiness returns the health of the stores now. It reads what the breakers know, so that health
+// checks are fast and cannot load Redis.
+func Readiness() adminapi.Readiness {
+	r := adminapi.Readiness{Status: adminapi.HealthOK, Stores: []adminapi.StoreHealth{}}
+	for _, s := range States() {
+		health := s.health()
+		r.Status = r.Status.Worse(health.Status)
+		r.Stores = append(r.Stores, health)
+	}
+	return r
+}
+
+func (s *State) health() adminapi.StoreHealth {
+	h := adminapi.StoreHealth{Store: s.Name, Status: adminapi.HealthOK, Primaries: []adminapi.PrimaryHealth{}}
+	switch {
+	case s.LookupErr != nil:
+		h.Status, h.Error = adminapi.HealthDegraded, fmt.Sprintf("the primaries cannot be looked up: %v", s.LookupErr)
+	case len(s.Primaries) == 0:
+		h.Status, h.Error = adminapi.HealthDegraded, "no primary is known"
+	}
+	for _, b := range s.Primaries {
+		p := primaryHealth(b)
+		h.Status = h.Status.Worse(p.Status)
+		h.Primaries = append(h.Primaries, p)
+	}
+	return h
+}
+
+func primaryHealth(b redisconn.Breaker) adminapi.PrimaryHealth {
+	p := adminapi.PrimaryHealth{
+		Address: b.Addr, Status: adminapi.HealthOK, Breaker: b.State.String(), LatencyMS: float64(b.Latency.Microseconds()) / 1000,
+	}
+	switch {
+	case b.State != redisconn.Closed:
+		p.Status, p.Error = adminapi.HealthDegraded, b.Err.Error()
+	case b.Latency > maxLatency:
+		p.Status, p.Error = adminapi.HealthDegraded, fmt.Sprintf("its newest answer took longer than %v", maxLatency)
+	}
+	return p
+}

@@ -1,0 +1,63 @@
+package stores
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/redisconn"
+)
+
+func TestStoreHealth(t *testing.T) {
+	const ms = time.Millisecond
+	failed := errors.New("connection refused")
+	for _, tc := range []struct {
+		name      string
+		breakers  []redisconn.Breaker
+		lookupErr error
+		want      adminapi.HealthStatus
+	}{
+		{"no primary", nil, nil, adminapi.HealthDegraded},
+		{"never probed", []redisconn.Breaker{{Addr: "a"}}, nil, adminapi.HealthOK},
+		{"fast", []redisconn.Breaker{{Addr: "a", Latency: ms}, {Addr: "b", Latency: 100 * ms}}, nil, adminapi.HealthOK},
+		{"slow", []redisconn.Breaker{{Addr: "a", Latency: ms}, {Addr: "b", Latency: 100*ms + 1}}, nil, adminapi.HealthDegraded},
+		{"open", []redisconn.Breaker{{Addr: "a", State: redisconn.Open, Err: failed}, {Addr: "b"}}, nil, adminapi.HealthDegraded},
+		{"no Sentinel", []redisconn.Breaker{{Addr: "a"}}, failed, adminapi.HealthDegraded},
+		{"half-open", []redisconn.Breaker{{Addr: "a", State: redisconn.HalfOpen, Err: failed}}, nil, adminapi.HealthDegraded},
+	} {
+		got := (&State{Name: "redis", Primaries: tc.breakers, LookupErr: tc.lookupErr}).health()
+		if got.Status != tc.want || len(got.Primaries) != len(tc.breakers) {
+			t.Errorf("%s: health = %+v, want %s with %d primaries", tc.name, got, tc.want, len(tc.breakers))
+		}
+		faults := 0
+		for _, p := range got.Primaries {
+			if (p.Error != "") != (p.Status == adminapi.HealthDegraded) {
+				t.Errorf("%s: primary = %+v, want an error exactly if it is degraded", tc.name, p)
+			}
+			if p.Error != "" {
+				faults++
+			}
+		}
+		if got.Error != "" {
+			faults++
+		}
+		if (faults > 0) != (tc.want == adminapi.HealthDegraded) {
+			t.Errorf("%s: errors = %d in %+v", tc.name, faults, got)
+		}
+	}
+}
+
+func TestReadiness(t *testing.T) {
+	for _, redis := range []string{"", `{"mode": "cluster", "addresses": ["192.0.2.1:6379"]}`} {
+		_, release := Acquire(resolved(t, redis), new(observer))
+		defer release()
+		want := adminapi.HealthOK
+		if redis != "" {
+			want = adminapi.HealthDegraded // no primary is known
+		}
+		if got := Readiness(); got.Status != want || (len(got.Stores) == 1) != (redis != "") {
+			t.Errorf("readiness with %q = %+v, want %s", redis, got, want)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package stores
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/fleetlimit/fleetlimit/limiter/lease"
+	"github.com/fleetlimit/fleetlimit/limiter/memstore"
+	"github.com/fleetlimit/fleetlimit/membership"
+	"github.com/fleetlimit/fleetlimit/redisconn"
+)
+
+// A State is what this node knows of the stores in Redis that have one name: of one store, or while
+// it is reloaded of two.
+type State struct {
+	Name       string
+	Leases     lease.Stats
+	Foreign    uint64 // values in Redis that this plugin cannot have written
+	Nodes      int
+	Mismatches []membership.Mismatch
+	Primaries  []redisconn.Breaker
+	LookupErr  error // why the primaries cannot be looked up
+}
+
+// States returns the states of all stores in Redis, by name. It asks no Redis.
+func States() (all []State) {
+	for _, s := range stores.All() {
+		if r := s.redis; r != nil {
+			all = append(all, State{
+				s.name, r.leases.Stats(), r.counts.Foreign(), r.node.Nodes(), r.node.Mismatches(), r.client.Breakers(),
+				r.client.LookupErr(),
+			})
+		}
+	}
+	slices.SortFunc(all, func(a, b State) int { return cmp.Compare(a.Name, b.Name) })
+	return merged(all)
+}
+
+// merged returns one state for each name. What stores have done is summed. Of what they see of the
+// same fleet and the same primaries, it has the worst: they may log in differently.
+func merged(sorted []State) (all []State) {
+	for _, s := range sorted {
+		if len(all) == 0 || all[len(all)-1].Name != s.Name {
+			all = append(all, s)
+			continue
+		}
+		m := &all[len(all)-1]
+		m.Leases, m.Foreign, m.Nodes = m.Leases.Plus(s.Leases), m.Foreign+s.Foreign, max(m.Nodes, s.Nodes)
+		m.Mismatches = slices.Concat(m.Mismatches, s.Mismatches)
+		m.Primaries = worst(slices.Concat(m.Primaries, s.Primaries))
+		m.LookupErr = cmp.Or(m.LookupErr, s.LookupErr)
+	}
+	return all
+}
+
+// worst returns one breaker for each address: the one that is open, or else that of the slowest.
+func worst(breakers []redisconn.Breaker) []redisconn.Breaker {
+	slices.SortFunc(breakers, func(a, b redisconn.Breaker) int {
+		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(b.State, a.State), cmp.Compare(b.Latency, a.Latency))
+	})
+	return slices.CompactFunc(breakers, func(a, b redisconn.Breaker) bool { return a.Addr == b.Addr })
+}
+
+// MemoryZones returns the zones that are counted in memory.
+func MemoryZones() (all []*memstore.Zone) {
+	for _, z := range zones.All() {
+		if z, inMemory := z.(*memstore.Zone); inMemory {
+			all = append(all, z)
+		}
+	}
+	return all
+}

@@ -1,0 +1,53 @@
+package stores
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter/lease"
+	"github.com/fleetlimit/fleetlimit/membership"
+	"github.com/fleetlimit/fleetlimit/redisconn"
+)
+
+// TestMergedStates has two stores of one name, such as before and after another password.
+func TestMergedStates(t *testing.T) {
+	const ms = time.Millisecond
+	refused := errors.New("NOAUTH")
+	got := merged([]State{
+		{"redis a", lease.Stats{Granted: 3, Accounts: 1}, 1, 4, []membership.Mismatch{{Zone: "one"}}, []redisconn.Breaker{
+			{Addr: "a:1", State: redisconn.Open, Err: refused}, {Addr: "b:1", Latency: 9 * ms}, {Addr: "c:1", Latency: ms},
+		}, refused},
+		{"redis a", lease.Stats{Granted: 4, Accounts: 2}, 2, 3, []membership.Mismatch{{Zone: "two"}}, []redisconn.Breaker{
+			{Addr: "a:1", Latency: ms}, {Addr: "b:1", Latency: 2 * ms}, {Addr: "c:1", State: redisconn.HalfOpen, Err: refused},
+		}, nil},
+		{Name: "redis b", Nodes: 1},
+	})
+	want := []State{
+		{"redis a", lease.Stats{Granted: 7, Accounts: 3}, 3, 4, []membership.Mismatch{{Zone: "one"}, {Zone: "two"}}, []redisconn.Breaker{
+			{Addr: "a:1", State: redisconn.Open, Err: refused}, {Addr: "b:1", Latency: 9 * ms},
+			{Addr: "c:1", State: redisconn.HalfOpen, Err: refused},
+		}, refused},
+		{Name: "redis b", Nodes: 1},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("states = %+v\nwant     %+v", got, want)
+	}
+}
+
+// TestStatesOfReload has two configurations of one Redis, of which one has another password, and one
+// of another. Those in memory have no state.
+func TestStatesOfReload(t *testing.T) {
+	for _, redis := range []string{
+		`{"addresses": ["192.0.2.2:6379"]}`, `{"addresses": ["192.0.2.1:6379"]}`, `{"addresses": ["192.0.2.1:6379"], "password": "p"}`, "",
+	} {
+		_, release := Acquire(resolved(t, redis), new(observer))
+		defer release()
+	}
+	states := States()
+	if len(states) != 2 || states[0].Name != "redis standalone 192.0.2.1:6379" || states[1].Name != "redis standalone 192.0.2.2:6379" ||
+		len(states[0].Primaries) != 1 || states[0].Primaries[0].Addr != "192.0.2.1:6379" {
+		t.Errorf("states = %+v, want one with one primary for each Redis, in order", states)
+	}
+}

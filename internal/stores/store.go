@@ -1,0 +1,114 @@
+// Package stores knows where the counts of a configuration are, how many nodes share them, and
+// whether they answer: in the memory of this process, or in a Redis that a fleet shares.
+//
+// What it keeps outlives configurations: consumption, but no limits, which travel with each take.
+// It logs nothing, but tells an [Observer] what happens.
+package stores
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/lease"
+	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
+	"github.com/fleetlimit/fleetlimit/redisconn"
+)
+
+// A Store is where the counts of a configuration are.
+type Store struct {
+	limits   limits
+	observer Observer
+	id       storeID
+	name     string
+	outage   outageLog
+	open     func(zone string) openZone
+	close    func()
+
+	redis *inRedis // nil: the counts are in memory
+}
+
+// inRedis is what a store in Redis has besides.
+type inRedis struct {
+	leases *lease.Store      // the same store
+	counts *redisstore.Store // from which leases are
+	node   *node
+	client *redisconn.Client
+}
+
+// limits decide takes, and operators can look into them.
+type limits interface {
+	limiter.Store
+	limiter.Operator
+	limiter.Lister
+}
+
+// Close closes the store when the last configuration that uses it ends.
+func (s *Store) Close() { s.close() }
+
+// Name returns the name of the store for logs and metrics. Those of two Redis servers differ, and
+// those of two key prefixes in one do not.
+func (s *Store) Name() string { return s.name }
+
+// Leases returns the leases of this node, nil if the counts are in memory.
+func (s *Store) Leases() *lease.Store {
+	if s.redis == nil {
+		return nil
+	}
+	return s.redis.leases
+}
+
+// instant returns t, which was just read, by the clock of the store. Leases have a monotonic clock.
+// Decisions of requests are by the wall clock instead, so only the methods below call limits.
+func (s *Store) instant(t time.Time) limiter.Instant {
+	if leases := s.Leases(); leases != nil {
+		return leases.At(t)
+	}
+	return limiter.At(t)
+}
+
+// Take calls [limiter.Store.Take].
+func (s *Store) Take(ctx context.Context, now time.Time, takes []limiter.Take) error {
+	return s.limits.Take(ctx, s.instant(now), takes)
+}
+
+// Peek calls [limiter.Store.Peek].
+func (s *Store) Peek(ctx context.Context, now time.Time, takes []limiter.Take) error {
+	return s.limits.Peek(ctx, s.instant(now), takes)
+}
+
+// Note notes that the store has answered a request, or why it has not, and tells the observer when
+// an outage begins or ends. A client that is closed belongs to a configuration that has ended,
+// which is no outage.
+func (s *Store) Note(now time.Time, err error) {
+	if err == nil {
+		if recovered, failures := s.outage.answered(now); recovered {
+			s.observer.Recovered(s.name, failures)
+		}
+	} else if !errors.Is(err, redisconn.ErrClosed) && s.outage.failed(now) {
+		s.observer.Failed(s.name, err)
+	}
+}
+
+// Inspect calls [limiter.Operator.Inspect].
+func (s *Store) Inspect(ctx context.Context, now time.Time, r *limiter.Rule, key []byte) (limiter.Inspection, error) {
+	return s.limits.Inspect(ctx, s.instant(now), r, key)
+}
+
+// Reset calls [limiter.Operator.Reset].
+func (s *Store) Reset(ctx context.Context, now time.Time, r *limiter.Rule, key []byte) error {
+	return s.limits.Reset(ctx, s.instant(now), r, key)
+}
+
+// AddQuota calls [limiter.Operator.AddQuota].
+func (s *Store) AddQuota(
+	ctx context.Context, now time.Time, r *limiter.Rule, key []byte, events int64,
+) (limiter.CountState, error) {
+	return s.limits.AddQuota(ctx, s.instant(now), r, key, events)
+}
+
+// Top calls [limiter.Lister.Top].
+func (s *Store) Top(now time.Time, q *limiter.TopQuery) []limiter.KeyUse {
+	return s.limits.Top(s.instant(now), q)
+}

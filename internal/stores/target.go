@@ -1,0 +1,148 @@
+package stores
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/redisconn"
+)
+
+// A Target is a Redis that nothing has connected to yet.
+type Target struct {
+	options redisconn.Options
+	prefix  string
+	name    string // for logs; without secrets
+
+	// identity is equal for equal options. It is a digest, because they contain passwords, which must
+	// not be in the key of a pool.
+	identity string
+}
+
+// Resolve returns the target that c describes, whose breakers b describes, if it is not nil.
+// It reads the file of authorities.
+func Resolve(c *config.Redis, b *config.Breaker) (*Target, error) {
+	r, err := c.Resolve()
+	if err != nil {
+		return nil, err
+	}
+	target := &Target{prefix: r.KeyPrefix, name: "redis " + r.Mode + " " + strings.Join(r.Addresses, " ")}
+	target.options = redisconn.Options{
+		Mode:             redisModes[r.Mode],
+		Addresses:        r.Addresses,
+		Username:         r.Username,
+		Password:         r.Password,
+		DB:               r.DB,
+		MasterName:       r.MasterName,
+		SentinelPassword: r.SentinelPassword,
+		Timeout:          time.Duration(r.Timeout),
+		PoolSize:         r.PoolSize,
+		Breaker:          breakerOptions(b),
+	}
+	var authorities []byte
+	if r.TLS != nil {
+		if target.options.TLS, authorities, err = tlsConfig(r.TLS); err != nil {
+			return nil, fmt.Errorf("tls: %w", err)
+		}
+	}
+	r.KeyPrefix, r.Place = "", "" // fleets with different prefixes share a client
+	text, err := json.Marshal(struct {
+		*config.Redis
+		Breaker     redisconn.BreakerOptions
+		Authorities []byte
+	}{r, target.options.Breaker, authorities})
+	if err != nil {
+		return nil, err
+	}
+	target.identity = fmt.Sprintf("%x", sha256.Sum256(text))
+	return target, nil
+}
+
+// redisModes are the kinds of Redis by their names in the configuration.
+var redisModes = map[string]redisconn.Mode{
+	config.RedisStandalone: redisconn.Standalone, config.RedisSentinel: redisconn.Sentinel, config.RedisCluster: redisconn.Cluster,
+}
+
+// tlsConfig returns the configuration of TLS that c describes, and the certificates of the
+// authorities if c has a file of them.
+func tlsConfig(c *config.RedisTLS) (*tls.Config, []byte, error) {
+	t := &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		ServerName:         c.ServerName,
+		InsecureSkipVerify: c.InsecureSkipVerify,
+	}
+	if c.CA == "" {
+		return t, nil, nil
+	}
+	pem, err := os.ReadFile(c.CA)
+	if err != nil {
+		return nil, nil, fmt.Errorf("ca: %w: use a file that Caddy may read", err)
+	}
+	t.RootCAs = x509.NewCertPool()
+	if !t.RootCAs.AppendCertsFromPEM(pem) {
+		return nil, nil, fmt.Errorf("ca: %s has no certificate: use a file of PEM certificates, which begin with "+
+			"-----BEGIN CERTIFICATE-----", c.CA)
+	}
+	return t, pem, nil
+}
+
+// breakerOptions returns the options of the breakers that b describes, if it is not nil.
+func breakerOptions(b *config.Breaker) redisconn.BreakerOptions {
+	if b == nil {
+		return redisconn.BreakerOptions{}
+	}
+	return redisconn.BreakerOptions{
+		Failures: b.Failures, Within: time.Duration(b.Within), ProbeEvery: time.Duration(b.ProbeEvery), Probes: b.Probes,
+	}
+}
+
+// String describes where the counts are; nil: in memory.
+func (t *Target) String() string {
+	if t == nil {
+		return "memory"
+	}
+	o := &t.options
+	return strings.TrimSpace(fmt.Sprintf("redis %s db %d key_prefix %s %s", strings.Join(o.Addresses, " "), o.DB, t.prefix, o.MasterName))
+}
+
+// SameCounts reports whether the same counts are at both targets, of which nil is memory. The same
+// servers may be found by other addresses, but not by others alone.
+func (t *Target) SameCounts(other *Target) bool {
+	if t == nil || other == nil {
+		return t == other
+	}
+	a, b := &t.options, &other.options
+	return t.prefix == other.prefix && a.DB == b.DB && a.MasterName == b.MasterName &&
+		slices.ContainsFunc(a.Addresses, func(address string) bool { return slices.Contains(b.Addresses, address) })
+}
+
+// ID returns a text that is equal for targets that share a store, and shows no secrets.
+func (t *Target) ID() string { return t.identity + " " + t.prefix }
+
+// Place returns a text that stays when a password changes, or how the target is connected to.
+func (t *Target) Place() string {
+	return fmt.Sprintf("%s %s %d %s", t.name, t.options.MasterName, t.options.DB, t.prefix)
+}
+
+// Prefix returns what the keys in Redis begin with.
+func (t *Target) Prefix() string { return t.prefix }
+
+func (t *Target) storeID() storeID { return storeID{t.identity, t.prefix} }
+
+// Connect returns the connections to the Redis, and a function that releases them. The observer is
+// told of them if nobody has connected before.
+func (t *Target) Connect(observer Observer) (client *redisconn.Client, release func()) {
+	return clients.Acquire(t.identity, func() *redisconn.Client {
+		options, name := t.options, t.name
+		options.OnBreaker = func(b redisconn.Breaker) { observer.Breaker(name, b) }
+		options.OnLookup = func(err error) { observer.Lookup(name, err) }
+		return redisconn.New(options)
+	})
+}

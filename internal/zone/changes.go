@@ -1,0 +1,135 @@
+package zone
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// A droppedZone is a zone whose keys start at their full limit after a reload, wholly or in part.
+type droppedZone struct {
+	*Zone
+	Changed []string // why
+}
+
+// Dropped returns the zones whose counts a reload drops that has replaced old by s. otherStore says
+// how the store has changed; "": it has not.
+func (s *Set) Dropped(old *Set, otherStore string) (all []droppedZone) {
+	before, after := old.byName(), s.byName()
+	renamed := renamedZones(before, after)
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		z, changed := after[name], []string(nil)
+		switch {
+		case z != nil && otherStore != "":
+			changed = []string{otherStore}
+		case z != nil:
+			changed = countChanges(before[name], z)
+		case renamed[name] != nil:
+			z = renamed[name]
+			changed = []string{fmt.Sprintf("name: %s is now %s", name, z.Name)}
+		default:
+			z, changed = before[name], []string{"the zone: it is not in the configuration"}
+		}
+		if len(changed) > 0 {
+			all = append(all, droppedZone{z, changed})
+		}
+	}
+	return all
+}
+
+// byName returns one zone of each name. Those of one name have equal definitions, or are in
+// the syntax of caddy-ratelimit.
+func (s *Set) byName() map[string]*Zone {
+	zones := make(map[string]*Zone)
+	for _, z := range s.All() {
+		if zones[z.Name] == nil {
+			zones[z.Name] = z
+		}
+	}
+	return zones
+}
+
+// renamedZones returns the zones that are equal to one that is gone, by the name of that.
+func renamedZones(before, after map[string]*Zone) map[string]*Zone {
+	added := make(map[string]*Zone) // by definition
+	for name, z := range after {
+		if before[name] == nil {
+			added[z.builder.zone.Definition()] = z
+		}
+	}
+	renamed := make(map[string]*Zone)
+	for name, z := range before {
+		if same := added[z.builder.zone.Definition()]; after[name] == nil && same != nil {
+			renamed[name] = same
+		}
+	}
+	return renamed
+}
+
+// countChanges returns what has changed of a zone so that requests do not find their counts.
+func countChanges(before, after *Zone) (changed []string) {
+	add := func(what, was, is string) {
+		if was != is {
+			changed = append(changed, fmt.Sprintf("%s: %s is now %s", what, was, is))
+		}
+	}
+	add("key", before.Key.String(), after.Key.String())
+	if before.missing.key != nil && after.missing.key != nil {
+		add("on_missing_key", before.missing.key.String(), after.missing.key.String())
+	}
+	was, _ := before.keyOptions(before.builder.zone) // they were compiled
+	is, _ := after.keyOptions(after.builder.zone)
+	if before.missing.limited && !after.missing.limited {
+		changed = append(changed, "on_missing_key: it has no limit of its own")
+	}
+	add("ipv4_prefix", fmt.Sprint(was.IPv4Prefix), fmt.Sprint(is.IPv4Prefix))
+	add("ipv6_prefix", fmt.Sprint(was.IPv6Prefix), fmt.Sprint(is.IPv6Prefix))
+	if before.Key.String() != after.Key.String() {
+		return changed // each count has another number, whatever else there is
+	}
+	kept := make(map[uint32]bool)
+	places := make(map[string]*endpointRules)
+	for i := range after.configured.endpoints {
+		e := &after.configured.endpoints[i]
+		places[e.name()] = e
+		for _, r := range e.all() {
+			kept[r.base.ID] = true
+		}
+	}
+	for i := range before.configured.endpoints {
+		if e := &before.configured.endpoints[i]; !e.keeps(kept) {
+			changed = append(changed, e.change(places[e.name()]))
+		}
+	}
+	return changed
+}
+
+// keeps reports whether the counts of keys at e are among those with the numbers kept.
+func (e *endpointRules) keeps(kept map[uint32]bool) bool {
+	return !slices.ContainsFunc(e.rules, func(r *rule) bool { return r != nil && r.Rule != nil && !kept[r.base.ID] })
+}
+
+// change says why the counts of e are not those of is, which is in its place, or nil.
+func (e *endpointRules) change(is *endpointRules) string {
+	if is == nil {
+		return fmt.Sprintf("endpoint %s: it is not in the zone", e.name())
+	}
+	place := "the rest of the zone"
+	if e.route != nil {
+		place = "endpoint " + e.name()
+	}
+	if was, is := e.algorithm(), is.algorithm(); is != "" && was != is {
+		return fmt.Sprintf("algorithm of %s: %s is now %s", place, was, is)
+	}
+	return place + ": it has no limit of its own"
+}
+
+// algorithm returns the algorithm of e, "" if it limits no key.
+func (e *endpointRules) algorithm() string {
+	for _, r := range e.rules {
+		if r != nil {
+			return algorithmText(r.base.Algorithm)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,147 @@
+package zone
+
+import (
+	"cmp"
+	"strconv"
+
+	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+// Zone describes a zone.
+func (s *Snapshot) Zone(name string) adminapi.Zone {
+	z, inForce := s.rulesOf(name)
+	i := inspector{snapshot: s, zone: z, config: z.builder.zone}
+	answer := adminapi.Zone{Name: z.Name, Key: i.config.Key, Limits: []adminapi.EndpointLimits{}}
+	for place := range inForce.endpoints {
+		if limits := i.limitsAt(inForce, place); len(limits.Tiers) > 0 {
+			answer.Limits = append(answer.Limits, limits)
+		}
+	}
+	if share := i.config.DryRun; share > 0 {
+		answer.DryRun = config.FormatPercent(float64(share))
+	}
+	if inForce.compared != nil {
+		answer.Compare = config.FormatPercent(inForce.compared.fraction)
+	}
+	if changes := s.Version.Document.Zones[z.Name]; changes != nil && changes.DryRun != "" {
+		answer.DryRun = changes.DryRun
+	}
+	return answer
+}
+
+// limitsAt returns the limits at a place of the zone: of each tier that keys can have, and of
+// requests without a key if the zone has a limit for them.
+func (i *inspector) limitsAt(inForce *zoneRules, place int) adminapi.EndpointLimits {
+	e := &inForce.endpoints[place]
+	limits := adminapi.EndpointLimits{Endpoint: e.name(), Tiers: []adminapi.TierLimit{}}
+	tiers := i.zone.tiers.all()
+	if i.zone.missing.limited {
+		tiers = append(tiers, withoutKey)
+	}
+	for _, tier := range tiers {
+		at := placement{endpoint: place, tier: tier}
+		if inForce.countedAt(place, at.configured(inForce.endpoints)) != place {
+			continue // the count is that of the zone
+		}
+		described := adminapi.TierLimit{
+			Tier: i.zone.tiers.name(tier), Missing: tier == withoutKey, Limit: "unlimited", From: []adminapi.Origin{},
+			Compared: inForce.compared.describe(place, tier),
+		}
+		if r := at.configured(inForce.endpoints); r != nil {
+			described.Limit, described.Algorithm = r.limit.String(), algorithmText(r.base.Algorithm)
+			described.From = i.origins(e, place, tier)
+		}
+		limits.Tiers = append(limits.Tiers, described)
+	}
+	return limits
+}
+
+// origins returns where the limits of a tier at a place are from, without those of the key itself.
+func (i *inspector) origins(e *endpointRules, place, tier int) []adminapi.Origin {
+	if tier == withoutKey {
+		if own := i.config.OnMissingLimit; e.withoutKey == nil || e.withoutKey.limit == *own {
+			return []adminapi.Origin{{Limit: own.String(), Source: adminapi.FromConfiguration, Place: "missing key"}}
+		}
+		tier = noTier // the endpoint has a lower limit, which stays
+		if i.zone.tiers != nil {
+			tier = i.zone.tiers.fallback
+		}
+	}
+	var configured *config.Endpoint
+	if e.route != nil {
+		configured = i.config.Endpoints[place]
+	}
+	changes := i.snapshot.Version.Document.Zones[i.zone.Name]
+	return originsOf(i.config, i.snapshot.set.SharedTiers, changes, i.zone.tiers.name(tier), configured, e.name())
+}
+
+// describe returns the rule at a place of the zone for a tier, or nil if there is none.
+func (c *comparedRules) describe(place, tier int) *adminapi.ComparedLimit {
+	if c == nil {
+		return nil
+	}
+	r := (&placement{endpoint: place, tier: tier}).rule(c.endpoints)
+	if r == nil {
+		return nil
+	}
+	return &adminapi.ComparedLimit{Limit: r.limit.String(), Algorithm: algorithmText(r.base.Algorithm)}
+}
+
+// algorithmText returns an algorithm in the syntax of the Caddyfile.
+func algorithmText(a limiter.Algorithm) string {
+	if a.SubWindows > 1 {
+		return a.Kind.String() + " " + strconv.Itoa(a.SubWindows)
+	}
+	return a.Kind.String()
+}
+
+// originsOf returns the limits for a tier at an endpoint of a zone, those of wider places first.
+// The last is in force. tier is "" and e nil outside of tiers and endpoints. name is that of the
+// endpoint, and shared are the tiers of the app. settings are not in the syntax of caddy-ratelimit.
+func originsOf(settings *config.Zone, shared map[string]*config.Tier, changes *rules.Zone, tier string, e *config.Endpoint, name string) (
+	origins []adminapi.Origin,
+) {
+	if changes == nil {
+		changes = new(rules.Zone)
+	}
+	add := func(place string, configured *config.Limit, written string) {
+		switch {
+		case written != "":
+			origins = append(origins, adminapi.Origin{Limit: written, Source: adminapi.FromRules, Place: place})
+		case configured != nil && *configured != (config.Limit{}):
+			origins = append(origins, adminapi.Origin{Limit: configured.String(), Source: adminapi.FromConfiguration, Place: place})
+		}
+	}
+	add("zone", settings.Limit, changes.Limit)
+	if tier != "" {
+		var own *config.Tier
+		if settings.Tier != nil {
+			own = settings.Tier.Tiers[tier]
+		}
+		if own.Limited() || changes.Tiers[tier] != "" {
+			add("tier", limitOf(own), changes.Tiers[tier])
+		} else {
+			add("shared tier", limitOf(shared[tier]), "")
+		}
+	}
+	if e == nil {
+		return origins
+	}
+	changed := cmp.Or(changes.Endpoints[name], new(rules.Endpoint))
+	add("endpoint", e.Limit, changed.Limit)
+	if tier != "" {
+		add("endpoint tier", limitOf(e.Tiers[tier]), changed.Tiers[tier])
+	}
+	return origins
+}
+
+// limitOf returns the limit of a tier, nil if it has none.
+func limitOf(t *config.Tier) *config.Limit {
+	if !t.Limited() {
+		return nil
+	}
+	return &t.Limit
+}

@@ -1,0 +1,196 @@
+package zone
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/ipset"
+	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+// An inspector looks at a key.
+type inspector struct {
+	snapshot *Snapshot
+	store    inspectedStore
+	zone     *Zone
+	config   *config.Zone
+	key      rules.Key
+	keys     [][]byte // as requests have it
+	now      time.Time
+}
+
+// An inspectedStore has the counts of keys.
+type inspectedStore interface {
+	Inspect(ctx context.Context, now time.Time, r *limiter.Rule, key []byte) (limiter.Inspection, error)
+}
+
+// Inspect returns what is known of a key of a zone.
+func (s *Snapshot) Inspect(ctx context.Context, store inspectedStore, zone string, r *adminapi.InspectRequest) (
+	*adminapi.Inspection, error,
+) {
+	z, inForce := s.rulesOf(zone)
+	i := inspector{snapshot: s, store: store, zone: z, config: z.builder.zone, now: time.Now()}
+	ref := KeyRef{rules.Key{Zone: zone, Text: r.Key, Base64: r.Base64, Missing: r.Missing}, r.Stored}
+	keys, err := z.resolve(&ref)
+	if err != nil {
+		return nil, fmt.Errorf("key: %w", err)
+	}
+	i.key, i.keys = ref.Key, keys
+	tier, err := i.tier(r.Tier)
+	if err != nil {
+		return nil, fmt.Errorf("tier: %w", err)
+	}
+	answer := &adminapi.Inspection{
+		Zone: zone, Key: i.key.Text, Base64: i.key.Base64, Stored: r.Stored, Missing: i.key.Missing,
+		Version: s.Version.Number, Access: i.access(), Tier: tier, Counts: []adminapi.InspectedCount{},
+	}
+	for place := range inForce.endpoints {
+		if r.Endpoint == "" || inForce.endpoints[place].name() == r.Endpoint {
+			for _, number := range i.possibleTiers(tier) {
+				at := placement{endpoint: place, tier: number}
+				if r.Endpoint == "" && inForce.countedAt(place, at.configured(inForce.endpoints)) != place {
+					continue // it is charged to the count of the zone, which is listed by itself
+				}
+				answer.Counts = append(answer.Counts, i.counts(ctx, inForce, place, number)...)
+			}
+		}
+	}
+	return answer, nil
+}
+
+// is reports whether an entry of the rules is about the key.
+func (i *inspector) is(k *rules.Key, e *rules.Entry) bool {
+	if k == nil || k.Zone != i.zone.Name || e.Expired(i.now) {
+		return false
+	}
+	keys, err := i.zone.keysOf(k)
+	return err == nil && slices.ContainsFunc(keys, func(key []byte) bool { return string(key) == string(i.keys[0]) })
+}
+
+// text returns the key as patterns see it.
+func (i *inspector) text() string {
+	text, _ := i.key.Bytes() // keysOf has checked it
+	return string(text)
+}
+
+// access returns what allows or denies the key, whatever it consumes.
+func (i *inspector) access() (by *adminapi.DecidedBy) {
+	if by := i.accessByAddress(); by != nil {
+		return by
+	}
+	for _, a := range i.snapshot.Version.Document.Access {
+		// Denials come first.
+		if (by == nil || a.Action == rules.Deny) && i.is(a.Key, &a.Entry) {
+			by = &adminapi.DecidedBy{Action: a.Action, Source: adminapi.FromRules, Entry: a.ID}
+		}
+	}
+	switch text := i.text(); {
+	case by != nil && by.Action == rules.Deny:
+	case i.zone.deny.Match(text):
+		return &adminapi.DecidedBy{Action: rules.Deny, Source: adminapi.FromConfiguration}
+	case by == nil && i.zone.allow.Match(text):
+		return &adminapi.DecidedBy{Action: rules.Allow, Source: adminapi.FromConfiguration}
+	}
+	return by
+}
+
+// accessByAddress returns what allows or denies the client whose address is the key, before any zone.
+func (i *inspector) accessByAddress() *adminapi.DecidedBy {
+	p, err := ipset.ParsePrefix(i.text())
+	if err != nil || !i.zone.countsAddresses(i.key.Missing) {
+		return nil
+	}
+	return accessOf(p, i.snapshot.Version.Document.Access, i.now, i.snapshot.set.zonesCalled(i.zone.Name))
+}
+
+// counts returns the limits and the counts of the key at a place of the zone, if it has a tier.
+// There is usually one: a missing key may be made in several ways.
+func (i *inspector) counts(ctx context.Context, inForce *zoneRules, place, tier int) (counts []adminapi.InspectedCount) {
+	e, at, name := &inForce.endpoints[place], placement{endpoint: place, tier: tier}, i.zone.tiers.name(tier)
+	from := append(i.origins(e, place, tier), i.overrides("")...)
+	if e.route != nil {
+		from = append(from, i.overrides(e.name())...) // these come before those of the whole zone
+	}
+	for _, key := range i.keys {
+		at.findOverride(inForce, inForce.keys.Of(key), i.now)
+		r := at.rule(inForce.endpoints)
+		if r == nil {
+			return nil
+		}
+		c := adminapi.InspectedCount{Endpoint: e.name(), Tier: name, Limit: r.limit.String(), From: from}
+		if r.Rule != nil {
+			i.count(ctx, &c, r.Rule, key)
+		}
+		counts = append(counts, c)
+	}
+	return counts
+}
+
+// overrides returns those of the key at an endpoint, or of the whole zone.
+func (i *inspector) overrides(endpoint string) (origins []adminapi.Origin) {
+	for _, o := range i.snapshot.Version.Document.Overrides {
+		if o.Endpoint == endpoint && i.is(&o.Key, &o.Entry) {
+			origins = append(origins, adminapi.Origin{
+				Limit: o.Limit, Multiplier: o.Multiplier, Source: adminapi.FromOverride, Place: "key", Override: o.ID,
+			})
+		}
+	}
+	return origins
+}
+
+// count asks the store for the count of a key.
+func (i *inspector) count(ctx context.Context, c *adminapi.InspectedCount, r *limiter.Rule, key []byte) {
+	found, err := i.store.Inspect(ctx, i.now, r, key)
+	if err != nil {
+		c.Error = err.Error()
+	} else {
+		c.Count = newCountState(&found.Count, i.now)
+	}
+	if found.Account != nil {
+		c.Node = newNodeState(found.Account, i.now)
+	}
+}
+
+func newCountState(c *limiter.CountState, now time.Time) *adminapi.CountState {
+	return &adminapi.CountState{
+		Limit: c.Limit, Remaining: c.Remaining, Consumed: c.Consumed, Leased: c.Leased,
+		RetryAt: instantAt(c.RetryAt, c.At, now), ResetAt: instantAt(c.ResetAt, c.At, now),
+		LeasedUntil: instantAt(c.LeasedUntil, c.At, now),
+	}
+}
+
+func newNodeState(a *limiter.AccountState, now time.Time) *adminapi.NodeState {
+	n := &adminapi.NodeState{
+		Leases: []adminapi.NodeLease{}, Debt: a.Debt, DeniedUntil: timeIn(a.DeniedFor, now),
+		DeniedCost: a.DeniedCost, Demand: a.Demand, Requesting: a.Requesting,
+	}
+	for _, l := range a.Leases {
+		if expires := timeIn(l.Lasts, now); expires != nil {
+			n.Leases = append(n.Leases, adminapi.NodeLease{Events: l.Events, ExpiresAt: *expires})
+		}
+	}
+	return n
+}
+
+// instantAt returns i, by a clock that reads at, by the clock of this node, which reads now. It is
+// nil if i has passed, or never comes.
+func instantAt(i, at limiter.Instant, now time.Time) *time.Time {
+	if i == limiter.Never {
+		return nil
+	}
+	return timeIn(time.Duration(i-at)*time.Microsecond, now)
+}
+
+// timeIn returns the time when d has passed from now on; nil: it has passed already.
+func timeIn(d time.Duration, now time.Time) *time.Time {
+	if d <= 0 {
+		return nil
+	}
+	t := now.Add(d).UTC().Truncate(time.Millisecond)
+	return &t
+}

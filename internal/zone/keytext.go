@@ -1,0 +1,66 @@
+package zone
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+// nameOf returns how operators write a key that the store has. It is exact if it names that key:
+// not if the text is not known, because the key is a digest, or if it is the text of several keys.
+func (z *Zone) nameOf(key []byte) (name rules.Key, exact bool) {
+	name = rules.Key{Zone: z.Name, Missing: keytemplate.IsSubstitute(key)}
+	for _, t := range []*keytemplate.Template{z.Key, z.missing.key, z.cookieKey, z.socketKey} {
+		if t == nil {
+			continue
+		}
+		text, ok := t.TextOf(key)
+		if !ok {
+			continue
+		}
+		name.Text, name.Base64 = text, ""
+		if !utf8.ValidString(text) {
+			name.Text, name.Base64 = "", base64.StdEncoding.EncodeToString([]byte(text))
+		}
+		keys, err := z.keysOf(&name)
+		if err == nil && slices.ContainsFunc(keys, func(other []byte) bool { return bytes.Equal(other, key) }) {
+			return name, true
+		}
+	}
+	return name, false
+}
+
+// A KeyRef is a key as a request to the admin API names it. Stored is the key as the store has it,
+// in base64: for keys that no text names.
+type KeyRef struct {
+	rules.Key
+	Stored string
+}
+
+var errNotStored = errors.New("key_stored is not one that keys of the zone have: use what GET /rate_limit/zones/{zone}/top shows")
+
+// resolve returns the keys of requests that ref names, and completes its name.
+func (z *Zone) resolve(ref *KeyRef) (keys [][]byte, err error) {
+	if ref.Stored == "" {
+		return z.keysOf(&ref.Key)
+	}
+	if ref.Text != "" || ref.Base64 != "" {
+		return nil, errors.New("there are both key_stored and a key: use one of them")
+	}
+	key, err := base64.StdEncoding.DecodeString(ref.Stored)
+	if err != nil {
+		return nil, errNotStored
+	}
+	name, exact := z.nameOf(key)
+	if !exact && name.Text == "" && name.Base64 == "" && !keytemplate.IsDigest(key) {
+		return nil, errNotStored
+	}
+	name.Missing = name.Missing || ref.Missing // it is not seen in a digest
+	ref.Key = name
+	return [][]byte{key}, nil
+}

@@ -1,0 +1,80 @@
+package zone
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/pathpattern"
+	"github.com/fleetlimit/fleetlimit/internal/route"
+)
+
+// MatchDoubts returns what is probably a mistake in the matchers of z: what never matches, and
+// endpoints whose requests they do not let through.
+func (z *Zone) MatchDoubts() (doubts []error) {
+	for _, set := range z.matchers {
+		if len(set) == 0 {
+			doubts = append(doubts, fmt.Errorf("match has an empty set, which matches all requests: use matchers in it, or "+
+				"no match"))
+		}
+		for _, m := range set {
+			switch m := m.(type) {
+			case *caddyhttp.MatchPath:
+				doubts = append(doubts, pathDoubts(*m)...)
+			case *caddyhttp.MatchHost:
+				doubts = append(doubts, hostDoubts(*m)...)
+			}
+		}
+	}
+	for _, e := range z.configured.endpoints {
+		if e.route != nil && len(z.matchers) > 0 && !z.mayReach(e.route) {
+			doubts = append(doubts, fmt.Errorf("endpoint %s gets no request, because the zone's match lets none of its path "+
+				"through: use a wider match, or another zone", e.route))
+		}
+	}
+	return doubts
+}
+
+// pathDoubts leaves out patterns with placeholders.
+func pathDoubts(patterns []string) (doubts []error) {
+	for _, p := range patterns {
+		if err := pathpattern.Check(p); err != nil && !strings.Contains(p, "{") {
+			doubts = append(doubts, fmt.Errorf("match: %w", err))
+		}
+	}
+	return doubts
+}
+
+// hostDoubts is about hosts that no request has, because Caddy compares hosts without their port.
+func hostDoubts(hosts []string) (doubts []error) {
+	for _, host := range hosts {
+		bare := host
+		if _, rest, found := strings.Cut(host, "://"); found {
+			bare, _, _ = strings.Cut(rest, "/")
+		}
+		if h, _, err := net.SplitHostPort(bare); err == nil {
+			bare = h
+		}
+		if bare != host && !strings.Contains(host, "{") {
+			doubts = append(doubts, fmt.Errorf("match: host %q matches no request, because hosts have neither a scheme nor a "+
+				"port: use %s", host, bare))
+		}
+	}
+	return doubts
+}
+
+// mayReach reports whether the matchers of z may let requests to e through.
+func (z *Zone) mayReach(e *route.Route) bool {
+	return slices.ContainsFunc(z.matchers, func(set caddyhttp.MatcherSet) bool { return mayMatch(e, set) })
+}
+
+// mayMatch reports whether requests to e may match set. It is certain when it says no.
+func mayMatch(e *route.Route, set caddyhttp.MatcherSet) bool {
+	return !slices.ContainsFunc(set, func(m any) bool {
+		paths, ok := m.(*caddyhttp.MatchPath)
+		return ok && !e.Within(*paths)
+	})
+}

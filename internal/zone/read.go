@@ -1,0 +1,265 @@
+package zone
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/response"
+)
+
+// A Reading is what a zone says about a request.
+type Reading struct {
+	Zone     *Zone
+	Key      []byte                // whose count the request uses
+	Template *keytemplate.Template // of key; nil: the zone has none for the request
+	DryRun   bool                  // the zone decides and does not reject
+	Refusal  *response.Refusal     // why the request must not pass; nil: it may
+	Allowed  bool                  // a list allows the key past the zone
+
+	tier        int
+	UnknownTier string // that the request has, if the zone has no such tier
+
+	Charges  [mostCharges]Charge
+	Charged  int    // how many of charges there are; none: the zone does not limit the request
+	Compared Charge // by the rule that is compared with that in force; the zero value: none
+
+	// What is counted, and perhaps warned about.
+	Missing      bool // the request has no key
+	ByDefault    bool // it is counted by its client's address, as on_missing_key does not say how
+	NoAddress    bool // it has no client address, which its key needs
+	Ambiguous    int  // values
+	InvalidCosts int
+}
+
+// A Charge is a rule that limits a request, and how many events the request counts for.
+type Charge struct {
+	Policy   *response.Policy
+	endpoint int // its index in the zone
+	Cost     int64
+}
+
+// mostCharges is how many counts of a zone a request is charged to at most. It has several only if
+// the readings of its path are at several endpoints.
+const mostCharges = 4
+
+// Read reads a request, and reports whether z applies to it. The error is what to answer in place of
+// any decision. What the reading refers to is valid until r is read for another request.
+func (z *Zone) Read(r *Request, s *Snapshot, found *Reading) (applies bool, err error) {
+	rules := s.of(z)
+	*found = Reading{Zone: z}
+	places, err := z.placesOf(r, rules, found)
+	if err != nil || len(places) == 0 && found.Refusal == nil {
+		return false, err
+	}
+	found.DryRun = rules.dryRun.All()
+	if found.Refusal != nil {
+		return true, nil
+	}
+	if err := z.readKey(r, found); err != nil || found.Template == nil {
+		return true, err
+	}
+	found.DryRun = rules.dryRun.Includes(found.Key)
+	entries := rules.keys.Of(found.Key)
+	if z.readAccess(r, entries, found); found.Allowed || found.Refusal != nil {
+		return true, nil
+	}
+	if z.readTier(r, entries, found); found.Refusal == nil {
+		z.readCharges(r, rules, places, entries, found)
+	}
+	r.freeKeys = found.Key[len(found.Key):]
+	return true, nil
+}
+
+// readKey finds the key whose count of the zone the request uses.
+func (z *Zone) readKey(r *Request, found *Reading) error {
+	template := z.Key
+	key, has, err := template.Append(r.KeyBuffer(), r.HTTP, r.Repl)
+	if err == nil && has != keytemplate.Present {
+		if template = z.substituteKey(r, has, found); template == nil {
+			return nil
+		}
+		key, has, err = template.Append(r.KeyBuffer(), r.HTTP, r.Repl)
+	}
+	switch {
+	case err != nil:
+		return caddyhttp.Error(http.StatusTooEarly, err)
+	case has == keytemplate.Present:
+		found.Key, found.Template = key, template
+	case !z.isAmbiguous(has, ambiguousKey, found):
+		found.Refusal = noSubstitute
+	}
+	return nil
+}
+
+// substituteKey returns the template that counts a request without a usable key. It returns nil if
+// the zone does not apply to such requests, or refuses them.
+func (z *Zone) substituteKey(r *Request, has keytemplate.Presence, found *Reading) *keytemplate.Template {
+	if z.isAmbiguous(has, ambiguousKey, found) {
+		return nil
+	}
+	found.NoAddress = z.Key.LacksAddress(r.HTTP, r.Repl)
+	substitute := z.cookieKey
+	if found.Missing = has != keytemplate.AmbiguousCookie; found.Missing {
+		switch z.missing.action {
+		case missingSkip:
+			return nil
+		case missingDeny:
+			found.Refusal = noKey
+			return nil
+		}
+		substitute = z.missing.key
+	}
+	if substitute.LacksAddress(r.HTTP, r.Repl) {
+		found.NoAddress = true
+		return z.socketKey
+	}
+	found.ByDefault = found.Missing && z.missing.action == missingDefault
+	return substitute
+}
+
+// isAmbiguous counts a value of the zone that is ambiguous. It refuses the request for a reason,
+// unless an ambiguous value counts as a missing one, and reports whether it does.
+func (z *Zone) isAmbiguous(presence keytemplate.Presence, reason *response.Refusal, found *Reading) bool {
+	if presence < keytemplate.AmbiguousCookie {
+		return false
+	}
+	found.Ambiguous++
+	if presence == keytemplate.AmbiguousCookie || z.ambiguousIsMissing {
+		return false
+	}
+	found.Refusal = reason
+	return true
+}
+
+// readAccess finds out whether a list of the zone, or the rules in force, allow or deny the key.
+func (z *Zone) readAccess(r *Request, entries *keyEntries, found *Reading) {
+	var allowed, denied bool
+	if entries != nil {
+		allowed, denied = entries.accessAt(r.Time())
+	}
+	text := func() string { return found.Template.Text(r.HTTP, r.Repl) }
+	switch {
+	case denied || !z.deny.Empty() && z.deny.Match(text()):
+		found.Refusal = deniedKey
+	default:
+		found.Allowed = allowed || !z.allow.Empty() && z.allow.Match(text())
+	}
+}
+
+// readTier finds the tier of the key, which the rules in force may give it.
+func (z *Zone) readTier(r *Request, entries *keyEntries, found *Reading) {
+	if found.Template != z.Key && z.missing.limited {
+		found.tier = withoutKey
+		return
+	}
+	if entries != nil {
+		if tier, given := entries.tierAt(r.Time()); given {
+			found.tier = tier
+			return
+		}
+	}
+	tier := z.tiers.find(func() string { return found.Template.Text(r.HTTP, r.Repl) }, r.HTTP, r.Repl)
+	if !z.isAmbiguous(tier.presence, ambiguousTier, found) {
+		found.tier, found.UnknownTier = tier.tier, tier.unknown
+	}
+}
+
+// readCharges finds the rules that limit the key at the endpoints with the indices places.
+func (z *Zone) readCharges(r *Request, rules *zoneRules, places []int, entries *keyEntries, found *Reading) {
+	var now time.Time
+	if entries != nil {
+		now = r.Time()
+	}
+	for _, place := range places {
+		at := placement{endpoint: place, tier: found.tier}
+		at.findOverride(rules, entries, now)
+		inForce := at.rule(rules.endpoints)
+		if inForce.limits() {
+			c := Charge{Policy: &inForce.Policy, endpoint: place}
+			if !inForce.Block {
+				var has keytemplate.Presence
+				c.Cost, has = rules.endpoints[place].cost.of(inForce, r.HTTP, r.Repl)
+				if z.isAmbiguous(has, ambiguousCost, found) {
+					return
+				}
+				if has != keytemplate.Present {
+					found.InvalidCosts++
+				}
+			}
+			found.add(c)
+		}
+		if rules.compared != nil && len(places) == 1 {
+			found.compare(r, rules, &at, inForce)
+		}
+	}
+}
+
+// add adds a charge. What is charged to one count several times is charged the highest cost.
+func (f *Reading) add(c Charge) {
+	for i := range f.Charges[:f.Charged] {
+		if same := &f.Charges[i]; same.Policy.Rule != nil && c.Policy.Rule != nil && same.Policy.ID == c.Policy.ID {
+			same.Cost = max(same.Cost, c.Cost)
+			return
+		}
+	}
+	if f.Charged == mostCharges {
+		f.Refusal = ambiguousPath(errTooManyEndpoints)
+		f.Ambiguous++
+		return
+	}
+	f.Charges[f.Charged] = c
+	f.Charged++
+}
+
+// errTooManyEndpoints is about a path with readings at more than mostCharges endpoints.
+var errTooManyEndpoints = errors.New("the path is at too many endpoints: use one with fewer of %2f, ; and //")
+
+// compare finds the rule that is compared with inForce, if there is one for the key. inForce is nil
+// if the zone does not limit the request.
+func (f *Reading) compare(r *Request, rules *zoneRules, at *placement, inForce *rule) {
+	if !rules.compared.keys.Includes(f.Key) {
+		return
+	}
+	compared := at.rule(rules.compared.endpoints)
+	if compared == nil || at.override != nil && compared.decidesAs(inForce) {
+		return
+	}
+	f.Compared = Charge{Policy: &compared.Policy, endpoint: at.endpoint}
+	if compared.Rule != nil {
+		f.Compared.Cost, _ = rules.endpoints[at.endpoint].cost.of(compared, r.HTTP, r.Repl)
+	}
+}
+
+// Result returns a result for a charge that nobody has decided yet.
+func (f *Reading) Result(c *Charge) response.Result {
+	return response.Result{
+		Zone: f.Zone.Usage, Legacy: f.Zone.Legacy, Policy: c.Policy, Endpoint: c.endpoint, Tier: f.tier, Template: f.Template, Cost: c.Cost,
+		UnknownTier: f.UnknownTier,
+	}
+}
+
+// Lookup returns the names of the endpoint and the tier of a decision about the key that a template
+// makes, and the tier that the request has if the zone has no such tier. result is nil if the zone
+// has decided without a rule: then the endpoint is where Caddy reads the request to be.
+func (z *Zone) Lookup(r *Request, s *Snapshot, template *keytemplate.Template, result *response.Result) (
+	endpoint, tier, unknown string,
+) {
+	rules := s.of(z)
+	if result != nil {
+		return rules.endpoints[result.Endpoint].name(), z.tiers.name(result.Tier), result.UnknownTier
+	}
+	place := len(rules.endpoints) - 1
+	if path, err := r.readings(); err == nil {
+		place = rules.endpointFor(r.HTTP.Method, &path.Readings()[0])
+	}
+	endpoint = rules.endpoints[place].name()
+	found := Reading{Template: template}
+	if key, has, err := template.Append(nil, r.HTTP, r.Repl); err == nil && has == keytemplate.Present {
+		z.readTier(r, rules.keys.Of(key), &found)
+	}
+	return endpoint, z.tiers.name(found.tier), found.UnknownTier
+}

@@ -1,0 +1,70 @@
+package zone
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+// A Snapshot is a version of the rules, compiled for the zones of a set. It is immutable. A
+// request reads one.
+type Snapshot struct {
+	Version *rules.Version
+
+	set       *Set
+	zones     []*zoneRules // by zone.index
+	addresses *addressEntries
+}
+
+// BelongsTo reports whether s is about the zones of set.
+func (s *Snapshot) BelongsTo(set *Set) bool { return s.set == set }
+
+// of returns the rules of z.
+func (s *Snapshot) of(z *Zone) *zoneRules { return s.zones[z.index] }
+
+// rulesOf returns a zone of a name and its rules. The zone exists.
+func (s *Snapshot) rulesOf(name string) (*Zone, *zoneRules) {
+	z := s.set.named(name)
+	return z, s.of(z)
+}
+
+// leftOut says why some rules of a version are not in force: they do not fit the configuration.
+type leftOut struct {
+	Zone *Zone // nil: the rules are about no zone
+	Errs []error
+}
+
+// Compile compiles a version. What it does not change is as in earlier, which may be nil.
+func (s *Set) Compile(v *rules.Version, earlier *Snapshot, now time.Time) (_ *Snapshot, left []leftOut) {
+	if compiled, left, ok := s.recompile(v, earlier, now); ok {
+		return compiled, left
+	}
+	zones, changes := s.All(), changesOf(v.Document, now)
+	compiled := &Snapshot{set: s, Version: v, zones: make([]*zoneRules, len(zones))}
+	addresses, errs := newAddressEntries(v.Document.Access)
+	compiled.addresses = addresses
+	for _, name := range slices.Sorted(maps.Keys(changes)) {
+		if s.named(name) == nil {
+			errs = append(errs, fmt.Errorf("%s: %w", changes[name].about(), s.noZone(name)))
+		}
+	}
+	left = append(left, leftOut{nil, errs})
+	for i, z := range zones {
+		c := z.configured
+		if changes[z.Name] != nil {
+			was := z.configured
+			if earlier != nil {
+				was = earlier.of(z)
+			}
+			c, errs = z.compile(was, changes[z.Name])
+			left = append(left, leftOut{z, errs})
+		}
+		if compiled.zones[i] = c; c.compared != nil {
+			z.Usage.Comparisons.Used.Store(true)
+		}
+	}
+	return compiled, left
+}

@@ -1,0 +1,89 @@
+package fleetlimit
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// gathered returns the values of all metrics by name and labels. That of a histogram is its count.
+func gathered(t *testing.T) map[string]float64 {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	if err := reports.Register(registry); err != nil {
+		t.Fatal(err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatalf("metrics cannot be gathered: %v", err)
+	}
+	got := make(map[string]float64)
+	for _, f := range families {
+		for _, m := range f.Metric {
+			name := strings.TrimPrefix(f.GetName(), "caddy_rate_limit_")
+			for _, l := range m.Label {
+				name += " " + l.GetValue()
+			}
+			got[name] = m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	return got
+}
+
+// TestMetricsFollowZoneToRedis reloads a zone from memory to Redis: metrics go on, counts do not.
+func TestMetricsFollowZoneToRedis(t *testing.T) {
+	acquire := func(a *App) (*usage.Zone, func()) {
+		z, releaseCounters := usage.Acquire("moving")
+		_, releaseZone := a.store.Open("moving")
+		return z, func() { releaseCounters(); releaseZone() }
+	}
+
+	memory := provisionedApp(t, `{}`)
+	z, release := acquire(memory)
+	z.Admitted[limiter.FromStore].Add(3)
+	redis := provisionedApp(t, `{"redis": {"addresses": ["192.0.2.1:6379"]}}`)
+	later, releaseLater := acquire(redis)
+	later.Admitted[limiter.FromStore].Add(4)
+	if got := gathered(t); got["decisions_total admitted store moving"] != 7 || got["keys_total moving"] != 0 {
+		t.Errorf("metrics while both configurations are there = %v, want 7 admitted and 0 keys", got)
+	}
+
+	release()
+	got := gathered(t)
+	if got["decisions_total admitted store moving"] != 7 {
+		t.Errorf("metrics after the earlier configuration = %v, want 7 admitted", got)
+	}
+	for _, name := range []string{"keys_total moving", "evictions_total moving", "overflow_total moving"} {
+		if _, found := got[name]; found {
+			t.Errorf("there is a metric %s of a zone in Redis, which only memory has", name)
+		}
+	}
+	releaseLater()
+	if got := zonesInUse(); len(got) != 0 {
+		t.Errorf("zones in use at the end = %d, want 0", len(got))
+	}
+}
+
+// TestStoreMetricsSurviveReload changes the key prefix: the new store has the same name in metrics.
+func TestStoreMetricsSurviveReload(t *testing.T) {
+	const seconds, errs = "store_seconds redis standalone 192.0.2.1:6379", "store_errors_total redis standalone 192.0.2.1:6379"
+	earlier := provisionedApp(t, `{"redis": {"addresses": ["192.0.2.1:6379"]}}`)
+	later := provisionedApp(t, `{"redis": {"addresses": ["192.0.2.1:6379"], "key_prefix": "b"}}`)
+	observe := reports.Asked(later.store.Name()) // what a store keeps
+	observe(time.Millisecond, nil)
+	earlier.Cleanup()
+	observe(0, errors.New("refused"))
+	if got := gathered(t); got[seconds] != 1 || got[errs] != 1 {
+		t.Errorf("requests answered, failed = %v, %v, want 1, 1", got[seconds], got[errs])
+	}
+	later.Cleanup()
+	if got := gathered(t); got[seconds] != 0 || got[errs] != 0 {
+		t.Errorf("there are requests %v, %v of stores that have ended", got[seconds], got[errs])
+	}
+}

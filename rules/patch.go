@@ -1,0 +1,86 @@
+package rules
+
+import (
+	"cmp"
+	"maps"
+)
+
+// A Patch leads from one document to another. It is small when they share most of what they have.
+type Patch struct {
+	Zones     map[string]*Zone          `json:"zones,omitempty"` // nil: removed
+	Overrides []Splice[*Override]       `json:"overrides,omitempty"`
+	Tiers     []Splice[*TierAssignment] `json:"tiers,omitempty"`
+	Access    []Splice[*AccessEntry]    `json:"access,omitempty"`
+	Emergency *EmergencyPatch           `json:"emergency,omitempty"` // nil: it stays
+}
+
+// An EmergencyPatch replaces the emergency.
+type EmergencyPatch struct {
+	To *Emergency `json:"to"` // nil: it ends
+}
+
+// NewPatch returns what leads from one document to another. What they share stays as it is.
+func NewPatch(from, to *Document) *Patch {
+	p := &Patch{
+		Overrides: Splices(from.Overrides, to.Overrides),
+		Tiers:     Splices(from.Tiers, to.Tiers),
+		Access:    Splices(from.Access, to.Access),
+	}
+	zone := func(name string, z *Zone) {
+		if p.Zones == nil {
+			p.Zones = make(map[string]*Zone)
+		}
+		p.Zones[name] = z
+	}
+	for name, z := range to.Zones {
+		if known, found := from.Zones[name]; !found || known != z {
+			zone(name, z)
+		}
+	}
+	for name := range from.Zones {
+		if _, found := to.Zones[name]; !found {
+			zone(name, nil)
+		}
+	}
+	if from.Emergency != to.Emergency {
+		p.Emergency = &EmergencyPatch{to.Emergency}
+	}
+	return p
+}
+
+// Entries returns how many entries and zones p has.
+func (p *Patch) Entries() int {
+	return len(p.Zones) + len(inserted(p.Overrides)) + len(inserted(p.Tiers)) + len(inserted(p.Access))
+}
+
+// Apply returns d with the patch. It shares with d what the patch is not about.
+func (p *Patch) Apply(d *Document) (*Document, error) {
+	changed := &Document{Zones: d.Zones, Emergency: d.Emergency}
+	if len(p.Zones) > 0 {
+		changed.Zones = maps.Clone(d.Zones)
+		if changed.Zones == nil {
+			changed.Zones = make(map[string]*Zone)
+		}
+		maps.Copy(changed.Zones, p.Zones)
+		maps.DeleteFunc(changed.Zones, func(_ string, z *Zone) bool { return z == nil })
+		if len(changed.Zones) == 0 {
+			changed.Zones = nil
+		}
+	}
+	var errs [3]error
+	changed.Overrides, errs[0] = spliced("overrides", d.Overrides, p.Overrides)
+	changed.Tiers, errs[1] = spliced("tiers", d.Tiers, p.Tiers)
+	changed.Access, errs[2] = spliced("access", d.Access, p.Access)
+	if p.Emergency != nil {
+		changed.Emergency = p.Emergency.To
+	}
+	if err := cmp.Or(errs[:]...); err != nil {
+		return nil, err
+	}
+	return changed, nil
+}
+
+// Entries returns how many entries and zones d has.
+func (d *Document) Entries() int {
+	return len(d.Zones) + len(d.Overrides) + len(d.Tiers) + len(d.Access)
+}
