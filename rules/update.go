@@ -21,8 +21,8 @@ type Change struct {
 
 	Author, Note string
 
-	// Apply changes a clone of the document. It is called again when somebody else has written
-	// first. Nil: the document stays as it is.
+	// Apply changes a clone of the document, and replaces what it changes: see Clone. It is called
+	// again when somebody else has written first. Nil: the document stays as it is.
 	Apply func(*Document) error
 
 	// Actions are those that go with the version.

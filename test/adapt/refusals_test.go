@@ -38,8 +38,8 @@ func TestEveryRefusalHasACase(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, file := range files {
-			if strings.HasSuffix(file, "_test.go") {
-				continue
+			if strings.HasSuffix(file, "_test.go") || filepath.Base(file) == "doubts.go" {
+				continue // a doubt refuses nothing: config tests them
 			}
 			for _, text := range refusalsIn(t, file) {
 				found++

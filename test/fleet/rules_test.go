@@ -88,7 +88,11 @@ func TestRulesReachAllNodes(t *testing.T) {
 	reloaded.MustGet(200, "/", "X-Api-Key: a")
 
 	end := time.Now().Add(2500 * time.Millisecond).Truncate(time.Second)
-	o.change(func(d *rules.Document) { d.Overrides[0].ExpiresAt = &end })
+	o.change(func(d *rules.Document) {
+		override := *d.Overrides[0]
+		override.ExpiresAt = &end
+		d.Overrides[0] = &override
+	})
 	for _, n := range nodes {
 		late := 0 // requests admitted after the end
 		n.Await("the end of the override", func() bool {
