@@ -29,9 +29,14 @@ func TestReplyToStalledProcess(t *testing.T) {
 	ready(t, c, "k")
 	for n := range 5 {
 		call := &Call{Script: count, Keys: []string{"stalled"}, Args: []any{n}}
-		call.Written = func() { _ = syscall.Kill(self, syscall.SIGSTOP) }
-		if c.Do(t.Context(), call); call.Err != nil {
-			t.Errorf("call %d: %v", n, call.Err)
+		stalled := make(chan struct{})
+		call.Written = func() {
+			_ = syscall.Kill(self, syscall.SIGSTOP)
+			close(stalled)
 		}
+		if c.Do(t.Context(), call); call.Err != nil {
+			t.Fatalf("call %d: %v", n, call.Err)
+		}
+		<-stalled // the reply may come before the process has stopped
 	}
 }
