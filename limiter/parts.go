@@ -23,9 +23,6 @@ const (
 	// to other nodes.
 	minShared = 32
 
-	// scarceParts says which part of a bucket is left when it is scarce: see Rule.Scarce.
-	scarceParts = 8
-
 	// A part lasts about as long as a fraction of the bucket takes to fill, between these bounds in
 	// µs.
 	partsOfFill                        = 4
@@ -43,11 +40,6 @@ func (r *Rule) partTime() int64 {
 	}
 	return max(minPartTime, min(longest, r.TimeFor(r.capacity)/partsOfFill))
 }
-
-// Scarce reports whether so little is left of a bucket that it has no events to grant at once: at
-// the end of a burst, each that a node holds and does not spend is missing. Then it grants shares of
-// its refill alone, to nodes that request nothing else.
-func (r *Rule) Scarce(left int64) bool { return scarceParts*left < r.capacity }
 
 // partSlot returns the length of the slots of time by which a store accounts for parts, in µs. A
 // part ends at the end of the slot after the one in which it was granted.

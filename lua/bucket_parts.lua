@@ -84,10 +84,9 @@ if parts_N and taken < parts_N.ends and taken >= parts_N.ends - 2 * parts_N.leng
 end
 
 ---- lend
--- Grants want_N events at once, and as much of the share that is asked for as there is. A scarce
--- bucket grants only shares, to nodes that want nothing else.
+-- Grants want_N events at once, and as much of the share that is asked for as there is.
 do
-  local wanted, length, share = struct.unpack('>I5I4I2', ARGV[7 * N + 2], 6)
+  local length, share = struct.unpack('>I4I2', ARGV[7 * N + 2], 11)
   local t, room, granted = parts_N, 0, 0
   if length > 0 and not t then
     t = {ends = at_N - at_N % length + length, length = length,
@@ -98,8 +97,7 @@ do
     local most, ahead = given(math.ceil(us / SHARES), p_N, q_N)
     room = math.floor(capacity_N / 2) - t.current.events - t.previous.events - most - (ahead > 0 and 1 or 0)
   end
-  local scarce = 8 * (capacity_N - missing_N) < capacity_N -- limiter.Rule.Scarce
-  if room >= 2 and not (scarce and wanted > 0) then
+  if room >= 2 then
     local lasts, slot = t.ends + length - at_N, t.current
     want_N = math.min(want_N, room)
     local whole = given(room - want_N, q_N, p_N) -- µs in which the whole refill fills the room

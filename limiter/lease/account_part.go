@@ -40,10 +40,6 @@ const (
 	// the short one. The smaller counts.
 	recentHorizon = 2_000_000
 
-	// longScarce is for how many µs a bucket is scarce until nodes want shares of its refill alone.
-	// The end of a burst does not take as long.
-	longScarce = 500_000
-
 	// sparse is how many events takes may spend within a round trip so that none is kept for the
 	// time of a request.
 	sparse = 0.05
@@ -55,33 +51,18 @@ func (h *hot) demandRate(r *limiter.Rule) float64 {
 }
 
 // pressed reports whether the bucket was so far from full that what is lost is missed.
-func (h *hot) pressed(r *limiter.Rule) bool { return 4*h.used > r.Capacity() }
+func (h *hot) pressed(r *limiter.Rule) bool { return 5*h.used > r.Capacity() }
 
-// scarce reports whether little was left of the bucket by the newest reply.
-func (h *hot) scarce(r *limiter.Rule) bool { return r.Scarce(r.Capacity() - h.used) }
-
-// noteScarcity notes that a reply of the instant at is about to take the place of the newest one.
-func (h *hot) noteScarcity(r *limiter.Rule, at limiter.Instant) {
-	if !h.scarce(r) {
-		h.scarceFor = 0
-		return
-	}
-	h.scarceFor = uint16(min(int64(h.scarceFor)+max(0, int64(at-h.seenAt)/1000), math.MaxUint16))
-}
-
-// wantPart returns what to request of a bucket: events at once, in units of a take, unless it is
-// scarce for long, and a share of the refill.
-func (h *hot) wantPart(r *limiter.Rule, now instant, unit int64) (events, share int64) {
+// wantPart returns what to request of a bucket: events at once, in units of a take, and a share of
+// the refill.
+func (h *hot) wantPart(r *limiter.Rule, unit int64) (events, share int64) {
 	factor := partFactor
 	if h.pressed(r) {
 		factor = 1
 	}
 	refill, per := r.Rate()
 	s := math.Ceil(factor * h.demandRate(r) * float64(per) / float64(refill) * limiter.Shares)
-	if !h.scarce(r) || int64(h.scarceFor)*1000+h.sinceBase(now) < longScarce {
-		events = partEvents * max(1, unit)
-	}
-	return events, int64(min(s, limiter.Shares))
+	return partEvents * max(1, unit), int64(min(s, limiter.Shares))
 }
 
 // hasPart reports whether there is a part that has not been returned.
@@ -96,19 +77,19 @@ func (h *hot) accrued(r *limiter.Rule, now instant) int64 {
 	return min(accrued, math.MaxInt32) // what is spent of it has to fit into remaining
 }
 
-func (bucketParts) fill(a account, r *limiter.Rule, now instant, l *limiter.LeaseRequest) {
+func (bucketParts) fill(a account, r *limiter.Rule, _ instant, l *limiter.LeaseRequest) {
 	if l.Need > 0 || a.expires[1] == 0 {
 		a.returnPart(l, 0)
 	}
 	if l.Need > 0 && r.Leases() {
-		l.Want, l.Share = a.wantPart(r, now, l.Need)
+		l.Want, l.Share = a.wantPart(r, l.Need)
 	}
 }
 
 func (bucketParts) refill(a account, r *limiter.Rule, now instant, roundTrip int64, idle bool, l *limiter.LeaseRequest) {
 	kept := int64(0)
 	if !idle {
-		l.Want, l.Share = a.wantPart(r, now, int64(a.granted[1])/partEvents)
+		l.Want, l.Share = a.wantPart(r, int64(a.granted[1])/partEvents)
 		kept = a.keepOfPart(r, now, roundTrip)
 	}
 	a.returnPart(l, kept)

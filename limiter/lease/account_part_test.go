@@ -91,8 +91,7 @@ func TestPartAccruesMoreThanFits(t *testing.T) {
 }
 
 // TestWantPart wants events for eight takes, and a share of one and a half times the demand, or of
-// the demand alone when more than a quarter of the bucket is used. Of a bucket that has been scarce for
-// half a second it wants the share alone.
+// the demand alone when more than a fifth of the bucket is used.
 func TestWantPart(t *testing.T) {
 	r := bucketRule(t)
 	for _, test := range []struct {
@@ -101,27 +100,14 @@ func TestWantPart(t *testing.T) {
 	}{
 		{0, 0, 0, 8, 0},
 		{9.95, 0, 1, 8, 612},
-		{9.95, 1500, 1, 8, 612},
-		{9.95, 1501, 1, 8, 408},
+		{9.95, 1200, 1, 8, 612},
+		{9.95, 1201, 1, 8, 408},
 		{9.95, 0, 3, 24, 612},
 		{99.5, 0, 1, 8, 4096},
 	} {
 		a := withPart(r, 8, 0, test.used, test.rate)
-		if events, share := a.wantPart(r, partSent, test.unit); events != test.events || share != test.share {
+		if events, share := a.wantPart(r, test.unit); events != test.events || share != test.share {
 			t.Errorf("%+v: wants %d events and a share of %d, want %d and %d", test, events, share, test.events, test.share)
-		}
-	}
-	for _, test := range []struct{ before, after, lasted, since, events int64 }{
-		{5251, 5251, 400, 100, 0},
-		{5251, 5251, 400, 99, 8},
-		{5250, 5251, 400, 100, 8},
-		{5251, 5250, 400, 100, 8},
-	} {
-		a := withPart(r, 8, 0, test.before, 9.95)
-		a.noteScarcity(r, a.seenAt+limiter.Instant(test.lasted*ms))
-		a.used = test.after
-		if events, share := a.wantPart(r, instant(partSent+test.since*ms), 1); events != test.events || share != 408 {
-			t.Errorf("%+v: wants %d events and a share of %d, want %d and 408", test, events, share, test.events)
 		}
 	}
 	a := withPart(r, 8, 0, 0, 99.5)
@@ -251,13 +237,13 @@ func TestPartIsLookedAfter(t *testing.T) {
 	}{
 		{"in use", 99.5, 100, 0, eighth - 2*ms, false},
 		{"idle, and there is plenty", 99.5, 100, eighth, eighth + 1, false},
-		{"idle, and there is little", 99.5, 2001, eighth, eighth + 1, true},
-		{"idle for less than eight mean gaps", 2, 2001, eighth, 3998 * ms, false},
-		{"idle for eight mean gaps", 2, 2001, 3998*ms + 1, 3998*ms + 2, true},
+		{"idle, and there is little", 99.5, 2000, eighth, eighth + 1, true},
+		{"idle for less than eight mean gaps", 2, 2000, eighth, 3998 * ms, false},
+		{"idle for eight mean gaps", 2, 2000, 3998*ms + 1, 3998*ms + 2, true},
 		{"seldom used, and there is plenty", 0.4, 100, due, due + 1, false},
-		{"seldom used, and there is little", 0.4, 2001, due, due + 1, true},
+		{"seldom used, and there is little", 0.4, 2000, due, due + 1, true},
 		{"due, and much was used", 99.5, 100, due, due + 1, true},
-		{"ended", 99.5, 2001, 9993 * ms, 9993*ms + 1, false},
+		{"ended", 99.5, 2000, 9993 * ms, 9993*ms + 1, false},
 	} {
 		a, now := withPart(r, 8, 100, test.used, test.rate), instant(arrived+test.after)
 		a.shownAt = 0 // no take has come since the request was sent
@@ -272,7 +258,7 @@ func TestPartIsLookedAfter(t *testing.T) {
 			t.Errorf("%s: is renewed while a request is under way", test.what)
 		}
 	}
-	a := withPart(r, 8, 100, 2001, 99.5)
+	a := withPart(r, 8, 100, 2000, 99.5)
 	a.shownAt = 0
 	var l limiter.LeaseRequest
 	a.requestRefill(r, arrived+eighth, 25*ms, &l)

@@ -57,7 +57,6 @@ func (a account) applyReply(r *limiter.Rule, sent, now instant, l *limiter.Lease
 		a.grantedAt = [2]limiter.Instant{}
 		kindOf(r).outlive(a.hot, false)
 	}
-	a.noteScarcity(r, d.At)
 	a.used, a.seenAt, a.incarnation = r.Capacity()-d.Remaining, d.At, uint32(l.Incarnation)
 	a.rebase(sent)
 	a.applyGrant(r, sent, now, l, d.At)

@@ -159,15 +159,12 @@ func (b *lendingBucket) consume(_ *limiter.Rule, n int64) { b.missing += n }
 
 // lend grants a part: of what is left at most one event in l.Divisor, and at most half of the
 // refill that no part has. All parts together can hold half of the capacity at most. A part that is
-// too small to be of use is not granted. A scarce bucket grants only shares to nodes that want
-// nothing else, and an empty one none that does not accrue an event within two seconds.
+// too small to be of use is not granted. An empty bucket grants a share alone, and none that does not
+// accrue an event within two seconds.
 func (b *lendingBucket) lend(l *limiter.LeaseRequest) {
 	r := l.Rule
 	room := r.Capacity()/2 - b.most(r)
 	if l.Incarnation == 0 || !b.begin(b.at, r.LeaseSlot()) || room < limiter.MinPart { // else it cannot be returned
-		return
-	}
-	if l.Want > 0 && r.Scarce(r.Capacity()-b.missing) {
 		return
 	}
 	events := min(lendable(l, r.Capacity()-b.missing), room)

@@ -16,7 +16,7 @@ import (
 func TestTuneBursts(t *testing.T) {
 	for _, test := range rows([]tuneCase{
 		{"bucket", bucket, 0.001},
-		{"log", log, 0.05},
+		{"log", log, 0.04},
 		{"sliding-5", sliding(5), 0.001},
 	}, []tuneCase{
 		{"sliding", sliding(1), 0.001},
@@ -28,15 +28,21 @@ func TestTuneBursts(t *testing.T) {
 				limit := limiter.Rule{
 					Algorithm: test.Algorithm, Limit: limiter.Limit{Events: 1000, Window: 20 * time.Second},
 				}
-				inSimulation(t, limit, 15, 1, func(t *testing.T, s *simulation) {
-					sum := s.burst(100, limit.Limit.Events/5, load)
-					share := float64(sum.denied+sum.failed-sum.exactDenied) / float64(sum.takes)
-					t.Logf("%.3f %% denied that the algorithm admits, and %.3f %% with it; local %.0f %%",
-						100*share, 100*float64(sum.exactDenied)/float64(sum.takes), 100*float64(sum.local)/float64(sum.takes))
-					if share >= test.bound {
-						t.Errorf("falsely denied = %.4f of all takes, want less than %v", share, test.bound)
-					}
-				})
+				// Nodes ask again after a random time, which decides much. So the same bursts arrive some times.
+				var takes, falsely, exactly, local int64
+				for range 20 {
+					inSimulation(t, limit, 15, 1, func(_ *testing.T, s *simulation) {
+						sum := s.burst(100, limit.Limit.Events/5, load)
+						takes, local = takes+sum.takes, local+sum.local
+						falsely, exactly = falsely+sum.denied+sum.failed-sum.exactDenied, exactly+sum.exactDenied
+					})
+				}
+				share := func(n int64) float64 { return float64(n) / float64(takes) }
+				t.Logf("%.3f %% denied that the algorithm admits, and %.3f %% with it; local %.0f %%",
+					100*share(falsely), 100*share(exactly), 100*share(local))
+				if share(falsely) >= test.bound {
+					t.Errorf("falsely denied = %.4f of all takes, want less than %v", share(falsely), test.bound)
+				}
 			})
 		}
 	}

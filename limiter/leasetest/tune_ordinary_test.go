@@ -72,18 +72,17 @@ func TestTuneOrdinaryLimits(t *testing.T) {
 		{limit(1000, time.Minute), 20, poisson, 0.5, 250, 10, 0.1},
 		{limit(100, time.Second), 4, poisson, 0.5, 250, 4, 0.1},
 		{limit(100, time.Second), 4, poisson, 0.9, 200, 9, 0.1},
-		{limit(100, time.Second), 4, bursts, 0.8, 600, 60, 0.5},
-		{limit(100, time.Second), 4, bursts, 0.95, 650, 65, 0.5},
+		{limit(100, time.Second), 4, bursts, 0.8, 500, 50, 4},
 		{limit(100, time.Second), 4, hops, 0.8, 200, 10, 0.1},
 		{limit(100, time.Minute), 1, poisson, 0.5, 200, 10, 0.1},
-		{limit(100, time.Minute), 4, poisson, 0.5, 430, 20, 0.1},
-		{limit(100, time.Minute), 4, pages, 0.8, 450, 30, 1},
+		{limit(100, time.Minute), 4, poisson, 0.5, 500, 30, 0.1},
+		{limit(100, time.Minute), 4, pages, 0.8, 500, 30, 2},
 		{limit(100, time.Minute), 4, poisson, 1.2, 700, 70, 2},
-		{limit(60, time.Minute), 4, poisson, 0.5, 610, 40, 0.1},
+		{limit(60, time.Minute), 4, poisson, 0.5, 900, 15, 0.1},
 		{limit(10_000, time.Minute), 4, poisson, 0.5, 30, 2, 0.1},
 		{limit(1000, time.Hour), 4, poisson, 0.5, 550, 35, 0.1},
 		{limit(10, time.Minute), 4, poisson, 0.9, 1000, 100, 0.1},
-		{limiter.Limit{Events: 1000, Window: time.Minute, Burst: 50}, 4, poisson, 0.5, 800, 40, 0.1},
+		{limiter.Limit{Events: 1000, Window: time.Minute, Burst: 50}, 4, poisson, 0.5, 1000, 100, 0.1},
 	} {
 		name := fmt.Sprintf("%d in %v, burst %d/%d nodes/%s, load %g", test.Events, test.Window, test.Burst, test.nodes, test.name, test.load)
 		t.Run(name, func(t *testing.T) {

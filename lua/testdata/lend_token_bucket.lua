@@ -269,7 +269,7 @@ do
     math.floor((left_1 - more_1) / struct.unpack('>I2', ARGV[7 * 1 + 2], 4)))) or 0
   if allowed or not enough then
     do
-  local wanted, length, share = struct.unpack('>I5I4I2', ARGV[7 * 1 + 2], 6)
+  local length, share = struct.unpack('>I4I2', ARGV[7 * 1 + 2], 11)
   local t, room, granted = parts_1, 0, 0
   if length > 0 and not t then
     t = {ends = at_1 - at_1 % length + length, length = length,
@@ -280,8 +280,7 @@ do
     local most, ahead = given(math.ceil(us / SHARES), p_1, q_1)
     room = math.floor(capacity_1 / 2) - t.current.events - t.previous.events - most - (ahead > 0 and 1 or 0)
   end
-  local scarce = 8 * (capacity_1 - missing_1) < capacity_1
-  if room >= 2 and not (scarce and wanted > 0) then
+  if room >= 2 then
     local lasts, slot = t.ends + length - at_1, t.current
     want_1 = math.min(want_1, room)
     local whole = given(room - want_1, q_1, p_1)
