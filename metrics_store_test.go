@@ -2,7 +2,6 @@ package fleetlimit
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -10,30 +9,17 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/test/promtest"
 )
 
-// gathered returns the values of all metrics by name and labels. That of a histogram is its count.
+// gathered returns the values of all metrics: see promtest.
 func gathered(t *testing.T) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	if err := reports.Register(registry); err != nil {
 		t.Fatal(err)
 	}
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatalf("metrics cannot be gathered: %v", err)
-	}
-	got := make(map[string]float64)
-	for _, f := range families {
-		for _, m := range f.Metric {
-			name := strings.TrimPrefix(f.GetName(), "caddy_rate_limit_")
-			for _, l := range m.Label {
-				name += " " + l.GetValue()
-			}
-			got[name] = m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
-		}
-	}
-	return got
+	return promtest.Values(t, registry)
 }
 
 // TestMetricsFollowZoneToRedis reloads a zone from memory to Redis: metrics go on, counts do not.

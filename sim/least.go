@@ -19,8 +19,8 @@ type Least struct {
 	buckets []densest
 }
 
-// NewLeast returns a Least for limits of this kind of algorithm, with windows of so many µs. ok is
-// false for sliding window counters, whose least limits are not found in one pass.
+// NewLeast returns a Least for limits of this kind of algorithm. window is the length of a window, in
+// µs. ok is false for sliding window counters, whose least limits are not found in one pass.
 func NewLeast(kind limiter.Kind, window int64) (l *Least, ok bool) {
 	return &Least{kind: kind, window: window}, kind != limiter.SlidingWindow
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -80,9 +81,7 @@ func New(o Options) (*Study, error) {
 		o.Candidates = Ladder(o.Rule.Limit)
 	}
 	limits := append(slices.Clone(o.Candidates), o.Rule.Limit)
-	slices.SortStableFunc(limits, func(a, b limiter.Limit) int {
-		return compareRates(a, b)
-	})
+	slices.SortStableFunc(limits, compareRates)
 	for _, limit := range slices.Compact(limits) {
 		if limit == o.Rule.Limit {
 			s.candidates = append(s.candidates, s.inForce)
@@ -106,14 +105,8 @@ func New(o Options) (*Study, error) {
 
 // compareRates orders limits by events per time, then by burst.
 func compareRates(a, b limiter.Limit) int {
-	x, y := float64(a.Events)/float64(a.Window), float64(b.Events)/float64(b.Window)
-	switch {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
-	}
-	return int(min(1, max(-1, a.Burst-b.Burst)))
+	rate := func(l limiter.Limit) float64 { return float64(l.Events) / float64(l.Window) }
+	return cmp.Or(cmp.Compare(rate(a), rate(b)), cmp.Compare(a.Burst, b.Burst))
 }
 
 // Add takes the next request into account. Requests come in the order of their instants.

@@ -10,7 +10,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// randomFleetOfKeys returns requests of some keys, in the order of their arrival.
+// requestsOfKeys returns requests of some keys, in the order of their arrival.
 func requestsOfKeys(rng *rand.Rand, keys int) []Request {
 	var all []Request
 	for k := range keys {

@@ -9,12 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/caddyserver/caddy/v2"
 	"github.com/spf13/pflag"
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/sim"
-
-	"github.com/caddyserver/caddy/v2"
 )
 
 // print writes the report for people: the sentence that most ask for comes last.

@@ -7,9 +7,9 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// A chargedCount is what a request has been charged to one count. A request may pass a zone several times,
-// in several handlers, and is charged to each count once: a later pass that costs more is charged
-// the difference.
+// A chargedCount is what a request has been charged to one count. A request may pass a zone several
+// times, in several handlers, and is charged to each count once: a later pass that costs more is
+// charged the difference.
 type chargedCount struct {
 	rule uint32 // its ID
 	key  uint64 // its hash: the bytes are in a buffer that the next handler uses

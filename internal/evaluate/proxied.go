@@ -3,6 +3,7 @@ package evaluate
 import (
 	"net"
 	"net/http"
+	"net/netip"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
@@ -17,8 +18,9 @@ import (
 // once in a configuration. It cannot be refused: the proxies of a mesh forward each request.
 func (e *Evaluation) noteExempt() {
 	e.handler.Reports.Addresses.Allowed.Add(1)
+	client, known, _ := zone.ClientAddr(e.HTTP)
 	header := forwardingHeader(e.HTTP.Header)
-	if header == "" || !clientIsPeer(e.HTTP) {
+	if header == "" || !known || client != peerAddr(e.HTTP) {
 		return
 	}
 	e.handler.Reports.Addresses.ExemptProxies.Add(1)
@@ -30,19 +32,19 @@ func (e *Evaluation) noteExempt() {
 // noteUntrustedProxy counts a request that a zone counts by the address of what is probably a proxy,
 // so that all of its clients share one count, and warns about it once in a configuration.
 func (e *Evaluation) noteUntrustedProxy(z *zone.Zone) {
-	header := forwardingHeader(e.HTTP.Header)
-	if header == "" || !clientIsPeer(e.HTTP) {
-		return
+	client, known, _ := zone.ClientAddr(e.HTTP)
+	if !known || !client.IsPrivate() && !client.IsLoopback() && !client.IsLinkLocalUnicast() {
+		return // with a public address, it may be a client that sends the header
 	}
-	peer, _, _ := zone.ClientAddr(e.HTTP)
-	if !peer.IsPrivate() && !peer.IsLoopback() && !peer.IsLinkLocalUnicast() {
-		return // it may be a client that sends the header
+	header := forwardingHeader(e.HTTP.Header)
+	if header == "" || client != peerAddr(e.HTTP) {
+		return
 	}
 	e.handler.Reports.Addresses.UntrustedProxies.Add(1)
 	if e.handler.App.UntrustedProxy.Load() != nil {
 		return
 	}
-	found := &adminapi.UntrustedProxy{Zone: z.Name, Address: peer.String(), Header: header}
+	found := &adminapi.UntrustedProxy{Zone: z.Name, Address: client.String(), Header: header}
 	if e.handler.App.UntrustedProxy.CompareAndSwap(nil, found) {
 		e.handler.Reports.UntrustedProxy(reported(z), found.Address, header)
 	}
@@ -64,16 +66,14 @@ func forwardingHeader(h http.Header) string {
 	return ""
 }
 
-// clientIsPeer reports whether the address of the client is that of the other end of the
-// connection.
-func clientIsPeer(r *http.Request) bool {
+// peerAddr returns the address of the other end of the connection, the zero Addr if it has none.
+func peerAddr(r *http.Request) netip.Addr {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
-		return false
+		return netip.Addr{}
 	}
-	peer, ok := ipset.ParseAddr(host)
-	client, known, _ := zone.ClientAddr(r)
-	return ok && known && peer == client
+	addr, _ := ipset.ParseAddr(host)
+	return addr
 }
 
 // exemptVar is the name of Caddy's variable that says that the client's address has been reported

@@ -36,7 +36,7 @@ func (e *Evaluation) Reject(w http.ResponseWriter) error {
 // addJitter returns wait with the jitter, which never shortens it.
 func (h *Handler) addJitter(wait time.Duration) time.Duration {
 	if h.Jitter > 0 {
-		wait += time.Duration(float64(wait) * float64(h.Jitter) * rand.Float64())
+		wait += time.Duration(float64(wait) * h.Jitter * rand.Float64())
 	}
 	return wait
 }

@@ -52,7 +52,7 @@ type Evaluation struct {
 
 var evaluations = sync.Pool{New: func() any { return new(Evaluation) }}
 
-// Begin begins the evaluation of a request. It ends with release.
+// Begin begins the evaluation of a request. It ends with Release.
 func (h *Handler) Begin(r *http.Request) *Evaluation {
 	e := evaluations.Get().(*Evaluation)
 	e.handler, e.HTTP = h, r

@@ -19,6 +19,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/limiter/lease"
 	"github.com/fleetlimit/fleetlimit/membership"
 	"github.com/fleetlimit/fleetlimit/redisconn"
+	"github.com/fleetlimit/fleetlimit/test/promtest"
 )
 
 // changes returns what f changes of the metrics, as "name labels +value", and "name labels =value"
@@ -102,7 +103,7 @@ func TestStoreMetrics(t *testing.T) {
 	close(ch)
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(collected{ch})
-	got := seriesOf(t, registry)
+	got := promtest.Values(t, registry)
 	for series, want := range map[string]float64{
 		"store_requests_total redis": 1, "lease_events_total redis granted": 20, "lease_events_total redis returned": 5,
 		"lease_events_total redis expired": 6, "lease_events_total redis lost": 7, "outage_events_total redis admitted": 18,

@@ -5,5 +5,5 @@
 // cannot be read is counted, never skipped in silence.
 //
 // A log is written when requests end, so its lines are sorted by arrival within a bound, and several
-// files are merged. Memory does not grow with the length of a log, but for the names of its keys.
+// files are merged. Memory grows with the number of keys, and not with the length of a log.
 package logs

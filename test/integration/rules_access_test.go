@@ -139,3 +139,15 @@ func TestPagesOfEntries(t *testing.T) {
 		t.Errorf("pages = %q, want %q", pages, want)
 	}
 }
+
+// The overrides of a key are looked up by the key alone, which travels in the body.
+func TestRulesLookUpOverrides(t *testing.T) {
+	g := serve(t, zoneSite("limit 2/1h"))
+	for _, key := range []string{"alice", "bob"} {
+		g.admin("POST", "/rate_limit/overrides", `{"zone": "user", "key": "`+key+`", "limit": "5/1h", "reason": "test"}`).is(201)
+	}
+	got := g.admin("POST", "/rate_limit/zones/user/overrides", `{"key": "alice"}`).is(200)
+	if !strings.Contains(got.body, `"alice"`) || strings.Contains(got.body, `"bob"`) {
+		t.Errorf("overrides of alice = %s", got.body)
+	}
+}
