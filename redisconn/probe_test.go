@@ -48,7 +48,9 @@ func TestProbeAfterClosedConnection(t *testing.T) {
 	for range 4 {
 		connections := f.sent("hello")
 		f.closeAll()
-		until(t, "a probe over a new connection", func() bool { return f.sent("hello") > connections })
+		until(t, "a new connection", func() bool { return f.sent("hello") > connections })
+		probes := f.sent("ping")
+		until(t, "a probe over it", func() bool { return f.sent("ping") > probes }) // it is not closed as it is made
 	}
 	if b := c.Breakers()[0]; b.State != Closed {
 		t.Errorf("the breaker of a server that closes idle connections is %v: %v", b.State, b.Err)

@@ -166,9 +166,14 @@ func TestFloodOfKeysDoesNotFloodLog(t *testing.T) {
 		g.get("/", "X-User: next"+strconv.Itoa(user))
 		g.get("/", "X-User: next"+strconv.Itoa(user))
 	}
-	last := g.logged("rate limit exceeded")[len(logged)]
-	if n, _ := last["suppressed"].(float64); int(n) < keys-most {
-		t.Errorf("suppressed in the next line = %v, want at least %d", last["suppressed"], keys-most)
+	// The first line of a second has those of the seconds before, and one may begin within the flood.
+	suppressed := 0
+	for _, line := range g.logged("rate limit exceeded") {
+		n, _ := line["suppressed"].(float64)
+		suppressed += int(n)
+	}
+	if suppressed < keys-len(logged) {
+		t.Errorf("suppressed in all lines = %d, want at least %d", suppressed, keys-len(logged))
 	}
 }
 
