@@ -21,17 +21,23 @@ func TestLoadIsNoOutage(t *testing.T) {
 	for _, test := range []struct {
 		mode        string
 		connections int
-	}{{"strict", 1000}, {"strict", 3000}, {"lease", 1000}, {"lease", 3000}} {
+		timeout     time.Duration
+	}{
+		{"strict", 1000, 50 * time.Millisecond},
+		{"strict", 3000, 150 * time.Millisecond},
+		{"lease", 1000, 50 * time.Millisecond},
+		{"lease", 3000, 150 * time.Millisecond},
+	} {
 		t.Run(fmt.Sprintf("%s/%d connections", test.mode, test.connections), func(t *testing.T) {
 			redis := redistest.Shared(t)
-			g := serveWith(t, onRedis(test.mode, "", 50*time.Millisecond, redis.Addr), fmt.Sprintf(`rate_limit {
+			g := serveWith(t, onRedis(test.mode, "", test.timeout, redis.Addr), fmt.Sprintf(`rate_limit {
 				zone key {
 					key {http.request.header.X-Api-Key}
 					limit %d/24h
 				}
 			}`, most), hello)
 			want := outcomes{admitted: most, rejected: test.connections*requests - most}
-			for try := range 4 {
+			for try := range 6 {
 				other := field{"X-Api-Key", fmt.Sprint("another", try)} // an outage may last from the try before
 				redistest.Eventually(t, "decisions by Redis", func() bool { return g.one(t, other).degraded == 0 })
 				key := field{"X-Api-Key", fmt.Sprint("hot", try)}
