@@ -48,7 +48,8 @@ type App struct {
 	redis   *stores.Target // nil: the counts are in memory
 	store   *stores.Store
 	release func()
-	names   sync.Map // of the zones, as keys
+	http    *caddyhttp.App // nil before Start, and if there are no servers
+	names   sync.Map       // of the zones, as keys
 	set     zone.Set
 
 	requests evaluate.App
@@ -117,7 +118,8 @@ func (a *App) Provision(ctx caddy.Context) error {
 func (a *App) Start() error {
 	var servers map[string]*caddyhttp.Server
 	if app, err := a.ctx.AppIfConfigured("http"); err == nil {
-		servers = app.(*caddyhttp.App).Servers
+		a.http = app.(*caddyhttp.App)
+		servers = a.http.Servers
 	}
 	if err := a.checkReached(servers); err != nil {
 		return err

@@ -100,6 +100,8 @@ func (s *sender) handler(h caddyhttp.MiddlewareHandler, in around) (caddyhttp.Mi
 		return s.ending(h, h), nil
 	}
 	switch {
+	case writesText(h):
+		return s.ending(h, h), nil
 	case s.visitor.Wants(h):
 		at := &stop{handler: h, around: in}
 		s.stops = append(s.stops, at)
@@ -157,6 +159,12 @@ func (s *sender) invoke(h *caddyhttp.Invoke, in around) (caddyhttp.MiddlewareHan
 	defer delete(s.invoked, h.Name)
 	routes, err := s.routes(caddyhttp.RouteList{*route}, in)
 	return &caddyhttp.Subroute{Routes: routes}, err
+}
+
+// writesText reports whether a handler answers with a fixed text, or only sends early hints.
+func writesText(h caddyhttp.MiddlewareHandler) bool {
+	static, is := h.(*caddyhttp.StaticResponse)
+	return is && !static.Abort
 }
 
 // changesResponse reports whether a handler of Caddy passes each request on, as far as zones can

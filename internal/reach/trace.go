@@ -55,8 +55,8 @@ type Visitor interface {
 
 // Send sends a request, as [caddyhttp.PrepareRequest] returns it, through the routes of a server,
 // which are provisioned. Caddy itself leads it: matchers, groups, nested routes and error routes do
-// what they do for requests of clients. Of the handlers, only those run that do nothing but change
-// what the request says, such as rewrite and vars.
+// what they do for requests of clients. Of the handlers, only those run that need nothing but the
+// request: those that change what it says, such as rewrite and vars, and fixed answers.
 func Send(server *caddyhttp.Server, w http.ResponseWriter, r *http.Request, v Visitor) (*Trace, error) {
 	s := sender{visitor: v, named: server.NamedRoutes, invoked: make(map[string]bool)}
 	routes, err := s.routes(server.Routes, around{})
