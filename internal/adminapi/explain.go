@@ -4,16 +4,16 @@ import "net/http"
 
 // An ExplainRequest is the body of POST /rate_limit/explain: a request as a client could send it.
 type ExplainRequest struct {
-	Method  string              `json:"method"` // default: GET
-	URI     string              `json:"uri"`    // a path, or an address such as https://example.com/export
-	Host    string              `json:"host"`   // default: that of the address, or of the site
-	Headers map[string][]string `json:"headers"`
-	From    string              `json:"from"` // the address of the client. Default: 127.0.0.1
+	Method  string              `json:"method,omitempty"` // default: GET
+	URI     string              `json:"uri,omitempty"`    // a path, or an address such as https://example.com/export
+	Host    string              `json:"host,omitempty"`   // default: that of the address, or of the site
+	Headers map[string][]string `json:"headers,omitempty"`
+	From    string              `json:"from,omitempty"` // the address of the client. Default: 127.0.0.1
 
 	// Set has the values of placeholders that other handlers would provide.
-	Set map[string]string `json:"set"`
+	Set map[string]string `json:"set,omitempty"`
 
-	Server string `json:"server"` // its name in the configuration. Default: by the port, or the only one
+	Server string `json:"server,omitempty"` // its name in the configuration. Default: by the port, or the only one
 }
 
 const exampleExplain = `{"uri": "/export", "headers": {"X-Api-Key": ["sk_live_1"]}}`
