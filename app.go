@@ -134,12 +134,12 @@ func (a *App) Start() error {
 	return nil
 }
 
-// Stop logs what a reload drops: all apps of the new configuration have started by then. It ends
+// Stop logs what a reload changes and drops: all apps of the new configuration have started by then. It ends
 // nothing. Requests are served until the HTTP app has stopped, which may be after this one: until
 // then the node is one of its fleet, and follows the rules. Cleanup comes after all.
 func (a *App) Stop() error {
 	if newest := newestApp(); newest != nil && newest != a {
-		newest.logDroppedCounts(a)
+		newest.logReload(a)
 	}
 	return nil
 }

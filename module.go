@@ -11,7 +11,7 @@
 //	routes.go     what the routes around the handlers show about zones; writable.go, about addresses;
 //	              unreached.go, which requests do not come to them
 //	rules.go      the rules in force
-//	reload.go     which counts a reload drops
+//	plan.go       what a reload would change; reload.go, what it has changed
 //	explain.go    what would happen to a request
 //	adminapi.go   what the admin API needs of the process and of the running configuration
 //	drain.go      what happens when Caddy begins to shut down

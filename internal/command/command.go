@@ -57,7 +57,7 @@ func configureRateLimit(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return wrongUsage(cmd, fmt.Errorf("%w: use %s --help to see which flags there are", err, cmd.CommandPath()))
 	})
-	asGroup(cmd, statusCommand(), healthCommand(), decisionsCommand(), explainCommand(), inspectCommand(), topCommand(), resetCommand(),
+	asGroup(cmd, statusCommand(), healthCommand(), decisionsCommand(), explainCommand(), planCommand(), inspectCommand(), topCommand(), resetCommand(),
 		addQuotaCommand(), overrideCommand(), tierCommand(), accessCommand(), rulesCommand(), emergencyCommand(), simulateCommand())
 }
 
