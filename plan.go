@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -105,7 +106,8 @@ func (a *App) planFrom(old *App, rules, before *zone.Snapshot) []adminapi.Planne
 	})
 }
 
-// leftTexts says which rules are left out of a version, and why.
+// leftTexts says which rules are left out of a version, and why. The remedies are left out, as they
+// list the zones of one configuration.
 func leftTexts(left []zone.LeftOut) (texts []string) {
 	texts = []string{}
 	for _, l := range left {
@@ -113,7 +115,8 @@ func leftTexts(left []zone.LeftOut) (texts []string) {
 			if l.Zone != nil {
 				err = fmt.Errorf("zone %q: %w", l.Zone.Name, err)
 			}
-			texts = append(texts, err.Error())
+			text, _, _ := strings.Cut(err.Error(), ": use ")
+			texts = append(texts, text)
 		}
 	}
 	return texts

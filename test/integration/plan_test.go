@@ -135,6 +135,13 @@ func TestAdminPlanOfKeys(t *testing.T) {
 				t.Errorf("the plan for another store is %+v, want four counts from zero", other)
 			}
 			g.get("/", "X-User: bob").is(200).has("X-RateLimit-Limit", "9") // nothing was reloaded
+
+			g.addr = redistest.FreeAddr()
+			g.mustLoad(g.caddyfile(options, lower))
+			more := strings.Replace(lower, "zone user", "zone more {\nkey static\nlimit 1/1h\n}\nzone user", 1)
+			if plan := g.plan(g.caddyfile(options, more)); len(plan.Zones) != 1 || len(plan.Rules) > 0 {
+				t.Errorf("the plan is %+v, want one zone, and no rule: that is out of force already", plan)
+			}
 		})
 	}
 }
