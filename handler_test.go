@@ -47,6 +47,10 @@ func (s *scriptedStore) Peek(ctx context.Context, now time.Time, takes []limiter
 	return s.Take(ctx, now, takes)
 }
 
+func (s *scriptedStore) Preview(ctx context.Context, now time.Time, takes []limiter.Take) error {
+	return s.Take(ctx, now, takes)
+}
+
 func (s *scriptedStore) Note(_ time.Time, err error) { s.noted = append(s.noted, err) }
 
 var errStore = errors.New("dial tcp 192.0.2.1:6379: connection refused")

@@ -187,6 +187,17 @@ var policy = []struct {
 		allow:    []string{"github.com/caddyserver/caddy/v2/..."},
 		reason:   "which handlers requests come to depends on Caddy's routes alone",
 	}, {
+		packages: module + "/internal/matchers",
+		allow:    []string{"github.com/caddyserver/caddy/v2/..."},
+		reason:   "what a matcher is called depends on Caddy alone",
+	}, {
+		packages: module + "/internal/explain",
+		allow: []string{
+			module + "/internal/adminapi", module + "/internal/matchers", module + "/internal/placeholder", module + "/internal/reach",
+			"github.com/caddyserver/caddy/v2/...",
+		},
+		reason: "what happens to a request is told by the routes and by the handlers, behind an interface",
+	}, {
 		packages: module + "/internal/route",
 		allow:    []string{module + "/internal/httpmethod", module + "/internal/pathpattern", "github.com/caddyserver/..."},
 		reason:   "which requests go to an endpoint depends on no limit",
@@ -230,7 +241,7 @@ var policy = []struct {
 		allow: []string{
 			module + "/config", module + "/internal/adminapi", module + "/internal/glob", module + "/internal/ipset",
 			module + "/internal/keyshare", module + "/internal/keytable", module + "/internal/keytemplate",
-			module + "/internal/pathpattern", module + "/internal/pathreading", module + "/internal/placeholder",
+			module + "/internal/matchers", module + "/internal/pathpattern", module + "/internal/pathreading", module + "/internal/placeholder",
 			module + "/internal/response", module + "/internal/route", module + "/internal/usage", module + "/limiter",
 			module + "/rules", "github.com/caddyserver/caddy/v2/...",
 		},

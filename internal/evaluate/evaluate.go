@@ -12,6 +12,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -82,19 +83,25 @@ func (e *Evaluation) addTakes(z *zone.Zone) error {
 		return nil
 	}
 	for i := range found.Charges[:found.Charged] {
-		c := &found.Charges[i]
-		if c.Policy.Rule != nil {
-			if c.Cost -= e.charged(z, c.Policy.Rule, found.Key); c.Cost <= 0 {
-				found.Compared = zone.Charge{} // it was compared before
-				continue
-			}
+		if !e.addCharge(found, &found.Charges[i]) {
+			found.Compared = zone.Charge{} // it was compared before
 		}
-		e.addTake(found, c)
 	}
 	if c := &found.Compared; c.Policy != nil {
 		e.comparisons = append(e.comparisons, newShadow(found, c))
 	}
 	return nil
+}
+
+// addCharge adds a take for a charge, and reports false if the request has been charged it before.
+func (e *Evaluation) addCharge(found *zone.Reading, c *zone.Charge) bool {
+	if c.Policy.Rule != nil {
+		if c.Cost -= e.charged(found.Zone, c.Policy.Rule, found.Key); c.Cost <= 0 {
+			return false
+		}
+	}
+	e.addTake(found, c)
+	return true
 }
 
 // addTake adds a take.
@@ -116,19 +123,36 @@ func (e *Evaluation) addTake(found *zone.Reading, c *zone.Charge) {
 // take has the store decide the takes, and sets denied if any zone rejects the request. It returns
 // an error only if the client has gone meanwhile.
 func (e *Evaluation) take() error {
-	results := e.results()
-	if len(results) == 0 {
+	if len(e.results()) == 0 {
 		return nil
 	}
 	now := e.Time()
-	e.now = limiter.At(now)
-	err := e.takeFromStore(now)
+	failed, err := e.decideResults(now)
 	if err != nil {
+		return err
+	}
+	results := e.findDenied()
+	// If another zone denies the request, a failure decides nothing. So it is not an outage.
+	if len(e.takes) > 0 && (failed == nil || e.denied == nil || e.denied.Outage) {
+		e.handler.Store.Note(now, failed)
+	}
+	for i := range results {
+		e.count(&results[i], e.denied != nil)
+	}
+	e.addCharges()
+	return nil
+}
+
+// decideResults has the store decide the takes, and writes the decisions into the results. failed is
+// that of the store. The error is that the client has gone meanwhile.
+func (e *Evaluation) decideResults(now time.Time) (failed, err error) {
+	e.now = limiter.At(now)
+	if failed = e.takeFromStore(now); failed != nil {
 		if gone := clientGoneError(e.HTTP.Context()); gone != nil {
-			return gone
+			return failed, gone
 		}
 	}
-	takes := e.takes
+	results, takes := e.results(), e.takes
 	for i := range results {
 		r := &results[i]
 		if r.Policy.Block {
@@ -138,25 +162,18 @@ func (e *Evaluation) take() error {
 			takes = takes[1:]
 		}
 	}
-	results = e.state.Merge(e.first)
+	return failed, nil
+}
+
+// findDenied leaves one result of each zone, and sets denied if any of them rejects the request.
+func (e *Evaluation) findDenied() []response.Result {
+	results := e.state.Merge(e.first)
 	for i := range results {
 		if r := &results[i]; !r.Decision.OK && (e.denied == nil || r.Outweighs(e.denied)) {
 			e.denied = r
 		}
 	}
-	// If another zone denies the request, a failure decides nothing. So it is not an outage.
-	if len(e.takes) > 0 && (err == nil || e.denied == nil || e.denied.Outage) {
-		e.handler.Store.Note(now, err)
-	}
-	for i := range results {
-		e.count(&results[i], e.denied != nil)
-	}
-	for i := range e.takes {
-		if e.denied == nil {
-			e.state.addCharge(&e.takes[i])
-		}
-	}
-	return nil
+	return results
 }
 
 // takeFromStore writes the decisions into the takes, and returns the first error of those that the
@@ -166,6 +183,8 @@ func (e *Evaluation) takeFromStore(now time.Time) error {
 	switch {
 	case len(e.takes) == 0:
 		return nil
+	case e.previews:
+		return store.Preview(e.HTTP.Context(), now, e.takes)
 	case e.blocked:
 		return store.Peek(e.HTTP.Context(), now, e.takes)
 	}

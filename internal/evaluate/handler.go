@@ -46,5 +46,6 @@ type Handler struct {
 type takeStore interface {
 	Take(ctx context.Context, now time.Time, takes []limiter.Take) error
 	Peek(ctx context.Context, now time.Time, takes []limiter.Take) error
+	Preview(ctx context.Context, now time.Time, takes []limiter.Take) error
 	Note(now time.Time, err error)
 }

@@ -1,5 +1,5 @@
-// Package reach finds handlers that some requests, or all, do not reach, because a handler before
-// them answers.
+// Package reach finds out which handlers requests come to, by the routes around them: [Find], which
+// are reached by no request or not by all, and [Send], which one request reaches.
 package reach
 
 import (

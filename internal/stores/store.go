@@ -78,6 +78,15 @@ func (s *Store) Peek(ctx context.Context, now time.Time, takes []limiter.Take) e
 	return s.limits.Peek(ctx, s.instant(now), takes)
 }
 
+// Preview decides as Take would decide now, and consumes nothing. Peek is quicker, and leaves more
+// open if the counts are in Redis.
+func (s *Store) Preview(ctx context.Context, now time.Time, takes []limiter.Take) error {
+	if leases := s.Leases(); leases != nil {
+		return leases.Preview(ctx, s.instant(now), takes)
+	}
+	return s.Peek(ctx, now, takes)
+}
+
 // Note notes that the store has answered a request, or why it has not, and tells the observer when
 // an outage begins or ends. A client that is closed belongs to a configuration that has ended,
 // which is no outage.

@@ -8,7 +8,8 @@ import (
 
 // A droppedZone is a zone whose keys start at their full limit after a reload, wholly or in part.
 type droppedZone struct {
-	*Zone
+	*Zone            // after the reload, or before it if it is gone
+	Before  *Zone    // it had this name
 	Changed []string // why
 }
 
@@ -31,7 +32,7 @@ func (s *Set) Dropped(old *Set, otherStore string) (all []droppedZone) {
 			z, changed = before[name], []string{"the zone: it is not in the configuration"}
 		}
 		if len(changed) > 0 {
-			all = append(all, droppedZone{z, changed})
+			all = append(all, droppedZone{z, before[name], changed})
 		}
 	}
 	return all
