@@ -127,6 +127,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 		}
 		h.requests.Zones = append(h.requests.Zones, z)
 	}
+	h.requests.Index = zone.NewIndex(h.requests.Zones)
 	h.warnUnused()
 	return nil
 }
