@@ -88,6 +88,7 @@ func (a *App) Provision(ctx caddy.Context) error {
 	if err := a.Check(); err != nil {
 		return err
 	}
+	a.prepareSet()
 	if err := a.provisionZones(); err != nil {
 		return err
 	}
@@ -189,13 +190,12 @@ func (a *App) Cleanup() error {
 	return nil
 }
 
-// zones returns the set of the zones of a.
-func (a *App) zones() *zone.Set {
+// prepareSet tells the set what zones have in common.
+func (a *App) prepareSet() {
 	a.set.Defaults, a.set.SharedTiers, a.set.CountFormat = a.DefaultSettings(), a.Tiers, countFormat
 	if a.Redis != nil {
 		a.set.Check = redisstore.Check
 	}
-	return &a.set
 }
 
 // define records that a handler defines the zone name as z. It returns an error if another handler

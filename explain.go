@@ -38,7 +38,7 @@ func (handlers) Describe(h caddyhttp.MiddlewareHandler) (place string, zones []s
 // Hosts implements explain.Limits.
 func (handlers) Hosts(server *caddyhttp.Server) (hosts []string, limited bool) {
 	forAll := false
-	for _, s := range sitesOf(server) {
+	for _, s := range sitesOf(server).all {
 		if len(s.handlers) > 0 {
 			hosts, limited = append(hosts, s.hosts...), true
 			forAll = forAll || len(s.hosts) == 0

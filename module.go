@@ -129,6 +129,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 		}
 		h.requests.Zones = append(h.requests.Zones, z)
 	}
+	h.requests.Index = zone.NewIndex(h.requests.Zones)
 	h.warnUnused()
 	return nil
 }
@@ -170,7 +171,7 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, use *config.Zone
 	counters, releaseCounters := usage.Acquire(name)
 	handle, releaseHandle := h.app.store.Open(name)
 	h.releases = append(h.releases, releaseCounters, releaseHandle)
-	z, err := h.app.zones().New(name, settings, zone.Options{
+	z, err := h.app.set.New(name, settings, zone.Options{
 		Usage: counters, Handle: handle, Matchers: matchers, Addresses: &h.requests.Addresses,
 	})
 	if err != nil {

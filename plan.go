@@ -81,7 +81,7 @@ func (a *App) compileZone(name string, use *config.Zone, handle limiter.Zone) er
 	if err := a.define(name, settings, a.logger); err != nil {
 		return err
 	}
-	z, err := a.zones().New(name, settings, zone.Options{
+	z, err := a.set.New(name, settings, zone.Options{
 		Usage: &usage.Zone{Name: name}, Handle: handle, Addresses: new(zone.Addresses),
 	})
 	if err != nil {

@@ -175,6 +175,10 @@ var policy = []struct {
 		allow:    []string{module + "/internal/ipset", module + "/internal/placeholder", "github.com/caddyserver/..."},
 		reason:   "a key depends on the request and Caddy's placeholders, but on no limit",
 	}, {
+		packages: module + "/internal/matchindex",
+		allow:    []string{"github.com/caddyserver/caddy/v2/..."},
+		reason:   "what Caddy's matchers need of a request depends on no zone",
+	}, {
 		packages: module + "/internal/placeholder",
 		allow:    []string{"github.com/caddyserver/...", "github.com/agnivade/levenshtein"},
 		reason:   "which placeholders exist depends on Caddy alone",
@@ -241,9 +245,10 @@ var policy = []struct {
 		allow: []string{
 			module + "/config", module + "/internal/adminapi", module + "/internal/glob", module + "/internal/ipset",
 			module + "/internal/keyshare", module + "/internal/keytable", module + "/internal/keytemplate",
-			module + "/internal/matchers", module + "/internal/pathpattern", module + "/internal/pathreading", module + "/internal/placeholder",
-			module + "/internal/response", module + "/internal/route", module + "/internal/usage", module + "/limiter",
-			module + "/rules", "github.com/caddyserver/caddy/v2/...",
+			module + "/internal/matchers", module + "/internal/matchindex", module + "/internal/pathpattern",
+			module + "/internal/pathreading", module + "/internal/placeholder", module + "/internal/response",
+			module + "/internal/route", module + "/internal/usage", module + "/limiter", module + "/rules",
+			"github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "what a zone says about a request depends on its settings and the rules, and on no store and no log",
 	}, {

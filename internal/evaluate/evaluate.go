@@ -35,7 +35,7 @@ func (e *Evaluation) Decide() error {
 	if err := e.takeInEmergency(); err != nil || e.denied != nil {
 		return err
 	}
-	for _, z := range e.handler.Zones {
+	for _, z := range e.zones() {
 		if err := e.addTakes(z); err != nil || e.refused.refusal != nil {
 			return err
 		}
@@ -50,6 +50,15 @@ func (e *Evaluation) Decide() error {
 		e.takeComparisons()
 	}
 	return nil
+}
+
+// zones returns the zones that may apply to the request.
+func (e *Evaluation) zones() []*zone.Zone {
+	if e.handler.Index == nil {
+		return e.handler.Zones
+	}
+	e.mayApply = e.handler.Index.Append(e.mayApply[:0], &e.Request)
+	return e.mayApply
 }
 
 // IsRefused reports whether the request gets 403 or 400.

@@ -33,6 +33,7 @@ type App struct {
 type Handler struct {
 	App       *App
 	Zones     []*zone.Zone // by name, so that headers list them in a stable order
+	Index     *zone.Index  // of Zones; nil: each is asked
 	Addresses zone.Addresses
 	Store     takeStore
 	Headers   response.Headers

@@ -42,6 +42,7 @@ type Evaluation struct {
 	denied   *response.Result // the result that rejects the request; of several, the one with the longest wait
 
 	rules       *zone.Snapshot // the same for all handlers of the request
+	mayApply    []*zone.Zone   // the buffer of zones
 	reading     zone.Reading   // what the zone in hand says
 	refused     refused        // before any decision
 	dryRuns     []shadow       // of zones that do not reject the request
@@ -79,8 +80,10 @@ func (e *Evaluation) Release() {
 	clear(e.credentials)
 	clear(e.dryRuns)
 	clear(e.comparisons)
+	clear(e.mayApply)
 	*e = Evaluation{
 		takes: e.takes[:0], credentials: e.credentials[:0], dryRuns: e.dryRuns[:0], comparisons: e.comparisons[:0], body: e.body,
+		mayApply: e.mayApply[:0],
 	}
 	evaluations.Put(e)
 }

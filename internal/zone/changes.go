@@ -60,7 +60,10 @@ func renamedZones(before, after map[string]*Zone) map[string]*Zone {
 	}
 	renamed := make(map[string]*Zone)
 	for name, z := range before {
-		if same := added[z.builder.zone.Definition()]; after[name] == nil && same != nil {
+		if after[name] != nil {
+			continue
+		}
+		if same := added[z.builder.zone.Definition()]; same != nil {
 			renamed[name] = same
 		}
 	}

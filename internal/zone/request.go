@@ -20,6 +20,7 @@ type Request struct {
 	pathErr  error
 	pathRead bool                  // path and pathErr are set
 	places   [pathreading.Most]int // the buffer of placesOf
+	numbers  [8]int                // the buffer of Index.Append
 
 	freeKeys []byte    // the unused end of keys, or of a larger buffer in its place; nil: all
 	keys     [256]byte // the buffer of keys, one after the other
