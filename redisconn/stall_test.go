@@ -18,8 +18,8 @@ func TestReplyToStalledProcess(t *testing.T) {
 	c := New(Options{Addresses: []string{redistest.Shared(t).Addr}})
 	self := os.Getpid()
 	goOn := exec.Command("sh", "-c", fmt.Sprintf("while sleep 0.3; do kill -CONT %d || exit; done", self))
-	// It ends with this process, not with this test: a process may stop some time after the call that
-	// stops it has returned.
+	// The shell ends with this process and not with this test: the process may stop some time after
+	// the call that stops it has returned, and something has to have it go on then.
 	if err := goOn.Start(); err != nil {
 		t.Fatal(err)
 	}
