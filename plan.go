@@ -55,6 +55,7 @@ func (a *App) compile(text []byte) (*App, error) {
 			return nil, atPlace(planned.Redis.Place, fmt.Errorf("redis: %w", err))
 		}
 	}
+	planned.prepareSet()
 	handles := make(map[string]limiter.Zone)
 	for _, z := range a.set.All() {
 		handles[z.Name] = z.Handle()
