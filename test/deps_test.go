@@ -54,6 +54,10 @@ var policy = []struct {
 		allow:    []string{},
 		reason:   "it is an algorithm",
 	}, {
+		packages: module + "/internal/topkeys",
+		allow:    []string{},
+		reason:   "it is an algorithm",
+	}, {
 		packages: module + "/lua",
 		allow:    []string{module + "/limiter"},
 		reason:   "scripts are text: other packages run them",
