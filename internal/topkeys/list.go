@@ -22,12 +22,14 @@ const (
 // A List has the keys of takes, and finds those that were used most lately. It is safe for
 // concurrent use. The zero value is an empty list, which has no memory of its own until the first
 // take.
-type List struct{ sketches atomic.Pointer[sketches] }
+type List struct {
+	began    time.Time // the list has all takes since; zero: it is older than a generation
+	sketches atomic.Pointer[sketches]
+}
 
 type sketches struct {
 	sampler
 	_      [64]byte // takes write the sampler, and only read what follows
-	began  time.Time
 	seed   maphash.Seed
 	shards [shards]shard
 }
@@ -44,7 +46,7 @@ type shard struct {
 func (l *List) Add(now time.Time, t *Take) {
 	s := l.sketches.Load()
 	if s == nil {
-		s = l.begin(now)
+		s = l.begin()
 	}
 	second := now.Unix()
 	weight := s.sample(second)
@@ -65,14 +67,14 @@ func (l *List) Add(now time.Time, t *Take) {
 }
 
 // begin returns the sketches of a list that had none.
-func (l *List) begin(now time.Time) *sketches {
-	l.sketches.CompareAndSwap(nil, newSketches(now, rand.Uint64()))
+func (l *List) begin() *sketches {
+	l.sketches.CompareAndSwap(nil, newSketches(rand.Uint64()))
 	return l.sketches.Load()
 }
 
-// newSketches returns sketches that count no take before now. start is that of their sampler.
-func newSketches(now time.Time, start uint64) *sketches {
-	return &sketches{sampler: sampler{start: start}, began: now, seed: maphash.MakeSeed()}
+// newSketches returns sketches whose sampler has this start.
+func newSketches(start uint64) *sketches {
+	return &sketches{sampler: sampler{start: start}, seed: maphash.MakeSeed()}
 }
 
 func generationAt(t time.Time) int64 { return t.Unix() / int64(generationLasts/time.Second) }

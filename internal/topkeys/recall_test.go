@@ -21,11 +21,12 @@ func TestRecall(t *testing.T) {
 	began := time.Unix(1_700_000_020, 0) // a generation begins 20 s later
 	random := rand.New(rand.NewPCG(1, 2))
 	zipf := rand.NewZipf(random, 1.1, 1, keys-1)
-	var alone List
-	alone.sketches.Store(newSketches(began, 1))
+	alone := List{began: began}
+	alone.sketches.Store(newSketches(1))
 	var fleet [nodes]List
 	for i := range fleet {
-		fleet[i].sketches.Store(newSketches(began, uint64(i)))
+		fleet[i].began = began
+		fleet[i].sketches.Store(newSketches(uint64(i)))
 	}
 	used := make([]int32, keys)
 	key := keyOf(0)

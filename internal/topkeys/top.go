@@ -42,7 +42,7 @@ func (l *List) Top(now time.Time) Top {
 		return Top{}
 	}
 	var all []Key
-	rest, per := uint64(0), 1/s.seconds(now)
+	rest, per := uint64(0), 1/l.seconds(now)
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.mu.Lock()
@@ -58,10 +58,10 @@ func (l *List) Top(now time.Time) Top {
 
 // seconds returns how many seconds were counted at now: from the generation before on, if the list
 // had begun by then.
-func (s *sketches) seconds(now time.Time) float64 {
+func (l *List) seconds(now time.Time) float64 {
 	began := time.Unix((generationAt(now)-1)*int64(generationLasts/time.Second), 0)
-	if s.began.After(began) {
-		began = s.began
+	if l.began.After(began) {
+		began = l.began
 	}
 	return max(1, now.Sub(began).Seconds())
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Lists are the lists of a zone. The zero value has no takes.
+// Lists are the lists of a zone. The zero value has no takes. Begin comes before the first one.
 type Lists struct {
 	Taken    List // takes that were admitted
 	Rejected List
@@ -15,6 +15,9 @@ type Lists struct {
 
 // A View is what the lists of a zone have, on one node or several.
 type View struct{ Taken, Rejected Top }
+
+// Begin says that there was no take before at.
+func (l *Lists) Begin(at time.Time) { l.Taken.began, l.Rejected.began = at, at }
 
 // View returns what the lists have at now.
 func (l *Lists) View(now time.Time) View { return View{l.Taken.Top(now), l.Rejected.Top(now)} }
