@@ -23,7 +23,7 @@ with_caddy = FLEETLIMIT_CADDY=$(CURDIR)/bin/caddy
 # Tests without the race detector, one package at a time. The race detector and other packages disturb
 # those that count bytes or load a gateway. The others
 # take ten times as long under it, in which it has nothing to find: one goroutine compares results.
-unraced  := Test(Load|Memory|Tune|SameAsMemory|LendAsSpecified)|Test[A-Za-z0-9_]*Alloc
+unraced  := Test(Load|Memory|Tune|Recall|SameAsMemory|LendAsSpecified)|Test[A-Za-z0-9_]*Alloc
 # Tests that play all of their seeds without the race detector, and a few of them under it.
 seeded   := Test(LeaseModel|RandomFleets|RepliesInTime|LateReplies)
 # Packages whose tests mostly wait, for servers and processes. They begin first and run beside others.

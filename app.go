@@ -17,6 +17,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/rulewatch"
 	"github.com/fleetlimit/fleetlimit/internal/stores"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
 	"github.com/fleetlimit/fleetlimit/membership"
@@ -35,7 +36,17 @@ var reports = report.NewProcess(func() *report.Log {
 		return a.log
 	}
 	return nil
-})
+}, limitsInForce)
+
+// limitsInForce returns the limits of the newest app, none before it has rules.
+func limitsInForce() []usage.Limit {
+	if a := newestApp(); a != nil {
+		if rules := a.inForce.Load(); rules != nil {
+			return rules.Limits()
+		}
+	}
+	return nil
+}
 
 // App is what all rate_limit handlers of a configuration share. It is optional: without it,
 // handlers count in the memory of this process.
@@ -83,7 +94,7 @@ func (*App) CaddyModule() caddy.ModuleInfo {
 // configuration loads while Redis is down.
 func (a *App) Provision(ctx caddy.Context) error {
 	a.requests.Zones, a.requests.Rules, a.requests.HasZone = &a.set, a.rulesInForce, a.hasZone
-	a.requests.Emergency = emergencyMode
+	a.requests.Emergency, a.requests.InRedis = emergencyMode, a.Redis != nil
 	a.ctx, a.logger, a.started = ctx, ctx.Logger(), make(chan struct{})
 	if err := a.Check(); err != nil {
 		return err
@@ -130,7 +141,7 @@ func (a *App) Start() error {
 	a.noteStart()
 	a.warnUnusedZones()
 	a.readRoutes(servers)
-	a.store.Announce(a, a.fleetDefinitions(), a.Nodes, a.ctx.Storage())
+	a.store.Announce(a, a.fleetDefinitions(), a.Nodes, a.ctx.Storage(), encodedTop)
 	a.unwatch = a.watcher.Subscribe(a.follow)
 	return nil
 }
@@ -228,6 +239,12 @@ func (a *App) define(name string, z *config.Zone, logger *zap.Logger) error {
 	}
 	return fmt.Errorf("two different definitions: %s; %s is %s, this is %s",
 		remedy, other, earlier.Definition(), z.Definition())
+}
+
+// encodedTop returns the keys that use a zone of this node most, for other nodes.
+func encodedTop(zone string) []byte {
+	view := usage.TopOf(zone)
+	return view.Append(nil)
 }
 
 // fleetDefinitions returns the definitions of the app's zones by name.

@@ -27,7 +27,7 @@ func (a *runningApp) Plan(ctx context.Context, text []byte) (*adminapi.Plan, err
 	now := time.Now()
 	rules, left := planned.set.Compile(a.Version, nil, now)
 	zones := planned.planFrom(a.app, rules, a.Snapshot)
-	if err := rules.PlanKeys(ctx, a.app.store, a.Snapshot, zones); err != nil {
+	if err := rules.PlanKeys(ctx, a.app.store, usage.TopOf, a.Snapshot, zones); err != nil {
 		return nil, fmt.Errorf("the store of the counts has failed: %w: use the same request again", err)
 	}
 	_, before := a.app.set.Compile(a.Version, nil, now)

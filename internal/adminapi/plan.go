@@ -19,13 +19,14 @@ type PlannedZone struct {
 	Settings []string       `json:"settings,omitempty"` // of a changed zone, as JSON names them
 	Limits   []PlannedLimit `json:"limits"`             // the same
 
-	// Reset is why counts would start from zero. Counts is how many of them this node knows.
+	// Reset is why counts would start from zero. Counts is how many of the keys that use the zone most on
+	// this node have such counts.
 	Reset  []string `json:"reset,omitempty"`
 	Counts int      `json:"counts,omitempty"`
 
-	// Above are the keys that would be above their new limit, among the PlannedKeys that use the zone
-	// most on this node.
-	Above []TopKey `json:"above,omitempty"`
+	// Above are the keys that would be above their new limit, among those that use the zone most on this
+	// node.
+	Above []PlannedKey `json:"above,omitempty"`
 }
 
 // How a zone changes.
@@ -35,8 +36,13 @@ const (
 	ZoneChanged = "changed"
 )
 
-// PlannedKeys is how many keys of a zone a plan looks at.
-const PlannedKeys = 100
+// A PlannedKey is a key that has consumed more than its new limit.
+type PlannedKey struct {
+	ShownKey
+
+	Limit    string `json:"limit"`
+	Consumed int64  `json:"consumed"` // events
+}
 
 // A PlannedLimit is a limit in force that would change.
 type PlannedLimit struct {

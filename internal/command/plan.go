@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
-	"github.com/fleetlimit/fleetlimit/rules"
 )
 
 func planCommand() *cobra.Command {
@@ -59,11 +58,10 @@ func printPlan(t *table, p *adminapi.Plan) {
 			t.row("  counts reset", text)
 		}
 		if len(z.Reset) > 0 {
-			t.row("  from zero", fmt.Sprintf("%d counts that this node knows", z.Counts))
+			t.row("  from zero", fmt.Sprintf("%d counts of the keys that use the zone most", z.Counts))
 		}
 		for _, k := range z.Above {
-			key := storedCell(&rules.Key{Text: k.Key, Base64: k.Base64, Missing: k.Missing}, k.Stored)
-			t.row("  above limit", fmt.Sprintf("%v has consumed %d of %s", key, *k.Consumed, k.Limit))
+			t.row("  above limit", fmt.Sprintf("%s has consumed %d of %s", shownKeyCell(&k.ShownKey), k.Consumed, k.Limit))
 		}
 	}
 	for _, text := range p.Rules {

@@ -91,6 +91,10 @@ func (e *Evaluation) addTakes(z *zone.Zone) error {
 		e.publish(report.Decision{Outcome: adminapi.Allowed, Zone: z.Usage, Key: found.Template, Reason: allowedKey})
 		return nil
 	}
+	if found.Charged > 0 {
+		e.keys = append(e.keys, zoneKey{z.Usage, found.Key})
+		e.noteKey(z.Usage, found.Template)
+	}
 	for i := range found.Charges[:found.Charged] {
 		if !e.addCharge(found, &found.Charges[i]) {
 			found.Compared = zone.Charge{} // it was compared before
@@ -161,6 +165,7 @@ func (e *Evaluation) decideResults(now time.Time) (failed, err error) {
 			return failed, gone
 		}
 	}
+	e.timeDecision(now)
 	results, takes := e.results(), e.takes
 	for i := range results {
 		r := &results[i]

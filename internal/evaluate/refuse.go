@@ -37,6 +37,7 @@ func (e *Evaluation) Refuse(w http.ResponseWriter) error {
 	if f.zone != nil {
 		legacy, counters = f.zone.Legacy, f.zone.Usage
 		counters.Denied.Add(1)
+		e.noteKey(counters, f.key)
 	} else if !again {
 		e.handler.Reports.Addresses.Denied.Add(1)
 	}

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/topkeys"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -25,6 +27,13 @@ type requestState struct {
 	charges       []chargedCount
 	inlineCharges [3]chargedCount // the array of charges, unless there are more
 	emergency     bool            // the limit of emergency mode has decided
+	logged        bool            // the access log has what is decided
+}
+
+// A zoneKey is the key that a zone counts the request by.
+type zoneKey struct {
+	zone *usage.Zone
+	key  []byte
 }
 
 // An Evaluation is the work of one handler on one request. Evaluations are pooled with their takes
@@ -36,6 +45,7 @@ type Evaluation struct {
 	state    *requestState    // nil until a zone matches, of this handler or an earlier one
 	first    int              // the index in state.Results of this handler's first result
 	takes    []limiter.Take   // of the results whose rule counts, in the same order
+	keys     []zoneKey        // of the zones that limit the request
 	blocked  bool             // a rule rejects the request, whatever the takes find
 	previews bool             // nothing is taken: the request is explained
 	now      limiter.Instant  // of the decisions, by the wall clock
@@ -50,9 +60,11 @@ type Evaluation struct {
 
 	credentials []zone.CredentialRead // what later handlers may change of what the zones read
 	body        []byte                // of a rejection
+
+	decisions uint32 // of all requests that it was used for, and a random start
 }
 
-var evaluations = sync.Pool{New: func() any { return new(Evaluation) }}
+var evaluations = sync.Pool{New: func() any { return &Evaluation{decisions: rand.Uint32()} }}
 
 // Begin begins the evaluation of a request. It ends with Release.
 func (h *Handler) Begin(r *http.Request) *Evaluation {
@@ -77,13 +89,14 @@ func (h *Handler) Begin(r *http.Request) *Evaluation {
 // when the store may still use the takes.
 func (e *Evaluation) Release() {
 	clear(e.takes)
+	clear(e.keys)
 	clear(e.credentials)
 	clear(e.dryRuns)
 	clear(e.comparisons)
 	clear(e.mayApply)
 	*e = Evaluation{
-		takes: e.takes[:0], credentials: e.credentials[:0], dryRuns: e.dryRuns[:0], comparisons: e.comparisons[:0], body: e.body,
-		mayApply: e.mayApply[:0],
+		takes: e.takes[:0], keys: e.keys[:0], credentials: e.credentials[:0], dryRuns: e.dryRuns[:0],
+		comparisons: e.comparisons[:0], body: e.body, decisions: e.decisions, mayApply: e.mayApply[:0],
 	}
 	evaluations.Put(e)
 }
@@ -97,7 +110,7 @@ func (e *Evaluation) attachState() {
 		e.state = &requestState{rules: e.rules}
 		e.state.charges = e.state.inlineCharges[:0]
 		caddyhttp.SetVar(e.HTTP.Context(), requestStateVar, e.state)
-		report.AddToAccessLog(e.HTTP, &e.state.State)
+		e.state.logged = report.AddToAccessLog(e.HTTP, &e.state.State)
 	}
 }
 
@@ -122,18 +135,21 @@ func (e *Evaluation) count(r *response.Result, rejected bool) {
 	if rejected && r.Decision.OK {
 		return
 	}
-	c := r.Zone
+	c, list := r.Counters, &r.Zone.Top.Taken
 	outcome, status := outcomeOf(r)
 	switch outcome {
 	case adminapi.Unavailable:
 		c.Unavailable[r.Decision.Source].Add(1)
+		list = &r.Zone.Top.Rejected
 	case adminapi.Rejected:
 		c.Rejected[r.Decision.Source].Add(1)
+		list = &r.Zone.Top.Rejected
 	case adminapi.Degraded:
 		c.Outage[r.Decision.Source].Add(1)
 	default:
 		c.Admitted[r.Decision.Source].Add(1)
 	}
+	e.addTo(list, r)
 	e.publish(report.Decision{Outcome: outcome, Zone: r.Zone, Key: r.Template, Result: r, Status: status})
 }
 
@@ -148,6 +164,27 @@ func outcomeOf(r *response.Result) (outcome string, status int) {
 		return adminapi.Degraded, 0
 	}
 	return adminapi.Admitted, 0
+}
+
+// addTo adds a result to a list of the keys that use its zone most.
+func (e *Evaluation) addTo(list *topkeys.List, r *response.Result) {
+	i := slices.IndexFunc(e.keys, func(k zoneKey) bool { return k.zone == r.Zone })
+	if i < 0 { // in emergency mode
+		return
+	}
+	t := topkeys.Take{Rule: r.Policy.CountID, Key: e.keys[i].key, Cost: max(1, r.Cost)}
+	if r.Policy.Rule != nil {
+		t.Limit = r.Policy.LimitID()
+	}
+	list.Add(e.Time(), &t)
+}
+
+// noteKey notes the text of a key, if the access log needs it. The next handlers may change what it is
+// made of. The template is nil if there is no key.
+func (e *Evaluation) noteKey(z *usage.Zone, key *keytemplate.Template) {
+	if e.state.logged && key != nil {
+		e.state.Keys = append(e.state.Keys, response.KeyText{Zone: z, Text: key.Text(e.HTTP, e.Repl)})
+	}
 }
 
 // subject returns the request as reports are about it.
@@ -169,7 +206,11 @@ func (e *Evaluation) Find(of *usage.Zone, key *keytemplate.Template, r *response
 	}
 	z := e.handler.Zones[i]
 	found.Missing = key != z.Key
-	found.Endpoint, found.Tier, found.UnknownTier = z.Lookup(&e.Request, e.rules, key, r)
+	if r != nil {
+		found.Endpoint, found.Tier, found.UnknownTier = r.Counters.Endpoint, r.Counters.Tier, r.UnknownTier
+	} else {
+		found.Endpoint, found.Tier, found.UnknownTier = z.Lookup(&e.Request, e.rules, key)
+	}
 	return found, true
 }
 

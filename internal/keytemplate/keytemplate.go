@@ -27,6 +27,7 @@ package keytemplate
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -295,4 +296,11 @@ func (t *Template) Values(r *http.Request, repl *caddy.Replacer) (values []Value
 		}
 	}
 	return values
+}
+
+// Hash returns a hash of the text of a key, by which lines about it can be found without the key.
+// It is the same in all zones, on all nodes and after a restart.
+func Hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:6])
 }

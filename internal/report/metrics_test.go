@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,11 +17,13 @@ import (
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/stores"
+	"github.com/fleetlimit/fleetlimit/internal/topkeys"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/lease"
 	"github.com/fleetlimit/fleetlimit/membership"
 	"github.com/fleetlimit/fleetlimit/redisconn"
+	"github.com/fleetlimit/fleetlimit/rules"
 	"github.com/fleetlimit/fleetlimit/test/promtest"
 )
 
@@ -46,33 +51,39 @@ func TestZoneMetrics(t *testing.T) {
 	p, _ := observed()
 	z, release := usage.Acquire("z")
 	defer release()
+	c := z.Counters("", "")
 	z.Comparisons.Used.Store(true)
 	for want, count := range map[string]func(){
-		"decisions_total admitted lease z +1, requests_total  z +1":                                    func() { z.Admitted[limiter.FromLease].Add(1) },
-		"decisions_total rejected store z +1, declined_requests_total  z +1, requests_total  z +1":     func() { z.Rejected[limiter.FromStore].Add(1) },
-		"decisions_total degraded late z +1, requests_total  z +1":                                     func() { z.Outage[limiter.FromLate].Add(1) },
-		"decisions_total unavailable outage z +1, declined_requests_total  z +1, requests_total  z +1": func() { z.Unavailable[limiter.FromOutage].Add(1) },
-		"decisions_total would_reject store z +1, requests_total  z +1":                                func() { z.WouldReject[limiter.FromStore].Add(1) },
-		"decisions_total would_deny  z +1":                                                             func() { z.WouldDeny.Add(1) },
-		"decisions_total allowed  z +1":                                                                func() { z.Allowed.Add(1) },
-		"decisions_total denied  z +1":                                                                 func() { z.Denied.Add(1) },
-		"missing_keys_total z +1":                                                                      func() { z.MissingKeys.Add(1) },
-		"ambiguous_total z +1":                                                                         func() { z.Ambiguous.Add(1) },
-		"invalid_costs_total z +1":                                                                     func() { z.InvalidCosts.Add(1) },
-		"unknown_tiers_total z +1":                                                                     func() { z.UnknownTiers.Add(1) },
-		"before_authentication_total z +1":                                                             func() { z.BeforeAuth.Add(1) },
-		"comparisons_total admitted admitted z +1":                                                     func() { z.Comparisons.Add(true, true) },
-		"comparisons_total admitted rejected z +1":                                                     func() { z.Comparisons.Add(false, true) },
-		"comparisons_total rejected admitted z +1":                                                     func() { z.Comparisons.Add(true, false) },
-		"comparisons_total rejected rejected z +1":                                                     func() { z.Comparisons.Add(false, false) },
-		"address_decisions_total allowed +1":                                                           func() { p.Addresses.Allowed.Add(1) },
-		"address_decisions_total denied +1":                                                            func() { p.Addresses.Denied.Add(1) },
-		"untrusted_proxies_total +1":                                                                   func() { p.Addresses.UntrustedProxies.Add(1) },
-		"exempt_proxies_total +1":                                                                      func() { p.Addresses.ExemptProxies.Add(1) },
-		"emergency +1":                                                                                 func() { p.EmergencyOn(adminapi.Emergency{ExpiresAt: new(time.Now())}) },
-		"emergency -1":                                                                                 func() { p.EmergencyOff(adminapi.Emergency{}, "", "") },
-		"store_errors_total redis =0, store_seconds redis =1":                                          func() { p.Asked("redis")(time.Millisecond, nil) },
-		"store_errors_total other =1, store_seconds other =0":                                          func() { p.Asked("other")(0, errors.New("refused")) },
+		"decisions_total  admitted lease  z =1, requests_total  z +1":                                    func() { c.Admitted[limiter.FromLease].Add(1) },
+		"decisions_total  rejected store  z +1, declined_requests_total  z +1, requests_total  z +1":     func() { c.Rejected[limiter.FromStore].Add(1) },
+		"decisions_total  degraded late  z =1, requests_total  z +1":                                     func() { c.Outage[limiter.FromLate].Add(1) },
+		"decisions_total  unavailable outage  z =1, declined_requests_total  z +1, requests_total  z +1": func() { c.Unavailable[limiter.FromOutage].Add(1) },
+		"decisions_total /v1/* would_reject store pro z =1, requests_total  z +1":                        func() { z.Counters("/v1/*", "pro").WouldReject[limiter.FromStore].Add(1) },
+		"decisions_total  would_deny   z =1":                                                             func() { z.WouldDeny.Add(1) },
+		"decisions_total  allowed   z =1":                                                                func() { z.Allowed.Add(1) },
+		"decisions_total  denied   z =1":                                                                 func() { z.Denied.Add(1) },
+		"missing_keys_total z =1":                                                                        func() { z.MissingKeys.Add(1) },
+		"ambiguous_total z =1":                                                                           func() { z.Ambiguous.Add(1) },
+		"invalid_costs_total z =1":                                                                       func() { z.InvalidCosts.Add(1) },
+		"unknown_tiers_total z =1":                                                                       func() { z.UnknownTiers.Add(1) },
+		"before_authentication_total z =1":                                                               func() { z.BeforeAuth.Add(1) },
+		"comparisons_total admitted admitted z +1":                                                       func() { z.Comparisons.Add(true, true) },
+		"comparisons_total admitted rejected z +1":                                                       func() { z.Comparisons.Add(false, true) },
+		"comparisons_total rejected admitted z +1":                                                       func() { z.Comparisons.Add(true, false) },
+		"comparisons_total rejected rejected z +1":                                                       func() { z.Comparisons.Add(false, false) },
+		"address_decisions_total allowed +1":                                                             func() { p.Addresses.Allowed.Add(1) },
+		"address_decisions_total denied +1":                                                              func() { p.Addresses.Denied.Add(1) },
+		"untrusted_proxies_total +1":                                                                     func() { p.Addresses.UntrustedProxies.Add(1) },
+		"exempt_proxies_total +1":                                                                        func() { p.Addresses.ExemptProxies.Add(1) },
+		"decision_seconds late =1":                                                                       func() { p.Took(limiter.FromLate, time.Millisecond) },
+		"rules_restored_total storage =1":                                                                func() { p.RulesOptions("storage").OnRepair(new(rules.Version), 1) },
+		"hottest_key_per_second z =5": func() {
+			z.Top.Rejected.Add(time.Now(), &topkeys.Take{Key: []byte("k"), Cost: 5})
+		},
+		"emergency +1": func() { p.EmergencyOn(adminapi.Emergency{ExpiresAt: new(time.Now())}) },
+		"emergency -1": func() { p.EmergencyOff(adminapi.Emergency{}, "", "") },
+		"store_errors_total redis =0, store_seconds redis =1": func() { p.Asked("redis")(time.Millisecond, nil) },
+		"store_errors_total other =1, store_seconds other =0": func() { p.Asked("other")(0, errors.New("refused")) },
 	} {
 		if want == "emergency -1" {
 			p.emergency.Store(true)
@@ -93,9 +104,9 @@ func TestZoneMetrics(t *testing.T) {
 func TestStoreMetrics(t *testing.T) {
 	ch := make(chan prometheus.Metric, 100)
 	scrape(ch).collectStore(&stores.State{
-		Name: "redis", Nodes: 3, Foreign: 4, LookupErr: errors.New("no Sentinel"),
+		Name: "redis", Nodes: 3, Foreign: 4, Sentinels: 2, LookupErr: errors.New("no Sentinel"),
 		Leases:     lease.Stats{Requests: 1, Granted: 20, Returned: 5, Expired: 6, Lost: 7, Debt: 18, DebtSettled: 9, DebtDropped: 1, Accounts: 11},
-		Mismatches: []membership.Mismatch{{Zone: "a", Node: "1"}, {Zone: "a", Node: "2"}, {Zone: "b", Node: "2"}},
+		Mismatches: []membership.Mismatch{{Zone: "a", Node: "1", Nodes: 3}, {Zone: "a", Node: "2", Nodes: 1}, {Zone: "b", Node: "2", Nodes: 1}},
 		Primaries: []redisconn.Breaker{
 			{Addr: "a:1", State: redisconn.Open, Latency: 250 * time.Millisecond}, {Addr: "b:1", State: redisconn.HalfOpen}, {Addr: "c:1"},
 		},
@@ -109,6 +120,7 @@ func TestStoreMetrics(t *testing.T) {
 		"lease_events_total redis expired": 6, "lease_events_total redis lost": 7, "outage_events_total redis admitted": 18,
 		"outage_events_total redis settled": 9, "outage_events_total redis dropped": 1, "outage_debt_events redis": 8,
 		"accounts redis": 11, "nodes redis": 3, "store_foreign_values_total redis": 4, "mismatched_zones redis": 2,
+		"differing_nodes redis a": 4, "differing_nodes redis b": 1, "sentinels_reachable redis": 2,
 		"redis_lookup_failing redis": 1, "breaker_state a:1 redis": 2, "breaker_state b:1 redis": 1, "breaker_state c:1 redis": 0,
 		"redis_latency_seconds a:1 redis": 0.25, "redis_latency_seconds b:1 redis": 0, "redis_latency_seconds c:1 redis": 0,
 	} {
@@ -175,5 +187,46 @@ func TestMemoryMetrics(t *testing.T) {
 		if value, found := got[series]; !found || value != want {
 			t.Errorf("%s = %v (found: %t), want %v", series, value, found, want)
 		}
+	}
+}
+
+// TestLimitMetrics collects the limits in force.
+func TestLimitMetrics(t *testing.T) {
+	p, _ := observed()
+	got := gathered(t, p)
+	for series, want := range map[string]float64{
+		"limit_events   y": 100, "limit_window_seconds   y": 60,
+		"limit_events /v1/* pro y": 5, "limit_window_seconds /v1/* pro y": 3600,
+		"limit_events  none y": 0, // it blocks, and has no window
+	} {
+		if value, found := got[series]; !found || value != want {
+			t.Errorf("%s = %v (found: %t), want %v", series, value, found, want)
+		}
+	}
+	if _, found := got["limit_window_seconds  none y"]; found {
+		t.Error("a limit that blocks has a window")
+	}
+}
+
+// Each metric is documented, and nothing else is.
+func TestMetricsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", "metrics.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented, offered := make(map[string]bool), make(map[string]bool)
+	for _, name := range regexp.MustCompile("`(caddy_rate_limit_[a-z_]+)").FindAllStringSubmatch(string(text), -1) {
+		documented[name[1]] = true
+	}
+	p, _ := observed()
+	ch := make(chan *prometheus.Desc, 100)
+	p.Describe(ch)
+	close(ch)
+	for d := range ch {
+		offered[regexp.MustCompile(`fqName: "(\w+)"`).FindStringSubmatch(d.String())[1]] = true
+	}
+	got, want := slices.Sorted(maps.Keys(documented)), slices.Sorted(maps.Keys(offered))
+	if !slices.Equal(got, want) {
+		t.Errorf("docs/operate/metrics.md documents\n%v, want what Caddy offers,\n%v", got, want)
 	}
 }

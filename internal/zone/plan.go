@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
-	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/internal/topkeys"
 )
 
 // Plan returns what changes for the zones if s comes in place of old, which has other zones. otherStore
@@ -82,26 +82,27 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// A plannedStore has the counts of the zones.
-type plannedStore interface {
-	InspectedStore
-	Top(now time.Time, q *limiter.TopQuery) []limiter.KeyUse
-}
-
-// PlanKeys adds to a plan what happens to keys that this node knows. The zones of s have the handles of
-// those of old. The error is that of the store.
-func (s *Snapshot) PlanKeys(ctx context.Context, store plannedStore, old *Snapshot, plan []adminapi.PlannedZone) error {
+// PlanKeys adds to a plan what happens to the keys that use the zones most, which top returns for a zone.
+// The zones of s have the handles of those of old. The error is that of the store.
+func (s *Snapshot) PlanKeys(ctx context.Context, store InspectedStore, top func(zone string) topkeys.View, old *Snapshot,
+	plan []adminapi.PlannedZone,
+) error {
 	before, after := old.set.byName(), s.set.byName()
 	for i := range plan {
 		z := &plan[i]
 		was, is, all := before[z.Zone], after[z.Zone], false
-		if was != nil && len(z.Reset) > 0 {
-			z.Counts, all = countsReset(store, was, is)
+		if was == nil || len(z.Reset)+len(z.Limits) == 0 {
+			continue
 		}
-		if was != nil && is != nil && len(z.Limits) > 0 && !all {
+		view := top(z.Zone)
+		used := newUsedKeys(&view)
+		if len(z.Reset) > 0 {
+			z.Counts, all = countsReset(used, was, is)
+		}
+		if is != nil && len(z.Limits) > 0 && !all {
 			p := keyPlanner{store: store, old: old, zone: was, new: s, planned: is, now: time.Now()}
 			var err error
-			if z.Above, err = p.above(ctx); err != nil {
+			if z.Above, err = p.above(ctx, used); err != nil {
 				return fmt.Errorf("zone %q: %w", z.Zone, err)
 			}
 		}
@@ -109,9 +110,9 @@ func (s *Snapshot) PlanKeys(ctx context.Context, store plannedStore, old *Snapsh
 	return nil
 }
 
-// countsReset returns how many counts of a zone are not those of is, which is in its place, or nil. all
-// says that no count of the zone is.
-func countsReset(store plannedStore, was, is *Zone) (n int, all bool) {
+// countsReset returns how many counts of keys in use are not those of is, which is in the place of was,
+// or nil. all says that no count of the zone is.
+func countsReset(used map[topkeys.ID]*usedKey, was, is *Zone) (n int, all bool) {
 	dropped := was.countIDs()
 	if is != nil {
 		kept := is.countIDs()
@@ -120,12 +121,11 @@ func countsReset(store plannedStore, was, is *Zone) (n int, all bool) {
 	if len(dropped) == 0 { // the store is another, or keys are made in another way
 		dropped, all = was.countIDs(), true
 	}
-	store.Top(time.Now(), &limiter.TopQuery{Zone: was.Handle(), Most: 1, Rules: func(id uint32, _ []byte) []*limiter.Rule {
-		if dropped[id] {
+	for id := range used {
+		if dropped[id.Rule] {
 			n++
 		}
-		return nil
-	}})
+	}
 	return n, all
 }
 
@@ -142,37 +142,39 @@ func (z *Zone) countIDs() map[uint32]bool {
 
 // A keyPlanner finds out what changes for the keys of a zone.
 type keyPlanner struct {
-	store         plannedStore
+	store         InspectedStore
 	old, new      *Snapshot
 	zone, planned *Zone
 	now           time.Time
 }
 
-// above returns the keys that are above their new limits.
-func (p *keyPlanner) above(ctx context.Context) (keys []adminapi.TopKey, err error) {
-	used := newCountedRules(p.zone, p.old.of(p.zone), "", p.now)
+// above returns the keys in use that are above their new limits, the greatest use first.
+func (p *keyPlanner) above(ctx context.Context, used map[topkeys.ID]*usedKey) (keys []adminapi.PlannedKey, err error) {
 	counted := newCountedRules(p.planned, p.new.of(p.planned), "", p.now)
-	for _, k := range p.store.Top(p.now, &limiter.TopQuery{Zone: p.zone.Handle(), Most: adminapi.PlannedKeys, Rules: used.of}) {
-		r := p.ruleOf(&k)
-		if r == nil || counted.byID[r.ID] == nil {
+	for _, k := range used {
+		r := p.ruleOf(k)
+		if r == nil || counted.byID[k.Rule] == nil {
 			continue
 		}
-		found, err := p.store.Inspect(ctx, p.now, r, k.Key)
+		found, err := p.store.Inspect(ctx, p.now, r.Rule, []byte(k.Key))
 		if err != nil {
 			return nil, err
 		}
 		if c := found.Count; c.Consumed > c.Limit {
-			keys = append(keys, counted.describe(&limiter.KeyUse{
-				Rule: r, Key: k.Key, Use: float64(c.Consumed), At: c.At, RetryAt: c.RetryAt,
-			}, adminapi.ByConsumed))
+			keys = append(keys, adminapi.PlannedKey{
+				ShownKey: counted.show(k, p.old.set.showsKeys(p.zone.Name)), Limit: r.limit.String(), Consumed: c.Consumed,
+			})
 		}
 	}
+	slices.SortFunc(keys, func(a, b adminapi.PlannedKey) int {
+		return cmp.Or(cmp.Compare(b.Consumed, a.Consumed), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Hash, b.Hash))
+	})
 	return keys, nil
 }
 
-// ruleOf returns the new rule of a count, nil if that has none: at the same endpoint, for the tier under
-// whose limit the key was used, if that can be told.
-func (p *keyPlanner) ruleOf(k *limiter.KeyUse) (likely *limiter.Rule) {
+// ruleOf returns the new rule of a count, nil if nothing counts there: at the same endpoint, for the tier
+// under whose limit the key was used, if that can be told.
+func (p *keyPlanner) ruleOf(k *usedKey) (likely *rule) {
 	old, rules := p.old.of(p.zone), p.new.of(p.planned)
 	for i := range old.endpoints {
 		e := &old.endpoints[i]
@@ -181,18 +183,18 @@ func (p *keyPlanner) ruleOf(k *limiter.KeyUse) (likely *limiter.Rule) {
 			continue
 		}
 		for tier, was := range e.rules {
-			if was == nil || was.base.ID != k.Rule.ID {
+			if was == nil || was.CountID != k.Rule {
 				continue
 			}
 			at := placement{endpoint: place, tier: p.planned.tiers.numbered(p.zone.tiers.name(tier))}
-			at.findOverride(rules, rules.keys.Of(k.Key), p.now)
+			at.findOverride(rules, rules.keys.Of([]byte(k.Key)), p.now)
 			r := at.rule(rules.endpoints)
 			switch {
-			case r == nil || r.base.ID != k.Rule.ID:
-			case was.Rule == k.Rule:
-				return r.Rule
+			case r == nil || r.Rule == nil || r.CountID != k.Rule:
+			case limitIDOf(was.Rule) == k.limit:
+				return r
 			default:
-				likely = cmp.Or(likely, r.Rule)
+				likely = cmp.Or(likely, r)
 			}
 		}
 	}
