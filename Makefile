@@ -27,7 +27,7 @@ unraced  := Test(Load|Memory|Tune|SameAsMemory|LendAsSpecified)|Test[A-Za-z0-9_]
 # Tests that play all of their seeds without the race detector, and a few of them under it.
 seeded   := Test(LeaseModel|RandomFleets|RepliesInTime|LateReplies)
 # Packages whose tests mostly wait, for servers and processes. They begin first and run beside others.
-slow     := ./test/monitoring ./test/integration ./test/attack ./test/fault ./test/fleet ./redisconn ./rules/rulestore
+slow     := ./test/monitoring ./test/runbooks ./test/integration ./test/attack ./test/fault ./test/fleet ./redisconn ./rules/rulestore
 # The directories with any of these.
 quiet = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=bench '^func ($(unraced)|$(seeded))' .)))
 # Only our own packages are instrumented for fuzzing. Inputs are to explore them, and Caddy need not
@@ -50,7 +50,7 @@ test: build need-cc need-redis need-postgres need-prometheus ## Run every test u
 	$(with_caddy) FLEETLIMIT_EXCHANGES=$(exchanges) $(GO) run ./test/strict -must-run ./test/... -race -p 3 -skip '^($(unraced))' -vet=off -count=1 -shuffle=on $(default_gc) $(slow) ./...
 	cd test/openapi && $(GO) test -vet=off -count=1 . -exchanges $(exchanges)
 
-clients: build ## Talk to Caddy with clients that people use; says so where those from npm cannot be had
+clients: build ## Talk to Caddy with clients that people use, check the dashboard; says so where those from npm cannot be had
 	@unless=; test/clients/need-npm.sh || { [ $$? = 75 ] || exit 1; unless='-skip ^TestNode'; }; \
 	cd test/clients && $(with_caddy) $(GO) run github.com/fleetlimit/fleetlimit/test/strict $$unless -vet=off -count=1 -shuffle=on . && \
 	{ [ -z "$$unless" ] || echo "Not run: the tests of the clients from npm, TestNode*."; }
