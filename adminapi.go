@@ -8,6 +8,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/emergency"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
@@ -131,14 +132,11 @@ func (a *runningApp) Doubts(ctx context.Context, key rules.Key, counted bool) []
 }
 
 // Top implements adminapi.Configuration.
-func (a *runningApp) Top(zone, endpoint string, most int) *adminapi.Top {
-	by := adminapi.ByConsumed
-	if a.app.store.Leases() != nil {
-		by = adminapi.ByDemand
-	}
-	top := a.Snapshot.Top(zone, endpoint, most, by, a.app.store.Top)
-	top.Node = a.app.store.Node()
-	return top
+func (a *runningApp) Top(ctx context.Context, zone string, q *adminapi.TopQuery) (*adminapi.Top, error) {
+	view, fleet := usage.TopOf(zone), (*adminapi.TopFleet)(nil)
+	top := a.Snapshot.Top(zone, q, &view)
+	top.Node, top.Fleet = a.app.store.Node(), fleet
+	return top, nil
 }
 
 // Operation implements adminapi.Configuration.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -36,8 +37,12 @@ func TestSharedCountIsOne(t *testing.T) {
 			t.Errorf("inspected counts of %s = %q, want those of %q", key, inspected, want)
 		}
 		var top []string
-		for _, k := range newRunningApp().Top(name, "", 10).Keys {
-			if k.Key == key {
+		listed, err := newRunningApp().Top(t.Context(), name, &adminapi.TopQuery{Most: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range listed.Keys {
+			if k.Hash == keytemplate.Hash(key) {
 				top = append(top, k.Endpoint)
 			}
 		}

@@ -30,11 +30,12 @@ func TestDryRunNeverRejects(t *testing.T) {
 				t.Errorf("%s: the response has the header %s", tc.zone, field)
 			}
 		}
-		c := h.requests.Zones[0].Usage
-		if got := c.WouldReject.Total() + c.WouldDeny.Load(); got != 3 {
+		z := h.requests.Zones[0].Usage
+		c := z.Sum()
+		if got := c.WouldReject.Total() + z.WouldDeny.Load(); got != 3 {
 			t.Errorf("%s: %d requests would be rejected, want 3", tc.zone, got)
 		}
-		if got := c.Rejected.Total() + c.Denied.Load() + c.Admitted.Total(); got != 0 {
+		if got := c.Rejected.Total() + z.Denied.Load() + c.Admitted.Total(); got != 0 {
 			t.Errorf("%s: %d requests count as decided otherwise", tc.zone, got)
 		}
 		if got := logs.FilterMessage("request would be rejected").Len(); got != 3 {
@@ -51,7 +52,7 @@ func TestDryRunDoesNotChangeOtherZones(t *testing.T) {
 	if got := h.admitted(t, "k", "/"); got != 3 {
 		t.Errorf("%d requests are admitted, want 3", got)
 	}
-	tried := h.requests.Zones[1].Usage
+	tried := h.requests.Zones[1].Usage.Sum()
 	if admitted, would := tried.Admitted.Total(), tried.WouldReject.Total(); admitted != 2 || would != 1 {
 		t.Errorf("the dry run has admitted %d and would have rejected %d, want 2 and 1", admitted, would)
 	}

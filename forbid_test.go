@@ -50,7 +50,7 @@ func TestForbiddenFollowsReject(t *testing.T) {
 		} {
 			h := provisioned(t, `{"log_rejections": "none", "reject": "`+style+`", `+tc.config+`}`)
 			counting := h.requests.Zones[0].Usage
-			admitted := counting.Admitted.Total()
+			admitted := counting.Sum().Admitted.Total()
 			w, r := httptest.NewRecorder(), benchRequest("k")
 			err := h.ServeHTTP(w, r, caddyhttp.HandlerFunc(func(http.ResponseWriter, *http.Request) error {
 				t.Errorf("%s, %s: the request was admitted", tc.reason, style)
@@ -77,7 +77,7 @@ func TestForbiddenFollowsReject(t *testing.T) {
 					t.Errorf("%s, %s: placeholder %s = %q (known: %v), want %q", tc.reason, style, name, got, known, want)
 				}
 			}
-			if n := counting.Admitted.Total() - admitted; n != 0 {
+			if n := counting.Sum().Admitted.Total() - admitted; n != 0 {
 				t.Errorf("%s, %s: the other zone has counted the request", tc.reason, style)
 			}
 		}

@@ -159,8 +159,8 @@ func TestOutageOfAllZones(t *testing.T) {
 		}
 	}
 	for _, z := range h.requests.Zones {
-		if n := z.Usage.Outage.Total(); n != 1 || z.Usage.Admitted.Total() != 0 {
-			t.Errorf("zone %s counts %d in the outage and %d admitted, want 1 and 0", z.Name, n, z.Usage.Admitted.Total())
+		if n := z.Usage.Sum().Outage.Total(); n != 1 || z.Usage.Sum().Admitted.Total() != 0 {
+			t.Errorf("zone %s counts %d in the outage and %d admitted, want 1 and 0", z.Name, n, z.Usage.Sum().Admitted.Total())
 		}
 	}
 }
@@ -195,7 +195,7 @@ func testOutageOfOneZone(t *testing.T, ok bool) {
 		}
 	}
 	for _, z := range h.requests.Zones {
-		counts := [3]uint64{z.Usage.Admitted.Total(), z.Usage.Rejected.Total(), z.Usage.Outage.Total()}
+		counts := [3]uint64{z.Usage.Sum().Admitted.Total(), z.Usage.Sum().Rejected.Total(), z.Usage.Sum().Outage.Total()}
 		if counts != counters[z.Name] {
 			t.Errorf("zone %s: admitted, rejected, outage = %d, want %d", z.Name, counts, counters[z.Name])
 		}
@@ -224,7 +224,7 @@ func TestOutageDoesNotLiftBlock(t *testing.T) {
 		}
 	}
 	for _, z := range h.requests.Zones {
-		rejected, outage := z.Usage.Rejected.Total(), z.Usage.Outage.Total()
+		rejected, outage := z.Usage.Sum().Rejected.Total(), z.Usage.Sum().Outage.Total()
 		if want := map[string]uint64{"banned": 1}[z.Name]; rejected != want || outage != 0 {
 			t.Errorf("zone %s: rejected, outage = %d, %d, want %d, 0", z.Name, rejected, outage, want)
 		}
@@ -270,7 +270,7 @@ func TestClientGone(t *testing.T) {
 			if len(s.takes) != 1 || s.takes[0].Err() == nil {
 				t.Errorf("takes = %d, want 1, with the context of the request", len(s.takes))
 			}
-			if n := h.requests.Zones[0].Usage.Outage.Total(); n != 0 || logs.Len() != 0 || len(s.noted) != 0 {
+			if n := h.requests.Zones[0].Usage.Sum().Outage.Total(); n != 0 || logs.Len() != 0 || len(s.noted) != 0 {
 				t.Errorf("requests counted in the outage = %d, log = %v, noted %v, want none", n, logs.All(), s.noted)
 			}
 		})

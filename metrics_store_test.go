@@ -32,17 +32,17 @@ func TestMetricsFollowZoneToRedis(t *testing.T) {
 
 	memory := provisionedApp(t, `{}`)
 	z, release := acquire(memory)
-	z.Admitted[limiter.FromStore].Add(3)
+	z.Counters("", "").Admitted[limiter.FromStore].Add(3)
 	redis := provisionedApp(t, `{"redis": {"addresses": ["192.0.2.1:6379"]}}`)
 	later, releaseLater := acquire(redis)
-	later.Admitted[limiter.FromStore].Add(4)
-	if got := gathered(t); got["decisions_total admitted store moving"] != 7 || got["keys_total moving"] != 0 {
+	later.Counters("", "").Admitted[limiter.FromStore].Add(4)
+	if got := gathered(t); got["decisions_total  admitted store  moving"] != 7 || got["keys_total moving"] != 0 {
 		t.Errorf("metrics while both configurations are there = %v, want 7 admitted and 0 keys", got)
 	}
 
 	release()
 	got := gathered(t)
-	if got["decisions_total admitted store moving"] != 7 {
+	if got["decisions_total  admitted store  moving"] != 7 {
 		t.Errorf("metrics after the earlier configuration = %v, want 7 admitted", got)
 	}
 	for _, name := range []string{"keys_total moving", "evictions_total moving", "overflow_total moving"} {

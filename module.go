@@ -169,7 +169,7 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, use *config.Zone
 	handle, releaseHandle := h.app.store.Open(name)
 	h.releases = append(h.releases, releaseCounters, releaseHandle)
 	z, err := h.app.zones().New(name, settings, zone.Options{
-		Usage: counters, Handle: handle, Matchers: matchers, Addresses: &h.requests.Addresses,
+		Usage: counters, Handle: handle, Matchers: matchers, Addresses: &h.requests.Addresses, LogKey: h.LogKey,
 	})
 	if err != nil {
 		return nil, err

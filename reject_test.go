@@ -90,7 +90,7 @@ func testOnOutageClosed(t *testing.T, style, want string) {
 			t.Errorf("%s: %s = %q, want %q", style, name, value, want)
 		}
 	}
-	if z := h.requests.Zones[0]; z.Usage.Unavailable.Total() != 1 || z.Usage.Rejected.Total() != 0 || z.Usage.Outage.Total() != 0 {
+	if z := h.requests.Zones[0]; z.Usage.Sum().Unavailable.Total() != 1 || z.Usage.Sum().Rejected.Total() != 0 || z.Usage.Sum().Outage.Total() != 0 {
 		t.Errorf("%s: the zone counts %+v, want one unavailable", style, z.Usage)
 	}
 	if n := logs.Len(); n != 1 {
@@ -137,7 +137,7 @@ func TestOnOutageLocalDenies(t *testing.T) {
 		got.header.Get("X-RateLimit-Remaining") != "-1" || got.header.Get("X-RateLimit-Policy") != "degraded" {
 		t.Errorf("response = %d with %v, want 429, Retry-After 3, degraded", got.status, got.header)
 	}
-	if n := h.requests.Zones[0].Usage.Rejected[limiter.FromOutage].Load(); n != 1 {
+	if n := h.requests.Zones[0].Usage.Sum().Rejected[limiter.FromOutage].Load(); n != 1 {
 		t.Errorf("rejected by on_outage = %d, want 1", n)
 	}
 }

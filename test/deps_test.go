@@ -35,7 +35,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/limiter/...",
 		except:   []string{module + "/limiter/redisstore"},
-		allow:    []string{module + "/limiter/...", module + "/internal/keyed", module + "/internal/largest"},
+		allow:    []string{module + "/limiter/...", module + "/internal/keyed"},
 		reason:   "stores need the core alone, so that each of them can be used without Caddy and without Redis",
 	}, {
 		packages: module + "/limiter/redisstore",
@@ -50,7 +50,7 @@ var policy = []struct {
 		allow:    []string{},
 		reason:   "it is an algorithm",
 	}, {
-		packages: module + "/internal/largest",
+		packages: module + "/internal/topkeys",
 		allow:    []string{},
 		reason:   "it is an algorithm",
 	}, {
@@ -215,14 +215,14 @@ var policy = []struct {
 		reason: "what a response says depends on what was decided, and on no zone and no store",
 	}, {
 		packages: module + "/internal/usage",
-		allow:    []string{module + "/internal/pool", module + "/limiter"},
+		allow:    []string{module + "/internal/pool", module + "/internal/topkeys", module + "/limiter"},
 		reason:   "counters outlive configurations: they refer to nothing of one",
 	}, {
 		packages: module + "/internal/evaluate",
 		allow: []string{
 			module + "/config", module + "/internal/adminapi", module + "/internal/emergency", module + "/internal/ipset",
 			module + "/internal/keytemplate", module + "/internal/report", module + "/internal/response",
-			module + "/internal/usage", module + "/internal/zone", module + "/limiter", "github.com/caddyserver/caddy/v2/...",
+			module + "/internal/topkeys", module + "/internal/usage", module + "/internal/zone", module + "/limiter", "github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "a request is decided by zones and a store that it is handed; reports are the only way out",
 	}, {
@@ -231,7 +231,7 @@ var policy = []struct {
 			module + "/config", module + "/internal/adminapi", module + "/internal/glob", module + "/internal/ipset",
 			module + "/internal/keyshare", module + "/internal/keytable", module + "/internal/keytemplate",
 			module + "/internal/pathpattern", module + "/internal/pathreading", module + "/internal/placeholder",
-			module + "/internal/response", module + "/internal/route", module + "/internal/usage", module + "/limiter",
+			module + "/internal/response", module + "/internal/route", module + "/internal/topkeys", module + "/internal/usage", module + "/limiter",
 			module + "/rules", "github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "what a zone says about a request depends on its settings and the rules, and on no store and no log",

@@ -83,8 +83,8 @@ type Configuration interface {
 	// Inspect returns what is known of a key. Its error is a mistake in the request.
 	Inspect(ctx context.Context, zone string, r *InspectRequest) (*Inspection, error)
 
-	// Top returns the keys that use a zone most.
-	Top(zone, endpoint string, most int) *Top
+	// Top returns the keys that use a zone most. Its error is that the store does not answer.
+	Top(ctx context.Context, zone string, q *TopQuery) (*Top, error)
 
 	// Keys returns the keys of requests that key names. Its error is a mistake in the key.
 	Keys(key rules.Key) ([][]byte, error)

@@ -1,45 +1,75 @@
 package adminapi
 
 import (
+	"cmp"
 	"net/http"
-	"time"
+	"slices"
+
+	"github.com/fleetlimit/fleetlimit/internal/spelling"
 )
 
-// A Top lists the keys that use a zone most on this node, the greatest use first.
+// A Top lists the keys that use a zone most, the greatest use first.
 type Top struct {
-	Zone string   `json:"zone"`
-	Node string   `json:"node"` // whose view it is
-	By   string   `json:"by"`   // the member of keys that says how much
-	Keys []TopKey `json:"keys"`
+	Zone  string    `json:"zone"`
+	Node  string    `json:"node"`            // that has answered
+	Fleet *TopFleet `json:"fleet,omitempty"` // nil: it is the view of that node alone
+	By    string    `json:"by"`              // what the keys are sorted by
+
+	// Unlisted is how much use a key that is not listed has at most, besides those that By and a limit
+	// leave out.
+	Unlisted float64  `json:"unlisted_per_second"`
+	Keys     []TopKey `json:"keys"`
 }
 
-// The values of Top.By.
+// A TopFleet is how many nodes a Top is the view of.
+type TopFleet struct {
+	Nodes    int `json:"nodes"` // that are alive
+	Answered int `json:"answered"`
+}
+
+// What the keys of a Top are sorted by.
 const (
-	ByDemand   = "demand_per_second" // with Redis
-	ByConsumed = "consumed"          // in memory
+	ByDemand      = "demand"
+	ByTaken       = "taken"
+	ByRejected    = "rejected"
+	ByUtilisation = "utilisation"
 )
 
-// A TopKey is how much a key uses an endpoint, or the rest of the zone.
+// TopOrders are all orders of a Top.
+var TopOrders = []string{ByDemand, ByTaken, ByRejected, ByUtilisation}
+
+// A TopKey is how much a key uses an endpoint, or the rest of the zone. What is per second is an
+// average over the last 30 to 60 seconds.
 type TopKey struct {
-	Key      string `json:"key,omitempty"`
-	Base64   string `json:"key_base64,omitempty"`
-	Stored   string `json:"key_stored,omitempty"` // if neither of them names the key
-	Missing  bool   `json:"missing,omitempty"`
-	Endpoint string `json:"endpoint,omitempty"`
-	Limit    string `json:"limit"`
+	Key       string `json:"key,omitempty"`
+	Base64    string `json:"key_base64,omitempty"`
+	Stored    string `json:"key_stored,omitempty"`    // if neither of them names the key
+	Shortened string `json:"key_shortened,omitempty"` // in their place, if the key may be a secret
+	Hash      string `json:"key_hash,omitempty"`
+	Missing   bool   `json:"missing,omitempty"`
+	Endpoint  string `json:"endpoint,omitempty"`
+	Limit     string `json:"limit"`
 
-	Demand   *float64 `json:"demand_per_second,omitempty"`
-	Consumed *int64   `json:"consumed,omitempty"`
-
-	Denied  bool       `json:"denied"`
-	RetryAt *time.Time `json:"retry_at,omitempty"`
+	Demand      float64 `json:"demand_per_second"`
+	Taken       float64 `json:"taken_per_second"`
+	Rejected    float64 `json:"rejected_per_second"`
+	Error       float64 `json:"error_per_second"` // how much more demand there may be
+	Utilisation float64 `json:"utilisation"`      // of the limit, by what is taken
 }
 
 // How many keys a Top has.
 const (
 	DefaultTop = 20
-	MaxTop     = 1000
+	MaxTop     = 100
 )
+
+// A TopQuery says what a Top is about.
+type TopQuery struct {
+	Endpoint string // "": all of the zone
+	By       string
+	Most     int
+	Fleet    bool // all nodes
+}
 
 // getTop answers GET /rate_limit/zones/{zone}/top.
 func getTop(p Process, w http.ResponseWriter, r *http.Request) error {
@@ -54,10 +84,22 @@ func getTop(p Process, w http.ResponseWriter, r *http.Request) error {
 	if most > MaxTop {
 		return apiError(http.StatusBadRequest, "limit is %d: use 1 to %d", most, MaxTop)
 	}
-	endpoint := r.URL.Query().Get("endpoint")
-	if err := checkEndpoint(c, zone, endpoint); err != nil {
+	query := r.URL.Query()
+	q := &TopQuery{Endpoint: query.Get("endpoint"), By: cmp.Or(query.Get("by"), ByDemand), Most: int(most)}
+	if !slices.Contains(TopOrders, q.By) {
+		return apiError(http.StatusBadRequest, "%w", spelling.UnknownWord("by", q.By, TopOrders, nil))
+	}
+	if q.Fleet, err = queryBool(r, "fleet"); err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, c.Top(zone, endpoint, int(most)))
+	if err := checkEndpoint(c, zone, q.Endpoint); err != nil {
+		return err
+	}
+	top, err := c.Top(r.Context(), zone, q)
+	if err != nil {
+		return apiError(http.StatusServiceUnavailable, "Redis does not tell what other nodes list: %w: use this without fleet, or "+
+			"GET /rate_limit/health/ready to see why", err)
+	}
+	writeJSON(w, http.StatusOK, top)
 	return nil
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -45,7 +46,9 @@ func runCommand(t *testing.T, input, answer string, args ...string) (ran command
 	cmd.SetIn(strings.NewReader(input))
 	cmd.SetOut(&output)
 	cmd.SetErr(io.Discard)
-	ran.err = cmd.Execute()
+	interrupted, interrupt := context.WithCancel(t.Context())
+	interrupt() // what repeats does not
+	ran.err = cmd.ExecuteContext(interrupted)
 	ran.output = output.String()
 	return ran
 }

@@ -1,7 +1,11 @@
 package command
 
 import (
+	"fmt"
+	"io"
+	"os"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -11,51 +15,99 @@ import (
 )
 
 func topCommand() *cobra.Command {
-	return apiCommand[adminapi.Top]{
+	cmd := apiCommand[adminapi.Top]{
 		use: "top <zone>", short: "Lists the keys that use a zone most",
-		long: `Lists the keys that use a zone most right now, as the node that is asked sees it:
-"status nodes" lists the others. With Redis they are sorted by the events per
-second of the last seconds, in memory by what they have consumed.
+		long: `Lists the keys that use a zone most, in events per second of the last 30 to 60
+seconds: those that were taken, those that were rejected, and their sum, the
+demand. Of a busy zone, a sample is counted. The column +- says how much more
+demand a key may have.
 
-What stands behind "base64" or "stored" can be copied into inspect, reset and
-add-quota with the flag of that name.`,
+The answer is that of the node that is asked, or with --fleet of all nodes: that
+takes some seconds, until all have answered.
+
+Keys may be secrets. So they are shown shortened, with the hash by which logs
+name them, unless they are addresses or the configuration has log_key.`,
 		example: `  caddy rate-limit top user
-  caddy rate-limit top user --limit 100 --endpoint "POST /v1/search*"`,
+  caddy rate-limit top user --watch --fleet
+  caddy rate-limit top user --by rejected --limit 100 --endpoint "POST /v1/search*"`,
 		least: 1, most: 1, ofZone: true,
 		flags: func(f *pflag.FlagSet) {
 			endpointFlag(f)
 			f.Int("limit", adminapi.DefaultTop, "How many, at most "+strconv.Itoa(adminapi.MaxTop))
+			f.String("by", adminapi.ByDemand, "What they are sorted by: demand, taken, rejected or utilisation")
+			f.Bool("fleet", false, "All nodes")
+			f.Bool("watch", false, "Show them again every two seconds")
 		},
 		request: func(cmd *cobra.Command, args []string) (*apiRequest, error) {
 			r := getRequest(zonePath(args[0], "top"))
-			r.query = usedQuery(cmd.Flags(), "limit", "endpoint")
+			r.query = usedQuery(cmd.Flags(), "limit", "endpoint", "by", "fleet")
 			return r, nil
 		},
 		print: printTop,
 	}.command()
+	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(adminapi.TopOrders, cobra.ShellCompDirectiveNoFileComp))
+	once := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		watch, _ := cmd.Flags().GetBool("watch")
+		for {
+			if watch {
+				clearScreen(cmd.OutOrStdout())
+			}
+			if err := once(cmd, args); err != nil || !watch {
+				return err
+			}
+			select {
+			case <-cmd.Context().Done():
+				return nil
+			case <-time.After(watchEvery):
+			}
+		}
+	}
+	return cmd
+}
+
+// watchEvery is the time between two answers with --watch: nodes tell each other what they list as
+// often.
+const watchEvery = 2 * time.Second
+
+// clearScreen clears a terminal. Elsewhere, answers follow each other.
+func clearScreen(w io.Writer) {
+	file, isFile := w.(*os.File)
+	if !isFile {
+		return
+	}
+	if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+		_, _ = fmt.Fprint(w, "\x1b[H\x1b[2J")
+	}
 }
 
 func printTop(t *table, top *adminapi.Top) {
-	t.row("node", top.Node)
-	t.line("")
-	use := "PER SECOND"
-	if top.By == adminapi.ByConsumed {
-		use = "CONSUMED"
+	if f := top.Fleet; f != nil {
+		t.row("nodes", fmt.Sprintf("%d of %d have answered", f.Answered, f.Nodes))
+	} else {
+		t.row("node", top.Node)
 	}
-	t.row("KEY", "ENDPOINT", "LIMIT", use, "DENIED", "RETRY AT")
+	if top.Unlisted > 0 {
+		t.row("other keys", "at most "+perSecond(top.Unlisted)+"/s each")
+	}
+	t.line("")
+	t.row("KEY", "HASH", "ENDPOINT", "LIMIT", "TAKEN/S", "REJECTED/S", "DEMAND/S", "+-", "UTILISATION")
 	for i := range top.Keys {
 		k := &top.Keys[i]
-		events, denied := "", ""
-		switch {
-		case k.Demand != nil:
-			events = strconv.FormatFloat(*k.Demand, 'f', 2, 64)
-		case k.Consumed != nil:
-			events = strconv.FormatInt(*k.Consumed, 10)
+		errors := ""
+		if k.Error > 0 {
+			errors = perSecond(k.Error)
 		}
-		if k.Denied {
-			denied = "yes"
-		}
-		key := rules.Key{Text: k.Key, Base64: k.Base64, Missing: k.Missing}
-		t.row(storedCell(&key, k.Stored), k.Endpoint, k.Limit, events, denied, k.RetryAt)
+		t.row(topKeyCell(k), k.Hash, k.Endpoint, k.Limit, perSecond(k.Taken), perSecond(k.Rejected), perSecond(k.Demand), errors,
+			strconv.FormatFloat(k.Utilisation*100, 'f', 0, 64)+"%")
 	}
 }
+
+func topKeyCell(k *adminapi.TopKey) string {
+	if k.Shortened != "" {
+		return keyCell(&rules.Key{Text: k.Shortened, Missing: k.Missing})
+	}
+	return storedCell(&rules.Key{Text: k.Key, Base64: k.Base64, Missing: k.Missing}, k.Stored)
+}
+
+func perSecond(rate float64) string { return strconv.FormatFloat(rate, 'f', 2, 64) }

@@ -91,7 +91,7 @@ func (e *emergency) take(r *http.Request, repl *caddy.Replacer, b Buffers, z *us
 	at := limiter.At(now)
 	takes := append(b.Takes, limiter.Take{Rule: e.policy.Rule, Key: key, Cost: 1})
 	_ = e.counts.Take(r.Context(), at, takes) // it never fails
-	result = response.Result{Zone: z, Policy: &e.policy, Template: e.key, Cost: 1}
+	result = response.Result{Zone: z, Counters: z.Counters("", ""), Policy: &e.policy, Template: e.key, Cost: 1}
 	result.Decide(&takes[0], at)
 	clear(takes)
 	d, end := &result.Decision, at+limiter.Instant(e.expiresAt.Sub(now)/time.Microsecond)+1

@@ -33,7 +33,8 @@ func (e *Evaluation) takeDryRuns() {
 			e.count(r, false)
 			continue
 		}
-		r.Zone.WouldReject[r.Decision.Source].Add(1)
+		r.Counters.WouldReject[r.Decision.Source].Add(1)
+		e.addTo(&r.Zone.Top.Rejected, r)
 		status := http.StatusTooManyRequests
 		if r.Unavailable() {
 			status = http.StatusServiceUnavailable

@@ -150,6 +150,8 @@ func (e *Evaluation) take() error {
 	}
 	for i := range results {
 		e.count(&results[i], e.denied != nil)
+		results[i].Key = nil // its buffer is used again
+		e.setKeyText(&results[i])
 	}
 	for i := range e.takes {
 		if e.denied == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/topkeys"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -25,6 +26,7 @@ type requestState struct {
 	charges       []chargedCount
 	inlineCharges [3]chargedCount // the array of charges, unless there are more
 	emergency     bool            // the limit of emergency mode has decided
+	logged        bool            // the access log has what is decided
 }
 
 // An Evaluation is the work of one handler on one request. Evaluations are pooled with their takes
@@ -93,7 +95,7 @@ func (e *Evaluation) attachState() {
 		e.state = &requestState{rules: e.rules}
 		e.state.charges = e.state.inlineCharges[:0]
 		caddyhttp.SetVar(e.HTTP.Context(), requestStateVar, e.state)
-		report.AddToAccessLog(e.HTTP, &e.state.State)
+		e.state.logged = report.AddToAccessLog(e.HTTP, &e.state.State)
 	}
 }
 
@@ -115,16 +117,16 @@ func (e *Evaluation) Rollback() {
 // count adds a result to its zone's counters. A rejected request counts only in the zones that deny
 // it.
 func (e *Evaluation) count(r *response.Result, rejected bool) {
-	c, outcome, status := r.Zone, "", 0
+	c, list, outcome, status := r.Counters, &r.Zone.Top.Taken, "", 0
 	switch {
 	case rejected && r.Decision.OK:
 		return
 	case r.Unavailable():
 		c.Unavailable[r.Decision.Source].Add(1)
-		outcome, status = adminapi.Unavailable, http.StatusServiceUnavailable
+		list, outcome, status = &r.Zone.Top.Rejected, adminapi.Unavailable, http.StatusServiceUnavailable
 	case rejected:
 		c.Rejected[r.Decision.Source].Add(1)
-		outcome, status = adminapi.Rejected, http.StatusTooManyRequests
+		list, outcome, status = &r.Zone.Top.Rejected, adminapi.Rejected, http.StatusTooManyRequests
 	case r.Outage:
 		c.Outage[r.Decision.Source].Add(1)
 		outcome = adminapi.Degraded
@@ -132,7 +134,28 @@ func (e *Evaluation) count(r *response.Result, rejected bool) {
 		c.Admitted[r.Decision.Source].Add(1)
 		outcome = adminapi.Admitted
 	}
+	e.addTo(list, r)
 	e.publish(report.Decision{Outcome: outcome, Zone: r.Zone, Key: r.Template, Result: r, Status: status})
+}
+
+// addTo adds a result to a list of the keys that use its zone most.
+func (e *Evaluation) addTo(list *topkeys.List, r *response.Result) {
+	if r.Key == nil { // in emergency mode
+		return
+	}
+	t := topkeys.Take{Rule: r.Policy.CountID, Key: r.Key, Cost: max(1, r.Cost)}
+	if r.Policy.Rule != nil {
+		t.Limit = r.Policy.LimitID()
+	}
+	list.Add(e.Time(), &t)
+}
+
+// setKeyText sets the text of the key of a result, if the access log needs it. The next handlers
+// may change what it is made of.
+func (e *Evaluation) setKeyText(r *response.Result) {
+	if e.state.logged {
+		r.KeyText = r.Template.Text(e.HTTP, e.Repl)
+	}
 }
 
 // subject returns the request as reports are about it.
@@ -154,7 +177,11 @@ func (e *Evaluation) Find(of *usage.Zone, key *keytemplate.Template, r *response
 	}
 	z := e.handler.Zones[i]
 	found.Missing = key != z.Key
-	found.Endpoint, found.Tier, found.UnknownTier = z.Lookup(&e.Request, e.rules, key, r)
+	if r != nil {
+		found.Endpoint, found.Tier, found.UnknownTier = r.Counters.Endpoint, r.Counters.Tier, r.UnknownTier
+	} else {
+		found.Endpoint, found.Tier, found.UnknownTier = z.Lookup(&e.Request, e.rules, key)
+	}
 	return found, true
 }
 

@@ -33,7 +33,6 @@ type head struct {
 	length  uint16 // of the text in bytes, or spilled; see Key.length
 	size    size
 	numbers uint8
-	mark    uint16 // takes no memory: it is where the value would be aligned
 }
 
 // spilled is the length in a head of a longer text than MaxText, which is in Table.texts. Its
@@ -59,12 +58,6 @@ func (e *Entry[V]) ID() uint32 { return e.id }
 
 // Layout returns the layout of the key.
 func (e *Entry[V]) Layout() uint16 { return e.layout }
-
-// Mark returns what SetMark has noted last, 0 in a new entry.
-func (e *Entry[V]) Mark() uint16 { return e.mark }
-
-// SetMark notes something about the entry. It is no part of the key.
-func (e *Entry[V]) SetMark(mark uint16) { e.mark = mark }
 
 // Value returns the V of e.
 func (e *Entry[V]) Value() *V { return &e.value }

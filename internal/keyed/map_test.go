@@ -187,23 +187,6 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// TestMarkIsNoPartOfTheKey notes something about an entry, which is found as before.
-func TestMarkIsNoPartOfTheKey(t *testing.T) {
-	m := newMap()
-	add(m, 1, 1, 7)
-	k := keyOf(m, 1)
-	entries := &m.Shard(k.Hash).Entries
-	e, _ := entries.Find(k)
-	if e.Mark() != 0 {
-		t.Errorf("mark of a new entry = %d, want 0", e.Mark())
-	}
-	e.SetMark(0xFFFF)
-	found, _ := entries.Find(k)
-	if found != e || e.Mark() != 0xFFFF || *e.Value() != 7 || string(entries.Text(e)) != string(k.Text) {
-		t.Errorf("the entry was changed by its mark: %+v", e)
-	}
-}
-
 func TestLockAll(t *testing.T) {
 	a, b := newMap(), newMap()
 	a.makeShards()

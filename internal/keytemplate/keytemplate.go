@@ -27,6 +27,7 @@ package keytemplate
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -277,4 +278,11 @@ func (t *Template) Text(r *http.Request, repl *caddy.Replacer) string {
 		b.WriteString(text)
 	}
 	return b.String()
+}
+
+// Hash returns a hash of the text of a key, by which lines about it can be found without the key.
+// It is the same in all zones, on all nodes and after a restart.
+func Hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:6])
 }

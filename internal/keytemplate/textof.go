@@ -32,6 +32,12 @@ func (t *Template) TextOf(key []byte) (text string, ok bool) {
 	return b.String(), len(key) == 0
 }
 
+// IsAddress reports whether a key that the template made is the address of a client and nothing
+// else.
+func (t *Template) IsAddress(key []byte) bool {
+	return len(t.names) == 1 && len(key) > 1 && key[0] == t.space && key[1] == kindAddress
+}
+
 // IsDigest reports whether a key is the digest of a longer one.
 func IsDigest(key []byte) bool { return len(key) == digestLen && key[0] == spaceDigest }
 

@@ -12,16 +12,18 @@ import (
 )
 
 // AddToAccessLog adds what is decided about a request to its line in the access log, if its server
-// writes one. The line is made when the request has been served.
-func AddToAccessLog(r *http.Request, s *response.State) {
+// writes one, and reports whether it does. The line is made when the request has been served.
+func AddToAccessLog(r *http.Request, s *response.State) bool {
 	ctx := r.Context()
 	server, _ := ctx.Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server)
 	if server == nil || server.Logs == nil {
-		return
+		return false
 	}
-	if extra, ok := ctx.Value(caddyhttp.ExtraLogFieldsCtxKey).(*caddyhttp.ExtraLogFields); ok {
+	extra, ok := ctx.Value(caddyhttp.ExtraLogFieldsCtxKey).(*caddyhttp.ExtraLogFields)
+	if ok {
 		extra.Add(zap.Inline((*accessLogField)(s)))
 	}
+	return ok
 }
 
 // An accessLogField is the state of a request. It writes the field rate_limit of a line, unless
@@ -39,6 +41,7 @@ func (f *accessLogField) MarshalLogObject(line zapcore.ObjectEncoder) error {
 			}
 			field.AddString("decision", adminapi.Denied)
 			field.AddString("source", s.Refusal.Reason)
+			keyHashField(s.Refused).AddTo(field)
 			return nil
 		}))
 	}
@@ -63,7 +66,11 @@ func (l *loggedResult) MarshalLogObject(field zapcore.ObjectEncoder) error {
 		decision = adminapi.Degraded
 	}
 	field.AddString("decision", decision)
-	tierField(r.UnknownTier).AddTo(field)
+	for _, about := range []zap.Field{
+		endpointField(r), tierField(r), unknownTierField(r.UnknownTier), costField(r.Cost), keyHashField(r.KeyText),
+	} {
+		about.AddTo(field)
+	}
 	field.AddString("source", r.Decision.Source.String())
 	if !r.Outage {
 		field.AddInt64("remaining", r.Remaining())

@@ -14,11 +14,12 @@ import (
 func TestAccessLogField(t *testing.T) {
 	result := func(name string, remaining int64) response.Result {
 		return response.Result{
-			Zone:     &usage.Zone{Name: name},
+			Zone: &usage.Zone{Name: name}, Counters: &usage.Counters{Endpoint: "/v1/*", Tier: "pro"}, Cost: 1,
 			Decision: limiter.Decision{OK: true, Limit: 10, Remaining: remaining, Source: limiter.FromLease},
 		}
 	}
 	outage := result("c", -1)
+	outage.Counters, outage.KeyText, outage.Cost = new(usage.Counters), "k", 5
 	outage.Outage, outage.Decision.Source = true, limiter.FromLate
 	denied := result("d", 0)
 	denied.Decision.OK = false
@@ -29,13 +30,13 @@ func TestAccessLogField(t *testing.T) {
 	}{
 		{"nothing", response.State{}, "map[]"},
 		{"least left", response.State{Results: []response.Result{result("a", 9), result("b", 8)}},
-			"map[rate_limit:map[decision:admitted remaining:8 source:lease zone:b]]"},
+			"map[rate_limit:map[decision:admitted endpoint:/v1/* remaining:8 source:lease tier:pro zone:b]]"},
 		{"outage", response.State{Results: []response.Result{result("a", 0), outage}},
-			"map[rate_limit:map[decision:degraded source:late zone:c]]"},
+			"map[rate_limit:map[cost:5 decision:degraded key_hash:8254c329a928 source:late zone:c]]"},
 		{"rejected", response.State{Results: []response.Result{outage, denied}, Exceeded: "d"},
-			"map[rate_limit:map[decision:rejected remaining:0 source:lease zone:d]]"},
-		{"denied", response.State{Exceeded: "a", Refusal: &response.Refusal{Reason: "denied_key"}},
-			"map[rate_limit:map[decision:denied source:denied_key zone:a]]"},
+			"map[rate_limit:map[decision:rejected endpoint:/v1/* remaining:0 source:lease tier:pro zone:d]]"},
+		{"denied", response.State{Exceeded: "a", Refused: "k", Refusal: &response.Refusal{Reason: "denied_key"}},
+			"map[rate_limit:map[decision:denied key_hash:8254c329a928 source:denied_key zone:a]]"},
 	} {
 		line := zapcore.NewMapObjectEncoder()
 		if err := (*accessLogField)(&tc.state).MarshalLogObject(line); err != nil {

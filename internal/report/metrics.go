@@ -77,6 +77,13 @@ func (s scrape) count(d *prometheus.Desc, n uint64, labels ...string) {
 	s <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
 }
 
+// countEvents is count, and collects nothing before the first event.
+func (s scrape) countEvents(d *prometheus.Desc, n uint64, labels ...string) {
+	if n > 0 {
+		s.count(d, n, labels...)
+	}
+}
+
 func (s scrape) gauge(d *prometheus.Desc, value float64, labels ...string) {
 	s <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 }

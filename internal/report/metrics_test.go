@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -46,33 +49,34 @@ func TestZoneMetrics(t *testing.T) {
 	p, _ := observed()
 	z, release := usage.Acquire("z")
 	defer release()
+	c := z.Counters("", "")
 	z.Comparisons.Used.Store(true)
 	for want, count := range map[string]func(){
-		"decisions_total admitted lease z +1, requests_total  z +1":                                    func() { z.Admitted[limiter.FromLease].Add(1) },
-		"decisions_total rejected store z +1, declined_requests_total  z +1, requests_total  z +1":     func() { z.Rejected[limiter.FromStore].Add(1) },
-		"decisions_total degraded late z +1, requests_total  z +1":                                     func() { z.Outage[limiter.FromLate].Add(1) },
-		"decisions_total unavailable outage z +1, declined_requests_total  z +1, requests_total  z +1": func() { z.Unavailable[limiter.FromOutage].Add(1) },
-		"decisions_total would_reject store z +1, requests_total  z +1":                                func() { z.WouldReject[limiter.FromStore].Add(1) },
-		"decisions_total would_deny  z +1":                                                             func() { z.WouldDeny.Add(1) },
-		"decisions_total allowed  z +1":                                                                func() { z.Allowed.Add(1) },
-		"decisions_total denied  z +1":                                                                 func() { z.Denied.Add(1) },
-		"missing_keys_total z +1":                                                                      func() { z.MissingKeys.Add(1) },
-		"ambiguous_total z +1":                                                                         func() { z.Ambiguous.Add(1) },
-		"invalid_costs_total z +1":                                                                     func() { z.InvalidCosts.Add(1) },
-		"unknown_tiers_total z +1":                                                                     func() { z.UnknownTiers.Add(1) },
-		"before_authentication_total z +1":                                                             func() { z.BeforeAuth.Add(1) },
-		"comparisons_total admitted admitted z +1":                                                     func() { z.Comparisons.Add(true, true) },
-		"comparisons_total admitted rejected z +1":                                                     func() { z.Comparisons.Add(false, true) },
-		"comparisons_total rejected admitted z +1":                                                     func() { z.Comparisons.Add(true, false) },
-		"comparisons_total rejected rejected z +1":                                                     func() { z.Comparisons.Add(false, false) },
-		"address_decisions_total allowed +1":                                                           func() { p.Addresses.Allowed.Add(1) },
-		"address_decisions_total denied +1":                                                            func() { p.Addresses.Denied.Add(1) },
-		"untrusted_proxies_total +1":                                                                   func() { p.Addresses.UntrustedProxies.Add(1) },
-		"exempt_proxies_total +1":                                                                      func() { p.Addresses.ExemptProxies.Add(1) },
-		"emergency +1":                                                                                 func() { p.EmergencyOn(adminapi.Emergency{ExpiresAt: new(time.Now())}) },
-		"emergency -1":                                                                                 func() { p.EmergencyOff(adminapi.Emergency{}, "", "") },
-		"store_errors_total redis =0, store_seconds redis =1":                                          func() { p.Asked("redis")(time.Millisecond, nil) },
-		"store_errors_total other =1, store_seconds other =0":                                          func() { p.Asked("other")(0, errors.New("refused")) },
+		"decisions_total  admitted lease  z =1, requests_total  z +1":                                    func() { c.Admitted[limiter.FromLease].Add(1) },
+		"decisions_total  rejected store  z +1, declined_requests_total  z +1, requests_total  z +1":     func() { c.Rejected[limiter.FromStore].Add(1) },
+		"decisions_total  degraded late  z =1, requests_total  z +1":                                     func() { c.Outage[limiter.FromLate].Add(1) },
+		"decisions_total  unavailable outage  z =1, declined_requests_total  z +1, requests_total  z +1": func() { c.Unavailable[limiter.FromOutage].Add(1) },
+		"decisions_total /v1/* would_reject store pro z =1, requests_total  z +1":                        func() { z.Counters("/v1/*", "pro").WouldReject[limiter.FromStore].Add(1) },
+		"decisions_total  would_deny   z =1":                                                             func() { z.WouldDeny.Add(1) },
+		"decisions_total  allowed   z =1":                                                                func() { z.Allowed.Add(1) },
+		"decisions_total  denied   z =1":                                                                 func() { z.Denied.Add(1) },
+		"missing_keys_total z =1":                                                                        func() { z.MissingKeys.Add(1) },
+		"ambiguous_total z =1":                                                                           func() { z.Ambiguous.Add(1) },
+		"invalid_costs_total z =1":                                                                       func() { z.InvalidCosts.Add(1) },
+		"unknown_tiers_total z =1":                                                                       func() { z.UnknownTiers.Add(1) },
+		"before_authentication_total z =1":                                                               func() { z.BeforeAuth.Add(1) },
+		"comparisons_total admitted admitted z +1":                                                       func() { z.Comparisons.Add(true, true) },
+		"comparisons_total admitted rejected z +1":                                                       func() { z.Comparisons.Add(false, true) },
+		"comparisons_total rejected admitted z +1":                                                       func() { z.Comparisons.Add(true, false) },
+		"comparisons_total rejected rejected z +1":                                                       func() { z.Comparisons.Add(false, false) },
+		"address_decisions_total allowed +1":                                                             func() { p.Addresses.Allowed.Add(1) },
+		"address_decisions_total denied +1":                                                              func() { p.Addresses.Denied.Add(1) },
+		"untrusted_proxies_total +1":                                                                     func() { p.Addresses.UntrustedProxies.Add(1) },
+		"exempt_proxies_total +1":                                                                        func() { p.Addresses.ExemptProxies.Add(1) },
+		"emergency +1":                                                                                   func() { p.EmergencyOn(adminapi.Emergency{ExpiresAt: new(time.Now())}) },
+		"emergency -1":                                                                                   func() { p.EmergencyOff(adminapi.Emergency{}, "", "") },
+		"store_errors_total redis =0, store_seconds redis =1":                                            func() { p.Asked("redis")(time.Millisecond, nil) },
+		"store_errors_total other =1, store_seconds other =0":                                            func() { p.Asked("other")(0, errors.New("refused")) },
 	} {
 		if want == "emergency -1" {
 			p.emergency.Store(true)
@@ -175,5 +179,28 @@ func TestMemoryMetrics(t *testing.T) {
 		if value, found := got[series]; !found || value != want {
 			t.Errorf("%s = %v (found: %t), want %v", series, value, found, want)
 		}
+	}
+}
+
+// Each metric is documented, and nothing else is.
+func TestMetricsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operate", "metrics.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented, offered := make(map[string]bool), make(map[string]bool)
+	for _, name := range regexp.MustCompile("`(caddy_rate_limit_[a-z_]+)").FindAllStringSubmatch(string(text), -1) {
+		documented[name[1]] = true
+	}
+	p, _ := observed()
+	ch := make(chan *prometheus.Desc, 100)
+	p.Describe(ch)
+	close(ch)
+	for d := range ch {
+		offered[regexp.MustCompile(`fqName: "(\w+)"`).FindStringSubmatch(d.String())[1]] = true
+	}
+	got, want := slices.Sorted(maps.Keys(documented)), slices.Sorted(maps.Keys(offered))
+	if !slices.Equal(got, want) {
+		t.Errorf("docs/operate/metrics.md documents\n%v, want what Caddy offers,\n%v", got, want)
 	}
 }

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"net"
 	"net/http"
 
@@ -37,7 +35,7 @@ func (r Request) describe(key *keytemplate.Template) adminapi.Request {
 	}
 	if key != nil {
 		if text := key.Text(r.Request, r.Replacer); text != "" { // that of clients without an address is empty
-			d.KeyHash = keyHash(text)
+			d.KeyHash = keytemplate.Hash(text)
 		}
 	}
 	return d
@@ -72,11 +70,4 @@ func shortened(text string) string {
 		return text[:most] + "..."
 	}
 	return text
-}
-
-// keyHash returns a hash of the text of a key, by which its lines can be found without the key. It
-// is the same in all zones, on all nodes and after a restart.
-func keyHash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:6])
 }

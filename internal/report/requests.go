@@ -54,7 +54,8 @@ func (l *Requests) Rejected(r Request, denied, named *response.Result, wait time
 	zone, key := named.Zone.Name, named.Template
 	if logs {
 		l.log(r, message, status, key, unlogged,
-			zap.String("zone", zone), zap.Duration("wait", wait), costField(denied.Cost), tierField(denied.UnknownTier))
+			zap.String("zone", zone), zap.Duration("wait", wait), endpointField(named), tierField(named), unknownTierField(denied.UnknownTier),
+			costField(denied.Cost))
 	}
 	if emits {
 		data := map[string]any{"zone": zone, "wait": wait}
@@ -114,7 +115,7 @@ func (l *Requests) logsRefusal(zone *usage.Zone, legacy bool) (logs bool, unlogg
 func (l *Requests) DryRunRejected(r Request, result *response.Result, status int) {
 	if logs, unlogged := l.logsRejection(result); logs {
 		l.logDryRun(r, result.Zone, result.Template, status, unlogged, zap.Duration("wait", result.BoundedWait()),
-			costField(result.Cost), tierField(result.UnknownTier))
+			endpointField(result), tierField(result), unknownTierField(result.UnknownTier), costField(result.Cost))
 	}
 }
 
@@ -160,8 +161,30 @@ func costField(cost int64) zap.Field {
 	return zap.Int64("cost", cost)
 }
 
-// tierField is a tier that a zone does not have for a line in the log; "" is none.
-func tierField(unknown string) zap.Field {
+// endpointField is the endpoint of a request for a line in the log, which says nothing of the rest
+// of the zone.
+func endpointField(r *response.Result) zap.Field { return textField("endpoint", r.Counters.Endpoint) }
+
+// tierField is the tier of a key for a line in the log; "" is none.
+func tierField(r *response.Result) zap.Field { return textField("tier", r.Counters.Tier) }
+
+// keyHashField is the hash of the text of a key for a line in the log; "" is none.
+func keyHashField(text string) zap.Field {
+	if text == "" { // that of clients without an address, too
+		return zap.Skip()
+	}
+	return zap.String("key_hash", keytemplate.Hash(text))
+}
+
+func textField(name, text string) zap.Field {
+	if text == "" {
+		return zap.Skip()
+	}
+	return zap.String(name, text)
+}
+
+// unknownTierField is a tier that a zone does not have for a line in the log; "" is none.
+func unknownTierField(unknown string) zap.Field {
 	if unknown == "" {
 		return zap.Skip()
 	}

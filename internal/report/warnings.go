@@ -63,7 +63,7 @@ func (l *Requests) UnknownPlaceholder(z Zone, name string, requests int32) {
 // UnknownTier warns about a tier that is none of a zone's tiers. fallback is the one in its place.
 func (l *Requests) UnknownTier(z Zone, tier string, tiers []string, fallback string) {
 	l.Warn("the tier of a request is none of the zone's: use one of them, spelled as here, in what sets it",
-		z.fields(tierField(tier), zap.Strings("tiers", tiers), zap.String("default", fallback))...)
+		z.fields(unknownTierField(tier), zap.Strings("tiers", tiers), zap.String("default", fallback))...)
 }
 
 // BeforeAuthentication reports that a zone reads a placeholder that a later handler sets.

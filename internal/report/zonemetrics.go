@@ -12,7 +12,8 @@ var (
 		"by on_outage, as the store did not answer), unavailable (503 by on_outage), allowed (past the zone by its "+
 		"allow_key list), denied (403 by its deny_key list or for lack of a key, 400 for a key, tier or cost that is "+
 		"ambiguous), and of a dry run would_reject and would_deny. The source is what decided: the store, or this node by a lease, by a remembered denial, "+
-		"or by on_outage.", "zone", "outcome", "source")
+		"or by on_outage. The endpoint is empty for the rest of the zone, and the tier for keys without one.", "zone", "outcome",
+		"source", "tier", "endpoint")
 	descComparisons = desc("comparisons_total", "Requests that the zone has also decided with its second limit or "+
 		"algorithm, by what the one in force decides (in_force) and what the second would decide (compared): admitted or "+
 		"rejected; only for zones that compare.", "zone", "in_force", "compared")
@@ -36,32 +37,44 @@ var (
 	descDeclined = desc("declined_requests_total", "Requests that the zone has rejected.", "zone", "key")
 )
 
-// collectZone collects what a zone has decided.
+// collectZone collects what a zone has decided. A series begins with its first event, except those
+// that are compared with others: a zone without requests costs next to nothing.
 func (s scrape) collectZone(z *usage.Zone) {
-	outage, unavailable, rejected := z.Outage.Total(), z.Unavailable.Total(), z.Rejected.Total()
-	for source := range limiter.Source(limiter.Sources) {
-		if source.WithoutStore() {
-			s.count(descDecisions, z.Outage[source].Load(), z.Name, adminapi.Degraded, source.String())
-			s.count(descDecisions, z.Unavailable[source].Load(), z.Name, adminapi.Unavailable, source.String())
-		} else if source != limiter.FromRememberedDenial {
-			s.count(descDecisions, z.Admitted[source].Load(), z.Name, adminapi.Admitted, source.String())
-		}
-		if source != limiter.FromLease {
-			s.count(descDecisions, z.Rejected[source].Load(), z.Name, adminapi.Rejected, source.String())
-			s.count(descDecisions, z.WouldReject[source].Load(), z.Name, adminapi.WouldReject, source.String())
+	for _, c := range z.AllCounters() {
+		s.collectDecisions(z.Name, c)
+	}
+	sum := z.Sum()
+	s.countEvents(descDecisions, z.Allowed.Load(), z.Name, adminapi.Allowed, "", "", "")
+	s.countEvents(descDecisions, z.Denied.Load(), z.Name, adminapi.Denied, "", "", "")
+	s.countEvents(descDecisions, z.WouldDeny.Load(), z.Name, adminapi.WouldDeny, "", "", "")
+	rejected, unavailable := sum.Rejected.Total(), sum.Unavailable.Total()
+	s.count(descRequests, sum.Admitted.Total()+sum.WouldReject.Total()+rejected+sum.Outage.Total()+unavailable, z.Name, "")
+	s.count(descDeclined, rejected+unavailable, z.Name, "")
+	s.countEvents(descMissing, z.MissingKeys.Load(), z.Name)
+	s.countEvents(descAmbiguous, z.Ambiguous.Load(), z.Name)
+	s.countEvents(descCosts, z.InvalidCosts.Load(), z.Name)
+	s.countEvents(descUnknownTiers, z.UnknownTiers.Load(), z.Name)
+	s.countEvents(descBeforeAuth, z.BeforeAuth.Load(), z.Name)
+	s.collectComparisons(z)
+}
+
+// collectDecisions collects what a zone has decided at an endpoint for a tier. The rest of the zone
+// without a tier has decisions of the store from the beginning, so that rates are right from the
+// first event on.
+func (s scrape) collectDecisions(zone string, c *usage.Counters) {
+	count := func(n uint64, outcome string, source limiter.Source) {
+		if first := c.Endpoint == "" && c.Tier == "" && source == limiter.FromStore; n > 0 ||
+			first && (outcome == adminapi.Admitted || outcome == adminapi.Rejected) {
+			s.count(descDecisions, n, zone, outcome, source.String(), c.Tier, c.Endpoint)
 		}
 	}
-	s.count(descDecisions, z.Allowed.Load(), z.Name, adminapi.Allowed, "")
-	s.count(descDecisions, z.Denied.Load(), z.Name, adminapi.Denied, "")
-	s.count(descDecisions, z.WouldDeny.Load(), z.Name, adminapi.WouldDeny, "")
-	s.count(descRequests, z.Admitted.Total()+z.WouldReject.Total()+rejected+outage+unavailable, z.Name, "")
-	s.count(descDeclined, rejected+unavailable, z.Name, "")
-	s.count(descMissing, z.MissingKeys.Load(), z.Name)
-	s.count(descAmbiguous, z.Ambiguous.Load(), z.Name)
-	s.count(descCosts, z.InvalidCosts.Load(), z.Name)
-	s.count(descUnknownTiers, z.UnknownTiers.Load(), z.Name)
-	s.count(descBeforeAuth, z.BeforeAuth.Load(), z.Name)
-	s.collectComparisons(z)
+	for source := range limiter.Source(limiter.Sources) {
+		count(c.Admitted[source].Load(), adminapi.Admitted, source)
+		count(c.Rejected[source].Load(), adminapi.Rejected, source)
+		count(c.Outage[source].Load(), adminapi.Degraded, source)
+		count(c.Unavailable[source].Load(), adminapi.Unavailable, source)
+		count(c.WouldReject[source].Load(), adminapi.WouldReject, source)
+	}
 }
 
 func (s scrape) collectComparisons(z *usage.Zone) {

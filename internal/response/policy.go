@@ -11,6 +11,7 @@ import (
 type Policy struct {
 	*limiter.Rule // nil: unlimited or block
 	Block         bool
+	CountID       uint32        // the ID of the rule, also of one that blocks
 	Window        time.Duration // of the limit; for block, the time to stay away
 	texts         ruleTexts
 }

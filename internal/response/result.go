@@ -11,10 +11,11 @@ import (
 // A Result is the decision of one zone.
 type Result struct {
 	Zone     *usage.Zone
+	Counters *usage.Counters // those of the endpoint and the tier
 	Policy   *Policy
-	Endpoint int                   // its index in the zone
-	Tier     int                   // its index in the zone
 	Template *keytemplate.Template // of the key
+	Key      []byte                // until the decision is counted
+	KeyText  string                // of the key, for the access log; "": there is none
 	Cost     int64                 // of the request; 0 if the rule counts nothing
 	Decision limiter.Decision
 	Headers  Headers // of the handler

@@ -16,6 +16,7 @@ type State struct {
 	inline   [3]Result // the array of results, unless there are more
 	Exceeded string    // the zone that rejected the request
 	Refusal  *Refusal  // why the request gets 403 or 400; nil: it does not
+	Refused  string    // the text of its key then, for the access log; "": there is none
 	headers  headerValues
 	writer   responseWriter
 }

@@ -41,7 +41,6 @@ type inRedis struct {
 type limits interface {
 	limiter.Store
 	limiter.Operator
-	limiter.Lister
 }
 
 // Close closes the store when the last configuration that uses it ends.
@@ -106,9 +105,4 @@ func (s *Store) AddQuota(
 	ctx context.Context, now time.Time, r *limiter.Rule, key []byte, events int64,
 ) (limiter.CountState, error) {
 	return s.limits.AddQuota(ctx, s.instant(now), r, key, events)
-}
-
-// Top calls [limiter.Lister.Top].
-func (s *Store) Top(now time.Time, q *limiter.TopQuery) []limiter.KeyUse {
-	return s.limits.Top(s.instant(now), q)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
 	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 )
 
 // A Reading is what a zone says about a request.
@@ -38,8 +39,8 @@ type Reading struct {
 // A Charge is a rule that limits a request, and how many events the request counts for.
 type Charge struct {
 	Policy   *response.Policy
-	endpoint int // its index in the zone
 	Cost     int64
+	counters *usage.Counters
 }
 
 // mostCharges is how many counts of a zone a request is charged to at most. It has several only if
@@ -179,7 +180,7 @@ func (z *Zone) readCharges(r *Request, rules *zoneRules, places []int, entries *
 		at.findOverride(rules, entries, now)
 		inForce := at.rule(rules.endpoints)
 		if inForce.limits() {
-			c := Charge{Policy: &inForce.Policy, endpoint: place}
+			c := Charge{Policy: &inForce.Policy, counters: rules.endpoints[place].countersOf(found.tier)}
 			if !inForce.Block {
 				var has keytemplate.Presence
 				c.Cost, has = rules.endpoints[place].cost.of(inForce, r.HTTP, r.Repl)
@@ -228,7 +229,7 @@ func (f *Reading) compare(r *Request, rules *zoneRules, at *placement, inForce *
 	if compared == nil || at.override != nil && compared.decidesAs(inForce) {
 		return
 	}
-	f.Compared = Charge{Policy: &compared.Policy, endpoint: at.endpoint}
+	f.Compared = Charge{Policy: &compared.Policy, counters: rules.endpoints[at.endpoint].countersOf(f.tier)}
 	if compared.Rule != nil {
 		f.Compared.Cost, _ = rules.endpoints[at.endpoint].cost.of(compared, r.HTTP, r.Repl)
 	}
@@ -237,21 +238,16 @@ func (f *Reading) compare(r *Request, rules *zoneRules, at *placement, inForce *
 // Result returns a result for a charge that nobody has decided yet.
 func (f *Reading) Result(c *Charge) response.Result {
 	return response.Result{
-		Zone: f.Zone.Usage, Legacy: f.Zone.Legacy, Policy: c.Policy, Endpoint: c.endpoint, Tier: f.tier, Template: f.Template, Cost: c.Cost,
-		UnknownTier: f.UnknownTier,
+		Zone: f.Zone.Usage, Counters: c.counters, Legacy: f.Zone.Legacy, Policy: c.Policy, Template: f.Template, Key: f.Key,
+		Cost: c.Cost, UnknownTier: f.UnknownTier,
 	}
 }
 
-// Lookup returns the names of the endpoint and the tier of a decision about the key that a template
-// makes, and the tier that the request has if the zone has no such tier. result is nil if the zone
-// has decided without a rule: then the endpoint is where Caddy reads the request to be.
-func (z *Zone) Lookup(r *Request, s *Snapshot, template *keytemplate.Template, result *response.Result) (
-	endpoint, tier, unknown string,
-) {
+// Lookup returns the names of the endpoint and the tier of a decision without a rule about the key
+// that a template makes, and the tier that the request has if the zone has no such tier. The
+// endpoint is where Caddy reads the request to be.
+func (z *Zone) Lookup(r *Request, s *Snapshot, template *keytemplate.Template) (endpoint, tier, unknown string) {
 	rules := s.of(z)
-	if result != nil {
-		return rules.endpoints[result.Endpoint].name(), z.tiers.name(result.Tier), result.UnknownTier
-	}
 	place := len(rules.endpoints) - 1
 	if path, err := r.readings(); err == nil {
 		place = rules.endpointFor(r.HTTP.Method, &path.Readings()[0])

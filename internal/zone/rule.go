@@ -9,6 +9,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/route"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -20,7 +21,12 @@ type endpointRules struct {
 	cost  cost
 
 	withoutKey *rule // for requests without a key, if the zone has a limit for them
+
+	counters []*usage.Counters // by tier, from withoutKey on
 }
+
+// countersOf returns the counters of the decisions for a tier.
+func (e *endpointRules) countersOf(tier int) *usage.Counters { return e.counters[tier-withoutKey] }
 
 // A rule is the limit of an endpoint for a tier.
 type rule struct {
@@ -40,7 +46,9 @@ func newRule(zone string, base limiter.Rule, limit *config.Limit) (*rule, error)
 	if err != nil {
 		return nil, err
 	}
-	return &rule{Policy: response.NewPolicy(zone, counted, limit), base: base, limit: *limit}, nil
+	r := &rule{Policy: response.NewPolicy(zone, counted, limit), base: base, limit: *limit}
+	r.CountID = base.ID
+	return r, nil
 }
 
 // newCountedRule returns base with limit, nil if that is block or unlimited.
@@ -62,6 +70,7 @@ func newCountedRule(base limiter.Rule, limit *config.Limit) (*limiter.Rule, erro
 type ruleBuilder struct {
 	set    *Set
 	handle limiter.Zone
+	usage  *usage.Zone // nil: requests do not come
 	name   string
 	zone   *config.Zone
 	tiers  *tierFinder
@@ -122,7 +131,21 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 	case len(all) == 0 && rest.empty():
 		return nil, fmt.Errorf("no limit: use one, such as `limit 100/1m`")
 	}
-	return append(all, *rest), nil
+	all = append(all, *rest)
+	for i := range all {
+		b.addCounters(&all[i])
+	}
+	return all, nil
+}
+
+// addCounters gives e the counters of its decisions.
+func (b *ruleBuilder) addCounters(e *endpointRules) {
+	if b.usage == nil || b.compared {
+		return
+	}
+	for tier := withoutKey; tier < len(e.rules); tier++ {
+		e.counters = append(e.counters, b.usage.Counters(e.name(), b.tiers.name(tier)))
+	}
 }
 
 // endpoint compiles an endpoint of the zone. rest is the rest of the zone.

@@ -144,7 +144,7 @@ func nonNil(errs []error) []error {
 func (b *ruleBuilder) copy(earlier *zoneRules) *ruleBuilder {
 	settings := *b.zone
 	settings.Endpoints = slices.Clone(settings.Endpoints)
-	c := &ruleBuilder{set: b.set, handle: b.handle, name: b.name, zone: &settings}
+	c := &ruleBuilder{set: b.set, handle: b.handle, usage: b.usage, name: b.name, zone: &settings}
 	if b.tiers != nil {
 		tiers := *b.tiers
 		tiers.tiers = slices.Clone(tiers.tiers)

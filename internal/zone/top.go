@@ -1,30 +1,94 @@
 package zone
 
 import (
+	"cmp"
 	"encoding/base64"
 	"math"
+	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
-	"github.com/caddyserver/caddy/v2"
-
-	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/keytable"
+	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/topkeys"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
-// Top returns the keys that use a zone most, at an endpoint or, if that is "", in all of the zone. by
-// is what find finds them by: the most keys of a query.
-func (s *Snapshot) Top(zone, endpoint string, most int, by string, find func(time.Time, *limiter.TopQuery) []limiter.KeyUse) *adminapi.Top {
+// Top returns the keys that use a zone most, of a view of its lists.
+func (s *Snapshot) Top(zone string, q *adminapi.TopQuery, view *topkeys.View) *adminapi.Top {
 	z, inForce := s.rulesOf(zone)
-	now := time.Now()
-	counted := newCountedRules(z, inForce, endpoint, now)
-	found := find(now, &limiter.TopQuery{Zone: z.builder.handle, Most: most, Rules: counted.of})
-	answer := &adminapi.Top{Zone: z.Name, By: by, Keys: []adminapi.TopKey{}}
-	for i := range found {
-		answer.Keys = append(answer.Keys, counted.describe(&found[i], by))
+	counted := newCountedRules(z, inForce, q.Endpoint, time.Now())
+	var all []*usedKey
+	for _, k := range newUsedKeys(view) {
+		if counted.byID[k.Rule] != nil {
+			k.rule = counted.ruleOf(k)
+			all = append(all, k)
+		}
+	}
+	slices.SortFunc(all, func(a, b *usedKey) int {
+		return cmp.Or(cmp.Compare(b.by(q.By), a.by(q.By)), strings.Compare(a.Key, b.Key), cmp.Compare(a.Rule, b.Rule))
+	})
+	answer := &adminapi.Top{
+		Zone: z.Name, By: q.By, Unlisted: rounded(view.Taken.Unlisted + view.Rejected.Unlisted), Keys: []adminapi.TopKey{},
+	}
+	for _, k := range all[:min(q.Most, len(all))] {
+		if k.by(q.By) > 0 {
+			answer.Keys = append(answer.Keys, counted.describe(k, s.set.showsKeys(zone)))
+		}
 	}
 	return answer
+}
+
+// A usedKey is a key of the lists of a zone, and how many events per second it has had.
+type usedKey struct {
+	topkeys.ID
+	limit                  uint32
+	taken, rejected, error float64
+	rule                   *rule
+}
+
+// newUsedKeys returns the keys of both lists. What a list says of keys that it does not have is a
+// part of their error.
+func newUsedKeys(view *topkeys.View) map[topkeys.ID]*usedKey {
+	all, unlisted := make(map[topkeys.ID]*usedKey), view.Taken.Unlisted+view.Rejected.Unlisted
+	add := func(list *topkeys.Top, to func(*usedKey) *float64) {
+		for _, k := range list.Keys {
+			u := all[k.ID]
+			if u == nil {
+				u = &usedKey{ID: k.ID, limit: k.Limit, error: unlisted}
+				all[k.ID] = u
+			}
+			*to(u) = k.PerSecond
+			u.error += k.Error - list.Unlisted
+		}
+	}
+	add(&view.Rejected, func(u *usedKey) *float64 { return &u.rejected })
+	add(&view.Taken, func(u *usedKey) *float64 { return &u.taken })
+	return all
+}
+
+// by returns what keys are sorted by: see adminapi.TopQuery.By.
+func (u *usedKey) by(what string) float64 {
+	switch what {
+	case adminapi.ByTaken:
+		return u.taken
+	case adminapi.ByRejected:
+		return u.rejected
+	case adminapi.ByUtilisation:
+		return u.utilisation()
+	}
+	return u.taken + u.rejected
+}
+
+// utilisation returns how much of its limit the key uses, 0 if that blocks or is unlimited.
+func (u *usedKey) utilisation() float64 {
+	if u.rule.Rule == nil {
+		return 0
+	}
+	events, microseconds := u.rule.Rate()
+	return u.taken * float64(microseconds) / 1e6 / float64(events)
 }
 
 // countedRules are the rules of the counts of a zone.
@@ -39,8 +103,7 @@ type countedRules struct {
 type countedPlace struct {
 	place    int // index of the endpoint; -1: there are several
 	endpoint string
-	rules    []*rule         // the likeliest first
-	compiled []*limiter.Rule // those of rules that limit something
+	rules    []*rule // the likeliest first
 }
 
 // newCountedRules returns the rules of an endpoint, or of all of the zone.
@@ -68,61 +131,82 @@ func (c *countedRules) add(place int, endpoint string, r *rule) {
 	if r == nil {
 		return
 	}
-	p := c.byID[r.base.ID]
+	p := c.byID[r.CountID]
 	switch {
 	case p == nil:
 		p = &countedPlace{place: place, endpoint: endpoint}
-		c.byID[r.base.ID] = p
+		c.byID[r.CountID] = p
 	case p.place != place: // that of requests without a key
 		p.place, p.endpoint = -1, ""
 	}
 	p.rules = append(p.rules, r)
-	if r.Rule != nil {
-		p.compiled = append(p.compiled, r.Rule)
-	}
 }
 
-// of is limiter.TopQuery.Rules.
-func (c *countedRules) of(id uint32, key []byte) []*limiter.Rule {
-	p := c.byID[id]
-	if p == nil {
-		return nil
-	}
-	entries := c.keys.Of(key)
-	if entries == nil {
-		return p.compiled
-	}
-	o := entries.overrideAt(c.now, p.place)
-	if o == nil {
-		return p.compiled
-	}
-	var changed []*limiter.Rule
-	for _, r := range p.rules {
-		if r := o.of(r); r.Rule != nil {
-			changed = append(changed, r.Rule)
+// ruleOf returns the rule that a key was used under last, or else the likeliest of those in force.
+func (c *countedRules) ruleOf(k *usedKey) *rule {
+	p := c.byID[k.Rule]
+	all := p.rules
+	if entries := c.keys.Of([]byte(k.Key)); entries != nil {
+		if o := entries.overrideAt(c.now, p.place); o != nil {
+			all = make([]*rule, len(p.rules))
+			for i, r := range p.rules {
+				all[i] = o.of(r)
+			}
 		}
 	}
-	return changed
+	if i := slices.IndexFunc(all, func(r *rule) bool { return limitIDOf(r.Rule) == k.limit }); i >= 0 {
+		return all[i]
+	}
+	return all[0]
 }
 
-// describe returns a key as operators read it.
-func (c *countedRules) describe(k *limiter.KeyUse, by string) adminapi.TopKey {
-	limit := config.Limit{Events: k.Rule.Limit.Events, Window: caddy.Duration(k.Rule.Limit.Window), Burst: k.Rule.Limit.Burst}
+// limitIDOf returns the ID of the limit of a rule; 0: it is nil.
+func limitIDOf(r *limiter.Rule) uint32 {
+	if r == nil {
+		return 0
+	}
+	return r.LimitID()
+}
+
+// describe returns a key as operators read it. A key that may be a secret is shown shortened.
+func (c *countedRules) describe(k *usedKey, show bool) adminapi.TopKey {
 	answer := adminapi.TopKey{
-		Endpoint: c.byID[k.Rule.ID].endpoint, Limit: limit.String(),
-		Denied: k.RetryAt != 0, RetryAt: instantAt(k.RetryAt, k.At, c.now),
+		Endpoint: c.byID[k.Rule].endpoint, Limit: k.rule.limit.String(),
+		Demand: rounded(k.taken + k.rejected), Taken: rounded(k.taken), Rejected: rounded(k.rejected),
+		Error: rounded(max(0, k.error)), Utilisation: rounded(k.utilisation()),
 	}
-	name, exact := c.zone.nameOf(k.Key)
-	answer.Key, answer.Base64, answer.Missing = name.Text, name.Base64, name.Missing
+	name, exact := c.zone.nameOf([]byte(k.Key))
+	answer.Missing = name.Missing
+	text, _ := name.Bytes() // a digest has none
+	if len(text) > 0 {
+		answer.Hash = keytemplate.Hash(string(text))
+	}
+	if !show && !keytemplate.IsDigest([]byte(k.Key)) && !c.zone.isAddress([]byte(k.Key)) {
+		answer.Shortened = shortened(string(text))
+		return answer
+	}
+	answer.Key, answer.Base64 = name.Text, name.Base64
 	if !exact {
-		answer.Stored = base64.StdEncoding.EncodeToString(k.Key)
-	}
-	if by == adminapi.ByConsumed {
-		consumed := int64(k.Use)
-		answer.Consumed = &consumed
-	} else {
-		demand := math.Round(k.Use*100) / 100
-		answer.Demand = &demand
+		answer.Stored = base64.StdEncoding.EncodeToString([]byte(k.Key))
 	}
 	return answer
 }
+
+// shortened returns the first quarter of a key, at most eight characters of it.
+func shortened(text string) string {
+	runes := []rune(strings.ToValidUTF8(text, string(utf8.RuneError)))
+	return string(runes[:min(len(runes)/4, 8)]) + "…"
+}
+
+// isAddress reports whether a key is the address of a client, which is no secret: logs have it.
+func (z *Zone) isAddress(key []byte) bool {
+	return slices.ContainsFunc(z.templates(), func(t *keytemplate.Template) bool { return t.IsAddress(key) })
+}
+
+// showsKeys reports whether operators may see the keys of a zone: each handler with the zone says so.
+func (s *Set) showsKeys(zone string) bool {
+	return !slices.ContainsFunc(s.zonesCalled(zone), func(z *Zone) bool { return !z.logKey })
+}
+
+// rounded returns a rate without digits that say nothing.
+func rounded(rate float64) float64 { return math.Round(rate*100) / 100 }

@@ -51,6 +51,7 @@ type Zone struct {
 	watched atomic.Pointer[[]credential] // nil before Start
 	unsure  []unsurePlaceholder          // placeholders that may not exist
 
+	logKey   bool    // operators may see the keys
 	Place    string  // in the Caddyfile; "": unknown
 	Warnings []error // what is probably a mistake and yet loads
 
@@ -68,6 +69,7 @@ type Options struct {
 	Handle    limiter.Zone // of its rules
 	Matchers  caddyhttp.MatcherSets
 	Addresses *Addresses // of its handler
+	LogKey    bool       // operators may see the keys
 }
 
 // New compiles settings. The zone is not in s yet.
@@ -77,6 +79,7 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 	}
 	z := &Zone{
 		Name: name, Usage: o.Usage, Legacy: settings.Legacy(), matchers: o.Matchers, addresses: o.Addresses, Place: settings.Place,
+		logKey: o.LogKey,
 	}
 	var err error
 	if z.Legacy {
@@ -109,7 +112,7 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 			fmt.Errorf("dry_run is %v: use a fraction from 0 to 1, such as 0.1 for 10%%", settings.DryRun))
 	}
 	z.dryRun = keyshare.New(float64(settings.DryRun), name)
-	z.builder = &ruleBuilder{set: s, handle: o.Handle, name: name, zone: settings, tiers: z.tiers}
+	z.builder = &ruleBuilder{set: s, handle: o.Handle, usage: o.Usage, name: name, zone: settings, tiers: z.tiers}
 	endpoints, err := z.builder.endpoints()
 	if err != nil {
 		return nil, err

@@ -34,7 +34,6 @@ type Store struct {
 var (
 	_ limiter.Store    = (*Store)(nil)
 	_ limiter.Operator = (*Store)(nil)
-	_ limiter.Lister   = (*Store)(nil)
 )
 
 // New returns a store without zones that leases from lender, and starts its goroutine. Close ends

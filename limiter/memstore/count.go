@@ -97,11 +97,10 @@ func (c countRef) refund(k *limiter.Take, now limiter.Instant) {
 	}
 }
 
-// record updates the usage of the key after the decision on k, notes its limit, and marks the first
-// denial in a window.
+// record updates the usage of the key after the decision on k, and marks the first denial in a
+// window.
 func (c countRef) record(k *limiter.Take, now limiter.Instant) {
 	d, u := &k.Decision, c.Value()
-	c.SetMark(limitMark(k.Rule))
 	u.idleSince, u.resetAt = now, coarseSecondAfter(d.ResetAt)
 	switch {
 	case d.Remaining > 0:

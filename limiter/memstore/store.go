@@ -65,7 +65,6 @@ type Store struct {
 var (
 	_ limiter.Store    = (*Store)(nil)
 	_ limiter.Operator = (*Store)(nil)
-	_ limiter.Lister   = (*Store)(nil)
 )
 
 // New returns a store without zones and starts its janitor. Close ends it.

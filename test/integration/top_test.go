@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 const topZone = `
 	rate_limit {
+		log_key
 		zone user {
 			key {header.X-User}
 			limit 5/1h
@@ -38,39 +40,35 @@ const topZone = `
 type topEntry map[string]any
 
 // top returns what GET top lists of a zone.
-func (g *gateway) top(zone, query string) (by string, keys []topEntry) {
+func (g *gateway) top(zone, query string) (keys []topEntry) {
 	g.t.Helper()
 	o := g.admin("GET", "/rate_limit/zones/"+zone+"/top"+query, "").is(200).object()
 	if o["zone"] != zone || o["node"] == "" {
 		g.t.Errorf("zone %v, node %v; want %s and a name", o["zone"], o["node"], zone)
 	}
-	by = o["by"].(string)
 	for _, k := range o["keys"].([]any) {
 		keys = append(keys, k.(map[string]any))
 	}
-	return by, keys
+	return keys
 }
 
-// checkTop checks which keys are listed: key, endpoint, limit, and " denied".
+// checkTop checks which keys are listed: key, endpoint, limit, and " rejected".
 func (g *gateway) checkTop(zone, query string, want ...string) {
 	g.t.Helper()
-	by, keys := g.top(zone, query)
 	var got []string
 	last := 1e9
-	for _, k := range keys {
+	for _, k := range g.top(zone, query) {
 		text := fmt.Sprintf("%v %v %v", k["key"], k["endpoint"], k["limit"])
 		if k["missing"] == true {
 			text += " missing"
 		}
-		if k["denied"] == true {
-			text += " denied"
-			if k["retry_at"] == nil {
-				g.t.Errorf("%s has no retry_at", text)
-			}
+		taken, rejected := k["taken_per_second"].(float64), k["rejected_per_second"].(float64)
+		if rejected > 0 {
+			text += " rejected"
 		}
-		use, known := k[by].(float64)
-		if !known || use <= 0 || use > last {
-			g.t.Errorf("%s: %s = %v after %v", text, by, k[by], last)
+		use := k["demand_per_second"].(float64)
+		if use <= 0 || use > last || math.Abs(use-taken-rejected) > 0.02 || k["error_per_second"] != 0.0 {
+			g.t.Errorf("%s: %v after a demand of %v", text, k, last)
 		}
 		got, last = append(got, strings.ReplaceAll(text, "<nil>", "-")), use
 	}
@@ -92,20 +90,64 @@ func TestAdminTop(t *testing.T) {
 		send(4, "GET", "/", "X-User: heavy")
 		send(2, "GET", "/", from("192.0.2.7"))
 		send(1, "GET", "/", "X-User: once", "X-Tier: free")
-		heavy, missing := "heavy POST /v1/search* 20/1h denied", "192.0.2.7 - 5/1h missing"
+		heavy, missing := "heavy POST /v1/search* 20/1h rejected", "192.0.2.7 - 5/1h missing"
 		all := []string{heavy, "pro - 60/1h", "heavy - 5/1h", missing, "once - 2/1h"}
 		g.checkTop("user", "", all...)
 		g.checkTop("user", "?limit=2", all[:2]...)
 		g.checkTop("user", "?endpoint=POST+/v1/search*", heavy)
 		g.checkTop("exact", "?limit=1", "heavy - 50/1h")
+		g.checkTop("user", "?by=rejected", heavy)
+		if used := g.top("user", "?by=utilisation&limit=1")[0]; used["utilisation"].(float64) <= 1 {
+			t.Errorf("the key that uses most of its limit = %v, want one above it, as its events came at once", used)
+		}
 
 		// The limit in force is shown, also if it is that of an override or was changed.
 		g.admin("POST", "/rate_limit/overrides", `{"zone": "user", "key": "pro", "limit": "1000/1h", "id": "o"}`).is(201)
 		g.request("GET", "/", "X-User: pro", "X-Tier: pro").is(200)
-		if _, keys := g.top("user", "?limit=2"); keys[1]["limit"] != "1000/1h" {
+		if keys := g.top("user", "?limit=2"); keys[1]["limit"] != "1000/1h" {
 			t.Errorf("limit of a key with an override = %v", keys[1]["limit"])
 		}
 	})
+}
+
+// Requests that the node rejects by itself are seen, too: a flood on an exhausted key comes first.
+func TestAdminTopShowsFloods(t *testing.T) {
+	inEachStoreOf(t, topZone, func(t *testing.T, g *gateway) {
+		for range 300 {
+			g.request("GET", "/", "X-User: flood")
+		}
+		for i := range 40 {
+			g.request("GET", "/", fmt.Sprintf("X-User: busy-%d", i%2), "X-Tier: pro")
+		}
+		k := g.top("user", "?limit=1")[0]
+		if taken, rejected := k["taken_per_second"].(float64), k["rejected_per_second"].(float64); k["key"] != "flood" ||
+			rejected < 20*taken {
+			t.Errorf("the first key = %v, want the flood, of which nearly all is rejected", k)
+		}
+	})
+}
+
+// Keys may be secrets. They are shown with log_key, and addresses always.
+func TestAdminTopShortensKeys(t *testing.T) {
+	g := serve(t, strings.Replace(topZone, "log_key", "", 1))
+	g.request("GET", "/", "X-User: sk_live_0123456789").is(200)
+	g.request("GET", "/", from("192.0.2.7")).is(200)
+	keys := g.top("user", "")
+	if len(keys) != 2 {
+		t.Fatalf("keys = %v, want two", keys)
+	}
+	for _, k := range keys {
+		if k["missing"] == true {
+			if k["key"] != "192.0.2.7" {
+				t.Errorf("the address is shown as %v", k)
+			}
+			continue
+		}
+		if k["key"] != nil || k["key_base64"] != nil || k["key_stored"] != nil || k["key_shortened"] != "sk_l…" ||
+			k["key_hash"] != "79d11b86a8bc" {
+			t.Errorf("the secret key is shown as %v", k)
+		}
+	}
 }
 
 // An operator copies what is listed of a key into another request, whatever the key is.
@@ -124,7 +166,7 @@ func TestAdminTopNamesKeys(t *testing.T) {
 			g.request("GET", "/", headers...).is(200)
 			g.request("GET", "/", headers...).is(200)
 			g.admin("GET", "/rate_limit/zones/"+tc.zone+"/top", "").is(200).says(tc.want)
-			_, keys := g.top(tc.zone, "")
+			keys := g.top(tc.zone, "")
 			if len(keys) != 1 {
 				t.Fatalf("%d keys are listed, want one: %v", len(keys), keys)
 			}
@@ -157,7 +199,9 @@ func TestAdminTopRefuses(t *testing.T) {
 	g := serve(t, topZone)
 	for query, want := range map[string]string{
 		"?limit=0":           `limit is \"0\": use a number from 1`,
-		"?limit=1001":        "limit is 1001: use 1 to 1000",
+		"?limit=101":         "limit is 101: use 1 to 100",
+		"?by=demnd":          `by is \"demnd\": use demand, taken, rejected or utilisation`,
+		"?fleet=1":           `fleet is \"1\": use true or false`,
 		"?limit=x":           `limit is \"x\": use a number from 1`,
 		"?endpoint=/v1/serc": `there is no endpoint \"/v1/serc\": use one of [\"POST /v1/search*\"]`,
 	} {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fleetlimit/fleetlimit/test/promtest"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -128,7 +129,7 @@ func StartAll(t *testing.T, size int, options, site string) []*Node {
 	return nodes
 }
 
-// Metric returns the value of a series, or 0 if there is none.
+// Metric returns the sum of the series with a name and labels, 0 if there is none.
 func (n *Node) Metric(series string) float64 {
 	n.t.Helper()
 	resp, err := n.Client.Get("http://" + n.Admin + "/metrics")
@@ -140,16 +141,19 @@ func (n *Node) Metric(series string) float64 {
 	if err != nil {
 		n.t.Fatal(err)
 	}
+	sum := 0.0
 	for line := range strings.Lines(string(text)) {
-		if value, found := strings.CutPrefix(line, series+" "); found {
-			f, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-			if err != nil {
-				n.t.Fatal(err)
-			}
-			return f
+		end := strings.LastIndexByte(line, ' ')
+		if end < 0 || !promtest.Matches(line[:end], series) {
+			continue
 		}
+		f, err := strconv.ParseFloat(strings.TrimSpace(line[end:]), 64)
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		sum += f
 	}
-	return 0
+	return sum
 }
 
 // write writes the node's Caddyfile.
