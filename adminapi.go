@@ -8,6 +8,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/emergency"
+	"github.com/fleetlimit/fleetlimit/internal/topkeys"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
@@ -87,7 +88,7 @@ func (a *runningApp) StoreName() string { return a.app.store.Name() }
 // Mismatches implements adminapi.Configuration.
 func (a *runningApp) Mismatches() (all []adminapi.Mismatch) {
 	for _, m := range a.app.store.Mismatches() {
-		all = append(all, adminapi.Mismatch(m))
+		all = append(all, adminapi.Mismatch{Zone: m.Zone, Node: m.Node, Settings: m.Settings, Nodes: m.Nodes})
 	}
 	return all
 }
@@ -134,6 +135,19 @@ func (a *runningApp) Doubts(ctx context.Context, key rules.Key, counted bool) []
 // Top implements adminapi.Configuration.
 func (a *runningApp) Top(ctx context.Context, zone string, q *adminapi.TopQuery) (*adminapi.Top, error) {
 	view, fleet := usage.TopOf(zone), (*adminapi.TopFleet)(nil)
+	if q.Fleet {
+		views := []topkeys.View{view}
+		tops, nodes, err := a.app.store.Tops(ctx, zone)
+		if err != nil {
+			return nil, err
+		}
+		for _, top := range tops {
+			if other, err := topkeys.Decode(top); err == nil { // else it is of another version
+				views = append(views, other)
+			}
+		}
+		view, fleet = topkeys.MergeViews(views), &adminapi.TopFleet{Nodes: nodes, Answered: len(views)}
+	}
 	top := a.Snapshot.Top(zone, q, &view)
 	top.Node, top.Fleet = a.app.store.Node(), fleet
 	return top, nil

@@ -17,6 +17,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/rulewatch"
 	"github.com/fleetlimit/fleetlimit/internal/stores"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
 	"github.com/fleetlimit/fleetlimit/membership"
@@ -127,7 +128,7 @@ func (a *App) Start() error {
 	a.noteStart()
 	a.warnUnusedZones()
 	a.readRoutes(servers)
-	a.store.Announce(a, a.fleetDefinitions(), a.Nodes, a.ctx.Storage())
+	a.store.Announce(a, a.fleetDefinitions(), a.Nodes, a.ctx.Storage(), encodedTop)
 	a.unwatch = a.watcher.Subscribe(a.follow)
 	return nil
 }
@@ -226,6 +227,12 @@ func (a *App) define(name string, z *config.Zone, logger *zap.Logger) error {
 	}
 	return fmt.Errorf("two different definitions: %s; %s is %s, this is %s",
 		remedy, other, earlier.Definition(), z.Definition())
+}
+
+// encodedTop returns the keys that use a zone of this node most, for other nodes.
+func encodedTop(zone string) []byte {
+	view := usage.TopOf(zone)
+	return view.Append(nil)
 }
 
 // fleetDefinitions returns the definitions of the app's zones by name.

@@ -121,6 +121,15 @@ func Announce() string { return read("prelude.lua") + read("announce.lua") }
 // Nodes returns the script that lists the nodes: see nodes.lua.
 func Nodes() string { return read("prelude.lua") + read("nodes.lua") }
 
+// WantTop returns the script that asks nodes for their top keys: see top_want.lua.
+func WantTop() string { return read("prelude.lua") + read("top_want.lua") }
+
+// WriteTop returns the script that writes the top keys of a node: see top_write.lua.
+func WriteTop() string { return read("prelude.lua") + read("top_write.lua") }
+
+// ReadTop returns the script that reads the top keys of nodes: see top_read.lua.
+func ReadTop() string { return read("prelude.lua") + read("top_read.lua") }
+
 // ReadRules returns the script that reads a version of the rules: see rules_read.lua.
 func ReadRules() string { return read("rules_read.lua") }
 

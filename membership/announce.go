@@ -17,15 +17,16 @@ var (
 	nodesScript    = redisconn.NewScript(lua.Nodes())
 )
 
-// keys returns the pairs of keys for announcements: see announce.lua. Their hash tags are in slots
-// 15495, 3300 and 7365 of 16384, which belong to three primaries of a cluster whose slots are
+// keys returns the keys of each call for announcements: see announce.lua. Their hash tags are in
+// slots 15495, 3300 and 7365 of 16384, which belong to three primaries of a cluster whose slots are
 // spread evenly. They differ from the keys of counts, which end with the brace or with the number
 // of a rule.
-func keys(prefix string) (pairs [][]string) {
+func keys(prefix string) (calls [][]string) {
 	for _, tag := range []string{"a", "b", "c"} {
-		pairs = append(pairs, []string{prefix + ":{" + tag + "}:nodes", prefix + ":{" + tag + "}:zones"})
+		begin := prefix + ":{" + tag + "}:"
+		calls = append(calls, []string{begin + "nodes", begin + "zones", begin + "digests", begin + "top-wanted"})
 	}
-	return pairs
+	return calls
 }
 
 // nodeName returns a unique name of this process, in which an operator recognises the host.
@@ -60,6 +61,7 @@ func (m *Member) announce(ctx context.Context, now time.Time) {
 	if len(counts) == 0 {
 		return
 	}
+	m.writeTops(ctx)
 	found, all, news := m.mismatches.update(own, others)
 	m.mismatches = found
 	m.differs.Store(&all)
@@ -80,28 +82,38 @@ func (m *Member) withdraw(ctx context.Context) {
 	m.exchange(ctx, "", before)
 }
 
-// exchange runs announce.lua for each pair of keys. It returns the number of nodes in each reply,
-// and by each different announcement the name of a node that made it.
-func (m *Member) exchange(ctx context.Context, text, before string) (counts []int, others map[string]string) {
+// announcers are the nodes that have made an announcement.
+type announcers struct {
+	node  string // one of them
+	nodes int    // how many they are
+}
+
+// exchange runs announce.lua for all keys. It returns the number of nodes in each reply, and who has
+// made each different announcement. It notes which top keys are wanted.
+func (m *Member) exchange(ctx context.Context, text, before string) (counts []int, others map[string]announcers) {
 	calls := make([]*redisconn.Call, len(m.keys))
-	for i, pair := range m.keys {
+	for i, keys := range m.keys {
 		calls[i] = &redisconn.Call{
-			Script: announceScript, Keys: pair, Args: []any{"", m.name, text, before, ExpireAfter.Microseconds()},
+			Script: announceScript, Keys: keys, Args: []any{"", m.name, text, before, ExpireAfter.Microseconds()},
 		}
 	}
 	m.do(ctx, calls...)
-	others = make(map[string]string)
-	for _, c := range calls {
+	others, m.wanted = make(map[string]announcers), nil
+	for at, c := range calls {
 		reply, _ := c.Reply.([]any)
 		if c.Err != nil || len(reply) == 0 {
 			continue
 		}
 		count, _ := reply[0].(int64)
 		counts = append(counts, int(count))
-		for i := 1; i+1 < len(reply); i += 2 {
+		if len(reply) > 1 {
+			m.noteWanted(at, reply[1])
+		}
+		for i := 2; i+2 < len(reply); i += 3 {
 			node, _ := reply[i].(string)
 			other, _ := reply[i+1].(string)
-			others[other] = node
+			nodes, _ := reply[i+2].(int64)
+			others[other] = announcers{node, max(others[other].nodes, int(nodes))}
 		}
 	}
 	return counts, others

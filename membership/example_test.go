@@ -16,7 +16,7 @@ func ExampleJoin() {
 	})
 	defer member.Leave()
 
-	member.Define("configuration 1", map[string]membership.Definition{"user": {"limit": "100/1m"}}, 0)
+	member.Define("configuration 1", map[string]membership.Definition{"user": {"limit": "100/1m"}}, 0, nil)
 	fmt.Println(member.Nodes())
 }
 
@@ -27,7 +27,7 @@ func ExampleMember_Define() {
 	member := membership.Join(client, "rl", func(membership.Mismatch) {})
 	defer member.Leave()
 
-	member.Define("configuration 1", map[string]membership.Definition{"user": {"limit": "100/1m"}}, 0)
-	member.Define("configuration 2", map[string]membership.Definition{"user": {"limit": "200/1m"}}, 3) // a fleet of 3 nodes
+	member.Define("configuration 1", map[string]membership.Definition{"user": {"limit": "100/1m"}}, 0, nil)
+	member.Define("configuration 2", map[string]membership.Definition{"user": {"limit": "200/1m"}}, 3, nil) // a fleet of 3 nodes
 	member.Undefine("configuration 1")
 }

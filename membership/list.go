@@ -22,8 +22,8 @@ func (m *Member) Name() string { return m.name }
 // and does not answer.
 func (m *Member) List(ctx context.Context) ([]Node, error) {
 	calls := make([]*redisconn.Call, len(m.keys))
-	for i, pair := range m.keys {
-		calls[i] = &redisconn.Call{Script: nodesScript, Keys: pair[:1], Args: []any{"", ExpireAfter.Microseconds()}}
+	for i, keys := range m.keys {
+		calls[i] = &redisconn.Call{Script: nodesScript, Keys: keys[:1], Args: []any{"", ExpireAfter.Microseconds()}}
 	}
 	m.do(ctx, calls...)
 	seen := make(map[string]time.Duration)

@@ -12,7 +12,7 @@ import (
 func TestList(t *testing.T) {
 	a, b := member(t, "a", new([]Mismatch)), member(t, "b", new([]Mismatch))
 	for _, m := range []*Member{a, b} {
-		m.Define(1, limited(map[string]string{"user": "10/s"}), 0)
+		m.Define(1, limited(map[string]string{"user": "10/s"}), 0, nil)
 	}
 	check := func(want ...string) {
 		t.Helper()

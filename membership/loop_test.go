@@ -61,7 +61,7 @@ func TestMemberLifecycle(t *testing.T) {
 		time.Sleep(time.Minute + 2*time.Second)
 		expect("a minute without zones", 0, 1)
 
-		m.Define("first", limited(map[string]string{"user": "10/s"}), 0)
+		m.Define("first", limited(map[string]string{"user": "10/s"}), 0, nil)
 		expect("zones are defined", 1, 20)
 		time.Sleep(2*Interval - time.Nanosecond)
 		expect("just before two intervals", 2, 20)
@@ -81,7 +81,7 @@ func TestMemberLifecycle(t *testing.T) {
 		time.Sleep(Interval)
 		expect("fewer were announced for 15 s", 9, 3)
 
-		m.Define("second", limited(map[string]string{"user": "10/s"}), 0)
+		m.Define("second", limited(map[string]string{"user": "10/s"}), 0, nil)
 		expect("a reload starts", 10, 3)
 		m.Undefine("first")
 		expect("a reload ends", 11, 3)
@@ -131,17 +131,17 @@ func TestFixedNumberOfNodes(t *testing.T) {
 			t.Errorf("nodes %s = %d, want %d", when, got, want)
 		}
 	}
-	m.Define(1, zones, 0)
+	m.Define(1, zones, 0, nil)
 	check("when counted", 4)
-	m.Define(2, zones, 50)
+	m.Define(2, zones, 50, nil)
 	check("when fixed", 50)
 	m.Undefine(1)
 	check("after the reload", 50)
-	m.Define(3, zones, 0)
+	m.Define(3, zones, 0, nil)
 	check("by a configuration that fails to start", 4)
 	m.Undefine(3)
 	check("after that has failed", 50)
-	m.Define(4, zones, 0)
+	m.Define(4, zones, 0, nil)
 	m.Undefine(2)
 	check("when counted again", 4)
 }
@@ -161,9 +161,9 @@ func TestKnown(t *testing.T) {
 		}
 	}
 	zones := limited(map[string]string{"user": "10/s"})
-	m.Define(1, zones, 0)
+	m.Define(1, zones, 0, nil)
 	check("Redis is down from the start", 1, false)
-	m.Define(2, zones, 50)
+	m.Define(2, zones, 50, nil)
 	check("the number is fixed", 50, true)
 	m.Undefine(2)
 	check("it is no more", 1, false)

@@ -46,6 +46,7 @@ type Member struct {
 	announced  string // the last announcement; empty while there is none
 	mismatches mismatches
 	nodeCount  nodeCount
+	wanted     []wantedTop
 
 	wake chan struct{} // after a change of defined
 	stop context.CancelFunc
@@ -57,6 +58,7 @@ type definitions struct {
 	owner any
 	zones map[string]Definition
 	nodes int
+	top   func(zone string) []byte // see Define
 }
 
 // Join returns a member of the fleet that shares prefix. It announces itself while it has zones:
@@ -104,9 +106,10 @@ func (m *Member) Mismatches() []Mismatch {
 
 // Define announces zones for owner, and replaces what other owners defined until Undefine. A node
 // is a member, and is counted, while it has zones. nodes fixes what Nodes returns; with 0 the nodes
-// are counted.
-func (m *Member) Define(owner any, zones map[string]Definition, nodes int) {
-	m.change(func() { m.defined = append(m.defined, definitions{owner, maps.Clone(zones), nodes}) })
+// are counted. top returns what other nodes get when they ask for the top keys of a zone: see Tops.
+// It may be nil.
+func (m *Member) Define(owner any, zones map[string]Definition, nodes int, top func(zone string) []byte) {
+	m.change(func() { m.defined = append(m.defined, definitions{owner, maps.Clone(zones), nodes, top}) })
 }
 
 // Undefine removes the definitions of owner. Then the node announces the last of the others.
@@ -148,13 +151,17 @@ func (m *Member) Leave() {
 
 // run announces until ctx ends.
 func (m *Member) run(ctx context.Context) {
-	ticker := time.NewTicker(Interval)
+	ticker, tops := time.NewTicker(Interval), time.NewTicker(topWriteEvery)
 	defer ticker.Stop()
+	defer tops.Stop()
 	for {
 		var now time.Time
 		select {
 		case <-ctx.Done():
 			return
+		case <-tops.C:
+			m.writeTops(ctx)
+			continue
 		case now = <-ticker.C:
 		case <-m.wake:
 			now = time.Now()

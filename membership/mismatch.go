@@ -19,6 +19,7 @@ type Mismatch struct {
 	Zone     string
 	Node     string   // one of the others
 	Settings []string // those that differ, in order
+	Nodes    int      // how many nodes define it so
 }
 
 // digests returns a digest of each setting, by zone.
@@ -66,33 +67,19 @@ type difference struct{ zone, definition string }
 
 // update returns the mismatches after an announcement, and those among them that count. news are
 // what is to be reported. own are the digests of this node. others are the announcements of other
-// nodes, each with the name of one.
-func (m mismatches) update(own map[string]Definition, others map[string]string) (now mismatches, all, news []Mismatch) {
+// nodes.
+func (m mismatches) update(own map[string]Definition, others map[string]announcers) (now mismatches, all, news []Mismatch) {
 	now = mismatches{make(map[difference]int), make(map[string]bool)}
-	for _, text := range slices.Sorted(maps.Keys(others)) {
-		var theirs map[string]Definition
-		if json.Unmarshal([]byte(text), &theirs) != nil {
-			continue // a node of another version
+	for d, mismatch := range differences(own, others) {
+		now.found[d] = m.found[d] + 1
+		if now.found[d] > 1 {
+			all = append(all, mismatch)
 		}
-		for zone, definition := range own {
-			other := theirs[zone]
-			settings := definition.differences(other)
-			encoded, _ := json.Marshal(other) // which cannot fail
-			d := difference{zone, string(encoded)}
-			if other == nil || len(settings) == 0 || now.found[d] > 0 {
-				continue
-			}
-			now.found[d] = m.found[d] + 1
-			mismatch := Mismatch{zone, others[text], settings}
-			if now.found[d] > 1 {
-				all = append(all, mismatch)
-			}
-			if now.found[d] == 2 {
-				news = append(news, mismatch)
-			}
-			if now.found[d] > 1 || m.reported[zone] {
-				now.reported[zone] = true
-			}
+		if now.found[d] == 2 {
+			news = append(news, mismatch)
+		}
+		if now.found[d] > 1 || m.reported[d.zone] {
+			now.reported[d.zone] = true
 		}
 	}
 	for zone := range m.reported {
@@ -103,6 +90,33 @@ func (m mismatches) update(own map[string]Definition, others map[string]string) 
 	sortMismatches(all)
 	sortMismatches(news)
 	return now, all, news
+}
+
+// differences returns how the announcements of other nodes define the zones of this one differently.
+func differences(own map[string]Definition, others map[string]announcers) map[difference]Mismatch {
+	all := make(map[difference]Mismatch)
+	for _, text := range slices.Sorted(maps.Keys(others)) {
+		var theirs map[string]Definition
+		if json.Unmarshal([]byte(text), &theirs) != nil {
+			continue // a node of another version
+		}
+		for zone, definition := range own {
+			other := theirs[zone]
+			settings := definition.differences(other)
+			if other == nil || len(settings) == 0 {
+				continue
+			}
+			encoded, _ := json.Marshal(other) // which cannot fail
+			d := difference{zone, string(encoded)}
+			mismatch, found := all[d]
+			if !found {
+				mismatch = Mismatch{Zone: zone, Node: others[text].node, Settings: settings}
+			}
+			mismatch.Nodes += others[text].nodes
+			all[d] = mismatch
+		}
+	}
+	return all
 }
 
 func sortMismatches(all []Mismatch) {

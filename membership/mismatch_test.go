@@ -10,21 +10,22 @@ import (
 // zone.
 func TestMismatches(t *testing.T) {
 	own := map[string]Definition{"user": {"key": "k", "limit": "1", "tier": "t"}, "tenant": {"limit": "1"}}
-	others := map[string]string{
-		`{"user":{"key":"k","limit":"2","tier":"t"},"other":{"limit":"1"}}`:  "b",
-		`{"user":{"key":"k","limit":"2","tier":"t"},"tenant":{"limit":"1"}}`: "c",
-		`{"user":{"key":"x","limit":"1","mode":"m"}}`:                        "d",
-		`not of this version`:        "e",
-		`{"other":{"limit":"5"}}`:    "f",
-		`{"user":"a zone's digest"}`: "g",
+	others := map[string]announcers{
+		`{"user":{"key":"k","limit":"2","tier":"t"},"other":{"limit":"1"}}`:  {"b", 2},
+		`{"user":{"key":"k","limit":"2","tier":"t"},"tenant":{"limit":"1"}}`: {"c", 1},
+		`{"user":{"key":"x","limit":"1","mode":"m"}}`:                        {"d", 1},
+		`not of this version`:        {"e", 1},
+		`{"other":{"limit":"5"}}`:    {"f", 1},
+		`{"user":"a zone's digest"}`: {"g", 1},
 	}
-	byB, byD := Mismatch{"user", "b", []string{"limit"}}, Mismatch{"user", "d", []string{"key", "mode", "tier"}}
+	byB := Mismatch{"user", "b", []string{"limit"}, 3} // c defines it so, too
+	byD := Mismatch{"user", "d", []string{"key", "mode", "tier"}, 1}
 	both := []Mismatch{byB, byD}
 	onlyB := maps.Clone(others)
 	delete(onlyB, `{"user":{"key":"x","limit":"1","mode":"m"}}`)
 	var m mismatches
 	for i, test := range []struct {
-		others    map[string]string
+		others    map[string]announcers
 		all, news []Mismatch
 	}{
 		{others, nil, nil},

@@ -64,7 +64,7 @@ var policy = []struct {
 	}, {
 		packages: module + "/membership",
 		allow:    []string{module + "/lua", module + "/redisconn", "github.com/redis/go-redis/v9"},
-		reason:   "nodes exchange who is alive and what they define, but no counts",
+		reason:   "nodes exchange who is alive and what they define, and bytes that others ask for, but no counts",
 	}, {
 		packages: module + "/rules",
 		allow:    []string{module + "/internal/ipset", module + "/internal/spelling", module + "/internal/strictjson"},

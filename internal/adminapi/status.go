@@ -33,6 +33,7 @@ type Mismatch struct {
 	Zone     string   `json:"zone"`
 	Node     string   `json:"node"`
 	Settings []string `json:"settings"` // that differ
+	Nodes    int      `json:"nodes"`    // that define it so
 }
 
 // A RulesStatus is what this node knows of the rules.

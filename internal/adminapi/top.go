@@ -2,8 +2,10 @@ package adminapi
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/spelling"
 )
@@ -95,11 +97,35 @@ func getTop(p Process, w http.ResponseWriter, r *http.Request) error {
 	if err := checkEndpoint(c, zone, q.Endpoint); err != nil {
 		return err
 	}
-	top, err := c.Top(r.Context(), zone, q)
+	top, err := topOf(r.Context(), c, zone, q)
 	if err != nil {
 		return apiError(http.StatusServiceUnavailable, "Redis does not tell what other nodes list: %w: use this without fleet, or "+
 			"GET /rate_limit/health/ready to see why", err)
 	}
 	writeJSON(w, http.StatusOK, top)
 	return nil
+}
+
+// A question for the top keys of the fleet is repeated until all nodes have answered, but not for
+// longer than topPatience: nodes see it in their next heartbeat, which they have every 5 s.
+const (
+	topPatience   = 7 * time.Second
+	topAgainAfter = 250 * time.Millisecond
+)
+
+// topOf returns the keys that use a zone most. It waits for other nodes if it is about them.
+func topOf(ctx context.Context, c Configuration, zone string, q *TopQuery) (*Top, error) {
+	ctx, cancel := context.WithTimeout(ctx, topPatience)
+	defer cancel()
+	for {
+		top, err := c.Top(ctx, zone, q)
+		if err != nil || top.Fleet == nil || top.Fleet.Answered >= top.Fleet.Nodes {
+			return top, err
+		}
+		select {
+		case <-ctx.Done():
+			return top, nil
+		case <-time.After(topAgainAfter):
+		}
+	}
 }

@@ -36,10 +36,13 @@ func (n *node) leave() {
 }
 
 // Announce tells the other nodes of the fleet what zones owner has, until it withdraws them. fixed
-// is how many nodes there are; with 0 they are counted. That number is kept in storage.
-func (s *Store) Announce(owner any, zones map[string]membership.Definition, fixed int, storage Storage) {
+// is how many nodes there are; with 0 they are counted. That number is kept in storage. top returns
+// what they get when they ask for the top keys of a zone.
+func (s *Store) Announce(
+	owner any, zones map[string]membership.Definition, fixed int, storage Storage, top func(zone string) []byte,
+) {
 	if s.redis != nil {
-		s.redis.node.Define(owner, zones, fixed)
+		s.redis.node.Define(owner, zones, fixed, top)
 		s.redis.node.kept.use(storage)
 	}
 }
@@ -74,6 +77,15 @@ func (s *Store) ListNodes(ctx context.Context) ([]membership.Node, error) {
 		return s.redis.node.List(ctx)
 	}
 	return []membership.Node{{Name: s.Node()}}, nil
+}
+
+// Tops returns what other nodes tell of their top keys of a zone, and how many nodes there are. Its
+// error is that the store does not answer.
+func (s *Store) Tops(ctx context.Context, zone string) (tops [][]byte, nodes int, err error) {
+	if s.redis != nil {
+		return s.redis.node.Tops(ctx, zone)
+	}
+	return nil, 1, nil
 }
 
 // Mismatches returns the zones that other nodes define differently.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/fleetlimit/fleetlimit/test/nodetest"
@@ -28,41 +29,56 @@ func ask(t *testing.T, n *nodetest.Node, path string, answer any) {
 	}
 }
 
-// A topAnswer is what a node knows of its keys.
+// A topAnswer lists keys.
 type topAnswer struct {
-	Node, By string
-	Keys     []struct {
-		Key    string
-		Demand float64 `json:"demand_per_second"`
-		Denied bool
+	Node  string
+	Fleet *struct{ Nodes, Answered int }
+	Keys  []struct {
+		Key      string
+		Taken    float64 `json:"taken_per_second"`
+		Rejected float64 `json:"rejected_per_second"`
 	}
 }
 
-// Each node lists the keys that it has served itself, by the rate at which it has.
+// top returns the keys that a node or the fleet lists, each with " rejected" if any of it was, and
+// the name of the node.
+func top(t *testing.T, n *nodetest.Node, query string) (keys []string, answer topAnswer) {
+	t.Helper()
+	ask(t, n, "zones/user/top"+query, &answer)
+	for _, k := range answer.Keys {
+		if k.Rejected > 0 {
+			k.Key += " rejected"
+		}
+		keys = append(keys, k.Key)
+	}
+	return keys, answer
+}
+
+// Each node lists the keys that it has served itself. Asked for those of the fleet, it adds up what
+// all nodes list, so that a key which is spread over them comes first.
 func TestTopOfNodes(t *testing.T) {
 	redis := redistest.NewServer(t)
-	nodes := nodetest.StartAll(t, 2, "redis {\n\taddress "+redis.Addr+"\n\ttimeout 5s\n}", userSite("100/24h"))
-	for key, requests := range map[string][2]int{"a": {40, 0}, "b": {0, 150}, "both": {10, 20}} {
+	nodes := nodetest.StartAll(t, 2, "redis {\n\taddress "+redis.Addr+"\n\ttimeout 5s\n}",
+		strings.Replace(userSite("100/24h"), "rate_limit {", "rate_limit {\n\tlog_key", 1))
+	for key, requests := range map[string][2]int{"a": {100, 0}, "b": {0, 120}, "both": {90, 90}} {
 		for i, n := range nodes {
 			for range requests[i] {
-				_, _, _ = n.Get("/", "X-Api-Key: "+key) // the last ones of b are denied
+				_, _, _ = n.Get("/", "X-Api-Key: "+key)
 			}
 		}
 	}
 	var names []string
-	for i, want := range [][]string{{"a", "both"}, {"b", "both"}} {
-		var top topAnswer
-		ask(t, nodes[i], "zones/user/top", &top)
-		names = append(names, top.Node)
-		var got []string
-		for _, k := range top.Keys {
-			got = append(got, k.Key)
-			if k.Demand <= 0 || k.Demand > 30 || k.Denied != (k.Key == "b") {
-				t.Errorf("node %d: %+v, want some demand, and only b denied", i, k)
-			}
+	for i, want := range [][]string{{"a", "both"}, {"b rejected", "both rejected"}} {
+		keys, answer := top(t, nodes[i], "")
+		if names = append(names, answer.Node); !slices.Equal(keys, want) || answer.Fleet != nil {
+			t.Errorf("node %d lists %q, want %q", i, keys, want)
 		}
-		if top.By != "demand_per_second" || !slices.Equal(got, want) {
-			t.Errorf("node %d lists %q by %s, want %q by demand_per_second", i, got, top.By, want)
+	}
+	for i, n := range nodes {
+		keys, answer := top(t, n, "?fleet=true")
+		if want := []string{"both rejected", "b rejected", "a"}; !slices.Equal(keys, want) || answer.Fleet == nil ||
+			answer.Fleet.Nodes != 2 || answer.Fleet.Answered != 2 {
+			t.Errorf("asked for the fleet, node %d lists %q of %+v, want %q of 2 nodes", i, keys, answer.Fleet, want)
 		}
 	}
 	var listed struct{ Nodes []struct{ Name string } }
