@@ -109,7 +109,7 @@ func TestLeaveWhileWithdrawing(t *testing.T) {
 			}
 		}, "rl", "a", func(Mismatch) {})
 		m.start()
-		m.Define(1, limited(map[string]string{"user": "10/s"}), 0)
+		m.Define(1, limited(map[string]string{"user": "10/s"}), 0, nil)
 		time.Sleep(2 * time.Millisecond)
 		m.Undefine(1)
 		synctest.Wait() // the loop withdraws
