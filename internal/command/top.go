@@ -88,7 +88,7 @@ func printTop(t *table, top *adminapi.Top) {
 		t.row("node", top.Node)
 	}
 	if top.Unlisted > 0 {
-		t.row("other keys", "at most "+perSecond(top.Unlisted)+"/s each")
+		t.row("other keys", "at most "+decimal(top.Unlisted)+"/s each")
 	}
 	t.line("")
 	t.row("KEY", "HASH", "ENDPOINT", "LIMIT", "TAKEN/S", "REJECTED/S", "DEMAND/S", "+-", "UTILISATION")
@@ -96,10 +96,10 @@ func printTop(t *table, top *adminapi.Top) {
 		k := &top.Keys[i]
 		errors := ""
 		if k.Error > 0 {
-			errors = perSecond(k.Error)
+			errors = decimal(k.Error)
 		}
-		t.row(topKeyCell(k), k.Hash, k.Endpoint, k.Limit, perSecond(k.Taken), perSecond(k.Rejected), perSecond(k.Demand), errors,
-			strconv.FormatFloat(k.Utilisation*100, 'f', 0, 64)+"%")
+		t.row(topKeyCell(k), k.Hash, k.Endpoint, k.Limit, decimal(k.Taken), decimal(k.Rejected), decimal(k.Demand), errors,
+			decimal(k.Utilisation))
 	}
 }
 
@@ -110,4 +110,4 @@ func topKeyCell(k *adminapi.TopKey) string {
 	return storedCell(&rules.Key{Text: k.Key, Base64: k.Base64, Missing: k.Missing}, k.Stored)
 }
 
-func perSecond(rate float64) string { return strconv.FormatFloat(rate, 'f', 2, 64) }
+func decimal(n float64) string { return strconv.FormatFloat(n, 'f', 2, 64) }
