@@ -19,8 +19,8 @@ import (
 )
 
 // aloneSite has zones that are counted in memory: one of which the keys find no room, one that reads
-// a user before authentication, one whose key no request has, and one that rejects. The password is
-// "secret".
+// a user before authentication, one whose key no request has, one that rejects, and two with requests
+// that are doubtful. The password is "secret".
 const aloneSite = `	rate_limit {
 		zone full {
 			key {header.X-Api-Key}
@@ -44,6 +44,22 @@ const aloneSite = `	rate_limit {
 		zone small {
 			key all
 			limit 1/1h
+		}
+	}
+	rate_limit /odd* {
+		zone odd {
+			key {query.k}
+			limit 100000/1s
+			tier {header.X-Tier} trusted {
+				pro 100000/1s
+			}
+			cost {header.X-Cost} trusted
+			deny_key bad_*
+		}
+		zone tried {
+			key all
+			limit 1/1h
+			dry_run
 		}
 	}
 	basic_auth /user* {
@@ -164,6 +180,9 @@ func TestFleet(t *testing.T) {
 		start(alone, func(int) (string, string) { return "/user", "Authorization: Basic YWxpY2U6c2VjcmV0" }),
 		start(alone, func(int) (string, string) { return "/nobody", "X-Api-Key: a" }),
 		start(alone, func(int) (string, string) { return "/small", "X-Api-Key: a" }),
+		start(alone, func(i int) (string, string) {
+			return "/odd?k=" + []string{"a", "bad_1", "1&k=2"}[i%3], "X-Tier: gold"
+		}),
 		start(fleet[0], func(int) (string, string) { return "/", "X-Api-Key: a" }),
 	}
 	post(t, alone, "POST", "emergency", `{"limit": "100000/1s", "expires_in": "15m"}`)
@@ -174,7 +193,7 @@ func TestFleet(t *testing.T) {
 	proxy.Delay(10 * time.Millisecond)
 	byClients := []string{"RateLimitKeyFlood", "RateLimitBeforeAuthentication", "RateLimitKeysMissing", "RateLimitRejectionsHigh"}
 	fires(append(byClients, "RateLimitEmergency", "RateLimitRedisSlow", "RateLimitRedisLookupFailing")...)
-	for _, l := range loads[:4] {
+	for _, l := range loads[:5] {
 		l.end()
 	}
 	proxy.Delay(0)
@@ -209,7 +228,7 @@ func TestFleet(t *testing.T) {
 		p.await("closed breakers", func() bool { return len(p.query("caddy_rate_limit_breaker_state > 0")) == 0 })
 	}
 	fires("RateLimitBreakerFlapping")
-	loads[4].end()
+	loads[5].end()
 	p.await("the end of all alerts", func() bool { return len(p.firing()) == 0 })
 
 	for name, cause := range causes {

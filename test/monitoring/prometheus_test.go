@@ -33,6 +33,7 @@ const (
 
 var (
 	ranges  = regexp.MustCompile(`\[\d+m\]`)
+	offsets = regexp.MustCompile(`offset \d+m`)
 	pending = regexp.MustCompile(`for: \d+m`)
 )
 
@@ -40,7 +41,8 @@ var (
 // changed.
 func shorten(rules string) string {
 	rules = strings.ReplaceAll(rules, "[15m]", "[6s]") // in which a breaker opens three times
-	return pending.ReplaceAllString(ranges.ReplaceAllString(rules, "[2s]"), "for: 0s")
+	rules = offsets.ReplaceAllString(ranges.ReplaceAllString(rules, "[2s]"), "offset 2s")
+	return pending.ReplaceAllString(rules, "for: 0s")
 }
 
 // evaluation is a rule in the group of the alerts, which comes last. It shows when they are evaluated.

@@ -178,7 +178,8 @@ var alertTests = []struct {
 		[][]history{{gauge(of("mismatched_zones", "a", store), 0, 1)}},
 		[][]history{{briefly(of("mismatched_zones", "a", store), 1, 10)}}},
 	{"RateLimitBeforeAuthentication", zone,
-		[][]history{{counter(of("before_authentication_total", "a", zone), .01)}},
+		[][]history{{counter(of("before_authentication_total", "a", zone), .01)},
+			{{of("before_authentication_total", "a", zone), fmt.Sprintf("_x%d 1+0x%d", 2*phase-5, phase+4)}}}, // one event
 		[][]history{{counter(of("before_authentication_total", "a", zone), 0)}}},
 	{"RateLimitKeysMissing", zone, [][]history{
 		{counter(of("missing_keys_total", "a", zone), 1), counter(decisions("a", "admitted", "lease"), 1)},
