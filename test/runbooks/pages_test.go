@@ -18,6 +18,7 @@ var (
 	runbookURL  = regexp.MustCompile(`(?m)- alert: (\w+)\n(?:[^-].*\n| *\n)*?      runbook_url: \S*/(docs/runbooks/\S+)$`)
 	alertsLine  = regexp.MustCompile(`(?ms)^- \*\*Alerts:\*\*(.*?)\n- \*\*`)
 	panelsLine  = regexp.MustCompile(`(?ms)^- \*\*Panels:\*\*(.*?)\n\n`)
+	alertRow    = regexp.MustCompile("(?m)^\\| `(RateLimit\\w+)` \\|")
 	alertNamed  = regexp.MustCompile("`(RateLimit\\w+)`")
 	panelNamed  = regexp.MustCompile(`\*([A-Z][^*]+)\*`)
 	whitespaces = regexp.MustCompile(`\s+`)
@@ -63,6 +64,13 @@ func TestPagesNameWhatExists(t *testing.T) {
 		if len(named) == 0 || len(shown) == 0 {
 			t.Errorf("%s names %d alerts and %d panels, want some", page, len(named), len(shown))
 		}
+	}
+	var listed []string
+	for _, row := range alertRow.FindAllStringSubmatch(read(t, "../../docs/operate/monitoring.md"), -1) {
+		listed = append(listed, row[1])
+	}
+	if !slices.Equal(listed, alerts) {
+		t.Errorf("docs/operate/monitoring.md lists %v, want %v", listed, alerts)
 	}
 	leads := runbookURL.FindAllStringSubmatch(rules, -1)
 	for _, to := range leads {
