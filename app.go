@@ -36,7 +36,17 @@ var reports = report.NewProcess(func() *report.Log {
 		return a.log
 	}
 	return nil
-})
+}, limitsInForce)
+
+// limitsInForce returns the limits of the newest app, none before it has rules.
+func limitsInForce() []usage.Limit {
+	if a := newestApp(); a != nil {
+		if rules := a.inForce.Load(); rules != nil {
+			return rules.Limits()
+		}
+	}
+	return nil
+}
 
 // App is what all rate_limit handlers of a configuration share. It is optional: without it,
 // handlers count in the memory of this process.
@@ -83,7 +93,7 @@ func (*App) CaddyModule() caddy.ModuleInfo {
 // configuration loads while Redis is down.
 func (a *App) Provision(ctx caddy.Context) error {
 	a.requests.Zones, a.requests.Rules, a.requests.HasZone = &a.set, a.rulesInForce, a.hasZone
-	a.requests.Emergency = emergencyMode
+	a.requests.Emergency, a.requests.InRedis = emergencyMode, a.Redis != nil
 	a.ctx, a.logger, a.started = ctx, ctx.Logger(), make(chan struct{})
 	if err := a.Check(); err != nil {
 		return err

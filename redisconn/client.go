@@ -23,6 +23,8 @@ type Client struct {
 	reason atomic.Pointer[error] // an ErrNoPrimary, why the last load failed; nil when it did not
 	lookup atomic.Pointer[error] // why loads have failed for lookupPatience; nil when they have not
 
+	answered atomic.Int64 // how many nodes have answered the last load
+
 	mu        sync.Mutex
 	queues    map[string]*queue // by address; nil once closed
 	maxQueues int

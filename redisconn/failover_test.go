@@ -42,11 +42,18 @@ func TestNoSentinelAnswers(t *testing.T) {
 	reported := make(chan error, 100)
 	c := open(t, Options{Mode: Sentinel, Addresses: s.Addrs, MasterName: s.MasterName, OnLookup: func(err error) { reported <- err }})
 	ready(t, c, "key")
+	redistest.Eventually(t, "an answer of all Sentinels", func() bool {
+		n, asked := c.Sentinels()
+		return asked && n == len(s.Sentinels)
+	})
 	for _, sentinel := range s.Sentinels {
 		sentinel.Kill()
 	}
 	if err := <-reported; err == nil || c.LookupErr() == nil || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("reported %v, then the error is %v; want connection refused", err, c.LookupErr())
+	}
+	if n, _ := c.Sentinels(); n != 0 {
+		t.Errorf("dead Sentinels that answer = %d", n)
 	}
 	if call := do(t, c, count, "key", 1); call.Err != nil || c.Failing() {
 		t.Errorf("a call without Sentinels = %v, failing: %v; want an answer", call.Err, c.Failing())

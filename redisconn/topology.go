@@ -126,6 +126,12 @@ func (c *Client) LookupErr() error {
 	return nil
 }
 
+// Sentinels returns how many Sentinels have answered the last question for the primary. It reports
+// false if none are asked: see Options.Mode.
+func (c *Client) Sentinels() (reachable int, asked bool) {
+	return int(c.answered.Load()), c.options.Mode == Sentinel
+}
+
 // await waits for the end of the pause. While all is well, it then waits for a wake or for the time
 // of the next load.
 func (t *topology) await(pause <-chan time.Time) {
@@ -157,11 +163,14 @@ func (t *topology) load() (newest view, err error) {
 			})
 		}
 	}
-	late, found := time.After(answerWithin), false
+	late, found, answered := time.After(answerWithin), false, 0
 	err = errors.New("no node has answered in time")
 	for ; asked > 0; asked-- {
 		select {
 		case a := <-answers:
+			if a.err == nil {
+				answered++
+			}
 			switch {
 			case a.err == nil && (!found || slices.Compare(a.view.epoch[:], newest.epoch[:]) > 0):
 				newest, found = a.view, true
@@ -174,6 +183,7 @@ func (t *topology) load() (newest view, err error) {
 			return view{}, ErrClosed
 		}
 	}
+	t.client.answered.Store(int64(answered))
 	if !found {
 		return view{}, err
 	}

@@ -128,6 +128,7 @@ func (e *Evaluation) take() error {
 			return gone
 		}
 	}
+	e.timeDecision(now)
 	takes := e.takes
 	for i := range results {
 		r := &results[i]

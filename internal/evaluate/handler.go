@@ -19,6 +19,7 @@ type App struct {
 	Zones     *zone.Set
 	Rules     func() *zone.Snapshot // those in force
 	HasZone   func(name string) bool
+	InRedis   bool // the counts are
 	Emergency *emergency.Switch
 
 	// UntrustedProxy is the first one that was noticed, nil if there was none.

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -50,9 +51,11 @@ type Evaluation struct {
 
 	credentials []zone.CredentialRead // what later handlers may change of what the zones read
 	body        []byte                // of a rejection
+
+	decisions uint32 // of all requests that it was used for, and a random start
 }
 
-var evaluations = sync.Pool{New: func() any { return new(Evaluation) }}
+var evaluations = sync.Pool{New: func() any { return &Evaluation{decisions: rand.Uint32()} }}
 
 // Begin begins the evaluation of a request. It ends with Release.
 func (h *Handler) Begin(r *http.Request) *Evaluation {
@@ -82,6 +85,7 @@ func (e *Evaluation) Release() {
 	clear(e.comparisons)
 	*e = Evaluation{
 		takes: e.takes[:0], credentials: e.credentials[:0], dryRuns: e.dryRuns[:0], comparisons: e.comparisons[:0], body: e.body,
+		decisions: e.decisions,
 	}
 	evaluations.Put(e)
 }

@@ -55,10 +55,6 @@ const (
 
 	// sweepSlots is how many slots are swept before the lock is released: some microseconds.
 	sweepSlots = 512
-
-	// eachSlots is how many slots [Map.Each] visits before it releases the lock. It looks more closely
-	// than a sweep.
-	eachSlots = 64
 )
 
 // A Map has the entries of many keys. Use [New]. The type parameters are those of [Shard].
@@ -224,28 +220,6 @@ func (m *Map[V, C, S]) Sweep(part, parts int, idle func(*Shard[V, C, S], *Entry[
 			if !more {
 				s.Entries.Shrink()
 			}
-			s.Unlock()
-		}
-	}
-}
-
-// Each calls do with the entries, their shard locked. An entry that is there all the time is
-// visited at least once, a few of them twice.
-//
-// A lock is held for some slots at a time. The other shards come before it is taken again, so that
-// whoever waits for it gets it.
-func (m *Map[V, C, S]) Each(do func(*Shard[V, C, S], *Entry[V])) {
-	shards := m.Shards()
-	cursors := make([]Cursor, len(shards))
-	more := make([]bool, len(shards))
-	for first := true; first || slices.Contains(more, true); first = false {
-		for i := range shards {
-			if !first && !more[i] {
-				continue
-			}
-			s := &shards[i]
-			s.Lock()
-			more[i] = s.Entries.Walk(&cursors[i], eachSlots, func(e *Entry[V]) { do(s, e) })
 			s.Unlock()
 		}
 	}

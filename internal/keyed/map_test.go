@@ -152,41 +152,6 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestEach visits each entry with its shard locked, while others add more.
-func TestEach(t *testing.T) {
-	m := newMap()
-	m.Each(func(*intShard, *intEntry) { t.Error("entry in an empty map") })
-	const n = 5000
-	for i := range uint64(n) {
-		add(m, i, 2*n, int64(i))
-	}
-	var adding sync.WaitGroup
-	adding.Go(func() {
-		for i := range uint64(n) {
-			add(m, n+i, 2*n, -1)
-		}
-	})
-	visited := make(map[int64]int)
-	m.Each(func(s *intShard, e *intEntry) {
-		if s.TryLock() {
-			t.Error("the shard is not locked")
-			s.Unlock()
-		}
-		visited[*e.Value()]++
-	})
-	adding.Wait()
-	for i := range int64(n) {
-		if visited[i] == 0 {
-			t.Fatalf("entry %d was not visited", i)
-		}
-	}
-	clear(visited)
-	m.Each(func(_ *intShard, e *intEntry) { visited[*e.Value()]++ })
-	if len(visited) != n+1 || visited[-1] < n || visited[-1] > n+n/20 {
-		t.Errorf("visited %d values, the new ones %d times; want %d, about %d times", len(visited), visited[-1], n+1, n)
-	}
-}
-
 func TestLockAll(t *testing.T) {
 	a, b := newMap(), newMap()
 	a.makeShards()

@@ -50,6 +50,8 @@ func (p *Process) Describe(ch chan<- *prometheus.Desc) {
 	}
 	p.requests.Describe(ch)
 	p.failures.Describe(ch)
+	p.decided.Describe(ch)
+	p.restored.Describe(ch)
 }
 
 // Collect implements prometheus.Collector.
@@ -63,11 +65,14 @@ func (p *Process) Collect(ch chan<- prometheus.Metric) {
 	for _, z := range usage.All() {
 		s.collectZone(z)
 	}
+	s.collectLimits(p.limits())
 	s.collectMemory()
 	s.collectStores()
 	s.collectRules()
 	p.requests.Collect(ch)
 	p.failures.Collect(ch)
+	p.decided.Collect(ch)
+	p.restored.Collect(ch)
 }
 
 // A scrape takes the metrics that one scrape collects.

@@ -17,11 +17,13 @@ import (
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/stores"
+	"github.com/fleetlimit/fleetlimit/internal/topkeys"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/lease"
 	"github.com/fleetlimit/fleetlimit/membership"
 	"github.com/fleetlimit/fleetlimit/redisconn"
+	"github.com/fleetlimit/fleetlimit/rules"
 	"github.com/fleetlimit/fleetlimit/test/promtest"
 )
 
@@ -73,10 +75,15 @@ func TestZoneMetrics(t *testing.T) {
 		"address_decisions_total denied +1":                                                              func() { p.Addresses.Denied.Add(1) },
 		"untrusted_proxies_total +1":                                                                     func() { p.Addresses.UntrustedProxies.Add(1) },
 		"exempt_proxies_total +1":                                                                        func() { p.Addresses.ExemptProxies.Add(1) },
-		"emergency +1":                                                                                   func() { p.EmergencyOn(adminapi.Emergency{ExpiresAt: new(time.Now())}) },
-		"emergency -1":                                                                                   func() { p.EmergencyOff(adminapi.Emergency{}, "", "") },
-		"store_errors_total redis =0, store_seconds redis =1":                                            func() { p.Asked("redis")(time.Millisecond, nil) },
-		"store_errors_total other =1, store_seconds other =0":                                            func() { p.Asked("other")(0, errors.New("refused")) },
+		"decision_seconds late =1":                                                                       func() { p.Took(limiter.FromLate, time.Millisecond) },
+		"rules_restored_total storage =1":                                                                func() { p.RulesOptions("storage").OnRepair(new(rules.Version), 1) },
+		"hottest_key_per_second z =5": func() {
+			z.Top.Rejected.Add(time.Now(), &topkeys.Take{Key: []byte("k"), Cost: 5})
+		},
+		"emergency +1": func() { p.EmergencyOn(adminapi.Emergency{ExpiresAt: new(time.Now())}) },
+		"emergency -1": func() { p.EmergencyOff(adminapi.Emergency{}, "", "") },
+		"store_errors_total redis =0, store_seconds redis =1": func() { p.Asked("redis")(time.Millisecond, nil) },
+		"store_errors_total other =1, store_seconds other =0": func() { p.Asked("other")(0, errors.New("refused")) },
 	} {
 		if want == "emergency -1" {
 			p.emergency.Store(true)
@@ -97,9 +104,9 @@ func TestZoneMetrics(t *testing.T) {
 func TestStoreMetrics(t *testing.T) {
 	ch := make(chan prometheus.Metric, 100)
 	scrape(ch).collectStore(&stores.State{
-		Name: "redis", Nodes: 3, Foreign: 4, LookupErr: errors.New("no Sentinel"),
+		Name: "redis", Nodes: 3, Foreign: 4, Sentinels: 2, LookupErr: errors.New("no Sentinel"),
 		Leases:     lease.Stats{Requests: 1, Granted: 20, Returned: 5, Expired: 6, Lost: 7, Debt: 18, DebtSettled: 9, DebtDropped: 1, Accounts: 11},
-		Mismatches: []membership.Mismatch{{Zone: "a", Node: "1"}, {Zone: "a", Node: "2"}, {Zone: "b", Node: "2"}},
+		Mismatches: []membership.Mismatch{{Zone: "a", Node: "1", Nodes: 3}, {Zone: "a", Node: "2", Nodes: 1}, {Zone: "b", Node: "2", Nodes: 1}},
 		Primaries: []redisconn.Breaker{
 			{Addr: "a:1", State: redisconn.Open, Latency: 250 * time.Millisecond}, {Addr: "b:1", State: redisconn.HalfOpen}, {Addr: "c:1"},
 		},
@@ -113,6 +120,7 @@ func TestStoreMetrics(t *testing.T) {
 		"lease_events_total redis expired": 6, "lease_events_total redis lost": 7, "outage_events_total redis admitted": 18,
 		"outage_events_total redis settled": 9, "outage_events_total redis dropped": 1, "outage_debt_events redis": 8,
 		"accounts redis": 11, "nodes redis": 3, "store_foreign_values_total redis": 4, "mismatched_zones redis": 2,
+		"differing_nodes redis a": 4, "differing_nodes redis b": 1, "sentinels_reachable redis": 2,
 		"redis_lookup_failing redis": 1, "breaker_state a:1 redis": 2, "breaker_state b:1 redis": 1, "breaker_state c:1 redis": 0,
 		"redis_latency_seconds a:1 redis": 0.25, "redis_latency_seconds b:1 redis": 0, "redis_latency_seconds c:1 redis": 0,
 	} {
@@ -179,6 +187,24 @@ func TestMemoryMetrics(t *testing.T) {
 		if value, found := got[series]; !found || value != want {
 			t.Errorf("%s = %v (found: %t), want %v", series, value, found, want)
 		}
+	}
+}
+
+// TestLimitMetrics collects the limits in force.
+func TestLimitMetrics(t *testing.T) {
+	p, _ := observed()
+	got := gathered(t, p)
+	for series, want := range map[string]float64{
+		"limit_events   y": 100, "limit_window_seconds   y": 60,
+		"limit_events /v1/* pro y": 5, "limit_window_seconds /v1/* pro y": 3600,
+		"limit_events  none y": 0, // it blocks, and has no window
+	} {
+		if value, found := got[series]; !found || value != want {
+			t.Errorf("%s = %v (found: %t), want %v", series, value, found, want)
+		}
+	}
+	if _, found := got["limit_window_seconds  none y"]; found {
+		t.Error("a limit that blocks has a window")
 	}
 }
 

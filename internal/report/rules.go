@@ -16,6 +16,7 @@ func (p *Process) RulesOptions(store string) rules.Options {
 		},
 		OnRecovery: func() { p.logger().Info("the rules can be read again", about) },
 		OnRepair: func(restored *rules.Version, newest int64) {
+			p.restored.WithLabelValues(store).Inc()
 			p.logger().Warn("the store had lost the newest version of the rules, which was written back", about,
 				zap.Int64("version", restored.Number), zap.Int64("newest", newest))
 		},

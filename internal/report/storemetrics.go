@@ -30,7 +30,11 @@ var (
 	descLookup = desc("redis_lookup_failing", "Whether the primaries of Redis cannot be looked up, as no Sentinel or no "+
 		"node of the cluster answers: 1, else 0.", "store")
 	descMismatched = desc("mismatched_zones", "Zones that other nodes define differently.", "store")
-	descNodes      = desc("nodes", "Nodes of the fleet, including this one.", "store")
+	descDiffering  = desc("differing_nodes", "Nodes that define the zone differently; only for zones that some do.", "store",
+		"zone")
+	descSentinels = desc("sentinels_reachable", "Sentinels that have answered the last question for the primary; only for "+
+		"stores with Sentinels.", "store")
+	descNodes = desc("nodes", "Nodes of the fleet, including this one.", "store")
 )
 
 // storeTimes are how long requests to stores took, and how many have failed.
@@ -92,7 +96,14 @@ func (s scrape) collectStore(store *stores.State) {
 	s.gauge(descOutageDebt, float64(n.OutageDebt()), name)
 	s.gauge(descAccounts, float64(n.Accounts), name)
 	s.gauge(descNodes, float64(store.Nodes), name)
-	s.gauge(descMismatched, float64(zonesOf(store.Mismatches)), name)
+	differing := differingNodes(store.Mismatches)
+	s.gauge(descMismatched, float64(len(differing)), name)
+	for zone, nodes := range differing {
+		s.gauge(descDiffering, float64(nodes), name, zone)
+	}
+	if store.Sentinels >= 0 {
+		s.gauge(descSentinels, float64(store.Sentinels), name)
+	}
 	s.gauge(descLookup, number(store.LookupErr != nil), name)
 	for _, b := range store.Primaries {
 		s.gauge(descBreaker, float64(b.State), name, b.Addr)
@@ -100,11 +111,11 @@ func (s scrape) collectStore(store *stores.State) {
 	}
 }
 
-// zonesOf returns how many zones have a mismatch.
-func zonesOf(mismatches []membership.Mismatch) int {
-	zones := make(map[string]bool)
+// differingNodes returns how many nodes define each zone differently.
+func differingNodes(mismatches []membership.Mismatch) map[string]int {
+	nodes := make(map[string]int)
 	for _, m := range mismatches {
-		zones[m.Zone] = true
+		nodes[m.Zone] += m.Nodes
 	}
-	return len(zones)
+	return nodes
 }

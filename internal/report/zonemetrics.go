@@ -1,6 +1,8 @@
 package report
 
 import (
+	"time"
+
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/stores"
 	"github.com/fleetlimit/fleetlimit/internal/usage"
@@ -31,6 +33,15 @@ var (
 	descOverflow = desc("overflow_total", "Takes of keys that found no room in a zone full of keys at their limit, "+
 		"and shared one of 4096 counts; only for zones counted in memory.", "zone")
 
+	descLimitEvents = desc("limit_events", "The events of the limit in force, changes at run time included, those of "+
+		"single keys not. 0: each request is rejected. The endpoint is empty for the rest of the zone, and the tier for keys "+
+		"without one.", "zone", "tier", "endpoint")
+	descLimitWindow = desc("limit_window_seconds", "The window of the limit in force.", "zone", "tier", "endpoint")
+	descHottest     = desc("hottest_key_per_second", "The events per second, rejected ones included, of the key that uses the "+
+		"zone most on this node: an average over the last 30 to 60 seconds.", "zone")
+	descAtLimit = desc("keys_at_limit", "Keys at their limit, as far as this node knows. They are counted every ten "+
+		"seconds.", "zone")
+
 	// The names of caddy-ratelimit. Their label key is always empty.
 	descKeys     = desc("keys_total", "Keys that the zone holds; only for zones counted in memory.", "zone")
 	descRequests = desc("requests_total", "Requests that the zone has admitted or rejected.", "zone", "key")
@@ -56,6 +67,20 @@ func (s scrape) collectZone(z *usage.Zone) {
 	s.countEvents(descUnknownTiers, z.UnknownTiers.Load(), z.Name)
 	s.countEvents(descBeforeAuth, z.BeforeAuth.Load(), z.Name)
 	s.collectComparisons(z)
+	if z.Top.Used() {
+		view := z.Top.View(time.Now())
+		s.gauge(descHottest, view.Hottest(), z.Name)
+	}
+}
+
+// collectLimits collects the limits in force.
+func (s scrape) collectLimits(limits []usage.Limit) {
+	for _, l := range limits {
+		s.gauge(descLimitEvents, float64(l.Events), l.Zone, l.Tier, l.Endpoint)
+		if l.Window > 0 {
+			s.gauge(descLimitWindow, l.Window.Seconds(), l.Zone, l.Tier, l.Endpoint)
+		}
+	}
 }
 
 // collectDecisions collects what a zone has decided at an endpoint for a tier. The rest of the zone
@@ -88,8 +113,11 @@ func (s scrape) collectComparisons(z *usage.Zone) {
 	s.count(descComparisons, c.BothReject.Load(), z.Name, "rejected", "rejected")
 }
 
-// collectMemory collects the zones that are counted in memory.
+// collectMemory collects what stores have of zones, and more of those that are counted in memory.
 func (s scrape) collectMemory() {
+	for zone, keys := range stores.KeysAtLimit() {
+		s.gauge(descAtLimit, float64(keys), zone)
+	}
 	for _, z := range stores.MemoryZones() {
 		stats := z.Stats()
 		s.count(descEvictions, stats.Evictions, z.Name())

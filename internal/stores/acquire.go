@@ -31,6 +31,7 @@ type zoneID struct {
 // counts in Redis. Those in Redis expire by themselves, because other nodes use them.
 type openZone interface {
 	limiter.Zone
+	KeysAtLimit() int
 	Close()
 }
 

@@ -20,6 +20,7 @@ type State struct {
 	Mismatches []membership.Mismatch
 	Primaries  []redisconn.Breaker
 	LookupErr  error // why the primaries cannot be looked up
+	Sentinels  int   // that answer; -1: none are asked
 }
 
 // States returns the states of all stores in Redis, by name. It asks no Redis.
@@ -28,12 +29,19 @@ func States() (all []State) {
 		if r := s.redis; r != nil {
 			all = append(all, State{
 				s.name, r.leases.Stats(), r.counts.Foreign(), r.node.Nodes(), r.node.Mismatches(), r.client.Breakers(),
-				r.client.LookupErr(),
+				r.client.LookupErr(), sentinelsOf(r.client),
 			})
 		}
 	}
 	slices.SortFunc(all, func(a, b State) int { return cmp.Compare(a.Name, b.Name) })
 	return merged(all)
+}
+
+func sentinelsOf(client *redisconn.Client) int {
+	if n, asked := client.Sentinels(); asked {
+		return n
+	}
+	return -1
 }
 
 // merged returns one state for each name. What stores have done is summed. Of what they see of the
@@ -49,6 +57,7 @@ func merged(sorted []State) (all []State) {
 		m.Mismatches = slices.Concat(m.Mismatches, s.Mismatches)
 		m.Primaries = worst(slices.Concat(m.Primaries, s.Primaries))
 		m.LookupErr = cmp.Or(m.LookupErr, s.LookupErr)
+		m.Sentinels = min(m.Sentinels, s.Sentinels)
 	}
 	return all
 }
@@ -59,6 +68,15 @@ func worst(breakers []redisconn.Breaker) []redisconn.Breaker {
 		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(b.State, a.State), cmp.Compare(b.Latency, a.Latency))
 	})
 	return slices.CompactFunc(breakers, func(a, b redisconn.Breaker) bool { return a.Addr == b.Addr })
+}
+
+// KeysAtLimit returns how many keys of each zone are at their limit, as far as this node knows.
+func KeysAtLimit() map[string]int {
+	keys := make(map[string]int)
+	for _, z := range zones.All() {
+		keys[z.Name()] += z.KeysAtLimit()
+	}
+	return keys
 }
 
 // MemoryZones returns the zones that are counted in memory.

@@ -18,17 +18,17 @@ func TestMergedStates(t *testing.T) {
 	got := merged([]State{
 		{"redis a", lease.Stats{Granted: 3, Accounts: 1}, 1, 4, []membership.Mismatch{{Zone: "one"}}, []redisconn.Breaker{
 			{Addr: "a:1", State: redisconn.Open, Err: refused}, {Addr: "b:1", Latency: 9 * ms}, {Addr: "c:1", Latency: ms},
-		}, refused},
+		}, refused, 2},
 		{"redis a", lease.Stats{Granted: 4, Accounts: 2}, 2, 3, []membership.Mismatch{{Zone: "two"}}, []redisconn.Breaker{
 			{Addr: "a:1", Latency: ms}, {Addr: "b:1", Latency: 2 * ms}, {Addr: "c:1", State: redisconn.HalfOpen, Err: refused},
-		}, nil},
+		}, nil, 3},
 		{Name: "redis b", Nodes: 1},
 	})
 	want := []State{
 		{"redis a", lease.Stats{Granted: 7, Accounts: 3}, 3, 4, []membership.Mismatch{{Zone: "one"}, {Zone: "two"}}, []redisconn.Breaker{
 			{Addr: "a:1", State: redisconn.Open, Err: refused}, {Addr: "b:1", Latency: 9 * ms},
 			{Addr: "c:1", State: redisconn.HalfOpen, Err: refused},
-		}, refused},
+		}, refused, 2},
 		{Name: "redis b", Nodes: 1},
 	}
 	if !reflect.DeepEqual(got, want) {

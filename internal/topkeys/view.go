@@ -19,6 +19,11 @@ type View struct{ Taken, Rejected Top }
 // Begin says that there was no take before at.
 func (l *Lists) Begin(at time.Time) { l.Taken.began, l.Rejected.began = at, at }
 
+// Used reports whether there was a take.
+func (l *Lists) Used() bool {
+	return l.Taken.sketches.Load() != nil || l.Rejected.sketches.Load() != nil
+}
+
 // View returns what the lists have at now.
 func (l *Lists) View(now time.Time) View { return View{l.Taken.Top(now), l.Rejected.Top(now)} }
 

@@ -36,6 +36,14 @@ type Zone struct {
 	counters map[place]*Counters
 }
 
+// A Limit is the limit in force at an endpoint of a zone for a tier.
+type Limit struct {
+	Zone, Endpoint, Tier string
+
+	Events int64 // 0: each request is rejected
+	Window time.Duration
+}
+
 // A place is an endpoint and a tier.
 type place struct{ endpoint, tier string }
 

@@ -3,9 +3,11 @@ package zone
 import (
 	"cmp"
 	"strconv"
+	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
@@ -30,6 +32,26 @@ func (s *Snapshot) Zone(name string) adminapi.Zone {
 		answer.DryRun = changes.DryRun
 	}
 	return answer
+}
+
+// Limits returns the limits in force of all zones, at each endpoint for each tier that keys can have.
+// Those of single keys are not among them.
+func (s *Snapshot) Limits() (all []usage.Limit) {
+	for _, name := range s.set.Zones() {
+		z, inForce := s.rulesOf(name)
+		for place := range inForce.endpoints {
+			for _, tier := range z.tiers.all() {
+				at := placement{endpoint: place, tier: tier}
+				if r := at.configured(inForce.endpoints); r.limits() {
+					all = append(all, usage.Limit{
+						Zone: name, Endpoint: inForce.endpoints[place].name(), Tier: z.tiers.name(tier),
+						Events: r.limit.Events, Window: time.Duration(r.limit.Window),
+					})
+				}
+			}
+		}
+	}
+	return all
 }
 
 // limitsAt returns the limits at a place of the zone: of each tier that keys can have, and of

@@ -95,15 +95,20 @@ func (s *Store) attend(d due, now instant) {
 	}
 }
 
-// sweep removes idle accounts from a part of all shards.
+// sweep removes idle accounts from a part of all shards, and counts those at their limit.
 func (s *Store) sweep(part int, now instant) {
 	nodes := s.options.OutageNodes()
 	for _, z := range s.openZones() {
+		atLimit := int32(0)
 		z.accounts.Sweep(part, sweepParts, func(sh *shard, e *entry) (idle bool) {
 			a := accountOf(sh, e)
 			r := z.rules.of(e.ID(), a)
+			if a.denied && a.retryAt > now {
+				atLimit++
+			}
 			z.dropPassed(a, r, now) // what was kept of a part is not looked after otherwise
 			return a.idle(r, now, idleFor, nodes)
 		})
+		z.keysAtLimit[part].Store(atLimit)
 	}
 }

@@ -211,3 +211,25 @@ func TestAttendFarAhead(t *testing.T) {
 		}
 	})
 }
+
+// Keys are at their limit from a denial by the store on, until its retry instant.
+func TestKeysAtLimit(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		r := n.fixed("zone", 1, 10)
+		n.allowed(r, "free", 1, limiter.FromStore)
+		for _, key := range []string{"a", "b", "c"} {
+			n.allowed(r, key, 10, limiter.FromStore)
+			n.denied(r, key, 1, limiter.FromStore)
+		}
+		check := func(after time.Duration, want int) {
+			t.Helper()
+			time.Sleep(after)
+			if got := r.Zone.(*Zone).KeysAtLimit(); got != want {
+				t.Errorf("keys at their limit = %d, want %d", got, want)
+			}
+		}
+		check(0, 0) // nothing was swept yet
+		check(12*time.Second, 3)
+		check(r.Limit.Window, 0)
+	})
+}

@@ -21,6 +21,9 @@ type Zone struct {
 	rules    rules
 	crowd    crowd
 
+	// keysAtLimit are those that the last sweep of each part has found.
+	keysAtLimit [sweepParts]atomic.Int32
+
 	// closed says that no account is added any more, and that nothing stays leased.
 	closed atomic.Bool
 }
@@ -50,6 +53,15 @@ func accountOf(sh *shard, e *entry) account { return account{e.Value(), sh.Entri
 
 // Name implements [limiter.Zone].
 func (z *Zone) Name() string { return z.name }
+
+// KeysAtLimit returns how many keys were at their limit when they were swept last, as far as this
+// node knows: the store has denied a take and told a retry instant that was still to come.
+func (z *Zone) KeysAtLimit() (n int) {
+	for i := range z.keysAtLimit {
+		n += int(z.keysAtLimit[i].Load())
+	}
+	return n
+}
 
 // Close returns what is leased in the zone and removes its accounts. Takes that are under way are
 // decided. Later ones are left to the lender.

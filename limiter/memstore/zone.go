@@ -26,6 +26,7 @@ type Zone struct {
 	counts   *counts
 	overflow *counts // those that keys without room share; one shard
 
+	keysAtLimit   atomic.Int64 // at the last sweep
 	lastReset     atomic.Int64 // the instant of the newest reset of a key: takes until then are not refunded
 	lastWarning   atomic.Int64 // the instant at which OnOverflow was called last
 	evictions     atomic.Uint64
@@ -57,6 +58,10 @@ func (z *Zone) Close() {
 		delete(z.store.zones, z.name)
 	}
 }
+
+// KeysAtLimit returns how many keys were at their limit at the last sweep: a take of one event would
+// have been denied.
+func (z *Zone) KeysAtLimit() int { return int(z.keysAtLimit.Load()) }
 
 // Stats describe a zone since it was opened.
 type Stats struct {
@@ -105,15 +110,21 @@ func (z *Zone) addLocked(sh *shard, key *keyed.Key, r *limiter.Rule, now limiter
 	return e
 }
 
-// sweep removes the keys that are forgettable and idle.
+// sweep removes the keys that are forgettable and idle, and counts those at their limit.
 func (z *Zone) sweep(now limiter.Instant) {
+	atLimit := int64(0)
 	idle := func(sh *shard, e *entry) bool {
-		if u := e.Value(); !u.forgettable(now) || now-u.idleSince < idleFor {
+		u := e.Value()
+		if u.idleSince > now && u.idleSince != pinned {
+			atLimit++
+		}
+		if !u.forgettable(now) || now-u.idleSince < idleFor {
 			return false
 		}
 		dropSpilledLocked(sh, e)
 		return true
 	}
 	z.counts.Sweep(0, 1, idle)
+	z.keysAtLimit.Store(atLimit)
 	z.overflow.Sweep(0, 1, idle)
 }

@@ -130,15 +130,20 @@ func TestSweepKeepsKeysThatAreNotForgettable(t *testing.T) {
 	take(t, s, start, denied, "denied")   // so does this
 	take(t, s, start+1, denied, "denied") // but its next denial is not the first for an hour
 	for _, step := range []struct {
-		at   limiter.Instant
-		keys int
+		at      limiter.Instant
+		keys    int
+		atLimit int
 	}{
-		{60 * second, 2},
-		{62 * second, 1},
-		{3600 * second, 1},
-		{3602 * second, 0},
+		{30 * second, 2, 1},
+		{60 * second, 2, 0},
+		{62 * second, 1, 0},
+		{3600 * second, 1, 0},
+		{3602 * second, 0, 0},
 	} {
 		s.sweep(start + step.at)
+		if got := s.Open("z").KeysAtLimit(); got != step.atLimit {
+			t.Errorf("keys at their limit at start + %v = %d, want %d", step.at, got, step.atLimit)
+		}
 		if got := s.Open("z").Stats().Keys; got != step.keys {
 			t.Errorf("keys after a sweep at start + %v = %d, want %d", step.at, got, step.keys)
 		}
