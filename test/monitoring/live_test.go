@@ -19,8 +19,8 @@ import (
 )
 
 // aloneSite has zones that are counted in memory: one of which the keys find no room, one that reads
-// a user before authentication, one whose key no request has, one that rejects, and two with requests
-// that are doubtful. The password is "secret".
+// a user before authentication, one whose key no request has, one that rejects, one whose requests
+// count for many events, and two with requests that are doubtful. The password is "secret".
 const aloneSite = `	rate_limit {
 		zone full {
 			key {header.X-Api-Key}
@@ -44,6 +44,13 @@ const aloneSite = `	rate_limit {
 		zone small {
 			key all
 			limit 1/1h
+		}
+	}
+	rate_limit /dear* {
+		zone dear {
+			key all
+			limit 100000000/1h
+			cost 5000
 		}
 	}
 	rate_limit /odd* {
@@ -123,19 +130,20 @@ func post(t *testing.T, n *nodetest.Node, method, path, body string) {
 // rulesKey is where Redis has the rules, and the channel on which nodes learn of new ones.
 const rulesKey = "rl:{rules}:versions"
 
-// causes are expressions that show that the cause of an alert exists.
+// causes are expressions that show that the cause of an alert exists, whatever the rules record.
 var causes = map[string]string{
-	"RateLimitRejectionsHigh":       `caddy_rate_limit_decisions_total{outcome="rejected", zone="small"} > 0`,
-	"RateLimitKeyFlood":             `caddy_rate_limit_evictions_total > 0`,
+	"RateLimitRejectionsHigh":       `rate(caddy_rate_limit_decisions_total{outcome="rejected", zone="small"}[2s]) > 1`,
+	"RateLimitKeyFlood":             `rate(caddy_rate_limit_evictions_total[2s]) > 1`,
 	"RateLimitBeforeAuthentication": `caddy_rate_limit_before_authentication_total > 0`,
-	"RateLimitKeysMissing":          `caddy_rate_limit_missing_keys_total{zone="keyless"} > 0`,
+	"RateLimitKeysMissing":          `rate(caddy_rate_limit_missing_keys_total{zone="keyless"}[2s]) > 0.1`,
+	"RateLimitHotKey":               `caddy_rate_limit_hottest_key_per_second > 10000`,
 	"RateLimitEmergency":            `caddy_rate_limit_emergency > 0`,
 	"RateLimitRulesNotPolled":       `caddy_rate_limit_rules_failed_polls_total > 2`,
-	"RateLimitNodesDisagree":        `caddy_rate_limit_mismatched_zones > 0`,
+	"RateLimitNodesDisagree":        `caddy_rate_limit_differing_nodes > 0`,
 	"RateLimitRedisLookupFailing":   `caddy_rate_limit_redis_lookup_failing > 0`,
 	"RateLimitRedisSlow":            `quantile_over_time(0.5, caddy_rate_limit_redis_latency_seconds[2s]) > 0.005`,
 	"RateLimitRedisDown":            `caddy_rate_limit_breaker_state > 0`,
-	"RateLimitOutage":               `caddy_rate_limit_decisions_total{source="outage"} > 0`,
+	"RateLimitOutage":               `rate(caddy_rate_limit_decisions_total{source="outage"}[2s]) > 0`,
 	"RateLimitDebtGrows":            `caddy_rate_limit_outage_debt_events > 0`,
 	"RateLimitBreakerFlapping":      `changes(caddy_rate_limit_breaker_state[6s]) > 5`,
 }
@@ -185,12 +193,19 @@ func TestFleet(t *testing.T) {
 		}),
 		start(fleet[0], func(int) (string, string) { return "/", "X-Api-Key: a" }),
 	}
+	post(t, fleet[0], "POST", "overrides", `{"zone": "user", "key": "b", "multiplier": 2}`)
 	post(t, alone, "POST", "emergency", `{"limit": "100000/1s", "expires_in": "15m"}`)
 	fleet[1].Reload(options, fleetSite("90000/1h"))
 	for _, s := range sentinel.Sentinels {
 		s.Pause()
 	}
 	proxy.Delay(10 * time.Millisecond)
+	for seen["RateLimitHotKey"].Labels == nil { // no hotter than necessary: the average takes time to fall
+		if alone.Metric(`caddy_rate_limit_hottest_key_per_second{zone="dear"}`) < 15000 {
+			alone.MustGet(200, "/dear")
+		}
+		fires()
+	}
 	byClients := []string{"RateLimitKeyFlood", "RateLimitBeforeAuthentication", "RateLimitKeysMissing", "RateLimitRejectionsHigh"}
 	fires(append(byClients, "RateLimitEmergency", "RateLimitRedisSlow", "RateLimitRedisLookupFailing")...)
 	for _, l := range loads[:5] {

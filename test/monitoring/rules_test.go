@@ -174,9 +174,9 @@ var alertTests = []struct {
 	{"RateLimitRulesNotPolled", store,
 		[][]history{{counter(of("rules_failed_polls_total", "a", store), .1)}},
 		[][]history{{counter(of("rules_failed_polls_total", "a", store), 1./60)}}},
-	{"RateLimitNodesDisagree", store,
-		[][]history{{gauge(of("mismatched_zones", "a", store), 0, 1)}},
-		[][]history{{briefly(of("mismatched_zones", "a", store), 1, 10)}}},
+	{"RateLimitNodesDisagree", store + ", " + zone,
+		[][]history{{gauge(of("differing_nodes", "a", store+", "+zone), 0, 1)}},
+		[][]history{{briefly(of("differing_nodes", "a", store+", "+zone), 1, 10)}}},
 	{"RateLimitBeforeAuthentication", zone,
 		[][]history{{counter(of("before_authentication_total", "a", zone), .01)},
 			{{of("before_authentication_total", "a", zone), fmt.Sprintf("_x%d 1+0x%d", 2*phase-5, phase+4)}}}, // one event
