@@ -25,7 +25,7 @@ func (e *Evaluation) takeInEmergency() error {
 	e.state.emergency = true
 	e.now = result.Decision.At
 	result.Headers = e.handler.Headers
-	e.setKeyText(&result)
+	e.noteKey(result.Zone, result.Template)
 	e.state.Add(result)
 	last := len(e.state.Results) - 1
 	r := &e.state.Results[last]

@@ -81,6 +81,10 @@ func (e *Evaluation) addTakes(z *zone.Zone) error {
 		e.publish(report.Decision{Outcome: adminapi.Allowed, Zone: z.Usage, Key: found.Template, Reason: allowedKey})
 		return nil
 	}
+	if found.Charged > 0 {
+		e.keys = append(e.keys, zoneKey{z.Usage, found.Key})
+		e.noteKey(z.Usage, found.Template)
+	}
 	for i := range found.Charges[:found.Charged] {
 		c := &found.Charges[i]
 		if c.Policy.Rule != nil {
@@ -151,8 +155,6 @@ func (e *Evaluation) take() error {
 	}
 	for i := range results {
 		e.count(&results[i], e.denied != nil)
-		results[i].Key = nil // its buffer is used again
-		e.setKeyText(&results[i])
 	}
 	for i := range e.takes {
 		if e.denied == nil {

@@ -36,14 +36,12 @@ func (e *Evaluation) Refuse(w http.ResponseWriter) error {
 	f := &e.refused
 	again := f.zone == nil && e.state.Refusal == f.refusal // error routes have a handler, too
 	e.state.Refusal = f.refusal
-	if f.key != nil && e.state.logged {
-		e.state.Refused = f.key.Text(e.HTTP, e.Repl)
-	}
 	name, legacy, counters := "", false, (*usage.Zone)(nil)
 	if f.zone != nil {
 		name, legacy, counters = f.zone.Name, f.zone.Legacy, f.zone.Usage
 		counters.Denied.Add(1)
 		e.state.Exceeded = name
+		e.noteKey(counters, f.key)
 	} else if !again {
 		e.handler.Reports.Addresses.Denied.Add(1)
 	}

@@ -30,6 +30,12 @@ type requestState struct {
 	logged        bool            // the access log has what is decided
 }
 
+// A zoneKey is the key that a zone counts the request by.
+type zoneKey struct {
+	zone *usage.Zone
+	key  []byte
+}
+
 // An Evaluation is the work of one handler on one request. Evaluations are pooled with their takes
 // and keys, so that a request allocates none of them. Stores do not use takes and keys after they
 // have returned, even if the client has gone.
@@ -39,6 +45,7 @@ type Evaluation struct {
 	state   *requestState    // nil until a zone matches, of this handler or an earlier one
 	first   int              // the index in state.Results of this handler's first result
 	takes   []limiter.Take   // of the results whose rule counts, in the same order
+	keys    []zoneKey        // of the zones that limit the request
 	blocked bool             // a rule rejects the request, whatever the takes find
 	now     limiter.Instant  // of the decisions, by the wall clock
 	denied  *response.Result // the result that rejects the request; of several, the one with the longest wait
@@ -80,11 +87,12 @@ func (h *Handler) Begin(r *http.Request) *Evaluation {
 // when the store may still use the takes.
 func (e *Evaluation) Release() {
 	clear(e.takes)
+	clear(e.keys)
 	clear(e.credentials)
 	clear(e.dryRuns)
 	clear(e.comparisons)
 	*e = Evaluation{
-		takes: e.takes[:0], credentials: e.credentials[:0], dryRuns: e.dryRuns[:0], comparisons: e.comparisons[:0], body: e.body,
+		takes: e.takes[:0], keys: e.keys[:0], credentials: e.credentials[:0], dryRuns: e.dryRuns[:0], comparisons: e.comparisons[:0], body: e.body,
 		decisions: e.decisions,
 	}
 	evaluations.Put(e)
@@ -144,21 +152,22 @@ func (e *Evaluation) count(r *response.Result, rejected bool) {
 
 // addTo adds a result to a list of the keys that use its zone most.
 func (e *Evaluation) addTo(list *topkeys.List, r *response.Result) {
-	if r.Key == nil { // in emergency mode
+	i := slices.IndexFunc(e.keys, func(k zoneKey) bool { return k.zone == r.Zone })
+	if i < 0 { // in emergency mode
 		return
 	}
-	t := topkeys.Take{Rule: r.Policy.CountID, Key: r.Key, Cost: max(1, r.Cost)}
+	t := topkeys.Take{Rule: r.Policy.CountID, Key: e.keys[i].key, Cost: max(1, r.Cost)}
 	if r.Policy.Rule != nil {
 		t.Limit = r.Policy.LimitID()
 	}
 	list.Add(e.Time(), &t)
 }
 
-// setKeyText sets the text of the key of a result, if the access log needs it. The next handlers
-// may change what it is made of.
-func (e *Evaluation) setKeyText(r *response.Result) {
-	if e.state.logged {
-		r.KeyText = r.Template.Text(e.HTTP, e.Repl)
+// noteKey notes the text of a key, if the access log needs it. The next handlers may change what it is
+// made of. The template is nil if there is no key.
+func (e *Evaluation) noteKey(z *usage.Zone, key *keytemplate.Template) {
+	if e.state.logged && key != nil {
+		e.state.Keys = append(e.state.Keys, response.KeyText{Zone: z, Text: key.Text(e.HTTP, e.Repl)})
 	}
 }
 

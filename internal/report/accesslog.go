@@ -41,22 +41,25 @@ func (f *accessLogField) MarshalLogObject(line zapcore.ObjectEncoder) error {
 			}
 			field.AddString("decision", adminapi.Denied)
 			field.AddString("source", s.Refusal.Reason)
-			keyHashField(s.Refused).AddTo(field)
+			keyHashField(s.KeyText(s.Exceeded)).AddTo(field)
 			return nil
 		}))
 	}
 	if r := s.Decisive(); r != nil {
-		return line.AddObject("rate_limit", (*loggedResult)(r))
+		return line.AddObject("rate_limit", &loggedResult{r, s.KeyText(r.Zone.Name)})
 	}
 	return nil
 }
 
 // A loggedResult is a result that writes its fields.
-type loggedResult response.Result
+type loggedResult struct {
+	*response.Result
+	key string // its text
+}
 
 // MarshalLogObject implements zapcore.ObjectMarshaler.
 func (l *loggedResult) MarshalLogObject(field zapcore.ObjectEncoder) error {
-	r := (*response.Result)(l)
+	r := l.Result
 	field.AddString("zone", r.Zone.Name)
 	decision := adminapi.Admitted
 	switch {
@@ -67,7 +70,7 @@ func (l *loggedResult) MarshalLogObject(field zapcore.ObjectEncoder) error {
 	}
 	field.AddString("decision", decision)
 	for _, about := range []zap.Field{
-		endpointField(r), tierField(r), unknownTierField(r.UnknownTier), costField(r.Cost), keyHashField(r.KeyText),
+		endpointField(r), tierField(r), unknownTierField(r.UnknownTier), costField(r.Cost), keyHashField(l.key),
 	} {
 		about.AddTo(field)
 	}

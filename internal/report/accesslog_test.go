@@ -19,7 +19,7 @@ func TestAccessLogField(t *testing.T) {
 		}
 	}
 	outage := result("c", -1)
-	outage.Counters, outage.KeyText, outage.Cost = new(usage.Counters), "k", 5
+	outage.Counters, outage.Cost = new(usage.Counters), 5
 	outage.Outage, outage.Decision.Source = true, limiter.FromLate
 	denied := result("d", 0)
 	denied.Decision.OK = false
@@ -31,11 +31,11 @@ func TestAccessLogField(t *testing.T) {
 		{"nothing", response.State{}, "map[]"},
 		{"least left", response.State{Results: []response.Result{result("a", 9), result("b", 8)}},
 			"map[rate_limit:map[decision:admitted endpoint:/v1/* remaining:8 source:lease tier:pro zone:b]]"},
-		{"outage", response.State{Results: []response.Result{result("a", 0), outage}},
+		{"outage", response.State{Results: []response.Result{result("a", 0), outage}, Keys: []response.KeyText{{Zone: outage.Zone, Text: "k"}}},
 			"map[rate_limit:map[cost:5 decision:degraded key_hash:8254c329a928 source:late zone:c]]"},
 		{"rejected", response.State{Results: []response.Result{outage, denied}, Exceeded: "d"},
 			"map[rate_limit:map[decision:rejected endpoint:/v1/* remaining:0 source:lease tier:pro zone:d]]"},
-		{"denied", response.State{Exceeded: "a", Refused: "k", Refusal: &response.Refusal{Reason: "denied_key"}},
+		{"denied", response.State{Exceeded: "a", Keys: []response.KeyText{{Zone: &usage.Zone{Name: "a"}, Text: "k"}}, Refusal: &response.Refusal{Reason: "denied_key"}},
 			"map[rate_limit:map[decision:denied key_hash:8254c329a928 source:denied_key zone:a]]"},
 	} {
 		line := zapcore.NewMapObjectEncoder()

@@ -14,8 +14,6 @@ type Result struct {
 	Counters *usage.Counters // those of the endpoint and the tier
 	Policy   *Policy
 	Template *keytemplate.Template // of the key
-	Key      []byte                // until the decision is counted
-	KeyText  string                // of the key, for the access log; "": there is none
 	Cost     int64                 // of the request; 0 if the rule counts nothing
 	Decision limiter.Decision
 	Headers  Headers // of the handler

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/fleetlimit/fleetlimit/internal/usage"
 )
 
 // A State is what the zones of one request have decided so far. The handlers of the request
@@ -16,9 +18,25 @@ type State struct {
 	inline   [3]Result // the array of results, unless there are more
 	Exceeded string    // the zone that rejected the request
 	Refusal  *Refusal  // why the request gets 403 or 400; nil: it does not
-	Refused  string    // the text of its key then, for the access log; "": there is none
+	Keys     []KeyText // for the access log
 	headers  headerValues
 	writer   responseWriter
+}
+
+// A KeyText is the text of the key that a zone counts a request by.
+type KeyText struct {
+	Zone *usage.Zone
+	Text string
+}
+
+// KeyText returns the text of the key of a zone; "": there is none.
+func (s *State) KeyText(zone string) string {
+	for _, k := range s.Keys {
+		if k.Zone.Name == zone {
+			return k.Text
+		}
+	}
+	return ""
 }
 
 // Add adds a result.

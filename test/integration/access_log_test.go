@@ -30,11 +30,11 @@ func TestAccessLogHasDecisions(t *testing.T) {
 		want    string
 		headers []string
 	}{
-		{"map[decision:admitted remaining:1 source:store zone:user]", []string{alice}},
-		{"map[decision:admitted remaining:0 source:store zone:user]", []string{alice}},
-		{"map[decision:rejected remaining:0 source:store zone:user]", []string{alice}},
-		{"map[decision:admitted remaining:999997 source:store zone:all]", nil},
-		{"map[decision:denied source:denied_key zone:user]", []string{"X-User: bad"}},
+		{"map[decision:admitted key_hash:2bd806c97f0e remaining:1 source:store zone:user]", []string{alice}},
+		{"map[decision:admitted key_hash:2bd806c97f0e remaining:0 source:store zone:user]", []string{alice}},
+		{"map[decision:rejected key_hash:2bd806c97f0e remaining:0 source:store zone:user]", []string{alice}},
+		{"map[decision:admitted key_hash:5ef5ef0364b6 remaining:999997 source:store zone:all]", nil},
+		{"map[decision:denied key_hash:2f05d4b689d2 source:denied_key zone:user]", []string{"X-User: bad"}},
 		{"map[decision:denied source:denied_address]", []string{from("203.0.113.7")}},
 		{"<nil>", []string{from("198.51.100.1")}},
 	} {

@@ -37,7 +37,7 @@ func TestFailedMatcherDecidesNothing(t *testing.T) {
 			respond hello
 		}`)
 	g.get("/", "X-Number: one").is(500)
-	const want = "map[decision:admitted remaining:9 source:store zone:first]"
+	const want = "map[decision:admitted key_hash:5ef5ef0364b6 remaining:9 source:store zone:first]"
 	redistest.Eventually(t, "the access log", func() bool { return len(g.logged("handled request")) == 1 })
 	if got := fmt.Sprint(g.logged("handled request")[0]["rate_limit"]); got != want {
 		t.Errorf("rate_limit = %s, want %s", got, want)

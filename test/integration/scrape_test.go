@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/test/promtest"
+	"github.com/fleetlimit/fleetlimit/test/nodetest"
 )
 
 // scrape returns this module's metrics from the admin API, by name and labels as written there.
@@ -68,7 +68,7 @@ func (g *gateway) metric(series string) float64 {
 	g.t.Helper()
 	sum := 0.0
 	for name, value := range g.scrape() {
-		if promtest.Matches(name, series) {
+		if nodetest.Matches(name, series) {
 			sum += value
 		}
 	}

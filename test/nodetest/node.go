@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fleetlimit/fleetlimit/test/promtest"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -144,7 +143,7 @@ func (n *Node) Metric(series string) float64 {
 	sum := 0.0
 	for line := range strings.Lines(string(text)) {
 		end := strings.LastIndexByte(line, ' ')
-		if end < 0 || !promtest.Matches(line[:end], series) {
+		if end < 0 || !Matches(line[:end], series) {
 			continue
 		}
 		f, err := strconv.ParseFloat(strings.TrimSpace(line[end:]), 64)

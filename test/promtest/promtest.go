@@ -2,7 +2,6 @@
 package promtest
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -28,21 +27,4 @@ func Values(t *testing.T, g prometheus.Gatherer) map[string]float64 {
 		}
 	}
 	return values
-}
-
-// Matches reports whether a series, as a server writes it, has the name and the labels of wanted: for
-// example name{label="value"}. It may have more labels.
-func Matches(series, wanted string) bool {
-	name, labels := split(series)
-	wantedName, wantedLabels := split(wanted)
-	return name == wantedName && !slices.ContainsFunc(wantedLabels, func(l string) bool { return !slices.Contains(labels, l) })
-}
-
-// split returns the name and the labels of a series. No value of a label has a comma.
-func split(series string) (name string, labels []string) {
-	name, rest, found := strings.Cut(series, "{")
-	if found {
-		labels = strings.Split(strings.TrimSuffix(rest, "}"), ",")
-	}
-	return name, labels
 }
