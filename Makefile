@@ -27,7 +27,7 @@ unraced  := Test(Load|Memory|Tune|Recall|SameAsMemory|LendAsSpecified)|Test[A-Za
 # Tests that play all of their seeds without the race detector, and a few of them under it.
 seeded   := Test(LeaseModel|RandomFleets|RepliesInTime|LateReplies)
 # Packages whose tests mostly wait, for servers and processes. They begin first and run beside others.
-slow     := ./test/integration ./test/attack ./test/fault ./test/fleet ./redisconn ./rules/rulestore
+slow     := ./test/monitoring ./test/runbooks ./test/integration ./test/attack ./test/fault ./test/fleet ./redisconn ./rules/rulestore
 # The directories with any of these.
 quiet = $(sort $(dir $(shell grep -rlE --include='*_test.go' --exclude-dir=bench '^func ($(unraced)|$(seeded))' .)))
 # Only our own packages are instrumented for fuzzing. Inputs are to explore them, and Caddy need not
@@ -45,12 +45,12 @@ build: need-go ## Build bin/caddy: Caddy with this module
 run: build ## Serve Caddyfile.example on :8080
 	bin/caddy run --config Caddyfile.example
 
-test: build need-cc need-redis need-postgres ## Run every test under the race detector; a skipped test fails
+test: build need-cc need-redis need-postgres need-prometheus ## Run every test under the race detector; a skipped test fails
 	$(GO) run ./test/strict -p 1 -run '^($(unraced)|$(seeded))' -vet=off -count=1 $(default_gc) $(quiet)
 	$(with_caddy) FLEETLIMIT_EXCHANGES=$(exchanges) $(GO) run ./test/strict -must-run ./test/... -race -p 3 -skip '^($(unraced))' -vet=off -count=1 -shuffle=on $(default_gc) $(slow) ./...
 	cd test/openapi && $(GO) test -vet=off -count=1 . -exchanges $(exchanges)
 
-clients: build ## Talk to Caddy with clients that people use; says so where those from npm cannot be had
+clients: build ## Talk to Caddy with clients that people use, check the dashboard; says so where those from npm cannot be had
 	@unless=; test/clients/need-npm.sh || { [ $$? = 75 ] || exit 1; unless='-skip ^TestNode'; }; \
 	cd test/clients && $(with_caddy) $(GO) run github.com/fleetlimit/fleetlimit/test/strict $$unless -vet=off -count=1 -shuffle=on . && \
 	{ [ -z "$$unless" ] || echo "Not run: the tests of the clients from npm, TestNode*."; }
@@ -68,7 +68,7 @@ upstreams: need-go ## Ask real upstreams which names they read as a key, and how
 	mv bin/upstream_paths.txt internal/pathreading/testdata/upstream_paths.txt
 	$(GO) test -count=1 -run ReadingsOfUpstreams ./internal/pathreading
 
-verify: need-go need-cc need-redis need-postgres lint vuln build tidy fuzz-short test bench-short clients ## Everything CI runs
+verify: need-go need-cc need-redis need-postgres need-prometheus lint vuln build tidy fuzz-short test bench-short clients ## Everything CI runs
 
 # deadcode keeps nothing between runs, and Caddy is in all modules: one run reads it once for all.
 lint: need-go ## Check the format; run go vet (so tests need not), staticcheck and deadcode in every module, and luacheck
@@ -161,5 +161,8 @@ need-redis:
 need-postgres:
 	@test/pgtest/need-postgres.sh
 
+need-prometheus:
+	@test/monitoring/need-prometheus.sh
+
 .DEFAULT_GOAL := help
-.PHONY: help build run test clients openapi upstreams verify lint vuln fuzz fuzz-http fault model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis need-postgres
+.PHONY: help build run test clients openapi upstreams verify lint vuln fuzz fuzz-http fault model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis need-postgres need-prometheus

@@ -46,7 +46,7 @@ func (m *Member) announce(ctx context.Context, now time.Time) {
 	zones := m.currentLocked().zones
 	m.mu.Unlock()
 	if len(zones) == 0 {
-		m.withdraw(ctx)
+		m.withdraw(context.WithoutCancel(ctx)) // Leave, which cancels ctx, relies on it
 		return
 	}
 	own := digests(zones)

@@ -97,6 +97,29 @@ func TestMemberLifecycle(t *testing.T) {
 	})
 }
 
+// TestLeaveWhileWithdrawing ends a membership while its zones are being withdrawn, as a shutdown does.
+func TestLeaveWhileWithdrawing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		redis := &fakeRedis{nodes: 2}
+		m := newMember(func(ctx context.Context, calls ...*redisconn.Call) {
+			select {
+			case <-time.After(time.Millisecond):
+				redis.do(ctx, calls...)
+			case <-ctx.Done(): // the call is not sent
+			}
+		}, "rl", "a", func(Mismatch) {})
+		m.start()
+		m.Define(1, limited(map[string]string{"user": "10/s"}), 0, nil)
+		time.Sleep(2 * time.Millisecond)
+		m.Undefine(1)
+		synctest.Wait() // the loop withdraws
+		m.Leave()
+		if texts := redis.texts(); len(texts) != 2 || texts[1] != "" {
+			t.Errorf("announcements = %q, want one, and then none of zones", texts)
+		}
+	})
+}
+
 // TestFixedNumberOfNodes changes the number by reloads, one of which fails.
 func TestFixedNumberOfNodes(t *testing.T) {
 	m := newMember((&fakeRedis{nodes: 4}).do, "rl", "a", func(Mismatch) {})

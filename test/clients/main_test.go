@@ -3,7 +3,8 @@
 //
 // The clients of npm run in programs of folder node. A program prints what its client did as JSON,
 // and the test here says what that has to be. Their tests begin with TestNode, so that the others
-// can run where npm cannot be reached.
+// can run where npm cannot be reached. So does that of the dashboard, which needs TypeScript and the
+// types of Grafana.
 package clients
 
 import (

@@ -24,10 +24,10 @@ func TestFilesOfTheWalkExist(t *testing.T) {
 	}
 }
 
-// TestTreeHasEveryFolder compares the tree in README.md with the folders of the repository: all at
+// TestTreeHasEveryFolder compares the tree in CONTRIBUTING.md with the folders of the repository: all at
 // the top, and those that the tree shows below another one.
 func TestTreeHasEveryFolder(t *testing.T) {
-	_, tree, _ := strings.Cut(read(t, "README.md"), "## Architecture\n\n```text\n")
+	_, tree, _ := strings.Cut(read(t, "CONTRIBUTING.md"), "```text\n")
 	tree, _, _ = strings.Cut(tree, "```")
 	var shown, parents []string
 	parent := ""
@@ -50,7 +50,7 @@ func TestTreeHasEveryFolder(t *testing.T) {
 	slices.Sort(shown)
 	slices.Sort(found)
 	if !slices.Equal(shown, found) {
-		t.Errorf("the tree in README.md has\n%v, want\n%v", shown, found)
+		t.Errorf("the tree in CONTRIBUTING.md has\n%v, want\n%v", shown, found)
 	}
 }
 

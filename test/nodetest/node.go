@@ -26,7 +26,7 @@ type Node struct {
 	Client  *http.Client
 	Storage string // the directory of Caddy's storage
 	Binary  string // the program; a test may start another version by Restart
-	config  string // path of its Caddyfile
+	Config  string // path of its Caddyfile
 	log     string // path of its log
 	process *os.Process
 	exited  chan struct{}
@@ -39,7 +39,7 @@ func Start(t *testing.T, options, site string) *Node {
 	dir := t.TempDir()
 	n := &Node{
 		t: t, Addr: redistest.FreeAddr(), Admin: redistest.FreeAddr(),
-		config: filepath.Join(dir, "Caddyfile"), log: filepath.Join(dir, "log"),
+		Config: filepath.Join(dir, "Caddyfile"), log: filepath.Join(dir, "log"),
 		Client:  &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 100}},
 		Storage: filepath.Join(dir, "caddy"), Binary: binary,
 	}
@@ -56,7 +56,7 @@ func (n *Node) Restart() {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	caddy := exec.Command(n.Binary, "run", "--config", n.config)
+	caddy := exec.Command(n.Binary, "run", "--config", n.Config)
 	caddy.Stdout, caddy.Stderr = log, log
 	caddy.Env = append(os.Environ(), "XDG_DATA_HOME="+filepath.Dir(n.Storage)) // as on a machine of its own
 	if err := caddy.Start(); err != nil {
@@ -161,7 +161,7 @@ func (n *Node) write(options, site string) {
 	_, port, _ := net.SplitHostPort(n.Addr)
 	text := fmt.Sprintf("{\n\tadmin %s\n\tpersist_config off\n\tdefault_bind 127.0.0.1\n\tshutdown_delay %v\n"+
 		"\trate_limit {\n%s\n\t}\n}\nhttp://:%s {\n%s\n\trespond ok\n}\n", n.Admin, ShutdownDelay, options, port, site)
-	if err := os.WriteFile(n.config, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(n.Config, []byte(text), 0o600); err != nil {
 		n.t.Fatal(err)
 	}
 }
@@ -178,7 +178,7 @@ func (n *Node) Reload(options, site string) {
 func (n *Node) TryReload(options, site string) (out []byte, err error) {
 	n.t.Helper()
 	n.write(options, site)
-	return exec.Command(n.Binary, "reload", "--config", n.config, "--address", n.Admin).CombinedOutput()
+	return exec.Command(n.Binary, "reload", "--config", n.Config, "--address", n.Admin).CombinedOutput()
 }
 
 // Await polls until done returns true, for 30 seconds at most.

@@ -1,0 +1,171 @@
+package deploy
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// An instruction is a line of a Dockerfile.
+type instruction struct{ name, args string }
+
+// instructions returns the instructions of a Dockerfile.
+func instructions(text string) (all []instruction) {
+	text = strings.ReplaceAll(text, "\\\n", " ")
+	for line := range strings.Lines(text) {
+		if name, args, found := strings.Cut(strings.TrimSpace(line), " "); found && !strings.HasPrefix(name, "#") {
+			all = append(all, instruction{name, args})
+		}
+	}
+	return all
+}
+
+var (
+	pinned = regexp.MustCompile(`^\S+:v?\d+\.\d+\.\d+\S*( AS \w+)?$`)
+	user   = regexp.MustCompile(`^[1-9]\d*:[1-9]\d*$`)
+)
+
+// known are the instructions that a Dockerfile may have here.
+var known = []string{"FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "EXPOSE", "HEALTHCHECK", "STOPSIGNAL", "ENTRYPOINT", "CMD"}
+
+// problems returns what is wrong with a Dockerfile whose context is the folder root.
+func problems(text string) (found []string) {
+	report := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
+	stages := make(map[string]bool)
+	last := make(map[string]string) // of each name, in the last stage
+	base := ""
+	for _, i := range instructions(text) {
+		if !slices.Contains(known, i.name) {
+			report("%s is no instruction", i.name)
+		}
+		words := strings.Fields(i.args)
+		switch i.name {
+		case "FROM":
+			clear(last)
+			if base = words[0]; base != "scratch" && !pinned.MatchString(i.args) {
+				report("%s is not pinned to a version", base)
+			}
+			if len(words) == 3 {
+				stages[words[2]] = true
+			}
+		case "COPY":
+			if from, isStage := strings.CutPrefix(words[0], "--from="); isStage {
+				if !stages[from] {
+					report("there is no stage %s", from)
+				}
+				break
+			}
+			for _, source := range words[:len(words)-1] {
+				if _, err := os.Stat(filepath.Join(root, source)); err != nil {
+					report("COPY of %s: %v", source, err)
+				}
+			}
+		}
+		last[i.name] = i.args
+	}
+	if base != "scratch" {
+		report("the last stage begins with %s, want scratch", base)
+	}
+	if !user.MatchString(last["USER"]) {
+		report("the program runs as %q, want numbers of a user and a group other than root", last["USER"])
+	}
+	for _, name := range []string{"ENTRYPOINT", "CMD"} {
+		if json.Unmarshal([]byte(last[name]), new([]string)) != nil {
+			report("%s is %q: use a list, because there is no shell", name, last[name])
+		}
+	}
+	if healthcheck(last["HEALTHCHECK"]) == nil {
+		report("HEALTHCHECK is %q: use a list, because there is no shell", last["HEALTHCHECK"])
+	}
+	return found
+}
+
+// healthcheck returns the command of a HEALTHCHECK; nil without a list.
+func healthcheck(args string) (command []string) {
+	_, list, _ := strings.Cut(args, "CMD ")
+	_ = json.Unmarshal([]byte(list), &command) // an error leaves it nil
+	return command
+}
+
+func TestDockerfile(t *testing.T) {
+	text := read(t, folder+"docker/Dockerfile")
+	for _, problem := range problems(text) {
+		t.Error(problem)
+	}
+	for _, plant := range []struct{ old, new, problem string }{
+		{"FROM golang:1.26.0-bookworm", "FROM golang:latest", "is not pinned"},
+		{"FROM scratch", "FROM debian:12.1.0", "want scratch"},
+		{"--from=build /out/caddy", "--from=builder /out/caddy", "no stage builder"},
+		{"COPY go.mod go.sum", "COPY go.mod go.lock", "COPY of go.lock"},
+		{"USER 65532:65532", "USER root", "runs as"},
+		{"USER 65532:65532\n", "", "runs as"},
+		{`ENTRYPOINT ["caddy"]`, "ENTRYPOINT caddy", "because there is no shell"},
+		{"HEALTHCHECK", "HEALTHCHEK", "is no instruction"},
+		{`CMD ["caddy", "rate-limit"`, `CMD curl localhost # "`, "HEALTHCHECK is"},
+	} {
+		if !strings.Contains(text, plant.old) {
+			t.Errorf("the Dockerfile has no %q", plant.old)
+		}
+		found := problems(strings.Replace(text, plant.old, plant.new, 1))
+		if !slices.ContainsFunc(found, func(p string) bool { return strings.Contains(p, plant.problem) }) {
+			t.Errorf("with %q in place of %q, the problems are %q, want %q", plant.new, plant.old, found, plant.problem)
+		}
+	}
+	needs := regexp.MustCompile(`(?m)^go (\S+)$`).FindStringSubmatch(read(t, root+"/go.mod"))[1]
+	if !strings.Contains(text, "FROM golang:"+needs) {
+		t.Errorf("the Dockerfile does not build with Go %s, which go.mod needs", needs)
+	}
+	caddyfile := read(t, folder+"docker/Caddyfile")
+	if exposed := strings.Join(ports(caddyfile), " "); !strings.Contains(text, "EXPOSE "+exposed+"\n") {
+		t.Errorf("the Dockerfile does not expose %s, at which its Caddyfile listens", exposed)
+	}
+}
+
+// TestImage runs the Caddyfile and the health check of the image.
+func TestImage(t *testing.T) {
+	caddyfile := read(t, folder+"docker/Caddyfile")
+	g := serve(t, caddyfile)
+	checkGateway(t, g, caddyfile)
+	dockerfile := instructions(read(t, folder+"docker/Dockerfile"))
+	check := healthcheck(dockerfile[slices.IndexFunc(dockerfile, func(i instruction) bool { return i.name == "HEALTHCHECK" })].args)
+	if out, err := g.run(check[1:]...); err != nil {
+		t.Errorf("the health check %q: %v\n%s", check, err, out)
+	}
+	if out, err := (&gateway{binary: g.binary, admin: "127.0.0.1:1"}).run(check[1:]...); err == nil {
+		t.Errorf("the health check %q succeeds without a Caddy: %s", check, out)
+	}
+}
+
+// checkGateway asks a gateway for its probes and its metrics.
+func checkGateway(t *testing.T, g *gateway, caddyfile string) {
+	t.Helper()
+	get := func(url string) (status int, body string) {
+		t.Helper()
+		resp, err := http.Get("http://" + url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		text, _ := io.ReadAll(resp.Body)
+		return resp.StatusCode, string(text)
+	}
+	probes := probe.FindAllStringSubmatch(caddyfile, -1)
+	if len(probes) != 3 {
+		t.Errorf("probes = %v, want three", probes)
+	}
+	for _, p := range probes {
+		if status, body := get(g.site + p[1]); p[2] != "" && status != 200 {
+			t.Errorf("%s = %d %s, want 200", p[1], status, body)
+		}
+	}
+	if status, body := get(g.metrics + "/metrics"); status != 200 || !strings.Contains(body, "\ncaddy_rate_limit_decisions_total{") {
+		t.Errorf("metrics = %d, want 200 and those of this plugin:\n%.300s", status, body)
+	}
+}

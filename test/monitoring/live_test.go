@@ -1,0 +1,277 @@
+package monitoring
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/test/nodetest"
+	"github.com/fleetlimit/fleetlimit/test/redistest"
+)
+
+// aloneSite has zones that are counted in memory: one of which the keys find no room, one that reads
+// a user before authentication, one whose key no request has, one that rejects, one whose requests
+// count for many events, and two with requests that are doubtful. The password is "secret".
+const aloneSite = `	rate_limit {
+		zone full {
+			key {header.X-Api-Key}
+			limit 1000/1h
+			max_keys 8
+		}
+	}
+	rate_limit /user* {
+		zone early {
+			key {http.auth.user.id}
+			limit 100000/1s
+		}
+	}
+	rate_limit /nobody* {
+		zone keyless {
+			key {header.X-Nobody-Sends}
+			limit 100000/1s
+		}
+	}
+	rate_limit /small* {
+		zone small {
+			key all
+			limit 1/1h
+		}
+	}
+	rate_limit /dear* {
+		zone dear {
+			key all
+			limit 100000000/1h
+			cost 5000
+		}
+	}
+	rate_limit /odd* {
+		zone odd {
+			key {query.k}
+			limit 100000/1s
+			tier {header.X-Tier} trusted {
+				pro 100000/1s
+			}
+			cost {header.X-Cost} trusted
+			deny_key bad_*
+		}
+		zone tried {
+			key all
+			limit 1/1h
+			dry_run
+		}
+	}
+	basic_auth /user* {
+		alice $2a$04$QAZ/EfkZmmaVdHVAsB6cAOlEkI5KJ6IIwXaikF1QbQZ3gZObqgiHa
+	}`
+
+// fleetSite limits by API key, and has a zone that on_outage admits.
+func fleetSite(limit string) string {
+	return "\trate_limit {\n\t\tzone user {\n\t\t\tkey {header.X-Api-Key}\n\t\t\tlimit " + limit +
+		"\n\t\t\ton_outage open\n\t\t}\n\t}"
+}
+
+// A load sends requests to a node until its test stops it, 100 per second at most.
+type load struct {
+	stop context.CancelFunc
+	done sync.WaitGroup
+}
+
+// start starts to send what request makes of the number of each request.
+func start(n *nodetest.Node, request func(i int) (path, header string)) *load {
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &load{stop: cancel}
+	l.done.Go(func() {
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for i := 0; ctx.Err() == nil; i++ {
+			path, header := request(i)
+			_, _, _ = n.Get(path, header) // metrics show what became of it
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+			}
+		}
+	})
+	return l
+}
+
+func (l *load) end() {
+	l.stop()
+	l.done.Wait()
+}
+
+// post sends JSON to the admin API of a node.
+func post(t *testing.T, n *nodetest.Node, method, path, body string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+n.Admin+"/rate_limit/"+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := n.Client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if text, _ := io.ReadAll(resp.Body); resp.StatusCode/100 != 2 {
+		t.Fatalf("%s %s = %d %s", method, path, resp.StatusCode, text)
+	}
+}
+
+// rulesKey is where Redis has the rules, and the channel on which nodes learn of new ones.
+const rulesKey = "rl:{rules}:versions"
+
+// causes are expressions that show that the cause of an alert exists, whatever the rules record.
+var causes = map[string]string{
+	"RateLimitRejectionsHigh":       `rate(caddy_rate_limit_decisions_total{outcome="rejected", zone="small"}[2s]) > 1`,
+	"RateLimitKeyFlood":             `rate(caddy_rate_limit_evictions_total[2s]) > 1`,
+	"RateLimitBeforeAuthentication": `caddy_rate_limit_before_authentication_total > 0`,
+	"RateLimitKeysMissing":          `rate(caddy_rate_limit_missing_keys_total{zone="keyless"}[2s]) > 0.1`,
+	"RateLimitHotKey":               `caddy_rate_limit_hottest_key_per_second > 10000`,
+	"RateLimitEmergency":            `caddy_rate_limit_emergency > 0`,
+	"RateLimitRulesNotPolled":       `caddy_rate_limit_rules_failed_polls_total > 2`,
+	"RateLimitNodesDisagree":        `caddy_rate_limit_differing_nodes > 0`,
+	"RateLimitRedisLookupFailing":   `caddy_rate_limit_redis_lookup_failing > 0`,
+	"RateLimitRedisSlow":            `quantile_over_time(0.5, caddy_rate_limit_redis_latency_seconds[2s]) > 0.005`,
+	"RateLimitRedisDown":            `caddy_rate_limit_breaker_state > 0`,
+	"RateLimitOutage":               `rate(caddy_rate_limit_decisions_total{source="outage"}[2s]) > 0`,
+	"RateLimitDebtGrows":            `caddy_rate_limit_outage_debt_events > 0`,
+	"RateLimitBreakerFlapping":      `changes(caddy_rate_limit_breaker_state[6s]) > 5`,
+}
+
+// TestFleet produces the cause of each alert on real nodes, and waits until the alert fires and is
+// resolved. Then it runs the queries of the dashboard.
+//
+// Two nodes count in one Redis, one in another Redis under Sentinel, and one in its memory.
+func TestFleet(t *testing.T) {
+	redis := redistest.NewServer(t)
+	proxy := redistest.NewProxy(t, redis.Addr)
+	sentinel := redistest.NewSentinel(t)
+	options := "redis {\n\taddress " + proxy.Addr + "\n}\nbreaker {\n\tprobe_every 100ms\n\tprobes 1\n}"
+	fleet := nodetest.StartAll(t, 2, options, fleetSite("100000/1h"))
+	watched := nodetest.Start(t, "redis sentinel {\n\taddress "+strings.Join(sentinel.Addrs, " ")+"\n\tmaster_name "+
+		sentinel.MasterName+"\n}", fleetSite("100000/1h"))
+	alone := nodetest.Start(t, "defaults {\n\theaders all\n}", aloneSite)
+	all := append(slices.Clone(fleet), watched, alone)
+	p := startPrometheus(t, map[string][]*nodetest.Node{"fleet": fleet, "sentinel": {watched}, "alone": {alone}})
+	for _, n := range all { // decisions before the causes
+		n.Await("a decision", func() bool { status, _, err := n.Get("/", "X-Api-Key: a"); return err == nil && status == 200 })
+	}
+	evaluations := func() int { return len(p.query("evaluation[5m]")[0].Values) }
+	p.await("some evaluations", func() bool { return len(p.query("evaluation")) > 0 && evaluations() > 4 })
+	if firing := p.firing(); len(firing) > 0 {
+		t.Errorf("%v fire while nothing is wrong", firing)
+	}
+	seen := make(map[string]alert) // that have fired
+	fires := func(alerts ...string) {
+		t.Helper()
+		p.await(fmt.Sprint(alerts), func() bool {
+			for _, a := range p.firing() {
+				seen[a.Labels["alertname"]] = a
+			}
+			return !slices.ContainsFunc(alerts, func(name string) bool { return seen[name].Labels == nil })
+		})
+	}
+
+	t.Log("what clients do")
+	loads := []*load{
+		start(alone, func(i int) (string, string) { return "/", fmt.Sprint("X-Api-Key: flood", i) }),
+		start(alone, func(int) (string, string) { return "/user", "Authorization: Basic YWxpY2U6c2VjcmV0" }),
+		start(alone, func(int) (string, string) { return "/nobody", "X-Api-Key: a" }),
+		start(alone, func(int) (string, string) { return "/small", "X-Api-Key: a" }),
+		start(alone, func(i int) (string, string) {
+			return "/odd?k=" + []string{"a", "bad_1", "1&k=2"}[i%3], "X-Tier: gold"
+		}),
+		start(fleet[0], func(int) (string, string) { return "/", "X-Api-Key: a" }),
+	}
+	post(t, fleet[0], "POST", "overrides", `{"zone": "user", "key": "b", "multiplier": 2}`)
+	post(t, alone, "POST", "emergency", `{"limit": "100000/1s", "expires_in": "15m"}`)
+	fleet[1].Reload(options, fleetSite("90000/1h"))
+	for _, s := range sentinel.Sentinels {
+		s.Pause()
+	}
+	proxy.Delay(10 * time.Millisecond)
+	for seen["RateLimitHotKey"].Labels == nil { // no hotter than necessary: the average takes time to fall
+		if alone.Metric(`caddy_rate_limit_hottest_key_per_second{zone="dear"}`) < 15000 {
+			alone.MustGet(200, "/dear")
+		}
+		fires()
+	}
+	byClients := []string{"RateLimitKeyFlood", "RateLimitBeforeAuthentication", "RateLimitKeysMissing", "RateLimitRejectionsHigh"}
+	fires(append(byClients, "RateLimitEmergency", "RateLimitRedisSlow", "RateLimitRedisLookupFailing")...)
+	for _, l := range loads[:5] {
+		l.end()
+	}
+	proxy.Delay(0)
+	for _, s := range sentinel.Sentinels {
+		s.Resume()
+	}
+	post(t, alone, "DELETE", "emergency", "")
+
+	t.Log("another program has overwritten the rules")
+	ctx := t.Context()
+	if err := redis.Client().Set(ctx, rulesKey, "x", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for seen["RateLimitRulesNotPolled"].Labels == nil {
+		if err := redis.Client().Publish(ctx, rulesKey, "").Err(); err != nil { // so that nodes read them now
+			t.Fatal(err)
+		}
+		fires()
+	}
+	redis.Client().Del(ctx, rulesKey)
+	fires("RateLimitNodesDisagree")
+	fleet[1].Reload(options, fleetSite("100000/1h"))
+
+	t.Log("Redis ends, three times")
+	for i := range 3 {
+		redis.Kill()
+		p.await("open breakers", func() bool { return len(p.query("caddy_rate_limit_breaker_state > 1")) == len(fleet) })
+		if i == 0 {
+			fires("RateLimitRedisDown", "RateLimitOutage", "RateLimitDebtGrows")
+		}
+		redis.Restart()
+		p.await("closed breakers", func() bool { return len(p.query("caddy_rate_limit_breaker_state > 0")) == 0 })
+	}
+	fires("RateLimitBreakerFlapping")
+	loads[5].end()
+	p.await("the end of all alerts", func() bool { return len(p.firing()) == 0 })
+
+	for name, cause := range causes {
+		n := p.evaluationsUntil(name, cause)
+		t.Logf("%s fires at evaluation %d", name, n)
+		if n > 2 {
+			t.Errorf("%s fires at evaluation %d after its cause, want 2 at most", name, n)
+		}
+		checkAnnotations(t, seen[name])
+	}
+	checkQueries(t, p)
+}
+
+// checkAnnotations looks for what an alert must tell, and whether its runbook exists.
+func checkAnnotations(t *testing.T, a alert) {
+	t.Helper()
+	name := a.Labels["alertname"]
+	for _, annotation := range []string{"summary", "description"} {
+		text := a.Annotations[annotation]
+		if text == "" || regexp.MustCompile(`<no value>|<error|NaN|\{\{`).MatchString(text) {
+			t.Errorf("%s has the %s %q", name, annotation, text)
+		}
+	}
+	if !slices.Contains([]string{"info", "warning", "critical"}, a.Labels["severity"]) {
+		t.Errorf("%s has the severity %q", name, a.Labels["severity"])
+	}
+	_, page, _ := strings.Cut(a.Annotations["runbook_url"], "/blob/main/")
+	if _, err := os.Stat(filepath.Join(root, page)); page == "" || err != nil {
+		t.Errorf("%s has the runbook_url %q: %v", name, a.Annotations["runbook_url"], err)
+	}
+}
