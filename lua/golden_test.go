@@ -15,7 +15,7 @@ var writeGolden = flag.Bool("golden.write", false, "write the generated scripts 
 // show what Redis runs, and make lint checks them.
 func TestGenerated(t *testing.T) {
 	scripts := map[string]string{
-		"announce": Announce(), "nodes": Nodes(),
+		"announce": Announce(), "nodes": Nodes(), "permits": Permits(),
 		"rules_read": ReadRules(), "rules_list": ListRules(), "rules_write": WriteRules(), "rules_complete": CompleteRules(),
 	}
 	for kind := range algorithms {

@@ -121,6 +121,9 @@ func Announce() string { return read("prelude.lua") + read("announce.lua") }
 // Nodes returns the script that lists the nodes: see nodes.lua.
 func Nodes() string { return read("prelude.lua") + read("nodes.lua") }
 
+// Permits returns the script that answers requests for permits: see permits.lua.
+func Permits() string { return read("prelude.lua") + read("permits.lua") }
+
 // ReadRules returns the script that reads a version of the rules: see rules_read.lua.
 func ReadRules() string { return read("rules_read.lua") }
 

@@ -39,8 +39,10 @@ var policy = []struct {
 		reason:   "stores need the core alone, so that each of them can be used without Caddy and without Redis",
 	}, {
 		packages: module + "/limiter/redisstore",
-		allow:    []string{module + "/limiter", module + "/lua", module + "/redisconn", "github.com/redis/go-redis/v9"},
-		reason:   "the store on Redis joins the core, the scripts and the connections, and nothing else does",
+		allow: []string{
+			module + "/limiter", module + "/limiter/concurrency", module + "/lua", module + "/redisconn", "github.com/redis/go-redis/v9",
+		},
+		reason: "the store on Redis joins the core, the scripts and the connections, and nothing else does",
 	}, {
 		packages: module + "/internal/keyed",
 		allow:    []string{},
