@@ -18,6 +18,7 @@ type State struct {
 	Refusal  *Refusal  // why the request gets 403 or 400; nil: it does not
 	headers  headerValues
 	writer   responseWriter
+	ending   *ending // nil: nobody awaits the end of the response
 }
 
 // Add adds a result.
