@@ -212,7 +212,7 @@ var policy = []struct {
 		packages: module + "/internal/response",
 		allow: []string{
 			module + "/config", module + "/internal/keytemplate", module + "/internal/usage", module + "/limiter",
-			"github.com/caddyserver/...", "github.com/dunglas/httpsfv",
+			module + "/limiter/concurrency", "github.com/caddyserver/...", "github.com/dunglas/httpsfv",
 		},
 		reason: "what a response says depends on what was decided, and on no zone and no store",
 	}, {
@@ -224,7 +224,8 @@ var policy = []struct {
 		allow: []string{
 			module + "/config", module + "/internal/adminapi", module + "/internal/emergency", module + "/internal/ipset",
 			module + "/internal/keytemplate", module + "/internal/report", module + "/internal/response",
-			module + "/internal/usage", module + "/internal/zone", module + "/limiter", "github.com/caddyserver/caddy/v2/...",
+			module + "/internal/usage", module + "/internal/zone", module + "/limiter", module + "/limiter/concurrency",
+			"github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "a request is decided by zones and a store that it is handed; reports are the only way out",
 	}, {
@@ -234,7 +235,7 @@ var policy = []struct {
 			module + "/internal/keyshare", module + "/internal/keytable", module + "/internal/keytemplate",
 			module + "/internal/pathpattern", module + "/internal/pathreading", module + "/internal/placeholder",
 			module + "/internal/response", module + "/internal/route", module + "/internal/usage", module + "/limiter",
-			module + "/rules", "github.com/caddyserver/caddy/v2/...",
+			module + "/limiter/concurrency", module + "/rules", "github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "what a zone says about a request depends on its settings and the rules, and on no store and no log",
 	}, {

@@ -34,6 +34,9 @@ func (e *Evaluation) takeDryRuns() {
 			continue
 		}
 		r.Zone.WouldReject[r.Decision.Source].Add(1)
+		if r.IsConcurrent() {
+			r.Zone.ConcurrentRejected.Add(1)
+		}
 		status := http.StatusTooManyRequests
 		if r.Unavailable() {
 			status = http.StatusServiceUnavailable

@@ -3,6 +3,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -91,6 +92,9 @@ func (e *Evaluation) addTakes(z *zone.Zone) error {
 		}
 		e.addTake(found, c)
 	}
+	if len(found.Concurrent) > 0 {
+		e.addConcurrent(found)
+	}
 	if c := &found.Compared; c.Policy != nil {
 		e.comparisons = append(e.comparisons, newShadow(found, c))
 	}
@@ -108,6 +112,11 @@ func (e *Evaluation) addTake(found *zone.Reading, c *zone.Charge) {
 	} else {
 		e.takes = append(e.takes, limiter.Take{Rule: c.Policy.Rule, Key: found.Key, Cost: c.Cost})
 	}
+	e.addResult(found, c)
+}
+
+// addResult adds a result that nobody has decided yet.
+func (e *Evaluation) addResult(found *zone.Reading, c *zone.Charge) {
 	r := found.Result(c)
 	r.Headers = e.handler.Headers
 	e.state.Add(r)
@@ -122,18 +131,24 @@ func (e *Evaluation) take() error {
 	}
 	now := e.Time()
 	e.now = limiter.At(now)
-	err := e.takeFromStore(now)
+	var err error
+	if len(e.concurrentKeys) > 0 && !e.blocked {
+		err = e.acquirePermits(now)
+	}
+	err = cmp.Or(e.takeFromStore(now), err)
 	if err != nil {
 		if gone := clientGoneError(e.HTTP.Context()); gone != nil {
+			e.state.releasePermits(e.firstPermit)
 			return gone
 		}
 	}
 	takes := e.takes
 	for i := range results {
-		r := &results[i]
-		if r.Policy.Block {
+		switch r := &results[i]; {
+		case r.IsConcurrent():
+		case r.Policy.Block:
 			r.Block(e.now)
-		} else {
+		default:
 			r.Decide(&takes[0], e.now)
 			takes = takes[1:]
 		}
@@ -144,12 +159,17 @@ func (e *Evaluation) take() error {
 			e.denied = r
 		}
 	}
+	if e.denied != nil {
+		e.state.releasePermits(e.firstPermit)
+	}
 	// If another zone denies the request, a failure decides nothing. So it is not an outage.
-	if len(e.takes) > 0 && (err == nil || e.denied == nil || e.denied.Outage) {
+	if len(e.takes)+len(e.concurrentKeys) > 0 && (err == nil || e.denied == nil || e.denied.Outage) {
 		e.handler.Store.Note(now, err)
 	}
 	for i := range results {
-		e.count(&results[i], e.denied != nil)
+		if i == 0 || results[i].Zone != results[i-1].Zone {
+			e.count(decisiveOf(results[i:]), e.denied != nil)
+		}
 	}
 	for i := range e.takes {
 		if e.denied == nil {
@@ -189,6 +209,7 @@ func clientGoneError(ctx context.Context) error {
 // Admit hands the request on, and sets the headers of its response. Then it checks what the zones
 // have read against what the next handlers have set.
 func (e *Evaluation) Admit(w http.ResponseWriter, next caddyhttp.Handler) (err error) {
+	e.releaseAtEnd()
 	if len(e.results()) == 0 && (e.state == nil || !e.state.IsAwaited()) {
 		err = next.ServeHTTP(w, e.HTTP)
 	} else {

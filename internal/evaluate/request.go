@@ -23,6 +23,7 @@ type requestState struct {
 	response.State
 	rules         *zone.Snapshot
 	charges       []chargedCount
+	permits       []heldPermit    // until the response ends
 	inlineCharges [3]chargedCount // the array of charges, unless there are more
 	emergency     bool            // the limit of emergency mode has decided
 }
@@ -39,6 +40,9 @@ type Evaluation struct {
 	blocked bool             // a rule rejects the request, whatever the takes find
 	now     limiter.Instant  // of the decisions, by the wall clock
 	denied  *response.Result // the result that rejects the request; of several, the one with the longest wait
+
+	concurrentKeys [][]byte // of the results about requests at once, in the same order
+	firstPermit    int      // the index in state.permits of this handler's first permit
 
 	rules       *zone.Snapshot // the same for all handlers of the request
 	reading     zone.Reading   // what the zone in hand says
@@ -62,6 +66,7 @@ func (h *Handler) Begin(r *http.Request) *Evaluation {
 	state, found := vars[requestStateVar].(*requestState)
 	if found {
 		e.state, e.first, e.rules = state, len(state.Results), state.rules
+		e.firstPermit = len(state.permits)
 	} else {
 		e.Repl.Map(h.App.placeholders(vars))
 	}
@@ -75,11 +80,12 @@ func (h *Handler) Begin(r *http.Request) *Evaluation {
 // when the store may still use the takes.
 func (e *Evaluation) Release() {
 	clear(e.takes)
+	clear(e.concurrentKeys)
 	clear(e.credentials)
 	clear(e.dryRuns)
 	clear(e.comparisons)
 	*e = Evaluation{
-		takes: e.takes[:0], credentials: e.credentials[:0], dryRuns: e.dryRuns[:0], comparisons: e.comparisons[:0], body: e.body,
+		takes: e.takes[:0], concurrentKeys: e.concurrentKeys[:0], credentials: e.credentials[:0], dryRuns: e.dryRuns[:0], comparisons: e.comparisons[:0], body: e.body,
 	}
 	evaluations.Put(e)
 }
@@ -131,6 +137,9 @@ func (e *Evaluation) count(r *response.Result, rejected bool) {
 	default:
 		c.Admitted[r.Decision.Source].Add(1)
 		outcome = adminapi.Admitted
+	}
+	if rejected && r.IsConcurrent() {
+		c.ConcurrentRejected.Add(1)
 	}
 	e.publish(report.Decision{Outcome: outcome, Zone: r.Zone, Key: r.Template, Result: r, Status: status})
 }

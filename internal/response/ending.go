@@ -76,13 +76,14 @@ func (s *State) end(status int) {
 // unwrittenStatus returns the status of a response that handlers have left to the server: err is
 // what they have returned.
 func unwrittenStatus(ctx context.Context, err error) int {
-	var failed caddyhttp.HandlerError
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return 0
 	case err == nil:
 		return http.StatusOK
-	case errors.As(err, &failed) && failed.StatusCode != 0:
+	}
+	var failed caddyhttp.HandlerError // declared here, because it is allocated
+	if errors.As(err, &failed) && failed.StatusCode != 0 {
 		return failed.StatusCode
 	}
 	return http.StatusInternalServerError

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/dunglas/httpsfv"
+
+	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
 )
 
 // ruleTexts are the parts of responses that depend on nothing but the rule.
@@ -33,6 +35,31 @@ func newRuleTexts(zone string, r *Policy) ruleTexts {
 	t.json, t.problem = newBodies(zone, r)
 	t.unavailable, t.unavailableProblem = newUnavailableBodies(zone)
 	return t
+}
+
+// newConcurrentTexts returns the texts of a limit of requests at once. The item in headers has a name
+// that no zone has, because the zone may have an item of its own.
+func newConcurrentTexts(zone string, r *concurrency.Rule) (t ruleTexts) {
+	name, limit := structuredString(zone+":concurrent"), strconv.FormatInt(r.Limit, 10)
+	t.policy, t.item = name+";q="+limit+`;qu="concurrent-requests"`, name+";r="
+	quoted, _ := json.Marshal(zone) // Marshal never fails for a string
+	message := "Limit of " + amount(r.Limit, "concurrent request") + " exceeded"
+	t.json = bodyTexts{
+		`{"error":{"code":"CONCURRENCY_LIMIT_EXCEEDED","message":"` + message,
+		`","details":{"zone":` + string(quoted) + `,"limit":` + limit + `,"retry_after_seconds":`,
+	}
+	t.problem = newProblem(quoted, message)
+	t.unavailable, t.unavailableProblem = newUnavailableBodies(zone)
+	return t
+}
+
+// newProblem returns the body of a rejection as a problem. zone is its name in JSON.
+func newProblem(zone []byte, message string) bodyTexts {
+	return bodyTexts{
+		`{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Too Many Requests",` +
+			`"status":429,"detail":"` + message,
+		`","violated-policies":[` + string(zone) + `],"retry_after_seconds":`,
+	}
 }
 
 // structuredString returns s as a String of RFC 9651, with question marks for what such a string
@@ -68,13 +95,9 @@ func newBodies(zone string, r *Policy) (jsonBody, problemBody bodyTexts) {
 	}
 	window := strconv.FormatFloat(r.Window.Seconds(), 'f', -1, 64)
 	return bodyTexts{
-			`{"error":{"code":"RATE_LIMIT_EXCEEDED","message":"` + message,
-			`","details":{"zone":` + string(name) + `,` + limits + `,"window_seconds":` + window + `,"retry_after_seconds":`,
-		}, bodyTexts{
-			`{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Too Many Requests",` +
-				`"status":429,"detail":"` + message,
-			`","violated-policies":[` + string(name) + `],"retry_after_seconds":`,
-		}
+		`{"error":{"code":"RATE_LIMIT_EXCEEDED","message":"` + message,
+		`","details":{"zone":` + string(name) + `,` + limits + `,"window_seconds":` + window + `,"retry_after_seconds":`,
+	}, newProblem(name, message)
 }
 
 // period returns d as people write it after "per": "minute", "10 seconds", "1.5 seconds".

@@ -21,6 +21,8 @@ type Request struct {
 	pathRead bool                  // path and pathErr are set
 	places   [pathreading.Most]int // the buffer of placesOf
 
+	concurrent [pathreading.Most]Charge // the buffer of Reading.Concurrent
+
 	freeKeys []byte    // the unused end of keys, or of a larger buffer in its place; nil: all
 	keys     [256]byte // the buffer of keys, one after the other
 }

@@ -1,14 +1,15 @@
 package concurrency
 
-import "github.com/fleetlimit/fleetlimit/limiter"
+import (
+	"math"
 
-// MaxLimit is the highest limit.
-const MaxLimit = 1_000_000_000
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
 
 // A Rule is a limit of requests in flight, and how it is enforced.
 type Rule struct {
 	ID       uint32 // of the counts
-	Limit    int64  // of each key, 1 to MaxLimit
+	Limit    int64  // of each key, at least 1
 	Strict   bool   // lease no more permits than requests need
 	OnOutage limiter.OutageMode
 }
@@ -18,7 +19,7 @@ type Rule struct {
 func (r *Rule) inOutage(nodes int) int64 {
 	switch r.OnOutage {
 	case limiter.OutageOpen:
-		return MaxLimit
+		return math.MaxInt64
 	case limiter.OutageClosed:
 		return 0
 	}
