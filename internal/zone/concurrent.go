@@ -2,6 +2,7 @@ package zone
 
 import (
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
@@ -86,6 +87,29 @@ func (z *Zone) readConcurrent(r *Request, rules *zoneRules, places []int, found 
 			found.Concurrent = append(found.Concurrent, c)
 		}
 	}
+}
+
+// concurrent returns how many requests of the key are in flight at a place of the zone, if it has a
+// tier. What counts in the rest of the zone is listed there, unless all is wanted.
+func (i *inspector) concurrent(inForce *zoneRules, place, tier int, all bool) (counts []adminapi.InspectedConcurrent) {
+	e, rest := &inForce.endpoints[place], &inForce.endpoints[len(inForce.endpoints)-1]
+	number := tier
+	if tier == withoutKey {
+		number = i.zone.tiers.ofUnknown()
+	}
+	if e.concurrent == nil || e.concurrent[number] == nil {
+		return nil
+	}
+	r := e.concurrent[number].Concurrent
+	if !all && e != rest && rest.concurrent != nil && rest.concurrent[number] != nil && rest.concurrent[number].Concurrent.ID == r.ID {
+		return nil
+	}
+	for _, key := range i.keys {
+		c := adminapi.InspectedConcurrent{Endpoint: e.name(), Tier: i.zone.tiers.name(tier), Limit: r.Limit}
+		c.InFlight, c.Leased = i.store.InFlight(i.now, r, key)
+		counts = append(counts, c)
+	}
+	return counts
 }
 
 // ofUnknown returns the tier of keys whose tier is unknown.

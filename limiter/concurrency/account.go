@@ -69,10 +69,12 @@ func (a *account) begin() {
 	a.peaks[0] = max(a.peaks[0], a.inFlight)
 }
 
-// end counts the end of a request that took that many µs.
+// end counts the end of a request that took that many µs. Its permit is free for the next one, so a
+// denial before is out of date.
 func (a *account) end(us int64) {
 	a.inFlight--
 	a.durations.add(us)
+	a.deniedUntil = 0
 }
 
 // reserve returns how many permits must be free before a node leases more than it needs, if that
