@@ -14,7 +14,6 @@ func (s *Store) send(sh *shard, a *account, r *Request) {
 // exchange sends a request of an account, and calls done when it is answered.
 func (s *Store) exchange(sh *shard, a *account, r *Request, done func()) {
 	r.Node, r.Sequence = s.node, s.sequence.Add(1)
-	s.calls.Add(1)
 	s.options.Lender.Exchange(r, func(g Grant, err error) {
 		s.answered(sh, a, g, err)
 		done()

@@ -17,7 +17,6 @@ type Store struct {
 	shards   [shards]shard
 	node     string
 	sequence atomic.Int64
-	calls    atomic.Uint64
 
 	loop    sync.Once // begins with the first request to the lender
 	closing chan struct{}
@@ -58,9 +57,6 @@ func New(o Options) *Store {
 
 // leases reports whether permits are leased.
 func (s *Store) leases() bool { return s.options.Lender != nil }
-
-// Calls returns how many requests were sent to the lender.
-func (s *Store) Calls() uint64 { return s.calls.Load() }
 
 // A countID identifies the count of a key.
 type countID struct {

@@ -77,9 +77,9 @@ var errCut = errors.New("the node is cut off")
 // A link is how a node reaches the lender.
 type link struct {
 	*lender
-	lossy bool // calls and replies may be lost, and calls may be executed late
 
 	state  sync.Mutex
+	lossy  bool // calls and replies may be lost, and calls may be executed late
 	cut    bool
 	closed chan struct{} // when its node is killed
 }
@@ -91,12 +91,25 @@ func (k *link) setCut(cut bool) {
 	k.state.Unlock()
 }
 
+// luck says what becomes of the next call.
+func (k *link) luck() int {
+	k.state.Lock()
+	defer k.state.Unlock()
+	if !k.lossy {
+		return 100
+	}
+	return k.intN(100)
+}
+
+func (k *link) setLossy(lossy bool) {
+	k.state.Lock()
+	k.lossy = lossy
+	k.state.Unlock()
+}
+
 // Exchange implements concurrency.Lender.
 func (k *link) Exchange(r *concurrency.Request, answered func(concurrency.Grant, error)) {
-	q, luck := *r, 100
-	if k.lossy {
-		luck = k.intN(100)
-	}
+	q, luck := *r, k.luck()
 	go func() {
 		select {
 		case <-k.closed:

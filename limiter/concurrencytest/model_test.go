@@ -161,7 +161,7 @@ func play(t *testing.T, seed uint64, requests int, f fault) *checker {
 
 // leaked returns an error unless one node gets all permits and no more.
 func leaked(n *node, rule *concurrency.Rule) (errs []error) {
-	n.lossy = false
+	n.setLossy(false)
 	var held []concurrency.Permit
 	for range rule.Limit {
 		p, d, err := n.acquire(rule)
