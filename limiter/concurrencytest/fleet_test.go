@@ -122,7 +122,7 @@ func (k *link) Exchange(r *concurrency.Request, answered func(concurrency.Grant,
 			time.Sleep(time.Second)
 			answered(concurrency.Grant{}, errCut)
 			return
-		case luck == 1: // executed after the connection was closed
+		case luck <= 4: // executed after the connection was closed
 			time.Sleep(time.Second)
 			answered(concurrency.Grant{}, errCut)
 			time.Sleep(time.Duration(k.intN(3000)) * time.Millisecond)
@@ -132,7 +132,7 @@ func (k *link) Exchange(r *concurrency.Request, answered func(concurrency.Grant,
 			return
 		}
 		g, err := k.exchange(q)
-		if time.Sleep(roundTrip / 2); luck == 2 || k.isCut() { // the reply is lost
+		if time.Sleep(roundTrip / 2); luck == 5 || k.isCut() { // the reply is lost
 			g, err = concurrency.Grant{}, errCut
 			time.Sleep(time.Second)
 		}

@@ -215,7 +215,7 @@ func TestPlantedFaults(t *testing.T) {
 		"counts one too few":          {request: func(q *concurrency.Request) { q.Limit++ }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(40) {
+			for seed := range uint64(200) {
 				if c := play(t, seed, 1000, f); len(c.errs) > 0 {
 					t.Logf("found by seed %d", seed)
 					return
