@@ -20,6 +20,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
 )
 
 // A scriptedStore returns the decision of a test. A real store cannot be made to fail for one
@@ -49,6 +50,17 @@ func (s *scriptedStore) Peek(ctx context.Context, now time.Time, takes []limiter
 
 func (s *scriptedStore) Preview(ctx context.Context, now time.Time, takes []limiter.Take) error {
 	return s.Take(ctx, now, takes)
+}
+
+func (s *scriptedStore) Acquire(ctx context.Context, _ time.Time, _ *concurrency.Rule, _ []byte) (
+	concurrency.Permit, limiter.Decision, error,
+) {
+	s.takes = append(s.takes, ctx)
+	return concurrency.Permit{}, s.decision, s.err
+}
+
+func (s *scriptedStore) PreviewPermit(time.Time, *concurrency.Rule, []byte) limiter.Decision {
+	return s.decision
 }
 
 func (s *scriptedStore) Note(_ time.Time, err error) { s.noted = append(s.noted, err) }

@@ -35,11 +35,12 @@ func (p *zoneParser) endpoint(args []string) error {
 	}
 	p.zone.Endpoints, p.endpoints = append(p.zone.Endpoints, e), append(p.endpoints, endpointPlace{r, place})
 	return subdirective.Block{Of: "endpoint", Optional: true, Remedies: remedies["block endpoint"], Lines: map[string]subdirective.Line{
-		"limit":     limitLine(d, &e.Limit),
-		"algorithm": algorithmLine(d, &e.Algorithm),
-		"cost":      costLine(d, &e.Cost),
-		"mode":      wordLine(d, "mode", &e.Mode),
-		"on_outage": onOutageLine(d, &e.OnOutage),
+		"limit":      limitLine(d, &e.Limit),
+		"algorithm":  algorithmLine(d, &e.Algorithm),
+		"cost":       costLine(d, &e.Cost),
+		"mode":       wordLine(d, "mode", &e.Mode),
+		"on_outage":  onOutageLine(d, &e.OnOutage),
+		"concurrent": concurrentLine(d, &e.Concurrent),
 		"tier": {Usage: "tier {", Max: subdirective.AnyNumber, Parse: func(args []string) error {
 			if len(args) > 0 {
 				return p.Errf("unexpected %q: use `tier {`, because the zone finds the tier of a key", args[0])
@@ -163,7 +164,7 @@ func (p *zoneParser) checkEndpoints() error {
 		return checkTiers(p.endpointTiers, p.zone.Tier.Tiers)
 	}
 	for i, e := range p.zone.Endpoints {
-		if e.Limit == nil && p.zone.Limit == nil {
+		if e.Limit == nil && p.zone.Limit == nil && e.Concurrent == 0 && p.zone.Concurrent == 0 {
 			return p.endpoints[i].place.Errf("endpoint %s and its zone have no limit: use `endpoint %s <rate>`", e.Path, e.Path)
 		}
 	}

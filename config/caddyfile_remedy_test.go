@@ -41,7 +41,7 @@ func TestRemedies(t *testing.T) {
 		{"zone", "sourceCriterion x", "`key {client_ip}`"},
 		{"zone", "except /health", "`match { not path <path> }`"},
 		{"zone", "fault_tolerant true", "on_outage local | open | closed"},
-		{"zone", "limit_conn 5", "only the rate of requests"},
+		{"zone", "limit_conn 5", "use `concurrent <n>`"},
 		{"tier", "else 5/1m", "`default <tier>`"},
 		{"zone", "keys sk_* pro", "`keys <glob...> <tier>`"},
 		{"zone", "path /a", "use `endpoint <path> <rate>`"},

@@ -84,8 +84,9 @@ func parseTier(d *caddyfile.Dispenser, args []string, tiers *map[string]*Tier) e
 		t.Limit = *limit
 	}
 	return subdirective.Block{Of: "a tier", Optional: true, Remedies: remedies["block enforcement"], Lines: map[string]subdirective.Line{
-		"mode":      wordLine(d, "mode", &t.Mode),
-		"on_outage": onOutageLine(d, &t.OnOutage),
+		"mode":       wordLine(d, "mode", &t.Mode),
+		"on_outage":  onOutageLine(d, &t.OnOutage),
+		"concurrent": concurrentLine(d, &t.Concurrent),
 	}}.Parse(d)
 }
 

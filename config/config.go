@@ -14,6 +14,7 @@
 //	enforcement.go         what decides under a limit
 //	cost.go                how many events a request counts as
 //	compare.go             what a zone is compared with
+//	concurrent.go          how many requests of a key may be in flight at once
 //	fraction.go            fractions and percentages
 //	missingkey.go          what on_missing_key may be
 //	word.go                settings that have few values, and what people write instead of those
@@ -188,7 +189,7 @@ func (a *App) Check() error {
 		if !tier.Limited() {
 			return fmt.Errorf("tier %q has no limit: use one such as {\"events\": 1000, \"window\": \"1m\"}", name)
 		}
-		if err := cmp.Or(tier.Limit.Check(), tier.CheckEnforcement()); err != nil {
+		if err := cmp.Or(tier.Limit.Check(), tier.CheckEnforcement(), CheckConcurrent(tier.Concurrent)); err != nil {
 			return fmt.Errorf("tier %q: %w", name, err)
 		}
 	}

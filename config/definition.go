@@ -89,8 +89,8 @@ func (a *App) FleetDefinition(z *Zone) map[string]string {
 func limitsOf(tiers, shared map[string]*Tier) map[string]*Tier {
 	limits := make(map[string]*Tier)
 	for name, t := range tiers {
-		if t = t.WithLimitOf(shared[name]); t.Limited() {
-			limits[name] = &Tier{Limit: t.Limit}
+		if t = t.WithLimitOf(shared[name]); t.Limited() || t != nil && t.Concurrent > 0 {
+			limits[name] = &Tier{Limit: t.Limit, Concurrent: t.Concurrent}
 		}
 	}
 	return limits

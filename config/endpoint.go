@@ -8,19 +8,19 @@ import (
 )
 
 // CheckOwnLimit refuses settings of e that need a limit of its own, and an endpoint that has neither
-// a limit nor a cost. Without a limit, the requests of e are charged to the count of the zone, which
+// a limit nor a cost nor a number of requests at once. Without a limit, the requests of e are charged to the count of the zone, which
 // has one algorithm and one enforcement.
 func (e *Endpoint) CheckOwnLimit() error {
 	if e.Limit != nil {
 		return nil
 	}
-	limited := false
+	limited, concurrent := false, e.Concurrent != 0
 	for _, name := range slices.Sorted(maps.Keys(e.Tiers)) {
 		t := e.Tiers[name]
 		if t == nil {
 			continue
 		}
-		limited = limited || t.Limited()
+		limited, concurrent = limited || t.Limited(), concurrent || t.Concurrent != 0
 		if setting := t.first(); setting != "" && !t.Limited() {
 			return ErrorIn("tier", fmt.Errorf("tier %q: %s needs a limit of its own: use `%s <rate>`, or %s in the tier of the zone",
 				name, setting, name, setting))
@@ -37,9 +37,9 @@ func (e *Endpoint) CheckOwnLimit() error {
 	case setting != "":
 		return ErrorIn(setting, fmt.Errorf("%s needs a limit of its own, because without one the requests are charged to the "+
 			"count of the zone: use `limit <rate>` in the endpoint, or %s in the zone", setting, setting))
-	case e.Cost == nil:
+	case e.Cost == nil && !concurrent:
 		return errors.New("has neither a limit nor a cost, so it changes nothing: use `endpoint <path> <rate>` for a count of " +
-			"its own, or `cost <n>` in its block")
+			"its own, or `cost <n>` or `concurrent <n>` in its block")
 	}
 	return nil
 }

@@ -59,9 +59,10 @@ func (t *Tier) UnmarshalJSON(data []byte) error {
 	var object struct {
 		limitFields
 		Enforcement
+		Concurrent int `json:"concurrent,omitempty"`
 	}
 	err := unmarshalRate(data, (*Limit)(&object.limitFields), &object)
-	*t = Tier{Limit(object.limitFields), object.Enforcement}
+	*t = Tier{Limit(object.limitFields), object.Enforcement, object.Concurrent}
 	return err
 }
 

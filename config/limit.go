@@ -34,6 +34,9 @@ type Limit struct {
 type Tier struct {
 	Limit
 	Enforcement
+
+	// Admits this many requests of each key at once. Default: that of the zone or the endpoint.
+	Concurrent int `json:"concurrent,omitempty"`
 }
 
 // Check refuses a limit that is none, or that is out of bounds.
@@ -131,5 +134,7 @@ func (t *Tier) WithLimitOf(shared *Tier) *Tier {
 	if t == nil || shared == nil || t.Limited() {
 		return cmp.Or(t, shared)
 	}
-	return &Tier{Limit: shared.Limit, Enforcement: t.Enforcement.Or(shared.Enforcement)}
+	return &Tier{
+		Limit: shared.Limit, Enforcement: t.Enforcement.Or(shared.Enforcement), Concurrent: cmp.Or(t.Concurrent, shared.Concurrent),
+	}
 }

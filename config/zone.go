@@ -42,13 +42,18 @@ type Zone struct {
 	// X-Real-IP. Default: 64.
 	IPv6Prefix *int `json:"ipv6_prefix,omitempty"`
 
-	// Limits each key to this rate. Required unless all keys have tiers or all requests endpoints.
+	// Limits each key to this rate. Required unless all keys have tiers, all requests endpoints, or
+	// `concurrent` limits them.
 	Limit *Limit `json:"limit,omitempty"`
 
 	// Enforces the limit with this algorithm. Default: `token_bucket`.
 	Algorithm *Algorithm `json:"algorithm,omitempty"`
 
 	Enforcement
+
+	// Admits this many requests of each key at once: one counts until its response has ended. Beside
+	// the limit, or in place of one. 1 to 1000000000. Default: no such limit.
+	Concurrent int `json:"concurrent,omitempty"`
 
 	// Gives keys different limits by their tier, such as `free` or `pro`. Default: no tiers.
 	Tier *ZoneTier `json:"tier,omitempty"`
@@ -138,6 +143,10 @@ type Endpoint struct {
 	Algorithm *Algorithm `json:"algorithm,omitempty"`
 
 	Enforcement
+
+	// Admits this many requests of each key at once at this endpoint, which are counted by
+	// themselves. Default: the zone's `concurrent`, whose count they share.
+	Concurrent int `json:"concurrent,omitempty"`
 
 	// Gives tiers of the zone limits at this endpoint. Other tiers have the endpoint's limit, or else
 	// are charged to the count of the zone.

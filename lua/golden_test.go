@@ -15,7 +15,8 @@ var writeGolden = flag.Bool("golden.write", false, "write the generated scripts 
 // show what Redis runs, and make lint checks them.
 func TestGenerated(t *testing.T) {
 	scripts := map[string]string{
-		"announce": Announce(), "nodes": Nodes(), "top_want": WantTop(), "top_write": WriteTop(), "top_read": ReadTop(),
+		"announce": Announce(), "nodes": Nodes(), "permits": Permits(),
+		"top_want": WantTop(), "top_write": WriteTop(), "top_read": ReadTop(),
 		"rules_read": ReadRules(), "rules_list": ListRules(), "rules_write": WriteRules(), "rules_complete": CompleteRules(),
 	}
 	for kind := range algorithms {

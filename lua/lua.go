@@ -130,6 +130,9 @@ func WriteTop() string { return read("prelude.lua") + read("top_write.lua") }
 // ReadTop returns the script that reads the top keys of nodes: see top_read.lua.
 func ReadTop() string { return read("prelude.lua") + read("top_read.lua") }
 
+// Permits returns the script that answers requests for permits: see permits.lua.
+func Permits() string { return read("prelude.lua") + read("permits.lua") }
+
 // ReadRules returns the script that reads a version of the rules: see rules_read.lua.
 func ReadRules() string { return read("rules_read.lua") }
 

@@ -39,8 +39,10 @@ var policy = []struct {
 		reason:   "stores need the core alone, so that each of them can be used without Caddy and without Redis",
 	}, {
 		packages: module + "/limiter/redisstore",
-		allow:    []string{module + "/limiter", module + "/lua", module + "/redisconn", "github.com/redis/go-redis/v9"},
-		reason:   "the store on Redis joins the core, the scripts and the connections, and nothing else does",
+		allow: []string{
+			module + "/limiter", module + "/limiter/concurrency", module + "/lua", module + "/redisconn", "github.com/redis/go-redis/v9",
+		},
+		reason: "the store on Redis joins the core, the scripts and the connections, and nothing else does",
 	}, {
 		packages: module + "/internal/keyed",
 		allow:    []string{},
@@ -225,7 +227,7 @@ var policy = []struct {
 		packages: module + "/internal/response",
 		allow: []string{
 			module + "/config", module + "/internal/keytemplate", module + "/internal/usage", module + "/limiter",
-			"github.com/caddyserver/...", "github.com/dunglas/httpsfv",
+			module + "/limiter/concurrency", "github.com/caddyserver/...", "github.com/dunglas/httpsfv",
 		},
 		reason: "what a response says depends on what was decided, and on no zone and no store",
 	}, {
@@ -237,7 +239,8 @@ var policy = []struct {
 		allow: []string{
 			module + "/config", module + "/internal/adminapi", module + "/internal/emergency", module + "/internal/ipset",
 			module + "/internal/keytemplate", module + "/internal/report", module + "/internal/response",
-			module + "/internal/topkeys", module + "/internal/usage", module + "/internal/zone", module + "/limiter", "github.com/caddyserver/caddy/v2/...",
+			module + "/internal/topkeys", module + "/internal/usage", module + "/internal/zone", module + "/limiter",
+			module + "/limiter/concurrency", "github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "a request is decided by zones and a store that it is handed; reports are the only way out",
 	}, {
@@ -248,7 +251,7 @@ var policy = []struct {
 			module + "/internal/matchers", module + "/internal/matchindex", module + "/internal/pathpattern",
 			module + "/internal/pathreading", module + "/internal/placeholder", module + "/internal/response",
 			module + "/internal/route", module + "/internal/topkeys", module + "/internal/usage", module + "/limiter",
-			module + "/rules", "github.com/caddyserver/caddy/v2/...",
+			module + "/limiter/concurrency", module + "/rules", "github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "what a zone says about a request depends on its settings and the rules, and on no store and no log",
 	}, {

@@ -64,10 +64,11 @@ type ExplainedZone struct {
 	Template string          `json:"key_template,omitempty"` // that made the key
 	Values   []ExplainedRead `json:"values"`
 
-	Access      *DecidedBy       `json:"access,omitempty"` // what the key decides
-	Tier        *DecidedBy       `json:"tier,omitempty"`
-	TierUnknown string           `json:"tier_unknown,omitempty"` // that the request has, if the zone has no such tier
-	Limits      []ExplainedLimit `json:"limits"`
+	Access      *DecidedBy            `json:"access,omitempty"` // what the key decides
+	Tier        *DecidedBy            `json:"tier,omitempty"`
+	TierUnknown string                `json:"tier_unknown,omitempty"` // that the request has, if the zone has no such tier
+	Limits      []ExplainedLimit      `json:"limits"`
+	Concurrent  []ExplainedConcurrent `json:"concurrent,omitempty"`
 }
 
 // An ExplainedRead is the value of a placeholder that a zone reads.
@@ -89,6 +90,13 @@ type ExplainedLimit struct {
 	Source    string         `json:"source,omitempty"`
 	Remaining *int64         `json:"remaining,omitempty"` // before the request; nil: unknown, or no count is needed
 	Wait      Wait           `json:"wait,omitempty"`
+}
+
+// An ExplainedConcurrent is a limit of requests at once that a request falls under, and what it would
+// decide, as far as the node knows.
+type ExplainedConcurrent struct {
+	Rule    InspectedConcurrent `json:"rule"`
+	Outcome string              `json:"outcome"`
 }
 
 // A MissedHandler is a rate_limit that a request does not come to.

@@ -28,6 +28,18 @@ type Inspection struct {
 	Access  *DecidedBy       `json:"access,omitempty"`
 	Tier    *DecidedBy       `json:"tier,omitempty"`
 	Counts  []InspectedCount `json:"counts"`
+
+	Concurrent []InspectedConcurrent `json:"concurrent,omitempty"`
+}
+
+// An InspectedConcurrent is a limit of requests at once, at an endpoint that sets its own, or in the
+// rest of the zone.
+type InspectedConcurrent struct {
+	Endpoint string `json:"endpoint,omitempty"`
+	Tier     string `json:"tier,omitempty"`
+	Limit    int64  `json:"limit"`
+	InFlight int64  `json:"in_flight"`        // on this node
+	Leased   int64  `json:"leased,omitempty"` // permits of this node
 }
 
 // A DecidedBy is what decides something about a key.

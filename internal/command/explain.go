@@ -136,6 +136,13 @@ func printExplainedZone(t *table, z *adminapi.ExplainedZone) {
 	for _, l := range z.Limits {
 		printExplainedLimit(t, &l)
 	}
+	for _, c := range z.Concurrent {
+		if c.Rule.Endpoint != "" {
+			t.row("    endpoint", c.Rule.Endpoint)
+		}
+		t.row("    at once", fmt.Sprintf("%d of %d in flight on this node", c.Rule.InFlight, c.Rule.Limit))
+		t.row("    decision", c.Outcome)
+	}
 }
 
 func printExplainedLimit(t *table, l *adminapi.ExplainedLimit) {

@@ -56,14 +56,18 @@ func printInspection(t *table, i *adminapi.Inspection) {
 		t.row(c.Endpoint, c.Tier, c.Limit, c.Count.Consumed, c.Count.Remaining, c.Count.RetryAt, c.Count.ResetAt,
 			c.Count.Leased, originTexts(c.From))
 	}
+	for _, c := range i.Concurrent {
+		leased := ""
+		if c.Leased > 0 {
+			leased = fmt.Sprintf(", which has leased %d", c.Leased)
+		}
+		t.line("\nin flight%s: %d of %d on this node%s", at(c.Endpoint), c.InFlight, c.Limit, leased)
+	}
 	for place, c := range i.Counts {
 		if place > 0 && i.Counts[place-1].Endpoint == c.Endpoint && i.Counts[place-1].Tier != c.Tier {
 			continue // the same count under the limit of another tier
 		}
-		where := ""
-		if c.Endpoint != "" {
-			where = " at " + printable(c.Endpoint)
-		}
+		where := at(c.Endpoint)
 		if c.Error != "" {
 			t.line("\nno count%s: %s", where, printable(c.Error))
 		}

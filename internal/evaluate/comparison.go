@@ -25,10 +25,13 @@ func (e *Evaluation) takeComparisons() {
 }
 
 // decisionOf returns whether the rule in force of a zone admits the request, also one in a dry run.
-// It is not decided in an outage, and if another zone rejects the request, which then counts in
-// none.
+// It is not decided in an outage, and if another zone or too many requests at once reject the
+// request, which then counts in none.
 func (e *Evaluation) decisionOf(z *usage.Zone) (admitted, decided bool) {
 	of := func(r *response.Result) (admitted, decided bool) { return r.Decision.OK, !r.Outage }
+	if e.denied != nil && e.denied.IsConcurrent() {
+		return false, false
+	}
 	admitted, decided = true, true // unless the zone limits the request
 	results := e.results()
 	for i := range results {

@@ -25,6 +25,9 @@ func (e *Evaluation) takeDryRuns() {
 			continue
 		}
 		r.Counters.WouldReject[r.Decision.Source].Add(1)
+		if r.IsConcurrent() {
+			r.Zone.ConcurrentRejected.Add(1)
+		}
 		e.addTo(&r.Zone.Top.Rejected, r)
 		status := http.StatusTooManyRequests
 		if r.Unavailable() {

@@ -3,6 +3,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -100,6 +101,9 @@ func (e *Evaluation) addTakes(z *zone.Zone) error {
 			found.Compared = zone.Charge{} // it was compared before
 		}
 	}
+	if len(found.Concurrent) > 0 {
+		e.addConcurrent(found)
+	}
 	if c := &found.Compared; c.Policy != nil {
 		e.comparisons = append(e.comparisons, newShadow(found, c))
 	}
@@ -128,6 +132,11 @@ func (e *Evaluation) addTake(found *zone.Reading, c *zone.Charge) {
 	} else {
 		e.takes = append(e.takes, limiter.Take{Rule: c.Policy.Rule, Key: found.Key, Cost: c.Cost})
 	}
+	e.addResult(found, c)
+}
+
+// addResult adds a result that nobody has decided yet.
+func (e *Evaluation) addResult(found *zone.Reading, c *zone.Charge) {
 	r := found.Result(c)
 	r.Headers = e.handler.Headers
 	e.state.Add(r)
@@ -146,11 +155,13 @@ func (e *Evaluation) take() error {
 	}
 	results := e.findDenied()
 	// If another zone denies the request, a failure decides nothing. So it is not an outage.
-	if len(e.takes) > 0 && (failed == nil || e.denied == nil || e.denied.Outage) {
+	if len(e.takes)+len(e.concurrentKeys) > 0 && (failed == nil || e.denied == nil || e.denied.Outage) {
 		e.handler.Store.Note(now, failed)
 	}
 	for i := range results {
-		e.count(&results[i], e.denied != nil)
+		if i == 0 || results[i].Zone != results[i-1].Zone {
+			e.count(decisiveOf(results[i:]), e.denied != nil)
+		}
 	}
 	e.addCharges()
 	return nil
@@ -160,18 +171,23 @@ func (e *Evaluation) take() error {
 // that of the store. The error is that the client has gone meanwhile.
 func (e *Evaluation) decideResults(now time.Time) (failed, err error) {
 	e.now = limiter.At(now)
-	if failed = e.takeFromStore(now); failed != nil {
+	if len(e.concurrentKeys) > 0 && !e.blocked {
+		failed = e.acquirePermits(now)
+	}
+	if failed = cmp.Or(e.takeFromStore(now), failed); failed != nil {
 		if gone := clientGoneError(e.HTTP.Context()); gone != nil {
+			e.state.releasePermits(e.firstPermit)
 			return failed, gone
 		}
 	}
 	e.timeDecision(now)
 	results, takes := e.results(), e.takes
 	for i := range results {
-		r := &results[i]
-		if r.Policy.Block {
+		switch r := &results[i]; {
+		case r.IsConcurrent():
+		case r.Policy.Block:
 			r.Block(e.now)
-		} else {
+		default:
 			r.Decide(&takes[0], e.now)
 			takes = takes[1:]
 		}
@@ -186,6 +202,9 @@ func (e *Evaluation) findDenied() []response.Result {
 		if r := &results[i]; !r.Decision.OK && (e.denied == nil || r.Outweighs(e.denied)) {
 			e.denied = r
 		}
+	}
+	if e.denied != nil {
+		e.state.releasePermits(e.firstPermit)
 	}
 	return results
 }
@@ -222,7 +241,8 @@ func clientGoneError(ctx context.Context) error {
 // Admit hands the request on, and sets the headers of its response. Then it checks what the zones
 // have read against what the next handlers have set.
 func (e *Evaluation) Admit(w http.ResponseWriter, next caddyhttp.Handler) (err error) {
-	if len(e.results()) == 0 {
+	e.releaseAtEnd()
+	if len(e.results()) == 0 && (e.state == nil || !e.state.IsAwaited()) {
 		err = next.ServeHTTP(w, e.HTTP)
 	} else {
 		err = e.state.Serve(w, e.HTTP, e.first, next)

@@ -64,6 +64,27 @@ func (e *Evaluation) Explain(counts zone.InspectedStore) (x adminapi.ExplainedHa
 type explainedTake struct {
 	zone, limit int // their indices
 	dryRun      bool
+	concurrent  bool // the limit is one of requests at once
+}
+
+// explain describes the decision of t.
+func (t *explainedTake) explain(z *adminapi.ExplainedZone, r *response.Result) {
+	outcome, _ := outcomeOf(r)
+	switch {
+	case t.dryRun && !r.Decision.OK:
+		outcome, z.Outcome = adminapi.WouldReject, adminapi.WouldReject
+	case t.dryRun:
+		outcome = adminapi.Admitted
+	case outcome != adminapi.Admitted && z.Outcome != adminapi.Rejected:
+		z.Outcome = outcome
+	}
+	if t.concurrent {
+		z.Concurrent[t.limit].Outcome = outcome
+		return
+	}
+	limit := &z.Limits[t.limit]
+	explainResult(limit, r)
+	limit.Outcome = outcome
 }
 
 // explainZones adds what each zone finds in the request, as addTakes does for one. A zone that
@@ -101,9 +122,14 @@ func (e *Evaluation) explainZones(x *adminapi.ExplainedHandler, counts zone.Insp
 		for i := range found.Charges[:found.Charged] {
 			limit := &explained.Limits[i]
 			if e.addCharge(found, &found.Charges[i]) {
-				takes = append(takes, explainedTake{len(x.Zones) - 1, i, found.DryRun})
+				takes = append(takes, explainedTake{len(x.Zones) - 1, i, found.DryRun, false})
 			}
 			limit.Cost = max(0, found.Charges[i].Cost)
+		}
+		for i := range found.Concurrent {
+			if e.addConcurrentCharge(found, &found.Concurrent[i]) {
+				takes = append(takes, explainedTake{len(x.Zones) - 1, i, found.DryRun, true})
+			}
 		}
 	}
 	return takes, failed
@@ -128,18 +154,12 @@ func (e *Evaluation) explainDecisions(x *adminapi.ExplainedHandler, takes []expl
 	for _, t := range takes {
 		z := &x.Zones[t.zone]
 		if t.dryRun {
-			z.Limits[t.limit].Outcome = adminapi.Admitted
-			if explainResult(&z.Limits[t.limit], &dryRuns[0].result); !dryRuns[0].result.Decision.OK {
-				z.Limits[t.limit].Outcome, z.Outcome = adminapi.WouldReject, adminapi.WouldReject
-			}
+			t.explain(z, &dryRuns[0].result)
 			dryRuns = dryRuns[1:]
-			continue
+		} else {
+			t.explain(z, &results[0])
+			results = results[1:]
 		}
-		explainResult(&z.Limits[t.limit], &results[0])
-		if outcome := z.Limits[t.limit].Outcome; outcome != adminapi.Admitted && z.Outcome != adminapi.Rejected {
-			z.Outcome = outcome
-		}
-		results = results[1:]
 	}
 	return nil
 }
@@ -156,7 +176,6 @@ func (e *Evaluation) closeInOutage() {
 
 // explainResult describes a decision.
 func explainResult(limit *adminapi.ExplainedLimit, r *response.Result) {
-	limit.Outcome, _ = outcomeOf(r)
 	if r.Policy.Rule != nil {
 		limit.Source = r.Decision.Source.String()
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
 )
 
 // An App is what the handlers of a configuration share.
@@ -49,5 +50,7 @@ type takeStore interface {
 	Take(ctx context.Context, now time.Time, takes []limiter.Take) error
 	Peek(ctx context.Context, now time.Time, takes []limiter.Take) error
 	Preview(ctx context.Context, now time.Time, takes []limiter.Take) error
+	Acquire(ctx context.Context, now time.Time, r *concurrency.Rule, key []byte) (concurrency.Permit, limiter.Decision, error)
+	PreviewPermit(now time.Time, r *concurrency.Rule, key []byte) limiter.Decision
 	Note(now time.Time, err error)
 }

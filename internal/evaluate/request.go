@@ -25,6 +25,7 @@ type requestState struct {
 	response.State
 	rules         *zone.Snapshot
 	charges       []chargedCount
+	permits       []heldPermit    // until the response ends
 	inlineCharges [3]chargedCount // the array of charges, unless there are more
 	emergency     bool            // the limit of emergency mode has decided
 	logged        bool            // the access log has what is decided
@@ -51,6 +52,9 @@ type Evaluation struct {
 	now      limiter.Instant  // of the decisions, by the wall clock
 	denied   *response.Result // the result that rejects the request; of several, the one with the longest wait
 
+	concurrentKeys [][]byte // of the results about requests at once, in the same order
+	firstPermit    int      // the index in state.permits of this handler's first permit
+
 	rules       *zone.Snapshot // the same for all handlers of the request
 	mayApply    []*zone.Zone   // the buffer of zones
 	reading     zone.Reading   // what the zone in hand says
@@ -76,6 +80,7 @@ func (h *Handler) Begin(r *http.Request) *Evaluation {
 	state, found := vars[requestStateVar].(*requestState)
 	if found {
 		e.state, e.first, e.rules = state, len(state.Results), state.rules
+		e.firstPermit = len(state.permits)
 	} else {
 		e.Repl.Map(h.App.placeholders(vars))
 	}
@@ -90,13 +95,14 @@ func (h *Handler) Begin(r *http.Request) *Evaluation {
 func (e *Evaluation) Release() {
 	clear(e.takes)
 	clear(e.keys)
+	clear(e.concurrentKeys)
 	clear(e.credentials)
 	clear(e.dryRuns)
 	clear(e.comparisons)
 	clear(e.mayApply)
 	*e = Evaluation{
-		takes: e.takes[:0], keys: e.keys[:0], credentials: e.credentials[:0], dryRuns: e.dryRuns[:0],
-		comparisons: e.comparisons[:0], body: e.body, decisions: e.decisions, mayApply: e.mayApply[:0],
+		takes: e.takes[:0], keys: e.keys[:0], concurrentKeys: e.concurrentKeys[:0], credentials: e.credentials[:0],
+		dryRuns: e.dryRuns[:0], comparisons: e.comparisons[:0], body: e.body, decisions: e.decisions, mayApply: e.mayApply[:0],
 	}
 	evaluations.Put(e)
 }
@@ -148,6 +154,9 @@ func (e *Evaluation) count(r *response.Result, rejected bool) {
 		c.Outage[r.Decision.Source].Add(1)
 	default:
 		c.Admitted[r.Decision.Source].Add(1)
+	}
+	if rejected && r.IsConcurrent() {
+		r.Zone.ConcurrentRejected.Add(1)
 	}
 	e.addTo(list, r)
 	e.publish(report.Decision{Outcome: outcome, Zone: r.Zone, Key: r.Template, Result: r, Status: status})

@@ -29,7 +29,7 @@ func (e *Evaluation) decideShadows(shadows []shadow, now time.Time) *response.Re
 		switch p := shadows[i].result.Policy; {
 		case p.Block:
 			e.blocked = true
-		case !p.Unlimited():
+		case p.Rule != nil:
 			e.takes = append(e.takes, shadows[i].take)
 		}
 	}
@@ -39,6 +39,8 @@ func (e *Evaluation) decideShadows(shadows []shadow, now time.Time) *response.Re
 	for i := range shadows {
 		r := &shadows[i].result
 		switch {
+		case r.IsConcurrent():
+			_ = e.acquirePermit(r, shadows[i].take.Key, now) // the result has the error
 		case r.Policy.Block:
 			r.Block(at)
 		case r.Policy.Unlimited():

@@ -15,6 +15,7 @@ func TestAccessLogField(t *testing.T) {
 	result := func(name string, remaining int64) response.Result {
 		return response.Result{
 			Zone: &usage.Zone{Name: name}, Counters: &usage.Counters{Endpoint: "/v1/*", Tier: "pro"}, Cost: 1,
+			Policy:   new(response.Policy),
 			Decision: limiter.Decision{OK: true, Limit: 10, Remaining: remaining, Source: limiter.FromLease},
 		}
 	}

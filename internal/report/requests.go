@@ -46,6 +46,9 @@ func (l *Requests) Rejected(r Request, denied, named *response.Result, wait time
 	logs, unlogged := l.logsRejection(denied)
 	emits, unemitted := denied.Legacy, uint64(0)
 	message, status := "rate limit exceeded", http.StatusTooManyRequests
+	if denied.IsConcurrent() {
+		message = "concurrency limit exceeded"
+	}
 	if denied.Unavailable() {
 		message, status, emits = "rate limit is not available", http.StatusServiceUnavailable, false
 	} else if denied.Decision.Breach && !denied.Legacy {

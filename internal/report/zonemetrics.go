@@ -19,6 +19,9 @@ var (
 	descComparisons = desc("comparisons_total", "Requests that the zone has also decided with its second limit or "+
 		"algorithm, by what the one in force decides (in_force) and what the second would decide (compared): admitted or "+
 		"rejected; only for zones that compare.", "zone", "in_force", "compared")
+	descInFlight = desc("in_flight", "Requests of a zone with `concurrent` that are in flight on this node.", "zone")
+	descTooMany  = desc("concurrent_rejected_total", "Requests that the zone has rejected, or would have in a dry run, "+
+		"because too many of their key were in flight; only for zones with `concurrent`.", "zone")
 	descMissing   = desc("missing_keys_total", "Requests in which the zone's key was missing.", "zone")
 	descAmbiguous = desc("ambiguous_total", "Keys, tiers, costs and paths that were ambiguous: their header, query "+
 		"parameter or cookie occurred more than once, or programs read it differently.", "zone")
@@ -66,6 +69,10 @@ func (s scrape) collectZone(z *usage.Zone) {
 	s.countEvents(descCosts, z.InvalidCosts.Load(), z.Name)
 	s.countEvents(descUnknownTiers, z.UnknownTiers.Load(), z.Name)
 	s.countEvents(descBeforeAuth, z.BeforeAuth.Load(), z.Name)
+	if z.Concurrent.Load() {
+		s.gauge(descInFlight, float64(z.InFlight.Load()), z.Name)
+		s.count(descTooMany, z.ConcurrentRejected.Load(), z.Name)
+	}
 	s.collectComparisons(z)
 	if z.Top.Used() {
 		view := z.Top.View(time.Now())

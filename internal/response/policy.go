@@ -5,14 +5,16 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
 )
 
 // A Policy is the limit of a rule as responses describe it.
 type Policy struct {
-	*limiter.Rule // nil: unlimited or block
+	*limiter.Rule // nil: unlimited, block, or a limit of requests at once
 	Block         bool
-	CountID       uint32        // the ID of the rule, also of one that blocks
-	Window        time.Duration // of the limit; for block, the time to stay away
+	CountID       uint32            // the ID of the rule, also of one that blocks
+	Concurrent    *concurrency.Rule // nil: not a limit of requests at once
+	Window        time.Duration     // of the limit; for block, the time to stay away
 	texts         ruleTexts
 }
 
@@ -30,8 +32,21 @@ func NewPolicy(zone string, counted *limiter.Rule, limit *config.Limit) Policy {
 	return p
 }
 
+// NewConcurrentPolicy returns the policy of a limit of requests at once.
+func NewConcurrentPolicy(zone string, r *concurrency.Rule) Policy {
+	return Policy{Concurrent: r, texts: newConcurrentTexts(zone, r)}
+}
+
 // Unlimited reports whether p limits nothing.
-func (p *Policy) Unlimited() bool { return p.Rule == nil && !p.Block }
+func (p *Policy) Unlimited() bool { return p.Rule == nil && !p.Block && p.Concurrent == nil }
+
+// onOutage returns how p decides in an outage. It is not for block.
+func (p *Policy) onOutage() limiter.OutageMode {
+	if p.Concurrent != nil {
+		return p.Concurrent.OnOutage
+	}
+	return p.OnOutage
+}
 
 // rate returns events per second, 0 for block.
 func (p *Policy) rate() float64 {

@@ -61,8 +61,9 @@ func write(w http.ResponseWriter, status int, style string, body []byte) {
 
 // The bodies of rejections up to their message, by form.
 const (
-	rejectedJSON    = `{"error":{"code":"RATE_LIMIT_EXCEEDED","message":"`
-	rejectedProblem = `{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Too Many Requests",` +
+	rejectedJSON      = `{"error":{"code":"RATE_LIMIT_EXCEEDED","message":"`
+	tooManyAtOnceJSON = `{"error":{"code":"CONCURRENCY_LIMIT_EXCEEDED","message":"`
+	rejectedProblem   = `{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Too Many Requests",` +
 		`"status":429,"detail":"`
 )
 
@@ -90,7 +91,11 @@ func (r *Result) appendBody(b []byte, style string, retry int64) []byte {
 		b = append(append(append(b, `","violated-policies":[`...), t.zone...), "],"...)
 		return append(r.appendRetry(b, retry), "}\n"...)
 	}
-	b = r.appendMessage(append(b, rejectedJSON...))
+	begin := rejectedJSON
+	if r.IsConcurrent() {
+		begin = tooManyAtOnceJSON
+	}
+	b = r.appendMessage(append(b, begin...))
 	b = append(append(append(b, `","details":{"zone":`...), t.zone...), ',')
 	b = append(append(b, t.limits...), ',')
 	b = append(r.appendRetry(b, retry), `,"reset_at":"`...)

@@ -37,6 +37,24 @@ func (r *Result) Decide(take *limiter.Take, now limiter.Instant) {
 	r.Decision.Rebase(now)
 }
 
+// DecideConcurrent adopts the decision of a limit of requests at once. err is why the store has not
+// answered. now is by the wall clock, as in Decide.
+func (r *Result) DecideConcurrent(d limiter.Decision, err error, now limiter.Instant) {
+	r.Decision = d
+	if r.Outage = err != nil; r.Outage {
+		r.Decision.Remaining = -1
+	}
+	r.Decision.Rebase(now)
+}
+
+// IsConcurrent reports whether r is about requests at once. A zone may have a rate beside it.
+func (r *Result) IsConcurrent() bool { return r.Policy.Concurrent != nil }
+
+// isLike reports whether two results are about the same: a zone, and there a rate or requests at once.
+func (r *Result) isLike(other *Result) bool {
+	return r.Zone == other.Zone && r.IsConcurrent() == other.IsConcurrent()
+}
+
 // Block decides for a rule that rejects every request.
 func (r *Result) Block(now limiter.Instant) {
 	until := now + limiter.Instant(r.Policy.Window/time.Microsecond)
@@ -71,7 +89,7 @@ func (r *Result) BoundedWait() time.Duration {
 
 // Unavailable reports whether the request is rejected because its count is not available.
 func (r *Result) Unavailable() bool {
-	return r.Outage && !r.Decision.OK && r.Policy.OnOutage == limiter.OutageClosed
+	return r.Outage && !r.Decision.OK && r.Policy.onOutage() == limiter.OutageClosed
 }
 
 // Outweighs reports whether the response describes the rejection r rather than other: a limit that

@@ -21,6 +21,7 @@ type State struct {
 	Keys     []KeyText // for the access log
 	headers  headerValues
 	writer   responseWriter
+	ending   *ending // nil: nobody awaits the end of the response
 }
 
 // A KeyText is the text of the key that a zone counts a request by.
@@ -48,13 +49,13 @@ func (s *State) Add(r Result) {
 }
 
 // Merge leaves one of the results of each zone from the index first on: the one that describes what
-// the zone decides.
+// the zone decides. There are two if the zone limits the rate and the requests at once.
 func (s *State) Merge(first int) []Result {
 	results := s.Results[first:]
 	kept := 0
 	for i := range results {
 		switch {
-		case kept == 0 || results[i].Zone != results[kept-1].Zone:
+		case kept == 0 || !results[i].isLike(&results[kept-1]):
 			results[kept] = results[i]
 			kept++
 		case results[i].Decides(&results[kept-1]):
@@ -86,7 +87,7 @@ func (s *State) HighestRate(first int) *Result {
 func (s *State) formatHeaders(first int, shown *Result, retry int64) {
 	latest := s.Results[first:]
 	earlier := slices.DeleteFunc(s.Results[:first], func(old Result) bool {
-		return slices.ContainsFunc(latest, func(r Result) bool { return r.Zone == old.Zone })
+		return slices.ContainsFunc(latest, func(r Result) bool { return r.isLike(&old) })
 	})
 	s.Results = append(earlier, latest...)
 	if shown == nil {
@@ -96,16 +97,25 @@ func (s *State) formatHeaders(first int, shown *Result, retry int64) {
 }
 
 // tightest returns the result with the smallest fraction of its limit remaining, among those of
-// handlers that send these headers. In an outage nothing is known to remain.
+// handlers that send these headers. In an outage nothing is known to remain. Requests at once count
+// only where there is no rate: they have no window, and of a low limit little remains all the time.
 func (s *State) tightest(headers Headers) *Result {
 	var least *Result
 	for i := range s.Results {
 		r := &s.Results[i]
-		if r.Headers&headers == headers && (least == nil || r.remainingFraction() < least.remainingFraction()) {
+		if r.Headers&headers == headers && (least == nil || r.isTighter(least)) {
 			least = r
 		}
 	}
 	return least
+}
+
+// isTighter reports whether r rather than other is the tightest result.
+func (r *Result) isTighter(other *Result) bool {
+	if r.IsConcurrent() != other.IsConcurrent() {
+		return other.IsConcurrent()
+	}
+	return r.remainingFraction() < other.remainingFraction()
 }
 
 // Decisive returns the result that rejects the request, or else the one with the least left.

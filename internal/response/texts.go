@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/dunglas/httpsfv"
+
+	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
 )
 
 // ruleTexts are the parts of responses that depend on nothing but the rule.
@@ -42,6 +44,17 @@ func newRuleTexts(zone string, r *Policy) ruleTexts {
 		t.message = "Rate limit of " + rate + " exceeded"
 	}
 	t.limits += `,"window_seconds":` + strconv.FormatFloat(r.Window.Seconds(), 'f', -1, 64)
+	return t
+}
+
+// newConcurrentTexts returns the texts of a limit of requests at once. The item in headers has a name
+// that no zone has, because the zone may have an item of its own.
+func newConcurrentTexts(zone string, r *concurrency.Rule) (t ruleTexts) {
+	name, limit := structuredString(zone+":concurrent"), strconv.FormatInt(r.Limit, 10)
+	t.policy, t.item = name+";q="+limit+`;qu="concurrent-requests"`, name+";r="
+	encoded, _ := json.Marshal(zone) // Marshal never fails for a string
+	t.zone, t.limits = string(encoded), `"limit":`+limit
+	t.message = "Limit of " + amount(r.Limit, "concurrent request") + " exceeded"
 	return t
 }
 

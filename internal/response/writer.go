@@ -1,7 +1,9 @@
 package response
 
 import (
+	"bufio"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,9 +15,9 @@ import (
 // same names which later handlers set, such as those of an upstream.
 type responseWriter struct {
 	caddyhttp.ResponseWriterWrapper
-	headers *headerValues
-	request *http.Request
-	state   writerState
+	response *State
+	request  *http.Request
+	state    writerState
 }
 
 type writerState uint8
@@ -26,16 +28,20 @@ const (
 	committed                    // the headers are set
 )
 
-// Serve calls next with a writer that sets the headers. first is the index of the handler's first
-// result. Of several handlers on one request, the first wraps the writer for all.
-func (s *State) Serve(w http.ResponseWriter, r *http.Request, first int, next caddyhttp.Handler) error {
+// Serve calls next with a writer that sets the headers, and calls what OnStatus and AtEnd have
+// registered. first is the index of the handler's first result. Of several handlers on one request,
+// the first wraps the writer for all.
+func (s *State) Serve(w http.ResponseWriter, r *http.Request, first int, next caddyhttp.Handler) (err error) {
 	s.formatHeaders(first, nil, 0)
-	if s.headers.set == noHeaders || s.writer.state == pending {
+	if s.writer.state != idle || s.headers.set == noHeaders && !s.IsAwaited() {
 		return next.ServeHTTP(w, r)
 	}
-	s.writer = responseWriter{headers: &s.headers, request: r, state: pending}
+	s.writer = responseWriter{response: s, request: r, state: pending}
 	s.writer.ResponseWriter = w
-	err := next.ServeHTTP(&s.writer, r)
+	status := 0 // after a panic
+	defer func() { s.end(status) }()
+	err = next.ServeHTTP(&s.writer, r)
+	status = unwrittenStatus(r.Context(), err)
 	// If next has written nothing, the server is about to. If it has failed, the error routes write to
 	// w, not to our writer.
 	s.writer.commit()
@@ -44,40 +50,57 @@ func (s *State) Serve(w http.ResponseWriter, r *http.Request, first int, next ca
 	return err
 }
 
+// start sets the headers of a response with this status.
+func (w *responseWriter) start(status int) {
+	w.response.ending.start(status)
+	w.commit()
+}
+
 // commit sets the headers, once.
 func (w *responseWriter) commit() {
 	if w.state != pending {
 		return
 	}
 	w.state = committed
-	w.headers.write(w.Header(), w.request)
-	w.headers.removeAnnounced(w.Header())
+	if v := &w.response.headers; v.set != noHeaders {
+		v.write(w.Header(), w.request)
+		v.removeAnnounced(w.Header())
+	}
 }
 
 // WriteHeader implements http.ResponseWriter. Of the informational statuses only 101 is final.
 func (w *responseWriter) WriteHeader(status int) {
 	if status >= 200 || status == http.StatusSwitchingProtocols {
-		w.commit()
+		w.start(status)
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
 // Write implements http.ResponseWriter.
 func (w *responseWriter) Write(p []byte) (int, error) {
-	w.commit()
+	w.start(http.StatusOK)
 	return w.ResponseWriter.Write(p)
 }
 
 // ReadFrom implements io.ReaderFrom.
 func (w *responseWriter) ReadFrom(r io.Reader) (int64, error) {
-	w.commit()
+	w.start(http.StatusOK)
 	return w.ResponseWriterWrapper.ReadFrom(r)
 }
 
 // FlushError implements the method that http.ResponseController flushes with.
 func (w *responseWriter) FlushError() error {
-	w.commit()
+	w.start(http.StatusOK)
 	return http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// Hijack implements http.Hijacker. What the handler then writes is not known to be a response.
+func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, buffered, err := http.NewResponseController(w.ResponseWriter).Hijack()
+	if err == nil {
+		w.response.ending.start(http.StatusSwitchingProtocols)
+	}
+	return conn, buffered, err
 }
 
 // removeAnnounced removes trailers of our names from those that the response announces: a client
@@ -120,5 +143,8 @@ func (v *headerValues) removeTrailers(h http.Header) {
 	}
 }
 
-// Interface guard.
-var _ io.ReaderFrom = (*responseWriter)(nil)
+// Interface guards.
+var (
+	_ io.ReaderFrom = (*responseWriter)(nil)
+	_ http.Hijacker = (*responseWriter)(nil)
+)

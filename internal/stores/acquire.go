@@ -5,6 +5,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/pool"
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
 	"github.com/fleetlimit/fleetlimit/limiter/lease"
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
@@ -48,7 +49,7 @@ func Acquire(target *Target, observer Observer) (s *Store, release func()) {
 func newInMemory(observer Observer) *Store {
 	m := memstore.New(memstore.Options{OnOverflow: observer.Overflow})
 	return &Store{
-		limits: m, observer: observer, name: "memory", close: m.Close,
+		limits: m, inFlight: concurrency.New(concurrency.Options{}), observer: observer, name: "memory", close: m.Close,
 		open: func(zone string) openZone { return m.Open(zone) },
 	}
 }
@@ -62,11 +63,15 @@ func newInRedis(target *Target, observer Observer) *Store {
 		Timeout: client.Timeout(), Nodes: node.Nodes, OutageNodes: node.kept.inOutage,
 		ProbeEvery: target.options.Breaker.ProbeEvery, Observe: observer.Asked(name),
 	})
+	inFlight := concurrency.New(concurrency.Options{
+		Lender: counts, Timeout: client.Timeout(), Nodes: node.Nodes, OutageNodes: node.kept.inOutage, Clock: leases.At,
+	})
 	return &Store{
-		limits: leases, observer: observer, id: target.storeID(), name: name,
+		limits: leases, inFlight: inFlight, observer: observer, id: target.storeID(), name: name,
 		open:  func(zone string) openZone { return leases.Open(zone) },
 		redis: &inRedis{leases, counts, node, client},
 		close: func() {
+			inFlight.Close()
 			leases.Close()
 			node.leave()
 			release()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
 	"github.com/fleetlimit/fleetlimit/limiter/lease"
 	"github.com/fleetlimit/fleetlimit/limiter/redisstore"
 	"github.com/fleetlimit/fleetlimit/redisconn"
@@ -19,6 +20,7 @@ import (
 // A Store is where the counts of a configuration are.
 type Store struct {
 	limits   limits
+	inFlight *concurrency.Store
 	observer Observer
 	id       storeID
 	name     string
@@ -84,6 +86,23 @@ func (s *Store) Preview(ctx context.Context, now time.Time, takes []limiter.Take
 		return leases.Preview(ctx, s.instant(now), takes)
 	}
 	return s.Peek(ctx, now, takes)
+}
+
+// Acquire calls [concurrency.Store.Acquire].
+func (s *Store) Acquire(ctx context.Context, now time.Time, r *concurrency.Rule, key []byte) (
+	concurrency.Permit, limiter.Decision, error,
+) {
+	return s.inFlight.Acquire(ctx, now, r, key)
+}
+
+// PreviewPermit calls [concurrency.Store.Preview].
+func (s *Store) PreviewPermit(now time.Time, r *concurrency.Rule, key []byte) limiter.Decision {
+	return s.inFlight.Preview(now, r, key)
+}
+
+// InFlight calls [concurrency.Store.InFlight].
+func (s *Store) InFlight(now time.Time, r *concurrency.Rule, key []byte) (requests, leased int64) {
+	return s.inFlight.InFlight(now, r, key)
 }
 
 // Note notes that the store has answered a request, or why it has not, and tells the observer when

@@ -29,6 +29,10 @@ type Zone struct {
 	BeforeAuth   atomic.Uint64
 	Comparisons  Comparisons
 
+	Concurrent         atomic.Bool   // the zone limits requests at once, or did once
+	InFlight           atomic.Int64  // requests that hold a permit
+	ConcurrentRejected atomic.Uint64 // of Rejected and WouldReject, for too many requests at once
+
 	Logged, Emitted ReportLimit // of the first rejections of keys
 	Windowless      ReportLimit // of the lines about rejections without a window: 403s, and by block
 

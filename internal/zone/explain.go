@@ -102,7 +102,12 @@ func (i *inspector) explainLimits(ctx context.Context, x *adminapi.ExplainedZone
 	for _, c := range found.Charges[:found.Charged] {
 		add(c.endpoint, c.Cost)
 	}
-	if found.Charged == 0 {
+	for _, c := range found.Concurrent {
+		for _, rule := range i.concurrent(inForce, c.endpoint, found.tier, true) {
+			x.Concurrent = append(x.Concurrent, adminapi.ExplainedConcurrent{Rule: rule, Outcome: adminapi.Admitted})
+		}
+	}
+	if found.Charged+len(found.Concurrent) == 0 {
 		place := len(inForce.endpoints) - 1
 		if path, err := r.readings(); err == nil {
 			place = inForce.endpointFor(r.HTTP.Method, &path.Readings()[0])

@@ -10,6 +10,7 @@ import (
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/ipset"
 	"github.com/fleetlimit/fleetlimit/limiter"
+	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
 	"github.com/fleetlimit/fleetlimit/rules"
 )
 
@@ -27,6 +28,7 @@ type inspector struct {
 // An InspectedStore has the counts of keys.
 type InspectedStore interface {
 	Inspect(ctx context.Context, now time.Time, r *limiter.Rule, key []byte) (limiter.Inspection, error)
+	InFlight(now time.Time, r *concurrency.Rule, key []byte) (requests, leased int64)
 }
 
 // Inspect returns what is known of a key of a zone.
@@ -52,6 +54,7 @@ func (s *Snapshot) Inspect(ctx context.Context, store InspectedStore, zone strin
 	for place := range inForce.endpoints {
 		if r.Endpoint == "" || inForce.endpoints[place].name() == r.Endpoint {
 			for _, number := range i.possibleTiers(tier) {
+				answer.Concurrent = append(answer.Concurrent, i.concurrent(inForce, place, number, r.Endpoint != "")...)
 				at := placement{endpoint: place, tier: number}
 				if r.Endpoint == "" && inForce.countedAt(place, at.configured(inForce.endpoints)) != place {
 					continue // it is charged to the count of the zone, which is listed by itself

@@ -28,6 +28,9 @@ type Reading struct {
 	Charged  int    // how many of charges there are; none: the zone does not limit the request
 	Compared Charge // by the rule that is compared with that in force; the zero value: none
 
+	// Concurrent are the limits of requests at once. They are valid until the request is read again.
+	Concurrent []Charge
+
 	// What is counted, and perhaps warned about.
 	Missing      bool // the request has no key
 	ByDefault    bool // it is counted by its client's address, as on_missing_key does not say how
@@ -71,6 +74,7 @@ func (z *Zone) Read(r *Request, s *Snapshot, found *Reading) (applies bool, err 
 	}
 	if z.readTier(r, entries, found); found.Refusal == nil {
 		z.readCharges(r, rules, places, entries, found)
+		z.readConcurrent(r, rules, places, found)
 	}
 	r.freeKeys = found.Key[len(found.Key):]
 	return true, nil

@@ -20,6 +20,8 @@ type endpointRules struct {
 	rules []*rule      // by tier; the first is for keys without a tier
 	cost  cost
 
+	concurrent []*response.Policy // by tier, as rules; nil: no tier has a limit of requests at once
+
 	withoutKey *rule // for requests without a key, if the zone has a limit for them
 
 	counters []*usage.Counters // by tier, from withoutKey on
@@ -79,6 +81,9 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 	if err := b.zone.CheckEnforcement(); err != nil {
 		return nil, err
 	}
+	if err := config.CheckConcurrent(b.zone.Concurrent); err != nil {
+		return nil, config.ErrorIn("concurrent", err)
+	}
 	if b.zone.MaxKeys < 0 {
 		return nil, fmt.Errorf("max_keys is %d: use 1 or more", b.zone.MaxKeys)
 	}
@@ -113,8 +118,9 @@ func (b *ruleBuilder) endpoints() ([]endpointRules, error) {
 		}
 	}
 	switch {
-	case b.tiers != nil && b.tiers.fallback == noTier && rest.rules[noTier] == nil:
+	case b.tiers != nil && b.tiers.fallback == noTier && rest.rules[noTier] == nil && b.zone.Concurrent == 0:
 		return nil, fmt.Errorf("keys without a tier have no limit: use `limit`, or `default` in `tier`")
+	case rest.concurrent != nil:
 	case len(all) == 0 && rest.empty() && b.withoutKey != nil:
 		return nil, fmt.Errorf("no limit for requests with a key: use one, such as `limit 100/1m` or `limit unlimited`")
 	case len(all) == 0 && rest.empty():
@@ -143,7 +149,7 @@ func (b *ruleBuilder) endpoint(e *config.Endpoint, rest *endpointRules) (*endpoi
 	if err != nil {
 		return nil, err
 	}
-	if err := e.CheckEnforcement(); err != nil {
+	if err := cmp.Or(e.CheckEnforcement(), config.CheckConcurrent(e.Concurrent)); err != nil {
 		return nil, err
 	}
 	if len(e.Tiers) > 0 && b.tiers == nil {
@@ -156,7 +162,7 @@ func (b *ruleBuilder) endpoint(e *config.Endpoint, rest *endpointRules) (*endpoi
 		if tier == nil || *tier == (config.Tier{}) {
 			return nil, fmt.Errorf("tier %q is empty: use a limit for this endpoint", name)
 		}
-		if err := tier.CheckEnforcement(); err != nil {
+		if err := cmp.Or(tier.CheckEnforcement(), config.CheckConcurrent(tier.Concurrent)); err != nil {
 			return nil, fmt.Errorf("tier %q: %w", name, err)
 		}
 	}
@@ -164,7 +170,7 @@ func (b *ruleBuilder) endpoint(e *config.Endpoint, rest *endpointRules) (*endpoi
 		return nil, err
 	}
 	compiled, err := b.build(e, r, rest)
-	if err == nil && compiled.empty() {
+	if err == nil && compiled.empty() && compiled.concurrent == nil {
 		err = errors.New("no limit: use one here or in the zone")
 	}
 	return compiled, err
@@ -206,6 +212,9 @@ func (b *ruleBuilder) build(e *config.Endpoint, r *route.Route, rest *endpointRu
 			return nil, err
 		}
 		all.rules[tier] = compiled
+	}
+	if all.concurrent, err = b.concurrent(e, path, base.ID); err != nil {
+		return nil, err
 	}
 	all.withoutKey, err = b.ruleWithoutKey(e, all)
 	return all, err

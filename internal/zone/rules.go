@@ -227,7 +227,9 @@ func (b *ruleBuilder) put(l placedLimit) error {
 		b.zone.Limit = limit
 		return nil
 	case l.endpoint == "":
-		b.tiers.tiers[tier] = &config.Tier{Limit: *limit, Enforcement: b.tiers.tiers[tier].Enforcement}
+		changed := *b.tiers.tiers[tier]
+		changed.Limit = *limit
+		b.tiers.tiers[tier] = &changed
 		return nil
 	}
 	for i, e := range b.zone.Endpoints {
@@ -240,7 +242,7 @@ func (b *ruleBuilder) put(l placedLimit) error {
 		} else {
 			t := new(config.Tier)
 			if configured := e.Tiers[l.tier]; configured != nil {
-				t.Enforcement = configured.Enforcement
+				*t = *configured
 			}
 			t.Limit = *limit
 			changed.Tiers = maps.Clone(e.Tiers)

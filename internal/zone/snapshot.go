@@ -65,6 +65,9 @@ func (s *Set) Compile(v *rules.Version, earlier *Snapshot, now time.Time) (_ *Sn
 		if compiled.zones[i] = c; c.compared != nil {
 			z.Usage.Comparisons.Used.Store(true)
 		}
+		if slices.ContainsFunc(c.endpoints, func(e endpointRules) bool { return e.concurrent != nil }) {
+			z.Usage.Concurrent.Store(true)
+		}
 	}
 	return compiled, left
 }

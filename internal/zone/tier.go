@@ -1,6 +1,7 @@
 package zone
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -53,7 +54,7 @@ func newTierFinder(settings *config.ZoneTier, shared map[string]*config.Tier) (*
 			return nil, fmt.Errorf("%q has no limit: use one here, or `tier %s <rate>` in the global rate_limit option",
 				name, name)
 		}
-		if err := tier.CheckEnforcement(); err != nil {
+		if err := cmp.Or(tier.CheckEnforcement(), config.CheckConcurrent(tier.Concurrent)); err != nil {
 			return nil, fmt.Errorf("%q: %w", name, err)
 		}
 		f.names, f.tiers = append(f.names, name), append(f.tiers, tier)

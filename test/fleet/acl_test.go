@@ -53,7 +53,7 @@ func TestLeastPrivilege(t *testing.T) {
 				site.WriteString("\t\tzone " + zone + " {\n\t\t\tkey {header.X-Api-Key}\n\t\t\tlimit 3/24h\n\t\t\talgorithm " + algorithm + "\n\t\t}\n")
 			}
 			// This zone denies first, and the takes of the others, by another key, are refunded.
-			site.WriteString("\t\tzone tight {\n\t\t\tkey static\n\t\t\tlimit 2/24h\n\t\t}\n\t}")
+			site.WriteString("\t\tzone tight {\n\t\t\tkey static\n\t\t\tlimit 2/24h\n\t\t\tconcurrent 5\n\t\t}\n\t}")
 			n := nodetest.Start(t, options, site.String())
 			for _, status := range []int{200, 200, 429, 429} {
 				if h := n.MustGet(status, "/", "X-Api-Key: a"); degraded(h) {

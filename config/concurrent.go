@@ -1,0 +1,33 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
+
+	"github.com/fleetlimit/fleetlimit/internal/subdirective"
+)
+
+// MaxConcurrent is the highest number of requests at once.
+const MaxConcurrent = 1_000_000_000
+
+// CheckConcurrent refuses a number of requests at once that is out of bounds. 0 is none.
+func CheckConcurrent(n int) error {
+	if n < 0 || n > MaxConcurrent {
+		return fmt.Errorf("concurrent is %d: use 1 to %d, or the limit block to reject every request", n, MaxConcurrent)
+	}
+	return nil
+}
+
+// concurrentLine is a subdirective with a number of requests at once.
+func concurrentLine(d *caddyfile.Dispenser, n *int) subdirective.Line {
+	l := subdirective.Number(d, "concurrent", 1, MaxConcurrent, n)
+	parse := l.Parse
+	l.Parse = func(args []string) error {
+		if args[0] == "0" {
+			return d.Errf("concurrent 0 admits nothing: use `limit block` to reject every request")
+		}
+		return parse(args)
+	}
+	return l
+}

@@ -1,0 +1,127 @@
+package evaluate
+
+import (
+	"hash/maphash"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
+	"github.com/fleetlimit/fleetlimit/limiter/concurrency"
+)
+
+// A heldPermit is a permit of a request in flight. A request that passes a zone several times, in
+// several handlers, holds one for each count.
+type heldPermit struct {
+	concurrency.Permit
+	zone *usage.Zone
+	rule uint32 // its ID
+	key  uint64 // its hash
+}
+
+// holdsPermit reports whether the request holds a permit of a count.
+func (e *Evaluation) holdsPermit(r *concurrency.Rule, key []byte) bool {
+	if len(e.state.permits) == 0 {
+		return false
+	}
+	hash := maphash.Bytes(chargeSeed, key)
+	for i := range e.state.permits {
+		if p := &e.state.permits[i]; p.rule == r.ID && p.key == hash {
+			return true
+		}
+	}
+	return false
+}
+
+// addConcurrent adds the limits of requests at once that a zone has for the request.
+func (e *Evaluation) addConcurrent(found *zone.Reading) {
+	for i := range found.Concurrent {
+		e.addConcurrentCharge(found, &found.Concurrent[i])
+	}
+}
+
+// addConcurrentCharge adds a limit of requests at once, and reports false if the request holds a permit
+// of its count.
+func (e *Evaluation) addConcurrentCharge(found *zone.Reading, c *zone.Charge) bool {
+	switch {
+	case e.holdsPermit(c.Policy.Concurrent, found.Key):
+		return false
+	case found.DryRun:
+		e.dryRuns = append(e.dryRuns, newShadow(found, c))
+	default:
+		e.addResult(found, c)
+		e.concurrentKeys = append(e.concurrentKeys, found.Key)
+	}
+	return true
+}
+
+// acquirePermits decides the limits of requests at once. If one denies the request, or the takes are
+// only asked for, they consume nothing. It returns the first error of those that the store could not
+// decide.
+func (e *Evaluation) acquirePermits(now time.Time) (failed error) {
+	keys, results := e.concurrentKeys, e.results()
+	for i := range results {
+		r := &results[i]
+		if !r.IsConcurrent() {
+			continue
+		}
+		err := e.acquirePermit(r, keys[0], now)
+		if keys = keys[1:]; !r.Decision.OK {
+			e.blocked = true
+		}
+		if failed == nil {
+			failed = err
+		}
+	}
+	return failed
+}
+
+// acquirePermit decides a limit of requests at once, and keeps the permit.
+func (e *Evaluation) acquirePermit(r *response.Result, key []byte, now time.Time) error {
+	rule := r.Policy.Concurrent
+	if e.previews {
+		r.DecideConcurrent(e.handler.Store.PreviewPermit(now, rule, key), nil, e.now)
+		return nil
+	}
+	permit, decision, err := e.handler.Store.Acquire(e.HTTP.Context(), now, rule, key)
+	if r.DecideConcurrent(decision, err, e.now); r.Decision.OK {
+		e.state.permits = append(e.state.permits, heldPermit{permit, r.Zone, rule.ID, maphash.Bytes(chargeSeed, key)})
+		r.Zone.InFlight.Add(1)
+	}
+	return err
+}
+
+// releasePermits releases the permits of the request from the index first on.
+func (s *requestState) releasePermits(first int) {
+	if len(s.permits) == first {
+		return
+	}
+	now := time.Now()
+	for _, p := range s.permits[first:] {
+		p.Release(now)
+		p.zone.InFlight.Add(-1)
+	}
+	clear(s.permits[first:])
+	s.permits = s.permits[:first]
+}
+
+// releaseAtEnd has the permits of the request released when its response has ended.
+func (e *Evaluation) releaseAtEnd() {
+	if e.state != nil && len(e.state.permits) > e.firstPermit {
+		s := e.state
+		s.AtEnd(func(int) { s.releasePermits(0) })
+	}
+}
+
+// decisiveOf returns the first result or, if the next is about requests at once in the same zone and
+// decides a rejection, that one. A request counts once in a zone.
+func decisiveOf(results []response.Result) *response.Result {
+	rate := &results[0]
+	if len(results) == 1 || results[1].Zone != rate.Zone {
+		return rate
+	}
+	if c := &results[1]; !c.Decision.OK && c.Decides(rate) {
+		return c
+	}
+	return rate
+}

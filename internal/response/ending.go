@@ -1,0 +1,90 @@
+package response
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+)
+
+// An ending is what is to happen while a response starts and ends. Whoever has taken something for
+// the request registers here what becomes of it.
+//
+// The status that functions are called with is the one that the client gets, or 0 if it gets none:
+// because it has gone, or because a handler has panicked before the response started. An error
+// counts by its own status, whichever error routes answer it. The status of a connection that a
+// handler has hijacked is 101.
+type ending struct {
+	onStatus, atEnd []func(status int)
+
+	known  bool // the status is
+	status int
+}
+
+// OnStatus has f called once, when the status of the response is known: just before the response
+// starts, or when it ends without having started. f must not block. It is for requests that are
+// admitted: Serve has to follow.
+func (s *State) OnStatus(f func(status int)) {
+	if s.ending == nil {
+		s.ending = new(ending)
+	}
+	if s.ending.known {
+		f(s.ending.status)
+		return
+	}
+	s.ending.onStatus = append(s.ending.onStatus, f)
+}
+
+// AtEnd has f called once, when the handlers behind this one have returned or panicked. Those of a
+// connection that was upgraded return when it is closed. f must not block. It is for requests that
+// are admitted: Serve has to follow.
+func (s *State) AtEnd(f func(status int)) {
+	if s.ending == nil {
+		s.ending = new(ending)
+	}
+	s.ending.atEnd = append(s.ending.atEnd, f)
+}
+
+// IsAwaited reports whether OnStatus or AtEnd was called for the response.
+func (s *State) IsAwaited() bool { return s.ending != nil }
+
+// start notes the status of the response.
+func (e *ending) start(status int) {
+	if e == nil || e.known {
+		return
+	}
+	e.known, e.status = true, status
+	for _, f := range e.onStatus {
+		f(status)
+	}
+}
+
+// end notes that the response has ended. status is that of one that has not started.
+func (s *State) end(status int) {
+	e := s.ending
+	if e == nil {
+		return
+	}
+	e.start(status)
+	s.ending = nil
+	for _, f := range e.atEnd {
+		f(e.status)
+	}
+}
+
+// unwrittenStatus returns the status of a response that handlers have left to the server: err is
+// what they have returned.
+func unwrittenStatus(ctx context.Context, err error) int {
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return 0
+	case err == nil:
+		return http.StatusOK
+	}
+	var failed caddyhttp.HandlerError // declared here, because it is allocated
+	if errors.As(err, &failed) && failed.StatusCode != 0 {
+		return failed.StatusCode
+	}
+	return http.StatusInternalServerError
+}

@@ -1,0 +1,170 @@
+package concurrency
+
+import (
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+const (
+	// Lifetime is how long a lease lasts. A crashed node's permits are free after that.
+	Lifetime = 14 * time.Second
+
+	// drift is how much less of a lifetime nodes use, in case clocks differ by up to 200 ppm: one part
+	// in drift.
+	drift = 2500
+
+	// beat is how often accounts are attended to.
+	beat = time.Second
+
+	// renewEvery is how often a lease is renewed, in µs.
+	renewEvery = 4_000_000
+
+	// repeatDenial is how long a node repeats a denial by itself, in µs. A flood of requests for a key
+	// at its limit costs the lender no more than one request in that time.
+	repeatDenial = 10_000
+
+	// leastRetry is the least time that a client is told to wait, in µs.
+	leastRetry = 1_000_000
+
+	// breachEvery is after what time a denial is worth a log line again, in µs.
+	breachEvery = 60_000_000
+)
+
+// An account is what a node knows and holds of a key: a pure calculator. Instants are by the node's
+// clock.
+type account struct {
+	key      string
+	rule     *Rule    // of the last request
+	inFlight int64    // requests
+	peaks    [2]int64 // the most since the last beat, and between that and the one before
+	durations
+
+	permits int64           // leased
+	until   limiter.Instant // the end of the lease
+	free    int64           // permits when the lender answered last
+	asked   limiter.Instant // when the last request was sent
+	calling bool            // it is not answered yet
+	waiters []*waiter       // the oldest first
+
+	deniedUntil limiter.Instant // by a denial that the node repeats
+	breachUntil limiter.Instant // no denial is worth a log line before
+}
+
+// usable returns how many requests may be in flight at now. It is the limit in memory, where nothing
+// is leased.
+func (a *account) usable(now limiter.Instant, leases bool) int64 {
+	switch {
+	case !leases:
+		return a.rule.Limit
+	case now >= a.until:
+		return 0
+	}
+	return min(a.permits, a.rule.Limit)
+}
+
+// begin counts a request that is admitted.
+func (a *account) begin() {
+	a.inFlight++
+	a.peaks[0] = max(a.peaks[0], a.inFlight)
+}
+
+// end counts the end of a request that took that many µs. Its permit is free for the next one, so a
+// denial before is out of date.
+func (a *account) end(us int64) {
+	a.inFlight--
+	a.durations.add(us)
+	a.deniedUntil = 0
+}
+
+// reserve returns how many permits must be free before a node leases more than it needs, if that
+// number of nodes share them.
+func (a *account) reserve(nodes int) int64 { return max(a.rule.Limit/4, 4*int64(nodes)) }
+
+// isScarce reports whether permits that the node does not need should be returned at once.
+func (a *account) isScarce(nodes int) bool { return a.rule.Strict || a.free < a.reserve(nodes) }
+
+// spare returns how many permits to keep besides those in use: what the last beats have needed, and a
+// little more.
+func (a *account) spare(nodes int) int64 {
+	recent := max(a.peaks[0], a.peaks[1])
+	if recent == 0 || a.isScarce(nodes) {
+		return 0
+	}
+	return max(0, recent+recent/8+1-a.inFlight)
+}
+
+// idle returns how many leased permits are not in use.
+func (a *account) idle(now limiter.Instant) int64 { return max(0, a.usable(now, true)-a.inFlight) }
+
+// request returns the request to the lender that keeps up to spare idle permits. Others are returned:
+// the account does not use them from now on.
+func (a *account) request(now limiter.Instant, spare int64, nodes int) *Request {
+	a.permits = min(a.usable(now, true), a.inFlight+spare)
+	a.calling, a.asked = true, now
+	for _, w := range a.waiters {
+		w.asked = true
+	}
+	r := &Request{
+		Rule: a.rule.ID, Key: a.key, Limit: a.rule.Limit,
+		Hold: max(a.permits, a.inFlight), Need: int64(len(a.waiters)),
+		Reserve: a.reserve(nodes), Share: 2 * int64(max(1, nodes)), Lifetime: Lifetime,
+	}
+	if r.Need > 0 && !a.rule.Strict {
+		r.Want = max(4, max(a.peaks[0], a.peaks[1])/2)
+	}
+	return r
+}
+
+// granted adopts the answer to the last request.
+func (a *account) granted(g Grant) {
+	a.permits, a.free = g.Permits, g.Free
+	a.until = a.asked + limiter.Instant((Lifetime - Lifetime/drift).Microseconds())
+}
+
+// next returns the request that is to be sent at once, nil if there is none: for those that wait, or
+// to return idle permits that other nodes may need.
+func (a *account) next(now limiter.Instant, nodes int) *Request {
+	if a.calling || len(a.waiters) == 0 && (a.idle(now) == 0 || !a.isScarce(nodes)) {
+		return nil
+	}
+	return a.request(now, a.spare(nodes), nodes)
+}
+
+// beat attends to the account. It reports whether the lender is to be asked, to keep up to spare idle
+// permits.
+func (a *account) beat(now limiter.Instant, nodes int) (spare int64, ask bool) {
+	if spare = a.spare(nodes); !a.calling {
+		due := now-a.asked >= renewEvery && (a.inFlight > 0 || a.usable(now, true) > 0)
+		ask = due || a.idle(now) > spare
+	}
+	a.peaks = [2]int64{a.inFlight, a.peaks[0]}
+	return spare, ask
+}
+
+// isUnused reports whether nothing would be lost without the account, besides how many requests there
+// were lately, and how long they took.
+func (a *account) isUnused(now limiter.Instant) bool {
+	return a.inFlight == 0 && a.usable(now, true) == 0 && !a.calling && len(a.waiters) == 0
+}
+
+// decide writes the decision about a request. source is what has decided. Remaining is what is left
+// after it as far as the node knows.
+func (a *account) decide(d *limiter.Decision, now limiter.Instant, ok, leases bool, source limiter.Source) {
+	remaining := a.rule.Limit - a.inFlight
+	if leases {
+		remaining = min(remaining, a.idle(now)+a.free)
+	}
+	*d = limiter.Decision{
+		OK: ok, Source: source, At: now, Limit: a.rule.Limit, Remaining: max(0, remaining), RetryAt: now, ResetAt: now,
+	}
+	if ok {
+		return
+	}
+	d.Remaining = 0
+	d.RetryAt += limiter.Instant(max(leastRetry, a.median()))
+	d.ResetAt = d.RetryAt
+	if d.Breach = now >= a.breachUntil; d.Breach {
+		a.breachUntil = now + breachEvery
+	}
+}

@@ -1,0 +1,126 @@
+package concurrency
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// send sends a request of an account. The caller holds no lock.
+func (s *Store) send(sh *shard, a *account, r *Request) {
+	s.loop.Do(func() { s.ended.Go(s.run) })
+	s.exchange(sh, a, r, func() {})
+}
+
+// exchange sends a request of an account, and calls done when it is answered.
+func (s *Store) exchange(sh *shard, a *account, r *Request, done func()) {
+	r.Node, r.Sequence = s.node, s.sequence.Add(1)
+	s.options.Lender.Exchange(r, func(g Grant, err error) {
+		s.answered(sh, a, g, err)
+		done()
+	})
+}
+
+// answered adopts the answer to a request of an account, decides those that wait for it, and returns
+// what they leave.
+func (s *Store) answered(sh *shard, a *account, g Grant, err error) {
+	now := s.now()
+	sh.Lock()
+	a.calling = false
+	if err == nil {
+		a.granted(g)
+	}
+	a.admitWaiters(now)
+	var r *Request
+	if err != nil { // the next beat returns what is idle, as requests that fail at once would nest
+		s.failWaiters(a, now, err)
+	} else {
+		a.denyWaiters(now)
+		r = a.next(now, s.options.Nodes())
+	}
+	sh.Unlock()
+	if r != nil {
+		s.send(sh, a, r)
+	}
+}
+
+// run attends to all accounts until the store is closed.
+func (s *Store) run() {
+	ticker := time.NewTicker(beat)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			s.beat()
+		case <-s.closing:
+			return
+		}
+	}
+}
+
+// A due is an account with the request that it is to send.
+type due struct {
+	account *account
+	request *Request
+}
+
+// beat attends to all accounts: it renews their leases, returns what they do not need, and removes
+// those that are not used.
+func (s *Store) beat() {
+	nodes := s.options.Nodes()
+	var all []due
+	for i := range s.shards {
+		sh := &s.shards[i]
+		all = all[:0]
+		sh.Lock()
+		now := s.now()
+		for id, a := range sh.accounts {
+			if spare, ask := a.beat(now, nodes); ask {
+				all = append(all, due{a, a.request(now, spare, nodes)})
+			} else if a.peaks == [2]int64{} && a.isUnused(now) {
+				delete(sh.accounts, id)
+			}
+		}
+		sh.Unlock()
+		for _, d := range all {
+			s.send(sh, d.account, d.request)
+		}
+	}
+}
+
+// closeWithin is how long a store that is closed waits for the lender.
+const closeWithin = time.Second
+
+// Close returns the permits that are not in use. Those of requests still in flight expire.
+func (s *Store) Close() {
+	s.loop.Do(func() {}) // it does not begin any more
+	close(s.closing)
+	s.ended.Wait()
+	nodes, returned := s.options.Nodes(), make(chan struct{})
+	var open atomic.Int64
+	open.Store(1)
+	arrive := func() {
+		if open.Add(-1) == 0 {
+			close(returned)
+		}
+	}
+	for i := range s.shards {
+		sh := &s.shards[i]
+		var all []due
+		sh.Lock()
+		for _, a := range sh.accounts {
+			if now := s.now(); !a.calling && a.idle(now) > 0 {
+				all = append(all, due{a, a.request(now, 0, nodes)})
+			}
+		}
+		sh.Unlock()
+		for _, d := range all {
+			open.Add(1)
+			s.exchange(sh, d.account, d.request, arrive)
+		}
+	}
+	arrive()
+	select {
+	case <-returned:
+	case <-time.After(closeWithin):
+	}
+}

@@ -1,0 +1,115 @@
+package concurrency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// A waiter is a request that waits for the answer of the lender.
+type waiter struct {
+	done     chan struct{} // closed when it is decided
+	decision limiter.Decision
+	err      error
+	since    limiter.Instant // when its permit began
+	asked    bool            // the request that was sent last is for it, too
+}
+
+// wait has the request of an account wait for the lender. The lock of the shard is held before, and
+// not after.
+func (s *Store) wait(ctx context.Context, sh *shard, a *account, at limiter.Instant) (Permit, limiter.Decision, error) {
+	w := &waiter{done: make(chan struct{})}
+	if err := s.options.Lender.Refusal([]byte(a.key)); err != nil {
+		s.decideInOutage(a, w, at, err)
+		sh.Unlock()
+		return s.permitOf(sh, a, w)
+	}
+	a.waiters = append(a.waiters, w)
+	r := a.next(at, s.options.Nodes())
+	sh.Unlock()
+	if r != nil {
+		s.send(sh, a, r)
+	}
+	timer := time.NewTimer(s.options.Timeout)
+	defer timer.Stop()
+	select {
+	case <-w.done:
+		return s.permitOf(sh, a, w)
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	sh.Lock()
+	if i := slices.Index(a.waiters, w); i >= 0 { // else it is decided
+		a.waiters = slices.Delete(a.waiters, i, i+1)
+		if err := ctx.Err(); err != nil {
+			w.err = fmt.Errorf("concurrency: %w", err)
+		} else {
+			s.decideInOutage(a, w, s.now(), limiter.ErrLate)
+		}
+	}
+	sh.Unlock()
+	return s.permitOf(sh, a, w)
+}
+
+func (s *Store) now() limiter.Instant { return s.options.Clock(time.Now()) }
+
+// permitOf returns what is decided about a waiter.
+func (s *Store) permitOf(sh *shard, a *account, w *waiter) (Permit, limiter.Decision, error) {
+	if !w.decision.OK {
+		return Permit{}, w.decision, w.err
+	}
+	return Permit{s, sh, a, w.since}, w.decision, w.err
+}
+
+// admitWaiters admits the oldest waiters, as many as there are permits for.
+func (a *account) admitWaiters(now limiter.Instant) {
+	n := 0
+	for ; n < len(a.waiters) && a.inFlight < a.usable(now, true); n++ {
+		w := a.waiters[n]
+		w.since = now
+		a.begin()
+		a.decide(&w.decision, now, true, true, limiter.FromStore)
+		close(w.done)
+	}
+	a.waiters = slices.Delete(a.waiters, 0, n)
+}
+
+// denyWaiters denies those waiters for which the lender had no permit.
+func (a *account) denyWaiters(now limiter.Instant) {
+	a.waiters = slices.DeleteFunc(a.waiters, func(w *waiter) bool {
+		if w.asked {
+			a.decide(&w.decision, now, false, true, limiter.FromStore)
+			a.deniedUntil = now + repeatDenial
+			close(w.done)
+		}
+		return w.asked
+	})
+}
+
+// failWaiters decides all waiters without the lender.
+func (s *Store) failWaiters(a *account, now limiter.Instant, err error) {
+	for _, w := range a.waiters {
+		s.decideInOutage(a, w, now, err)
+		close(w.done)
+	}
+	clear(a.waiters)
+	a.waiters = a.waiters[:0]
+}
+
+// decideInOutage decides a request without the lender.
+func (s *Store) decideInOutage(a *account, w *waiter, now limiter.Instant, err error) {
+	ok := a.inFlight < a.rule.inOutage(s.options.OutageNodes())
+	if w.err = err; ok {
+		w.since = now
+		a.begin()
+	}
+	source := limiter.FromOutage
+	if errors.Is(err, limiter.ErrLate) {
+		source = limiter.FromLate
+	}
+	a.decide(&w.decision, now, ok, true, source)
+}
