@@ -8,7 +8,7 @@ import (
 )
 
 // CheckOwnLimit refuses settings of e that need a limit of its own, and an endpoint that has neither
-// a limit nor a cost. Without a limit, the requests of e are charged to the count of the zone, which
+// a limit nor a cost nor statuses that count. Without a limit, the requests of e are charged to the count of the zone, which
 // has one algorithm and one enforcement.
 func (e *Endpoint) CheckOwnLimit() error {
 	if e.Limit != nil {
@@ -37,7 +37,7 @@ func (e *Endpoint) CheckOwnLimit() error {
 	case setting != "":
 		return ErrorIn(setting, fmt.Errorf("%s needs a limit of its own, because without one the requests are charged to the "+
 			"count of the zone: use `limit <rate>` in the endpoint, or %s in the zone", setting, setting))
-	case e.Cost == nil:
+	case e.Cost == nil && len(e.CountStatus) == 0:
 		return errors.New("has neither a limit nor a cost, so it changes nothing: use `endpoint <path> <rate>` for a count of " +
 			"its own, or `cost <n>` in its block")
 	}

@@ -107,6 +107,9 @@ func (e *Evaluation) addTake(found *zone.Reading, c *zone.Charge) {
 		e.blocked = true
 	} else {
 		e.takes = append(e.takes, limiter.Take{Rule: c.Policy.Rule, Key: found.Key, Cost: c.Cost})
+		if c.Counts != nil {
+			e.addReserved(c.Counts)
+		}
 	}
 	r := found.Result(c)
 	r.Headers = e.handler.Headers
@@ -120,9 +123,13 @@ func (e *Evaluation) take() error {
 	if len(results) == 0 {
 		return nil
 	}
-	now := e.Time()
+	now, err := e.Time(), error(nil)
+	if len(e.reserved) == 0 {
+		err = e.takeFromStore(now)
+	} else {
+		now, err = e.takeInTurn(now)
+	}
 	e.now = limiter.At(now)
-	err := e.takeFromStore(now)
 	if err != nil {
 		if gone := clientGoneError(e.HTTP.Context()); gone != nil {
 			return gone
@@ -154,6 +161,11 @@ func (e *Evaluation) take() error {
 	for i := range e.takes {
 		if e.denied == nil {
 			e.state.addCharge(&e.takes[i])
+		}
+	}
+	if e.denied == nil {
+		for _, r := range e.reserved {
+			r.hold(e, &e.takes[r.index])
 		}
 	}
 	return nil

@@ -32,13 +32,14 @@ type requestState struct {
 // have returned, even if the client has gone.
 type Evaluation struct {
 	zone.Request
-	handler *Handler
-	state   *requestState    // nil until a zone matches, of this handler or an earlier one
-	first   int              // the index in state.Results of this handler's first result
-	takes   []limiter.Take   // of the results whose rule counts, in the same order
-	blocked bool             // a rule rejects the request, whatever the takes find
-	now     limiter.Instant  // of the decisions, by the wall clock
-	denied  *response.Result // the result that rejects the request; of several, the one with the longest wait
+	handler  *Handler
+	state    *requestState    // nil until a zone matches, of this handler or an earlier one
+	first    int              // the index in state.Results of this handler's first result
+	takes    []limiter.Take   // of the results whose rule counts, in the same order
+	blocked  bool             // a rule rejects the request, whatever the takes find
+	now      limiter.Instant  // of the decisions, by the wall clock
+	reserved []*reserved      // of takes, those whose requests may not count
+	denied   *response.Result // the result that rejects the request; of several, the one with the longest wait
 
 	rules       *zone.Snapshot // the same for all handlers of the request
 	reading     zone.Reading   // what the zone in hand says
@@ -75,11 +76,12 @@ func (h *Handler) Begin(r *http.Request) *Evaluation {
 // when the store may still use the takes.
 func (e *Evaluation) Release() {
 	clear(e.takes)
+	clear(e.reserved)
 	clear(e.credentials)
 	clear(e.dryRuns)
 	clear(e.comparisons)
 	*e = Evaluation{
-		takes: e.takes[:0], credentials: e.credentials[:0], dryRuns: e.dryRuns[:0], comparisons: e.comparisons[:0], body: e.body,
+		takes: e.takes[:0], reserved: e.reserved[:0], credentials: e.credentials[:0], dryRuns: e.dryRuns[:0], comparisons: e.comparisons[:0], body: e.body,
 	}
 	evaluations.Put(e)
 }

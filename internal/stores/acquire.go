@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/fleetlimit/fleetlimit/internal/pool"
+	"github.com/fleetlimit/fleetlimit/internal/reservation"
 	"github.com/fleetlimit/fleetlimit/limiter"
 	"github.com/fleetlimit/fleetlimit/limiter/lease"
 	"github.com/fleetlimit/fleetlimit/limiter/memstore"
@@ -47,7 +48,7 @@ func Acquire(target *Target, observer Observer) (s *Store, release func()) {
 func newInMemory(observer Observer) *Store {
 	m := memstore.New(memstore.Options{OnOverflow: observer.Overflow})
 	return &Store{
-		limits: m, observer: observer, name: "memory", close: m.Close,
+		limits: m, reservations: reservation.New(false), observer: observer, name: "memory", close: m.Close,
 		open: func(zone string) openZone { return m.Open(zone) },
 	}
 }
@@ -62,7 +63,7 @@ func newInRedis(target *Target, observer Observer) *Store {
 		ProbeEvery: target.options.Breaker.ProbeEvery, Observe: observer.Asked(name),
 	})
 	return &Store{
-		limits: leases, observer: observer, id: target.storeID(), name: name,
+		limits: leases, reservations: reservation.New(true), observer: observer, id: target.storeID(), name: name,
 		open:  func(zone string) openZone { return leases.Open(zone) },
 		redis: &inRedis{leases, counts, node, client},
 		close: func() {
