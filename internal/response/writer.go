@@ -54,6 +54,9 @@ func (s *State) Serve(w http.ResponseWriter, r *http.Request, first int, next ca
 
 // start sets the headers of a response with this status.
 func (w *responseWriter) start(status int) {
+	if status == clientGone && w.request.Context().Err() != nil {
+		status = 0
+	}
 	w.response.ending.start(status)
 	w.commit()
 }
