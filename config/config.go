@@ -13,6 +13,7 @@
 //	algorithm.go           an algorithm
 //	enforcement.go         what decides under a limit
 //	cost.go                how many events a request counts as
+//	countstatus.go         the statuses with which a request counts
 //	compare.go             what a zone is compared with
 //	fraction.go            fractions and percentages
 //	missingkey.go          what on_missing_key may be
