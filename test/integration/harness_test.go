@@ -184,7 +184,7 @@ func (g *gateway) raw(request string) *reply {
 }
 
 // logged returns the fields of the log entries with this message. Each line of the log must be one
-// JSON object.
+// JSON object. A line without an end is not yet written.
 func (g *gateway) logged(message string) []map[string]any {
 	g.t.Helper()
 	text, err := os.ReadFile(g.logFile)
@@ -193,6 +193,9 @@ func (g *gateway) logged(message string) []map[string]any {
 	}
 	var entries []map[string]any
 	for line := range bytes.Lines(text) {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break
+		}
 		var entry map[string]any
 		if err := json.Unmarshal(line, &entry); err != nil {
 			g.t.Fatalf("a log line is not one JSON object: %v: %q", err, line)
