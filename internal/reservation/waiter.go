@@ -47,7 +47,7 @@ func (w *Waiter) Next(ctx context.Context) bool {
 			return false
 		case <-w.ready:
 			if w.isFirst() {
-				return true
+				return ctx.Err() == nil
 			}
 		case <-timer.C:
 			return false
