@@ -131,6 +131,9 @@ func (e *Evaluation) addTake(found *zone.Reading, c *zone.Charge) {
 		e.blocked = true
 	} else {
 		e.takes = append(e.takes, limiter.Take{Rule: c.Policy.Rule, Key: found.Key, Cost: c.Cost})
+		if c.Counts != nil {
+			e.addReserved(c.Counts)
+		}
 	}
 	e.addResult(found, c)
 }
@@ -148,15 +151,14 @@ func (e *Evaluation) take() error {
 	if len(e.results()) == 0 {
 		return nil
 	}
-	now := e.Time()
-	failed, err := e.decideResults(now)
+	decided, failed, err := e.decideResults(e.Time())
 	if err != nil {
 		return err
 	}
 	results := e.findDenied()
 	// If another zone denies the request, a failure decides nothing. So it is not an outage.
 	if len(e.takes)+len(e.concurrentKeys) > 0 && (failed == nil || e.denied == nil || e.denied.Outage) {
-		e.handler.Store.Note(now, failed)
+		e.handler.Store.Note(decided, failed)
 	}
 	for i := range results {
 		if i == 0 || results[i].Zone != results[i-1].Zone {
@@ -164,20 +166,33 @@ func (e *Evaluation) take() error {
 		}
 	}
 	e.addCharges()
+	if e.denied == nil {
+		for _, r := range e.reserved {
+			r.hold(e, &e.takes[r.index])
+		}
+	}
 	return nil
 }
 
-// decideResults has the store decide the takes, and writes the decisions into the results. failed is
-// that of the store. The error is that the client has gone meanwhile.
-func (e *Evaluation) decideResults(now time.Time) (failed, err error) {
-	e.now = limiter.At(now)
+// decideResults has the store decide the takes at now, or later if some wait for their turn. It writes
+// the decisions into the results. failed is that of the store. err is that the client has gone
+// meanwhile.
+func (e *Evaluation) decideResults(now time.Time) (decided time.Time, failed, err error) {
 	if len(e.concurrentKeys) > 0 && !e.blocked {
+		e.now = limiter.At(now)
 		failed = e.acquirePermits(now)
 	}
-	if failed = cmp.Or(e.takeFromStore(now), failed); failed != nil {
+	var notTaken error
+	if len(e.reserved) > 0 && !e.blocked && !e.previews {
+		now, notTaken = e.takeInTurn(now)
+	} else {
+		notTaken = e.takeFromStore(now)
+	}
+	e.now = limiter.At(now)
+	if failed = cmp.Or(notTaken, failed); failed != nil {
 		if gone := clientGoneError(e.HTTP.Context()); gone != nil {
 			e.state.releasePermits(e.firstPermit)
-			return failed, gone
+			return now, failed, gone
 		}
 	}
 	e.timeDecision(now)
@@ -192,7 +207,7 @@ func (e *Evaluation) decideResults(now time.Time) (failed, err error) {
 			takes = takes[1:]
 		}
 	}
-	return failed, nil
+	return now, failed, nil
 }
 
 // findDenied leaves one result of each zone, and sets denied if any of them rejects the request.
