@@ -124,7 +124,7 @@ func TestAdminPlanOfKeys(t *testing.T) {
 				t.Fatalf("the plan is %+v, want one zone", plan)
 			}
 			z := plan.Zones[0]
-			if len(z.Above) != 1 || z.Above[0].Key != "alice" || z.Above[0].Consumed != 7 || z.Above[0].Limit != "5/1h" || z.Counts != 1 {
+			if len(z.Above) != 1 || z.Above[0].Shortened != "a…" || z.Above[0].Consumed != 7 || z.Above[0].Limit != "5/1h" || z.Counts != 1 {
 				t.Errorf("the plan is %+v, want alice above 5/1h and one count from zero", z)
 			}
 			if rules := fmt.Sprint(plan.Rules); len(plan.Rules) != 1 || !strings.Contains(rules, `zone "user": override one: `) {
