@@ -113,9 +113,15 @@ export class Keys extends Component {
   }
 
   componentDidMount() {
-    const { zone, zones, choose, wanted } = this.props;
+    const { zone, choose, wanted } = this.props;
     if (wanted && wanted.zone !== zone) choose(wanted.zone);
-    else if (!zone && zones.length > 0) choose(zones[0]);
+    else this.componentDidUpdate();
+  }
+
+  // componentDidUpdate chooses a zone if nobody has: the first snapshot has none.
+  componentDidUpdate() {
+    const { zone, zones, choose } = this.props;
+    if (!zone && zones.length > 0) choose(zones[0]);
   }
 
   look = (e) => {

@@ -6,7 +6,16 @@ import { instant, integer, visible } from "./text.js";
 
 const page = 50; // versions
 
-const value = (v) => v === null || v === undefined ? "" : visible(typeof v === "string" ? v : JSON.stringify(v));
+// known are the members of an entry that say nothing new.
+const known = ["id", "created_at", "created_by"];
+
+// value shows a value of the rules: an object by its members.
+function value(v) {
+  if (v === null || v === undefined) return "";
+  if (typeof v !== "object" || Array.isArray(v)) return visible(typeof v === "string" ? v : JSON.stringify(v));
+  return html`<dl>${Object.entries(v).filter(([name]) => !known.includes(name)).map(([name, member]) =>
+    html`<dt>${visible(name)}</dt><dd>${value(member)}</dd>`)}</dl>`;
+}
 
 // Differences lists what one version has in place of another.
 export function Differences({ changes, more }) {
