@@ -190,7 +190,8 @@ func (b *tab) checkAccess(where string) {
 func (b *tab) checkWidth(where string) {
 	b.t.Helper()
 	if wide := b.eval("document.documentElement.scrollWidth - innerWidth").(float64); wide > 0 {
-		b.t.Errorf("%s: the page is %v pixels wider than the window", where, wide)
+		widest := b.eval(`[...document.querySelectorAll("body *")].filter(e => !e.closest(".scroll > *") && e.getBoundingClientRect().right > innerWidth).map(e => e.outerHTML.slice(0, 80)).slice(0, 3).join("\n")`)
+		b.t.Errorf("%s: the page is %v pixels wider than the window:\n%v", where, wide, widest)
 	}
 }
 

@@ -25,7 +25,7 @@ class App extends Component {
 
   componentDidMount() {
     addEventListener("hashchange", () => {
-      this.setState({ part: partOf() });
+      this.setState({ part: partOf(), done: null });
       document.querySelector("main")?.focus();
     });
     this.stream = new Stream((name, data) => this.receive(name, data));

@@ -34,11 +34,11 @@ function Count({ count: c, now }) {
         <dl><dt>Left</dt><dd>${integer(c.count.remaining)} of ${integer(c.count.limit)}</dd>
         ${c.count.retry_at && html`<dt>Retry</dt><dd>${instant(c.count.retry_at, now)}</dd>`}
         ${c.count.reset_at && html`<dt>Full again</dt><dd>${instant(c.count.reset_at, now)}</dd>`}
-        ${c.count.leased > 0 && html`<dt>Leased to nodes</dt><dd>${integer(c.count.leased)}, until ${instant(c.count.leased_until, now)}</dd>`}</dl>`}</div>
-    ${c.node && html`<div><h4>This node</h4><dl><dt>Holds</dt><dd>${c.node.leases.length === 0 ? "no lease" : c.node.leases.map((l) => html`${integer(l.events)} until ${instant(l.expires_at, now)} `)}</dd>
+        ${c.count.leased > 0 && html`<dt>Leased to nodes</dt><dd>${integer(c.count.leased)}, which expire ${instant(c.count.leased_until, now)}</dd>`}</dl>`}</div>
+    ${c.node && html`<div><h4>This node</h4><dl><dt>Holds</dt><dd>${c.node.leases.length === 0 ? "no lease" : c.node.leases.map((l) => html`${integer(l.events)}, which expire ${instant(l.expires_at, now)}. `)}</dd>
         <dt>Wants</dt><dd>${rate(c.node.demand_per_second)} a second</dd>
         ${c.node.debt > 0 && html`<dt>Debt</dt><dd>${integer(c.node.debt)}</dd>`}
-        ${c.node.denied_until && html`<dt>Denies</dt><dd>until ${instant(c.node.denied_until, now)}</dd>`}</dl></div>`}
+        ${c.node.denied_until && html`<dt>Denies it</dt><dd>by itself, ends ${instant(c.node.denied_until, now)}</dd>`}</dl></div>`}
     </div></section>`;
 }
 

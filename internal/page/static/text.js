@@ -45,7 +45,7 @@ export function rate(perSecond) {
   return perSecond.toFixed(perSecond >= 10 ? 1 : 2);
 }
 
-export const percent = (part, of) => of > 0 ? (100 * part / of).toFixed(part / of < 0.1 ? 1 : 0) + " %" : "–";
+export const percent = (part, of) => of > 0 ? (100 * part / of).toFixed(part > 0 && part / of < 0.1 ? 1 : 0) + " %" : "–";
 
 export const integer = (n) => n.toLocaleString("en");
 
