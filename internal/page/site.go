@@ -3,12 +3,12 @@ package page
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
-	"mime"
 	"net/http"
 	"slices"
 
 	"github.com/caddyserver/caddy/v2"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 )
 
 // reads are the paths of POST requests that change nothing.
@@ -56,33 +56,12 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.routes.Serv
 
 // check refuses a request of a page of another origin, and a change that is not allowed.
 func (s *Site) check(pattern string, r *http.Request) error {
-	if err := CheckOrigin(r, pattern == index); err != nil {
+	if err := adminapi.CheckOrigin(r, pattern == index); err != nil {
 		return err
 	}
 	if isChange(pattern, r) && !s.allowChanges {
 		return caddy.APIError{HTTPStatus: http.StatusForbidden, Err: errors.New("the page is read-only in this site: use allow_changes in " +
 			"rate_limit_page, or the admin endpoint")}
-	}
-	return nil
-}
-
-// CheckOrigin refuses a request that a page of another origin may have sent. Browsers say in
-// Sec-Fetch-Site where a request comes from. A request that sends something needs it. Anybody may
-// link to the page itself: it says nothing yet, and stands in no frame.
-func CheckOrigin(r *http.Request, toPage bool) error {
-	site := r.Header.Get("Sec-Fetch-Site")
-	isRead := r.Method == http.MethodGet || r.Method == http.MethodHead
-	switch {
-	case site == "same-origin":
-	case isRead && (site == "" || site == "none"):
-	case isRead && toPage && r.Header.Get("Sec-Fetch-Mode") == "navigate":
-	default:
-		return caddy.APIError{HTTPStatus: http.StatusForbidden, Err: fmt.Errorf("Sec-Fetch-Site is %q: use the page itself, or "+
-			"same-origin", site)}
-	}
-	if mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); !isRead && (err != nil || mediaType != "application/json") {
-		return caddy.APIError{HTTPStatus: http.StatusUnsupportedMediaType, Err: fmt.Errorf("the content type is %q: use "+
-			"application/json", r.Header.Get("Content-Type"))}
 	}
 	return nil
 }

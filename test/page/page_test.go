@@ -1,11 +1,13 @@
 package page
 
 import (
+	"bufio"
 	"context"
 	"flag"
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -181,6 +183,48 @@ func TestPageOfAnotherOrigin(t *testing.T) {
 	}
 	if log := nodes[0].Logged(); strings.Contains(log, `"overrides"`) {
 		t.Errorf("the log has a change: %s", log)
+	}
+}
+
+// Caddy's admin endpoint refuses what a browser sends for an address that somebody enters. The
+// command serves the page all the same, to those who have the secret.
+func TestPageOfAdminEndpoint(t *testing.T) {
+	nodes, _ := startFleet(t, 1)
+	command := exec.Command(nodes[0].Binary, "rate-limit", "page", "--address", nodes[0].Admin)
+	out, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = command.Process.Signal(os.Interrupt)
+		if err := command.Wait(); err != nil {
+			t.Errorf("the interrupted command ends with %v, want 0", err)
+		}
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := strings.TrimSpace(line)
+	b := open(t, newBrowser(t), address)
+	b.awaitLive()
+	b.choose("Emergency")
+	b.click("main button", "Switch on")
+	b.confirm("Switch on")
+	b.awaitText("h2", "Emergency mode is on")
+	b.choose("Overview")
+	b.awaitText(".health .wrong", "10/1s for each address")
+	base, _, _ := strings.Cut(strings.TrimPrefix(address, "http://"), "/")
+	resp, err := http.Get("http://" + base + "/rate_limit/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusNotFound {
+		t.Errorf("a request without the secret = %s, want 404", resp.Status)
 	}
 }
 
