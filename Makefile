@@ -10,7 +10,7 @@ BENCHARGS ?=
 FLEETARGS ?=
 
 needs_go := $(word 2,$(shell grep '^go ' go.mod))
-modules  := . bench test/clients test/openapi tools
+modules  := . bench test/clients test/openapi test/page tools
 linted   := $(filter-out tools,$(modules))
 # What the tests of the admin API send and get, which make test records.
 exchanges = $(CURDIR)/bin/exchanges
@@ -45,15 +45,19 @@ build: need-go ## Build bin/caddy: Caddy with this module
 run: build ## Serve Caddyfile.example on :8080
 	bin/caddy run --config Caddyfile.example
 
-test: build need-cc need-redis need-postgres need-prometheus ## Run every test under the race detector; a skipped test fails
+test: build need-cc need-redis need-postgres need-prometheus need-chromium ## Run every test under the race detector; a skipped test fails
 	$(GO) run ./test/strict -p 1 -run '^($(unraced)|$(seeded))' -vet=off -count=1 $(default_gc) $(quiet)
 	$(with_caddy) FLEETLIMIT_EXCHANGES=$(exchanges) $(GO) run ./test/strict -must-run ./test/... -race -p 3 -skip '^($(unraced))' -vet=off -count=1 -shuffle=on $(default_gc) $(slow) ./...
 	cd test/openapi && $(GO) test -vet=off -count=1 . -exchanges $(exchanges)
+	cd test/page && $(with_caddy) $(GO) run github.com/fleetlimit/fleetlimit/test/strict -vet=off -count=1 -shuffle=on .
 
 clients: build ## Talk to Caddy with clients that people use, check the dashboard; says so where those from npm cannot be had
 	@unless=; test/clients/need-npm.sh || { [ $$? = 75 ] || exit 1; unless='-skip ^TestNode'; }; \
 	cd test/clients && $(with_caddy) $(GO) run github.com/fleetlimit/fleetlimit/test/strict $$unless -vet=off -count=1 -shuffle=on . && \
 	{ [ -z "$$unless" ] || echo "Not run: the tests of the clients from npm, TestNode*."; }
+
+page: build need-redis need-chromium ## Drive the operator's page in Chromium, and take the pictures of docs/img
+	cd test/page && $(with_caddy) $(GO) test -vet=off -count=1 . -screenshots $(CURDIR)/docs/img
 
 openapi: need-go need-redis ## Run the tests of the admin API, and compare what it answers with openapi.json
 	cd test/openapi && $(GO) test -vet=off -count=1 .
@@ -68,7 +72,7 @@ upstreams: need-go ## Ask real upstreams which names they read as a key, and how
 	mv bin/upstream_paths.txt internal/pathreading/testdata/upstream_paths.txt
 	$(GO) test -count=1 -run ReadingsOfUpstreams ./internal/pathreading
 
-verify: need-go need-cc need-redis need-postgres need-prometheus lint vuln build tidy fuzz-short test bench-short clients ## Everything CI runs
+verify: need-go need-cc need-redis need-postgres need-prometheus need-chromium lint vuln build tidy fuzz-short test bench-short clients ## Everything CI runs
 
 # deadcode keeps nothing between runs, and Caddy is in all modules: one run reads it once for all.
 lint: need-go ## Check the format; run go vet (so tests need not), staticcheck and deadcode in every module, and luacheck
@@ -164,5 +168,8 @@ need-postgres:
 need-prometheus:
 	@test/monitoring/need-prometheus.sh
 
+need-chromium:
+	@test/page/need-chromium.sh
+
 .DEFAULT_GOAL := help
-.PHONY: help build run test clients openapi upstreams verify lint vuln fuzz fuzz-http fault model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis need-postgres need-prometheus
+.PHONY: help build run test clients page openapi upstreams verify lint vuln fuzz fuzz-http fault model tune bench fmt clean fuzz-short bench-short tidy need-go need-cc need-redis need-postgres need-prometheus need-chromium

@@ -29,7 +29,7 @@ func (adminAPI) CaddyModule() caddy.ModuleInfo {
 }
 
 // Routes implements caddy.AdminRouter.
-func (adminAPI) Routes() []caddy.AdminRoute { return adminapi.Routes(process{}) }
+func (adminAPI) Routes() []caddy.AdminRoute { return operatorPage.Routes() }
 
 // A process is this process for the admin API.
 type process struct{}

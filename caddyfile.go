@@ -21,6 +21,9 @@ func init() {
 	// After forward_auth, and after what other plugins put directly after it, whoever registers first.
 	httpcaddyfile.RegisterHandlerDirective("rate_limit_authenticated", parseDirective)
 	httpcaddyfile.RegisterDirectiveOrder("rate_limit_authenticated", httpcaddyfile.Before, "request_header")
+	// Behind every authentication, and before what answers.
+	httpcaddyfile.RegisterHandlerDirective("rate_limit_page", parsePageDirective)
+	httpcaddyfile.RegisterDirectiveOrder("rate_limit_page", httpcaddyfile.Before, "request_header")
 	httpcaddyfile.RegisterGlobalOption("rate_limit", parseGlobalOption)
 }
 

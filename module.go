@@ -16,6 +16,7 @@
 //	adminapi.go   what the admin API needs of the process and of the running configuration
 //	drain.go      what happens when Caddy begins to shut down
 //	health.go     a handler that tells whether the node is healthy
+//	page.go       a handler that serves the operator's page
 //
 // The packages, each of which knows only those below it:
 //
@@ -28,6 +29,7 @@
 //	internal/usage      what outlives the configuration of a zone: the counters of its decisions
 //	internal/explain    sends a request through the routes of a server, in which no handler runs
 //	internal/rulewatch  where the rules are kept, and who watches them
+//	internal/page       the operator's page; internal/live is what it shows each second
 //	internal/adminapi   the admin API; internal/command is its client, `caddy rate-limit`
 //	config              what operators write: settings, JSON and the grammar of Caddyfiles
 //	limiter             limits, takes, decisions and the algorithms; its packages are the stores
@@ -58,6 +60,7 @@ func init() {
 	caddy.RegisterModule(new(App))
 	caddy.RegisterModule(new(Handler))
 	caddy.RegisterModule(new(HealthHandler))
+	caddy.RegisterModule(new(PageHandler))
 	caddy.RegisterModule(adminAPI{})
 	caddycmd.RegisterCommand(command.RateLimit())
 }

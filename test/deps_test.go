@@ -132,6 +132,14 @@ var policy = []struct {
 		},
 		reason: "the admin API reads requests and changes rules; what needs the app or a zone is behind its interfaces",
 	}, {
+		packages: module + "/internal/live",
+		allow:    []string{module + "/internal/adminapi", module + "/internal/usage", module + "/limiter"},
+		reason:   "viewers see what the admin API knows, and counters; what is seen decides nothing",
+	}, {
+		packages: module + "/internal/page",
+		allow:    []string{module + "/internal/adminapi", module + "/internal/live", "github.com/caddyserver/caddy/v2"},
+		reason:   "the page is files, and a client of the admin API",
+	}, {
 		packages: module + "/internal/command",
 		allow: []string{
 			module + "/internal/adminapi", module + "/rules", module + "/config", module + "/limiter", module + "/sim",

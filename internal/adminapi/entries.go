@@ -72,7 +72,8 @@ func (s *entryResource[E]) element() methods {
 	return methods{http.MethodGet: s.get, http.MethodPatch: s.patch, http.MethodDelete: s.delete}
 }
 
-// getAll answers GET with the entries from after on, of one zone if the query names it.
+// getAll answers GET with the entries from after on, of one zone if the query names it, in the order
+// that it names.
 func (s *entryResource[E]) getAll(p Process, w http.ResponseWriter, r *http.Request) error {
 	c, err := runningOf(p)
 	if err != nil {
@@ -84,7 +85,10 @@ func (s *entryResource[E]) getAll(p Process, w http.ResponseWriter, r *http.Requ
 	}
 	limit = min(limit, MaxEntries)
 	v := c.Watcher().Latest()
-	entries := *s.list(v.Document)
+	entries, err := sorted(*s.list(v.Document), r.URL.Query().Get("sort"))
+	if err != nil {
+		return err
+	}
 	if after := r.URL.Query().Get("after"); after != "" {
 		i := s.index(entries, after)
 		if i < 0 {

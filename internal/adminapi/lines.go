@@ -51,9 +51,9 @@ var shutdowns struct {
 	of map[*http.Server]chan struct{}
 }
 
-// shutdownOfServer returns a channel that is closed when the server of r shuts down, which waits
-// for its requests. Call it before the first line is written, as that may wait for the reader.
-func shutdownOfServer(r *http.Request) <-chan struct{} {
+// ShutdownOf returns a channel that is closed when the server of r shuts down, which waits for its
+// requests. It is nil over HTTP/3. Call it before the first line is written, as that may wait for the reader.
+func ShutdownOf(r *http.Request) <-chan struct{} {
 	server, _ := r.Context().Value(http.ServerContextKey).(*http.Server)
 	if server == nil {
 		return nil

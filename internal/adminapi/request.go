@@ -1,6 +1,7 @@
 package adminapi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -151,9 +152,20 @@ func takeExpiry(object map[string]any, now time.Time) error {
 	return nil
 }
 
+// WithUser returns a copy of r whose client is a user that somebody has authenticated.
+func WithUser(r *http.Request, user string) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), userKey{}, user))
+}
+
+type userKey struct{}
+
 // clientOf returns who sent a request to the admin API: the subject of the client's certificate at
-// Caddy's remote admin endpoint, else the client's address. verified says that it is a certificate.
+// Caddy's remote admin endpoint, the user in a site, else the client's address. verified says that
+// it is one of the first two.
 func clientOf(r *http.Request) (client string, verified bool) {
+	if user, _ := r.Context().Value(userKey{}).(string); user != "" {
+		return user, true
+	}
 	if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
 		certificate := r.TLS.PeerCertificates[0]
 		if subject := certificate.Subject.String(); subject != "" {

@@ -63,14 +63,15 @@ type Node struct {
 	SeenAgo string `json:"seen_ago,omitempty"`
 }
 
-// getStatus answers GET /rate_limit/status.
-func getStatus(p Process, w http.ResponseWriter, _ *http.Request) error {
+// StatusOf returns the status of a process. Its error is that the running configuration limits
+// nothing.
+func StatusOf(p Process) (*Status, error) {
 	c, err := runningOf(p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	now, v := time.Now(), c.Watcher().Latest()
-	answer := Status{
+	status := &Status{
 		Readiness: p.Readiness(), Mismatches: c.Mismatches(), UntrustedProxy: c.UntrustedProxy(), Store: c.StoreName(), Nodes: c.NodeCount(), Zones: len(c.Schema().Zones()),
 		Rules: RulesStatus{
 			Store: c.Watcher().Store().Name(), Version: v.Number, Author: v.Author,
@@ -80,9 +81,18 @@ func getStatus(p Process, w http.ResponseWriter, _ *http.Request) error {
 		Emergency: p.Emergency().Describe(),
 	}
 	if v.Number > 0 {
-		answer.Rules.Time = &v.Time
+		status.Rules.Time = &v.Time
 	}
-	writeJSON(w, http.StatusOK, answer)
+	return status, nil
+}
+
+// getStatus answers GET /rate_limit/status.
+func getStatus(p Process, w http.ResponseWriter, _ *http.Request) error {
+	status, err := StatusOf(p)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, status)
 	return nil
 }
 

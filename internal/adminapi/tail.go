@@ -195,7 +195,7 @@ func (t *tailRequest) serve(tails *Tails, w http.ResponseWriter, r *http.Request
 			"tails, or wait until one ends", maxTails)
 	}
 	defer tails.Close(opened)
-	reload := shutdownOfServer(r)
+	reload := ShutdownOf(r)
 	lines := newLineWriter(w)
 	over, flush := time.NewTimer(t.duration), time.NewTicker(tailFlushEvery)
 	defer over.Stop()

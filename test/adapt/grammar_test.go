@@ -87,17 +87,18 @@ func grammar(t *testing.T) []string {
 	const option = "{\n rate_limit {\n %s\n }\n}"
 	places := []string{"tier keys", "tier default"} // unknown words are tiers
 	for block, text := range map[string]string{
-		"rate_limit":  ":80\nrate_limit {\n unknown\n}",
-		"distributed": ":80\nrate_limit {\n distributed {\n unknown\n }\n}",
-		"zone":        fmt.Sprintf(zone, "unknown"),
-		"compare":     fmt.Sprintf(zone, "compare {\n unknown\n }"),
-		"endpoint":    fmt.Sprintf(zone, "endpoint / {\n unknown\n }"),
-		"option":      fmt.Sprintf(option, "unknown"),
-		"defaults":    fmt.Sprintf(option, "defaults {\n unknown\n }"),
-		"breaker":     fmt.Sprintf(option, "breaker {\n unknown\n }"),
-		"enforcement": fmt.Sprintf(option, "tier pro 1/s {\n unknown\n }"),
-		"redis":       fmt.Sprintf(option, "redis {\n unknown\n }"),
-		"tls":         fmt.Sprintf(option, "redis {\n tls {\n unknown\n }\n }"),
+		"rate_limit":      ":80\nrate_limit {\n unknown\n}",
+		"rate_limit_page": ":80\nrate_limit_page {\n unknown\n}",
+		"distributed":     ":80\nrate_limit {\n distributed {\n unknown\n }\n}",
+		"zone":            fmt.Sprintf(zone, "unknown"),
+		"compare":         fmt.Sprintf(zone, "compare {\n unknown\n }"),
+		"endpoint":        fmt.Sprintf(zone, "endpoint / {\n unknown\n }"),
+		"option":          fmt.Sprintf(option, "unknown"),
+		"defaults":        fmt.Sprintf(option, "defaults {\n unknown\n }"),
+		"breaker":         fmt.Sprintf(option, "breaker {\n unknown\n }"),
+		"enforcement":     fmt.Sprintf(option, "tier pro 1/s {\n unknown\n }"),
+		"redis":           fmt.Sprintf(option, "redis {\n unknown\n }"),
+		"tls":             fmt.Sprintf(option, "redis {\n tls {\n unknown\n }\n }"),
 	} {
 		_, err := adapt(t, text)
 		_, list, found := strings.Cut(fmt.Sprint(err), ": use one of ")

@@ -20,7 +20,7 @@ import (
 func TestBuiltCaddy(t *testing.T) {
 	dir, binary := t.TempDir(), builtCaddy(t)
 	modules := command(t, binary, "list-modules")
-	for _, id := range []string{"admin.api.rate_limit", "http.handlers.rate_limit", "http.handlers.rate_limit_health", "rate_limit"} {
+	for _, id := range []string{"admin.api.rate_limit", "http.handlers.rate_limit", "http.handlers.rate_limit_health", "http.handlers.rate_limit_page", "rate_limit"} {
 		if !strings.Contains(modules, "\n"+id+"\n") {
 			t.Errorf("list-modules does not list %s:\n%s", id, modules)
 		}

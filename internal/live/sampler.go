@@ -1,0 +1,66 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
+)
+
+// A sampler makes snapshots of a process. It remembers the counters of the last one.
+type sampler struct {
+	process adminapi.Process
+	counts  map[string]count
+	at      time.Time // zero: there is no snapshot yet
+}
+
+// snapshot returns the snapshot at now.
+func (s *sampler) snapshot(now time.Time) *Snapshot {
+	snapshot := &Snapshot{Time: now.UnixMilli(), Zones: []ZoneRates{}}
+	counts := make(map[string]count)
+	for _, z := range usage.All() {
+		c := read(z)
+		counts[z.Name] = c
+		if s.at.IsZero() {
+			continue
+		}
+		earlier := s.counts[z.Name]
+		snapshot.Zones = append(snapshot.Zones, ZoneRates{z.Name, c.ratesSince(&earlier, now.Sub(s.at))})
+	}
+	slices.SortFunc(snapshot.Zones, func(a, b ZoneRates) int { return cmp.Compare(a.Zone, b.Zone) })
+	s.counts, s.at = counts, now
+	status, err := adminapi.StatusOf(s.process)
+	if err != nil {
+		snapshot.Error = err.Error()
+	}
+	snapshot.Status = status
+	return snapshot
+}
+
+// fleet returns the nodes that share the counts.
+func (s *sampler) fleet() *Fleet {
+	c := s.process.Running()
+	if c == nil {
+		return &Fleet{Nodes: &adminapi.Nodes{Nodes: []adminapi.Node{}}}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), fleetPatience)
+	defer cancel()
+	nodes, err := c.Nodes(ctx)
+	if err != nil {
+		return &Fleet{Error: err.Error()}
+	}
+	return &Fleet{Nodes: nodes}
+}
+
+// top returns the keys that use a zone most, nil if there is no such zone.
+func (s *sampler) top(zone string) *adminapi.Top {
+	c := s.process.Running()
+	if c == nil || !slices.Contains(c.Schema().Zones(), zone) {
+		return nil
+	}
+	top, _ := c.Top(context.Background(), zone, &adminapi.TopQuery{By: adminapi.ByDemand, Most: maxTop}) // of this node: it never fails
+	return top
+}

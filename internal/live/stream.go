@@ -1,0 +1,137 @@
+package live
+
+import (
+	"sync"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+)
+
+// A Stream sends what happens in a process to its viewers.
+type Stream struct {
+	process adminapi.Process
+
+	mu      sync.Mutex // guards the fields below
+	viewers map[*Viewer]bool
+	stop    chan struct{} // closed when the last viewer leaves; nil: no loop runs
+	history history       // outlives its viewers
+	newest  []event       // for a viewer that joins
+}
+
+// NewStream returns the stream of a process.
+func NewStream(process adminapi.Process) *Stream {
+	return &Stream{process: process, viewers: make(map[*Viewer]bool)}
+}
+
+// A Viewer gets the events of a stream, until it leaves.
+type Viewer struct {
+	zone   string // whose keys it wants; "": none
+	hello  Hello
+	events chan event
+}
+
+// maxPending is how many events wait for a viewer. Those that find no room are dropped: a viewer
+// that is slow gets fewer.
+const maxPending = 8
+
+// join adds a viewer. leave removes it; with the last one, the stream ends its goroutine.
+func (s *Stream) join(zone string) (v *Viewer, leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	since := time.Now().Add(-time.Duration(maxPoints) * pointSpan)
+	v = &Viewer{zone: zone, events: make(chan event, maxPending), hello: Hello{
+		Outcomes: adminapi.Outcomes, Sources: sourceNames(), History: s.history.total.since(since),
+	}}
+	if zone != "" {
+		v.hello.OfZone = s.history.of(zone, since)
+	}
+	s.viewers[v] = true
+	if s.stop == nil {
+		s.stop = make(chan struct{})
+		go s.serve(s.stop)
+	} else {
+		for _, e := range s.newest {
+			v.events <- e // there is room for one of each kind
+		}
+	}
+	return v, func() { s.leave(v) }
+}
+
+func (s *Stream) leave(v *Viewer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.viewers, v)
+	if len(s.viewers) == 0 {
+		close(s.stop)
+		s.stop, s.newest = nil, nil
+	}
+}
+
+// serve makes the events until stop is closed.
+func (s *Stream) serve(stop <-chan struct{}) {
+	ticker := time.NewTicker(Interval)
+	defer ticker.Stop()
+	sampler := &sampler{process: s.process}
+	for n := 0; ; n++ {
+		s.send(stop, sampler, n)
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// send makes the events of a second, the nth, and hands them to the viewers.
+func (s *Stream) send(stop <-chan struct{}, sampler *sampler, n int) {
+	now := time.Now()
+	snapshot := sampler.snapshot(now)
+	events := []event{newEvent("snapshot", snapshot)}
+	if n%FleetEach == 0 {
+		events = append(events, newEvent("fleet", sampler.fleet()))
+	}
+	tops := make(map[string]event)
+	if n%TopEvery == 0 {
+		for _, zone := range s.wantedZones() {
+			if top := sampler.top(zone); top != nil {
+				tops[zone] = newEvent("top", top)
+			}
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stop != stop {
+		return // the last viewer has left
+	}
+	if n > 0 {
+		s.history.add(now, snapshot.Zones)
+	}
+	s.newest = newestOf(s.newest, events)
+	for v := range s.viewers {
+		for _, e := range events {
+			v.offer(e)
+		}
+		if e, wanted := tops[v.zone]; wanted {
+			v.offer(e)
+		}
+	}
+}
+
+// wantedZones returns the zones whose keys viewers want.
+func (s *Stream) wantedZones() (zones []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for v := range s.viewers {
+		if v.zone != "" {
+			zones = append(zones, v.zone)
+		}
+	}
+	return distinct(zones)
+}
+
+func (v *Viewer) offer(e event) {
+	select {
+	case v.events <- e:
+	default:
+	}
+}
