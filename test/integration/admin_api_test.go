@@ -96,7 +96,7 @@ func TestAdminPathsAndMethods(t *testing.T) {
 		}
 	}
 	g.admin("PUT", "/rate_limit/emergency", "{}").is(405).has("Allow", "DELETE, GET, HEAD, POST").says(`{"error":`)
-	for _, path := range []string{"", "health", "health/", "health/ready/x", "zone"} {
+	for _, path := range []string{"health", "health/", "health/ready/x", "zone"} {
 		path = "/rate_limit/" + path
 		g.admin("GET", path, "").is(404).says(`{"error":"there is no `+path, "/rate_limit/health/live, /rate_limit/health/ready")
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/test/redistest"
 )
 
@@ -50,6 +51,10 @@ func TestConcurrentEndsWithTheResponse(t *testing.T) {
 		}
 		taken := func(way string, end func()) {
 			t.Helper()
+			if x := g.explain("GET", "/", []string{"X-Api-Key: k"}); x.Response.Status != 429 ||
+				x.Handlers[0].Zones[0].Concurrent[0].Outcome != adminapi.Rejected {
+				t.Errorf("a request beside %s is explained as %+v, want 429", way, x)
+			}
 			g.get("/", "X-Api-Key: k").is(429).has("Retry-After", "1").has("RateLimit-Policy", `"z:concurrent";q=1;qu="concurrent-requests"`)
 			g.get("/", "X-Api-Key: other").is(200)
 			end()
@@ -57,6 +62,9 @@ func TestConcurrentEndsWithTheResponse(t *testing.T) {
 				found := inFlight()
 				return found == "[map[in_flight:0 limit:1]]" || found == "[map[in_flight:0 leased:1 limit:1]]"
 			})
+			if x := g.explain("GET", "/", []string{"X-Api-Key: k"}); x.Handlers[0].Outcome != adminapi.Admitted {
+				t.Errorf("a request after %s is explained as %+v, want it admitted", way, x)
+			}
 			g.get("/", "X-Api-Key: k").is(200)
 		}
 		begin := func(path string) (leave func()) {
