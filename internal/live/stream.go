@@ -16,6 +16,7 @@ type Stream struct {
 	stop    chan struct{} // closed when the last viewer leaves; nil: no loop runs
 	history history       // outlives its viewers
 	newest  []event       // for a viewer that joins
+	last    sampler       // that made them
 }
 
 // NewStream returns the stream of a process.
@@ -47,12 +48,15 @@ func (s *Stream) join(zone string) (v *Viewer, leave func()) {
 	}
 	s.viewers[v] = true
 	if s.stop == nil {
-		s.stop = make(chan struct{})
-		go s.serve(s.stop)
-	} else {
-		for _, e := range s.newest {
-			v.events <- e // there is room for one of each kind
+		from := s.last
+		if time.Since(from.at) > Interval {
+			s.newest, from = nil, sampler{process: s.process}
 		}
+		s.stop = make(chan struct{})
+		go s.serve(s.stop, &from)
+	}
+	for _, e := range s.newest {
+		v.events <- e // there is room for one of each kind
 	}
 	return v, func() { s.leave(v) }
 }
@@ -63,15 +67,22 @@ func (s *Stream) leave(v *Viewer) {
 	delete(s.viewers, v)
 	if len(s.viewers) == 0 {
 		close(s.stop)
-		s.stop, s.newest = nil, nil
+		s.stop = nil
 	}
 }
 
-// serve makes the events until stop is closed.
-func (s *Stream) serve(stop <-chan struct{}) {
+// serve makes the events until stop is closed. The first snapshot comes when that after the last one of
+// the sampler is due: a viewer that comes again at once goes on.
+func (s *Stream) serve(stop <-chan struct{}, sampler *sampler) {
+	due := time.NewTimer(time.Until(sampler.at.Add(Interval)))
+	defer due.Stop()
+	select {
+	case <-stop:
+		return
+	case <-due.C:
+	}
 	ticker := time.NewTicker(Interval)
 	defer ticker.Stop()
-	sampler := &sampler{process: s.process}
 	for n := 0; ; n++ {
 		s.send(stop, sampler, n)
 		select {
@@ -84,7 +95,7 @@ func (s *Stream) serve(stop <-chan struct{}) {
 
 // send makes the events of a second, the nth, and hands them to the viewers.
 func (s *Stream) send(stop <-chan struct{}, sampler *sampler, n int) {
-	now := time.Now()
+	now, hasRates := time.Now(), !sampler.at.IsZero()
 	snapshot := sampler.snapshot(now)
 	events := []event{newEvent("snapshot", snapshot)}
 	if n%FleetEach == 0 {
@@ -103,10 +114,10 @@ func (s *Stream) send(stop <-chan struct{}, sampler *sampler, n int) {
 	if s.stop != stop {
 		return // the last viewer has left
 	}
-	if n > 0 {
+	if hasRates {
 		s.history.add(now, snapshot.Zones)
 	}
-	s.newest = newestOf(s.newest, events)
+	s.newest, s.last = newestOf(s.newest, events), *sampler
 	for v := range s.viewers {
 		for _, e := range events {
 			v.offer(e)

@@ -26,6 +26,7 @@ const hostile = `<img src=x onerror="window.hacked=1">` + "\u202eevil\u200b"
 // An operator finds out why a key is rejected, gives it another limit, takes that back, and changes
 // their mind. All nodes follow.
 func TestOperatorHelpsCustomer(t *testing.T) {
+	t.Parallel()
 	nodes, _ := startFleet(t, 2)
 	exhaust(t, nodes[0], "sk_pro_7")
 	b := open(t, newBrowser(t), "http://"+nodes[0].Addr+"/rate_limit/")
@@ -73,6 +74,7 @@ func TestOperatorHelpsCustomer(t *testing.T) {
 
 // Keys are bytes that clients choose: the page runs none of them, and hides none.
 func TestHostileKey(t *testing.T) {
+	t.Parallel()
 	nodes, _ := startFleet(t, 1)
 	exhaust(t, nodes[0], hostile)
 	b := open(t, newBrowser(t), "http://"+nodes[0].Addr+"/rate_limit/#keys")
@@ -91,6 +93,7 @@ func TestHostileKey(t *testing.T) {
 // While Redis hangs, the page says so. While Caddy reloads, both of two tabs come back. While it does
 // not answer, no figure is shown as live.
 func TestWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	nodes, redis := startFleet(t, 1)
 	n, browser := nodes[0], newBrowser(t)
 	tabs := []*tab{open(t, browser, "http://"+n.Addr+"/rate_limit/"), open(t, browser, "http://"+n.Addr+"/rate_limit/#fleet")}
@@ -127,6 +130,7 @@ func TestWhatIsWrong(t *testing.T) {
 // Each part of the page has no serious fault of accessibility, in light and dark, and fits into a
 // telephone.
 func TestParts(t *testing.T) {
+	t.Parallel()
 	nodes, _ := startFleet(t, 3)
 	traffic(t, nodes)
 	b := open(t, newBrowser(t), "http://"+nodes[0].Addr+"/rate_limit/")
@@ -170,6 +174,7 @@ func TestParts(t *testing.T) {
 // The page answers nothing to a page of another origin, and changes nothing in a site that has not
 // allowed it.
 func TestPageOfAnotherOrigin(t *testing.T) {
+	t.Parallel()
 	nodes, _ := startFleet(t, 2)
 	b := open(t, newBrowser(t), "http://"+nodes[1].Addr+"/elsewhere")
 	for _, request := range []string{
@@ -189,6 +194,7 @@ func TestPageOfAnotherOrigin(t *testing.T) {
 // Caddy's admin endpoint refuses what a browser sends for an address that somebody enters. The
 // command serves the page all the same, to those who have the secret.
 func TestPageOfAdminEndpoint(t *testing.T) {
+	t.Parallel()
 	nodes, _ := startFleet(t, 1)
 	command := exec.Command(nodes[0].Binary, "rate-limit", "page", "--address", nodes[0].Admin)
 	out, err := command.StdoutPipe()

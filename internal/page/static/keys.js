@@ -12,7 +12,7 @@ function Top({ zone, top, live, inspect }) {
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Keys that use the zone most"><table>
     <thead><tr><th>key</th><th>endpoint</th><th>limit</th><th class="n">wanted/s</th><th class="n">rejected/s</th><th class="n">of the limit</th></tr></thead>
     <tbody>${top.keys.map((k) => html`<tr><td>${known(k) ? html`<button class="link" onClick=${() => inspect(zone, keyOf(k))}>${keyText(k)}</button>` : keyText(k)}
-        ${k.key_hash && html`<small>${k.key_hash}</small>`}</td>
+        ${" "}${k.key_hash && html`<small>${k.key_hash}</small>`}</td>
       <td>${visible(k.endpoint ?? "")}</td><td>${k.limit}</td><td class="n">${live ? rate(k.demand_per_second) : "–"}</td>
       <td class="n">${live ? rate(k.rejected_per_second) : "–"}</td><td class="n">${live ? percent(k.utilisation, 1) : "–"}</td></tr>`)}</tbody>
   </table></div>${top.keys.length === 0 && html`<p>No key has used it lately.</p>`}`;
