@@ -48,7 +48,8 @@ type App struct {
 	redis   *stores.Target // nil: the counts are in memory
 	store   *stores.Store
 	release func()
-	names   sync.Map // of the zones, as keys
+	http    *caddyhttp.App // nil before Start, and if there are no servers
+	names   sync.Map       // of the zones, as keys
 	set     zone.Set
 
 	requests evaluate.App
@@ -87,6 +88,7 @@ func (a *App) Provision(ctx caddy.Context) error {
 	if err := a.Check(); err != nil {
 		return err
 	}
+	a.prepareSet()
 	if err := a.provisionZones(); err != nil {
 		return err
 	}
@@ -117,7 +119,8 @@ func (a *App) Provision(ctx caddy.Context) error {
 func (a *App) Start() error {
 	var servers map[string]*caddyhttp.Server
 	if app, err := a.ctx.AppIfConfigured("http"); err == nil {
-		servers = app.(*caddyhttp.App).Servers
+		a.http = app.(*caddyhttp.App)
+		servers = a.http.Servers
 	}
 	if err := a.checkReached(servers); err != nil {
 		return err
@@ -132,12 +135,12 @@ func (a *App) Start() error {
 	return nil
 }
 
-// Stop logs what a reload drops: all apps of the new configuration have started by then. It ends
+// Stop logs what a reload changes and drops: all apps of the new configuration have started by then. It ends
 // nothing. Requests are served until the HTTP app has stopped, which may be after this one: until
 // then the node is one of its fleet, and follows the rules. Cleanup comes after all.
 func (a *App) Stop() error {
 	if newest := newestApp(); newest != nil && newest != a {
-		newest.logDroppedCounts(a)
+		newest.logReload(a)
 	}
 	return nil
 }
@@ -187,13 +190,12 @@ func (a *App) Cleanup() error {
 	return nil
 }
 
-// zones returns the set of the zones of a.
-func (a *App) zones() *zone.Set {
+// prepareSet tells the set what zones have in common.
+func (a *App) prepareSet() {
 	a.set.Defaults, a.set.SharedTiers, a.set.CountFormat = a.DefaultSettings(), a.Tiers, countFormat
 	if a.Redis != nil {
 		a.set.Check = redisstore.Check
 	}
-	return &a.set
 }
 
 // define records that a handler defines the zone name as z. It returns an error if another handler

@@ -20,7 +20,7 @@ func (a *App) provisionZones() error {
 		if settings.IsUse() {
 			return errorInZone(name, settings, errors.New("is empty: use at least `key` and `limit`"))
 		}
-		z, err := a.zones().New(name, settings, zone.Options{})
+		z, err := a.set.New(name, settings, zone.Options{})
 		if err != nil {
 			return errorInZone(name, settings, err)
 		}

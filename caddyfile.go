@@ -73,6 +73,7 @@ func parseGlobalOption(d *caddyfile.Dispenser, existing any) (any, error) {
 
 // checkZone compiles a zone of a Caddyfile as provisioning will.
 func (a *App) checkZone(name string, z *config.Zone) error {
-	_, err := a.zones().New(name, z, zone.Options{})
+	a.prepareSet()
+	_, err := a.set.New(name, z, zone.Options{})
 	return err
 }

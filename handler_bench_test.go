@@ -57,7 +57,8 @@ func provisionedIn(tb testing.TB, dir, config string) (h *Handler, stop func()) 
 }
 
 // BenchmarkHandler measures what the handler adds to a request: with three zones and 1000 warm
-// keys, for a rejection, and if no zone matches. impl=next is the request without it.
+// keys, for a rejection, if no zone matches, and with a thousand zones of which one matches the path.
+// impl=next is the request without it.
 func BenchmarkHandler(b *testing.B) {
 	three := provisioned(b, `{"rate_limits": {
 		"user":   {"key": "{http.request.header.X-Api-Key}", "limit": {"events": 1000000000, "window": "1m"}},
@@ -66,6 +67,16 @@ func BenchmarkHandler(b *testing.B) {
 	exhausted := provisioned(b, `{"rate_limits": {"full": {"key": "all", "limit": {"events": 1, "window": "24h"}}}}`)
 	unmatched := provisioned(b, `{"rate_limits": {"put": {"key": "all", "limit": {"events": 1, "window": "24h"},
 		"match": [{"method": ["PUT"]}]}}}`)
+	var paths []string
+	for i := range 1000 {
+		path := fmt.Sprintf("/a%d/*", i)
+		if i == 500 {
+			path = "/*"
+		}
+		paths = append(paths, fmt.Sprintf(`"path-%d": {"key": "{http.request.header.X-Api-Key}",
+			"limit": {"events": 1000000000, "window": "1m"}, "match": [{"path": [%q]}]}`, i, path))
+	}
+	thousandPaths := provisioned(b, `{"rate_limits": {`+strings.Join(paths, ",")+`}}`)
 	next := caddyhttp.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) error {
 		w.WriteHeader(http.StatusOK)
 		return nil
@@ -73,7 +84,7 @@ func BenchmarkHandler(b *testing.B) {
 	for _, bb := range []struct {
 		name  string
 		serve caddyhttp.MiddlewareHandler
-	}{{"next", nil}, {"three-zones", three}, {"rejected", exhausted}, {"no-match", unmatched}} {
+	}{{"next", nil}, {"three-zones", three}, {"rejected", exhausted}, {"no-match", unmatched}, {"thousand-paths", thousandPaths}} {
 		b.Run("impl="+bb.name, func(b *testing.B) {
 			b.ReportAllocs()
 			keys := make([]string, 1000)

@@ -55,6 +55,18 @@ func (s *scriptedStore) Acquire(ctx context.Context, _ time.Time, _ *concurrency
 	return concurrency.Permit{}, s.decision, s.err
 }
 
+func (s *scriptedStore) PeekPermit(time.Time, *concurrency.Rule, []byte) limiter.Decision {
+	return s.decision
+}
+
+func (s *scriptedStore) PreviewPermit(context.Context, time.Time, *concurrency.Rule, []byte) (limiter.Decision, error) {
+	return s.decision, s.err
+}
+
+func (s *scriptedStore) Preview(ctx context.Context, now time.Time, takes []limiter.Take) error {
+	return s.Take(ctx, now, takes)
+}
+
 func (s *scriptedStore) Note(_ time.Time, err error) { s.noted = append(s.noted, err) }
 
 var errStore = errors.New("dial tcp 192.0.2.1:6379: connection refused")

@@ -11,7 +11,8 @@
 //	routes.go     what the routes around the handlers show about zones; writable.go, about addresses;
 //	              unreached.go, which requests do not come to them
 //	rules.go      the rules in force
-//	reload.go     which counts a reload drops
+//	plan.go       what a reload would change; reload.go, what it has changed
+//	explain.go    what would happen to a request
 //	adminapi.go   what the admin API needs of the process and of the running configuration
 //	drain.go      what happens when Caddy begins to shut down
 //	health.go     a handler that tells whether the node is healthy
@@ -25,6 +26,7 @@
 //	internal/stores     where the counts are, and which nodes share them
 //	internal/response   what was decided about a request, and what its response says
 //	internal/usage      what outlives the configuration of a zone: the counters of its decisions
+//	internal/explain    sends a request through the routes of a server, in which no handler runs
 //	internal/rulewatch  where the rules are kept, and who watches them
 //	internal/adminapi   the admin API; internal/command is its client, `caddy rate-limit`
 //	config              what operators write: settings, JSON and the grammar of Caddyfiles
@@ -127,6 +129,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 		}
 		h.requests.Zones = append(h.requests.Zones, z)
 	}
+	h.requests.Index = zone.NewIndex(h.requests.Zones)
 	h.warnUnused()
 	return nil
 }
@@ -168,7 +171,7 @@ func (h *Handler) provisionZone(ctx caddy.Context, name string, use *config.Zone
 	counters, releaseCounters := usage.Acquire(name)
 	handle, releaseHandle := h.app.store.Open(name)
 	h.releases = append(h.releases, releaseCounters, releaseHandle)
-	z, err := h.app.zones().New(name, settings, zone.Options{
+	z, err := h.app.set.New(name, settings, zone.Options{
 		Usage: counters, Handle: handle, Matchers: matchers, Addresses: &h.requests.Addresses,
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package fleetlimit
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"net/http"
 	"regexp"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keytemplate"
+	"github.com/fleetlimit/fleetlimit/internal/reach"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 )
@@ -34,40 +36,61 @@ type site struct {
 	returns429 bool                // it returns such errors, whatever the zones do
 }
 
+// A siteIndex has the sites of a server.
+type siteIndex struct {
+	all     []*site
+	anyHost []*site            // those for all hosts
+	byHost  map[string][]*site // the others
+}
+
 // sitesOf returns the sites of a server. The app is provisioned.
-func sitesOf(server *caddyhttp.Server) (sites []*site) {
+func sitesOf(server *caddyhttp.Server) *siteIndex {
+	index := &siteIndex{byHost: make(map[string][]*site)}
 	add := func(routes caddyhttp.RouteList, errorRoute bool) {
 		for _, route := range routes {
-			s := &site{hosts: hostsOf(route.MatcherSets), errorRoute: errorRoute,
+			s := &site{hosts: reach.Hosts(route.MatcherSets), errorRoute: errorRoute,
 				stripped: make(map[*Handler]string), vars: make(map[string]string), replaced: make(map[string]bool)}
 			walk := walk{site: s, named: server.NamedRoutes, invoked: make(map[string]bool)}
 			walk.routes(caddyhttp.RouteList{route})
-			sites = append(sites, s)
+			index.add(s)
 		}
 	}
 	add(server.Routes, false)
 	if server.Errors != nil {
 		add(server.Errors.Routes, true)
 	}
-	return sites
+	return index
 }
 
-// hostsOf returns the hosts that matchers let through, none if those are all.
-func hostsOf(sets caddyhttp.MatcherSets) (hosts []string) {
-	for _, set := range sets {
-		i := slices.IndexFunc(set, func(m any) bool { _, isHost := m.(*caddyhttp.MatchHost); return isHost })
-		if i < 0 {
-			return nil
-		}
-		hosts = append(hosts, *set[i].(*caddyhttp.MatchHost)...)
+func (x *siteIndex) add(s *site) {
+	x.all = append(x.all, s)
+	if len(s.hosts) == 0 {
+		x.anyHost = append(x.anyHost, s)
 	}
-	return hosts
+	for _, host := range s.hosts {
+		x.byHost[host] = append(x.byHost[host], s)
+	}
 }
 
-// overlaps reports whether some requests may reach both sites.
-func (s *site) overlaps(other *site) bool {
-	return len(s.hosts) == 0 || len(other.hosts) == 0 ||
-		slices.ContainsFunc(s.hosts, func(host string) bool { return slices.Contains(other.hosts, host) })
+// overlapping yields the sites that share requests with s, itself too. A site comes once for each
+// host that they share.
+func (x *siteIndex) overlapping(s *site) iter.Seq[*site] {
+	if len(s.hosts) == 0 {
+		return slices.Values(x.all)
+	}
+	return func(yield func(*site) bool) {
+		shared := [][]*site{x.anyHost}
+		for _, host := range s.hosts {
+			shared = append(shared, x.byHost[host])
+		}
+		for _, sites := range shared {
+			for _, other := range sites {
+				if !yield(other) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // A walk visits the routes of a site.
@@ -150,9 +173,9 @@ func (a *App) readRoutes(servers map[string]*caddyhttp.Server) {
 	replaced := make(map[*zone.Zone]map[string]bool)
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		sites := sitesOf(servers[name])
-		for _, s := range sites {
+		for _, s := range sites.all {
 			if s.errorRoute && s.page429 {
-				w.unusedPage(s.pageUnusedBy(sites))
+				w.unusedPage(sites.unusedBy(s))
 			}
 			for _, h := range s.handlers {
 				w.strippedEndpoints(h, s.stripped[h])
@@ -161,15 +184,20 @@ func (a *App) readRoutes(servers map[string]*caddyhttp.Server) {
 					w.emptyRejections(h)
 				}
 			}
-			for _, z := range s.zones() {
-				for _, other := range sites {
-					if len(other.vars)+len(other.replaced) > 0 && other.overlaps(s) {
-						if replaced[z] == nil {
-							replaced[z] = make(map[string]bool)
-						}
-						maps.Copy(replaced[z], other.replaced)
-						w.copied(z, other.vars)
+			zones := s.zones()
+			if len(zones) == 0 {
+				continue
+			}
+			for other := range sites.overlapping(s) {
+				if len(other.vars)+len(other.replaced) == 0 {
+					continue
+				}
+				for _, z := range zones {
+					if replaced[z] == nil {
+						replaced[z] = make(map[string]bool)
 					}
+					maps.Copy(replaced[z], other.replaced)
+					w.copied(z, other.vars)
 				}
 			}
 		}
@@ -187,11 +215,11 @@ func (s *site) zones() (zones []*zone.Zone) {
 	return zones
 }
 
-// pageUnusedBy returns the zones that the error routes of s would handle if any of them handed its
+// unusedBy returns the zones that the error routes of s would handle if any of them handed its
 // rejections over.
-func (s *site) pageUnusedBy(sites []*site) (zones []string) {
-	for _, other := range sites {
-		if other.errorRoute || !other.overlaps(s) {
+func (x *siteIndex) unusedBy(s *site) (zones []string) {
+	for other := range x.overlapping(s) {
+		if other.errorRoute {
 			continue
 		}
 		if other.returns429 {

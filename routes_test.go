@@ -41,7 +41,7 @@ func TestSitesOfServer(t *testing.T) {
 			MatcherSets: caddyhttp.MatcherSets{{&caddyhttp.MatchExpression{Expr: "{http.error.status_code} in [404, 429]"}}},
 		}}},
 	}
-	sites := sitesOf(server)
+	sites := sitesOf(server).all
 	if len(sites) != 2 {
 		t.Fatalf("sites = %d, want 2", len(sites))
 	}
@@ -69,12 +69,15 @@ func TestSitesOfServer(t *testing.T) {
 
 func TestSitesOverlap(t *testing.T) {
 	all, ab, bc, d := &site{}, &site{hosts: []string{"a", "b"}}, &site{hosts: []string{"b", "c"}}, &site{hosts: []string{"d"}}
-	for _, tc := range []struct {
-		one, other *site
-		want       bool
-	}{{all, all, true}, {all, d, true}, {ab, all, true}, {ab, bc, true}, {ab, d, false}} {
-		if got := tc.one.overlaps(tc.other); got != tc.want {
-			t.Errorf("%v overlaps %v = %v, want %v", tc.one.hosts, tc.other.hosts, got, tc.want)
+	index := &siteIndex{byHost: make(map[string][]*site)}
+	for _, s := range []*site{all, ab, bc, d} {
+		index.add(s)
+	}
+	for s, want := range map[*site][]*site{
+		all: {all, ab, bc, d}, ab: {all, ab, ab, bc}, bc: {all, ab, bc, bc}, d: {all, d}, {hosts: []string{"e"}}: {all},
+	} {
+		if got := slices.Collect(index.overlapping(s)); !slices.Equal(got, want) {
+			t.Errorf("sites that overlap %v = %v, want %v", s.hosts, got, want)
 		}
 	}
 }

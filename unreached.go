@@ -10,6 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
+	"github.com/fleetlimit/fleetlimit/internal/matchers"
 	"github.com/fleetlimit/fleetlimit/internal/reach"
 	"github.com/fleetlimit/fleetlimit/internal/report"
 )
@@ -30,12 +31,12 @@ func (a *App) checkReached(servers map[string]*caddyhttp.Server) error {
 			if len(gap.Requests) == 0 {
 				errs = append(errs, fmt.Errorf("the rate_limit at %s limits nothing, because %s before it answers every request: "+
 					"use `route` with rate_limit first, or the order of directives that Caddy has without `order`",
-					cmp.Or(h.Place, "server "+name), gap.Answerer()))
+					cmp.Or(h.Place, "server "+name), reach.Directive(gap.By)))
 				continue
 			}
 			a.logger.Warn("requests do not reach rate_limit, because a `handle` before it answers them: use rate_limit outside "+
 				"`route`, which Caddy puts before `handle`, or in that `handle` too",
-				report.PlaceField(h.Place), zap.String("requests", reach.Describe(gap.Requests)), zap.String("answered_by", gap.Answerer()))
+				report.PlaceField(h.Place), zap.String("requests", matchers.Describe(gap.Requests)), zap.String("answered_by", reach.Directive(gap.By)))
 		}
 	}
 	return errors.Join(errs...)

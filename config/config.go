@@ -25,6 +25,7 @@
 //	rulestore.go           where rules are
 //	settingerror.go        which setting of a zone is wrong
 //	json.go                texts in place of objects
+//	find.go                the settings in a whole configuration of Caddy
 //	caddyfile.go           the grammar of the directive. The rest of the grammar is in
 //	caddyfile_app.go       the global option
 //	caddyfile_redis.go     its redis and breaker

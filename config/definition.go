@@ -12,7 +12,9 @@ import (
 
 // IsUse reports whether z, a zone of a handler, defines nothing: it uses the app's zone of that
 // name.
-func (z *Zone) IsUse() bool { return z == nil || z.Definition() == "{}" }
+func (z *Zone) IsUse() bool {
+	return z == nil || z.Key == "" && z.Limit == nil && z.Definition() == "{}"
+}
 
 // DefinitionFor returns the definition of the zone name of a handler: use, or the zone of that name
 // in z if use defines nothing. The matchers, the dry run and the comparison of a use come in place

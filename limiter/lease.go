@@ -8,14 +8,14 @@ const (
 	// have arrived.
 	minSlot = 20_000
 
-	// leaseParts is how often a window gets back what nodes have leased in it and not spent: leases
-	// last at most one in leaseParts parts of it. In windows of a second, with nodes that keep
-	// their leases to the end, many takes would be denied for events that others do not need.
-	leaseParts = 2
+	// A window gets back what nodes have leased in it and not spent before it ends: leases last at
+	// most two thirds of it. In windows of a second, with nodes that keep their leases to the end,
+	// many takes would be denied for events that others do not need.
+	leasedParts, windowParts = 2, 3
 
 	// logSlots is the least number of slots in a window of a sliding window log. Leased events stay
-	// in the log for up to two slots too long. With 30 slots, that costs at most 7 % of the limit.
-	logSlots = 20
+	// in the log for up to two slots too long.
+	logSlots = 16
 )
 
 // leaseSlot is LeaseSlot for a rule that is being made.
@@ -54,7 +54,7 @@ func (r *Rule) LeaseTime() int64 {
 	if r.slot > 0 {
 		return r.slot + r.slot/2 - r.LeaseMargin()
 	}
-	return min(maxLease, r.Period(), r.window/leaseParts)
+	return min(maxLease, r.Period(), r.window/windowParts*leasedParts)
 }
 
 // Period returns the length of the windows, or sub-windows, with which leases expire, in µs.

@@ -132,14 +132,14 @@ const (
 // Divisor returns the part of what is left that is granted for Want: one in Divisor events. It
 // grows with the number of nodes, as each may hold as much when all traffic moves to another one.
 func (l *LeaseRequest) Divisor() int64 {
-	divisor := int64(windowDivisor)
+	nodes := int64(max(1, l.Nodes))
 	switch l.Rule.Algorithm.Kind {
 	case SlidingWindowLog:
-		divisor = logDivisor
+		return min(logDivisor*nodes, maxDivisor)
 	case TokenBucket:
-		divisor = bucketDivisor
+		return min(bucketDivisor*nodes, maxDivisor)
 	}
-	return min(divisor*int64(max(1, l.Nodes)), maxDivisor)
+	return min(max(windowDivisor, windowDivisor*nodes-1), maxDivisor)
 }
 
 // maxJitter bounds Jitter, in µs: a take that could be allowed again is denied for so long.

@@ -45,12 +45,12 @@ func TestLeaseLengths(t *testing.T) {
 		{
 			"log",
 			Rule{Algorithm: slidingWindowLog, Limit: Limit{Events: 6000, Window: time.Minute}},
-			true, 3 * sec, 4400 * ms,
+			true, 3750 * ms, 5525 * ms,
 		},
 		{
 			"log of a short window",
-			Rule{Algorithm: slidingWindowLog, Limit: Limit{Events: 6000, Window: 399 * time.Millisecond}},
-			false, 0, 199_500,
+			Rule{Algorithm: slidingWindowLog, Limit: Limit{Events: 6000, Window: 319 * time.Millisecond}},
+			false, 0, 212_666,
 		},
 		{
 			"fixed window",
@@ -60,7 +60,7 @@ func TestLeaseLengths(t *testing.T) {
 		{
 			"fixed window of a second",
 			Rule{Algorithm: fixed, Limit: Limit{Events: 6000, Window: time.Second}},
-			true, 0, 500 * ms,
+			true, 0, 666_666,
 		},
 		{
 			"sliding window of short parts",

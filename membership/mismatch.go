@@ -35,8 +35,8 @@ func digests(zones map[string]Definition) map[string]Definition {
 	return all
 }
 
-// differences returns the settings that d and other do not both have with the same text.
-func (d Definition) differences(other Definition) (settings []string) {
+// Differences returns the settings that d and other do not both have with the same text.
+func (d Definition) Differences(other Definition) (settings []string) {
 	for name, text := range d {
 		if theirs, found := other[name]; !found || theirs != text {
 			settings = append(settings, name)
@@ -76,7 +76,7 @@ func (m mismatches) update(own map[string]Definition, others map[string]string) 
 		}
 		for zone, definition := range own {
 			other := theirs[zone]
-			settings := definition.differences(other)
+			settings := definition.Differences(other)
 			encoded, _ := json.Marshal(other) // which cannot fail
 			d := difference{zone, string(encoded)}
 			if other == nil || len(settings) == 0 || now.found[d] > 0 {

@@ -177,6 +177,10 @@ var policy = []struct {
 		allow:    []string{module + "/internal/ipset", module + "/internal/placeholder", "github.com/caddyserver/..."},
 		reason:   "a key depends on the request and Caddy's placeholders, but on no limit",
 	}, {
+		packages: module + "/internal/matchindex",
+		allow:    []string{"github.com/caddyserver/caddy/v2/..."},
+		reason:   "what Caddy's matchers need of a request depends on no zone",
+	}, {
 		packages: module + "/internal/placeholder",
 		allow:    []string{"github.com/caddyserver/...", "github.com/agnivade/levenshtein"},
 		reason:   "which placeholders exist depends on Caddy alone",
@@ -188,6 +192,17 @@ var policy = []struct {
 		packages: module + "/internal/reach",
 		allow:    []string{"github.com/caddyserver/caddy/v2/..."},
 		reason:   "which handlers requests come to depends on Caddy's routes alone",
+	}, {
+		packages: module + "/internal/matchers",
+		allow:    []string{"github.com/caddyserver/caddy/v2/..."},
+		reason:   "what a matcher is called depends on Caddy alone",
+	}, {
+		packages: module + "/internal/explain",
+		allow: []string{
+			module + "/internal/adminapi", module + "/internal/matchers", module + "/internal/placeholder", module + "/internal/reach",
+			"github.com/caddyserver/caddy/v2/...",
+		},
+		reason: "what happens to a request is told by the routes and by the handlers, behind an interface",
 	}, {
 		packages: module + "/internal/route",
 		allow:    []string{module + "/internal/httpmethod", module + "/internal/pathpattern", "github.com/caddyserver/..."},
@@ -233,9 +248,10 @@ var policy = []struct {
 		allow: []string{
 			module + "/config", module + "/internal/adminapi", module + "/internal/glob", module + "/internal/ipset",
 			module + "/internal/keyshare", module + "/internal/keytable", module + "/internal/keytemplate",
-			module + "/internal/pathpattern", module + "/internal/pathreading", module + "/internal/placeholder",
-			module + "/internal/response", module + "/internal/route", module + "/internal/usage", module + "/limiter",
-			module + "/limiter/concurrency", module + "/rules", "github.com/caddyserver/caddy/v2/...",
+			module + "/internal/matchers", module + "/internal/matchindex", module + "/internal/pathpattern",
+			module + "/internal/pathreading", module + "/internal/placeholder", module + "/internal/response",
+			module + "/internal/route", module + "/internal/usage", module + "/limiter", module + "/limiter/concurrency",
+			module + "/rules", "github.com/caddyserver/caddy/v2/...",
 		},
 		reason: "what a zone says about a request depends on its settings and the rules, and on no store and no log",
 	}, {

@@ -18,9 +18,15 @@ import (
 
 // figures are what one configuration costs.
 type figures struct {
-	adapt, start, reload, scrape time.Duration
-	memory, metrics              float64 // bytes
+	adapt, start, reload cost
+	scrape               time.Duration
+	memory, metrics      float64 // bytes
 }
+
+// A cost is what a step takes by the clock, and of the processors.
+type cost struct{ took, cpu time.Duration }
+
+func (c cost) String() string { return fmt.Sprintf("%.2f (%.2f) s", c.took.Seconds(), c.cpu.Seconds()) }
 
 // zone has tiers and two endpoints, as an API that is sold has.
 const zone = `	rate_limit {
@@ -62,7 +68,10 @@ func measure(binary string, sites int, limits bool) (*figures, error) {
 		return nil, err
 	}
 	defer p.Stop()
-	f := &figures{start: p.Took}
+	f := &figures{start: cost{took: p.Took}}
+	if f.start.cpu, err = p.CPUTime(); err != nil {
+		return nil, err
+	}
 	if f.adapt, err = timed(exec.Command(binary, "adapt", "--config", p.File)); err != nil {
 		return nil, err
 	}
@@ -73,19 +82,28 @@ func measure(binary string, sites int, limits bool) (*figures, error) {
 	if f.metrics, f.scrape, err = scrape(p.Admin); err != nil {
 		return nil, err
 	}
-	f.reload, err = timed(exec.Command(binary, "reload", "--force", "--config", p.File, "--address", p.Admin))
+	before, err := p.CPUTime()
+	if err != nil {
+		return nil, err
+	}
+	if f.reload, err = timed(exec.Command(binary, "reload", "--force", "--config", p.File, "--address", p.Admin)); err != nil {
+		return nil, err
+	}
+	after, err := p.CPUTime()
+	f.reload.cpu += after - before
 	return f, err
 }
 
-// timed runs a command, and returns how long it has taken.
-func timed(command *exec.Cmd) (time.Duration, error) {
+// timed runs a command, and returns what it has cost.
+func timed(command *exec.Cmd) (cost, error) {
 	var said bytes.Buffer
 	command.Stderr = &said
 	began := time.Now()
 	if err := command.Run(); err != nil {
-		return 0, fmt.Errorf("%s: %w\n%s", filepath.Base(command.Path), err, said.Bytes())
+		return cost{}, fmt.Errorf("%s: %w\n%s", filepath.Base(command.Path), err, said.Bytes())
 	}
-	return time.Since(began), nil
+	used := command.ProcessState
+	return cost{time.Since(began), used.UserTime() + used.SystemTime()}, nil
 }
 
 // scrape reads the metrics of an admin endpoint.

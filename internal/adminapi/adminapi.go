@@ -83,6 +83,13 @@ type Configuration interface {
 	// Inspect returns what is known of a key. Its error is a mistake in the request.
 	Inspect(ctx context.Context, zone string, r *InspectRequest) (*Inspection, error)
 
+	// Explain returns what would happen to a request. Its error is a mistake in r.
+	Explain(ctx context.Context, r *ExplainRequest) (*Explanation, error)
+
+	// Plan returns what a reload with a configuration of Caddy would change. Its error is a mistake in
+	// that.
+	Plan(ctx context.Context, configuration []byte) (*Plan, error)
+
 	// Top returns the keys that use a zone most.
 	Top(zone, endpoint string, most int) *Top
 

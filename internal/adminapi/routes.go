@@ -27,6 +27,8 @@ var routes = map[string]methods{
 	"/rate_limit/openapi.json":           {http.MethodGet: getOpenAPI},
 	"/rate_limit/nodes":                  {http.MethodGet: getNodes},
 	"/rate_limit/decisions":              {http.MethodGet: getDecisions, http.MethodPost: postDecisions},
+	"/rate_limit/explain":                {http.MethodPost: postExplain},
+	"/rate_limit/plan":                   {http.MethodPost: postPlan},
 	"/rate_limit/zones":                  {http.MethodGet: getZones},
 	"/rate_limit/zones/{zone}":           {http.MethodGet: getZone},
 	"/rate_limit/zones/{zone}/inspect":   {http.MethodPost: postInspect},

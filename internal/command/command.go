@@ -57,8 +57,8 @@ func configureRateLimit(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return wrongUsage(cmd, fmt.Errorf("%w: use %s --help to see which flags there are", err, cmd.CommandPath()))
 	})
-	asGroup(cmd, statusCommand(), healthCommand(), decisionsCommand(), inspectCommand(), topCommand(), resetCommand(), addQuotaCommand(),
-		overrideCommand(), tierCommand(), accessCommand(), rulesCommand(), emergencyCommand(), simulateCommand())
+	asGroup(cmd, statusCommand(), healthCommand(), decisionsCommand(), explainCommand(), planCommand(), inspectCommand(), topCommand(), resetCommand(),
+		addQuotaCommand(), overrideCommand(), tierCommand(), accessCommand(), rulesCommand(), emergencyCommand(), simulateCommand())
 }
 
 // newGroup returns a command that has only subcommands.

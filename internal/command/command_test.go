@@ -121,6 +121,9 @@ func TestExamplesOfCommands(t *testing.T) {
 	if err := os.WriteFile("access.log", []byte(log), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile("Caddyfile", []byte("localhost:80\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	var examine func(cmd *cobra.Command)
 	examine = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {

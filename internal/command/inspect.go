@@ -78,12 +78,12 @@ func printInspection(t *table, i *adminapi.Inspection) {
 	}
 }
 
-// at says at which endpoint something is, "" for the zone itself.
-func at(endpoint string) string {
-	if endpoint == "" {
+// at returns where something is, with a space before it.
+func at(place string) string {
+	if place == "" {
 		return ""
 	}
-	return " at " + printable(endpoint)
+	return " at " + printable(place)
 }
 
 // printNode writes what a node holds of a count.

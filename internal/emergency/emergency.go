@@ -3,6 +3,7 @@
 package emergency
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"sync/atomic"
@@ -79,9 +80,12 @@ func (e *emergency) countIn(counts *memstore.Store) error {
 	return nil
 }
 
-// take takes from the count of the client's address, and reports false if the client has none. An
-// announced retry does not lie after the end of the emergency.
-func (e *emergency) take(r *http.Request, repl *caddy.Replacer, b Buffers, z *usage.Zone, now time.Time) (
+// A decideFunc decides takes on the counts of an emergency.
+type decideFunc func(counts *memstore.Store, ctx context.Context, at limiter.Instant, takes []limiter.Take) error
+
+// take decides by the count of the client's address, with Take or Peek of its store, and reports
+// false if the client has none. An announced retry does not lie after the end of the emergency.
+func (e *emergency) take(decide decideFunc, r *http.Request, repl *caddy.Replacer, b Buffers, z *usage.Zone, now time.Time) (
 	result response.Result, taken bool, err error,
 ) {
 	key, has, err := e.key.Append(b.Key, r, repl)
@@ -90,7 +94,7 @@ func (e *emergency) take(r *http.Request, repl *caddy.Replacer, b Buffers, z *us
 	}
 	at := limiter.At(now)
 	takes := append(b.Takes, limiter.Take{Rule: e.policy.Rule, Key: key, Cost: 1})
-	_ = e.counts.Take(r.Context(), at, takes) // it never fails
+	_ = decide(e.counts, r.Context(), at, takes) // it never fails
 	result = response.Result{Zone: z, Policy: &e.policy, Template: e.key, Cost: 1}
 	result.Decide(&takes[0], at)
 	clear(takes)

@@ -70,11 +70,21 @@ func (s *Switch) Take(r *http.Request, repl *caddy.Replacer, b Buffers) (result 
 	if e == nil {
 		return result, false, nil
 	}
-	result, taken, err = e.take(r, repl, b, s.zone, now)
+	result, taken, err = e.take((*memstore.Store).Take, r, repl, b, s.zone, now)
 	if !taken && err == nil && !e.warned.Swap(true) {
 		s.observer.EmergencyWithoutAddress()
 	}
 	return result, taken, err
+}
+
+// Peek decides as Take does, and takes nothing.
+func (s *Switch) Peek(r *http.Request, repl *caddy.Replacer, b Buffers) (result response.Result, decided bool, err error) {
+	now := time.Now()
+	e := s.active(now)
+	if e == nil {
+		return result, false, nil
+	}
+	return e.take((*memstore.Store).Peek, r, repl, b, s.zone, now)
 }
 
 // Describe describes the emergency that is on.

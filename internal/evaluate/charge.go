@@ -34,6 +34,15 @@ func (e *Evaluation) charged(z *zone.Zone, r *limiter.Rule, key []byte) (cost in
 	return cost
 }
 
+// addCharges remembers what the takes have consumed, if the request is not rejected.
+func (e *Evaluation) addCharges() {
+	for i := range e.takes {
+		if e.denied == nil {
+			e.state.addCharge(&e.takes[i])
+		}
+	}
+}
+
 // addCharge remembers a take that has consumed its cost.
 func (s *requestState) addCharge(t *limiter.Take) {
 	s.charges = append(s.charges, chargedCount{t.Rule.ID, maphash.Bytes(chargeSeed, t.Key), t.Cost})

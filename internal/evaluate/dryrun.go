@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"errors"
+	"iter"
 	"net/http"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -17,18 +19,7 @@ import (
 // takeDryRuns decides the dry runs, those of each zone by themselves. They follow a request that the
 // zones in force admit, because a rejected one is counted in no zone.
 func (e *Evaluation) takeDryRuns() {
-	now := time.Now()
-	e.now = limiter.At(now)
-	for rest := e.dryRuns; len(rest) > 0; {
-		n := slices.IndexFunc(rest, func(s shadow) bool { return s.result.Zone != rest[0].result.Zone })
-		if n < 0 {
-			n = len(rest)
-		}
-		r := e.decideShadows(rest[:n], now)
-		rest = rest[n:]
-		for i := range e.takes {
-			e.state.addCharge(&e.takes[i])
-		}
+	for r := range e.decideDryRuns() {
 		if r.Decision.OK {
 			e.count(r, false)
 			continue
@@ -43,6 +34,29 @@ func (e *Evaluation) takeDryRuns() {
 		}
 		e.publish(report.Decision{Outcome: adminapi.WouldReject, Zone: r.Zone, Key: r.Template, Result: r, WouldBe: status})
 		e.handler.Reports.DryRunRejected(e.subject(), r, status)
+	}
+}
+
+// decideDryRuns returns the results that describe the dry runs, one of each zone, after each is
+// decided.
+func (e *Evaluation) decideDryRuns() iter.Seq[*response.Result] {
+	return func(yield func(*response.Result) bool) {
+		now := time.Now()
+		e.now = limiter.At(now)
+		for rest := e.dryRuns; len(rest) > 0; {
+			n := slices.IndexFunc(rest, func(s shadow) bool { return s.result.Zone != rest[0].result.Zone })
+			if n < 0 {
+				n = len(rest)
+			}
+			r := e.decideShadows(rest[:n], now)
+			rest = rest[n:]
+			for i := range e.takes {
+				e.state.addCharge(&e.takes[i])
+			}
+			if !yield(r) {
+				return
+			}
+		}
 	}
 }
 

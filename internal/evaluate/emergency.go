@@ -3,23 +3,37 @@ package evaluate
 import (
 	"net/http"
 
+	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/fleetlimit/fleetlimit/internal/emergency"
+	"github.com/fleetlimit/fleetlimit/internal/response"
 )
 
 // takeInEmergency takes from the limit of emergency mode if that is on. It sets denied if the limit
 // rejects the request. Of several handlers, the first takes for all.
 func (e *Evaluation) takeInEmergency() error {
-	if e.state != nil && e.state.emergency {
-		return nil
+	r, err := e.decideInEmergency(e.handler.App.Emergency.Take)
+	if r != nil {
+		e.count(r, e.denied != nil)
 	}
-	result, taken, err := e.handler.App.Emergency.Take(e.HTTP, e.Repl, emergency.Buffers{Key: e.KeyBuffer(), Takes: e.takes})
+	return err
+}
+
+// decideInEmergency returns what the limit of emergency mode decides, or nil if nothing. take is one
+// of the methods of the switch.
+func (e *Evaluation) decideInEmergency(
+	take func(*http.Request, *caddy.Replacer, emergency.Buffers) (response.Result, bool, error),
+) (*response.Result, error) {
+	if e.state != nil && e.state.emergency {
+		return nil, nil
+	}
+	result, taken, err := take(e.HTTP, e.Repl, emergency.Buffers{Key: e.KeyBuffer(), Takes: e.takes})
 	if err != nil {
-		return caddyhttp.Error(http.StatusTooEarly, err)
+		return nil, caddyhttp.Error(http.StatusTooEarly, err)
 	}
 	if !taken {
-		return nil
+		return nil, nil
 	}
 	e.attachState()
 	e.state.emergency = true
@@ -28,11 +42,10 @@ func (e *Evaluation) takeInEmergency() error {
 	e.state.Add(result)
 	last := len(e.state.Results) - 1
 	r := &e.state.Results[last]
-	e.count(r, !r.Decision.OK)
 	if r.Decision.OK {
 		e.state.Results = e.state.Results[:last] // responses say nothing of emergency mode
 	} else {
 		e.denied = r
 	}
-	return nil
+	return r, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fleetlimit/fleetlimit/internal/adminapi"
 	"github.com/fleetlimit/fleetlimit/internal/report"
+	"github.com/fleetlimit/fleetlimit/internal/response"
 	"github.com/fleetlimit/fleetlimit/internal/zone"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
@@ -35,7 +36,7 @@ func (e *Evaluation) Decide() error {
 	if err := e.takeInEmergency(); err != nil || e.denied != nil {
 		return err
 	}
-	for _, z := range e.handler.Zones {
+	for _, z := range e.zones() {
 		if err := e.addTakes(z); err != nil || e.refused.refusal != nil {
 			return err
 		}
@@ -50,6 +51,15 @@ func (e *Evaluation) Decide() error {
 		e.takeComparisons()
 	}
 	return nil
+}
+
+// zones returns the zones that may apply to the request.
+func (e *Evaluation) zones() []*zone.Zone {
+	if e.handler.Index == nil {
+		return e.handler.Zones
+	}
+	e.mayApply = e.handler.Index.Append(e.mayApply[:0], &e.Request)
+	return e.mayApply
 }
 
 // IsRefused reports whether the request gets 403 or 400.
@@ -83,22 +93,28 @@ func (e *Evaluation) addTakes(z *zone.Zone) error {
 		return nil
 	}
 	for i := range found.Charges[:found.Charged] {
-		c := &found.Charges[i]
-		if c.Policy.Rule != nil {
-			if c.Cost -= e.charged(z, c.Policy.Rule, found.Key); c.Cost <= 0 {
-				found.Compared = zone.Charge{} // it was compared before
-				continue
-			}
+		if !e.addCharge(found, &found.Charges[i]) {
+			found.Compared = zone.Charge{} // it was compared before
 		}
-		e.addTake(found, c)
 	}
-	if len(found.Concurrent) > 0 {
-		e.addConcurrent(found)
+	for i := range found.Concurrent {
+		e.addConcurrent(found, &found.Concurrent[i])
 	}
 	if c := &found.Compared; c.Policy != nil {
 		e.comparisons = append(e.comparisons, newShadow(found, c))
 	}
 	return nil
+}
+
+// addCharge adds a take for a charge, and reports false if the request has been charged it before.
+func (e *Evaluation) addCharge(found *zone.Reading, c *zone.Charge) bool {
+	if c.Policy.Rule != nil {
+		if c.Cost -= e.charged(found.Zone, c.Policy.Rule, found.Key); c.Cost <= 0 {
+			return false
+		}
+	}
+	e.addTake(found, c)
+	return true
 }
 
 // addTake adds a take.
@@ -125,24 +141,42 @@ func (e *Evaluation) addResult(found *zone.Reading, c *zone.Charge) {
 // take has the store decide the takes, and sets denied if any zone rejects the request. It returns
 // an error only if the client has gone meanwhile.
 func (e *Evaluation) take() error {
-	results := e.results()
-	if len(results) == 0 {
+	if len(e.results()) == 0 {
 		return nil
 	}
 	now := e.Time()
-	e.now = limiter.At(now)
-	var err error
-	if len(e.concurrentKeys) > 0 && !e.blocked {
-		err = e.acquirePermits(now)
-	}
-	err = cmp.Or(e.takeFromStore(now), err)
+	failed, err := e.decideResults(now)
 	if err != nil {
-		if gone := clientGoneError(e.HTTP.Context()); gone != nil {
-			e.state.releasePermits(e.firstPermit)
-			return gone
+		return err
+	}
+	results := e.findDenied()
+	// If another zone denies the request, a failure decides nothing. So it is not an outage.
+	if len(e.takes)+len(e.concurrentKeys) > 0 && (failed == nil || e.denied == nil || e.denied.Outage) {
+		e.handler.Store.Note(now, failed)
+	}
+	for i := range results {
+		if i == 0 || results[i].Zone != results[i-1].Zone {
+			e.count(decisiveOf(results[i:]), e.denied != nil)
 		}
 	}
-	takes := e.takes
+	e.addCharges()
+	return nil
+}
+
+// decideResults has the store decide the takes, and writes the decisions into the results. failed is
+// that of the store. The error is that the client has gone meanwhile.
+func (e *Evaluation) decideResults(now time.Time) (failed, err error) {
+	e.now = limiter.At(now)
+	if len(e.concurrentKeys) > 0 {
+		failed = e.acquirePermits(now)
+	}
+	if failed = cmp.Or(e.takeFromStore(now), failed); failed != nil {
+		if gone := clientGoneError(e.HTTP.Context()); gone != nil {
+			e.state.releasePermits(e.firstPermit)
+			return failed, gone
+		}
+	}
+	results, takes := e.results(), e.takes
 	for i := range results {
 		switch r := &results[i]; {
 		case r.IsConcurrent():
@@ -153,7 +187,13 @@ func (e *Evaluation) take() error {
 			takes = takes[1:]
 		}
 	}
-	results = e.state.Merge(e.first)
+	return failed, nil
+}
+
+// findDenied leaves one result of each zone for its rate and one for requests at once, and sets denied
+// if any of them rejects the request, which then holds no permits.
+func (e *Evaluation) findDenied() []response.Result {
+	results := e.state.Merge(e.first)
 	for i := range results {
 		if r := &results[i]; !r.Decision.OK && (e.denied == nil || r.Outweighs(e.denied)) {
 			e.denied = r
@@ -162,21 +202,7 @@ func (e *Evaluation) take() error {
 	if e.denied != nil {
 		e.state.releasePermits(e.firstPermit)
 	}
-	// If another zone denies the request, a failure decides nothing. So it is not an outage.
-	if len(e.takes)+len(e.concurrentKeys) > 0 && (err == nil || e.denied == nil || e.denied.Outage) {
-		e.handler.Store.Note(now, err)
-	}
-	for i := range results {
-		if i == 0 || results[i].Zone != results[i-1].Zone {
-			e.count(decisiveOf(results[i:]), e.denied != nil)
-		}
-	}
-	for i := range e.takes {
-		if e.denied == nil {
-			e.state.addCharge(&e.takes[i])
-		}
-	}
-	return nil
+	return results
 }
 
 // takeFromStore writes the decisions into the takes, and returns the first error of those that the
@@ -186,6 +212,8 @@ func (e *Evaluation) takeFromStore(now time.Time) error {
 	switch {
 	case len(e.takes) == 0:
 		return nil
+	case e.previews:
+		return store.Preview(e.HTTP.Context(), now, e.takes)
 	case e.blocked:
 		return store.Peek(e.HTTP.Context(), now, e.takes)
 	}

@@ -34,6 +34,7 @@ type App struct {
 type Handler struct {
 	App       *App
 	Zones     []*zone.Zone // by name, so that headers list them in a stable order
+	Index     *zone.Index  // of Zones; nil: each is asked
 	Addresses zone.Addresses
 	Store     takeStore
 	Headers   response.Headers
@@ -47,6 +48,10 @@ type Handler struct {
 type takeStore interface {
 	Take(ctx context.Context, now time.Time, takes []limiter.Take) error
 	Peek(ctx context.Context, now time.Time, takes []limiter.Take) error
-	Acquire(ctx context.Context, now time.Time, r *concurrency.Rule, key []byte) (concurrency.Permit, limiter.Decision, error)
+	Preview(ctx context.Context, now time.Time, takes []limiter.Take) error
 	Note(now time.Time, err error)
+
+	PeekPermit(now time.Time, r *concurrency.Rule, key []byte) limiter.Decision
+	PreviewPermit(ctx context.Context, now time.Time, r *concurrency.Rule, key []byte) (limiter.Decision, error)
+	Acquire(ctx context.Context, now time.Time, r *concurrency.Rule, key []byte) (concurrency.Permit, limiter.Decision, error)
 }

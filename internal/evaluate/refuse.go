@@ -31,16 +31,12 @@ const (
 // Refuse answers 403 or 400. The zones before the one that refuses the request have decided nothing
 // yet.
 func (e *Evaluation) Refuse(w http.ResponseWriter) error {
-	e.Rollback()
-	e.attachState()
+	again := e.setRefusal()
 	f := &e.refused
-	again := f.zone == nil && e.state.Refusal == f.refusal // error routes have a handler, too
-	e.state.Refusal = f.refusal
-	name, legacy, counters := "", false, (*usage.Zone)(nil)
+	legacy, counters := false, (*usage.Zone)(nil)
 	if f.zone != nil {
-		name, legacy, counters = f.zone.Name, f.zone.Legacy, f.zone.Usage
+		legacy, counters = f.zone.Legacy, f.zone.Usage
 		counters.Denied.Add(1)
-		e.state.Exceeded = name
 	} else if !again {
 		e.handler.Reports.Addresses.Denied.Add(1)
 	}
@@ -50,5 +46,26 @@ func (e *Evaluation) Refuse(w http.ResponseWriter) error {
 		})
 		e.handler.Reports.Refused(e.subject(), counters, legacy, f.key, f.refusal)
 	}
-	return f.refusal.Write(w, name, e.handler.StyleOf(legacy), &e.body)
+	return e.writeRefusal(w)
+}
+
+// setRefusal makes the refusal the state of the request, and reports whether it was before: error
+// routes have a handler, too.
+func (e *Evaluation) setRefusal() (again bool) {
+	e.Rollback()
+	e.attachState()
+	f := &e.refused
+	again = f.zone == nil && e.state.Refusal == f.refusal
+	if e.state.Refusal = f.refusal; f.zone != nil {
+		e.state.Exceeded = f.zone.Name
+	}
+	return again
+}
+
+func (e *Evaluation) writeRefusal(w http.ResponseWriter) error {
+	name, legacy := "", false
+	if z := e.refused.zone; z != nil {
+		name, legacy = z.Name, z.Legacy
+	}
+	return e.refused.refusal.Write(w, name, e.handler.StyleOf(legacy), &e.body)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/response"
 )
 
 // StyleOf returns how to reject the requests that a zone denies. legacy is whether that is in the
@@ -23,13 +24,23 @@ func (h *Handler) StyleOf(legacy bool) string {
 // Reject answers 429, or 503 while the count that it needs is not available.
 func (e *Evaluation) Reject(w http.ResponseWriter) error {
 	denied := *e.denied // a copy, as the state moves results
-	named := denied
-	if denied.Legacy {
+	named := e.nameDenied()
+	wait := e.handler.addJitter(denied.BoundedWait())
+	e.handler.Reports.Rejected(e.subject(), &denied, &named, wait)
+	return e.writeRejection(w, denied, wait)
+}
+
+// nameDenied makes the zone that rejects the request known to later handlers, and returns its result.
+func (e *Evaluation) nameDenied() response.Result {
+	named := *e.denied
+	if named.Legacy {
 		named = *e.state.HighestRate(e.first)
 	}
 	e.state.Exceeded = named.Zone.Name
-	wait := e.handler.addJitter(denied.BoundedWait())
-	e.handler.Reports.Rejected(e.subject(), &denied, &named, wait)
+	return named
+}
+
+func (e *Evaluation) writeRejection(w http.ResponseWriter, denied response.Result, wait time.Duration) error {
 	return e.state.Reject(w, e.HTTP, denied, e.first, e.handler.StyleOf(denied.Legacy), wait, &e.body)
 }
 

@@ -33,18 +33,20 @@ type requestState struct {
 // have returned, even if the client has gone.
 type Evaluation struct {
 	zone.Request
-	handler *Handler
-	state   *requestState    // nil until a zone matches, of this handler or an earlier one
-	first   int              // the index in state.Results of this handler's first result
-	takes   []limiter.Take   // of the results whose rule counts, in the same order
-	blocked bool             // a rule rejects the request, whatever the takes find
-	now     limiter.Instant  // of the decisions, by the wall clock
-	denied  *response.Result // the result that rejects the request; of several, the one with the longest wait
+	handler  *Handler
+	state    *requestState    // nil until a zone matches, of this handler or an earlier one
+	first    int              // the index in state.Results of this handler's first result
+	takes    []limiter.Take   // of the results whose rule counts, in the same order
+	blocked  bool             // a rule rejects the request, whatever the takes find
+	previews bool             // nothing is taken: the request is explained
+	now      limiter.Instant  // of the decisions, by the wall clock
+	denied   *response.Result // the result that rejects the request; of several, the one with the longest wait
 
 	concurrentKeys [][]byte // of the results about requests at once, in the same order
 	firstPermit    int      // the index in state.permits of this handler's first permit
 
 	rules       *zone.Snapshot // the same for all handlers of the request
+	mayApply    []*zone.Zone   // the buffer of zones
 	reading     zone.Reading   // what the zone in hand says
 	refused     refused        // before any decision
 	dryRuns     []shadow       // of zones that do not reject the request
@@ -84,8 +86,10 @@ func (e *Evaluation) Release() {
 	clear(e.credentials)
 	clear(e.dryRuns)
 	clear(e.comparisons)
+	clear(e.mayApply)
 	*e = Evaluation{
-		takes: e.takes[:0], concurrentKeys: e.concurrentKeys[:0], credentials: e.credentials[:0], dryRuns: e.dryRuns[:0], comparisons: e.comparisons[:0], body: e.body,
+		takes: e.takes[:0], concurrentKeys: e.concurrentKeys[:0], credentials: e.credentials[:0], dryRuns: e.dryRuns[:0],
+		comparisons: e.comparisons[:0], body: e.body, mayApply: e.mayApply[:0],
 	}
 	evaluations.Put(e)
 }
@@ -121,27 +125,38 @@ func (e *Evaluation) Rollback() {
 // count adds a result to its zone's counters. A rejected request counts only in the zones that deny
 // it.
 func (e *Evaluation) count(r *response.Result, rejected bool) {
-	c, outcome, status := r.Zone, "", 0
-	switch {
-	case rejected && r.Decision.OK:
+	if rejected && r.Decision.OK {
 		return
-	case r.Unavailable():
+	}
+	c := r.Zone
+	outcome, status := outcomeOf(r)
+	switch outcome {
+	case adminapi.Unavailable:
 		c.Unavailable[r.Decision.Source].Add(1)
-		outcome, status = adminapi.Unavailable, http.StatusServiceUnavailable
-	case rejected:
+	case adminapi.Rejected:
 		c.Rejected[r.Decision.Source].Add(1)
-		outcome, status = adminapi.Rejected, http.StatusTooManyRequests
-	case r.Outage:
+	case adminapi.Degraded:
 		c.Outage[r.Decision.Source].Add(1)
-		outcome = adminapi.Degraded
 	default:
 		c.Admitted[r.Decision.Source].Add(1)
-		outcome = adminapi.Admitted
 	}
 	if rejected && r.IsConcurrent() {
 		c.ConcurrentRejected.Add(1)
 	}
 	e.publish(report.Decision{Outcome: outcome, Zone: r.Zone, Key: r.Template, Result: r, Status: status})
+}
+
+// outcomeOf returns what a result is called, and the status that it answers; 0: the request goes on.
+func outcomeOf(r *response.Result) (outcome string, status int) {
+	switch {
+	case r.Unavailable():
+		return adminapi.Unavailable, http.StatusServiceUnavailable
+	case !r.Decision.OK:
+		return adminapi.Rejected, http.StatusTooManyRequests
+	case r.Outage:
+		return adminapi.Degraded, 0
+	}
+	return adminapi.Admitted, 0
 }
 
 // subject returns the request as reports are about it.

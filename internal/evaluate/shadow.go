@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"slices"
 	"time"
 
 	"github.com/fleetlimit/fleetlimit/internal/response"
@@ -24,13 +25,15 @@ func newShadow(found *zone.Reading, c *zone.Charge) shadow {
 func (e *Evaluation) decideShadows(shadows []shadow, now time.Time) *response.Result {
 	clear(e.takes) // results have their decisions
 	e.takes = e.takes[:0]
-	e.blocked = false
+	e.blocked = slices.ContainsFunc(shadows, func(s shadow) bool { return s.result.Policy.Block })
+	firstPermit := len(e.state.permits)
 	for i := range shadows {
-		switch p := shadows[i].result.Policy; {
-		case p.Block:
-			e.blocked = true
-		case p.Rule != nil:
+		switch r := &shadows[i].result; {
+		case r.Policy.Rule != nil:
 			e.takes = append(e.takes, shadows[i].take)
+		case r.IsConcurrent():
+			_ = e.acquirePermit(r, shadows[i].take.Key, now) // the result has the error
+			e.blocked = e.blocked || !r.Decision.OK
 		}
 	}
 	_ = e.takeFromStore(now) // takes have the errors
@@ -40,7 +43,6 @@ func (e *Evaluation) decideShadows(shadows []shadow, now time.Time) *response.Re
 		r := &shadows[i].result
 		switch {
 		case r.IsConcurrent():
-			_ = e.acquirePermit(r, shadows[i].take.Key, now) // the result has the error
 		case r.Policy.Block:
 			r.Block(at)
 		case r.Policy.Unlimited():
@@ -52,6 +54,9 @@ func (e *Evaluation) decideShadows(shadows []shadow, now time.Time) *response.Re
 		if decisive == nil || r.Decides(decisive) {
 			decisive = r
 		}
+	}
+	if !decisive.Decision.OK {
+		e.state.releasePermits(firstPermit)
 	}
 	return decisive
 }

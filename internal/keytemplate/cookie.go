@@ -11,16 +11,20 @@ import (
 // are read without quotes and with %XX decoded, because servers differ in both.
 func cookieReader(name string) reader {
 	decoded, _ := unescape(name, false)
-	field, word := newNameMatcher(decoded, "=;", false), newNameMatcher(decoded, "=;, \t", false)
+	matcher := newNameMatcher(decoded, false)
 	return func(r *http.Request, _ *caddy.Replacer) (string, Presence) {
-		s := cookieScan{name: name, field: field, word: word}
+		s := cookieScan{name: name, matcher: matcher}
 		for _, line := range r.Header["Cookie"] {
 			s.addHeader(line)
 		}
-		switch {
-		case !s.found:
+		if !s.found {
 			return "", Missing
-		case s.unclear, s.cookies > maxParameters:
+		}
+		cookies := 0
+		for _, line := range r.Header["Cookie"] {
+			cookies += parts(line, ";")
+		}
+		if s.unclear || cookies > maxParameters {
 			return "", AmbiguousCookie
 		}
 		value, _ := unescape(s.value, false)
@@ -30,28 +34,26 @@ func cookieReader(name string) reader {
 
 // A cookieScan searches the Cookie headers of a request for one cookie.
 type cookieScan struct {
-	name        string
-	field, word *nameMatcher // of the name up to its `=`, and of the words of a cookie
-	value       string
-	cookies     int // how many there are
-	found       bool
-	unclear     bool // servers disagree about the cookie, or where a value begins or ends
+	name    string
+	matcher *nameMatcher // of the decoded name
+	value   string
+	found   bool
+	unclear bool // servers disagree about the cookie, or where a value begins or ends
 }
 
 // addHeader adds a Cookie header. Some servers also split cookies at commas, spaces and tabs, and
 // for some a value in quotes goes on to the next quote.
 func (s *cookieScan) addHeader(line string) {
-	for i := 0; i < len(line); s.cookies++ {
+	for i := 0; i < len(line); i++ {
 		if line[i] == ';' { // an empty cookie
-			i++
 			continue
 		}
-		start, equals, quotes := i, -1, 0
-		similar := false
-		word := -1 // where the last word after a separator begins
+		start, equals, word, quotes := i, -1, -1, 0
+		similar, marks := false, cookieByte(0)
 	cookie:
 		for ; i < len(line); i++ {
-			if cookieBytes[line[i]]&cookieMark == 0 {
+			c := cookieBytes[line[i]]
+			if marks |= c; c&cookieMark == 0 {
 				continue
 			}
 			switch line[i] {
@@ -63,28 +65,32 @@ func (s *cookieScan) addHeader(line string) {
 				quotes++
 			case '=':
 				if equals < 0 {
-					equals = i
-					similar = s.field.similar(line[start:i])
+					equals, marks = i, 0
+					similar = s.matcher.similar(line[start:i])
 				}
-				if (equals < i || !similar) && word >= 0 && s.word.similar(line[word:i]) {
+				if word >= 0 && !(similar && equals == i) && s.matcher.similar(line[word:i]) {
 					s.found, s.unclear = true, true
 				}
 				word = -1
 			}
 		}
-		if similar || equals < 0 && s.field.similar(line[start:i]) {
-			s.add(line[start:i])
+		if equals < 0 {
+			marks, similar = 0, s.matcher.similar(line[start:i])
+		}
+		if similar {
+			s.add(line[start:i], marks&cookieBad != 0)
 		}
 		s.unclear = s.unclear || quotes%2 != 0
-		i++ // the semicolon
 	}
 }
 
-// add adds a cookie with a similar name.
-func (s *cookieScan) add(cookie string) {
+// add adds a cookie with a similar name. bad reports that its value has bytes that net/http does
+// not take, apart from tabs and quotes.
+func (s *cookieScan) add(cookie string, bad bool) {
 	name, value, _ := strings.Cut(cookie, "=")
 	value = unquote(strings.Trim(value, " \t"))
-	if s.found || !strings.EqualFold(strings.Trim(name, " \t"), s.name) || !isCookieValue(value) {
+	bad = bad || strings.IndexByte(value, '\t') >= 0 || strings.IndexByte(value, '"') >= 0
+	if s.found || bad || !strings.EqualFold(strings.Trim(name, " \t"), s.name) {
 		s.unclear = true
 	}
 	s.found, s.value = true, value
@@ -98,29 +104,22 @@ func unquote(s string) string {
 	return s
 }
 
-// isCookieValue reports whether net/http takes s for the value of a cookie.
-func isCookieValue(s string) bool {
-	for i := range len(s) {
-		if cookieBytes[s[i]]&cookieValue == 0 {
-			return false
-		}
-	}
-	return true
-}
+// cookieByte says what a byte can be in a Cookie header.
+type cookieByte uint8
 
-// What a byte can be in a Cookie header.
 const (
-	cookieMark  = 1 << iota // it separates cookies or words, or is a quote or an equals sign
-	cookieValue             // net/http takes it for a byte of a value
+	cookieMark cookieByte = 1 << iota // it separates cookies or words, or is a quote or an equals sign
+	cookieBad                         // net/http does not take it in a value
 )
 
-var cookieBytes = func() (bytes [256]uint8) {
-	for c := ' '; c <= '~'; c++ {
-		bytes[c] = cookieValue
+var cookieBytes = func() (bytes [256]cookieByte) {
+	for i := range bytes {
+		if i < ' ' || i > '~' || i == '\\' {
+			bytes[i] = cookieBad
+		}
 	}
-	bytes['"'], bytes['\\'] = 0, 0
 	for _, c := range "; ,\t\"=" {
-		bytes[c] |= cookieMark
+		bytes[c] = cookieMark
 	}
 	return bytes
 }()

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -37,8 +39,36 @@ func splitHostPort(hostport string) (host, port string) {
 	if len(host) > 1 && host[0] == '[' && host[len(host)-1] == ']' {
 		host = host[1 : len(host)-1] // an IPv6 address without a port
 	}
-	return strings.ToLower(strings.TrimRight(host, ".")), port
+	return lower(strings.TrimRight(host, ".")), port
 }
+
+// lower is strings.ToLower, faster for ASCII.
+func lower(s string) string {
+	i := 0
+	for i < len(s) && lowers[s[i]] == s[i] {
+		i++
+	}
+	if i == len(s) {
+		return s
+	}
+	bytes, all := []byte(s), byte(0)
+	for ; i < len(bytes); i++ {
+		all |= bytes[i]
+		bytes[i] = lowers[bytes[i]]
+	}
+	if all >= utf8.RuneSelf {
+		return strings.ToLower(s)
+	}
+	return string(bytes)
+}
+
+// lowers has the letters of ASCII in lower case, and another byte for those outside ASCII.
+var lowers = func() (bytes [256]byte) {
+	for i := range utf8.RuneSelf {
+		bytes[i] = byte(unicode.ToLower(rune(i)))
+	}
+	return bytes
+}()
 
 // hostLabelReader returns a reader of a label of the host. The last label has index 0.
 func hostLabelReader(index string) reader {

@@ -278,3 +278,21 @@ func (t *Template) Text(r *http.Request, repl *caddy.Replacer) string {
 	}
 	return b.String()
 }
+
+// A Value is what a request has for a placeholder. Its text is empty unless it is Present.
+type Value struct {
+	Placeholder string // without braces
+	Text        string
+	Presence    Presence
+}
+
+// Values returns the values of the placeholders in r.
+func (t *Template) Values(r *http.Request, repl *caddy.Replacer) (values []Value) {
+	for i := range t.parts {
+		if p := &t.parts[i]; p.read != nil {
+			text, presence := p.read(r, repl)
+			values = append(values, Value{p.name, text, presence})
+		}
+	}
+	return values
+}

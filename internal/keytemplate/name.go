@@ -1,6 +1,7 @@
 package keytemplate
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -21,220 +22,208 @@ import (
 // This holds for names after %XX is decoded. Letters are those of ASCII, but U+017F and U+212A are
 // an s and a k in another case. If the name of the matcher has other characters, these are letters
 // too, and all bytes outside ASCII count as letters beside it.
+//
+// A matcher is a deterministic automaton. It looks at each byte of a name once, and decides most
+// names by their length or first byte.
 type nameMatcher struct {
 	name     string
-	folds    []rune         // of its characters
-	ascii    bool           // the name has no other characters
-	fold     uint32         // the bytes of U+017F or U+212A, if the name can begin with it
-	foldMask uint32         // the bits that fold has
+	shortest int // how many bytes a similar name has at least
+	start    nameState
+	written  [256]nameClass // of bytes that clients write
 	decoded  [256]nameClass // of bytes after %XX is decoded
-	written  [256]nameClass // of bytes that clients write, 0 for those that end a name
+	next     []nameState    // at state + class
 }
 
-// nameClass says what a byte can be in a similar name.
+// nameClass is what the bytes have in common that lead from each state to the same one.
 type nameClass uint8
 
 const (
-	nameBegins  nameClass = 1 << iota // the name can begin with it
-	nameFolds                         // fold ends with it
-	nameSkips                         // it can be before the name
-	nameLetter                        // it is a letter or a digit
-	nameGoesOn                        // after the name, it makes another name
-	nameEncoded                       // it may stand for another byte
+	nameEnds    nameClass = iota // the end of a name
+	nameEncoded                  // the byte may stand for another one
+	nameClasses                  // the first class of the others
 )
 
-// newNameMatcher returns a matcher of a name, which any byte of ends ends. In queries, `+` is a
-// space.
-func newNameMatcher(name, ends string, query bool) *nameMatcher {
-	m := &nameMatcher{name: name, folds: []rune(name), ascii: len([]rune(name)) == len(name)}
-	first := m.folds[0]
-	for i, r := range m.folds {
-		m.folds[i] = fold(r)
-	}
-	for i := range m.decoded {
-		c := byte(i)
-		switch {
-		case isAlphanumeric(c), c >= utf8.RuneSelf && !m.ascii:
-			m.decoded[c] = nameLetter | nameGoesOn
-		case strings.IndexByte("_-$", c) >= 0:
-			m.decoded[c] = nameGoesOn
-		case c != name[0]:
-			m.decoded[c] = nameSkips
-		}
-		if !isLetter(first) && m.decoded[c]&nameLetter == 0 {
-			m.decoded[c] |= nameBegins
-		}
-	}
-	for r := unicode.SimpleFold(first); isLetter(first); r = unicode.SimpleFold(r) {
-		encoded := utf8.AppendRune(nil, r)
-		if len(encoded) > 1 && m.ascii {
-			for _, c := range encoded {
-				m.fold, m.foldMask = m.fold<<8|uint32(c), m.foldMask<<8|0xff
-			}
-			m.decoded[encoded[len(encoded)-1]] |= nameFolds
-		} else {
-			m.decoded[encoded[0]] |= nameBegins
-		}
-		if r == first {
-			break
-		}
-	}
+// nameState is an index in next, or the result.
+type nameState uint32
+
+const (
+	otherName   nameState = iota // whatever follows
+	similarName                  // whatever follows
+)
+
+// newNameMatcher returns a matcher of a name. In queries, `+` is a space.
+func newNameMatcher(name string, query bool) *nameMatcher {
+	m := &nameMatcher{name: name, shortest: utf8.RuneCountInString(name)}
+	m.compile(newNamePattern(name))
 	m.written = m.decoded
-	m.written['%'] = nameEncoded
+	m.written['='], m.written['%'] = nameEnds, nameEncoded
 	if query {
 		m.written['+'] = nameEncoded
-	}
-	for _, c := range []byte(ends) {
-		m.written[c] = 0
 	}
 	return m
 }
 
-// similar reports whether some upstream may read what begins s as the name. Most names are too
-// short for that, or begin with another letter.
-func (m *nameMatcher) similar(s string) bool {
-	return len(s) >= len(m.folds) && m.written[s[0]]&^(nameLetter|nameGoesOn) != 0 && m.find(s)
-}
+// similar reports whether some upstream may read s, up to its `=`, as the name.
+func (m *nameMatcher) similar(s string) bool { return len(s) >= m.shortest && m.run(s) }
 
-// find is similar for a name of any length and beginning.
-func (m *nameMatcher) find(s string) bool {
-	last := uint32(0) // the last bytes
-	for i := 0; i < len(s); {
-		c, n := s[i], 1
-		class := m.written[c]
+// run is similar for a name of any length.
+func (m *nameMatcher) run(s string) bool {
+	state := m.start
+	for i := 0; i < len(s); i++ {
+		class := m.written[s[i]]
 		if class == nameEncoded {
-			c, n = decode(s[i:])
+			c, n := decode(s[i:])
 			class = m.decoded[c]
+			i += n - 1
 		}
-		last = last<<8 | uint32(c)
-		if class == nameSkips {
-			i += n
+		next := m.next[state+nameState(class)]
+		if next == state {
 			continue
 		}
-		begins := class&nameBegins != 0 || class&nameFolds != 0 && last&m.foldMask == m.fold
-		if begins {
-			rest, folds := s[i+n:], m.folds[1:]
-			if !m.ascii { // c may be the first byte of several
-				rest, folds = s[i:], m.folds
-			}
-			if m.hasFolds(rest, folds) {
-				return true
-			}
+		if next <= similarName {
+			return next == similarName
 		}
-		if class&nameSkips == 0 {
-			return false
-		}
-		i += n
+		state = next
 	}
-	return false
+	return m.next[state+nameState(nameEnds)] == similarName
 }
 
-// hasFolds reports whether s begins with characters of these folds, the last of the name, and with
-// nothing after them that makes another name.
-func (m *nameMatcher) hasFolds(s string, folds []rune) bool {
-	for _, want := range folds {
-		if s != "" && alphanumerics[s[0]] >= 0 {
-			if alphanumerics[s[0]] != want {
-				return false
-			}
-			s = s[1:]
-			continue
+// compile makes the automaton of a pattern. Its states are the sets of positions that the bytes
+// read so far can have reached.
+func (m *nameMatcher) compile(p *namePattern) {
+	var kinds []nameByte
+	var bytes []byte // one of each kind
+	for i := range m.decoded {
+		kind := p.byteOf(byte(i))
+		class := slices.Index(kinds, kind)
+		if class < 0 {
+			class = len(kinds)
+			kinds, bytes = append(kinds, kind), append(bytes, byte(i))
 		}
-		c, n := m.next(s)
-		if n == 0 {
-			return false
+		m.decoded[i] = nameClasses + nameClass(class)
+	}
+	width := int(nameClasses) + len(bytes)
+	m.next = make([]nameState, similarName+1)
+	m.start = nameState(len(m.next))
+	sets := [][]namePosition{{{}}}
+	stateOf := func(set []namePosition) nameState {
+		i := slices.IndexFunc(sets, func(known []namePosition) bool { return slices.Equal(known, set) })
+		if i < 0 {
+			i = len(sets)
+			sets = append(sets, set)
+		}
+		return m.start + nameState(i*width)
+	}
+	for i := 0; i < len(sets); i++ {
+		set := sets[i]
+		row := make([]nameState, width)
+		if slices.Contains(set, namePosition{letter: len(p.spellings)}) {
+			row[nameEnds] = similarName
+		}
+		for class, c := range bytes {
+			after, closed := p.step(set, c)
+			to := &row[int(nameClasses)+class]
+			switch {
+			case closed:
+				*to = similarName
+			case len(after) > 0:
+				*to = stateOf(after)
+			}
+		}
+		m.next = append(m.next, row...)
+	}
+}
+
+// A namePattern is a name as compile reads it.
+type namePattern struct {
+	first     byte
+	ascii     bool       // the name has no characters outside ASCII
+	spellings [][]string // of each character, nil: any byte that is no letter or digit
+	spelled   string     // all of them together
+}
+
+// newNamePattern returns the pattern of a name.
+func newNamePattern(name string) *namePattern {
+	p := &namePattern{first: name[0], ascii: utf8.RuneCountInString(name) == len(name)}
+	for _, r := range name {
+		var spellings []string
+		if r >= utf8.RuneSelf || isAlphanumeric(byte(r)) {
+			spellings = append(spellings, string(r))
+			for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+				spellings = append(spellings, string(other))
+			}
+		}
+		p.spellings = append(p.spellings, spellings)
+		p.spelled += strings.Join(spellings, "")
+	}
+	return p
+}
+
+// A namePosition is a place in a pattern.
+type namePosition struct {
+	letter int    // which character comes next
+	rest   string // what is left of a spelling of it that has begun
+}
+
+// nameByte is what a pattern has to know about a byte.
+type nameByte struct {
+	letter bool // it is a letter or a digit
+	goesOn bool // after the name, it makes another name
+	skips  bool // it can be before the name
+	closes bool // what comes after it does not matter
+	self   int  // the byte, if spellings have it
+}
+
+func (p *namePattern) byteOf(c byte) nameByte {
+	b := nameByte{letter: isAlphanumeric(c) || c >= utf8.RuneSelf && !p.ascii, closes: c == 0 || c == '[' || c == ']'}
+	b.goesOn = b.letter || c == '_' || c == '-' || c == '$'
+	b.skips = !b.goesOn && c != p.first
+	if strings.IndexByte(p.spelled, c) >= 0 {
+		b.self = int(c)
+	}
+	return b
+}
+
+// step returns the positions after a byte. closed reports that the name is similar whatever comes.
+func (p *namePattern) step(set []namePosition, c byte) (after []namePosition, closed bool) {
+	b := p.byteOf(c)
+	add := func(to namePosition) {
+		if !slices.Contains(after, to) {
+			after = append(after, to)
+		}
+	}
+	for _, at := range set {
+		if at == (namePosition{}) && b.skips {
+			add(at)
 		}
 		switch {
-		case !isLetter(want):
-			if m.decoded[c]&nameLetter != 0 {
-				return false
+		case at.letter == len(p.spellings):
+			closed = closed || b.closes
+			if !b.goesOn {
+				add(at)
 			}
-		case c >= utf8.RuneSelf:
-			var r rune
-			if r, n = m.nextRune(s); fold(r) != want {
-				return false
+		case p.spellings[at.letter] == nil:
+			if !b.letter {
+				add(namePosition{letter: at.letter + 1})
 			}
-		case alphanumerics[c] != want:
-			return false
+		default:
+			spellings := p.spellings[at.letter]
+			if at.rest != "" {
+				spellings = []string{at.rest}
+			}
+			for _, s := range spellings {
+				switch {
+				case s[0] != c:
+				case len(s) > 1:
+					add(namePosition{at.letter, s[1:]})
+				default:
+					add(namePosition{letter: at.letter + 1})
+				}
+			}
 		}
-		s = s[n:]
 	}
-	for {
-		c, n := m.next(s)
-		switch {
-		case n == 0, c == 0, c == '[', c == ']':
-			return true
-		case m.decoded[c]&nameGoesOn != 0:
-			return false
-		}
-		s = s[n:]
-	}
+	return after, closed
 }
-
-// same reports whether every upstream reads what begins s as the name.
-func (m *nameMatcher) same(s string) bool {
-	for i := range len(m.name) {
-		c, n := m.next(s)
-		if n == 0 || c != m.name[i] || c == '%' && n == 1 {
-			return false
-		}
-		s = s[n:]
-	}
-	_, n := m.next(s)
-	return n == 0
-}
-
-// next returns the byte that begins s, decoded, and how many bytes write it: none at the end of the
-// name.
-func (m *nameMatcher) next(s string) (c byte, n int) {
-	switch {
-	case s == "" || m.written[s[0]] == 0:
-		return 0, 0
-	case m.written[s[0]] == nameEncoded:
-		return decode(s)
-	}
-	return s[0], 1
-}
-
-// nextRune returns the character that begins s, decoded, and how many bytes write it.
-func (m *nameMatcher) nextRune(s string) (r rune, n int) {
-	var bytes [utf8.UTFMax]byte
-	for i := range bytes {
-		c, width := m.next(s[n:])
-		if width == 0 || i > 0 && utf8.RuneStart(c) {
-			break
-		}
-		n += width
-		if bytes[i] = c; utf8.FullRune(bytes[:i+1]) {
-			break
-		}
-	}
-	r, _ = utf8.DecodeRune(bytes[:])
-	return r, n
-}
-
-// fold returns the least of the characters that are r apart from their case.
-func fold(r rune) rune {
-	least := r
-	for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
-		least = min(least, other)
-	}
-	return least
-}
-
-// alphanumerics has the folds of letters and digits of ASCII, and -1 for other bytes.
-var alphanumerics = func() (folds [256]rune) {
-	for i := range folds {
-		folds[i] = -1
-		if isAlphanumeric(byte(i)) {
-			folds[i] = fold(rune(i))
-		}
-	}
-	return folds
-}()
-
-// isLetter reports whether a character of a name stands for itself alone.
-func isLetter(r rune) bool { return r >= utf8.RuneSelf || isAlphanumeric(byte(r)) }
 
 func isAlphanumeric(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'

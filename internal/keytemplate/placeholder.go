@@ -24,6 +24,17 @@ const (
 	Ambiguous                // a header or query parameter that occurs twice or has no single reading
 )
 
+// String returns how operators read a presence.
+func (p Presence) String() string {
+	switch p {
+	case Present:
+		return "present"
+	case Missing:
+		return "missing"
+	}
+	return "ambiguous"
+}
+
 // ErrUnset is the error of placeholders that expand to nothing when the configuration loads. They
 // would make all keys missing or equal.
 var ErrUnset = errors.New("is empty when the configuration loads: use one that has a value")

@@ -15,7 +15,7 @@ const maxParameters = 1000
 // some split at `;`, keep the first of two values, or read a similar name as this one. What follows
 // a `#` or a space may be lost on the way.
 func queryReader(name string) reader {
-	m := newNameMatcher(name, "=&;", true)
+	m := newNameMatcher(name, true)
 	return func(r *http.Request, _ *caddy.Replacer) (string, Presence) {
 		value, presence := findParameter(r.URL.RawQuery, m)
 		if presence != Present {
@@ -31,33 +31,34 @@ func queryReader(name string) reader {
 
 // findParameter returns the value of the parameter of m in a query, as the client writes it.
 func findParameter(query string, m *nameMatcher) (value string, presence Presence) {
-	found, pairs := false, 0
-	for i := 0; i < len(query); pairs++ {
-		start := i
-		similar, split := false, false
-		for from := i; ; from, split = i+1, true {
-			for i = from; i < len(query) && query[i] != '&' && query[i] != ';'; {
-				i++
-			}
-			similar = similar || m.similar(query[from:i])
-			if i == len(query) || query[i] == '&' {
-				break
-			}
+	found, from := false, 0
+	for i := 0; i <= len(query); i++ {
+		if i < len(query) && query[i] != '&' && query[i] != ';' {
+			continue
 		}
-		if similar {
-			if found || split || !m.same(query[start:]) {
+		if m.similar(query[from:i]) {
+			name, rest, _ := strings.Cut(query[from:i], "=")
+			split := from > 0 && query[from-1] == ';' || i < len(query) && query[i] == ';'
+			if decoded, clear := unescape(name, true); found || split || !clear || decoded != m.name {
 				return "", Ambiguous
 			}
-			found = true
-			_, value, _ = strings.Cut(query[start:i], "=")
+			found, value = true, rest
 		}
-		i++ // the &
+		from = i + 1
 	}
 	switch {
 	case !found:
 		return "", Missing
-	case pairs > maxParameters, strings.IndexByte(query, '#') >= 0, strings.IndexByte(query, ' ') >= 0:
+	case strings.IndexByte(query, '#') >= 0, strings.IndexByte(query, ' ') >= 0, parts(query, "&") > maxParameters:
 		return "", Ambiguous
 	}
 	return value, Present
+}
+
+// parts returns how many parts of s end with a separator or the end.
+func parts(s, separator string) int {
+	if s == "" {
+		return 0
+	}
+	return strings.Count(strings.TrimSuffix(s, separator), separator) + 1
 }

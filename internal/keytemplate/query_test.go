@@ -49,6 +49,8 @@ func TestQueryReader(t *testing.T) {
 		{"key=a&Key=b", "", Ambiguous},
 		{"+key=a", "", Ambiguous},
 		{"%20key=a", "", Ambiguous},
+		{"key%=a", "", Ambiguous},
+		{"key+=a", "", Ambiguous},
 		{"key%00=a", "", Ambiguous},
 		{"key%00x=a", "", Ambiguous},
 		{"[key]=a", "", Ambiguous},

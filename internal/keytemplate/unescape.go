@@ -2,30 +2,42 @@ package keytemplate
 
 import "strings"
 
-// unescape decodes each %XX in s, and in a query each + as a space. It keeps what cannot be decoded;
-// ok is false then. It allocates only if it decodes something.
+// unescape decodes each %XX in s, and in a query each + as a space. ok is false if a % begins no
+// %XX. A query has no single reading then, and decoded is empty; elsewhere it keeps such a %.
+// unescape allocates only if it decodes something.
 func unescape(s string, query bool) (decoded string, ok bool) {
-	first := strings.IndexByte(s, '%')
-	if query {
-		if plus := strings.IndexByte(s, '+'); first < 0 || plus >= 0 && plus < first {
-			first = plus
-		}
-	}
-	if first < 0 {
+	if strings.IndexByte(s, '%') < 0 && !(query && strings.IndexByte(s, '+') >= 0) {
 		return s, true
 	}
-	bytes, n := []byte(s), first
-	ok = true
-	for i := first; i < len(s); n++ {
-		c, width := s[i], 1
-		if c == '%' || c == '+' && query {
-			c, width = decode(s[i:])
-			ok = ok && (c != '%' || width > 1)
+	var b strings.Builder
+	from, ok := 0, true
+	for i := 0; i < len(s); i++ {
+		if s[i] != '%' && (s[i] != '+' || !query) {
+			continue
 		}
-		bytes[n] = c
-		i += width
+		c, n := decode(s[i:])
+		if c == '%' && n == 1 {
+			if query {
+				return "", false
+			}
+			ok = false
+			continue
+		}
+		if from == 0 {
+			b.Grow(len(s))
+		}
+		if from < i {
+			b.WriteString(s[from:i])
+		}
+		b.WriteByte(c)
+		i += n - 1
+		from = i + 1
 	}
-	return string(bytes[:n]), ok
+	if from == 0 {
+		return s, ok
+	}
+	b.WriteString(s[from:])
+	return b.String(), ok
 }
 
 // decode decodes the %XX or + that begins s, and returns how many bytes it has. A % that begins no

@@ -40,8 +40,9 @@ func wordMeans(word string) string {
 	if Long(word) != word {
 		return word
 	}
+	letters := plain(word)
 	for _, s := range shorthands {
-		if !strings.HasSuffix(s, ".") && plain(s) == plain(word) {
+		if !strings.HasSuffix(s, ".") && plain(s) == letters {
 			return s
 		}
 	}

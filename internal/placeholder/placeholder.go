@@ -28,7 +28,11 @@ import (
 var shorthandReplacer = sync.OnceValue(httpcaddyfile.NewShorthandReplacer)
 
 // Long returns the name that a shorthand of the Caddyfile stands for. Other names stay the same.
-func Long(name string) string {
+func Long(name string) string { return longNames.of(name) }
+
+var longNames = memo[string]{compute: long}
+
+func long(name string) string {
 	text := caddyfile.Segment{{Text: "{" + name + "}"}}
 	shorthandReplacer().ApplyToSegment(&text)
 	return strings.TrimSuffix(strings.TrimPrefix(text[0].Text, "{"), "}")
@@ -67,7 +71,11 @@ func NamesRequest(name string) bool {
 
 // Provided reports whether Caddy itself knows the placeholder on every request, even if it is
 // empty.
-func Provided(name string) bool {
+func Provided(name string) bool { return providedNames.of(name) }
+
+var providedNames = memo[bool]{compute: provided}
+
+func provided(name string) bool {
 	if hasPrefix(name, "env.", "file.") {
 		return true
 	}
@@ -87,7 +95,11 @@ func Provided(name string) bool {
 func Sometimes(name string) bool { return hasPrefix(name, sometimes...) }
 
 // Check returns an error if name, in its long form, is known not to be a placeholder.
-func Check(name string) error {
+func Check(name string) error { return checkedNames.of(name) }
+
+var checkedNames = memo[error]{compute: check}
+
+func check(name string) error {
 	if field, ok := strings.CutPrefix(name, "http.request.header."); ok && !isToken(field) {
 		return fmt.Errorf("{%s} is not a header: use a name of letters, digits and hyphens, such as "+
 			"{http.request.header.X-Api-Key}", name)

@@ -1,8 +1,9 @@
-// Package reach finds handlers that some requests, or all, do not reach, because a handler before
-// them answers.
+// Package reach finds out which handlers requests come to, by the routes around them: [Find], which
+// are reached by no request or not by all, and [Send], which one request reaches.
 package reach
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -72,7 +73,7 @@ func (w *walk) list(routes caddyhttp.RouteList, by caddyhttp.MiddlewareHandler, 
 			passes[route.Group] = route.Group != ""
 		case forAll && !passes[route.Group]:
 			by = answer
-		case !forAll && isNested(route) && w.seen == before && !matchesHost(route.MatcherSets):
+		case !forAll && isNested(route) && w.seen == before && len(Hosts(route.MatcherSets)) == 0:
 			some = append(some[:len(some):len(some)], Gap{By: answer, Requests: route.MatcherSets})
 		}
 	}
@@ -157,13 +158,14 @@ func answersAlways(h caddyhttp.MiddlewareHandler) bool {
 	return false
 }
 
-func matchesHost(sets caddyhttp.MatcherSets) bool {
+// Hosts returns the hosts that matchers let through, none if those are all.
+func Hosts(sets caddyhttp.MatcherSets) (hosts []string) {
 	for _, set := range sets {
-		for _, m := range set {
-			if _, isHost := m.(*caddyhttp.MatchHost); isHost {
-				return true
-			}
+		i := slices.IndexFunc(set, func(m any) bool { _, isHost := m.(*caddyhttp.MatchHost); return isHost })
+		if i < 0 {
+			return nil
 		}
+		hosts = append(hosts, *set[i].(*caddyhttp.MatchHost)...)
 	}
-	return false
+	return hosts
 }

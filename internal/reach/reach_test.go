@@ -8,6 +8,8 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/fileserver"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/reverseproxy"
+
+	"github.com/fleetlimit/fleetlimit/internal/matchers"
 )
 
 // A limit is a handler that is looked for.
@@ -89,9 +91,9 @@ func TestFind(t *testing.T) {
 		}
 		var got []string
 		for _, gap := range Find(tc.routes, named, func(h caddyhttp.MiddlewareHandler) bool { _, is := h.(*limit); return is }) {
-			text := gap.Handler.(*limit).name + ": " + gap.Answerer()
+			text := gap.Handler.(*limit).name + ": " + Directive(gap.By)
 			if len(gap.Requests) > 0 {
-				text += " " + Describe(gap.Requests)
+				text += " " + matchers.Describe(gap.Requests)
 			}
 			got = append(got, text)
 		}

@@ -59,26 +59,54 @@ func write(w http.ResponseWriter, status int, style string, body []byte) {
 	_, _ = w.Write(body) // it fails if the client has gone, which needs no error
 }
 
+// The bodies of rejections up to their message, by form.
+const (
+	rejectedJSON           = `{"error":{"code":"RATE_LIMIT_EXCEEDED","message":"`
+	rejectedConcurrentJSON = `{"error":{"code":"CONCURRENCY_LIMIT_EXCEEDED","message":"`
+
+	rejectedProblem = `{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Too Many Requests",` +
+		`"status":429,"detail":"`
+)
+
+// The same while the counts of the zone are not available, up to its name.
+const (
+	unavailable     = "Requests cannot be counted at the moment"
+	unavailableJSON = `{"error":{"code":"TEMPORARILY_UNAVAILABLE","message":"` + unavailable + `","details":{"zone":`
+
+	unavailableProblem = `{"type":"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",` +
+		`"title":"Service Unavailable","status":503,"detail":"` + unavailable + `","violated-policies":[`
+)
+
 // appendBody appends the body of a rejection.
 func (r *Result) appendBody(b []byte, style string, retry int64) []byte {
 	t := &r.Policy.texts
 	switch problem := style == config.RejectProblem; {
 	case r.Unavailable() && problem:
-		return append(strconv.AppendInt(append(b, t.unavailableProblem...), retry, 10), "}\n"...)
+		b = append(append(append(b, unavailableProblem...), t.zone...), `],"retry_after_seconds":`...)
+		return append(strconv.AppendInt(b, retry, 10), "}\n"...)
 	case r.Unavailable():
-		return append(strconv.AppendInt(append(b, t.unavailable...), retry, 10), "}}}\n"...)
+		b = append(append(append(b, unavailableJSON...), t.zone...), `,"retry_after_seconds":`...)
+		return append(strconv.AppendInt(b, retry, 10), "}}}\n"...)
 	case problem:
-		return append(r.appendRejection(b, &t.problem, retry), "}\n"...)
+		b = r.appendMessage(append(b, rejectedProblem...))
+		b = append(append(append(b, `","violated-policies":[`...), t.zone...), "],"...)
+		return append(r.appendRetry(b, retry), "}\n"...)
 	}
-	b = append(r.appendRejection(b, &t.json, retry), `,"reset_at":"`...)
+	begin := rejectedJSON
+	if r.IsConcurrent() {
+		begin = rejectedConcurrentJSON
+	}
+	b = r.appendMessage(append(b, begin...))
+	b = append(append(append(b, `","details":{"zone":`...), t.zone...), ',')
+	b = append(append(b, t.limits...), ',')
+	b = append(r.appendRetry(b, retry), `,"reset_at":"`...)
 	b = time.Unix(r.Decision.ResetAt.Unix(), 0).UTC().AppendFormat(b, time.RFC3339)
 	return append(b, "\"}}}\n"...)
 }
 
-// appendRejection appends what bodies of both forms say. A cost of 1 needs no word: nothing is left
-// then.
-func (r *Result) appendRejection(b []byte, t *bodyTexts, retry int64) []byte {
-	b = append(b, t.message...)
+// appendMessage appends why the request is rejected. A cost of 1 needs no word: nothing is left then.
+func (r *Result) appendMessage(b []byte) []byte {
+	b = append(b, r.Policy.texts.message...)
 	if r.Cost > 1 {
 		b = strconv.AppendInt(append(b, ": this request counts as "...), r.Cost, 10)
 		if !r.Outage {
@@ -86,7 +114,12 @@ func (r *Result) appendRejection(b []byte, t *bodyTexts, retry int64) []byte {
 			b = append(b, " left"...)
 		}
 	}
-	b = strconv.AppendInt(append(b, t.details...), retry, 10)
+	return b
+}
+
+// appendRetry appends the members that bodies of both forms end with.
+func (r *Result) appendRetry(b []byte, retry int64) []byte {
+	b = strconv.AppendInt(append(b, `"retry_after_seconds":`...), retry, 10)
 	if r.Cost > 1 {
 		b = strconv.AppendInt(append(b, `,"cost":`...), r.Cost, 10)
 		if !r.Outage {

@@ -17,10 +17,9 @@ import (
 type ruleTexts struct {
 	policy  string // the rule's item in RateLimit-Policy
 	item    string // the rule's item in RateLimit, up to the value of r
-	json    bodyTexts
-	problem bodyTexts
-
-	unavailable, unavailableProblem string // the same while its counts are not available
+	zone    string // its name in JSON
+	message string // of a rejection; it may go on with the cost of the request
+	limits  string // the members of a rejection's details that are about the limit
 }
 
 func newRuleTexts(zone string, r *Policy) ruleTexts {
@@ -32,8 +31,19 @@ func newRuleTexts(zone string, r *Policy) ruleTexts {
 			t.policy += ";w=" + strconv.FormatInt(int64(math.Ceil(fill.Seconds())), 10)
 		}
 	}
-	t.json, t.problem = newBodies(zone, r)
-	t.unavailable, t.unavailableProblem = newUnavailableBodies(zone)
+	encoded, _ := json.Marshal(zone) // Marshal never fails for a string
+	t.zone = string(encoded)
+	t.message, t.limits = "Requests are blocked", `"limit":0`
+	if r.Rule != nil {
+		rate := amount(r.Limit.Events, "request") + " per " + period(r.Limit.Window)
+		t.limits = `"limit":` + strconv.FormatInt(r.Limit.Events, 10)
+		if r.Capacity() != r.Limit.Events {
+			rate += fmt.Sprintf(" (bursts of %d)", r.Capacity())
+			t.limits += `,"burst":` + strconv.FormatInt(r.Capacity(), 10)
+		}
+		t.message = "Rate limit of " + rate + " exceeded"
+	}
+	t.limits += `,"window_seconds":` + strconv.FormatFloat(r.Window.Seconds(), 'f', -1, 64)
 	return t
 }
 
@@ -41,24 +51,10 @@ func newRuleTexts(zone string, r *Policy) ruleTexts {
 // that no zone has, because the zone may have an item of its own.
 func newConcurrentTexts(zone string, r *concurrency.Rule) (t ruleTexts) {
 	name, limit := structuredString(zone+":concurrent"), strconv.FormatInt(r.Limit, 10)
-	t.policy, t.item = name+";q="+limit+`;qu="concurrent-requests"`, name+";r="
-	quoted, _ := json.Marshal(zone) // Marshal never fails for a string
-	message := "Limit of " + amount(r.Limit, "concurrent request") + " exceeded"
-	t.json = bodyTexts{
-		`{"error":{"code":"CONCURRENCY_LIMIT_EXCEEDED","message":"` + message,
-		`","details":{"zone":` + string(quoted) + `,"limit":` + limit + `,"retry_after_seconds":`,
-	}
-	t.problem = newProblem(quoted, message)
-	t.unavailable, t.unavailableProblem = newUnavailableBodies(zone)
-	return t
-}
-
-// newProblem returns the body of a rejection as a problem. zone is its name in JSON.
-func newProblem(zone []byte, message string) bodyTexts {
-	return bodyTexts{
-		`{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Too Many Requests",` +
-			`"status":429,"detail":"` + message,
-		`","violated-policies":[` + string(zone) + `],"retry_after_seconds":`,
+	encoded, _ := json.Marshal(zone) // Marshal never fails for a string
+	return ruleTexts{
+		policy: name + ";q=" + limit + `;qu="concurrent-requests"`, item: name + ";r=", zone: string(encoded),
+		message: "Limit of " + amount(r.Limit, "concurrent request") + " exceeded", limits: `"limit":` + limit,
 	}
 }
 
@@ -72,32 +68,6 @@ func structuredString(s string) string {
 		return c
 	}, s))) // Marshal never fails for printable ASCII
 	return text
-}
-
-// bodyTexts are the parts of a rejection's body that depend on nothing but the rule.
-type bodyTexts struct {
-	message string // up to the end of the message, which may go on with the cost of the request
-	details string // from there up to the value of retry_after_seconds
-}
-
-// newBodies returns the bodies of rejections by r.
-func newBodies(zone string, r *Policy) (jsonBody, problemBody bodyTexts) {
-	name, _ := json.Marshal(zone) // Marshal never fails for a string
-	message, limits := "Requests are blocked", `"limit":0`
-	if r.Rule != nil {
-		rate := amount(r.Limit.Events, "request") + " per " + period(r.Limit.Window)
-		limits = `"limit":` + strconv.FormatInt(r.Limit.Events, 10)
-		if r.Capacity() != r.Limit.Events {
-			rate += fmt.Sprintf(" (bursts of %d)", r.Capacity())
-			limits += `,"burst":` + strconv.FormatInt(r.Capacity(), 10)
-		}
-		message = "Rate limit of " + rate + " exceeded"
-	}
-	window := strconv.FormatFloat(r.Window.Seconds(), 'f', -1, 64)
-	return bodyTexts{
-		`{"error":{"code":"RATE_LIMIT_EXCEEDED","message":"` + message,
-		`","details":{"zone":` + string(name) + `,` + limits + `,"window_seconds":` + window + `,"retry_after_seconds":`,
-	}, newProblem(name, message)
 }
 
 // period returns d as people write it after "per": "minute", "10 seconds", "1.5 seconds".
@@ -114,18 +84,6 @@ func period(d time.Duration) string {
 		}
 	}
 	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + " seconds"
-}
-
-// newUnavailableBodies returns the bodies of responses while the counts of a zone are not
-// available, up to the value of retry_after_seconds.
-func newUnavailableBodies(zone string) (jsonBody, problemBody string) {
-	const message = "Requests cannot be counted at the moment"
-	name, _ := json.Marshal(zone) // Marshal never fails for a string
-	return `{"error":{"code":"TEMPORARILY_UNAVAILABLE","message":"` + message + `","details":{"zone":` + string(name) +
-			`,"retry_after_seconds":`,
-		`{"type":"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",` +
-			`"title":"Service Unavailable","status":503,"detail":"` + message + `","violated-policies":[` + string(name) +
-			`],"retry_after_seconds":`
 }
 
 // amount returns a number with its noun: "1 event", "2 events".

@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/caddyserver/caddy/v2"
+
+	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/limiter"
 )
 
@@ -26,12 +29,14 @@ func TestBodiesDescribeLimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		body, problem := newBodies("user", &Policy{Rule: compiled, Window: tc.limit.Window})
-		text := body.message + body.details
+		policy := NewPolicy("user", compiled, &config.Limit{Window: caddy.Duration(tc.limit.Window)})
+		r := &Result{Policy: &policy, Cost: 1}
+		text := string(r.appendBody(nil, config.RejectJSON, 1))
 		if want := `"message":"` + tc.message + `","details":{"zone":"user",` + tc.details; !strings.Contains(text, want) {
 			t.Errorf("JSON body of %+v =\n%s, want\n%s in it", tc.limit, text, want)
 		}
-		if text, want := problem.message+problem.details, `"detail":"`+tc.message+`"`; !strings.Contains(text, want) {
+		text = string(r.appendBody(nil, config.RejectProblem, 1))
+		if want := `"detail":"` + tc.message + `"`; !strings.Contains(text, want) {
 			t.Errorf("problem of %+v =\n%s, want\n%s in it", tc.limit, text, want)
 		}
 	}

@@ -80,11 +80,30 @@ func (s *Store) Peek(ctx context.Context, now time.Time, takes []limiter.Take) e
 	return s.limits.Peek(ctx, s.instant(now), takes)
 }
 
+// Preview decides as Take would decide now, and consumes nothing. Peek is quicker, and leaves more
+// open if the counts are in Redis.
+func (s *Store) Preview(ctx context.Context, now time.Time, takes []limiter.Take) error {
+	if leases := s.Leases(); leases != nil {
+		return leases.Preview(ctx, s.instant(now), takes)
+	}
+	return s.Peek(ctx, now, takes)
+}
+
 // Acquire calls [concurrency.Store.Acquire].
 func (s *Store) Acquire(ctx context.Context, now time.Time, r *concurrency.Rule, key []byte) (
 	concurrency.Permit, limiter.Decision, error,
 ) {
 	return s.inFlight.Acquire(ctx, now, r, key)
+}
+
+// PeekPermit calls [concurrency.Store.Peek].
+func (s *Store) PeekPermit(now time.Time, r *concurrency.Rule, key []byte) limiter.Decision {
+	return s.inFlight.Peek(now, r, key)
+}
+
+// PreviewPermit calls [concurrency.Store.Preview].
+func (s *Store) PreviewPermit(ctx context.Context, now time.Time, r *concurrency.Rule, key []byte) (limiter.Decision, error) {
+	return s.inFlight.Preview(ctx, now, r, key)
 }
 
 // InFlight calls [concurrency.Store.InFlight].

@@ -49,9 +49,19 @@ func Decode(data []byte) (any, error) {
 	if err := json.Unmarshal(data, new(json.RawMessage)); errors.As(err, &syntax) {
 		return nil, errorAt("", "%w at byte %d: use valid JSON", err, syntax.Offset)
 	}
+	if members, ok := outline(data); ok {
+		var value any
+		if err := newDecoder(data).Decode(&value); err == nil && membersIn(value) == members {
+			return value, nil
+		}
+	}
+	return decodeValue(newDecoder(data), "", 0) // which finds out where the mistake is
+}
+
+func newDecoder(data []byte) *json.Decoder {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
-	return decodeValue(d, "", 0)
+	return d
 }
 
 // decodeValue decodes a value at path. Its syntax is valid.

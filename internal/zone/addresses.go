@@ -101,6 +101,15 @@ func (f *Addresses) check(r *http.Request, rules *addressEntries) (exempt, denie
 	return false, false, nil
 }
 
+// Explain returns what Check decides by, nil if nothing does.
+func (f *Addresses) Explain(r *http.Request, s *Snapshot) *adminapi.DecidedBy {
+	addr, ok, early := ClientAddr(r)
+	if !ok || early {
+		return nil
+	}
+	return accessOf(netip.PrefixFrom(addr, addr.BitLen()), s.Version.Document.Access, time.Now(), []*Addresses{f})
+}
+
 // countsAddresses reports whether the keys of z are the addresses of clients. missing is for the
 // keys of requests without a key.
 func (z *Zone) countsAddresses(missing bool) bool {
@@ -112,8 +121,8 @@ func (z *Zone) countsAddresses(missing bool) bool {
 }
 
 // accessOf returns what allows or denies all addresses of a range, before any zone: entries of the
-// rules, or the lists of a handler with one of zones. Denials come first.
-func accessOf(p netip.Prefix, entries []*rules.AccessEntry, now time.Time, zones []*Zone) (by *adminapi.DecidedBy) {
+// rules, or lists of handlers. Denials come first.
+func accessOf(p netip.Prefix, entries []*rules.AccessEntry, now time.Time, lists []*Addresses) (by *adminapi.DecidedBy) {
 	for _, e := range entries {
 		if e == nil || e.Address == "" || e.Expired(now) || by != nil && e.Action != rules.Deny {
 			continue
@@ -122,12 +131,12 @@ func accessOf(p netip.Prefix, entries []*rules.AccessEntry, now time.Time, zones
 			by = &adminapi.DecidedBy{Action: e.Action, Source: adminapi.FromRules, Entry: e.ID}
 		}
 	}
-	for _, z := range zones {
+	for _, f := range lists {
 		switch {
 		case by != nil && by.Action == rules.Deny:
-		case z.addresses.deny.Covers(p):
+		case f.deny.Covers(p):
 			by = &adminapi.DecidedBy{Action: rules.Deny, Source: adminapi.FromConfiguration}
-		case by == nil && z.addresses.allow.Covers(p):
+		case by == nil && f.allow.Covers(p):
 			by = &adminapi.DecidedBy{Action: rules.Allow, Source: adminapi.FromConfiguration}
 		}
 	}

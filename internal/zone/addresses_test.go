@@ -150,7 +150,7 @@ func TestAccessOf(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		if by := accessOf(p, entries, now, []*Zone{{addresses: new(Addresses)}, {addresses: &filter}}); by != nil {
+		if by := accessOf(p, entries, now, []*Addresses{new(Addresses), &filter}); by != nil {
 			got = by.Action + " " + by.Entry
 		}
 		if got != want {

@@ -8,7 +8,8 @@ import (
 
 // A droppedZone is a zone whose keys start at their full limit after a reload, wholly or in part.
 type droppedZone struct {
-	*Zone
+	*Zone            // after the reload, or before it if it is gone
+	Before  *Zone    // it had this name
 	Changed []string // why
 }
 
@@ -31,7 +32,7 @@ func (s *Set) Dropped(old *Set, otherStore string) (all []droppedZone) {
 			z, changed = before[name], []string{"the zone: it is not in the configuration"}
 		}
 		if len(changed) > 0 {
-			all = append(all, droppedZone{z, changed})
+			all = append(all, droppedZone{z, before[name], changed})
 		}
 	}
 	return all
@@ -59,7 +60,10 @@ func renamedZones(before, after map[string]*Zone) map[string]*Zone {
 	}
 	renamed := make(map[string]*Zone)
 	for name, z := range before {
-		if same := added[z.builder.zone.Definition()]; after[name] == nil && same != nil {
+		if after[name] != nil {
+			continue
+		}
+		if same := added[z.builder.zone.Definition()]; same != nil {
 			renamed[name] = same
 		}
 	}

@@ -3,7 +3,6 @@ package zone
 import (
 	"cmp"
 	"errors"
-	"maps"
 
 	"github.com/fleetlimit/fleetlimit/config"
 	"github.com/fleetlimit/fleetlimit/internal/keyshare"
@@ -75,7 +74,7 @@ func (b *ruleBuilder) compare(inForce *zoneRules) (*comparedRules, error) {
 	if settings.Limit != nil && settings.Limit.Burst > 0 { // that of another place may be left out
 		base, err := c.base(nil, c.zone.Key, "")
 		if err == nil {
-			_, err = newRule(b.name, base, settings.Limit)
+			_, err = newCountedRule(base, settings.Limit)
 		}
 		if err != nil {
 			return nil, err
@@ -85,7 +84,6 @@ func (b *ruleBuilder) compare(inForce *zoneRules) (*comparedRules, error) {
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(inForce.compiled, c.compiled)
 	differs := false
 	for i := range endpoints {
 		compared, e := &endpoints[i], &inForce.endpoints[i]

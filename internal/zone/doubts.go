@@ -12,7 +12,7 @@ import (
 
 // Doubts returns why a change of the limits of a key probably has no effect. counted reports whether
 // requests with the key must have been counted before.
-func (s *Snapshot) Doubts(ctx context.Context, store inspectedStore, key rules.Key, counted bool) []string {
+func (s *Snapshot) Doubts(ctx context.Context, store InspectedStore, key rules.Key, counted bool) []string {
 	z := s.set.named(key.Zone)
 	if z == nil {
 		return nil
@@ -29,7 +29,7 @@ func (s *Snapshot) Doubts(ctx context.Context, store inspectedStore, key rules.K
 }
 
 // hasCount reports whether the store may have counted a key.
-func (s *Snapshot) hasCount(ctx context.Context, store inspectedStore, key rules.Key) bool {
+func (s *Snapshot) hasCount(ctx context.Context, store InspectedStore, key rules.Key) bool {
 	request := &adminapi.InspectRequest{Key: key.Text, Base64: key.Base64, Missing: key.Missing}
 	found, err := s.Inspect(ctx, store, key.Zone, request)
 	return err != nil || slices.ContainsFunc(found.Counts, func(c adminapi.InspectedCount) bool {

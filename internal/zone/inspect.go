@@ -17,7 +17,7 @@ import (
 // An inspector looks at a key.
 type inspector struct {
 	snapshot *Snapshot
-	store    inspectedStore
+	store    InspectedStore
 	zone     *Zone
 	config   *config.Zone
 	key      rules.Key
@@ -25,14 +25,14 @@ type inspector struct {
 	now      time.Time
 }
 
-// An inspectedStore has the counts of keys.
-type inspectedStore interface {
+// An InspectedStore has the counts of keys.
+type InspectedStore interface {
 	Inspect(ctx context.Context, now time.Time, r *limiter.Rule, key []byte) (limiter.Inspection, error)
 	InFlight(now time.Time, r *concurrency.Rule, key []byte) (requests, leased int64)
 }
 
 // Inspect returns what is known of a key of a zone.
-func (s *Snapshot) Inspect(ctx context.Context, store inspectedStore, zone string, r *adminapi.InspectRequest) (
+func (s *Snapshot) Inspect(ctx context.Context, store InspectedStore, zone string, r *adminapi.InspectRequest) (
 	*adminapi.Inspection, error,
 ) {
 	z, inForce := s.rulesOf(zone)
@@ -82,10 +82,15 @@ func (i *inspector) text() string {
 }
 
 // access returns what allows or denies the key, whatever it consumes.
-func (i *inspector) access() (by *adminapi.DecidedBy) {
+func (i *inspector) access() *adminapi.DecidedBy {
 	if by := i.accessByAddress(); by != nil {
 		return by
 	}
+	return i.accessByKey()
+}
+
+// accessByKey returns what allows or denies the key in its zone.
+func (i *inspector) accessByKey() (by *adminapi.DecidedBy) {
 	for _, a := range i.snapshot.Version.Document.Access {
 		// Denials come first.
 		if (by == nil || a.Action == rules.Deny) && i.is(a.Key, &a.Entry) {
@@ -108,7 +113,11 @@ func (i *inspector) accessByAddress() *adminapi.DecidedBy {
 	if err != nil || !i.zone.countsAddresses(i.key.Missing) {
 		return nil
 	}
-	return accessOf(p, i.snapshot.Version.Document.Access, i.now, i.snapshot.set.zonesCalled(i.zone.Name))
+	var lists []*Addresses
+	for _, z := range i.snapshot.set.zonesCalled(i.zone.Name) {
+		lists = append(lists, z.addresses)
+	}
+	return accessOf(p, i.snapshot.Version.Document.Access, i.now, lists)
 }
 
 // counts returns the limits and the counts of the key at a place of the zone, if it has a tier.

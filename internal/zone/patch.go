@@ -12,7 +12,7 @@ const mostPatched = 1000
 
 // recompile compiles a version of which earlier has almost all: only what differs between the two,
 // so that the change of an entry is quick among many. ok is false if too much differs.
-func (s *Set) recompile(v *rules.Version, earlier *Snapshot, now time.Time) (_ *Snapshot, left []leftOut, ok bool) {
+func (s *Set) recompile(v *rules.Version, earlier *Snapshot, now time.Time) (_ *Snapshot, left []LeftOut, ok bool) {
 	if earlier == nil || earlier.set != s {
 		return nil, nil, false
 	}
@@ -29,7 +29,7 @@ func (s *Set) recompile(v *rules.Version, earlier *Snapshot, now time.Time) (_ *
 	if len(p.Access) > 0 {
 		var errs []error
 		compiled.addresses, errs = newAddressEntries(d.Access)
-		left = append(left, leftOut{nil, errs})
+		left = append(left, LeftOut{nil, errs})
 	}
 	gone, come := changesOf(removed, time.Time{}), changesOf(added, now)
 	names := make(map[string]bool)
@@ -53,7 +53,7 @@ func (s *Set) recompile(v *rules.Version, earlier *Snapshot, now time.Time) (_ *
 				c, errs = z.compile(c, come[name])
 			}
 			compiled.zones[z.index] = c
-			left = append(left, leftOut{z, errs})
+			left = append(left, LeftOut{z, errs})
 		}
 	}
 	return compiled, left, true

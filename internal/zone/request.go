@@ -20,6 +20,7 @@ type Request struct {
 	pathErr  error
 	pathRead bool                  // path and pathErr are set
 	places   [pathreading.Most]int // the buffer of placesOf
+	numbers  [8]int                // the buffer of Index.Append
 
 	concurrent [pathreading.Most]Charge // the buffer of Reading.Concurrent
 

@@ -36,15 +36,6 @@ type rule struct {
 // errNoBurst is about a limit with a burst where the algorithm has none.
 var errNoBurst = errors.New("has no burst: use token_bucket, or a limit without burst")
 
-// newRule returns the rule of limit in a zone. base has what limit has not.
-func newRule(zone string, base limiter.Rule, limit *config.Limit) (*rule, error) {
-	counted, err := newCountedRule(base, limit)
-	if err != nil {
-		return nil, err
-	}
-	return &rule{Policy: response.NewPolicy(zone, counted, limit), base: base, limit: *limit}, nil
-}
-
 // newCountedRule returns base with limit, nil if that is block or unlimited.
 func newCountedRule(base limiter.Rule, limit *config.Limit) (*limiter.Rule, error) {
 	if err := limit.Check(); err != nil {
@@ -244,12 +235,13 @@ func (b *ruleBuilder) shared(base limiter.Rule, limit *config.Limit, enforcement
 	return r, err
 }
 
-// rule compiles a limit. It may be called concurrently.
+// rule compiles a limit. base has what limit does not set. It may be called concurrently.
 func (b *ruleBuilder) rule(base limiter.Rule, limit *config.Limit) (*rule, error) {
-	if _, err := b.counted(base, limit); err != nil {
+	counted, err := b.counted(base, limit)
+	if err != nil {
 		return nil, err
 	}
-	return newRule(b.name, base, limit)
+	return &rule{Policy: response.NewPolicy(b.name, counted, limit), base: base, limit: *limit}, nil
 }
 
 // counted is like newCountedRule, and refuses what the store of the counts cannot count.

@@ -24,7 +24,6 @@ type zoneRules struct {
 	dryRun    keyshare.Share
 	compared  *comparedRules // nil: none
 
-	compiled  map[ruleSource]*rule
 	overrides map[overrideText]*override
 }
 
@@ -32,6 +31,21 @@ type zoneRules struct {
 type ruleSource struct {
 	base  limiter.Rule
 	limit config.Limit
+}
+
+// bySource returns the rules of all endpoints.
+func (c *zoneRules) bySource() map[ruleSource]*rule {
+	rules := make(map[ruleSource]*rule)
+	endpoints := c.endpoints
+	if c.compared != nil {
+		endpoints = append(slices.Clip(endpoints), c.compared.endpoints...)
+	}
+	for i := range endpoints {
+		for _, r := range endpoints[i].all() {
+			rules[ruleSource{r.base, r.limit}] = r
+		}
+	}
+	return rules
 }
 
 // endpointFor returns the index of the first endpoint that matches a method and a reading of the
@@ -82,7 +96,7 @@ func (z *Zone) compile(earlier *zoneRules, changes *zoneChanges) (*zoneRules, []
 	if err != nil { // with has compiled them already
 		return earlier, append(left, err)
 	}
-	compiled := &zoneRules{endpoints: endpoints, dryRun: z.dryRun, compiled: b.compiled}
+	compiled := &zoneRules{endpoints: endpoints, dryRun: z.dryRun}
 	if changes.zone != nil && changes.zone.DryRun != "" {
 		share, err := config.ParseShareOfKeys(changes.zone.DryRun)
 		if err != nil {
@@ -151,7 +165,7 @@ func (b *ruleBuilder) copy(earlier *zoneRules) *ruleBuilder {
 		c.tiers = &tiers
 	}
 	if earlier != nil {
-		c.earlier = earlier.compiled
+		c.earlier = earlier.bySource()
 	}
 	return c
 }

@@ -90,7 +90,7 @@ func (s *Set) Compare(zone string, with *rules.Comparison) error {
 	}
 	endpoints, err := b.endpoints()
 	if err == nil {
-		_, err = b.compare(&zoneRules{endpoints: endpoints, compiled: b.compiled})
+		_, err = b.compare(&zoneRules{endpoints: endpoints})
 	}
 	return err
 }

@@ -31,14 +31,14 @@ func (s *Snapshot) rulesOf(name string) (*Zone, *zoneRules) {
 	return z, s.of(z)
 }
 
-// leftOut says why some rules of a version are not in force: they do not fit the configuration.
-type leftOut struct {
+// LeftOut says why some rules of a version are not in force: they do not fit the configuration.
+type LeftOut struct {
 	Zone *Zone // nil: the rules are about no zone
 	Errs []error
 }
 
 // Compile compiles a version. What it does not change is as in earlier, which may be nil.
-func (s *Set) Compile(v *rules.Version, earlier *Snapshot, now time.Time) (_ *Snapshot, left []leftOut) {
+func (s *Set) Compile(v *rules.Version, earlier *Snapshot, now time.Time) (_ *Snapshot, left []LeftOut) {
 	if compiled, left, ok := s.recompile(v, earlier, now); ok {
 		return compiled, left
 	}
@@ -51,7 +51,7 @@ func (s *Set) Compile(v *rules.Version, earlier *Snapshot, now time.Time) (_ *Sn
 			errs = append(errs, fmt.Errorf("%s: %w", changes[name].about(), s.noZone(name)))
 		}
 	}
-	left = append(left, leftOut{nil, errs})
+	left = append(left, LeftOut{nil, errs})
 	for i, z := range zones {
 		c := z.configured
 		if changes[z.Name] != nil {
@@ -60,7 +60,7 @@ func (s *Set) Compile(v *rules.Version, earlier *Snapshot, now time.Time) (_ *Sn
 				was = earlier.of(z)
 			}
 			c, errs = z.compile(was, changes[z.Name])
-			left = append(left, leftOut{z, errs})
+			left = append(left, LeftOut{z, errs})
 		}
 		if compiled.zones[i] = c; c.compared != nil {
 			z.Usage.Comparisons.Used.Store(true)

@@ -114,10 +114,11 @@ func (s *Set) New(name string, settings *config.Zone, o Options) (*Zone, error) 
 	if err != nil {
 		return nil, err
 	}
-	z.configured = &zoneRules{endpoints: endpoints, dryRun: z.dryRun, compiled: z.builder.compiled}
+	z.configured = &zoneRules{endpoints: endpoints, dryRun: z.dryRun}
 	if z.configured.compared, err = z.builder.compare(z.configured); err != nil {
 		return nil, config.ErrorIn("compare", fmt.Errorf("compare: %w", err))
 	}
+	z.builder.compiled = nil // the endpoints have them
 	z.Warnings = append(append(z.Warnings, z.builder.warnings...), z.compareDoubts(settings)...)
 	z.usePaths()
 	z.unsure = unsurePlaceholders(z.placeholders())

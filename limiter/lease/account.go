@@ -48,6 +48,8 @@ type hot struct {
 
 	inOutage bool // since the newest reply, the local bucket has decided a take
 	denied   bool // the last denial stands: it is repeated until rememberUntil, see clearDenial
+
+	scarceFor uint16 // ms in which each reply said that the bucket is scarce
 }
 
 // cold is the half about the store, and about takes that are denied or admitted in an outage.

@@ -10,10 +10,15 @@ const (
 	// demandHorizon is for how many lease times demand is remembered.
 	demandHorizon = 2
 
-	// roundUpBias is added to the expected demand before it is rounded down. One event is wanted
-	// where 0.7 are expected: from there on it is spent more often than not (1 - e^-0.7 = 0.5).
-	// Below, returning it costs the store more requests than it saves.
-	roundUpBias = 0.3
+	// Far from the limit, a lease is larger than the expected demand by its square root, by which
+	// random arrivals vary, less seldomSpent. One event is wanted where 0.7 are expected: from there
+	// on it is spent more often than not (1 - e^-0.7 = 0.5). Below, returning it costs the store more
+	// requests than it saves.
+	seldomSpent = 0.5
+
+	// A log leases at least leastOfLog events, and up to moreOfLog more the nearer the limit is: what
+	// a smaller lease saves is not worth that its events count for longer.
+	leastOfLog, moreOfLog = 2, 4
 
 	// lowParts says when a lease is low: when an eighth of its expected demand, or of the usual
 	// lease time, is left.
@@ -82,16 +87,20 @@ func (h *hot) nearLimit(r *limiter.Rule, now instant) bool {
 // limit, it is only what is nearly always spent. In a log it is nothing there, as leased events
 // count for longer than those spent at once.
 func (h *hot) sizeFor(r *limiter.Rule, now instant, expected float32) int64 {
+	near, deviation := h.nearLimit(r, now), float32(math.Sqrt(float64(expected)))
 	switch {
-	case !h.nearLimit(r, now):
-		expected += roundUpBias
-	case r.Algorithm.Kind == limiter.SlidingWindowLog:
+	case r.Algorithm.Kind == limiter.SlidingWindowLog && (near || expected < leastOfLog+moreOfLog*h.usedPart(r)):
 		return 0
+	case near:
+		expected -= 1.5 * deviation
 	default:
-		expected -= 1.5 * float32(math.Sqrt(float64(expected)))
+		expected += deviation - seldomSpent
 	}
 	return int64(min(expected, maxWant))
 }
+
+// usedPart returns which part of the limit was used.
+func (h *hot) usedPart(r *limiter.Rule) float32 { return float32(h.used) / float32(r.Capacity()) }
 
 // want returns how many events to lease beyond those that are kept. It is 0 while the newest lease
 // is not low.

@@ -30,6 +30,12 @@ const (
 	// bucket has enough.
 	renewable = 5
 
+	// A bucket that is scarce for less than longBurst µs lends nothing to up to fewNodes nodes: each
+	// event that they hold at the end of a burst is missed. More nodes would need more calls than
+	// that is worth.
+	longBurst = 500_000
+	fewNodes  = 8
+
 	// A part that no take has come for is returned: after idlePart µs and idleGaps times the mean time
 	// between two events, and after one eighth of the time of the part.
 	idlePart = 250_000
@@ -53,9 +59,24 @@ func (h *hot) demandRate(r *limiter.Rule) float64 {
 // pressed reports whether the bucket was so far from full that what is lost is missed.
 func (h *hot) pressed(r *limiter.Rule) bool { return 5*h.used > r.Capacity() }
 
+// scarce reports whether little was left of the bucket by the newest reply.
+func (h *hot) scarce(r *limiter.Rule) bool { return 4*(r.Capacity()-h.used) < r.Capacity() }
+
+// noteScarcity notes that a reply of the instant at is about to take the place of the newest one.
+func (h *hot) noteScarcity(r *limiter.Rule, at limiter.Instant) {
+	if !h.scarce(r) {
+		h.scarceFor = 0
+		return
+	}
+	h.scarceFor = uint16(min(int64(h.scarceFor)+max(0, int64(at-h.seenAt)/1000), math.MaxUint16))
+}
+
 // wantPart returns what to request of a bucket: events at once, in units of a take, and a share of
-// the refill.
-func (h *hot) wantPart(r *limiter.Rule, unit int64) (events, share int64) {
+// the refill. In a small fleet, it is nothing while the bucket may be scarce because of a burst.
+func (h *hot) wantPart(r *limiter.Rule, now instant, unit int64, nodes int) (events, share int64) {
+	if nodes <= fewNodes && h.scarce(r) && int64(h.scarceFor)*1000+h.sinceBase(now) < longBurst {
+		return 0, 0
+	}
 	factor := partFactor
 	if h.pressed(r) {
 		factor = 1
@@ -77,19 +98,19 @@ func (h *hot) accrued(r *limiter.Rule, now instant) int64 {
 	return min(accrued, math.MaxInt32) // what is spent of it has to fit into remaining
 }
 
-func (bucketParts) fill(a account, r *limiter.Rule, _ instant, l *limiter.LeaseRequest) {
+func (bucketParts) fill(a account, r *limiter.Rule, now instant, l *limiter.LeaseRequest) {
 	if l.Need > 0 || a.expires[1] == 0 {
 		a.returnPart(l, 0)
 	}
 	if l.Need > 0 && r.Leases() {
-		l.Want, l.Share = a.wantPart(r, l.Need)
+		l.Want, l.Share = a.wantPart(r, now, l.Need, l.Nodes)
 	}
 }
 
 func (bucketParts) refill(a account, r *limiter.Rule, now instant, roundTrip int64, idle bool, l *limiter.LeaseRequest) {
 	kept := int64(0)
 	if !idle {
-		l.Want, l.Share = a.wantPart(r, int64(a.granted[1])/partEvents)
+		l.Want, l.Share = a.wantPart(r, now, int64(a.granted[1])/partEvents, l.Nodes)
 		kept = a.keepOfPart(r, now, roundTrip)
 	}
 	a.returnPart(l, kept)

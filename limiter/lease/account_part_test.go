@@ -91,7 +91,8 @@ func TestPartAccruesMoreThanFits(t *testing.T) {
 }
 
 // TestWantPart wants events for eight takes, and a share of one and a half times the demand, or of
-// the demand alone when more than a fifth of the bucket is used.
+// the demand alone when more than a fifth of the bucket is used. In a small fleet it wants nothing of
+// a bucket that is scarce for less than half a second.
 func TestWantPart(t *testing.T) {
 	r := bucketRule(t)
 	for _, test := range []struct {
@@ -106,8 +107,22 @@ func TestWantPart(t *testing.T) {
 		{99.5, 0, 1, 8, 4096},
 	} {
 		a := withPart(r, 8, 0, test.used, test.rate)
-		if events, share := a.wantPart(r, test.unit); events != test.events || share != test.share {
+		if events, share := a.wantPart(r, partSent, test.unit, 1); events != test.events || share != test.share {
 			t.Errorf("%+v: wants %d events and a share of %d, want %d and %d", test, events, share, test.events, test.share)
+		}
+	}
+	for _, test := range []struct{ before, after, lasted, since, nodes, events int64 }{
+		{4501, 4501, 400, 99, 8, 0},
+		{4501, 4501, 400, 100, 8, 8},
+		{4501, 4501, 400, 99, 9, 8},
+		{4500, 4501, 500, 99, 8, 0},
+		{4501, 4500, 400, 99, 8, 8},
+	} {
+		a := withPart(r, 8, 0, test.before, 9.95)
+		a.noteScarcity(r, a.seenAt+limiter.Instant(test.lasted*ms))
+		a.used = test.after
+		if events, share := a.wantPart(r, instant(partSent+test.since*ms), 1, int(test.nodes)); events != test.events || share != 51*events {
+			t.Errorf("%+v: wants %d events and a share of %d, want %d and %d", test, events, share, test.events, 51*test.events)
 		}
 	}
 	a := withPart(r, 8, 0, 0, 99.5)

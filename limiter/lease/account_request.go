@@ -20,7 +20,7 @@ func (a account) requestNeeds(r *limiter.Rule, now instant, need, more int64, l 
 		a.switchLimit(r)
 	}
 	*l = limiter.LeaseRequest{
-		Rule: r, Key: l.Key, Need: need, More: more,
+		Rule: r, Key: l.Key, Nodes: l.Nodes, Need: need, More: more,
 		Seen: limiter.Events{At: a.seenAt, N: a.used}, Incarnation: uint64(a.incarnation),
 	}
 	a.updateDemand(r, now, need+more)
@@ -57,6 +57,7 @@ func (a account) applyReply(r *limiter.Rule, sent, now instant, l *limiter.Lease
 		a.grantedAt = [2]limiter.Instant{}
 		kindOf(r).outlive(a.hot, false)
 	}
+	a.noteScarcity(r, d.At)
 	a.used, a.seenAt, a.incarnation = r.Capacity()-d.Remaining, d.At, uint32(l.Incarnation)
 	a.rebase(sent)
 	a.applyGrant(r, sent, now, l, d.At)

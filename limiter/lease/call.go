@@ -51,7 +51,7 @@ func (c *call) hasRoomFor(key []byte) bool {
 
 // addLocked adds a request for the account a, which has none under way with the content of t.
 func (c *call) addLocked(t target, a account, r *limiter.Rule) {
-	c.requests = append(c.requests, limiter.LeaseRequest{Key: c.key})
+	c.requests = append(c.requests, limiter.LeaseRequest{Key: c.key, Nodes: t.zone.store.options.Nodes()})
 	l := &c.requests[len(c.requests)-1]
 	var need, more int64
 	if t.queue != nil {
@@ -161,9 +161,6 @@ func (s *Store) send(c *call) {
 		return
 	}
 	s.stats.requests.Add(1)
-	for i := range c.requests {
-		c.requests[i].Nodes = s.options.Nodes()
-	}
 	var written func()
 	if !c.background { // else nobody waits
 		written = func() { c.written.Store(int64(s.uptime())) }

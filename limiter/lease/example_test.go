@@ -42,7 +42,7 @@ func takeOne(store *lease.Store, rule *limiter.Rule) {
 // The first take waits for the lender. The second one shows that the key is in use, so its request
 // also requests a lease, which the third one spends.
 func ExampleNew() {
-	algorithm := limiter.Algorithm{Kind: limiter.SlidingWindowLog}
+	algorithm := limiter.Algorithm{Kind: limiter.FixedWindow}
 	store := lease.New(ledgerLender{ledger: leasetest.NewLedger(algorithm)}, options)
 	defer store.Close()
 	rule, err := limiter.NewRule(limiter.Rule{

@@ -103,11 +103,23 @@ func (s *Store) openZones() []*Zone {
 }
 
 // Peek implements [limiter.Store]. It decides from the accounts that know enough, and leaves the
-// other takes to the lender.
+// other takes to the lender. An account without a denial allows a take, even if it would have to ask
+// for a lease.
 func (s *Store) Peek(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
+	return s.peekBy(s.peek, ctx, now, takes)
+}
+
+// Preview decides as Take would decide now, and consumes nothing. Unlike Peek, it asks the lender
+// about each take for which there is no lease.
+func (s *Store) Preview(ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
+	return s.peekBy(s.preview, ctx, now, takes)
+}
+
+// peekBy decides takes by known, and leaves those to the lender for which it reports false.
+func (s *Store) peekBy(known func(*limiter.Take, instant) bool, ctx context.Context, now limiter.Instant, takes []limiter.Take) error {
 	var unknown []int
 	for i := range takes {
-		if takes[i].Err = nil; !s.peek(&takes[i], fromCaller(now)) {
+		if takes[i].Err = nil; !known(&takes[i], fromCaller(now)) {
 			unknown = append(unknown, i)
 		}
 	}
@@ -128,6 +140,15 @@ func (s *Store) Peek(ctx context.Context, now limiter.Instant, takes []limiter.T
 func (s *Store) peek(k *limiter.Take, now instant) (known bool) {
 	s.withAccount(k.Rule, k.Key, func(a account) {
 		known = a.peek(k.Rule, now, k.Cost, &k.Decision) && !(k.Rule.Strict && k.Decision.OK)
+	})
+	return known
+}
+
+// preview is as peek, and needs a lease to allow k.
+func (s *Store) preview(k *limiter.Take, now instant) (known bool) {
+	s.withAccount(k.Rule, k.Key, func(a account) {
+		known = a.peek(k.Rule, now, k.Cost, &k.Decision) &&
+			(!k.Decision.OK || !k.Rule.Strict && a.leased(k.Rule, now) >= k.Cost)
 	})
 	return known
 }

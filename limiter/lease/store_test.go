@@ -74,6 +74,30 @@ func TestPeek(t *testing.T) {
 	})
 }
 
+// TestPreview decides from leases that have enough, and asks the lender where a take would.
+func TestPreview(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, n node) {
+		large, small := n.fixed("zone", 1, 1000), n.fixed("small", 2, 2)
+		n.warm(large, "key")
+		n.allowed(small, "key", 2, limiter.FromStore) // nothing is left, and nothing was denied
+		n.waitForReplies()
+		for _, test := range []struct {
+			rule *limiter.Rule
+			ok   bool
+			from limiter.Source
+		}{{large, true, limiter.FromLease}, {small, false, limiter.FromStore}} {
+			takes := []limiter.Take{takeOf(test.rule, "key", 1)}
+			if err := n.Preview(t.Context(), n.options.Clock(), takes); err != nil {
+				t.Fatal(err)
+			}
+			if d := takes[0].Decision; d.OK != test.ok || d.Source != test.from {
+				t.Errorf("preview of zone %s = %+v, want OK = %t from %v", test.rule.Zone.Name(), d, test.ok, test.from)
+			}
+		}
+		n.denied(small, "key", 1, limiter.FromStore)
+	})
+}
+
 // TestPeekFails returns the error of the lender.
 func TestPeekFails(t *testing.T) {
 	s := New(deadLender{}, Options{})

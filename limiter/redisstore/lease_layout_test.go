@@ -69,12 +69,12 @@ func TestValuesWithLeases(t *testing.T) {
 		}},
 		{limiter.Algorithm{Kind: limiter.SlidingWindowLog}, []step{
 			{"granted", 0, limiter.LeaseRequest{Want: 10}, 30, 0},
-			{"still open", 5999 * time.Millisecond, limiter.LeaseRequest{}, 30, 0},
-			{"over", 6 * time.Second, limiter.LeaseRequest{}, 10, 1},         // it was not written then
-			{"served", 7 * time.Second, limiter.LeaseRequest{Need: 1}, 0, 3}, // with the member gone
-			{"granted again", 7 * time.Second, limiter.LeaseRequest{Want: 10}, 30, 3},
-			{"returned", 7 * time.Second, limiter.LeaseRequest{Returns: [2]limiter.Return{{Events: limiter.Events{N: 10, At: start + 7_000_000}}}}, 0, 3},
-			{"canceled", 8 * time.Second, limiter.LeaseRequest{Cancel: limiter.Events{N: 1, At: start + 7_000_000}}, 10, 2},
+			{"still open", 7499 * time.Millisecond, limiter.LeaseRequest{}, 30, 0},
+			{"over", 7500 * time.Millisecond, limiter.LeaseRequest{}, 10, 1}, // it was not written then
+			{"served", 8 * time.Second, limiter.LeaseRequest{Need: 1}, 0, 3}, // with the member gone
+			{"granted again", 8 * time.Second, limiter.LeaseRequest{Want: 10}, 30, 3},
+			{"returned", 8 * time.Second, limiter.LeaseRequest{Returns: [2]limiter.Return{{Events: limiter.Events{N: 10, At: start + 8_000_000}}}}, 0, 3},
+			{"canceled", 9 * time.Second, limiter.LeaseRequest{Cancel: limiter.Events{N: 1, At: start + 8_000_000}}, 10, 2},
 		}},
 	} {
 		s, r := withClock(client), leasable(t, test.Algorithm)

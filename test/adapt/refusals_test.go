@@ -18,6 +18,7 @@ var elsewhere = []string{
 	"named matchers are not known here: use `match { <matchers> }`", // in blocks of other modules
 	"module %s is not a storage: use a module in caddy.storage",     // which only a faulty one is
 	"the rate is missing: use <events>/<window>, such as 100/1m",    // in rules
+	"the configuration: %w: use the JSON that `caddy adapt` prints", // in plans
 }
 
 // TestEveryRefusalHasACase checks that every error in the source of the settings and of the grammar

@@ -23,7 +23,8 @@ type follower struct {
 // A line is one of a tail.
 type line struct {
 	Zone, Outcome, Key, Path, Wait string
-	Endpoint                       string
+	Endpoint, Tier                 string
+	Missing                        bool
 	ClientIP                       string `json:"client_ip"`
 	Status, Dropped                int
 	Limit, Remaining               *int

@@ -240,12 +240,14 @@ var (
 	gapText     = regexp.MustCompile(` +`)
 	nodeText    = regexp.MustCompile(`(?m)^node +\S+$`)
 	numberText  = regexp.MustCompile(`\b\d+\.\d+\b`)
+	placeText   = regexp.MustCompile(`Caddyfile:\d+`)
 	deniedText  = regexp.MustCompile(`(?m)(yes|-) (TIME|-)$`)
 )
 
 // tableShape returns a table without its alignment, and without the values that differ each time.
 func tableShape(text string) string {
 	text = addressText.ReplaceAllString(instantText.ReplaceAllString(text, "TIME"), "ADDRESS")
+	text = placeText.ReplaceAllString(text, "PLACE")
 	text = numberText.ReplaceAllString(nodeText.ReplaceAllString(text, "node NAME"), "NUMBER")
 	text = gapText.ReplaceAllString(waitText.ReplaceAllString(text, " WAIT "), " ")
 	return strings.TrimSpace(deniedText.ReplaceAllString(text, "DENIED"))

@@ -170,6 +170,20 @@ func (c *Cluster) Replica(of *Server) *Server {
 	})
 }
 
+// Promote has a replica take the place of its primary, and waits until it has. Both go on running. A
+// replica refuses before it has all that its primary has, and gives up when it loses its link to it:
+// it is asked again.
+func (c *Cluster) Promote(key string, replica *Server) {
+	c.t.Helper()
+	var asked time.Time
+	Eventually(c.t, "the promotion of "+replica.Addr, func() bool {
+		if time.Since(asked) > 3*time.Second && replica.Client().ClusterFailover(c.t.Context()).Err() == nil {
+			asked = time.Now()
+		}
+		return c.Primary(key) == replica
+	})
+}
+
 func (c *Cluster) find(what string, look func(ctx context.Context) (*Server, error)) (found *Server) {
 	c.t.Helper()
 	err := until(func(ctx context.Context) (err error) {

@@ -67,10 +67,7 @@ func TestClusterProxies(t *testing.T) {
 	const key = "k"
 	primary := c.Primary(key)
 	replica := c.Replica(primary)
-	Eventually(t, "the link of the replica through the proxy", func() bool {
-		return replica.Client().ClusterFailover(t.Context()).Err() == nil
-	})
-	Eventually(t, "the promotion", func() bool { return c.Primary(key) == replica })
+	c.Promote(key, replica)
 	primary.Restart()
 	if got := c.Replica(replica); got != primary {
 		t.Errorf("the replica is %s, want %s after its restart", got.Addr, primary.Addr)

@@ -1,4 +1,5 @@
-package reach
+// Package matchers describes Caddy's matchers of requests to operators.
+package matchers
 
 import (
 	"encoding/json"
@@ -7,20 +8,6 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
-
-// Answerer returns the name of the directive whose handler answers in a gap.
-func (g Gap) Answerer() string {
-	switch g.By.(type) {
-	case *caddyhttp.StaticResponse:
-		return "respond or redir"
-	case *caddyhttp.StaticError:
-		return "error"
-	}
-	if module, is := g.By.(caddy.Module); is {
-		return module.CaddyModule().ID.Name()
-	}
-	return "a handler"
-}
 
 // Describe returns matchers as a text, such as `path ["/music/*"]`.
 func Describe(sets caddyhttp.MatcherSets) string {

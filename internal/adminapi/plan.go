@@ -1,0 +1,81 @@
+package adminapi
+
+import (
+	"cmp"
+	"net/http"
+)
+
+// A Plan is what a reload would change of the limits.
+type Plan struct {
+	Zones  []PlannedZone `json:"zones"`  // that change
+	Rules  []string      `json:"rules"`  // what would not be in force any more, and why
+	Resets bool          `json:"resets"` // some counts would start from zero
+}
+
+// A PlannedZone is what a reload would change of a zone.
+type PlannedZone struct {
+	Zone     string         `json:"zone"`
+	Change   string         `json:"change"`             // ZoneAdded, ZoneRemoved or ZoneChanged
+	Settings []string       `json:"settings,omitempty"` // of a changed zone, as JSON names them
+	Limits   []PlannedLimit `json:"limits"`             // the same
+
+	// Reset is why counts would start from zero. Counts is how many of them this node knows.
+	Reset  []string `json:"reset,omitempty"`
+	Counts int      `json:"counts,omitempty"`
+
+	// Above are the keys that would be above their new limit, among the PlannedKeys that use the zone
+	// most on this node.
+	Above []TopKey `json:"above,omitempty"`
+}
+
+// How a zone changes.
+const (
+	ZoneAdded   = "added"
+	ZoneRemoved = "removed"
+	ZoneChanged = "changed"
+)
+
+// PlannedKeys is how many keys of a zone a plan looks at.
+const PlannedKeys = 100
+
+// A PlannedLimit is a limit in force that would change.
+type PlannedLimit struct {
+	Endpoint string `json:"endpoint,omitempty"`
+	Tier     string `json:"tier,omitempty"`
+	Missing  bool   `json:"missing,omitempty"` // for requests without a key
+	From     string `json:"from,omitempty"`    // empty: there is none
+	To       string `json:"to,omitempty"`
+}
+
+// String says how a limit changes.
+func (l *PlannedLimit) String() string {
+	where := "the rest of the zone"
+	if l.Endpoint != "" {
+		where = l.Endpoint
+	}
+	if l.Tier != "" {
+		where += " tier " + l.Tier
+	}
+	if l.Missing {
+		where += " without a key"
+	}
+	return where + ": " + cmp.Or(l.From, "none") + " is now " + cmp.Or(l.To, "none")
+}
+
+// postPlan answers POST /rate_limit/plan. The body is a configuration of Caddy.
+func postPlan(p Process, w http.ResponseWriter, r *http.Request) error {
+	c, err := runningOf(p)
+	if err != nil {
+		return err
+	}
+	body, _, err := readBody(w, r, maxRulesBody, mediaJSON)
+	if err != nil {
+		return err
+	}
+	answer, err := c.Plan(r.Context(), body)
+	if err != nil {
+		return apiError(http.StatusBadRequest, "%w", err)
+	}
+	writeJSON(w, http.StatusOK, answer)
+	return nil
+}

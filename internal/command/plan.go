@@ -1,0 +1,72 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	caddycmd "github.com/caddyserver/caddy/v2/cmd"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/rules"
+)
+
+func planCommand() *cobra.Command {
+	failIfReset := false
+	return apiCommand[adminapi.Plan]{
+		use: "plan", short: "Shows what a reload would change of the limits",
+		long: "Shows what a reload with the configuration file of --config would change: zones and limits, counts that\n" +
+			"would start from zero, keys that would be above their new limit, and rules that would not be in force\n" +
+			"any more. Nothing is reloaded. Without --config, the file is that of caddy reload.",
+		example: `  caddy rate-limit plan --config Caddyfile
+  caddy rate-limit plan --config Caddyfile --fail-if-reset`,
+		flags: func(f *pflag.FlagSet) {
+			f.BoolVar(&failIfReset, "fail-if-reset", false, "End with exit code 1 if counts would start from zero")
+		},
+		request: func(cmd *cobra.Command, _ []string) (*apiRequest, error) {
+			config, _ := cmd.Flags().GetString("config")
+			adapter, _ := cmd.Flags().GetString("adapter")
+			text, _, _, err := caddycmd.LoadConfig(config, adapter)
+			switch {
+			case err != nil:
+				return nil, fmt.Errorf("reading the configuration: %w: use --config with a file that caddy adapt accepts", err)
+			case len(text) == 0:
+				return nil, errors.New("there is no configuration file: use --config")
+			}
+			return &apiRequest{method: http.MethodPost, path: "plan", body: text, header: http.Header{"Content-Type": {"application/json"}}}, nil
+		},
+		print: printPlan,
+		ok:    func(answer *adminapi.Plan) bool { return !failIfReset || !answer.Resets },
+	}.command()
+}
+
+func printPlan(t *table, p *adminapi.Plan) {
+	if len(p.Zones)+len(p.Rules) == 0 {
+		t.line("no zone, limit, count or rule changes")
+	}
+	for _, z := range p.Zones {
+		t.line("zone %s: %s", printable(z.Zone), z.Change)
+		if len(z.Settings) > 0 {
+			t.row("  settings", strings.Join(z.Settings, ", "))
+		}
+		for _, l := range z.Limits {
+			t.row("  limit", l.String())
+		}
+		for _, text := range z.Reset {
+			t.row("  counts reset", text)
+		}
+		if len(z.Reset) > 0 {
+			t.row("  from zero", fmt.Sprintf("%d counts that this node knows", z.Counts))
+		}
+		for _, k := range z.Above {
+			key := storedCell(&rules.Key{Text: k.Key, Base64: k.Base64, Missing: k.Missing}, k.Stored)
+			t.row("  above limit", fmt.Sprintf("%v has consumed %d of %s", key, *k.Consumed, k.Limit))
+		}
+	}
+	for _, text := range p.Rules {
+		t.line("not in force any more: %s", printable(text))
+	}
+}

@@ -1,0 +1,205 @@
+package evaluate
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/response"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// Explain finds out what Decide would decide, and why. It takes nothing, and neither counts nor logs
+// the request. Answer has to follow.
+func (e *Evaluation) Explain(counts zone.InspectedStore) (x adminapi.ExplainedHandler, err error) {
+	e.previews = true
+	x = adminapi.ExplainedHandler{Place: e.handler.Place, Path: e.HTTP.URL.Path, Zones: []adminapi.ExplainedZone{}}
+	exempt, denied, err := e.handler.Addresses.Check(e.HTTP, e.rules)
+	if exempt || denied {
+		x.Access = e.handler.Addresses.Explain(e.HTTP, e.rules)
+	}
+	switch {
+	case err != nil:
+		x.Status = errorStatus(err)
+		return x, err
+	case exempt:
+		x.Outcome = adminapi.Allowed
+		return x, nil
+	case denied:
+		e.refused = refused{refusal: deniedAddress}
+		x.Outcome, x.Status = adminapi.Denied, deniedAddress.Status
+		return x, nil
+	}
+	if _, err := e.decideInEmergency(e.handler.App.Emergency.Peek); err != nil {
+		x.Status = errorStatus(err)
+		return x, err
+	}
+	if e.denied != nil {
+		x.Emergency = true
+		x.Outcome, x.Status = outcomeOf(e.denied)
+		return x, nil
+	}
+	limits, err := e.explainZones(&x, counts)
+	if err == nil && e.refused.refusal == nil {
+		err = e.explainDecisions(&x, limits)
+	}
+	switch {
+	case err != nil:
+		x.Status = errorStatus(err)
+	case e.refused.refusal != nil:
+		x.Outcome, x.Status = adminapi.Denied, e.refused.refusal.Status
+	case e.denied != nil:
+		x.Outcome, x.Status = outcomeOf(e.denied)
+	default:
+		x.Outcome = adminapi.Admitted
+	}
+	return x, err
+}
+
+// An explainedTake is a limit whose decision is still to come.
+type explainedTake struct {
+	zone, limit int // their indices; those of a limit of requests at once are among such limits
+	concurrent  bool
+	dryRun      bool
+}
+
+// decided returns the decision that the take explains.
+func (t *explainedTake) decided(x *adminapi.ExplainedHandler) *adminapi.ExplainedDecision {
+	z := &x.Zones[t.zone]
+	if t.concurrent {
+		return &z.Concurrent[t.limit].ExplainedDecision
+	}
+	return &z.Limits[t.limit].ExplainedDecision
+}
+
+// explainZones adds what each zone finds in the request, as addTakes does for one. A zone that
+// refuses the request does not hide what those after it find.
+func (e *Evaluation) explainZones(x *adminapi.ExplainedHandler, counts zone.InspectedStore) (takes []explainedTake, failed error) {
+	for _, z := range e.handler.Zones {
+		found := &e.reading
+		applies, err := z.Read(&e.Request, e.rules, found)
+		x.Zones = append(x.Zones, e.rules.Explain(e.HTTP.Context(), counts, &e.Request, found, applies, err))
+		explained := &x.Zones[len(x.Zones)-1]
+		if applies {
+			e.attachState()
+		}
+		switch {
+		case applies && (err != nil || found.Refusal != nil) && found.DryRun:
+			explained.Outcome = adminapi.WouldDeny
+			continue
+		case err != nil:
+			if failed == nil && e.refused.refusal == nil {
+				failed = err
+			}
+			continue
+		case found.Refusal != nil:
+			explained.Outcome = adminapi.Denied
+			if failed == nil && e.refused.refusal == nil {
+				e.refused = refused{found.Refusal, z, found.Template}
+			}
+			continue
+		case found.Allowed:
+			explained.Outcome = adminapi.Allowed
+			continue
+		case explained.Applies:
+			explained.Outcome = adminapi.Admitted
+		}
+		for i := range found.Charges[:found.Charged] {
+			limit := &explained.Limits[i]
+			if e.addCharge(found, &found.Charges[i]) {
+				takes = append(takes, explainedTake{zone: len(x.Zones) - 1, limit: i, dryRun: found.DryRun})
+			}
+			limit.Cost = max(0, found.Charges[i].Cost)
+		}
+		for i := range found.Concurrent {
+			if e.addConcurrent(found, &found.Concurrent[i]) {
+				takes = append(takes, explainedTake{len(x.Zones) - 1, i, true, found.DryRun})
+			} else {
+				explained.Concurrent[i].Held = true
+			}
+		}
+	}
+	return takes, failed
+}
+
+// explainDecisions adds what the takes would decide.
+func (e *Evaluation) explainDecisions(x *adminapi.ExplainedHandler, takes []explainedTake) error {
+	if len(e.results()) > 0 {
+		if _, err := e.decideResults(e.Time()); err != nil {
+			return err
+		}
+		e.closeInOutage()
+	}
+	results := slices.Clone(e.results()) // findDenied leaves one of each zone
+	if len(results) > 0 {
+		e.findDenied()
+		e.addCharges()
+	}
+	for range e.decideDryRuns() { // the results have what is decided
+	}
+	dryRuns := e.dryRuns
+	for _, t := range takes {
+		z, d := &x.Zones[t.zone], t.decided(x)
+		if t.dryRun {
+			d.Outcome = adminapi.Admitted
+			if explainResult(d, &dryRuns[0].result); !dryRuns[0].result.Decision.OK {
+				d.Outcome, z.Outcome = adminapi.WouldReject, adminapi.WouldReject
+			}
+			dryRuns = dryRuns[1:]
+			continue
+		}
+		explainResult(d, &results[0])
+		if d.Outcome != adminapi.Admitted && z.Outcome != adminapi.Rejected {
+			z.Outcome = d.Outcome
+		}
+		results = results[1:]
+	}
+	return nil
+}
+
+// closeInOutage decides what a preview leaves open while the store does not answer.
+func (e *Evaluation) closeInOutage() {
+	results := e.results()
+	for i := range results {
+		if r := &results[i]; r.Outage && !r.IsConcurrent() && r.Policy.OnOutage == limiter.OutageClosed {
+			r.Decision.OK, r.Decision.RetryAt = false, r.Decision.At+limiter.Instant(time.Second/time.Microsecond)
+		}
+	}
+}
+
+// explainResult describes a decision.
+func explainResult(d *adminapi.ExplainedDecision, r *response.Result) {
+	d.Outcome, _ = outcomeOf(r)
+	counts := r.Policy.Rule != nil || r.IsConcurrent()
+	if counts {
+		d.Source = r.Decision.Source.String()
+	}
+	if left := r.Remaining(); counts && left >= 0 {
+		d.Remaining = &left
+	}
+	if !r.Decision.OK {
+		d.Wait = adminapi.Wait(r.BoundedWait())
+	}
+}
+
+// Answer answers the request that Explain has explained, or hands it on. err is that of Explain. The
+// wait of a rejection has no jitter.
+func (e *Evaluation) Answer(w http.ResponseWriter, next caddyhttp.Handler, err error) error {
+	switch {
+	case err != nil:
+		e.Rollback()
+		return err
+	case e.IsRefused():
+		e.setRefusal()
+		return e.writeRefusal(w)
+	case e.IsRejected():
+		denied := *e.denied
+		e.nameDenied()
+		return e.writeRejection(w, denied, denied.BoundedWait())
+	}
+	return e.Admit(w, next)
+}

@@ -1,0 +1,197 @@
+// Package matchindex finds which of many lists of matchers may match a request, without asking each.
+//
+// It reads the matchers of paths and hosts that are plain: a path in full, a path that begins with
+// a text, a host in full. A list is found for each request that it matches, and also for some that
+// it does not, so its matchers are asked then. Lists with other forms are found for all requests:
+// placeholders, other wildcards, negations, and whatever may set a value or return an error.
+package matchindex
+
+import (
+	"net"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+)
+
+// An Index has the numbers of many lists of matchers, by what they match. It is immutable.
+type Index struct {
+	always   []int // those of lists that may match any request
+	byKey    map[key][]int
+	prefixes []int // the lengths of the prefixes in byKey
+}
+
+// A key is what a plain matcher needs of a request.
+type key struct {
+	kind keyKind
+	text string
+}
+
+type keyKind uint8
+
+const (
+	host       keyKind = iota // the host is the text
+	path                      // the path is the text
+	pathPrefix                // the path begins with the text
+)
+
+// New returns an index of lists, nil if most of them may match any request.
+func New(lists []caddyhttp.MatcherSets) *Index {
+	uses := make(map[key]int)
+	for _, sets := range lists {
+		for _, set := range sets {
+			for _, k := range slices.Concat(hostKeys(set), pathKeys(set)) {
+				uses[k]++
+			}
+		}
+	}
+	x := &Index{byKey: make(map[key][]int)}
+	for i, sets := range lists {
+		keys, plain := keysOf(sets, uses)
+		if !plain {
+			x.always = append(x.always, i)
+			continue
+		}
+		for _, k := range keys {
+			x.byKey[k] = append(x.byKey[k], i)
+			if k.kind == pathPrefix && !slices.Contains(x.prefixes, len(k.text)) {
+				x.prefixes = append(x.prefixes, len(k.text))
+			}
+		}
+	}
+	if len(x.always) > len(lists)/2 {
+		return nil
+	}
+	slices.Sort(x.prefixes)
+	return x
+}
+
+// Append appends the numbers of the lists that may match a request, in order. all reports that the
+// index does not know, so that each list may.
+func (x *Index) Append(numbers []int, r *http.Request) (_ []int, all bool) {
+	start := len(numbers)
+	numbers = append(numbers, x.always...)
+	reqHost := hostOf(r)
+	if !isASCII(reqHost) { // Caddy compares hosts without case, beyond ASCII too
+		return numbers[:start], true
+	}
+	numbers = append(numbers, x.byKey[key{host, strings.ToLower(reqHost)}]...)
+	reqPath := caddyhttp.CleanPath(strings.ToLower(r.URL.Path), true)
+	numbers = append(numbers, x.byKey[key{path, reqPath}]...)
+	for _, n := range x.prefixes {
+		if n > len(reqPath) {
+			break
+		}
+		numbers = append(numbers, x.byKey[key{pathPrefix, reqPath[:n]}]...)
+	}
+	slices.Sort(numbers[start:])
+	return numbers[:start+len(slices.Compact(numbers[start:]))], false
+}
+
+// keysOf returns keys of which a request has one if the sets match it. Of host and path it takes
+// what fewer lists have. plain is false if there are no such keys.
+func keysOf(sets caddyhttp.MatcherSets, uses map[key]int) (keys []key, plain bool) {
+	for _, set := range sets {
+		best := hostKeys(set)
+		if paths := pathKeys(set); len(best) == 0 || len(paths) > 0 && mostUsed(paths, uses) < mostUsed(best, uses) {
+			best = paths
+		}
+		if len(best) == 0 || slices.ContainsFunc(set, hasEffects) {
+			return nil, false
+		}
+		keys = append(keys, best...)
+	}
+	slices.SortFunc(keys, func(a, b key) int {
+		if a.kind != b.kind {
+			return int(a.kind) - int(b.kind)
+		}
+		return strings.Compare(a.text, b.text)
+	})
+	return slices.Compact(keys), len(sets) > 0
+}
+
+func mostUsed(keys []key, uses map[key]int) (most int) {
+	for _, k := range keys {
+		most = max(most, uses[k])
+	}
+	return most
+}
+
+// hasEffects reports whether a matcher may do more than to match. Of those that it does not know it
+// may.
+func hasEffects(matcher any) bool {
+	switch matcher.(type) {
+	case *caddyhttp.MatchHost, *caddyhttp.MatchPath, *caddyhttp.MatchMethod, *caddyhttp.MatchProtocol:
+		return false
+	}
+	return true
+}
+
+// hostKeys returns the hosts of a set, if it has a matcher of hosts that is plain. Provisioned, they
+// are ASCII in lower case.
+func hostKeys(set caddyhttp.MatcherSet) (keys []key) {
+	for _, m := range set {
+		hosts, is := m.(*caddyhttp.MatchHost)
+		if !is {
+			continue
+		}
+		for _, h := range *hosts {
+			if strings.ContainsAny(h, "*{}") {
+				return nil
+			}
+			keys = append(keys, key{host, h})
+		}
+	}
+	return keys
+}
+
+// pathKeys returns the paths of a set, if it has a matcher of paths that is plain.
+func pathKeys(set caddyhttp.MatcherSet) (keys []key) {
+	for _, m := range set {
+		paths, is := m.(*caddyhttp.MatchPath)
+		if !is {
+			continue
+		}
+		for _, p := range *paths {
+			k, plain := pathKey(p)
+			if !plain {
+				return nil
+			}
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// pathKey returns what a pattern needs of a path. Caddy compares patterns with `%` or `//` with other
+// forms of the path, and on Windows it reads paths in another way.
+func pathKey(pattern string) (k key, plain bool) {
+	if strings.ContainsAny(pattern, "{%") || strings.Contains(pattern, "//") || runtime.GOOS == "windows" {
+		return k, false
+	}
+	if prefix, is := strings.CutSuffix(pattern, "*"); is {
+		return key{pathPrefix, prefix}, !strings.Contains(prefix, "*")
+	}
+	return key{path, pattern}, !strings.ContainsAny(pattern, `*?[\`)
+}
+
+// hostOf returns the host of a request as Caddy's matcher reads it.
+func hostOf(r *http.Request) string {
+	if strings.Contains(r.Host, ":") { // else SplitHostPort allocates an error
+		if h, _, err := net.SplitHostPort(r.Host); err == nil {
+			return h
+		}
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(r.Host, "["), "]")
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}

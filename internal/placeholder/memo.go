@@ -1,0 +1,32 @@
+package placeholder
+
+import "sync"
+
+// maxKnown is how many results a memo keeps. A configuration has few names, in many zones.
+const maxKnown = 1000
+
+// A memo keeps the results of a function of names.
+type memo[V any] struct {
+	compute func(name string) V
+
+	mu    sync.Mutex // guards known
+	known map[string]V
+}
+
+// of returns the result for a name.
+func (m *memo[V]) of(name string) V {
+	m.mu.Lock()
+	v, found := m.known[name]
+	m.mu.Unlock()
+	if found {
+		return v
+	}
+	v = m.compute(name)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == nil || len(m.known) == maxKnown {
+		m.known = make(map[string]V)
+	}
+	m.known[name] = v
+	return v
+}

@@ -1,0 +1,48 @@
+package strictjson
+
+// outline returns how many members the objects in data have, with those that occur twice. ok is
+// false if values are nested too deep, or have too many elements. The syntax of data is valid.
+func outline(data []byte) (members int, ok bool) {
+	var commas [maxDepth + 1]int // in the values that are open, by depth
+	depth := 0
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '"':
+			for i++; data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			if depth++; depth > maxDepth {
+				return 0, false
+			}
+			commas[depth] = 0
+		case '}', ']':
+			depth--
+		case ',':
+			if commas[depth]++; commas[depth] >= MaxElements {
+				return 0, false
+			}
+		case ':':
+			members++
+		}
+	}
+	return members, true
+}
+
+// membersIn returns how many members the objects in value have.
+func membersIn(value any) (n int) {
+	switch value := value.(type) {
+	case map[string]any:
+		n = len(value)
+		for _, v := range value {
+			n += membersIn(v)
+		}
+	case []any:
+		for _, v := range value {
+			n += membersIn(v)
+		}
+	}
+	return n
+}

@@ -1,0 +1,225 @@
+package zone
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// Plan returns what changes for the zones if s comes in place of old, which has other zones. otherStore
+// says how the store of the counts changes; "": it does not.
+func (s *Snapshot) Plan(old *Snapshot, otherStore string) (plan []adminapi.PlannedZone) {
+	before, after := old.set.byName(), s.set.byName()
+	reset := make(map[string][]string)
+	for _, d := range s.set.Dropped(old.set, otherStore) {
+		reset[d.Before.Name] = d.Changed
+	}
+	names := maps.Clone(before)
+	maps.Copy(names, after)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		z := adminapi.PlannedZone{Zone: name, Change: adminapi.ZoneChanged, Limits: []adminapi.PlannedLimit{}, Reset: reset[name]}
+		switch {
+		case before[name] == nil:
+			z.Change = adminapi.ZoneAdded
+		case after[name] == nil:
+			z.Change = adminapi.ZoneRemoved
+		default:
+			z.Limits = changedLimits(old.limitTexts(name), s.limitTexts(name))
+		}
+		plan = append(plan, z)
+	}
+	return plan
+}
+
+// A limitPlace is where in a zone a limit is in force.
+type limitPlace struct {
+	endpoint, tier string
+	missing        bool
+	concurrent     bool // it is of requests at once
+}
+
+// limitTexts returns the limits of a zone in force, with their algorithms, and those of requests at
+// once.
+func (s *Snapshot) limitTexts(name string) map[limitPlace]string {
+	texts := make(map[limitPlace]string)
+	for _, e := range s.Zone(name).Limits {
+		for _, t := range e.Tiers {
+			p := limitPlace{endpoint: e.Endpoint, tier: t.Tier, missing: t.Missing}
+			texts[p] = t.Limit + " " + t.Algorithm
+		}
+	}
+	z, inForce := s.rulesOf(name)
+	for place := range inForce.endpoints {
+		e := &inForce.endpoints[place]
+		for _, tier := range z.tiers.all() {
+			if r := e.concurrentRule(tier); r != nil && !inForce.countsInRest(place, tier) {
+				p := limitPlace{endpoint: e.name(), tier: z.tiers.name(tier), concurrent: true}
+				texts[p] = fmt.Sprintf("concurrent %d", r.Limit)
+			}
+		}
+	}
+	return texts
+}
+
+// changedLimits returns the limits that differ, in a fixed order.
+func changedLimits(was, is map[limitPlace]string) []adminapi.PlannedLimit {
+	changed := []adminapi.PlannedLimit{}
+	places := maps.Clone(was)
+	maps.Copy(places, is)
+	for p := range places {
+		if was[p] != is[p] {
+			changed = append(changed, adminapi.PlannedLimit{
+				Endpoint: p.endpoint, Tier: p.tier, Missing: p.missing, From: was[p], To: is[p],
+			})
+		}
+	}
+	slices.SortFunc(changed, func(a, b adminapi.PlannedLimit) int {
+		return cmp.Or(cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Tier, b.Tier), compareBool(a.Missing, b.Missing),
+			cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+	})
+	return changed
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// A plannedStore has the counts of the zones.
+type plannedStore interface {
+	InspectedStore
+	Top(now time.Time, q *limiter.TopQuery) []limiter.KeyUse
+}
+
+// PlanKeys adds to a plan what happens to keys that this node knows. The zones of s have the handles of
+// those of old. The error is that of the store.
+func (s *Snapshot) PlanKeys(ctx context.Context, store plannedStore, old *Snapshot, plan []adminapi.PlannedZone) error {
+	before, after := old.set.byName(), s.set.byName()
+	for i := range plan {
+		z := &plan[i]
+		was, is, all := before[z.Zone], after[z.Zone], false
+		if was != nil && len(z.Reset) > 0 {
+			z.Counts, all = countsReset(store, was, is)
+		}
+		if was != nil && is != nil && len(z.Limits) > 0 && !all {
+			p := keyPlanner{store: store, old: old, zone: was, new: s, planned: is, now: time.Now()}
+			var err error
+			if z.Above, err = p.above(ctx); err != nil {
+				return fmt.Errorf("zone %q: %w", z.Zone, err)
+			}
+		}
+	}
+	return nil
+}
+
+// countsReset returns how many counts of a zone are not those of is, which is in its place, or nil. all
+// says that no count of the zone is.
+func countsReset(store plannedStore, was, is *Zone) (n int, all bool) {
+	dropped := was.countIDs()
+	if is != nil {
+		kept := is.countIDs()
+		maps.DeleteFunc(dropped, func(id uint32, _ bool) bool { return kept[id] })
+	}
+	if len(dropped) == 0 { // the store is another, or keys are made in another way
+		dropped, all = was.countIDs(), true
+	}
+	store.Top(time.Now(), &limiter.TopQuery{Zone: was.Handle(), Most: 1, Rules: func(id uint32, _ []byte) []*limiter.Rule {
+		if dropped[id] {
+			n++
+		}
+		return nil
+	}})
+	return n, all
+}
+
+// countIDs returns the numbers of the counts of z.
+func (z *Zone) countIDs() map[uint32]bool {
+	ids := make(map[uint32]bool)
+	for i := range z.configured.endpoints {
+		for _, r := range z.configured.endpoints[i].all() {
+			ids[r.base.ID] = true
+		}
+	}
+	return ids
+}
+
+// A keyPlanner finds out what changes for the keys of a zone.
+type keyPlanner struct {
+	store         plannedStore
+	old, new      *Snapshot
+	zone, planned *Zone
+	now           time.Time
+}
+
+// above returns the keys that are above their new limits.
+func (p *keyPlanner) above(ctx context.Context) (keys []adminapi.TopKey, err error) {
+	used := newCountedRules(p.zone, p.old.of(p.zone), "", p.now)
+	counted := newCountedRules(p.planned, p.new.of(p.planned), "", p.now)
+	for _, k := range p.store.Top(p.now, &limiter.TopQuery{Zone: p.zone.Handle(), Most: adminapi.PlannedKeys, Rules: used.of}) {
+		r := p.ruleOf(&k)
+		if r == nil || counted.byID[r.ID] == nil {
+			continue
+		}
+		found, err := p.store.Inspect(ctx, p.now, r, k.Key)
+		if err != nil {
+			return nil, err
+		}
+		if c := found.Count; c.Consumed > c.Limit {
+			keys = append(keys, counted.describe(&limiter.KeyUse{
+				Rule: r, Key: k.Key, Use: float64(c.Consumed), At: c.At, RetryAt: c.RetryAt,
+			}, adminapi.ByConsumed))
+		}
+	}
+	return keys, nil
+}
+
+// ruleOf returns the new rule of a count, nil if that has none: at the same endpoint, for the tier under
+// whose limit the key was used, if that can be told.
+func (p *keyPlanner) ruleOf(k *limiter.KeyUse) (likely *limiter.Rule) {
+	old, rules := p.old.of(p.zone), p.new.of(p.planned)
+	for i := range old.endpoints {
+		e := &old.endpoints[i]
+		place := slices.IndexFunc(rules.endpoints, func(other endpointRules) bool { return other.name() == e.name() })
+		if place < 0 {
+			continue
+		}
+		for tier, was := range e.rules {
+			if was == nil || was.base.ID != k.Rule.ID {
+				continue
+			}
+			at := placement{endpoint: place, tier: p.planned.tiers.numbered(p.zone.tiers.name(tier))}
+			at.findOverride(rules, rules.keys.Of(k.Key), p.now)
+			r := at.rule(rules.endpoints)
+			switch {
+			case r == nil || r.base.ID != k.Rule.ID:
+			case was.Rule == k.Rule:
+				return r.Rule
+			default:
+				likely = cmp.Or(likely, r.Rule)
+			}
+		}
+	}
+	return likely
+}
+
+// numbered returns the tier called name, or that of keys of an unknown tier.
+func (f *tierFinder) numbered(name string) int {
+	switch {
+	case f == nil:
+		return noTier
+	case name != "" && slices.Contains(f.names, name):
+		return slices.Index(f.names, name)
+	}
+	return f.fallback
+}

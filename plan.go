@@ -1,0 +1,124 @@
+package fleetlimit
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/fleetlimit/fleetlimit/config"
+	"github.com/fleetlimit/fleetlimit/internal/adminapi"
+	"github.com/fleetlimit/fleetlimit/internal/stores"
+	"github.com/fleetlimit/fleetlimit/internal/usage"
+	"github.com/fleetlimit/fleetlimit/internal/zone"
+	"github.com/fleetlimit/fleetlimit/limiter"
+)
+
+// Plan implements adminapi.Configuration.
+func (a *runningApp) Plan(ctx context.Context, text []byte) (*adminapi.Plan, error) {
+	planned, err := a.app.compile(text)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	rules, left := planned.set.Compile(a.Version, nil, now)
+	zones := planned.planFrom(a.app, rules, a.Snapshot)
+	if err := rules.PlanKeys(ctx, a.app.store, a.Snapshot, zones); err != nil {
+		return nil, fmt.Errorf("the store of the counts has failed: %w: use the same request again", err)
+	}
+	_, before := a.app.set.Compile(a.Version, nil, now)
+	known := leftTexts(before)
+	answer := &adminapi.Plan{Zones: zones, Rules: slices.DeleteFunc(leftTexts(left), func(text string) bool {
+		return slices.Contains(known, text)
+	})}
+	answer.Resets = slices.ContainsFunc(zones, func(z adminapi.PlannedZone) bool { return len(z.Reset) > 0 })
+	return answer, nil
+}
+
+// compile compiles the zones of a configuration of Caddy, which is JSON, as Provision does. It acquires
+// nothing. Zones that a has too get the handles of those.
+func (a *App) compile(text []byte) (*App, error) {
+	settings, handlers, err := config.Find(text)
+	if err != nil {
+		return nil, err
+	}
+	planned := &App{App: *settings, logger: zap.NewNop()}
+	if err := planned.Check(); err != nil {
+		return nil, err
+	}
+	if planned.Redis != nil {
+		if planned.redis, err = stores.Resolve(planned.Redis, planned.Breaker); err != nil {
+			return nil, atPlace(planned.Redis.Place, fmt.Errorf("redis: %w", err))
+		}
+	}
+	planned.prepareSet()
+	handles := make(map[string]limiter.Zone)
+	for _, z := range a.set.All() {
+		handles[z.Name] = z.Handle()
+	}
+	for _, h := range handlers {
+		if err := h.Check(); err != nil {
+			return nil, atPlace(h.Place, err)
+		}
+		for _, name := range slices.Sorted(maps.Keys(h.Zones)) {
+			if err := planned.compileZone(name, h.Zones[name], handles[name]); err != nil {
+				return nil, errorInZone(name, h.Zones[name], err)
+			}
+		}
+	}
+	return planned, nil
+}
+
+// compileZone adds a zone of a handler to those of a, which are never served.
+func (a *App) compileZone(name string, use *config.Zone, handle limiter.Zone) error {
+	settings, err := a.Zones.DefinitionFor(name, use)
+	if err != nil {
+		return err
+	}
+	if err := a.define(name, settings, a.logger); err != nil {
+		return err
+	}
+	z, err := a.set.New(name, settings, zone.Options{
+		Usage: &usage.Zone{Name: name}, Handle: handle, Addresses: new(zone.Addresses),
+	})
+	if err != nil {
+		return err
+	}
+	a.set.Add(z)
+	return nil
+}
+
+// planFrom returns what changes of the zones if a comes in place of old. Those that stay as they are
+// are left out.
+func (a *App) planFrom(old *App, rules, before *zone.Snapshot) []adminapi.PlannedZone {
+	was, is := old.fleetDefinitions(), a.fleetDefinitions()
+	zones := rules.Plan(before, a.otherStore(old))
+	for i := range zones {
+		if z := &zones[i]; z.Change == adminapi.ZoneChanged {
+			z.Settings = was[z.Zone].Differences(is[z.Zone])
+		}
+	}
+	return slices.DeleteFunc(zones, func(z adminapi.PlannedZone) bool {
+		return z.Change == adminapi.ZoneChanged && len(z.Settings)+len(z.Limits)+len(z.Reset) == 0
+	})
+}
+
+// leftTexts says which rules are left out of a version, and why. The remedies are left out, as they
+// list the zones of one configuration.
+func leftTexts(left []zone.LeftOut) (texts []string) {
+	texts = []string{}
+	for _, l := range left {
+		for _, err := range l.Errs {
+			if l.Zone != nil {
+				err = fmt.Errorf("zone %q: %w", l.Zone.Name, err)
+			}
+			text, _, _ := strings.Cut(err.Error(), ": use ")
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
